@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * device.h - the objects that every room knows: adapter, context, PD, CQ, QP.
+ *
+ * Who writes which part of a QP: context/ the attributes (struct
+ * pavo_qp_attrs) under modify_mutex; requester/ and responder/ their half
+ * under its lock. Everybody may read state with READ_ONCE().
+ *
+ * References: packets find a QP in the table under RCU and use it only inside
+ * that RCU section; timers and work of a QP are stopped before it is freed.
+ */
+#ifndef PAVO_DEVICE_H
+#define PAVO_DEVICE_H
+
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/pavo-abi.h>
+#include "compat.h"
+#include "net/net.h"
+#include "requester/requester.h"
+#include "responder/responder.h"
+#include "stats.h"
+#include "translate/translate.h"
+
+/* Limits as reported by query_device. */
+#define PAVO_MAX_SGE 30
+#define PAVO_MAX_INLINE 512
+#define PAVO_MAX_QP_WR 16384
+#define PAVO_MAX_CQE (1 << 20)
+#define PAVO_MAX_RD_ATOMIC 128
+#define PAVO_MAX_MSG_SIZE 0x7fffffffu
+#define PAVO_PORT 1
+
+/**
+ * struct pavo_dev - an adapter: one RDMA device on one network interface.
+ * @ndev:      the interface; set to NULL (RCU) when it goes away
+ * @net:       its namespace, whose sockets are held
+ * @stats:     per-CPU counters
+ * @qps:       QPN -> struct pavo_qp, read under RCU
+ * @keys:      memory keys
+ * @wq:        work of the QPs' halves that must leave the softirq
+ * @node:      in main.c's list of adapters
+ */
+struct pavo_dev {
+	struct ib_device ib;
+	struct net_device __rcu *ndev;
+	netdevice_tracker ndev_tracker;
+	struct net *net;
+	struct pavo_stats __percpu *stats;
+	struct xarray qps;
+	u32 next_qpn;
+	struct pavo_key_table keys;
+	struct workqueue_struct *wq;
+	struct hlist_node node;
+	atomic_t mcast_dummy;
+};
+
+/**
+ * struct pavo_mmap - a vmalloc'ed area that user space may map.
+ * @entry: rdma core's bookkeeping, first
+ * @addr:  the area (vmalloc_user)
+ */
+struct pavo_mmap {
+	struct rdma_user_mmap_entry entry;
+	void *addr;
+};
+
+/**
+ * struct pavo_ucontext - an open device file.
+ * @page:    doorbell page, shared with the process
+ * @db_lock: one drainer of the page at a time
+ * @db_cons: doorbells taken; page->cons is only a copy for the process
+ */
+struct pavo_ucontext {
+	struct ib_ucontext ib;
+	struct pavo_mmap *page_mmap;
+	struct pavo_doorbell_page *page;
+	spinlock_t db_lock;
+	u32 db_cons;
+};
+
+struct pavo_pd {
+	struct ib_pd ib;
+};
+
+struct pavo_ah {
+	struct ib_ah ib;
+	struct pavo_ud_seg av;
+};
+
+/**
+ * struct pavo_cq - completion queue.
+ * @ring:   header and entries; mapped by user space, or private to the kernel
+ * @count:  entries, a power of two
+ * @prod:   entries written, under @lock
+ * @cons:   kernel CQs: entries polled, under @lock
+ * @armed:  enum ib_cq_notify_flags asked for, 0 if not
+ * @event:  an event is owed; raised by pavo_cq_raise() outside of any half
+ * @dead:   overrun happened, nothing is written any more
+ */
+struct pavo_cq {
+	struct ib_cq ib;
+	struct pavo_mmap *mmap;
+	struct pavo_cq_header *ring;
+	struct pavo_cqe *cqes;
+	u32 count;
+	spinlock_t lock;
+	u32 prod;
+	u32 cons;
+	int armed;
+	unsigned long event;
+	bool dead;
+};
+
+/**
+ * struct pavo_qp_attrs - what modify_qp set (context/attr.c is the writer).
+ * @mtu: bytes
+ */
+struct pavo_qp_attrs {
+	u32 mtu;
+	enum ib_mtu mtu_code;
+	u32 dest_qpn;
+	u32 qkey;
+	u16 pkey_index;
+	int access;
+	u32 sq_psn;
+	u32 rq_psn;
+	u8 timeout;
+	u8 retry_cnt;
+	u8 rnr_retry;
+	u8 min_rnr_timer;
+	u8 max_rd_atomic;
+	u8 max_dest_rd_atomic;
+	struct rdma_ah_attr ah;
+};
+
+/**
+ * struct pavo_qp - queue pair.
+ * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
+ *         which only ever writes IB_QPS_ERR.
+ * @flow:  valid from RTR on (RC, UC)
+ * @work:  runs both halves in process context when softirq time is used up
+ */
+struct pavo_qp {
+	struct ib_qp ib;
+	struct pavo_dev *dev;
+	struct pavo_pd *pd;
+	struct pavo_cq *send_cq;
+	struct pavo_cq *recv_cq;
+	struct pavo_ucontext *uctx;
+	struct ib_qp_cap cap;
+	bool sq_sig_all;
+	int state;
+	struct mutex modify_mutex;
+	struct pavo_qp_attrs attr;
+	struct pavo_flow flow;
+	bool has_flow;
+	struct pavo_requester req;
+	struct pavo_responder resp;
+	struct work_struct work;
+	struct work_struct fatal_work;
+};
+
+static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
+{
+	return container_of(ib, struct pavo_dev, ib);
+}
+
+static inline struct pavo_ucontext *to_pavo_uctx(struct ib_ucontext *ib)
+{
+	return container_of(ib, struct pavo_ucontext, ib);
+}
+
+static inline struct pavo_pd *to_pavo_pd(struct ib_pd *ib)
+{
+	return container_of(ib, struct pavo_pd, ib);
+}
+
+static inline struct pavo_cq *to_pavo_cq(struct ib_cq *ib)
+{
+	return container_of(ib, struct pavo_cq, ib);
+}
+
+static inline struct pavo_qp *to_pavo_qp(struct ib_qp *ib)
+{
+	return container_of(ib, struct pavo_qp, ib);
+}
+
+static inline struct pavo_ah *to_pavo_ah(struct ib_ah *ib)
+{
+	return container_of(ib, struct pavo_ah, ib);
+}
+
+static inline struct pavo_region *to_pavo_region(struct ib_mr *ib)
+{
+	return container_of(ib, struct pavo_region, ib);
+}
+
+static inline int pavo_qp_state(const struct pavo_qp *qp)
+{
+	return READ_ONCE(qp->state);
+}
+
+/* verbs/mmap.c */
+struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
+				   struct pavo_mmap_info *info);
+void pavo_mmap_destroy(struct pavo_mmap *mmap);
+
+/* verbs/cq.c: the engine's side of a completion queue */
+
+/**
+ * pavo_cq_push - write a completion; all fields of @cqe but owner are taken.
+ * @solicited: wakes a waiter that asked for solicited events only; a status
+ *             other than success does so as well
+ *
+ * Context: any, also with a half locked. An overrun kills the CQ and moves
+ * its QPs to Error through an event (work).
+ */
+void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
+		  bool solicited);
+
+/** pavo_cq_raise - call the completion handler if a push owed it one. */
+void pavo_cq_raise(struct pavo_cq *cq);
+
+/* context/ */
+
+/** pavo_qp_find - QP by number; RCU read side. */
+struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
+
+/**
+ * pavo_qp_error - an unrecoverable error of a half: QP to Error, both halves
+ * flush. @event: IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR,
+ * IB_EVENT_QP_ACCESS_ERR to raise, or -1 for none.
+ *
+ * Context: any, also with a half locked (the flush happens when it is left).
+ */
+void pavo_qp_error(struct pavo_qp *qp, int event);
+
+#endif /* PAVO_DEVICE_H */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * half.h - how a half of a QP is entered.
+ *
+ * A half is owned by whoever holds its lock, and the lock is only ever tried:
+ * who does not get it leaves a packet on the backlog or a bit in pending, and
+ * goes; the owner looks again after it let go. So nobody spins while the
+ * owner sends a window of packets, a packet that comes back to the CPU that
+ * sent it cannot deadlock, and packets are executed where they arrive.
+ *
+ * Exception: context/ takes the lock for good (pavo_half_lock()) to change a
+ * QP's state under it.
+ */
+#ifndef PAVO_HALF_H
+#define PAVO_HALF_H
+
+#include <linux/bitops.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+
+/** Packets that may wait for a busy half; more are dropped and counted. */
+#define PAVO_BACKLOG_MAX 1024
+
+/**
+ * struct pavo_half - entry of a half.
+ * @lock:    held by the owner, BH disabled
+ * @pending: event bits of the half
+ * @backlog: parsed and verified packets; own lock inside
+ */
+struct pavo_half {
+	spinlock_t lock;
+	unsigned long pending;
+	struct sk_buff_head backlog;
+};
+
+static inline void pavo_half_init(struct pavo_half *half)
+{
+	spin_lock_init(&half->lock);
+	half->pending = 0;
+	skb_queue_head_init(&half->backlog);
+}
+
+static inline bool pavo_half_has_work(const struct pavo_half *half)
+{
+	return READ_ONCE(half->pending) || !skb_queue_empty(&half->backlog);
+}
+
+/** pavo_half_defer - leave a packet; false if the backlog is full. */
+static inline bool pavo_half_defer(struct pavo_half *half, struct sk_buff *skb)
+{
+	if (skb_queue_len_lockless(&half->backlog) >= PAVO_BACKLOG_MAX)
+		return false;
+	skb_queue_tail(&half->backlog, skb);
+	return true;
+}
+
+#endif /* PAVO_HALF_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * net.h - the door of net/: packets to and from the network stack.
+ *
+ * Owns: the UDP sockets (one IPv4 and one IPv6 per network namespace that has
+ * an adapter), IP and UDP headers, routes, the ICRC over a whole packet.
+ */
+#ifndef PAVO_NET_H
+#define PAVO_NET_H
+
+#include <linux/in6.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <net/dst_cache.h>
+#include <rdma/ib_verbs.h>
+#include "../wire/wire.h"
+
+struct pavo_dev;
+
+/**
+ * struct pavo_flow - the path of a connected QP, or of one datagram.
+ * @sgid:  source GID; a reference is held. Its netdevice is the way out.
+ * @dgid:  destination GID, an IPv4 address as ::ffff:a.b.c.d
+ * @ipv6:  family, from the GID type
+ * @saddr, @daddr: the addresses as on the wire (IPv4: last word)
+ * @sport: UDP source port, from flow label or QPNs: entropy for ECMP
+ * @cache: routes, per CPU
+ *
+ * Made and destroyed in process context, constant between; used by the
+ * halves of the QP.
+ */
+struct pavo_flow {
+	const struct ib_gid_attr *sgid;
+	bool ipv6;
+	u8 traffic_class;
+	u8 hop_limit;
+	u32 flow_label;
+	__be16 sport;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	struct dst_cache cache;
+	bool cached;
+};
+
+/**
+ * pavo_flow_init - resolve an address vector into a flow.
+ * @lqpn, @rqpn: QPNs, for the source port's entropy if flow_label is 0
+ * @cached: keep routes (connected QPs); may sleep then
+ *
+ * Takes its own reference to the sgid attribute of @attr->grh.sgid_index.
+ *
+ * Return: 0; -EINVAL if there is no such GID or it has no netdevice; -ENOMEM.
+ */
+int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
+		   const struct rdma_ah_attr *attr, u32 lqpn, u32 rqpn,
+		   bool cached);
+void pavo_flow_destroy(struct pavo_flow *flow);
+
+/**
+ * pavo_tx_alloc - an skb for one packet.
+ * @hdr:     built headers (BTH ..)
+ * @hdr_len: their length
+ * @copy:    payload bytes the caller will skb_put(); pages are added instead
+ *           with pavo_tx_add_page()
+ *
+ * Has room for link, IP and UDP headers in front and pad + ICRC behind.
+ * Return: NULL without memory (counted).
+ */
+struct sk_buff *pavo_tx_alloc(struct pavo_dev *dev, struct pavo_flow *flow,
+			      const u8 *hdr, unsigned int hdr_len,
+			      unsigned int copy);
+
+/**
+ * pavo_tx_add_page - attach @len bytes of @page as payload, with a reference.
+ *
+ * Return: false if the skb has no free fragment; the caller then copies.
+ */
+bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
+		      unsigned int offset, unsigned int len);
+
+/**
+ * pavo_tx_send - finish (pad, UDP, IP, ICRC) and send; consumes @skb.
+ * @pad: pad bytes to add before the ICRC, 0..3, as announced in the BTH
+ *
+ * Context: BH disabled.
+ * Return: 0; -EHOSTUNREACH (no route), -ENOBUFS (the interface refused), both
+ * counted: to the transport the packet is lost.
+ */
+int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int pad);
+
+/**
+ * struct pavo_rx - a received packet on its way through the engine.
+ * @skb:     data points to the UDP header; network header is set
+ * @payload: offset of the payload from skb->data
+ * @pkt:     parsed headers; ICRC has been verified
+ * @ipv6:    family of the packet
+ */
+struct pavo_rx {
+	struct pavo_dev *dev;
+	struct sk_buff *skb;
+	unsigned int payload;
+	bool ipv6;
+	struct pavo_pkt pkt;
+};
+
+/** pavo_flow_match - does the packet come from the flow's other end, to us? */
+bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
+
+/**
+ * pavo_rx_parse - parse @skb again, one that waited on a QP's backlog.
+ *
+ * It was parsed and its ICRC verified before it was put there.
+ */
+void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
+		   struct sk_buff *skb);
+
+/** pavo_net_get - make sure @net has its sockets; balanced by pavo_net_put(). */
+int pavo_net_get(struct net *net);
+void pavo_net_put(struct net *net);
+int pavo_net_init(void);
+void pavo_net_exit(void);
+
+/** pavo_rx_deliver - hand a packet to the engine; in context/, consumes skb. */
+void pavo_rx_deliver(struct pavo_rx *rx);
+
+#endif /* PAVO_NET_H */

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * multiqueue.c - outstanding requests and what responses mean for them.
+ *
+ * Called by transmit.c (produce) and receive.c (judge, release). Pure, see
+ * multiqueue.h.
+ */
+#include "multiqueue.h"
+#include "../wire/psn.h"
+
+bool pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts)
+{
+	struct pavo_mq_entry *entry = &mq->ring[mq->tail & mq->mask];
+
+	if (mq->tail - mq->head > mq->mask)
+		return false;
+	entry->wqe = wqe;
+	entry->first = first;
+	entry->npkts = npkts;
+	mq->tail++;
+	return true;
+}
+
+void pavo_mq_release(struct pavo_mq *mq, u32 upsn)
+{
+	const struct pavo_mq_entry *entry;
+
+	while ((entry = pavo_mq_oldest(mq)) &&
+	       pavo_psn_diff(upsn, entry->first) >= (s32)entry->npkts)
+		mq->head++;
+}
+
+/* PSN of the next response of the oldest read; false if there is no read. */
+static bool next_response(const struct pavo_multiqueue *mq, u32 upsn, u32 *psn)
+{
+	const struct pavo_mq_entry *read = pavo_mq_oldest(&mq->reads);
+
+	if (!read)
+		return false;
+	*psn = pavo_psn_diff(upsn, read->first) > 0 ? upsn : read->first;
+	return true;
+}
+
+static bool is_unacknowledged(u32 upsn, u32 sent, u32 rpsn)
+{
+	return pavo_psn_diff(rpsn, upsn) >= 0 && pavo_psn_diff(sent, rpsn) > 0;
+}
+
+enum pavo_ack_verdict pavo_multiqueue_ack(const struct pavo_multiqueue *mq,
+					  u32 upsn, u32 sent, u32 rpsn,
+					  u32 *upto)
+{
+	u32 read;
+
+	if (!is_unacknowledged(upsn, sent, rpsn))
+		return PAVO_ACK_DROP;
+	if (next_response(mq, upsn, &read) && pavo_psn_diff(rpsn, read) >= 0) {
+		*upto = read;
+		return PAVO_ACK_READ_LOST;
+	}
+	*upto = pavo_psn_add(rpsn, 1);
+	return PAVO_ACK_RELEASE;
+}
+
+enum pavo_ack_verdict pavo_multiqueue_response(const struct pavo_multiqueue *mq,
+					       u32 upsn, u32 sent, u32 rpsn,
+					       u32 *upto)
+{
+	s32 ahead;
+
+	if (!is_unacknowledged(upsn, sent, rpsn) ||
+	    !next_response(mq, upsn, upto))
+		return PAVO_ACK_DROP;
+	ahead = pavo_psn_diff(rpsn, *upto);
+	if (ahead < 0)
+		return PAVO_ACK_DROP;
+	return ahead ? PAVO_ACK_READ_LOST : PAVO_ACK_RELEASE;
+}

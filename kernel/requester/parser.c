@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * parser.c - the WQE parser: segments in, struct pavo_swqe or an error out.
+ *
+ * Called by scheduler.c with a private copy of the WQE. Touches that copy
+ * only; see parser.h.
+ */
+#include <linux/string.h>
+#include "parser.h"
+
+/* Reads the segments of a copy one after the other. */
+struct seg_reader {
+	const u8 *pos;
+	u32 left;
+};
+
+static const void *take(struct seg_reader *r, u32 size)
+{
+	const u8 *seg = r->pos;
+
+	if (r->left < size)
+		return NULL;
+	r->pos += size;
+	r->left -= size;
+	return seg;
+}
+
+static enum pavo_vendor_err parse_inline(struct pavo_swqe *wqe,
+					 struct seg_reader *r)
+{
+	const struct pavo_inline_seg *seg = (const void *)r->pos;
+	u32 len = seg->byte_count & ~PAVO_INLINE_SEG;
+
+	if (pavo_wqe_is_read(wqe->op))
+		return PAVO_VE_WQE_SEGMENT;
+	/* Compared before rounding, so that nothing can wrap. */
+	if (len > r->left - sizeof(*seg))
+		return PAVO_VE_WQE_LENGTH;
+	if (r->left - (len + sizeof(*seg)) >= PAVO_WQE_UNIT)
+		return PAVO_VE_WQE_SEGMENT;
+	wqe->flags |= PAVO_SWQE_INLINE;
+	wqe->data = r->pos + sizeof(*seg);
+	wqe->length = len;
+	return PAVO_VE_NONE;
+}
+
+static enum pavo_vendor_err parse_sgl(struct pavo_swqe *wqe,
+				      struct seg_reader *r, u32 max_sge)
+{
+	u32 count = r->left / sizeof(struct pavo_data_seg);
+	u32 i;
+
+	wqe->sge = (const void *)r->pos;
+	if (count > max_sge)
+		return PAVO_VE_WQE_SEGMENT;
+	for (i = 0; i < count; i++) {
+		u32 len = wqe->sge[i].byte_count;
+
+		if (len & PAVO_INLINE_SEG)
+			return PAVO_VE_WQE_SEGMENT;
+		if (len > PAVO_MAX_MSG - wqe->length)
+			return PAVO_VE_WQE_LENGTH;
+		wqe->length += len;
+	}
+	wqe->num_sge = count;
+	return PAVO_VE_NONE;
+}
+
+static enum pavo_vendor_err parse_payload(struct pavo_swqe *wqe,
+					  struct seg_reader *r, u32 max_sge)
+{
+	const struct pavo_inline_seg *seg = (const void *)r->pos;
+
+	if (r->left && seg->byte_count & PAVO_INLINE_SEG)
+		return parse_inline(wqe, r);
+	return parse_sgl(wqe, r, max_sge);
+}
+
+/* RaddrSeg, and AtomicSeg behind it. @raddr: RaddrSeg if the op has one. */
+static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
+					 struct seg_reader *r,
+					 const struct pavo_raddr_seg **raddr)
+{
+	const struct pavo_atomic_seg *atomic;
+
+	if (wqe->op < PAVO_WQE_WRITE || wqe->op > PAVO_WQE_FETCH_ADD)
+		return PAVO_VE_NONE;
+	*raddr = take(r, sizeof(**raddr));
+	if (!*raddr)
+		return PAVO_VE_WQE_SEGMENT;
+	wqe->raddr = (*raddr)->va;
+	wqe->rkey = (*raddr)->rkey;
+	if (!pavo_wqe_is_atomic(wqe->op))
+		return PAVO_VE_NONE;
+	atomic = take(r, sizeof(*atomic));
+	if (!atomic)
+		return PAVO_VE_WQE_SEGMENT;
+	wqe->swap_add = atomic->swap_add;
+	wqe->compare = atomic->compare;
+	return PAVO_VE_NONE;
+}
+
+static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
+					   struct seg_reader *r,
+					   const struct pavo_parser_limits *lim)
+{
+	const struct pavo_raddr_seg *raddr = NULL;
+	enum pavo_vendor_err err;
+
+	if (wqe->op >= PAVO_WQE_OP_COUNT || !(lim->ops & 1u << wqe->op))
+		return PAVO_VE_WQE_OPCODE;
+	if (wqe->op == PAVO_WQE_NOP)
+		return r->left ? PAVO_VE_WQE_SEGMENT : PAVO_VE_NONE;
+	if (lim->ud) {
+		wqe->av = take(r, sizeof(*wqe->av));
+		if (!wqe->av)
+			return PAVO_VE_WQE_SEGMENT;
+	}
+	err = parse_remote(wqe, r, &raddr);
+	if (!err)
+		err = parse_payload(wqe, r, lim->max_sge);
+	if (err)
+		return err;
+	if (wqe->length > lim->max_len)
+		return PAVO_VE_WQE_LENGTH;
+	if (raddr && raddr->length != wqe->length)
+		return PAVO_VE_WQE_LENGTH;
+	if (pavo_wqe_is_atomic(wqe->op) && wqe->length != sizeof(u64))
+		return PAVO_VE_WQE_LENGTH;
+	return PAVO_VE_NONE;
+}
+
+enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
+				    const struct pavo_parser_limits *limits)
+{
+	const struct pavo_next_seg *next = (const void *)wqe->raw;
+	struct seg_reader r = {
+		.pos = wqe->raw + sizeof(*next),
+		.left = size - sizeof(*next),
+	};
+
+	wqe->op = db & PAVO_DB_OP_MASK;
+	wqe->flags = next->flags & (PAVO_WQE_SIGNALED | PAVO_WQE_SOLICITED);
+	if (db & PAVO_DB_FENCE)
+		wqe->flags |= PAVO_SWQE_FENCE;
+	wqe->num_sge = 0;
+	wqe->length = 0;
+	wqe->imm = next->imm;
+	wqe->raddr = 0;
+	wqe->rkey = 0;
+	wqe->npkts = 0;
+	wqe->swap_add = 0;
+	wqe->compare = 0;
+	wqe->next = (u64)(next->size & 0xff) << PAVO_DB_SIZE_SHIFT | next->next;
+	wqe->av = NULL;
+	wqe->sge = NULL;
+	wqe->data = NULL;
+
+	if (next->size > 0xff ||
+	    next->flags & ~(PAVO_WQE_SIGNALED | PAVO_WQE_SOLICITED))
+		wqe->vendor_err = PAVO_VE_WQE_FLAGS;
+	else
+		wqe->vendor_err = parse_segments(wqe, &r, limits);
+	return wqe->vendor_err;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * requester.h - the door of requester/: the half of a QP that asks.
+ *
+ * Flow of a send: doorbell.c takes doorbells -> scheduler.c orders them and
+ * follows chains -> parser.c makes a private, checked copy of each WQE ->
+ * transmit.c admits, segments, numbers and sends -> multiqueue.c remembers
+ * what is outstanding -> receive.c acts on responses -> complete.c writes the
+ * completions. timers.c brings lost packets back.
+ *
+ * Everything behind half.lock. See half.h for who enters when.
+ */
+#ifndef PAVO_REQUESTER_H
+#define PAVO_REQUESTER_H
+
+#include <linux/hrtimer.h>
+#include <linux/types.h>
+#include "../half.h"
+#include "../wire/psn.h"
+#include "multiqueue.h"
+#include "parser.h"
+#include "timer_logic.h"
+
+struct ib_send_wr;
+struct pavo_qp;
+struct pavo_rx;
+struct pavo_ucontext;
+
+/* Bits of half.pending of a requester. */
+enum pavo_req_event {
+	PAVO_REQ_DOORBELL, /* the doorbell FIFO is not empty */
+	PAVO_REQ_TIMER, /* a deadline has passed */
+	PAVO_REQ_FLUSH, /* the QP moved to Error */
+	PAVO_REQ_CONGESTED, /* the interface has room again */
+};
+
+/**
+ * struct pavo_tx_cursor - what is sent next.
+ * @wqe: free-running number of the WQE
+ * @pkt: packet of that WQE
+ * @sge, @sge_off: where in its SGL that packet's payload begins
+ */
+struct pavo_tx_cursor {
+	u32 wqe;
+	u32 pkt;
+	u32 sge;
+	u32 sge_off;
+};
+
+/**
+ * struct pavo_requester - requester half.
+ * @sq, @sq_mmap:     send queue ring, shared with the process or private
+ * @wqe_size, @count: stride and number of slots
+ * @doorbells:  taken but unparsed doorbells, count entries; db_head is moved
+ *              by whoever drains the page (under db_lock), db_tail by the half
+ * @chain:      doorbell form of the next WQE of a chain; valid if @in_chain
+ *              (the indicator of the document)
+ * @wqes:       private copies, count entries of wqe_stride bytes
+ * @head:       WQEs parsed (free running), @tail: oldest not completed
+ * @cursor:     next packet to send; behind what was sent when resending
+ * @npsn:       Next PSN: first never sent
+ * @upsn:       oldest unacknowledged PSN
+ * @sent:       high-water mark: PSN behind the last one sent since the last
+ *              go-back
+ * @outstanding: MultiQueue
+ * @reads_out:  read and atomic requests sent and unanswered
+ * @unasked:    packets sent since the last AckReq
+ * @recover:    valid while @probing: PSN up to which a timeout covers
+ * @bad:        number of the WQE that is in error and waits for its turn
+ */
+struct pavo_requester {
+	struct pavo_half half;
+	void *sq;
+	struct pavo_mmap *sq_mmap;
+	u32 wqe_size;
+	u32 count;
+	spinlock_t db_lock;
+	u64 *doorbells;
+	u32 db_head;
+	u32 db_tail;
+	u64 chain;
+	bool in_chain;
+	void *wqes;
+	u32 wqe_stride;
+	u32 head;
+	u32 tail;
+	struct pavo_tx_cursor cursor;
+	u32 npsn;
+	u32 upsn;
+	struct pavo_multiqueue outstanding;
+	u32 reads_out;
+	u32 unasked;
+	u32 recover;
+	bool probing;
+	bool rnr_wait;
+	bool flushed;
+	struct pavo_timer_state timer;
+	struct hrtimer hrtimer;
+	/* kernel consumers */
+	spinlock_t post_lock;
+	u64 *wr_id;
+	u32 posted;
+};
+
+/** pavo_requester_init - rings and private copies for @cap; may sleep. */
+int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info);
+void pavo_requester_destroy(struct pavo_qp *qp);
+
+/** pavo_requester_reset - as after creation; QP in RESET, half not entered. */
+void pavo_requester_reset(struct pavo_qp *qp);
+
+/** pavo_requester_ready - QP came to RTS: take sq_psn, limits and timers. */
+void pavo_requester_ready(struct pavo_qp *qp);
+
+/**
+ * pavo_requester_drain - take all doorbells of a context's page and run the
+ * QPs they name. The kick of user space; process context.
+ */
+void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx);
+
+/** pavo_requester_post - ib_post_send of kernel consumers. */
+int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
+			const struct ib_send_wr **bad_wr);
+
+/** pavo_requester_receive - a response packet; softirq; consumes rx->skb. */
+void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx);
+
+/** pavo_requester_run - do what is pending unless somebody else is at it. */
+void pavo_requester_run(struct pavo_qp *qp);
+
+/** pavo_requester_flush - the QP is in Error: complete all as flushed. */
+void pavo_requester_flush(struct pavo_qp *qp);
+
+/** pavo_requester_idle - nothing outstanding and nothing to send (SQD). */
+bool pavo_requester_idle(struct pavo_qp *qp);
+
+#endif /* PAVO_REQUESTER_H */

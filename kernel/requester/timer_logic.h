@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * timer_logic.h - Loss and RNR timer of a QP (engine document 3.4.2, 7.1.4).
+ *
+ * The document's table scanned by a thread becomes a deadline per QP that is
+ * moved by storing a number; timers.c wakes up and asks whether it passed.
+ * Time is given in, in ns. Pure.
+ */
+#ifndef PAVO_TIMER_LOGIC_H
+#define PAVO_TIMER_LOGIC_H
+
+#include <linux/types.h>
+
+/** An RNR retry count of 7 means: for ever (IBA 9.7.5.2.8). */
+#define PAVO_RNR_RETRY_INFINITE 7
+
+/**
+ * struct pavo_timer_state - both timers.
+ * @loss, @rnr:   deadlines; 0 while the timer does not run
+ * @timeout:      set value of the loss timer; 0: it never runs
+ * @retry_limit, @retries: limit and retries left
+ * @rnr_limit, @rnr_retries: the same for RNR NAKs
+ */
+struct pavo_timer_state {
+	u64 loss;
+	u64 rnr;
+	u64 timeout;
+	u8 retry_limit;
+	u8 retries;
+	u8 rnr_limit;
+	u8 rnr_retries;
+};
+
+/** pavo_timer_init - limits as by modify_qp; both timers stopped. */
+static inline void pavo_timer_init(struct pavo_timer_state *t, u64 timeout,
+				   u8 retry_limit, u8 rnr_limit)
+{
+	t->loss = 0;
+	t->rnr = 0;
+	t->timeout = timeout;
+	t->retry_limit = retry_limit;
+	t->retries = retry_limit;
+	t->rnr_limit = rnr_limit;
+	t->rnr_retries = rnr_limit;
+}
+
+/** pavo_timer_set - Set event: something is outstanding. */
+static inline void pavo_timer_set(struct pavo_timer_state *t, u64 now)
+{
+	if (!t->loss && t->timeout)
+		t->loss = now + t->timeout;
+}
+
+/** pavo_timer_stop - Stop event: nothing is outstanding. */
+static inline void pavo_timer_stop(struct pavo_timer_state *t)
+{
+	t->loss = 0;
+}
+
+/** pavo_timer_restart - Restart event: progress; value and counts reloaded. */
+static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
+{
+	t->retries = t->retry_limit;
+	t->rnr_retries = t->rnr_limit;
+	t->loss = t->timeout ? now + t->timeout : 0;
+}
+
+/**
+ * pavo_timer_retry - one more attempt is needed (timeout, sequence NAK, lost
+ * response); false: Counter Expired, the retries are used up.
+ */
+static inline bool pavo_timer_retry(struct pavo_timer_state *t, u64 now)
+{
+	if (!t->retries)
+		return false;
+	t->retries--;
+	t->loss = t->timeout ? now + t->timeout : 0;
+	return true;
+}
+
+/**
+ * pavo_timer_rnr - an RNR NAK asks to wait for @delay; false: retries used up.
+ * The loss timer rests meanwhile.
+ */
+static inline bool pavo_timer_rnr(struct pavo_timer_state *t, u64 now,
+				  u64 delay)
+{
+	if (t->rnr_limit != PAVO_RNR_RETRY_INFINITE) {
+		if (!t->rnr_retries)
+			return false;
+		t->rnr_retries--;
+	}
+	t->loss = 0;
+	t->rnr = now + delay;
+	return true;
+}
+
+/** pavo_timer_loss_expired - Timer Expired of the loss timer? */
+static inline bool pavo_timer_loss_expired(const struct pavo_timer_state *t,
+					   u64 now)
+{
+	return t->loss && now >= t->loss;
+}
+
+/** pavo_timer_rnr_expired - is the RNR delay over? Clears it. */
+static inline bool pavo_timer_rnr_expired(struct pavo_timer_state *t, u64 now)
+{
+	if (!t->rnr || now < t->rnr)
+		return false;
+	t->rnr = 0;
+	return true;
+}
+
+/** pavo_timer_next - the nearer deadline; 0 if none runs. */
+static inline u64 pavo_timer_next(const struct pavo_timer_state *t)
+{
+	if (t->loss && t->rnr)
+		return t->loss < t->rnr ? t->loss : t->rnr;
+	return t->loss ? t->loss : t->rnr;
+}
+
+#endif /* PAVO_TIMER_LOGIC_H */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * stats.h - the counters of an adapter: one name for every kind of drop.
+ *
+ * Written from any context (per CPU, no lock), read by `rdma statistic`. A
+ * counter that says a packet was dropped begins with rx_drop_; the reason is
+ * the rest of the name.
+ */
+#ifndef PAVO_STATS_H
+#define PAVO_STATS_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+struct ib_device;
+struct rdma_hw_stats;
+struct pavo_dev;
+
+/* X(name): the enumerator is PAVO_CNT_name, the visible name is "name". */
+#define PAVO_COUNTERS(X)						\
+	X(tx_packets)							\
+	X(tx_bytes)							\
+	X(rx_packets)							\
+	X(rx_bytes)							\
+	X(tx_acks)							\
+	X(rx_acks)							\
+	X(tx_naks)							\
+	X(rx_naks)							\
+	X(tx_rnr_naks)							\
+	X(rx_rnr_naks)							\
+	X(tx_retransmits)		/* packets sent again */	\
+	X(tx_drop_no_memory)						\
+	X(tx_drop_no_route)						\
+	X(tx_drop_congested)		/* refused by the interface */	\
+	X(loss_timer_expired)						\
+	X(rnr_timer_expired)						\
+	X(retry_exceeded)						\
+	X(rnr_retry_exceeded)						\
+	X(rx_duplicate_requests)					\
+	X(rx_out_of_sequence)		/* gap seen by the responder */	\
+	X(rx_implied_nak)		/* read response lost */	\
+	X(rx_drop_short)		/* ends inside its headers */	\
+	X(rx_drop_too_long)		/* payload beyond the path MTU */\
+	X(rx_drop_version)						\
+	X(rx_drop_opcode)		/* unknown opcode */		\
+	X(rx_drop_surplus)		/* payload that may not be */	\
+	X(rx_drop_icrc)							\
+	X(rx_drop_qpn)			/* no such QP */		\
+	X(rx_drop_service)		/* not the QP's service type */	\
+	X(rx_drop_state)		/* QP not ready to receive */	\
+	X(rx_drop_pkey)							\
+	X(rx_drop_qkey)							\
+	X(rx_drop_address)		/* not from the connected peer */\
+	X(rx_drop_psn_ghost)		/* ACK of nothing outstanding */\
+	X(rx_drop_response)		/* response to no request */	\
+	X(rx_drop_out_of_sequence)	/* behind a gap already NAKed */\
+	X(rx_drop_duplicate_read)	/* too old to be replayed */	\
+	X(rx_drop_backlog)		/* QP busy and backlog full */	\
+	X(rx_drop_no_recv_wqe)		/* UD, nothing posted */	\
+	X(rx_drop_no_device)						\
+	X(rx_nak_sent_invalid_request)					\
+	X(rx_nak_sent_remote_access)					\
+	X(rx_nak_sent_remote_operational)				\
+	X(db_ring_index)		/* producer index beyond ring */\
+	X(db_bad_qpn)			/* no such QP */		\
+	X(db_foreign_qp)		/* QP of another context */	\
+	X(db_overflow)			/* more doorbells than WQEs */	\
+	X(wqe_errors)			/* send WQEs refused */		\
+	X(rq_index_errors)		/* RQ producer index absurd */	\
+	X(cq_overruns)							\
+	X(cq_index_errors)		/* CQ consumer index absurd */	\
+	X(qp_errors)			/* QPs moved to Error */
+
+enum pavo_counter {
+#define PAVO_CNT_ENUM(name) PAVO_CNT_##name,
+	PAVO_COUNTERS(PAVO_CNT_ENUM)
+#undef PAVO_CNT_ENUM
+	PAVO_CNT_COUNT,
+};
+
+struct pavo_stats {
+	u64 counter[PAVO_CNT_COUNT];
+};
+
+/* Rooms write: pavo_count(dev, rx_drop_icrc); */
+#define pavo_count(dev, name) \
+	this_cpu_inc((dev)->stats->counter[PAVO_CNT_##name])
+#define pavo_count_add(dev, name, n) \
+	this_cpu_add((dev)->stats->counter[PAVO_CNT_##name], n)
+
+struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
+					       u32 port);
+int pavo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		      u32 port, int index);
+
+#endif /* PAVO_STATS_H */

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * build.c - struct pavo_pkt to the bytes of its headers (IBA 9.2, 9.3).
+ *
+ * Called by requester/ and responder/ for every packet sent. Touches only its
+ * arguments; the mirror of parse.c.
+ */
+#include <linux/string.h>
+#include "bytes.h"
+#include "layout.h"
+#include "wire.h"
+
+static void build_bth(u8 *p, const struct pavo_pkt *pkt)
+{
+	p[PAVO_BTH_OPCODE] = pkt->opcode;
+	p[PAVO_BTH_FLAGS] = (u8)((pkt->solicited ? PAVO_BTH_SE : 0) |
+				 PAVO_BTH_MIGREQ |
+				 (pkt->pad & PAVO_BTH_PAD_MASK)
+					 << PAVO_BTH_PAD_SHIFT);
+	pavo_put_be16(p + PAVO_BTH_PKEY, pkt->pkey);
+	p[PAVO_BTH_MARKS] = (u8)((pkt->fecn ? PAVO_BTH_FECN : 0) |
+				 (pkt->becn ? PAVO_BTH_BECN : 0));
+	pavo_put_be24(p + PAVO_BTH_DQPN, pkt->dqpn);
+	p[PAVO_BTH_ACK] = pkt->ack_req ? PAVO_BTH_ACKREQ : 0;
+	pavo_put_be24(p + PAVO_BTH_PSN, pkt->psn);
+}
+
+static u8 *build_reth(u8 *p, const struct pavo_pkt *pkt)
+{
+	pavo_put_be64(p + PAVO_RETH_VA, pkt->va);
+	pavo_put_be32(p + PAVO_RETH_RKEY, pkt->rkey);
+	pavo_put_be32(p + PAVO_RETH_DMA_LEN, pkt->dma_len);
+	return p + PAVO_RETH_LEN;
+}
+
+static u8 *build_atomiceth(u8 *p, const struct pavo_pkt *pkt)
+{
+	pavo_put_be64(p + PAVO_ATOMICETH_VA, pkt->va);
+	pavo_put_be32(p + PAVO_ATOMICETH_RKEY, pkt->rkey);
+	pavo_put_be64(p + PAVO_ATOMICETH_SWAP_ADD, pkt->swap_add);
+	pavo_put_be64(p + PAVO_ATOMICETH_COMPARE, pkt->compare);
+	return p + PAVO_ATOMICETH_LEN;
+}
+
+static u8 *build_aeth(u8 *p, const struct pavo_pkt *pkt)
+{
+	p[PAVO_AETH_SYNDROME] = pkt->syndrome;
+	pavo_put_be24(p + PAVO_AETH_MSN, pkt->msn);
+	return p + PAVO_AETH_LEN;
+}
+
+static u8 *build_deth(u8 *p, const struct pavo_pkt *pkt)
+{
+	pavo_put_be32(p + PAVO_DETH_QKEY, pkt->qkey);
+	/* one byte reserved, then 24 bits: a word with zeros on top */
+	pavo_put_be32(p + PAVO_DETH_SQPN - 1, pkt->sqpn & PAVO_QPN_MASK);
+	return p + PAVO_DETH_LEN;
+}
+
+unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt)
+{
+	const struct pavo_op_info *info = pavo_op_info(pkt->opcode);
+	u8 *p = hdr + PAVO_BTH_LEN;
+	unsigned int flags;
+
+	if (!info)
+		return 0;
+
+	flags = info->flags;
+	build_bth(hdr, pkt);
+	/* The order of the tests is the order of the headers in a packet. */
+	if (flags & PAVO_OPF_DETH)
+		p = build_deth(p, pkt);
+	if (flags & PAVO_OPF_RETH)
+		p = build_reth(p, pkt);
+	if (flags & PAVO_OPF_ATOMICETH)
+		p = build_atomiceth(p, pkt);
+	if (flags & PAVO_OPF_AETH)
+		p = build_aeth(p, pkt);
+	if (flags & PAVO_OPF_ATOMICACK)
+		pavo_put_be64(p, pkt->atomic_orig);
+	if (flags & PAVO_OPF_IMM)
+		memcpy(p, &pkt->imm, sizeof(pkt->imm));
+	if (flags & PAVO_OPF_IETH)
+		pavo_put_be32(p, pkt->inv_rkey);
+	return info->hdr_len;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * layout.h - where the fields of the transport headers are (IBA 9.2, 9.3).
+ * Private to wire/ (opcode.c, parse.c, build.c, icrc.c).
+ *
+ * Offsets are from the first byte of the header they belong to.
+ */
+#ifndef PAVO_WIRE_LAYOUT_H
+#define PAVO_WIRE_LAYOUT_H
+
+/* Base transport header */
+enum pavo_bth_at {
+	PAVO_BTH_OPCODE = 0,
+	PAVO_BTH_FLAGS = 1, /* SE, MigReq, PadCnt, TVer */
+	PAVO_BTH_PKEY = 2,
+	PAVO_BTH_MARKS = 4, /* FECN, BECN, 6 bits reserved; not in the ICRC */
+	PAVO_BTH_DQPN = 5,
+	PAVO_BTH_ACK = 8, /* AckReq, 7 bits reserved */
+	PAVO_BTH_PSN = 9,
+};
+
+enum pavo_bth_bit {
+	/* PAVO_BTH_FLAGS */
+	PAVO_BTH_SE = 0x80,
+	PAVO_BTH_MIGREQ = 0x40,
+	PAVO_BTH_PAD_SHIFT = 4,
+	PAVO_BTH_PAD_MASK = 3,
+	PAVO_BTH_TVER = 0x0f,
+	/* PAVO_BTH_MARKS */
+	PAVO_BTH_FECN = 0x80,
+	PAVO_BTH_BECN = 0x40,
+	/* PAVO_BTH_ACK */
+	PAVO_BTH_ACKREQ = 0x80,
+};
+
+/* RDMA extended transport header */
+enum pavo_reth_at {
+	PAVO_RETH_VA = 0,
+	PAVO_RETH_RKEY = 8,
+	PAVO_RETH_DMA_LEN = 12,
+	PAVO_RETH_LEN = 16,
+};
+
+/* Atomic extended transport header */
+enum pavo_atomiceth_at {
+	PAVO_ATOMICETH_VA = 0,
+	PAVO_ATOMICETH_RKEY = 8,
+	PAVO_ATOMICETH_SWAP_ADD = 12,
+	PAVO_ATOMICETH_COMPARE = 20,
+	PAVO_ATOMICETH_LEN = 28,
+};
+
+/* ACK extended transport header */
+enum pavo_aeth_at {
+	PAVO_AETH_SYNDROME = 0,
+	PAVO_AETH_MSN = 1,
+	PAVO_AETH_LEN = 4,
+};
+
+/* Datagram extended transport header */
+enum pavo_deth_at {
+	PAVO_DETH_QKEY = 0,
+	PAVO_DETH_SQPN = 5, /* behind a reserved byte */
+	PAVO_DETH_LEN = 8,
+};
+
+/* Headers of one field */
+enum pavo_eth_len {
+	PAVO_ATOMICACK_LEN = 8,
+	PAVO_IMM_LEN = 4,
+	PAVO_IETH_LEN = 4,
+};
+
+#endif /* PAVO_WIRE_LAYOUT_H */

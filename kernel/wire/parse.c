@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * parse.c - header parser: bytes of a packet to struct pavo_pkt (IBA 9.2, 9.3).
+ *
+ * Called by net/ for every received packet, before anything is known of it.
+ * Touches only its arguments; reads no byte behind what it was told is there.
+ */
+#include <linux/string.h>
+#include "bytes.h"
+#include "layout.h"
+#include "wire.h"
+
+static void parse_bth(struct pavo_pkt *pkt, const u8 *p)
+{
+	pkt->solicited = p[PAVO_BTH_FLAGS] & PAVO_BTH_SE;
+	pkt->pad = (p[PAVO_BTH_FLAGS] >> PAVO_BTH_PAD_SHIFT) &
+		   PAVO_BTH_PAD_MASK;
+	pkt->pkey = pavo_get_be16(p + PAVO_BTH_PKEY);
+	pkt->fecn = p[PAVO_BTH_MARKS] & PAVO_BTH_FECN;
+	pkt->becn = p[PAVO_BTH_MARKS] & PAVO_BTH_BECN;
+	pkt->dqpn = pavo_get_be24(p + PAVO_BTH_DQPN);
+	pkt->ack_req = p[PAVO_BTH_ACK] & PAVO_BTH_ACKREQ;
+	pkt->psn = pavo_get_be24(p + PAVO_BTH_PSN);
+}
+
+static const u8 *parse_reth(struct pavo_pkt *pkt, const u8 *p)
+{
+	pkt->va = pavo_get_be64(p + PAVO_RETH_VA);
+	pkt->rkey = pavo_get_be32(p + PAVO_RETH_RKEY);
+	pkt->dma_len = pavo_get_be32(p + PAVO_RETH_DMA_LEN);
+	return p + PAVO_RETH_LEN;
+}
+
+static const u8 *parse_atomiceth(struct pavo_pkt *pkt, const u8 *p)
+{
+	pkt->va = pavo_get_be64(p + PAVO_ATOMICETH_VA);
+	pkt->rkey = pavo_get_be32(p + PAVO_ATOMICETH_RKEY);
+	pkt->swap_add = pavo_get_be64(p + PAVO_ATOMICETH_SWAP_ADD);
+	pkt->compare = pavo_get_be64(p + PAVO_ATOMICETH_COMPARE);
+	return p + PAVO_ATOMICETH_LEN;
+}
+
+static const u8 *parse_aeth(struct pavo_pkt *pkt, const u8 *p)
+{
+	pkt->syndrome = p[PAVO_AETH_SYNDROME];
+	pkt->msn = pavo_get_be24(p + PAVO_AETH_MSN);
+	return p + PAVO_AETH_LEN;
+}
+
+static const u8 *parse_deth(struct pavo_pkt *pkt, const u8 *p)
+{
+	pkt->qkey = pavo_get_be32(p + PAVO_DETH_QKEY);
+	pkt->sqpn = pavo_get_be24(p + PAVO_DETH_SQPN);
+	return p + PAVO_DETH_LEN;
+}
+
+/* The order of the tests is the order of the headers in a packet. */
+static void parse_extensions(struct pavo_pkt *pkt, unsigned int flags,
+			     const u8 *p)
+{
+	if (flags & PAVO_OPF_DETH)
+		p = parse_deth(pkt, p);
+	if (flags & PAVO_OPF_RETH)
+		p = parse_reth(pkt, p);
+	if (flags & PAVO_OPF_ATOMICETH)
+		p = parse_atomiceth(pkt, p);
+	if (flags & PAVO_OPF_AETH)
+		p = parse_aeth(pkt, p);
+	if (flags & PAVO_OPF_ATOMICACK)
+		pkt->atomic_orig = pavo_get_be64(p);
+	if (flags & PAVO_OPF_IMM)
+		memcpy(&pkt->imm, p, sizeof(pkt->imm));
+	if (flags & PAVO_OPF_IETH)
+		pkt->inv_rkey = pavo_get_be32(p);
+}
+
+enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
+				  unsigned int avail, unsigned int len)
+{
+	const struct pavo_op_info *info;
+	unsigned int rest;
+
+	/*
+	 * The pad makes every packet a multiple of four; one that is not ends
+	 * inside the pad that its payload needs.
+	 */
+	if (len < PAVO_BTH_LEN + PAVO_ICRC_LEN || len % 4 ||
+	    avail < PAVO_BTH_LEN)
+		return PAVO_PARSE_SHORT;
+	if (hdr[PAVO_BTH_FLAGS] & PAVO_BTH_TVER)
+		return PAVO_PARSE_VERSION;
+
+	info = pavo_op_info(hdr[PAVO_BTH_OPCODE]);
+	if (!info)
+		return PAVO_PARSE_OPCODE;
+	if (len < info->hdr_len + PAVO_ICRC_LEN || avail < info->hdr_len)
+		return PAVO_PARSE_SHORT;
+
+	pkt->info = info;
+	pkt->opcode = hdr[PAVO_BTH_OPCODE];
+	parse_bth(pkt, hdr);
+	rest = len - info->hdr_len - PAVO_ICRC_LEN;
+	if (rest < pkt->pad)
+		return PAVO_PARSE_SHORT;
+	if (rest && !(info->flags & PAVO_OPF_PAYLOAD))
+		return PAVO_PARSE_SURPLUS;
+	pkt->payload = rest - pkt->pad;
+
+	parse_extensions(pkt, info->flags, hdr + PAVO_BTH_LEN);
+	return PAVO_PARSE_OK;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * wire.h - the door of wire/: formats of RoCEv2 packets and what can be done
+ * with them (IBA volume 1 chapter 9, annex A17).
+ *
+ * Pure functions over bytes: no kernel objects, no allocation, no locks. The
+ * same C files are built into the unit tests in user space.
+ */
+#ifndef PAVO_WIRE_H
+#define PAVO_WIRE_H
+
+#include <linux/types.h>
+#include "psn.h"
+
+/** UDP destination port of RoCEv2 (IANA). */
+#define PAVO_UDP_PORT 4791
+#define PAVO_ICRC_LEN 4
+#define PAVO_BTH_LEN 12
+/** BTH + the longest extension headers that one opcode can have (AtomicETH). */
+#define PAVO_MAX_HDR_LEN (PAVO_BTH_LEN + 28)
+#define PAVO_QPN_MASK 0xffffffu
+/** IBA 10.9.1: the P_Key every port has, full member of the default partition */
+#define PAVO_PKEY_DEFAULT 0xffffu
+
+/* BTH opcodes: service in the upper 3 bits, operation in the lower 5. */
+enum pavo_service {
+	PAVO_SVC_RC = 0x00,
+	PAVO_SVC_UC = 0x20,
+	PAVO_SVC_UD = 0x60,
+	PAVO_SVC_MASK = 0xe0,
+};
+
+enum pavo_bth_op {
+	PAVO_OP_SEND_FIRST = 0x00,
+	PAVO_OP_SEND_MIDDLE = 0x01,
+	PAVO_OP_SEND_LAST = 0x02,
+	PAVO_OP_SEND_LAST_IMM = 0x03,
+	PAVO_OP_SEND_ONLY = 0x04,
+	PAVO_OP_SEND_ONLY_IMM = 0x05,
+	PAVO_OP_WRITE_FIRST = 0x06,
+	PAVO_OP_WRITE_MIDDLE = 0x07,
+	PAVO_OP_WRITE_LAST = 0x08,
+	PAVO_OP_WRITE_LAST_IMM = 0x09,
+	PAVO_OP_WRITE_ONLY = 0x0a,
+	PAVO_OP_WRITE_ONLY_IMM = 0x0b,
+	PAVO_OP_READ_REQUEST = 0x0c,
+	PAVO_OP_READ_RESP_FIRST = 0x0d,
+	PAVO_OP_READ_RESP_MIDDLE = 0x0e,
+	PAVO_OP_READ_RESP_LAST = 0x0f,
+	PAVO_OP_READ_RESP_ONLY = 0x10,
+	PAVO_OP_ACKNOWLEDGE = 0x11,
+	PAVO_OP_ATOMIC_ACK = 0x12,
+	PAVO_OP_CMP_SWAP = 0x13,
+	PAVO_OP_FETCH_ADD = 0x14,
+	PAVO_OP_SEND_LAST_INV = 0x16,
+	PAVO_OP_SEND_ONLY_INV = 0x17,
+};
+
+/* What an opcode is made of (struct pavo_op_info.flags). */
+enum pavo_op_flag {
+	PAVO_OPF_REQUEST = 1 << 0, /* for the responder; else a response */
+	PAVO_OPF_SEND = 1 << 1,
+	PAVO_OPF_WRITE = 1 << 2,
+	PAVO_OPF_READ = 1 << 3, /* request or response */
+	PAVO_OPF_ATOMIC = 1 << 4, /* request or response */
+	PAVO_OPF_ACK = 1 << 5,
+	PAVO_OPF_FIRST = 1 << 6, /* begins a message (First, Only) */
+	PAVO_OPF_LAST = 1 << 7, /* ends a message (Last, Only) */
+	PAVO_OPF_PAYLOAD = 1 << 8, /* may carry payload */
+	PAVO_OPF_RETH = 1 << 9,
+	PAVO_OPF_AETH = 1 << 10,
+	PAVO_OPF_ATOMICETH = 1 << 11,
+	PAVO_OPF_ATOMICACK = 1 << 12,
+	PAVO_OPF_IMM = 1 << 13,
+	PAVO_OPF_IETH = 1 << 14,
+	PAVO_OPF_DETH = 1 << 15,
+};
+
+/**
+ * struct pavo_op_info - one row of the opcode table.
+ * @flags:   enum pavo_op_flag
+ * @hdr_len: BTH and extension headers, bytes; 0: no such opcode
+ */
+struct pavo_op_info {
+	u16 flags;
+	u8 hdr_len;
+};
+
+/** pavo_op_info - the row of a BTH opcode; NULL if unknown to pavo. */
+const struct pavo_op_info *pavo_op_info(u8 opcode);
+
+/* AETH syndrome (IBA 9.7.5.2): class in bits 7..5, value in bits 4..0. */
+enum pavo_aeth {
+	PAVO_AETH_CLASS = 0xe0,
+	PAVO_AETH_ACK = 0x00,
+	PAVO_AETH_RNR = 0x20,
+	PAVO_AETH_NAK = 0x60,
+	PAVO_AETH_VALUE = 0x1f,
+	/** ACK without end-to-end credits: the responder does not limit */
+	PAVO_AETH_ACK_UNLIMITED = 0x1f,
+	PAVO_NAK_PSN_SEQ = 0x60,
+	PAVO_NAK_INV_REQ = 0x61,
+	PAVO_NAK_REM_ACCESS = 0x62,
+	PAVO_NAK_REM_OP = 0x63,
+};
+
+/**
+ * struct pavo_pkt - the headers of a packet, in host byte order.
+ *
+ * Only the fields of the headers the opcode has are defined after parsing and
+ * used when building. Filled by pavo_parse(), consumed by pavo_build().
+ *
+ * @info:    row of the opcode table; set by parse, not needed by build
+ * @opcode:  BTH opcode
+ * @pad:     PadCnt, 0..3
+ * @solicited, @ack_req: BTH SE and A bits
+ * @fecn, @becn: congestion marks
+ * @pkey:    partition key
+ * @dqpn:    destination QP, 24 bits
+ * @psn:     24 bits
+ * @payload: payload bytes without pad and ICRC (set by parse only)
+ * @va, @rkey, @dma_len: RETH (dma_len), AtomicETH (va, rkey)
+ * @swap_add, @compare: AtomicETH
+ * @syndrome, @msn: AETH
+ * @atomic_orig: AtomicAckETH
+ * @imm:     immediate data, network order as user space sees it
+ * @inv_rkey: IETH
+ * @qkey, @sqpn: DETH
+ */
+struct pavo_pkt {
+	const struct pavo_op_info *info;
+	u8 opcode;
+	u8 pad;
+	bool solicited;
+	bool ack_req;
+	bool fecn;
+	bool becn;
+	u16 pkey;
+	u32 dqpn;
+	u32 psn;
+	u32 payload;
+	u64 va;
+	u32 rkey;
+	u32 dma_len;
+	u64 swap_add;
+	u64 compare;
+	u64 atomic_orig;
+	u8 syndrome;
+	u32 msn;
+	__be32 imm;
+	u32 inv_rkey;
+	u32 qkey;
+	u32 sqpn;
+};
+
+/* Why a packet is not one (results of pavo_parse()). */
+enum pavo_parse_status {
+	PAVO_PARSE_OK = 0,
+	PAVO_PARSE_SHORT, /* ends inside its headers, pad or ICRC */
+	PAVO_PARSE_VERSION, /* transport header version not 0 */
+	PAVO_PARSE_OPCODE, /* opcode unknown */
+	PAVO_PARSE_SURPLUS, /* payload where the opcode has none */
+};
+
+/**
+ * pavo_parse - take the headers of a packet apart.
+ * @pkt:   result
+ * @hdr:   first bytes behind the UDP header
+ * @avail: how many of them are at @hdr, at least min(@len, PAVO_MAX_HDR_LEN)
+ * @len:   length of the UDP payload, headers to ICRC
+ *
+ * MigReq and all reserved fields are ignored (IBA 9.2).
+ */
+enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
+				  unsigned int avail, unsigned int len);
+
+/**
+ * pavo_build - write BTH and extension headers.
+ * @hdr: at least PAVO_MAX_HDR_LEN bytes
+ * @pkt: all fields that @pkt->opcode's headers have; MigReq is sent as 1
+ *       (migrated), which is what a port without path migration is (IBA 17.2.8)
+ *
+ * Return: length of the headers, 0 if the opcode is unknown.
+ */
+unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt);
+
+/** Most bytes pavo_icrc_head() writes: 8 + IPv6 40 + UDP 8 + BTH 12. */
+#define PAVO_ICRC_HEAD_MAX 68
+
+/**
+ * pavo_icrc_head - the first bytes that the ICRC covers, variant fields masked.
+ * @out: PAVO_ICRC_HEAD_MAX bytes
+ * @ip:  the IPv4 (20 bytes, no options) or IPv6 header as on the wire
+ * @udp: the UDP header
+ * @bth: the BTH
+ *
+ * The ICRC (annex A17.3.3) is CRC-32 over this, over all that follows the BTH
+ * to the end of the pad, with all-ones seed and complemented, and is stored
+ * least significant byte first.
+ *
+ * Return: bytes written.
+ */
+unsigned int pavo_icrc_head(u8 *out, const void *ip, bool ipv6,
+			    const void *udp, const void *bth);
+
+/** pavo_mtu_bytes - bytes of an IB MTU code 1..5 (256..4096); 0 if invalid. */
+static inline unsigned int pavo_mtu_bytes(int code)
+{
+	return code >= 1 && code <= 5 ? 128u << code : 0;
+}
+
+/**
+ * pavo_rnr_ns - the delay that an RNR NAK's 5-bit timer field asks for, in ns
+ * (IBA table 45: 0 is 655.36 ms, 1 is 10 us, 31 is 491.52 ms).
+ */
+u64 pavo_rnr_ns(u8 code);
+
+/** pavo_timeout_ns - 4.096 us * 2^code, code 1..31 (IBA 9.9.2.1); 0 for 0. */
+static inline u64 pavo_timeout_ns(u8 code)
+{
+	return code ? 4096ull << (code & 31) : 0;
+}
+
+#endif /* PAVO_WIRE_H */

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pavo-abi.h - everything the pavo module shares with user space.
+ *
+ * Owns: the formats of the doorbell page, of the work queues and of the
+ * completion queue, and the driver part of the uverbs commands. Included by
+ * the module and by the libibverbs provider; depends on nothing but types.
+ *
+ * All shared memory is in the byte order of the host. Everything in it is
+ * untrusted by the module: it reads each word once, copies, checks, then uses.
+ *
+ * Segment and doorbell formats follow the engine document: doorbell table
+ * 7.1, segments section 2.4.3, receive WQE section 4.4.2.
+ */
+#ifndef PAVO_ABI_H
+#define PAVO_ABI_H
+
+#include <linux/types.h>
+
+/** Version of this interface, reported as uverbs abi_version of the device. */
+#define PAVO_ABI_VERSION 1
+
+/** Offsets and sizes inside work queues are counted in units of 16 bytes. */
+#define PAVO_WQE_UNIT 16
+/** Largest WQE: the size field of a doorbell has 8 bits. */
+#define PAVO_WQE_MAX_SIZE (255 * PAVO_WQE_UNIT)
+
+/* ------------------------------------------------------------------ mmap */
+
+/**
+ * struct pavo_mmap_info - a mappable region, as announced by the module.
+ * @offset: to be given to mmap() on the uverbs file
+ * @size:   bytes, a multiple of the page size; 0 means there is no region
+ */
+struct pavo_mmap_info {
+	__aligned_u64 offset;
+	__u32 size;
+	__u32 reserved;
+};
+
+/* -------------------------------------------------------------- doorbells */
+
+/*
+ * Operations a user may ask for (the 5-bit opcode of doorbell and NextSeg).
+ * They are not BTH opcodes: those follow from the operation, the service and
+ * the segmentation.
+ */
+enum pavo_wqe_op {
+	PAVO_WQE_NOP = 0,
+	PAVO_WQE_SEND = 1,
+	PAVO_WQE_SEND_IMM = 2,
+	PAVO_WQE_SEND_INV = 3,
+	PAVO_WQE_WRITE = 4,
+	PAVO_WQE_WRITE_IMM = 5,
+	PAVO_WQE_READ = 6,
+	PAVO_WQE_CMP_SWAP = 7,
+	PAVO_WQE_FETCH_ADD = 8,
+	PAVO_WQE_LOCAL_INV = 9,
+	PAVO_WQE_BIND_MW = 10,
+	PAVO_WQE_REG_MR = 11,
+	PAVO_WQE_OP_COUNT = 12,
+};
+
+/*
+ * A doorbell is 64 bits, stored at once:
+ *   bits  0..4   opcode   enum pavo_wqe_op of the WQE at @offset
+ *   bit   5      F        fence
+ *   bits  6..31  offset   of the WQE from the start of the SQ, 16-byte units
+ *   bits 32..39  size     of the WQE, 16-byte units, 1..255
+ *   bits 40..63  QPN
+ * The low word without the QPN is also the "next" word of a NextSeg.
+ */
+#define PAVO_DB_OP_MASK 0x1fu
+#define PAVO_DB_FENCE 0x20u
+#define PAVO_DB_OFFSET_SHIFT 6
+#define PAVO_DB_OFFSET_MAX 0x3ffffffu
+#define PAVO_DB_SIZE_SHIFT 32
+#define PAVO_DB_QPN_SHIFT 40
+
+/** Entries of a context's doorbell ring; a power of two. */
+#define PAVO_DB_RING_ENTRIES 256
+
+/* Bits of pavo_doorbell_page.flags, written by the module. */
+#define PAVO_DB_NEED_KICK 0x1u /* nobody polls: ring, then call the kernel */
+
+/**
+ * struct pavo_doorbell_page - one per context, one page, mapped read/write.
+ * @prod:  entries written so far (free running); written by user space with
+ *         release order after the entry
+ * @cons:  entries taken so far (free running); written by the module
+ * @flags: PAVO_DB_*
+ * @ring:  entry i of the free-running count is at ring[i % ENTRIES]
+ *
+ * Several threads of a process share it and must exclude each other. The kick
+ * is the uverbs POST_SEND command without work requests on any QP of the
+ * context: it drains the whole ring in the caller's context.
+ */
+struct pavo_doorbell_page {
+	__u32 prod;
+	__u8 pad0[60];
+	__u32 cons;
+	__u32 flags;
+	__u8 pad1[56];
+	__aligned_u64 ring[PAVO_DB_RING_ENTRIES];
+};
+
+/* ------------------------------------------------------------ send queue */
+
+/*
+ * The SQ region is an array of WQEs in slots of a fixed stride
+ * (pavo_create_qp_resp.sq_wqe_size); a WQE begins at a slot's start and
+ * consists of segments, each a multiple of 16 bytes:
+ *   SEND*            NextSeg [UdSeg] (InlineSeg | DataSeg...)
+ *   WRITE*, READ     NextSeg RaddrSeg (InlineSeg | DataSeg...)
+ *   CMP_SWAP, FETCH_ADD  NextSeg RaddrSeg AtomicSeg DataSeg
+ *   LOCAL_INV        NextSeg, the key in imm
+ *   BIND_MW          NextSeg BindSeg
+ * Slots are used in ring order: the n-th WQE of a QP since RESET is in slot
+ * n % sq_wqe_cnt.
+ */
+
+/* Bits of pavo_next_seg.flags; any other bit is an error. */
+#define PAVO_WQE_SIGNALED 0x1u
+#define PAVO_WQE_SOLICITED 0x2u
+
+/**
+ * struct pavo_next_seg - first segment of every WQE (NextSeg).
+ * @next:  low doorbell word (opcode, F, offset) of the next WQE of the chain
+ * @size:  size of the next WQE, 16-byte units; 0 ends the chain
+ * @flags: PAVO_WQE_*
+ * @imm:   *_IMM: immediate data in network byte order; SEND_INV, LOCAL_INV: key
+ */
+struct pavo_next_seg {
+	__u32 next;
+	__u32 size;
+	__u32 flags;
+	__u32 imm;
+};
+
+/**
+ * struct pavo_raddr_seg - the remote range (RaddrSeg).
+ * @va:     remote virtual address
+ * @rkey:   remote key
+ * @length: bytes, must equal the sum of the local entries; < 2^31
+ */
+struct pavo_raddr_seg {
+	__aligned_u64 va;
+	__u32 rkey;
+	__u32 length;
+};
+
+/**
+ * struct pavo_atomic_seg - operands of an atomic operation (AtomicSeg).
+ * @swap_add: value to swap in, or to add
+ * @compare:  value to compare with; 0 for FETCH_ADD
+ */
+struct pavo_atomic_seg {
+	__aligned_u64 swap_add;
+	__aligned_u64 compare;
+};
+
+/**
+ * struct pavo_ud_seg - where a datagram goes (UDSeg).
+ * @dgid:       destination GID (an IPv4 address as ::ffff:a.b.c.d)
+ * @dest_qpn:   destination QP, 24 bits
+ * @qkey:       Q_Key; with the top bit set the QP's own is used (IBA 10.2.5)
+ * @flow_label: 20 bits
+ * @sgid_index: source GID index of the sending device
+ * @hop_limit, @traffic_class: of the IP header
+ * @dmac:       destination MAC as resolved when the address handle was made
+ * @port_num:   1
+ */
+struct pavo_ud_seg {
+	__u8 dgid[16];
+	__u32 dest_qpn;
+	__u32 qkey;
+	__u32 flow_label;
+	__u8 sgid_index;
+	__u8 hop_limit;
+	__u8 traffic_class;
+	__u8 port_num;
+	__u8 dmac[6];
+	__u8 reserved[10];
+};
+
+/* Top bit of the first word: this is an InlineSeg, not a DataSeg. */
+#define PAVO_INLINE_SEG 0x80000000u
+
+/**
+ * struct pavo_inline_seg - data carried in the WQE (InlineSeg).
+ * @byte_count: PAVO_INLINE_SEG | bytes of data that follow this word; the
+ *              segment is padded to a multiple of 16 bytes. Only one, last.
+ */
+struct pavo_inline_seg {
+	__u32 byte_count;
+};
+
+/**
+ * struct pavo_data_seg - one scatter/gather entry (DataSeg).
+ * @byte_count: bytes, < 2^31; 0 is an empty entry
+ * @lkey:       local key
+ * @va:         virtual address in the region
+ */
+struct pavo_data_seg {
+	__u32 byte_count;
+	__u32 lkey;
+	__aligned_u64 va;
+};
+
+/**
+ * struct pavo_bind_seg - what a memory window is bound to (BIND_MW).
+ * @va:     start of the window
+ * @length: bytes
+ * @mw_rkey, @new_rkey: the window's present key and the one it shall have
+ * @mr_lkey: region bound to
+ * @access: IB_ACCESS_* of the window
+ */
+struct pavo_bind_seg {
+	__aligned_u64 va;
+	__aligned_u64 length;
+	__u32 mw_rkey;
+	__u32 new_rkey;
+	__u32 mr_lkey;
+	__u32 access;
+};
+
+/* --------------------------------------------------------- receive queue */
+
+/* Bits of pavo_rq_header.flags, written by the module. */
+#define PAVO_RQ_NEED_KICK 0x1u /* QP in error: post, then call the kernel */
+
+/**
+ * struct pavo_rq_header - start of the RQ region; the slots follow it.
+ * @prod:  WQEs posted since RESET (free running); written by user space with
+ *         release order after the WQE
+ * @cons:  WQEs taken since RESET; written by the module, a hint only
+ * @flags: PAVO_RQ_*; read by the poster after a full barrier behind @prod
+ *
+ * There is no receive doorbell: an arriving Send is the doorbell. A receive
+ * WQE is NextSeg (all zero, reserved), DataSegs, and a terminator of 16 zero
+ * bytes, in slot n % rq_wqe_cnt at PAVO_RQ_HEADER_SIZE + slot * rq_wqe_size.
+ * The kick is the uverbs POST_RECV command without work requests.
+ */
+struct pavo_rq_header {
+	__u32 prod;
+	__u8 pad0[60];
+	__u32 cons;
+	__u32 flags;
+	__u8 pad1[56];
+};
+
+#define PAVO_RQ_HEADER_SIZE 128
+
+/* ------------------------------------------------------ completion queue */
+
+/* Bits of pavo_cqe.flags. */
+#define PAVO_CQE_OWNER 0x01u /* flips with every pass of the ring, see below */
+#define PAVO_CQE_RECV 0x02u /* of the receive queue, else of the send queue */
+#define PAVO_CQE_IMM 0x04u
+#define PAVO_CQE_INV 0x08u
+#define PAVO_CQE_GRH 0x10u
+
+/**
+ * struct pavo_cqe - completion queue entry, 64 bytes.
+ * @timestamp: ns of CLOCK_MONOTONIC at which the entry was written
+ * @qpn:       QP the entry belongs to
+ * @wqe:       WQEs of that queue completed before this one since RESET (free
+ *             running): the slot is wqe % count. Unsignalled send WQEs before
+ *             it are completed with it.
+ * @byte_len:  bytes received or read
+ * @imm:       immediate data (network order) or invalidated key
+ * @src_qp:    UD: sender's QPN
+ * @vendor_err: reason in detail, enum pavo_vendor_err
+ * @pkey_index: UD
+ * @status:    enum ib_wc_status / ibv_wc_status
+ * @opcode:    enum pavo_wqe_op of a send WQE; PAVO_WQE_SEND or
+ *             PAVO_WQE_WRITE_IMM for a receive
+ * @network_hdr_type: UD with GRH: enum rdma_network_type
+ * @flags:     PAVO_CQE_*; written last, with release order
+ *
+ * Entry n (free running) is at cqe[n % count]; it is valid once OWNER equals
+ * ((n / count) & 1) ^ 1, so that a ring of zeros is empty.
+ */
+struct pavo_cqe {
+	__aligned_u64 timestamp;
+	__u32 qpn;
+	__u32 wqe;
+	__u32 byte_len;
+	__u32 imm;
+	__u32 src_qp;
+	__u32 vendor_err;
+	__u16 pkey_index;
+	__u16 vlan;
+	__u8 smac[6];
+	__u8 status;
+	__u8 opcode;
+	__u8 sl;
+	__u8 network_hdr_type;
+	__u8 reserved[13];
+	__u8 flags;
+};
+
+/**
+ * struct pavo_cq_header - start of the CQ region; the entries follow it.
+ * @cons: entries consumed (free running), written by user space
+ * @prod: entries written (free running), written by the module, a hint only
+ */
+struct pavo_cq_header {
+	__u32 cons;
+	__u8 pad0[60];
+	__u32 prod;
+	__u8 pad1[60];
+};
+
+#define PAVO_CQ_HEADER_SIZE 128
+
+/* Why a work request failed, beside its status. */
+enum pavo_vendor_err {
+	PAVO_VE_NONE = 0,
+	PAVO_VE_FLUSHED = 1,
+	PAVO_VE_WQE_OFFSET = 2, /* doorbell offset out of range or not a slot */
+	PAVO_VE_WQE_SIZE = 3, /* size 0, beyond the slot, or ends in a segment */
+	PAVO_VE_WQE_OPCODE = 4, /* unknown, or not allowed for the service */
+	PAVO_VE_WQE_FLAGS = 5, /* reserved bits set */
+	PAVO_VE_WQE_SEGMENT = 6, /* segment missing, misplaced or surplus */
+	PAVO_VE_WQE_LENGTH = 7, /* too long, or SGL and remote length differ */
+	PAVO_VE_LKEY = 8,
+	PAVO_VE_LKEY_PD = 9,
+	PAVO_VE_LKEY_ACCESS = 10,
+	PAVO_VE_LKEY_RANGE = 11,
+	PAVO_VE_REMOTE_NAK = 12,
+	PAVO_VE_RETRY = 13,
+	PAVO_VE_RNR_RETRY = 14,
+	PAVO_VE_BAD_RESPONSE = 15,
+	PAVO_VE_AV = 16, /* address vector does not resolve */
+	PAVO_VE_RQ_INDEX = 17, /* RQ producer index beyond the queue */
+	PAVO_VE_RQ_LENGTH = 18, /* message longer than the receive WQE */
+};
+
+/* -------------------------------------------------------- uverbs commands */
+
+struct pavo_alloc_ucontext_resp {
+	__u32 abi_version;
+	__u32 reserved;
+	struct pavo_mmap_info doorbell;
+};
+
+struct pavo_create_cq_resp {
+	struct pavo_mmap_info ring;
+	__u32 cqe_cnt; /* entries, a power of two */
+	__u32 reserved;
+};
+
+/**
+ * struct pavo_create_qp_resp - where the queues of a new QP are.
+ * @sq, @rq:     regions to map
+ * @sq_wqe_size: stride of a slot in bytes, a multiple of 16
+ * @sq_wqe_cnt:  slots, a power of two
+ * @rq_wqe_size, @rq_wqe_cnt: the same for the RQ
+ */
+struct pavo_create_qp_resp {
+	struct pavo_mmap_info sq;
+	struct pavo_mmap_info rq;
+	__u32 sq_wqe_size;
+	__u32 sq_wqe_cnt;
+	__u32 rq_wqe_size;
+	__u32 rq_wqe_cnt;
+};
+
+#endif /* PAVO_ABI_H */
