@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a test is given: the two ends and the limits of this run.
+ *
+ * Owns: the rule that a test leaves nothing behind on either end. Made by
+ * main.cpp, used by tap.cpp (begin, end) and every test.
+ */
+#pragma once
+
+#include <string>
+
+#include "host.h"
+#include "local_host.h"
+
+namespace pv {
+
+struct EnvOptions {
+	uint32_t patience_ms = 20000;	/* how long a completion may take */
+	uint64_t large = 64ull << 20;	/* size of the large messages */
+	bool huge = false;		/* 2 GiB - 1 too */
+	bool two_machines = false;
+};
+
+class Env {
+public:
+	Env(Host &first, Host &second, EnvOptions options, Selector selector_a,
+	    Selector selector_b)
+		: a(first), b(second), options(options), device_a(selector_a),
+		  device_b(selector_b), info_a(first.info()),
+		  info_b(second.info())
+	{
+	}
+
+	void begin() { ignore_events_ = false; }
+
+	/* Destroys everything; returns what is wrong, one line each. */
+	std::string end()
+	{
+		std::string text = prefix("end A: ", a.clean(ignore_events_));
+
+		return text + prefix("end B: ", b.clean(ignore_events_));
+	}
+
+	/* The test provokes errors: asynchronous events are no surprise. */
+	void expect_async() { ignore_events_ = true; }
+
+	/* A new pattern for every message. */
+	uint64_t seed() { return ++seed_; }
+
+	Host &a;
+	Host &b;
+	const EnvOptions options;
+	const Selector device_a;	/* meaningful when that end is local */
+	const Selector device_b;
+	const HostInfo info_a;
+	const HostInfo info_b;
+
+private:
+	static std::string prefix(const char *who, const std::string &text)
+	{
+		return text.empty() ? text : who + text;
+	}
+
+	bool ignore_events_ = false;
+	uint64_t seed_ = 1000;
+};
+
+/* The local ends of a test registered with PV_TEST_LOCAL. */
+inline LocalHost &local(Host &host)
+{
+	return dynamic_cast<LocalHost &>(host);
+}
+
+} // namespace pv

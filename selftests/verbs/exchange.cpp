@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Posting, waiting and checking: one message across a connected pair.
+ *
+ * Owns: what a good completion looks like, which bytes are compared.
+ * Called by: tests.
+ */
+#include <algorithm>
+#include <cstring>
+
+#include "link.h"
+#include "tap.h"
+
+namespace pv {
+
+namespace {
+
+constexpr uint64_t margin = 256;	/* bytes checked around a target */
+constexpr uint32_t imm_mix = 0x9e3779b9;
+
+/* The part of a region around a place, margins included. */
+struct Surroundings {
+	int64_t before;
+	int64_t after;		/* end of the trailing margin */
+};
+
+Surroundings around(const Place &place, uint64_t length)
+{
+	int64_t limit = int64_t(place.mr.length);
+	int64_t end = place.offset + int64_t(length);
+
+	return {std::max<int64_t>(0, place.offset - int64_t(margin)),
+		std::min<int64_t>(limit, end + int64_t(margin))};
+}
+
+void paint(Host &host, const Place &place, uint64_t length, uint64_t seed,
+	   uint64_t background)
+{
+	Surroundings s = around(place, length);
+
+	host.fill(place.mr.id, s.before, s.after - s.before, background, 0);
+	host.fill(place.mr.id, place.offset, length, seed, 0);
+}
+
+void check_painted(Host &host, const Place &place, uint64_t length,
+		   uint64_t seed, uint64_t background, const char *what)
+{
+	Surroundings s = around(place, length);
+	int64_t end = place.offset + int64_t(length);
+
+	must_match(host, place.mr, place.offset, length, seed, 0, what);
+	must_match(host, place.mr, s.before, place.offset - s.before,
+		   background, 0, "bytes before it");
+	must_match(host, place.mr, end, s.after - end, background,
+		   end - s.before, "bytes after it");
+}
+
+} // namespace
+
+void must_match(Host &host, const Mr &mr, int64_t offset, uint64_t length,
+		uint64_t seed, uint64_t position, const char *what)
+{
+	int64_t bad = host.verify(mr.id, offset, length, seed, position);
+
+	REQUIRE(bad < 0, what, ": byte ", bad, " of ", length,
+		" is wrong (region offset ", offset + bad, ")");
+}
+
+void must_post(Side &side, const std::vector<SendWr> &wrs)
+{
+	PostResult result = side.host->post_send(side.qp.id, wrs);
+
+	REQUIRE(!result.error, "post_send: ", strerror(result.error),
+		" at request ", result.bad_index);
+}
+
+void must_post(Side &side, const std::vector<RecvWr> &wrs)
+{
+	PostResult result = side.host->post_recv(side.qp.id, wrs);
+
+	REQUIRE(!result.error, "post_recv: ", strerror(result.error),
+		" at request ", result.bad_index);
+}
+
+Mr must_reg(Host &host, const MrSpec &spec)
+{
+	Mr mr = host.reg_mr(spec);
+
+	REQUIRE(!mr.error, "reg_mr of ", spec.length, ": ",
+		strerror(mr.error));
+	return mr;
+}
+
+std::vector<Wc> wait_completions(Env &env, Side &side, Cq cq, uint32_t count,
+				 const char *what)
+{
+	std::vector<Wc> wcs = side.host->poll(cq.id, count,
+					      env.options.patience_ms);
+
+	if (wcs.size() < count) {
+		const Wc *last = wcs.empty() ? nullptr : &wcs.back();
+
+		fail(__FILE__, __LINE__,
+		     str(what, ": ", wcs.size(), " of ", count,
+			 " completions came; the last says ",
+			 last ? ibv_wc_status_str(last->status) : "nothing",
+			 "; QP state ", int(state_of(side))));
+	}
+	return wcs;
+}
+
+Wc wait_send(Env &env, Side &side, const char *what)
+{
+	return wait_completions(env, side, side.send_cq, 1, what)[0];
+}
+
+Wc wait_recv(Env &env, Side &side, const char *what)
+{
+	return wait_completions(env, side, side.recv_cq, 1, what)[0];
+}
+
+void no_more(Side &side, const char *what)
+{
+	for (Cq cq : {side.send_cq, side.recv_cq}) {
+		std::vector<Wc> wcs = side.host->poll(cq.id, 1, 0);
+
+		REQUIRE(wcs.empty(), what, ": a completion too many, wr_id ",
+			wcs[0].id, " ", ibv_wc_status_str(wcs[0].status));
+	}
+}
+
+void check_wc(const Wc &wc, uint64_t id, ibv_wc_status status,
+	      const char *what)
+{
+	REQUIRE(wc.status == status && wc.id == id, what, ": wr_id ", wc.id,
+		" ", ibv_wc_status_str(wc.status), ", wanted wr_id ", id, " ",
+		ibv_wc_status_str(status));
+}
+
+const char *name_of(Op op)
+{
+	switch (op) {
+	case Op::send:
+		return "send";
+	case Op::send_imm:
+		return "send with immediate";
+	case Op::write:
+		return "write";
+	case Op::write_imm:
+		return "write with immediate";
+	case Op::read:
+		return "read";
+	}
+	return "?";
+}
+
+bool takes_recv(Op op)
+{
+	return op == Op::send || op == Op::send_imm || op == Op::write_imm;
+}
+
+ibv_wr_opcode wr_opcode(Op op)
+{
+	switch (op) {
+	case Op::send:
+		return IBV_WR_SEND;
+	case Op::send_imm:
+		return IBV_WR_SEND_WITH_IMM;
+	case Op::write:
+		return IBV_WR_RDMA_WRITE;
+	case Op::write_imm:
+		return IBV_WR_RDMA_WRITE_WITH_IMM;
+	case Op::read:
+		return IBV_WR_RDMA_READ;
+	}
+	return IBV_WR_SEND;
+}
+
+ibv_wc_opcode wc_opcode(Op op)
+{
+	switch (op) {
+	case Op::send:
+	case Op::send_imm:
+		return IBV_WC_SEND;
+	case Op::write:
+	case Op::write_imm:
+		return IBV_WC_RDMA_WRITE;
+	case Op::read:
+		return IBV_WC_RDMA_READ;
+	}
+	return IBV_WC_SEND;
+}
+
+SendWr make_wr(Op op, const Place &local, uint64_t length, const Place &remote)
+{
+	static uint64_t last_id = 0x0123456700000000;
+	SendWr wr;
+
+	wr.id = ++last_id;
+	wr.opcode = wr_opcode(op);
+	wr.imm = uint32_t(wr.id) * imm_mix;
+	if (length)
+		wr.sges = {{local.mr.id, local.offset, uint32_t(length), 0}};
+	if (op != Op::send && op != Op::send_imm) {
+		wr.remote = remote.mr.address + remote.offset;
+		wr.rkey = remote.mr.rkey;
+	}
+	return wr;
+}
+
+static void check_recv(const Wc &wc, Op op, const SendWr &wr,
+		       const Side &side, uint64_t id, uint64_t length)
+{
+	bool imm = op != Op::send;
+
+	check_wc(wc, id, IBV_WC_SUCCESS, "receive completion");
+	REQUIRE_EQ(int(wc.opcode), op == Op::write_imm ?
+		   IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV, "receive opcode");
+	REQUIRE_EQ(wc.byte_len, length, "receive byte_len");
+	REQUIRE_EQ(wc.qp_number, side.qp.number, "receive qp_num");
+	REQUIRE_EQ(bool(wc.flags & IBV_WC_WITH_IMM), imm, "IBV_WC_WITH_IMM");
+	if (imm)
+		REQUIRE_EQ(wc.imm, wr.imm, "immediate data");
+}
+
+void exchange(Env &env, Side &active, Side &passive, Op op, const Place &local,
+	      const Place &remote, uint64_t length, unsigned flags)
+{
+	uint64_t seed = env.seed(), background = env.seed();
+	bool read = op == Op::read;
+	SendWr wr = make_wr(op, local, length, remote);
+	RecvWr recv;
+
+	paint(*active.host, local, length, read ? background : seed, background);
+	paint(*passive.host, remote, length, read ? seed : background,
+	      background);
+	recv.id = ~wr.id;
+	if (op != Op::write_imm && length)
+		recv.sges = {{remote.mr.id, remote.offset, uint32_t(length), 0}};
+	if (takes_recv(op))
+		must_post(passive, std::vector<RecvWr>{recv});
+	wr.flags = IBV_SEND_SIGNALED | flags;
+	must_post(active, std::vector<SendWr>{wr});
+
+	std::string what = str(name_of(op), " of ", length);
+	Wc done = wait_send(env, active, what.c_str());
+
+	check_wc(done, wr.id, IBV_WC_SUCCESS, what.c_str());
+	REQUIRE_EQ(int(done.opcode), wc_opcode(op), what, ": send opcode");
+	REQUIRE_EQ(done.qp_number, active.qp.number, what, ": send qp_num");
+	if (takes_recv(op))
+		check_recv(wait_recv(env, passive, what.c_str()), op, wr,
+			   passive, recv.id, length);
+	no_more(active, what.c_str());
+	no_more(passive, what.c_str());
+	check_painted(*active.host, local, length, seed, background,
+		      str(what, ": local data").c_str());
+	check_painted(*passive.host, remote, length, seed, background,
+		      str(what, ": remote data").c_str());
+}
+
+void prove_alive(Env &env, Link &link)
+{
+	Place at_a = {must_reg(env.a, {4096, 8}), 1};
+	Place at_b = {must_reg(env.b, {4096, 16}), 3};
+
+	exchange(env, link.a, link.b, Op::write_imm, at_a, at_b, 1025);
+	exchange(env, link.b, link.a, Op::write_imm, at_b, at_a, 1025);
+	env.a.destroy(Kind::mr, at_a.mr.id);
+	env.b.destroy(Kind::mr, at_b.mr.id);
+}
+
+} // namespace pv

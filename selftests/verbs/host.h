@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * One end of a test: a device and everything made on it, behind an interface
+ * that works the same when the end is another machine.
+ *
+ * Owns: the types that tests speak (work requests by region handle and offset,
+ * completions, specs). Implemented by: LocalHost (libibverbs in this process)
+ * and RemoteHost (the same, behind a socket). Used by: every test.
+ *
+ * Everything that crosses the socket is trivially copyable or a vector of such;
+ * both ends are the same program.
+ */
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+namespace pv {
+
+using Handle = uint32_t;	/* 0: none, or the default object */
+
+constexpr unsigned all_access = IBV_ACCESS_LOCAL_WRITE |
+				IBV_ACCESS_REMOTE_WRITE |
+				IBV_ACCESS_REMOTE_READ |
+				IBV_ACCESS_REMOTE_ATOMIC;
+
+struct HostInfo {
+	ibv_device_attr device;
+	ibv_port_attr port;
+	ibv_gid gid;
+	uint32_t gid_index;
+};
+
+struct Pd {
+	Handle id = 0;
+	int error = 0;
+};
+
+struct Cq {
+	Handle id = 0;
+	int depth = 0;
+	int error = 0;
+};
+
+struct MrSpec {
+	uint64_t length = 0;
+	uint32_t misalign = 0;		/* offset of the first byte in its page */
+	unsigned access = all_access;
+	Handle pd = 0;
+	bool registered = true;		/* false: memory without a key */
+};
+
+struct Mr {
+	Handle id = 0;
+	uint64_t address = 0;
+	uint64_t length = 0;
+	uint32_t lkey = 0;
+	uint32_t rkey = 0;
+	int error = 0;
+};
+
+struct QpSpec {
+	Handle send_cq = 0;
+	Handle recv_cq = 0;
+	Handle pd = 0;
+	ibv_qp_cap cap = {};
+	bool signal_all = false;
+	ibv_qp_type type = IBV_QPT_RC;
+};
+
+struct Qp {
+	Handle id = 0;
+	uint32_t number = 0;
+	ibv_qp_cap cap = {};
+	int error = 0;
+};
+
+struct QpState {
+	int error = 0;
+	ibv_qp_attr attr = {};
+	ibv_qp_cap cap = {};
+	int signal_all = 0;
+};
+
+/* Where data lies: an offset may be negative or too large, on purpose. */
+struct Sge {
+	Handle mr = 0;
+	int64_t offset = 0;
+	uint32_t length = 0;
+	uint32_t key_xor = 0;		/* flips bits of the lkey */
+};
+
+struct SendWr {
+	uint64_t id = 0;
+	ibv_wr_opcode opcode = IBV_WR_SEND;
+	unsigned flags = IBV_SEND_SIGNALED;
+	uint32_t imm = 0;
+	uint64_t remote = 0;
+	uint32_t rkey = 0;
+	uint64_t compare_add = 0;
+	uint64_t swap = 0;
+	std::vector<Sge> sges;
+};
+
+struct RecvWr {
+	uint64_t id = 0;
+	std::vector<Sge> sges;
+};
+
+struct PostResult {
+	int error = 0;
+	int bad_index = -1;		/* which request bad_wr pointed at */
+};
+
+struct Wc {
+	uint64_t id;
+	ibv_wc_status status;
+	ibv_wc_opcode opcode;
+	uint32_t byte_len;
+	uint32_t imm;
+	uint32_t qp_number;
+	unsigned flags;
+};
+
+struct AsyncEvent {
+	int type = -1;			/* ibv_event_type, -1: none in time */
+	Handle object = 0;		/* the QP or CQ it is about */
+};
+
+enum class Kind : uint32_t { pd, cq, mr, qp };
+
+class Host {
+public:
+	virtual ~Host() = default;
+
+	virtual HostInfo info() = 0;
+
+	virtual Pd alloc_pd() = 0;
+	virtual Cq create_cq(int depth, bool events) = 0;
+	virtual Mr reg_mr(MrSpec spec) = 0;
+	virtual Qp create_qp(QpSpec spec) = 0;
+	virtual int destroy(Kind kind, Handle id) = 0;
+	/* Destroys all objects; the text tells what went wrong, if anything. */
+	virtual std::string clean(bool ignore_events) = 0;
+
+	virtual int modify(Handle qp, ibv_qp_attr attr, int mask) = 0;
+	virtual QpState query(Handle qp, int mask) = 0;
+	virtual PostResult post_send(Handle qp, std::vector<SendWr> wrs) = 0;
+	virtual PostResult post_recv(Handle qp, std::vector<RecvWr> wrs) = 0;
+
+	/* Waits for `count` completions, no longer than `ms`; may return fewer. */
+	virtual std::vector<Wc> poll(Handle cq, uint32_t count, uint32_t ms) = 0;
+	virtual int arm(Handle cq, bool solicited_only) = 0;
+	virtual bool wait_event(Handle cq, uint32_t ms) = 0;
+	virtual AsyncEvent async_event(uint32_t ms) = 0;
+
+	virtual void fill(Handle mr, int64_t offset, uint64_t length,
+			  uint64_t seed, uint64_t position) = 0;
+	/* Offset (from `offset`) of the first wrong byte, or -1. */
+	virtual int64_t verify(Handle mr, int64_t offset, uint64_t length,
+			       uint64_t seed, uint64_t position) = 0;
+	virtual uint64_t load(Handle mr, int64_t offset) = 0;
+	virtual void store(Handle mr, int64_t offset, uint64_t value) = 0;
+};
+
+} // namespace pv

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Connecting two queue pairs: creation and the three steps to RTS.
+ * What travels across the pair is exchange.cpp.
+ *
+ * Called by: tests.
+ */
+#include "link.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "tap.h"
+
+namespace pv {
+
+const int init_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+		      IBV_QP_ACCESS_FLAGS;
+const int rtr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+		     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+const int rts_mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+		     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+
+ibv_mtu mtu_code(int bytes)
+{
+	int code = IBV_MTU_256;
+
+	while (mtu_bytes(ibv_mtu(code)) < bytes)
+		code++;
+	return ibv_mtu(code);
+}
+
+int mtu_bytes(ibv_mtu code)
+{
+	return 128 << int(code);
+}
+
+int common_mtu(const Env &env)
+{
+	return mtu_bytes(std::min(env.info_a.port.active_mtu,
+				  env.info_b.port.active_mtu));
+}
+
+ibv_qp_attr init_attr(const LinkSpec &spec)
+{
+	ibv_qp_attr attr = {};
+
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = 1;
+	attr.qp_access_flags = spec.access;
+	return attr;
+}
+
+ibv_qp_attr rtr_attr(const Link &link, const Side &self, const Side &peer)
+{
+	ibv_qp_attr attr = {};
+
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = mtu_code(link.mtu);
+	attr.dest_qp_num = peer.qp.number;
+	attr.rq_psn = peer.psn;
+	attr.max_dest_rd_atomic = link.rd_atomic;
+	attr.min_rnr_timer = link.spec.min_rnr_timer;
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = 1;
+	attr.ah_attr.grh.dgid = peer.info.gid;
+	attr.ah_attr.grh.sgid_index = uint8_t(self.info.gid_index);
+	attr.ah_attr.grh.hop_limit = 64;
+	return attr;
+}
+
+ibv_qp_attr rts_attr(const Link &link, const Side &self)
+{
+	ibv_qp_attr attr = {};
+
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = self.psn;
+	attr.timeout = link.spec.timeout;
+	attr.retry_cnt = link.spec.retry_count;
+	attr.rnr_retry = link.spec.rnr_retry;
+	attr.max_rd_atomic = link.rd_atomic;
+	return attr;
+}
+
+void must_modify(Side &side, const ibv_qp_attr &attr, int mask,
+		 const char *what)
+{
+	int error = side.host->modify(side.qp.id, attr, mask);
+
+	REQUIRE(!error, what, ": ", strerror(error));
+}
+
+void to_state(Side &side, ibv_qp_state state)
+{
+	ibv_qp_attr attr = {};
+
+	attr.qp_state = state;
+	must_modify(side, attr, IBV_QP_STATE, "modify to a state");
+}
+
+ibv_qp_state state_of(Side &side)
+{
+	QpState state = side.host->query(side.qp.id, IBV_QP_STATE);
+
+	REQUIRE_EQ(state.error, 0, "ibv_query_qp");
+	return state.attr.qp_state;
+}
+
+void wait_state(Env &env, Side &side, ibv_qp_state state)
+{
+	auto deadline = std::chrono::steady_clock::now() +
+			std::chrono::milliseconds(env.options.patience_ms);
+	ibv_qp_state now = state_of(side);
+
+	while (now != state && std::chrono::steady_clock::now() < deadline) {
+		std::this_thread::sleep_for(std::chrono::milliseconds(1));
+		now = state_of(side);
+	}
+	REQUIRE_EQ(int(now), state, "the QP did not get there");
+}
+
+static Side make_side(Host &host, const HostInfo &info, const LinkSpec &spec,
+		      const Cq &shared, Handle pd)
+{
+	Side side;
+	QpSpec qp;
+
+	side.host = &host;
+	side.info = info;
+	if (shared.id) {
+		side.send_cq = side.recv_cq = shared;
+	} else {
+		side.send_cq = host.create_cq(spec.cq_depth, spec.events);
+		REQUIRE_EQ(side.send_cq.error, 0, "create_cq");
+		side.recv_cq = host.create_cq(spec.cq_depth, spec.events);
+		REQUIRE_EQ(side.recv_cq.error, 0, "create_cq");
+	}
+	qp.send_cq = side.send_cq.id;
+	qp.recv_cq = side.recv_cq.id;
+	qp.pd = pd;
+	qp.cap = spec.cap;
+	qp.signal_all = spec.signal_all;
+	side.qp = host.create_qp(qp);
+	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
+	return side;
+}
+
+Link make_link(Env &env, const LinkSpec &spec)
+{
+	Link link;
+	int can = std::min({env.info_a.device.max_qp_rd_atom,
+			    env.info_a.device.max_qp_init_rd_atom,
+			    env.info_b.device.max_qp_rd_atom,
+			    env.info_b.device.max_qp_init_rd_atom, 8});
+
+	link.spec = spec;
+	link.mtu = spec.mtu ? spec.mtu : common_mtu(env);
+	link.rd_atomic = spec.rd_atomic ? spec.rd_atomic : uint8_t(can);
+	if (link.mtu > common_mtu(env))
+		throw Skip(str("the path has an MTU of ", common_mtu(env)));
+	link.a = make_side(env.a, env.info_a, spec, spec.cq_a, spec.pd_a);
+	link.b = make_side(env.b, env.info_b, spec, spec.cq_b, spec.pd_b);
+	link.a.psn = spec.psn_a;
+	link.b.psn = spec.psn_b;
+	return link;
+}
+
+void bring_up(Link &link)
+{
+	must_modify(link.a, init_attr(link.spec), init_mask, "A to INIT");
+	must_modify(link.b, init_attr(link.spec), init_mask, "B to INIT");
+	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask,
+		    "A to RTR");
+	must_modify(link.b, rtr_attr(link, link.b, link.a), rtr_mask,
+		    "B to RTR");
+	must_modify(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
+	must_modify(link.b, rts_attr(link, link.b), rts_mask, "B to RTS");
+}
+
+Link connect(Env &env, const LinkSpec &spec)
+{
+	Link link = make_link(env, spec);
+
+	bring_up(link);
+	return link;
+}
+
+} // namespace pv

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The data path of the local end: posting, polling, events, memory.
+ *
+ * Called by: tests through Host, the RPC server.
+ */
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sched.h>
+#include <time.h>
+
+#include "local_host.h"
+#include "pattern.h"
+#include "tap.h"
+
+namespace pv {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+int remaining_ms(clock::time_point deadline)
+{
+	auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+		deadline - clock::now()).count();
+
+	return left > 0 ? int(left) : 0;
+}
+
+bool readable(int fd, int ms)
+{
+	pollfd waiter = {fd, POLLIN, 0};
+
+	return poll(&waiter, 1, ms) > 0;
+}
+
+/*
+ * Polling gives the processor away after a while: in an emulated guest the
+ * kernel threads that do the work may have no other one.
+ */
+void relax(unsigned idle)
+{
+	if (idle < 64) {
+		sched_yield();
+	} else {
+		timespec pause = {0, 50000};
+
+		nanosleep(&pause, nullptr);
+	}
+}
+
+} // namespace
+
+LocalHost::MrObject &LocalHost::region(Handle id)
+{
+	auto found = mrs_.find(id);
+
+	if (found == mrs_.end())
+		throw std::runtime_error("no such MR");
+	return found->second;
+}
+
+uint8_t *LocalHost::memory(Handle mr)
+{
+	return region(mr).data;
+}
+
+ibv_sge LocalHost::convert(const Sge &sge)
+{
+	const MrObject &object = region(sge.mr);
+	uint32_t key = object.mr ? object.mr->lkey : 0xdeadbeef;
+
+	return {uint64_t(uintptr_t(object.data)) + sge.offset, sge.length,
+		key ^ sge.key_xor};
+}
+
+PostResult LocalHost::post_send(Handle qp, std::vector<SendWr> wrs)
+{
+	std::vector<std::vector<ibv_sge>> sges(wrs.size());
+	std::vector<ibv_send_wr> list(wrs.size());
+
+	for (size_t i = 0; i < wrs.size(); i++) {
+		const SendWr &from = wrs[i];
+		ibv_send_wr &to = list[i];
+
+		for (const Sge &sge : from.sges)
+			sges[i].push_back(convert(sge));
+		to = {};
+		to.wr_id = from.id;
+		to.next = i + 1 < wrs.size() ? &list[i + 1] : nullptr;
+		to.sg_list = sges[i].data();
+		to.num_sge = int(sges[i].size());
+		to.opcode = from.opcode;
+		to.send_flags = from.flags;
+		to.imm_data = htonl(from.imm);
+		if (from.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		    from.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+			to.wr.atomic.remote_addr = from.remote;
+			to.wr.atomic.rkey = from.rkey;
+			to.wr.atomic.compare_add = from.compare_add;
+			to.wr.atomic.swap = from.swap;
+		} else {
+			to.wr.rdma.remote_addr = from.remote;
+			to.wr.rdma.rkey = from.rkey;
+		}
+	}
+
+	ibv_send_wr *bad = nullptr;
+	PostResult result;
+
+	result.error = ibv_post_send(raw_qp(qp), list.data(), &bad);
+	if (result.error && bad)
+		result.bad_index = int(bad - list.data());
+	return result;
+}
+
+PostResult LocalHost::post_recv(Handle qp, std::vector<RecvWr> wrs)
+{
+	std::vector<std::vector<ibv_sge>> sges(wrs.size());
+	std::vector<ibv_recv_wr> list(wrs.size());
+
+	for (size_t i = 0; i < wrs.size(); i++) {
+		for (const Sge &sge : wrs[i].sges)
+			sges[i].push_back(convert(sge));
+		list[i] = {};
+		list[i].wr_id = wrs[i].id;
+		list[i].next = i + 1 < wrs.size() ? &list[i + 1] : nullptr;
+		list[i].sg_list = sges[i].data();
+		list[i].num_sge = int(sges[i].size());
+	}
+
+	ibv_recv_wr *bad = nullptr;
+	PostResult result;
+
+	result.error = ibv_post_recv(raw_qp(qp), list.data(), &bad);
+	if (result.error && bad)
+		result.bad_index = int(bad - list.data());
+	return result;
+}
+
+std::vector<Wc> LocalHost::poll(Handle cq, uint32_t count, uint32_t ms)
+{
+	auto deadline = clock::now() + std::chrono::milliseconds(ms);
+	std::vector<Wc> done;
+	unsigned idle = 0;
+	bool last = false;
+
+	while (done.size() < count) {
+		ibv_wc wcs[32];
+		int room = int(std::min<size_t>(32, count - done.size()));
+		int got = ibv_poll_cq(raw_cq(cq), room, wcs);
+
+		if (got < 0)
+			throw std::runtime_error("ibv_poll_cq failed");
+		for (int i = 0; i < got; i++)
+			done.push_back({wcs[i].wr_id, wcs[i].status,
+					wcs[i].opcode, wcs[i].byte_len,
+					ntohl(wcs[i].imm_data), wcs[i].qp_num,
+					wcs[i].wc_flags});
+		if (got) {
+			idle = 0;
+			continue;
+		}
+		/* Look once more after the deadline: we may have been stopped. */
+		if (last)
+			break;
+		last = clock::now() >= deadline;
+		if (!last)
+			relax(idle++);
+	}
+	return done;
+}
+
+int LocalHost::arm(Handle cq, bool solicited_only)
+{
+	return ibv_req_notify_cq(raw_cq(cq), solicited_only);
+}
+
+bool LocalHost::wait_event(Handle cq, uint32_t ms)
+{
+	CqObject &object = cqs_.at(cq);
+	ibv_cq *which = nullptr;
+	void *context = nullptr;
+
+	if (!object.channel)
+		throw std::runtime_error("this CQ has no channel");
+	if (!readable(object.channel->fd, int(ms)))
+		return false;
+	if (ibv_get_cq_event(object.channel, &which, &context))
+		return false;
+	if (which != object.cq)
+		throw std::runtime_error("event of another CQ");
+	object.unacked++;
+	return true;
+}
+
+AsyncEvent LocalHost::async_event(uint32_t ms)
+{
+	auto deadline = clock::now() + std::chrono::milliseconds(ms);
+
+	for (;;) {
+		ibv_async_event event;
+
+		if (!readable(context_->async_fd, remaining_ms(deadline)))
+			return {};
+		if (ibv_get_async_event(context_, &event))
+			continue;
+
+		AsyncEvent seen = {int(event.event_type), 0};
+
+		switch (event.event_type) {
+		case IBV_EVENT_CQ_ERR:
+			seen.object = Handle(uintptr_t(event.element.cq->cq_context));
+			break;
+		case IBV_EVENT_QP_FATAL:
+		case IBV_EVENT_QP_REQ_ERR:
+		case IBV_EVENT_QP_ACCESS_ERR:
+		case IBV_EVENT_COMM_EST:
+		case IBV_EVENT_SQ_DRAINED:
+		case IBV_EVENT_QP_LAST_WQE_REACHED:
+			seen.object = Handle(uintptr_t(event.element.qp->qp_context));
+			break;
+		default:
+			break;
+		}
+		ibv_ack_async_event(&event);
+		return seen;
+	}
+}
+
+void LocalHost::fill(Handle mr, int64_t offset, uint64_t length, uint64_t seed,
+		     uint64_t position)
+{
+	pattern_fill(region(mr).data + offset, length, seed, position);
+}
+
+int64_t LocalHost::verify(Handle mr, int64_t offset, uint64_t length,
+			  uint64_t seed, uint64_t position)
+{
+	return pattern_verify(region(mr).data + offset, length, seed, position);
+}
+
+uint64_t LocalHost::load(Handle mr, int64_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, region(mr).data + offset, sizeof(value));
+	return value;
+}
+
+void LocalHost::store(Handle mr, int64_t offset, uint64_t value)
+{
+	memcpy(region(mr).data + offset, &value, sizeof(value));
+}
+
+} // namespace pv

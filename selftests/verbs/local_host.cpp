@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Objects of the local end: open, create, destroy, modify, query.
+ * The data path (posting, polling, memory) is local_data.cpp.
+ *
+ * Called by: tests through Host, the RPC server.
+ */
+#include "local_host.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pattern.h"
+#include "tap.h"
+
+namespace pv {
+
+namespace {
+
+constexpr uint64_t guard_seed = 0x6775617264;
+constexpr size_t page = 4096;
+
+ibv_context *open_by_name(const std::string &name)
+{
+	int count = 0;
+	ibv_device **list = ibv_get_device_list(&count);
+	ibv_context *context = nullptr;
+
+	if (!list)
+		throw std::runtime_error("ibv_get_device_list failed");
+	for (int i = 0; i < count && !context; i++)
+		if (name == ibv_get_device_name(list[i]))
+			context = ibv_open_device(list[i]);
+	ibv_free_device_list(list);
+	if (!context)
+		throw std::runtime_error(str("no verbs device ", name));
+	return context;
+}
+
+bool is_v4(const ibv_gid &gid)
+{
+	static const uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+					   0xff, 0xff};
+
+	return !memcmp(gid.raw, prefix, sizeof(prefix));
+}
+
+bool is_link_local(const ibv_gid &gid)
+{
+	return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
+}
+
+} // namespace
+
+LocalHost::LocalHost(const Selector &selector)
+{
+	context_ = open_by_name(selector.device);
+	fcntl(context_->async_fd, F_SETFL,
+	      fcntl(context_->async_fd, F_GETFL) | O_NONBLOCK);
+	choose_gid(selector);
+}
+
+LocalHost::~LocalHost()
+{
+	clean(true);
+	ibv_close_device(context_);
+}
+
+/* A global address is preferred to a link-local one. */
+void LocalHost::choose_gid(const Selector &selector)
+{
+	ibv_gid_entry entries[256];
+	ssize_t count = ibv_query_gid_table(context_, entries, 256, 0);
+	const ibv_gid_entry *best = nullptr;
+
+	for (ssize_t i = 0; i < count; i++) {
+		const ibv_gid_entry &entry = entries[i];
+
+		if (entry.gid_type != IBV_GID_TYPE_ROCE_V2)
+			continue;
+		if (selector.gid_index >= 0) {
+			if (entry.gid_index == uint32_t(selector.gid_index))
+				best = &entry;
+			continue;
+		}
+		if (is_v4(entry.gid) != (selector.gid == GidKind::v4))
+			continue;
+		if (!best || (is_link_local(best->gid) &&
+			      !is_link_local(entry.gid)))
+			best = &entry;
+	}
+	if (!best)
+		throw std::runtime_error(str(selector.device,
+					     " has no GID of the wanted kind"));
+	gid_index_ = best->gid_index;
+	gid_ = best->gid;
+}
+
+HostInfo LocalHost::info()
+{
+	HostInfo info = {};
+
+	if (ibv_query_device(context_, &info.device))
+		throw std::runtime_error("ibv_query_device failed");
+	if (ibv_query_port(context_, 1, &info.port))
+		throw std::runtime_error("ibv_query_port failed");
+	info.gid = gid_;
+	info.gid_index = gid_index_;
+	return info;
+}
+
+Pd LocalHost::alloc_pd()
+{
+	ibv_pd *pd = ibv_alloc_pd(context_);
+
+	if (!pd)
+		return {0, errno};
+	pds_[next_] = pd;
+	return {next_++, 0};
+}
+
+ibv_pd *LocalHost::raw_pd(Handle id)
+{
+	if (!id) {
+		if (!default_pd_)
+			default_pd_ = alloc_pd().id;
+		id = default_pd_;
+	}
+	auto found = pds_.find(id);
+
+	if (found == pds_.end())
+		throw std::runtime_error("no such PD");
+	return found->second;
+}
+
+Cq LocalHost::create_cq(int depth, bool events)
+{
+	ibv_comp_channel *channel = nullptr;
+
+	if (events) {
+		channel = ibv_create_comp_channel(context_);
+		if (!channel)
+			return {0, 0, errno};
+		fcntl(channel->fd, F_SETFL,
+		      fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
+	}
+	Handle id = next_++;
+	errno = 0;
+	ibv_cq *cq = ibv_create_cq(context_, depth,
+				   reinterpret_cast<void *>(uintptr_t(id)),
+				   channel, 0);
+
+	if (!cq) {
+		int error = errno ? errno : EIO;
+
+		if (channel)
+			ibv_destroy_comp_channel(channel);
+		return {0, 0, error};
+	}
+	cqs_[id] = {cq, channel, 0};
+	return {id, cq->cqe, 0};
+}
+
+ibv_cq *LocalHost::raw_cq(Handle id)
+{
+	auto found = cqs_.find(id);
+
+	if (found == cqs_.end())
+		throw std::runtime_error("no such CQ");
+	return found->second.cq;
+}
+
+Mr LocalHost::reg_mr(MrSpec spec)
+{
+	size_t lead = page + spec.misalign;
+	size_t total = (lead + spec.length + 2 * page - 1) & ~(page - 1);
+	void *map = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED)
+		return {0, 0, 0, 0, 0, errno};
+
+	MrObject object = {};
+
+	object.map = static_cast<uint8_t *>(map);
+	object.map_length = total;
+	object.data = object.map + lead;
+	object.length = spec.length;
+	pattern_fill(object.map, lead, guard_seed, 0);
+	pattern_fill(object.data + spec.length, total - lead - spec.length,
+		     guard_seed, lead + spec.length);
+	if (spec.registered) {
+		errno = 0;
+		object.mr = ibv_reg_mr(raw_pd(spec.pd), object.data,
+				       spec.length, spec.access);
+		if (!object.mr) {
+			int error = errno ? errno : EIO;
+
+			munmap(map, total);
+			return {0, 0, 0, 0, 0, error};
+		}
+	}
+
+	Handle id = next_++;
+
+	mrs_[id] = object;
+	return {id, uint64_t(uintptr_t(object.data)), spec.length,
+		object.mr ? object.mr->lkey : 0,
+		object.mr ? object.mr->rkey : 0, 0};
+}
+
+Qp LocalHost::create_qp(QpSpec spec)
+{
+	ibv_qp_init_attr init = {};
+	Handle id = next_++;
+
+	init.qp_context = reinterpret_cast<void *>(uintptr_t(id));
+	init.send_cq = raw_cq(spec.send_cq);
+	init.recv_cq = raw_cq(spec.recv_cq);
+	init.cap = spec.cap;
+	init.qp_type = spec.type;
+	init.sq_sig_all = spec.signal_all;
+
+	errno = 0;
+	ibv_qp *qp = ibv_create_qp(raw_pd(spec.pd), &init);
+
+	if (!qp)
+		return {0, 0, {}, errno ? errno : EIO};
+	qps_[id] = qp;
+	return {id, qp->qp_num, init.cap, 0};
+}
+
+ibv_qp *LocalHost::raw_qp(Handle id)
+{
+	auto found = qps_.find(id);
+
+	if (found == qps_.end())
+		throw std::runtime_error("no such QP");
+	return found->second;
+}
+
+int LocalHost::modify(Handle qp, ibv_qp_attr attr, int mask)
+{
+	return ibv_modify_qp(raw_qp(qp), &attr, mask);
+}
+
+QpState LocalHost::query(Handle qp, int mask)
+{
+	QpState state;
+	ibv_qp_init_attr init = {};
+
+	state.error = ibv_query_qp(raw_qp(qp), &state.attr, mask, &init);
+	state.cap = init.cap;
+	state.signal_all = init.sq_sig_all;
+	return state;
+}
+
+int LocalHost::destroy_cq(Handle id)
+{
+	CqObject &object = cqs_.at(id);
+
+	if (object.unacked) {
+		ibv_ack_cq_events(object.cq, object.unacked);
+		object.unacked = 0;
+	}
+	int error = ibv_destroy_cq(object.cq);
+
+	if (error)
+		return error;
+	if (object.channel)
+		ibv_destroy_comp_channel(object.channel);
+	cqs_.erase(id);
+	return 0;
+}
+
+int LocalHost::destroy_mr(Handle id)
+{
+	MrObject &object = mrs_.at(id);
+
+	if (object.mr) {
+		int error = ibv_dereg_mr(object.mr);
+
+		if (error)
+			return error;
+	}
+	if (!guards_intact(object))
+		broken_guards_ += str("memory around region ", id,
+				      " was written\n");
+	munmap(object.map, object.map_length);
+	mrs_.erase(id);
+	return 0;
+}
+
+int LocalHost::destroy_qp(Handle id)
+{
+	int error = ibv_destroy_qp(raw_qp(id));
+
+	if (!error)
+		qps_.erase(id);
+	return error;
+}
+
+int LocalHost::destroy_pd(Handle id)
+{
+	int error = ibv_dealloc_pd(pds_.at(id));
+
+	if (error)
+		return error;
+	pds_.erase(id);
+	if (id == default_pd_)
+		default_pd_ = 0;
+	return 0;
+}
+
+int LocalHost::destroy(Kind kind, Handle id)
+{
+	switch (kind) {
+	case Kind::pd:
+		return destroy_pd(id);
+	case Kind::cq:
+		return destroy_cq(id);
+	case Kind::mr:
+		return destroy_mr(id);
+	case Kind::qp:
+		return destroy_qp(id);
+	}
+	return EINVAL;
+}
+
+bool LocalHost::guards_intact(const MrObject &object) const
+{
+	size_t lead = object.data - object.map;
+	size_t tail = lead + object.length;
+
+	return pattern_verify(object.map, lead, guard_seed, 0) < 0 &&
+	       pattern_verify(object.map + tail, object.map_length - tail,
+			      guard_seed, tail) < 0;
+}
+
+std::string LocalHost::clean(bool ignore_events)
+{
+	std::string text;
+
+	for (AsyncEvent event = async_event(0); event.type >= 0;
+	     event = async_event(0)) {
+		bool harmless = event.type == IBV_EVENT_COMM_EST ||
+				event.type == IBV_EVENT_SQ_DRAINED ||
+				event.type >= IBV_EVENT_PORT_ACTIVE;
+
+		if (!ignore_events && !harmless)
+			text += str("unexpected async event: ",
+				    ibv_event_type_str(ibv_event_type(event.type)),
+				    "\n");
+	}
+
+	auto sweep = [&](auto &objects, Kind kind, const char *what) {
+		while (!objects.empty()) {
+			Handle id = objects.begin()->first;
+			int error = destroy(kind, id);
+
+			if (error) {
+				text += str("destroying ", what, " ", id, ": ",
+					    strerror(error), "\n");
+				objects.erase(id);
+			}
+		}
+	};
+
+	sweep(qps_, Kind::qp, "QP");
+	sweep(mrs_, Kind::mr, "MR");
+	sweep(cqs_, Kind::cq, "CQ");
+	default_pd_ = 0;
+	sweep(pds_, Kind::pd, "PD");
+	text += broken_guards_;
+	broken_guards_.clear();
+	return text;
+}
+
+} // namespace pv

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The end that lives in this process: stock libibverbs on one device.
+ *
+ * Owns: the device context and every object made through it, and the guarded
+ * memory behind the regions. Made by: main.cpp (both ends, or the served one),
+ * process_tests.cpp. Touches: the device, nothing else.
+ */
+#pragma once
+
+#include <map>
+
+#include "host.h"
+
+namespace pv {
+
+enum class GidKind { v4, v6 };
+
+struct Selector {
+	std::string device;
+	GidKind gid = GidKind::v4;
+	int gid_index = -1;		/* -1: found by kind */
+};
+
+class LocalHost : public Host {
+public:
+	explicit LocalHost(const Selector &selector);
+	~LocalHost() override;
+
+	HostInfo info() override;
+	Pd alloc_pd() override;
+	Cq create_cq(int depth, bool events) override;
+	Mr reg_mr(MrSpec spec) override;
+	Qp create_qp(QpSpec spec) override;
+	int destroy(Kind kind, Handle id) override;
+	std::string clean(bool ignore_events) override;
+
+	int modify(Handle qp, ibv_qp_attr attr, int mask) override;
+	QpState query(Handle qp, int mask) override;
+	PostResult post_send(Handle qp, std::vector<SendWr> wrs) override;
+	PostResult post_recv(Handle qp, std::vector<RecvWr> wrs) override;
+
+	std::vector<Wc> poll(Handle cq, uint32_t count, uint32_t ms) override;
+	int arm(Handle cq, bool solicited_only) override;
+	bool wait_event(Handle cq, uint32_t ms) override;
+	AsyncEvent async_event(uint32_t ms) override;
+
+	void fill(Handle mr, int64_t offset, uint64_t length, uint64_t seed,
+		  uint64_t position) override;
+	int64_t verify(Handle mr, int64_t offset, uint64_t length,
+		       uint64_t seed, uint64_t position) override;
+	uint64_t load(Handle mr, int64_t offset) override;
+	void store(Handle mr, int64_t offset, uint64_t value) override;
+
+	/* For tests that must call libibverbs themselves (threads, fork). */
+	ibv_context *context() { return context_; }
+	ibv_pd *raw_pd(Handle id);
+	ibv_qp *raw_qp(Handle id);
+	ibv_cq *raw_cq(Handle id);
+	uint8_t *memory(Handle mr);
+
+private:
+	struct CqObject {
+		ibv_cq *cq;
+		ibv_comp_channel *channel;
+		unsigned unacked;
+	};
+	struct MrObject {
+		ibv_mr *mr;		/* null: not registered */
+		uint8_t *map;		/* guard, data, guard */
+		size_t map_length;
+		uint8_t *data;
+		size_t length;
+	};
+
+	void choose_gid(const Selector &selector);
+	MrObject &region(Handle id);
+	ibv_sge convert(const Sge &sge);
+	bool guards_intact(const MrObject &object) const;
+	int destroy_cq(Handle id);
+	int destroy_mr(Handle id);
+	int destroy_qp(Handle id);
+	int destroy_pd(Handle id);
+
+	ibv_context *context_ = nullptr;
+	uint32_t gid_index_ = 0;
+	ibv_gid gid_ = {};
+	Handle next_ = 1;
+	Handle default_pd_ = 0;
+	std::string broken_guards_;
+	std::map<Handle, ibv_pd *> pds_;
+	std::map<Handle, CqObject> cqs_;
+	std::map<Handle, MrObject> mrs_;
+	std::map<Handle, ibv_qp *> qps_;
+};
+
+} // namespace pv

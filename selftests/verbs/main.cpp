@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pavo-verbs: a matrix of RC tests between two verbs devices.
+ *
+ * Both devices in this process:        pavo-verbs --dev A --peer B
+ * Two machines, there:                 pavo-verbs --dev B --server
+ *               here:                  pavo-verbs --dev A --connect HOST
+ *
+ * Owns: the command line. Works with any driver; output is TAP.
+ */
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include "env.h"
+#include "local_host.h"
+#include "remote_host.h"
+#include "tap.h"
+
+namespace {
+
+struct Options {
+	pv::Selector dev;
+	pv::Selector peer;
+	bool server = false;
+	bool once = false;
+	bool swap = false;
+	bool list = false;
+	std::string connect;
+	uint16_t port = 18515;
+	pv::EnvOptions env;
+	pv::RunOptions run;
+};
+
+constexpr const char *usage =
+R"(usage: pavo-verbs --dev NAME (--peer NAME | --connect HOST | --server)
+  --gid v4|v6            which kind of GID to use (v4)
+  --gid-index N          a GID of --dev by its index
+  --peer-gid-index N     a GID of --peer by its index
+  --server               serve as the other end of a --connect
+  --once                 end after the first client (with --server)
+  --port N               TCP port of the control connection (18515)
+  --swap                 the other end plays the active part
+  --only TEXT            only tests whose name contains TEXT (repeatable)
+  --skip TEXT            leave those tests out (repeatable)
+  --list                 list the tests and what they check
+  --large BYTES          size of the large messages (64 MiB)
+  --huge                 messages of 2 GiB - 1 too
+  --patience SECONDS     how long one completion may take (20)
+  --limit SECONDS        how long one test may take (120)
+)";
+
+enum { first_option = 256, dev, peer, gid, gid_index, peer_gid_index, server,
+       once, port, connect_host, swap, only, skip, list, large, huge,
+       patience, limit, help };
+
+const option long_options[] = {
+	{"dev", 1, nullptr, dev},
+	{"peer", 1, nullptr, peer},
+	{"gid", 1, nullptr, gid},
+	{"gid-index", 1, nullptr, gid_index},
+	{"peer-gid-index", 1, nullptr, peer_gid_index},
+	{"server", 0, nullptr, server},
+	{"once", 0, nullptr, once},
+	{"port", 1, nullptr, port},
+	{"connect", 1, nullptr, connect_host},
+	{"swap", 0, nullptr, swap},
+	{"only", 1, nullptr, only},
+	{"skip", 1, nullptr, skip},
+	{"list", 0, nullptr, list},
+	{"large", 1, nullptr, large},
+	{"huge", 0, nullptr, huge},
+	{"patience", 1, nullptr, patience},
+	{"limit", 1, nullptr, limit},
+	{"help", 0, nullptr, help},
+	{nullptr, 0, nullptr, 0},
+};
+
+[[noreturn]] void bad_usage()
+{
+	std::cerr << usage;
+	exit(2);
+}
+
+uint64_t number(const char *text)
+{
+	char *end = nullptr;
+	uint64_t value = strtoull(text, &end, 0);
+
+	if (end == text || *end)
+		bad_usage();
+	return value;
+}
+
+void take_gid(Options &o, const std::string &kind)
+{
+	if (kind != "v4" && kind != "v6")
+		bad_usage();
+	o.dev.gid = o.peer.gid = kind == "v6" ? pv::GidKind::v6 :
+						pv::GidKind::v4;
+}
+
+void take(Options &o, int option)
+{
+	switch (option) {
+	case dev: o.dev.device = optarg; break;
+	case peer: o.peer.device = optarg; break;
+	case gid: take_gid(o, optarg); break;
+	case gid_index: o.dev.gid_index = int(number(optarg)); break;
+	case peer_gid_index: o.peer.gid_index = int(number(optarg)); break;
+	case server: o.server = true; break;
+	case once: o.once = true; break;
+	case port: o.port = uint16_t(number(optarg)); break;
+	case connect_host: o.connect = optarg; break;
+	case swap: o.swap = true; break;
+	case only: o.run.only.push_back(optarg); break;
+	case skip: o.run.skip.push_back(optarg); break;
+	case list: o.list = true; break;
+	case large: o.env.large = number(optarg); break;
+	case huge: o.env.huge = true; break;
+	case patience: o.env.patience_ms = uint32_t(number(optarg)) * 1000; break;
+	case limit: o.run.limit_seconds = unsigned(number(optarg)); break;
+	case help: std::cout << usage; exit(0);
+	default: bad_usage();
+	}
+}
+
+Options parse(int argc, char **argv)
+{
+	Options o;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", long_options, nullptr)) != -1)
+		take(o, option);
+	if (optind != argc)
+		bad_usage();
+	if (o.list)
+		return o;
+	if (o.dev.device.empty() ||
+	    o.server + !o.connect.empty() + !o.peer.device.empty() != 1)
+		bad_usage();
+	return o;
+}
+
+int serve_clients(const Options &o)
+{
+	int listener = pv::listen_on(o.port);
+
+	std::cerr << "serving on port " << o.port << std::endl;
+	do {
+		int fd = pv::accept_from(listener);
+		pv::LocalHost host(o.dev);
+
+		pv::serve(host, fd);
+		close(fd);
+	} while (!o.once);
+	return 0;
+}
+
+int run(const Options &o)
+{
+	auto here = std::make_unique<pv::LocalHost>(o.dev);
+	std::unique_ptr<pv::Host> there;
+	pv::EnvOptions env_options = o.env;
+	pv::RunOptions run_options = o.run;
+
+	env_options.two_machines = !o.connect.empty();
+	run_options.two_machines = env_options.two_machines;
+	if (env_options.two_machines)
+		there = std::make_unique<pv::RemoteHost>(
+			pv::connect_to(o.connect, o.port, 60));
+	else
+		there = std::make_unique<pv::LocalHost>(o.peer);
+	if (o.swap) {
+		pv::Env env(*there, *here, env_options, o.peer, o.dev);
+		return run_all(env, run_options);
+	}
+	pv::Env env(*here, *there, env_options, o.dev, o.peer);
+	return run_all(env, run_options);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	Options o = parse(argc, argv);
+
+	try {
+		if (o.list) {
+			pv::list_tests(o.run);
+			return 0;
+		}
+		return o.server ? serve_clients(o) : run(o);
+	} catch (const std::exception &error) {
+		std::cout << "Bail out! " << error.what() << std::endl;
+		return 1;
+	}
+}

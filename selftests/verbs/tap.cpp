@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Runs the registered tests and prints them as TAP.
+ *
+ * Owns: stdout, the watchdog that ends a hung run.
+ * Called by: main.cpp.
+ */
+#include "tap.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <iostream>
+#include <mutex>
+#include <thread>
+
+#include <unistd.h>
+
+#include "env.h"
+
+namespace pv {
+
+std::vector<Test> &registry()
+{
+	static std::vector<Test> tests;
+
+	return tests;
+}
+
+void fail(const char *file, int line, const std::string &text)
+{
+	const char *base = strrchr(file, '/');
+
+	throw Failure(str(base ? base + 1 : file, ":", line, ": ", text));
+}
+
+namespace {
+
+/*
+ * A test stuck in the kernel cannot be unwound. The watchdog says which one it
+ * was, in TAP, and ends the process so that the harness sees a failure instead
+ * of a silent time limit.
+ */
+class Watchdog {
+public:
+	explicit Watchdog(unsigned seconds) : seconds_(seconds)
+	{
+		thread_ = std::thread([this] { watch(); });
+	}
+
+	~Watchdog()
+	{
+		{
+			std::lock_guard lock(mutex_);
+			done_ = true;
+		}
+		wake_.notify_all();
+		thread_.join();
+	}
+
+	void begin(unsigned number, const std::string &name)
+	{
+		std::lock_guard lock(mutex_);
+
+		number_ = number;
+		name_ = name;
+		deadline_ = clock::now() + std::chrono::seconds(seconds_);
+	}
+
+private:
+	using clock = std::chrono::steady_clock;
+
+	void watch()
+	{
+		std::unique_lock lock(mutex_);
+
+		while (!done_) {
+			wake_.wait_for(lock, std::chrono::seconds(1));
+			if (!done_ && number_ && clock::now() > deadline_) {
+				std::cout << "not ok " << number_ << ' ' << name_
+					  << "\n# no end after " << seconds_
+					  << " s\nBail out! " << name_
+					  << " hangs" << std::endl;
+				_exit(1);
+			}
+		}
+	}
+
+	unsigned seconds_;
+	unsigned number_ = 0;
+	std::string name_;
+	clock::time_point deadline_;
+	std::mutex mutex_;
+	std::condition_variable wake_;
+	bool done_ = false;
+	std::thread thread_;
+};
+
+bool matches(const std::string &name, const std::vector<std::string> &parts)
+{
+	for (const auto &part : parts)
+		if (name.find(part) != std::string::npos)
+			return true;
+	return false;
+}
+
+std::vector<const Test *> select(const RunOptions &options)
+{
+	std::vector<const Test *> chosen;
+
+	for (const auto &test : registry()) {
+		if (!options.only.empty() && !matches(test.name, options.only))
+			continue;
+		if (matches(test.name, options.skip))
+			continue;
+		chosen.push_back(&test);
+	}
+	return chosen;
+}
+
+void diagnose(const std::string &text)
+{
+	std::istringstream in(text);
+
+	for (std::string line; std::getline(in, line);)
+		std::cout << "#   " << line << '\n';
+}
+
+enum class Outcome { passed, failed, skipped };
+
+Outcome run_one(Env &env, const Test &test, const RunOptions &options,
+		std::string &why)
+{
+	if (test.needs == Needs::local && options.two_machines) {
+		why = "both devices must be in this process";
+		return Outcome::skipped;
+	}
+
+	Outcome outcome = Outcome::passed;
+
+	try {
+		env.begin();
+		test.body(env);
+	} catch (const Skip &skip) {
+		why = skip.what();
+		outcome = Outcome::skipped;
+	} catch (const std::exception &error) {
+		why = error.what();
+		outcome = Outcome::failed;
+	}
+	/* Whatever happened, the next test starts with nothing left over. */
+	try {
+		std::string left = env.end();
+
+		if (!left.empty()) {
+			why += (why.empty() ? "" : "\n") + left;
+			outcome = Outcome::failed;
+		}
+	} catch (const std::exception &error) {
+		why += str(why.empty() ? "" : "\n", "clean-up: ", error.what());
+		outcome = Outcome::failed;
+	}
+	return outcome;
+}
+
+} // namespace
+
+void list_tests(const RunOptions &options)
+{
+	for (const Test *test : select(options))
+		std::cout << test->name << ": " << test->what << '\n';
+}
+
+int run_all(Env &env, const RunOptions &options)
+{
+	auto chosen = select(options);
+	unsigned passed = 0, failed = 0, skipped = 0, number = 0;
+
+	std::cout << "TAP version 13\n1.." << chosen.size() << std::endl;
+
+	Watchdog watchdog(options.limit_seconds);
+
+	for (const Test *test : chosen) {
+		std::string why;
+
+		watchdog.begin(++number, test->name);
+		auto start = std::chrono::steady_clock::now();
+		Outcome outcome = run_one(env, *test, options, why);
+		auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+			std::chrono::steady_clock::now() - start).count();
+
+		if (outcome == Outcome::skipped) {
+			std::cout << "ok " << number << ' ' << test->name
+				  << " # SKIP " << why << std::endl;
+			skipped++;
+			continue;
+		}
+		std::cout << (outcome == Outcome::passed ? "ok " : "not ok ")
+			  << number << ' ' << test->name << ": " << test->what
+			  << std::endl;
+		std::cout << "# " << took << " ms\n";
+		if (outcome == Outcome::failed) {
+			diagnose(why);
+			failed++;
+		} else {
+			passed++;
+		}
+	}
+	std::cout << "# passed " << passed << ", failed " << failed
+		  << ", skipped " << skipped << std::endl;
+	if (failed)
+		return 1;
+	return passed || chosen.empty() ? 0 : 4;
+}
+
+} // namespace pv

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The test registry, the check macros and the TAP printer of pavo-verbs.
+ *
+ * Owns: the list of tests and everything that is printed on stdout.
+ * Used by: every *_tests.cpp (PV_TEST, REQUIRE) and main.cpp (run_all).
+ * Touches: nothing of verbs.
+ */
+#pragma once
+
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace pv {
+
+class Env;
+
+struct Failure : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+struct Skip : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+/* Where a test can run. */
+enum class Needs {
+	any,		/* the other end may be on another machine */
+	local,		/* needs both devices in this process */
+};
+
+struct Test {
+	std::string name;	/* group.case */
+	std::string what;	/* one sentence: what is checked */
+	Needs needs;
+	std::function<void(Env &)> body;
+};
+
+std::vector<Test> &registry();
+
+struct Register {
+	Register(std::string name, std::string what, Needs needs,
+		 std::function<void(Env &)> body)
+	{
+		registry().push_back({std::move(name), std::move(what), needs,
+				      std::move(body)});
+	}
+};
+
+template <typename... Parts> std::string str(const Parts &...parts)
+{
+	std::ostringstream out;
+
+	(out << ... << parts);
+	return out.str();
+}
+
+[[noreturn]] void fail(const char *file, int line, const std::string &text);
+
+struct RunOptions {
+	std::vector<std::string> only;	/* substrings of names; empty: all */
+	std::vector<std::string> skip;	/* substrings of names to leave out */
+	unsigned limit_seconds = 120;	/* per test, then the run is given up */
+	bool two_machines = false;
+};
+
+void list_tests(const RunOptions &options);
+
+/* Runs the selected tests; returns the kselftest exit code (0, 1 or 4). */
+int run_all(Env &env, const RunOptions &options);
+
+} // namespace pv
+
+#define PV_CAT2(a, b) a##b
+#define PV_CAT(a, b) PV_CAT2(a, b)
+
+#define PV_TEST_IN(needs, name, what)                                       \
+	static void PV_CAT(body_, __LINE__)(pv::Env & env);                 \
+	static pv::Register PV_CAT(reg_, __LINE__)(name, what, needs,       \
+						   PV_CAT(body_, __LINE__)); \
+	static void PV_CAT(body_, __LINE__)([[maybe_unused]] pv::Env & env)
+
+#define PV_TEST(name, what) PV_TEST_IN(pv::Needs::any, name, what)
+#define PV_TEST_LOCAL(name, what) PV_TEST_IN(pv::Needs::local, name, what)
+
+#define REQUIRE(cond, ...)                                                  \
+	do {                                                                \
+		if (!(cond))                                                \
+			pv::fail(__FILE__, __LINE__,                        \
+				 pv::str(#cond, " is false; ", ##__VA_ARGS__)); \
+	} while (0)
+
+#define REQUIRE_EQ(got, want, ...)                                          \
+	do {                                                                \
+		auto got_ = (got);                                          \
+		decltype(got_) want_ = static_cast<decltype(got_)>(want);   \
+		if (!(got_ == want_))                                       \
+			pv::fail(__FILE__, __LINE__,                        \
+				 pv::str(#got, " is ", +got_, ", wanted ",  \
+					 +want_, "; ", ##__VA_ARGS__));     \
+	} while (0)
