@@ -5,6 +5,7 @@
  *
  * Called by everybody who looks at packets. Constant data, nothing else.
  */
+#include <linux/stddef.h>
 #include "layout.h"
 #include "wire.h"
 
@@ -13,10 +14,11 @@
 #define WRITE (REQ | PAVO_OPF_WRITE | PAVO_OPF_PAYLOAD)
 #define READ PAVO_OPF_READ
 #define ATOMIC PAVO_OPF_ATOMIC
+#define ACK PAVO_OPF_ACK
+#define PAYLOAD PAVO_OPF_PAYLOAD
 #define FIRST PAVO_OPF_FIRST
 #define LAST PAVO_OPF_LAST
 #define ONLY (FIRST | LAST)
-#define PAYLOAD PAVO_OPF_PAYLOAD
 #define RETH PAVO_OPF_RETH
 #define AETH PAVO_OPF_AETH
 #define ATOMICETH PAVO_OPF_ATOMICETH
@@ -25,54 +27,57 @@
 #define IETH PAVO_OPF_IETH
 #define DETH PAVO_OPF_DETH
 
-/* The length follows from the flags, so that the two cannot disagree. */
-#define HDR_LEN(f)                                                             \
-	(PAVO_BTH_LEN + ((f) & RETH ? PAVO_RETH_LEN : 0) +                     \
-	 ((f) & ATOMICETH ? PAVO_ATOMICETH_LEN : 0) +                          \
-	 ((f) & AETH ? PAVO_AETH_LEN : 0) +                                    \
-	 ((f) & ATOMICACK ? PAVO_ATOMICACK_LEN : 0) +                          \
-	 ((f) & DETH ? PAVO_DETH_LEN : 0) + ((f) & IMM ? PAVO_IMM_LEN : 0) +   \
-	 ((f) & IETH ? PAVO_IETH_LEN : 0))
-
-#define ROW(svc, op, f)                                                        \
+/* @ext: bytes of the extension headers that @f names */
+#define ROW(svc, op, f, ext)                                                   \
 	[PAVO_SVC_##svc | PAVO_OP_##op] = {                                    \
 		.flags = (f),                                                  \
-		.hdr_len = HDR_LEN(f),                                         \
+		.hdr_len = PAVO_BTH_LEN + (ext),                               \
 	}
 
-/* What RC and UC have in common */
-#define SEND_AND_WRITE(svc)                                                    \
-	ROW(svc, SEND_FIRST, SEND | FIRST),                                    \
-	ROW(svc, SEND_MIDDLE, SEND),                                           \
-	ROW(svc, SEND_LAST, SEND | LAST),                                      \
-	ROW(svc, SEND_LAST_IMM, SEND | LAST | IMM),                            \
-	ROW(svc, SEND_ONLY, SEND | ONLY),                                      \
-	ROW(svc, SEND_ONLY_IMM, SEND | ONLY | IMM),                            \
-	ROW(svc, WRITE_FIRST, WRITE | FIRST | RETH),                           \
-	ROW(svc, WRITE_MIDDLE, WRITE),                                         \
-	ROW(svc, WRITE_LAST, WRITE | LAST),                                    \
-	ROW(svc, WRITE_LAST_IMM, WRITE | LAST | IMM),                          \
-	ROW(svc, WRITE_ONLY, WRITE | ONLY | RETH),                             \
-	ROW(svc, WRITE_ONLY_IMM, WRITE | ONLY | RETH | IMM)
-
 static const struct pavo_op_info pavo_op_table[256] = {
-	SEND_AND_WRITE(RC),
-	ROW(RC, READ_REQUEST, REQ | READ | ONLY | RETH),
-	ROW(RC, READ_RESP_FIRST, READ | FIRST | AETH | PAYLOAD),
-	ROW(RC, READ_RESP_MIDDLE, READ | PAYLOAD),
-	ROW(RC, READ_RESP_LAST, READ | LAST | AETH | PAYLOAD),
-	ROW(RC, READ_RESP_ONLY, READ | ONLY | AETH | PAYLOAD),
-	ROW(RC, ACKNOWLEDGE, PAVO_OPF_ACK | ONLY | AETH),
-	ROW(RC, ATOMIC_ACK, ATOMIC | ONLY | AETH | ATOMICACK),
-	ROW(RC, CMP_SWAP, REQ | ATOMIC | ONLY | ATOMICETH),
-	ROW(RC, FETCH_ADD, REQ | ATOMIC | ONLY | ATOMICETH),
-	ROW(RC, SEND_LAST_INV, SEND | LAST | IETH),
-	ROW(RC, SEND_ONLY_INV, SEND | ONLY | IETH),
+	ROW(RC, SEND_FIRST, SEND | FIRST, 0),
+	ROW(RC, SEND_MIDDLE, SEND, 0),
+	ROW(RC, SEND_LAST, SEND | LAST, 0),
+	ROW(RC, SEND_LAST_IMM, SEND | LAST | IMM, PAVO_IMM_LEN),
+	ROW(RC, SEND_ONLY, SEND | ONLY, 0),
+	ROW(RC, SEND_ONLY_IMM, SEND | ONLY | IMM, PAVO_IMM_LEN),
+	ROW(RC, WRITE_FIRST, WRITE | FIRST | RETH, PAVO_RETH_LEN),
+	ROW(RC, WRITE_MIDDLE, WRITE, 0),
+	ROW(RC, WRITE_LAST, WRITE | LAST, 0),
+	ROW(RC, WRITE_LAST_IMM, WRITE | LAST | IMM, PAVO_IMM_LEN),
+	ROW(RC, WRITE_ONLY, WRITE | ONLY | RETH, PAVO_RETH_LEN),
+	ROW(RC, WRITE_ONLY_IMM, WRITE | ONLY | RETH | IMM,
+	    PAVO_RETH_LEN + PAVO_IMM_LEN),
+	ROW(RC, READ_REQUEST, REQ | READ | ONLY | RETH, PAVO_RETH_LEN),
+	ROW(RC, READ_RESP_FIRST, READ | FIRST | AETH | PAYLOAD, PAVO_AETH_LEN),
+	ROW(RC, READ_RESP_MIDDLE, READ | PAYLOAD, 0),
+	ROW(RC, READ_RESP_LAST, READ | LAST | AETH | PAYLOAD, PAVO_AETH_LEN),
+	ROW(RC, READ_RESP_ONLY, READ | ONLY | AETH | PAYLOAD, PAVO_AETH_LEN),
+	ROW(RC, ACKNOWLEDGE, ACK | ONLY | AETH, PAVO_AETH_LEN),
+	ROW(RC, ATOMIC_ACK, ATOMIC | ONLY | AETH | ATOMICACK,
+	    PAVO_AETH_LEN + PAVO_ATOMICACK_LEN),
+	ROW(RC, CMP_SWAP, REQ | ATOMIC | ONLY | ATOMICETH, PAVO_ATOMICETH_LEN),
+	ROW(RC, FETCH_ADD, REQ | ATOMIC | ONLY | ATOMICETH, PAVO_ATOMICETH_LEN),
+	ROW(RC, SEND_LAST_INV, SEND | LAST | IETH, PAVO_IETH_LEN),
+	ROW(RC, SEND_ONLY_INV, SEND | ONLY | IETH, PAVO_IETH_LEN),
 
-	SEND_AND_WRITE(UC),
+	ROW(UC, SEND_FIRST, SEND | FIRST, 0),
+	ROW(UC, SEND_MIDDLE, SEND, 0),
+	ROW(UC, SEND_LAST, SEND | LAST, 0),
+	ROW(UC, SEND_LAST_IMM, SEND | LAST | IMM, PAVO_IMM_LEN),
+	ROW(UC, SEND_ONLY, SEND | ONLY, 0),
+	ROW(UC, SEND_ONLY_IMM, SEND | ONLY | IMM, PAVO_IMM_LEN),
+	ROW(UC, WRITE_FIRST, WRITE | FIRST | RETH, PAVO_RETH_LEN),
+	ROW(UC, WRITE_MIDDLE, WRITE, 0),
+	ROW(UC, WRITE_LAST, WRITE | LAST, 0),
+	ROW(UC, WRITE_LAST_IMM, WRITE | LAST | IMM, PAVO_IMM_LEN),
+	ROW(UC, WRITE_ONLY, WRITE | ONLY | RETH, PAVO_RETH_LEN),
+	ROW(UC, WRITE_ONLY_IMM, WRITE | ONLY | RETH | IMM,
+	    PAVO_RETH_LEN + PAVO_IMM_LEN),
 
-	ROW(UD, SEND_ONLY, SEND | ONLY | DETH),
-	ROW(UD, SEND_ONLY_IMM, SEND | ONLY | DETH | IMM),
+	ROW(UD, SEND_ONLY, SEND | ONLY | DETH, PAVO_DETH_LEN),
+	ROW(UD, SEND_ONLY_IMM, SEND | ONLY | DETH | IMM,
+	    PAVO_DETH_LEN + PAVO_IMM_LEN),
 };
 
 const struct pavo_op_info *pavo_op_info(u8 opcode)
