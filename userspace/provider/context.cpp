@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * context.cpp - opening and closing a device, and asking it about itself.
+ *
+ * Owns: struct Context, the mapped doorbell page, the table of operations that
+ * libibverbs calls. Called by libibverbs.
+ */
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sys/mman.h>
+
+#include "provider.h"
+
+namespace pavo {
+
+Mapping::~Mapping()
+{
+	if (data_)
+		munmap(data_, size_);
+}
+
+bool Mapping::map(int fd, const pavo_mmap_info &info, uint64_t needed)
+{
+	void *at;
+
+	if (info.size < needed) {
+		errno = EPROTO;
+		return false;
+	}
+	at = mmap(nullptr, info.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		  static_cast<off_t>(info.offset));
+	if (at == MAP_FAILED)
+		return false;
+	data_ = at;
+	size_ = info.size;
+	return true;
+}
+
+namespace {
+
+int query_device(ibv_context *context, const ibv_query_device_ex_input *input,
+		 ibv_device_attr_ex *attr, size_t attr_size)
+{
+	ib_uverbs_ex_query_device_resp resp;
+	size_t resp_size = sizeof(resp);
+	uint64_t version;
+	int err;
+
+	err = ibv_cmd_query_device_any(context, input, attr, attr_size, &resp,
+				       &resp_size);
+	if (err)
+		return err;
+	version = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
+		 "%u.%u.%u", static_cast<unsigned>(version >> 32 & 0xffff),
+		 static_cast<unsigned>(version >> 16 & 0xffff),
+		 static_cast<unsigned>(version & 0xffff));
+	return 0;
+}
+
+int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr)
+{
+	verbs_cmd_query_port cmd = {};
+
+	return ibv_cmd_query_port(context, port, attr, &cmd, sizeof(cmd));
+}
+
+void close_context(Context *context)
+{
+	delete context->state;
+	delete context->page;
+	verbs_uninit_context(&context->verbs);
+	free(context); /* libibverbs allocated it */
+}
+
+void free_context(ibv_context *context)
+{
+	close_context(to_context(context));
+}
+
+/* Operations that are not here answer EOPNOTSUPP by libibverbs' default. */
+constexpr verbs_context_ops context_ops = [] {
+	verbs_context_ops ops = {};
+
+	ops.alloc_mw = alloc_mw;
+	ops.alloc_parent_domain = alloc_parent_domain;
+	ops.alloc_pd = alloc_pd;
+	ops.alloc_td = alloc_td;
+	ops.bind_mw = bind_mw;
+	ops.create_ah = create_ah;
+	ops.create_cq = create_cq;
+	ops.create_qp = create_qp;
+	ops.create_qp_ex = create_qp_ex;
+	ops.dealloc_mw = dealloc_mw;
+	ops.dealloc_pd = dealloc_pd;
+	ops.dealloc_td = dealloc_td;
+	ops.dereg_mr = dereg_mr;
+	ops.destroy_ah = destroy_ah;
+	ops.destroy_cq = destroy_cq;
+	ops.destroy_qp = destroy_qp;
+	ops.free_context = free_context;
+	ops.modify_qp = modify_qp;
+	ops.poll_cq = poll_cq;
+	ops.post_recv = post_recv;
+	ops.post_send = post_send;
+	ops.query_device_ex = query_device;
+	ops.query_port = query_port;
+	ops.query_qp = query_qp;
+	ops.reg_dmabuf_mr = reg_dmabuf_mr;
+	ops.reg_mr = reg_mr;
+	ops.rereg_mr = rereg_mr;
+	return ops;
+}();
+
+/* Those whose code is libibverbs' own; its addresses are no constants. */
+void set_ops(verbs_context *context)
+{
+	verbs_context_ops passed_on = {};
+
+	passed_on.attach_mcast = ibv_cmd_attach_mcast;
+	passed_on.detach_mcast = ibv_cmd_detach_mcast;
+	passed_on.req_notify_cq = ibv_cmd_req_notify_cq;
+	verbs_set_ops(context, &context_ops);
+	verbs_set_ops(context, &passed_on);
+}
+
+bool single_threaded()
+{
+	const char *value = getenv("IBVERBS_SINGLE_THREADED");
+
+	return value && atoi(value) != 0;
+}
+
+/* Opens the module's side and maps the page; false with errno set. */
+bool connect_module(Context *context)
+{
+	verbs_response<ib_uverbs_get_context_resp, pavo_alloc_ucontext_resp>
+		resp = {};
+	verbs_cmd_get_context cmd = {};
+	int fd = context->verbs.context.cmd_fd;
+	int err;
+
+	err = ibv_cmd_get_context(&context->verbs, &cmd, sizeof(cmd),
+				  resp.core(), sizeof(resp));
+	if (err) {
+		errno = err;
+		return false;
+	}
+	if (resp.driver.abi_version != PAVO_ABI_VERSION) {
+		fprintf(stderr,
+			"libpavo: the module answers with interface version "
+			"%u, this provider knows %d only.\n",
+			resp.driver.abi_version, PAVO_ABI_VERSION);
+		errno = EPROTO;
+		return false;
+	}
+
+	context->page = new (std::nothrow) Mapping;
+	if (!context->page ||
+	    !context->page->map(fd, resp.driver.doorbell,
+				sizeof(pavo_doorbell_page)))
+		return false;
+	context->state = new (std::nothrow)
+		ContextState(*context->page, !single_threaded());
+	return context->state != nullptr;
+}
+
+} // namespace
+
+verbs_context *alloc_context(ibv_device *device, int cmd_fd, void *)
+{
+	auto *found = reinterpret_cast<verbs_device *>(device);
+	uint32_t driver_id = found->sysfs ? found->sysfs->driver_id : 0;
+	Context *context;
+
+	context = static_cast<Context *>(_verbs_init_and_alloc_context(
+		device, cmd_fd, sizeof(Context), nullptr, driver_id));
+	if (!context)
+		return nullptr;
+	if (!connect_module(context)) {
+		int err = errno;
+
+		close_context(context);
+		errno = err;
+		return nullptr;
+	}
+	set_ops(&context->verbs);
+	return &context->verbs;
+}
+
+} // namespace pavo

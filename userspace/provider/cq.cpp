@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * cq.cpp - completion queues: life and polling.
+ *
+ * Owns: our side of the mapped ring. The module writes entries, we read each
+ * one once into a private copy, because the mapping can be written by anyone
+ * in the process: whatever is in it may confuse the application's view of its
+ * own requests, but never lead us outside of our tables.
+ */
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "cqe.h"
+#include "provider.h"
+
+namespace pavo {
+namespace {
+
+/* A QPN nobody has: marks entries that belong to no QP any more. */
+constexpr uint32_t QPN_NONE = UINT32_MAX;
+
+bool is_valid(Cq *cq, uint32_t index)
+{
+	pavo_cqe &entry = cq->entries[index & (cq->count - 1)];
+	uint8_t flags = std::atomic_ref(entry.flags)
+				.load(std::memory_order_acquire);
+
+	return (flags & PAVO_CQE_OWNER) == owner_of_pass(index, cq->count);
+}
+
+/* Takes the next entry if the module has written it. */
+bool next_cqe(Cq *cq, pavo_cqe *copy)
+{
+	if (!is_valid(cq, cq->cons))
+		return false;
+	memcpy(copy, &cq->entries[cq->cons & (cq->count - 1)], sizeof(*copy));
+	/* The compiler must not go back to the ring for what it has read. */
+	asm volatile("" ::: "memory");
+	cq->cons++;
+	return true;
+}
+
+/* False if the entry is not to be seen: its QP is gone, or was reset. */
+bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
+{
+	Qp *qp = context->state->qps.find(cqe.qpn);
+
+	if (!qp)
+		return false;
+
+	WorkQueue &queue = cqe.flags & PAVO_CQE_RECV ? qp->rq : qp->sq;
+	uint64_t wr_id;
+
+	decode_cqe(cqe, wc);
+	if (queue.complete(cqe.wqe, &wr_id))
+		wc->wr_id = wr_id;
+	else
+		spoil_wc(wc);
+	return true;
+}
+
+bool map_ring(Cq *cq, int fd, const pavo_create_cq_resp &resp)
+{
+	uint64_t needed = PAVO_CQ_HEADER_SIZE +
+			  uint64_t{resp.cqe_cnt} * sizeof(pavo_cqe);
+
+	if (!std::has_single_bit(resp.cqe_cnt)) {
+		errno = EPROTO;
+		return false;
+	}
+	if (!cq->ring.map(fd, resp.ring, needed))
+		return false;
+	cq->header = static_cast<pavo_cq_header *>(cq->ring.data());
+	cq->entries = reinterpret_cast<pavo_cqe *>(
+		static_cast<std::byte *>(cq->ring.data()) +
+		PAVO_CQ_HEADER_SIZE);
+	cq->count = resp.cqe_cnt;
+	return true;
+}
+
+} // namespace
+
+ibv_cq *create_cq(ibv_context *ibcontext, int cqe, ibv_comp_channel *channel,
+		  int comp_vector)
+{
+	Context *context = to_context(ibcontext);
+	verbs_response<ib_uverbs_create_cq_resp, pavo_create_cq_resp> resp = {};
+	verbs_cmd_create_cq cmd = {};
+	std::unique_ptr<Cq> cq(new (std::nothrow) Cq(context->state->shared));
+	int err;
+
+	if (!cq)
+		return nullptr;
+	err = ibv_cmd_create_cq(ibcontext, cqe, channel, comp_vector,
+				&cq->verbs.cq, &cmd, sizeof(cmd), resp.core(),
+				sizeof(resp));
+	if (err) {
+		errno = err;
+		return nullptr;
+	}
+	if (!map_ring(cq.get(), ibcontext->cmd_fd, resp.driver)) {
+		err = errno;
+		ibv_cmd_destroy_cq(&cq->verbs.cq);
+		errno = err;
+		return nullptr;
+	}
+	return &cq.release()->verbs.cq;
+}
+
+int destroy_cq(ibv_cq *ibcq)
+{
+	int err = ibv_cmd_destroy_cq(ibcq);
+
+	if (!err)
+		delete to_cq(ibcq);
+	return err;
+}
+
+int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
+{
+	Context *context = to_context(ibcq->context);
+	Cq *cq = to_cq(ibcq);
+	std::lock_guard guard(cq->lock);
+	uint32_t before = cq->cons;
+	int found = 0;
+	pavo_cqe cqe;
+
+	/* One round of the ring at most: it may be filled behind us forever. */
+	while (found < num_entries && cq->cons - before < cq->count &&
+	       next_cqe(cq, &cqe))
+		if (translate(context, cqe, wc + found))
+			found++;
+
+	if (cq->cons != before)
+		std::atomic_ref(cq->header->cons)
+			.store(cq->cons, std::memory_order_release);
+	return found;
+}
+
+void forget_qp(Cq *cq, uint32_t qpn)
+{
+	for (uint32_t i = 0; i < cq->count && is_valid(cq, cq->cons + i); i++) {
+		uint32_t slot = (cq->cons + i) & (cq->count - 1);
+		std::atomic_ref entry_qpn(cq->entries[slot].qpn);
+
+		if (entry_qpn.load(std::memory_order_relaxed) == qpn)
+			entry_qpn.store(QPN_NONE, std::memory_order_relaxed);
+	}
+}
+
+} // namespace pavo

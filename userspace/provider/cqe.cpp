@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * cqe.cpp - see cqe.h. The format is that of uapi/rdma/pavo-abi.h.
+ */
+#include "cqe.h"
+
+namespace pavo {
+namespace {
+
+/* Both return false for what that queue cannot have completed. */
+bool send_opcode(uint8_t op, ibv_wc_opcode *opcode)
+{
+	switch (op) {
+	case PAVO_WQE_SEND:
+	case PAVO_WQE_SEND_IMM:
+	case PAVO_WQE_SEND_INV:
+		*opcode = IBV_WC_SEND;
+		return true;
+	case PAVO_WQE_WRITE:
+	case PAVO_WQE_WRITE_IMM:
+		*opcode = IBV_WC_RDMA_WRITE;
+		return true;
+	case PAVO_WQE_READ:
+		*opcode = IBV_WC_RDMA_READ;
+		return true;
+	case PAVO_WQE_CMP_SWAP:
+		*opcode = IBV_WC_COMP_SWAP;
+		return true;
+	case PAVO_WQE_FETCH_ADD:
+		*opcode = IBV_WC_FETCH_ADD;
+		return true;
+	case PAVO_WQE_LOCAL_INV:
+		*opcode = IBV_WC_LOCAL_INV;
+		return true;
+	case PAVO_WQE_BIND_MW:
+		*opcode = IBV_WC_BIND_MW;
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool recv_opcode(uint8_t op, ibv_wc_opcode *opcode)
+{
+	switch (op) {
+	case PAVO_WQE_SEND:
+		*opcode = IBV_WC_RECV;
+		return true;
+	case PAVO_WQE_WRITE_IMM:
+		*opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+		return true;
+	default:
+		return false;
+	}
+}
+
+unsigned int wc_flags(uint8_t flags)
+{
+	unsigned int out = 0;
+
+	if (flags & PAVO_CQE_GRH)
+		out |= IBV_WC_GRH;
+	if (flags & PAVO_CQE_IMM)
+		out |= IBV_WC_WITH_IMM;
+	if (flags & PAVO_CQE_INV)
+		out |= IBV_WC_WITH_INV;
+	return out;
+}
+
+} // namespace
+
+void spoil_wc(ibv_wc *wc)
+{
+	wc->status = IBV_WC_GENERAL_ERR;
+	wc->vendor_err = PAVO_VE_NONE;
+	wc->wr_id = 0;
+}
+
+void decode_cqe(const pavo_cqe &cqe, ibv_wc *wc)
+{
+	bool recv = cqe.flags & PAVO_CQE_RECV;
+	bool known;
+
+	*wc = {};
+	wc->status = static_cast<ibv_wc_status>(cqe.status);
+	known = recv ? recv_opcode(cqe.opcode, &wc->opcode) :
+		       send_opcode(cqe.opcode, &wc->opcode);
+	wc->vendor_err = cqe.vendor_err;
+	wc->byte_len = cqe.byte_len;
+	wc->imm_data = cqe.imm; /* or the key: the same word of wc */
+	wc->qp_num = cqe.qpn;
+	wc->src_qp = cqe.src_qp;
+	wc->wc_flags = wc_flags(cqe.flags);
+	wc->pkey_index = cqe.pkey_index;
+	wc->sl = cqe.sl;
+
+	/* A failed request may well have an opcode nobody knows. */
+	if (!known && recv)
+		wc->opcode = IBV_WC_RECV;
+	if (cqe.status > IBV_WC_GENERAL_ERR ||
+	    (cqe.status == IBV_WC_SUCCESS && !known))
+		spoil_wc(wc);
+}
+
+} // namespace pavo

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pavo_dv.h - direct access to what the provider shares with the module.
+ *
+ * For tests and tools: where the doorbell page and the rings of a context, a
+ * CQ or a QP are, and the calls into the module without anything around them.
+ * Exported by libpavo-rdmavNN.so, usable from C. Whoever writes into these
+ * regions competes with the provider itself; nothing is locked here.
+ */
+#ifndef PAVO_DV_H
+#define PAVO_DV_H
+
+#include <infiniband/verbs.h>
+#include <rdma/pavo-abi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct pavodv_context - what belongs to an open device
+ * @doorbell, @doorbell_size: the mapped doorbell page
+ * @abi_version: PAVO_ABI_VERSION of the provider
+ */
+struct pavodv_context {
+	struct pavo_doorbell_page *doorbell;
+	size_t doorbell_size;
+	uint32_t abi_version;
+};
+
+/**
+ * struct pavodv_cq - a completion queue
+ * @header, @size: the mapped region, which the header begins
+ * @entries, @count: the ring in it
+ */
+struct pavodv_cq {
+	struct pavo_cq_header *header;
+	size_t size;
+	struct pavo_cqe *entries;
+	uint32_t count;
+};
+
+/**
+ * struct pavodv_qp - a queue pair
+ * @sq, @sq_size: the mapped send queue
+ * @sq_wqe_size, @sq_wqe_cnt: its slots
+ * @sq_head: WQEs posted through the provider since RESET
+ * @rq, @rq_size: the mapped receive queue with its header; null if none
+ * @rq_slots, @rq_wqe_size, @rq_wqe_cnt: its slots
+ * @rq_head: as sq_head
+ * @qpn, @handle: as the wire and as uverbs know it
+ */
+struct pavodv_qp {
+	void *sq;
+	size_t sq_size;
+	uint32_t sq_wqe_size;
+	uint32_t sq_wqe_cnt;
+	uint32_t sq_head;
+	struct pavo_rq_header *rq;
+	size_t rq_size;
+	void *rq_slots;
+	uint32_t rq_wqe_size;
+	uint32_t rq_wqe_cnt;
+	uint32_t rq_head;
+	uint32_t qpn;
+	uint32_t handle;
+};
+
+/** Is this a device of pavo's, opened through this copy of the provider? */
+bool pavodv_is_supported(struct ibv_context *context);
+
+/* Each returns 0, or EOPNOTSUPP if the object is not pavo's. */
+int pavodv_query_context(struct ibv_context *context,
+			 struct pavodv_context *out);
+int pavodv_query_cq(struct ibv_cq *cq, struct pavodv_cq *out);
+int pavodv_query_qp(struct ibv_qp *qp, struct pavodv_qp *out);
+
+/**
+ * pavodv_ring - put 64 bits into the context's doorbell ring, as they are
+ *
+ * Returns 0, EAGAIN if the ring is full, EOPNOTSUPP. Does not kick.
+ */
+int pavodv_ring(struct ibv_context *context, uint64_t doorbell);
+
+/** Call the module: drain the context's ring; 0 or the error of the call. */
+int pavodv_kick_send(struct ibv_qp *qp);
+
+/** Call the module: look at the QP's receive queue. */
+int pavodv_kick_recv(struct ibv_qp *qp);
+
+/**
+ * pavodv_skip_send - count WQEs as posted that the caller wrote by himself
+ *
+ * Their completions are then believed by ibv_poll_cq(), with a wr_id of
+ * @wr_id + n for the n-th. Returns 0, ENOMEM if the queue has fewer free
+ * slots, EOPNOTSUPP.
+ */
+int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PAVO_DV_H */

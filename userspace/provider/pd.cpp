@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pd.cpp - protection domains, thread domains and parent domains.
+ *
+ * A thread domain is nothing but a promise: queues of a PD that contains one
+ * are made without locks. The kernel knows PDs only.
+ */
+#include <cerrno>
+
+#include "provider.h"
+
+namespace pavo {
+
+ibv_pd *alloc_pd(ibv_context *context)
+{
+	verbs_cmd_alloc_pd cmd = {};
+	ib_uverbs_alloc_pd_resp resp = {};
+	auto *pd = new (std::nothrow) Pd{};
+	int err;
+
+	if (!pd)
+		return nullptr;
+	err = ibv_cmd_alloc_pd(context, &pd->pd, &cmd, sizeof(cmd), &resp,
+			       sizeof(resp));
+	if (err) {
+		delete pd;
+		errno = err;
+		return nullptr;
+	}
+	return &pd->pd;
+}
+
+static int dealloc_parent(Pd *parent)
+{
+	parent->parent_of->users--;
+	if (parent->domain)
+		parent->domain->users--;
+	delete parent;
+	return 0;
+}
+
+int dealloc_pd(ibv_pd *ibpd)
+{
+	Pd *pd = to_pd(ibpd);
+	int err;
+
+	if (pd->parent_of)
+		return dealloc_parent(pd);
+	if (pd->users)
+		return EBUSY;
+	err = ibv_cmd_dealloc_pd(ibpd);
+	if (!err)
+		delete pd;
+	return err;
+}
+
+ibv_td *alloc_td(ibv_context *context, ibv_td_init_attr *attr)
+{
+	ThreadDomain *domain;
+
+	if (attr->comp_mask) {
+		errno = EINVAL;
+		return nullptr;
+	}
+	domain = new (std::nothrow) ThreadDomain{};
+	if (!domain)
+		return nullptr;
+	domain->td.context = context;
+	return &domain->td;
+}
+
+int dealloc_td(ibv_td *td)
+{
+	ThreadDomain *domain = to_domain(td);
+
+	if (domain->users)
+		return EBUSY;
+	delete domain;
+	return 0;
+}
+
+ibv_pd *alloc_parent_domain(ibv_context *context,
+			    ibv_parent_domain_init_attr *attr)
+{
+	Pd *parent;
+
+	if (!attr->pd || attr->comp_mask || to_pd(attr->pd)->parent_of) {
+		errno = EINVAL;
+		return nullptr;
+	}
+	parent = new (std::nothrow) Pd{};
+	if (!parent)
+		return nullptr;
+
+	/* libibverbs and the kernel see the real PD through it. */
+	parent->pd.context = context;
+	parent->pd.handle = attr->pd->handle;
+	parent->parent_of = to_pd(attr->pd);
+	parent->parent_of->users++;
+	if (attr->td) {
+		parent->domain = to_domain(attr->td);
+		parent->domain->users++;
+	}
+	return &parent->pd;
+}
+
+} // namespace pavo

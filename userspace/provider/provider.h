@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * provider.h - the objects of the provider and its operations.
+ *
+ * Owns: struct layouts shared by the provider's files. Every object begins
+ * with what libibverbs knows it by, so that a cast leads from one to the other.
+ * Private to userspace/provider; the outside sees pavo_dv.h.
+ *
+ * Locks, in the order they are taken: Context::qp_mutex (life of QPs), CQ locks
+ * (by address if two), queue locks, the lock of the doorbell ring.
+ */
+#ifndef PAVO_PROVIDER_H
+#define PAVO_PROVIDER_H
+
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <type_traits>
+
+#include "abi.h"
+#include "doorbell.h"
+#include "qp_table.h"
+#include "queue.h"
+#include "sync.h"
+
+namespace pavo {
+
+/** A region the module lets us map; unmaps itself. */
+class Mapping {
+public:
+	Mapping() = default;
+	Mapping(const Mapping &) = delete;
+	Mapping &operator=(const Mapping &) = delete;
+	~Mapping();
+
+	/**
+	 * Maps what @info announces. False with errno set if that fails, or if
+	 * the region has fewer bytes than @needed.
+	 */
+	bool map(int fd, const pavo_mmap_info &info, uint64_t needed);
+
+	void *data() const { return data_; }
+	size_t size() const { return size_; }
+
+private:
+	void *data_ = nullptr;
+	size_t size_ = 0;
+};
+
+/** What a context has beyond the part that libibverbs allocates. */
+struct ContextState {
+	ContextState(Mapping &page, bool shared)
+		: doorbells(static_cast<pavo_doorbell_page *>(page.data()),
+			    shared),
+		  shared(shared)
+	{
+	}
+
+	DoorbellRing doorbells;
+	QpTable qps;
+	std::mutex qp_mutex;
+	bool shared; /* several threads may use the context */
+};
+
+struct Context {
+	verbs_context verbs;
+	Mapping *page;
+	ContextState *state;
+};
+
+struct Device {
+	verbs_device verbs;
+};
+
+/** A thread domain: its user promises to be single-threaded. */
+struct ThreadDomain {
+	ibv_td td;
+	std::atomic<int> users;
+};
+
+/** A PD, or a parent domain made of one. */
+struct Pd {
+	ibv_pd pd;
+	Pd *parent_of; /* parent domain: the real PD */
+	ThreadDomain *domain;
+	std::atomic<int> users; /* parent domains on it */
+};
+
+struct Cq {
+	verbs_cq verbs;
+	Mapping ring;
+	pavo_cq_header *header;
+	pavo_cqe *entries;
+	uint32_t count;
+	uint32_t cons; /* the header's copy could be overwritten */
+	Lock lock;
+
+	explicit Cq(bool shared) : verbs(), lock(shared) {}
+};
+
+struct Qp {
+	verbs_qp verbs;
+	Mapping sq_map;
+	Mapping rq_map;
+	WorkQueue sq;
+	WorkQueue rq;
+	pavo_rq_header *rq_header; /* null without an RQ */
+	uint32_t always_flags; /* PAVO_WQE_SIGNALED if all are */
+
+	explicit Qp(bool shared)
+		: verbs(), sq(shared), rq(shared), rq_header(), always_flags()
+	{
+	}
+};
+
+struct Ah {
+	ibv_ah ah;
+	pavo_ud_seg av; /* all but what the work request brings */
+};
+
+/* Casts from what libibverbs hands us; all are the first member. */
+static_assert(std::is_standard_layout_v<Context>);
+
+inline Context *to_context(ibv_context *context)
+{
+	/* verbs_context ends in the ibv_context that applications see. */
+	return reinterpret_cast<Context *>(verbs_get_ctx(context));
+}
+
+inline Pd *to_pd(ibv_pd *pd) { return reinterpret_cast<Pd *>(pd); }
+inline Cq *to_cq(ibv_cq *cq) { return reinterpret_cast<Cq *>(cq); }
+inline Qp *to_qp(ibv_qp *qp) { return reinterpret_cast<Qp *>(qp); }
+inline Ah *to_ah(ibv_ah *ah) { return reinterpret_cast<Ah *>(ah); }
+
+inline ThreadDomain *to_domain(ibv_td *td)
+{
+	return reinterpret_cast<ThreadDomain *>(td);
+}
+
+/* device.cpp */
+bool is_pavo(const ibv_context *context);
+
+/* context.cpp */
+verbs_context *alloc_context(ibv_device *device, int cmd_fd, void *);
+
+/* pd.cpp */
+ibv_pd *alloc_pd(ibv_context *context);
+int dealloc_pd(ibv_pd *pd);
+ibv_td *alloc_td(ibv_context *context, ibv_td_init_attr *attr);
+int dealloc_td(ibv_td *td);
+ibv_pd *alloc_parent_domain(ibv_context *context,
+			    ibv_parent_domain_init_attr *attr);
+
+/* memory.cpp */
+ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+	       int access);
+ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length,
+		      uint64_t iova, int fd, int access);
+int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length,
+	     int access);
+int dereg_mr(verbs_mr *mr);
+ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type);
+int dealloc_mw(ibv_mw *mw);
+int bind_mw(ibv_qp *qp, ibv_mw *mw, ibv_mw_bind *bind);
+
+/* ah.cpp */
+ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr);
+int destroy_ah(ibv_ah *ah);
+
+/* cq.cpp */
+ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel,
+		  int comp_vector);
+int destroy_cq(ibv_cq *cq);
+int poll_cq(ibv_cq *cq, int num_entries, ibv_wc *wc);
+/** Makes poll_cq() pass over the entries @qpn has in @cq; its lock is held. */
+void forget_qp(Cq *cq, uint32_t qpn);
+
+/* qp.cpp */
+ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *attr);
+ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr);
+int query_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask,
+	     ibv_qp_init_attr *init_attr);
+int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask);
+int destroy_qp(ibv_qp *qp);
+
+/* post_send.cpp, post_recv.cpp, kick.cpp */
+int post_send(ibv_qp *qp, ibv_send_wr *wr, ibv_send_wr **bad_wr);
+int post_recv(ibv_qp *qp, ibv_recv_wr *wr, ibv_recv_wr **bad_wr);
+/** Calls the module to drain the context's doorbell ring; 0 or errno. */
+int kick_send(const ibv_qp *qp);
+/** Calls the module to look at the QP's receive queue; 0 or errno. */
+int kick_recv(const ibv_qp *qp);
+
+} // namespace pavo
+
+#endif /* PAVO_PROVIDER_H */

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * qp.cpp - queue pairs: life, attributes, mapped queues.
+ *
+ * Owns: the context's QP table as its only writer. A QP number may be given
+ * out again by the kernel as soon as a QP is gone, so qp_mutex is held from
+ * before the kernel acts until table and completion queues agree with it.
+ */
+#include <bit>
+#include <cerrno>
+#include <memory>
+
+#include "provider.h"
+
+namespace pavo {
+namespace {
+
+/* The locks of a QP's completion queues, which may be one and the same. */
+class BothCqs {
+public:
+	explicit BothCqs(const Qp *qp)
+		: first_(to_cq(qp->verbs.qp.send_cq)),
+		  second_(to_cq(qp->verbs.qp.recv_cq))
+	{
+		if (first_ == second_)
+			second_ = nullptr;
+		else if (second_ < first_)
+			std::swap(first_, second_);
+		first_->lock.lock();
+		if (second_)
+			second_->lock.lock();
+	}
+
+	~BothCqs()
+	{
+		if (second_)
+			second_->lock.unlock();
+		first_->lock.unlock();
+	}
+
+	void forget(uint32_t qpn)
+	{
+		forget_qp(first_, qpn);
+		if (second_)
+			forget_qp(second_, qpn);
+	}
+
+private:
+	Cq *first_;
+	Cq *second_;
+};
+
+bool map_queue(Mapping *map, WorkQueue *queue, int fd,
+	       const pavo_mmap_info &info, uint32_t header, uint32_t count,
+	       const WqeLimits &limits)
+{
+	if (!info.size)
+		return true;
+	if (!std::has_single_bit(count) || !limits.slot_size ||
+	    limits.slot_size % PAVO_WQE_UNIT) {
+		errno = EPROTO;
+		return false;
+	}
+	if (!map->map(fd, info, header + uint64_t{count} * limits.slot_size))
+		return false;
+	return queue->init(static_cast<std::byte *>(map->data()) + header,
+			   count, limits);
+}
+
+bool map_queues(Qp *qp, int fd, const ibv_qp_init_attr_ex &attr,
+		const pavo_create_qp_resp &resp)
+{
+	WqeLimits send = {
+		.service = attr.qp_type,
+		.slot_size = resp.sq_wqe_size,
+		.max_sge = attr.cap.max_send_sge,
+		.max_inline = attr.cap.max_inline_data,
+	};
+	WqeLimits recv = {
+		.service = attr.qp_type,
+		.slot_size = resp.rq_wqe_size,
+		.max_sge = attr.cap.max_recv_sge,
+		.max_inline = 0,
+	};
+
+	if (!map_queue(&qp->sq_map, &qp->sq, fd, resp.sq, 0, resp.sq_wqe_cnt,
+		       send) ||
+	    !map_queue(&qp->rq_map, &qp->rq, fd, resp.rq, PAVO_RQ_HEADER_SIZE,
+		       resp.rq_wqe_cnt, recv))
+		return false;
+	qp->rq_header = static_cast<pavo_rq_header *>(qp->rq_map.data());
+	if (attr.sq_sig_all)
+		qp->always_flags = PAVO_WQE_SIGNALED;
+	return true;
+}
+
+/* What later issues bring is refused here and not by half. */
+int check_attr(const ibv_qp_init_attr_ex &attr)
+{
+	if (!(attr.comp_mask & IBV_QP_INIT_ATTR_PD) || !attr.pd ||
+	    !attr.send_cq || !attr.recv_cq)
+		return EINVAL;
+	if (attr.comp_mask & ~IBV_QP_INIT_ATTR_PD || attr.srq)
+		return EOPNOTSUPP;
+	switch (attr.qp_type) {
+	case IBV_QPT_RC:
+	case IBV_QPT_UC:
+	case IBV_QPT_UD:
+		return 0;
+	default:
+		return EOPNOTSUPP;
+	}
+}
+
+/* Kernel, mappings, table; under qp_mutex. 0 or errno. */
+int set_up(Context *context, Qp *qp, ibv_qp_init_attr_ex *attr)
+{
+	verbs_response<ib_uverbs_create_qp_resp, pavo_create_qp_resp> resp = {};
+	ibv_context *ibcontext = &context->verbs.context;
+	verbs_cmd_create_qp cmd = {};
+	int err;
+
+	err = ibv_cmd_create_qp_ex(ibcontext, &qp->verbs, attr, &cmd,
+				   sizeof(cmd), resp.core(), sizeof(resp));
+	if (err)
+		return err;
+	if (!map_queues(qp, ibcontext->cmd_fd, *attr, resp.driver)) {
+		err = errno;
+	} else if (!context->state->qps.insert(qp->verbs.qp.qp_num, qp)) {
+		err = ENOMEM;
+	}
+	if (err)
+		ibv_cmd_destroy_qp(&qp->verbs.qp);
+	return err;
+}
+
+} // namespace
+
+ibv_qp *create_qp_ex(ibv_context *ibcontext, ibv_qp_init_attr_ex *attr)
+{
+	Context *context = to_context(ibcontext);
+	std::unique_ptr<Qp> qp;
+	bool shared;
+	int err;
+
+	err = check_attr(*attr);
+	if (err) {
+		errno = err;
+		return nullptr;
+	}
+	shared = context->state->shared && !to_pd(attr->pd)->domain;
+	qp.reset(new (std::nothrow) Qp(shared));
+	if (!qp)
+		return nullptr;
+
+	std::lock_guard guard(context->state->qp_mutex);
+
+	err = set_up(context, qp.get(), attr);
+	if (err) {
+		errno = err;
+		return nullptr;
+	}
+	return &qp.release()->verbs.qp;
+}
+
+ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *attr)
+{
+	ibv_qp_init_attr_ex attr_ex = {};
+	ibv_qp *qp;
+
+	attr_ex.qp_context = attr->qp_context;
+	attr_ex.send_cq = attr->send_cq;
+	attr_ex.recv_cq = attr->recv_cq;
+	attr_ex.srq = attr->srq;
+	attr_ex.cap = attr->cap;
+	attr_ex.qp_type = attr->qp_type;
+	attr_ex.sq_sig_all = attr->sq_sig_all;
+	attr_ex.comp_mask = IBV_QP_INIT_ATTR_PD;
+	attr_ex.pd = pd;
+	qp = create_qp_ex(pd->context, &attr_ex);
+	if (qp)
+		attr->cap = attr_ex.cap;
+	return qp;
+}
+
+int query_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask,
+	     ibv_qp_init_attr *init_attr)
+{
+	verbs_cmd_query_qp cmd = {};
+
+	return ibv_cmd_query_qp(qp, attr, attr_mask, init_attr, &cmd,
+				sizeof(cmd));
+}
+
+/* The kernel has started from zero; so do we, and old entries are void. */
+static void restart(Qp *qp)
+{
+	BothCqs cqs(qp);
+
+	cqs.forget(qp->verbs.qp.qp_num);
+	qp->sq.reset();
+	qp->rq.reset();
+	if (qp->rq_header)
+		std::atomic_ref(qp->rq_header->prod)
+			.store(0, std::memory_order_release);
+}
+
+int modify_qp(ibv_qp *ibqp, ibv_qp_attr *attr, int attr_mask)
+{
+	verbs_cmd_modify_qp cmd = {};
+	int err;
+
+	err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (!err && attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		restart(to_qp(ibqp));
+	return err;
+}
+
+int destroy_qp(ibv_qp *ibqp)
+{
+	Context *context = to_context(ibqp->context);
+	std::unique_ptr<Qp> qp;
+	int err;
+
+	std::lock_guard guard(context->state->qp_mutex);
+
+	err = ibv_cmd_destroy_qp(ibqp);
+	if (err)
+		return err;
+	qp.reset(to_qp(ibqp));
+
+	BothCqs cqs(qp.get());
+
+	context->state->qps.remove(ibqp->qp_num);
+	cqs.forget(ibqp->qp_num);
+	return 0;
+}
+
+} // namespace pavo

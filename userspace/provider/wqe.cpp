@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * wqe.cpp - see wqe.h. The formats are those of uapi/rdma/pavo-abi.h.
+ *
+ * What is checked here is what the verbs interface promises to refuse at
+ * posting time. The module trusts none of it and checks everything again.
+ */
+#include "wqe.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace pavo {
+namespace {
+
+constexpr uint8_t RC = 1 << 0;
+constexpr uint8_t UC = 1 << 1;
+constexpr uint8_t UD = 1 << 2;
+constexpr uint64_t MAX_MESSAGE = 0x7fffffff;
+
+/* Which segments follow the NextSeg. */
+enum class Shape { MESSAGE, REMOTE, ATOMIC, KEY, BIND };
+
+struct Operation {
+	uint8_t op;
+	uint8_t services;
+	Shape shape;
+	bool may_inline;
+};
+
+/* What a verbs opcode is for us, by opcode; no service: we do not know it. */
+constexpr auto OPERATIONS = [] {
+	constexpr uint8_t all = RC | UC | UD;
+	constexpr uint8_t connected = RC | UC;
+	std::array<Operation, 16> of = {};
+
+	of[IBV_WR_SEND] = {PAVO_WQE_SEND, all, Shape::MESSAGE, true};
+	of[IBV_WR_SEND_WITH_IMM] = {PAVO_WQE_SEND_IMM, all, Shape::MESSAGE,
+				    true};
+	of[IBV_WR_SEND_WITH_INV] = {PAVO_WQE_SEND_INV, RC, Shape::MESSAGE,
+				    true};
+	of[IBV_WR_RDMA_WRITE] = {PAVO_WQE_WRITE, connected, Shape::REMOTE,
+				 true};
+	of[IBV_WR_RDMA_WRITE_WITH_IMM] = {PAVO_WQE_WRITE_IMM, connected,
+					  Shape::REMOTE, true};
+	of[IBV_WR_RDMA_READ] = {PAVO_WQE_READ, RC, Shape::REMOTE, false};
+	of[IBV_WR_ATOMIC_CMP_AND_SWP] = {PAVO_WQE_CMP_SWAP, RC, Shape::ATOMIC,
+					 false};
+	of[IBV_WR_ATOMIC_FETCH_AND_ADD] = {PAVO_WQE_FETCH_ADD, RC,
+					   Shape::ATOMIC, false};
+	of[IBV_WR_LOCAL_INV] = {PAVO_WQE_LOCAL_INV, connected, Shape::KEY,
+				false};
+	of[IBV_WR_BIND_MW] = {PAVO_WQE_BIND_MW, connected, Shape::BIND, false};
+	return of;
+}();
+
+uint8_t service_bit(ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_RC:
+		return RC;
+	case IBV_QPT_UC:
+		return UC;
+	case IBV_QPT_UD:
+		return UD;
+	default:
+		return 0;
+	}
+}
+
+/* Hands out the slot segment by segment and never beyond its end. */
+class Slot {
+public:
+	Slot(std::byte *start, uint32_t size) : start_(start), size_(size) {}
+
+	/* Room of @bytes, rounded up to a whole unit; null if it is not there.
+	 */
+	std::byte *take(uint32_t bytes)
+	{
+		uint32_t room = (bytes + PAVO_WQE_UNIT - 1) / PAVO_WQE_UNIT *
+				PAVO_WQE_UNIT;
+		std::byte *segment = start_ + used_;
+
+		if (room > size_ - used_)
+			return nullptr;
+		used_ += room;
+		return segment;
+	}
+
+	template <class Segment> bool put(const Segment &segment)
+	{
+		static_assert(sizeof(Segment) % PAVO_WQE_UNIT == 0);
+		std::byte *room = take(sizeof(Segment));
+
+		if (room)
+			memcpy(room, &segment, sizeof(Segment));
+		return room != nullptr;
+	}
+
+	uint32_t used() const { return used_; }
+
+private:
+	std::byte *start_;
+	uint32_t size_;
+	uint32_t used_ = 0;
+};
+
+/* Sum of the entries, or more than MAX_MESSAGE if they are too long. */
+uint64_t total_length(const ibv_sge *sge, int count)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < count; i++)
+		sum += sge[i].length;
+	return sum;
+}
+
+int put_data(Slot &slot, const ibv_sge *sge, int count)
+{
+	for (int i = 0; i < count; i++) {
+		/* Nothing to move, and all zeros would be a terminator. */
+		if (!sge[i].length)
+			continue;
+
+		pavo_data_seg data = {
+			.byte_count = sge[i].length,
+			.lkey = sge[i].lkey,
+			.va = sge[i].addr,
+		};
+
+		if (!slot.put(data))
+			return EINVAL;
+	}
+	return 0;
+}
+
+int put_inline(Slot &slot, const ibv_sge *sge, int count, uint32_t length)
+{
+	constexpr uint32_t header = sizeof(pavo_inline_seg);
+	std::byte *room = slot.take(header + length);
+	uint32_t word = PAVO_INLINE_SEG | length;
+
+	if (!room)
+		return EINVAL;
+	memcpy(room, &word, header);
+	room += header;
+	for (int i = 0; i < count; i++) {
+		if (!sge[i].length)
+			continue;
+		memcpy(room, reinterpret_cast<void *>(sge[i].addr),
+		       sge[i].length);
+		room += sge[i].length;
+	}
+	return 0;
+}
+
+int put_payload(Slot &slot, const ibv_send_wr &wr, const Operation &op,
+		const WqeLimits &limits, uint32_t length)
+{
+	if (!(wr.send_flags & IBV_SEND_INLINE))
+		return put_data(slot, wr.sg_list, wr.num_sge);
+	if (!op.may_inline || length > limits.max_inline)
+		return EINVAL;
+	if (!length)
+		return 0;
+	return put_inline(slot, wr.sg_list, wr.num_sge, length);
+}
+
+int put_message(Slot &slot, const ibv_send_wr &wr, const Operation &op,
+		const WqeLimits &limits, const pavo_ud_seg *av)
+{
+	uint64_t length = total_length(wr.sg_list, wr.num_sge);
+
+	if (length > MAX_MESSAGE)
+		return EINVAL;
+	if (limits.service == IBV_QPT_UD) {
+		pavo_ud_seg ud;
+
+		if (!av)
+			return EINVAL;
+		ud = *av;
+		ud.dest_qpn = wr.wr.ud.remote_qpn & 0xffffff;
+		ud.qkey = wr.wr.ud.remote_qkey;
+		if (!slot.put(ud))
+			return EINVAL;
+	}
+	return put_payload(slot, wr, op, limits, length);
+}
+
+int put_remote(Slot &slot, const ibv_send_wr &wr, const Operation &op,
+	       const WqeLimits &limits)
+{
+	uint64_t length = total_length(wr.sg_list, wr.num_sge);
+
+	if (length > MAX_MESSAGE)
+		return EINVAL;
+
+	pavo_raddr_seg remote = {
+		.va = wr.wr.rdma.remote_addr,
+		.rkey = wr.wr.rdma.rkey,
+		.length = static_cast<uint32_t>(length),
+	};
+
+	if (!slot.put(remote))
+		return EINVAL;
+	return put_payload(slot, wr, op, limits, length);
+}
+
+int put_atomic(Slot &slot, const ibv_send_wr &wr, bool compare)
+{
+	pavo_raddr_seg remote = {
+		.va = wr.wr.atomic.remote_addr,
+		.rkey = wr.wr.atomic.rkey,
+		.length = sizeof(uint64_t),
+	};
+	pavo_atomic_seg operands = {
+		.swap_add = compare ? wr.wr.atomic.swap :
+				      wr.wr.atomic.compare_add,
+		.compare = compare ? wr.wr.atomic.compare_add : 0,
+	};
+
+	if (wr.num_sge != 1 || wr.send_flags & IBV_SEND_INLINE)
+		return EINVAL;
+	if (!slot.put(remote) || !slot.put(operands))
+		return EINVAL;
+	return put_data(slot, wr.sg_list, wr.num_sge);
+}
+
+int put_bind(Slot &slot, const ibv_send_wr &wr)
+{
+	const ibv_mw_bind_info &info = wr.bind_mw.bind_info;
+
+	/* A window without length is unbound, and then without a region. */
+	if (!wr.bind_mw.mw || (info.length && !info.mr))
+		return EINVAL;
+
+	pavo_bind_seg bind = {
+		.va = info.addr,
+		.length = info.length,
+		.mw_rkey = wr.bind_mw.mw->rkey,
+		.new_rkey = wr.bind_mw.rkey,
+		.mr_lkey = info.mr ? info.mr->lkey : 0,
+		.access = info.mw_access_flags,
+	};
+
+	return slot.put(bind) ? 0 : EINVAL;
+}
+
+/* The word of the NextSeg that carries immediate data or a key. */
+uint32_t immediate_word(const ibv_send_wr &wr, uint8_t op)
+{
+	switch (op) {
+	case PAVO_WQE_SEND_IMM:
+	case PAVO_WQE_WRITE_IMM:
+		return wr.imm_data;
+	case PAVO_WQE_SEND_INV:
+	case PAVO_WQE_LOCAL_INV:
+		return wr.invalidate_rkey;
+	default:
+		return 0;
+	}
+}
+
+int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
+	     const WqeLimits &limits, const pavo_ud_seg *av)
+{
+	switch (op.shape) {
+	case Shape::MESSAGE:
+		return put_message(slot, wr, op, limits, av);
+	case Shape::REMOTE:
+		return put_remote(slot, wr, op, limits);
+	case Shape::ATOMIC:
+		return put_atomic(slot, wr, op.op == PAVO_WQE_CMP_SWAP);
+	case Shape::BIND:
+		return put_bind(slot, wr);
+	case Shape::KEY:
+		return 0;
+	}
+	return EINVAL;
+}
+
+} // namespace
+
+int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
+		   const WqeLimits &limits, const pavo_ud_seg *av,
+		   uint32_t flags, WqeName *name)
+{
+	Slot slot(start, limits.slot_size);
+	int err;
+
+	if (static_cast<size_t>(wr.opcode) >= OPERATIONS.size())
+		return EINVAL;
+
+	const Operation &op = OPERATIONS[wr.opcode];
+
+	if (!(op.services & service_bit(limits.service)))
+		return EINVAL;
+	if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > limits.max_sge)
+		return EINVAL;
+
+	if (wr.send_flags & IBV_SEND_SIGNALED)
+		flags |= PAVO_WQE_SIGNALED;
+	if (wr.send_flags & IBV_SEND_SOLICITED)
+		flags |= PAVO_WQE_SOLICITED;
+
+	pavo_next_seg next = {
+		.next = 0,
+		.size = 0,
+		.flags = flags,
+		.imm = immediate_word(wr, op.op),
+	};
+
+	if (!slot.put(next))
+		return EINVAL;
+	err = put_body(slot, wr, op, limits, av);
+	if (err)
+		return err;
+
+	name->word = op.op;
+	if (wr.send_flags & IBV_SEND_FENCE)
+		name->word |= PAVO_DB_FENCE;
+	name->units = slot.used() / PAVO_WQE_UNIT;
+	return 0;
+}
+
+int build_recv_wqe(std::byte *start, const ibv_recv_wr &wr,
+		   const WqeLimits &limits)
+{
+	static constexpr pavo_next_seg next = {};
+	static constexpr pavo_data_seg terminator = {};
+	Slot slot(start, limits.slot_size);
+
+	if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > limits.max_sge)
+		return EINVAL;
+	for (int i = 0; i < wr.num_sge; i++)
+		if (wr.sg_list[i].length > MAX_MESSAGE)
+			return EINVAL;
+	if (!slot.put(next) || put_data(slot, wr.sg_list, wr.num_sge) ||
+	    !slot.put(terminator))
+		return EINVAL;
+	return 0;
+}
+
+void link_wqe(std::byte *slot, const WqeName &next, uint64_t offset)
+{
+	auto *segment = reinterpret_cast<pavo_next_seg *>(slot);
+
+	segment->next = next.word |
+			static_cast<uint32_t>(offset / PAVO_WQE_UNIT)
+				<< PAVO_DB_OFFSET_SHIFT;
+	segment->size = next.units;
+}
+
+uint64_t make_doorbell(uint32_t qpn, const WqeName &first, uint64_t offset)
+{
+	return first.word |
+	       (offset / PAVO_WQE_UNIT) << PAVO_DB_OFFSET_SHIFT |
+	       static_cast<uint64_t>(first.units) << PAVO_DB_SIZE_SHIFT |
+	       static_cast<uint64_t>(qpn) << PAVO_DB_QPN_SHIFT;
+}
+
+} // namespace pavo

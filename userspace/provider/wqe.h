@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * wqe.h - from a work request to the bytes of a WQE.
+ *
+ * Called by post_send.cpp and post_recv.cpp with a slot of the mapped queue,
+ * by the unit tests with plain memory. Pure functions: they write into the
+ * slot they were given and touch nothing else.
+ */
+#ifndef PAVO_PROVIDER_WQE_H
+#define PAVO_PROVIDER_WQE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <infiniband/verbs.h>
+#include <rdma/pavo-abi.h>
+
+namespace pavo {
+
+/** What a queue can hold; the service decides which operations are allowed. */
+struct WqeLimits {
+	ibv_qp_type service;
+	uint32_t slot_size; /* bytes */
+	uint32_t max_sge;
+	uint32_t max_inline; /* bytes */
+};
+
+/** A WQE as a doorbell or the NextSeg before it names it. */
+struct WqeName {
+	uint32_t word; /* opcode and fence; the offset is or'ed in later */
+	uint32_t units; /* size in PAVO_WQE_UNIT */
+};
+
+/**
+ * Writes the send WQE of @wr into @slot, not linked to any other.
+ * @av: address vector of a datagram, without the fields the request brings;
+ *      null if the service has none
+ * @flags: PAVO_WQE_SIGNALED if every request of the queue is signalled
+ * Returns 0 or a positive errno; then the slot's content does not matter.
+ */
+int build_send_wqe(std::byte *slot, const ibv_send_wr &wr,
+		   const WqeLimits &limits, const pavo_ud_seg *av,
+		   uint32_t flags, WqeName *name);
+
+/** Writes the receive WQE of @wr into @slot; 0 or a positive errno. */
+int build_recv_wqe(std::byte *slot, const ibv_recv_wr &wr,
+		   const WqeLimits &limits);
+
+/** Lets the WQE in @slot be followed by the one at @offset (bytes). */
+void link_wqe(std::byte *slot, const WqeName &next, uint64_t offset);
+
+/** The doorbell of the chain that begins with @first at @offset (bytes). */
+uint64_t make_doorbell(uint32_t qpn, const WqeName &first, uint64_t offset);
+
+} // namespace pavo
+
+#endif /* PAVO_PROVIDER_WQE_H */
