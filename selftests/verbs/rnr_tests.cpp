@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Receiver not ready, and peers that do not answer: the retry counts.
+ */
+#include <chrono>
+
+#include "link.h"
+#include "tap.h"
+
+using namespace pv;
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/* Long enough for several RNR NAKs with the delays used here. */
+constexpr uint32_t several_delays_ms = 60;
+
+int64_t ms_since(clock::time_point start)
+{
+	return std::chrono::duration_cast<std::chrono::milliseconds>(
+		clock::now() - start).count();
+}
+
+/* A message of each kind that needs a receive, posted before the receive. */
+void late_receive(Env &env, Op op, uint64_t length)
+{
+	Link link = connect(env);
+	Mr out = must_reg(env.a, {length + 1, 3}), in = must_reg(env.b, {length + 1, 7});
+	SendWr wr = make_wr(op, {out, 0}, length, {in, 0});
+	uint64_t seed = env.seed();
+	RecvWr recv;
+
+	env.a.fill(out.id, 0, length, seed, 0);
+	env.b.fill(in.id, 0, length + 1, 1, 0);
+	must_post(link.a, std::vector<SendWr>{wr});
+	REQUIRE(env.a.poll(link.a.send_cq.id, 1, several_delays_ms).empty(),
+		"completed without a receive");
+	recv.id = 7;
+	if (op != Op::write_imm)
+		recv.sges = {{in.id, 0, uint32_t(length), 0}};
+	must_post(link.b, std::vector<RecvWr>{recv});
+	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS, "send");
+	Wc wc = wait_recv(env, link.b, "receive");
+	check_wc(wc, 7, IBV_WC_SUCCESS, "receive");
+	REQUIRE_EQ(wc.byte_len, length, "byte_len");
+	must_match(env.b, in, 0, length, seed, 0, "late data");
+	must_match(env.b, in, length, 1, 1, length, "byte after");
+	no_more(link.b, "one message");
+	prove_alive(env, link);
+}
+
+/* rnr_retry = `retries`: how long until it fails, and how. */
+int64_t exhausted(Env &env, uint8_t retries, uint8_t timer)
+{
+	LinkSpec spec;
+
+	env.expect_async();
+	spec.rnr_retry = retries;
+	spec.min_rnr_timer = timer;
+	Link link = connect(env, spec);
+	SendWr first = make_wr(Op::send, {}, 0), second = make_wr(Op::send, {}, 0);
+	auto start = clock::now();
+
+	must_post(link.a, std::vector<SendWr>{first, second});
+	check_wc(wait_send(env, link.a, "failing send"), first.id,
+		 IBV_WC_RNR_RETRY_EXC_ERR, "failing send");
+	int64_t took = ms_since(start);
+
+	check_wc(wait_send(env, link.a, "next send"), second.id,
+		 IBV_WC_WR_FLUSH_ERR, "the request after it");
+	wait_state(env, link.a, IBV_QPS_ERR);
+	REQUIRE_EQ(int(state_of(link.b)), IBV_QPS_RTS, "the receiver's state");
+	return took;
+}
+
+} // namespace
+
+PV_TEST("rnr.late_send", "a send waits for its receive, one packet")
+{
+	late_receive(env, Op::send, 100);
+}
+
+PV_TEST("rnr.late_send_long", "a send waits for its receive, many packets")
+{
+	late_receive(env, Op::send_imm, 50001);
+}
+
+PV_TEST("rnr.late_write_imm",
+	"a write with immediate waits for its receive, one packet and many")
+{
+	late_receive(env, Op::write_imm, 100);
+	late_receive(env, Op::write_imm, 50001);
+}
+
+PV_TEST("rnr.queue_waits_too",
+	"requests behind one that waits stay behind it, each arrives once")
+{
+	Link link = connect(env);
+	constexpr uint32_t count = 20, size = 3001;
+	Mr out = must_reg(env.a, {count * size}), in = must_reg(env.b, {count * size});
+	Mr plain = must_reg(env.b, {size});
+	uint64_t seed = env.seed();
+	std::vector<SendWr> wrs;
+
+	env.a.fill(out.id, 0, count * size, seed, 0);
+	env.b.fill(plain.id, 0, size, 1, 0);
+	for (uint32_t i = 0; i < count; i++)
+		wrs.push_back(make_wr(Op::send_imm, {out, int64_t(i) * size},
+				      size));
+	wrs.push_back(make_wr(Op::write, {out, 0}, size, {plain, 0}));
+	must_post(link.a, wrs);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i % 8 == 0)
+			REQUIRE(env.a.poll(link.a.send_cq.id, 1, 20).empty(),
+				"completed without a receive");
+		if (i == 0)
+			must_match(env.b, plain, 0, size, 1, 0,
+				   "the write behind the waiting sends");
+		must_post(link.b, std::vector<RecvWr>{
+			{i, {{in.id, int64_t(i) * size, size, 0}}}});
+		check_wc(wait_send(env, link.a, "send"), wrs[i].id,
+			 IBV_WC_SUCCESS, "send");
+		check_wc(wait_recv(env, link.b, "receive"), i, IBV_WC_SUCCESS,
+			 "receive");
+	}
+	check_wc(wait_send(env, link.a, "write"), wrs[count].id, IBV_WC_SUCCESS,
+		 "write at the end");
+	no_more(link.b, "each once");
+	must_match(env.b, in, 0, count * size, seed, 0, "all sends");
+	must_match(env.b, plain, 0, size, seed, 0, "the write");
+}
+
+PV_TEST("rnr.no_retry", "rnr_retry 0: the first RNR NAK is the end")
+{
+	/* 655 ms of delay, so that a retry would show. */
+	int64_t took = exhausted(env, 0, 0);
+
+	REQUIRE(took < 655, "it took ", took, " ms, so it waited");
+}
+
+PV_TEST("rnr.one_retry", "rnr_retry 1: one delay passes, then the end")
+{
+	/* 82 ms asked by the receiver. */
+	int64_t took = exhausted(env, 1, 26);
+
+	REQUIRE(took >= 80, "it took ", took, " ms, the receiver asked for 82");
+}
+
+PV_TEST("rnr.six_retries", "rnr_retry 6: six delays pass, then the end")
+{
+	/* 20.48 ms each. */
+	int64_t took = exhausted(env, 6, 22);
+
+	REQUIRE(took >= 6 * 20, "it took ", took, " ms, asked for 123");
+}
+
+PV_TEST("rnr.count_starts_anew",
+	"the retry count is per message, not for the life of the queue pair")
+{
+	LinkSpec spec;
+
+	spec.rnr_retry = 6;
+	spec.min_rnr_timer = 24;	/* 41 ms */
+	Link link = connect(env, spec);
+
+	for (int i = 0; i < 5; i++) {
+		must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		REQUIRE(env.a.poll(link.a.send_cq.id, 1, 90).empty(),
+			"completed without a receive");
+		must_post(link.b, std::vector<RecvWr>{{}});
+		REQUIRE_EQ(wait_send(env, link.a, "send").status, IBV_WC_SUCCESS,
+			   "message ", i);
+		wait_recv(env, link.b, "receive");
+	}
+}
+
+PV_TEST("rnr.reads_do_not_wait",
+	"reads before the waiting send complete, reads behind it wait")
+{
+	Link link = connect(env);
+	Mr in = must_reg(env.a, {8192}), origin = must_reg(env.b, {8192});
+	SendWr before = make_wr(Op::read, {in, 0}, 4096, {origin, 0});
+	SendWr waiting = make_wr(Op::send, {}, 0);
+	SendWr behind = make_wr(Op::read, {in, 4096}, 4096, {origin, 4096});
+
+	env.b.fill(origin.id, 0, 8192, 5, 0);
+	must_post(link.a, std::vector<SendWr>{before, waiting, behind});
+	check_wc(wait_send(env, link.a, "read before"), before.id,
+		 IBV_WC_SUCCESS, "read before");
+	REQUIRE(env.a.poll(link.a.send_cq.id, 1, several_delays_ms).empty(),
+		"completed without a receive");
+	must_post(link.b, std::vector<RecvWr>{{}});
+	check_wc(wait_send(env, link.a, "send"), waiting.id, IBV_WC_SUCCESS,
+		 "send");
+	check_wc(wait_send(env, link.a, "read behind"), behind.id,
+		 IBV_WC_SUCCESS, "read behind");
+	must_match(env.a, in, 0, 8192, 5, 0, "both reads");
+}
+
+static void peer_gone(Env &env, const SendWr &wr, Link &link)
+{
+	auto start = clock::now();
+
+	must_post(link.a, std::vector<SendWr>{wr, wr});
+	check_wc(wait_send(env, link.a, "to nobody"), wr.id,
+		 IBV_WC_RETRY_EXC_ERR, "to nobody");
+	/* Three silences of 16.8 ms at least: the first and two retries. */
+	REQUIRE(ms_since(start) >= 33, "gave up after ", ms_since(start), " ms");
+	check_wc(wait_send(env, link.a, "next"), wr.id, IBV_WC_WR_FLUSH_ERR,
+		 "the request after it");
+	wait_state(env, link.a, IBV_QPS_ERR);
+}
+
+PV_TEST("retry.peer_destroyed",
+	"requests to a destroyed QP end in RETRY_EXC_ERR, the rest is flushed")
+{
+	for (Op op : {Op::send, Op::write, Op::read}) {
+		LinkSpec spec;
+
+		env.expect_async();
+		spec.timeout = 12;
+		spec.retry_count = 2;
+		Link link = connect(env, spec);
+		Mr mr = must_reg(env.a, {8192}), target = must_reg(env.b, {8192});
+
+		REQUIRE_EQ(env.b.destroy(Kind::qp, link.b.qp.id), 0, "destroy");
+		peer_gone(env, make_wr(op, {mr, 0}, 8192, {target, 0}), link);
+	}
+}
+
+PV_TEST("retry.peer_in_reset",
+	"a QP in RESET does not answer: RETRY_EXC_ERR")
+{
+	LinkSpec spec;
+
+	env.expect_async();
+	spec.timeout = 12;
+	spec.retry_count = 2;
+	Link link = connect(env, spec);
+	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64});
+
+	env.b.fill(target.id, 0, 64, 3, 0);
+	to_state(link.b, IBV_QPS_RESET);
+	peer_gone(env, make_wr(Op::write, {mr, 0}, 64, {target, 0}), link);
+	must_match(env.b, target, 0, 64, 3, 0, "memory of the silent peer");
+}
+
+PV_TEST("retry.peer_in_error",
+	"a QP in ERR does not answer: RETRY_EXC_ERR")
+{
+	LinkSpec spec;
+
+	env.expect_async();
+	spec.timeout = 12;
+	spec.retry_count = 2;
+	Link link = connect(env, spec);
+	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64});
+
+	env.b.fill(target.id, 0, 64, 3, 0);
+	to_state(link.b, IBV_QPS_ERR);
+	peer_gone(env, make_wr(Op::write, {mr, 0}, 64, {target, 0}), link);
+	must_match(env.b, target, 0, 64, 3, 0, "memory of the silent peer");
+}
+
+PV_TEST("retry.wrong_psn",
+	"a peer that expects other PSNs never accepts: RETRY_EXC_ERR")
+{
+	LinkSpec spec;
+
+	env.expect_async();
+	spec.timeout = 12;
+	spec.retry_count = 2;
+	Link link = make_link(env, spec);
+	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64});
+
+	bring_up(link);
+	env.b.fill(target.id, 0, 64, 3, 0);
+	/* A starts again, 100 ahead of what B expects. */
+	to_state(link.a, IBV_QPS_RESET);
+	must_modify(link.a, init_attr(link.spec), init_mask, "A to INIT");
+	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask, "A to RTR");
+	link.a.psn += 100;
+	must_modify(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
+	must_post(link.a, std::vector<SendWr>{
+		make_wr(Op::write, {mr, 0}, 64, {target, 0})});
+	REQUIRE_EQ(wait_send(env, link.a, "ahead of the peer").status,
+		   IBV_WC_RETRY_EXC_ERR, "ahead of the peer");
+	must_match(env.b, target, 0, 64, 3, 0, "memory of the peer");
+}
