@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Owns: the command line of pavo-vm. Turns arguments into a Machine and jobs,
+# runs them and returns the exit code. Called by ../pavo-vm only.
+import argparse
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+from . import accel, initramfs, kernels
+from .common import EXIT_INTERRUPTED, EXIT_SETUP, SetupError, cache_dir
+from .guest import Machine, job_text, quote
+from .run import Run, overall
+from .ui import Ui
+
+RUNS_KEPT = 20
+
+EPILOG = """\
+exit status:
+  the command's own status, or
+  240  the kernel complained on its console (WARN, BUG, lockdep, KASAN, leak...)
+  241  the kernel panicked          242  the time limit ran out
+  243  the machine ended silently   244  could not be set up   245  interrupted
+
+In the guest: the host's files are seen read-only at the same paths under a
+scratch layer; the working folder is kept; files put in $PAVO_OUT come back.
+NODE and NODES are set; eth0 of node I has 192.168.77.I/24 and fd00:77::I/64.
+pavo-barrier, pavo-put, pavo-get and pavo-until are there for scripts.
+"""
+
+
+def _machine_options(parser):
+    parser.add_argument("--kernel", metavar="V", help="installed version, "
+                        "version prefix, or name of a cached kernel such as "
+                        "'sanitizer' (default: newest installed with headers)")
+    parser.add_argument("--kernel-image", metavar="FILE", help="a kernel you "
+                        "built (with --modules)")
+    parser.add_argument("--modules", metavar="DIR", help="its "
+                        "lib/modules/RELEASE folder")
+    parser.add_argument("--smp", type=int, default=2, metavar="N",
+                        help="virtual CPUs (2)")
+    parser.add_argument("--mem", default="2G", help="memory (2G)")
+    parser.add_argument("--append", default="", metavar="ARGS",
+                        help="more kernel arguments")
+    parser.add_argument("--accel", choices=("auto", "kvm", "tcg"),
+                        default="auto", help="auto tries KVM once per boot of "
+                        "the host and kernel")
+    parser.add_argument("--icount", action="store_true", help="repeatable: "
+                        "virtual time counts instructions (1 CPU, emulated)")
+    parser.add_argument("--timeout", type=float, default=300, metavar="S",
+                        help="time limit in seconds, boot included (300)")
+    parser.add_argument("--env", action="append", default=[],
+                        metavar="NAME[=VALUE]", help="environment variable for "
+                        "the command (may be repeated)")
+    parser.add_argument("--logs", metavar="DIR", help="keep console, output "
+                        "and files there (default: the cache, last "
+                        f"{RUNS_KEPT} runs)")
+    parser.add_argument("--allow-console", action="append", default=[],
+                        metavar="REGEX", help="console lines that are not a "
+                        "failure (may be repeated)")
+    parser.add_argument("--no-kmemleak", action="store_true", help="skip the "
+                        "leak scan on kernels that have it")
+    parser.add_argument("--qemu-arg", action="append", default=[],
+                        metavar="ARG", help="one more QEMU argument")
+    parser.add_argument("-q", "--quiet", action="store_true",
+                        help="only the guests' output")
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="pavo-vm", description="Boot virtual machines from the host's own "
+        "files, run something in them, bring back status, logs and files.",
+        epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sub = parser.add_subparsers(dest="what", required=True)
+    keep = {"epilog": EPILOG,
+            "formatter_class": argparse.RawDescriptionHelpFormatter}
+
+    run = sub.add_parser("run", help="run a command in one machine", **keep)
+    _machine_options(run)
+    run.add_argument("command", nargs=argparse.REMAINDER,
+                     help="program and arguments, or one shell line")
+
+    cluster = sub.add_parser("cluster", help="run on N machines joined by a "
+                             "wire", **keep)
+    cluster.add_argument("nodes", type=int, metavar="N")
+    _machine_options(cluster)
+    cluster.add_argument("--mtu", type=int, default=1500,
+                         help="of the wire (1500)")
+    cluster.add_argument("--on", nargs=2, action="append", default=[],
+                         metavar=("NODE", "LINE"), help="a shell line for one "
+                         "node instead of the command (may be repeated)")
+    cluster.add_argument("command", nargs=argparse.REMAINDER,
+                         help="program and arguments, or one shell line; every "
+                         "node runs it with its own NODE")
+
+    shell = sub.add_parser("shell", help="an interactive shell in a machine",
+                           **keep)
+    _machine_options(shell)
+    shell.add_argument("--nodes", type=int, default=1, metavar="N",
+                       help="boot N machines on a wire (shell in the first; "
+                       "reach the others with `pavo-vm attach`)")
+    shell.add_argument("--mtu", type=int, default=1500)
+
+    attach = sub.add_parser("attach", help="shell of another node of a running "
+                            "`pavo-vm shell --nodes N`")
+    attach.add_argument("node", type=int, metavar="NODE")
+
+    sub.add_parser("kernels", help="list the kernels that can be booted")
+    return parser
+
+
+def _environment(words):
+    env = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name.isidentifier():
+            raise SetupError(f"--env {word}: not a variable name")
+        env[name] = value if equals else os.environ.get(name, "")
+    return env
+
+
+def _kernel(options):
+    if options.kernel_image or options.modules:
+        if not (options.kernel_image and options.modules):
+            raise SetupError("--kernel-image and --modules go together")
+        return kernels.from_files(options.kernel_image, options.modules)
+    if options.kernel:
+        return kernels.find(options.kernel)
+    return kernels.default()
+
+
+def _run_folder(wanted):
+    """A fresh folder for this run's logs."""
+    if wanted:
+        folder = pathlib.Path(wanted).resolve()
+        if folder.exists() and not (folder / "share").exists() \
+                and any(folder.iterdir()):
+            raise SetupError(f"--logs {folder}: not empty and not made by "
+                             "pavo-vm")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+    base = cache_dir("runs")
+    old = sorted((p for p in base.iterdir() if p.is_dir()
+                  and not p.is_symlink()), key=lambda p: p.name)
+    for folder in old[:-RUNS_KEPT]:
+        shutil.rmtree(folder, ignore_errors=True)
+    stamp = time.strftime("%Y%m%d-%H%M%S-")
+    return pathlib.Path(tempfile.mkdtemp(prefix=stamp, dir=base))
+
+
+def _machine(options, ui):
+    kernel = _kernel(options)
+    if not shutil.which("qemu-system-x86_64"):
+        raise SetupError("qemu-system-x86_64 is missing; try: "
+                         "apt-get install qemu-system-x86 (or `make deps`)")
+    initrd = initramfs.build(kernel)
+    chosen = "tcg" if options.icount else accel.choose(
+        kernel, initrd, options.accel, ui.tell)
+    machine = Machine(kernel, initrd, chosen, smp=options.smp, mem=options.mem,
+                      icount=options.icount, append=options.append,
+                      timeout=options.timeout, env=_environment(options.env),
+                      allow=tuple(options.allow_console),
+                      qemu_args=tuple(options.qemu_arg),
+                      kmemleak=not options.no_kmemleak, cwd=os.getcwd(),
+                      mtu=getattr(options, "mtu", 1500))
+    how = "icount" if options.icount else chosen
+    ui.tell(f"kernel {kernel.release}, {how}, "
+            f"{1 if options.icount else machine.smp} CPU, {machine.mem}")
+    return machine
+
+
+def _command(options):
+    words = options.command
+    if words and words[0] == "--":
+        words = words[1:]
+    return words
+
+
+def _jobs(options, nodes):
+    words = _command(options)
+    lines = {}
+    for node, line in getattr(options, "on", []):
+        if not node.isdigit() or not 1 <= int(node) <= nodes:
+            raise SetupError(f"--on {node}: nodes are 1 to {nodes}")
+        lines[int(node)] = line
+    jobs = {}
+    for node in range(1, nodes + 1):
+        if node not in lines and not words:
+            raise SetupError(f"nothing to run on node {node}: no command given")
+        line = lines[node] if node in lines else quote(words)
+        jobs[node] = job_text(line, os.getcwd())
+    return jobs
+
+
+def _run(options):
+    nodes = getattr(options, "nodes", 1)
+    if not 1 <= nodes <= 64:
+        raise SetupError("1 to 64 machines, please")
+    ui = Ui(nodes, options.quiet)
+    jobs = _jobs(options, nodes)
+    machine = _machine(options, ui)
+    folder = _run_folder(options.logs)
+    verdicts = Run(machine, nodes, folder, ui).execute(jobs)
+    ui.verdicts(verdicts, folder)
+    return overall(verdicts)
+
+
+def _list_kernels():
+    chosen = kernels.default().release
+    for kernel in kernels.installed() + kernels.cached():
+        mark = "*" if kernel.release == chosen else " "
+        headers = "headers" if kernel.headers else "no headers"
+        print(f"{mark} {kernel.name:28} {kernel.release:28} {headers}")
+    return 0
+
+
+def _interrupt(_signal, _frame):
+    raise KeyboardInterrupt
+
+
+def main(arguments):
+    """The program; returns the exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    options = _parser().parse_args(arguments)
+    try:
+        if options.what == "kernels":
+            return _list_kernels()
+        if options.what in ("shell", "attach"):
+            from . import shell
+            if options.what == "attach":
+                return shell.attach(options.node)
+            ui = Ui(options.nodes, options.quiet)
+            return shell.run(_machine(options, ui), options.nodes,
+                             _run_folder(options.logs), ui)
+        return _run(options)
+    except SetupError as problem:
+        print(f"pavo-vm: {problem}", file=sys.stderr)
+        return EXIT_SETUP
+    except KeyboardInterrupt:
+        print("pavo-vm: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED

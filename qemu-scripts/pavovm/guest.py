@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Owns: one machine - its QEMU command line, its process, its verdict. Called
+# by run.py, which owns the set of machines; touches the run folder only.
+import dataclasses
+import json
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import time
+
+from . import console
+from .common import (EXIT_CONSOLE, EXIT_DIED, EXIT_PANIC, EXIT_TIMEOUT,
+                     SetupError)
+
+BASE_ARGUMENTS = ("console=ttyS0 loglevel=8 panic=-1 oops=panic mitigations=off "
+                  "nokaslr random.trust_cpu=on random.trust_bootloader=on "
+                  "net.ifnames=0 printk.time=1")
+TCG_ARGUMENTS = "tsc=reliable no_timer_check"
+
+
+@dataclasses.dataclass
+class Machine:
+    """What all machines of a run have in common."""
+    kernel: object
+    initrd: pathlib.Path
+    accel: str                  # "kvm" or "tcg"
+    smp: int = 2
+    mem: str = "2G"
+    icount: bool = False
+    append: str = ""
+    timeout: float = 300.0
+    mtu: int = 1500
+    env: dict = dataclasses.field(default_factory=dict)
+    allow: tuple = ()
+    qemu_args: tuple = ()
+    kmemleak: bool = True
+    cwd: str = "/"
+
+
+@dataclasses.dataclass
+class Verdict:
+    """How a machine ended. status is the exit code pavo-vm reports."""
+    node: int
+    status: int
+    command_status: object = None
+    reason: str = ""
+    seconds: float = 0.0
+    boot_seconds: object = None
+    complaints: list = dataclasses.field(default_factory=list)
+
+
+class Guest:
+    """One machine of a run."""
+
+    def __init__(self, machine, node, nodes, folder, share, wire):
+        self.machine = machine
+        self.node = node
+        self.nodes = nodes
+        self.folder = folder
+        self.share = share
+        self.wire = wire                # QEMU arguments of the wire, or []
+        self.own = share / f"node{node}"
+        self.console = folder / f"node{node}.console"
+        self.process = None
+        self.started = 0.0
+        self.timed_out = False
+        self.stopped = ""
+
+    def prepare(self, job, shell=None):
+        """Writes what the guest will read: environment and job."""
+        self.own.mkdir()
+        (self.own / "out").mkdir()
+        m = self.machine
+        values = {"NODES": self.nodes, "PAVO_WIRE": "1" if self.wire else "",
+                  "PAVO_MTU": m.mtu, "PAVO_CWD": m.cwd,
+                  "PAVO_KMEMLEAK": int(m.kmemleak),
+                  "PAVO_ACCEL": "icount" if m.icount else m.accel,
+                  "PAVO_LIMIT": max(int(m.timeout) - 15, 5)}
+        values.update(shell or {})
+        values.update(m.env)
+        text = "".join(f"export {k}={shlex.quote(str(v))}\n"
+                       for k, v in values.items())
+        (self.own / "env").write_text(text)
+        (self.own / "job").write_text(job)
+        (self.own / "output").touch()
+
+    def _cpu(self):
+        m = self.machine
+        if m.accel == "kvm":
+            return ["-accel", "kvm", "-cpu", "host", "-smp", str(m.smp)]
+        if m.icount:
+            # one instruction is one nanosecond; nothing random in the CPU
+            return ["-accel", "tcg,thread=single", "-smp", "1",
+                    "-icount", "shift=0,sleep=off",
+                    "-cpu", "max,la57=off,rdrand=off,rdseed=off"]
+        return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
+                "-smp", str(m.smp)]
+
+    def _kernel_arguments(self):
+        m = self.machine
+        words = [BASE_ARGUMENTS, f"pavo.node={self.node}"]
+        if m.accel != "kvm":
+            words.append(TCG_ARGUMENTS)
+        if str(m.kernel.modules) != f"/lib/modules/{m.kernel.release}":
+            words.append(f"pavo.modules={m.kernel.modules}")
+        if m.append:
+            words.append(m.append)
+        return " ".join(words)
+
+    def command(self, chardev):
+        """The QEMU command line; chardev describes the serial console."""
+        m = self.machine
+        nine = "security_model=none,multidevs=remap"
+        return ["qemu-system-x86_64", "-name", f"pavo-node{self.node}",
+                "-M", "q35,vmport=off", *self._cpu(), "-m", m.mem,
+                "-nodefaults", "-no-user-config", "-display", "none",
+                "-no-reboot", "-kernel", str(m.kernel.image),
+                "-initrd", str(m.initrd), "-append", self._kernel_arguments(),
+                "-chardev", chardev + f",logfile={self.console}",
+                "-serial", "chardev:con",
+                "-fsdev", f"local,id=root,path=/,readonly=on,{nine}",
+                "-device", "virtio-9p-pci,fsdev=root,mount_tag=hostroot",
+                "-fsdev", f"local,id=share,path={self.share},{nine}",
+                "-device", "virtio-9p-pci,fsdev=share,mount_tag=share",
+                *self.wire, *m.qemu_args]
+
+    def start(self, chardev="null,id=con"):
+        """Starts QEMU in a process group of its own."""
+        line = self.command(chardev)
+        (self.folder / f"node{self.node}.qemu").write_text(shlex.join(line) + "\n")
+        self.started = time.monotonic()
+        with open(self.folder / f"node{self.node}.qemu-messages", "wb") as log:
+            try:
+                self.process = subprocess.Popen(
+                    line, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    start_new_session=True)
+            except FileNotFoundError:
+                raise SetupError("qemu-system-x86_64 is missing; try: "
+                                 "apt-get install qemu-system-x86") from None
+
+    def running(self):
+        """Whether the machine still runs; ends it at its time limit."""
+        if self.process.poll() is not None:
+            return False
+        if time.monotonic() - self.started > self.machine.timeout:
+            self.timed_out = True
+            self.stop()
+            return False
+        return True
+
+    def booted(self):
+        """Whether the guest's session has begun."""
+        return (self.own / "booted").exists()
+
+    def finished(self):
+        """Whether the command's status has arrived."""
+        return (self.own / "status").exists()
+
+    def stop(self, why=""):
+        """Ends the machine now."""
+        if self.process and self.process.poll() is None:
+            self.stopped = why
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def _number(self, name, kind):
+        try:
+            return kind((self.own / name).read_text().strip())
+        except (OSError, ValueError):
+            return None
+
+    def verdict(self):
+        """Judges the ended machine: panic, limit, console, status."""
+        v = Verdict(self.node, 0, seconds=time.monotonic() - self.started)
+        v.command_status = self._number("status", int)
+        v.boot_seconds = self._number("booted", float)
+        lines = console.read(self.console)
+        leaks = console.read(self.own / "kmemleak")
+        panic = console.panic(lines)
+        found = console.complaints(lines, self.machine.allow)
+        v.complaints = console.excerpt(lines, found)
+        v.complaints += console.excerpt(
+            leaks, console.complaints(leaks, self.machine.allow))
+        where = "" if self.booted() else " while booting"
+        if v.command_status is None and panic:
+            v.status, v.reason = EXIT_PANIC, f"kernel panic{where}: {panic}"
+        elif self.timed_out:
+            limit = f"{self.machine.timeout:.0f} s"
+            v.status, v.reason = EXIT_TIMEOUT, f"time limit of {limit}{where}"
+        elif v.command_status is None:
+            v.status, v.reason = EXIT_DIED, self._last_words(lines) + where
+        elif v.complaints:
+            v.status = EXIT_CONSOLE
+            v.reason = ("the kernel complained on the console (the command's "
+                        f"status was {v.command_status})")
+        else:
+            v.status = v.command_status
+            v.reason = f"status {v.status}"
+        return v
+
+    def _last_words(self, lines):
+        if self.stopped:
+            return self.stopped
+        setup = console.setup_failure(lines)
+        if setup:
+            return f"guest set-up failed: {setup}"
+        messages = self.folder / f"node{self.node}.qemu-messages"
+        text = " ".join(console.read(messages))[:400]
+        return f"the machine ended without a status ({text or 'no message'})"
+
+
+def save(verdicts, path):
+    """Writes the verdicts for programs to read."""
+    path.write_text(json.dumps([dataclasses.asdict(v) for v in verdicts],
+                               indent=1) + "\n")
+
+
+def job_text(command, cwd):
+    """A bash script that goes to the caller's folder and runs the command."""
+    enter = f"cd {shlex.quote(cwd)} 2>/dev/null || cd /\n"
+    return "#!/bin/bash\n" + enter + command + "\n"
+
+
+def quote(arguments):
+    """One shell line from a command's arguments; a lone one is shell text."""
+    if len(arguments) == 1 and not os.access(arguments[0], os.X_OK):
+        return arguments[0]
+    return "exec " + shlex.join(arguments)
