@@ -23,6 +23,7 @@ struct pavo_dev;
  * @dgid:  destination GID, an IPv4 address as ::ffff:a.b.c.d
  * @ipv6:  family, from the GID type
  * @saddr, @daddr: the addresses as on the wire (IPv4: last word)
+ * @headroom: bytes to keep in front of the BTH for link, IP and UDP headers
  * @sport: UDP source port, from flow label or QPNs: entropy for ECMP
  * @cache: routes, per CPU
  *
@@ -35,6 +36,7 @@ struct pavo_flow {
 	u8 traffic_class;
 	u8 hop_limit;
 	u32 flow_label;
+	unsigned int headroom;
 	__be16 sport;
 	struct in6_addr saddr;
 	struct in6_addr daddr;
@@ -60,10 +62,12 @@ void pavo_flow_destroy(struct pavo_flow *flow);
  * pavo_tx_alloc - an skb for one packet.
  * @hdr:     built headers (BTH ..)
  * @hdr_len: their length
- * @copy:    payload bytes the caller will skb_put(); pages are added instead
- *           with pavo_tx_add_page()
+ * @copy:    payload bytes that pavo_tx_put() will be asked for
  *
- * Has room for link, IP and UDP headers in front and pad + ICRC behind.
+ * Has room for link, IP and UDP headers in front and pad + ICRC behind. The
+ * payload is put or added piece by piece in its order; skb->cb must stay
+ * untouched.
+ *
  * Return: NULL without memory (counted).
  */
 struct sk_buff *pavo_tx_alloc(struct pavo_dev *dev, struct pavo_flow *flow,
@@ -71,9 +75,21 @@ struct sk_buff *pavo_tx_alloc(struct pavo_dev *dev, struct pavo_flow *flow,
 			      unsigned int copy);
 
 /**
+ * pavo_tx_put - room for @len payload bytes at the end, to be written now.
+ *
+ * Best before the first page is added, and no more than was announced to
+ * pavo_tx_alloc(). Otherwise it costs a fragment of its own.
+ *
+ * Context: BH disabled.
+ * Return: NULL without memory, or without a free fragment.
+ */
+void *pavo_tx_put(struct sk_buff *skb, unsigned int len);
+
+/**
  * pavo_tx_add_page - attach @len bytes of @page as payload, with a reference.
  *
- * Return: false if the skb has no free fragment; the caller then copies.
+ * Return: false if the skb has no free fragment, or if the page may not be
+ * attached (kernel memory without page references): the caller then copies.
  */
 bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 		      unsigned int offset, unsigned int len);
@@ -83,8 +99,8 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
  * @pad: pad bytes to add before the ICRC, 0..3, as announced in the BTH
  *
  * Context: BH disabled.
- * Return: 0; -EHOSTUNREACH (no route), -ENOBUFS (the interface refused), both
- * counted: to the transport the packet is lost.
+ * Return: 0; -EHOSTUNREACH (no route), -ENOBUFS (no memory, or the interface
+ * refused), all counted: to the transport the packet is lost.
  */
 int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
@@ -115,8 +131,20 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
 void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
 		   struct sk_buff *skb);
 
-/** pavo_net_get - make sure @net has its sockets; balanced by pavo_net_put(). */
+/**
+ * pavo_net_get - make sure @net has its sockets; process context.
+ *
+ * Return: 0; -EADDRINUSE if somebody else (rdma_rxe) has the port.
+ */
 int pavo_net_get(struct net *net);
+
+/**
+ * pavo_net_put - balances pavo_net_get(). The last one closes the sockets:
+ * when it returns no packet is on its way into the engine.
+ *
+ * @net itself may be gone already: an adapter can outlive its namespace for a
+ * moment. The namespace's end closes the sockets in any case.
+ */
 void pavo_net_put(struct net *net);
 int pavo_net_init(void);
 void pavo_net_exit(void);

@@ -14,6 +14,9 @@
 #ifndef PAVO_TRANSLATE_H
 #define PAVO_TRANSLATE_H
 
+#include <linux/bits.h>
+#include <linux/mutex.h>
+#include <linux/siphash.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -33,13 +36,25 @@ enum pavo_xlate {
 	PAVO_XLATE_PD = 4, /* of another protection domain */
 };
 
+/** Longest region: its page list has to fit one kvmalloc(). */
+#define PAVO_MAX_MR_SIZE BIT_ULL(39)
+
 /**
  * struct pavo_key_table - keys of one adapter.
- * @xa: index (upper 24 bits of a key) -> struct pavo_region; read under RCU
+ * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
+ *          RCU
+ * @mutex:  of the giver of keys
+ * @next:   where the search for a free index goes on: an index comes back
+ *          only after all others had their turn
+ * @lap:    how often that search went round
+ * @secret: makes the low 8 bits of keys hard to guess
  */
 struct pavo_key_table {
 	struct xarray xa;
+	struct mutex mutex; /* all below */
 	u32 next;
+	u8 lap;
+	siphash_key_t secret;
 };
 
 /**
@@ -71,6 +86,12 @@ struct pavo_region {
 
 void pavo_key_table_init(struct pavo_key_table *table);
 void pavo_key_table_destroy(struct pavo_key_table *table);
+
+/** pavo_key_insert - give @region a key and let it be found; may sleep. */
+int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
+
+/** pavo_key_remove - when it returns nobody uses @region any more; sleeps. */
+void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
  * pavo_xlate - may the holder of @pd touch [@va, @va + @len) by @key?
@@ -112,6 +133,19 @@ void pavo_region_write(const struct pavo_region *region, u64 va,
 /** pavo_region_read - copy @len bytes at @va out to a kernel buffer. */
 void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 		      unsigned int len);
+
+/**
+ * pavo_region_atomic - compare and swap, or add, on 8 bytes at @va.
+ * @compare:  swap if the memory holds this; NULL: fetch and add
+ * @swap_add: new value, or what is added
+ * @orig:     what the memory held before, in host order
+ *
+ * Atomic also towards the CPUs of the process that owns the memory.
+ *
+ * Return: 0, or -EINVAL if the memory behind @va is not aligned to 8 bytes.
+ */
+int pavo_region_atomic(const struct pavo_region *region, u64 va,
+		       const u64 *compare, u64 swap_add, u64 *orig);
 
 /* verbs objects; called by verbs/ only */
 struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * compat.h - every difference between the kernels that pavo builds for.
+ *
+ * Nothing else in the module looks at the kernel's version. A name in here
+ * says what is wanted, never which kernel it is for.
+ */
+#ifndef PAVO_COMPAT_H
+#define PAVO_COMPAT_H
+
+#include <linux/version.h>
+#include <net/ipv6_stubs.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+/* create_cq was given the whole attribute bundle instead of the driver part. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+typedef struct uverbs_attr_bundle pavo_cq_args;
+
+static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
+{
+	return args ? &args->driver_udata : NULL;
+}
+#else
+typedef struct ib_udata pavo_cq_args;
+
+static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
+{
+	return args;
+}
+#endif
+
+/* Device allocation was given the namespace the device shall be seen in. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define pavo_alloc_ib_device(type, member) \
+	ib_alloc_device_with_net(type, member, &init_net)
+#else
+#define pavo_alloc_ib_device(type, member) ib_alloc_device(type, member)
+#endif
+
+/* A name given by hand may be protected from udev's renaming. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+static inline void pavo_name_is_users(struct ib_device *ib)
+{
+	ib_mark_name_assigned_by_user(ib);
+}
+#else
+static inline void pavo_name_is_users(struct ib_device *ib)
+{
+}
+#endif
+
+/* Registration of user memory was given a DMA handle, which pavo has not. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define PAVO_REG_MR_DMAH 1
+#endif
+
+/* Until then the CPU's help for CRC-32 was to be had from the crypto API. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#define PAVO_CRC32_BY_CRYPTO 1
+#endif
+
+/* IPv6 may be a module, or absent: what net/ needs of it. */
+static inline struct dst_entry *pavo_ip6_route(struct net *net,
+					       struct flowi6 *fl)
+{
+	return ipv6_stub->ipv6_dst_lookup_flow(net, NULL, fl, NULL);
+}
+
+static inline struct net_device *
+pavo_ip6_dev_find(struct net *net, const struct in6_addr *addr)
+{
+	return ipv6_stub->ipv6_dev_find(net, addr, NULL);
+}
+
+#endif /* PAVO_COMPAT_H */

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * flow.c - flows: from an address vector to addresses, port and route.
+ *
+ * Called by context/ (connected QPs), by the requester for datagrams, and by
+ * tx.c for the route of each packet. Owns the reference to the source GID and
+ * the cached routes.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <net/inet_dscp.h>
+#include <net/ip6_route.h>
+#include <net/route.h>
+#include <net/sock.h>
+#include <rdma/ib_cache.h>
+#include "compat.h"
+#include "device.h"
+#include "private.h"
+
+/* Is @daddr an address that packets of this family may be sent to? */
+static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)
+{
+	if (ipv6)
+		return !ipv6_addr_v4mapped(daddr) && !ipv6_addr_any(daddr);
+	return ipv6_addr_v4mapped(daddr) && daddr->s6_addr32[3];
+}
+
+/* The fields that follow from the source GID; RCU read side. */
+static int take_sgid(struct pavo_flow *flow)
+{
+	const struct ib_gid_attr *sgid = flow->sgid;
+	struct net_device *ndev;
+
+	if (sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+		return -EINVAL;
+	ndev = rdma_read_gid_attr_ndev_rcu(sgid);
+	if (IS_ERR(ndev))
+		return -EINVAL;
+
+	memcpy(&flow->saddr, sgid->gid.raw, sizeof(flow->saddr));
+	flow->ipv6 = !ipv6_addr_v4mapped(&flow->saddr);
+	flow->headroom = LL_RESERVED_SPACE(ndev) + sizeof(struct udphdr) +
+			 (flow->ipv6 ? sizeof(struct ipv6hdr) :
+				       sizeof(struct iphdr));
+	return 0;
+}
+
+int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
+		   const struct rdma_ah_attr *attr, u32 lqpn, u32 rqpn,
+		   bool cached)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+	int err;
+
+	memset(flow, 0, sizeof(*flow));
+	flow->traffic_class = grh->traffic_class;
+	flow->hop_limit = grh->hop_limit;
+	flow->flow_label = grh->flow_label & 0xfffff;
+	flow->sport = htons(rdma_get_udp_sport(flow->flow_label, lqpn, rqpn));
+	memcpy(&flow->daddr, grh->dgid.raw, sizeof(flow->daddr));
+
+	flow->sgid = rdma_get_gid_attr(&dev->ib, PAVO_PORT, grh->sgid_index);
+	if (IS_ERR(flow->sgid)) {
+		flow->sgid = NULL;
+		return -EINVAL;
+	}
+
+	rcu_read_lock();
+	err = take_sgid(flow);
+	rcu_read_unlock();
+	if (!err && !valid_daddr(&flow->daddr, flow->ipv6))
+		err = -EINVAL;
+	if (!err && cached)
+		err = dst_cache_init(&flow->cache, GFP_KERNEL);
+	if (err) {
+		rdma_put_gid_attr(flow->sgid);
+		flow->sgid = NULL;
+		return err;
+	}
+	flow->cached = cached;
+	return 0;
+}
+
+void pavo_flow_destroy(struct pavo_flow *flow)
+{
+	if (flow->cached)
+		dst_cache_destroy(&flow->cache);
+	flow->cached = false;
+	if (flow->sgid)
+		rdma_put_gid_attr(flow->sgid);
+	flow->sgid = NULL;
+}
+
+static struct dst_entry *find_route4(struct pavo_flow *flow,
+				     struct net_device *ndev)
+{
+	struct net *net = dev_net(ndev);
+	struct flowi4 fl = {};
+	struct rtable *rt;
+
+	flowi4_init_output(&fl, ndev->ifindex, 0,
+			   flow->traffic_class & INET_DSCP_MASK,
+			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
+			   flow->daddr.s6_addr32[3], flow->saddr.s6_addr32[3],
+			   htons(PAVO_UDP_PORT), flow->sport,
+			   sock_net_uid(net, NULL));
+	rt = ip_route_output_key(net, &fl);
+	if (IS_ERR(rt))
+		return NULL;
+	/* RDMA knows no broadcast, and who may send it was not checked. */
+	if (rt->rt_flags & RTCF_BROADCAST) {
+		ip_rt_put(rt);
+		return NULL;
+	}
+	return &rt->dst;
+}
+
+static struct dst_entry *find_route6(struct pavo_flow *flow,
+				     struct net_device *ndev)
+{
+	struct net *net = dev_net(ndev);
+	struct flowi6 fl = {
+		.flowi6_oif = ndev->ifindex,
+		.flowi6_proto = IPPROTO_UDP,
+		.flowi6_uid = sock_net_uid(net, NULL),
+		.flowlabel = ip6_make_flowinfo(flow->traffic_class,
+					       htonl(flow->flow_label)),
+		.saddr = flow->saddr,
+		.daddr = flow->daddr,
+		.fl6_dport = htons(PAVO_UDP_PORT),
+		.fl6_sport = flow->sport,
+	};
+	struct dst_entry *dst;
+
+	dst = pavo_ip6_route(net, &fl);
+	return IS_ERR(dst) ? NULL : dst;
+}
+
+static struct dst_entry *find_route(struct pavo_flow *flow)
+{
+	struct dst_entry *dst = NULL;
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(flow->sgid);
+	if (!IS_ERR(ndev))
+		dst = flow->ipv6 ? find_route6(flow, ndev) :
+				   find_route4(flow, ndev);
+	rcu_read_unlock();
+	return dst;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static void cache_route6(struct pavo_flow *flow, struct dst_entry *dst)
+{
+	dst_cache_set_ip6(&flow->cache, dst, &flow->saddr);
+}
+#else
+static void cache_route6(struct pavo_flow *flow, struct dst_entry *dst)
+{
+}
+#endif
+
+struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
+{
+	struct dst_entry *dst;
+
+	if (!flow->cached)
+		return find_route(flow);
+
+	dst = dst_cache_get(&flow->cache);
+	if (likely(dst))
+		return dst;
+	dst = find_route(flow);
+	if (!dst)
+		return NULL;
+	if (flow->ipv6)
+		cache_route6(flow, dst);
+	else
+		dst_cache_set_ip4(&flow->cache, dst,
+				  flow->saddr.s6_addr32[3]);
+	return dst;
+}
+
+bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
+{
+	if (flow->ipv6 != rx->ipv6)
+		return false;
+	if (flow->ipv6) {
+		const struct ipv6hdr *ip6 = ipv6_hdr(rx->skb);
+
+		return ipv6_addr_equal(&ip6->saddr, &flow->daddr) &&
+		       ipv6_addr_equal(&ip6->daddr, &flow->saddr);
+	}
+	return ip_hdr(rx->skb)->saddr == flow->daddr.s6_addr32[3] &&
+	       ip_hdr(rx->skb)->daddr == flow->saddr.s6_addr32[3];
+}

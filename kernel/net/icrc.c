@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * icrc.c - the ICRC over a whole packet, wherever its bytes are.
+ *
+ * Called by tx.c for what goes out and by rx.c for what comes in. Which
+ * header bits count is wire/'s business (pavo_icrc_head()); this file feeds
+ * the rest of the packet to the fastest CRC-32 of the machine.
+ *
+ * Up to Linux 6.13 the library function crc32_le() works by tables and the
+ * carry-less multiplication of the CPU is behind the crypto API. The price of
+ * the latter (indirect calls, entering and leaving the FPU) pays off from
+ * some length on. Later crc32_le() has it all.
+ */
+#include <crypto/hash.h>
+#include <linux/crc32.h>
+#include <linux/highmem.h>
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include "compat.h"
+#include "private.h"
+
+#ifdef PAVO_CRC32_BY_CRYPTO
+
+/* From this many bytes on the accelerated CRC is faster than the table. */
+#define PAVO_CRC_LONG 160
+
+/* A descriptor of crc32, whose state is the CRC itself, without the final
+ * complement; the self test makes sure of that.
+ */
+struct crc_desc {
+	struct shash_desc desc;
+	u32 crc;
+};
+
+static struct crypto_shash *crc_tfm;
+
+static u32 crc_long(u32 crc, const void *p, unsigned int len)
+{
+	struct crc_desc d = { .desc.tfm = crc_tfm };
+	u32 *state = shash_desc_ctx(&d.desc);
+
+	*state = crc;
+	crypto_shash_update(&d.desc, p, len);
+	return *state;
+}
+
+static inline u32 crc_block(u32 crc, const void *p, unsigned int len)
+{
+	if (len >= PAVO_CRC_LONG && crc_tfm)
+		return crc_long(crc, p, len);
+	return crc32_le(crc, p, len);
+}
+
+/* Does the algorithm keep its state as crc_long() believes? */
+static bool crc_self_test(struct crypto_shash *tfm)
+{
+	u8 *buf;
+	bool ok;
+	int i;
+
+	if (crypto_shash_descsize(tfm) != sizeof(u32))
+		return false;
+	buf = kmalloc(1024, GFP_KERNEL);
+	if (!buf)
+		return false;
+	for (i = 0; i < 1024; i++)
+		buf[i] = i * 167 >> 3;
+	crc_tfm = tfm;
+	ok = crc_long(0x12345678, buf + 1, 1000) ==
+	     crc32_le(0x12345678, buf + 1, 1000);
+	crc_tfm = NULL;
+	kfree(buf);
+	return ok;
+}
+
+int pavo_icrc_init(void)
+{
+	/* By its own name first: "crc32" is what happens to be loaded. */
+	static const char *const names[] = { "crc32-pclmul", "crc32" };
+	struct crypto_shash *tfm;
+	const char *driver;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		tfm = crypto_alloc_shash(names[i], 0, 0);
+		if (IS_ERR(tfm))
+			continue;
+		driver = crypto_tfm_alg_driver_name(crypto_shash_tfm(tfm));
+		/* the generic one is crc32_le() with a longer way to it */
+		if (strcmp(driver, "crc32-generic") && crc_self_test(tfm)) {
+			crc_tfm = tfm;
+			pr_info("pavo: CRC by %s\n", driver);
+			return 0;
+		}
+		crypto_free_shash(tfm);
+	}
+	return 0;
+}
+
+void pavo_icrc_exit(void)
+{
+	crypto_free_shash(crc_tfm);
+	crc_tfm = NULL;
+}
+
+MODULE_SOFTDEP("pre: crc32-pclmul");
+
+#else /* crc32_le() is the fastest */
+
+static inline u32 crc_block(u32 crc, const void *p, unsigned int len)
+{
+	return crc32_le(crc, p, len);
+}
+
+int pavo_icrc_init(void)
+{
+	return 0;
+}
+
+void pavo_icrc_exit(void)
+{
+}
+
+#endif
+
+/* The CRC over a part of a fragment. */
+static bool crc_frag(u32 *crc, const skb_frag_t *frag, unsigned int offset,
+		     unsigned int len)
+{
+	u32 page_offset, page_len, done;
+	struct page *page;
+	void *map;
+
+	if (unlikely(!skb_frag_page(frag)))
+		return false; /* memory of a device */
+	skb_frag_foreach_page(frag, skb_frag_off(frag) + offset, len, page,
+			      page_offset, page_len, done) {
+		map = kmap_local_page(page);
+		*crc = crc_block(*crc, map + page_offset, page_len);
+		kunmap_local(map);
+	}
+	return true;
+}
+
+/*
+ * The CRC over [@from, @from + @len) of an skb: linear part, fragments, list
+ * of further skbs. False if not all of it is there to be read.
+ */
+static bool crc_skb(u32 *crc, const struct sk_buff *skb, unsigned int from,
+		    unsigned int len)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	unsigned int size = skb_headlen(skb);
+	struct sk_buff *next;
+	unsigned int n;
+	int i;
+
+	if (from < size) {
+		n = min(len, size - from);
+		*crc = crc_block(*crc, skb->data + from, n);
+		from += n;
+		len -= n;
+	}
+	from -= size;
+	for (i = 0; len && i < info->nr_frags; i++) {
+		size = skb_frag_size(&info->frags[i]);
+		if (from < size) {
+			n = min(len, size - from);
+			if (!crc_frag(crc, &info->frags[i], from, n))
+				return false;
+			from += n;
+			len -= n;
+		}
+		from -= size;
+	}
+	if (likely(!len))
+		return true;
+	skb_walk_frags(skb, next) {
+		if (from < next->len) {
+			n = min(len, next->len - from);
+			if (!crc_skb(crc, next, from, n))
+				return false;
+			from += n;
+			len -= n;
+		}
+		from -= next->len;
+		if (!len)
+			break;
+	}
+	return !len;
+}
+
+bool pavo_icrc(__le32 *icrc, const struct sk_buff *skb, const void *ip,
+	       bool ipv6, const void *udp, const void *bth, unsigned int from,
+	       unsigned int len)
+{
+	u8 head[PAVO_ICRC_HEAD_MAX];
+	u32 crc = ~0u;
+	bool ok;
+
+	crc = crc_block(crc, head, pavo_icrc_head(head, ip, ipv6, udp, bth));
+	ok = crc_skb(&crc, skb, from, len);
+	*icrc = cpu_to_le32(~crc);
+	return ok;
+}

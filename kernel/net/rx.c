@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rx.c - receiving: from a UDP datagram to a checked packet of an adapter.
+ *
+ * Called by the network stack for every datagram to the RoCEv2 port, in
+ * softirq. Everything in it is the sender's choice: nothing is believed
+ * before it was checked, and nothing is acted upon before the ICRC was
+ * verified. No allocation, no lock, no copy but of the headers.
+ */
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+#include "compat.h"
+#include "device.h"
+#include "private.h"
+
+/* The adapter on @ndev, or on the interface whose VLAN @ndev is. */
+static struct pavo_dev *find_dev_on(struct net_device *ndev)
+{
+	struct pavo_dev *dev = pavo_dev_find(ndev);
+
+	if (!dev && is_vlan_dev(ndev))
+		dev = pavo_dev_find(vlan_dev_real_dev(ndev));
+	return dev;
+}
+
+/*
+ * Traffic of the machine with itself comes by the loopback interface, and
+ * that of a VRF by the VRF's: the destination address tells the adapter.
+ */
+static struct pavo_dev *find_dev_by_address(struct sk_buff *skb, bool ipv6)
+{
+	struct net *net = dev_net(skb->dev);
+	struct net_device *ndev;
+
+	if (ipv6)
+		ndev = pavo_ip6_dev_find(net, &ipv6_hdr(skb)->daddr);
+	else
+		ndev = __ip_dev_find(net, ip_hdr(skb)->daddr, false);
+	return ndev ? find_dev_on(ndev) : NULL;
+}
+
+static struct pavo_dev *find_dev(struct sk_buff *skb, bool ipv6)
+{
+	struct pavo_dev *dev = find_dev_on(skb->dev);
+
+	if (unlikely(!dev && (skb->dev->flags & IFF_LOOPBACK ||
+			      netif_is_l3_master(skb->dev))))
+		dev = find_dev_by_address(skb, ipv6);
+	return dev;
+}
+
+static bool is_ipv6(const struct sk_buff *skb)
+{
+	return ip_hdr(skb)->version == 6;
+}
+
+static void count_bad(struct pavo_dev *dev, enum pavo_parse_status status)
+{
+	switch (status) {
+	case PAVO_PARSE_OK:
+		break;
+	case PAVO_PARSE_SHORT:
+		pavo_count(dev, rx_drop_short);
+		break;
+	case PAVO_PARSE_VERSION:
+		pavo_count(dev, rx_drop_version);
+		break;
+	case PAVO_PARSE_OPCODE:
+		pavo_count(dev, rx_drop_opcode);
+		break;
+	case PAVO_PARSE_SURPLUS:
+		pavo_count(dev, rx_drop_surplus);
+		break;
+	}
+}
+
+static bool icrc_ok(const struct pavo_rx *rx, const u8 *bth)
+{
+	const unsigned int from = sizeof(struct udphdr) + PAVO_BTH_LEN;
+	struct sk_buff *skb = rx->skb;
+	__le32 buf, value, *icrc;
+
+	icrc = skb_header_pointer(skb, skb->len - PAVO_ICRC_LEN,
+				  PAVO_ICRC_LEN, &buf);
+	if (unlikely(!icrc))
+		return false;
+	if (!pavo_icrc(&value, skb, skb_network_header(skb), rx->ipv6,
+		       skb->data, bth, from, skb->len - PAVO_ICRC_LEN - from))
+		return false;
+	/* wherever the payload ends: not aligned */
+	return !memcmp(icrc, &value, sizeof(value));
+}
+
+/* Take the packet's headers apart. @skb->data is the UDP header. */
+static enum pavo_parse_status parse(struct pavo_rx *rx, const u8 **bth,
+				    u8 *buf)
+{
+	struct sk_buff *skb = rx->skb;
+	enum pavo_parse_status status;
+	unsigned int len, avail;
+
+	if (skb->len < sizeof(struct udphdr) ||
+	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
+		return PAVO_PARSE_SHORT;
+	len = skb->len - sizeof(struct udphdr);
+	avail = min_t(unsigned int, len, PAVO_MAX_HDR_LEN);
+	*bth = skb_header_pointer(skb, sizeof(struct udphdr), avail, buf);
+	if (unlikely(!*bth))
+		return PAVO_PARSE_SHORT;
+
+	status = pavo_parse(&rx->pkt, *bth, avail, len);
+	if (status == PAVO_PARSE_OK)
+		rx->payload = sizeof(struct udphdr) + rx->pkt.info->hdr_len;
+	return status;
+}
+
+int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
+{
+	enum pavo_parse_status status;
+	u8 buf[PAVO_MAX_HDR_LEN];
+	struct pavo_rx rx;
+	const u8 *bth;
+
+	rcu_read_lock();
+	rx.skb = skb;
+	rx.ipv6 = is_ipv6(skb);
+	rx.dev = find_dev(skb, rx.ipv6);
+	if (unlikely(!rx.dev))
+		goto drop;
+
+	status = parse(&rx, &bth, buf);
+	if (unlikely(status != PAVO_PARSE_OK)) {
+		count_bad(rx.dev, status);
+		goto drop;
+	}
+	if (unlikely(!icrc_ok(&rx, bth))) {
+		pavo_count(rx.dev, rx_drop_icrc);
+		goto drop;
+	}
+	pavo_count(rx.dev, rx_packets);
+	pavo_count_add(rx.dev, rx_bytes, skb->len);
+	pavo_rx_deliver(&rx);
+	rcu_read_unlock();
+	return 0;
+drop:
+	rcu_read_unlock();
+	kfree_skb(skb);
+	return 0;
+}
+
+void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
+		   struct sk_buff *skb)
+{
+	u8 buf[PAVO_MAX_HDR_LEN];
+	const u8 *bth;
+
+	rx->dev = dev;
+	rx->skb = skb;
+	rx->ipv6 = is_ipv6(skb);
+	WARN_ON_ONCE(parse(rx, &bth, buf) != PAVO_PARSE_OK);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * socket.c - the UDP sockets on the RoCEv2 port, one pair per namespace.
+ *
+ * Called by main.c when adapters come and go, and by the network stack when a
+ * namespace ends. The sockets only receive: packets go out past them.
+ */
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/udp_tunnel.h>
+#include "compat.h"
+#include "private.h"
+
+/**
+ * struct pavo_net - the sockets of a namespace that has adapters.
+ * @node:  in nets
+ * @net:   the namespace, as a name only: it may be gone, and another one may
+ *         have come to live at the same address
+ * @users: adapters
+ * @v4:    NULL if the namespace has ended
+ * @v6:    NULL as well without IPv6
+ */
+struct pavo_net {
+	struct list_head node;
+	const struct net *net;
+	unsigned int users;
+	struct socket *v4;
+	struct socket *v6;
+};
+
+static LIST_HEAD(nets);
+static DEFINE_MUTEX(nets_mutex); /* the list and all that is in it */
+
+static struct pavo_net *find_net(const struct net *net)
+{
+	struct pavo_net *pn;
+
+	list_for_each_entry(pn, &nets, node)
+		if (pn->net == net)
+			return pn;
+	return NULL;
+}
+
+static struct socket *open_socket(struct net *net, int family)
+{
+	struct udp_tunnel_sock_cfg tunnel = {
+		.encap_type = 1,
+		.encap_rcv = pavo_encap_rcv,
+	};
+	/* RoCEv2 over IPv6 has no UDP checksum either: none is asked for */
+	struct udp_port_cfg port = {
+		.family = family,
+		.local_udp_port = htons(PAVO_UDP_PORT),
+		.ipv6_v6only = family == AF_INET6,
+	};
+	struct socket *sock;
+	int err;
+
+	err = udp_sock_create(net, &port, &sock);
+	if (err)
+		return ERR_PTR(err);
+	setup_udp_tunnel_sock(net, sock, &tunnel);
+	return sock;
+}
+
+static void close_sockets(struct pavo_net *pn)
+{
+	if (pn->v4)
+		udp_tunnel_sock_release(pn->v4);
+	if (pn->v6)
+		udp_tunnel_sock_release(pn->v6);
+	pn->v4 = NULL;
+	pn->v6 = NULL;
+	/* a packet that found the socket may still be in pavo_encap_rcv() */
+	synchronize_net();
+}
+
+static int open_sockets(struct pavo_net *pn, struct net *net)
+{
+	struct socket *v4, *v6;
+
+	v4 = open_socket(net, AF_INET);
+	if (IS_ERR(v4))
+		return PTR_ERR(v4);
+
+	v6 = open_socket(net, AF_INET6);
+	if (PTR_ERR(v6) == -EAFNOSUPPORT || PTR_ERR(v6) == -EPFNOSUPPORT)
+		v6 = NULL;
+	if (IS_ERR(v6)) {
+		udp_tunnel_sock_release(v4);
+		return PTR_ERR(v6);
+	}
+	pn->v4 = v4;
+	pn->v6 = v6;
+	return 0;
+}
+
+int pavo_net_get(struct net *net)
+{
+	struct pavo_net *pn;
+	int err = 0;
+
+	mutex_lock(&nets_mutex);
+	pn = find_net(net);
+	if (!pn) {
+		pn = kzalloc(sizeof(*pn), GFP_KERNEL);
+		if (!pn) {
+			err = -ENOMEM;
+			goto out;
+		}
+		pn->net = net;
+		list_add(&pn->node, &nets);
+	}
+	if (!pn->v4)
+		err = open_sockets(pn, net);
+	if (!err) {
+		pn->users++;
+	} else if (!pn->users) {
+		list_del(&pn->node);
+		kfree(pn);
+	}
+out:
+	mutex_unlock(&nets_mutex);
+	return err;
+}
+
+void pavo_net_put(struct net *net)
+{
+	struct pavo_net *pn;
+
+	mutex_lock(&nets_mutex);
+	pn = find_net(net);
+	if (!WARN_ON(!pn) && !--pn->users) {
+		close_sockets(pn);
+		list_del(&pn->node);
+		kfree(pn);
+	}
+	mutex_unlock(&nets_mutex);
+}
+
+/*
+ * The namespace ends; its interfaces are gone. Adapters that are still about
+ * to be removed find the sockets closed.
+ */
+static void __net_exit net_ends(struct net *net)
+{
+	struct pavo_net *pn;
+
+	mutex_lock(&nets_mutex);
+	pn = find_net(net);
+	if (pn)
+		close_sockets(pn);
+	mutex_unlock(&nets_mutex);
+}
+
+static struct pernet_operations net_ops = {
+	.exit = net_ends,
+};
+
+int pavo_net_init(void)
+{
+	int err;
+
+	err = pavo_icrc_init();
+	if (err)
+		return err;
+	err = register_pernet_subsys(&net_ops);
+	if (err)
+		pavo_icrc_exit();
+	return err;
+}
+
+void pavo_net_exit(void)
+{
+	WARN_ON(!list_empty(&nets));
+	unregister_pernet_subsys(&net_ops);
+	pavo_icrc_exit();
+}

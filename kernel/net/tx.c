@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * tx.c - sending: an skb from headers and payload, and what goes around them.
+ *
+ * Called by both halves with BH disabled. Payload pages are attached with a
+ * reference of their own, so that memory may be deregistered and freed while
+ * packets that carry it are still in a queue of the network stack.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/net.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include "device.h"
+#include "private.h"
+
+/* Most bytes behind the payload. */
+#define PAVO_TRAILER_MAX (3 + PAVO_ICRC_LEN)
+
+struct sk_buff *pavo_tx_alloc(struct pavo_dev *dev, struct pavo_flow *flow,
+			      const u8 *hdr, unsigned int hdr_len,
+			      unsigned int copy)
+{
+	struct sk_buff *skb;
+
+	skb = alloc_skb(flow->headroom + hdr_len + copy + PAVO_TRAILER_MAX,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (unlikely(!skb)) {
+		pavo_count(dev, tx_drop_no_memory);
+		return NULL;
+	}
+	skb_reserve(skb, flow->headroom);
+	skb_put_data(skb, hdr, hdr_len);
+	return skb;
+}
+
+static void add_frag(struct sk_buff *skb, struct page *page,
+		     unsigned int offset, unsigned int len)
+{
+	int i = skb_shinfo(skb)->nr_frags;
+
+	if (skb_can_coalesce(skb, i, page, offset)) {
+		skb_frag_size_add(&skb_shinfo(skb)->frags[i - 1], len);
+		put_page(page);
+	} else {
+		skb_fill_page_desc(skb, i, page, offset, len);
+	}
+	skb->len += len;
+	skb->data_len += len;
+	skb->truesize += len;
+}
+
+/* Room for @len bytes at the end, leaving @spare fragments unused. */
+static void *put_room(struct sk_buff *skb, unsigned int len,
+		      unsigned int spare)
+{
+	struct page *page;
+	void *room;
+
+	if (!skb_is_nonlinear(skb) && skb_tailroom(skb) >= len)
+		return skb_put(skb, len);
+
+	if (skb_shinfo(skb)->nr_frags + spare >= MAX_SKB_FRAGS)
+		return NULL;
+	room = napi_alloc_frag(len);
+	if (unlikely(!room))
+		return NULL;
+	page = virt_to_head_page(room);
+	add_frag(skb, page, room - page_address(page), len);
+	return room;
+}
+
+void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
+{
+	/* one fragment is for the trailer */
+	return put_room(skb, len, 1);
+}
+
+bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
+		      unsigned int offset, unsigned int len)
+{
+	int i = skb_shinfo(skb)->nr_frags;
+
+	if (i + 1 >= MAX_SKB_FRAGS &&
+	    !skb_can_coalesce(skb, i, page, offset))
+		return false;
+	if (unlikely(!sendpage_ok(page)))
+		return false;
+
+	get_page(page);
+	add_frag(skb, page, offset, len);
+	/* the process may write to it: nobody else is to rely on its content */
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	return true;
+}
+
+static void push_udp(struct sk_buff *skb, const struct pavo_flow *flow)
+{
+	struct udphdr *udp = __skb_push(skb, sizeof(*udp));
+
+	udp->source = flow->sport;
+	udp->dest = htons(PAVO_UDP_PORT);
+	udp->len = htons(skb->len);
+	udp->check = 0; /* the ICRC protects more; annex A17.3.1 */
+	skb_reset_transport_header(skb);
+}
+
+static void push_ip4(struct sk_buff *skb, const struct pavo_flow *flow,
+		     const struct dst_entry *dst)
+{
+	struct iphdr *ip = __skb_push(skb, sizeof(*ip));
+
+	ip->version = 4;
+	ip->ihl = sizeof(*ip) / 4;
+	ip->tos = flow->traffic_class;
+	ip->tot_len = htons(skb->len);
+	ip->id = 0; /* never fragmented */
+	ip->frag_off = htons(IP_DF);
+	ip->ttl = flow->hop_limit ?: ip4_dst_hoplimit(dst);
+	ip->protocol = IPPROTO_UDP;
+	ip->saddr = flow->saddr.s6_addr32[3];
+	ip->daddr = flow->daddr.s6_addr32[3];
+	skb_reset_network_header(skb);
+	skb->protocol = htons(ETH_P_IP);
+}
+
+static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow,
+		     struct dst_entry *dst)
+{
+	struct ipv6hdr *ip = __skb_push(skb, sizeof(*ip));
+
+	ip6_flow_hdr(ip, flow->traffic_class, htonl(flow->flow_label));
+	ip->payload_len = htons(skb->len - sizeof(*ip));
+	ip->nexthdr = IPPROTO_UDP;
+	ip->hop_limit = flow->hop_limit ?: ip6_dst_hoplimit(dst);
+	ip->saddr = flow->saddr;
+	ip->daddr = flow->daddr;
+	skb_reset_network_header(skb);
+	skb->protocol = htons(ETH_P_IPV6);
+}
+
+/* The ICRC of a packet that is complete but for it; it goes to @icrc. */
+static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
+{
+	const u8 *udp = skb_transport_header(skb);
+	unsigned int behind_bth;
+	__le32 value;
+
+	behind_bth = skb_transport_offset(skb) + sizeof(struct udphdr) +
+		     PAVO_BTH_LEN;
+	pavo_icrc(&value, skb, skb->data, ipv6, udp,
+		  udp + sizeof(struct udphdr), behind_bth,
+		  skb->len - behind_bth - PAVO_ICRC_LEN);
+	memcpy(icrc, &value, sizeof(value));
+}
+
+static int output(struct pavo_dev *dev, struct sk_buff *skb, bool ipv6)
+{
+	struct net *net = dev_net(skb_dst(skb)->dev);
+	unsigned int len = skb->len;
+	int err;
+
+	err = ipv6 ? ip6_local_out(net, NULL, skb) :
+		     ip_local_out(net, NULL, skb);
+	if (unlikely(net_xmit_eval(err))) {
+		pavo_count(dev, tx_drop_congested);
+		return -ENOBUFS;
+	}
+	pavo_count(dev, tx_packets);
+	pavo_count_add(dev, tx_bytes, len);
+	return 0;
+}
+
+int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int pad)
+{
+	struct dst_entry *dst;
+	u8 *trailer;
+
+	trailer = put_room(skb, pad + PAVO_ICRC_LEN, 0);
+	if (unlikely(!trailer)) {
+		pavo_count(dev, tx_drop_no_memory);
+		kfree_skb(skb);
+		return -ENOBUFS;
+	}
+	memset(trailer, 0, pad);
+
+	dst = pavo_flow_route(flow);
+	if (unlikely(!dst)) {
+		pavo_count(dev, tx_drop_no_route);
+		kfree_skb(skb);
+		return -EHOSTUNREACH;
+	}
+	skb_dst_set(skb, dst);
+
+	push_udp(skb, flow);
+	if (flow->ipv6)
+		push_ip6(skb, flow, dst);
+	else
+		push_ip4(skb, flow, dst);
+	seal(skb, flow->ipv6, trailer + pad);
+	return output(dev, skb, flow->ipv6);
+}

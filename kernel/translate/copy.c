@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * copy.c - bytes into and out of regions, page by page.
+ *
+ * Called by both halves inside the RCU section in which they translated the
+ * range; nothing here checks bounds again. Touches the memory of the region
+ * and nothing else.
+ */
+#include <linux/atomic.h>
+#include <linux/highmem.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/skbuff.h>
+#include "device.h"
+#include "translate.h"
+
+struct page *pavo_region_page(const struct pavo_region *region, u64 va,
+			      unsigned int *offset)
+{
+	u64 at;
+
+	if (region->pages) {
+		at = va - region->iova + region->offset;
+		*offset = offset_in_page(at);
+		return region->pages[at >> PAGE_SHIFT];
+	}
+
+	/* All kernel memory: an address of this device is a kernel address. */
+	*offset = offset_in_page(va);
+	if (is_vmalloc_addr((void *)(uintptr_t)va))
+		return vmalloc_to_page((void *)(uintptr_t)va);
+	return virt_to_page((void *)(uintptr_t)va);
+}
+
+int pavo_region_from_skb(const struct pavo_region *region, u64 va,
+			 struct sk_buff *skb, unsigned int from,
+			 unsigned int len)
+{
+	unsigned int offset, n;
+	struct page *page;
+	void *to;
+	int err;
+
+	for (; len; va += n, from += n, len -= n) {
+		page = pavo_region_page(region, va, &offset);
+		n = min_t(unsigned int, len, PAGE_SIZE - offset);
+		to = kmap_local_page(page);
+		err = skb_copy_bits(skb, from, to + offset, n);
+		kunmap_local(to);
+		flush_dcache_page(page);
+		if (unlikely(err))
+			return err;
+	}
+	return 0;
+}
+
+void pavo_region_write(const struct pavo_region *region, u64 va,
+		       const void *from, unsigned int len)
+{
+	unsigned int offset, n;
+	struct page *page;
+
+	for (; len; va += n, from += n, len -= n) {
+		page = pavo_region_page(region, va, &offset);
+		n = min_t(unsigned int, len, PAGE_SIZE - offset);
+		memcpy_to_page(page, offset, from, n);
+	}
+}
+
+void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
+		      unsigned int len)
+{
+	unsigned int offset, n;
+	struct page *page;
+
+	for (; len; va += n, to += n, len -= n) {
+		page = pavo_region_page(region, va, &offset);
+		n = min_t(unsigned int, len, PAGE_SIZE - offset);
+		memcpy_from_page(to, page, offset, n);
+	}
+}
+
+int pavo_region_atomic(const struct pavo_region *region, u64 va,
+		       const u64 *compare, u64 swap_add, u64 *orig)
+{
+	unsigned int offset;
+	atomic64_t *target;
+	struct page *page;
+	void *map;
+
+	/* Aligned, so the 8 bytes are within one page. */
+	page = pavo_region_page(region, va, &offset);
+	if (offset & 7)
+		return -EINVAL;
+
+	map = kmap_local_page(page);
+	target = map + offset;
+	if (compare)
+		*orig = atomic64_cmpxchg(target, *compare, swap_add);
+	else
+		*orig = atomic64_fetch_add(swap_add, target);
+	kunmap_local(map);
+	flush_dcache_page(page);
+	return 0;
+}
