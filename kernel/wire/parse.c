@@ -78,6 +78,7 @@ enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
 				  unsigned int avail, unsigned int len)
 {
 	const struct pavo_op_info *info;
+	unsigned int hdr_len;
 	unsigned int rest;
 
 	/*
@@ -93,13 +94,14 @@ enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
 	info = pavo_op_info(hdr[PAVO_BTH_OPCODE]);
 	if (!info)
 		return PAVO_PARSE_OPCODE;
-	if (len < info->hdr_len + PAVO_ICRC_LEN || avail < info->hdr_len)
+	hdr_len = info->hdr_len;
+	if (len < hdr_len + PAVO_ICRC_LEN || avail < hdr_len)
 		return PAVO_PARSE_SHORT;
 
 	pkt->info = info;
 	pkt->opcode = hdr[PAVO_BTH_OPCODE];
 	parse_bth(pkt, hdr);
-	rest = len - info->hdr_len - PAVO_ICRC_LEN;
+	rest = len - hdr_len - PAVO_ICRC_LEN;
 	if (rest < pkt->pad)
 		return PAVO_PARSE_SHORT;
 	if (rest && !(info->flags & PAVO_OPF_PAYLOAD))

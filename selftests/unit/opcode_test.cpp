@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * opcode_test.cpp - the opcode table: which opcodes there are, and that no row
+ * contradicts itself or its neighbours.
+ */
+#include <gtest/gtest.h>
+
+#include "wire_env.h"
+
+namespace {
+
+/* IBA table 38, as far as pavo has it. */
+bool should_be_known(int opcode)
+{
+	int op = opcode & 0x1f;
+
+	switch (opcode & 0xe0) {
+	case 0x00: /* RC; 0x15 is reserved, as is 0x18 and up */
+		return op <= 0x14 || op == 0x16 || op == 0x17;
+	case 0x20: /* UC: sends and writes */
+		return op <= 0x0b;
+	case 0x60: /* UD: one packet only */
+		return op == 0x04 || op == 0x05;
+	default: /* RD, CNP, XRC, left to manufacturers */
+		return false;
+	}
+}
+
+TEST(OpcodeTable, KnowsExactlyTheOpcodesOfItsServices)
+{
+	for (int opcode = 0; opcode < 256; opcode++)
+		EXPECT_EQ(pavo_op_info(static_cast<uint8_t>(opcode)) != nullptr,
+			  should_be_known(opcode))
+			<< "opcode " << opcode;
+}
+
+TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
+{
+	const struct {
+		unsigned int flag;
+		unsigned int len;
+	} extensions[] = {
+		{ PAVO_OPF_RETH, 16 },	   { PAVO_OPF_AETH, 4 },
+		{ PAVO_OPF_ATOMICETH, 28 }, { PAVO_OPF_ATOMICACK, 8 },
+		{ PAVO_OPF_IMM, 4 },	   { PAVO_OPF_IETH, 4 },
+		{ PAVO_OPF_DETH, 8 },
+	};
+
+	for (uint8_t opcode : known_opcodes()) {
+		const struct pavo_op_info *info = pavo_op_info(opcode);
+		unsigned int len = 12;
+
+		for (auto &extension : extensions)
+			if (info->flags & extension.flag)
+				len += extension.len;
+		EXPECT_EQ(info->hdr_len, len) << "opcode " << int(opcode);
+		EXPECT_LE(info->hdr_len, PAVO_MAX_HDR_LEN);
+		EXPECT_EQ(info->hdr_len % 4, 0);
+	}
+}
+
+TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
+{
+	for (uint8_t opcode : known_opcodes()) {
+		uint16_t kinds = flags_of(opcode) &
+				 (PAVO_OPF_SEND | PAVO_OPF_WRITE |
+				  PAVO_OPF_READ | PAVO_OPF_ATOMIC |
+				  PAVO_OPF_ACK);
+
+		EXPECT_EQ(__builtin_popcount(kinds), 1)
+			<< "opcode " << int(opcode);
+	}
+}
+
+TEST(OpcodeTable, RequestsAndResponsesAreToldApart)
+{
+	for (uint8_t opcode : known_opcodes()) {
+		bool response = opcode >= 0x0d && opcode <= 0x12;
+
+		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_REQUEST), response)
+			<< "opcode " << int(opcode);
+	}
+}
+
+TEST(OpcodeTable, PlaceInMessageFollowsFromTheName)
+{
+	const std::vector<int> middle = { 0x01, 0x07, 0x0e };
+	const std::vector<int> first = { 0x00, 0x06, 0x0d };
+	const std::vector<int> last = { 0x02, 0x03, 0x08, 0x09, 0x0f, 0x16 };
+
+	for (uint8_t opcode : known_opcodes()) {
+		auto is_in = [op = opcode & 0x1f](const std::vector<int> &list) {
+			return std::find(list.begin(), list.end(), op) !=
+			       list.end();
+		};
+		uint16_t flags = flags_of(opcode);
+
+		EXPECT_EQ(bool(flags & PAVO_OPF_FIRST),
+			  !is_in(middle) && !is_in(last))
+			<< "opcode " << int(opcode);
+		EXPECT_EQ(bool(flags & PAVO_OPF_LAST),
+			  !is_in(middle) && !is_in(first))
+			<< "opcode " << int(opcode);
+	}
+}
+
+TEST(OpcodeTable, PayloadIsInSendsWritesAndReadResponsesOnly)
+{
+	for (uint8_t opcode : known_opcodes()) {
+		int op = opcode & 0x1f;
+		bool none = op == 0x0c || (op >= 0x11 && op <= 0x14);
+
+		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_PAYLOAD), none)
+			<< "opcode " << int(opcode);
+	}
+}
+
+TEST(OpcodeTable, UcDoesWhatRcDoes)
+{
+	for (int op = 0; op <= 0x0b; op++) {
+		auto rc = static_cast<uint8_t>(PAVO_SVC_RC | op);
+		auto uc = static_cast<uint8_t>(PAVO_SVC_UC | op);
+
+		EXPECT_EQ(flags_of(uc), flags_of(rc)) << "operation " << op;
+	}
+}
+
+TEST(OpcodeTable, DatagramHeaderIsInAllDatagramsAndNowhereElse)
+{
+	for (uint8_t opcode : known_opcodes())
+		EXPECT_EQ(bool(flags_of(opcode) & PAVO_OPF_DETH),
+			  (opcode & PAVO_SVC_MASK) == PAVO_SVC_UD)
+			<< "opcode " << int(opcode);
+}
+
+} // namespace
