@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The device under test: see dut.h.
+ */
+#include "dut.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "pattern.h"
+
+namespace pw {
+
+namespace {
+
+constexpr uint8_t port = 1;
+constexpr size_t page = 4096, guard = 4096;
+/* No region begins on a page or a cache line: that would hide mistakes. */
+constexpr size_t offset_in_page = 0x6a8;
+constexpr uint8_t guard_byte = 0xa5;
+constexpr uint32_t gid_table_max = 256;
+
+[[noreturn]] void fail(const std::string &what, int error = errno)
+{
+	throw std::runtime_error(what + ": " + std::strerror(error));
+}
+
+void must(int error, const std::string &what)
+{
+	if (error)
+		fail(what, error > 0 ? error : errno);
+}
+
+void nonblocking(int fd)
+{
+	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
+		fail("fcntl");
+}
+
+bool readable(int fd)
+{
+	pollfd wait{fd, POLLIN, 0};
+
+	return poll(&wait, 1, 0) > 0;
+}
+
+ibv_mtu mtu_code(unsigned bytes)
+{
+	switch (bytes) {
+	case 256: return IBV_MTU_256;
+	case 512: return IBV_MTU_512;
+	case 1024: return IBV_MTU_1024;
+	case 2048: return IBV_MTU_2048;
+	case 4096: return IBV_MTU_4096;
+	}
+	throw std::runtime_error("no such MTU: " + std::to_string(bytes));
+}
+
+ibv_context *open_device(const std::string &name)
+{
+	int count = 0;
+	ibv_device **list = ibv_get_device_list(&count);
+	ibv_context *context = nullptr;
+	bool found = false;
+
+	for (int i = 0; i < count; i++) {
+		if (name != ibv_get_device_name(list[i]))
+			continue;
+		found = true;
+		context = ibv_open_device(list[i]);
+	}
+	if (list)
+		ibv_free_device_list(list);
+	if (!context)
+		fail(found ? "opening " + name : "no verbs device " + name,
+		     found ? errno : ENODEV);
+	return context;
+}
+
+std::string counter_folder(const std::string &device)
+{
+	const std::string base = "/sys/class/infiniband/" + device;
+
+	for (const std::string &folder : {base + "/ports/1/hw_counters",
+					  base + "/hw_counters"})
+		if (std::filesystem::is_directory(folder))
+			return folder;
+	return "";
+}
+
+} // namespace
+
+Dut::Dut(const std::string &device, const Address &peer, int64_t deadline)
+	: context_(open_device(device)), device_(device), peer_(peer)
+{
+	while (!find_address(peer)) {
+		if (now_ns() > deadline)
+			throw std::runtime_error(device + " has no RoCE v2 address"
+						 " of the family of " +
+						 print_address(peer));
+		usleep(1000);
+	}
+	mac_ = mac_of(netdev_);
+	nonblocking(context_->async_fd);
+	pd_ = ibv_alloc_pd(context_);
+	if (!pd_)
+		fail("ibv_alloc_pd");
+	counters_ = counter_folder(device);
+	/* Counters are cached for this many ms: a wait on them would be blind. */
+	if (!counters_.empty())
+		std::ofstream(counters_ + "/lifespan") << 1;
+}
+
+Dut::~Dut()
+{
+	if (qp_)
+		ibv_destroy_qp(qp_);
+	for (ibv_cq *cq : cq_)
+		if (cq)
+			ibv_destroy_cq(cq);
+	for (ibv_comp_channel *channel : channel_)
+		if (channel)
+			ibv_destroy_comp_channel(channel);
+	for (auto &[name, region] : regions_)
+		if (region->mr)
+			ibv_dereg_mr(region->mr);
+	if (other_pd_)
+		ibv_dealloc_pd(other_pd_);
+	if (pd_)
+		ibv_dealloc_pd(pd_);
+	ibv_close_device(context_);
+}
+
+bool Dut::find_address(const Address &peer)
+{
+	ibv_gid_entry table[gid_table_max];
+	const ssize_t count = ibv_query_gid_table(context_, table, gid_table_max, 0);
+
+	for (ssize_t i = 0; i < count; i++) {
+		Address address;
+		char name[IF_NAMESIZE];
+		const bool link_local = table[i].gid.raw[0] == 0xfe &&
+					(table[i].gid.raw[1] & 0xc0) == 0x80;
+
+		std::copy_n(table[i].gid.raw, address.size(), address.begin());
+		if (table[i].gid_type != IBV_GID_TYPE_ROCE_V2 || link_local ||
+		    table[i].port_num != port || is_ip4(address) != is_ip4(peer) ||
+		    !if_indextoname(table[i].ndev_ifindex, name))
+			continue;
+		address_ = address;
+		gid_index_ = static_cast<uint8_t>(table[i].gid_index);
+		netdev_ = name;
+		return true;
+	}
+	return false;
+}
+
+Region &Dut::add_region(const std::string &name, size_t size, int access,
+			bool other_pd)
+{
+	auto region = std::make_unique<Region>();
+	Region &r = *region;
+
+	r.name = name;
+	r.size = size;
+	r.shadow = stream(name, 0, size);
+	r.mapping.assign(page + 2 * guard + offset_in_page + size, guard_byte);
+
+	auto base = reinterpret_cast<uintptr_t>(r.mapping.data()) + guard;
+
+	base = (base + page - 1) / page * page + offset_in_page;
+	r.at = reinterpret_cast<uint8_t *>(base);
+	std::copy(r.shadow.begin(), r.shadow.end(), r.at);
+	if (other_pd && !other_pd_)
+		other_pd_ = ibv_alloc_pd(context_);
+	r.mr = ibv_reg_mr(other_pd ? other_pd_ : pd_, r.at, size, access);
+	if (!r.mr)
+		fail("ibv_reg_mr of " + name);
+	regions_[name] = std::move(region);
+	return r;
+}
+
+Region *Dut::region(std::string_view name)
+{
+	auto found = regions_.find(name);
+
+	return found == regions_.end() ? nullptr : found->second.get();
+}
+
+std::string Dut::check_regions()
+{
+	for (auto &[name, region] : regions_) {
+		const Region &r = *region;
+
+		for (size_t i = 0; i < r.size; i++)
+			if (r.at[i] != r.shadow[i])
+				return "byte " + std::to_string(i) + " of region " +
+				       name + " changed, no statement says so";
+		for (const uint8_t *p = r.mapping.data();
+		     p < r.mapping.data() + r.mapping.size(); p++)
+			if ((p < r.at || p >= r.at + r.size) && *p != guard_byte)
+				return "byte at " + std::to_string(p - r.at) +
+				       ", outside region " + name + ", was written";
+	}
+	return "";
+}
+
+void Dut::make_queue(Queue queue, uint32_t depth)
+{
+	channel_[queue] = ibv_create_comp_channel(context_);
+	if (!channel_[queue])
+		fail("ibv_create_comp_channel");
+	nonblocking(channel_[queue]->fd);
+	cq_[queue] = ibv_create_cq(context_, static_cast<int>(depth), nullptr,
+				   channel_[queue], 0);
+	if (!cq_[queue])
+		fail("ibv_create_cq");
+}
+
+void Dut::create_qp(const QpConfig &config)
+{
+	ibv_qp_init_attr init{};
+
+	config_ = config;
+	make_queue(send_queue, 2 * config.depth);
+	make_queue(recv_queue, 2 * config.depth);
+	init.send_cq = cq_[send_queue];
+	init.recv_cq = cq_[recv_queue];
+	init.qp_type = config.type;
+	init.sq_sig_all = config.signal_all;
+	init.cap.max_send_wr = config.depth;
+	init.cap.max_recv_wr = config.depth;
+	init.cap.max_send_sge = config.sges;
+	init.cap.max_recv_sge = config.sges;
+	init.cap.max_inline_data = config.inline_data;
+	qp_ = ibv_create_qp(pd_, &init);
+	if (!qp_)
+		fail("ibv_create_qp");
+	if (config.target >= IBV_QPS_INIT)
+		to_init();
+	if (config.target >= IBV_QPS_RTR)
+		to_rtr();
+	if (config.target >= IBV_QPS_RTS)
+		to_rts();
+}
+
+void Dut::to_init()
+{
+	ibv_qp_attr attr{};
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = port;
+	attr.qp_access_flags = static_cast<unsigned>(config_.access);
+	attr.qkey = config_.qkey;
+	mask |= config_.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to INIT");
+}
+
+void Dut::to_rtr()
+{
+	ibv_qp_attr attr{};
+	int mask = IBV_QP_STATE;
+
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = mtu_code(config_.mtu);
+	attr.dest_qp_num = config_.remote_qpn;
+	attr.rq_psn = config_.rq_psn;
+	attr.max_dest_rd_atomic = config_.dest_rd;
+	attr.min_rnr_timer = config_.min_rnr;
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = port;
+	attr.ah_attr.grh.sgid_index = gid_index_;
+	attr.ah_attr.grh.hop_limit = 64;
+	std::copy(peer_.begin(), peer_.end(), attr.ah_attr.grh.dgid.raw);
+	if (config_.type != IBV_QPT_UD)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	if (config_.type == IBV_QPT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to RTR");
+}
+
+void Dut::to_rts()
+{
+	ibv_qp_attr attr{};
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = config_.sq_psn;
+	attr.timeout = config_.timeout;
+	attr.retry_cnt = config_.retry;
+	attr.rnr_retry = config_.rnr_retry;
+	attr.max_rd_atomic = config_.rd;
+	if (config_.type == IBV_QPT_RC)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to RTS");
+}
+
+void Dut::set_state(ibv_qp_state state)
+{
+	ibv_qp_attr attr{};
+
+	if (state == IBV_QPS_RTR || state == IBV_QPS_RTS)
+		return state == IBV_QPS_RTR ? to_rtr() : to_rts();
+	attr.qp_state = state;
+	must(ibv_modify_qp(qp_, &attr, IBV_QP_STATE), "modify_qp");
+}
+
+ibv_qp_state Dut::state()
+{
+	ibv_qp_attr attr{};
+	ibv_qp_init_attr init{};
+
+	must(ibv_query_qp(qp_, &attr, IBV_QP_STATE, &init), "query_qp");
+	return attr.qp_state;
+}
+
+void Dut::post_send(std::vector<SendRequest> &requests)
+{
+	ibv_send_wr *bad = nullptr;
+
+	for (size_t i = 0; i < requests.size(); i++) {
+		SendRequest &r = requests[i];
+
+		r.wr.sg_list = r.sges.data();
+		r.wr.num_sge = static_cast<int>(r.sges.size());
+		r.wr.next = i + 1 < requests.size() ? &requests[i + 1].wr : nullptr;
+	}
+	must(ibv_post_send(qp_, &requests.front().wr, &bad), "ibv_post_send");
+}
+
+void Dut::post_recv(uint64_t id, std::vector<ibv_sge> sges)
+{
+	ibv_recv_wr wr{}, *bad = nullptr;
+
+	wr.wr_id = id;
+	wr.sg_list = sges.data();
+	wr.num_sge = static_cast<int>(sges.size());
+	must(ibv_post_recv(qp_, &wr, &bad), "ibv_post_recv");
+}
+
+std::optional<ibv_wc> Dut::poll(Queue queue)
+{
+	ibv_wc wc{};
+	const int count = ibv_poll_cq(cq_[queue], 1, &wc);
+
+	if (count < 0)
+		fail("ibv_poll_cq", EIO);
+	return count ? std::optional(wc) : std::nullopt;
+}
+
+void Dut::arm(Queue queue, bool solicited)
+{
+	must(ibv_req_notify_cq(cq_[queue], solicited), "ibv_req_notify_cq");
+}
+
+bool Dut::take_event(Queue queue)
+{
+	ibv_cq *cq;
+	void *context;
+
+	if (!readable(channel_[queue]->fd) ||
+	    ibv_get_cq_event(channel_[queue], &cq, &context))
+		return false;
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
+std::optional<ibv_event_type> Dut::take_async()
+{
+	ibv_async_event event;
+
+	if (!readable(context_->async_fd) || ibv_get_async_event(context_, &event))
+		return std::nullopt;
+	ibv_ack_async_event(&event);
+	return event.event_type;
+}
+
+std::optional<uint64_t> Dut::counter(const std::string &name)
+{
+	std::ifstream file(counters_ + "/" + name);
+	uint64_t value;
+
+	if (counters_.empty() || !(file >> value))
+		return std::nullopt;
+	return value;
+}
+
+} // namespace pw

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The device under test, seen through libibverbs: one QP, its memory regions and
+ * completion queues, connected to a remote end that exists only in a script.
+ *
+ * Owns: every verbs object. Used by: the machine. Touches: the device and its
+ * counters in sysfs; knows nothing of packets.
+ */
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include "frame.h"
+
+namespace pw {
+
+struct QpConfig {
+	ibv_qp_type type = IBV_QPT_RC;
+	unsigned mtu = 1024;
+	uint32_t remote_qpn = 0, sq_psn = 0, rq_psn = 0;
+	uint8_t timeout = 0;		/* 0: no loss timer at all */
+	uint8_t retry = 7, rnr_retry = 7, min_rnr = 12;
+	uint8_t rd = 4, dest_rd = 4;	/* max_rd_atomic, max_dest_rd_atomic */
+	int access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+		     IBV_ACCESS_REMOTE_ATOMIC;
+	uint32_t depth = 64, sges = 4, inline_data = 64;
+	uint32_t qkey = 0x11111111;
+	bool signal_all = false;
+	ibv_qp_state target = IBV_QPS_RTS;
+};
+
+/*
+ * A registered buffer. Its memory starts off a page boundary, and lies between
+ * guards; `shadow` is what it must contain at the end of the script.
+ */
+struct Region {
+	std::string name;
+	uint8_t *at = nullptr;
+	size_t size = 0;
+	ibv_mr *mr = nullptr;
+	Bytes shadow;
+	Bytes mapping;			/* guards and region */
+};
+
+struct Span {
+	const Region *region;
+	uint64_t offset;
+	uint32_t length;
+};
+
+struct SendRequest {
+	ibv_send_wr wr{};
+	std::vector<ibv_sge> sges;
+};
+
+class Dut {
+public:
+	/* Waits until `device` has a RoCE v2 address of the peer's family. */
+	Dut(const std::string &device, const Address &peer, int64_t deadline);
+	~Dut();
+	Dut(const Dut &) = delete;
+	Dut &operator=(const Dut &) = delete;
+
+	const Address &address() const { return address_; }
+	const Mac &mac() const { return mac_; }
+	const std::string &netdev() const { return netdev_; }
+
+	Region &add_region(const std::string &name, size_t size, int access,
+			   bool other_pd);
+	Region *region(std::string_view name);
+	/* "" or what bytes of which region changed though no statement said so. */
+	std::string check_regions();
+
+	void create_qp(const QpConfig &config);
+	bool has_qp() const { return qp_ != nullptr; }
+	const QpConfig &config() const { return config_; }
+	uint32_t qpn() const { return qp_->qp_num; }
+	void set_state(ibv_qp_state state);
+	ibv_qp_state state();
+
+	void post_send(std::vector<SendRequest> &requests);
+	void post_recv(uint64_t id, std::vector<ibv_sge> sges);
+
+	enum Queue { send_queue, recv_queue };
+	std::optional<ibv_wc> poll(Queue queue);
+	void arm(Queue queue, bool solicited);
+	/* A completion event of `queue` is there; takes it. */
+	bool take_event(Queue queue);
+	std::optional<ibv_event_type> take_async();
+
+	/* nullopt: the device has no such counter. */
+	std::optional<uint64_t> counter(const std::string &name);
+
+private:
+	bool find_address(const Address &peer);
+	void make_queue(Queue queue, uint32_t depth);
+	void to_init();
+	void to_rtr();
+	void to_rts();
+
+	ibv_context *context_ = nullptr;
+	ibv_pd *pd_ = nullptr, *other_pd_ = nullptr;
+	ibv_comp_channel *channel_[2] = {};
+	ibv_cq *cq_[2] = {};
+	ibv_qp *qp_ = nullptr;
+	std::map<std::string, std::unique_ptr<Region>, std::less<>> regions_;
+	std::string device_, netdev_, counters_;
+	Address address_{}, peer_{};
+	Mac mac_{};
+	uint8_t gid_index_ = 0;
+	QpConfig config_;
+};
+
+} // namespace pw

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pavo-wire: plays the other side of a queue pair by script.
+ *
+ * Owns: the command line, the list of cases, one process per case, and TAP.
+ * Called by: guest.sh in a guest, meson (--check) on the build machine.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <getopt.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "machine.h"
+
+namespace fs = std::filesystem;
+using namespace pw;
+
+namespace {
+
+constexpr const char *help = R"(pavo-wire - test one queue pair of an RDMA device from the other end of its wire
+
+usage: pavo-wire --device DEV --interface IF [options] SCRIPT|FOLDER...
+       pavo-wire --check SCRIPT|FOLDER...
+
+  --device DEV      the verbs device under test; its network interface is one end
+                    of a veth pair
+  --interface IF    the other end of that pair; must be up, without any address
+  --peer4 ADDRESS   IPv4 address the scripts speak from (default 10.9.0.2)
+  --peer6 ADDRESS   IPv6 address the scripts speak from (default fd00:9::2)
+                    Both need a route and a permanent neighbour entry (IF's MAC)
+                    on DEV's interface, and must belong to no interface.
+  --type TYPE       what DEV is: pavo (default) or rxe. On rxe a script that says
+                    rxe-differs and fails is skipped; on pavo a counter that
+                    does not exist is a failure
+  --only TEXT       only cases whose name contains TEXT (may be repeated)
+  --patience S      seconds to wait for what must happen (default 10)
+  --limit S         seconds one case may take in all (default 30)
+  --list            print the names of the cases and end
+  --check           only check the grammar of the scripts; needs no device
+  --trace           print the packets of every case, not only of failed ones
+  --help            this text
+
+Prints TAP. Exit status: 0 all passed, 1 something failed, 2 usage, 4 all skipped.
+The language is described in README.md next to the scripts.
+)";
+
+enum Result { passed = 0, failed = 1, skipped = 4 };
+
+struct Options {
+	Setup setup;
+	std::string type = "pavo";
+	std::vector<std::string> only, paths;
+	unsigned limit = 30;
+	bool list = false, check = false, trace = false;
+};
+
+struct Planned {
+	const Script *script;
+	const Case *chosen;
+};
+
+[[noreturn]] void usage(const std::string &why)
+{
+	std::fprintf(stderr, "pavo-wire: %s (see --help)\n", why.c_str());
+	std::exit(2);
+}
+
+unsigned positive(const char *text)
+{
+	const uint64_t number = evaluate(text);
+
+	if (!number || number > 3600)
+		usage(std::string("bad number of seconds: ") + text);
+	return static_cast<unsigned>(number);
+}
+
+Options parse_options(int argc, char **argv)
+{
+	enum { device = 1, interface, peer4, peer6, type, only, patience, limit,
+	       list, check, trace, show_help };
+	static const option known[] = {
+		{"device", 1, nullptr, device}, {"interface", 1, nullptr, interface},
+		{"peer4", 1, nullptr, peer4}, {"peer6", 1, nullptr, peer6},
+		{"type", 1, nullptr, type}, {"only", 1, nullptr, only},
+		{"patience", 1, nullptr, patience}, {"limit", 1, nullptr, limit},
+		{"list", 0, nullptr, list}, {"check", 0, nullptr, check},
+		{"trace", 0, nullptr, trace}, {"help", 0, nullptr, show_help}, {},
+	};
+	Options o;
+
+	o.setup.peer4 = parse_address("10.9.0.2");
+	o.setup.peer6 = parse_address("fd00:9::2");
+	for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
+		switch (c) {
+		case device: o.setup.device = optarg; break;
+		case interface: o.setup.interface = optarg; break;
+		case peer4: o.setup.peer4 = parse_address(optarg); break;
+		case peer6: o.setup.peer6 = parse_address(optarg); break;
+		case type: o.type = optarg; break;
+		case only: o.only.push_back(optarg); break;
+		case patience:
+			o.setup.patience = 1000000000ll * positive(optarg);
+			break;
+		case limit: o.limit = positive(optarg); break;
+		case list: o.list = true; break;
+		case check: o.check = true; break;
+		case trace: o.trace = true; break;
+		case show_help: std::fputs(help, stdout); std::exit(0);
+		default: std::exit(2);
+		}
+	}
+	o.paths.assign(argv + optind, argv + argc);
+	o.setup.strict_counters = o.type == "pavo";
+	if (o.paths.empty())
+		usage("no script given");
+	if (!o.list && !o.check && (o.setup.device.empty() || o.setup.interface.empty()))
+		usage("--device and --interface are needed");
+	return o;
+}
+
+/* Files as given; folders with all *.wire below them, by name. */
+std::vector<Script> read_scripts(const std::vector<std::string> &paths)
+{
+	std::vector<Script> scripts;
+
+	for (const fs::path path : paths) {
+		std::vector<fs::path> files;
+
+		if (!fs::is_directory(path)) {
+			scripts.push_back(read_script(path, path.stem()));
+			continue;
+		}
+		for (const auto &entry : fs::recursive_directory_iterator(path))
+			if (entry.path().extension() == ".wire")
+				files.push_back(entry.path());
+		std::sort(files.begin(), files.end());
+		for (const fs::path &file : files) {
+			fs::path name = fs::relative(file, path);
+
+			scripts.push_back(read_script(file, name.replace_extension()));
+		}
+	}
+	return scripts;
+}
+
+/* In the child: runs the case, tells on `report` what went wrong. */
+Result run_case(const Options &o, const Planned &planned, FILE *report)
+{
+	std::unique_ptr<Machine> machine;
+	std::string error;
+
+	try {
+		machine = std::make_unique<Machine>(o.setup, *planned.chosen);
+		machine->run(*planned.script);
+	} catch (const std::exception &e) {
+		error = e.what();
+	}
+	if (machine && (o.trace || !error.empty()))
+		for (const std::string &line : machine->trace())
+			std::fprintf(report, "%s\n", line.c_str());
+	if (!error.empty())
+		std::fprintf(report, "%s: %s\n", planned.script->path.c_str(),
+			     error.c_str());
+	return error.empty() ? passed : failed;
+}
+
+/* Reads what the child reports until it ends or the limit is over. */
+std::string collect(int fd, pid_t child, unsigned limit)
+{
+	const int64_t deadline = now_ns() + 1000000000ll * limit;
+	std::string text;
+	char buffer[4096];
+
+	for (;;) {
+		pollfd wait{fd, POLLIN, 0};
+		const int64_t left = deadline - now_ns();
+
+		if (left <= 0)
+			break;
+		if (poll(&wait, 1, static_cast<int>(left / 1000000 + 1)) <= 0)
+			continue;
+
+		const ssize_t n = read(fd, buffer, sizeof(buffer));
+
+		if (n <= 0)
+			return text;
+		text.append(buffer, static_cast<size_t>(n));
+	}
+	kill(child, SIGKILL);
+	return text + "took more than " + std::to_string(limit) + " seconds\n";
+}
+
+Result run_in_child(const Options &o, const Planned &planned, std::string &report)
+{
+	int ends[2], status = 0;
+
+	std::fflush(stdout);
+	if (pipe(ends))
+		throw std::runtime_error("pipe");
+
+	const pid_t child = fork();
+
+	if (child < 0)
+		throw std::runtime_error("fork");
+	if (child == 0) {
+		FILE *out = fdopen(ends[1], "w");
+
+		close(ends[0]);
+
+		const Result result = run_case(o, planned, out);
+
+		std::fclose(out);
+		std::_Exit(result);
+	}
+	close(ends[1]);
+	report = collect(ends[0], child, o.limit);
+	close(ends[0]);
+	waitpid(child, &status, 0);
+	if (WIFSIGNALED(status))
+		report += std::string("ended by signal ") +
+			  strsignal(WTERMSIG(status)) + "\n";
+	return WIFEXITED(status) && WEXITSTATUS(status) == passed ? passed : failed;
+}
+
+void print_report(const std::string &report)
+{
+	for (const std::string &line : split(report, '\n'))
+		std::printf("# %s\n", line.c_str());
+}
+
+Result run_planned(const Options &o, size_t number, const Planned &planned)
+{
+	const Script &script = *planned.script;
+	const char *name = planned.chosen->name.c_str();
+	std::string report;
+
+	if (!script.only.empty() && script.only != o.type) {
+		std::printf("ok %zu %s # SKIP only for %s\n", number, name,
+			    script.only.c_str());
+		return skipped;
+	}
+
+	const Result result = run_in_child(o, planned, report);
+
+	print_report(report);
+	if (result == failed && o.type == "rxe" && !script.rxe_differs.empty()) {
+		std::printf("ok %zu %s # SKIP rdma_rxe differs: %s\n", number, name,
+			    script.rxe_differs.c_str());
+		return skipped;
+	}
+	std::printf("%s %zu %s\n", result == passed ? "ok" : "not ok", number, name);
+	return result;
+}
+
+int run_all(const Options &o, const std::vector<Planned> &plan)
+{
+	size_t count[5] = {};
+	size_t number = 0;
+
+	std::printf("TAP version 13\n1..%zu\n", plan.size());
+	for (const Planned &planned : plan)
+		count[run_planned(o, ++number, planned)]++;
+	std::printf("# %zu passed, %zu failed, %zu skipped\n", count[passed],
+		    count[failed], count[skipped]);
+	if (count[failed])
+		return failed;
+	return count[passed] ? passed : skipped;
+}
+
+bool selected(const Options &o, const std::string &name)
+{
+	return o.only.empty() ||
+	       std::any_of(o.only.begin(), o.only.end(), [&](auto &text) {
+		       return name.find(text) != std::string::npos;
+	       });
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	try {
+		const Options o = parse_options(argc, argv);
+		const auto scripts = read_scripts(o.paths);
+		std::vector<Planned> plan;
+
+		for (const Script &script : scripts)
+			for (const Case &chosen : script.cases)
+				if (selected(o, chosen.name))
+					plan.push_back({&script, &chosen});
+		if (plan.empty())
+			usage("no case has such a name");
+		for (const Planned &planned : plan) {
+			if (o.list)
+				std::printf("%s\n", planned.chosen->name.c_str());
+			if (o.check)
+				Machine::check(*planned.script, *planned.chosen);
+		}
+		return o.list || o.check ? 0 : run_all(o, plan);
+	} catch (const std::exception &error) {
+		std::fprintf(stderr, "pavo-wire: %s\n", error.what());
+		return 1;
+	}
+}
