@@ -85,8 +85,10 @@ def _parser():
                      help="program and arguments, or one shell line")
 
     cluster = sub.add_parser("cluster", help="run on N machines joined by a "
-                             "wire", **keep)
-    cluster.add_argument("nodes", type=int, metavar="N")
+                             "wire", usage="pavo-vm cluster N [options] "
+                             "command...", **keep)
+    cluster.add_argument("--nodes", type=int, default=2, metavar="N",
+                         help="the same as the bare N (2)")
     _machine_options(cluster)
     cluster.add_argument("--mtu", type=int, default=1500,
                          help="of the wire (1500)")
@@ -226,6 +228,10 @@ def _interrupt(_signal, _frame):
 def main(arguments):
     """The program; returns the exit code."""
     signal.signal(signal.SIGTERM, _interrupt)
+    if arguments[:1] == ["cluster"] and arguments[1:2] and \
+            arguments[1].isdigit():
+        # a bare number first; argparse would let the command swallow the rest
+        arguments = ["cluster", "--nodes", *arguments[1:]]
     options = _parser().parse_args(arguments)
     try:
         if options.what == "kernels":
