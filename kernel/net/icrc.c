@@ -21,8 +21,12 @@
 
 #ifdef PAVO_CRC32_BY_CRYPTO
 
-/* From this many bytes on the accelerated CRC is faster than the table. */
-#define PAVO_CRC_LONG 160
+/*
+ * From this many bytes on the accelerated CRC is faster than the table: 80 if
+ * the block is aligned to 16 bytes, 112 if it begins and ends anywhere
+ * (instructions counted on x86-64: 200 for 80 bytes, 1770 for 4096).
+ */
+#define PAVO_CRC_LONG 96
 
 /* A descriptor of crc32, whose state is the CRC itself, without the final
  * complement; the self test makes sure of that.
@@ -194,7 +198,7 @@ bool pavo_icrc(__le32 *icrc, const struct sk_buff *skb, const void *ip,
 	       bool ipv6, const void *udp, const void *bth, unsigned int from,
 	       unsigned int len)
 {
-	u8 head[PAVO_ICRC_HEAD_MAX];
+	u8 head[PAVO_ICRC_HEAD_MAX] __aligned(8);
 	u32 crc = ~0u;
 	bool ok;
 

@@ -32,21 +32,70 @@ struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 	return virt_to_page((void *)(uintptr_t)va);
 }
 
+/*
+ * The page that starts at @from in the fragments of @skb, if it is there as
+ * one: with page-aligned buffers on both ends and a path MTU of a page, every
+ * full packet on a wire that keeps fragments is such a case.
+ */
+static struct page *whole_page(const struct sk_buff *skb, unsigned int from)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	unsigned int off, size;
+	const skb_frag_t *frag;
+	int i;
+
+	if (from < skb_headlen(skb))
+		return NULL;
+	from -= skb_headlen(skb);
+	for (i = 0; i < info->nr_frags; i++) {
+		frag = &info->frags[i];
+		size = skb_frag_size(frag);
+		if (from < size) {
+			off = skb_frag_off(frag) + from;
+			if (size - from < PAGE_SIZE || offset_in_page(off) ||
+			    !skb_frag_page(frag))
+				return NULL;
+			return nth_page(skb_frag_page(frag), off >> PAGE_SHIFT);
+		}
+		from -= size;
+	}
+	return NULL;
+}
+
+/* Copy @n bytes to @page from @offset on, not beyond its end. */
+static int page_from_skb(struct page *page, unsigned int offset,
+			 struct sk_buff *skb, unsigned int from,
+			 unsigned int n)
+{
+	struct page *source;
+	void *to;
+	int err;
+
+	if (n == PAGE_SIZE) {
+		source = whole_page(skb, from);
+		if (source) {
+			copy_highpage(page, source);
+			return 0;
+		}
+	}
+	to = kmap_local_page(page);
+	err = skb_copy_bits(skb, from, to + offset, n);
+	kunmap_local(to);
+	return err;
+}
+
 int pavo_region_from_skb(const struct pavo_region *region, u64 va,
 			 struct sk_buff *skb, unsigned int from,
 			 unsigned int len)
 {
 	unsigned int offset, n;
 	struct page *page;
-	void *to;
 	int err;
 
 	for (; len; va += n, from += n, len -= n) {
 		page = pavo_region_page(region, va, &offset);
 		n = min_t(unsigned int, len, PAGE_SIZE - offset);
-		to = kmap_local_page(page);
-		err = skb_copy_bits(skb, from, to + offset, n);
-		kunmap_local(to);
+		err = page_from_skb(page, offset, skb, from, n);
 		flush_dcache_page(page);
 		if (unlikely(err))
 			return err;

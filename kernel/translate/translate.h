@@ -36,6 +36,8 @@ enum pavo_xlate {
 	PAVO_XLATE_PD = 4, /* of another protection domain */
 };
 
+/** Keys of an adapter at most: all indexes but 0. */
+#define PAVO_MAX_MR 0xffffff
 /** Longest region: its page list has to fit one kvmalloc(). */
 #define PAVO_MAX_MR_SIZE BIT_ULL(39)
 
