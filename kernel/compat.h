@@ -8,6 +8,7 @@
 #ifndef PAVO_COMPAT_H
 #define PAVO_COMPAT_H
 
+#include <linux/hrtimer.h>
 #include <linux/version.h>
 #include <net/ipv6_stubs.h>
 #include <rdma/ib_verbs.h>
@@ -58,6 +59,17 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 /* Until then the CPU's help for CRC-32 was to be had from the crypto API. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define PAVO_CRC32_BY_CRYPTO 1
+#endif
+
+/* Setting up an hrtimer and giving it its function became one call. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define pavo_hrtimer_setup hrtimer_setup
+#else
+#define pavo_hrtimer_setup(timer, fn, clock, mode)     \
+	do {                                           \
+		hrtimer_init((timer), (clock), (mode)); \
+		(timer)->function = (fn);               \
+	} while (0)
 #endif
 
 /* IPv6 may be a module, or absent: what net/ needs of it. */

@@ -31,32 +31,60 @@
 #define PAVO_MAX_INLINE 512
 #define PAVO_MAX_QP_WR 16384
 #define PAVO_MAX_CQE (1 << 20)
-#define PAVO_MAX_RD_ATOMIC 128
+#define PAVO_MAX_RD_ATOMIC PAVO_MAX_RESOURCES
+#define PAVO_MAX_DATAGRAM 4096
 #define PAVO_MAX_MSG_SIZE 0x7fffffffu
+#define PAVO_MAX_QP 262144
+#define PAVO_MAX_CQ 262144
+#define PAVO_MAX_PD 65536
+#define PAVO_MAX_AH 262144
 #define PAVO_PORT 1
+
+/* Objects that are counted against their limit. */
+enum pavo_object {
+	PAVO_OBJ_QP,
+	PAVO_OBJ_CQ,
+	PAVO_OBJ_PD,
+	PAVO_OBJ_AH,
+	PAVO_OBJ_COUNT,
+};
 
 /**
  * struct pavo_dev - an adapter: one RDMA device on one network interface.
- * @ndev:      the interface; set to NULL (RCU) when it goes away
+ * @ndev:      the interface; set to NULL (RCU) when it goes away, and from
+ *             then on @net may be gone, too
  * @net:       its namespace, whose sockets are held
+ * @attached:  @ndev and @net are held (main.c)
+ * @gone:      the interface was unregistered
+ * @port_up:   link state as last reported to users
+ * @link_known: @speed and @width are those of the present link
  * @stats:     per-CPU counters
  * @qps:       QPN -> struct pavo_qp, read under RCU
  * @keys:      memory keys
+ * @used:      objects in existence, by enum pavo_object
  * @wq:        work of the QPs' halves that must leave the softirq
- * @node:      in main.c's list of adapters
+ * @node:      in main.c's table of adapters
+ * @dead_node: in main.c's list of adapters that nobody can find any more
  */
 struct pavo_dev {
 	struct ib_device ib;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
 	struct net *net;
+	bool attached;
+	bool gone;
+	bool port_up;
+	bool link_known;
+	u16 speed;
+	u8 width;
 	struct pavo_stats __percpu *stats;
 	struct xarray qps;
 	u32 next_qpn;
 	struct pavo_key_table keys;
+	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;
 	struct hlist_node node;
-	atomic_t mcast_dummy;
+	struct list_head dead_node;
 };
 
 /**
@@ -101,6 +129,7 @@ struct pavo_ah {
  * @armed:  enum ib_cq_notify_flags asked for, 0 if not
  * @event:  an event is owed; raised by pavo_cq_raise() outside of any half
  * @dead:   overrun happened, nothing is written any more
+ * @work:   tells the users of a dead CQ
  */
 struct pavo_cq {
 	struct ib_cq ib;
@@ -114,6 +143,7 @@ struct pavo_cq {
 	int armed;
 	unsigned long event;
 	bool dead;
+	struct work_struct work;
 };
 
 /**
@@ -142,8 +172,11 @@ struct pavo_qp_attrs {
  * struct pavo_qp - queue pair.
  * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
  *         which only ever writes IB_QPS_ERR.
- * @flow:  valid from RTR on (RC, UC)
- * @work:  runs both halves in process context when softirq time is used up
+ * @flow:  valid from RTR on (RC, UC); changed under both half locks
+ * @events: bits by enum ib_event_type, to be raised by @work
+ * @work:  raises @events and runs both halves in process context: after an
+ *         error, and when softirq time is used up
+ * @drain_work: looks whether an SQ_DRAINED event that was asked for is due
  */
 struct pavo_qp {
 	struct ib_qp ib;
@@ -161,8 +194,9 @@ struct pavo_qp {
 	bool has_flow;
 	struct pavo_requester req;
 	struct pavo_responder resp;
+	unsigned long events;
 	struct work_struct work;
-	struct work_struct fatal_work;
+	struct delayed_work drain_work;
 };
 
 static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
@@ -205,7 +239,12 @@ static inline int pavo_qp_state(const struct pavo_qp *qp)
 	return READ_ONCE(qp->state);
 }
 
-/* verbs/mmap.c */
+/* main.c */
+
+/** pavo_dev_find - the adapter on an interface, NULL if none; RCU read side. */
+struct pavo_dev *pavo_dev_find(const struct net_device *ndev);
+
+/* verbs/mmap.c: NULL without memory; @uctx is NULL for rings of the kernel */
 struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
 				   struct pavo_mmap_info *info);
 void pavo_mmap_destroy(struct pavo_mmap *mmap);

@@ -28,7 +28,7 @@
  * @backlog: parsed and verified packets; own lock inside
  */
 struct pavo_half {
-	spinlock_t lock;
+	spinlock_t lock; /* ownership of the half */
 	unsigned long pending;
 	struct sk_buff_head backlog;
 };

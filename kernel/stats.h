@@ -64,6 +64,7 @@ struct pavo_dev;
 	X(db_ring_index)		/* producer index beyond ring */\
 	X(db_bad_qpn)			/* no such QP */		\
 	X(db_foreign_qp)		/* QP of another context */	\
+	X(db_bad_state)			/* QP before RTS */		\
 	X(db_overflow)			/* more doorbells than WQEs */	\
 	X(wqe_errors)			/* send WQEs refused */		\
 	X(rq_index_errors)		/* RQ producer index absurd */	\

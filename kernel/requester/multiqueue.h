@@ -67,7 +67,7 @@ bool pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts);
 /** pavo_mq_release - drop all messages that lie wholly before PSN @upsn. */
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn);
 
-/* What an acknowledgement means (engine document 3.4.5). */
+/* What an acknowledgment means (engine document 3.4.5). */
 enum pavo_ack_verdict {
 	PAVO_ACK_DROP, /* duplicate, or of something never sent */
 	PAVO_ACK_RELEASE, /* everything up to and with its PSN is done */

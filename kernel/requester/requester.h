@@ -31,7 +31,6 @@ enum pavo_req_event {
 	PAVO_REQ_DOORBELL, /* the doorbell FIFO is not empty */
 	PAVO_REQ_TIMER, /* a deadline has passed */
 	PAVO_REQ_FLUSH, /* the QP moved to Error */
-	PAVO_REQ_CONGESTED, /* the interface has room again */
 };
 
 /**
@@ -54,19 +53,23 @@ struct pavo_tx_cursor {
  * @doorbells:  taken but unparsed doorbells, count entries; db_head is moved
  *              by whoever drains the page (under db_lock), db_tail by the half
  * @chain:      doorbell form of the next WQE of a chain; valid if @in_chain
- *              (the indicator of the document)
+ *              (the indicator of the document); @chained counts its WQEs
  * @wqes:       private copies, count entries of wqe_stride bytes
- * @head:       WQEs parsed (free running), @tail: oldest not completed
+ * @head:       WQEs parsed (free running)
+ * @numbered:   WQEs that have PSNs, @tail: oldest not completed
  * @cursor:     next packet to send; behind what was sent when resending
+ * @scatter:    next packet of read data that is expected
  * @npsn:       Next PSN: first never sent
  * @upsn:       oldest unacknowledged PSN
- * @sent:       high-water mark: PSN behind the last one sent since the last
- *              go-back
+ * @sent:       high-water mark: PSN behind the last one ever sent
  * @outstanding: MultiQueue
  * @reads_out:  read and atomic requests sent and unanswered
  * @unasked:    packets sent since the last AckReq
- * @recover:    valid while @probing: PSN up to which a timeout covers
- * @bad:        number of the WQE that is in error and waits for its turn
+ * @probing:    after a timeout only the oldest packet is sent, until answered
+ * @went_back:  the cursor went back for UPSN; once is enough
+ * @ready:      sq_psn was taken (RTS reached since RESET)
+ * @pause:      ns until which the interface is given time; 0: none
+ * @post_lock, @wr_id, @posted: posts of kernel consumers
  */
 struct pavo_requester {
 	struct pavo_half half;
@@ -74,30 +77,33 @@ struct pavo_requester {
 	struct pavo_mmap *sq_mmap;
 	u32 wqe_size;
 	u32 count;
-	spinlock_t db_lock;
+	spinlock_t db_lock; /* db_head and the FIFO behind it */
 	u64 *doorbells;
 	u32 db_head;
 	u32 db_tail;
 	u64 chain;
+	u32 chained;
 	bool in_chain;
 	void *wqes;
 	u32 wqe_stride;
 	u32 head;
+	u32 numbered;
 	u32 tail;
 	struct pavo_tx_cursor cursor;
+	struct pavo_tx_cursor scatter;
 	u32 npsn;
 	u32 upsn;
+	u32 sent;
 	struct pavo_multiqueue outstanding;
 	u32 reads_out;
 	u32 unasked;
-	u32 recover;
 	bool probing;
-	bool rnr_wait;
-	bool flushed;
+	bool went_back;
+	bool ready;
+	u64 pause;
 	struct pavo_timer_state timer;
 	struct hrtimer hrtimer;
-	/* kernel consumers */
-	spinlock_t post_lock;
+	spinlock_t post_lock; /* posts of kernel consumers */
 	u64 *wr_id;
 	u32 posted;
 };

@@ -22,6 +22,9 @@ struct pavo_rx;
 struct pavo_resource;
 struct pavo_recv_wqe;
 
+/** Most reads and atomics of a peer that can be unanswered at a time. */
+#define PAVO_MAX_RESOURCES 128
+
 /* Bits of half.pending of a responder. */
 enum pavo_resp_event {
 	PAVO_RESP_SEND, /* answers wait for transmit room */
@@ -47,9 +50,12 @@ struct pavo_write_addr {
  * @msn:       messages completed
  * @message:   kind of message in progress: 0, PAVO_OPF_SEND or PAVO_OPF_WRITE
  * @nak_sent:  a sequence error NAK went out for @epsn
- * @resources: rd_atomic resources, max_dest_rd_atomic of them
+ * @resources: rd_atomic resources, @res_count = max_dest_rd_atomic of them;
+ *             the next new one is @res_head
+ * @send_queue, @send_head, @send_tail: indices of those to be answered
  * @ack_due, @ack_syndrome, @ack_psn: ACK or NAK to send behind them
  * @wqe:       private copy of the receive WQE in use
+ * @post_lock, @wr_id: posts of kernel consumers
  */
 struct pavo_responder {
 	struct pavo_half half;
@@ -62,19 +68,18 @@ struct pavo_responder {
 	u32 msn;
 	u16 message;
 	bool nak_sent;
-	bool flushed;
 	struct pavo_write_addr write;
 	struct pavo_resource *resources;
 	u32 res_count;
 	u32 res_head;
-	u32 res_tail;
-	u32 res_send;
+	u8 send_queue[PAVO_MAX_RESOURCES];
+	u8 send_head;
+	u8 send_tail;
 	bool ack_due;
 	u8 ack_syndrome;
 	u32 ack_psn;
 	struct pavo_recv_wqe *wqe;
-	/* kernel consumers */
-	spinlock_t post_lock;
+	spinlock_t post_lock; /* posts of kernel consumers */
 	u64 *wr_id;
 };
 

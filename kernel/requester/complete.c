@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * complete.c - completions of send WQEs, in posting order, and the end of a
+ * QP's requester in error.
+ *
+ * The only writer of req->tail. Called with the half owned.
+ */
+#include "internal.h"
+
+static enum ib_wc_status status_of(enum pavo_vendor_err vendor)
+{
+	switch (vendor) {
+	case PAVO_VE_LKEY:
+	case PAVO_VE_LKEY_PD:
+	case PAVO_VE_LKEY_ACCESS:
+	case PAVO_VE_LKEY_RANGE:
+		return IB_WC_LOC_PROT_ERR;
+	case PAVO_VE_WQE_LENGTH:
+		return IB_WC_LOC_LEN_ERR;
+	default:
+		return IB_WC_LOC_QP_OP_ERR;
+	}
+}
+
+/* Complete the oldest WQE. */
+static void complete_oldest(struct pavo_qp *qp, enum ib_wc_status status,
+			    enum pavo_vendor_err vendor)
+{
+	struct pavo_requester *req = &qp->req;
+	const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
+	struct pavo_cqe cqe = {
+		.qpn = qp->ib.qp_num,
+		.wqe = req->tail,
+		.byte_len = wqe->length,
+		.status = status,
+		.vendor_err = vendor,
+		.opcode = wqe->op,
+	};
+
+	if (status != IB_WC_SUCCESS || wqe->flags & PAVO_WQE_SIGNALED)
+		pavo_cq_push(qp->send_cq, &cqe, false);
+	/* Frees the slot for kernel posters; pairs with pavo_requester_post. */
+	smp_store_release(&req->tail, req->tail + 1);
+}
+
+/* pavo_complete_acked - complete all WQEs whose last PSN is before UPSN. */
+void pavo_complete_acked(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+
+	while (req->tail != req->numbered) {
+		const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
+
+		if (pavo_psn_diff(req->upsn, wqe->first_psn) < (s32)wqe->npkts)
+			break;
+		complete_oldest(qp, IB_WC_SUCCESS, PAVO_VE_NONE);
+	}
+}
+
+/*
+ * pavo_complete_bad - if a bad WQE has become the oldest, its turn to fail has
+ * come, and the QP's turn to go to Error.
+ */
+void pavo_complete_bad(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	enum pavo_vendor_err vendor;
+
+	if (req->tail == req->head)
+		return;
+	vendor = pavo_swqe(req, req->tail)->vendor_err;
+	if (!vendor)
+		return;
+	complete_oldest(qp, status_of(vendor), vendor);
+	pavo_qp_error(qp, -1);
+}
+
+/*
+ * pavo_complete_fatal - the request with PSN @psn failed: everything before it
+ * that is still open is flushed, it completes with @status, QP to Error.
+ */
+void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum ib_wc_status status,
+			 enum pavo_vendor_err vendor)
+{
+	struct pavo_requester *req = &qp->req;
+
+	while (req->tail != req->numbered) {
+		const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
+
+		if (pavo_psn_diff(psn, wqe->first_psn) < (s32)wqe->npkts) {
+			complete_oldest(qp, status, vendor);
+			break;
+		}
+		complete_oldest(qp, IB_WC_WR_FLUSH_ERR, PAVO_VE_FLUSHED);
+	}
+	pavo_qp_error(qp, -1);
+}
+
+/*
+ * pavo_complete_flush - in Error: complete what was posted as flushed, also
+ * what was never looked at.
+ *
+ * Return: what is left of the budget.
+ */
+unsigned int pavo_complete_flush(struct pavo_qp *qp, unsigned int budget)
+{
+	struct pavo_requester *req = &qp->req;
+
+	pavo_timer_init(&req->timer, 0, 0, 0);
+	req->pause = 0;
+	for (;;) {
+		while (budget && req->tail != req->head) {
+			complete_oldest(qp, IB_WC_WR_FLUSH_ERR,
+					PAVO_VE_FLUSHED);
+			budget--;
+		}
+		budget = pavo_schedule(qp, budget);
+		if (!budget || req->tail == req->head)
+			break;
+	}
+	req->numbered = req->tail;
+	req->cursor = (struct pavo_tx_cursor){ .wqe = req->tail };
+	pavo_mq_init(&req->outstanding.reads, req->outstanding.reads.ring,
+		     req->count);
+	pavo_mq_init(&req->outstanding.sends, req->outstanding.sends.ring,
+		     req->count);
+	return budget;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * doorbell.c - DoorbellProcessing (engine document 2.4.1).
+ *
+ * Takes 64-bit doorbells out of a context's page, finds out whether they may
+ * be acted on, and leaves them on the FIFO of their QP for the scheduler.
+ * Runs in the context of the process that kicked. The page is hostile: each
+ * word is read once, and the number of doorbells is bounded by the ring.
+ */
+#include "internal.h"
+
+/*
+ * Put a doorbell on the FIFO. At most one for each WQE of the ring can be
+ * meaningful, so more than that is somebody's error and dropped.
+ */
+static void push_doorbell(struct pavo_qp *qp, u64 db)
+{
+	struct pavo_requester *req = &qp->req;
+
+	spin_lock_bh(&req->db_lock);
+	if (req->db_head - READ_ONCE(req->db_tail) >= req->count) {
+		pavo_count(qp->dev, db_overflow);
+	} else {
+		req->doorbells[req->db_head & (req->count - 1)] = db;
+		/* Pairs with the acquire in pavo_schedule(). */
+		smp_store_release(&req->db_head, req->db_head + 1);
+	}
+	spin_unlock_bh(&req->db_lock);
+	set_bit(PAVO_REQ_DOORBELL, &req->half.pending);
+}
+
+static struct pavo_qp *doorbell_qp(struct pavo_dev *dev,
+				   struct pavo_ucontext *uctx, u64 db)
+{
+	struct pavo_qp *qp = pavo_qp_find(dev, pavo_db_qpn(db));
+
+	if (!qp) {
+		pavo_count(dev, db_bad_qpn);
+		return NULL;
+	}
+	if (qp->uctx != uctx) {
+		pavo_count(dev, db_foreign_qp);
+		return NULL;
+	}
+	if (pavo_qp_state(qp) < IB_QPS_RTS) {
+		pavo_count(dev, db_bad_state);
+		return NULL;
+	}
+	return qp;
+}
+
+/*
+ * Take doorbells as long as they are for one QP, so that a train of them is
+ * one run of that QP. Returns the QP to run, with *more telling whether the
+ * ring had another one.
+ */
+static struct pavo_qp *take_batch(struct pavo_dev *dev,
+				  struct pavo_ucontext *uctx, bool *more)
+{
+	struct pavo_doorbell_page *page = uctx->page;
+	struct pavo_qp *qp = NULL, *next;
+	u32 prod, taken;
+
+	*more = false;
+	spin_lock_bh(&uctx->db_lock);
+	/* Pairs with the release store of the process behind the entry. */
+	prod = smp_load_acquire(&page->prod);
+	if (prod - uctx->db_cons > PAVO_DB_RING_ENTRIES) {
+		pavo_count(dev, db_ring_index);
+		uctx->db_cons = prod;
+	}
+	for (taken = 0; uctx->db_cons != prod; taken++) {
+		u64 db = READ_ONCE(page->ring[uctx->db_cons %
+					      PAVO_DB_RING_ENTRIES]);
+
+		next = doorbell_qp(dev, uctx, db);
+		if (next && qp && next != qp) {
+			*more = true;
+			break;
+		}
+		uctx->db_cons++;
+		if (next) {
+			qp = next;
+			push_doorbell(qp, db);
+		}
+	}
+	WRITE_ONCE(page->cons, uctx->db_cons);
+	spin_unlock_bh(&uctx->db_lock);
+	return qp;
+}
+
+void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx)
+{
+	unsigned int rounds = 0;
+	struct pavo_qp *qp;
+	bool more;
+
+	do {
+		rcu_read_lock();
+		qp = take_batch(dev, uctx, &more);
+		if (qp)
+			pavo_requester_run(qp);
+		rcu_read_unlock();
+	} while (more && ++rounds < 2 * PAVO_DB_RING_ENTRIES);
+}

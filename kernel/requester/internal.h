@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * internal.h - between the files of requester/; nobody else includes it.
+ *
+ * Everything here runs with half.lock held, BH disabled, in an RCU read-side
+ * section, unless said otherwise.
+ */
+#ifndef PAVO_REQUESTER_INTERNAL_H
+#define PAVO_REQUESTER_INTERNAL_H
+
+#include "../device.h"
+
+/* Packets in flight on a QP before an acknowledgment is waited for. */
+#define PAVO_WINDOW 128
+/* An AckReq at least every so many packets. */
+#define PAVO_ACK_EVERY 32
+/*
+ * A long read is asked for in pieces of this many packets, so that the window
+ * bounds the burst of responses as it does the burst of requests.
+ */
+#define PAVO_READ_CHUNK 32
+/* Payload up to this is copied into the packet; beyond, pages are attached. */
+#define PAVO_COPYBREAK 256
+/* WQEs parsed and packets sent before others get the CPU. */
+#define PAVO_RUN_BUDGET 512
+/* Pause after the interface refused a packet. */
+#define PAVO_CONGESTED_NS NSEC_PER_MSEC
+
+/* Position in a scatter/gather list. */
+struct pavo_sgl_pos {
+	u32 sge;
+	u32 off;
+};
+
+static inline struct pavo_swqe *pavo_swqe(struct pavo_requester *req, u32 n)
+{
+	return req->wqes + (size_t)(n & (req->count - 1)) * req->wqe_stride;
+}
+
+/* scheduler.c */
+unsigned int pavo_schedule(struct pavo_qp *qp, unsigned int budget);
+
+/* sgl.c */
+void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
+		      u32 len);
+enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
+				    const struct pavo_swqe *wqe);
+enum pavo_vendor_err pavo_sgl_gather(struct pavo_qp *qp,
+				     const struct pavo_swqe *wqe,
+				     struct pavo_sgl_pos *pos, u32 len,
+				     struct sk_buff *skb, bool attach);
+enum pavo_vendor_err pavo_sgl_scatter(struct pavo_qp *qp,
+				      const struct pavo_swqe *wqe,
+				      struct pavo_sgl_pos *pos,
+				      struct sk_buff *skb, u32 from, u32 len);
+enum pavo_vendor_err pavo_sgl_store(struct pavo_qp *qp,
+				    const struct pavo_swqe *wqe,
+				    const void *data, u32 len);
+
+/* transmit.c */
+unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget);
+void pavo_transmit_seek(struct pavo_qp *qp, u32 psn);
+
+/* packet.c */
+int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
+		      struct pavo_sgl_pos *pos, u32 npkts, bool ack_req,
+		      bool again);
+int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
+
+/* receive.c */
+void pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);
+void pavo_requester_timeout(struct pavo_qp *qp);
+
+/* complete.c */
+void pavo_complete_acked(struct pavo_qp *qp);
+void pavo_complete_bad(struct pavo_qp *qp);
+void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum ib_wc_status status,
+			 enum pavo_vendor_err vendor);
+unsigned int pavo_complete_flush(struct pavo_qp *qp, unsigned int budget);
+
+/* timers.c */
+void pavo_timers_init(struct pavo_qp *qp);
+void pavo_timers_arm(struct pavo_qp *qp);
+void pavo_timers_check(struct pavo_qp *qp);
+
+#endif /* PAVO_REQUESTER_INTERNAL_H */

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * packet.c - ReqPktGen (engine document 3.4.4): one request packet.
+ *
+ * Called by transmit.c, which decides what is sent when. A packet is made
+ * from its WQE and its index alone, so that sending it again is the same as
+ * sending it: nothing but the WQE is kept.
+ */
+#include "internal.h"
+
+/* The opcode of packet @pkt of @n by its place: First, Middle, Last, Only. */
+static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 n)
+{
+	static const u8 only[] = {
+		[PAVO_WQE_SEND] = PAVO_OP_SEND_ONLY,
+		[PAVO_WQE_SEND_IMM] = PAVO_OP_SEND_ONLY_IMM,
+		[PAVO_WQE_SEND_INV] = PAVO_OP_SEND_ONLY_INV,
+		[PAVO_WQE_WRITE] = PAVO_OP_WRITE_ONLY,
+		[PAVO_WQE_WRITE_IMM] = PAVO_OP_WRITE_ONLY_IMM,
+		[PAVO_WQE_READ] = PAVO_OP_READ_REQUEST,
+		[PAVO_WQE_CMP_SWAP] = PAVO_OP_CMP_SWAP,
+		[PAVO_WQE_FETCH_ADD] = PAVO_OP_FETCH_ADD,
+	};
+	static const u8 last[] = {
+		[PAVO_WQE_SEND] = PAVO_OP_SEND_LAST,
+		[PAVO_WQE_SEND_IMM] = PAVO_OP_SEND_LAST_IMM,
+		[PAVO_WQE_SEND_INV] = PAVO_OP_SEND_LAST_INV,
+		[PAVO_WQE_WRITE] = PAVO_OP_WRITE_LAST,
+		[PAVO_WQE_WRITE_IMM] = PAVO_OP_WRITE_LAST_IMM,
+	};
+	bool write = wqe->op >= PAVO_WQE_WRITE;
+
+	if (n == 1 || pavo_wqe_is_read(wqe->op))
+		return only[wqe->op];
+	if (pkt == n - 1)
+		return last[wqe->op];
+	if (!pkt)
+		return write ? PAVO_OP_WRITE_FIRST : PAVO_OP_SEND_FIRST;
+	return write ? PAVO_OP_WRITE_MIDDLE : PAVO_OP_SEND_MIDDLE;
+}
+
+/*
+ * Headers and payload into an skb. Payload is attached as pages, unless it is
+ * short, inline, sent again (its memory may be in use elsewhere by now, and
+ * a page changed between ICRC and wire would be dropped once more), or
+ * spread over more pages than an skb takes.
+ */
+static int send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
+			const struct pavo_swqe *wqe, struct pavo_pkt *pkt,
+			struct pavo_sgl_pos *pos, u32 len, bool copy)
+{
+	u8 hdr[PAVO_MAX_HDR_LEN];
+	struct pavo_sgl_pos start = *pos;
+	unsigned int hdr_len;
+	enum pavo_vendor_err err;
+	struct sk_buff *skb;
+
+	copy = copy || len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
+	pkt->pad = -len & 3;
+	hdr_len = pavo_build(hdr, pkt);
+again:
+	skb = pavo_tx_alloc(qp->dev, flow, hdr, hdr_len, copy ? len : 0);
+	if (!skb)
+		return -ENOMEM;
+	err = pavo_sgl_gather(qp, wqe, pos, len, skb, !copy);
+	if (unlikely(err)) {
+		kfree_skb(skb);
+		*pos = start;
+		if (err == PAVO_VE_WQE_SEGMENT && !copy) {
+			copy = true;
+			goto again;
+		}
+		return err;
+	}
+	return pavo_tx_send(qp->dev, flow, skb, pkt->pad);
+}
+
+/*
+ * pavo_request_send - send one request packet of an RC WQE.
+ * @pkt:   its index in the message (reads: in the response)
+ * @pos:   where its payload begins; moved behind it
+ * @npkts: reads: response packets asked for by this request
+ * @again: it was sent before
+ *
+ * Return: 0; a negative errno of the network; a positive enum pavo_vendor_err
+ * if its memory may not be read.
+ */
+int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
+		      struct pavo_sgl_pos *pos, u32 npkts, bool ack_req,
+		      bool again)
+{
+	u32 mtu = qp->attr.mtu, done = pkt * mtu;
+	struct pavo_pkt p = {
+		.opcode = request_opcode(wqe, pkt, wqe->npkts),
+		.ack_req = ack_req,
+		.pkey = PAVO_PKEY_DEFAULT,
+		.dqpn = qp->attr.dest_qpn,
+		.psn = pavo_psn_add(wqe->first_psn, pkt),
+		.va = wqe->raddr,
+		.rkey = wqe->rkey,
+		.dma_len = wqe->length,
+		.swap_add = wqe->swap_add,
+		.compare = wqe->compare,
+		.imm = (__force __be32)wqe->imm,
+		.inv_rkey = wqe->imm,
+	};
+	u32 len = min(mtu, wqe->length - done);
+
+	p.solicited = wqe->flags & PAVO_WQE_SOLICITED && pkt + 1 == wqe->npkts;
+	if (pavo_wqe_is_read(wqe->op)) {
+		len = 0;
+		if (wqe->op == PAVO_WQE_READ) {
+			p.va += done;
+			p.dma_len = min(wqe->length - done, npkts * mtu);
+		}
+	}
+	return send_payload(qp, &qp->flow, wqe, &p, pos, len, again);
+}
+
+static void datagram_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
+{
+	memset(ah, 0, sizeof(*ah));
+	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
+	ah->ah_flags = IB_AH_GRH;
+	ah->port_num = PAVO_PORT;
+	ah->grh.sgid_index = av->sgid_index;
+	ah->grh.hop_limit = av->hop_limit;
+	ah->grh.traffic_class = av->traffic_class;
+	ah->grh.flow_label = av->flow_label & 0xfffff;
+	memcpy(ah->grh.dgid.raw, av->dgid, sizeof(av->dgid));
+}
+
+/*
+ * pavo_datagram_send - send a UD WQE, which is one packet.
+ *
+ * A datagram whose way is not known is lost like any other: counted, no error.
+ *
+ * Return: as pavo_request_send().
+ */
+int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
+{
+	struct pavo_pkt p = {
+		.opcode = PAVO_SVC_UD + (wqe->op == PAVO_WQE_SEND_IMM ?
+						 PAVO_OP_SEND_ONLY_IMM :
+						 PAVO_OP_SEND_ONLY),
+		.solicited = wqe->flags & PAVO_WQE_SOLICITED,
+		.pkey = PAVO_PKEY_DEFAULT,
+		.dqpn = wqe->av->dest_qpn & PAVO_QPN_MASK,
+		.psn = wqe->first_psn,
+		.imm = (__force __be32)wqe->imm,
+		.qkey = wqe->av->qkey,
+		.sqpn = qp->ib.qp_num,
+	};
+	struct pavo_sgl_pos pos = {};
+	struct pavo_flow flow;
+	struct rdma_ah_attr ah;
+	int err;
+
+	/* IBA 10.2.5: with the top bit set the QP's own Q_Key is sent. */
+	if (p.qkey & BIT(31))
+		p.qkey = qp->attr.qkey;
+	datagram_ah(wqe->av, &ah);
+	err = pavo_flow_init(&flow, qp->dev, &ah, qp->ib.qp_num, p.dqpn, false);
+	if (err) {
+		pavo_count(qp->dev, tx_drop_no_route);
+		return err;
+	}
+	err = send_payload(qp, &flow, wqe, &p, &pos, wqe->length, false);
+	pavo_flow_destroy(&flow);
+	return err;
+}

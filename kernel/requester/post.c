@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * post.c - ib_post_send of kernel consumers.
+ *
+ * Writes the same WQEs into the same ring as the provider does in user space,
+ * and rings the same kind of doorbell; only the page between is missing.
+ */
+#include "internal.h"
+
+static const u8 wqe_op[] = {
+	[IB_WR_RDMA_WRITE] = PAVO_WQE_WRITE,
+	[IB_WR_RDMA_WRITE_WITH_IMM] = PAVO_WQE_WRITE_IMM,
+	[IB_WR_SEND] = PAVO_WQE_SEND,
+	[IB_WR_SEND_WITH_IMM] = PAVO_WQE_SEND_IMM,
+	[IB_WR_RDMA_READ] = PAVO_WQE_READ,
+	[IB_WR_ATOMIC_CMP_AND_SWP] = PAVO_WQE_CMP_SWAP,
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = PAVO_WQE_FETCH_ADD,
+	[IB_WR_SEND_WITH_INV] = PAVO_WQE_SEND_INV,
+};
+
+static u32 total_length(const struct ib_send_wr *wr)
+{
+	u32 i, len = 0;
+
+	for (i = 0; i < wr->num_sge; i++)
+		len += wr->sg_list[i].length;
+	return len;
+}
+
+static void *put_ud(void *pos, const struct ib_send_wr *wr)
+{
+	const struct ib_ud_wr *ud = ud_wr(wr);
+	struct pavo_ud_seg *seg = pos;
+
+	*seg = to_pavo_ah(ud->ah)->av;
+	seg->dest_qpn = ud->remote_qpn;
+	seg->qkey = ud->remote_qkey;
+	return seg + 1;
+}
+
+/* RaddrSeg and AtomicSeg, where the operation has them. */
+static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
+{
+	struct pavo_raddr_seg *raddr = pos;
+	struct pavo_atomic_seg *atomic = (void *)(raddr + 1);
+
+	if (op < PAVO_WQE_WRITE)
+		return pos;
+	raddr->length = total_length(wr);
+	if (!pavo_wqe_is_atomic(op)) {
+		raddr->va = rdma_wr(wr)->remote_addr;
+		raddr->rkey = rdma_wr(wr)->rkey;
+		return raddr + 1;
+	}
+	raddr->va = atomic_wr(wr)->remote_addr;
+	raddr->rkey = atomic_wr(wr)->rkey;
+	atomic->swap_add = op == PAVO_WQE_CMP_SWAP ? atomic_wr(wr)->swap :
+						     atomic_wr(wr)->compare_add;
+	atomic->compare = op == PAVO_WQE_CMP_SWAP ? atomic_wr(wr)->compare_add :
+						    0;
+	return atomic + 1;
+}
+
+/* Return: size of the WQE in bytes, or a negative errno. */
+static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
+		   u8 op)
+{
+	struct pavo_next_seg *next = slot;
+	struct pavo_data_seg *seg;
+	void *pos = next + 1;
+	int i;
+
+	if (wr->num_sge > qp->cap.max_send_sge)
+		return -EINVAL;
+	/* Inline is allowed to be a wish; kernel memory needs no copy. */
+	next->next = 0;
+	next->size = 0;
+	next->flags = 0;
+	if (wr->send_flags & IB_SEND_SIGNALED)
+		next->flags |= PAVO_WQE_SIGNALED;
+	if (wr->send_flags & IB_SEND_SOLICITED)
+		next->flags |= PAVO_WQE_SOLICITED;
+	next->imm = (__force u32)wr->ex.imm_data;
+	if (qp->ib.qp_type != IB_QPT_RC)
+		pos = put_ud(pos, wr);
+	else
+		pos = put_remote(pos, wr, op);
+	for (i = 0, seg = pos; i < wr->num_sge; i++, seg++) {
+		seg->byte_count = wr->sg_list[i].length;
+		seg->lkey = wr->sg_list[i].lkey;
+		seg->va = wr->sg_list[i].addr;
+	}
+	return (void *)seg - slot;
+}
+
+static int post_one(struct pavo_qp *qp, const struct ib_send_wr *wr)
+{
+	struct pavo_requester *req = &qp->req;
+	u32 index = req->posted & (req->count - 1);
+	u32 slot = index * req->wqe_size;
+	u8 op = wr->opcode < ARRAY_SIZE(wqe_op) ? wqe_op[wr->opcode] : 0;
+	u64 db;
+	int size;
+
+	if (!op)
+		return -EOPNOTSUPP;
+	/* Pairs with the release in complete_oldest(). */
+	if (req->posted - smp_load_acquire(&req->tail) >= req->count)
+		return -ENOMEM;
+	size = put_wqe(qp, req->sq + slot, wr, op);
+	if (size < 0)
+		return size;
+	req->wr_id[index] = wr->wr_id;
+	db = (u64)(size / PAVO_WQE_UNIT) << PAVO_DB_SIZE_SHIFT |
+	     (u64)(slot / PAVO_WQE_UNIT) << PAVO_DB_OFFSET_SHIFT | op;
+	if (wr->send_flags & IB_SEND_FENCE)
+		db |= PAVO_DB_FENCE;
+	req->doorbells[req->db_head & (req->count - 1)] = db;
+	/* Pairs with the acquire in pavo_schedule(). */
+	smp_store_release(&req->db_head, req->db_head + 1);
+	req->posted++;
+	return 0;
+}
+
+int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
+			const struct ib_send_wr **bad_wr)
+{
+	struct pavo_requester *req = &qp->req;
+	unsigned long flags;
+	int err = 0;
+
+	if (pavo_qp_state(qp) < IB_QPS_RTS) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&req->post_lock, flags);
+	for (; wr; wr = wr->next) {
+		err = post_one(qp, wr);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&req->post_lock, flags);
+	set_bit(PAVO_REQ_DOORBELL, &req->half.pending);
+	/*
+	 * Consumers may post with interrupts off, or from their completion
+	 * handler; sending wants neither.
+	 */
+	if (irqs_disabled() || in_hardirq())
+		queue_work(qp->dev->wq, &qp->work);
+	else
+		pavo_requester_run(qp);
+	return err;
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * receive.c - RequesterRecvControl (engine document 3.4.5): what a response
+ * does to outstanding requests.
+ *
+ * UPSN is the oldest unacknowledged PSN, RPSN the response's. The judgement
+ * is multiqueue.c's; here it is carried out: release, go back, scatter read
+ * data, fail. Called by requester.c with the half owned.
+ */
+#include "internal.h"
+
+/* Everything before @upto is done. */
+static void release(struct pavo_qp *qp, u32 upto)
+{
+	struct pavo_requester *req = &qp->req;
+	struct pavo_tx_cursor *cur = &req->cursor;
+	u32 psn;
+
+	if (upto == req->upsn)
+		return;
+	req->upsn = upto;
+	pavo_mq_release(&req->outstanding.sends, upto);
+	pavo_mq_release(&req->outstanding.reads, upto);
+	req->probing = false;
+	req->went_back = false;
+	pavo_timer_restart(&req->timer, ktime_get_ns());
+	if (upto == req->sent)
+		pavo_timer_stop(&req->timer);
+
+	/* An answer to what was sent before going back: skip that. */
+	psn = cur->wqe == req->numbered ?
+		      req->npsn :
+		      pavo_psn_add(pavo_swqe(req, cur->wqe)->first_psn,
+				   cur->pkt);
+	if (pavo_psn_diff(upto, psn) > 0)
+		pavo_transmit_seek(qp, upto);
+	pavo_complete_acked(qp);
+}
+
+/*
+ * Send again from UPSN. Later packets behind the same gap tell the same story
+ * and do not start it anew; if the new attempt is lost the timer will say so.
+ */
+static void go_back(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+
+	if (req->went_back)
+		return;
+	if (!pavo_timer_retry(&req->timer, ktime_get_ns())) {
+		pavo_count(qp->dev, retry_exceeded);
+		pavo_complete_fatal(qp, req->upsn, IB_WC_RETRY_EXC_ERR,
+				    PAVO_VE_RETRY);
+		return;
+	}
+	req->went_back = true;
+	req->reads_out = 0;
+	pavo_transmit_seek(qp, req->upsn);
+}
+
+/* Act on an ACK of @rpsn; false if a lost read response stopped it. */
+static bool acknowledge(struct pavo_qp *qp, u32 rpsn)
+{
+	struct pavo_requester *req = &qp->req;
+	u32 upto;
+
+	switch (pavo_multiqueue_ack(&req->outstanding, req->upsn, req->sent,
+				    rpsn, &upto)) {
+	case PAVO_ACK_RELEASE:
+		release(qp, upto);
+		return true;
+	case PAVO_ACK_READ_LOST:
+		pavo_count(qp->dev, rx_implied_nak);
+		release(qp, upto);
+		go_back(qp);
+		return false;
+	default:
+		/* Old ones are normal after sending again, others are not. */
+		if (pavo_psn_diff(rpsn, req->sent) >= 0)
+			pavo_count(qp->dev, rx_drop_psn_ghost);
+		return false;
+	}
+}
+
+static void rnr_nak(struct pavo_qp *qp, u8 code)
+{
+	struct pavo_requester *req = &qp->req;
+
+	pavo_count(qp->dev, rx_rnr_naks);
+	/* More than one packet may have been refused: wait once. */
+	if (req->timer.rnr)
+		return;
+	if (!pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
+		pavo_count(qp->dev, rnr_retry_exceeded);
+		pavo_complete_fatal(qp, req->upsn, IB_WC_RNR_RETRY_EXC_ERR,
+				    PAVO_VE_RNR_RETRY);
+		return;
+	}
+	req->probing = false;
+	req->went_back = false;
+	req->reads_out = 0;
+	pavo_transmit_seek(qp, req->upsn);
+}
+
+static void nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	struct pavo_requester *req = &qp->req;
+	enum ib_wc_status status;
+
+	switch (pkt->syndrome) {
+	case PAVO_NAK_PSN_SEQ:
+		go_back(qp);
+		return;
+	case PAVO_NAK_INV_REQ:
+		status = IB_WC_REM_INV_REQ_ERR;
+		break;
+	case PAVO_NAK_REM_ACCESS:
+		status = IB_WC_REM_ACCESS_ERR;
+		break;
+	case PAVO_NAK_REM_OP:
+		status = IB_WC_REM_OP_ERR;
+		break;
+	default:
+		pavo_count(qp->dev, rx_drop_response);
+		return;
+	}
+	/* IBA: fatal to the request, whatever the document groups it with. */
+	pavo_complete_fatal(qp, req->upsn, status, PAVO_VE_REMOTE_NAK);
+}
+
+/* A NAK of PSN n acknowledges everything before n. */
+static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	struct pavo_requester *req = &qp->req;
+
+	if (pavo_psn_diff(pkt->psn, req->upsn) < 0)
+		return;
+	if (pavo_psn_diff(pkt->psn, req->sent) >= 0) {
+		pavo_count(qp->dev, rx_drop_psn_ghost);
+		return;
+	}
+	if (pkt->psn != req->upsn &&
+	    !acknowledge(qp, pavo_psn_add(pkt->psn, -1)))
+		return;
+	if ((pkt->syndrome & PAVO_AETH_CLASS) == PAVO_AETH_RNR)
+		rnr_nak(qp, pkt->syndrome & PAVO_AETH_VALUE);
+	else
+		nak(qp, pkt);
+}
+
+static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	switch (pkt->syndrome & PAVO_AETH_CLASS) {
+	case PAVO_AETH_ACK:
+		pavo_count(qp->dev, rx_acks);
+		acknowledge(qp, pkt->psn);
+		break;
+	case PAVO_AETH_RNR:
+		handle_nak(qp, pkt);
+		break;
+	case PAVO_AETH_NAK:
+		pavo_count(qp->dev, rx_naks);
+		handle_nak(qp, pkt);
+		break;
+	default:
+		pavo_count(qp->dev, rx_drop_response);
+	}
+}
+
+/* Where the data of response packet @pkt of @wqe goes. */
+static void scatter_seek(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			 u32 pkt)
+{
+	struct pavo_tx_cursor *sc = &qp->req.scatter;
+	struct pavo_sgl_pos pos = {};
+
+	if (sc->wqe == wqe->number && sc->pkt == pkt)
+		return;
+	pavo_sgl_advance(wqe, &pos, pkt * qp->attr.mtu);
+	*sc = (struct pavo_tx_cursor){
+		.wqe = wqe->number,
+		.pkt = pkt,
+		.sge = pos.sge,
+		.sge_off = pos.off,
+	};
+}
+
+static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
+					   const struct pavo_swqe *wqe, u32 n,
+					   struct pavo_rx *rx)
+{
+	struct pavo_tx_cursor *sc = &qp->req.scatter;
+	u32 want = min(qp->attr.mtu, wqe->length - n * qp->attr.mtu);
+	enum pavo_vendor_err err;
+	struct pavo_sgl_pos pos;
+
+	if (rx->pkt.payload != want)
+		return PAVO_VE_BAD_RESPONSE;
+	scatter_seek(qp, wqe, n);
+	pos.sge = sc->sge;
+	pos.off = sc->sge_off;
+	err = pavo_sgl_scatter(qp, wqe, &pos, rx->skb, rx->payload, want);
+	sc->pkt++;
+	sc->sge = pos.sge;
+	sc->sge_off = pos.off;
+	return err;
+}
+
+/* The response that is next in line: take its data, then release its PSN. */
+static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	struct pavo_requester *req = &qp->req;
+	const struct pavo_mq_entry *read =
+		pavo_mq_oldest(&req->outstanding.reads);
+	struct pavo_swqe *wqe = pavo_swqe(req, read->wqe);
+	u32 n = pavo_psn_diff(rx->pkt.psn, read->first);
+	bool atomic = rx->pkt.info->flags & PAVO_OPF_ATOMIC;
+	enum pavo_vendor_err err;
+
+	if (atomic != pavo_wqe_is_atomic(wqe->op))
+		err = PAVO_VE_BAD_RESPONSE;
+	else if (atomic)
+		err = pavo_sgl_store(qp, wqe, &rx->pkt.atomic_orig,
+				     sizeof(rx->pkt.atomic_orig));
+	else
+		err = take_read_data(qp, wqe, n, rx);
+	if (err) {
+		pavo_complete_fatal(qp, rx->pkt.psn,
+				    err == PAVO_VE_BAD_RESPONSE ?
+					    IB_WC_BAD_RESP_ERR :
+					    IB_WC_LOC_PROT_ERR,
+				    err);
+		return;
+	}
+	if (req->reads_out &&
+	    (n + 1 == wqe->npkts || (n + 1) % PAVO_READ_CHUNK == 0))
+		req->reads_out--;
+	release(qp, pavo_psn_add(rx->pkt.psn, 1));
+}
+
+static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	struct pavo_requester *req = &qp->req;
+	u32 upto;
+
+	switch (pavo_multiqueue_response(&req->outstanding, req->upsn,
+					 req->sent, rx->pkt.psn, &upto)) {
+	case PAVO_ACK_RELEASE:
+		/* It acknowledges the sends and writes before it. */
+		release(qp, upto);
+		take_response(qp, rx);
+		break;
+	case PAVO_ACK_READ_LOST:
+		pavo_count(qp->dev, rx_implied_nak);
+		release(qp, upto);
+		go_back(qp);
+		break;
+	default:
+		if (pavo_psn_diff(rx->pkt.psn, req->upsn) >= 0)
+			pavo_count(qp->dev, rx_drop_response);
+	}
+}
+
+/* pavo_requester_handle - act on one response packet. */
+void pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	int state = pavo_qp_state(qp);
+
+	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
+		pavo_count(qp->dev, rx_drop_state);
+	else if (rx->pkt.info->flags & PAVO_OPF_ACK)
+		handle_ack(qp, &rx->pkt);
+	else
+		handle_response(qp, rx);
+}
+
+/*
+ * pavo_requester_timeout - the loss timer expired: send the oldest packet
+ * again, and nothing else until it is answered.
+ */
+void pavo_requester_timeout(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+
+	pavo_count(qp->dev, loss_timer_expired);
+	req->went_back = false;
+	go_back(qp);
+	req->probing = req->went_back;
+	req->went_back = false;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * requester.c - life of the requester half, and how it is entered (half.h).
+ */
+#include <linux/vmalloc.h>
+#include "internal.h"
+
+/* A WQE of max_send_sge entries, or of max_inline bytes, whichever is more. */
+static u32 slot_size(const struct pavo_qp *qp)
+{
+	u32 head = sizeof(struct pavo_next_seg);
+	u32 data = qp->cap.max_send_sge * sizeof(struct pavo_data_seg);
+	u32 in = ALIGN(qp->cap.max_inline_data +
+			       sizeof(struct pavo_inline_seg), PAVO_WQE_UNIT);
+
+	head += qp->ib.qp_type == IB_QPT_RC ?
+			sizeof(struct pavo_raddr_seg) +
+				sizeof(struct pavo_atomic_seg) :
+			sizeof(struct pavo_ud_seg);
+	return head + max(data, in);
+}
+
+static int alloc_private(struct pavo_requester *req)
+{
+	struct pavo_mq_entry *ring;
+
+	req->wqe_stride = ALIGN(sizeof(struct pavo_swqe) + req->wqe_size,
+				SMP_CACHE_BYTES);
+	req->doorbells = kvcalloc(req->count, sizeof(u64), GFP_KERNEL);
+	req->wqes = kvcalloc(req->count, req->wqe_stride, GFP_KERNEL);
+	req->wr_id = kvcalloc(req->count, sizeof(u64), GFP_KERNEL);
+	ring = kvcalloc(2 * req->count, sizeof(*ring), GFP_KERNEL);
+	req->outstanding.reads.ring = ring;
+	req->outstanding.sends.ring = ring + req->count;
+	if (!req->doorbells || !req->wqes || !req->wr_id || !ring)
+		return -ENOMEM;
+	return 0;
+}
+
+int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
+{
+	struct pavo_requester *req = &qp->req;
+	int err;
+
+	pavo_half_init(&req->half);
+	spin_lock_init(&req->db_lock);
+	spin_lock_init(&req->post_lock);
+	pavo_timers_init(qp);
+	req->count = roundup_pow_of_two(max(qp->cap.max_send_wr, 1u));
+	req->wqe_size = slot_size(qp);
+	req->sq_mmap = pavo_mmap_create(qp->uctx ? &qp->uctx->ib : NULL,
+					(size_t)req->count * req->wqe_size,
+					info);
+	if (!req->sq_mmap)
+		return -ENOMEM;
+	req->sq = req->sq_mmap->addr;
+	err = alloc_private(req);
+	if (err)
+		pavo_requester_destroy(qp);
+	else
+		pavo_requester_reset(qp);
+	return err;
+}
+
+/* pavo_requester_destroy - nothing can enter the half any more; may sleep. */
+void pavo_requester_destroy(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+
+	hrtimer_cancel(&req->hrtimer);
+	skb_queue_purge(&req->half.backlog);
+	kvfree(req->doorbells);
+	kvfree(req->wqes);
+	kvfree(req->wr_id);
+	kvfree(req->outstanding.reads.ring);
+	if (req->sq_mmap)
+		pavo_mmap_destroy(req->sq_mmap);
+	req->doorbells = NULL;
+	req->wqes = NULL;
+	req->wr_id = NULL;
+	req->outstanding.reads.ring = NULL;
+	req->sq_mmap = NULL;
+}
+
+void pavo_requester_reset(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+
+	skb_queue_purge(&req->half.backlog);
+	req->half.pending = 0;
+	req->db_head = 0;
+	req->db_tail = 0;
+	req->in_chain = false;
+	req->head = 0;
+	req->numbered = 0;
+	req->tail = 0;
+	req->cursor = (struct pavo_tx_cursor){};
+	req->scatter = (struct pavo_tx_cursor){ .wqe = -1 };
+	pavo_mq_init(&req->outstanding.reads, req->outstanding.reads.ring,
+		     req->count);
+	pavo_mq_init(&req->outstanding.sends, req->outstanding.sends.ring,
+		     req->count);
+	req->reads_out = 0;
+	req->unasked = 0;
+	req->probing = false;
+	req->went_back = false;
+	req->ready = false;
+	req->pause = 0;
+	req->posted = 0;
+	pavo_timer_init(&req->timer, 0, 0, 0);
+}
+
+void pavo_requester_ready(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+
+	if (!req->ready) {
+		req->npsn = qp->attr.sq_psn;
+		req->upsn = qp->attr.sq_psn;
+		req->sent = qp->attr.sq_psn;
+		req->ready = true;
+	}
+	req->timer.timeout = pavo_timeout_ns(qp->attr.timeout);
+	req->timer.retry_limit = qp->attr.retry_cnt;
+	req->timer.retries = qp->attr.retry_cnt;
+	req->timer.rnr_limit = qp->attr.rnr_retry;
+	req->timer.rnr_retries = qp->attr.rnr_retry;
+}
+
+bool pavo_requester_idle(struct pavo_qp *qp)
+{
+	return qp->req.tail == qp->req.numbered;
+}
+
+static void drain_backlog(struct pavo_qp *qp)
+{
+	struct sk_buff *skb;
+	struct pavo_rx rx;
+
+	while ((skb = skb_dequeue(&qp->req.half.backlog))) {
+		pavo_rx_parse(&rx, qp->dev, skb);
+		pavo_requester_handle(qp, &rx);
+		kfree_skb(skb);
+	}
+}
+
+/* New WQEs, packets and completions, until nothing moves or time is up. */
+static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
+{
+	unsigned int before;
+
+	do {
+		before = budget;
+		budget = pavo_schedule(qp, budget);
+		budget = pavo_transmit(qp, budget);
+		pavo_complete_acked(qp);
+		pavo_complete_bad(qp);
+	} while (budget && budget != before &&
+		 pavo_qp_state(qp) != IB_QPS_ERR);
+	return budget;
+}
+
+/*
+ * One visit of the owner. True: the budget is used up and there may be more.
+ *
+ * Before RTS there is nothing to do; the attributes that sending needs are
+ * not there.
+ */
+static bool visit(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	unsigned int budget = PAVO_RUN_BUDGET;
+	int state;
+
+	rcu_read_lock();
+	drain_backlog(qp);
+	state = pavo_qp_state(qp);
+	if (test_and_clear_bit(PAVO_REQ_TIMER, &req->half.pending) &&
+	    state != IB_QPS_ERR)
+		pavo_timers_check(qp);
+	clear_bit(PAVO_REQ_DOORBELL, &req->half.pending);
+	clear_bit(PAVO_REQ_FLUSH, &req->half.pending);
+	/* The bits are cleared before looking at what they stand for. */
+	smp_mb__after_atomic();
+	state = pavo_qp_state(qp);
+	if (state == IB_QPS_ERR)
+		budget = pavo_complete_flush(qp, budget);
+	else if (req->ready)
+		budget = advance(qp, budget);
+	pavo_timers_arm(qp);
+	rcu_read_unlock();
+	return !budget;
+}
+
+void pavo_requester_run(struct pavo_qp *qp)
+{
+	struct pavo_half *half = &qp->req.half;
+	bool more = false;
+
+	do {
+		if (!spin_trylock_bh(&half->lock))
+			return;
+		more = visit(qp);
+		spin_unlock_bh(&half->lock);
+		pavo_cq_raise(qp->send_cq);
+		/*
+		 * Pairs with the atomics of who left something and found the
+		 * lock taken: one of us sees the other.
+		 */
+		smp_mb();
+	} while (!more && pavo_half_has_work(half));
+	if (more)
+		queue_work(qp->dev->wq, &qp->work);
+}
+
+void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	struct pavo_half *half = &qp->req.half;
+	bool more;
+
+	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock)) {
+		if (!pavo_half_defer(half, rx->skb)) {
+			pavo_count(qp->dev, rx_drop_backlog);
+			kfree_skb(rx->skb);
+		}
+		/* Pairs with the barrier of the owner, see above. */
+		smp_mb();
+		pavo_requester_run(qp);
+		return;
+	}
+	pavo_requester_handle(qp, rx);
+	more = visit(qp);
+	spin_unlock(&half->lock);
+	consume_skb(rx->skb);
+	pavo_cq_raise(qp->send_cq);
+	smp_mb(); /* as in pavo_requester_run() */
+	if (more)
+		queue_work(qp->dev->wq, &qp->work);
+	else if (pavo_half_has_work(half))
+		pavo_requester_run(qp);
+}
+
+/* pavo_requester_flush - enter the half to flush it; QP is in Error. */
+void pavo_requester_flush(struct pavo_qp *qp)
+{
+	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
+	pavo_requester_run(qp);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * scheduler.c - WQEScheduler (engine document 2.4.2) and its indicator.
+ *
+ * Takes WQEs in posting order: those of the chain being followed first (the
+ * document's Q2), then the next doorbell (Q1). Makes the private copy of each
+ * and has it parsed. Fairness between QPs comes from the budget of a run.
+ */
+#include "internal.h"
+
+static u32 allowed_ops(const struct pavo_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_RC ? PAVO_OPS_RC : PAVO_OPS_UD;
+}
+
+/* The next doorbell or chain link; false if there is none. */
+static bool next_link(struct pavo_requester *req, u64 *db)
+{
+	if (req->in_chain) {
+		*db = req->chain;
+		return true;
+	}
+	/* Pairs with the release in push_doorbell(). */
+	if (req->db_tail == smp_load_acquire(&req->db_head))
+		return false;
+	*db = req->doorbells[req->db_tail & (req->count - 1)];
+	WRITE_ONCE(req->db_tail, req->db_tail + 1);
+	req->chained = 0;
+	return true;
+}
+
+/*
+ * Follow the chain, but not round in a circle: a chain cannot have more WQEs
+ * than the ring has slots.
+ */
+static void follow(struct pavo_requester *req, const struct pavo_swqe *wqe)
+{
+	req->in_chain = pavo_db_size(wqe->next) && ++req->chained < req->count;
+	req->chain = wqe->next;
+}
+
+/* The WQE cannot even be read: it becomes one that only fails. */
+static void unreadable(struct pavo_swqe *wqe, enum pavo_vendor_err err)
+{
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->vendor_err = err;
+	wqe->flags = PAVO_WQE_SIGNALED;
+}
+
+/* What the parser cannot know: local memory, and whether reads are allowed. */
+static enum pavo_vendor_err check_access(struct pavo_qp *qp,
+					 const struct pavo_swqe *wqe)
+{
+	if (pavo_wqe_is_read(wqe->op) && !qp->attr.max_rd_atomic)
+		return PAVO_VE_WQE_OPCODE;
+	return pavo_sgl_check(qp, wqe);
+}
+
+static void take_wqe(struct pavo_qp *qp, u64 db)
+{
+	const struct pavo_parser_limits limits = {
+		.ops = allowed_ops(qp),
+		.ud = qp->ib.qp_type != IB_QPT_RC,
+		.max_sge = qp->cap.max_send_sge,
+		.max_len = qp->ib.qp_type == IB_QPT_RC ? PAVO_MAX_MSG :
+							 qp->attr.mtu,
+	};
+	struct pavo_requester *req = &qp->req;
+	struct pavo_swqe *wqe = pavo_swqe(req, req->head);
+	u32 slot = (req->head & (req->count - 1)) * req->wqe_size;
+	u32 size = pavo_db_size(db) * PAVO_WQE_UNIT;
+
+	if ((u64)pavo_db_offset(db) * PAVO_WQE_UNIT != slot) {
+		unreadable(wqe, PAVO_VE_WQE_OFFSET);
+	} else if (!size || size > req->wqe_size) {
+		unreadable(wqe, PAVO_VE_WQE_SIZE);
+	} else {
+		memcpy(wqe->raw, req->sq + slot, size);
+		/* From here on only the copy is looked at. */
+		barrier();
+		pavo_parse_wqe(wqe, db, size, &limits);
+		if (!wqe->vendor_err)
+			wqe->vendor_err = check_access(qp, wqe);
+	}
+	if (wqe->vendor_err)
+		pavo_count(qp->dev, wqe_errors);
+	wqe->number = req->head;
+	if (qp->sq_sig_all)
+		wqe->flags |= PAVO_WQE_SIGNALED;
+	follow(req, wqe);
+	req->head++;
+}
+
+/*
+ * pavo_schedule - take WQEs as long as there are any and room for them.
+ *
+ * Return: what is left of the budget.
+ */
+unsigned int pavo_schedule(struct pavo_qp *qp, unsigned int budget)
+{
+	struct pavo_requester *req = &qp->req;
+	u64 db;
+
+	while (budget && req->head - req->tail < req->count &&
+	       next_link(req, &db)) {
+		take_wqe(qp, db);
+		budget--;
+	}
+	return budget;
+}

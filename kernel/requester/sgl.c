@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sgl.c - DataPack (engine document 2.4.5): one gap-free stream of bytes from
+ * or to the entries of a WQE.
+ *
+ * Keys are translated again for every packet, under RCU, so that a region
+ * that goes away is never touched afterwards.
+ */
+#include "internal.h"
+
+static enum pavo_vendor_err vendor_of(enum pavo_xlate status)
+{
+	switch (status) {
+	case PAVO_XLATE_OK:
+		return PAVO_VE_NONE;
+	case PAVO_XLATE_PD:
+		return PAVO_VE_LKEY_PD;
+	case PAVO_XLATE_FLAGS:
+		return PAVO_VE_LKEY_ACCESS;
+	case PAVO_XLATE_LENGTH:
+		return PAVO_VE_LKEY_RANGE;
+	default:
+		return PAVO_VE_LKEY;
+	}
+}
+
+/*
+ * The next piece of at most @len bytes that lies in one entry: its region,
+ * address and length. Moves @pos behind it.
+ */
+static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
+				       const struct pavo_swqe *wqe,
+				       struct pavo_sgl_pos *pos, u32 *len,
+				       int access, u64 *va,
+				       struct pavo_region **region)
+{
+	const struct pavo_data_seg *sge;
+
+	while (pos->sge < wqe->num_sge &&
+	       pos->off == wqe->sge[pos->sge].byte_count) {
+		pos->sge++;
+		pos->off = 0;
+	}
+	if (pos->sge >= wqe->num_sge)
+		return PAVO_VE_WQE_LENGTH;
+	sge = &wqe->sge[pos->sge];
+	*len = min(*len, sge->byte_count - pos->off);
+	*va = sge->va + pos->off;
+	pos->off += *len;
+	return vendor_of(pavo_xlate(qp->dev, qp->pd, sge->lkey, *va, *len,
+				    access, region));
+}
+
+/* pavo_sgl_advance - move @pos on by @len bytes, which the SGL has. */
+void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
+		      u32 len)
+{
+	if (wqe->flags & PAVO_SWQE_INLINE) {
+		pos->off += len;
+		return;
+	}
+	while (len && pos->sge < wqe->num_sge) {
+		u32 step = min(len, wqe->sge[pos->sge].byte_count - pos->off);
+
+		pos->off += step;
+		len -= step;
+		if (len) {
+			pos->sge++;
+			pos->off = 0;
+		}
+	}
+}
+
+/* pavo_sgl_check - local access check of all entries, before the first use. */
+enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
+				    const struct pavo_swqe *wqe)
+{
+	int access = pavo_wqe_is_read(wqe->op) ? IB_ACCESS_LOCAL_WRITE : 0;
+	struct pavo_region *region;
+	enum pavo_vendor_err err;
+	u32 i;
+
+	for (i = 0; i < wqe->num_sge; i++) {
+		const struct pavo_data_seg *sge = &wqe->sge[i];
+
+		err = vendor_of(pavo_xlate(qp->dev, qp->pd, sge->lkey, sge->va,
+					   sge->byte_count, access, &region));
+		if (err)
+			return err;
+	}
+	return PAVO_VE_NONE;
+}
+
+/* Attach the pages of [va, va + len); false if the skb takes no more. */
+static bool attach_pages(struct sk_buff *skb, struct pavo_region *region,
+			 u64 va, u32 len)
+{
+	while (len) {
+		unsigned int off;
+		struct page *page = pavo_region_page(region, va, &off);
+		u32 n = min_t(u32, len, PAGE_SIZE - off);
+
+		if (!pavo_tx_add_page(skb, page, off, n))
+			return false;
+		va += n;
+		len -= n;
+	}
+	return true;
+}
+
+/*
+ * pavo_sgl_gather - put the next @len bytes of a WQE into a packet.
+ * @attach: as page fragments; else copied behind the headers
+ *
+ * Return: PAVO_VE_NONE; a PAVO_VE_LKEY* if memory may not be read; with
+ * @attach PAVO_VE_WQE_SEGMENT if the packet has no room for more fragments.
+ */
+enum pavo_vendor_err pavo_sgl_gather(struct pavo_qp *qp,
+				     const struct pavo_swqe *wqe,
+				     struct pavo_sgl_pos *pos, u32 len,
+				     struct sk_buff *skb, bool attach)
+{
+	struct pavo_region *region;
+	enum pavo_vendor_err err;
+	u32 n;
+	u64 va;
+
+	if (wqe->flags & PAVO_SWQE_INLINE) {
+		memcpy(pavo_tx_put(skb, len), wqe->data + pos->off, len);
+		pos->off += len;
+		return PAVO_VE_NONE;
+	}
+	for (; len; len -= n) {
+		n = len;
+		err = next_piece(qp, wqe, pos, &n, 0, &va, &region);
+		if (err)
+			return err;
+		if (!attach)
+			pavo_region_read(region, va, pavo_tx_put(skb, n), n);
+		else if (!attach_pages(skb, region, va, n))
+			return PAVO_VE_WQE_SEGMENT;
+	}
+	return PAVO_VE_NONE;
+}
+
+/* pavo_sgl_scatter - write a packet's payload to the next bytes of a WQE. */
+enum pavo_vendor_err pavo_sgl_scatter(struct pavo_qp *qp,
+				      const struct pavo_swqe *wqe,
+				      struct pavo_sgl_pos *pos,
+				      struct sk_buff *skb, u32 from, u32 len)
+{
+	struct pavo_region *region;
+	enum pavo_vendor_err err;
+	u32 n;
+	u64 va;
+
+	for (; len; len -= n, from += n) {
+		n = len;
+		err = next_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE, &va,
+				 &region);
+		if (err)
+			return err;
+		if (pavo_region_from_skb(region, va, skb, from, n))
+			return PAVO_VE_BAD_RESPONSE;
+	}
+	return PAVO_VE_NONE;
+}
+
+/* pavo_sgl_store - write @data to the first @len bytes of a WQE's entries. */
+enum pavo_vendor_err pavo_sgl_store(struct pavo_qp *qp,
+				    const struct pavo_swqe *wqe,
+				    const void *data, u32 len)
+{
+	struct pavo_sgl_pos pos = {};
+	struct pavo_region *region;
+	enum pavo_vendor_err err;
+	u32 n;
+	u64 va;
+
+	for (; len; len -= n, data += n) {
+		n = len;
+		err = next_piece(qp, wqe, &pos, &n, IB_ACCESS_LOCAL_WRITE, &va,
+				 &region);
+		if (err)
+			return err;
+		pavo_region_write(region, va, data, n);
+	}
+	return PAVO_VE_NONE;
+}

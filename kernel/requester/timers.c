@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * timers.c - TimerControl (engine document 3.4.2): wakes a QP when one of its
+ * deadlines may have passed.
+ *
+ * A deadline is moved by storing a number (timer_logic.h). The hrtimer is left
+ * where it is as long as it fires no later than the nearest deadline; when it
+ * fires too early it is set anew. So acknowledged traffic costs no timer
+ * operation per packet.
+ */
+#include "internal.h"
+
+static enum hrtimer_restart timer_fired(struct hrtimer *timer)
+{
+	struct pavo_qp *qp = container_of(timer, struct pavo_qp, req.hrtimer);
+
+	set_bit(PAVO_REQ_TIMER, &qp->req.half.pending);
+	pavo_requester_run(qp);
+	return HRTIMER_NORESTART;
+}
+
+void pavo_timers_init(struct pavo_qp *qp)
+{
+	pavo_hrtimer_setup(&qp->req.hrtimer, timer_fired, CLOCK_MONOTONIC,
+			   HRTIMER_MODE_ABS_SOFT);
+}
+
+/* pavo_timers_arm - make sure of waking up by the nearest deadline. */
+void pavo_timers_arm(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	u64 next = pavo_timer_next(&req->timer);
+
+	if (req->pause && (!next || req->pause < next))
+		next = req->pause;
+	if (!next)
+		return;
+	if (hrtimer_is_queued(&req->hrtimer) &&
+	    ktime_to_ns(hrtimer_get_expires(&req->hrtimer)) <= (s64)next)
+		return;
+	hrtimer_start(&req->hrtimer, ns_to_ktime(next), HRTIMER_MODE_ABS_SOFT);
+}
+
+/* pavo_timers_check - act on deadlines that have passed. */
+void pavo_timers_check(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	u64 now = ktime_get_ns();
+
+	if (req->pause && now >= req->pause)
+		req->pause = 0;
+	if (pavo_timer_rnr_expired(&req->timer, now))
+		pavo_count(qp->dev, rnr_timer_expired);
+	if (pavo_timer_loss_expired(&req->timer, now))
+		pavo_requester_timeout(qp);
+}

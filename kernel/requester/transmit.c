@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * transmit.c - RequesterTransControl (engine document 3.4.1): what is sent
+ * when.
+ *
+ * Numbers WQEs (PSNs), admits packets to the window, and moves the cursor,
+ * which stands at the next packet to send. Sending again is nothing but
+ * moving the cursor back. Called by requester.c with the half owned.
+ */
+#include "internal.h"
+
+static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
+{
+	struct pavo_requester *req = &qp->req;
+	struct pavo_mq *mq = pavo_wqe_is_read(wqe->op) ?
+				     &req->outstanding.reads :
+				     &req->outstanding.sends;
+
+	wqe->first_psn = req->npsn;
+	if (wqe->op == PAVO_WQE_NOP)
+		wqe->npkts = 0;
+	else if (pavo_wqe_is_atomic(wqe->op) || wqe->length <= qp->attr.mtu)
+		wqe->npkts = 1;
+	else
+		wqe->npkts = DIV_ROUND_UP(wqe->length, qp->attr.mtu);
+	req->npsn = pavo_psn_add(req->npsn, wqe->npkts);
+	req->numbered++;
+	if (wqe->npkts && qp->ib.qp_type == IB_QPT_RC)
+		pavo_mq_produce(mq, wqe->number, wqe->first_psn, wqe->npkts);
+}
+
+/*
+ * May the WQE at the cursor begin? A fenced one waits for reads and atomics;
+ * a bad one is never begun, it waits for its turn to fail.
+ */
+static bool may_begin(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+{
+	struct pavo_requester *req = &qp->req;
+
+	if (wqe->vendor_err || pavo_qp_state(qp) != IB_QPS_RTS)
+		return false;
+	return !(wqe->flags & PAVO_SWQE_FENCE) ||
+	       !pavo_mq_oldest(&req->outstanding.reads);
+}
+
+/* Packets that the request at the cursor stands for, up to a chunk's end. */
+static u32 request_span(const struct pavo_swqe *wqe, u32 pkt)
+{
+	if (wqe->op != PAVO_WQE_READ)
+		return 1;
+	return min(wqe->npkts, round_down(pkt, PAVO_READ_CHUNK) +
+				       PAVO_READ_CHUNK) - pkt;
+}
+
+static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
+		  u32 span)
+{
+	struct pavo_requester *req = &qp->req;
+	s32 in_flight = pavo_psn_diff(psn, req->upsn);
+
+	if (req->probing && in_flight)
+		return false;
+	if (in_flight && in_flight + span > PAVO_WINDOW)
+		return false;
+	return !pavo_wqe_is_read(wqe->op) ||
+	       req->reads_out < qp->attr.max_rd_atomic;
+}
+
+/*
+ * Ask for an ACK at the end of a message somebody waits for, where nothing
+ * that will be acknowledged follows, and often enough to keep the window
+ * moving. Reads and atomics are always answered.
+ */
+static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
+		     bool again)
+{
+	struct pavo_requester *req = &qp->req;
+
+	if (pkt + 1 == wqe->npkts) {
+		if (wqe->flags & PAVO_WQE_SIGNALED ||
+		    req->head == wqe->number + 1 ||
+		    pavo_swqe(req, wqe->number + 1)->vendor_err)
+			return true;
+	}
+	return req->unasked + 1 >= PAVO_ACK_EVERY || (again && req->probing);
+}
+
+/* The packet at the cursor is on its way: move on. */
+static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
+		 const struct pavo_sgl_pos *pos)
+{
+	struct pavo_requester *req = &qp->req;
+	struct pavo_tx_cursor *cur = &req->cursor;
+	u32 end = pavo_psn_add(wqe->first_psn, cur->pkt + span);
+
+	if (pavo_psn_diff(end, req->sent) > 0)
+		req->sent = end;
+	else
+		pavo_count(qp->dev, tx_retransmits);
+	if (pavo_wqe_is_read(wqe->op))
+		req->reads_out++;
+	cur->pkt += span;
+	cur->sge = pos->sge;
+	cur->sge_off = pos->off;
+	if (cur->pkt >= wqe->npkts)
+		*cur = (struct pavo_tx_cursor){ .wqe = cur->wqe + 1 };
+	if (!req->timer.loss && req->timer.timeout)
+		pavo_timer_set(&req->timer, ktime_get_ns());
+}
+
+/*
+ * Send the packet at the cursor. What the network refuses for want of room is
+ * tried again after a pause; what it cannot route is lost, and the loss timer
+ * will find out. False: stop sending for now.
+ */
+static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
+{
+	struct pavo_requester *req = &qp->req;
+	struct pavo_tx_cursor *cur = &req->cursor;
+	struct pavo_sgl_pos pos = { .sge = cur->sge, .off = cur->sge_off };
+	u32 psn = pavo_psn_add(wqe->first_psn, cur->pkt);
+	bool again = pavo_psn_diff(psn, req->sent) < 0;
+	bool ack = !pavo_wqe_is_read(wqe->op) &&
+		   want_ack(qp, wqe, cur->pkt, again);
+	int err;
+
+	err = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack, again);
+	if (unlikely(err > 0)) {
+		wqe->vendor_err = err;
+		return false;
+	}
+	if (unlikely(err == -ENOMEM || err == -ENOBUFS)) {
+		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
+		return false;
+	}
+	if (ack || pavo_wqe_is_read(wqe->op))
+		req->unasked = 0;
+	else
+		req->unasked++;
+	sent(qp, wqe, span, &pos);
+	return true;
+}
+
+static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
+{
+	struct pavo_requester *req = &qp->req;
+	int err = 0;
+
+	if (!may_begin(qp, wqe))
+		return false;
+	number_wqe(qp, wqe);
+	if (wqe->npkts)
+		err = pavo_datagram_send(qp, wqe);
+	if (err > 0) {
+		wqe->vendor_err = err;
+		req->numbered--;
+		return false;
+	}
+	/* Sent is done: nobody will answer. */
+	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
+	req->sent = req->npsn;
+	req->upsn = req->npsn;
+	return true;
+}
+
+static bool transmit_one(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	struct pavo_swqe *wqe = pavo_swqe(req, req->cursor.wqe);
+	u32 span;
+
+	if (qp->ib.qp_type != IB_QPT_RC)
+		return transmit_datagram(qp, wqe);
+	if (req->cursor.wqe == req->numbered) {
+		if (!may_begin(qp, wqe))
+			return false;
+		number_wqe(qp, wqe);
+	} else if (wqe->vendor_err) {
+		return false;
+	}
+	if (!wqe->npkts) {
+		req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
+		return true;
+	}
+	span = request_span(wqe, req->cursor.pkt);
+	return admit(qp, wqe, pavo_psn_add(wqe->first_psn, req->cursor.pkt),
+		     span) &&
+	       send_next(qp, wqe, span);
+}
+
+/*
+ * pavo_transmit - send what may be sent.
+ *
+ * Return: what is left of the budget.
+ */
+unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
+{
+	struct pavo_requester *req = &qp->req;
+
+	if (req->timer.rnr || req->pause)
+		return budget;
+	while (budget && req->cursor.wqe != req->head && transmit_one(qp))
+		budget--;
+	return budget;
+}
+
+/*
+ * pavo_transmit_seek - put the cursor on PSN @psn, which is between UPSN and
+ * Next PSN.
+ */
+void pavo_transmit_seek(struct pavo_qp *qp, u32 psn)
+{
+	struct pavo_requester *req = &qp->req;
+	struct pavo_sgl_pos pos = {};
+	struct pavo_swqe *wqe;
+	u32 n, pkt;
+
+	for (n = req->tail; n != req->numbered; n++) {
+		wqe = pavo_swqe(req, n);
+		pkt = pavo_psn_diff(psn, wqe->first_psn);
+		if (pkt >= wqe->npkts)
+			continue;
+		if (!pavo_wqe_is_read(wqe->op))
+			pavo_sgl_advance(wqe, &pos, pkt * qp->attr.mtu);
+		req->cursor = (struct pavo_tx_cursor){
+			.wqe = n,
+			.pkt = pkt,
+			.sge = pos.sge,
+			.sge_off = pos.off,
+		};
+		return;
+	}
+	req->cursor = (struct pavo_tx_cursor){ .wqe = req->numbered };
+}

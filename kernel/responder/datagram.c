@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * datagram.c - receiving on UD queue pairs, the one of the GSI among them.
+ *
+ * A datagram that cannot be delivered is dropped and counted; nobody is told
+ * (IBA 9.8.3). Half owned.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include "internal.h"
+
+/* IBA 11.4.2.1: 40 bytes in front of the payload. */
+#define PAVO_GRH_LEN 40
+
+/*
+ * The GRH of RoCEv2 is the IP header: an IPv6 one as it is, an IPv4 one in
+ * the last 20 of the 40 bytes (annex A17.4.5.1).
+ */
+static enum pavo_vendor_err write_grh(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	u8 grh[PAVO_GRH_LEN] = {};
+
+	if (rx->ipv6)
+		memcpy(grh, ipv6_hdr(rx->skb), sizeof(struct ipv6hdr));
+	else
+		memcpy(grh + PAVO_GRH_LEN - sizeof(struct iphdr),
+		       ip_hdr(rx->skb), sizeof(struct iphdr));
+	return pavo_rq_write(qp, grh, sizeof(grh));
+}
+
+static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+	struct pavo_cqe cqe = {
+		.byte_len = PAVO_GRH_LEN + pkt->payload,
+		.status = IB_WC_SUCCESS,
+		.opcode = PAVO_WQE_SEND,
+		.src_qp = pkt->sqpn,
+		.flags = PAVO_CQE_GRH,
+		.network_hdr_type = rx->ipv6 ? RDMA_NETWORK_IPV6 :
+					       RDMA_NETWORK_IPV4,
+	};
+	enum pavo_vendor_err err;
+
+	err = write_grh(qp, rx);
+	if (!err)
+		err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);
+	if (err) {
+		pavo_rq_fail(qp, err == PAVO_VE_RQ_LENGTH ? IB_WC_LOC_LEN_ERR :
+							    IB_WC_LOC_PROT_ERR,
+			     err);
+		/* The GSI's QP serves everybody, it survives. */
+		if (qp->ib.qp_type != IB_QPT_GSI)
+			pavo_qp_error(qp, IB_EVENT_QP_FATAL);
+		return;
+	}
+	if (pkt->info->flags & PAVO_OPF_IMM) {
+		cqe.imm = (__force u32)pkt->imm;
+		cqe.flags |= PAVO_CQE_IMM;
+	}
+	pavo_rq_complete(qp, &cqe, pkt->solicited);
+}
+
+/* pavo_datagram - receive one UD packet. */
+void pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+
+	if (pkt->qkey != qp->attr.qkey)
+		pavo_count(qp->dev, rx_drop_qkey);
+	else if (pkt->payload > PAVO_MAX_DATAGRAM)
+		pavo_count(qp->dev, rx_drop_too_long);
+	else if (pavo_rq_take(qp) != PAVO_RQ_OK)
+		pavo_count(qp->dev, rx_drop_no_recv_wqe);
+	else
+		deliver(qp, rx);
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * execute.c - ExecutionEngine (engine document 4.4.1): checks a request and
+ * carries it out.
+ *
+ * Order of checks as IBA 9.7.4: PSN, opcode sequence, opcode, length, rkey.
+ * A failed check becomes a NAK; the fatal ones move the QP to Error. Called by
+ * responder.c with the half owned, for RC.
+ */
+#include "internal.h"
+
+/* A NAK that ends the QP. Answers due before it go out first. */
+static void fail(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 syndrome)
+{
+	int event = IB_EVENT_QP_REQ_ERR;
+
+	if (syndrome == PAVO_NAK_INV_REQ) {
+		pavo_count(qp->dev, rx_nak_sent_invalid_request);
+	} else if (syndrome == PAVO_NAK_REM_ACCESS) {
+		pavo_count(qp->dev, rx_nak_sent_remote_access);
+		event = IB_EVENT_QP_ACCESS_ERR;
+	} else {
+		pavo_count(qp->dev, rx_nak_sent_remote_operational);
+		event = IB_EVENT_QP_FATAL;
+	}
+	pavo_respond_ack(qp, pkt->psn, syndrome);
+	pavo_respond(qp, PAVO_RESPOND_BUDGET);
+	pavo_qp_error(qp, event);
+}
+
+/* Nothing posted: the requester shall try this PSN again later. */
+static void receiver_not_ready(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	pavo_count(qp->dev, tx_rnr_naks);
+	pavo_respond_ack(qp, pkt->psn, PAVO_AETH_RNR | qp->attr.min_rnr_timer);
+	/* What follows in flight is no gap to complain of. */
+	qp->resp.nak_sent = true;
+}
+
+/* False: the receive WQE cannot be had, and it was said so. */
+static bool take_recv_wqe(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	switch (pavo_rq_take(qp)) {
+	case PAVO_RQ_OK:
+		return true;
+	case PAVO_RQ_EMPTY:
+		receiver_not_ready(qp, pkt);
+		return false;
+	default:
+		fail(qp, pkt, PAVO_NAK_REM_OP);
+		return false;
+	}
+}
+
+/* Executed: the PSN, or all PSNs of a read, are used up. */
+static void advance(struct pavo_qp *qp, const struct pavo_pkt *pkt, u32 npkts)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	resp->epsn = pavo_psn_add(resp->epsn, npkts);
+	if (pkt->info->flags & PAVO_OPF_LAST)
+		resp->msn = (resp->msn + 1) & PAVO_PSN_MASK;
+}
+
+static void done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	advance(qp, pkt, 1);
+	if (pkt->ack_req)
+		pavo_respond_ack(qp, pkt->psn, PAVO_AETH_ACK_UNLIMITED);
+}
+
+static void complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+			  u8 op, u32 len)
+{
+	struct pavo_cqe cqe = {
+		.byte_len = len,
+		.status = IB_WC_SUCCESS,
+		.opcode = op,
+		.src_qp = qp->attr.dest_qpn,
+	};
+
+	if (pkt->info->flags & PAVO_OPF_IMM) {
+		cqe.imm = (__force u32)pkt->imm;
+		cqe.flags = PAVO_CQE_IMM;
+	}
+	pavo_rq_complete(qp, &cqe, pkt->solicited);
+}
+
+static void execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	struct pavo_responder *resp = &qp->resp;
+	const struct pavo_pkt *pkt = &rx->pkt;
+	enum pavo_vendor_err err;
+
+	if (!take_recv_wqe(qp, pkt))
+		return;
+	/* There is no region yet that a peer may invalidate. */
+	if (pkt->info->flags & PAVO_OPF_IETH) {
+		pavo_rq_fail(qp, IB_WC_LOC_PROT_ERR, PAVO_VE_LKEY);
+		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+		return;
+	}
+	err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);
+	if (err == PAVO_VE_RQ_LENGTH) {
+		pavo_rq_fail(qp, IB_WC_LOC_LEN_ERR, err);
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return;
+	}
+	if (err) {
+		pavo_rq_fail(qp, IB_WC_LOC_PROT_ERR, err);
+		fail(qp, pkt, PAVO_NAK_REM_OP);
+		return;
+	}
+	resp->message = PAVO_OPF_SEND;
+	if (pkt->info->flags & PAVO_OPF_LAST) {
+		complete_recv(qp, pkt, PAVO_WQE_SEND, resp->wqe->done);
+		resp->message = 0;
+	}
+	done(qp, pkt);
+}
+
+/*
+ * Check the range of a write when it begins; remember where it goes on.
+ * False: refused.
+ */
+static bool begin_write(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	struct pavo_write_addr *write = &qp->resp.write;
+	struct pavo_region *region;
+
+	if (!(qp->attr.access & IB_ACCESS_REMOTE_WRITE) ||
+	    pkt->dma_len > PAVO_MAX_MSG_SIZE) {
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return false;
+	}
+	if (pavo_xlate(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_len,
+		       IB_ACCESS_REMOTE_WRITE, &region)) {
+		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+		return false;
+	}
+	write->va = pkt->va;
+	write->rkey = pkt->rkey;
+	write->total = pkt->dma_len;
+	write->left = pkt->dma_len;
+	return true;
+}
+
+/* Put the payload where the message stands. False: refused. */
+static bool write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	struct pavo_write_addr *write = &qp->resp.write;
+	u32 len = rx->pkt.payload;
+	struct pavo_region *region;
+
+	if (!len)
+		return true;
+	if (pavo_xlate(qp->dev, qp->pd, write->rkey, write->va, len,
+		       IB_ACCESS_REMOTE_WRITE, &region)) {
+		fail(qp, &rx->pkt, PAVO_NAK_REM_ACCESS);
+		return false;
+	}
+	if (pavo_region_from_skb(region, write->va, rx->skb, rx->payload,
+				 len)) {
+		fail(qp, &rx->pkt, PAVO_NAK_INV_REQ);
+		return false;
+	}
+	write->va += len;
+	write->left -= len;
+	return true;
+}
+
+static void execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	struct pavo_responder *resp = &qp->resp;
+	const struct pavo_pkt *pkt = &rx->pkt;
+	bool last = pkt->info->flags & PAVO_OPF_LAST;
+	bool imm = pkt->info->flags & PAVO_OPF_IMM;
+	u32 left;
+
+	/* Before any effect: an RNR NAK must leave nothing half done. */
+	if (imm && !take_recv_wqe(qp, pkt))
+		return;
+	if (pkt->info->flags & PAVO_OPF_FIRST && !begin_write(qp, pkt))
+		return;
+	left = resp->write.left;
+	if (last ? pkt->payload != left : pkt->payload >= left) {
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return;
+	}
+	if (!write_payload(qp, rx))
+		return;
+	resp->message = last ? 0 : PAVO_OPF_WRITE;
+	if (imm)
+		complete_recv(qp, pkt, PAVO_WQE_WRITE_IMM, resp->write.total);
+	done(qp, pkt);
+}
+
+static void execute_read(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	struct pavo_responder *resp = &qp->resp;
+	struct pavo_resource *res;
+	struct pavo_region *region;
+
+	if (!(qp->attr.access & IB_ACCESS_REMOTE_READ) ||
+	    pkt->dma_len > PAVO_MAX_MSG_SIZE) {
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return;
+	}
+	if (pavo_xlate(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_len,
+		       IB_ACCESS_REMOTE_READ, &region)) {
+		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+		return;
+	}
+	res = pavo_resource_new(qp);
+	if (!res) {
+		/* More reads at once than max_dest_rd_atomic (IBA 9.7.4.1.1) */
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return;
+	}
+	res->first = pkt->psn;
+	res->npkts = max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
+	res->atomic = false;
+	res->rkey = pkt->rkey;
+	res->va = pkt->va;
+	res->left = pkt->dma_len;
+	res->psn = pkt->psn;
+	advance(qp, pkt, res->npkts);
+	res->msn = resp->msn;
+	pavo_resource_send(qp, res);
+}
+
+static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	bool swap = pkt->opcode == PAVO_OP_CMP_SWAP;
+	struct pavo_resource *res;
+	struct pavo_region *region;
+
+	if (!(qp->attr.access & IB_ACCESS_REMOTE_ATOMIC) || pkt->va & 7) {
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return;
+	}
+	if (pavo_xlate(qp->dev, qp->pd, pkt->rkey, pkt->va, sizeof(u64),
+		       IB_ACCESS_REMOTE_ATOMIC, &region)) {
+		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+		return;
+	}
+	res = pavo_resource_new(qp);
+	if (!res) {
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return;
+	}
+	if (pavo_region_atomic(region, pkt->va, swap ? &pkt->compare : NULL,
+			       pkt->swap_add, &res->orig)) {
+		fail(qp, pkt, PAVO_NAK_REM_OP);
+		return;
+	}
+	res->first = pkt->psn;
+	res->npkts = 1;
+	res->atomic = true;
+	res->psn = pkt->psn;
+	res->left = 0;
+	advance(qp, pkt, 1);
+	res->msn = qp->resp.msn;
+	pavo_resource_send(qp, res);
+}
+
+/*
+ * IBA 9.7.4.1.2 and .1.4: does the opcode continue the message in progress,
+ * and has its payload the length its place asks for?
+ */
+static bool fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	u16 flags = pkt->info->flags;
+	u16 kind = flags & (PAVO_OPF_SEND | PAVO_OPF_WRITE);
+	u32 mtu = qp->attr.mtu;
+
+	if (flags & PAVO_OPF_FIRST || !kind) {
+		if (qp->resp.message)
+			return false;
+	} else if (qp->resp.message != kind) {
+		return false;
+	}
+	if (!kind)
+		return true;
+	if (!(flags & PAVO_OPF_LAST))
+		return pkt->payload == mtu;
+	if (!(flags & PAVO_OPF_FIRST) && !pkt->payload)
+		return false;
+	if (pkt->payload > mtu)
+		return false;
+	return true;
+}
+
+/* A request that was executed before: answer as then, change nothing. */
+static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	u16 flags = pkt->info->flags;
+	struct pavo_resource *res;
+	struct pavo_region *region;
+
+	pavo_count(qp->dev, rx_duplicate_requests);
+	if (!(flags & (PAVO_OPF_READ | PAVO_OPF_ATOMIC))) {
+		pavo_respond_ack(qp, pavo_psn_add(qp->resp.epsn, -1),
+				 PAVO_AETH_ACK_UNLIMITED);
+		return;
+	}
+	res = pavo_resource_find(qp, pkt->psn);
+	if (!res || res->atomic != !!(flags & PAVO_OPF_ATOMIC)) {
+		pavo_count(qp->dev, rx_drop_duplicate_read);
+		return;
+	}
+	if (!res->atomic) {
+		u32 skipped = pavo_psn_diff(pkt->psn, res->first);
+		u32 n = max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
+
+		/* Only what the original covered, and still may be read. */
+		if (n > res->npkts - skipped ||
+		    pavo_xlate(qp->dev, qp->pd, pkt->rkey, pkt->va,
+			       pkt->dma_len, IB_ACCESS_REMOTE_READ, &region)) {
+			pavo_count(qp->dev, rx_drop_duplicate_read);
+			return;
+		}
+		res->rkey = pkt->rkey;
+		res->va = pkt->va;
+		res->left = pkt->dma_len;
+	}
+	res->psn = pkt->psn;
+	res->replay = true;
+	res->begun = false;
+	pavo_resource_send(qp, res);
+}
+
+/* A gap: say so once, then drop until the expected packet comes. */
+static void out_of_sequence(struct pavo_qp *qp)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	if (resp->nak_sent) {
+		pavo_count(qp->dev, rx_drop_out_of_sequence);
+		return;
+	}
+	pavo_count(qp->dev, rx_out_of_sequence);
+	resp->nak_sent = true;
+	pavo_respond_ack(qp, resp->epsn, PAVO_NAK_PSN_SEQ);
+}
+
+/* pavo_execute - carry out one RC request packet. */
+void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	struct pavo_responder *resp = &qp->resp;
+	const struct pavo_pkt *pkt = &rx->pkt;
+	s32 ahead = pavo_psn_diff(pkt->psn, resp->epsn);
+
+	if (ahead > 0) {
+		out_of_sequence(qp);
+		return;
+	}
+	if (ahead < 0) {
+		duplicate(qp, pkt);
+		return;
+	}
+	resp->nak_sent = false;
+	if (!fits_message(qp, pkt))
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+	else if (pkt->info->flags & PAVO_OPF_SEND)
+		execute_send(qp, rx);
+	else if (pkt->info->flags & PAVO_OPF_WRITE)
+		execute_write(qp, rx);
+	else if (pkt->info->flags & PAVO_OPF_READ)
+		execute_read(qp, pkt);
+	else
+		execute_atomic(qp, pkt);
+}

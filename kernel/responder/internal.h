@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * internal.h - between the files of responder/; nobody else includes it.
+ *
+ * Everything here runs with half.lock held, BH disabled, in an RCU read-side
+ * section, unless said otherwise.
+ */
+#ifndef PAVO_RESPONDER_INTERNAL_H
+#define PAVO_RESPONDER_INTERNAL_H
+
+#include "../device.h"
+
+/* Packets of answers sent before others get the CPU, and packets executed. */
+#define PAVO_RESPOND_BUDGET 64
+#define PAVO_FLUSH_BUDGET 512
+/* Payload of answers up to this is copied; beyond, pages are attached. */
+#define PAVO_RESPOND_COPYBREAK 256
+
+/**
+ * struct pavo_resource - a read or atomic that was accepted, kept so that it
+ * can be answered again (IBA 9.7.5.1.2: RDMA read/atomic resources).
+ * @first, @npkts: its PSNs
+ * @atomic:  the answer is @orig, else memory
+ * @queued:  on the send queue
+ * @replay:  asked for again: payload is copied
+ * @msn:     MSN its answer carries
+ * @psn:     next PSN to answer; @va, @left: memory from there on
+ * @begun:   a packet of the present answer went out
+ */
+struct pavo_resource {
+	u32 first;
+	u32 npkts;
+	bool atomic;
+	bool queued;
+	bool replay;
+	bool begun;
+	u32 msn;
+	u32 psn;
+	u32 rkey;
+	u32 left;
+	u64 va;
+	u64 orig;
+};
+
+/**
+ * struct pavo_recv_wqe - private copy of the receive WQE in use.
+ * @active:  taken and not completed
+ * @number:  free-running number
+ * @length:  bytes that fit in its entries, @done: bytes written so far
+ * @i, @off: entry and offset that @done stands at
+ */
+struct pavo_recv_wqe {
+	bool active;
+	u32 number;
+	u32 length;
+	u32 done;
+	u32 num_sge;
+	u32 i;
+	u32 off;
+	struct pavo_data_seg sge[PAVO_MAX_SGE];
+};
+
+/* recv_queue.c */
+enum pavo_rq_status {
+	PAVO_RQ_OK,
+	PAVO_RQ_EMPTY, /* "Invalid WQE" of the document: RNR */
+	PAVO_RQ_BAD, /* index or WQE is not one */
+};
+
+enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp);
+enum pavo_vendor_err pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
+				     u32 from, u32 len);
+enum pavo_vendor_err pavo_rq_write(struct pavo_qp *qp, const void *data,
+				   u32 len);
+void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe,
+		      bool solicited);
+void pavo_rq_fail(struct pavo_qp *qp, enum ib_wc_status status,
+		  enum pavo_vendor_err vendor);
+unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget);
+
+/* execute.c, datagram.c */
+void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx);
+void pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx);
+
+/* respond.c */
+struct pavo_resource *pavo_resource_new(struct pavo_qp *qp);
+struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn);
+void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res);
+void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome);
+bool pavo_respond(struct pavo_qp *qp, unsigned int budget);
+
+#endif /* PAVO_RESPONDER_INTERNAL_H */

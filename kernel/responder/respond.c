@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * respond.c - RespPktGen (engine document 4.4.4): the answers, in order.
+ *
+ * Reads and atomics that were accepted wait in the send queue; behind them at
+ * most one ACK or NAK, the latest, since an ACK covers all before it and a
+ * read's answer is one. Answers are sent in bursts that leave the CPU to
+ * others in between, not in the receive path. Half owned.
+ */
+#include "internal.h"
+
+/*
+ * pavo_resource_new - room to remember one more read or atomic; NULL if as
+ * many as agreed (max_dest_rd_atomic) are still unanswered.
+ */
+struct pavo_resource *pavo_resource_new(struct pavo_qp *qp)
+{
+	struct pavo_responder *resp = &qp->resp;
+	struct pavo_resource *res =
+		&resp->resources[resp->res_head];
+
+	if (res->queued)
+		return NULL;
+	memset(res, 0, sizeof(*res));
+	if (++resp->res_head == resp->res_count)
+		resp->res_head = 0;
+	return res;
+}
+
+/* pavo_resource_find - the read or atomic whose PSNs include @psn. */
+struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn)
+{
+	struct pavo_responder *resp = &qp->resp;
+	u32 i;
+
+	for (i = 0; i < resp->res_count; i++) {
+		struct pavo_resource *res = &resp->resources[i];
+
+		if ((u32)pavo_psn_diff(psn, res->first) < res->npkts)
+			return res;
+	}
+	return NULL;
+}
+
+/* pavo_resource_send - queue an answer, unless it is queued already. */
+void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	if (res->queued)
+		return;
+	res->queued = true;
+	resp->send_queue[resp->send_tail++ % PAVO_MAX_RESOURCES] =
+		res - resp->resources;
+}
+
+/* pavo_respond_ack - an ACK or NAK is due behind all answers queued. */
+void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	resp->ack_due = true;
+	resp->ack_psn = psn;
+	resp->ack_syndrome = syndrome;
+}
+
+static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
+			      u32 copy)
+{
+	u8 hdr[PAVO_MAX_HDR_LEN];
+
+	pkt->pkey = PAVO_PKEY_DEFAULT;
+	pkt->dqpn = qp->attr.dest_qpn;
+	return pavo_tx_alloc(qp->dev, &qp->flow, hdr, pavo_build(hdr, pkt),
+			     copy);
+}
+
+static void send_ack(struct pavo_qp *qp)
+{
+	struct pavo_responder *resp = &qp->resp;
+	struct pavo_pkt pkt = {
+		.opcode = PAVO_OP_ACKNOWLEDGE,
+		.psn = resp->ack_psn,
+		.syndrome = resp->ack_syndrome,
+		.msn = resp->msn,
+	};
+	struct sk_buff *skb = answer(qp, &pkt, 0);
+
+	resp->ack_due = false;
+	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
+		pavo_count(qp->dev, tx_acks);
+	else if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_NAK)
+		pavo_count(qp->dev, tx_naks);
+	if (skb)
+		pavo_tx_send(qp->dev, &qp->flow, skb, 0);
+}
+
+static void send_atomic(struct pavo_qp *qp, struct pavo_resource *res)
+{
+	struct pavo_pkt pkt = {
+		.opcode = PAVO_OP_ATOMIC_ACK,
+		.psn = res->psn,
+		.syndrome = PAVO_AETH_ACK_UNLIMITED,
+		.msn = res->msn,
+		.atomic_orig = res->orig,
+	};
+	struct sk_buff *skb = answer(qp, &pkt, 0);
+
+	if (skb)
+		pavo_tx_send(qp->dev, &qp->flow, skb, 0);
+}
+
+static u8 read_opcode(const struct pavo_resource *res, bool last)
+{
+	if (last)
+		return res->begun ? PAVO_OP_READ_RESP_LAST :
+				    PAVO_OP_READ_RESP_ONLY;
+	return res->begun ? PAVO_OP_READ_RESP_MIDDLE : PAVO_OP_READ_RESP_FIRST;
+}
+
+/*
+ * Payload of a read response. Pages are attached where that pays; an answer
+ * given again is copied, because a page that changes on its way is dropped
+ * for its ICRC, and that must not happen for ever.
+ */
+static bool add_payload(struct pavo_region *region, struct sk_buff *skb,
+			u64 va, u32 len, bool copy)
+{
+	if (copy) {
+		pavo_region_read(region, va, pavo_tx_put(skb, len), len);
+		return true;
+	}
+	while (len) {
+		unsigned int off;
+		struct page *page = pavo_region_page(region, va, &off);
+		u32 n = min_t(u32, len, PAGE_SIZE - off);
+
+		if (!pavo_tx_add_page(skb, page, off, n))
+			return false;
+		va += n;
+		len -= n;
+	}
+	return true;
+}
+
+static struct sk_buff *read_packet(struct pavo_qp *qp,
+				   struct pavo_resource *res,
+				   struct pavo_pkt *pkt,
+				   struct pavo_region *region, u32 len)
+{
+	bool copy = len <= PAVO_RESPOND_COPYBREAK || res->replay;
+	struct sk_buff *skb;
+
+	for (;;) {
+		skb = answer(qp, pkt, copy ? len : 0);
+		if (!skb || !len ||
+		    add_payload(region, skb, res->va, len, copy))
+			return skb;
+		/* Memory whose pages cannot be attached. */
+		kfree_skb(skb);
+		copy = true;
+	}
+}
+
+/* Send the next packet of a read; false: its memory is gone. */
+static bool send_read(struct pavo_qp *qp, struct pavo_resource *res)
+{
+	u32 len = min(res->left, qp->attr.mtu);
+	struct pavo_pkt pkt = {
+		.opcode = read_opcode(res, len == res->left),
+		.psn = res->psn,
+		.pad = -len & 3,
+		.syndrome = PAVO_AETH_ACK_UNLIMITED,
+		.msn = res->msn,
+	};
+	struct pavo_region *region;
+	struct sk_buff *skb;
+
+	if (pavo_xlate(qp->dev, qp->pd, res->rkey, res->va, len,
+		       IB_ACCESS_REMOTE_READ, &region))
+		return false;
+	skb = read_packet(qp, res, &pkt, region, len);
+	if (skb)
+		pavo_tx_send(qp->dev, &qp->flow, skb, pkt.pad);
+	res->begun = true;
+	res->psn = pavo_psn_add(res->psn, 1);
+	res->va += len;
+	res->left -= len;
+	return true;
+}
+
+/* The next packet of the oldest queued answer. */
+static void send_next(struct pavo_qp *qp)
+{
+	struct pavo_responder *resp = &qp->resp;
+	u8 index = resp->send_queue[resp->send_head % PAVO_MAX_RESOURCES];
+	struct pavo_resource *res = &resp->resources[index];
+
+	if (res->atomic) {
+		send_atomic(qp, res);
+	} else if (!send_read(qp, res)) {
+		/* Deregistered under the read: an error of the access. */
+		pavo_count(qp->dev, rx_nak_sent_remote_access);
+		resp->send_head = resp->send_tail;
+		pavo_respond_ack(qp, res->psn, PAVO_NAK_REM_ACCESS);
+		pavo_qp_error(qp, IB_EVENT_QP_ACCESS_ERR);
+		return;
+	}
+	if (!res->left) {
+		res->queued = false;
+		resp->send_head++;
+	}
+}
+
+/*
+ * pavo_respond - send what is due, at most @budget packets.
+ *
+ * Return: true if more is due.
+ */
+bool pavo_respond(struct pavo_qp *qp, unsigned int budget)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	for (; resp->send_head != resp->send_tail; budget--) {
+		if (!budget)
+			return true;
+		send_next(qp);
+	}
+	if (resp->ack_due)
+		send_ack(qp);
+	return false;
+}
