@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Limits at their edge: what a queue or a device says it holds, it holds, and
+ * one more is refused. Registration of memory that cannot be registered.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/mman.h>
+
+#include "link.h"
+#include "tap.h"
+
+using namespace pv;
+
+PV_TEST("limit.send_queue_full",
+	"exactly max_send_wr requests fit; the next is ENOMEM and named by bad_wr")
+{
+	for (uint32_t depth : {1u, 3u, 16u, 100u}) {
+		LinkSpec spec;
+
+		spec.cap = {depth, 200, 1, 1, 0};
+		Link link = connect(env, spec);
+		uint32_t room = link.a.qp.cap.max_send_wr;
+
+		REQUIRE(room >= depth, "asked for ", depth, ", got ", room);
+		/* They wait for receives, so none leaves the queue. */
+		std::vector<SendWr> wrs(room, make_wr(Op::send, {}, 0));
+
+		wrs.push_back(wrs[0]);
+		PostResult result = env.a.post_send(link.a.qp.id, wrs);
+		REQUIRE_EQ(result.error, ENOMEM, "one more than ", room);
+		REQUIRE_EQ(result.bad_index, int(room), "bad_wr");
+		REQUIRE_EQ(env.a.post_send(link.a.qp.id, {wrs[0]}).error, ENOMEM,
+			   "and again");
+		must_post(link.b, std::vector<RecvWr>(std::min(room, 200u)));
+		if (room > 200)
+			continue;
+		wait_completions(env, link.a, link.a.send_cq, room, "sends");
+		must_post(link.b, std::vector<RecvWr>{{}});
+		must_post(link.a, std::vector<SendWr>{wrs[0]});
+		wait_send(env, link.a, "room again");
+	}
+}
+
+PV_TEST("limit.recv_queue_full",
+	"exactly max_recv_wr receives fit; the next is ENOMEM and named by bad_wr")
+{
+	for (uint32_t depth : {1u, 3u, 16u, 100u}) {
+		LinkSpec spec;
+
+		spec.cap = {16, depth, 1, 1, 0};
+		Link link = connect(env, spec);
+		uint32_t room = link.b.qp.cap.max_recv_wr;
+
+		REQUIRE(room >= depth, "asked for ", depth, ", got ", room);
+		std::vector<RecvWr> wrs(room + 1);
+		PostResult result = env.b.post_recv(link.b.qp.id, wrs);
+		REQUIRE_EQ(result.error, ENOMEM, "one more than ", room);
+		REQUIRE_EQ(result.bad_index, int(room), "bad_wr");
+		must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		wait_recv(env, link.b, "receive");
+		must_post(link.b, std::vector<RecvWr>{{}});
+		REQUIRE_EQ(env.b.post_recv(link.b.qp.id, {{}}).error, ENOMEM,
+			   "full again");
+	}
+}
+
+PV_TEST("limit.sge",
+	"max_sge entries are taken, one more is EINVAL, the rest of the chain "
+	"is not posted")
+{
+	Link link = connect(env);
+	Mr out = must_reg(env.a, {4096}), in = must_reg(env.b, {4096});
+	uint32_t sends = link.a.qp.cap.max_send_sge;
+	uint32_t recvs = link.b.qp.cap.max_recv_sge;
+	SendWr good = make_wr(Op::send, {}, 0), bad = good, after = good;
+	RecvWr good_recv, bad_recv;
+
+	good.sges.assign(sends, {out.id, 0, 3, 0});
+	bad.sges.assign(sends + 1, {out.id, 0, 3, 0});
+	good_recv.sges.assign(recvs, {in.id, 0, 3, 0});
+	bad_recv.sges.assign(recvs + 1, {in.id, 0, 3, 0});
+	for (uint32_t i = 0; i < recvs; i++)
+		good_recv.sges[i].offset = 3 * i;
+	good_recv.sges.back().length = 1000;
+
+	PostResult result = env.b.post_recv(link.b.qp.id, {good_recv, bad_recv});
+	REQUIRE_EQ(result.error, EINVAL, recvs + 1, " entries to receive");
+	REQUIRE_EQ(result.bad_index, 1, "bad_wr");
+	result = env.a.post_send(link.a.qp.id, {good, bad, after});
+	REQUIRE_EQ(result.error, EINVAL, sends + 1, " entries to send");
+	REQUIRE_EQ(result.bad_index, 1, "bad_wr");
+	check_wc(wait_send(env, link.a, "send"), good.id, IBV_WC_SUCCESS,
+		 "the request before the bad one");
+	REQUIRE_EQ(wait_recv(env, link.b, "receive").byte_len, 3 * sends,
+		   "byte_len");
+	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 30).empty(),
+		"something after the bad request was posted");
+}
+
+PV_TEST("limit.inline",
+	"max_inline_data bytes are taken inline, one more is refused")
+{
+	for (uint32_t asked : {0u, 1u, 16u, 60u, 200u}) {
+		LinkSpec spec;
+
+		spec.cap.max_inline_data = asked;
+		Link link = connect(env, spec);
+		uint32_t room = link.a.qp.cap.max_inline_data;
+		Mr out = must_reg(env.a, {room + 1}), in = must_reg(env.b, {room + 1});
+		SendWr wr = make_wr(Op::write, {out, 0}, room, {in, 0});
+
+		REQUIRE(room >= asked, "asked for ", asked, ", got ", room);
+		wr.flags |= IBV_SEND_INLINE;
+		must_post(link.a, std::vector<SendWr>{wr});
+		check_wc(wait_send(env, link.a, "inline"), wr.id, IBV_WC_SUCCESS,
+			 "the most there is");
+		wr.sges = {{out.id, 0, room + 1, 0}};
+		int error = env.a.post_send(link.a.qp.id, {wr}).error;
+		REQUIRE(error == EINVAL || error == ENOMEM, "one byte more: ",
+			error);
+		no_more(link.a, "refused inline");
+	}
+}
+
+PV_TEST("limit.inline_read", "a read cannot be inline")
+{
+	LinkSpec spec;
+
+	spec.cap.max_inline_data = 64;
+	env.expect_async();
+	Link link = connect(env, spec);
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+	SendWr wr = make_wr(Op::read, {out, 0}, 16, {in, 0});
+
+	wr.flags |= IBV_SEND_INLINE;
+	env.a.fill(out.id, 0, 64, 3, 0);
+	env.b.fill(in.id, 0, 64, 4, 0);
+	/* Refused at once, or an error completion, or the flag is ignored. */
+	if (!env.a.post_send(link.a.qp.id, {wr}).error) {
+		Wc wc = wait_send(env, link.a, "inline read");
+
+		if (wc.status == IBV_WC_SUCCESS)
+			must_match(env.a, out, 0, 16, 4, 0, "data read");
+		else
+			must_match(env.a, out, 0, 64, 3, 0, "memory");
+	}
+}
+
+PV_TEST("limit.bad_opcode", "an opcode that is none is refused when posted")
+{
+	Link link = connect(env);
+
+	for (int opcode : {14, 31, 100, 255, -1}) {
+		SendWr wr = make_wr(Op::send, {}, 0);
+
+		wr.opcode = ibv_wr_opcode(opcode);
+		PostResult result = env.a.post_send(link.a.qp.id, {wr});
+		REQUIRE(result.error, "opcode ", opcode, " was accepted");
+		REQUIRE_EQ(result.bad_index, 0, "bad_wr");
+	}
+	prove_alive(env, link);
+}
+
+PV_TEST("limit.message_too_long",
+	"2 GiB and more in one message is refused or LOC_LEN_ERR, never sent")
+{
+	LinkSpec spec;
+
+	env.expect_async();
+	spec.cap = {4, 4, 4, 4, 0};
+	Link link = connect(env, spec);
+	Mr out = must_reg(env.a, {1 << 20}), in = must_reg(env.b, {1 << 20});
+	SendWr wr = make_wr(Op::write, {}, 0, {in, 0});
+
+	env.b.fill(in.id, 0, 4096, 5, 0);
+	/* Each entry is out of bounds too: either error is precise. */
+	wr.sges = {{out.id, 0, 0x7fffffff, 0}, {out.id, 0, 1, 0}};
+	PostResult result = env.a.post_send(link.a.qp.id, {wr});
+	if (!result.error) {
+		Wc wc = wait_send(env, link.a, "too long");
+
+		REQUIRE(wc.status == IBV_WC_LOC_LEN_ERR ||
+			wc.status == IBV_WC_LOC_PROT_ERR ||
+			wc.status == IBV_WC_LOC_QP_OP_ERR,
+			ibv_wc_status_str(wc.status));
+	}
+	must_match(env.b, in, 0, 4096, 5, 0, "target");
+}
+
+PV_TEST("limit.qp_capacity",
+	"a queue pair may have what the device says, and not more")
+{
+	Cq cq = env.a.create_cq(16, false);
+	const ibv_device_attr &dev = env.info_a.device;
+	QpSpec spec;
+	auto attempt = [&](ibv_qp_cap cap) {
+		spec.cap = cap;
+		Qp qp = env.a.create_qp(spec);
+		if (!qp.error)
+			env.a.destroy(Kind::qp, qp.id);
+		return qp.error;
+	};
+	uint32_t wr = uint32_t(dev.max_qp_wr), sge = uint32_t(dev.max_sge);
+	/* Memory of the guest sets a bound too. */
+	uint32_t many = std::min(wr, 8192u);
+
+	spec.send_cq = spec.recv_cq = cq.id;
+	REQUIRE_EQ(attempt({many, 1, 1, 1, 0}), 0, "send wr ", many);
+	REQUIRE_EQ(attempt({1, many, 1, 1, 0}), 0, "recv wr ", many);
+	REQUIRE_EQ(attempt({1, 1, sge, 1, 0}), 0, "send sge ", sge);
+	REQUIRE_EQ(attempt({1, 1, 1, sge, 0}), 0, "recv sge ", sge);
+	REQUIRE_EQ(attempt({0, 1, 0, 1, 0}), 0, "no send queue");
+	REQUIRE_EQ(attempt({1, 0, 1, 0, 0}), 0, "no receive queue");
+	REQUIRE(attempt({wr + 1, 1, 1, 1, 0}), "send wr + 1");
+	REQUIRE(attempt({1, wr + 1, 1, 1, 0}), "recv wr + 1");
+	REQUIRE(attempt({1, 1, sge + 1, 1, 0}), "send sge + 1");
+	REQUIRE(attempt({1, 1, 1, sge + 1, 0}), "recv sge + 1");
+	REQUIRE(attempt({1, 1, 1, 1, 1 << 20}), "1 MiB inline");
+	REQUIRE(attempt({0xffffffff, 1, 1, 1, 0}), "send wr 2^32-1");
+	REQUIRE(attempt({1, 1, 0xffffffff, 1, 0}), "send sge 2^32-1");
+	REQUIRE(attempt({1, 1, 1, 1, 0xffffffff}), "inline 2^32-1");
+}
+
+PV_TEST("limit.cq_capacity",
+	"a CQ holds at least what was asked, not more than the device says")
+{
+	int most = env.info_a.device.max_cqe;
+
+	for (int depth : {1, 2, 3, 63, 64, 65, 1000}) {
+		Cq cq = env.a.create_cq(depth, false);
+
+		REQUIRE_EQ(cq.error, 0, "depth ", depth);
+		REQUIRE(cq.depth >= depth, "asked ", depth, ", got ", cq.depth);
+	}
+	REQUIRE(env.a.create_cq(0, false).error, "depth 0");
+	REQUIRE(env.a.create_cq(-1, false).error, "depth -1");
+	if (most < 0x7fffffff)
+		REQUIRE(env.a.create_cq(most + 1, false).error, "max_cqe + 1");
+	REQUIRE(env.a.create_cq(0x7fffffff, false).error, "depth 2^31-1");
+}
+
+PV_TEST("limit.device_attributes",
+	"the device describes itself within reason")
+{
+	const ibv_device_attr &dev = env.info_a.device;
+	const ibv_port_attr &port = env.info_a.port;
+
+	REQUIRE(dev.max_qp >= 1024, "max_qp ", dev.max_qp);
+	REQUIRE(dev.max_cq >= 1024, "max_cq ", dev.max_cq);
+	REQUIRE(dev.max_mr >= 1024, "max_mr ", dev.max_mr);
+	REQUIRE(dev.max_pd >= 1024, "max_pd ", dev.max_pd);
+	REQUIRE(dev.max_qp_wr >= 1024, "max_qp_wr ", dev.max_qp_wr);
+	REQUIRE(dev.max_sge >= 4, "max_sge ", dev.max_sge);
+	REQUIRE(dev.max_cqe >= 1024, "max_cqe ", dev.max_cqe);
+	REQUIRE(dev.max_mr_size >= 1ull << 32, "max_mr_size ", dev.max_mr_size);
+	REQUIRE(dev.max_qp_rd_atom >= 1, "max_qp_rd_atom");
+	REQUIRE(dev.max_qp_init_rd_atom >= 1, "max_qp_init_rd_atom");
+	REQUIRE(dev.atomic_cap != IBV_ATOMIC_NONE, "no atomics");
+	REQUIRE(dev.page_size_cap & 4096, "page_size_cap ", dev.page_size_cap);
+	REQUIRE_EQ(int(dev.phys_port_cnt), 1, "ports");
+	REQUIRE(dev.node_guid, "node GUID is 0");
+	REQUIRE(dev.sys_image_guid, "system image GUID is 0");
+	REQUIRE_EQ(int(port.state), IBV_PORT_ACTIVE, "port state");
+	REQUIRE_EQ(int(port.link_layer), IBV_LINK_LAYER_ETHERNET, "link layer");
+	REQUIRE_EQ(int(port.max_mtu), IBV_MTU_4096, "max_mtu");
+	REQUIRE(port.gid_tbl_len >= 16, "gid_tbl_len ", port.gid_tbl_len);
+	REQUIRE_EQ(port.pkey_tbl_len, 1, "pkey_tbl_len");
+	REQUIRE(port.max_msg_sz >= 0x7fffffff, "max_msg_sz ", port.max_msg_sz);
+	REQUIRE(port.active_speed && port.active_width, "speed, width");
+}
+
+PV_TEST("limit.mr_flags",
+	"remote write and atomics need local write; unknown flags are refused")
+{
+	REQUIRE(env.a.reg_mr({4096, 0, IBV_ACCESS_REMOTE_WRITE}).error,
+		"REMOTE_WRITE alone");
+	REQUIRE(env.a.reg_mr({4096, 0, IBV_ACCESS_REMOTE_ATOMIC}).error,
+		"REMOTE_ATOMIC alone");
+	REQUIRE(env.a.reg_mr({4096, 0, 1u << 15}).error, "unknown flag");
+	REQUIRE_EQ(env.a.reg_mr({4096, 0, 0}).error, 0, "no flags");
+	REQUIRE_EQ(env.a.reg_mr({4096, 0, IBV_ACCESS_REMOTE_READ}).error, 0,
+		   "REMOTE_READ");
+}
+
+PV_TEST_LOCAL("limit.mr_memory",
+	      "memory that is not there, read-only or wraps is not registered")
+{
+	LocalHost &host = local(env.a);
+	auto *map = static_cast<uint8_t *>(
+		mmap(nullptr, 4 * 4096, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	auto attempt = [&](void *at, size_t length, int access) {
+		ibv_mr *mr = ibv_reg_mr(host.raw_pd(0), at, length, access);
+
+		if (mr)
+			ibv_dereg_mr(mr);
+		return mr != nullptr;
+	};
+
+	REQUIRE(map != MAP_FAILED, "mmap");
+	munmap(map + 2 * 4096, 4096);
+	mprotect(map + 3 * 4096, 4096, PROT_READ);
+	bool whole = attempt(map, 4 * 4096, IBV_ACCESS_LOCAL_WRITE);
+	bool hole = attempt(map + 4096, 4097, IBV_ACCESS_LOCAL_WRITE);
+	bool good = attempt(map, 2 * 4096, IBV_ACCESS_LOCAL_WRITE);
+	bool read_only = attempt(map + 3 * 4096, 4096, IBV_ACCESS_LOCAL_WRITE);
+	bool wraps = attempt(reinterpret_cast<void *>(~0ull - 4095), 8192,
+			     IBV_ACCESS_LOCAL_WRITE);
+	bool null = attempt(nullptr, 4096, 0);
+	bool endless = attempt(map, ~size_t(0) - 4096, 0);
+
+	munmap(map, 2 * 4096);
+	munmap(map + 3 * 4096, 4096);
+	REQUIRE(good, "two good pages were refused");
+	REQUIRE(!whole && !hole, "a hole was registered");
+	REQUIRE(!read_only, "read-only memory was registered for writing");
+	REQUIRE(!wraps && !null && !endless, "nonsense was registered");
+}
+
+PV_TEST("limit.chain_stops_at_bad",
+	"a bad request in a chain: those before it run, those after it do not")
+{
+	Link link = connect(env);
+	std::vector<SendWr> chain(10, make_wr(Op::send, {}, 0));
+
+	for (size_t i = 0; i < chain.size(); i++)
+		chain[i].id = i;
+	chain[6].sges.assign(link.a.qp.cap.max_send_sge + 1, {});
+	Mr mr = must_reg(env.a, {64});
+	for (Sge &sge : chain[6].sges)
+		sge.mr = mr.id;
+	must_post(link.b, std::vector<RecvWr>(6));
+	PostResult result = env.a.post_send(link.a.qp.id, chain);
+	REQUIRE_EQ(result.error, EINVAL, "error");
+	REQUIRE_EQ(result.bad_index, 6, "bad_wr");
+	auto wcs = wait_completions(env, link.a, link.a.send_cq, 6, "before");
+	for (size_t i = 0; i < wcs.size(); i++)
+		check_wc(wcs[i], i, IBV_WC_SUCCESS, "before");
+	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 30).empty(), "after");
+	wait_completions(env, link.b, link.b.recv_cq, 6, "received");
+	prove_alive(env, link);
+}

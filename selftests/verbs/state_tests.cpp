@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The RC queue pair state machine (IBA 10.3.1, 11.2.5.2): which transitions
+ * exist, which attributes each needs and allows, which values are refused,
+ * and that query returns what was set.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "link.h"
+#include "tap.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr ibv_qp_state states[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
+				   IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR};
+const char *const names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+
+/* A transition of an RC QP: attributes it must have and may have. */
+struct Transition {
+	ibv_qp_state from;
+	ibv_qp_state to;
+	int required;
+	int optional;
+};
+
+constexpr int rtr_required = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			     IBV_QP_MIN_RNR_TIMER;
+constexpr int rts_required = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+			     IBV_QP_MAX_QP_RD_ATOMIC;
+constexpr int init_required = IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			      IBV_QP_ACCESS_FLAGS;
+constexpr int rts_optional = IBV_QP_CUR_STATE | IBV_QP_ALT_PATH |
+			     IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER |
+			     IBV_QP_PATH_MIG_STATE;
+constexpr int sqd_optional = IBV_QP_PORT | IBV_QP_AV | IBV_QP_TIMEOUT |
+			     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			     IBV_QP_MAX_QP_RD_ATOMIC |
+			     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_ALT_PATH |
+			     IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX |
+			     IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE;
+
+const Transition legal[] = {
+	{IBV_QPS_RESET, IBV_QPS_RESET, 0, 0},
+	{IBV_QPS_RESET, IBV_QPS_INIT, init_required, 0},
+	{IBV_QPS_INIT, IBV_QPS_INIT, 0, init_required},
+	{IBV_QPS_INIT, IBV_QPS_RTR, rtr_required,
+	 IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX},
+	{IBV_QPS_INIT, IBV_QPS_RESET, 0, 0},
+	{IBV_QPS_INIT, IBV_QPS_ERR, 0, 0},
+	{IBV_QPS_RTR, IBV_QPS_RTS, rts_required, rts_optional},
+	{IBV_QPS_RTR, IBV_QPS_RESET, 0, 0},
+	{IBV_QPS_RTR, IBV_QPS_ERR, 0, 0},
+	{IBV_QPS_RTS, IBV_QPS_RTS, 0, rts_optional},
+	{IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+	{IBV_QPS_RTS, IBV_QPS_RESET, 0, 0},
+	{IBV_QPS_RTS, IBV_QPS_ERR, 0, 0},
+	{IBV_QPS_SQD, IBV_QPS_RTS, 0, rts_optional},
+	{IBV_QPS_SQD, IBV_QPS_SQD, 0, sqd_optional},
+	{IBV_QPS_SQD, IBV_QPS_RESET, 0, 0},
+	{IBV_QPS_SQD, IBV_QPS_ERR, 0, 0},
+	{IBV_QPS_ERR, IBV_QPS_RESET, 0, 0},
+	{IBV_QPS_ERR, IBV_QPS_ERR, 0, 0},
+};
+
+const Transition *find(ibv_qp_state from, ibv_qp_state to)
+{
+	for (const Transition &t : legal)
+		if (t.from == from && t.to == to)
+			return &t;
+	return nullptr;
+}
+
+/* An attribute structure in which every field has a value that is right. */
+ibv_qp_attr full_attr(const Link &link, ibv_qp_state to)
+{
+	ibv_qp_attr attr = rtr_attr(link, link.a, link.b);
+	ibv_qp_attr rts = rts_attr(link, link.a);
+
+	attr.qp_state = to;
+	attr.port_num = 1;
+	attr.qp_access_flags = link.spec.access;
+	attr.sq_psn = rts.sq_psn;
+	attr.timeout = rts.timeout;
+	attr.retry_cnt = rts.retry_cnt;
+	attr.rnr_retry = rts.rnr_retry;
+	attr.max_rd_atomic = rts.max_rd_atomic;
+	attr.qkey = 0x1234;
+	return attr;
+}
+
+int try_modify(Link &link, ibv_qp_state to, int mask)
+{
+	return link.a.host->modify(link.a.qp.id, full_attr(link, to), mask);
+}
+
+/* Brings end A from RESET to a state by the legal way. */
+void bring_to(Link &link, ibv_qp_state state)
+{
+	to_state(link.a, IBV_QPS_RESET);
+	if (state == IBV_QPS_RESET)
+		return;
+	must_modify(link.a, init_attr(link.spec), init_mask, "to INIT");
+	if (state == IBV_QPS_INIT)
+		return;
+	if (state == IBV_QPS_ERR) {
+		to_state(link.a, IBV_QPS_ERR);
+		return;
+	}
+	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask, "to RTR");
+	if (state == IBV_QPS_RTR)
+		return;
+	must_modify(link.a, rts_attr(link, link.a), rts_mask, "to RTS");
+	if (state == IBV_QPS_SQD)
+		to_state(link.a, IBV_QPS_SQD);
+}
+
+std::string arrow(ibv_qp_state from, ibv_qp_state to)
+{
+	return str(names[from], " to ", names[to]);
+}
+
+} // namespace
+
+PV_TEST("state.legal",
+	"every transition of IBA with just the attributes it requires")
+{
+	Link link = make_link(env);
+
+	for (const Transition &t : legal) {
+		bring_to(link, t.from);
+		int error = try_modify(link, t.to, IBV_QP_STATE | t.required);
+
+		REQUIRE(!error, arrow(t.from, t.to), ": ", strerror(error));
+		REQUIRE_EQ(int(state_of(link.a)), t.to, arrow(t.from, t.to));
+	}
+}
+
+PV_TEST("state.illegal",
+	"every other transition is refused and the state stays")
+{
+	Link link = make_link(env);
+	constexpr int masks[] = {0, init_required, rtr_required, rts_required};
+
+	for (ibv_qp_state from : states) {
+		for (int to = IBV_QPS_RESET; to <= IBV_QPS_ERR; to++) {
+			if (find(from, ibv_qp_state(to)))
+				continue;
+			bring_to(link, from);
+			for (int mask : masks) {
+				int error = try_modify(link, ibv_qp_state(to),
+						       IBV_QP_STATE | mask);
+
+				REQUIRE(error, arrow(from, ibv_qp_state(to)),
+					" was allowed");
+				REQUIRE_EQ(int(state_of(link.a)), from,
+					   "refused ",
+					   arrow(from, ibv_qp_state(to)));
+			}
+		}
+	}
+}
+
+PV_TEST("state.unknown", "a state that does not exist is refused")
+{
+	Link link = make_link(env);
+
+	for (int to : {7, 8, 255}) {
+		bring_to(link, IBV_QPS_INIT);
+		REQUIRE(try_modify(link, ibv_qp_state(to), IBV_QP_STATE),
+			"state ", to, " was allowed");
+		REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_INIT, "state");
+	}
+}
+
+PV_TEST("state.missing_attribute",
+	"a transition without one of its required attributes is refused")
+{
+	Link link = make_link(env);
+
+	for (const Transition &t : legal) {
+		for (int bit = 1; bit <= IBV_QP_DEST_QPN; bit <<= 1) {
+			if (!(t.required & bit))
+				continue;
+			bring_to(link, t.from);
+			REQUIRE(try_modify(link, t.to, IBV_QP_STATE |
+					   (t.required & ~bit)),
+				arrow(t.from, t.to), " without attribute ", bit,
+				" was allowed");
+			REQUIRE_EQ(int(state_of(link.a)), t.from,
+				   arrow(t.from, t.to), " without ", bit);
+		}
+	}
+}
+
+PV_TEST("state.foreign_attribute",
+	"a transition with an attribute that does not belong there is refused")
+{
+	Link link = make_link(env);
+
+	for (const Transition &t : legal) {
+		for (int bit = IBV_QP_CUR_STATE; bit <= IBV_QP_DEST_QPN;
+		     bit <<= 1) {
+			if ((t.required | t.optional) & bit)
+				continue;
+			/* Resizing is a capability of its own. */
+			if (bit == IBV_QP_CAP)
+				continue;
+			bring_to(link, t.from);
+			REQUIRE(try_modify(link, t.to,
+					   IBV_QP_STATE | t.required | bit),
+				arrow(t.from, t.to), " with attribute ", bit,
+				" was allowed");
+			REQUIRE_EQ(int(state_of(link.a)), t.from,
+				   arrow(t.from, t.to), " with ", bit);
+		}
+	}
+}
+
+PV_TEST("state.optional_attribute",
+	"a transition takes its optional attributes, and query shows them")
+{
+	Link link = make_link(env);
+
+	bring_to(link, IBV_QPS_RTS);
+	ibv_qp_attr attr = full_attr(link, IBV_QPS_RTS);
+
+	attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
+	attr.min_rnr_timer = 19;
+	must_modify(link.a, attr, IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER,
+		    "attributes in RTS, no state");
+	QpState now = env.a.query(link.a.qp.id, IBV_QP_ACCESS_FLAGS |
+				  IBV_QP_MIN_RNR_TIMER | IBV_QP_STATE);
+	REQUIRE_EQ(unsigned(now.attr.qp_access_flags), IBV_ACCESS_REMOTE_READ,
+		   "access flags");
+	REQUIRE_EQ(now.attr.min_rnr_timer, 19, "min_rnr_timer");
+	REQUIRE_EQ(int(now.attr.qp_state), IBV_QPS_RTS, "state");
+}
+
+PV_TEST("state.query",
+	"ibv_query_qp returns every attribute that was set, and the capacities")
+{
+	LinkSpec spec;
+
+	spec.psn_a = 0xabcdef;
+	spec.timeout = 11;
+	spec.retry_count = 5;
+	spec.rnr_retry = 3;
+	spec.min_rnr_timer = 21;
+	spec.rd_atomic = 2;
+	spec.mtu = 512;
+	spec.access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+	spec.signal_all = true;
+	Link link = make_link(env, spec);
+	QpState fresh = env.a.query(link.a.qp.id, IBV_QP_STATE | IBV_QP_CAP);
+
+	REQUIRE_EQ(fresh.error, 0, "query in RESET");
+	REQUIRE_EQ(int(fresh.attr.qp_state), IBV_QPS_RESET, "state");
+
+	bring_to(link, IBV_QPS_INIT);
+	ibv_qp_attr rtr = rtr_attr(link, link.a, link.b);
+
+	rtr.ah_attr.grh.flow_label = 0x12345;
+	rtr.ah_attr.grh.hop_limit = 17;
+	rtr.ah_attr.grh.traffic_class = 0x68;
+	must_modify(link.a, rtr, rtr_mask, "to RTR");
+	must_modify(link.a, rts_attr(link, link.a), rts_mask, "to RTS");
+
+	QpState state = env.a.query(link.a.qp.id, 0x1fffff);
+	const ibv_qp_attr &got = state.attr;
+	const ibv_global_route &grh = got.ah_attr.grh;
+
+	REQUIRE_EQ(state.error, 0, "query in RTS");
+	REQUIRE_EQ(int(got.qp_state), IBV_QPS_RTS, "qp_state");
+	REQUIRE_EQ(int(got.cur_qp_state), IBV_QPS_RTS, "cur_qp_state");
+	REQUIRE_EQ(int(got.path_mtu), IBV_MTU_512, "path_mtu");
+	REQUIRE_EQ(got.dest_qp_num, link.b.qp.number, "dest_qp_num");
+	REQUIRE_EQ(got.rq_psn, spec.psn_b, "rq_psn");
+	REQUIRE_EQ(got.sq_psn, spec.psn_a, "sq_psn");
+	REQUIRE_EQ(unsigned(got.qp_access_flags), spec.access, "access flags");
+	REQUIRE_EQ(got.timeout, 11, "timeout");
+	REQUIRE_EQ(got.retry_cnt, 5, "retry_cnt");
+	REQUIRE_EQ(got.rnr_retry, 3, "rnr_retry");
+	REQUIRE_EQ(got.min_rnr_timer, 21, "min_rnr_timer");
+	REQUIRE_EQ(got.max_rd_atomic, 2, "max_rd_atomic");
+	REQUIRE_EQ(got.max_dest_rd_atomic, 2, "max_dest_rd_atomic");
+	REQUIRE_EQ(got.port_num, 1, "port_num");
+	REQUIRE_EQ(got.pkey_index, 0, "pkey_index");
+	REQUIRE_EQ(got.ah_attr.is_global, 1, "is_global");
+	REQUIRE(!memcmp(&grh.dgid, &link.b.info.gid, 16), "dgid");
+	REQUIRE_EQ(grh.sgid_index, link.a.info.gid_index, "sgid_index");
+	REQUIRE_EQ(grh.flow_label, 0x12345u, "flow_label");
+	REQUIRE_EQ(grh.hop_limit, 17, "hop_limit");
+	REQUIRE_EQ(grh.traffic_class, 0x68, "traffic_class");
+	REQUIRE_EQ(state.cap.max_send_wr, link.a.qp.cap.max_send_wr, "send wr");
+	REQUIRE_EQ(state.cap.max_recv_wr, link.a.qp.cap.max_recv_wr, "recv wr");
+	REQUIRE_EQ(state.cap.max_send_sge, link.a.qp.cap.max_send_sge, "send sge");
+	REQUIRE_EQ(state.cap.max_recv_sge, link.a.qp.cap.max_recv_sge, "recv sge");
+	REQUIRE_EQ(state.cap.max_inline_data, link.a.qp.cap.max_inline_data,
+		   "inline");
+	REQUIRE_EQ(state.signal_all, 1, "sq_sig_all");
+}
+
+PV_TEST("state.bad_value",
+	"values outside their range are refused, and the state stays")
+{
+	Link link = make_link(env);
+	struct Case {
+		const char *what;
+		ibv_qp_state from;
+		ibv_qp_state to;
+		void (*spoil)(ibv_qp_attr &attr, const HostInfo &info);
+	} cases[] = {
+		{"port 0", IBV_QPS_RESET, IBV_QPS_INIT,
+		 [](ibv_qp_attr &a, const HostInfo &) { a.port_num = 0; }},
+		{"port 2", IBV_QPS_RESET, IBV_QPS_INIT,
+		 [](ibv_qp_attr &a, const HostInfo &) { a.port_num = 2; }},
+		{"pkey_index beyond the table", IBV_QPS_RESET, IBV_QPS_INIT,
+		 [](ibv_qp_attr &a, const HostInfo &i) {
+			 a.pkey_index = i.port.pkey_tbl_len; }},
+		{"path_mtu 0", IBV_QPS_INIT, IBV_QPS_RTR,
+		 [](ibv_qp_attr &a, const HostInfo &) {
+			 a.path_mtu = ibv_mtu(0); }},
+		{"path_mtu 6", IBV_QPS_INIT, IBV_QPS_RTR,
+		 [](ibv_qp_attr &a, const HostInfo &) {
+			 a.path_mtu = ibv_mtu(6); }},
+		{"sgid_index beyond the table", IBV_QPS_INIT, IBV_QPS_RTR,
+		 [](ibv_qp_attr &a, const HostInfo &i) {
+			 a.ah_attr.grh.sgid_index = uint8_t(
+				 std::min(i.port.gid_tbl_len, 255)); }},
+		{"no GRH", IBV_QPS_INIT, IBV_QPS_RTR,
+		 [](ibv_qp_attr &a, const HostInfo &) {
+			 a.ah_attr.is_global = 0; }},
+		{"max_dest_rd_atomic", IBV_QPS_INIT, IBV_QPS_RTR,
+		 [](ibv_qp_attr &a, const HostInfo &i) {
+			 a.max_dest_rd_atomic = uint8_t(
+				 std::min(i.device.max_qp_rd_atom + 1, 255)); }},
+		{"min_rnr_timer 32", IBV_QPS_INIT, IBV_QPS_RTR,
+		 [](ibv_qp_attr &a, const HostInfo &) {
+			 a.min_rnr_timer = 32; }},
+		{"max_rd_atomic", IBV_QPS_RTR, IBV_QPS_RTS,
+		 [](ibv_qp_attr &a, const HostInfo &i) {
+			 a.max_rd_atomic = uint8_t(
+				 std::min(i.device.max_qp_init_rd_atom + 1,
+					  255)); }},
+		{"timeout 32", IBV_QPS_RTR, IBV_QPS_RTS,
+		 [](ibv_qp_attr &a, const HostInfo &) { a.timeout = 32; }},
+		{"retry_cnt 8", IBV_QPS_RTR, IBV_QPS_RTS,
+		 [](ibv_qp_attr &a, const HostInfo &) { a.retry_cnt = 8; }},
+		{"rnr_retry 8", IBV_QPS_RTR, IBV_QPS_RTS,
+		 [](ibv_qp_attr &a, const HostInfo &) { a.rnr_retry = 8; }},
+	};
+	std::string allowed;
+
+	for (const Case &c : cases) {
+		ibv_qp_attr attr = full_attr(link, c.to);
+		const Transition *t = find(c.from, c.to);
+
+		bring_to(link, c.from);
+		c.spoil(attr, link.a.info);
+		if (!env.a.modify(link.a.qp.id, attr, IBV_QP_STATE | t->required))
+			allowed += str(" ", c.what, ";");
+		else
+			REQUIRE_EQ(int(state_of(link.a)), c.from, c.what);
+	}
+	REQUIRE(allowed.empty(), "allowed:", allowed);
+}
+
+PV_TEST("state.path_mtu_too_large",
+	"a path MTU above the port's active MTU is refused")
+{
+	Link link = make_link(env);
+	int above = mtu_bytes(env.info_a.port.active_mtu) * 2;
+
+	if (above > 4096)
+		throw Skip("the port has the largest MTU there is");
+	ibv_qp_attr attr = full_attr(link, IBV_QPS_RTR);
+
+	bring_to(link, IBV_QPS_INIT);
+	attr.path_mtu = mtu_code(above);
+	REQUIRE(env.a.modify(link.a.qp.id, attr, rtr_mask), "was allowed");
+}
+
+PV_TEST("state.reuse_after_reset",
+	"RESET forgets everything: the pair works again with other PSNs")
+{
+	Link link = connect(env);
+
+	for (uint32_t round = 0; round < 5; round++) {
+		prove_alive(env, link);
+		to_state(link.a, IBV_QPS_RESET);
+		to_state(link.b, IBV_QPS_RESET);
+		link.a.psn = 0xfffff0 + round;
+		link.b.psn = 77 * round;
+		bring_up(link);
+	}
+	prove_alive(env, link);
+}
+
+PV_TEST("state.reuse_after_error",
+	"a pair in ERR works again after RESET, nothing of before appears")
+{
+	env.expect_async();
+	Link link = connect(env);
+	Mr mr = must_reg(env.a, {4096}), target = must_reg(env.b, {4096});
+	SendWr bad = make_wr(Op::write, {mr, 0}, 64, {target, 0});
+
+	for (int round = 0; round < 3; round++) {
+		bad.rkey = target.rkey ^ 0xffff00;
+		must_post(link.b, std::vector<RecvWr>{{1, {}}, {2, {}}});
+		must_post(link.a, std::vector<SendWr>{bad});
+		REQUIRE_EQ(wait_send(env, link.a, "bad key").status,
+			   IBV_WC_REM_ACCESS_ERR, "bad key");
+		wait_state(env, link.a, IBV_QPS_ERR);
+		to_state(link.b, IBV_QPS_ERR);
+		wait_completions(env, link.b, link.b.recv_cq, 2, "flushed");
+		to_state(link.a, IBV_QPS_RESET);
+		to_state(link.b, IBV_QPS_RESET);
+		bring_up(link);
+		no_more(link.a, "after RESET");
+		no_more(link.b, "after RESET");
+		prove_alive(env, link);
+	}
+}
+
+PV_TEST("state.sqd_holds_sends",
+	"in SQD new sends wait; back in RTS they go")
+{
+	Link link = connect(env);
+	Mr out = must_reg(env.a, {4096}), in = must_reg(env.b, {4096});
+	SendWr wr = make_wr(Op::write, {out, 0}, 4096, {in, 0});
+
+	env.a.fill(out.id, 0, 4096, 3, 0);
+	env.b.fill(in.id, 0, 4096, 4, 0);
+	to_state(link.a, IBV_QPS_SQD);
+	must_post(link.a, std::vector<SendWr>{wr});
+	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 50).empty(),
+		"completed in SQD");
+	must_match(env.b, in, 0, 4096, 4, 0, "not written in SQD");
+	/* The other direction is not concerned. */
+	must_post(link.a, std::vector<RecvWr>{{5, {}}});
+	must_post(link.b, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+	check_wc(wait_recv(env, link.a, "receive in SQD"), 5, IBV_WC_SUCCESS,
+		 "receive in SQD");
+	wait_send(env, link.b, "send to SQD");
+	to_state(link.a, IBV_QPS_RTS);
+	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_SUCCESS,
+		 "after SQD");
+	must_match(env.b, in, 0, 4096, 3, 0, "written after SQD");
+}
+
+PV_TEST("state.sqd_drained_event",
+	"SQ_DRAINED comes when the sends before SQD are done, not earlier")
+{
+	Link link = connect(env);
+	SendWr wr = make_wr(Op::send, {}, 0);
+	ibv_qp_attr attr = {};
+
+	must_post(link.a, std::vector<SendWr>{wr});	/* waits: no receive */
+	attr.qp_state = IBV_QPS_SQD;
+	attr.en_sqd_async_notify = 1;
+	must_modify(link.a, attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
+		    "to SQD");
+	REQUIRE_EQ(env.a.async_event(50).type, -1, "event while one is under way");
+	must_post(link.b, std::vector<RecvWr>{{}});
+	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
+		 "the send begun before SQD");
+	AsyncEvent event = env.a.async_event(env.options.patience_ms);
+	REQUIRE_EQ(event.type, int(IBV_EVENT_SQ_DRAINED), "event");
+	REQUIRE_EQ(event.object, link.a.qp.id, "the event's QP");
+}
