@@ -16,14 +16,14 @@
 
 /* create_cq was given the whole attribute bundle instead of the driver part. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
-typedef struct uverbs_attr_bundle pavo_cq_args;
+#define pavo_cq_args struct uverbs_attr_bundle
 
 static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
 {
 	return args ? &args->driver_udata : NULL;
 }
 #else
-typedef struct ib_udata pavo_cq_args;
+#define pavo_cq_args struct ib_udata
 
 static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
 {

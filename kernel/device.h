@@ -30,7 +30,7 @@
 #define PAVO_MAX_SGE 30
 #define PAVO_MAX_INLINE 512
 #define PAVO_MAX_QP_WR 16384
-#define PAVO_MAX_CQE (1 << 20)
+#define PAVO_MAX_CQE 1048576
 #define PAVO_MAX_RD_ATOMIC PAVO_MAX_RESOURCES
 #define PAVO_MAX_DATAGRAM 4096
 #define PAVO_MAX_MSG_SIZE 0x7fffffffu
@@ -107,7 +107,7 @@ struct pavo_ucontext {
 	struct ib_ucontext ib;
 	struct pavo_mmap *page_mmap;
 	struct pavo_doorbell_page *page;
-	spinlock_t db_lock;
+	spinlock_t db_lock; /* db_cons, and taking from the page */
 	u32 db_cons;
 };
 
@@ -137,7 +137,7 @@ struct pavo_cq {
 	struct pavo_cq_header *ring;
 	struct pavo_cqe *cqes;
 	u32 count;
-	spinlock_t lock;
+	spinlock_t lock; /* all below, and writing entries */
 	u32 prod;
 	u32 cons;
 	int armed;
@@ -188,7 +188,7 @@ struct pavo_qp {
 	struct ib_qp_cap cap;
 	bool sq_sig_all;
 	int state;
-	struct mutex modify_mutex;
+	struct mutex modify_mutex; /* attr, and transitions of state */
 	struct pavo_qp_attrs attr;
 	struct pavo_flow flow;
 	bool has_flow;

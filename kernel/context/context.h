@@ -8,15 +8,17 @@
 
 #include <rdma/ib_verbs.h>
 
-struct pavo_dev;
 struct pavo_qp;
+
+/** pavo_qp_context_init - a new QP, in RESET and in no table. */
+void pavo_qp_context_init(struct pavo_qp *qp);
 
 /** pavo_qp_number - give @qp a QPN (1 for GSI) and enter it in the table. */
 int pavo_qp_number(struct pavo_qp *qp);
 
 /**
  * pavo_qp_remove - take @qp out of the table; when it returns no packet,
- * timer or work can be using it. May sleep.
+ * timer or work can be using it, and it is in RESET. May sleep.
  */
 void pavo_qp_remove(struct pavo_qp *qp);
 
@@ -26,5 +28,18 @@ int pavo_qp_modify(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask);
 /** pavo_qp_query - report attributes and capabilities. */
 void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr,
 		   struct ib_qp_init_attr *init);
+
+/* The rest is the inside of context/. */
+
+/** pavo_qp_reset - to RESET, from any state; state.c. */
+void pavo_qp_reset(struct pavo_qp *qp);
+
+/** pavo_attr_check - are the attributes of @mask within limits? attr.c */
+int pavo_attr_check(struct pavo_qp *qp, const struct ib_qp_attr *attr,
+		    int mask);
+
+/** pavo_attr_apply - take the attributes of @mask over; attr.c */
+void pavo_attr_apply(struct pavo_qp *qp, const struct ib_qp_attr *attr,
+		     int mask);
 
 #endif /* PAVO_CONTEXT_H */

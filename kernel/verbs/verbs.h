@@ -5,9 +5,62 @@
 #ifndef PAVO_VERBS_H
 #define PAVO_VERBS_H
 
+#include <linux/atomic.h>
+#include <rdma/ib_verbs.h>
+#include "../compat.h"
+
+struct net_device;
+struct pavo_cq;
 struct pavo_dev;
+struct vm_area_struct;
 
 /** pavo_verbs_setup - fill in ops and attributes before registration. */
-void pavo_verbs_setup(struct pavo_dev *dev);
+void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev);
+
+/**
+ * pavo_cq_forget - drop completions of a QP that were not polled, of a CQ of
+ * the kernel: their wr_ids die with the QP's queues. (User space does this for
+ * its own CQs.)
+ */
+void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
+
+/* The rest is the inside of verbs/: the ops that device.c puts together. */
+
+/* Objects take one of @used on creation; there are no more than @limit. */
+static inline bool pavo_object_take(atomic_t *used, int limit)
+{
+	return atomic_add_unless(used, 1, limit);
+}
+
+static inline void pavo_object_give(atomic_t *used)
+{
+	atomic_dec(used);
+}
+
+int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void pavo_mmap_free(struct rdma_user_mmap_entry *entry);
+
+int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   pavo_cq_args *args);
+int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int pavo_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc);
+int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata);
+int pavo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+int pavo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+int pavo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr);
+int pavo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad_wr);
+
+int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		   struct ib_udata *udata);
+int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int pavo_destroy_ah(struct ib_ah *ibah, u32 flags);
 
 #endif /* PAVO_VERBS_H */

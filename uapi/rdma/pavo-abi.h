@@ -296,7 +296,7 @@ struct pavo_cqe {
 	__u8 opcode;
 	__u8 sl;
 	__u8 network_hdr_type;
-	__u8 reserved[13];
+	__u8 reserved[17];
 	__u8 flags;
 };
 

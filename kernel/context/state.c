@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * state.c - the state machine of QPs (IBA 10.3.1).
+ *
+ * The only writer of qp->state, qp->flow and qp->events. verbs/qp.c asks for
+ * transitions in process context, one at a time under modify_mutex; both
+ * halves report errors from wherever they are (pavo_qp_error()). A state that
+ * the halves act on is entered with both of them locked, so they never see it
+ * half set up; only Error comes at any time, and they look for its bit.
+ *
+ * Lock order: modify_mutex, requester half, responder half.
+ */
+#include "context/context.h"
+#include "device.h"
+#include "verbs/verbs.h"
+
+/* How long to wait before looking again whether a send queue is drained. */
+#define PAVO_DRAIN_JIFFIES 1
+
+static void pavo_halves_lock(struct pavo_qp *qp)
+{
+	spin_lock_bh(&qp->req.half.lock);
+	spin_lock_bh(&qp->resp.half.lock);
+}
+
+static void pavo_halves_run(struct pavo_qp *qp)
+{
+	pavo_requester_run(qp);
+	pavo_responder_run(qp);
+}
+
+/*
+ * Whoever found a half locked left it something to do and went (half.h), so
+ * they are run after every change; that also does what the change allows.
+ */
+static void pavo_halves_unlock(struct pavo_qp *qp)
+{
+	spin_unlock_bh(&qp->resp.half.lock);
+	spin_unlock_bh(&qp->req.half.lock);
+	/* pairs with the barriers of those who leave something */
+	smp_mb();
+	pavo_halves_run(qp);
+}
+
+static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = qp->ib.device,
+		.element.qp = &qp->ib,
+		.event = type,
+	};
+
+	if (qp->ib.event_handler)
+		qp->ib.event_handler(&event, qp->ib.qp_context);
+}
+
+static void pavo_qp_work(struct work_struct *work)
+{
+	struct pavo_qp *qp = container_of(work, struct pavo_qp, work);
+	unsigned long events = xchg(&qp->events, 0);
+	unsigned int type;
+
+	pavo_halves_run(qp);
+	for_each_set_bit(type, &events, BITS_PER_LONG)
+		pavo_qp_raise(qp, type);
+}
+
+/* SQD: report when everything sent has been answered. */
+static void pavo_qp_drain_work(struct work_struct *work)
+{
+	struct pavo_qp *qp = container_of(to_delayed_work(work),
+					  struct pavo_qp, drain_work);
+
+	if (pavo_qp_state(qp) != IB_QPS_SQD)
+		return;
+	if (pavo_requester_idle(qp))
+		pavo_qp_raise(qp, IB_EVENT_SQ_DRAINED);
+	else
+		queue_delayed_work(qp->dev->wq, &qp->drain_work,
+				   PAVO_DRAIN_JIFFIES);
+}
+
+void pavo_qp_context_init(struct pavo_qp *qp)
+{
+	qp->state = IB_QPS_RESET;
+	mutex_init(&qp->modify_mutex);
+	INIT_WORK(&qp->work, pavo_qp_work);
+	INIT_DELAYED_WORK(&qp->drain_work, pavo_qp_drain_work);
+}
+
+/* From @from to Error, unless somebody else moved the QP meanwhile. */
+static bool pavo_qp_to_error(struct pavo_qp *qp, int from)
+{
+	if (cmpxchg(&qp->state, from, IB_QPS_ERR) != from)
+		return false;
+	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
+	set_bit(PAVO_RESP_FLUSH, &qp->resp.half.pending);
+	return true;
+}
+
+void pavo_qp_error(struct pavo_qp *qp, int event)
+{
+	int state;
+
+	do {
+		state = pavo_qp_state(qp);
+		if (state == IB_QPS_RESET || state == IB_QPS_ERR)
+			return;
+	} while (!pavo_qp_to_error(qp, state));
+
+	pavo_count(qp->dev, qp_errors);
+	if (event >= 0)
+		set_bit(event, &qp->events);
+	queue_work(qp->dev->wq, &qp->work);
+}
+
+void pavo_qp_reset(struct pavo_qp *qp)
+{
+	struct pavo_flow flow = qp->flow;
+	bool has_flow;
+
+	pavo_halves_lock(qp);
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	pavo_requester_reset(qp);
+	pavo_responder_reset(qp);
+	has_flow = qp->has_flow;
+	qp->has_flow = false;
+	pavo_halves_unlock(qp);
+
+	if (has_flow)
+		pavo_flow_destroy(&flow);
+	xchg(&qp->events, 0);
+	/* what was not polled names WQEs that are no more */
+	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);
+	pavo_cq_forget(qp->recv_cq, qp->ib.qp_num);
+}
+
+/* Replace the flow by one for the present attributes. */
+static int pavo_qp_set_flow(struct pavo_qp *qp)
+{
+	struct pavo_flow old, new;
+	bool had_flow;
+	int err;
+
+	err = pavo_flow_init(&new, qp->dev, &qp->attr.ah, qp->ib.qp_num,
+			     qp->attr.dest_qpn, true);
+	if (err)
+		return err;
+	pavo_halves_lock(qp);
+	had_flow = qp->has_flow;
+	old = qp->flow;
+	qp->flow = new;
+	qp->has_flow = true;
+	pavo_halves_unlock(qp);
+	if (had_flow)
+		pavo_flow_destroy(&old);
+	return 0;
+}
+
+/* Enter @next with both halves locked; fails if the QP is in Error by now. */
+static int pavo_qp_enter(struct pavo_qp *qp, int from, int next)
+{
+	bool ok;
+
+	pavo_halves_lock(qp);
+	if (from == IB_QPS_RTR && next == IB_QPS_RTS)
+		pavo_requester_ready(qp);
+	ok = cmpxchg(&qp->state, from, next) == from;
+	pavo_halves_unlock(qp);
+	return ok ? 0 : -EINVAL;
+}
+
+static void pavo_qp_sqd(struct pavo_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	if ((mask & IB_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify)
+		queue_delayed_work(qp->dev->wq, &qp->drain_work, 0);
+}
+
+/* Attributes have been checked and applied. */
+static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
+			const struct ib_qp_attr *attr, int mask)
+{
+	int err;
+
+	switch (next) {
+	case IB_QPS_RESET:
+		pavo_qp_reset(qp);
+		return 0;
+	case IB_QPS_ERR:
+		if (from != IB_QPS_ERR && pavo_qp_to_error(qp, from))
+			pavo_halves_run(qp);
+		return 0;
+	}
+
+	if (mask & IB_QP_AV && qp->ib.qp_type == IB_QPT_RC) {
+		err = pavo_qp_set_flow(qp);
+		if (err)
+			return err;
+	}
+	if (from == next)
+		return 0;
+	if (next == IB_QPS_RTR) {
+		err = pavo_responder_ready(qp);
+		if (err)
+			return err;
+	}
+	err = pavo_qp_enter(qp, from, next);
+	if (err)
+		return err;
+	if (next == IB_QPS_SQD)
+		pavo_qp_sqd(qp, attr, mask);
+	return 0;
+}
+
+static int pavo_qp_modify_locked(struct pavo_qp *qp,
+				 const struct ib_qp_attr *attr, int mask)
+{
+	int cur = pavo_qp_state(qp);
+	int next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	struct pavo_qp_attrs old = qp->attr;
+	int err;
+
+	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
+		return -EINVAL;
+	if (!ib_modify_qp_is_ok(cur, next, qp->ib.qp_type, mask))
+		return -EINVAL;
+	err = pavo_attr_check(qp, attr, mask);
+	if (err)
+		return err;
+	pavo_attr_apply(qp, attr, mask);
+	err = pavo_qp_move(qp, cur, next, attr, mask);
+	if (err)
+		qp->attr = old;
+	return err;
+}
+
+int pavo_qp_modify(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask)
+{
+	int err;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	mutex_lock(&qp->modify_mutex);
+	err = pavo_qp_modify_locked(qp, attr, mask);
+	mutex_unlock(&qp->modify_mutex);
+	return err;
+}

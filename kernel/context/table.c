@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * table.c - the QP table: numbers to QPs, and arriving packets to halves.
+ *
+ * Owns dev->qps. Called by verbs/qp.c when QPs come and go, by net/ with every
+ * packet and by requester/ with every doorbell.
+ *
+ * Lookups are under RCU, and so is all use of what they find: a QP is freed
+ * when a grace period after its removal has passed.
+ */
+#include "context/context.h"
+#include "device.h"
+
+/* 0 and 1 are the management QPs (IBA 10.2.4.1); few are set aside with them */
+#define PAVO_GSI_QPN 1
+#define PAVO_FIRST_QPN 17
+/* 0xffffff addresses a multicast group */
+#define PAVO_LAST_QPN 0xfffffe
+
+struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn)
+{
+	return xa_load(&dev->qps, qpn);
+}
+
+int pavo_qp_number(struct pavo_qp *qp)
+{
+	struct pavo_dev *dev = qp->dev;
+	u32 qpn = PAVO_GSI_QPN;
+	int err;
+
+	if (qp->ib.qp_type == IB_QPT_GSI) {
+		qp->ib.qp_num = qpn;
+		return xa_insert(&dev->qps, qpn, qp, GFP_KERNEL);
+	}
+
+	/* The number must be in the QP before the QP is in the table. */
+	err = xa_alloc_cyclic(&dev->qps, &qpn, NULL,
+			      XA_LIMIT(PAVO_FIRST_QPN, PAVO_LAST_QPN),
+			      &dev->next_qpn, GFP_KERNEL);
+	if (err < 0)
+		return err;
+	qp->ib.qp_num = qpn;
+	return xa_err(xa_store(&dev->qps, qpn, qp, GFP_KERNEL));
+}
+
+void pavo_qp_remove(struct pavo_qp *qp)
+{
+	xa_erase(&qp->dev->qps, qp->ib.qp_num);
+	mutex_lock(&qp->modify_mutex);
+	pavo_qp_reset(qp);
+	mutex_unlock(&qp->modify_mutex);
+	synchronize_rcu_expedited();
+	/* In this order: the timer, too, leaves things to the work. */
+	hrtimer_cancel(&qp->req.hrtimer);
+	cancel_work_sync(&qp->work);
+	cancel_delayed_work_sync(&qp->drain_work);
+}
+
+static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode)
+{
+	u8 service = opcode & PAVO_SVC_MASK;
+
+	switch (qp->ib.qp_type) {
+	case IB_QPT_RC:
+		return service == PAVO_SVC_RC;
+	case IB_QPT_UC:
+		return service == PAVO_SVC_UC;
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		return service == PAVO_SVC_UD;
+	default:
+		return false;
+	}
+}
+
+/* Same partition, and not both of them limited members (IBA 10.9.3). */
+static bool pavo_pkey_ok(u16 a, u16 b)
+{
+	return !((a ^ b) & 0x7fff) && ((a | b) & 0x8000);
+}
+
+/* The states that a half takes packets in; acquired with what they rest on. */
+static bool pavo_state_takes(const struct pavo_qp *qp, bool request)
+{
+	/* pairs with the atomic in pavo_qp_enter() */
+	int state = smp_load_acquire(&qp->state);
+
+	switch (state) {
+	case IB_QPS_RTR:
+		return request;
+	case IB_QPS_RTS:
+	case IB_QPS_SQD:
+	case IB_QPS_SQE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Is the packet one for @qp? If not it was counted. */
+static bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+
+	if (unlikely(!pavo_service_ok(qp, pkt->opcode))) {
+		pavo_count(rx->dev, rx_drop_service);
+		return false;
+	}
+	if (unlikely(!pavo_pkey_ok(pkt->pkey, PAVO_PKEY_DEFAULT))) {
+		pavo_count(rx->dev, rx_drop_pkey);
+		return false;
+	}
+	if (unlikely(!pavo_state_takes(qp, pkt->info->flags &
+				       PAVO_OPF_REQUEST))) {
+		pavo_count(rx->dev, rx_drop_state);
+		return false;
+	}
+	if (qp->has_flow && unlikely(!pavo_flow_match(&qp->flow, rx))) {
+		pavo_count(rx->dev, rx_drop_address);
+		return false;
+	}
+	return true;
+}
+
+/**
+ * pavo_rx_deliver - hand a packet to the half of the QP that it is for.
+ * @rx: parsed packet, its ICRC is right; the skb is consumed
+ *
+ * Context: softirq; RCU is read-locked here.
+ */
+void pavo_rx_deliver(struct pavo_rx *rx)
+{
+	struct pavo_qp *qp;
+
+	rcu_read_lock();
+	qp = pavo_qp_find(rx->dev, rx->pkt.dqpn);
+	if (unlikely(!qp)) {
+		pavo_count(rx->dev, rx_drop_qpn);
+		kfree_skb(rx->skb);
+	} else if (unlikely(!pavo_rx_accept(qp, rx))) {
+		kfree_skb(rx->skb);
+	} else if (rx->pkt.info->flags & PAVO_OPF_REQUEST) {
+		pavo_responder_receive(qp, rx);
+	} else {
+		pavo_requester_receive(qp, rx);
+	}
+	rcu_read_unlock();
+}

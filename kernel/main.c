@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * main.c - the front door: load and unload, `rdma link add`, and what happens
+ * to the interfaces below.
+ *
+ * Owns the table of adapters and the life of struct pavo_dev. Called by the
+ * kernel (init, exit), by rdma core (newlink, dealloc_driver) and by the
+ * network stack (notifier); the receive path looks adapters up here.
+ *
+ * Locks: adapters_lock covers the table, the list of dead adapters and what
+ * pavo_detach() lets go of. RTNL is taken before it.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hashtable.h>
+#include <linux/if_arp.h>
+#include <linux/if_vlan.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <rdma/rdma_netlink.h>
+#include "device.h"
+#include "verbs/verbs.h"
+
+MODULE_DESCRIPTION("pavo: RDMA adapter in software (RoCEv2)");
+MODULE_AUTHOR("pavo developers");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_ALIAS_RDMA_LINK("pavo");
+
+static DEFINE_MUTEX(adapters_lock);
+static DEFINE_HASHTABLE(adapters, 6);
+static LIST_HEAD(dead_adapters);
+
+struct pavo_dev *pavo_dev_find(const struct net_device *ndev)
+{
+	struct pavo_dev *dev;
+
+	hash_for_each_possible_rcu(adapters, dev, node, (unsigned long)ndev) {
+		if (rcu_access_pointer(dev->ndev) == ndev)
+			return dev;
+	}
+	return NULL;
+}
+
+/*
+ * Let go of the interface and of its namespace's sockets, once. When an
+ * interface leaves, this may not wait for the adapter's removal: neither the
+ * interface nor its namespace would wait for that in every case.
+ */
+static void pavo_detach(struct pavo_dev *dev)
+{
+	struct net_device *ndev;
+	bool attached;
+
+	mutex_lock(&adapters_lock);
+	attached = dev->attached;
+	dev->attached = false;
+	ndev = rcu_dereference_protected(dev->ndev,
+					 lockdep_is_held(&adapters_lock));
+	RCU_INIT_POINTER(dev->ndev, NULL);
+	mutex_unlock(&adapters_lock);
+	if (!attached)
+		return;
+	netdev_put(ndev, &dev->ndev_tracker);
+	pavo_net_put(dev->net);
+}
+
+/*
+ * rdma core has the last word on when an adapter ends, but it tells no one
+ * when pavo_dealloc() has returned to it. So that the module is not unloaded
+ * under those last instructions, dead adapters are kept until the lock that
+ * pavo_dealloc() is called with could be taken.
+ */
+static void pavo_reap(struct work_struct *work)
+{
+	struct pavo_dev *dev, *next;
+	LIST_HEAD(dead);
+
+	mutex_lock(&adapters_lock);
+	list_splice_init(&dead_adapters, &dead);
+	mutex_unlock(&adapters_lock);
+	list_for_each_entry_safe(dev, next, &dead, dead_node) {
+		mutex_lock(&dev->ib.unregistration_lock);
+		mutex_unlock(&dev->ib.unregistration_lock);
+		put_device(&dev->ib.dev);
+	}
+}
+
+static DECLARE_WORK(reap_work, pavo_reap);
+
+/* The end of an adapter, registered or not: ops.dealloc_driver. */
+static void pavo_dealloc(struct ib_device *ibdev)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibdev);
+
+	mutex_lock(&adapters_lock);
+	if (hash_hashed(&dev->node))
+		hash_del_rcu(&dev->node);
+	mutex_unlock(&adapters_lock);
+	pavo_detach(dev);
+	/* no packet is on its way through the tables any more */
+	synchronize_rcu();
+
+	if (dev->wq)
+		destroy_workqueue(dev->wq);
+	WARN_ON(!xa_empty(&dev->qps));
+	xa_destroy(&dev->qps);
+	pavo_key_table_destroy(&dev->keys);
+	free_percpu(dev->stats);
+
+	get_device(&ibdev->dev);
+	mutex_lock(&adapters_lock);
+	list_add_tail(&dev->dead_node, &dead_adapters);
+	mutex_unlock(&adapters_lock);
+	schedule_work(&reap_work);
+}
+
+static const struct ib_device_ops pavo_main_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_UNKNOWN,
+	.uverbs_abi_ver = PAVO_ABI_VERSION,
+	.dealloc_driver = pavo_dealloc,
+};
+
+static struct pavo_dev *pavo_alloc(void)
+{
+	struct pavo_dev *dev;
+
+	dev = pavo_alloc_ib_device(pavo_dev, ib);
+	if (!dev)
+		return NULL;
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
+	pavo_key_table_init(&dev->keys);
+	INIT_HLIST_NODE(&dev->node);
+	ib_set_device_ops(&dev->ib, &pavo_main_ops);
+
+	dev->stats = alloc_percpu(struct pavo_stats);
+	dev->wq = alloc_workqueue("pavo", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!dev->stats || !dev->wq) {
+		ib_dealloc_device(&dev->ib);
+		return NULL;
+	}
+	return dev;
+}
+
+static bool pavo_link_is_up(const struct net_device *ndev)
+{
+	return netif_running(ndev) && netif_carrier_ok(ndev);
+}
+
+/* Make @dev the adapter of @ndev, which must not be leaving. */
+static int pavo_attach(struct pavo_dev *dev, struct net_device *ndev,
+		       struct net *net)
+{
+	int err = 0;
+
+	rtnl_lock();
+	mutex_lock(&adapters_lock);
+	if (ndev->reg_state != NETREG_REGISTERED ||
+	    !net_eq(dev_net(ndev), net)) {
+		err = -ENODEV;
+	} else if (pavo_dev_find(ndev)) {
+		pr_err_ratelimited("%s: has an adapter already\n", ndev->name);
+		err = -EEXIST;
+	} else {
+		netdev_hold(ndev, &dev->ndev_tracker, GFP_KERNEL);
+		rcu_assign_pointer(dev->ndev, ndev);
+		dev->net = net;
+		dev->attached = true;
+		dev->port_up = pavo_link_is_up(ndev);
+		hash_add_rcu(adapters, &dev->node, (unsigned long)ndev);
+	}
+	mutex_unlock(&adapters_lock);
+	rtnl_unlock();
+	return err;
+}
+
+static int pavo_check_netdev(const struct net_device *ndev)
+{
+	if (ndev->flags & IFF_LOOPBACK) {
+		pr_err_ratelimited("%s: the loopback interface cannot carry an adapter\n",
+				   ndev->name);
+		return -EINVAL;
+	}
+	if (ndev->type != ARPHRD_ETHER) {
+		pr_err_ratelimited("%s: not an Ethernet interface\n",
+				   ndev->name);
+		return -EINVAL;
+	}
+	if (is_vlan_dev(ndev)) {
+		pr_err_ratelimited("%s: is a VLAN; an adapter on the interface below has its addresses as GIDs\n",
+				   ndev->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int pavo_get_sockets(const struct net_device *ndev, struct net *net)
+{
+	int err = pavo_net_get(net);
+
+	if (err == -EADDRINUSE)
+		pr_err_ratelimited("%s: UDP port %u of this network namespace is in use; by rdma_rxe?\n",
+				   ndev->name, PAVO_UDP_PORT);
+	else if (err)
+		pr_err_ratelimited("%s: cannot make UDP sockets: %d\n",
+				   ndev->name, err);
+	return err;
+}
+
+/*
+ * Register an attached adapter. The caller holds a reference, since anybody
+ * can remove the device as soon as it is registered.
+ */
+static int pavo_register(struct pavo_dev *dev, struct net_device *ndev,
+			 const char *name)
+{
+	bool gone;
+	int err;
+
+	pavo_verbs_setup(dev, ndev);
+	err = ib_device_set_netdev(&dev->ib, ndev, PAVO_PORT);
+	if (err)
+		return err;
+	pavo_name_is_users(&dev->ib);
+	err = ib_register_device(&dev->ib, name, NULL);
+	if (err)
+		return err;
+
+	/* Did the interface leave when the notifier could not act on it yet? */
+	rtnl_lock();
+	gone = dev->gone;
+	rtnl_unlock();
+	if (gone)
+		ib_unregister_device(&dev->ib);
+	return 0;
+}
+
+/* rdma link add NAME type pavo netdev NDEV */
+static int pavo_newlink(const char *name, struct net_device *ndev)
+{
+	struct net *net = dev_net(ndev);
+	struct pavo_dev *dev;
+	int err;
+
+	err = pavo_check_netdev(ndev);
+	if (err)
+		return err;
+	dev = pavo_alloc();
+	if (!dev)
+		return -ENOMEM;
+	err = pavo_get_sockets(ndev, net);
+	if (err)
+		goto err_dealloc;
+	err = pavo_attach(dev, ndev, net);
+	if (err) {
+		pavo_net_put(net);
+		goto err_dealloc;
+	}
+
+	get_device(&dev->ib.dev);
+	err = pavo_register(dev, ndev, name);
+	if (err)
+		ib_dealloc_device(&dev->ib);
+	put_device(&dev->ib.dev);
+	return err;
+
+err_dealloc:
+	ib_dealloc_device(&dev->ib);
+	return err;
+}
+
+static struct rdma_link_ops pavo_link_ops = {
+	.type = "pavo",
+	.newlink = pavo_newlink,
+};
+
+static void pavo_link_changed(struct pavo_dev *dev,
+			      const struct net_device *ndev)
+{
+	struct ib_event event = {
+		.device = &dev->ib,
+		.element.port_num = PAVO_PORT,
+	};
+	bool up = pavo_link_is_up(ndev);
+
+	WRITE_ONCE(dev->link_known, false);
+	if (dev->port_up == up)
+		return;
+	dev->port_up = up;
+	event.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
+	ib_dispatch_event(&event);
+}
+
+/* The interface leaves: its adapter is removed when RTNL is not held. */
+static void pavo_netdev_left(struct pavo_dev *dev)
+{
+	pavo_detach(dev);
+	dev->gone = true;
+	if (!ib_device_try_get(&dev->ib))
+		return;
+	ib_unregister_device_queued(&dev->ib);
+	ib_device_put(&dev->ib);
+}
+
+/*
+ * Under RTNL. MTU and addresses need nothing: the former is looked up when it
+ * is asked for, the latter are brought into the GID table by rdma core.
+ */
+static int pavo_netdev_event(struct notifier_block *nb, unsigned long event,
+			     void *ptr)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+	struct pavo_dev *dev;
+
+	rcu_read_lock();
+	dev = pavo_dev_find(ndev);
+	if (dev && !kobject_get_unless_zero(&dev->ib.dev.kobj))
+		dev = NULL;
+	rcu_read_unlock();
+	if (!dev)
+		return NOTIFY_DONE;
+
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		pavo_netdev_left(dev);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		if (ib_device_try_get(&dev->ib)) {
+			pavo_link_changed(dev, ndev);
+			ib_device_put(&dev->ib);
+		}
+		break;
+	}
+	put_device(&dev->ib.dev);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block pavo_netdev_notifier = {
+	.notifier_call = pavo_netdev_event,
+};
+
+static struct pavo_dev *pavo_any_adapter(void)
+{
+	struct pavo_dev *dev;
+	int bucket;
+
+	mutex_lock(&adapters_lock);
+	hash_for_each(adapters, bucket, dev, node) {
+		get_device(&dev->ib.dev);
+		mutex_unlock(&adapters_lock);
+		return dev;
+	}
+	mutex_unlock(&adapters_lock);
+	return NULL;
+}
+
+/*
+ * Not ib_unregister_driver(): pavo has no driver id of its own, and would take
+ * the adapters of every driver that has none either.
+ */
+static void pavo_remove_all(void)
+{
+	struct pavo_dev *dev;
+
+	while ((dev = pavo_any_adapter())) {
+		ib_unregister_device(&dev->ib);
+		put_device(&dev->ib.dev);
+	}
+	flush_work(&reap_work);
+}
+
+static int __init pavo_init(void)
+{
+	int err;
+
+	err = pavo_net_init();
+	if (err)
+		return err;
+	err = register_netdevice_notifier(&pavo_netdev_notifier);
+	if (err) {
+		pavo_net_exit();
+		return err;
+	}
+	rdma_link_register(&pavo_link_ops);
+	return 0;
+}
+
+static void __exit pavo_exit(void)
+{
+	/* no adapter is made any more; those that are being made are there */
+	rdma_link_unregister(&pavo_link_ops);
+	unregister_netdevice_notifier(&pavo_netdev_notifier);
+	pavo_remove_all();
+	/* RCU callbacks of ours would outlive us */
+	rcu_barrier();
+	pavo_net_exit();
+}
+
+module_init(pavo_init);
+module_exit(pavo_exit);

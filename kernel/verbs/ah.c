@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * ah.c - address handles: where datagrams go.
+ *
+ * An address handle is an address vector in the form that WQEs carry it
+ * (struct pavo_ud_seg); requester/post.c copies it into the WQEs of kernel
+ * consumers. User space writes its WQEs itself.
+ */
+#include "device.h"
+#include "verbs/verbs.h"
+
+static void pavo_av_from_attr(struct pavo_ud_seg *av,
+			      const struct rdma_ah_attr *attr)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+
+	memcpy(av->dgid, grh->dgid.raw, sizeof(av->dgid));
+	av->flow_label = grh->flow_label;
+	av->sgid_index = grh->sgid_index;
+	av->hop_limit = grh->hop_limit;
+	av->traffic_class = grh->traffic_class;
+	av->port_num = PAVO_PORT;
+	memcpy(av->dmac, attr->roce.dmac, sizeof(av->dmac));
+}
+
+int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		   struct ib_udata *udata)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibah->device);
+	const struct rdma_ah_attr *attr = init->ah_attr;
+
+	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
+	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
+	    rdma_ah_get_port_num(attr) != PAVO_PORT)
+		return -EINVAL;
+	if (rdma_ah_read_grh(attr)->flow_label > 0xfffff)
+		return -EINVAL;
+	if (!pavo_object_take(&dev->used[PAVO_OBJ_AH], PAVO_MAX_AH))
+		return -ENOMEM;
+	pavo_av_from_attr(&to_pavo_ah(ibah)->av, attr);
+	return 0;
+}
+
+int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	const struct pavo_ud_seg *av = &to_pavo_ah(ibah)->av;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->type = ibah->type;
+	rdma_ah_set_port_num(attr, av->port_num);
+	rdma_ah_set_grh(attr, NULL, av->flow_label, av->sgid_index,
+			av->hop_limit, av->traffic_class);
+	rdma_ah_set_dgid_raw(attr, (void *)av->dgid);
+	memcpy(attr->roce.dmac, av->dmac, sizeof(av->dmac));
+	return 0;
+}
+
+int pavo_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	pavo_object_give(&to_pavo_dev(ibah->device)->used[PAVO_OBJ_AH]);
+	return 0;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * cq.c - completion queues, of user space and of the kernel.
+ *
+ * Owns the rings of completions. The halves of QPs push entries, with
+ * themselves locked, and raise the events that are owed when they are left.
+ * User space polls its ring in its own memory; kernel consumers poll here.
+ *
+ * Lock: cq->lock, inside of everything.
+ */
+#include <linux/ktime.h>
+#include <linux/log2.h>
+#include <rdma/uverbs_ioctl.h>
+#include "device.h"
+#include "verbs/verbs.h"
+
+/* QPN of an entry whose QP is gone: no QP has more than 24 bits. */
+#define PAVO_CQE_FORGOTTEN U32_MAX
+
+/* Tell everybody who is concerned that a CQ has overrun. */
+static void pavo_cq_overrun(struct work_struct *work)
+{
+	struct pavo_cq *cq = container_of(work, struct pavo_cq, work);
+	struct pavo_dev *dev = to_pavo_dev(cq->ib.device);
+	struct ib_event event = {
+		.device = cq->ib.device,
+		.element.cq = &cq->ib,
+		.event = IB_EVENT_CQ_ERR,
+	};
+	struct pavo_qp *qp;
+	unsigned long qpn;
+
+	if (cq->ib.event_handler)
+		cq->ib.event_handler(&event, cq->ib.cq_context);
+
+	rcu_read_lock();
+	xa_for_each(&dev->qps, qpn, qp) {
+		if (qp->send_cq == cq || qp->recv_cq == cq)
+			pavo_qp_error(qp, IB_EVENT_QP_FATAL);
+	}
+	rcu_read_unlock();
+}
+
+/*
+ * Is there room for another entry? @cons of a CQ of user space may be
+ * anything; entries that are not there cannot have been consumed.
+ */
+static bool pavo_cq_room(struct pavo_cq *cq)
+{
+	struct pavo_dev *dev = to_pavo_dev(cq->ib.device);
+	u32 cons = cq->ib.uobject ? READ_ONCE(cq->ring->cons) : cq->cons;
+	u32 used = cq->prod - cons;
+
+	if (likely(used < cq->count))
+		return true;
+	if (used > cq->count)
+		pavo_count(dev, cq_index_errors);
+	pavo_count(dev, cq_overruns);
+	return false;
+}
+
+/* The word with the owner bit is written last and at once. */
+static void pavo_cqe_write(struct pavo_cq *cq, const struct pavo_cqe *from)
+{
+	u64 word[sizeof(*from) / sizeof(u64)];
+	struct pavo_cqe *cqe = (struct pavo_cqe *)word;
+	const unsigned int last = ARRAY_SIZE(word) - 1;
+	u64 *slot;
+
+	BUILD_BUG_ON(sizeof(*from) != 64 || offsetof(struct pavo_cqe, flags) != 63);
+	slot = (u64 *)&cq->cqes[cq->prod & (cq->count - 1)];
+	*cqe = *from;
+	cqe->timestamp = ktime_get_ns();
+	cqe->flags &= ~PAVO_CQE_OWNER;
+	if (!(cq->prod & cq->count))
+		cqe->flags |= PAVO_CQE_OWNER;
+	memcpy(slot, word, sizeof(u64) * last);
+	/* who sees this word sees the entry */
+	smp_store_release(&slot[last], word[last]);
+	cq->prod++;
+	WRITE_ONCE(cq->ring->prod, cq->prod);
+}
+
+void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
+		  bool solicited)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->dead)
+		goto out;
+	if (unlikely(!pavo_cq_room(cq))) {
+		cq->dead = true;
+		queue_work(to_pavo_dev(cq->ib.device)->wq, &cq->work);
+		goto out;
+	}
+	pavo_cqe_write(cq, cqe);
+	if (cq->armed == IB_CQ_NEXT_COMP ||
+	    (cq->armed && (solicited || cqe->status != IB_WC_SUCCESS))) {
+		cq->armed = 0;
+		set_bit(0, &cq->event);
+	}
+out:
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+void pavo_cq_raise(struct pavo_cq *cq)
+{
+	if (test_bit(0, &cq->event) && test_and_clear_bit(0, &cq->event))
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct pavo_cq *cq = to_pavo_cq(ibcq);
+	unsigned long irq;
+	int missed = 0;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	/* who waits for any completion waits for the solicited ones as well */
+	if (cq->armed != IB_CQ_NEXT_COMP)
+		cq->armed = flags & IB_CQ_SOLICITED_MASK;
+	if ((flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->prod != cq->cons)
+		missed = 1;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed;
+}
+
+static const enum ib_wc_opcode pavo_wc_opcode[PAVO_WQE_OP_COUNT] = {
+	[PAVO_WQE_SEND] = IB_WC_SEND,
+	[PAVO_WQE_SEND_IMM] = IB_WC_SEND,
+	[PAVO_WQE_SEND_INV] = IB_WC_SEND,
+	[PAVO_WQE_WRITE] = IB_WC_RDMA_WRITE,
+	[PAVO_WQE_WRITE_IMM] = IB_WC_RDMA_WRITE,
+	[PAVO_WQE_READ] = IB_WC_RDMA_READ,
+	[PAVO_WQE_CMP_SWAP] = IB_WC_COMP_SWAP,
+	[PAVO_WQE_FETCH_ADD] = IB_WC_FETCH_ADD,
+	[PAVO_WQE_LOCAL_INV] = IB_WC_LOCAL_INV,
+	[PAVO_WQE_REG_MR] = IB_WC_REG_MR,
+};
+
+static void pavo_wc_flags(struct ib_wc *wc, const struct pavo_cqe *cqe)
+{
+	if (cqe->flags & PAVO_CQE_IMM) {
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = (__force __be32)cqe->imm;
+	}
+	if (cqe->flags & PAVO_CQE_INV) {
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = cqe->imm;
+	}
+	if (cqe->flags & PAVO_CQE_GRH) {
+		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
+		wc->network_hdr_type = cqe->network_hdr_type;
+	}
+	/* 0 is no VLAN but a mere priority tag */
+	if (cqe->vlan) {
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+		wc->vlan_id = cqe->vlan;
+	}
+}
+
+/* Turn an entry into what kernel consumers want; its QP exists. */
+static void pavo_wc_fill(struct ib_wc *wc, const struct pavo_cqe *cqe,
+			 struct pavo_qp *qp)
+{
+	memset(wc, 0, sizeof(*wc));
+	if (cqe->flags & PAVO_CQE_RECV) {
+		wc->wr_id = qp->resp.wr_id[cqe->wqe & (qp->resp.count - 1)];
+		wc->opcode = cqe->opcode == PAVO_WQE_WRITE_IMM ?
+			     IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV;
+	} else {
+		wc->wr_id = qp->req.wr_id[cqe->wqe & (qp->req.count - 1)];
+		wc->opcode = pavo_wc_opcode[cqe->opcode];
+	}
+	wc->status = cqe->status;
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = cqe->byte_len;
+	wc->qp = &qp->ib;
+	wc->src_qp = cqe->src_qp;
+	wc->pkey_index = cqe->pkey_index;
+	wc->sl = cqe->sl;
+	wc->port_num = PAVO_PORT;
+	pavo_wc_flags(wc, cqe);
+}
+
+int pavo_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc)
+{
+	struct pavo_cq *cq = to_pavo_cq(ibcq);
+	struct pavo_dev *dev = to_pavo_dev(ibcq->device);
+	unsigned long flags;
+	int polled = 0;
+
+	if (ibcq->uobject)
+		return -EOPNOTSUPP;
+
+	rcu_read_lock();
+	spin_lock_irqsave(&cq->lock, flags);
+	while (polled < count && cq->cons != cq->prod) {
+		struct pavo_cqe *cqe = &cq->cqes[cq->cons & (cq->count - 1)];
+		struct pavo_qp *qp = pavo_qp_find(dev, cqe->qpn);
+
+		cq->cons++;
+		if (qp)
+			pavo_wc_fill(&wc[polled++], cqe, qp);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	rcu_read_unlock();
+	return polled;
+}
+
+void pavo_cq_forget(struct pavo_cq *cq, u32 qpn)
+{
+	unsigned long flags;
+	u32 n;
+
+	if (cq->ib.uobject)
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	for (n = cq->cons; n != cq->prod; n++) {
+		struct pavo_cqe *cqe = &cq->cqes[n & (cq->count - 1)];
+
+		if (cqe->qpn == qpn)
+			cqe->qpn = PAVO_CQE_FORGOTTEN;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+static int pavo_cq_check(const struct ib_cq_init_attr *attr,
+			 const struct ib_udata *udata)
+{
+	/* entries have time stamps whether they are asked for or not */
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > PAVO_MAX_CQE)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct pavo_create_cq_resp))
+		return -EINVAL;
+	return 0;
+}
+
+static int pavo_cq_build(struct pavo_cq *cq, struct ib_udata *udata)
+{
+	size_t size = PAVO_CQ_HEADER_SIZE + cq->count * sizeof(*cq->cqes);
+	struct pavo_create_cq_resp resp = { .cqe_cnt = cq->count };
+	struct pavo_ucontext *uctx;
+	int err;
+
+	BUILD_BUG_ON(sizeof(*cq->ring) != PAVO_CQ_HEADER_SIZE);
+	uctx = udata ? rdma_udata_to_drv_context(udata, struct pavo_ucontext,
+						 ib) : NULL;
+	cq->mmap = pavo_mmap_create(uctx ? &uctx->ib : NULL, size, &resp.ring);
+	if (!cq->mmap)
+		return -ENOMEM;
+	cq->ring = cq->mmap->addr;
+	cq->cqes = cq->mmap->addr + PAVO_CQ_HEADER_SIZE;
+	if (!udata)
+		return 0;
+
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		pavo_mmap_destroy(cq->mmap);
+	return err;
+}
+
+int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   pavo_cq_args *args)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibcq->device);
+	struct ib_udata *udata = pavo_cq_udata(args);
+	struct pavo_cq *cq = to_pavo_cq(ibcq);
+	int err;
+
+	err = pavo_cq_check(attr, udata);
+	if (err)
+		return err;
+	if (!pavo_object_take(&dev->used[PAVO_OBJ_CQ], PAVO_MAX_CQ))
+		return -ENOMEM;
+	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->work, pavo_cq_overrun);
+	cq->count = roundup_pow_of_two(attr->cqe);
+	err = pavo_cq_build(cq, udata);
+	if (err) {
+		pavo_object_give(&dev->used[PAVO_OBJ_CQ]);
+		return err;
+	}
+	ibcq->cqe = cq->count;
+	return 0;
+}
+
+int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct pavo_cq *cq = to_pavo_cq(ibcq);
+
+	/* its QPs are gone: nothing queues it any more */
+	cancel_work_sync(&cq->work);
+	pavo_mmap_destroy(cq->mmap);
+	pavo_object_give(&to_pavo_dev(ibcq->device)->used[PAVO_OBJ_CQ]);
+	return 0;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * device.c - the adapter as rdma core sees it: its ops, limits, port, GUIDs;
+ * contexts and protection domains.
+ *
+ * Called by main.c (pavo_verbs_setup()) and through the ops by rdma core.
+ */
+#include <net/addrconf.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_mad.h>
+#include <rdma/uverbs_ioctl.h>
+#include "device.h"
+#include "verbs/verbs.h"
+
+#define PAVO_GID_TBL_LEN 1024
+
+static int pavo_query_device(struct ib_device *ibdev,
+			     struct ib_device_attr *attr,
+			     struct ib_udata *udata)
+{
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->fw_ver = PAVO_ABI_VERSION;
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->max_mr_size = PAVO_MAX_MR_SIZE;
+	attr->page_size_cap = PAGE_SIZE;
+	attr->max_qp = PAVO_MAX_QP;
+	attr->max_qp_wr = PAVO_MAX_QP_WR;
+	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |
+				 IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_RC_RNR_NAK_GEN |
+				 IB_DEVICE_SYS_IMAGE_GUID;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
+	attr->max_send_sge = PAVO_MAX_SGE;
+	attr->max_recv_sge = PAVO_MAX_SGE;
+	attr->max_sge_rd = PAVO_MAX_SGE;
+	attr->max_cq = PAVO_MAX_CQ;
+	attr->max_cqe = PAVO_MAX_CQE;
+	attr->max_mr = PAVO_MAX_MR;
+	attr->max_pd = PAVO_MAX_PD;
+	attr->max_ah = PAVO_MAX_AH;
+	attr->max_qp_rd_atom = PAVO_MAX_RD_ATOMIC;
+	attr->max_qp_init_rd_atom = PAVO_MAX_RD_ATOMIC;
+	attr->max_res_rd_atom = PAVO_MAX_RD_ATOMIC * PAVO_MAX_QP;
+	attr->atomic_cap = IB_ATOMIC_HCA;
+	attr->max_pkeys = 1;
+	/* 4.096 us * 2^15 = 134 ms: a busy machine answers within that */
+	attr->local_ca_ack_delay = 15;
+	return 0;
+}
+
+/* The speed is asked for once per change of the link: it takes RTNL. */
+static int pavo_query_speed(struct pavo_dev *dev, struct ib_port_attr *attr)
+{
+	int err;
+
+	if (!READ_ONCE(dev->link_known)) {
+		WRITE_ONCE(dev->link_known, true);
+		err = ib_get_eth_speed(&dev->ib, PAVO_PORT, &dev->speed,
+				       &dev->width);
+		if (err) {
+			WRITE_ONCE(dev->link_known, false);
+			return err;
+		}
+	}
+	attr->active_speed = dev->speed;
+	attr->active_width = dev->width;
+	return 0;
+}
+
+static int pavo_query_port(struct ib_device *ibdev, u32 port,
+			   struct ib_port_attr *attr)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibdev);
+	struct net_device *ndev;
+	bool running, carrier;
+	int mtu;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(dev->ndev);
+	if (!ndev) {
+		rcu_read_unlock();
+		return -ENODEV;
+	}
+	running = netif_running(ndev);
+	carrier = netif_carrier_ok(ndev);
+	mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
+	rcu_read_unlock();
+
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = mtu ?: IB_MTU_256;
+	attr->gid_tbl_len = PAVO_GID_TBL_LEN;
+	attr->ip_gids = true;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->max_msg_sz = PAVO_MAX_MSG_SIZE;
+	attr->pkey_tbl_len = 1;
+	attr->max_vl_num = 1;
+	if (running && carrier) {
+		attr->state = IB_PORT_ACTIVE;
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	} else {
+		attr->state = IB_PORT_DOWN;
+		attr->phys_state = running ? IB_PORT_PHYS_STATE_POLLING :
+					     IB_PORT_PHYS_STATE_DISABLED;
+	}
+	return pavo_query_speed(dev, attr);
+}
+
+static int pavo_port_immutable(struct ib_device *ibdev, u32 port,
+			       struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->gid_tbl_len = PAVO_GID_TBL_LEN;
+	immutable->pkey_tbl_len = 1;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	return 0;
+}
+
+static enum rdma_link_layer pavo_link_layer(struct ib_device *ibdev, u32 port)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+static int pavo_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
+			   u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = PAVO_PKEY_DEFAULT;
+	return 0;
+}
+
+static void pavo_fw_str(struct ib_device *ibdev, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "abi %u", PAVO_ABI_VERSION);
+}
+
+static int pavo_alloc_ucontext(struct ib_ucontext *ibuctx,
+			       struct ib_udata *udata)
+{
+	struct pavo_ucontext *uctx = to_pavo_uctx(ibuctx);
+	struct pavo_alloc_ucontext_resp resp = {
+		.abi_version = PAVO_ABI_VERSION,
+	};
+	int err;
+
+	BUILD_BUG_ON(sizeof(struct pavo_doorbell_page) > PAGE_SIZE);
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+
+	spin_lock_init(&uctx->db_lock);
+	uctx->page_mmap = pavo_mmap_create(ibuctx, sizeof(*uctx->page),
+					   &resp.doorbell);
+	if (!uctx->page_mmap)
+		return -ENOMEM;
+	uctx->page = uctx->page_mmap->addr;
+	uctx->page->flags = PAVO_DB_NEED_KICK;
+
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		pavo_mmap_destroy(uctx->page_mmap);
+	return err;
+}
+
+static void pavo_dealloc_ucontext(struct ib_ucontext *ibuctx)
+{
+	pavo_mmap_destroy(to_pavo_uctx(ibuctx)->page_mmap);
+}
+
+/*
+ * The device goes while a process holds it. rdma core destroys its objects
+ * and reports a fatal event; what is still mapped is plain memory. That this
+ * op exists is what tells rdma core not to wait for the process.
+ */
+static void pavo_disassociate_ucontext(struct ib_ucontext *ibuctx)
+{
+}
+
+static int pavo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
+
+	if (!pavo_object_take(&dev->used[PAVO_OBJ_PD], PAVO_MAX_PD))
+		return -ENOMEM;
+	return 0;
+}
+
+static int pavo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	pavo_object_give(&to_pavo_dev(ibpd->device)->used[PAVO_OBJ_PD]);
+	return 0;
+}
+
+/* The provider matches on this: no driver id of the kernel's list is ours. */
+static ssize_t pavo_abi_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", PAVO_ABI_VERSION);
+}
+
+static DEVICE_ATTR_RO(pavo_abi);
+
+static struct attribute *pavo_attributes[] = {
+	&dev_attr_pavo_abi.attr,
+	NULL
+};
+
+static const struct attribute_group pavo_attr_group = {
+	.attrs = pavo_attributes,
+};
+
+static const struct ib_device_ops pavo_device_ops = {
+	.device_group = &pavo_attr_group,
+	.query_device = pavo_query_device,
+	.query_port = pavo_query_port,
+	.query_pkey = pavo_query_pkey,
+	.get_port_immutable = pavo_port_immutable,
+	.get_link_layer = pavo_link_layer,
+	.get_dev_fw_str = pavo_fw_str,
+	.alloc_hw_port_stats = pavo_alloc_hw_port_stats,
+	.get_hw_stats = pavo_get_hw_stats,
+
+	.alloc_ucontext = pavo_alloc_ucontext,
+	.dealloc_ucontext = pavo_dealloc_ucontext,
+	.disassociate_ucontext = pavo_disassociate_ucontext,
+	.mmap = pavo_mmap,
+	.mmap_free = pavo_mmap_free,
+
+	.alloc_pd = pavo_alloc_pd,
+	.dealloc_pd = pavo_dealloc_pd,
+	.create_ah = pavo_create_ah,
+	.create_user_ah = pavo_create_ah,
+	.query_ah = pavo_query_ah,
+	.destroy_ah = pavo_destroy_ah,
+	.create_cq = pavo_create_cq,
+	.destroy_cq = pavo_destroy_cq,
+	.poll_cq = pavo_poll_cq,
+	.req_notify_cq = pavo_req_notify_cq,
+	.create_qp = pavo_create_qp,
+	.modify_qp = pavo_modify_qp,
+	.query_qp = pavo_query_qp,
+	.destroy_qp = pavo_destroy_qp,
+	.post_send = pavo_post_send,
+	.post_recv = pavo_post_recv,
+	.get_dma_mr = pavo_get_dma_mr,
+	.reg_user_mr = pavo_reg_user_mr,
+	.dereg_mr = pavo_dereg_mr,
+
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, pavo_ucontext, ib),
+	INIT_RDMA_OBJ_SIZE(ib_pd, pavo_pd, ib),
+	INIT_RDMA_OBJ_SIZE(ib_ah, pavo_ah, ib),
+	INIT_RDMA_OBJ_SIZE(ib_cq, pavo_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_qp, pavo_qp, ib),
+};
+
+/**
+ * pavo_verbs_setup - fill in ops and attributes before registration.
+ * @dev: the adapter
+ * @ndev: its interface; GUIDs are made of its address and stay what they are
+ *        when that changes, as IBA wants it
+ */
+void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev)
+{
+	struct ib_device *ib = &dev->ib;
+
+	strscpy(ib->node_desc, "pavo", sizeof(ib->node_desc));
+	ib->node_type = RDMA_NODE_IB_CA;
+	ib->phys_port_cnt = 1;
+	ib->num_comp_vectors = num_possible_cpus();
+	ib->local_dma_lkey = 0;
+	addrconf_addr_eui48((u8 *)&ib->node_guid, ndev->dev_addr);
+	/* the kicks of doorbell page and receive queue, and arming a CQ */
+	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
+			       BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+	ib_set_device_ops(ib, &pavo_device_ops);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * mmap.c - memory that module and process share: rings and doorbell pages.
+ *
+ * Areas are made for the contexts, the CQs and both halves of QPs and are
+ * mapped by offsets that rdma core hands out. A mapping holds references to
+ * the pages themselves, so the area can be freed while it is still mapped:
+ * the process then looks at memory that nobody else uses.
+ */
+#include <linux/vmalloc.h>
+#include "device.h"
+#include "verbs/verbs.h"
+
+/**
+ * pavo_mmap_create - make an area of zeroed memory.
+ * @uctx: who may map it; NULL: an area that stays inside the kernel
+ * @size: bytes, rounded up to whole pages
+ * @info: what to tell user space; may be NULL if @uctx is
+ *
+ * Return: the area, NULL without memory.
+ */
+struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
+				   struct pavo_mmap_info *info)
+{
+	struct pavo_mmap *mmap;
+
+	size = PAGE_ALIGN(size);
+	if (size > U32_MAX)
+		return NULL;
+	mmap = kzalloc(sizeof(*mmap), GFP_KERNEL);
+	if (!mmap)
+		return NULL;
+	mmap->addr = vmalloc_user(size);
+	if (!mmap->addr)
+		goto err_free;
+	if (!uctx)
+		return mmap;
+
+	if (rdma_user_mmap_entry_insert(uctx, &mmap->entry, size))
+		goto err_vfree;
+	info->offset = rdma_user_mmap_get_offset(&mmap->entry);
+	info->size = size;
+	return mmap;
+
+err_vfree:
+	vfree(mmap->addr);
+err_free:
+	kfree(mmap);
+	return NULL;
+}
+
+static void pavo_mmap_release(struct pavo_mmap *mmap)
+{
+	vfree(mmap->addr);
+	kfree(mmap);
+}
+
+/**
+ * pavo_mmap_destroy - give an area up.
+ * @mmap: the area or NULL; the module must not use it any more
+ */
+void pavo_mmap_destroy(struct pavo_mmap *mmap)
+{
+	if (!mmap)
+		return;
+	if (mmap->entry.ucontext)
+		rdma_user_mmap_entry_remove(&mmap->entry);
+	else
+		pavo_mmap_release(mmap);
+}
+
+/**
+ * pavo_mmap_free - the last user of an entry is gone; called by rdma core.
+ * @entry: of a &struct pavo_mmap
+ */
+void pavo_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	pavo_mmap_release(container_of(entry, struct pavo_mmap, entry));
+}
+
+/**
+ * pavo_mmap - mmap() of the uverbs file.
+ * @uctx: context of the file
+ * @vma: offset and size must be exactly those of an area of @uctx
+ *
+ * Return: 0, -EINVAL if there is no such area.
+ */
+int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	struct pavo_mmap *mmap;
+	int err;
+
+	entry = rdma_user_mmap_entry_get(uctx, vma);
+	if (!entry)
+		return -EINVAL;
+	mmap = container_of(entry, struct pavo_mmap, entry);
+	err = remap_vmalloc_range(vma, mmap->addr, 0);
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * qp.c - the life of queue pairs, and posting.
+ *
+ * Called by rdma core. Puts the two halves and the entry in the QP table
+ * together; states and attributes are context/'s business.
+ */
+#include <rdma/uverbs_ioctl.h>
+#include "context/context.h"
+#include "device.h"
+#include "verbs/verbs.h"
+
+static int pavo_qp_check(const struct ib_qp_init_attr *init,
+			 const struct ib_udata *udata)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UD:
+		break;
+	case IB_QPT_GSI:
+		if (udata)
+			return -EPERM;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (init->create_flags || init->srq || init->rwq_ind_tbl)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > PAVO_MAX_QP_WR ||
+	    cap->max_recv_wr > PAVO_MAX_QP_WR ||
+	    cap->max_send_sge > PAVO_MAX_SGE ||
+	    cap->max_recv_sge > PAVO_MAX_SGE ||
+	    cap->max_inline_data > PAVO_MAX_INLINE)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct pavo_create_qp_resp))
+		return -EINVAL;
+	return 0;
+}
+
+static void pavo_qp_setup(struct pavo_qp *qp,
+			  const struct ib_qp_init_attr *init,
+			  struct ib_udata *udata)
+{
+	qp->dev = to_pavo_dev(qp->ib.device);
+	qp->pd = to_pavo_pd(qp->ib.pd);
+	qp->send_cq = to_pavo_cq(init->send_cq);
+	qp->recv_cq = to_pavo_cq(init->recv_cq);
+	qp->uctx = udata ? rdma_udata_to_drv_context(udata,
+						     struct pavo_ucontext,
+						     ib) : NULL;
+	qp->cap = init->cap;
+	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	pavo_qp_context_init(qp);
+}
+
+/* Both halves, then the number: with that, packets can find the QP. */
+static int pavo_qp_build(struct pavo_qp *qp, struct pavo_create_qp_resp *resp)
+{
+	int err;
+
+	err = pavo_requester_init(qp, &resp->sq);
+	if (err)
+		return err;
+	err = pavo_responder_init(qp, &resp->rq);
+	if (err)
+		goto err_requester;
+	err = pavo_qp_number(qp);
+	if (err)
+		goto err_responder;
+
+	resp->sq_wqe_size = qp->req.wqe_size;
+	resp->sq_wqe_cnt = qp->req.count;
+	resp->rq_wqe_size = qp->resp.wqe_size;
+	resp->rq_wqe_cnt = qp->resp.count;
+	return 0;
+
+err_responder:
+	pavo_responder_destroy(qp);
+err_requester:
+	pavo_requester_destroy(qp);
+	return err;
+}
+
+static void pavo_qp_demolish(struct pavo_qp *qp)
+{
+	pavo_qp_remove(qp);
+	pavo_requester_destroy(qp);
+	pavo_responder_destroy(qp);
+	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);
+	pavo_cq_forget(qp->recv_cq, qp->ib.qp_num);
+}
+
+int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibqp->device);
+	struct pavo_qp *qp = to_pavo_qp(ibqp);
+	struct pavo_create_qp_resp resp = {};
+	int err;
+
+	err = pavo_qp_check(init, udata);
+	if (err)
+		return err;
+	if (!pavo_object_take(&dev->used[PAVO_OBJ_QP], PAVO_MAX_QP))
+		return -ENOMEM;
+
+	pavo_qp_setup(qp, init, udata);
+	err = pavo_qp_build(qp, &resp);
+	if (err)
+		goto err_give;
+	init->cap = qp->cap;
+	if (!udata)
+		return 0;
+
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (!err)
+		return 0;
+	pavo_qp_demolish(qp);
+err_give:
+	pavo_object_give(&dev->used[PAVO_OBJ_QP]);
+	return err;
+}
+
+int pavo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	pavo_qp_demolish(to_pavo_qp(ibqp));
+	pavo_object_give(&to_pavo_dev(ibqp->device)->used[PAVO_OBJ_QP]);
+	return 0;
+}
+
+int pavo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	return pavo_qp_modify(to_pavo_qp(ibqp), attr, mask);
+}
+
+int pavo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	pavo_qp_query(to_pavo_qp(ibqp), attr, init);
+	return 0;
+}
+
+/*
+ * From user space this is the kick: it comes without work requests, and on
+ * whatever QP of the context, to have the doorbell page emptied.
+ */
+int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr)
+{
+	struct pavo_qp *qp = to_pavo_qp(ibqp);
+
+	if (!ibqp->uobject)
+		return pavo_requester_post(qp, wr, bad_wr);
+	if (wr) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	pavo_requester_drain(qp->dev, qp->uctx);
+	return 0;
+}
+
+/* From user space: the QP is in Error, what was posted is to be flushed. */
+int pavo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad_wr)
+{
+	struct pavo_qp *qp = to_pavo_qp(ibqp);
+
+	if (!ibqp->uobject)
+		return pavo_responder_post(qp, wr, bad_wr);
+	if (wr) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	pavo_responder_kick(qp);
+	return 0;
+}
