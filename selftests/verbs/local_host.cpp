@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -345,6 +346,7 @@ bool LocalHost::guards_intact(const MrObject &object) const
 std::string LocalHost::clean(bool ignore_events)
 {
 	std::string text;
+	std::map<int, unsigned> surprises;
 
 	for (AsyncEvent event = async_event(0); event.type >= 0;
 	     event = async_event(0)) {
@@ -353,10 +355,12 @@ std::string LocalHost::clean(bool ignore_events)
 				event.type >= IBV_EVENT_PORT_ACTIVE;
 
 		if (!ignore_events && !harmless)
-			text += str("unexpected async event: ",
-				    ibv_event_type_str(ibv_event_type(event.type)),
-				    "\n");
+			surprises[event.type]++;
 	}
+	for (auto [type, count] : surprises)
+		text += str("unexpected async event: ",
+			    ibv_event_type_str(ibv_event_type(type)), ", ",
+			    count, " times\n");
 
 	auto sweep = [&](auto &objects, Kind kind, const char *what) {
 		while (!objects.empty()) {

@@ -9,6 +9,7 @@
  * Owns: the command line. Works with any driver; output is TAP.
  */
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <memory>
 
@@ -46,6 +47,7 @@ R"(usage: pavo-verbs --dev NAME (--peer NAME | --connect HOST | --server)
   --swap                 the other end plays the active part
   --only TEXT            only tests whose name contains TEXT (repeatable)
   --skip TEXT            leave those tests out (repeatable)
+  --known FILE           lines "TEST: reason": what this peer is known to fail
   --list                 list the tests and what they check
   --large BYTES          size of the large messages (64 MiB)
   --huge                 messages of 2 GiB - 1 too
@@ -54,7 +56,7 @@ R"(usage: pavo-verbs --dev NAME (--peer NAME | --connect HOST | --server)
 )";
 
 enum { first_option = 256, dev, peer, gid, gid_index, peer_gid_index, server,
-       once, port, connect_host, swap, only, skip, list, large, huge,
+       once, port, connect_host, swap, only, skip, known, list, large, huge,
        patience, limit, help };
 
 const option long_options[] = {
@@ -70,6 +72,7 @@ const option long_options[] = {
 	{"swap", 0, nullptr, swap},
 	{"only", 1, nullptr, only},
 	{"skip", 1, nullptr, skip},
+	{"known", 1, nullptr, known},
 	{"list", 0, nullptr, list},
 	{"large", 1, nullptr, large},
 	{"huge", 0, nullptr, huge},
@@ -103,6 +106,22 @@ void take_gid(Options &o, const std::string &kind)
 						pv::GidKind::v4;
 }
 
+/* "TEST: reason" per line; empty lines and # comments are skipped. */
+void read_known(Options &o, const std::string &path)
+{
+	std::ifstream in(path);
+
+	if (!in)
+		throw std::runtime_error("cannot read " + path);
+	for (std::string line; std::getline(in, line);) {
+		size_t colon = line.find(": ");
+
+		if (line.empty() || line[0] == '#' || colon == line.npos)
+			continue;
+		o.run.known[line.substr(0, colon)] = line.substr(colon + 2);
+	}
+}
+
 void take(Options &o, int option)
 {
 	switch (option) {
@@ -118,6 +137,7 @@ void take(Options &o, int option)
 	case swap: o.swap = true; break;
 	case only: o.run.only.push_back(optarg); break;
 	case skip: o.run.skip.push_back(optarg); break;
+	case known: read_known(o, optarg); break;
 	case list: o.list = true; break;
 	case large: o.env.large = number(optarg); break;
 	case huge: o.env.huge = true; break;
@@ -186,9 +206,9 @@ int run(const Options &o)
 
 int main(int argc, char **argv)
 {
-	Options o = parse(argc, argv);
-
 	try {
+		Options o = parse(argc, argv);
+
 		if (o.list) {
 			pv::list_tests(o.run);
 			return 0;

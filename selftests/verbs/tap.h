@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -63,6 +64,8 @@ template <typename... Parts> std::string str(const Parts &...parts)
 struct RunOptions {
 	std::vector<std::string> only;	/* substrings of names; empty: all */
 	std::vector<std::string> skip;	/* substrings of names to leave out */
+	/* Tests the peer is known to fail, and why: a failure counts as skipped. */
+	std::map<std::string, std::string> known;
 	unsigned limit_seconds = 120;	/* per test, then the run is given up */
 	bool two_machines = false;
 };
