@@ -12,12 +12,14 @@ import tempfile
 import time
 
 from . import accel, initramfs, kernels
-from .common import EXIT_INTERRUPTED, EXIT_SETUP, SetupError, cache_dir
+from .common import EXIT_INTERRUPTED, EXIT_SETUP, SetupError, cache_dir, script_dir
 from .guest import Machine, job_text, quote
 from .run import Run, overall
 from .ui import Ui
 
 RUNS_KEPT = 20
+# environment of the caller that test programs in a guest expect to find
+PASSED_ON = ("PAVO_KO", "PAVO_TREE", "IBV_DRIVERS")
 
 EPILOG = """\
 exit status:
@@ -34,7 +36,8 @@ pavo-barrier, pavo-put, pavo-get and pavo-until are there for scripts.
 
 
 def _machine_options(parser):
-    parser.add_argument("--kernel", metavar="V", help="installed version, "
+    parser.add_argument("--kernel", metavar="V",
+                        default=os.environ.get("PAVO_KERNEL"), help="installed version, "
                         "version prefix, or name of a cached kernel such as "
                         "'sanitizer' (default: newest installed with headers)")
     parser.add_argument("--kernel-image", metavar="FILE", help="a kernel you "
@@ -111,12 +114,20 @@ def _parser():
                             "`pavo-vm shell --nodes N`")
     attach.add_argument("node", type=int, metavar="NODE")
 
-    sub.add_parser("kernels", help="list the kernels that can be booted")
+    listing = sub.add_parser("kernels", help="list the kernels that can be "
+                             "booted")
+    listing.add_argument("--headers", metavar="V", help="print the headers "
+                         "folder of one ('default' for the default)")
+    listing.add_argument("--release", metavar="V", help="print the release of "
+                         "one")
     return parser
 
 
 def _environment(words):
-    env = {}
+    env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    tree = script_dir().parent
+    if (tree / "Kbuild").is_file():
+        env.setdefault("PAVO_TREE", str(tree))
     for word in words:
         name, equals, value = word.partition("=")
         if not name.isidentifier():
@@ -146,6 +157,10 @@ def _run_folder(wanted):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder
+    if os.environ.get("PAVO_LOGS"):
+        pathlib.Path(os.environ["PAVO_LOGS"]).mkdir(parents=True, exist_ok=True)
+        return pathlib.Path(tempfile.mkdtemp(prefix="guest-",
+                                             dir=os.environ["PAVO_LOGS"]))
     base = cache_dir("runs")
     old = sorted((p for p in base.iterdir() if p.is_dir()
                   and not p.is_symlink()), key=lambda p: p.name)
@@ -212,6 +227,18 @@ def _run(options):
     return overall(verdicts)
 
 
+def _describe_kernel(options):
+    name = options.headers or options.release
+    kernel = kernels.default() if name == "default" else kernels.find(name)
+    if options.release:
+        print(kernel.release)
+        return 0
+    if not kernel.headers:
+        raise SetupError(f"no headers for kernel {kernel.release}")
+    print(kernel.headers)
+    return 0
+
+
 def _list_kernels():
     chosen = kernels.default().release
     for kernel in kernels.installed() + kernels.cached():
@@ -235,6 +262,8 @@ def main(arguments):
     options = _parser().parse_args(arguments)
     try:
         if options.what == "kernels":
+            if options.headers or options.release:
+                return _describe_kernel(options)
             return _list_kernels()
         if options.what in ("shell", "attach"):
             from . import shell

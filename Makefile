@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Makefile - the front desk: one target for everything a person does with the
+# tree. Owns nothing itself: the module is built by the kernel's own build from
+# Kbuild, user space by Meson, tests and demo by the scripts they lie with.
+# Everything made goes to build/; the module for kernel V to build/kernel/V/.
+
+.DEFAULT_GOAL := all
+SHELL := /bin/bash
+JOBS  ?= $(shell nproc)
+BUILD := $(CURDIR)/build
+VM    := $(CURDIR)/qemu-scripts/pavo-vm
+
+# KDIR: headers (or build tree) of the kernel to build for. Or KERNEL=: a name
+# pavo-vm knows - an installed version, 6.12, sanitizer - to build and test for.
+ifdef KERNEL
+KDIR ?= $(shell $(VM) kernels --headers '$(KERNEL)' 2>/dev/null)
+else
+KDIR ?= $(shell $(VM) kernels --headers default 2>/dev/null || \
+	  echo /lib/modules/$$(uname -r)/build)
+endif
+KREL = $(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null)
+KOUT = $(BUILD)/kernel/$(KREL)
+V    ?= 0
+W    ?= 1
+
+export PAVO_KERNEL := $(KERNEL)
+
+help:
+	@echo 'make            build the module (build/kernel/VERSION/pavo.ko) and user space'
+	@echo 'make install    install both (as root; DESTDIR= is honoured)'
+	@echo 'make demo       two virtual machines move real data (first time: a few minutes)'
+	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel'
+	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
+	@echo 'make bench      pavo and rdma_rxe side by side'
+	@echo 'make lint       style and static checks only'
+	@echo 'make modules / userspace / deps / clean / help'
+	@echo 'KDIR=DIR        kernel headers to build for (now: $(KDIR))'
+
+all: modules userspace
+
+# --- building ---------------------------------------------------------------
+
+# The kernel's build writes beside the sources, so it gets a tree of links of
+# its own per kernel: the sources stay clean, and kernels do not mix.
+modules: links
+	$(MAKE) -C '$(KDIR)' M='$(KOUT)' W=$(W) V=$(V) -j$(JOBS) modules
+
+links: need-headers
+	@mkdir -p '$(KOUT)'
+	@find '$(KOUT)' -xtype l -delete
+	@find Kbuild kernel uapi -name '*.[chS]' -o -name Kbuild | \
+	while read -r file; do \
+		[ -e '$(KOUT)/'"$$file" ] && continue; \
+		mkdir -p "$$(dirname '$(KOUT)/'"$$file")"; \
+		ln -s "$(CURDIR)/$$file" '$(KOUT)/'"$$file"; \
+	done
+
+need-headers:
+	@if [ -z '$(KREL)' ]; then \
+		echo "No kernel headers found$(if $(KERNEL), for '$(KERNEL)')." >&2; \
+		echo "Try 'make deps', or give KDIR=/path/to/headers." >&2; \
+		exit 1; \
+	fi
+
+userspace: $(BUILD)/build.ninja
+	ninja -C $(BUILD) -j$(JOBS)
+
+$(BUILD)/build.ninja:
+	meson setup $(BUILD)
+
+install: modules userspace
+	$(MAKE) -C '$(KDIR)' M='$(KOUT)' INSTALL_MOD_PATH='$(DESTDIR)' \
+		INSTALL_MOD_DIR=updates modules_install
+	$(if $(DESTDIR),,depmod '$(KREL)')
+	meson install -C $(BUILD) --no-rebuild
+
+clean:
+	rm -rf $(BUILD)
+
+deps:
+	@qemu-scripts/install-deps
+
+# --- looking at it ----------------------------------------------------------
+
+# What a kernel named by KERNEL= needs before anything is built for it.
+kernel: deps
+ifeq ($(KERNEL),sanitizer)
+	qemu-scripts/build-sanitizer-kernel
+else ifdef KERNEL
+	qemu-scripts/fetch-kernel --if-missing '$(KERNEL)'
+endif
+
+# $(MAKE) anew: the headers may have come only just now.
+ready: kernel
+	@$(MAKE) --no-print-directory -s all
+
+lint: ready
+	selftests/run --only lint
+
+test: ready
+	selftests/run $(if $(ONLY),--only '$(ONLY)')
+
+test-full: test
+	selftests/run-full
+
+demo: ready
+	qemu-scripts/demo $(DEMO)
+
+bench: ready
+	selftests/bench/run $(BENCH)
+
+.PHONY: help all modules links need-headers userspace install clean deps \
+	kernel ready lint test test-full demo bench
