@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* timer_test.cpp - Loss and RNR timer: events in, expiry and counts out. */
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "random.h"
+
+extern "C" {
+#include "requester/timer_logic.h"
+}
+
+namespace {
+
+constexpr uint64_t now = 1000000;
+constexpr uint64_t timeout = 67108864;
+
+pavo_timer_state timer(uint64_t value = timeout, uint8_t retries = 7,
+		       uint8_t rnr = 3)
+{
+	pavo_timer_state t;
+
+	std::memset(&t, 0xa5, sizeof(t));
+	pavo_timer_init(&t, value, retries, rnr);
+	return t;
+}
+
+TEST(Timer, NothingRunsAtFirst)
+{
+	pavo_timer_state t = timer();
+
+	EXPECT_EQ(pavo_timer_next(&t), 0u);
+	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
+	EXPECT_FALSE(pavo_timer_rnr_expired(&t, ~0ull));
+}
+
+TEST(Timer, SetStartsTheLossTimer)
+{
+	pavo_timer_state t = timer();
+
+	pavo_timer_set(&t, now);
+	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
+	EXPECT_FALSE(pavo_timer_loss_expired(&t, now));
+	EXPECT_FALSE(pavo_timer_loss_expired(&t, now + timeout - 1));
+	EXPECT_TRUE(pavo_timer_loss_expired(&t, now + timeout));
+	EXPECT_TRUE(pavo_timer_loss_expired(&t, now + timeout + 1));
+}
+
+/* Later packets must not keep pushing the deadline of the oldest away. */
+TEST(Timer, SetDoesNotMoveARunningTimer)
+{
+	pavo_timer_state t = timer();
+
+	pavo_timer_set(&t, now);
+	pavo_timer_set(&t, now + 5000);
+	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
+}
+
+TEST(Timer, StopStopsAndSetStartsAgain)
+{
+	pavo_timer_state t = timer();
+
+	pavo_timer_set(&t, now);
+	pavo_timer_stop(&t);
+	EXPECT_EQ(pavo_timer_next(&t), 0u);
+	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
+	pavo_timer_set(&t, now + 7);
+	EXPECT_EQ(pavo_timer_next(&t), now + 7 + timeout);
+}
+
+TEST(Timer, StopLeavesTheRnrDelayAlone)
+{
+	pavo_timer_state t = timer();
+
+	ASSERT_TRUE(pavo_timer_rnr(&t, now, 10000));
+	pavo_timer_stop(&t);
+	EXPECT_EQ(pavo_timer_next(&t), now + 10000);
+}
+
+TEST(Timer, TimeoutZeroNeverRuns)
+{
+	pavo_timer_state t = timer(0);
+
+	pavo_timer_set(&t, now);
+	EXPECT_EQ(pavo_timer_next(&t), 0u);
+	pavo_timer_restart(&t, now);
+	EXPECT_EQ(pavo_timer_next(&t), 0u);
+	EXPECT_TRUE(pavo_timer_retry(&t, now));
+	EXPECT_EQ(pavo_timer_next(&t), 0u);
+	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
+}
+
+TEST(Timer, RetriesAreCountedDown)
+{
+	for (uint8_t limit = 0; limit < 8; limit++) {
+		pavo_timer_state t = timer(timeout, limit);
+		uint64_t at = now;
+
+		pavo_timer_set(&t, at);
+		for (int i = 0; i < limit; i++) {
+			at += timeout;
+			ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
+			ASSERT_TRUE(pavo_timer_retry(&t, at));
+			ASSERT_FALSE(pavo_timer_loss_expired(&t, at));
+			ASSERT_EQ(pavo_timer_next(&t), at + timeout);
+		}
+		at += timeout;
+		ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
+		EXPECT_FALSE(pavo_timer_retry(&t, at)) << int(limit);
+		/* Used up is used up. */
+		EXPECT_FALSE(pavo_timer_retry(&t, at)) << int(limit);
+	}
+}
+
+TEST(Timer, ProgressReloadsValueAndCounts)
+{
+	pavo_timer_state t = timer(timeout, 2, 2);
+
+	pavo_timer_set(&t, now);
+	for (int round = 0; round < 10; round++) {
+		uint64_t at = now + 100u * static_cast<uint64_t>(round);
+
+		ASSERT_TRUE(pavo_timer_retry(&t, at));
+		ASSERT_TRUE(pavo_timer_retry(&t, at));
+		ASSERT_FALSE(pavo_timer_retry(&t, at));
+		ASSERT_TRUE(pavo_timer_rnr(&t, at, 1));
+		ASSERT_TRUE(pavo_timer_rnr(&t, at, 1));
+		ASSERT_FALSE(pavo_timer_rnr(&t, at, 1));
+		ASSERT_TRUE(pavo_timer_rnr_expired(&t, at + 1));
+		pavo_timer_restart(&t, at + 50);
+		ASSERT_EQ(pavo_timer_next(&t), at + 50 + timeout);
+	}
+}
+
+TEST(Timer, RnrDelayIsWaitedForOnce)
+{
+	pavo_timer_state t = timer();
+
+	pavo_timer_set(&t, now);
+	ASSERT_TRUE(pavo_timer_rnr(&t, now, 655360000));
+	/* The loss timer rests: nothing is on its way. */
+	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
+	EXPECT_EQ(pavo_timer_next(&t), now + 655360000);
+	EXPECT_FALSE(pavo_timer_rnr_expired(&t, now + 655359999));
+	EXPECT_TRUE(pavo_timer_rnr_expired(&t, now + 655360000));
+	EXPECT_FALSE(pavo_timer_rnr_expired(&t, now + 655360000));
+	EXPECT_EQ(pavo_timer_next(&t), 0u);
+}
+
+TEST(Timer, RnrRetriesAreCountedDown)
+{
+	for (uint8_t limit = 0; limit < PAVO_RNR_RETRY_INFINITE; limit++) {
+		pavo_timer_state t = timer(timeout, 7, limit);
+
+		for (int i = 0; i < limit; i++)
+			ASSERT_TRUE(pavo_timer_rnr(&t, now, 10));
+		EXPECT_FALSE(pavo_timer_rnr(&t, now, 10)) << int(limit);
+	}
+}
+
+TEST(Timer, SevenRnrRetriesAreForEver)
+{
+	pavo_timer_state t = timer(timeout, 7, PAVO_RNR_RETRY_INFINITE);
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		ASSERT_TRUE(pavo_timer_rnr(&t, now + i, 10));
+		ASSERT_EQ(pavo_timer_next(&t), now + i + 10);
+	}
+}
+
+/* Loss retries have no such value (IBA 9.7.5.1.4). */
+TEST(Timer, SevenLossRetriesAreSeven)
+{
+	pavo_timer_state t = timer(timeout, 7, 7);
+
+	for (int i = 0; i < 7; i++)
+		ASSERT_TRUE(pavo_timer_retry(&t, now));
+	EXPECT_FALSE(pavo_timer_retry(&t, now));
+}
+
+TEST(Timer, LossAndRnrRetriesAreCountedApart)
+{
+	pavo_timer_state t = timer(timeout, 1, 1);
+
+	ASSERT_TRUE(pavo_timer_retry(&t, now));
+	EXPECT_TRUE(pavo_timer_rnr(&t, now, 10));
+	EXPECT_FALSE(pavo_timer_rnr(&t, now, 10));
+	EXPECT_FALSE(pavo_timer_retry(&t, now));
+}
+
+TEST(Timer, NextIsTheNearerDeadline)
+{
+	pavo_timer_state t = timer();
+
+	ASSERT_TRUE(pavo_timer_rnr(&t, now, 5000));
+	pavo_timer_set(&t, now);
+	EXPECT_EQ(pavo_timer_next(&t), now + 5000);
+	ASSERT_TRUE(pavo_timer_rnr_expired(&t, now + 5000));
+	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
+
+	ASSERT_TRUE(pavo_timer_rnr(&t, now, 2 * timeout));
+	pavo_timer_set(&t, now);
+	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
+}
+
+/*
+ * A sender whose every packet is lost with some chance: it gives up exactly
+ * when one packet was lost retry_limit + 1 times in a row, and each attempt
+ * takes exactly one timeout.
+ */
+TEST(Timer, GivesUpAfterTheLimitAndNotBefore)
+{
+	Random random;
+	int gave_up = 0;
+
+	for (int round = 0; round < 2000; round++) {
+		auto limit = static_cast<uint8_t>(random.below(8));
+		pavo_timer_state t = timer(timeout, limit);
+		uint64_t at = now;
+		int lost = 0;
+		bool alive = true;
+
+		pavo_timer_set(&t, at);
+		for (int i = 0; i < 50 && alive; i++) {
+			uint64_t deadline = pavo_timer_next(&t);
+
+			ASSERT_EQ(deadline, at + timeout);
+			if (random.below(4) == 0) {
+				at += random.below(timeout);
+				ASSERT_FALSE(pavo_timer_loss_expired(&t, at));
+				pavo_timer_restart(&t, at);
+				lost = 0;
+				continue;
+			}
+			at = deadline;
+			ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
+			alive = pavo_timer_retry(&t, at);
+			ASSERT_EQ(alive, ++lost <= limit);
+		}
+		gave_up += !alive;
+	}
+	EXPECT_GT(gave_up, 100);
+	EXPECT_LT(gave_up, 2000);
+}
+
+} // namespace

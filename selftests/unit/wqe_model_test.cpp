@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * wqe_model_test.cpp - random WQEs, most of them nearly right: the parser must
+ * say what a plain model of the ABI's text says, and never point outside the
+ * WQE.
+ */
+#include <gtest/gtest.h>
+
+#include "random.h"
+#include "wqe_env.h"
+
+namespace {
+
+/* What pavo-abi.h says about a WQE, read from its bytes without economy. */
+struct Model {
+	pavo_vendor_err err = PAVO_VE_NONE;
+	uint64_t length = 0;
+	size_t entries = 0;
+	bool is_inline = false;
+};
+
+template <typename Segment>
+Segment at(const std::vector<uint8_t> &bytes, size_t offset)
+{
+	Segment segment;
+
+	std::memcpy(&segment, bytes.data() + offset, sizeof(segment));
+	return segment;
+}
+
+/* InlineSeg or DataSegs from @offset on. */
+void model_payload(Model &model, const std::vector<uint8_t> &bytes,
+		   size_t offset, bool read, const pavo_parser_limits &limits)
+{
+	size_t room = bytes.size() - offset;
+
+	if (!room)
+		return;
+	uint32_t word = at<uint32_t>(bytes, offset);
+
+	if (word & PAVO_INLINE_SEG) {
+		uint64_t len = word & 0x7fffffff;
+
+		model.is_inline = true;
+		model.length = len;
+		if (read)
+			model.err = PAVO_VE_WQE_SEGMENT;
+		else if (len + 4 > room)
+			model.err = PAVO_VE_WQE_LENGTH;
+		else if ((len + 4 + 15) / 16 * 16 != room)
+			model.err = PAVO_VE_WQE_SEGMENT;
+		return;
+	}
+	model.entries = room / 16;
+	if (model.entries > limits.max_sge) {
+		model.err = PAVO_VE_WQE_SEGMENT;
+		return;
+	}
+	for (; offset < bytes.size(); offset += 16) {
+		uint32_t len = at<uint32_t>(bytes, offset);
+
+		if (len & PAVO_INLINE_SEG) {
+			model.err = PAVO_VE_WQE_SEGMENT;
+			return;
+		}
+		model.length += len;
+		if (model.length > 0x7fffffff) {
+			model.err = PAVO_VE_WQE_LENGTH;
+			return;
+		}
+	}
+}
+
+Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
+{
+	const std::vector<uint8_t> &bytes = wqe.bytes();
+	auto next = at<pavo_next_seg>(bytes, 0);
+	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
+	bool rdma = op == PAVO_WQE_WRITE || op == PAVO_WQE_WRITE_IMM ||
+		    op == PAVO_WQE_READ || atomic;
+	size_t offset = 16 + (limits.ud ? 48 : 0) + (rdma ? 16 : 0) +
+			(atomic ? 16 : 0);
+	Model model;
+
+	if (next.size > 255 || next.flags > 3)
+		return { PAVO_VE_WQE_FLAGS };
+	if (op > 11 || !(limits.ops >> op & 1))
+		return { PAVO_VE_WQE_OPCODE };
+	if (op == PAVO_WQE_NOP)
+		return { bytes.size() == 16 ? PAVO_VE_NONE :
+					      PAVO_VE_WQE_SEGMENT };
+	if (bytes.size() < offset)
+		return { PAVO_VE_WQE_SEGMENT };
+	model_payload(model, bytes, offset, atomic || op == PAVO_WQE_READ,
+		      limits);
+	if (model.err)
+		return model;
+	if (model.length > limits.max_len)
+		return { PAVO_VE_WQE_LENGTH };
+	if (rdma && at<pavo_raddr_seg>(bytes, 16).length != model.length)
+		return { PAVO_VE_WQE_LENGTH };
+	if (atomic && model.length != 8)
+		return { PAVO_VE_WQE_LENGTH };
+	return model;
+}
+
+uint32_t random_length(Random &random)
+{
+	switch (random.below(6)) {
+	case 0:
+		return 0;
+	case 1:
+		return 8;
+	case 2:
+		return random.below(5000);
+	case 3:
+		return 0x7fffffff - random.below(3);
+	case 4:
+		return random.below(0x7fffffff);
+	default:
+		return static_cast<uint32_t>(random.bits());
+	}
+}
+
+/* A WQE of @op that is right or wrong in a place or two. */
+Wqe random_wqe(Random &random, uint32_t op, bool ud)
+{
+	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
+	uint32_t entries = atomic ? 1 : random.below(6);
+	std::vector<uint32_t> lengths;
+	uint32_t total = 0;
+	Wqe wqe;
+
+	for (uint32_t i = 0; i < entries; i++) {
+		lengths.push_back(atomic ? 8 : random_length(random));
+		total += lengths.back();
+	}
+	if (ud)
+		wqe.add(pavo_ud_seg{});
+	if (op >= PAVO_WQE_WRITE && op <= PAVO_WQE_FETCH_ADD)
+		wqe.raddr(random.bits(), random.below(1 << 31),
+			  random.below(8) ? total : random_length(random));
+	if (atomic)
+		wqe.atomic(random.bits(), random.bits());
+	if (op != PAVO_WQE_NOP && random.below(3) == 0) {
+		std::vector<uint8_t> data(random.below(100));
+		auto len = static_cast<uint32_t>(data.size());
+
+		wqe.inline_data(random.coin() ? len : random_length(random),
+				data);
+	} else if (op != PAVO_WQE_NOP) {
+		for (uint32_t len : lengths)
+			wqe.sge(len);
+	}
+	return wqe;
+}
+
+/* Cuts, prolongs or changes a word of every other WQE. */
+void damage(Random &random, Wqe &wqe)
+{
+	std::vector<uint8_t> &bytes = wqe.bytes();
+	auto word = static_cast<uint32_t>(random.bits());
+
+	switch (random.below(8)) {
+	case 0:
+		bytes.resize(16 + random.below(static_cast<uint32_t>(
+					  bytes.size() / 16)) * 16);
+		break;
+	case 1:
+		bytes.resize(bytes.size() + 16 * (1 + random.below(32)));
+		break;
+	case 2:
+		std::memcpy(bytes.data() +
+				    4 * random.below(static_cast<uint32_t>(
+						bytes.size() / 4)),
+			    &word, sizeof(word));
+		break;
+	default:
+		break;
+	}
+}
+
+void expect_inside(const ParsedWqe &parsed, size_t size)
+{
+	const uint8_t *begin = parsed->raw;
+	const uint8_t *end = begin + size;
+	auto *sge = reinterpret_cast<const uint8_t *>(parsed->sge);
+
+	if (parsed->flags & PAVO_SWQE_INLINE) {
+		EXPECT_GE(parsed->data, begin);
+		EXPECT_LE(parsed->data + parsed->length, end);
+	} else if (parsed->num_sge) {
+		EXPECT_GE(sge, begin);
+		EXPECT_LE(sge + parsed->num_sge * sizeof(*parsed->sge), end);
+	}
+}
+
+void check(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
+{
+	Model model = model_of(wqe, op, limits);
+	ParsedWqe parsed = parse_wqe(wqe, op, limits);
+
+	ASSERT_EQ(parsed.err, model.err);
+	ASSERT_EQ(parsed->vendor_err, model.err);
+	ASSERT_EQ(parsed->op, op);
+	if (model.err)
+		return;
+	EXPECT_EQ(parsed->length, model.length);
+	EXPECT_EQ(parsed->num_sge, model.entries);
+	EXPECT_EQ(bool(parsed->flags & PAVO_SWQE_INLINE), model.is_inline);
+	expect_inside(parsed, wqe.bytes().size());
+}
+
+TEST(WqeModel, RandomWqesMeanWhatTheModelSays)
+{
+	Random random;
+	std::vector<int> seen(PAVO_VE_WQE_LENGTH + 1);
+
+	for (int i = 0; i < 200000; i++) {
+		bool ud = random.coin();
+		pavo_parser_limits limits = ud ? ud_limits(1024) : rc_limits();
+		uint32_t op = random.below(random.below(8) ? 9 : 32);
+		Wqe wqe = random_wqe(random, op, ud);
+
+		limits.max_sge = 1 + random.below(8);
+		damage(random, wqe);
+		seen[model_of(wqe, op, limits).err]++;
+		check(wqe, op, limits);
+		ASSERT_FALSE(HasFailure()) << "round " << i << ", operation "
+					   << op << (ud ? ", UD" : ", RC");
+	}
+	/* Random means nothing if it does not get everywhere. */
+	for (auto err : { PAVO_VE_NONE, PAVO_VE_WQE_OPCODE, PAVO_VE_WQE_FLAGS,
+			  PAVO_VE_WQE_SEGMENT, PAVO_VE_WQE_LENGTH })
+		EXPECT_GT(seen[err], 1000) << "error " << err;
+}
+
+} // namespace
