@@ -19,10 +19,14 @@ else
 KDIR ?= $(shell $(VM) kernels --headers default 2>/dev/null || \
 	  echo /lib/modules/$$(uname -r)/build)
 endif
-KREL = $(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null)
+# kernel.release is not the release in Debian's headers; this header is
+KREL = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
+	 '$(KDIR)/include/generated/utsrelease.h' 2>/dev/null)
 KOUT = $(BUILD)/kernel/$(KREL)
 V    ?= 0
 W    ?= 1
+# SPARSE=1 checks every file with sparse while it is compiled
+C    := $(if $(SPARSE),C=1 )
 
 export PAVO_KERNEL := $(KERNEL)
 
@@ -44,7 +48,8 @@ all: modules userspace
 # The kernel's build writes beside the sources, so it gets a tree of links of
 # its own per kernel: the sources stay clean, and kernels do not mix.
 modules: links
-	$(MAKE) -C '$(KDIR)' M='$(KOUT)' W=$(W) V=$(V) -j$(JOBS) modules
+	$(MAKE) -C '$(KDIR)' M='$(KOUT)' W=$(W) V=$(V) \
+		$(C)-j$(JOBS) modules
 
 links: need-headers
 	@mkdir -p '$(KOUT)'
@@ -95,6 +100,11 @@ endif
 ready: kernel
 	@$(MAKE) --no-print-directory -s all
 
+# Lays out all code as .clang-format says.
+format:
+	find kernel uapi userspace selftests -name '*.[ch]' -o -name '*.cpp' | \
+		xargs clang-format -i
+
 lint: ready
 	selftests/run --only lint
 
@@ -110,5 +120,5 @@ demo: ready
 bench: ready
 	selftests/bench/run $(BENCH)
 
-.PHONY: help all modules links need-headers userspace install clean deps \
+.PHONY: help all modules links need-headers userspace install clean deps format \
 	kernel ready lint test test-full demo bench
