@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Counts every instruction a guest executes between two marks.
+ *
+ * A plug-in of QEMU's emulator, for the repeatable mode (one virtual CPU, one
+ * thread: the counters need no locks). Owns: one counter per block of code,
+ * the file of results. Loaded by ../profile with the argument out=FILE. The
+ * marks are those of ../program/marker.h. After each pair of marks it appends
+ * to FILE "section N", then "ADDRESS INSTRUCTIONS TIMES" for each block that
+ * was executed in between (instructions of the block, times it was entered).
+ */
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "qemu.h"
+
+namespace {
+
+struct Block {
+	uint64_t address;
+	uint64_t instructions;
+	uint64_t times;		/* written by translated code */
+	uint64_t before;	/* times, at the first mark */
+};
+
+/* A deque, because translated code keeps pointers into it. */
+std::deque<Block> blocks;
+/* The emulator translates the same code again, whole or in part. */
+std::map<std::pair<uint64_t, uint64_t>, Block *> known;
+std::string out_path;
+int sections;
+
+constexpr unsigned char mark[] = {0x0f, 0x1f, 0x84, 0x00, 'p', 'a', 'v'};
+
+void begin(unsigned int, void *)
+{
+	for (Block &block : blocks)
+		block.before = block.times;
+}
+
+void end(unsigned int, void *)
+{
+	FILE *out = fopen(out_path.c_str(), sections ? "a" : "w");
+
+	if (!out) {
+		perror(out_path.c_str());
+		return;
+	}
+	fprintf(out, "section %d\n", sections++);
+	for (const Block &block : blocks)
+		if (block.times != block.before)
+			fprintf(out, "%lx %lu %lu\n", block.address,
+				block.instructions, block.times - block.before);
+	fclose(out);
+}
+
+Block *block_of(uint64_t address, uint64_t instructions)
+{
+	Block *&block = known[{address, instructions}];
+
+	if (!block)
+		block = &blocks.emplace_back(address, instructions, 0, 0);
+	return block;
+}
+
+void translated(qemu_plugin_id_t, qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb);
+	Block *block = block_of(qemu_plugin_tb_vaddr(tb), count);
+
+	qemu_plugin_register_vcpu_tb_exec_inline(
+		tb, QEMU_PLUGIN_INLINE_ADD_U64, &block->times, 1);
+	for (size_t i = 0; i < count; i++) {
+		qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		auto *bytes = static_cast<const unsigned char *>(
+			qemu_plugin_insn_data(insn));
+
+		if (qemu_plugin_insn_size(insn) != sizeof(mark) + 1 ||
+		    memcmp(bytes, mark, sizeof(mark)))
+			continue;
+		qemu_plugin_register_vcpu_insn_exec_cb(
+			insn, bytes[sizeof(mark)] == 1 ? begin : end,
+			QEMU_PLUGIN_CB_NO_REGS, nullptr);
+	}
+}
+
+} // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) int qemu_plugin_version = 1;
+
+__attribute__((visibility("default")))
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *, int argc,
+			char **argv)
+{
+	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
+		fprintf(stderr, "pavo-count: needs out=FILE\n");
+		return -1;
+	}
+	out_path = argv[0] + 4;
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+	return 0;
+}
+
+} // extern "C"

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Opens a device by name, finds its IPv4 RoCE v2 address and its interface.
+ *
+ * Called by: main.cpp. Reads sysfs and /proc/net/softnet_stat.
+ */
+#include "device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include <net/if.h>
+
+namespace bench {
+
+namespace {
+
+ibv_context *open_by_name(const std::string &name)
+{
+	int count = 0;
+	ibv_device **list = ibv_get_device_list(&count);
+	ibv_context *context = nullptr;
+
+	if (!list)
+		throw std::runtime_error("no list of verbs devices");
+	for (int i = 0; i < count && !context; i++)
+		if (name == ibv_get_device_name(list[i]))
+			context = ibv_open_device(list[i]);
+	ibv_free_device_list(list);
+	if (!context)
+		throw std::runtime_error("cannot open verbs device " + name);
+	return context;
+}
+
+uint64_t statistic(const std::string &netdev, const char *what)
+{
+	std::ifstream file("/sys/class/net/" + netdev + "/statistics/" + what);
+	uint64_t value;
+
+	if (!(file >> value))
+		throw std::runtime_error("no statistics of " + netdev);
+	return value;
+}
+
+} // namespace
+
+Traffic operator-(const Traffic &late, const Traffic &early)
+{
+	return {late.tx_packets - early.tx_packets,
+		late.tx_bytes - early.tx_bytes,
+		late.rx_packets - early.rx_packets,
+		late.rx_bytes - early.rx_bytes,
+		late.dropped - early.dropped};
+}
+
+uint64_t backlog_drops()
+{
+	std::ifstream file("/proc/net/softnet_stat");
+	std::string line;
+	uint64_t sum = 0;
+
+	while (std::getline(file, line)) {
+		std::istringstream words(line);
+		uint64_t processed, dropped;
+
+		if (words >> std::hex >> processed >> dropped)
+			sum += dropped;
+	}
+	return sum;
+}
+
+Device::Device(const std::string &name) : name_(name)
+{
+	ibv_device_attr device;
+	ibv_port_attr port;
+
+	context_ = open_by_name(name);
+	if (ibv_query_device(context_, &device) ||
+	    ibv_query_port(context_, 1, &port))
+		throw std::runtime_error("cannot query " + name);
+	mtu_ = port.active_mtu;
+	max_reads_ = std::min({device.max_qp_rd_atom,
+			       device.max_qp_init_rd_atom, 16});
+	choose_gid();
+}
+
+Device::~Device()
+{
+	ibv_close_device(context_);
+}
+
+void Device::choose_gid()
+{
+	static const uint8_t v4[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
+	ibv_gid_entry entries[64];
+	ssize_t count = ibv_query_gid_table(context_, entries, 64, 0);
+
+	for (ssize_t i = 0; i < count; i++) {
+		char name[IF_NAMESIZE];
+
+		if (entries[i].gid_type != IBV_GID_TYPE_ROCE_V2 ||
+		    memcmp(entries[i].gid.raw, v4, sizeof(v4)) ||
+		    !if_indextoname(entries[i].ndev_ifindex, name))
+			continue;
+		gid_ = entries[i].gid;
+		gid_index_ = entries[i].gid_index;
+		netdev_ = name;
+		return;
+	}
+	throw std::runtime_error(name_ + " has no IPv4 RoCE v2 address");
+}
+
+Traffic Device::traffic() const
+{
+	return {statistic(netdev_, "tx_packets"), statistic(netdev_, "tx_bytes"),
+		statistic(netdev_, "rx_packets"), statistic(netdev_, "rx_bytes"),
+		statistic(netdev_, "rx_dropped") +
+			statistic(netdev_, "tx_dropped")};
+}
+
+} // namespace bench

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * One verbs device, its address, and what its network interface has counted.
+ *
+ * Owns: the device context. Used by: main.cpp, which opens two, and pair.cpp.
+ */
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <infiniband/verbs.h>
+
+namespace bench {
+
+/* What crossed an interface since it was made. */
+struct Traffic {
+	uint64_t tx_packets = 0;
+	uint64_t tx_bytes = 0;
+	uint64_t rx_packets = 0;
+	uint64_t rx_bytes = 0;
+	uint64_t dropped = 0;	/* by the interface, either way */
+};
+
+Traffic operator-(const Traffic &late, const Traffic &early);
+
+/* Packets that found a CPU's backlog full, all CPUs. */
+uint64_t backlog_drops();
+
+class Device {
+public:
+	explicit Device(const std::string &name);
+	~Device();
+	Device(const Device &) = delete;
+	Device &operator=(const Device &) = delete;
+
+	ibv_context *context() const { return context_; }
+	const std::string &name() const { return name_; }
+	const std::string &netdev() const { return netdev_; }
+	const ibv_gid &gid() const { return gid_; }
+	int gid_index() const { return gid_index_; }
+	ibv_mtu mtu() const { return mtu_; }
+	int max_reads() const { return max_reads_; }
+
+	Traffic traffic() const;
+
+private:
+	void choose_gid();
+
+	std::string name_;
+	std::string netdev_;
+	ibv_context *context_ = nullptr;
+	ibv_gid gid_ = {};
+	int gid_index_ = -1;
+	ibv_mtu mtu_ = IBV_MTU_1024;
+	int max_reads_ = 1;
+};
+
+} // namespace bench

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pavo-bench: measures a pair of verbs devices, whatever driver they have.
+ *
+ * Owns: arguments, the matrix of tests, the result lines (one JSON object per
+ * test on stdout). Run in a guest by ../guest.sh, once per driver and round.
+ *
+ * usage: pavo-bench [options] DEVICE DEVICE
+ *   --ops write,read,send   --tests bandwidth,rate,latency
+ *   --sizes 2,64,...        --wait events|polling
+ *   --scale N   N times the messages     --seed N   of the data
+ *   --maps FILE   copies the program's memory map there, for the profiler
+ */
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include "tests.h"
+
+namespace bench {
+
+namespace {
+
+constexpr size_t max_size = 1 << 20;
+constexpr int test_seconds = 100;	/* one that takes longer hangs */
+
+enum class Kind { bandwidth, rate, latency };
+
+struct Options {
+	std::vector<Op> ops{Op::write, Op::read, Op::send};
+	std::vector<Kind> kinds{Kind::bandwidth, Kind::rate, Kind::latency};
+	std::vector<size_t> sizes{2, 64, 4096, 65536, 1048576};
+	Wait wait = Wait::events;
+	int scale = 1;
+	uint64_t seed = 1;
+	std::string devices[2];
+	std::string maps;
+};
+
+const char *name_of(Op op)
+{
+	return op == Op::write ? "write" : op == Op::read ? "read" : "send";
+}
+
+const char *name_of(Kind kind)
+{
+	return kind == Kind::bandwidth ? "bandwidth" :
+	       kind == Kind::rate ? "rate" : "latency";
+}
+
+struct Result {
+	uint64_t messages = 0;
+	uint64_t total = 0;		/* ns, of all of them */
+	uint64_t typical = 0, least = 0, most = 0;	/* ns, of one */
+};
+
+/* How many messages of a size say enough; the longest take milliseconds. */
+int messages_of(Kind kind, size_t size)
+{
+	if (kind == Kind::latency)
+		return size < 4096 ? 200 : size < 65536 ? 100 :
+		       size < max_size ? 20 : 4;
+	return size < 4096 ? 512 : size < 65536 ? 256 :
+	       size < max_size ? 64 : 8;
+}
+
+Result measure_stream(Pair &pair, const Options &options, Op op, Kind kind,
+		      size_t size)
+{
+	StreamSpec spec = {};
+	Result result;
+
+	spec.op = op;
+	spec.size = size;
+	spec.messages = messages_of(kind, size) * options.scale;
+	spec.window = std::clamp<size_t>(max_size / size, 4, 64);
+	spec.chain = kind == Kind::rate ? std::max(1, spec.window / 4) : 1;
+	spec.signal = std::max(1, spec.window / 4);
+	spec.seed = options.seed;
+	result.messages = spec.messages;
+	result.total = run_stream(pair, spec);
+	result.typical = result.least = result.most =
+		result.total / result.messages;
+	return result;
+}
+
+Result measure_latency(Pair &pair, const Options &options, Op op, size_t size)
+{
+	LatencySpec spec = {};
+	Result result;
+
+	spec.op = op;
+	spec.size = size;
+	spec.messages = messages_of(Kind::latency, size) * options.scale;
+	spec.seed = options.seed;
+
+	std::vector<uint64_t> times = run_latency(pair, spec);
+
+	for (uint64_t time : times)
+		result.total += time;
+	std::sort(times.begin(), times.end());
+	result.messages = times.size();
+	result.typical = times[times.size() / 2];
+	result.least = times.front();
+	result.most = times.back();
+	return result;
+}
+
+/* Nothing that moved fewer bytes than it was asked to is a result. */
+void must_have_crossed(const Traffic &traffic, Op op, uint64_t bytes)
+{
+	uint64_t moved = op == Op::read ? traffic.rx_bytes : traffic.tx_bytes;
+
+	if (moved < bytes)
+		throw std::runtime_error(
+			"only " + std::to_string(moved) + " of " +
+			std::to_string(bytes) + " bytes crossed the interface");
+}
+
+/* Packets and bytes are of the warm-up too; one number, so both are equal. */
+void run_test(Device &a, Device &b, const Options &options, Op op, Kind kind,
+	      size_t size)
+{
+	Pair pair(a, b, options.wait);
+	Traffic before = a.traffic();
+	uint64_t drops = backlog_drops();
+
+	Result result = kind == Kind::latency ?
+		measure_latency(pair, options, op, size) :
+		measure_stream(pair, options, op, kind, size);
+
+	Traffic traffic = a.traffic() - before;
+
+	must_have_crossed(traffic, op, result.messages * size);
+	printf("{\"op\": \"%s\", \"test\": \"%s\", \"size\": %zu, "
+	       "\"messages\": %lu, \"total_ns\": %lu, \"typical_ns\": %lu, "
+	       "\"min_ns\": %lu, \"max_ns\": %lu, \"tx_packets\": %lu, "
+	       "\"rx_packets\": %lu, \"tx_bytes\": %lu, \"rx_bytes\": %lu, "
+	       "\"drops\": %lu}\n",
+	       name_of(op), name_of(kind), size, result.messages, result.total,
+	       result.typical, result.least, result.most, traffic.tx_packets,
+	       traffic.rx_packets, traffic.tx_bytes, traffic.rx_bytes,
+	       traffic.dropped + backlog_drops() - drops);
+	fflush(stdout);
+}
+
+/* What the alarm says; written by run_all before each test. */
+char hung[96];
+
+void on_alarm(int)
+{
+	if (write(STDERR_FILENO, hung, strlen(hung)) < 0)
+		_exit(2);
+	_exit(1);
+}
+
+void run_all(const Options &options)
+{
+	Device a(options.devices[0]), b(options.devices[1]);
+
+	/* now that the providers are loaded */
+	if (!options.maps.empty())
+		std::ofstream(options.maps)
+			<< std::ifstream("/proc/self/maps").rdbuf();
+	signal(SIGALRM, on_alarm);
+	for (Op op : options.ops)
+		for (Kind kind : options.kinds)
+			for (size_t size : options.sizes) {
+				snprintf(hung, sizeof(hung),
+					 "pavo-bench: %s %s %zu hangs\n",
+					 name_of(op), name_of(kind), size);
+				alarm(test_seconds);
+				run_test(a, b, options, op, kind, size);
+				alarm(0);
+			}
+}
+
+std::vector<std::string> words(const char *list)
+{
+	std::istringstream stream(list);
+	std::vector<std::string> result;
+	std::string word;
+
+	while (std::getline(stream, word, ','))
+		result.push_back(word);
+	return result;
+}
+
+/* Those of `all` that the list names, in the order of the list. */
+template <typename T>
+std::vector<T> chosen(const char *list, std::initializer_list<T> all)
+{
+	std::vector<T> result;
+
+	for (const std::string &word : words(list)) {
+		auto found = std::find_if(all.begin(), all.end(), [&](T each) {
+			return word == name_of(each);
+		});
+		if (found == all.end())
+			throw std::invalid_argument("no such thing: " + word);
+		result.push_back(*found);
+	}
+	return result;
+}
+
+std::vector<size_t> sizes(const char *list)
+{
+	std::vector<size_t> result;
+
+	for (const std::string &word : words(list)) {
+		size_t size = std::stoul(word);
+
+		if (!size || size > max_size)
+			throw std::invalid_argument("sizes are 1 to 1048576");
+		result.push_back(size);
+	}
+	return result;
+}
+
+Options parse(int argc, char **argv)
+{
+	static const option known[] = {
+		{"ops", required_argument, nullptr, 'o'},
+		{"tests", required_argument, nullptr, 't'},
+		{"sizes", required_argument, nullptr, 's'},
+		{"wait", required_argument, nullptr, 'w'},
+		{"scale", required_argument, nullptr, 'n'},
+		{"seed", required_argument, nullptr, 'r'},
+		{"maps", required_argument, nullptr, 'm'},
+		{},
+	};
+	Options options;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", known, nullptr)) != -1) {
+		std::string_view value = optarg ? optarg : "";
+
+		if (c == 'o')
+			options.ops = chosen(optarg, {Op::write, Op::read,
+						      Op::send});
+		else if (c == 't')
+			options.kinds = chosen(optarg, {Kind::bandwidth,
+							Kind::rate,
+							Kind::latency});
+		else if (c == 's')
+			options.sizes = sizes(optarg);
+		else if (c == 'w' && value == "polling")
+			options.wait = Wait::polling;
+		else if (c == 'n')
+			options.scale = std::max(1, atoi(optarg));
+		else if (c == 'r')
+			options.seed = strtoull(optarg, nullptr, 0);
+		else if (c == 'm')
+			options.maps = optarg;
+		else if (c != 'w' || value != "events")
+			throw std::invalid_argument("see the top of main.cpp");
+	}
+	if (optind + 2 != argc)
+		throw std::invalid_argument("two devices, please");
+	options.devices[0] = argv[optind];
+	options.devices[1] = argv[optind + 1];
+	return options;
+}
+
+} // namespace
+
+} // namespace bench
+
+int main(int argc, char **argv)
+try {
+	bench::run_all(bench::parse(argc, argv));
+	return 0;
+} catch (const std::exception &problem) {
+	fprintf(stderr, "pavo-bench: %s\n", problem.what());
+	return 1;
+}

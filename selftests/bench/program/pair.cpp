@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Makes and connects the two ends, waits for completions, checks the bytes.
+ *
+ * Called by: the tests. Plain verbs only, so that every provider is asked for
+ * the same things in the same order.
+ */
+#include "pair.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include <sys/mman.h>
+
+namespace bench {
+
+namespace {
+
+constexpr uint8_t blank_byte = 0xb5;
+constexpr uint32_t first_psn = 0xfffff0;	/* wraps during every test */
+
+template <typename T> T *must(T *object, const char *what)
+{
+	if (!object)
+		throw std::runtime_error(std::string(what) + ": " +
+					 strerror(errno));
+	return object;
+}
+
+void must(int error, const char *what)
+{
+	if (error)
+		throw std::runtime_error(std::string(what) + ": " +
+					 strerror(error < 0 ? -error : error));
+}
+
+void check(const ibv_wc *wc, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (wc[i].status != IBV_WC_SUCCESS)
+			throw std::runtime_error(
+				std::string("completion: ") +
+				ibv_wc_status_str(wc[i].status));
+}
+
+void to_init(End &end)
+{
+	ibv_qp_attr attr = {};
+
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = 1;
+	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+			   IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "QP to INIT");
+}
+
+void to_rtr(End &end, const End &peer)
+{
+	ibv_qp_attr attr = {};
+
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = std::min(end.device.mtu(), peer.device.mtu());
+	attr.dest_qp_num = peer.qp->qp_num;
+	attr.rq_psn = first_psn;
+	attr.max_dest_rd_atomic = end.device.max_reads();
+	attr.min_rnr_timer = 12;
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.grh.dgid = peer.device.gid();
+	attr.ah_attr.grh.sgid_index = end.device.gid_index();
+	attr.ah_attr.grh.hop_limit = 1;
+	attr.ah_attr.port_num = 1;
+	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_AV |
+			   IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+	     "QP to RTR");
+}
+
+void to_rts(End &end, const End &peer)
+{
+	ibv_qp_attr attr = {};
+
+	attr.qp_state = IBV_QPS_RTS;
+	attr.timeout = 14;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	attr.sq_psn = first_psn;
+	attr.max_rd_atomic = peer.device.max_reads();
+	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT |
+			   IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+	     "QP to RTS");
+}
+
+} // namespace
+
+Completions::Completions(Device &device, int depth, Wait wait) : wait_(wait)
+{
+	if (wait == Wait::events)
+		channel_ = must(ibv_create_comp_channel(device.context()),
+				"completion channel");
+	cq_ = must(ibv_create_cq(device.context(), depth, nullptr, channel_, 0),
+		   "CQ");
+}
+
+Completions::~Completions()
+{
+	if (unacked_)
+		ibv_ack_cq_events(cq_, unacked_);
+	ibv_destroy_cq(cq_);
+	if (channel_)
+		ibv_destroy_comp_channel(channel_);
+}
+
+int Completions::reap(ibv_wc *wc, int room)
+{
+	int count = ibv_poll_cq(cq_, room, wc);
+
+	if (count < 0)
+		throw std::runtime_error("ibv_poll_cq failed");
+	check(wc, count);
+	return count;
+}
+
+void Completions::arm()
+{
+	if (wait_ == Wait::events)
+		must(ibv_req_notify_cq(cq_, 0), "request for an event");
+}
+
+void Completions::next_event()
+{
+	ibv_cq *cq;
+	void *context;
+
+	if (ibv_get_cq_event(channel_, &cq, &context))
+		throw std::runtime_error("no completion event");
+	unacked_++;
+}
+
+int Completions::wait(ibv_wc *wc, int room)
+{
+	for (;;) {
+		int count = reap(wc, room);
+
+		if (count)
+			return count;
+		if (wait_ == Wait::polling)
+			continue;
+		arm();
+		/* one that came between the look and the request */
+		count = reap(wc, room);
+		if (count)
+			return count;
+		next_event();
+	}
+}
+
+ibv_wc Completions::await()
+{
+	ibv_wc wc;
+
+	if (wait_ == Wait::events)
+		next_event();
+	/* a stale event, or polling: wait() goes on from here */
+	wait(&wc, 1);
+	return wc;
+}
+
+End::End(Device &device, Wait wait) : device(device)
+{
+	ibv_qp_init_attr init = {};
+	void *map = mmap(nullptr, 2 * area_bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (map == MAP_FAILED)
+		throw std::runtime_error("no memory");
+	out = static_cast<uint8_t *>(map);
+	in = out + area_bytes;
+	pd = must(ibv_alloc_pd(device.context()), "PD");
+	mr = must(ibv_reg_mr(pd, map, 2 * area_bytes, IBV_ACCESS_LOCAL_WRITE |
+			     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ),
+		  "MR");
+	sent = std::make_unique<Completions>(device, queue_depth, wait);
+	received = std::make_unique<Completions>(device, queue_depth, wait);
+	init.send_cq = sent->raw();
+	init.recv_cq = received->raw();
+	init.cap = {queue_depth, queue_depth, 1, 1, 0};
+	init.qp_type = IBV_QPT_RC;
+	qp = must(ibv_create_qp(pd, &init), "QP");
+}
+
+/* Not for a half-made end: the program ends when making one fails. */
+End::~End()
+{
+	ibv_destroy_qp(qp);
+	sent.reset();
+	received.reset();
+	ibv_dereg_mr(mr);
+	ibv_dealloc_pd(pd);
+	munmap(out, 2 * area_bytes);
+}
+
+Pair::Pair(Device &first, Device &second, Wait wait)
+	: a(first, wait), b(second, wait)
+{
+	to_init(a);
+	to_init(b);
+	to_rtr(a, b);
+	to_rtr(b, a);
+	to_rts(a, b);
+	to_rts(b, a);
+}
+
+void fill(uint8_t *memory, size_t length, uint64_t seed)
+{
+	for (size_t at = 0; at + 8 <= length; at += 8) {
+		/* odd multiplier: no two positions of an area are alike */
+		uint64_t word = (seed + at) * 0x9e3779b97f4a7c15ull;
+
+		word ^= word >> 29;
+		memcpy(memory + at, &word, 8);
+	}
+}
+
+void blank(uint8_t *memory, size_t length)
+{
+	memset(memory, blank_byte, length);
+}
+
+void verify(const uint8_t *got, const uint8_t *sent, size_t slots,
+	    size_t stride, size_t size)
+{
+	for (size_t slot = 0; slot < slots; slot++) {
+		const uint8_t *at = got + slot * stride;
+
+		if (memcmp(at, sent + slot * stride, size))
+			throw std::runtime_error("wrong data in slot " +
+						 std::to_string(slot));
+		for (size_t i = size; i < stride; i++)
+			if (at[i] != blank_byte)
+				throw std::runtime_error(
+					"data outside slot " +
+					std::to_string(slot));
+	}
+}
+
+} // namespace bench

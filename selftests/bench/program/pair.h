@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Two connected RC queue pairs with their memory: what a test runs on.
+ *
+ * Owns: PDs, memory, completion channels and queues, queue pairs of both ends.
+ * Used by: stream.cpp, latency.cpp, main.cpp.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <infiniband/verbs.h>
+
+#include "device.h"
+
+namespace bench {
+
+constexpr size_t line = 64;		/* slots start on cache lines */
+constexpr size_t area_bytes = 4 << 20;	/* of each area: 4 slots at least */
+constexpr int queue_depth = 128;
+
+/* How completions are waited for. */
+enum class Wait { events, polling };
+
+/* A completion queue that one thread waits on. */
+class Completions {
+public:
+	Completions(Device &device, int depth, Wait wait);
+	~Completions();
+	Completions(const Completions &) = delete;
+	Completions &operator=(const Completions &) = delete;
+
+	ibv_cq *raw() const { return cq_; }
+
+	/* Takes up to `room` completions that are there; all succeeded. */
+	int reap(ibv_wc *wc, int room);
+	/* The same, but not before there is one. */
+	int wait(ibv_wc *wc, int room);
+	/* For one message at a time: arm before posting, then await(). */
+	void arm();
+	ibv_wc await();
+
+private:
+	void next_event();
+
+	Wait wait_;
+	ibv_comp_channel *channel_ = nullptr;
+	ibv_cq *cq_ = nullptr;
+	unsigned unacked_ = 0;
+};
+
+/* One end: `out` is what it sends or is read from, `in` what it receives. */
+struct End {
+	End(Device &device, Wait wait);
+	~End();
+	End(const End &) = delete;
+	End &operator=(const End &) = delete;
+
+	Device &device;
+	uint8_t *out = nullptr;
+	uint8_t *in = nullptr;
+	ibv_pd *pd = nullptr;
+	ibv_mr *mr = nullptr;		/* both areas */
+	std::unique_ptr<Completions> sent;
+	std::unique_ptr<Completions> received;
+	ibv_qp *qp = nullptr;
+};
+
+struct Pair {
+	Pair(Device &a, Device &b, Wait wait);
+
+	End a;
+	End b;
+};
+
+/* Fills with a pattern in which every word says where it belongs. */
+void fill(uint8_t *memory, size_t length, uint64_t seed);
+/* What a receiving area holds before anything has arrived. */
+void blank(uint8_t *memory, size_t length);
+
+/*
+ * Throws unless every slot of `got` holds the bytes of the same slot of `sent`
+ * and every gap between slots is still blank.
+ */
+void verify(const uint8_t *got, const uint8_t *sent, size_t slots,
+	    size_t stride, size_t size);
+
+inline size_t stride_of(size_t size)
+{
+	return (size + line - 1) / line * line;
+}
+
+} // namespace bench

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A stream of messages with a window of outstanding work requests.
+ *
+ * Owns: the loop that posts, reaps and, for sends, gives receives back. Called
+ * by: main.cpp. One thread plays both ends, so that no scheduler is measured.
+ */
+#include <algorithm>
+#include <stdexcept>
+
+#include "marker.h"
+#include "tests.h"
+
+namespace bench {
+
+namespace {
+
+constexpr int batch = 16;
+
+class Stream {
+public:
+	Stream(Pair &pair, const StreamSpec &spec);
+
+	void run(int messages);
+
+private:
+	void give_receives(int count);
+	void take_receives();
+	void post_chain(int count);
+
+	Pair &pair_;
+	const StreamSpec &spec_;
+	std::vector<Request> requests_;
+	std::vector<ibv_sge> places_;
+	std::vector<ibv_recv_wr> receives_;
+	uint64_t posted_ = 0;
+	uint64_t done_ = 0;
+	uint64_t end_ = 0;
+	uint64_t given_ = 0;
+};
+
+Stream::Stream(Pair &pair, const StreamSpec &spec)
+	: pair_(pair), spec_(spec), requests_(spec.window),
+	  places_(spec.window), receives_(spec.window)
+{
+	size_t stride = stride_of(spec.size);
+
+	for (int i = 0; i < spec.window; i++) {
+		prepare(requests_[i], pair.a, pair.b, spec.op, i * stride,
+			spec.size);
+		places_[i] = {uintptr_t(pair.b.in) + i * stride,
+			      uint32_t(spec.size), pair.b.mr->lkey};
+	}
+	if (spec.op == Op::send)
+		give_receives(spec.window);
+}
+
+/* In order: the n-th message of a stream lands in the slot it came from. */
+void Stream::give_receives(int count)
+{
+	for (int i = 0; i < count; i++) {
+		ibv_recv_wr &wr = receives_[i];
+
+		wr = {};
+		wr.sg_list = &places_[given_++ % spec_.window];
+		wr.num_sge = 1;
+		wr.next = i + 1 < count ? &receives_[i + 1] : nullptr;
+	}
+	post(pair_.b, receives_.data());
+}
+
+void Stream::take_receives()
+{
+	ibv_wc wc[batch];
+	int count;
+
+	while ((count = pair_.b.received->reap(wc, batch)))
+		give_receives(count);
+	/* a message is received before its sender is told so */
+	if (given_ < done_ + spec_.window)
+		throw std::runtime_error("a receive has not been completed");
+}
+
+void Stream::post_chain(int count)
+{
+	Request *first = &requests_[posted_ % spec_.window];
+	Request *request = nullptr;
+
+	for (int i = 0; i < count; i++) {
+		Request *next = &requests_[posted_ % spec_.window];
+		bool last = posted_ + 1 == end_;
+
+		if (request)
+			request->wr.next = &next->wr;
+		request = next;
+		posted_++;
+		request->wr.wr_id = posted_;
+		request->wr.send_flags = posted_ % spec_.signal && !last ?
+					 0 : IBV_SEND_SIGNALED;
+	}
+	request->wr.next = nullptr;
+	post(pair_.a, &first->wr);
+}
+
+void Stream::run(int messages)
+{
+	bool sends = spec_.op == Op::send;
+	ibv_wc wc[batch];
+
+	end_ = posted_ + messages;
+	while (done_ < end_) {
+		while (posted_ < end_) {
+			int count = std::min<uint64_t>(spec_.chain,
+						       end_ - posted_);
+
+			if (posted_ + count > done_ + spec_.window)
+				break;
+			if (sends && posted_ + count > given_)
+				take_receives();
+			post_chain(count);
+		}
+		/* completions come in order; each stands for those before it */
+		int count = pair_.a.sent->wait(wc, batch);
+
+		done_ = wc[count - 1].wr_id;
+	}
+	if (sends)
+		take_receives();
+}
+
+} // namespace
+
+uint64_t run_stream(Pair &pair, const StreamSpec &spec)
+{
+	size_t stride = stride_of(spec.size);
+	bool read = spec.op == Op::read;
+	uint8_t *source = read ? pair.b.out : pair.a.out;
+	uint8_t *target = read ? pair.a.in : pair.b.in;
+
+	fill(source, stride * spec.window, spec.seed);
+	Stream stream(pair, spec);
+	/* once round all slots: page tables, caches and timers are warm */
+	stream.run(spec.window);
+	blank(target, stride * spec.window);
+
+	uint64_t start = now();
+
+	mark_begin();
+	stream.run(spec.messages);
+	mark_end();
+
+	uint64_t elapsed = now() - start;
+
+	verify(target, source, std::min(spec.window, spec.messages), stride,
+	       spec.size);
+	return elapsed;
+}
+
+} // namespace bench
