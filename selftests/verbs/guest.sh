@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# In a guest: two devices on a veth pair, then the RC matrix between them, over
+# IPv4 all of it, over IPv6 what depends on addresses. Started by run.sh.
+# usage: guest.sh TYPE PROGRAM [arguments for PROGRAM...]
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/lib.sh"
+type=$1 program=$2
+shift 2
+
+veth_pair va vb 9000 || exit 1
+load_driver "$type" || exit 1
+rdma link add va0 type "$type" netdev va || exit 1
+rdma link add vb0 type "$type" netdev vb || exit 1
+until_true 10 active va0 || exit 1
+until_true 10 active vb0 || exit 1
+
+common=(--dev va0 --peer vb0)
+if slow_kernel; then
+	common+=(--large $((4 << 20)) --patience 120 --limit 900)
+fi
+[ "$type" = rxe ] && common+=(--patience 3)
+
+if (($#)); then
+	exec "$program" "${common[@]}" "$@"
+fi
+
+before=$(packets_of va)
+status=0
+"$program" "${common[@]}" --gid v4 || status=$?
+"$program" "${common[@]}" --gid v6 --only data. --only sgl. --only atomic. \
+	--only rnr.late --only state.query --only remote_access.out_of_bounds \
+	--only retry.peer_destroyed --only process.two --skip large --skip huge ||
+	status=$?
+if (($(packets_of va) - before < 1000)); then
+	echo "Bail out! the traffic did not cross the veth pair"
+	exit 1
+fi
+exit $status

@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What the run.sh of the verbs, interop, life and apps groups have in common on
+# the host: where things are when selftests/run did not say so. Sourced.
+PAVO_TREE=${PAVO_TREE:-$(dirname "$(dirname "$(dirname \
+	"$(readlink -f "${BASH_SOURCE[0]}")")")")}
+PAVO_BUILD=${PAVO_BUILD:-$PAVO_TREE/build}
+PAVO_VM=${PAVO_VM:-$PAVO_TREE/qemu-scripts/pavo-vm}
+if [ -z "${PAVO_KO:-}" ]; then
+	PAVO_KO=$PAVO_BUILD/kernel/$("$PAVO_VM" kernels --release \
+		"${PAVO_KERNEL:-default}")/pavo.ko
+fi
+IBV_DRIVERS=${IBV_DRIVERS:-$PAVO_BUILD/userspace/provider/libpavo}
+export PAVO_TREE PAVO_BUILD PAVO_VM PAVO_KO IBV_DRIVERS
+
+# The device type under test: pavo, or rxe to try the tests themselves.
+# shellcheck disable=SC2034
+TYPE=${TYPE:-pavo}
+
+# limit SECONDS: the time limit of a guest; sanitizer kernels get more.
+limit()
+{
+	case ${PAVO_KERNEL:-} in
+	*sanitizer* | *debug*) echo $(($1 * 4)) ;;
+	*) echo "$1" ;;
+	esac
+}
