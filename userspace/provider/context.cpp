@@ -143,7 +143,7 @@ bool connect_module(Context *context)
 	int err;
 
 	err = ibv_cmd_get_context(&context->verbs, &cmd, sizeof(cmd),
-				  resp.core(), sizeof(resp));
+				  resp.core(), resp.size());
 	if (err) {
 		errno = err;
 		return false;

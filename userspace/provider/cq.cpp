@@ -95,7 +95,7 @@ ibv_cq *create_cq(ibv_context *ibcontext, int cqe, ibv_comp_channel *channel,
 		return nullptr;
 	err = ibv_cmd_create_cq(ibcontext, cqe, channel, comp_vector,
 				&cq->verbs.cq, &cmd, sizeof(cmd), resp.core(),
-				sizeof(resp));
+				resp.size());
 	if (err) {
 		errno = err;
 		return nullptr;

@@ -121,7 +121,7 @@ int set_up(Context *context, Qp *qp, ibv_qp_init_attr_ex *attr)
 	int err;
 
 	err = ibv_cmd_create_qp_ex(ibcontext, &qp->verbs, attr, &cmd,
-				   sizeof(cmd), resp.core(), sizeof(resp));
+				   sizeof(cmd), resp.core(), resp.size());
 	if (err)
 		return err;
 	if (!map_queues(qp, ibcontext->cmd_fd, *attr, resp.driver)) {

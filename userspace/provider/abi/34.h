@@ -235,10 +235,12 @@ using verbs_cmd_modify_qp = verbs_command<ib_uverbs_modify_qp>;
 
 /* A response: the kernel's structure and the driver's directly behind it. */
 template <class Kernel, class Driver> struct verbs_response {
+	static_assert(sizeof(Kernel) % alignof(Driver) == 0);
 	alignas(8) std::byte kernel[sizeof(Kernel)];
 	Driver driver;
 
 	Kernel *core() { return reinterpret_cast<Kernel *>(kernel); }
+	static constexpr size_t size() { return sizeof(Kernel) + sizeof(Driver); }
 };
 
 extern "C" {
