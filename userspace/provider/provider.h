@@ -89,10 +89,10 @@ struct Pd {
 struct Cq {
 	verbs_cq verbs;
 	Mapping ring;
-	pavo_cq_header *header;
-	pavo_cqe *entries;
-	uint32_t count;
-	uint32_t cons; /* the header's copy could be overwritten */
+	pavo_cq_header *header = nullptr;
+	pavo_cqe *entries = nullptr;
+	uint32_t count = 0;
+	uint32_t cons = 0; /* the header's copy could be overwritten */
 	Lock lock;
 
 	explicit Cq(bool shared) : verbs(), lock(shared) {}
