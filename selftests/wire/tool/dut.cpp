@@ -99,6 +99,14 @@ std::string counter_folder(const std::string &device)
 
 } // namespace
 
+void Dut::load_providers()
+{
+	ibv_device **list = ibv_get_device_list(nullptr);
+
+	if (list)
+		ibv_free_device_list(list);
+}
+
 Dut::Dut(const std::string &device, const Address &peer, int64_t deadline)
 	: context_(open_device(device)), device_(device), peer_(peer)
 {
@@ -201,10 +209,13 @@ std::string Dut::check_regions()
 	for (auto &[name, region] : regions_) {
 		const Region &r = *region;
 
-		for (size_t i = 0; i < r.size; i++)
-			if (r.at[i] != r.shadow[i])
-				return "byte " + std::to_string(i) + " of region " +
-				       name + " changed, no statement says so";
+		const auto wrong = std::mismatch(r.shadow.begin(), r.shadow.end(),
+						 r.at);
+
+		if (wrong.first != r.shadow.end())
+			return "byte " + std::to_string(wrong.second - r.at) +
+			       " of region " + name +
+			       " changed, no statement says so";
 		for (const uint8_t *p = r.mapping.data();
 		     p < r.mapping.data() + r.mapping.size(); p++)
 			if ((p < r.at || p >= r.at + r.size) && *p != guard_byte)
@@ -310,8 +321,12 @@ void Dut::set_state(ibv_qp_state state)
 {
 	ibv_qp_attr attr{};
 
-	if (state == IBV_QPS_RTR || state == IBV_QPS_RTS)
-		return state == IBV_QPS_RTR ? to_rtr() : to_rts();
+	switch (state) {
+	case IBV_QPS_INIT: return to_init();
+	case IBV_QPS_RTR: return to_rtr();
+	case IBV_QPS_RTS: return to_rts();
+	default: break;
+	}
 	attr.qp_state = state;
 	must(ibv_modify_qp(qp_, &attr, IBV_QP_STATE), "modify_qp");
 }

@@ -67,6 +67,9 @@ public:
 	Dut(const Dut &) = delete;
 	Dut &operator=(const Dut &) = delete;
 
+	/* Once, before processes are forked that make a Dut: it takes its time. */
+	static void load_providers();
+
 	const Address &address() const { return address_; }
 	const Mac &mac() const { return mac_; }
 	const std::string &netdev() const { return netdev_; }

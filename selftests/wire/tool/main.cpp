@@ -45,6 +45,7 @@ usage: pavo-wire --device DEV --interface IF [options] SCRIPT|FOLDER...
   --limit S         seconds one case may take in all (default 30)
   --list            print the names of the cases and end
   --check           only check the grammar of the scripts; needs no device
+  --kmsg            write the name of each case to the kernel's log
   --trace           print the packets of every case, not only of failed ones
   --help            this text
 
@@ -59,7 +60,7 @@ struct Options {
 	std::string type = "pavo";
 	std::vector<std::string> only, paths;
 	unsigned limit = 30;
-	bool list = false, check = false, trace = false;
+	bool list = false, check = false, trace = false, kmsg = false;
 };
 
 struct Planned {
@@ -85,14 +86,15 @@ unsigned positive(const char *text)
 Options parse_options(int argc, char **argv)
 {
 	enum { device = 1, interface, peer4, peer6, type, only, patience, limit,
-	       list, check, trace, show_help };
+	       list, check, trace, kmsg, show_help };
 	static const option known[] = {
 		{"device", 1, nullptr, device}, {"interface", 1, nullptr, interface},
 		{"peer4", 1, nullptr, peer4}, {"peer6", 1, nullptr, peer6},
 		{"type", 1, nullptr, type}, {"only", 1, nullptr, only},
 		{"patience", 1, nullptr, patience}, {"limit", 1, nullptr, limit},
 		{"list", 0, nullptr, list}, {"check", 0, nullptr, check},
-		{"trace", 0, nullptr, trace}, {"help", 0, nullptr, show_help}, {},
+		{"trace", 0, nullptr, trace}, {"kmsg", 0, nullptr, kmsg},
+		{"help", 0, nullptr, show_help}, {},
 	};
 	Options o;
 
@@ -113,6 +115,7 @@ Options parse_options(int argc, char **argv)
 		case list: o.list = true; break;
 		case check: o.check = true; break;
 		case trace: o.trace = true; break;
+		case kmsg: o.kmsg = true; break;
 		case show_help: std::fputs(help, stdout); std::exit(0);
 		default: std::exit(2);
 		}
@@ -236,26 +239,40 @@ void print_report(const std::string &report)
 		std::printf("# %s\n", line.c_str());
 }
 
+Result skip(size_t number, const char *name, const std::string &why)
+{
+	std::printf("ok %zu %s # SKIP %s\n", number, name, why.c_str());
+	return skipped;
+}
+
+/* So that a complaint on the console can be told to a case. */
+void mark_kernel_log(const char *name)
+{
+	if (FILE *log = std::fopen("/dev/kmsg", "w")) {
+		std::fprintf(log, "pavo-wire: %s\n", name);
+		std::fclose(log);
+	}
+}
+
 Result run_planned(const Options &o, size_t number, const Planned &planned)
 {
 	const Script &script = *planned.script;
 	const char *name = planned.chosen->name.c_str();
+	const bool rxe = o.type == "rxe";
 	std::string report;
 
-	if (!script.only.empty() && script.only != o.type) {
-		std::printf("ok %zu %s # SKIP only for %s\n", number, name,
-			    script.only.c_str());
-		return skipped;
-	}
+	if (o.kmsg)
+		mark_kernel_log(name);
+	if (!script.only.empty() && script.only != o.type)
+		return skip(number, name, "only for " + script.only);
+	if (rxe && !script.rxe_breaks.empty())
+		return skip(number, name, "rdma_rxe breaks: " + script.rxe_breaks);
 
 	const Result result = run_in_child(o, planned, report);
 
 	print_report(report);
-	if (result == failed && o.type == "rxe" && !script.rxe_differs.empty()) {
-		std::printf("ok %zu %s # SKIP rdma_rxe differs: %s\n", number, name,
-			    script.rxe_differs.c_str());
-		return skipped;
-	}
+	if (result == failed && rxe && !script.rxe_differs.empty())
+		return skip(number, name, "rdma_rxe differs: " + script.rxe_differs);
 	std::printf("%s %zu %s\n", result == passed ? "ok" : "not ok", number, name);
 	return result;
 }
@@ -265,6 +282,7 @@ int run_all(const Options &o, const std::vector<Planned> &plan)
 	size_t count[5] = {};
 	size_t number = 0;
 
+	Dut::load_providers();
 	std::printf("TAP version 13\n1..%zu\n", plan.size());
 	for (const Planned &planned : plan)
 		count[run_planned(o, ++number, planned)]++;

@@ -24,23 +24,28 @@ inline uint32_t stream_seed(std::string_view name)
 	return seed;
 }
 
-inline uint8_t stream_byte(uint32_t seed, uint64_t position)
+/* The 4 bytes of a stream at 4 * `word`, first byte lowest. */
+inline uint32_t stream_word(uint32_t seed, uint64_t word)
 {
-	uint64_t x = (position >> 2) + (static_cast<uint64_t>(seed) << 32);
+	uint64_t x = word + (static_cast<uint64_t>(seed) << 32);
 
 	x *= 0x9e3779b97f4a7c15u;
 	x ^= x >> 29;
 	x *= 0xbf58476d1ce4e5b9u;
-	return static_cast<uint8_t>(x >> (32 + 8 * (position & 3)));
+	return static_cast<uint32_t>(x >> 32);
 }
 
 inline Bytes stream(std::string_view name, uint64_t position, size_t length)
 {
 	const uint32_t seed = stream_seed(name);
 	Bytes bytes(length);
+	uint32_t word = stream_word(seed, position / 4);
 
-	for (size_t i = 0; i < length; i++)
-		bytes[i] = stream_byte(seed, position + i);
+	for (size_t i = 0; i < length; i++, position++) {
+		if (position % 4 == 0)
+			word = stream_word(seed, position / 4);
+		bytes[i] = static_cast<uint8_t>(word >> (8 * (position % 4)));
+	}
 	return bytes;
 }
 

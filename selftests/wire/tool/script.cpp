@@ -56,6 +56,8 @@ bool directive(Script &script, Choices &choices, const std::vector<std::string> 
 		choices.ip6 = true;
 	else if (t[0] == "rxe-differs")
 		script.rxe_differs = text;
+	else if (t[0] == "rxe-breaks")
+		script.rxe_breaks = text;
 	else if (t[0] == "only")
 		script.only = text;
 	else

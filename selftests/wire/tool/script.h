@@ -41,6 +41,7 @@ struct Script {
 	std::vector<Line> lines;	/* body, without directives */
 	std::vector<Case> cases;
 	std::string rxe_differs;	/* why rdma_rxe may fail it */
+	std::string rxe_breaks;		/* what it does to rdma_rxe's kernel */
 	std::string only;		/* the one device type it is for */
 };
 
