@@ -8,7 +8,8 @@
 #
 # usage: guest.sh PAVO-BENCH ROUNDS TYPES [pavo-bench options]
 #   TYPES  drivers separated by commas; their order turns round every round
-# leaves: environment.json, and ROUND-TYPE.jsonl for each measurement
+# environment: BENCH_SYMBOLS=1 also leaves TYPE.kallsyms
+# leaves: environment, ROUND-TYPE.jsonl and TYPE.maps for each measurement
 set -euo pipefail
 
 bench=$1 rounds=$2
@@ -58,7 +59,7 @@ unload()
 	esac
 }
 
-# name=value lines for run, which makes one JSON object of them
+# name=value lines, which run puts into its JSON
 environment()
 {
 	echo "guest_kernel=$(uname -r)"
@@ -85,7 +86,7 @@ measure()
 	[ "$type" = rxe ] && module=rdma_rxe
 	load "$type"
 	[ "$round" -gt 1 ] || driver_environment "$type" "$module" >>"$PAVO_OUT/environment"
-	grep -E "\[($module|ib_|veth|udp_)" /proc/kallsyms >"$PAVO_OUT/$type.modules" || true
+	[ -z "${BENCH_SYMBOLS:-}" ] || cat /proc/kallsyms >"$PAVO_OUT/$type.kallsyms"
 	"$bench" --seed "$round" --maps "$PAVO_OUT/$type.maps" "$@" bench0 bench1 \
 		>"$PAVO_OUT/$round-$type.jsonl"
 	unload "$type"
@@ -100,4 +101,3 @@ for ((round = 1; round <= rounds; round++)); do
 		measure "$round" "${types[(i + round) % ${#types[@]}]}" "$@"
 	done
 done
-cat /proc/kallsyms >"$PAVO_OUT/kallsyms"

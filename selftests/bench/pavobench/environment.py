@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Owns: what has to be known about the host to understand the figures later.
+# Called by ../run; asks git, dpkg and QEMU, changes nothing.
+import hashlib
+import os
+import pathlib
+import platform
+import subprocess
+import time
+
+from . import guest
+
+
+def _said(*words):
+    """The first line a program prints, or an empty string."""
+    try:
+        done = subprocess.run(words, cwd=guest.TREE, text=True, check=True,
+                              capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return (done.stdout.splitlines() or [""])[0]
+
+
+def _versions():
+    found = {}
+    for package in ("rdma-core", "libibverbs1", "ibverbs-providers",
+                    "qemu-system-x86", "gcc"):
+        found[package] = _said("dpkg-query", "-W", "-f=${Version}", package)
+    return found
+
+
+def _cpu():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return ""
+
+
+def module(release):
+    """The pavo.ko that was measured."""
+    default = guest.BUILD / "kernel" / release / "pavo.ko"
+    return pathlib.Path(os.environ.get("PAVO_KO", default))
+
+
+def describe(release):
+    """A dict for the JSON file; release is the guest's kernel."""
+    ko = module(release)
+    return {
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "commit": _said("git", "rev-parse", "HEAD"),
+        "uncommitted_changes": bool(_said("git", "status", "--porcelain")),
+        "module_sha256": hashlib.sha256(ko.read_bytes()).hexdigest()
+                         if ko.exists() else "",
+        "host_kernel": platform.release(),
+        "host_cpu": _cpu(),
+        "host_cpus": os.cpu_count(),
+        "host_load": os.getloadavg(),
+        "qemu": _said("qemu-system-x86_64", "--version"),
+        "packages": _versions(),
+    }

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Owns: one guest run of ../guest.sh, its results read back. Called by ../run
+# and ../profile; starts pavo-vm, which needs the build folder's files.
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+TREE = HERE.parent.parent
+BUILD = TREE / "build"
+VM = TREE / "qemu-scripts/pavo-vm"
+PROGRAM = BUILD / "selftests/bench/pavo-bench"
+COUNTER = BUILD / "selftests/bench/pavo-count.so"
+
+
+class GuestError(Exception):
+    """The guest did not bring results; the text says why."""
+
+
+class Results:
+    """What a run has left in its folder."""
+
+    def __init__(self, logs):
+        self.out = pathlib.Path(logs, "share/node1/out")
+        self.environment = dict(
+            line.split("=", 1) for line in
+            (self.out / "environment").read_text().splitlines())
+
+    def rows(self, round_, driver):
+        """Result rows of one driver in one round."""
+        text = (self.out / f"{round_}-{driver}.jsonl").read_text()
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def missing():
+    """What has to be built first, or an empty list."""
+    wanted = [PROGRAM, COUNTER]
+    if os.environ.get("PAVO_KO"):
+        wanted.append(pathlib.Path(os.environ["PAVO_KO"]))
+    return [str(path) for path in wanted if not path.exists()]
+
+
+def run(logs, rounds, drivers, options, *, icount, timeout, kernel=None,
+        vm_options=(), env=()):
+    """Boots a guest, measures, returns Results; raises GuestError."""
+    line = [str(VM), "run", "--quiet", "--accel", "tcg",
+            "--timeout", str(timeout), "--logs", str(logs)]
+    if icount:
+        line.append("--icount")
+    if kernel:
+        line += ["--kernel", kernel]
+    for word in env:
+        line += ["--env", word]
+    line += [*vm_options, str(HERE / "guest.sh"), str(PROGRAM), str(rounds),
+             ",".join(drivers), *options]
+    done = subprocess.run(line, check=False, stdout=sys.stderr)
+    if done.returncode:
+        raise GuestError(f"the guest ended with status {done.returncode}; "
+                         f"logs in {logs}")
+    return Results(logs)
