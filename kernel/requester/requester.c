@@ -48,6 +48,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	pavo_timers_init(qp);
 	req->count = roundup_pow_of_two(max(qp->cap.max_send_wr, 1u));
 	req->wqe_size = slot_size(qp);
+	qp->cap.max_send_wr = req->count;
 	req->sq_mmap = pavo_mmap_create(qp->uctx ? &qp->uctx->ib : NULL,
 					(size_t)req->count * req->wqe_size,
 					info);

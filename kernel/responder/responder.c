@@ -20,6 +20,7 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	spin_lock_init(&resp->post_lock);
 	resp->count = roundup_pow_of_two(max(qp->cap.max_recv_wr, 1u));
 	resp->wqe_size = slot_size(qp);
+	qp->cap.max_recv_wr = resp->count;
 	resp->rq_mmap = pavo_mmap_create(qp->uctx ? &qp->uctx->ib : NULL,
 					 PAVO_RQ_HEADER_SIZE +
 						 (size_t)resp->count *
@@ -65,6 +66,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
+	resp->established = false;
 	resp->ack_due = false;
 	resp->send_head = 0;
 	resp->send_tail = 0;
@@ -94,16 +96,32 @@ int pavo_responder_ready(struct pavo_qp *qp)
 	return 0;
 }
 
+/*
+ * A packet before RTS tells that the peer is there, even if the message that
+ * should have said so was lost (IBA 11.6.3.2): raised once, by the work.
+ */
+static void established(struct pavo_qp *qp)
+{
+	if (qp->resp.established)
+		return;
+	qp->resp.established = true;
+	set_bit(IB_EVENT_COMM_EST, &qp->events);
+	queue_work(qp->dev->wq, &qp->work);
+}
+
 static void handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
-	if (state < IB_QPS_RTR || state == IB_QPS_ERR)
+	if (state < IB_QPS_RTR || state == IB_QPS_ERR) {
 		pavo_count(qp->dev, rx_drop_state);
-	else if (qp->ib.qp_type == IB_QPT_RC)
+	} else if (qp->ib.qp_type == IB_QPT_RC) {
+		if (unlikely(state == IB_QPS_RTR))
+			established(qp);
 		pavo_execute(qp, rx);
-	else
+	} else {
 		pavo_datagram(qp, rx);
+	}
 }
 
 static void drain_backlog(struct pavo_qp *qp)

@@ -50,6 +50,7 @@ struct pavo_write_addr {
  * @msn:       messages completed
  * @message:   kind of message in progress: 0, PAVO_OPF_SEND or PAVO_OPF_WRITE
  * @nak_sent:  a sequence error NAK went out for @epsn
+ * @established: COMM_EST was raised
  * @resources: rd_atomic resources, @res_count = max_dest_rd_atomic of them;
  *             the next new one is @res_head
  * @send_queue, @send_head, @send_tail: indices of those to be answered
@@ -68,6 +69,7 @@ struct pavo_responder {
 	u32 msn;
 	u16 message;
 	bool nak_sent;
+	bool established;
 	struct pavo_write_addr write;
 	struct pavo_resource *resources;
 	u32 res_count;

@@ -220,7 +220,7 @@ int put_atomic(Slot &slot, const ibv_send_wr &wr, bool compare)
 		.compare = compare ? wr.wr.atomic.compare_add : 0,
 	};
 
-	if (wr.num_sge != 1 || wr.send_flags & IBV_SEND_INLINE)
+	if (wr.send_flags & IBV_SEND_INLINE)
 		return EINVAL;
 	if (!slot.put(remote) || !slot.put(operands))
 		return EINVAL;
