@@ -6,6 +6,7 @@
 # Everything made goes to build/; the module for kernel V to build/kernel/V/.
 
 .DEFAULT_GOAL := all
+.NOTPARALLEL:
 SHELL := /bin/bash
 JOBS  ?= $(shell nproc)
 BUILD := $(CURDIR)/build
@@ -89,15 +90,22 @@ deps:
 # --- looking at it ----------------------------------------------------------
 
 # What a kernel named by KERNEL= needs before anything is built for it.
-kernel: deps
+kernel:
 ifeq ($(KERNEL),sanitizer)
+	@qemu-scripts/install-deps test sanitizer
 	qemu-scripts/build-sanitizer-kernel
 else ifdef KERNEL
 	qemu-scripts/fetch-kernel --if-missing '$(KERNEL)'
 endif
 
-# $(MAKE) anew: the headers may have come only just now.
-ready: kernel
+guest-deps:
+	@qemu-scripts/install-deps build guest
+
+test-deps: guest-deps
+	@qemu-scripts/install-deps test
+
+# make anew: the headers may have come only just now.
+ready: guest-deps kernel
 	@$(MAKE) --no-print-directory -s all
 
 # Lays out all code as .clang-format says.
@@ -105,10 +113,10 @@ format:
 	find kernel uapi userspace selftests -name '*.[ch]' -o -name '*.cpp' | \
 		xargs clang-format -i
 
-lint: ready
+lint: test-deps ready
 	selftests/run --only lint
 
-test: ready
+test: test-deps ready
 	selftests/run $(if $(ONLY),--only '$(ONLY)')
 
 test-full: test
@@ -121,4 +129,4 @@ bench: ready
 	selftests/bench/run $(BENCH)
 
 .PHONY: help all modules links need-headers userspace install clean deps format \
-	kernel ready lint test test-full demo bench
+	kernel guest-deps test-deps ready lint test test-full demo bench
