@@ -6,6 +6,7 @@
  * document's Q2), then the next doorbell (Q1). Makes the private copy of each
  * and has it parsed. Fairness between QPs comes from the budget of a run.
  */
+#include <rdma/ib_addr.h>
 #include "internal.h"
 
 static u32 allowed_ops(const struct pavo_qp *qp)
@@ -47,6 +48,15 @@ static void unreadable(struct pavo_swqe *wqe, enum pavo_vendor_err err)
 	wqe->flags = PAVO_WQE_SIGNALED;
 }
 
+/* A datagram is one packet: as much as the port's MTU takes at present. */
+static u32 datagram_max(struct pavo_dev *dev)
+{
+	struct net_device *ndev = rcu_dereference(dev->ndev);
+
+	return ndev ? ib_mtu_enum_to_int(iboe_get_mtu(READ_ONCE(ndev->mtu))) :
+		      0;
+}
+
 /* What the parser cannot know: local memory, and whether reads are allowed. */
 static enum pavo_vendor_err check_access(struct pavo_qp *qp,
 					 const struct pavo_swqe *wqe)
@@ -63,7 +73,7 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 		.ud = qp->ib.qp_type != IB_QPT_RC,
 		.max_sge = qp->cap.max_send_sge,
 		.max_len = qp->ib.qp_type == IB_QPT_RC ? PAVO_MAX_MSG :
-							 qp->attr.mtu,
+							 datagram_max(qp->dev),
 	};
 	struct pavo_requester *req = &qp->req;
 	struct pavo_swqe *wqe = pavo_swqe(req, req->head);

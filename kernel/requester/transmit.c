@@ -19,7 +19,8 @@ static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	wqe->first_psn = req->npsn;
 	if (wqe->op == PAVO_WQE_NOP)
 		wqe->npkts = 0;
-	else if (pavo_wqe_is_atomic(wqe->op) || wqe->length <= qp->attr.mtu)
+	else if (qp->ib.qp_type != IB_QPT_RC || pavo_wqe_is_atomic(wqe->op) ||
+		 wqe->length <= qp->attr.mtu)
 		wqe->npkts = 1;
 	else
 		wqe->npkts = DIV_ROUND_UP(wqe->length, qp->attr.mtu);
