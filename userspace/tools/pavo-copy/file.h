@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * file.h - the file at either end: whole reads and writes, a new file that
+ * takes its name only when complete. Used by sender.cpp and receiver.cpp.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace copy
+{
+
+class File
+{
+public:
+	static File open(const std::string &path);
+	/* Writes to PATH.part; finish() gives it its name. */
+	static File create(const std::string &path);
+	~File();
+	File(File &&other) noexcept;
+	File(const File &) = delete;
+	File &operator=(const File &) = delete;
+
+	uint64_t size() const;
+	void read(std::span<std::byte> into);
+	void write(std::span<const std::byte> from);
+	void finish();
+
+private:
+	File(int fd, std::string path, std::string part);
+
+	int fd_;
+	std::string path_;
+	std::string part_; /* empty when reading, or finished */
+};
+
+} // namespace copy

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * main.cpp - the command line of pavo-copy.
+ *
+ * Owns the options; hands over to sender.cpp or receiver.cpp.
+ */
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include <getopt.h>
+
+#include "protocol.h"
+#include "transfer.h"
+
+namespace
+{
+
+constexpr const char *USAGE =
+	R"(pavo-copy - carry a file to another machine by RDMA
+
+usage: pavo-copy receive FILE [options]          wait for one file
+       pavo-copy send FILE HOST [options]        send it there
+
+  -p, --port PORT     port to listen at or connect to (7475)
+  -b, --bind ADDRESS  receive: listen at this address only
+  -c, --chunk KIB     size of one RDMA write in KiB (1024)
+  -s, --slots N       writes under way at a time (16)
+  -t, --timeout S     give up after this long without progress (30);
+                      receive waits for a caller for ever unless given
+  -q, --quiet         no progress
+  -h, --help          this text
+
+HOST and ADDRESS belong to the network interface of an RDMA device; the device
+follows from them. The received file takes its name when it is complete.
+Exit status: 0 done, 1 failed, 2 wrong use.
+)";
+
+[[noreturn]] void wrong_use(const std::string &what)
+{
+	fprintf(stderr, "pavo-copy: %s (see --help)\n", what.c_str());
+	exit(2);
+}
+
+uint32_t number(const char *text, uint32_t max, const char *what)
+{
+	uint32_t value = 0;
+	const char *end = text + strlen(text);
+	auto result = std::from_chars(text, end, value);
+
+	if (result.ec != std::errc() || result.ptr != end || !value ||
+	    value > max)
+		wrong_use(std::string(what) + " must be 1 to " +
+			  std::to_string(max));
+	return value;
+}
+
+copy::Options parse(int argc, char **argv, std::string &what)
+{
+	static const option LONG[] = {
+		{"port", required_argument, nullptr, 'p'},
+		{"bind", required_argument, nullptr, 'b'},
+		{"chunk", required_argument, nullptr, 'c'},
+		{"slots", required_argument, nullptr, 's'},
+		{"timeout", required_argument, nullptr, 't'},
+		{"quiet", no_argument, nullptr, 'q'},
+		{"help", no_argument, nullptr, 'h'},
+		{},
+	};
+	copy::Options options;
+	int c;
+
+	options.where.port = "7475";
+	options.wait_forever = true;
+	while ((c = getopt_long(argc, argv, "p:b:c:s:t:qh", LONG, nullptr)) !=
+	       -1) {
+		switch (c) {
+		case 'p':
+			options.where.port = optarg;
+			break;
+		case 'b':
+			options.where.host = optarg;
+			break;
+		case 'c':
+			options.chunk = 1024 * number(optarg,
+						      copy::CHUNK_MAX / 1024,
+						      "--chunk");
+			break;
+		case 's':
+			options.slots =
+				number(optarg, copy::SLOTS_MAX, "--slots");
+			break;
+		case 't':
+			options.timeout_ms = static_cast<int>(
+				1000 * number(optarg, 86400, "--timeout"));
+			options.wait_forever = false;
+			break;
+		case 'q':
+			options.quiet = true;
+			break;
+		case 'h':
+			fputs(USAGE, stdout);
+			exit(0);
+		default:
+			exit(2);
+		}
+	}
+	if (argc - optind < 2)
+		wrong_use("what to do, and with which file?");
+	what = argv[optind];
+	options.file = argv[optind + 1];
+	if (what == "send") {
+		if (argc - optind != 3)
+			wrong_use("send needs a file and a host");
+		options.where.host = argv[optind + 2];
+	} else if (what != "receive" || argc - optind != 2) {
+		wrong_use("it is 'receive FILE' or 'send FILE HOST'");
+	}
+	return options;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	std::string what;
+	copy::Options options = parse(argc, argv, what);
+
+	try {
+		if (what == "send")
+			copy::send_file(options);
+		else
+			copy::receive_file(options);
+	} catch (const copy::Error &error) {
+		fprintf(stderr, "pavo-copy: %s\n", error.what());
+		return 1;
+	}
+	return 0;
+}
