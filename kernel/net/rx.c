@@ -142,7 +142,7 @@ int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
 		goto drop;
 	}
 	pavo_count(rx.dev, rx_packets);
-	pavo_count_add(rx.dev, rx_bytes, skb->len);
+	pavo_count_add(rx.dev, rx_bytes, skb->len - sizeof(struct udphdr));
 	pavo_rx_deliver(&rx);
 	rcu_read_unlock();
 	return 0;

@@ -161,7 +161,7 @@ static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
 static int output(struct pavo_dev *dev, struct sk_buff *skb, bool ipv6)
 {
 	struct net *net = dev_net(skb_dst(skb)->dev);
-	unsigned int len = skb->len;
+	unsigned int len = skb->len - skb_transport_offset(skb);
 	int err;
 
 	err = ipv6 ? ip6_local_out(net, NULL, skb) :
@@ -171,7 +171,7 @@ static int output(struct pavo_dev *dev, struct sk_buff *skb, bool ipv6)
 		return -ENOBUFS;
 	}
 	pavo_count(dev, tx_packets);
-	pavo_count_add(dev, tx_bytes, len);
+	pavo_count_add(dev, tx_bytes, len - sizeof(struct udphdr));
 	return 0;
 }
 
