@@ -60,12 +60,18 @@ void uninit_device(verbs_device *device)
 	delete reinterpret_cast<Device *>(device);
 }
 
+/*
+ * Nothing but the end: match_device() decides. libibverbs walks it for every
+ * device whose driver has a number, rdma_rxe's for one.
+ */
+const verbs_match_ent match_nothing[] = {{}};
+
 /* The range is wide open because match_device() has checked the version. */
 const verbs_device_ops device_ops = {
 	.name = "pavo",
 	.match_min_abi_version = 0,
 	.match_max_abi_version = UINT32_MAX,
-	.match_table = nullptr,
+	.match_table = match_nothing,
 	.static_providers = nullptr,
 	.match_device = match_device,
 	.alloc_context = alloc_context,

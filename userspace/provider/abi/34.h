@@ -64,11 +64,20 @@ struct verbs_device {
 	uint64_t core_support;
 };
 
+/* One way to recognize a device; kind 0 ends the table. */
+struct verbs_match_ent {
+	void *driver_data;
+	uint64_t driver_id;
+	uint16_t vendor;
+	uint16_t device;
+	uint8_t kind;
+};
+
 struct verbs_device_ops {
 	const char *name;
 	uint32_t match_min_abi_version;
 	uint32_t match_max_abi_version;
-	const void *match_table; /* optional, not used here */
+	const verbs_match_ent *match_table; /* never null: always walked */
 	const verbs_device_ops **static_providers;
 	bool (*match_device)(verbs_sysfs_dev *sysfs);
 	struct verbs_context *(*alloc_context)(ibv_device *device, int cmd_fd,
