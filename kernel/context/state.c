@@ -18,6 +18,8 @@
 #define PAVO_DRAIN_JIFFIES 1
 
 static void pavo_halves_lock(struct pavo_qp *qp)
+	__acquires(&qp->req.half.lock)
+	__acquires(&qp->resp.half.lock)
 {
 	spin_lock_bh(&qp->req.half.lock);
 	spin_lock_bh(&qp->resp.half.lock);
@@ -34,6 +36,8 @@ static void pavo_halves_run(struct pavo_qp *qp)
  * they are run after every change; that also does what the change allows.
  */
 static void pavo_halves_unlock(struct pavo_qp *qp)
+	__releases(&qp->resp.half.lock)
+	__releases(&qp->req.half.lock)
 {
 	spin_unlock_bh(&qp->resp.half.lock);
 	spin_unlock_bh(&qp->req.half.lock);

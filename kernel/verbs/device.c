@@ -51,52 +51,41 @@ static int pavo_query_device(struct ib_device *ibdev,
 	return 0;
 }
 
-/* The speed is asked for once per change of the link: it takes RTNL. */
-static int pavo_query_speed(struct pavo_dev *dev, struct ib_port_attr *attr)
+/*
+ * The speed is asked for once per change of the link: it takes RTNL. Where
+ * there is none to be had, the slowest is named.
+ */
+static void pavo_query_speed(struct pavo_dev *dev, struct ib_port_attr *attr)
 {
-	int err;
-
 	if (!READ_ONCE(dev->link_known)) {
 		WRITE_ONCE(dev->link_known, true);
-		err = ib_get_eth_speed(&dev->ib, PAVO_PORT, &dev->speed,
-				       &dev->width);
-		if (err) {
-			WRITE_ONCE(dev->link_known, false);
-			return err;
+		if (ib_get_eth_speed(&dev->ib, PAVO_PORT, &dev->speed,
+				     &dev->width)) {
+			dev->speed = IB_SPEED_SDR;
+			dev->width = IB_WIDTH_1X;
 		}
 	}
 	attr->active_speed = dev->speed;
 	attr->active_width = dev->width;
-	return 0;
 }
 
-static int pavo_query_port(struct ib_device *ibdev, u32 port,
-			   struct ib_port_attr *attr)
+/* What depends on the interface; without one the port is disabled. */
+static void pavo_query_link(struct pavo_dev *dev, struct ib_port_attr *attr)
 {
-	struct pavo_dev *dev = to_pavo_dev(ibdev);
 	struct net_device *ndev;
-	bool running, carrier;
-	int mtu;
+	bool running = false, carrier = false;
+	int mtu = 0;
 
 	rcu_read_lock();
 	ndev = rcu_dereference(dev->ndev);
-	if (!ndev) {
-		rcu_read_unlock();
-		return -ENODEV;
+	if (ndev) {
+		running = netif_running(ndev);
+		carrier = netif_carrier_ok(ndev);
+		mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
 	}
-	running = netif_running(ndev);
-	carrier = netif_carrier_ok(ndev);
-	mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
 	rcu_read_unlock();
 
-	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = mtu ?: IB_MTU_256;
-	attr->gid_tbl_len = PAVO_GID_TBL_LEN;
-	attr->ip_gids = true;
-	attr->port_cap_flags = IB_PORT_CM_SUP;
-	attr->max_msg_sz = PAVO_MAX_MSG_SIZE;
-	attr->pkey_tbl_len = 1;
-	attr->max_vl_num = 1;
 	if (running && carrier) {
 		attr->state = IB_PORT_ACTIVE;
 		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
@@ -105,7 +94,23 @@ static int pavo_query_port(struct ib_device *ibdev, u32 port,
 		attr->phys_state = running ? IB_PORT_PHYS_STATE_POLLING :
 					     IB_PORT_PHYS_STATE_DISABLED;
 	}
-	return pavo_query_speed(dev, attr);
+}
+
+static int pavo_query_port(struct ib_device *ibdev, u32 port,
+			   struct ib_port_attr *attr)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibdev);
+
+	attr->max_mtu = IB_MTU_4096;
+	attr->gid_tbl_len = PAVO_GID_TBL_LEN;
+	attr->ip_gids = true;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->max_msg_sz = PAVO_MAX_MSG_SIZE;
+	attr->pkey_tbl_len = 1;
+	attr->max_vl_num = 1;
+	pavo_query_link(dev, attr);
+	pavo_query_speed(dev, attr);
+	return 0;
 }
 
 static int pavo_port_immutable(struct ib_device *ibdev, u32 port,
