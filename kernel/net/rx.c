@@ -78,41 +78,49 @@ static void count_bad(struct pavo_dev *dev, enum pavo_parse_status status)
 	}
 }
 
-static bool icrc_ok(const struct pavo_rx *rx, const u8 *bth)
+static const u8 *bth_of(const struct sk_buff *skb)
+{
+	return skb->data + sizeof(struct udphdr);
+}
+
+static bool icrc_ok(const struct pavo_rx *rx)
 {
 	const unsigned int from = sizeof(struct udphdr) + PAVO_BTH_LEN;
 	struct sk_buff *skb = rx->skb;
 	__le32 buf, value, *icrc;
 
-	icrc = skb_header_pointer(skb, skb->len - PAVO_ICRC_LEN,
-				  PAVO_ICRC_LEN, &buf);
+	icrc = skb_header_pointer(skb, skb->len - PAVO_ICRC_LEN, PAVO_ICRC_LEN,
+				  &buf);
 	if (unlikely(!icrc))
 		return false;
 	if (!pavo_icrc(&value, skb, skb_network_header(skb), rx->ipv6,
-		       skb->data, bth, from, skb->len - PAVO_ICRC_LEN - from))
+		       skb->data, bth_of(skb), from,
+		       skb->len - PAVO_ICRC_LEN - from))
 		return false;
 	/* wherever the payload ends: not aligned */
 	return !memcmp(icrc, &value, sizeof(value));
 }
 
-/* Take the packet's headers apart. @skb->data is the UDP header. */
-static enum pavo_parse_status parse(struct pavo_rx *rx, const u8 **bth,
-				    u8 *buf)
+/*
+ * Take the packet's headers apart. @skb->data is the UDP header. They are
+ * pulled out of page fragments first, which their sender may still write to:
+ * what was checked once must read the same when a backlog is drained.
+ */
+static enum pavo_parse_status parse(struct pavo_rx *rx)
 {
 	struct sk_buff *skb = rx->skb;
 	enum pavo_parse_status status;
 	unsigned int len, avail;
 
-	if (skb->len < sizeof(struct udphdr) ||
-	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
+	if (skb->len < sizeof(struct udphdr))
 		return PAVO_PARSE_SHORT;
 	len = skb->len - sizeof(struct udphdr);
 	avail = min_t(unsigned int, len, PAVO_MAX_HDR_LEN);
-	*bth = skb_header_pointer(skb, sizeof(struct udphdr), avail, buf);
-	if (unlikely(!*bth))
+	if (unlikely(!pskb_may_pull(skb, sizeof(struct udphdr) + avail)) ||
+	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
 		return PAVO_PARSE_SHORT;
 
-	status = pavo_parse(&rx->pkt, *bth, avail, len);
+	status = pavo_parse(&rx->pkt, bth_of(skb), avail, len);
 	if (status == PAVO_PARSE_OK)
 		rx->payload = sizeof(struct udphdr) + rx->pkt.info->hdr_len;
 	return status;
@@ -121,9 +129,7 @@ static enum pavo_parse_status parse(struct pavo_rx *rx, const u8 **bth,
 int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	enum pavo_parse_status status;
-	u8 buf[PAVO_MAX_HDR_LEN];
 	struct pavo_rx rx;
-	const u8 *bth;
 
 	rcu_read_lock();
 	rx.skb = skb;
@@ -132,12 +138,12 @@ int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	if (unlikely(!rx.dev))
 		goto drop;
 
-	status = parse(&rx, &bth, buf);
+	status = parse(&rx);
 	if (unlikely(status != PAVO_PARSE_OK)) {
 		count_bad(rx.dev, status);
 		goto drop;
 	}
-	if (unlikely(!icrc_ok(&rx, bth))) {
+	if (unlikely(!icrc_ok(&rx))) {
 		pavo_count(rx.dev, rx_drop_icrc);
 		goto drop;
 	}
@@ -155,11 +161,8 @@ drop:
 void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
 		   struct sk_buff *skb)
 {
-	u8 buf[PAVO_MAX_HDR_LEN];
-	const u8 *bth;
-
 	rx->dev = dev;
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
-	WARN_ON_ONCE(parse(rx, &bth, buf) != PAVO_PARSE_OK);
+	WARN_ON_ONCE(parse(rx) != PAVO_PARSE_OK);
 }

@@ -70,8 +70,8 @@ static struct pavo_qp *take_batch(struct pavo_dev *dev,
 		uctx->db_cons = prod;
 	}
 	for (taken = 0; uctx->db_cons != prod; taken++) {
-		u64 db = READ_ONCE(page->ring[uctx->db_cons %
-					      PAVO_DB_RING_ENTRIES]);
+		u64 db = READ_ONCE(
+			page->ring[uctx->db_cons % PAVO_DB_RING_ENTRIES]);
 
 		next = doorbell_qp(dev, uctx, db);
 		if (next && qp && next != qp) {

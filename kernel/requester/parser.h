@@ -73,12 +73,11 @@ struct pavo_parser_limits {
 };
 
 /* Operations of the services (table 1.1). */
-#define PAVO_OPS_RC                                                  \
-	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND |                  \
-	 1u << PAVO_WQE_SEND_IMM | 1u << PAVO_WQE_SEND_INV |         \
-	 1u << PAVO_WQE_WRITE | 1u << PAVO_WQE_WRITE_IMM |           \
-	 1u << PAVO_WQE_READ | 1u << PAVO_WQE_CMP_SWAP |             \
-	 1u << PAVO_WQE_FETCH_ADD)
+#define PAVO_OPS_RC                                                           \
+	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM | \
+	 1u << PAVO_WQE_SEND_INV | 1u << PAVO_WQE_WRITE |                     \
+	 1u << PAVO_WQE_WRITE_IMM | 1u << PAVO_WQE_READ |                     \
+	 1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD)
 #define PAVO_OPS_UD \
 	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM)
 

@@ -10,8 +10,8 @@ static u32 slot_size(const struct pavo_qp *qp)
 {
 	u32 head = sizeof(struct pavo_next_seg);
 	u32 data = qp->cap.max_send_sge * sizeof(struct pavo_data_seg);
-	u32 in = ALIGN(qp->cap.max_inline_data +
-			       sizeof(struct pavo_inline_seg), PAVO_WQE_UNIT);
+	u32 in = ALIGN(qp->cap.max_inline_data + sizeof(struct pavo_inline_seg),
+		       PAVO_WQE_UNIT);
 
 	head += qp->ib.qp_type == IB_QPT_RC ?
 			sizeof(struct pavo_raddr_seg) +
@@ -156,8 +156,7 @@ static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
 		budget = pavo_transmit(qp, budget);
 		pavo_complete_acked(qp);
 		pavo_complete_bad(qp);
-	} while (budget && budget != before &&
-		 pavo_qp_state(qp) != IB_QPS_ERR);
+	} while (budget && budget != before && pavo_qp_state(qp) != IB_QPS_ERR);
 	return budget;
 }
 

@@ -49,8 +49,9 @@ static u32 request_span(const struct pavo_swqe *wqe, u32 pkt)
 {
 	if (wqe->op != PAVO_WQE_READ)
 		return 1;
-	return min(wqe->npkts, round_down(pkt, PAVO_READ_CHUNK) +
-				       PAVO_READ_CHUNK) - pkt;
+	return min(wqe->npkts,
+		   round_down(pkt, PAVO_READ_CHUNK) + PAVO_READ_CHUNK) -
+	       pkt;
 }
 
 static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,

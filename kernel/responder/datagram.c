@@ -46,8 +46,9 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (!err)
 		err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);
 	if (err) {
-		pavo_rq_fail(qp, err == PAVO_VE_RQ_LENGTH ? IB_WC_LOC_LEN_ERR :
-							    IB_WC_LOC_PROT_ERR,
+		pavo_rq_fail(qp,
+			     err == PAVO_VE_RQ_LENGTH ? IB_WC_LOC_LEN_ERR :
+							IB_WC_LOC_PROT_ERR,
 			     err);
 		/* The GSI's QP serves everybody, it survives. */
 		if (qp->ib.qp_type != IB_QPT_GSI)

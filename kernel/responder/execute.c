@@ -69,8 +69,8 @@ static void done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		pavo_respond_ack(qp, pkt->psn, PAVO_AETH_ACK_UNLIMITED);
 }
 
-static void complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt,
-			  u8 op, u32 len)
+static void complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
+			  u32 len)
 {
 	struct pavo_cqe cqe = {
 		.byte_len = len,

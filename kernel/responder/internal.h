@@ -72,8 +72,7 @@ enum pavo_vendor_err pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
 				     u32 from, u32 len);
 enum pavo_vendor_err pavo_rq_write(struct pavo_qp *qp, const void *data,
 				   u32 len);
-void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe,
-		      bool solicited);
+void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited);
 void pavo_rq_fail(struct pavo_qp *qp, enum ib_wc_status status,
 		  enum pavo_vendor_err vendor);
 unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget);

@@ -23,8 +23,8 @@ static bool copy_wqe(struct pavo_responder *resp, struct pavo_recv_wqe *wqe,
 {
 	const struct pavo_data_seg *from =
 		slot(resp, n) + sizeof(struct pavo_next_seg);
-	u32 max = (resp->wqe_size - sizeof(struct pavo_next_seg)) /
-		  sizeof(*from);
+	u32 max =
+		(resp->wqe_size - sizeof(struct pavo_next_seg)) / sizeof(*from);
 	struct pavo_data_seg seg;
 	u64 length = 0;
 	u32 i;

@@ -16,8 +16,7 @@
 struct pavo_resource *pavo_resource_new(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
-	struct pavo_resource *res =
-		&resp->resources[resp->res_head];
+	struct pavo_resource *res = &resp->resources[resp->res_head];
 
 	if (res->queued)
 		return NULL;
@@ -123,8 +122,8 @@ static u8 read_opcode(const struct pavo_resource *res, bool last)
  * given again is copied, because a page that changes on its way is dropped
  * for its ICRC, and that must not happen for ever.
  */
-static bool add_payload(struct pavo_region *region, struct sk_buff *skb,
-			u64 va, u32 len, bool copy)
+static bool add_payload(struct pavo_region *region, struct sk_buff *skb, u64 va,
+			u32 len, bool copy)
 {
 	if (copy) {
 		pavo_region_read(region, va, pavo_tx_put(skb, len), len);

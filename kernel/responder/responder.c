@@ -21,11 +21,10 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	resp->count = roundup_pow_of_two(max(qp->cap.max_recv_wr, 1u));
 	resp->wqe_size = slot_size(qp);
 	qp->cap.max_recv_wr = resp->count;
-	resp->rq_mmap = pavo_mmap_create(qp->uctx ? &qp->uctx->ib : NULL,
-					 PAVO_RQ_HEADER_SIZE +
-						 (size_t)resp->count *
-							 resp->wqe_size,
-					 info);
+	resp->rq_mmap = pavo_mmap_create(
+		qp->uctx ? &qp->uctx->ib : NULL,
+		PAVO_RQ_HEADER_SIZE + (size_t)resp->count * resp->wqe_size,
+		info);
 	if (!resp->rq_mmap)
 		return -ENOMEM;
 	resp->rq = resp->rq_mmap->addr;
