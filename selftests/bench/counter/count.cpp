@@ -3,17 +3,20 @@
  * Counts every instruction a guest executes between two marks.
  *
  * A plug-in of QEMU's emulator, for the repeatable mode (one virtual CPU, one
- * thread: the counters need no locks). Owns: one counter per block of code,
- * the file of results. Loaded by ../profile with the argument out=FILE. The
- * marks are those of ../program/marker.h. After each pair of marks it appends
- * to FILE "section N", then "ADDRESS INSTRUCTIONS TIMES" for each block that
- * was executed in between (instructions of the block, times it was entered).
+ * thread: the counters need no locks). Owns: one counter per block of code and
+ * per step from one block to the next, the file of results. Loaded by
+ * ../profile with the argument out=FILE. The marks are those of
+ * ../program/marker.h. After each pair of marks it appends to FILE
+ *   section N
+ *   block ADDRESS INSTRUCTIONS TIMES   a block, how often it was entered
+ *   step FROM TO TIMES                 from which block to which, by address
  */
 #include <cstdio>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "qemu.h"
@@ -23,38 +26,69 @@ namespace {
 struct Block {
 	uint64_t address;
 	uint64_t instructions;
-	uint64_t times;		/* written by translated code */
-	uint64_t before;	/* times, at the first mark */
+	uint64_t times;
+};
+
+using Step = std::pair<const Block *, const Block *>;
+
+struct StepHash {
+	size_t operator()(const Step &step) const
+	{
+		return reinterpret_cast<uintptr_t>(step.first) * 31 +
+		       reinterpret_cast<uintptr_t>(step.second) / 8;
+	}
 };
 
 /* A deque, because translated code keeps pointers into it. */
 std::deque<Block> blocks;
 /* The emulator translates the same code again, whole or in part. */
 std::map<std::pair<uint64_t, uint64_t>, Block *> known;
+std::unordered_map<Step, uint64_t, StepHash> steps;
+const Block *previous;
+bool recording;
 std::string out_path;
 int sections;
 
 constexpr unsigned char mark[] = {0x0f, 0x1f, 0x84, 0x00, 'p', 'a', 'v'};
 
+void executed(unsigned int, void *data)
+{
+	auto *block = static_cast<Block *>(data);
+
+	if (!recording)
+		return;
+	block->times++;
+	steps[{previous, block}]++;
+	previous = block;
+}
+
 void begin(unsigned int, void *)
 {
 	for (Block &block : blocks)
-		block.before = block.times;
+		block.times = 0;
+	steps.clear();
+	previous = nullptr;
+	recording = true;
 }
 
 void end(unsigned int, void *)
 {
 	FILE *out = fopen(out_path.c_str(), sections ? "a" : "w");
 
+	recording = false;
 	if (!out) {
 		perror(out_path.c_str());
 		return;
 	}
 	fprintf(out, "section %d\n", sections++);
 	for (const Block &block : blocks)
-		if (block.times != block.before)
-			fprintf(out, "%lx %lu %lu\n", block.address,
-				block.instructions, block.times - block.before);
+		if (block.times)
+			fprintf(out, "block %lx %lu %lu\n", block.address,
+				block.instructions, block.times);
+	for (const auto &[step, times] : steps)
+		if (step.first)
+			fprintf(out, "step %lx %lx %lu\n", step.first->address,
+				step.second->address, times);
 	fclose(out);
 }
 
@@ -63,7 +97,7 @@ Block *block_of(uint64_t address, uint64_t instructions)
 	Block *&block = known[{address, instructions}];
 
 	if (!block)
-		block = &blocks.emplace_back(address, instructions, 0, 0);
+		block = &blocks.emplace_back(address, instructions, 0);
 	return block;
 }
 
@@ -72,8 +106,8 @@ void translated(qemu_plugin_id_t, qemu_plugin_tb *tb)
 	size_t count = qemu_plugin_tb_n_insns(tb);
 	Block *block = block_of(qemu_plugin_tb_vaddr(tb), count);
 
-	qemu_plugin_register_vcpu_tb_exec_inline(
-		tb, QEMU_PLUGIN_INLINE_ADD_U64, &block->times, 1);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, executed,
+					     QEMU_PLUGIN_CB_NO_REGS, block);
 	for (size_t i = 0; i < count; i++) {
 		qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		auto *bytes = static_cast<const unsigned char *>(

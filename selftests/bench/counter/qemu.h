@@ -18,8 +18,6 @@ struct qemu_info_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 
-/* the only one of its kind in this version: adds to a 64-bit word */
-constexpr int QEMU_PLUGIN_INLINE_ADD_U64 = 0;
 constexpr int QEMU_PLUGIN_CB_NO_REGS = 0;
 
 size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb *tb);
@@ -30,8 +28,8 @@ size_t qemu_plugin_insn_size(const qemu_plugin_insn *insn);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
 	void (*translated)(qemu_plugin_id_t id, qemu_plugin_tb *tb));
-void qemu_plugin_register_vcpu_tb_exec_inline(qemu_plugin_tb *tb, int what,
-	void *word, uint64_t amount);
+void qemu_plugin_register_vcpu_tb_exec_cb(qemu_plugin_tb *tb,
+	void (*executed)(unsigned int cpu, void *data), int flags, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_insn *insn,
 	void (*executed)(unsigned int cpu, void *data), int flags, void *data);
 

@@ -6,36 +6,58 @@ import collections
 
 from .symbols import Symbols
 
+CALLERS = 5     # shown
+JUMP = 4        # instructions of a function that only jumps on
+
+
+class Counts:
+    """What was counted between one pair of marks."""
+
+    def __init__(self):
+        self.blocks = []        # (address, instructions, times)
+        self.steps = []         # (from address, to address, times)
+
 
 def sections(path):
-    """The blocks between each pair of marks: [(address, length, times)]."""
+    """One Counts for each pair of marks."""
     found = []
     for line in open(path, encoding="ascii"):
-        if line.startswith("section"):
-            found.append([])
-            continue
-        address, length, times = line.split()
-        found[-1].append((int(address, 16), int(length), int(times)))
+        kind, *words = line.split()
+        if kind == "section":
+            found.append(Counts())
+        elif kind == "block":
+            found[-1].blocks.append((int(words[0], 16), int(words[1]),
+                                     int(words[2])))
+        else:
+            found[-1].steps.append((int(words[0], 16), int(words[1], 16),
+                                    int(words[2])))
     return found
 
 
 class Profile:
     """One measurement's blocks with the names of their functions."""
 
-    def __init__(self, blocks, symbols, messages):
+    def __init__(self, counts, symbols, messages):
         self.messages = messages
         self.symbols = symbols
-        self.blocks = blocks
+        self.blocks = counts.blocks
         self.places = collections.Counter()
         self.functions = collections.Counter()
         self.calls = collections.Counter()
-        for address, length, times in blocks:
+        self.callers = collections.defaultdict(collections.Counter)
+        for address, length, times in counts.blocks:
             function = symbols.function(address)
-            key = (function.place, function.name)
             self.places[function.place] += length * times
-            self.functions[key] += length * times
-            if address == function.start:
-                self.calls[key] += times
+            self.functions[function] += length * times
+        for source, target, times in counts.steps:
+            function = symbols.function(target)
+            if target != function.start:
+                continue
+            caller = symbols.function(source)
+            # a loop back to the first block is no call
+            if caller != function:
+                self.calls[function] += times
+                self.callers[function][caller] += times
         self.total = sum(self.places.values())
 
     def _each(self, count):
@@ -47,12 +69,29 @@ class Profile:
         for place, count in self.places.most_common():
             if count * 1000 > self.total:
                 print(f"    {place:20} {self._each(count)}", file=out)
-        print(f"\n    {'function':48} {'instr./msg':>10}  {'share':>7}"
-              f"  {'calls/msg':>9}", file=out)
-        for key, count in self.functions.most_common(top):
-            name = f"{key[1]} [{key[0]}]"
-            print(f"    {name:48} {self._each(count)}  "
-                  f"{self.calls[key] / self.messages:9.2f}", file=out)
+        print(f"\n    {'function':44} {'instr./msg':>10}  {'share':>7}"
+              f"  {'calls/msg':>9}  from", file=out)
+        for function, count in self.functions.most_common(top):
+            name = f"{function.name} [{function.place}]"
+            print(f"    {name:44} {self._each(count)}  "
+                  f"{self.calls[function] / self.messages:9.2f}  "
+                  f"{self._from(function)}", file=out)
+
+    def _real_callers(self, function):
+        """Past functions that only jump on, as memset() does."""
+        while len(self.callers[function]) == 1:
+            only = next(iter(self.callers[function]))
+            if self.functions[only] > JUMP * self.calls[function]:
+                break
+            function = only
+        return self.callers[function]
+
+    def _from(self, function):
+        """The callers that matter."""
+        return ", ".join(
+            f"{caller.name} {times / self.messages:.3g}" for caller, times
+            in self._real_callers(function).most_common(CALLERS)
+            if times * 50 > self.calls[function])
 
     def write_blocks(self, out, module_file, module, top):
         """The blocks of one module that cost most, with their lines."""
@@ -76,5 +115,5 @@ def read(results, driver, counts):
     symbols = Symbols(results.out / f"{driver}.kallsyms",
                       results.out / f"{driver}.maps")
     rows = results.rows(1, driver)
-    return [(row, Profile(blocks, symbols, row["messages"]))
-            for row, blocks in zip(rows, sections(counts), strict=True)]
+    return [(row, Profile(part, symbols, row["messages"]))
+            for row, part in zip(rows, sections(counts), strict=True)]

@@ -4,6 +4,7 @@
 # profiling.py; reads the guest's kallsyms and memory map, runs nm and addr2line.
 import bisect
 import collections
+import functools
 import pathlib
 import re
 import subprocess
@@ -55,6 +56,7 @@ class Symbols:
             extent[words[5]] = (min(low, old[0]), max(high, old[1]))
         return [(low, high, path) for path, (low, high) in extent.items()]
 
+    @functools.lru_cache(maxsize=None)
     def function(self, address):
         """The function an address lies in."""
         if address >= USER_END:
