@@ -40,8 +40,10 @@ fake::Kernel *kernel;
 /* ------------------------------------------------- the provider of probes */
 
 struct Seen {
-	verbs_sysfs_dev at_match;
+	verbs_sysfs_dev at_match; /* as it was when first asked */
+	const void *match; /* the table's entry when asked again */
 	verbs_sysfs_dev *sysfs;
+	int asked;
 	verbs_device *device;
 	int wrong_range_asked;
 	int imported;
@@ -82,10 +84,18 @@ bool probe_match(verbs_sysfs_dev *sysfs)
 {
 	if (strcmp(sysfs->ibdev_name, "probe"))
 		return false;
-	seen.at_match = *sysfs;
+	if (!seen.asked++) {
+		/*
+		 * Netlink would have told these two. The library comes again
+		 * when it has loaded all drivers, and then goes by the id.
+		 */
+		seen.at_match = *sysfs;
+		sysfs->driver_id = DRIVER_ID;
+		sysfs->num_ports = 3;
+		return false;
+	}
+	seen.match = sysfs->match;
 	seen.sysfs = sysfs;
-	sysfs->driver_id = DRIVER_ID;
-	sysfs->num_ports = 3;
 	return true;
 }
 
@@ -143,14 +153,27 @@ verbs_context *probe_import(ibv_device *, int)
 	return nullptr;
 }
 
-/* An end marker as match table: the library then looks at modalias too. */
-const std::array<std::byte, 64> empty_table = {};
+/* By PCI numbers, which our device has not, and by driver id. */
+const verbs_match_ent match_table[] = {
+	{.driver_data = nullptr,
+	 .driver_id = 0,
+	 .vendor = 1,
+	 .device = 2,
+	 .kind = 1},
+	{.driver_data = nullptr,
+	 .driver_id = DRIVER_ID,
+	 .vendor = 0,
+	 .device = 0,
+	 .kind = 3},
+	{},
+};
+const verbs_match_ent empty_table[] = {{}};
 
 const verbs_device_ops wrong_range = {
 	.name = "probe-of-another-version",
 	.match_min_abi_version = UVERBS_ABI + 1,
 	.match_max_abi_version = UVERBS_ABI + 2,
-	.match_table = nullptr,
+	.match_table = empty_table,
 	.static_providers = nullptr,
 	.match_device = probe_wrong_range,
 	.alloc_context = nullptr,
@@ -163,7 +186,7 @@ const verbs_device_ops right_range = {
 	.name = "probe",
 	.match_min_abi_version = UVERBS_ABI,
 	.match_max_abi_version = UVERBS_ABI,
-	.match_table = empty_table.data(),
+	.match_table = match_table,
 	.static_providers = nullptr,
 	.match_device = probe_match,
 	.alloc_context = probe_open,
@@ -262,7 +285,8 @@ void test_sysfs_device()
 	CHECK_EQ(std::string(dev.ibdev_path),
 		 kernel->root() + "/class/infiniband/probe");
 	CHECK_EQ(std::string(dev.modalias), "fake:probe");
-	CHECK(dev.match == nullptr, "nothing matches an empty table");
+	CHECK(dev.match == nullptr, "nothing matches yet");
+	CHECK(seen.match == &match_table[1], "matches by driver id");
 	CHECK_EQ(dev.flags, 1, "modalias was read");
 	CHECK_EQ(dev.node_guid, 0, "nobody asked for it yet");
 	CHECK_EQ(dev.driver_id, 0, "unknown when found through sysfs");
@@ -788,8 +812,11 @@ int main()
 		  .uverbs_abi = std::to_string(UVERBS_ABI)}});
 
 	kernel = &the_kernel;
+	/* No other copy of a provider than the one built in here. */
+	unsetenv("IBV_DRIVERS");
+	unsetenv("RDMAV_DRIVERS");
 	kernel->handler = serve;
-	setenv("IBV_DRIVERS", "", 1);
+	
 	pavo_verbs_register_driver(&wrong_range);
 	pavo_verbs_register_driver(&right_range);
 	list = ibv_get_device_list(nullptr);

@@ -198,7 +198,8 @@ void test_atomics()
 	CHECK_EQ(add.name.units, 4);
 
 	wr.num_sge = 2;
-	CHECK_EQ(add.send(wr), EINVAL);
+	CHECK_EQ(add.send(wr), 0, "the result may be scattered");
+	CHECK_EQ(add.name.units, 5);
 	wr.num_sge = 1;
 	wr.send_flags = IBV_SEND_INLINE;
 	CHECK_EQ(add.send(wr), EINVAL);
