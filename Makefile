@@ -119,7 +119,7 @@ lint: test-deps ready
 test: test-deps ready
 	selftests/run $(if $(ONLY),--only '$(ONLY)')
 
-test-full: test
+test-full: test-deps ready
 	selftests/run-full
 
 demo: ready

@@ -131,7 +131,7 @@ class Session:
 
     def run(self):
         """Runs what was asked for; returns the exit status."""
-        found = groups.discover()
+        found = groups.discover(self.options.only)
         wanted = self.options.only or [
             n for n in found
             if not (self.options.kernel and n in groups.HOST_GROUPS)]
