@@ -32,6 +32,12 @@ modprobe ib_uverbs
 # peers the scripts speak for exist only as permanent neighbours behind it.
 ip link add wdut mtu 9000 type veth peer name wtool mtu 9000
 sysctl -q -w net.ipv6.conf.wtool.disable_ipv6=1 net.ipv6.conf.wdut.accept_dad=0
+# A wire keeps the order of packets; a veth pair does so only if each end is served by
+# one CPU, whichever CPU sent.
+if [ "$(nproc)" -gt 1 ]; then
+	echo 1 >/sys/class/net/wtool/queues/rx-0/rps_cpus
+	echo 2 >/sys/class/net/wdut/queues/rx-0/rps_cpus
+fi
 # The tool reads frames as the wire would have them: no segmentation left undone.
 ip link set dev wdut gso_max_segs 1
 ip link set dev wtool up

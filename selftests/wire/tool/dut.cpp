@@ -193,6 +193,8 @@ Region &Dut::add_region(const std::string &name, size_t size, int access,
 	r.mr = ibv_reg_mr(other_pd ? other_pd_ : pd_, r.at, size, access);
 	if (!r.mr)
 		fail("ibv_reg_mr of " + name);
+	r.lkey = r.mr->lkey;
+	r.rkey = r.mr->rkey;
 	regions_[name] = std::move(region);
 	return r;
 }
@@ -202,6 +204,12 @@ Region *Dut::region(std::string_view name)
 	auto found = regions_.find(name);
 
 	return found == regions_.end() ? nullptr : found->second.get();
+}
+
+void Dut::deregister(Region &region)
+{
+	must(ibv_dereg_mr(region.mr), "ibv_dereg_mr of " + region.name);
+	region.mr = nullptr;
 }
 
 std::string Dut::check_regions()

@@ -43,7 +43,8 @@ struct Region {
 	std::string name;
 	uint8_t *at = nullptr;
 	size_t size = 0;
-	ibv_mr *mr = nullptr;
+	ibv_mr *mr = nullptr;		/* nullptr: deregistered, keys stale */
+	uint32_t lkey = 0, rkey = 0;
 	Bytes shadow;
 	Bytes mapping;			/* guards and region */
 };
@@ -77,6 +78,7 @@ public:
 	Region &add_region(const std::string &name, size_t size, int access,
 			   bool other_pd);
 	Region *region(std::string_view name);
+	void deregister(Region &region);
 	/* "" or what bytes of which region changed though no statement said so. */
 	std::string check_regions();
 

@@ -100,9 +100,11 @@ std::span<const Machine::Verb> Machine::verbs()
 		{"allow", &Machine::step_allow, 1, any_number, packet_keys},
 		{"silence", &Machine::step_silence, 1, 1, ""},
 		{"probe", &Machine::step_probe, 0, 0, "psn msn"},
+		{"asked-every", &Machine::step_asked, 1, 1, ""},
 		{"qp", &Machine::step_qp, 1, 2, "mtu timeout retry rnr_retry min_rnr "
 		 "rd dest_rd access depth sge inline qkey state"},
 		{"mr", &Machine::step_mr, 1, 2, "size access"},
+		{"dereg", &Machine::step_dereg, 1, 1, ""},
 		{"post", &Machine::step_post, 1, any_number, "wr len sge va rkey imm "
 		 "swap cmp add inv"},
 		{"recv", &Machine::step_recv, 0, 0, "wr len sge"},
@@ -284,8 +286,8 @@ uint64_t Machine::value(std::string_view text, Meaning meaning)
 
 		switch (meaning) {
 		case addresses: return reinterpret_cast<uint64_t>(r.at);
-		case keys: return r.mr->rkey;
-		case local_keys: return r.mr->lkey;
+		case keys: return r.rkey;
+		case local_keys: return r.lkey;
 		case numbers: break;
 		}
 		throw ScriptError("a region has no value here");

@@ -79,6 +79,7 @@ private:
 	void step_allow(const Statement &s);
 	void step_silence(const Statement &s);
 	void step_probe(const Statement &s);
+	void step_asked(const Statement &s);
 	std::vector<Statement> segment(const Statement &s, std::string_view verb);
 	PacketSpec packet_spec(const Statement &s, bool inbound);
 	Damage damage(const Statement &s);
@@ -92,6 +93,7 @@ private:
 	/* The verbs side: verbs_steps.cpp */
 	void step_qp(const Statement &s);
 	void step_mr(const Statement &s);
+	void step_dereg(const Statement &s);
 	void step_post(const Statement &s);
 	void step_recv(const Statement &s);
 	void step_completion(const Statement &s);
@@ -121,6 +123,7 @@ private:
 	std::unique_ptr<Dut> dut_;
 	Envelope envelope_;		/* of injected packets */
 	std::vector<PacketSpec> allowed_;
+	unsigned unasked_ = 0, unasked_max_ = 0;	/* requests without AckReq */
 	std::vector<SendRequest> chain_;	/* posted with `more` */
 	std::map<std::string, uint64_t> counters_;	/* when the QP was made */
 	std::set<std::string> counters_named_;

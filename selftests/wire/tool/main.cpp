@@ -154,6 +154,18 @@ std::vector<Script> read_scripts(const std::vector<std::string> &paths)
 	return scripts;
 }
 
+/* The last `count` lines: what went wrong is at the end. */
+void write_trace(const std::vector<std::string> &trace, size_t count, FILE *out)
+{
+	const size_t skipped_lines = trace.size() - std::min(count, trace.size());
+
+	if (skipped_lines)
+		std::fprintf(out, "... %zu earlier lines, see --trace\n",
+			     skipped_lines);
+	for (size_t i = skipped_lines; i < trace.size(); i++)
+		std::fprintf(out, "%s\n", trace[i].c_str());
+}
+
 /* In the child: runs the case, tells on `report` what went wrong. */
 Result run_case(const Options &o, const Planned &planned, FILE *report)
 {
@@ -167,8 +179,7 @@ Result run_case(const Options &o, const Planned &planned, FILE *report)
 		error = e.what();
 	}
 	if (machine && (o.trace || !error.empty()))
-		for (const std::string &line : machine->trace())
-			std::fprintf(report, "%s\n", line.c_str());
+		write_trace(machine->trace(), o.trace ? SIZE_MAX : 30, report);
 	if (!error.empty())
 		std::fprintf(report, "%s: %s\n", planned.script->path.c_str(),
 			     error.c_str());

@@ -198,6 +198,8 @@ Packet Machine::decode_arrival(const Arrival &arrival)
 			       bad.what());
 	}
 	note('>', describe(packet));
+	unasked_ = packet.ackreq ? 0 : unasked_ + 1;
+	unasked_max_ = std::max(unasked_max_, unasked_);
 	if (e.src != envelope_.dst || e.dst != envelope_.src)
 		throw Mismatch("packet from " + print_address(e.src) + " to " +
 			       print_address(e.dst));
@@ -376,6 +378,14 @@ void Machine::step_inject_message(const Statement &s)
 {
 	for (const Statement &packet : segment(s, "<"))
 		step_inject(packet);
+}
+
+/* asked-every N: of N packets in a row that came so far one asked for an ACK. */
+void Machine::step_asked(const Statement &s)
+{
+	if (unasked_max_ >= value(s.word(0)))
+		throw Mismatch(std::to_string(unasked_max_) +
+			       " packets in a row did not ask for an ACK");
 }
 
 void Machine::step_expect_message(const Statement &s)

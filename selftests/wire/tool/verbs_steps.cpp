@@ -166,6 +166,12 @@ void Machine::step_mr(const Statement &s)
 			 s.has_word("other_pd"));
 }
 
+/* The memory stays, and still must be what the script says at its end. */
+void Machine::step_dereg(const Statement &s)
+{
+	dut().deregister(region(s.word(0)));
+}
+
 /* name+offset:length */
 Span Machine::region_span(const std::string &text)
 {
@@ -187,7 +193,7 @@ std::vector<ibv_sge> Machine::gather(const Statement &s)
 	if (s.find("len"))
 		sges.push_back({reinterpret_cast<uint64_t>(region("l").at),
 				static_cast<uint32_t>(value(s.get("len"))),
-				region("l").mr->lkey});
+				region("l").lkey});
 	if (!s.find("sge"))
 		return sges;
 	for (const std::string &part : split(s.get("sge"), ',')) {
@@ -196,7 +202,7 @@ std::vector<ibv_sge> Machine::gather(const Statement &s)
 		const auto base = reinterpret_cast<uint64_t>(span.region->at);
 
 		sges.push_back({base + span.offset, span.length,
-				span.region->mr->lkey ^ (bad_key ? 0x5a5a0000u : 0)});
+				span.region->lkey ^ (bad_key ? 0x5a5a0000u : 0)});
 	}
 	return sges;
 }
