@@ -9,10 +9,13 @@
  */
 #include "internal.h"
 
-/* A NAK that ends the QP. Answers due before it go out first. */
+/*
+ * A NAK that ends the QP. The answers due before it go out first, or the
+ * requester would take it for a sign that they were lost.
+ */
 static void fail(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 syndrome)
 {
-	int event = IB_EVENT_QP_REQ_ERR;
+	enum ib_event_type event = IB_EVENT_QP_REQ_ERR;
 
 	if (syndrome == PAVO_NAK_INV_REQ) {
 		pavo_count(qp->dev, rx_nak_sent_invalid_request);
@@ -23,9 +26,7 @@ static void fail(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 syndrome)
 		pavo_count(qp->dev, rx_nak_sent_remote_operational);
 		event = IB_EVENT_QP_FATAL;
 	}
-	pavo_respond_ack(qp, pkt->psn, syndrome);
-	pavo_respond(qp, PAVO_RESPOND_BUDGET);
-	pavo_qp_error(qp, event);
+	pavo_respond_fatal(qp, pkt->psn, syndrome, event);
 }
 
 /* Nothing posted: the requester shall try this PSN again later. */
@@ -202,7 +203,7 @@ static void execute_read(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	struct pavo_region *region;
 
 	if (!(qp->attr.access & IB_ACCESS_REMOTE_READ) ||
-	    pkt->dma_len > PAVO_MAX_MSG_SIZE) {
+	    !qp->attr.max_dest_rd_atomic || pkt->dma_len > PAVO_MAX_MSG_SIZE) {
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
@@ -235,7 +236,8 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	struct pavo_resource *res;
 	struct pavo_region *region;
 
-	if (!(qp->attr.access & IB_ACCESS_REMOTE_ATOMIC) || pkt->va & 7) {
+	if (!(qp->attr.access & IB_ACCESS_REMOTE_ATOMIC) ||
+	    !qp->attr.max_dest_rd_atomic || pkt->va & 7) {
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}

@@ -53,14 +53,31 @@ void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res)
 		res - resp->resources;
 }
 
-/* pavo_respond_ack - an ACK or NAK is due behind all answers queued. */
+/*
+ * pavo_respond_ack - an ACK or NAK is due behind all answers queued.
+ *
+ * An ACK of what lies before a NAK that waits says less than the NAK does.
+ */
 void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome)
 {
 	struct pavo_responder *resp = &qp->resp;
 
+	if (resp->ack_due && (resp->ack_syndrome & PAVO_AETH_CLASS) &&
+	    !(syndrome & PAVO_AETH_CLASS) &&
+	    pavo_psn_diff(psn, resp->ack_psn) < 0)
+		return;
 	resp->ack_due = true;
 	resp->ack_psn = psn;
 	resp->ack_syndrome = syndrome;
+}
+
+/* pavo_respond_fatal - the same, and when it is sent the QP goes to Error. */
+void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
+			enum ib_event_type event)
+{
+	pavo_respond_ack(qp, psn, syndrome);
+	qp->resp.failing = true;
+	qp->resp.fatal_event = event;
 }
 
 static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
@@ -92,6 +109,8 @@ static void send_ack(struct pavo_qp *qp)
 		pavo_count(qp->dev, tx_naks);
 	if (skb)
 		pavo_tx_send(qp->dev, &qp->flow, skb, 0);
+	if (resp->failing)
+		pavo_qp_error(qp, resp->fatal_event);
 }
 
 static void send_atomic(struct pavo_qp *qp, struct pavo_resource *res)
@@ -201,8 +220,8 @@ static void send_next(struct pavo_qp *qp)
 		/* Deregistered under the read: an error of the access. */
 		pavo_count(qp->dev, rx_nak_sent_remote_access);
 		resp->send_head = resp->send_tail;
-		pavo_respond_ack(qp, res->psn, PAVO_NAK_REM_ACCESS);
-		pavo_qp_error(qp, IB_EVENT_QP_ACCESS_ERR);
+		pavo_respond_fatal(qp, res->psn, PAVO_NAK_REM_ACCESS,
+				   IB_EVENT_QP_ACCESS_ERR);
 		return;
 	}
 	if (!res->left) {

@@ -66,6 +66,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	resp->message = 0;
 	resp->nak_sent = false;
 	resp->established = false;
+	resp->failing = false;
 	resp->ack_due = false;
 	resp->send_head = 0;
 	resp->send_tail = 0;
@@ -112,7 +113,7 @@ static void handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
-	if (state < IB_QPS_RTR || state == IB_QPS_ERR) {
+	if (state < IB_QPS_RTR || state == IB_QPS_ERR || qp->resp.failing) {
 		pavo_count(qp->dev, rx_drop_state);
 	} else if (qp->ib.qp_type == IB_QPT_RC) {
 		if (unlikely(state == IB_QPS_RTR))
@@ -146,8 +147,6 @@ static bool visit(struct pavo_qp *qp)
 	smp_mb__after_atomic();
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, PAVO_RESPOND_BUDGET);
-	if (resp->ack_due && resp->send_head == resp->send_tail)
-		pavo_respond(qp, 1);
 	return !pavo_rq_flush(qp, PAVO_FLUSH_BUDGET);
 }
 

@@ -11,6 +11,7 @@
 #define PAVO_RESPONDER_H
 
 #include <linux/types.h>
+#include <rdma/ib_verbs.h>
 #include "../half.h"
 
 struct ib_recv_wr;
@@ -51,6 +52,8 @@ struct pavo_write_addr {
  * @message:   kind of message in progress: 0, PAVO_OPF_SEND or PAVO_OPF_WRITE
  * @nak_sent:  a sequence error NAK went out for @epsn
  * @established: COMM_EST was raised
+ * @failing:   a fatal NAK is due; nothing more is executed, and when it is sent
+ *             the QP goes to Error with @fatal_event
  * @resources: rd_atomic resources, @res_count = max_dest_rd_atomic of them;
  *             the next new one is @res_head
  * @send_queue, @send_head, @send_tail: indices of those to be answered
@@ -70,6 +73,8 @@ struct pavo_responder {
 	u16 message;
 	bool nak_sent;
 	bool established;
+	bool failing;
+	enum ib_event_type fatal_event;
 	struct pavo_write_addr write;
 	struct pavo_resource *resources;
 	u32 res_count;
