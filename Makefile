@@ -46,11 +46,14 @@ all: modules userspace
 
 # --- building ---------------------------------------------------------------
 
+# Type information for the module needs pahole; without it the module has none.
+BTF := $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
+
 # The kernel's build writes beside the sources, so it gets a tree of links of
 # its own per kernel: the sources stay clean, and kernels do not mix.
 modules: links
 	$(MAKE) -C '$(KDIR)' M='$(KOUT)' W=$(W) V=$(V) \
-		$(C)-j$(JOBS) modules
+		$(C)$(BTF) -j$(JOBS) modules
 
 links: need-headers
 	@mkdir -p '$(KOUT)'

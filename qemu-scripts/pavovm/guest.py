@@ -15,9 +15,11 @@ from . import console
 from .common import (EXIT_CONSOLE, EXIT_DIED, EXIT_PANIC, EXIT_TIMEOUT,
                      SetupError)
 
+# the stall detectors have to bear a busy host: a minute, not twenty seconds
 BASE_ARGUMENTS = ("console=ttyS0 loglevel=8 panic=-1 oops=panic mitigations=off "
                   "nokaslr random.trust_cpu=on random.trust_bootloader=on "
-                  "net.ifnames=0 printk.time=1")
+                  "net.ifnames=0 printk.time=1 "
+                  "rcupdate.rcu_cpu_stall_timeout=60 watchdog_thresh=30")
 TCG_ARGUMENTS = "tsc=reliable no_timer_check"
 
 
