@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * fuzz_wqe.cpp - pavo_parse_wqe() on any WQE, doorbell and limits. What it
+ * accepts must be inside the WQE and add up.
+ *
+ * Input: doorbell (64 bits), a byte whose lowest bit says UD and whose others
+ * are the limit of entries, then the WQE.
+ */
+#include <algorithm>
+#include <numeric>
+
+#include "fuzz.h"
+
+extern "C" {
+#include "requester/parser.h"
+}
+
+namespace {
+
+struct FreeSwqe {
+	void operator()(pavo_swqe *wqe) const { std::free(wqe); }
+};
+
+using SwqePtr = std::unique_ptr<pavo_swqe, FreeSwqe>;
+
+/* A WQE of @size bytes in a block that ends with it. */
+SwqePtr copy_of(const uint8_t *bytes, size_t size)
+{
+	auto *wqe = static_cast<pavo_swqe *>(
+		std::aligned_alloc(16, sizeof(pavo_swqe) + size));
+
+	std::memset(static_cast<void *>(wqe), 0xa5, sizeof(*wqe));
+	std::memcpy(wqe->raw, bytes, size);
+	return SwqePtr(wqe);
+}
+
+bool is_inside(const pavo_swqe &wqe, size_t size, const void *begin,
+	       size_t len)
+{
+	auto *pos = static_cast<const uint8_t *>(begin);
+
+	return pos >= wqe.raw && pos <= wqe.raw + size &&
+	       len <= static_cast<size_t>(wqe.raw + size - pos);
+}
+
+uint64_t entries_length(const pavo_swqe &wqe)
+{
+	return std::accumulate(wqe.sge, wqe.sge + wqe.num_sge, uint64_t{ 0 },
+			       [](uint64_t sum, const pavo_data_seg &sge) {
+				       return sum + sge.byte_count;
+			       });
+}
+
+void check_payload(const pavo_swqe &wqe, size_t size,
+		   const pavo_parser_limits &limits)
+{
+	CHECK(wqe.length <= limits.max_len);
+	if (wqe.flags & PAVO_SWQE_INLINE) {
+		CHECK(!wqe.num_sge);
+		CHECK(!pavo_wqe_is_read(wqe.op));
+		CHECK(is_inside(wqe, size, wqe.data, wqe.length));
+		return;
+	}
+	CHECK(wqe.num_sge <= limits.max_sge);
+	if (!wqe.num_sge) {
+		CHECK(!wqe.length);
+		return;
+	}
+	CHECK(is_inside(wqe, size, wqe.sge,
+			wqe.num_sge * sizeof(*wqe.sge)));
+	CHECK(entries_length(wqe) == wqe.length);
+}
+
+void check_accepted(const pavo_swqe &wqe, size_t size,
+		    const pavo_parser_limits &limits)
+{
+	CHECK(limits.ops >> wqe.op & 1);
+	if (limits.ud && wqe.op != PAVO_WQE_NOP)
+		CHECK(is_inside(wqe, size, wqe.av, sizeof(*wqe.av)));
+	else
+		CHECK(!wqe.av);
+	if (pavo_wqe_is_atomic(wqe.op))
+		CHECK(wqe.length == 8);
+	check_payload(wqe, size, limits);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	Input input(data, size);
+	auto db = input.take<uint64_t>();
+	uint32_t choice = input.take<uint8_t>();
+	bool ud = choice & 1;
+	const pavo_parser_limits limits = {
+		ud ? PAVO_OPS_UD : PAVO_OPS_RC, ud, choice >> 1,
+		ud ? 1024 : PAVO_MAX_MSG
+	};
+	size_t units = (input.left() + PAVO_WQE_UNIT - 1) / PAVO_WQE_UNIT;
+	size_t wqe_size = std::clamp<size_t>(units * PAVO_WQE_UNIT,
+					     sizeof(pavo_next_seg),
+					     PAVO_WQE_MAX_SIZE);
+	auto bytes = input.block(wqe_size);
+	SwqePtr wqe = copy_of(bytes.get(), wqe_size);
+	pavo_next_seg next;
+
+	std::memcpy(&next, bytes.get(), sizeof(next));
+	pavo_vendor_err err = pavo_parse_wqe(
+		wqe.get(), db, static_cast<uint32_t>(wqe_size), &limits);
+
+	CHECK(err == wqe->vendor_err);
+	CHECK(wqe->op == (db & PAVO_DB_OP_MASK));
+	CHECK(bool(wqe->flags & PAVO_SWQE_FENCE) == bool(db & PAVO_DB_FENCE));
+	/* The chain can be followed whatever is wrong. */
+	CHECK(static_cast<uint32_t>(wqe->next) == next.next);
+	CHECK(pavo_db_size(wqe->next) == (next.size & 0xff));
+	CHECK(!pavo_db_qpn(wqe->next));
+	/* The copy is left as it was. */
+	CHECK(!std::memcmp(wqe->raw, bytes.get(), wqe_size));
+	if (!err)
+		check_accepted(*wqe, wqe_size, limits);
+	return 0;
+}
