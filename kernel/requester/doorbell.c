@@ -59,7 +59,8 @@ static struct pavo_qp *take_batch(struct pavo_dev *dev,
 {
 	struct pavo_doorbell_page *page = uctx->page;
 	struct pavo_qp *qp = NULL, *next;
-	u32 prod, taken;
+	u64 *slot, db;
+	u32 prod;
 
 	*more = false;
 	spin_lock_bh(&uctx->db_lock);
@@ -69,10 +70,9 @@ static struct pavo_qp *take_batch(struct pavo_dev *dev,
 		pavo_count(dev, db_ring_index);
 		uctx->db_cons = prod;
 	}
-	for (taken = 0; uctx->db_cons != prod; taken++) {
-		u64 db = READ_ONCE(
-			page->ring[uctx->db_cons % PAVO_DB_RING_ENTRIES]);
-
+	while (uctx->db_cons != prod) {
+		slot = &page->ring[uctx->db_cons % PAVO_DB_RING_ENTRIES];
+		db = READ_ONCE(*slot);
 		next = doorbell_qp(dev, uctx, db);
 		if (next && qp && next != qp) {
 			*more = true;

@@ -14,17 +14,17 @@ static u32 slot_size(const struct pavo_qp *qp)
 
 int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 {
+	struct ib_ucontext *uctx = qp->uctx ? &qp->uctx->ib : NULL;
 	struct pavo_responder *resp = &qp->resp;
+	size_t size;
 
 	pavo_half_init(&resp->half);
 	spin_lock_init(&resp->post_lock);
 	resp->count = roundup_pow_of_two(max(qp->cap.max_recv_wr, 1u));
 	resp->wqe_size = slot_size(qp);
 	qp->cap.max_recv_wr = resp->count;
-	resp->rq_mmap = pavo_mmap_create(
-		qp->uctx ? &qp->uctx->ib : NULL,
-		PAVO_RQ_HEADER_SIZE + (size_t)resp->count * resp->wqe_size,
-		info);
+	size = PAVO_RQ_HEADER_SIZE + (size_t)resp->count * resp->wqe_size;
+	resp->rq_mmap = pavo_mmap_create(uctx, size, info);
 	if (!resp->rq_mmap)
 		return -ENOMEM;
 	resp->rq = resp->rq_mmap->addr;
