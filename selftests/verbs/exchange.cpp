@@ -92,10 +92,11 @@ Mr must_reg(Host &host, const MrSpec &spec)
 }
 
 std::vector<Wc> wait_completions(Env &env, Side &side, Cq cq, uint32_t count,
-				 const char *what)
+				 const char *what, uint64_t bytes)
 {
-	std::vector<Wc> wcs = side.host->poll(cq.id, count,
-					      env.options.patience_ms);
+	std::vector<Wc> wcs = side.host->poll(
+		cq.id, count,
+		env.options.patience_ms + uint32_t(bytes / 1048));
 
 	if (wcs.size() < count) {
 		const Wc *last = wcs.empty() ? nullptr : &wcs.back();
@@ -109,14 +110,14 @@ std::vector<Wc> wait_completions(Env &env, Side &side, Cq cq, uint32_t count,
 	return wcs;
 }
 
-Wc wait_send(Env &env, Side &side, const char *what)
+Wc wait_send(Env &env, Side &side, const char *what, uint64_t bytes)
 {
-	return wait_completions(env, side, side.send_cq, 1, what)[0];
+	return wait_completions(env, side, side.send_cq, 1, what, bytes)[0];
 }
 
-Wc wait_recv(Env &env, Side &side, const char *what)
+Wc wait_recv(Env &env, Side &side, const char *what, uint64_t bytes)
 {
-	return wait_completions(env, side, side.recv_cq, 1, what)[0];
+	return wait_completions(env, side, side.recv_cq, 1, what, bytes)[0];
 }
 
 void no_more(Side &side, const char *what)
@@ -243,7 +244,7 @@ void exchange(Env &env, Side &active, Side &passive, Op op, const Place &local,
 	must_post(active, std::vector<SendWr>{wr});
 
 	std::string what = str(name_of(op), " of ", length);
-	Wc done = wait_send(env, active, what.c_str());
+	Wc done = wait_send(env, active, what.c_str(), length);
 
 	check_wc(done, wr.id, IBV_WC_SUCCESS, what.c_str());
 	REQUIRE_EQ(int(done.opcode), wc_opcode(op), what, ": send opcode");

@@ -5,27 +5,12 @@
 # loading a driver, a veth pair whose traffic really crosses it, waiting for
 # conditions, TAP lines. Sourced in a guest as root; changes that guest only.
 
-# load_driver TYPE: makes `rdma link add ... type TYPE` possible. Does nothing
-# when it is loaded already. The provider of the build folder (IBV_DRIVERS) is
-# found by libibverbs by itself and does no harm to other devices.
+# load_driver TYPE: makes `rdma link add ... type TYPE` possible.
 load_driver()
 {
-	modprobe -a ib_uverbs ib_umad rdma_ucm || return 1
-	case $1 in
-	pavo)
-		[ -d /sys/module/pavo ] && return 0
-		# what the module uses and insmod does not bring
-		modprobe -a udp_tunnel ip6_udp_tunnel 2>/dev/null
-		insmod "${PAVO_KO:?the module, set by selftests/run}"
-		;;
-	rxe)
-		modprobe rdma_rxe
-		;;
-	*)
-		echo "load_driver: no driver for type '$1'" >&2
-		return 1
-		;;
-	esac
+	[ -d "/sys/module/$1" ] || [ -d "/sys/module/rdma_$1" ] ||
+		pavo-load "$1" || return 1
+	modprobe ib_umad
 }
 
 # veth_pair A B MTU: two interfaces with 10.9.0.1/.2 and fd09::1/::2 whose
@@ -94,6 +79,70 @@ packets_of()
 {
 	cat "/sys/class/net/$1/statistics/tx_packets"
 }
+
+# gid_index DEVICE v4|v6: the GID of this node's wire address.
+gid_index()
+{
+	local port=/sys/class/infiniband/$1/ports/1 want i
+	case $2 in
+	v4) want=0000:0000:0000:0000:0000:ffff: ;;
+	v6) want=fd ;;
+	esac
+	for ((i = 0; i < 64; i++)); do
+		[ "$(cat "$port/gid_attrs/types/$i" 2>/dev/null)" = "RoCE v2" ] &&
+			[[ $(cat "$port/gids/$i") == "$want"* ]] &&
+			echo "$i" && return 0
+	done
+	return 1
+}
+
+# listening PORT: a TCP server waits there; cm_listening: an rdma_cm one does.
+listening()
+{
+	ss -Hltn "sport = :$1" | grep -q .
+}
+
+cm_listening()
+{
+	rdma resource show cm_id | grep -q "state LISTEN"
+}
+
+# pair_step NAME SERVER READY SERVER-COMMAND CLIENT-COMMAND: called on both
+# nodes of a cluster: node SERVER runs its command in the background until READY
+# holds, then the other node runs the client. Node 1 prints the TAP line; both
+# commands must end well.
+pair_step()
+{
+	local name=$1 server=$2 ready=$3 line rc=0 other log pid
+	local key=step-$((++pair_steps))
+	log=$PAVO_OUT/$key.log
+	if [ "$NODE" = "$server" ]; then
+		line=$4
+		bash -c "exec timeout ${PAIR_LIMIT:-40} $line" >"$log" 2>&1 &
+		pid=$!
+		until_true 20 bash -c "$ready" || echo "server never ready" >>"$log"
+		pavo-barrier "$key" || return 1
+		wait $pid || rc=$?
+	else
+		line=$5
+		pavo-barrier "$key" || return 1
+		bash -c "exec timeout ${PAIR_LIMIT:-40} $line" >"$log" 2>&1 || rc=$?
+	fi
+	# shellcheck disable=SC2001
+	pavo-put "$key-$NODE" "$rc: $line
+$(tail -n 15 "$log")"
+	other=$(pavo-get "$key-$((3 - NODE))" 120) || return 1
+	[ "$NODE" = 1 ] || return 0
+	if [ "$rc" = 0 ] && [[ $other == 0:* ]]; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name"
+		printf 'here, %s\n%s\nthere, %s\n' "$rc: $line" \
+			"$(tail -n 15 "$log")" "$other" | sed 's/^/#   /'
+	fi
+}
+pair_steps=0
+export -f until_true listening cm_listening
 
 # --- TAP ---------------------------------------------------------------------
 

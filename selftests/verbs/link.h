@@ -82,11 +82,14 @@ void must_post(Side &side, const std::vector<RecvWr> &wrs);
 
 Mr must_reg(Host &host, const MrSpec &spec);
 
-/* Waits for exactly `count` completions and fails if they do not come. */
+/*
+ * Waits for exactly `count` completions and fails if they do not come.
+ * `bytes` under way give it more time: 1 MiB a second is slow enough.
+ */
 std::vector<Wc> wait_completions(Env &env, Side &side, Cq cq, uint32_t count,
-				 const char *what);
-Wc wait_send(Env &env, Side &side, const char *what);
-Wc wait_recv(Env &env, Side &side, const char *what);
+				 const char *what, uint64_t bytes = 0);
+Wc wait_send(Env &env, Side &side, const char *what, uint64_t bytes = 0);
+Wc wait_recv(Env &env, Side &side, const char *what, uint64_t bytes = 0);
 /* Fails if anything else is in the CQs of this side. */
 void no_more(Side &side, const char *what);
 

@@ -47,7 +47,7 @@ R"(usage: pavo-verbs --dev NAME (--peer NAME | --connect HOST | --server)
   --swap                 the other end plays the active part
   --only TEXT            only tests whose name contains TEXT (repeatable)
   --skip TEXT            leave those tests out (repeatable)
-  --known FILE           lines "TEST: reason": what this peer is known to fail
+  --known FILE           lines "TEST | text | reason": known failures of a peer
   --list                 list the tests and what they check
   --large BYTES          size of the large messages (64 MiB)
   --huge                 messages of 2 GiB - 1 too
@@ -106,7 +106,15 @@ void take_gid(Options &o, const std::string &kind)
 						pv::GidKind::v4;
 }
 
-/* "TEST: reason" per line; empty lines and # comments are skipped. */
+std::string trim(const std::string &text)
+{
+	size_t first = text.find_first_not_of(" \t");
+	size_t last = text.find_last_not_of(" \t");
+
+	return first == text.npos ? "" : text.substr(first, last - first + 1);
+}
+
+/* "TEST | part of the failure's text | reason" per line; # comments. */
 void read_known(Options &o, const std::string &path)
 {
 	std::ifstream in(path);
@@ -114,11 +122,16 @@ void read_known(Options &o, const std::string &path)
 	if (!in)
 		throw std::runtime_error("cannot read " + path);
 	for (std::string line; std::getline(in, line);) {
-		size_t colon = line.find(": ");
+		size_t one = line.find('|');
+		size_t two = line.find('|', one + 1);
 
-		if (line.empty() || line[0] == '#' || colon == line.npos)
+		if (line.empty() || line[0] == '#')
 			continue;
-		o.run.known[line.substr(0, colon)] = line.substr(colon + 2);
+		if (one == line.npos || two == line.npos)
+			throw std::runtime_error(path + ": bad line: " + line);
+		o.run.known[trim(line.substr(0, one))] = {
+			trim(line.substr(one + 1, two - one - 1)),
+			trim(line.substr(two + 1))};
 	}
 }
 

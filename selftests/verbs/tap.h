@@ -61,11 +61,17 @@ template <typename... Parts> std::string str(const Parts &...parts)
 
 [[noreturn]] void fail(const char *file, int line, const std::string &text);
 
+/* A failure that is excused: only the one whose text says so. */
+struct Known {
+	std::string text;	/* part of the failure's message */
+	std::string reason;
+};
+
 struct RunOptions {
 	std::vector<std::string> only;	/* substrings of names; empty: all */
 	std::vector<std::string> skip;	/* substrings of names to leave out */
-	/* Tests the peer is known to fail, and why: a failure counts as skipped. */
-	std::map<std::string, std::string> known;
+	/* Tests the peer is known to fail: such a failure counts as skipped. */
+	std::map<std::string, Known> known;
 	unsigned limit_seconds = 120;	/* per test, then the run is given up */
 	bool two_machines = false;
 };

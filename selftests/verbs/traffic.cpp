@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pavo-traffic: verified messages between two devices of this machine until
+ * told to stop, for tests that change the world below meanwhile.
+ *
+ * Prints "ready" after the first round, then "count N" as it goes on. Ends with
+ *   0  SIGTERM came and everything was right until then
+ *   3  the queue pairs or the device ended: "error: ..." and the asynchronous
+ *      events are printed
+ *   4  wrong data
+ * Called by selftests/life/guest.sh. Owns nothing.
+ */
+#include <csignal>
+#include <chrono>
+#include <iostream>
+
+#include <getopt.h>
+
+#include "env.h"
+#include "link.h"
+#include "tap.h"
+
+namespace {
+
+volatile sig_atomic_t stop;
+
+void on_term(int)
+{
+	stop = 1;
+}
+
+struct Options {
+	pv::Selector dev;
+	pv::Selector peer;
+	pv::LinkSpec link;
+	uint32_t patience_ms = 8000;
+};
+
+[[noreturn]] void bad_usage()
+{
+	std::cerr << "usage: pavo-traffic --dev A --peer B [--gid v4|v6] "
+		     "[--mtu BYTES] [--patience SECONDS]\n";
+	exit(2);
+}
+
+Options parse(int argc, char **argv)
+{
+	static const option names[] = {
+		{"dev", 1, nullptr, 'd'},  {"peer", 1, nullptr, 'p'},
+		{"gid", 1, nullptr, 'g'},  {"mtu", 1, nullptr, 'm'},
+		{"patience", 1, nullptr, 't'}, {nullptr, 0, nullptr, 0}};
+	Options o;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", names, nullptr)) != -1) {
+		switch (c) {
+		case 'd': o.dev.device = optarg; break;
+		case 'p': o.peer.device = optarg; break;
+		case 'm': o.link.mtu = atoi(optarg); break;
+		case 't': o.patience_ms = uint32_t(atoi(optarg)) * 1000; break;
+		case 'g':
+			o.dev.gid = o.peer.gid = std::string(optarg) == "v6" ?
+				pv::GidKind::v6 : pv::GidKind::v4;
+			break;
+		default: bad_usage();
+		}
+	}
+	if (o.dev.device.empty() || o.peer.device.empty())
+		bad_usage();
+	return o;
+}
+
+void run(pv::Env &env, pv::Link &link)
+{
+	constexpr uint64_t size = 20001;
+	pv::Place at_a = {pv::must_reg(env.a, {size, 3}), 0};
+	pv::Place at_b = {pv::must_reg(env.b, {size, 5}), 0};
+	auto said = std::chrono::steady_clock::now();
+
+	for (uint64_t count = 1; !stop; count++) {
+		for (pv::Op op : {pv::Op::send_imm, pv::Op::write, pv::Op::read})
+			exchange(env, link.a, link.b, op, at_a, at_b, size);
+		exchange(env, link.b, link.a, pv::Op::send, at_b, at_a, 100);
+		auto now = std::chrono::steady_clock::now();
+		if (count == 1) {
+			std::cout << "ready" << std::endl;
+		} else if (now - said > std::chrono::milliseconds(50)) {
+			std::cout << "count " << count << std::endl;
+			said = now;
+		}
+	}
+}
+
+int explain(pv::Env &env, const std::string &error)
+{
+	std::cout << "error: " << error << std::endl;
+	for (pv::Host *host : {&env.a, &env.b})
+		for (pv::AsyncEvent event = host->async_event(200);
+		     event.type >= 0; event = host->async_event(0))
+			std::cout << "async: "
+				  << ibv_event_type_str(ibv_event_type(event.type))
+				  << std::endl;
+	return error.find(" is wrong (region") != error.npos ? 4 : 3;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	Options o = parse(argc, argv);
+
+	signal(SIGTERM, on_term);
+	/* Bears a netdevice that is away for a while: 8 times 1.07 s. */
+	o.link.timeout = 18;
+	try {
+		pv::LocalHost a(o.dev), b(o.peer);
+		pv::EnvOptions options;
+
+		options.patience_ms = o.patience_ms;
+		pv::Env env(a, b, options, o.dev, o.peer);
+		try {
+			pv::Link link = connect(env, o.link);
+
+			run(env, link);
+		} catch (const std::exception &error) {
+			return explain(env, error.what());
+		}
+		env.expect_async();
+		std::cout << "stopped" << env.end() << std::endl;
+	} catch (const std::exception &error) {
+		std::cout << "error: " << error.what() << std::endl;
+		return 3;
+	}
+	return 0;
+}
