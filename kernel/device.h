@@ -64,7 +64,7 @@ enum pavo_object {
  * @used:      objects in existence, by enum pavo_object
  * @wq:        work of the QPs' halves that must leave the softirq
  * @node:      in main.c's table of adapters
- * @dead_node: in main.c's list of adapters that nobody can find any more
+ * @list:      in main.c's lists of live and of dead adapters
  */
 struct pavo_dev {
 	struct ib_device ib;
@@ -84,7 +84,7 @@ struct pavo_dev {
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;
 	struct hlist_node node;
-	struct list_head dead_node;
+	struct list_head list;
 };
 
 /**

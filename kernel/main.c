@@ -7,8 +7,8 @@
  * kernel (init, exit), by rdma core (newlink, dealloc_driver) and by the
  * network stack (notifier); the receive path looks adapters up here.
  *
- * Locks: adapters_lock covers the table, the list of dead adapters and what
- * pavo_detach() lets go of. RTNL is taken before it.
+ * Locks: adapters_lock covers the table, both lists and what pavo_detach()
+ * lets go of. RTNL is taken before it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,7 +28,8 @@ MODULE_ALIAS_RDMA_LINK("pavo");
 
 static DEFINE_MUTEX(adapters_lock);
 static DEFINE_HASHTABLE(adapters, 6);
-static LIST_HEAD(dead_adapters);
+static LIST_HEAD(live_adapters); /* from pavo_alloc() .. */
+static LIST_HEAD(dead_adapters); /* .. to the end of pavo_dealloc() .. */
 
 struct pavo_dev *pavo_dev_find(const struct net_device *ndev)
 {
@@ -78,7 +79,7 @@ static void pavo_reap(struct work_struct *work)
 	mutex_lock(&adapters_lock);
 	list_splice_init(&dead_adapters, &dead);
 	mutex_unlock(&adapters_lock);
-	list_for_each_entry_safe(dev, next, &dead, dead_node) {
+	list_for_each_entry_safe(dev, next, &dead, list) {
 		mutex_lock(&dev->ib.unregistration_lock);
 		mutex_unlock(&dev->ib.unregistration_lock);
 		put_device(&dev->ib.dev);
@@ -109,7 +110,7 @@ static void pavo_dealloc(struct ib_device *ibdev)
 
 	get_device(&ibdev->dev);
 	mutex_lock(&adapters_lock);
-	list_add_tail(&dev->dead_node, &dead_adapters);
+	list_move_tail(&dev->list, &dead_adapters);
 	mutex_unlock(&adapters_lock);
 	schedule_work(&reap_work);
 }
@@ -131,6 +132,9 @@ static struct pavo_dev *pavo_alloc(void)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	pavo_key_table_init(&dev->keys);
 	INIT_HLIST_NODE(&dev->node);
+	mutex_lock(&adapters_lock);
+	list_add_tail(&dev->list, &live_adapters);
+	mutex_unlock(&adapters_lock);
 	ib_set_device_ops(&dev->ib, &pavo_main_ops);
 
 	dev->stats = alloc_percpu(struct pavo_stats);
@@ -344,21 +348,19 @@ static struct notifier_block pavo_netdev_notifier = {
 static struct pavo_dev *pavo_any_adapter(void)
 {
 	struct pavo_dev *dev;
-	int bucket;
 
 	mutex_lock(&adapters_lock);
-	hash_for_each(adapters, bucket, dev, node) {
+	dev = list_first_entry_or_null(&live_adapters, struct pavo_dev, list);
+	if (dev)
 		get_device(&dev->ib.dev);
-		mutex_unlock(&adapters_lock);
-		return dev;
-	}
 	mutex_unlock(&adapters_lock);
-	return NULL;
+	return dev;
 }
 
 /*
  * Not ib_unregister_driver(): pavo has no driver id of its own, and would take
- * the adapters of every driver that has none either.
+ * the adapters of every driver that has none either. An adapter that somebody
+ * else is removing is on the list as well: this waits for them.
  */
 static void pavo_remove_all(void)
 {
