@@ -8,34 +8,20 @@
  * library reads and writes: every field, every operation's slot, the length of
  * every command and the arguments of every function that the provider uses.
  */
+#include "abi_probe.h"
+
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <memory>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include <utility>
 
-#include "abi.h"
-#include "fake_uverbs.h"
-#include "tap.h"
+fake::Kernel *kernel;
+ibv_context *context;
 
 namespace {
-
-constexpr uint32_t UVERBS_ABI = 7;
-constexpr uint32_t DRIVER_ID = 4242;
-constexpr uint64_t CORE_SUPPORT = 0x1234567890abcdefull;
-constexpr size_t OPS = sizeof(verbs_context_ops) / sizeof(void *);
-constexpr uint64_t MAGIC = 0x6d61676963212121ull;
-constexpr uint64_t ANSWER = ~MAGIC;
-
-fake::Kernel *kernel;
 
 /* ------------------------------------------------- the provider of probes */
 
@@ -196,81 +182,6 @@ const verbs_device_ops right_range = {
 };
 
 ibv_device **list;
-ibv_context *context;
-
-/* ------------------------------------------------------- the kernel's side */
-
-int serve_write(fake::Call &call)
-{
-	switch (call.command) {
-	case IB_USER_VERBS_CMD_ALLOC_PD:
-		call.output(UVERBS_ATTR_CORE_OUT, uint32_t{11});
-		return 0;
-	case IB_USER_VERBS_CMD_REG_MR:
-	case IB_USER_VERBS_CMD_REREG_MR:
-		call.output(UVERBS_ATTR_CORE_OUT,
-			    std::array<uint32_t, 3>{21, 22, 23});
-		return 0;
-	case IB_USER_VERBS_CMD_ALLOC_MW:
-		call.output(UVERBS_ATTR_CORE_OUT,
-			    std::array<uint32_t, 2>{31, 32});
-		return 0;
-	case IB_USER_VERBS_CMD_CREATE_AH:
-		call.output(UVERBS_ATTR_CORE_OUT, uint32_t{41});
-		return 0;
-	case IB_USER_VERBS_CMD_QUERY_QP:
-		return ENOENT;
-	default:
-		return 0;
-	}
-}
-
-int serve_method(fake::Call &call)
-{
-	switch (call.object << 16 | call.method) {
-	case UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_GET_CONTEXT:
-		call.output(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
-			    uint32_t{5});
-		call.output(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, CORE_SUPPORT);
-		call.output(UVERBS_ATTR_UHW_OUT, ANSWER);
-		return 0;
-	case UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
-		call.set_word(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,
-			      static_cast<uint64_t>(
-				      ::open("/dev/null", O_RDONLY)));
-		return 0;
-	case UVERBS_OBJECT_CQ << 16 | UVERBS_METHOD_CQ_CREATE:
-		call.output(UVERBS_ATTR_CREATE_CQ_RESP_CQE, uint32_t{63});
-		call.set_word(UVERBS_ATTR_CREATE_CQ_HANDLE, 51);
-		call.output(UVERBS_ATTR_UHW_OUT, ANSWER);
-		return 0;
-	case UVERBS_OBJECT_CQ << 16 | UVERBS_METHOD_CQ_DESTROY:
-		call.output(UVERBS_ATTR_DESTROY_CQ_RESP, uint64_t{0});
-		return 0;
-	case UVERBS_OBJECT_QP << 16 | UVERBS_METHOD_QP_DESTROY:
-		call.output(UVERBS_ATTR_DESTROY_QP_RESP, uint32_t{0});
-		return 0;
-	case UVERBS_OBJECT_QP << 16 | UVERBS_METHOD_QP_CREATE:
-		call.output(UVERBS_ATTR_CREATE_QP_RESP_CAP,
-			    ibv_qp_cap{1, 2, 3, 4, 5});
-		call.output(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, uint32_t{62});
-		call.set_word(UVERBS_ATTR_CREATE_QP_HANDLE, 61);
-		call.output(UVERBS_ATTR_UHW_OUT, ANSWER);
-		return 0;
-	case UVERBS_OBJECT_MR << 16 | UVERBS_METHOD_REG_DMABUF_MR:
-		call.set_word(UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 71);
-		call.output(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, uint32_t{72});
-		call.output(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, uint32_t{73});
-		return 0;
-	default:
-		return 0;
-	}
-}
-
-int serve(fake::Call &call)
-{
-	return call.is_method ? serve_method(call) : serve_write(call);
-}
 
 /* ------------------------------------------------------------- the checks */
 
@@ -355,25 +266,6 @@ void test_context()
 	CHECK(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
 }
 
-struct Objects {
-	ibv_pd pd = {};
-	ibv_cq cq = {};
-	verbs_qp qp = {};
-	verbs_mr mr = {};
-	ibv_ah ah = {};
-	ibv_mw mw = {};
-	ibv_srq srq = {};
-	ibv_dm dm = {};
-
-	Objects()
-	{
-		pd.context = cq.context = qp.qp.context = context;
-		mr.ibv_mr.context = ah.context = mw.context = context;
-		srq.context = dm.context = context;
-		mr.ibv_mr.pd = &pd;
-	}
-};
-
 #define CALLS(member, expression)                                         \
 	do {                                                              \
 		seen.op = 0;                                              \
@@ -454,331 +346,6 @@ void test_public_ops()
 	CALLS(query_rt_values, verbs->query_rt_values(context, nullptr));
 }
 
-/* A command with eight bytes of the driver's on both ends. */
-template <class Command> struct Request {
-	Command cmd = {};
-	uint64_t driver = MAGIC;
-};
-
-using DriverWords = std::array<uint32_t, 2>;
-
-template <class Kernel> struct Response {
-	verbs_response<Kernel, DriverWords> room = {};
-	uint64_t guard = MAGIC;
-};
-
-/* The library took our MAGIC for the driver's part, and nothing else. */
-void check_lengths(const fake::Call &call, const void *driver_out)
-{
-	CHECK(call.in.count(UVERBS_ATTR_UHW_IN), "command shorter than ours");
-	CHECK_EQ(call.in.at(UVERBS_ATTR_UHW_IN).size(), 8, "command length");
-	CHECK(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
-	CHECK(call.out.count(UVERBS_ATTR_UHW_OUT), "response shorter than ours");
-	CHECK_EQ(call.out.at(UVERBS_ATTR_UHW_OUT).second, 8, "response length");
-	CHECK(call.out.at(UVERBS_ATTR_UHW_OUT).first == driver_out);
-}
-
-void test_pd_commands()
-{
-	Request<verbs_cmd_alloc_pd> request;
-	Response<ib_uverbs_alloc_pd_resp> resp;
-	ibv_pd pd = {};
-
-	CHECK_EQ(ibv_cmd_alloc_pd(context, &pd, &request.cmd, sizeof(request),
-				  resp.room.core(),
-				  resp.room.size()),
-		 0);
-	check_lengths(kernel->last_command(IB_USER_VERBS_CMD_ALLOC_PD),
-		      &resp.room.driver);
-	CHECK_EQ(pd.handle, 11);
-	CHECK_EQ(ibv_cmd_dealloc_pd(&pd), 0);
-	kernel->last_method(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
-}
-
-void test_mr_commands()
-{
-	Request<verbs_cmd_reg_mr> request;
-	Response<ib_uverbs_reg_mr_resp> resp;
-	verbs_mr mr;
-	ibv_pd pd = {};
-
-	memset(&mr, 0xa5, sizeof(mr));
-	pd.context = context;
-	pd.handle = 12;
-	CHECK_EQ(ibv_cmd_reg_mr(&pd, &mr, 1000, 0x7000, 5, &mr, &request.cmd,
-				sizeof(request), resp.room.core(),
-				resp.room.size()),
-		 0);
-
-	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_REG_MR);
-	auto core = call.input<ib_uverbs_reg_mr>(UVERBS_ATTR_CORE_IN);
-
-	check_lengths(call, &resp.room.driver);
-	CHECK_EQ(core.start, reinterpret_cast<uintptr_t>(&mr));
-	CHECK_EQ(core.length, 1000);
-	CHECK_EQ(core.hca_va, 0x7000);
-	CHECK_EQ(core.access_flags, 5);
-	CHECK_EQ(core.pd_handle, 12);
-	CHECK_EQ(mr.ibv_mr.lkey, 22);
-	CHECK_EQ(mr.ibv_mr.rkey, 23);
-	CHECK_EQ(static_cast<int>(mr.mr_type), VERBS_MR_KIND_MEMORY);
-	CHECK_EQ(mr.access, 5);
-	CHECK_EQ(ibv_cmd_dereg_mr(&mr), 0);
-	kernel->last_method(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY);
-}
-
-void test_rereg_commands()
-{
-	Request<verbs_cmd_rereg_mr> request;
-	Response<ib_uverbs_rereg_mr_resp> resp;
-	verbs_mr mr = {};
-	ibv_pd pd = {};
-
-	pd.context = mr.ibv_mr.context = context;
-	pd.handle = 13;
-	mr.ibv_mr.handle = 14;
-	CHECK_EQ(ibv_cmd_rereg_mr(&mr, IBV_REREG_MR_CHANGE_PD, &pd, 2000,
-				  0x8000, 7, &pd, &request.cmd, sizeof(request),
-				  resp.room.core(), resp.room.size()),
-		 0);
-
-	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_REREG_MR);
-	auto core = call.input<ib_uverbs_rereg_mr>(UVERBS_ATTR_CORE_IN);
-
-	check_lengths(call, &resp.room.driver);
-	CHECK_EQ(core.mr_handle, 14);
-	CHECK_EQ(core.flags, IBV_REREG_MR_CHANGE_PD);
-	CHECK_EQ(core.start, reinterpret_cast<uintptr_t>(&pd));
-	CHECK_EQ(core.length, 2000);
-	CHECK_EQ(core.hca_va, 0x8000);
-	CHECK_EQ(core.pd_handle, 13);
-	CHECK_EQ(core.access_flags, 7);
-}
-
-void test_dmabuf_commands()
-{
-	verbs_mr mr;
-	ibv_pd pd = {};
-	int err;
-
-	memset(&mr, 0xa5, sizeof(mr));
-	pd.context = context;
-	pd.handle = 15;
-	err = ibv_cmd_reg_dmabuf_mr(&pd, 0x1000, 3000, 0x9000, 33, 9, &mr,
-				    nullptr);
-	CHECK_EQ(err, 0);
-
-	fake::Call call = kernel->last_method(UVERBS_OBJECT_MR,
-					      UVERBS_METHOD_REG_DMABUF_MR);
-
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE], 15);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_OFFSET], 0x1000);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_LENGTH], 3000);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_IOVA], 0x9000);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_FD], 33);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS], 9);
-	CHECK_EQ(mr.ibv_mr.lkey, 72);
-	CHECK_EQ(static_cast<int>(mr.mr_type), VERBS_MR_KIND_DMABUF);
-}
-
-void test_mw_commands()
-{
-	Request<verbs_cmd_alloc_mw> request;
-	Response<ib_uverbs_alloc_mw_resp> resp;
-	ibv_mw mw = {};
-	ibv_pd pd = {};
-
-	pd.context = context;
-	pd.handle = 16;
-	CHECK_EQ(ibv_cmd_alloc_mw(&pd, IBV_MW_TYPE_2, &mw, &request.cmd,
-				  sizeof(request), resp.room.core(),
-				  resp.room.size()),
-		 0);
-
-	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_ALLOC_MW);
-
-	check_lengths(call, &resp.room.driver);
-	CHECK_EQ(call.input<ib_uverbs_alloc_mw>(UVERBS_ATTR_CORE_IN).mw_type,
-		 IBV_MW_TYPE_2);
-	CHECK_EQ(mw.rkey, 32);
-	CHECK_EQ(mw.handle, 31);
-	CHECK_EQ(ibv_cmd_dealloc_mw(&mw), 0);
-	kernel->last_method(UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY);
-}
-
-void test_cq_commands()
-{
-	Request<verbs_cmd_create_cq> request;
-	Response<ib_uverbs_create_cq_resp> resp;
-	verbs_cq cq = {};
-
-	CHECK_EQ(ibv_cmd_create_cq(context, 60, nullptr, 2, &cq.cq,
-				   &request.cmd, sizeof(request), resp.room.core(),
-				   resp.room.size()),
-		 0);
-
-	fake::Call call =
-		kernel->last_method(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
-
-	check_lengths(call, &resp.room.driver);
-	CHECK_EQ(call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_CQE), 60);
-	CHECK_EQ(call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR), 2);
-	CHECK_EQ(cq.cq.handle, 51);
-	CHECK_EQ(cq.cq.cqe, 63);
-	CHECK(resp.guard == MAGIC);
-	CHECK(!memcmp(&resp.room.driver, &ANSWER, sizeof(ANSWER)));
-
-	CHECK_EQ(ibv_cmd_req_notify_cq(&cq.cq, 1), 0);
-	call = kernel->last_command(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
-	CHECK_EQ(call.input<ib_uverbs_req_notify_cq>(UVERBS_ATTR_CORE_IN)
-			 .solicited_only,
-		 1);
-	CHECK_EQ(ibv_cmd_destroy_cq(&cq.cq), 0);
-}
-
-/* Room behind the structure shows a library that believes in a longer one. */
-struct GuardedQp {
-	verbs_qp qp;
-	std::byte guard[256];
-};
-
-bool untouched(const void *at, size_t size)
-{
-	auto *bytes = static_cast<const unsigned char *>(at);
-
-	for (size_t i = 0; i < size; i++)
-		if (bytes[i] != 0xa5)
-			return false;
-	return true;
-}
-
-void test_create_qp_command()
-{
-	Request<verbs_cmd_create_qp> request;
-	Response<ib_uverbs_create_qp_resp> resp;
-	ibv_qp_init_attr_ex attr = {};
-	GuardedQp g;
-	Objects o;
-
-	memset(&g, 0xa5, sizeof(g));
-	attr.pd = &o.pd;
-	attr.send_cq = attr.recv_cq = &o.cq;
-	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
-	attr.qp_type = IBV_QPT_RC;
-	CHECK_EQ(ibv_cmd_create_qp_ex(context, &g.qp, &attr, &request.cmd,
-				      sizeof(request), resp.room.core(),
-				      resp.room.size()),
-		 0);
-	check_lengths(kernel->last_method(UVERBS_OBJECT_QP,
-					  UVERBS_METHOD_QP_CREATE),
-		      &resp.room.driver);
-	CHECK_EQ(g.qp.qp.qp_num, 62);
-	CHECK_EQ(g.qp.qp.handle, 61);
-	CHECK_EQ(attr.cap.max_inline_data, 5);
-	CHECK_EQ(g.qp.comp_mask, 0, "comp_mask is misplaced");
-	CHECK(untouched(&g.qp.xrcd, sizeof(g.qp.xrcd)));
-	CHECK(untouched(g.guard, sizeof(g.guard)));
-	CHECK(!ibv_qp_to_qp_ex(&g.qp.qp));
-	g.qp.comp_mask = VERBS_QP_HAS_EX;
-	CHECK(ibv_qp_to_qp_ex(&g.qp.qp) == &g.qp.qp_ex);
-}
-
-void test_qp_commands()
-{
-	Request<verbs_cmd_modify_qp> modify;
-	Request<verbs_cmd_query_qp> query;
-	ibv_qp_init_attr init = {};
-	ibv_qp_attr attr = {};
-	Objects o;
-
-	o.qp.qp.handle = 63;
-	attr.qp_state = IBV_QPS_INIT;
-	CHECK_EQ(ibv_cmd_modify_qp(&o.qp.qp, &attr, IBV_QP_STATE, &modify.cmd,
-				   sizeof(modify)),
-		 0);
-
-	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_MODIFY_QP);
-	auto core = call.input<ib_uverbs_modify_qp>(UVERBS_ATTR_CORE_IN);
-
-	CHECK_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(),
-		 sizeof(ib_uverbs_modify_qp));
-	CHECK(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
-	CHECK_EQ(core.qp_handle, 63);
-	CHECK_EQ(core.qp_state, IBV_QPS_INIT);
-	CHECK_EQ(core.attr_mask, IBV_QP_STATE);
-
-	CHECK_EQ(ibv_cmd_query_qp(&o.qp.qp, &attr, IBV_QP_CAP, &init,
-				  &query.cmd, sizeof(query)),
-		 ENOENT);
-	call = kernel->last_command(IB_USER_VERBS_CMD_QUERY_QP);
-	CHECK_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(),
-		 sizeof(ib_uverbs_query_qp));
-	CHECK(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
-	CHECK_EQ(call.input<ib_uverbs_query_qp>(UVERBS_ATTR_CORE_IN).attr_mask,
-		 IBV_QP_CAP);
-
-	CHECK_EQ(ibv_cmd_destroy_qp(&o.qp.qp), 0);
-	call = kernel->last_method(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
-	CHECK_EQ(call.word[UVERBS_ATTR_DESTROY_QP_HANDLE], 63);
-}
-
-void test_ah_commands()
-{
-	ib_uverbs_create_ah_resp resp = {};
-	ibv_ah_attr attr = {};
-	ibv_gid gid = {};
-	Objects o;
-
-	attr.is_global = 1;
-	attr.grh.hop_limit = 44;
-	CHECK_EQ(ibv_cmd_create_ah(&o.pd, &o.ah, &attr, &resp, sizeof(resp)),
-		 0);
-	CHECK_EQ(o.ah.handle, 41);
-
-	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_CREATE_AH);
-
-	CHECK_EQ(call.input<ib_uverbs_create_ah>(UVERBS_ATTR_CORE_IN)
-			 .attr.grh.hop_limit,
-		 44);
-	CHECK_EQ(ibv_cmd_destroy_ah(&o.ah), 0);
-	gid.raw[0] = 0xff;
-	CHECK_EQ(ibv_cmd_attach_mcast(&o.qp.qp, &gid, 3), 0);
-	call = kernel->last_command(IB_USER_VERBS_CMD_ATTACH_MCAST);
-	CHECK_EQ(call.input<ib_uverbs_attach_mcast>(UVERBS_ATTR_CORE_IN).mlid,
-		 3);
-	CHECK_EQ(ibv_cmd_detach_mcast(&o.qp.qp, &gid, 4), 0);
-	kernel->last_command(IB_USER_VERBS_CMD_DETACH_MCAST);
-}
-
-void test_query_commands()
-{
-	ib_uverbs_ex_query_device_resp resp = {};
-	size_t size = sizeof(resp);
-	ibv_device_attr_ex attr = {};
-	ibv_port_attr port = {};
-	verbs_cmd_query_port cmd = {};
-
-	kernel->handler = [](fake::Call &call) {
-		if (!call.is_method) {
-			ib_uverbs_ex_query_device_resp answer = {};
-
-			answer.base.max_sge = 77;
-			answer.response_length = sizeof(answer);
-			call.output(UVERBS_ATTR_CORE_OUT, answer);
-		}
-		return 0;
-	};
-	CHECK_EQ(ibv_cmd_query_device_any(context, nullptr, &attr, sizeof(attr),
-					  &resp, &size),
-		 0);
-	CHECK_EQ(attr.orig_attr.max_sge, 77);
-	CHECK_EQ(resp.base.max_sge, 77);
-	CHECK_EQ(attr.phys_port_cnt_ex, 3, "num_ports is misplaced");
-	CHECK_EQ(ibv_cmd_query_port(context, 1, &port, &cmd, sizeof(cmd)), 0);
-	kernel->last_method(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
-	kernel->handler = serve;
-}
-
 void test_close()
 {
 	verbs_context *verbs = verbs_get_ctx(context);
@@ -806,6 +373,14 @@ void test_close()
 
 int main()
 {
+	std::vector<tap::Case> cases = {
+		{"verbs_sysfs_dev: every field", test_sysfs_device},
+		{"verbs_device_ops: callbacks and range", test_device_ops},
+		{"verbs_device: every field", test_device},
+		{"context allocation and get_context", test_context},
+		{"verbs_context_ops: slots behind the verbs", test_private_ops},
+		{"verbs_context_ops: slots in public tables", test_public_ops},
+	};
 	fake::Kernel the_kernel(
 		{{.name = "probe",
 		  .pavo_abi = "",
@@ -816,27 +391,10 @@ int main()
 	unsetenv("IBV_DRIVERS");
 	unsetenv("RDMAV_DRIVERS");
 	kernel->handler = serve;
-	
 	pavo_verbs_register_driver(&wrong_range);
 	pavo_verbs_register_driver(&right_range);
 	list = ibv_get_device_list(nullptr);
-	return tap::run({
-		{"verbs_sysfs_dev: every field", test_sysfs_device},
-		{"verbs_device_ops: callbacks and range", test_device_ops},
-		{"verbs_device: every field", test_device},
-		{"context allocation and get_context", test_context},
-		{"verbs_context_ops: slots behind the verbs", test_private_ops},
-		{"verbs_context_ops: slots in public tables", test_public_ops},
-		{"PD commands", test_pd_commands},
-		{"MR commands, verbs_mr", test_mr_commands},
-		{"MR re-registration command", test_rereg_commands},
-		{"dma-buf command", test_dmabuf_commands},
-		{"MW commands", test_mw_commands},
-		{"CQ commands", test_cq_commands},
-		{"QP creation, verbs_qp", test_create_qp_command},
-		{"QP commands", test_qp_commands},
-		{"AH and multicast commands", test_ah_commands},
-		{"device and port queries", test_query_commands},
-		{"closing and removal", test_close},
-	});
+	add_command_cases(cases);
+	cases.push_back({"closing and removal", test_close});
+	return tap::run(cases);
 }

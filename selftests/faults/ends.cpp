@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * ends.cpp - see ends.h.
+ */
+#include "ends.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <poll.h>
+
+#include "../provider/tap.h"
+
+namespace fs = std::filesystem;
+
+namespace faults {
+
+unsigned patience = 20;
+
+namespace {
+
+constexpr size_t BUFFER = 64 << 10;
+constexpr int REMOTE_ACCESS = IBV_ACCESS_LOCAL_WRITE |
+			      IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			      IBV_ACCESS_REMOTE_ATOMIC;
+
+using Clock = std::chrono::steady_clock;
+
+bool is_ipv4(const ibv_gid &gid)
+{
+	static constexpr uint8_t mapped[12] = {0, 0, 0, 0, 0,	 0,
+					       0, 0, 0, 0, 0xff, 0xff};
+
+	return !memcmp(gid.raw, mapped, sizeof(mapped));
+}
+
+} // namespace
+
+/* ----------------------------------------------------------------- Device */
+
+Device::Device(const std::string &name) : name_(name)
+{
+	ibv_device **list = ibv_get_device_list(nullptr);
+
+	for (int i = 0; list && list[i]; i++)
+		if (name == ibv_get_device_name(list[i]))
+			context_ = ibv_open_device(list[i]);
+	ibv_free_device_list(list);
+	CHECK(context_, "cannot open ", name, ", errno ", errno);
+	CHECK(pavodv_is_supported(context_), name, " is not pavo's");
+	pd_ = ibv_alloc_pd(context_);
+	CHECK(pd_, "errno ", errno);
+	find_gid();
+}
+
+Device::~Device()
+{
+	if (pd_)
+		ibv_dealloc_pd(pd_);
+	if (context_)
+		ibv_close_device(context_);
+}
+
+void Device::find_gid()
+{
+	ibv_gid_entry entries[64];
+	ssize_t count = ibv_query_gid_table(context_, entries, 64, 0);
+
+	for (ssize_t i = 0; i < count; i++) {
+		if (entries[i].gid_type != IBV_GID_TYPE_ROCE_V2 ||
+		    !is_ipv4(entries[i].gid))
+			continue;
+		gid_ = entries[i].gid;
+		gid_index_ = static_cast<uint8_t>(entries[i].gid_index);
+		return;
+	}
+	CHECK(false, name_, " has no RoCE v2 GID of IPv4");
+}
+
+std::map<std::string, uint64_t> Device::counters() const
+{
+	fs::path folder = fs::path("/sys/class/infiniband") / name_ /
+			  "ports/1/hw_counters";
+	std::map<std::string, uint64_t> values;
+
+	for (const auto &file : fs::directory_iterator(folder)) {
+		std::ifstream in(file.path());
+		uint64_t value;
+
+		if (file.path().filename() != "lifespan" && in >> value)
+			values[file.path().filename()] = value;
+	}
+	return values;
+}
+
+/*
+ * The kernel refreshes them once per lifespan only, so what is asked for right
+ * after an event may be what was before it.
+ */
+uint64_t Device::counter(const std::string &name) const
+{
+	auto values = counters();
+
+	CHECK(values.count(name), "no counter ", name);
+	return values[name];
+}
+
+int Device::event()
+{
+	pollfd fd = {.fd = context_->async_fd, .events = POLLIN, .revents = 0};
+	ibv_async_event event;
+
+	if (::poll(&fd, 1, static_cast<int>(patience * 1000)) != 1 ||
+	    ibv_get_async_event(context_, &event))
+		return -1;
+	ibv_ack_async_event(&event);
+	return event.event_type;
+}
+
+/* ----------------------------------------------------------------- Memory */
+
+Memory::Memory(ibv_pd *pd, size_t size, int access)
+	: bytes_(size), mr_(ibv_reg_mr(pd, bytes_.data(), size, access))
+{
+	CHECK(mr_, "ibv_reg_mr: errno ", errno);
+}
+
+Memory::~Memory() { ibv_dereg_mr(mr_); }
+
+static uint8_t pattern(uint32_t seed, size_t at)
+{
+	uint32_t x = seed * 2654435761u + static_cast<uint32_t>(at) * 40503u;
+
+	return static_cast<uint8_t>(x >> 16 ^ x >> 7);
+}
+
+void Memory::fill(uint32_t seed)
+{
+	for (size_t i = 0; i < bytes_.size(); i++)
+		bytes_[i] = pattern(seed, i);
+}
+
+bool Memory::holds(uint32_t seed, size_t size) const
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes_[i] != pattern(seed, i))
+			return false;
+	return true;
+}
+
+/* -------------------------------------------------------------------- End */
+
+End::End(Device &device, QpSize size) : device_(device)
+{
+	ibv_context *context = device.context();
+	ibv_qp_init_attr attr = {};
+
+	send_cq_ = ibv_create_cq(context, size.cqes, nullptr, nullptr, 0);
+	recv_cq_ = ibv_create_cq(context, size.cqes, nullptr, nullptr, 0);
+	CHECK(send_cq_ && recv_cq_, "ibv_create_cq: errno ", errno);
+	attr.send_cq = send_cq_;
+	attr.recv_cq = recv_cq_;
+	attr.qp_type = size.type;
+	attr.cap = {.max_send_wr = size.wrs,
+		    .max_recv_wr = size.wrs,
+		    .max_send_sge = size.sges,
+		    .max_recv_sge = size.sges,
+		    .max_inline_data = size.inline_data};
+	qp_ = ibv_create_qp(device.pd(), &attr);
+	CHECK(qp_, "ibv_create_qp: errno ", errno);
+}
+
+End::~End()
+{
+	if (qp_)
+		ibv_destroy_qp(qp_);
+	if (send_cq_)
+		ibv_destroy_cq(send_cq_);
+	if (recv_cq_)
+		ibv_destroy_cq(recv_cq_);
+}
+
+void End::to_init(ibv_qp_attr attr)
+{
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = 1;
+	mask |= qp_->qp_type == IBV_QPT_UD ? IBV_QP_QKEY :
+					     IBV_QP_ACCESS_FLAGS;
+	CHECK_EQ(ibv_modify_qp(qp_, &attr, mask), 0);
+}
+
+void End::connect(const End &peer, uint32_t psn)
+{
+	ibv_qp_attr attr = {};
+
+	attr.qp_access_flags = REMOTE_ACCESS;
+	to_init(attr);
+
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = IBV_MTU_1024;
+	attr.dest_qp_num = peer.qp_->qp_num;
+	attr.rq_psn = psn;
+	attr.max_dest_rd_atomic = 4;
+	attr.min_rnr_timer = 1;
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = 1;
+	attr.ah_attr.grh.dgid = peer.device_.gid();
+	attr.ah_attr.grh.sgid_index = device_.gid_index();
+	attr.ah_attr.grh.hop_limit = 64;
+	CHECK_EQ(ibv_modify_qp(qp_, &attr,
+			       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				       IBV_QP_MAX_DEST_RD_ATOMIC |
+				       IBV_QP_MIN_RNR_TIMER),
+		 0);
+
+	attr.qp_state = IBV_QPS_RTS;
+	attr.timeout = 17; /* half a second */
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	attr.sq_psn = psn;
+	attr.max_rd_atomic = 4;
+	CHECK_EQ(ibv_modify_qp(qp_, &attr,
+			       IBV_QP_STATE | IBV_QP_TIMEOUT |
+				       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				       IBV_QP_SQ_PSN |
+				       IBV_QP_MAX_QP_RD_ATOMIC),
+		 0);
+}
+
+void End::ready_datagram(uint32_t qkey)
+{
+	ibv_qp_attr attr = {};
+
+	attr.qkey = qkey;
+	to_init(attr);
+	attr.qp_state = IBV_QPS_RTR;
+	CHECK_EQ(ibv_modify_qp(qp_, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_EQ(ibv_modify_qp(qp_, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+}
+
+ibv_qp_state End::state()
+{
+	ibv_qp_init_attr init;
+	ibv_qp_attr attr;
+
+	CHECK_EQ(ibv_query_qp(qp_, &attr, IBV_QP_STATE, &init), 0);
+	return attr.qp_state;
+}
+
+ibv_wc End::completion(ibv_cq *cq)
+{
+	auto end = Clock::now() + std::chrono::seconds(patience);
+	ibv_wc wc;
+
+	do {
+		int n = ibv_poll_cq(cq, 1, &wc);
+
+		CHECK(n >= 0);
+		if (n)
+			return wc;
+	} while (Clock::now() < end);
+	CHECK(false, "no completion within ", patience, " s");
+	return wc;
+}
+
+/* ---------------------------------------------------------- Pair, Witness */
+
+Pair::Pair(Device &device_a, Device &device_b, QpSize size)
+	: a(device_a, size), b(device_b, size), source(device_a.pd(), BUFFER),
+	  sink(device_b.pd(), BUFFER)
+{
+	a.connect(b, 1000);
+	b.connect(a, 1000);
+}
+
+Witness::Witness(const std::string &name_a, const std::string &name_b)
+	: device_a_(name_a), device_b_(name_b), pair_(device_a_, device_b_)
+{
+}
+
+void Witness::move(End &from, Memory &source, End &to, Memory &sink)
+{
+	ibv_sge into = {sink.address() + BUFFER / 2, 3000, sink.lkey()};
+	ibv_sge out = {source.address(), BUFFER / 2, source.lkey()};
+	ibv_recv_wr recv = {}, *bad_recv;
+	ibv_send_wr wr[2] = {}, *bad;
+	uint32_t seed = ++round_;
+
+	source.fill(seed);
+	memset(sink.bytes(), 0, sink.size());
+	recv.sg_list = &into;
+	recv.num_sge = 1;
+	CHECK_EQ(ibv_post_recv(to.qp(), &recv, &bad_recv), 0);
+
+	ibv_sge message = {source.address() + BUFFER / 2, 3000, source.lkey()};
+
+	wr[0].opcode = IBV_WR_RDMA_WRITE;
+	wr[0].sg_list = &out;
+	wr[0].num_sge = 1;
+	wr[0].wr.rdma.remote_addr = sink.address();
+	wr[0].wr.rdma.rkey = sink.rkey();
+	wr[0].next = &wr[1];
+	wr[1].opcode = IBV_WR_SEND;
+	wr[1].sg_list = &message;
+	wr[1].num_sge = 1;
+	wr[1].wr_id = seed;
+	wr[1].send_flags = IBV_SEND_SIGNALED;
+	CHECK_EQ(ibv_post_send(from.qp(), wr, &bad), 0);
+
+	ibv_wc wc = from.sent();
+
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS, "witness: vendor ", wc.vendor_err);
+	CHECK_EQ(wc.wr_id, seed, "witness");
+	wc = to.received();
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS, "witness");
+	CHECK_EQ(wc.byte_len, 3000, "witness");
+	CHECK(sink.holds(seed, BUFFER / 2 + 3000), "witness: data");
+}
+
+void Witness::testify()
+{
+	move(pair_.a, pair_.source, pair_.b, pair_.sink);
+	move(pair_.b, pair_.sink, pair_.a, pair_.source);
+}
+
+} // namespace faults

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * fault.cpp - see fault.h: one hostile WQE alone on a fresh QP. It has to
+ * complete with the exact reason, take its QP to Error, write nothing to the
+ * other side and disturb nobody else.
+ */
+#include "fault.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace faults {
+
+ibv_wc_status status_of(pavo_vendor_err vendor)
+{
+	switch (vendor) {
+	case PAVO_VE_NONE:
+		return IBV_WC_SUCCESS;
+	case PAVO_VE_FLUSHED:
+		return IBV_WC_WR_FLUSH_ERR;
+	case PAVO_VE_WQE_LENGTH:
+		return IBV_WC_LOC_LEN_ERR;
+	case PAVO_VE_LKEY:
+	case PAVO_VE_LKEY_PD:
+	case PAVO_VE_LKEY_ACCESS:
+	case PAVO_VE_LKEY_RANGE:
+		return IBV_WC_LOC_PROT_ERR;
+	default:
+		return IBV_WC_LOC_QP_OP_ERR;
+	}
+}
+
+void expect_counted(const Device &device, const std::string &name,
+		    uint64_t before)
+{
+	using namespace std::chrono;
+	auto end = steady_clock::now() + seconds(patience);
+
+	while (device.counter(name) <= before) {
+		CHECK(steady_clock::now() < end, name, " stays at ", before);
+		std::this_thread::yield();
+	}
+}
+
+static void run_fault(Hostile &hostile, const Fault &fault, QpSize size)
+{
+	Pair pair(hostile.a, hostile.b, size);
+	RawSq sq(pair.a);
+	Wqe wqe = fault.base(pair);
+	Attempt attempt{.pair = pair,
+			.wqe = wqe,
+			.doorbell = sq.doorbell(0, wqe),
+			.sq = sq};
+	ibv_wc_status status = fault.status ? fault.status :
+					      status_of(fault.vendor);
+	constexpr uint64_t id = 0x1d;
+
+	fault.spoil(attempt);
+	sq.place(0, attempt.wqe);
+	sq.ring(attempt.doorbell, 1, id);
+
+	ibv_wc wc = pair.a.sent();
+
+	CHECK_EQ(wc.status, status, ibv_wc_status_str(wc.status), ", vendor ",
+		 wc.vendor_err);
+	CHECK_EQ(wc.vendor_err, fault.vendor);
+	CHECK_EQ(wc.wr_id, id);
+	CHECK_EQ(wc.qp_num, pair.a.qp()->qp_num);
+	if (status != IBV_WC_SUCCESS) {
+		CHECK_EQ(pair.a.state(), IBV_QPS_ERR);
+		CHECK(std::all_of(pair.sink.bytes(),
+				  pair.sink.bytes() + pair.sink.size(),
+				  [](uint8_t byte) { return !byte; }),
+		      "the other side was written to");
+	}
+	CHECK(!ibv_poll_cq(pair.a.send_cq(), 1, &wc), "a second completion");
+	hostile.world.witness->testify();
+}
+
+void add_fault(Cases &cases, Hostile &hostile, Fault fault, QpSize size)
+{
+	std::string name = fault.name;
+
+	cases.push_back({name, [&hostile, fault = std::move(fault), size] {
+				 run_fault(hostile, fault, size);
+			 }});
+}
+
+} // namespace faults

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * fuzz.cpp - another process writes whatever it likes into everything that it
+ * shares with the module, for as long as asked, while the witness's traffic
+ * goes on. Repeatable by the seed, as far as two processes are.
+ */
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cases.h"
+#include "raw.h"
+
+namespace faults {
+namespace {
+
+/* Rounds with one set of QPs before a fresh one is made. */
+constexpr int ROUNDS = 300;
+
+class Vandal {
+public:
+	Vandal(Device &a, Device &b, std::mt19937 &random)
+		: pair_(a, b), random_(random)
+	{
+		CHECK_EQ(pavodv_query_context(a.context(), &context_), 0);
+		for (End *end : {&pair_.a, &pair_.b}) {
+			pavodv_qp qp;
+			pavodv_cq cq;
+
+			CHECK_EQ(pavodv_query_qp(end->qp(), &qp), 0);
+			regions_.push_back({qp.sq, qp.sq_size});
+			regions_.push_back({qp.rq, qp.rq_size});
+			for (ibv_cq *ibcq : {end->send_cq(), end->recv_cq()}) {
+				CHECK_EQ(pavodv_query_cq(ibcq, &cq), 0);
+				regions_.push_back({cq.header, cq.size});
+			}
+		}
+		regions_.push_back(
+			{context_.doorbell, context_.doorbell_size});
+	}
+
+	void rampage()
+	{
+		for (int i = 0; i < ROUNDS; i++)
+			once();
+	}
+
+private:
+	struct Shared {
+		void *at;
+		size_t size;
+	};
+
+	uint32_t any() { return static_cast<uint32_t>(random_()); }
+
+	/* Values near the edges more often than others. */
+	uint32_t word()
+	{
+		static constexpr uint32_t edges[] = {
+			0, 1, 15, 16, 255, 256, 0x7fffffff, 0x80000000, ~0u};
+
+		switch (any() % 4) {
+		case 0:
+			return edges[any() % std::size(edges)];
+		case 1:
+			return any() % 64;
+		default:
+			return any();
+		}
+	}
+
+	void scribble()
+	{
+		Shared &region = regions_[any() % regions_.size()];
+		auto *words = static_cast<uint32_t *>(region.at);
+		size_t count = region.size / 4;
+		size_t start = any() % count;
+
+		for (size_t n = 1 + any() % 16; n && start < count; n--)
+			std::atomic_ref(words[start++]).store(word());
+	}
+
+	/* Nearly correct, so that it gets past the first checks. */
+	void nearly_good()
+	{
+		Wqe wqe = any() % 4 == 0 ? good_atomic(pair_) :
+			  any() % 3 == 0 ? good_read(pair_, any() % 8192) :
+			  any() % 2	 ? good_write(pair_, any() % 8192) :
+					   good_send(pair_, any() % 2048);
+		RawSq sq(pair_.a);
+		uint32_t index = posted_++;
+		Doorbell doorbell = sq.doorbell(index, wqe);
+
+		if (any() % 2)
+			wqe.at<uint32_t>(0) = any() % 8 ? 0 : word();
+		for (int flips = static_cast<int>(any() % 3); flips; flips--)
+			wqe.at<std::array<uint32_t, 4>>(
+				any() % wqe.units())[any() % 4] ^=
+				1u << any() % 32;
+		if (any() % 8 == 0)
+			doorbell.units = word();
+		if (any() % 8 == 0)
+			doorbell.size = word();
+		sq.place(index, wqe);
+		ring(doorbell.pack());
+	}
+
+	/* Behind the provider's back, whose count may be anything by now. */
+	void ring(uint64_t bits)
+	{
+		pavo_doorbell_page *page = context_.doorbell;
+		uint32_t prod = std::atomic_ref(page->prod).load();
+
+		std::atomic_ref(page->ring[prod % PAVO_DB_RING_ENTRIES])
+			.store(bits);
+		std::atomic_ref(page->prod).store(prod + 1);
+	}
+
+	void receive()
+	{
+		ibv_sge sge = {pair_.sink.address(), any() % 8192,
+			       pair_.sink.lkey()};
+		ibv_recv_wr wr = {}, *bad;
+
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		ibv_post_recv(pair_.b.qp(), &wr, &bad);
+	}
+
+	void poll()
+	{
+		ibv_wc wc[8];
+
+		for (End *end : {&pair_.a, &pair_.b})
+			for (ibv_cq *cq : {end->send_cq(), end->recv_cq()})
+				ibv_poll_cq(cq, 8, wc);
+	}
+
+	void once()
+	{
+		switch (any() % 8) {
+		case 0:
+			scribble();
+			break;
+		case 1:
+			ring(uint64_t{word()} << 32 | word());
+			break;
+		case 2:
+			receive();
+			break;
+		case 3:
+			poll();
+			break;
+		case 4:
+			pavodv_kick_recv(any() % 2 ? pair_.b.qp() :
+						     pair_.a.qp());
+			break;
+		default:
+			nearly_good();
+			break;
+		}
+		pavodv_kick_send(pair_.a.qp());
+	}
+
+	Pair pair_;
+	std::mt19937 &random_;
+	pavodv_context context_ = {};
+	std::vector<Shared> regions_;
+	uint32_t posted_ = 0;
+};
+
+/* Until killed. Its own failures are a failure: nothing here may throw. */
+[[noreturn]] void vandalize(const World &world)
+{
+	std::mt19937 random(world.seed);
+
+	try {
+		for (;;) {
+			Device a(world.name_a), b(world.name_b);
+
+			for (int i = 0; i < 5; i++)
+				Vandal(a, b, random).rampage();
+		}
+	} catch (const tap::Failed &failure) {
+		fprintf(stderr, "# fuzzer: %s\n", failure.text.c_str());
+	}
+	_exit(1);
+}
+
+void fuzz(Hostile &hostile)
+{
+	using namespace std::chrono;
+	auto end = steady_clock::now() + seconds(hostile.world.fuzz_seconds);
+	unsigned testimonies = 0;
+	int status;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (!child)
+		vandalize(hostile.world);
+	try {
+		while (steady_clock::now() < end) {
+			hostile.world.witness->testify();
+			testimonies++;
+			CHECK_EQ(waitpid(child, &status, WNOHANG), 0,
+				 "the fuzzer ended, status ", status);
+		}
+	} catch (...) {
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+		throw;
+	}
+	/* In the midst of it: the kernel cleans up after it. */
+	CHECK(!kill(child, SIGKILL));
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	hostile.world.witness->testify();
+	printf("# seed %u, %u s, %u testimonies\n", hostile.world.seed,
+	       hostile.world.fuzz_seconds, testimonies);
+}
+
+} // namespace
+
+void add_fuzz(Cases &cases, Hostile &hostile)
+{
+	cases.push_back({"fuzz: all shared memory at random",
+			 [&hostile] { fuzz(hostile); }});
+}
+
+} // namespace faults

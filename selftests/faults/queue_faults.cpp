@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * queue_faults.cpp - receive queues and completion queues with impossible
+ * indices and entries.
+ */
+#include <atomic>
+
+#include "cases.h"
+#include "raw.h"
+
+namespace faults {
+namespace {
+
+/* The receiving side, @b of a pair, with its queue laid open. */
+struct OpenRq {
+	Pair pair;
+	pavodv_qp dv = {};
+
+	explicit OpenRq(Hostile &hostile, QpSize size = {})
+		: pair(hostile.a, hostile.b, size)
+	{
+		CHECK_EQ(pavodv_query_qp(pair.b.qp(), &dv), 0);
+	}
+
+	/* A correct receive WQE, through the provider. */
+	void post(uint64_t wr_id = 70)
+	{
+		ibv_sge sge = {pair.sink.address(), 1024, pair.sink.lkey()};
+		ibv_recv_wr wr = {}, *bad;
+
+		wr.wr_id = wr_id;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		CHECK_EQ(ibv_post_recv(pair.b.qp(), &wr, &bad), 0);
+	}
+
+	pavo_data_seg *entry(uint32_t number)
+	{
+		return static_cast<pavo_data_seg *>(dv.rq_slots) + 1 + number;
+	}
+
+	void send(uint32_t length = 64)
+	{
+		RawSq sq(pair.a);
+		Wqe wqe = good_send(pair, length);
+
+		pair.source.fill(length);
+		sq.place(0, wqe);
+		sq.ring(sq.doorbell(0, wqe), 1, 80);
+	}
+
+	/* The sender hears of it, the receiver is in Error. */
+	void expect_refused(Hostile &hostile)
+	{
+		CHECK_EQ(pair.a.sent().status, IBV_WC_REM_OP_ERR);
+		CHECK_EQ(pair.b.state(), IBV_QPS_ERR);
+		hostile.world.witness->testify();
+	}
+};
+
+void rq_index(Hostile &hostile, uint32_t prod)
+{
+	OpenRq rq(hostile);
+	uint64_t before = hostile.b.counter("rq_index_errors");
+
+	rq.post();
+	std::atomic_ref(rq.dv.rq->prod).store(prod);
+	rq.send();
+	rq.expect_refused(hostile);
+	expect_counted(hostile.b, "rq_index_errors", before);
+}
+
+/* Entries of a posted WQE, overwritten before the message comes. */
+struct EntryFault {
+	std::string what;
+	std::function<void(OpenRq &)> spoil;
+	ibv_wc_status receiver;
+	pavo_vendor_err vendor;
+};
+
+void rq_entry(Hostile &hostile, const EntryFault &fault)
+{
+	OpenRq rq(hostile, {.sges = 2});
+
+	rq.post();
+	fault.spoil(rq);
+	rq.send();
+
+	ibv_wc wc = rq.pair.b.received();
+
+	CHECK_EQ(wc.status, fault.receiver);
+	CHECK_EQ(wc.vendor_err, fault.vendor);
+	CHECK_EQ(wc.wr_id, 70);
+	CHECK(rq.pair.a.sent().status != IBV_WC_SUCCESS);
+	CHECK_EQ(rq.pair.b.state(), IBV_QPS_ERR);
+	hostile.world.witness->testify();
+}
+
+void add_rq_entries(Cases &cases, Hostile &hostile)
+{
+	const EntryFault faults[] = {
+		{"unknown key", [](OpenRq &q) { q.entry(0)->lkey ^= 0x7700; },
+		 IBV_WC_LOC_PROT_ERR, PAVO_VE_LKEY},
+		{"key of the sender's memory",
+		 [](OpenRq &q) {
+			 q.entry(0)->lkey = q.pair.source.lkey() ^ 0x55000000;
+		 },
+		 IBV_WC_LOC_PROT_ERR, PAVO_VE_LKEY},
+		{"beyond the region",
+		 [](OpenRq &q) { q.entry(0)->va += q.pair.sink.size(); },
+		 IBV_WC_LOC_PROT_ERR, PAVO_VE_LKEY_RANGE},
+		{"an address that wraps",
+		 [](OpenRq &q) { q.entry(0)->va = ~0ull - 5; },
+		 IBV_WC_LOC_PROT_ERR, PAVO_VE_LKEY_RANGE},
+		{"too short for the message",
+		 [](OpenRq &q) { q.entry(0)->byte_count = 63; },
+		 IBV_WC_LOC_LEN_ERR, PAVO_VE_RQ_LENGTH},
+		{"no entries", [](OpenRq &q) { *q.entry(0) = {}; },
+		 IBV_WC_LOC_LEN_ERR, PAVO_VE_RQ_LENGTH},
+	};
+
+	for (const EntryFault &fault : faults)
+		cases.push_back({"receive WQE: " + fault.what,
+				 [&hostile, fault] {
+					 rq_entry(hostile, fault);
+				 }});
+}
+
+/* Not a receive WQE at all. */
+void rq_shapeless(Hostile &hostile, std::function<void(OpenRq &)> spoil)
+{
+	OpenRq rq(hostile, {.sges = 2});
+	uint64_t before = hostile.b.counter("rq_index_errors");
+
+	rq.post();
+	spoil(rq);
+	rq.send();
+	rq.expect_refused(hostile);
+	expect_counted(hostile.b, "rq_index_errors", before);
+}
+
+void no_terminator(OpenRq &rq)
+{
+	uint32_t entries = rq.dv.rq_wqe_size / 16 - 1;
+
+	for (uint32_t i = 0; i < entries; i++)
+		*rq.entry(i) = {.byte_count = 1,
+				.lkey = rq.pair.sink.lkey(),
+				.va = rq.pair.sink.address()};
+}
+
+/* Words of the header that are the module's. */
+void rq_module_words(Hostile &hostile)
+{
+	OpenRq rq(hostile);
+
+	rq.post();
+	std::atomic_ref(rq.dv.rq->cons).store(0x12345678);
+	std::atomic_ref(rq.dv.rq->flags).store(~0u);
+	CHECK_EQ(pavodv_kick_recv(rq.pair.b.qp()), 0);
+	rq.send();
+	CHECK_EQ(rq.pair.b.received().status, IBV_WC_SUCCESS);
+	CHECK_EQ(rq.pair.a.sent().status, IBV_WC_SUCCESS);
+	CHECK(rq.pair.sink.holds(64, 64));
+	hostile.world.witness->testify();
+}
+
+/* In Error as well, where the index is read to flush. */
+void rq_index_in_error(Hostile &hostile)
+{
+	OpenRq rq(hostile);
+	uint64_t before = hostile.b.counter("rq_index_errors");
+	ibv_qp_attr attr = {};
+	ibv_wc wc;
+
+	rq.post(71);
+	attr.qp_state = IBV_QPS_ERR;
+	CHECK_EQ(ibv_modify_qp(rq.pair.b.qp(), &attr, IBV_QP_STATE), 0);
+	wc = rq.pair.b.received();
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(wc.wr_id, 71);
+	std::atomic_ref(rq.dv.rq->prod).store(0x7fffffff);
+	CHECK_EQ(pavodv_kick_recv(rq.pair.b.qp()), 0);
+	expect_counted(hostile.b, "rq_index_errors", before);
+	CHECK(!ibv_poll_cq(rq.pair.b.recv_cq(), 1, &wc));
+	hostile.world.witness->testify();
+}
+
+/* Devices of its own: the event belongs to its context. */
+struct OpenCq {
+	Device a, b;
+	Pair pair;
+	pavodv_cq dv = {};
+
+	OpenCq(Hostile &hostile, int cqes)
+		: a(hostile.world.name_a), b(hostile.world.name_b),
+		  pair(a, b, {.wrs = 64, .cqes = cqes})
+	{
+		CHECK_EQ(pavodv_query_cq(pair.a.send_cq(), &dv), 0);
+	}
+
+	/* One signalled write that nobody polls. */
+	void write(uint32_t number)
+	{
+		RawSq sq(pair.a);
+		Wqe wqe = good_write(pair);
+
+		sq.place(number, wqe);
+		sq.ring(sq.doorbell(number, wqe), 1, number);
+	}
+
+	void expect_dead(Hostile &hostile)
+	{
+		CHECK_EQ(a.event(), IBV_EVENT_CQ_ERR);
+		CHECK_EQ(a.event(), IBV_EVENT_QP_FATAL);
+		CHECK_EQ(pair.a.state(), IBV_QPS_ERR);
+		hostile.world.witness->testify();
+	}
+};
+
+void cq_index(Hostile &hostile, uint32_t cons)
+{
+	OpenCq cq(hostile, 16);
+	uint64_t before = cq.a.counter("cq_index_errors");
+
+	std::atomic_ref(cq.dv.header->cons).store(cons);
+	cq.write(0);
+	cq.expect_dead(hostile);
+	expect_counted(cq.a, "cq_index_errors", before);
+}
+
+void cq_overrun(Hostile &hostile)
+{
+	OpenCq cq(hostile, 8);
+	uint64_t before = cq.a.counter("cq_overruns");
+
+	for (uint32_t i = 0; i <= cq.dv.count; i++)
+		cq.write(i);
+	cq.expect_dead(hostile);
+	expect_counted(cq.a, "cq_overruns", before);
+}
+
+/* The module writes entries and its index; it reads neither. */
+void cq_module_words(Hostile &hostile)
+{
+	OpenCq cq(hostile, 16);
+	ibv_wc wc;
+
+	for (uint32_t i = 0; i < 40; i++) {
+		std::atomic_ref(cq.dv.header->prod).store(i * 0x01010101u);
+		cq.write(i);
+		wc = cq.pair.a.sent();
+		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+		CHECK_EQ(wc.wr_id, i);
+		memset(&cq.dv.entries[i % cq.dv.count], i % 2 ? 0xff : 0x00,
+		       offsetof(pavo_cqe, flags));
+	}
+	hostile.world.witness->testify();
+}
+
+/* What the provider makes of entries that the module never wrote. */
+void cq_forged(Hostile &hostile)
+{
+	OpenCq cq(hostile, 16);
+	std::mt19937 random(hostile.world.seed);
+	ibv_wc wc[16];
+
+	for (int i = 0; i < 2000; i++) {
+		for (uint32_t at = 0; at < cq.dv.count; at++) {
+			uint32_t words[sizeof(pavo_cqe) / 4];
+
+			for (uint32_t &word : words)
+				word = static_cast<uint32_t>(random());
+			memcpy(&cq.dv.entries[at], words, sizeof(words));
+			if (random() % 2)
+				cq.dv.entries[at].qpn =
+					cq.pair.a.qp()->qp_num;
+		}
+
+		int n = ibv_poll_cq(cq.pair.a.send_cq(), 16, wc);
+
+		CHECK(n >= 0 && n <= 16);
+		for (int k = 0; k < n; k++)
+			CHECK(wc[k].wr_id == 0, "a request nobody posted");
+	}
+	hostile.world.witness->testify();
+}
+
+} // namespace
+
+void add_queue_faults(Cases &cases, Hostile &hostile)
+{
+	for (uint32_t prod : {0xffffffffu, 18u, 1000u, 1u << 31})
+		cases.push_back({"receive queue: producer index " +
+					 std::to_string(prod),
+				 [&hostile, prod] { rq_index(hostile, prod); }});
+	cases.push_back({"receive queue: producer index in Error",
+			 [&hostile] { rq_index_in_error(hostile); }});
+	cases.push_back({"receive queue: the module's words overwritten",
+			 [&hostile] { rq_module_words(hostile); }});
+	add_rq_entries(cases, hostile);
+	cases.push_back({"receive WQE: no terminator", [&hostile] {
+				 rq_shapeless(hostile, no_terminator);
+			 }});
+	cases.push_back({"receive WQE: an entry beyond 2 GiB", [&hostile] {
+				 rq_shapeless(hostile, [](OpenRq &rq) {
+					 rq.entry(0)->byte_count |= 1u << 31;
+				 });
+			 }});
+	for (uint32_t cons : {1u, 1000u, 1u << 31, ~0u - 100})
+		cases.push_back({"completion queue: consumer index " +
+					 std::to_string(cons),
+				 [&hostile, cons] { cq_index(hostile, cons); }});
+	cases.push_back({"completion queue: never consumed",
+			 [&hostile] { cq_overrun(hostile); }});
+	cases.push_back({"completion queue: the module's words overwritten",
+			 [&hostile] { cq_module_words(hostile); }});
+	cases.push_back({"completion queue: forged entries",
+			 [&hostile] { cq_forged(hostile); }});
+}
+
+} // namespace faults

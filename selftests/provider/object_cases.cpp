@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * object_cases.cpp - life of objects: impossible answers of the module, what
+ * is not supported, domains, threads, direct access.
+ */
+#include "played_module.h"
+
+#include <algorithm>
+#include <memory>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <thread>
+
+namespace {
+
+void test_lying_module()
+{
+	ibv_qp_init_attr attr = {};
+	User user;
+
+	for (uint32_t lie : {3u, 0x80000000u, UINT32_MAX}) {
+		engine.cqe_cnt_lie = lie;
+		CHECK(!ibv_create_cq(context, 16, nullptr, nullptr, 0));
+		CHECK_EQ(errno, EPROTO);
+	}
+	engine.cqe_cnt_lie = 0;
+	engine.short_region = true;
+	CHECK(!ibv_create_cq(context, 1024, nullptr, nullptr, 0));
+	engine.short_region = false;
+	kernel->last_method(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY);
+
+	attr.send_cq = attr.recv_cq = user.send_cq;
+	attr.qp_type = IBV_QPT_RC;
+	attr.cap = {8, 8, 1, 1, 0};
+	for (uint32_t lie : {3u, 1u << 20, 0x80000000u}) {
+		kernel->forget_calls();
+		engine.sq_cnt_lie = lie;
+		CHECK(!ibv_create_qp(user.pd, &attr));
+		kernel->last_method(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
+	}
+	engine.sq_cnt_lie = 0;
+}
+
+void test_unsupported()
+{
+	ibv_qp_init_attr attr = {};
+	ibv_srq_init_attr srq = {};
+	User user;
+
+	CHECK(!ibv_create_srq(user.pd, &srq));
+	CHECK_EQ(errno, EOPNOTSUPP);
+	CHECK_EQ(ibv_resize_cq(user.send_cq, 32), EOPNOTSUPP);
+	attr.send_cq = attr.recv_cq = user.send_cq;
+	attr.qp_type = IBV_QPT_RAW_PACKET;
+	CHECK(!ibv_create_qp(user.pd, &attr));
+	CHECK_EQ(errno, EOPNOTSUPP);
+}
+
+void test_domains()
+{
+	ibv_td_init_attr td_attr = {};
+	ibv_parent_domain_init_attr attr = {};
+	ibv_qp_init_attr qp_attr = {};
+	User user;
+	ibv_td *td = ibv_alloc_td(context, &td_attr);
+
+	CHECK(td);
+	attr.pd = user.pd;
+	attr.td = td;
+
+	ibv_pd *parent = ibv_alloc_parent_domain(context, &attr);
+
+	CHECK(parent);
+	CHECK_EQ(ibv_dealloc_td(td), EBUSY);
+	CHECK_EQ(ibv_dealloc_pd(user.pd), EBUSY);
+	qp_attr.send_cq = qp_attr.recv_cq = user.send_cq;
+	qp_attr.qp_type = IBV_QPT_RC;
+	qp_attr.cap = {8, 8, 1, 1, 0};
+
+	ibv_qp *qp = ibv_create_qp(parent, &qp_attr);
+
+	CHECK(qp);
+	CHECK_EQ(kernel->last_method(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE)
+			 .word[UVERBS_ATTR_CREATE_QP_PD_HANDLE],
+		 user.pd->handle);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(ibv_dealloc_pd(parent), 0);
+	CHECK_EQ(ibv_dealloc_td(td), 0);
+}
+
+/* Threads on one QP each, and two more that share one. */
+void test_threads()
+{
+	constexpr int ROUNDS = 2000;
+	std::vector<std::unique_ptr<User>> users;
+	std::vector<std::thread> threads;
+	std::atomic<int> wrong{0}, polled{0};
+
+	calm_engine();
+	engine.completes = true;
+	for (int i = 0; i < 3; i++)
+		users.push_back(std::make_unique<User>());
+	for (int i = 0; i < 4; i++) {
+		User *user = users[std::min(i, 2)].get();
+
+		threads.emplace_back([&, user] {
+			ibv_wc wc[4];
+
+			for (int sent = 0; sent < ROUNDS;) {
+				int n;
+
+				if (!user->send(1, 1))
+					sent++;
+				n = ibv_poll_cq(user->send_cq, 4, wc);
+				for (int k = 0; k < n; k++)
+					wrong += wc[k].status ||
+						 wc[k].wr_id != 1;
+				polled += n;
+			}
+		});
+	}
+	for (auto &thread : threads)
+		thread.join();
+	for (auto &user : users) {
+		ibv_wc wc[16];
+
+		polled += ibv_poll_cq(user->send_cq, 16, wc);
+	}
+	CHECK_EQ(wrong.load(), 0);
+	CHECK_EQ(polled.load(), 4 * ROUNDS);
+	CHECK_EQ(engine.doorbells.size(), 4 * ROUNDS);
+}
+
+void test_direct_access()
+{
+	pavodv_context ctx = {};
+	pavodv_cq cq = {};
+	pavodv_qp qp = {};
+	User user;
+
+	calm_engine();
+	CHECK_EQ(pavodv_query_context(context, &ctx), 0);
+	ctx.doorbell->pad0[0] = 0x5a;
+	CHECK_EQ(engine.doorbell_page()->pad0[0], 0x5a);
+	CHECK_EQ(pavodv_query_cq(user.send_cq, &cq), 0);
+	cq.entries[3].timestamp = 33;
+	CHECK_EQ(user.side().send_cq->entry(3)->timestamp, 33);
+	CHECK_EQ(cq.count, 16);
+	CHECK_EQ(user.send(2, 1), 0);
+	CHECK_EQ(pavodv_query_qp(user.qp, &qp), 0);
+	CHECK_EQ(qp.sq_head, 2);
+	CHECK_EQ(qp.sq_wqe_cnt, 8);
+	CHECK(!memcmp(qp.sq, user.side().sq.memory, qp.sq_wqe_size));
+	CHECK_EQ(pavodv_skip_send(user.qp, 6, 70), 0);
+	CHECK_EQ(pavodv_skip_send(user.qp, 1, 80), ENOMEM);
+	CHECK_EQ(pavodv_kick_recv(user.qp), 0);
+	CHECK_EQ(engine.recv_kicks, 1);
+}
+
+} // namespace
+
+void add_object_cases(Cases &cases)
+{
+	cases.insert(cases.end(), {
+		{"impossible answers of the module", test_lying_module},
+		{"what is not supported says so", test_unsupported},
+		{"thread and parent domains", test_domains},
+		{"several threads", test_threads},
+		{"direct access", test_direct_access},
+	});
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * played_module.cpp - see played_module.h.
+ */
+#include "played_module.h"
+
+#include <bit>
+#include <cstdlib>
+#include <fcntl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+
+fake::Kernel *kernel;
+ibv_context *context;
+Engine engine;
+
+/* Follows a doorbell's chain as the module would, checking its form. */
+void Engine::take(uint64_t db)
+{
+	auto qpn = static_cast<uint32_t>(db >> PAVO_DB_QPN_SHIFT);
+	QpSide &qp = qps.at(qpn);
+
+	doorbells.push_back(db);
+	while (db >> PAVO_DB_SIZE_SHIFT & 0xff) {
+		uint64_t offset = (db >> PAVO_DB_OFFSET_SHIFT &
+				   PAVO_DB_OFFSET_MAX) *
+				  PAVO_WQE_UNIT;
+		pavo_next_seg next;
+
+		if (offset != uint64_t{qp.taken % qp.sq_count} * qp.sq_stride)
+			abort();
+		memcpy(&next, qp.sq.memory + offset, sizeof(next));
+		if (completes && next.flags & PAVO_WQE_SIGNALED) {
+			pavo_cqe cqe = {};
+
+			cqe.qpn = qpn;
+			cqe.wqe = qp.taken;
+			cqe.opcode = db & PAVO_DB_OP_MASK;
+			qp.send_cq->push(cqe);
+		}
+		qp.taken++;
+		db = uint64_t{next.size} << PAVO_DB_SIZE_SHIFT | next.next;
+	}
+}
+
+namespace {
+
+int create_cq(fake::Call &call)
+{
+	uint32_t handle = engine.next_handle++;
+	CqSide &cq = engine.cqs[handle];
+	pavo_create_cq_resp resp = {};
+
+	cq.count = std::bit_ceil(
+		call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_CQE));
+	cq.region = kernel->make_region(PAVO_CQ_HEADER_SIZE +
+					cq.count * sizeof(pavo_cqe));
+	resp.ring = cq.region.info;
+	resp.cqe_cnt = engine.cqe_cnt_lie ? engine.cqe_cnt_lie : cq.count;
+	if (engine.short_region)
+		resp.ring.size = 4096;
+	call.output(UVERBS_ATTR_CREATE_CQ_RESP_CQE, cq.count);
+	call.set_word(UVERBS_ATTR_CREATE_CQ_HANDLE, handle);
+	call.output(UVERBS_ATTR_UHW_OUT, resp);
+	return 0;
+}
+
+int create_qp(fake::Call &call)
+{
+	auto cap = call.input<ibv_qp_cap>(UVERBS_ATTR_CREATE_QP_CAP);
+	uint32_t qpn = engine.next_qpn++;
+	QpSide &qp = engine.qps[qpn];
+	pavo_create_qp_resp resp = {};
+
+	qp.sq_stride = 256;
+	qp.sq_count = std::bit_ceil(cap.max_send_wr);
+	qp.rq_stride = 128;
+	qp.rq_count = std::bit_ceil(cap.max_recv_wr);
+	qp.sq = kernel->make_region(qp.sq_stride * qp.sq_count);
+	qp.rq = kernel->make_region(PAVO_RQ_HEADER_SIZE +
+				    qp.rq_stride * qp.rq_count);
+	qp.send_cq = &engine.cqs.at(static_cast<uint32_t>(
+		call.word[UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE]));
+	qp.recv_cq = &engine.cqs.at(static_cast<uint32_t>(
+		call.word[UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE]));
+	cap.max_inline_data = 64;
+	resp.sq = qp.sq.info;
+	resp.rq = qp.rq.info;
+	resp.sq_wqe_size = qp.sq_stride;
+	resp.sq_wqe_cnt = engine.sq_cnt_lie ? engine.sq_cnt_lie : qp.sq_count;
+	resp.rq_wqe_size = qp.rq_stride;
+	resp.rq_wqe_cnt = qp.rq_count;
+	call.output(UVERBS_ATTR_CREATE_QP_RESP_CAP, cap);
+	call.output(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, qpn);
+	call.set_word(UVERBS_ATTR_CREATE_QP_HANDLE, qpn);
+	call.output(UVERBS_ATTR_UHW_OUT, resp);
+	return 0;
+}
+
+int serve_method(fake::Call &call)
+{
+	switch (call.object << 16 | call.method) {
+	case UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_GET_CONTEXT: {
+		pavo_alloc_ucontext_resp resp = {};
+
+		resp.abi_version = PAVO_ABI_VERSION;
+		resp.doorbell = engine.page.info;
+		call.output(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
+			    uint32_t{1});
+		call.output(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t{0});
+		call.output(UVERBS_ATTR_UHW_OUT, resp);
+		return 0;
+	}
+	case UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
+		call.set_word(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,
+			      static_cast<uint64_t>(
+				      ::open("/dev/null", O_RDONLY)));
+		return 0;
+	case UVERBS_OBJECT_CQ << 16 | UVERBS_METHOD_CQ_CREATE:
+		return create_cq(call);
+	case UVERBS_OBJECT_CQ << 16 | UVERBS_METHOD_CQ_DESTROY:
+		call.output(UVERBS_ATTR_DESTROY_CQ_RESP, uint64_t{0});
+		return 0;
+	case UVERBS_OBJECT_QP << 16 | UVERBS_METHOD_QP_CREATE:
+		return create_qp(call);
+	case UVERBS_OBJECT_QP << 16 | UVERBS_METHOD_QP_DESTROY:
+		call.output(UVERBS_ATTR_DESTROY_QP_RESP, uint32_t{0});
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+int serve_write(fake::Call &call)
+{
+	switch (call.command) {
+	case IB_USER_VERBS_CMD_ALLOC_PD:
+		call.output(UVERBS_ATTR_CORE_OUT, engine.next_handle++);
+		return 0;
+	case IB_USER_VERBS_CMD_MODIFY_QP: {
+		auto core =
+			call.input<ib_uverbs_modify_qp>(UVERBS_ATTR_CORE_IN);
+
+		if (core.qp_state == IBV_QPS_RESET)
+			engine.qps.at(core.qp_handle).taken = 0;
+		return 0;
+	}
+	default:
+		return 0;
+	}
+}
+
+} // namespace
+
+int serve(fake::Call &call)
+{
+	std::lock_guard guard(engine.lock);
+
+	return call.is_method ? serve_method(call) : serve_write(call);
+}
+
+int on_write(uint32_t command, uint32_t)
+{
+	std::lock_guard guard(engine.lock);
+
+	if (command == IB_USER_VERBS_CMD_POST_RECV) {
+		engine.recv_kicks++;
+		return 0;
+	}
+	engine.send_kicks++;
+	if (engine.drains)
+		engine.drain();
+	return 0;
+}
+
+void calm_engine()
+{
+	engine.drains = true;
+	engine.completes = false;
+	engine.send_kicks = engine.recv_kicks = 0;
+	engine.doorbells.clear();
+	engine.doorbell_page()->flags = PAVO_DB_NEED_KICK;
+}

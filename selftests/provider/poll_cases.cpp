@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * poll_cases.cpp - completions: polling, receives, entries nobody should
+ * believe, QPs that are gone or were reset.
+ */
+#include "played_module.h"
+
+#include <thread>
+
+namespace {
+
+void test_polling()
+{
+	User user;
+	ibv_wc wc[20];
+	uint64_t next = 0, seen = 0;
+
+	calm_engine();
+	engine.completes = true;
+	/* Through several passes of the ring of 16. */
+	for (int round = 0; round < 50; round++) {
+		int burst = 1 + round % 8;
+
+		CHECK_EQ(user.send(burst, next), 0);
+		next += static_cast<uint64_t>(burst);
+		while (seen < next) {
+			int n = ibv_poll_cq(user.send_cq, 1 + round % 3, wc);
+
+			CHECK(n > 0);
+			for (int i = 0; i < n; i++) {
+				CHECK_EQ(wc[i].wr_id, seen);
+				CHECK_EQ(wc[i].status, IBV_WC_SUCCESS);
+				CHECK_EQ(wc[i].opcode, IBV_WC_SEND);
+				CHECK_EQ(wc[i].qp_num, user.qp->qp_num);
+				seen++;
+			}
+			CHECK_EQ(user.side().send_cq->header()->cons, seen);
+		}
+	}
+	CHECK_EQ(ibv_poll_cq(user.send_cq, 20, wc), 0);
+}
+
+void test_signalling()
+{
+	User some, all(IBV_QPS_RTS, 8, 1);
+	ibv_wc wc[8];
+
+	calm_engine();
+	engine.completes = true;
+	CHECK_EQ(some.send(3, 1, 0), 0);
+	CHECK_EQ(some.send(1, 4), 0);
+	CHECK_EQ(ibv_poll_cq(some.send_cq, 8, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 4);
+	CHECK_EQ(all.send(3, 1, 0), 0);
+	CHECK_EQ(ibv_poll_cq(all.send_cq, 8, wc), 3, "sq_sig_all");
+}
+
+void test_receiving()
+{
+	User user;
+	pavo_cqe cqe = {};
+	ibv_wc wc;
+
+	calm_engine();
+	CHECK_EQ(user.recv(8, 40), 0);
+	CHECK_EQ(user.side().rq_header()->prod, 8);
+	CHECK_EQ(engine.recv_kicks, 0, "posting receives is memory only");
+	CHECK_EQ(user.recv(1, 99), ENOMEM);
+
+	pavo_data_seg data;
+
+	memcpy(&data,
+	       user.side().rq.memory + PAVO_RQ_HEADER_SIZE +
+		       7 * user.side().rq_stride + sizeof(pavo_next_seg),
+	       sizeof(data));
+	CHECK_EQ(data.va, 0x2000);
+
+	cqe.qpn = user.qp->qp_num;
+	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_IMM;
+	cqe.opcode = PAVO_WQE_WRITE_IMM;
+	cqe.imm = 1234;
+	user.side().recv_cq->push(cqe);
+	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, 40);
+	CHECK_EQ(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+	CHECK_EQ(wc.imm_data, 1234);
+	CHECK_EQ(user.recv(1, 99), 0);
+
+	user.side().rq_header()->flags = PAVO_RQ_NEED_KICK;
+	cqe.wqe = 1;
+	user.side().recv_cq->push(cqe);
+	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, 41);
+	CHECK_EQ(user.recv(1, 100), 0);
+	CHECK_EQ(engine.recv_kicks, 1, "in error the module must be told");
+}
+
+void test_hostile_cqes()
+{
+	User user;
+	ibv_wc wc[16];
+	pavo_cqe cqe = {};
+	CqSide &cq = *user.side().send_cq;
+
+	calm_engine();
+	CHECK_EQ(user.send(2, 7), 0);
+	cqe.qpn = user.qp->qp_num;
+	cqe.opcode = PAVO_WQE_SEND;
+	for (uint32_t wqe : {2u, 100u, 0x80000000u, UINT32_MAX}) {
+		cqe.wqe = wqe;
+		cq.push(cqe);
+		CHECK_EQ(ibv_poll_cq(user.send_cq, 1, wc), 1);
+		CHECK_EQ(wc[0].status, IBV_WC_GENERAL_ERR);
+		CHECK_EQ(wc[0].wr_id, 0);
+		CHECK_EQ(wc[0].qp_num, user.qp->qp_num);
+	}
+	cqe.wqe = 0;
+	for (uint32_t qpn : {0u, 1u, 0xffffffu, 0x1000000u, UINT32_MAX}) {
+		cqe.qpn = qpn;
+		cq.push(cqe);
+	}
+	CHECK_EQ(ibv_poll_cq(user.send_cq, 16, wc), 0, "QPs nobody has");
+	CHECK_EQ(cq.header()->cons, cq.prod, "but they are consumed");
+	cqe.qpn = user.qp->qp_num;
+	cq.push(cqe);
+	CHECK_EQ(ibv_poll_cq(user.send_cq, 16, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 7, "the real one is not lost by that");
+
+	/* The index is the provider's, whatever the header says. */
+	cq.header()->cons = 12345;
+	cqe.wqe = 1;
+	cq.push(cqe);
+	CHECK_EQ(ibv_poll_cq(user.send_cq, 16, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 8);
+	CHECK_EQ(cq.header()->cons, cq.prod);
+}
+
+void test_endless_ring()
+{
+	User user;
+	ibv_wc wc[64];
+	CqSide &cq = *user.side().send_cq;
+	std::atomic<bool> stop{false};
+
+	/* Somebody flips owner bits as fast as it can. */
+	std::thread writer([&] {
+		uint8_t owner = 0;
+
+		while (!stop) {
+			for (uint32_t i = 0; i < cq.count; i++)
+				std::atomic_ref(cq.entry(i)->flags)
+					.store(owner);
+			owner ^= PAVO_CQE_OWNER;
+		}
+	});
+
+	for (int i = 0; i < 1000; i++) {
+		int n = ibv_poll_cq(user.send_cq, 64, wc);
+
+		CHECK(n >= 0 && n <= 64);
+	}
+	stop = true;
+	writer.join();
+}
+
+void test_destroyed_qp()
+{
+	User user, other;
+	pavo_cqe cqe = {};
+	CqSide &cq = *user.side().send_cq;
+	ibv_wc wc[4];
+
+	/* A second QP on the first one's CQ. */
+	ibv_qp_init_attr attr = {};
+
+	attr.send_cq = attr.recv_cq = user.send_cq;
+	attr.qp_type = IBV_QPT_RC;
+	attr.cap = {8, 8, 1, 1, 0};
+
+	ibv_qp *doomed = ibv_create_qp(user.pd, &attr);
+
+	CHECK(doomed);
+	cqe.opcode = PAVO_WQE_SEND;
+	cqe.qpn = doomed->qp_num;
+	cq.push(cqe);
+	cqe.qpn = user.qp->qp_num;
+	calm_engine();
+	CHECK_EQ(user.send(1, 77), 0);
+	cq.push(cqe);
+	CHECK_EQ(ibv_destroy_qp(doomed), 0);
+
+	/* Its number is given out again at once. */
+	engine.next_qpn--;
+	doomed = ibv_create_qp(user.pd, &attr);
+	CHECK(doomed);
+	CHECK_EQ(ibv_poll_cq(user.send_cq, 4, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 77);
+	CHECK_EQ(ibv_destroy_qp(doomed), 0);
+}
+
+void test_reset()
+{
+	User user;
+	pavo_cqe cqe = {};
+	ibv_wc wc[4];
+
+	calm_engine();
+	engine.completes = true;
+	CHECK_EQ(user.send(5, 1), 0);
+	CHECK_EQ(user.recv(5, 1), 0);
+	cqe.qpn = user.qp->qp_num;
+	cqe.flags = PAVO_CQE_RECV;
+	cqe.opcode = PAVO_WQE_SEND;
+	user.side().recv_cq->push(cqe);
+	user.go(IBV_QPS_RESET);
+	CHECK_EQ(user.side().rq_header()->prod, 0, "counted since RESET");
+	CHECK_EQ(ibv_poll_cq(user.send_cq, 4, wc), 0, "entries of the past");
+	CHECK_EQ(ibv_poll_cq(user.recv_cq, 4, wc), 0, "entries of the past");
+
+	user.go(IBV_QPS_RTS);
+	CHECK_EQ(user.send(8, 50), 0, "all slots are free again");
+	CHECK_EQ(user.recv(8, 60), 0);
+	CHECK_EQ(ibv_poll_cq(user.send_cq, 1, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 50);
+}
+
+} // namespace
+
+void add_poll_cases(Cases &cases)
+{
+	cases.insert(cases.end(), {
+		{"polling, many passes of the ring", test_polling},
+		{"signalled and unsignalled", test_signalling},
+		{"receives", test_receiving},
+		{"absurd completion entries", test_hostile_cqes},
+		{"a completion ring that never ends", test_endless_ring},
+		{"entries of a destroyed QP, number reused",
+		 test_destroyed_qp},
+		{"entries and indices across RESET", test_reset},
+	});
+}

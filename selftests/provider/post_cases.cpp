@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * post_cases.cpp - posting: chains, doorbells, kicks, full queues and rings.
+ */
+#include "played_module.h"
+
+
+namespace {
+
+void test_one_doorbell_per_chain()
+{
+	User user;
+
+	calm_engine();
+	CHECK_EQ(user.send(1, 10), 0);
+	CHECK_EQ(engine.doorbells.size(), 1);
+	CHECK_EQ(engine.send_kicks, 1);
+	CHECK_EQ(user.send(6, 20), 0);
+	CHECK_EQ(engine.doorbells.size(), 2, "one for six requests");
+	CHECK_EQ(engine.send_kicks, 2);
+	CHECK_EQ(user.side().taken, 7, "the engine followed the chain");
+	CHECK_EQ(engine.doorbells[1] >> PAVO_DB_QPN_SHIFT, user.qp->qp_num);
+}
+
+void test_no_kick_when_polled()
+{
+	User user;
+
+	calm_engine();
+	engine.doorbell_page()->flags = 0;
+	CHECK_EQ(user.send(3, 1), 0);
+	CHECK_EQ(engine.send_kicks, 0);
+	engine.drain();
+	CHECK_EQ(user.side().taken, 3);
+}
+
+void test_queue_full()
+{
+	User user;
+	int posted = 0;
+
+	calm_engine();
+	CHECK_EQ(user.send(10, 100, 0, &posted), ENOMEM);
+	CHECK_EQ(posted, 8, "bad_wr is the first that found no room");
+	CHECK_EQ(user.side().taken, 8, "those before it are posted");
+	CHECK_EQ(user.send(1, 200, 0, &posted), ENOMEM);
+	CHECK_EQ(posted, 0);
+	CHECK_EQ(engine.doorbells.size(), 1);
+
+	/* One signalled completion frees all before it. */
+	pavo_cqe cqe = {};
+	ibv_wc wc;
+
+	cqe.qpn = user.qp->qp_num;
+	cqe.wqe = 5;
+	cqe.opcode = PAVO_WQE_SEND;
+	user.side().send_cq->push(cqe);
+	CHECK_EQ(ibv_poll_cq(user.send_cq, 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, 105);
+	CHECK_EQ(user.send(10, 300, 0, &posted), ENOMEM);
+	CHECK_EQ(posted, 6);
+}
+
+void test_bad_request_in_chain()
+{
+	User user;
+	ibv_send_wr wr[3] = {}, *bad;
+
+	calm_engine();
+	for (auto &one : wr) {
+		one.opcode = IBV_WR_SEND;
+		one.next = &one + 1;
+	}
+	wr[1].opcode = IBV_WR_TSO;
+	wr[2].next = nullptr;
+	CHECK_EQ(ibv_post_send(user.qp, wr, &bad), EINVAL);
+	CHECK(bad == &wr[1]);
+	CHECK_EQ(user.side().taken, 1, "the one before it was posted");
+	CHECK_EQ(user.send(1, 5), 0);
+	CHECK_EQ(user.side().taken, 2, "the bad one left no hole");
+}
+
+void test_states()
+{
+	static constexpr struct {
+		ibv_qp_state state;
+		int send, recv;
+	} cases[] = {
+		{IBV_QPS_RESET, EINVAL, EINVAL}, {IBV_QPS_INIT, EINVAL, 0},
+		{IBV_QPS_RTR, EINVAL, 0},	 {IBV_QPS_RTS, 0, 0},
+		{IBV_QPS_SQE, 0, 0},		 {IBV_QPS_ERR, 0, 0},
+	};
+
+	for (auto &c : cases) {
+		User user(c.state);
+		int posted = -1;
+
+		calm_engine();
+		CHECK_EQ(user.send(1, 1, 0, &posted), c.send, c.state);
+		CHECK_EQ(posted, c.send ? 0 : 1);
+		CHECK_EQ(user.recv(1, 1), c.recv, c.state);
+	}
+}
+
+/* The module's side gives up on what is in the ring. */
+void forget_doorbells()
+{
+	engine.db_cons = engine.doorbell_page()->prod;
+	engine.doorbell_page()->cons = engine.db_cons;
+}
+
+void test_ring_full()
+{
+	pavo_doorbell_page *page = engine.doorbell_page();
+	User user(IBV_QPS_RTS, 1024);
+
+	calm_engine();
+	page->flags = 0;
+	for (int i = 0; i < PAVO_DB_RING_ENTRIES; i++)
+		CHECK_EQ(user.send(1, 1), 0);
+	CHECK_EQ(engine.send_kicks, 0);
+	CHECK_EQ(user.send(1, 1), 0, "a kick makes room");
+	CHECK_EQ(engine.send_kicks, 1);
+
+	engine.drains = false;
+	while (page->prod - page->cons < PAVO_DB_RING_ENTRIES)
+		CHECK_EQ(user.send(1, 1), 0);
+	CHECK_EQ(pavodv_ring(context, 0), EAGAIN);
+	CHECK_EQ(engine.send_kicks, 1);
+
+	int posted = -1;
+
+	CHECK_EQ(user.send(2, 1, 0, &posted), ENOMEM, "nobody drains");
+	CHECK_EQ(posted, 0, "nothing of the chain was posted");
+	CHECK(engine.send_kicks > 2 && engine.send_kicks < 1000,
+	      "tried, but not forever: ", engine.send_kicks);
+	forget_doorbells();
+}
+
+void test_hostile_page()
+{
+	pavo_doorbell_page *page = engine.doorbell_page();
+	uint32_t cons = page->cons;
+
+	calm_engine();
+	engine.drains = false;
+	{
+		User user(IBV_QPS_RTS, 512);
+
+		for (uint32_t lie :
+		     {cons + 1, cons + 1000, cons - 1000, ~cons, 0u}) {
+			page->cons = lie;
+			page->prod = lie * 77;
+			user.send(1, 1); /* any answer; sanitizers watch */
+			page->cons = cons;
+		}
+		CHECK_EQ(pavodv_ring(context, 0), 0);
+		CHECK(page->prod - cons <= 6, "the count is the provider's");
+		forget_doorbells();
+	}
+	engine.drains = true;
+
+	User user;
+
+	CHECK_EQ(user.send(1, 1), 0);
+	CHECK_EQ(user.side().taken, 1);
+}
+
+} // namespace
+
+void add_post_cases(Cases &cases)
+{
+	cases.insert(cases.end(), {
+		{"one doorbell and one kick per chain",
+		 test_one_doorbell_per_chain},
+		{"no kick while the page is polled", test_no_kick_when_polled},
+		{"a full send queue", test_queue_full},
+		{"a bad request inside a chain", test_bad_request_in_chain},
+		{"posting in every state", test_states},
+		{"a full doorbell ring", test_ring_full},
+		{"overwritten doorbell indices", test_hostile_page},
+	});
+}
