@@ -9,7 +9,8 @@
 # usage: guest.sh PAVO-BENCH ROUNDS TYPES [pavo-bench options]
 #   TYPES  drivers separated by commas; their order turns round every round
 # environment: BENCH_SYMBOLS=1 also leaves TYPE.kallsyms
-# leaves: environment, ROUND-TYPE.jsonl and TYPE.maps for each measurement
+# leaves: environment; ROUND-TYPE.jsonl and TYPE.maps for each measurement; in
+#   finished the names of those that came to their end
 set -euo pipefail
 
 bench=$1 rounds=$2
@@ -90,6 +91,7 @@ measure()
 	"$bench" --seed "$round" --maps "$PAVO_OUT/$type.maps" "$@" bench0 bench1 \
 		>"$PAVO_OUT/$round-$type.jsonl"
 	unload "$type"
+	echo "$round-$type" >>"$PAVO_OUT/finished"
 	echo "round $round: $type, $(wc -l <"$PAVO_OUT/$round-$type.jsonl") rows"
 }
 

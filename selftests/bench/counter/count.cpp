@@ -128,9 +128,9 @@ extern "C" {
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
-__attribute__((visibility("default")))
-int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *, int argc,
-			char **argv)
+__attribute__((visibility("default"))) int
+qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *, int argc,
+		    char **argv)
 {
 	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
 		fprintf(stderr, "pavo-count: needs out=FILE\n");

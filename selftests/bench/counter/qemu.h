@@ -26,11 +26,16 @@ qemu_plugin_insn *qemu_plugin_tb_get_insn(const qemu_plugin_tb *tb, size_t i);
 const void *qemu_plugin_insn_data(const qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const qemu_plugin_insn *insn);
 
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
+void qemu_plugin_register_vcpu_tb_trans_cb(
+	qemu_plugin_id_t id,
 	void (*translated)(qemu_plugin_id_t id, qemu_plugin_tb *tb));
 void qemu_plugin_register_vcpu_tb_exec_cb(qemu_plugin_tb *tb,
-	void (*executed)(unsigned int cpu, void *data), int flags, void *data);
+					  void (*executed)(unsigned int cpu,
+							   void *data),
+					  int flags, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_insn *insn,
-	void (*executed)(unsigned int cpu, void *data), int flags, void *data);
+					    void (*executed)(unsigned int cpu,
+							     void *data),
+					    int flags, void *data);
 
 } // extern "C"

@@ -17,7 +17,7 @@ COUNTER = BUILD / "selftests/bench/pavo-count.so"
 
 
 class GuestError(Exception):
-    """The guest did not bring results; the text says why."""
+    """The guest did not end well; the text says how."""
 
 
 class Results:
@@ -25,14 +25,27 @@ class Results:
 
     def __init__(self, logs):
         self.out = pathlib.Path(logs, "share/node1/out")
-        self.environment = dict(
-            line.split("=", 1) for line in
-            (self.out / "environment").read_text().splitlines())
+        try:
+            text = (self.out / "environment").read_text()
+        except OSError:
+            raise GuestError(f"nothing was measured; logs in {logs}") from None
+        self.environment = dict(line.split("=", 1)
+                                for line in text.splitlines())
 
     def rows(self, round_, driver):
         """Result rows of one driver in one round."""
         text = (self.out / f"{round_}-{driver}.jsonl").read_text()
         return [json.loads(line) for line in text.splitlines()]
+
+    def rounds(self, drivers):
+        """All rounds every driver has finished: [{driver: rows}]."""
+        finished = (self.out / "finished")
+        ended = finished.read_text().split() if finished.exists() else []
+        found = []
+        while all(f"{len(found) + 1}-{d}" in ended for d in drivers):
+            number = len(found) + 1
+            found.append({d: self.rows(number, d) for d in drivers})
+        return found
 
 
 def missing():
@@ -45,7 +58,8 @@ def missing():
 
 def run(logs, rounds, drivers, options, *, icount, timeout, kernel=None,
         vm_options=(), env=()):
-    """Boots a guest, measures, returns Results; raises GuestError."""
+    """Boots a guest, measures, returns Results; raises GuestError, after
+    which Results(logs) may still have what was finished."""
     line = [str(VM), "run", "--quiet", "--accel", "tcg",
             "--timeout", str(timeout), "--logs", str(logs)]
     if icount:

@@ -52,8 +52,7 @@ Traffic operator-(const Traffic &late, const Traffic &early)
 	return {late.tx_packets - early.tx_packets,
 		late.tx_bytes - early.tx_bytes,
 		late.rx_packets - early.rx_packets,
-		late.rx_bytes - early.rx_bytes,
-		late.dropped - early.dropped};
+		late.rx_bytes - early.rx_bytes, late.dropped - early.dropped};
 }
 
 uint64_t backlog_drops()
@@ -82,8 +81,8 @@ Device::Device(const std::string &name) : name_(name)
 	    ibv_query_port(context_, 1, &port))
 		throw std::runtime_error("cannot query " + name);
 	mtu_ = port.active_mtu;
-	max_reads_ = std::min({device.max_qp_rd_atom,
-			       device.max_qp_init_rd_atom, 16});
+	max_reads_ = std::min(
+		{device.max_qp_rd_atom, device.max_qp_init_rd_atom, 16});
 	choose_gid();
 }
 
@@ -115,8 +114,10 @@ void Device::choose_gid()
 
 Traffic Device::traffic() const
 {
-	return {statistic(netdev_, "tx_packets"), statistic(netdev_, "tx_bytes"),
-		statistic(netdev_, "rx_packets"), statistic(netdev_, "rx_bytes"),
+	return {statistic(netdev_, "tx_packets"),
+		statistic(netdev_, "tx_bytes"),
+		statistic(netdev_, "rx_packets"),
+		statistic(netdev_, "rx_bytes"),
 		statistic(netdev_, "rx_dropped") +
 			statistic(netdev_, "tx_dropped")};
 }

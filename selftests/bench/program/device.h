@@ -19,7 +19,7 @@ struct Traffic {
 	uint64_t tx_bytes = 0;
 	uint64_t rx_packets = 0;
 	uint64_t rx_bytes = 0;
-	uint64_t dropped = 0;	/* by the interface, either way */
+	uint64_t dropped = 0; /* by the interface, either way */
 };
 
 Traffic operator-(const Traffic &late, const Traffic &early);

@@ -32,7 +32,7 @@ namespace bench {
 namespace {
 
 constexpr size_t max_size = 1 << 20;
-constexpr int test_seconds = 100;	/* one that takes longer hangs */
+constexpr int test_seconds = 100; /* one that takes longer hangs */
 
 enum class Kind { bandwidth, rate, latency };
 
@@ -55,23 +55,28 @@ const char *name_of(Op op)
 const char *name_of(Kind kind)
 {
 	return kind == Kind::bandwidth ? "bandwidth" :
-	       kind == Kind::rate ? "rate" : "latency";
+	       kind == Kind::rate      ? "rate" :
+					 "latency";
 }
 
 struct Result {
 	uint64_t messages = 0;
-	uint64_t total = 0;		/* ns, of all of them */
-	uint64_t typical = 0, least = 0, most = 0;	/* ns, of one */
+	uint64_t total = 0; /* ns, of all of them */
+	uint64_t typical = 0, least = 0, most = 0; /* ns, of one */
 };
 
 /* How many messages of a size say enough; the longest take milliseconds. */
 int messages_of(Kind kind, size_t size)
 {
 	if (kind == Kind::latency)
-		return size < 4096 ? 200 : size < 65536 ? 100 :
-		       size < max_size ? 20 : 4;
-	return size < 4096 ? 512 : size < 65536 ? 256 :
-	       size < max_size ? 64 : 8;
+		return size < 4096     ? 200 :
+		       size < 65536    ? 100 :
+		       size < max_size ? 20 :
+					 4;
+	return size < 4096     ? 512 :
+	       size < 65536    ? 256 :
+	       size < max_size ? 64 :
+				 8;
 }
 
 Result measure_stream(Pair &pair, const Options &options, Op op, Kind kind,
@@ -122,9 +127,9 @@ void must_have_crossed(const Traffic &traffic, Op op, uint64_t bytes)
 	uint64_t moved = op == Op::read ? traffic.rx_bytes : traffic.tx_bytes;
 
 	if (moved < bytes)
-		throw std::runtime_error(
-			"only " + std::to_string(moved) + " of " +
-			std::to_string(bytes) + " bytes crossed the interface");
+		throw std::runtime_error("only " + std::to_string(moved) +
+					 " of " + std::to_string(bytes) +
+					 " bytes crossed the interface");
 }
 
 /* Packets and bytes are of the warm-up too; one number, so both are equal. */
@@ -136,8 +141,8 @@ void run_test(Device &a, Device &b, const Options &options, Op op, Kind kind,
 	uint64_t drops = backlog_drops();
 
 	Result result = kind == Kind::latency ?
-		measure_latency(pair, options, op, size) :
-		measure_stream(pair, options, op, kind, size);
+				measure_latency(pair, options, op, size) :
+				measure_stream(pair, options, op, kind, size);
 
 	Traffic traffic = a.traffic() - before;
 
@@ -246,12 +251,12 @@ Options parse(int argc, char **argv)
 		std::string_view value = optarg ? optarg : "";
 
 		if (c == 'o')
-			options.ops = chosen(optarg, {Op::write, Op::read,
-						      Op::send});
+			options.ops =
+				chosen(optarg, {Op::write, Op::read, Op::send});
 		else if (c == 't')
-			options.kinds = chosen(optarg, {Kind::bandwidth,
-							Kind::rate,
-							Kind::latency});
+			options.kinds =
+				chosen(optarg, {Kind::bandwidth, Kind::rate,
+						Kind::latency});
 		else if (c == 's')
 			options.sizes = sizes(optarg);
 		else if (c == 'w' && value == "polling")

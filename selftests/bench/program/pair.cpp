@@ -20,7 +20,7 @@ namespace bench {
 namespace {
 
 constexpr uint8_t blank_byte = 0xb5;
-constexpr uint32_t first_psn = 0xfffff0;	/* wraps during every test */
+constexpr uint32_t first_psn = 0xfffff0; /* wraps during every test */
 
 template <typename T> T *must(T *object, const char *what)
 {
@@ -53,8 +53,10 @@ void to_init(End &end)
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
 	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-			   IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "QP to INIT");
+	must(ibv_modify_qp(end.qp, &attr,
+			   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				   IBV_QP_ACCESS_FLAGS),
+	     "QP to INIT");
 }
 
 void to_rtr(End &end, const End &peer)
@@ -72,9 +74,11 @@ void to_rtr(End &end, const End &peer)
 	attr.ah_attr.grh.sgid_index = end.device.gid_index();
 	attr.ah_attr.grh.hop_limit = 1;
 	attr.ah_attr.port_num = 1;
-	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_AV |
-			   IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+	must(ibv_modify_qp(end.qp, &attr,
+			   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				   IBV_QP_MAX_DEST_RD_ATOMIC |
+				   IBV_QP_MIN_RNR_TIMER),
 	     "QP to RTR");
 }
 
@@ -88,9 +92,10 @@ void to_rts(End &end, const End &peer)
 	attr.rnr_retry = 7;
 	attr.sq_psn = first_psn;
 	attr.max_rd_atomic = peer.device.max_reads();
-	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT |
-			   IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+	must(ibv_modify_qp(end.qp, &attr,
+			   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				   IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				   IBV_QP_MAX_QP_RD_ATOMIC),
 	     "QP to RTS");
 }
 
@@ -180,8 +185,9 @@ End::End(Device &device, Wait wait) : device(device)
 	out = static_cast<uint8_t *>(map);
 	in = out + area_bytes;
 	pd = must(ibv_alloc_pd(device.context()), "PD");
-	mr = must(ibv_reg_mr(pd, map, 2 * area_bytes, IBV_ACCESS_LOCAL_WRITE |
-			     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ),
+	mr = must(ibv_reg_mr(pd, map, 2 * area_bytes,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				     IBV_ACCESS_REMOTE_READ),
 		  "MR");
 	sent = std::make_unique<Completions>(device, queue_depth, wait);
 	received = std::make_unique<Completions>(device, queue_depth, wait);
@@ -241,9 +247,8 @@ void verify(const uint8_t *got, const uint8_t *sent, size_t slots,
 						 std::to_string(slot));
 		for (size_t i = size; i < stride; i++)
 			if (at[i] != blank_byte)
-				throw std::runtime_error(
-					"data outside slot " +
-					std::to_string(slot));
+				throw std::runtime_error("data outside slot " +
+							 std::to_string(slot));
 	}
 }
 

@@ -17,8 +17,8 @@
 
 namespace bench {
 
-constexpr size_t line = 64;		/* slots start on cache lines */
-constexpr size_t area_bytes = 4 << 20;	/* of each area: 4 slots at least */
+constexpr size_t line = 64; /* slots start on cache lines */
+constexpr size_t area_bytes = 4 << 20; /* of each area: 4 slots at least */
 constexpr int queue_depth = 128;
 
 /* How completions are waited for. */
@@ -62,7 +62,7 @@ struct End {
 	uint8_t *out = nullptr;
 	uint8_t *in = nullptr;
 	ibv_pd *pd = nullptr;
-	ibv_mr *mr = nullptr;		/* both areas */
+	ibv_mr *mr = nullptr; /* both areas */
 	std::unique_ptr<Completions> sent;
 	std::unique_ptr<Completions> received;
 	ibv_qp *qp = nullptr;

@@ -95,8 +95,8 @@ void Stream::post_chain(int count)
 		request = next;
 		posted_++;
 		request->wr.wr_id = posted_;
-		request->wr.send_flags = posted_ % spec_.signal && !last ?
-					 0 : IBV_SEND_SIGNALED;
+		request->wr.send_flags =
+			posted_ % spec_.signal && !last ? 0 : IBV_SEND_SIGNALED;
 	}
 	request->wr.next = nullptr;
 	post(pair_.a, &first->wr);
@@ -110,8 +110,8 @@ void Stream::run(int messages)
 	end_ = posted_ + messages;
 	while (done_ < end_) {
 		while (posted_ < end_) {
-			int count = std::min<uint64_t>(spec_.chain,
-						       end_ - posted_);
+			int count =
+				std::min<uint64_t>(spec_.chain, end_ - posted_);
 
 			if (posted_ + count > done_ + spec_.window)
 				break;

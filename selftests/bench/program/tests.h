@@ -21,9 +21,9 @@ struct StreamSpec {
 	Op op;
 	size_t size;
 	int messages;
-	int window;		/* outstanding work requests at most */
-	int chain;		/* work requests per post */
-	int signal;		/* every so many is signalled */
+	int window; /* outstanding work requests at most */
+	int chain; /* work requests per post */
+	int signal; /* every so many is signalled */
 	uint64_t seed;
 };
 
