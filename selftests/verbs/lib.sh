@@ -13,42 +13,66 @@ load_driver()
 	modprobe ib_umad
 }
 
-# veth_pair A B MTU: two interfaces with 10.9.0.1/.2 and fd09::1/::2 whose
-# traffic crosses the pair instead of taking the loopback: policy routing.
-veth_pair()
+# policy_routing A B: local addresses are looked up last, so that packets
+# between addresses of this machine leave by A or B instead of the loopback.
+policy_routing()
 {
-	local a=$1 b=$2 mtu=$3 mac_a mac_b f
-	modprobe veth
-	ip link add "$a" mtu "$mtu" type veth peer name "$b" mtu "$mtu" || return 1
-	sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
-	for f in "$a" "$b"; do
-		sysctl -qw net.ipv4.conf."$f".rp_filter=0 \
-			net.ipv4.conf."$f".accept_local=1 \
-			net.ipv6.conf."$f".accept_dad=0
-		ip link set "$f" up
-	done
-	ip addr add 10.9.0.1/24 dev "$a"
-	ip addr add 10.9.0.2/24 dev "$b"
-	ip addr add fd09::1/64 dev "$a" nodad
-	ip addr add fd09::2/64 dev "$b" nodad
-	mac_a=$(<"/sys/class/net/$a/address") mac_b=$(<"/sys/class/net/$b/address")
-	for f in 10.9.0 fd09:; do
-		local one=$f.1 two=$f.2
-		[ "$f" = fd09: ] && one=fd09::1 two=fd09::2
-		ip neigh replace "$two" lladdr "$mac_b" dev "$a" nud permanent
-		ip neigh replace "$one" lladdr "$mac_a" dev "$b" nud permanent
-	done
+	local f
 	for f in -4 -6; do
-		ip $f rule add pref 10 iif "$a" lookup local
-		ip $f rule add pref 10 iif "$b" lookup local
+		ip $f rule add pref 10 iif "$1" lookup local
+		ip $f rule add pref 10 iif "$2" lookup local
+		ip $f rule show | grep -q '^30:' && continue
 		ip $f rule add pref 30 lookup local
 		ip $f rule add pref 20 lookup 100
 		ip $f rule del pref 0
 	done
-	ip route add 10.9.0.2/32 dev "$a" src 10.9.0.1 table 100
-	ip route add 10.9.0.1/32 dev "$b" src 10.9.0.2 table 100
-	ip -6 route add fd09::2/128 dev "$a" src fd09::1 table 100
-	ip -6 route add fd09::1/128 dev "$b" src fd09::2 table 100
+}
+
+# cross_routes A B NET4 NET6: addresses NET4.1 and NET6::1 on A, .2 and ::2 on
+# B, with routes across and fixed neighbours. May be called again after A or B
+# were down, which makes the kernel forget routes and neighbours.
+cross_routes()
+{
+	local a=$1 b=$2 four=$3 six=$4 mac_a mac_b
+	mac_a=$(<"/sys/class/net/$a/address") mac_b=$(<"/sys/class/net/$b/address")
+	ip addr replace "$four.1/24" dev "$a"
+	ip addr replace "$four.2/24" dev "$b"
+	ip addr replace "$six::1/64" dev "$a" nodad
+	ip addr replace "$six::2/64" dev "$b" nodad
+	ip neigh replace "$four.2" lladdr "$mac_b" dev "$a" nud permanent
+	ip neigh replace "$four.1" lladdr "$mac_a" dev "$b" nud permanent
+	ip neigh replace "$six::2" lladdr "$mac_b" dev "$a" nud permanent
+	ip neigh replace "$six::1" lladdr "$mac_a" dev "$b" nud permanent
+	ip route replace "$four.2/32" dev "$a" src "$four.1" table 100
+	ip route replace "$four.1/32" dev "$b" src "$four.2" table 100
+	ip -6 route replace "$six::2/128" dev "$a" src "$six::1" table 100
+	ip -6 route replace "$six::1/128" dev "$b" src "$six::2" table 100
+}
+
+# loose INTERFACE...: lets packets of this machine's own addresses in.
+loose()
+{
+	local i
+	sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
+	for i in "$@"; do
+		sysctl -qw "net/ipv4/conf/$i/rp_filter=0" \
+			"net/ipv4/conf/$i/accept_local=1" \
+			"net/ipv6/conf/$i/accept_dad=0" \
+			"net/ipv6/conf/$i/keep_addr_on_down=1"
+	done
+}
+
+# veth_pair A B MTU: two interfaces with 10.9.0.1/.2 and fd09::1/::2 whose
+# traffic crosses the pair.
+veth_pair()
+{
+	modprobe veth
+	ip link add "$1" mtu "$3" type veth peer name "$2" mtu "$3" || return 1
+	loose "$1" "$2"
+	ip link set "$1" up
+	ip link set "$2" up
+	policy_routing "$1" "$2"
+	cross_routes "$1" "$2" 10.9.0 fd09
 }
 
 # until_true SECONDS COMMAND...: repeats until it succeeds or time is up.
@@ -66,6 +90,15 @@ until_true()
 active()
 {
 	grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"
+}
+
+# refused COMMAND...: succeeds when the command fails.
+refused()
+{
+	if "$@"; then
+		echo "was not refused: $*"
+		return 1
+	fi
 }
 
 # A sanitizer kernel is several times slower.
@@ -169,15 +202,21 @@ tap_skip()
 	echo "ok $((++tap_number)) $name # SKIP $*"
 }
 
-# check NAME COMMAND...: one TAP line; what the command said, if it failed.
+# check NAME COMMAND...: one TAP line; what the command said, if it failed. A
+# function as COMMAND ends at its first command that fails.
 check()
 {
-	local name=$1 said
+	local name=$1 said status
 	shift
-	if said=$("$@" 2>&1); then
+	said=$(
+		set -eE
+		trap 'echo "failed: $BASH_COMMAND (${FUNCNAME[0]:-}, line $LINENO)"' ERR
+		"$@" 2>&1
+	)
+	status=$?
+	if [ $status = 0 ]; then
 		tap_ok "$name"
 	else
-		local status=$?
 		tap_not_ok "$name"
 		echo "# status $status of: $*"
 		tail -n 30 <<<"$said" | sed 's/^/#   /'

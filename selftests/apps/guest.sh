@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Both nodes of the apps pair run this: programs of rdma-core and perftest with
+# data checks where they have them. Node 1 prints TAP.
+# usage: guest.sh TYPE
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+
+load_driver "$1" || exit 1
+rdma link add rdma0 type "$1" netdev eth0 || exit 1
+until_true 10 active rdma0 || exit 1
+until_true 10 gid_index rdma0 v4 || exit 1
+until_true 10 gid_index rdma0 v6 || exit 1
+gid4=$(gid_index rdma0 v4) gid6=$(gid_index rdma0 v6)
+slow_kernel && PAIR_LIMIT=200
+
+# Each program with node 1 as the server, then with node 2.
+# pingpong ARGUMENTS...
+pingpong()
+{
+	local gid=$gid4 s
+	case $1 in v6) gid=$gid6 ;; esac
+	for s in 1 2; do
+		local line="ibv_rc_pingpong -d rdma0 -g $gid -c ${*:2}"
+		pair_step "ibv_rc_pingpong -c $*, server is node $s" $s \
+			"listening 18515" "$line" "$line 192.168.77.$s"
+	done
+}
+
+# cm PROGRAM SERVER-ARGUMENTS CLIENT-ARGUMENTS: @ is the server's address
+cm()
+{
+	local s version address
+	for s in 1 2; do
+		for version in 4 6; do
+			address=192.168.77.$s
+			[ $version = 6 ] && address=fd00:77::$s
+			pair_step "$1 over IPv$version, server is node $s" $s \
+				cm_listening "${2//@/$address}" \
+				"${3//@/$address}"
+		done
+	done
+}
+
+# perf TOOL ARGUMENTS...
+perf()
+{
+	local line="$1 -d rdma0 -x $gid4 -F ${*:2}" s
+	for s in 1 2; do
+		pair_step "$*, server is node $s" $s "listening 18515" \
+			"$line" "$line 192.168.77.$s"
+	done
+}
+
+[ "$NODE" = 1 ] && echo "TAP version 13"
+pavo-barrier ready 60 || exit 1
+
+pingpong v4 -s 4096 -n 200
+pingpong v6 -s 10001 -n 100
+pingpong v4 -s 1000 -n 100 -e
+pingpong v4 -s 70000 -m 1024 -n 30
+
+cm "rping, verified" "rping -s -a @ -v -C 20 -S 1000" \
+	"rping -c -a @ -v -V -C 20 -S 1000"
+cm "rping, verified, 60000 bytes" "rping -s -a @ -v -C 4 -S 60000" \
+	"rping -c -a @ -v -V -C 4 -S 60000"
+cm "ucmatose, 5 connections" "ucmatose -b @ -c 5 -C 10 -S 4096" \
+	"ucmatose -s @ -c 5 -C 10 -S 4096"
+cm "rdma_server/rdma_client" "rdma_server -s @ -p 7471" \
+	"rdma_client -s @ -p 7471"
+
+perf ib_write_bw -s 65536 -n 20
+perf ib_read_bw -s 65536 -n 20
+perf ib_send_bw -s 65536 -n 20
+perf ib_send_lat -s 64 -n 50
+perf ib_write_lat -s 64 -n 50
+perf ib_read_lat -s 64 -n 50
+perf ib_atomic_bw -A FETCH_AND_ADD -n 50
+perf ib_write_bw -R -s 4096 -n 50
+perf ib_send_bw -R -s 4096 -n 50 -b
+
+pavo-barrier end 60 || exit 1
+[ "$NODE" = 1 ] && tap_end
+exit 0

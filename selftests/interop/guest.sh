@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Both nodes of the interop pair run this. Node 1 has the device under test and
+# prints TAP, node 2 has the peer, serves, and captures what passes the wire.
+# usage: guest.sh TYPE PEER-TYPE PAVO-VERBS
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+program=$3
+type=$1
+[ "$NODE" = 2 ] && type=$2
+wait_long=1200
+port4=18600 port6=18601
+
+load_driver "$type" || exit 1
+rdma link add rdma0 type "$type" netdev eth0 || exit 1
+until_true 10 active rdma0 || exit 1
+until_true 10 gid_index rdma0 v4 || exit 1
+until_true 10 gid_index rdma0 v6 || exit 1
+
+# What both roles and both IP versions go through; the rest of the matrix is
+# about one side only and lives in the verbs group.
+groups=(data. sgl. order. atomic. event. rnr. retry. remote_access.
+	local_access. receive_error. flush. object.de state.sqd state.reuse)
+brief=(data.send.mtu_256 data.write_with_immediate.mtu_1024
+	data.read.mtu_4096 data.zero data.padding data.bidirectional sgl. atomic.
+	order.psn_wrap order.mixed rnr.late_send retry.peer_destroyed
+	remote_access.wrong_rkey receive_error.too_small)
+
+only()
+{
+	printf -- '--only %s ' "$@"
+}
+
+# matrix PORT GID KNOWN arguments...
+matrix()
+{
+	local port=$1 gid=$2 known=$3
+	shift 3
+	echo "# matrix over $gid, active: $known is the peer's role"
+	# shellcheck disable=SC2046
+	"$program" --dev rdma0 --connect 192.168.77.2 --port "$port" \
+		--gid "$gid" --large $((4 << 20)) --skip huge --limit 300 \
+		--known "$here/rxe-$known.known" "$@" || tap_failed=1
+}
+
+if [ "$NODE" = 2 ]; then
+	dumpcap -q -P -B 128 -i eth0 -f 'udp port 4791' -w "$PAVO_OUT/wire.pcap" \
+		2>"$PAVO_OUT/dumpcap.log" &
+	capture=$!
+	until_true 20 test -s "$PAVO_OUT/wire.pcap" || exit 1
+	"$program" --dev rdma0 --gid v4 --server --port $port4 &
+	"$program" --dev rdma0 --gid v6 --server --port $port6 &
+	until_true 20 listening $port4 || exit 1
+	until_true 20 listening $port6 || exit 1
+fi
+pavo-barrier served 120 || exit 1
+
+if [ "$NODE" = 1 ]; then
+	# shellcheck disable=SC2046
+	{
+	matrix $port4 v4 passive $(only "${groups[@]}")
+	matrix $port4 v4 active --swap $(only "${groups[@]}")
+	matrix $port6 v6 passive $(only "${brief[@]}")
+	matrix $port6 v6 active --swap $(only "${brief[@]}")
+	}
+fi
+pavo-barrier matrix $wait_long || exit 1
+
+[ "$NODE" = 1 ] && echo "TAP version 13"
+here4=$(gid_index rdma0 v4)
+
+# perf TOOL ARGUMENTS...: once with each node as the server
+perf()
+{
+	local line="$1 -d rdma0 -x $here4 -F ${*:2}" server
+	for server in 1 2; do
+		pair_step "perftest $*, server is node $server" $server \
+			"listening 18515" "$line" "$line 192.168.77.$server"
+	done
+}
+
+perf_all()
+{
+	perf ib_write_bw -s 65536 -n 20
+	perf ib_read_bw -s 65536 -n 20
+	perf ib_send_bw -s 65536 -n 20
+	perf ib_send_bw -s 1000 -n 100 -e
+	perf ib_write_bw -s 4096 -n 50 -q 4 -b
+	perf ib_write_lat -s 2 -n 50
+	perf ib_read_lat -s 1024 -n 50
+	perf ib_send_lat -s 64 -n 50
+	perf ib_atomic_lat -A FETCH_AND_ADD -n 50
+	perf ib_atomic_bw -A CMP_AND_SWAP -n 50
+}
+
+perf_all
+if [ "$NODE" = 2 ]; then
+	kill -INT "$capture"
+	wait "$capture"
+	sync
+fi
+pavo-barrier end $wait_long || exit 1
+[ "$NODE" = 1 ] && tap_end
+exit 0

@@ -1,0 +1,313 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Life tests about the interface below: down, up, MTU, addresses, VLANs, names,
+# removal. Sourced by guest.sh; world.sh says what the words mean.
+# shellcheck disable=SC2154,SC2317  # set and called elsewhere
+
+down_and_up()
+{
+	local i
+	add_pair
+	watch la
+	for i in 1 2 3; do
+		ip link set va down
+		until_true 5 port_down la
+		ip link set va up
+		until_true 5 active la
+	done
+	until_true 5 grep -q 'port active' "$watch_log"
+	grep -q 'port error' "$watch_log"
+	end_watch
+	cross_routes va vb 10.9.0 fd09
+	until_true 5 has_gid la v6 fd09::1
+	smoke
+}
+
+down_at_first()
+{
+	ip link set va down
+	add la va
+	port_down la
+	ip link set va up
+	until_true 5 active la
+	cross_routes va vb 10.9.0 fd09
+	add lb vb
+	until_true 5 has_gid la v6 fd09::1
+	until_true 5 has_gid lb v6 fd09::2
+	smoke
+}
+
+down_and_up_under_traffic()
+{
+	local i
+	add_pair
+	start_traffic
+	for i in 1 2 3; do
+		ip link set va down
+		until_true 5 port_down la
+		ip link set va up
+		cross_routes va vb 10.9.0 fd09
+		until_true 5 active la
+		goes_on
+	done
+	stop_traffic
+}
+
+mtu_followed()
+{
+	local pair
+	add_pair
+	for pair in 9000:4096 1500:1024 2200:2048 1280:1024 4300:4096 9000:4096; do
+		ip link set va mtu "${pair%:*}"
+		until_true 5 mtu_is la "${pair#*:}" || {
+			echo "MTU ${pair%:*}: active_mtu is $(active_mtu la)"
+			return 1
+		}
+	done
+	smoke
+}
+
+mtu_under_traffic()
+{
+	local mtu
+	add_pair
+	start_traffic --mtu 1024
+	for mtu in 1500 9000 2200 1500 9000; do
+		ip link set va mtu $mtu
+		ip link set vb mtu $mtu
+		goes_on
+	done
+	stop_traffic
+}
+
+# Too small for the packets under way, for a moment: they go on afterwards.
+mtu_too_small_for_a_moment()
+{
+	add_pair
+	start_traffic
+	ip link set va mtu 1500
+	ip link set vb mtu 1500
+	until_true 5 mtu_is la 1024
+	ip link set va mtu 9000
+	ip link set vb mtu 9000
+	goes_on
+	stop_traffic
+}
+
+addresses_followed()
+{
+	local i
+	add_pair
+	for i in 1 2 3 4 5 6; do
+		ip addr add 10.77.$i.1/24 dev va
+		ip addr add fd77:$i::1/64 dev va nodad
+	done
+	for i in 1 2 3 4 5 6; do
+		until_true 5 has_gid la v4 10.77.$i.1
+		until_true 5 has_gid la v6 fd77:$i::1
+		no_gid lb v4 10.77.$i.1
+	done
+	for i in 2 4 6 1 3 5; do
+		ip addr del 10.77.$i.1/24 dev va
+		ip addr del fd77:$i::1/64 dev va
+	done
+	for i in 1 2 3 4 5 6; do
+		until_true 5 no_gid la v4 10.77.$i.1
+		until_true 5 no_gid la v6 fd77:$i::1
+	done
+	smoke
+}
+
+addresses_under_traffic()
+{
+	local i
+	add_pair
+	start_traffic --gid v6
+	for i in 1 2 3 4 5 6 7 8; do
+		ip addr add 10.77.$i.1/24 dev va
+		ip addr add fd77:$i::1/64 dev vb nodad
+		ip addr del 10.77.$i.1/24 dev va
+		ip addr del fd77:$i::1/64 dev vb
+	done
+	goes_on
+	stop_traffic
+}
+
+# A QP holds on to its GID: the address goes while it is used, and comes back.
+own_address_away()
+{
+	add_pair
+	start_traffic
+	ip addr del 10.9.0.1/24 dev va
+	cross_routes va vb 10.9.0 fd09
+	goes_on
+	stop_traffic
+	until_true 5 has_gid la v4 10.9.0.1
+	smoke
+}
+
+vlans()
+{
+	modprobe 8021q
+	ip link add link va name va.7 type vlan id 7
+	ip link add link vb name vb.7 type vlan id 7
+	loose va.7 vb.7
+	ip link set va.7 up
+	ip link set vb.7 up
+	policy_routing va.7 vb.7
+	cross_routes va.7 vb.7 10.97.0 fd97
+}
+
+no_vlans()
+{
+	ip link del va.7
+	ip link del vb.7
+}
+
+# How many of the frames that leave an interface carry a tag: the VLAN interface
+# counts what it sent down.
+vlan_gids()
+{
+	local version a b before
+	vlans
+	add_pair
+	for version in v4 v6; do
+		if [ $version = v4 ]; then
+			until_true 5 has_gid la v4 10.97.0.1
+			until_true 5 has_gid lb v4 10.97.0.2
+			a=$(has_gid la v4 10.97.0.1)
+			b=$(has_gid lb v4 10.97.0.2)
+		else
+			until_true 5 has_gid la v6 fd97::1
+			until_true 5 has_gid lb v6 fd97::2
+			a=$(has_gid la v6 fd97::1)
+			b=$(has_gid lb v6 fd97::2)
+		fi
+		before=$(packets_of va.7)
+		smoke --gid-index "$a" --peer-gid-index "$b"
+		[ $(($(packets_of va.7) - before)) -gt 50 ] || {
+			echo "the packets of $version did not take the VLAN"
+			return 1
+		}
+	done
+	smoke
+	no_vlans
+	until_true 5 no_gid la v4 10.97.0.1
+	until_true 5 no_gid la v6 fd97::1
+	smoke
+}
+
+vlan_removed_under_traffic()
+{
+	add_pair
+	start_traffic
+	local i
+	for i in 1 2 3; do
+		vlans
+		until_true 5 has_gid la v4 10.97.0.1
+		no_vlans
+		until_true 5 no_gid la v4 10.97.0.1
+	done
+	goes_on
+	stop_traffic
+}
+
+vlan_device()
+{
+	local status=0
+	vlans
+	if ! add la va.7 || ! add lb vb.7; then
+		no_vlans
+		return 1
+	fi
+	until_true 5 has_gid la v4 10.97.0.1
+	until_true 5 has_gid lb v4 10.97.0.2
+	smoke || status=1
+	delete la
+	delete lb
+	no_vlans
+	return $status
+}
+
+netdev_renamed()
+{
+	add_pair
+	start_traffic
+	ip link set va down
+	ip link set va name vz
+	ip link set vz up
+	cross_routes vz vb 10.9.0 fd09
+	rdma link show la/1 | grep -q 'netdev vz'
+	goes_on
+	stop_traffic
+	smoke
+	ip link set vz down
+	ip link set vz name va
+	ip link set va up
+}
+
+# Both interfaces of a pair go together.
+netdev_removed()
+{
+	local i
+	for i in 1 2 3; do
+		add_pair
+		ip link del va
+		until_true 10 absent la
+		until_true 10 absent lb
+		veth_pair va vb 9000
+	done
+	add_pair
+	smoke
+}
+
+netdev_removed_while_held()
+{
+	add_pair
+	watch la
+	timeout 30 ip link del va
+	until_true 10 absent la
+	until_true 10 grep -q catastrophic "$watch_log"
+	end_watch
+	veth_pair va vb 9000
+	add_pair
+	smoke
+}
+
+netdev_removed_under_traffic()
+{
+	local i
+	for i in 1 2 3; do
+		add_pair
+		start_traffic
+		timeout 30 ip link del va
+		traffic_fails
+		until_true 10 absent la
+		until_true 10 absent lb
+		veth_pair va vb 9000
+	done
+}
+
+netdev_tests()
+{
+	life "interface: down and up" down_and_up
+	life "interface: down when the device is added" down_at_first
+	life "interface: down and up under traffic" down_and_up_under_traffic
+	life "MTU: the active MTU follows" mtu_followed
+	life "MTU: changed under traffic" mtu_under_traffic
+	life "MTU: too small for a moment" mtu_too_small_for_a_moment
+	life "addresses: the GID table follows" addresses_followed
+	life "addresses: others come and go under traffic" addresses_under_traffic
+	life "addresses: its own goes and comes back" own_address_away
+	if [ "$type" = pavo ]; then
+		life "VLAN: a device on the VLAN interface itself" vlan_device
+	fi
+	life "VLAN: its addresses as GIDs of the device below" vlan_gids
+	life "VLAN: comes and goes under traffic" vlan_removed_under_traffic
+	life "interface: renamed under traffic" netdev_renamed
+	life "interface: removed" netdev_removed
+	life "interface: removed while an application holds it" \
+		netdev_removed_while_held
+	life "interface: removed under traffic" netdev_removed_under_traffic
+}
