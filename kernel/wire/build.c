@@ -13,10 +13,9 @@
 static void build_bth(u8 *p, const struct pavo_pkt *pkt)
 {
 	p[PAVO_BTH_OPCODE] = pkt->opcode;
-	p[PAVO_BTH_FLAGS] = (u8)((pkt->solicited ? PAVO_BTH_SE : 0) |
-				 PAVO_BTH_MIGREQ |
-				 (pkt->pad & PAVO_BTH_PAD_MASK)
-					 << PAVO_BTH_PAD_SHIFT);
+	p[PAVO_BTH_FLAGS] =
+		(u8)((pkt->solicited ? PAVO_BTH_SE : 0) | PAVO_BTH_MIGREQ |
+		     (pkt->pad & PAVO_BTH_PAD_MASK) << PAVO_BTH_PAD_SHIFT);
 	pavo_put_be16(p + PAVO_BTH_PKEY, pkt->pkey);
 	p[PAVO_BTH_MARKS] = (u8)((pkt->fecn ? PAVO_BTH_FECN : 0) |
 				 (pkt->becn ? PAVO_BTH_BECN : 0));

@@ -41,8 +41,8 @@ static void mask_ipv6(u8 *ip)
 	ip[IPV6_HOP_LIMIT] = 0xff;
 }
 
-unsigned int pavo_icrc_head(u8 *out, const void *ip, bool ipv6,
-			    const void *udp, const void *bth)
+unsigned int pavo_icrc_head(u8 *out, const void *ip, bool ipv6, const void *udp,
+			    const void *bth)
 {
 	u8 *p = out;
 

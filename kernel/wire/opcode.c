@@ -28,10 +28,10 @@
 #define DETH PAVO_OPF_DETH
 
 /* @ext: bytes of the extension headers that @f names */
-#define ROW(svc, op, f, ext)                                                   \
-	[PAVO_SVC_##svc | PAVO_OP_##op] = {                                    \
-		.flags = (f),                                                  \
-		.hdr_len = PAVO_BTH_LEN + (ext),                               \
+#define ROW(svc, op, f, ext)                     \
+	[PAVO_SVC_##svc | PAVO_OP_##op] = {      \
+		.flags = (f),                    \
+		.hdr_len = PAVO_BTH_LEN + (ext), \
 	}
 
 static const struct pavo_op_info pavo_op_table[256] = {

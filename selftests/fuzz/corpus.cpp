@@ -60,7 +60,7 @@ Corpus packets()
 			fill(random, packet);
 			packet[0] = static_cast<uint8_t>(opcode);
 			packet[1] = static_cast<uint8_t>(0x40 | pad << 4);
-			append(input, uint32_t{ 0 });
+			append(input, uint32_t{0});
 			input.insert(input.end(), packet.begin(), packet.end());
 			corpus[std::to_string(opcode) + "-pad" +
 			       std::to_string(pad)] = input;
@@ -74,7 +74,7 @@ Corpus icrcs()
 	Random random;
 	Corpus corpus;
 
-	for (uint8_t ipv6 : { 0, 1 }) {
+	for (uint8_t ipv6 : {0, 1}) {
 		Bytes input(1 + (ipv6 ? 40 : 20) + 8 + 12);
 
 		fill(random, input);
@@ -89,7 +89,7 @@ void add_wqe(Corpus &corpus, const char *name, uint32_t op, const Wqe &wqe,
 {
 	Bytes input;
 
-	append(input, uint64_t{ op } | wqe.bytes().size() / 16 << 32);
+	append(input, uint64_t{op} | wqe.bytes().size() / 16 << 32);
 	append(input, static_cast<uint8_t>(30 << 1 | (ud ? 1 : 0)));
 	input.insert(input.end(), wqe.bytes().begin(), wqe.bytes().end());
 	corpus[name] = input;
@@ -101,8 +101,8 @@ Corpus wqes()
 	Corpus corpus;
 	Wqe chained = Wqe().sge(64, 1, 0x1000);
 
-	chained.next() = { PAVO_WQE_WRITE | 4u << PAVO_DB_OFFSET_SHIFT, 3,
-			   PAVO_WQE_SIGNALED, 0x01020304 };
+	chained.next() = {PAVO_WQE_WRITE | 4u << PAVO_DB_OFFSET_SHIFT, 3,
+			  PAVO_WQE_SIGNALED, 0x01020304};
 	add_wqe(corpus, "nop", PAVO_WQE_NOP, Wqe());
 	add_wqe(corpus, "send-chained", PAVO_WQE_SEND, chained);
 	add_wqe(corpus, "send-imm-inline", PAVO_WQE_SEND_IMM,
@@ -131,8 +131,7 @@ Corpus wqes()
 int main(int argc, char **argv)
 {
 	const std::map<std::string, Corpus (*)()> kinds = {
-		{ "packet", packets }, { "icrc", icrcs }, { "wqe", wqes }
-	};
+		{"packet", packets}, {"icrc", icrcs}, {"wqe", wqes}};
 
 	if (argc != 3 || !kinds.contains(argv[1])) {
 		std::cerr << "usage: corpus (packet|icrc|wqe) DIRECTORY\n";
@@ -147,7 +146,8 @@ int main(int argc, char **argv)
 		file.write(reinterpret_cast<const char *>(bytes.data()),
 			   static_cast<std::streamsize>(bytes.size()));
 		if (!file.flush()) {
-			std::cerr << "cannot write " << directory / name << '\n';
+			std::cerr << "cannot write " << directory / name
+				  << '\n';
 			return 1;
 		}
 	}

@@ -12,13 +12,13 @@
 #include <cstring>
 #include <memory>
 
-#define CHECK(condition)                                                  \
-	do {                                                              \
-		if (!(condition)) {                                       \
-			std::fprintf(stderr, "%s:%d: not true: %s\n",     \
-				     __FILE__, __LINE__, #condition);     \
-			std::abort();                                     \
-		}                                                         \
+#define CHECK(condition)                                              \
+	do {                                                          \
+		if (!(condition)) {                                   \
+			std::fprintf(stderr, "%s:%d: not true: %s\n", \
+				     __FILE__, __LINE__, #condition); \
+			std::abort();                                 \
+		}                                                     \
 	} while (0)
 
 /* The input, taken from its beginning; zeros behind its end. */

@@ -14,11 +14,11 @@ extern "C" {
 namespace {
 
 /* Ones where a header field may change on the way (annex A17.3.3). */
-const uint8_t ipv4_variant[20] = { 0, 0xff, 0, 0, 0, 0, 0, 0,
-				   0xff, 0, 0xff, 0xff };
-const uint8_t ipv6_variant[40] = { 0x0f, 0xff, 0xff, 0xff, 0, 0, 0, 0xff };
-const uint8_t udp_variant[8] = { 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-const uint8_t bth_variant[12] = { 0, 0, 0, 0, 0xff };
+const uint8_t ipv4_variant[20] = {0, 0xff, 0,	 0, 0,	  0,
+				  0, 0,	   0xff, 0, 0xff, 0xff};
+const uint8_t ipv6_variant[40] = {0x0f, 0xff, 0xff, 0xff, 0, 0, 0, 0xff};
+const uint8_t udp_variant[8] = {0, 0, 0, 0, 0, 0, 0xff, 0xff};
+const uint8_t bth_variant[12] = {0, 0, 0, 0, 0xff};
 
 const uint8_t *check_part(const uint8_t *out, const uint8_t *in,
 			  const uint8_t *variant, size_t size)
@@ -42,8 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	std::unique_ptr<uint8_t[]> out(new uint8_t[len]);
 
 	CHECK(len <= PAVO_ICRC_HEAD_MAX);
-	CHECK(pavo_icrc_head(out.get(), ip.get(), ipv6, udp.get(),
-			     bth.get()) == len);
+	CHECK(pavo_icrc_head(out.get(), ip.get(), ipv6, udp.get(), bth.get()) ==
+	      len);
 
 	const uint8_t *pos = out.get();
 

@@ -34,8 +34,8 @@ void check_accepted(const pavo_pkt &pkt, const uint8_t *bytes, size_t avail,
 	CHECK(pkt.opcode == bytes[0]);
 	CHECK(info->hdr_len <= avail);
 	CHECK(pkt.pad <= 3);
-	CHECK(uint64_t{ info->hdr_len } + pkt.payload + pkt.pad +
-		      PAVO_ICRC_LEN == len);
+	CHECK(uint64_t{info->hdr_len} + pkt.payload + pkt.pad + PAVO_ICRC_LEN ==
+	      len);
 	CHECK((pkt.payload + pkt.pad) % 4 == 0);
 	CHECK(info->flags & PAVO_OPF_PAYLOAD || !pkt.payload);
 

@@ -34,8 +34,7 @@ SwqePtr copy_of(const uint8_t *bytes, size_t size)
 	return SwqePtr(wqe);
 }
 
-bool is_inside(const pavo_swqe &wqe, size_t size, const void *begin,
-	       size_t len)
+bool is_inside(const pavo_swqe &wqe, size_t size, const void *begin, size_t len)
 {
 	auto *pos = static_cast<const uint8_t *>(begin);
 
@@ -45,7 +44,7 @@ bool is_inside(const pavo_swqe &wqe, size_t size, const void *begin,
 
 uint64_t entries_length(const pavo_swqe &wqe)
 {
-	return std::accumulate(wqe.sge, wqe.sge + wqe.num_sge, uint64_t{ 0 },
+	return std::accumulate(wqe.sge, wqe.sge + wqe.num_sge, uint64_t{0},
 			       [](uint64_t sum, const pavo_data_seg &sge) {
 				       return sum + sge.byte_count;
 			       });
@@ -66,8 +65,7 @@ void check_payload(const pavo_swqe &wqe, size_t size,
 		CHECK(!wqe.length);
 		return;
 	}
-	CHECK(is_inside(wqe, size, wqe.sge,
-			wqe.num_sge * sizeof(*wqe.sge)));
+	CHECK(is_inside(wqe, size, wqe.sge, wqe.num_sge * sizeof(*wqe.sge)));
 	CHECK(entries_length(wqe) == wqe.length);
 }
 
@@ -92,10 +90,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	auto db = input.take<uint64_t>();
 	uint32_t choice = input.take<uint8_t>();
 	bool ud = choice & 1;
-	const pavo_parser_limits limits = {
-		ud ? PAVO_OPS_UD : PAVO_OPS_RC, ud, choice >> 1,
-		ud ? 1024 : PAVO_MAX_MSG
-	};
+	const pavo_parser_limits limits = {ud ? PAVO_OPS_UD : PAVO_OPS_RC, ud,
+					   choice >> 1,
+					   ud ? 1024 : PAVO_MAX_MSG};
 	size_t units = (input.left() + PAVO_WQE_UNIT - 1) / PAVO_WQE_UNIT;
 	size_t wqe_size = std::clamp<size_t>(units * PAVO_WQE_UNIT,
 					     sizeof(pavo_next_seg),

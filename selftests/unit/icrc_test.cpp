@@ -73,10 +73,10 @@ Bytes head(const Frame &frame)
 /* Least significant byte first, as it is sent. */
 std::string wire_order(uint32_t crc)
 {
-	return to_hex({ static_cast<uint8_t>(crc),
-			static_cast<uint8_t>(crc >> 8),
-			static_cast<uint8_t>(crc >> 16),
-			static_cast<uint8_t>(crc >> 24) });
+	return to_hex({static_cast<uint8_t>(crc),
+		       static_cast<uint8_t>(crc >> 8),
+		       static_cast<uint8_t>(crc >> 16),
+		       static_cast<uint8_t>(crc >> 24)});
 }
 
 std::string icrc_of(const Frame &frame)
@@ -93,22 +93,20 @@ const char *const uc_send_ipv4 =
 	"78f353f3";
 
 /* The same datagram over IPv6, Scapy "RoCE over IPv6". */
-const char *const uc_send_ipv6 =
-	"6e21face 002c 11 ff"
-	"20220000000000000000000000001023"
-	"20230000000000000000000000001024"
-	"c000 12b7 002c e7c5"
-	"24 60 ffff 00 0000d3 00 cf1710"
-	"4630818be28935d90e9a95505401be885e500000"
-	"3e5b743b";
+const char *const uc_send_ipv6 = "6e21face 002c 11 ff"
+				 "20220000000000000000000000001023"
+				 "20230000000000000000000000001024"
+				 "c000 12b7 002c e7c5"
+				 "24 60 ffff 00 0000d3 00 cf1710"
+				 "4630818be28935d90e9a95505401be885e500000"
+				 "3e5b743b";
 
 /* Congestion notification, Scapy "RoCE CNP captured on ConnectX-4 Lx". */
-const char *const cnp_ipv4 =
-	"45c2 003c 718c 4000 4011 9161 0a001101 0a001201"
-	"0000 12b7 0028 0000"
-	"81 00 ffff 40 000118 00 000000"
-	"00000000000000000000000000000000"
-	"82fd002a";
+const char *const cnp_ipv4 = "45c2 003c 718c 4000 4011 9161 0a001101 0a001201"
+			     "0000 12b7 0028 0000"
+			     "81 00 ffff 40 000118 00 000000"
+			     "00000000000000000000000000000000"
+			     "82fd002a";
 
 /* RoCE v1: the same BTH directly behind the GRH, which is an IPv6 header. */
 const char *const v1_write =
@@ -119,12 +117,11 @@ const char *const v1_write =
 	"000055d4c0726000 000047b3 00000005 0000000001000000"
 	"e3d856bb";
 
-const char *const v1_ack =
-	"60200000 0014 1b 40"
-	"00000000000000000000ffff0f000002"
-	"00000000000000000000ffff0f000002"
-	"11 40 ffff 00 000109 00 a788c0 00000005"
-	"25f0c038";
+const char *const v1_ack = "60200000 0014 1b 40"
+			   "00000000000000000000ffff0f000002"
+			   "00000000000000000000ffff0f000002"
+			   "11 40 ffff 00 000109 00 a788c0 00000005"
+			   "25f0c038";
 
 TEST(Icrc, Crc32OfTheTestIsTheRightOne)
 {
@@ -160,14 +157,13 @@ TEST(Icrc, CapturedCongestionNotification)
  */
 TEST(Icrc, CapturedRoceV1WithoutTheUdpPart)
 {
-	for (const char *hex : { v1_write, v1_ack }) {
+	for (const char *hex : {v1_write, v1_ack}) {
 		Frame frame = cut(true, hex, 0);
 
 		frame.udp.resize(8);
 		Bytes bytes = head(frame);
 
-		bytes.erase(bytes.begin() + 8 + 40,
-			    bytes.begin() + 8 + 40 + 8);
+		bytes.erase(bytes.begin() + 8 + 40, bytes.begin() + 8 + 40 + 8);
 		EXPECT_EQ(wire_order(crc32(frame.rest, crc32(bytes))),
 			  to_hex(frame.icrc));
 	}
@@ -180,12 +176,12 @@ struct Mask {
 	const char *bth;
 };
 
-const Mask ipv4_mask = { "00ff0000 00000000 ff00ffff 00000000 00000000",
-			 "000000000000ffff", "00000000ff00000000000000" };
-const Mask ipv6_mask = { "0fffffff 000000ff"
-			 "00000000000000000000000000000000"
-			 "00000000000000000000000000000000",
-			 "000000000000ffff", "00000000ff00000000000000" };
+const Mask ipv4_mask = {"00ff0000 00000000 ff00ffff 00000000 00000000",
+			"000000000000ffff", "00000000ff00000000000000"};
+const Mask ipv6_mask = {"0fffffff 000000ff"
+			"00000000000000000000000000000000"
+			"00000000000000000000000000000000",
+			"000000000000ffff", "00000000ff00000000000000"};
 
 /* Flips every bit of @part: the ICRC changes unless the bit is in @mask. */
 void expect_covers_all_but(Frame &frame, Bytes &part, const char *mask_hex)

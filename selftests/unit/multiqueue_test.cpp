@@ -68,13 +68,14 @@ TEST(Queue, KeepsWhatItIsGiven)
 
 TEST(Queue, TakesAsManyAsItHasEntriesAndNoMore)
 {
-	for (uint32_t count : { 1u, 2u, 8u, 1024u }) {
+	for (uint32_t count : {1u, 2u, 8u, 1024u}) {
 		/* Also where the free-running counters wrap. */
-		for (uint32_t counter : { 0u, 0xfffffffeu, 0x7fffffffu }) {
+		for (uint32_t counter : {0u, 0xfffffffeu, 0x7fffffffu}) {
 			Queue queue(count, counter);
 
 			for (uint32_t i = 0; i < count; i++)
-				ASSERT_TRUE(pavo_mq_produce(&queue.mq, i, i, 1));
+				ASSERT_TRUE(
+					pavo_mq_produce(&queue.mq, i, i, 1));
 			ASSERT_FALSE(pavo_mq_produce(&queue.mq, 999, 999, 1));
 			/* The refused one has overwritten nothing. */
 			for (uint32_t i = 0; i < count; i++) {
@@ -89,7 +90,7 @@ TEST(Queue, TakesAsManyAsItHasEntriesAndNoMore)
 
 TEST(Queue, ReleasesWholeMessagesOnly)
 {
-	for (uint32_t first : { 0u, 0x7ffffeu, 0xfffffdu, 0xffffffu }) {
+	for (uint32_t first : {0u, 0x7ffffeu, 0xfffffdu, 0xffffffu}) {
 		Queue queue(4);
 
 		pavo_mq_produce(&queue.mq, 1, first, 4);
@@ -123,7 +124,7 @@ TEST(Queue, KeepsWhatIsNotReachedYet)
 	Queue queue(4);
 
 	pavo_mq_produce(&queue.mq, 1, 10, 1);
-	for (int before : { 1, 2, 128, 5000 }) {
+	for (int before : {1, 2, 128, 5000}) {
 		pavo_mq_release(&queue.mq, pavo_psn_add(10, -before));
 		EXPECT_EQ(oldest(queue.mq), 1u);
 	}
@@ -152,7 +153,10 @@ struct Outstanding {
 	Outstanding &send(uint32_t npkts) { return add(sends, npkts); }
 	Outstanding &read(uint32_t npkts) { return add(reads, npkts); }
 
-	pavo_ack_verdict ack(int rpsn) { return judge(pavo_multiqueue_ack, rpsn); }
+	pavo_ack_verdict ack(int rpsn)
+	{
+		return judge(pavo_multiqueue_ack, rpsn);
+	}
 
 	pavo_ack_verdict response(int rpsn)
 	{
@@ -162,10 +166,10 @@ struct Outstanding {
 	/* All of @rpsn and @upto counted from the UPSN at the beginning. */
 	template <typename Judge> pavo_ack_verdict judge(Judge *judge, int rpsn)
 	{
-		pavo_multiqueue both = { reads.mq, sends.mq };
+		pavo_multiqueue both = {reads.mq, sends.mq};
 		uint32_t psn = 0xdeadbeef;
-		pavo_ack_verdict verdict =
-			judge(&both, upsn, sent, pavo_psn_add(upsn, rpsn), &psn);
+		pavo_ack_verdict verdict = judge(
+			&both, upsn, sent, pavo_psn_add(upsn, rpsn), &psn);
 
 		upto = verdict == PAVO_ACK_DROP ? -1 : pavo_psn_diff(psn, upsn);
 		return verdict;
@@ -193,7 +197,7 @@ TEST_P(Verdict, NothingOutstandingNothingAcknowledged)
 {
 	Outstanding o(GetParam());
 
-	for (int rpsn : { -2, -1, 0, 1, 1000, int(half) - 1, -int(half) }) {
+	for (int rpsn : {-2, -1, 0, 1, 1000, int(half) - 1, -int(half)}) {
 		EXPECT_EQ(o.ack(rpsn), PAVO_ACK_DROP) << rpsn;
 		EXPECT_EQ(o.response(rpsn), PAVO_ACK_DROP) << rpsn;
 	}
@@ -215,7 +219,7 @@ TEST_P(Verdict, AckOfThePastOrTheFutureIsDropped)
 	Outstanding o(GetParam());
 
 	o.send(5);
-	for (int rpsn : { -1, -2, -1000, 5, 6, 1000, int(half) - 1, -int(half) })
+	for (int rpsn : {-1, -2, -1000, 5, 6, 1000, int(half) - 1, -int(half)})
 		EXPECT_EQ(o.ack(rpsn), PAVO_ACK_DROP) << rpsn;
 }
 
@@ -273,7 +277,7 @@ TEST_P(Verdict, ResponseWithAGapBeforeIsAReadLost)
 	Outstanding o(GetParam());
 
 	o.send(1).read(3).send(1).read(2);
-	for (int rpsn : { 2, 3, 5, 6 }) {
+	for (int rpsn : {2, 3, 5, 6}) {
 		EXPECT_EQ(o.response(rpsn), PAVO_ACK_READ_LOST) << rpsn;
 		EXPECT_EQ(o.upto, 1);
 	}
@@ -290,7 +294,7 @@ TEST_P(Verdict, ResponseToNoReadIsDropped)
 	Outstanding o(GetParam());
 
 	o.send(3).read(2).send(1);
-	for (int rpsn : { -1, 0, 1, 2, 6, 7, 1000, -int(half) })
+	for (int rpsn : {-1, 0, 1, 2, 6, 7, 1000, -int(half)})
 		EXPECT_EQ(o.response(rpsn), PAVO_ACK_DROP) << rpsn;
 }
 
@@ -306,9 +310,9 @@ TEST_P(Verdict, DuplicateResponseIsDropped)
 }
 
 INSTANTIATE_TEST_SUITE_P(FromPsn, Verdict,
-			 testing::Values(0u, 1u, 0x7ffffcu, 0x7fffffu, 0x800000u,
-					 0xfffff9u, 0xfffffbu, 0xfffffdu,
-					 0xfffffeu, 0xffffffu),
+			 testing::Values(0u, 1u, 0x7ffffcu, 0x7fffffu,
+					 0x800000u, 0xfffff9u, 0xfffffbu,
+					 0xfffffdu, 0xfffffeu, 0xffffffu),
 			 testing::PrintToStringParamName());
 
 /* -------------------------------------------------------------------- model */
@@ -333,7 +337,7 @@ public:
 
 	void produce(bool read, uint32_t npkts)
 	{
-		messages.push_back({ read, sent, sent + npkts });
+		messages.push_back({read, sent, sent + npkts});
 		sent += npkts;
 	}
 
@@ -347,23 +351,23 @@ public:
 	Judgement ack(uint64_t rpsn) const
 	{
 		if (rpsn < upsn || rpsn >= sent)
-			return { PAVO_ACK_DROP, 0 };
+			return {PAVO_ACK_DROP, 0};
 		for (uint64_t psn = upsn; psn <= rpsn; psn++)
 			if (is_read(psn))
-				return { PAVO_ACK_READ_LOST, psn };
-		return { PAVO_ACK_RELEASE, rpsn + 1 };
+				return {PAVO_ACK_READ_LOST, psn};
+		return {PAVO_ACK_RELEASE, rpsn + 1};
 	}
 
 	Judgement response(uint64_t rpsn) const
 	{
 		if (rpsn < upsn || rpsn >= sent)
-			return { PAVO_ACK_DROP, 0 };
+			return {PAVO_ACK_DROP, 0};
 		for (uint64_t psn = upsn; psn < rpsn; psn++)
 			if (is_read(psn))
-				return { PAVO_ACK_READ_LOST, psn };
+				return {PAVO_ACK_READ_LOST, psn};
 		if (!is_read(rpsn))
-			return { PAVO_ACK_DROP, 0 };
-		return { PAVO_ACK_RELEASE, rpsn };
+			return {PAVO_ACK_DROP, 0};
+		return {PAVO_ACK_RELEASE, rpsn};
 	}
 
 	bool is_read(uint64_t psn) const
@@ -413,17 +417,17 @@ struct Pair {
 	template <typename Judge>
 	Model::Judgement judge(Judge *judge, uint64_t rpsn) const
 	{
-		pavo_multiqueue both = { reads.mq, sends.mq };
+		pavo_multiqueue both = {reads.mq, sends.mq};
 		uint32_t psn = 0;
-		pavo_ack_verdict verdict =
-			judge(&both, wire(model.upsn), wire(model.sent),
-			      wire(rpsn), &psn);
+		pavo_ack_verdict verdict = judge(&both, wire(model.upsn),
+						 wire(model.sent), wire(rpsn),
+						 &psn);
 
 		if (verdict == PAVO_ACK_DROP)
-			return { verdict, 0 };
-		return { verdict,
-			 model.upsn + static_cast<uint64_t>(pavo_psn_diff(
-					      psn, wire(model.upsn))) };
+			return {verdict, 0};
+		return {verdict,
+			model.upsn + static_cast<uint64_t>(pavo_psn_diff(
+					     psn, wire(model.upsn)))};
 	}
 
 	Model model;
@@ -457,20 +461,22 @@ TEST(MultiqueueModel, RandomTrafficIsJudgedAsTheModelJudges)
 						    pair.model.response(rpsn) :
 						    pair.model.ack(rpsn);
 
-		ASSERT_EQ(response ? pair.judge(pavo_multiqueue_response, rpsn) :
-				     pair.judge(pavo_multiqueue_ack, rpsn),
+		ASSERT_EQ(response ?
+				  pair.judge(pavo_multiqueue_response, rpsn) :
+				  pair.judge(pavo_multiqueue_ack, rpsn),
 			  expected)
 			<< "round " << i;
 		seen[expected.verdict]++;
 		if (expected.verdict == PAVO_ACK_DROP)
 			continue;
 		/* A response taken is done with; what is lost stays. */
-		pair.release(expected.upto +
-			     (response && expected.verdict == PAVO_ACK_RELEASE));
+		pair.release(
+			expected.upto +
+			(response && expected.verdict == PAVO_ACK_RELEASE));
 		ASSERT_FALSE(HasFatalFailure()) << "round " << i;
 	}
-	for (int verdict : { PAVO_ACK_DROP, PAVO_ACK_RELEASE,
-			     PAVO_ACK_READ_LOST })
+	for (int verdict :
+	     {PAVO_ACK_DROP, PAVO_ACK_RELEASE, PAVO_ACK_READ_LOST})
 		EXPECT_GT(seen[verdict], 10000) << "verdict " << verdict;
 	EXPECT_GT(pair.model.sent, 0x2000000u) << "PSNs have not wrapped";
 }

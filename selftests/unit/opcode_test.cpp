@@ -40,10 +40,10 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 		unsigned int flag;
 		unsigned int len;
 	} extensions[] = {
-		{ PAVO_OPF_RETH, 16 },	   { PAVO_OPF_AETH, 4 },
-		{ PAVO_OPF_ATOMICETH, 28 }, { PAVO_OPF_ATOMICACK, 8 },
-		{ PAVO_OPF_IMM, 4 },	   { PAVO_OPF_IETH, 4 },
-		{ PAVO_OPF_DETH, 8 },
+		{PAVO_OPF_RETH, 16},	  {PAVO_OPF_AETH, 4},
+		{PAVO_OPF_ATOMICETH, 28}, {PAVO_OPF_ATOMICACK, 8},
+		{PAVO_OPF_IMM, 4},	  {PAVO_OPF_IETH, 4},
+		{PAVO_OPF_DETH, 8},
 	};
 
 	for (uint8_t opcode : known_opcodes()) {
@@ -62,10 +62,10 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
 {
 	for (uint8_t opcode : known_opcodes()) {
-		uint16_t kinds = flags_of(opcode) &
-				 (PAVO_OPF_SEND | PAVO_OPF_WRITE |
-				  PAVO_OPF_READ | PAVO_OPF_ATOMIC |
-				  PAVO_OPF_ACK);
+		uint16_t kinds =
+			flags_of(opcode) &
+			(PAVO_OPF_SEND | PAVO_OPF_WRITE | PAVO_OPF_READ |
+			 PAVO_OPF_ATOMIC | PAVO_OPF_ACK);
 
 		EXPECT_EQ(__builtin_popcount(kinds), 1)
 			<< "opcode " << int(opcode);
@@ -84,12 +84,13 @@ TEST(OpcodeTable, RequestsAndResponsesAreToldApart)
 
 TEST(OpcodeTable, PlaceInMessageFollowsFromTheName)
 {
-	const std::vector<int> middle = { 0x01, 0x07, 0x0e };
-	const std::vector<int> first = { 0x00, 0x06, 0x0d };
-	const std::vector<int> last = { 0x02, 0x03, 0x08, 0x09, 0x0f, 0x16 };
+	const std::vector<int> middle = {0x01, 0x07, 0x0e};
+	const std::vector<int> first = {0x00, 0x06, 0x0d};
+	const std::vector<int> last = {0x02, 0x03, 0x08, 0x09, 0x0f, 0x16};
 
 	for (uint8_t opcode : known_opcodes()) {
-		auto is_in = [op = opcode & 0x1f](const std::vector<int> &list) {
+		auto is_in = [op = opcode &
+				   0x1f](const std::vector<int> &list) {
 			return std::find(list.begin(), list.end(), op) !=
 			       list.end();
 		};

@@ -31,7 +31,7 @@ bool has_payload(uint8_t opcode)
 /* All pads with the payload that needs them; none where there is none. */
 std::vector<Bytes> packets_of(uint8_t opcode)
 {
-	std::vector<Bytes> packets = { packet(plain_packet(opcode), 0) };
+	std::vector<Bytes> packets = {packet(plain_packet(opcode), 0)};
 
 	if (has_payload(opcode))
 		for (uint8_t pad = 0; pad < 4; pad++)
@@ -69,8 +69,8 @@ TEST(Parse, EveryTruncationOfPayloadAndPadIsShortOrShorterPayload)
 				bool whole = udp.size() % 4 == 0 &&
 					     udp.size() >= least;
 
-				ASSERT_EQ(parsed.status, whole ?
-						  PAVO_PARSE_OK :
+				ASSERT_EQ(parsed.status,
+					  whole ? PAVO_PARSE_OK :
 						  PAVO_PARSE_SHORT)
 					<< "opcode " << int(opcode) << ", "
 					<< udp.size() << " bytes";
@@ -90,8 +90,7 @@ TEST(Parse, TooFewReadableBytesAreShortAndNotReadBeyond)
 		unsigned int hdr_len = pavo_op_info(opcode)->hdr_len;
 
 		for (unsigned int avail = 0; avail < hdr_len; avail++)
-			EXPECT_EQ(parse(Bytes(udp.begin(),
-					      udp.begin() + avail),
+			EXPECT_EQ(parse(Bytes(udp.begin(), udp.begin() + avail),
 					static_cast<unsigned int>(udp.size()))
 					  .status,
 				  PAVO_PARSE_SHORT)
@@ -113,7 +112,7 @@ TEST(Parse, PayloadLengthIsWhatIsLeft)
 		unsigned int hdr_len = pavo_op_info(opcode)->hdr_len;
 
 		readable.resize(PAVO_MAX_HDR_LEN);
-		for (unsigned int payload : { 64u, 256u, 4096u, 65480u }) {
+		for (unsigned int payload : {64u, 256u, 4096u, 65480u}) {
 			Parsed parsed = parse(readable, hdr_len + payload +
 								PAVO_ICRC_LEN);
 
@@ -146,11 +145,11 @@ TEST(Parse, PadThatDoesNotFillTheWordIsShort)
 			for (unsigned int payload = 0; payload < 9; payload++) {
 				if ((payload + pad) % 4 == 0)
 					continue;
-				EXPECT_EQ(parse(packet(plain_packet(opcode,
-								    pad),
-						       payload))
-						  .status,
-					  PAVO_PARSE_SHORT)
+				EXPECT_EQ(
+					parse(packet(plain_packet(opcode, pad),
+						     payload))
+						.status,
+					PAVO_PARSE_SHORT)
 					<< "opcode " << int(opcode) << ", pad "
 					<< int(pad) << ", payload " << payload;
 			}
@@ -253,7 +252,7 @@ TEST(Parse, MigReqAndReservedBitsAreIgnored)
 		set[ack_at] |= 0x7f;
 		if (flags_of(opcode) & PAVO_OPF_DETH)
 			set[PAVO_BTH_LEN + 4] = 0xff;
-		for (const Bytes &udp : { clear, set }) {
+		for (const Bytes &udp : {clear, set}) {
 			Parsed parsed = parse(udp);
 
 			ASSERT_EQ(parsed.status, PAVO_PARSE_OK);

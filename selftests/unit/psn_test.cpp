@@ -11,9 +11,8 @@ extern "C" {
 namespace {
 
 constexpr int half = 1 << 23;
-constexpr uint32_t interesting[] = { 0,	       1,	 2,	   0x7ffffe,
-				     0x7fffff, 0x800000, 0x800001, 0xfffffe,
-				     0xffffff };
+constexpr uint32_t interesting[] = {
+	0, 1, 2, 0x7ffffe, 0x7fffff, 0x800000, 0x800001, 0xfffffe, 0xffffff};
 
 TEST(Psn, AddWraps)
 {

@@ -20,8 +20,8 @@ TEST(RoundTrip, ParseOfBuildGivesTheFields)
 	for (uint8_t opcode : known_opcodes()) {
 		for (int i = 0; i < rounds; i++) {
 			pavo_pkt pkt = random_packet(random, opcode);
-			unsigned int payload = random.below(64) * 4 + 4 -
-					       pkt.pad;
+			unsigned int payload =
+				random.below(64) * 4 + 4 - pkt.pad;
 
 			if (!(flags_of(opcode) & PAVO_OPF_PAYLOAD)) {
 				pkt.pad = 0;
@@ -50,8 +50,8 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 			for (uint8_t &byte : headers)
 				byte = static_cast<uint8_t>(random.bits());
 			headers[0] = opcode;
-			headers[1] = static_cast<uint8_t>(
-				(headers[1] & 0x80) | 0x40);
+			headers[1] = static_cast<uint8_t>((headers[1] & 0x80) |
+							  0x40);
 			headers[4] &= 0xc0;
 			headers[8] &= 0x80;
 			if (flags_of(opcode) & PAVO_OPF_DETH)

@@ -29,17 +29,17 @@ public:
 
 	Wqe &sge(uint32_t len, uint32_t lkey = 0, uint64_t va = 0)
 	{
-		return add(pavo_data_seg{ len, lkey, va });
+		return add(pavo_data_seg{len, lkey, va});
 	}
 
 	Wqe &raddr(uint64_t va, uint32_t rkey, uint32_t len)
 	{
-		return add(pavo_raddr_seg{ va, rkey, len });
+		return add(pavo_raddr_seg{va, rkey, len});
 	}
 
 	Wqe &atomic(uint64_t swap_add, uint64_t compare)
 	{
-		return add(pavo_atomic_seg{ swap_add, compare });
+		return add(pavo_atomic_seg{swap_add, compare});
 	}
 
 	/* InlineSeg that claims @claim bytes and brings those of @data. */
@@ -76,12 +76,12 @@ private:
 
 inline pavo_parser_limits rc_limits()
 {
-	return { PAVO_OPS_RC, false, 30, PAVO_MAX_MSG };
+	return {PAVO_OPS_RC, false, 30, PAVO_MAX_MSG};
 }
 
 inline pavo_parser_limits ud_limits(uint32_t mtu = 1024)
 {
-	return { PAVO_OPS_UD, true, 30, mtu };
+	return {PAVO_OPS_UD, true, 30, mtu};
 }
 
 struct FreeSwqe {
@@ -108,8 +108,8 @@ inline ParsedWqe parse_wqe(const Wqe &source, uint64_t db,
 	std::memset(static_cast<void *>(wqe), 0xa5, whole);
 	std::memcpy(wqe->raw, source.bytes().data(), size);
 	parsed.wqe.reset(wqe);
-	parsed.err = pavo_parse_wqe(wqe, db, static_cast<uint32_t>(size),
-				    &limits);
+	parsed.err =
+		pavo_parse_wqe(wqe, db, static_cast<uint32_t>(size), &limits);
 	return parsed;
 }
 

@@ -78,29 +78,29 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
 	bool rdma = op == PAVO_WQE_WRITE || op == PAVO_WQE_WRITE_IMM ||
 		    op == PAVO_WQE_READ || atomic;
-	size_t offset = 16 + (limits.ud ? 48 : 0) + (rdma ? 16 : 0) +
-			(atomic ? 16 : 0);
+	size_t offset =
+		16 + (limits.ud ? 48 : 0) + (rdma ? 16 : 0) + (atomic ? 16 : 0);
 	Model model;
 
 	if (next.size > 255 || next.flags > 3)
-		return { PAVO_VE_WQE_FLAGS };
+		return {PAVO_VE_WQE_FLAGS};
 	if (op > 11 || !(limits.ops >> op & 1))
-		return { PAVO_VE_WQE_OPCODE };
+		return {PAVO_VE_WQE_OPCODE};
 	if (op == PAVO_WQE_NOP)
-		return { bytes.size() == 16 ? PAVO_VE_NONE :
-					      PAVO_VE_WQE_SEGMENT };
+		return {bytes.size() == 16 ? PAVO_VE_NONE :
+					     PAVO_VE_WQE_SEGMENT};
 	if (bytes.size() < offset)
-		return { PAVO_VE_WQE_SEGMENT };
+		return {PAVO_VE_WQE_SEGMENT};
 	model_payload(model, bytes, offset, atomic || op == PAVO_WQE_READ,
 		      limits);
 	if (model.err)
 		return model;
 	if (model.length > limits.max_len)
-		return { PAVO_VE_WQE_LENGTH };
+		return {PAVO_VE_WQE_LENGTH};
 	if (rdma && at<pavo_raddr_seg>(bytes, 16).length != model.length)
-		return { PAVO_VE_WQE_LENGTH };
+		return {PAVO_VE_WQE_LENGTH};
 	if (atomic && model.length != 8)
-		return { PAVO_VE_WQE_LENGTH };
+		return {PAVO_VE_WQE_LENGTH};
 	return model;
 }
 
@@ -164,7 +164,8 @@ void damage(Random &random, Wqe &wqe)
 	switch (random.below(8)) {
 	case 0:
 		bytes.resize(16 + random.below(static_cast<uint32_t>(
-					  bytes.size() / 16)) * 16);
+					  bytes.size() / 16)) *
+					  16);
 		break;
 	case 1:
 		bytes.resize(bytes.size() + 16 * (1 + random.below(32)));
@@ -230,8 +231,8 @@ TEST(WqeModel, RandomWqesMeanWhatTheModelSays)
 					   << op << (ud ? ", UD" : ", RC");
 	}
 	/* Random means nothing if it does not get everywhere. */
-	for (auto err : { PAVO_VE_NONE, PAVO_VE_WQE_OPCODE, PAVO_VE_WQE_FLAGS,
-			  PAVO_VE_WQE_SEGMENT, PAVO_VE_WQE_LENGTH })
+	for (auto err : {PAVO_VE_NONE, PAVO_VE_WQE_OPCODE, PAVO_VE_WQE_FLAGS,
+			 PAVO_VE_WQE_SEGMENT, PAVO_VE_WQE_LENGTH})
 		EXPECT_GT(seen[err], 1000) << "error " << err;
 }
 

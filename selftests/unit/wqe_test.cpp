@@ -12,15 +12,14 @@
 namespace {
 
 const std::vector<uint32_t> rc_ops = {
-	PAVO_WQE_NOP,	    PAVO_WQE_SEND,  PAVO_WQE_SEND_IMM,
-	PAVO_WQE_SEND_INV,  PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM,
-	PAVO_WQE_READ,	    PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD,
+	PAVO_WQE_NOP,	   PAVO_WQE_SEND,     PAVO_WQE_SEND_IMM,
+	PAVO_WQE_SEND_INV, PAVO_WQE_WRITE,    PAVO_WQE_WRITE_IMM,
+	PAVO_WQE_READ,	   PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD,
 };
-const std::vector<uint32_t> sends = { PAVO_WQE_SEND, PAVO_WQE_SEND_IMM,
-				      PAVO_WQE_SEND_INV };
-const std::vector<uint32_t> writes = { PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM };
-const std::vector<uint32_t> atomics = { PAVO_WQE_CMP_SWAP,
-					PAVO_WQE_FETCH_ADD };
+const std::vector<uint32_t> sends = {PAVO_WQE_SEND, PAVO_WQE_SEND_IMM,
+				     PAVO_WQE_SEND_INV};
+const std::vector<uint32_t> writes = {PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM};
+const std::vector<uint32_t> atomics = {PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD};
 
 pavo_vendor_err rc(const Wqe &wqe, uint64_t db)
 {
@@ -50,10 +49,15 @@ Wqe good(uint32_t op)
 		return Wqe().sge(100, 1, 0x1000).sge(28, 2, 0x2000);
 	case PAVO_WQE_CMP_SWAP:
 	case PAVO_WQE_FETCH_ADD:
-		return Wqe().raddr(0x8000, 7, 8).atomic(11, 12).sge(8, 1, 0x1000);
+		return Wqe()
+			.raddr(0x8000, 7, 8)
+			.atomic(11, 12)
+			.sge(8, 1, 0x1000);
 	default:
-		return Wqe().raddr(0x8000, 7, 128).sge(100, 1, 0x1000).sge(28, 2,
-									   0x2000);
+		return Wqe()
+			.raddr(0x8000, 7, 128)
+			.sge(100, 1, 0x1000)
+			.sge(28, 2, 0x2000);
 	}
 }
 
@@ -115,8 +119,9 @@ TEST(WqeGood, NopIsEmptyAndDefinesEveryField)
 
 TEST(WqeGood, SendTakesItsEntriesInOrder)
 {
-	Wqe wqe = Wqe().sge(5, 0x11, 0x1001).sge(0, 0x22, 0x2002).sge(70000, 0x33,
-								      0x3003);
+	Wqe wqe = Wqe().sge(5, 0x11, 0x1001)
+			  .sge(0, 0x22, 0x2002)
+			  .sge(70000, 0x33, 0x3003);
 
 	wqe.next().imm = 0x04030201;
 	for (uint32_t op : sends) {
@@ -139,10 +144,11 @@ TEST(WqeGood, SendTakesItsEntriesInOrder)
 
 TEST(WqeGood, RdmaTakesTheRemoteRange)
 {
-	Wqe wqe = Wqe().raddr(0x123456789abcdef0, 0xcafe, 300).sge(100).sge(200);
+	Wqe wqe =
+		Wqe().raddr(0x123456789abcdef0, 0xcafe, 300).sge(100).sge(200);
 
-	for (uint32_t op : { PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM,
-			     PAVO_WQE_READ }) {
+	for (uint32_t op :
+	     {PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM, PAVO_WQE_READ}) {
 		ParsedWqe parsed = parse_wqe(wqe, op, rc_limits());
 
 		ASSERT_EQ(parsed.err, PAVO_VE_NONE) << "operation " << op;
@@ -157,8 +163,8 @@ TEST(WqeGood, RdmaTakesTheRemoteRange)
 
 TEST(WqeGood, AtomicsTakeTheirOperands)
 {
-	Wqe wqe = Wqe().raddr(0xfff8, 9, 8).atomic(0x1111222233334444,
-						   0x5555666677778888);
+	Wqe wqe = Wqe().raddr(0xfff8, 9, 8)
+			  .atomic(0x1111222233334444, 0x5555666677778888);
 
 	wqe.sge(8, 0x77, 0x4000);
 	for (uint32_t op : atomics) {
@@ -181,9 +187,9 @@ TEST(WqeGood, DatagramHasItsAddressVector)
 
 	av.dest_qpn = 0x123456;
 	av.qkey = 0x80010000;
-	for (uint32_t op : { PAVO_WQE_SEND, PAVO_WQE_SEND_IMM }) {
-		ParsedWqe parsed = parse_wqe(Wqe().add(av).sge(1024), op,
-					     ud_limits(1024));
+	for (uint32_t op : {PAVO_WQE_SEND, PAVO_WQE_SEND_IMM}) {
+		ParsedWqe parsed =
+			parse_wqe(Wqe().add(av).sge(1024), op, ud_limits(1024));
 
 		ASSERT_EQ(parsed.err, PAVO_VE_NONE);
 		ASSERT_NE(parsed->av, nullptr);
@@ -208,7 +214,7 @@ TEST(WqeGood, NothingToSendIsAMessageToo)
 TEST(WqeNext, FlagsAreTakenOver)
 {
 	for (uint32_t flags = 0; flags < 4; flags++) {
-		for (bool fence : { false, true }) {
+		for (bool fence : {false, true}) {
 			Wqe wqe;
 
 			wqe.next().flags = flags;
@@ -277,12 +283,12 @@ TEST(WqeNext, LinkReadsLikeADoorbell)
 TEST(WqeNext, LinkIsValidWhateverElseIsWrong)
 {
 	const std::pair<Wqe, uint64_t> bad[] = {
-		{ Wqe(), 31 },
-		{ Wqe().sge(PAVO_INLINE_SEG), PAVO_WQE_NOP },
-		{ Wqe(), PAVO_WQE_WRITE },
-		{ Wqe().raddr(0, 0, 1), PAVO_WQE_WRITE },
-		{ Wqe().raddr(0, 0, 8), PAVO_WQE_CMP_SWAP },
-		{ Wqe().inline_data(4000, pattern(4)), PAVO_WQE_SEND },
+		{Wqe(), 31},
+		{Wqe().sge(PAVO_INLINE_SEG), PAVO_WQE_NOP},
+		{Wqe(), PAVO_WQE_WRITE},
+		{Wqe().raddr(0, 0, 1), PAVO_WQE_WRITE},
+		{Wqe().raddr(0, 0, 8), PAVO_WQE_CMP_SWAP},
+		{Wqe().inline_data(4000, pattern(4)), PAVO_WQE_SEND},
 	};
 
 	for (auto [wqe, db] : bad) {
@@ -298,7 +304,7 @@ TEST(WqeNext, LinkIsValidWhateverElseIsWrong)
 	}
 	Wqe flags = good(PAVO_WQE_SEND);
 
-	flags.next() = { 5u << PAVO_DB_OFFSET_SHIFT, 2, 0x80, 0 };
+	flags.next() = {5u << PAVO_DB_OFFSET_SHIFT, 2, 0x80, 0};
 	ParsedWqe parsed = parse_wqe(flags, PAVO_WQE_SEND, rc_limits());
 
 	EXPECT_EQ(parsed.err, PAVO_VE_WQE_FLAGS);
@@ -345,9 +351,9 @@ TEST(WqeOperation, ComesFromTheDoorbellOnly)
 	Wqe wqe = good(PAVO_WQE_SEND);
 
 	wqe.next().next = PAVO_WQE_READ;
-	ParsedWqe parsed = parse_wqe(wqe, PAVO_WQE_SEND | 0x123456ull << 40 |
-						  99ull << 6,
-				     rc_limits());
+	ParsedWqe parsed =
+		parse_wqe(wqe, PAVO_WQE_SEND | 0x123456ull << 40 | 99ull << 6,
+			  rc_limits());
 
 	EXPECT_EQ(parsed.err, PAVO_VE_NONE);
 	EXPECT_EQ(parsed->op, PAVO_WQE_SEND);
@@ -362,8 +368,8 @@ TEST(WqeSegments, NopHasNone)
 
 TEST(WqeSegments, MissingOnesAreNoticed)
 {
-	for (uint32_t op : { PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM, PAVO_WQE_READ,
-			     PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD })
+	for (uint32_t op : {PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM, PAVO_WQE_READ,
+			    PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD})
 		EXPECT_EQ(rc(Wqe(), op), PAVO_VE_WQE_SEGMENT);
 	for (uint32_t op : atomics) {
 		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8), op), PAVO_VE_WQE_SEGMENT);
@@ -401,7 +407,7 @@ TEST(WqeSgl, NumberOfEntriesIsLimited)
 {
 	pavo_parser_limits limits = rc_limits();
 
-	for (uint32_t max : { 0u, 1u, 2u, 30u }) {
+	for (uint32_t max : {0u, 1u, 2u, 30u}) {
 		limits.max_sge = max;
 		Wqe wqe;
 
@@ -428,9 +434,10 @@ TEST(WqeSgl, MessageIsShorterThanTwoGiB)
 	EXPECT_EQ(rc(Wqe().sge(0x7fffffff).sge(0x7fffffff).sge(2),
 		     PAVO_WQE_SEND),
 		  PAVO_VE_WQE_LENGTH);
-	EXPECT_EQ(rc(Wqe().raddr(0, 0, 0).sge(0x7fffffff).sge(0x7fffffff).sge(2),
-		     PAVO_WQE_WRITE),
-		  PAVO_VE_WQE_LENGTH);
+	EXPECT_EQ(
+		rc(Wqe().raddr(0, 0, 0).sge(0x7fffffff).sge(0x7fffffff).sge(2),
+		   PAVO_WQE_WRITE),
+		PAVO_VE_WQE_LENGTH);
 	EXPECT_EQ(rc(Wqe().raddr(0, 0, 0x7fffffff).sge(0x7fffffff),
 		     PAVO_WQE_WRITE),
 		  PAVO_VE_NONE);
@@ -451,7 +458,7 @@ TEST(WqeSgl, InlineAmongEntriesIsMisplaced)
 
 TEST(WqeSgl, DatagramFitsThePathMtu)
 {
-	for (uint32_t mtu : { 256u, 512u, 1024u, 2048u, 4096u }) {
+	for (uint32_t mtu : {256u, 512u, 1024u, 2048u, 4096u}) {
 		Wqe wqe = Wqe().add(pavo_ud_seg{}).sge(mtu - 1).sge(1);
 
 		EXPECT_EQ(ud(wqe, PAVO_WQE_SEND, mtu), PAVO_VE_NONE);
@@ -464,10 +471,10 @@ TEST(WqeSgl, DatagramFitsThePathMtu)
 
 TEST(WqeLength, LocalAndRemoteMustAgree)
 {
-	for (uint32_t op : { PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM,
-			     PAVO_WQE_READ }) {
-		for (uint32_t remote : { 0u, 127u, 129u, 0x80000080u,
-					 0xffffffffu })
+	for (uint32_t op :
+	     {PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM, PAVO_WQE_READ}) {
+		for (uint32_t remote :
+		     {0u, 127u, 129u, 0x80000080u, 0xffffffffu})
 			EXPECT_EQ(rc(Wqe().raddr(0, 0, remote).sge(128), op),
 				  PAVO_VE_WQE_LENGTH)
 				<< "operation " << op << ", " << remote;
@@ -480,10 +487,11 @@ TEST(WqeLength, LocalAndRemoteMustAgree)
 TEST(WqeLength, AtomicsAreEightBytes)
 {
 	for (uint32_t op : atomics) {
-		for (uint32_t len : { 0u, 1u, 4u, 7u, 9u, 16u, 0x7fffffffu })
-			EXPECT_EQ(rc(Wqe().raddr(0, 0, len).atomic(0, 0).sge(len),
-				     op),
-				  PAVO_VE_WQE_LENGTH)
+		for (uint32_t len : {0u, 1u, 4u, 7u, 9u, 16u, 0x7fffffffu})
+			EXPECT_EQ(
+				rc(Wqe().raddr(0, 0, len).atomic(0, 0).sge(len),
+				   op),
+				PAVO_VE_WQE_LENGTH)
 				<< len << " bytes";
 		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8).atomic(0, 0).sge(4), op),
 			  PAVO_VE_WQE_LENGTH);
@@ -517,9 +525,9 @@ TEST(WqeInline, WritesAndDatagramsMayHaveIt)
 	std::vector<uint8_t> data = pattern(50);
 
 	for (uint32_t op : writes) {
-		ParsedWqe parsed = parse_wqe(
-			Wqe().raddr(1, 2, 50).inline_data(50, data), op,
-			rc_limits());
+		ParsedWqe parsed =
+			parse_wqe(Wqe().raddr(1, 2, 50).inline_data(50, data),
+				  op, rc_limits());
 
 		ASSERT_EQ(parsed.err, PAVO_VE_NONE);
 		EXPECT_EQ(std::memcmp(parsed->data, data.data(), 50), 0);
@@ -549,8 +557,8 @@ TEST(WqeInline, ReadsAndAtomicsMayNot)
 TEST(WqeInline, MoreThanTheWqeHasIsTooLong)
 {
 	/* One unit: 12 bytes of data are there. */
-	for (uint32_t claim : { 13u, 16u, 28u, 4080u, 0x7ffffff0u, 0x7ffffffcu,
-				0x7fffffffu })
+	for (uint32_t claim :
+	     {13u, 16u, 28u, 4080u, 0x7ffffff0u, 0x7ffffffcu, 0x7fffffffu})
 		EXPECT_EQ(rc(Wqe().inline_data(claim, pattern(12)),
 			     PAVO_WQE_SEND),
 			  PAVO_VE_WQE_LENGTH)
@@ -561,7 +569,7 @@ TEST(WqeInline, MoreThanTheWqeHasIsTooLong)
 
 TEST(WqeInline, NothingMayFollow)
 {
-	for (uint32_t len : { 0u, 1u, 12u, 13u, 28u, 100u }) {
+	for (uint32_t len : {0u, 1u, 12u, 13u, 28u, 100u}) {
 		Wqe wqe = Wqe().inline_data(len, pattern(len));
 
 		EXPECT_EQ(rc(wqe, PAVO_WQE_SEND), PAVO_VE_NONE);
