@@ -247,18 +247,26 @@ TEST(WqeNext, EveryReservedFlagIsAnError)
 
 TEST(WqeNext, SizeOfTheNextHasEightBits)
 {
-	for (int bit = 8; bit < 32; bit++) {
-		Wqe wqe;
-
-		wqe.next().size = 1u << bit | 3;
-		EXPECT_EQ(rc(wqe, PAVO_WQE_NOP), PAVO_VE_WQE_FLAGS)
-			<< "bit " << bit;
-	}
 	for (uint32_t size = 0; size < 256; size++) {
 		Wqe wqe;
 
 		wqe.next().size = size;
 		EXPECT_EQ(rc(wqe, PAVO_WQE_NOP), PAVO_VE_NONE);
+	}
+}
+
+/* Cut to eight bits it would lead somewhere: 0x103 is not 3. */
+TEST(WqeNext, LinkWithAnImpossibleSizeEndsTheChain)
+{
+	for (int bit = 8; bit < 32; bit++) {
+		Wqe wqe;
+
+		wqe.next().next = 5u << PAVO_DB_OFFSET_SHIFT | PAVO_WQE_SEND;
+		wqe.next().size = 1u << bit | 3;
+		ParsedWqe parsed = parse_wqe(wqe, PAVO_WQE_NOP, rc_limits());
+
+		EXPECT_EQ(parsed.err, PAVO_VE_WQE_FLAGS) << "bit " << bit;
+		EXPECT_EQ(parsed->next, 0u) << "bit " << bit;
 	}
 }
 
