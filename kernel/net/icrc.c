@@ -146,6 +146,9 @@ static bool crc_frag(u32 *crc, const skb_frag_t *frag, unsigned int offset,
 	return true;
 }
 
+static bool crc_list(u32 *crc, const struct sk_buff *skb, unsigned int from,
+		     unsigned int len);
+
 /*
  * The CRC over [@from, @from + @len) of an skb: linear part, fragments, list
  * of further skbs. False if not all of it is there to be read.
@@ -155,7 +158,6 @@ static bool crc_skb(u32 *crc, const struct sk_buff *skb, unsigned int from,
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
 	unsigned int size = skb_headlen(skb);
-	struct sk_buff *next;
 	unsigned int n;
 	int i;
 
@@ -177,8 +179,16 @@ static bool crc_skb(u32 *crc, const struct sk_buff *skb, unsigned int from,
 		}
 		from -= size;
 	}
-	if (likely(!len))
-		return true;
+	return likely(!len) || crc_list(crc, skb, from, len);
+}
+
+/* The same for the list of further skbs alone. */
+static bool crc_list(u32 *crc, const struct sk_buff *skb, unsigned int from,
+		     unsigned int len)
+{
+	struct sk_buff *next;
+	unsigned int n;
+
 	skb_walk_frags(skb, next) {
 		if (from < next->len) {
 			n = min(len, next->len - from);
@@ -187,23 +197,20 @@ static bool crc_skb(u32 *crc, const struct sk_buff *skb, unsigned int from,
 			from += n;
 			len -= n;
 		}
-		from -= next->len;
 		if (!len)
-			break;
+			return true;
+		from -= next->len;
 	}
-	return !len;
+	return false;
 }
 
-bool pavo_icrc(__le32 *icrc, const struct sk_buff *skb, const void *ip,
-	       bool ipv6, const void *udp, const void *bth, unsigned int from,
-	       unsigned int len)
+bool pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
+		     bool ipv6, const void *udp, const void *bth,
+		     unsigned int from, unsigned int len)
 {
 	u8 head[PAVO_ICRC_HEAD_MAX] __aligned(8);
-	u32 crc = ~0u;
-	bool ok;
+	unsigned int head_len = pavo_icrc_head(head, ip, ipv6, udp, bth);
 
-	crc = crc_block(crc, head, pavo_icrc_head(head, ip, ipv6, udp, bth));
-	ok = crc_skb(&crc, skb, from, len);
-	*icrc = cpu_to_le32(~crc);
-	return ok;
+	*crc = crc32_le(~0u, head, head_len);
+	return crc_skb(crc, skb, from, len);
 }

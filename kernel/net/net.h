@@ -68,6 +68,7 @@ void pavo_flow_destroy(struct pavo_flow *flow);
  * payload is put or added piece by piece in its order; skb->cb must stay
  * untouched.
  *
+ * Context: BH disabled.
  * Return: NULL without memory (counted).
  */
 struct sk_buff *pavo_tx_alloc(struct pavo_dev *dev, struct pavo_flow *flow,
@@ -104,6 +105,20 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
  */
 int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
+
+/**
+ * pavo_rx_free - the packet was used up.
+ *
+ * Gives the skb to the CPU's cache, from which pavo_tx_alloc() takes the next
+ * one: an ACK is sent in what its request came in. Drops use kfree_skb(),
+ * which tells the kernel's drop monitor.
+ *
+ * Context: BH disabled.
+ */
+static inline void pavo_rx_free(struct sk_buff *skb)
+{
+	napi_consume_skb(skb, 1);
+}
 
 /**
  * struct pavo_rx - a received packet on its way through the engine.

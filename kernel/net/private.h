@@ -24,17 +24,22 @@ struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
 int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb);
 
 /**
- * pavo_icrc - the ICRC of a packet (annex A17.3.3).
- * @icrc: result, as on the wire
- * @ip, @udp, @bth: its headers, each in contiguous memory
+ * pavo_packet_crc - the CRC-32 that the ICRC is made of (annex A17.3.3).
+ * @crc: result, not complemented. Over a packet to the end of its pad the
+ *       complement is its ICRC, to be stored least significant byte first;
+ *       over a packet with a good ICRC the result is PAVO_CRC_GOOD.
+ * @ip, @udp, @bth: the headers, each in contiguous memory
  * @from: offset from skb->data of the byte behind the BTH
- * @len:  bytes from there to the end of the pad
+ * @len:  bytes from there on
  *
  * Return: false if not all of the bytes can be read.
  */
-bool pavo_icrc(__le32 *icrc, const struct sk_buff *skb, const void *ip,
-	       bool ipv6, const void *udp, const void *bth, unsigned int from,
-	       unsigned int len);
+bool pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
+		     bool ipv6, const void *udp, const void *bth,
+		     unsigned int from, unsigned int len);
+
+/* What a CRC-32 register holds after any data and its own CRC. */
+#define PAVO_CRC_GOOD 0xdebb20e3u
 
 int pavo_icrc_init(void);
 void pavo_icrc_exit(void);

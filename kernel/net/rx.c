@@ -5,7 +5,8 @@
  * Called by the network stack for every datagram to the RoCEv2 port, in
  * softirq. Everything in it is the sender's choice: nothing is believed
  * before it was checked, and nothing is acted upon before the ICRC was
- * verified. No allocation, no lock, no copy but of the headers.
+ * verified. No allocation, no lock, no copy but of headers that are scattered.
+ * The stack holds the RCU read lock all the time.
  */
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
@@ -87,40 +88,39 @@ static bool icrc_ok(const struct pavo_rx *rx)
 {
 	const unsigned int from = sizeof(struct udphdr) + PAVO_BTH_LEN;
 	struct sk_buff *skb = rx->skb;
-	__le32 buf, value, *icrc;
+	u32 crc;
 
-	icrc = skb_header_pointer(skb, skb->len - PAVO_ICRC_LEN, PAVO_ICRC_LEN,
-				  &buf);
-	if (unlikely(!icrc))
-		return false;
-	if (!pavo_icrc(&value, skb, skb_network_header(skb), rx->ipv6,
-		       skb->data, bth_of(skb), from,
-		       skb->len - PAVO_ICRC_LEN - from))
-		return false;
-	/* wherever the payload ends: not aligned */
-	return !memcmp(icrc, &value, sizeof(value));
+	return pavo_packet_crc(&crc, skb, skb_network_header(skb), rx->ipv6,
+			       skb->data, bth_of(skb), from, skb->len - from) &&
+	       crc == PAVO_CRC_GOOD;
 }
 
 /*
  * Take the packet's headers apart. @skb->data is the UDP header. They are
  * pulled out of page fragments first, which their sender may still write to:
- * what was checked once must read the same when a backlog is drained.
+ * what was checked once must read the same when a backlog is drained. But
+ * headers only: a page of payload is to stay a page (see whole_page()).
  */
 static enum pavo_parse_status parse(struct pavo_rx *rx)
 {
 	struct sk_buff *skb = rx->skb;
 	enum pavo_parse_status status;
-	unsigned int len, avail;
+	unsigned int len, avail, want;
 
-	if (skb->len < sizeof(struct udphdr))
-		return PAVO_PARSE_SHORT;
-	len = skb->len - sizeof(struct udphdr);
-	avail = min_t(unsigned int, len, PAVO_MAX_HDR_LEN);
-	if (unlikely(!pskb_may_pull(skb, sizeof(struct udphdr) + avail)) ||
+	if (skb_headlen(skb) < sizeof(struct udphdr) ||
 	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
 		return PAVO_PARSE_SHORT;
 
+	len = skb->len - sizeof(struct udphdr);
+	avail = skb_headlen(skb) - sizeof(struct udphdr);
 	status = pavo_parse(&rx->pkt, bth_of(skb), avail, len);
+
+	want = min_t(unsigned int, len, PAVO_MAX_HDR_LEN);
+	if (unlikely(status == PAVO_PARSE_SHORT && avail < want)) {
+		if (!pskb_may_pull(skb, sizeof(struct udphdr) + want))
+			return PAVO_PARSE_SHORT;
+		status = pavo_parse(&rx->pkt, bth_of(skb), want, len);
+	}
 	if (status == PAVO_PARSE_OK)
 		rx->payload = sizeof(struct udphdr) + rx->pkt.info->hdr_len;
 	return status;
@@ -131,7 +131,7 @@ int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	enum pavo_parse_status status;
 	struct pavo_rx rx;
 
-	rcu_read_lock();
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "received outside of RCU");
 	rx.skb = skb;
 	rx.ipv6 = is_ipv6(skb);
 	rx.dev = find_dev(skb, rx.ipv6);
@@ -150,10 +150,8 @@ int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
 	pavo_count(rx.dev, rx_packets);
 	pavo_count_add(rx.dev, rx_bytes, skb->len - sizeof(struct udphdr));
 	pavo_rx_deliver(&rx);
-	rcu_read_unlock();
 	return 0;
 drop:
-	rcu_read_unlock();
 	kfree_skb(skb);
 	return 0;
 }

@@ -18,8 +18,36 @@
 #include "device.h"
 #include "private.h"
 
-/* Most bytes behind the payload. */
-#define PAVO_TRAILER_MAX (3 + PAVO_ICRC_LEN)
+/* Most bytes behind the payload: pad and ICRC, rounded up. */
+#define PAVO_TRAILER_MAX 8
+
+/* Longest head that is cut from the CPU's page; more is left to the slab. */
+#define PAVO_HEAD_MAX 2048
+
+/*
+ * An skb with room for @len bytes. Its head is a piece of a page, as drivers
+ * have it on receive: cheaper than the slab, and there is a page to take
+ * references to. In front of the head, where the skb does not know of it, is
+ * room for the trailer; see put_trailer().
+ */
+static struct sk_buff *alloc_head(unsigned int len)
+{
+	unsigned int size = SKB_DATA_ALIGN(PAVO_TRAILER_MAX + len) +
+			    SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	struct sk_buff *skb;
+	void *piece;
+
+	if (size > PAVO_HEAD_MAX)
+		return alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+
+	piece = napi_alloc_frag(size);
+	if (unlikely(!piece))
+		return NULL;
+	skb = napi_build_skb(piece + PAVO_TRAILER_MAX, size - PAVO_TRAILER_MAX);
+	if (unlikely(!skb))
+		skb_free_frag(piece);
+	return skb;
+}
 
 struct sk_buff *pavo_tx_alloc(struct pavo_dev *dev, struct pavo_flow *flow,
 			      const u8 *hdr, unsigned int hdr_len,
@@ -27,8 +55,7 @@ struct sk_buff *pavo_tx_alloc(struct pavo_dev *dev, struct pavo_flow *flow,
 {
 	struct sk_buff *skb;
 
-	skb = alloc_skb(flow->headroom + hdr_len + copy + PAVO_TRAILER_MAX,
-			GFP_ATOMIC | __GFP_NOWARN);
+	skb = alloc_head(flow->headroom + hdr_len + copy + PAVO_TRAILER_MAX);
 	if (unlikely(!skb)) {
 		pavo_count(dev, tx_drop_no_memory);
 		return NULL;
@@ -54,30 +81,48 @@ static void add_frag(struct sk_buff *skb, struct page *page,
 	skb->truesize += len;
 }
 
-/* Room for @len bytes at the end, leaving @spare fragments unused. */
-static void *put_room(struct sk_buff *skb, unsigned int len,
-		      unsigned int spare)
+/* Make [@mem, @mem + @len) the last fragment; takes a page reference. */
+static void add_mem(struct sk_buff *skb, void *mem, unsigned int len)
 {
-	struct page *page;
+	struct page *page = virt_to_head_page(mem);
+
+	add_frag(skb, page, mem - page_address(page), len);
+}
+
+void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
+{
 	void *room;
 
 	if (!skb_is_nonlinear(skb) && skb_tailroom(skb) >= len)
 		return skb_put(skb, len);
 
-	if (skb_shinfo(skb)->nr_frags + spare >= MAX_SKB_FRAGS)
+	/* one fragment is for the trailer */
+	if (skb_shinfo(skb)->nr_frags + 1 >= MAX_SKB_FRAGS)
 		return NULL;
 	room = napi_alloc_frag(len);
-	if (unlikely(!room))
-		return NULL;
-	page = virt_to_head_page(room);
-	add_frag(skb, page, room - page_address(page), len);
+	if (likely(room))
+		add_mem(skb, room, len);
 	return room;
 }
 
-void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
+/* Room for pad and ICRC, behind all that is there. */
+static void *put_trailer(struct sk_buff *skb, unsigned int len)
 {
-	/* one fragment is for the trailer */
-	return put_room(skb, len, 1);
+	void *room;
+
+	if (!skb_is_nonlinear(skb))
+		return skb_put(skb, len);
+
+	if (likely(skb->head_frag)) {
+		room = skb->head - PAVO_TRAILER_MAX;
+		get_page(virt_to_head_page(room));
+	} else {
+		room = napi_alloc_frag(len);
+		if (unlikely(!room))
+			return NULL;
+	}
+	add_mem(skb, room, len);
+	return room;
 }
 
 bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
@@ -149,12 +194,14 @@ static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
 	const u8 *udp = skb_transport_header(skb);
 	unsigned int behind_bth;
 	__le32 value;
+	u32 crc;
 
 	behind_bth = skb_transport_offset(skb) + sizeof(struct udphdr) +
 		     PAVO_BTH_LEN;
-	pavo_icrc(&value, skb, skb->data, ipv6, udp,
-		  udp + sizeof(struct udphdr), behind_bth,
-		  skb->len - behind_bth - PAVO_ICRC_LEN);
+	pavo_packet_crc(&crc, skb, skb->data, ipv6, udp,
+			udp + sizeof(struct udphdr), behind_bth,
+			skb->len - behind_bth - PAVO_ICRC_LEN);
+	value = cpu_to_le32(~crc);
 	memcpy(icrc, &value, sizeof(value));
 }
 
@@ -181,7 +228,7 @@ int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
 	struct dst_entry *dst;
 	u8 *trailer;
 
-	trailer = put_room(skb, pad + PAVO_ICRC_LEN, 0);
+	trailer = put_trailer(skb, pad + PAVO_ICRC_LEN);
 	if (unlikely(!trailer)) {
 		pavo_count(dev, tx_drop_no_memory);
 		kfree_skb(skb);

@@ -166,7 +166,8 @@ enum pavo_parse_status {
  * pavo_parse - take the headers of a packet apart.
  * @pkt:   result
  * @hdr:   first bytes behind the UDP header
- * @avail: how many of them are at @hdr, at least min(@len, PAVO_MAX_HDR_LEN)
+ * @avail: how many of them are at @hdr; PAVO_PARSE_SHORT if the opcode has
+ *         more headers than that, never with min(@len, PAVO_MAX_HDR_LEN)
  * @len:   length of the UDP payload, headers to ICRC
  *
  * MigReq and all reserved fields are ignored (IBA 9.2).
