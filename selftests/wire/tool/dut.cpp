@@ -56,11 +56,16 @@ bool readable(int fd)
 ibv_mtu mtu_code(unsigned bytes)
 {
 	switch (bytes) {
-	case 256: return IBV_MTU_256;
-	case 512: return IBV_MTU_512;
-	case 1024: return IBV_MTU_1024;
-	case 2048: return IBV_MTU_2048;
-	case 4096: return IBV_MTU_4096;
+	case 256:
+		return IBV_MTU_256;
+	case 512:
+		return IBV_MTU_512;
+	case 1024:
+		return IBV_MTU_1024;
+	case 2048:
+		return IBV_MTU_2048;
+	case 4096:
+		return IBV_MTU_4096;
 	}
 	throw std::runtime_error("no such MTU: " + std::to_string(bytes));
 }
@@ -90,8 +95,8 @@ std::string counter_folder(const std::string &device)
 {
 	const std::string base = "/sys/class/infiniband/" + device;
 
-	for (const std::string &folder : {base + "/ports/1/hw_counters",
-					  base + "/hw_counters"})
+	for (const std::string &folder :
+	     {base + "/ports/1/hw_counters", base + "/hw_counters"})
 		if (std::filesystem::is_directory(folder))
 			return folder;
 	return "";
@@ -112,7 +117,8 @@ Dut::Dut(const std::string &device, const Address &peer, int64_t deadline)
 {
 	while (!find_address(peer)) {
 		if (now_ns() > deadline)
-			throw std::runtime_error(device + " has no RoCE v2 address"
+			throw std::runtime_error(device +
+						 " has no RoCE v2 address"
 						 " of the family of " +
 						 print_address(peer));
 		usleep(1000);
@@ -151,7 +157,8 @@ Dut::~Dut()
 bool Dut::find_address(const Address &peer)
 {
 	ibv_gid_entry table[gid_table_max];
-	const ssize_t count = ibv_query_gid_table(context_, table, gid_table_max, 0);
+	const ssize_t count =
+		ibv_query_gid_table(context_, table, gid_table_max, 0);
 
 	for (ssize_t i = 0; i < count; i++) {
 		Address address;
@@ -161,7 +168,8 @@ bool Dut::find_address(const Address &peer)
 
 		std::copy_n(table[i].gid.raw, address.size(), address.begin());
 		if (table[i].gid_type != IBV_GID_TYPE_ROCE_V2 || link_local ||
-		    table[i].port_num != port || is_ip4(address) != is_ip4(peer) ||
+		    table[i].port_num != port ||
+		    is_ip4(address) != is_ip4(peer) ||
 		    !if_indextoname(table[i].ndev_ifindex, name))
 			continue;
 		address_ = address;
@@ -217,8 +225,8 @@ std::string Dut::check_regions()
 	for (auto &[name, region] : regions_) {
 		const Region &r = *region;
 
-		const auto wrong = std::mismatch(r.shadow.begin(), r.shadow.end(),
-						 r.at);
+		const auto wrong =
+			std::mismatch(r.shadow.begin(), r.shadow.end(), r.at);
 
 		if (wrong.first != r.shadow.end())
 			return "byte " + std::to_string(wrong.second - r.at) +
@@ -226,9 +234,11 @@ std::string Dut::check_regions()
 			       " changed, no statement says so";
 		for (const uint8_t *p = r.mapping.data();
 		     p < r.mapping.data() + r.mapping.size(); p++)
-			if ((p < r.at || p >= r.at + r.size) && *p != guard_byte)
+			if ((p < r.at || p >= r.at + r.size) &&
+			    *p != guard_byte)
 				return "byte at " + std::to_string(p - r.at) +
-				       ", outside region " + name + ", was written";
+				       ", outside region " + name +
+				       ", was written";
 	}
 	return "";
 }
@@ -302,7 +312,8 @@ void Dut::to_rtr()
 	attr.ah_attr.grh.hop_limit = 64;
 	std::copy(peer_.begin(), peer_.end(), attr.ah_attr.grh.dgid.raw);
 	if (config_.type != IBV_QPT_UD)
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN;
 	if (config_.type == IBV_QPT_RC)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to RTR");
@@ -330,10 +341,14 @@ void Dut::set_state(ibv_qp_state state)
 	ibv_qp_attr attr{};
 
 	switch (state) {
-	case IBV_QPS_INIT: return to_init();
-	case IBV_QPS_RTR: return to_rtr();
-	case IBV_QPS_RTS: return to_rts();
-	default: break;
+	case IBV_QPS_INIT:
+		return to_init();
+	case IBV_QPS_RTR:
+		return to_rtr();
+	case IBV_QPS_RTS:
+		return to_rts();
+	default:
+		break;
 	}
 	attr.qp_state = state;
 	must(ibv_modify_qp(qp_, &attr, IBV_QP_STATE), "modify_qp");
@@ -357,7 +372,8 @@ void Dut::post_send(std::vector<SendRequest> &requests)
 
 		r.wr.sg_list = r.sges.data();
 		r.wr.num_sge = static_cast<int>(r.sges.size());
-		r.wr.next = i + 1 < requests.size() ? &requests[i + 1].wr : nullptr;
+		r.wr.next = i + 1 < requests.size() ? &requests[i + 1].wr :
+						      nullptr;
 	}
 	must(ibv_post_send(qp_, &requests.front().wr, &bad), "ibv_post_send");
 }
@@ -403,7 +419,8 @@ std::optional<ibv_event_type> Dut::take_async()
 {
 	ibv_async_event event;
 
-	if (!readable(context_->async_fd) || ibv_get_async_event(context_, &event))
+	if (!readable(context_->async_fd) ||
+	    ibv_get_async_event(context_, &event))
 		return std::nullopt;
 	ibv_ack_async_event(&event);
 	return event.event_type;

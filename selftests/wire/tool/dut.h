@@ -24,9 +24,9 @@ struct QpConfig {
 	ibv_qp_type type = IBV_QPT_RC;
 	unsigned mtu = 1024;
 	uint32_t remote_qpn = 0, sq_psn = 0, rq_psn = 0;
-	uint8_t timeout = 0;		/* 0: no loss timer at all */
+	uint8_t timeout = 0; /* 0: no loss timer at all */
 	uint8_t retry = 7, rnr_retry = 7, min_rnr = 12;
-	uint8_t rd = 4, dest_rd = 4;	/* max_rd_atomic, max_dest_rd_atomic */
+	uint8_t rd = 4, dest_rd = 4; /* max_rd_atomic, max_dest_rd_atomic */
 	int access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 		     IBV_ACCESS_REMOTE_ATOMIC;
 	uint32_t depth = 64, sges = 4, inline_data = 64;
@@ -43,10 +43,10 @@ struct Region {
 	std::string name;
 	uint8_t *at = nullptr;
 	size_t size = 0;
-	ibv_mr *mr = nullptr;		/* nullptr: deregistered, keys stale */
+	ibv_mr *mr = nullptr; /* nullptr: deregistered, keys stale */
 	uint32_t lkey = 0, rkey = 0;
 	Bytes shadow;
-	Bytes mapping;			/* guards and region */
+	Bytes mapping; /* guards and region */
 };
 
 struct Span {

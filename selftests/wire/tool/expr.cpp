@@ -71,8 +71,9 @@ private:
 
 			if (!times && !right)
 				fail("division by zero in");
-			value = times ? value * right :
-				divide ? value / right : value % right;
+			value = times  ? value * right :
+				divide ? value / right :
+					 value % right;
 		}
 	}
 
@@ -90,7 +91,8 @@ private:
 		if (rest.empty())
 			fail("something is missing in");
 		return std::isdigit(static_cast<unsigned char>(rest[0])) ?
-			number() : name();
+			       number() :
+			       name();
 	}
 
 	uint64_t number()
@@ -151,12 +153,15 @@ int64_t duration(const std::string &text)
 		int64_t ns;
 	};
 	/* "ms" and "us" before "s", which ends both. */
-	for (Unit unit : {Unit{"ms", 1000000}, Unit{"us", 1000}, Unit{"s", 1000000000}})
+	for (Unit unit :
+	     {Unit{"ms", 1000000}, Unit{"us", 1000}, Unit{"s", 1000000000}})
 		if (text.ends_with(unit.suffix))
-			return static_cast<int64_t>(evaluate(
-				std::string_view(text).substr(
-					0, text.size() - unit.suffix.size()))) *
-				unit.ns;
+			return static_cast<int64_t>(
+				       evaluate(std::string_view(text).substr(
+					       0,
+					       text.size() -
+						       unit.suffix.size()))) *
+			       unit.ns;
 	throw ScriptError("not a duration: " + text);
 }
 

@@ -17,8 +17,8 @@ namespace {
 constexpr uint16_t type_ip4 = 0x0800, type_ip6 = 0x86dd;
 constexpr uint8_t proto_udp = 17;
 constexpr size_t udp_octets = 8, icrc_octets = 4;
-constexpr std::array<uint8_t, 12> mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-					    0xff, 0xff};
+constexpr std::array<uint8_t, 12> mapped = {0, 0, 0, 0, 0,    0,
+					    0, 0, 0, 0, 0xff, 0xff};
 
 void append(Bytes &out, View more)
 {
@@ -49,7 +49,7 @@ void put_ip4(Bytes &out, const Envelope &e, uint16_t length)
 	put(out, e.tos, 1);
 	put(out, length, 2);
 	put(out, e.ip_id, 2);
-	put(out, 0x4000, 2);		/* do not fragment */
+	put(out, 0x4000, 2); /* do not fragment */
 	put(out, e.ttl, 1);
 	put(out, proto_udp, 1);
 	put(out, 0, 2);
@@ -123,8 +123,8 @@ Bytes wrap(const Envelope &e, View transport, const Damage &damage)
 		payload = std::min(payload, *damage.truncate);
 
 	const auto udp_len = static_cast<uint16_t>(udp_octets + payload);
-	const uint16_t ip_len = damage.ip_len.value_or(static_cast<uint16_t>(
-		udp_len + (ip4 ? ip_octets : 0)));
+	const uint16_t ip_len = damage.ip_len.value_or(
+		static_cast<uint16_t>(udp_len + (ip4 ? ip_octets : 0)));
 
 	append(out, e.dmac);
 	append(out, e.smac);
@@ -242,11 +242,13 @@ std::optional<Opened> open(View frame, bool udp_csum_done)
 		throw Malformed("no room for an ICRC");
 
 	const View transport = rest.first(rest.size() - icrc_octets);
-	const size_t covered = static_cast<size_t>(transport.end() - ip.begin());
+	const size_t covered =
+		static_cast<size_t>(transport.end() - ip.begin());
 	const uint32_t crc = icrc(ip.first(covered));
 
 	for (unsigned i = 0; i < icrc_octets; i++)
-		if (rest[transport.size() + i] != static_cast<uint8_t>(crc >> (8 * i)))
+		if (rest[transport.size() + i] !=
+		    static_cast<uint8_t>(crc >> (8 * i)))
 			throw Malformed("ICRC wrong");
 	result.transport.assign(transport.begin(), transport.end());
 	return result;

@@ -36,11 +36,11 @@ struct Envelope {
 
 /* What a script wants wrong with a frame; nothing set: a correct frame. */
 struct Damage {
-	std::optional<uint32_t> icrc;	/* put in place of the right one */
-	bool icrc_flip = false;		/* the right one with a bit inverted */
-	std::optional<size_t> cut;	/* transport bytes kept, ICRC right */
-	std::optional<size_t> truncate;	/* UDP payload bytes kept, ICRC and all */
-	size_t extra = 0;		/* bytes added in front of the ICRC */
+	std::optional<uint32_t> icrc; /* put in place of the right one */
+	bool icrc_flip = false; /* the right one with a bit inverted */
+	std::optional<size_t> cut; /* transport bytes kept, ICRC right */
+	std::optional<size_t> truncate; /* UDP payload bytes kept, ICRC and all */
+	size_t extra = 0; /* bytes added in front of the ICRC */
 	std::optional<uint16_t> udp_len, ip_len;
 	std::optional<uint16_t> udp_csum;
 };
@@ -49,7 +49,7 @@ Bytes wrap(const Envelope &envelope, View transport, const Damage &damage = {});
 
 struct Opened {
 	Envelope envelope;
-	Bytes transport;	/* without ICRC, which was right */
+	Bytes transport; /* without ICRC, which was right */
 };
 
 /*

@@ -10,9 +10,9 @@ namespace pw {
 
 namespace {
 
-constexpr uint32_t polynomial = 0xedb88320;	/* CRC-32, bits reflected */
+constexpr uint32_t polynomial = 0xedb88320; /* CRC-32, bits reflected */
 constexpr size_t udp_octets = 8;
-constexpr size_t bth_resv8a = 4;		/* offset in the BTH */
+constexpr size_t bth_resv8a = 4; /* offset in the BTH */
 
 constexpr std::array<uint32_t, 256> make_table()
 {
@@ -47,17 +47,17 @@ uint32_t icrc(View ip_packet)
 
 	covered.insert(covered.end(), ip_packet.begin(), ip_packet.end());
 	if (ip_packet.size() && ip_packet[0] >> 4 == 6) {
-		covered[ip] |= 0x0f;		/* traffic class, flow label */
+		covered[ip] |= 0x0f; /* traffic class, flow label */
 		ones(covered, ip + 1, 3);
-		ones(covered, ip + 7, 1);	/* hop limit */
+		ones(covered, ip + 7, 1); /* hop limit */
 		udp = ip + 40;
 	} else {
-		ones(covered, ip + 1, 1);	/* type of service */
-		ones(covered, ip + 8, 1);	/* time to live */
-		ones(covered, ip + 10, 2);	/* header checksum */
+		ones(covered, ip + 1, 1); /* type of service */
+		ones(covered, ip + 8, 1); /* time to live */
+		ones(covered, ip + 10, 2); /* header checksum */
 		udp = ip + 20;
 	}
-	ones(covered, udp + 6, 2);		/* UDP checksum */
+	ones(covered, udp + 6, 2); /* UDP checksum */
 	ones(covered, udp + udp_octets + bth_resv8a, 1);
 
 	uint32_t crc = 0xffffffff;

@@ -79,10 +79,12 @@ Link::Link(const std::string &interface)
 	option(socket_, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
 	address.sll_family = AF_PACKET;
 	address.sll_protocol = htons(ETH_P_ALL);
-	address.sll_ifindex = static_cast<int>(if_nametoindex(interface.c_str()));
+	address.sll_ifindex =
+		static_cast<int>(if_nametoindex(interface.c_str()));
 	if (!address.sll_ifindex)
 		fail(interface);
-	if (bind(socket_, reinterpret_cast<sockaddr *>(&address), sizeof(address)))
+	if (bind(socket_, reinterpret_cast<sockaddr *>(&address),
+		 sizeof(address)))
 		fail("bind to " + interface);
 }
 
@@ -119,8 +121,10 @@ std::optional<Arrival> Link::read_one()
 			return std::nullopt;
 		fail("recvmsg");
 	}
-	for (cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+	for (cmsghdr *c = CMSG_FIRSTHDR(&message); c;
+	     c = CMSG_NXTHDR(&message, c)) {
+		if (c->cmsg_level == SOL_SOCKET &&
+		    c->cmsg_type == SCM_TIMESTAMPNS) {
 			timespec ts;
 
 			std::memcpy(&ts, CMSG_DATA(c), sizeof(ts));
@@ -142,7 +146,8 @@ std::optional<Arrival> Link::read_one()
 		arrival.frame = std::move(*opened);
 		return arrival;
 	} catch (const Malformed &bad) {
-		throw Mismatch("a malformed frame of " + std::to_string(length) +
+		throw Mismatch("a malformed frame of " +
+			       std::to_string(length) +
 			       " bytes arrived: " + bad.what());
 	}
 }
@@ -152,8 +157,8 @@ std::optional<Arrival> Link::next(int64_t deadline)
 	for (;;) {
 		pollfd wait{socket_, POLLIN, 0};
 		const int64_t left = deadline - now_ns();
-		const int ms = static_cast<int>((std::max<int64_t>(left, 0) +
-						 999999) / 1000000);
+		const int ms = static_cast<int>(
+			(std::max<int64_t>(left, 0) + 999999) / 1000000);
 
 		if (poll(&wait, 1, ms) > 0) {
 			if (auto arrival = read_one())

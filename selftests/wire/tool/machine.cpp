@@ -95,20 +95,25 @@ std::span<const Machine::Verb> Machine::verbs()
 		{"counter", &Machine::step_counter, 2, 2, ""},
 		{"<", &Machine::step_inject, 1, any_number, packet_keys},
 		{">", &Machine::step_expect, 1, any_number, packet_keys},
-		{"<<", &Machine::step_inject_message, 1, any_number, message_keys},
-		{">>", &Machine::step_expect_message, 1, any_number, message_keys},
+		{"<<", &Machine::step_inject_message, 1, any_number,
+		 message_keys},
+		{">>", &Machine::step_expect_message, 1, any_number,
+		 message_keys},
 		{"allow", &Machine::step_allow, 1, any_number, packet_keys},
 		{"silence", &Machine::step_silence, 1, 1, ""},
 		{"probe", &Machine::step_probe, 0, 0, "psn msn"},
 		{"asked-every", &Machine::step_asked, 1, 1, ""},
-		{"qp", &Machine::step_qp, 1, 2, "mtu timeout retry rnr_retry min_rnr "
+		{"qp", &Machine::step_qp, 1, 2,
+		 "mtu timeout retry rnr_retry min_rnr "
 		 "rd dest_rd access depth sge inline qkey state"},
 		{"mr", &Machine::step_mr, 1, 2, "size access"},
 		{"dereg", &Machine::step_dereg, 1, 1, ""},
-		{"post", &Machine::step_post, 1, any_number, "wr len sge va rkey imm "
+		{"post", &Machine::step_post, 1, any_number,
+		 "wr len sge va rkey imm "
 		 "swap cmp add inv"},
 		{"recv", &Machine::step_recv, 0, 0, "wr len sge"},
-		{"completion", &Machine::step_completion, 2, 2, "wr op len imm"},
+		{"completion", &Machine::step_completion, 2, 2,
+		 "wr op len imm"},
 		{"nothing", &Machine::step_nothing, 1, 1, ""},
 		{"arm", &Machine::step_arm, 1, 2, ""},
 		{"event", &Machine::step_event, 1, 2, ""},
@@ -157,7 +162,8 @@ void Machine::run(const Script &script)
 	finish();
 }
 
-void Machine::run_block(const std::vector<Line> &lines, size_t begin, size_t end)
+void Machine::run_block(const std::vector<Line> &lines, size_t begin,
+			size_t end)
 {
 	for (size_t i = begin; i < end; i++) {
 		const Statement s = parse_statement(lines[i], variables_);
@@ -204,7 +210,8 @@ void Machine::check(const Script &script, const Case &chosen)
 
 				end_of_loop(script.lines, i);
 				variables[loop.variable] =
-					loop.values.empty() ? "0" : loop.values[0];
+					loop.values.empty() ? "0" :
+							      loop.values[0];
 			} else if (s.verb == "let") {
 				variables[s.word(0)] = s.word(1);
 			} else if (s.verb != "end") {
@@ -230,9 +237,10 @@ void Machine::finish()
 	}
 	for (auto queue : {Dut::send_queue, Dut::recv_queue})
 		if (auto wc = dut_->poll(queue))
-			throw Mismatch("end of script: unexpected completion wr=" +
-				       std::to_string(wc->wr_id) + " " +
-				       ibv_wc_status_str(wc->status));
+			throw Mismatch(
+				"end of script: unexpected completion wr=" +
+				std::to_string(wc->wr_id) + " " +
+				ibv_wc_status_str(wc->status));
 
 	const std::string changed = dut_->check_regions();
 
@@ -264,9 +272,9 @@ bool Machine::wait_for(const std::function<bool()> &condition)
 Dut &Machine::dut()
 {
 	if (!dut_)
-		dut_ = std::make_unique<Dut>(setup_.device,
-					     case_.ip6 ? setup_.peer6 : setup_.peer4,
-					     now_ns() + setup_.patience);
+		dut_ = std::make_unique<Dut>(
+			setup_.device, case_.ip6 ? setup_.peer6 : setup_.peer4,
+			now_ns() + setup_.patience);
 	return *dut_;
 }
 
@@ -285,10 +293,14 @@ uint64_t Machine::value(std::string_view text, Meaning meaning)
 		const Region &r = region(name);
 
 		switch (meaning) {
-		case addresses: return reinterpret_cast<uint64_t>(r.at);
-		case keys: return r.rkey;
-		case local_keys: return r.lkey;
-		case numbers: break;
+		case addresses:
+			return reinterpret_cast<uint64_t>(r.at);
+		case keys:
+			return r.rkey;
+		case local_keys:
+			return r.lkey;
+		case numbers:
+			break;
 		}
 		throw ScriptError("a region has no value here");
 	});
@@ -318,7 +330,8 @@ Bytes Machine::data(const std::string &text)
 	}
 
 	const size_t plus = std::min(left.find('+'), left.size());
-	const uint64_t offset = plus < left.size() ? value(left.substr(plus + 1)) : 0;
+	const uint64_t offset =
+		plus < left.size() ? value(left.substr(plus + 1)) : 0;
 
 	return stream(left.substr(0, plus), offset, value(right));
 }

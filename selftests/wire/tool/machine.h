@@ -22,8 +22,8 @@ namespace pw {
 struct Setup {
 	std::string device, interface;
 	Address peer4{}, peer6{};
-	int64_t patience = 10000000000;	/* ns, for things that must happen */
-	bool strict_counters = false;	/* a missing counter is a failure */
+	int64_t patience = 10000000000; /* ns, for things that must happen */
+	bool strict_counters = false; /* a missing counter is a failure */
 };
 
 /* What a script says about a packet. */
@@ -31,8 +31,8 @@ struct PacketSpec {
 	std::string name;
 	const Opcode *opcode = nullptr;
 	std::vector<std::pair<const Field *, uint64_t>> fields;
-	std::set<std::string, std::less<>> ignored;	/* field=any */
-	bool has_data = false;		/* payload is stated */
+	std::set<std::string, std::less<>> ignored; /* field=any */
+	bool has_data = false; /* payload is stated */
 	Bytes data;
 
 	bool mentions(std::string_view field) const;
@@ -55,12 +55,13 @@ private:
 		std::string_view name;
 		void (Machine::*run)(const Statement &);
 		size_t words_min, words_max;
-		std::string_view keys;		/* separated by spaces */
+		std::string_view keys; /* separated by spaces */
 	};
 	static std::span<const Verb> verbs();
 	static const Verb &verb_of(const Statement &s);
 
-	void run_block(const std::vector<Line> &lines, size_t begin, size_t end);
+	void run_block(const std::vector<Line> &lines, size_t begin,
+		       size_t end);
 	void run_loop(const std::vector<Line> &lines, size_t begin, size_t end);
 	void finish();
 	void snapshot_counters();
@@ -80,7 +81,8 @@ private:
 	void step_silence(const Statement &s);
 	void step_probe(const Statement &s);
 	void step_asked(const Statement &s);
-	std::vector<Statement> segment(const Statement &s, std::string_view verb);
+	std::vector<Statement> segment(const Statement &s,
+				       std::string_view verb);
 	PacketSpec packet_spec(const Statement &s, bool inbound);
 	Damage damage(const Statement &s);
 	Packet decode_arrival(const Arrival &arrival);
@@ -121,11 +123,11 @@ private:
 	Variables variables_;
 	Link link_;
 	std::unique_ptr<Dut> dut_;
-	Envelope envelope_;		/* of injected packets */
+	Envelope envelope_; /* of injected packets */
 	std::vector<PacketSpec> allowed_;
-	unsigned unasked_ = 0, unasked_max_ = 0;	/* requests without AckReq */
-	std::vector<SendRequest> chain_;	/* posted with `more` */
-	std::map<std::string, uint64_t> counters_;	/* when the QP was made */
+	unsigned unasked_ = 0, unasked_max_ = 0; /* requests without AckReq */
+	std::vector<SendRequest> chain_; /* posted with `more` */
+	std::map<std::string, uint64_t> counters_; /* when the QP was made */
 	std::set<std::string> counters_named_;
 	int64_t start_ = 0, last_event_ = 0;
 	std::vector<std::string> trace_;

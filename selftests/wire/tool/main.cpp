@@ -25,7 +25,8 @@ using namespace pw;
 
 namespace {
 
-constexpr const char *help = R"(pavo-wire - test one queue pair of an RDMA device from the other end of its wire
+constexpr const char *help =
+	R"(pavo-wire - test one queue pair of an RDMA device from the other end of its wire
 
 usage: pavo-wire --device DEV --interface IF [options] SCRIPT|FOLDER...
        pavo-wire --check SCRIPT|FOLDER...
@@ -85,16 +86,36 @@ unsigned positive(const char *text)
 
 Options parse_options(int argc, char **argv)
 {
-	enum { device = 1, interface, peer4, peer6, type, only, patience, limit,
-	       list, check, trace, kmsg, show_help };
+	enum {
+		device = 1,
+		interface,
+		peer4,
+		peer6,
+		type,
+		only,
+		patience,
+		limit,
+		list,
+		check,
+		trace,
+		kmsg,
+		show_help
+	};
 	static const option known[] = {
-		{"device", 1, nullptr, device}, {"interface", 1, nullptr, interface},
-		{"peer4", 1, nullptr, peer4}, {"peer6", 1, nullptr, peer6},
-		{"type", 1, nullptr, type}, {"only", 1, nullptr, only},
-		{"patience", 1, nullptr, patience}, {"limit", 1, nullptr, limit},
-		{"list", 0, nullptr, list}, {"check", 0, nullptr, check},
-		{"trace", 0, nullptr, trace}, {"kmsg", 0, nullptr, kmsg},
-		{"help", 0, nullptr, show_help}, {},
+		{"device", 1, nullptr, device},
+		{"interface", 1, nullptr, interface},
+		{"peer4", 1, nullptr, peer4},
+		{"peer6", 1, nullptr, peer6},
+		{"type", 1, nullptr, type},
+		{"only", 1, nullptr, only},
+		{"patience", 1, nullptr, patience},
+		{"limit", 1, nullptr, limit},
+		{"list", 0, nullptr, list},
+		{"check", 0, nullptr, check},
+		{"trace", 0, nullptr, trace},
+		{"kmsg", 0, nullptr, kmsg},
+		{"help", 0, nullptr, show_help},
+		{},
 	};
 	Options o;
 
@@ -102,29 +123,55 @@ Options parse_options(int argc, char **argv)
 	o.setup.peer6 = parse_address("fd00:9::2");
 	for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
 		switch (c) {
-		case device: o.setup.device = optarg; break;
-		case interface: o.setup.interface = optarg; break;
-		case peer4: o.setup.peer4 = parse_address(optarg); break;
-		case peer6: o.setup.peer6 = parse_address(optarg); break;
-		case type: o.type = optarg; break;
-		case only: o.only.push_back(optarg); break;
+		case device:
+			o.setup.device = optarg;
+			break;
+		case interface:
+			o.setup.interface = optarg;
+			break;
+		case peer4:
+			o.setup.peer4 = parse_address(optarg);
+			break;
+		case peer6:
+			o.setup.peer6 = parse_address(optarg);
+			break;
+		case type:
+			o.type = optarg;
+			break;
+		case only:
+			o.only.push_back(optarg);
+			break;
 		case patience:
 			o.setup.patience = 1000000000ll * positive(optarg);
 			break;
-		case limit: o.limit = positive(optarg); break;
-		case list: o.list = true; break;
-		case check: o.check = true; break;
-		case trace: o.trace = true; break;
-		case kmsg: o.kmsg = true; break;
-		case show_help: std::fputs(help, stdout); std::exit(0);
-		default: std::exit(2);
+		case limit:
+			o.limit = positive(optarg);
+			break;
+		case list:
+			o.list = true;
+			break;
+		case check:
+			o.check = true;
+			break;
+		case trace:
+			o.trace = true;
+			break;
+		case kmsg:
+			o.kmsg = true;
+			break;
+		case show_help:
+			std::fputs(help, stdout);
+			std::exit(0);
+		default:
+			std::exit(2);
 		}
 	}
 	o.paths.assign(argv + optind, argv + argc);
 	o.setup.strict_counters = o.type == "pavo";
 	if (o.paths.empty())
 		usage("no script given");
-	if (!o.list && !o.check && (o.setup.device.empty() || o.setup.interface.empty()))
+	if (!o.list && !o.check &&
+	    (o.setup.device.empty() || o.setup.interface.empty()))
 		usage("--device and --interface are needed");
 	return o;
 }
@@ -148,7 +195,8 @@ std::vector<Script> read_scripts(const std::vector<std::string> &paths)
 		for (const fs::path &file : files) {
 			fs::path name = fs::relative(file, path);
 
-			scripts.push_back(read_script(file, name.replace_extension()));
+			scripts.push_back(
+				read_script(file, name.replace_extension()));
 		}
 	}
 	return scripts;
@@ -157,7 +205,8 @@ std::vector<Script> read_scripts(const std::vector<std::string> &paths)
 /* The last `count` lines: what went wrong is at the end. */
 void write_trace(const std::vector<std::string> &trace, size_t count, FILE *out)
 {
-	const size_t skipped_lines = trace.size() - std::min(count, trace.size());
+	const size_t skipped_lines =
+		trace.size() - std::min(count, trace.size());
 
 	if (skipped_lines)
 		std::fprintf(out, "... %zu earlier lines, see --trace\n",
@@ -212,7 +261,8 @@ std::string collect(int fd, pid_t child, unsigned limit)
 	return text + "took more than " + std::to_string(limit) + " seconds\n";
 }
 
-Result run_in_child(const Options &o, const Planned &planned, std::string &report)
+Result run_in_child(const Options &o, const Planned &planned,
+		    std::string &report)
 {
 	int ends[2], status = 0;
 
@@ -241,7 +291,8 @@ Result run_in_child(const Options &o, const Planned &planned, std::string &repor
 	if (WIFSIGNALED(status))
 		report += std::string("ended by signal ") +
 			  strsignal(WTERMSIG(status)) + "\n";
-	return WIFEXITED(status) && WEXITSTATUS(status) == passed ? passed : failed;
+	return WIFEXITED(status) && WEXITSTATUS(status) == passed ? passed :
+								    failed;
 }
 
 void print_report(const std::string &report)
@@ -277,14 +328,17 @@ Result run_planned(const Options &o, size_t number, const Planned &planned)
 	if (!script.only.empty() && script.only != o.type)
 		return skip(number, name, "only for " + script.only);
 	if (rxe && !script.rxe_breaks.empty())
-		return skip(number, name, "rdma_rxe breaks: " + script.rxe_breaks);
+		return skip(number, name,
+			    "rdma_rxe breaks: " + script.rxe_breaks);
 
 	const Result result = run_in_child(o, planned, report);
 
 	print_report(report);
 	if (result == failed && rxe && !script.rxe_differs.empty())
-		return skip(number, name, "rdma_rxe differs: " + script.rxe_differs);
-	std::printf("%s %zu %s\n", result == passed ? "ok" : "not ok", number, name);
+		return skip(number, name,
+			    "rdma_rxe differs: " + script.rxe_differs);
+	std::printf("%s %zu %s\n", result == passed ? "ok" : "not ok", number,
+		    name);
 	return result;
 }
 
@@ -329,9 +383,11 @@ int main(int argc, char **argv)
 			usage("no case has such a name");
 		for (const Planned &planned : plan) {
 			if (o.list)
-				std::printf("%s\n", planned.chosen->name.c_str());
+				std::printf("%s\n",
+					    planned.chosen->name.c_str());
 			if (o.check)
-				Machine::check(*planned.script, *planned.chosen);
+				Machine::check(*planned.script,
+					       *planned.chosen);
 		}
 		return o.list || o.check ? 0 : run_all(o, plan);
 	} catch (const std::exception &error) {

@@ -56,13 +56,13 @@ struct Packet {
 	/* AETH, AtomicAckETH, ImmDt, IETH */
 	uint64_t syn = 0, msn = 0, orig = 0, imm = 0, inv = 0;
 
-	Bytes payload;		/* without pad */
+	Bytes payload; /* without pad */
 };
 
 struct Field {
 	std::string_view name;
 	unsigned bits;
-	unsigned header;	/* one that has it, or hdr_bth: every packet */
+	unsigned header; /* one that has it, or hdr_bth: every packet */
 	uint64_t Packet::*member;
 };
 

@@ -71,7 +71,8 @@ uint32_t Machine::psn_base(bool response, bool inbound) const
 }
 
 /* ACK, NAK and RNR are one opcode; the syndrome is made of what is said of it. */
-static std::optional<uint64_t> syndrome(const Statement &s, const std::string &name)
+static std::optional<uint64_t> syndrome(const Statement &s,
+					const std::string &name)
 {
 	if (name == "RNR")
 		return aeth_rnr | evaluate(s.get("timer"));
@@ -87,8 +88,8 @@ PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 	PacketSpec spec;
 
 	spec.name = s.word(0);
-	spec.opcode = opcode_by_name(spec.name == "NAK" || spec.name == "RNR" ?
-				     "ACK" : spec.name);
+	spec.opcode = opcode_by_name(
+		spec.name == "NAK" || spec.name == "RNR" ? "ACK" : spec.name);
 	if (!spec.opcode)
 		throw ScriptError("no packet is called " + spec.name);
 	for (size_t i = 1; i < s.words.size(); i++) {
@@ -111,10 +112,13 @@ PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 		}
 
 		uint64_t v = value(text, key == "va" ? addresses :
-				   key == "rkey" || key == "inv" ? keys : numbers);
+					 key == "rkey" || key == "inv" ?
+						       keys :
+						       numbers);
 
 		if (key == "psn")
-			v = (v + psn_base(spec.opcode->response, inbound)) & psn_mask;
+			v = (v + psn_base(spec.opcode->response, inbound)) &
+			    psn_mask;
 		spec.fields.push_back({field, v});
 	}
 	if (spec.opcode->headers & hdr_aeth)
@@ -178,8 +182,8 @@ void Machine::step_inject(const Statement &s)
 	if (const std::string *text = s.find("ttl"))
 		envelope.ttl = static_cast<uint8_t>(value(*text));
 
-	const Bytes frame = wrap(envelope, encode(packet, spec.opcode->headers),
-				 damage(s));
+	const Bytes frame =
+		wrap(envelope, encode(packet, spec.opcode->headers), damage(s));
 
 	note('<', describe(packet));
 	last_event_ = now_ns();
@@ -247,8 +251,9 @@ std::string Machine::difference(const PacketSpec &spec, const Packet &packet,
 	if (!spec.has_data && (!complete || spec.ignored.contains("data")))
 		return "";
 	if (packet.payload.size() != spec.data.size())
-		return "its payload has " + std::to_string(packet.payload.size()) +
-		       " bytes, not " + std::to_string(spec.data.size());
+		return "its payload has " +
+		       std::to_string(packet.payload.size()) + " bytes, not " +
+		       std::to_string(spec.data.size());
 
 	const auto wrong = std::mismatch(spec.data.begin(), spec.data.end(),
 					 packet.payload.begin());
@@ -315,7 +320,8 @@ void Machine::step_expect(const Statement &s)
 			last_event_ = arrival->time;
 			continue;
 		}
-		throw Mismatch("instead arrived " + describe(packet) + ": " + why);
+		throw Mismatch("instead arrived " + describe(packet) + ": " +
+			       why);
 	}
 }
 
@@ -323,15 +329,17 @@ void Machine::step_expect(const Statement &s)
  * A message of `kind` SEND, WRITE or READ_RESP as the statements of its packets,
  * each with only the keys its opcode has.
  */
-std::vector<Statement> Machine::segment(const Statement &s, std::string_view verb)
+std::vector<Statement> Machine::segment(const Statement &s,
+					std::string_view verb)
 {
 	const uint64_t mtu = dut().config().mtu;
 	const uint64_t length = value(s.get("len")), psn = value(s.get("psn"));
-	const uint64_t packets = std::max<uint64_t>(1, (length + mtu - 1) / mtu);
+	const uint64_t packets =
+		std::max<uint64_t>(1, (length + mtu - 1) / mtu);
 	const std::string where = length ? s.get("data") : "none";
 	const size_t plus = std::min(where.find('+'), where.size());
-	const uint64_t offset = plus < where.size() ?
-				value(where.substr(plus + 1)) : 0;
+	const uint64_t offset =
+		plus < where.size() ? value(where.substr(plus + 1)) : 0;
 	std::vector<Statement> out;
 
 	for (uint64_t i = 0; i < packets; i++) {
@@ -340,8 +348,10 @@ std::vector<Statement> Machine::segment(const Statement &s, std::string_view ver
 		Statement p{s.line, s.text, std::string(verb), {}, {}};
 		std::string name = s.word(0);
 
-		name += packets == 1 ? "_ONLY" : i == 0 ? "_FIRST" :
-			last ? "_LAST" : "_MIDDLE";
+		name += packets == 1 ? "_ONLY" :
+			i == 0	     ? "_FIRST" :
+			last	     ? "_LAST" :
+				       "_MIDDLE";
 		if (last && s.find("imm"))
 			name += "_IMM";
 
@@ -352,20 +362,24 @@ std::vector<Statement> Machine::segment(const Statement &s, std::string_view ver
 		p.words.push_back(name);
 		p.args.push_back({"psn", std::to_string(psn + i)});
 		if (size)
-			p.args.push_back({"data", where.substr(0, plus) + "+" +
-						  std::to_string(offset + i * mtu) +
-						  ":" + std::to_string(size)});
+			p.args.push_back(
+				{"data",
+				 where.substr(0, plus) + "+" +
+					 std::to_string(offset + i * mtu) +
+					 ":" + std::to_string(size)});
 		if (op->headers & hdr_reth)
 			p.args.push_back({"dlen", std::to_string(length)});
 		for (const auto &[key, text] : s.args) {
-			const Field *field = field_by_name(
-				key == "credits" ? "syn" : key);
+			const Field *field =
+				field_by_name(key == "credits" ? "syn" : key);
 			const bool only_last = key == "se" || key == "ackreq";
 
-			if (key == "psn" || key == "len" || key == "data" || !field ||
+			if (key == "psn" || key == "len" || key == "data" ||
+			    !field ||
 			    (field->header && !(op->headers & field->header)))
 				continue;
-			p.args.push_back({key, only_last && !last ? "0" : text});
+			p.args.push_back(
+				{key, only_last && !last ? "0" : text});
 		}
 		for (size_t w = 1; last && w < s.words.size(); w++)
 			p.words.push_back(s.word(w));
@@ -421,7 +435,10 @@ void Machine::step_silence(const Statement &s)
  */
 void Machine::step_probe(const Statement &s)
 {
-	const Statement ask{s.line, s.text, "<", {"WRITE_ONLY", "ackreq"},
+	const Statement ask{s.line,
+			    s.text,
+			    "<",
+			    {"WRITE_ONLY", "ackreq"},
 			    {{"psn", s.get("psn")}}};
 	Statement answer{s.line, s.text, ">", {"ACK"}, s.args};
 

@@ -40,7 +40,8 @@ std::vector<std::string> tokens(const std::string &text)
 }
 
 /* Directives come first and are about the file, not steps of it. */
-bool directive(Script &script, Choices &choices, const std::vector<std::string> &t)
+bool directive(Script &script, Choices &choices,
+	       const std::vector<std::string> &t)
 {
 	const std::vector<std::string> rest(t.begin() + 1, t.end());
 	std::string text;
@@ -48,10 +49,12 @@ bool directive(Script &script, Choices &choices, const std::vector<std::string> 
 	for (const std::string &word : rest)
 		text += (text.empty() ? "" : " ") + word;
 	if (t[0] == "param" && rest.size() > 1)
-		choices.params.push_back({rest[0], {rest.begin() + 1, rest.end()}});
+		choices.params.push_back(
+			{rest[0], {rest.begin() + 1, rest.end()}});
 	else if (t[0] == "wrap")
 		choices.wraps = rest == std::vector<std::string>{"none"} ?
-				std::vector<std::string>() : rest;
+					std::vector<std::string>() :
+					rest;
 	else if (t[0] == "family" && text == "both")
 		choices.ip6 = true;
 	else if (t[0] == "rxe-differs")
@@ -79,8 +82,9 @@ combinations(const Choices &choices)
 				Variables more = variables;
 
 				more[name] = value;
-				longer.push_back({suffix + " " + name + "=" + value,
-						  more});
+				longer.push_back(
+					{suffix + " " + name + "=" + value,
+					 more});
 			}
 		}
 		out = std::move(longer);
@@ -95,15 +99,17 @@ void make_cases(Script &script, const Choices &choices)
 
 		script.cases.push_back({name, variables, false, plain_bases});
 		for (const std::string &wrap : choices.wraps) {
-			const auto at = static_cast<uint32_t>(
-				psn_circle - evaluate(wrap));
+			const auto at = static_cast<uint32_t>(psn_circle -
+							      evaluate(wrap));
 
-			script.cases.push_back({name + " wrap=" + wrap, variables,
-						false, {at, at}});
+			script.cases.push_back({name + " wrap=" + wrap,
+						variables,
+						false,
+						{at, at}});
 		}
 		if (choices.ip6)
-			script.cases.push_back({name + " ip6", variables, true,
-						plain_bases});
+			script.cases.push_back(
+				{name + " ip6", variables, true, plain_bases});
 	}
 }
 
@@ -164,7 +170,8 @@ const std::string &Statement::word(size_t i) const
 	return words[i];
 }
 
-static std::string substitute(const std::string &text, const Variables &variables)
+static std::string substitute(const std::string &text,
+			      const Variables &variables)
 {
 	std::string out;
 
@@ -182,7 +189,8 @@ static std::string substitute(const std::string &text, const Variables &variable
 		auto found = variables.find(text.substr(i + 1, end - i - 1));
 
 		if (found == variables.end())
-			throw ScriptError("no variable " + text.substr(i, end - i));
+			throw ScriptError("no variable " +
+					  text.substr(i, end - i));
 		out += found->second;
 		i = end - 1;
 	}

@@ -38,11 +38,11 @@ struct Case {
 
 struct Script {
 	std::string path, name;
-	std::vector<Line> lines;	/* body, without directives */
+	std::vector<Line> lines; /* body, without directives */
 	std::vector<Case> cases;
-	std::string rxe_differs;	/* why rdma_rxe may fail it */
-	std::string rxe_breaks;		/* what it does to rdma_rxe's kernel */
-	std::string only;		/* the one device type it is for */
+	std::string rxe_differs; /* why rdma_rxe may fail it */
+	std::string rxe_breaks; /* what it does to rdma_rxe's kernel */
+	std::string only; /* the one device type it is for */
 };
 
 /* `name` is the path below the scripts folder without its suffix. */
@@ -52,7 +52,7 @@ struct Statement {
 	unsigned line = 0;
 	std::string text;
 	std::string verb;
-	std::vector<std::string> words;		/* neither verb nor key=value */
+	std::vector<std::string> words; /* neither verb nor key=value */
 	std::vector<std::pair<std::string, std::string>> args;
 
 	const std::string *find(std::string_view key) const;

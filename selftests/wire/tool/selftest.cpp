@@ -25,11 +25,11 @@ struct Failure : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
-#define REQUIRE(condition)                                                    \
-	do {                                                                  \
-		if (!(condition))                                             \
-			throw Failure("line " + std::to_string(__LINE__) +    \
-				      ": " #condition);                       \
+#define REQUIRE(condition)                                                 \
+	do {                                                               \
+		if (!(condition))                                          \
+			throw Failure("line " + std::to_string(__LINE__) + \
+				      ": " #condition);                    \
 	} while (0)
 
 Bytes from_hex(const char *text)
@@ -70,13 +70,12 @@ const char *cnp_frame =
 	"82fd002a";
 
 /* UC SEND Only, 22 bytes and 2 of pad, from the same tests: ICRC 78 f3 53 f3. */
-const char *uc_frame =
-	"248a07a8fa22 248a07a8fa22 0800"
-	"450100400478400040 11b4d5 c0a80007 c0a80007"
-	"c00012b7002caca2"
-	"2460ffff000000d300cf1710"
-	"4630818be28935d90e9a95505401be885e500000"
-	"78f353f3";
+const char *uc_frame = "248a07a8fa22 248a07a8fa22 0800"
+		       "450100400478400040 11b4d5 c0a80007 c0a80007"
+		       "c00012b7002caca2"
+		       "2460ffff000000d300cf1710"
+		       "4630818be28935d90e9a95505401be885e500000"
+		       "78f353f3";
 
 void published_icrc(const char *text)
 {
@@ -85,12 +84,19 @@ void published_icrc(const char *text)
 	const uint32_t crc = icrc(ip.first(ip.size() - 4));
 
 	for (unsigned i = 0; i < 4; i++)
-		REQUIRE(ip[ip.size() - 4 + i] == static_cast<uint8_t>(crc >> 8 * i));
+		REQUIRE(ip[ip.size() - 4 + i] ==
+			static_cast<uint8_t>(crc >> 8 * i));
 	REQUIRE(open(frame, true).has_value());
 }
 
-void icrc_cnp() { published_icrc(cnp_frame); }
-void icrc_uc_send() { published_icrc(uc_frame); }
+void icrc_cnp()
+{
+	published_icrc(cnp_frame);
+}
+void icrc_uc_send()
+{
+	published_icrc(uc_frame);
+}
 
 Envelope some_envelope(bool ip6)
 {
@@ -115,7 +121,8 @@ void icrc_variant_fields()
 		for (size_t i = 0; i < ip.size(); i++) {
 			Bytes changed(ip.begin(), ip.end());
 			const bool version = i == 0;
-			const bool free4 = i == 1 || i == 8 || i == 10 || i == 11;
+			const bool free4 = i == 1 || i == 8 || i == 10 ||
+					   i == 11;
 			const bool free6 = i == 1 || i == 2 || i == 3 || i == 7;
 			const bool variant = (ip6 ? free6 : free4) ||
 					     i == udp + 6 || i == udp + 7 ||
@@ -161,8 +168,9 @@ void golden_atomic_and_ack()
 	p.swap = 5;
 	p.cmp = 6;
 	REQUIRE(encode(p, hdr_atomic) ==
-		from_hex("13 00 ffff 00 000001 00 000002 0000000000000003 00000004"
-			 "0000000000000005 0000000000000006"));
+		from_hex(
+			"13 00 ffff 00 000001 00 000002 0000000000000003 00000004"
+			"0000000000000005 0000000000000006"));
 	p.opcode = opcode_by_name("ATOMIC_ACK")->code;
 	p.syn = 0x1f;
 	p.msn = 7;
@@ -186,11 +194,14 @@ void round_trip()
 			if (field.header && !(field.header & op->headers))
 				continue;
 			n = n * 6364136223846793005u + 1442695040888963407u;
-			p.*field.member = field.bits == 64 ? n :
-					  n >> 7 & ((1ull << field.bits) - 1);
+			p.*field.member =
+				field.bits == 64 ?
+					n :
+					n >> 7 & ((1ull << field.bits) - 1);
 		}
 		p.opcode = code;
-		p.payload = op->headers & hdr_payload ? stream("x", 0, 21) : Bytes();
+		p.payload = op->headers & hdr_payload ? stream("x", 0, 21) :
+							Bytes();
 		p.pad = op->headers & hdr_payload ? 3 : 0;
 
 		const Bytes bytes = encode(p, op->headers);
@@ -199,8 +210,10 @@ void round_trip()
 		for (const Field &field : fields())
 			REQUIRE(p.*field.member == q.*field.member);
 		REQUIRE(p.payload == q.payload);
-		for (size_t k = 0; k < bytes.size() - p.payload.size() - p.pad; k++)
-			REQUIRE(is_malformed([&] { decode(View(bytes).first(k)); }));
+		for (size_t k = 0; k < bytes.size() - p.payload.size() - p.pad;
+		     k++)
+			REQUIRE(is_malformed(
+				[&] { decode(View(bytes).first(k)); }));
 	}
 }
 
@@ -238,12 +251,14 @@ void envelope_round_trip()
 		const auto opened = open(frame, true);
 
 		REQUIRE(opened && opened->transport == body);
-		REQUIRE(opened->envelope.src == e.src && opened->envelope.dst == e.dst);
+		REQUIRE(opened->envelope.src == e.src &&
+			opened->envelope.dst == e.dst);
 		REQUIRE(opened->envelope.smac == e.smac);
 		/* Every byte from the IP header on is covered by some check. */
 		for (size_t i = 14; i < frame.size(); i++) {
 			Bytes bad = frame;
-			const bool type_of_service = ip6 && (i == 15 || i == 14);
+			const bool type_of_service = ip6 &&
+						     (i == 15 || i == 14);
 			const bool label_or_ttl = ip6 && (i <= 17 || i == 21);
 			const bool resv8a = i == (ip6 ? 66u : 46u);
 			const bool udp4_sum = !ip6 && (i == 40 || i == 41);
@@ -295,9 +310,10 @@ void streams_differ()
 	/* No 8 bytes repeat at another place: a misplaced piece shows. */
 	for (size_t shift = 1; shift < 4200; shift += shift < 64 ? 1 : 61)
 		for (size_t i = 0; i + shift + 8 < 8192; i += 256)
-			REQUIRE(!std::equal(a.begin() + static_cast<long>(i),
-					    a.begin() + static_cast<long>(i) + 8,
-					    a.begin() + static_cast<long>(i + shift)));
+			REQUIRE(!std::equal(
+				a.begin() + static_cast<long>(i),
+				a.begin() + static_cast<long>(i) + 8,
+				a.begin() + static_cast<long>(i + shift)));
 }
 
 void arithmetic()
@@ -358,8 +374,8 @@ int main()
 			std::printf("ok %d codec %s\n", number, test.name);
 		} catch (const std::exception &error) {
 			failures++;
-			std::printf("# %s\nnot ok %d codec %s\n", error.what(), number,
-				    test.name);
+			std::printf("# %s\nnot ok %d codec %s\n", error.what(),
+				    number, test.name);
 		}
 	}
 	return failures ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -25,52 +25,70 @@ template <typename T> struct Name {
 };
 
 constexpr Name<ibv_wc_status> statuses[] = {
-	{"ok", IBV_WC_SUCCESS}, {"loc_len", IBV_WC_LOC_LEN_ERR},
-	{"loc_qp_op", IBV_WC_LOC_QP_OP_ERR}, {"loc_prot", IBV_WC_LOC_PROT_ERR},
-	{"flush", IBV_WC_WR_FLUSH_ERR}, {"bad_resp", IBV_WC_BAD_RESP_ERR},
+	{"ok", IBV_WC_SUCCESS},
+	{"loc_len", IBV_WC_LOC_LEN_ERR},
+	{"loc_qp_op", IBV_WC_LOC_QP_OP_ERR},
+	{"loc_prot", IBV_WC_LOC_PROT_ERR},
+	{"flush", IBV_WC_WR_FLUSH_ERR},
+	{"bad_resp", IBV_WC_BAD_RESP_ERR},
 	{"loc_access", IBV_WC_LOC_ACCESS_ERR},
-	{"rem_inv", IBV_WC_REM_INV_REQ_ERR}, {"rem_access", IBV_WC_REM_ACCESS_ERR},
-	{"rem_op", IBV_WC_REM_OP_ERR}, {"retry", IBV_WC_RETRY_EXC_ERR},
+	{"rem_inv", IBV_WC_REM_INV_REQ_ERR},
+	{"rem_access", IBV_WC_REM_ACCESS_ERR},
+	{"rem_op", IBV_WC_REM_OP_ERR},
+	{"retry", IBV_WC_RETRY_EXC_ERR},
 	{"rnr_retry", IBV_WC_RNR_RETRY_EXC_ERR},
 };
 
 constexpr Name<ibv_wc_opcode> wc_opcodes[] = {
-	{"send", IBV_WC_SEND}, {"write", IBV_WC_RDMA_WRITE},
-	{"read", IBV_WC_RDMA_READ}, {"cas", IBV_WC_COMP_SWAP},
-	{"fadd", IBV_WC_FETCH_ADD}, {"recv", IBV_WC_RECV},
+	{"send", IBV_WC_SEND},
+	{"write", IBV_WC_RDMA_WRITE},
+	{"read", IBV_WC_RDMA_READ},
+	{"cas", IBV_WC_COMP_SWAP},
+	{"fadd", IBV_WC_FETCH_ADD},
+	{"recv", IBV_WC_RECV},
 	{"recv_imm", IBV_WC_RECV_RDMA_WITH_IMM},
 };
 
 constexpr Name<ibv_wr_opcode> wr_opcodes[] = {
-	{"send", IBV_WR_SEND}, {"send_imm", IBV_WR_SEND_WITH_IMM},
-	{"write", IBV_WR_RDMA_WRITE}, {"write_imm", IBV_WR_RDMA_WRITE_WITH_IMM},
-	{"read", IBV_WR_RDMA_READ}, {"cas", IBV_WR_ATOMIC_CMP_AND_SWP},
-	{"fadd", IBV_WR_ATOMIC_FETCH_AND_ADD}, {"send_inv", IBV_WR_SEND_WITH_INV},
+	{"send", IBV_WR_SEND},
+	{"send_imm", IBV_WR_SEND_WITH_IMM},
+	{"write", IBV_WR_RDMA_WRITE},
+	{"write_imm", IBV_WR_RDMA_WRITE_WITH_IMM},
+	{"read", IBV_WR_RDMA_READ},
+	{"cas", IBV_WR_ATOMIC_CMP_AND_SWP},
+	{"fadd", IBV_WR_ATOMIC_FETCH_AND_ADD},
+	{"send_inv", IBV_WR_SEND_WITH_INV},
 };
 
 constexpr Name<int> access_flags[] = {
-	{"none", 0}, {"lw", IBV_ACCESS_LOCAL_WRITE},
-	{"rw", IBV_ACCESS_REMOTE_WRITE}, {"rr", IBV_ACCESS_REMOTE_READ},
+	{"none", 0},
+	{"lw", IBV_ACCESS_LOCAL_WRITE},
+	{"rw", IBV_ACCESS_REMOTE_WRITE},
+	{"rr", IBV_ACCESS_REMOTE_READ},
 	{"ra", IBV_ACCESS_REMOTE_ATOMIC},
 };
 
 constexpr Name<ibv_send_flags> send_flags[] = {
-	{"fence", IBV_SEND_FENCE}, {"solicited", IBV_SEND_SOLICITED},
+	{"fence", IBV_SEND_FENCE},
+	{"solicited", IBV_SEND_SOLICITED},
 	{"inline", IBV_SEND_INLINE},
 };
 
 constexpr Name<ibv_qp_state> states[] = {
 	{"reset", IBV_QPS_RESET}, {"init", IBV_QPS_INIT}, {"rtr", IBV_QPS_RTR},
-	{"rts", IBV_QPS_RTS}, {"sqd", IBV_QPS_SQD}, {"sqe", IBV_QPS_SQE},
+	{"rts", IBV_QPS_RTS},	  {"sqd", IBV_QPS_SQD},	  {"sqe", IBV_QPS_SQE},
 	{"err", IBV_QPS_ERR},
 };
 
 constexpr Name<ibv_qp_type> types[] = {
-	{"rc", IBV_QPT_RC}, {"uc", IBV_QPT_UC}, {"ud", IBV_QPT_UD},
+	{"rc", IBV_QPT_RC},
+	{"uc", IBV_QPT_UC},
+	{"ud", IBV_QPT_UD},
 };
 
 constexpr Name<ibv_event_type> events[] = {
-	{"qp_fatal", IBV_EVENT_QP_FATAL}, {"qp_req_err", IBV_EVENT_QP_REQ_ERR},
+	{"qp_fatal", IBV_EVENT_QP_FATAL},
+	{"qp_req_err", IBV_EVENT_QP_REQ_ERR},
 	{"qp_access_err", IBV_EVENT_QP_ACCESS_ERR},
 	{"comm_est", IBV_EVENT_COMM_EST},
 	{"qp_last_wqe", IBV_EVENT_QP_LAST_WQE_REACHED},
@@ -119,7 +137,8 @@ void Machine::step_qp(const Statement &s)
 	QpConfig c;
 	const auto number = [&](const char *key, auto &field) {
 		if (const std::string *text = s.find(key))
-			field = static_cast<std::remove_reference_t<decltype(field)>>(
+			field = static_cast<
+				std::remove_reference_t<decltype(field)>>(
 				value(*text));
 	};
 
@@ -146,9 +165,11 @@ void Machine::step_qp(const Statement &s)
 
 	/* Two regions everybody needs: l is local, r open to the other end. */
 	if (!dut().region("l"))
-		dut().add_region("l", region_size, IBV_ACCESS_LOCAL_WRITE, false);
+		dut().add_region("l", region_size, IBV_ACCESS_LOCAL_WRITE,
+				 false);
 	if (!dut().region("r"))
-		dut().add_region("r", region_size, access_of("lw,rw,rr,ra"), false);
+		dut().add_region("r", region_size, access_of("lw,rw,rr,ra"),
+				 false);
 	dut().create_qp(c);
 	envelope_.smac = mac_of(setup_.interface);
 	envelope_.dmac = dut().mac();
@@ -181,7 +202,8 @@ Span Machine::region_span(const std::string &text)
 	if (colon == std::string::npos)
 		throw ScriptError("not a piece of a region: " + text);
 	return {&region(text.substr(0, plus)),
-		plus < colon ? value(text.substr(plus + 1, colon - plus - 1)) : 0,
+		plus < colon ? value(text.substr(plus + 1, colon - plus - 1)) :
+			       0,
 		static_cast<uint32_t>(value(text.substr(colon + 1)))};
 }
 
@@ -201,8 +223,9 @@ std::vector<ibv_sge> Machine::gather(const Statement &s)
 		const Span span = region_span(bad_key ? part.substr(1) : part);
 		const auto base = reinterpret_cast<uint64_t>(span.region->at);
 
-		sges.push_back({base + span.offset, span.length,
-				span.region->lkey ^ (bad_key ? 0x5a5a0000u : 0)});
+		sges.push_back(
+			{base + span.offset, span.length,
+			 span.region->lkey ^ (bad_key ? 0x5a5a0000u : 0)});
 	}
 	return sges;
 }
@@ -224,15 +247,18 @@ void Machine::step_post(const Statement &s)
 		if (s.has_word(flag.name))
 			r.wr.send_flags |= static_cast<unsigned>(flag.value);
 	if (r.wr.opcode == IBV_WR_SEND_WITH_INV)
-		r.wr.invalidate_rkey = static_cast<uint32_t>(number("inv", keys));
+		r.wr.invalidate_rkey =
+			static_cast<uint32_t>(number("inv", keys));
 	else
 		r.wr.imm_data = htonl(static_cast<uint32_t>(number("imm")));
 	if (r.wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 	    r.wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		r.wr.wr.atomic.remote_addr = number("va", addresses);
-		r.wr.wr.atomic.rkey = static_cast<uint32_t>(number("rkey", keys));
+		r.wr.wr.atomic.rkey =
+			static_cast<uint32_t>(number("rkey", keys));
 		r.wr.wr.atomic.swap = number("swap");
-		r.wr.wr.atomic.compare_add = number(s.find("add") ? "add" : "cmp");
+		r.wr.wr.atomic.compare_add =
+			number(s.find("add") ? "add" : "cmp");
 	} else {
 		r.wr.wr.rdma.remote_addr = number("va", addresses);
 		r.wr.wr.rdma.rkey = static_cast<uint32_t>(number("rkey", keys));
@@ -267,11 +293,12 @@ void Machine::step_completion(const Statement &s)
 	const std::string status = name_of(statuses, wc->status);
 	const auto allowed = split(s.word(1), '|');
 
-	note('!', s.word(0) + " completion " + status + " wr=" +
-	     std::to_string(wc->wr_id));
+	note('!', s.word(0) + " completion " + status +
+			  " wr=" + std::to_string(wc->wr_id));
 	if (std::find(allowed.begin(), allowed.end(), status) == allowed.end())
-		throw Mismatch("the completion of wr=" + std::to_string(wc->wr_id) +
-			       " has status " + status);
+		throw Mismatch(
+			"the completion of wr=" + std::to_string(wc->wr_id) +
+			" has status " + status);
 	check("wr", wc->wr_id);
 	if (wc->status != IBV_WC_SUCCESS)
 		return;
@@ -279,7 +306,8 @@ void Machine::step_completion(const Statement &s)
 	if (wc->qp_num != dut().qpn())
 		throw Mismatch("the completion names another QP");
 	if (s.find("op") && s.get("op") != name_of(wc_opcodes, wc->opcode))
-		throw Mismatch("its opcode is " + name_of(wc_opcodes, wc->opcode));
+		throw Mismatch("its opcode is " +
+			       name_of(wc_opcodes, wc->opcode));
 	if (s.find("imm") != nullptr && !(wc->wc_flags & IBV_WC_WITH_IMM))
 		throw Mismatch("it has no immediate data");
 	if (queue == Dut::recv_queue && !s.find("imm") &&
@@ -323,7 +351,8 @@ void Machine::step_async(const Statement &s)
 		    auto event = dut().take_async();
 
 		    if (event && *event != wanted)
-			    others += std::string(" ") + ibv_event_type_str(*event);
+			    others += std::string(" ") +
+				      ibv_event_type_str(*event);
 		    return event == wanted;
 	    }))
 		throw Mismatch("no such event came; others:" + others);
