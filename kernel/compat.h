@@ -10,7 +10,6 @@
 
 #include <linux/hrtimer.h>
 #include <linux/version.h>
-#include <net/ipv6_stubs.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -31,14 +30,6 @@ static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
 }
 #endif
 
-/* Device allocation was given the namespace the device shall be seen in. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
-#define pavo_alloc_ib_device(type, member) \
-	ib_alloc_device_with_net(type, member, &init_net)
-#else
-#define pavo_alloc_ib_device(type, member) ib_alloc_device(type, member)
-#endif
-
 /* A name given by hand may be protected from udev's renaming. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 static inline void pavo_name_is_users(struct ib_device *ib)
@@ -51,9 +42,14 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 }
 #endif
 
-/* Registration of user memory was given a DMA handle, which pavo has not. */
+/*
+ * Registration of user memory was given a DMA handle. There can be none: pavo
+ * has no op to make one.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
-#define PAVO_REG_MR_DMAH 1
+#define PAVO_REG_MR_ARGS struct ib_dmah *dmah, struct ib_udata *udata
+#else
+#define PAVO_REG_MR_ARGS struct ib_udata *udata
 #endif
 
 /* Until then the CPU's help for CRC-32 was to be had from the crypto API. */
@@ -65,14 +61,19 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define pavo_hrtimer_setup hrtimer_setup
 #else
-#define pavo_hrtimer_setup(timer, fn, clock, mode)     \
-	do {                                           \
+#define pavo_hrtimer_setup(timer, fn, clock, mode)      \
+	do {                                            \
 		hrtimer_init((timer), (clock), (mode)); \
 		(timer)->function = (fn);               \
 	} while (0)
 #endif
 
-/* IPv6 may be a module, or absent: what net/ needs of it. */
+/*
+ * What net/ needs of IPv6. It was a module and spoken to through a table of
+ * functions, until it could only be built in, or be absent.
+ */
+#if __has_include(<net/ipv6_stubs.h>)
+#include <net/ipv6_stubs.h>
 static inline struct dst_entry *pavo_ip6_route(struct net *net,
 					       struct flowi6 *fl)
 {
@@ -84,5 +85,32 @@ pavo_ip6_dev_find(struct net *net, const struct in6_addr *addr)
 {
 	return ipv6_stub->ipv6_dev_find(net, addr, NULL);
 }
+#elif IS_ENABLED(CONFIG_IPV6)
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+static inline struct dst_entry *pavo_ip6_route(struct net *net,
+					       struct flowi6 *fl)
+{
+	return ip6_dst_lookup_flow(net, NULL, fl, NULL);
+}
+
+static inline struct net_device *
+pavo_ip6_dev_find(struct net *net, const struct in6_addr *addr)
+{
+	return ipv6_dev_find(net, addr, NULL);
+}
+#else
+static inline struct dst_entry *pavo_ip6_route(struct net *net,
+					       struct flowi6 *fl)
+{
+	return ERR_PTR(-EAFNOSUPPORT);
+}
+
+static inline struct net_device *
+pavo_ip6_dev_find(struct net *net, const struct in6_addr *addr)
+{
+	return NULL;
+}
+#endif
 
 #endif /* PAVO_COMPAT_H */

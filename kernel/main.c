@@ -126,7 +126,7 @@ static struct pavo_dev *pavo_alloc(void)
 {
 	struct pavo_dev *dev;
 
-	dev = pavo_alloc_ib_device(pavo_dev, ib);
+	dev = ib_alloc_device(pavo_dev, ib);
 	if (!dev)
 		return NULL;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
@@ -180,31 +180,28 @@ static int pavo_attach(struct pavo_dev *dev, struct net_device *ndev,
 
 static int pavo_check_netdev(const struct net_device *ndev)
 {
-	if (ndev->flags & IFF_LOOPBACK) {
-		pr_err_ratelimited("%s: the loopback interface cannot carry an adapter\n",
-				   ndev->name);
-		return -EINVAL;
-	}
-	if (ndev->type != ARPHRD_ETHER) {
-		pr_err_ratelimited("%s: not an Ethernet interface\n",
-				   ndev->name);
-		return -EINVAL;
-	}
-	if (is_vlan_dev(ndev)) {
-		pr_err_ratelimited("%s: is a VLAN; an adapter on the interface below has its addresses as GIDs\n",
-				   ndev->name);
-		return -EINVAL;
-	}
-	return 0;
+	const char *why = NULL;
+
+	if (ndev->flags & IFF_LOOPBACK)
+		why = "the loopback interface cannot carry an adapter";
+	else if (ndev->type != ARPHRD_ETHER)
+		why = "not an Ethernet interface";
+	else if (is_vlan_dev(ndev))
+		why = "a VLAN's addresses are GIDs of an adapter on the interface below";
+	if (!why)
+		return 0;
+	pr_err_ratelimited("%s: %s\n", ndev->name, why);
+	return -EINVAL;
 }
 
 static int pavo_get_sockets(const struct net_device *ndev, struct net *net)
 {
+	static const char busy[] = "in use here; by rdma_rxe?";
 	int err = pavo_net_get(net);
 
 	if (err == -EADDRINUSE)
-		pr_err_ratelimited("%s: UDP port %u of this network namespace is in use; by rdma_rxe?\n",
-				   ndev->name, PAVO_UDP_PORT);
+		pr_err_ratelimited("%s: UDP port %u is %s\n", ndev->name,
+				   PAVO_UDP_PORT, busy);
 	else if (err)
 		pr_err_ratelimited("%s: cannot make UDP sockets: %d\n",
 				   ndev->name, err);

@@ -49,11 +49,12 @@ int pavo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		return -EINVAL;
 
 	for (i = 0; i < PAVO_CNT_COUNT; i++) {
-		u64 sum = 0;
+		u64 sum = 0, *one;
 
-		for_each_possible_cpu(cpu)
-			sum += READ_ONCE(per_cpu_ptr(dev->stats,
-						     cpu)->counter[i]);
+		for_each_possible_cpu(cpu) {
+			one = &per_cpu_ptr(dev->stats, cpu)->counter[i];
+			sum += READ_ONCE(*one);
+		}
 		stats->value[i] = sum;
 	}
 	return PAVO_CNT_COUNT;

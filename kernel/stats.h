@@ -17,60 +17,60 @@ struct rdma_hw_stats;
 struct pavo_dev;
 
 /* X(name): the enumerator is PAVO_CNT_name, the visible name is "name". */
-#define PAVO_COUNTERS(X)						\
-	X(tx_packets)							\
-	X(tx_bytes)							\
-	X(rx_packets)							\
-	X(rx_bytes)							\
-	X(tx_acks)							\
-	X(rx_acks)							\
-	X(tx_naks)							\
-	X(rx_naks)							\
-	X(tx_rnr_naks)							\
-	X(rx_rnr_naks)							\
-	X(tx_retransmits)		/* packets sent again */	\
-	X(tx_drop_no_memory)						\
-	X(tx_drop_no_route)						\
-	X(tx_drop_congested)		/* refused by the interface */	\
-	X(loss_timer_expired)						\
-	X(rnr_timer_expired)						\
-	X(retry_exceeded)						\
-	X(rnr_retry_exceeded)						\
-	X(rx_duplicate_requests)					\
-	X(rx_out_of_sequence)		/* gap seen by the responder */	\
-	X(rx_implied_nak)		/* read response lost */	\
-	X(rx_drop_short)		/* ends inside its headers */	\
-	X(rx_drop_too_long)		/* payload beyond the path MTU */\
-	X(rx_drop_version)						\
-	X(rx_drop_opcode)		/* unknown opcode */		\
-	X(rx_drop_surplus)		/* payload that may not be */	\
-	X(rx_drop_icrc)							\
-	X(rx_drop_qpn)			/* no such QP */		\
-	X(rx_drop_service)		/* not the QP's service type */	\
-	X(rx_drop_state)		/* QP not ready to receive */	\
-	X(rx_drop_pkey)							\
-	X(rx_drop_qkey)							\
-	X(rx_drop_address)		/* not from the connected peer */\
-	X(rx_drop_psn_ghost)		/* ACK of nothing outstanding */\
-	X(rx_drop_response)		/* response to no request */	\
-	X(rx_drop_out_of_sequence)	/* behind a gap already NAKed */\
-	X(rx_drop_duplicate_read)	/* too old to be replayed */	\
-	X(rx_drop_backlog)		/* QP busy and backlog full */	\
-	X(rx_drop_no_recv_wqe)		/* UD, nothing posted */	\
-	X(rx_drop_no_device)						\
-	X(rx_nak_sent_invalid_request)					\
-	X(rx_nak_sent_remote_access)					\
-	X(rx_nak_sent_remote_operational)				\
-	X(db_ring_index)		/* producer index beyond ring */\
-	X(db_bad_qpn)			/* no such QP */		\
-	X(db_foreign_qp)		/* QP of another context */	\
-	X(db_bad_state)			/* QP before RTS */		\
-	X(db_overflow)			/* more doorbells than WQEs */	\
-	X(wqe_errors)			/* send WQEs refused */		\
-	X(rq_index_errors)		/* RQ producer index absurd */	\
-	X(cq_overruns)							\
-	X(cq_index_errors)		/* CQ consumer index absurd */	\
-	X(qp_errors)			/* QPs moved to Error */
+#define PAVO_COUNTERS(X)                                            \
+	X(tx_packets)                                               \
+	X(tx_bytes)                                                 \
+	X(rx_packets)                                               \
+	X(rx_bytes)                                                 \
+	X(tx_acks)                                                  \
+	X(rx_acks)                                                  \
+	X(tx_naks)                                                  \
+	X(rx_naks)                                                  \
+	X(tx_rnr_naks)                                              \
+	X(rx_rnr_naks)                                              \
+	X(tx_retransmits) /* packets sent again */                  \
+	X(tx_drop_no_memory)                                        \
+	X(tx_drop_no_route)                                         \
+	X(tx_drop_congested) /* refused by the interface */         \
+	X(loss_timer_expired)                                       \
+	X(rnr_timer_expired)                                        \
+	X(retry_exceeded)                                           \
+	X(rnr_retry_exceeded)                                       \
+	X(rx_duplicate_requests)                                    \
+	X(rx_out_of_sequence) /* gap seen by the responder */       \
+	X(rx_implied_nak) /* read response lost */                  \
+	X(rx_drop_short) /* ends inside its headers */              \
+	X(rx_drop_too_long) /* payload beyond the path MTU */       \
+	X(rx_drop_version)                                          \
+	X(rx_drop_opcode) /* unknown opcode */                      \
+	X(rx_drop_surplus) /* payload that may not be */            \
+	X(rx_drop_icrc)                                             \
+	X(rx_drop_qpn) /* no such QP */                             \
+	X(rx_drop_service) /* not the QP's service type */          \
+	X(rx_drop_state) /* QP not ready to receive */              \
+	X(rx_drop_pkey)                                             \
+	X(rx_drop_qkey)                                             \
+	X(rx_drop_address) /* not from the connected peer */        \
+	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */       \
+	X(rx_drop_response) /* response to no request */            \
+	X(rx_drop_out_of_sequence) /* behind a gap already NAKed */ \
+	X(rx_drop_duplicate_read) /* too old to be replayed */      \
+	X(rx_drop_backlog) /* QP busy and backlog full */           \
+	X(rx_drop_no_recv_wqe) /* UD, nothing posted */             \
+	X(rx_drop_no_device)                                        \
+	X(rx_nak_sent_invalid_request)                              \
+	X(rx_nak_sent_remote_access)                                \
+	X(rx_nak_sent_remote_operational)                           \
+	X(db_ring_index) /* producer index beyond ring */           \
+	X(db_bad_qpn) /* no such QP */                              \
+	X(db_foreign_qp) /* QP of another context */                \
+	X(db_bad_state) /* QP before RTS */                         \
+	X(db_overflow) /* more doorbells than WQEs */               \
+	X(wqe_errors) /* send WQEs refused */                       \
+	X(rq_index_errors) /* RQ producer index absurd */           \
+	X(cq_overruns)                                              \
+	X(cq_index_errors) /* CQ consumer index absurd */           \
+	X(qp_errors) /* QPs moved to Error */
 
 enum pavo_counter {
 #define PAVO_CNT_ENUM(name) PAVO_CNT_##name,

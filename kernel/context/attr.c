@@ -10,9 +10,10 @@
 #include "context/context.h"
 #include "device.h"
 
-#define PAVO_QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			IB_ACCESS_MW_BIND | IB_ACCESS_RELAXED_ORDERING)
+#define PAVO_QP_ACCESS                                                         \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |                      \
+	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | \
+	 IB_ACCESS_RELAXED_ORDERING)
 
 static int pavo_check_av(struct pavo_qp *qp, const struct rdma_ah_attr *ah)
 {
@@ -69,8 +70,7 @@ static int pavo_check_path(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 	return mask & IB_QP_AV ? pavo_check_av(qp, &attr->ah_attr) : 0;
 }
 
-int pavo_attr_check(struct pavo_qp *qp, const struct ib_qp_attr *attr,
-		    int mask)
+int pavo_attr_check(struct pavo_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & (IB_QP_CAP | IB_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;

@@ -17,8 +17,7 @@
 /* How long to wait before looking again whether a send queue is drained. */
 #define PAVO_DRAIN_JIFFIES 1
 
-static void pavo_halves_lock(struct pavo_qp *qp)
-	__acquires(&qp->req.half.lock)
+static void pavo_halves_lock(struct pavo_qp *qp) __acquires(&qp->req.half.lock)
 	__acquires(&qp->resp.half.lock)
 {
 	spin_lock_bh(&qp->req.half.lock);
@@ -36,8 +35,7 @@ static void pavo_halves_run(struct pavo_qp *qp)
  * they are run after every change; that also does what the change allows.
  */
 static void pavo_halves_unlock(struct pavo_qp *qp)
-	__releases(&qp->resp.half.lock)
-	__releases(&qp->req.half.lock)
+	__releases(&qp->resp.half.lock) __releases(&qp->req.half.lock)
 {
 	spin_unlock_bh(&qp->resp.half.lock);
 	spin_unlock_bh(&qp->req.half.lock);
@@ -72,8 +70,8 @@ static void pavo_qp_work(struct work_struct *work)
 /* SQD: report when everything sent has been answered. */
 static void pavo_qp_drain_work(struct work_struct *work)
 {
-	struct pavo_qp *qp = container_of(to_delayed_work(work),
-					  struct pavo_qp, drain_work);
+	struct pavo_qp *qp =
+		container_of(to_delayed_work(work), struct pavo_qp, drain_work);
 
 	if (pavo_qp_state(qp) != IB_QPS_SQD)
 		return;

@@ -110,8 +110,8 @@ static bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_count(rx->dev, rx_drop_pkey);
 		return false;
 	}
-	if (unlikely(!pavo_state_takes(qp, pkt->info->flags &
-				       PAVO_OPF_REQUEST))) {
+	if (unlikely(!pavo_state_takes(qp,
+				       pkt->info->flags & PAVO_OPF_REQUEST))) {
 		pavo_count(rx->dev, rx_drop_state);
 		return false;
 	}

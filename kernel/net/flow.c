@@ -40,9 +40,9 @@ static int take_sgid(struct pavo_flow *flow)
 
 	memcpy(&flow->saddr, sgid->gid.raw, sizeof(flow->saddr));
 	flow->ipv6 = !ipv6_addr_v4mapped(&flow->saddr);
-	flow->headroom = LL_RESERVED_SPACE(ndev) + sizeof(struct udphdr) +
-			 (flow->ipv6 ? sizeof(struct ipv6hdr) :
-				       sizeof(struct iphdr));
+	flow->headroom =
+		LL_RESERVED_SPACE(ndev) + sizeof(struct udphdr) +
+		(flow->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
 	return 0;
 }
 
@@ -178,8 +178,7 @@ struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
 	if (flow->ipv6)
 		cache_route6(flow, dst);
 	else
-		dst_cache_set_ip4(&flow->cache, dst,
-				  flow->saddr.s6_addr32[3]);
+		dst_cache_set_ip4(&flow->cache, dst, flow->saddr.s6_addr32[3]);
 	return dst;
 }
 

@@ -138,7 +138,8 @@ static bool crc_frag(u32 *crc, const skb_frag_t *frag, unsigned int offset,
 	if (unlikely(!skb_frag_page(frag)))
 		return false; /* memory of a device */
 	skb_frag_foreach_page(frag, skb_frag_off(frag) + offset, len, page,
-			      page_offset, page_len, done) {
+			      page_offset, page_len, done)
+	{
 		map = kmap_local_page(page);
 		*crc = crc_block(*crc, map + page_offset, page_len);
 		kunmap_local(map);

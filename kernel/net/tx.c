@@ -130,8 +130,7 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 {
 	int i = skb_shinfo(skb)->nr_frags;
 
-	if (i + 1 >= MAX_SKB_FRAGS &&
-	    !skb_can_coalesce(skb, i, page, offset))
+	if (i + 1 >= MAX_SKB_FRAGS && !skb_can_coalesce(skb, i, page, offset))
 		return false;
 	if (unlikely(!sendpage_ok(page)))
 		return false;

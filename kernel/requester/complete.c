@@ -51,7 +51,7 @@ void pavo_complete_acked(struct pavo_qp *qp)
 	while (req->tail != req->numbered) {
 		const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
 
-		if (pavo_psn_diff(req->upsn, wqe->first_psn) < (s32)wqe->npkts)
+		if (!pavo_psn_passed(req->upsn, wqe->first_psn, wqe->npkts))
 			break;
 		complete_oldest(qp, IB_WC_SUCCESS, PAVO_VE_NONE);
 	}
@@ -87,7 +87,7 @@ void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum ib_wc_status status,
 	while (req->tail != req->numbered) {
 		const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
 
-		if (pavo_psn_diff(psn, wqe->first_psn) < (s32)wqe->npkts) {
+		if (!pavo_psn_passed(psn, wqe->first_psn, wqe->npkts)) {
 			complete_oldest(qp, status, vendor);
 			break;
 		}

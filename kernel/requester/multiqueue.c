@@ -26,7 +26,7 @@ void pavo_mq_release(struct pavo_mq *mq, u32 upsn)
 	const struct pavo_mq_entry *entry;
 
 	while ((entry = pavo_mq_oldest(mq)) &&
-	       pavo_psn_diff(upsn, entry->first) >= (s32)entry->npkts)
+	       pavo_psn_passed(upsn, entry->first, entry->npkts))
 		mq->head++;
 }
 

@@ -151,7 +151,10 @@ enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 	wqe->npkts = 0;
 	wqe->swap_add = 0;
 	wqe->compare = 0;
-	wqe->next = (u64)(next->size & 0xff) << PAVO_DB_SIZE_SHIFT | next->next;
+	/* A size that cannot be leads nowhere: the chain ends here. */
+	wqe->next = next->size > 0xff ?
+			    0 :
+			    (u64)next->size << PAVO_DB_SIZE_SHIFT | next->next;
 	wqe->av = NULL;
 	wqe->sge = NULL;
 	wqe->data = NULL;

@@ -64,8 +64,7 @@ static struct page *whole_page(const struct sk_buff *skb, unsigned int from)
 
 /* Copy @n bytes to @page from @offset on, not beyond its end. */
 static int page_from_skb(struct page *page, unsigned int offset,
-			 struct sk_buff *skb, unsigned int from,
-			 unsigned int n)
+			 struct sk_buff *skb, unsigned int from, unsigned int n)
 {
 	struct page *source;
 	void *to;

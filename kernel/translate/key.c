@@ -76,8 +76,8 @@ void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 	synchronize_rcu_expedited();
 }
 
-static struct pavo_region *find_region(struct pavo_dev *dev,
-				       struct pavo_pd *pd, u32 key)
+static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
+				       u32 key)
 {
 	struct pavo_region *region;
 

@@ -13,15 +13,15 @@
 #include "device.h"
 #include "translate.h"
 
-#define PAVO_ACCESS_REMOTE                                                    \
-	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE |                     \
+#define PAVO_ACCESS_REMOTE                                \
+	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 	 IB_ACCESS_REMOTE_ATOMIC)
 
 /* Flags that change nothing here and so are always granted. */
 #define PAVO_ACCESS_HINTS (IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-#define PAVO_ACCESS_SUPPORTED                                                 \
-	(IB_ACCESS_LOCAL_WRITE | PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND |     \
+#define PAVO_ACCESS_SUPPORTED                                             \
+	(IB_ACCESS_LOCAL_WRITE | PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
 	 IB_ZERO_BASED | PAVO_ACCESS_HINTS)
 
 static int check_access(int access)

@@ -67,7 +67,8 @@ static void pavo_cqe_write(struct pavo_cq *cq, const struct pavo_cqe *from)
 	const unsigned int last = ARRAY_SIZE(word) - 1;
 	u64 *slot;
 
-	BUILD_BUG_ON(sizeof(*from) != 64 || offsetof(struct pavo_cqe, flags) != 63);
+	BUILD_BUG_ON(sizeof(*from) != 64 ||
+		     offsetof(struct pavo_cqe, flags) != 63);
 	slot = (u64 *)&cq->cqes[cq->prod & (cq->count - 1)];
 	*cqe = *from;
 	cqe->timestamp = ktime_get_ns();
@@ -168,7 +169,8 @@ static void pavo_wc_fill(struct ib_wc *wc, const struct pavo_cqe *cqe,
 	if (cqe->flags & PAVO_CQE_RECV) {
 		wc->wr_id = qp->resp.wr_id[cqe->wqe & (qp->resp.count - 1)];
 		wc->opcode = cqe->opcode == PAVO_WQE_WRITE_IMM ?
-			     IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV;
+				     IB_WC_RECV_RDMA_WITH_IMM :
+				     IB_WC_RECV;
 	} else {
 		wc->wr_id = qp->req.wr_id[cqe->wqe & (qp->req.count - 1)];
 		wc->opcode = pavo_wc_opcode[cqe->opcode];
@@ -248,7 +250,8 @@ static int pavo_cq_build(struct pavo_cq *cq, struct ib_udata *udata)
 
 	BUILD_BUG_ON(sizeof(*cq->ring) != PAVO_CQ_HEADER_SIZE);
 	uctx = udata ? rdma_udata_to_drv_context(udata, struct pavo_ucontext,
-						 ib) : NULL;
+						 ib) :
+		       NULL;
 	cq->mmap = pavo_mmap_create(uctx ? &uctx->ib : NULL, size, &resp.ring);
 	if (!cq->mmap)
 		return -ENOMEM;

@@ -28,10 +28,9 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->page_size_cap = PAGE_SIZE;
 	attr->max_qp = PAVO_MAX_QP;
 	attr->max_qp_wr = PAVO_MAX_QP_WR;
-	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |
-				 IB_DEVICE_PORT_ACTIVE_EVENT |
-				 IB_DEVICE_RC_RNR_NAK_GEN |
-				 IB_DEVICE_SYS_IMAGE_GUID;
+	attr->device_cap_flags =
+		IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
+		IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
 	attr->max_send_sge = PAVO_MAX_SGE;
 	attr->max_recv_sge = PAVO_MAX_SGE;
@@ -156,8 +155,8 @@ static int pavo_alloc_ucontext(struct ib_ucontext *ibuctx,
 		return -EINVAL;
 
 	spin_lock_init(&uctx->db_lock);
-	uctx->page_mmap = pavo_mmap_create(ibuctx, sizeof(*uctx->page),
-					   &resp.doorbell);
+	uctx->page_mmap =
+		pavo_mmap_create(ibuctx, sizeof(*uctx->page), &resp.doorbell);
 	if (!uctx->page_mmap)
 		return -ENOMEM;
 	uctx->page = uctx->page_mmap->addr;
@@ -207,14 +206,17 @@ static ssize_t pavo_abi_show(struct device *device,
 
 static DEVICE_ATTR_RO(pavo_abi);
 
-static struct attribute *pavo_attributes[] = {
-	&dev_attr_pavo_abi.attr,
-	NULL
-};
+static struct attribute *pavo_attributes[] = { &dev_attr_pavo_abi.attr, NULL };
 
 static const struct attribute_group pavo_attr_group = {
 	.attrs = pavo_attributes,
 };
+
+static struct ib_mr *pavo_reg_mr_op(struct ib_pd *ibpd, u64 start, u64 length,
+				    u64 iova, int access, PAVO_REG_MR_ARGS)
+{
+	return pavo_reg_user_mr(ibpd, start, length, iova, access, udata);
+}
 
 static const struct ib_device_ops pavo_device_ops = {
 	.device_group = &pavo_attr_group,
@@ -250,7 +252,7 @@ static const struct ib_device_ops pavo_device_ops = {
 	.post_send = pavo_post_send,
 	.post_recv = pavo_post_recv,
 	.get_dma_mr = pavo_get_dma_mr,
-	.reg_user_mr = pavo_reg_user_mr,
+	.reg_user_mr = pavo_reg_mr_op,
 	.dereg_mr = pavo_dereg_mr,
 
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, pavo_ucontext, ib),

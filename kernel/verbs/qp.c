@@ -50,8 +50,8 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 	qp->send_cq = to_pavo_cq(init->send_cq);
 	qp->recv_cq = to_pavo_cq(init->recv_cq);
 	qp->uctx = udata ? rdma_udata_to_drv_context(udata,
-						     struct pavo_ucontext,
-						     ib) : NULL;
+						     struct pavo_ucontext, ib) :
+			   NULL;
 	qp->cap = init->cap;
 	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	pavo_qp_context_init(qp);

@@ -29,4 +29,18 @@ static inline s32 pavo_psn_diff(u32 a, u32 b)
 	return (s32)((a - b) << 8) >> 8;
 }
 
+/**
+ * pavo_psn_passed - does @psn lie behind all of the @npkts PSNs from @first on?
+ * @npkts: up to 2^23, a message of 2 GiB - 1 in packets of 256 bytes
+ *
+ * Such a message spans half of the circle, so one comparison with its end
+ * cannot tell "behind it" from "before it"; its middle decides. @psn must be
+ * within 2^22 PSNs of the message.
+ */
+static inline bool pavo_psn_passed(u32 psn, u32 first, u32 npkts)
+{
+	return pavo_psn_diff(psn, first + npkts / 2) >= 0 &&
+	       pavo_psn_diff(psn, first + npkts) >= 0;
+}
+
 #endif /* PAVO_PSN_H */

@@ -201,8 +201,8 @@ unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt);
  *
  * Return: bytes written.
  */
-unsigned int pavo_icrc_head(u8 *out, const void *ip, bool ipv6,
-			    const void *udp, const void *bth);
+unsigned int pavo_icrc_head(u8 *out, const void *ip, bool ipv6, const void *udp,
+			    const void *bth);
 
 /** pavo_mtu_bytes - bytes of an IB MTU code 1..5 (256..4096); 0 if invalid. */
 static inline unsigned int pavo_mtu_bytes(int code)

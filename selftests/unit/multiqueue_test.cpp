@@ -141,6 +141,25 @@ TEST(Queue, LongestMessages)
 	EXPECT_EQ(oldest(queue.mq), std::nullopt);
 }
 
+/* 2 GiB - 1 in packets of 256 bytes: half of the circle, behind another. */
+TEST(Queue, HalfTheCircle)
+{
+	Queue queue(4);
+
+	pavo_mq_produce(&queue.mq, 1, 0x123456 - 3, 3);
+	pavo_mq_produce(&queue.mq, 2, 0x123456, half);
+	pavo_mq_release(&queue.mq, 0x123456 - 1);
+	EXPECT_EQ(oldest(queue.mq), 1u);
+	pavo_mq_release(&queue.mq, 0x123456);
+	EXPECT_EQ(oldest(queue.mq), 2u);
+	for (uint32_t done : {1u, half / 2 - 1, half / 2, half - 1}) {
+		pavo_mq_release(&queue.mq, pavo_psn_add(0x123456, done));
+		EXPECT_EQ(oldest(queue.mq), 2u) << done;
+	}
+	pavo_mq_release(&queue.mq, pavo_psn_add(0x123456, half));
+	EXPECT_EQ(oldest(queue.mq), std::nullopt);
+}
+
 /* ----------------------------------------------------------------- verdicts */
 
 /* The two queues of a QP, UPSN and the PSN behind the last one sent. */
