@@ -20,7 +20,9 @@ MODULE_LICENSE("Dual BSD/GPL");
 
 static char *bug = "none";
 module_param(bug, charp, 0444);
-MODULE_PARM_DESC(bug, "none, use-after-free, lock-inversion, leak, atomic-sleep or shift");
+MODULE_PARM_DESC(
+	bug,
+	"none, use-after-free, lock-inversion, leak, atomic-sleep or shift");
 
 static noinline void planted_use_after_free(void)
 {
@@ -81,11 +83,11 @@ static const struct {
 	const char *name;
 	void (*plant)(void);
 } bugs[] = {
-	{ "use-after-free", planted_use_after_free },
-	{ "lock-inversion", planted_lock_inversion },
-	{ "leak", planted_leak },
-	{ "atomic-sleep", planted_atomic_sleep },
-	{ "shift", planted_shift },
+	{"use-after-free", planted_use_after_free},
+	{"lock-inversion", planted_lock_inversion},
+	{"leak", planted_leak},
+	{"atomic-sleep", planted_atomic_sleep},
+	{"shift", planted_shift},
 };
 
 static int __init planted_init(void)

@@ -97,10 +97,16 @@ class Execution:
         with open(self.log, "ab") as log:
             log.write(f"# {' '.join(self.program.command)}\n".encode())
             log.flush()
-            self.process = subprocess.Popen(
-                self.program.command, cwd=self.program.cwd, env=self.env,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                start_new_session=True)
+            try:
+                self.process = subprocess.Popen(
+                    self.program.command, cwd=self.program.cwd, env=self.env,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                    stderr=log, start_new_session=True)
+            except OSError as problem:
+                log.write(f"# {problem}\n".encode())
+                self.reader.fail(f"{self.program.name}: does not start "
+                                 f"({problem.strerror}); built?")
+                return self.reader
             timer = None
             if self.program.timeout:
                 timer = threading.Timer(self.program.timeout, self.kill)
