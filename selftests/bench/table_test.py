@@ -74,6 +74,19 @@ def unequal_rounds():
     return False
 
 
+def failures_are_told():
+    """A failed test has no ratio, and is named; the other rounds count."""
+    bad = {"op": "send", "test": "rate", "size": 2, "error": "hangs",
+           "drops": 0}
+    good = row("send", "rate", 2, 100)
+    rounds = [{"rxe": [bad], "pavo": [good]}, {"rxe": [good], "pavo": [good]}]
+    return (table.failures(rounds, "rxe") ==
+            ["round 1: rxe: send rate 2: hangs"] and
+            not table.failures(rounds, "pavo") and
+            table.compare(rounds, "rxe", "pavo")[0]["rounds"] == 1 and
+            not table.compare(rounds[:1], "rxe", "pavo"))
+
+
 def table_tells():
     """What is below the floor, or dropped packets, is said in words."""
     lines = [compare("write", "bandwidth", 65536, (140,), (100,)),
@@ -85,7 +98,7 @@ def table_tells():
 
 
 TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
-         unequal_rounds, table_tells)
+         unequal_rounds, failures_are_told, table_tells)
 
 print("TAP version 13")
 print(f"1..{len(TESTS)}")

@@ -88,8 +88,9 @@ void add_links(Cases &cases, Hostile &hostile)
 	};
 
 	for (const Link &link : links)
-		cases.push_back({"chain: " + link.what,
-				 [&hostile, link] { run_link(hostile, link); }});
+		cases.push_back({"chain: " + link.what, [&hostile, link] {
+					 run_link(hostile, link);
+				 }});
 }
 
 /* In a queue of two slots the circle is made of correct links. */
@@ -166,9 +167,8 @@ void rewritten(Hostile &hostile)
 	Wqe good = good_write(pair), bad = good_write(pair);
 	pavodv_qp dv = {};
 
-	bad.at<pavo_data_seg>(2) = {.byte_count = 0x7fffffff,
-				    .lkey = ~0u,
-				    .va = ~0ull};
+	bad.at<pavo_data_seg>(
+		2) = {.byte_count = 0x7fffffff, .lkey = ~0u, .va = ~0ull};
 	bad.remote().length = 0x7fffffff;
 	CHECK_EQ(pavodv_query_qp(pair.a.qp(), &dv), 0);
 	for (uint32_t i = 0; i < 200; i++) {
@@ -192,12 +192,16 @@ void rewritten(Hostile &hostile)
 void add_chain_faults(Cases &cases, Hostile &hostile)
 {
 	add_links(cases, hostile);
-	cases.push_back({"chain: a circle in a queue of two",
-			 [&hostile] { circle(hostile); }});
-	cases.push_back({"chain: a bad WQE among good ones",
-			 [&hostile] { bad_in_the_middle(hostile); }});
-	cases.push_back({"chain: slots overwritten behind the doorbell",
-			 [&hostile] { rewritten(hostile); }});
+	cases.push_back({"chain: a circle in a queue of two", [&hostile] {
+				 circle(hostile);
+			 }});
+	cases.push_back({"chain: a bad WQE among good ones", [&hostile] {
+				 bad_in_the_middle(hostile);
+			 }});
+	cases.push_back(
+		{"chain: slots overwritten behind the doorbell", [&hostile] {
+			 rewritten(hostile);
+		 }});
 }
 
 } // namespace faults

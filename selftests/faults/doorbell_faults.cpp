@@ -190,8 +190,7 @@ void overflow(Hostile &hostile)
 	CHECK_EQ(pavodv_skip_send(spoilt.pair.a.qp(), 4, 0), 0);
 	for (uint32_t i = 0; i < PAVO_DB_RING_ENTRIES - 1; i++)
 		spoilt.page->ring[i] = spoilt.sq.doorbell(0, wqe).pack();
-	spoilt.ring_at(PAVO_DB_RING_ENTRIES,
-		       spoilt.sq.doorbell(0, wqe).pack());
+	spoilt.ring_at(PAVO_DB_RING_ENTRIES, spoilt.sq.doorbell(0, wqe).pack());
 	CHECK_EQ(spoilt.pair.a.sent().status, IBV_WC_SUCCESS);
 	CHECK_EQ(spoilt.pair.a.sent().vendor_err, PAVO_VE_WQE_OFFSET);
 	expect_counted(spoilt.a, "db_overflow", before);
@@ -211,24 +210,31 @@ void add_doorbell_faults(Cases &cases, Hostile &hostile)
 	cases.push_back({"doorbell: the kernel's QP 1", [&hostile] {
 				 expect_dropped(hostile, 1, "db_foreign_qp");
 			 }});
-	cases.push_back({"doorbell: a QP that is gone",
-			 [&hostile] { destroyed(hostile); }});
-	cases.push_back({"doorbell: a QP of another context",
-			 [&hostile] { other_context(hostile); }});
-	cases.push_back({"doorbell: a QP of another process",
-			 [&hostile] { other_process(hostile); }});
-	cases.push_back({"doorbell: a QP in RESET",
-			 [&hostile] { not_ready(hostile); }});
+	cases.push_back({"doorbell: a QP that is gone", [&hostile] {
+				 destroyed(hostile);
+			 }});
+	cases.push_back({"doorbell: a QP of another context", [&hostile] {
+				 other_context(hostile);
+			 }});
+	cases.push_back({"doorbell: a QP of another process", [&hostile] {
+				 other_process(hostile);
+			 }});
+	cases.push_back({"doorbell: a QP in RESET", [&hostile] {
+				 not_ready(hostile);
+			 }});
 	for (uint32_t prod : {257u, 1000u, 1u << 31, ~0u, ~0u - 300})
 		cases.push_back({"doorbell page: producer index jumps to " +
 					 std::to_string(prod),
 				 [&hostile, prod] {
 					 index_jump(hostile, prod);
 				 }});
-	cases.push_back({"doorbell page: the module's words overwritten",
-			 [&hostile] { module_words(hostile); }});
-	cases.push_back({"doorbell page: more doorbells than WQEs",
-			 [&hostile] { overflow(hostile); }});
+	cases.push_back(
+		{"doorbell page: the module's words overwritten", [&hostile] {
+			 module_words(hostile);
+		 }});
+	cases.push_back({"doorbell page: more doorbells than WQEs", [&hostile] {
+				 overflow(hostile);
+			 }});
 }
 
 } // namespace faults

@@ -22,9 +22,8 @@ unsigned patience = 20;
 namespace {
 
 constexpr size_t BUFFER = 64 << 10;
-constexpr int REMOTE_ACCESS = IBV_ACCESS_LOCAL_WRITE |
-			      IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-			      IBV_ACCESS_REMOTE_ATOMIC;
+constexpr int REMOTE_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 using Clock = std::chrono::steady_clock;
 
@@ -127,7 +126,10 @@ Memory::Memory(ibv_pd *pd, size_t size, int access)
 	CHECK(mr_, "ibv_reg_mr: errno ", errno);
 }
 
-Memory::~Memory() { ibv_dereg_mr(mr_); }
+Memory::~Memory()
+{
+	ibv_dereg_mr(mr_);
+}
 
 static uint8_t pattern(uint32_t seed, size_t at)
 {
@@ -188,8 +190,7 @@ void End::to_init(ibv_qp_attr attr)
 
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
-	mask |= qp_->qp_type == IBV_QPT_UD ? IBV_QP_QKEY :
-					     IBV_QP_ACCESS_FLAGS;
+	mask |= qp_->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 	CHECK_EQ(ibv_modify_qp(qp_, &attr, mask), 0);
 }
 
@@ -227,8 +228,7 @@ void End::connect(const End &peer, uint32_t psn)
 	CHECK_EQ(ibv_modify_qp(qp_, &attr,
 			       IBV_QP_STATE | IBV_QP_TIMEOUT |
 				       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				       IBV_QP_SQ_PSN |
-				       IBV_QP_MAX_QP_RD_ATOMIC),
+				       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
 		 0);
 }
 

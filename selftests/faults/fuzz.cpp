@@ -38,8 +38,7 @@ public:
 				regions_.push_back({cq.header, cq.size});
 			}
 		}
-		regions_.push_back(
-			{context_.doorbell, context_.doorbell_size});
+		regions_.push_back({context_.doorbell, context_.doorbell_size});
 	}
 
 	void rampage()
@@ -225,8 +224,9 @@ void fuzz(Hostile &hostile)
 
 void add_fuzz(Cases &cases, Hostile &hostile)
 {
-	cases.push_back({"fuzz: all shared memory at random",
-			 [&hostile] { fuzz(hostile); }});
+	cases.push_back({"fuzz: all shared memory at random", [&hostile] {
+				 fuzz(hostile);
+			 }});
 }
 
 } // namespace faults

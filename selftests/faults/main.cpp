@@ -51,9 +51,10 @@ Options parse(int argc, char **argv)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", longs, nullptr)) != -1) {
-		uint32_t number = optarg ? static_cast<uint32_t>(
-						   strtoul(optarg, nullptr, 0)) :
-					   0;
+		uint32_t number = optarg ?
+					  static_cast<uint32_t>(
+						  strtoul(optarg, nullptr, 0)) :
+					  0;
 
 		switch (c) {
 		case 'd':

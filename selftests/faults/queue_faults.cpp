@@ -120,10 +120,10 @@ void add_rq_entries(Cases &cases, Hostile &hostile)
 	};
 
 	for (const EntryFault &fault : faults)
-		cases.push_back({"receive WQE: " + fault.what,
-				 [&hostile, fault] {
-					 rq_entry(hostile, fault);
-				 }});
+		cases.push_back(
+			{"receive WQE: " + fault.what, [&hostile, fault] {
+				 rq_entry(hostile, fault);
+			 }});
 }
 
 /* Not a receive WQE at all. */
@@ -273,8 +273,7 @@ void cq_forged(Hostile &hostile)
 				word = static_cast<uint32_t>(random());
 			memcpy(&cq.dv.entries[at], words, sizeof(words));
 			if (random() % 2)
-				cq.dv.entries[at].qpn =
-					cq.pair.a.qp()->qp_num;
+				cq.dv.entries[at].qpn = cq.pair.a.qp()->qp_num;
 		}
 
 		int n = ibv_poll_cq(cq.pair.a.send_cq(), 16, wc);
@@ -293,11 +292,16 @@ void add_queue_faults(Cases &cases, Hostile &hostile)
 	for (uint32_t prod : {0xffffffffu, 18u, 1000u, 1u << 31})
 		cases.push_back({"receive queue: producer index " +
 					 std::to_string(prod),
-				 [&hostile, prod] { rq_index(hostile, prod); }});
-	cases.push_back({"receive queue: producer index in Error",
-			 [&hostile] { rq_index_in_error(hostile); }});
-	cases.push_back({"receive queue: the module's words overwritten",
-			 [&hostile] { rq_module_words(hostile); }});
+				 [&hostile, prod] {
+					 rq_index(hostile, prod);
+				 }});
+	cases.push_back({"receive queue: producer index in Error", [&hostile] {
+				 rq_index_in_error(hostile);
+			 }});
+	cases.push_back(
+		{"receive queue: the module's words overwritten", [&hostile] {
+			 rq_module_words(hostile);
+		 }});
 	add_rq_entries(cases, hostile);
 	cases.push_back({"receive WQE: no terminator", [&hostile] {
 				 rq_shapeless(hostile, no_terminator);
@@ -310,13 +314,19 @@ void add_queue_faults(Cases &cases, Hostile &hostile)
 	for (uint32_t cons : {1u, 1000u, 1u << 31, ~0u - 100})
 		cases.push_back({"completion queue: consumer index " +
 					 std::to_string(cons),
-				 [&hostile, cons] { cq_index(hostile, cons); }});
-	cases.push_back({"completion queue: never consumed",
-			 [&hostile] { cq_overrun(hostile); }});
+				 [&hostile, cons] {
+					 cq_index(hostile, cons);
+				 }});
+	cases.push_back({"completion queue: never consumed", [&hostile] {
+				 cq_overrun(hostile);
+			 }});
 	cases.push_back({"completion queue: the module's words overwritten",
-			 [&hostile] { cq_module_words(hostile); }});
-	cases.push_back({"completion queue: forged entries",
-			 [&hostile] { cq_forged(hostile); }});
+			 [&hostile] {
+				 cq_module_words(hostile);
+			 }});
+	cases.push_back({"completion queue: forged entries", [&hostile] {
+				 cq_forged(hostile);
+			 }});
 }
 
 } // namespace faults

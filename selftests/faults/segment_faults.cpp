@@ -8,9 +8,18 @@
 namespace faults {
 namespace {
 
-Wqe plain_write(Pair &pair) { return good_write(pair); }
-Wqe plain_read(Pair &pair) { return good_read(pair); }
-Wqe plain_inline(Pair &pair) { return good_inline(pair); }
+Wqe plain_write(Pair &pair)
+{
+	return good_write(pair);
+}
+Wqe plain_read(Pair &pair)
+{
+	return good_read(pair);
+}
+Wqe plain_inline(Pair &pair)
+{
+	return good_inline(pair);
+}
 
 /* Where the first data entry of a write or read is, in units. */
 constexpr size_t DATA = 2;
@@ -28,19 +37,37 @@ void add_remote_ranges(Cases &cases, Hostile &hostile)
 		std::function<void(Attempt &)> spoil;
 	} list[] = {
 		{"unknown key",
-		 [](Attempt &a) { a.wqe.remote().rkey ^= 0x5a5a00; }},
-		{"key 0", [](Attempt &a) { a.wqe.remote().rkey = 0; }},
-		{"key ffffffff", [](Attempt &a) { a.wqe.remote().rkey = ~0u; }},
+		 [](Attempt &a) {
+			 a.wqe.remote().rkey ^= 0x5a5a00;
+		 }},
+		{"key 0",
+		 [](Attempt &a) {
+			 a.wqe.remote().rkey = 0;
+		 }},
+		{"key ffffffff",
+		 [](Attempt &a) {
+			 a.wqe.remote().rkey = ~0u;
+		 }},
 		{"variant bits of the key",
-		 [](Attempt &a) { a.wqe.remote().rkey ^= 1; }},
-		{"one byte before", [](Attempt &a) { a.wqe.remote().va--; }},
+		 [](Attempt &a) {
+			 a.wqe.remote().rkey ^= 1;
+		 }},
+		{"one byte before",
+		 [](Attempt &a) {
+			 a.wqe.remote().va--;
+		 }},
 		{"one byte too far",
 		 [](Attempt &a) {
 			 a.wqe.remote().va += a.pair.sink.size() - 63;
 		 }},
-		{"address 0", [](Attempt &a) { a.wqe.remote().va = 0; }},
+		{"address 0",
+		 [](Attempt &a) {
+			 a.wqe.remote().va = 0;
+		 }},
 		{"address that wraps",
-		 [](Attempt &a) { a.wqe.remote().va = ~0ull - 10; }},
+		 [](Attempt &a) {
+			 a.wqe.remote().va = ~0ull - 10;
+		 }},
 	};
 
 	for (auto &entry : list)
@@ -246,27 +273,29 @@ void add_inlines(Cases &cases, Hostile &hostile)
 		uint32_t length;
 		pavo_vendor_err vendor;
 	} list[] = {
-		{0, PAVO_VE_WQE_SEGMENT},  {12, PAVO_VE_WQE_SEGMENT},
-		{13, PAVO_VE_NONE},	   {28, PAVO_VE_NONE},
-		{29, PAVO_VE_WQE_LENGTH},  {1u << 20, PAVO_VE_WQE_LENGTH},
+		{0, PAVO_VE_WQE_SEGMENT},
+		{12, PAVO_VE_WQE_SEGMENT},
+		{13, PAVO_VE_NONE},
+		{28, PAVO_VE_NONE},
+		{29, PAVO_VE_WQE_LENGTH},
+		{1u << 20, PAVO_VE_WQE_LENGTH},
 		{0x7ffffffb, PAVO_VE_WQE_LENGTH},
 		{0x7fffffff, PAVO_VE_WQE_LENGTH},
 	};
 
 	for (auto &entry : list)
-		add_fault(cases, hostile,
-			  {.name = "InlineSeg: " +
-				   std::to_string(entry.length) +
-				   " bytes in two units",
-			   .base = plain_inline,
-			   .spoil =
-				   [entry](Attempt &a) {
-					   data(a).byte_count =
-						   PAVO_INLINE_SEG |
-						   entry.length;
-					   a.wqe.remote().length = entry.length;
-				   },
-			   .vendor = entry.vendor});
+		add_fault(
+			cases, hostile,
+			{.name = "InlineSeg: " + std::to_string(entry.length) +
+				 " bytes in two units",
+			 .base = plain_inline,
+			 .spoil =
+				 [entry](Attempt &a) {
+					 data(a).byte_count = PAVO_INLINE_SEG |
+							      entry.length;
+					 a.wqe.remote().length = entry.length;
+				 },
+			 .vendor = entry.vendor});
 	add_fault(cases, hostile,
 		  {.name = "InlineSeg: for a read",
 		   .base = plain_inline,

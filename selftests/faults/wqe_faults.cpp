@@ -7,7 +7,10 @@
 namespace faults {
 namespace {
 
-Wqe plain_write(Pair &pair) { return good_write(pair); }
+Wqe plain_write(Pair &pair)
+{
+	return good_write(pair);
+}
 
 void add_sizes(Cases &cases, Hostile &hostile)
 {
@@ -22,28 +25,32 @@ void add_sizes(Cases &cases, Hostile &hostile)
 	};
 
 	for (auto &entry : list)
-		add_fault(cases, hostile,
-			  {.name = "doorbell: size " +
-				   std::to_string(entry.size),
-			   .base = plain_write,
-			   .spoil = [entry](Attempt &a) {
-				   a.doorbell.size = entry.size;
-			   },
-			   .vendor = entry.vendor});
+		add_fault(
+			cases, hostile,
+			{.name = "doorbell: size " + std::to_string(entry.size),
+			 .base = plain_write,
+			 .spoil =
+				 [entry](Attempt &a) {
+					 a.doorbell.size = entry.size;
+				 },
+			 .vendor = entry.vendor});
 	add_fault(cases, hostile,
 		  {.name = "doorbell: size one unit beyond the slot",
 		   .base = plain_write,
-		   .spoil = [](Attempt &a) {
-			   a.doorbell.size = a.sq.stride_units() + 1;
-		   },
+		   .spoil =
+			   [](Attempt &a) {
+				   a.doorbell.size = a.sq.stride_units() + 1;
+			   },
 		   .vendor = PAVO_VE_WQE_SIZE});
 	add_fault(cases, hostile,
 		  {.name = "doorbell: size with surplus segments of zeros",
 		   .base = plain_write,
-		   .spoil = [](Attempt &a) {
-			   a.wqe.add(pavo_data_seg{}).add(pavo_data_seg{});
-			   a.doorbell.size = a.wqe.units();
-		   },
+		   .spoil =
+			   [](Attempt &a) {
+				   a.wqe.add(pavo_data_seg{})
+					   .add(pavo_data_seg{});
+				   a.doorbell.size = a.wqe.units();
+			   },
 		   .vendor = PAVO_VE_NONE}); /* empty entries are allowed */
 }
 
@@ -53,29 +60,46 @@ void add_offsets(Cases &cases, Hostile &hostile)
 		const char *what;
 		std::function<uint32_t(RawSq &)> offset;
 	} list[] = {
-		{"one unit further", [](RawSq &) { return 1u; }},
+		{"one unit further",
+		 [](RawSq &) {
+			 return 1u;
+		 }},
 		{"one unit before the next slot",
-		 [](RawSq &sq) { return sq.stride_units() - 1; }},
-		{"the next slot", [](RawSq &sq) { return sq.stride_units(); }},
+		 [](RawSq &sq) {
+			 return sq.stride_units() - 1;
+		 }},
+		{"the next slot",
+		 [](RawSq &sq) {
+			 return sq.stride_units();
+		 }},
 		{"the last slot",
 		 [](RawSq &sq) {
 			 return (sq.count() - 1) * sq.stride_units();
 		 }},
 		{"the end of the queue",
-		 [](RawSq &sq) { return sq.count() * sq.stride_units(); }},
-		{"2^25", [](RawSq &) { return 1u << 25; }},
-		{"the largest", [](RawSq &) { return PAVO_DB_OFFSET_MAX; }},
+		 [](RawSq &sq) {
+			 return sq.count() * sq.stride_units();
+		 }},
+		{"2^25",
+		 [](RawSq &) {
+			 return 1u << 25;
+		 }},
+		{"the largest",
+		 [](RawSq &) {
+			 return PAVO_DB_OFFSET_MAX;
+		 }},
 	};
 
 	for (auto &entry : list)
-		add_fault(cases, hostile,
-			  {.name = std::string("doorbell: offset ") +
-				   entry.what,
-			   .base = plain_write,
-			   .spoil = [entry](Attempt &a) {
-				   a.doorbell.units = entry.offset(a.sq);
-			   },
-			   .vendor = PAVO_VE_WQE_OFFSET});
+		add_fault(
+			cases, hostile,
+			{.name = std::string("doorbell: offset ") + entry.what,
+			 .base = plain_write,
+			 .spoil =
+				 [entry](Attempt &a) {
+					 a.doorbell.units = entry.offset(a.sq);
+				 },
+			 .vendor = PAVO_VE_WQE_OFFSET});
 }
 
 /* Operations that are for the kernel alone, or for nobody. */
@@ -92,14 +116,12 @@ void add_opcodes(Cases &cases, Hostile &hostile)
 		   .base = plain_write,
 		   .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_NOP; },
 		   .vendor = PAVO_VE_WQE_SEGMENT});
-	add_fault(cases, hostile,
-		  {.name = "doorbell: the body of a write, called atomic",
-		   .base = plain_write,
-		   .spoil =
-			   [](Attempt &a) {
-				   a.doorbell.op = PAVO_WQE_FETCH_ADD;
-			   },
-		   .vendor = PAVO_VE_WQE_LENGTH}); /* no data entry is left */
+	add_fault(
+		cases, hostile,
+		{.name = "doorbell: the body of a write, called atomic",
+		 .base = plain_write,
+		 .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_FETCH_ADD; },
+		 .vendor = PAVO_VE_WQE_LENGTH}); /* no data entry is left */
 	/* RaddrSeg as data: 'byte_count' and key are an address. */
 	add_fault(cases, hostile,
 		  {.name = "doorbell: the body of a write, called send",

@@ -46,9 +46,9 @@ int serve_method(fake::Call &call)
 		call.output(UVERBS_ATTR_UHW_OUT, ANSWER);
 		return 0;
 	case UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
-		call.set_word(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,
-			      static_cast<uint64_t>(
-				      ::open("/dev/null", O_RDONLY)));
+		call.set_word(
+			UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,
+			static_cast<uint64_t>(::open("/dev/null", O_RDONLY)));
 		return 0;
 	case UVERBS_OBJECT_CQ << 16 | UVERBS_METHOD_CQ_CREATE:
 		call.output(UVERBS_ATTR_CREATE_CQ_RESP_CQE, uint32_t{63});
@@ -106,7 +106,8 @@ void check_lengths(const fake::Call &call, const void *driver_out)
 	CHECK(call.in.count(UVERBS_ATTR_UHW_IN), "command shorter than ours");
 	CHECK_EQ(call.in.at(UVERBS_ATTR_UHW_IN).size(), 8, "command length");
 	CHECK(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
-	CHECK(call.out.count(UVERBS_ATTR_UHW_OUT), "response shorter than ours");
+	CHECK(call.out.count(UVERBS_ATTR_UHW_OUT),
+	      "response shorter than ours");
 	CHECK_EQ(call.out.at(UVERBS_ATTR_UHW_OUT).second, 8, "response length");
 	CHECK(call.out.at(UVERBS_ATTR_UHW_OUT).first == driver_out);
 }
@@ -118,8 +119,7 @@ void test_pd_commands()
 	ibv_pd pd = {};
 
 	CHECK_EQ(ibv_cmd_alloc_pd(context, &pd, &request.cmd, sizeof(request),
-				  resp.room.core(),
-				  resp.room.size()),
+				  resp.room.core(), resp.room.size()),
 		 0);
 	check_lengths(kernel->last_command(IB_USER_VERBS_CMD_ALLOC_PD),
 		      &resp.room.driver);
@@ -246,8 +246,8 @@ void test_cq_commands()
 	verbs_cq cq = {};
 
 	CHECK_EQ(ibv_cmd_create_cq(context, 60, nullptr, 2, &cq.cq,
-				   &request.cmd, sizeof(request), resp.room.core(),
-				   resp.room.size()),
+				   &request.cmd, sizeof(request),
+				   resp.room.core(), resp.room.size()),
 		 0);
 
 	fake::Call call =
@@ -416,16 +416,18 @@ void test_query_commands()
 
 void add_command_cases(std::vector<tap::Case> &cases)
 {
-	cases.insert(cases.end(), {
-		{"PD commands", test_pd_commands},
-		{"MR commands, verbs_mr", test_mr_commands},
-		{"MR re-registration command", test_rereg_commands},
-		{"dma-buf command", test_dmabuf_commands},
-		{"MW commands", test_mw_commands},
-		{"CQ commands", test_cq_commands},
-		{"QP creation, verbs_qp", test_create_qp_command},
-		{"QP commands", test_qp_commands},
-		{"AH and multicast commands", test_ah_commands},
-		{"device and port queries", test_query_commands},
-	});
+	cases.insert(
+		cases.end(),
+		{
+			{"PD commands", test_pd_commands},
+			{"MR commands, verbs_mr", test_mr_commands},
+			{"MR re-registration command", test_rereg_commands},
+			{"dma-buf command", test_dmabuf_commands},
+			{"MW commands", test_mw_commands},
+			{"CQ commands", test_cq_commands},
+			{"QP creation, verbs_qp", test_create_qp_command},
+			{"QP commands", test_qp_commands},
+			{"AH and multicast commands", test_ah_commands},
+			{"device and port queries", test_query_commands},
+		});
 }

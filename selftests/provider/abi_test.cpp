@@ -112,8 +112,8 @@ verbs_context *probe_open(ibv_device *device, int fd, void *)
 		verbs_cmd_get_context cmd;
 		uint64_t driver;
 	} request = {.cmd = {}, .driver = MAGIC};
-	auto *context = static_cast<ProbeContext *>(
-		_verbs_init_and_alloc_context(
+	auto *context =
+		static_cast<ProbeContext *>(_verbs_init_and_alloc_context(
 			device, fd, sizeof(ProbeContext),
 			reinterpret_cast<verbs_context *>(
 				offsetof(ProbeContext, verbs)),
@@ -338,8 +338,9 @@ void test_public_ops()
 	CALLS(dealloc_td, verbs->dealloc_td(nullptr));
 	CALLS(alloc_parent_domain,
 	      verbs->alloc_parent_domain(context, nullptr));
-	CALLS(advise_mr, verbs->advise_mr(nullptr, IBV_ADVISE_MR_ADVICE_PREFETCH,
-					  0, nullptr, 0));
+	CALLS(advise_mr,
+	      verbs->advise_mr(nullptr, IBV_ADVISE_MR_ADVICE_PREFETCH, 0,
+			       nullptr, 0));
 	CALLS(get_srq_num, verbs->get_srq_num(nullptr, nullptr));
 	CALLS(open_xrcd, verbs->open_xrcd(context, nullptr));
 	CALLS(reg_dm_mr, verbs->reg_dm_mr(nullptr, nullptr, 0, 0, 0));
@@ -381,10 +382,9 @@ int main()
 		{"verbs_context_ops: slots behind the verbs", test_private_ops},
 		{"verbs_context_ops: slots in public tables", test_public_ops},
 	};
-	fake::Kernel the_kernel(
-		{{.name = "probe",
-		  .pavo_abi = "",
-		  .uverbs_abi = std::to_string(UVERBS_ABI)}});
+	fake::Kernel the_kernel({{.name = "probe",
+				  .pavo_abi = "",
+				  .uverbs_abi = std::to_string(UVERBS_ABI)}});
 
 	kernel = &the_kernel;
 	/* No other copy of a provider than the one built in here. */

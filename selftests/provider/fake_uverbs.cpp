@@ -52,7 +52,10 @@ bool is_device(const char *path)
 
 } // namespace
 
-Kernel *Kernel::instance() { return the_kernel; }
+Kernel *Kernel::instance()
+{
+	return the_kernel;
+}
 
 Kernel::Kernel(const std::vector<DeviceText> &devices)
 {
@@ -87,8 +90,8 @@ void Kernel::add_device(const DeviceText &device, int index)
 			("uverbs" + std::to_string(index));
 	fs::path ibdev = fs::path(root_) / "class/infiniband" / device.name;
 
-	put(cdev / "dev", std::to_string(MAJOR) + ":" +
-				  std::to_string(FIRST_MINOR + index));
+	put(cdev / "dev",
+	    std::to_string(MAJOR) + ":" + std::to_string(FIRST_MINOR + index));
 	put(cdev / "ibdev", device.name);
 	put(cdev / "abi_version", device.uverbs_abi);
 	put(ibdev / "node_type", "1: CA");
@@ -157,8 +160,8 @@ bool Kernel::owns(int fd) const
 	struct stat mine, other;
 
 	return !syscall(SYS_fstat, memory_fd_, &mine) &&
-	       !syscall(SYS_fstat, fd, &other) &&
-	       mine.st_ino == other.st_ino && mine.st_dev == other.st_dev;
+	       !syscall(SYS_fstat, fd, &other) && mine.st_ino == other.st_ino &&
+	       mine.st_dev == other.st_dev;
 }
 
 int Kernel::open_device()
@@ -195,8 +198,9 @@ int Kernel::ioctl(int, void *arg)
 		const ib_uverbs_attr &attr = hdr->attrs[i];
 		uint64_t data = attr.data;
 		auto *at = reinterpret_cast<std::byte *>(
-			attr.len > 8 ? data : reinterpret_cast<uintptr_t>(
-						      &hdr->attrs[i].data));
+			attr.len > 8 ? data :
+				       reinterpret_cast<uintptr_t>(
+					       &hdr->attrs[i].data));
 
 		call.word[attr.attr_id] = data;
 		call.out[attr.attr_id] = {reinterpret_cast<std::byte *>(data),
@@ -207,8 +211,8 @@ int Kernel::ioctl(int, void *arg)
 	if (call.object == UVERBS_OBJECT_DEVICE &&
 	    call.method == UVERBS_METHOD_INVOKE_WRITE) {
 		call.is_method = false;
-		call.command = static_cast<uint32_t>(
-			call.word[UVERBS_ATTR_WRITE_CMD]);
+		call.command =
+			static_cast<uint32_t>(call.word[UVERBS_ATTR_WRITE_CMD]);
 		/* The question whether commands may come this way. */
 		if (!call.word.count(UVERBS_ATTR_CORE_IN)) {
 			errno = ENOSPC;
@@ -279,8 +283,7 @@ int stat(const char *path, struct stat *st) noexcept
 		st->st_mode = S_IFCHR;
 		return 0;
 	}
-	return static_cast<int>(
-		syscall(SYS_newfstatat, AT_FDCWD, path, st, 0));
+	return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, st, 0));
 }
 
 int fstat(int fd, struct stat *st) noexcept

@@ -160,11 +160,13 @@ void test_direct_access()
 
 void add_object_cases(Cases &cases)
 {
-	cases.insert(cases.end(), {
-		{"impossible answers of the module", test_lying_module},
-		{"what is not supported says so", test_unsupported},
-		{"thread and parent domains", test_domains},
-		{"several threads", test_threads},
-		{"direct access", test_direct_access},
-	});
+	cases.insert(
+		cases.end(),
+		{
+			{"impossible answers of the module", test_lying_module},
+			{"what is not supported says so", test_unsupported},
+			{"thread and parent domains", test_domains},
+			{"several threads", test_threads},
+			{"direct access", test_direct_access},
+		});
 }

@@ -22,9 +22,9 @@ void Engine::take(uint64_t db)
 
 	doorbells.push_back(db);
 	while (db >> PAVO_DB_SIZE_SHIFT & 0xff) {
-		uint64_t offset = (db >> PAVO_DB_OFFSET_SHIFT &
-				   PAVO_DB_OFFSET_MAX) *
-				  PAVO_WQE_UNIT;
+		uint64_t offset =
+			(db >> PAVO_DB_OFFSET_SHIFT & PAVO_DB_OFFSET_MAX) *
+			PAVO_WQE_UNIT;
 		pavo_next_seg next;
 
 		if (offset != uint64_t{qp.taken % qp.sq_count} * qp.sq_stride)
@@ -51,8 +51,8 @@ int create_cq(fake::Call &call)
 	CqSide &cq = engine.cqs[handle];
 	pavo_create_cq_resp resp = {};
 
-	cq.count = std::bit_ceil(
-		call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_CQE));
+	cq.count =
+		std::bit_ceil(call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_CQE));
 	cq.region = kernel->make_region(PAVO_CQ_HEADER_SIZE +
 					cq.count * sizeof(pavo_cqe));
 	resp.ring = cq.region.info;
@@ -112,9 +112,9 @@ int serve_method(fake::Call &call)
 		return 0;
 	}
 	case UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
-		call.set_word(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,
-			      static_cast<uint64_t>(
-				      ::open("/dev/null", O_RDONLY)));
+		call.set_word(
+			UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,
+			static_cast<uint64_t>(::open("/dev/null", O_RDONLY)));
 		return 0;
 	case UVERBS_OBJECT_CQ << 16 | UVERBS_METHOD_CQ_CREATE:
 		return create_cq(call);

@@ -148,8 +148,7 @@ void test_endless_ring()
 
 		while (!stop) {
 			for (uint32_t i = 0; i < cq.count; i++)
-				std::atomic_ref(cq.entry(i)->flags)
-					.store(owner);
+				std::atomic_ref(cq.entry(i)->flags).store(owner);
 			owner ^= PAVO_CQE_OWNER;
 		}
 	});
@@ -228,14 +227,16 @@ void test_reset()
 
 void add_poll_cases(Cases &cases)
 {
-	cases.insert(cases.end(), {
-		{"polling, many passes of the ring", test_polling},
-		{"signalled and unsignalled", test_signalling},
-		{"receives", test_receiving},
-		{"absurd completion entries", test_hostile_cqes},
-		{"a completion ring that never ends", test_endless_ring},
-		{"entries of a destroyed QP, number reused",
-		 test_destroyed_qp},
-		{"entries and indices across RESET", test_reset},
-	});
+	cases.insert(cases.end(),
+		     {
+			     {"polling, many passes of the ring", test_polling},
+			     {"signalled and unsignalled", test_signalling},
+			     {"receives", test_receiving},
+			     {"absurd completion entries", test_hostile_cqes},
+			     {"a completion ring that never ends",
+			      test_endless_ring},
+			     {"entries of a destroyed QP, number reused",
+			      test_destroyed_qp},
+			     {"entries and indices across RESET", test_reset},
+		     });
 }

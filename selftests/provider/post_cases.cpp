@@ -4,7 +4,6 @@
  */
 #include "played_module.h"
 
-
 namespace {
 
 void test_one_doorbell_per_chain()
@@ -86,9 +85,12 @@ void test_states()
 		ibv_qp_state state;
 		int send, recv;
 	} cases[] = {
-		{IBV_QPS_RESET, EINVAL, EINVAL}, {IBV_QPS_INIT, EINVAL, 0},
-		{IBV_QPS_RTR, EINVAL, 0},	 {IBV_QPS_RTS, 0, 0},
-		{IBV_QPS_SQE, 0, 0},		 {IBV_QPS_ERR, 0, 0},
+		{IBV_QPS_RESET, EINVAL, EINVAL},
+		{IBV_QPS_INIT, EINVAL, 0},
+		{IBV_QPS_RTR, EINVAL, 0},
+		{IBV_QPS_RTS, 0, 0},
+		{IBV_QPS_SQE, 0, 0},
+		{IBV_QPS_ERR, 0, 0},
 	};
 
 	for (auto &c : cases) {
@@ -170,14 +172,18 @@ void test_hostile_page()
 
 void add_post_cases(Cases &cases)
 {
-	cases.insert(cases.end(), {
-		{"one doorbell and one kick per chain",
-		 test_one_doorbell_per_chain},
-		{"no kick while the page is polled", test_no_kick_when_polled},
-		{"a full send queue", test_queue_full},
-		{"a bad request inside a chain", test_bad_request_in_chain},
-		{"posting in every state", test_states},
-		{"a full doorbell ring", test_ring_full},
-		{"overwritten doorbell indices", test_hostile_page},
-	});
+	cases.insert(
+		cases.end(),
+		{
+			{"one doorbell and one kick per chain",
+			 test_one_doorbell_per_chain},
+			{"no kick while the page is polled",
+			 test_no_kick_when_polled},
+			{"a full send queue", test_queue_full},
+			{"a bad request inside a chain",
+			 test_bad_request_in_chain},
+			{"posting in every state", test_states},
+			{"a full doorbell ring", test_ring_full},
+			{"overwritten doorbell indices", test_hostile_page},
+		});
 }

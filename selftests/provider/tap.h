@@ -82,23 +82,23 @@ template <class T> auto show(const T &value)
 
 } // namespace tap
 
-#define CHECK(condition, ...)                                               \
-	do {                                                                \
-		if (!(condition))                                           \
-			tap::fail(__FILE__, __LINE__,                       \
-				  "not so: " #condition __VA_OPT__(         \
-					  , "; ", ) __VA_ARGS__);           \
+#define CHECK(condition, ...)                                                \
+	do {                                                                 \
+		if (!(condition))                                            \
+			tap::fail(__FILE__, __LINE__,                        \
+				  "not so: " #condition __VA_OPT__(, "; ", ) \
+					  __VA_ARGS__);                      \
 	} while (0)
 
-#define CHECK_EQ(got, want, ...)                                            \
-	do {                                                                \
-		auto got_ = (got);                                          \
-		auto want_ = static_cast<decltype(got_)>(want);             \
-		if (got_ != want_)                                          \
-			tap::fail(__FILE__, __LINE__, #got " is ",          \
-				  tap::show(got_), ", wanted ",             \
-				  tap::show(want_) __VA_OPT__(, "; ", )     \
-					  __VA_ARGS__);                     \
+#define CHECK_EQ(got, want, ...)                                        \
+	do {                                                            \
+		auto got_ = (got);                                      \
+		auto want_ = static_cast<decltype(got_)>(want);         \
+		if (got_ != want_)                                      \
+			tap::fail(__FILE__, __LINE__, #got " is ",      \
+				  tap::show(got_), ", wanted ",         \
+				  tap::show(want_) __VA_OPT__(, "; ", ) \
+					  __VA_ARGS__);                 \
 	} while (0)
 
 #endif /* PAVO_TAP_H */

@@ -63,8 +63,11 @@ struct Slot {
 };
 
 struct Wr : ibv_send_wr {
-	ibv_sge sge[5] = {{0x1000, 100, 7}, {0x2000, 200, 8}, {0x3000, 0, 9},
-			  {0x4000, 1, 10},  {0x5000, 1, 11}};
+	ibv_sge sge[5] = {{0x1000, 100, 7},
+			  {0x2000, 200, 8},
+			  {0x3000, 0, 9},
+			  {0x4000, 1, 10},
+			  {0x5000, 1, 11}};
 
 	explicit Wr(ibv_wr_opcode op, int sges = 0, unsigned flags = 0)
 		: ibv_send_wr()
@@ -133,8 +136,7 @@ void test_send_variants()
 	check_next(all, PAVO_WQE_SIGNALED, 0);
 }
 
-void check_remote(const Slot &slot, uint64_t va, uint32_t rkey,
-		  uint32_t length)
+void check_remote(const Slot &slot, uint64_t va, uint32_t rkey, uint32_t length)
 {
 	auto remote = slot.at<pavo_raddr_seg>(1);
 
@@ -468,10 +470,17 @@ void test_decode()
 
 void test_decode_opcodes()
 {
-	static constexpr int send[32] = {
-		-1, IBV_WC_SEND, IBV_WC_SEND, IBV_WC_SEND, IBV_WC_RDMA_WRITE,
-		IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ, IBV_WC_COMP_SWAP,
-		IBV_WC_FETCH_ADD, IBV_WC_LOCAL_INV, IBV_WC_BIND_MW};
+	static constexpr int send[32] = {-1,
+					 IBV_WC_SEND,
+					 IBV_WC_SEND,
+					 IBV_WC_SEND,
+					 IBV_WC_RDMA_WRITE,
+					 IBV_WC_RDMA_WRITE,
+					 IBV_WC_RDMA_READ,
+					 IBV_WC_COMP_SWAP,
+					 IBV_WC_FETCH_ADD,
+					 IBV_WC_LOCAL_INV,
+					 IBV_WC_BIND_MW};
 
 	for (int op = 0; op < 256; op++) {
 		pavo_cqe cqe = sample_cqe();
@@ -481,16 +490,16 @@ void test_decode_opcodes()
 		cqe.opcode = static_cast<uint8_t>(op);
 		cqe.flags = 0;
 		decode_cqe(cqe, &wc);
-		CHECK_EQ(wc.status,
-			 known ? IBV_WC_SUCCESS : IBV_WC_GENERAL_ERR, op);
+		CHECK_EQ(wc.status, known ? IBV_WC_SUCCESS : IBV_WC_GENERAL_ERR,
+			 op);
 		if (known)
 			CHECK_EQ(static_cast<int>(wc.opcode), send[op], op);
 
 		cqe.flags = PAVO_CQE_RECV;
 		known = op == PAVO_WQE_SEND || op == PAVO_WQE_WRITE_IMM;
 		decode_cqe(cqe, &wc);
-		CHECK_EQ(wc.status,
-			 known ? IBV_WC_SUCCESS : IBV_WC_GENERAL_ERR, op);
+		CHECK_EQ(wc.status, known ? IBV_WC_SUCCESS : IBV_WC_GENERAL_ERR,
+			 op);
 		CHECK(wc.opcode & IBV_WC_RECV);
 	}
 }

@@ -14,7 +14,7 @@ using namespace pv;
 namespace {
 
 constexpr uint64_t region = 16384;
-constexpr uint64_t clean = 5;		/* seed of memory nobody may write */
+constexpr uint64_t clean = 5; /* seed of memory nobody may write */
 
 struct Violation {
 	Op op;
@@ -68,13 +68,14 @@ PV_TEST("remote_access.wrong_rkey",
 	"an R_Key with another index or another tag is refused")
 {
 	for (Op op : {Op::write, Op::read}) {
-		for (uint32_t flip : {1u, 0x80u, 0x100u, 0x80000000u,
-				      0xffffffffu}) {
+		for (uint32_t flip :
+		     {1u, 0x80u, 0x100u, 0x80000000u, 0xffffffffu}) {
 			Place target = wrong_key(remote_region(env), flip);
 
-			must_be_refused(env, {op, 100, target,
-					      str(name_of(op), " with rkey ^ ",
-						  flip).c_str()});
+			must_be_refused(env,
+					{op, 100, target,
+					 str(name_of(op), " with rkey ^ ", flip)
+						 .c_str()});
 		}
 	}
 }
@@ -92,7 +93,8 @@ PV_TEST("remote_access.out_of_bounds",
 		must_be_refused(env, {op, 1, {mr, end}, "at the end"});
 		must_be_refused(env, {op, region, {mr, 1}, "whole, shifted"});
 		must_be_refused(env, {op, 1, {mr, 1ll << 40}, "far away"});
-		must_be_refused(env, {op, 100,
+		must_be_refused(env, {op,
+				      100,
 				      {mr, -int64_t(mr.address) - 50},
 				      "wraps around the address space"});
 	}
@@ -108,7 +110,8 @@ void responder_fate(Env &env, Op op, const Place &target)
 	Mr local = must_reg(env.a, {64});
 
 	must_post(link.b, std::vector<RecvWr>{{99, {}}, {100, {}}});
-	must_post(link.a, std::vector<SendWr>{make_wr(op, {local, 0}, 64, target)});
+	must_post(link.a,
+		  std::vector<SendWr>{make_wr(op, {local, 0}, 64, target)});
 	REQUIRE_EQ(wait_send(env, link.a, name_of(op)).status,
 		   IBV_WC_REM_ACCESS_ERR, name_of(op));
 	wait_state(env, link.b, IBV_QPS_ERR);
@@ -160,17 +163,23 @@ PV_TEST("remote_access.many_packets",
 PV_TEST("remote_access.permission",
 	"a region without the right for the operation refuses it")
 {
-	must_be_refused(env, {Op::write, 8,
-			      {remote_region(env, IBV_ACCESS_LOCAL_WRITE |
-						  IBV_ACCESS_REMOTE_READ |
-						  IBV_ACCESS_REMOTE_ATOMIC)},
-			      "write without REMOTE_WRITE"});
-	must_be_refused(env, {Op::read, 8,
-			      {remote_region(env, IBV_ACCESS_LOCAL_WRITE |
-						  IBV_ACCESS_REMOTE_WRITE |
-						  IBV_ACCESS_REMOTE_ATOMIC)},
-			      "read without REMOTE_READ"});
-	must_be_refused(env, {Op::read, 8, {remote_region(env, 0)},
+	must_be_refused(env,
+			{Op::write,
+			 8,
+			 {remote_region(env, IBV_ACCESS_LOCAL_WRITE |
+						     IBV_ACCESS_REMOTE_READ |
+						     IBV_ACCESS_REMOTE_ATOMIC)},
+			 "write without REMOTE_WRITE"});
+	must_be_refused(env,
+			{Op::read,
+			 8,
+			 {remote_region(env, IBV_ACCESS_LOCAL_WRITE |
+						     IBV_ACCESS_REMOTE_WRITE |
+						     IBV_ACCESS_REMOTE_ATOMIC)},
+			 "read without REMOTE_READ"});
+	must_be_refused(env, {Op::read,
+			      8,
+			      {remote_region(env, 0)},
 			      "read of a local region"});
 }
 
@@ -178,12 +187,12 @@ PV_TEST("remote_access.atomic_permission",
 	"an atomic needs REMOTE_ATOMIC; the value stays")
 {
 	env.expect_async();
-	for (auto opcode : {IBV_WR_ATOMIC_FETCH_AND_ADD,
-			    IBV_WR_ATOMIC_CMP_AND_SWP}) {
+	for (auto opcode :
+	     {IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP}) {
 		Link link = connect(env);
 		Mr mr = remote_region(env, IBV_ACCESS_LOCAL_WRITE |
-					   IBV_ACCESS_REMOTE_WRITE |
-					   IBV_ACCESS_REMOTE_READ);
+						   IBV_ACCESS_REMOTE_WRITE |
+						   IBV_ACCESS_REMOTE_READ);
 		Mr local = must_reg(env.a, {64});
 		SendWr wr = make_wr(Op::read, {local, 0}, 8, {mr, 4});
 
@@ -219,7 +228,8 @@ PV_TEST("remote_access.atomic_alignment",
 		}
 		Wc wc = wait_send(env, link.a, "atomic");
 		REQUIRE(wc.status == IBV_WC_REM_INV_REQ_ERR ||
-			(offset == 4089 && wc.status == IBV_WC_REM_ACCESS_ERR),
+				(offset == 4089 &&
+				 wc.status == IBV_WC_REM_ACCESS_ERR),
 			"offset ", offset, ": ", ibv_wc_status_str(wc.status));
 		must_match(env.b, mr, 0, 4096, clean, 0, "target");
 	}
@@ -254,8 +264,8 @@ PV_TEST("remote_access.qp_flags",
 		Wc wc = wait_send(env, link.a, name_of(c.op));
 		/* Drivers differ in which of the two NAKs they send. */
 		REQUIRE(wc.status == IBV_WC_REM_ACCESS_ERR ||
-			wc.status == IBV_WC_REM_INV_REQ_ERR, name_of(c.op),
-			" by flags ", c.access, ": ",
+				wc.status == IBV_WC_REM_INV_REQ_ERR,
+			name_of(c.op), " by flags ", c.access, ": ",
 			ibv_wc_status_str(wc.status));
 		must_match(env.b, mr, 0, region, clean, 0, "target");
 		must_match(env.a, local, 0, 64, clean, 0, "local memory");
@@ -331,8 +341,8 @@ void local_error(Env &env, SendWr bad, ibv_wc_status status, const char *what,
 	}
 	wrs.push_back(bad);
 	wrs.push_back(make_wr(Op::write, {good, 0}, 100, {in, 20000}));
-	must_post(link.b, std::vector<RecvWr>{
-		{1, {{in.id, 25000, 100, 0}}}, {2, {{in.id, 26000, 100, 0}}}});
+	must_post(link.b, std::vector<RecvWr>{{1, {{in.id, 25000, 100, 0}}},
+					      {2, {{in.id, 26000, 100, 0}}}});
 	must_post(link.a, wrs);
 	check_wc(wait_send(env, link.a, what), wrs[0].id, IBV_WC_SUCCESS,
 		 "write before");
@@ -362,9 +372,9 @@ PV_TEST("local_access.bad_lkey",
 			SendWr wr = make_wr(op, {mr, 0}, 100, {});
 
 			wr.sges[0].key_xor = flip;
-			local_error(env, wr, IBV_WC_LOC_PROT_ERR,
-				    str(name_of(op), " with lkey ^ ",
-					flip).c_str());
+			local_error(
+				env, wr, IBV_WC_LOC_PROT_ERR,
+				str(name_of(op), " with lkey ^ ", flip).c_str());
 		}
 	}
 }
@@ -400,7 +410,7 @@ PV_TEST("local_access.out_of_bounds",
 PV_TEST("local_access.other_pd",
 	"a region of another protection domain is LOC_PROT_ERR")
 {
-	Mr mr = must_reg(env.a, {4096});	/* of the default domain */
+	Mr mr = must_reg(env.a, {4096}); /* of the default domain */
 	Pd pd = env.a.alloc_pd();
 
 	local_error(env, make_wr(Op::send, {mr, 0}, 100, {}),
@@ -451,8 +461,8 @@ PV_TEST("receive_error.too_small",
 	Mr in = must_reg(env.b, {65536});
 	uint64_t mtu = uint64_t(common_mtu(env));
 
-	for (uint64_t length : {uint64_t(1), uint64_t(100), mtu, mtu + 1,
-				3 * mtu}) {
+	for (uint64_t length :
+	     {uint64_t(1), uint64_t(100), mtu, mtu + 1, 3 * mtu}) {
 		env.b.fill(in.id, 0, 65536, clean, 0);
 		std::vector<Sge> sges;
 
@@ -519,8 +529,8 @@ PV_TEST("receive_error.write_imm_ignores_entries",
 	env.a.fill(out.id, 0, 256, 8, 0);
 	env.b.fill(in.id, 0, 4096, clean, 0);
 	must_post(link.b, std::vector<RecvWr>{{3, {{in.id, 0, 10, 0}}}});
-	must_post(link.a, std::vector<SendWr>{
-		make_wr(Op::write_imm, {out, 0}, 256, {in, 1000})});
+	must_post(link.a, std::vector<SendWr>{make_wr(Op::write_imm, {out, 0},
+						      256, {in, 1000})});
 	check_wc(wait_recv(env, link.b, "write with immediate"), 3,
 		 IBV_WC_SUCCESS, "entry shorter than the write");
 	wait_send(env, link.a, "write");

@@ -21,8 +21,8 @@ std::vector<uint64_t> boundary_lengths(int mtu)
 {
 	uint64_t m = uint64_t(mtu);
 
-	return {1, 2, 3, 4, 5, m - 1, m, m + 1, 2 * m - 1, 2 * m, 2 * m + 1,
-		3 * m, 5 * m + 3, 16 * m};
+	return {1,     2,	  3,	 4,	    5,	   m - 1,     m,
+		m + 1, 2 * m - 1, 2 * m, 2 * m + 1, 3 * m, 5 * m + 3, 16 * m};
 }
 
 void sweep(Env &env, Op op, int mtu)
@@ -34,8 +34,9 @@ void sweep(Env &env, Op op, int mtu)
 	MrSpec mr;
 
 	mr.length = uint64_t(mtu) * 17 + 1024;
-	mr.misalign = 4091;		/* five bytes, then a page boundary */
-	Place local = {must_reg(env.a, mr), 0}, remote = {must_reg(env.b, mr), 0};
+	mr.misalign = 4091; /* five bytes, then a page boundary */
+	Place local = {must_reg(env.a, mr), 0},
+	      remote = {must_reg(env.b, mr), 0};
 	int64_t shift = 0;
 
 	for (uint64_t length : boundary_lengths(mtu)) {
@@ -76,7 +77,8 @@ void large(Env &env, Op op, uint64_t length)
 	MrSpec mr;
 
 	mr.length = length;
-	Place local = {must_reg(env.a, mr), 0}, remote = {must_reg(env.b, mr), 0};
+	Place local = {must_reg(env.a, mr), 0},
+	      remote = {must_reg(env.b, mr), 0};
 	exchange(env, link.a, link.b, op, local, remote, length);
 }
 
@@ -132,7 +134,8 @@ PV_TEST("data.zero_length_sge",
 	env.b.fill(mr_b.id, 0, 4096, 77, 0);
 	must_post(link.b, std::vector<RecvWr>{recv});
 	must_post(link.a, std::vector<SendWr>{send});
-	check_wc(wait_send(env, link.a, "send"), send.id, IBV_WC_SUCCESS, "send");
+	check_wc(wait_send(env, link.a, "send"), send.id, IBV_WC_SUCCESS,
+		 "send");
 	Wc wc = wait_recv(env, link.b, "receive");
 	check_wc(wc, 5, IBV_WC_SUCCESS, "receive");
 	REQUIRE_EQ(wc.byte_len, 0u, "nothing was sent");
@@ -157,10 +160,12 @@ PV_TEST("data.inline",
 	plain.registered = false;
 	Mr source = must_reg(env.a, plain), target = must_reg(env.b, {4096, 5});
 
-	for (uint32_t length = 0; length <= most; length += length < 70 ? 1 : 37) {
+	for (uint32_t length = 0; length <= most;
+	     length += length < 70 ? 1 : 37) {
 		for (Op op : {Op::send, Op::write, Op::write_imm}) {
 			uint64_t seed = env.seed();
-			SendWr wr = make_wr(op, {source, 0}, length, {target, 9});
+			SendWr wr =
+				make_wr(op, {source, 0}, length, {target, 9});
 			RecvWr recv;
 
 			wr.flags |= IBV_SEND_INLINE;
@@ -175,11 +180,13 @@ PV_TEST("data.inline",
 			check_wc(wait_send(env, link.a, "inline"), wr.id,
 				 IBV_WC_SUCCESS, "inline");
 			if (takes_recv(op))
-				REQUIRE_EQ(wait_recv(env, link.b, "inline").byte_len,
+				REQUIRE_EQ(wait_recv(env, link.b, "inline")
+						   .byte_len,
 					   length, "receive byte_len");
 			must_match(env.b, target, 0, 9, 1, 0, "bytes before");
-			must_match(env.b, target, 9, length, seed, 0,
-				   str(name_of(op), " inline ", length).c_str());
+			must_match(
+				env.b, target, 9, length, seed, 0,
+				str(name_of(op), " inline ", length).c_str());
 			must_match(env.b, target, 9 + length, 55, 1, 9 + length,
 				   "bytes after");
 		}
@@ -231,10 +238,14 @@ PV_TEST("data.bidirectional",
 		Mr out, in, pulled;
 		uint64_t seed;
 	};
-	auto reg = [](Host &h) { return must_reg(h, {size * rounds, 3}); };
+	auto reg = [](Host &h) {
+		return must_reg(h, {size * rounds, 3});
+	};
 	End ends[2] = {
-		{link.a, link.b, reg(env.a), reg(env.a), reg(env.a), env.seed()},
-		{link.b, link.a, reg(env.b), reg(env.b), reg(env.b), env.seed()},
+		{link.a, link.b, reg(env.a), reg(env.a), reg(env.a),
+		 env.seed()},
+		{link.b, link.a, reg(env.b), reg(env.b), reg(env.b),
+		 env.seed()},
 	};
 
 	for (End &end : ends) {
@@ -251,18 +262,20 @@ PV_TEST("data.bidirectional",
 			End &end = ends[e], &other = ends[1 - e];
 			int64_t at = int64_t(size) * i;
 
-			must_post(end.self, std::vector<SendWr>{
-				make_wr(Op::send, {end.out, at}, size),
-				make_wr(Op::read, {end.pulled, at}, size,
-					{other.out, at})});
+			must_post(
+				end.self,
+				std::vector<SendWr>{
+					make_wr(Op::send, {end.out, at}, size),
+					make_wr(Op::read, {end.pulled, at},
+						size, {other.out, at})});
 		}
 	}
 	for (int e = 0; e < 2; e++) {
 		End &end = ends[e], &other = ends[1 - e];
 
-		for (const Wc &wc : wait_completions(env, end.self,
-						     end.self.send_cq,
-						     rounds * 2, "sender"))
+		for (const Wc &wc :
+		     wait_completions(env, end.self, end.self.send_cq,
+				      rounds * 2, "sender"))
 			check_wc(wc, wc.id, IBV_WC_SUCCESS, "sender");
 		wait_completions(env, end.self, end.self.recv_cq, rounds,
 				 "receiver");

@@ -15,9 +15,9 @@
 namespace pv {
 
 struct EnvOptions {
-	uint32_t patience_ms = 20000;	/* how long a completion may take */
-	uint64_t large = 64ull << 20;	/* size of the large messages */
-	bool huge = false;		/* 2 GiB - 1 too */
+	uint32_t patience_ms = 20000; /* how long a completion may take */
+	uint64_t large = 64ull << 20; /* size of the large messages */
+	bool huge = false; /* 2 GiB - 1 too */
 	bool two_machines = false;
 };
 
@@ -50,7 +50,7 @@ public:
 	Host &a;
 	Host &b;
 	const EnvOptions options;
-	const Selector device_a;	/* meaningful when that end is local */
+	const Selector device_a; /* meaningful when that end is local */
 	const Selector device_b;
 	const HostInfo info_a;
 	const HostInfo info_b;

@@ -34,7 +34,8 @@ void send_one(Env &env, Link &link, unsigned flags)
 	must_post(link.b, std::vector<RecvWr>{{}});
 	must_post(link.a, std::vector<SendWr>{wr});
 	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS, "send");
-	check_wc(wait_recv(env, link.b, "receive"), 0, IBV_WC_SUCCESS, "receive");
+	check_wc(wait_recv(env, link.b, "receive"), 0, IBV_WC_SUCCESS,
+		 "receive");
 }
 
 void must_arm(Host &host, Cq cq, bool solicited)
@@ -73,9 +74,11 @@ PV_TEST("event.sleep_until",
 		must_arm(env.b, link.b.recv_cq, false);
 		no_more(link.b, "CQ before the send");
 		must_post(link.b, std::vector<RecvWr>{{}});
-		must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a,
+			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
 		REQUIRE(env.b.wait_event(link.b.recv_cq.id,
-					 env.options.patience_ms), "no event");
+					 env.options.patience_ms),
+			"no event");
 		/* The event promises that the completion is there. */
 		auto wcs = env.b.poll(link.b.recv_cq.id, 1, 0);
 		REQUIRE_EQ(wcs.size(), 1u, "event without completion");
@@ -109,7 +112,8 @@ PV_TEST("event.solicited_kinds",
 	for (Op op : {Op::send, Op::send_imm, Op::write_imm}) {
 		for (uint64_t length : {uint64_t(1), size}) {
 			must_arm(env.b, link.b.recv_cq, true);
-			exchange(env, link.a, link.b, op, local, remote, length);
+			exchange(env, link.a, link.b, op, local, remote,
+				 length);
 			REQUIRE(!env.b.wait_event(link.b.recv_cq.id, quiet_ms),
 				name_of(op), " of ", length, ": not solicited");
 			exchange(env, link.a, link.b, op, local, remote, length,
@@ -159,7 +163,8 @@ PV_TEST("event.unsignalled_is_silent",
 	"an unsignalled send raises no event on its own CQ")
 {
 	Link link = event_link(env);
-	SendWr quiet = make_wr(Op::send, {}, 0), loud = make_wr(Op::send, {}, 0);
+	SendWr quiet = make_wr(Op::send, {}, 0),
+	       loud = make_wr(Op::send, {}, 0);
 
 	quiet.flags = 0;
 	must_arm(env.a, link.a.send_cq, false);
@@ -182,8 +187,10 @@ PV_TEST("event.communication_established",
 
 	must_modify(link.a, init_attr(link.spec), init_mask, "A to INIT");
 	must_modify(link.b, init_attr(link.spec), init_mask, "B to INIT");
-	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask, "A to RTR");
-	must_modify(link.b, rtr_attr(link, link.b, link.a), rtr_mask, "B to RTR");
+	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask,
+		    "A to RTR");
+	must_modify(link.b, rtr_attr(link, link.b, link.a), rtr_mask,
+		    "B to RTR");
 	must_modify(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
 	env.a.fill(out.id, 0, 64, 6, 0);
 	must_post(link.b, std::vector<RecvWr>{{1, {{in.id, 0, 64, 0}}}});
@@ -234,10 +241,11 @@ PV_TEST("event.cq_overrun",
 	try {
 		wcs = env.b.poll(spec.cq_b.id, room, 0);
 	} catch (const std::runtime_error &) {
-		return;		/* refusing to be polled is allowed too */
+		return; /* refusing to be polled is allowed too */
 	}
 	for (size_t i = 0; i < wcs.size(); i++)
-		check_wc(wcs[i], i, IBV_WC_SUCCESS, "completion before overrun");
+		check_wc(wcs[i], i, IBV_WC_SUCCESS,
+			 "completion before overrun");
 }
 
 PV_TEST("event.cq_exactly_full",
@@ -260,11 +268,11 @@ PV_TEST("event.cq_exactly_full",
 		must_post(link.b, recvs);
 		for (uint32_t i = 0; i < room; i++) {
 			must_post(link.a, std::vector<SendWr>{
-				make_wr(Op::send, {}, 0)});
+						  make_wr(Op::send, {}, 0)});
 			wait_send(env, link.a, "send");
 		}
-		for (const Wc &wc : wait_completions(env, link.b, spec.cq_b,
-						     room, "full CQ"))
+		for (const Wc &wc :
+		     wait_completions(env, link.b, spec.cq_b, room, "full CQ"))
 			check_wc(wc, id++, IBV_WC_SUCCESS, "full CQ");
 		no_more(link.b, "full CQ");
 	}

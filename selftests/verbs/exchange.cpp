@@ -15,13 +15,13 @@ namespace pv {
 
 namespace {
 
-constexpr uint64_t margin = 256;	/* bytes checked around a target */
+constexpr uint64_t margin = 256; /* bytes checked around a target */
 constexpr uint32_t imm_mix = 0x9e3779b9;
 
 /* The part of a region around a place, margins included. */
 struct Surroundings {
 	int64_t before;
-	int64_t after;		/* end of the trailing margin */
+	int64_t after; /* end of the trailing margin */
 };
 
 Surroundings around(const Place &place, uint64_t length)
@@ -86,8 +86,7 @@ Mr must_reg(Host &host, const MrSpec &spec)
 {
 	Mr mr = host.reg_mr(spec);
 
-	REQUIRE(!mr.error, "reg_mr of ", spec.length, ": ",
-		strerror(mr.error));
+	REQUIRE(!mr.error, "reg_mr of ", spec.length, ": ", strerror(mr.error));
 	return mr;
 }
 
@@ -95,8 +94,7 @@ std::vector<Wc> wait_completions(Env &env, Side &side, Cq cq, uint32_t count,
 				 const char *what, uint64_t bytes)
 {
 	std::vector<Wc> wcs = side.host->poll(
-		cq.id, count,
-		env.options.patience_ms + uint32_t(bytes / 1048));
+		cq.id, count, env.options.patience_ms + uint32_t(bytes / 1048));
 
 	if (wcs.size() < count) {
 		const Wc *last = wcs.empty() ? nullptr : &wcs.back();
@@ -130,8 +128,7 @@ void no_more(Side &side, const char *what)
 	}
 }
 
-void check_wc(const Wc &wc, uint64_t id, ibv_wc_status status,
-	      const char *what)
+void check_wc(const Wc &wc, uint64_t id, ibv_wc_status status, const char *what)
 {
 	REQUIRE(wc.status == status && wc.id == id, what, ": wr_id ", wc.id,
 		" ", ibv_wc_status_str(wc.status), ", wanted wr_id ", id, " ",
@@ -209,14 +206,16 @@ SendWr make_wr(Op op, const Place &local, uint64_t length, const Place &remote)
 	return wr;
 }
 
-static void check_recv(const Wc &wc, Op op, const SendWr &wr,
-		       const Side &side, uint64_t id, uint64_t length)
+static void check_recv(const Wc &wc, Op op, const SendWr &wr, const Side &side,
+		       uint64_t id, uint64_t length)
 {
 	bool imm = op != Op::send;
 
 	check_wc(wc, id, IBV_WC_SUCCESS, "receive completion");
-	REQUIRE_EQ(int(wc.opcode), op == Op::write_imm ?
-		   IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV, "receive opcode");
+	REQUIRE_EQ(int(wc.opcode),
+		   op == Op::write_imm ? IBV_WC_RECV_RDMA_WITH_IMM :
+					 IBV_WC_RECV,
+		   "receive opcode");
 	REQUIRE_EQ(wc.byte_len, length, "receive byte_len");
 	REQUIRE_EQ(wc.qp_number, side.qp.number, "receive qp_num");
 	REQUIRE_EQ(bool(wc.flags & IBV_WC_WITH_IMM), imm, "IBV_WC_WITH_IMM");
@@ -232,12 +231,14 @@ void exchange(Env &env, Side &active, Side &passive, Op op, const Place &local,
 	SendWr wr = make_wr(op, local, length, remote);
 	RecvWr recv;
 
-	paint(*active.host, local, length, read ? background : seed, background);
+	paint(*active.host, local, length, read ? background : seed,
+	      background);
 	paint(*passive.host, remote, length, read ? seed : background,
 	      background);
 	recv.id = ~wr.id;
 	if (op != Op::write_imm && length)
-		recv.sges = {{remote.mr.id, remote.offset, uint32_t(length), 0}};
+		recv.sges = {
+			{remote.mr.id, remote.offset, uint32_t(length), 0}};
 	if (takes_recv(op))
 		must_post(passive, std::vector<RecvWr>{recv});
 	wr.flags = IBV_SEND_SIGNALED | flags;

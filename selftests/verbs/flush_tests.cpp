@@ -57,8 +57,8 @@ PV_TEST("flush.receives",
 		must_post(link.b, numbered_receives(100, 40));
 		to_state(link.b, IBV_QPS_ERR);
 		must_flush(wait_completions(env, link.b, link.b.recv_cq, 40,
-					    "receives"), numbers(100, 40),
-			   "receives");
+					    "receives"),
+			   numbers(100, 40), "receives");
 		no_more(link.b, "flushed receives");
 		to_state(link.b, IBV_QPS_RESET);
 	}
@@ -73,7 +73,9 @@ PV_TEST("flush.sends",
 
 	/* The first send waits for a receive, everything waits behind it. */
 	for (uint64_t i = 0; i < 30; i++) {
-		Op op = i % 3 == 0 ? Op::send : i % 3 == 1 ? Op::write : Op::read;
+		Op op = i % 3 == 0 ? Op::send :
+			i % 3 == 1 ? Op::write :
+				     Op::read;
 
 		wrs.push_back(make_wr(op, {mr, 0}, 64, {target, 0}));
 		wrs.back().id = 200 + i;
@@ -157,11 +159,12 @@ PV_TEST("flush.queue_refills_in_error",
 		}
 		must_post(link.a, wrs);
 		must_flush(wait_completions(env, link.a, link.a.send_cq, sends,
-					    "sends"), numbers(0, sends), "sends");
+					    "sends"),
+			   numbers(0, sends), "sends");
 		must_post(link.a, numbered_receives(0, recvs));
 		must_flush(wait_completions(env, link.a, link.a.recv_cq, recvs,
-					    "receives"), numbers(0, recvs),
-			   "receives");
+					    "receives"),
+			   numbers(0, recvs), "receives");
 	}
 }
 
@@ -170,8 +173,8 @@ PV_TEST("flush.early_post",
 {
 	Link link = make_link(env);
 	auto send_error = [&] {
-		return env.a.post_send(link.a.qp.id,
-				       {make_wr(Op::send, {}, 0)}).error;
+		return env.a.post_send(link.a.qp.id, {make_wr(Op::send, {}, 0)})
+			.error;
 	};
 	auto recv_error = [&] {
 		return env.a.post_recv(link.a.qp.id, {{}}).error;
@@ -188,8 +191,7 @@ PV_TEST("flush.early_post",
 	no_more(link.a, "refused posts");
 }
 
-PV_TEST("flush.reset_drops",
-	"RESET drops posted work without completions")
+PV_TEST("flush.reset_drops", "RESET drops posted work without completions")
 {
 	Link link = connect(env);
 
@@ -221,8 +223,8 @@ PV_TEST("flush.no_late_read",
 	must_post(link.a, std::vector<SendWr>{wr});
 	to_state(link.a, IBV_QPS_ERR);
 	Wc wc = wait_send(env, link.a, "interrupted write");
-	REQUIRE(wc.status == IBV_WC_WR_FLUSH_ERR ||
-		wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
+	REQUIRE(wc.status == IBV_WC_WR_FLUSH_ERR || wc.status == IBV_WC_SUCCESS,
+		ibv_wc_status_str(wc.status));
 	env.a.fill(out.id, 0, size, 3, 0);
 	/* B has a prefix of the first pattern, then its own, never the third. */
 	REQUIRE_EQ(env.b.destroy(Kind::qp, link.b.qp.id), 0, "destroy_qp");
@@ -248,15 +250,17 @@ PV_TEST("flush.no_late_write",
 	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {size});
 
 	must_post(link.b, std::vector<RecvWr>{{1, {{in.id, 0, size, 0}}}});
-	must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {out, 0}, size)});
+	must_post(link.a,
+		  std::vector<SendWr>{make_wr(Op::send, {out, 0}, size)});
 	to_state(link.b, IBV_QPS_ERR);
 	Wc wc = wait_recv(env, link.b, "interrupted receive");
-	REQUIRE(wc.status == IBV_WC_WR_FLUSH_ERR ||
-		wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
+	REQUIRE(wc.status == IBV_WC_WR_FLUSH_ERR || wc.status == IBV_WC_SUCCESS,
+		ibv_wc_status_str(wc.status));
 	env.b.fill(in.id, 0, size, 9, 0);
 	wc = wait_send(env, link.a, "send to a QP in ERR");
 	REQUIRE(wc.status == IBV_WC_RETRY_EXC_ERR ||
-		wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
+			wc.status == IBV_WC_SUCCESS,
+		ibv_wc_status_str(wc.status));
 	must_match(env.b, in, 0, size, 9, 0, "memory after the flush");
 }
 
@@ -271,8 +275,8 @@ PV_TEST("flush.no_late_read_data",
 	constexpr uint64_t size = 4 << 20;
 	Mr in = must_reg(env.a, {size}), origin = must_reg(env.b, {size});
 
-	must_post(link.a, std::vector<SendWr>{
-		make_wr(Op::read, {in, 0}, size, {origin, 0})});
+	must_post(link.a, std::vector<SendWr>{make_wr(Op::read, {in, 0}, size,
+						      {origin, 0})});
 	to_state(link.a, IBV_QPS_ERR);
 	wait_send(env, link.a, "interrupted read");
 	env.a.fill(in.id, 0, size, 9, 0);

@@ -20,12 +20,11 @@
 
 namespace pv {
 
-using Handle = uint32_t;	/* 0: none, or the default object */
+using Handle = uint32_t; /* 0: none, or the default object */
 
-constexpr unsigned all_access = IBV_ACCESS_LOCAL_WRITE |
-				IBV_ACCESS_REMOTE_WRITE |
-				IBV_ACCESS_REMOTE_READ |
-				IBV_ACCESS_REMOTE_ATOMIC;
+constexpr unsigned all_access =
+	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+	IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 struct HostInfo {
 	ibv_device_attr device;
@@ -47,10 +46,10 @@ struct Cq {
 
 struct MrSpec {
 	uint64_t length = 0;
-	uint32_t misalign = 0;		/* offset of the first byte in its page */
+	uint32_t misalign = 0; /* offset of the first byte in its page */
 	unsigned access = all_access;
 	Handle pd = 0;
-	bool registered = true;		/* false: memory without a key */
+	bool registered = true; /* false: memory without a key */
 };
 
 struct Mr {
@@ -90,7 +89,7 @@ struct Sge {
 	Handle mr = 0;
 	int64_t offset = 0;
 	uint32_t length = 0;
-	uint32_t key_xor = 0;		/* flips bits of the lkey */
+	uint32_t key_xor = 0; /* flips bits of the lkey */
 };
 
 struct SendWr {
@@ -112,7 +111,7 @@ struct RecvWr {
 
 struct PostResult {
 	int error = 0;
-	int bad_index = -1;		/* which request bad_wr pointed at */
+	int bad_index = -1; /* which request bad_wr pointed at */
 };
 
 struct Wc {
@@ -126,8 +125,8 @@ struct Wc {
 };
 
 struct AsyncEvent {
-	int type = -1;			/* ibv_event_type, -1: none in time */
-	Handle object = 0;		/* the QP or CQ it is about */
+	int type = -1; /* ibv_event_type, -1: none in time */
+	Handle object = 0; /* the QP or CQ it is about */
 };
 
 enum class Kind : uint32_t { pd, cq, mr, qp };
@@ -152,7 +151,8 @@ public:
 	virtual PostResult post_recv(Handle qp, std::vector<RecvWr> wrs) = 0;
 
 	/* Waits for `count` completions, no longer than `ms`; may return fewer. */
-	virtual std::vector<Wc> poll(Handle cq, uint32_t count, uint32_t ms) = 0;
+	virtual std::vector<Wc> poll(Handle cq, uint32_t count,
+				     uint32_t ms) = 0;
 	virtual int arm(Handle cq, bool solicited_only) = 0;
 	virtual bool wait_event(Handle cq, uint32_t ms) = 0;
 	virtual AsyncEvent async_event(uint32_t ms) = 0;

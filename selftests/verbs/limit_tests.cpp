@@ -32,8 +32,8 @@ PV_TEST("limit.send_queue_full",
 		PostResult result = env.a.post_send(link.a.qp.id, wrs);
 		REQUIRE_EQ(result.error, ENOMEM, "one more than ", room);
 		REQUIRE_EQ(result.bad_index, int(room), "bad_wr");
-		REQUIRE_EQ(env.a.post_send(link.a.qp.id, {wrs[0]}).error, ENOMEM,
-			   "and again");
+		REQUIRE_EQ(env.a.post_send(link.a.qp.id, {wrs[0]}).error,
+			   ENOMEM, "and again");
 		must_post(link.b, std::vector<RecvWr>(std::min(room, 200u)));
 		if (room > 200)
 			continue;
@@ -59,7 +59,8 @@ PV_TEST("limit.recv_queue_full",
 		PostResult result = env.b.post_recv(link.b.qp.id, wrs);
 		REQUIRE_EQ(result.error, ENOMEM, "one more than ", room);
 		REQUIRE_EQ(result.bad_index, int(room), "bad_wr");
-		must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a,
+			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
 		wait_recv(env, link.b, "receive");
 		must_post(link.b, std::vector<RecvWr>{{}});
 		REQUIRE_EQ(env.b.post_recv(link.b.qp.id, {{}}).error, ENOMEM,
@@ -86,7 +87,8 @@ PV_TEST("limit.sge",
 		good_recv.sges[i].offset = 3 * i;
 	good_recv.sges.back().length = 1000;
 
-	PostResult result = env.b.post_recv(link.b.qp.id, {good_recv, bad_recv});
+	PostResult result =
+		env.b.post_recv(link.b.qp.id, {good_recv, bad_recv});
 	REQUIRE_EQ(result.error, EINVAL, recvs + 1, " entries to receive");
 	REQUIRE_EQ(result.bad_index, 1, "bad_wr");
 	result = env.a.post_send(link.a.qp.id, {good, bad, after});
@@ -109,18 +111,19 @@ PV_TEST("limit.inline",
 		spec.cap.max_inline_data = asked;
 		Link link = connect(env, spec);
 		uint32_t room = link.a.qp.cap.max_inline_data;
-		Mr out = must_reg(env.a, {room + 1}), in = must_reg(env.b, {room + 1});
+		Mr out = must_reg(env.a, {room + 1}),
+		   in = must_reg(env.b, {room + 1});
 		SendWr wr = make_wr(Op::write, {out, 0}, room, {in, 0});
 
 		REQUIRE(room >= asked, "asked for ", asked, ", got ", room);
 		wr.flags |= IBV_SEND_INLINE;
 		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "inline"), wr.id, IBV_WC_SUCCESS,
-			 "the most there is");
+		check_wc(wait_send(env, link.a, "inline"), wr.id,
+			 IBV_WC_SUCCESS, "the most there is");
 		wr.sges = {{out.id, 0, room + 1, 0}};
 		int error = env.a.post_send(link.a.qp.id, {wr}).error;
-		REQUIRE(error == EINVAL || error == ENOMEM, "one byte more: ",
-			error);
+		REQUIRE(error == EINVAL || error == ENOMEM,
+			"one byte more: ", error);
 		no_more(link.a, "refused inline");
 	}
 }
@@ -183,8 +186,8 @@ PV_TEST("limit.message_too_long",
 		Wc wc = wait_send(env, link.a, "too long");
 
 		REQUIRE(wc.status == IBV_WC_LOC_LEN_ERR ||
-			wc.status == IBV_WC_LOC_PROT_ERR ||
-			wc.status == IBV_WC_LOC_QP_OP_ERR,
+				wc.status == IBV_WC_LOC_PROT_ERR ||
+				wc.status == IBV_WC_LOC_QP_OP_ERR,
 			ibv_wc_status_str(wc.status));
 	}
 	must_match(env.b, in, 0, 4096, 5, 0, "target");
@@ -242,8 +245,7 @@ PV_TEST("limit.cq_capacity",
 	REQUIRE(env.a.create_cq(0x7fffffff, false).error, "depth 2^31-1");
 }
 
-PV_TEST("limit.device_attributes",
-	"the device describes itself within reason")
+PV_TEST("limit.device_attributes", "the device describes itself within reason")
 {
 	const ibv_device_attr &dev = env.info_a.device;
 	const ibv_port_attr &port = env.info_a.port;

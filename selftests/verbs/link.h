@@ -15,21 +15,21 @@
 namespace pv {
 
 struct LinkSpec {
-	int mtu = 0;			/* bytes; 0: the largest both have */
+	int mtu = 0; /* bytes; 0: the largest both have */
 	uint32_t psn_a = 0x00a5a5;
 	uint32_t psn_b = 0x5a5a00;
-	uint8_t timeout = 14;		/* 67 ms */
+	uint8_t timeout = 14; /* 67 ms */
 	uint8_t retry_count = 7;
 	uint8_t rnr_retry = 7;
-	uint8_t min_rnr_timer = 12;	/* 0.64 ms */
-	uint8_t rd_atomic = 0;		/* 0: what both can, no more than 8 */
+	uint8_t min_rnr_timer = 12; /* 0.64 ms */
+	uint8_t rd_atomic = 0; /* 0: what both can, no more than 8 */
 	unsigned access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			  IBV_ACCESS_REMOTE_ATOMIC;
 	ibv_qp_cap cap = {64, 64, 4, 4, 0};
 	bool signal_all = false;
 	bool events = false;
 	int cq_depth = 256;
-	Cq cq_a;			/* one CQ for all, if given */
+	Cq cq_a; /* one CQ for all, if given */
 	Cq cq_b;
 	Handle pd_a = 0;
 	Handle pd_b = 0;
@@ -48,7 +48,7 @@ struct Link {
 	Side a;
 	Side b;
 	LinkSpec spec;
-	int mtu = 0;			/* bytes */
+	int mtu = 0; /* bytes */
 	uint8_t rd_atomic = 0;
 };
 

@@ -26,7 +26,8 @@ using clock = std::chrono::steady_clock;
 int remaining_ms(clock::time_point deadline)
 {
 	auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-		deadline - clock::now()).count();
+			    deadline - clock::now())
+			    .count();
 
 	return left > 0 ? int(left) : 0;
 }
@@ -214,7 +215,8 @@ AsyncEvent LocalHost::async_event(uint32_t ms)
 
 		switch (event.event_type) {
 		case IBV_EVENT_CQ_ERR:
-			seen.object = Handle(uintptr_t(event.element.cq->cq_context));
+			seen.object =
+				Handle(uintptr_t(event.element.cq->cq_context));
 			break;
 		case IBV_EVENT_QP_FATAL:
 		case IBV_EVENT_QP_REQ_ERR:
@@ -222,7 +224,8 @@ AsyncEvent LocalHost::async_event(uint32_t ms)
 		case IBV_EVENT_COMM_EST:
 		case IBV_EVENT_SQ_DRAINED:
 		case IBV_EVENT_QP_LAST_WQE_REACHED:
-			seen.object = Handle(uintptr_t(event.element.qp->qp_context));
+			seen.object =
+				Handle(uintptr_t(event.element.qp->qp_context));
 			break;
 		default:
 			break;

@@ -45,8 +45,8 @@ ibv_context *open_by_name(const std::string &name)
 
 bool is_v4(const ibv_gid &gid)
 {
-	static const uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-					   0xff, 0xff};
+	static const uint8_t prefix[12] = {0, 0, 0, 0, 0,    0,
+					   0, 0, 0, 0, 0xff, 0xff};
 
 	return !memcmp(gid.raw, prefix, sizeof(prefix));
 }
@@ -91,13 +91,13 @@ void LocalHost::choose_gid(const Selector &selector)
 		}
 		if (is_v4(entry.gid) != (selector.gid == GidKind::v4))
 			continue;
-		if (!best || (is_link_local(best->gid) &&
-			      !is_link_local(entry.gid)))
+		if (!best ||
+		    (is_link_local(best->gid) && !is_link_local(entry.gid)))
 			best = &entry;
 	}
 	if (!best)
-		throw std::runtime_error(str(selector.device,
-					     " has no GID of the wanted kind"));
+		throw std::runtime_error(
+			str(selector.device, " has no GID of the wanted kind"));
 	gid_index_ = best->gid_index;
 	gid_ = best->gid;
 }
@@ -210,9 +210,12 @@ Mr LocalHost::reg_mr(MrSpec spec)
 	Handle id = next_++;
 
 	mrs_[id] = object;
-	return {id, uint64_t(uintptr_t(object.data)), spec.length,
+	return {id,
+		uint64_t(uintptr_t(object.data)),
+		spec.length,
 		object.mr ? object.mr->lkey : 0,
-		object.mr ? object.mr->rkey : 0, 0};
+		object.mr ? object.mr->rkey : 0,
+		0};
 }
 
 Qp LocalHost::create_qp(QpSpec spec)
@@ -290,8 +293,8 @@ int LocalHost::destroy_mr(Handle id)
 			return error;
 	}
 	if (!guards_intact(object))
-		broken_guards_ += str("memory around region ", id,
-				      " was written\n");
+		broken_guards_ +=
+			str("memory around region ", id, " was written\n");
 	munmap(object.map, object.map_length);
 	mrs_.erase(id);
 	return 0;

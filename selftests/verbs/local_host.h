@@ -19,7 +19,7 @@ enum class GidKind { v4, v6 };
 struct Selector {
 	std::string device;
 	GidKind gid = GidKind::v4;
-	int gid_index = -1;		/* -1: found by kind */
+	int gid_index = -1; /* -1: found by kind */
 };
 
 class LocalHost : public Host {
@@ -66,8 +66,8 @@ private:
 		unsigned unacked;
 	};
 	struct MrObject {
-		ibv_mr *mr;		/* null: not registered */
-		uint8_t *map;		/* guard, data, guard */
+		ibv_mr *mr; /* null: not registered */
+		uint8_t *map; /* guard, data, guard */
 		size_t map_length;
 		uint8_t *data;
 		size_t length;

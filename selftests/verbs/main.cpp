@@ -37,7 +37,7 @@ struct Options {
 };
 
 constexpr const char *usage =
-R"(usage: pavo-verbs --dev NAME (--peer NAME | --connect HOST | --server)
+	R"(usage: pavo-verbs --dev NAME (--peer NAME | --connect HOST | --server)
   --gid v4|v6            which kind of GID to use (v4)
   --gid-index N          a GID of --dev by its index
   --peer-gid-index N     a GID of --peer by its index
@@ -55,9 +55,28 @@ R"(usage: pavo-verbs --dev NAME (--peer NAME | --connect HOST | --server)
   --limit SECONDS        how long one test may take (120)
 )";
 
-enum { first_option = 256, dev, peer, gid, gid_index, peer_gid_index, server,
-       once, port, connect_host, swap, only, skip, known, list, large, huge,
-       patience, limit, help };
+enum {
+	first_option = 256,
+	dev,
+	peer,
+	gid,
+	gid_index,
+	peer_gid_index,
+	server,
+	once,
+	port,
+	connect_host,
+	swap,
+	only,
+	skip,
+	known,
+	list,
+	large,
+	huge,
+	patience,
+	limit,
+	help
+};
 
 const option long_options[] = {
 	{"dev", 1, nullptr, dev},
@@ -138,26 +157,65 @@ void read_known(Options &o, const std::string &path)
 void take(Options &o, int option)
 {
 	switch (option) {
-	case dev: o.dev.device = optarg; break;
-	case peer: o.peer.device = optarg; break;
-	case gid: take_gid(o, optarg); break;
-	case gid_index: o.dev.gid_index = int(number(optarg)); break;
-	case peer_gid_index: o.peer.gid_index = int(number(optarg)); break;
-	case server: o.server = true; break;
-	case once: o.once = true; break;
-	case port: o.port = uint16_t(number(optarg)); break;
-	case connect_host: o.connect = optarg; break;
-	case swap: o.swap = true; break;
-	case only: o.run.only.push_back(optarg); break;
-	case skip: o.run.skip.push_back(optarg); break;
-	case known: read_known(o, optarg); break;
-	case list: o.list = true; break;
-	case large: o.env.large = number(optarg); break;
-	case huge: o.env.huge = true; break;
-	case patience: o.env.patience_ms = uint32_t(number(optarg)) * 1000; break;
-	case limit: o.run.limit_seconds = unsigned(number(optarg)); break;
-	case help: std::cout << usage; exit(0);
-	default: bad_usage();
+	case dev:
+		o.dev.device = optarg;
+		break;
+	case peer:
+		o.peer.device = optarg;
+		break;
+	case gid:
+		take_gid(o, optarg);
+		break;
+	case gid_index:
+		o.dev.gid_index = int(number(optarg));
+		break;
+	case peer_gid_index:
+		o.peer.gid_index = int(number(optarg));
+		break;
+	case server:
+		o.server = true;
+		break;
+	case once:
+		o.once = true;
+		break;
+	case port:
+		o.port = uint16_t(number(optarg));
+		break;
+	case connect_host:
+		o.connect = optarg;
+		break;
+	case swap:
+		o.swap = true;
+		break;
+	case only:
+		o.run.only.push_back(optarg);
+		break;
+	case skip:
+		o.run.skip.push_back(optarg);
+		break;
+	case known:
+		read_known(o, optarg);
+		break;
+	case list:
+		o.list = true;
+		break;
+	case large:
+		o.env.large = number(optarg);
+		break;
+	case huge:
+		o.env.huge = true;
+		break;
+	case patience:
+		o.env.patience_ms = uint32_t(number(optarg)) * 1000;
+		break;
+	case limit:
+		o.run.limit_seconds = unsigned(number(optarg));
+		break;
+	case help:
+		std::cout << usage;
+		exit(0);
+	default:
+		bad_usage();
 	}
 }
 
@@ -166,7 +224,8 @@ Options parse(int argc, char **argv)
 	Options o;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", long_options, nullptr)) != -1)
+	while ((option = getopt_long(argc, argv, "", long_options, nullptr)) !=
+	       -1)
 		take(o, option);
 	if (optind != argc)
 		bad_usage();

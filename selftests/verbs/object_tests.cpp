@@ -65,18 +65,22 @@ PV_TEST("object.destroy_with_work",
 	for (int round = 0; round < 12; round++) {
 		Link link = connect(env, impatient());
 
-		must_post(link.b, std::vector<RecvWr>{
-			{1, {{at_b.id, 0, uint32_t(size), 0}}}});
-		must_post(link.a, std::vector<SendWr>{
-			make_wr(Op::send, {at_a, 0}, size),
-			make_wr(Op::read, {at_a, 0}, size, {at_b, 0}),
-			make_wr(Op::write, {at_a, 0}, size, {at_b, 0}),
-			make_wr(Op::send, {at_a, 0}, size)});
+		must_post(link.b,
+			  std::vector<RecvWr>{
+				  {1, {{at_b.id, 0, uint32_t(size), 0}}}});
+		must_post(
+			link.a,
+			std::vector<SendWr>{
+				make_wr(Op::send, {at_a, 0}, size),
+				make_wr(Op::read, {at_a, 0}, size, {at_b, 0}),
+				make_wr(Op::write, {at_a, 0}, size, {at_b, 0}),
+				make_wr(Op::send, {at_a, 0}, size)});
 		/* Sometimes the one, sometimes the other end goes first. */
 		Side &first = round & 1 ? link.a : link.b;
 		Side &second = round & 1 ? link.b : link.a;
 		REQUIRE_EQ(first.host->destroy(Kind::qp, first.qp.id), 0, "QP");
-		REQUIRE_EQ(second.host->destroy(Kind::qp, second.qp.id), 0, "QP");
+		REQUIRE_EQ(second.host->destroy(Kind::qp, second.qp.id), 0,
+			   "QP");
 		drain(link.a);
 		drain(link.b);
 	}
@@ -96,9 +100,11 @@ PV_TEST("object.destroy_leaves_others",
 	for (int round = 0; round < 6; round++) {
 		Link link = connect(env, impatient());
 
-		must_post(link.a, std::vector<SendWr>{
-			make_wr(Op::write, {noise_a, 0}, size, {noise_b, 0}),
-			make_wr(Op::read, {noise_a, 0}, size, {noise_b, 0})});
+		must_post(link.a,
+			  std::vector<SendWr>{make_wr(Op::write, {noise_a, 0},
+						      size, {noise_b, 0}),
+					      make_wr(Op::read, {noise_a, 0},
+						      size, {noise_b, 0})});
 		env.b.destroy(Kind::qp, link.b.qp.id);
 		exchange(env, keep.a, keep.b, round & 1 ? Op::read : Op::send,
 			 at_a, at_b, size);
@@ -128,10 +134,12 @@ PV_TEST("object.dereg_target",
 
 		for (const Wc &wc : wcs) {
 			ibv_wc_status want = refused ? IBV_WC_WR_FLUSH_ERR :
-				wc.status == IBV_WC_SUCCESS ? IBV_WC_SUCCESS :
-				IBV_WC_REM_ACCESS_ERR;
+					     wc.status == IBV_WC_SUCCESS ?
+						       IBV_WC_SUCCESS :
+						       IBV_WC_REM_ACCESS_ERR;
 
-			check_wc(wc, wrs[0].id, want, "write to a region that went");
+			check_wc(wc, wrs[0].id, want,
+				 "write to a region that went");
 			refused |= wc.status != IBV_WC_SUCCESS;
 		}
 	}
@@ -147,17 +155,19 @@ PV_TEST("object.dereg_source",
 	for (Op op : {Op::write, Op::read, Op::write, Op::read}) {
 		Link link = connect(env);
 		Mr mr = must_reg(env.a, {size});
-		std::vector<SendWr> wrs(4, make_wr(op, {mr, 0}, size, {there, 0}));
+		std::vector<SendWr> wrs(4,
+					make_wr(op, {mr, 0}, size, {there, 0}));
 
 		must_post(link.a, wrs);
 		REQUIRE_EQ(env.a.destroy(Kind::mr, mr.id), 0, "dereg_mr");
-		for (const Wc &wc : wait_completions(env, link.a, link.a.send_cq,
-						     4, "requests"))
+		for (const Wc &wc : wait_completions(
+			     env, link.a, link.a.send_cq, 4, "requests"))
 			REQUIRE(wc.status == IBV_WC_SUCCESS ||
-				wc.status == IBV_WC_LOC_PROT_ERR ||
-				wc.status == IBV_WC_LOC_ACCESS_ERR ||
-				wc.status == IBV_WC_WR_FLUSH_ERR,
-				name_of(op), ": ", ibv_wc_status_str(wc.status));
+					wc.status == IBV_WC_LOC_PROT_ERR ||
+					wc.status == IBV_WC_LOC_ACCESS_ERR ||
+					wc.status == IBV_WC_WR_FLUSH_ERR,
+				name_of(op), ": ",
+				ibv_wc_status_str(wc.status));
 	}
 }
 
@@ -202,18 +212,18 @@ PV_TEST("object.many",
 		REQUIRE(std::unique(list->begin(), list->end()) == list->end(),
 			"the same number twice");
 	}
-	REQUIRE(numbers.front() > 1 && numbers.back() < 0xffffff,
-		"QP numbers ", numbers.front(), "..", numbers.back());
+	REQUIRE(numbers.front() > 1 && numbers.back() < 0xffffff, "QP numbers ",
+		numbers.front(), "..", numbers.back());
 }
 
-PV_TEST("object.churn",
-	"made, connected, used and destroyed 40 times")
+PV_TEST("object.churn", "made, connected, used and destroyed 40 times")
 {
 	for (int i = 0; i < 40; i++) {
 		Link link = connect(env);
 
 		must_post(link.b, std::vector<RecvWr>{{uint64_t(i), {}}});
-		must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a,
+			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
 		wait_send(env, link.a, "send");
 		check_wc(wait_recv(env, link.b, "receive"), uint64_t(i),
 			 IBV_WC_SUCCESS, "receive");
@@ -258,7 +268,8 @@ PV_TEST_LOCAL("object.resize_cq",
 		recvs[i].id = i;
 	must_post(link.b, recvs);
 	for (int i = 0; i < 20; i++)
-		must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a,
+			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
 	wait_completions(env, link.a, link.a.send_cq, 20, "sends");
 	int error = ibv_resize_cq(host.raw_cq(spec.cq_b.id), 300);
 	if (error == EOPNOTSUPP || error == ENOSYS)
@@ -268,7 +279,8 @@ PV_TEST_LOCAL("object.resize_cq",
 	REQUIRE(ibv_resize_cq(host.raw_cq(spec.cq_b.id), 1),
 		"shrunk below what is in it");
 	for (int i = 0; i < 10; i++)
-		must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a,
+			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
 	auto wcs = wait_completions(env, link.b, spec.cq_b, 30, "receives");
 	for (size_t i = 0; i < wcs.size(); i++)
 		check_wc(wcs[i], i, IBV_WC_SUCCESS, "receives");

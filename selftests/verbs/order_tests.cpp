@@ -16,8 +16,8 @@ SendWr atomic_wr(ibv_wr_opcode opcode, const Mr &result, int64_t offset,
 		 const Mr &target, int64_t target_offset, uint64_t compare_add,
 		 uint64_t swap = 0)
 {
-	SendWr wr = make_wr(Op::read, {result, offset}, 8,
-			    {target, target_offset});
+	SendWr wr =
+		make_wr(Op::read, {result, offset}, 8, {target, target_offset});
 
 	wr.opcode = opcode;
 	wr.compare_add = compare_add;
@@ -30,8 +30,10 @@ uint64_t run_atomic(Env &env, Link &link, const SendWr &wr, const Mr &result)
 	must_post(link.a, std::vector<SendWr>{wr});
 	Wc wc = wait_send(env, link.a, "atomic");
 	check_wc(wc, wr.id, IBV_WC_SUCCESS, "atomic");
-	REQUIRE_EQ(int(wc.opcode), wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ?
-		   IBV_WC_COMP_SWAP : IBV_WC_FETCH_ADD, "atomic opcode");
+	REQUIRE_EQ(int(wc.opcode),
+		   wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? IBV_WC_COMP_SWAP :
+							    IBV_WC_FETCH_ADD,
+		   "atomic opcode");
 	return env.a.load(result.id, wr.sges[0].offset);
 }
 
@@ -42,8 +44,12 @@ PV_TEST("atomic.fetch_and_add",
 {
 	Link link = connect(env);
 	Mr result = must_reg(env.a, {4096}), target = must_reg(env.b, {4096});
-	uint64_t value = 0x1122334455667788, addends[] = {
-		0, 1, 0xff, 0xffffffffffffffff, 0x8000000000000000, 1ull << 32};
+	uint64_t value = 0x1122334455667788, addends[] = {0,
+							  1,
+							  0xff,
+							  0xffffffffffffffff,
+							  0x8000000000000000,
+							  1ull << 32};
 
 	env.b.fill(target.id, 0, 4096, 3, 0);
 	env.a.fill(result.id, 0, 4096, 4, 0);
@@ -52,7 +58,8 @@ PV_TEST("atomic.fetch_and_add",
 		SendWr wr = atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, result, 24,
 				      target, 64, addend);
 
-		REQUIRE_EQ(run_atomic(env, link, wr, result), value, "old value");
+		REQUIRE_EQ(run_atomic(env, link, wr, result), value,
+			   "old value");
 		value += addend;
 		REQUIRE_EQ(env.b.load(target.id, 64), value, "new value");
 	}
@@ -73,8 +80,8 @@ PV_TEST("atomic.compare_and_swap",
 	env.b.store(target.id, 4088, value);
 	auto swap = [&](uint64_t compare, uint64_t next) {
 		return run_atomic(env, link,
-				  atomic_wr(IBV_WR_ATOMIC_CMP_AND_SWP, result, 0,
-					    target, 4088, compare, next),
+				  atomic_wr(IBV_WR_ATOMIC_CMP_AND_SWP, result,
+					    0, target, 4088, compare, next),
 				  result);
 	};
 
@@ -93,8 +100,8 @@ PV_TEST("atomic.scattered_result",
 {
 	Link link = connect(env);
 	Mr result = must_reg(env.a, {4096}), target = must_reg(env.b, {4096});
-	SendWr wr = atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, result, 0, target, 8,
-			      5);
+	SendWr wr =
+		atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, result, 0, target, 8, 5);
 	uint64_t value = 0x0102030405060708, got;
 
 	env.b.store(target.id, 8, value);
@@ -112,7 +119,8 @@ PV_TEST("atomic.many_outstanding",
 {
 	Link link = connect(env);
 	constexpr int count = 60;
-	Mr result = must_reg(env.a, {count * 8}), target = must_reg(env.b, {64});
+	Mr result = must_reg(env.a, {count * 8}),
+	   target = must_reg(env.b, {64});
 	std::vector<SendWr> wrs;
 	uint64_t sum = 100;
 
@@ -121,8 +129,8 @@ PV_TEST("atomic.many_outstanding",
 		wrs.push_back(atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, result,
 					i * 8, target, 0, uint64_t(i) * i + 1));
 	must_post(link.a, wrs);
-	for (const Wc &wc : wait_completions(env, link.a, link.a.send_cq, count,
-					     "atomics"))
+	for (const Wc &wc :
+	     wait_completions(env, link.a, link.a.send_cq, count, "atomics"))
 		check_wc(wc, wc.id, IBV_WC_SUCCESS, "atomic");
 	for (int i = 0; i < count; i++) {
 		REQUIRE_EQ(env.a.load(result.id, i * 8), sum, "result ", i);
@@ -166,8 +174,8 @@ PV_TEST("order.fence_after_atomic",
 {
 	Link link = connect(env);
 	Mr result = must_reg(env.a, {64}), target = must_reg(env.b, {64});
-	SendWr add = atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, result, 0, target, 0,
-			       1);
+	SendWr add =
+		atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, result, 0, target, 0, 1);
 	SendWr write = make_wr(Op::write, {result, 0}, 8, {target, 32});
 
 	env.a.store(result.id, 0, 0);
@@ -175,7 +183,8 @@ PV_TEST("order.fence_after_atomic",
 	write.flags |= IBV_SEND_FENCE;
 	must_post(link.a, std::vector<SendWr>{add, write});
 	wait_completions(env, link.a, link.a.send_cq, 2, "atomic, write");
-	REQUIRE_EQ(env.b.load(target.id, 32), 0xabcdef0123456789, "copied value");
+	REQUIRE_EQ(env.b.load(target.id, 32), 0xabcdef0123456789,
+		   "copied value");
 }
 
 PV_TEST("order.write_then_send",
@@ -209,9 +218,10 @@ PV_TEST("order.read_after_write",
 	uint64_t seed = env.seed();
 
 	env.a.fill(out.id, 0, size, seed, 0);
-	must_post(link.a, std::vector<SendWr>{
-		make_wr(Op::write, {out, 0}, size, {there, 0}),
-		make_wr(Op::read, {back, 0}, size, {there, 0})});
+	must_post(link.a,
+		  std::vector<SendWr>{
+			  make_wr(Op::write, {out, 0}, size, {there, 0}),
+			  make_wr(Op::read, {back, 0}, size, {there, 0})});
 	wait_completions(env, link.a, link.a.send_cq, 2, "write, read");
 	must_match(env.a, back, 0, size, seed, 0, "read back");
 }
@@ -224,7 +234,8 @@ PV_TEST("order.pipeline",
 
 	spec.cap = {depth, depth, 1, 1, 0};
 	Link link = connect(env, spec);
-	Mr out = must_reg(env.a, {total * size}), in = must_reg(env.b, {total * size});
+	Mr out = must_reg(env.a, {total * size}),
+	   in = must_reg(env.b, {total * size});
 	uint64_t seed = env.seed();
 	uint32_t posted = 0, sent = 0, offered = 0, received = 0;
 
@@ -234,27 +245,30 @@ PV_TEST("order.pipeline",
 		std::vector<SendWr> sends;
 
 		for (; offered < total && offered - received < depth; offered++)
-			recvs.push_back({offered, {{in.id, int64_t(offered) * size,
-						    size, 0}}});
+			recvs.push_back(
+				{offered,
+				 {{in.id, int64_t(offered) * size, size, 0}}});
 		if (!recvs.empty())
 			must_post(link.b, recvs);
 		for (; posted < offered && posted - sent < depth; posted++) {
 			SendWr wr = make_wr(Op::send_imm,
-					    {out, int64_t(posted) * size}, size);
+					    {out, int64_t(posted) * size},
+					    size);
 
 			wr.id = wr.imm = posted;
 			sends.push_back(wr);
 		}
 		if (!sends.empty())
 			must_post(link.a, sends);
-		for (const Wc &wc : wait_completions(env, link.b, link.b.recv_cq,
-						     offered - received, "in")) {
+		for (const Wc &wc :
+		     wait_completions(env, link.b, link.b.recv_cq,
+				      offered - received, "in")) {
 			check_wc(wc, received, IBV_WC_SUCCESS, "receive order");
 			REQUIRE_EQ(wc.imm, received, "message order");
 			received++;
 		}
-		for (const Wc &wc : wait_completions(env, link.a, link.a.send_cq,
-						     posted - sent, "out"))
+		for (const Wc &wc : wait_completions(
+			     env, link.a, link.a.send_cq, posted - sent, "out"))
 			check_wc(wc, sent++, IBV_WC_SUCCESS, "send order");
 	}
 	must_match(env.b, in, 0, total * size, seed, 0, "all messages");
@@ -335,8 +349,9 @@ static void wrap(Env &env, uint32_t psn)
 	env.b.store(target.id, 0, 9);
 	REQUIRE_EQ(run_atomic(env, link,
 			      atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, result, 0,
-					target, 0, 1), result), 9u,
-		   "atomic after the wrap");
+					target, 0, 1),
+			      result),
+		   9u, "atomic after the wrap");
 }
 
 PV_TEST("order.psn_wrap",
@@ -346,8 +361,7 @@ PV_TEST("order.psn_wrap",
 		wrap(env, 0xffffff - before);
 }
 
-PV_TEST("order.psn_wrap_atomic",
-	"atomics with the last PSNs and the first")
+PV_TEST("order.psn_wrap_atomic", "atomics with the last PSNs and the first")
 {
 	LinkSpec spec;
 
@@ -360,7 +374,8 @@ PV_TEST("order.psn_wrap_atomic",
 		REQUIRE_EQ(run_atomic(env, link,
 				      atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD,
 						result, 0, target, 8, 1),
-				      result), i, "running count");
+				      result),
+			   i, "running count");
 }
 
 static void many_reads(Env &env, uint8_t rd_atomic)
@@ -382,7 +397,8 @@ static void many_reads(Env &env, uint8_t rd_atomic)
 		wrs.push_back(make_wr(Op::read, {in, at}, size, {origin, at}));
 	}
 	must_post(link.a, wrs);
-	auto wcs = wait_completions(env, link.a, link.a.send_cq, count, "reads");
+	auto wcs =
+		wait_completions(env, link.a, link.a.send_cq, count, "reads");
 	for (uint32_t i = 0; i < count; i++)
 		check_wc(wcs[i], wrs[i].id, IBV_WC_SUCCESS, "reads in order");
 	must_match(env.a, in, 0, count * size, seed, 0, "data of all reads");
@@ -408,9 +424,11 @@ PV_TEST("order.mixed_operations",
 {
 	Link link = connect(env);
 	constexpr uint32_t rounds = 12, size = 5003;
-	Mr out = must_reg(env.a, {rounds * size}), back = must_reg(env.a, {rounds * size});
+	Mr out = must_reg(env.a, {rounds * size}),
+	   back = must_reg(env.a, {rounds * size});
 	Mr sums = must_reg(env.a, {rounds * 8});
-	Mr written = must_reg(env.b, {rounds * size}), inbox = must_reg(env.b, {rounds * size});
+	Mr written = must_reg(env.b, {rounds * size}),
+	   inbox = must_reg(env.b, {rounds * size});
 	Mr counter = must_reg(env.b, {8});
 	uint64_t seed = env.seed();
 	std::vector<SendWr> wrs;
@@ -422,8 +440,10 @@ PV_TEST("order.mixed_operations",
 		RecvWr recv = {i, {{inbox.id, at, size, 0}}};
 
 		must_post(link.b, std::vector<RecvWr>{recv});
-		wrs.push_back(make_wr(Op::write, {out, at}, size, {written, at}));
-		wrs.push_back(make_wr(Op::read, {back, at}, size, {written, at}));
+		wrs.push_back(
+			make_wr(Op::write, {out, at}, size, {written, at}));
+		wrs.push_back(
+			make_wr(Op::read, {back, at}, size, {written, at}));
 		wrs.push_back(make_wr(Op::send, {out, at}, size));
 		wrs.push_back(atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, sums,
 					i * 8, counter, 0, 3));
@@ -450,33 +470,36 @@ PV_TEST("order.many_qps_one_cq",
 
 	spec.cq_a = env.a.create_cq(256, false);
 	spec.cq_b = env.b.create_cq(256, false);
-	Mr out = must_reg(env.a, {pairs * size}), in = must_reg(env.b, {pairs * size});
+	Mr out = must_reg(env.a, {pairs * size}),
+	   in = must_reg(env.b, {pairs * size});
 	uint64_t seed = env.seed();
 
 	env.a.fill(out.id, 0, pairs * size, seed, 0);
 	for (uint32_t i = 0; i < pairs; i++) {
 		spec.psn_a = 0x1000 * i;
 		links.push_back(connect(env, spec));
-		must_post(links[i].b, std::vector<RecvWr>{
-			{i, {{in.id, int64_t(i) * size, size, 0}}}});
+		must_post(links[i].b,
+			  std::vector<RecvWr>{
+				  {i, {{in.id, int64_t(i) * size, size, 0}}}});
 	}
 	for (uint32_t i = 0; i < pairs; i++) {
-		SendWr wr = make_wr(Op::send_imm, {out, int64_t(i) * size}, size);
+		SendWr wr =
+			make_wr(Op::send_imm, {out, int64_t(i) * size}, size);
 
 		wr.id = wr.imm = i;
 		must_post(links[i].a, std::vector<SendWr>{wr});
 	}
 	std::vector<bool> seen(pairs);
-	for (const Wc &wc : wait_completions(env, links[0].b, spec.cq_b, pairs,
-					     "receives")) {
+	for (const Wc &wc :
+	     wait_completions(env, links[0].b, spec.cq_b, pairs, "receives")) {
 		REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "receive");
 		REQUIRE(wc.id < pairs && !seen[wc.id], "wr_id ", wc.id);
 		seen[wc.id] = true;
 		REQUIRE_EQ(wc.imm, uint32_t(wc.id), "message of this pair");
 		REQUIRE_EQ(wc.qp_number, links[wc.id].b.qp.number, "qp_num");
 	}
-	for (const Wc &wc : wait_completions(env, links[0].a, spec.cq_a, pairs,
-					     "sends"))
+	for (const Wc &wc :
+	     wait_completions(env, links[0].a, spec.cq_a, pairs, "sends"))
 		REQUIRE_EQ(wc.qp_number, links[wc.id].a.qp.number, "qp_num");
 	must_match(env.b, in, 0, pairs * size, seed, 0, "all messages");
 }
@@ -490,5 +513,6 @@ PV_TEST("data.padding",
 
 	for (uint64_t length = 1; length <= 17; length++)
 		for (Op op : {Op::send, Op::write, Op::read})
-			exchange(env, link.a, link.b, op, local, remote, length);
+			exchange(env, link.a, link.b, op, local, remote,
+				 length);
 }

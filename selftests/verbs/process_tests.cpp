@@ -31,7 +31,8 @@ public:
 	{
 		int fds[2];
 
-		REQUIRE(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds),
+		REQUIRE(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+				    fds),
 			"socketpair");
 		pid_ = fork();
 		REQUIRE(pid_ >= 0, "fork");
@@ -113,7 +114,8 @@ PV_TEST_LOCAL("process.two",
 	Place at_a = {must_reg(both.a, {30000, 9}), 5};
 	Place at_b = {must_reg(both.b, {30000, 7}), 3};
 
-	for (Op op : {Op::send, Op::send_imm, Op::write, Op::write_imm, Op::read}) {
+	for (Op op :
+	     {Op::send, Op::send_imm, Op::write, Op::write_imm, Op::read}) {
 		exchange(both, link.a, link.b, op, at_a, at_b, 20001);
 		exchange(both, link.b, link.a, op, at_b, at_a, 20001);
 	}
@@ -142,7 +144,7 @@ PV_TEST_LOCAL("process.key_of_another",
 	env.expect_async();
 	Child child(env.device_b);
 	Env both(env.a, child.host(), env.options, env.device_a, env.device_b);
-	Link link = connect(env);		/* B's end is in this process */
+	Link link = connect(env); /* B's end is in this process */
 	Mr theirs = must_reg(both.b, {4096});
 	Mr mine = must_reg(env.a, {64});
 	SendWr wr = make_wr(Op::write, {mine, 0}, 64, {theirs, 0});
@@ -154,8 +156,9 @@ PV_TEST_LOCAL("process.key_of_another",
 	must_match(both.b, theirs, 0, 4096, 11, 0, "their memory");
 }
 
-PV_TEST_LOCAL("process.killed_peer",
-	      "the other process killed under traffic: RETRY_EXC_ERR, flush, no hang")
+PV_TEST_LOCAL(
+	"process.killed_peer",
+	"the other process killed under traffic: RETRY_EXC_ERR, flush, no hang")
 {
 	env.expect_async();
 	for (Op op : {Op::write, Op::read, Op::send}) {
@@ -168,12 +171,16 @@ PV_TEST_LOCAL("process.killed_peer",
 		spec.timeout = 12;
 		spec.retry_count = 2;
 		Link link = connect(both, spec);
-		Mr mr = must_reg(both.a, {size}), there = must_reg(both.b, {size});
-		std::vector<SendWr> wrs(8, make_wr(op, {mr, 0}, size, {there, 0}));
+		Mr mr = must_reg(both.a, {size}),
+		   there = must_reg(both.b, {size});
+		std::vector<SendWr> wrs(8,
+					make_wr(op, {mr, 0}, size, {there, 0}));
 
 		for (int i = 0; i < 2; i++)
-			must_post(link.b, std::vector<RecvWr>{
-				{0, {{there.id, 0, uint32_t(size), 0}}}});
+			must_post(link.b,
+				  std::vector<RecvWr>{{0,
+						       {{there.id, 0,
+							 uint32_t(size), 0}}}});
 		must_post(link.a, wrs);
 		child.kill_now();
 		auto wcs = wait_completions(both, link.a, link.a.send_cq, 8,
@@ -187,8 +194,9 @@ PV_TEST_LOCAL("process.killed_peer",
 				     wc.status == IBV_WC_REM_OP_ERR;
 
 			REQUIRE(ended ? wc.status == IBV_WC_WR_FLUSH_ERR :
-				fatal || wc.status == IBV_WC_SUCCESS,
-				name_of(op), ": ", ibv_wc_status_str(wc.status));
+					fatal || wc.status == IBV_WC_SUCCESS,
+				name_of(op), ": ",
+				ibv_wc_status_str(wc.status));
 			ended |= fatal;
 		}
 		REQUIRE(ended, name_of(op), ": no error from a dead peer");
@@ -201,29 +209,37 @@ PV_TEST_LOCAL("process.leaves_without_cleaning",
 	      "10 processes exit with everything open and work outstanding")
 {
 	for (int round = 0; round < 10; round++) {
-		in_child([&] {
-			LocalHost a(env.device_a), b(env.device_b);
-			Env mine(a, b, env.options, env.device_a, env.device_b);
-			Link link = connect(mine);
-			constexpr uint64_t size = 1 << 20;
-			Mr at_a = must_reg(a, {size}), at_b = must_reg(b, {size});
+		in_child(
+			[&] {
+				LocalHost a(env.device_a), b(env.device_b);
+				Env mine(a, b, env.options, env.device_a,
+					 env.device_b);
+				Link link = connect(mine);
+				constexpr uint64_t size = 1 << 20;
+				Mr at_a = must_reg(a, {size}),
+				   at_b = must_reg(b, {size});
 
-			must_post(link.b, std::vector<RecvWr>(8));
-			must_post(link.a, std::vector<SendWr>{
-				make_wr(Op::write, {at_a, 0}, size, {at_b, 0}),
-				make_wr(Op::read, {at_a, 0}, size, {at_b, 0}),
-				make_wr(Op::send, {}, 0)});
-			/* As the kernel sees it: all at once, no destructors. */
-			_exit(0);
-			return true;
-		}, "process that leaves");
+				must_post(link.b, std::vector<RecvWr>(8));
+				must_post(link.a,
+					  std::vector<SendWr>{
+						  make_wr(Op::write, {at_a, 0},
+							  size, {at_b, 0}),
+						  make_wr(Op::read, {at_a, 0},
+							  size, {at_b, 0}),
+						  make_wr(Op::send, {}, 0)});
+				/* As the kernel sees it: all at once, no destructors. */
+				_exit(0);
+				return true;
+			},
+			"process that leaves");
 	}
 	Link link = connect(env);
 	prove_alive(env, link);
 }
 
-PV_TEST_LOCAL("process.fork_parent_keeps",
-	      "after fork the parent's buffers are still the ones the device uses")
+PV_TEST_LOCAL(
+	"process.fork_parent_keeps",
+	"after fork the parent's buffers are still the ones the device uses")
 {
 	Link link = connect(env);
 	constexpr uint64_t size = 300000;
@@ -252,8 +268,9 @@ PV_TEST_LOCAL("process.fork_parent_keeps",
 		for (uint64_t seed = 10; seed < 13; seed++) {
 			env.a.fill(out.id, 0, size, seed, 0);
 			env.b.fill(in.id, 0, size, 2, 0);
-			must_post(link.a, std::vector<SendWr>{
-				make_wr(Op::write, {out, 0}, size, {in, 0})});
+			must_post(link.a,
+				  std::vector<SendWr>{make_wr(
+					  Op::write, {out, 0}, size, {in, 0})});
 			REQUIRE_EQ(wait_send(env, link.a, "write").status,
 				   IBV_WC_SUCCESS, "write");
 			must_match(env.b, in, 0, size, seed, 0,
@@ -275,20 +292,24 @@ PV_TEST_LOCAL("process.fork_child_has_own",
 	Link link = connect(env);
 
 	for (int round = 0; round < 3; round++) {
-		in_child([&] {
-			LocalHost a(env.device_a), b(env.device_b);
-			Env mine(a, b, env.options, env.device_a, env.device_b);
-			Link own = connect(mine);
+		in_child(
+			[&] {
+				LocalHost a(env.device_a), b(env.device_b);
+				Env mine(a, b, env.options, env.device_a,
+					 env.device_b);
+				Link own = connect(mine);
 
-			prove_alive(mine, own);
-			return mine.end().empty();
-		}, "child with its own context");
+				prove_alive(mine, own);
+				return mine.end().empty();
+			},
+			"child with its own context");
 		prove_alive(env, link);
 	}
 }
 
-PV_TEST_LOCAL("process.inherited_context",
-	      "a child that exits with the parent's context inherited breaks nothing")
+PV_TEST_LOCAL(
+	"process.inherited_context",
+	"a child that exits with the parent's context inherited breaks nothing")
 {
 	Link link = connect(env);
 

@@ -192,8 +192,7 @@ bool receive_message(int fd, Buffer &buffer)
 {
 	uint32_t length;
 
-	if (!receive_all(fd, &length, sizeof(length)) ||
-	    length > message_limit)
+	if (!receive_all(fd, &length, sizeof(length)) || length > message_limit)
 		return false;
 	buffer.data.resize(length);
 	return receive_all(fd, buffer.data.data(), length);
@@ -230,7 +229,9 @@ void carry_out(Host &host, R (Host::*method)(Args...), Buffer &in, Buffer &out)
 	std::tuple<std::decay_t<Args>...> args;
 
 	std::apply([&](auto &...arg) { (in.get(arg), ...); }, args);
-	auto invoke = [&](auto &...arg) { return (host.*method)(arg...); };
+	auto invoke = [&](auto &...arg) {
+		return (host.*method)(arg...);
+	};
 
 	if constexpr (std::is_void_v<R>) {
 		std::apply(invoke, args);
@@ -256,8 +257,7 @@ void dispatch(Host &host, uint32_t number, Buffer &in, Buffer &out)
 	}
 }
 
-template <typename R, typename... Args>
-R result_of(R (Host::*)(Args...));
+template <typename R, typename... Args> R result_of(R (Host::*)(Args...));
 
 } // namespace
 
@@ -389,8 +389,8 @@ AsyncEvent RemoteHost::async_event(uint32_t ms)
 	return call<&Host::async_event>(ms);
 }
 
-void RemoteHost::fill(Handle mr, int64_t offset, uint64_t length,
-		      uint64_t seed, uint64_t position)
+void RemoteHost::fill(Handle mr, int64_t offset, uint64_t length, uint64_t seed,
+		      uint64_t position)
 {
 	call<&Host::fill>(mr, offset, length, seed, position);
 }
@@ -422,9 +422,11 @@ int listen_on(uint16_t port)
 	any.sin6_addr = in6addr_any;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	if (fd < 0 || bind(fd, reinterpret_cast<sockaddr *>(&any), sizeof(any)) ||
+	if (fd < 0 ||
+	    bind(fd, reinterpret_cast<sockaddr *>(&any), sizeof(any)) ||
 	    listen(fd, 1))
-		throw std::runtime_error(str("cannot listen: ", strerror(errno)));
+		throw std::runtime_error(
+			str("cannot listen: ", strerror(errno)));
 	return fd;
 }
 
@@ -451,17 +453,20 @@ int connect_to(const std::string &address, uint16_t port, unsigned seconds)
 			&found))
 		throw std::runtime_error(str("no such address: ", address));
 	for (;;) {
-		int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		int fd =
+			socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		int on = 1;
 
 		if (!connect(fd, found->ai_addr, found->ai_addrlen)) {
-			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on,
+				   sizeof(on));
 			freeaddrinfo(found);
 			return fd;
 		}
 		close(fd);
 		if (clock::now() > deadline)
-			throw std::runtime_error(str(address, ": nobody serves"));
+			throw std::runtime_error(
+				str(address, ": nobody serves"));
 		std::this_thread::sleep_for(std::chrono::milliseconds(100));
 	}
 }

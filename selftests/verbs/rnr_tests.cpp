@@ -19,14 +19,16 @@ constexpr uint32_t several_delays_ms = 60;
 int64_t ms_since(clock::time_point start)
 {
 	return std::chrono::duration_cast<std::chrono::milliseconds>(
-		clock::now() - start).count();
+		       clock::now() - start)
+		.count();
 }
 
 /* A message of each kind that needs a receive, posted before the receive. */
 void late_receive(Env &env, Op op, uint64_t length)
 {
 	Link link = connect(env);
-	Mr out = must_reg(env.a, {length + 1, 3}), in = must_reg(env.b, {length + 1, 7});
+	Mr out = must_reg(env.a, {length + 1, 3}),
+	   in = must_reg(env.b, {length + 1, 7});
 	SendWr wr = make_wr(op, {out, 0}, length, {in, 0});
 	uint64_t seed = env.seed();
 	RecvWr recv;
@@ -59,7 +61,8 @@ int64_t exhausted(Env &env, uint8_t retries, uint8_t timer)
 	spec.rnr_retry = retries;
 	spec.min_rnr_timer = timer;
 	Link link = connect(env, spec);
-	SendWr first = make_wr(Op::send, {}, 0), second = make_wr(Op::send, {}, 0);
+	SendWr first = make_wr(Op::send, {}, 0),
+	       second = make_wr(Op::send, {}, 0);
 	auto start = clock::now();
 
 	must_post(link.a, std::vector<SendWr>{first, second});
@@ -98,7 +101,8 @@ PV_TEST("rnr.queue_waits_too",
 {
 	Link link = connect(env);
 	constexpr uint32_t count = 20, size = 3001;
-	Mr out = must_reg(env.a, {count * size}), in = must_reg(env.b, {count * size});
+	Mr out = must_reg(env.a, {count * size}),
+	   in = must_reg(env.b, {count * size});
 	Mr plain = must_reg(env.b, {size});
 	uint64_t seed = env.seed();
 	std::vector<SendWr> wrs;
@@ -106,8 +110,8 @@ PV_TEST("rnr.queue_waits_too",
 	env.a.fill(out.id, 0, count * size, seed, 0);
 	env.b.fill(plain.id, 0, size, 1, 0);
 	for (uint32_t i = 0; i < count; i++)
-		wrs.push_back(make_wr(Op::send_imm, {out, int64_t(i) * size},
-				      size));
+		wrs.push_back(
+			make_wr(Op::send_imm, {out, int64_t(i) * size}, size));
 	wrs.push_back(make_wr(Op::write, {out, 0}, size, {plain, 0}));
 	must_post(link.a, wrs);
 	for (uint32_t i = 0; i < count; i++) {
@@ -117,8 +121,9 @@ PV_TEST("rnr.queue_waits_too",
 		if (i == 0)
 			must_match(env.b, plain, 0, size, 1, 0,
 				   "the write behind the waiting sends");
-		must_post(link.b, std::vector<RecvWr>{
-			{i, {{in.id, int64_t(i) * size, size, 0}}}});
+		must_post(link.b,
+			  std::vector<RecvWr>{
+				  {i, {{in.id, int64_t(i) * size, size, 0}}}});
 		check_wc(wait_send(env, link.a, "send"), wrs[i].id,
 			 IBV_WC_SUCCESS, "send");
 		check_wc(wait_recv(env, link.b, "receive"), i, IBV_WC_SUCCESS,
@@ -161,16 +166,17 @@ PV_TEST("rnr.count_starts_anew",
 	LinkSpec spec;
 
 	spec.rnr_retry = 6;
-	spec.min_rnr_timer = 24;	/* 41 ms */
+	spec.min_rnr_timer = 24; /* 41 ms */
 	Link link = connect(env, spec);
 
 	for (int i = 0; i < 5; i++) {
-		must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a,
+			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
 		REQUIRE(env.a.poll(link.a.send_cq.id, 1, 90).empty(),
 			"completed without a receive");
 		must_post(link.b, std::vector<RecvWr>{{}});
-		REQUIRE_EQ(wait_send(env, link.a, "send").status, IBV_WC_SUCCESS,
-			   "message ", i);
+		REQUIRE_EQ(wait_send(env, link.a, "send").status,
+			   IBV_WC_SUCCESS, "message ", i);
 		wait_recv(env, link.b, "receive");
 	}
 }
@@ -206,7 +212,8 @@ static void peer_gone(Env &env, const SendWr &wr, Link &link)
 	check_wc(wait_send(env, link.a, "to nobody"), wr.id,
 		 IBV_WC_RETRY_EXC_ERR, "to nobody");
 	/* Three silences of 16.8 ms at least: the first and two retries. */
-	REQUIRE(ms_since(start) >= 33, "gave up after ", ms_since(start), " ms");
+	REQUIRE(ms_since(start) >= 33, "gave up after ", ms_since(start),
+		" ms");
 	check_wc(wait_send(env, link.a, "next"), wr.id, IBV_WC_WR_FLUSH_ERR,
 		 "the request after it");
 	wait_state(env, link.a, IBV_QPS_ERR);
@@ -222,15 +229,15 @@ PV_TEST("retry.peer_destroyed",
 		spec.timeout = 12;
 		spec.retry_count = 2;
 		Link link = connect(env, spec);
-		Mr mr = must_reg(env.a, {8192}), target = must_reg(env.b, {8192});
+		Mr mr = must_reg(env.a, {8192}),
+		   target = must_reg(env.b, {8192});
 
 		REQUIRE_EQ(env.b.destroy(Kind::qp, link.b.qp.id), 0, "destroy");
 		peer_gone(env, make_wr(op, {mr, 0}, 8192, {target, 0}), link);
 	}
 }
 
-PV_TEST("retry.peer_in_reset",
-	"a QP in RESET does not answer: RETRY_EXC_ERR")
+PV_TEST("retry.peer_in_reset", "a QP in RESET does not answer: RETRY_EXC_ERR")
 {
 	LinkSpec spec;
 
@@ -246,8 +253,7 @@ PV_TEST("retry.peer_in_reset",
 	must_match(env.b, target, 0, 64, 3, 0, "memory of the silent peer");
 }
 
-PV_TEST("retry.peer_in_error",
-	"a QP in ERR does not answer: RETRY_EXC_ERR")
+PV_TEST("retry.peer_in_error", "a QP in ERR does not answer: RETRY_EXC_ERR")
 {
 	LinkSpec spec;
 
@@ -279,11 +285,12 @@ PV_TEST("retry.wrong_psn",
 	/* A starts again, 100 ahead of what B expects. */
 	to_state(link.a, IBV_QPS_RESET);
 	must_modify(link.a, init_attr(link.spec), init_mask, "A to INIT");
-	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask, "A to RTR");
+	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask,
+		    "A to RTR");
 	link.a.psn += 100;
 	must_modify(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
-	must_post(link.a, std::vector<SendWr>{
-		make_wr(Op::write, {mr, 0}, 64, {target, 0})});
+	must_post(link.a, std::vector<SendWr>{make_wr(Op::write, {mr, 0}, 64,
+						      {target, 0})});
 	REQUIRE_EQ(wait_send(env, link.a, "ahead of the peer").status,
 		   IBV_WC_RETRY_EXC_ERR, "ahead of the peer");
 	must_match(env.b, target, 0, 64, 3, 0, "memory of the peer");

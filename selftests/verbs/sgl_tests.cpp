@@ -23,8 +23,10 @@ std::vector<uint32_t> cut(std::mt19937 &random, uint64_t total, unsigned count)
 	std::vector<uint64_t> cuts = {0, total};
 
 	while (cuts.size() < count + 1) {
-		uint64_t at = random() % 3 ? 1 + random() % (total - 1) :
-					     1 + random() % std::min<uint64_t>(total - 1, 64);
+		uint64_t at = random() % 3 ?
+				      1 + random() % (total - 1) :
+				      1 + random() % std::min<uint64_t>(
+							     total - 1, 64);
 
 		if (std::find(cuts.begin(), cuts.end(), at) == cuts.end())
 			cuts.push_back(at);
@@ -62,8 +64,8 @@ Layout lay_out(Host &host, std::mt19937 &random,
 		int which = random() & 1;
 
 		at[which] += 1 + random() % 599;
-		layout.sges.push_back({layout.regions[which].id, at[which],
-				       pieces[i], 0});
+		layout.sges.push_back(
+			{layout.regions[which].id, at[which], pieces[i], 0});
 		at[which] += pieces[i];
 	}
 	return layout;
@@ -88,9 +90,10 @@ void check_pieces(Host &host, const Layout &layout, uint64_t length,
 
 	for (const Sge &sge : layout.sges) {
 		const Mr &mr = sge.mr == layout.regions[0].id ?
-				       layout.regions[0] : layout.regions[1];
-		uint64_t here = std::min<uint64_t>(sge.length,
-						   length - position);
+				       layout.regions[0] :
+				       layout.regions[1];
+		uint64_t here =
+			std::min<uint64_t>(sge.length, length - position);
 		int64_t gap = end[sge.mr];
 
 		must_match(host, mr, gap, sge.offset - gap, background, gap,
@@ -113,7 +116,8 @@ uint32_t most_sges(const HostInfo &info)
 
 void gather_scatter(Env &env, Op op, unsigned seed_of_cuts)
 {
-	uint32_t count_a = most_sges(env.info_a), count_b = most_sges(env.info_b);
+	uint32_t count_a = most_sges(env.info_a),
+		 count_b = most_sges(env.info_b);
 	LinkSpec spec;
 
 	spec.cap = {16, 16, count_a, count_b, 0};
@@ -121,10 +125,11 @@ void gather_scatter(Env &env, Op op, unsigned seed_of_cuts)
 	std::mt19937 random(seed_of_cuts);
 	uint64_t m = uint64_t(link.mtu);
 
-	for (uint64_t total : {uint64_t(61), m - 1, m, m + 1, 4 * m + 7,
-			       10 * m - 3}) {
+	for (uint64_t total :
+	     {uint64_t(61), m - 1, m, m + 1, 4 * m + 7, 10 * m - 3}) {
 		uint64_t seed = env.seed();
-		Layout out = lay_out(env.a, random, cut(random, total, count_a));
+		Layout out =
+			lay_out(env.a, random, cut(random, total, count_a));
 		Layout in = lay_out(env.b, random, cut(random, total, count_b));
 		SendWr wr = make_wr(op, {}, 0);
 
@@ -218,10 +223,12 @@ PV_TEST("sgl.same_bytes_twice",
 	uint64_t seed = env.seed();
 
 	env.a.fill(out.id, 0, 4096, seed, 0);
-	wr.sges = {{out.id, 0, 1001, 0}, {out.id, 500, 1001, 0},
+	wr.sges = {{out.id, 0, 1001, 0},
+		   {out.id, 500, 1001, 0},
 		   {out.id, 0, 1001, 0}};
 	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_SUCCESS, "write");
+	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_SUCCESS,
+		 "write");
 	must_match(env.b, in, 0, 1001, seed, 0, "first piece");
 	must_match(env.b, in, 1001, 1001, seed, 500, "overlapping piece");
 	must_match(env.b, in, 2002, 1001, seed, 0, "repeated piece");

@@ -16,8 +16,9 @@ using namespace pv;
 namespace {
 
 constexpr ibv_qp_state states[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
-				   IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR};
-const char *const names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+				   IBV_QPS_RTS,	  IBV_QPS_SQD,	IBV_QPS_ERR};
+const char *const names[] = {"RESET", "INIT", "RTR", "RTS",
+			     "SQD",   "SQE",  "ERR"};
 
 /* A transition of an RC QP: attributes it must have and may have. */
 struct Transition {
@@ -38,12 +39,11 @@ constexpr int init_required = IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 constexpr int rts_optional = IBV_QP_CUR_STATE | IBV_QP_ALT_PATH |
 			     IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER |
 			     IBV_QP_PATH_MIG_STATE;
-constexpr int sqd_optional = IBV_QP_PORT | IBV_QP_AV | IBV_QP_TIMEOUT |
-			     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			     IBV_QP_MAX_QP_RD_ATOMIC |
-			     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_ALT_PATH |
-			     IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX |
-			     IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE;
+constexpr int sqd_optional =
+	IBV_QP_PORT | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+	IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC |
+	IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX |
+	IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE;
 
 const Transition legal[] = {
 	{IBV_QPS_RESET, IBV_QPS_RESET, 0, 0},
@@ -188,8 +188,8 @@ PV_TEST("state.missing_attribute",
 			if (!(t.required & bit))
 				continue;
 			bring_to(link, t.from);
-			REQUIRE(try_modify(link, t.to, IBV_QP_STATE |
-					   (t.required & ~bit)),
+			REQUIRE(try_modify(link, t.to,
+					   IBV_QP_STATE | (t.required & ~bit)),
 				arrow(t.from, t.to), " without attribute ", bit,
 				" was allowed");
 			REQUIRE_EQ(int(state_of(link.a)), t.from,
@@ -235,7 +235,8 @@ PV_TEST("state.optional_attribute",
 	must_modify(link.a, attr, IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER,
 		    "attributes in RTS, no state");
 	QpState now = env.a.query(link.a.qp.id, IBV_QP_ACCESS_FLAGS |
-				  IBV_QP_MIN_RNR_TIMER | IBV_QP_STATE);
+							IBV_QP_MIN_RNR_TIMER |
+							IBV_QP_STATE);
 	REQUIRE_EQ(unsigned(now.attr.qp_access_flags), IBV_ACCESS_REMOTE_READ,
 		   "access flags");
 	REQUIRE_EQ(now.attr.min_rnr_timer, 19, "min_rnr_timer");
@@ -300,8 +301,10 @@ PV_TEST("state.query",
 	REQUIRE_EQ(grh.traffic_class, 0x68, "traffic_class");
 	REQUIRE_EQ(state.cap.max_send_wr, link.a.qp.cap.max_send_wr, "send wr");
 	REQUIRE_EQ(state.cap.max_recv_wr, link.a.qp.cap.max_recv_wr, "recv wr");
-	REQUIRE_EQ(state.cap.max_send_sge, link.a.qp.cap.max_send_sge, "send sge");
-	REQUIRE_EQ(state.cap.max_recv_sge, link.a.qp.cap.max_recv_sge, "recv sge");
+	REQUIRE_EQ(state.cap.max_send_sge, link.a.qp.cap.max_send_sge,
+		   "send sge");
+	REQUIRE_EQ(state.cap.max_recv_sge, link.a.qp.cap.max_recv_sge,
+		   "recv sge");
 	REQUIRE_EQ(state.cap.max_inline_data, link.a.qp.cap.max_inline_data,
 		   "inline");
 	REQUIRE_EQ(state.signal_all, 1, "sq_sig_all");
@@ -318,43 +321,60 @@ PV_TEST("state.bad_value",
 		void (*spoil)(ibv_qp_attr &attr, const HostInfo &info);
 	} cases[] = {
 		{"port 0", IBV_QPS_RESET, IBV_QPS_INIT,
-		 [](ibv_qp_attr &a, const HostInfo &) { a.port_num = 0; }},
+		 [](ibv_qp_attr &a, const HostInfo &) {
+			 a.port_num = 0;
+		 }},
 		{"port 2", IBV_QPS_RESET, IBV_QPS_INIT,
-		 [](ibv_qp_attr &a, const HostInfo &) { a.port_num = 2; }},
+		 [](ibv_qp_attr &a, const HostInfo &) {
+			 a.port_num = 2;
+		 }},
 		{"pkey_index beyond the table", IBV_QPS_RESET, IBV_QPS_INIT,
 		 [](ibv_qp_attr &a, const HostInfo &i) {
-			 a.pkey_index = i.port.pkey_tbl_len; }},
+			 a.pkey_index = i.port.pkey_tbl_len;
+		 }},
 		{"path_mtu 0", IBV_QPS_INIT, IBV_QPS_RTR,
 		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.path_mtu = ibv_mtu(0); }},
+			 a.path_mtu = ibv_mtu(0);
+		 }},
 		{"path_mtu 6", IBV_QPS_INIT, IBV_QPS_RTR,
 		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.path_mtu = ibv_mtu(6); }},
+			 a.path_mtu = ibv_mtu(6);
+		 }},
 		{"sgid_index beyond the table", IBV_QPS_INIT, IBV_QPS_RTR,
 		 [](ibv_qp_attr &a, const HostInfo &i) {
-			 a.ah_attr.grh.sgid_index = uint8_t(
-				 std::min(i.port.gid_tbl_len, 255)); }},
+			 a.ah_attr.grh.sgid_index =
+				 uint8_t(std::min(i.port.gid_tbl_len, 255));
+		 }},
 		{"no GRH", IBV_QPS_INIT, IBV_QPS_RTR,
 		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.ah_attr.is_global = 0; }},
+			 a.ah_attr.is_global = 0;
+		 }},
 		{"max_dest_rd_atomic", IBV_QPS_INIT, IBV_QPS_RTR,
 		 [](ibv_qp_attr &a, const HostInfo &i) {
 			 a.max_dest_rd_atomic = uint8_t(
-				 std::min(i.device.max_qp_rd_atom + 1, 255)); }},
+				 std::min(i.device.max_qp_rd_atom + 1, 255));
+		 }},
 		{"min_rnr_timer 32", IBV_QPS_INIT, IBV_QPS_RTR,
 		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.min_rnr_timer = 32; }},
+			 a.min_rnr_timer = 32;
+		 }},
 		{"max_rd_atomic", IBV_QPS_RTR, IBV_QPS_RTS,
 		 [](ibv_qp_attr &a, const HostInfo &i) {
-			 a.max_rd_atomic = uint8_t(
-				 std::min(i.device.max_qp_init_rd_atom + 1,
-					  255)); }},
+			 a.max_rd_atomic = uint8_t(std::min(
+				 i.device.max_qp_init_rd_atom + 1, 255));
+		 }},
 		{"timeout 32", IBV_QPS_RTR, IBV_QPS_RTS,
-		 [](ibv_qp_attr &a, const HostInfo &) { a.timeout = 32; }},
+		 [](ibv_qp_attr &a, const HostInfo &) {
+			 a.timeout = 32;
+		 }},
 		{"retry_cnt 8", IBV_QPS_RTR, IBV_QPS_RTS,
-		 [](ibv_qp_attr &a, const HostInfo &) { a.retry_cnt = 8; }},
+		 [](ibv_qp_attr &a, const HostInfo &) {
+			 a.retry_cnt = 8;
+		 }},
 		{"rnr_retry 8", IBV_QPS_RTR, IBV_QPS_RTS,
-		 [](ibv_qp_attr &a, const HostInfo &) { a.rnr_retry = 8; }},
+		 [](ibv_qp_attr &a, const HostInfo &) {
+			 a.rnr_retry = 8;
+		 }},
 	};
 	std::string allowed;
 
@@ -364,7 +384,8 @@ PV_TEST("state.bad_value",
 
 		bring_to(link, c.from);
 		c.spoil(attr, link.a.info);
-		if (!env.a.modify(link.a.qp.id, attr, IBV_QP_STATE | t->required))
+		if (!env.a.modify(link.a.qp.id, attr,
+				  IBV_QP_STATE | t->required))
 			allowed += str(" ", c.what, ";");
 		else
 			REQUIRE_EQ(int(state_of(link.a)), c.from, c.what);
@@ -429,8 +450,7 @@ PV_TEST("state.reuse_after_error",
 	}
 }
 
-PV_TEST("state.sqd_holds_sends",
-	"in SQD new sends wait; back in RTS they go")
+PV_TEST("state.sqd_holds_sends", "in SQD new sends wait; back in RTS they go")
 {
 	Link link = connect(env);
 	Mr out = must_reg(env.a, {4096}), in = must_reg(env.b, {4096});
@@ -462,12 +482,13 @@ PV_TEST("state.sqd_drained_event",
 	SendWr wr = make_wr(Op::send, {}, 0);
 	ibv_qp_attr attr = {};
 
-	must_post(link.a, std::vector<SendWr>{wr});	/* waits: no receive */
+	must_post(link.a, std::vector<SendWr>{wr}); /* waits: no receive */
 	attr.qp_state = IBV_QPS_SQD;
 	attr.en_sqd_async_notify = 1;
 	must_modify(link.a, attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
 		    "to SQD");
-	REQUIRE_EQ(env.a.async_event(50).type, -1, "event while one is under way");
+	REQUIRE_EQ(env.a.async_event(50).type, -1,
+		   "event while one is under way");
 	must_post(link.b, std::vector<RecvWr>{{}});
 	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
 		 "the send begun before SQD");

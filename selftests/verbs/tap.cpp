@@ -78,10 +78,10 @@ private:
 		while (!done_) {
 			wake_.wait_for(lock, std::chrono::seconds(1));
 			if (!done_ && number_ && clock::now() > deadline_) {
-				std::cout << "not ok " << number_ << ' ' << name_
-					  << "\n# no end after " << seconds_
-					  << " s\nBail out! " << name_
-					  << " hangs" << std::endl;
+				std::cout << "not ok " << number_ << ' '
+					  << name_ << "\n# no end after "
+					  << seconds_ << " s\nBail out! "
+					  << name_ << " hangs" << std::endl;
 				_exit(1);
 			}
 		}
@@ -187,12 +187,15 @@ int run_all(Env &env, const RunOptions &options)
 		watchdog.begin(++number, test->name);
 		auto start = std::chrono::steady_clock::now();
 		Outcome outcome = run_one(env, *test, options, why);
-		auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
-			std::chrono::steady_clock::now() - start).count();
+		auto took =
+			std::chrono::duration_cast<std::chrono::milliseconds>(
+				std::chrono::steady_clock::now() - start)
+				.count();
 
 		auto known = options.known.find(test->name);
 
-		if (outcome == Outcome::failed && known != options.known.end() &&
+		if (outcome == Outcome::failed &&
+		    known != options.known.end() &&
 		    why.find(known->second.text) != std::string::npos) {
 			diagnose(why);
 			why = "known of the peer: " + known->second.reason;

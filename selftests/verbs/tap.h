@@ -29,13 +29,13 @@ struct Skip : std::runtime_error {
 
 /* Where a test can run. */
 enum class Needs {
-	any,		/* the other end may be on another machine */
-	local,		/* needs both devices in this process */
+	any, /* the other end may be on another machine */
+	local, /* needs both devices in this process */
 };
 
 struct Test {
-	std::string name;	/* group.case */
-	std::string what;	/* one sentence: what is checked */
+	std::string name; /* group.case */
+	std::string what; /* one sentence: what is checked */
 	Needs needs;
 	std::function<void(Env &)> body;
 };
@@ -63,16 +63,16 @@ template <typename... Parts> std::string str(const Parts &...parts)
 
 /* A failure that is excused: only the one whose text says so. */
 struct Known {
-	std::string text;	/* part of the failure's message */
+	std::string text; /* part of the failure's message */
 	std::string reason;
 };
 
 struct RunOptions {
-	std::vector<std::string> only;	/* substrings of names; empty: all */
-	std::vector<std::string> skip;	/* substrings of names to leave out */
+	std::vector<std::string> only; /* substrings of names; empty: all */
+	std::vector<std::string> skip; /* substrings of names to leave out */
 	/* Tests the peer is known to fail: such a failure counts as skipped. */
 	std::map<std::string, Known> known;
-	unsigned limit_seconds = 120;	/* per test, then the run is given up */
+	unsigned limit_seconds = 120; /* per test, then the run is given up */
 	bool two_machines = false;
 };
 
@@ -86,28 +86,29 @@ int run_all(Env &env, const RunOptions &options);
 #define PV_CAT2(a, b) a##b
 #define PV_CAT(a, b) PV_CAT2(a, b)
 
-#define PV_TEST_IN(needs, name, what)                                       \
-	static void PV_CAT(body_, __LINE__)(pv::Env & env);                 \
-	static pv::Register PV_CAT(reg_, __LINE__)(name, what, needs,       \
+#define PV_TEST_IN(needs, name, what)                                        \
+	static void PV_CAT(body_, __LINE__)(pv::Env & env);                  \
+	static pv::Register PV_CAT(reg_, __LINE__)(name, what, needs,        \
 						   PV_CAT(body_, __LINE__)); \
 	static void PV_CAT(body_, __LINE__)([[maybe_unused]] pv::Env & env)
 
 #define PV_TEST(name, what) PV_TEST_IN(pv::Needs::any, name, what)
 #define PV_TEST_LOCAL(name, what) PV_TEST_IN(pv::Needs::local, name, what)
 
-#define REQUIRE(cond, ...)                                                  \
-	do {                                                                \
-		if (!(cond))                                                \
-			pv::fail(__FILE__, __LINE__,                        \
-				 pv::str(#cond, " is false; ", ##__VA_ARGS__)); \
+#define REQUIRE(cond, ...)                                     \
+	do {                                                   \
+		if (!(cond))                                   \
+			pv::fail(__FILE__, __LINE__,           \
+				 pv::str(#cond, " is false; ", \
+					 ##__VA_ARGS__));      \
 	} while (0)
 
-#define REQUIRE_EQ(got, want, ...)                                          \
-	do {                                                                \
-		auto got_ = (got);                                          \
-		decltype(got_) want_ = static_cast<decltype(got_)>(want);   \
-		if (!(got_ == want_))                                       \
-			pv::fail(__FILE__, __LINE__,                        \
-				 pv::str(#got, " is ", +got_, ", wanted ",  \
-					 +want_, "; ", ##__VA_ARGS__));     \
+#define REQUIRE_EQ(got, want, ...)                                         \
+	do {                                                               \
+		auto got_ = (got);                                         \
+		decltype(got_) want_ = static_cast<decltype(got_)>(want);  \
+		if (!(got_ == want_))                                      \
+			pv::fail(__FILE__, __LINE__,                       \
+				 pv::str(#got, " is ", +got_, ", wanted ", \
+					 +want_, "; ", ##__VA_ARGS__));    \
 	} while (0)

@@ -87,8 +87,8 @@ struct Slots {
 Slots make_slots(Env &env, uint32_t count, uint32_t size)
 {
 	Slots slots = {must_reg(env.a, {uint64_t(count) * size, 1}),
-		       must_reg(env.b, {uint64_t(count) * size, 2}), size, count,
-		       env.seed()};
+		       must_reg(env.b, {uint64_t(count) * size, 2}), size,
+		       count, env.seed()};
 
 	env.a.fill(slots.out.id, 0, uint64_t(count) * size, slots.seed, 0);
 	env.b.fill(slots.in.id, 0, uint64_t(count) * size, 1, 0);
@@ -170,8 +170,9 @@ PV_TEST_LOCAL("thread.posters_on_one_qp",
 		   slots.seed, 0, "all writes");
 }
 
-PV_TEST_LOCAL("thread.pollers_on_one_cq",
-	      "6 queue pairs driven by 3 threads complete into one CQ polled by 3")
+PV_TEST_LOCAL(
+	"thread.pollers_on_one_cq",
+	"6 queue pairs driven by 3 threads complete into one CQ polled by 3")
 {
 	constexpr uint32_t pairs = 6, each = 200;
 	LinkSpec spec;
@@ -229,25 +230,29 @@ PV_TEST_LOCAL("thread.both_directions",
 			while (sent < count || got < count) {
 				for (; offered < count && offered - got < 60;
 				     offered++)
-					must_post(self, std::vector<RecvWr>{
-						{offered, {{in[e].id,
-							    int64_t(offered) * size,
-							    size, 0}}}});
+					must_post(self,
+						  std::vector<RecvWr>{
+							  {offered,
+							   {{in[e].id,
+							     int64_t(offered) *
+								     size,
+							     size, 0}}}});
 				for (; posted < count && posted - sent < 60;
 				     posted++) {
-					SendWr wr = make_wr(
-						Op::send, {}, 0);
+					SendWr wr = make_wr(Op::send, {}, 0);
 					wr.sges = {{out[e].id,
-						    int64_t(posted) * size, size,
-						    0}};
+						    int64_t(posted) * size,
+						    size, 0}};
 					wr.id = posted;
-					must_post(self, std::vector<SendWr>{wr});
+					must_post(self,
+						  std::vector<SendWr>{wr});
 				}
-				for (const Wc &wc : self.host->poll(
-					     self.send_cq.id, 60, 0))
+				for (const Wc &wc :
+				     self.host->poll(self.send_cq.id, 60, 0))
 					check_wc(wc, sent++, IBV_WC_SUCCESS,
 						 "send");
-				auto wcs = self.host->poll(self.recv_cq.id, 60, 1);
+				auto wcs =
+					self.host->poll(self.recv_cq.id, 60, 1);
 				for (const Wc &wc : wcs)
 					check_wc(wc, got++, IBV_WC_SUCCESS,
 						 "receive");
@@ -294,8 +299,9 @@ PV_TEST_LOCAL("thread.error_while_posting",
 			to_state(link.a, IBV_QPS_ERR);
 		});
 		crew.add([&] {
-			auto deadline = clock::now() + std::chrono::milliseconds(
-				env.options.patience_ms);
+			auto deadline =
+				clock::now() + std::chrono::milliseconds(
+						       env.options.patience_ms);
 
 			while (posting || completed < accepted) {
 				ibv_wc wc;
@@ -310,7 +316,8 @@ PV_TEST_LOCAL("thread.error_while_posting",
 				completed++;
 				flushed |= wc.status == IBV_WC_WR_FLUSH_ERR;
 				REQUIRE(wc.status == IBV_WC_WR_FLUSH_ERR ||
-					(!flushed && wc.status == IBV_WC_SUCCESS),
+						(!flushed &&
+						 wc.status == IBV_WC_SUCCESS),
 					"success after a flush");
 			}
 		});
@@ -337,7 +344,8 @@ PV_TEST_LOCAL("thread.objects",
 				ibv_pd *pd = ibv_alloc_pd(context);
 				REQUIRE(pd, "ibv_alloc_pd");
 				ibv_mr *mr = ibv_reg_mr(pd, memory.data(),
-							memory.size(), all_access);
+							memory.size(),
+							all_access);
 				REQUIRE(mr, "ibv_reg_mr");
 				ibv_cq *cq = ibv_create_cq(context, 16, nullptr,
 							   nullptr, 0);
@@ -394,21 +402,23 @@ PV_TEST_LOCAL("thread.sleeping_consumer",
 		uint32_t got = 0;
 
 		while (got < count) {
-			REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, false), 0, "arm");
+			REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, false), 0,
+				   "arm");
 			auto wcs = env.b.poll(link.b.recv_cq.id, count, 0);
 			for (const Wc &wc : wcs)
 				check_wc(wc, got++, IBV_WC_SUCCESS, "receive");
 			/* Empty after arming: the next one must wake us. */
 			if (wcs.empty())
-				REQUIRE(env.b.wait_event(link.b.recv_cq.id,
-							 env.options.patience_ms),
+				REQUIRE(env.b.wait_event(
+						link.b.recv_cq.id,
+						env.options.patience_ms),
 					"slept through message ", got);
 		}
 	});
 	crew.add([&] {
 		for (uint32_t i = 0; i < count && !crew.failed(); i++) {
 			must_post(link.a, std::vector<SendWr>{
-				make_wr(Op::send, {}, 0)});
+						  make_wr(Op::send, {}, 0)});
 			wait_send(env, link.a, "send");
 		}
 	});

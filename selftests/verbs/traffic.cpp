@@ -46,23 +46,33 @@ struct Options {
 Options parse(int argc, char **argv)
 {
 	static const option names[] = {
-		{"dev", 1, nullptr, 'd'},  {"peer", 1, nullptr, 'p'},
-		{"gid", 1, nullptr, 'g'},  {"mtu", 1, nullptr, 'm'},
+		{"dev", 1, nullptr, 'd'},      {"peer", 1, nullptr, 'p'},
+		{"gid", 1, nullptr, 'g'},      {"mtu", 1, nullptr, 'm'},
 		{"patience", 1, nullptr, 't'}, {nullptr, 0, nullptr, 0}};
 	Options o;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", names, nullptr)) != -1) {
 		switch (c) {
-		case 'd': o.dev.device = optarg; break;
-		case 'p': o.peer.device = optarg; break;
-		case 'm': o.link.mtu = atoi(optarg); break;
-		case 't': o.patience_ms = uint32_t(atoi(optarg)) * 1000; break;
+		case 'd':
+			o.dev.device = optarg;
+			break;
+		case 'p':
+			o.peer.device = optarg;
+			break;
+		case 'm':
+			o.link.mtu = atoi(optarg);
+			break;
+		case 't':
+			o.patience_ms = uint32_t(atoi(optarg)) * 1000;
+			break;
 		case 'g':
 			o.dev.gid = o.peer.gid = std::string(optarg) == "v6" ?
-				pv::GidKind::v6 : pv::GidKind::v4;
+							 pv::GidKind::v6 :
+							 pv::GidKind::v4;
 			break;
-		default: bad_usage();
+		default:
+			bad_usage();
 		}
 	}
 	if (o.dev.device.empty() || o.peer.device.empty())
@@ -78,7 +88,8 @@ void run(pv::Env &env, pv::Link &link)
 	auto said = std::chrono::steady_clock::now();
 
 	for (uint64_t count = 1; !stop; count++) {
-		for (pv::Op op : {pv::Op::send_imm, pv::Op::write, pv::Op::read})
+		for (pv::Op op :
+		     {pv::Op::send_imm, pv::Op::write, pv::Op::read})
 			exchange(env, link.a, link.b, op, at_a, at_b, size);
 		exchange(env, link.b, link.a, pv::Op::send, at_b, at_a, 100);
 		auto now = std::chrono::steady_clock::now();
@@ -98,7 +109,8 @@ int explain(pv::Env &env, const std::string &error)
 		for (pv::AsyncEvent event = host->async_event(200);
 		     event.type >= 0; event = host->async_event(0))
 			std::cout << "async: "
-				  << ibv_event_type_str(ibv_event_type(event.type))
+				  << ibv_event_type_str(
+					     ibv_event_type(event.type))
 				  << std::endl;
 	return error.find(" is wrong (region") != error.npos ? 4 : 3;
 }

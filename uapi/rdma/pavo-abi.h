@@ -319,7 +319,8 @@ enum pavo_vendor_err {
 	PAVO_VE_NONE = 0,
 	PAVO_VE_FLUSHED = 1,
 	PAVO_VE_WQE_OFFSET = 2, /* doorbell offset out of range or not a slot */
-	PAVO_VE_WQE_SIZE = 3, /* size 0, beyond the slot, or ends in a segment */
+	PAVO_VE_WQE_SIZE =
+		3, /* size 0, beyond the slot, or ends in a segment */
 	PAVO_VE_WQE_OPCODE = 4, /* unknown, or not allowed for the service */
 	PAVO_VE_WQE_FLAGS = 5, /* reserved bits set */
 	PAVO_VE_WQE_SEGMENT = 6, /* segment missing, misplaced or surplus */

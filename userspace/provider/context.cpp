@@ -158,9 +158,8 @@ bool connect_module(Context *context)
 	}
 
 	context->page = new (std::nothrow) Mapping;
-	if (!context->page ||
-	    !context->page->map(fd, resp.driver.doorbell,
-				sizeof(pavo_doorbell_page)))
+	if (!context->page || !context->page->map(fd, resp.driver.doorbell,
+						  sizeof(pavo_doorbell_page)))
 		return false;
 	context->state = new (std::nothrow)
 		ContextState(*context->page, !single_threaded());

@@ -24,8 +24,8 @@ constexpr uint32_t QPN_NONE = UINT32_MAX;
 bool is_valid(Cq *cq, uint32_t index)
 {
 	pavo_cqe &entry = cq->entries[index & (cq->count - 1)];
-	uint8_t flags = std::atomic_ref(entry.flags)
-				.load(std::memory_order_acquire);
+	uint8_t flags =
+		std::atomic_ref(entry.flags).load(std::memory_order_acquire);
 
 	return (flags & PAVO_CQE_OWNER) == owner_of_pass(index, cq->count);
 }
@@ -63,8 +63,8 @@ bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 
 bool map_ring(Cq *cq, int fd, const pavo_create_cq_resp &resp)
 {
-	uint64_t needed = PAVO_CQ_HEADER_SIZE +
-			  uint64_t{resp.cqe_cnt} * sizeof(pavo_cqe);
+	uint64_t needed =
+		PAVO_CQ_HEADER_SIZE + uint64_t{resp.cqe_cnt} * sizeof(pavo_cqe);
 
 	if (!std::has_single_bit(resp.cqe_cnt)) {
 		errno = EPROTO;

@@ -11,8 +11,7 @@
 
 namespace pavo {
 
-ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-	       int access)
+ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 {
 	verbs_cmd_reg_mr cmd = {};
 	ib_uverbs_reg_mr_resp resp = {};
@@ -30,8 +29,8 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 	return &mr.release()->ibv_mr;
 }
 
-ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length,
-		      uint64_t iova, int fd, int access)
+ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+		      int fd, int access)
 {
 	std::unique_ptr<verbs_mr> mr(new (std::nothrow) verbs_mr{});
 	int err;

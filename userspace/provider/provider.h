@@ -127,10 +127,22 @@ inline Context *to_context(ibv_context *context)
 	return reinterpret_cast<Context *>(verbs_get_ctx(context));
 }
 
-inline Pd *to_pd(ibv_pd *pd) { return reinterpret_cast<Pd *>(pd); }
-inline Cq *to_cq(ibv_cq *cq) { return reinterpret_cast<Cq *>(cq); }
-inline Qp *to_qp(ibv_qp *qp) { return reinterpret_cast<Qp *>(qp); }
-inline Ah *to_ah(ibv_ah *ah) { return reinterpret_cast<Ah *>(ah); }
+inline Pd *to_pd(ibv_pd *pd)
+{
+	return reinterpret_cast<Pd *>(pd);
+}
+inline Cq *to_cq(ibv_cq *cq)
+{
+	return reinterpret_cast<Cq *>(cq);
+}
+inline Qp *to_qp(ibv_qp *qp)
+{
+	return reinterpret_cast<Qp *>(qp);
+}
+inline Ah *to_ah(ibv_ah *ah)
+{
+	return reinterpret_cast<Ah *>(ah);
+}
 
 inline ThreadDomain *to_domain(ibv_td *td)
 {
@@ -154,8 +166,8 @@ ibv_pd *alloc_parent_domain(ibv_context *context,
 /* memory.cpp */
 ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 	       int access);
-ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length,
-		      uint64_t iova, int fd, int access);
+ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+		      int fd, int access);
 int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length,
 	     int access);
 int dereg_mr(verbs_mr *mr);

@@ -296,7 +296,8 @@ int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 
 	if (!(op.services & service_bit(limits.service)))
 		return EINVAL;
-	if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > limits.max_sge)
+	if (wr.num_sge < 0 ||
+	    static_cast<uint32_t>(wr.num_sge) > limits.max_sge)
 		return EINVAL;
 
 	if (wr.send_flags & IBV_SEND_SIGNALED)
@@ -331,7 +332,8 @@ int build_recv_wqe(std::byte *start, const ibv_recv_wr &wr,
 	static constexpr pavo_data_seg terminator = {};
 	Slot slot(start, limits.slot_size);
 
-	if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > limits.max_sge)
+	if (wr.num_sge < 0 ||
+	    static_cast<uint32_t>(wr.num_sge) > limits.max_sge)
 		return EINVAL;
 	for (int i = 0; i < wr.num_sge; i++)
 		if (wr.sg_list[i].length > MAX_MESSAGE)
@@ -354,8 +356,7 @@ void link_wqe(std::byte *slot, const WqeName &next, uint64_t offset)
 
 uint64_t make_doorbell(uint32_t qpn, const WqeName &first, uint64_t offset)
 {
-	return first.word |
-	       (offset / PAVO_WQE_UNIT) << PAVO_DB_OFFSET_SHIFT |
+	return first.word | (offset / PAVO_WQE_UNIT) << PAVO_DB_OFFSET_SHIFT |
 	       static_cast<uint64_t>(first.units) << PAVO_DB_SIZE_SHIFT |
 	       static_cast<uint64_t>(qpn) << PAVO_DB_QPN_SHIFT;
 }

@@ -29,6 +29,14 @@ def key_of(row):
     return row["op"], row["test"], row["size"]
 
 
+def failures(rounds, driver):
+    """In words, the tests in which a driver failed."""
+    return [f"round {number}: {driver}: {row['op']} {row['test']} "
+            f"{row['size']}: {row['error']}"
+            for number, drivers in enumerate(rounds, 1)
+            for row in drivers[driver] if "error" in row]
+
+
 class UnequalRounds(Exception):
     """The drivers did not run the same tests."""
 
@@ -43,19 +51,25 @@ def _pairs(rounds, base, other):
             raise UnequalRounds(f"round {number}: {base} and {other} have "
                                 "different rows")
         for key, row in left.items():
-            pairs.setdefault(key, []).append((row, right[key]))
+            pairs.setdefault(key, [])
+            # a failure has no time; failures() tells of it
+            if "error" not in row and "error" not in right[key]:
+                pairs[key].append((row, right[key]))
     return pairs
 
 
 def compare(rounds, base, other):
-    """One dict per test. A ratio above 1 means `other` is the better one."""
+    """One dict per test that succeeded at least once on both sides. A ratio
+    above 1 means that `other` is the better one."""
     lines = []
     for (op, test, size), rows in _pairs(rounds, base, other).items():
+        if not rows:
+            continue
         ratios = [time_of(b) / time_of(o) for b, o in rows]
         line = {"op": op, "test": test, "size": size,
                 "ratio": statistics.median(ratios),
                 "ratio_min": min(ratios), "ratio_max": max(ratios),
-                "floor": floor_of(op, size)}
+                "floor": floor_of(op, size), "rounds": len(rows)}
         for name, which in ((base, 0), (other, 1)):
             times = [time_of(row[which]) for row in rows]
             ns = statistics.median(times)
@@ -106,9 +120,9 @@ def _remark(line, base, other):
 def text(title, lines, base, other):
     """The table people read."""
     out = [title, "",
-           f"{'':23}{base:>15}{other:>15}   {base:>9}{other:>9}   "
+           f"{'':23}{base:>15}{other:>15} {base:>11}{other:>11}   "
            f"{other}/{base}",
-           f"{'test':23}{'':>30}   {'ns/msg':>9}{'ns/msg':>9}   "
+           f"{'test':23}{'':>30} {'ns/msg':>11}{'ns/msg':>11}   "
            "median (min - max)"]
     previous = None
     for line in lines:
@@ -117,9 +131,9 @@ def text(title, lines, base, other):
         previous = line["op"]
         name = f"{line['op']:6}{line['test']:10}{_size(line['size']):>7}"
         out.append(
-            f"{name}{_figure(line, base):>15}{_figure(line, other):>15}   "
-            f"{line[base]['ns_per_message']:9.0f}"
-            f"{line[other]['ns_per_message']:9.0f}   "
+            f"{name}{_figure(line, base):>15}{_figure(line, other):>15} "
+            f"{line[base]['ns_per_message']:11.0f}"
+            f"{line[other]['ns_per_message']:11.0f}   "
             f"{line['ratio']:5.2f} ({line['ratio_min']:.2f} - "
             f"{line['ratio_max']:.2f})  {_remark(line, base, other)}".rstrip())
     bad = below_floor(lines)

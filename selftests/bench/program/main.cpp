@@ -15,7 +15,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -132,7 +131,10 @@ void must_have_crossed(const Traffic &traffic, Op op, uint64_t bytes)
 					 " bytes crossed the interface");
 }
 
-/* Packets and bytes are of the warm-up too; one number, so both are equal. */
+/*
+ * Prints what was measured, or how it failed: the other tests go on, and who
+ * reads the lines judges. Packets and bytes are those of the warm-up too.
+ */
 void run_test(Device &a, Device &b, const Options &options, Op op, Kind kind,
 	      size_t size)
 {
@@ -140,33 +142,36 @@ void run_test(Device &a, Device &b, const Options &options, Op op, Kind kind,
 	Traffic before = a.traffic();
 	uint64_t drops = backlog_drops();
 
-	Result result = kind == Kind::latency ?
+	printf("{\"op\": \"%s\", \"test\": \"%s\", \"size\": %zu, ",
+	       name_of(op), name_of(kind), size);
+	try {
+		Result result =
+			kind == Kind::latency ?
 				measure_latency(pair, options, op, size) :
 				measure_stream(pair, options, op, kind, size);
 
+		must_have_crossed(a.traffic() - before, op,
+				  result.messages * size);
+		printf("\"messages\": %lu, \"total_ns\": %lu, "
+		       "\"typical_ns\": %lu, \"min_ns\": %lu, \"max_ns\": %lu, ",
+		       result.messages, result.total, result.typical,
+		       result.least, result.most);
+	} catch (const std::exception &problem) {
+		printf("\"error\": \"%s\", ", problem.what());
+	}
+
 	Traffic traffic = a.traffic() - before;
 
-	must_have_crossed(traffic, op, result.messages * size);
-	printf("{\"op\": \"%s\", \"test\": \"%s\", \"size\": %zu, "
-	       "\"messages\": %lu, \"total_ns\": %lu, \"typical_ns\": %lu, "
-	       "\"min_ns\": %lu, \"max_ns\": %lu, \"tx_packets\": %lu, "
-	       "\"rx_packets\": %lu, \"tx_bytes\": %lu, \"rx_bytes\": %lu, "
-	       "\"drops\": %lu}\n",
-	       name_of(op), name_of(kind), size, result.messages, result.total,
-	       result.typical, result.least, result.most, traffic.tx_packets,
-	       traffic.rx_packets, traffic.tx_bytes, traffic.rx_bytes,
-	       traffic.dropped + backlog_drops() - drops);
+	printf("\"tx_packets\": %lu, \"rx_packets\": %lu, \"tx_bytes\": %lu, "
+	       "\"rx_bytes\": %lu, \"drops\": %lu}\n",
+	       traffic.tx_packets, traffic.rx_packets, traffic.tx_bytes,
+	       traffic.rx_bytes, traffic.dropped + backlog_drops() - drops);
 	fflush(stdout);
 }
 
-/* What the alarm says; written by run_all before each test. */
-char hung[96];
-
 void on_alarm(int)
 {
-	if (write(STDERR_FILENO, hung, strlen(hung)) < 0)
-		_exit(2);
-	_exit(1);
+	out_of_time = 1;
 }
 
 void run_all(const Options &options)
@@ -177,13 +182,15 @@ void run_all(const Options &options)
 	if (!options.maps.empty())
 		std::ofstream(options.maps)
 			<< std::ifstream("/proc/self/maps").rdbuf();
-	signal(SIGALRM, on_alarm);
+	/* no SA_RESTART: waiting for an event has to end as well */
+	struct sigaction action = {};
+
+	action.sa_handler = on_alarm;
+	sigaction(SIGALRM, &action, nullptr);
 	for (Op op : options.ops)
 		for (Kind kind : options.kinds)
 			for (size_t size : options.sizes) {
-				snprintf(hung, sizeof(hung),
-					 "pavo-bench: %s %s %zu hangs\n",
-					 name_of(op), name_of(kind), size);
+				out_of_time = 0;
 				alarm(test_seconds);
 				run_test(a, b, options, op, kind, size);
 				alarm(0);

@@ -17,6 +17,8 @@
 
 namespace bench {
 
+volatile sig_atomic_t out_of_time;
+
 namespace {
 
 constexpr uint8_t blank_byte = 0xb5;
@@ -141,7 +143,8 @@ void Completions::next_event()
 	void *context;
 
 	if (ibv_get_cq_event(channel_, &cq, &context))
-		throw std::runtime_error("no completion event");
+		throw std::runtime_error(out_of_time ? "hangs" :
+						       "no completion event");
 	unacked_++;
 }
 
@@ -152,6 +155,8 @@ int Completions::wait(ibv_wc *wc, int room)
 
 		if (count)
 			return count;
+		if (out_of_time)
+			throw std::runtime_error("hangs");
 		if (wait_ == Wait::polling)
 			continue;
 		arm();

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,9 @@ namespace bench {
 constexpr size_t line = 64; /* slots start on cache lines */
 constexpr size_t area_bytes = 4 << 20; /* of each area: 4 slots at least */
 constexpr int queue_depth = 128;
+
+/* Set by main.cpp's alarm: whoever waits gives up. */
+extern volatile sig_atomic_t out_of_time;
 
 /* How completions are waited for. */
 enum class Wait { events, polling };

@@ -249,7 +249,10 @@ template <class Kernel, class Driver> struct verbs_response {
 	Driver driver;
 
 	Kernel *core() { return reinterpret_cast<Kernel *>(kernel); }
-	static constexpr size_t size() { return sizeof(Kernel) + sizeof(Driver); }
+	static constexpr size_t size()
+	{
+		return sizeof(Kernel) + sizeof(Driver);
+	}
 };
 
 extern "C" {
@@ -264,9 +267,9 @@ void verbs_set_ops(struct verbs_context *context, const verbs_context_ops *ops);
 int ibv_read_sysfs_file(const char *dir, const char *file, char *buf,
 			size_t size);
 
-int ibv_cmd_get_context(struct verbs_context *context, verbs_cmd_get_context *cmd,
-			size_t cmd_size, ib_uverbs_get_context_resp *resp,
-			size_t resp_size);
+int ibv_cmd_get_context(struct verbs_context *context,
+			verbs_cmd_get_context *cmd, size_t cmd_size,
+			ib_uverbs_get_context_resp *resp, size_t resp_size);
 int ibv_cmd_query_device_any(ibv_context *context,
 			     const ibv_query_device_ex_input *input,
 			     ibv_device_attr_ex *attr, size_t attr_size,
@@ -280,12 +283,13 @@ int ibv_cmd_alloc_pd(ibv_context *context, ibv_pd *pd, verbs_cmd_alloc_pd *cmd,
 int ibv_cmd_dealloc_pd(ibv_pd *pd);
 
 int ibv_cmd_reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-		   int access, verbs_mr *mr, verbs_cmd_reg_mr *cmd, size_t cmd_size,
-		   ib_uverbs_reg_mr_resp *resp, size_t resp_size);
+		   int access, verbs_mr *mr, verbs_cmd_reg_mr *cmd,
+		   size_t cmd_size, ib_uverbs_reg_mr_resp *resp,
+		   size_t resp_size);
 int ibv_cmd_rereg_mr(verbs_mr *mr, uint32_t flags, void *addr, size_t length,
-		     uint64_t iova, int access, ibv_pd *pd, verbs_cmd_rereg_mr *cmd,
-		     size_t cmd_size, ib_uverbs_rereg_mr_resp *resp,
-		     size_t resp_size);
+		     uint64_t iova, int access, ibv_pd *pd,
+		     verbs_cmd_rereg_mr *cmd, size_t cmd_size,
+		     ib_uverbs_rereg_mr_resp *resp, size_t resp_size);
 int ibv_cmd_dereg_mr(verbs_mr *mr);
 /* The last argument came with 56; older ones do not look at it. */
 int ibv_cmd_reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length,

@@ -15,10 +15,8 @@
 #include <fcntl.h>
 #include <poll.h>
 
-namespace copy
-{
-namespace
-{
+namespace copy {
+namespace {
 
 constexpr int RESOLVE_MS = 5000;
 constexpr size_t PAGE = 4096;

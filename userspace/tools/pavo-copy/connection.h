@@ -17,12 +17,10 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-namespace copy
-{
+namespace copy {
 
 /* What went wrong, in words for the user. */
-class Error : public std::runtime_error
-{
+class Error : public std::runtime_error {
 public:
 	using std::runtime_error::runtime_error;
 };
@@ -30,8 +28,7 @@ public:
 /* Throws "what: strerror(errno)". */
 [[noreturn]] void fail_errno(const std::string &what);
 
-template <typename T, int (*release)(T *)>
-struct Releaser {
+template <typename T, int (*release)(T *)> struct Releaser {
 	void operator()(T *object) const { release(object); }
 };
 
@@ -57,8 +54,7 @@ struct Where {
 	std::string port;
 };
 
-class Connection
-{
+class Connection {
 public:
 	explicit Connection(int timeout_ms);
 	~Connection();

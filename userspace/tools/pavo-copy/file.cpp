@@ -13,8 +13,7 @@
 
 #include "connection.h"
 
-namespace copy
-{
+namespace copy {
 
 File::File(int fd, std::string path, std::string part)
 	: fd_(fd), path_(std::move(path)), part_(std::move(part))

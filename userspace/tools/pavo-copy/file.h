@@ -10,11 +10,9 @@
 #include <span>
 #include <string>
 
-namespace copy
-{
+namespace copy {
 
-class File
-{
+class File {
 public:
 	static File open(const std::string &path);
 	/* Writes to PATH.part; finish() gives it its name. */

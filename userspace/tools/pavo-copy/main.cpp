@@ -15,8 +15,7 @@
 #include "protocol.h"
 #include "transfer.h"
 
-namespace
-{
+namespace {
 
 constexpr const char *USAGE =
 	R"(pavo-copy - carry a file to another machine by RDMA

@@ -9,10 +9,8 @@
 
 #include <unistd.h>
 
-namespace copy
-{
-namespace
-{
+namespace copy {
+namespace {
 
 constexpr double MIB = 1048576.0;
 constexpr unsigned int BAR = 30;

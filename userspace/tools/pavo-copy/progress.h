@@ -9,11 +9,9 @@
 #include <cstdint>
 #include <string>
 
-namespace copy
-{
+namespace copy {
 
-class Progress
-{
+class Progress {
 public:
 	Progress(std::string what, uint64_t total, bool quiet);
 

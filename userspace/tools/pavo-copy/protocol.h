@@ -15,8 +15,7 @@
 
 #include <cstdint>
 
-namespace copy
-{
+namespace copy {
 
 constexpr uint32_t MAGIC = 0x7061766f; /* "pavo" */
 constexpr uint32_t VERSION = 1;

@@ -15,10 +15,8 @@
 #include "protocol.h"
 #include "transfer.h"
 
-namespace copy
-{
-namespace
-{
+namespace copy {
+namespace {
 
 uint64_t read_offer(std::span<const std::byte> data)
 {

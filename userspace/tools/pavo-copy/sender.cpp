@@ -15,10 +15,8 @@
 #include "protocol.h"
 #include "transfer.h"
 
-namespace copy
-{
-namespace
-{
+namespace copy {
+namespace {
 
 /* The receiver's ring, as it described it. */
 struct Ring {
@@ -48,8 +46,7 @@ Ring read_answer(std::span<const std::byte> data)
 	return ring;
 }
 
-class Sender
-{
+class Sender {
 public:
 	Sender(Connection &connection, File &file, const Options &options)
 		: connection_(connection), file_(file), size_(file.size()),

@@ -9,8 +9,7 @@
 
 #include "connection.h"
 
-namespace copy
-{
+namespace copy {
 
 struct Options {
 	std::string file;
