@@ -72,7 +72,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
  * What net/ needs of IPv6. It was a module and spoken to through a table of
  * functions, until it could only be built in, or be absent.
  */
-#if __has_include(<net/ipv6_stubs.h>)
+#if __has_include("net/ipv6_stubs.h")
 #include <net/ipv6_stubs.h>
 static inline struct dst_entry *pavo_ip6_route(struct net *net,
 					       struct flowi6 *fl)
@@ -80,8 +80,8 @@ static inline struct dst_entry *pavo_ip6_route(struct net *net,
 	return ipv6_stub->ipv6_dst_lookup_flow(net, NULL, fl, NULL);
 }
 
-static inline struct net_device *
-pavo_ip6_dev_find(struct net *net, const struct in6_addr *addr)
+static inline struct net_device *pavo_ip6_dev_find(struct net *net,
+						   const struct in6_addr *addr)
 {
 	return ipv6_stub->ipv6_dev_find(net, addr, NULL);
 }
@@ -94,8 +94,8 @@ static inline struct dst_entry *pavo_ip6_route(struct net *net,
 	return ip6_dst_lookup_flow(net, NULL, fl, NULL);
 }
 
-static inline struct net_device *
-pavo_ip6_dev_find(struct net *net, const struct in6_addr *addr)
+static inline struct net_device *pavo_ip6_dev_find(struct net *net,
+						   const struct in6_addr *addr)
 {
 	return ipv6_dev_find(net, addr, NULL);
 }
@@ -106,8 +106,8 @@ static inline struct dst_entry *pavo_ip6_route(struct net *net,
 	return ERR_PTR(-EAFNOSUPPORT);
 }
 
-static inline struct net_device *
-pavo_ip6_dev_find(struct net *net, const struct in6_addr *addr)
+static inline struct net_device *pavo_ip6_dev_find(struct net *net,
+						   const struct in6_addr *addr)
 {
 	return NULL;
 }

@@ -277,7 +277,7 @@ void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev)
 	ib->phys_port_cnt = 1;
 	ib->num_comp_vectors = num_possible_cpus();
 	ib->local_dma_lkey = 0;
-	addrconf_addr_eui48((u8 *)&ib->node_guid, ndev->dev_addr);
+	addrconf_addr_eui48((void *)&ib->node_guid, ndev->dev_addr);
 	/* the kicks of doorbell page and receive queue, and arming a CQ */
 	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |

@@ -84,87 +84,87 @@ unsigned positive(const char *text)
 	return static_cast<unsigned>(number);
 }
 
+/* One long option: what it does with its argument (nullptr if it has none). */
+struct Known {
+	const char *name;
+	bool argument;
+	void (*apply)(Options &o, const char *text);
+};
+
+constexpr Known known_options[] = {
+	{"device", true,
+	 [](Options &o, const char *text) {
+		 o.setup.device = text;
+	 }},
+	{"interface", true,
+	 [](Options &o, const char *text) {
+		 o.setup.interface = text;
+	 }},
+	{"peer4", true,
+	 [](Options &o, const char *text) {
+		 o.setup.peer4 = parse_address(text);
+	 }},
+	{"peer6", true,
+	 [](Options &o, const char *text) {
+		 o.setup.peer6 = parse_address(text);
+	 }},
+	{"type", true,
+	 [](Options &o, const char *text) {
+		 o.type = text;
+	 }},
+	{"only", true,
+	 [](Options &o, const char *text) {
+		 o.only.push_back(text);
+	 }},
+	{"patience", true,
+	 [](Options &o, const char *text) {
+		 o.setup.patience = 1000000000ll * positive(text);
+	 }},
+	{"limit", true,
+	 [](Options &o, const char *text) {
+		 o.limit = positive(text);
+	 }},
+	{"list", false,
+	 [](Options &o, const char *) {
+		 o.list = true;
+	 }},
+	{"check", false,
+	 [](Options &o, const char *) {
+		 o.check = true;
+	 }},
+	{"trace", false,
+	 [](Options &o, const char *) {
+		 o.trace = true;
+	 }},
+	{"kmsg", false,
+	 [](Options &o, const char *) {
+		 o.kmsg = true;
+	 }},
+	{"help", false,
+	 [](Options &, const char *) {
+		 std::fputs(help, stdout);
+		 std::exit(0);
+	 }},
+};
+
 Options parse_options(int argc, char **argv)
 {
-	enum {
-		device = 1,
-		interface,
-		peer4,
-		peer6,
-		type,
-		only,
-		patience,
-		limit,
-		list,
-		check,
-		trace,
-		kmsg,
-		show_help
-	};
-	static const option known[] = {
-		{"device", 1, nullptr, device},
-		{"interface", 1, nullptr, interface},
-		{"peer4", 1, nullptr, peer4},
-		{"peer6", 1, nullptr, peer6},
-		{"type", 1, nullptr, type},
-		{"only", 1, nullptr, only},
-		{"patience", 1, nullptr, patience},
-		{"limit", 1, nullptr, limit},
-		{"list", 0, nullptr, list},
-		{"check", 0, nullptr, check},
-		{"trace", 0, nullptr, trace},
-		{"kmsg", 0, nullptr, kmsg},
-		{"help", 0, nullptr, show_help},
-		{},
-	};
+	std::vector<option> table;
 	Options o;
 
+	for (const Known &known : known_options)
+		table.push_back({known.name, known.argument, nullptr, 0});
+	table.push_back({});
 	o.setup.peer4 = parse_address("10.9.0.2");
 	o.setup.peer6 = parse_address("fd00:9::2");
-	for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
-		switch (c) {
-		case device:
-			o.setup.device = optarg;
+	for (int at = 0;;) {
+		const int c = getopt_long(argc, argv, "", table.data(), &at);
+
+		if (c == -1)
 			break;
-		case interface:
-			o.setup.interface = optarg;
-			break;
-		case peer4:
-			o.setup.peer4 = parse_address(optarg);
-			break;
-		case peer6:
-			o.setup.peer6 = parse_address(optarg);
-			break;
-		case type:
-			o.type = optarg;
-			break;
-		case only:
-			o.only.push_back(optarg);
-			break;
-		case patience:
-			o.setup.patience = 1000000000ll * positive(optarg);
-			break;
-		case limit:
-			o.limit = positive(optarg);
-			break;
-		case list:
-			o.list = true;
-			break;
-		case check:
-			o.check = true;
-			break;
-		case trace:
-			o.trace = true;
-			break;
-		case kmsg:
-			o.kmsg = true;
-			break;
-		case show_help:
-			std::fputs(help, stdout);
-			std::exit(0);
-		default:
+		if (c != 0)
 			std::exit(2);
-		}
+		known_options[at].apply(o, optarg);
 	}
 	o.paths.assign(argv + optind, argv + argc);
 	o.setup.strict_counters = o.type == "pavo";
