@@ -138,7 +138,8 @@ static struct pavo_dev *pavo_alloc(void)
 	ib_set_device_ops(&dev->ib, &pavo_main_ops);
 
 	dev->stats = alloc_percpu(struct pavo_stats);
-	dev->wq = alloc_workqueue("pavo", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	/* bound to CPUs: what goes on elsewhere overtakes what went before */
+	dev->wq = alloc_workqueue("pavo", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	if (!dev->stats || !dev->wq) {
 		ib_dealloc_device(&dev->ib);
 		return NULL;

@@ -10,7 +10,10 @@ set -eu
 
 library=$1
 here=$(dirname "$0")
-known=$(cd "$here" && ls [0-9]*.h | sed 's/\.h$//' | sort -n | tr '\n' ' ')
+known=
+for header in "$here"/[0-9]*.h; do
+	known="$known $(basename "$header" .h)"
+done
 
 if [ ! -e "$library" ]; then
 	echo "libibverbs is not at $library: install rdma-core's library and its -dev package (Debian: libibverbs-dev)" >&2
@@ -25,7 +28,7 @@ fi
 if [ ! -e "$here/$number.h" ]; then
 	cat >&2 <<-END
 	$library has the private interface number $number.
-	The provider has declarations for: $known
+	The provider has declarations for:$known
 	To support it, describe it in userspace/provider/abi/$number.h (the newest of
 	the others is the model, selftests/provider/abi_test.cpp checks the result),
 	or install an rdma-core with a known number: 44 to 56 have 34.
