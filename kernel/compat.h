@@ -72,7 +72,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
  * What net/ needs of IPv6. It was a module and spoken to through a table of
  * functions, until it could only be built in, or be absent.
  */
-#if __has_include("net/ipv6_stubs.h")
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
 #include <net/ipv6_stubs.h>
 static inline struct dst_entry *pavo_ip6_route(struct net *net,
 					       struct flowi6 *fl)
