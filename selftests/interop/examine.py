@@ -174,7 +174,8 @@ def own_check(tap, path, mac):
 def tshark(path, display_filter, *fields):
     """Lines of the frames that match."""
     command = ["tshark", "-n", "-r", path, "-o", "ip.check_checksum:TRUE",
-               "-o", "udp.check_checksum:TRUE", "-Y", display_filter, "-T",
+               "-o", "udp.check_checksum:TRUE",
+               "-o", "udp.ignore_ipv6_zero_checksum:TRUE", "-Y", display_filter, "-T",
                "fields", "-e", "frame.number"]
     for field in fields:
         command += ["-e", field]

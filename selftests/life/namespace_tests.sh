@@ -60,7 +60,7 @@ namespace_goes_while_held()
 	watch la
 	ip netns del n1
 	until_true 15 absent la
-	until_true 10 grep -q catastrophic "$watch_log"
+	until_true 10 grep -q DEVICE_FATAL "$watch_log"
 	end_watch
 	ip netns del n2
 	until_true 15 absent lb

@@ -16,8 +16,8 @@ down_and_up()
 		ip link set va up
 		until_true 5 active la
 	done
-	until_true 5 grep -q 'port active' "$watch_log"
-	grep -q 'port error' "$watch_log"
+	until_true 5 grep -q PORT_ACTIVE "$watch_log"
+	grep -q PORT_ERR "$watch_log"
 	end_watch
 	cross_routes va vb 10.9.0 fd09
 	until_true 5 has_gid la v6 fd09::1
@@ -268,7 +268,7 @@ netdev_removed_while_held()
 	watch la
 	timeout 30 ip link del va
 	until_true 10 absent la
-	until_true 10 grep -q catastrophic "$watch_log"
+	until_true 10 grep -q DEVICE_FATAL "$watch_log"
 	end_watch
 	veth_pair va vb 9000
 	add_pair
