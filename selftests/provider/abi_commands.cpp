@@ -316,6 +316,25 @@ void test_create_qp_command()
 	CHECK(ibv_qp_to_qp_ex(&g.qp.qp) == &g.qp.qp_ex);
 }
 
+/* Only a QP of this kind makes the library write to the last member. */
+void test_xrc_qp()
+{
+	verbs_cmd_create_qp cmd = {};
+	Response<ib_uverbs_create_qp_resp> resp;
+	ibv_qp_init_attr_ex attr = {};
+	std::array<std::byte, 64> domain = {}; /* as libibverbs' own */
+	verbs_qp qp = {};
+
+	attr.xrcd = reinterpret_cast<ibv_xrcd *>(domain.data());
+	attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+	attr.qp_type = IBV_QPT_XRC_RECV;
+	CHECK_EQ(ibv_cmd_create_qp_ex(context, &qp, &attr, &cmd, sizeof(cmd),
+				      resp.room.core(), resp.room.size()),
+		 0);
+	CHECK_EQ(qp.comp_mask, 1);
+	CHECK(qp.xrcd == domain.data(), "xrcd is misplaced");
+}
+
 void test_qp_commands()
 {
 	Request<verbs_cmd_modify_qp> modify;
@@ -426,6 +445,7 @@ void add_command_cases(std::vector<tap::Case> &cases)
 			{"MW commands", test_mw_commands},
 			{"CQ commands", test_cq_commands},
 			{"QP creation, verbs_qp", test_create_qp_command},
+			{"XRC QP, verbs_qp", test_xrc_qp},
 			{"QP commands", test_qp_commands},
 			{"AH and multicast commands", test_ah_commands},
 			{"device and port queries", test_query_commands},
