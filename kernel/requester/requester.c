@@ -231,7 +231,7 @@ void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 	pavo_requester_handle(qp, rx);
 	more = visit(qp);
 	spin_unlock(&half->lock);
-	consume_skb(rx->skb);
+	pavo_rx_free(rx->skb);
 	pavo_cq_raise(qp->send_cq);
 	smp_mb(); /* as in pavo_requester_run() */
 	if (more)

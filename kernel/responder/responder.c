@@ -194,7 +194,7 @@ void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 	more = visit(qp);
 	rcu_read_unlock();
 	spin_unlock(&half->lock);
-	consume_skb(rx->skb);
+	pavo_rx_free(rx->skb);
 	pavo_cq_raise(qp->recv_cq);
 	smp_mb(); /* as in pavo_responder_run() */
 	if (more)
