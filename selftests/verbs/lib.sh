@@ -140,6 +140,12 @@ cm_listening()
 	rdma resource show cm_id | grep -q "state LISTEN"
 }
 
+# log_end FILE: its last lines; programs that print their data make long ones.
+log_end()
+{
+	tail -n 15 "$1" | cut -c 1-160
+}
+
 # pair_step NAME SERVER READY SERVER-COMMAND CLIENT-COMMAND: called on both
 # nodes of a cluster: node SERVER runs its command in the background until READY
 # holds, then the other node runs the client. Node 1 prints the TAP line; both
@@ -163,7 +169,7 @@ pair_step()
 	fi
 	# shellcheck disable=SC2001
 	pavo-put "$key-$NODE" "$rc: $line
-$(tail -n 15 "$log")"
+$(log_end "$log")"
 	other=$(pavo-get "$key-$((3 - NODE))" 120) || return 1
 	[ "$NODE" = 1 ] || return 0
 	if [ "$rc" = 0 ] && [[ $other == 0:* ]]; then
@@ -171,7 +177,7 @@ $(tail -n 15 "$log")"
 	else
 		tap_not_ok "$name"
 		printf 'here, %s\n%s\nthere, %s\n' "$rc: $line" \
-			"$(tail -n 15 "$log")" "$other" | sed 's/^/#   /'
+			"$(log_end "$log")" "$other" | sed 's/^/#   /'
 	fi
 }
 pair_steps=0
