@@ -39,14 +39,17 @@ static void release(struct pavo_qp *qp, u32 upto)
 
 /*
  * Send again from UPSN. Later packets behind the same gap tell the same story
- * and do not start it anew; if the new attempt is lost the timer will say so.
+ * and do not start it anew; if the new attempt is lost the timer will say so,
+ * or, where none runs, the story told again and nothing after it.
  */
 static void go_back(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (req->went_back)
+	if (req->went_back) {
+		pavo_timer_told_again(&req->timer, ktime_get_ns());
 		return;
+	}
 	if (!pavo_timer_retry(&req->timer, ktime_get_ns())) {
 		pavo_count(qp->dev, retry_exceeded);
 		pavo_complete_fatal(qp, req->upsn, IB_WC_RETRY_EXC_ERR,
@@ -97,7 +100,11 @@ static void rnr_nak(struct pavo_qp *qp, u8 code)
 		return;
 	}
 	req->probing = false;
-	req->went_back = false;
+	/*
+	 * Packets behind the refused one may be complained of as a gap, during
+	 * the delay or after it: the same story.
+	 */
+	req->went_back = true;
 	req->reads_out = 0;
 	pavo_transmit_seek(qp, req->upsn);
 }
@@ -276,7 +283,8 @@ void pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 
 /*
  * pavo_requester_timeout - the loss timer expired: send the oldest packet
- * again, and nothing else until it is answered.
+ * again, and nothing else until it is answered. Without a set value it was
+ * the responder who spoke of a gap: it needs to see what is behind it.
  */
 void pavo_requester_timeout(struct pavo_qp *qp)
 {
@@ -285,6 +293,7 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 	pavo_count(qp->dev, loss_timer_expired);
 	req->went_back = false;
 	go_back(qp);
-	req->probing = req->went_back;
-	req->went_back = false;
+	req->probing = req->went_back && req->timer.timeout;
+	/* Then this attempt, too, may be answered by the same NAK and echoes. */
+	req->went_back = !req->timer.timeout;
 }

@@ -14,6 +14,9 @@
 /** An RNR retry count of 7 means: for ever (IBA 9.7.5.2.8). */
 #define PAVO_RNR_RETRY_INFINITE 7
 
+/** How long a repeated NAK may be an echo, if no loss timer tells. */
+#define PAVO_ECHO_NS (100 * 1000 * 1000ull)
+
 /**
  * struct pavo_timer_state - both timers.
  * @loss, @rnr:   deadlines; 0 while the timer does not run
@@ -57,9 +60,13 @@ static inline void pavo_timer_stop(struct pavo_timer_state *t)
 	t->loss = 0;
 }
 
-/** pavo_timer_restart - Restart event: progress; value and counts reloaded. */
+/**
+ * pavo_timer_restart - Restart event: progress; value and counts reloaded. The
+ * request that was to be delayed is among what was answered.
+ */
 static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
 {
+	t->rnr = 0;
 	t->retries = t->retry_limit;
 	t->rnr_retries = t->rnr_limit;
 	t->loss = t->timeout ? now + t->timeout : 0;
@@ -76,6 +83,17 @@ static inline bool pavo_timer_retry(struct pavo_timer_state *t, u64 now)
 	t->retries--;
 	t->loss = t->timeout ? now + t->timeout : 0;
 	return true;
+}
+
+/**
+ * pavo_timer_told_again - a NAK was repeated though what it asked for was
+ * sent: an echo of the first, or that was lost, too. If nothing else comes the
+ * loss timer tells; this once it runs even if it has no set value.
+ */
+static inline void pavo_timer_told_again(struct pavo_timer_state *t, u64 now)
+{
+	if (!t->loss && !t->rnr)
+		t->loss = now + (t->timeout ? t->timeout : PAVO_ECHO_NS);
 }
 
 /**

@@ -147,6 +147,47 @@ TEST(Timer, RnrDelayIsWaitedForOnce)
 	EXPECT_EQ(pavo_timer_next(&t), 0u);
 }
 
+/* Whoever answers beyond the refused request has taken it. */
+TEST(Timer, ProgressEndsTheRnrDelay)
+{
+	pavo_timer_state t = timer();
+
+	ASSERT_TRUE(pavo_timer_rnr(&t, now, 655360000));
+	pavo_timer_restart(&t, now + 10);
+	EXPECT_EQ(pavo_timer_next(&t), now + 10 + timeout);
+	EXPECT_FALSE(pavo_timer_rnr_expired(&t, ~0ull));
+}
+
+TEST(Timer, WhatIsToldAgainIsHeardInTime)
+{
+	pavo_timer_state t = timer(0);
+
+	pavo_timer_told_again(&t, now);
+	EXPECT_EQ(pavo_timer_next(&t), now + PAVO_ECHO_NS);
+	/* Each echo of the echo must not push it away. */
+	pavo_timer_told_again(&t, now + 1000);
+	EXPECT_EQ(pavo_timer_next(&t), now + PAVO_ECHO_NS);
+	EXPECT_TRUE(pavo_timer_loss_expired(&t, now + PAVO_ECHO_NS));
+	EXPECT_EQ(t.retries, 7);
+	/* An answer makes it one that needed nothing. */
+	pavo_timer_restart(&t, now + 2000);
+	EXPECT_EQ(pavo_timer_next(&t), 0u);
+}
+
+TEST(Timer, WhatIsToldAgainMovesNoTimerThatRuns)
+{
+	pavo_timer_state t = timer();
+
+	pavo_timer_set(&t, now);
+	pavo_timer_told_again(&t, now + 5000);
+	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
+	/* In the delay nothing is on its way that could be lost. */
+	ASSERT_TRUE(pavo_timer_rnr(&t, now, 10));
+	pavo_timer_told_again(&t, now + 5);
+	EXPECT_EQ(pavo_timer_next(&t), now + 10);
+	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
+}
+
 TEST(Timer, RnrRetriesAreCountedDown)
 {
 	for (uint8_t limit = 0; limit < PAVO_RNR_RETRY_INFINITE; limit++) {
