@@ -17,5 +17,5 @@ for tool in rping ucmatose rdma_server ibv_rc_pingpong ib_write_bw; do
 		exit 4
 	}
 done
-exec "$PAVO_VM" cluster 2 -q --mem 1G --mtu 9000 --timeout "$(limit 420)" -- \
+exec "$PAVO_VM" cluster 2 -q --mem 1G --mtu 9000 --timeout "$(limit 900)" -- \
 	bash "$here/guest.sh" "$TYPE"

@@ -23,7 +23,7 @@ keep=${PAVO_LOGS:-}
 trap '[ -n "$keep" ] || rm -rf "$logs"' EXIT
 
 status=0
-"$PAVO_VM" cluster 2 -q --mem 1G --mtu 9000 --timeout "$(limit 420)" \
+"$PAVO_VM" cluster 2 -q --mem 1G --mtu 9000 --timeout "$(limit 900)" \
 	--logs "$logs/guests" -- bash "$here/guest.sh" "$TYPE" rxe \
 	"$PAVO_BUILD/selftests/verbs/pavo-verbs" || status=$?
 
