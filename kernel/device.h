@@ -171,7 +171,7 @@ struct pavo_qp_attrs {
 /**
  * struct pavo_qp - queue pair.
  * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
- *         which only ever writes IB_QPS_ERR.
+ *         and pavo_qp_send_error(), which only ever write Error and SQE.
  * @flow:  valid from RTR on (RC, UC); changed under both half locks
  * @events: bits by enum ib_event_type, to be raised by @work
  * @work:  raises @events and runs both halves in process context: after an
@@ -278,5 +278,14 @@ struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
  * Context: any, also with a half locked (the flush happens when it is left).
  */
 void pavo_qp_error(struct pavo_qp *qp, int event);
+
+/**
+ * pavo_qp_send_error - a send WQE cannot be executed. RC: QP to Error.
+ * Datagrams: to SQE, where the send queue flushes and the receive queue goes
+ * on, until modify_qp takes the QP back to RTS (IBA 10.3.1).
+ *
+ * Context: the requester half is locked.
+ */
+void pavo_qp_send_error(struct pavo_qp *qp);
 
 #endif /* PAVO_DEVICE_H */

@@ -70,7 +70,8 @@ struct pavo_dev;
 	X(rq_index_errors) /* RQ producer index absurd */           \
 	X(cq_overruns)                                              \
 	X(cq_index_errors) /* CQ consumer index absurd */           \
-	X(qp_errors) /* QPs moved to Error */
+	X(qp_errors) /* QPs moved to Error */                       \
+	X(sq_errors) /* send queues of datagrams moved to SQE */
 
 enum pavo_counter {
 #define PAVO_CNT_ENUM(name) PAVO_CNT_##name,

@@ -6,7 +6,7 @@
  * transitions in process context, one at a time under modify_mutex; both
  * halves report errors from wherever they are (pavo_qp_error()). A state that
  * the halves act on is entered with both of them locked, so they never see it
- * half set up; only Error comes at any time, and they look for its bit.
+ * half set up; only SQE and Error come at any time, and they look for the bit.
  *
  * Lock order: modify_mutex, requester half, responder half.
  */
@@ -116,6 +116,21 @@ void pavo_qp_error(struct pavo_qp *qp, int event)
 	queue_work(qp->dev->wq, &qp->work);
 }
 
+void pavo_qp_send_error(struct pavo_qp *qp)
+{
+	int state = pavo_qp_state(qp);
+
+	if (qp->ib.qp_type == IB_QPT_RC) {
+		pavo_qp_error(qp, -1);
+		return;
+	}
+	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) ||
+	    cmpxchg(&qp->state, state, IB_QPS_SQE) != state)
+		return;
+	pavo_count(qp->dev, sq_errors);
+	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
+}
+
 void pavo_qp_reset(struct pavo_qp *qp)
 {
 	struct pavo_flow flow = qp->flow;
@@ -159,7 +174,7 @@ static int pavo_qp_set_flow(struct pavo_qp *qp)
 	return 0;
 }
 
-/* Enter @next with both halves locked; fails if the QP is in Error by now. */
+/* Enter @next with both halves locked; fails if an error was faster. */
 static int pavo_qp_enter(struct pavo_qp *qp, int from, int next)
 {
 	bool ok;
@@ -167,6 +182,8 @@ static int pavo_qp_enter(struct pavo_qp *qp, int from, int next)
 	pavo_halves_lock(qp);
 	if (from == IB_QPS_RTR && next == IB_QPS_RTS)
 		pavo_requester_ready(qp);
+	else if (from == IB_QPS_SQE)
+		pavo_requester_recover(qp);
 	ok = cmpxchg(&qp->state, from, next) == from;
 	pavo_halves_unlock(qp);
 	return ok ? 0 : -EINVAL;
@@ -190,8 +207,10 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		pavo_qp_reset(qp);
 		return 0;
 	case IB_QPS_ERR:
-		if (from != IB_QPS_ERR && pavo_qp_to_error(qp, from))
-			pavo_halves_run(qp);
+		/* tried again if a half was faster with SQE */
+		while (from != IB_QPS_ERR && !pavo_qp_to_error(qp, from))
+			from = pavo_qp_state(qp);
+		pavo_halves_run(qp);
 		return 0;
 	}
 

@@ -59,7 +59,8 @@ void pavo_complete_acked(struct pavo_qp *qp)
 
 /*
  * pavo_complete_bad - if a bad WQE has become the oldest, its turn to fail has
- * come, and the QP's turn to go to Error.
+ * come, and the QP's turn to go to Error, or to SQE. That comes first: who sees
+ * the completion may ask for the state, or move on from it.
  */
 void pavo_complete_bad(struct pavo_qp *qp)
 {
@@ -71,8 +72,8 @@ void pavo_complete_bad(struct pavo_qp *qp)
 	vendor = pavo_swqe(req, req->tail)->vendor_err;
 	if (!vendor)
 		return;
+	pavo_qp_send_error(qp);
 	complete_oldest(qp, status_of(vendor), vendor);
-	pavo_qp_error(qp, -1);
 }
 
 /*
@@ -97,8 +98,8 @@ void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum ib_wc_status status,
 }
 
 /*
- * pavo_complete_flush - in Error: complete what was posted as flushed, also
- * what was never looked at.
+ * pavo_complete_flush - in Error and SQE: complete what was posted as flushed,
+ * also what was never looked at.
  *
  * Return: what is left of the budget.
  */
@@ -125,4 +126,12 @@ unsigned int pavo_complete_flush(struct pavo_qp *qp, unsigned int budget)
 	pavo_mq_init(&req->outstanding.sends, req->outstanding.sends.ring,
 		     req->count);
 	return budget;
+}
+
+void pavo_requester_recover(struct pavo_qp *qp)
+{
+	/* Each WQE is taken and completed; there are no more than slots. */
+	rcu_read_lock();
+	pavo_complete_flush(qp, 2 * qp->req.count);
+	rcu_read_unlock();
 }

@@ -156,7 +156,7 @@ static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
 		budget = pavo_transmit(qp, budget);
 		pavo_complete_acked(qp);
 		pavo_complete_bad(qp);
-	} while (budget && budget != before && pavo_qp_state(qp) != IB_QPS_ERR);
+	} while (budget && budget != before && pavo_qp_state(qp) < IB_QPS_SQE);
 	return budget;
 }
 
@@ -183,7 +183,7 @@ static bool visit(struct pavo_qp *qp)
 	/* The bits are cleared before looking at what they stand for. */
 	smp_mb__after_atomic();
 	state = pavo_qp_state(qp);
-	if (state == IB_QPS_ERR)
+	if (state >= IB_QPS_SQE)
 		budget = pavo_complete_flush(qp, budget);
 	else if (req->ready)
 		budget = advance(qp, budget);

@@ -30,7 +30,7 @@ struct pavo_ucontext;
 enum pavo_req_event {
 	PAVO_REQ_DOORBELL, /* the doorbell FIFO is not empty */
 	PAVO_REQ_TIMER, /* a deadline has passed */
-	PAVO_REQ_FLUSH, /* the QP moved to Error */
+	PAVO_REQ_FLUSH, /* the QP moved to Error or SQE */
 };
 
 /**
@@ -117,6 +117,12 @@ void pavo_requester_reset(struct pavo_qp *qp);
 
 /** pavo_requester_ready - QP came to RTS: take sq_psn, limits and timers. */
 void pavo_requester_ready(struct pavo_qp *qp);
+
+/**
+ * pavo_requester_recover - QP leaves SQE, half locked: what was posted up to
+ * now is flushed, whoever posts later finds a working queue.
+ */
+void pavo_requester_recover(struct pavo_qp *qp);
 
 /**
  * pavo_requester_drain - take all doorbells of a context's page and run the

@@ -114,6 +114,7 @@ int run(Options &options)
 	add_chain_faults(all, hostile);
 	add_doorbell_faults(all, hostile);
 	add_queue_faults(all, hostile);
+	add_datagram_faults(all, hostile);
 	add_fuzz(all, hostile);
 	for (tap::Case &test : all)
 		if (test.name.find(options.only) != std::string::npos)

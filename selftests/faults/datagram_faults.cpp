@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * datagram_faults.cpp - bad sends of datagrams. They stop the send queue (SQE)
+ * and nothing else: receiving goes on, and modify_qp brings the queue back.
+ */
+#include "cases.h"
+
+namespace faults {
+namespace {
+
+constexpr uint32_t QKEY = 0x12345;
+constexpr uint32_t GRH = 40;
+
+struct AddressHandle {
+	ibv_ah *ah;
+
+	AddressHandle(Device &from, Device &to)
+	{
+		ibv_ah_attr attr = {};
+
+		attr.is_global = 1;
+		attr.port_num = 1;
+		attr.grh.dgid = to.gid();
+		attr.grh.sgid_index = from.gid_index();
+		attr.grh.hop_limit = 64;
+		ah = ibv_create_ah(from.pd(), &attr);
+		CHECK(ah, "ibv_create_ah: errno ", errno);
+	}
+	~AddressHandle() { ibv_destroy_ah(ah); }
+	AddressHandle(const AddressHandle &) = delete;
+	AddressHandle &operator=(const AddressHandle &) = delete;
+};
+
+/* A datagram QP with memory, and the way to the other one. */
+struct Station {
+	Station(Device &device, Device &other, uint32_t wrs)
+		: end(device, {.wrs = wrs,
+			       .cqes = static_cast<int>(4 * wrs),
+			       .type = IBV_QPT_UD}),
+		  memory(device.pd(), 16384), way(device, other)
+	{
+		end.ready_datagram(QKEY);
+	}
+
+	void post_receive(uint64_t id)
+	{
+		ibv_sge sge = {memory.address(), GRH + 256, memory.lkey()};
+		ibv_recv_wr wr = {}, *bad;
+
+		wr.wr_id = id;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		CHECK_EQ(ibv_post_recv(end.qp(), &wr, &bad), 0);
+	}
+
+	/* @count sends in one call; number @bad of them is @spoiled. */
+	void post(Station &to, uint64_t id, uint32_t count, uint32_t bad = ~0u,
+		  ibv_sge spoiled = {})
+	{
+		ibv_sge good = {memory.address() + 1024, 200, memory.lkey()};
+		std::vector<ibv_send_wr> wrs(count);
+		ibv_send_wr *refused;
+
+		for (uint32_t i = 0; i < count; i++) {
+			wrs[i].wr_id = id + i;
+			wrs[i].opcode = IBV_WR_SEND;
+			wrs[i].send_flags = IBV_SEND_SIGNALED;
+			wrs[i].sg_list = i == bad ? &spoiled : &good;
+			wrs[i].num_sge = 1;
+			wrs[i].wr.ud.ah = way.ah;
+			wrs[i].wr.ud.remote_qpn = to.end.qp()->qp_num;
+			wrs[i].wr.ud.remote_qkey = QKEY;
+			wrs[i].next = i + 1 < count ? &wrs[i + 1] : nullptr;
+		}
+		CHECK_EQ(ibv_post_send(end.qp(), wrs.data(), &refused), 0);
+	}
+
+	void expect_sent(uint64_t id, ibv_wc_status status)
+	{
+		ibv_wc wc = end.sent();
+
+		CHECK_EQ(wc.wr_id, id, ibv_wc_status_str(wc.status));
+		CHECK_EQ(wc.status, status, "send ", id, ", vendor ",
+			 wc.vendor_err);
+	}
+
+	void back_to_rts()
+	{
+		ibv_qp_attr attr = {};
+
+		attr.qp_state = IBV_QPS_RTS;
+		attr.cur_qp_state = IBV_QPS_SQE;
+		CHECK_EQ(ibv_modify_qp(end.qp(), &attr,
+				       IBV_QP_STATE | IBV_QP_CUR_STATE),
+			 0);
+		CHECK_EQ(end.state(), IBV_QPS_RTS);
+	}
+
+	End end;
+	Memory memory;
+	AddressHandle way;
+};
+
+struct Stations {
+	explicit Stations(Hostile &hostile, uint32_t wrs = 16)
+		: a(hostile.a, hostile.b, wrs), b(hostile.b, hostile.a, wrs)
+	{
+	}
+
+	/* One datagram @from, which arrives as it was sent. */
+	void pass(Station &from, Station &to, uint64_t id)
+	{
+		from.memory.fill(static_cast<uint32_t>(id));
+		to.post_receive(id);
+		from.post(to, id, 1);
+		from.expect_sent(id, IBV_WC_SUCCESS);
+		expect_arrived(from, to, id);
+	}
+
+	void expect_arrived(Station &from, Station &to, uint64_t id)
+	{
+		ibv_wc wc = to.end.received();
+
+		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+		CHECK_EQ(wc.wr_id, id);
+		CHECK_EQ(wc.byte_len, GRH + 200);
+		CHECK(!memcmp(to.memory.bytes() + GRH,
+			      from.memory.bytes() + 1024, 200),
+		      "data of ", id);
+	}
+
+	Station a, b;
+};
+
+/* What is wrong with a send, and what comes of it. */
+struct Kind {
+	const char *name;
+	ibv_sge (*spoil)(Station &station);
+	ibv_wc_status status;
+};
+
+const Kind kinds[] = {
+	{"a key that is none",
+	 [](Station &s) {
+		 return ibv_sge{s.memory.address(), 64, s.memory.lkey() ^ 0xff};
+	 },
+	 IBV_WC_LOC_PROT_ERR},
+	{"memory beyond the region",
+	 [](Station &s) {
+		 return ibv_sge{s.memory.address() + s.memory.size() - 63, 64,
+				s.memory.lkey()};
+	 },
+	 IBV_WC_LOC_PROT_ERR},
+	{"more than a packet takes",
+	 [](Station &s) {
+		 return ibv_sge{s.memory.address(), 4097, s.memory.lkey()};
+	 },
+	 IBV_WC_LOC_LEN_ERR},
+};
+
+/* From RTS to SQE and back. */
+void stops_sending_only(Hostile &hostile, const Kind &kind)
+{
+	Stations s(hostile);
+	uint64_t errors = hostile.a.counter("sq_errors");
+
+	for (uint64_t round = 0; round < 3; round++) {
+		uint64_t id = 100 * round;
+
+		s.b.memory.fill(7);
+		s.b.post_receive(id);
+		s.a.post(s.b, id, 4, 1, kind.spoil(s.a));
+		s.a.expect_sent(id, IBV_WC_SUCCESS);
+		s.a.expect_sent(id + 1, kind.status);
+		CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+		s.a.expect_sent(id + 2, IBV_WC_WR_FLUSH_ERR);
+		s.a.expect_sent(id + 3, IBV_WC_WR_FLUSH_ERR);
+		s.expect_arrived(s.a, s.b, id);
+
+		s.a.post(s.b, id + 10, 2);
+		s.a.expect_sent(id + 10, IBV_WC_WR_FLUSH_ERR);
+		s.a.expect_sent(id + 11, IBV_WC_WR_FLUSH_ERR);
+		s.pass(s.b, s.a, id + 20);
+		CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+
+		s.a.back_to_rts();
+		s.pass(s.a, s.b, id + 30);
+		s.pass(s.b, s.a, id + 40);
+	}
+	expect_counted(hostile.a, "sq_errors", errors + 2);
+	hostile.world.witness->testify();
+}
+
+/* Who goes on as soon as the error is seen gets the whole queue flushed. */
+void recovers_with_a_full_queue(Hostile &hostile)
+{
+	constexpr uint32_t count = 4096;
+	Stations s(hostile, count);
+
+	for (uint64_t round = 0; round < 3; round++) {
+		s.a.post(s.b, 0, count, 0, kinds[0].spoil(s.a));
+		s.a.expect_sent(0, IBV_WC_LOC_PROT_ERR);
+		s.a.back_to_rts();
+		for (uint32_t i = 1; i < count; i++)
+			s.a.expect_sent(i, IBV_WC_WR_FLUSH_ERR);
+		s.pass(s.a, s.b, count + round);
+	}
+	hostile.world.witness->testify();
+}
+
+/* The other ways out. */
+void leaves_for(Hostile &hostile, ibv_qp_state next)
+{
+	Stations s(hostile);
+	ibv_qp_attr attr = {};
+	ibv_wc wc;
+
+	s.a.post_receive(50);
+	s.a.post(s.b, 0, 2, 0, kinds[0].spoil(s.a));
+	s.a.expect_sent(0, IBV_WC_LOC_PROT_ERR);
+	s.a.expect_sent(1, IBV_WC_WR_FLUSH_ERR);
+	CHECK(!ibv_poll_cq(s.a.end.recv_cq(), 1, &wc), "a receive completed");
+
+	attr.qp_state = next;
+	CHECK_EQ(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE), 0);
+	CHECK_EQ(s.a.end.state(), next);
+	if (next == IBV_QPS_ERR) {
+		wc = s.a.end.received();
+		CHECK_EQ(wc.wr_id, 50);
+		CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+		attr.qp_state = IBV_QPS_RESET;
+		CHECK_EQ(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE), 0);
+	}
+	s.a.end.ready_datagram(QKEY);
+	s.pass(s.a, s.b, 60);
+	s.pass(s.b, s.a, 61);
+	hostile.world.witness->testify();
+}
+
+/* States that cannot be reached from SQE, and a wrong idea of where it is. */
+void refuses_wrong_ways(Hostile &hostile)
+{
+	Stations s(hostile);
+	ibv_qp_attr attr = {};
+
+	s.a.post(s.b, 0, 1, 0, kinds[0].spoil(s.a));
+	s.a.expect_sent(0, IBV_WC_LOC_PROT_ERR);
+	for (ibv_qp_state next :
+	     {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_SQD, IBV_QPS_SQE}) {
+		attr.qp_state = next;
+		CHECK(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE),
+		      "SQE to ", int(next), " was allowed");
+		CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+	}
+	attr.qp_state = IBV_QPS_RTS;
+	attr.cur_qp_state = IBV_QPS_SQD;
+	CHECK(ibv_modify_qp(s.a.end.qp(), &attr,
+			    IBV_QP_STATE | IBV_QP_CUR_STATE));
+	CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+	s.a.back_to_rts();
+	s.pass(s.a, s.b, 1);
+	hostile.world.witness->testify();
+}
+
+} // namespace
+
+void add_datagram_faults(Cases &cases, Hostile &hostile)
+{
+	for (const Kind &kind : kinds)
+		cases.push_back({std::string("datagram: ") + kind.name,
+				 [&hostile, &kind] {
+					 stops_sending_only(hostile, kind);
+				 }});
+	cases.push_back(
+		{"datagram: a full queue behind a bad send", [&hostile] {
+			 recovers_with_a_full_queue(hostile);
+		 }});
+	cases.push_back({"datagram: SQE to ERR", [&hostile] {
+				 leaves_for(hostile, IBV_QPS_ERR);
+			 }});
+	cases.push_back({"datagram: SQE to RESET", [&hostile] {
+				 leaves_for(hostile, IBV_QPS_RESET);
+			 }});
+	cases.push_back({"datagram: ways that SQE does not have", [&hostile] {
+				 refuses_wrong_ways(hostile);
+			 }});
+}
+
+} // namespace faults
