@@ -8,6 +8,7 @@
  * Lookups are under RCU, and so is all use of what they find: a QP is freed
  * when a grace period after its removal has passed.
  */
+#include <linux/if_vlan.h>
 #include "context/context.h"
 #include "device.h"
 
@@ -97,6 +98,17 @@ static bool pavo_state_takes(const struct pavo_qp *qp, bool request)
 	}
 }
 
+/*
+ * Who gets a datagram is told its VLAN. The interface it came by may be gone
+ * when a backlog is drained, so what it took off is put back.
+ */
+static void pavo_keep_vlan(struct sk_buff *skb)
+{
+	if (is_vlan_dev(skb->dev))
+		__vlan_hwaccel_put_tag(skb, vlan_dev_vlan_proto(skb->dev),
+				       vlan_dev_vlan_id(skb->dev));
+}
+
 /* Is the packet one for @qp? If not it was counted. */
 static bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
@@ -119,6 +131,8 @@ static bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_count(rx->dev, rx_drop_address);
 		return false;
 	}
+	if (qp->ib.qp_type != IB_QPT_RC)
+		pavo_keep_vlan(rx->skb);
 	return true;
 }
 

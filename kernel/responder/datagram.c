@@ -5,6 +5,7 @@
  * A datagram that cannot be delivered is dropped and counted; nobody is told
  * (IBA 9.8.3). Half owned.
  */
+#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include "internal.h"
@@ -42,6 +43,9 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 	};
 	enum pavo_vendor_err err;
 
+	/* The GID it was sent to is one of the VLAN's; see table.c. */
+	if (skb_vlan_tag_present(rx->skb))
+		cqe.vlan = skb_vlan_tag_get_id(rx->skb);
 	err = write_grh(qp, rx);
 	if (!err)
 		err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);

@@ -3,7 +3,7 @@
 #
 # Both nodes of the apps pair run this: programs of rdma-core and perftest with
 # data checks where they have them. Node 1 prints TAP.
-# usage: guest.sh TYPE
+# usage: guest.sh TYPE [NAME-PART]
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
@@ -17,6 +17,12 @@ until_true 10 gid_index rdma0 v6 || exit 1
 gid4=$(gid_index rdma0 v4) gid6=$(gid_index rdma0 v6)
 slow_kernel && PAIR_LIMIT=200
 
+part=${2:-}
+step()
+{
+	[[ $1 != *"$part"* ]] || pair_step "$@"
+}
+
 # Each program with node 1 as the server, then with node 2.
 # pingpong ARGUMENTS...
 pingpong()
@@ -25,20 +31,22 @@ pingpong()
 	case $1 in v6) gid=$gid6 ;; esac
 	for s in 1 2; do
 		local line="ibv_rc_pingpong -d rdma0 -g $gid -c ${*:2}"
-		pair_step "ibv_rc_pingpong -c $*, server is node $s" $s \
+		step "ibv_rc_pingpong -c $*, server is node $s" $s \
 			"listening 18515" "$line" "$line 192.168.77.$s"
 	done
 }
 
-# cm PROGRAM SERVER-ARGUMENTS CLIENT-ARGUMENTS: @ is the server's address
+# cm PROGRAM SERVER-ARGUMENTS CLIENT-ARGUMENTS: @ is the server's address in
+# $net4 or $net6
+net4=192.168.77 net6=fd00:77
 cm()
 {
 	local s version address
 	for s in 1 2; do
 		for version in 4 6; do
-			address=192.168.77.$s
-			[ $version = 6 ] && address=fd00:77::$s
-			pair_step "$1 over IPv$version, server is node $s" $s \
+			address=$net4.$s
+			[ $version = 6 ] && address=$net6::$s
+			step "$1 over IPv$version, server is node $s" $s \
 				cm_listening "${2//@/$address}" \
 				"${3//@/$address}"
 		done
@@ -50,7 +58,7 @@ perf()
 {
 	local line="$1 -d rdma0 -x $gid4 -F ${*:2}" s
 	for s in 1 2; do
-		pair_step "$*, server is node $s" $s "listening 18515" \
+		step "$*, server is node $s" $s "listening 18515" \
 			"$line" "$line 192.168.77.$s"
 	done
 }
@@ -71,6 +79,31 @@ cm "ucmatose, 5 connections" "ucmatose -b @ -c 5 -C 10 -S 4096" \
 	"ucmatose -s @ -c 5 -C 10 -S 4096"
 cm "rdma_server/rdma_client" "rdma_server -s @ -p 7471" \
 	"rdma_client -s @ -p 7471"
+
+# The same device over a VLAN of its interface: a GID more.
+vlan()
+{
+	modprobe 8021q
+	ip link add link eth0 name eth0.9 type vlan id 9 &&
+		ip link set eth0.9 up &&
+		ip address add "192.168.79.$NODE/24" dev eth0.9 &&
+		ip address add "fd00:79::$NODE/64" dev eth0.9 nodad
+}
+
+# shellcheck disable=SC2317  # called by until_true
+gid_on_vlan()
+{
+	grep -qs eth0.9 /sys/class/infiniband/rdma0/ports/1/gid_attrs/ndevs/*
+}
+
+vlan || exit 1
+until_true 10 gid_on_vlan || exit 1
+net4=192.168.79 net6=fd00:79 \
+	cm "rping on a VLAN" "rping -s -a @ -v -C 20 -S 1000" \
+	"rping -c -a @ -v -V -C 20 -S 1000"
+net4=192.168.79 net6=fd00:79 \
+	cm "ucmatose on a VLAN" "ucmatose -b @ -c 5 -C 10 -S 4096" \
+	"ucmatose -s @ -c 5 -C 10 -S 4096"
 
 perf ib_write_bw -s 65536 -n 20
 perf ib_read_bw -s 65536 -n 20

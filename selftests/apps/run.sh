@@ -4,7 +4,7 @@
 # The apps group: programs that others wrote, between two guests with pavo
 # devices: rdma_cm's examples, ibv_rc_pingpong, perftest. Called by
 # selftests/run, or by hand after `make`. TYPE=rxe tries the tests themselves.
-# usage: run.sh
+# usage: run.sh [NAME-PART]
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
@@ -18,4 +18,4 @@ for tool in rping ucmatose rdma_server ibv_rc_pingpong ib_write_bw; do
 	}
 done
 exec "$PAVO_VM" cluster 2 -q --mem 1G --mtu 9000 --timeout "$(limit 900)" -- \
-	bash "$here/guest.sh" "$TYPE"
+	bash "$here/guest.sh" "$TYPE" "$@"

@@ -272,6 +272,7 @@ struct pavo_rq_header {
  * @src_qp:    UD: sender's QPN
  * @vendor_err: reason in detail, enum pavo_vendor_err
  * @pkey_index: UD
+ * @vlan:      UD: id of the VLAN it came by; 0: none
  * @status:    enum ib_wc_status / ibv_wc_status
  * @opcode:    enum pavo_wqe_op of a send WQE; PAVO_WQE_SEND or
  *             PAVO_WQE_WRITE_IMM for a receive
