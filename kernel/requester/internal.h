@@ -10,6 +10,8 @@
 
 #include "../device.h"
 
+/* No PSN: those have 24 bits. */
+#define PAVO_PSN_NONE (~0u)
 /* Packets in flight on a QP before an acknowledgment is waited for. */
 #define PAVO_WINDOW 128
 /* An AckReq at least every so many packets. */
@@ -35,6 +37,12 @@ struct pavo_sgl_pos {
 static inline struct pavo_swqe *pavo_swqe(struct pavo_requester *req, u32 n)
 {
 	return req->wqes + (size_t)(n & (req->count - 1)) * req->wqe_stride;
+}
+
+/* Does a chunk of the read @wqe end in front of its packet @pkt? */
+static inline bool pavo_read_chunk_ends(const struct pavo_swqe *wqe, u32 pkt)
+{
+	return pkt == wqe->npkts || pkt % PAVO_READ_CHUNK == 0;
 }
 
 /* scheduler.c */

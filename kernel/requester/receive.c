@@ -21,6 +21,7 @@ static void release(struct pavo_qp *qp, u32 upto)
 	req->upsn = upto;
 	pavo_mq_release(&req->outstanding.sends, upto);
 	pavo_mq_release(&req->outstanding.reads, upto);
+	req->reread = PAVO_PSN_NONE;
 	req->probing = false;
 	req->went_back = false;
 	pavo_timer_restart(&req->timer, ktime_get_ns());
@@ -192,6 +193,25 @@ static void scatter_seek(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	};
 }
 
+/*
+ * Does response packet @n of @wqe come as one of its place? A chunk is answered
+ * by First .. Last or by Only. One that was asked for again from its middle on
+ * begins there, too, unless this is the late answer to the first request.
+ */
+static bool in_place(const struct pavo_requester *req,
+		     const struct pavo_swqe *wqe, u32 n,
+		     const struct pavo_pkt *pkt)
+{
+	bool first = pkt->info->flags & PAVO_OPF_FIRST;
+	bool last = pkt->info->flags & PAVO_OPF_LAST;
+
+	if (last != pavo_read_chunk_ends(wqe, n + 1))
+		return false;
+	if (n % PAVO_READ_CHUNK)
+		return !first || pkt->psn == req->reread;
+	return first;
+}
+
 static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
 					   const struct pavo_swqe *wqe, u32 n,
 					   struct pavo_rx *rx)
@@ -201,7 +221,7 @@ static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
 	enum pavo_vendor_err err;
 	struct pavo_sgl_pos pos;
 
-	if (rx->pkt.payload != want)
+	if (rx->pkt.payload != want || !in_place(&qp->req, wqe, n, &rx->pkt))
 		return PAVO_VE_BAD_RESPONSE;
 	scatter_seek(qp, wqe, n);
 	pos.sge = sc->sge;
@@ -239,8 +259,7 @@ static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 				    err);
 		return;
 	}
-	if (req->reads_out &&
-	    (n + 1 == wqe->npkts || (n + 1) % PAVO_READ_CHUNK == 0))
+	if (req->reads_out && pavo_read_chunk_ends(wqe, n + 1))
 		req->reads_out--;
 	release(qp, pavo_psn_add(rx->pkt.psn, 1));
 }

@@ -102,6 +102,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	pavo_mq_init(&req->outstanding.sends, req->outstanding.sends.ring,
 		     req->count);
 	req->reads_out = 0;
+	req->reread = PAVO_PSN_NONE;
 	req->unasked = 0;
 	req->probing = false;
 	req->went_back = false;

@@ -64,6 +64,8 @@ struct pavo_tx_cursor {
  * @sent:       high-water mark: PSN behind the last one ever sent
  * @outstanding: MultiQueue
  * @reads_out:  read and atomic requests sent and unanswered
+ * @reread:     PSN of the last read request that began inside a chunk, if it
+ *              is still UPSN, which it was then; else PAVO_PSN_NONE
  * @unasked:    packets sent since the last AckReq
  * @probing:    after a timeout only the oldest packet is sent, until answered
  * @went_back:  the cursor went back for UPSN; once is enough
@@ -96,6 +98,7 @@ struct pavo_requester {
 	u32 sent;
 	struct pavo_multiqueue outstanding;
 	u32 reads_out;
+	u32 reread;
 	u32 unasked;
 	bool probing;
 	bool went_back;

@@ -99,8 +99,11 @@ static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 		req->sent = end;
 	else
 		pavo_count(qp->dev, tx_retransmits);
-	if (pavo_wqe_is_read(wqe->op))
+	if (pavo_wqe_is_read(wqe->op)) {
 		req->reads_out++;
+		if (cur->pkt % PAVO_READ_CHUNK)
+			req->reread = pavo_psn_add(wqe->first_psn, cur->pkt);
+	}
 	cur->pkt += span;
 	cur->sge = pos->sge;
 	cur->sge_off = pos->off;
