@@ -176,7 +176,6 @@ struct pavo_qp_attrs {
  * @events: bits by enum ib_event_type, to be raised by @work
  * @work:  raises @events and runs both halves in process context: after an
  *         error, and when softirq time is used up
- * @drain_work: looks whether an SQ_DRAINED event that was asked for is due
  */
 struct pavo_qp {
 	struct ib_qp ib;
@@ -196,7 +195,6 @@ struct pavo_qp {
 	struct pavo_responder resp;
 	unsigned long events;
 	struct work_struct work;
-	struct delayed_work drain_work;
 };
 
 static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
@@ -278,6 +276,13 @@ struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
  * Context: any, also with a half locked (the flush happens when it is left).
  */
 void pavo_qp_error(struct pavo_qp *qp, int event);
+
+/**
+ * pavo_qp_drained - QP in SQD: the last that was under way is done.
+ *
+ * Context: the requester half is locked.
+ */
+void pavo_qp_drained(struct pavo_qp *qp);
 
 /**
  * pavo_qp_send_error - a send WQE cannot be executed. RC: QP to Error.

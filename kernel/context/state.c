@@ -14,9 +14,6 @@
 #include "device.h"
 #include "verbs/verbs.h"
 
-/* How long to wait before looking again whether a send queue is drained. */
-#define PAVO_DRAIN_JIFFIES 1
-
 static void pavo_halves_lock(struct pavo_qp *qp) __acquires(&qp->req.half.lock)
 	__acquires(&qp->resp.half.lock)
 {
@@ -67,27 +64,11 @@ static void pavo_qp_work(struct work_struct *work)
 		pavo_qp_raise(qp, type);
 }
 
-/* SQD: report when everything sent has been answered. */
-static void pavo_qp_drain_work(struct work_struct *work)
-{
-	struct pavo_qp *qp =
-		container_of(to_delayed_work(work), struct pavo_qp, drain_work);
-
-	if (pavo_qp_state(qp) != IB_QPS_SQD)
-		return;
-	if (pavo_requester_idle(qp))
-		pavo_qp_raise(qp, IB_EVENT_SQ_DRAINED);
-	else
-		queue_delayed_work(qp->dev->wq, &qp->drain_work,
-				   PAVO_DRAIN_JIFFIES);
-}
-
 void pavo_qp_context_init(struct pavo_qp *qp)
 {
 	qp->state = IB_QPS_RESET;
 	mutex_init(&qp->modify_mutex);
 	INIT_WORK(&qp->work, pavo_qp_work);
-	INIT_DELAYED_WORK(&qp->drain_work, pavo_qp_drain_work);
 }
 
 /* From @from to Error, unless somebody else moved the QP meanwhile. */
@@ -113,6 +94,12 @@ void pavo_qp_error(struct pavo_qp *qp, int event)
 	pavo_count(qp->dev, qp_errors);
 	if (event >= 0)
 		set_bit(event, &qp->events);
+	queue_work(qp->dev->wq, &qp->work);
+}
+
+void pavo_qp_drained(struct pavo_qp *qp)
+{
+	set_bit(IB_EVENT_SQ_DRAINED, &qp->events);
 	queue_work(qp->dev->wq, &qp->work);
 }
 
@@ -174,8 +161,14 @@ static int pavo_qp_set_flow(struct pavo_qp *qp)
 	return 0;
 }
 
-/* Enter @next with both halves locked; fails if an error was faster. */
-static int pavo_qp_enter(struct pavo_qp *qp, int from, int next)
+/*
+ * Enter @next with both halves locked; fails if an error was faster.
+ * @tell_drained: SQD: SQ_DRAINED is asked for. If nothing is under way the
+ * requester finds that out as soon as it is run, else when the last answer
+ * comes.
+ */
+static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
+			 bool tell_drained)
 {
 	bool ok;
 
@@ -185,21 +178,16 @@ static int pavo_qp_enter(struct pavo_qp *qp, int from, int next)
 	else if (from == IB_QPS_SQE)
 		pavo_requester_recover(qp);
 	ok = cmpxchg(&qp->state, from, next) == from;
+	qp->req.tell_drained = ok && tell_drained;
 	pavo_halves_unlock(qp);
 	return ok ? 0 : -EINVAL;
-}
-
-static void pavo_qp_sqd(struct pavo_qp *qp, const struct ib_qp_attr *attr,
-			int mask)
-{
-	if ((mask & IB_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify)
-		queue_delayed_work(qp->dev->wq, &qp->drain_work, 0);
 }
 
 /* Attributes have been checked and applied. */
 static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 			const struct ib_qp_attr *attr, int mask)
 {
+	bool tell_drained;
 	int err;
 
 	switch (next) {
@@ -226,12 +214,10 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		if (err)
 			return err;
 	}
-	err = pavo_qp_enter(qp, from, next);
-	if (err)
-		return err;
-	if (next == IB_QPS_SQD)
-		pavo_qp_sqd(qp, attr, mask);
-	return 0;
+	tell_drained = next == IB_QPS_SQD &&
+		       (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
+		       attr->en_sqd_async_notify;
+	return pavo_qp_enter(qp, from, next, tell_drained);
 }
 
 static int pavo_qp_modify_locked(struct pavo_qp *qp,

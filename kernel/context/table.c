@@ -54,7 +54,6 @@ void pavo_qp_remove(struct pavo_qp *qp)
 	/* In this order: the timer, too, leaves things to the work. */
 	hrtimer_cancel(&qp->req.hrtimer);
 	cancel_work_sync(&qp->work);
-	cancel_delayed_work_sync(&qp->drain_work);
 }
 
 static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode)

@@ -55,6 +55,10 @@ void pavo_complete_acked(struct pavo_qp *qp)
 			break;
 		complete_oldest(qp, IB_WC_SUCCESS, PAVO_VE_NONE);
 	}
+	if (unlikely(req->tell_drained) && pavo_requester_idle(qp)) {
+		req->tell_drained = false;
+		pavo_qp_drained(qp);
+	}
 }
 
 /*

@@ -107,6 +107,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	req->probing = false;
 	req->went_back = false;
 	req->ready = false;
+	req->tell_drained = false;
 	req->pause = 0;
 	req->posted = 0;
 	pavo_timer_init(&req->timer, 0, 0, 0);

@@ -70,6 +70,7 @@ struct pavo_tx_cursor {
  * @probing:    after a timeout only the oldest packet is sent, until answered
  * @went_back:  the cursor went back for UPSN; once is enough
  * @ready:      sq_psn was taken (RTS reached since RESET)
+ * @tell_drained: SQ_DRAINED is owed when nothing is under way any more
  * @pause:      ns until which the interface is given time; 0: none
  * @post_lock, @wr_id, @posted: posts of kernel consumers
  */
@@ -103,6 +104,7 @@ struct pavo_requester {
 	bool probing;
 	bool went_back;
 	bool ready;
+	bool tell_drained;
 	u64 pause;
 	struct pavo_timer_state timer;
 	struct hrtimer hrtimer;

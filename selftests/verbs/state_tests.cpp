@@ -496,3 +496,38 @@ PV_TEST("state.sqd_drained_event",
 	REQUIRE_EQ(event.type, int(IBV_EVENT_SQ_DRAINED), "event");
 	REQUIRE_EQ(event.object, link.a.qp.id, "the event's QP");
 }
+
+PV_TEST("state.sqd_drained_at_once",
+	"SQ_DRAINED is told also to who goes on at once, and once each time")
+{
+	Link link = connect(env);
+	ibv_qp_attr attr = {};
+
+	for (int round = 0; round < 10; round++) {
+		bool busy = round % 2;
+		SendWr wr = make_wr(Op::send, {}, 0);
+
+		if (busy)
+			must_post(link.a, std::vector<SendWr>{wr});
+		attr.qp_state = IBV_QPS_SQD;
+		attr.en_sqd_async_notify = 1;
+		must_modify(link.a, attr,
+			    IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
+			    "to SQD");
+		if (busy) {
+			must_post(link.b, std::vector<RecvWr>{{}});
+			check_wc(wait_send(env, link.a, "send"), wr.id,
+				 IBV_WC_SUCCESS, "the send before SQD");
+			wait_recv(env, link.b, "receive");
+		}
+		to_state(link.a, IBV_QPS_RTS);
+		AsyncEvent event = env.a.async_event(env.options.patience_ms);
+		REQUIRE_EQ(event.type, int(IBV_EVENT_SQ_DRAINED), "round ",
+			   round);
+		REQUIRE_EQ(event.object, link.a.qp.id, "the event's QP");
+	}
+	/* Not asked for, not told. */
+	to_state(link.a, IBV_QPS_SQD);
+	to_state(link.a, IBV_QPS_RTS);
+	REQUIRE_EQ(env.a.async_event(50).type, -1, "a surplus event");
+}
