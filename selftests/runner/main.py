@@ -3,11 +3,13 @@
 # Owns: the command `selftests/run` - which groups, what is shown, the totals
 # and the exit status. Called by ../run; writes build/test-logs.
 import argparse
+import concurrent.futures
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from . import groups, tap
@@ -29,20 +31,24 @@ class Screen:
         self.began = time.monotonic()
         self.live = sys.stdout.isatty()
         self.shown = False
+        self.lock = threading.Lock()
 
     def elapsed(self):
         """Minutes and seconds since the start."""
         seconds = int(time.monotonic() - self.began)
         return f"{seconds // 60:2d}:{seconds % 60:02d}"
 
-    def line(self, text):
-        """A line that stays."""
-        self._clear()
-        print(text, flush=True)
+    def line(self, *lines):
+        """Lines that stay, and stay together."""
+        with self.lock:
+            self._clear()
+            print(*lines, sep="\n", flush=True)
 
     def status(self, text):
         """The live line, on a terminal only."""
-        if self.live:
+        if not self.live:
+            return
+        with self.lock:
             width = shutil.get_terminal_size().columns
             sys.stdout.write(f"\r\033[K{self.elapsed()} {text}"[:width + 4])
             sys.stdout.flush()
@@ -68,7 +74,7 @@ class Session:
         if options.kernel:
             self.logs /= options.kernel
         self.release = self._release()
-        self.current = None
+        self.running = set()
 
     def _release(self):
         command = [str(groups.TREE / "qemu-scripts/pavo-vm"), "kernels",
@@ -96,8 +102,7 @@ class Session:
             count.failed += 1
         self.screen.line(f"[{self.screen.elapsed()}] {name} took "
                          f"{time.monotonic() - began:.0f} s, log in "
-                         f"{os.path.relpath(folder)}")
-        self.screen.line(str(count))
+                         f"{os.path.relpath(folder)}", str(count))
         return count
 
     def _run_program(self, group, program, env, folder, before):
@@ -115,19 +120,29 @@ class Session:
                 self.screen.line(f"  {kind} {group}: {name}")
 
         execution = groups.Execution(program, env, log, on_result)
-        self.current = execution
+        self.running.add(execution)
         self.screen.status(f"{group}: {program.name}")
         reader = execution.run()
-        self.current = None
+        self.running.discard(execution)
         if reader.failures and not self.screen.live:
             self._show_tail(log)
         return reader
 
     def _show_tail(self, log):
         lines = log.read_text(errors="replace").splitlines()
-        self.screen.line(f"  --- end of {os.path.relpath(log)}")
-        for line in lines[-40:]:
-            self.screen.line(f"  | {line}")
+        self.screen.line(f"  --- end of {os.path.relpath(log)}",
+                         *(f"  | {line}" for line in lines[-40:]))
+
+    def run_groups(self, found, names):
+        """Yields (name, count) of each. Groups on the host have the machine to
+        themselves, since they fill it; a guest seldom fills more than a CPU."""
+        for name in (n for n in names if n in groups.HOST_GROUPS):
+            yield name, self.run_group(name, found[name])
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            tasks = [(name, pool.submit(self.run_group, name, found[name]))
+                     for name in names if name not in groups.HOST_GROUPS]
+            for name, task in tasks:
+                yield name, task.result()
 
     def run(self):
         """Runs what was asked for; returns the exit status."""
@@ -136,16 +151,14 @@ class Session:
             n for n in found
             if not (self.options.kernel and n in groups.HOST_GROUPS)]
         total = tap.Count()
-        lost = []
         table = []
         for name in wanted:
             if name not in found:
                 self.screen.line(f"no group '{name}' (there are: "
                                  f"{', '.join(found)})")
-                lost.append(name)
                 total.failed += 1
-                continue
-            count = self.run_group(name, found[name])
+        for name, count in self.run_groups(
+                found, [n for n in wanted if n in found]):
             table.append((name, count))
             total.add(count)
         self.screen.line(f"[{self.screen.elapsed()}] kernel {self.release}: "
@@ -163,6 +176,9 @@ def _options(arguments):
                         help="this group only (may be repeated; commas work)")
     parser.add_argument("--kernel", default=os.environ.get("PAVO_KERNEL", ""),
                         help="kernel for the guests (a name pavo-vm knows)")
+    parser.add_argument("--jobs", type=int, metavar="N",
+                        default=max(1, (os.cpu_count() or 1)),
+                        help="groups with guests at a time (%(default)s)")
     parser.add_argument("--list", action="store_true", help="name the groups")
     parser.add_argument("-v", "--verbose", action="store_true",
                         help="show passing tests too")
@@ -180,8 +196,8 @@ def main(arguments):
     session = Session(options)
 
     def interrupt(_signal, _frame):
-        if session.current:
-            session.current.kill()
+        for execution in tuple(session.running):
+            execution.kill()
         print("\ninterrupted", file=sys.stderr)
         os._exit(130)
 
