@@ -6,6 +6,8 @@
  * tx.c for the route of each packet. Owns the reference to the source GID and
  * the cached routes.
  */
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
@@ -137,6 +139,23 @@ static struct dst_entry *find_route6(struct pavo_flow *flow,
 	return IS_ERR(dst) ? NULL : dst;
 }
 
+/* The adapter's interface, or a VLAN of it, that has the address; RCU. */
+static struct net_device *find_own(const struct pavo_flow *flow)
+{
+	struct pavo_dev *dev = to_pavo_dev(flow->sgid->device);
+	struct net_device *own = rcu_dereference(dev->ndev), *ndev;
+
+	if (!own)
+		return NULL;
+	ndev = flow->ipv6 ? pavo_ip6_dev_find(dev_net(own), &flow->saddr) :
+			    __ip_dev_find(dev_net(own),
+					  flow->saddr.s6_addr32[3], false);
+	if (ndev == own ||
+	    (ndev && is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == own))
+		return ndev;
+	return NULL;
+}
+
 static struct dst_entry *find_route(struct pavo_flow *flow)
 {
 	struct dst_entry *dst = NULL;
@@ -144,7 +163,14 @@ static struct dst_entry *find_route(struct pavo_flow *flow)
 
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(flow->sgid);
-	if (!IS_ERR(ndev))
+	/*
+	 * An address that is taken away takes its GID entry along for good.
+	 * If it comes back (IPv6 addresses do so with the link), the entry is
+	 * a new one, but for those that are connected it is the same GID.
+	 */
+	if (IS_ERR(ndev))
+		ndev = find_own(flow);
+	if (ndev)
 		dst = flow->ipv6 ? find_route6(flow, ndev) :
 				   find_route4(flow, ndev);
 	rcu_read_unlock();

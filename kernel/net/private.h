@@ -16,7 +16,7 @@ struct sock;
  * pavo_flow_route - the way to the other end, with a reference.
  *
  * Context: BH disabled.
- * Return: NULL if there is none, or the source GID is gone.
+ * Return: NULL if there is none, or the source address is gone.
  */
 struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
 

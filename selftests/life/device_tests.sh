@@ -5,12 +5,20 @@
 # Sourced by guest.sh; world.sh says what the words mean.
 # shellcheck disable=SC2154,SC2317  # set and called elsewhere
 
+# netdev_is DEVICE INTERFACE
+netdev_is()
+{
+	local link
+	link=$(rdma link show "$1/1")
+	[[ "$link " == *" netdev $2 "* ]]
+}
+
 load_and_unload()
 {
 	local i
-	for i in 1 2 3 4 5 6; do
+	for i in 1 2 3; do
 		unload
-		loaded && return 1
+		refused loaded
 		load
 	done
 }
@@ -18,14 +26,16 @@ load_and_unload()
 add_and_delete()
 {
 	local i
-	for i in 1 2 3 4 5 6; do
+	local guid list
+	for i in 1 2 3; do
 		add la va
 		present la
-		rdma link show la/1 | grep -q 'netdev va'
-		until_true 5 active la
-		ibv_devices | grep -qw la
-		[ "$(cat /sys/class/infiniband/la/node_guid)" != \
-			0000:0000:0000:0000 ]
+		netdev_is la va
+		soon active la
+		list=$(ibv_devices)
+		[[ $list == *" la "* ]]
+		read -r guid </sys/class/infiniband/la/node_guid
+		[ "$guid" != 0000:0000:0000:0000 ]
 		delete la
 		absent la
 	done
@@ -37,50 +47,40 @@ refused_adds()
 	refused add la vb
 	refused add lx nosuchdev
 	refused add lx lo
-	refused timeout 20 rdma link add lx type nonsense netdev vb
+	refused rdma link add lx type nonsense netdev vb
+	refused add lx va
 	absent lx
 	add lb vb
-	smoke
-}
-
-second_on_one_netdev()
-{
-	add_pair
-	if add lc va; then
-		delete lc
-	fi
 	smoke
 }
 
 several_adapters()
 {
 	local i
-	modprobe dummy numdummies=0
-	for i in 1 2 3 4 5 6; do
-		ip link show dum$i >/dev/null 2>&1 ||
-			ip link add dum$i type dummy
-		ip link set dum$i up
-		ip addr replace 10.80.$i.1/24 dev dum$i
+	[ -d /sys/module/dummy ] || modprobe dummy numdummies=0
+	for i in 1 2 3 4; do
+		ip -batch - <<-END
+			link add dum$i type dummy
+			link set dum$i up
+			addr replace 10.80.$i.1/24 dev dum$i
+		END
 		add ld$i dum$i
 	done
 	add_pair
-	for i in 1 2 3 4 5 6; do
-		rdma link show ld$i/1 | grep -q "netdev dum$i"
-		until_true 5 active ld$i
-		until_true 5 has_gid ld$i v4 10.80.$i.1
+	for i in 1 2 3 4; do
+		netdev_is ld$i dum$i
+		soon active ld$i
+		soon has_gid ld$i v4 10.80.$i.1
 		no_gid la v4 10.80.$i.1
 	done
-	for i in 5 1 3; do
-		delete ld$i
-	done
+	delete ld3
+	delete ld1
 	smoke
-	for i in 6 2 4; do
-		delete ld$i
+	delete ld4
+	delete ld2
+	for i in 1 2 3 4; do
 		ip link del dum$i
 	done
-	ip link del dum1
-	ip link del dum3
-	ip link del dum5
 }
 
 unload_with_devices()
@@ -101,11 +101,7 @@ unload_while_held()
 	watch la
 	unload
 	absent la
-	until_true 10 grep -q DEVICE_FATAL "$watch_log" || {
-		echo "the application was not told:"
-		cat "$watch_log"
-		return 1
-	}
+	watcher_told
 	load
 	add_pair
 	smoke
@@ -130,16 +126,12 @@ delete_while_held()
 	watch la
 	delete la
 	absent la
-	until_true 10 grep -q DEVICE_FATAL "$watch_log" || {
-		echo "the application was not told:"
-		cat "$watch_log"
-		return 1
-	}
+	watcher_told
 	# its name is free again although the application lives on
 	add la va
-	until_true 5 active la
-	until_true 5 has_gid la v4 10.9.0.1
-	until_true 5 has_gid la v6 fd09::1
+	soon active la
+	soon has_gid la v4 10.9.0.1
+	soon has_gid la v6 fd09::1
 	smoke
 	kill -0 "$watch_pid"
 	end_watch
@@ -164,32 +156,37 @@ memory_given_back()
 {
 	local i
 	add_pair
-	for i in 1 2 3 4; do
+	for i in 1 2; do
 		start_traffic
 		[ "$(pinned)" -gt "$pinned_before" ]
 		kill -9 "$traffic_pid"
 		wait "$traffic_pid" || true
-		until_true 5 no_pins
+		soon no_pins
 	done
 	smoke
-	until_true 5 no_pins
+	soon no_pins
 }
 
 # What rdma core counts is the same before and after.
 resources_given_back()
 {
-	local before after
+	local before
 	add_pair
 	before=$(rdma resource show)
 	start_traffic
 	[ "$(rdma resource show)" != "$before" ]
 	kill -9 "$traffic_pid"
 	wait "$traffic_pid" || true
-	after=$(rdma resource show)
-	[ "$before" = "$after" ] || {
-		printf 'before:\n%s\nafter:\n%s\n' "$before" "$after"
+	soon resources_are "$before" || {
+		printf 'before:\n%s\nafter:\n' "$before"
+		rdma resource show
 		return 1
 	}
+}
+
+resources_are()
+{
+	[ "$(rdma resource show)" = "$1" ]
 }
 
 device_renamed()
@@ -207,10 +204,9 @@ device_renamed()
 # Steps in an order nobody planned; single steps may be refused, none may hang.
 any_order()
 {
-	local step pids=() status
+	local step pids=()
 	RANDOM=$1
-	for ((step = 0; step < 40; step++)); do
-		status=0
+	for ((step = 0; step < 30; step++)); do
 		case $((RANDOM % 12)) in
 		0) unload ;;
 		1 | 2) load ;;
@@ -233,20 +229,15 @@ any_order()
 			ip link set va up
 			cross_routes va vb 10.9.0 fd09
 			;;
-		esac || status=$?
-		[ $status != 124 ] || {
-			echo "step $step hangs"
-			return 1
-		}
+		esac || true
 	done
 	for step in "${pids[@]}"; do
 		kill -9 "$step" || true
 		wait "$step" || true
 	done
 	load
-	for step in la lb; do
-		absent $step || delete $step
-	done
+	delete_all
+	soon devices_gone
 	add_pair
 	smoke
 }
@@ -256,7 +247,6 @@ device_tests()
 	life "module: loaded and unloaded" load_and_unload
 	life "link: added and deleted" add_and_delete
 	life "link: wrong additions are refused" refused_adds
-	life "link: a second adapter on one interface" second_on_one_netdev
 	life "link: several adapters on one node" several_adapters
 	life "module: unloaded with devices" unload_with_devices
 	life "module: unloaded while an application holds a device" unload_while_held

@@ -11,20 +11,24 @@ two_namespaces()
 	ip netns add n1
 	ip netns add n2
 	ip link add x1 mtu 9000 netns n1 type veth peer name x2 mtu 9000 netns n2
-	ip -n n1 addr add 10.66.0.1/24 dev x1
-	ip -n n2 addr add 10.66.0.2/24 dev x2
-	ip -n n1 addr add fd66::1/64 dev x1 nodad
-	ip -n n2 addr add fd66::2/64 dev x2 nodad
-	ip -n n1 link set lo up
-	ip -n n2 link set lo up
-	ip -n n1 link set x1 up
-	ip -n n2 link set x2 up
-	ip netns exec n1 timeout 20 rdma link add la type "$type" netdev x1
-	ip netns exec n2 timeout 20 rdma link add lb type "$type" netdev x2
-	until_true 5 active la
-	until_true 5 active lb
-	until_true 5 has_gid la v4 10.66.0.1
-	until_true 5 has_gid lb v4 10.66.0.2
+	ip -n n1 -batch - <<-END
+		addr add 10.66.0.1/24 dev x1
+		addr add fd66::1/64 dev x1 nodad
+		link set lo up
+		link set x1 up
+	END
+	ip -n n2 -batch - <<-END
+		addr add 10.66.0.2/24 dev x2
+		addr add fd66::2/64 dev x2 nodad
+		link set lo up
+		link set x2 up
+	END
+	ip netns exec n1 rdma link add la type "$type" netdev x1
+	ip netns exec n2 rdma link add lb type "$type" netdev x2
+	soon active la
+	soon active lb
+	soon has_gid la v4 10.66.0.1
+	soon has_gid lb v4 10.66.0.2
 }
 
 namespaces_talk()
@@ -33,7 +37,7 @@ namespaces_talk()
 	two_namespaces
 	ip netns exec n2 "$verbs" --dev lb --server 2>"$work/server" &
 	server=$!
-	until_true 10 grep -q serving "$work/server"
+	soon says "$work/server" serving
 	ip netns exec n1 "$verbs" --dev la --connect 10.66.0.2 \
 		--only data.send.mtu_4096 --only order.mixed_operations \
 		--only rnr.late_send >"$work/smoke" || {
@@ -49,9 +53,9 @@ namespace_goes()
 {
 	two_namespaces
 	ip netns del n1
-	until_true 15 absent la
+	soon absent la
 	ip netns del n2
-	until_true 15 absent lb
+	soon absent lb
 }
 
 namespace_goes_while_held()
@@ -59,11 +63,11 @@ namespace_goes_while_held()
 	two_namespaces
 	watch la
 	ip netns del n1
-	until_true 15 absent la
-	until_true 10 grep -q DEVICE_FATAL "$watch_log"
+	soon absent la
+	watcher_told
 	end_watch
 	ip netns del n2
-	until_true 15 absent lb
+	soon absent lb
 }
 
 # For the namespace it leaves, an interface that moves away is gone.
@@ -72,12 +76,12 @@ netdev_moves()
 	ip netns add n1
 	add_pair
 	ip link set va netns n1
-	until_true 15 absent la
-	ip netns exec n1 timeout 20 rdma link add la type "$type" netdev va
+	soon absent la
+	ip netns exec n1 rdma link add la type "$type" netdev va
 	present la
 	delete la
 	ip netns del n1
-	until_true 15 absent lb
+	soon absent lb
 	veth_pair va vb 9000
 	add_pair
 	smoke

@@ -12,15 +12,15 @@ down_and_up()
 	watch la
 	for i in 1 2 3; do
 		ip link set va down
-		until_true 5 port_down la
+		soon port_down la
 		ip link set va up
-		until_true 5 active la
+		soon active la
 	done
-	until_true 5 grep -q PORT_ACTIVE "$watch_log"
-	grep -q PORT_ERR "$watch_log"
+	soon says "$watch_log" PORT_ACTIVE
+	says "$watch_log" PORT_ERR
 	end_watch
 	cross_routes va vb 10.9.0 fd09
-	until_true 5 has_gid la v6 fd09::1
+	soon has_gid la v6 fd09::1
 	smoke
 }
 
@@ -30,11 +30,11 @@ down_at_first()
 	add la va
 	port_down la
 	ip link set va up
-	until_true 5 active la
+	soon active la
 	cross_routes va vb 10.9.0 fd09
 	add lb vb
-	until_true 5 has_gid la v6 fd09::1
-	until_true 5 has_gid lb v6 fd09::2
+	soon has_gid la v6 fd09::1
+	soon has_gid lb v6 fd09::2
 	smoke
 }
 
@@ -45,10 +45,10 @@ down_and_up_under_traffic()
 	start_traffic
 	for i in 1 2 3; do
 		ip link set va down
-		until_true 5 port_down la
+		soon port_down la
 		ip link set va up
 		cross_routes va vb 10.9.0 fd09
-		until_true 5 active la
+		soon active la
 		goes_on
 	done
 	stop_traffic
@@ -58,9 +58,9 @@ mtu_followed()
 {
 	local pair
 	add_pair
-	for pair in 9000:4096 1500:1024 2200:2048 1280:1024 4300:4096 9000:4096; do
+	for pair in 1500:1024 2200:2048 1280:1024 9000:4096; do
 		ip link set va mtu "${pair%:*}"
-		until_true 5 mtu_is la "${pair#*:}" || {
+		soon mtu_is la "${pair#*:}" || {
 			echo "MTU ${pair%:*}: active_mtu is $(active_mtu la)"
 			return 1
 		}
@@ -73,7 +73,7 @@ mtu_under_traffic()
 	local mtu
 	add_pair
 	start_traffic --mtu 1024
-	for mtu in 1500 9000 2200 1500 9000; do
+	for mtu in 1500 2200 9000; do
 		ip link set va mtu $mtu
 		ip link set vb mtu $mtu
 		goes_on
@@ -88,7 +88,7 @@ mtu_too_small_for_a_moment()
 	start_traffic
 	ip link set va mtu 1500
 	ip link set vb mtu 1500
-	until_true 5 mtu_is la 1024
+	soon mtu_is la 1024
 	ip link set va mtu 9000
 	ip link set vb mtu 9000
 	goes_on
@@ -100,21 +100,21 @@ addresses_followed()
 	local i
 	add_pair
 	for i in 1 2 3 4 5 6; do
-		ip addr add 10.77.$i.1/24 dev va
-		ip addr add fd77:$i::1/64 dev va nodad
-	done
+		echo "addr add 10.77.$i.1/24 dev va"
+		echo "addr add fd77:$i::1/64 dev va nodad"
+	done | ip -batch -
 	for i in 1 2 3 4 5 6; do
-		until_true 5 has_gid la v4 10.77.$i.1
-		until_true 5 has_gid la v6 fd77:$i::1
+		soon has_gid la v4 10.77.$i.1
+		soon has_gid la v6 fd77:$i::1
 		no_gid lb v4 10.77.$i.1
 	done
 	for i in 2 4 6 1 3 5; do
-		ip addr del 10.77.$i.1/24 dev va
-		ip addr del fd77:$i::1/64 dev va
-	done
+		echo "addr del 10.77.$i.1/24 dev va"
+		echo "addr del fd77:$i::1/64 dev va"
+	done | ip -batch -
 	for i in 1 2 3 4 5 6; do
-		until_true 5 no_gid la v4 10.77.$i.1
-		until_true 5 no_gid la v6 fd77:$i::1
+		soon no_gid la v4 10.77.$i.1
+		soon no_gid la v6 fd77:$i::1
 	done
 	smoke
 }
@@ -125,10 +125,12 @@ addresses_under_traffic()
 	add_pair
 	start_traffic --gid v6
 	for i in 1 2 3 4 5 6 7 8; do
-		ip addr add 10.77.$i.1/24 dev va
-		ip addr add fd77:$i::1/64 dev vb nodad
-		ip addr del 10.77.$i.1/24 dev va
-		ip addr del fd77:$i::1/64 dev vb
+		ip -batch - <<-END
+			addr add 10.77.$i.1/24 dev va
+			addr add fd77:$i::1/64 dev vb nodad
+			addr del 10.77.$i.1/24 dev va
+			addr del fd77:$i::1/64 dev vb
+		END
 	done
 	goes_on
 	stop_traffic
@@ -143,26 +145,32 @@ own_address_away()
 	cross_routes va vb 10.9.0 fd09
 	goes_on
 	stop_traffic
-	until_true 5 has_gid la v4 10.9.0.1
+	soon has_gid la v4 10.9.0.1
 	smoke
 }
 
 vlans()
 {
-	modprobe 8021q
-	ip link add link va name va.7 type vlan id 7
-	ip link add link vb name vb.7 type vlan id 7
+	[ -d /sys/module/8021q ] || modprobe 8021q
+	ip -batch - <<-END
+		link add link va name va.7 type vlan id 7
+		link add link vb name vb.7 type vlan id 7
+	END
 	loose va.7 vb.7
-	ip link set va.7 up
-	ip link set vb.7 up
+	ip -batch - <<-END
+		link set va.7 up
+		link set vb.7 up
+	END
 	policy_routing va.7 vb.7
 	cross_routes va.7 vb.7 10.97.0 fd97
 }
 
 no_vlans()
 {
-	ip link del va.7
-	ip link del vb.7
+	ip -batch - <<-END
+		link del va.7
+		link del vb.7
+	END
 }
 
 # How many of the frames that leave an interface carry a tag: the VLAN interface
@@ -174,13 +182,13 @@ vlan_gids()
 	add_pair
 	for version in v4 v6; do
 		if [ $version = v4 ]; then
-			until_true 5 has_gid la v4 10.97.0.1
-			until_true 5 has_gid lb v4 10.97.0.2
+			soon has_gid la v4 10.97.0.1
+			soon has_gid lb v4 10.97.0.2
 			a=$(has_gid la v4 10.97.0.1)
 			b=$(has_gid lb v4 10.97.0.2)
 		else
-			until_true 5 has_gid la v6 fd97::1
-			until_true 5 has_gid lb v6 fd97::2
+			soon has_gid la v6 fd97::1
+			soon has_gid lb v6 fd97::2
 			a=$(has_gid la v6 fd97::1)
 			b=$(has_gid lb v6 fd97::2)
 		fi
@@ -193,8 +201,8 @@ vlan_gids()
 	done
 	smoke
 	no_vlans
-	until_true 5 no_gid la v4 10.97.0.1
-	until_true 5 no_gid la v6 fd97::1
+	soon no_gid la v4 10.97.0.1
+	soon no_gid la v6 fd97::1
 	smoke
 }
 
@@ -205,29 +213,33 @@ vlan_removed_under_traffic()
 	local i
 	for i in 1 2 3; do
 		vlans
-		until_true 5 has_gid la v4 10.97.0.1
+		soon has_gid la v4 10.97.0.1
 		no_vlans
-		until_true 5 no_gid la v4 10.97.0.1
+		soon no_gid la v4 10.97.0.1
 	done
 	goes_on
 	stop_traffic
 }
 
-vlan_device()
+# rdma core makes no GIDs for a device whose interface is a VLAN itself: such a
+# device could not be reached. Its addresses are GIDs of the device below.
+vlan_device_refused()
 {
-	local status=0
+	local log mark="life: VLAN $RANDOM"
 	vlans
-	if ! add la va.7 || ! add lb vb.7; then
-		no_vlans
+	echo "$mark" >/dev/kmsg
+	refused add la va.7
+	absent la
+	log=$(dmesg)
+	log=${log##*"$mark"}
+	[[ $log == *"pavo: va.7: a VLAN's addresses are GIDs of"* ]] || {
+		echo "the kernel said:$log"
 		return 1
-	fi
-	until_true 5 has_gid la v4 10.97.0.1
-	until_true 5 has_gid lb v4 10.97.0.2
-	smoke || status=1
-	delete la
-	delete lb
+	}
+	add la va
+	soon has_gid la v4 10.97.0.1
+	soon has_gid la v6 fd97::1
 	no_vlans
-	return $status
 }
 
 netdev_renamed()
@@ -237,8 +249,9 @@ netdev_renamed()
 	ip link set va down
 	ip link set va name vz
 	ip link set vz up
+	policy_routing vz vb
 	cross_routes vz vb 10.9.0 fd09
-	rdma link show la/1 | grep -q 'netdev vz'
+	netdev_is la vz
 	goes_on
 	stop_traffic
 	smoke
@@ -254,8 +267,8 @@ netdev_removed()
 	for i in 1 2 3; do
 		add_pair
 		ip link del va
-		until_true 10 absent la
-		until_true 10 absent lb
+		soon absent la
+		soon absent lb
 		veth_pair va vb 9000
 	done
 	add_pair
@@ -266,9 +279,9 @@ netdev_removed_while_held()
 {
 	add_pair
 	watch la
-	timeout 30 ip link del va
-	until_true 10 absent la
-	until_true 10 grep -q DEVICE_FATAL "$watch_log"
+	ip link del va
+	soon absent la
+	watcher_told
 	end_watch
 	veth_pair va vb 9000
 	add_pair
@@ -281,10 +294,10 @@ netdev_removed_under_traffic()
 	for i in 1 2 3; do
 		add_pair
 		start_traffic
-		timeout 30 ip link del va
+		ip link del va
 		traffic_fails
-		until_true 10 absent la
-		until_true 10 absent lb
+		soon absent la
+		soon absent lb
 		veth_pair va vb 9000
 	done
 }
@@ -301,7 +314,8 @@ netdev_tests()
 	life "addresses: others come and go under traffic" addresses_under_traffic
 	life "addresses: its own goes and comes back" own_address_away
 	if [ "$type" = pavo ]; then
-		life "VLAN: a device on the VLAN interface itself" vlan_device
+		life "VLAN: a device on the VLAN interface itself is refused" \
+			vlan_device_refused
 	fi
 	life "VLAN: its addresses as GIDs of the device below" vlan_gids
 	life "VLAN: comes and goes under traffic" vlan_removed_under_traffic

@@ -4,6 +4,9 @@
 # The world of the life tests: module, interfaces, devices la and lb on the
 # veth pair va and vb, applications, and what must be left when all are gone.
 # Sourced by guest.sh after lib.sh.
+#
+# Nothing here limits the commands themselves: what hangs in the kernel cannot
+# be killed. The guest's own limit ends it and says what is blocked.
 # shellcheck disable=SC2154  # type, programs, pinned_before: set there
 
 case $type in
@@ -14,6 +17,23 @@ esac
 verbs=$programs/pavo-verbs traffic=$programs/pavo-traffic
 work=$(mktemp -d)
 
+# soon COMMAND...: becomes true. The limit is for hangs, not for speed.
+soon()
+{
+	until_true 30 "$@" || {
+		echo "never came true: $*"
+		return 1
+	}
+}
+
+# says FILE TEXT: it is in the file
+says()
+{
+	local text=
+	read -rd '' text <"$1" || true # ends without a NUL
+	[[ $text == *"$2"* ]]
+}
+
 # --- module and devices --------------------------------------------------------
 
 loaded()
@@ -21,19 +41,25 @@ loaded()
 	[ -d "/sys/module/$module" ]
 }
 
+# The first time with all it needs (lib.sh), later as users do it.
 load()
 {
-	loaded || pavo-load "$type"
+	loaded || case $type in
+	pavo) insmod "$PAVO_KO" ;;
+	*) modprobe "$module" ;;
+	esac
 }
 
 unload()
 {
-	timeout 30 rmmod "$module"
+	rmmod "$module"
 }
 
 references()
 {
-	cat "/sys/module/$module/refcnt"
+	local n
+	read -r n <"/sys/module/$module/refcnt"
+	echo "$n"
 }
 
 present()
@@ -48,17 +74,17 @@ absent()
 
 port_down()
 {
-	grep -q DOWN "/sys/class/infiniband/$1/ports/1/state"
+	says "/sys/class/infiniband/$1/ports/1/state" DOWN
 }
 
 add()
 {
-	timeout 20 rdma link add "$1" type "$type" netdev "$2"
+	rdma link add "$1" type "$type" netdev "$2"
 }
 
 delete()
 {
-	timeout 20 rdma link delete "$1"
+	rdma link delete "$1"
 }
 
 delete_all()
@@ -71,38 +97,48 @@ delete_all()
 
 add_pair()
 {
-	add la va
-	add lb vb
-	until_true 5 active la
-	until_true 5 active lb
+	rdma -b - <<-END
+		link add la type $type netdev va
+		link add lb type $type netdev vb
+	END
+	soon active la
+	soon active lb
 	# an address is a GID a moment later
-	until_true 5 has_gid la v4 10.9.0.1
-	until_true 5 has_gid lb v4 10.9.0.2
-	until_true 5 has_gid la v6 fd09::1
-	until_true 5 has_gid lb v6 fd09::2
+	soon has_gid la v4 10.9.0.1
+	soon has_gid lb v4 10.9.0.2
+	soon has_gid la v6 fd09::1
+	soon has_gid lb v6 fd09::2
 }
 
-# gid_of v4|v6 ADDRESS: as sysfs writes it
+# gid_of v4|v6 ADDRESS: sets $gid as sysfs writes it; an IPv6 address with ::
 gid_of()
 {
-	python3 -c 'import ipaddress, sys
-a = ipaddress.ip_address(sys.argv[1])
-a = a if a.version == 6 else ipaddress.ip_address("::ffff:" + str(a))
-print(a.exploded)' "$2"
+	local left right
+	gid=
+	case $1 in
+	v4)
+		IFS=. read -ra left <<<"$2"
+		printf -v gid '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' \
+			"${left[@]}"
+		;;
+	v6)
+		IFS=: read -ra left <<<"${2%%::*}"
+		IFS=: read -ra right <<<"${2##*::}"
+		while ((${#left[@]} + ${#right[@]} < 8)); do
+			left+=(0)
+		done
+		printf -v gid '%04x:' "${left[@]/#/0x}" "${right[@]/#/0x}"
+		gid=${gid%:}
+		;;
+	esac
 }
 
 # has_gid DEVICE v4|v6 ADDRESS: prints the index of its RoCE v2 entry
 has_gid()
 {
-	local port=/sys/class/infiniband/$1/ports/1 want i
-	want=$(gid_of "$2" "$3")
-	for i in $(cd "$port/gids" && grep -ls "^$want\$" -- * | sort -n); do
-		if [ "$(cat "$port/gid_attrs/types/$i")" = "RoCE v2" ]; then
-			echo "$i"
-			return 0
-		fi
-	done
-	return 1
+	local gid
+	gid_of "$2" "$3"
+	gid_entry "$1" "$gid"
 }
 
 no_gid()
@@ -112,7 +148,11 @@ no_gid()
 
 active_mtu()
 {
-	ibv_devinfo -d "$1" | awk '/active_mtu/ { print $2 }'
+	local text
+	text=$(ibv_devinfo -d "$1")
+	text=${text##*active_mtu:}
+	read -r text _ <<<"$text"
+	echo "$text"
 }
 
 mtu_is()
@@ -125,7 +165,7 @@ mtu_is()
 # A short part of the matrix: every kind of operation, both directions.
 smoke()
 {
-	"$verbs" --dev la --peer lb --patience 10 --only data.send.mtu_1024 \
+	"$verbs" --dev la --peer lb --patience 30 --only data.send.mtu_1024 \
 		--only order.mixed_operations --only data.bidirectional "$@" \
 		>"$work/smoke" || {
 		cat "$work/smoke"
@@ -137,28 +177,38 @@ smoke()
 start_traffic()
 {
 	traffic_log=$work/traffic.$RANDOM
-	"$traffic" --dev la --peer lb "$@" >"$traffic_log" 2>&1 &
+	"$traffic" --dev la --peer lb --patience 30 "$@" >"$traffic_log" 2>&1 &
 	traffic_pid=$!
-	until_true 20 grep -q ready "$traffic_log" || {
+	soon says "$traffic_log" ready || {
 		cat "$traffic_log"
 		return 1
 	}
 }
 
+# How far it has come, in $count.
 count()
 {
-	awk '/^count/ { n = $2 } END { print n + 0 }' "$traffic_log"
+	local text=
+	read -rd '' text <"$traffic_log" || true
+	count=0
+	[[ $text == *"count "* ]] || return 0
+	text=${text##*count }
+	count=${text%%$'\n'*}
 }
 
 counted_more_than()
 {
-	[ "$(count)" -gt "$1" ]
+	local count
+	count
+	((count > $1))
 }
 
 # The traffic makes progress from here on.
 goes_on()
 {
-	until_true 15 counted_more_than $(($(count) + 5)) || {
+	local count
+	count
+	soon counted_more_than $((count + 5)) || {
 		echo "the traffic does not go on"
 		cat "$traffic_log"
 		return 1
@@ -184,13 +234,17 @@ stop_traffic()
 traffic_fails()
 {
 	local status=0
-	until_true 25 ended "$traffic_pid" || {
+	soon ended "$traffic_pid" || {
 		echo "the application hangs"
 		return 1
 	}
 	wait "$traffic_pid" || status=$?
-	grep -E '^(error|async)' "$traffic_log"
-	[ $status = 3 ]
+	if [ $status != 3 ] ||
+		! says "$traffic_log" "local catastrophic error"; then
+		echo "status $status"
+		cat "$traffic_log"
+		return 1
+	fi
 }
 
 # watch DEVICE: an application that has it open and prints events
@@ -199,12 +253,28 @@ watch()
 	watch_log=$work/watch.$RANDOM
 	ibv_asyncwatch -d "$1" >"$watch_log" 2>&1 &
 	watch_pid=$!
-	until_true 10 holds "$watch_pid"
+	soon holds "$watch_pid"
 }
 
 holds()
 {
-	find "/proc/$1/fd" -lname '/dev/infiniband/uverbs*' | grep -q .
+	local file device
+	for file in /proc/"$1"/fd/*; do
+		for device in /dev/infiniband/uverbs*; do
+			[ "$file" -ef "$device" ] && return 0
+		done
+	done
+	return 1
+}
+
+# The watching application has seen that its device is gone.
+watcher_told()
+{
+	soon says "$watch_log" DEVICE_FATAL || {
+		echo "the application was not told:"
+		cat "$watch_log"
+		return 1
+	}
 }
 
 end_watch()
@@ -218,9 +288,14 @@ end_watch()
 # Pages pinned for long and not released, in the whole machine.
 pinned()
 {
-	awk '$1 == "nr_foll_pin_acquired" { n += $2 }
-	     $1 == "nr_foll_pin_released" { n -= $2 }
-	     END { print n }' /proc/vmstat
+	local name value acquired=0 released=0
+	while read -r name value; do
+		case $name in
+		nr_foll_pin_acquired) acquired=$value ;;
+		nr_foll_pin_released) released=$value ;;
+		esac
+	done </proc/vmstat
+	echo $((acquired - released))
 }
 
 no_pins()
@@ -236,11 +311,12 @@ no_references()
 # Objects in caches of the module's own, after the empty slabs are gone.
 cached_objects()
 {
-	local cache total=0
+	local cache objects total=0
 	for cache in /sys/kernel/slab/"$module"*; do
 		[ -e "$cache/shrink" ] || continue
 		echo 1 >"$cache/shrink"
-		total=$((total + $(awk '{ print $1 }' "$cache/objects")))
+		read -r objects _ <"$cache/objects"
+		total=$((total + objects))
 	done
 	echo $total
 }
@@ -257,53 +333,79 @@ devices_gone()
 
 nothing_left()
 {
-	until_true 10 devices_gone || {
+	soon devices_gone || {
 		echo "devices left: $(ls /sys/class/infiniband)"
 		return 1
 	}
-	[ -z "$(rdma resource show)" ] || {
-		rdma resource show
-		return 1
-	}
-	until_true 10 no_references || {
+	soon no_references || {
 		echo "references left: $(references)"
 		return 1
 	}
-	until_true 10 no_pins || {
+	soon no_pins || {
 		echo "pages still pinned: $(pinned), before: $pinned_before"
 		return 1
 	}
-	until_true 10 no_cached_objects || {
+	soon no_cached_objects || {
 		echo "objects left in caches: $(cached_objects)"
 		return 1
 	}
 }
 
+# --- the beginning again -----------------------------------------------------------
+
+# Applications of these tests that run, in $running.
+running_applications()
+{
+	local file name
+	running=()
+	for file in /proc/[0-9]*/comm; do
+		read -r name <"$file" || continue
+		case $name in
+		pavo-traffic | pavo-verbs | ibv_asyncwatch)
+			file=${file%/comm}
+			running+=("${file##*/}")
+			;;
+		esac
+	done
+}
+
 none_runs()
 {
-	! pgrep -x "$1"
+	local running
+	running_applications
+	((${#running[@]} == 0))
+}
+
+# A test leaves things as it found them, if it did not fail.
+world_is_whole()
+{
+	local mtu i
+	loaded && devices_gone && none_runs || return 1
+	for i in va vb; do
+		read -r mtu <"/sys/class/net/$i/mtu" && [ "$mtu" = 9000 ] ||
+			return 1
+		says "/sys/class/net/$i/operstate" up || return 1
+	done
+	for i in /run/netns/n{1,2} /sys/class/net/{va.7,vb.7,vz,dum1}; do
+		[ ! -e "$i" ] || return 1
+	done
 }
 
 # Back to: module loaded, no device, both interfaces as at first.
-reset_world()
+make_world()
 {
-	local d
-	for d in pavo-traffic ibv_asyncwatch pavo-verbs; do
-		pkill -KILL -x $d
-		until_true 10 none_runs $d
-	done
+	local i running
+	running_applications
+	((${#running[@]} == 0)) || kill -KILL "${running[@]}"
+	soon none_runs
 	delete_all
-	for d in n1 n2; do
-		ip netns del $d
+	for i in n1 n2; do
+		[ ! -e /run/netns/$i ] || ip netns del $i
 	done
-	if ! ip link show va || ! ip link show vb; then
-		ip link del va
-		ip link del vz
-		veth_pair va vb 9000
-	fi
-	ip link set va mtu 9000 up
-	ip link set vb mtu 9000 up
-	cross_routes va vb 10.9.0 fd09
+	for i in va vb vz dum{1..4}; do
+		[ ! -e "/sys/class/net/$i" ] || ip link del "$i"
+	done
+	veth_pair va vb 9000
 	load
-	return 0
+	world_is_whole
 }

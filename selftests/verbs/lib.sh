@@ -13,18 +13,26 @@ load_driver()
 	modprobe ib_umad
 }
 
+# What is called often here starts no programs where bash can do it: under
+# emulation a program takes a tenth of a second to start.
+
 # policy_routing A B: local addresses are looked up last, so that packets
 # between addresses of this machine leave by A or B instead of the loopback.
 policy_routing()
 {
-	local f
+	local f i have rules
 	for f in -4 -6; do
-		ip $f rule add pref 10 iif "$1" lookup local
-		ip $f rule add pref 10 iif "$2" lookup local
-		ip $f rule show | grep -q '^30:' && continue
-		ip $f rule add pref 30 lookup local
-		ip $f rule add pref 20 lookup 100
-		ip $f rule del pref 0
+		have=$(ip $f rule show)
+		rules=
+		for i in "$1" "$2"; do
+			[[ $have == *"iif $i lookup local"* ]] ||
+				rules+="rule add pref 10 iif $i lookup local"$'\n'
+		done
+		[[ $have == *$'\n30:'* ]] ||
+			rules+="rule add pref 30 lookup local
+				rule add pref 20 lookup 100
+				rule del pref 0"
+		[ -z "$rules" ] || ip $f -batch - <<<"$rules"
 	done
 }
 
@@ -34,31 +42,35 @@ policy_routing()
 cross_routes()
 {
 	local a=$1 b=$2 four=$3 six=$4 mac_a mac_b
-	mac_a=$(<"/sys/class/net/$a/address") mac_b=$(<"/sys/class/net/$b/address")
-	ip addr replace "$four.1/24" dev "$a"
-	ip addr replace "$four.2/24" dev "$b"
-	ip addr replace "$six::1/64" dev "$a" nodad
-	ip addr replace "$six::2/64" dev "$b" nodad
-	ip neigh replace "$four.2" lladdr "$mac_b" dev "$a" nud permanent
-	ip neigh replace "$four.1" lladdr "$mac_a" dev "$b" nud permanent
-	ip neigh replace "$six::2" lladdr "$mac_b" dev "$a" nud permanent
-	ip neigh replace "$six::1" lladdr "$mac_a" dev "$b" nud permanent
-	ip route replace "$four.2/32" dev "$a" src "$four.1" table 100
-	ip route replace "$four.1/32" dev "$b" src "$four.2" table 100
-	ip -6 route replace "$six::2/128" dev "$a" src "$six::1" table 100
-	ip -6 route replace "$six::1/128" dev "$b" src "$six::2" table 100
+	read -r mac_a <"/sys/class/net/$a/address"
+	read -r mac_b <"/sys/class/net/$b/address"
+	ip -force -batch - <<-END
+		addr replace $four.1/24 dev $a
+		addr replace $four.2/24 dev $b
+		addr replace $six::1/64 dev $a nodad
+		addr replace $six::2/64 dev $b nodad
+		neigh replace $four.2 lladdr $mac_b dev $a nud permanent
+		neigh replace $four.1 lladdr $mac_a dev $b nud permanent
+		neigh replace $six::2 lladdr $mac_b dev $a nud permanent
+		neigh replace $six::1 lladdr $mac_a dev $b nud permanent
+		route replace $four.2/32 dev $a src $four.1 table 100
+		route replace $four.1/32 dev $b src $four.2 table 100
+		route replace $six::2/128 dev $a src $six::1 table 100
+		route replace $six::1/128 dev $b src $six::2 table 100
+	END
 }
 
 # loose INTERFACE...: lets packets of this machine's own addresses in.
 loose()
 {
 	local i
-	sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
+	for i in all default "$@"; do
+		echo 0 >"/proc/sys/net/ipv4/conf/$i/rp_filter"
+	done
 	for i in "$@"; do
-		sysctl -qw "net/ipv4/conf/$i/rp_filter=0" \
-			"net/ipv4/conf/$i/accept_local=1" \
-			"net/ipv6/conf/$i/accept_dad=0" \
-			"net/ipv6/conf/$i/keep_addr_on_down=1"
+		echo 1 >"/proc/sys/net/ipv4/conf/$i/accept_local"
+		echo 0 >"/proc/sys/net/ipv6/conf/$i/accept_dad"
+		echo 1 >"/proc/sys/net/ipv6/conf/$i/keep_addr_on_down"
 	done
 }
 
@@ -66,13 +78,22 @@ loose()
 # traffic crosses the pair.
 veth_pair()
 {
-	modprobe veth
+	[ -d /sys/module/veth ] || modprobe veth
 	ip link add "$1" mtu "$3" type veth peer name "$2" mtu "$3" || return 1
 	loose "$1" "$2"
-	ip link set "$1" up
-	ip link set "$2" up
+	ip -batch - <<-END
+		link set $1 up
+		link set $2 up
+	END
 	policy_routing "$1" "$2"
 	cross_routes "$1" "$2" 10.9.0 fd09
+}
+
+# A short rest, without a program: nothing is ever written to this pipe.
+nap()
+{
+	[ -n "${nap_pipe:-}" ] || exec {nap_pipe}<> <(:)
+	read -rt 0.03 -u "$nap_pipe" || true
 }
 
 # until_true SECONDS COMMAND...: repeats until it succeeds or time is up.
@@ -82,14 +103,16 @@ until_true()
 	shift
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS > end)) && return 1
-		sleep 0.05
+		nap
 	done
 }
 
 # active DEVICE: its port is up.
 active()
 {
-	grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"
+	local state
+	read -r state <"/sys/class/infiniband/$1/ports/1/state" &&
+		[[ $state == *ACTIVE* ]]
 }
 
 # refused COMMAND...: succeeds when the command fails.
@@ -110,23 +133,33 @@ slow_kernel()
 # packets_of INTERFACE: sent so far; proves that traffic crossed a wire.
 packets_of()
 {
-	cat "/sys/class/net/$1/statistics/tx_packets"
+	local packets
+	read -r packets <"/sys/class/net/$1/statistics/tx_packets"
+	echo "$packets"
+}
+
+# gid_entry DEVICE START: the index of its first RoCE v2 entry that starts so.
+# The lowest free entry is filled first, and no test makes as many as these.
+gid_entry()
+{
+	local port=/sys/class/infiniband/$1/ports/1 gid kind i
+	for ((i = 0; i < 64; i++)); do
+		read -r gid <"$port/gids/$i" || return 1
+		[[ $gid == "$2"* ]] || continue
+		# an entry that is going has no type any more
+		read -r kind 2>/dev/null <"$port/gid_attrs/types/$i" &&
+			[ "$kind" = "RoCE v2" ] && echo "$i" && return 0
+	done
+	return 1
 }
 
 # gid_index DEVICE v4|v6: the GID of this node's wire address.
 gid_index()
 {
-	local port=/sys/class/infiniband/$1/ports/1 want i
 	case $2 in
-	v4) want=0000:0000:0000:0000:0000:ffff: ;;
-	v6) want=fd ;;
+	v4) gid_entry "$1" 0000:0000:0000:0000:0000:ffff: ;;
+	v6) gid_entry "$1" fd ;;
 	esac
-	for ((i = 0; i < 64; i++)); do
-		[ "$(cat "$port/gid_attrs/types/$i" 2>/dev/null)" = "RoCE v2" ] &&
-			[[ $(cat "$port/gids/$i") == "$want"* ]] &&
-			echo "$i" && return 0
-	done
-	return 1
 }
 
 # listening PORT: a TCP server waits there; cm_listening: an rdma_cm one does.
@@ -181,7 +214,7 @@ $(log_end "$log")"
 	fi
 }
 pair_steps=0
-export -f until_true listening cm_listening
+export -f nap until_true listening cm_listening
 
 # --- TAP ---------------------------------------------------------------------
 

@@ -29,6 +29,37 @@ void on_term(int)
 	stop = 1;
 }
 
+/* An end whose waiting is over when its device is: nothing will come any more. */
+class WatchedHost : public pv::LocalHost {
+public:
+	using LocalHost::LocalHost;
+
+	std::vector<pv::Wc> poll(pv::Handle cq, uint32_t count,
+				 uint32_t ms) override
+	{
+		constexpr uint32_t slice_ms = 50;
+		std::vector<pv::Wc> done;
+
+		for (uint32_t waited = 0;; waited += slice_ms) {
+			std::vector<pv::Wc> some = LocalHost::poll(
+				cq, count - done.size(), slice_ms);
+
+			done.insert(done.end(), some.begin(), some.end());
+			if (done.size() == count || waited >= ms)
+				return done;
+			pv::AsyncEvent event = async_event(0);
+			if (event.type < 0)
+				continue;
+			std::cout << "async: "
+				  << ibv_event_type_str(
+					     ibv_event_type(event.type))
+				  << std::endl;
+			if (event.type == IBV_EVENT_DEVICE_FATAL)
+				return done;
+		}
+	}
+};
+
 struct Options {
 	pv::Selector dev;
 	pv::Selector peer;
@@ -125,7 +156,7 @@ int main(int argc, char **argv)
 	/* Bears a netdevice that is away for a while: 8 times 1.07 s. */
 	o.link.timeout = 18;
 	try {
-		pv::LocalHost a(o.dev), b(o.peer);
+		WatchedHost a(o.dev), b(o.peer);
 		pv::EnvOptions options;
 
 		options.patience_ms = o.patience_ms;
