@@ -110,7 +110,7 @@ static inline u32 pavo_db_qpn(u64 db)
 
 /**
  * pavo_parse_wqe - take apart and check the WQE whose copy is in @wqe->raw.
- * @wqe:  every field but @raw and @number is written
+ * @wqe:  every field but @raw, @number and @first_psn is written
  * @db:   the doorbell, or link of a chain, that names it
  * @size: bytes of the copy, a multiple of 16, at least sizeof(NextSeg)
  *
