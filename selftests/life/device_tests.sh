@@ -206,7 +206,7 @@ any_order()
 {
 	local step pids=()
 	RANDOM=$1
-	for ((step = 0; step < 30; step++)); do
+	for ((step = 0; step < 20; step++)); do
 		case $((RANDOM % 12)) in
 		0) unload ;;
 		1 | 2) load ;;

@@ -208,7 +208,7 @@ goes_on()
 {
 	local count
 	count
-	soon counted_more_than $((count + 5)) || {
+	soon counted_more_than $((count + 2)) || {
 		echo "the traffic does not go on"
 		cat "$traffic_log"
 		return 1
