@@ -6,32 +6,15 @@
 #
 # Called by selftests/run and by hand; prints TAP. Needs a built tree. Arguments are
 # passed on to pavo-wire: run.sh --only gap --trace
-# environment: TYPE, LIMIT (seconds for the guest), PAVO_BUILD, PAVO_KO, PAVO_KERNEL,
-# PAVO_VM, IBV_DRIVERS, PAVO_LOGS
-set -euo pipefail
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/host-lib.sh
+. "$here/../verbs/host-lib.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-tree=$(cd "$here/../.." && pwd)
-type=${TYPE:-pavo}
-build=${PAVO_BUILD:-$tree/build}
-vm=${PAVO_VM:-$tree/qemu-scripts/pavo-vm}
-tool=$build/selftests/wire/pavo-wire
-export IBV_DRIVERS=${IBV_DRIVERS:-$build/userspace/provider/libpavo}
-
+tool=$PAVO_BUILD/selftests/wire/pavo-wire
 if [ ! -x "$tool" ]; then
 	echo "run.sh: $tool is not there: build the tree first" >&2
 	exit 1
 fi
-if [ "$type" = pavo ] && [ -z "${PAVO_KO:-}" ]; then
-	headers=$("$vm" kernels --headers "${PAVO_KERNEL:-default}")
-	release=$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
-		"$headers/include/generated/utsrelease.h")
-	PAVO_KO=$build/kernel/$release/pavo.ko
-fi
-export PAVO_KO=${PAVO_KO:-}
-
-options=(--quiet --timeout "${LIMIT:-600}" --env PAVO_KO --env IBV_DRIVERS)
-[ -z "${PAVO_KERNEL:-}" ] || options+=(--kernel "$PAVO_KERNEL")
-[ -z "${PAVO_LOGS:-}" ] || options+=(--logs "$PAVO_LOGS/guest")
-exec "$vm" run "${options[@]}" -- \
-	"$here/guest.sh" "$type" "$tool" "$@" "$here/scripts"
+exec "$PAVO_VM" run -q --timeout "$(limit 600)" -- \
+	"$here/guest.sh" "$TYPE" "$tool" "$@" "$here/scripts"
