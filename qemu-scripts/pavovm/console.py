@@ -36,6 +36,7 @@ COMPLAINTS = re.compile("|".join((
     r"Kernel panic - not syncing",
 )))
 PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
+CLOCK = re.compile(r"PIT calibration deviates from ")
 SETUP = re.compile(r"pavo-vm: guest set-up failed: (.*)")
 
 CONTEXT_LINES = 30
@@ -67,6 +68,11 @@ def panic(lines):
         if found:
             return found.group(1)
     return None
+
+
+def wrong_clock(lines):
+    """Whether the kernel had two opinions of the speed of its clock."""
+    return any(CLOCK.search(line) for line in lines)
 
 
 def setup_failure(lines):

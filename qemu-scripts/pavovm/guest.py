@@ -21,6 +21,7 @@ BASE_ARGUMENTS = ("console=ttyS0 loglevel=8 panic=-1 oops=panic mitigations=off 
                   "net.ifnames=0 printk.time=1 "
                   "rcupdate.rcu_cpu_stall_timeout=60 watchdog_thresh=30")
 TCG_ARGUMENTS = "tsc=reliable no_timer_check"
+CLOCK_ATTEMPTS = 5
 
 
 @dataclasses.dataclass
@@ -70,6 +71,7 @@ class Guest:
         self.started = 0.0
         self.timed_out = False
         self.stopped = ""
+        self.clock_attempts = 1
 
     def prepare(self, job, shell=None):
         """Writes what the guest will read: environment and job."""
@@ -151,7 +153,20 @@ class Guest:
             self.timed_out = True
             self.stop()
             return False
+        if not self.booted():
+            self._right_clock()
         return True
+
+    def _right_clock(self):
+        """Starts again if a busy host made the kernel measure its clock wrong:
+        its seconds would be a fraction of real ones, or many of them."""
+        if self.clock_attempts < CLOCK_ATTEMPTS and \
+                console.wrong_clock(console.read(self.console)):
+            self.clock_attempts += 1
+            self.process.kill()
+            self.process.wait()
+            self.console.unlink()
+            self.start()
 
     def booted(self):
         """Whether the guest's session has begun."""
