@@ -11,11 +11,11 @@ here=$(dirname "$(readlink -f "$0")")
 
 load_driver "$1" || exit 1
 rdma link add rdma0 type "$1" netdev eth0 || exit 1
-until_true 10 active rdma0 || exit 1
-until_true 10 gid_index rdma0 v4 || exit 1
-until_true 10 gid_index rdma0 v6 || exit 1
+wait_for active rdma0
+wait_for gid_index rdma0 v4
+wait_for gid_index rdma0 v6
 gid4=$(gid_index rdma0 v4) gid6=$(gid_index rdma0 v6)
-slow_kernel && PAIR_LIMIT=200
+slow_kernel && PAIR_LIMIT=300
 
 part=${2:-}
 step()
@@ -65,7 +65,7 @@ perf()
 perf_server=2
 
 [ "$NODE" = 1 ] && echo "TAP version 13"
-pavo-barrier ready 60 || exit 1
+pavo-barrier ready 300 || exit 1
 
 pingpong v4 -s 4096 -n 200
 pingpong v6 -s 10001 -n 100
@@ -98,7 +98,7 @@ gid_on_vlan()
 }
 
 vlan || exit 1
-until_true 10 gid_on_vlan || exit 1
+wait_for gid_on_vlan
 net4=192.168.79 net6=fd00:79 \
 	cm "rping on a VLAN" "rping -s -a @ -v -C 20 -S 1000" \
 	"rping -c -a @ -v -V -C 20 -S 1000"
@@ -112,6 +112,6 @@ perf ib_send_lat -s 64 -n 50
 perf ib_write_bw -R -s 4096 -n 50
 perf ib_send_bw -R -s 4096 -n 50 -b
 
-pavo-barrier end 60 || exit 1
+pavo-barrier end 300 || exit 1
 [ "$NODE" = 1 ] && tap_end
 exit 0

@@ -11,14 +11,19 @@ here=$(dirname "$(readlink -f "$0")")
 program=$3
 type=$1
 [ "$NODE" = 2 ] && type=$2
-wait_long=1200
+wait_long=3000
 port4=18600 port6=18601
+slow=()
+if slow_kernel; then
+	slow=(--patience 120 --limit 900)
+	PAIR_LIMIT=300
+fi
 
 load_driver "$type" || exit 1
 rdma link add rdma0 type "$type" netdev eth0 || exit 1
-until_true 10 active rdma0 || exit 1
-until_true 10 gid_index rdma0 v4 || exit 1
-until_true 10 gid_index rdma0 v6 || exit 1
+wait_for active rdma0
+wait_for gid_index rdma0 v4
+wait_for gid_index rdma0 v6
 
 # What both roles go through over IPv4: tests whose outcome depends on what the
 # two ends say to each other. What an end does on its own account (states,
@@ -47,20 +52,20 @@ matrix()
 	# shellcheck disable=SC2046
 	"$program" --dev rdma0 --connect 192.168.77.2 --port "$port" \
 		--gid "$gid" --large $((4 << 20)) --limit 300 \
-		$(each skip "${skipped[@]}") --known "$here/rxe-$known.known" "$@" || tap_failed=1
+		$(each skip "${skipped[@]}") "${slow[@]}" --known "$here/rxe-$known.known" "$@" || tap_failed=1
 }
 
 if [ "$NODE" = 2 ]; then
 	dumpcap -q -P -B 128 -i eth0 -f 'udp port 4791' -w "$PAVO_OUT/wire.pcap" \
 		2>"$PAVO_OUT/dumpcap.log" &
 	capture=$!
-	until_true 20 test -s "$PAVO_OUT/wire.pcap" || exit 1
+	wait_for test -s "$PAVO_OUT/wire.pcap"
 	"$program" --dev rdma0 --gid v4 --server --port $port4 &
 	"$program" --dev rdma0 --gid v6 --server --port $port6 &
-	until_true 20 listening $port4 || exit 1
-	until_true 20 listening $port6 || exit 1
+	wait_for listening $port4
+	wait_for listening $port6
 fi
-pavo-barrier served 120 || exit 1
+pavo-barrier served 300 || exit 1
 
 if [ "$NODE" = 1 ]; then
 	# shellcheck disable=SC2046

@@ -15,8 +15,8 @@ veth_pair va vb 9000 || exit 1
 load_driver "$type" || exit 1
 rdma link add va0 type "$type" netdev va || exit 1
 rdma link add vb0 type "$type" netdev vb || exit 1
-until_true 10 active va0 || exit 1
-until_true 10 active vb0 || exit 1
+wait_for active va0
+wait_for active vb0
 
 common=(--dev va0 --peer vb0)
 if slow_kernel; then

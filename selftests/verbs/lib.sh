@@ -107,6 +107,15 @@ until_true()
 	done
 }
 
+# wait_for COMMAND...: what has to hold before tests make sense; a slow machine
+# gets the time it needs.
+wait_for()
+{
+	until_true 120 "$@" && return
+	echo "Bail out! in two minutes not: $*"
+	exit 1
+}
+
 # active DEVICE: its port is up.
 active()
 {
@@ -190,20 +199,20 @@ pair_step()
 	log=$PAVO_OUT/$key.log
 	if [ "$NODE" = "$server" ]; then
 		line=$4
-		bash -c "exec timeout ${PAIR_LIMIT:-40} $line" >"$log" 2>&1 &
+		bash -c "exec timeout ${PAIR_LIMIT:-120} $line" >"$log" 2>&1 &
 		pid=$!
-		until_true 20 bash -c "$ready" || echo "server never ready" >>"$log"
+		until_true 120 bash -c "$ready" || echo "server never ready" >>"$log"
 		pavo-barrier "$key" || return 1
 		wait $pid || rc=$?
 	else
 		line=$5
 		pavo-barrier "$key" || return 1
-		bash -c "exec timeout ${PAIR_LIMIT:-40} $line" >"$log" 2>&1 || rc=$?
+		bash -c "exec timeout ${PAIR_LIMIT:-120} $line" >"$log" 2>&1 || rc=$?
 	fi
 	# shellcheck disable=SC2001
 	pavo-put "$key-$NODE" "$rc: $line
 $(log_end "$log")"
-	other=$(pavo-get "$key-$((3 - NODE))" 120) || return 1
+	other=$(pavo-get "$key-$((3 - NODE))" 300) || return 1
 	[ "$NODE" = 1 ] || return 0
 	if [ "$rc" = 0 ] && [[ $other == 0:* ]]; then
 		tap_ok "$name"
