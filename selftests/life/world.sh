@@ -17,10 +17,17 @@ esac
 verbs=$programs/pavo-verbs traffic=$programs/pavo-traffic
 work=$(mktemp -d)
 
+# How long what must come may take, and what a connection bears without a word
+# from the other end: 8 times 4.096 us * 2^loss_timeout.
+patience=30 loss_timeout=18
+if slow_kernel; then
+	patience=120 loss_timeout=20
+fi
+
 # soon COMMAND...: becomes true. The limit is for hangs, not for speed.
 soon()
 {
-	until_true 30 "$@" || {
+	until_true $patience "$@" || {
 		echo "never came true: $*"
 		return 1
 	}
@@ -177,7 +184,8 @@ smoke()
 start_traffic()
 {
 	traffic_log=$work/traffic.$RANDOM
-	"$traffic" --dev la --peer lb --patience 30 "$@" >"$traffic_log" 2>&1 &
+	"$traffic" --dev la --peer lb --patience $patience \
+		--timeout $loss_timeout "$@" >"$traffic_log" 2>&1 &
 	traffic_pid=$!
 	soon says "$traffic_log" ready || {
 		cat "$traffic_log"

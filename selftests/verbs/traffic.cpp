@@ -70,7 +70,8 @@ struct Options {
 [[noreturn]] void bad_usage()
 {
 	std::cerr << "usage: pavo-traffic --dev A --peer B [--gid v4|v6] "
-		     "[--mtu BYTES] [--patience SECONDS]\n";
+		     "[--mtu BYTES] [--patience SECONDS] "
+		     "[--timeout EXPONENT]\n";
 	exit(2);
 }
 
@@ -79,9 +80,13 @@ Options parse(int argc, char **argv)
 	static const option names[] = {
 		{"dev", 1, nullptr, 'd'},      {"peer", 1, nullptr, 'p'},
 		{"gid", 1, nullptr, 'g'},      {"mtu", 1, nullptr, 'm'},
-		{"patience", 1, nullptr, 't'}, {nullptr, 0, nullptr, 0}};
+		{"patience", 1, nullptr, 't'}, {"timeout", 1, nullptr, 'e'},
+		{nullptr, 0, nullptr, 0}};
 	Options o;
 	int c;
+
+	/* Bears a netdevice that is away for a while: 8 times 1.07 s. */
+	o.link.timeout = 18;
 
 	while ((c = getopt_long(argc, argv, "", names, nullptr)) != -1) {
 		switch (c) {
@@ -96,6 +101,9 @@ Options parse(int argc, char **argv)
 			break;
 		case 't':
 			o.patience_ms = uint32_t(atoi(optarg)) * 1000;
+			break;
+		case 'e':
+			o.link.timeout = uint8_t(atoi(optarg));
 			break;
 		case 'g':
 			o.dev.gid = o.peer.gid = std::string(optarg) == "v6" ?
@@ -153,8 +161,6 @@ int main(int argc, char **argv)
 	Options o = parse(argc, argv);
 
 	signal(SIGTERM, on_term);
-	/* Bears a netdevice that is away for a while: 8 times 1.07 s. */
-	o.link.timeout = 18;
 	try {
 		WatchedHost a(o.dev), b(o.peer);
 		pv::EnvOptions options;
