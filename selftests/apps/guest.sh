@@ -57,9 +57,10 @@ cm()
 # devices of the same kind that is enough; the interop group has each both ways.
 perf()
 {
-	local line="$1 -d rdma0 -x $gid4 -F ${*:2}"
+	local line="$1 -d rdma0 -x $gid4 -F ${*:2}" ready="listening 18515"
+	[[ $line == *" -R "* ]] && ready=cm_listening
 	perf_server=$((3 - perf_server))
-	step "$*, server is node $perf_server" $perf_server "listening 18515" \
+	step "$*, server is node $perf_server" $perf_server "$ready" \
 		"$line" "$line 192.168.77.$perf_server"
 }
 perf_server=2
