@@ -57,8 +57,10 @@ enum pavo_wqe_op {
 	PAVO_WQE_FETCH_ADD = 8,
 	PAVO_WQE_LOCAL_INV = 9,
 	PAVO_WQE_BIND_MW = 10,
-	PAVO_WQE_REG_MR = 11,
-	PAVO_WQE_OP_COUNT = 12,
+	PAVO_WQE_REG_MR = 11, /* kernel consumers only */
+	PAVO_WQE_ATOMIC_WRITE = 12,
+	PAVO_WQE_FLUSH = 13,
+	PAVO_WQE_OP_COUNT = 14,
 };
 
 /*
@@ -110,11 +112,14 @@ struct pavo_doorbell_page {
  * The SQ region is an array of WQEs in slots of a fixed stride
  * (pavo_create_qp_resp.sq_wqe_size); a WQE begins at a slot's start and
  * consists of segments, each a multiple of 16 bytes:
- *   SEND*            NextSeg [UdSeg] (InlineSeg | DataSeg...)
- *   WRITE*, READ     NextSeg RaddrSeg (InlineSeg | DataSeg...)
- *   CMP_SWAP, FETCH_ADD  NextSeg RaddrSeg AtomicSeg DataSeg
+ *   SEND*            NextSeg [UdSeg | XrcSeg] (InlineSeg | DataSeg...)
+ *   WRITE*, READ     NextSeg [XrcSeg] RaddrSeg (InlineSeg | DataSeg...)
+ *   CMP_SWAP, FETCH_ADD  NextSeg [XrcSeg] RaddrSeg AtomicSeg DataSeg
+ *   ATOMIC_WRITE     NextSeg RaddrSeg (InlineSeg | DataSeg), 8 bytes
+ *   FLUSH            NextSeg RaddrSeg, type and level in imm
  *   LOCAL_INV        NextSeg, the key in imm
  *   BIND_MW          NextSeg BindSeg
+ * UdSeg is there for UD, XrcSeg for XRC initiators, always and only.
  * Slots are used in ring order: the n-th WQE of a QP since RESET is in slot
  * n % sq_wqe_cnt.
  */
@@ -183,6 +188,15 @@ struct pavo_ud_seg {
 	__u8 reserved[10];
 };
 
+/**
+ * struct pavo_xrc_seg - whose receives a message uses (XRC, IBA annex A14).
+ * @srqn: number of the shared receive queue at the other end, 24 bits
+ */
+struct pavo_xrc_seg {
+	__u32 srqn;
+	__u32 reserved[3];
+};
+
 /* Top bit of the first word: this is an InlineSeg, not a DataSeg. */
 #define PAVO_INLINE_SEG 0x80000000u
 
@@ -237,9 +251,14 @@ struct pavo_bind_seg {
  * @flags: PAVO_RQ_*; read by the poster after a full barrier behind @prod
  *
  * There is no receive doorbell: an arriving Send is the doorbell. A receive
- * WQE is NextSeg (all zero, reserved), DataSegs, and a terminator of 16 zero
- * bytes, in slot n % rq_wqe_cnt at PAVO_RQ_HEADER_SIZE + slot * rq_wqe_size.
- * The kick is the uverbs POST_RECV command without work requests.
+ * WQE is NextSeg, DataSegs, and a terminator of 16 zero bytes, in slot
+ * n % rq_wqe_cnt at PAVO_RQ_HEADER_SIZE + slot * rq_wqe_size. The kick is the
+ * uverbs POST_RECV command without work requests.
+ *
+ * A shared receive queue has the same region. QPs take its WQEs in turn but
+ * complete them in any order, so a WQE brings its wr_id along: NextSeg is
+ * struct pavo_srq_seg there, and all zero in the RQ of a QP. Its slot may be
+ * used again as soon as @cons has passed it.
  */
 struct pavo_rq_header {
 	__u32 prod;
@@ -251,6 +270,15 @@ struct pavo_rq_header {
 
 #define PAVO_RQ_HEADER_SIZE 128
 
+/**
+ * struct pavo_srq_seg - first segment of a WQE of a shared receive queue.
+ * @wr_id: comes back in pavo_cqe.wr_id
+ */
+struct pavo_srq_seg {
+	__aligned_u64 wr_id;
+	__aligned_u64 reserved;
+};
+
 /* ------------------------------------------------------ completion queue */
 
 /* Bits of pavo_cqe.flags. */
@@ -259,6 +287,7 @@ struct pavo_rq_header {
 #define PAVO_CQE_IMM 0x04u
 #define PAVO_CQE_INV 0x08u
 #define PAVO_CQE_GRH 0x10u
+#define PAVO_CQE_SRQ 0x20u /* of an SRQ: wr_id names the WQE, not wqe */
 
 /**
  * struct pavo_cqe - completion queue entry, 64 bytes.
@@ -277,6 +306,7 @@ struct pavo_rq_header {
  * @opcode:    enum pavo_wqe_op of a send WQE; PAVO_WQE_SEND or
  *             PAVO_WQE_WRITE_IMM for a receive
  * @network_hdr_type: UD with GRH: enum rdma_network_type
+ * @wr_id:  with PAVO_CQE_SRQ: from the WQE
  * @flags:     PAVO_CQE_*; written last, with release order
  *
  * Entry n (free running) is at cqe[n % count]; it is valid once OWNER equals
@@ -297,7 +327,9 @@ struct pavo_cqe {
 	__u8 opcode;
 	__u8 sl;
 	__u8 network_hdr_type;
-	__u8 reserved[17];
+	__u8 reserved0[2];
+	__aligned_u64 wr_id;
+	__u8 reserved1[7];
 	__u8 flags;
 };
 
@@ -337,6 +369,9 @@ enum pavo_vendor_err {
 	PAVO_VE_AV = 16, /* address vector does not resolve */
 	PAVO_VE_RQ_INDEX = 17, /* RQ producer index beyond the queue */
 	PAVO_VE_RQ_LENGTH = 18, /* message longer than the receive WQE */
+	PAVO_VE_KEY_STATE = 19, /* invalidated, or not yet valid */
+	PAVO_VE_MW_BIND = 20, /* window, region, QP or PD do not go together */
+	PAVO_VE_MW_RANGE = 21, /* window beyond its region, or its rights */
 };
 
 /* -------------------------------------------------------- uverbs commands */
@@ -347,6 +382,11 @@ struct pavo_alloc_ucontext_resp {
 	struct pavo_mmap_info doorbell;
 };
 
+/**
+ * struct pavo_create_cq_resp - the ring of a new CQ, or the new ring of one
+ * that was resized: it holds the entries that were not consumed yet, at their
+ * old free-running numbers.
+ */
 struct pavo_create_cq_resp {
 	struct pavo_mmap_info ring;
 	__u32 cqe_cnt; /* entries, a power of two */
@@ -367,6 +407,20 @@ struct pavo_create_qp_resp {
 	__u32 sq_wqe_cnt;
 	__u32 rq_wqe_size;
 	__u32 rq_wqe_cnt;
+};
+
+/**
+ * struct pavo_create_srq_resp - where a new shared receive queue is.
+ * @rq: region to map, as that of a QP's RQ
+ * @wqe_size, @wqe_cnt: stride of a slot in bytes; slots, a power of two
+ * @srqn: its number for XRC, 24 bits
+ */
+struct pavo_create_srq_resp {
+	struct pavo_mmap_info rq;
+	__u32 wqe_size;
+	__u32 wqe_cnt;
+	__u32 srqn;
+	__u32 reserved;
 };
 
 #endif /* PAVO_ABI_H */
