@@ -18,11 +18,12 @@ export PAVO_TREE PAVO_BUILD PAVO_VM PAVO_KO IBV_DRIVERS
 # shellcheck disable=SC2034
 TYPE=${TYPE:-pavo}
 
-# limit SECONDS: the time limit of a guest; sanitizer kernels get more.
+# limit SECONDS: the time limit of a guest that needs at most so long on a quiet
+# machine. It ends what hangs; a busy machine and sanitizer kernels get more.
 limit()
 {
 	case ${PAVO_KERNEL:-} in
-	*sanitizer* | *debug*) echo $(($1 * 4)) ;;
-	*) echo "$1" ;;
+	*sanitizer* | *debug*) echo $(($1 * 6)) ;;
+	*) echo $(($1 * 2)) ;;
 	esac
 }
