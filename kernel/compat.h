@@ -52,6 +52,13 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define PAVO_REG_MR_ARGS struct ib_udata *udata
 #endif
 
+/* Asking a kobject for the namespaces of its children changes nothing in it. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define pavo_kobject_arg const struct kobject
+#else
+#define pavo_kobject_arg struct kobject
+#endif
+
 /* Until then the CPU's help for CRC-32 was to be had from the crypto API. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define PAVO_CRC32_BY_CRYPTO 1

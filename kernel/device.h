@@ -21,6 +21,7 @@
 #include <rdma/pavo-abi.h>
 #include "compat.h"
 #include "net/net.h"
+#include "parent.h"
 #include "requester/requester.h"
 #include "responder/responder.h"
 #include "stats.h"
@@ -56,6 +57,7 @@ enum pavo_object {
  * @net:       its namespace, whose sockets are held
  * @attached:  @ndev and @net are held (main.c)
  * @gone:      the interface was unregistered
+ * @parent:    above it in sysfs; under adapters_lock of main.c
  * @port_up:   link state as last reported to users
  * @link_known: @speed and @width are those of the present link
  * @stats:     per-CPU counters
@@ -70,6 +72,7 @@ struct pavo_dev {
 	struct ib_device ib;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
+	struct pavo_parent parent;
 	struct net *net;
 	bool attached;
 	bool gone;

@@ -58,6 +58,7 @@ static void pavo_detach(struct pavo_dev *dev)
 	ndev = rcu_dereference_protected(dev->ndev,
 					 lockdep_is_held(&adapters_lock));
 	RCU_INIT_POINTER(dev->ndev, NULL);
+	pavo_parent_unlink(&dev->parent);
 	mutex_unlock(&adapters_lock);
 	if (!attached)
 		return;
@@ -98,6 +99,7 @@ static void pavo_dealloc(struct ib_device *ibdev)
 		hash_del_rcu(&dev->node);
 	mutex_unlock(&adapters_lock);
 	pavo_detach(dev);
+	pavo_parent_destroy(&dev->parent);
 	/* no packet is on its way through the tables any more */
 	synchronize_rcu();
 
@@ -140,10 +142,11 @@ static struct pavo_dev *pavo_alloc(void)
 	dev->stats = alloc_percpu(struct pavo_stats);
 	/* bound to CPUs: what goes on elsewhere overtakes what went before */
 	dev->wq = alloc_workqueue("pavo", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
-	if (!dev->stats || !dev->wq) {
+	if (!dev->stats || !dev->wq || pavo_parent_create(&dev->parent)) {
 		ib_dealloc_device(&dev->ib);
 		return NULL;
 	}
+	dev->ib.dev.parent = dev->parent.dev;
 	return dev;
 }
 
@@ -167,6 +170,9 @@ static int pavo_attach(struct pavo_dev *dev, struct net_device *ndev,
 		pr_err_ratelimited("%s: has an adapter already\n", ndev->name);
 		err = -EEXIST;
 	} else {
+		err = pavo_parent_link(&dev->parent, ndev);
+	}
+	if (!err) {
 		netdev_hold(ndev, &dev->ndev_tracker, GFP_KERNEL);
 		rcu_assign_pointer(dev->ndev, ndev);
 		dev->net = net;
@@ -304,6 +310,14 @@ static void pavo_netdev_left(struct pavo_dev *dev)
 	ib_device_put(&dev->ib);
 }
 
+static void pavo_netdev_renamed(struct pavo_dev *dev, struct net_device *ndev)
+{
+	mutex_lock(&adapters_lock);
+	if (dev->attached && pavo_parent_link(&dev->parent, ndev))
+		pr_warn_ratelimited("%s: no link in sysfs\n", ndev->name);
+	mutex_unlock(&adapters_lock);
+}
+
 /*
  * Under RTNL. MTU and addresses need nothing: the former is looked up when it
  * is asked for, the latter are brought into the GID table by rdma core.
@@ -325,6 +339,9 @@ static int pavo_netdev_event(struct notifier_block *nb, unsigned long event,
 	switch (event) {
 	case NETDEV_UNREGISTER:
 		pavo_netdev_left(dev);
+		break;
+	case NETDEV_CHANGENAME:
+		pavo_netdev_renamed(dev, ndev);
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:
@@ -378,13 +395,20 @@ static int __init pavo_init(void)
 	err = pavo_net_init();
 	if (err)
 		return err;
+	err = pavo_parent_init();
+	if (err)
+		goto err_net;
 	err = register_netdevice_notifier(&pavo_netdev_notifier);
-	if (err) {
-		pavo_net_exit();
-		return err;
-	}
+	if (err)
+		goto err_parent;
 	rdma_link_register(&pavo_link_ops);
 	return 0;
+
+err_parent:
+	pavo_parent_exit();
+err_net:
+	pavo_net_exit();
+	return err;
 }
 
 static void __exit pavo_exit(void)
@@ -395,6 +419,7 @@ static void __exit pavo_exit(void)
 	pavo_remove_all();
 	/* RCU callbacks of ours would outlive us */
 	rcu_barrier();
+	pavo_parent_exit();
 	pavo_net_exit();
 }
 
