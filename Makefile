@@ -30,6 +30,7 @@ W    ?= 1
 C    := $(if $(SPARSE),C=1 )
 
 export PAVO_KERNEL := $(KERNEL)
+export RDMA_CORE_SRC
 
 help:
 	@echo 'make            build the module (build/kernel/VERSION/pavo.ko) and user space'
@@ -37,6 +38,7 @@ help:
 	@echo 'make demo       two virtual machines move real data (first time: a few minutes)'
 	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel'
 	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
+	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
 	@echo 'make bench      pavo and rdma_rxe side by side'
 	@echo 'make lint       style and static checks only'
 	@echo 'make modules / userspace / deps / clean / help'
@@ -126,6 +128,10 @@ test: test-deps ready
 test-full: test-deps ready
 	selftests/run-full
 
+# rdma-core's own tests: docs/pyverbs.md
+test-pyverbs: test-deps ready
+	selftests/pyverbs/run.sh $(TESTS)
+
 demo: ready
 	qemu-scripts/demo $(DEMO)
 
@@ -133,4 +139,4 @@ bench: ready
 	selftests/bench/run $(BENCH)
 
 .PHONY: help all modules links need-headers userspace install clean deps format \
-	kernel guest-deps test-deps ready lint test test-full demo bench
+	kernel guest-deps test-deps ready lint test test-full test-pyverbs demo bench

@@ -19,8 +19,9 @@ BUILD = TREE / "build"
 # Unknown groups come last.
 ORDER = ("lint", "unit", "interop", "life", "apps", "verbs", "wire", "faults",
          "window", "direct", "fuzz")
-# Only when asked for by name: one measures, the other needs the sanitizer kernel.
-NOT_GROUPS = ("bench", "planted")
+# Only when asked for by name: one measures, one needs the sanitizer kernel, one
+# the source of rdma-core.
+NOT_GROUPS = ("bench", "planted", "pyverbs")
 HOST_GROUPS = ("lint", "unit")          # no guest: the same for every kernel
 
 
