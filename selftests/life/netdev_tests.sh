@@ -260,6 +260,38 @@ netdev_renamed()
 	ip link set va up
 }
 
+# net_of DEVICE: the interfaces that sysfs shows above it
+net_of()
+{
+	ls "/sys/class/infiniband/$1/device/net"
+}
+
+parent_follows()
+{
+	local parent
+	add_pair
+	[ "$(net_of la)" = va ]
+	[ /sys/class/infiniband/la/device/net/va -ef /sys/class/net/va ]
+	parent=$(readlink -f /sys/class/infiniband/la/device)
+	ip link set va down
+	ip link set va name vz
+	[ "$(net_of la)" = vz ]
+	[ /sys/class/infiniband/la/device/net/vz -ef /sys/class/net/vz ]
+	ip link set vz name va
+	ip link set va up
+	[ "$(net_of la)" = va ]
+	ip netns add n1
+	# the device can be seen there, its interface cannot
+	[ -z "$(ip netns exec n1 ls /sys/class/infiniband/la/device/net)" ]
+	ip netns del n1
+	delete la
+	[ ! -e "$parent" ]
+	ip link del va
+	soon absent lb
+	[ ! -e /sys/devices/virtual/pavo ]
+	veth_pair va vb 9000
+}
+
 # Both interfaces of a pair go together.
 netdev_removed()
 {
@@ -314,6 +346,8 @@ netdev_tests()
 	life "addresses: others come and go under traffic" addresses_under_traffic
 	life "addresses: its own goes and comes back" own_address_away
 	if [ "$type" = pavo ]; then
+		life "interface: sysfs leads from the device to it" \
+			parent_follows
 		life "VLAN: a device on the VLAN interface itself is refused" \
 			vlan_device_refused
 	fi
