@@ -125,11 +125,15 @@ struct pavo_ah {
 
 /**
  * struct pavo_cq - completion queue.
- * @ring:   header and entries; mapped by user space, or private to the kernel
- * @count:  entries, a power of two
+ * @mmap, @ring, @cqes, @count: header and entries; mapped by user space, or
+ *          private to the kernel. Replaced under @lock by resize.c.
  * @prod:   entries written, under @lock
  * @cons:   kernel CQs: entries polled, under @lock
  * @armed:  enum ib_cq_notify_flags asked for, 0 if not
+ * @moderate_count: events come after so many completions,
+ * @moderate_us: or so long after the first of them; either 0: at once
+ * @held:   completions that shall wake the waiter and have not yet
+ * @timer:  for @moderate_us
  * @event:  an event is owed; raised by pavo_cq_raise() outside of any half
  * @dead:   overrun happened, nothing is written any more
  * @work:   tells the users of a dead CQ
@@ -139,14 +143,19 @@ struct pavo_cq {
 	struct pavo_mmap *mmap;
 	struct pavo_cq_header *ring;
 	struct pavo_cqe *cqes;
-	u32 count;
+	u32 count; /* a power of two */
 	spinlock_t lock; /* all below, and writing entries */
 	u32 prod;
 	u32 cons;
 	int armed;
+	u16 moderate_count;
+	u16 moderate_us;
+	u32 held;
+	struct hrtimer timer;
 	unsigned long event;
 	bool dead;
 	struct work_struct work;
+	struct mutex resize_mutex; /* one resize at a time */
 };
 
 /**

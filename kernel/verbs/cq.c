@@ -2,9 +2,10 @@
 /*
  * cq.c - completion queues, of user space and of the kernel.
  *
- * Owns the rings of completions. The halves of QPs push entries, with
- * themselves locked, and raise the events that are owed when they are left.
- * User space polls its ring in its own memory; kernel consumers poll here.
+ * Owns the rings of completions (resize.c replaces them). The halves of QPs
+ * push entries, with themselves locked, and raise the events that are owed when
+ * they are left. User space polls its ring in its own memory; kernel consumers
+ * poll here.
  *
  * Lock: cq->lock, inside of everything.
  */
@@ -12,6 +13,7 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 #include "device.h"
+#include "verbs/ring.h"
 #include "verbs/verbs.h"
 
 /* QPN of an entry whose QP is gone: no QP has more than 24 bits. */
@@ -59,27 +61,49 @@ static bool pavo_cq_room(struct pavo_cq *cq)
 	return false;
 }
 
-/* The word with the owner bit is written last and at once. */
 static void pavo_cqe_write(struct pavo_cq *cq, const struct pavo_cqe *from)
 {
-	u64 word[sizeof(*from) / sizeof(u64)];
-	struct pavo_cqe *cqe = (struct pavo_cqe *)word;
-	const unsigned int last = ARRAY_SIZE(word) - 1;
-	u64 *slot;
+	struct pavo_cqe cqe = *from;
 
-	BUILD_BUG_ON(sizeof(*from) != 64 ||
-		     offsetof(struct pavo_cqe, flags) != 63);
-	slot = (u64 *)&cq->cqes[cq->prod & (cq->count - 1)];
-	*cqe = *from;
-	cqe->timestamp = ktime_get_ns();
-	cqe->flags &= ~PAVO_CQE_OWNER;
-	if (!(cq->prod & cq->count))
-		cqe->flags |= PAVO_CQE_OWNER;
-	memcpy(slot, word, sizeof(u64) * last);
-	/* who sees this word sees the entry */
-	smp_store_release(&slot[last], word[last]);
+	cqe.timestamp = ktime_get_ns();
+	pavo_cqe_put(cq->cqes, cq->count, cq->prod, &cqe);
 	cq->prod++;
 	WRITE_ONCE(cq->ring->prod, cq->prod);
+}
+
+static void pavo_cq_owe(struct pavo_cq *cq)
+{
+	cq->armed = 0;
+	cq->held = 0;
+	set_bit(0, &cq->event);
+}
+
+/*
+ * A waiter is to be woken by the entry just written: now, or, when the CQ's
+ * events are moderated, by the last of so many or after so long.
+ */
+static void pavo_cq_wake(struct pavo_cq *cq)
+{
+	if (++cq->held >= cq->moderate_count || !cq->moderate_us)
+		pavo_cq_owe(cq);
+	else if (cq->held == 1)
+		hrtimer_start(&cq->timer,
+			      ns_to_ktime(cq->moderate_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+}
+
+/* The first completion held back has waited long enough. */
+static enum hrtimer_restart pavo_cq_timer(struct hrtimer *timer)
+{
+	struct pavo_cq *cq = container_of(timer, struct pavo_cq, timer);
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->held)
+		pavo_cq_owe(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	pavo_cq_raise(cq);
+	return HRTIMER_NORESTART;
 }
 
 void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
@@ -97,10 +121,8 @@ void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
 	}
 	pavo_cqe_write(cq, cqe);
 	if (cq->armed == IB_CQ_NEXT_COMP ||
-	    (cq->armed && (solicited || cqe->status != IB_WC_SUCCESS))) {
-		cq->armed = 0;
-		set_bit(0, &cq->event);
-	}
+	    (cq->armed && (solicited || cqe->status != IB_WC_SUCCESS)))
+		pavo_cq_wake(cq);
 out:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
@@ -243,16 +265,15 @@ static int pavo_cq_check(const struct ib_cq_init_attr *attr,
 
 static int pavo_cq_build(struct pavo_cq *cq, struct ib_udata *udata)
 {
-	size_t size = PAVO_CQ_HEADER_SIZE + cq->count * sizeof(*cq->cqes);
 	struct pavo_create_cq_resp resp = { .cqe_cnt = cq->count };
 	struct pavo_ucontext *uctx;
 	int err;
 
-	BUILD_BUG_ON(sizeof(*cq->ring) != PAVO_CQ_HEADER_SIZE);
 	uctx = udata ? rdma_udata_to_drv_context(udata, struct pavo_ucontext,
 						 ib) :
 		       NULL;
-	cq->mmap = pavo_mmap_create(uctx ? &uctx->ib : NULL, size, &resp.ring);
+	cq->mmap = pavo_mmap_create(uctx ? &uctx->ib : NULL,
+				    pavo_ring_size(cq->count), &resp.ring);
 	if (!cq->mmap)
 		return -ENOMEM;
 	cq->ring = cq->mmap->addr;
@@ -280,7 +301,10 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!pavo_object_take(&dev->used[PAVO_OBJ_CQ], PAVO_MAX_CQ))
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize_mutex);
 	INIT_WORK(&cq->work, pavo_cq_overrun);
+	pavo_hrtimer_setup(&cq->timer, pavo_cq_timer, CLOCK_MONOTONIC,
+			   HRTIMER_MODE_REL_SOFT);
 	cq->count = roundup_pow_of_two(attr->cqe);
 	err = pavo_cq_build(cq, udata);
 	if (err) {
@@ -295,9 +319,27 @@ int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
 
-	/* its QPs are gone: nothing queues it any more */
+	/* its QPs are gone: nothing queues or starts these any more */
 	cancel_work_sync(&cq->work);
+	hrtimer_cancel(&cq->timer);
 	pavo_mmap_destroy(cq->mmap);
 	pavo_object_give(&to_pavo_dev(ibcq->device)->used[PAVO_OBJ_CQ]);
+	return 0;
+}
+
+/* Events after @count completions, or @us after the first of them. */
+int pavo_modify_cq(struct ib_cq *ibcq, u16 count, u16 us)
+{
+	struct pavo_cq *cq = to_pavo_cq(ibcq);
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->moderate_count = count;
+	cq->moderate_us = us;
+	/* what was held back by the old rule is not held any longer */
+	if (cq->held)
+		pavo_cq_owe(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	pavo_cq_raise(cq);
 	return 0;
 }

@@ -39,6 +39,11 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->max_sge_rd = PAVO_MAX_SGE;
 	attr->max_cq = PAVO_MAX_CQ;
 	attr->max_cqe = PAVO_MAX_CQE;
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
+	/* completions are stamped with CLOCK_MONOTONIC */
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = NSEC_PER_SEC / 1000; /* kHz */
 	attr->max_mr = PAVO_MAX_MR;
 	attr->max_pd = PAVO_MAX_PD;
 	attr->max_ah = PAVO_MAX_AH;
@@ -245,6 +250,8 @@ static const struct ib_device_ops pavo_device_ops = {
 	.destroy_ah = pavo_destroy_ah,
 	.create_cq = pavo_create_cq,
 	.destroy_cq = pavo_destroy_cq,
+	.resize_cq = pavo_resize_cq,
+	.modify_cq = pavo_modify_cq,
 	.poll_cq = pavo_poll_cq,
 	.req_notify_cq = pavo_req_notify_cq,
 	.create_qp = pavo_create_qp,

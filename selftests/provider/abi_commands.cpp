@@ -29,6 +29,9 @@ int serve_write(fake::Call &call)
 	case IB_USER_VERBS_CMD_CREATE_AH:
 		call.output(UVERBS_ATTR_CORE_OUT, uint32_t{41});
 		return 0;
+	case IB_USER_VERBS_CMD_RESIZE_CQ:
+		call.output(UVERBS_ATTR_CORE_OUT, uint32_t{127});
+		return 0;
 	case IB_USER_VERBS_CMD_QUERY_QP:
 		return ENOENT;
 	default:
@@ -269,6 +272,42 @@ void test_cq_commands()
 	CHECK_EQ(ibv_cmd_destroy_cq(&cq.cq), 0);
 }
 
+void test_cq_changes()
+{
+	Request<verbs_cmd_resize_cq> request;
+	Response<ib_uverbs_resize_cq_resp> resp;
+	verbs_cmd_modify_cq modify = {};
+	ibv_modify_cq_attr attr = {};
+	Objects o;
+
+	o.cq.handle = 52;
+	CHECK_EQ(ibv_cmd_resize_cq(&o.cq, 100, &request.cmd, sizeof(request),
+				   resp.room.core(), resp.room.size()),
+		 0);
+
+	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_RESIZE_CQ);
+	auto core = call.input<ib_uverbs_resize_cq>(UVERBS_ATTR_CORE_IN);
+
+	check_lengths(call, &resp.room.driver);
+	CHECK_EQ(core.cq_handle, 52);
+	CHECK_EQ(core.cqe, 100);
+	CHECK_EQ(o.cq.cqe, 127);
+
+	attr.attr_mask = IBV_CQ_ATTR_MODERATE;
+	attr.moderate = {33, 44};
+	CHECK_EQ(ibv_cmd_modify_cq(&o.cq, &attr, &modify, sizeof(modify)), 0);
+	call = kernel->last_command(IB_USER_VERBS_EX_CMD_MODIFY_CQ |
+				    IB_USER_VERBS_CMD_FLAG_EXTENDED);
+
+	auto sent = call.input<ib_uverbs_ex_modify_cq>(UVERBS_ATTR_CORE_IN);
+
+	CHECK_EQ(sent.cq_handle, 52);
+	CHECK_EQ(sent.attr_mask, IBV_CQ_ATTR_MODERATE);
+	CHECK_EQ(sent.attr.cq_count, 33);
+	CHECK_EQ(sent.attr.cq_period, 44);
+	CHECK_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(), sizeof(sent));
+}
+
 /* Room behind the structure shows a library that believes in a longer one. */
 struct GuardedQp {
 	verbs_qp qp;
@@ -444,6 +483,7 @@ void add_command_cases(std::vector<tap::Case> &cases)
 			{"dma-buf command", test_dmabuf_commands},
 			{"MW commands", test_mw_commands},
 			{"CQ commands", test_cq_commands},
+			{"CQ resize and moderation commands", test_cq_changes},
 			{"QP creation, verbs_qp", test_create_qp_command},
 			{"XRC QP, verbs_qp", test_xrc_qp},
 			{"QP commands", test_qp_commands},

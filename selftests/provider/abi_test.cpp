@@ -345,6 +345,8 @@ void test_public_ops()
 	CALLS(open_xrcd, verbs->open_xrcd(context, nullptr));
 	CALLS(reg_dm_mr, verbs->reg_dm_mr(nullptr, nullptr, 0, 0, 0));
 	CALLS(query_rt_values, verbs->query_rt_values(context, nullptr));
+	CALLS(create_cq_ex, verbs->create_cq_ex(context, nullptr));
+	CALLS(modify_cq, verbs->modify_cq(&o.cq, nullptr));
 }
 
 void test_close()

@@ -141,6 +141,15 @@ ibv_pd *LocalHost::raw_pd(Handle id)
 
 Cq LocalHost::create_cq(int depth, bool events)
 {
+	return make_cq(
+		[&](ibv_comp_channel *channel, void *id) {
+			return ibv_create_cq(context_, depth, id, channel, 0);
+		},
+		events);
+}
+
+Cq LocalHost::make_cq(const CqMaker &maker, bool events)
+{
 	ibv_comp_channel *channel = nullptr;
 
 	if (events) {
@@ -152,9 +161,7 @@ Cq LocalHost::create_cq(int depth, bool events)
 	}
 	Handle id = next_++;
 	errno = 0;
-	ibv_cq *cq = ibv_create_cq(context_, depth,
-				   reinterpret_cast<void *>(uintptr_t(id)),
-				   channel, 0);
+	ibv_cq *cq = maker(channel, reinterpret_cast<void *>(uintptr_t(id)));
 
 	if (!cq) {
 		int error = errno ? errno : EIO;

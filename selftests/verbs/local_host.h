@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "host.h"
@@ -58,6 +59,10 @@ public:
 	ibv_qp *raw_qp(Handle id);
 	ibv_cq *raw_cq(Handle id);
 	uint8_t *memory(Handle mr);
+	/* A CQ made in another way, with this channel and cq_context. */
+	using CqMaker =
+		std::function<ibv_cq *(ibv_comp_channel *channel, void *id)>;
+	Cq make_cq(const CqMaker &maker, bool events);
 
 private:
 	struct CqObject {

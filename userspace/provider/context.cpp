@@ -91,6 +91,7 @@ constexpr verbs_context_ops context_ops = [] {
 	ops.bind_mw = bind_mw;
 	ops.create_ah = create_ah;
 	ops.create_cq = create_cq;
+	ops.create_cq_ex = create_cq_ex;
 	ops.create_qp = create_qp;
 	ops.create_qp_ex = create_qp_ex;
 	ops.dealloc_mw = dealloc_mw;
@@ -101,6 +102,7 @@ constexpr verbs_context_ops context_ops = [] {
 	ops.destroy_cq = destroy_cq;
 	ops.destroy_qp = destroy_qp;
 	ops.free_context = free_context;
+	ops.modify_cq = modify_cq;
 	ops.modify_qp = modify_qp;
 	ops.poll_cq = poll_cq;
 	ops.post_recv = post_recv;
@@ -108,9 +110,11 @@ constexpr verbs_context_ops context_ops = [] {
 	ops.query_device_ex = query_device;
 	ops.query_port = query_port;
 	ops.query_qp = query_qp;
+	ops.query_rt_values = query_rt_values;
 	ops.reg_dmabuf_mr = reg_dmabuf_mr;
 	ops.reg_mr = reg_mr;
 	ops.rereg_mr = rereg_mr;
+	ops.resize_cq = resize_cq;
 	return ops;
 }();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * cq.cpp - completion queues: life and polling.
+ * cq.cpp - completion queues: life, size and polling.
  *
  * Owns: our side of the mapped ring. The module writes entries, we read each
  * one once into a private copy, because the mapping can be written by anyone
@@ -61,8 +61,10 @@ bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 	return true;
 }
 
+/* The ring a new or resized CQ has from now on. */
 bool map_ring(Cq *cq, int fd, const pavo_create_cq_resp &resp)
 {
+	Mapping ring;
 	uint64_t needed =
 		PAVO_CQ_HEADER_SIZE + uint64_t{resp.cqe_cnt} * sizeof(pavo_cqe);
 
@@ -70,8 +72,9 @@ bool map_ring(Cq *cq, int fd, const pavo_create_cq_resp &resp)
 		errno = EPROTO;
 		return false;
 	}
-	if (!cq->ring.map(fd, resp.ring, needed))
+	if (!ring.map(fd, resp.ring, needed))
 		return false;
+	cq->ring.swap(ring);
 	cq->header = static_cast<pavo_cq_header *>(cq->ring.data());
 	cq->entries = reinterpret_cast<pavo_cqe *>(
 		static_cast<std::byte *>(cq->ring.data()) +
@@ -82,13 +85,12 @@ bool map_ring(Cq *cq, int fd, const pavo_create_cq_resp &resp)
 
 } // namespace
 
-ibv_cq *create_cq(ibv_context *ibcontext, int cqe, ibv_comp_channel *channel,
-		  int comp_vector)
+Cq *make_cq(ibv_context *ibcontext, int cqe, ibv_comp_channel *channel,
+	    int comp_vector, bool shared)
 {
-	Context *context = to_context(ibcontext);
 	verbs_response<ib_uverbs_create_cq_resp, pavo_create_cq_resp> resp = {};
 	verbs_cmd_create_cq cmd = {};
-	std::unique_ptr<Cq> cq(new (std::nothrow) Cq(context->state->shared));
+	std::unique_ptr<Cq> cq(new (std::nothrow) Cq(shared));
 	int err;
 
 	if (!cq)
@@ -106,16 +108,74 @@ ibv_cq *create_cq(ibv_context *ibcontext, int cqe, ibv_comp_channel *channel,
 		errno = err;
 		return nullptr;
 	}
-	return &cq.release()->verbs.cq;
+	return cq.release();
+}
+
+ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel,
+		  int comp_vector)
+{
+	Cq *cq = make_cq(context, cqe, channel, comp_vector,
+			 to_context(context)->state->shared);
+
+	return cq ? &cq->verbs.cq : nullptr;
 }
 
 int destroy_cq(ibv_cq *ibcq)
 {
+	Cq *cq = to_cq(ibcq);
 	int err = ibv_cmd_destroy_cq(ibcq);
 
-	if (!err)
-		delete to_cq(ibcq);
-	return err;
+	if (err)
+		return err;
+	if (cq->parent)
+		cq->parent->users--;
+	delete cq;
+	return 0;
+}
+
+/*
+ * The module moves what we have not consumed to a new ring, where it keeps its
+ * numbers. Nobody polls meanwhile: the old ring is dead when the call returns.
+ */
+int resize_cq(ibv_cq *ibcq, int cqe)
+{
+	verbs_response<ib_uverbs_resize_cq_resp, pavo_create_cq_resp> resp = {};
+	verbs_cmd_resize_cq cmd = {};
+	Cq *cq = to_cq(ibcq);
+	std::lock_guard guard(cq->lock);
+	int err;
+
+	publish_cons(cq);
+	err = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), resp.core(),
+				resp.size());
+	if (err)
+		return err;
+	if (!map_ring(cq, ibcq->context->cmd_fd, resp.driver))
+		return errno;
+	return 0;
+}
+
+int modify_cq(ibv_cq *cq, ibv_modify_cq_attr *attr)
+{
+	verbs_cmd_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(cq, attr, &cmd, sizeof(cmd));
+}
+
+bool poll_one(Context *context, Cq *cq, uint32_t begun, pavo_cqe *cqe,
+	      ibv_wc *wc)
+{
+	/* One round of the ring at most: it may be filled behind us forever. */
+	while (cq->cons - begun < cq->count && next_cqe(cq, cqe))
+		if (translate(context, *cqe, wc))
+			return true;
+	return false;
+}
+
+void publish_cons(Cq *cq)
+{
+	std::atomic_ref(cq->header->cons)
+		.store(cq->cons, std::memory_order_release);
 }
 
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
@@ -123,19 +183,15 @@ int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 	Context *context = to_context(ibcq->context);
 	Cq *cq = to_cq(ibcq);
 	std::lock_guard guard(cq->lock);
-	uint32_t before = cq->cons;
+	uint32_t begun = cq->cons;
 	int found = 0;
 	pavo_cqe cqe;
 
-	/* One round of the ring at most: it may be filled behind us forever. */
-	while (found < num_entries && cq->cons - before < cq->count &&
-	       next_cqe(cq, &cqe))
-		if (translate(context, cqe, wc + found))
-			found++;
-
-	if (cq->cons != before)
-		std::atomic_ref(cq->header->cons)
-			.store(cq->cons, std::memory_order_release);
+	while (found < num_entries &&
+	       poll_one(context, cq, begun, &cqe, wc + found))
+		found++;
+	if (cq->cons != begun)
+		publish_cons(cq);
 	return found;
 }
 

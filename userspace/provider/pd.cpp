@@ -32,6 +32,8 @@ ibv_pd *alloc_pd(ibv_context *context)
 
 static int dealloc_parent(Pd *parent)
 {
+	if (parent->users)
+		return EBUSY;
 	parent->parent_of->users--;
 	if (parent->domain)
 		parent->domain->users--;

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "abi.h"
 #include "doorbell.h"
@@ -38,6 +39,12 @@ public:
 	 * the region has fewer bytes than @needed.
 	 */
 	bool map(int fd, const pavo_mmap_info &info, uint64_t needed);
+
+	void swap(Mapping &other)
+	{
+		std::swap(data_, other.data_);
+		std::swap(size_, other.size_);
+	}
 
 	void *data() const { return data_; }
 	size_t size() const { return size_; }
@@ -83,7 +90,7 @@ struct Pd {
 	ibv_pd pd;
 	Pd *parent_of; /* parent domain: the real PD */
 	ThreadDomain *domain;
-	std::atomic<int> users; /* parent domains on it */
+	std::atomic<int> users; /* parent domains, or CQs, on it */
 };
 
 struct Cq {
@@ -94,6 +101,11 @@ struct Cq {
 	uint32_t count = 0;
 	uint32_t cons = 0; /* the header's copy could be overwritten */
 	Lock lock;
+	Pd *parent = nullptr; /* the parent domain it was made with */
+	/* Between start_poll and end_poll: where it began, what is current. */
+	uint32_t begun = 0;
+	pavo_cqe current = {};
+	ibv_wc wc = {};
 
 	explicit Cq(bool shared) : verbs(), lock(shared) {}
 };
@@ -183,9 +195,26 @@ int destroy_ah(ibv_ah *ah);
 ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel,
 		  int comp_vector);
 int destroy_cq(ibv_cq *cq);
+int resize_cq(ibv_cq *cq, int cqe);
+int modify_cq(ibv_cq *cq, ibv_modify_cq_attr *attr);
 int poll_cq(ibv_cq *cq, int num_entries, ibv_wc *wc);
+/** A CQ and its ring; null with errno set. @shared: by several threads. */
+Cq *make_cq(ibv_context *context, int cqe, ibv_comp_channel *channel,
+	    int comp_vector, bool shared);
+/**
+ * Takes entries until one is the application's, which is in @cqe and @wc then.
+ * @begun: @cq's consumer number when polling began. Its lock is held.
+ */
+bool poll_one(Context *context, Cq *cq, uint32_t begun, pavo_cqe *cqe,
+	      ibv_wc *wc);
+/** Tells the module which entries of @cq may be written again. */
+void publish_cons(Cq *cq);
 /** Makes poll_cq() pass over the entries @qpn has in @cq; its lock is held. */
 void forget_qp(Cq *cq, uint32_t qpn);
+
+/* cq_ex.cpp */
+ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr);
+int query_rt_values(ibv_context *context, ibv_values_ex *values);
 
 /* qp.cpp */
 ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *attr);

@@ -149,7 +149,8 @@ struct verbs_context_ops {
 	verbs_unused_op create_counters;
 	ibv_cq *(*create_cq)(ibv_context *context, int cqe,
 			     ibv_comp_channel *channel, int comp_vector);
-	verbs_unused_op create_cq_ex;
+	ibv_cq_ex *(*create_cq_ex)(ibv_context *context,
+				   ibv_cq_init_attr_ex *attr);
 	verbs_unused_op create_flow;
 	verbs_unused_op create_flow_action_esp;
 	ibv_qp *(*create_qp)(ibv_pd *pd, ibv_qp_init_attr *attr);
@@ -179,7 +180,7 @@ struct verbs_context_ops {
 	verbs_unused_op import_dm;
 	verbs_unused_op import_mr;
 	verbs_unused_op import_pd;
-	verbs_unused_op modify_cq;
+	int (*modify_cq)(ibv_cq *cq, ibv_modify_cq_attr *attr);
 	verbs_unused_op modify_flow_action_esp;
 	int (*modify_qp)(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask);
 	verbs_unused_op modify_qp_rate_limit;
@@ -201,7 +202,7 @@ struct verbs_context_ops {
 	int (*query_qp)(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask,
 			ibv_qp_init_attr *init_attr);
 	verbs_unused_op query_qp_data_in_order;
-	verbs_unused_op query_rt_values;
+	int (*query_rt_values)(ibv_context *context, ibv_values_ex *values);
 	verbs_unused_op query_srq;
 	verbs_unused_op read_counters;
 	verbs_unused_op reg_dm_mr;
@@ -212,7 +213,7 @@ struct verbs_context_ops {
 	int (*req_notify_cq)(ibv_cq *cq, int solicited_only);
 	int (*rereg_mr)(verbs_mr *mr, int flags, ibv_pd *pd, void *addr,
 			size_t length, int access);
-	verbs_unused_op resize_cq;
+	int (*resize_cq)(ibv_cq *cq, int cqe);
 	verbs_unused_op set_ece;
 	verbs_unused_op unimport_dm;
 	verbs_unused_op unimport_mr;
@@ -238,9 +239,19 @@ using verbs_cmd_reg_mr = verbs_command<ib_uverbs_reg_mr>;
 using verbs_cmd_rereg_mr = verbs_command<ib_uverbs_rereg_mr>;
 using verbs_cmd_alloc_mw = verbs_command<ib_uverbs_alloc_mw>;
 using verbs_cmd_create_cq = verbs_command<ib_uverbs_create_cq>;
+using verbs_cmd_resize_cq = verbs_command<ib_uverbs_resize_cq>;
 using verbs_cmd_create_qp = verbs_command<ib_uverbs_create_qp>;
 using verbs_cmd_query_qp = verbs_command<ib_uverbs_query_qp>;
 using verbs_cmd_modify_qp = verbs_command<ib_uverbs_modify_qp>;
+
+/* The newer commands have a second header between the first and the rest. */
+template <class Kernel> struct alignas(8) verbs_command_ex {
+	ib_uverbs_cmd_hdr hdr;
+	ib_uverbs_ex_cmd_hdr ex_hdr;
+	std::byte kernel[sizeof(Kernel)];
+};
+
+using verbs_cmd_modify_cq = verbs_command_ex<ib_uverbs_ex_modify_cq>;
 
 /* A response: the kernel's structure and the driver's directly behind it. */
 template <class Kernel, class Driver> struct verbs_response {
@@ -304,6 +315,11 @@ int ibv_cmd_create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel,
 		      int comp_vector, ibv_cq *cq, verbs_cmd_create_cq *cmd,
 		      size_t cmd_size, ib_uverbs_create_cq_resp *resp,
 		      size_t resp_size);
+int ibv_cmd_resize_cq(ibv_cq *cq, int cqe, verbs_cmd_resize_cq *cmd,
+		      size_t cmd_size, ib_uverbs_resize_cq_resp *resp,
+		      size_t resp_size);
+int ibv_cmd_modify_cq(ibv_cq *cq, ibv_modify_cq_attr *attr,
+		      verbs_cmd_modify_cq *cmd, size_t cmd_size);
 int ibv_cmd_req_notify_cq(ibv_cq *cq, int solicited_only);
 int ibv_cmd_destroy_cq(ibv_cq *cq);
 
