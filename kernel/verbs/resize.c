@@ -34,92 +34,95 @@ struct pavo_new_ring {
  * What has to be moved: from the consumer's number, which user space may have
  * made anything, to the producer's. Under the CQ's lock.
  */
-static int pavo_resize_begin(struct pavo_cq *cq, struct pavo_new_ring *new)
+static int pavo_resize_begin(struct pavo_cq *cq, struct pavo_new_ring *to)
 {
 	u32 used;
 
-	new->cons = READ_ONCE(cq->ring->cons);
-	new->copied = new->cons;
-	used = cq->prod - new->cons;
-	if (cq->dead || used > cq->count || used > new->count)
+	to->cons = READ_ONCE(cq->ring->cons);
+	to->copied = to->cons;
+	used = cq->prod - to->cons;
+	if (cq->dead || used > cq->count || used > to->count)
 		return -EINVAL;
 	return 0;
 }
 
-static void pavo_resize_copy(const struct pavo_cq *cq,
-			     struct pavo_new_ring *new, u32 end)
+static void pavo_resize_copy(const struct pavo_cq *cq, struct pavo_new_ring *to,
+			     u32 end)
 {
-	for (; new->copied != end; new->copied++)
-		pavo_cqe_put(new->cqes, new->count, new->copied,
-			     &cq->cqes[new->copied &(cq->count - 1)]);
+	u32 slot;
+
+	for (; to->copied != end; to->copied++) {
+		slot = to->copied & (cq->count - 1);
+		pavo_cqe_put(to->cqes, to->count, to->copied, &cq->cqes[slot]);
+	}
 }
 
 /* The entries that will be written next must not look valid before. */
-static void pavo_resize_clear(struct pavo_new_ring *new)
+static void pavo_resize_clear(struct pavo_new_ring *to)
 {
 	u32 n;
 
-	for (n = new->cons; n != new->cons + new->count; n++)
-		new->cqes[n & (new->count - 1)].flags =
-			pavo_cqe_owner(new->count, n) ^ PAVO_CQE_OWNER;
+	for (n = to->cons; n != to->cons + to->count; n++)
+		to->cqes[n & (to->count - 1)].flags =
+			pavo_cqe_owner(to->count, n) ^ PAVO_CQE_OWNER;
 }
 
-static void pavo_resize_swap(struct pavo_cq *cq, struct pavo_new_ring *new)
+static void pavo_resize_swap(struct pavo_cq *cq, struct pavo_new_ring *to)
 {
-	new->header->cons = new->cons;
-	new->header->prod = cq->prod;
-	swap(cq->mmap, new->mmap);
-	cq->ring = new->header;
-	cq->cqes = new->cqes;
-	cq->count = new->count;
-	cq->ib.cqe = new->count;
+	to->header->cons = to->cons;
+	to->header->prod = cq->prod;
+	swap(cq->mmap, to->mmap);
+	cq->ring = to->header;
+	cq->cqes = to->cqes;
+	cq->count = to->count;
+	cq->ib.cqe = to->count;
 }
 
-/* Fill @new and put it in place of the CQ's ring, which is in @new then. */
-static int pavo_resize_move(struct pavo_cq *cq, struct pavo_new_ring *new)
+/* Fill @to and put it in place of the CQ's ring, which is in @to then. */
+static int pavo_resize_move(struct pavo_cq *cq, struct pavo_new_ring *to)
 {
 	u32 prod;
 	int err;
 
 	spin_lock_irq(&cq->lock);
-	err = pavo_resize_begin(cq, new);
+	err = pavo_resize_begin(cq, to);
 	prod = cq->prod;
 	spin_unlock_irq(&cq->lock);
 	if (err)
 		return err;
-	pavo_resize_clear(new);
+	pavo_resize_clear(to);
 	pavo_resize_copy(cq, new, prod);
 
 	spin_lock_irq(&cq->lock);
-	if (cq->dead || cq->prod - new->cons > new->count) {
+	if (cq->dead || cq->prod - to->cons > to->count) {
 		err = -EINVAL;
 	} else {
 		pavo_resize_copy(cq, new, cq->prod);
-		pavo_resize_swap(cq, new);
+		pavo_resize_swap(cq, to);
 	}
 	spin_unlock_irq(&cq->lock);
 	return err;
 }
 
-static int pavo_resize_alloc(struct pavo_new_ring *new, struct ib_udata *udata)
+static int pavo_resize_alloc(struct pavo_new_ring *to, struct ib_udata *udata)
 {
-	struct pavo_create_cq_resp resp = { .cqe_cnt = new->count };
+	struct pavo_create_cq_resp resp = { .cqe_cnt = to->count };
 	struct pavo_ucontext *uctx;
 
 	uctx = rdma_udata_to_drv_context(udata, struct pavo_ucontext, ib);
-	new->mmap = pavo_mmap_create(&uctx->ib, pavo_ring_size(new->count),
-				     &resp.ring);
-	if (!new->mmap)
+	to->mmap = pavo_mmap_create(&uctx->ib, pavo_ring_size(to->count),
+				    &resp.ring);
+	if (!to->mmap)
 		return -ENOMEM;
-	new->header = new->mmap->addr;
-	new->cqes = new->mmap->addr + PAVO_CQ_HEADER_SIZE;
+	to->header = to->mmap->addr;
+	to->cqes = to->mmap->addr + PAVO_CQ_HEADER_SIZE;
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
 int pavo_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 {
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
-	struct pavo_new_ring new = {};
+	struct pavo_new_ring to = {};
 	int err;
 
 	/* nobody in the kernel asks for it */
@@ -129,14 +132,14 @@ int pavo_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 		return -EINVAL;
 	if (udata->outlen < sizeof(struct pavo_create_cq_resp))
 		return -EINVAL;
-	new.count = roundup_pow_of_two(cqe);
+	to.count = roundup_pow_of_two(cqe);
 
 	mutex_lock(&cq->resize_mutex);
-	err = pavo_resize_alloc(&new, udata);
+	err = pavo_resize_alloc(&to, udata);
 	if (!err)
-		err = pavo_resize_move(cq, &new);
+		err = pavo_resize_move(cq, &to);
 	/* the old ring, or the new one if it was not to be */
-	pavo_mmap_destroy(new.mmap);
+	pavo_mmap_destroy(to.mmap);
 	mutex_unlock(&cq->resize_mutex);
 	return err;
 }
