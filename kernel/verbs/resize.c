@@ -91,13 +91,13 @@ static int pavo_resize_move(struct pavo_cq *cq, struct pavo_new_ring *to)
 	if (err)
 		return err;
 	pavo_resize_clear(to);
-	pavo_resize_copy(cq, new, prod);
+	pavo_resize_copy(cq, to, prod);
 
 	spin_lock_irq(&cq->lock);
 	if (cq->dead || cq->prod - to->cons > to->count) {
 		err = -EINVAL;
 	} else {
-		pavo_resize_copy(cq, new, cq->prod);
+		pavo_resize_copy(cq, to, cq->prod);
 		pavo_resize_swap(cq, to);
 	}
 	spin_unlock_irq(&cq->lock);
