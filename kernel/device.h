@@ -47,6 +47,8 @@ enum pavo_object {
 	PAVO_OBJ_CQ,
 	PAVO_OBJ_PD,
 	PAVO_OBJ_AH,
+	PAVO_OBJ_MR,
+	PAVO_OBJ_MW,
 	PAVO_OBJ_COUNT,
 };
 
@@ -184,6 +186,7 @@ struct pavo_qp_attrs {
  * struct pavo_qp - queue pair.
  * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
  *         and pavo_qp_send_error(), which only ever write Error and SQE.
+ * @windows: memory windows of type 2 bound to it, under the key table's lock
  * @flow:  valid from RTR on (RC, UC); changed under both half locks
  * @events: bits by enum ib_event_type, to be raised by @work
  * @work:  raises @events and runs both halves in process context: after an
@@ -198,6 +201,7 @@ struct pavo_qp {
 	struct pavo_ucontext *uctx;
 	struct ib_qp_cap cap;
 	bool sq_sig_all;
+	struct list_head windows;
 	int state;
 	struct mutex modify_mutex; /* attr, and transitions of state */
 	struct pavo_qp_attrs attr;
@@ -239,9 +243,14 @@ static inline struct pavo_ah *to_pavo_ah(struct ib_ah *ib)
 	return container_of(ib, struct pavo_ah, ib);
 }
 
-static inline struct pavo_region *to_pavo_region(struct ib_mr *ib)
+static inline struct pavo_mr *to_pavo_mr(struct ib_mr *ib)
 {
-	return container_of(ib, struct pavo_region, ib);
+	return container_of(ib, struct pavo_mr, ib);
+}
+
+static inline struct pavo_mw *to_pavo_mw(struct ib_mw *ib)
+{
+	return container_of(ib, struct pavo_mw, ib);
 }
 
 static inline int pavo_qp_state(const struct pavo_qp *qp)

@@ -7,14 +7,20 @@
  */
 #include "internal.h"
 
-static enum ib_wc_status status_of(enum pavo_vendor_err vendor)
+static enum ib_wc_status status_of(u8 op, enum pavo_vendor_err vendor)
 {
 	switch (vendor) {
+	case PAVO_VE_MW_BIND:
+	case PAVO_VE_MW_RANGE:
+		return IB_WC_MW_BIND_ERR;
+	case PAVO_VE_KEY_STATE:
 	case PAVO_VE_LKEY:
 	case PAVO_VE_LKEY_PD:
 	case PAVO_VE_LKEY_ACCESS:
 	case PAVO_VE_LKEY_RANGE:
-		return IB_WC_LOC_PROT_ERR;
+		/* An operation on the key itself, or a use of it? */
+		return pavo_wqe_is_local(op) ? IB_WC_MW_BIND_ERR :
+					       IB_WC_LOC_PROT_ERR;
 	case PAVO_VE_WQE_LENGTH:
 		return IB_WC_LOC_LEN_ERR;
 	default:
@@ -69,15 +75,16 @@ void pavo_complete_acked(struct pavo_qp *qp)
 void pavo_complete_bad(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
+	const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
 	enum pavo_vendor_err vendor;
 
 	if (req->tail == req->head)
 		return;
-	vendor = pavo_swqe(req, req->tail)->vendor_err;
+	vendor = wqe->vendor_err;
 	if (!vendor)
 		return;
 	pavo_qp_send_error(qp);
-	complete_oldest(qp, status_of(vendor), vendor);
+	complete_oldest(qp, status_of(wqe->op, vendor), vendor);
 }
 
 /*

@@ -100,6 +100,18 @@ static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 	return PAVO_VE_NONE;
 }
 
+/* NextSeg says it all, but for a BindSeg. */
+static enum pavo_vendor_err parse_local(struct pavo_swqe *wqe,
+					struct seg_reader *r)
+{
+	if (wqe->op == PAVO_WQE_BIND_MW || wqe->op == PAVO_WQE_REG_MR) {
+		wqe->bind = take(r, sizeof(*wqe->bind));
+		if (!wqe->bind)
+			return PAVO_VE_WQE_SEGMENT;
+	}
+	return r->left ? PAVO_VE_WQE_SEGMENT : PAVO_VE_NONE;
+}
+
 static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
 					   struct seg_reader *r,
 					   const struct pavo_parser_limits *lim)
@@ -109,8 +121,8 @@ static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
 
 	if (wqe->op >= PAVO_WQE_OP_COUNT || !(lim->ops & 1u << wqe->op))
 		return PAVO_VE_WQE_OPCODE;
-	if (wqe->op == PAVO_WQE_NOP)
-		return r->left ? PAVO_VE_WQE_SEGMENT : PAVO_VE_NONE;
+	if (pavo_wqe_is_local(wqe->op))
+		return parse_local(wqe, r);
 	if (lim->ud) {
 		wqe->av = take(r, sizeof(*wqe->av));
 		if (!wqe->av)
@@ -156,6 +168,7 @@ enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 			    0 :
 			    (u64)next->size << PAVO_DB_SIZE_SHIFT | next->next;
 	wqe->av = NULL;
+	wqe->bind = NULL;
 	wqe->sge = NULL;
 	wqe->data = NULL;
 

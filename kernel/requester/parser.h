@@ -17,6 +17,8 @@
 /* Bits of pavo_swqe.flags behind those of NextSeg. */
 #define PAVO_SWQE_FENCE 0x80
 #define PAVO_SWQE_INLINE 0x40
+/* Its local memory is still to be checked (set by the scheduler). */
+#define PAVO_SWQE_UNCHECKED 0x20
 
 /**
  * struct pavo_swqe - private, checked copy of a send WQE.
@@ -33,6 +35,7 @@
  * @next:     doorbell form (without QPN) of the next WQE; size 0: chain ends
  * @first_psn, @npkts: set when it is numbered; reads: of the response packets
  * @av:       UDSeg, in @raw
+ * @bind:     BindSeg, in @raw
  * @sge:      DataSegs, in @raw
  * @data:     inline payload, in @raw
  * @raw:      the private copy, as long as a slot of the ring
@@ -53,6 +56,7 @@ struct pavo_swqe {
 	u64 compare;
 	u64 next;
 	const struct pavo_ud_seg *av;
+	const struct pavo_bind_seg *bind;
 	const struct pavo_data_seg *sge;
 	const u8 *data;
 	u8 raw[] __aligned(16);
@@ -72,12 +76,15 @@ struct pavo_parser_limits {
 	u32 max_len;
 };
 
+/* Operations on keys, for connected services. */
+#define PAVO_OPS_KEYS (1u << PAVO_WQE_LOCAL_INV | 1u << PAVO_WQE_BIND_MW)
+
 /* Operations of the services (table 1.1). */
 #define PAVO_OPS_RC                                                           \
 	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM | \
 	 1u << PAVO_WQE_SEND_INV | 1u << PAVO_WQE_WRITE |                     \
 	 1u << PAVO_WQE_WRITE_IMM | 1u << PAVO_WQE_READ |                     \
-	 1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD)
+	 1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD | PAVO_OPS_KEYS)
 #define PAVO_OPS_UD \
 	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM)
 
@@ -90,6 +97,13 @@ static inline bool pavo_wqe_is_read(u8 op)
 static inline bool pavo_wqe_is_atomic(u8 op)
 {
 	return op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
+}
+
+/* Does it send nothing? */
+static inline bool pavo_wqe_is_local(u8 op)
+{
+	return op == PAVO_WQE_NOP || op == PAVO_WQE_LOCAL_INV ||
+	       op == PAVO_WQE_BIND_MW || op == PAVO_WQE_REG_MR;
 }
 
 /* Fields of a doorbell (without QPN: of a chain link). */

@@ -93,6 +93,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	req->db_tail = 0;
 	req->in_chain = false;
 	req->head = 0;
+	req->last_local = -1;
 	req->numbered = 0;
 	req->tail = 0;
 	req->cursor = (struct pavo_tx_cursor){};

@@ -56,6 +56,7 @@ struct pavo_tx_cursor {
  *              (the indicator of the document); @chained counts its WQEs
  * @wqes:       private copies, count entries of wqe_stride bytes
  * @head:       WQEs parsed (free running)
+ * @last_local: the last of them that sends nothing but changes keys
  * @numbered:   WQEs that have PSNs, @tail: oldest not completed
  * @cursor:     next packet to send; behind what was sent when resending
  * @scatter:    next packet of read data that is expected
@@ -90,6 +91,7 @@ struct pavo_requester {
 	void *wqes;
 	u32 wqe_stride;
 	u32 head;
+	u32 last_local;
 	u32 numbered;
 	u32 tail;
 	struct pavo_tx_cursor cursor;

@@ -57,12 +57,26 @@ static u32 datagram_max(struct pavo_dev *dev)
 		      0;
 }
 
-/* What the parser cannot know: local memory, and whether reads are allowed. */
+/*
+ * What the parser cannot know: local memory, and whether reads are allowed.
+ * Where keys are to be changed by a WQE that was not carried out yet, what
+ * they mean is asked when this WQE's turn comes.
+ */
 static enum pavo_vendor_err check_access(struct pavo_qp *qp,
-					 const struct pavo_swqe *wqe)
+					 struct pavo_swqe *wqe)
 {
+	struct pavo_requester *req = &qp->req;
+
+	if (pavo_wqe_is_local(wqe->op)) {
+		req->last_local = req->head;
+		return PAVO_VE_NONE;
+	}
 	if (pavo_wqe_is_read(wqe->op) && !qp->attr.max_rd_atomic)
 		return PAVO_VE_WQE_OPCODE;
+	if ((s32)(req->last_local - req->numbered) >= 0) {
+		wqe->flags |= PAVO_SWQE_UNCHECKED;
+		return PAVO_VE_NONE;
+	}
 	return pavo_sgl_check(qp, wqe);
 }
 

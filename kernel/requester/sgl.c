@@ -19,6 +19,8 @@ static enum pavo_vendor_err vendor_of(enum pavo_xlate status)
 		return PAVO_VE_LKEY_ACCESS;
 	case PAVO_XLATE_LENGTH:
 		return PAVO_VE_LKEY_RANGE;
+	case PAVO_XLATE_STATE:
+		return PAVO_VE_KEY_STATE;
 	default:
 		return PAVO_VE_LKEY;
 	}

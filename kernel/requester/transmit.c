@@ -17,7 +17,7 @@ static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
 				     &req->outstanding.sends;
 
 	wqe->first_psn = req->npsn;
-	if (wqe->op == PAVO_WQE_NOP)
+	if (pavo_wqe_is_local(wqe->op))
 		wqe->npkts = 0;
 	else if (qp->ib.qp_type != IB_QPT_RC || pavo_wqe_is_atomic(wqe->op) ||
 		 wqe->length <= qp->attr.mtu)
@@ -30,18 +30,55 @@ static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		pavo_mq_produce(mq, wqe->number, wqe->first_psn, wqe->npkts);
 }
 
+/* A fenced WQE waits for reads and atomics, an invalidation for everything. */
+static bool fenced(const struct pavo_requester *req,
+		   const struct pavo_swqe *wqe)
+{
+	if (!(wqe->flags & PAVO_SWQE_FENCE))
+		return false;
+	if (wqe->op == PAVO_WQE_LOCAL_INV)
+		return req->tail != wqe->number;
+	return pavo_mq_oldest(&req->outstanding.reads);
+}
+
 /*
- * May the WQE at the cursor begin? A fenced one waits for reads and atomics;
- * a bad one is never begun, it waits for its turn to fail.
+ * May the WQE at the cursor begin? A bad one is never begun, it waits for its
+ * turn to fail.
  */
-static bool may_begin(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (wqe->vendor_err || pavo_qp_state(qp) != IB_QPS_RTS)
+	if (wqe->vendor_err || pavo_qp_state(qp) != IB_QPS_RTS ||
+	    fenced(req, wqe))
 		return false;
-	return !(wqe->flags & PAVO_SWQE_FENCE) ||
-	       !pavo_mq_oldest(&req->outstanding.reads);
+	if (wqe->flags & PAVO_SWQE_UNCHECKED) {
+		wqe->flags &= ~PAVO_SWQE_UNCHECKED;
+		wqe->vendor_err = pavo_sgl_check(qp, wqe);
+		if (wqe->vendor_err)
+			pavo_count(qp->dev, wqe_errors);
+	}
+	return !wqe->vendor_err;
+}
+
+/* Carry out a WQE that sends nothing. False: not yet, or it failed. */
+static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe)
+{
+	struct pavo_requester *req = &qp->req;
+	int err = pavo_local_execute(qp, wqe);
+
+	if (err < 0) {
+		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
+		return false;
+	}
+	if (err) {
+		pavo_count(qp->dev, wqe_errors);
+		wqe->vendor_err = err;
+		return false;
+	}
+	number_wqe(qp, wqe);
+	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
+	return true;
 }
 
 /* Packets that the request at the cursor stands for, up to a chunk's end. */
@@ -68,6 +105,16 @@ static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
 	       req->reads_out < qp->attr.max_rd_atomic;
 }
 
+/* Behind this one comes nothing that is sure to be acknowledged. */
+static bool last_of_train(struct pavo_requester *req,
+			  const struct pavo_swqe *wqe)
+{
+	const struct pavo_swqe *next = pavo_swqe(req, wqe->number + 1);
+
+	return req->head == wqe->number + 1 || next->vendor_err ||
+	       next->flags & PAVO_SWQE_UNCHECKED || pavo_wqe_is_local(next->op);
+}
+
 /*
  * Ask for an ACK at the end of a message somebody waits for, where nothing
  * that will be acknowledged follows, and often enough to keep the window
@@ -78,12 +125,9 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (pkt + 1 == wqe->npkts) {
-		if (wqe->flags & PAVO_WQE_SIGNALED ||
-		    req->head == wqe->number + 1 ||
-		    pavo_swqe(req, wqe->number + 1)->vendor_err)
-			return true;
-	}
+	if (pkt + 1 == wqe->npkts &&
+	    (wqe->flags & PAVO_WQE_SIGNALED || last_of_train(req, wqe)))
+		return true;
 	return req->unasked + 1 >= PAVO_ACK_EVERY || (again && req->probing);
 }
 
@@ -179,6 +223,8 @@ static bool transmit_one(struct pavo_qp *qp)
 	if (req->cursor.wqe == req->numbered) {
 		if (!may_begin(qp, wqe))
 			return false;
+		if (pavo_wqe_is_local(wqe->op))
+			return execute_local(qp, wqe);
 		number_wqe(qp, wqe);
 	} else if (wqe->vendor_err) {
 		return false;

@@ -83,23 +83,37 @@ static void complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 	if (pkt->info->flags & PAVO_OPF_IMM) {
 		cqe.imm = (__force u32)pkt->imm;
 		cqe.flags = PAVO_CQE_IMM;
+	} else if (pkt->info->flags & PAVO_OPF_IETH) {
+		cqe.imm = pkt->inv_rkey;
+		cqe.flags = PAVO_CQE_INV;
 	}
 	pavo_rq_complete(qp, &cqe, pkt->solicited);
+}
+
+/* The peer wants to take a key of ours back, but may not. */
+static void fail_invalidate(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+			    enum pavo_vendor_err err)
+{
+	pavo_rq_fail(qp, IB_WC_LOC_PROT_ERR, err);
+	fail(qp, pkt, PAVO_NAK_REM_ACCESS);
 }
 
 static void execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;
 	const struct pavo_pkt *pkt = &rx->pkt;
+	bool inv = pkt->info->flags & PAVO_OPF_IETH;
 	enum pavo_vendor_err err;
 
 	if (!take_recv_wqe(qp, pkt))
 		return;
-	/* There is no region yet that a peer may invalidate. */
-	if (pkt->info->flags & PAVO_OPF_IETH) {
-		pavo_rq_fail(qp, IB_WC_LOC_PROT_ERR, PAVO_VE_LKEY);
-		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
-		return;
+	/* Asked before the data is written, done when it is. */
+	if (inv) {
+		err = pavo_key_check_invalidate(qp, pkt->inv_rkey);
+		if (err) {
+			fail_invalidate(qp, pkt, err);
+			return;
+		}
 	}
 	err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);
 	if (err == PAVO_VE_RQ_LENGTH) {
@@ -111,6 +125,13 @@ static void execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_rq_fail(qp, IB_WC_LOC_PROT_ERR, err);
 		fail(qp, pkt, PAVO_NAK_REM_OP);
 		return;
+	}
+	if (inv) {
+		err = pavo_key_invalidate(qp, pkt->inv_rkey);
+		if (err) {
+			fail_invalidate(qp, pkt, err);
+			return;
+		}
 	}
 	resp->message = PAVO_OPF_SEND;
 	if (pkt->info->flags & PAVO_OPF_LAST) {
@@ -127,15 +148,14 @@ static void execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 static bool begin_write(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_write_addr *write = &qp->resp.write;
-	struct pavo_region *region;
 
 	if (!(qp->attr.access & IB_ACCESS_REMOTE_WRITE) ||
 	    pkt->dma_len > PAVO_MAX_MSG_SIZE) {
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return false;
 	}
-	if (pavo_xlate(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_len,
-		       IB_ACCESS_REMOTE_WRITE, &region)) {
+	if (pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
+			      IB_ACCESS_REMOTE_WRITE)) {
 		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
 		return false;
 	}
@@ -152,16 +172,19 @@ static bool write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 	struct pavo_write_addr *write = &qp->resp.write;
 	u32 len = rx->pkt.payload;
 	struct pavo_region *region;
+	int err;
 
 	if (!len)
 		return true;
-	if (pavo_xlate(qp->dev, qp->pd, write->rkey, write->va, len,
-		       IB_ACCESS_REMOTE_WRITE, &region)) {
+	if (pavo_xlate_remote(qp, write->rkey, write->va, len,
+			      IB_ACCESS_REMOTE_WRITE, &region)) {
 		fail(qp, &rx->pkt, PAVO_NAK_REM_ACCESS);
 		return false;
 	}
-	if (pavo_region_from_skb(region, write->va, rx->skb, rx->payload,
-				 len)) {
+	err = pavo_region_from_skb(region, write->va, rx->skb, rx->payload,
+				   len);
+	pavo_region_done(region);
+	if (err) {
 		fail(qp, &rx->pkt, PAVO_NAK_INV_REQ);
 		return false;
 	}
@@ -200,15 +223,14 @@ static void execute_read(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_resource *res;
-	struct pavo_region *region;
 
 	if (!(qp->attr.access & IB_ACCESS_REMOTE_READ) ||
 	    !qp->attr.max_dest_rd_atomic || pkt->dma_len > PAVO_MAX_MSG_SIZE) {
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
-	if (pavo_xlate(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_len,
-		       IB_ACCESS_REMOTE_READ, &region)) {
+	if (pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
+			      IB_ACCESS_REMOTE_READ)) {
 		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
 		return;
 	}
@@ -235,24 +257,28 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	bool swap = pkt->opcode == PAVO_OP_CMP_SWAP;
 	struct pavo_resource *res;
 	struct pavo_region *region;
+	int err;
 
 	if (!(qp->attr.access & IB_ACCESS_REMOTE_ATOMIC) ||
 	    !qp->attr.max_dest_rd_atomic || pkt->va & 7) {
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
-	if (pavo_xlate(qp->dev, qp->pd, pkt->rkey, pkt->va, sizeof(u64),
-		       IB_ACCESS_REMOTE_ATOMIC, &region)) {
+	if (pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(u64),
+			      IB_ACCESS_REMOTE_ATOMIC, &region)) {
 		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
 		return;
 	}
 	res = pavo_resource_new(qp);
 	if (!res) {
+		pavo_region_done(region);
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
-	if (pavo_region_atomic(region, pkt->va, swap ? &pkt->compare : NULL,
-			       pkt->swap_add, &res->orig)) {
+	err = pavo_region_atomic(region, pkt->va, swap ? &pkt->compare : NULL,
+				 pkt->swap_add, &res->orig);
+	pavo_region_done(region);
+	if (err) {
 		fail(qp, pkt, PAVO_NAK_REM_OP);
 		return;
 	}
@@ -298,7 +324,6 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	u16 flags = pkt->info->flags;
 	struct pavo_resource *res;
-	struct pavo_region *region;
 
 	pavo_count(qp->dev, rx_duplicate_requests);
 	if (!(flags & (PAVO_OPF_READ | PAVO_OPF_ATOMIC))) {
@@ -317,8 +342,8 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 
 		/* Only what the original covered, and still may be read. */
 		if (n > res->npkts - skipped ||
-		    pavo_xlate(qp->dev, qp->pd, pkt->rkey, pkt->va,
-			       pkt->dma_len, IB_ACCESS_REMOTE_READ, &region)) {
+		    pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
+				      IB_ACCESS_REMOTE_READ)) {
 			pavo_count(qp->dev, rx_drop_duplicate_read);
 			return;
 		}

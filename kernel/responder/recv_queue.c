@@ -82,6 +82,8 @@ static enum pavo_vendor_err vendor_of(enum pavo_xlate status)
 		[PAVO_XLATE_KEY] = PAVO_VE_LKEY,
 		[PAVO_XLATE_FLAGS] = PAVO_VE_LKEY_ACCESS,
 		[PAVO_XLATE_PD] = PAVO_VE_LKEY_PD,
+		[PAVO_XLATE_STATE] = PAVO_VE_KEY_STATE,
+		[PAVO_XLATE_QP] = PAVO_VE_LKEY,
 	};
 
 	return table[status];

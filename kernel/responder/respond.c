@@ -194,10 +194,12 @@ static bool send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	struct pavo_region *region;
 	struct sk_buff *skb;
 
-	if (pavo_xlate(qp->dev, qp->pd, res->rkey, res->va, len,
-		       IB_ACCESS_REMOTE_READ, &region))
+	if (pavo_xlate_remote(qp, res->rkey, res->va, len,
+			      IB_ACCESS_REMOTE_READ, &region))
 		return false;
 	skb = read_packet(qp, res, &pkt, region, len);
+	/* Attached pages may leave later, but as they are now (ICRC). */
+	pavo_region_done(region);
 	if (skb)
 		pavo_tx_send(qp->dev, &qp->flow, skb, pkt.pad);
 	res->begun = true;

@@ -3,8 +3,8 @@
  * key.c - keys: giving them out, taking them back, and the one decision
  * whether the holder of a key may touch a range of memory.
  *
- * Called by region.c (insert, remove) and by both halves of the QPs for every
- * piece of memory that a packet or WQE names (pavo_xlate()).
+ * Called by region.c and window.c (insert, replace, remove) and by both halves
+ * of the QPs for every piece of memory that a packet or WQE names.
  *
  * A key is (index << 8 | tag). Indexes are given out in a circle, and the tag
  * of an index moves on by one with each lap, so that a stale key is refused
@@ -23,12 +23,13 @@
  */
 static struct pavo_region kernel_memory = {
 	.access = IB_ACCESS_LOCAL_WRITE,
+	.valid = true,
 	.length = U64_MAX,
 };
 
 void pavo_key_table_init(struct pavo_key_table *table)
 {
-	xa_init_flags(&table->xa, XA_FLAGS_ALLOC);
+	xa_init_flags(&table->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 	mutex_init(&table->mutex);
 	table->next = 1;
 	table->lap = 0;
@@ -45,15 +46,15 @@ void pavo_key_table_destroy(struct pavo_key_table *table)
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 {
 	/* index 0 is left out: key 0 is the local DMA key */
-	struct xa_limit limit = XA_LIMIT(1, PAVO_MAX_MR);
+	struct xa_limit limit = XA_LIMIT(1, PAVO_MAX_MR + PAVO_MAX_MW);
 	u32 index;
 	u8 tag;
 	int err;
 
 	mutex_lock(&table->mutex);
 	/* Reserve only: the region may be found when it knows its key. */
-	err = xa_alloc_cyclic(&table->xa, &index, NULL, limit, &table->next,
-			      GFP_KERNEL);
+	err = xa_alloc_cyclic_bh(&table->xa, &index, NULL, limit, &table->next,
+				 GFP_KERNEL);
 	if (err < 0) {
 		mutex_unlock(&table->mutex);
 		return err == -EBUSY ? -ENOSPC : err;
@@ -63,17 +64,50 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 
 	tag = (u8)siphash_1u32(index, &table->secret) + table->lap;
 	region->key = index << 8 | tag;
-	region->ib.lkey = region->key;
-	region->ib.rkey = region->key;
-	err = xa_err(xa_store(&table->xa, index, region, GFP_KERNEL));
+	err = xa_err(xa_store_bh(&table->xa, index, region, GFP_KERNEL));
 	mutex_unlock(&table->mutex);
 	return err;
 }
 
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 {
-	xa_erase(&table->xa, region->key >> 8);
+	xa_erase_bh(&table->xa, region->key >> 8);
 	synchronize_rcu_expedited();
+}
+
+struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
+				     struct pavo_region *region)
+{
+	struct pavo_region *old;
+
+	/* The place is there, so nothing is allocated. */
+	old = __xa_store(&table->xa, region->key >> 8, region, GFP_ATOMIC);
+	WRITE_ONCE(old->revoked, true);
+	return old;
+}
+
+void pavo_region_quiesce(const struct pavo_region *region)
+{
+	/*
+	 * Pairs with begin_use(): either we see the user, or it sees that the
+	 * region is revoked.
+	 */
+	smp_mb();
+	while (atomic_read_acquire(&region->users))
+		cpu_relax();
+}
+
+static bool begin_use(struct pavo_region *region)
+{
+	if (!region->counted)
+		return true;
+	atomic_inc(&region->users);
+	/* Pairs with pavo_region_quiesce(). */
+	smp_mb__after_atomic();
+	if (likely(!READ_ONCE(region->revoked)))
+		return true;
+	pavo_region_done(region);
+	return false;
 }
 
 static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
@@ -88,30 +122,85 @@ static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
 	return region && region->key == key ? region : NULL;
 }
 
+/* The decision, but for what only one kind of key asks. */
+static enum pavo_xlate judge(const struct pavo_region *region,
+			     const struct pavo_pd *pd, u64 va, u64 len,
+			     int access)
+{
+	u64 offset;
+
+	if (unlikely(region->pd != pd && region != &kernel_memory))
+		return PAVO_XLATE_PD;
+	if (unlikely(!region->valid))
+		return PAVO_XLATE_STATE;
+	if (unlikely(access & ~region->access))
+		return PAVO_XLATE_FLAGS;
+
+	/* A @va before the region becomes an offset far behind its end. */
+	offset = va - region->iova;
+	if (unlikely(offset > region->length || len > region->length - offset))
+		return PAVO_XLATE_LENGTH;
+	return PAVO_XLATE_OK;
+}
+
 enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			   u64 va, u64 len, int access,
 			   struct pavo_region **region)
 {
 	struct pavo_region *found;
-	u64 offset;
+	enum pavo_xlate status;
 
 	*region = NULL;
 	if (!len)
 		return PAVO_XLATE_OK;
 
 	found = find_region(dev, pd, key);
-	if (unlikely(!found))
+	if (unlikely(!found || found->mw))
 		return PAVO_XLATE_KEY;
-	if (unlikely(found->pd != pd && found != &kernel_memory))
-		return PAVO_XLATE_PD;
-	if (unlikely(access & ~found->access))
-		return PAVO_XLATE_FLAGS;
+	status = judge(found, pd, va, len, access);
+	if (likely(!status))
+		*region = found;
+	return status;
+}
 
-	/* A @va before the region becomes an offset far behind its end. */
-	offset = va - found->iova;
-	if (unlikely(offset > found->length || len > found->length - offset))
-		return PAVO_XLATE_LENGTH;
+static enum pavo_xlate judge_remote(struct pavo_qp *qp, u32 key, u64 va,
+				    u64 len, int access,
+				    struct pavo_region **region)
+{
+	struct pavo_region *found = find_region(qp->dev, qp->pd, key);
 
 	*region = found;
+	if (unlikely(!found))
+		return PAVO_XLATE_KEY;
+	if (unlikely(found->qp && found->qp != qp))
+		return PAVO_XLATE_QP;
+	return judge(found, qp->pd, va, len, access);
+}
+
+enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+				  int access, struct pavo_region **region)
+{
+	struct pavo_region *found;
+	enum pavo_xlate status;
+
+	*region = NULL;
+	if (!len)
+		return PAVO_XLATE_OK;
+	status = judge_remote(qp, key, va, len, access, &found);
+	if (unlikely(status))
+		return status;
+	if (unlikely(!begin_use(found)))
+		return PAVO_XLATE_STATE;
+	*region = found;
 	return PAVO_XLATE_OK;
+}
+
+enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+				  int access)
+{
+	struct pavo_region *found;
+
+	if (!len)
+		return PAVO_XLATE_OK;
+	return judge_remote(qp, key, va, len, access, &found);
 }

@@ -12,12 +12,16 @@
 #include <rdma/ib_umem.h>
 #include "device.h"
 #include "translate.h"
+#include "verbs/verbs.h"
 
 #define PAVO_ACCESS_REMOTE                                \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 	 IB_ACCESS_REMOTE_ATOMIC)
 
-/* Flags that change nothing here and so are always granted. */
+/*
+ * Flags that change nothing here and so are always granted; relaxed ordering
+ * is among the optional ones.
+ */
 #define PAVO_ACCESS_HINTS (IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
 #define PAVO_ACCESS_SUPPORTED                                             \
@@ -37,118 +41,298 @@ static int check_access(int access)
 	return 0;
 }
 
-static struct pavo_region *region_alloc(struct ib_pd *ibpd, int access)
+static void memory_release(struct pavo_memory *memory)
+{
+	kvfree(memory->pages);
+	ib_umem_release(memory->umem);
+}
+
+/* Make the list of pages that the memory was pinned to. */
+static int list_pages(struct pavo_memory *memory)
+{
+	unsigned long npages = ib_umem_num_pages(memory->umem);
+	struct sg_page_iter iter;
+	unsigned long i = 0;
+
+	memory->pages = kvmalloc_array(npages, sizeof(*memory->pages),
+				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!memory->pages)
+		return -ENOMEM;
+
+	for_each_sgtable_page(&memory->umem->sgt_append.sgt, &iter, 0) {
+		if (WARN_ON_ONCE(i == npages))
+			return -EIO;
+		memory->pages[i++] = sg_page_iter_page(&iter);
+	}
+	return WARN_ON_ONCE(i != npages) ? -EIO : 0;
+}
+
+/* Pin [start, start + length) of the calling process. */
+static int pin(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
+	       u64 length, int access)
+{
+	struct ib_umem *umem;
+	int err;
+
+	umem = ib_umem_get(&dev->ib, start, length, access);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+
+	*memory = (struct pavo_memory){
+		.umem = umem,
+		.offset = ib_umem_offset(umem),
+	};
+	err = list_pages(memory);
+	if (err)
+		memory_release(memory);
+	return err;
+}
+
+static int check_range(u64 start, u64 length, u64 iova)
+{
+	u64 end;
+
+	if (!length || length > PAVO_MAX_MR_SIZE ||
+	    check_add_overflow(iova, length - 1, &end) ||
+	    check_add_overflow(start, length - 1, &end) || end > ULONG_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+/* A region of @mr with the memory that @mr has; NULL without memory. */
+static struct pavo_region *region_alloc(struct pavo_mr *mr, struct ib_pd *ibpd,
+					int access)
 {
 	struct pavo_region *region;
 
 	region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
 	if (!region)
 		return NULL;
-	region->dev = to_pavo_dev(ibpd->device);
+	region->mr = mr;
 	region->pd = to_pavo_pd(ibpd);
 	region->access = access;
+	region->valid = true;
 	return region;
 }
 
-static void region_free(struct pavo_region *region)
+static void set_memory(struct pavo_region *region,
+		       const struct pavo_memory *memory)
 {
-	kvfree(region->pages);
-	ib_umem_release(region->umem);
-	kfree(region);
+	region->pages = memory->pages;
+	region->offset = memory->offset;
 }
 
-/* Make the list of pages that the region's memory was pinned to. */
-static int list_pages(struct pavo_region *region)
+static struct pavo_mr *mr_alloc(struct ib_pd *ibpd, int access)
 {
-	struct sg_page_iter iter;
-	unsigned long i = 0;
+	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
+	struct pavo_mr *mr;
 
-	region->npages = ib_umem_num_pages(region->umem);
-	region->pages = kvmalloc_array(region->npages, sizeof(*region->pages),
-				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!region->pages)
-		return -ENOMEM;
+	if (!pavo_object_take(&dev->used[PAVO_OBJ_MR], PAVO_MAX_MR))
+		return NULL;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		goto err_give;
+	mr->dev = dev;
+	mr->region = region_alloc(mr, ibpd, access);
+	if (mr->region)
+		return mr;
 
-	for_each_sgtable_page(&region->umem->sgt_append.sgt, &iter, 0) {
-		if (WARN_ON_ONCE(i == region->npages))
-			return -EIO;
-		region->pages[i++] = sg_page_iter_page(&iter);
+	kfree(mr);
+err_give:
+	pavo_object_give(&dev->used[PAVO_OBJ_MR]);
+	return NULL;
+}
+
+/* Nobody can find the region any more, or could yet. */
+static void mr_free(struct pavo_mr *mr)
+{
+	memory_release(&mr->memory);
+	kfree(mr->region);
+	pavo_object_give(&mr->dev->used[PAVO_OBJ_MR]);
+	kfree(mr);
+}
+
+/* Let it be found; it is freed if that cannot be. */
+static struct ib_mr *mr_publish(struct pavo_mr *mr)
+{
+	int err;
+
+	err = pavo_key_insert(&mr->dev->keys, mr->region);
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
 	}
-	return WARN_ON_ONCE(i != region->npages) ? -EIO : 0;
-}
-
-/* Pin [start, start + length) of the calling process. */
-static int pin(struct pavo_region *region, u64 start, u64 length)
-{
-	struct ib_umem *umem;
-
-	umem = ib_umem_get(&region->dev->ib, start, length, region->access);
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
-
-	region->umem = umem;
-	region->offset = ib_umem_offset(umem);
-	return list_pages(region);
+	mr->ib.lkey = mr->region->key;
+	mr->ib.rkey = mr->region->key;
+	return &mr->ib;
 }
 
 struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access)
 {
-	struct pavo_region *region;
-	int err;
+	struct pavo_mr *mr;
 
-	region = region_alloc(ibpd, access);
-	if (!region)
+	mr = mr_alloc(ibpd, access);
+	if (!mr)
 		return ERR_PTR(-ENOMEM);
-
-	region->length = U64_MAX;
-	err = pavo_key_insert(&region->dev->keys, region);
-	if (err) {
-		region_free(region);
-		return ERR_PTR(err);
-	}
-	return &region->ib;
+	mr->region->length = U64_MAX;
+	return mr_publish(mr);
 }
 
 struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 virt_addr, int access,
 			       struct ib_udata *udata)
 {
-	struct pavo_region *region;
-	u64 end;
+	u64 iova = access & IB_ZERO_BASED ? 0 : virt_addr;
+	struct pavo_mr *mr;
 	int err;
 
 	err = check_access(access);
+	if (!err)
+		err = check_range(start, length, iova);
 	if (err)
 		return ERR_PTR(err);
-	if (!length || length > PAVO_MAX_MR_SIZE)
-		return ERR_PTR(-EINVAL);
-	if (access & IB_ZERO_BASED)
-		virt_addr = 0;
-	if (check_add_overflow(virt_addr, length - 1, &end) ||
-	    check_add_overflow(start, length - 1, &end) || end > ULONG_MAX)
-		return ERR_PTR(-EINVAL);
 
-	region = region_alloc(ibpd, access);
-	if (!region)
+	mr = mr_alloc(ibpd, access);
+	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	region->iova = virt_addr;
-	region->length = length;
-
-	err = pin(region, start, length);
-	if (!err)
-		err = pavo_key_insert(&region->dev->keys, region);
+	err = pin(&mr->memory, mr->dev, start, length, access);
 	if (err) {
-		region_free(region);
+		mr_free(mr);
 		return ERR_PTR(err);
 	}
-	return &region->ib;
+	mr->region->iova = iova;
+	mr->region->length = length;
+	set_memory(mr->region, &mr->memory);
+	return mr_publish(mr);
+}
+
+/*
+ * Must memory be pinned anew? For another place it must, and where pages that
+ * were pinned for reading shall be written to from now on.
+ */
+static bool needs_pin(const struct pavo_mr *mr, int flags, int access)
+{
+	return flags & IB_MR_REREG_TRANS ||
+	       (ib_access_writable(access) && !mr->memory.umem->writable);
+}
+
+/* What @mr shall mean, and its memory if that is another. */
+static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
+			 struct pavo_region *next, struct pavo_memory *memory)
+{
+	int err;
+
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		if (mr->memory.umem->owning_mm != current->mm)
+			return -EINVAL;
+		start = mr->memory.umem->address;
+		length = next->length;
+	} else {
+		next->length = length;
+	}
+	err = check_range(start, length, next->iova);
+	if (!err)
+		err = pin(memory, mr->dev, start, length, next->access);
+	if (!err)
+		set_memory(next, memory);
+	return err;
+}
+
+/*
+ * The new meaning takes the place of the old one, which is @old until nobody
+ * uses it any more. Not with windows on it (IBA 10.6.6.2.4).
+ */
+static int rereg_switch(struct pavo_mr *mr, struct pavo_region *next)
+{
+	struct pavo_key_table *keys = &mr->dev->keys;
+	int err = 0;
+
+	xa_lock_bh(&keys->xa);
+	if (mr->windows)
+		err = -EBUSY;
+	else
+		pavo_key_replace(keys, next);
+	xa_unlock_bh(&keys->xa);
+	if (!err)
+		synchronize_rcu_expedited();
+	return err;
+}
+
+/*
+ * Re-registration keeps the keys. If it fails the region is what it was.
+ *
+ * Return: NULL, the object stays the same; or an error.
+ */
+struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				 u64 length, u64 virt_addr, int access,
+				 struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct pavo_mr *mr = to_pavo_mr(ibmr);
+	struct pavo_memory memory = mr->memory;
+	struct pavo_region *next;
+	int err = 0;
+
+	if (!mr->memory.umem)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->region->access;
+	err = check_access(access);
+	if (err)
+		return ERR_PTR(err);
+
+	next = kmemdup(mr->region, sizeof(*next), GFP_KERNEL_ACCOUNT);
+	if (!next)
+		return ERR_PTR(-ENOMEM);
+	next->access = access;
+	if (flags & IB_MR_REREG_PD)
+		next->pd = to_pavo_pd(ibpd);
+	if (access & IB_ZERO_BASED)
+		next->iova = 0;
+	else if (flags & IB_MR_REREG_TRANS)
+		next->iova = virt_addr;
+	else if (mr->region->access & IB_ZERO_BASED)
+		next->iova = mr->memory.umem->address;
+
+	if (needs_pin(mr, flags, access))
+		err = rereg_prepare(mr, flags, start, length, next, &memory);
+	if (!err) {
+		err = rereg_switch(mr, next);
+		if (!err) {
+			swap(mr->region, next);
+			swap(mr->memory, memory);
+		}
+		/* The old, or after a refusal the new, if it is another. */
+		if (memory.umem != mr->memory.umem)
+			memory_release(&memory);
+	}
+	kfree(next);
+	return ERR_PTR(err);
+}
+
+/* Not with windows on it (IBA 10.6.6.2.3): they would show freed memory. */
+static int mr_remove(struct pavo_mr *mr)
+{
+	struct pavo_key_table *keys = &mr->dev->keys;
+	int err = 0;
+
+	xa_lock_bh(&keys->xa);
+	if (mr->windows)
+		err = -EBUSY;
+	else
+		__xa_erase(&keys->xa, mr->region->key >> 8);
+	xa_unlock_bh(&keys->xa);
+	if (!err)
+		synchronize_rcu_expedited();
+	return err;
 }
 
 int pavo_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	struct pavo_region *region = to_pavo_region(ibmr);
+	struct pavo_mr *mr = to_pavo_mr(ibmr);
+	int err;
 
-	pavo_key_remove(&region->dev->keys, region);
-	region_free(region);
-	return 0;
+	err = mr_remove(mr);
+	if (!err)
+		mr_free(mr);
+	return err;
 }

@@ -9,42 +9,53 @@
  * (packet processing always is one) and never kept beyond it; users look the
  * key up again for every packet. Deregistration removes the key, waits for a
  * grace period, then releases the memory: from then on no byte of it changes
- * or leaves through that key.
+ * or leaves through that key. Keys that work requests invalidate cannot wait
+ * for a grace period; remote users of those are counted.
  */
 #ifndef PAVO_TRANSLATE_H
 #define PAVO_TRANSLATE_H
 
+#include <linux/atomic.h>
 #include <linux/bits.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/siphash.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/pavo-abi.h>
 
 struct ib_umem;
 struct page;
 struct sk_buff;
 struct pavo_dev;
 struct pavo_pd;
+struct pavo_mr;
+struct pavo_mw;
+struct pavo_qp;
 
-/* Engine document chapter 7: translation status. */
+/* Engine document chapter 7: translation status; the last two are ours. */
 enum pavo_xlate {
 	PAVO_XLATE_OK = 0,
 	PAVO_XLATE_LENGTH = 1, /* outside of the region */
 	PAVO_XLATE_KEY = 2, /* no such key */
 	PAVO_XLATE_FLAGS = 3, /* access not granted */
 	PAVO_XLATE_PD = 4, /* of another protection domain */
+	PAVO_XLATE_STATE = 5, /* invalidated, or not yet valid */
+	PAVO_XLATE_QP = 6, /* window that is bound to another QP */
 };
 
-/** Keys of an adapter at most: all indexes but 0. */
-#define PAVO_MAX_MR 0xffffff
+/** Regions and windows of an adapter at most; they share the indexes. */
+#define PAVO_MAX_MR 0x7fffff
+#define PAVO_MAX_MW 0x7fffff
 /** Longest region: its page list has to fit one kvmalloc(). */
 #define PAVO_MAX_MR_SIZE BIT_ULL(39)
 
 /**
  * struct pavo_key_table - keys of one adapter.
  * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
- *          RCU
+ *          RCU. Its lock (BH) is held for every change of what a key means,
+ *          and protects the bindings of windows.
  * @mutex:  of the giver of keys
  * @next:   where the search for a free index goes on: an index comes back
  *          only after all others had their turn
@@ -60,30 +71,85 @@ struct pavo_key_table {
 };
 
 /**
- * struct pavo_region - a registered piece of memory.
- * @ib:     verbs object, first; lkey == rkey == key
- * @key:    24 bits of index, 8 bits that change with every use of the index
- * @access: IB_ACCESS_*
- * @iova:   virtual address of the first byte, as users of the key name it
- * @length: bytes
- * @offset: of the first byte in pages[0]
- * @pages:  one per PAGE_SIZE; NULL for the region of all kernel memory (DMA)
- * @umem:   pinned user memory, NULL for kernel regions
+ * struct pavo_region - what a key means: a piece of memory and what may be
+ * done to it.
+ * @key:     24 bits of index, 8 bits that tell a stale key
+ * @access:  IB_ACCESS_*
+ * @valid:   may be used; if not, the key is there for its owner only
+ * @counted: may lose its meaning while packets come, so uses are counted
+ * @revoked: has lost it
+ * @pd:      whose it is
+ * @qp:      windows of type 2: the only QP by which peers may use it
+ * @iova:    virtual address of the first byte, as users of the key name it
+ * @length:  bytes
+ * @offset:  of the first byte from the start of pages[0]
+ * @pages:   one per PAGE_SIZE; NULL for the region of all kernel memory (DMA)
+ * @mr:      the MR whose memory it is; NULL for a window that is not bound
+ * @mw:      the window, if it is one: it has no L_Key
+ * @users:   packets that are using it at this moment, if @counted
  *
- * All fields are constant while the key is in the table.
+ * All but @revoked and @users is constant while the key is in the table: a
+ * change of meaning is a new region in the place of the old one.
  */
 struct pavo_region {
-	struct ib_mr ib;
-	struct pavo_dev *dev;
-	struct pavo_pd *pd;
 	u32 key;
 	int access;
+	bool valid;
+	bool counted;
+	bool revoked;
+	struct pavo_pd *pd;
+	const struct pavo_qp *qp;
 	u64 iova;
 	u64 length;
-	unsigned int offset;
-	unsigned long npages;
+	u64 offset;
 	struct page **pages;
+	struct pavo_mr *mr;
+	struct pavo_mw *mw;
+	atomic_t users;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct pavo_memory - pinned memory of a process.
+ * @offset: of the first byte in pages[0]
+ */
+struct pavo_memory {
 	struct ib_umem *umem;
+	struct page **pages;
+	unsigned int offset;
+};
+
+/**
+ * struct pavo_mr - memory region, the verbs object.
+ * @ib:      lkey == rkey == the key
+ * @region:  what the key means now
+ * @memory:  nothing for kernel regions
+ * @windows: bound to it, under the key table's lock; while there are any the
+ *           region stays what it is
+ */
+struct pavo_mr {
+	struct ib_mr ib;
+	struct pavo_dev *dev;
+	struct pavo_region *region;
+	struct pavo_memory memory;
+	unsigned int windows;
+};
+
+/**
+ * struct pavo_mw - memory window, the verbs object.
+ * @ib:      first
+ * @none:    what its key means while it is not bound
+ * @bound:   what it means while it is; NULL: not bound
+ * @of_qp:   type 2, bound: in the list of its QP's windows
+ *
+ * All under the key table's lock.
+ */
+struct pavo_mw {
+	struct ib_mw ib;
+	struct pavo_dev *dev;
+	struct pavo_region none;
+	struct pavo_region *bound;
+	struct list_head of_qp;
 };
 
 void pavo_key_table_init(struct pavo_key_table *table);
@@ -92,23 +158,101 @@ void pavo_key_table_destroy(struct pavo_key_table *table);
 /** pavo_key_insert - give @region a key and let it be found; may sleep. */
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
 
-/** pavo_key_remove - when it returns nobody uses @region any more; sleeps. */
+/**
+ * pavo_key_remove - the key of @region means nothing any more.
+ *
+ * When it returns nobody uses @region, whatever its key meant; sleeps.
+ */
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
- * pavo_xlate - may the holder of @pd touch [@va, @va + @len) by @key?
- * @access: IB_ACCESS_* that must all be granted; 0 for local reading
+ * pavo_key_replace - the index of @region means @region from now on.
+ *
+ * Return: what it meant before, revoked; wait for its users with
+ * pavo_region_quiesce(), outside of the lock.
+ *
+ * Context: table->xa locked.
+ */
+struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
+				     struct pavo_region *region);
+
+/**
+ * pavo_region_quiesce - wait until no packet uses a revoked region.
+ *
+ * Context: any but that of a user of the region. Users never sleep and do one
+ * packet at most, so this is a short spin. Readers by L_Key are not waited
+ * for; the region itself has to live on until the end of their RCU sections.
+ */
+void pavo_region_quiesce(const struct pavo_region *region);
+
+/**
+ * pavo_xlate - may a WQE of the holder of @pd touch [@va, @va + @len) by the
+ * L_Key @key?
+ * @access: IB_ACCESS_* that must all be granted; 0 for reading
  * @region: found region, valid until rcu_read_unlock(); NULL if @len is 0
  *
- * The order of checks is key, PD, flags, length. A zero-length access needs
- * no valid key (IBA 9.7.4.1.3). Keys of kernel PDs (local_dma_lkey) are
- * refused for PDs of user space.
+ * The order of checks is key, PD, state, flags, length. A zero-length access
+ * needs no valid key (IBA 9.7.4.1.3). Keys of kernel PDs (local_dma_lkey) are
+ * refused for PDs of user space, windows for everybody: they have no L_Key.
  *
  * Context: RCU read side, any.
  */
 enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			   u64 va, u64 len, int access,
 			   struct pavo_region **region);
+
+/**
+ * pavo_xlate_remote - may the peer of @qp touch the range by the R_Key @key?
+ * @region: to be given to pavo_region_done() as soon as its memory was
+ *          touched, before anything is sent
+ *
+ * Otherwise as pavo_xlate(). Who takes a key's validity away waits for those
+ * between this and pavo_region_done().
+ */
+enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+				  int access, struct pavo_region **region);
+
+/** pavo_check_remote - the same question, asked without the wish to touch. */
+enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+				  int access);
+
+/** pavo_region_done - the use that pavo_xlate_remote() began is over. */
+static inline void pavo_region_done(struct pavo_region *region)
+{
+	if (!region || !region->counted)
+		return;
+	/* Pairs with the acquire in pavo_region_quiesce(). */
+	smp_mb__before_atomic();
+	atomic_dec(&region->users);
+}
+
+/**
+ * pavo_mw_bind - carry out a bind: type 1 also another one or none, type 2 from
+ * unbound to bound (IBA 10.6.7).
+ *
+ * Return: 0, a positive enum pavo_vendor_err if it is not allowed, -ENOMEM.
+ *
+ * Context: BH disabled; no use of a region begun.
+ */
+int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
+
+/**
+ * pavo_key_invalidate - take the validity of @key away, for a WQE or the peer
+ * of @qp: a window of type 2 that is bound to @qp, or a region of a kernel
+ * consumer's fast registration. When it returns no byte changes or leaves by
+ * that key any more.
+ *
+ * Return: 0, or a positive enum pavo_vendor_err if it is not allowed.
+ *
+ * Context: as pavo_mw_bind().
+ */
+int pavo_key_invalidate(struct pavo_qp *qp, u32 key);
+
+/** pavo_key_check_invalidate - would it be allowed? Context: RCU read side. */
+int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key);
+
+/** pavo_mw_forget_qp - @qp goes: its windows are not bound any more. */
+void pavo_mw_forget_qp(struct pavo_qp *qp);
 
 /**
  * pavo_region_page - the page that holds @va, a translated address.
@@ -154,6 +298,11 @@ struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 virt_addr, int access,
 			       struct ib_udata *udata);
+struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				 u64 length, u64 virt_addr, int access,
+				 struct ib_pd *ibpd, struct ib_udata *udata);
 int pavo_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int pavo_dealloc_mw(struct ib_mw *ibmw);
 
 #endif /* PAVO_TRANSLATE_H */

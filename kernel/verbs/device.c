@@ -32,7 +32,8 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->max_qp_wr = PAVO_MAX_QP_WR;
 	attr->device_cap_flags =
 		IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
-		IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID;
+		IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID |
+		IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
 	attr->max_send_sge = PAVO_MAX_SGE;
 	attr->max_recv_sge = PAVO_MAX_SGE;
@@ -45,6 +46,7 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = NSEC_PER_SEC / 1000; /* kHz */
 	attr->max_mr = PAVO_MAX_MR;
+	attr->max_mw = PAVO_MAX_MW;
 	attr->max_pd = PAVO_MAX_PD;
 	attr->max_ah = PAVO_MAX_AH;
 	attr->max_qp_rd_atom = PAVO_MAX_RD_ATOMIC;
@@ -262,13 +264,17 @@ static const struct ib_device_ops pavo_device_ops = {
 	.post_recv = pavo_post_recv,
 	.get_dma_mr = pavo_get_dma_mr,
 	.reg_user_mr = pavo_reg_mr_op,
+	.rereg_user_mr = pavo_rereg_user_mr,
 	.dereg_mr = pavo_dereg_mr,
+	.alloc_mw = pavo_alloc_mw,
+	.dealloc_mw = pavo_dealloc_mw,
 
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, pavo_ucontext, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, pavo_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_ah, pavo_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, pavo_cq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, pavo_qp, ib),
+	INIT_RDMA_OBJ_SIZE(ib_mw, pavo_mw, ib),
 };
 
 /**

@@ -54,6 +54,7 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 			   NULL;
 	qp->cap = init->cap;
 	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	INIT_LIST_HEAD(&qp->windows);
 	pavo_qp_context_init(qp);
 }
 
@@ -88,6 +89,7 @@ err_requester:
 static void pavo_qp_demolish(struct pavo_qp *qp)
 {
 	pavo_qp_remove(qp);
+	pavo_mw_forget_qp(qp);
 	pavo_requester_destroy(qp);
 	pavo_responder_destroy(qp);
 	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);

@@ -119,6 +119,9 @@ Corpus wqes()
 		Wqe().raddr(0x1000, 7, 8).atomic(1, 2).sge(8, 1, 1));
 	add_wqe(corpus, "fetch-add", PAVO_WQE_FETCH_ADD,
 		Wqe().raddr(0x1000, 7, 8).atomic(1, 0).sge(8, 1, 1));
+	add_wqe(corpus, "local-inv", PAVO_WQE_LOCAL_INV, Wqe());
+	add_wqe(corpus, "bind", PAVO_WQE_BIND_MW,
+		Wqe().bind(0x1000, 0x2000, 0x101, 0x102, 0x201, 0xf));
 	add_wqe(corpus, "ud-send", PAVO_WQE_SEND,
 		Wqe().add(pavo_ud_seg{}).sge(1024, 1, 1), true);
 	add_wqe(corpus, "ud-send-inline", PAVO_WQE_SEND_IMM,

@@ -79,6 +79,10 @@ void check_accepted(const pavo_swqe &wqe, size_t size,
 		CHECK(!wqe.av);
 	if (pavo_wqe_is_atomic(wqe.op))
 		CHECK(wqe.length == 8);
+	if (wqe.op == PAVO_WQE_BIND_MW)
+		CHECK(is_inside(wqe, size, wqe.bind, sizeof(*wqe.bind)));
+	else
+		CHECK(!wqe.bind);
 	check_payload(wqe, size, limits);
 }
 

@@ -42,6 +42,13 @@ public:
 		return add(pavo_atomic_seg{swap_add, compare});
 	}
 
+	Wqe &bind(uint64_t va, uint64_t length, uint32_t mw_rkey,
+		  uint32_t new_rkey, uint32_t mr_lkey, uint32_t access)
+	{
+		return add(pavo_bind_seg{va, length, mw_rkey, new_rkey, mr_lkey,
+					 access});
+	}
+
 	/* InlineSeg that claims @claim bytes and brings those of @data. */
 	Wqe &inline_data(uint32_t claim, std::span<const uint8_t> data)
 	{

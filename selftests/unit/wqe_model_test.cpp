@@ -84,9 +84,12 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 
 	if (next.size > 255 || next.flags > 3)
 		return {PAVO_VE_WQE_FLAGS};
-	if (op > 11 || !(limits.ops >> op & 1))
+	if (op > 13 || !(limits.ops >> op & 1))
 		return {PAVO_VE_WQE_OPCODE};
-	if (op == PAVO_WQE_NOP)
+	if (op == PAVO_WQE_BIND_MW)
+		return {bytes.size() == 48 ? PAVO_VE_NONE :
+					     PAVO_VE_WQE_SEGMENT};
+	if (op == PAVO_WQE_NOP || op == PAVO_WQE_LOCAL_INV)
 		return {bytes.size() == 16 ? PAVO_VE_NONE :
 					     PAVO_VE_WQE_SEGMENT};
 	if (bytes.size() < offset)
@@ -142,6 +145,10 @@ Wqe random_wqe(Random &random, uint32_t op, bool ud)
 			  random.below(8) ? total : random_length(random));
 	if (atomic)
 		wqe.atomic(random.bits(), random.bits());
+	if (op == PAVO_WQE_LOCAL_INV)
+		return wqe;
+	if (op == PAVO_WQE_BIND_MW)
+		return wqe.bind(random.bits(), random.bits(), 1, 2, 3, 4);
 	if (op != PAVO_WQE_NOP && random.below(3) == 0) {
 		std::vector<uint8_t> data(random.below(100));
 		auto len = static_cast<uint32_t>(data.size());
@@ -220,7 +227,7 @@ TEST(WqeModel, RandomWqesMeanWhatTheModelSays)
 	for (int i = 0; i < 200000; i++) {
 		bool ud = random.coin();
 		pavo_parser_limits limits = ud ? ud_limits(1024) : rc_limits();
-		uint32_t op = random.below(random.below(8) ? 9 : 32);
+		uint32_t op = random.below(random.below(8) ? 11 : 32);
 		Wqe wqe = random_wqe(random, op, ud);
 
 		limits.max_sge = 1 + random.below(8);

@@ -12,9 +12,10 @@
 namespace {
 
 const std::vector<uint32_t> rc_ops = {
-	PAVO_WQE_NOP,	   PAVO_WQE_SEND,     PAVO_WQE_SEND_IMM,
-	PAVO_WQE_SEND_INV, PAVO_WQE_WRITE,    PAVO_WQE_WRITE_IMM,
-	PAVO_WQE_READ,	   PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD,
+	PAVO_WQE_NOP,	    PAVO_WQE_SEND,     PAVO_WQE_SEND_IMM,
+	PAVO_WQE_SEND_INV,  PAVO_WQE_WRITE,    PAVO_WQE_WRITE_IMM,
+	PAVO_WQE_READ,	    PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD,
+	PAVO_WQE_LOCAL_INV, PAVO_WQE_BIND_MW,
 };
 const std::vector<uint32_t> sends = {PAVO_WQE_SEND, PAVO_WQE_SEND_IMM,
 				     PAVO_WQE_SEND_INV};
@@ -42,7 +43,11 @@ Wqe good(uint32_t op)
 {
 	switch (op) {
 	case PAVO_WQE_NOP:
+	case PAVO_WQE_LOCAL_INV:
 		return Wqe();
+	case PAVO_WQE_BIND_MW:
+	case PAVO_WQE_REG_MR:
+		return Wqe().bind(0x1000, 0x2000, 3, 4, 5, 6);
 	case PAVO_WQE_SEND:
 	case PAVO_WQE_SEND_IMM:
 	case PAVO_WQE_SEND_INV:
@@ -113,8 +118,35 @@ TEST(WqeGood, NopIsEmptyAndDefinesEveryField)
 	EXPECT_EQ(parsed->compare, 0u);
 	EXPECT_EQ(parsed->next, 0u);
 	EXPECT_EQ(parsed->av, nullptr);
+	EXPECT_EQ(parsed->bind, nullptr);
 	EXPECT_EQ(parsed->sge, nullptr);
 	EXPECT_EQ(parsed->data, nullptr);
+}
+
+TEST(WqeGood, KeyOperationsSayWhichKey)
+{
+	Wqe inv;
+
+	inv.next().imm = 0x12345678;
+	ParsedWqe parsed = parse_wqe(inv, PAVO_WQE_LOCAL_INV, rc_limits());
+
+	ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+	EXPECT_EQ(parsed->imm, 0x12345678u);
+	EXPECT_EQ(parsed->length, 0u);
+	EXPECT_EQ(parsed->num_sge, 0);
+
+	parsed = parse_wqe(Wqe().bind(1ull << 63, ~0ull, 3, 4, 5, 6),
+			   PAVO_WQE_BIND_MW, rc_limits());
+	ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+	ASSERT_NE(parsed->bind, nullptr);
+	EXPECT_EQ(parsed->bind->va, 1ull << 63);
+	EXPECT_EQ(parsed->bind->length, ~0ull);
+	EXPECT_EQ(parsed->bind->mw_rkey, 3u);
+	EXPECT_EQ(parsed->bind->new_rkey, 4u);
+	EXPECT_EQ(parsed->bind->mr_lkey, 5u);
+	EXPECT_EQ(parsed->bind->access, 6u);
+	/* The length of a window is none of the message. */
+	EXPECT_EQ(parsed->length, 0u);
 }
 
 TEST(WqeGood, SendTakesItsEntriesInOrder)
@@ -325,7 +357,7 @@ TEST(WqeNext, LinkIsValidWhateverElseIsWrong)
 TEST(WqeOperation, OnlyThoseOfTheServiceAreAllowed)
 {
 	for (uint32_t op = 0; op < 32; op++) {
-		bool in_rc = op <= PAVO_WQE_FETCH_ADD;
+		bool in_rc = op <= PAVO_WQE_BIND_MW;
 		bool in_ud = op <= PAVO_WQE_SEND_IMM;
 		Wqe datagram = op == PAVO_WQE_NOP ? Wqe() :
 						    Wqe().add(pavo_ud_seg{});
@@ -372,6 +404,9 @@ TEST(WqeOperation, ComesFromTheDoorbellOnly)
 TEST(WqeSegments, NopHasNone)
 {
 	EXPECT_EQ(rc(Wqe().sge(0), PAVO_WQE_NOP), PAVO_VE_WQE_SEGMENT);
+	EXPECT_EQ(rc(Wqe().sge(0), PAVO_WQE_LOCAL_INV), PAVO_VE_WQE_SEGMENT);
+	EXPECT_EQ(rc(good(PAVO_WQE_BIND_MW).sge(0), PAVO_WQE_BIND_MW),
+		  PAVO_VE_WQE_SEGMENT);
 }
 
 TEST(WqeSegments, MissingOnesAreNoticed)

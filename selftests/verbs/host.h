@@ -122,6 +122,7 @@ struct Wc {
 	uint32_t imm;
 	uint32_t qp_number;
 	unsigned flags;
+	uint32_t vendor;
 };
 
 struct AsyncEvent {

@@ -70,6 +70,11 @@ uint8_t *LocalHost::memory(Handle mr)
 	return region(mr).data;
 }
 
+ibv_mr *LocalHost::raw_mr(Handle id)
+{
+	return region(id).mr;
+}
+
 ibv_sge LocalHost::convert(const Sge &sge)
 {
 	const MrObject &object = region(sge.mr);
@@ -161,7 +166,7 @@ std::vector<Wc> LocalHost::poll(Handle cq, uint32_t count, uint32_t ms)
 			done.push_back({wcs[i].wr_id, wcs[i].status,
 					wcs[i].opcode, wcs[i].byte_len,
 					ntohl(wcs[i].imm_data), wcs[i].qp_num,
-					wcs[i].wc_flags});
+					wcs[i].wc_flags, wcs[i].vendor_err});
 		if (got) {
 			idle = 0;
 			continue;

@@ -58,6 +58,7 @@ public:
 	ibv_pd *raw_pd(Handle id);
 	ibv_qp *raw_qp(Handle id);
 	ibv_cq *raw_cq(Handle id);
+	ibv_mr *raw_mr(Handle id);
 	uint8_t *memory(Handle mr);
 	/* A CQ made in another way, with this channel and cq_context. */
 	using CqMaker =

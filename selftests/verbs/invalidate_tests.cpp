@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Invalidation of keys, by the owner (LOCAL_INV) and by the peer (send with
+ * invalidate): what is invalid is refused, nothing else becomes so, and what
+ * completed as invalid is not touched any more.
+ */
+#include <cstring>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <rdma/pavo-abi.h>
+
+#include "tap.h"
+#include "window.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr uint64_t region = 16384;
+constexpr uint32_t no_key = 0xfffffe11;
+
+Mr bindable(Env &env)
+{
+	return must_reg(env.b, {region, 100, bindable_access});
+}
+
+SendWr send_inv(const Place &local, uint64_t length, uint32_t key)
+{
+	SendWr wr = make_wr(Op::send, local, length);
+
+	wr.opcode = IBV_WR_SEND_WITH_INV;
+	/* Immediate data travels in network order, keys as they are. */
+	wr.imm = ntohl(key);
+	return wr;
+}
+
+uint32_t key_of(const Wc &wc)
+{
+	return htonl(wc.imm);
+}
+
+void check_inv(const Wc &wc, uint64_t length, uint32_t key)
+{
+	check_wc(wc, 1, IBV_WC_SUCCESS, "receive");
+	REQUIRE_EQ(int(wc.opcode), IBV_WC_RECV, "its opcode");
+	REQUIRE_EQ(wc.byte_len, length, "its length");
+	REQUIRE_EQ(wc.flags & (IBV_WC_WITH_INV | IBV_WC_WITH_IMM),
+		   unsigned(IBV_WC_WITH_INV), "its flags");
+	REQUIRE_EQ(key_of(wc), key, "the key in it");
+}
+
+/* LOCAL_INV of this key at B: an error with its reason. */
+void local_error(Env &env, Link &link, uint32_t key, uint32_t vendor,
+		 const char *what)
+{
+	env.expect_async();
+	uint64_t id = post_local_inv(link.b, key);
+	Wc wc = wait_send(env, link.b, what);
+
+	REQUIRE(wc.status == IBV_WC_MW_BIND_ERR ||
+			wc.status == IBV_WC_LOC_QP_OP_ERR,
+		what, ": ", ibv_wc_status_str(wc.status));
+	REQUIRE_EQ(wc.id, id, what);
+	check_vendor(link.b, wc, vendor, what);
+	wait_state(env, link.b, IBV_QPS_ERR);
+}
+
+/* A send of A that would invalidate this key at B: refused. */
+void remote_error(Env &env, Link &link, uint32_t key, const char *what)
+{
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+	SendWr wr = send_inv({out, 0}, 64, key);
+
+	env.expect_async();
+	must_post(link.b, std::vector<RecvWr>{{1, {{in.id, 0, 64, 0}}}});
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, what), wr.id, IBV_WC_REM_ACCESS_ERR,
+		 what);
+	check_wc(wait_recv(env, link.b, what), 1, IBV_WC_LOC_PROT_ERR, what);
+	wait_state(env, link.b, IBV_QPS_ERR);
+}
+
+} // namespace
+
+PV_TEST_LOCAL("inv.local",
+	      "an invalidated window is refused, bound again under "
+	      "another key it works, the old key does not")
+{
+	Link link = connect(env);
+	Window window(env.b, IBV_MW_TYPE_2);
+	BindSpec spec = {bindable(env), 0, region};
+	Mr local = must_reg(env.a, {region});
+
+	must_bind(env, link.b, window, spec);
+	Mr old = view_of(window, spec);
+
+	must_invalidate(env, link.b, old.rkey);
+	must_refuse(env, old, 0, Op::write, "an invalidated window");
+	must_bind(env, link.b, window, spec);
+	exchange(env, link.a, link.b, Op::write, {local, 0},
+		 {view_of(window, spec), 0}, region);
+	must_refuse_on(env, link, old, 0, Op::write, "the key before");
+}
+
+PV_TEST_LOCAL("inv.local_errors", "what a queue pair may not invalidate: none, "
+				  "a region, type 1, another's, twice")
+{
+	Link owner = connect(env), other = connect(env);
+	Window one(env.b, IBV_MW_TYPE_1), two(env.b, IBV_MW_TYPE_2);
+	BindSpec spec = {bindable(env), 0, region};
+	Mr local = must_reg(env.a, {region}), mr = must_reg(env.b, {region});
+
+	must_bind(env, owner.b, one, spec);
+	must_bind(env, owner.b, two, spec);
+	local_error(env, other, two->rkey, PAVO_VE_KEY_STATE,
+		    "another queue pair's window");
+
+	Link a = connect(env), b = connect(env), c = connect(env),
+	     d = connect(env);
+
+	local_error(env, a, no_key, PAVO_VE_LKEY, "no key");
+	local_error(env, b, mr.rkey, PAVO_VE_LKEY_ACCESS, "a region");
+	local_error(env, c, one->rkey, PAVO_VE_LKEY_ACCESS, "type 1");
+	local_error(env, d, two->rkey ^ 1, PAVO_VE_LKEY, "another tag");
+	/* All of them still work. */
+	for (const Mr &view : {view_of(one, spec), view_of(two, spec), Mr(mr)})
+		exchange(env, owner.a, owner.b, Op::write, {local, 0},
+			 {view, 0}, region);
+	must_invalidate(env, owner.b, two->rkey);
+	local_error(env, owner, two->rkey, PAVO_VE_KEY_STATE, "twice");
+}
+
+PV_TEST_LOCAL("inv.send", "send with invalidate: data and key arrive, the key "
+			  "is dead from the completion on")
+{
+	for (uint64_t length : {uint64_t(0), uint64_t(100), uint64_t(20000)}) {
+		Link link = connect(env);
+		Window window(env.b, IBV_MW_TYPE_2);
+		BindSpec spec = {bindable(env), 0, region};
+		Mr out = must_reg(env.a, {20000}),
+		   in = must_reg(env.b, {20000});
+		uint64_t seed = env.seed();
+
+		must_bind(env, link.b, window, spec);
+		env.a.fill(out.id, 0, 20000, seed, 0);
+		exchange(env, link.a, link.b, Op::write, {out, 0},
+			 {view_of(window, spec), 0}, region);
+		env.a.fill(out.id, 0, 20000, seed, 0);
+		must_post(link.b,
+			  std::vector<RecvWr>{{1, {{in.id, 0, 20000, 0}}}});
+		SendWr wr = send_inv({out, 0}, length, window->rkey);
+
+		must_post(link.a, std::vector<SendWr>{wr});
+		check_wc(wait_send(env, link.a, "send with invalidate"), wr.id,
+			 IBV_WC_SUCCESS, "send with invalidate");
+		check_inv(wait_recv(env, link.b, "receive"), length,
+			  window->rkey);
+		must_match(env.b, in, 0, length, seed, 0, "its data");
+		must_refuse_on(env, link, view_of(window, spec), 0, Op::write,
+			       "the invalidated window");
+	}
+}
+
+PV_TEST_LOCAL("inv.send_inline", "send with invalidate, its data in the WQE")
+{
+	LinkSpec inlined;
+
+	inlined.cap.max_inline_data = 64;
+	Link link = connect(env, inlined);
+	Window window(env.b, IBV_MW_TYPE_2);
+	BindSpec spec = {bindable(env), 0, region};
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+
+	for (int round = 0; round < 8; round++) {
+		uint64_t seed = env.seed();
+
+		must_bind(env, link.b, window, spec);
+		must_post(link.b,
+			  std::vector<RecvWr>{{1, {{in.id, 0, 64, 0}}}});
+		env.a.fill(out.id, 0, 64, seed, 0);
+		SendWr wr = send_inv({out, 0}, 51, window->rkey);
+
+		wr.flags |= IBV_SEND_INLINE;
+		must_post(link.a, std::vector<SendWr>{wr});
+		check_inv(wait_recv(env, link.b, "receive"), 51, window->rkey);
+		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
+			 "send");
+		must_match(env.b, in, 0, 51, seed, 0, "its data");
+	}
+}
+
+PV_TEST_LOCAL("inv.send_errors", "what a peer may not invalidate: none, a "
+				 "region, type 1, another queue pair's")
+{
+	Link owner = connect(env);
+	Window one(env.b, IBV_MW_TYPE_1), two(env.b, IBV_MW_TYPE_2);
+	BindSpec spec = {bindable(env), 0, region};
+	Mr local = must_reg(env.a, {region}), mr = must_reg(env.b, {region});
+
+	must_bind(env, owner.b, one, spec);
+	must_bind(env, owner.b, two, spec);
+	struct {
+		uint32_t key;
+		const char *what;
+	} cases[] = {
+		{no_key, "no key"},
+		{mr.rkey, "a region"},
+		{one->rkey, "type 1"},
+		{two->rkey, "another queue pair's window"},
+		{two->rkey ^ 1, "another tag"},
+	};
+	for (auto &c : cases) {
+		Link link = connect(env);
+
+		remote_error(env, link, c.key, c.what);
+	}
+	for (const Mr &view : {view_of(one, spec), view_of(two, spec), Mr(mr)})
+		exchange(env, owner.a, owner.b, Op::write, {local, 0},
+			 {view, 0}, region);
+}
+
+PV_TEST_LOCAL("inv.canary", "once LOCAL_INV has completed no byte changes, "
+			    "whatever was under way")
+{
+	constexpr uint64_t size = 1 << 20;
+	Mr out = must_reg(env.a, {size});
+	Mr in = must_reg(env.b, {size, 0, bindable_access});
+
+	env.expect_async();
+	for (int round = 0; round < 8; round++) {
+		Link link = connect(env);
+		Window window(env.b, IBV_MW_TYPE_2);
+		BindSpec spec = {in, 0, size};
+		uint64_t canary = env.seed();
+
+		must_bind(env, link.b, window, spec);
+		std::vector<SendWr> wrs(4, make_wr(Op::write, {out, 0}, size,
+						   {view_of(window, spec), 0}));
+		std::thread writer([&] { must_post(link.a, wrs); });
+
+		must_invalidate(env, link.b, window->rkey);
+		env.b.fill(in.id, 0, size, canary, 0);
+		writer.join();
+		auto wcs = wait_completions(env, link.a, link.a.send_cq, 4,
+					    "writes");
+		must_match(env.b, in, 0, size, canary, 0,
+			   "memory after the invalidation");
+		REQUIRE(wcs[3].status == IBV_WC_WR_FLUSH_ERR ||
+				wcs[3].status == IBV_WC_REM_ACCESS_ERR,
+			"the last write: ", ibv_wc_status_str(wcs[3].status));
+	}
+}
+
+PV_TEST_LOCAL("inv.fence", "a fenced invalidation waits for what was posted "
+			   "before it, and completes behind it")
+{
+	Link link = connect(env);
+	Window window(env.b, IBV_MW_TYPE_2);
+	BindSpec spec = {bindable(env), 0, region};
+	Mr here = must_reg(env.b, {1 << 20}),
+	   there = must_reg(env.a, {1 << 20});
+
+	for (int round = 0; round < 8; round++) {
+		must_bind(env, link.b, window, spec);
+		SendWr read = make_wr(Op::read, {here, 0}, 1 << 20, {there, 0});
+		SendWr write = make_wr(Op::write, {here, 0}, 4, {there, 0});
+		uint64_t seed = env.seed();
+
+		write.flags = 0;
+		env.a.fill(there.id, 0, 1 << 20, seed, 0);
+		must_post(link.b, std::vector<SendWr>{read, write});
+		uint64_t id =
+			post_local_inv(link.b, window->rkey,
+				       IBV_SEND_SIGNALED | IBV_SEND_FENCE);
+
+		check_wc(wait_send(env, link.b, "read"), read.id,
+			 IBV_WC_SUCCESS, "read");
+		must_match(env.b, here, 0, 1 << 20, seed, 0, "its data");
+		check_wc(wait_send(env, link.b, "invalidate"), id,
+			 IBV_WC_SUCCESS, "invalidate");
+	}
+	no_more(link.b, "fence");
+}
