@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * local.c - WQEs that send nothing: bind, invalidate.
+ * local.c - WQEs that send nothing: bind, register, invalidate.
  *
  * Called by transmit.c when such a WQE's turn has come: everything posted
  * before it has been sent (with a fence: answered), nothing behind it. Each
@@ -21,6 +21,8 @@ int pavo_local_execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 		return pavo_key_invalidate(qp, wqe->imm);
 	case PAVO_WQE_BIND_MW:
 		return pavo_mw_bind(qp, wqe->bind);
+	case PAVO_WQE_REG_MR:
+		return pavo_mr_fast_reg(qp, wqe->bind);
 	default:
 		return 0;
 	}

@@ -77,7 +77,8 @@ struct pavo_parser_limits {
 };
 
 /* Operations on keys, for connected services. */
-#define PAVO_OPS_KEYS (1u << PAVO_WQE_LOCAL_INV | 1u << PAVO_WQE_BIND_MW)
+#define PAVO_OPS_KEYS \
+	((u32)1 << PAVO_WQE_LOCAL_INV | (u32)1 << PAVO_WQE_BIND_MW)
 
 /* Operations of the services (table 1.1). */
 #define PAVO_OPS_RC                                                           \

@@ -16,6 +16,8 @@ static const u8 wqe_op[] = {
 	[IB_WR_ATOMIC_CMP_AND_SWP] = PAVO_WQE_CMP_SWAP,
 	[IB_WR_ATOMIC_FETCH_AND_ADD] = PAVO_WQE_FETCH_ADD,
 	[IB_WR_SEND_WITH_INV] = PAVO_WQE_SEND_INV,
+	[IB_WR_LOCAL_INV] = PAVO_WQE_LOCAL_INV,
+	[IB_WR_REG_MR] = PAVO_WQE_REG_MR,
 };
 
 static u32 total_length(const struct ib_send_wr *wr)
@@ -44,7 +46,7 @@ static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
 	struct pavo_raddr_seg *raddr = pos;
 	struct pavo_atomic_seg *atomic = (void *)(raddr + 1);
 
-	if (op < PAVO_WQE_WRITE)
+	if (op < PAVO_WQE_WRITE || op > PAVO_WQE_FETCH_ADD)
 		return pos;
 	raddr->length = total_length(wr);
 	if (!pavo_wqe_is_atomic(op)) {
@@ -59,6 +61,22 @@ static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
 	atomic->compare = op == PAVO_WQE_CMP_SWAP ? atomic_wr(wr)->compare_add :
 						    0;
 	return atomic + 1;
+}
+
+/* BindSeg of a fast registration; place and length are the region's. */
+static void *put_reg(void *pos, const struct ib_send_wr *wr)
+{
+	const struct ib_reg_wr *reg = reg_wr(wr);
+	struct pavo_bind_seg *seg = pos;
+
+	*seg = (struct pavo_bind_seg){
+		.va = reg->mr->iova,
+		.length = reg->mr->length,
+		.new_rkey = reg->key,
+		.mr_lkey = reg->mr->lkey,
+		.access = reg->access,
+	};
+	return seg + 1;
 }
 
 /* Return: size of the WQE in bytes, or a negative errno. */
@@ -83,6 +101,8 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 	next->imm = (__force u32)wr->ex.imm_data;
 	if (qp->ib.qp_type != IB_QPT_RC)
 		pos = put_ud(pos, wr);
+	else if (op == PAVO_WQE_REG_MR)
+		pos = put_reg(pos, wr);
 	else
 		pos = put_remote(pos, wr, op);
 	for (i = 0, seg = pos; i < wr->num_sge; i++, seg++) {

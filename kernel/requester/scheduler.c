@@ -11,7 +11,12 @@
 
 static u32 allowed_ops(const struct pavo_qp *qp)
 {
-	return qp->ib.qp_type == IB_QPT_RC ? PAVO_OPS_RC : PAVO_OPS_UD;
+	u32 ops = qp->ib.qp_type == IB_QPT_RC ? PAVO_OPS_RC : PAVO_OPS_UD;
+
+	/* Where keys are changed, the kernel's own queues may do it all. */
+	if (ops & PAVO_OPS_KEYS && !qp->ib.uobject)
+		ops |= 1u << PAVO_WQE_REG_MR;
+	return ops;
 }
 
 /* The next doorbell or chain link; false if there is none. */

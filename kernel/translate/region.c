@@ -12,6 +12,7 @@
 #include <rdma/ib_umem.h>
 #include "device.h"
 #include "translate.h"
+#include "translate/internal.h"
 #include "verbs/verbs.h"
 
 #define PAVO_ACCESS_REMOTE                                \
@@ -28,7 +29,7 @@
 	(IB_ACCESS_LOCAL_WRITE | PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
 	 IB_ZERO_BASED | PAVO_ACCESS_HINTS)
 
-static int check_access(int access)
+int pavo_check_access(int access)
 {
 	if (access & IB_ACCESS_ON_DEMAND)
 		return -EOPNOTSUPP;
@@ -122,7 +123,7 @@ static void set_memory(struct pavo_region *region,
 	region->offset = memory->offset;
 }
 
-static struct pavo_mr *mr_alloc(struct ib_pd *ibpd, int access)
+struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
 	struct pavo_mr *mr;
@@ -144,22 +145,24 @@ err_give:
 }
 
 /* Nobody can find the region any more, or could yet. */
-static void mr_free(struct pavo_mr *mr)
+void pavo_mr_free(struct pavo_mr *mr)
 {
 	memory_release(&mr->memory);
-	kfree(mr->region);
+	if (!mr->fast || mr->region != &mr->fast->none)
+		kfree(mr->region);
+	kvfree(mr->fast);
 	pavo_object_give(&mr->dev->used[PAVO_OBJ_MR]);
 	kfree(mr);
 }
 
 /* Let it be found; it is freed if that cannot be. */
-static struct ib_mr *mr_publish(struct pavo_mr *mr)
+struct ib_mr *pavo_mr_publish(struct pavo_mr *mr)
 {
 	int err;
 
 	err = pavo_key_insert(&mr->dev->keys, mr->region);
 	if (err) {
-		mr_free(mr);
+		pavo_mr_free(mr);
 		return ERR_PTR(err);
 	}
 	mr->ib.lkey = mr->region->key;
@@ -171,11 +174,11 @@ struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	struct pavo_mr *mr;
 
-	mr = mr_alloc(ibpd, access);
+	mr = pavo_mr_alloc(ibpd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->region->length = U64_MAX;
-	return mr_publish(mr);
+	return pavo_mr_publish(mr);
 }
 
 struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
@@ -186,24 +189,24 @@ struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	struct pavo_mr *mr;
 	int err;
 
-	err = check_access(access);
+	err = pavo_check_access(access);
 	if (!err)
 		err = check_range(start, length, iova);
 	if (err)
 		return ERR_PTR(err);
 
-	mr = mr_alloc(ibpd, access);
+	mr = pavo_mr_alloc(ibpd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	err = pin(&mr->memory, mr->dev, start, length, access);
 	if (err) {
-		mr_free(mr);
+		pavo_mr_free(mr);
 		return ERR_PTR(err);
 	}
 	mr->region->iova = iova;
 	mr->region->length = length;
 	set_memory(mr->region, &mr->memory);
-	return mr_publish(mr);
+	return pavo_mr_publish(mr);
 }
 
 /*
@@ -276,7 +279,7 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->region->access;
-	err = check_access(access);
+	err = pavo_check_access(access);
 	if (err)
 		return ERR_PTR(err);
 
@@ -333,6 +336,6 @@ int pavo_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 
 	err = mr_remove(mr);
 	if (!err)
-		mr_free(mr);
+		pavo_mr_free(mr);
 	return err;
 }

@@ -29,6 +29,7 @@ struct ib_umem;
 struct page;
 struct sk_buff;
 struct pavo_dev;
+struct pavo_fast;
 struct pavo_pd;
 struct pavo_mr;
 struct pavo_mw;
@@ -48,6 +49,8 @@ enum pavo_xlate {
 /** Regions and windows of an adapter at most; they share the indexes. */
 #define PAVO_MAX_MR 0x7fffff
 #define PAVO_MAX_MW 0x7fffff
+/** Pages of a region of fast registration at most. */
+#define PAVO_MAX_FAST_PAGES 512
 /** Longest region: its page list has to fit one kvmalloc(). */
 #define PAVO_MAX_MR_SIZE BIT_ULL(39)
 
@@ -124,6 +127,7 @@ struct pavo_memory {
  * @ib:      lkey == rkey == the key
  * @region:  what the key means now
  * @memory:  nothing for kernel regions
+ * @fast:    regions of fast registration (kernel consumers), else NULL
  * @windows: bound to it, under the key table's lock; while there are any the
  *           region stays what it is
  */
@@ -132,6 +136,7 @@ struct pavo_mr {
 	struct pavo_dev *dev;
 	struct pavo_region *region;
 	struct pavo_memory memory;
+	struct pavo_fast *fast;
 	unsigned int windows;
 };
 
@@ -237,6 +242,14 @@ static inline void pavo_region_done(struct pavo_region *region)
 int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
 
 /**
+ * pavo_mr_fast_reg - carry out a REG_MR: the key of a region that is not valid
+ * gets the listed pages as its meaning.
+ *
+ * Return and context: as pavo_mw_bind().
+ */
+int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
+
+/**
  * pavo_key_invalidate - take the validity of @key away, for a WQE or the peer
  * of @qp: a window of type 2 that is bound to @qp, or a region of a kernel
  * consumer's fast registration. When it returns no byte changes or leaves by
@@ -302,6 +315,10 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				 u64 length, u64 virt_addr, int access,
 				 struct ib_pd *ibpd, struct ib_udata *udata);
 int pavo_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+struct ib_mr *pavo_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			    u32 max_num_sg);
+int pavo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		   unsigned int *sg_offset);
 int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int pavo_dealloc_mw(struct ib_mw *ibmw);
 

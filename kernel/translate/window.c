@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include "device.h"
 #include "translate.h"
+#include "translate/internal.h"
 #include "verbs/verbs.h"
 
 #define PAVO_MW_ACCESS                                    \
@@ -225,9 +226,9 @@ static enum pavo_vendor_err may_invalidate(const struct pavo_qp *qp, u32 key,
 		return PAVO_VE_LKEY;
 	if (now->pd != qp->pd)
 		return PAVO_VE_LKEY_PD;
-	if (!now->mw || now->mw->ib.type != IB_MW_TYPE_2)
+	if (now->mw ? now->mw->ib.type != IB_MW_TYPE_2 : !now->mr->fast)
 		return PAVO_VE_LKEY_ACCESS;
-	if (!now->valid || now->qp != qp)
+	if (!now->valid || (now->qp && now->qp != qp))
 		return PAVO_VE_KEY_STATE;
 	return PAVO_VE_NONE;
 }
@@ -247,7 +248,7 @@ int pavo_key_invalidate(struct pavo_qp *qp, u32 key)
 	now = xa_load(&keys->xa, key >> 8);
 	err = may_invalidate(qp, key, now);
 	if (!err)
-		old = unbind(now->mw, key);
+		old = now->mw ? unbind(now->mw, key) : pavo_mr_fast_end(now);
 	xa_unlock_bh(&keys->xa);
 	dismiss(old);
 	return err;

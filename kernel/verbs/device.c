@@ -33,7 +33,8 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->device_cap_flags =
 		IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
 		IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID |
-		IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
+		IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B |
+		IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
 	attr->max_send_sge = PAVO_MAX_SGE;
 	attr->max_recv_sge = PAVO_MAX_SGE;
@@ -47,6 +48,7 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->hca_core_clock = NSEC_PER_SEC / 1000; /* kHz */
 	attr->max_mr = PAVO_MAX_MR;
 	attr->max_mw = PAVO_MAX_MW;
+	attr->max_fast_reg_page_list_len = PAVO_MAX_FAST_PAGES;
 	attr->max_pd = PAVO_MAX_PD;
 	attr->max_ah = PAVO_MAX_AH;
 	attr->max_qp_rd_atom = PAVO_MAX_RD_ATOMIC;
@@ -264,6 +266,8 @@ static const struct ib_device_ops pavo_device_ops = {
 	.post_recv = pavo_post_recv,
 	.get_dma_mr = pavo_get_dma_mr,
 	.reg_user_mr = pavo_reg_mr_op,
+	.alloc_mr = pavo_alloc_mr,
+	.map_mr_sg = pavo_map_mr_sg,
 	.rereg_user_mr = pavo_rereg_user_mr,
 	.dereg_mr = pavo_dereg_mr,
 	.alloc_mw = pavo_alloc_mw,

@@ -17,7 +17,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TREE / "build"
 # The cheapest first; of those with guests, which run side by side, the longest.
 # Unknown groups come last.
-ORDER = ("lint", "unit", "interop", "life", "apps", "verbs", "wire", "faults",
+ORDER = ("lint", "unit", "interop", "life", "apps", "verbs", "kverbs", "wire", "faults",
          "window", "direct", "fuzz")
 # Only when asked for by name: one measures, one needs the sanitizer kernel, one
 # the source of rdma-core.

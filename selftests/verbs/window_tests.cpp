@@ -315,8 +315,15 @@ PV_TEST_LOCAL("mw.in_order", "a bind takes its place among sends: complete "
 		check_wc(wait_recv(env, link.a, "the message"), 9,
 			 IBV_WC_SUCCESS, "the message");
 		/* Who was told of the key may use it at once. */
-		exchange(env, link.a, link.b, Op::write, {at_a, 0},
-			 {view_of(window, spec), 0}, region);
+		SendWr use = make_wr(Op::write, {at_a, 0}, region,
+				     {view_of(window, spec), 0});
+		uint64_t seed = env.seed();
+
+		env.a.fill(at_a.id, 0, region, seed, 0);
+		must_post(link.a, std::vector<SendWr>{use});
+		check_wc(wait_send(env, link.a, "use"), use.id, IBV_WC_SUCCESS,
+			 "use of the key");
+		must_match(env.b, spec.mr, 0, region, seed, 0, "its data");
 		check_wc(wait_send(env, link.b, "bind"), id, IBV_WC_SUCCESS,
 			 "bind");
 		check_wc(wait_send(env, link.b, "message"), told.id,

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * internal.h - between the files of translate/; nobody else includes it.
+ */
+#ifndef PAVO_TRANSLATE_INTERNAL_H
+#define PAVO_TRANSLATE_INTERNAL_H
+
+#include "../device.h"
+
+/**
+ * struct pavo_fast - what a region of fast registration has in addition.
+ * @none:  what its key means while it is not registered
+ * @pages: listed by the consumer, @count of them, at most @max
+ */
+struct pavo_fast {
+	struct pavo_region none;
+	u32 max;
+	u32 count;
+	struct page *pages[];
+};
+
+/* region.c: life of the verbs object; sleeps */
+struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access);
+struct ib_mr *pavo_mr_publish(struct pavo_mr *mr);
+void pavo_mr_free(struct pavo_mr *mr);
+/* Do these rights go together? */
+int pavo_check_access(int access);
+
+/*
+ * fast.c: a registered region's key means nothing from now on. Return: what it
+ * meant. Keys are locked.
+ */
+struct pavo_region *pavo_mr_fast_end(struct pavo_region *now);
+
+#endif /* PAVO_TRANSLATE_INTERNAL_H */

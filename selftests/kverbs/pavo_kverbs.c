@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pavo_kverbs.c - a consumer of verbs inside the kernel: fast registration,
+ * local invalidation, send with invalidate, the local DMA key.
+ *
+ * Loaded in a throw-away guest by selftests/kverbs/run with the name of a
+ * device; two queue pairs of it talk to each other. Everything happens while
+ * the module loads; the results are TAP lines in the kernel's log, and a
+ * failure makes loading fail. Works with any device.
+ */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+MODULE_DESCRIPTION("Test of fast registration");
+MODULE_AUTHOR("pavo developers");
+MODULE_LICENSE("Dual BSD/GPL");
+
+static char *dev;
+module_param(dev, charp, 0444);
+MODULE_PARM_DESC(dev, "name of the device to test");
+
+#define PATIENCE (20 * HZ)
+#define DEPTH 32
+#define PIECES 4
+#define FIRST_OFFSET 100
+#define LAST_SHORT 56
+#define RIGHTS                                              \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | \
+	 IB_ACCESS_REMOTE_WRITE)
+
+/* One end: its queues, and memory for plain transfers. */
+struct end {
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	u8 *buffer; /* BYTES long */
+};
+
+/* Memory in pieces, as a block layer request has it, and its region. */
+struct target {
+	struct ib_mr *mr;
+	struct scatterlist sg[PIECES];
+	unsigned int bytes;
+};
+
+struct pair {
+	struct ib_device *ib;
+	struct ib_pd *pd;
+	struct end a;
+	struct end b;
+	struct target t;
+	union ib_gid gid;
+	u8 gid_index;
+};
+
+/* Piece i is i + 1 pages; it begins late in the first, ends early in the last. */
+#define BYTES ((1 + 2 + 3 + 4) * PAGE_SIZE)
+
+#define CHECK(cond)                                             \
+	do {                                                    \
+		if (!(cond)) {                                  \
+			pr_info("kverbs: # line %d: %s is false\n", \
+				__LINE__, #cond);               \
+			return -EIO;                            \
+		}                                               \
+	} while (0)
+
+#define TRY(call)                                                  \
+	do {                                                       \
+		int err_ = (call);                                 \
+		if (err_) {                                        \
+			pr_info("kverbs: # line %d: %s is %d\n",   \
+				__LINE__, #call, err_);            \
+			return err_;                               \
+		}                                                  \
+	} while (0)
+
+/* ------------------------------------------------------------- a fixture */
+
+static int find_gid(struct pair *p)
+{
+	const struct ib_gid_attr *attr;
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		attr = rdma_get_gid_attr(p->ib, 1, i);
+		if (IS_ERR(attr))
+			continue;
+		if (attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
+		    ipv6_addr_v4mapped((const void *)attr->gid.raw)) {
+			p->gid = attr->gid;
+			p->gid_index = i;
+			rdma_put_gid_attr(attr);
+			return 0;
+		}
+		rdma_put_gid_attr(attr);
+	}
+	return -ENODEV;
+}
+
+static int make_end(struct pair *p, struct end *e)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = {
+			.max_send_wr = DEPTH,
+			.max_recv_wr = DEPTH,
+			.max_send_sge = 2,
+			.max_recv_sge = 2,
+		},
+	};
+
+	e->buffer = kzalloc(BYTES, GFP_KERNEL);
+	if (!e->buffer)
+		return -ENOMEM;
+	e->cq = ib_alloc_cq(p->ib, NULL, 4 * DEPTH, 0, IB_POLL_DIRECT);
+	if (IS_ERR(e->cq))
+		return PTR_ERR(e->cq);
+	init.send_cq = e->cq;
+	init.recv_cq = e->cq;
+	e->qp = ib_create_qp(p->pd, &init);
+	return PTR_ERR_OR_ZERO(e->qp);
+}
+
+static void free_end(struct end *e)
+{
+	if (!IS_ERR_OR_NULL(e->qp))
+		ib_destroy_qp(e->qp);
+	if (!IS_ERR_OR_NULL(e->cq))
+		ib_free_cq(e->cq);
+	kfree(e->buffer);
+}
+
+static int connect_end(struct pair *p, struct end *e, struct end *peer)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = RIGHTS,
+	};
+
+	TRY(ib_modify_qp(e->qp, &attr,
+			 IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+				 IB_QP_ACCESS_FLAGS));
+	memset(&attr, 0, sizeof(attr));
+	attr.qp_state = IB_QPS_RTR;
+	attr.path_mtu = IB_MTU_1024;
+	attr.dest_qp_num = peer->qp->qp_num;
+	attr.max_dest_rd_atomic = 4;
+	attr.min_rnr_timer = 12;
+	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(&attr.ah_attr, 1);
+	rdma_ah_set_grh(&attr.ah_attr, &p->gid, 0, p->gid_index, 64, 0);
+	TRY(ib_modify_qp(e->qp, &attr,
+			 IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
+				 IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+				 IB_QP_MAX_DEST_RD_ATOMIC |
+				 IB_QP_MIN_RNR_TIMER));
+	attr.qp_state = IB_QPS_RTS;
+	attr.timeout = 14;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	attr.max_rd_atomic = 4;
+	TRY(ib_modify_qp(e->qp, &attr,
+			 IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+				 IB_QP_RNR_RETRY | IB_QP_SQ_PSN |
+				 IB_QP_MAX_QP_RD_ATOMIC));
+	return 0;
+}
+
+static int make_target(struct pair *p)
+{
+	struct target *t = &p->t;
+	unsigned int i, offset, length;
+	void *memory;
+
+	sg_init_table(t->sg, PIECES);
+	for (i = 0; i < PIECES; i++) {
+		memory = alloc_pages_exact((i + 1) * PAGE_SIZE,
+					   GFP_KERNEL | __GFP_ZERO);
+		if (!memory)
+			return -ENOMEM;
+		offset = i ? 0 : FIRST_OFFSET;
+		length = (i + 1) * PAGE_SIZE - offset;
+		if (i == PIECES - 1)
+			length -= LAST_SHORT;
+		sg_set_buf(&t->sg[i], memory + offset, length);
+		t->bytes += length;
+	}
+	if (ib_dma_map_sg(p->ib, t->sg, PIECES, DMA_BIDIRECTIONAL) != PIECES)
+		return -EIO;
+	t->mr = ib_alloc_mr(p->pd, IB_MR_TYPE_MEM_REG, 16);
+	return PTR_ERR_OR_ZERO(t->mr);
+}
+
+static void free_target(struct target *t)
+{
+	unsigned int i;
+	void *memory;
+
+	if (!IS_ERR_OR_NULL(t->mr))
+		ib_dereg_mr(t->mr);
+	for (i = 0; i < PIECES; i++) {
+		if (!sg_page(&t->sg[i]))
+			continue;
+		memory = page_address(sg_page(&t->sg[i]));
+		free_pages_exact(memory, (i + 1) * PAGE_SIZE);
+	}
+}
+
+static int setup(struct pair *p)
+{
+	p->pd = ib_alloc_pd(p->ib, 0);
+	if (IS_ERR(p->pd))
+		return PTR_ERR(p->pd);
+	TRY(find_gid(p));
+	TRY(make_end(p, &p->a));
+	TRY(make_end(p, &p->b));
+	TRY(connect_end(p, &p->a, &p->b));
+	TRY(connect_end(p, &p->b, &p->a));
+	TRY(make_target(p));
+	return 0;
+}
+
+static void teardown(struct pair *p)
+{
+	free_end(&p->a);
+	free_end(&p->b);
+	free_target(&p->t);
+	if (!IS_ERR_OR_NULL(p->pd))
+		ib_dealloc_pd(p->pd);
+}
+
+/* ------------------------------------------------------------- work requests */
+
+static int wait_wc(struct end *e, struct ib_wc *wc)
+{
+	unsigned long until = jiffies + PATIENCE;
+
+	while (!ib_poll_cq(e->cq, 1, wc)) {
+		if (time_after(jiffies, until))
+			return -ETIMEDOUT;
+		usleep_range(100, 200);
+	}
+	return 0;
+}
+
+/* The next completion is that of @id, with this status. */
+static int expect(struct end *e, u64 id, enum ib_wc_status status)
+{
+	struct ib_wc wc;
+
+	TRY(wait_wc(e, &wc));
+	if (wc.status != status || wc.wr_id != id) {
+		pr_info("kverbs: # request %llu: %s (%u), wanted request %llu: %s\n",
+			wc.wr_id, ib_wc_status_msg(wc.status), wc.vendor_err,
+			id, ib_wc_status_msg(status));
+		return -EIO;
+	}
+	return 0;
+}
+
+static int post(struct end *e, const struct ib_send_wr *wr)
+{
+	const struct ib_send_wr *bad;
+
+	return ib_post_send(e->qp, wr, &bad);
+}
+
+/* List the target's memory and write the request that registers it. */
+static int prepare_reg(struct pair *p, struct ib_reg_wr *reg, u64 id)
+{
+	struct target *t = &p->t;
+
+	CHECK(ib_map_mr_sg(t->mr, t->sg, PIECES, NULL, PAGE_SIZE) == PIECES);
+	CHECK(t->mr->length == t->bytes);
+	ib_update_fast_reg_key(t->mr, ib_inc_rkey(t->mr->rkey));
+	memset(reg, 0, sizeof(*reg));
+	reg->wr.opcode = IB_WR_REG_MR;
+	reg->wr.wr_id = id;
+	reg->wr.send_flags = IB_SEND_SIGNALED;
+	reg->mr = t->mr;
+	reg->key = t->mr->rkey;
+	reg->access = RIGHTS;
+	return 0;
+}
+
+static int must_reg(struct pair *p)
+{
+	struct ib_reg_wr reg;
+
+	TRY(prepare_reg(p, &reg, 1000));
+	TRY(post(&p->b, &reg.wr));
+	return expect(&p->b, 1000, IB_WC_SUCCESS);
+}
+
+static int post_inv(struct end *e, u32 key, u64 id)
+{
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_LOCAL_INV,
+		.wr_id = id,
+		.send_flags = IB_SEND_SIGNALED,
+		.ex.invalidate_rkey = key,
+	};
+
+	return post(e, &wr);
+}
+
+/* All of A's buffer's first bytes to or from the target, by the L_Key of all. */
+static int post_rdma(struct pair *p, enum ib_wr_opcode op, u32 key, u64 id)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->a.buffer,
+		.length = p->t.bytes,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.opcode = op,
+			.wr_id = id,
+			.send_flags = IB_SEND_SIGNALED,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+		.remote_addr = p->t.mr->iova,
+		.rkey = key,
+	};
+
+	return post(&p->a, &wr.wr);
+}
+
+static int post_recv(struct end *e, u64 id, u64 addr, u32 length, u32 lkey)
+{
+	struct ib_sge sge = { .addr = addr, .length = length, .lkey = lkey };
+	struct ib_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+
+	return ib_post_recv(e->qp, &wr, &bad);
+}
+
+/* ------------------------------------------------------------------- data */
+
+static u8 byte_at(unsigned int i, u8 seed)
+{
+	return (i * 167 + (i >> 8) * 13 + seed) & 0xff;
+}
+
+static void fill(u8 *to, unsigned int n, u8 seed)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		to[i] = byte_at(i, seed);
+}
+
+static bool is_filled(const u8 *from, unsigned int n, u8 seed)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (from[i] != byte_at(i, seed))
+			return false;
+	return true;
+}
+
+static void fill_target(struct target *t, u8 seed)
+{
+	unsigned int i, at = 0, j;
+
+	for (i = 0; i < PIECES; i++)
+		for (j = 0; j < t->sg[i].length; j++)
+			((u8 *)sg_virt(&t->sg[i]))[j] = byte_at(at++, seed);
+}
+
+/* Is the pattern in the pieces, and nothing before and behind them? */
+static bool target_is(struct target *t, u8 seed)
+{
+	const u8 *start = page_address(sg_page(&t->sg[0]));
+	const u8 *end = sg_virt(&t->sg[PIECES - 1]) + t->sg[PIECES - 1].length;
+	unsigned int i, at = 0, j;
+
+	for (i = 0; i < PIECES; i++)
+		for (j = 0; j < t->sg[i].length; j++)
+			if (((u8 *)sg_virt(&t->sg[i]))[j] != byte_at(at++, seed))
+				return false;
+	return !memchr_inv(start, 0, FIRST_OFFSET) &&
+	       !memchr_inv(end, 0, LAST_SHORT);
+}
+
+/* ------------------------------------------------------------------ tests */
+
+static int test_data(struct pair *p)
+{
+	TRY(must_reg(p));
+	fill(p->a.buffer, p->t.bytes, 3);
+	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 1));
+	TRY(expect(&p->a, 1, IB_WC_SUCCESS));
+	CHECK(target_is(&p->t, 3));
+	fill_target(&p->t, 77);
+	TRY(post_rdma(p, IB_WR_RDMA_READ, p->t.mr->rkey, 2));
+	TRY(expect(&p->a, 2, IB_WC_SUCCESS));
+	CHECK(is_filled(p->a.buffer, p->t.bytes, 77));
+	return 0;
+}
+
+/* Registered, used by L_Key and invalidated, in one list of requests. */
+static int test_chain(struct pair *p)
+{
+	struct ib_sge sge = { .length = p->t.bytes };
+	struct ib_send_wr inv = {
+		.opcode = IB_WR_LOCAL_INV,
+		.wr_id = 3,
+		.send_flags = IB_SEND_SIGNALED | IB_SEND_FENCE,
+	};
+	struct ib_send_wr send = {
+		.opcode = IB_WR_SEND,
+		.wr_id = 2,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.next = &inv,
+	};
+	struct ib_reg_wr reg;
+	int round;
+
+	for (round = 0; round < 10; round++) {
+		TRY(prepare_reg(p, &reg, 1));
+		reg.wr.send_flags = 0;
+		reg.wr.next = &send;
+		sge.addr = p->t.mr->iova;
+		sge.lkey = p->t.mr->lkey;
+		inv.ex.invalidate_rkey = p->t.mr->rkey;
+		fill_target(&p->t, round);
+		TRY(post_recv(&p->a, 9, (uintptr_t)p->a.buffer, BYTES,
+			      p->pd->local_dma_lkey));
+		TRY(post(&p->b, &reg.wr));
+		TRY(expect(&p->a, 9, IB_WC_SUCCESS));
+		TRY(expect(&p->b, 3, IB_WC_SUCCESS));
+		CHECK(is_filled(p->a.buffer, p->t.bytes, round));
+	}
+	return 0;
+}
+
+static int test_receive(struct pair *p)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->a.buffer,
+		.length = p->t.bytes,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_send_wr send = {
+		.opcode = IB_WR_SEND,
+		.wr_id = 1,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	TRY(must_reg(p));
+	fill(p->a.buffer, p->t.bytes, 5);
+	TRY(post_recv(&p->b, 8, p->t.mr->iova, p->t.bytes, p->t.mr->lkey));
+	TRY(post(&p->a, &send));
+	TRY(expect(&p->b, 8, IB_WC_SUCCESS));
+	TRY(expect(&p->a, 1, IB_WC_SUCCESS));
+	CHECK(target_is(&p->t, 5));
+	return 0;
+}
+
+static int test_local_inv(struct pair *p)
+{
+	TRY(must_reg(p));
+	TRY(post_inv(&p->b, p->t.mr->rkey, 4));
+	TRY(expect(&p->b, 4, IB_WC_SUCCESS));
+	fill_target(&p->t, 9);
+	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 5));
+	TRY(expect(&p->a, 5, IB_WC_REM_ACCESS_ERR));
+	CHECK(target_is(&p->t, 9));
+	return 0;
+}
+
+static int test_stale_key(struct pair *p)
+{
+	u32 old;
+
+	TRY(must_reg(p));
+	old = p->t.mr->rkey;
+	TRY(post_inv(&p->b, old, 4));
+	TRY(expect(&p->b, 4, IB_WC_SUCCESS));
+	TRY(must_reg(p));
+	CHECK(old != p->t.mr->rkey);
+	fill(p->a.buffer, p->t.bytes, 11);
+	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 5));
+	TRY(expect(&p->a, 5, IB_WC_SUCCESS));
+	CHECK(target_is(&p->t, 11));
+	fill(p->a.buffer, p->t.bytes, 12);
+	TRY(post_rdma(p, IB_WR_RDMA_WRITE, old, 6));
+	TRY(expect(&p->a, 6, IB_WC_REM_ACCESS_ERR));
+	CHECK(target_is(&p->t, 11));
+	return 0;
+}
+
+static int test_send_inv(struct pair *p)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->a.buffer,
+		.length = 3000,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_send_wr send = {
+		.opcode = IB_WR_SEND_WITH_INV,
+		.wr_id = 1,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	struct ib_wc wc;
+
+	TRY(must_reg(p));
+	send.ex.invalidate_rkey = p->t.mr->rkey;
+	fill(p->a.buffer, 3000, 21);
+	TRY(post_recv(&p->b, 8, (uintptr_t)p->b.buffer, BYTES,
+		      p->pd->local_dma_lkey));
+	TRY(post(&p->a, &send));
+	TRY(wait_wc(&p->b, &wc));
+	CHECK(wc.status == IB_WC_SUCCESS && wc.wr_id == 8);
+	CHECK(wc.byte_len == 3000 && wc.opcode == IB_WC_RECV);
+	CHECK(wc.wc_flags & IB_WC_WITH_INVALIDATE);
+	CHECK(wc.ex.invalidate_rkey == p->t.mr->rkey);
+	CHECK(is_filled(p->b.buffer, 3000, 21));
+	TRY(expect(&p->a, 1, IB_WC_SUCCESS));
+	fill_target(&p->t, 22);
+	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 2));
+	TRY(expect(&p->a, 2, IB_WC_REM_ACCESS_ERR));
+	CHECK(target_is(&p->t, 22));
+	return 0;
+}
+
+/* Not a key any more: what uses it by L_Key fails, too. */
+static int test_dead_lkey(struct pair *p)
+{
+	struct ib_sge sge = { .length = 16 };
+	struct ib_send_wr send = {
+		.opcode = IB_WR_SEND,
+		.wr_id = 7,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	TRY(must_reg(p));
+	TRY(post_inv(&p->b, p->t.mr->rkey, 4));
+	sge.addr = p->t.mr->iova;
+	sge.lkey = p->t.mr->lkey;
+	TRY(post(&p->b, &send));
+	TRY(expect(&p->b, 4, IB_WC_SUCCESS));
+	TRY(expect(&p->b, 7, IB_WC_LOC_PROT_ERR));
+	return 0;
+}
+
+/* An operation on keys that may not be fails, whatever a driver calls it. */
+static int expect_refused(struct end *e, u64 id)
+{
+	struct ib_wc wc;
+
+	TRY(wait_wc(e, &wc));
+	CHECK(wc.wr_id == id);
+	CHECK(wc.status == IB_WC_MW_BIND_ERR ||
+	      wc.status == IB_WC_LOC_QP_OP_ERR);
+	return 0;
+}
+
+static int test_reg_twice(struct pair *p)
+{
+	struct ib_reg_wr reg;
+
+	TRY(must_reg(p));
+	TRY(prepare_reg(p, &reg, 3));
+	TRY(post(&p->b, &reg.wr));
+	return expect_refused(&p->b, 3);
+}
+
+static int test_inv_twice(struct pair *p)
+{
+	TRY(must_reg(p));
+	TRY(post_inv(&p->b, p->t.mr->rkey, 4));
+	TRY(expect(&p->b, 4, IB_WC_SUCCESS));
+	TRY(post_inv(&p->b, p->t.mr->rkey, 5));
+	return expect_refused(&p->b, 5);
+}
+
+static const struct {
+	int (*run)(struct pair *p);
+	const char *what;
+} tests[] = {
+	{ test_data, "fast_reg.data: scattered pages written and read" },
+	{ test_chain, "fast_reg.chain: registered, sent, invalidated at once" },
+	{ test_receive, "fast_reg.receive: received into, by L_Key" },
+	{ test_local_inv, "fast_reg.local_inv: refused afterwards" },
+	{ test_stale_key, "fast_reg.stale_key: a new key, the old is dead" },
+	{ test_send_inv, "fast_reg.send_inv: the peer takes the key back" },
+	{ test_dead_lkey, "fast_reg.dead_lkey: no local use either" },
+	{ test_reg_twice, "fast_reg.twice: not while it is valid" },
+	{ test_inv_twice, "fast_reg.inv_twice: not when it is not valid" },
+};
+
+static int run_test(struct ib_device *ib, unsigned int i)
+{
+	struct pair *p;
+	int err;
+
+	p = kzalloc(sizeof(*p), GFP_KERNEL);
+	if (!p)
+		return -ENOMEM;
+	p->ib = ib;
+	err = setup(p);
+	if (!err)
+		err = tests[i].run(p);
+	teardown(p);
+	kfree(p);
+	pr_info("kverbs: %sok %u %s\n", err ? "not " : "", i + 1,
+		tests[i].what);
+	return err;
+}
+
+static int __init kverbs_init(void)
+{
+	struct ib_device *ib;
+	unsigned int i;
+	int failed = 0;
+
+	ib = ib_device_get_by_name(dev, RDMA_DRIVER_UNKNOWN);
+	if (!ib)
+		return -ENODEV;
+	pr_info("kverbs: 1..%zu\n", ARRAY_SIZE(tests));
+	for (i = 0; i < ARRAY_SIZE(tests); i++)
+		failed |= run_test(ib, i);
+	ib_device_put(ib);
+	return failed ? -EIO : 0;
+}
+
+static void __exit kverbs_exit(void)
+{
+}
+
+module_init(kverbs_init);
+module_exit(kverbs_exit);
