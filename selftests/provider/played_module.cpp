@@ -65,6 +65,35 @@ int create_cq(fake::Call &call)
 	return 0;
 }
 
+/* What is not consumed moves to a new ring, at its old numbers. */
+int resize_cq(fake::Call &call)
+{
+	auto core = call.input<ib_uverbs_resize_cq>(UVERBS_ATTR_CORE_IN);
+	CqSide &cq = engine.cqs.at(core.cq_handle);
+	CqSide old = cq;
+	pavo_create_cq_resp resp = {};
+
+	cq.count = std::bit_ceil(core.cqe);
+	cq.region = kernel->make_region(PAVO_CQ_HEADER_SIZE +
+					cq.count * sizeof(pavo_cqe));
+	cq.prod = old.header()->cons;
+	/* the pass before: none of them is valid yet */
+	for (uint32_t i = 0; i < cq.count; i++)
+		cq.entry(cq.prod + i)->flags =
+			((cq.prod + i) / cq.count) & 1 ? PAVO_CQE_OWNER : 0;
+	while (cq.prod != old.prod) {
+		pavo_cqe cqe = *old.entry(cq.prod);
+
+		cqe.flags &= static_cast<uint8_t>(~PAVO_CQE_OWNER);
+		cq.push(cqe);
+	}
+	resp.ring = cq.region.info;
+	resp.cqe_cnt = engine.cqe_cnt_lie ? engine.cqe_cnt_lie : cq.count;
+	call.output(UVERBS_ATTR_CORE_OUT, cq.count);
+	call.output(UVERBS_ATTR_UHW_OUT, resp);
+	return 0;
+}
+
 int create_qp(fake::Call &call)
 {
 	auto cap = call.input<ibv_qp_cap>(UVERBS_ATTR_CREATE_QP_CAP);
@@ -137,6 +166,8 @@ int serve_write(fake::Call &call)
 	case IB_USER_VERBS_CMD_ALLOC_PD:
 		call.output(UVERBS_ATTR_CORE_OUT, engine.next_handle++);
 		return 0;
+	case IB_USER_VERBS_CMD_RESIZE_CQ:
+		return resize_cq(call);
 	case IB_USER_VERBS_CMD_MODIFY_QP: {
 		auto core =
 			call.input<ib_uverbs_modify_qp>(UVERBS_ATTR_CORE_IN);

@@ -162,6 +162,94 @@ void test_endless_ring()
 	writer.join();
 }
 
+void test_resize()
+{
+	User user;
+	ibv_wc wc[8];
+	uint64_t next = 0, seen = 0;
+
+	calm_engine();
+	engine.completes = true;
+	for (int size : {4, 64, 5, 8, 1000, 16, 8, 32}) {
+		CHECK_EQ(user.send(7, next), 0);
+		next += 7;
+		CHECK_EQ(ibv_poll_cq(user.send_cq, 3, wc), 3);
+		CHECK_EQ(wc[0].wr_id, seen);
+		CHECK_EQ(ibv_resize_cq(user.send_cq, size), 0);
+		CHECK(user.send_cq->cqe >= size);
+		CHECK_EQ(ibv_poll_cq(user.send_cq, 8, wc), 4, "size ", size);
+		for (uint64_t i = 0; i < 4; i++)
+			CHECK_EQ(wc[i].wr_id, seen + 3 + i);
+		CHECK_EQ(user.side().send_cq->header()->cons, next);
+		seen = next;
+	}
+	for (uint32_t lie : {3u, 1u << 20, 0x80000000u}) {
+		engine.cqe_cnt_lie = lie;
+		CHECK_EQ(ibv_resize_cq(user.send_cq, 16), EPROTO);
+		engine.cqe_cnt_lie = 0;
+		CHECK_EQ(ibv_poll_cq(user.send_cq, 8, wc), 0);
+	}
+}
+
+void test_extended()
+{
+	ibv_cq_init_attr_ex init = {};
+	ibv_qp_init_attr attr = {};
+	ibv_poll_cq_attr poll = {};
+	pavo_cqe cqe = {};
+	User user;
+
+	init.cqe = 16;
+	init.wc_flags = IBV_WC_STANDARD_FLAGS |
+			uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP} |
+			uint64_t{IBV_WC_EX_WITH_CVLAN};
+
+	ibv_cq_ex *cq = ibv_create_cq_ex(context, &init);
+
+	CHECK(cq, "errno ", errno);
+	attr.send_cq = attr.recv_cq = ibv_cq_ex_to_cq(cq);
+	attr.qp_type = IBV_QPT_RC;
+	attr.cap = {8, 8, 1, 1, 0};
+
+	ibv_qp *qp = ibv_create_qp(user.pd, &attr);
+
+	CHECK(qp);
+	CqSide &side = *engine.qps.at(qp->qp_num).send_cq;
+
+	CHECK_EQ(ibv_start_poll(cq, &poll), ENOENT);
+	/* nobody's entries alone: consumed, and the lock is free again */
+	cqe.qpn = 0xabcdef;
+	side.push(cqe);
+	CHECK_EQ(ibv_start_poll(cq, &poll), ENOENT);
+	CHECK_EQ(side.header()->cons, side.prod);
+
+	cqe = {};
+	cqe.qpn = qp->qp_num;
+	cqe.opcode = PAVO_WQE_SEND;
+	cqe.wqe = 5; /* nothing was posted */
+	cqe.timestamp = 0x1122334455667788;
+	cqe.vlan = 77;
+	cqe.sl = 3;
+	cqe.src_qp = 0x123456;
+	side.push(cqe);
+	side.push(cqe);
+	CHECK_EQ(ibv_start_poll(cq, &poll), 0);
+	CHECK_EQ(cq->status, IBV_WC_GENERAL_ERR, "it belongs to no request");
+	CHECK(ibv_wc_read_completion_ts(cq) == cqe.timestamp);
+	CHECK_EQ(ibv_wc_read_cvlan(cq), 77);
+	CHECK_EQ(ibv_wc_read_sl(cq), 3);
+	CHECK_EQ(ibv_wc_read_src_qp(cq), 0x123456);
+	CHECK_EQ(ibv_next_poll(cq), 0);
+	CHECK_EQ(ibv_next_poll(cq), ENOENT);
+	CHECK(side.header()->cons != side.prod, "told at the end only");
+	ibv_end_poll(cq);
+	CHECK_EQ(side.header()->cons, side.prod);
+	poll.comp_mask = 1;
+	CHECK_EQ(ibv_start_poll(cq, &poll), EINVAL);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+}
+
 void test_destroyed_qp()
 {
 	User user, other;
@@ -235,6 +323,9 @@ void add_poll_cases(Cases &cases)
 			     {"absurd completion entries", test_hostile_cqes},
 			     {"a completion ring that never ends",
 			      test_endless_ring},
+			     {"resizing, by an honest module and by a liar",
+			      test_resize},
+			     {"extended polling", test_extended},
 			     {"entries of a destroyed QP, number reused",
 			      test_destroyed_qp},
 			     {"entries and indices across RESET", test_reset},

@@ -3,81 +3,65 @@
  * post_send.cpp - send work requests: one chain of WQEs, one doorbell, at most
  * one call into the kernel.
  *
- * Called by libibverbs for ibv_post_send(). Writes slots of the SQ and rings;
- * SqChain is also what a work request API of another form would use.
+ * Called by libibverbs for ibv_post_send(), and by qp_ex.cpp for the chain.
+ * Writes slots of the SQ and rings.
  */
 #include <cerrno>
 #include <sched.h>
 
-#include "provider.h"
+#include "sq_chain.h"
 
 namespace pavo {
-namespace {
 
 /* A full ring is drained by each kick; others may fill it again meanwhile. */
-constexpr int RING_ATTEMPTS = 64;
+static constexpr int RING_ATTEMPTS = 64;
 
-/* WQEs written, linked to each other and not yet announced. Needs sq.lock. */
-class SqChain {
-public:
-	explicit SqChain(Qp *qp) : qp_(qp), sq_(qp->sq), head_(sq_.head()) {}
+int SqChain::add(const ibv_send_wr &wr)
+{
+	const pavo_ud_seg *av = nullptr;
+	WqeName name;
+	int err;
 
-	bool empty() const { return head_ == sq_.head(); }
-
-	/* 0, or a positive errno and the chain is as before. */
-	int add(const ibv_send_wr &wr)
-	{
-		const pavo_ud_seg *av = nullptr;
-		WqeName name;
-		int err;
-
-		if (!sq_.has_room(head_))
-			return ENOMEM;
-		if (sq_.limits.service == IBV_QPT_UD && wr.wr.ud.ah)
-			av = &to_ah(wr.wr.ud.ah)->av;
-		err = build_send_wqe(sq_.slot(head_), wr, sq_.limits, av,
-				     qp_->always_flags, &name);
-		if (err)
-			return err;
-
-		if (empty())
-			first_ = name;
-		else
-			link_wqe(sq_.slot(head_ - 1), name, sq_.offset(head_));
-		sq_.remember(head_++, wr.wr_id);
-		return 0;
-	}
-
-	/* 0, or a positive errno and nothing was posted. */
-	int announce(DoorbellRing &ring)
-	{
-		uint32_t before = sq_.head();
-		uint64_t doorbell = make_doorbell(qp_->verbs.qp.qp_num, first_,
-						  sq_.offset(before));
-		int err = ENOMEM;
-
-		/* First, as the completion may be polled at any moment after.
-		 */
-		sq_.set_head(head_);
-		for (int i = 0; i < RING_ATTEMPTS; i++) {
-			if (ring.ring(doorbell))
-				return 0;
-			err = kick_send(&qp_->verbs.qp);
-			if (err)
-				break;
-			err = ENOMEM;
-			sched_yield();
-		}
-		sq_.set_head(before);
+	if (!sq_.has_room(head_))
+		return ENOMEM;
+	if (sq_.limits.service == IBV_QPT_UD && wr.wr.ud.ah)
+		av = &to_ah(wr.wr.ud.ah)->av;
+	err = build_send_wqe(sq_.slot(head_), wr, sq_.limits, av,
+			     qp_->always_flags, &name);
+	if (err)
 		return err;
-	}
 
-private:
-	Qp *qp_;
-	WorkQueue &sq_;
-	WqeName first_ = {};
-	uint32_t head_;
-};
+	if (empty())
+		first_ = name;
+	else
+		link_wqe(sq_.slot(head_ - 1), name, sq_.offset(head_));
+	sq_.remember(head_++, wr.wr_id);
+	return 0;
+}
+
+int SqChain::announce()
+{
+	DoorbellRing &ring =
+		to_context(qp_->verbs.qp.context)->state->doorbells;
+	uint32_t before = sq_.head();
+	uint64_t doorbell =
+		make_doorbell(qp_->verbs.qp.qp_num, first_, sq_.offset(before));
+	int err = ENOMEM;
+
+	/* First, as the completion may be polled at any moment after. */
+	sq_.set_head(head_);
+	for (int i = 0; i < RING_ATTEMPTS; i++) {
+		if (ring.ring(doorbell))
+			return 0;
+		err = kick_send(&qp_->verbs.qp);
+		if (err)
+			break;
+		err = ENOMEM;
+		sched_yield();
+	}
+	sq_.set_head(before);
+	return err;
+}
 
 bool may_send(ibv_qp_state state)
 {
@@ -85,11 +69,15 @@ bool may_send(ibv_qp_state state)
 	       state == IBV_QPS_SQE || state == IBV_QPS_ERR;
 }
 
-} // namespace
+int kick_if_needed(const ibv_qp *qp)
+{
+	if (!to_context(qp->context)->state->doorbells.needs_kick())
+		return 0;
+	return kick_send(qp);
+}
 
 int post_send(ibv_qp *ibqp, ibv_send_wr *first, ibv_send_wr **bad_wr)
 {
-	DoorbellRing &ring = to_context(ibqp->context)->state->doorbells;
 	Qp *qp = to_qp(ibqp);
 	int kick_err;
 	int err = 0;
@@ -110,16 +98,14 @@ int post_send(ibv_qp *ibqp, ibv_send_wr *first, ibv_send_wr **bad_wr)
 		if (chain.empty())
 			return err;
 
-		int ring_err = chain.announce(ring);
+		int ring_err = chain.announce();
 
 		if (ring_err) {
 			*bad_wr = first;
 			return ring_err;
 		}
 	}
-	if (!ring.needs_kick())
-		return err;
-	kick_err = kick_send(ibqp);
+	kick_err = kick_if_needed(ibqp);
 	if (kick_err) {
 		*bad_wr = first;
 		return kick_err;

@@ -13,6 +13,7 @@
 #define PAVO_PROVIDER_H
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <type_traits>
@@ -110,6 +111,8 @@ struct Cq {
 	explicit Cq(bool shared) : verbs(), lock(shared) {}
 };
 
+class SendBuilder;
+
 struct Qp {
 	verbs_qp verbs;
 	Mapping sq_map;
@@ -118,11 +121,10 @@ struct Qp {
 	WorkQueue rq;
 	pavo_rq_header *rq_header; /* null without an RQ */
 	uint32_t always_flags; /* PAVO_WQE_SIGNALED if all are */
+	std::unique_ptr<SendBuilder> builder; /* if made for ibv_wr_* */
 
-	explicit Qp(bool shared)
-		: verbs(), sq(shared), rq(shared), rq_header(), always_flags()
-	{
-	}
+	explicit Qp(bool shared);
+	~Qp();
 };
 
 struct Ah {

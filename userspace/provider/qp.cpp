@@ -11,8 +11,17 @@
 #include <memory>
 
 #include "provider.h"
+#include "qp_ex.h"
 
 namespace pavo {
+
+Qp::Qp(bool shared)
+	: verbs(), sq(shared), rq(shared), rq_header(), always_flags()
+{
+}
+
+Qp::~Qp() = default;
+
 namespace {
 
 /* The locks of a QP's completion queues, which may be one and the same. */
@@ -94,13 +103,37 @@ bool map_queues(Qp *qp, int fd, const ibv_qp_init_attr_ex &attr,
 	return true;
 }
 
+bool has_send_ops(const ibv_qp_init_attr_ex &attr)
+{
+	return attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+}
+
+/* Room for requests in the making; @attr has the limits of the QP by now. */
+bool make_builder(Qp *qp, const ibv_qp_init_attr_ex &attr)
+{
+	if (!has_send_ops(attr))
+		return true;
+	qp->builder.reset(new (std::nothrow) SendBuilder);
+	if (!qp->builder || !qp->builder->init(attr.cap)) {
+		errno = ENOMEM;
+		return false;
+	}
+	set_send_ops(qp);
+	return true;
+}
+
 /* What later issues bring is refused here and not by half. */
 int check_attr(const ibv_qp_init_attr_ex &attr)
 {
 	if (!(attr.comp_mask & IBV_QP_INIT_ATTR_PD) || !attr.pd ||
 	    !attr.send_cq || !attr.recv_cq)
 		return EINVAL;
-	if (attr.comp_mask & ~IBV_QP_INIT_ATTR_PD || attr.srq)
+	if (attr.comp_mask &
+		    ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
+	    attr.srq)
+		return EOPNOTSUPP;
+	if (has_send_ops(attr) &&
+	    !send_ops_supported(attr.qp_type, attr.send_ops_flags))
 		return EOPNOTSUPP;
 	switch (attr.qp_type) {
 	case IBV_QPT_RC:
@@ -124,7 +157,8 @@ int set_up(Context *context, Qp *qp, ibv_qp_init_attr_ex *attr)
 				   sizeof(cmd), resp.core(), resp.size());
 	if (err)
 		return err;
-	if (!map_queues(qp, ibcontext->cmd_fd, *attr, resp.driver)) {
+	if (!map_queues(qp, ibcontext->cmd_fd, *attr, resp.driver) ||
+	    !make_builder(qp, *attr)) {
 		err = errno;
 	} else if (!context->state->qps.insert(qp->verbs.qp.qp_num, qp)) {
 		err = ENOMEM;

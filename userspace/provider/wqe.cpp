@@ -282,6 +282,14 @@ int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 
 } // namespace
 
+bool service_has(ibv_qp_type service, ibv_wr_opcode opcode)
+{
+	auto index = static_cast<size_t>(opcode);
+
+	return index < OPERATIONS.size() &&
+	       OPERATIONS[index].services & service_bit(service);
+}
+
 int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 		   const WqeLimits &limits, const pavo_ud_seg *av,
 		   uint32_t flags, WqeName *name)
@@ -289,13 +297,11 @@ int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 	Slot slot(start, limits.slot_size);
 	int err;
 
-	if (static_cast<size_t>(wr.opcode) >= OPERATIONS.size())
+	if (!service_has(limits.service, wr.opcode))
 		return EINVAL;
 
 	const Operation &op = OPERATIONS[wr.opcode];
 
-	if (!(op.services & service_bit(limits.service)))
-		return EINVAL;
 	if (wr.num_sge < 0 ||
 	    static_cast<uint32_t>(wr.num_sge) > limits.max_sge)
 		return EINVAL;

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * qp_ex.h - a queue pair whose requests are put together by calls (ibv_wr_*).
+ * Called by qp.cpp when such a one is made; see qp_ex.cpp.
+ */
+#ifndef PAVO_PROVIDER_QP_EX_H
+#define PAVO_PROVIDER_QP_EX_H
+
+#include <memory>
+#include <optional>
+
+#include "sq_chain.h"
+
+namespace pavo {
+
+/** What has been said about the requests of a chain; under the queue's lock. */
+class SendBuilder {
+public:
+	/** False without memory. @cap: that of the QP. */
+	bool init(const ibv_qp_cap &cap);
+
+	void start(Qp *qp);
+	/** The next request; the one before is complete with that. */
+	ibv_send_wr *begin(ibv_wr_opcode opcode);
+	void set_sges(const ibv_sge *sges, size_t count);
+	void set_inline(const ibv_data_buf *pieces, size_t count);
+	/** The request being put together, if there is one. */
+	ibv_send_wr *current() { return open_ ? &wr_ : nullptr; }
+	void fail(int err);
+	/** 0, or a positive errno and nothing was posted. */
+	int finish();
+	void drop();
+
+private:
+	void close();
+
+	std::optional<SqChain> chain_;
+	ibv_qp_ex *qp_ex_ = nullptr;
+	ibv_send_wr wr_ = {};
+	bool open_ = false;
+	int err_ = 0;
+	std::unique_ptr<ibv_sge[]> sges_;
+	std::unique_ptr<std::byte[]> inline_;
+	size_t max_sges_ = 0;
+	size_t max_inline_ = 0;
+};
+
+/** Can a QP of @type be asked for all of @ops (IBV_QP_EX_WITH_*)? */
+bool send_ops_supported(ibv_qp_type type, uint64_t ops);
+
+/** Makes @qp, which has a builder, one with functions for ibv_wr_*. */
+void set_send_ops(Qp *qp);
+
+} // namespace pavo
+
+#endif /* PAVO_PROVIDER_QP_EX_H */
