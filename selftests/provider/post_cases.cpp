@@ -168,6 +168,58 @@ void test_hostile_page()
 	CHECK_EQ(user.side().taken, 1);
 }
 
+/* The same queue, filled by ibv_wr_* calls. */
+void test_built_chain()
+{
+	User user;
+	ibv_qp_init_attr_ex attr = {};
+	char data[] = "data";
+
+	attr.send_cq = attr.recv_cq = user.send_cq;
+	attr.qp_type = IBV_QPT_RC;
+	attr.cap = {8, 8, 1, 1, 64};
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	attr.pd = user.pd;
+	attr.send_ops_flags = IBV_QP_EX_WITH_SEND;
+
+	ibv_qp *qp = ibv_create_qp_ex(context, &attr);
+
+	CHECK(qp, "errno ", errno);
+	ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+	QpSide &side = engine.qps.at(qp->qp_num);
+
+	CHECK(ex);
+	qp->state = IBV_QPS_RTS;
+	calm_engine();
+	ibv_wr_start(ex);
+	for (uint64_t i = 0; i < 5; i++) {
+		ex->wr_id = i;
+		ex->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_send(ex);
+		ibv_wr_set_inline_data(ex, data, sizeof(data));
+	}
+	CHECK_EQ(engine.doorbells.size(), 0, "not before it is complete");
+	CHECK_EQ(ibv_wr_complete(ex), 0);
+	CHECK_EQ(engine.doorbells.size(), 1, "one for five requests");
+	CHECK_EQ(engine.send_kicks, 1);
+	CHECK_EQ(side.taken, 5);
+
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_abort(ex);
+	ibv_wr_start(ex);
+	for (int i = 0; i < 4; i++)
+		ibv_wr_send(ex);
+	CHECK_EQ(ibv_wr_complete(ex), ENOMEM, "three are free");
+	CHECK_EQ(engine.doorbells.size(), 1, "nothing of these was posted");
+	CHECK_EQ(engine.send_kicks, 1);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+
+	attr.send_ops_flags = IBV_QP_EX_WITH_TSO;
+	CHECK(!ibv_create_qp_ex(context, &attr));
+	CHECK_EQ(errno, EOPNOTSUPP);
+}
+
 } // namespace
 
 void add_post_cases(Cases &cases)
@@ -177,6 +229,7 @@ void add_post_cases(Cases &cases)
 		{
 			{"one doorbell and one kick per chain",
 			 test_one_doorbell_per_chain},
+			{"a chain built by calls", test_built_chain},
 			{"no kick while the page is polled",
 			 test_no_kick_when_polled},
 			{"a full send queue", test_queue_full},

@@ -68,6 +68,7 @@ struct QpSpec {
 	ibv_qp_cap cap = {};
 	bool signal_all = false;
 	ibv_qp_type type = IBV_QPT_RC;
+	uint64_t send_ops = 0; /* IBV_QP_EX_WITH_*: for ibv_wr_* */
 };
 
 struct Qp {

@@ -143,6 +143,7 @@ static Side make_side(Host &host, const HostInfo &info, const LinkSpec &spec,
 	qp.pd = pd;
 	qp.cap = spec.cap;
 	qp.signal_all = spec.signal_all;
+	qp.send_ops = spec.send_ops;
 	side.qp = host.create_qp(qp);
 	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
 	return side;

@@ -27,6 +27,7 @@ struct LinkSpec {
 			  IBV_ACCESS_REMOTE_ATOMIC;
 	ibv_qp_cap cap = {64, 64, 4, 4, 0};
 	bool signal_all = false;
+	uint64_t send_ops = 0; /* of both QPs, for ibv_wr_* */
 	bool events = false;
 	int cq_depth = 256;
 	Cq cq_a; /* one CQ for all, if given */

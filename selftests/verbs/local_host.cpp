@@ -227,7 +227,7 @@ Mr LocalHost::reg_mr(MrSpec spec)
 
 Qp LocalHost::create_qp(QpSpec spec)
 {
-	ibv_qp_init_attr init = {};
+	ibv_qp_init_attr_ex init = {};
 	Handle id = next_++;
 
 	init.qp_context = reinterpret_cast<void *>(uintptr_t(id));
@@ -236,9 +236,15 @@ Qp LocalHost::create_qp(QpSpec spec)
 	init.cap = spec.cap;
 	init.qp_type = spec.type;
 	init.sq_sig_all = spec.signal_all;
+	init.comp_mask = IBV_QP_INIT_ATTR_PD;
+	init.pd = raw_pd(spec.pd);
+	if (spec.send_ops) {
+		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		init.send_ops_flags = spec.send_ops;
+	}
 
 	errno = 0;
-	ibv_qp *qp = ibv_create_qp(raw_pd(spec.pd), &init);
+	ibv_qp *qp = ibv_create_qp_ex(context_, &init);
 
 	if (!qp)
 		return {0, 0, {}, errno ? errno : EIO};
