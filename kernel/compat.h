@@ -59,6 +59,32 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define pavo_kobject_arg struct kobject
 #endif
 
+/* Registration of dma-bufs was given it all, and later a DMA handle, too. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define PAVO_REG_DMABUF_ARGS \
+	struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define PAVO_REG_DMABUF_ARGS struct uverbs_attr_bundle *attrs
+#else
+#define PAVO_REG_DMABUF_ARGS struct ib_udata *udata
+#endif
+
+/* Mapping a dma-buf for the CPU: who takes the buffer's lock? */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define pavo_dma_buf_vmap dma_buf_vmap_unlocked
+#define pavo_dma_buf_vunmap dma_buf_vunmap_unlocked
+#else
+#define pavo_dma_buf_vmap dma_buf_vmap
+#define pavo_dma_buf_vunmap dma_buf_vunmap
+#endif
+
+/* Names of groups of symbols became strings. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define PAVO_IMPORT_DMA_BUF MODULE_IMPORT_NS("DMA_BUF")
+#else
+#define PAVO_IMPORT_DMA_BUF MODULE_IMPORT_NS(DMA_BUF)
+#endif
+
 /* Until then the CPU's help for CRC-32 was to be had from the crypto API. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define PAVO_CRC32_BY_CRYPTO 1

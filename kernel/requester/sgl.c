@@ -93,10 +93,12 @@ enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
 	return PAVO_VE_NONE;
 }
 
-/* Attach the pages of [va, va + len); false if the skb takes no more. */
+/* Attach the pages of [va, va + len); false if that cannot be. */
 static bool attach_pages(struct sk_buff *skb, struct pavo_region *region,
 			 u64 va, u32 len)
 {
+	if (region->copied)
+		return false;
 	while (len) {
 		unsigned int off;
 		struct page *page = pavo_region_page(region, va, &off);

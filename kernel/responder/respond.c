@@ -148,6 +148,8 @@ static bool add_payload(struct pavo_region *region, struct sk_buff *skb, u64 va,
 		pavo_region_read(region, va, pavo_tx_put(skb, len), len);
 		return true;
 	}
+	if (region->copied)
+		return false;
 	while (len) {
 		unsigned int off;
 		struct page *page = pavo_region_page(region, va, &off);

@@ -25,6 +25,10 @@ struct ib_mr *pavo_mr_publish(struct pavo_mr *mr);
 void pavo_mr_free(struct pavo_mr *mr);
 /* Do these rights go together? */
 int pavo_check_access(int access);
+int pavo_check_range(u64 start, u64 length, u64 iova);
+
+/* dmabuf.c: nothing is using it; NULL is nothing; sleeps */
+void pavo_dmabuf_release(struct pavo_dmabuf *dmabuf);
 
 /*
  * fast.c: a registered region's key means nothing from now on. Return: what it

@@ -46,6 +46,7 @@ static void memory_release(struct pavo_memory *memory)
 {
 	kvfree(memory->pages);
 	ib_umem_release(memory->umem);
+	pavo_dmabuf_release(memory->dmabuf);
 }
 
 /* Make the list of pages that the memory was pinned to. */
@@ -89,7 +90,7 @@ static int pin(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 	return err;
 }
 
-static int check_range(u64 start, u64 length, u64 iova)
+int pavo_check_range(u64 start, u64 length, u64 iova)
 {
 	u64 end;
 
@@ -191,7 +192,7 @@ struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 
 	err = pavo_check_access(access);
 	if (!err)
-		err = check_range(start, length, iova);
+		err = pavo_check_range(start, length, iova);
 	if (err)
 		return ERR_PTR(err);
 
@@ -233,7 +234,7 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 	} else {
 		next->length = length;
 	}
-	err = check_range(start, length, next->iova);
+	err = pavo_check_range(start, length, next->iova);
 	if (!err)
 		err = pin(memory, mr->dev, start, length, next->access);
 	if (!err)

@@ -29,6 +29,7 @@ struct ib_umem;
 struct page;
 struct sk_buff;
 struct pavo_dev;
+struct pavo_dmabuf;
 struct pavo_fast;
 struct pavo_pd;
 struct pavo_mr;
@@ -81,6 +82,7 @@ struct pavo_key_table {
  * @valid:   may be used; if not, the key is there for its owner only
  * @counted: may lose its meaning while packets come, so uses are counted
  * @revoked: has lost it
+ * @copied:  its pages are not to be attached to packets
  * @pd:      whose it is
  * @qp:      windows of type 2: the only QP by which peers may use it
  * @iova:    virtual address of the first byte, as users of the key name it
@@ -100,6 +102,7 @@ struct pavo_region {
 	bool valid;
 	bool counted;
 	bool revoked;
+	bool copied;
 	struct pavo_pd *pd;
 	const struct pavo_qp *qp;
 	u64 iova;
@@ -113,11 +116,14 @@ struct pavo_region {
 };
 
 /**
- * struct pavo_memory - pinned memory of a process.
+ * struct pavo_memory - what the pages of a region are from.
+ * @umem:   pinned memory of a process
+ * @dmabuf: or memory of another driver
  * @offset: of the first byte in pages[0]
  */
 struct pavo_memory {
 	struct ib_umem *umem;
+	struct pavo_dmabuf *dmabuf;
 	struct page **pages;
 	unsigned int offset;
 };
@@ -311,6 +317,8 @@ struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 virt_addr, int access,
 			       struct ib_udata *udata);
+struct ib_mr *pavo_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
+				 u64 virt_addr, int fd, int access);
 struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				 u64 length, u64 virt_addr, int access,
 				 struct ib_pd *ibpd, struct ib_udata *udata);

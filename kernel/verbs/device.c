@@ -229,6 +229,13 @@ static struct ib_mr *pavo_reg_mr_op(struct ib_pd *ibpd, u64 start, u64 length,
 	return pavo_reg_user_mr(ibpd, start, length, iova, access, udata);
 }
 
+static struct ib_mr *pavo_reg_dmabuf_op(struct ib_pd *ibpd, u64 offset,
+					u64 length, u64 iova, int fd,
+					int access, PAVO_REG_DMABUF_ARGS)
+{
+	return pavo_reg_dmabuf_mr(ibpd, offset, length, iova, fd, access);
+}
+
 static const struct ib_device_ops pavo_device_ops = {
 	.device_group = &pavo_attr_group,
 	.query_device = pavo_query_device,
@@ -268,6 +275,7 @@ static const struct ib_device_ops pavo_device_ops = {
 	.reg_user_mr = pavo_reg_mr_op,
 	.alloc_mr = pavo_alloc_mr,
 	.map_mr_sg = pavo_map_mr_sg,
+	.reg_user_mr_dmabuf = pavo_reg_dmabuf_op,
 	.rereg_user_mr = pavo_rereg_user_mr,
 	.dereg_mr = pavo_dereg_mr,
 	.alloc_mw = pavo_alloc_mw,
