@@ -226,6 +226,13 @@ static int pavo_register(struct pavo_dev *dev, struct net_device *ndev,
 	int err;
 
 	pavo_verbs_setup(dev, ndev);
+	/*
+	 * rdma core makes all devices in the first namespace. If that means
+	 * that the interface's namespace does not see it (exclusive mode),
+	 * ours is there and nowhere else.
+	 */
+	if (!rdma_dev_access_netns(&dev->ib, dev_net(ndev)))
+		write_pnet(&dev->ib.coredev.rdma_net, dev_net(ndev));
 	err = ib_device_set_netdev(&dev->ib, ndev, PAVO_PORT);
 	if (err)
 		return err;

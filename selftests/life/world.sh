@@ -394,6 +394,7 @@ world_is_whole()
 			return 1
 		says "/sys/class/net/$i/operstate" up || return 1
 	done
+	[[ $(rdma system) == *"netns shared"* ]] || return 1
 	for i in /run/netns/n{1,2} /sys/class/net/{va.7,vb.7,vz,dum1}; do
 		[ ! -e "$i" ] || return 1
 	done
@@ -410,6 +411,9 @@ make_world()
 	for i in n1 n2; do
 		[ ! -e /run/netns/$i ] || ip netns del $i
 	done
+	# an ended namespace is gone a moment later
+	[[ $(rdma system) == *"netns shared"* ]] ||
+		soon rdma system set netns shared
 	for i in va vb vz dum{1..4}; do
 		[ ! -e "/sys/class/net/$i" ] || ip link del "$i"
 	done
