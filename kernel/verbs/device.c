@@ -246,6 +246,9 @@ static const struct ib_device_ops pavo_device_ops = {
 	.get_dev_fw_str = pavo_fw_str,
 	.alloc_hw_port_stats = pavo_alloc_hw_port_stats,
 	.get_hw_stats = pavo_get_hw_stats,
+	.fill_res_qp_entry = pavo_fill_res_qp_entry,
+	.fill_res_cq_entry = pavo_fill_res_cq_entry,
+	.fill_res_mr_entry = pavo_fill_res_mr_entry,
 
 	.alloc_ucontext = pavo_alloc_ucontext,
 	.dealloc_ucontext = pavo_dealloc_ucontext,

@@ -65,4 +65,9 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int pavo_destroy_ah(struct ib_ah *ibah, u32 flags);
 
+/* restrack.c: details for `rdma resource show` */
+int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
+int pavo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
+int pavo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
+
 #endif /* PAVO_VERBS_H */

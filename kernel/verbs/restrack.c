@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * restrack.c - what `rdma resource show -d` tells about objects of ours.
+ *
+ * Called by rdma core, which holds a reference to the object. A snapshot
+ * without locks: each number is right for itself, they need not fit together.
+ */
+#include <net/netlink.h>
+#include <rdma/restrack.h>
+#include <uapi/rdma/rdma_netlink.h>
+#include "device.h"
+#include "verbs/verbs.h"
+
+struct detail {
+	const char *name;
+	u64 value;
+};
+
+static int put_details(struct sk_buff *msg, const struct detail *detail,
+		       unsigned int count)
+{
+	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	unsigned int i;
+
+	if (!table)
+		return -EMSGSIZE;
+	for (i = 0; i < count; i++) {
+		if (rdma_nl_put_driver_u64(msg, detail[i].name,
+					   detail[i].value)) {
+			nla_nest_cancel(msg, table);
+			return -EMSGSIZE;
+		}
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
+/*
+ * sq_*: WQEs counted since RESET, so that taken - completed are under way.
+ * rq_*: the same of the receive side.
+ */
+int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	const struct pavo_qp *qp = to_pavo_qp(ibqp);
+	const struct pavo_requester *req = &qp->req;
+	const struct pavo_responder *resp = &qp->resp;
+	const struct detail detail[] = {
+		{ "sq_size", req->count },
+		{ "sq_taken", READ_ONCE(req->head) },
+		{ "sq_numbered", READ_ONCE(req->numbered) },
+		{ "sq_completed", READ_ONCE(req->tail) },
+		{ "next_psn", READ_ONCE(req->npsn) },
+		{ "unacked_psn", READ_ONCE(req->upsn) },
+		{ "reads_out", READ_ONCE(req->reads_out) },
+		{ "retries_left", READ_ONCE(req->timer.retries) },
+		{ "rnr_retries_left", READ_ONCE(req->timer.rnr_retries) },
+		{ "expected_psn", READ_ONCE(resp->epsn) },
+		{ "msn", READ_ONCE(resp->msn) },
+	};
+
+	return put_details(msg, detail, ARRAY_SIZE(detail));
+}
+
+int pavo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	const struct pavo_cq *cq = to_pavo_cq(ibcq);
+	const struct detail detail[] = {
+		{ "size", READ_ONCE(cq->count) },
+		{ "written", READ_ONCE(cq->prod) },
+		{ "armed", READ_ONCE(cq->armed) },
+		{ "overrun", READ_ONCE(cq->dead) },
+	};
+
+	return put_details(msg, detail, ARRAY_SIZE(detail));
+}
+
+int pavo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	const struct pavo_region *region = to_pavo_region(ibmr);
+	const struct detail detail[] = {
+		{ "iova", READ_ONCE(region->iova) },
+		{ "access", READ_ONCE(region->access) },
+		{ "pages", READ_ONCE(region->npages) },
+	};
+
+	return put_details(msg, detail, ARRAY_SIZE(detail));
+}
