@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * status.cpp - `pavo status`: how the adapters are, and what is wrong with
+ * them. Called by main.cpp; reads by device.h and netlink.h.
+ */
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "device.h"
+#include "netlink.h"
+#include "trouble.h"
+#include "units.h"
+
+namespace pavo {
+namespace {
+
+using nlohmann::json;
+
+/* Everything of one adapter, read once: both outputs say the same. */
+struct Report {
+	Device device;
+	Counters counters;
+	Resources resources;
+	std::vector<QueuePair> queue_pairs;
+};
+
+Report collect(Netlink &netlink, const std::string &name)
+{
+	return {read_device(name), read_counters(name), netlink.resources(name),
+		netlink.queue_pairs(name)};
+}
+
+const char *severity_name(Severity severity)
+{
+	switch (severity) {
+	case Severity::trouble:
+		return "trouble";
+	case Severity::note:
+		return "note";
+	default:
+		return "none";
+	}
+}
+
+json json_of(const QueuePair &qp)
+{
+	return {{"qpn", qp.number},	{"type", qp.type},
+		{"state", qp.state},	{"remote_qpn", qp.remote},
+		{"pid", qp.pid},	{"owner", qp.owner},
+		{"details", qp.details}};
+}
+
+json json_of(const Report &report)
+{
+	const Device &device = report.device;
+	json findings = json::array(), gids = json::array(),
+	     queue_pairs = json::array();
+
+	for (const auto &[name, value] : report.counters) {
+		Meaning meaning = meaning_of(name);
+
+		if (value && meaning.severity != Severity::none)
+			findings.push_back(
+				{{"counter", name},
+				 {"value", value},
+				 {"severity", severity_name(meaning.severity)},
+				 {"advice", meaning.advice}});
+	}
+	for (const Gid &gid : device.gids)
+		gids.push_back({{"index", gid.index},
+				{"gid", gid.gid},
+				{"type", gid.type},
+				{"netdev", gid.netdev}});
+	for (const QueuePair &qp : report.queue_pairs)
+		queue_pairs.push_back(json_of(qp));
+	return {{"name", device.name},
+		{"netdev", device.netdev},
+		{"netdev_mtu", device.netdev_mtu},
+		{"state", device.state},
+		{"phys_state", device.phys_state},
+		{"rate", device.rate},
+		{"node_guid", device.node_guid},
+		{"gids", gids},
+		{"resources", report.resources},
+		{"queue_pairs", queue_pairs},
+		{"counters", report.counters},
+		{"findings", findings}};
+}
+
+uint64_t value_of(const Counters &counters, const std::string &name)
+{
+	auto found = counters.find(name);
+
+	return found == counters.end() ? 0 : found->second;
+}
+
+void print_findings(const Counters &counters, Severity severity,
+		    const char *title)
+{
+	bool titled = false;
+
+	for (const auto &[name, value] : counters) {
+		Meaning meaning = meaning_of(name);
+
+		if (!value || meaning.severity != severity)
+			continue;
+		if (!titled)
+			fmt::print("  {}\n", title);
+		titled = true;
+		fmt::print("    {:<28} {:>12}  {}\n", name, value,
+			   meaning.advice);
+	}
+}
+
+void print_queue_pairs(const std::vector<QueuePair> &queue_pairs)
+{
+	fmt::print(
+		"  queue pairs\n    {:>8} {:<8} {:<6} {:>8} {:<20} details\n",
+		"QPN", "type", "state", "peer", "owner");
+	for (const QueuePair &qp : queue_pairs) {
+		std::string owner =
+			qp.pid ? fmt::format("{} ({})", qp.owner, qp.pid) :
+				 fmt::format("[{}]", qp.owner);
+		std::string details;
+
+		for (const auto &[name, value] : qp.details)
+			details += fmt::format(" {}={}", name, value);
+		fmt::print("    {:>8} {:<8} {:<6} {:>8} {:<20}{}\n", qp.number,
+			   qp.type, qp.state, qp.remote, owner, details);
+	}
+}
+
+void print(const Report &report, const StatusOptions &options)
+{
+	const Device &device = report.device;
+	const Counters &counters = report.counters;
+
+	fmt::print("{}: {} ({}), {}, {}\n", device.name, device.state,
+		   device.phys_state,
+		   device.netdev.empty() ?
+			   "its interface is gone" :
+			   fmt::format("on {} with MTU {}", device.netdev,
+				       device.netdev_mtu),
+		   device.rate);
+	for (const Gid &gid : device.gids)
+		fmt::print("  GID {:<3} {}  {}\n", gid.index, gid.gid,
+			   gid.netdev);
+	fmt::print("  objects");
+	for (const auto &[name, count] : report.resources)
+		fmt::print("  {} {}", name, count);
+	fmt::print("\n  sent {} packets, {}; received {} packets, {}\n",
+		   value_of(counters, "tx_packets"),
+		   bytes(value_of(counters, "tx_bytes")),
+		   value_of(counters, "rx_packets"),
+		   bytes(value_of(counters, "rx_bytes")));
+	print_findings(counters, Severity::trouble, "trouble");
+	print_findings(counters, Severity::note, "worth knowing");
+	if (options.all_counters) {
+		fmt::print("  counters\n");
+		for (const auto &[name, value] : counters)
+			fmt::print("    {:<28} {:>12}\n", name, value);
+	}
+	if (options.queue_pairs)
+		print_queue_pairs(report.queue_pairs);
+}
+
+} // namespace
+
+void status(const StatusOptions &options)
+{
+	std::vector<std::string> names = choose_devices(options.devices);
+	json all = json::array();
+	Netlink netlink;
+
+	for (const std::string &name : names) {
+		Report report = collect(netlink, name);
+
+		if (options.json)
+			all.push_back(json_of(report));
+		else
+			print(report, options);
+	}
+	if (options.json)
+		fmt::print("{}\n", all.dump(2));
+}
+
+} // namespace pavo

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * top.cpp - `pavo top`: what the adapters do, as rates. On a terminal the
+ * screen is drawn anew each time; elsewhere, and as JSON, rounds follow each
+ * other. Called by main.cpp; reads by device.h and netlink.h.
+ */
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <thread>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "device.h"
+#include "netlink.h"
+#include "trouble.h"
+#include "units.h"
+
+namespace pavo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+/* As many counters are shown as fit most terminals. */
+constexpr size_t MOVING_SHOWN = 14;
+
+struct Sample {
+	Clock::time_point when;
+	Counters counters;
+};
+
+/* What happened between two samples, each second. */
+struct Rates {
+	Device device;
+	Resources resources;
+	std::map<std::string, double> per_second;
+
+	double of(const std::string &name) const
+	{
+		auto found = per_second.find(name);
+
+		return found == per_second.end() ? 0 : found->second;
+	}
+
+	double drops() const
+	{
+		double sum = 0;
+
+		for (const auto &[name, value] : per_second) {
+			if (name.find("_drop_") != name.npos)
+				sum += value;
+		}
+		return sum;
+	}
+};
+
+Rates compare(const Sample &before, const Sample &after)
+{
+	std::chrono::duration<double> seconds = after.when - before.when;
+	Rates rates;
+
+	for (const auto &[name, value] : after.counters) {
+		auto old = before.counters.find(name);
+
+		if (old == before.counters.end() || value < old->second)
+			continue;
+		rates.per_second[name] =
+			static_cast<double>(value - old->second) /
+			seconds.count();
+	}
+	return rates;
+}
+
+json json_of(const Rates &rates)
+{
+	return {{"name", rates.device.name},
+		{"netdev", rates.device.netdev},
+		{"state", rates.device.state},
+		{"resources", rates.resources},
+		{"per_second", rates.per_second}};
+}
+
+void print_line(const Rates &rates)
+{
+	auto qps = rates.resources.find("qp");
+
+	fmt::print("{:<12} {:<10} {:<7} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9} "
+		   "{:>9}\n",
+		   rates.device.name, rates.device.netdev, rates.device.state,
+		   qps == rates.resources.end() ? 0 : qps->second,
+		   rate(rates.of("tx_packets")), rate(rates.of("tx_bytes") * 8),
+		   rate(rates.of("rx_packets")), rate(rates.of("rx_bytes") * 8),
+		   rate(rates.of("tx_retransmits")), rate(rates.drops()));
+}
+
+/* Counters that move and are not in the line above, the fastest first. */
+void print_moving(const Rates &rates)
+{
+	std::vector<std::pair<double, std::string>> moving;
+
+	for (const auto &[name, value] : rates.per_second) {
+		if (value > 0 && !name.ends_with("_packets") &&
+		    !name.ends_with("_bytes"))
+			moving.emplace_back(value, name);
+	}
+	std::sort(moving.rbegin(), moving.rend());
+	moving.resize(std::min(moving.size(), MOVING_SHOWN));
+	for (const auto &[value, name] : moving)
+		fmt::print("    {:<28} {:>9}/s  {}\n", name, rate(value),
+			   meaning_of(name).advice);
+}
+
+void print(const std::vector<Rates> &all, bool terminal)
+{
+	if (terminal)
+		fmt::print("\033[H\033[2J");
+	fmt::print("pavo top  {:%H:%M:%S}\n\n",
+		   fmt::localtime(std::chrono::system_clock::to_time_t(
+			   std::chrono::system_clock::now())));
+	fmt::print("{:<12} {:<10} {:<7} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9} "
+		   "{:>9}\n",
+		   "ADAPTER", "INTERFACE", "STATE", "QPs", "tx pkt/s",
+		   "tx bit/s", "rx pkt/s", "rx bit/s", "again/s", "drop/s");
+	for (const Rates &rates : all) {
+		print_line(rates);
+		print_moving(rates);
+	}
+	fmt::print("\n");
+}
+
+void print_json(const std::vector<Rates> &all)
+{
+	json line = json::array();
+
+	for (const Rates &rates : all)
+		line.push_back(json_of(rates));
+	fmt::print("{}\n", line.dump());
+}
+
+class Watch {
+public:
+	explicit Watch(const TopOptions &options) : options_(options) {}
+
+	/* Rates since the last call; an adapter has none in its first round. */
+	std::vector<Rates> round()
+	{
+		std::map<std::string, Sample> now;
+		std::vector<Rates> all;
+
+		for (const std::string &name : names()) {
+			Sample sample{Clock::now(), read_counters(name)};
+			auto before = last_.find(name);
+
+			if (before != last_.end()) {
+				Rates rates = compare(before->second, sample);
+
+				rates.device = read_device(name);
+				rates.resources = netlink_.resources(name);
+				all.push_back(std::move(rates));
+			}
+			now[name] = std::move(sample);
+		}
+		last_ = std::move(now);
+		return all;
+	}
+
+private:
+	/* Without names: whatever there is, also what comes later. */
+	std::vector<std::string> names() const
+	{
+		if (!options_.devices.empty())
+			return choose_devices(options_.devices);
+		return device_names();
+	}
+
+	const TopOptions &options_;
+	Netlink netlink_;
+	std::map<std::string, Sample> last_;
+};
+
+} // namespace
+
+void top(const TopOptions &options)
+{
+	bool terminal = isatty(STDOUT_FILENO);
+
+	choose_devices(options.devices);
+
+	Watch watch(options);
+
+	watch.round();
+	for (unsigned int n = 0; !options.count || n < options.count; n++) {
+		std::this_thread::sleep_for(
+			std::chrono::duration<double>(options.interval));
+		if (options.json)
+			print_json(watch.round());
+		else
+			print(watch.round(), terminal);
+		fflush(stdout);
+	}
+}
+
+} // namespace pavo

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * trouble.h - which counters tell of trouble, and what a person can do about
+ * it. Used by status.cpp and top.cpp.
+ */
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pavo {
+
+enum class Severity {
+	none, /* traffic as it should be */
+	note, /* happens in normal operation; much of it costs speed */
+	trouble, /* something is wrong */
+};
+
+struct Meaning {
+	Severity severity;
+	std::string_view advice; /* empty if none */
+};
+
+/** Of a counter of `rdma statistic`; trouble for unknown drops. */
+Meaning meaning_of(std::string_view counter);
+
+} // namespace pavo
