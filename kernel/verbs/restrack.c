@@ -76,12 +76,17 @@ int pavo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 
 int pavo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	const struct pavo_region *region = to_pavo_region(ibmr);
-	const struct detail detail[] = {
-		{ "iova", READ_ONCE(region->iova) },
-		{ "access", READ_ONCE(region->access) },
-		{ "pages", READ_ONCE(region->npages) },
-	};
+	const struct pavo_mr *mr = to_pavo_mr(ibmr);
+	const struct pavo_region *region;
+	struct detail detail[4] = {};
 
+	/* what the key means may change meanwhile */
+	rcu_read_lock();
+	region = READ_ONCE(mr->region);
+	detail[0] = (struct detail){ "valid", region->valid };
+	detail[1] = (struct detail){ "iova", region->iova };
+	detail[2] = (struct detail){ "access", region->access };
+	detail[3] = (struct detail){ "windows", READ_ONCE(mr->windows) };
+	rcu_read_unlock();
 	return put_details(msg, detail, ARRAY_SIZE(detail));
 }

@@ -89,25 +89,23 @@ void nested(const nlattr *attribute, OnAttribute use)
 	mnl_attr_parse_nested(attribute, on_attribute, &use);
 }
 
-/* The driver's own: name, kind of print, value; and again. */
+/* The driver's own: a name, perhaps how to print it, a value; and again. */
 void take_details(QueuePair &qp, const nlattr *table)
 {
-	nested(table, [&](const nlattr *entry) {
-		std::string name;
+	std::string name;
 
-		nested(entry, [&](const nlattr *a) {
-			switch (mnl_attr_get_type(a)) {
-			case RDMA_NLDEV_ATTR_DRIVER_STRING:
-				name = mnl_attr_get_str(a);
-				break;
-			case RDMA_NLDEV_ATTR_DRIVER_U32:
-				qp.details[name] = mnl_attr_get_u32(a);
-				break;
-			case RDMA_NLDEV_ATTR_DRIVER_U64:
-				qp.details[name] = mnl_attr_get_u64(a);
-				break;
-			}
-		});
+	nested(table, [&](const nlattr *a) {
+		switch (mnl_attr_get_type(a)) {
+		case RDMA_NLDEV_ATTR_DRIVER_STRING:
+			name = mnl_attr_get_str(a);
+			break;
+		case RDMA_NLDEV_ATTR_DRIVER_U32:
+			qp.details[name] = mnl_attr_get_u32(a);
+			break;
+		case RDMA_NLDEV_ATTR_DRIVER_U64:
+			qp.details[name] = mnl_attr_get_u64(a);
+			break;
+		}
 	});
 }
 
