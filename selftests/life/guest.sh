@@ -18,6 +18,8 @@ type=$1 programs=$2 part=${3:-.}
 . "$here/netdev_tests.sh"
 # shellcheck source=selftests/life/namespace_tests.sh
 . "$here/namespace_tests.sh"
+# shellcheck source=selftests/life/command_tests.sh
+. "$here/command_tests.sh"
 # No locale to be searched for by every program
 export LC_ALL=C
 
@@ -56,5 +58,6 @@ pinned_before=$(pinned)
 device_tests
 netdev_tests
 namespace_tests
+command_tests
 check "the module leaves at the end" unload
 tap_end
