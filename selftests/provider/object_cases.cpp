@@ -86,6 +86,95 @@ void test_domains()
 	CHECK_EQ(ibv_dealloc_td(td), 0);
 }
 
+struct Heap {
+	int calls = 0;
+	int alive = 0;
+	bool fails = false;
+	bool passes = false; /* lets the provider do it */
+	ibv_pd *pd = nullptr;
+	bool wrong = false;
+};
+
+void *heap_alloc(ibv_pd *pd, void *context, size_t size, size_t alignment,
+		 uint64_t resource)
+{
+	auto *heap = static_cast<Heap *>(context);
+	void *memory;
+
+	heap->calls++;
+	heap->wrong |= pd != heap->pd || resource >> 32 ||
+		       (resource != PAVODV_RES_WR_IDS &&
+			resource != PAVODV_RES_REQUEST);
+	if (heap->passes)
+		return IBV_ALLOCATOR_USE_DEFAULT;
+	if (heap->fails || posix_memalign(&memory, alignment, size))
+		return nullptr;
+	memset(memory, 0xa5, size);
+	heap->alive++;
+	return memory;
+}
+
+void heap_free(ibv_pd *pd, void *context, void *memory, uint64_t resource)
+{
+	auto *heap = static_cast<Heap *>(context);
+
+	heap->wrong |= pd != heap->pd || !resource;
+	heap->alive--;
+	free(memory);
+}
+
+void test_allocators()
+{
+	ibv_parent_domain_init_attr attr = {};
+	ibv_qp_init_attr_ex init = {};
+	User user;
+	Heap heap;
+
+	attr.pd = user.pd;
+	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+	attr.alloc = heap_alloc;
+	CHECK(!ibv_alloc_parent_domain(context, &attr), "half an allocator");
+	CHECK_EQ(errno, EINVAL);
+	attr.free = heap_free;
+	attr.comp_mask = 1u << 31;
+	CHECK(!ibv_alloc_parent_domain(context, &attr));
+	CHECK_EQ(errno, EINVAL);
+	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+	attr.pd_context = &heap;
+	heap.pd = ibv_alloc_parent_domain(context, &attr);
+	CHECK(heap.pd);
+
+	init.send_cq = init.recv_cq = user.send_cq;
+	init.qp_type = IBV_QPT_RC;
+	init.cap = {8, 8, 1, 1, 64};
+	init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	init.send_ops_flags = IBV_QP_EX_WITH_SEND;
+	init.pd = heap.pd;
+
+	ibv_qp *qp = ibv_create_qp_ex(context, &init);
+
+	CHECK(qp, "errno ", errno);
+	CHECK_EQ(heap.alive, 3, "both queues, and the request in the making");
+	CHECK_EQ(ibv_dealloc_pd(heap.pd), EBUSY);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(heap.alive, 0);
+
+	heap.fails = true;
+	CHECK(!ibv_create_qp_ex(context, &init));
+	CHECK_EQ(errno, ENOMEM);
+	heap.fails = false;
+	heap.passes = true;
+	heap.calls = 0;
+	qp = ibv_create_qp_ex(context, &init);
+	CHECK(qp);
+	CHECK_EQ(heap.calls, 3);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(heap.alive, 0);
+	CHECK(!heap.wrong, "arguments of its functions");
+	CHECK_EQ(ibv_dealloc_pd(heap.pd), 0);
+}
+
 /* Threads on one QP each, and two more that share one. */
 void test_threads()
 {
@@ -165,6 +254,8 @@ void add_object_cases(Cases &cases)
 			{"impossible answers of the module", test_lying_module},
 			{"what is not supported says so", test_unsupported},
 			{"thread and parent domains", test_domains},
+			{"functions of a parent domain that allocate",
+			 test_allocators},
 			{"several threads", test_threads},
 			{"direct access", test_direct_access},
 		});

@@ -21,6 +21,18 @@ extern "C" {
 #endif
 
 /**
+ * enum pavodv_resource - what the functions of a parent domain allocate
+ *
+ * The lower half of their resource_type; pavo has no number in the upper one.
+ * @PAVODV_RES_WR_IDS: a wr_id for every slot of a queue
+ * @PAVODV_RES_REQUEST: the request that ibv_wr_*() calls put together
+ */
+enum pavodv_resource {
+	PAVODV_RES_WR_IDS = 1,
+	PAVODV_RES_REQUEST = 2,
+};
+
+/**
  * struct pavodv_context - what belongs to an open device
  * @doorbell, @doorbell_size: the mapped doorbell page
  * @abi_version: PAVO_ABI_VERSION of the provider

@@ -3,7 +3,8 @@
  * pd.cpp - protection domains, thread domains and parent domains.
  *
  * A thread domain is nothing but a promise: queues of a PD that contains one
- * are made without locks. The kernel knows PDs only.
+ * are made without locks. A parent domain may have functions to allocate what
+ * queues keep on this side (buffer.h). The kernel knows PDs only.
  */
 #include <cerrno>
 
@@ -32,7 +33,7 @@ ibv_pd *alloc_pd(ibv_context *context)
 
 static int dealloc_parent(Pd *parent)
 {
-	if (parent->users)
+	if (parent->users || parent->allocator.buffers)
 		return EBUSY;
 	parent->parent_of->users--;
 	if (parent->domain)
@@ -81,12 +82,24 @@ int dealloc_td(ibv_td *td)
 	return 0;
 }
 
+static bool is_valid(const ibv_parent_domain_init_attr &attr)
+{
+	constexpr uint32_t known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+				   IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+
+	if (!attr.pd || attr.comp_mask & ~known || to_pd(attr.pd)->parent_of)
+		return false;
+	if (attr.comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS)
+		return attr.alloc && attr.free;
+	return true;
+}
+
 ibv_pd *alloc_parent_domain(ibv_context *context,
 			    ibv_parent_domain_init_attr *attr)
 {
 	Pd *parent;
 
-	if (!attr->pd || attr->comp_mask || to_pd(attr->pd)->parent_of) {
+	if (!is_valid(*attr)) {
 		errno = EINVAL;
 		return nullptr;
 	}
@@ -103,6 +116,13 @@ ibv_pd *alloc_parent_domain(ibv_context *context,
 		parent->domain = to_domain(attr->td);
 		parent->domain->users++;
 	}
+	parent->allocator.pd = &parent->pd;
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
+		parent->allocator.alloc = attr->alloc;
+		parent->allocator.free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		parent->allocator.context = attr->pd_context;
 	return &parent->pd;
 }
 

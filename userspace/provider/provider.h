@@ -91,6 +91,7 @@ struct Pd {
 	ibv_pd pd;
 	Pd *parent_of; /* parent domain: the real PD */
 	ThreadDomain *domain;
+	Allocator allocator;
 	std::atomic<int> users; /* parent domains, or CQs, on it */
 };
 

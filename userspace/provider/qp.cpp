@@ -114,10 +114,12 @@ bool make_builder(Qp *qp, const ibv_qp_init_attr_ex &attr)
 	if (!has_send_ops(attr))
 		return true;
 	qp->builder.reset(new (std::nothrow) SendBuilder);
-	if (!qp->builder || !qp->builder->init(attr.cap)) {
+	if (!qp->builder) {
 		errno = ENOMEM;
 		return false;
 	}
+	if (!qp->builder->init(&to_pd(attr.pd)->allocator, attr.cap))
+		return false;
 	set_send_ops(qp);
 	return true;
 }
@@ -186,6 +188,9 @@ ibv_qp *create_qp_ex(ibv_context *ibcontext, ibv_qp_init_attr_ex *attr)
 	qp.reset(new (std::nothrow) Qp(shared));
 	if (!qp)
 		return nullptr;
+
+	qp->sq.set_allocator(&to_pd(attr->pd)->allocator);
+	qp->rq.set_allocator(&to_pd(attr->pd)->allocator);
 
 	std::lock_guard guard(context->state->qp_mutex);
 

@@ -18,14 +18,19 @@
 
 namespace pavo {
 
-bool SendBuilder::init(const ibv_qp_cap &cap)
+bool SendBuilder::init(Allocator *from, const ibv_qp_cap &cap)
 {
+	size_t entries;
+
 	max_sges_ = cap.max_send_sge;
 	max_inline_ = cap.max_inline_data;
 	/* inline data is one entry whatever the limit of those is */
-	sges_.reset(new (std::nothrow) ibv_sge[std::max<size_t>(max_sges_, 1)]);
-	inline_.reset(new (std::nothrow) std::byte[max_inline_ + 1]);
-	return sges_ && inline_;
+	entries = std::max<size_t>(max_sges_, 1) * sizeof(ibv_sge);
+	if (!memory_.allocate(from, entries + max_inline_, PAVODV_RES_REQUEST))
+		return false;
+	sges_ = memory_.as<ibv_sge>();
+	inline_ = memory_.as<std::byte>() + entries;
+	return true;
 }
 
 void SendBuilder::start(Qp *qp)
@@ -59,7 +64,7 @@ ibv_send_wr *SendBuilder::begin(ibv_wr_opcode opcode)
 	/* inline is what has its data set inline */
 	wr_.send_flags = qp_ex_->wr_flags &
 			 ~static_cast<unsigned int>(IBV_SEND_INLINE);
-	wr_.sg_list = sges_.get();
+	wr_.sg_list = sges_;
 	open_ = true;
 	return &wr_;
 }
@@ -70,7 +75,7 @@ void SendBuilder::set_sges(const ibv_sge *sges, size_t count)
 		fail(EINVAL);
 		return;
 	}
-	std::copy_n(sges, count, sges_.get());
+	std::copy_n(sges, count, sges_);
 	wr_.num_sge = static_cast<int>(count);
 	wr_.send_flags &= ~static_cast<unsigned int>(IBV_SEND_INLINE);
 }
@@ -93,7 +98,7 @@ void SendBuilder::set_inline(const ibv_data_buf *pieces, size_t count)
 			       pieces[i].length);
 		length += pieces[i].length;
 	}
-	sges_[0] = {.addr = reinterpret_cast<uintptr_t>(inline_.get()),
+	sges_[0] = {.addr = reinterpret_cast<uintptr_t>(inline_),
 		    .length = static_cast<uint32_t>(length),
 		    .lkey = 0};
 	wr_.num_sge = length ? 1 : 0;

@@ -6,7 +6,6 @@
 #ifndef PAVO_PROVIDER_QP_EX_H
 #define PAVO_PROVIDER_QP_EX_H
 
-#include <memory>
 #include <optional>
 
 #include "sq_chain.h"
@@ -16,8 +15,8 @@ namespace pavo {
 /** What has been said about the requests of a chain; under the queue's lock. */
 class SendBuilder {
 public:
-	/** False without memory. @cap: that of the QP. */
-	bool init(const ibv_qp_cap &cap);
+	/** False without memory. @cap: that of the QP, in domain @from. */
+	bool init(Allocator *from, const ibv_qp_cap &cap);
 
 	void start(Qp *qp);
 	/** The next request; the one before is complete with that. */
@@ -39,8 +38,9 @@ private:
 	ibv_send_wr wr_ = {};
 	bool open_ = false;
 	int err_ = 0;
-	std::unique_ptr<ibv_sge[]> sges_;
-	std::unique_ptr<std::byte[]> inline_;
+	Buffer memory_; /* of both */
+	ibv_sge *sges_ = nullptr;
+	std::byte *inline_ = nullptr;
 	size_t max_sges_ = 0;
 	size_t max_inline_ = 0;
 };

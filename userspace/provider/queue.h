@@ -13,9 +13,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 
+#include "buffer.h"
 #include "sync.h"
 #include "wqe.h"
 
@@ -25,14 +24,17 @@ class WorkQueue {
 public:
 	explicit WorkQueue(bool shared) : lock(shared) {}
 
+	/** Where the memory for wr_ids comes from; before init(). */
+	void set_allocator(Allocator *from) { allocator_ = from; }
+
 	/** @slots: where slot 0 is; false without memory for the wr_ids. */
 	bool init(std::byte *slots, uint32_t count, const WqeLimits &of)
 	{
 		slots_ = slots;
 		count_ = count;
 		limits = of;
-		wr_ids_.reset(new (std::nothrow) uint64_t[count]());
-		return wr_ids_ != nullptr;
+		return wr_ids_.allocate(allocator_, count * sizeof(uint64_t),
+					PAVODV_RES_WR_IDS);
 	}
 
 	uint32_t count() const { return count_; }
@@ -53,7 +55,7 @@ public:
 
 	void remember(uint32_t index, uint64_t wr_id)
 	{
-		wr_ids_[index & (count_ - 1)] = wr_id;
+		wr_ids_.as<uint64_t>()[index & (count_ - 1)] = wr_id;
 	}
 
 	/** The WQEs before @head are posted, as far as the user goes. */
@@ -73,7 +75,7 @@ public:
 
 		if (index - tail >= head - tail)
 			return false;
-		*wr_id = wr_ids_[index & (count_ - 1)];
+		*wr_id = wr_ids_.as<uint64_t>()[index & (count_ - 1)];
 		tail_.store(index + 1, std::memory_order_release);
 		return true;
 	}
@@ -90,7 +92,8 @@ public:
 private:
 	std::byte *slots_ = nullptr;
 	uint32_t count_ = 0;
-	std::unique_ptr<uint64_t[]> wr_ids_;
+	Allocator *allocator_ = nullptr;
+	Buffer wr_ids_;
 	std::atomic<uint32_t> head_{0};
 	std::atomic<uint32_t> tail_{0};
 };
