@@ -54,6 +54,29 @@ void test_unsupported()
 	CHECK_EQ(errno, EOPNOTSUPP);
 }
 
+/* There are no flags, but their absence may be said. */
+void test_create_flags()
+{
+	ibv_qp_init_attr_ex attr = {};
+	User user;
+
+	attr.send_cq = attr.recv_cq = user.send_cq;
+	attr.qp_type = IBV_QPT_RC;
+	attr.cap = {8, 8, 1, 1, 0};
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	attr.pd = user.pd;
+
+	ibv_qp *qp = ibv_create_qp_ex(context, &attr);
+
+	CHECK(qp, "errno ", errno);
+	CHECK_EQ(attr.comp_mask,
+		 IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	attr.create_flags = IBV_QP_CREATE_SCATTER_FCS;
+	CHECK(!ibv_create_qp_ex(context, &attr));
+	CHECK_EQ(errno, EOPNOTSUPP);
+}
+
 void test_domains()
 {
 	ibv_td_init_attr td_attr = {};
@@ -253,6 +276,7 @@ void add_object_cases(Cases &cases)
 		{
 			{"impossible answers of the module", test_lying_module},
 			{"what is not supported says so", test_unsupported},
+			{"flags of creation", test_create_flags},
 			{"thread and parent domains", test_domains},
 			{"functions of a parent domain that allocate",
 			 test_allocators},

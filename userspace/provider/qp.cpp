@@ -127,12 +127,16 @@ bool make_builder(Qp *qp, const ibv_qp_init_attr_ex &attr)
 /* What later issues bring is refused here and not by half. */
 int check_attr(const ibv_qp_init_attr_ex &attr)
 {
+	constexpr uint32_t known = IBV_QP_INIT_ATTR_PD |
+				   IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+				   IBV_QP_INIT_ATTR_CREATE_FLAGS;
+
 	if (!(attr.comp_mask & IBV_QP_INIT_ATTR_PD) || !attr.pd ||
 	    !attr.send_cq || !attr.recv_cq)
 		return EINVAL;
-	if (attr.comp_mask &
-		    ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
-	    attr.srq)
+	if (attr.comp_mask & ~known || attr.srq)
+		return EOPNOTSUPP;
+	if (attr.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr.create_flags)
 		return EOPNOTSUPP;
 	if (has_send_ops(attr) &&
 	    !send_ops_supported(attr.qp_type, attr.send_ops_flags))
@@ -152,11 +156,16 @@ int set_up(Context *context, Qp *qp, ibv_qp_init_attr_ex *attr)
 {
 	verbs_response<ib_uverbs_create_qp_resp, pavo_create_qp_resp> resp = {};
 	ibv_context *ibcontext = &context->verbs.context;
+	uint32_t comp_mask = attr->comp_mask;
 	verbs_cmd_create_qp cmd = {};
 	int err;
 
+	/* libibverbs refuses the bit; there are no flags, see check_attr() */
+	attr->comp_mask &=
+		~static_cast<uint32_t>(IBV_QP_INIT_ATTR_CREATE_FLAGS);
 	err = ibv_cmd_create_qp_ex(ibcontext, &qp->verbs, attr, &cmd,
 				   sizeof(cmd), resp.core(), resp.size());
+	attr->comp_mask = comp_mask;
 	if (err)
 		return err;
 	if (!map_queues(qp, ibcontext->cmd_fd, *attr, resp.driver) ||
