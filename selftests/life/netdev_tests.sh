@@ -99,6 +99,7 @@ addresses_followed()
 {
 	local i
 	add_pair
+	watch la
 	for i in 1 2 3 4 5 6; do
 		echo "addr add 10.77.$i.1/24 dev va"
 		echo "addr add fd77:$i::1/64 dev va nodad"
@@ -116,6 +117,8 @@ addresses_followed()
 		soon no_gid la v4 10.77.$i.1
 		soon no_gid la v6 fd77:$i::1
 	done
+	soon says "$watch_log" GID_CHANGE
+	end_watch
 	smoke
 }
 
