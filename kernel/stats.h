@@ -32,6 +32,8 @@ struct pavo_dev;
 	X(tx_drop_no_memory)                                        \
 	X(tx_drop_no_route)                                         \
 	X(tx_drop_congested) /* refused by the interface */         \
+	X(tx_drop_filtered) /* refused by a packet filter */        \
+	X(tx_drop_too_long) /* longer than the route takes */       \
 	X(loss_timer_expired)                                       \
 	X(rnr_timer_expired)                                        \
 	X(retry_exceeded)                                           \
@@ -57,7 +59,6 @@ struct pavo_dev;
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \
 	X(rx_drop_backlog) /* QP busy and backlog full */           \
 	X(rx_drop_no_recv_wqe) /* UD, nothing posted */             \
-	X(rx_drop_no_device)                                        \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \
 	X(rx_nak_sent_remote_operational)                           \

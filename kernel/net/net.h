@@ -100,8 +100,9 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
  * @pad: pad bytes to add before the ICRC, 0..3, as announced in the BTH
  *
  * Context: BH disabled.
- * Return: 0; -EHOSTUNREACH (no route), -ENOBUFS (no memory, or the interface
- * refused), all counted: to the transport the packet is lost.
+ * Return: 0; -EHOSTUNREACH (no route, filtered, or too long for it), -ENOBUFS
+ * (no memory, or the interface refused), all counted: to the transport the
+ * packet is lost.
  */
 int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);

@@ -204,6 +204,26 @@ static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
 	memcpy(icrc, &value, sizeof(value));
 }
 
+/*
+ * The stack did not take a packet. Where it will not take it the next time,
+ * either, the packet is lost as on a wire that is cut: the sender's timer and
+ * retry count decide. Else the sender pauses.
+ */
+static int refused(struct pavo_dev *dev, int err)
+{
+	switch (err) {
+	case -EPERM: /* what a filter's drop rule makes of it */
+		pavo_count(dev, tx_drop_filtered);
+		return -EHOSTUNREACH;
+	case -EMSGSIZE:
+		pavo_count(dev, tx_drop_too_long);
+		return -EHOSTUNREACH;
+	default:
+		pavo_count(dev, tx_drop_congested);
+		return -ENOBUFS;
+	}
+}
+
 static int output(struct pavo_dev *dev, struct sk_buff *skb, bool ipv6)
 {
 	struct net *net = dev_net(skb_dst(skb)->dev);
@@ -212,10 +232,8 @@ static int output(struct pavo_dev *dev, struct sk_buff *skb, bool ipv6)
 
 	err = ipv6 ? ip6_local_out(net, NULL, skb) :
 		     ip_local_out(net, NULL, skb);
-	if (unlikely(net_xmit_eval(err))) {
-		pavo_count(dev, tx_drop_congested);
-		return -ENOBUFS;
-	}
+	if (unlikely(net_xmit_eval(err)))
+		return refused(dev, err);
 	pavo_count(dev, tx_packets);
 	pavo_count_add(dev, tx_bytes, len - sizeof(struct udphdr));
 	return 0;

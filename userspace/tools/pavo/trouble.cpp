@@ -25,8 +25,14 @@ constexpr std::array ENTRIES = {
 	      {trouble, "no route to the other end: ip route get ADDRESS, and "
 			"is the address of the GID still there?"}},
 	Entry{"tx_drop_congested",
-	      {note, "the interface refused packets: its queue is full, or a "
-		     "filter drops them (tc -s qdisc, nft list ruleset)"}},
+	      {note, "the interface refused packets: its queue is full (tc -s "
+		     "qdisc)"}},
+	Entry{"tx_drop_filtered",
+	      {trouble, "a packet filter forbids what is sent: nft list "
+			"ruleset, and let UDP port 4791 out"}},
+	Entry{"tx_drop_too_long",
+	      {trouble, "packets are longer than the way takes: was the MTU "
+			"made smaller under open connections?"}},
 	Entry{"tx_retransmits",
 	      {note, "packets were lost on the way: look at the drops of both "
 		     "ends and of the switches"}},
