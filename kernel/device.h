@@ -39,6 +39,8 @@
 #define PAVO_MAX_CQ 262144
 #define PAVO_MAX_PD 65536
 #define PAVO_MAX_AH 262144
+#define PAVO_MAX_SRQ 65536
+#define PAVO_MAX_SRQ_WR 32768
 #define PAVO_PORT 1
 
 /* Objects that are counted against their limit. */
@@ -49,6 +51,7 @@ enum pavo_object {
 	PAVO_OBJ_AH,
 	PAVO_OBJ_MR,
 	PAVO_OBJ_MW,
+	PAVO_OBJ_SRQ,
 	PAVO_OBJ_COUNT,
 };
 
@@ -161,6 +164,21 @@ struct pavo_cq {
 };
 
 /**
+ * struct pavo_srq - shared receive queue.
+ * @limit:  fewer WQEs than this: an event, once; 0: none is asked for
+ * @failed: the ring is none; nothing is taken from it any more
+ * @events: bits by enum ib_event_type, to be raised by @work
+ */
+struct pavo_srq {
+	struct ib_srq ib;
+	struct pavo_rq rq;
+	u32 limit;
+	bool failed;
+	unsigned long events;
+	struct work_struct work;
+};
+
+/**
  * struct pavo_qp_attrs - what modify_qp set (context/attr.c is the writer).
  * @mtu: bytes
  */
@@ -187,7 +205,7 @@ struct pavo_qp_attrs {
  * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
  *         and pavo_qp_send_error(), which only ever write Error and SQE.
  * @windows: memory windows of type 2 bound to it, under the key table's lock
- * @flow:  valid from RTR on (RC, UC); changed under both half locks
+ * @flow:  valid from RTR on unless datagrams; changed under both half locks
  * @events: bits by enum ib_event_type, to be raised by @work
  * @work:  raises @events and runs both halves in process context: after an
  *         error, and when softirq time is used up
@@ -198,6 +216,7 @@ struct pavo_qp {
 	struct pavo_pd *pd;
 	struct pavo_cq *send_cq;
 	struct pavo_cq *recv_cq;
+	struct pavo_srq *srq; /* NULL: it has a receive queue of its own */
 	struct pavo_ucontext *uctx;
 	struct ib_qp_cap cap;
 	bool sq_sig_all;
@@ -238,6 +257,11 @@ static inline struct pavo_qp *to_pavo_qp(struct ib_qp *ib)
 	return container_of(ib, struct pavo_qp, ib);
 }
 
+static inline struct pavo_srq *to_pavo_srq(struct ib_srq *ib)
+{
+	return container_of(ib, struct pavo_srq, ib);
+}
+
 static inline struct pavo_ah *to_pavo_ah(struct ib_ah *ib)
 {
 	return container_of(ib, struct pavo_ah, ib);
@@ -256,6 +280,38 @@ static inline struct pavo_mw *to_pavo_mw(struct ib_mw *ib)
 static inline int pavo_qp_state(const struct pavo_qp *qp)
 {
 	return READ_ONCE(qp->state);
+}
+
+/* Every message is one packet and brings its own address. */
+static inline bool pavo_is_datagram(const struct pavo_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_UD || qp->ib.qp_type == IB_QPT_GSI;
+}
+
+/* Connected, but nothing is acknowledged: what was sent is done. */
+static inline bool pavo_is_unreliable(const struct pavo_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_UC;
+}
+
+/* Acknowledged: what is lost is sent again. */
+static inline bool pavo_is_reliable(const struct pavo_qp *qp)
+{
+	return !pavo_is_datagram(qp) && !pavo_is_unreliable(qp);
+}
+
+/* Upper three bits of the opcodes of a QP's packets. */
+static inline u8 pavo_service(const struct pavo_qp *qp)
+{
+	switch (qp->ib.qp_type) {
+	case IB_QPT_UC:
+		return PAVO_SVC_UC;
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		return PAVO_SVC_UD;
+	default:
+		return PAVO_SVC_RC;
+	}
 }
 
 /* main.c */
@@ -284,6 +340,11 @@ void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
 /** pavo_cq_raise - call the completion handler if a push owed it one. */
 void pavo_cq_raise(struct pavo_cq *cq);
 
+/* verbs/srq.c */
+
+/** pavo_srq_raise - an event of an SRQ, to be told by its work; any context. */
+void pavo_srq_raise(struct pavo_srq *srq, enum ib_event_type type);
+
 /* context/ */
 
 /** pavo_qp_find - QP by number; RCU read side. */
@@ -306,9 +367,9 @@ void pavo_qp_error(struct pavo_qp *qp, int event);
 void pavo_qp_drained(struct pavo_qp *qp);
 
 /**
- * pavo_qp_send_error - a send WQE cannot be executed. RC: QP to Error.
- * Datagrams: to SQE, where the send queue flushes and the receive queue goes
- * on, until modify_qp takes the QP back to RTS (IBA 10.3.1).
+ * pavo_qp_send_error - a send WQE cannot be executed. Reliable services: QP to
+ * Error. UC and datagrams: to SQE, where the send queue flushes and the receive
+ * queue goes on, until modify_qp takes the QP back to RTS (IBA 10.3.1).
  *
  * Context: the requester half is locked.
  */

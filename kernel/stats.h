@@ -58,7 +58,9 @@ struct pavo_dev;
 	X(rx_drop_out_of_sequence) /* behind a gap already NAKed */ \
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \
 	X(rx_drop_backlog) /* QP busy and backlog full */           \
-	X(rx_drop_no_recv_wqe) /* UD, nothing posted */             \
+	X(rx_drop_no_recv_wqe) /* UC, UD: nothing posted */         \
+	X(rx_drop_invalid_request) /* UC: sequence, length */       \
+	X(rx_drop_access) /* UC: memory may not be written */       \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \
 	X(rx_nak_sent_remote_operational)                           \
@@ -72,7 +74,7 @@ struct pavo_dev;
 	X(cq_overruns)                                              \
 	X(cq_index_errors) /* CQ consumer index absurd */           \
 	X(qp_errors) /* QPs moved to Error */                       \
-	X(sq_errors) /* send queues of datagrams moved to SQE */
+	X(sq_errors) /* send queues of UC and UD moved to SQE */
 
 enum pavo_counter {
 #define PAVO_CNT_ENUM(name) PAVO_CNT_##name,

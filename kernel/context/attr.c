@@ -179,6 +179,7 @@ void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr,
 	init->qp_context = qp->ib.qp_context;
 	init->send_cq = qp->ib.send_cq;
 	init->recv_cq = qp->ib.recv_cq;
+	init->srq = qp->ib.srq;
 	init->sq_sig_type = qp->sq_sig_all ? IB_SIGNAL_ALL_WR :
 					     IB_SIGNAL_REQ_WR;
 	init->qp_type = qp->ib.qp_type;

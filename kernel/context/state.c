@@ -107,7 +107,7 @@ void pavo_qp_send_error(struct pavo_qp *qp)
 {
 	int state = pavo_qp_state(qp);
 
-	if (qp->ib.qp_type == IB_QPT_RC) {
+	if (pavo_is_reliable(qp)) {
 		pavo_qp_error(qp, -1);
 		return;
 	}
@@ -202,7 +202,7 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		return 0;
 	}
 
-	if (mask & IB_QP_AV && qp->ib.qp_type == IB_QPT_RC) {
+	if (mask & IB_QP_AV && !pavo_is_datagram(qp)) {
 		err = pavo_qp_set_flow(qp);
 		if (err)
 			return err;

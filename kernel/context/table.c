@@ -58,19 +58,7 @@ void pavo_qp_remove(struct pavo_qp *qp)
 
 static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode)
 {
-	u8 service = opcode & PAVO_SVC_MASK;
-
-	switch (qp->ib.qp_type) {
-	case IB_QPT_RC:
-		return service == PAVO_SVC_RC;
-	case IB_QPT_UC:
-		return service == PAVO_SVC_UC;
-	case IB_QPT_UD:
-	case IB_QPT_GSI:
-		return service == PAVO_SVC_UD;
-	default:
-		return false;
-	}
+	return (opcode & PAVO_SVC_MASK) == pavo_service(qp);
 }
 
 /* Same partition, and not both of them limited members (IBA 10.9.3). */
@@ -130,7 +118,7 @@ static bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_count(rx->dev, rx_drop_address);
 		return false;
 	}
-	if (qp->ib.qp_type != IB_QPT_RC)
+	if (pavo_is_datagram(qp))
 		pavo_keep_vlan(rx->skb);
 	return true;
 }

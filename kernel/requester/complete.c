@@ -141,8 +141,13 @@ unsigned int pavo_complete_flush(struct pavo_qp *qp, unsigned int budget)
 
 void pavo_requester_recover(struct pavo_qp *qp)
 {
+	struct pavo_requester *req = &qp->req;
+
 	/* Each WQE is taken and completed; there are no more than slots. */
 	rcu_read_lock();
-	pavo_complete_flush(qp, 2 * qp->req.count);
+	pavo_complete_flush(qp, 2 * req->count);
 	rcu_read_unlock();
+	/* PSNs of what was flushed are left out: to the peer it was lost. */
+	req->sent = req->npsn;
+	req->upsn = req->npsn;
 }

@@ -76,7 +76,7 @@ again:
 }
 
 /*
- * pavo_request_send - send one request packet of an RC WQE.
+ * pavo_request_send - send one request packet of a connected QP's WQE.
  * @pkt:   its index in the message (reads: in the response)
  * @pos:   where its payload begins; moved behind it
  * @npkts: reads: response packets asked for by this request
@@ -91,7 +91,8 @@ int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
 {
 	u32 mtu = qp->attr.mtu, done = pkt * mtu;
 	struct pavo_pkt p = {
-		.opcode = request_opcode(wqe, pkt, wqe->npkts),
+		.opcode = pavo_service(qp) |
+			  request_opcode(wqe, pkt, wqe->npkts),
 		.ack_req = ack_req,
 		.pkey = PAVO_PKEY_DEFAULT,
 		.dqpn = qp->attr.dest_qpn,

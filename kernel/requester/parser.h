@@ -86,6 +86,9 @@ struct pavo_parser_limits {
 	 1u << PAVO_WQE_SEND_INV | 1u << PAVO_WQE_WRITE |                     \
 	 1u << PAVO_WQE_WRITE_IMM | 1u << PAVO_WQE_READ |                     \
 	 1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD | PAVO_OPS_KEYS)
+#define PAVO_OPS_UC                                                           \
+	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM | \
+	 1u << PAVO_WQE_WRITE | 1u << PAVO_WQE_WRITE_IMM | PAVO_OPS_KEYS)
 #define PAVO_OPS_UD \
 	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM)
 

@@ -99,7 +99,7 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 	if (wr->send_flags & IB_SEND_SOLICITED)
 		next->flags |= PAVO_WQE_SOLICITED;
 	next->imm = (__force u32)wr->ex.imm_data;
-	if (qp->ib.qp_type != IB_QPT_RC)
+	if (pavo_is_datagram(qp))
 		pos = put_ud(pos, wr);
 	else if (op == PAVO_WQE_REG_MR)
 		pos = put_reg(pos, wr);

@@ -13,10 +13,9 @@ static u32 slot_size(const struct pavo_qp *qp)
 	u32 in = ALIGN(qp->cap.max_inline_data + sizeof(struct pavo_inline_seg),
 		       PAVO_WQE_UNIT);
 
-	head += qp->ib.qp_type == IB_QPT_RC ?
-			sizeof(struct pavo_raddr_seg) +
-				sizeof(struct pavo_atomic_seg) :
-			sizeof(struct pavo_ud_seg);
+	head += pavo_is_datagram(qp) ? sizeof(struct pavo_ud_seg) :
+				       sizeof(struct pavo_raddr_seg) +
+					       sizeof(struct pavo_atomic_seg);
 	return head + max(data, in);
 }
 

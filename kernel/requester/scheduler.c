@@ -11,8 +11,10 @@
 
 static u32 allowed_ops(const struct pavo_qp *qp)
 {
-	u32 ops = qp->ib.qp_type == IB_QPT_RC ? PAVO_OPS_RC : PAVO_OPS_UD;
+	u32 ops = PAVO_OPS_UD;
 
+	if (!pavo_is_datagram(qp))
+		ops = pavo_is_reliable(qp) ? PAVO_OPS_RC : PAVO_OPS_UC;
 	/* Where keys are changed, the kernel's own queues may do it all. */
 	if (ops & PAVO_OPS_KEYS && !qp->ib.uobject)
 		ops |= 1u << PAVO_WQE_REG_MR;
@@ -89,10 +91,10 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 {
 	const struct pavo_parser_limits limits = {
 		.ops = allowed_ops(qp),
-		.ud = qp->ib.qp_type != IB_QPT_RC,
+		.ud = pavo_is_datagram(qp),
 		.max_sge = qp->cap.max_send_sge,
-		.max_len = qp->ib.qp_type == IB_QPT_RC ? PAVO_MAX_MSG :
-							 datagram_max(qp->dev),
+		.max_len = pavo_is_datagram(qp) ? datagram_max(qp->dev) :
+						  PAVO_MAX_MSG,
 	};
 	struct pavo_requester *req = &qp->req;
 	struct pavo_swqe *wqe = pavo_swqe(req, req->head);

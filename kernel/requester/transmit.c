@@ -19,14 +19,14 @@ static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	wqe->first_psn = req->npsn;
 	if (pavo_wqe_is_local(wqe->op))
 		wqe->npkts = 0;
-	else if (qp->ib.qp_type != IB_QPT_RC || pavo_wqe_is_atomic(wqe->op) ||
+	else if (pavo_is_datagram(qp) || pavo_wqe_is_atomic(wqe->op) ||
 		 wqe->length <= qp->attr.mtu)
 		wqe->npkts = 1;
 	else
 		wqe->npkts = DIV_ROUND_UP(wqe->length, qp->attr.mtu);
 	req->npsn = pavo_psn_add(req->npsn, wqe->npkts);
 	req->numbered++;
-	if (wqe->npkts && qp->ib.qp_type == IB_QPT_RC)
+	if (wqe->npkts && pavo_is_reliable(qp))
 		pavo_mq_produce(mq, wqe->number, wqe->first_psn, wqe->npkts);
 }
 
@@ -97,6 +97,8 @@ static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
 	struct pavo_requester *req = &qp->req;
 	s32 in_flight = pavo_psn_diff(psn, req->upsn);
 
+	if (!pavo_is_reliable(qp))
+		return true;
 	if (req->probing && in_flight)
 		return false;
 	if (in_flight && in_flight + span > PAVO_WINDOW)
@@ -125,6 +127,8 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
 {
 	struct pavo_requester *req = &qp->req;
 
+	if (!pavo_is_reliable(qp))
+		return false;
 	if (pkt + 1 == wqe->npkts &&
 	    (wqe->flags & PAVO_WQE_SIGNALED || last_of_train(req, wqe)))
 		return true;
@@ -153,6 +157,9 @@ static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	cur->sge_off = pos->off;
 	if (cur->pkt >= wqe->npkts)
 		*cur = (struct pavo_tx_cursor){ .wqe = cur->wqe + 1 };
+	/* Sent is done: nobody will answer. */
+	if (!pavo_is_reliable(qp))
+		req->upsn = req->sent;
 	if (!req->timer.loss && req->timer.timeout)
 		pavo_timer_set(&req->timer, ktime_get_ns());
 }
@@ -218,7 +225,7 @@ static bool transmit_one(struct pavo_qp *qp)
 	struct pavo_swqe *wqe = pavo_swqe(req, req->cursor.wqe);
 	u32 span;
 
-	if (qp->ib.qp_type != IB_QPT_RC)
+	if (pavo_is_datagram(qp))
 		return transmit_datagram(qp, wqe);
 	if (req->cursor.wqe == req->numbered) {
 		if (!may_begin(qp, wqe))

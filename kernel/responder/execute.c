@@ -5,7 +5,8 @@
  *
  * Order of checks as IBA 9.7.4: PSN, opcode sequence, opcode, length, rkey.
  * A failed check becomes a NAK; the fatal ones move the QP to Error. Called by
- * responder.c with the half owned, for RC.
+ * responder.c with the half owned, for the reliable services, and by
+ * unreliable.c for sends and writes that nobody acknowledges.
  */
 #include "internal.h"
 
@@ -17,6 +18,10 @@ static void fail(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 syndrome)
 {
 	enum ib_event_type event = IB_EVENT_QP_REQ_ERR;
 
+	if (!pavo_is_reliable(qp)) {
+		pavo_unreliable_refuse(qp, syndrome);
+		return;
+	}
 	if (syndrome == PAVO_NAK_INV_REQ) {
 		pavo_count(qp->dev, rx_nak_sent_invalid_request);
 	} else if (syndrome == PAVO_NAK_REM_ACCESS) {
@@ -29,9 +34,24 @@ static void fail(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 syndrome)
 	pavo_respond_fatal(qp, pkt->psn, syndrome, event);
 }
 
+/* The receive WQE is at fault. */
+static void fail_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+		      enum ib_wc_status status, enum pavo_vendor_err vendor,
+		      u8 syndrome)
+{
+	pavo_rq_fail(qp, status, vendor);
+	/* With nobody to tell, it is an error of this end alone. */
+	fail(qp, pkt, pavo_is_reliable(qp) ? syndrome : PAVO_NAK_REM_OP);
+}
+
 /* Nothing posted: the requester shall try this PSN again later. */
 static void receiver_not_ready(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
+	if (!pavo_is_reliable(qp)) {
+		pavo_count(qp->dev, rx_drop_no_recv_wqe);
+		pavo_message_drop(qp);
+		return;
+	}
 	pavo_count(qp->dev, tx_rnr_naks);
 	pavo_respond_ack(qp, pkt->psn, PAVO_AETH_RNR | qp->attr.min_rnr_timer);
 	/* What follows in flight is no gap to complain of. */
@@ -66,7 +86,7 @@ static void advance(struct pavo_qp *qp, const struct pavo_pkt *pkt, u32 npkts)
 static void done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	advance(qp, pkt, 1);
-	if (pkt->ack_req)
+	if (pkt->ack_req && pavo_is_reliable(qp))
 		pavo_respond_ack(qp, pkt->psn, PAVO_AETH_ACK_UNLIMITED);
 }
 
@@ -98,7 +118,8 @@ static void fail_invalidate(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	fail(qp, pkt, PAVO_NAK_REM_ACCESS);
 }
 
-static void execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
+/* pavo_execute_send - a packet of a send that fits its place. */
+void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;
 	const struct pavo_pkt *pkt = &rx->pkt;
@@ -117,13 +138,11 @@ static void execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	}
 	err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);
 	if (err == PAVO_VE_RQ_LENGTH) {
-		pavo_rq_fail(qp, IB_WC_LOC_LEN_ERR, err);
-		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		fail_recv(qp, pkt, IB_WC_LOC_LEN_ERR, err, PAVO_NAK_INV_REQ);
 		return;
 	}
 	if (err) {
-		pavo_rq_fail(qp, IB_WC_LOC_PROT_ERR, err);
-		fail(qp, pkt, PAVO_NAK_REM_OP);
+		fail_recv(qp, pkt, IB_WC_LOC_PROT_ERR, err, PAVO_NAK_REM_OP);
 		return;
 	}
 	if (inv) {
@@ -193,7 +212,8 @@ static bool write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 	return true;
 }
 
-static void execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
+/* pavo_execute_write - a packet of a write that fits its place. */
+void pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;
 	const struct pavo_pkt *pkt = &rx->pkt;
@@ -293,10 +313,10 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 }
 
 /*
- * IBA 9.7.4.1.2 and .1.4: does the opcode continue the message in progress,
+ * pavo_fits_message - IBA 9.7.4.1.2 and .1.4: does the opcode continue the message in progress,
  * and has its payload the length its place asks for?
  */
-static bool fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	u16 flags = pkt->info->flags;
 	u16 kind = flags & (PAVO_OPF_SEND | PAVO_OPF_WRITE);
@@ -371,7 +391,7 @@ static void out_of_sequence(struct pavo_qp *qp)
 	pavo_respond_ack(qp, resp->epsn, PAVO_NAK_PSN_SEQ);
 }
 
-/* pavo_execute - carry out one RC request packet. */
+/* pavo_execute - carry out one request packet of a reliable service. */
 void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -387,12 +407,12 @@ void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	}
 	resp->nak_sent = false;
-	if (!fits_message(qp, pkt))
+	if (!pavo_fits_message(qp, pkt))
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 	else if (pkt->info->flags & PAVO_OPF_SEND)
-		execute_send(qp, rx);
+		pavo_execute_send(qp, rx);
 	else if (pkt->info->flags & PAVO_OPF_WRITE)
-		execute_write(qp, rx);
+		pavo_execute_write(qp, rx);
 	else if (pkt->info->flags & PAVO_OPF_READ)
 		execute_read(qp, pkt);
 	else

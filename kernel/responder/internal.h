@@ -46,12 +46,14 @@ struct pavo_resource {
  * struct pavo_recv_wqe - private copy of the receive WQE in use.
  * @active:  taken and not completed
  * @number:  free-running number
+ * @wr_id:   of an SRQ's WQE
  * @length:  bytes that fit in its entries, @done: bytes written so far
  * @i, @off: entry and offset that @done stands at
  */
 struct pavo_recv_wqe {
 	bool active;
 	u32 number;
+	u64 wr_id;
 	u32 length;
 	u32 done;
 	u32 num_sge;
@@ -60,13 +62,16 @@ struct pavo_recv_wqe {
 	struct pavo_data_seg sge[PAVO_MAX_SGE];
 };
 
-/* recv_queue.c */
+/* rq.c; the rest of it is behind the door */
 enum pavo_rq_status {
 	PAVO_RQ_OK,
 	PAVO_RQ_EMPTY, /* "Invalid WQE" of the document: RNR */
 	PAVO_RQ_BAD, /* index or WQE is not one */
 };
 
+enum pavo_rq_status pavo_rq_pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe);
+
+/* recv_queue.c */
 enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp);
 enum pavo_vendor_err pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
 				     u32 from, u32 len);
@@ -75,10 +80,19 @@ enum pavo_vendor_err pavo_rq_write(struct pavo_qp *qp, const void *data,
 void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited);
 void pavo_rq_fail(struct pavo_qp *qp, enum ib_wc_status status,
 		  enum pavo_vendor_err vendor);
+void pavo_rq_rewind(struct pavo_qp *qp);
 unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget);
 
-/* execute.c, datagram.c */
+/* execute.c */
 void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx);
+void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx);
+void pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx);
+bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt);
+
+/* unreliable.c, datagram.c */
+void pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx);
+void pavo_unreliable_refuse(struct pavo_qp *qp, u8 syndrome);
+void pavo_message_drop(struct pavo_qp *qp);
 void pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx);
 
 /* respond.c */

@@ -1,77 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * recv_queue.c - RQWQEManager (engine document 4.4.2): receive WQEs.
+ * recv_queue.c - RQWQEManager (engine document 4.4.2): the receive WQE in use.
  *
  * There is no receive doorbell: an arriving Send comes here and takes the next
- * WQE of the ring. The ring is hostile: the index is read once and checked,
- * the WQE is copied and the copy is checked. Also posts of kernel consumers.
+ * WQE of the QP's ring, its own or a shared one (rq.c). Also posts of kernel
+ * consumers, and the end of all that is posted.
  */
 #include "internal.h"
-
-static void *slot(struct pavo_responder *resp, u32 n)
-{
-	return (void *)resp->rq + PAVO_RQ_HEADER_SIZE +
-	       (size_t)(n & (resp->count - 1)) * resp->wqe_size;
-}
-
-/*
- * Copy the entries up to the terminator of 16 zero bytes. A slot without one,
- * or an entry beyond 2 GiB, is not a receive WQE.
- */
-static bool copy_wqe(struct pavo_responder *resp, struct pavo_recv_wqe *wqe,
-		     u32 n)
-{
-	const struct pavo_data_seg *from =
-		slot(resp, n) + sizeof(struct pavo_next_seg);
-	u32 max =
-		(resp->wqe_size - sizeof(struct pavo_next_seg)) / sizeof(*from);
-	struct pavo_data_seg seg;
-	u64 length = 0;
-	u32 i;
-
-	for (i = 0; i < max; i++) {
-		memcpy(&seg, &from[i], sizeof(seg));
-		barrier();
-		if (!seg.byte_count && !seg.lkey && !seg.va)
-			break;
-		if (seg.byte_count & PAVO_INLINE_SEG || i == max - 1)
-			return false;
-		length += seg.byte_count;
-		wqe->sge[i] = seg;
-	}
-	wqe->num_sge = i;
-	wqe->length = min_t(u64, length, PAVO_MAX_MSG_SIZE);
-	wqe->number = n;
-	wqe->done = 0;
-	wqe->i = 0;
-	wqe->off = 0;
-	return true;
-}
 
 /* pavo_rq_take - make the next posted receive WQE the one in use. */
 enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp)
 {
-	struct pavo_responder *resp = &qp->resp;
-	u32 posted;
+	struct pavo_recv_wqe *wqe = qp->resp.wqe;
+	enum pavo_rq_status status;
 
-	if (resp->wqe->active)
+	if (wqe->active)
 		return PAVO_RQ_OK;
-	/* Pairs with the release store behind a posted WQE. */
-	posted = smp_load_acquire(&resp->rq->prod) - resp->head;
-	if (!posted)
-		return PAVO_RQ_EMPTY;
-	if (posted > resp->count) {
+	status = pavo_rq_pop(qp->resp.rq, wqe);
+	if (status == PAVO_RQ_BAD)
 		pavo_count(qp->dev, rq_index_errors);
-		return PAVO_RQ_BAD;
-	}
-	if (!copy_wqe(resp, resp->wqe, resp->head)) {
-		pavo_count(qp->dev, rq_index_errors);
-		return PAVO_RQ_BAD;
-	}
-	resp->wqe->active = true;
-	resp->head++;
-	WRITE_ONCE(resp->rq->cons, resp->head);
-	return PAVO_RQ_OK;
+	wqe->active = status == PAVO_RQ_OK;
+	return status;
 }
 
 static enum pavo_vendor_err vendor_of(enum pavo_xlate status)
@@ -110,8 +59,8 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 	*va = sge->va + wqe->off;
 	wqe->off += *len;
 	wqe->done += *len;
-	return vendor_of(pavo_xlate(qp->dev, qp->pd, sge->lkey, *va, *len,
-				    IB_ACCESS_LOCAL_WRITE, region));
+	return vendor_of(pavo_xlate(qp->dev, qp->resp.rq->pd, sge->lkey, *va,
+				    *len, IB_ACCESS_LOCAL_WRITE, region));
 }
 
 /*
@@ -169,6 +118,10 @@ void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 	cqe->qpn = qp->ib.qp_num;
 	cqe->wqe = resp->wqe->number;
 	cqe->flags |= PAVO_CQE_RECV;
+	if (resp->rq->srq) {
+		cqe->wr_id = resp->wqe->wr_id;
+		cqe->flags |= PAVO_CQE_SRQ;
+	}
 	resp->wqe->active = false;
 	pavo_cq_push(qp->recv_cq, cqe, solicited);
 }
@@ -187,81 +140,82 @@ void pavo_rq_fail(struct pavo_qp *qp, enum ib_wc_status status,
 		pavo_rq_complete(qp, &cqe, true);
 }
 
+/* pavo_rq_rewind - the message broke off: the WQE in use is as if just taken. */
+void pavo_rq_rewind(struct pavo_qp *qp)
+{
+	struct pavo_recv_wqe *wqe = qp->resp.wqe;
+
+	wqe->done = 0;
+	wqe->i = 0;
+	wqe->off = 0;
+}
+
 /*
- * pavo_rq_flush - in Error: complete all posted WQEs as flushed, and ask the
+ * A QP in Error takes nothing from its SRQ any more; its user waits to hear
+ * that before he destroys the QP (IBA 11.6.3.1).
+ */
+static void last_wqe_reached(struct pavo_qp *qp)
+{
+	if (qp->resp.last_wqe_told)
+		return;
+	qp->resp.last_wqe_told = true;
+	set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
+	queue_work(qp->dev->wq, &qp->work);
+}
+
+/* All posted WQEs of a QP's own ring, and those that are posted from now on. */
+static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
+{
+	struct pavo_recv_wqe *wqe = qp->resp.wqe;
+	struct pavo_rq *rq = &qp->resp.own;
+	u32 posted;
+
+	WRITE_ONCE(rq->ring->flags, PAVO_RQ_NEED_KICK);
+	/* Pairs with the poster's barrier between index and flag. */
+	smp_mb();
+	posted = READ_ONCE(rq->ring->prod) - rq->head;
+	if (posted > rq->count) {
+		pavo_count(qp->dev, rq_index_errors);
+		return budget;
+	}
+	for (; posted && budget; posted--, budget--) {
+		wqe->number = rq->head;
+		wqe->active = true;
+		/* Pairs with the acquire in post_one(). */
+		smp_store_release(&rq->head, rq->head + 1);
+		pavo_rq_fail(qp, IB_WC_WR_FLUSH_ERR, PAVO_VE_FLUSHED);
+	}
+	WRITE_ONCE(rq->ring->cons, rq->head);
+	return budget;
+}
+
+/*
+ * pavo_rq_flush - in Error: complete all WQEs of the QP as flushed, and ask the
  * poster to call for what it posts from now on.
  *
  * Return: what is left of the budget.
  */
 unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget)
 {
-	struct pavo_responder *resp = &qp->resp;
-	u32 posted;
-
-	WRITE_ONCE(resp->rq->flags, PAVO_RQ_NEED_KICK);
-	/* Pairs with the poster's barrier between index and flag. */
-	smp_mb();
 	pavo_rq_fail(qp, IB_WC_WR_FLUSH_ERR, PAVO_VE_FLUSHED);
-	posted = READ_ONCE(resp->rq->prod) - resp->head;
-	if (posted > resp->count) {
-		pavo_count(qp->dev, rq_index_errors);
-		return budget;
-	}
-	for (; posted && budget; posted--, budget--) {
-		resp->wqe->number = resp->head++;
-		resp->wqe->active = true;
-		pavo_rq_fail(qp, IB_WC_WR_FLUSH_ERR, PAVO_VE_FLUSHED);
-	}
-	WRITE_ONCE(resp->rq->cons, resp->head);
+	if (qp->resp.own.ring)
+		return flush_own(qp, budget);
+	last_wqe_reached(qp);
 	return budget;
-}
-
-static int post_one(struct pavo_qp *qp, const struct ib_recv_wr *wr)
-{
-	struct pavo_responder *resp = &qp->resp;
-	u32 n = resp->rq->prod;
-	struct pavo_next_seg *next = slot(resp, n);
-	struct pavo_data_seg *seg = (void *)(next + 1);
-	int i;
-
-	if (wr->num_sge > qp->cap.max_recv_sge)
-		return -EINVAL;
-	if (n - READ_ONCE(resp->head) >= resp->count)
-		return -ENOMEM;
-	memset(next, 0, sizeof(*next));
-	for (i = 0; i < wr->num_sge; i++, seg++) {
-		seg->byte_count = wr->sg_list[i].length;
-		seg->lkey = wr->sg_list[i].lkey;
-		seg->va = wr->sg_list[i].addr;
-	}
-	memset(seg, 0, sizeof(*seg));
-	resp->wr_id[n & (resp->count - 1)] = wr->wr_id;
-	/* Pairs with the acquire in pavo_rq_take(). */
-	smp_store_release(&resp->rq->prod, n + 1);
-	return 0;
 }
 
 int pavo_responder_post(struct pavo_qp *qp, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr)
 {
 	struct pavo_responder *resp = &qp->resp;
-	unsigned long flags;
-	int err = 0;
+	int err;
 
-	if (pavo_qp_state(qp) == IB_QPS_RESET) {
+	if (pavo_qp_state(qp) == IB_QPS_RESET || !resp->own.ring) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
-	spin_lock_irqsave(&resp->post_lock, flags);
-	for (; wr; wr = wr->next) {
-		err = post_one(qp, wr);
-		if (err) {
-			*bad_wr = wr;
-			break;
-		}
-	}
-	spin_unlock_irqrestore(&resp->post_lock, flags);
-	/* Pairs with the barrier in pavo_rq_flush(). */
+	err = pavo_rq_post(&resp->own, wr, bad_wr);
+	/* Pairs with the barrier in flush_own(). */
 	smp_mb();
 	if (pavo_qp_state(qp) == IB_QPS_ERR) {
 		set_bit(PAVO_RESP_FLUSH, &resp->half.pending);

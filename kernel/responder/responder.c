@@ -2,40 +2,45 @@
 /*
  * responder.c - life of the responder half, and how it is entered (half.h).
  */
-#include <linux/vmalloc.h>
 #include "internal.h"
 
-/* NextSeg, entries, terminator. */
-static u32 slot_size(const struct pavo_qp *qp)
+/* The ring that receive WQEs come from. */
+static int init_rq(struct pavo_qp *qp, struct pavo_mmap_info *info)
 {
-	return sizeof(struct pavo_next_seg) +
-	       (qp->cap.max_recv_sge + 1) * sizeof(struct pavo_data_seg);
+	struct pavo_rq *own = &qp->resp.own;
+	int err;
+
+	if (qp->srq) {
+		qp->resp.rq = &qp->srq->rq;
+		qp->cap.max_recv_wr = 0;
+		qp->cap.max_recv_sge = 0;
+		return 0;
+	}
+	err = pavo_rq_init(own, qp->uctx, qp->cap.max_recv_wr,
+			   qp->cap.max_recv_sge, info);
+	if (err)
+		return err;
+	own->pd = qp->pd;
+	qp->resp.rq = own;
+	qp->cap.max_recv_wr = own->count;
+	return 0;
 }
 
 int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 {
-	struct ib_ucontext *uctx = qp->uctx ? &qp->uctx->ib : NULL;
 	struct pavo_responder *resp = &qp->resp;
-	size_t size;
+	int err;
 
 	pavo_half_init(&resp->half);
-	spin_lock_init(&resp->post_lock);
-	resp->count = roundup_pow_of_two(max(qp->cap.max_recv_wr, 1u));
-	resp->wqe_size = slot_size(qp);
-	qp->cap.max_recv_wr = resp->count;
-	size = PAVO_RQ_HEADER_SIZE + (size_t)resp->count * resp->wqe_size;
-	resp->rq_mmap = pavo_mmap_create(uctx, size, info);
-	if (!resp->rq_mmap)
-		return -ENOMEM;
-	resp->rq = resp->rq_mmap->addr;
 	resp->wqe = kzalloc(sizeof(*resp->wqe), GFP_KERNEL);
-	resp->wr_id = kvcalloc(resp->count, sizeof(u64), GFP_KERNEL);
-	if (!resp->wqe || !resp->wr_id) {
-		pavo_responder_destroy(qp);
+	if (!resp->wqe)
 		return -ENOMEM;
-	}
-	pavo_responder_reset(qp);
-	return 0;
+	err = init_rq(qp, info);
+	if (err)
+		pavo_responder_destroy(qp);
+	else
+		pavo_responder_reset(qp);
+	return err;
 }
 
 /* pavo_responder_destroy - nothing can enter the half any more; may sleep. */
@@ -45,14 +50,10 @@ void pavo_responder_destroy(struct pavo_qp *qp)
 
 	skb_queue_purge(&resp->half.backlog);
 	kfree(resp->wqe);
-	kvfree(resp->wr_id);
 	kfree(resp->resources);
-	if (resp->rq_mmap)
-		pavo_mmap_destroy(resp->rq_mmap);
+	pavo_rq_destroy(&resp->own);
 	resp->wqe = NULL;
-	resp->wr_id = NULL;
 	resp->resources = NULL;
-	resp->rq_mmap = NULL;
 }
 
 void pavo_responder_reset(struct pavo_qp *qp)
@@ -61,11 +62,11 @@ void pavo_responder_reset(struct pavo_qp *qp)
 
 	skb_queue_purge(&resp->half.backlog);
 	resp->half.pending = 0;
-	resp->head = 0;
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
 	resp->established = false;
+	resp->last_wqe_told = false;
 	resp->failing = false;
 	resp->ack_due = false;
 	resp->send_head = 0;
@@ -75,9 +76,8 @@ void pavo_responder_reset(struct pavo_qp *qp)
 		memset(resp->resources, 0,
 		       resp->res_count * sizeof(*resp->resources));
 	resp->wqe->active = false;
-	WRITE_ONCE(resp->rq->prod, 0);
-	WRITE_ONCE(resp->rq->cons, 0);
-	WRITE_ONCE(resp->rq->flags, 0);
+	if (resp->own.ring)
+		pavo_rq_reset(&resp->own);
 }
 
 int pavo_responder_ready(struct pavo_qp *qp)
@@ -115,12 +115,15 @@ static void handle(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	if (state < IB_QPS_RTR || state == IB_QPS_ERR || qp->resp.failing) {
 		pavo_count(qp->dev, rx_drop_state);
-	} else if (qp->ib.qp_type == IB_QPT_RC) {
+	} else if (pavo_is_datagram(qp)) {
+		pavo_datagram(qp, rx);
+	} else {
 		if (unlikely(state == IB_QPS_RTR))
 			established(qp);
-		pavo_execute(qp, rx);
-	} else {
-		pavo_datagram(qp, rx);
+		if (pavo_is_reliable(qp))
+			pavo_execute(qp, rx);
+		else
+			pavo_execute_unreliable(qp, rx);
 	}
 }
 

@@ -183,13 +183,22 @@ static void pavo_wc_flags(struct ib_wc *wc, const struct pavo_cqe *cqe)
 	}
 }
 
+static u64 pavo_recv_wr_id(const struct pavo_qp *qp, const struct pavo_cqe *cqe)
+{
+	const struct pavo_rq *rq = &qp->resp.own;
+
+	if (cqe->flags & PAVO_CQE_SRQ)
+		return cqe->wr_id;
+	return rq->wr_id[cqe->wqe & (rq->count - 1)];
+}
+
 /* Turn an entry into what kernel consumers want; its QP exists. */
 static void pavo_wc_fill(struct ib_wc *wc, const struct pavo_cqe *cqe,
 			 struct pavo_qp *qp)
 {
 	memset(wc, 0, sizeof(*wc));
 	if (cqe->flags & PAVO_CQE_RECV) {
-		wc->wr_id = qp->resp.wr_id[cqe->wqe & (qp->resp.count - 1)];
+		wc->wr_id = pavo_recv_wr_id(qp, cqe);
 		wc->opcode = cqe->opcode == PAVO_WQE_WRITE_IMM ?
 				     IB_WC_RECV_RDMA_WITH_IMM :
 				     IB_WC_RECV;

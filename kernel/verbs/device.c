@@ -51,6 +51,9 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->max_fast_reg_page_list_len = PAVO_MAX_FAST_PAGES;
 	attr->max_pd = PAVO_MAX_PD;
 	attr->max_ah = PAVO_MAX_AH;
+	attr->max_srq = PAVO_MAX_SRQ;
+	attr->max_srq_wr = PAVO_MAX_SRQ_WR;
+	attr->max_srq_sge = PAVO_MAX_SGE;
 	attr->max_qp_rd_atom = PAVO_MAX_RD_ATOMIC;
 	attr->max_qp_init_rd_atom = PAVO_MAX_RD_ATOMIC;
 	attr->max_res_rd_atom = PAVO_MAX_RD_ATOMIC * PAVO_MAX_QP;
@@ -268,6 +271,11 @@ static const struct ib_device_ops pavo_device_ops = {
 	.modify_cq = pavo_modify_cq,
 	.poll_cq = pavo_poll_cq,
 	.req_notify_cq = pavo_req_notify_cq,
+	.create_srq = pavo_create_srq,
+	.modify_srq = pavo_modify_srq,
+	.query_srq = pavo_query_srq,
+	.destroy_srq = pavo_destroy_srq,
+	.post_srq_recv = pavo_post_srq_recv,
 	.create_qp = pavo_create_qp,
 	.modify_qp = pavo_modify_qp,
 	.query_qp = pavo_query_qp,
@@ -288,6 +296,7 @@ static const struct ib_device_ops pavo_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_pd, pavo_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_ah, pavo_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, pavo_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_srq, pavo_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, pavo_qp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_mw, pavo_mw, ib),
 };

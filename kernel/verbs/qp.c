@@ -17,6 +17,7 @@ static int pavo_qp_check(const struct ib_qp_init_attr *init,
 
 	switch (init->qp_type) {
 	case IB_QPT_RC:
+	case IB_QPT_UC:
 	case IB_QPT_UD:
 		break;
 	case IB_QPT_GSI:
@@ -26,7 +27,7 @@ static int pavo_qp_check(const struct ib_qp_init_attr *init,
 	default:
 		return -EOPNOTSUPP;
 	}
-	if (init->create_flags || init->srq || init->rwq_ind_tbl)
+	if (init->create_flags || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
 		return -EINVAL;
@@ -49,6 +50,7 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 	qp->pd = to_pavo_pd(qp->ib.pd);
 	qp->send_cq = to_pavo_cq(init->send_cq);
 	qp->recv_cq = to_pavo_cq(init->recv_cq);
+	qp->srq = init->srq ? to_pavo_srq(init->srq) : NULL;
 	qp->uctx = udata ? rdma_udata_to_drv_context(udata,
 						     struct pavo_ucontext, ib) :
 			   NULL;
@@ -75,8 +77,8 @@ static int pavo_qp_build(struct pavo_qp *qp, struct pavo_create_qp_resp *resp)
 
 	resp->sq_wqe_size = qp->req.wqe_size;
 	resp->sq_wqe_cnt = qp->req.count;
-	resp->rq_wqe_size = qp->resp.wqe_size;
-	resp->rq_wqe_cnt = qp->resp.count;
+	resp->rq_wqe_size = qp->resp.own.wqe_size;
+	resp->rq_wqe_cnt = qp->resp.own.count;
 	return 0;
 
 err_responder:

@@ -60,6 +60,15 @@ int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 int pavo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
 
+int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		    struct ib_udata *udata);
+int pavo_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int pavo_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int pavo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr);
+
 int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		   struct ib_udata *udata);
 int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);

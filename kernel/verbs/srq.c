@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * srq.c - shared receive queues: their life, their limit and their events.
+ *
+ * Called by rdma core; the ring is responder/rq.c's, as that of a QP is. User
+ * space posts to its ring in its own memory, kernel consumers post here.
+ */
+#include <rdma/uverbs_ioctl.h>
+#include "device.h"
+#include "verbs/verbs.h"
+
+void pavo_srq_raise(struct pavo_srq *srq, enum ib_event_type type)
+{
+	set_bit(type, &srq->events);
+	queue_work(to_pavo_dev(srq->ib.device)->wq, &srq->work);
+}
+
+static void pavo_srq_work(struct work_struct *work)
+{
+	struct pavo_srq *srq = container_of(work, struct pavo_srq, work);
+	unsigned long events = xchg(&srq->events, 0);
+	struct ib_event event = {
+		.device = srq->ib.device,
+		.element.srq = &srq->ib,
+	};
+	unsigned int type;
+
+	if (!srq->ib.event_handler)
+		return;
+	for_each_set_bit(type, &events, BITS_PER_LONG) {
+		event.event = type;
+		srq->ib.event_handler(&event, srq->ib.srq_context);
+	}
+}
+
+static int pavo_srq_check(const struct ib_srq_init_attr *init,
+			  const struct ib_udata *udata)
+{
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!init->attr.max_wr || init->attr.max_wr > PAVO_MAX_SRQ_WR ||
+	    init->attr.max_sge > PAVO_MAX_SGE)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct pavo_create_srq_resp))
+		return -EINVAL;
+	return 0;
+}
+
+/* The ring, and what user space is told of it. */
+static int pavo_srq_build(struct pavo_srq *srq, struct ib_srq_init_attr *init,
+			  struct ib_udata *udata)
+{
+	struct pavo_create_srq_resp resp = {};
+	struct pavo_ucontext *uctx = NULL;
+	struct pavo_rq *rq = &srq->rq;
+	int err;
+
+	if (udata)
+		uctx = rdma_udata_to_drv_context(udata, struct pavo_ucontext,
+						 ib);
+	err = pavo_rq_init(rq, uctx, init->attr.max_wr, init->attr.max_sge,
+			   &resp.rq);
+	if (err)
+		return err;
+	rq->pd = to_pavo_pd(srq->ib.pd);
+	rq->srq = srq;
+	init->attr.max_wr = rq->count;
+	if (!udata)
+		return 0;
+
+	resp.wqe_size = rq->wqe_size;
+	resp.wqe_cnt = rq->count;
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		pavo_rq_destroy(rq);
+	return err;
+}
+
+int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		    struct ib_udata *udata)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibsrq->device);
+	struct pavo_srq *srq = to_pavo_srq(ibsrq);
+	int err;
+
+	err = pavo_srq_check(init, udata);
+	if (err)
+		return err;
+	if (!pavo_object_take(&dev->used[PAVO_OBJ_SRQ], PAVO_MAX_SRQ))
+		return -ENOMEM;
+	INIT_WORK(&srq->work, pavo_srq_work);
+	err = pavo_srq_build(srq, init, udata);
+	if (err)
+		pavo_object_give(&dev->used[PAVO_OBJ_SRQ]);
+	return err;
+}
+
+/*
+ * The size stays what it is: a ring that a process has mapped cannot be
+ * replaced without its help, and the command has no room to tell it.
+ */
+int pavo_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct pavo_srq *srq = to_pavo_srq(ibsrq);
+	struct pavo_rq *rq = &srq->rq;
+
+	if (mask & ~(IB_SRQ_LIMIT | IB_SRQ_MAX_WR))
+		return -EINVAL;
+	if (mask & IB_SRQ_MAX_WR)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > rq->count)
+		return -EINVAL;
+
+	/* what is below the limit already is told at once */
+	spin_lock_bh(&rq->lock);
+	srq->limit = attr->srq_limit;
+	if (srq->limit && READ_ONCE(rq->ring->prod) - rq->head < srq->limit) {
+		srq->limit = 0;
+		pavo_srq_raise(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	}
+	spin_unlock_bh(&rq->lock);
+	return 0;
+}
+
+int pavo_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct pavo_srq *srq = to_pavo_srq(ibsrq);
+
+	attr->max_wr = srq->rq.count;
+	attr->max_sge = srq->rq.max_sge;
+	attr->srq_limit = READ_ONCE(srq->limit);
+	return 0;
+}
+
+int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct pavo_srq *srq = to_pavo_srq(ibsrq);
+
+	/* its QPs are gone: nothing queues it any more */
+	cancel_work_sync(&srq->work);
+	pavo_rq_destroy(&srq->rq);
+	pavo_object_give(&to_pavo_dev(ibsrq->device)->used[PAVO_OBJ_SRQ]);
+	return 0;
+}
+
+int pavo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr)
+{
+	/* user space posts without a call */
+	if (ibsrq->uobject) {
+		*bad_wr = wr;
+		return -EOPNOTSUPP;
+	}
+	return pavo_rq_post(&to_pavo_srq(ibsrq)->rq, wr, bad_wr);
+}
