@@ -54,7 +54,9 @@ bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 	uint64_t wr_id;
 
 	decode_cqe(cqe, wc);
-	if (queue.complete(cqe.wqe, &wr_id))
+	if (cqe.flags & PAVO_CQE_SRQ)
+		wc->wr_id = cqe.wr_id;
+	else if (queue.complete(cqe.wqe, &wr_id))
 		wc->wr_id = wr_id;
 	else
 		spoil_wc(wc);

@@ -68,6 +68,23 @@ PAVO_PUBLIC int pavodv_query_qp(ibv_qp *ibqp, pavodv_qp *out)
 	return 0;
 }
 
+PAVO_PUBLIC int pavodv_query_srq(ibv_srq *ibsrq, pavodv_srq *out)
+{
+	Srq *srq = to_srq(ibsrq);
+
+	if (!is_pavo(ibsrq->context))
+		return EOPNOTSUPP;
+	*out = {
+		.rq = srq->header,
+		.size = srq->map.size(),
+		.slots = srq->rq.slot(0),
+		.wqe_size = srq->rq.limits.slot_size,
+		.wqe_cnt = srq->rq.count(),
+		.head = srq->rq.head(),
+	};
+	return 0;
+}
+
 PAVO_PUBLIC int pavodv_ring(ibv_context *context, uint64_t doorbell)
 {
 	if (!is_pavo(context))

@@ -81,6 +81,21 @@ struct pavodv_qp {
 	uint32_t handle;
 };
 
+/**
+ * struct pavodv_srq - a shared receive queue
+ * @rq, @size: the mapped ring with its header
+ * @slots, @wqe_size, @wqe_cnt: its slots
+ * @head: WQEs posted through the provider
+ */
+struct pavodv_srq {
+	struct pavo_rq_header *rq;
+	size_t size;
+	void *slots;
+	uint32_t wqe_size;
+	uint32_t wqe_cnt;
+	uint32_t head;
+};
+
 /** Is this a device of pavo's, opened through this copy of the provider? */
 bool pavodv_is_supported(struct ibv_context *context);
 
@@ -89,6 +104,7 @@ int pavodv_query_context(struct ibv_context *context,
 			 struct pavodv_context *out);
 int pavodv_query_cq(struct ibv_cq *cq, struct pavodv_cq *out);
 int pavodv_query_qp(struct ibv_qp *qp, struct pavodv_qp *out);
+int pavodv_query_srq(struct ibv_srq *srq, struct pavodv_srq *out);
 
 /**
  * pavodv_ring - put 64 bits into the context's doorbell ring, as they are

@@ -128,6 +128,16 @@ struct Qp {
 	~Qp();
 };
 
+/** A shared receive queue; its completions do not come back to it. */
+struct Srq {
+	verbs_srq verbs;
+	Mapping map;
+	WorkQueue rq;
+	pavo_rq_header *header;
+
+	explicit Srq(bool shared) : verbs(), rq(shared), header() {}
+};
+
 struct Ah {
 	ibv_ah ah;
 	pavo_ud_seg av; /* all but what the work request brings */
@@ -153,6 +163,14 @@ inline Cq *to_cq(ibv_cq *cq)
 inline Qp *to_qp(ibv_qp *qp)
 {
 	return reinterpret_cast<Qp *>(qp);
+}
+inline Srq *to_srq(ibv_srq *srq)
+{
+	return reinterpret_cast<Srq *>(srq);
+}
+inline verbs_xrcd *to_xrcd(ibv_xrcd *xrcd)
+{
+	return reinterpret_cast<verbs_xrcd *>(xrcd);
 }
 inline Ah *to_ah(ibv_ah *ah)
 {
@@ -227,9 +245,23 @@ int query_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask,
 int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask);
 int destroy_qp(ibv_qp *qp);
 
+/** Maps the ring of a queue that was made; false with errno set. */
+bool map_queue(Mapping *map, WorkQueue *queue, int fd,
+	       const pavo_mmap_info &info, uint32_t header, uint32_t count,
+	       const WqeLimits &limits);
+
+/* srq.cpp */
+ibv_srq *create_srq(ibv_pd *pd, ibv_srq_init_attr *attr);
+ibv_srq *create_srq_ex(ibv_context *context, ibv_srq_init_attr_ex *attr);
+int modify_srq(ibv_srq *srq, ibv_srq_attr *attr, int attr_mask);
+int query_srq(ibv_srq *srq, ibv_srq_attr *attr);
+int destroy_srq(ibv_srq *srq);
+int get_srq_num(ibv_srq *srq, uint32_t *number);
+
 /* post_send.cpp, post_recv.cpp, kick.cpp */
 int post_send(ibv_qp *qp, ibv_send_wr *wr, ibv_send_wr **bad_wr);
 int post_recv(ibv_qp *qp, ibv_recv_wr *wr, ibv_recv_wr **bad_wr);
+int post_srq_recv(ibv_srq *srq, ibv_recv_wr *wr, ibv_recv_wr **bad_wr);
 /** Calls the module to drain the context's doorbell ring; 0 or errno. */
 int kick_send(const ibv_qp *qp);
 /** Calls the module to look at the QP's receive queue; 0 or errno. */

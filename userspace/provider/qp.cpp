@@ -22,6 +22,23 @@ Qp::Qp(bool shared)
 
 Qp::~Qp() = default;
 
+bool map_queue(Mapping *map, WorkQueue *queue, int fd,
+	       const pavo_mmap_info &info, uint32_t header, uint32_t count,
+	       const WqeLimits &limits)
+{
+	if (!info.size)
+		return true;
+	if (!std::has_single_bit(count) || !limits.slot_size ||
+	    limits.slot_size % PAVO_WQE_UNIT) {
+		errno = EPROTO;
+		return false;
+	}
+	if (!map->map(fd, info, header + uint64_t{count} * limits.slot_size))
+		return false;
+	return queue->init(static_cast<std::byte *>(map->data()) + header,
+			   count, limits);
+}
+
 namespace {
 
 /* The locks of a QP's completion queues, which may be one and the same. */
@@ -58,23 +75,6 @@ private:
 	Cq *first_;
 	Cq *second_;
 };
-
-bool map_queue(Mapping *map, WorkQueue *queue, int fd,
-	       const pavo_mmap_info &info, uint32_t header, uint32_t count,
-	       const WqeLimits &limits)
-{
-	if (!info.size)
-		return true;
-	if (!std::has_single_bit(count) || !limits.slot_size ||
-	    limits.slot_size % PAVO_WQE_UNIT) {
-		errno = EPROTO;
-		return false;
-	}
-	if (!map->map(fd, info, header + uint64_t{count} * limits.slot_size))
-		return false;
-	return queue->init(static_cast<std::byte *>(map->data()) + header,
-			   count, limits);
-}
 
 bool map_queues(Qp *qp, int fd, const ibv_qp_init_attr_ex &attr,
 		const pavo_create_qp_resp &resp)
@@ -134,9 +134,10 @@ int check_attr(const ibv_qp_init_attr_ex &attr)
 	if (!(attr.comp_mask & IBV_QP_INIT_ATTR_PD) || !attr.pd ||
 	    !attr.send_cq || !attr.recv_cq)
 		return EINVAL;
-	if (attr.comp_mask & ~known || attr.srq)
+	if (attr.comp_mask & ~known)
 		return EOPNOTSUPP;
 	if (attr.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr.create_flags)
+		return EOPNOTSUPP;
 		return EOPNOTSUPP;
 	if (has_send_ops(attr) &&
 	    !send_ops_supported(attr.qp_type, attr.send_ops_flags))

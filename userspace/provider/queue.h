@@ -80,6 +80,13 @@ public:
 		return true;
 	}
 
+	/** SRQ: the module has taken the WQEs before @tail. */
+	void retire(uint32_t tail)
+	{
+		if (head() - tail <= count_)
+			tail_.store(tail, std::memory_order_release);
+	}
+
 	void reset()
 	{
 		head_.store(0, std::memory_order_relaxed);

@@ -334,7 +334,11 @@ int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 int build_recv_wqe(std::byte *start, const ibv_recv_wr &wr,
 		   const WqeLimits &limits)
 {
-	static constexpr pavo_next_seg next = {};
+	static_assert(sizeof(pavo_srq_seg) == sizeof(pavo_next_seg));
+	pavo_srq_seg first = {
+		.wr_id = limits.shared ? wr.wr_id : 0,
+		.reserved = 0,
+	};
 	static constexpr pavo_data_seg terminator = {};
 	Slot slot(start, limits.slot_size);
 
@@ -344,7 +348,7 @@ int build_recv_wqe(std::byte *start, const ibv_recv_wr &wr,
 	for (int i = 0; i < wr.num_sge; i++)
 		if (wr.sg_list[i].length > MAX_MESSAGE)
 			return EINVAL;
-	if (!slot.put(next) || put_data(slot, wr.sg_list, wr.num_sge) ||
+	if (!slot.put(first) || put_data(slot, wr.sg_list, wr.num_sge) ||
 	    !slot.put(terminator))
 		return EINVAL;
 	return 0;

@@ -22,6 +22,7 @@ struct WqeLimits {
 	uint32_t slot_size; /* bytes */
 	uint32_t max_sge;
 	uint32_t max_inline; /* bytes */
+	bool shared = false; /* SRQ: WQEs carry their wr_id */
 };
 
 /** A WQE as a doorbell or the NextSeg before it names it. */

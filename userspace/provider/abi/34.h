@@ -117,6 +117,20 @@ struct verbs_qp {
 	void *xrcd;
 };
 
+struct verbs_xrcd {
+	struct ibv_xrcd xrcd;
+	uint32_t comp_mask;
+	uint32_t handle;
+};
+
+struct verbs_srq {
+	struct ibv_srq srq;
+	enum ibv_srq_type srq_type;
+	verbs_xrcd *xrcd;
+	struct ibv_cq *cq;
+	uint32_t srq_num;
+};
+
 struct verbs_cq {
 	union {
 		struct ibv_cq cq;
@@ -143,7 +157,7 @@ struct verbs_context_ops {
 	verbs_unused_op attach_counters_point_flow;
 	int (*attach_mcast)(ibv_qp *qp, const ibv_gid *gid, uint16_t lid);
 	int (*bind_mw)(ibv_qp *qp, ibv_mw *mw, ibv_mw_bind *bind);
-	verbs_unused_op close_xrcd;
+	int (*close_xrcd)(ibv_xrcd *xrcd);
 	verbs_unused_op cq_event;
 	ibv_ah *(*create_ah)(ibv_pd *pd, ibv_ah_attr *attr);
 	verbs_unused_op create_counters;
@@ -157,8 +171,9 @@ struct verbs_context_ops {
 	ibv_qp *(*create_qp_ex)(ibv_context *context,
 				ibv_qp_init_attr_ex *attr);
 	verbs_unused_op create_rwq_ind_table;
-	verbs_unused_op create_srq;
-	verbs_unused_op create_srq_ex;
+	ibv_srq *(*create_srq)(ibv_pd *pd, ibv_srq_init_attr *attr);
+	ibv_srq *(*create_srq_ex)(ibv_context *context,
+				  ibv_srq_init_attr_ex *attr);
 	verbs_unused_op create_wq;
 	int (*dealloc_mw)(ibv_mw *mw);
 	int (*dealloc_pd)(ibv_pd *pd);
@@ -171,12 +186,12 @@ struct verbs_context_ops {
 	verbs_unused_op destroy_flow_action;
 	int (*destroy_qp)(ibv_qp *qp);
 	verbs_unused_op destroy_rwq_ind_table;
-	verbs_unused_op destroy_srq;
+	int (*destroy_srq)(ibv_srq *srq);
 	verbs_unused_op destroy_wq;
 	int (*detach_mcast)(ibv_qp *qp, const ibv_gid *gid, uint16_t lid);
 	void (*free_context)(ibv_context *context);
 	verbs_unused_op free_dm;
-	verbs_unused_op get_srq_num;
+	int (*get_srq_num)(ibv_srq *srq, uint32_t *srq_num);
 	verbs_unused_op import_dm;
 	verbs_unused_op import_mr;
 	verbs_unused_op import_pd;
@@ -184,15 +199,16 @@ struct verbs_context_ops {
 	verbs_unused_op modify_flow_action_esp;
 	int (*modify_qp)(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask);
 	verbs_unused_op modify_qp_rate_limit;
-	verbs_unused_op modify_srq;
+	int (*modify_srq)(ibv_srq *srq, ibv_srq_attr *attr, int attr_mask);
 	verbs_unused_op modify_wq;
-	verbs_unused_op open_qp;
-	verbs_unused_op open_xrcd;
+	ibv_qp *(*open_qp)(ibv_context *context, ibv_qp_open_attr *attr);
+	ibv_xrcd *(*open_xrcd)(ibv_context *context, ibv_xrcd_init_attr *attr);
 	int (*poll_cq)(ibv_cq *cq, int num_entries, ibv_wc *wc);
 	int (*post_recv)(ibv_qp *qp, ibv_recv_wr *wr, ibv_recv_wr **bad_wr);
 	int (*post_send)(ibv_qp *qp, ibv_send_wr *wr, ibv_send_wr **bad_wr);
 	verbs_unused_op post_srq_ops;
-	verbs_unused_op post_srq_recv;
+	int (*post_srq_recv)(ibv_srq *srq, ibv_recv_wr *wr,
+			     ibv_recv_wr **bad_wr);
 	int (*query_device_ex)(ibv_context *context,
 			       const ibv_query_device_ex_input *input,
 			       ibv_device_attr_ex *attr, size_t attr_size);
@@ -203,7 +219,7 @@ struct verbs_context_ops {
 			ibv_qp_init_attr *init_attr);
 	verbs_unused_op query_qp_data_in_order;
 	int (*query_rt_values)(ibv_context *context, ibv_values_ex *values);
-	verbs_unused_op query_srq;
+	int (*query_srq)(ibv_srq *srq, ibv_srq_attr *attr);
 	verbs_unused_op read_counters;
 	verbs_unused_op reg_dm_mr;
 	ibv_mr *(*reg_dmabuf_mr)(ibv_pd *pd, uint64_t offset, size_t length,
@@ -241,6 +257,12 @@ using verbs_cmd_alloc_mw = verbs_command<ib_uverbs_alloc_mw>;
 using verbs_cmd_create_cq = verbs_command<ib_uverbs_create_cq>;
 using verbs_cmd_resize_cq = verbs_command<ib_uverbs_resize_cq>;
 using verbs_cmd_create_qp = verbs_command<ib_uverbs_create_qp>;
+using verbs_cmd_create_srq = verbs_command<ib_uverbs_create_srq>;
+using verbs_cmd_create_xsrq = verbs_command<ib_uverbs_create_xsrq>;
+using verbs_cmd_modify_srq = verbs_command<ib_uverbs_modify_srq>;
+using verbs_cmd_query_srq = verbs_command<ib_uverbs_query_srq>;
+using verbs_cmd_open_xrcd = verbs_command<ib_uverbs_open_xrcd>;
+using verbs_cmd_open_qp = verbs_command<ib_uverbs_open_qp>;
 using verbs_cmd_query_qp = verbs_command<ib_uverbs_query_qp>;
 using verbs_cmd_modify_qp = verbs_command<ib_uverbs_modify_qp>;
 
@@ -333,6 +355,29 @@ int ibv_cmd_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask,
 int ibv_cmd_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask,
 		      verbs_cmd_modify_qp *cmd, size_t cmd_size);
 int ibv_cmd_destroy_qp(ibv_qp *qp);
+
+int ibv_cmd_create_srq(ibv_pd *pd, ibv_srq *srq, ibv_srq_init_attr *attr,
+		       verbs_cmd_create_srq *cmd, size_t cmd_size,
+		       ib_uverbs_create_srq_resp *resp, size_t resp_size);
+int ibv_cmd_create_srq_ex(ibv_context *context, verbs_srq *srq,
+			  ibv_srq_init_attr_ex *attr,
+			  verbs_cmd_create_xsrq *cmd, size_t cmd_size,
+			  ib_uverbs_create_srq_resp *resp, size_t resp_size);
+int ibv_cmd_modify_srq(ibv_srq *srq, ibv_srq_attr *attr, int attr_mask,
+		       verbs_cmd_modify_srq *cmd, size_t cmd_size);
+int ibv_cmd_query_srq(ibv_srq *srq, ibv_srq_attr *attr,
+		      verbs_cmd_query_srq *cmd, size_t cmd_size);
+int ibv_cmd_destroy_srq(ibv_srq *srq);
+
+int ibv_cmd_open_xrcd(ibv_context *context, verbs_xrcd *xrcd, int xrcd_size,
+		      ibv_xrcd_init_attr *attr, verbs_cmd_open_xrcd *cmd,
+		      size_t cmd_size, ib_uverbs_open_xrcd_resp *resp,
+		      size_t resp_size);
+int ibv_cmd_close_xrcd(verbs_xrcd *xrcd);
+int ibv_cmd_open_qp(ibv_context *context, verbs_qp *qp, int qp_size,
+		    ibv_qp_open_attr *attr, verbs_cmd_open_qp *cmd,
+		    size_t cmd_size, ib_uverbs_create_qp_resp *resp,
+		    size_t resp_size);
 
 int ibv_cmd_create_ah(ibv_pd *pd, ibv_ah *ah, ibv_ah_attr *attr,
 		      ib_uverbs_create_ah_resp *resp, size_t resp_size);
