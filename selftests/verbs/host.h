@@ -69,6 +69,8 @@ struct QpSpec {
 	bool signal_all = false;
 	ibv_qp_type type = IBV_QPT_RC;
 	uint64_t send_ops = 0; /* IBV_QP_EX_WITH_*: for ibv_wr_* */
+	Handle srq = 0;
+	Handle xrcd = 0; /* for IBV_QPT_XRC_RECV */
 };
 
 struct Qp {
@@ -83,6 +85,34 @@ struct QpState {
 	ibv_qp_attr attr = {};
 	ibv_qp_cap cap = {};
 	int signal_all = 0;
+};
+
+struct SrqSpec {
+	uint32_t max_wr = 64;
+	uint32_t max_sge = 4;
+	uint32_t limit = 0;
+	Handle pd = 0;
+	Handle xrcd = 0; /* given: an SRQ for XRC, completing to `cq` */
+	Handle cq = 0;
+};
+
+struct Srq {
+	Handle id = 0;
+	uint32_t number = 0; /* XRC */
+	uint32_t max_wr = 0;
+	uint32_t max_sge = 0;
+	int error = 0;
+};
+
+struct SrqState {
+	int error = 0;
+	ibv_srq_attr attr = {};
+};
+
+/* An XRC domain or an address handle. */
+struct Made {
+	Handle id = 0;
+	int error = 0;
 };
 
 /* Where data lies: an offset may be negative or too large, on purpose. */
@@ -102,6 +132,10 @@ struct SendWr {
 	uint32_t rkey = 0;
 	uint64_t compare_add = 0;
 	uint64_t swap = 0;
+	uint32_t srqn = 0; /* XRC */
+	Handle ah = 0; /* UD, and the two below */
+	uint32_t remote_qpn = 0;
+	uint32_t qkey = 0;
 	std::vector<Sge> sges;
 };
 
@@ -124,14 +158,15 @@ struct Wc {
 	uint32_t qp_number;
 	unsigned flags;
 	uint32_t vendor;
+	uint32_t src_qp;
 };
 
 struct AsyncEvent {
 	int type = -1; /* ibv_event_type, -1: none in time */
-	Handle object = 0; /* the QP or CQ it is about */
+	Handle object = 0; /* the QP, CQ or SRQ it is about */
 };
 
-enum class Kind : uint32_t { pd, cq, mr, qp };
+enum class Kind : uint32_t { pd, cq, mr, qp, srq, xrcd, ah };
 
 class Host {
 public:
@@ -146,6 +181,17 @@ public:
 	virtual int destroy(Kind kind, Handle id) = 0;
 	/* Destroys all objects; the text tells what went wrong, if anything. */
 	virtual std::string clean(bool ignore_events) = 0;
+
+	virtual Srq create_srq(SrqSpec spec) = 0;
+	virtual int modify_srq(Handle srq, ibv_srq_attr attr, int mask) = 0;
+	virtual SrqState query_srq(Handle srq) = 0;
+	virtual PostResult post_srq(Handle srq, std::vector<RecvWr> wrs) = 0;
+	virtual Made open_xrcd() = 0;
+	/* A target QP that somebody made in this domain. */
+	virtual Qp open_qp(Handle xrcd, uint32_t number) = 0;
+	virtual Made create_ah(ibv_gid gid) = 0;
+	virtual int attach(Handle qp, ibv_gid gid) = 0;
+	virtual int detach(Handle qp, ibv_gid gid) = 0;
 
 	virtual int modify(Handle qp, ibv_qp_attr attr, int mask) = 0;
 	virtual QpState query(Handle qp, int mask) = 0;

@@ -24,6 +24,16 @@ const int rtr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 const int rts_mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 		     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
 
+int mask_for(ibv_qp_type type, int rc_mask)
+{
+	constexpr int acknowledged = IBV_QP_MAX_DEST_RD_ATOMIC |
+				     IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT |
+				     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				     IBV_QP_MAX_QP_RD_ATOMIC;
+
+	return type == IBV_QPT_UC ? rc_mask & ~acknowledged : rc_mask;
+}
+
 ibv_mtu mtu_code(int bytes)
 {
 	int code = IBV_MTU_256;
@@ -123,7 +133,7 @@ void wait_state(Env &env, Side &side, ibv_qp_state state)
 }
 
 static Side make_side(Host &host, const HostInfo &info, const LinkSpec &spec,
-		      const Cq &shared, Handle pd)
+		      const Cq &shared, Handle pd, Handle srq)
 {
 	Side side;
 	QpSpec qp;
@@ -141,9 +151,11 @@ static Side make_side(Host &host, const HostInfo &info, const LinkSpec &spec,
 	qp.send_cq = side.send_cq.id;
 	qp.recv_cq = side.recv_cq.id;
 	qp.pd = pd;
+	qp.srq = srq;
 	qp.cap = spec.cap;
 	qp.signal_all = spec.signal_all;
 	qp.send_ops = spec.send_ops;
+	qp.type = spec.type;
 	side.qp = host.create_qp(qp);
 	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
 	return side;
@@ -162,8 +174,10 @@ Link make_link(Env &env, const LinkSpec &spec)
 	link.rd_atomic = spec.rd_atomic ? spec.rd_atomic : uint8_t(can);
 	if (link.mtu > common_mtu(env))
 		throw Skip(str("the path has an MTU of ", common_mtu(env)));
-	link.a = make_side(env.a, env.info_a, spec, spec.cq_a, spec.pd_a);
-	link.b = make_side(env.b, env.info_b, spec, spec.cq_b, spec.pd_b);
+	link.a = make_side(env.a, env.info_a, spec, spec.cq_a, spec.pd_a,
+			   spec.srq_a);
+	link.b = make_side(env.b, env.info_b, spec, spec.cq_b, spec.pd_b,
+			   spec.srq_b);
 	link.a.psn = spec.psn_a;
 	link.b.psn = spec.psn_b;
 	return link;
@@ -171,14 +185,15 @@ Link make_link(Env &env, const LinkSpec &spec)
 
 void bring_up(Link &link)
 {
+	int rtr = mask_for(link.spec.type, rtr_mask);
+	int rts = mask_for(link.spec.type, rts_mask);
+
 	must_modify(link.a, init_attr(link.spec), init_mask, "A to INIT");
 	must_modify(link.b, init_attr(link.spec), init_mask, "B to INIT");
-	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask,
-		    "A to RTR");
-	must_modify(link.b, rtr_attr(link, link.b, link.a), rtr_mask,
-		    "B to RTR");
-	must_modify(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
-	must_modify(link.b, rts_attr(link, link.b), rts_mask, "B to RTS");
+	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr, "A to RTR");
+	must_modify(link.b, rtr_attr(link, link.b, link.a), rtr, "B to RTR");
+	must_modify(link.a, rts_attr(link, link.a), rts, "A to RTS");
+	must_modify(link.b, rts_attr(link, link.b), rts, "B to RTS");
 }
 
 Link connect(Env &env, const LinkSpec &spec)

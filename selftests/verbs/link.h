@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A connected pair of RC queue pairs, and one checked message across it.
+ * A connected pair of queue pairs, and one checked message across it.
  *
  * Owns: the attributes of each step to RTS, the rules of what a completion
  * must look like. Used by: every test that moves data.
@@ -15,6 +15,7 @@
 namespace pv {
 
 struct LinkSpec {
+	ibv_qp_type type = IBV_QPT_RC;
 	int mtu = 0; /* bytes; 0: the largest both have */
 	uint32_t psn_a = 0x00a5a5;
 	uint32_t psn_b = 0x5a5a00;
@@ -34,6 +35,8 @@ struct LinkSpec {
 	Cq cq_b;
 	Handle pd_a = 0;
 	Handle pd_b = 0;
+	Handle srq_a = 0;
+	Handle srq_b = 0;
 };
 
 struct Side {
@@ -65,8 +68,12 @@ void bring_up(Link &link);
 /* Both. */
 Link connect(Env &env, const LinkSpec &spec = {});
 
-/* The attributes of the three steps, and the masks that belong to them. */
+/*
+ * The attributes of the three steps, and the masks that belong to them: those
+ * of RC, and what other services take of them.
+ */
 extern const int init_mask, rtr_mask, rts_mask;
+int mask_for(ibv_qp_type type, int rc_mask);
 ibv_qp_attr init_attr(const LinkSpec &spec);
 ibv_qp_attr rtr_attr(const Link &link, const Side &self, const Side &peer);
 ibv_qp_attr rts_attr(const Link &link, const Side &self);

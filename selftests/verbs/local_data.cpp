@@ -103,16 +103,7 @@ PostResult LocalHost::post_send(Handle qp, std::vector<SendWr> wrs)
 		to.opcode = from.opcode;
 		to.send_flags = from.flags;
 		to.imm_data = htonl(from.imm);
-		if (from.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-		    from.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-			to.wr.atomic.remote_addr = from.remote;
-			to.wr.atomic.rkey = from.rkey;
-			to.wr.atomic.compare_add = from.compare_add;
-			to.wr.atomic.swap = from.swap;
-		} else {
-			to.wr.rdma.remote_addr = from.remote;
-			to.wr.rdma.rkey = from.rkey;
-		}
+		set_remote(from, &to);
 	}
 
 	ibv_send_wr *bad = nullptr;
@@ -124,28 +115,53 @@ PostResult LocalHost::post_send(Handle qp, std::vector<SendWr> wrs)
 	return result;
 }
 
-PostResult LocalHost::post_recv(Handle qp, std::vector<RecvWr> wrs)
-{
-	std::vector<std::vector<ibv_sge>> sges(wrs.size());
-	std::vector<ibv_recv_wr> list(wrs.size());
+namespace {
 
-	for (size_t i = 0; i < wrs.size(); i++) {
-		for (const Sge &sge : wrs[i].sges)
-			sges[i].push_back(convert(sge));
-		list[i] = {};
-		list[i].wr_id = wrs[i].id;
-		list[i].next = i + 1 < wrs.size() ? &list[i + 1] : nullptr;
-		list[i].sg_list = sges[i].data();
-		list[i].num_sge = int(sges[i].size());
+/* Work requests of libibverbs, with the entries they point to. */
+struct RecvList {
+	std::vector<std::vector<ibv_sge>> sges;
+	std::vector<ibv_recv_wr> wrs;
+
+	template <typename Convert>
+	RecvList(const std::vector<RecvWr> &from, Convert convert)
+		: sges(from.size()), wrs(from.size())
+	{
+		for (size_t i = 0; i < from.size(); i++) {
+			for (const Sge &sge : from[i].sges)
+				sges[i].push_back(convert(sge));
+			wrs[i] = {};
+			wrs[i].wr_id = from[i].id;
+			wrs[i].next = i + 1 < from.size() ? &wrs[i + 1] :
+							    nullptr;
+			wrs[i].sg_list = sges[i].data();
+			wrs[i].num_sge = int(sges[i].size());
+		}
 	}
 
-	ibv_recv_wr *bad = nullptr;
-	PostResult result;
+	PostResult result(int error, const ibv_recv_wr *bad) const
+	{
+		return {error, error && bad ? int(bad - wrs.data()) : -1};
+	}
+};
 
-	result.error = ibv_post_recv(raw_qp(qp), list.data(), &bad);
-	if (result.error && bad)
-		result.bad_index = int(bad - list.data());
-	return result;
+} // namespace
+
+PostResult LocalHost::post_recv(Handle qp, std::vector<RecvWr> wrs)
+{
+	RecvList list(wrs, [&](const Sge &sge) { return convert(sge); });
+	ibv_recv_wr *bad = nullptr;
+	int error = ibv_post_recv(raw_qp(qp), list.wrs.data(), &bad);
+
+	return list.result(error, bad);
+}
+
+PostResult LocalHost::post_srq(Handle srq, std::vector<RecvWr> wrs)
+{
+	RecvList list(wrs, [&](const Sge &sge) { return convert(sge); });
+	ibv_recv_wr *bad = nullptr;
+	int error = ibv_post_srq_recv(raw_srq(srq), list.wrs.data(), &bad);
+
+	return list.result(error, bad);
 }
 
 std::vector<Wc> LocalHost::poll(Handle cq, uint32_t count, uint32_t ms)
@@ -166,7 +182,8 @@ std::vector<Wc> LocalHost::poll(Handle cq, uint32_t count, uint32_t ms)
 			done.push_back({wcs[i].wr_id, wcs[i].status,
 					wcs[i].opcode, wcs[i].byte_len,
 					ntohl(wcs[i].imm_data), wcs[i].qp_num,
-					wcs[i].wc_flags, wcs[i].vendor_err});
+					wcs[i].wc_flags, wcs[i].vendor_err,
+					wcs[i].src_qp});
 		if (got) {
 			idle = 0;
 			continue;
@@ -231,6 +248,11 @@ AsyncEvent LocalHost::async_event(uint32_t ms)
 		case IBV_EVENT_QP_LAST_WQE_REACHED:
 			seen.object =
 				Handle(uintptr_t(event.element.qp->qp_context));
+			break;
+		case IBV_EVENT_SRQ_ERR:
+		case IBV_EVENT_SRQ_LIMIT_REACHED:
+			seen.object = Handle(
+				uintptr_t(event.element.srq->srq_context));
 			break;
 		default:
 			break;

@@ -231,13 +231,21 @@ Qp LocalHost::create_qp(QpSpec spec)
 	Handle id = next_++;
 
 	init.qp_context = reinterpret_cast<void *>(uintptr_t(id));
-	init.send_cq = raw_cq(spec.send_cq);
-	init.recv_cq = raw_cq(spec.recv_cq);
 	init.cap = spec.cap;
 	init.qp_type = spec.type;
 	init.sq_sig_all = spec.signal_all;
-	init.comp_mask = IBV_QP_INIT_ATTR_PD;
-	init.pd = raw_pd(spec.pd);
+	if (spec.xrcd) {
+		init.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+		init.xrcd = raw_xrcd(spec.xrcd);
+	} else {
+		init.comp_mask = IBV_QP_INIT_ATTR_PD;
+		init.pd = raw_pd(spec.pd);
+		init.send_cq = raw_cq(spec.send_cq);
+		if (spec.type != IBV_QPT_XRC_SEND)
+			init.recv_cq = raw_cq(spec.recv_cq);
+	}
+	if (spec.srq)
+		init.srq = raw_srq(spec.srq);
 	if (spec.send_ops) {
 		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		init.send_ops_flags = spec.send_ops;
@@ -345,6 +353,8 @@ int LocalHost::destroy(Kind kind, Handle id)
 		return destroy_mr(id);
 	case Kind::qp:
 		return destroy_qp(id);
+	default:
+		return destroy_service(kind, id);
 	}
 	return EINVAL;
 }
@@ -392,6 +402,9 @@ std::string LocalHost::clean(bool ignore_events)
 	};
 
 	sweep(qps_, Kind::qp, "QP");
+	sweep(srqs_, Kind::srq, "SRQ");
+	sweep(xrcds_, Kind::xrcd, "XRC domain");
+	sweep(ahs_, Kind::ah, "address handle");
 	sweep(mrs_, Kind::mr, "MR");
 	sweep(cqs_, Kind::cq, "CQ");
 	default_pd_ = 0;

@@ -36,6 +36,16 @@ public:
 	int destroy(Kind kind, Handle id) override;
 	std::string clean(bool ignore_events) override;
 
+	Srq create_srq(SrqSpec spec) override;
+	int modify_srq(Handle srq, ibv_srq_attr attr, int mask) override;
+	SrqState query_srq(Handle srq) override;
+	PostResult post_srq(Handle srq, std::vector<RecvWr> wrs) override;
+	Made open_xrcd() override;
+	Qp open_qp(Handle xrcd, uint32_t number) override;
+	Made create_ah(ibv_gid gid) override;
+	int attach(Handle qp, ibv_gid gid) override;
+	int detach(Handle qp, ibv_gid gid) override;
+
 	int modify(Handle qp, ibv_qp_attr attr, int mask) override;
 	QpState query(Handle qp, int mask) override;
 	PostResult post_send(Handle qp, std::vector<SendWr> wrs) override;
@@ -59,6 +69,8 @@ public:
 	ibv_qp *raw_qp(Handle id);
 	ibv_cq *raw_cq(Handle id);
 	ibv_mr *raw_mr(Handle id);
+	ibv_srq *raw_srq(Handle id);
+	ibv_xrcd *raw_xrcd(Handle id);
 	uint8_t *memory(Handle mr);
 	/* A CQ made in another way, with this channel and cq_context. */
 	using CqMaker =
@@ -87,6 +99,8 @@ private:
 	int destroy_mr(Handle id);
 	int destroy_qp(Handle id);
 	int destroy_pd(Handle id);
+	int destroy_service(Kind kind, Handle id);
+	void set_remote(const SendWr &from, ibv_send_wr *to);
 
 	ibv_context *context_ = nullptr;
 	uint32_t gid_index_ = 0;
@@ -98,6 +112,9 @@ private:
 	std::map<Handle, CqObject> cqs_;
 	std::map<Handle, MrObject> mrs_;
 	std::map<Handle, ibv_qp *> qps_;
+	std::map<Handle, ibv_srq *> srqs_;
+	std::map<Handle, ibv_xrcd *> xrcds_;
+	std::map<Handle, ibv_ah *> ahs_;
 };
 
 } // namespace pv

@@ -100,6 +100,10 @@ private:
 		put(wr.rkey);
 		put(wr.compare_add);
 		put(wr.swap);
+		put(wr.srqn);
+		put(wr.ah);
+		put(wr.remote_qpn);
+		put(wr.qkey);
 		put(wr.sges);
 	}
 
@@ -113,6 +117,10 @@ private:
 		get(wr.rkey);
 		get(wr.compare_add);
 		get(wr.swap);
+		get(wr.srqn);
+		get(wr.ah);
+		get(wr.remote_qpn);
+		get(wr.qkey);
 		get(wr.sges);
 	}
 
@@ -204,7 +212,9 @@ constexpr auto methods = std::make_tuple(
 	&Host::create_qp, &Host::destroy, &Host::clean, &Host::modify,
 	&Host::query, &Host::post_send, &Host::post_recv, &Host::poll,
 	&Host::arm, &Host::wait_event, &Host::async_event, &Host::fill,
-	&Host::verify, &Host::load, &Host::store);
+	&Host::verify, &Host::load, &Host::store, &Host::create_srq,
+	&Host::modify_srq, &Host::query_srq, &Host::post_srq, &Host::open_xrcd,
+	&Host::open_qp, &Host::create_ah, &Host::attach, &Host::detach);
 constexpr size_t method_count = std::tuple_size_v<decltype(methods)>;
 
 template <auto Method, size_t I = 0> constexpr uint32_t number_of()
@@ -347,6 +357,51 @@ int RemoteHost::destroy(Kind kind, Handle id)
 std::string RemoteHost::clean(bool ignore_events)
 {
 	return call<&Host::clean>(ignore_events);
+}
+
+Srq RemoteHost::create_srq(SrqSpec spec)
+{
+	return call<&Host::create_srq>(spec);
+}
+
+int RemoteHost::modify_srq(Handle srq, ibv_srq_attr attr, int mask)
+{
+	return call<&Host::modify_srq>(srq, attr, mask);
+}
+
+SrqState RemoteHost::query_srq(Handle srq)
+{
+	return call<&Host::query_srq>(srq);
+}
+
+PostResult RemoteHost::post_srq(Handle srq, std::vector<RecvWr> wrs)
+{
+	return call<&Host::post_srq>(srq, wrs);
+}
+
+Made RemoteHost::open_xrcd()
+{
+	return call<&Host::open_xrcd>();
+}
+
+Qp RemoteHost::open_qp(Handle xrcd, uint32_t number)
+{
+	return call<&Host::open_qp>(xrcd, number);
+}
+
+Made RemoteHost::create_ah(ibv_gid gid)
+{
+	return call<&Host::create_ah>(gid);
+}
+
+int RemoteHost::attach(Handle qp, ibv_gid gid)
+{
+	return call<&Host::attach>(qp, gid);
+}
+
+int RemoteHost::detach(Handle qp, ibv_gid gid)
+{
+	return call<&Host::detach>(qp, gid);
 }
 
 int RemoteHost::modify(Handle qp, ibv_qp_attr attr, int mask)

@@ -25,6 +25,16 @@ public:
 	int destroy(Kind kind, Handle id) override;
 	std::string clean(bool ignore_events) override;
 
+	Srq create_srq(SrqSpec spec) override;
+	int modify_srq(Handle srq, ibv_srq_attr attr, int mask) override;
+	SrqState query_srq(Handle srq) override;
+	PostResult post_srq(Handle srq, std::vector<RecvWr> wrs) override;
+	Made open_xrcd() override;
+	Qp open_qp(Handle xrcd, uint32_t number) override;
+	Made create_ah(ibv_gid gid) override;
+	int attach(Handle qp, ibv_gid gid) override;
+	int detach(Handle qp, ibv_gid gid) override;
+
 	int modify(Handle qp, ibv_qp_attr attr, int mask) override;
 	QpState query(Handle qp, int mask) override;
 	PostResult post_send(Handle qp, std::vector<SendWr> wrs) override;

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The UC service: sends and writes of every length, and what IBA 9.8.2 says of
+ * an end that acknowledges nothing: a message that cannot be taken is dropped,
+ * the next one is not harmed.
+ */
+#include <cerrno>
+#include <cstring>
+
+#include "link.h"
+#include "tap.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr Op uc_ops[] = {Op::send, Op::send_imm, Op::write, Op::write_imm};
+
+Link connect_uc(Env &env, LinkSpec spec = {})
+{
+	spec.type = IBV_QPT_UC;
+	return connect(env, spec);
+}
+
+/* Posts a receive for `wr` at the passive side, if it needs one. */
+void post_for(Side &passive, Op op, uint64_t id, const Place &to,
+	      uint64_t length)
+{
+	RecvWr recv;
+
+	recv.id = id;
+	if (op != Op::write_imm && op != Op::write && length)
+		recv.sges = {{to.mr.id, to.offset, uint32_t(length), 0}};
+	must_post(passive, std::vector<RecvWr>{recv});
+}
+
+/*
+ * One message with every byte checked. A plain write tells nobody when it has
+ * arrived, so an empty send follows it.
+ */
+void carry(Env &env, Side &active, Side &passive, Op op, const Place &from,
+	   const Place &to, uint64_t length, unsigned flags = 0)
+{
+	std::string what = str(name_of(op), " of ", length);
+	std::vector<SendWr> wrs = {make_wr(op, from, length, to)};
+	uint64_t seed = env.seed(), background = env.seed();
+	int64_t end = to.offset + int64_t(length);
+
+	active.host->fill(from.mr.id, from.offset, length, seed, 0);
+	passive.host->fill(to.mr.id, 0, to.mr.length, background, 0);
+	post_for(passive, op, ~wrs[0].id, to, length);
+	wrs[0].flags = IBV_SEND_SIGNALED | flags;
+	if (op == Op::write)
+		wrs.push_back(make_wr(Op::send, {}, 0));
+	must_post(active, wrs);
+
+	for (const SendWr &wr : wrs)
+		check_wc(wait_send(env, active, what.c_str(), length), wr.id,
+			 IBV_WC_SUCCESS, what.c_str());
+	Wc wc = wait_recv(env, passive, what.c_str(), length);
+	check_wc(wc, ~wrs[0].id, IBV_WC_SUCCESS, what.c_str());
+	REQUIRE_EQ(wc.byte_len, op == Op::write ? 0 : length, what);
+	REQUIRE_EQ(int(wc.opcode),
+		   op == Op::write_imm ? IBV_WC_RECV_RDMA_WITH_IMM :
+					 IBV_WC_RECV,
+		   what);
+	if (op == Op::send_imm || op == Op::write_imm)
+		REQUIRE(wc.flags & IBV_WC_WITH_IMM && wc.imm == wrs[0].imm,
+			what, ": immediate data");
+	no_more(active, what.c_str());
+	no_more(passive, what.c_str());
+	must_match(*passive.host, to.mr, to.offset, length, seed, 0,
+		   what.c_str());
+	must_match(*passive.host, to.mr, 0, to.offset, background, 0,
+		   "bytes before it");
+	must_match(*passive.host, to.mr, end, to.mr.length - end, background,
+		   end, "bytes after it");
+}
+
+void uc_alive(Env &env, Link &link)
+{
+	Place at_a = {must_reg(env.a, {4096, 8}), 1};
+	Place at_b = {must_reg(env.b, {4096, 16}), 3};
+
+	carry(env, link.a, link.b, Op::send_imm, at_a, at_b, 2051);
+	carry(env, link.b, link.a, Op::write_imm, at_b, at_a, 2051);
+	env.a.destroy(Kind::mr, at_a.mr.id);
+	env.b.destroy(Kind::mr, at_b.mr.id);
+}
+
+void sweep(Env &env, Op op)
+{
+	int64_t shift = 0;
+
+	for (int mtu : {256, 1024, 4096}) {
+		LinkSpec spec;
+
+		spec.mtu = std::min(mtu, common_mtu(env));
+		Link link = connect_uc(env, spec);
+		uint64_t m = uint64_t(spec.mtu);
+		Place from = {must_reg(env.a, {17 * m + 64, 4091}), 0},
+		      to = {must_reg(env.b, {17 * m + 64, 4091}), 0};
+
+		for (uint64_t length :
+		     {uint64_t(0), uint64_t(1), uint64_t(3), m - 1, m, m + 1,
+		      2 * m - 1, 2 * m, 2 * m + 1, 5 * m + 3, 16 * m}) {
+			from.offset = shift % 7;
+			to.offset = 11 + shift++ % 5;
+			carry(env, link.a, link.b, op, from, to, length);
+		}
+		carry(env, link.b, link.a, op, to, from, 3 * m + 1);
+	}
+}
+
+struct RegisterSweeps {
+	RegisterSweeps()
+	{
+		for (Op op : uc_ops) {
+			std::string name = name_of(op);
+
+			for (char &c : name)
+				if (c == ' ')
+					c = '_';
+			registry().push_back(
+				{"uc." + name,
+				 str(name_of(op), " of every kind of length"),
+				 Needs::any, [op](Env &env) {
+					 sweep(env, op);
+				 }});
+		}
+	}
+} register_sweeps;
+
+/* A message that B cannot take in any way; then the pair works as before. */
+void dropped(Env &env, Link &link, const SendWr &wr, const char *what)
+{
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, what), wr.id, IBV_WC_SUCCESS, what);
+	uc_alive(env, link);
+	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_RTS, what);
+	REQUIRE_EQ(int(state_of(link.b)), IBV_QPS_RTS, what);
+}
+
+/* Refused by the other end's memory: B's region stays as it is. */
+void write_dropped(Env &env, Link &link, SendWr wr, const Mr &target,
+		   const char *what)
+{
+	env.b.fill(target.id, 0, target.length, 9, 0);
+	dropped(env, link, wr, what);
+	must_match(env.b, target, 0, target.length, 9, 0, what);
+}
+
+/* A posted receive that is at fault: it says so and B goes to Error. */
+void bad_receive(Env &env, Link &link, const RecvWr &recv, ibv_wc_status status,
+		 const SendWr &wr)
+{
+	env.expect_async();
+	must_post(link.b, std::vector<RecvWr>{recv, {77, {}}});
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
+		 "the sender knows nothing of it");
+	check_wc(wait_recv(env, link.b, "receive"), recv.id, status, "receive");
+	check_wc(wait_recv(env, link.b, "next"), 77, IBV_WC_WR_FLUSH_ERR,
+		 "the receive behind it");
+	wait_state(env, link.b, IBV_QPS_ERR);
+	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_RTS, "the sender");
+}
+
+} // namespace
+
+PV_TEST("uc.large", "a large send and a large write")
+{
+	uint64_t length = std::min<uint64_t>(env.options.large, 4 << 20);
+	Link link = connect_uc(env);
+	Place from = {must_reg(env.a, {length + 1, 1}), 1},
+	      to = {must_reg(env.b, {length + 3, 2}), 3};
+
+	if (env.options.two_machines)
+		throw Skip("a wire may lose a packet of it");
+	carry(env, link.a, link.b, Op::send, from, to, length);
+	carry(env, link.a, link.b, Op::write_imm, from, to, length);
+}
+
+PV_TEST("uc.inline", "inline data by send and by write")
+{
+	LinkSpec spec;
+
+	spec.cap.max_inline_data = 64;
+	Link link = connect_uc(env, spec);
+	Place from = {must_reg(env.a, {128}), 3},
+	      to = {must_reg(env.b, {128}), 5};
+
+	for (Op op : uc_ops)
+		for (uint64_t length : {0, 1, 7, 63, 64})
+			carry(env, link.a, link.b, op, from, to, length,
+			      IBV_SEND_INLINE);
+}
+
+PV_TEST("uc.order", "200 messages of all kinds arrive once and in order")
+{
+	constexpr uint32_t count = 200, size = 3001;
+	LinkSpec spec;
+
+	spec.type = IBV_QPT_UC;
+	spec.cap = {256, 256, 4, 4, 0};
+	Link link = connect(env, spec);
+	Mr out = must_reg(env.a, {count * size}),
+	   in = must_reg(env.b, {count * size});
+	uint64_t seed = env.seed();
+	std::vector<RecvWr> recvs;
+
+	env.a.fill(out.id, 0, count * size, seed, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		recvs.push_back({i, {}});
+		if (i % 2 == 0)
+			recvs[i].sges = {{in.id, int64_t(i) * size, size, 0}};
+	}
+	must_post(link.b, recvs);
+	for (uint32_t i = 0; i < count; i++) {
+		Place at = {out, int64_t(i) * size};
+		SendWr wr = make_wr(i % 2 ? Op::write_imm : Op::send_imm, at,
+				    size, {in, int64_t(i) * size});
+
+		wr.imm = i;
+		must_post(link.a, std::vector<SendWr>{wr});
+	}
+	wait_completions(env, link.a, link.a.send_cq, count, "sends");
+	auto wcs = wait_completions(env, link.b, link.b.recv_cq, count,
+				    "receives");
+	for (uint32_t i = 0; i < count; i++) {
+		check_wc(wcs[i], i, IBV_WC_SUCCESS, "receives");
+		REQUIRE_EQ(wcs[i].imm, i, "immediate data");
+	}
+	must_match(env.b, in, 0, count * size, seed, 0, "all of it");
+}
+
+PV_TEST("uc.no_receive", "sends without a receive are lost, later ones arrive")
+{
+	Link link = connect_uc(env);
+	Mr out = must_reg(env.a, {50000}), in = must_reg(env.b, {50000});
+
+	dropped(env, link, make_wr(Op::send, {}, 0), "empty send");
+	dropped(env, link, make_wr(Op::send_imm, {out, 0}, 50000), "long send");
+	dropped(env, link, make_wr(Op::write_imm, {out, 0}, 100, {in, 0}),
+		"write with immediate");
+}
+
+PV_TEST("uc.write_refused",
+	"a write that may not be changes nothing and harms nothing")
+{
+	LinkSpec spec;
+
+	spec.access = IBV_ACCESS_REMOTE_WRITE;
+	Link link = connect_uc(env, spec);
+	Mr out = must_reg(env.a, {50000});
+	Mr in = must_reg(env.b, {50000}),
+	   closed = must_reg(env.b, {50000, 0, IBV_ACCESS_LOCAL_WRITE});
+	SendWr wr = make_wr(Op::write, {out, 0}, 50000, {in, 0});
+
+	wr.rkey ^= 0x100;
+	write_dropped(env, link, wr, in, "wrong rkey");
+	wr = make_wr(Op::write, {out, 0}, 50000, {in, 1});
+	write_dropped(env, link, wr, in, "beyond the end");
+	wr = make_wr(Op::write, {out, 0}, 50000, {closed, 0});
+	write_dropped(env, link, wr, closed, "no right to write");
+}
+
+PV_TEST("uc.write_right", "a QP that does not allow writes drops them")
+{
+	LinkSpec spec;
+
+	spec.access = 0;
+	Link link = connect_uc(env, spec);
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+	SendWr wr = make_wr(Op::write, {out, 0}, 64, {in, 0});
+	SendWr marker = make_wr(Op::send, {}, 0);
+
+	env.b.fill(in.id, 0, 64, 9, 0);
+	must_post(link.b, std::vector<RecvWr>{{5, {}}});
+	must_post(link.a, std::vector<SendWr>{wr, marker});
+	wait_completions(env, link.a, link.a.send_cq, 2, "write and send");
+	check_wc(wait_recv(env, link.b, "send behind it"), 5, IBV_WC_SUCCESS,
+		 "send behind it");
+	must_match(env.b, in, 0, 64, 9, 0, "memory");
+}
+
+PV_TEST("uc.receive_too_small", "a receive that is too small ends the receiver")
+{
+	Link link = connect_uc(env);
+	Mr out = must_reg(env.a, {9000}), in = must_reg(env.b, {9000});
+
+	bad_receive(env, link, {4, {{in.id, 0, 8999, 0}}}, IBV_WC_LOC_LEN_ERR,
+		    make_wr(Op::send, {out, 0}, 9000));
+}
+
+PV_TEST("uc.receive_bad_key", "a receive with a bad key ends the receiver")
+{
+	Link link = connect_uc(env);
+	Mr out = must_reg(env.a, {9000}), in = must_reg(env.b, {9000});
+
+	bad_receive(env, link, {4, {{in.id, 0, 9000, 0x100}}},
+		    IBV_WC_LOC_PROT_ERR, make_wr(Op::send, {out, 0}, 9000));
+}
+
+PV_TEST("uc.not_allowed", "reads and atomics are refused when posted")
+{
+	Link link = connect_uc(env);
+	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64});
+	SendWr wr = make_wr(Op::read, {mr, 0}, 8, {target, 0});
+
+	for (ibv_wr_opcode op :
+	     {IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
+	      IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND_WITH_INV}) {
+		wr.opcode = op;
+		PostResult result = env.a.post_send(link.a.qp.id, {wr});
+		REQUIRE_EQ(result.error, EINVAL, "opcode ", int(op));
+		REQUIRE_EQ(result.bad_index, 0, "bad_wr");
+	}
+	uc_alive(env, link);
+}
+
+PV_TEST("uc.sqe", "a bad send stops sending only; RTS brings it back")
+{
+	Link link = connect_uc(env);
+	Place at_a = {must_reg(env.a, {20000}), 0},
+	      at_b = {must_reg(env.b, {20000}), 0};
+	SendWr bad = make_wr(Op::send, at_a, 20000);
+	SendWr behind = make_wr(Op::send, at_a, 20);
+
+	bad.sges[0].key_xor = 0x100;
+	must_post(link.a, std::vector<SendWr>{bad, behind});
+	check_wc(wait_send(env, link.a, "bad"), bad.id, IBV_WC_LOC_PROT_ERR,
+		 "bad");
+	check_wc(wait_send(env, link.a, "behind"), behind.id,
+		 IBV_WC_WR_FLUSH_ERR, "behind it");
+	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_SQE, "state");
+	/* Receiving goes on. */
+	carry(env, link.b, link.a, Op::send, at_b, at_a, 20000);
+	must_post(link.a, std::vector<SendWr>{behind});
+	check_wc(wait_send(env, link.a, "in SQE"), behind.id,
+		 IBV_WC_WR_FLUSH_ERR, "posted in SQE");
+	to_state(link.a, IBV_QPS_RTS);
+	carry(env, link.a, link.b, Op::send, at_a, at_b, 20000);
+	uc_alive(env, link);
+}
+
+PV_TEST("uc.psn_jump",
+	"the sender starts anew at another PSN: its next message is taken")
+{
+	Link link = connect_uc(env);
+	Place at_a = {must_reg(env.a, {20000}), 0},
+	      at_b = {must_reg(env.b, {20000}), 0};
+
+	for (uint32_t jump : {1u, 0x800000u, 0xffffffu}) {
+		to_state(link.a, IBV_QPS_RESET);
+		must_modify(link.a, init_attr(link.spec), init_mask, "INIT");
+		must_modify(link.a, rtr_attr(link, link.a, link.b),
+			    mask_for(IBV_QPT_UC, rtr_mask), "RTR");
+		link.a.psn = (link.a.psn + jump) & 0xffffff;
+		must_modify(link.a, rts_attr(link, link.a),
+			    mask_for(IBV_QPT_UC, rts_mask), "RTS");
+		carry(env, link.a, link.b, Op::send, at_a, at_b, 20000);
+	}
+}
+
+PV_TEST("uc.states", "attributes that each step needs, and those of RC alone")
+{
+	LinkSpec spec;
+
+	spec.type = IBV_QPT_UC;
+	Link link = make_link(env, spec);
+	int rtr = mask_for(IBV_QPT_UC, rtr_mask),
+	    rts = mask_for(IBV_QPT_UC, rts_mask);
+	ibv_qp_attr to_rtr = rtr_attr(link, link.a, link.b),
+		    to_rts = rts_attr(link, link.a);
+
+	must_modify(link.a, init_attr(spec), init_mask, "INIT");
+	for (int bit :
+	     {IBV_QP_AV, IBV_QP_PATH_MTU, IBV_QP_DEST_QPN, IBV_QP_RQ_PSN})
+		REQUIRE(env.a.modify(link.a.qp.id, to_rtr, rtr & ~bit),
+			"RTR without attribute ", bit);
+	for (int bit : {IBV_QP_MAX_DEST_RD_ATOMIC, IBV_QP_MIN_RNR_TIMER})
+		REQUIRE(env.a.modify(link.a.qp.id, to_rtr, rtr | bit),
+			"RTR with attribute ", bit);
+	must_modify(link.a, to_rtr, rtr, "RTR");
+	REQUIRE(env.a.modify(link.a.qp.id, to_rts, rts & ~IBV_QP_SQ_PSN),
+		"RTS without a PSN");
+	for (int bit : {IBV_QP_TIMEOUT, IBV_QP_RETRY_CNT, IBV_QP_RNR_RETRY,
+			IBV_QP_MAX_QP_RD_ATOMIC})
+		REQUIRE(env.a.modify(link.a.qp.id, to_rts, rts | bit),
+			"RTS with attribute ", bit);
+	must_modify(link.a, to_rts, rts, "RTS");
+	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_RTS, "state");
+}
+
+PV_TEST("uc.flush", "in Error all that is posted is flushed, on both queues")
+{
+	Link link = connect_uc(env);
+	SendWr wr = make_wr(Op::send, {}, 0);
+
+	must_post(link.a, std::vector<RecvWr>{{1, {}}, {2, {}}});
+	to_state(link.a, IBV_QPS_ERR);
+	must_post(link.a, std::vector<SendWr>{wr});
+	must_post(link.a, std::vector<RecvWr>{{3, {}}});
+	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_WR_FLUSH_ERR,
+		 "send");
+	for (uint64_t id : {1, 2, 3})
+		check_wc(wait_recv(env, link.a, "receive"), id,
+			 IBV_WC_WR_FLUSH_ERR, "receive");
+}
+
+PV_TEST("uc.drain", "SQD lets begun messages end and holds the others back")
+{
+	Link link = connect_uc(env);
+	Place at_a = {must_reg(env.a, {20000}), 0},
+	      at_b = {must_reg(env.b, {20000}), 0};
+	ibv_qp_attr attr = {};
+	SendWr held = make_wr(Op::send_imm, at_a, 20000);
+
+	carry(env, link.a, link.b, Op::send, at_a, at_b, 20000);
+	attr.qp_state = IBV_QPS_SQD;
+	attr.en_sqd_async_notify = 1;
+	must_modify(link.a, attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
+		    "SQD");
+	REQUIRE_EQ(env.a.async_event(env.options.patience_ms).type,
+		   IBV_EVENT_SQ_DRAINED, "event");
+	must_post(link.b,
+		  std::vector<RecvWr>{{6, {{at_b.mr.id, 0, 20000, 0}}}});
+	must_post(link.a, std::vector<SendWr>{held});
+	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 20).empty(), "sent in SQD");
+	to_state(link.a, IBV_QPS_RTS);
+	check_wc(wait_send(env, link.a, "held"), held.id, IBV_WC_SUCCESS,
+		 "after SQD");
+	check_wc(wait_recv(env, link.b, "held"), 6, IBV_WC_SUCCESS, "receive");
+}
