@@ -41,6 +41,7 @@
 #define PAVO_MAX_AH 262144
 #define PAVO_MAX_SRQ 65536
 #define PAVO_MAX_SRQ_WR 32768
+#define PAVO_MAX_XRCD 65536
 #define PAVO_PORT 1
 
 /* Objects that are counted against their limit. */
@@ -52,6 +53,7 @@ enum pavo_object {
 	PAVO_OBJ_MR,
 	PAVO_OBJ_MW,
 	PAVO_OBJ_SRQ,
+	PAVO_OBJ_XRCD,
 	PAVO_OBJ_COUNT,
 };
 
@@ -67,6 +69,7 @@ enum pavo_object {
  * @link_known: @speed and @width are those of the present link
  * @stats:     per-CPU counters
  * @qps:       QPN -> struct pavo_qp, read under RCU
+ * @srqs:      number -> struct pavo_srq of XRC, read under RCU
  * @keys:      memory keys
  * @used:      objects in existence, by enum pavo_object
  * @wq:        work of the QPs' halves that must leave the softirq
@@ -88,6 +91,8 @@ struct pavo_dev {
 	struct pavo_stats __percpu *stats;
 	struct xarray qps;
 	u32 next_qpn;
+	struct xarray srqs;
+	u32 next_srqn;
 	struct pavo_key_table keys;
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;
@@ -163,6 +168,10 @@ struct pavo_cq {
 	struct mutex resize_mutex; /* one resize at a time */
 };
 
+struct pavo_xrcd {
+	struct ib_xrcd ib;
+};
+
 /**
  * struct pavo_srq - shared receive queue.
  * @limit:  fewer WQEs than this: an event, once; 0: none is asked for
@@ -202,6 +211,8 @@ struct pavo_qp_attrs {
 
 /**
  * struct pavo_qp - queue pair.
+ * @pd: NULL for XRC targets: each request brings that of its SRQ
+ * @send_cq, @recv_cq: NULL where the type of QP completes nothing
  * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
  *         and pavo_qp_send_error(), which only ever write Error and SQE.
  * @windows: memory windows of type 2 bound to it, under the key table's lock
@@ -300,6 +311,26 @@ static inline bool pavo_is_reliable(const struct pavo_qp *qp)
 	return !pavo_is_datagram(qp) && !pavo_is_unreliable(qp);
 }
 
+/* The ends of an XRC connection: one asks, the other answers. */
+static inline bool pavo_is_xrc_target(const struct pavo_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_XRC_TGT;
+}
+
+static inline bool pavo_is_xrc_initiator(const struct pavo_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_XRC_INI;
+}
+
+/*
+ * Whose memory the peer may touch: the QP's own. XRC: that of the SRQ which the
+ * request at hand names (annex A14).
+ */
+static inline struct pavo_pd *pavo_peer_pd(const struct pavo_qp *qp)
+{
+	return qp->pd ?: qp->resp.rq->pd;
+}
+
 /* Upper three bits of the opcodes of a QP's packets. */
 static inline u8 pavo_service(const struct pavo_qp *qp)
 {
@@ -309,6 +340,9 @@ static inline u8 pavo_service(const struct pavo_qp *qp)
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
 		return PAVO_SVC_UD;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return PAVO_SVC_XRC;
 	default:
 		return PAVO_SVC_RC;
 	}

@@ -107,6 +107,8 @@ static void pavo_dealloc(struct ib_device *ibdev)
 		destroy_workqueue(dev->wq);
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
+	WARN_ON(!xa_empty(&dev->srqs));
+	xa_destroy(&dev->srqs);
 	pavo_key_table_destroy(&dev->keys);
 	free_percpu(dev->stats);
 
@@ -132,6 +134,7 @@ static struct pavo_dev *pavo_alloc(void)
 	if (!dev)
 		return NULL;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
+	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
 	pavo_key_table_init(&dev->keys);
 	INIT_HLIST_NODE(&dev->node);
 	mutex_lock(&adapters_lock);

@@ -56,9 +56,14 @@ void pavo_qp_remove(struct pavo_qp *qp)
 	cancel_work_sync(&qp->work);
 }
 
-static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode)
+static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode,
+			    const struct pavo_op_info *info)
 {
-	return (opcode & PAVO_SVC_MASK) == pavo_service(qp);
+	bool request = info->flags & PAVO_OPF_REQUEST;
+
+	if ((opcode & PAVO_SVC_MASK) != pavo_service(qp))
+		return false;
+	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);
 }
 
 /* Same partition, and not both of them limited members (IBA 10.9.3). */
@@ -101,7 +106,7 @@ static bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 
-	if (unlikely(!pavo_service_ok(qp, pkt->opcode))) {
+	if (unlikely(!pavo_service_ok(qp, pkt->opcode, pkt->info))) {
 		pavo_count(rx->dev, rx_drop_service);
 		return false;
 	}

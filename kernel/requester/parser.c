@@ -76,6 +76,17 @@ static enum pavo_vendor_err parse_payload(struct pavo_swqe *wqe,
 	return parse_sgl(wqe, r, max_sge);
 }
 
+static enum pavo_vendor_err parse_xrc(struct pavo_swqe *wqe,
+				      struct seg_reader *r)
+{
+	const struct pavo_xrc_seg *seg = take(r, sizeof(*seg));
+
+	if (!seg || seg->srqn >> 24)
+		return PAVO_VE_WQE_SEGMENT;
+	wqe->srqn = seg->srqn;
+	return PAVO_VE_NONE;
+}
+
 /* RaddrSeg, and AtomicSeg behind it. @raddr: RaddrSeg if the op has one. */
 static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 					 struct seg_reader *r,
@@ -128,7 +139,9 @@ static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
 		if (!wqe->av)
 			return PAVO_VE_WQE_SEGMENT;
 	}
-	err = parse_remote(wqe, r, &raddr);
+	err = lim->xrc ? parse_xrc(wqe, r) : PAVO_VE_NONE;
+	if (!err)
+		err = parse_remote(wqe, r, &raddr);
 	if (!err)
 		err = parse_payload(wqe, r, lim->max_sge);
 	if (err)
@@ -160,6 +173,7 @@ enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 	wqe->imm = next->imm;
 	wqe->raddr = 0;
 	wqe->rkey = 0;
+	wqe->srqn = 0;
 	wqe->npkts = 0;
 	wqe->swap_add = 0;
 	wqe->compare = 0;

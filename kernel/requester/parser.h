@@ -31,6 +31,7 @@
  * @length:   bytes of payload (of the answer for reads and atomics)
  * @imm:      as in NextSeg
  * @rkey, @raddr: RaddrSeg
+ * @srqn:     XrcSeg
  * @swap_add, @compare: AtomicSeg
  * @next:     doorbell form (without QPN) of the next WQE; size 0: chain ends
  * @first_psn, @npkts: set when it is numbered; reads: of the response packets
@@ -50,6 +51,7 @@ struct pavo_swqe {
 	u32 imm;
 	u64 raddr;
 	u32 rkey;
+	u32 srqn;
 	u32 first_psn;
 	u32 npkts;
 	u64 swap_add;
@@ -66,12 +68,14 @@ struct pavo_swqe {
  * struct pavo_parser_limits - what a QP allows.
  * @ops:     bit n: operation n is allowed for the service
  * @ud:      datagrams: a UDSeg is there, and @max_len is the path MTU
+ * @xrc:     XRC initiator: an XrcSeg is there
  * @max_sge: entries of the SGL
  * @max_len: bytes of a message
  */
 struct pavo_parser_limits {
 	u32 ops;
 	bool ud;
+	bool xrc;
 	u32 max_sge;
 	u32 max_len;
 };

@@ -13,9 +13,13 @@ static u32 slot_size(const struct pavo_qp *qp)
 	u32 in = ALIGN(qp->cap.max_inline_data + sizeof(struct pavo_inline_seg),
 		       PAVO_WQE_UNIT);
 
-	head += pavo_is_datagram(qp) ? sizeof(struct pavo_ud_seg) :
-				       sizeof(struct pavo_raddr_seg) +
-					       sizeof(struct pavo_atomic_seg);
+	if (pavo_is_datagram(qp))
+		head += sizeof(struct pavo_ud_seg);
+	else
+		head += sizeof(struct pavo_raddr_seg) +
+			sizeof(struct pavo_atomic_seg);
+	if (pavo_is_xrc_initiator(qp))
+		head += sizeof(struct pavo_xrc_seg);
 	return head + max(data, in);
 }
 

@@ -92,6 +92,7 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 	const struct pavo_parser_limits limits = {
 		.ops = allowed_ops(qp),
 		.ud = pavo_is_datagram(qp),
+		.xrc = pavo_is_xrc_initiator(qp),
 		.max_sge = qp->cap.max_send_sge,
 		.max_len = pavo_is_datagram(qp) ? datagram_max(qp->dev) :
 						  PAVO_MAX_MSG,

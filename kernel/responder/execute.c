@@ -264,6 +264,7 @@ static void execute_read(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	res->npkts = max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
 	res->atomic = false;
 	res->rkey = pkt->rkey;
+	res->srqn = pkt->srqn;
 	res->va = pkt->va;
 	res->left = pkt->dma_len;
 	res->psn = pkt->psn;
@@ -274,7 +275,7 @@ static void execute_read(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 
 static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	bool swap = pkt->opcode == PAVO_OP_CMP_SWAP;
+	bool swap = (pkt->opcode & ~PAVO_SVC_MASK) == PAVO_OP_CMP_SWAP;
 	struct pavo_resource *res;
 	struct pavo_region *region;
 	int err;
@@ -318,8 +319,8 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
  */
 bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	u16 flags = pkt->info->flags;
-	u16 kind = flags & (PAVO_OPF_SEND | PAVO_OPF_WRITE);
+	u32 flags = pkt->info->flags;
+	u32 kind = flags & (PAVO_OPF_SEND | PAVO_OPF_WRITE);
 	u32 mtu = qp->attr.mtu;
 
 	if (flags & PAVO_OPF_FIRST || !kind) {
@@ -342,7 +343,7 @@ bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 /* A request that was executed before: answer as then, change nothing. */
 static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	u16 flags = pkt->info->flags;
+	u32 flags = pkt->info->flags;
 	struct pavo_resource *res;
 
 	pavo_count(qp->dev, rx_duplicate_requests);
@@ -352,7 +353,8 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		return;
 	}
 	res = pavo_resource_find(qp, pkt->psn);
-	if (!res || res->atomic != !!(flags & PAVO_OPF_ATOMIC)) {
+	if (!qp->resp.rq || !res ||
+	    res->atomic != !!(flags & PAVO_OPF_ATOMIC)) {
 		pavo_count(qp->dev, rx_drop_duplicate_read);
 		return;
 	}
@@ -368,6 +370,7 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 			return;
 		}
 		res->rkey = pkt->rkey;
+		res->srqn = pkt->srqn;
 		res->va = pkt->va;
 		res->left = pkt->dma_len;
 	}
@@ -391,13 +394,31 @@ static void out_of_sequence(struct pavo_qp *qp)
 	pavo_respond_ack(qp, resp->epsn, PAVO_NAK_PSN_SEQ);
 }
 
+/*
+ * XRC: the SRQ that a request names, which gives it its receives and says whose
+ * memory it may touch. All packets of a message name the same one. False: it
+ * is none of the target's domain, or another one than before.
+ */
+static bool take_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	if (!resp->rq || (resp->message && pkt->srqn != resp->srqn))
+		return false;
+	resp->srqn = pkt->srqn;
+	return true;
+}
+
 /* pavo_execute - carry out one request packet of a reliable service. */
 void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;
 	const struct pavo_pkt *pkt = &rx->pkt;
 	s32 ahead = pavo_psn_diff(pkt->psn, resp->epsn);
+	bool xrc = pavo_is_xrc_target(qp);
 
+	if (xrc)
+		resp->rq = pavo_xrc_rq(qp, pkt->srqn);
 	if (ahead > 0) {
 		out_of_sequence(qp);
 		return;
@@ -407,7 +428,7 @@ void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	}
 	resp->nak_sent = false;
-	if (!pavo_fits_message(qp, pkt))
+	if ((xrc && !take_srq(qp, pkt)) || !pavo_fits_message(qp, pkt))
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 	else if (pkt->info->flags & PAVO_OPF_SEND)
 		pavo_execute_send(qp, rx);

@@ -25,6 +25,7 @@
  * @replay:  asked for again: payload is copied
  * @msn:     MSN its answer carries
  * @psn:     next PSN to answer; @va, @left: memory from there on
+ * @srqn:    XRC: SRQ whose protection domain the memory is of
  * @begun:   a packet of the present answer went out
  */
 struct pavo_resource {
@@ -37,6 +38,7 @@ struct pavo_resource {
 	u32 msn;
 	u32 psn;
 	u32 rkey;
+	u32 srqn;
 	u32 left;
 	u64 va;
 	u64 orig;
@@ -72,6 +74,7 @@ enum pavo_rq_status {
 enum pavo_rq_status pavo_rq_pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe);
 
 /* recv_queue.c */
+struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn);
 enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp);
 enum pavo_vendor_err pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
 				     u32 from, u32 len);

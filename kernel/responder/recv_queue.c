@@ -8,6 +8,14 @@
  */
 #include "internal.h"
 
+/* pavo_xrc_rq - the SRQ of a request, if it is in the target's domain; RCU. */
+struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn)
+{
+	struct pavo_srq *srq = xa_load(&qp->dev->srqs, srqn);
+
+	return srq && srq->ib.ext.xrc.xrcd == qp->ib.xrcd ? &srq->rq : NULL;
+}
+
 /* pavo_rq_take - make the next posted receive WQE the one in use. */
 enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp)
 {
@@ -123,7 +131,13 @@ void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 		cqe->flags |= PAVO_CQE_SRQ;
 	}
 	resp->wqe->active = false;
-	pavo_cq_push(qp->recv_cq, cqe, solicited);
+	if (!resp->rq->cq) {
+		pavo_cq_push(qp->recv_cq, cqe, solicited);
+		return;
+	}
+	/* The CQ of another SRQ may be next; and processes do not call back. */
+	pavo_cq_push(resp->rq->cq, cqe, solicited);
+	pavo_cq_raise(resp->rq->cq);
 }
 
 /* pavo_rq_fail - the WQE in use completes in error. */
@@ -197,10 +211,19 @@ static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
  */
 unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget)
 {
+	struct pavo_responder *resp = &qp->resp;
+
+	if (pavo_is_xrc_target(qp)) {
+		resp->rq = pavo_xrc_rq(qp, resp->srqn);
+		/* Its SRQ was destroyed, and with it who would want to know. */
+		if (!resp->rq)
+			resp->wqe->active = false;
+	}
 	pavo_rq_fail(qp, IB_WC_WR_FLUSH_ERR, PAVO_VE_FLUSHED);
-	if (qp->resp.own.ring)
+	if (resp->own.ring)
 		return flush_own(qp, budget);
-	last_wqe_reached(qp);
+	if (qp->srq)
+		last_wqe_reached(qp);
 	return budget;
 }
 

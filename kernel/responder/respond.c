@@ -85,6 +85,7 @@ static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
 {
 	u8 hdr[PAVO_MAX_HDR_LEN];
 
+	pkt->opcode |= pavo_service(qp);
 	pkt->pkey = PAVO_PKEY_DEFAULT;
 	pkt->dqpn = qp->attr.dest_qpn;
 	return pavo_tx_alloc(qp->dev, &qp->flow, hdr, pavo_build(hdr, pkt),
@@ -182,6 +183,14 @@ static struct sk_buff *read_packet(struct pavo_qp *qp,
 	}
 }
 
+/* XRC: the SRQ whose memory an answer is of; false: it is gone. */
+static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
+{
+	if (pavo_is_xrc_target(qp))
+		qp->resp.rq = pavo_xrc_rq(qp, res->srqn);
+	return qp->resp.rq;
+}
+
 /* Send the next packet of a read; false: its memory is gone. */
 static bool send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
@@ -196,7 +205,8 @@ static bool send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	struct pavo_region *region;
 	struct sk_buff *skb;
 
-	if (pavo_xlate_remote(qp, res->rkey, res->va, len,
+	if (!find_memory(qp, res) ||
+	    pavo_xlate_remote(qp, res->rkey, res->va, len,
 			      IB_ACCESS_REMOTE_READ, &region))
 		return false;
 	skb = read_packet(qp, res, &pkt, region, len);

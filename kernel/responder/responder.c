@@ -10,8 +10,9 @@ static int init_rq(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	struct pavo_rq *own = &qp->resp.own;
 	int err;
 
-	if (qp->srq) {
-		qp->resp.rq = &qp->srq->rq;
+	if (qp->srq || pavo_service(qp) == PAVO_SVC_XRC) {
+		if (qp->srq)
+			qp->resp.rq = &qp->srq->rq;
 		qp->cap.max_recv_wr = 0;
 		qp->cap.max_recv_sge = 0;
 		return 0;

@@ -15,6 +15,7 @@
 #include "../half.h"
 
 struct ib_recv_wr;
+struct pavo_cq;
 struct pavo_mmap;
 struct pavo_mmap_info;
 struct pavo_pd;
@@ -36,6 +37,7 @@ struct pavo_recv_wqe;
  * @head:      WQEs taken (free running)
  * @pd:        whose memory the WQEs name
  * @srq:       NULL: a QP's own, under its half's lock
+ * @cq:        XRC: where WQEs complete; else NULL, the QP's receive CQ
  * @lock:      SRQ: @head, and what the SRQ does when a WQE is taken
  * @post_lock, @wr_id: posts of kernel consumers
  */
@@ -48,6 +50,7 @@ struct pavo_rq {
 	u32 head;
 	struct pavo_pd *pd;
 	struct pavo_srq *srq;
+	struct pavo_cq *cq;
 	spinlock_t lock; /* SRQ: head, limit, failed; taken in a half, leaf */
 	spinlock_t post_lock; /* posts of kernel consumers */
 	u64 *wr_id;
@@ -73,7 +76,9 @@ struct pavo_write_addr {
 /**
  * struct pavo_responder - responder half.
  * @own:       the QP's receive queue; without a ring if it has none
- * @rq:        where receive WQEs are taken from: @own, or an SRQ's
+ * @rq:        where receive WQEs are taken from: @own, or an SRQ's. XRC
+ *             targets: that of the packet at hand, with number @srqn, valid no
+ *             longer than the RCU section it was found in; NULL: there is none
  * @epsn:      expected PSN
  * @msn:       messages completed
  * @message:   kind of message in progress: 0, PAVO_OPF_SEND or PAVO_OPF_WRITE
@@ -92,6 +97,7 @@ struct pavo_responder {
 	struct pavo_half half;
 	struct pavo_rq own;
 	struct pavo_rq *rq;
+	u32 srqn;
 	u32 epsn;
 	u32 msn;
 	u16 message;

@@ -167,14 +167,14 @@ static enum pavo_xlate judge_remote(struct pavo_qp *qp, u32 key, u64 va,
 				    u64 len, int access,
 				    struct pavo_region **region)
 {
-	struct pavo_region *found = find_region(qp->dev, qp->pd, key);
+	struct pavo_region *found = find_region(qp->dev, pavo_peer_pd(qp), key);
 
 	*region = found;
 	if (unlikely(!found))
 		return PAVO_XLATE_KEY;
 	if (unlikely(found->qp && found->qp != qp))
 		return PAVO_XLATE_QP;
-	return judge(found, qp->pd, va, len, access);
+	return judge(found, pavo_peer_pd(qp), va, len, access);
 }
 
 enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,

@@ -225,7 +225,7 @@ static enum pavo_vendor_err may_invalidate(const struct pavo_qp *qp, u32 key,
 {
 	if (!now || now->key != key)
 		return PAVO_VE_LKEY;
-	if (now->pd != qp->pd)
+	if (now->pd != pavo_peer_pd(qp))
 		return PAVO_VE_LKEY_PD;
 	if (now->mw ? now->mw->ib.type != IB_MW_TYPE_2 : !now->mr->fast)
 		return PAVO_VE_LKEY_ACCESS;

@@ -129,7 +129,7 @@ out:
 
 void pavo_cq_raise(struct pavo_cq *cq)
 {
-	if (test_bit(0, &cq->event) && test_and_clear_bit(0, &cq->event))
+	if (cq && test_bit(0, &cq->event) && test_and_clear_bit(0, &cq->event))
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
@@ -247,7 +247,7 @@ void pavo_cq_forget(struct pavo_cq *cq, u32 qpn)
 	unsigned long flags;
 	u32 n;
 
-	if (cq->ib.uobject)
+	if (!cq || cq->ib.uobject)
 		return;
 	spin_lock_irqsave(&cq->lock, flags);
 	for (n = cq->cons; n != cq->prod; n++) {

@@ -34,7 +34,7 @@ static int pavo_query_device(struct ib_device *ibdev,
 		IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
 		IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID |
 		IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B |
-		IB_DEVICE_MEM_MGT_EXTENSIONS;
+		IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_XRC;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
 	attr->max_send_sge = PAVO_MAX_SGE;
 	attr->max_recv_sge = PAVO_MAX_SGE;
@@ -271,6 +271,8 @@ static const struct ib_device_ops pavo_device_ops = {
 	.modify_cq = pavo_modify_cq,
 	.poll_cq = pavo_poll_cq,
 	.req_notify_cq = pavo_req_notify_cq,
+	.alloc_xrcd = pavo_alloc_xrcd,
+	.dealloc_xrcd = pavo_dealloc_xrcd,
 	.create_srq = pavo_create_srq,
 	.modify_srq = pavo_modify_srq,
 	.query_srq = pavo_query_srq,
@@ -296,6 +298,7 @@ static const struct ib_device_ops pavo_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_pd, pavo_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_ah, pavo_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, pavo_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, pavo_xrcd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, pavo_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, pavo_qp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_mw, pavo_mw, ib),

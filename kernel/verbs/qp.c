@@ -20,16 +20,23 @@ static int pavo_qp_check(const struct ib_qp_init_attr *init,
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 		break;
+	case IB_QPT_XRC_TGT: /* shared by processes, so it is the kernel's */
+		return init->create_flags || !init->xrcd ? -EINVAL : 0;
 	case IB_QPT_GSI:
 		if (udata)
 			return -EPERM;
+		break;
+	case IB_QPT_XRC_INI: /* the kernel's work requests know no SRQ */
+		if (!udata)
+			return -EOPNOTSUPP;
 		break;
 	default:
 		return -EOPNOTSUPP;
 	}
 	if (init->create_flags || init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq)
+	if (!init->send_cq ||
+	    (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI))
 		return -EINVAL;
 	if (cap->max_send_wr > PAVO_MAX_QP_WR ||
 	    cap->max_recv_wr > PAVO_MAX_QP_WR ||
@@ -47,14 +54,15 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 			  struct ib_udata *udata)
 {
 	qp->dev = to_pavo_dev(qp->ib.device);
-	qp->pd = to_pavo_pd(qp->ib.pd);
-	qp->send_cq = to_pavo_cq(init->send_cq);
-	qp->recv_cq = to_pavo_cq(init->recv_cq);
+	qp->pd = qp->ib.pd ? to_pavo_pd(qp->ib.pd) : NULL;
+	qp->send_cq = init->send_cq ? to_pavo_cq(init->send_cq) : NULL;
+	qp->recv_cq = init->recv_cq ? to_pavo_cq(init->recv_cq) : NULL;
 	qp->srq = init->srq ? to_pavo_srq(init->srq) : NULL;
 	qp->uctx = udata ? rdma_udata_to_drv_context(udata,
 						     struct pavo_ucontext, ib) :
 			   NULL;
-	qp->cap = init->cap;
+	if (!pavo_is_xrc_target(qp))
+		qp->cap = init->cap;
 	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	INIT_LIST_HEAD(&qp->windows);
 	pavo_qp_context_init(qp);
@@ -158,9 +166,9 @@ int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 
-	if (!ibqp->uobject)
+	if (!ibqp->uobject && !pavo_is_xrc_target(qp))
 		return pavo_requester_post(qp, wr, bad_wr);
-	if (wr) {
+	if (wr || pavo_is_xrc_target(qp)) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
@@ -174,9 +182,9 @@ int pavo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 
-	if (!ibqp->uobject)
+	if (!ibqp->uobject && !pavo_is_xrc_target(qp))
 		return pavo_responder_post(qp, wr, bad_wr);
-	if (wr) {
+	if (wr || pavo_is_xrc_target(qp)) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}

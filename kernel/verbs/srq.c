@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * srq.c - shared receive queues: their life, their limit and their events.
+ * srq.c - shared receive queues: their life, their limit and their events; the
+ * domains that those of XRC belong to.
  *
  * Called by rdma core; the ring is responder/rq.c's, as that of a QP is. User
  * space posts to its ring in its own memory, kernel consumers post here.
@@ -36,7 +37,7 @@ static void pavo_srq_work(struct work_struct *work)
 static int pavo_srq_check(const struct ib_srq_init_attr *init,
 			  const struct ib_udata *udata)
 {
-	if (init->srq_type != IB_SRQT_BASIC)
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
 	if (!init->attr.max_wr || init->attr.max_wr > PAVO_MAX_SRQ_WR ||
 	    init->attr.max_sge > PAVO_MAX_SGE)
@@ -44,6 +45,34 @@ static int pavo_srq_check(const struct ib_srq_init_attr *init,
 	if (udata && udata->outlen < sizeof(struct pavo_create_srq_resp))
 		return -EINVAL;
 	return 0;
+}
+
+/* An SRQ of XRC has a number, by which requests name it, and a CQ. */
+static int pavo_srq_number(struct pavo_srq *srq)
+{
+	struct pavo_dev *dev = to_pavo_dev(srq->ib.device);
+	u32 number;
+	int err;
+
+	if (srq->ib.srq_type != IB_SRQT_XRC)
+		return 0;
+	srq->rq.cq = to_pavo_cq(srq->ib.ext.cq);
+	err = xa_alloc_cyclic(&dev->srqs, &number, srq,
+			      XA_LIMIT(1, PAVO_QPN_MASK), &dev->next_srqn,
+			      GFP_KERNEL);
+	if (err < 0)
+		return err;
+	srq->ib.ext.xrc.srq_num = number;
+	return 0;
+}
+
+/* When it returns no packet is using the SRQ any more; may sleep. */
+static void pavo_srq_forget(struct pavo_srq *srq)
+{
+	if (srq->ib.srq_type != IB_SRQT_XRC)
+		return;
+	xa_erase(&to_pavo_dev(srq->ib.device)->srqs, srq->ib.ext.xrc.srq_num);
+	synchronize_rcu_expedited();
 }
 
 /* The ring, and what user space is told of it. */
@@ -65,14 +94,21 @@ static int pavo_srq_build(struct pavo_srq *srq, struct ib_srq_init_attr *init,
 	rq->pd = to_pavo_pd(srq->ib.pd);
 	rq->srq = srq;
 	init->attr.max_wr = rq->count;
+	err = pavo_srq_number(srq);
+	if (err)
+		goto err_rq;
 	if (!udata)
 		return 0;
 
 	resp.wqe_size = rq->wqe_size;
 	resp.wqe_cnt = rq->count;
+	resp.srqn = srq->ib.ext.xrc.srq_num;
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (err)
-		pavo_rq_destroy(rq);
+	if (!err)
+		return 0;
+	pavo_srq_forget(srq);
+err_rq:
+	pavo_rq_destroy(rq);
 	return err;
 }
 
@@ -139,10 +175,26 @@ int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct pavo_srq *srq = to_pavo_srq(ibsrq);
 
+	pavo_srq_forget(srq);
 	/* its QPs are gone: nothing queues it any more */
 	cancel_work_sync(&srq->work);
 	pavo_rq_destroy(&srq->rq);
 	pavo_object_give(&to_pavo_dev(ibsrq->device)->used[PAVO_OBJ_SRQ]);
+	return 0;
+}
+
+int pavo_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibxrcd->device);
+
+	if (!pavo_object_take(&dev->used[PAVO_OBJ_XRCD], PAVO_MAX_XRCD))
+		return -ENOMEM;
+	return 0;
+}
+
+int pavo_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	pavo_object_give(&to_pavo_dev(ibxrcd->device)->used[PAVO_OBJ_XRCD]);
 	return 0;
 }
 

@@ -69,6 +69,9 @@ int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int pavo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad_wr);
 
+int pavo_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+int pavo_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+
 int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		   struct ib_udata *udata);
 int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);

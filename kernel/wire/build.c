@@ -24,6 +24,13 @@ static void build_bth(u8 *p, const struct pavo_pkt *pkt)
 	pavo_put_be24(p + PAVO_BTH_PSN, pkt->psn);
 }
 
+static u8 *build_xrceth(u8 *p, const struct pavo_pkt *pkt)
+{
+	/* one byte reserved, then 24 bits: a word with zeros on top */
+	pavo_put_be32(p + PAVO_XRCETH_SRQN - 1, pkt->srqn & PAVO_QPN_MASK);
+	return p + PAVO_XRCETH_LEN;
+}
+
 static u8 *build_reth(u8 *p, const struct pavo_pkt *pkt)
 {
 	pavo_put_be64(p + PAVO_RETH_VA, pkt->va);
@@ -68,6 +75,8 @@ unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt)
 	flags = info->flags;
 	build_bth(hdr, pkt);
 	/* The order of the tests is the order of the headers in a packet. */
+	if (flags & PAVO_OPF_XRCETH)
+		p = build_xrceth(p, pkt);
 	if (flags & PAVO_OPF_DETH)
 		p = build_deth(p, pkt);
 	if (flags & PAVO_OPF_RETH)

@@ -33,6 +33,12 @@ enum pavo_bth_bit {
 	PAVO_BTH_ACKREQ = 0x80,
 };
 
+/* XRC extended transport header */
+enum pavo_xrceth_at {
+	PAVO_XRCETH_SRQN = 1, /* behind a reserved byte */
+	PAVO_XRCETH_LEN = 4,
+};
+
 /* RDMA extended transport header */
 enum pavo_reth_at {
 	PAVO_RETH_VA = 0,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * opcode.c - the opcode table: what each BTH opcode means and which headers
- * follow it (IBA 9.2.1, tables 38 and 39).
+ * follow it (IBA 9.2.1, tables 38 and 39; annex A14 for XRC).
  *
  * Called by everybody who looks at packets. Constant data, nothing else.
  */
@@ -26,6 +26,7 @@
 #define F_IMM PAVO_OPF_IMM
 #define F_IETH PAVO_OPF_IETH
 #define F_DETH PAVO_OPF_DETH
+#define F_XRCETH PAVO_OPF_XRCETH
 
 /* @ext: bytes of the extension headers that @f names */
 #define ROW(svc, op, f, ext)                     \
@@ -34,37 +35,57 @@
 		.hdr_len = PAVO_BTH_LEN + (ext), \
 	}
 
+/*
+ * The reliable services have the same operations. @xf, @xl: header that all
+ * requests of the service have, and its length
+ */
+#define RELIABLE_ROWS(svc, xf, xl)                                             \
+	ROW(svc, SEND_FIRST, F_SEND | F_FIRST | (xf), (xl)),                   \
+		ROW(svc, SEND_MIDDLE, F_SEND | (xf), (xl)),                    \
+		ROW(svc, SEND_LAST, F_SEND | F_LAST | (xf), (xl)),             \
+		ROW(svc, SEND_LAST_IMM, F_SEND | F_LAST | F_IMM | (xf),        \
+		    PAVO_IMM_LEN + (xl)),                                      \
+		ROW(svc, SEND_ONLY, F_SEND | F_ONLY | (xf), (xl)),             \
+		ROW(svc, SEND_ONLY_IMM, F_SEND | F_ONLY | F_IMM | (xf),        \
+		    PAVO_IMM_LEN + (xl)),                                      \
+		ROW(svc, WRITE_FIRST, F_WRITE | F_FIRST | F_RETH | (xf),       \
+		    PAVO_RETH_LEN + (xl)),                                     \
+		ROW(svc, WRITE_MIDDLE, F_WRITE | (xf), (xl)),                  \
+		ROW(svc, WRITE_LAST, F_WRITE | F_LAST | (xf), (xl)),           \
+		ROW(svc, WRITE_LAST_IMM, F_WRITE | F_LAST | F_IMM | (xf),      \
+		    PAVO_IMM_LEN + (xl)),                                      \
+		ROW(svc, WRITE_ONLY, F_WRITE | F_ONLY | F_RETH | (xf),         \
+		    PAVO_RETH_LEN + (xl)),                                     \
+		ROW(svc, WRITE_ONLY_IMM,                                       \
+		    F_WRITE | F_ONLY | F_RETH | F_IMM | (xf),                  \
+		    PAVO_RETH_LEN + PAVO_IMM_LEN + (xl)),                      \
+		ROW(svc, READ_REQUEST,                                         \
+		    F_REQ | F_READ | F_ONLY | F_RETH | (xf),                   \
+		    PAVO_RETH_LEN + (xl)),                                     \
+		ROW(svc, READ_RESP_FIRST,                                      \
+		    F_READ | F_FIRST | F_AETH | F_PAYLOAD, PAVO_AETH_LEN),     \
+		ROW(svc, READ_RESP_MIDDLE, F_READ | F_PAYLOAD, 0),             \
+		ROW(svc, READ_RESP_LAST, F_READ | F_LAST | F_AETH | F_PAYLOAD, \
+		    PAVO_AETH_LEN),                                            \
+		ROW(svc, READ_RESP_ONLY, F_READ | F_ONLY | F_AETH | F_PAYLOAD, \
+		    PAVO_AETH_LEN),                                            \
+		ROW(svc, ACKNOWLEDGE, F_ACK | F_ONLY | F_AETH, PAVO_AETH_LEN), \
+		ROW(svc, ATOMIC_ACK, F_ATOMIC | F_ONLY | F_AETH | F_ATOMICACK, \
+		    PAVO_AETH_LEN + PAVO_ATOMICACK_LEN),                       \
+		ROW(svc, CMP_SWAP,                                             \
+		    F_REQ | F_ATOMIC | F_ONLY | F_ATOMICETH | (xf),            \
+		    PAVO_ATOMICETH_LEN + (xl)),                                \
+		ROW(svc, FETCH_ADD,                                            \
+		    F_REQ | F_ATOMIC | F_ONLY | F_ATOMICETH | (xf),            \
+		    PAVO_ATOMICETH_LEN + (xl)),                                \
+		ROW(svc, SEND_LAST_INV, F_SEND | F_LAST | F_IETH | (xf),       \
+		    PAVO_IETH_LEN + (xl)),                                     \
+		ROW(svc, SEND_ONLY_INV, F_SEND | F_ONLY | F_IETH | (xf),       \
+		    PAVO_IETH_LEN + (xl))
+
 static const struct pavo_op_info pavo_op_table[256] = {
-	ROW(RC, SEND_FIRST, F_SEND | F_FIRST, 0),
-	ROW(RC, SEND_MIDDLE, F_SEND, 0),
-	ROW(RC, SEND_LAST, F_SEND | F_LAST, 0),
-	ROW(RC, SEND_LAST_IMM, F_SEND | F_LAST | F_IMM, PAVO_IMM_LEN),
-	ROW(RC, SEND_ONLY, F_SEND | F_ONLY, 0),
-	ROW(RC, SEND_ONLY_IMM, F_SEND | F_ONLY | F_IMM, PAVO_IMM_LEN),
-	ROW(RC, WRITE_FIRST, F_WRITE | F_FIRST | F_RETH, PAVO_RETH_LEN),
-	ROW(RC, WRITE_MIDDLE, F_WRITE, 0),
-	ROW(RC, WRITE_LAST, F_WRITE | F_LAST, 0),
-	ROW(RC, WRITE_LAST_IMM, F_WRITE | F_LAST | F_IMM, PAVO_IMM_LEN),
-	ROW(RC, WRITE_ONLY, F_WRITE | F_ONLY | F_RETH, PAVO_RETH_LEN),
-	ROW(RC, WRITE_ONLY_IMM, F_WRITE | F_ONLY | F_RETH | F_IMM,
-	    PAVO_RETH_LEN + PAVO_IMM_LEN),
-	ROW(RC, READ_REQUEST, F_REQ | F_READ | F_ONLY | F_RETH, PAVO_RETH_LEN),
-	ROW(RC, READ_RESP_FIRST, F_READ | F_FIRST | F_AETH | F_PAYLOAD,
-	    PAVO_AETH_LEN),
-	ROW(RC, READ_RESP_MIDDLE, F_READ | F_PAYLOAD, 0),
-	ROW(RC, READ_RESP_LAST, F_READ | F_LAST | F_AETH | F_PAYLOAD,
-	    PAVO_AETH_LEN),
-	ROW(RC, READ_RESP_ONLY, F_READ | F_ONLY | F_AETH | F_PAYLOAD,
-	    PAVO_AETH_LEN),
-	ROW(RC, ACKNOWLEDGE, F_ACK | F_ONLY | F_AETH, PAVO_AETH_LEN),
-	ROW(RC, ATOMIC_ACK, F_ATOMIC | F_ONLY | F_AETH | F_ATOMICACK,
-	    PAVO_AETH_LEN + PAVO_ATOMICACK_LEN),
-	ROW(RC, CMP_SWAP, F_REQ | F_ATOMIC | F_ONLY | F_ATOMICETH,
-	    PAVO_ATOMICETH_LEN),
-	ROW(RC, FETCH_ADD, F_REQ | F_ATOMIC | F_ONLY | F_ATOMICETH,
-	    PAVO_ATOMICETH_LEN),
-	ROW(RC, SEND_LAST_INV, F_SEND | F_LAST | F_IETH, PAVO_IETH_LEN),
-	ROW(RC, SEND_ONLY_INV, F_SEND | F_ONLY | F_IETH, PAVO_IETH_LEN),
+	RELIABLE_ROWS(RC, 0, 0),
+	RELIABLE_ROWS(XRC, F_XRCETH, PAVO_XRCETH_LEN),
 
 	ROW(UC, SEND_FIRST, F_SEND | F_FIRST, 0),
 	ROW(UC, SEND_MIDDLE, F_SEND, 0),

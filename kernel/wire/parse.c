@@ -23,6 +23,12 @@ static void parse_bth(struct pavo_pkt *pkt, const u8 *p)
 	pkt->psn = pavo_get_be24(p + PAVO_BTH_PSN);
 }
 
+static const u8 *parse_xrceth(struct pavo_pkt *pkt, const u8 *p)
+{
+	pkt->srqn = pavo_get_be24(p + PAVO_XRCETH_SRQN);
+	return p + PAVO_XRCETH_LEN;
+}
+
 static const u8 *parse_reth(struct pavo_pkt *pkt, const u8 *p)
 {
 	pkt->va = pavo_get_be64(p + PAVO_RETH_VA);
@@ -58,6 +64,8 @@ static const u8 *parse_deth(struct pavo_pkt *pkt, const u8 *p)
 static void parse_extensions(struct pavo_pkt *pkt, unsigned int flags,
 			     const u8 *p)
 {
+	if (flags & PAVO_OPF_XRCETH)
+		p = parse_xrceth(pkt, p);
 	if (flags & PAVO_OPF_DETH)
 		p = parse_deth(pkt, p);
 	if (flags & PAVO_OPF_RETH)

@@ -16,8 +16,8 @@
 #define PAVO_UDP_PORT 4791
 #define PAVO_ICRC_LEN 4
 #define PAVO_BTH_LEN 12
-/** BTH + the longest extension headers that one opcode can have (AtomicETH). */
-#define PAVO_MAX_HDR_LEN (PAVO_BTH_LEN + 28)
+/** BTH + the longest that one opcode can have behind it (XRCETH, AtomicETH). */
+#define PAVO_MAX_HDR_LEN (PAVO_BTH_LEN + 4 + 28)
 #define PAVO_QPN_MASK 0xffffffu
 /** IBA 10.9.1: the P_Key every port has, full member of the default partition */
 #define PAVO_PKEY_DEFAULT 0xffffu
@@ -27,6 +27,7 @@ enum pavo_service {
 	PAVO_SVC_RC = 0x00,
 	PAVO_SVC_UC = 0x20,
 	PAVO_SVC_UD = 0x60,
+	PAVO_SVC_XRC = 0xa0, /* annex A14 */
 	PAVO_SVC_MASK = 0xe0,
 };
 
@@ -74,6 +75,7 @@ enum pavo_op_flag {
 	PAVO_OPF_IMM = 1 << 13,
 	PAVO_OPF_IETH = 1 << 14,
 	PAVO_OPF_DETH = 1 << 15,
+	PAVO_OPF_XRCETH = 1 << 16,
 };
 
 /**
@@ -82,7 +84,7 @@ enum pavo_op_flag {
  * @hdr_len: BTH and extension headers, bytes; 0: no such opcode
  */
 struct pavo_op_info {
-	u16 flags;
+	u32 flags;
 	u8 hdr_len;
 };
 
@@ -126,6 +128,7 @@ enum pavo_aeth {
  * @imm:     immediate data, network order as user space sees it
  * @inv_rkey: IETH
  * @qkey, @sqpn: DETH
+ * @srqn: XRCETH, 24 bits
  */
 struct pavo_pkt {
 	const struct pavo_op_info *info;
@@ -151,6 +154,7 @@ struct pavo_pkt {
 	u32 inv_rkey;
 	u32 qkey;
 	u32 sqpn;
+	u32 srqn;
 };
 
 /* Why a packet is not one (results of pavo_parse()). */
