@@ -45,6 +45,15 @@ bool next_cqe(Cq *cq, pavo_cqe *copy)
 /* False if the entry is not to be seen: its QP is gone, or was reset. */
 bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 {
+	if (cqe.flags & PAVO_CQE_SRQ) {
+		/* Its QP need not be ours: an XRC target is anybody's. */
+		if (cqe.qpn == QPN_NONE)
+			return false;
+		decode_cqe(cqe, wc);
+		wc->wr_id = cqe.wr_id;
+		return true;
+	}
+
 	Qp *qp = context->state->qps.find(cqe.qpn);
 
 	if (!qp)
@@ -54,9 +63,7 @@ bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 	uint64_t wr_id;
 
 	decode_cqe(cqe, wc);
-	if (cqe.flags & PAVO_CQE_SRQ)
-		wc->wr_id = cqe.wr_id;
-	else if (queue.complete(cqe.wqe, &wr_id))
+	if (queue.complete(cqe.wqe, &wr_id))
 		wc->wr_id = wr_id;
 	else
 		spoil_wc(wc);

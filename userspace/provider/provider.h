@@ -250,6 +250,11 @@ bool map_queue(Mapping *map, WorkQueue *queue, int fd,
 	       const pavo_mmap_info &info, uint32_t header, uint32_t count,
 	       const WqeLimits &limits);
 
+/* xrc.cpp */
+ibv_xrcd *open_xrcd(ibv_context *context, ibv_xrcd_init_attr *attr);
+int close_xrcd(ibv_xrcd *xrcd);
+ibv_qp *open_qp(ibv_context *context, ibv_qp_open_attr *attr);
+
 /* srq.cpp */
 ibv_srq *create_srq(ibv_pd *pd, ibv_srq_init_attr *attr);
 ibv_srq *create_srq_ex(ibv_context *context, ibv_srq_init_attr_ex *attr);

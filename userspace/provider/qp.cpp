@@ -41,7 +41,7 @@ bool map_queue(Mapping *map, WorkQueue *queue, int fd,
 
 namespace {
 
-/* The locks of a QP's completion queues, which may be one and the same. */
+/* The locks of a QP's completion queues: none, one, or two that may be one. */
 class BothCqs {
 public:
 	explicit BothCqs(const Qp *qp)
@@ -52,7 +52,8 @@ public:
 			second_ = nullptr;
 		else if (second_ < first_)
 			std::swap(first_, second_);
-		first_->lock.lock();
+		if (first_)
+			first_->lock.lock();
 		if (second_)
 			second_->lock.lock();
 	}
@@ -61,12 +62,14 @@ public:
 	{
 		if (second_)
 			second_->lock.unlock();
-		first_->lock.unlock();
+		if (first_)
+			first_->lock.unlock();
 	}
 
 	void forget(uint32_t qpn)
 	{
-		forget_qp(first_, qpn);
+		if (first_)
+			forget_qp(first_, qpn);
 		if (second_)
 			forget_qp(second_, qpn);
 	}
@@ -127,17 +130,15 @@ bool make_builder(Qp *qp, const ibv_qp_init_attr_ex &attr)
 /* What later issues bring is refused here and not by half. */
 int check_attr(const ibv_qp_init_attr_ex &attr)
 {
-	constexpr uint32_t known = IBV_QP_INIT_ATTR_PD |
+	constexpr uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 				   IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 				   IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	bool has_pd = attr.comp_mask & IBV_QP_INIT_ATTR_PD && attr.pd;
+	bool has_xrcd = attr.comp_mask & IBV_QP_INIT_ATTR_XRCD && attr.xrcd;
 
-	if (!(attr.comp_mask & IBV_QP_INIT_ATTR_PD) || !attr.pd ||
-	    !attr.send_cq || !attr.recv_cq)
-		return EINVAL;
 	if (attr.comp_mask & ~known)
 		return EOPNOTSUPP;
 	if (attr.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr.create_flags)
-		return EOPNOTSUPP;
 		return EOPNOTSUPP;
 	if (has_send_ops(attr) &&
 	    !send_ops_supported(attr.qp_type, attr.send_ops_flags))
@@ -146,10 +147,59 @@ int check_attr(const ibv_qp_init_attr_ex &attr)
 	case IBV_QPT_RC:
 	case IBV_QPT_UC:
 	case IBV_QPT_UD:
-		return 0;
+		return has_pd && attr.send_cq && attr.recv_cq ? 0 : EINVAL;
+	case IBV_QPT_XRC_SEND:
+		return has_pd && attr.send_cq ? 0 : EINVAL;
+	case IBV_QPT_XRC_RECV:
+		return has_xrcd ? 0 : EINVAL;
 	default:
 		return EOPNOTSUPP;
 	}
+}
+
+bool is_xrc(ibv_qp_type type)
+{
+	return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
+}
+
+/*
+ * An XRC target completes to the CQs of SRQs, and may be open several times:
+ * nobody looks for it by its number.
+ */
+bool completes(const Qp *qp)
+{
+	return qp->verbs.qp.qp_type != IBV_QPT_XRC_RECV;
+}
+
+/*
+ * What the kernel is told. Of an XRC QP only what its type has; and nothing is
+ * read that comp_mask does not say is there.
+ */
+ibv_qp_init_attr_ex used_attr(const ibv_qp_init_attr_ex &attr)
+{
+	ibv_qp_init_attr_ex used = {};
+
+	used.qp_context = attr.qp_context;
+	used.cap = attr.cap;
+	used.qp_type = attr.qp_type;
+	used.sq_sig_all = attr.sq_sig_all;
+	if (attr.qp_type == IBV_QPT_XRC_RECV) {
+		used.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+		used.xrcd = attr.xrcd;
+		return used;
+	}
+	used.comp_mask = IBV_QP_INIT_ATTR_PD;
+	used.pd = attr.pd;
+	if (has_send_ops(attr)) {
+		used.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		used.send_ops_flags = attr.send_ops_flags;
+	}
+	used.send_cq = attr.send_cq;
+	if (!is_xrc(attr.qp_type)) {
+		used.recv_cq = attr.recv_cq;
+		used.srq = attr.srq;
+	}
+	return used;
 }
 
 /* Kernel, mappings, table; under qp_mutex. 0 or errno. */
@@ -172,7 +222,8 @@ int set_up(Context *context, Qp *qp, ibv_qp_init_attr_ex *attr)
 	if (!map_queues(qp, ibcontext->cmd_fd, *attr, resp.driver) ||
 	    !make_builder(qp, *attr)) {
 		err = errno;
-	} else if (!context->state->qps.insert(qp->verbs.qp.qp_num, qp)) {
+	} else if (completes(qp) &&
+		   !context->state->qps.insert(qp->verbs.qp.qp_num, qp)) {
 		err = ENOMEM;
 	}
 	if (err)
@@ -185,6 +236,7 @@ int set_up(Context *context, Qp *qp, ibv_qp_init_attr_ex *attr)
 ibv_qp *create_qp_ex(ibv_context *ibcontext, ibv_qp_init_attr_ex *attr)
 {
 	Context *context = to_context(ibcontext);
+	ibv_qp_init_attr_ex ours;
 	std::unique_ptr<Qp> qp;
 	bool shared;
 	int err;
@@ -194,21 +246,25 @@ ibv_qp *create_qp_ex(ibv_context *ibcontext, ibv_qp_init_attr_ex *attr)
 		errno = err;
 		return nullptr;
 	}
-	shared = context->state->shared && !to_pd(attr->pd)->domain;
+	ours = used_attr(*attr);
+	shared = context->state->shared && !(ours.pd && to_pd(ours.pd)->domain);
 	qp.reset(new (std::nothrow) Qp(shared));
 	if (!qp)
 		return nullptr;
 
-	qp->sq.set_allocator(&to_pd(attr->pd)->allocator);
-	qp->rq.set_allocator(&to_pd(attr->pd)->allocator);
+	if (ours.pd) {
+		qp->sq.set_allocator(&to_pd(ours.pd)->allocator);
+		qp->rq.set_allocator(&to_pd(ours.pd)->allocator);
+	}
 
 	std::lock_guard guard(context->state->qp_mutex);
 
-	err = set_up(context, qp.get(), attr);
+	err = set_up(context, qp.get(), &ours);
 	if (err) {
 		errno = err;
 		return nullptr;
 	}
+	attr->cap = ours.cap;
 	return &qp.release()->verbs.qp;
 }
 
@@ -280,7 +336,8 @@ int destroy_qp(ibv_qp *ibqp)
 
 	BothCqs cqs(qp.get());
 
-	context->state->qps.remove(ibqp->qp_num);
+	if (completes(qp.get()))
+		context->state->qps.remove(ibqp->qp_num);
 	cqs.forget(ibqp->qp_num);
 	return 0;
 }

@@ -17,6 +17,7 @@ namespace {
 constexpr uint8_t RC = 1 << 0;
 constexpr uint8_t UC = 1 << 1;
 constexpr uint8_t UD = 1 << 2;
+constexpr uint8_t XRC = 1 << 3;
 constexpr uint64_t MAX_MESSAGE = 0x7fffffff;
 
 /* Which segments follow the NextSeg. */
@@ -31,23 +32,24 @@ struct Operation {
 
 /* What a verbs opcode is for us, by opcode; no service: we do not know it. */
 constexpr auto OPERATIONS = [] {
-	constexpr uint8_t all = RC | UC | UD;
-	constexpr uint8_t connected = RC | UC;
+	constexpr uint8_t reliable = RC | XRC;
+	constexpr uint8_t connected = reliable | UC;
+	constexpr uint8_t all = connected | UD;
 	std::array<Operation, 16> of = {};
 
 	of[IBV_WR_SEND] = {PAVO_WQE_SEND, all, Shape::MESSAGE, true};
 	of[IBV_WR_SEND_WITH_IMM] = {PAVO_WQE_SEND_IMM, all, Shape::MESSAGE,
 				    true};
-	of[IBV_WR_SEND_WITH_INV] = {PAVO_WQE_SEND_INV, RC, Shape::MESSAGE,
+	of[IBV_WR_SEND_WITH_INV] = {PAVO_WQE_SEND_INV, reliable, Shape::MESSAGE,
 				    true};
 	of[IBV_WR_RDMA_WRITE] = {PAVO_WQE_WRITE, connected, Shape::REMOTE,
 				 true};
 	of[IBV_WR_RDMA_WRITE_WITH_IMM] = {PAVO_WQE_WRITE_IMM, connected,
 					  Shape::REMOTE, true};
-	of[IBV_WR_RDMA_READ] = {PAVO_WQE_READ, RC, Shape::REMOTE, false};
-	of[IBV_WR_ATOMIC_CMP_AND_SWP] = {PAVO_WQE_CMP_SWAP, RC, Shape::ATOMIC,
-					 false};
-	of[IBV_WR_ATOMIC_FETCH_AND_ADD] = {PAVO_WQE_FETCH_ADD, RC,
+	of[IBV_WR_RDMA_READ] = {PAVO_WQE_READ, reliable, Shape::REMOTE, false};
+	of[IBV_WR_ATOMIC_CMP_AND_SWP] = {PAVO_WQE_CMP_SWAP, reliable,
+					 Shape::ATOMIC, false};
+	of[IBV_WR_ATOMIC_FETCH_AND_ADD] = {PAVO_WQE_FETCH_ADD, reliable,
 					   Shape::ATOMIC, false};
 	of[IBV_WR_LOCAL_INV] = {PAVO_WQE_LOCAL_INV, connected, Shape::KEY,
 				false};
@@ -64,6 +66,8 @@ uint8_t service_bit(ibv_qp_type type)
 		return UC;
 	case IBV_QPT_UD:
 		return UD;
+	case IBV_QPT_XRC_SEND:
+		return XRC;
 	default:
 		return 0;
 	}
@@ -262,6 +266,21 @@ uint32_t immediate_word(const ibv_send_wr &wr, uint8_t op)
 	}
 }
 
+/* Whose receives a message takes, or whose memory it touches. */
+int put_xrc(Slot &slot, const ibv_send_wr &wr, const Operation &op,
+	    const WqeLimits &limits)
+{
+	pavo_xrc_seg xrc = {};
+
+	if (limits.service != IBV_QPT_XRC_SEND || op.shape == Shape::KEY ||
+	    op.shape == Shape::BIND)
+		return 0;
+	xrc.srqn = wr.qp_type.xrc.remote_srqn;
+	if (xrc.srqn > 0xffffff || !slot.put(xrc))
+		return EINVAL;
+	return 0;
+}
+
 int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 	     const WqeLimits &limits, const pavo_ud_seg *av)
 {
@@ -320,6 +339,9 @@ int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 
 	if (!slot.put(next))
 		return EINVAL;
+	err = put_xrc(slot, wr, op, limits);
+	if (err)
+		return err;
 	err = put_body(slot, wr, op, limits, av);
 	if (err)
 		return err;
