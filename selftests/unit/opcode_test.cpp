@@ -16,12 +16,13 @@ bool should_be_known(int opcode)
 
 	switch (opcode & 0xe0) {
 	case 0x00: /* RC; 0x15 is reserved, as is 0x18 and up */
+	case 0xa0: /* XRC, the same */
 		return op <= 0x14 || op == 0x16 || op == 0x17;
 	case 0x20: /* UC: sends and writes */
 		return op <= 0x0b;
 	case 0x60: /* UD: one packet only */
 		return op == 0x04 || op == 0x05;
-	default: /* RD, CNP, XRC, left to manufacturers */
+	default: /* RD, CNP, left to manufacturers */
 		return false;
 	}
 }
@@ -43,7 +44,7 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 		{PAVO_OPF_RETH, 16},	  {PAVO_OPF_AETH, 4},
 		{PAVO_OPF_ATOMICETH, 28}, {PAVO_OPF_ATOMICACK, 8},
 		{PAVO_OPF_IMM, 4},	  {PAVO_OPF_IETH, 4},
-		{PAVO_OPF_DETH, 8},
+		{PAVO_OPF_DETH, 8},	  {PAVO_OPF_XRCETH, 4},
 	};
 
 	for (uint8_t opcode : known_opcodes()) {
@@ -62,7 +63,7 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
 {
 	for (uint8_t opcode : known_opcodes()) {
-		uint16_t kinds =
+		uint32_t kinds =
 			flags_of(opcode) &
 			(PAVO_OPF_SEND | PAVO_OPF_WRITE | PAVO_OPF_READ |
 			 PAVO_OPF_ATOMIC | PAVO_OPF_ACK);
@@ -75,7 +76,8 @@ TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
 TEST(OpcodeTable, RequestsAndResponsesAreToldApart)
 {
 	for (uint8_t opcode : known_opcodes()) {
-		bool response = opcode >= 0x0d && opcode <= 0x12;
+		int op = opcode & 0x1f;
+		bool response = op >= 0x0d && op <= 0x12;
 
 		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_REQUEST), response)
 			<< "opcode " << int(opcode);
@@ -94,7 +96,7 @@ TEST(OpcodeTable, PlaceInMessageFollowsFromTheName)
 			return std::find(list.begin(), list.end(), op) !=
 			       list.end();
 		};
-		uint16_t flags = flags_of(opcode);
+		uint32_t flags = flags_of(opcode);
 
 		EXPECT_EQ(bool(flags & PAVO_OPF_FIRST),
 			  !is_in(middle) && !is_in(last))
@@ -124,6 +126,27 @@ TEST(OpcodeTable, UcDoesWhatRcDoes)
 
 		EXPECT_EQ(flags_of(uc), flags_of(rc)) << "operation " << op;
 	}
+}
+
+TEST(OpcodeTable, XrcDoesWhatRcDoes)
+{
+	for (uint8_t rc : known_opcodes()) {
+		if ((rc & PAVO_SVC_MASK) != PAVO_SVC_RC)
+			continue;
+		auto xrc = static_cast<uint8_t>(PAVO_SVC_XRC | rc);
+
+		EXPECT_EQ(flags_of(xrc) & ~PAVO_OPF_XRCETH, flags_of(rc))
+			<< "operation " << int(rc);
+	}
+}
+
+TEST(OpcodeTable, XrcHeaderIsInAllRequestsOfXrcAndNowhereElse)
+{
+	for (uint8_t opcode : known_opcodes())
+		EXPECT_EQ(bool(flags_of(opcode) & PAVO_OPF_XRCETH),
+			  (opcode & PAVO_SVC_MASK) == PAVO_SVC_XRC &&
+				  flags_of(opcode) & PAVO_OPF_REQUEST)
+			<< "opcode " << int(opcode);
 }
 
 TEST(OpcodeTable, DatagramHeaderIsInAllDatagramsAndNowhereElse)

@@ -252,6 +252,8 @@ TEST(Parse, MigReqAndReservedBitsAreIgnored)
 		set[ack_at] |= 0x7f;
 		if (flags_of(opcode) & PAVO_OPF_DETH)
 			set[PAVO_BTH_LEN + 4] = 0xff;
+		if (flags_of(opcode) & PAVO_OPF_XRCETH)
+			set[PAVO_BTH_LEN] = 0xff;
 		for (const Bytes &udp : {clear, set}) {
 			Parsed parsed = parse(udp);
 

@@ -54,7 +54,7 @@ std::vector<uint8_t> known_opcodes()
 	return opcodes;
 }
 
-uint16_t flags_of(uint8_t opcode)
+uint32_t flags_of(uint8_t opcode)
 {
 	const struct pavo_op_info *info = pavo_op_info(opcode);
 
@@ -88,6 +88,7 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 	pkt.inv_rkey = static_cast<uint32_t>(random.bits());
 	pkt.qkey = static_cast<uint32_t>(random.bits());
 	pkt.sqpn = random.below(1 << 24);
+	pkt.srqn = random.below(1 << 24);
 	return pkt;
 }
 
@@ -142,7 +143,7 @@ Bytes packet(const pavo_pkt &pkt, unsigned int payload)
 
 void expect_same_fields(const pavo_pkt &actual, const pavo_pkt &expected)
 {
-	uint16_t flags = flags_of(expected.opcode);
+	uint32_t flags = flags_of(expected.opcode);
 
 	EXPECT_EQ(actual.opcode, expected.opcode);
 	EXPECT_EQ(actual.pad, expected.pad);
@@ -180,5 +181,8 @@ void expect_same_fields(const pavo_pkt &actual, const pavo_pkt &expected)
 	if (flags & PAVO_OPF_DETH) {
 		EXPECT_EQ(actual.qkey, expected.qkey);
 		EXPECT_EQ(actual.sqpn, expected.sqpn);
+	}
+	if (flags & PAVO_OPF_XRCETH) {
+		EXPECT_EQ(actual.srqn, expected.srqn);
 	}
 }

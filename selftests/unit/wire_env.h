@@ -27,7 +27,7 @@ std::string to_hex(const Bytes &bytes);
 std::vector<uint8_t> known_opcodes();
 
 /* Flags of an opcode that must be known. */
-uint16_t flags_of(uint8_t opcode);
+uint32_t flags_of(uint8_t opcode);
 
 /* A packet of @opcode with a random value in every field, pad included. */
 pavo_pkt random_packet(Random &random, uint8_t opcode);

@@ -26,12 +26,21 @@ const int rts_mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 
 int mask_for(ibv_qp_type type, int rc_mask)
 {
-	constexpr int acknowledged = IBV_QP_MAX_DEST_RD_ATOMIC |
-				     IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT |
-				     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				     IBV_QP_MAX_QP_RD_ATOMIC;
+	constexpr int answers = IBV_QP_MAX_DEST_RD_ATOMIC |
+				IBV_QP_MIN_RNR_TIMER;
+	constexpr int asks = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			     IBV_QP_MAX_QP_RD_ATOMIC;
 
-	return type == IBV_QPT_UC ? rc_mask & ~acknowledged : rc_mask;
+	switch (type) {
+	case IBV_QPT_UC:
+		return rc_mask & ~(answers | asks | IBV_QP_TIMEOUT);
+	case IBV_QPT_XRC_SEND:
+		return rc_mask & ~answers;
+	case IBV_QPT_XRC_RECV:
+		return rc_mask & ~asks;
+	default:
+		return rc_mask;
+	}
 }
 
 ibv_mtu mtu_code(int bytes)
@@ -140,6 +149,7 @@ static Side make_side(Host &host, const HostInfo &info, const LinkSpec &spec,
 
 	side.host = &host;
 	side.info = info;
+	side.type = spec.type;
 	if (shared.id) {
 		side.send_cq = side.recv_cq = shared;
 	} else {
@@ -185,15 +195,17 @@ Link make_link(Env &env, const LinkSpec &spec)
 
 void bring_up(Link &link)
 {
-	int rtr = mask_for(link.spec.type, rtr_mask);
-	int rts = mask_for(link.spec.type, rts_mask);
+	auto step = [](Side &side, const ibv_qp_attr &attr, int rc_mask,
+		       const char *what) {
+		must_modify(side, attr, mask_for(side.type, rc_mask), what);
+	};
 
-	must_modify(link.a, init_attr(link.spec), init_mask, "A to INIT");
-	must_modify(link.b, init_attr(link.spec), init_mask, "B to INIT");
-	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr, "A to RTR");
-	must_modify(link.b, rtr_attr(link, link.b, link.a), rtr, "B to RTR");
-	must_modify(link.a, rts_attr(link, link.a), rts, "A to RTS");
-	must_modify(link.b, rts_attr(link, link.b), rts, "B to RTS");
+	step(link.a, init_attr(link.spec), init_mask, "A to INIT");
+	step(link.b, init_attr(link.spec), init_mask, "B to INIT");
+	step(link.a, rtr_attr(link, link.a, link.b), rtr_mask, "A to RTR");
+	step(link.b, rtr_attr(link, link.b, link.a), rtr_mask, "B to RTR");
+	step(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
+	step(link.b, rts_attr(link, link.b), rts_mask, "B to RTS");
 }
 
 Link connect(Env &env, const LinkSpec &spec)

@@ -42,6 +42,7 @@ struct LinkSpec {
 struct Side {
 	Host *host = nullptr;
 	HostInfo info = {};
+	ibv_qp_type type = IBV_QPT_RC;
 	Cq send_cq;
 	Cq recv_cq;
 	Qp qp;

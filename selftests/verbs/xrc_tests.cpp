@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The XRC service (IBA annex A14): initiator and target queue pairs, shared
+ * receive queues named by each message, domains, and targets that are shared.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "link.h"
+#include "tap.h"
+
+using namespace pv;
+
+namespace {
+
+/* An initiator at A and a target at B; receives come from SRQs of B's domain. */
+struct XrcLink : Link {
+	Handle xrcd = 0;
+	Srq srq;
+};
+
+Handle must_domain(Host &host)
+{
+	Made xrcd = host.open_xrcd();
+
+	if (xrcd.error == EOPNOTSUPP || xrcd.error == ENOSYS)
+		throw Skip("no XRC");
+	REQUIRE(!xrcd.error, "open_xrcd: ", strerror(xrcd.error));
+	return xrcd.id;
+}
+
+Srq must_srq(Env &env, Handle xrcd, const Cq &cq, Handle pd = 0)
+{
+	SrqSpec spec;
+
+	spec.xrcd = xrcd;
+	spec.cq = cq.id;
+	spec.pd = pd;
+	Srq srq = env.b.create_srq(spec);
+	REQUIRE(!srq.error, "create_srq_ex: ", strerror(srq.error));
+	return srq;
+}
+
+Side make_side(Host &host, const HostInfo &info, ibv_qp_type type, Handle xrcd,
+	       const LinkSpec &spec)
+{
+	Side side;
+	QpSpec qp;
+
+	side.host = &host;
+	side.info = info;
+	side.type = type;
+	side.send_cq = host.create_cq(256, spec.events);
+	side.recv_cq = host.create_cq(256, spec.events);
+	qp.send_cq = side.send_cq.id;
+	qp.recv_cq = side.recv_cq.id;
+	qp.xrcd = xrcd;
+	qp.cap = spec.cap;
+	qp.type = type;
+	side.qp = host.create_qp(qp);
+	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
+	return side;
+}
+
+/* @xrcd: the domain, or 0 for a new one */
+XrcLink connect_xrc(Env &env, LinkSpec spec = {}, Handle xrcd = 0)
+{
+	XrcLink link;
+	int can = std::min(env.info_a.device.max_qp_rd_atom, 4);
+
+	link.xrcd = xrcd ? xrcd : must_domain(env.b);
+	link.spec = spec;
+	link.mtu = std::min(spec.mtu ? spec.mtu : 4096, common_mtu(env));
+	link.rd_atomic = uint8_t(can);
+	link.a = make_side(env.a, env.info_a, IBV_QPT_XRC_SEND, 0, spec);
+	link.b =
+		make_side(env.b, env.info_b, IBV_QPT_XRC_RECV, link.xrcd, spec);
+	link.a.psn = spec.psn_a;
+	link.b.psn = spec.psn_b;
+	link.srq = must_srq(env, link.xrcd, link.b.recv_cq);
+	bring_up(link);
+	return link;
+}
+
+void must_post_srq(Env &env, const Srq &srq, const std::vector<RecvWr> &wrs)
+{
+	PostResult result = env.b.post_srq(srq.id, wrs);
+
+	REQUIRE(!result.error, "post_srq_recv: ", strerror(result.error));
+}
+
+SendWr to_srq(const Srq &srq, SendWr wr)
+{
+	wr.srqn = srq.number;
+	return wr;
+}
+
+/* One message with every byte around it checked. */
+void carry(Env &env, XrcLink &link, Op op, const Place &from, const Place &to,
+	   uint64_t length)
+{
+	std::string what = str(name_of(op), " of ", length);
+	SendWr wr = to_srq(link.srq, make_wr(op, from, length, to));
+	uint64_t seed = env.seed(), background = env.seed();
+	bool read = op == Op::read;
+	Host &source = read ? env.b : env.a, &target = read ? env.a : env.b;
+	const Place &out = read ? to : from, &in = read ? from : to;
+	int64_t end = in.offset + int64_t(length);
+
+	source.fill(out.mr.id, out.offset, length, seed, 0);
+	target.fill(in.mr.id, 0, in.mr.length, background, 0);
+	if (takes_recv(op)) {
+		RecvWr recv = {~wr.id, {}};
+
+		if (op != Op::write_imm && length)
+			recv.sges = {
+				{to.mr.id, to.offset, uint32_t(length), 0}};
+		must_post_srq(env, link.srq, {recv});
+	}
+	must_post(link.a, std::vector<SendWr>{wr});
+	Wc wc = wait_send(env, link.a, what.c_str(), length);
+	check_wc(wc, wr.id, IBV_WC_SUCCESS, what.c_str());
+	REQUIRE_EQ(int(wc.opcode), wc_opcode(op), what);
+	if (takes_recv(op)) {
+		wc = wait_recv(env, link.b, what.c_str());
+		check_wc(wc, ~wr.id, IBV_WC_SUCCESS, what.c_str());
+		REQUIRE_EQ(wc.byte_len, length, what);
+		REQUIRE_EQ(wc.qp_number, link.b.qp.number, what, ": qp_num");
+		if (op != Op::send)
+			REQUIRE_EQ(wc.imm, wr.imm, what, ": immediate data");
+	}
+	no_more(link.a, what.c_str());
+	no_more(link.b, what.c_str());
+	must_match(target, in.mr, in.offset, length, seed, 0, what.c_str());
+	must_match(target, in.mr, 0, in.offset, background, 0, "before it");
+	must_match(target, in.mr, end, in.mr.length - end, background, end,
+		   "behind it");
+}
+
+void alive(Env &env, XrcLink &link)
+{
+	Place from = {must_reg(env.a, {6000}), 3},
+	      to = {must_reg(env.b, {6000}), 5};
+
+	carry(env, link, Op::send_imm, from, to, 5001);
+	carry(env, link, Op::read, from, to, 5001);
+}
+
+void sweep(Env &env, Op op)
+{
+	for (int mtu : {256, 1024, 4096}) {
+		LinkSpec spec;
+
+		spec.mtu = mtu;
+		XrcLink link = connect_xrc(env, spec);
+		uint64_t m = uint64_t(link.mtu);
+		Place from = {must_reg(env.a, {8 * m, 4091}), 7},
+		      to = {must_reg(env.b, {8 * m, 4091}), 13};
+
+		for (uint64_t length : {uint64_t(0), uint64_t(1), m - 1, m,
+					m + 1, 2 * m, 5 * m + 3})
+			carry(env, link, op, from, to, length);
+	}
+}
+
+/* A message that is refused with `status`; the target is in Error then. */
+void refused(Env &env, XrcLink &link, const SendWr &wr, ibv_wc_status status,
+	     const char *what)
+{
+	env.expect_async();
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, what), wr.id, status, what);
+	wait_state(env, link.a, IBV_QPS_ERR);
+	wait_state(env, link.b, IBV_QPS_ERR);
+	no_more(link.b, what);
+}
+
+} // namespace
+
+PV_TEST("xrc.send", "sends of every kind of length")
+{
+	sweep(env, Op::send);
+}
+
+PV_TEST("xrc.send_imm", "sends with immediate of every kind of length")
+{
+	sweep(env, Op::send_imm);
+}
+
+PV_TEST("xrc.write", "writes of every kind of length")
+{
+	sweep(env, Op::write);
+}
+
+PV_TEST("xrc.write_imm", "writes with immediate of every kind of length")
+{
+	sweep(env, Op::write_imm);
+}
+
+PV_TEST("xrc.read", "reads of every kind of length")
+{
+	sweep(env, Op::read);
+}
+
+PV_TEST("xrc.atomics", "compare and swap, fetch and add")
+{
+	XrcLink link = connect_xrc(env);
+	Mr result = must_reg(env.a, {8}), word = must_reg(env.b, {64});
+	SendWr wr =
+		to_srq(link.srq, make_wr(Op::read, {result, 0}, 8, {word, 8}));
+
+	env.b.store(word.id, 8, 1000);
+	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	wr.compare_add = 17;
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, "add"), wr.id, IBV_WC_SUCCESS, "add");
+	REQUIRE_EQ(env.a.load(result.id, 0), 1000u, "old value");
+	wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
+	wr.compare_add = 1017;
+	wr.swap = 5;
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, "swap"), wr.id, IBV_WC_SUCCESS, "swap");
+	REQUIRE_EQ(env.a.load(result.id, 0), 1017u, "old value");
+	REQUIRE_EQ(env.b.load(word.id, 8), 5u, "new value");
+}
+
+PV_TEST("xrc.inline", "inline data fits beside the number of the queue")
+{
+	LinkSpec spec;
+
+	spec.cap.max_inline_data = 200;
+	XrcLink link = connect_xrc(env, spec);
+	Mr out = must_reg(env.a, {200}), in = must_reg(env.b, {200});
+	SendWr wr = to_srq(link.srq,
+			   make_wr(Op::write_imm, {out, 0}, 200, {in, 0}));
+
+	env.a.fill(out.id, 0, 200, 4, 0);
+	wr.flags |= IBV_SEND_INLINE;
+	must_post_srq(env, link.srq, {{1, {}}});
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_SUCCESS,
+		 "receive");
+	must_match(env.b, in, 0, 200, 4, 0, "data");
+}
+
+PV_TEST("xrc.names_queue",
+	"each message takes from the queue it names and completes to that CQ")
+{
+	constexpr uint32_t size = 5000, count = 12;
+	XrcLink link = connect_xrc(env);
+	Cq other_cq = env.b.create_cq(64, false);
+	Srq other = must_srq(env, link.xrcd, other_cq);
+	Mr out = must_reg(env.a, {count * size}),
+	   in = must_reg(env.b, {count * size});
+
+	env.a.fill(out.id, 0, count * size, 3, 0);
+	for (uint32_t i = 0; i < count; i++)
+		must_post_srq(env, i % 3 ? other : link.srq,
+			      {{i, {{in.id, int64_t(i) * size, size, 0}}}});
+	for (uint32_t i = 0; i < count; i++)
+		must_post(link.a,
+			  std::vector<SendWr>{to_srq(
+				  i % 3 ? other : link.srq,
+				  make_wr(Op::send, {out, int64_t(i) * size},
+					  size))});
+	wait_completions(env, link.a, link.a.send_cq, count, "sends");
+	auto ours = wait_completions(env, link.b, link.b.recv_cq, count / 3,
+				     "receives of one queue");
+	auto others = wait_completions(env, link.b, other_cq, count * 2 / 3,
+				       "receives of the other");
+	for (uint32_t i = 0; i < count; i++)
+		check_wc(i % 3 ? others[i - i / 3 - 1] : ours[i / 3], i,
+			 IBV_WC_SUCCESS, "receive");
+	must_match(env.b, in, 0, count * size, 3, 0, "all messages");
+}
+
+PV_TEST("xrc.shared_by_targets", "two targets of a domain use one queue")
+{
+	XrcLink one = connect_xrc(env);
+	XrcLink two = connect_xrc(env, {}, one.xrcd);
+	SendWr wr = to_srq(one.srq, make_wr(Op::send, {}, 0));
+
+	must_post_srq(env, one.srq, {{1, {}}, {2, {}}});
+	must_post(two.a, std::vector<SendWr>{wr});
+	Wc wc = wait_recv(env, one.b, "by the second");
+	check_wc(wc, 1, IBV_WC_SUCCESS, "by the second");
+	REQUIRE_EQ(wc.qp_number, two.b.qp.number, "qp_num");
+	must_post(one.a, std::vector<SendWr>{wr});
+	wc = wait_recv(env, one.b, "by the first");
+	check_wc(wc, 2, IBV_WC_SUCCESS, "by the first");
+	REQUIRE_EQ(wc.qp_number, one.b.qp.number, "qp_num");
+}
+
+PV_TEST("xrc.rnr", "an empty queue: the message waits, one of another passes")
+{
+	XrcLink waits = connect_xrc(env);
+	XrcLink passes = connect_xrc(env, {}, waits.xrcd);
+	Mr out = must_reg(env.a, {9000}), in = must_reg(env.b, {9000});
+	SendWr wr = to_srq(waits.srq, make_wr(Op::send, {out, 0}, 9000));
+
+	env.a.fill(out.id, 0, 9000, 6, 0);
+	must_post(waits.a, std::vector<SendWr>{wr});
+	alive(env, passes);
+	REQUIRE(env.a.poll(waits.a.send_cq.id, 1, 20).empty(),
+		"completed without a receive");
+	must_post_srq(env, waits.srq, {{4, {{in.id, 0, 9000, 0}}}});
+	check_wc(wait_send(env, waits.a, "send"), wr.id, IBV_WC_SUCCESS,
+		 "send");
+	check_wc(wait_recv(env, waits.b, "receive"), 4, IBV_WC_SUCCESS,
+		 "receive");
+	must_match(env.b, in, 0, 9000, 6, 0, "data");
+}
+
+PV_TEST("xrc.unknown_queue", "a number that no queue has is refused")
+{
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+
+	env.b.fill(in.id, 0, 64, 2, 0);
+	for (Op op : {Op::send, Op::write, Op::read}) {
+		XrcLink link = connect_xrc(env);
+		SendWr wr = make_wr(op, {out, 0}, 64, {in, 0});
+
+		wr.srqn = 0xfffff0;
+		refused(env, link, wr, IBV_WC_REM_INV_REQ_ERR, name_of(op));
+	}
+	must_match(env.b, in, 0, 64, 2, 0, "memory");
+}
+
+PV_TEST("xrc.other_domain", "a queue of another domain is refused")
+{
+	XrcLink link = connect_xrc(env), other = connect_xrc(env);
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+
+	env.b.fill(in.id, 0, 64, 2, 0);
+	must_post_srq(env, other.srq, {{1, {{in.id, 0, 64, 0}}}});
+	refused(env, link, to_srq(other.srq, make_wr(Op::send, {out, 0}, 64)),
+		IBV_WC_REM_INV_REQ_ERR, "send");
+	no_more(other.b, "the other's receive");
+	must_match(env.b, in, 0, 64, 2, 0, "memory");
+	must_post(other.a, std::vector<SendWr>{to_srq(
+				   other.srq, make_wr(Op::send, {}, 0))});
+	check_wc(wait_recv(env, other.b, "receive"), 1, IBV_WC_SUCCESS,
+		 "the other domain");
+}
+
+PV_TEST("xrc.pd", "memory is touched by the protection domain of the queue")
+{
+	XrcLink link = connect_xrc(env);
+	MrSpec spec;
+
+	spec.length = 64;
+	spec.pd = env.b.alloc_pd().id;
+	Srq other = must_srq(env, link.xrcd, link.b.recv_cq, spec.pd);
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, spec);
+	SendWr wr = make_wr(Op::write, {out, 0}, 64, {in, 0});
+
+	env.a.fill(out.id, 0, 64, 3, 0);
+	must_post(link.a, std::vector<SendWr>{to_srq(other, wr)});
+	check_wc(wait_send(env, link.a, "its own"), wr.id, IBV_WC_SUCCESS,
+		 "its own");
+	must_match(env.b, in, 0, 64, 3, 0, "memory");
+	env.b.fill(in.id, 0, 64, 2, 0);
+	refused(env, link, to_srq(link.srq, wr), IBV_WC_REM_ACCESS_ERR,
+		"another queue's");
+	must_match(env.b, in, 0, 64, 2, 0, "memory");
+}
+
+PV_TEST("xrc.bad_receive", "a receive with a bad key fails on its queue's CQ")
+{
+	XrcLink link = connect_xrc(env);
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+	SendWr wr = to_srq(link.srq, make_wr(Op::send, {out, 0}, 64));
+
+	env.expect_async();
+	must_post_srq(env, link.srq, {{1, {{in.id, 0, 64, 0x100}}}});
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_LOC_PROT_ERR,
+		 "receive");
+	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_REM_OP_ERR,
+		 "send");
+}
+
+PV_TEST("xrc.limit", "the limit event of its queue")
+{
+	XrcLink link = connect_xrc(env);
+	ibv_srq_attr attr = {};
+
+	must_post_srq(env, link.srq, std::vector<RecvWr>(2));
+	attr.srq_limit = 2;
+	REQUIRE_EQ(env.b.modify_srq(link.srq.id, attr, IBV_SRQ_LIMIT), 0,
+		   "arm");
+	must_post(link.a, std::vector<SendWr>{
+				  to_srq(link.srq, make_wr(Op::send, {}, 0))});
+	wait_recv(env, link.b, "receive");
+	AsyncEvent event = env.b.async_event(env.options.patience_ms);
+	while (event.type == IBV_EVENT_COMM_EST)
+		event = env.b.async_event(env.options.patience_ms);
+	REQUIRE_EQ(event.type, IBV_EVENT_SRQ_LIMIT_REACHED, "event");
+	REQUIRE_EQ(event.object, link.srq.id, "what it is about");
+}
+
+PV_TEST("xrc.completion_event", "an armed CQ of a queue tells of a message")
+{
+	LinkSpec spec;
+
+	spec.events = true;
+	XrcLink link = connect_xrc(env, spec);
+
+	must_post_srq(env, link.srq, std::vector<RecvWr>(2));
+	REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, false), 0, "arm");
+	must_post(link.a, std::vector<SendWr>{
+				  to_srq(link.srq, make_wr(Op::send, {}, 0))});
+	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
+		"no event");
+	wait_recv(env, link.b, "receive");
+}
+
+PV_TEST("xrc.queue_goes", "a queue may go while targets could use it")
+{
+	XrcLink link = connect_xrc(env);
+	Srq gone = must_srq(env, link.xrcd, link.b.recv_cq);
+
+	must_post_srq(env, gone, {{1, {}}});
+	REQUIRE_EQ(env.b.destroy(Kind::srq, gone.id), 0, "destroy");
+	alive(env, link);
+	refused(env, link, to_srq(gone, make_wr(Op::send, {}, 0)),
+		IBV_WC_REM_INV_REQ_ERR, "to what is gone");
+}
+
+PV_TEST("xrc.open", "a target that is opened again lives until both are closed")
+{
+	XrcLink link = connect_xrc(env);
+	Qp again = env.b.open_qp(link.xrcd, link.b.qp.number);
+
+	REQUIRE(!again.error, "open_qp: ", strerror(again.error));
+	REQUIRE_EQ(again.number, link.b.qp.number, "number");
+	QpState state = env.b.query(again.id, IBV_QP_STATE);
+	REQUIRE_EQ(int(state.attr.qp_state), IBV_QPS_RTS, "its state");
+	REQUIRE_EQ(env.b.destroy(Kind::qp, link.b.qp.id), 0, "the first");
+	link.b.qp = again;
+	alive(env, link);
+	REQUIRE_EQ(env.b.destroy(Kind::xrcd, link.xrcd), EBUSY,
+		   "domain in use");
+	REQUIRE_EQ(env.b.destroy(Kind::qp, again.id), 0, "the second");
+	REQUIRE_EQ(env.b.open_qp(link.xrcd, again.number).error, EINVAL,
+		   "it is gone");
+}
+
+PV_TEST("xrc.not_for_posting", "targets do not send, initiators do not receive")
+{
+	XrcLink link = connect_xrc(env);
+	SendWr wr = to_srq(link.srq, make_wr(Op::send, {}, 0));
+
+	REQUIRE(env.b.post_send(link.b.qp.id, {wr}).error, "target");
+	REQUIRE(env.b.post_recv(link.b.qp.id, {{}}).error, "target");
+	REQUIRE(env.a.post_recv(link.a.qp.id, {{}}).error, "initiator");
+	alive(env, link);
+}
+
+PV_TEST("xrc.flush", "an initiator in Error flushes; a target has no receives")
+{
+	XrcLink link = connect_xrc(env);
+	SendWr wr = to_srq(link.srq, make_wr(Op::send, {}, 0));
+
+	must_post_srq(env, link.srq, {{1, {}}});
+	to_state(link.a, IBV_QPS_ERR);
+	to_state(link.b, IBV_QPS_ERR);
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, "flush"), wr.id, IBV_WC_WR_FLUSH_ERR,
+		 "flush");
+	no_more(link.b, "the queue keeps its receives");
+}
