@@ -42,6 +42,11 @@
 #define PAVO_MAX_SRQ 65536
 #define PAVO_MAX_SRQ_WR 32768
 #define PAVO_MAX_XRCD 65536
+/* An IPv6 group costs its namespace's socket memory that is scarce. */
+#define PAVO_MAX_MCAST_GRP 256
+/* Copies that one packet may cause. */
+#define PAVO_MAX_MCAST_QP_ATTACH 256
+#define PAVO_MAX_TOTAL_MCAST_QP_ATTACH 16384
 #define PAVO_PORT 1
 
 /* Objects that are counted against their limit. */
@@ -58,6 +63,17 @@ enum pavo_object {
 };
 
 /**
+ * struct pavo_mcast - multicast groups of an adapter (context/mcast.c).
+ * @groups: those that have members, by GID
+ * @count:  of them; @members: of all of them together
+ */
+struct pavo_mcast {
+	struct hlist_head groups[64];
+	u32 count;
+	u32 members;
+};
+
+/**
  * struct pavo_dev - an adapter: one RDMA device on one network interface.
  * @ndev:      the interface; set to NULL (RCU) when it goes away, and from
  *             then on @net may be gone, too
@@ -70,6 +86,7 @@ enum pavo_object {
  * @stats:     per-CPU counters
  * @qps:       QPN -> struct pavo_qp, read under RCU
  * @srqs:      number -> struct pavo_srq of XRC, read under RCU
+ * @mcast:     multicast groups
  * @keys:      memory keys
  * @used:      objects in existence, by enum pavo_object
  * @wq:        work of the QPs' halves that must leave the softirq
@@ -93,6 +110,7 @@ struct pavo_dev {
 	u32 next_qpn;
 	struct xarray srqs;
 	u32 next_srqn;
+	struct pavo_mcast mcast;
 	struct pavo_key_table keys;
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;

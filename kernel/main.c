@@ -18,6 +18,7 @@
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
+#include "context/context.h"
 #include "device.h"
 #include "verbs/verbs.h"
 
@@ -312,6 +313,7 @@ static void pavo_link_changed(struct pavo_dev *dev,
 /* The interface leaves: its adapter is removed when RTNL is not held. */
 static void pavo_netdev_left(struct pavo_dev *dev)
 {
+	pavo_mcast_leave(dev);
 	pavo_detach(dev);
 	dev->gone = true;
 	if (!ib_device_try_get(&dev->ib))

@@ -61,6 +61,7 @@ struct pavo_dev;
 	X(rx_drop_no_recv_wqe) /* UC, UD: nothing posted */         \
 	X(rx_drop_invalid_request) /* UC: sequence, length */       \
 	X(rx_drop_access) /* UC: memory may not be written */       \
+	X(rx_drop_no_memory) /* no copy for a group's QP */         \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \
 	X(rx_nak_sent_remote_operational)                           \

@@ -15,7 +15,8 @@
 /* 0 and 1 are the management QPs (IBA 10.2.4.1); few are set aside with them */
 #define PAVO_GSI_QPN 1
 #define PAVO_FIRST_QPN 17
-/* 0xffffff addresses a multicast group */
+/* addresses a multicast group */
+#define PAVO_MCAST_QPN 0xffffff
 #define PAVO_LAST_QPN 0xfffffe
 
 struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn)
@@ -101,8 +102,7 @@ static void pavo_keep_vlan(struct sk_buff *skb)
 				       vlan_dev_vlan_id(skb->dev));
 }
 
-/* Is the packet one for @qp? If not it was counted. */
-static bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
+bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 
@@ -123,6 +123,12 @@ static bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_count(rx->dev, rx_drop_address);
 		return false;
 	}
+	/* one to a group names no QP, and one to a QP is sent to its address */
+	if (pavo_is_datagram(qp) &&
+	    unlikely(pavo_rx_multicast(rx) != (pkt->dqpn == PAVO_MCAST_QPN))) {
+		pavo_count(rx->dev, rx_drop_qpn);
+		return false;
+	}
 	if (pavo_is_datagram(qp))
 		pavo_keep_vlan(rx->skb);
 	return true;
@@ -139,6 +145,10 @@ void pavo_rx_deliver(struct pavo_rx *rx)
 	struct pavo_qp *qp;
 
 	rcu_read_lock();
+	if (unlikely(rx->pkt.dqpn == PAVO_MCAST_QPN)) {
+		pavo_mcast_deliver(rx);
+		goto out;
+	}
 	qp = pavo_qp_find(rx->dev, rx->pkt.dqpn);
 	if (unlikely(!qp)) {
 		pavo_count(rx->dev, rx_drop_qpn);
@@ -150,5 +160,6 @@ void pavo_rx_deliver(struct pavo_rx *rx)
 	} else {
 		pavo_requester_receive(qp, rx);
 	}
+out:
 	rcu_read_unlock();
 }

@@ -162,8 +162,24 @@ int pavo_net_get(struct net *net);
  * moment. The namespace's end closes the sockets in any case.
  */
 void pavo_net_put(struct net *net);
+/**
+ * pavo_net_join - the interface of @dev becomes a member of a group; RTNL.
+ * @gid: multicast GID, an IPv4 group as ::ffff:a.b.c.d
+ *
+ * Return: 0; a negative errno if the interface has no such address family, or
+ * the group cannot be joined.
+ */
+int pavo_net_join(struct pavo_dev *dev, const struct in6_addr *gid);
+void pavo_net_leave(struct pavo_dev *dev, const struct in6_addr *gid);
+
 int pavo_net_init(void);
 void pavo_net_exit(void);
+
+/** pavo_rx_dgid - the destination address of a packet, as a GID. */
+void pavo_rx_dgid(const struct pavo_rx *rx, struct in6_addr *gid);
+
+/** pavo_rx_multicast - was the packet sent to a group? */
+bool pavo_rx_multicast(const struct pavo_rx *rx);
 
 /** pavo_rx_deliver - hand a packet to the engine; in context/, consumes skb. */
 void pavo_rx_deliver(struct pavo_rx *rx);

@@ -20,6 +20,13 @@ struct sock;
  */
 struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
 
+/**
+ * pavo_net_group6 - let @ndev join or leave an IPv6 group, by the socket of
+ * its namespace (socket.c); RTNL is held.
+ */
+int pavo_net_group6(struct net *net, const struct net_device *ndev,
+		    const struct in6_addr *group, bool join);
+
 /** pavo_encap_rcv - the sockets' receive function (rx.c); consumes @skb. */
 int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb);
 

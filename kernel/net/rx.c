@@ -156,6 +156,20 @@ drop:
 	return 0;
 }
 
+void pavo_rx_dgid(const struct pavo_rx *rx, struct in6_addr *gid)
+{
+	if (rx->ipv6)
+		*gid = ipv6_hdr(rx->skb)->daddr;
+	else
+		ipv6_addr_set_v4mapped(ip_hdr(rx->skb)->daddr, gid);
+}
+
+bool pavo_rx_multicast(const struct pavo_rx *rx)
+{
+	return rx->ipv6 ? ipv6_addr_is_multicast(&ipv6_hdr(rx->skb)->daddr) :
+			  ipv4_is_multicast(ip_hdr(rx->skb)->daddr);
+}
+
 void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
 		   struct sk_buff *skb)
 {

@@ -157,6 +157,23 @@ int pavo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+/* @gid is a multicast one, and @ibqp for datagrams: rdma core looked. */
+int pavo_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct in6_addr group;
+
+	memcpy(&group, gid->raw, sizeof(group));
+	return pavo_mcast_attach(to_pavo_qp(ibqp), &group);
+}
+
+int pavo_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct in6_addr group;
+
+	memcpy(&group, gid->raw, sizeof(group));
+	return pavo_mcast_detach(to_pavo_qp(ibqp), &group);
+}
+
 /*
  * From user space this is the kick: it comes without work requests, and on
  * whatever QP of the context, to have the doorbell page emptied.

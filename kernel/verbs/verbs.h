@@ -60,6 +60,9 @@ int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 int pavo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
 
+int pavo_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int pavo_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+
 int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		    struct ib_udata *udata);
 int pavo_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,

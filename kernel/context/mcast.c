@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * mcast.c - multicast groups: which QPs get a copy of a datagram.
+ *
+ * Owns dev->mcast. Called by verbs/qp.c (attach, detach), by table.c with every
+ * packet to QPN 0xffffff, by main.c when the interface leaves.
+ *
+ * Groups and members are written under RTNL, which joining the group of the
+ * IP layer takes anyway, and read under RCU.
+ */
+#include <linux/jhash.h>
+#include <linux/rculist.h>
+#include <linux/rtnetlink.h>
+#include "context/context.h"
+#include "device.h"
+
+/**
+ * struct pavo_mcast_group - a group that has members.
+ * @node: in its bucket
+ * @gid: IPv4 groups as ::ffff:a.b.c.d
+ * @members: struct pavo_mcast_member, @count of them
+ * @count: at least one, but for a moment
+ * @joined: the interface is a member, too
+ * @rcu: to free it
+ */
+struct pavo_mcast_group {
+	struct hlist_node node;
+	struct in6_addr gid;
+	struct list_head members;
+	u32 count;
+	bool joined;
+	struct rcu_head rcu;
+};
+
+struct pavo_mcast_member {
+	struct list_head node;
+	struct pavo_qp *qp;
+	struct rcu_head rcu;
+};
+
+static struct hlist_head *pavo_mcast_bucket(struct pavo_dev *dev,
+					    const struct in6_addr *gid)
+{
+	u32 hash = jhash(gid, sizeof(*gid), 0);
+
+	return &dev->mcast.groups[hash % ARRAY_SIZE(dev->mcast.groups)];
+}
+
+/* Under RTNL, or RCU. */
+static struct pavo_mcast_group *pavo_mcast_find(struct pavo_dev *dev,
+						const struct in6_addr *gid)
+{
+	struct pavo_mcast_group *group;
+
+	hlist_for_each_entry_rcu(group, pavo_mcast_bucket(dev, gid), node,
+				 lockdep_rtnl_is_held()) {
+		if (ipv6_addr_equal(&group->gid, gid))
+			return group;
+	}
+	return NULL;
+}
+
+static struct pavo_mcast_member *
+pavo_mcast_member(struct pavo_mcast_group *group, const struct pavo_qp *qp)
+{
+	struct pavo_mcast_member *member;
+
+	list_for_each_entry(member, &group->members, node) {
+		if (member->qp == qp)
+			return member;
+	}
+	return NULL;
+}
+
+/* A new group, with the interface in it. */
+static struct pavo_mcast_group *pavo_mcast_create(struct pavo_dev *dev,
+						  const struct in6_addr *gid)
+{
+	struct pavo_mcast_group *group;
+	int err;
+
+	if (dev->mcast.count >= PAVO_MAX_MCAST_GRP)
+		return ERR_PTR(-ENOSPC);
+	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	group->gid = *gid;
+	INIT_LIST_HEAD(&group->members);
+	err = pavo_net_join(dev, gid);
+	if (err) {
+		kfree(group);
+		return ERR_PTR(err);
+	}
+	group->joined = true;
+	dev->mcast.count++;
+	hlist_add_head_rcu(&group->node, pavo_mcast_bucket(dev, gid));
+	return group;
+}
+
+static void pavo_mcast_destroy(struct pavo_dev *dev,
+			       struct pavo_mcast_group *group)
+{
+	hlist_del_rcu(&group->node);
+	dev->mcast.count--;
+	if (group->joined)
+		pavo_net_leave(dev, &group->gid);
+	kfree_rcu(group, rcu);
+}
+
+static int pavo_mcast_add(struct pavo_mcast_group *group, struct pavo_qp *qp)
+{
+	struct pavo_mcast *mcast = &qp->dev->mcast;
+	struct pavo_mcast_member *member;
+
+	if (pavo_mcast_member(group, qp))
+		return -EEXIST;
+	if (group->count >= PAVO_MAX_MCAST_QP_ATTACH ||
+	    mcast->members >= PAVO_MAX_TOTAL_MCAST_QP_ATTACH)
+		return -ENOSPC;
+	member = kzalloc(sizeof(*member), GFP_KERNEL);
+	if (!member)
+		return -ENOMEM;
+	member->qp = qp;
+	list_add_tail_rcu(&member->node, &group->members);
+	group->count++;
+	mcast->members++;
+	return 0;
+}
+
+int pavo_mcast_attach(struct pavo_qp *qp, const struct in6_addr *gid)
+{
+	struct pavo_mcast_group *group;
+	int err;
+
+	rtnl_lock();
+	group = pavo_mcast_find(qp->dev, gid);
+	if (!group)
+		group = pavo_mcast_create(qp->dev, gid);
+	if (IS_ERR(group)) {
+		err = PTR_ERR(group);
+	} else {
+		err = pavo_mcast_add(group, qp);
+		if (!group->count)
+			pavo_mcast_destroy(qp->dev, group);
+	}
+	rtnl_unlock();
+	return err;
+}
+
+int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid)
+{
+	struct pavo_mcast_member *member = NULL;
+	struct pavo_mcast_group *group;
+
+	rtnl_lock();
+	group = pavo_mcast_find(qp->dev, gid);
+	if (group)
+		member = pavo_mcast_member(group, qp);
+	if (member) {
+		list_del_rcu(&member->node);
+		kfree_rcu(member, rcu);
+		qp->dev->mcast.members--;
+		if (!--group->count)
+			pavo_mcast_destroy(qp->dev, group);
+	}
+	rtnl_unlock();
+	return member ? 0 : -EINVAL;
+}
+
+void pavo_mcast_leave(struct pavo_dev *dev)
+{
+	struct pavo_mcast_group *group;
+	unsigned int i;
+
+	ASSERT_RTNL();
+	for (i = 0; i < ARRAY_SIZE(dev->mcast.groups); i++) {
+		hlist_for_each_entry(group, &dev->mcast.groups[i], node) {
+			if (group->joined)
+				pavo_net_leave(dev, &group->gid);
+			group->joined = false;
+		}
+	}
+}
+
+/* One copy; the responder takes it as if it had come alone. */
+static void pavo_mcast_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	struct pavo_rx copy = *rx;
+
+	copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
+	if (!copy.skb)
+		pavo_count(rx->dev, rx_drop_no_memory);
+	else if (pavo_rx_accept(qp, &copy))
+		pavo_responder_receive(qp, &copy);
+	else
+		kfree_skb(copy.skb);
+}
+
+void pavo_mcast_deliver(struct pavo_rx *rx)
+{
+	struct pavo_mcast_member *member;
+	struct pavo_mcast_group *group;
+	struct in6_addr gid;
+
+	pavo_rx_dgid(rx, &gid);
+	group = pavo_mcast_find(rx->dev, &gid);
+	if (!group) {
+		pavo_count(rx->dev, rx_drop_qpn);
+		kfree_skb(rx->skb);
+		return;
+	}
+	list_for_each_entry_rcu(member, &group->members, node)
+		pavo_mcast_copy(member->qp, rx);
+	consume_skb(rx->skb);
+}

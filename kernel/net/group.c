@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * group.c - multicast groups of the IP layer: the interface of an adapter is a
+ * member of those that its QPs are attached to, so that routers and switches
+ * send the packets here and the stack lets them in.
+ *
+ * Called by context/mcast.c under RTNL.
+ */
+#include <linux/igmp.h>
+#include <linux/inetdevice.h>
+#include <linux/rtnetlink.h>
+#include "compat.h"
+#include "device.h"
+#include "private.h"
+
+static struct net_device *own_ndev(struct pavo_dev *dev)
+{
+	return rcu_dereference_protected(dev->ndev, lockdep_rtnl_is_held());
+}
+
+int pavo_net_join(struct pavo_dev *dev, const struct in6_addr *gid)
+{
+	struct net_device *ndev = own_ndev(dev);
+	struct in_device *in_dev;
+
+	if (!ndev)
+		return -ENODEV;
+	if (!ipv6_addr_v4mapped(gid))
+		return pavo_net_group6(dev->net, ndev, gid, true);
+	in_dev = __in_dev_get_rtnl(ndev);
+	if (!in_dev)
+		return -EADDRNOTAVAIL;
+	ip_mc_inc_group(in_dev, gid->s6_addr32[3]);
+	return 0;
+}
+
+void pavo_net_leave(struct pavo_dev *dev, const struct in6_addr *gid)
+{
+	struct net_device *ndev = own_ndev(dev);
+	struct in_device *in_dev;
+
+	if (!ndev)
+		return;
+	if (!ipv6_addr_v4mapped(gid)) {
+		pavo_net_group6(dev->net, ndev, gid, false);
+		return;
+	}
+	in_dev = __in_dev_get_rtnl(ndev);
+	if (in_dev)
+		ip_mc_dec_group(in_dev, gid->s6_addr32[3]);
+}
