@@ -45,19 +45,19 @@ bool next_cqe(Cq *cq, pavo_cqe *copy)
 /* False if the entry is not to be seen: its QP is gone, or was reset. */
 bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 {
-	if (cqe.flags & PAVO_CQE_SRQ) {
-		/* Its QP need not be ours: an XRC target is anybody's. */
-		if (cqe.qpn == QPN_NONE)
-			return false;
+	Qp *qp = context->state->qps.find(cqe.qpn);
+	bool srq = cqe.flags & PAVO_CQE_SRQ;
+
+	/* An XRC target is in no table of ours, it may be another process'. */
+	if (!qp && !(srq && cqe.qpn != QPN_NONE && context->state->xrc_srqs))
+		return false;
+	if (srq) {
 		decode_cqe(cqe, wc);
 		wc->wr_id = cqe.wr_id;
+		if (qp && !qp->verbs.qp.srq)
+			spoil_wc(wc);
 		return true;
 	}
-
-	Qp *qp = context->state->qps.find(cqe.qpn);
-
-	if (!qp)
-		return false;
 
 	WorkQueue &queue = cqe.flags & PAVO_CQE_RECV ? qp->rq : qp->sq;
 	uint64_t wr_id;

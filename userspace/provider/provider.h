@@ -67,6 +67,7 @@ struct ContextState {
 	DoorbellRing doorbells;
 	QpTable qps;
 	std::mutex qp_mutex;
+	std::atomic<int> xrc_srqs{0};
 	bool shared; /* several threads may use the context */
 };
 

@@ -84,6 +84,7 @@ ibv_srq *create_srq_ex(ibv_context *context, ibv_srq_init_attr_ex *attr)
 	verbs_cmd_create_xsrq cmd = {};
 	std::unique_ptr<Srq> srq;
 	Response resp = {};
+	ibv_srq *made;
 	int err;
 
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd) {
@@ -97,7 +98,10 @@ ibv_srq *create_srq_ex(ibv_context *context, ibv_srq_init_attr_ex *attr)
 	srq->verbs.srq.pd = attr->pd;
 	err = ibv_cmd_create_srq_ex(context, &srq->verbs, attr, &cmd,
 				    sizeof(cmd), resp.core(), resp.size());
-	return finish(std::move(srq), attr->pd, err, resp, attr->attr.max_sge);
+	made = finish(std::move(srq), attr->pd, err, resp, attr->attr.max_sge);
+	if (made && to_srq(made)->verbs.srq_type == IBV_SRQT_XRC)
+		to_context(context)->state->xrc_srqs++;
+	return made;
 }
 
 int modify_srq(ibv_srq *srq, ibv_srq_attr *attr, int attr_mask)
@@ -114,13 +118,18 @@ int query_srq(ibv_srq *srq, ibv_srq_attr *attr)
 	return ibv_cmd_query_srq(srq, attr, &cmd, sizeof(cmd));
 }
 
-int destroy_srq(ibv_srq *srq)
+int destroy_srq(ibv_srq *ibsrq)
 {
-	int err = ibv_cmd_destroy_srq(srq);
+	ContextState *state = to_context(ibsrq->context)->state;
+	Srq *srq = to_srq(ibsrq);
+	int err = ibv_cmd_destroy_srq(ibsrq);
 
-	if (!err)
-		delete to_srq(srq);
-	return err;
+	if (err)
+		return err;
+	if (srq->verbs.srq_type == IBV_SRQT_XRC)
+		state->xrc_srqs--;
+	delete srq;
+	return 0;
 }
 
 int get_srq_num(ibv_srq *ibsrq, uint32_t *number)
