@@ -165,6 +165,7 @@ End::End(Device &device, QpSize size) : device_(device)
 	attr.send_cq = send_cq_;
 	attr.recv_cq = recv_cq_;
 	attr.qp_type = size.type;
+	attr.srq = size.srq;
 	attr.cap = {.max_send_wr = size.wrs,
 		    .max_recv_wr = size.wrs,
 		    .max_send_sge = size.sges,

@@ -84,6 +84,7 @@ struct QpSize {
 	uint32_t inline_data = 64;
 	int cqes = 64;
 	ibv_qp_type type = IBV_QPT_RC;
+	ibv_srq *srq = nullptr;
 };
 
 /** One QP with a CQ of its own for each queue. */

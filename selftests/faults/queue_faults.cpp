@@ -186,6 +186,116 @@ void rq_index_in_error(Hostile &hostile)
 	hostile.world.witness->testify();
 }
 
+/* A shared queue of the receiver, with devices of its own, as the event is. */
+struct OpenSrq {
+	struct Queue {
+		ibv_srq *srq;
+
+		explicit Queue(Device &device)
+		{
+			ibv_srq_init_attr attr = {};
+
+			attr.attr = {16, 2, 0};
+			srq = ibv_create_srq(device.pd(), &attr);
+			CHECK(srq, "ibv_create_srq: errno ", errno);
+		}
+		~Queue() { ibv_destroy_srq(srq); }
+	};
+
+	Device a, b;
+	Queue queue;
+	Pair pair, other;
+	pavodv_srq dv = {};
+
+	explicit OpenSrq(Hostile &hostile)
+		: a(hostile.world.name_a), b(hostile.world.name_b), queue(b),
+		  pair(a, b, {.srq = queue.srq}),
+		  other(a, b, {.srq = queue.srq})
+	{
+		CHECK_EQ(pavodv_query_srq(queue.srq, &dv), 0);
+	}
+
+	void post()
+	{
+		ibv_sge sge = {pair.sink.address(), 1024, pair.sink.lkey()};
+		ibv_recv_wr wr = {}, *bad;
+
+		wr.wr_id = 70;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		CHECK_EQ(ibv_post_srq_recv(queue.srq, &wr, &bad), 0);
+	}
+
+	void send(Pair &by)
+	{
+		RawSq sq(by.a);
+		Wqe wqe = good_send(by, 64);
+
+		sq.place(0, wqe);
+		sq.ring(sq.doorbell(0, wqe), 1, 80);
+	}
+
+	/* The queue says so once; who takes from it is refused. */
+	void expect_dead(Hostile &hostile)
+	{
+		send(pair);
+		CHECK_EQ(pair.a.sent().status, IBV_WC_REM_OP_ERR);
+		CHECK_EQ(pair.b.state(), IBV_QPS_ERR);
+		send(other);
+		CHECK_EQ(other.a.sent().status, IBV_WC_REM_OP_ERR);
+
+		std::map<int, int> events;
+
+		for (int i = 0; i < 5; i++)
+			events[b.event()]++;
+		CHECK_EQ(events[IBV_EVENT_SRQ_ERR], 1);
+		CHECK_EQ(events[IBV_EVENT_QP_FATAL], 2);
+		CHECK_EQ(events[IBV_EVENT_QP_LAST_WQE_REACHED], 2);
+		hostile.world.witness->testify();
+	}
+};
+
+void srq_index(Hostile &hostile, uint32_t prod)
+{
+	OpenSrq srq(hostile);
+	uint64_t before = srq.b.counter("rq_index_errors");
+
+	srq.post();
+	std::atomic_ref(srq.dv.rq->prod).store(prod);
+	srq.expect_dead(hostile);
+	expect_counted(srq.b, "rq_index_errors", before + 1);
+}
+
+void srq_shapeless(Hostile &hostile)
+{
+	OpenSrq srq(hostile);
+
+	srq.post();
+	memset(srq.dv.slots, 0x11, srq.dv.wqe_size);
+	srq.expect_dead(hostile);
+}
+
+/* The module writes these words and reads none of them. */
+void srq_module_words(Hostile &hostile)
+{
+	OpenSrq srq(hostile);
+
+	for (uint32_t i = 0; i < 40; i++) {
+		RawSq sq(srq.pair.a);
+		Wqe wqe = good_send(srq.pair, 64);
+
+		srq.post();
+		std::atomic_ref(srq.dv.rq->flags).store(~i);
+		srq.pair.source.fill(i);
+		sq.place(i, wqe);
+		sq.ring(sq.doorbell(i, wqe), 1, i);
+		CHECK_EQ(srq.pair.a.sent().status, IBV_WC_SUCCESS);
+		CHECK_EQ(srq.pair.b.received().wr_id, 70);
+		CHECK(srq.pair.sink.holds(i, 64));
+	}
+	hostile.world.witness->testify();
+}
+
 /* Devices of its own: the event belongs to its context. */
 struct OpenCq {
 	Device a, b;
@@ -310,6 +420,20 @@ void add_queue_faults(Cases &cases, Hostile &hostile)
 				 rq_shapeless(hostile, [](OpenRq &rq) {
 					 rq.entry(0)->byte_count |= 1u << 31;
 				 });
+			 }});
+	for (uint32_t prod : {0xffffffffu, 18u, 1u << 31})
+		cases.push_back({"shared receive queue: producer index " +
+					 std::to_string(prod),
+				 [&hostile, prod] {
+					 srq_index(hostile, prod);
+				 }});
+	cases.push_back(
+		{"shared receive queue: a WQE without an end", [&hostile] {
+			 srq_shapeless(hostile);
+		 }});
+	cases.push_back({"shared receive queue: the module's words overwritten",
+			 [&hostile] {
+				 srq_module_words(hostile);
 			 }});
 	for (uint32_t cons : {1u, 1000u, 1u << 31, ~0u - 100})
 		cases.push_back({"completion queue: consumer index " +

@@ -38,16 +38,87 @@ void test_lying_module()
 		kernel->last_method(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
 	}
 	engine.sq_cnt_lie = 0;
+
+	ibv_srq_init_attr srq = {};
+
+	srq.attr = {8, 1, 0};
+	for (uint32_t lie : {3u, 1u << 20, 0x80000000u}) {
+		kernel->forget_calls();
+		engine.srq_cnt_lie = lie;
+		CHECK(!ibv_create_srq(user.pd, &srq));
+		kernel->last_method(UVERBS_OBJECT_SRQ,
+				    UVERBS_METHOD_SRQ_DESTROY);
+	}
+	engine.srq_cnt_lie = 0;
+}
+
+/* Posts a receive of one entry; 0 or errno. */
+int post_srq(ibv_srq *srq, uint64_t wr_id)
+{
+	ibv_sge sge = {0x1000, 64, 0x77};
+	ibv_recv_wr wr = {}, *bad;
+
+	wr.wr_id = wr_id;
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	return ibv_post_srq_recv(srq, &wr, &bad);
+}
+
+/* Slots are free when the module has taken them, completions name requests. */
+void test_srq()
+{
+	ibv_srq_init_attr attr = {};
+	pavodv_srq dv = {};
+	User user;
+	ibv_srq *srq;
+	ibv_wc wc;
+
+	calm_engine();
+	attr.attr = {8, 1, 0};
+	srq = ibv_create_srq(user.pd, &attr);
+	CHECK(srq);
+
+	SrqSide &side = engine.srqs.at(srq->handle);
+
+	for (uint64_t i = 0; i < 8; i++)
+		CHECK_EQ(post_srq(srq, 0x123456789abc00 + i), 0);
+	CHECK_EQ(side.header()->prod, 8);
+	CHECK_EQ(post_srq(srq, 8), ENOMEM);
+	for (uint32_t i = 0; i < 8; i++)
+		CHECK_EQ(side.wqe(i)->wr_id, 0x123456789abc00 + i);
+	CHECK_EQ(pavodv_query_srq(srq, &dv), 0);
+	CHECK_EQ(dv.head, 8);
+	CHECK_EQ(dv.wqe_cnt, 8);
+
+	/* Taken, not yet complete: room for three and no more. */
+	std::atomic_ref(side.header()->cons).store(3);
+	for (uint64_t i = 0; i < 3; i++)
+		CHECK_EQ(post_srq(srq, 100 + i), 0);
+	CHECK_EQ(post_srq(srq, 103), ENOMEM);
+	/* What cannot be is not believed. */
+	std::atomic_ref(side.header()->cons).store(0x70000000);
+	CHECK_EQ(post_srq(srq, 103), ENOMEM);
+	CHECK_EQ(side.header()->prod, 11);
+
+	pavo_cqe cqe = {};
+
+	cqe.qpn = user.qp->qp_num;
+	cqe.wqe = 0x55555555;
+	cqe.wr_id = 0xfedcba9876543210;
+	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_SRQ;
+	cqe.opcode = PAVO_WQE_SEND;
+	user.side().recv_cq->push(cqe);
+	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, cqe.wr_id);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
 }
 
 void test_unsupported()
 {
 	ibv_qp_init_attr attr = {};
-	ibv_srq_init_attr srq = {};
 	User user;
 
-	CHECK(!ibv_create_srq(user.pd, &srq));
-	CHECK_EQ(errno, EOPNOTSUPP);
 	attr.send_cq = attr.recv_cq = user.send_cq;
 	attr.qp_type = IBV_QPT_RAW_PACKET;
 	CHECK(!ibv_create_qp(user.pd, &attr));
@@ -275,6 +346,7 @@ void add_object_cases(Cases &cases)
 		cases.end(),
 		{
 			{"impossible answers of the module", test_lying_module},
+			{"a shared receive queue", test_srq},
 			{"what is not supported says so", test_unsupported},
 			{"flags of creation", test_create_flags},
 			{"thread and parent domains", test_domains},

@@ -126,6 +126,28 @@ int create_qp(fake::Call &call)
 	return 0;
 }
 
+int create_srq(fake::Call &call)
+{
+	uint32_t handle = engine.next_handle++;
+	SrqSide &srq = engine.srqs[handle];
+	uint32_t sges = call.input<uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_SGE);
+	pavo_create_srq_resp resp = {};
+
+	srq.stride = 16 * (2 + sges);
+	srq.count = std::bit_ceil(
+		call.input<uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_WR));
+	srq.rq = kernel->make_region(PAVO_RQ_HEADER_SIZE +
+				     srq.stride * srq.count);
+	resp.rq = srq.rq.info;
+	resp.wqe_size = srq.stride;
+	resp.wqe_cnt = engine.srq_cnt_lie ? engine.srq_cnt_lie : srq.count;
+	call.output(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, srq.count);
+	call.output(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, sges);
+	call.set_word(UVERBS_ATTR_CREATE_SRQ_HANDLE, handle);
+	call.output(UVERBS_ATTR_UHW_OUT, resp);
+	return 0;
+}
+
 int serve_method(fake::Call &call)
 {
 	switch (call.object << 16 | call.method) {
@@ -154,6 +176,11 @@ int serve_method(fake::Call &call)
 		return create_qp(call);
 	case UVERBS_OBJECT_QP << 16 | UVERBS_METHOD_QP_DESTROY:
 		call.output(UVERBS_ATTR_DESTROY_QP_RESP, uint32_t{0});
+		return 0;
+	case UVERBS_OBJECT_SRQ << 16 | UVERBS_METHOD_SRQ_CREATE:
+		return create_srq(call);
+	case UVERBS_OBJECT_SRQ << 16 | UVERBS_METHOD_SRQ_DESTROY:
+		call.output(UVERBS_ATTR_DESTROY_SRQ_RESP, uint32_t{0});
 		return 0;
 	default:
 		return 0;

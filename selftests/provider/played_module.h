@@ -69,10 +69,29 @@ struct QpSide {
 	}
 };
 
+struct SrqSide {
+	fake::Region rq;
+	uint32_t stride, count;
+
+	pavo_rq_header *header()
+	{
+		return reinterpret_cast<pavo_rq_header *>(rq.memory);
+	}
+
+	/* First segment of the WQE with that free-running number. */
+	pavo_srq_seg *wqe(uint32_t number)
+	{
+		return reinterpret_cast<pavo_srq_seg *>(
+			rq.memory + PAVO_RQ_HEADER_SIZE +
+			number % count * stride);
+	}
+};
+
 struct Engine {
 	fake::Region page;
 	std::map<uint32_t, CqSide> cqs; /* by handle */
 	std::map<uint32_t, QpSide> qps; /* by QPN, which is the handle too */
+	std::map<uint32_t, SrqSide> srqs; /* by handle */
 	uint32_t next_handle = 1;
 	uint32_t next_qpn = 0x100;
 	uint32_t db_cons = 0;
@@ -81,7 +100,7 @@ struct Engine {
 	bool drains = true;
 	bool completes = false;
 	/* What to lie about in the next creation. */
-	uint32_t cqe_cnt_lie = 0, sq_cnt_lie = 0;
+	uint32_t cqe_cnt_lie = 0, sq_cnt_lie = 0, srq_cnt_lie = 0;
 	bool short_region = false;
 	std::mutex lock;
 

@@ -33,7 +33,7 @@ status=0
 "$program" "${common[@]}" --gid v4 || status=$?
 "$program" "${common[@]}" --gid v6 --only data. --only sgl. --only atomic. \
 	--only rnr.late --only state.query --only remote_access.out_of_bounds \
-	--only retry.peer_destroyed --only process.two --skip large --skip huge ||
+	--only retry.peer_destroyed --only process.two --only ud. --only mcast. --skip large --skip huge ||
 	status=$?
 if (($(packets_of va) - before < 1000)); then
 	echo "Bail out! the traffic did not cross the veth pair"

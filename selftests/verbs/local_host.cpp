@@ -401,6 +401,7 @@ std::string LocalHost::clean(bool ignore_events)
 		}
 	};
 
+	text += leave_groups();
 	sweep(qps_, Kind::qp, "QP");
 	sweep(srqs_, Kind::srq, "SRQ");
 	sweep(xrcds_, Kind::xrcd, "XRC domain");

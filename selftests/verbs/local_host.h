@@ -91,6 +91,12 @@ private:
 		size_t length;
 	};
 
+	struct Attached {
+		Handle qp;
+		ibv_gid gid;
+	};
+
+	std::string leave_groups();
 	void choose_gid(const Selector &selector);
 	MrObject &region(Handle id);
 	ibv_sge convert(const Sge &sge);
@@ -115,6 +121,7 @@ private:
 	std::map<Handle, ibv_srq *> srqs_;
 	std::map<Handle, ibv_xrcd *> xrcds_;
 	std::map<Handle, ibv_ah *> ahs_;
+	std::vector<Attached> attached_;
 };
 
 } // namespace pv

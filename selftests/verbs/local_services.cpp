@@ -6,6 +6,7 @@
  * Called by: tests through Host, the RPC server.
  */
 #include <cerrno>
+#include <cstring>
 
 #include <fcntl.h>
 
@@ -137,12 +138,41 @@ Made LocalHost::create_ah(ibv_gid gid)
 
 int LocalHost::attach(Handle qp, ibv_gid gid)
 {
-	return ibv_attach_mcast(raw_qp(qp), &gid, 0);
+	int error = ibv_attach_mcast(raw_qp(qp), &gid, 0);
+
+	if (!error)
+		attached_.push_back({qp, gid});
+	return error;
 }
 
 int LocalHost::detach(Handle qp, ibv_gid gid)
 {
-	return ibv_detach_mcast(raw_qp(qp), &gid, 0);
+	int error = ibv_detach_mcast(raw_qp(qp), &gid, 0);
+
+	if (!error)
+		std::erase_if(attached_, [&](const Attached &one) {
+			return one.qp == qp &&
+			       !memcmp(&one.gid, &gid, sizeof(gid));
+		});
+	return error;
+}
+
+/* A QP that is in a group is not destroyed. */
+std::string LocalHost::leave_groups()
+{
+	std::string text;
+
+	while (!attached_.empty()) {
+		Attached one = attached_.back();
+		int error = detach(one.qp, one.gid);
+
+		if (error) {
+			text += str("detaching QP ", one.qp, ": ",
+				    strerror(error), "\n");
+			attached_.pop_back();
+		}
+	}
+	return text;
 }
 
 int LocalHost::destroy_service(Kind kind, Handle id)

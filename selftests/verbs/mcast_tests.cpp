@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The UD service: datagrams to one queue pair and to groups of them, their
+ * GRH, Q_Keys, shared receive queues, and the limits of groups.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <arpa/inet.h>
+
+#include "link.h"
+#include "tap.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr uint32_t grh = 40; /* bytes in front of every datagram received */
+constexpr uint32_t qkey = 0x12345678;
+constexpr uint32_t multicast_qpn = 0xffffff;
+constexpr uint32_t slot = 8192; /* room for one datagram */
+
+Side make_ud(Host &host, const HostInfo &info, Handle srq = 0)
+{
+	Side side;
+	QpSpec qp;
+	ibv_qp_attr attr = {};
+
+	side.host = &host;
+	side.info = info;
+	side.type = IBV_QPT_UD;
+	side.send_cq = host.create_cq(512, false);
+	side.recv_cq = host.create_cq(512, false);
+	qp.send_cq = side.send_cq.id;
+	qp.recv_cq = side.recv_cq.id;
+	qp.cap = {128, 128, 4, 4, 64};
+	qp.type = IBV_QPT_UD;
+	qp.srq = srq;
+	side.qp = host.create_qp(qp);
+	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = 1;
+	attr.qkey = qkey;
+	must_modify(side, attr,
+		    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			    IBV_QP_QKEY,
+		    "INIT");
+	attr.qp_state = IBV_QPS_RTR;
+	must_modify(side, attr, IBV_QP_STATE, "RTR");
+	attr.qp_state = IBV_QPS_RTS;
+	must_modify(side, attr, IBV_QP_STATE | IBV_QP_SQ_PSN, "RTS");
+	return side;
+}
+
+Handle must_ah(Host &host, const ibv_gid &gid)
+{
+	Made ah = host.create_ah(gid);
+
+	REQUIRE(!ah.error, "create_ah: ", strerror(ah.error));
+	return ah.id;
+}
+
+bool is_v4(const ibv_gid &gid)
+{
+	static const uint8_t mapped[12] = {0, 0, 0, 0, 0,    0,
+					   0, 0, 0, 0, 0xff, 0xff};
+
+	return !memcmp(gid.raw, mapped, sizeof(mapped));
+}
+
+/* Group number @n, of the family the run uses. */
+ibv_gid group_gid(const Env &env, uint16_t n)
+{
+	ibv_gid gid = {};
+
+	if (is_v4(env.info_a.gid)) {
+		gid.raw[10] = gid.raw[11] = 0xff;
+		gid.raw[12] = 239;
+		gid.raw[13] = 77;
+	} else {
+		gid.raw[0] = 0xff;
+		gid.raw[1] = 0x0e;
+		gid.raw[12] = 0x77;
+	}
+	gid.raw[14] = uint8_t(n >> 8);
+	gid.raw[15] = uint8_t(n);
+	return gid;
+}
+
+SendWr datagram(const Mr &out, uint32_t length, Handle ah, uint32_t qpn)
+{
+	SendWr wr = make_wr(Op::send_imm, {out, 0}, length);
+
+	wr.ah = ah;
+	wr.remote_qpn = qpn;
+	wr.qkey = qkey;
+	return wr;
+}
+
+RecvWr receive(const Mr &in, uint64_t id)
+{
+	return {id, {{in.id, int64_t(id) * slot, slot, 0}}};
+}
+
+/* The GRH names sender and destination. */
+void check_grh(Env &env, Side &to, const Mr &in, uint64_t id,
+	       const ibv_gid &from, const ibv_gid &dest)
+{
+	uint8_t bytes[grh];
+
+	for (uint32_t i = 0; i < grh; i += 8) {
+		uint64_t word =
+			to.host->load(in.id, int64_t(id) * slot + int64_t(i));
+
+		memcpy(bytes + i, &word, sizeof(word));
+	}
+	if (is_v4(env.info_a.gid)) {
+		REQUIRE_EQ(bytes[20] >> 4, 4, "IP version");
+		REQUIRE(!memcmp(bytes + 32, from.raw + 12, 4), "source");
+		REQUIRE(!memcmp(bytes + 36, dest.raw + 12, 4), "destination");
+	} else {
+		REQUIRE_EQ(bytes[0] >> 4, 6, "IP version");
+		REQUIRE(!memcmp(bytes + 8, from.raw, 16), "source");
+		REQUIRE(!memcmp(bytes + 24, dest.raw, 16), "destination");
+	}
+}
+
+void check_received(Env &env, Side &from, Side &to, const Mr &in, uint64_t id,
+		    const SendWr &wr, uint32_t length, uint64_t seed,
+		    const ibv_gid &dest)
+{
+	Wc wc = wait_recv(env, to, "receive");
+
+	check_wc(wc, id, IBV_WC_SUCCESS, "receive");
+	REQUIRE_EQ(wc.byte_len, length + grh, "byte_len");
+	REQUIRE_EQ(wc.src_qp, from.qp.number, "src_qp");
+	REQUIRE_EQ(wc.qp_number, to.qp.number, "qp_num");
+	REQUIRE(wc.flags & IBV_WC_GRH && wc.flags & IBV_WC_WITH_IMM, "flags");
+	REQUIRE_EQ(wc.imm, wr.imm, "immediate data");
+	must_match(*to.host, in, int64_t(id) * slot + grh, length, seed, 0,
+		   "payload");
+	check_grh(env, to, in, id, from.info.gid, dest);
+}
+
+/* Nothing of what was sent before arrives: a later datagram comes alone. */
+void nothing_but_marker(Env &env, Side &from, Side &to, const Mr &in,
+			uint64_t id)
+{
+	Mr out = must_reg(*from.host, {64});
+	SendWr wr = datagram(out, 64, must_ah(*from.host, to.info.gid),
+			     to.qp.number);
+	uint64_t seed = env.seed();
+
+	from.host->fill(out.id, 0, 64, seed, 0);
+	must_post(from, std::vector<SendWr>{wr});
+	wait_send(env, from, "marker");
+	check_received(env, from, to, in, id, wr, 64, seed, to.info.gid);
+	no_more(to, "only the marker");
+}
+
+void must_attach(Side &side, const ibv_gid &gid)
+{
+	int error = side.host->attach(side.qp.id, gid);
+
+	if (error == EOPNOTSUPP || error == ENOSYS)
+		throw Skip("no multicast");
+	REQUIRE(!error, "attach: ", strerror(error));
+}
+
+} // namespace
+
+PV_TEST("ud.send", "datagrams of every kind of length, with their GRH")
+{
+	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
+	uint32_t mtu = uint32_t(common_mtu(env));
+	Mr out = must_reg(env.a, {mtu}), in = must_reg(env.b, {16 * slot});
+	Handle ah = must_ah(env.a, env.info_b.gid);
+	uint64_t id = 0;
+
+	for (uint32_t length : {0u, 1u, 3u, 4u, 255u, 1024u, mtu - 1, mtu}) {
+		SendWr wr = datagram(out, length, ah, b.qp.number);
+		uint64_t seed = env.seed();
+
+		env.a.fill(out.id, 0, mtu, seed, 0);
+		must_post(b, std::vector<RecvWr>{receive(in, id)});
+		must_post(a, std::vector<SendWr>{wr});
+		check_wc(wait_send(env, a, "send"), wr.id, IBV_WC_SUCCESS,
+			 "send");
+		check_received(env, a, b, in, id++, wr, length, seed,
+			       env.info_b.gid);
+	}
+}
+
+PV_TEST("ud.srq", "two queue pairs take their datagrams from one queue")
+{
+	SrqSpec spec;
+	Srq srq = env.b.create_srq(spec);
+	if (srq.error == EOPNOTSUPP)
+		throw Skip("no shared receive queues");
+	Side a = make_ud(env.a, env.info_a),
+	     one = make_ud(env.b, env.info_b, srq.id),
+	     two = make_ud(env.b, env.info_b, srq.id);
+	Mr out = must_reg(env.a, {500}), in = must_reg(env.b, {8 * slot});
+	Handle ah = must_ah(env.a, env.info_b.gid);
+
+	for (uint64_t id = 0; id < 8; id++) {
+		Side &to = id % 2 ? one : two;
+		SendWr wr = datagram(out, 500, ah, to.qp.number);
+		uint64_t seed = env.seed();
+
+		env.a.fill(out.id, 0, 500, seed, 0);
+		REQUIRE_EQ(env.b.post_srq(srq.id, {receive(in, id)}).error, 0,
+			   "post");
+		must_post(a, std::vector<SendWr>{wr});
+		wait_send(env, a, "send");
+		check_received(env, a, to, in, id, wr, 500, seed,
+			       env.info_b.gid);
+	}
+}
+
+PV_TEST("ud.qkey",
+	"a wrong Q_Key is dropped; with the top bit the QP's is sent")
+{
+	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
+	Mr out = must_reg(env.a, {8}), in = must_reg(env.b, {4 * slot});
+	SendWr wr =
+		datagram(out, 8, must_ah(env.a, env.info_b.gid), b.qp.number);
+	uint64_t seed = env.seed();
+
+	env.a.fill(out.id, 0, 8, seed, 0);
+	must_post(b, std::vector<RecvWr>{receive(in, 0), receive(in, 1)});
+	wr.qkey = qkey + 1;
+	must_post(a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, a, "wrong"), wr.id, IBV_WC_SUCCESS, "wrong");
+	wr.qkey = 0x80000000;
+	must_post(a, std::vector<SendWr>{wr});
+	wait_send(env, a, "the QP's own");
+	check_received(env, a, b, in, 0, wr, 8, seed, env.info_b.gid);
+	nothing_but_marker(env, a, b, in, 1);
+}
+
+PV_TEST("ud.no_receive",
+	"a datagram without a receive is lost, later ones come")
+{
+	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
+	Mr out = must_reg(env.a, {8}), in = must_reg(env.b, {slot});
+	SendWr wr =
+		datagram(out, 8, must_ah(env.a, env.info_b.gid), b.qp.number);
+
+	must_post(a, std::vector<SendWr>{wr, wr});
+	wait_completions(env, a, a.send_cq, 2, "sends");
+	/* What waits for the receiver is dropped before a later one comes. */
+	REQUIRE(env.b.poll(b.recv_cq.id, 1, 20).empty(), "nothing posted");
+	must_post(b, std::vector<RecvWr>{receive(in, 0)});
+	nothing_but_marker(env, a, b, in, 0);
+}
+
+PV_TEST("ud.too_long", "a datagram beyond the MTU fails; RTS revives the queue")
+{
+	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
+	uint32_t mtu = uint32_t(mtu_bytes(env.info_a.port.active_mtu));
+	Mr out = must_reg(env.a, {mtu + 1}), in = must_reg(env.b, {slot});
+	SendWr wr = datagram(out, mtu + 1, must_ah(env.a, env.info_b.gid),
+			     b.qp.number);
+
+	env.expect_async();
+	must_post(a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, a, "too long"), wr.id, IBV_WC_LOC_LEN_ERR,
+		 "too long");
+	REQUIRE_EQ(int(state_of(a)), IBV_QPS_SQE, "state");
+	to_state(a, IBV_QPS_RTS);
+	must_post(b, std::vector<RecvWr>{receive(in, 0)});
+	nothing_but_marker(env, a, b, in, 0);
+}
+
+PV_TEST("ud.receive_too_small", "a receive without room for GRH and payload")
+{
+	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
+	Mr out = must_reg(env.a, {100}), in = must_reg(env.b, {slot});
+	SendWr wr =
+		datagram(out, 100, must_ah(env.a, env.info_b.gid), b.qp.number);
+
+	env.expect_async();
+	must_post(b, std::vector<RecvWr>{{1, {{in.id, 0, 139, 0}}}});
+	must_post(a, std::vector<SendWr>{wr});
+	check_wc(wait_recv(env, b, "receive"), 1, IBV_WC_LOC_LEN_ERR,
+		 "receive");
+	wait_state(env, b, IBV_QPS_ERR);
+}
+
+PV_TEST("mcast.copies",
+	"every member of a group gets each datagram, others none")
+{
+	constexpr int members = 5;
+	ibv_gid gid = group_gid(env, 1), other = group_gid(env, 2);
+	Side a = make_ud(env.a, env.info_a);
+	std::vector<Side> to;
+	Side outside = make_ud(env.b, env.info_b),
+	     elsewhere = make_ud(env.b, env.info_b);
+	Mr out = must_reg(env.a, {2000});
+	std::vector<Mr> in;
+
+	for (int i = 0; i < members; i++) {
+		to.push_back(make_ud(env.b, env.info_b));
+		must_attach(to[i], gid);
+		in.push_back(must_reg(env.b, {4 * slot}));
+	}
+	Mr spare = must_reg(env.b, {2 * slot});
+	must_attach(elsewhere, other);
+	must_post(outside, std::vector<RecvWr>{receive(spare, 0)});
+	must_post(elsewhere, std::vector<RecvWr>{receive(spare, 1)});
+
+	Handle ah = must_ah(env.a, gid);
+	for (uint64_t id = 0; id < 4; id++) {
+		uint32_t length = uint32_t(id) * 600;
+		SendWr wr = datagram(out, length, ah, multicast_qpn);
+		uint64_t seed = env.seed();
+
+		env.a.fill(out.id, 0, 2000, seed, 0);
+		for (int i = 0; i < members; i++)
+			must_post(to[i],
+				  std::vector<RecvWr>{receive(in[i], id)});
+		must_post(a, std::vector<SendWr>{wr});
+		check_wc(wait_send(env, a, "send"), wr.id, IBV_WC_SUCCESS,
+			 "send");
+		for (int i = 0; i < members; i++)
+			check_received(env, a, to[i], in[i], id, wr, length,
+				       seed, gid);
+	}
+	nothing_but_marker(env, a, outside, spare, 0);
+	nothing_but_marker(env, a, elsewhere, spare, 1);
+}
+
+PV_TEST("mcast.own", "a sender that is a member gets its own datagram, once")
+{
+	ibv_gid gid = group_gid(env, 3);
+	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
+	Mr out = must_reg(env.a, {100}), in_a = must_reg(env.a, {2 * slot}),
+	   in_b = must_reg(env.b, {2 * slot});
+	SendWr wr = datagram(out, 100, must_ah(env.a, gid), multicast_qpn);
+	uint64_t seed = env.seed();
+
+	must_attach(a, gid);
+	must_attach(b, gid);
+	env.a.fill(out.id, 0, 100, seed, 0);
+	must_post(a, std::vector<RecvWr>{receive(in_a, 0), receive(in_a, 1)});
+	must_post(b, std::vector<RecvWr>{receive(in_b, 0), receive(in_b, 1)});
+	must_post(a, std::vector<SendWr>{wr});
+	wait_send(env, a, "send");
+	check_received(env, a, a, in_a, 0, wr, 100, seed, gid);
+	check_received(env, a, b, in_b, 0, wr, 100, seed, gid);
+	no_more(a, "once");
+	no_more(b, "once");
+}
+
+PV_TEST("mcast.detach", "who has left gets nothing, who stays still does")
+{
+	ibv_gid gid = group_gid(env, 4);
+	Side a = make_ud(env.a, env.info_a),
+	     leaves = make_ud(env.b, env.info_b),
+	     stays = make_ud(env.b, env.info_b);
+	Mr out = must_reg(env.a, {100}), in_l = must_reg(env.b, {2 * slot}),
+	   in_s = must_reg(env.b, {2 * slot});
+	SendWr wr = datagram(out, 100, must_ah(env.a, gid), multicast_qpn);
+	uint64_t seed = env.seed();
+
+	must_attach(leaves, gid);
+	must_attach(stays, gid);
+	REQUIRE_EQ(env.b.detach(leaves.qp.id, gid), 0, "detach");
+	REQUIRE_EQ(env.b.detach(leaves.qp.id, gid), EINVAL, "detached already");
+	env.a.fill(out.id, 0, 100, seed, 0);
+	must_post(leaves, std::vector<RecvWr>{receive(in_l, 0)});
+	must_post(stays, std::vector<RecvWr>{receive(in_s, 0)});
+	must_post(a, std::vector<SendWr>{wr});
+	wait_send(env, a, "send");
+	check_received(env, a, stays, in_s, 0, wr, 100, seed, gid);
+	nothing_but_marker(env, a, leaves, in_l, 0);
+}
+
+PV_TEST("mcast.qkey",
+	"members with another Q_Key, or without a receive, miss it")
+{
+	ibv_gid gid = group_gid(env, 5);
+	Side a = make_ud(env.a, env.info_a), good = make_ud(env.b, env.info_b),
+	     empty = make_ud(env.b, env.info_b),
+	     wrong = make_ud(env.b, env.info_b);
+	Mr out = must_reg(env.a, {100}), in = must_reg(env.b, {4 * slot});
+	SendWr wr = datagram(out, 100, must_ah(env.a, gid), multicast_qpn);
+	ibv_qp_attr attr = {};
+	uint64_t seed = env.seed();
+
+	for (Side *side : {&wrong, &empty, &good})
+		must_attach(*side, gid);
+	attr.qkey = qkey + 1;
+	must_modify(wrong, attr, IBV_QP_QKEY, "Q_Key");
+	env.a.fill(out.id, 0, 100, seed, 0);
+	must_post(wrong, std::vector<RecvWr>{receive(in, 1)});
+	must_post(good, std::vector<RecvWr>{receive(in, 0)});
+	must_post(a, std::vector<SendWr>{wr});
+	wait_send(env, a, "send");
+	check_received(env, a, good, in, 0, wr, 100, seed, gid);
+	no_more(wrong, "another Q_Key");
+	must_post(empty, std::vector<RecvWr>{receive(in, 2)});
+	nothing_but_marker(env, a, empty, in, 2);
+}
+
+PV_TEST("mcast.refused", "what cannot be attached")
+{
+	ibv_gid gid = group_gid(env, 6);
+	Side b = make_ud(env.b, env.info_b);
+	Link rc = connect(env);
+
+	must_attach(b, gid);
+	REQUIRE_EQ(env.b.detach(b.qp.id, group_gid(env, 7)), EINVAL,
+		   "another group");
+	REQUIRE_EQ(env.b.attach(rc.b.qp.id, gid), EINVAL, "an RC queue pair");
+	REQUIRE_EQ(env.b.attach(b.qp.id, env.info_b.gid), EINVAL,
+		   "not a group's address");
+	if (!env.options.two_machines)
+		REQUIRE_EQ(env.b.destroy(Kind::qp, b.qp.id), EBUSY,
+			   "destroyed while attached");
+	REQUIRE_EQ(env.b.detach(b.qp.id, gid), 0, "detach");
+	REQUIRE_EQ(env.b.destroy(Kind::qp, b.qp.id), 0, "then it goes");
+}
+
+PV_TEST("mcast.groups", "as many groups as the device says, and not one more")
+{
+	Side b = make_ud(env.b, env.info_b);
+	int limit = env.info_b.device.max_mcast_grp;
+
+	REQUIRE(limit > 0, "max_mcast_grp ", limit);
+	if (limit > 1024)
+		throw Skip(str("the device has room for ", limit));
+	for (int i = 0; i < limit; i++)
+		must_attach(b, group_gid(env, uint16_t(1000 + i)));
+	REQUIRE(env.b.attach(b.qp.id, group_gid(env, 999)), "one more");
+	REQUIRE_EQ(env.b.detach(b.qp.id, group_gid(env, 1000)), 0, "detach");
+	must_attach(b, group_gid(env, 999));
+	REQUIRE_EQ(env.b.detach(b.qp.id, group_gid(env, 999)), 0, "detach");
+	for (int i = 1; i < limit; i++)
+		REQUIRE_EQ(env.b.detach(b.qp.id,
+					group_gid(env, uint16_t(1000 + i))),
+			   0, "detach ", i);
+}
+
+PV_TEST("mcast.members", "as many members as the device says, and not one more")
+{
+	ibv_gid gid = group_gid(env, 8);
+	int limit = env.info_b.device.max_mcast_qp_attach;
+	std::vector<Side> members;
+
+	REQUIRE(limit > 0 &&
+			limit <= env.info_b.device.max_total_mcast_qp_attach,
+		"max_mcast_qp_attach ", limit);
+	if (limit > 1024)
+		throw Skip(str("the device has room for ", limit));
+	for (int i = 0; i <= limit; i++) {
+		members.push_back(make_ud(env.b, env.info_b));
+		if (i < limit)
+			must_attach(members[i], gid);
+	}
+	REQUIRE(env.b.attach(members[limit].qp.id, gid), "one more");
+	REQUIRE_EQ(env.b.detach(members[0].qp.id, gid), 0, "detach");
+	must_attach(members[limit], gid);
+	for (int i = 1; i <= limit; i++)
+		REQUIRE_EQ(env.b.detach(members[i].qp.id, gid), 0, "detach ",
+			   i);
+}
