@@ -105,6 +105,7 @@ static void pavo_keep_vlan(struct sk_buff *skb)
 bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
+	bool to_group;
 
 	if (unlikely(!pavo_service_ok(qp, pkt->opcode, pkt->info))) {
 		pavo_count(rx->dev, rx_drop_service);
@@ -123,14 +124,15 @@ bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_count(rx->dev, rx_drop_address);
 		return false;
 	}
+	if (!pavo_is_datagram(qp))
+		return true;
 	/* one to a group names no QP, and one to a QP is sent to its address */
-	if (pavo_is_datagram(qp) &&
-	    unlikely(pavo_rx_multicast(rx) != (pkt->dqpn == PAVO_MCAST_QPN))) {
+	to_group = pkt->dqpn == PAVO_MCAST_QPN;
+	if (unlikely(pavo_rx_multicast(rx) != to_group)) {
 		pavo_count(rx->dev, rx_drop_qpn);
 		return false;
 	}
-	if (pavo_is_datagram(qp))
-		pavo_keep_vlan(rx->skb);
+	pavo_keep_vlan(rx->skb);
 	return true;
 }
 
