@@ -322,6 +322,7 @@ void test_public_ops()
 	ibv_send_wr send = {}, *bad_send;
 	ibv_recv_wr recv = {}, *bad_recv;
 	ibv_mw_bind bind = {};
+	ibv_cq_init_attr_ex cq_attr = {};
 
 	CALLS(poll_cq, ibv_poll_cq(&o.cq, 1, &wc));
 	CALLS(req_notify_cq, ibv_req_notify_cq(&o.cq, 0));
@@ -345,7 +346,7 @@ void test_public_ops()
 	CALLS(open_xrcd, verbs->open_xrcd(context, nullptr));
 	CALLS(reg_dm_mr, verbs->reg_dm_mr(nullptr, nullptr, 0, 0, 0));
 	CALLS(query_rt_values, verbs->query_rt_values(context, nullptr));
-	CALLS(create_cq_ex, verbs->create_cq_ex(context, nullptr));
+	CALLS(create_cq_ex, verbs->create_cq_ex(context, &cq_attr));
 	CALLS(modify_cq, verbs->modify_cq(&o.cq, nullptr));
 }
 
