@@ -43,7 +43,11 @@ std::unique_ptr<Srq> new_srq(ibv_pd *pd)
 	bool shared = to_context(pd->context)->state->shared &&
 		      !to_pd(pd)->domain;
 
-	return std::unique_ptr<Srq>(new (std::nothrow) Srq(shared));
+	std::unique_ptr<Srq> srq(new (std::nothrow) Srq(shared));
+
+	if (srq)
+		srq->rq.set_allocator(&to_pd(pd)->allocator);
+	return srq;
 }
 
 /* The module has made it; @err: or not. */
