@@ -237,7 +237,8 @@ struct pavo_qp_attrs {
  * @flow:  valid from RTR on unless datagrams; changed under both half locks
  * @events: bits by enum ib_event_type, to be raised by @work
  * @work:  raises @events and runs both halves in process context: after an
- *         error, and when softirq time is used up
+ *         error, when softirq time is used up, and when pages were missing,
+ *         which it brings in
  */
 struct pavo_qp {
 	struct ib_qp ib;

@@ -18,31 +18,65 @@
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 
+struct pavo_odp;
+
 /** Packets that may wait for a busy half; more are dropped and counted. */
 #define PAVO_BACKLOG_MAX 1024
+
+/* What a half waits for: pages that are to be brought in (translate/odp.c). */
+enum pavo_fault_state {
+	PAVO_FAULT_NONE,
+	PAVO_FAULT_WAITING, /* the QP's work will see to it */
+	PAVO_FAULT_FAILED, /* it could not; the next try may tell */
+};
+
+/**
+ * struct pavo_fault - pages that a half needs.
+ * @state: enum pavo_fault_state; the rest is constant while it is WAITING,
+ *         which the half begins and the work ends
+ */
+struct pavo_fault {
+	int state;
+	bool write;
+	struct pavo_odp *odp;
+	unsigned long first;
+	unsigned long count;
+};
 
 /**
  * struct pavo_half - entry of a half.
  * @lock:    held by the owner, BH disabled
  * @pending: event bits of the half
  * @backlog: parsed and verified packets; own lock inside
+ * @fault:   pages it waits for; packets stay on the backlog meanwhile
+ * @hold:    the packet in hand is to be taken again when they are there
  */
 struct pavo_half {
 	spinlock_t lock; /* ownership of the half */
 	unsigned long pending;
 	struct sk_buff_head backlog;
+	struct pavo_fault fault;
+	bool hold;
 };
 
 static inline void pavo_half_init(struct pavo_half *half)
 {
 	spin_lock_init(&half->lock);
 	half->pending = 0;
+	half->fault.state = PAVO_FAULT_NONE;
 	skb_queue_head_init(&half->backlog);
+}
+
+static inline bool pavo_half_waits(const struct pavo_half *half)
+{
+	/* Pairs with the release at the end of waiting. */
+	return smp_load_acquire(&half->fault.state) == PAVO_FAULT_WAITING;
 }
 
 static inline bool pavo_half_has_work(const struct pavo_half *half)
 {
-	return READ_ONCE(half->pending) || !skb_queue_empty(&half->backlog);
+	return READ_ONCE(half->pending) ||
+	       (!skb_queue_empty(&half->backlog) && !pavo_half_waits(half));
 }
 
 /** pavo_half_defer - leave a packet; false if the backlog is full. */

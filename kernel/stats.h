@@ -73,6 +73,9 @@ struct pavo_dev;
 	X(wqe_errors) /* send WQEs refused */                       \
 	X(rq_index_errors) /* RQ producer index absurd */           \
 	X(cq_overruns)                                              \
+	X(odp_faults) /* pages asked for that were not there */     \
+	X(odp_fault_errors) /* and could not be had */              \
+	X(odp_invalidations) /* pages taken back by the kernel */   \
 	X(cq_index_errors) /* CQ consumer index absurd */           \
 	X(qp_errors) /* QPs moved to Error */                       \
 	X(sq_errors) /* send queues of UC and UD moved to SQE */

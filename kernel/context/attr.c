@@ -10,10 +10,11 @@
 #include "context/context.h"
 #include "device.h"
 
+/* Programs give a QP what they give its regions; only rights for peers count. */
 #define PAVO_QP_ACCESS                                                         \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |                      \
 	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | \
-	 IB_ACCESS_RELAXED_ORDERING)
+	 IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB | IB_ACCESS_RELAXED_ORDERING)
 
 static int pavo_check_av(struct pavo_qp *qp, const struct rdma_ah_attr *ah)
 {

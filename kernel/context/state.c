@@ -59,6 +59,8 @@ static void pavo_qp_work(struct work_struct *work)
 	unsigned long events = xchg(&qp->events, 0);
 	unsigned int type;
 
+	pavo_fault_serve(&qp->req.half);
+	pavo_fault_serve(&qp->resp.half);
 	pavo_halves_run(qp);
 	for_each_set_bit(type, &events, BITS_PER_LONG)
 		pavo_qp_raise(qp, type);

@@ -55,6 +55,8 @@ void pavo_qp_remove(struct pavo_qp *qp)
 	/* In this order: the timer, too, leaves things to the work. */
 	hrtimer_cancel(&qp->req.hrtimer);
 	cancel_work_sync(&qp->work);
+	pavo_fault_forget(&qp->req.half);
+	pavo_fault_forget(&qp->resp.half);
 }
 
 static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode,

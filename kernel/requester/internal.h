@@ -79,7 +79,7 @@ int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
 int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
 
 /* receive.c */
-void pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);
+bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);
 void pavo_requester_timeout(struct pavo_qp *qp);
 
 /* complete.c */

@@ -227,6 +227,8 @@ static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
 	pos.sge = sc->sge;
 	pos.off = sc->sge_off;
 	err = pavo_sgl_scatter(qp, wqe, &pos, rx->skb, rx->payload, want);
+	if (err == PAVO_VE_WAIT)
+		return err;
 	sc->pkt++;
 	sc->sge = pos.sge;
 	sc->sge_off = pos.off;
@@ -251,6 +253,10 @@ static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 				     sizeof(rx->pkt.atomic_orig));
 	else
 		err = take_read_data(qp, wqe, n, rx);
+	if (err == PAVO_VE_WAIT) {
+		req->half.hold = true;
+		return;
+	}
 	if (err) {
 		pavo_complete_fatal(qp, rx->pkt.psn,
 				    err == PAVO_VE_BAD_RESPONSE ?
@@ -287,17 +293,23 @@ static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	}
 }
 
-/* pavo_requester_handle - act on one response packet. */
-void pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
+/*
+ * pavo_requester_handle - act on one response packet.
+ *
+ * Return: false if it has to be handled again: its data's pages are missing.
+ */
+bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
+	qp->req.half.hold = false;
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp->dev, rx_drop_state);
 	else if (rx->pkt.info->flags & PAVO_OPF_ACK)
 		handle_ack(qp, &rx->pkt);
 	else
 		handle_response(qp, rx);
+	return !qp->req.half.hold;
 }
 
 /*

@@ -141,13 +141,16 @@ bool pavo_requester_idle(struct pavo_qp *qp)
 
 static void drain_backlog(struct pavo_qp *qp)
 {
+	struct pavo_half *half = &qp->req.half;
 	struct sk_buff *skb;
 	struct pavo_rx rx;
 
-	while ((skb = skb_dequeue(&qp->req.half.backlog))) {
+	while (!pavo_half_waits(half) && (skb = skb_dequeue(&half->backlog))) {
 		pavo_rx_parse(&rx, qp->dev, skb);
-		pavo_requester_handle(qp, &rx);
-		kfree_skb(skb);
+		if (pavo_requester_handle(qp, &rx))
+			kfree_skb(skb);
+		else
+			skb_queue_head(&half->backlog, skb);
 	}
 }
 
@@ -181,6 +184,8 @@ static bool visit(struct pavo_qp *qp)
 	rcu_read_lock();
 	drain_backlog(qp);
 	state = pavo_qp_state(qp);
+	if (unlikely(pavo_half_waits(&req->half)))
+		pavo_timer_hold(&req->timer, ktime_get_ns());
 	if (test_and_clear_bit(PAVO_REQ_TIMER, &req->half.pending) &&
 	    state != IB_QPS_ERR)
 		pavo_timers_check(qp);
@@ -222,7 +227,7 @@ void pavo_requester_run(struct pavo_qp *qp)
 void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_half *half = &qp->req.half;
-	bool more;
+	bool more, done;
 
 	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock)) {
 		if (!pavo_half_defer(half, rx->skb)) {
@@ -234,10 +239,13 @@ void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_requester_run(qp);
 		return;
 	}
-	pavo_requester_handle(qp, rx);
+	done = pavo_requester_handle(qp, rx);
+	if (unlikely(!done))
+		skb_queue_head(&half->backlog, rx->skb);
 	more = visit(qp);
 	spin_unlock(&half->lock);
-	pavo_rx_free(rx->skb);
+	if (likely(done))
+		pavo_rx_free(rx->skb);
 	pavo_cq_raise(qp->send_cq);
 	smp_mb(); /* as in pavo_requester_run() */
 	if (more)

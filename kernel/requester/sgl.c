@@ -37,6 +37,7 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
 				       struct pavo_region **region)
 {
 	const struct pavo_data_seg *sge;
+	enum pavo_xlate status;
 
 	while (pos->sge < wqe->num_sge &&
 	       pos->off == wqe->sge[pos->sge].byte_count) {
@@ -49,8 +50,14 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
 	*len = min(*len, sge->byte_count - pos->off);
 	*va = sge->va + pos->off;
 	pos->off += *len;
-	return vendor_of(pavo_xlate(qp->dev, qp->pd, sge->lkey, *va, *len,
-				    access, region));
+	status = pavo_xlate(qp->dev, qp->pd, sge->lkey, *va, *len, access,
+			    region);
+	if (unlikely(status == PAVO_XLATE_FAULT))
+		return pavo_fault_ask(qp, &qp->req.half, *region, *va, *len,
+				      access) ?
+			       PAVO_VE_WAIT :
+			       PAVO_VE_LKEY_RANGE;
+	return vendor_of(status);
 }
 
 /* pavo_sgl_advance - move @pos on by @len bytes, which the SGL has. */
@@ -85,7 +92,7 @@ enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
 	for (i = 0; i < wqe->num_sge; i++) {
 		const struct pavo_data_seg *sge = &wqe->sge[i];
 
-		err = vendor_of(pavo_xlate(qp->dev, qp->pd, sge->lkey, sge->va,
+		err = vendor_of(pavo_check(qp->dev, qp->pd, sge->lkey, sge->va,
 					   sge->byte_count, access, &region));
 		if (err)
 			return err;

@@ -85,6 +85,13 @@ static inline bool pavo_timer_retry(struct pavo_timer_state *t, u64 now)
 	return true;
 }
 
+/** pavo_timer_hold - it is we who are late: the loss timer begins anew. */
+static inline void pavo_timer_hold(struct pavo_timer_state *t, u64 now)
+{
+	if (t->loss)
+		t->loss = now + (t->timeout ? t->timeout : PAVO_ECHO_NS);
+}
+
 /**
  * pavo_timer_told_again - a NAK was repeated though what it asked for was
  * sent: an echo of the first, or that was lost, too. If nothing else comes the

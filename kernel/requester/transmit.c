@@ -181,6 +181,8 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 	int err;
 
 	err = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack, again);
+	if (unlikely(err == PAVO_VE_WAIT))
+		return false;
 	if (unlikely(err > 0)) {
 		wqe->vendor_err = err;
 		return false;
@@ -208,7 +210,8 @@ static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	if (wqe->npkts)
 		err = pavo_datagram_send(qp, wqe);
 	if (err > 0) {
-		wqe->vendor_err = err;
+		if (err != PAVO_VE_WAIT)
+			wqe->vendor_err = err;
 		req->numbered--;
 		return false;
 	}
@@ -255,7 +258,7 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (req->timer.rnr || req->pause)
+	if (req->timer.rnr || req->pause || pavo_half_waits(&req->half))
 		return budget;
 	while (budget && req->cursor.wqe != req->head && transmit_one(qp))
 		budget--;

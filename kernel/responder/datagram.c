@@ -49,6 +49,8 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 	err = write_grh(qp, rx);
 	if (!err)
 		err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);
+	if (err == PAVO_VE_WAIT)
+		return;
 	if (err) {
 		pavo_rq_fail(qp,
 			     err == PAVO_VE_RQ_LENGTH ? IB_WC_LOC_LEN_ERR :

@@ -141,6 +141,8 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 		fail_recv(qp, pkt, IB_WC_LOC_LEN_ERR, err, PAVO_NAK_INV_REQ);
 		return;
 	}
+	if (err == PAVO_VE_WAIT)
+		return;
 	if (err) {
 		fail_recv(qp, pkt, IB_WC_LOC_PROT_ERR, err, PAVO_NAK_REM_OP);
 		return;
@@ -191,13 +193,17 @@ static bool write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 	struct pavo_write_addr *write = &qp->resp.write;
 	u32 len = rx->pkt.payload;
 	struct pavo_region *region;
+	enum pavo_xlate status;
 	int err;
 
 	if (!len)
 		return true;
-	if (pavo_xlate_remote(qp, write->rkey, write->va, len,
-			      IB_ACCESS_REMOTE_WRITE, &region)) {
-		fail(qp, &rx->pkt, PAVO_NAK_REM_ACCESS);
+	status = pavo_xlate_remote(qp, write->rkey, write->va, len,
+				   IB_ACCESS_REMOTE_WRITE, &region);
+	if (unlikely(status)) {
+		if (status != PAVO_XLATE_FAULT ||
+		    !pavo_fault_hold(qp, region, write->va, len, true))
+			fail(qp, &rx->pkt, PAVO_NAK_REM_ACCESS);
 		return false;
 	}
 	err = pavo_region_from_skb(region, write->va, rx->skb, rx->payload,
@@ -278,6 +284,7 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	bool swap = (pkt->opcode & ~PAVO_SVC_MASK) == PAVO_OP_CMP_SWAP;
 	struct pavo_resource *res;
 	struct pavo_region *region;
+	enum pavo_xlate status;
 	int err;
 
 	if (!(qp->attr.access & IB_ACCESS_REMOTE_ATOMIC) ||
@@ -285,9 +292,12 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
-	if (pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(u64),
-			      IB_ACCESS_REMOTE_ATOMIC, &region)) {
-		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+	status = pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(u64),
+				   IB_ACCESS_REMOTE_ATOMIC, &region);
+	if (unlikely(status)) {
+		if (status != PAVO_XLATE_FAULT ||
+		    !pavo_fault_hold(qp, region, pkt->va, sizeof(u64), true))
+			fail(qp, pkt, PAVO_NAK_REM_ACCESS);
 		return;
 	}
 	res = pavo_resource_new(qp);

@@ -64,6 +64,20 @@ struct pavo_recv_wqe {
 	struct pavo_data_seg sge[PAVO_MAX_SGE];
 };
 
+/*
+ * Pages that the packet in hand needs are missing: ask for them, and take the
+ * packet again when they are there. False: they cannot be had.
+ */
+static inline bool pavo_fault_hold(struct pavo_qp *qp,
+				   const struct pavo_region *region, u64 va,
+				   u64 len, bool write)
+{
+	struct pavo_half *half = &qp->resp.half;
+
+	half->hold = pavo_fault_ask(qp, half, region, va, len, write);
+	return half->hold;
+}
+
 /* rq.c; the rest of it is behind the door */
 enum pavo_rq_status {
 	PAVO_RQ_OK,

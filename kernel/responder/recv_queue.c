@@ -54,6 +54,7 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 {
 	struct pavo_recv_wqe *wqe = qp->resp.wqe;
 	const struct pavo_data_seg *sge;
+	enum pavo_xlate status;
 
 	while (wqe->i < wqe->num_sge &&
 	       wqe->off == wqe->sge[wqe->i].byte_count) {
@@ -67,8 +68,13 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 	*va = sge->va + wqe->off;
 	wqe->off += *len;
 	wqe->done += *len;
-	return vendor_of(pavo_xlate(qp->dev, qp->resp.rq->pd, sge->lkey, *va,
-				    *len, IB_ACCESS_LOCAL_WRITE, region));
+	status = pavo_xlate(qp->dev, qp->resp.rq->pd, sge->lkey, *va, *len,
+			    IB_ACCESS_LOCAL_WRITE, region);
+	if (unlikely(status == PAVO_XLATE_FAULT))
+		return pavo_fault_hold(qp, *region, *va, *len, true) ?
+			       PAVO_VE_WAIT :
+			       PAVO_VE_LKEY_RANGE;
+	return vendor_of(status);
 }
 
 /*

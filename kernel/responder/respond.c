@@ -191,8 +191,11 @@ static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
 	return qp->resp.rq;
 }
 
-/* Send the next packet of a read; false: its memory is gone. */
-static bool send_read(struct pavo_qp *qp, struct pavo_resource *res)
+/*
+ * Send the next packet of a read. Return: PAVO_XLATE_FAULT: its memory is
+ * being brought in; another error: it is gone.
+ */
+static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
 	u32 len = min(res->left, qp->attr.mtu);
 	struct pavo_pkt pkt = {
@@ -203,12 +206,20 @@ static bool send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		.msn = res->msn,
 	};
 	struct pavo_region *region;
+	enum pavo_xlate status;
 	struct sk_buff *skb;
 
-	if (!find_memory(qp, res) ||
-	    pavo_xlate_remote(qp, res->rkey, res->va, len,
-			      IB_ACCESS_REMOTE_READ, &region))
-		return false;
+	if (!find_memory(qp, res))
+		return PAVO_XLATE_KEY;
+	status = pavo_xlate_remote(qp, res->rkey, res->va, len,
+				   IB_ACCESS_REMOTE_READ, &region);
+	if (unlikely(status == PAVO_XLATE_FAULT))
+		return pavo_fault_ask(qp, &qp->resp.half, region, res->va, len,
+				      false) ?
+			       PAVO_XLATE_FAULT :
+			       PAVO_XLATE_LENGTH;
+	if (unlikely(status))
+		return status;
 	skb = read_packet(qp, res, &pkt, region, len);
 	/* Attached pages may leave later, but as they are now (ICRC). */
 	pavo_region_done(region);
@@ -218,30 +229,36 @@ static bool send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	res->psn = pavo_psn_add(res->psn, 1);
 	res->va += len;
 	res->left -= len;
-	return true;
+	return PAVO_XLATE_OK;
 }
 
-/* The next packet of the oldest queued answer. */
-static void send_next(struct pavo_qp *qp)
+/* The next packet of the oldest queued answer. False: it has to wait. */
+static bool send_next(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 	u8 index = resp->send_queue[resp->send_head % PAVO_MAX_RESOURCES];
 	struct pavo_resource *res = &resp->resources[index];
+	enum pavo_xlate status = PAVO_XLATE_OK;
 
-	if (res->atomic) {
+	if (res->atomic)
 		send_atomic(qp, res);
-	} else if (!send_read(qp, res)) {
+	else
+		status = send_read(qp, res);
+	if (unlikely(status == PAVO_XLATE_FAULT))
+		return false;
+	if (unlikely(status)) {
 		/* Deregistered under the read: an error of the access. */
 		pavo_count(qp->dev, rx_nak_sent_remote_access);
 		resp->send_head = resp->send_tail;
 		pavo_respond_fatal(qp, res->psn, PAVO_NAK_REM_ACCESS,
 				   IB_EVENT_QP_ACCESS_ERR);
-		return;
+		return true;
 	}
 	if (!res->left) {
 		res->queued = false;
 		resp->send_head++;
 	}
+	return true;
 }
 
 /*
@@ -256,7 +273,8 @@ bool pavo_respond(struct pavo_qp *qp, unsigned int budget)
 	for (; resp->send_head != resp->send_tail; budget--) {
 		if (!budget)
 			return true;
-		send_next(qp);
+		if (!send_next(qp))
+			return false;
 	}
 	if (resp->ack_due)
 		send_ack(qp);

@@ -110,7 +110,7 @@ static void established(struct pavo_qp *qp)
 	queue_work(qp->dev->wq, &qp->work);
 }
 
-static void handle(struct pavo_qp *qp, struct pavo_rx *rx)
+static void dispatch(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
@@ -128,15 +128,39 @@ static void handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	}
 }
 
+/*
+ * Deal with a packet. False: it has to be dealt with again, when the pages it
+ * is for are there; then the receive WQE in use is as it was before.
+ */
+static bool handle(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	struct pavo_recv_wqe *wqe = qp->resp.wqe;
+	u32 done = wqe->active ? wqe->done : 0;
+	u32 off = wqe->active ? wqe->off : 0;
+	u32 i = wqe->active ? wqe->i : 0;
+
+	qp->resp.half.hold = false;
+	dispatch(qp, rx);
+	if (likely(!qp->resp.half.hold))
+		return true;
+	wqe->done = done;
+	wqe->off = off;
+	wqe->i = i;
+	return false;
+}
+
 static void drain_backlog(struct pavo_qp *qp)
 {
+	struct pavo_half *half = &qp->resp.half;
 	struct sk_buff *skb;
 	struct pavo_rx rx;
 
-	while ((skb = skb_dequeue(&qp->resp.half.backlog))) {
+	while (!pavo_half_waits(half) && (skb = skb_dequeue(&half->backlog))) {
 		pavo_rx_parse(&rx, qp->dev, skb);
-		handle(qp, &rx);
-		kfree_skb(skb);
+		if (handle(qp, &rx))
+			kfree_skb(skb);
+		else
+			skb_queue_head(&half->backlog, skb);
 	}
 }
 
@@ -181,7 +205,7 @@ void pavo_responder_run(struct pavo_qp *qp)
 void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_half *half = &qp->resp.half;
-	bool more;
+	bool more, done;
 
 	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock)) {
 		if (!pavo_half_defer(half, rx->skb)) {
@@ -194,11 +218,14 @@ void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	}
 	rcu_read_lock();
-	handle(qp, rx);
+	done = handle(qp, rx);
+	if (unlikely(!done))
+		skb_queue_head(&half->backlog, rx->skb);
 	more = visit(qp);
 	rcu_read_unlock();
 	spin_unlock(&half->lock);
-	pavo_rx_free(rx->skb);
+	if (likely(done))
+		pavo_rx_free(rx->skb);
 	pavo_cq_raise(qp->recv_cq);
 	smp_mb(); /* as in pavo_responder_run() */
 	if (more)

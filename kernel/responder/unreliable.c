@@ -68,6 +68,7 @@ void pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_execute_send(qp, rx);
 	else
 		pavo_execute_write(qp, rx);
-	/* Whatever became of it, its PSN is used up. */
-	resp->epsn = pavo_psn_add(pkt->psn, 1);
+	/* Whatever became of it, its PSN is used up; unless it comes again. */
+	if (likely(!resp->half.hold))
+		resp->epsn = pavo_psn_add(pkt->psn, 1);
 }

@@ -141,6 +141,8 @@ struct ib_mr *pavo_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
 	struct pavo_mr *mr;
 	int err;
 
+	if (access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EOPNOTSUPP);
 	err = pavo_check_access(access);
 	if (!err)
 		err = pavo_check_range(offset, length, iova);

@@ -86,7 +86,7 @@ static enum pavo_vendor_err fast_fits(const struct pavo_qp *qp,
 	if (now->valid || (seg->new_rkey ^ now->key) >> 8)
 		return PAVO_VE_KEY_STATE;
 	if (!now->mr->fast->count || pavo_check_access(seg->access) ||
-	    seg->access & IB_ACCESS_MW_BIND)
+	    seg->access & (IB_ACCESS_MW_BIND | IB_ACCESS_ON_DEMAND))
 		return PAVO_VE_LKEY_ACCESS;
 	return PAVO_VE_NONE;
 }

@@ -17,6 +17,10 @@
 #include "device.h"
 #include "translate.h"
 
+#define PAVO_ACCESS_WRITES                                \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+	 IB_ACCESS_REMOTE_ATOMIC)
+
 /*
  * What the local DMA key of kernel consumers stands for: all memory, by
  * kernel address. It is in no table and belongs to every PD of the kernel.
@@ -143,7 +147,7 @@ static enum pavo_xlate judge(const struct pavo_region *region,
 	return PAVO_XLATE_OK;
 }
 
-enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
+enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			   u64 va, u64 len, int access,
 			   struct pavo_region **region)
 {
@@ -160,6 +164,26 @@ enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 	status = judge(found, pd, va, len, access);
 	if (likely(!status))
 		*region = found;
+	return status;
+}
+
+/* Are the pages there, where they may be missing? */
+static bool present(const struct pavo_region *region, u64 va, u64 len,
+		    int access)
+{
+	return likely(!region->odp) ||
+	       pavo_odp_present(region, va, len, access & PAVO_ACCESS_WRITES);
+}
+
+enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
+			   u64 va, u64 len, int access,
+			   struct pavo_region **region)
+{
+	enum pavo_xlate status;
+
+	status = pavo_check(dev, pd, key, va, len, access, region);
+	if (likely(!status) && *region && !present(*region, va, len, access))
+		return PAVO_XLATE_FAULT;
 	return status;
 }
 
@@ -192,7 +216,10 @@ enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 	if (unlikely(!begin_use(found)))
 		return PAVO_XLATE_STATE;
 	*region = found;
-	return PAVO_XLATE_OK;
+	if (likely(present(found, va, len, access)))
+		return PAVO_XLATE_OK;
+	pavo_region_done(found);
+	return PAVO_XLATE_FAULT;
 }
 
 enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,

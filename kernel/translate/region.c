@@ -27,12 +27,10 @@
 
 #define PAVO_ACCESS_SUPPORTED                                             \
 	(IB_ACCESS_LOCAL_WRITE | PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
-	 IB_ZERO_BASED | PAVO_ACCESS_HINTS)
+	 IB_ZERO_BASED | IB_ACCESS_ON_DEMAND | PAVO_ACCESS_HINTS)
 
 int pavo_check_access(int access)
 {
-	if (access & IB_ACCESS_ON_DEMAND)
-		return -EOPNOTSUPP;
 	if (access & ~PAVO_ACCESS_SUPPORTED)
 		return -EINVAL;
 	/* IBA 10.6.3.2: who may write from remote must be able to locally */
@@ -47,6 +45,7 @@ static void memory_release(struct pavo_memory *memory)
 	kvfree(memory->pages);
 	ib_umem_release(memory->umem);
 	pavo_dmabuf_release(memory->dmabuf);
+	pavo_odp_release(memory->odp);
 }
 
 /* Make the list of pages that the memory was pinned to. */
@@ -182,6 +181,24 @@ struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access)
 	return pavo_mr_publish(mr);
 }
 
+/* Memory of the calling process, pinned or on demand. */
+static int set_user_memory(struct pavo_mr *mr, u64 start)
+{
+	struct pavo_region *region = mr->region;
+	int err;
+
+	if (region->access & IB_ACCESS_ON_DEMAND) {
+		err = pavo_odp_get(&mr->memory, mr->dev, start, region->length);
+		if (!err)
+			pavo_odp_set(region, &mr->memory);
+		return err;
+	}
+	err = pin(&mr->memory, mr->dev, start, region->length, region->access);
+	if (!err)
+		set_memory(region, &mr->memory);
+	return err;
+}
+
 struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 virt_addr, int access,
 			       struct ib_udata *udata)
@@ -199,14 +216,13 @@ struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	mr = pavo_mr_alloc(ibpd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = pin(&mr->memory, mr->dev, start, length, access);
+	mr->region->iova = iova;
+	mr->region->length = length;
+	err = set_user_memory(mr, start);
 	if (err) {
 		pavo_mr_free(mr);
 		return ERR_PTR(err);
 	}
-	mr->region->iova = iova;
-	mr->region->length = length;
-	set_memory(mr->region, &mr->memory);
 	return pavo_mr_publish(mr);
 }
 
@@ -243,19 +259,21 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 }
 
 /*
- * The new meaning takes the place of the old one, which is @old until nobody
- * uses it any more. Not with windows on it (IBA 10.6.6.2.4).
+ * The new meaning takes the place of the old one, which nobody uses any more
+ * when it is returned in @region. Not with windows on it (IBA 10.6.6.2.4).
  */
-static int rereg_switch(struct pavo_mr *mr, struct pavo_region *next)
+static int rereg_switch(struct pavo_mr *mr, struct pavo_region **region)
 {
 	struct pavo_key_table *keys = &mr->dev->keys;
 	int err = 0;
 
 	xa_lock_bh(&keys->xa);
-	if (mr->windows)
+	if (mr->windows) {
 		err = -EBUSY;
-	else
-		pavo_key_replace(keys, next);
+	} else {
+		pavo_key_replace(keys, *region);
+		swap(mr->region, *region);
+	}
 	xa_unlock_bh(&keys->xa);
 	if (!err)
 		synchronize_rcu_expedited();
@@ -280,6 +298,8 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->region->access;
+	if (access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EOPNOTSUPP);
 	err = pavo_check_access(access);
 	if (err)
 		return ERR_PTR(err);
@@ -300,11 +320,9 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (needs_pin(mr, flags, access))
 		err = rereg_prepare(mr, flags, start, length, next, &memory);
 	if (!err) {
-		err = rereg_switch(mr, next);
-		if (!err) {
-			swap(mr->region, next);
+		err = rereg_switch(mr, &next);
+		if (!err)
 			swap(mr->memory, memory);
-		}
 		/* The old, or after a refusal the new, if it is another. */
 		if (memory.umem != mr->memory.umem)
 			memory_release(&memory);

@@ -24,6 +24,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/pavo-abi.h>
+#include "odp.h"
 
 struct ib_umem;
 struct page;
@@ -36,7 +37,7 @@ struct pavo_mr;
 struct pavo_mw;
 struct pavo_qp;
 
-/* Engine document chapter 7: translation status; the last two are ours. */
+/* Engine document chapter 7: translation status; from STATE on they are ours. */
 enum pavo_xlate {
 	PAVO_XLATE_OK = 0,
 	PAVO_XLATE_LENGTH = 1, /* outside of the region */
@@ -45,7 +46,12 @@ enum pavo_xlate {
 	PAVO_XLATE_PD = 4, /* of another protection domain */
 	PAVO_XLATE_STATE = 5, /* invalidated, or not yet valid */
 	PAVO_XLATE_QP = 6, /* window that is bound to another QP */
+	PAVO_XLATE_FAULT =
+		7, /* allowed, but pages are not there: pavo_fault_ask */
 };
+
+/* Beside enum pavo_vendor_err, never shown: nothing is wrong, but wait. */
+#define PAVO_VE_WAIT ((enum pavo_vendor_err)0xff)
 
 /** Regions and windows of an adapter at most; they share the indexes. */
 #define PAVO_MAX_MR 0x7fffff
@@ -89,6 +95,7 @@ struct pavo_key_table {
  * @length:  bytes
  * @offset:  of the first byte from the start of pages[0]
  * @pages:   one per PAGE_SIZE; NULL for the region of all kernel memory (DMA)
+ * @odp:     keeper of the pages where they come and go, else NULL
  * @mr:      the MR whose memory it is; NULL for a window that is not bound
  * @mw:      the window, if it is one: it has no L_Key
  * @users:   packets that are using it at this moment, if @counted
@@ -109,6 +116,7 @@ struct pavo_region {
 	u64 length;
 	u64 offset;
 	struct page **pages;
+	struct pavo_odp *odp;
 	struct pavo_mr *mr;
 	struct pavo_mw *mw;
 	atomic_t users;
@@ -119,11 +127,13 @@ struct pavo_region {
  * struct pavo_memory - what the pages of a region are from.
  * @umem:   pinned memory of a process
  * @dmabuf: or memory of another driver
+ * @odp:    or memory of a process that is not pinned
  * @offset: of the first byte in pages[0]
  */
 struct pavo_memory {
 	struct ib_umem *umem;
 	struct pavo_dmabuf *dmabuf;
+	struct pavo_odp *odp;
 	struct page **pages;
 	unsigned int offset;
 };
@@ -202,13 +212,21 @@ void pavo_region_quiesce(const struct pavo_region *region);
  * @access: IB_ACCESS_* that must all be granted; 0 for reading
  * @region: found region, valid until rcu_read_unlock(); NULL if @len is 0
  *
- * The order of checks is key, PD, state, flags, length. A zero-length access
+ * With PAVO_XLATE_FAULT @region is what to ask for the missing pages; nothing
+ * else may be done with it.
+ *
+ * The order of checks is key, PD, state, flags, length, presence. A zero-length access
  * needs no valid key (IBA 9.7.4.1.3). Keys of kernel PDs (local_dma_lkey) are
  * refused for PDs of user space, windows for everybody: they have no L_Key.
  *
  * Context: RCU read side, any.
  */
 enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
+			   u64 va, u64 len, int access,
+			   struct pavo_region **region);
+
+/** pavo_check - the same question, asked without the wish to touch. */
+enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			   u64 va, u64 len, int access,
 			   struct pavo_region **region);
 

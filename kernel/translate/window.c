@@ -156,6 +156,7 @@ static void set_view(struct pavo_region *view, struct pavo_qp *qp,
 		.length = seg->length,
 		.offset = mr->offset + (seg->va - mr->iova),
 		.pages = mr->pages,
+		.odp = mr->odp,
 		.mr = mr->mr,
 		.mw = mw,
 	};

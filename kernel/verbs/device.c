@@ -14,6 +14,23 @@
 
 #define PAVO_GID_TBL_LEN 1024
 
+/* On-demand paging: of explicit regions, for all that uses memory. */
+static void pavo_query_odp(struct ib_device_attr *attr)
+{
+	const u32 messages = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+			     IB_ODP_SUPPORT_SRQ_RECV;
+	const u32 all = messages | IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
+			IB_ODP_SUPPORT_ATOMIC;
+	struct ib_odp_caps *caps = &attr->odp_caps;
+
+	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+	caps->general_caps = IB_ODP_SUPPORT;
+	caps->per_transport_caps.rc_odp_caps = all;
+	caps->per_transport_caps.xrc_odp_caps = all;
+	caps->per_transport_caps.uc_odp_caps = messages | IB_ODP_SUPPORT_WRITE;
+	caps->per_transport_caps.ud_odp_caps = messages;
+}
+
 static int pavo_query_device(struct ib_device *ibdev,
 			     struct ib_device_attr *attr,
 			     struct ib_udata *udata)
@@ -36,6 +53,8 @@ static int pavo_query_device(struct ib_device *ibdev,
 		IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B |
 		IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_XRC;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
+	if (PAVO_HAS_ODP)
+		pavo_query_odp(attr);
 	attr->max_send_sge = PAVO_MAX_SGE;
 	attr->max_recv_sge = PAVO_MAX_SGE;
 	attr->max_sge_rd = PAVO_MAX_SGE;
@@ -294,6 +313,7 @@ static const struct ib_device_ops pavo_device_ops = {
 	.alloc_mr = pavo_alloc_mr,
 	.map_mr_sg = pavo_map_mr_sg,
 	.reg_user_mr_dmabuf = pavo_reg_dmabuf_op,
+	.advise_mr = pavo_advise_mr,
 	.rereg_user_mr = pavo_rereg_user_mr,
 	.dereg_mr = pavo_dereg_mr,
 	.alloc_mw = pavo_alloc_mw,

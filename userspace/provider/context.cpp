@@ -133,6 +133,7 @@ void set_ops(verbs_context *context)
 {
 	verbs_context_ops passed_on = {};
 
+	passed_on.advise_mr = ibv_cmd_advise_mr;
 	passed_on.attach_mcast = ibv_cmd_attach_mcast;
 	passed_on.detach_mcast = ibv_cmd_detach_mcast;
 	passed_on.req_notify_cq = ibv_cmd_req_notify_cq;

@@ -145,7 +145,8 @@ using verbs_unused_op = void (*)();
 
 /* Order is everything here: libibverbs addresses the functions by position. */
 struct verbs_context_ops {
-	verbs_unused_op advise_mr;
+	int (*advise_mr)(ibv_pd *pd, ibv_advise_mr_advice advice,
+			 uint32_t flags, ibv_sge *sg_list, uint32_t num_sges);
 	verbs_unused_op alloc_dm;
 	ibv_mw *(*alloc_mw)(ibv_pd *pd, ibv_mw_type type);
 	verbs_unused_op alloc_null_mr;
@@ -325,6 +326,8 @@ int ibv_cmd_rereg_mr(verbs_mr *mr, uint32_t flags, void *addr, size_t length,
 		     ib_uverbs_rereg_mr_resp *resp, size_t resp_size);
 int ibv_cmd_dereg_mr(verbs_mr *mr);
 /* The last argument came with 56; older ones do not look at it. */
+int ibv_cmd_advise_mr(ibv_pd *pd, ibv_advise_mr_advice advice, uint32_t flags,
+		      ibv_sge *sg_list, uint32_t num_sge);
 int ibv_cmd_reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length,
 			  uint64_t iova, int fd, int access, verbs_mr *mr,
 			  void *driver);

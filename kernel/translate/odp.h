@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * odp.h - what others have to know of on-demand paging; included by
+ * translate.h. Kernels that cannot tell what a process's pages are (HMM) have
+ * none of it, and no region is of that kind there.
+ */
+#ifndef PAVO_ODP_H
+#define PAVO_ODP_H
+
+#include <linux/kconfig.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct page;
+struct pavo_dev;
+struct pavo_half;
+struct pavo_memory;
+struct pavo_odp;
+struct pavo_qp;
+struct pavo_region;
+
+#if IS_ENABLED(CONFIG_HMM_MIRROR)
+#define PAVO_HAS_ODP true
+
+/**
+ * pavo_odp_present - are all pages of a translated range there?
+ * Context: RCU read side, and they stay until it ends.
+ */
+bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
+		      bool write);
+struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
+
+/**
+ * pavo_fault_ask - a range is not there (PAVO_XLATE_FAULT): have it brought in
+ * by the QP's work, which runs the half again after that.
+ *
+ * Return: false if that was tried and cannot be done.
+ *
+ * Context: the half is locked; RCU read side.
+ */
+bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
+		    const struct pavo_region *region, u64 va, u64 len,
+		    bool write);
+
+/** pavo_fault_serve - bring in what @half waits for; work of the QP. */
+void pavo_fault_serve(struct pavo_half *half);
+
+/** pavo_fault_forget - the QP goes, its work does not run any more. */
+void pavo_fault_forget(struct pavo_half *half);
+
+/* region.c */
+int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
+		 u64 length);
+void pavo_odp_release(struct pavo_odp *odp);
+void pavo_odp_set(struct pavo_region *region, const struct pavo_memory *memory);
+
+/* verbs/ */
+int pavo_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
+		   u32 flags, struct ib_sge *sg_list, u32 num_sge,
+		   struct uverbs_attr_bundle *attrs);
+#else
+#define PAVO_HAS_ODP false
+#define pavo_advise_mr NULL
+
+static inline bool pavo_odp_present(const struct pavo_region *region, u64 va,
+				    u64 len, bool write)
+{
+	return false;
+}
+
+static inline struct page *pavo_odp_page(const struct pavo_odp *odp,
+					 unsigned long index)
+{
+	return NULL;
+}
+
+static inline bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
+				  const struct pavo_region *region, u64 va,
+				  u64 len, bool write)
+{
+	return false;
+}
+
+static inline void pavo_fault_serve(struct pavo_half *half)
+{
+}
+
+static inline void pavo_fault_forget(struct pavo_half *half)
+{
+}
+
+static inline int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev,
+			       u64 start, u64 length)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void pavo_odp_release(struct pavo_odp *odp)
+{
+}
+
+static inline void pavo_odp_set(struct pavo_region *region,
+				const struct pavo_memory *memory)
+{
+}
+#endif
+
+#endif /* PAVO_ODP_H */

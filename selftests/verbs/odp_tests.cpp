@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * On-demand paging: memory that is not there when it is needed, that goes
+ * while it is used, or that cannot be had at all.
+ */
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pattern.h"
+#include "tap.h"
+#include "window.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr size_t page = 4096;
+constexpr size_t size = 64 * page;
+
+int make_file()
+{
+	int fd = memfd_create("pavo-odp", MFD_CLOEXEC);
+
+	REQUIRE(fd >= 0 && !ftruncate(fd, size), "memfd: ", strerror(errno));
+	return fd;
+}
+
+/*
+ * Memory in a file, so that its pages can be taken from the process without
+ * loss, and a region of it.
+ */
+class Paged {
+public:
+	Paged(Host &host, unsigned access = all_access) : fd_(make_file())
+	{
+		data = static_cast<uint8_t *>(mmap(nullptr, size,
+						   PROT_READ | PROT_WRITE,
+						   MAP_SHARED, fd_, 0));
+		REQUIRE(data != MAP_FAILED, "mmap: ", strerror(errno));
+		mr = ibv_reg_mr(local(host).raw_pd(0), data, size,
+				int(access | IBV_ACCESS_ON_DEMAND));
+		if (!mr && (errno == EOPNOTSUPP || errno == EINVAL))
+			throw Skip("the device has no on-demand paging");
+		REQUIRE(mr, "reg_mr: ", strerror(errno));
+	}
+	Paged(const Paged &) = delete;
+	Paged &operator=(const Paged &) = delete;
+	~Paged()
+	{
+		if (mr)
+			ibv_dereg_mr(mr);
+		munmap(data, size);
+		close(fd_);
+	}
+
+	/* The process's page tables know none of it from now on. */
+	void cool(size_t offset = 0, size_t length = size)
+	{
+		REQUIRE(!madvise(data + offset, length, MADV_DONTNEED),
+			"madvise: ", strerror(errno));
+	}
+
+	void fill(uint64_t seed, size_t offset = 0, size_t length = size)
+	{
+		pattern_fill(data + offset, length, seed, 0);
+		cool();
+	}
+
+	void must_hold(uint64_t seed, size_t offset, size_t length,
+		       const char *what)
+	{
+		int64_t bad = pattern_verify(data + offset, length, seed, 0);
+
+		REQUIRE(bad < 0, what, ": byte ", bad, " is wrong");
+	}
+
+	/* Another file at the same address; the old one's content stays. */
+	int replace()
+	{
+		int fd = make_file(), old = fd_;
+
+		REQUIRE(mmap(data, size, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_FIXED, fd, 0) == data,
+			"mmap: ", strerror(errno));
+		fd_ = fd;
+		return old;
+	}
+
+	uint8_t *data;
+	ibv_mr *mr;
+
+private:
+	int fd_;
+};
+
+/* A request of A between a part of `at_a` and the same part of `at_b`. */
+uint64_t post(Side &side, Paged &from, Paged &to, ibv_wr_opcode opcode,
+	      size_t offset, size_t length, unsigned flags = IBV_SEND_SIGNALED)
+{
+	static uint64_t id = 0x6f64700000000000;
+	ibv_sge sge = {uintptr_t(from.data) + offset, uint32_t(length),
+		       from.mr->lkey};
+	ibv_send_wr wr = {}, *bad;
+
+	wr.wr_id = ++id;
+	wr.opcode = opcode;
+	wr.send_flags = flags;
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = uintptr_t(to.data) + offset;
+		wr.wr.atomic.rkey = to.mr->rkey;
+		wr.wr.atomic.compare_add = 5;
+	} else {
+		wr.wr.rdma.remote_addr = uintptr_t(to.data) + offset;
+		wr.wr.rdma.rkey = to.mr->rkey;
+	}
+	REQUIRE_EQ(ibv_post_send(local(*side.host).raw_qp(side.qp.id), &wr,
+				 &bad),
+		   0, "post_send");
+	return wr.wr_id;
+}
+
+void must_run(Env &env, Link &link, Paged &from, Paged &to,
+	      ibv_wr_opcode opcode, size_t offset, size_t length)
+{
+	uint64_t id = post(link.a, from, to, opcode, offset, length);
+
+	check_wc(wait_send(env, link.a, "on demand"), id, IBV_WC_SUCCESS,
+		 "on demand");
+}
+
+void post_recv(Side &side, Paged &to, size_t offset, size_t length)
+{
+	ibv_sge sge = {uintptr_t(to.data) + offset, uint32_t(length),
+		       to.mr->lkey};
+	ibv_recv_wr wr = {}, *bad;
+
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	REQUIRE_EQ(ibv_post_recv(local(*side.host).raw_qp(side.qp.id), &wr,
+				 &bad),
+		   0, "post_recv");
+}
+
+} // namespace
+
+PV_TEST_LOCAL("odp.data", "every operation, with both ends' memory not there")
+{
+	Link link = connect(env);
+	Paged a(env.a), b(env.b);
+
+	for (size_t length : {size_t(100), 3 * page, size - 1000}) {
+		for (auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+			bool write = opcode == IBV_WR_RDMA_WRITE;
+			uint64_t seed = env.seed();
+
+			(write ? a : b).fill(seed, 1000, length);
+			(write ? b : a).fill(1);
+			must_run(env, link, a, b, opcode, 1000, length);
+			(write ? b : a).must_hold(seed, 1000, length, "data");
+		}
+		uint64_t seed = env.seed();
+
+		a.fill(seed, 1000, length);
+		b.fill(1);
+		post_recv(link.b, b, 1000, length);
+		must_run(env, link, a, b, IBV_WR_SEND, 1000, length);
+		check_wc(wait_recv(env, link.b, "receive"), 0, IBV_WC_SUCCESS,
+			 "receive");
+		b.must_hold(seed, 1000, length, "received data");
+	}
+	uint64_t value = 37;
+
+	memcpy(b.data + 2 * page, &value, sizeof(value));
+	a.cool();
+	b.cool();
+	must_run(env, link, a, b, IBV_WR_ATOMIC_FETCH_AND_ADD, 2 * page, 8);
+	memcpy(&value, a.data + 2 * page, sizeof(value));
+	REQUIRE_EQ(value, 37u, "atomic's result");
+	memcpy(&value, b.data + 2 * page, sizeof(value));
+	REQUIRE_EQ(value, 42u, "atomic's value");
+}
+
+PV_TEST_LOCAL("odp.never_touched",
+	      "memory that the process never touched, private and anonymous")
+{
+	Link link = connect(env);
+	LocalHost &host = local(env.b);
+	Paged a(env.a);
+	void *map = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	REQUIRE(map != MAP_FAILED, "mmap");
+	ibv_mr *mr = ibv_reg_mr(host.raw_pd(0), map, size,
+				all_access | IBV_ACCESS_ON_DEMAND);
+
+	REQUIRE(mr, "reg_mr: ", strerror(errno));
+	/* Read first: zeros, of a page that everybody shares; then write. */
+	for (auto opcode : {IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE}) {
+		ibv_sge sge = {uintptr_t(a.data), size, a.mr->lkey};
+		ibv_send_wr wr = {}, *bad;
+
+		a.fill(7);
+		wr.opcode = opcode;
+		wr.send_flags = IBV_SEND_SIGNALED;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.wr.rdma.remote_addr = uintptr_t(map);
+		wr.wr.rdma.rkey = mr->rkey;
+		REQUIRE_EQ(ibv_post_send(local(env.a).raw_qp(link.a.qp.id), &wr,
+					 &bad),
+			   0, "post_send");
+		REQUIRE_EQ(int(wait_send(env, link.a, "request").status),
+			   IBV_WC_SUCCESS, "request");
+		if (opcode == IBV_WR_RDMA_READ)
+			for (size_t i = 0; i < size; i++)
+				REQUIRE(!a.data[i], "byte ", i, " is not 0");
+	}
+	REQUIRE(pattern_verify(static_cast<uint8_t *>(map), size, 7, 0) < 0,
+		"written data");
+	REQUIRE_EQ(ibv_dereg_mr(mr), 0, "dereg_mr");
+	munmap(map, size);
+}
+
+PV_TEST_LOCAL("odp.remapped", "another mapping at the address is what is "
+			      "written to from then on, the old one is not")
+{
+	Link link = connect(env);
+	Paged a(env.a), b(env.b);
+	uint64_t first = env.seed(), second = env.seed();
+
+	a.fill(first);
+	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, size);
+	int old = b.replace();
+
+	a.fill(second);
+	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, size);
+	b.must_hold(second, 0, size, "the new mapping");
+	auto *was = static_cast<uint8_t *>(
+		mmap(nullptr, size, PROT_READ, MAP_SHARED, old, 0));
+
+	REQUIRE(was != MAP_FAILED, "mmap");
+	REQUIRE(pattern_verify(was, size, first, 0) < 0, "the old mapping");
+	munmap(was, size);
+	close(old);
+}
+
+PV_TEST_LOCAL("odp.gone", "memory that is not mapped, or not for writing: an "
+			  "access error here and there")
+{
+	env.expect_async();
+	for (bool mapped : {false, true}) {
+		Link link = connect(env), back = connect(env);
+		Paged a(env.a), b(env.b);
+
+		a.fill(3);
+		must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, size);
+		if (mapped)
+			REQUIRE(!mprotect(b.data + 5 * page, page, PROT_READ),
+				"mprotect");
+		else
+			REQUIRE(!munmap(b.data + 5 * page, page), "munmap");
+		uint64_t id =
+			post(link.a, a, b, IBV_WR_RDMA_WRITE, 5 * page, 8);
+
+		check_wc(wait_send(env, link.a, "write"), id,
+			 IBV_WC_REM_ACCESS_ERR, "write to what is not there");
+		id = post(back.b, b, a, IBV_WR_RDMA_READ, 5 * page, 8);
+		check_wc(wait_send(env, back.b, "read"), id,
+			 IBV_WC_LOC_PROT_ERR, "read into what is not there");
+		b.must_hold(3, 0, 5 * page, "memory before it");
+		if (mapped)
+			continue;
+		Link third = connect(env);
+
+		id = post(third.b, b, a, IBV_WR_RDMA_WRITE, 5 * page, 8);
+		check_wc(wait_send(env, third.b, "write"), id,
+			 IBV_WC_LOC_PROT_ERR, "write from what is not there");
+	}
+}
+
+PV_TEST_LOCAL("odp.taken_back",
+	      "pages are taken back all the time while messages come and go")
+{
+	Link link = connect(env);
+	Paged a(env.a), b(env.b);
+	std::atomic<bool> stop{false};
+	std::thread taker([&] {
+		for (unsigned i = 0; !stop; i++) {
+			(i & 1 ? a : b).cool(i % 60 * page, 4 * page);
+			std::this_thread::yield();
+		}
+	});
+
+	try {
+		for (int round = 0; round < 40; round++) {
+			auto opcode = round & 1 ? IBV_WR_RDMA_READ :
+						  IBV_WR_RDMA_WRITE;
+			Paged &source = round & 1 ? b : a;
+			Paged &target = round & 1 ? a : b;
+			uint64_t seed = env.seed();
+
+			pattern_fill(source.data, size, seed, 0);
+			must_run(env, link, a, b, opcode, 0, size);
+			target.must_hold(seed, 0, size, "data");
+		}
+	} catch (...) {
+		stop = true;
+		taker.join();
+		throw;
+	}
+	stop = true;
+	taker.join();
+}
+
+PV_TEST_LOCAL("odp.dereg", "a region goes while its pages are asked for")
+{
+	env.expect_async();
+	for (int round = 0; round < 20; round++) {
+		Link link = connect(env);
+		Paged a(env.a), b(env.b);
+
+		for (int i = 0; i < 8; i++)
+			post(link.a, a, b, IBV_WR_RDMA_WRITE, 0, size);
+		b.cool();
+		REQUIRE_EQ(ibv_dereg_mr((round & 1 ? a : b).mr), 0, "dereg_mr");
+		(round & 1 ? a : b).mr = nullptr;
+		wait_completions(env, link.a, link.a.send_cq, 8, "writes");
+		env.a.destroy(Kind::qp, link.a.qp.id);
+		env.b.destroy(Kind::qp, link.b.qp.id);
+	}
+}
+
+PV_TEST_LOCAL("odp.window", "a window on memory that is not there")
+{
+	Link link = connect(env);
+	Paged a(env.a), b(env.b, bindable_access);
+	Window window(env.b, IBV_MW_TYPE_1);
+	ibv_mw_bind bind = {};
+
+	bind.send_flags = IBV_SEND_SIGNALED;
+	bind.bind_info = {b.mr, uintptr_t(b.data) + page, 8 * page,
+			  window_access};
+	REQUIRE_EQ(ibv_bind_mw(local(env.b).raw_qp(link.b.qp.id), window.get(),
+			       &bind),
+		   0, "bind");
+	REQUIRE_EQ(int(wait_send(env, link.b, "bind").status), IBV_WC_SUCCESS,
+		   "bind");
+	a.fill(9);
+	b.fill(1);
+	uint32_t own = b.mr->rkey;
+
+	b.mr->rkey = window->rkey;
+	uint64_t id = post(link.a, a, b, IBV_WR_RDMA_WRITE, page, 8 * page);
+
+	b.mr->rkey = own;
+	check_wc(wait_send(env, link.a, "write"), id, IBV_WC_SUCCESS, "write");
+	REQUIRE(!memcmp(a.data + page, b.data + page, 8 * page), "its data");
+	REQUIRE_EQ(window.free(), 0, "dealloc_mw");
+}
+
+PV_TEST_LOCAL("odp.prefetch", "pages asked for beforehand; what cannot be "
+			      "prefetched is refused")
+{
+	Link link = connect(env);
+	Paged a(env.a), b(env.b);
+	ibv_pd *pd = local(env.b).raw_pd(0);
+	Mr pinned = must_reg(env.b, {page});
+	ibv_sge sges[2] = {{uintptr_t(b.data) + 100, 5 * page, b.mr->lkey},
+			   {uintptr_t(b.data) + 9 * page, page, b.mr->lkey}};
+
+	a.fill(11);
+	b.fill(1);
+	for (auto advice : {IBV_ADVISE_MR_ADVICE_PREFETCH,
+			    IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+			    IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT})
+		for (uint32_t flags : {0u, uint32_t(IBV_ADVISE_MR_FLAG_FLUSH)})
+			REQUIRE_EQ(ibv_advise_mr(pd, advice, flags, sges, 2), 0,
+				   "advice ", int(advice));
+	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, size);
+	b.must_hold(11, 0, size, "data");
+
+	auto refused = [&](ibv_sge sge) {
+		return ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge,
+				     1);
+	};
+
+	REQUIRE_EQ(refused({uintptr_t(b.data), size + 1, b.mr->lkey}), EFAULT,
+		   "beyond the region");
+	REQUIRE_EQ(refused({uintptr_t(b.data), page, b.mr->lkey ^ 0x100}),
+		   EINVAL, "no such key");
+	REQUIRE_EQ(refused({pinned.address, 8, pinned.lkey}), EINVAL,
+		   "a region that is always there");
+}
+
+PV_TEST_LOCAL("odp.caps", "what the device says it can, it can")
+{
+	ibv_device_attr_ex attr = {};
+
+	REQUIRE_EQ(ibv_query_device_ex(local(env.b).context(), nullptr, &attr),
+		   0, "query_device_ex");
+	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		throw Skip("the device has no on-demand paging");
+	REQUIRE_EQ(attr.odp_caps.per_transport_caps.rc_odp_caps &
+			   (IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+			    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+			    IBV_ODP_SUPPORT_ATOMIC),
+		   uint32_t(IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+			    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+			    IBV_ODP_SUPPORT_ATOMIC),
+		   "RC");
+	if (attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT)
+		return;
+	REQUIRE(!ibv_reg_mr(local(env.b).raw_pd(0), nullptr, SIZE_MAX,
+			    IBV_ACCESS_ON_DEMAND),
+		"a region of everything");
+}
