@@ -90,7 +90,7 @@ void add_wqe(Corpus &corpus, const char *name, uint32_t op, const Wqe &wqe,
 	Bytes input;
 
 	append(input, uint64_t{op} | wqe.bytes().size() / 16 << 32);
-	append(input, static_cast<uint8_t>(30 << 1 | (ud ? 1 : 0)));
+	append(input, static_cast<uint8_t>(30 << 2 | (ud ? 1 : 0)));
 	input.insert(input.end(), wqe.bytes().begin(), wqe.bytes().end());
 	corpus[name] = input;
 }

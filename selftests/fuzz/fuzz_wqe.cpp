@@ -77,6 +77,7 @@ void check_accepted(const pavo_swqe &wqe, size_t size,
 		CHECK(is_inside(wqe, size, wqe.av, sizeof(*wqe.av)));
 	else
 		CHECK(!wqe.av);
+	CHECK(wqe.srqn <= (limits.xrc ? 0xffffffu : 0));
 	if (pavo_wqe_is_atomic(wqe.op))
 		CHECK(wqe.length == 8);
 	if (wqe.op == PAVO_WQE_BIND_MW)
@@ -93,9 +94,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	Input input(data, size);
 	auto db = input.take<uint64_t>();
 	uint32_t choice = input.take<uint8_t>();
-	bool ud = choice & 1;
+	bool ud = choice & 1, xrc = (choice & 3) == 2;
 	const pavo_parser_limits limits = {ud ? PAVO_OPS_UD : PAVO_OPS_RC, ud,
-					   choice >> 1,
+					   xrc, choice >> 2,
 					   ud ? 1024 : PAVO_MAX_MSG};
 	size_t units = (input.left() + PAVO_WQE_UNIT - 1) / PAVO_WQE_UNIT;
 	size_t wqe_size = std::clamp<size_t>(units * PAVO_WQE_UNIT,

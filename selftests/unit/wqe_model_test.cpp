@@ -16,6 +16,7 @@ struct Model {
 	pavo_vendor_err err = PAVO_VE_NONE;
 	uint64_t length = 0;
 	size_t entries = 0;
+	uint32_t srqn = 0;
 	bool is_inline = false;
 };
 
@@ -78,8 +79,8 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
 	bool rdma = op == PAVO_WQE_WRITE || op == PAVO_WQE_WRITE_IMM ||
 		    op == PAVO_WQE_READ || atomic;
-	size_t offset =
-		16 + (limits.ud ? 48 : 0) + (rdma ? 16 : 0) + (atomic ? 16 : 0);
+	size_t remote = 16 + (limits.ud ? 48 : 0) + (limits.xrc ? 16 : 0);
+	size_t offset = remote + (rdma ? 16 : 0) + (atomic ? 16 : 0);
 	Model model;
 
 	if (next.size > 255 || next.flags > 3)
@@ -94,13 +95,17 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 					     PAVO_VE_WQE_SEGMENT};
 	if (bytes.size() < offset)
 		return {PAVO_VE_WQE_SEGMENT};
+	if (limits.xrc)
+		model.srqn = at<pavo_xrc_seg>(bytes, 16).srqn;
+	if (model.srqn > 0xffffff)
+		return {PAVO_VE_WQE_SEGMENT};
 	model_payload(model, bytes, offset, atomic || op == PAVO_WQE_READ,
 		      limits);
 	if (model.err)
 		return model;
 	if (model.length > limits.max_len)
 		return {PAVO_VE_WQE_LENGTH};
-	if (rdma && at<pavo_raddr_seg>(bytes, 16).length != model.length)
+	if (rdma && at<pavo_raddr_seg>(bytes, remote).length != model.length)
 		return {PAVO_VE_WQE_LENGTH};
 	if (atomic && model.length != 8)
 		return {PAVO_VE_WQE_LENGTH};
@@ -126,7 +131,7 @@ uint32_t random_length(Random &random)
 }
 
 /* A WQE of @op that is right or wrong in a place or two. */
-Wqe random_wqe(Random &random, uint32_t op, bool ud)
+Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 {
 	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
 	uint32_t entries = atomic ? 1 : random.below(6);
@@ -138,17 +143,21 @@ Wqe random_wqe(Random &random, uint32_t op, bool ud)
 		lengths.push_back(atomic ? 8 : random_length(random));
 		total += lengths.back();
 	}
-	if (ud)
+	if (op == PAVO_WQE_LOCAL_INV)
+		return wqe;
+	if (op == PAVO_WQE_BIND_MW)
+		return wqe.bind(random.bits(), random.bits(), 1, 2, 3, 4);
+	if (limits.ud)
 		wqe.add(pavo_ud_seg{});
+	if (limits.xrc && op != PAVO_WQE_NOP)
+		wqe.add(pavo_xrc_seg{
+			.srqn = random.below(random.below(8) ? 1 << 24 : ~0u),
+			.reserved = {}});
 	if (op >= PAVO_WQE_WRITE && op <= PAVO_WQE_FETCH_ADD)
 		wqe.raddr(random.bits(), random.below(1 << 31),
 			  random.below(8) ? total : random_length(random));
 	if (atomic)
 		wqe.atomic(random.bits(), random.bits());
-	if (op == PAVO_WQE_LOCAL_INV)
-		return wqe;
-	if (op == PAVO_WQE_BIND_MW)
-		return wqe.bind(random.bits(), random.bits(), 1, 2, 3, 4);
 	if (op != PAVO_WQE_NOP && random.below(3) == 0) {
 		std::vector<uint8_t> data(random.below(100));
 		auto len = static_cast<uint32_t>(data.size());
@@ -214,6 +223,7 @@ void check(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 	if (model.err)
 		return;
 	EXPECT_EQ(parsed->length, model.length);
+	EXPECT_EQ(parsed->srqn, model.srqn);
 	EXPECT_EQ(parsed->num_sge, model.entries);
 	EXPECT_EQ(bool(parsed->flags & PAVO_SWQE_INLINE), model.is_inline);
 	expect_inside(parsed, wqe.bytes().size());
@@ -225,17 +235,21 @@ TEST(WqeModel, RandomWqesMeanWhatTheModelSays)
 	std::vector<int> seen(PAVO_VE_WQE_LENGTH + 1);
 
 	for (int i = 0; i < 200000; i++) {
-		bool ud = random.coin();
-		pavo_parser_limits limits = ud ? ud_limits(1024) : rc_limits();
+		const pavo_parser_limits services[] = {rc_limits(),
+						       ud_limits(1024),
+						       uc_limits(),
+						       xrc_limits()};
+		uint32_t service = random.below(std::size(services));
+		pavo_parser_limits limits = services[service];
 		uint32_t op = random.below(random.below(8) ? 11 : 32);
-		Wqe wqe = random_wqe(random, op, ud);
+		Wqe wqe = random_wqe(random, op, limits);
 
 		limits.max_sge = 1 + random.below(8);
 		damage(random, wqe);
 		seen[model_of(wqe, op, limits).err]++;
 		check(wqe, op, limits);
 		ASSERT_FALSE(HasFailure()) << "round " << i << ", operation "
-					   << op << (ud ? ", UD" : ", RC");
+					   << op << ", service " << service;
 	}
 	/* Random means nothing if it does not get everywhere. */
 	for (auto err : {PAVO_VE_NONE, PAVO_VE_WQE_OPCODE, PAVO_VE_WQE_FLAGS,
