@@ -56,6 +56,8 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 			headers[8] &= 0x80;
 			if (flags_of(opcode) & PAVO_OPF_DETH)
 				headers[PAVO_BTH_LEN + 4] = 0;
+			if (flags_of(opcode) & PAVO_OPF_XRCETH)
+				headers[PAVO_BTH_LEN] = 0;
 
 			Bytes udp = headers;
 
