@@ -398,6 +398,9 @@ void pavo_cq_raise(struct pavo_cq *cq);
 /** pavo_srq_raise - an event of an SRQ, to be told by its work; any context. */
 void pavo_srq_raise(struct pavo_srq *srq, enum ib_event_type type);
 
+/** pavo_srq_fail - nothing is taken from it any more; its lock is held. */
+void pavo_srq_fail(struct pavo_srq *srq);
+
 /* context/ */
 
 /** pavo_qp_find - QP by number; RCU read side. */

@@ -55,13 +55,15 @@ static void unreadable(struct pavo_swqe *wqe, enum pavo_vendor_err err)
 	wqe->flags = PAVO_WQE_SIGNALED;
 }
 
-/* A datagram is one packet: as much as the port's MTU takes at present. */
+/*
+ * A datagram is one packet: as much as the port's MTU takes at present, which
+ * is nothing on an interface for smaller packets than InfiniBand has.
+ */
 static u32 datagram_max(struct pavo_dev *dev)
 {
 	struct net_device *ndev = rcu_dereference(dev->ndev);
 
-	return ndev ? ib_mtu_enum_to_int(iboe_get_mtu(READ_ONCE(ndev->mtu))) :
-		      0;
+	return ndev ? pavo_mtu_bytes(iboe_get_mtu(READ_ONCE(ndev->mtu))) : 0;
 }
 
 /*

@@ -126,9 +126,8 @@ static enum pavo_rq_status pop_shared(struct pavo_rq *rq,
 	if (status == PAVO_RQ_OK && left < srq->limit) {
 		srq->limit = 0;
 		pavo_srq_raise(srq, IB_EVENT_SRQ_LIMIT_REACHED);
-	} else if (status == PAVO_RQ_BAD && !srq->failed) {
-		srq->failed = true;
-		pavo_srq_raise(srq, IB_EVENT_SRQ_ERR);
+	} else if (status == PAVO_RQ_BAD) {
+		pavo_srq_fail(srq);
 	}
 	spin_unlock_bh(&rq->lock);
 	return status;

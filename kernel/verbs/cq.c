@@ -29,8 +29,9 @@ static void pavo_cq_overrun(struct work_struct *work)
 		.element.cq = &cq->ib,
 		.event = IB_EVENT_CQ_ERR,
 	};
+	unsigned long qpn, srqn;
+	struct pavo_srq *srq;
 	struct pavo_qp *qp;
-	unsigned long qpn;
 
 	if (cq->ib.event_handler)
 		cq->ib.event_handler(&event, cq->ib.cq_context);
@@ -39,6 +40,13 @@ static void pavo_cq_overrun(struct work_struct *work)
 	xa_for_each(&dev->qps, qpn, qp) {
 		if (qp->send_cq == cq || qp->recv_cq == cq)
 			pavo_qp_error(qp, IB_EVENT_QP_FATAL);
+	}
+	xa_for_each(&dev->srqs, srqn, srq) {
+		if (srq->rq.cq != cq)
+			continue;
+		spin_lock_bh(&srq->rq.lock);
+		pavo_srq_fail(srq);
+		spin_unlock_bh(&srq->rq.lock);
 	}
 	rcu_read_unlock();
 }

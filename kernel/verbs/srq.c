@@ -16,6 +16,14 @@ void pavo_srq_raise(struct pavo_srq *srq, enum ib_event_type type)
 	queue_work(to_pavo_dev(srq->ib.device)->wq, &srq->work);
 }
 
+void pavo_srq_fail(struct pavo_srq *srq)
+{
+	if (srq->failed)
+		return;
+	srq->failed = true;
+	pavo_srq_raise(srq, IB_EVENT_SRQ_ERR);
+}
+
 static void pavo_srq_work(struct work_struct *work)
 {
 	struct pavo_srq *srq = container_of(work, struct pavo_srq, work);
