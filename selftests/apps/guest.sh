@@ -24,14 +24,14 @@ step()
 }
 
 # Each program with node 1 as the server, then with node 2.
-# pingpong ARGUMENTS...
+# pingpong PROGRAM v4|v6 ARGUMENTS...
 pingpong()
 {
 	local gid=$gid4 s
-	case $1 in v6) gid=$gid6 ;; esac
+	case $2 in v6) gid=$gid6 ;; esac
 	for s in 1 2; do
-		local line="ibv_rc_pingpong -d rdma0 -g $gid -c ${*:2}"
-		step "ibv_rc_pingpong -c $*, server is node $s" $s \
+		local line="$1 -d rdma0 -g $gid ${*:3}"
+		step "$*, server is node $s" $s \
 			"listening 18515" "$line" "$line 192.168.77.$s"
 	done
 }
@@ -68,10 +68,23 @@ perf_server=2
 [ "$NODE" = 1 ] && echo "TAP version 13"
 pavo-barrier ready 300 || exit 1
 
-pingpong v4 -s 4096 -n 200
-pingpong v6 -s 10001 -n 100
-pingpong v4 -s 1000 -n 100 -e
-pingpong v4 -s 70000 -m 1024 -n 30
+pingpong ibv_rc_pingpong v4 -c -s 4096 -n 200
+pingpong ibv_rc_pingpong v6 -c -s 10001 -n 100
+pingpong ibv_rc_pingpong v4 -c -s 1000 -n 100 -e
+pingpong ibv_rc_pingpong v4 -c -s 70000 -m 1024 -n 30
+pingpong ibv_uc_pingpong v4 -s 10001 -n 50 -e
+pingpong ibv_ud_pingpong v6 -s 1000 -n 50 -e
+pingpong ibv_srq_pingpong v4 -c -s 10001 -n 50 -e
+pingpong ibv_xsrq_pingpong v4 -s 10001 -n 50 -e
+
+# Each node is a member in turn; the other one sends. The group has two users
+# when rdma_cm has joined and the queue pair is attached.
+for s in 1 2; do
+	step "mckey, receiver is node $s" $s \
+		"ip maddr show dev eth0 | grep -q '239.77.0.$s users 2'" \
+		"mckey -b $net4.$s -m 239.77.0.$s -C 20" \
+		"mckey -b $net4.$((3 - s)) -m 239.77.0.$s -C 20 -s"
+done
 
 cm "rping, verified" "rping -s -a @ -v -C 20 -S 1000" \
 	"rping -c -a @ -v -V -C 20 -S 1000"

@@ -95,6 +95,64 @@ mtu_too_small_for_a_moment()
 	stop_traffic
 }
 
+# rping_server: over rdma_cm, in the background; its pid is $server_pid
+rping_server()
+{
+	rping -s -a 10.9.0.1 -C "$1" >"$work/rping" 2>&1 &
+	server_pid=$!
+	soon cm_listening
+}
+
+# A datagram that does not fit fails its work request and stops the send queue
+# of the management QP; that is brought back, and rdma_cm works again.
+mtu_too_small_for_management()
+{
+	local client i
+	add_pair
+	rping_server 1000000
+	rping -c -a 10.9.0.1 -C 1000000 >"$work/rping-client" 2>&1 &
+	client=$!
+	soon connected_by_cm
+	ip link set va mtu 200
+	ip link set vb mtu 200
+	# the connections end with a message each that cannot be sent
+	kill -KILL $client $server_pid
+	wait $client $server_pid || true
+	soon send_queue_stopped la
+	soon send_queue_stopped lb
+	for i in la lb; do
+		soon management_qp_ready $i
+	done
+	ip link set va mtu 9000
+	ip link set vb mtu 9000
+	cross_routes va vb 10.9.0 fd09
+	soon has_gid la v4 10.9.0.1
+	soon has_gid lb v4 10.9.0.2
+	rping_server 3
+	rping -c -a 10.9.0.1 -C 3
+	wait $server_pid
+}
+
+# shellcheck disable=SC2317  # called by soon
+connected_by_cm()
+{
+	rdma resource show qp | grep -q "type RC state RTS"
+}
+
+# shellcheck disable=SC2317  # called by soon
+send_queue_stopped()
+{
+	local count
+	read -r count <"/sys/class/infiniband/$1/ports/1/hw_counters/sq_errors"
+	((count))
+}
+
+# shellcheck disable=SC2317  # called by soon
+management_qp_ready()
+{
+	rdma resource show qp link "$1/1" | grep -q "type GSI state RTS"
+}
+
 addresses_followed()
 {
 	local i
@@ -345,6 +403,8 @@ netdev_tests()
 	life "MTU: the active MTU follows" mtu_followed
 	life "MTU: changed under traffic" mtu_under_traffic
 	life "MTU: too small for a moment" mtu_too_small_for_a_moment
+	life "MTU: too small for management datagrams" \
+		mtu_too_small_for_management
 	life "addresses: the GID table follows" addresses_followed
 	life "addresses: others come and go under traffic" addresses_under_traffic
 	life "addresses: its own goes and comes back" own_address_away

@@ -192,6 +192,49 @@ PV_TEST("ud.send", "datagrams of every kind of length, with their GRH")
 	}
 }
 
+PV_TEST_LOCAL("ud.answer", "an address handle made of a completion leads back")
+{
+	LocalHost &host = local(env.b);
+	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {slot}),
+	   back = must_reg(env.a, {slot});
+	SendWr wr =
+		datagram(out, 64, must_ah(env.a, env.info_b.gid), b.qp.number);
+	ibv_wc wc = {};
+
+	must_post(b, std::vector<RecvWr>{receive(in, 0)});
+	must_post(a, std::vector<RecvWr>{receive(back, 0)});
+	must_post(a, std::vector<SendWr>{wr});
+	Wc got = wait_recv(env, b, "receive");
+	wc.wc_flags = got.flags;
+	wc.src_qp = got.src_qp;
+	ibv_ah *ah = ibv_create_ah_from_wc(
+		host.raw_pd(0), &wc,
+		reinterpret_cast<ibv_grh *>(host.memory(in.id)), 1);
+	REQUIRE(ah, "ibv_create_ah_from_wc: ", strerror(errno));
+
+	uint64_t seed = env.seed();
+	ibv_sge sge = {in.address, 100, in.lkey};
+	ibv_send_wr answer = {}, *bad;
+
+	env.b.fill(in.id, 0, 100, seed, 0);
+	answer.wr_id = 1;
+	answer.sg_list = &sge;
+	answer.num_sge = 1;
+	answer.opcode = IBV_WR_SEND_WITH_IMM;
+	answer.send_flags = IBV_SEND_SIGNALED;
+	answer.imm_data = htonl(77);
+	answer.wr.ud.ah = ah;
+	answer.wr.ud.remote_qpn = got.src_qp;
+	answer.wr.ud.remote_qkey = qkey;
+	REQUIRE_EQ(ibv_post_send(host.raw_qp(b.qp.id), &answer, &bad), 0,
+		   "post_send");
+	check_wc(wait_send(env, b, "answer"), 1, IBV_WC_SUCCESS, "answer");
+	wr.imm = 77;
+	check_received(env, b, a, back, 0, wr, 100, seed, env.info_a.gid);
+	REQUIRE_EQ(ibv_destroy_ah(ah), 0, "destroy_ah");
+}
+
 PV_TEST("ud.srq", "two queue pairs take their datagrams from one queue")
 {
 	SrqSpec spec;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "link.h"
 #include "tap.h"
@@ -414,6 +415,33 @@ PV_TEST("xrc.completion_event", "an armed CQ of a queue tells of a message")
 	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
 		"no event");
 	wait_recv(env, link.b, "receive");
+}
+
+PV_TEST("xrc.cq_overrun",
+	"a queue whose CQ has overrun says so and gives nothing")
+{
+	XrcLink link = connect_xrc(env);
+	Cq small = env.b.create_cq(4, false);
+	Srq srq = must_srq(env, link.xrcd, small);
+	SendWr wr = to_srq(srq, make_wr(Op::send, {}, 0));
+	int count = small.depth + 1;
+	std::map<int, int> events;
+
+	env.expect_async();
+	must_post_srq(env, srq, std::vector<RecvWr>(size_t(count) + 1));
+	for (int i = 0; i < count; i++) {
+		must_post(link.a, std::vector<SendWr>{wr});
+		wait_send(env, link.a, "send");
+	}
+	while (!events[IBV_EVENT_CQ_ERR] || !events[IBV_EVENT_SRQ_ERR]) {
+		AsyncEvent event = env.b.async_event(env.options.patience_ms);
+
+		REQUIRE(event.type >= 0, "an event is missing");
+		events[event.type]++;
+		if (event.type == IBV_EVENT_SRQ_ERR)
+			REQUIRE_EQ(event.object, srq.id, "what it is about");
+	}
+	refused(env, link, wr, IBV_WC_REM_OP_ERR, "from a dead queue");
 }
 
 PV_TEST("xrc.queue_goes", "a queue may go while targets could use it")
