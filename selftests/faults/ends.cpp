@@ -272,9 +272,15 @@ ibv_wc End::completion(ibv_cq *cq)
 
 /* ---------------------------------------------------------- Pair, Witness */
 
+static QpSize without_srq(QpSize size)
+{
+	size.srq = nullptr;
+	return size;
+}
+
 Pair::Pair(Device &device_a, Device &device_b, QpSize size)
-	: a(device_a, size), b(device_b, size), source(device_a.pd(), BUFFER),
-	  sink(device_b.pd(), BUFFER)
+	: a(device_a, without_srq(size)), b(device_b, size),
+	  source(device_a.pd(), BUFFER), sink(device_b.pd(), BUFFER)
 {
 	a.connect(b, 1000);
 	b.connect(a, 1000);

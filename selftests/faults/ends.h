@@ -84,7 +84,7 @@ struct QpSize {
 	uint32_t inline_data = 64;
 	int cqes = 64;
 	ibv_qp_type type = IBV_QPT_RC;
-	ibv_srq *srq = nullptr;
+	ibv_srq *srq = nullptr; /* in a Pair: of the second end */
 };
 
 /** One QP with a CQ of its own for each queue. */
