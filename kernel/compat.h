@@ -85,6 +85,13 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define PAVO_IMPORT_DMA_BUF MODULE_IMPORT_NS(DMA_BUF)
 #endif
 
+/* The source of a trace event's string is known from its declaration. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define pavo_assign_str(dst, src) __assign_str(dst)
+#else
+#define pavo_assign_str(dst, src) __assign_str(dst, src)
+#endif
+
 /* Until then the CPU's help for CRC-32 was to be had from the crypto API. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define PAVO_CRC32_BY_CRYPTO 1

@@ -10,6 +10,7 @@
 #define PAVO_STATS_H
 
 #include <linux/percpu.h>
+#include <linux/tracepoint-defs.h>
 #include <linux/types.h>
 
 struct ib_device;
@@ -91,9 +92,16 @@ struct pavo_stats {
 	u64 counter[PAVO_CNT_COUNT];
 };
 
+DECLARE_TRACEPOINT(pavo_count);
+void pavo_count_traced(const struct pavo_dev *dev, const char *name);
+
 /* Rooms write: pavo_count(dev, rx_drop_icrc); */
-#define pavo_count(dev, name) \
-	this_cpu_inc((dev)->stats->counter[PAVO_CNT_##name])
+#define pavo_count(dev, name)                                         \
+	do {                                                          \
+		this_cpu_inc((dev)->stats->counter[PAVO_CNT_##name]); \
+		if (tracepoint_enabled(pavo_count))                   \
+			pavo_count_traced(dev, #name);                \
+	} while (0)
 #define pavo_count_add(dev, name, n) \
 	this_cpu_add((dev)->stats->counter[PAVO_CNT_##name], n)
 

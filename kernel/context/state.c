@@ -12,6 +12,7 @@
  */
 #include "context/context.h"
 #include "device.h"
+#include "pavo_trace.h"
 #include "verbs/verbs.h"
 
 static void pavo_halves_lock(struct pavo_qp *qp) __acquires(&qp->req.half.lock)
@@ -78,6 +79,7 @@ static bool pavo_qp_to_error(struct pavo_qp *qp, int from)
 {
 	if (cmpxchg(&qp->state, from, IB_QPS_ERR) != from)
 		return false;
+	trace_pavo_state(qp, from, IB_QPS_ERR);
 	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
 	set_bit(PAVO_RESP_FLUSH, &qp->resp.half.pending);
 	return true;
@@ -116,6 +118,7 @@ void pavo_qp_send_error(struct pavo_qp *qp)
 	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) ||
 	    cmpxchg(&qp->state, state, IB_QPS_SQE) != state)
 		return;
+	trace_pavo_state(qp, state, IB_QPS_SQE);
 	pavo_count(qp->dev, sq_errors);
 	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
 }
@@ -126,6 +129,7 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	bool has_flow;
 
 	pavo_halves_lock(qp);
+	trace_pavo_state(qp, qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	pavo_requester_reset(qp);
 	pavo_responder_reset(qp);
@@ -180,6 +184,8 @@ static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
 	else if (from == IB_QPS_SQE)
 		pavo_requester_recover(qp);
 	ok = cmpxchg(&qp->state, from, next) == from;
+	if (ok)
+		trace_pavo_state(qp, from, next);
 	qp->req.tell_drained = ok && tell_drained;
 	pavo_halves_unlock(qp);
 	return ok ? 0 : -EINVAL;

@@ -11,6 +11,7 @@
 #include <linux/if_vlan.h>
 #include "context/context.h"
 #include "device.h"
+#include "pavo_trace.h"
 
 /* 0 and 1 are the management QPs (IBA 10.2.4.1); few are set aside with them */
 #define PAVO_GSI_QPN 1
@@ -154,6 +155,8 @@ void pavo_rx_deliver(struct pavo_rx *rx)
 		goto out;
 	}
 	qp = pavo_qp_find(rx->dev, rx->pkt.dqpn);
+	if (qp)
+		trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
 	if (unlikely(!qp)) {
 		pavo_count(rx->dev, rx_drop_qpn);
 		kfree_skb(rx->skb);

@@ -7,6 +7,7 @@
  * sending it: nothing but the WQE is kept.
  */
 #include "internal.h"
+#include "pavo_trace.h"
 
 /* The opcode of packet @pkt of @n by its place: First, Middle, Last, Only. */
 static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 n)
@@ -72,6 +73,7 @@ again:
 		}
 		return err;
 	}
+	trace_pavo_transmit(qp, pkt, len);
 	return pavo_tx_send(qp->dev, flow, skb, pkt->pad);
 }
 

@@ -8,6 +8,7 @@
  * data, fail. Called by requester.c with the half owned.
  */
 #include "internal.h"
+#include "pavo_trace.h"
 
 /* Everything before @upto is done. */
 static void release(struct pavo_qp *qp, u32 upto)
@@ -57,6 +58,7 @@ static void go_back(struct pavo_qp *qp)
 				    PAVO_VE_RETRY);
 		return;
 	}
+	trace_pavo_retransmit(qp);
 	req->went_back = true;
 	req->reads_out = 0;
 	pavo_transmit_seek(qp, req->upsn);
@@ -100,6 +102,7 @@ static void rnr_nak(struct pavo_qp *qp, u8 code)
 				    PAVO_VE_RNR_RETRY);
 		return;
 	}
+	trace_pavo_retransmit(qp);
 	req->probing = false;
 	/*
 	 * Packets behind the refused one may be complained of as a gap, during
@@ -158,6 +161,7 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 
 static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
+	trace_pavo_ack(qp, pkt->psn, pkt->syndrome);
 	switch (pkt->syndrome & PAVO_AETH_CLASS) {
 	case PAVO_AETH_ACK:
 		pavo_count(qp->dev, rx_acks);

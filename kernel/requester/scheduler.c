@@ -8,6 +8,7 @@
  */
 #include <rdma/ib_addr.h>
 #include "internal.h"
+#include "pavo_trace.h"
 
 static u32 allowed_ops(const struct pavo_qp *qp)
 {
@@ -121,6 +122,7 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 	wqe->number = req->head;
 	if (qp->sq_sig_all)
 		wqe->flags |= PAVO_WQE_SIGNALED;
+	trace_pavo_post(qp, wqe);
 	follow(req, wqe);
 	req->head++;
 }

@@ -9,6 +9,7 @@
  * operation per packet.
  */
 #include "internal.h"
+#include "pavo_trace.h"
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
@@ -49,8 +50,12 @@ void pavo_timers_check(struct pavo_qp *qp)
 
 	if (req->pause && now >= req->pause)
 		req->pause = 0;
-	if (pavo_timer_rnr_expired(&req->timer, now))
+	if (pavo_timer_rnr_expired(&req->timer, now)) {
+		trace_pavo_timer(qp, true);
 		pavo_count(qp->dev, rnr_timer_expired);
-	if (pavo_timer_loss_expired(&req->timer, now))
+	}
+	if (pavo_timer_loss_expired(&req->timer, now)) {
+		trace_pavo_timer(qp, false);
 		pavo_requester_timeout(qp);
+	}
 }

@@ -8,6 +8,7 @@
  * others in between, not in the receive path. Half owned.
  */
 #include "internal.h"
+#include "pavo_trace.h"
 
 /*
  * pavo_resource_new - room to remember one more read or atomic; NULL if as
@@ -92,6 +93,16 @@ static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
 			     copy);
 }
 
+/* @skb may be NULL: then it is lost, which its receiver finds out. */
+static void transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+		     struct sk_buff *skb, u32 payload)
+{
+	if (!skb)
+		return;
+	trace_pavo_transmit(qp, pkt, payload);
+	pavo_tx_send(qp->dev, &qp->flow, skb, pkt->pad);
+}
+
 static void send_ack(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -108,8 +119,7 @@ static void send_ack(struct pavo_qp *qp)
 		pavo_count(qp->dev, tx_acks);
 	else if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_NAK)
 		pavo_count(qp->dev, tx_naks);
-	if (skb)
-		pavo_tx_send(qp->dev, &qp->flow, skb, 0);
+	transmit(qp, &pkt, skb, 0);
 	if (resp->failing)
 		pavo_qp_error(qp, resp->fatal_event);
 }
@@ -125,8 +135,7 @@ static void send_atomic(struct pavo_qp *qp, struct pavo_resource *res)
 	};
 	struct sk_buff *skb = answer(qp, &pkt, 0);
 
-	if (skb)
-		pavo_tx_send(qp->dev, &qp->flow, skb, 0);
+	transmit(qp, &pkt, skb, 0);
 }
 
 static u8 read_opcode(const struct pavo_resource *res, bool last)
@@ -223,8 +232,7 @@ static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	skb = read_packet(qp, res, &pkt, region, len);
 	/* Attached pages may leave later, but as they are now (ICRC). */
 	pavo_region_done(region);
-	if (skb)
-		pavo_tx_send(qp->dev, &qp->flow, skb, pkt.pad);
+	transmit(qp, &pkt, skb, len);
 	res->begun = true;
 	res->psn = pavo_psn_add(res->psn, 1);
 	res->va += len;

@@ -80,10 +80,40 @@ top_counts()
 	stop_traffic
 }
 
+tracing=/sys/kernel/tracing
+
+# What happens to a message, and why it waits, can be watched.
+traces_tell()
+{
+	local word trace
+	add_pair
+	echo >$tracing/trace
+	echo 1 >$tracing/events/pavo/enable
+	smoke --only rnr.late_send --only retry.peer_destroyed
+	echo 0 >$tracing/events/pavo/enable
+	trace=$(<$tracing/trace)
+	echo >$tracing/trace
+	for word in "pavo_post: la qp" "pavo_transmit: la qp" \
+		"pavo_receive: lb qp" "pavo_ack: la qp" \
+		"pavo_retransmit: la qp" "pavo_timer: la qp" \
+		"INIT -> RTR" "RTS -> ERR" "pavo_count: lb tx_rnr_naks" \
+		"pavo_count: lb rx_drop_qpn"; do
+		[[ $trace == *"$word"* ]] || {
+			echo "nothing of: $word"
+			return 1
+		}
+	done
+}
+
 command_tests()
 {
 	[ "$type" = pavo ] || return 0
 	life "pavo status: tells what is there" status_tells
 	life "pavo status: names trouble" status_advises
 	life "pavo top: counts" top_counts
+	if [ -d $tracing/events ] || mount -t tracefs none $tracing; then
+		life "tracepoints: tell what happens to a message" traces_tell
+	else
+		tap_skip "tracepoints" "this kernel has no tracing"
+	fi
 }

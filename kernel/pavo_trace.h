@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pavo_trace.h - tracepoints: /sys/kernel/tracing/events/pavo.
+ *
+ * What a queue pair does, packet by packet, and every counter as it moves
+ * (which is where drops with their reason come from). All are off, and cost a
+ * no-op instruction each, until somebody turns them on.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM pavo
+
+#if !defined(PAVO_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define PAVO_TRACE_H
+
+#include <linux/tracepoint.h>
+#include "device.h"
+
+/* Declarations in the shape of calls. */
+/* clang-format off */
+
+#define PAVO_TRACE_STATES                                                   \
+	{ IB_QPS_RESET, "RESET" }, { IB_QPS_INIT, "INIT" },                 \
+	{ IB_QPS_RTR, "RTR" }, { IB_QPS_RTS, "RTS" }, { IB_QPS_SQD, "SQD" }, \
+	{ IB_QPS_SQE, "SQE" }, { IB_QPS_ERR, "ERR" }
+
+/* A send request was taken from its queue. */
+TRACE_EVENT(pavo_post,
+	TP_PROTO(const struct pavo_qp *qp, const struct pavo_swqe *wqe),
+	TP_ARGS(qp, wqe),
+	TP_STRUCT__entry(
+		__string(dev, qp->dev->ib.name)
+		__field(u32, qpn)
+		__field(u32, number)
+		__field(u32, length)
+		__field(u8, op)
+		__field(u8, flags)
+		__field(u8, vendor_err)
+	),
+	TP_fast_assign(
+		pavo_assign_str(dev, qp->dev->ib.name);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->number = wqe->number;
+		__entry->length = wqe->length;
+		__entry->op = wqe->op;
+		__entry->flags = wqe->flags;
+		__entry->vendor_err = wqe->vendor_err;
+	),
+	TP_printk("%s qp %u wqe %u op %u length %u flags %#x error %u",
+		  __get_str(dev), __entry->qpn, __entry->number, __entry->op,
+		  __entry->length, __entry->flags, __entry->vendor_err)
+);
+
+/* A packet of a queue pair goes out, or came in. */
+DECLARE_EVENT_CLASS(pavo_packet,
+	TP_PROTO(const struct pavo_qp *qp, const struct pavo_pkt *pkt,
+		 u32 payload),
+	TP_ARGS(qp, pkt, payload),
+	TP_STRUCT__entry(
+		__string(dev, qp->dev->ib.name)
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u32, payload)
+		__field(u8, opcode)
+		__field(bool, ack_req)
+		__field(bool, solicited)
+	),
+	TP_fast_assign(
+		pavo_assign_str(dev, qp->dev->ib.name);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->psn = pkt->psn;
+		__entry->payload = payload;
+		__entry->opcode = pkt->opcode;
+		__entry->ack_req = pkt->ack_req;
+		__entry->solicited = pkt->solicited;
+	),
+	TP_printk("%s qp %u opcode %#04x psn %u payload %u%s%s",
+		  __get_str(dev), __entry->qpn, __entry->opcode, __entry->psn,
+		  __entry->payload, __entry->ack_req ? " ackreq" : "",
+		  __entry->solicited ? " solicited" : "")
+);
+
+DEFINE_EVENT(pavo_packet, pavo_transmit,
+	TP_PROTO(const struct pavo_qp *qp, const struct pavo_pkt *pkt,
+		 u32 payload),
+	TP_ARGS(qp, pkt, payload)
+);
+
+DEFINE_EVENT(pavo_packet, pavo_receive,
+	TP_PROTO(const struct pavo_qp *qp, const struct pavo_pkt *pkt,
+		 u32 payload),
+	TP_ARGS(qp, pkt, payload)
+);
+
+/* An acknowledgment is acted on. @syndrome: IBA 9.7.5.2 */
+TRACE_EVENT(pavo_ack,
+	TP_PROTO(const struct pavo_qp *qp, u32 psn, u8 syndrome),
+	TP_ARGS(qp, psn, syndrome),
+	TP_STRUCT__entry(
+		__string(dev, qp->dev->ib.name)
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u32, unacked)
+		__field(u32, next)
+		__field(u8, syndrome)
+	),
+	TP_fast_assign(
+		pavo_assign_str(dev, qp->dev->ib.name);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->psn = psn;
+		__entry->unacked = qp->req.upsn;
+		__entry->next = qp->req.npsn;
+		__entry->syndrome = syndrome;
+	),
+	TP_printk("%s qp %u psn %u syndrome %#04x unacked %u next %u",
+		  __get_str(dev), __entry->qpn, __entry->psn,
+		  __entry->syndrome, __entry->unacked, __entry->next)
+);
+
+/* The requester goes back to the oldest packet that is not acknowledged. */
+TRACE_EVENT(pavo_retransmit,
+	TP_PROTO(const struct pavo_qp *qp),
+	TP_ARGS(qp),
+	TP_STRUCT__entry(
+		__string(dev, qp->dev->ib.name)
+		__field(u32, qpn)
+		__field(u32, unacked)
+		__field(u32, sent)
+		__field(u8, retries)
+	),
+	TP_fast_assign(
+		pavo_assign_str(dev, qp->dev->ib.name);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->unacked = qp->req.upsn;
+		__entry->sent = qp->req.sent;
+		__entry->retries = qp->req.timer.retries;
+	),
+	TP_printk("%s qp %u from psn %u of %u, retries left %u",
+		  __get_str(dev), __entry->qpn, __entry->unacked,
+		  __entry->sent, __entry->retries)
+);
+
+/* A deadline of a queue pair has passed. */
+TRACE_EVENT(pavo_timer,
+	TP_PROTO(const struct pavo_qp *qp, bool rnr),
+	TP_ARGS(qp, rnr),
+	TP_STRUCT__entry(
+		__string(dev, qp->dev->ib.name)
+		__field(u32, qpn)
+		__field(bool, rnr)
+	),
+	TP_fast_assign(
+		pavo_assign_str(dev, qp->dev->ib.name);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->rnr = rnr;
+	),
+	TP_printk("%s qp %u %s", __get_str(dev), __entry->qpn,
+		  __entry->rnr ? "rnr" : "loss")
+);
+
+TRACE_EVENT(pavo_state,
+	TP_PROTO(const struct pavo_qp *qp, int from, int to),
+	TP_ARGS(qp, from, to),
+	TP_STRUCT__entry(
+		__string(dev, qp->dev->ib.name)
+		__field(u32, qpn)
+		__field(int, from)
+		__field(int, to)
+	),
+	TP_fast_assign(
+		pavo_assign_str(dev, qp->dev->ib.name);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("%s qp %u %s -> %s", __get_str(dev), __entry->qpn,
+		  __print_symbolic(__entry->from, PAVO_TRACE_STATES),
+		  __print_symbolic(__entry->to, PAVO_TRACE_STATES))
+);
+
+/* A counter moved by one; drops are the names with _drop_. */
+TRACE_EVENT(pavo_count,
+	TP_PROTO(const struct pavo_dev *dev, const char *name),
+	TP_ARGS(dev, name),
+	TP_STRUCT__entry(
+		__string(dev, dev->ib.name)
+		__string(name, name)
+	),
+	TP_fast_assign(
+		pavo_assign_str(dev, dev->ib.name);
+		pavo_assign_str(name, name);
+	),
+	TP_printk("%s %s", __get_str(dev), __get_str(name))
+);
+
+/* clang-format on */
+
+#endif /* PAVO_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE pavo_trace
+#include <trace/define_trace.h>
