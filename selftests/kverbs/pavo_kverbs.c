@@ -31,9 +31,8 @@ MODULE_PARM_DESC(dev, "name of the device to test");
 #define PIECES 4
 #define FIRST_OFFSET 100
 #define LAST_SHORT 56
-#define RIGHTS                                              \
-	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | \
-	 IB_ACCESS_REMOTE_WRITE)
+#define RIGHTS \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
 
 /* One end: its queues, and memory for plain transfers. */
 struct end {
@@ -62,23 +61,23 @@ struct pair {
 /* Piece i is i + 1 pages; it begins late in the first, ends early in the last. */
 #define BYTES ((1 + 2 + 3 + 4) * PAGE_SIZE)
 
-#define CHECK(cond)                                             \
-	do {                                                    \
-		if (!(cond)) {                                  \
-			pr_info("kverbs: # line %d: %s is false\n", \
-				__LINE__, #cond);               \
-			return -EIO;                            \
-		}                                               \
+#define CHECK(cond)                                                           \
+	do {                                                                  \
+		if (!(cond)) {                                                \
+			pr_info("kverbs: # line %d: %s is false\n", __LINE__, \
+				#cond);                                       \
+			return -EIO;                                          \
+		}                                                             \
 	} while (0)
 
-#define TRY(call)                                                  \
-	do {                                                       \
-		int err_ = (call);                                 \
-		if (err_) {                                        \
-			pr_info("kverbs: # line %d: %s is %d\n",   \
-				__LINE__, #call, err_);            \
-			return err_;                               \
-		}                                                  \
+#define TRY(call)                                                          \
+	do {                                                               \
+		int err_ = (call);                                         \
+		if (err_) {                                                \
+			pr_info("kverbs: # line %d: %s is %d\n", __LINE__, \
+				#call, err_);                              \
+			return err_;                                       \
+		}                                                          \
 	} while (0)
 
 /* ------------------------------------------------------------- a fixture */
@@ -109,12 +108,13 @@ static int make_end(struct pair *p, struct end *e)
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.cap = {
-			.max_send_wr = DEPTH,
-			.max_recv_wr = DEPTH,
-			.max_send_sge = 2,
-			.max_recv_sge = 2,
-		},
+		.cap =
+			{
+				.max_send_wr = DEPTH,
+				.max_recv_wr = DEPTH,
+				.max_send_sge = 2,
+				.max_recv_sge = 2,
+			},
 	};
 
 	e->buffer = kzalloc(BYTES, GFP_KERNEL);
@@ -322,13 +322,14 @@ static int post_rdma(struct pair *p, enum ib_wr_opcode op, u32 key, u64 id)
 		.lkey = p->pd->local_dma_lkey,
 	};
 	struct ib_rdma_wr wr = {
-		.wr = {
-			.opcode = op,
-			.wr_id = id,
-			.send_flags = IB_SEND_SIGNALED,
-			.sg_list = &sge,
-			.num_sge = 1,
-		},
+		.wr =
+			{
+				.opcode = op,
+				.wr_id = id,
+				.send_flags = IB_SEND_SIGNALED,
+				.sg_list = &sge,
+				.num_sge = 1,
+			},
 		.remote_addr = p->t.mr->iova,
 		.rkey = key,
 	};
@@ -338,8 +339,8 @@ static int post_rdma(struct pair *p, enum ib_wr_opcode op, u32 key, u64 id)
 
 static int post_recv(struct end *e, u64 id, u64 addr, u32 length, u32 lkey)
 {
-	struct ib_sge sge = { .addr = addr, .length = length, .lkey = lkey };
-	struct ib_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
+	struct ib_sge sge = {.addr = addr, .length = length, .lkey = lkey};
+	struct ib_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1};
 	const struct ib_recv_wr *bad;
 
 	return ib_post_recv(e->qp, &wr, &bad);
@@ -388,7 +389,8 @@ static bool target_is(struct target *t, u8 seed)
 
 	for (i = 0; i < PIECES; i++)
 		for (j = 0; j < t->sg[i].length; j++)
-			if (((u8 *)sg_virt(&t->sg[i]))[j] != byte_at(at++, seed))
+			if (((u8 *)sg_virt(&t->sg[i]))[j] !=
+			    byte_at(at++, seed))
 				return false;
 	return !memchr_inv(start, 0, FIRST_OFFSET) &&
 	       !memchr_inv(end, 0, LAST_SHORT);
@@ -413,7 +415,7 @@ static int test_data(struct pair *p)
 /* Registered, used by L_Key and invalidated, in one list of requests. */
 static int test_chain(struct pair *p)
 {
-	struct ib_sge sge = { .length = p->t.bytes };
+	struct ib_sge sge = {.length = p->t.bytes};
 	struct ib_send_wr inv = {
 		.opcode = IB_WR_LOCAL_INV,
 		.wr_id = 3,
@@ -544,7 +546,7 @@ static int test_send_inv(struct pair *p)
 /* Not a key any more: what uses it by L_Key fails, too. */
 static int test_dead_lkey(struct pair *p)
 {
-	struct ib_sge sge = { .length = 16 };
+	struct ib_sge sge = {.length = 16};
 	struct ib_send_wr send = {
 		.opcode = IB_WR_SEND,
 		.wr_id = 7,
@@ -598,15 +600,15 @@ static const struct {
 	int (*run)(struct pair *p);
 	const char *what;
 } tests[] = {
-	{ test_data, "fast_reg.data: scattered pages written and read" },
-	{ test_chain, "fast_reg.chain: registered, sent, invalidated at once" },
-	{ test_receive, "fast_reg.receive: received into, by L_Key" },
-	{ test_local_inv, "fast_reg.local_inv: refused afterwards" },
-	{ test_stale_key, "fast_reg.stale_key: a new key, the old is dead" },
-	{ test_send_inv, "fast_reg.send_inv: the peer takes the key back" },
-	{ test_dead_lkey, "fast_reg.dead_lkey: no local use either" },
-	{ test_reg_twice, "fast_reg.twice: not while it is valid" },
-	{ test_inv_twice, "fast_reg.inv_twice: not when it is not valid" },
+	{test_data, "fast_reg.data: scattered pages written and read"},
+	{test_chain, "fast_reg.chain: registered, sent, invalidated at once"},
+	{test_receive, "fast_reg.receive: received into, by L_Key"},
+	{test_local_inv, "fast_reg.local_inv: refused afterwards"},
+	{test_stale_key, "fast_reg.stale_key: a new key, the old is dead"},
+	{test_send_inv, "fast_reg.send_inv: the peer takes the key back"},
+	{test_dead_lkey, "fast_reg.dead_lkey: no local use either"},
+	{test_reg_twice, "fast_reg.twice: not while it is valid"},
+	{test_inv_twice, "fast_reg.inv_twice: not when it is not valid"},
 };
 
 static int run_test(struct ib_device *ib, unsigned int i)
