@@ -23,7 +23,10 @@ constexpr int ROUNDS = 300;
 class Vandal {
 public:
 	Vandal(Device &a, Device &b, std::mt19937 &random)
-		: pair_(a, b), random_(random)
+		: pair_(a, b),
+		  shown_(a.pd(), 65536,
+			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND),
+		  random_(random)
 	{
 		CHECK_EQ(pavodv_query_context(a.context(), &context_), 0);
 		for (End *end : {&pair_.a, &pair_.b}) {
@@ -39,6 +42,16 @@ public:
 			}
 		}
 		regions_.push_back({context_.doorbell, context_.doorbell_size});
+		for (ibv_mw_type type : {IBV_MW_TYPE_1, IBV_MW_TYPE_2}) {
+			windows_.push_back(ibv_alloc_mw(a.pd(), type));
+			CHECK(windows_.back());
+		}
+	}
+
+	~Vandal()
+	{
+		for (ibv_mw *window : windows_)
+			ibv_dealloc_mw(window);
 	}
 
 	void rampage()
@@ -82,10 +95,29 @@ private:
 			std::atomic_ref(words[start++]).store(word());
 	}
 
+	/* Whether it is allowed depends on what became of the key so far. */
+	Wqe key_operation()
+	{
+		uint32_t key = (windows_[any() % 2]->rkey & ~0xffu) | any() % 4;
+		pavo_bind_seg bind = {.va = shown_.address() + any() % 65536,
+				      .length = any() % 8192,
+				      .mw_rkey = key,
+				      .new_rkey = (key & ~0xffu) | any() % 4,
+				      .mr_lkey = shown_.lkey(),
+				      .access = IBV_ACCESS_REMOTE_WRITE};
+		Wqe wqe(any() % 2 ? PAVO_WQE_LOCAL_INV : PAVO_WQE_BIND_MW);
+
+		if (wqe.op == PAVO_WQE_BIND_MW)
+			return wqe.add(bind);
+		wqe.next().imm = key;
+		return wqe;
+	}
+
 	/* Nearly correct, so that it gets past the first checks. */
 	void nearly_good()
 	{
-		Wqe wqe = any() % 4 == 0 ? good_atomic(pair_) :
+		Wqe wqe = any() % 6 == 0 ? key_operation() :
+			  any() % 4 == 0 ? good_atomic(pair_) :
 			  any() % 3 == 0 ? good_read(pair_, any() % 8192) :
 			  any() % 2	 ? good_write(pair_, any() % 8192) :
 					   good_send(pair_, any() % 2048);
@@ -165,6 +197,8 @@ private:
 	}
 
 	Pair pair_;
+	Memory shown_;
+	std::vector<ibv_mw *> windows_;
 	std::mt19937 &random_;
 	pavodv_context context_ = {};
 	std::vector<Shared> regions_;

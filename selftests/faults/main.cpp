@@ -111,6 +111,7 @@ int run(Options &options)
 
 	add_wqe_faults(all, hostile);
 	add_segment_faults(all, hostile);
+	add_key_faults(all, hostile);
 	add_chain_faults(all, hostile);
 	add_doorbell_faults(all, hostile);
 	add_queue_faults(all, hostile);

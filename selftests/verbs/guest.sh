@@ -11,6 +11,9 @@ here=$(dirname "$(readlink -f "$0")")
 type=$1 program=$2
 shift 2
 
+# mr.huge_pages wants some
+[ ! -e /proc/sys/vm/nr_hugepages ] || echo 8 >/proc/sys/vm/nr_hugepages
+
 veth_pair va vb 9000 || exit 1
 load_driver "$type" || exit 1
 rdma link add va0 type "$type" netdev va || exit 1

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * key_faults.cpp - WQEs that change keys, with wrong values: binds of windows
+ * and invalidations.
+ */
+#include <algorithm>
+#include <memory>
+
+#include "fault.h"
+
+namespace faults {
+namespace {
+
+constexpr size_t SIZE = 8192;
+
+/* A region that windows can show, and a window. */
+struct Shown {
+	Shown(ibv_pd *pd, ibv_mw_type type)
+		: memory(pd, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND),
+		  window(ibv_alloc_mw(pd, type), ibv_dealloc_mw)
+	{
+		CHECK(window);
+	}
+
+	/* Not what was asked for, whatever that was: it must be refused. */
+	uint32_t other_index() const { return window->rkey ^ 0x100; }
+
+	Memory memory;
+	std::unique_ptr<ibv_mw, int (*)(ibv_mw *)> window;
+};
+
+Wqe empty_bind(Pair &)
+{
+	return Wqe(PAVO_WQE_BIND_MW).add(pavo_bind_seg{});
+}
+
+Wqe invalidation(Pair &)
+{
+	return Wqe(PAVO_WQE_LOCAL_INV);
+}
+
+/* Makes the WQE a correct bind, then lets @spoil have it. */
+auto bind(std::function<void(pavo_bind_seg &, Shown &)> spoil)
+{
+	return [spoil](Attempt &a) {
+		auto shown = std::make_shared<Shown>(a.pair.a.device().pd(),
+						     IBV_MW_TYPE_2);
+		auto &seg = a.wqe.at<pavo_bind_seg>(1);
+
+		seg = {.va = shown->memory.address(),
+		       .length = SIZE,
+		       .mw_rkey = shown->window->rkey,
+		       .new_rkey = ibv_inc_rkey(shown->window->rkey),
+		       .mr_lkey = shown->memory.lkey(),
+		       .access = IBV_ACCESS_REMOTE_WRITE};
+		spoil(seg, *shown);
+		a.kept.push_back(shown);
+	};
+}
+
+void add_binds(Cases &cases, Hostile &hostile)
+{
+	struct {
+		const char *what;
+		std::function<void(pavo_bind_seg &, Shown &)> spoil;
+		pavo_vendor_err vendor;
+	} list[] = {
+		{"nothing wrong", [](auto &, auto &) {}, PAVO_VE_NONE},
+		{"window 0", [](auto &seg, auto &) { seg.mw_rkey = 0; },
+		 PAVO_VE_MW_BIND},
+		{"window ffffffff",
+		 [](auto &seg, auto &) { seg.mw_rkey = ~0u; }, PAVO_VE_MW_BIND},
+		{"a region as the window",
+		 [](auto &seg, auto &) { seg.mw_rkey = seg.mr_lkey; },
+		 PAVO_VE_MW_BIND},
+		{"a new key of another index",
+		 [](auto &seg, auto &shown) {
+			 seg.new_rkey = shown.other_index();
+		 },
+		 PAVO_VE_MW_BIND},
+		{"the region's key as the new one",
+		 [](auto &seg, auto &) { seg.new_rkey = seg.mr_lkey; },
+		 PAVO_VE_MW_BIND},
+		{"no length", [](auto &seg, auto &) { seg.length = 0; },
+		 PAVO_VE_MW_BIND},
+		{"region 0", [](auto &seg, auto &) { seg.mr_lkey = 0; },
+		 PAVO_VE_LKEY},
+		{"region ffffffff",
+		 [](auto &seg, auto &) { seg.mr_lkey = ~0u; }, PAVO_VE_LKEY},
+		{"the window as its own region",
+		 [](auto &seg, auto &) { seg.mr_lkey = seg.mw_rkey; },
+		 PAVO_VE_LKEY},
+		{"one byte before", [](auto &seg, auto &) { seg.va--; },
+		 PAVO_VE_MW_RANGE},
+		{"one byte too long", [](auto &seg, auto &) { seg.length++; },
+		 PAVO_VE_MW_RANGE},
+		{"an address that wraps",
+		 [](auto &seg, auto &) { seg.va = ~0ull - 10; },
+		 PAVO_VE_MW_RANGE},
+		{"a length that wraps",
+		 [](auto &seg, auto &) { seg.length = ~0ull - seg.va + 10; },
+		 PAVO_VE_MW_RANGE},
+		{"all rights there are",
+		 [](auto &seg, auto &) { seg.access = ~0u; }, PAVO_VE_MW_RANGE},
+	};
+
+	for (auto &entry : list) {
+		bool good = entry.vendor == PAVO_VE_NONE;
+
+		add_fault(cases, hostile,
+			  {.name = std::string("BindSeg: ") + entry.what,
+			   .base = empty_bind,
+			   .spoil = bind(entry.spoil),
+			   .vendor = entry.vendor,
+			   .status = good ? IBV_WC_SUCCESS :
+					    IBV_WC_MW_BIND_ERR});
+	}
+	add_fault(cases, hostile,
+		  {.name = "BindSeg: missing",
+		   .base = empty_bind,
+		   .spoil = [](Attempt &a) { a.doorbell.size = 1; },
+		   .vendor = PAVO_VE_WQE_SEGMENT});
+	add_fault(cases, hostile,
+		  {.name = "BindSeg: half of it",
+		   .base = empty_bind,
+		   .spoil = [](Attempt &a) { a.doorbell.size = 2; },
+		   .vendor = PAVO_VE_WQE_SEGMENT});
+	add_fault(cases, hostile,
+		  {.name = "BindSeg: for a fast registration",
+		   .base = empty_bind,
+		   .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_REG_MR; },
+		   .vendor = PAVO_VE_WQE_OPCODE});
+}
+
+void add_invalidations(Cases &cases, Hostile &hostile)
+{
+	struct {
+		const char *what;
+		std::function<uint32_t(Pair &)> key;
+		pavo_vendor_err vendor;
+	} list[] = {
+		{"key 0", [](Pair &) { return 0u; }, PAVO_VE_LKEY},
+		{"key ffffffff", [](Pair &) { return ~0u; }, PAVO_VE_LKEY},
+		{"a region", [](Pair &pair) { return pair.source.rkey(); },
+		 PAVO_VE_LKEY_ACCESS},
+		{"a region by another tag",
+		 [](Pair &pair) { return pair.source.rkey() ^ 1; },
+		 PAVO_VE_LKEY},
+	};
+
+	for (auto &entry : list)
+		add_fault(cases, hostile,
+			  {.name = std::string("LOCAL_INV: ") + entry.what,
+			   .base = invalidation,
+			   .spoil =
+				   [entry](Attempt &a) {
+					   a.wqe.next().imm = entry.key(a.pair);
+				   },
+			   .vendor = entry.vendor,
+			   .status = IBV_WC_MW_BIND_ERR});
+	add_fault(
+		cases, hostile,
+		{.name = "LOCAL_INV: with a data entry",
+		 .base = [](Pair &pair) { return good_send(pair); },
+		 .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_LOCAL_INV; },
+		 .vendor = PAVO_VE_WQE_SEGMENT});
+}
+
+} // namespace
+
+void add_key_faults(Cases &cases, Hostile &hostile)
+{
+	add_binds(cases, hostile);
+	add_invalidations(cases, hostile);
+}
+
+} // namespace faults
