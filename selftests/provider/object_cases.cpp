@@ -64,6 +64,38 @@ int post_srq(ibv_srq *srq, uint64_t wr_id)
 	return ibv_post_srq_recv(srq, &wr, &bad);
 }
 
+/* Believed of a QP that takes from the queue, and of no other. */
+void check_srq_completions(User &user, ibv_srq *srq)
+{
+	ibv_qp_init_attr qp_attr = {};
+	pavo_cqe cqe = {};
+	ibv_qp *qp;
+	ibv_wc wc;
+
+	qp_attr.send_cq = user.send_cq;
+	qp_attr.recv_cq = user.recv_cq;
+	qp_attr.srq = srq;
+	qp_attr.qp_type = IBV_QPT_RC;
+	qp_attr.cap = {8, 8, 1, 1, 0};
+	qp = ibv_create_qp(user.pd, &qp_attr);
+	CHECK(qp);
+	cqe.qpn = qp->qp_num;
+	cqe.wqe = 0x55555555;
+	cqe.wr_id = 0xfedcba9876543210;
+	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_SRQ;
+	cqe.opcode = PAVO_WQE_SEND;
+	user.side().recv_cq->push(cqe);
+	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, cqe.wr_id);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	cqe.qpn = user.qp->qp_num;
+	user.side().recv_cq->push(cqe);
+	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, 0);
+	CHECK_EQ(wc.status, IBV_WC_GENERAL_ERR);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+}
+
 /* Slots are free when the module has taken them, completions name requests. */
 void test_srq()
 {
@@ -71,7 +103,6 @@ void test_srq()
 	pavodv_srq dv = {};
 	User user;
 	ibv_srq *srq;
-	ibv_wc wc;
 
 	calm_engine();
 	attr.attr = {8, 1, 0};
@@ -100,33 +131,7 @@ void test_srq()
 	CHECK_EQ(post_srq(srq, 103), ENOMEM);
 	CHECK_EQ(side.header()->prod, 11);
 
-	/* Believed of a QP that takes from it, and of no other. */
-	ibv_qp_init_attr qp_attr = {};
-	pavo_cqe cqe = {};
-	ibv_qp *qp;
-
-	qp_attr.send_cq = user.send_cq;
-	qp_attr.recv_cq = user.recv_cq;
-	qp_attr.srq = srq;
-	qp_attr.qp_type = IBV_QPT_RC;
-	qp_attr.cap = {8, 8, 1, 1, 0};
-	qp = ibv_create_qp(user.pd, &qp_attr);
-	CHECK(qp);
-	cqe.qpn = qp->qp_num;
-	cqe.wqe = 0x55555555;
-	cqe.wr_id = 0xfedcba9876543210;
-	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_SRQ;
-	cqe.opcode = PAVO_WQE_SEND;
-	user.side().recv_cq->push(cqe);
-	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
-	CHECK_EQ(wc.wr_id, cqe.wr_id);
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-	cqe.qpn = user.qp->qp_num;
-	user.side().recv_cq->push(cqe);
-	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
-	CHECK_EQ(wc.wr_id, 0);
-	CHECK_EQ(wc.status, IBV_WC_GENERAL_ERR);
-	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	check_srq_completions(user, srq);
 	CHECK_EQ(ibv_destroy_srq(srq), 0);
 }
 
