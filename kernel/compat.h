@@ -92,6 +92,13 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define pavo_assign_str(dst, src) __assign_str(dst, src)
 #endif
 
+/* What a device can do for which older kernels had no name. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define PAVO_CAP_ATOMIC_WRITE IB_DEVICE_ATOMIC_WRITE
+#else
+#define PAVO_CAP_ATOMIC_WRITE 0
+#endif
+
 /* Until then the CPU's help for CRC-32 was to be had from the crypto API. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define PAVO_CRC32_BY_CRYPTO 1

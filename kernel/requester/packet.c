@@ -21,6 +21,7 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 n)
 		[PAVO_WQE_READ] = PAVO_OP_READ_REQUEST,
 		[PAVO_WQE_CMP_SWAP] = PAVO_OP_CMP_SWAP,
 		[PAVO_WQE_FETCH_ADD] = PAVO_OP_FETCH_ADD,
+		[PAVO_WQE_ATOMIC_WRITE] = PAVO_OP_ATOMIC_WRITE,
 	};
 	static const u8 last[] = {
 		[PAVO_WQE_SEND] = PAVO_OP_SEND_LAST,

@@ -94,7 +94,8 @@ static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 {
 	const struct pavo_atomic_seg *atomic;
 
-	if (wqe->op < PAVO_WQE_WRITE || wqe->op > PAVO_WQE_FETCH_ADD)
+	if (wqe->op != PAVO_WQE_ATOMIC_WRITE &&
+	    (wqe->op < PAVO_WQE_WRITE || wqe->op > PAVO_WQE_FETCH_ADD))
 		return PAVO_VE_NONE;
 	*raddr = take(r, sizeof(**raddr));
 	if (!*raddr)
@@ -150,7 +151,8 @@ static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
 		return PAVO_VE_WQE_LENGTH;
 	if (raddr && raddr->length != wqe->length)
 		return PAVO_VE_WQE_LENGTH;
-	if (pavo_wqe_is_atomic(wqe->op) && wqe->length != sizeof(u64))
+	if ((pavo_wqe_is_atomic(wqe->op) || wqe->op == PAVO_WQE_ATOMIC_WRITE) &&
+	    wqe->length != sizeof(u64))
 		return PAVO_VE_WQE_LENGTH;
 	return PAVO_VE_NONE;
 }

@@ -89,13 +89,15 @@ struct pavo_parser_limits {
 	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM | \
 	 1u << PAVO_WQE_SEND_INV | 1u << PAVO_WQE_WRITE |                     \
 	 1u << PAVO_WQE_WRITE_IMM | 1u << PAVO_WQE_READ |                     \
-	 1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD | PAVO_OPS_KEYS)
+	 1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD |                 \
+	 1u << PAVO_WQE_ATOMIC_WRITE | PAVO_OPS_KEYS)
 #define PAVO_OPS_UC                                                           \
 	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM | \
 	 1u << PAVO_WQE_WRITE | 1u << PAVO_WQE_WRITE_IMM | PAVO_OPS_KEYS)
 #define PAVO_OPS_UD \
 	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM)
 
+/* Does the answer bring data? */
 static inline bool pavo_wqe_is_read(u8 op)
 {
 	return op == PAVO_WQE_READ || op == PAVO_WQE_CMP_SWAP ||
@@ -105,6 +107,12 @@ static inline bool pavo_wqe_is_read(u8 op)
 static inline bool pavo_wqe_is_atomic(u8 op)
 {
 	return op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
+}
+
+/* Is it answered by a response of its own, for which the peer has resources? */
+static inline bool pavo_wqe_is_answered(u8 op)
+{
+	return pavo_wqe_is_read(op) || op == PAVO_WQE_ATOMIC_WRITE;
 }
 
 /* Does it send nothing? */

@@ -225,8 +225,14 @@ static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
 	enum pavo_vendor_err err;
 	struct pavo_sgl_pos pos;
 
+	/* it has brought its data, the answer is empty */
+	if (wqe->op == PAVO_WQE_ATOMIC_WRITE)
+		want = 0;
+
 	if (rx->pkt.payload != want || !in_place(&qp->req, wqe, n, &rx->pkt))
 		return PAVO_VE_BAD_RESPONSE;
+	if (!want)
+		return PAVO_VE_NONE;
 	scatter_seek(qp, wqe, n);
 	pos.sge = sc->sge;
 	pos.off = sc->sge_off;

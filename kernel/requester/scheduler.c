@@ -81,7 +81,7 @@ static enum pavo_vendor_err check_access(struct pavo_qp *qp,
 		req->last_local = req->head;
 		return PAVO_VE_NONE;
 	}
-	if (pavo_wqe_is_read(wqe->op) && !qp->attr.max_rd_atomic)
+	if (pavo_wqe_is_answered(wqe->op) && !qp->attr.max_rd_atomic)
 		return PAVO_VE_WQE_OPCODE;
 	if ((s32)(req->last_local - req->numbered) >= 0) {
 		wqe->flags |= PAVO_SWQE_UNCHECKED;

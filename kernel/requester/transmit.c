@@ -12,7 +12,7 @@
 static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
-	struct pavo_mq *mq = pavo_wqe_is_read(wqe->op) ?
+	struct pavo_mq *mq = pavo_wqe_is_answered(wqe->op) ?
 				     &req->outstanding.reads :
 				     &req->outstanding.sends;
 
@@ -103,7 +103,7 @@ static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
 		return false;
 	if (in_flight && in_flight + span > PAVO_WINDOW)
 		return false;
-	return !pavo_wqe_is_read(wqe->op) ||
+	return !pavo_wqe_is_answered(wqe->op) ||
 	       req->reads_out < qp->attr.max_rd_atomic;
 }
 
@@ -147,7 +147,7 @@ static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 		req->sent = end;
 	else
 		pavo_count(qp->dev, tx_retransmits);
-	if (pavo_wqe_is_read(wqe->op)) {
+	if (pavo_wqe_is_answered(wqe->op)) {
 		req->reads_out++;
 		if (cur->pkt % PAVO_READ_CHUNK)
 			req->reread = pavo_psn_add(wqe->first_psn, cur->pkt);
@@ -176,7 +176,7 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 	struct pavo_sgl_pos pos = { .sge = cur->sge, .off = cur->sge_off };
 	u32 psn = pavo_psn_add(wqe->first_psn, cur->pkt);
 	bool again = pavo_psn_diff(psn, req->sent) < 0;
-	bool ack = !pavo_wqe_is_read(wqe->op) &&
+	bool ack = !pavo_wqe_is_answered(wqe->op) &&
 		   want_ack(qp, wqe, cur->pkt, again);
 	int err;
 
@@ -191,7 +191,7 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 		return false;
 	}
-	if (ack || pavo_wqe_is_read(wqe->op))
+	if (ack || pavo_wqe_is_answered(wqe->op))
 		req->unasked = 0;
 	else
 		req->unasked++;

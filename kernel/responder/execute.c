@@ -279,6 +279,19 @@ static void execute_read(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	pavo_resource_send(qp, res);
 }
 
+/* What was executed is answered by one packet, now and if it comes again. */
+static void answer_once(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+			struct pavo_resource *res)
+{
+	res->first = pkt->psn;
+	res->npkts = 1;
+	res->srqn = pkt->srqn;
+	res->psn = pkt->psn;
+	advance(qp, pkt, 1);
+	res->msn = qp->resp.msn;
+	pavo_resource_send(qp, res);
+}
+
 static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	bool swap = (pkt->opcode & ~PAVO_SVC_MASK) == PAVO_OP_CMP_SWAP;
@@ -313,14 +326,45 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		fail(qp, pkt, PAVO_NAK_REM_OP);
 		return;
 	}
-	res->first = pkt->psn;
-	res->npkts = 1;
 	res->atomic = true;
-	res->psn = pkt->psn;
-	res->left = 0;
-	advance(qp, pkt, 1);
-	res->msn = qp->resp.msn;
-	pavo_resource_send(qp, res);
+	answer_once(qp, pkt, res);
+}
+
+/* Eight bytes, written at once, behind everything that came before. */
+static void execute_atomic_write(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+	struct pavo_resource *res;
+	struct pavo_region *region;
+	u64 value;
+	int err;
+
+	if (!(qp->attr.access & IB_ACCESS_REMOTE_WRITE) ||
+	    !qp->attr.max_dest_rd_atomic || pkt->va & 7 ||
+	    pkt->dma_len != sizeof(value) || pkt->payload != sizeof(value) ||
+	    skb_copy_bits(rx->skb, rx->payload, &value, sizeof(value))) {
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return;
+	}
+	if (pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(value),
+			      IB_ACCESS_REMOTE_WRITE, &region)) {
+		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+		return;
+	}
+	res = pavo_resource_new(qp);
+	if (!res) {
+		pavo_region_done(region);
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return;
+	}
+	err = pavo_region_store(region, pkt->va, value);
+	pavo_region_done(region);
+	if (err) {
+		fail(qp, pkt, PAVO_NAK_REM_OP);
+		return;
+	}
+	res->store = true;
+	answer_once(qp, pkt, res);
 }
 
 /*
@@ -357,18 +401,20 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	struct pavo_resource *res;
 
 	pavo_count(qp->dev, rx_duplicate_requests);
-	if (!(flags & (PAVO_OPF_READ | PAVO_OPF_ATOMIC))) {
+	if (!(flags &
+	      (PAVO_OPF_READ | PAVO_OPF_ATOMIC | PAVO_OPF_ATOMIC_WRITE))) {
 		pavo_respond_ack(qp, pavo_psn_add(qp->resp.epsn, -1),
 				 PAVO_AETH_ACK_UNLIMITED);
 		return;
 	}
 	res = pavo_resource_find(qp, pkt->psn);
 	if (!qp->resp.rq || !res ||
-	    res->atomic != !!(flags & PAVO_OPF_ATOMIC)) {
+	    res->atomic != !!(flags & PAVO_OPF_ATOMIC) ||
+	    res->store != !!(flags & PAVO_OPF_ATOMIC_WRITE)) {
 		pavo_count(qp->dev, rx_drop_duplicate_read);
 		return;
 	}
-	if (!res->atomic) {
+	if (!res->atomic && !res->store) {
 		u32 skipped = pavo_psn_diff(pkt->psn, res->first);
 		u32 n = max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
 
@@ -446,6 +492,8 @@ void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_execute_write(qp, rx);
 	else if (pkt->info->flags & PAVO_OPF_READ)
 		execute_read(qp, pkt);
+	else if (pkt->info->flags & PAVO_OPF_ATOMIC_WRITE)
+		execute_atomic_write(qp, rx);
 	else
 		execute_atomic(qp, pkt);
 }

@@ -21,6 +21,7 @@
  * can be answered again (IBA 9.7.5.1.2: RDMA read/atomic resources).
  * @first, @npkts: its PSNs
  * @atomic:  the answer is @orig, else memory
+ * @store:   an atomic write: the answer is an empty read response
  * @queued:  on the send queue
  * @replay:  asked for again: payload is copied
  * @msn:     MSN its answer carries
@@ -32,6 +33,7 @@ struct pavo_resource {
 	u32 first;
 	u32 npkts;
 	bool atomic;
+	bool store;
 	bool queued;
 	bool replay;
 	bool begun;

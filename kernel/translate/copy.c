@@ -130,6 +130,24 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 	}
 }
 
+int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
+{
+	unsigned int offset;
+	struct page *page;
+	void *map;
+
+	/* Aligned, so the 8 bytes are within one page. */
+	page = pavo_region_page(region, va, &offset);
+	if (offset & 7)
+		return -EINVAL;
+
+	map = kmap_local_page(page);
+	atomic64_set_release((atomic64_t *)(map + offset), value);
+	kunmap_local(map);
+	flush_dcache_page(page);
+	return 0;
+}
+
 int pavo_region_atomic(const struct pavo_region *region, u64 va,
 		       const u64 *compare, u64 swap_add, u64 *orig)
 {

@@ -318,6 +318,13 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 		      unsigned int len);
 
 /**
+ * pavo_region_store - write 8 bytes at @va at once; @value as it is in memory.
+ *
+ * Return: 0, or -EINVAL if the memory behind @va is not aligned to 8 bytes.
+ */
+int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
+
+/**
  * pavo_region_atomic - compare and swap, or add, on 8 bytes at @va.
  * @compare:  swap if the memory holds this; NULL: fetch and add
  * @swap_add: new value, or what is added

@@ -27,6 +27,7 @@
 #define F_IETH PAVO_OPF_IETH
 #define F_DETH PAVO_OPF_DETH
 #define F_XRCETH PAVO_OPF_XRCETH
+#define F_ATOMIC_WRITE PAVO_OPF_ATOMIC_WRITE
 
 /* @ext: bytes of the extension headers that @f names */
 #define ROW(svc, op, f, ext)                     \
@@ -81,7 +82,11 @@
 		ROW(svc, SEND_LAST_INV, F_SEND | F_LAST | F_IETH | (xf),       \
 		    PAVO_IETH_LEN + (xl)),                                     \
 		ROW(svc, SEND_ONLY_INV, F_SEND | F_ONLY | F_IETH | (xf),       \
-		    PAVO_IETH_LEN + (xl))
+		    PAVO_IETH_LEN + (xl)),                                     \
+		ROW(svc, ATOMIC_WRITE,                                         \
+		    F_REQ | F_ATOMIC_WRITE | F_ONLY | F_RETH | F_PAYLOAD |     \
+			    (xf),                                              \
+		    PAVO_RETH_LEN + (xl))
 
 static const struct pavo_op_info pavo_op_table[256] = {
 	RELIABLE_ROWS(RC, 0, 0),

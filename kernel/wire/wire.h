@@ -55,6 +55,7 @@ enum pavo_bth_op {
 	PAVO_OP_FETCH_ADD = 0x14,
 	PAVO_OP_SEND_LAST_INV = 0x16,
 	PAVO_OP_SEND_ONLY_INV = 0x17,
+	PAVO_OP_ATOMIC_WRITE = 0x1d,
 };
 
 /* What an opcode is made of (struct pavo_op_info.flags). */
@@ -76,6 +77,7 @@ enum pavo_op_flag {
 	PAVO_OPF_IETH = 1 << 14,
 	PAVO_OPF_DETH = 1 << 15,
 	PAVO_OPF_XRCETH = 1 << 16,
+	PAVO_OPF_ATOMIC_WRITE = 1 << 17, /* answered by an empty response */
 };
 
 /**

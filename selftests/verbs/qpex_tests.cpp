@@ -458,3 +458,81 @@ PV_TEST_LOCAL("qpex.threads", "chains of two threads do not mix")
 	REQUIRE(what.empty(), what);
 	REQUIRE_EQ(error.load(), 0, "ibv_wr_complete");
 }
+
+PV_TEST_LOCAL("qpex.atomic_write",
+	      "eight bytes at once, in order with reads, writes and atomics")
+{
+	LinkSpec spec = ex_spec(rc_ops | IBV_QP_EX_WITH_ATOMIC_WRITE);
+	Link link = connect(env, spec);
+	Mr out = must_reg(env.a, {64});
+	Mr in = must_reg(env.b,
+			 {64, 0,
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				  IBV_ACCESS_REMOTE_READ});
+	ibv_qp_ex *ex = ex_of(link.a);
+
+	env.b.fill(in.id, 0, 64, 2, 0);
+	for (uint64_t i = 0; i < 50; i++) {
+		uint64_t value = 0x0102030405060708 * (i + 1);
+		uint64_t second = ~value;
+
+		start(ex, i, 0);
+		ibv_wr_atomic_write(ex, in.rkey, in.address + 8, &value);
+		ibv_wr_rdma_read(ex, in.rkey, in.address + 8);
+		set(ex, out, 0, 8);
+		ibv_wr_atomic_write(ex, in.rkey, in.address + 8, &second);
+		ex->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(ex, in.rkey, in.address + 24);
+		ibv_wr_set_inline_data(ex, &value, 8);
+		value = 0;
+		REQUIRE_EQ(ibv_wr_complete(ex), 0);
+		check_wc(wait_send(env, link.a, "write"), i, IBV_WC_SUCCESS,
+			 "write");
+		value = 0x0102030405060708 * (i + 1);
+		REQUIRE_EQ(env.a.load(out.id, 0), value, "read in between");
+		REQUIRE_EQ(env.b.load(in.id, 8), second, "written last");
+		REQUIRE_EQ(env.b.load(in.id, 24), value);
+	}
+	must_match(env.b, in, 0, 8, 2, 0, "before it");
+	must_match(env.b, in, 16, 8, 2, 16, "behind it");
+	start(ex, 1);
+	ibv_wr_atomic_write(ex, in.rkey, in.address + 8, "12345678");
+	REQUIRE_EQ(ibv_wr_complete(ex), 0);
+	Wc wc = wait_send(env, link.a, "atomic write");
+	check_wc(wc, 1, IBV_WC_SUCCESS, "atomic write");
+	REQUIRE_EQ(int(wc.opcode), int(IBV_WC_ATOMIC_WRITE));
+
+	/* only whole words, and only with the right to write */
+	start(ex, 2);
+	ibv_wr_atomic_write(ex, in.rkey, in.address, "12345678");
+	ibv_wr_set_inline_data(ex, &wc, 4);
+	REQUIRE_EQ(ibv_wr_complete(ex), EINVAL, "half a word");
+	env.expect_async();
+	start(ex, 3);
+	ibv_wr_atomic_write(ex, in.rkey, in.address + 4, "12345678");
+	REQUIRE_EQ(ibv_wr_complete(ex), 0);
+	check_wc(wait_send(env, link.a, "not aligned"), 3,
+		 IBV_WC_REM_INV_REQ_ERR, "not aligned");
+	must_match(env.b, in, 0, 8, 2, 0, "after the refused one");
+}
+
+PV_TEST_LOCAL("qpex.atomic_write_rights",
+	      "an atomic write needs the right to write remotely")
+{
+	LinkSpec spec = ex_spec(rc_ops | IBV_QP_EX_WITH_ATOMIC_WRITE);
+	Link link = connect(env, spec);
+	Mr in = must_reg(env.b,
+			 {64, 0,
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+				  IBV_ACCESS_REMOTE_ATOMIC});
+	ibv_qp_ex *ex = ex_of(link.a);
+
+	env.expect_async();
+	env.b.fill(in.id, 0, 64, 2, 0);
+	start(ex, 3);
+	ibv_wr_atomic_write(ex, in.rkey, in.address, "12345678");
+	REQUIRE_EQ(ibv_wr_complete(ex), 0);
+	check_wc(wait_send(env, link.a, "refused"), 3, IBV_WC_REM_ACCESS_ERR,
+		 "refused");
+	must_match(env.b, in, 0, 64, 2, 0, "refused");
+}

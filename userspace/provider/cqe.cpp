@@ -35,6 +35,9 @@ bool send_opcode(uint8_t op, ibv_wc_opcode *opcode)
 	case PAVO_WQE_BIND_MW:
 		*opcode = IBV_WC_BIND_MW;
 		return true;
+	case PAVO_WQE_ATOMIC_WRITE:
+		*opcode = IBV_WC_ATOMIC_WRITE;
+		return true;
 	default:
 		return false;
 	}

@@ -54,6 +54,8 @@ constexpr auto OPERATIONS = [] {
 	of[IBV_WR_LOCAL_INV] = {PAVO_WQE_LOCAL_INV, connected, Shape::KEY,
 				false};
 	of[IBV_WR_BIND_MW] = {PAVO_WQE_BIND_MW, connected, Shape::BIND, false};
+	of[IBV_WR_ATOMIC_WRITE] = {PAVO_WQE_ATOMIC_WRITE, reliable,
+				   Shape::REMOTE, true};
 	return of;
 }();
 
@@ -198,6 +200,8 @@ int put_remote(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 	uint64_t length = total_length(wr.sg_list, wr.num_sge);
 
 	if (length > MAX_MESSAGE)
+		return EINVAL;
+	if (op.op == PAVO_WQE_ATOMIC_WRITE && length != sizeof(uint64_t))
 		return EINVAL;
 
 	pavo_raddr_seg remote = {
