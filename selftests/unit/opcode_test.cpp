@@ -9,15 +9,15 @@
 
 namespace {
 
-/* IBA table 38, as far as pavo has it. */
+/* IBA table 38, as far as pavo has it, and atomic write (IBA 1.6). */
 bool should_be_known(int opcode)
 {
 	int op = opcode & 0x1f;
 
 	switch (opcode & 0xe0) {
-	case 0x00: /* RC; 0x15 is reserved, as is 0x18 and up */
+	case 0x00: /* RC; 0x15 is reserved, 0x1c is Flush */
 	case 0xa0: /* XRC, the same */
-		return op <= 0x14 || op == 0x16 || op == 0x17;
+		return op <= 0x14 || op == 0x16 || op == 0x17 || op == 0x1d;
 	case 0x20: /* UC: sends and writes */
 		return op <= 0x0b;
 	case 0x60: /* UD: one packet only */
@@ -63,10 +63,10 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
 {
 	for (uint8_t opcode : known_opcodes()) {
-		uint32_t kinds =
-			flags_of(opcode) &
-			(PAVO_OPF_SEND | PAVO_OPF_WRITE | PAVO_OPF_READ |
-			 PAVO_OPF_ATOMIC | PAVO_OPF_ACK);
+		uint32_t kinds = flags_of(opcode) &
+				 (PAVO_OPF_SEND | PAVO_OPF_WRITE |
+				  PAVO_OPF_READ | PAVO_OPF_ATOMIC |
+				  PAVO_OPF_ATOMIC_WRITE | PAVO_OPF_ACK);
 
 		EXPECT_EQ(__builtin_popcount(kinds), 1)
 			<< "opcode " << int(opcode);

@@ -40,6 +40,7 @@ constexpr std::array opcodes = {
 	Opcode{0x14, "FETCH_ADD", hdr_atomic, false},
 	Opcode{0x16, "SEND_LAST_INV", hdr_ieth | hdr_payload, false},
 	Opcode{0x17, "SEND_ONLY_INV", hdr_ieth | hdr_payload, false},
+	Opcode{0x1d, "ATOMIC_WRITE", write, false},
 	Opcode{0x20, "UC_SEND_FIRST", hdr_payload, false},
 	Opcode{0x21, "UC_SEND_MIDDLE", hdr_payload, false},
 	Opcode{0x22, "UC_SEND_LAST", hdr_payload, false},

@@ -40,13 +40,10 @@ constexpr Name<ibv_wc_status> statuses[] = {
 };
 
 constexpr Name<ibv_wc_opcode> wc_opcodes[] = {
-	{"send", IBV_WC_SEND},
-	{"write", IBV_WC_RDMA_WRITE},
-	{"read", IBV_WC_RDMA_READ},
-	{"cas", IBV_WC_COMP_SWAP},
-	{"fadd", IBV_WC_FETCH_ADD},
-	{"recv", IBV_WC_RECV},
-	{"recv_imm", IBV_WC_RECV_RDMA_WITH_IMM},
+	{"send", IBV_WC_SEND},	    {"write", IBV_WC_RDMA_WRITE},
+	{"read", IBV_WC_RDMA_READ}, {"cas", IBV_WC_COMP_SWAP},
+	{"fadd", IBV_WC_FETCH_ADD}, {"awrite", IBV_WC_ATOMIC_WRITE},
+	{"recv", IBV_WC_RECV},	    {"recv_imm", IBV_WC_RECV_RDMA_WITH_IMM},
 };
 
 constexpr Name<ibv_wr_opcode> wr_opcodes[] = {
@@ -57,6 +54,7 @@ constexpr Name<ibv_wr_opcode> wr_opcodes[] = {
 	{"read", IBV_WR_RDMA_READ},
 	{"cas", IBV_WR_ATOMIC_CMP_AND_SWP},
 	{"fadd", IBV_WR_ATOMIC_FETCH_AND_ADD},
+	{"awrite", IBV_WR_ATOMIC_WRITE},
 	{"send_inv", IBV_WR_SEND_WITH_INV},
 };
 
