@@ -254,6 +254,17 @@ const Sample samples[] = {
 	  .dqpn = 0x108,
 	  .psn = 0x23,
 	  .inv_rkey = 0x87654321}},
+	{"rc_atomic_write",
+	 "1d 40 ffff 00 000108 80 000024 | 00007fff00000010 00000100 00000008",
+	 8,
+	 {.opcode = 0x1d,
+	  .ack_req = true,
+	  .pkey = 0xffff,
+	  .dqpn = 0x108,
+	  .psn = 0x24,
+	  .va = 0x7fff00000010,
+	  .rkey = 0x100,
+	  .dma_len = 8}},
 
 	/* ------------------------------------------------------------ UC */
 	{"uc_send_first",
@@ -598,6 +609,19 @@ const Sample samples[] = {
 	  .psn = 0x23,
 	  .inv_rkey = 0x87654321,
 	  .srqn = 0x0a1b16}},
+	{"xrc_atomic_write",
+	 "bd 40 ffff 00 000108 80 000024 | 00 0a1b17 | 00007fff00000010 00000100 "
+	 "00000008",
+	 8,
+	 {.opcode = 0xbd,
+	  .ack_req = true,
+	  .pkey = 0xffff,
+	  .dqpn = 0x108,
+	  .psn = 0x24,
+	  .va = 0x7fff00000010,
+	  .rkey = 0x100,
+	  .dma_len = 8,
+	  .srqn = 0x0a1b17}},
 
 	/* ------------------------------------------------------------ UD */
 	{"ud_send_only",

@@ -6,6 +6,7 @@
  * out again by the kernel as soon as a QP is gone, so qp_mutex is held from
  * before the kernel acts until table and completion queues agree with it.
  */
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <memory>
@@ -214,6 +215,11 @@ int set_up(Context *context, Qp *qp, ibv_qp_init_attr_ex *attr)
 	/* libibverbs refuses the bit; there are no flags, see check_attr() */
 	attr->comp_mask &=
 		~static_cast<uint32_t>(IBV_QP_INIT_ATTR_CREATE_FLAGS);
+	/* ibv_wr_atomic_write() hands its eight bytes over by value */
+	if (has_send_ops(*attr) &&
+	    attr->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE)
+		attr->cap.max_inline_data = std::max<uint32_t>(
+			attr->cap.max_inline_data, sizeof(uint64_t));
 	err = ibv_cmd_create_qp_ex(ibcontext, &qp->verbs, attr, &cmd,
 				   sizeof(cmd), resp.core(), resp.size());
 	attr->comp_mask = comp_mask;
