@@ -292,12 +292,31 @@ static void answer_once(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	pavo_resource_send(qp, res);
 }
 
+/*
+ * The region of an operation on eight bytes. NULL: it is refused, or the packet
+ * will be taken again.
+ */
+static struct pavo_region *eight_bytes(struct pavo_qp *qp,
+				       const struct pavo_pkt *pkt, int access)
+{
+	struct pavo_region *region;
+	enum pavo_xlate status;
+
+	status = pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(u64), access,
+				   &region);
+	if (likely(!status))
+		return region;
+	if (status != PAVO_XLATE_FAULT ||
+	    !pavo_fault_hold(qp, region, pkt->va, sizeof(u64), true))
+		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+	return NULL;
+}
+
 static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	bool swap = (pkt->opcode & ~PAVO_SVC_MASK) == PAVO_OP_CMP_SWAP;
 	struct pavo_resource *res;
 	struct pavo_region *region;
-	enum pavo_xlate status;
 	int err;
 
 	if (!(qp->attr.access & IB_ACCESS_REMOTE_ATOMIC) ||
@@ -305,14 +324,9 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
-	status = pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(u64),
-				   IB_ACCESS_REMOTE_ATOMIC, &region);
-	if (unlikely(status)) {
-		if (status != PAVO_XLATE_FAULT ||
-		    !pavo_fault_hold(qp, region, pkt->va, sizeof(u64), true))
-			fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+	region = eight_bytes(qp, pkt, IB_ACCESS_REMOTE_ATOMIC);
+	if (!region)
 		return;
-	}
 	res = pavo_resource_new(qp);
 	if (!res) {
 		pavo_region_done(region);
@@ -346,11 +360,9 @@ static void execute_atomic_write(struct pavo_qp *qp, struct pavo_rx *rx)
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
-	if (pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(value),
-			      IB_ACCESS_REMOTE_WRITE, &region)) {
-		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+	region = eight_bytes(qp, pkt, IB_ACCESS_REMOTE_WRITE);
+	if (!region)
 		return;
-	}
 	res = pavo_resource_new(qp);
 	if (!res) {
 		pavo_region_done(region);
