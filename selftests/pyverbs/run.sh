@@ -10,14 +10,15 @@ here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
 
+# as rdma-core's tags have it: without the distribution's revision
 version=$(dpkg-query -W -f '${Version}' python3-pyverbs 2>/dev/null)
+version=${version%%-*}
 if [ ! -f "${RDMA_CORE_SRC:-/nowhere}/tests/run_tests.py" ]; then
 	cat >&2 <<END
 RDMA_CORE_SRC must name a folder with rdma-core's tests/, of the version of the
 installed python3-pyverbs (${version:-not installed}):
     git clone --depth 1 -b v${version:-44.0} https://github.com/linux-rdma/rdma-core
     make test-pyverbs RDMA_CORE_SRC=\$PWD/rdma-core
-(A Debian version 44.0-2 is the tag v44.0.)
 END
 	exit 1
 fi
