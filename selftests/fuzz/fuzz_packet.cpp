@@ -14,13 +14,15 @@ extern "C" {
 namespace {
 
 /* The headers as pavo would have sent them: reserved bits 0, MigReq 1. */
-void clear_ignored_bits(uint8_t *headers, uint16_t flags)
+void clear_ignored_bits(uint8_t *headers, uint32_t flags)
 {
 	headers[1] |= 0x40;
 	headers[4] &= 0xc0;
 	headers[8] &= 0x80;
 	if (flags & PAVO_OPF_DETH)
 		headers[PAVO_BTH_LEN + 4] = 0;
+	if (flags & PAVO_OPF_XRCETH)
+		headers[PAVO_BTH_LEN] = 0;
 }
 
 void check_accepted(const pavo_pkt &pkt, const uint8_t *bytes, size_t avail,

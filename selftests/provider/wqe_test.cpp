@@ -480,11 +480,13 @@ void test_decode_opcodes()
 					 IBV_WC_COMP_SWAP,
 					 IBV_WC_FETCH_ADD,
 					 IBV_WC_LOCAL_INV,
-					 IBV_WC_BIND_MW};
+					 IBV_WC_BIND_MW,
+					 -1,
+					 IBV_WC_ATOMIC_WRITE};
 
 	for (int op = 0; op < 256; op++) {
 		pavo_cqe cqe = sample_cqe();
-		bool known = op >= PAVO_WQE_SEND && op <= PAVO_WQE_BIND_MW;
+		bool known = op <= PAVO_WQE_ATOMIC_WRITE && send[op] >= 0;
 		ibv_wc wc;
 
 		cqe.opcode = static_cast<uint8_t>(op);

@@ -77,8 +77,9 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 	const std::vector<uint8_t> &bytes = wqe.bytes();
 	auto next = at<pavo_next_seg>(bytes, 0);
 	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
+	bool eight = atomic || op == PAVO_WQE_ATOMIC_WRITE;
 	bool rdma = op == PAVO_WQE_WRITE || op == PAVO_WQE_WRITE_IMM ||
-		    op == PAVO_WQE_READ || atomic;
+		    op == PAVO_WQE_READ || eight;
 	size_t remote = 16 + (limits.ud ? 48 : 0) + (limits.xrc ? 16 : 0);
 	size_t offset = remote + (rdma ? 16 : 0) + (atomic ? 16 : 0);
 	Model model;
@@ -107,7 +108,7 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 		return {PAVO_VE_WQE_LENGTH};
 	if (rdma && at<pavo_raddr_seg>(bytes, remote).length != model.length)
 		return {PAVO_VE_WQE_LENGTH};
-	if (atomic && model.length != 8)
+	if (eight && model.length != 8)
 		return {PAVO_VE_WQE_LENGTH};
 	return model;
 }
@@ -134,13 +135,14 @@ uint32_t random_length(Random &random)
 Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 {
 	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
-	uint32_t entries = atomic ? 1 : random.below(6);
+	bool eight = atomic || op == PAVO_WQE_ATOMIC_WRITE;
+	uint32_t entries = eight ? 1 : random.below(6);
 	std::vector<uint32_t> lengths;
 	uint32_t total = 0;
 	Wqe wqe;
 
 	for (uint32_t i = 0; i < entries; i++) {
-		lengths.push_back(atomic ? 8 : random_length(random));
+		lengths.push_back(eight ? 8 : random_length(random));
 		total += lengths.back();
 	}
 	if (op == PAVO_WQE_LOCAL_INV)
@@ -153,7 +155,7 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 		wqe.add(pavo_xrc_seg{
 			.srqn = random.below(random.below(8) ? 1 << 24 : ~0u),
 			.reserved = {}});
-	if (op >= PAVO_WQE_WRITE && op <= PAVO_WQE_FETCH_ADD)
+	if (eight || (op >= PAVO_WQE_WRITE && op <= PAVO_WQE_READ))
 		wqe.raddr(random.bits(), random.below(1 << 31),
 			  random.below(8) ? total : random_length(random));
 	if (atomic)

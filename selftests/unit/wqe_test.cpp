@@ -15,7 +15,7 @@ const std::vector<uint32_t> rc_ops = {
 	PAVO_WQE_NOP,	    PAVO_WQE_SEND,     PAVO_WQE_SEND_IMM,
 	PAVO_WQE_SEND_INV,  PAVO_WQE_WRITE,    PAVO_WQE_WRITE_IMM,
 	PAVO_WQE_READ,	    PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD,
-	PAVO_WQE_LOCAL_INV, PAVO_WQE_BIND_MW,
+	PAVO_WQE_LOCAL_INV, PAVO_WQE_BIND_MW,  PAVO_WQE_ATOMIC_WRITE,
 };
 const std::vector<uint32_t> sends = {PAVO_WQE_SEND, PAVO_WQE_SEND_IMM,
 				     PAVO_WQE_SEND_INV};
@@ -58,6 +58,8 @@ Wqe good(uint32_t op)
 			.raddr(0x8000, 7, 8)
 			.atomic(11, 12)
 			.sge(8, 1, 0x1000);
+	case PAVO_WQE_ATOMIC_WRITE:
+		return Wqe().raddr(0x8000, 7, 8).sge(8, 1, 0x1000);
 	default:
 		return Wqe()
 			.raddr(0x8000, 7, 128)
@@ -354,10 +356,25 @@ TEST(WqeNext, LinkIsValidWhateverElseIsWrong)
 
 /* -------------------------------------------------------------- operation */
 
+TEST(WqeOperation, AnAtomicWriteIsOfEightBytes)
+{
+	for (uint32_t length : {0u, 7u, 9u, 16u})
+		EXPECT_EQ(
+			rc(Wqe().raddr(0x8000, 7, length).sge(length, 1, 0x1000),
+			   PAVO_WQE_ATOMIC_WRITE),
+			PAVO_VE_WQE_LENGTH)
+			<< length;
+	EXPECT_EQ(rc(Wqe().raddr(0x8000, 7, 8).sge(3, 1, 0).sge(5, 2, 0),
+		     PAVO_WQE_ATOMIC_WRITE),
+		  PAVO_VE_NONE);
+	EXPECT_EQ(rc(Wqe(), PAVO_WQE_ATOMIC_WRITE), PAVO_VE_WQE_SEGMENT);
+}
+
 TEST(WqeOperation, OnlyThoseOfTheServiceAreAllowed)
 {
 	for (uint32_t op = 0; op < 32; op++) {
-		bool in_rc = op <= PAVO_WQE_BIND_MW;
+		bool in_rc = op <= PAVO_WQE_BIND_MW ||
+			     op == PAVO_WQE_ATOMIC_WRITE;
 		bool in_ud = op <= PAVO_WQE_SEND_IMM;
 		Wqe datagram = op == PAVO_WQE_NOP ? Wqe() :
 						    Wqe().add(pavo_ud_seg{});
