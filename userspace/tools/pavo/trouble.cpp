@@ -63,8 +63,15 @@ constexpr std::array ENTRIES = {
 			"way that rewrites them"}},
 	Entry{"rx_drop_backlog",
 	      {note, "a queue pair gets packets faster than it can take them"}},
+	Entry{"rx_drop_access",
+	      {trouble, "UC: a peer used a key, address or right it does not "
+			"have: its application is wrong"}},
+	Entry{"odp_fault_errors",
+	      {trouble, "memory registered on demand is not there any more: "
+			"an application unmapped it too early"}},
 	Entry{"rx_drop_no_recv_wqe",
-	      {note, "datagrams came for which no receive was posted"}},
+	      {note, "datagrams or UC messages came for which no receive was "
+		     "posted"}},
 	Entry{"rx_drop_qpn",
 	      {note, "packets for queue pairs that do not exist (any more)"}},
 	Entry{"rx_drop_qkey",
