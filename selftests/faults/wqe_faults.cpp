@@ -105,12 +105,24 @@ void add_offsets(Cases &cases, Hostile &hostile)
 /* Operations that are for the kernel alone, or for nobody. */
 void add_opcodes(Cases &cases, Hostile &hostile)
 {
-	for (uint32_t op = PAVO_WQE_REG_MR; op <= PAVO_DB_OP_MASK; op++)
+	for (uint32_t op = PAVO_WQE_REG_MR; op <= PAVO_DB_OP_MASK; op++) {
+		if (op == PAVO_WQE_ATOMIC_WRITE)
+			continue;
 		add_fault(cases, hostile,
 			  {.name = "doorbell: operation " + std::to_string(op),
 			   .base = plain_write,
 			   .spoil = [op](Attempt &a) { a.doorbell.op = op; },
 			   .vendor = PAVO_VE_WQE_OPCODE});
+	}
+	add_fault(cases, hostile,
+		  {.name = "doorbell: a write of other than 8 bytes, called "
+			   "atomic write",
+		   .base = plain_write,
+		   .spoil =
+			   [](Attempt &a) {
+				   a.doorbell.op = PAVO_WQE_ATOMIC_WRITE;
+			   },
+		   .vendor = PAVO_VE_WQE_LENGTH});
 	add_fault(cases, hostile,
 		  {.name = "doorbell: NOP with segments",
 		   .base = plain_write,
