@@ -15,6 +15,8 @@ shift 2
 [ ! -e /proc/sys/vm/nr_hugepages ] || echo 8 >/proc/sys/vm/nr_hugepages
 
 veth_pair va vb 9000 || exit 1
+# Nobody sends a UC packet again: the wire may lose none, however slow this is.
+echo 10000 >/proc/sys/net/core/netdev_max_backlog
 load_driver "$type" || exit 1
 rdma link add va0 type "$type" netdev va || exit 1
 rdma link add vb0 type "$type" netdev vb || exit 1
