@@ -105,7 +105,7 @@ def _write(path, kernel, init):
     with open(temporary, "wb") as out:
         cpio = _Cpio(out)
         for folder in ("bin", "dev", "proc", "sys", "mods", "host", "upper",
-                       "root"):
+                       "sysroot"):
             cpio.add(folder, 0o040755)
         cpio.add("dev/console", 0o020600, rdev=(5, 1))
         cpio.add("bin/busybox", 0o100755, _busybox())
