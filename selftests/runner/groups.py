@@ -15,14 +15,16 @@ from . import tap
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TREE / "build"
-# The cheapest first; of those with guests, which run side by side, the longest.
+# The cheapest first; of those with guests, which run side by side, the widest,
+# then the longest.
 # Unknown groups come last.
-ORDER = ("lint", "unit", "interop", "life", "apps", "verbs", "kverbs", "wire", "faults",
+ORDER = ("lint", "unit", "interop", "apps", "life", "verbs", "kverbs", "wire", "faults",
          "window", "direct", "fuzz")
 # Only when asked for by name: one measures, one needs the sanitizer kernel, one
 # the source of rdma-core.
 NOT_GROUPS = ("bench", "planted", "pyverbs")
 HOST_GROUPS = ("lint", "unit")          # no guest: the same for every kernel
+PAIRS = ("interop", "apps")             # two guests at a time, not one
 
 
 @dataclasses.dataclass

@@ -4,6 +4,7 @@
 # and the exit status. Called by ../run; writes build/test-logs.
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import shutil
 import signal
@@ -62,6 +63,31 @@ class Screen:
         if self.shown:
             sys.stdout.write("\r\033[K")
             self.shown = False
+
+
+class Seats:
+    """So many guests may run at a time. Who came first is seated first: a wide
+    group waits for seats, it is not overtaken."""
+
+    def __init__(self, number):
+        self.number = number
+        self.free = number
+        self.door = threading.Lock()
+        self.left = threading.Condition()
+
+    @contextlib.contextmanager
+    def taken(self, wanted):
+        """Holds `wanted` seats, or all there are."""
+        wanted = min(wanted, self.number)
+        with self.door, self.left:
+            self.left.wait_for(lambda: self.free >= wanted)
+            self.free -= wanted
+        try:
+            yield
+        finally:
+            with self.left:
+                self.free += wanted
+                self.left.notify_all()
 
 
 class Session:
@@ -136,10 +162,16 @@ class Session:
     def run_groups(self, found, names):
         """Yields (name, count) of each. Groups on the host have the machine to
         themselves, since they fill it; a guest seldom fills more than a CPU."""
+        seats = Seats(self.options.jobs)
+
+        def seated(name):
+            with seats.taken(2 if name in groups.PAIRS else 1):
+                return self.run_group(name, found[name])
+
         for name in (n for n in names if n in groups.HOST_GROUPS):
             yield name, self.run_group(name, found[name])
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            tasks = [(name, pool.submit(self.run_group, name, found[name]))
+            tasks = [(name, pool.submit(seated, name))
                      for name in names if name not in groups.HOST_GROUPS]
             for name, task in tasks:
                 yield name, task.result()
@@ -178,7 +210,7 @@ def _options(arguments):
                         help="kernel for the guests (a name pavo-vm knows)")
     parser.add_argument("--jobs", type=int, metavar="N",
                         default=max(1, (os.cpu_count() or 1)),
-                        help="groups with guests at a time (%(default)s)")
+                        help="guests at a time (%(default)s)")
     parser.add_argument("--list", action="store_true", help="name the groups")
     parser.add_argument("-v", "--verbose", action="store_true",
                         help="show passing tests too")
