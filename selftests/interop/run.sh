@@ -22,9 +22,13 @@ logs=$(mktemp -d "${PAVO_LOGS:-/tmp}/interop-XXXXXX")
 keep=${PAVO_LOGS:-}
 trap '[ -n "$keep" ] || rm -rf "$logs"' EXIT
 
+# rdma_rxe of 6.1 looks one pointer beyond a region's table when a message ends
+# with a page of it: KASAN reports the peer, on the peer's node.
+peers_own='KASAN: slab-out-of-bounds in rxe_mr_copy'
+
 status=0
 "$PAVO_VM" cluster 2 -q --mem 1G --mtu 9000 --timeout "$(limit 900)" \
-	--logs "$logs/guests" -- bash "$here/guest.sh" "$TYPE" rxe \
+	--allow-console "$peers_own" --logs "$logs/guests" -- bash "$here/guest.sh" "$TYPE" rxe \
 	"$PAVO_BUILD/selftests/verbs/pavo-verbs" || status=$?
 
 capture=$logs/guests/share/node2/out/wire.pcap
