@@ -24,8 +24,6 @@ static int pavo_check_av(struct pavo_qp *qp, const struct rdma_ah_attr *ah)
 	    !(rdma_ah_get_ah_flags(ah) & IB_AH_GRH) ||
 	    rdma_ah_get_port_num(ah) != PAVO_PORT)
 		return -EINVAL;
-	if (rdma_ah_read_grh(ah)->flow_label > 0xfffff)
-		return -EINVAL;
 	sgid = rdma_get_gid_attr(&qp->dev->ib, PAVO_PORT,
 				 rdma_ah_read_grh(ah)->sgid_index);
 	if (IS_ERR(sgid))
@@ -112,6 +110,7 @@ static void pavo_apply_path(struct pavo_qp_attrs *to,
 	}
 	if (mask & IB_QP_AV) {
 		to->ah = attr->ah_attr;
+		to->ah.grh.flow_label &= PAVO_FLOW_LABEL;
 		/* the flow holds the reference, not this copy */
 		to->ah.grh.sgid_attr = NULL;
 	}

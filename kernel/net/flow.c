@@ -58,7 +58,7 @@ int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
 	memset(flow, 0, sizeof(*flow));
 	flow->traffic_class = grh->traffic_class;
 	flow->hop_limit = grh->hop_limit;
-	flow->flow_label = grh->flow_label & 0xfffff;
+	flow->flow_label = grh->flow_label & PAVO_FLOW_LABEL;
 	flow->sport = htons(rdma_get_udp_sport(flow->flow_label, lqpn, rqpn));
 	memcpy(&flow->daddr, grh->dgid.raw, sizeof(flow->daddr));
 

@@ -17,6 +17,9 @@
 
 struct pavo_dev;
 
+/* Bits of a flow label; UCX sets those above them as well. */
+#define PAVO_FLOW_LABEL 0xfffff
+
 /**
  * struct pavo_flow - the path of a connected QP, or of one datagram.
  * @sgid:  source GID; a reference is held. Its netdevice is the way out.

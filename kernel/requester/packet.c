@@ -131,7 +131,7 @@ static void datagram_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
 	ah->grh.sgid_index = av->sgid_index;
 	ah->grh.hop_limit = av->hop_limit;
 	ah->grh.traffic_class = av->traffic_class;
-	ah->grh.flow_label = av->flow_label & 0xfffff;
+	ah->grh.flow_label = av->flow_label & PAVO_FLOW_LABEL;
 	memcpy(ah->grh.dgid.raw, av->dgid, sizeof(av->dgid));
 }
 

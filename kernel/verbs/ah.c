@@ -15,7 +15,7 @@ static void pavo_av_from_attr(struct pavo_ud_seg *av,
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 
 	memcpy(av->dgid, grh->dgid.raw, sizeof(av->dgid));
-	av->flow_label = grh->flow_label;
+	av->flow_label = grh->flow_label & PAVO_FLOW_LABEL;
 	av->sgid_index = grh->sgid_index;
 	av->hop_limit = grh->hop_limit;
 	av->traffic_class = grh->traffic_class;
@@ -32,8 +32,6 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
 	    rdma_ah_get_port_num(attr) != PAVO_PORT)
-		return -EINVAL;
-	if (rdma_ah_read_grh(attr)->flow_label > 0xfffff)
 		return -EINVAL;
 	if (!pavo_object_take(&dev->used[PAVO_OBJ_AH], PAVO_MAX_AH))
 		return -ENOMEM;

@@ -128,6 +128,7 @@ Made LocalHost::create_ah(ibv_gid gid)
 	attr.grh.dgid = gid;
 	attr.grh.sgid_index = uint8_t(gid_index_);
 	attr.grh.hop_limit = 64;
+	attr.grh.flow_label = ~0u; /* as UCX does; 20 bits of it count */
 	errno = 0;
 	ibv_ah *ah = ibv_create_ah(raw_pd(0), &attr);
 	if (!ah)

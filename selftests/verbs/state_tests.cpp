@@ -267,7 +267,8 @@ PV_TEST("state.query",
 	ibv_qp_attr rtr = rtr_attr(link, link.a, link.b);
 
 	/* Not the hop limit: the kernel takes the route's instead. */
-	rtr.ah_attr.grh.flow_label = 0x12345;
+	/* A flow label has 20 bits; there are programs that set all 32. */
+	rtr.ah_attr.grh.flow_label = 0xfff12345;
 	rtr.ah_attr.grh.traffic_class = 0x68;
 	must_modify(link.a, rtr, rtr_mask, "to RTR");
 	must_modify(link.a, rts_attr(link, link.a), rts_mask, "to RTS");
