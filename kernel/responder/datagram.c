@@ -38,11 +38,14 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 		.opcode = PAVO_WQE_SEND,
 		.src_qp = pkt->sqpn,
 		.flags = PAVO_CQE_GRH,
-		.network_hdr_type = rx->ipv6 ? RDMA_NETWORK_IPV6 :
-					       RDMA_NETWORK_IPV4,
+		.network_hdr_type = rx->ipv6 ? PAVO_NETWORK_IPV6 :
+					       PAVO_NETWORK_IPV4,
 	};
 	enum pavo_vendor_err err;
 
+	/* kernel users get the number as it is */
+	BUILD_BUG_ON(PAVO_NETWORK_IPV4 != RDMA_NETWORK_IPV4 ||
+		     PAVO_NETWORK_IPV6 != RDMA_NETWORK_IPV6);
 	/* The GID it was sent to is one of the VLAN's; see table.c. */
 	if (skb_vlan_tag_present(rx->skb))
 		cqe.vlan = skb_vlan_tag_get_id(rx->skb);

@@ -462,6 +462,13 @@ void test_decode()
 	CHECK_EQ(wc.sl, 5);
 	CHECK_EQ(wc.wc_flags, IBV_WC_WITH_IMM | IBV_WC_GRH);
 	CHECK_EQ(wc.vendor_err, 0);
+	/* the kind of IP header, in the place of a level that RoCE has not */
+	cqe.network_hdr_type = PAVO_NETWORK_IPV4;
+	decode_cqe(cqe, &wc);
+	CHECK_EQ(wc.sl, 2);
+	cqe.network_hdr_type = PAVO_NETWORK_IPV6;
+	decode_cqe(cqe, &wc);
+	CHECK_EQ(wc.sl, 1);
 	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_INV;
 	decode_cqe(cqe, &wc);
 	CHECK_EQ(wc.wc_flags, IBV_WC_WITH_INV);

@@ -289,6 +289,10 @@ struct pavo_srq_seg {
 #define PAVO_CQE_GRH 0x10u
 #define PAVO_CQE_SRQ 0x20u /* of an SRQ: wr_id names the WQE, not wqe */
 
+/* What is in the place of the GRH; the numbers of enum rdma_network_type. */
+#define PAVO_NETWORK_IPV4 2
+#define PAVO_NETWORK_IPV6 3
+
 /**
  * struct pavo_cqe - completion queue entry, 64 bytes.
  * @timestamp: ns of CLOCK_MONOTONIC at which the entry was written
@@ -305,7 +309,7 @@ struct pavo_srq_seg {
  * @status:    enum ib_wc_status / ibv_wc_status
  * @opcode:    enum pavo_wqe_op of a send WQE; PAVO_WQE_SEND or
  *             PAVO_WQE_WRITE_IMM for a receive
- * @network_hdr_type: UD with GRH: enum rdma_network_type
+ * @network_hdr_type: UD with GRH: PAVO_NETWORK_*
  * @wr_id:  with PAVO_CQE_SRQ: from the WQE
  * @flags:     PAVO_CQE_*; written last, with release order
  *

@@ -70,6 +70,24 @@ unsigned int wc_flags(uint8_t flags)
 	return out;
 }
 
+/*
+ * RoCE has no service levels. Adapters in hardware tell here what kind of header
+ * is in the place of the GRH, and UCX drops datagrams over IPv4 where they do not.
+ */
+uint8_t service_level(const pavo_cqe &cqe)
+{
+	if (!(cqe.flags & PAVO_CQE_GRH))
+		return cqe.sl;
+	switch (cqe.network_hdr_type) {
+	case PAVO_NETWORK_IPV4:
+		return 2;
+	case PAVO_NETWORK_IPV6:
+		return 1;
+	default:
+		return cqe.sl;
+	}
+}
+
 } // namespace
 
 void spoil_wc(ibv_wc *wc)
@@ -95,7 +113,7 @@ void decode_cqe(const pavo_cqe &cqe, ibv_wc *wc)
 	wc->src_qp = cqe.src_qp;
 	wc->wc_flags = wc_flags(cqe.flags);
 	wc->pkey_index = cqe.pkey_index;
-	wc->sl = cqe.sl;
+	wc->sl = service_level(cqe);
 
 	/* A failed request may well have an opcode nobody knows. */
 	if (!known && recv)
