@@ -104,6 +104,23 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define PAVO_CRC32_BY_CRYPTO 1
 #endif
 
+/*
+ * Binding a QP to counters was given the port, and the core was given the size of
+ * the object.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define PAVO_COUNTER_PORT , u32 port
+struct pavo_counter_object {
+	struct rdma_counter counter;
+};
+
+#define PAVO_COUNTER_OBJ_SIZE \
+	INIT_RDMA_OBJ_SIZE(rdma_counter, pavo_counter_object, counter),
+#else
+#define PAVO_COUNTER_PORT
+#define PAVO_COUNTER_OBJ_SIZE
+#endif
+
 /* Setting up an hrtimer and giving it its function became one call. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define pavo_hrtimer_setup hrtimer_setup

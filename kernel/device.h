@@ -83,9 +83,10 @@ struct pavo_mcast {
  * @parent:    above it in sysfs; under adapters_lock of main.c
  * @port_up:   link state as last reported to users
  * @link_known: @speed and @width are those of the present link
- * @stats:     per-CPU counters
+ * @tally:     its counters
  * @qps:       QPN -> struct pavo_qp, read under RCU
  * @srqs:      number -> struct pavo_srq of XRC, read under RCU
+ * @counters:  number -> counters of their own that QPs count in
  * @mcast:     multicast groups
  * @keys:      memory keys
  * @used:      objects in existence, by enum pavo_object
@@ -105,11 +106,12 @@ struct pavo_dev {
 	bool link_known;
 	u16 speed;
 	u8 width;
-	struct pavo_stats __percpu *stats;
+	struct pavo_tally tally;
 	struct xarray qps;
 	u32 next_qpn;
 	struct xarray srqs;
 	u32 next_srqn;
+	struct xarray counters;
 	struct pavo_mcast mcast;
 	struct pavo_key_table keys;
 	atomic_t used[PAVO_OBJ_COUNT];
@@ -243,6 +245,7 @@ struct pavo_qp_attrs {
 struct pavo_qp {
 	struct ib_qp ib;
 	struct pavo_dev *dev;
+	struct pavo_tally tally;
 	struct pavo_pd *pd;
 	struct pavo_cq *send_cq;
 	struct pavo_cq *recv_cq;

@@ -110,8 +110,10 @@ static void pavo_dealloc(struct ib_device *ibdev)
 	xa_destroy(&dev->qps);
 	WARN_ON(!xa_empty(&dev->srqs));
 	xa_destroy(&dev->srqs);
+	WARN_ON(!xa_empty(&dev->counters));
+	xa_destroy(&dev->counters);
 	pavo_key_table_destroy(&dev->keys);
-	free_percpu(dev->stats);
+	free_percpu(dev->tally.stats);
 
 	get_device(&ibdev->dev);
 	mutex_lock(&adapters_lock);
@@ -136,6 +138,7 @@ static struct pavo_dev *pavo_alloc(void)
 		return NULL;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
+	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	pavo_key_table_init(&dev->keys);
 	INIT_HLIST_NODE(&dev->node);
 	mutex_lock(&adapters_lock);
@@ -143,10 +146,11 @@ static struct pavo_dev *pavo_alloc(void)
 	mutex_unlock(&adapters_lock);
 	ib_set_device_ops(&dev->ib, &pavo_main_ops);
 
-	dev->stats = alloc_percpu(struct pavo_stats);
+	dev->tally.dev = dev;
+	dev->tally.stats = alloc_percpu(struct pavo_stats);
 	/* bound to CPUs: what goes on elsewhere overtakes what went before */
 	dev->wq = alloc_workqueue("pavo", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
-	if (!dev->stats || !dev->wq || pavo_parent_create(&dev->parent)) {
+	if (!dev->tally.stats || !dev->wq || pavo_parent_create(&dev->parent)) {
 		ib_dealloc_device(&dev->ib);
 		return NULL;
 	}

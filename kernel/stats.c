@@ -3,7 +3,7 @@
  * stats.c - shows the counters of an adapter as port statistics.
  *
  * Called by rdma core (`rdma statistic`, sysfs hw_counters); reads the per-CPU
- * counters that all rooms write.
+ * counters that all rooms write. rdma core adds those of verbs/counter.c.
  */
 #include "device.h"
 
@@ -14,19 +14,51 @@ static const struct rdma_stat_desc pavo_counter_desc[] = {
 #undef PAVO_CNT_DESC
 };
 
+#ifdef CONFIG_PROVE_RCU
+/* Nobody else's counters may be written outside of RCU. */
+void pavo_tally_check(const struct pavo_tally *tally)
+{
+	RCU_LOCKDEP_WARN(tally != &tally->dev->tally &&
+				 !rcu_read_lock_any_held(),
+			 "counters of a queue pair may be freed meanwhile");
+}
+#endif
+
 /**
- * pavo_alloc_hw_port_stats - tell rdma core the names of the counters.
- * @ibdev: the adapter
- * @port: 1
+ * pavo_stats_sum - add up what all CPUs counted.
+ * @stats: per CPU
+ * @sum: PAVO_CNT_COUNT values, overwritten
+ */
+void pavo_stats_sum(const struct pavo_stats __percpu *stats, u64 *sum)
+{
+	const u64 *one;
+	int cpu, i;
+
+	memset(sum, 0, PAVO_CNT_COUNT * sizeof(*sum));
+	for_each_possible_cpu(cpu) {
+		one = per_cpu_ptr(stats, cpu)->counter;
+		for (i = 0; i < PAVO_CNT_COUNT; i++)
+			sum[i] += READ_ONCE(one[i]);
+	}
+}
+
+/**
+ * pavo_stats_alloc - tell rdma core the names of the counters.
  *
  * Return: statistics, freed by rdma core; NULL without memory.
  */
-struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
-					       u32 port)
+struct rdma_hw_stats *pavo_stats_alloc(void)
 {
+	BUILD_BUG_ON(ARRAY_SIZE(pavo_counter_desc) != PAVO_CNT_COUNT);
 	return rdma_alloc_hw_stats_struct(pavo_counter_desc,
 					  ARRAY_SIZE(pavo_counter_desc),
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
+					       u32 port)
+{
+	return pavo_stats_alloc();
 }
 
 /**
@@ -41,21 +73,8 @@ struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
 int pavo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port, int index)
 {
-	struct pavo_dev *dev = to_pavo_dev(ibdev);
-	int cpu, i;
-
-	BUILD_BUG_ON(ARRAY_SIZE(pavo_counter_desc) != PAVO_CNT_COUNT);
 	if (!port || !stats)
 		return -EINVAL;
-
-	for (i = 0; i < PAVO_CNT_COUNT; i++) {
-		u64 sum = 0, *one;
-
-		for_each_possible_cpu(cpu) {
-			one = &per_cpu_ptr(dev->stats, cpu)->counter[i];
-			sum += READ_ONCE(*one);
-		}
-		stats->value[i] = sum;
-	}
+	pavo_stats_sum(to_pavo_dev(ibdev)->tally.stats, stats->value);
 	return PAVO_CNT_COUNT;
 }

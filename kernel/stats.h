@@ -92,19 +92,48 @@ struct pavo_stats {
 	u64 counter[PAVO_CNT_COUNT];
 };
 
+/**
+ * struct pavo_tally - what somebody counts in. An adapter has one and so has
+ * every QP, whose counters are the adapter's unless `rdma statistic qp bind` gave
+ * it others (verbs/counter.c).
+ * @dev:   the adapter
+ * @stats: counters per CPU. An adapter's stay; those of a QP may change under way
+ *         and are freed an RCU grace period later, so who counts in a QP has
+ *         preemption or BH disabled, or RCU read-locked.
+ */
+struct pavo_tally {
+	struct pavo_dev *dev;
+	struct pavo_stats __percpu *stats;
+};
+
 DECLARE_TRACEPOINT(pavo_count);
 void pavo_count_traced(const struct pavo_dev *dev, const char *name);
 
-/* Rooms write: pavo_count(dev, rx_drop_icrc); */
-#define pavo_count(dev, name)                                         \
-	do {                                                          \
-		this_cpu_inc((dev)->stats->counter[PAVO_CNT_##name]); \
-		if (tracepoint_enabled(pavo_count))                   \
-			pavo_count_traced(dev, #name);                \
-	} while (0)
-#define pavo_count_add(dev, name, n) \
-	this_cpu_add((dev)->stats->counter[PAVO_CNT_##name], n)
+#ifdef CONFIG_PROVE_RCU
+void pavo_tally_check(const struct pavo_tally *tally);
+#else
+static inline void pavo_tally_check(const struct pavo_tally *tally)
+{
+}
+#endif
 
+#define pavo_tally_add(tally, name, n)                                     \
+	do {                                                               \
+		const struct pavo_tally *_tally = (tally);                 \
+		struct pavo_stats __percpu *_stats;                        \
+									   \
+		pavo_tally_check(_tally);                                  \
+		_stats = READ_ONCE(_tally->stats);                         \
+		this_cpu_add(_stats->counter[PAVO_CNT_##name], (n));       \
+		if (tracepoint_enabled(pavo_count))                        \
+			pavo_count_traced(_tally->dev, #name);             \
+	} while (0)
+
+/* Rooms write, for an adapter or a QP: pavo_count(qp, rx_drop_state); */
+#define pavo_count(owner, name) pavo_tally_add(&(owner)->tally, name, 1)
+
+void pavo_stats_sum(const struct pavo_stats __percpu *stats, u64 *sum);
+struct rdma_hw_stats *pavo_stats_alloc(void);
 struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port);
 int pavo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,

@@ -95,7 +95,9 @@ void pavo_qp_error(struct pavo_qp *qp, int event)
 			return;
 	} while (!pavo_qp_to_error(qp, state));
 
-	pavo_count(qp->dev, qp_errors);
+	rcu_read_lock(); /* for the counter, anybody may call */
+	pavo_count(qp, qp_errors);
+	rcu_read_unlock();
 	if (event >= 0)
 		set_bit(event, &qp->events);
 	queue_work(qp->dev->wq, &qp->work);
@@ -119,7 +121,7 @@ void pavo_qp_send_error(struct pavo_qp *qp)
 	    cmpxchg(&qp->state, state, IB_QPS_SQE) != state)
 		return;
 	trace_pavo_state(qp, state, IB_QPS_SQE);
-	pavo_count(qp->dev, sq_errors);
+	pavo_count(qp, sq_errors);
 	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
 }
 

@@ -111,20 +111,20 @@ bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 	bool to_group;
 
 	if (unlikely(!pavo_service_ok(qp, pkt->opcode, pkt->info))) {
-		pavo_count(rx->dev, rx_drop_service);
+		pavo_count(qp, rx_drop_service);
 		return false;
 	}
 	if (unlikely(!pavo_pkey_ok(pkt->pkey, PAVO_PKEY_DEFAULT))) {
-		pavo_count(rx->dev, rx_drop_pkey);
+		pavo_count(qp, rx_drop_pkey);
 		return false;
 	}
 	if (unlikely(!pavo_state_takes(qp,
 				       pkt->info->flags & PAVO_OPF_REQUEST))) {
-		pavo_count(rx->dev, rx_drop_state);
+		pavo_count(qp, rx_drop_state);
 		return false;
 	}
 	if (qp->has_flow && unlikely(!pavo_flow_match(&qp->flow, rx))) {
-		pavo_count(rx->dev, rx_drop_address);
+		pavo_count(qp, rx_drop_address);
 		return false;
 	}
 	if (!pavo_is_datagram(qp))
@@ -132,11 +132,18 @@ bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 	/* one to a group names no QP, and one to a QP is sent to its address */
 	to_group = pkt->dqpn == PAVO_MCAST_QPN;
 	if (unlikely(pavo_rx_multicast(rx) != to_group)) {
-		pavo_count(rx->dev, rx_drop_qpn);
+		pavo_count(qp, rx_drop_qpn);
 		return false;
 	}
 	pavo_keep_vlan(rx->skb);
 	return true;
+}
+
+static void count_packet(const struct pavo_tally *tally,
+			 const struct pavo_rx *rx)
+{
+	pavo_tally_add(tally, rx_packets, 1);
+	pavo_tally_add(tally, rx_bytes, rx->skb->len - sizeof(struct udphdr));
 }
 
 /**
@@ -151,10 +158,12 @@ void pavo_rx_deliver(struct pavo_rx *rx)
 
 	rcu_read_lock();
 	if (unlikely(rx->pkt.dqpn == PAVO_MCAST_QPN)) {
+		count_packet(&rx->dev->tally, rx);
 		pavo_mcast_deliver(rx);
 		goto out;
 	}
 	qp = pavo_qp_find(rx->dev, rx->pkt.dqpn);
+	count_packet(qp ? &qp->tally : &rx->dev->tally, rx);
 	if (qp)
 		trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
 	if (unlikely(!qp)) {

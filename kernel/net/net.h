@@ -16,6 +16,7 @@
 #include "../wire/wire.h"
 
 struct pavo_dev;
+struct pavo_tally;
 
 /* Bits of a flow label; UCX sets those above them as well. */
 #define PAVO_FLOW_LABEL 0xfffff
@@ -63,6 +64,7 @@ void pavo_flow_destroy(struct pavo_flow *flow);
 
 /**
  * pavo_tx_alloc - an skb for one packet.
+ * @tally:   the sender's counters
  * @hdr:     built headers (BTH ..)
  * @hdr_len: their length
  * @copy:    payload bytes that pavo_tx_put() will be asked for
@@ -74,9 +76,9 @@ void pavo_flow_destroy(struct pavo_flow *flow);
  * Context: BH disabled.
  * Return: NULL without memory (counted).
  */
-struct sk_buff *pavo_tx_alloc(struct pavo_dev *dev, struct pavo_flow *flow,
-			      const u8 *hdr, unsigned int hdr_len,
-			      unsigned int copy);
+struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
+			      struct pavo_flow *flow, const u8 *hdr,
+			      unsigned int hdr_len, unsigned int copy);
 
 /**
  * pavo_tx_put - room for @len payload bytes at the end, to be written now.
@@ -100,6 +102,7 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 
 /**
  * pavo_tx_send - finish (pad, UDP, IP, ICRC) and send; consumes @skb.
+ * @tally: the sender's counters
  * @pad: pad bytes to add before the ICRC, 0..3, as announced in the BTH
  *
  * Context: BH disabled.
@@ -107,7 +110,7 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
  * (no memory, or the interface refused), all counted: to the transport the
  * packet is lost.
  */
-int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
+int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
 
 /**

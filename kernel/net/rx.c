@@ -147,8 +147,6 @@ int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
 		pavo_count(rx.dev, rx_drop_icrc);
 		goto drop;
 	}
-	pavo_count(rx.dev, rx_packets);
-	pavo_count_add(rx.dev, rx_bytes, skb->len - sizeof(struct udphdr));
 	pavo_rx_deliver(&rx);
 	return 0;
 drop:

@@ -49,15 +49,15 @@ static struct sk_buff *alloc_head(unsigned int len)
 	return skb;
 }
 
-struct sk_buff *pavo_tx_alloc(struct pavo_dev *dev, struct pavo_flow *flow,
-			      const u8 *hdr, unsigned int hdr_len,
-			      unsigned int copy)
+struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
+			      struct pavo_flow *flow, const u8 *hdr,
+			      unsigned int hdr_len, unsigned int copy)
 {
 	struct sk_buff *skb;
 
 	skb = alloc_head(flow->headroom + hdr_len + copy + PAVO_TRAILER_MAX);
 	if (unlikely(!skb)) {
-		pavo_count(dev, tx_drop_no_memory);
+		pavo_tally_add(tally, tx_drop_no_memory, 1);
 		return NULL;
 	}
 	skb_reserve(skb, flow->headroom);
@@ -209,22 +209,22 @@ static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
  * either, the packet is lost as on a wire that is cut: the sender's timer and
  * retry count decide. Else the sender pauses.
  */
-static int refused(struct pavo_dev *dev, int err)
+static int refused(const struct pavo_tally *tally, int err)
 {
 	switch (err) {
 	case -EPERM: /* what a filter's drop rule makes of it */
-		pavo_count(dev, tx_drop_filtered);
+		pavo_tally_add(tally, tx_drop_filtered, 1);
 		return -EHOSTUNREACH;
 	case -EMSGSIZE:
-		pavo_count(dev, tx_drop_too_long);
+		pavo_tally_add(tally, tx_drop_too_long, 1);
 		return -EHOSTUNREACH;
 	default:
-		pavo_count(dev, tx_drop_congested);
+		pavo_tally_add(tally, tx_drop_congested, 1);
 		return -ENOBUFS;
 	}
 }
 
-static int output(struct pavo_dev *dev, struct sk_buff *skb, bool ipv6)
+static int output(const struct pavo_tally *tally, struct sk_buff *skb, bool ipv6)
 {
 	struct net *net = dev_net(skb_dst(skb)->dev);
 	unsigned int len = skb->len - skb_transport_offset(skb);
@@ -233,13 +233,13 @@ static int output(struct pavo_dev *dev, struct sk_buff *skb, bool ipv6)
 	err = ipv6 ? ip6_local_out(net, NULL, skb) :
 		     ip_local_out(net, NULL, skb);
 	if (unlikely(net_xmit_eval(err)))
-		return refused(dev, err);
-	pavo_count(dev, tx_packets);
-	pavo_count_add(dev, tx_bytes, len - sizeof(struct udphdr));
+		return refused(tally, err);
+	pavo_tally_add(tally, tx_packets, 1);
+	pavo_tally_add(tally, tx_bytes, len - sizeof(struct udphdr));
 	return 0;
 }
 
-int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
+int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad)
 {
 	struct dst_entry *dst;
@@ -247,7 +247,7 @@ int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
 
 	trailer = put_trailer(skb, pad + PAVO_ICRC_LEN);
 	if (unlikely(!trailer)) {
-		pavo_count(dev, tx_drop_no_memory);
+		pavo_tally_add(tally, tx_drop_no_memory, 1);
 		kfree_skb(skb);
 		return -ENOBUFS;
 	}
@@ -255,7 +255,7 @@ int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
 
 	dst = pavo_flow_route(flow);
 	if (unlikely(!dst)) {
-		pavo_count(dev, tx_drop_no_route);
+		pavo_tally_add(tally, tx_drop_no_route, 1);
 		kfree_skb(skb);
 		return -EHOSTUNREACH;
 	}
@@ -267,5 +267,5 @@ int pavo_tx_send(struct pavo_dev *dev, struct pavo_flow *flow,
 	else
 		push_ip4(skb, flow, dst);
 	seal(skb, flow->ipv6, trailer + pad);
-	return output(dev, skb, flow->ipv6);
+	return output(tally, skb, flow->ipv6);
 }

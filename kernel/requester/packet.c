@@ -61,7 +61,7 @@ static int send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 	pkt->pad = -len & 3;
 	hdr_len = pavo_build(hdr, pkt);
 again:
-	skb = pavo_tx_alloc(qp->dev, flow, hdr, hdr_len, copy ? len : 0);
+	skb = pavo_tx_alloc(&qp->tally, flow, hdr, hdr_len, copy ? len : 0);
 	if (!skb)
 		return -ENOMEM;
 	err = pavo_sgl_gather(qp, wqe, pos, len, skb, !copy);
@@ -75,7 +75,7 @@ again:
 		return err;
 	}
 	trace_pavo_transmit(qp, pkt, len);
-	return pavo_tx_send(qp->dev, flow, skb, pkt->pad);
+	return pavo_tx_send(&qp->tally, flow, skb, pkt->pad);
 }
 
 /*
@@ -167,7 +167,7 @@ int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	datagram_ah(wqe->av, &ah);
 	err = pavo_flow_init(&flow, qp->dev, &ah, qp->ib.qp_num, p.dqpn, false);
 	if (err) {
-		pavo_count(qp->dev, tx_drop_no_route);
+		pavo_count(qp, tx_drop_no_route);
 		return err;
 	}
 	err = send_payload(qp, &flow, wqe, &p, &pos, wqe->length, false);

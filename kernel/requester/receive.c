@@ -53,7 +53,7 @@ static void go_back(struct pavo_qp *qp)
 		return;
 	}
 	if (!pavo_timer_retry(&req->timer, ktime_get_ns())) {
-		pavo_count(qp->dev, retry_exceeded);
+		pavo_count(qp, retry_exceeded);
 		pavo_complete_fatal(qp, req->upsn, IB_WC_RETRY_EXC_ERR,
 				    PAVO_VE_RETRY);
 		return;
@@ -76,14 +76,14 @@ static bool acknowledge(struct pavo_qp *qp, u32 rpsn)
 		release(qp, upto);
 		return true;
 	case PAVO_ACK_READ_LOST:
-		pavo_count(qp->dev, rx_implied_nak);
+		pavo_count(qp, rx_implied_nak);
 		release(qp, upto);
 		go_back(qp);
 		return false;
 	default:
 		/* Old ones are normal after sending again, others are not. */
 		if (pavo_psn_diff(rpsn, req->sent) >= 0)
-			pavo_count(qp->dev, rx_drop_psn_ghost);
+			pavo_count(qp, rx_drop_psn_ghost);
 		return false;
 	}
 }
@@ -92,12 +92,12 @@ static void rnr_nak(struct pavo_qp *qp, u8 code)
 {
 	struct pavo_requester *req = &qp->req;
 
-	pavo_count(qp->dev, rx_rnr_naks);
+	pavo_count(qp, rx_rnr_naks);
 	/* More than one packet may have been refused: wait once. */
 	if (req->timer.rnr)
 		return;
 	if (!pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
-		pavo_count(qp->dev, rnr_retry_exceeded);
+		pavo_count(qp, rnr_retry_exceeded);
 		pavo_complete_fatal(qp, req->upsn, IB_WC_RNR_RETRY_EXC_ERR,
 				    PAVO_VE_RNR_RETRY);
 		return;
@@ -132,7 +132,7 @@ static void nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		status = IB_WC_REM_OP_ERR;
 		break;
 	default:
-		pavo_count(qp->dev, rx_drop_response);
+		pavo_count(qp, rx_drop_response);
 		return;
 	}
 	/* IBA: fatal to the request, whatever the document groups it with. */
@@ -147,7 +147,7 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	if (pavo_psn_diff(pkt->psn, req->upsn) < 0)
 		return;
 	if (pavo_psn_diff(pkt->psn, req->sent) >= 0) {
-		pavo_count(qp->dev, rx_drop_psn_ghost);
+		pavo_count(qp, rx_drop_psn_ghost);
 		return;
 	}
 	if (pkt->psn != req->upsn &&
@@ -164,18 +164,18 @@ static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	trace_pavo_ack(qp, pkt->psn, pkt->syndrome);
 	switch (pkt->syndrome & PAVO_AETH_CLASS) {
 	case PAVO_AETH_ACK:
-		pavo_count(qp->dev, rx_acks);
+		pavo_count(qp, rx_acks);
 		acknowledge(qp, pkt->psn);
 		break;
 	case PAVO_AETH_RNR:
 		handle_nak(qp, pkt);
 		break;
 	case PAVO_AETH_NAK:
-		pavo_count(qp->dev, rx_naks);
+		pavo_count(qp, rx_naks);
 		handle_nak(qp, pkt);
 		break;
 	default:
-		pavo_count(qp->dev, rx_drop_response);
+		pavo_count(qp, rx_drop_response);
 	}
 }
 
@@ -293,13 +293,13 @@ static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		take_response(qp, rx);
 		break;
 	case PAVO_ACK_READ_LOST:
-		pavo_count(qp->dev, rx_implied_nak);
+		pavo_count(qp, rx_implied_nak);
 		release(qp, upto);
 		go_back(qp);
 		break;
 	default:
 		if (pavo_psn_diff(rx->pkt.psn, req->upsn) >= 0)
-			pavo_count(qp->dev, rx_drop_response);
+			pavo_count(qp, rx_drop_response);
 	}
 }
 
@@ -314,7 +314,7 @@ bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	qp->req.half.hold = false;
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
-		pavo_count(qp->dev, rx_drop_state);
+		pavo_count(qp, rx_drop_state);
 	else if (rx->pkt.info->flags & PAVO_OPF_ACK)
 		handle_ack(qp, &rx->pkt);
 	else
@@ -331,7 +331,7 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
-	pavo_count(qp->dev, loss_timer_expired);
+	pavo_count(qp, loss_timer_expired);
 	req->went_back = false;
 	go_back(qp);
 	req->probing = req->went_back && req->timer.timeout;

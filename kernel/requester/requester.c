@@ -231,7 +231,7 @@ void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock)) {
 		if (!pavo_half_defer(half, rx->skb)) {
-			pavo_count(qp->dev, rx_drop_backlog);
+			pavo_count(qp, rx_drop_backlog);
 			kfree_skb(rx->skb);
 		}
 		/* Pairs with the barrier of the owner, see above. */

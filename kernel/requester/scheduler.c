@@ -118,7 +118,7 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 			wqe->vendor_err = check_access(qp, wqe);
 	}
 	if (wqe->vendor_err)
-		pavo_count(qp->dev, wqe_errors);
+		pavo_count(qp, wqe_errors);
 	wqe->number = req->head;
 	if (qp->sq_sig_all)
 		wqe->flags |= PAVO_WQE_SIGNALED;

@@ -52,7 +52,7 @@ void pavo_timers_check(struct pavo_qp *qp)
 		req->pause = 0;
 	if (pavo_timer_rnr_expired(&req->timer, now)) {
 		trace_pavo_timer(qp, true);
-		pavo_count(qp->dev, rnr_timer_expired);
+		pavo_count(qp, rnr_timer_expired);
 	}
 	if (pavo_timer_loss_expired(&req->timer, now)) {
 		trace_pavo_timer(qp, false);

@@ -56,7 +56,7 @@ static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		wqe->flags &= ~PAVO_SWQE_UNCHECKED;
 		wqe->vendor_err = pavo_sgl_check(qp, wqe);
 		if (wqe->vendor_err)
-			pavo_count(qp->dev, wqe_errors);
+			pavo_count(qp, wqe_errors);
 	}
 	return !wqe->vendor_err;
 }
@@ -72,7 +72,7 @@ static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		return false;
 	}
 	if (err) {
-		pavo_count(qp->dev, wqe_errors);
+		pavo_count(qp, wqe_errors);
 		wqe->vendor_err = err;
 		return false;
 	}
@@ -146,7 +146,7 @@ static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	if (pavo_psn_diff(end, req->sent) > 0)
 		req->sent = end;
 	else
-		pavo_count(qp->dev, tx_retransmits);
+		pavo_count(qp, tx_retransmits);
 	if (pavo_wqe_is_answered(wqe->op)) {
 		req->reads_out++;
 		if (cur->pkt % PAVO_READ_CHUNK)

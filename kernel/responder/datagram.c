@@ -77,11 +77,11 @@ void pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 	const struct pavo_pkt *pkt = &rx->pkt;
 
 	if (pkt->qkey != qp->attr.qkey)
-		pavo_count(qp->dev, rx_drop_qkey);
+		pavo_count(qp, rx_drop_qkey);
 	else if (pkt->payload > PAVO_MAX_DATAGRAM)
-		pavo_count(qp->dev, rx_drop_too_long);
+		pavo_count(qp, rx_drop_too_long);
 	else if (pavo_rq_take(qp) != PAVO_RQ_OK)
-		pavo_count(qp->dev, rx_drop_no_recv_wqe);
+		pavo_count(qp, rx_drop_no_recv_wqe);
 	else
 		deliver(qp, rx);
 }

@@ -23,12 +23,12 @@ static void fail(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 syndrome)
 		return;
 	}
 	if (syndrome == PAVO_NAK_INV_REQ) {
-		pavo_count(qp->dev, rx_nak_sent_invalid_request);
+		pavo_count(qp, rx_nak_sent_invalid_request);
 	} else if (syndrome == PAVO_NAK_REM_ACCESS) {
-		pavo_count(qp->dev, rx_nak_sent_remote_access);
+		pavo_count(qp, rx_nak_sent_remote_access);
 		event = IB_EVENT_QP_ACCESS_ERR;
 	} else {
-		pavo_count(qp->dev, rx_nak_sent_remote_operational);
+		pavo_count(qp, rx_nak_sent_remote_operational);
 		event = IB_EVENT_QP_FATAL;
 	}
 	pavo_respond_fatal(qp, pkt->psn, syndrome, event);
@@ -48,11 +48,11 @@ static void fail_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 static void receiver_not_ready(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	if (!pavo_is_reliable(qp)) {
-		pavo_count(qp->dev, rx_drop_no_recv_wqe);
+		pavo_count(qp, rx_drop_no_recv_wqe);
 		pavo_message_drop(qp);
 		return;
 	}
-	pavo_count(qp->dev, tx_rnr_naks);
+	pavo_count(qp, tx_rnr_naks);
 	pavo_respond_ack(qp, pkt->psn, PAVO_AETH_RNR | qp->attr.min_rnr_timer);
 	/* What follows in flight is no gap to complain of. */
 	qp->resp.nak_sent = true;
@@ -412,7 +412,7 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	u32 flags = pkt->info->flags;
 	struct pavo_resource *res;
 
-	pavo_count(qp->dev, rx_duplicate_requests);
+	pavo_count(qp, rx_duplicate_requests);
 	if (!(flags &
 	      (PAVO_OPF_READ | PAVO_OPF_ATOMIC | PAVO_OPF_ATOMIC_WRITE))) {
 		pavo_respond_ack(qp, pavo_psn_add(qp->resp.epsn, -1),
@@ -423,7 +423,7 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	if (!qp->resp.rq || !res ||
 	    res->atomic != !!(flags & PAVO_OPF_ATOMIC) ||
 	    res->store != !!(flags & PAVO_OPF_ATOMIC_WRITE)) {
-		pavo_count(qp->dev, rx_drop_duplicate_read);
+		pavo_count(qp, rx_drop_duplicate_read);
 		return;
 	}
 	if (!res->atomic && !res->store) {
@@ -434,7 +434,7 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		if (n > res->npkts - skipped ||
 		    pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
 				      IB_ACCESS_REMOTE_READ)) {
-			pavo_count(qp->dev, rx_drop_duplicate_read);
+			pavo_count(qp, rx_drop_duplicate_read);
 			return;
 		}
 		res->rkey = pkt->rkey;
@@ -454,10 +454,10 @@ static void out_of_sequence(struct pavo_qp *qp)
 	struct pavo_responder *resp = &qp->resp;
 
 	if (resp->nak_sent) {
-		pavo_count(qp->dev, rx_drop_out_of_sequence);
+		pavo_count(qp, rx_drop_out_of_sequence);
 		return;
 	}
-	pavo_count(qp->dev, rx_out_of_sequence);
+	pavo_count(qp, rx_out_of_sequence);
 	resp->nak_sent = true;
 	pavo_respond_ack(qp, resp->epsn, PAVO_NAK_PSN_SEQ);
 }

@@ -26,7 +26,7 @@ enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp)
 		return PAVO_RQ_OK;
 	status = pavo_rq_pop(qp->resp.rq, wqe);
 	if (status == PAVO_RQ_BAD)
-		pavo_count(qp->dev, rq_index_errors);
+		pavo_count(qp, rq_index_errors);
 	wqe->active = status == PAVO_RQ_OK;
 	return status;
 }
@@ -195,7 +195,7 @@ static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
 	smp_mb();
 	posted = READ_ONCE(rq->ring->prod) - rq->head;
 	if (posted > rq->count) {
-		pavo_count(qp->dev, rq_index_errors);
+		pavo_count(qp, rq_index_errors);
 		return budget;
 	}
 	for (; posted && budget; posted--, budget--) {

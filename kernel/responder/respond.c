@@ -89,7 +89,7 @@ static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
 	pkt->opcode |= pavo_service(qp);
 	pkt->pkey = PAVO_PKEY_DEFAULT;
 	pkt->dqpn = qp->attr.dest_qpn;
-	return pavo_tx_alloc(qp->dev, &qp->flow, hdr, pavo_build(hdr, pkt),
+	return pavo_tx_alloc(&qp->tally, &qp->flow, hdr, pavo_build(hdr, pkt),
 			     copy);
 }
 
@@ -100,7 +100,7 @@ static void transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	if (!skb)
 		return;
 	trace_pavo_transmit(qp, pkt, payload);
-	pavo_tx_send(qp->dev, &qp->flow, skb, pkt->pad);
+	pavo_tx_send(&qp->tally, &qp->flow, skb, pkt->pad);
 }
 
 static void send_ack(struct pavo_qp *qp)
@@ -116,9 +116,9 @@ static void send_ack(struct pavo_qp *qp)
 
 	resp->ack_due = false;
 	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
-		pavo_count(qp->dev, tx_acks);
+		pavo_count(qp, tx_acks);
 	else if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_NAK)
-		pavo_count(qp->dev, tx_naks);
+		pavo_count(qp, tx_naks);
 	transmit(qp, &pkt, skb, 0);
 	if (resp->failing)
 		pavo_qp_error(qp, resp->fatal_event);
@@ -256,7 +256,7 @@ static bool send_next(struct pavo_qp *qp)
 		return false;
 	if (unlikely(status)) {
 		/* Deregistered under the read: an error of the access. */
-		pavo_count(qp->dev, rx_nak_sent_remote_access);
+		pavo_count(qp, rx_nak_sent_remote_access);
 		resp->send_head = resp->send_tail;
 		pavo_respond_fatal(qp, res->psn, PAVO_NAK_REM_ACCESS,
 				   IB_EVENT_QP_ACCESS_ERR);

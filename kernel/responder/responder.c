@@ -115,7 +115,7 @@ static void dispatch(struct pavo_qp *qp, struct pavo_rx *rx)
 	int state = pavo_qp_state(qp);
 
 	if (state < IB_QPS_RTR || state == IB_QPS_ERR || qp->resp.failing) {
-		pavo_count(qp->dev, rx_drop_state);
+		pavo_count(qp, rx_drop_state);
 	} else if (pavo_is_datagram(qp)) {
 		pavo_datagram(qp, rx);
 	} else {
@@ -209,7 +209,7 @@ void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock)) {
 		if (!pavo_half_defer(half, rx->skb)) {
-			pavo_count(qp->dev, rx_drop_backlog);
+			pavo_count(qp, rx_drop_backlog);
 			kfree_skb(rx->skb);
 		}
 		/* Pairs with the barrier of the owner, see above. */

@@ -31,9 +31,9 @@ void pavo_unreliable_refuse(struct pavo_qp *qp, u8 syndrome)
 		return;
 	}
 	if (syndrome == PAVO_NAK_REM_ACCESS)
-		pavo_count(qp->dev, rx_drop_access);
+		pavo_count(qp, rx_drop_access);
 	else
-		pavo_count(qp->dev, rx_drop_invalid_request);
+		pavo_count(qp, rx_drop_invalid_request);
 	pavo_message_drop(qp);
 }
 
@@ -44,9 +44,9 @@ static void check_sequence(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	bool gap = pkt->psn != resp->epsn;
 
 	if (gap)
-		pavo_count(qp->dev, rx_out_of_sequence);
+		pavo_count(qp, rx_out_of_sequence);
 	else if (resp->message && pkt->info->flags & PAVO_OPF_FIRST)
-		pavo_count(qp->dev, rx_drop_invalid_request);
+		pavo_count(qp, rx_drop_invalid_request);
 	else
 		return;
 	if (resp->message)
@@ -61,7 +61,7 @@ void pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	check_sequence(qp, pkt);
 	if (!resp->message && !(pkt->info->flags & PAVO_OPF_FIRST))
-		pavo_count(qp->dev, rx_drop_out_of_sequence);
+		pavo_count(qp, rx_drop_out_of_sequence);
 	else if (!pavo_fits_message(qp, pkt))
 		pavo_unreliable_refuse(qp, PAVO_NAK_INV_REQ);
 	else if (pkt->info->flags & PAVO_OPF_SEND)

@@ -224,7 +224,7 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 	}
 	if (!refcount_inc_not_zero(&region->odp->users))
 		return false;
-	pavo_count(qp->dev, odp_faults);
+	pavo_count(qp, odp_faults);
 	fault->odp = region->odp;
 	fault->first = first;
 	fault->count = ((at + len - 1) >> PAGE_SHIFT) - first + 1;

@@ -272,6 +272,11 @@ static const struct ib_device_ops pavo_device_ops = {
 	.get_dev_fw_str = pavo_fw_str,
 	.alloc_hw_port_stats = pavo_alloc_hw_port_stats,
 	.get_hw_stats = pavo_get_hw_stats,
+	.counter_alloc_stats = pavo_counter_alloc_stats,
+	.counter_update_stats = pavo_counter_update_stats,
+	.counter_bind_qp = pavo_counter_bind_qp,
+	.counter_unbind_qp = pavo_counter_unbind_qp,
+	.counter_dealloc = pavo_counter_dealloc,
 	.fill_res_qp_entry = pavo_fill_res_qp_entry,
 	.fill_res_cq_entry = pavo_fill_res_cq_entry,
 	.fill_res_mr_entry = pavo_fill_res_mr_entry,
@@ -328,6 +333,7 @@ static const struct ib_device_ops pavo_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, pavo_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, pavo_qp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_mw, pavo_mw, ib),
+	PAVO_COUNTER_OBJ_SIZE
 };
 
 /**

@@ -54,6 +54,7 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 			  struct ib_udata *udata)
 {
 	qp->dev = to_pavo_dev(qp->ib.device);
+	qp->tally = qp->dev->tally;
 	qp->pd = qp->ib.pd ? to_pavo_pd(qp->ib.pd) : NULL;
 	qp->send_cq = init->send_cq ? to_pavo_cq(init->send_cq) : NULL;
 	qp->recv_cq = init->recv_cq ? to_pavo_cq(init->recv_cq) : NULL;

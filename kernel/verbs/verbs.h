@@ -85,4 +85,12 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
 int pavo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
 int pavo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
 
+/* counter.c: counters of their own for some QPs */
+struct rdma_hw_stats *pavo_counter_alloc_stats(struct rdma_counter *counter);
+int pavo_counter_update_stats(struct rdma_counter *counter);
+int pavo_counter_bind_qp(struct rdma_counter *counter,
+			 struct ib_qp *ibqp PAVO_COUNTER_PORT);
+int pavo_counter_unbind_qp(struct ib_qp *ibqp PAVO_COUNTER_PORT);
+int pavo_counter_dealloc(struct rdma_counter *counter);
+
 #endif /* PAVO_VERBS_H */

@@ -20,6 +20,8 @@ type=$1 programs=$2 part=${3:-.}
 . "$here/namespace_tests.sh"
 # shellcheck source=selftests/life/command_tests.sh
 . "$here/command_tests.sh"
+# shellcheck source=selftests/life/counter_tests.sh
+. "$here/counter_tests.sh"
 # No locale to be searched for by every program
 export LC_ALL=C
 
@@ -59,5 +61,6 @@ device_tests
 netdev_tests
 namespace_tests
 command_tests
+counter_tests
 check "the module leaves at the end" unload
 tap_end

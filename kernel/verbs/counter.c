@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * counter.c - counters of their own for some QPs (`rdma statistic qp`).
+ *
+ * Called by rdma core, which binds QPs by hand or by rule and which adds these
+ * counters to the adapter's when it shows those: so a bound QP counts in its own
+ * only, at the same cost. A counter is known to the core by its number.
+ */
+#include <linux/slab.h>
+#include <rdma/rdma_counter.h>
+#include "device.h"
+#include "verbs/verbs.h"
+
+/* What is bound together counts here. */
+struct pavo_own_stats {
+	struct pavo_stats __percpu *stats;
+};
+
+struct rdma_hw_stats *pavo_counter_alloc_stats(struct rdma_counter *counter)
+{
+	return pavo_stats_alloc();
+}
+
+static struct pavo_own_stats *create(struct pavo_dev *dev, u32 *id)
+{
+	struct pavo_own_stats *own = kzalloc(sizeof(*own), GFP_KERNEL);
+	int err;
+
+	if (!own)
+		return ERR_PTR(-ENOMEM);
+	own->stats = alloc_percpu(struct pavo_stats);
+	if (!own->stats) {
+		kfree(own);
+		return ERR_PTR(-ENOMEM);
+	}
+	err = xa_alloc(&dev->counters, id, own, xa_limit_31b, GFP_KERNEL);
+	if (err) {
+		free_percpu(own->stats);
+		kfree(own);
+		return ERR_PTR(err);
+	}
+	return own;
+}
+
+/*
+ * From now on @ibqp, which is bound to no other, counts in @counter. One without
+ * a number is new. The core holds the counter's mutex.
+ */
+int pavo_counter_bind_qp(struct rdma_counter *counter,
+			 struct ib_qp *ibqp PAVO_COUNTER_PORT)
+{
+	struct pavo_qp *qp = to_pavo_qp(ibqp);
+	struct pavo_own_stats *own;
+
+	if (counter->id)
+		own = xa_load(&qp->dev->counters, counter->id);
+	else
+		own = create(qp->dev, &counter->id);
+	if (IS_ERR(own))
+		return PTR_ERR(own);
+	WRITE_ONCE(qp->tally.stats, own->stats);
+	ibqp->counter = counter;
+	return 0;
+}
+
+/*
+ * @ibqp counts in its adapter's counters again. It may still be about to add
+ * something to those it leaves.
+ */
+int pavo_counter_unbind_qp(struct ib_qp *ibqp PAVO_COUNTER_PORT)
+{
+	struct pavo_qp *qp = to_pavo_qp(ibqp);
+
+	WRITE_ONCE(qp->tally.stats, qp->dev->tally.stats);
+	ibqp->counter = NULL;
+	return 0;
+}
+
+int pavo_counter_update_stats(struct rdma_counter *counter)
+{
+	struct pavo_dev *dev = to_pavo_dev(counter->device);
+	struct pavo_own_stats *own = xa_load(&dev->counters, counter->id);
+
+	pavo_stats_sum(own->stats, counter->stats->value);
+	return 0;
+}
+
+/*
+ * The last QP was unbound. The core has added the counters to what it
+ * remembers for the port. What came later, from those who were just counting, is
+ * added to the adapter's: nothing is lost between the two.
+ */
+int pavo_counter_dealloc(struct rdma_counter *counter)
+{
+	struct pavo_dev *dev = to_pavo_dev(counter->device);
+	struct pavo_own_stats *own = xa_erase(&dev->counters, counter->id);
+	const u64 *one;
+	int cpu, i;
+
+	synchronize_rcu();
+	for (i = 0; i < PAVO_CNT_COUNT; i++) {
+		u64 late = -counter->stats->value[i];
+
+		for_each_possible_cpu(cpu) {
+			one = &per_cpu_ptr(own->stats, cpu)->counter[i];
+			late += *one;
+		}
+		this_cpu_add(dev->tally.stats->counter[i], late);
+	}
+	free_percpu(own->stats);
+	kfree(own);
+	return 0;
+}

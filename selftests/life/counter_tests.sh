@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Life tests about counters that belong to some queue pairs only, as `rdma
+# statistic qp` binds them: what they count is right, and is not lost to the
+# adapter. Sourced by guest.sh; world.sh and command_tests.sh say what the words
+# mean.
+# shellcheck disable=SC2154,SC2317  # set and called elsewhere
+
+# port_counter DEVICE NAME: of the adapter with all its queue pairs, in $value
+port_counter()
+{
+	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
+}
+
+# The number of la's queue pair that is connected, in $value.
+connected_qp()
+{
+	value=$(rdma -j resource show qp link la/1 | python3 -c 'import json, sys
+print(*[qp["lqpn"] for qp in json.load(sys.stdin) if qp["type"] == "RC"][:1])')
+	[ -n "$value" ]
+}
+
+# bound INDEX NAME...: of la's counters that were bound, in $value
+bound()
+{
+	value "$(rdma -j statistic qp show link la/1)" "$@"
+}
+
+none_bound()
+{
+	[[ $(rdma -j statistic qp show link la/1) != *cntn* ]]
+}
+
+counted_by_hand()
+{
+	local value qp number before
+	add_pair
+	none_bound
+	start_traffic
+	connected_qp
+	qp=$value
+	rdma statistic qp bind link la/1 lqpn "$qp"
+	goes_on
+	bound 0 cntn
+	number=$value
+	bound 0 lqpn 0 && [ "$value" = "$qp" ]
+	bound 0 tx_packets && before=$value
+	[ "$before" -gt 0 ]
+	bound 0 rx_packets && [ "$value" -gt 0 ]
+	bound 0 rx_drop_icrc && [ "$value" = 0 ]
+	goes_on
+	bound 0 tx_packets && [ "$value" -gt "$before" ]
+	refused rdma statistic qp bind link la/1 lqpn "$qp"
+	refused rdma statistic qp bind link la/1 lqpn 16777214
+	port_counter la tx_packets && before=$value
+	rdma statistic qp unbind link la/1 cntn "$number" lqpn "$qp"
+	none_bound
+	port_counter la tx_packets && [ "$value" -ge "$before" ]
+	goes_on
+	stop_traffic
+}
+
+# Everything came that la and lb sent since $sent_a, $came_a, $sent_b, $came_b.
+all_arrived()
+{
+	local value tx_a tx_b
+	port_counter la tx_packets && tx_a=$value
+	port_counter lb tx_packets && tx_b=$value
+	((tx_a > sent_a + 100)) &&
+		port_counter lb rx_packets &&
+		((tx_a - sent_a == value - came_b)) &&
+		port_counter la rx_packets &&
+		((tx_b - sent_b == value - came_a))
+}
+
+# What bound queue pairs counted stays with the adapter when they are gone.
+counted_by_rule()
+{
+	local value sent_a sent_b came_a came_b rule
+	add_pair
+	for rule in type pid type,pid; do
+		port_counter la tx_packets && sent_a=$value
+		port_counter la rx_packets && came_a=$value
+		port_counter lb tx_packets && sent_b=$value
+		port_counter lb rx_packets && came_b=$value
+		rdma statistic qp set link la/1 auto $rule on
+		start_traffic
+		goes_on
+		bound 0 tx_packets && [ "$value" -gt 0 ]
+		smoke
+		stop_traffic
+		soon none_bound
+		soon all_arrived
+		rdma statistic qp set link la/1 auto off
+	done
+}
+
+# The adapter goes while queue pairs count for themselves.
+counted_to_the_end()
+{
+	local value
+	add_pair
+	start_traffic
+	connected_qp
+	rdma statistic qp bind link la/1 lqpn "$value"
+	goes_on
+	delete la
+	traffic_fails
+	delete lb
+	add_pair
+	smoke
+}
+
+counter_tests()
+{
+	[ "$type" = pavo ] || return 0
+	life "counters of a queue pair: by hand" counted_by_hand
+	life "counters of a queue pair: by rule" counted_by_rule
+	life "counters of a queue pair: until its adapter goes" counted_to_the_end
+}
