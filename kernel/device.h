@@ -27,7 +27,7 @@
 #include "stats.h"
 #include "translate/translate.h"
 
-/* Limits as reported by query_device. */
+/* Limits as reported by query_device; limits.c lowers some when told to. */
 #define PAVO_MAX_SGE 30
 #define PAVO_MAX_INLINE 512
 #define PAVO_MAX_QP_WR 16384
@@ -89,7 +89,7 @@ struct pavo_mcast {
  * @counters:  number -> counters of their own that QPs count in
  * @mcast:     multicast groups
  * @keys:      memory keys
- * @used:      objects in existence, by enum pavo_object
+ * @used:      objects in existence, by enum pavo_object (limits.c)
  * @wq:        work of the QPs' halves that must leave the softirq
  * @node:      in main.c's table of adapters
  * @list:      in main.c's lists of live and of dead adapters
@@ -433,5 +433,10 @@ void pavo_qp_drained(struct pavo_qp *qp);
  * Context: the requester half is locked.
  */
 void pavo_qp_send_error(struct pavo_qp *qp);
+
+int pavo_limits_check(void);
+int pavo_limit(enum pavo_object object);
+bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object);
+void pavo_object_give(struct pavo_dev *dev, enum pavo_object object);
 
 #endif /* PAVO_DEVICE_H */

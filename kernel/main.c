@@ -408,6 +408,9 @@ static int __init pavo_init(void)
 {
 	int err;
 
+	err = pavo_limits_check();
+	if (err)
+		return err;
 	err = pavo_net_init();
 	if (err)
 		return err;

@@ -13,7 +13,6 @@
 #include "device.h"
 #include "translate.h"
 #include "translate/internal.h"
-#include "verbs/verbs.h"
 
 #define PAVO_ACCESS_REMOTE                                \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
@@ -128,7 +127,7 @@ struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
 	struct pavo_mr *mr;
 
-	if (!pavo_object_take(&dev->used[PAVO_OBJ_MR], PAVO_MAX_MR))
+	if (!pavo_object_take(dev, PAVO_OBJ_MR))
 		return NULL;
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
@@ -140,7 +139,7 @@ struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 
 	kfree(mr);
 err_give:
-	pavo_object_give(&dev->used[PAVO_OBJ_MR]);
+	pavo_object_give(dev, PAVO_OBJ_MR);
 	return NULL;
 }
 
@@ -151,7 +150,7 @@ void pavo_mr_free(struct pavo_mr *mr)
 	if (!mr->fast || mr->region != &mr->fast->none)
 		kfree(mr->region);
 	kvfree(mr->fast);
-	pavo_object_give(&mr->dev->used[PAVO_OBJ_MR]);
+	pavo_object_give(mr->dev, PAVO_OBJ_MR);
 	kfree(mr);
 }
 

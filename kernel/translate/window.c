@@ -14,7 +14,6 @@
 #include "device.h"
 #include "translate.h"
 #include "translate/internal.h"
-#include "verbs/verbs.h"
 
 #define PAVO_MW_ACCESS                                    \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
@@ -28,7 +27,7 @@ int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct pavo_mw *mw = to_pavo_mw(ibmw);
 	int err;
 
-	if (!pavo_object_take(&dev->used[PAVO_OBJ_MW], PAVO_MAX_MW))
+	if (!pavo_object_take(dev, PAVO_OBJ_MW))
 		return -ENOMEM;
 	mw->dev = dev;
 	mw->none.mw = mw;
@@ -36,7 +35,7 @@ int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	INIT_LIST_HEAD(&mw->of_qp);
 	err = pavo_key_insert(&dev->keys, &mw->none);
 	if (err) {
-		pavo_object_give(&dev->used[PAVO_OBJ_MW]);
+		pavo_object_give(dev, PAVO_OBJ_MW);
 		return err;
 	}
 	ibmw->rkey = mw->none.key;
@@ -78,7 +77,7 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 	xa_unlock_bh(&keys->xa);
 	dismiss(old);
 	pavo_key_remove(keys, &mw->none);
-	pavo_object_give(&mw->dev->used[PAVO_OBJ_MW]);
+	pavo_object_give(mw->dev, PAVO_OBJ_MW);
 	return 0;
 }
 

@@ -33,7 +33,7 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
 	    rdma_ah_get_port_num(attr) != PAVO_PORT)
 		return -EINVAL;
-	if (!pavo_object_take(&dev->used[PAVO_OBJ_AH], PAVO_MAX_AH))
+	if (!pavo_object_take(dev, PAVO_OBJ_AH))
 		return -ENOMEM;
 	pavo_av_from_attr(&to_pavo_ah(ibah)->av, attr);
 	return 0;
@@ -55,6 +55,6 @@ int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 
 int pavo_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
-	pavo_object_give(&to_pavo_dev(ibah->device)->used[PAVO_OBJ_AH]);
+	pavo_object_give(to_pavo_dev(ibah->device), PAVO_OBJ_AH);
 	return 0;
 }

@@ -315,7 +315,7 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	err = pavo_cq_check(attr, udata);
 	if (err)
 		return err;
-	if (!pavo_object_take(&dev->used[PAVO_OBJ_CQ], PAVO_MAX_CQ))
+	if (!pavo_object_take(dev, PAVO_OBJ_CQ))
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_mutex);
@@ -325,7 +325,7 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->count = roundup_pow_of_two(attr->cqe);
 	err = pavo_cq_build(cq, udata);
 	if (err) {
-		pavo_object_give(&dev->used[PAVO_OBJ_CQ]);
+		pavo_object_give(dev, PAVO_OBJ_CQ);
 		return err;
 	}
 	ibcq->cqe = cq->count;
@@ -340,7 +340,7 @@ int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	cancel_work_sync(&cq->work);
 	hrtimer_cancel(&cq->timer);
 	pavo_mmap_destroy(cq->mmap);
-	pavo_object_give(&to_pavo_dev(ibcq->device)->used[PAVO_OBJ_CQ]);
+	pavo_object_give(to_pavo_dev(ibcq->device), PAVO_OBJ_CQ);
 	return 0;
 }
 

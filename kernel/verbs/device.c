@@ -45,7 +45,7 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->vendor_id = 0xffffff;
 	attr->max_mr_size = PAVO_MAX_MR_SIZE;
 	attr->page_size_cap = PAGE_SIZE;
-	attr->max_qp = PAVO_MAX_QP;
+	attr->max_qp = pavo_limit(PAVO_OBJ_QP);
 	attr->max_qp_wr = PAVO_MAX_QP_WR;
 	attr->device_cap_flags =
 		IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
@@ -59,24 +59,24 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->max_send_sge = PAVO_MAX_SGE;
 	attr->max_recv_sge = PAVO_MAX_SGE;
 	attr->max_sge_rd = PAVO_MAX_SGE;
-	attr->max_cq = PAVO_MAX_CQ;
+	attr->max_cq = pavo_limit(PAVO_OBJ_CQ);
 	attr->max_cqe = PAVO_MAX_CQE;
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	/* completions are stamped with CLOCK_MONOTONIC */
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = NSEC_PER_SEC / 1000; /* kHz */
-	attr->max_mr = PAVO_MAX_MR;
-	attr->max_mw = PAVO_MAX_MW;
+	attr->max_mr = pavo_limit(PAVO_OBJ_MR);
+	attr->max_mw = pavo_limit(PAVO_OBJ_MW);
 	attr->max_fast_reg_page_list_len = PAVO_MAX_FAST_PAGES;
-	attr->max_pd = PAVO_MAX_PD;
-	attr->max_ah = PAVO_MAX_AH;
-	attr->max_srq = PAVO_MAX_SRQ;
+	attr->max_pd = pavo_limit(PAVO_OBJ_PD);
+	attr->max_ah = pavo_limit(PAVO_OBJ_AH);
+	attr->max_srq = pavo_limit(PAVO_OBJ_SRQ);
 	attr->max_srq_wr = PAVO_MAX_SRQ_WR;
 	attr->max_srq_sge = PAVO_MAX_SGE;
 	attr->max_qp_rd_atom = PAVO_MAX_RD_ATOMIC;
 	attr->max_qp_init_rd_atom = PAVO_MAX_RD_ATOMIC;
-	attr->max_res_rd_atom = PAVO_MAX_RD_ATOMIC * PAVO_MAX_QP;
+	attr->max_res_rd_atom = PAVO_MAX_RD_ATOMIC * attr->max_qp;
 	attr->max_mcast_grp = PAVO_MAX_MCAST_GRP;
 	attr->max_mcast_qp_attach = PAVO_MAX_MCAST_QP_ATTACH;
 	attr->max_total_mcast_qp_attach = PAVO_MAX_TOTAL_MCAST_QP_ATTACH;
@@ -223,14 +223,14 @@ static int pavo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
 
-	if (!pavo_object_take(&dev->used[PAVO_OBJ_PD], PAVO_MAX_PD))
+	if (!pavo_object_take(dev, PAVO_OBJ_PD))
 		return -ENOMEM;
 	return 0;
 }
 
 static int pavo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	pavo_object_give(&to_pavo_dev(ibpd->device)->used[PAVO_OBJ_PD]);
+	pavo_object_give(to_pavo_dev(ibpd->device), PAVO_OBJ_PD);
 	return 0;
 }
 

@@ -118,7 +118,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = pavo_qp_check(init, udata);
 	if (err)
 		return err;
-	if (!pavo_object_take(&dev->used[PAVO_OBJ_QP], PAVO_MAX_QP))
+	if (!pavo_object_take(dev, PAVO_OBJ_QP))
 		return -ENOMEM;
 
 	pavo_qp_setup(qp, init, udata);
@@ -134,14 +134,14 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		return 0;
 	pavo_qp_demolish(qp);
 err_give:
-	pavo_object_give(&dev->used[PAVO_OBJ_QP]);
+	pavo_object_give(dev, PAVO_OBJ_QP);
 	return err;
 }
 
 int pavo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	pavo_qp_demolish(to_pavo_qp(ibqp));
-	pavo_object_give(&to_pavo_dev(ibqp->device)->used[PAVO_OBJ_QP]);
+	pavo_object_give(to_pavo_dev(ibqp->device), PAVO_OBJ_QP);
 	return 0;
 }
 

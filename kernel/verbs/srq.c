@@ -130,12 +130,12 @@ int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	err = pavo_srq_check(init, udata);
 	if (err)
 		return err;
-	if (!pavo_object_take(&dev->used[PAVO_OBJ_SRQ], PAVO_MAX_SRQ))
+	if (!pavo_object_take(dev, PAVO_OBJ_SRQ))
 		return -ENOMEM;
 	INIT_WORK(&srq->work, pavo_srq_work);
 	err = pavo_srq_build(srq, init, udata);
 	if (err)
-		pavo_object_give(&dev->used[PAVO_OBJ_SRQ]);
+		pavo_object_give(dev, PAVO_OBJ_SRQ);
 	return err;
 }
 
@@ -187,7 +187,7 @@ int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	/* its QPs are gone: nothing queues it any more */
 	cancel_work_sync(&srq->work);
 	pavo_rq_destroy(&srq->rq);
-	pavo_object_give(&to_pavo_dev(ibsrq->device)->used[PAVO_OBJ_SRQ]);
+	pavo_object_give(to_pavo_dev(ibsrq->device), PAVO_OBJ_SRQ);
 	return 0;
 }
 
@@ -195,14 +195,14 @@ int pavo_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibxrcd->device);
 
-	if (!pavo_object_take(&dev->used[PAVO_OBJ_XRCD], PAVO_MAX_XRCD))
+	if (!pavo_object_take(dev, PAVO_OBJ_XRCD))
 		return -ENOMEM;
 	return 0;
 }
 
 int pavo_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	pavo_object_give(&to_pavo_dev(ibxrcd->device)->used[PAVO_OBJ_XRCD]);
+	pavo_object_give(to_pavo_dev(ibxrcd->device), PAVO_OBJ_XRCD);
 	return 0;
 }
 

@@ -26,17 +26,6 @@ void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
 
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
-/* Objects take one of @used on creation; there are no more than @limit. */
-static inline bool pavo_object_take(atomic_t *used, int limit)
-{
-	return atomic_add_unless(used, 1, limit);
-}
-
-static inline void pavo_object_give(atomic_t *used)
-{
-	atomic_dec(used);
-}
-
 int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void pavo_mmap_free(struct rdma_user_mmap_entry *entry);
 

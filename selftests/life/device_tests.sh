@@ -242,9 +242,30 @@ any_order()
 	smoke
 }
 
+# Who loads the module may lower what an adapter may have of each kind.
+lower_limits()
+{
+	unload
+	refused insmod "$PAVO_KO" max_mr=7
+	[[ $(dmesg | tail -n 5) == *"max_mr=7 is not possible: give 8 to"* ]]
+	refused insmod "$PAVO_KO" max_qp=262145
+	refused insmod "$PAVO_KO" max_cq=-1
+	insmod "$PAVO_KO" max_qp=20 max_cq=25 max_pd=30 max_ah=35 max_mr=40 \
+		max_mw=45 max_srq=50 max_xrcd=55
+	add_pair
+	[[ $(ibv_devinfo -v -d la) =~ max_qp:[[:space:]]+20[[:space:]] ]]
+	smoke --only limit.objects
+	says "$work/smoke" " limit.objects: as many"
+	delete_all
+	unload
+	load
+}
+
 device_tests()
 {
 	life "module: loaded and unloaded" load_and_unload
+	[ "$type" != pavo ] ||
+		life "module: loaded with lower limits" lower_limits
 	life "link: added and deleted" add_and_delete
 	life "link: wrong additions are refused" refused_adds
 	life "link: several adapters on one node" several_adapters

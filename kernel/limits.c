@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * limits.c - how many objects of each kind an adapter may have.
+ *
+ * Who loads the module may lower them (modprobe pavo max_mr=10000), for a node
+ * whose users share its memory. Called by verbs/ and translate/ when they make
+ * and unmake an object; what is set is what ibv_devinfo shows.
+ */
+#include <linux/moduleparam.h>
+#include "device.h"
+
+/* The kernel's own users (QP 1, rdma_cm) shall find room. */
+#define PAVO_LEAST 8
+
+static unsigned int limit[PAVO_OBJ_COUNT] = {
+	[PAVO_OBJ_QP] = PAVO_MAX_QP,   [PAVO_OBJ_CQ] = PAVO_MAX_CQ,
+	[PAVO_OBJ_PD] = PAVO_MAX_PD,   [PAVO_OBJ_AH] = PAVO_MAX_AH,
+	[PAVO_OBJ_MR] = PAVO_MAX_MR,   [PAVO_OBJ_MW] = PAVO_MAX_MW,
+	[PAVO_OBJ_SRQ] = PAVO_MAX_SRQ, [PAVO_OBJ_XRCD] = PAVO_MAX_XRCD,
+};
+
+static const struct {
+	const char *name;
+	unsigned int most;
+} known[PAVO_OBJ_COUNT] = {
+	[PAVO_OBJ_QP] = { "max_qp", PAVO_MAX_QP },
+	[PAVO_OBJ_CQ] = { "max_cq", PAVO_MAX_CQ },
+	[PAVO_OBJ_PD] = { "max_pd", PAVO_MAX_PD },
+	[PAVO_OBJ_AH] = { "max_ah", PAVO_MAX_AH },
+	[PAVO_OBJ_MR] = { "max_mr", PAVO_MAX_MR },
+	[PAVO_OBJ_MW] = { "max_mw", PAVO_MAX_MW },
+	[PAVO_OBJ_SRQ] = { "max_srq", PAVO_MAX_SRQ },
+	[PAVO_OBJ_XRCD] = { "max_xrcd", PAVO_MAX_XRCD },
+};
+
+module_param_named(max_qp, limit[PAVO_OBJ_QP], uint, 0444);
+MODULE_PARM_DESC(max_qp, "queue pairs of an adapter, QP 1 among them");
+module_param_named(max_cq, limit[PAVO_OBJ_CQ], uint, 0444);
+MODULE_PARM_DESC(max_cq, "completion queues of an adapter");
+module_param_named(max_pd, limit[PAVO_OBJ_PD], uint, 0444);
+MODULE_PARM_DESC(max_pd, "protection domains of an adapter");
+module_param_named(max_ah, limit[PAVO_OBJ_AH], uint, 0444);
+MODULE_PARM_DESC(max_ah, "address handles of an adapter");
+module_param_named(max_mr, limit[PAVO_OBJ_MR], uint, 0444);
+MODULE_PARM_DESC(max_mr, "memory regions of an adapter");
+module_param_named(max_mw, limit[PAVO_OBJ_MW], uint, 0444);
+MODULE_PARM_DESC(max_mw, "memory windows of an adapter");
+module_param_named(max_srq, limit[PAVO_OBJ_SRQ], uint, 0444);
+MODULE_PARM_DESC(max_srq, "shared receive queues of an adapter");
+module_param_named(max_xrcd, limit[PAVO_OBJ_XRCD], uint, 0444);
+MODULE_PARM_DESC(max_xrcd, "XRC domains of an adapter");
+
+/**
+ * pavo_limits_check - are the module's parameters possible?
+ *
+ * Return: 0; -EINVAL, and the log names the parameter and its range.
+ */
+int pavo_limits_check(void)
+{
+	int i;
+
+	for (i = 0; i < PAVO_OBJ_COUNT; i++) {
+		if (limit[i] >= PAVO_LEAST && limit[i] <= known[i].most)
+			continue;
+		pr_err("pavo: %s=%u is not possible: give %u to %u\n",
+		       known[i].name, limit[i], PAVO_LEAST, known[i].most);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/** pavo_limit - how many objects of this kind an adapter may have. */
+int pavo_limit(enum pavo_object object)
+{
+	return limit[object];
+}
+
+/** pavo_object_take - one more; false: there are as many as there may be. */
+bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object)
+{
+	return atomic_add_unless(&dev->used[object], 1, limit[object]);
+}
+
+/** pavo_object_give - one less. */
+void pavo_object_give(struct pavo_dev *dev, enum pavo_object object)
+{
+	atomic_dec(&dev->used[object]);
+}
