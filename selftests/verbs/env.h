@@ -18,6 +18,7 @@ struct EnvOptions {
 	uint32_t patience_ms = 20000; /* how long a completion may take */
 	uint64_t large = 64ull << 20; /* size of the large messages */
 	bool huge = false; /* 2 GiB - 1 too */
+	uint32_t many = 256; /* queue pairs of one adapter */
 	bool two_machines = false;
 };
 

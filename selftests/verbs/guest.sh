@@ -17,6 +17,8 @@ shift 2
 veth_pair va vb 9000 || exit 1
 # Nobody sends a UC packet again: the wire may lose none, however slow this is.
 echo 10000 >/proc/sys/net/core/netdev_max_backlog
+# Both ends of scale.many_qps are in one process, which maps two rings of each.
+echo 262144 >/proc/sys/vm/max_map_count
 load_driver "$type" || exit 1
 rdma link add va0 type "$type" netdev va || exit 1
 rdma link add vb0 type "$type" netdev vb || exit 1

@@ -51,6 +51,7 @@ constexpr const char *usage =
   --list                 list the tests and what they check
   --large BYTES          size of the large messages (64 MiB)
   --huge                 messages of 2 GiB - 1 too
+  --many N               queue pairs on each adapter in scale.many_qps (256)
   --patience SECONDS     how long one completion may take (20)
   --limit SECONDS        how long one test may take (120)
 )";
@@ -73,6 +74,7 @@ enum {
 	list,
 	large,
 	huge,
+	many,
 	patience,
 	limit,
 	help
@@ -95,6 +97,7 @@ const option long_options[] = {
 	{"list", 0, nullptr, list},
 	{"large", 1, nullptr, large},
 	{"huge", 0, nullptr, huge},
+	{"many", 1, nullptr, many},
 	{"patience", 1, nullptr, patience},
 	{"limit", 1, nullptr, limit},
 	{"help", 0, nullptr, help},
@@ -204,6 +207,9 @@ void take(Options &o, int option)
 		break;
 	case huge:
 		o.env.huge = true;
+		break;
+	case many:
+		o.env.many = uint32_t(number(optarg));
 		break;
 	case patience:
 		o.env.patience_ms = uint32_t(number(optarg)) * 1000;

@@ -35,6 +35,11 @@ void fail(const char *file, int line, const std::string &text)
 	throw Failure(str(base ? base + 1 : file, ":", line, ": ", text));
 }
 
+void note(const std::string &text)
+{
+	std::cout << "# " << text << std::endl;
+}
+
 namespace {
 
 /*

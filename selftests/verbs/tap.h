@@ -76,6 +76,9 @@ struct RunOptions {
 	bool two_machines = false;
 };
 
+/* A line for people, beside the results. */
+void note(const std::string &text);
+
 void list_tests(const RunOptions &options);
 
 /* Runs the selected tests; returns the kselftest exit code (0, 1 or 4). */

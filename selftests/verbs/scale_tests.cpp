@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Many queue pairs on one adapter, all connected, all used; and what one costs
+ * while it rests.
+ */
+#include <fstream>
+#include <sstream>
+
+#include "link.h"
+#include "tap.h"
+
+using namespace pv;
+
+namespace {
+
+/* A line "NAME: N kB" of a file below /proc, in bytes. */
+int64_t memory(const char *file, const std::string &name)
+{
+	std::ifstream in(file);
+	std::string line, word;
+
+	while (std::getline(in, line)) {
+		std::istringstream words(line);
+		int64_t kib;
+
+		if (words >> word >> kib && word == name + ":")
+			return kib * 1024;
+	}
+	throw Failure(str("no ", name, " in ", file));
+}
+
+/* What the kernel has given away, but for this process's own heap. */
+int64_t kernel_memory()
+{
+	return -memory("/proc/meminfo", "MemAvailable") -
+	       memory("/proc/self/status", "RssAnon");
+}
+
+constexpr uint32_t slot = 64; /* bytes of each message */
+
+/* One message on every link, all under way at once; each byte is checked. */
+void use_all(Env &env, std::vector<Link> &links, Side Link::*from,
+	     Side Link::*to, const Mr &out, const Mr &in, Cq sent, Cq received)
+{
+	const uint64_t seed = env.seed();
+	const uint32_t batch = 256;
+	Side &sender = links[0].*from, &receiver = links[0].*to;
+
+	sender.host->fill(out.id, 0, out.length, seed, 0);
+	receiver.host->fill(in.id, 0, in.length, seed + 1, 0);
+	for (uint32_t i = 0; i < links.size(); i++) {
+		RecvWr recv;
+		SendWr send = make_wr(Op::send, {out, int64_t(i) * slot}, slot);
+
+		recv.sges = {{in.id, int64_t(i) * slot, slot, 0}};
+		must_post(links[i].*to, std::vector<RecvWr>{recv});
+		must_post(links[i].*from, std::vector<SendWr>{send});
+		if (i % batch == batch - 1 || i + 1 == links.size()) {
+			const uint32_t count = i % batch + 1;
+
+			for (const Wc &wc : wait_completions(env, sender, sent,
+							     count, "sends"))
+				REQUIRE_EQ(int(wc.status), IBV_WC_SUCCESS,
+					   "send");
+			for (const Wc &wc :
+			     wait_completions(env, receiver, received, count,
+					      "receives"))
+				REQUIRE_EQ(wc.byte_len, slot, "received");
+		}
+	}
+	must_match(*receiver.host, in, 0, in.length, seed, 0,
+		   "what came, each at its queue pair's place");
+}
+
+} // namespace
+
+PV_TEST_LOCAL("scale.many_qps",
+	      "--many queue pairs are connected on one adapter and all work; "
+	      "prints what each costs at rest")
+{
+	const uint32_t many = env.options.many;
+	std::vector<Link> links;
+	LinkSpec spec;
+
+	REQUIRE(env.info_a.device.max_qp >= int(many), "max_qp ",
+		env.info_a.device.max_qp);
+	Mr mr_a = must_reg(env.a, {uint64_t(many) * slot});
+	Mr mr_b = must_reg(env.b, {uint64_t(many) * slot});
+	spec.cap = {1, 1, 1, 1, 0};
+	spec.cq_a = env.a.create_cq(1024, false);
+	spec.cq_b = env.b.create_cq(1024, false);
+	links.reserve(many);
+	/* one to begin with: what is made once only */
+	links.push_back(connect(env, spec));
+
+	const int64_t before = kernel_memory();
+	while (links.size() < many)
+		links.push_back(connect(env, spec));
+	const int64_t each = (kernel_memory() - before) / (2 * (many - 1));
+
+	note(str(many, " connected queue pairs on each of two adapters, ", each,
+		 " bytes of kernel memory for each"));
+	/* A queue pair is its struct, a ring for each direction and room for
+	 * what is outstanding. More than this is a leak, or a wrong default. */
+	REQUIRE(each < 64 << 10, each, " bytes for a queue pair at rest");
+
+	use_all(env, links, &Link::a, &Link::b, mr_a, mr_b, spec.cq_a,
+		spec.cq_b);
+	use_all(env, links, &Link::b, &Link::a, mr_b, mr_a, spec.cq_b,
+		spec.cq_a);
+	for (Link &link : links)
+		REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_RTS, "state");
+}
