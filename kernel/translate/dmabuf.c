@@ -137,26 +137,12 @@ static int set_dmabuf(struct pavo_mr *mr, u64 offset, int fd)
 struct ib_mr *pavo_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
 				 u64 virt_addr, int fd, int access)
 {
-	u64 iova = access & IB_ZERO_BASED ? 0 : virt_addr;
 	struct pavo_mr *mr;
-	int err;
 
 	if (access & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EOPNOTSUPP);
-	err = pavo_check_access(access);
-	if (!err)
-		err = pavo_check_range(offset, length, iova);
-	if (err)
-		return ERR_PTR(err);
-	mr = pavo_mr_alloc(ibpd, access);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->region->iova = iova;
-	mr->region->length = length;
-	err = set_dmabuf(mr, offset, fd);
-	if (err) {
-		pavo_mr_free(mr);
-		return ERR_PTR(err);
-	}
-	return pavo_mr_publish(mr);
+	mr = pavo_mr_begin(ibpd, offset, length, virt_addr, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return pavo_mr_finish(mr, set_dmabuf(mr, offset, fd));
 }

@@ -22,10 +22,13 @@ struct pavo_fast {
 /* region.c: life of the verbs object; sleeps */
 struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access);
 struct ib_mr *pavo_mr_publish(struct pavo_mr *mr);
+/* Registration: all but the memory; then, with that and its error, the rest. */
+struct pavo_mr *pavo_mr_begin(struct ib_pd *ibpd, u64 start, u64 length,
+			      u64 virt_addr, int access);
+struct ib_mr *pavo_mr_finish(struct pavo_mr *mr, int err);
 void pavo_mr_free(struct pavo_mr *mr);
 /* Do these rights go together? */
 int pavo_check_access(int access);
-int pavo_check_range(u64 start, u64 length, u64 iova);
 
 /* dmabuf.c: nothing is using it; NULL is nothing; sleeps */
 void pavo_dmabuf_release(struct pavo_dmabuf *dmabuf);

@@ -88,7 +88,7 @@ static int pin(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 	return err;
 }
 
-int pavo_check_range(u64 start, u64 length, u64 iova)
+static int check_range(u64 start, u64 length, u64 iova)
 {
 	u64 end;
 
@@ -198,9 +198,8 @@ static int set_user_memory(struct pavo_mr *mr, u64 start)
 	return err;
 }
 
-struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			       u64 virt_addr, int access,
-			       struct ib_udata *udata)
+struct pavo_mr *pavo_mr_begin(struct ib_pd *ibpd, u64 start, u64 length,
+			      u64 virt_addr, int access)
 {
 	u64 iova = access & IB_ZERO_BASED ? 0 : virt_addr;
 	struct pavo_mr *mr;
@@ -208,21 +207,35 @@ struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 
 	err = pavo_check_access(access);
 	if (!err)
-		err = pavo_check_range(start, length, iova);
+		err = check_range(start, length, iova);
 	if (err)
 		return ERR_PTR(err);
-
 	mr = pavo_mr_alloc(ibpd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->region->iova = iova;
 	mr->region->length = length;
-	err = set_user_memory(mr, start);
-	if (err) {
-		pavo_mr_free(mr);
-		return ERR_PTR(err);
-	}
-	return pavo_mr_publish(mr);
+	return mr;
+}
+
+struct ib_mr *pavo_mr_finish(struct pavo_mr *mr, int err)
+{
+	if (!err)
+		return pavo_mr_publish(mr);
+	pavo_mr_free(mr);
+	return ERR_PTR(err);
+}
+
+struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 virt_addr, int access,
+			       struct ib_udata *udata)
+{
+	struct pavo_mr *mr;
+
+	mr = pavo_mr_begin(ibpd, start, length, virt_addr, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return pavo_mr_finish(mr, set_user_memory(mr, start));
 }
 
 /*
@@ -249,7 +262,7 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 	} else {
 		next->length = length;
 	}
-	err = pavo_check_range(start, length, next->iova);
+	err = check_range(start, length, next->iova);
 	if (!err)
 		err = pin(memory, mr->dev, start, length, next->access);
 	if (!err)
