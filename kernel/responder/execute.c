@@ -293,23 +293,42 @@ static void answer_once(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 }
 
 /*
- * The region of an operation on eight bytes. NULL: it is refused, or the packet
- * will be taken again.
+ * An operation on eight bytes: its region, and the place for its answer. NULL: it
+ * is refused, or the packet will be taken again.
  */
-static struct pavo_region *eight_bytes(struct pavo_qp *qp,
-				       const struct pavo_pkt *pkt, int access)
+static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
+					 const struct pavo_pkt *pkt, int access,
+					 struct pavo_region **region)
 {
-	struct pavo_region *region;
+	struct pavo_resource *res;
 	enum pavo_xlate status;
 
 	status = pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(u64), access,
-				   &region);
-	if (likely(!status))
-		return region;
-	if (status != PAVO_XLATE_FAULT ||
-	    !pavo_fault_hold(qp, region, pkt->va, sizeof(u64), true))
-		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
-	return NULL;
+				   region);
+	if (unlikely(status)) {
+		if (status != PAVO_XLATE_FAULT ||
+		    !pavo_fault_hold(qp, *region, pkt->va, sizeof(u64), true))
+			fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+		return NULL;
+	}
+	res = pavo_resource_new(qp);
+	if (!res) {
+		pavo_region_done(*region);
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+	}
+	return res;
+}
+
+/* The operation was done, or could not be. It is answered once, and again. */
+static void eight_bytes_done(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+			     struct pavo_resource *res,
+			     struct pavo_region *region, int err)
+{
+	pavo_region_done(region);
+	if (err)
+		fail(qp, pkt, PAVO_NAK_REM_OP);
+	else
+		answer_once(qp, pkt, res);
 }
 
 static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
@@ -324,24 +343,13 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
-	region = eight_bytes(qp, pkt, IB_ACCESS_REMOTE_ATOMIC);
-	if (!region)
+	res = eight_bytes(qp, pkt, IB_ACCESS_REMOTE_ATOMIC, &region);
+	if (!res)
 		return;
-	res = pavo_resource_new(qp);
-	if (!res) {
-		pavo_region_done(region);
-		fail(qp, pkt, PAVO_NAK_INV_REQ);
-		return;
-	}
 	err = pavo_region_atomic(region, pkt->va, swap ? &pkt->compare : NULL,
 				 pkt->swap_add, &res->orig);
-	pavo_region_done(region);
-	if (err) {
-		fail(qp, pkt, PAVO_NAK_REM_OP);
-		return;
-	}
 	res->atomic = true;
-	answer_once(qp, pkt, res);
+	eight_bytes_done(qp, pkt, res, region, err);
 }
 
 /* Eight bytes, written at once, behind everything that came before. */
@@ -360,28 +368,17 @@ static void execute_atomic_write(struct pavo_qp *qp, struct pavo_rx *rx)
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
-	region = eight_bytes(qp, pkt, IB_ACCESS_REMOTE_WRITE);
-	if (!region)
+	res = eight_bytes(qp, pkt, IB_ACCESS_REMOTE_WRITE, &region);
+	if (!res)
 		return;
-	res = pavo_resource_new(qp);
-	if (!res) {
-		pavo_region_done(region);
-		fail(qp, pkt, PAVO_NAK_INV_REQ);
-		return;
-	}
 	err = pavo_region_store(region, pkt->va, value);
-	pavo_region_done(region);
-	if (err) {
-		fail(qp, pkt, PAVO_NAK_REM_OP);
-		return;
-	}
 	res->store = true;
-	answer_once(qp, pkt, res);
+	eight_bytes_done(qp, pkt, res, region, err);
 }
 
 /*
- * pavo_fits_message - IBA 9.7.4.1.2 and .1.4: does the opcode continue the message in progress,
- * and has its payload the length its place asks for?
+ * pavo_fits_message - IBA 9.7.4.1.2 and .1.4: does the opcode continue the message
+ * in progress, and has its payload the length its place asks for?
  */
 bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
