@@ -87,9 +87,9 @@ for s in 1 2; do
 done
 
 cm "rping, verified" "rping -s -a @ -v -C 20 -S 1000" \
-	"rping -c -a @ -v -V -C 20 -S 1000"
+	"$here/rping-client 20 -a @ -S 1000"
 cm "rping, verified, 60000 bytes" "rping -s -a @ -v -C 4 -S 60000" \
-	"rping -c -a @ -v -V -C 4 -S 60000"
+	"$here/rping-client 4 -a @ -S 60000"
 cm "ucmatose, 5 connections" "ucmatose -b @ -c 5 -C 10 -S 4096" \
 	"ucmatose -s @ -c 5 -C 10 -S 4096"
 cm "rdma_server/rdma_client" "rdma_server -s @ -p 7471" \
@@ -115,7 +115,7 @@ vlan || exit 1
 wait_for gid_on_vlan
 net4=192.168.79 net6=fd00:79 \
 	cm "rping on a VLAN" "rping -s -a @ -v -C 20 -S 1000" \
-	"rping -c -a @ -v -V -C 20 -S 1000"
+	"$here/rping-client 20 -a @ -S 1000"
 net4=192.168.79 net6=fd00:79 \
 	cm "ucmatose on a VLAN" "ucmatose -b @ -c 5 -C 10 -S 4096" \
 	"ucmatose -s @ -c 5 -C 10 -S 4096"
