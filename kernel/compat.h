@@ -109,7 +109,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
  * the object.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
-#define PAVO_COUNTER_PORT , u32 port
+#define PAVO_COUNTER_QP struct ib_qp *ibqp, u32 port
 struct pavo_counter_object {
 	struct rdma_counter counter;
 };
@@ -117,7 +117,7 @@ struct pavo_counter_object {
 #define PAVO_COUNTER_OBJ_SIZE \
 	INIT_RDMA_OBJ_SIZE(rdma_counter, pavo_counter_object, counter),
 #else
-#define PAVO_COUNTER_PORT
+#define PAVO_COUNTER_QP struct ib_qp *ibqp
 #define PAVO_COUNTER_OBJ_SIZE
 #endif
 

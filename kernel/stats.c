@@ -18,8 +18,9 @@ static const struct rdma_stat_desc pavo_counter_desc[] = {
 /* Nobody else's counters may be written outside of RCU. */
 void pavo_tally_check(const struct pavo_tally *tally)
 {
-	RCU_LOCKDEP_WARN(tally != &tally->dev->tally &&
-				 !rcu_read_lock_any_held(),
+	bool of_qp = tally != &tally->dev->tally;
+
+	RCU_LOCKDEP_WARN(of_qp && !rcu_read_lock_any_held(),
 			 "counters of a queue pair may be freed meanwhile");
 }
 #endif

@@ -117,16 +117,16 @@ static inline void pavo_tally_check(const struct pavo_tally *tally)
 }
 #endif
 
-#define pavo_tally_add(tally, name, n)                                     \
-	do {                                                               \
-		const struct pavo_tally *_tally = (tally);                 \
-		struct pavo_stats __percpu *_stats;                        \
-									   \
-		pavo_tally_check(_tally);                                  \
-		_stats = READ_ONCE(_tally->stats);                         \
-		this_cpu_add(_stats->counter[PAVO_CNT_##name], (n));       \
-		if (tracepoint_enabled(pavo_count))                        \
-			pavo_count_traced(_tally->dev, #name);             \
+#define pavo_tally_add(tally, name, n)                               \
+	do {                                                         \
+		const struct pavo_tally *_tally = (tally);           \
+		struct pavo_stats __percpu *_stats;                  \
+                                                                     \
+		pavo_tally_check(_tally);                            \
+		_stats = READ_ONCE(_tally->stats);                   \
+		this_cpu_add(_stats->counter[PAVO_CNT_##name], (n)); \
+		if (tracepoint_enabled(pavo_count))                  \
+			pavo_count_traced(_tally->dev, #name);       \
 	} while (0)
 
 /* Rooms write, for an adapter or a QP: pavo_count(qp, rx_drop_state); */

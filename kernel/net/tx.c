@@ -224,7 +224,8 @@ static int refused(const struct pavo_tally *tally, int err)
 	}
 }
 
-static int output(const struct pavo_tally *tally, struct sk_buff *skb, bool ipv6)
+static int output(const struct pavo_tally *tally, struct sk_buff *skb,
+		  bool ipv6)
 {
 	struct net *net = dev_net(skb_dst(skb)->dev);
 	unsigned int len = skb->len - skb_transport_offset(skb);

@@ -44,8 +44,8 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 	enum pavo_vendor_err err;
 
 	/* kernel users get the number as it is */
-	BUILD_BUG_ON(PAVO_NETWORK_IPV4 != RDMA_NETWORK_IPV4 ||
-		     PAVO_NETWORK_IPV6 != RDMA_NETWORK_IPV6);
+	BUILD_BUG_ON(RDMA_NETWORK_IPV4 - PAVO_NETWORK_IPV4);
+	BUILD_BUG_ON(RDMA_NETWORK_IPV6 - PAVO_NETWORK_IPV6);
 	/* The GID it was sent to is one of the VLAN's; see table.c. */
 	if (skb_vlan_tag_present(rx->skb))
 		cqe.vlan = skb_vlan_tag_get_id(rx->skb);

@@ -46,8 +46,7 @@ static struct pavo_own_stats *create(struct pavo_dev *dev, u32 *id)
  * From now on @ibqp, which is bound to no other, counts in @counter. One without
  * a number is new. The core holds the counter's mutex.
  */
-int pavo_counter_bind_qp(struct rdma_counter *counter,
-			 struct ib_qp *ibqp PAVO_COUNTER_PORT)
+int pavo_counter_bind_qp(struct rdma_counter *counter, PAVO_COUNTER_QP)
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 	struct pavo_own_stats *own;
@@ -67,7 +66,7 @@ int pavo_counter_bind_qp(struct rdma_counter *counter,
  * @ibqp counts in its adapter's counters again. It may still be about to add
  * something to those it leaves.
  */
-int pavo_counter_unbind_qp(struct ib_qp *ibqp PAVO_COUNTER_PORT)
+int pavo_counter_unbind_qp(PAVO_COUNTER_QP)
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 

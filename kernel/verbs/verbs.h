@@ -77,9 +77,8 @@ int pavo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
 /* counter.c: counters of their own for some QPs */
 struct rdma_hw_stats *pavo_counter_alloc_stats(struct rdma_counter *counter);
 int pavo_counter_update_stats(struct rdma_counter *counter);
-int pavo_counter_bind_qp(struct rdma_counter *counter,
-			 struct ib_qp *ibqp PAVO_COUNTER_PORT);
-int pavo_counter_unbind_qp(struct ib_qp *ibqp PAVO_COUNTER_PORT);
+int pavo_counter_bind_qp(struct rdma_counter *counter, PAVO_COUNTER_QP);
+int pavo_counter_unbind_qp(PAVO_COUNTER_QP);
 int pavo_counter_dealloc(struct rdma_counter *counter);
 
 #endif /* PAVO_VERBS_H */
