@@ -121,7 +121,6 @@ static inline void pavo_tally_check(const struct pavo_tally *tally)
 	do {                                                         \
 		const struct pavo_tally *_tally = (tally);           \
 		struct pavo_stats __percpu *_stats;                  \
-                                                                     \
 		pavo_tally_check(_tally);                            \
 		_stats = READ_ONCE(_tally->stats);                   \
 		this_cpu_add(_stats->counter[PAVO_CNT_##name], (n)); \

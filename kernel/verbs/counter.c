@@ -16,7 +16,7 @@ struct pavo_own_stats {
 	struct pavo_stats __percpu *stats;
 };
 
-struct rdma_hw_stats *pavo_counter_alloc_stats(struct rdma_counter *counter)
+static struct rdma_hw_stats *pavo_counter_alloc(struct rdma_counter *counter)
 {
 	return pavo_stats_alloc();
 }
@@ -46,7 +46,7 @@ static struct pavo_own_stats *create(struct pavo_dev *dev, u32 *id)
  * From now on @ibqp, which is bound to no other, counts in @counter. One without
  * a number is new. The core holds the counter's mutex.
  */
-int pavo_counter_bind_qp(struct rdma_counter *counter, PAVO_COUNTER_QP)
+static int pavo_counter_bind(struct rdma_counter *counter, PAVO_COUNTER_QP)
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 	struct pavo_own_stats *own;
@@ -66,7 +66,7 @@ int pavo_counter_bind_qp(struct rdma_counter *counter, PAVO_COUNTER_QP)
  * @ibqp counts in its adapter's counters again. It may still be about to add
  * something to those it leaves.
  */
-int pavo_counter_unbind_qp(PAVO_COUNTER_QP)
+static int pavo_counter_unbind(PAVO_COUNTER_QP)
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 
@@ -75,7 +75,7 @@ int pavo_counter_unbind_qp(PAVO_COUNTER_QP)
 	return 0;
 }
 
-int pavo_counter_update_stats(struct rdma_counter *counter)
+static int pavo_counter_update(struct rdma_counter *counter)
 {
 	struct pavo_dev *dev = to_pavo_dev(counter->device);
 	struct pavo_own_stats *own = xa_load(&dev->counters, counter->id);
@@ -89,7 +89,7 @@ int pavo_counter_update_stats(struct rdma_counter *counter)
  * remembers for the port. What came later, from those who were just counting, is
  * added to the adapter's: nothing is lost between the two.
  */
-int pavo_counter_dealloc(struct rdma_counter *counter)
+static int pavo_counter_dealloc(struct rdma_counter *counter)
 {
 	struct pavo_dev *dev = to_pavo_dev(counter->device);
 	struct pavo_own_stats *own = xa_erase(&dev->counters, counter->id);
@@ -110,3 +110,13 @@ int pavo_counter_dealloc(struct rdma_counter *counter)
 	kfree(own);
 	return 0;
 }
+
+const struct ib_device_ops pavo_counter_ops = {
+	.counter_alloc_stats = pavo_counter_alloc,
+	.counter_update_stats = pavo_counter_update,
+	.counter_bind_qp = pavo_counter_bind,
+	.counter_unbind_qp = pavo_counter_unbind,
+	.counter_dealloc = pavo_counter_dealloc,
+
+	PAVO_COUNTER_OBJ_SIZE
+};

@@ -272,11 +272,6 @@ static const struct ib_device_ops pavo_device_ops = {
 	.get_dev_fw_str = pavo_fw_str,
 	.alloc_hw_port_stats = pavo_alloc_hw_port_stats,
 	.get_hw_stats = pavo_get_hw_stats,
-	.counter_alloc_stats = pavo_counter_alloc_stats,
-	.counter_update_stats = pavo_counter_update_stats,
-	.counter_bind_qp = pavo_counter_bind_qp,
-	.counter_unbind_qp = pavo_counter_unbind_qp,
-	.counter_dealloc = pavo_counter_dealloc,
 	.fill_res_qp_entry = pavo_fill_res_qp_entry,
 	.fill_res_cq_entry = pavo_fill_res_cq_entry,
 	.fill_res_mr_entry = pavo_fill_res_mr_entry,
@@ -333,7 +328,6 @@ static const struct ib_device_ops pavo_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, pavo_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, pavo_qp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_mw, pavo_mw, ib),
-	PAVO_COUNTER_OBJ_SIZE
 };
 
 /**
@@ -357,4 +351,5 @@ void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev)
 			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
 			       BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ib_set_device_ops(ib, &pavo_device_ops);
+	ib_set_device_ops(ib, &pavo_counter_ops);
 }

@@ -75,10 +75,6 @@ int pavo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
 int pavo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
 
 /* counter.c: counters of their own for some QPs */
-struct rdma_hw_stats *pavo_counter_alloc_stats(struct rdma_counter *counter);
-int pavo_counter_update_stats(struct rdma_counter *counter);
-int pavo_counter_bind_qp(struct rdma_counter *counter, PAVO_COUNTER_QP);
-int pavo_counter_unbind_qp(PAVO_COUNTER_QP);
-int pavo_counter_dealloc(struct rdma_counter *counter);
+extern const struct ib_device_ops pavo_counter_ops;
 
 #endif /* PAVO_VERBS_H */
