@@ -434,6 +434,15 @@ void pavo_qp_drained(struct pavo_qp *qp);
  */
 void pavo_qp_send_error(struct pavo_qp *qp);
 
+/**
+ * pavo_qp_continue - let the work of @qp go on with what a half has to send.
+ * @cpu: which sent the beginning: packets from two CPUs overtake each other
+ */
+static inline void pavo_qp_continue(struct pavo_qp *qp, int cpu)
+{
+	queue_work_on(cpu, qp->dev->wq, &qp->work);
+}
+
 int pavo_limits_check(void);
 int pavo_limit(enum pavo_object object);
 bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object);

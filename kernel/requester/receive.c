@@ -335,6 +335,4 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 	req->went_back = false;
 	go_back(qp);
 	req->probing = req->went_back && req->timer.timeout;
-	/* Then this attempt, too, may be answered by the same NAK and echoes. */
-	req->went_back = !req->timer.timeout;
 }

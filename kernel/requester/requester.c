@@ -207,10 +207,12 @@ void pavo_requester_run(struct pavo_qp *qp)
 {
 	struct pavo_half *half = &qp->req.half;
 	bool more = false;
+	int cpu;
 
 	do {
 		if (!spin_trylock_bh(&half->lock))
 			return;
+		cpu = smp_processor_id();
 		more = visit(qp);
 		spin_unlock_bh(&half->lock);
 		pavo_cq_raise(qp->send_cq);
@@ -221,7 +223,7 @@ void pavo_requester_run(struct pavo_qp *qp)
 		smp_mb();
 	} while (!more && pavo_half_has_work(half));
 	if (more)
-		queue_work(qp->dev->wq, &qp->work);
+		pavo_qp_continue(qp, cpu);
 }
 
 void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
@@ -249,7 +251,7 @@ void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 	pavo_cq_raise(qp->send_cq);
 	smp_mb(); /* as in pavo_requester_run() */
 	if (more)
-		queue_work(qp->dev->wq, &qp->work);
+		pavo_qp_continue(qp, smp_processor_id());
 	else if (pavo_half_has_work(half))
 		pavo_requester_run(qp);
 }

@@ -73,6 +73,22 @@ static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
 }
 
 /**
+ * pavo_timer_wait - how long the loss timer waits at present, in ns.
+ *
+ * The set value is the least, four times as much is allowed (IBA 9.7.6.1.3). What
+ * two attempts could not mend is a peer or a path with too much to do: the more
+ * often it was tried, the longer it gets.
+ */
+static inline u64 pavo_timer_wait(const struct pavo_timer_state *t)
+{
+	u8 used = t->retry_limit - t->retries;
+
+	if (used < 2)
+		return t->timeout;
+	return t->timeout << (used == 2 ? 1 : 2);
+}
+
+/**
  * pavo_timer_retry - one more attempt is needed (timeout, sequence NAK, lost
  * response); false: Counter Expired, the retries are used up.
  */
@@ -81,7 +97,7 @@ static inline bool pavo_timer_retry(struct pavo_timer_state *t, u64 now)
 	if (!t->retries)
 		return false;
 	t->retries--;
-	t->loss = t->timeout ? now + t->timeout : 0;
+	t->loss = t->timeout ? now + pavo_timer_wait(t) : 0;
 	return true;
 }
 
@@ -89,18 +105,24 @@ static inline bool pavo_timer_retry(struct pavo_timer_state *t, u64 now)
 static inline void pavo_timer_hold(struct pavo_timer_state *t, u64 now)
 {
 	if (t->loss)
-		t->loss = now + (t->timeout ? t->timeout : PAVO_ECHO_NS);
+		t->loss =
+			now + (t->timeout ? pavo_timer_wait(t) : PAVO_ECHO_NS);
 }
 
 /**
- * pavo_timer_told_again - a NAK was repeated though what it asked for was
- * sent: an echo of the first, or that was lost, too. If nothing else comes the
- * loss timer tells; this once it runs even if it has no set value.
+ * pavo_timer_told_again - the peer speaks of a gap though what fills it was sent
+ * again: an echo, something that was under way before, or that was lost, too. The
+ * peer is there, but busy: the loss timer begins anew, and tells if nothing else
+ * comes; this once it runs even if it has no set value.
  */
 static inline void pavo_timer_told_again(struct pavo_timer_state *t, u64 now)
 {
-	if (!t->loss && !t->rnr)
-		t->loss = now + (t->timeout ? t->timeout : PAVO_ECHO_NS);
+	if (t->rnr)
+		return;
+	if (t->timeout)
+		t->loss = now + pavo_timer_wait(t);
+	else if (!t->loss)
+		t->loss = now + PAVO_ECHO_NS;
 }
 
 /**

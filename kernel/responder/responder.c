@@ -182,10 +182,12 @@ void pavo_responder_run(struct pavo_qp *qp)
 {
 	struct pavo_half *half = &qp->resp.half;
 	bool more = false;
+	int cpu;
 
 	do {
 		if (!spin_trylock_bh(&half->lock))
 			return;
+		cpu = smp_processor_id();
 		rcu_read_lock();
 		drain_backlog(qp);
 		more = visit(qp);
@@ -199,7 +201,7 @@ void pavo_responder_run(struct pavo_qp *qp)
 		smp_mb();
 	} while (!more && pavo_half_has_work(half));
 	if (more)
-		queue_work(qp->dev->wq, &qp->work);
+		pavo_qp_continue(qp, cpu);
 }
 
 void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
@@ -229,7 +231,7 @@ void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 	pavo_cq_raise(qp->recv_cq);
 	smp_mb(); /* as in pavo_responder_run() */
 	if (more)
-		queue_work(qp->dev->wq, &qp->work);
+		pavo_qp_continue(qp, smp_processor_id());
 	else if (pavo_half_has_work(half))
 		pavo_responder_run(qp);
 }

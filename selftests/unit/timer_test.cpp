@@ -25,6 +25,14 @@ pavo_timer_state timer(uint64_t value = timeout, uint8_t retries = 7,
 	return t;
 }
 
+/* Twice and four times the value, when one and two attempts were of no use. */
+uint64_t wait_after(int attempts)
+{
+	return attempts < 2  ? timeout :
+	       attempts == 2 ? 2 * timeout :
+			       4 * timeout;
+}
+
 TEST(Timer, NothingRunsAtFirst)
 {
 	pavo_timer_state t = timer();
@@ -98,13 +106,13 @@ TEST(Timer, RetriesAreCountedDown)
 
 		pavo_timer_set(&t, at);
 		for (int i = 0; i < limit; i++) {
-			at += timeout;
+			at = pavo_timer_next(&t);
 			ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
 			ASSERT_TRUE(pavo_timer_retry(&t, at));
 			ASSERT_FALSE(pavo_timer_loss_expired(&t, at));
-			ASSERT_EQ(pavo_timer_next(&t), at + timeout);
+			ASSERT_EQ(pavo_timer_next(&t), at + wait_after(i + 1));
 		}
-		at += timeout;
+		at = pavo_timer_next(&t);
 		ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
 		EXPECT_FALSE(pavo_timer_retry(&t, at)) << int(limit);
 		/* Used up is used up. */
@@ -174,13 +182,19 @@ TEST(Timer, WhatIsToldAgainIsHeardInTime)
 	EXPECT_EQ(pavo_timer_next(&t), 0u);
 }
 
-TEST(Timer, WhatIsToldAgainMovesNoTimerThatRuns)
+TEST(Timer, WhoTellsSomethingAgainIsThere)
 {
 	pavo_timer_state t = timer();
 
 	pavo_timer_set(&t, now);
 	pavo_timer_told_again(&t, now + 5000);
-	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
+	EXPECT_EQ(pavo_timer_next(&t), now + 5000 + timeout);
+	/* No retry was taken, but those that were are remembered. */
+	EXPECT_EQ(t.retries, 7);
+	ASSERT_TRUE(pavo_timer_retry(&t, now));
+	ASSERT_TRUE(pavo_timer_retry(&t, now));
+	pavo_timer_told_again(&t, now + 9000);
+	EXPECT_EQ(pavo_timer_next(&t), now + 9000 + 2 * timeout);
 	/* In the delay nothing is on its way that could be lost. */
 	ASSERT_TRUE(pavo_timer_rnr(&t, now, 10));
 	pavo_timer_told_again(&t, now + 5);
@@ -247,7 +261,7 @@ TEST(Timer, NextIsTheNearerDeadline)
 /*
  * A sender whose every packet is lost with some chance: it gives up exactly
  * when one packet was lost retry_limit + 1 times in a row, and each attempt
- * takes exactly one timeout.
+ * takes exactly as long as it should.
  */
 TEST(Timer, GivesUpAfterTheLimitAndNotBefore)
 {
@@ -265,7 +279,7 @@ TEST(Timer, GivesUpAfterTheLimitAndNotBefore)
 		for (int i = 0; i < 50 && alive; i++) {
 			uint64_t deadline = pavo_timer_next(&t);
 
-			ASSERT_EQ(deadline, at + timeout);
+			ASSERT_EQ(deadline, at + wait_after(lost));
 			if (random.below(4) == 0) {
 				at += random.below(timeout);
 				ASSERT_FALSE(pavo_timer_loss_expired(&t, at));
