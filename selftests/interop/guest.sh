@@ -84,7 +84,7 @@ here4=$(gid_index rdma0 v4)
 # perf TOOL ARGUMENTS...: once with each node as the server
 perf()
 {
-	local line="$1 -d rdma0 -x $here4 -F ${*:2}" server
+	local line="$1 -d rdma0 -x $here4 -F $perf_patience ${*:2}" server
 	for server in 1 2; do
 		pair_step "perftest $*, server is node $server" $server \
 			"listening 18515" "$line" "$line 192.168.77.$server"

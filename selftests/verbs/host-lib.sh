@@ -18,12 +18,15 @@ export PAVO_TREE PAVO_BUILD PAVO_VM PAVO_KO IBV_DRIVERS
 # shellcheck disable=SC2034
 TYPE=${TYPE:-pavo}
 
+# is_slow: the kernel under test looks for faults of its own.
+is_slow()
+{
+	[[ ${PAVO_KERNEL:-} == *sanitizer* || ${PAVO_KERNEL:-} == *debug* ]]
+}
+
 # limit SECONDS: the time limit of a guest that needs at most so long on a quiet
 # machine. It ends what hangs; a busy machine and sanitizer kernels get more.
 limit()
 {
-	case ${PAVO_KERNEL:-} in
-	*sanitizer* | *debug*) echo $(($1 * 6)) ;;
-	*) echo $(($1 * 2)) ;;
-	esac
+	is_slow && echo $(($1 * 6)) || echo $(($1 * 2))
 }
