@@ -1,14 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Both nodes of the apps pair run this: programs of rdma-core and perftest with
-# data checks where they have them. Node 1 prints TAP.
-# usage: guest.sh TYPE [NAME-PART]
+# Both nodes of the apps pair run this: programs that others wrote, with data
+# checks. PARTS are files beside this one. Node 1 prints TAP. Called by run.sh.
+# usage: guest.sh [--wide] [--name NAME-PART] [--mpi PROGRAM] TYPE PARTS...
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
 
+wide='' name_part='' mpi_program=''
+while [[ $1 == --* ]]; do
+	case $1 in
+	--wide) wide=1 ;;
+	--name) name_part=$2 && shift ;;
+	--mpi) mpi_program=$2 && shift ;;
+	esac
+	shift
+done
 load_driver "$1" || exit 1
 rdma link add rdma0 type "$1" netdev eth0 || exit 1
 wait_for active rdma0
@@ -17,114 +26,49 @@ wait_for gid_index rdma0 v6
 gid4=$(gid_index rdma0 v4) gid6=$(gid_index rdma0 v6)
 slow_kernel && PAIR_LIMIT=300
 
-part=${2:-}
-step()
+# wide COMMAND...: only where there is time for it (make test-full)
+wide()
 {
-	[[ $1 != *"$part"* ]] || pair_step "$@"
+	[ -z "$wide" ] || "$@"
 }
 
-# Each program with node 1 as the server, then with node 2.
-# pingpong PROGRAM v4|v6 ARGUMENTS...
-pingpong()
+# between NAME READY SERVER-LINE CLIENT-LINE: the nodes take turns at being the
+# server, which is enough between two devices of a kind; with time for it each is
+# the server. In what follows the name, @ is the server's address in $net.
+net=192.168.77. net6=fd00:77:: turn=2
+between()
 {
-	local gid=$gid4 s
-	case $2 in v6) gid=$gid6 ;; esac
-	for s in 1 2; do
-		local line="$1 -d rdma0 -g $gid ${*:3}"
-		step "$*, server is node $s" $s \
-			"listening 18515" "$line" "$line 192.168.77.$s"
+	local server servers lines=("${@:2}")
+	turn=$((3 - turn))
+	servers=$turn
+	[ -z "$wide" ] || servers="1 2"
+	[[ $1 == *"$name_part"* ]] || return 0
+	for server in $servers; do
+		pair_step "$1, server is node $server" "$server" \
+			"${lines[@]//@/$net$server}"
 	done
 }
 
-# cm PROGRAM SERVER-ARGUMENTS CLIENT-ARGUMENTS: @ is the server's address in
-# $net4 or $net6
-net4=192.168.77 net6=fd00:77
-cm()
+# needs PROGRAM PACKAGE: what is not installed is skipped by name.
+needs()
 {
-	local s version address
-	for s in 1 2; do
-		for version in 4 6; do
-			address=$net4.$s
-			[ $version = 6 ] && address=$net6::$s
-			step "$1 over IPv$version, server is node $s" $s \
-				cm_listening "${2//@/$address}" \
-				"${3//@/$address}"
-		done
-	done
+	command -v "$1" >/dev/null && return
+	[ "$NODE" != 1 ] || tap_skip "$1" "not installed ($2)"
+	return 1
 }
-
-# perf TOOL ARGUMENTS...: the nodes take turns at being the server. Between two
-# devices of the same kind that is enough; the interop group has each both ways.
-perf()
-{
-	local line="$1 -d rdma0 -x $gid4 -F ${*:2}" ready="listening 18515"
-	[[ $line == *" -R "* ]] && ready=cm_listening
-	perf_server=$((3 - perf_server))
-	step "$*, server is node $perf_server" $perf_server "$ready" \
-		"$line" "$line 192.168.77.$perf_server"
-}
-perf_server=2
 
 [ "$NODE" = 1 ] && echo "TAP version 13"
 pavo-barrier ready 300 || exit 1
 
-pingpong ibv_rc_pingpong v4 -c -s 4096 -n 200
-pingpong ibv_rc_pingpong v6 -c -s 10001 -n 100
-pingpong ibv_rc_pingpong v4 -c -s 1000 -n 100 -e
-pingpong ibv_rc_pingpong v4 -c -s 70000 -m 1024 -n 30
-pingpong ibv_uc_pingpong v4 -s 10001 -n 50 -e
-pingpong ibv_ud_pingpong v6 -s 1000 -n 50 -e
-pingpong ibv_srq_pingpong v4 -c -s 10001 -n 50 -e
-pingpong ibv_xsrq_pingpong v4 -s 10001 -n 50 -e
-
-# Each node is a member in turn; the other one sends. The group has two users
-# when rdma_cm has joined and the queue pair is attached.
-for s in 1 2; do
-	step "mckey, receiver is node $s" $s \
-		"ip maddr show dev eth0 | grep -q '239.77.0.$s users 2'" \
-		"mckey -b $net4.$s -m 239.77.0.$s -C 20" \
-		"mckey -b $net4.$((3 - s)) -m 239.77.0.$s -C 20 -s"
-done
-
-cm "rping, verified" "rping -s -a @ -v -C 20 -S 1000" \
-	"$here/rping-client 20 -a @ -S 1000"
-cm "rping, verified, 60000 bytes" "rping -s -a @ -v -C 4 -S 60000" \
-	"$here/rping-client 4 -a @ -S 60000"
-cm "ucmatose, 5 connections" "ucmatose -b @ -c 5 -C 10 -S 4096" \
-	"ucmatose -s @ -c 5 -C 10 -S 4096"
-cm "rdma_server/rdma_client" "rdma_server -s @ -p 7471" \
-	"rdma_client -s @ -p 7471"
-
-# The same device over a VLAN of its interface: a GID more.
-vlan()
-{
-	modprobe 8021q
-	ip link add link eth0 name eth0.9 type vlan id 9 &&
-		ip link set eth0.9 up &&
-		ip address add "192.168.79.$NODE/24" dev eth0.9 &&
-		ip address add "fd00:79::$NODE/64" dev eth0.9 nodad
-}
-
-# shellcheck disable=SC2317  # called by until_true
-gid_on_vlan()
-{
-	grep -qs eth0.9 /sys/class/infiniband/rdma0/ports/1/gid_attrs/ndevs/*
-}
-
-vlan || exit 1
-wait_for gid_on_vlan
-net4=192.168.79 net6=fd00:79 \
-	cm "rping on a VLAN" "rping -s -a @ -v -C 20 -S 1000" \
-	"$here/rping-client 20 -a @ -S 1000"
-net4=192.168.79 net6=fd00:79 \
-	cm "ucmatose on a VLAN" "ucmatose -b @ -c 5 -C 10 -S 4096" \
-	"ucmatose -s @ -c 5 -C 10 -S 4096"
-
-perf ib_write_bw -s 65536 -n 20
-perf ib_read_bw -s 65536 -n 20
-perf ib_send_lat -s 64 -n 50
-perf ib_write_bw -R -s 4096 -n 50
-perf ib_send_bw -R -s 4096 -n 50 -b
+parts=" ${*:2} "
+# shellcheck source=selftests/apps/rdma-core.sh
+[[ $parts == *" rdma-core "* ]] && . "$here/rdma-core.sh"
+# shellcheck source=selftests/apps/perftest.sh
+[[ $parts == *" perftest "* ]] && . "$here/perftest.sh"
+# shellcheck source=selftests/apps/frameworks.sh
+[[ $parts == *" frameworks "* ]] && . "$here/frameworks.sh"
+# shellcheck source=selftests/apps/storage.sh
+[[ $parts == *" storage "* ]] && . "$here/storage.sh"
 
 pavo-barrier end 300 || exit 1
 [ "$NODE" = 1 ] && tap_end

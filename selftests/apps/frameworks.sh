@@ -1,0 +1,72 @@
+# shellcheck shell=bash disable=SC2154  # variables of guest.sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What stands between RDMA and most of its users: UCX, libfabric, Open MPI. No
+# environment variable helps any of them to find the adapter. Sourced by guest.sh.
+
+# uct TRANSPORT TEST ARGUMENTS...: UCX's transport layer.
+uct()
+{
+	local line="ucx_perftest -d rdma0:1 -x $1 -t $2 ${*:3}"
+	between "UCX, $*" "listening 13337" "$line" "$line @"
+}
+
+# ucp TEST SIZE COUNT: UCX's protocol layer, which chooses devices by itself.
+ucp()
+{
+	local line="$here/over-rdma $(($2 * $3)) ucx_perftest -t $1 -s $2 -n $3 -w 5"
+	between "UCX chooses, $*" "listening 13337" "$line" "$line @"
+}
+
+if needs ucx_perftest ucx-utils; then
+	for transport in rc_verbs ud_verbs; do
+		uct $transport am_bw -D zcopy -s 4000 -n 200 -w 10
+		wide uct $transport am_lat -s 8 -n 100 -w 10
+		wide uct $transport am_bw -D bcopy -s 2000 -n 500 -w 10
+	done
+	uct rc_verbs get -D zcopy -s 65536 -n 50 -w 5
+	wide uct rc_verbs put_lat -s 8 -n 100 -w 10
+	wide uct rc_verbs put_bw -D zcopy -s 65536 -n 50 -w 5
+	wide uct rc_verbs fadd -s 8 -n 50 -w 5
+	wide uct rc_verbs cswap -s 8 -n 50 -w 5
+	ucp tag_bw 1000000 20
+	ucp ucp_fadd 8 50
+	wide ucp tag_lat 64 200
+	wide ucp tag_bw 8000 200
+	wide ucp ucp_put_bw 65536 50
+	wide ucp ucp_get 65536 50
+	wide ucp stream_bw 8000 100
+	wide ucp ucp_am_bw 100000 50
+fi
+
+# fabric PROVIDER ENDPOINT: libfabric's pingpong with data checks.
+fabric()
+{
+	local line="fi_pingpong -p '$1' -e $2 -c"
+	between "libfabric, $1 $2, verified" "listening 47592" "$line" "$line @"
+}
+
+if needs fi_pingpong libfabric-bin; then
+	fabric verbs msg
+	fabric verbs dgram
+	fabric "verbs;ofi_rxm" rdm
+fi
+
+# mpi NAME ARGUMENTS...: two ranks on each node, started from the client. Debian's
+# configuration of Open MPI turns its RDMA parts off; mpirun is told otherwise.
+mpi()
+{
+	local key=mpi-$((++mpi_jobs))
+	between "Open MPI, $1, verified" "listening 7000" \
+		"$here/mpi-agent serve $key-@" \
+		"$here/mpi-agent run $key-@ $here/over-rdma 10000000 mpirun \
+		--allow-run-as-root -np 4 --host 192.168.77.1:2,192.168.77.2:2 \
+		--mca plm_rsh_agent $here/mpi-agent ${*:2} $mpi_program 4"
+}
+mpi_jobs=0
+
+if needs mpirun openmpi-bin && needs "$mpi_program" libopenmpi-dev; then
+	mpi "over UCX" --mca pml ucx --mca osc ucx
+	wide mpi "over verbs" --mca pml ob1 --mca btl openib,vader,self \
+		--mca osc rdma --mca btl_openib_allow_ib 1
+fi
