@@ -78,6 +78,10 @@ wide cm "rstream asynchronous, verified" "rstream -b @ -T a $options" \
 options="-T v -S 1000000 -C 4 -I 2"
 wide cm "rstream, verified, 1 MB" "rstream -b @ $options" "rstream -s @ $options"
 
+needs nc.traditional netcat-traditional &&
+	between "netcat under librspreload" cm_listening "$here/socket-file give @" \
+		"$here/socket-file take @"
+
 # An ordinary user needs nothing but the right to lock the memory.
 nobody="setpriv --reuid nobody --regid nogroup --clear-groups"
 line="$nobody ibv_rc_pingpong -d rdma0 -g $gid4 -c -s 4096 -n 100"
