@@ -20,7 +20,8 @@ BASE_ARGUMENTS = ("console=ttyS0 loglevel=8 panic=-1 oops=panic mitigations=off 
                   "nokaslr random.trust_cpu=on random.trust_bootloader=on "
                   "net.ifnames=0 printk.time=1 "
                   "rcupdate.rcu_cpu_stall_timeout=60 watchdog_thresh=30")
-TCG_ARGUMENTS = "tsc=reliable no_timer_check"
+# a program at the same address again need not be translated again
+TCG_ARGUMENTS = "tsc=reliable no_timer_check norandmaps"
 CLOCK_ATTEMPTS = 5
 
 

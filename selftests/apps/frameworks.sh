@@ -67,6 +67,4 @@ mpi_jobs=0
 
 if needs mpirun openmpi-bin && needs "$mpi_program" libopenmpi-dev; then
 	mpi "over UCX" --mca pml ucx --mca osc ucx
-	wide mpi "over verbs" --mca pml ob1 --mca btl openib,vader,self \
-		--mca osc rdma --mca btl_openib_allow_ib 1
 fi

@@ -44,5 +44,7 @@ if command -v mpicxx >/dev/null; then
 	}
 	options+=(--mpi "$mpi_program")
 fi
-exec "$PAVO_VM" cluster 2 -q --mem 1G --mtu 9000 --timeout "$(limit $seconds)" -- \
-	bash "$here/guest.sh" "${options[@]}" "$TYPE" "$@"
+# One CPU each: two guests with more of them wait for each other on a host of two.
+exec "$PAVO_VM" cluster 2 -q --smp 1 --mem 1G --mtu 9000 \
+	--timeout "$(limit $seconds)" -- bash \
+	"$here/guest.sh" "${options[@]}" "$TYPE" "$@"

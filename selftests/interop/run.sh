@@ -6,6 +6,8 @@
 # and afterwards what was on the wire is examined. Called by selftests/run, or
 # by hand after `make`. TYPE=rxe tries the tests themselves.
 # usage: run.sh
+# One CPU each: two guests with more of them wait for each other on a host of two.
+# PAVO_WIDE=1 (make test-full): two CPUs each.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
@@ -27,9 +29,12 @@ trap '[ -n "$keep" ] || rm -rf "$logs"' EXIT
 peers_own='KASAN: slab-out-of-bounds in rxe_mr_copy'
 
 status=0
-"$PAVO_VM" cluster 2 -q --mem 1G --mtu 9000 --timeout "$(limit 900)" \
-	--allow-console "$peers_own" --logs "$logs/guests" -- bash "$here/guest.sh" "$TYPE" rxe \
-	"$PAVO_BUILD/selftests/verbs/pavo-verbs" || status=$?
+cpus=1
+[ -z "${PAVO_WIDE:-}" ] || cpus=2
+"$PAVO_VM" cluster 2 -q --smp $cpus --mem 1G --mtu 9000 \
+	--timeout "$(limit 900)" --allow-console "$peers_own" --logs "$logs/guests" -- \
+	bash "$here/guest.sh" "$TYPE" rxe "$PAVO_BUILD/selftests/verbs/pavo-verbs" ||
+	status=$?
 
 capture=$logs/guests/share/node2/out/wire.pcap
 python3 "$here/examine.py" "$capture" 52:54:00:77:00:01 || status=$?

@@ -10,6 +10,5 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
-# A program at the same address again need not be translated again (emulation).
-exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit 900)" --append norandmaps -- bash \
+exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit 900)" -- bash \
 	"$here/guest.sh" "$TYPE" "$PAVO_BUILD/selftests/verbs" "$@"

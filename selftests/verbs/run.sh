@@ -4,7 +4,7 @@
 # The verbs group: pavo-verbs in one guest with two pavo devices. Called by
 # selftests/run (which sets PAVO_*), or by hand after `make`.
 # usage: run.sh [arguments for pavo-verbs...]; TYPE=rxe tests the peer instead.
-# PAVO_WIDE=1 (make test-full): only the longest messages there are, and the most
+# PAVO_WIDE=1 (make test-full): also the longest messages there are, and the most
 # queue pairs.
 set -u
 here=$(dirname "$(readlink -f "$0")")
@@ -15,7 +15,7 @@ here=$(dirname "$(readlink -f "$0")")
 mem=2G seconds=480
 if [ -n "${PAVO_WIDE:-}" ]; then
 	mem=6G seconds=2400
-	set -- --huge --many 16384 --limit 1200 --only data.huge --only scale. "$@"
+	set -- --huge --many 16384 --limit 1200 "$@"
 fi
 exec "$PAVO_VM" run -q --mem $mem --timeout "$(limit $seconds)" -- \
 	bash "$here/guest.sh" "$TYPE" "$PAVO_BUILD/selftests/verbs/pavo-verbs" "$@"
