@@ -12,15 +12,11 @@
 
 /* No PSN: those have 24 bits. */
 #define PAVO_PSN_NONE (~0u)
-/* Packets in flight on a QP before an acknowledgment is waited for. */
-#define PAVO_WINDOW 128
-/* An AckReq at least every so many packets. */
-#define PAVO_ACK_EVERY 32
 /*
  * A long read is asked for in pieces of this many packets, so that the window
  * bounds the burst of responses as it does the burst of requests.
  */
-#define PAVO_READ_CHUNK 32
+#define PAVO_READ_CHUNK PAVO_WINDOW_LEAST
 /* Payload up to this is copied into the packet; beyond, pages are attached. */
 #define PAVO_COPYBREAK 256
 /* WQEs parsed and packets sent before others get the CPU. */

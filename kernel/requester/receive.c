@@ -19,6 +19,7 @@ static void release(struct pavo_qp *qp, u32 upto)
 
 	if (upto == req->upsn)
 		return;
+	pavo_window_acked(&req->window, pavo_psn_diff(upto, req->upsn));
 	req->upsn = upto;
 	pavo_mq_release(&req->outstanding.sends, upto);
 	pavo_mq_release(&req->outstanding.reads, upto);
@@ -59,6 +60,7 @@ static void go_back(struct pavo_qp *qp)
 		return;
 	}
 	trace_pavo_retransmit(qp);
+	pavo_window_lost(&req->window);
 	req->went_back = true;
 	req->reads_out = 0;
 	pavo_transmit_seek(qp, req->upsn);

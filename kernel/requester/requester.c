@@ -105,6 +105,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 		     req->count);
 	pavo_mq_init(&req->outstanding.sends, req->outstanding.sends.ring,
 		     req->count);
+	pavo_window_init(&req->window);
 	req->reads_out = 0;
 	req->reread = PAVO_PSN_NONE;
 	req->unasked = 0;

@@ -20,6 +20,7 @@
 #include "multiqueue.h"
 #include "parser.h"
 #include "timer_logic.h"
+#include "window_logic.h"
 
 struct ib_send_wr;
 struct pavo_qp;
@@ -64,6 +65,7 @@ struct pavo_tx_cursor {
  * @upsn:       oldest unacknowledged PSN
  * @sent:       high-water mark: PSN behind the last one ever sent
  * @outstanding: MultiQueue
+ * @window:     how much may be in flight
  * @reads_out:  read and atomic requests sent and unanswered
  * @reread:     PSN of the last read request that began inside a chunk, if it
  *              is still UPSN, which it was then; else PAVO_PSN_NONE
@@ -100,6 +102,7 @@ struct pavo_requester {
 	u32 upsn;
 	u32 sent;
 	struct pavo_multiqueue outstanding;
+	struct pavo_window window;
 	u32 reads_out;
 	u32 reread;
 	u32 unasked;

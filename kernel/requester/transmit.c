@@ -95,13 +95,13 @@ static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
 		  u32 span)
 {
 	struct pavo_requester *req = &qp->req;
-	s32 in_flight = pavo_psn_diff(psn, req->upsn);
+	u32 in_flight = pavo_psn_diff(psn, req->upsn);
 
 	if (!pavo_is_reliable(qp))
 		return true;
 	if (req->probing && in_flight)
 		return false;
-	if (in_flight && in_flight + span > PAVO_WINDOW)
+	if (!pavo_window_admits(&req->window, in_flight, span))
 		return false;
 	return !pavo_wqe_is_answered(wqe->op) ||
 	       req->reads_out < qp->attr.max_rd_atomic;
@@ -132,7 +132,8 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
 	if (pkt + 1 == wqe->npkts &&
 	    (wqe->flags & PAVO_WQE_SIGNALED || last_of_train(req, wqe)))
 		return true;
-	return req->unasked + 1 >= PAVO_ACK_EVERY || (again && req->probing);
+	return req->unasked + 1 >= pavo_window_ask(&req->window) ||
+	       (again && req->probing);
 }
 
 /* The packet at the cursor is on its way: move on. */

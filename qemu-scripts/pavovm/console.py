@@ -13,7 +13,7 @@ COMPLAINTS = re.compile("|".join((
     r"\bBUG [\w.-]+ \(.*\): ",             # SLUB
     r"kernel BUG at ",
     r"\bOops\b",
-    r"general protection fault",
+    r"general protection fault[,:]",        # of a program: "... fault ip:"
     r"unable to handle (kernel|page fault)",
     r"\b(invalid opcode|divide error|stack segment|double fault): ",
     r"\bKASAN: ", r"\bKFENCE: ", r"\bKCSAN: ", r"\bUBSAN: ", r"\bKMSAN: ",

@@ -8,16 +8,24 @@
 perf()
 {
 	local line="$1 -d rdma0 -x $gid4 -F $perf_patience ${*:2}"
-	local ready="listening 18515"
-	[[ $line == *" -R "* ]] && ready=cm_listening
-	between "$*" "$ready" "$line" "$line @"
+	between "$*" "listening 18515" "$line" "$line @"
 }
+
+# perf_cm TOOL ARGUMENTS...: connected by rdma_cm
+perf_cm()
+{
+	local key=perf-$((++perf_cms))
+	local line="$1 -d rdma0 -F -R $perf_patience ${*:2}"
+	between "$1 -R ${*:2}" true "$here/perftest-cm serve $key-@ $line" \
+		"$here/perftest-cm use $key-@ $line @"
+}
+perf_cms=0
 
 perf ib_write_bw -s 65536 -n 20
 perf ib_read_bw -s 65536 -n 20
 perf ib_send_lat -s 64 -n 50
-perf ib_write_bw -R -s 4096 -n 50
-perf ib_send_bw -R -s 4096 -n 50 -b
+perf_cm ib_write_bw -s 4096 -n 50
+perf_cm ib_send_bw -s 4096 -n 50 -b
 perf ib_atomic_bw -A FETCH_AND_ADD -n 50
 perf ib_atomic_lat -A CMP_AND_SWAP -n 50
 wide perf ib_write_lat -s 4096 -n 50
@@ -47,14 +55,25 @@ perf ib_write_bw --odp -s 65536 -n 20
 wide perf ib_send_bw -c UD --use-srq -s 1024 -n 100
 wide perf ib_send_lat -e -s 4096 -n 50
 wide perf ib_read_bw -e -s 65536 -n 20
-wide perf ib_write_bw -b -q 16 -s 65536 -n 20
+perf ib_write_bw -b -q 16 -s 65536 -n 20
+wide perf ib_read_bw -b -q 16 -s 65536 -n 20
+wide perf ib_send_bw -b -q 16 -s 65536 -n 20
 wide perf ib_write_bw -l 16 -s 2048 -n 160
+
+# far COMMAND...: on a wire of 100 ms. For a server that tells its client where to
+# connect a moment before it listens there: so it listens in time.
+far()
+{
+	tc qdisc add dev eth0 root netem delay 100ms
+	"$@"
+	tc qdisc del dev eth0 root
+}
 
 # qperf_run TESTS...: over RC only, the others find their peer by a LID, which
 # Ethernet has not. `quit` ends the server.
 qperf_run()
 {
-	between "qperf $*" "listening 19765" qperf "qperf @ -cm 1 -t 1 $* quit"
+	far between "qperf $*" "listening 19765" qperf "qperf @ -cm 1 -t 1 $* quit"
 }
 
 if needs qperf qperf; then

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * window_logic.h - how many packets of a QP may be in flight.
+ *
+ * The source document leaves it to the fabric to lose nothing; Ethernet and a
+ * receiver's queues do lose when too much is under way. So every loss halves the
+ * window, and every window that comes through makes it a little wider again, as
+ * TCP has it (RFC 5681, 3.1: multiplicative decrease, additive increase). Pure.
+ */
+#ifndef PAVO_WINDOW_LOGIC_H
+#define PAVO_WINDOW_LOGIC_H
+
+#include <linux/types.h>
+
+/** Packets in flight at most; what a QP begins with. */
+#define PAVO_WINDOW 128
+/** And at least: one request for a piece of a long read (PAVO_READ_CHUNK). */
+#define PAVO_WINDOW_LEAST 32
+/** By so many it grows. */
+#define PAVO_WINDOW_STEP 4
+
+/**
+ * struct pavo_window - of one QP.
+ * @size:  packets that may be in flight
+ * @acked: packets acknowledged since it changed last
+ */
+struct pavo_window {
+	u32 size;
+	u32 acked;
+};
+
+static inline void pavo_window_init(struct pavo_window *w)
+{
+	w->size = PAVO_WINDOW;
+	w->acked = 0;
+}
+
+/** pavo_window_lost - something has to be sent again. */
+static inline void pavo_window_lost(struct pavo_window *w)
+{
+	w->size /= 2;
+	if (w->size < PAVO_WINDOW_LEAST)
+		w->size = PAVO_WINDOW_LEAST;
+	w->acked = 0;
+}
+
+/** pavo_window_acked - @packets more have come through. */
+static inline void pavo_window_acked(struct pavo_window *w, u32 packets)
+{
+	if (w->size == PAVO_WINDOW)
+		return;
+	w->acked += packets;
+	if (w->acked < w->size)
+		return;
+	w->size += PAVO_WINDOW_STEP;
+	if (w->size > PAVO_WINDOW)
+		w->size = PAVO_WINDOW;
+	w->acked = 0;
+}
+
+/** pavo_window_admits - @packets more beside the @in_flight that are. */
+static inline bool pavo_window_admits(const struct pavo_window *w,
+				      u32 in_flight, u32 packets)
+{
+	return !in_flight || in_flight + packets <= w->size;
+}
+
+/** pavo_window_ask - ask for an acknowledgment after so many packets. */
+static inline u32 pavo_window_ask(const struct pavo_window *w)
+{
+	return w->size / 4;
+}
+
+#endif /* PAVO_WINDOW_LOGIC_H */
