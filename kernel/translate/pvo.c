@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* pvo.c - what a Protocol Virtual Offset means; see pvo.h. Pure. */
+#include <linux/compiler.h>
+#include "pvo.h"
+
+/* The table of a PVO, if it is the job's. */
+static enum pavo_pvo_result table_of(const struct pavo_tce_table *tables,
+				     u32 job, u64 pvo,
+				     const struct pavo_tce_table **found)
+{
+	const struct pavo_tce_table *table = &tables[pavo_pvo_table(pvo)];
+	u32 owner = READ_ONCE(table->job);
+
+	if (!owner)
+		return PAVO_PVO_TABLE;
+	if (owner != job)
+		return PAVO_PVO_JOB;
+	*found = table;
+	return PAVO_PVO_OK;
+}
+
+/* The entry of page @index, if it is one of the region of @pvo. */
+static enum pavo_pvo_result entry_of(const struct pavo_tce_table *table,
+				     u64 index, u64 pvo, u64 *tce)
+{
+	if (index >= table->count)
+		return PAVO_PVO_RANGE;
+	*tce = READ_ONCE(table->tce[index]);
+	if (!*tce || pavo_tce_key(*tce) != pavo_tce_key(pvo))
+		return PAVO_PVO_KEY;
+	return PAVO_PVO_OK;
+}
+
+enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
+					u32 job, u64 pvo,
+					struct pavo_pvo_place *place)
+{
+	u64 offset = pavo_pvo_offset(pvo);
+	const struct pavo_tce_table *table;
+	enum pavo_pvo_result result;
+	u64 tce, inside;
+
+	result = table_of(tables, job, pvo, &table);
+	if (result)
+		return result;
+	result = entry_of(table, offset >> table->shift, pvo, &tce);
+	if (result)
+		return result;
+	inside = offset & ((1ull << table->shift) - 1);
+	place->real = pavo_tce_real(tce) + inside;
+	place->left = (1ull << table->shift) - inside;
+	return PAVO_PVO_OK;
+}
+
+enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
+				    u32 job, u64 pvo, u64 length)
+{
+	u64 offset = pavo_pvo_offset(pvo);
+	const struct pavo_tce_table *table;
+	enum pavo_pvo_result result;
+	u64 index, last, tce;
+
+	result = table_of(tables, job, pvo, &table);
+	if (result)
+		return result;
+	if (length > PAVO_PVO_OFFSET_MASK + 1 - offset)
+		return PAVO_PVO_RANGE;
+	index = offset >> table->shift;
+	last = (offset + (length ? length - 1 : 0)) >> table->shift;
+	/* Before the walk: it is the table that bounds it. */
+	if (last >= table->count)
+		return PAVO_PVO_RANGE;
+	for (; index <= last; index++) {
+		result = entry_of(table, index, pvo, &tce);
+		if (result)
+			return result;
+	}
+	return PAVO_PVO_OK;
+}

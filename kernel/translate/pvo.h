@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pvo.h - Protocol Virtual Offsets and Translation Control Entries: their bits,
+ * and what a PVO means (windows document, "Node Global TCE Tables", table II).
+ *
+ * A PVO names a byte of a registered buffer to any node:
+ *
+ *     63            47 46   42 41                                  0
+ *     | region key 17 | table 5 |        virtual offset 42         |
+ *
+ * The virtual offset counts bytes from the start of a table, so that a byte
+ * offset may be added to a PVO. A TCE is one page of a table:
+ *
+ *     63                 42 41                                     0
+ *     |     TCE key 22     |             real address 42           |
+ *
+ * whose key is the region key joined with the number of the table: bits 63 to 42
+ * of the two are equal where they belong together. A TCE of 0 is no page; no
+ * region has key 0. Pure.
+ */
+#ifndef PAVO_PVO_H
+#define PAVO_PVO_H
+
+#include <linux/types.h>
+
+#define PAVO_PVO_KEY_BITS 17
+#define PAVO_PVO_TABLE_BITS 5
+#define PAVO_PVO_OFFSET_BITS 42
+
+/** Tables that a PVO can name: its five bits. */
+#define PAVO_TCE_TABLES 32
+#define PAVO_PVO_OFFSET_MASK ((1ull << PAVO_PVO_OFFSET_BITS) - 1)
+
+/** What becomes of a PVO; the order is that of the checks. */
+enum pavo_pvo_result {
+	PAVO_PVO_OK = 0,
+	PAVO_PVO_TABLE, /* no such table, or it belongs to no job */
+	PAVO_PVO_JOB, /* the table is another job's */
+	PAVO_PVO_RANGE, /* behind the end of the table */
+	PAVO_PVO_KEY, /* that page is not, or no more, of that region */
+};
+
+/**
+ * struct pavo_tce_table - pages of one size for one job.
+ * @tce:   @count entries
+ * @shift: page size is 1 << shift; 12, 16 or 24
+ * @job:   JOBID of its owner; 0: nobody's, nothing in it is valid
+ */
+struct pavo_tce_table {
+	const u64 *tce;
+	u32 count;
+	u8 shift;
+	u32 job;
+};
+
+/**
+ * struct pavo_pvo_place - where the byte of a PVO is.
+ * @real: its real address
+ * @left: bytes from there to the end of its page
+ */
+struct pavo_pvo_place {
+	u64 real;
+	u64 left;
+};
+
+/** pavo_pvo - of byte @offset of table @table, region key @key. */
+static inline u64 pavo_pvo(u32 key, u32 table, u64 offset)
+{
+	return (u64)key << (PAVO_PVO_TABLE_BITS + PAVO_PVO_OFFSET_BITS) |
+	       (u64)table << PAVO_PVO_OFFSET_BITS | offset;
+}
+
+static inline u32 pavo_pvo_table(u64 pvo)
+{
+	return (pvo >> PAVO_PVO_OFFSET_BITS) & (PAVO_TCE_TABLES - 1);
+}
+
+static inline u64 pavo_pvo_offset(u64 pvo)
+{
+	return pvo & PAVO_PVO_OFFSET_MASK;
+}
+
+/** pavo_tce_key - the 22 bits that tell to which region a PVO or TCE belongs. */
+static inline u32 pavo_tce_key(u64 pvo_or_tce)
+{
+	return pvo_or_tce >> PAVO_PVO_OFFSET_BITS;
+}
+
+/** pavo_tce - of a page of the region of @pvo at real address @real. */
+static inline u64 pavo_tce(u64 pvo, u64 real)
+{
+	return (pvo & ~PAVO_PVO_OFFSET_MASK) | real;
+}
+
+static inline u64 pavo_tce_real(u64 tce)
+{
+	return tce & PAVO_PVO_OFFSET_MASK;
+}
+
+/**
+ * pavo_pvo_translate - find one byte.
+ * @tables: PAVO_TCE_TABLES of them
+ * @job:    of the window that asks; not 0
+ * @place:  set if the result is PAVO_PVO_OK
+ *
+ * Entries may change meanwhile; each is read once.
+ */
+enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
+					u32 job, u64 pvo,
+					struct pavo_pvo_place *place);
+
+/**
+ * pavo_pvo_check - may @length bytes from @pvo on be touched? Protection is per
+ * page: what follows a region inside its last page counts as part of it. A length
+ * of 0 asks for the byte at @pvo.
+ */
+enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
+				    u32 job, u64 pvo, u64 length);
+
+#endif /* PAVO_PVO_H */

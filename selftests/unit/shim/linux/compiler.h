@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * compiler.h - of the kernel's <linux/compiler.h> what the pure C files of the
+ * module need when they are built in user space.
+ */
+#ifndef PAVO_SHIM_COMPILER_H
+#define PAVO_SHIM_COMPILER_H
+
+#define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
+
+#endif /* PAVO_SHIM_COMPILER_H */
