@@ -3,11 +3,17 @@
 #
 # In a guest: two devices on a veth pair, then the RC matrix between them, over
 # IPv4 all of it, over IPv6 what depends on addresses. Started by run.sh.
-# usage: guest.sh TYPE PROGRAM [arguments for PROGRAM...]
+# usage: guest.sh [--wide] TYPE PROGRAM [arguments for PROGRAM...]
+# --wide: with the longest messages there are, and the most queue pairs
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/lib.sh"
+wide=()
+if [ "$1" = --wide ]; then
+	wide=(--huge --many 16384 --limit 1200)
+	shift
+fi
 type=$1 program=$2
 shift 2
 
@@ -32,12 +38,12 @@ fi
 [ "$type" = rxe ] && common+=(--patience 3)
 
 if (($#)); then
-	exec "$program" "${common[@]}" "$@"
+	exec "$program" "${common[@]}" "${wide[@]}" "$@"
 fi
 
 before=$(packets_of va)
 status=0
-"$program" "${common[@]}" --gid v4 || status=$?
+"$program" "${common[@]}" "${wide[@]}" --gid v4 || status=$?
 "$program" "${common[@]}" --gid v6 --only data. --only sgl. --only atomic. \
 	--only rnr.late --only state.query --only remote_access.out_of_bounds \
 	--only retry.peer_destroyed --only process.two --only ud. --only mcast. --skip large --skip huge ||

@@ -12,10 +12,10 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/host-lib.sh"
 
 # two locked copies of the largest message, and room
-mem=2G seconds=480
+mem=2G seconds=480 wide=
 if [ -n "${PAVO_WIDE:-}" ]; then
-	mem=6G seconds=2400
-	set -- --huge --many 16384 --limit 1200 "$@"
+	mem=6G seconds=2400 wide=--wide
 fi
+# shellcheck disable=SC2086  # none or one
 exec "$PAVO_VM" run -q --mem $mem --timeout "$(limit $seconds)" -- \
-	bash "$here/guest.sh" "$TYPE" "$PAVO_BUILD/selftests/verbs/pavo-verbs" "$@"
+	bash "$here/guest.sh" $wide "$TYPE" "$PAVO_BUILD/selftests/verbs/pavo-verbs" "$@"
