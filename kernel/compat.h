@@ -69,6 +69,17 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define PAVO_REG_DMABUF_ARGS struct ib_udata *udata
 #endif
 
+/*
+ * Pinning for a long time what is only read: a page that is shared until somebody
+ * writes to it must become the process's own first. Pinning sees to that, or has
+ * to be told to act as if it were written to.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define PAVO_FOLL_READ 0
+#else
+#define PAVO_FOLL_READ (FOLL_FORCE | FOLL_WRITE)
+#endif
+
 /* Mapping a dma-buf for the CPU: who takes the buffer's lock? */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define pavo_dma_buf_vmap dma_buf_vmap_unlocked

@@ -19,7 +19,9 @@
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
 #include "context/context.h"
+#include "debugfs.h"
 #include "device.h"
+#include "translate/job.h"
 #include "verbs/verbs.h"
 
 MODULE_DESCRIPTION("pavo: RDMA adapter in software (RoCEv2)");
@@ -411,15 +413,19 @@ static int __init pavo_init(void)
 	err = pavo_limits_check();
 	if (err)
 		return err;
-	err = pavo_net_init();
+	err = pavo_jobs_init();
 	if (err)
 		return err;
+	err = pavo_net_init();
+	if (err)
+		goto err_jobs;
 	err = pavo_parent_init();
 	if (err)
 		goto err_net;
 	err = register_netdevice_notifier(&pavo_netdev_notifier);
 	if (err)
 		goto err_parent;
+	pavo_debugfs_init();
 	rdma_link_register(&pavo_link_ops);
 	return 0;
 
@@ -427,6 +433,8 @@ err_parent:
 	pavo_parent_exit();
 err_net:
 	pavo_net_exit();
+err_jobs:
+	pavo_jobs_exit();
 	return err;
 }
 
@@ -436,10 +444,12 @@ static void __exit pavo_exit(void)
 	rdma_link_unregister(&pavo_link_ops);
 	unregister_netdevice_notifier(&pavo_netdev_notifier);
 	pavo_remove_all();
+	pavo_debugfs_exit();
 	/* RCU callbacks of ours would outlive us */
 	rcu_barrier();
 	pavo_parent_exit();
 	pavo_net_exit();
+	pavo_jobs_exit();
 }
 
 module_init(pavo_init);

@@ -21,9 +21,18 @@
 
 PAVO_IMPORT_DMA_BUF;
 
+/**
+ * struct pavo_dmabuf - memory of another driver, mapped for the CPU.
+ * @buf:    held
+ * @map:    of all of it
+ * @pages:  of the part that was asked for
+ * @offset: where it begins in the first of them
+ */
 struct pavo_dmabuf {
 	struct dma_buf *buf;
 	struct iosys_map map;
+	struct page **pages;
+	unsigned int offset;
 };
 
 /* Take the buffer behind @fd, if the process may use it like that. */
@@ -80,29 +89,30 @@ void pavo_dmabuf_release(struct pavo_dmabuf *dmabuf)
 {
 	if (!dmabuf)
 		return;
+	kvfree(dmabuf->pages);
 	dma_buf_end_cpu_access(dmabuf->buf, DMA_BIDIRECTIONAL);
 	pavo_dma_buf_vunmap(dmabuf->buf, &dmabuf->map);
 	dma_buf_put(dmabuf->buf);
 	kfree(dmabuf);
 }
 
-static int list_pages(struct pavo_memory *memory, u64 offset, u64 length)
+static int list_pages(struct pavo_dmabuf *dmabuf, u64 offset, u64 length)
 {
-	const void *start = memory->dmabuf->map.vaddr + offset;
+	const void *start = dmabuf->map.vaddr + offset;
 	unsigned long i, npages;
 	const void *at;
 
-	memory->offset = offset_in_page(start);
-	npages = PFN_UP(memory->offset + length);
-	memory->pages = kvmalloc_array(npages, sizeof(*memory->pages),
+	dmabuf->offset = offset_in_page(start);
+	npages = PFN_UP(dmabuf->offset + length);
+	dmabuf->pages = kvmalloc_array(npages, sizeof(*dmabuf->pages),
 				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!memory->pages)
+	if (!dmabuf->pages)
 		return -ENOMEM;
-	at = start - memory->offset;
+	at = start - dmabuf->offset;
 	for (i = 0; i < npages; i++, at += PAGE_SIZE) {
-		memory->pages[i] = is_vmalloc_addr(at) ? vmalloc_to_page(at) :
+		dmabuf->pages[i] = is_vmalloc_addr(at) ? vmalloc_to_page(at) :
 							 virt_to_page(at);
-		if (!memory->pages[i])
+		if (!dmabuf->pages[i])
 			return -EOPNOTSUPP;
 	}
 	return 0;
@@ -125,11 +135,11 @@ static int set_dmabuf(struct pavo_mr *mr, u64 offset, int fd)
 		return PTR_ERR(dmabuf);
 	}
 	mr->memory.dmabuf = dmabuf;
-	err = list_pages(&mr->memory, offset, region->length);
+	err = list_pages(dmabuf, offset, region->length);
 	if (err)
 		return err;
-	region->pages = mr->memory.pages;
-	region->offset = mr->memory.offset;
+	region->pages = dmabuf->pages;
+	region->offset = dmabuf->offset;
 	region->copied = true;
 	return 0;
 }

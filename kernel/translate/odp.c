@@ -326,7 +326,7 @@ int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 	}
 	mmgrab(odp->mm);
 	memory->odp = odp;
-	memory->offset = offset_in_page(start);
+	memory->start = start;
 	return 0;
 }
 
@@ -348,7 +348,7 @@ void pavo_odp_set(struct pavo_region *region, const struct pavo_memory *memory)
 {
 	region->odp = memory->odp;
 	region->pages = (struct page **)memory->odp->pages;
-	region->offset = memory->offset;
+	region->offset = offset_in_page(memory->start);
 	region->copied = true;
 }
 

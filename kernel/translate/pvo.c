@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* pvo.c - what a Protocol Virtual Offset means; see pvo.h. Pure. */
+#include <asm/barrier.h>
 #include <linux/compiler.h>
 #include "pvo.h"
 
@@ -9,7 +10,8 @@ static enum pavo_pvo_result table_of(const struct pavo_tce_table *tables,
 				     const struct pavo_tce_table **found)
 {
 	const struct pavo_tce_table *table = &tables[pavo_pvo_table(pvo)];
-	u32 owner = READ_ONCE(table->job);
+	/* Pairs with the releases in tce.c: an owned table is complete. */
+	u32 owner = smp_load_acquire(&table->job);
 
 	if (!owner)
 		return PAVO_PVO_TABLE;
@@ -23,7 +25,8 @@ static enum pavo_pvo_result table_of(const struct pavo_tce_table *tables,
 static enum pavo_pvo_result entry_of(const struct pavo_tce_table *table,
 				     u64 index, u64 pvo, u64 *tce)
 {
-	if (index >= table->count)
+	/* Pairs with tce.c: entries are there before they are counted. */
+	if (index >= smp_load_acquire(&table->count))
 		return PAVO_PVO_RANGE;
 	*tce = READ_ONCE(table->tce[index]);
 	if (!*tce || pavo_tce_key(*tce) != pavo_tce_key(pvo))
@@ -39,16 +42,18 @@ enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
 	const struct pavo_tce_table *table;
 	enum pavo_pvo_result result;
 	u64 tce, inside;
+	u8 shift;
 
 	result = table_of(tables, job, pvo, &table);
 	if (result)
 		return result;
-	result = entry_of(table, offset >> table->shift, pvo, &tce);
+	shift = READ_ONCE(table->shift);
+	result = entry_of(table, offset >> shift, pvo, &tce);
 	if (result)
 		return result;
-	inside = offset & ((1ull << table->shift) - 1);
+	inside = offset & ((1ull << shift) - 1);
 	place->real = pavo_tce_real(tce) + inside;
-	place->left = (1ull << table->shift) - inside;
+	place->left = (1ull << shift) - inside;
 	return PAVO_PVO_OK;
 }
 
@@ -59,16 +64,18 @@ enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
 	const struct pavo_tce_table *table;
 	enum pavo_pvo_result result;
 	u64 index, last, tce;
+	u8 shift;
 
 	result = table_of(tables, job, pvo, &table);
 	if (result)
 		return result;
+	shift = READ_ONCE(table->shift);
 	if (length > PAVO_PVO_OFFSET_MASK + 1 - offset)
 		return PAVO_PVO_RANGE;
-	index = offset >> table->shift;
-	last = (offset + (length ? length - 1 : 0)) >> table->shift;
+	index = offset >> shift;
+	last = (offset + (length ? length - 1 : 0)) >> shift;
 	/* Before the walk: it is the table that bounds it. */
-	if (last >= table->count)
+	if (last >= smp_load_acquire(&table->count))
 		return PAVO_PVO_RANGE;
 	for (; index <= last; index++) {
 		result = entry_of(table, index, pvo, &tce);

@@ -22,6 +22,7 @@
 #define PAVO_PVO_H
 
 #include <linux/types.h>
+#include <rdma/pavo-abi.h>
 
 #define PAVO_PVO_KEY_BITS 17
 #define PAVO_PVO_TABLE_BITS 5
@@ -31,19 +32,11 @@
 #define PAVO_TCE_TABLES 32
 #define PAVO_PVO_OFFSET_MASK ((1ull << PAVO_PVO_OFFSET_BITS) - 1)
 
-/** What becomes of a PVO; the order is that of the checks. */
-enum pavo_pvo_result {
-	PAVO_PVO_OK = 0,
-	PAVO_PVO_TABLE, /* no such table, or it belongs to no job */
-	PAVO_PVO_JOB, /* the table is another job's */
-	PAVO_PVO_RANGE, /* behind the end of the table */
-	PAVO_PVO_KEY, /* that page is not, or no more, of that region */
-};
-
 /**
  * struct pavo_tce_table - pages of one size for one job.
  * @tce:   @count entries
- * @shift: page size is 1 << shift; 12, 16 or 24
+ * @shift: page size is 1 << shift; 12, 16 or 24. Changes only while the table is
+ *         empty: whatever a reader makes of an old PVO then, no key fits.
  * @job:   JOBID of its owner; 0: nobody's, nothing in it is valid
  */
 struct pavo_tce_table {

@@ -2,14 +2,12 @@
 /*
  * region.c - memory regions: from registration to deregistration.
  *
- * Called by verbs/ through ib_device_ops, in process context. Owns the pinned
- * memory (ib_umem) and the list of its pages. Pinning is charged to the
- * process by ib_umem_get(), the page list to its memory cgroup here.
+ * Called by verbs/ through ib_device_ops, in process context. Their memory is
+ * pinned by pin.c, another driver's (dmabuf.c) or on demand (odp.c).
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
-#include <rdma/ib_umem.h>
 #include "device.h"
 #include "translate.h"
 #include "translate/internal.h"
@@ -41,51 +39,21 @@ int pavo_check_access(int access)
 
 static void memory_release(struct pavo_memory *memory)
 {
-	kvfree(memory->pages);
-	ib_umem_release(memory->umem);
+	pavo_unpin(memory->pin);
 	pavo_dmabuf_release(memory->dmabuf);
 	pavo_odp_release(memory->odp);
 }
 
-/* Make the list of pages that the memory was pinned to. */
-static int list_pages(struct pavo_memory *memory)
-{
-	unsigned long npages = ib_umem_num_pages(memory->umem);
-	struct sg_page_iter iter;
-	unsigned long i = 0;
-
-	memory->pages = kvmalloc_array(npages, sizeof(*memory->pages),
-				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!memory->pages)
-		return -ENOMEM;
-
-	for_each_sgtable_page(&memory->umem->sgt_append.sgt, &iter, 0) {
-		if (WARN_ON_ONCE(i == npages))
-			return -EIO;
-		memory->pages[i++] = sg_page_iter_page(&iter);
-	}
-	return WARN_ON_ONCE(i != npages) ? -EIO : 0;
-}
-
 /* Pin [start, start + length) of the calling process. */
-static int pin(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
-	       u64 length, int access)
+static int pin(struct pavo_memory *memory, u64 start, u64 length, int access)
 {
-	struct ib_umem *umem;
-	int err;
+	struct pavo_pin *pin;
 
-	umem = ib_umem_get(&dev->ib, start, length, access);
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
-
-	*memory = (struct pavo_memory){
-		.umem = umem,
-		.offset = ib_umem_offset(umem),
-	};
-	err = list_pages(memory);
-	if (err)
-		memory_release(memory);
-	return err;
+	pin = pavo_pin(current->mm, start, length, ib_access_writable(access));
+	if (IS_ERR(pin))
+		return PTR_ERR(pin);
+	*memory = (struct pavo_memory){ .pin = pin, .start = start };
+	return 0;
 }
 
 static int check_range(u64 start, u64 length, u64 iova)
@@ -118,8 +86,8 @@ static struct pavo_region *region_alloc(struct pavo_mr *mr, struct ib_pd *ibpd,
 static void set_memory(struct pavo_region *region,
 		       const struct pavo_memory *memory)
 {
-	region->pages = memory->pages;
-	region->offset = memory->offset;
+	region->pages = memory->pin->pages;
+	region->offset = offset_in_page(memory->start);
 }
 
 struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
@@ -192,7 +160,7 @@ static int set_user_memory(struct pavo_mr *mr, u64 start)
 			pavo_odp_set(region, &mr->memory);
 		return err;
 	}
-	err = pin(&mr->memory, mr->dev, start, region->length, region->access);
+	err = pin(&mr->memory, start, region->length, region->access);
 	if (!err)
 		set_memory(region, &mr->memory);
 	return err;
@@ -245,7 +213,7 @@ struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 static bool needs_pin(const struct pavo_mr *mr, int flags, int access)
 {
 	return flags & IB_MR_REREG_TRANS ||
-	       (ib_access_writable(access) && !mr->memory.umem->writable);
+	       (ib_access_writable(access) && !mr->memory.pin->writable);
 }
 
 /* What @mr shall mean, and its memory if that is another. */
@@ -255,16 +223,16 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 	int err;
 
 	if (!(flags & IB_MR_REREG_TRANS)) {
-		if (mr->memory.umem->owning_mm != current->mm)
+		if (mr->memory.pin->mm != current->mm)
 			return -EINVAL;
-		start = mr->memory.umem->address;
+		start = mr->memory.start;
 		length = next->length;
 	} else {
 		next->length = length;
 	}
 	err = check_range(start, length, next->iova);
 	if (!err)
-		err = pin(memory, mr->dev, start, length, next->access);
+		err = pin(memory, start, length, next->access);
 	if (!err)
 		set_memory(next, memory);
 	return err;
@@ -302,11 +270,11 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				 struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pavo_mr *mr = to_pavo_mr(ibmr);
-	struct pavo_memory memory = mr->memory;
+	struct pavo_memory memory = {};
 	struct pavo_region *next;
 	int err = 0;
 
-	if (!mr->memory.umem)
+	if (!mr->memory.pin)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->region->access;
@@ -327,17 +295,16 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	else if (flags & IB_MR_REREG_TRANS)
 		next->iova = virt_addr;
 	else if (mr->region->access & IB_ZERO_BASED)
-		next->iova = mr->memory.umem->address;
+		next->iova = mr->memory.start;
 
 	if (needs_pin(mr, flags, access))
 		err = rereg_prepare(mr, flags, start, length, next, &memory);
 	if (!err) {
 		err = rereg_switch(mr, &next);
-		if (!err)
+		if (!err && memory.pin)
 			swap(mr->memory, memory);
-		/* The old, or after a refusal the new, if it is another. */
-		if (memory.umem != mr->memory.umem)
-			memory_release(&memory);
+		/* What it had, or after a refusal what it should have had. */
+		memory_release(&memory);
 	}
 	kfree(next);
 	return ERR_PTR(err);

@@ -25,8 +25,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/pavo-abi.h>
 #include "odp.h"
+#include "pin.h"
 
-struct ib_umem;
 struct page;
 struct sk_buff;
 struct pavo_dev;
@@ -125,17 +125,16 @@ struct pavo_region {
 
 /**
  * struct pavo_memory - what the pages of a region are from.
- * @umem:   pinned memory of a process
+ * @pin:    pinned memory of a process
  * @dmabuf: or memory of another driver
  * @odp:    or memory of a process that is not pinned
- * @offset: of the first byte in pages[0]
+ * @start:  address of the first byte in the process
  */
 struct pavo_memory {
-	struct ib_umem *umem;
+	struct pavo_pin *pin;
 	struct pavo_dmabuf *dmabuf;
 	struct pavo_odp *odp;
-	struct page **pages;
-	unsigned int offset;
+	u64 start;
 };
 
 /**

@@ -352,4 +352,6 @@ void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev)
 			       BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ib_set_device_ops(ib, &pavo_device_ops);
 	ib_set_device_ops(ib, &pavo_counter_ops);
+	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
+		ib->driver_def = pavo_uapi_defs;
 }

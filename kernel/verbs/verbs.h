@@ -12,6 +12,7 @@
 struct net_device;
 struct pavo_cq;
 struct pavo_dev;
+struct uapi_definition;
 struct vm_area_struct;
 
 /** pavo_verbs_setup - fill in ops and attributes before registration. */
@@ -25,6 +26,9 @@ void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev);
 void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
 
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
+
+/* Objects and methods of pavo's own (job.c). */
+extern const struct uapi_definition pavo_uapi_defs[];
 
 int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void pavo_mmap_free(struct rdma_user_mmap_entry *entry);

@@ -427,4 +427,122 @@ struct pavo_create_srq_resp {
 	__u32 reserved;
 };
 
+/* ------------------------------------------------------------------ jobs */
+
+/*
+ * Objects of pavo's own and what can be done with them: methods of the uverbs file
+ * (RDMA_VERBS_IOCTL). The first number of each kind is UVERBS_ID_NS_SHIFT's, where
+ * those of drivers begin.
+ *
+ * A job (windows document, "Node Global TCE Tables") owns TCE tables of the machine;
+ * a mapping is a buffer in them, to be named by its PVO.
+ */
+#define PAVO_UVERBS_FIRST (1u << 12)
+
+enum pavo_uverbs_object {
+	PAVO_OBJECT_JOB = PAVO_UVERBS_FIRST,
+	PAVO_OBJECT_MAPPING,
+};
+
+enum pavo_job_method {
+	PAVO_METHOD_JOB_OPEN = PAVO_UVERBS_FIRST,
+	PAVO_METHOD_JOB_CLOSE,
+	PAVO_METHOD_JOB_QUERY,
+	PAVO_METHOD_JOB_CHECK,
+};
+
+enum pavo_job_attr {
+	PAVO_ATTR_JOB_HANDLE = PAVO_UVERBS_FIRST,
+	PAVO_ATTR_JOB_OPEN_ARGS, /* in: struct pavo_job_open_args */
+	PAVO_ATTR_JOB_INFO, /* out: struct pavo_job_info */
+	PAVO_ATTR_JOB_CHECK_ARGS, /* in: struct pavo_job_check_args */
+	PAVO_ATTR_JOB_CHECK_RESULT, /* out: __u32, enum pavo_pvo_result */
+};
+
+enum pavo_mapping_method {
+	PAVO_METHOD_MAPPING_MAP = PAVO_UVERBS_FIRST,
+	PAVO_METHOD_MAPPING_UNMAP,
+};
+
+enum pavo_mapping_attr {
+	PAVO_ATTR_MAPPING_HANDLE = PAVO_UVERBS_FIRST,
+	PAVO_ATTR_MAPPING_JOB, /* handle of the job */
+	PAVO_ATTR_MAPPING_ARGS, /* in: struct pavo_map_args */
+	PAVO_ATTR_MAPPING_RESP, /* out: struct pavo_map_resp */
+};
+
+/* pavo_job_open_args.flags: make the job; without it: join the job that is there */
+#define PAVO_JOB_RESERVE 0x1u
+
+/**
+ * struct pavo_job_open_args - which job.
+ * @id:    JOBID, the same on all machines of the job; not 0
+ * @flags: PAVO_JOB_RESERVE or 0
+ * @key:   secret of the job's members
+ * @limit: when reserving: bytes that may be mapped at a time; 0: no limit
+ *
+ * Errors: EINVAL; reserving: EEXIST, ENOSPC (no slot free), EDQUOT (the user has
+ * as many as one may); joining: ENOENT, EACCES (wrong key, or another user's).
+ */
+struct pavo_job_open_args {
+	__u32 id;
+	__u32 flags;
+	__aligned_u64 key;
+	__aligned_u64 limit;
+};
+
+/**
+ * struct pavo_job_info - what a job has on this machine at this moment.
+ * @slot:     job slot
+ * @members:  opens that have not been closed
+ * @limit, @pinned: bytes
+ * @buffers:  pinned and mapped, each once
+ * @mappings: uses of them; @shared: how often one was found mapped already
+ */
+struct pavo_job_info {
+	__u32 id;
+	__u32 slot;
+	__u32 members;
+	__u32 reserved;
+	__aligned_u64 limit;
+	__aligned_u64 pinned;
+	__aligned_u64 buffers;
+	__aligned_u64 mappings;
+	__aligned_u64 shared;
+};
+
+/** What becomes of a PVO that a window of the job uses, in the order of checks. */
+enum pavo_pvo_result {
+	PAVO_PVO_OK = 0,
+	PAVO_PVO_TABLE = 1, /* no such table, or it belongs to no job */
+	PAVO_PVO_JOB = 2, /* the table is another job's */
+	PAVO_PVO_RANGE = 3, /* behind the end of the table */
+	PAVO_PVO_KEY = 4, /* that page is not, or no more, of that region */
+};
+
+/** struct pavo_job_check_args - may @length bytes from @pvo on be touched? */
+struct pavo_job_check_args {
+	__aligned_u64 pvo;
+	__aligned_u64 length;
+};
+
+/** struct pavo_map_args - memory of the calling process, which it may write to. */
+struct pavo_map_args {
+	__aligned_u64 start;
+	__aligned_u64 length;
+};
+
+/**
+ * struct pavo_map_resp - where it is now.
+ * @pvo:       Protocol Virtual Offset of its first byte: region key in bits 63..47,
+ *             table in 46..42, offset in the table in 41..0. Byte offsets may be added.
+ * @page_size: bytes of a page of its table: protection is per page
+ * @shared:    not 0: those pages were mapped already
+ */
+struct pavo_map_resp {
+	__aligned_u64 pvo;
+	__u32 page_size;
+	__u32 shared;
+};
+
 #endif /* PAVO_ABI_H */

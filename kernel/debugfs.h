@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* debugfs.h - what this machine shares among its adapters, for people. */
+#ifndef PAVO_DEBUGFS_H
+#define PAVO_DEBUGFS_H
+
+void pavo_debugfs_init(void);
+void pavo_debugfs_exit(void);
+
+#endif /* PAVO_DEBUGFS_H */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * job.h - jobs: who owns which TCE tables, and the buffers in them.
+ *
+ * A job is processes that work together, on this machine and on others, known
+ * by a JOBID that is the same on all of them. It belongs to the machine and not to
+ * an adapter. Whoever reserves it says its key; who knows id and key and is the same
+ * user may join. It ends when the last leaves.
+ */
+#ifndef PAVO_JOB_H
+#define PAVO_JOB_H
+
+#include <linux/types.h>
+#include <rdma/pavo-abi.h>
+#include "translate/pvo.h"
+
+struct seq_file;
+struct pavo_job;
+
+/**
+ * struct pavo_mapping - one use of a buffer that is mapped for a job.
+ * @pvo:    of its first byte
+ * @shift:  entries are of pages of 1 << shift bytes
+ * @shared: it was mapped already when it was asked for
+ *
+ * Constant; the rest is job.c's.
+ */
+struct pavo_mapping {
+	u64 pvo;
+	u8 shift;
+	bool shared;
+};
+
+int pavo_jobs_init(void);
+void pavo_jobs_exit(void);
+
+/**
+ * pavo_job_reserve - a job slot of this machine for job @id.
+ * @id:    not 0
+ * @key:   to be shown by those who join
+ * @limit: bytes that may be mapped for it at a time; 0: no limit but the tables'
+ *
+ * Return: the job, joined; -EINVAL; -EEXIST: there is that job; -ENOSPC: no slot is
+ * free; -EDQUOT: the user has jobs_per_user of them; -ENOMEM.
+ *
+ * Context: process.
+ */
+struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit);
+
+/**
+ * pavo_job_join - Return: the job; -ENOENT: no such job here; -EACCES: another
+ * user's, or the key is wrong. Context: process.
+ */
+struct pavo_job *pavo_job_join(u32 id, u64 key);
+
+/** pavo_job_leave - of one who reserved it or joined. Sleeps. */
+void pavo_job_leave(struct pavo_job *job);
+
+/**
+ * pavo_job_map - pin [@start, @start + @length) of the calling process and map it
+ * for @job, unless these pages are already, whoever of the job asked for that.
+ *
+ * Only memory that the process may write to: entries have no access rights.
+ *
+ * Return: to be given to pavo_job_unmap(), before the job is left or after;
+ * -EINVAL; -EDQUOT: more than the job's limit; and the errors of pavo_pin() and
+ * pavo_tce_map(). Context: process.
+ */
+struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length);
+
+/**
+ * pavo_job_unmap - one use less. After the last nobody touches the buffer any more
+ * when this returns. Sleeps.
+ */
+void pavo_job_unmap(struct pavo_mapping *mapping);
+
+/** pavo_job_check - pavo_pvo_check() as a window of @job would ask. */
+enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,
+				    u64 length);
+
+/** pavo_job_query - what the job has at this moment. Sleeps. */
+void pavo_job_query(struct pavo_job *job, struct pavo_job_info *info);
+
+/** pavo_jobs_show - all jobs of this machine, for people. */
+int pavo_jobs_show(struct seq_file *file, void *data);
+
+#endif /* PAVO_JOB_H */

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* job_tests.cpp - job slots: who gets one, who may join, when they are free. */
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "world.h"
+
+using namespace world;
+using pavo::Job;
+
+namespace {
+
+TEST(Job, IsOneForAllAdapters)
+{
+	pavo::Device a = adapter(), b = other_adapter();
+	Job job = Job::reserve(a, job_id, job_key);
+	Job other = Job::join(b, job_id, job_key);
+
+	EXPECT_EQ(job.info().id, job_id);
+	EXPECT_EQ(other.info().id, job_id);
+	EXPECT_EQ(other.info().slot, job.info().slot);
+	EXPECT_EQ(job.info().members, 2u);
+}
+
+TEST(Job, HasOneReserver)
+{
+	pavo::Device a = adapter();
+	Job job = Job::reserve(a, job_id, job_key);
+
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key); }), EEXIST);
+	EXPECT_EQ(refusal([&] { Job::reserve(a, 0, job_key); }), EINVAL);
+}
+
+TEST(Job, IsJoinedByItsKeyOnly)
+{
+	pavo::Device a = adapter();
+	Job job = Job::reserve(a, job_id, job_key);
+
+	EXPECT_EQ(refusal([&] { Job::join(a, job_id, job_key + 1); }), EACCES);
+	EXPECT_EQ(refusal([&] { Job::join(a, job_id + 1, job_key); }), ENOENT);
+	EXPECT_EQ(job.info().members, 1u);
+}
+
+TEST(Job, IsItsUsersOnly)
+{
+	pavo::Device a = adapter();
+	Job job = Job::reserve(a, job_id, job_key);
+	Process child([](Process &) {
+		pavo::Device own = adapter();
+
+		become_user(1 << 20);
+		return refusal([&] { Job::join(own, job_id, job_key); }) ==
+		       EACCES;
+	});
+
+	EXPECT_TRUE(child.good());
+}
+
+TEST(Job, GetsNoSlotWhenAllAreTaken)
+{
+	pavo::Device a = adapter();
+	unsigned slots = parameter("job_slots");
+	std::vector<Job> jobs;
+
+	for (uint32_t i = 0; i < slots; i++)
+		jobs.push_back(Job::reserve(a, job_id + i, job_key));
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + slots, 0); }), ENOSPC);
+	jobs.erase(jobs.begin());
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + slots, 0); }), 0);
+}
+
+TEST(Job, AUserHasNotAllSlots)
+{
+	unsigned most = parameter("jobs_per_user");
+	Process child([most](Process &) {
+		pavo::Device own = adapter();
+		std::vector<Job> jobs;
+
+		become_user(1 << 20);
+		for (uint32_t i = 0; i < most; i++)
+			jobs.push_back(Job::reserve(own, job_id + i, job_key));
+		return refusal([&] {
+			       Job::reserve(own, job_id + most, job_key);
+		       }) == EDQUOT;
+	});
+
+	ASSERT_LT(most, parameter("job_slots"));
+	EXPECT_TRUE(child.good());
+}
+
+TEST(Job, EndsWithItsLastProcess)
+{
+	pavo::Device a = adapter();
+	Process child([](Process &self) {
+		pavo::Device own = adapter();
+		Job job = Job::reserve(own, job_id, job_key);
+		Memory memory(8 * page);
+		pavo::Mapping mapping(job, memory.all());
+
+		self.meet();
+		pause();
+		return true;
+	});
+
+	child.meet();
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key); }), EEXIST);
+	child.kill();
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key); }), 0);
+}
+
+TEST(Job, StaysWhileABufferIsMapped)
+{
+	pavo::Device a = adapter();
+	Memory memory(page);
+	Job *job = new Job(Job::reserve(a, job_id, job_key));
+	pavo::Mapping mapping(*job, memory.all());
+
+	delete job;
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key); }), EEXIST);
+	Job again = Job::join(a, job_id, job_key);
+	EXPECT_EQ(again.check(mapping.pvo(), page), PAVO_PVO_OK);
+}
+
+} // namespace

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * verbs_tests.cpp - memory regions of verbs: what they pin is pinned once for a
+ * process, whichever adapters it is registered with.
+ */
+#include <gtest/gtest.h>
+
+#include <infiniband/verbs.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "world.h"
+
+using namespace world;
+
+namespace {
+
+constexpr int all_rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_REMOTE_WRITE;
+
+/* A protection domain of the adapter that a variable names. */
+class Domain {
+public:
+	explicit Domain(const char *variable)
+	{
+		ibv_device **list = ibv_get_device_list(nullptr);
+
+		for (int i = 0; list && list[i]; i++)
+			if (getenv(variable) ==
+			    std::string(ibv_get_device_name(list[i])))
+				context_ = ibv_open_device(list[i]);
+		ibv_free_device_list(list);
+		pd_ = context_ ? ibv_alloc_pd(context_) : nullptr;
+		if (!pd_)
+			throw std::runtime_error(std::string(variable) +
+						 ": no such adapter");
+	}
+
+	~Domain()
+	{
+		ibv_dealloc_pd(pd_);
+		ibv_close_device(context_);
+	}
+
+	Domain(const Domain &) = delete;
+	operator ibv_pd *() { return pd_; }
+
+private:
+	ibv_context *context_ = nullptr;
+	ibv_pd *pd_ = nullptr;
+};
+
+struct Deregister {
+	void operator()(ibv_mr *mr) const { ibv_dereg_mr(mr); }
+};
+
+using Region = std::unique_ptr<ibv_mr, Deregister>;
+
+Region region(ibv_pd *pd, std::span<std::byte> part, int access = all_rights)
+{
+	return Region(ibv_reg_mr(pd, part.data(), part.size(), access));
+}
+
+TEST(Verbs, ABufferIsPinnedOnceForTwoAdapters)
+{
+	Domain a("PAVO_DEV"), b("PAVO_PEER");
+	Memory memory(16 * page);
+	size_t before = pinned();
+	Region first = region(a, memory.all());
+	Region second = region(b, memory.all());
+	Region third = region(b, memory.part(5, 16 * page - 10));
+
+	ASSERT_TRUE(first && second && third);
+	EXPECT_EQ(pinned(), before + 16);
+	first.reset();
+	EXPECT_EQ(pinned(), before + 16);
+	second.reset();
+	third.reset();
+	EXPECT_EQ(pinned(), before);
+}
+
+TEST(Verbs, ReadOnlyMemoryIsPinnedForReadingOnly)
+{
+	Domain a("PAVO_DEV");
+	Memory memory(4 * page);
+	size_t before = pinned();
+
+	ASSERT_EQ(mprotect(memory.at(), 4 * page, PROT_READ), 0);
+	Region reading = region(a, memory.all(), IBV_ACCESS_REMOTE_READ);
+	ASSERT_TRUE(reading);
+	Region writing = region(a, memory.all());
+	EXPECT_FALSE(writing);
+	EXPECT_EQ(pinned(), before + 4);
+}
+
+TEST(Verbs, WhatIsPinnedForReadingIsNotTakenForWriting)
+{
+	Domain a("PAVO_DEV");
+	Memory memory(4 * page);
+	size_t before = pinned();
+	Region reading = region(a, memory.all(), IBV_ACCESS_REMOTE_READ);
+	Region writing = region(a, memory.all());
+	Region again = region(a, memory.all(), IBV_ACCESS_REMOTE_READ);
+
+	ASSERT_TRUE(reading && writing && again);
+	EXPECT_EQ(pinned(), before + 8);
+}
+
+TEST(Verbs, ReplacedMemoryIsPinnedAnew)
+{
+	Domain a("PAVO_DEV");
+	Memory memory(4 * page);
+	size_t before = pinned();
+	Region first = region(a, memory.all());
+
+	memory.replace();
+	Region second = region(a, memory.all());
+	ASSERT_TRUE(first && second);
+	EXPECT_EQ(pinned(), before + 8);
+}
+
+TEST(Verbs, TheLimitIsThatOfDistinctMemory)
+{
+	Process child([](Process &) {
+		become_user(16 * page);
+		Domain a("PAVO_DEV"), b("PAVO_PEER");
+		Memory memory(17 * page);
+		size_t own = pinned();
+		std::span<std::byte> most = memory.part(0, (16 - own) * page);
+		Region first = region(a, most);
+		Region second = region(b, most);
+		Region more = region(a, memory.all().last(page));
+
+		return first && second && !more && errno == ENOMEM &&
+		       pinned() == 16;
+	});
+
+	EXPECT_TRUE(child.good());
+}
+
+} // namespace

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* world.cpp - adapters, memory and processes of the tests; see world.h. */
+#include "world.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+namespace world {
+
+namespace {
+
+constexpr unsigned nobody = 65534;
+
+std::string variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	if (!value)
+		throw std::runtime_error(std::string(name) + " is not set");
+	return value;
+}
+
+std::byte *check(void *at)
+{
+	if (at == MAP_FAILED)
+		throw std::system_error(errno, std::generic_category(), "mmap");
+	return static_cast<std::byte *>(at);
+}
+
+void must(int result, const char *what)
+{
+	if (result < 0)
+		throw std::system_error(errno, std::generic_category(), what);
+}
+
+} // namespace
+
+pavo::Device adapter()
+{
+	return pavo::Device(variable("PAVO_DEV"));
+}
+
+pavo::Device other_adapter()
+{
+	return pavo::Device(variable("PAVO_PEER"));
+}
+
+unsigned parameter(const std::string &name)
+{
+	std::ifstream file("/sys/module/pavo/parameters/" + name);
+	unsigned value;
+
+	if (!(file >> value))
+		throw std::runtime_error("no parameter " + name);
+	return value;
+}
+
+size_t pinned()
+{
+	std::ifstream file("/proc/self/status");
+	std::string word;
+	size_t kib;
+
+	while (file >> word)
+		if (word == "VmPin:" && file >> kib)
+			return kib * 1024 / page;
+	throw std::runtime_error("no VmPin");
+}
+
+Memory::Memory(size_t bytes, int flags)
+	: at_(check(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0))),
+	  bytes_(bytes)
+{
+	memset(at_, 0x5a, bytes_);
+}
+
+Memory::Memory(int fd, size_t bytes)
+	: at_(check(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			 0))),
+	  bytes_(bytes)
+{
+}
+
+Memory::~Memory()
+{
+	munmap(at_, bytes_);
+}
+
+void Memory::replace()
+{
+	check(mmap(at_, bytes_, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	memset(at_, 0xa5, bytes_);
+}
+
+int refusal(const std::function<void()> &call)
+{
+	try {
+		call();
+	} catch (const std::system_error &error) {
+		return error.code().value();
+	}
+	return 0;
+}
+
+Process::Process(const std::function<bool(Process &)> &body)
+{
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets_),
+	     "socketpair");
+	std::cout << std::flush;
+	pid_ = fork();
+	must(pid_, "fork");
+	child_ = !pid_;
+	close(sockets_[child_]);
+	if (!child_)
+		return;
+	bool good = false;
+	try {
+		good = body(*this);
+	} catch (const std::exception &error) {
+		std::cout << "# the other process: " << error.what()
+			  << std::endl;
+	}
+	_exit(good ? 0 : 1);
+}
+
+Process::~Process()
+{
+	if (!reaped_)
+		kill();
+	close(sockets_[!child_]);
+}
+
+void Process::meet()
+{
+	char byte = 0;
+
+	must(send(sockets_[!child_], &byte, 1, MSG_NOSIGNAL), "meet");
+	if (recv(sockets_[!child_], &byte, 1, 0) != 1)
+		throw std::runtime_error("the other process is gone");
+}
+
+void Process::kill()
+{
+	::kill(pid_, SIGKILL);
+	waitpid(pid_, nullptr, 0);
+	reaped_ = true;
+}
+
+bool Process::good()
+{
+	int status;
+
+	must(waitpid(pid_, &status, 0), "waitpid");
+	reaped_ = true;
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+void become_user(size_t memlock)
+{
+	rlimit limit = {memlock, memlock};
+
+	must(setrlimit(RLIMIT_MEMLOCK, &limit), "setrlimit");
+	must(setresgid(nobody, nobody, nobody), "setresgid");
+	must(setresuid(nobody, nobody, nobody), "setresuid");
+}
+
+} // namespace world

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* device.cpp - finding and opening an adapter's uverbs file; see device.hpp. */
+#include <pavo/device.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/pavo-abi.h>
+
+#include "command.hpp"
+#include "error.hpp"
+
+namespace pavo {
+
+namespace {
+
+std::string first_line(const std::filesystem::path &path)
+{
+	std::ifstream file(path);
+	std::string line;
+
+	std::getline(file, line);
+	return line;
+}
+
+/* The uverbs device of that adapter, or nothing. */
+std::string uverbs_of(const std::string &adapter)
+{
+	std::error_code none;
+
+	for (const auto &entry : std::filesystem::directory_iterator(
+		     "/sys/class/infiniband_verbs", none))
+		if (first_line(entry.path() / "ibdev") == adapter)
+			return entry.path().filename();
+	return {};
+}
+
+/* Without a context the file is good for nothing. Return: 0 or errno. */
+int get_context(int fd)
+{
+	pavo_alloc_ucontext_resp resp{};
+	uint32_t vectors;
+	uint64_t support;
+	int err;
+
+	err = Command(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT)
+		      .out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, vectors)
+		      .out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, support)
+		      .out(UVERBS_ATTR_UHW_OUT, resp)
+		      .run(fd);
+	if (err)
+		return err;
+	return resp.abi_version == PAVO_ABI_VERSION ? 0 : EPROTONOSUPPORT;
+}
+
+} // namespace
+
+Device::Device(const std::string &name) : name_(name)
+{
+	std::string uverbs = uverbs_of(name);
+
+	if (uverbs.empty())
+		throw error(ENODEV,
+			    name + ": no adapter of that name with a "
+				   "uverbs device (see `rdma link`, and "
+				   "`modprobe ib_uverbs`)");
+	std::string path = "/dev/infiniband/" + uverbs;
+	fd_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+	if (fd_ < 0)
+		throw error(errno, path + ", of " + name);
+	if (int err = get_context(fd_)) {
+		close(fd_);
+		throw error(
+			err == EPROTONOSUPPORT ? err : EPROTONOSUPPORT,
+			name + ": not an adapter of pavo, or the module and "
+			       "this library are of different versions");
+	}
+}
+
+Device::~Device()
+{
+	if (fd_ >= 0)
+		close(fd_);
+}
+
+Device::Device(Device &&from) noexcept
+	: name_(std::move(from.name_)), fd_(std::exchange(from.fd_, -1))
+{
+}
+
+Device &Device::operator=(Device &&from) noexcept
+{
+	std::swap(name_, from.name_);
+	std::swap(fd_, from.fd_);
+	return *this;
+}
+
+} // namespace pavo

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * job.hpp - jobs and the buffers that are mapped for them (windows document, "Node
+ * Global TCE Tables and Protocol Virtual Offset Addressing Method").
+ */
+#ifndef PAVO_JOB_HPP
+#define PAVO_JOB_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <rdma/pavo-abi.h>
+
+#include <pavo/device.hpp>
+
+namespace pavo {
+
+/**
+ * Protocol Virtual Offset: names a byte of a mapped buffer to every machine of the
+ * job. Bytes may be added.
+ */
+struct Pvo {
+	uint64_t value = 0;
+
+	friend Pvo operator+(Pvo pvo, uint64_t bytes)
+	{
+		return {pvo.value + bytes};
+	}
+	friend bool operator==(Pvo, Pvo) = default;
+};
+
+using JobInfo = pavo_job_info;
+
+/** Membership in a job; processes of one job see the same buffers. */
+class Job {
+public:
+	/**
+	 * Takes a job slot of this machine.
+	 * @id: JOBID, the same on all machines; not 0
+	 * @key: to be shown by those who join
+	 * @limit: bytes that may be mapped at a time; 0: no limit but the tables'
+	 *
+	 * Throws std::system_error: EEXIST: there is that job; ENOSPC: all job
+	 * slots are taken; EDQUOT: this user has as many as one may.
+	 */
+	static Job reserve(const Device &device, uint32_t id, uint64_t key,
+			   uint64_t limit = 0);
+	/**
+	 * Joins a job that was reserved.
+	 * Throws std::system_error: ENOENT: there is no such job on this machine;
+	 * EACCES: the key is wrong, or it is another user's.
+	 */
+	static Job join(const Device &device, uint32_t id, uint64_t key);
+	/** Leaves. What is mapped stays until it is unmapped. */
+	~Job();
+	Job(Job &&from) noexcept;
+	Job &operator=(Job &&from) noexcept;
+
+	/** What the job has on this machine now. */
+	JobInfo info() const;
+	/**
+	 * What would become of @length bytes from @pvo on, if a window of this job
+	 * used them?
+	 */
+	pavo_pvo_result check(Pvo pvo, uint64_t length) const;
+
+	int fd() const { return fd_; }
+	uint32_t handle() const { return handle_; }
+
+private:
+	Job(const Device &device, const pavo_job_open_args &args);
+
+	int fd_;
+	uint32_t handle_;
+};
+
+/** Memory of this process, pinned and mapped for a job. */
+class Mapping {
+public:
+	/**
+	 * Maps a buffer. Where its pages are mapped for the job already, through
+	 * whatever adapter and process, that is found and used.
+	 *
+	 * Throws std::system_error: ENOMEM: it is more than RLIMIT_MEMLOCK allows;
+	 * EDQUOT: more than the job's limit; ENOSPC: the job's tables are full;
+	 * EFAULT: not all of it is memory that this process may write to.
+	 */
+	Mapping(const Job &job, std::span<std::byte> buffer);
+	~Mapping();
+	Mapping(Mapping &&from) noexcept;
+	Mapping &operator=(Mapping &&from) noexcept;
+
+	/** Of the buffer's first byte. */
+	Pvo pvo() const { return pvo_; }
+	/** Bytes of a page of its table: protection is per page. */
+	uint32_t page_size() const { return page_size_; }
+	/** It was mapped already. */
+	bool shared() const { return shared_; }
+
+private:
+	int fd_;
+	uint32_t handle_;
+	Pvo pvo_;
+	uint32_t page_size_;
+	bool shared_;
+};
+
+} // namespace pavo
+
+#endif // PAVO_JOB_HPP

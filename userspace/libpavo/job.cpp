@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* job.cpp - jobs and mappings, by the methods of the uverbs file; see job.hpp. */
+#include <pavo/job.hpp>
+
+#include <utility>
+
+#include "command.hpp"
+#include "error.hpp"
+
+namespace pavo {
+
+namespace {
+
+constexpr uint32_t none = ~0u;
+
+/* What to do about it, beside what errno says. */
+std::string advice(int err, bool reserve)
+{
+	switch (err) {
+	case EEXIST:
+		return " is there already: join it, or take another id";
+	case ENOSPC:
+		return ": all job slots of this machine are taken (parameter "
+		       "job_slots of the module)";
+	case EDQUOT:
+		return ": this user has as many jobs as one may (parameter "
+		       "jobs_per_user of the module)";
+	case ENOENT:
+		return " is not on this machine: reserve it first";
+	case EACCES:
+		return ": the key is not the job's, or the job is another "
+		       "user's";
+	default:
+		return reserve ? ": cannot be reserved" : ": cannot be joined";
+	}
+}
+
+std::string advice_map(int err)
+{
+	switch (err) {
+	case ENOMEM:
+		return ": more than may be locked (`ulimit -l`), or no memory "
+		       "left";
+	case EDQUOT:
+		return ": more than the limit of the job";
+	case ENOSPC:
+		return ": the tables of the job are full (parameters "
+		       "tce_small_entries, tce_large_entries of the module)";
+	case EFAULT:
+		return ": not all of it is memory that this process may write "
+		       "to";
+	default:
+		return "";
+	}
+}
+
+} // namespace
+
+Job::Job(const Device &device, const pavo_job_open_args &args)
+	: fd_(device.fd())
+{
+	Command command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_OPEN);
+	int err;
+
+	err = command.new_handle(PAVO_ATTR_JOB_HANDLE)
+		      .in(PAVO_ATTR_JOB_OPEN_ARGS, args)
+		      .run(fd_);
+	if (err)
+		throw error(err, "job " + std::to_string(args.id) +
+					 advice(err, args.flags));
+	handle_ = command.made();
+}
+
+Job Job::reserve(const Device &device, uint32_t id, uint64_t key,
+		 uint64_t limit)
+{
+	return {device,
+		{.id = id,
+		 .flags = PAVO_JOB_RESERVE,
+		 .key = key,
+		 .limit = limit}};
+}
+
+Job Job::join(const Device &device, uint32_t id, uint64_t key)
+{
+	return {device, {.id = id, .flags = 0, .key = key, .limit = 0}};
+}
+
+Job::~Job()
+{
+	if (handle_ != none)
+		Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_CLOSE)
+			.handle(PAVO_ATTR_JOB_HANDLE, handle_)
+			.run(fd_);
+}
+
+Job::Job(Job &&from) noexcept
+	: fd_(from.fd_), handle_(std::exchange(from.handle_, none))
+{
+}
+
+Job &Job::operator=(Job &&from) noexcept
+{
+	std::swap(fd_, from.fd_);
+	std::swap(handle_, from.handle_);
+	return *this;
+}
+
+JobInfo Job::info() const
+{
+	JobInfo info{};
+	int err;
+
+	err = Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_QUERY)
+		      .handle(PAVO_ATTR_JOB_HANDLE, handle_)
+		      .out(PAVO_ATTR_JOB_INFO, info)
+		      .run(fd_);
+	if (err)
+		throw error(err, "job cannot be queried");
+	return info;
+}
+
+pavo_pvo_result Job::check(Pvo pvo, uint64_t length) const
+{
+	pavo_job_check_args args = {.pvo = pvo.value, .length = length};
+	uint32_t result;
+	int err;
+
+	err = Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_CHECK)
+		      .handle(PAVO_ATTR_JOB_HANDLE, handle_)
+		      .in(PAVO_ATTR_JOB_CHECK_ARGS, args)
+		      .out(PAVO_ATTR_JOB_CHECK_RESULT, result)
+		      .run(fd_);
+	if (err)
+		throw error(err, "PVO cannot be checked");
+	return pavo_pvo_result(result);
+}
+
+Mapping::Mapping(const Job &job, std::span<std::byte> buffer) : fd_(job.fd())
+{
+	Command command(PAVO_OBJECT_MAPPING, PAVO_METHOD_MAPPING_MAP);
+	pavo_map_args args = {
+		.start = reinterpret_cast<uintptr_t>(buffer.data()),
+		.length = buffer.size()};
+	pavo_map_resp resp{};
+	int err;
+
+	err = command.new_handle(PAVO_ATTR_MAPPING_HANDLE)
+		      .handle(PAVO_ATTR_MAPPING_JOB, job.handle())
+		      .in(PAVO_ATTR_MAPPING_ARGS, args)
+		      .out(PAVO_ATTR_MAPPING_RESP, resp)
+		      .run(fd_);
+	if (err)
+		throw error(err, "mapping of " + std::to_string(buffer.size()) +
+					 " bytes" + advice_map(err));
+	handle_ = command.made();
+	pvo_ = {resp.pvo};
+	page_size_ = resp.page_size;
+	shared_ = resp.shared;
+}
+
+Mapping::~Mapping()
+{
+	if (handle_ != none)
+		Command(PAVO_OBJECT_MAPPING, PAVO_METHOD_MAPPING_UNMAP)
+			.handle(PAVO_ATTR_MAPPING_HANDLE, handle_)
+			.run(fd_);
+}
+
+Mapping::Mapping(Mapping &&from) noexcept
+	: fd_(from.fd_), handle_(std::exchange(from.handle_, none)),
+	  pvo_(from.pvo_), page_size_(from.page_size_), shared_(from.shared_)
+{
+}
+
+Mapping &Mapping::operator=(Mapping &&from) noexcept
+{
+	std::swap(fd_, from.fd_);
+	std::swap(handle_, from.handle_);
+	std::swap(pvo_, from.pvo_);
+	std::swap(page_size_, from.page_size_);
+	std::swap(shared_, from.shared_);
+	return *this;
+}
+
+} // namespace pavo
