@@ -17,6 +17,7 @@
 #include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
+#include <net/net_namespace.h>
 #include <rdma/rdma_netlink.h>
 #include "context/context.h"
 #include "debugfs.h"
@@ -74,6 +75,10 @@ static void pavo_detach(struct pavo_dev *dev)
  * when pavo_dealloc() has returned to it. So that the module is not unloaded
  * under those last instructions, dead adapters are kept until the lock that
  * pavo_dealloc() is called with could be taken.
+ *
+ * Their devices in sysfs are the parents of those that rdma core makes for an
+ * adapter in other namespaces. One that ends removes these on its own, perhaps
+ * at this moment, and needs the parent until it is through.
  */
 static void pavo_reap(struct work_struct *work)
 {
@@ -83,7 +88,9 @@ static void pavo_reap(struct work_struct *work)
 	mutex_lock(&adapters_lock);
 	list_splice_init(&dead_adapters, &dead);
 	mutex_unlock(&adapters_lock);
+	net_ns_barrier();
 	list_for_each_entry_safe(dev, next, &dead, list) {
+		pavo_parent_destroy(&dev->parent);
 		mutex_lock(&dev->ib.unregistration_lock);
 		mutex_unlock(&dev->ib.unregistration_lock);
 		put_device(&dev->ib.dev);
@@ -102,7 +109,6 @@ static void pavo_dealloc(struct ib_device *ibdev)
 		hash_del_rcu(&dev->node);
 	mutex_unlock(&adapters_lock);
 	pavo_detach(dev);
-	pavo_parent_destroy(&dev->parent);
 	/* no packet is on its way through the tables any more */
 	synchronize_rcu();
 

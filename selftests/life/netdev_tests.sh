@@ -346,10 +346,10 @@ parent_follows()
 	[ -z "$(ip netns exec n1 ls /sys/class/infiniband/la/device/net)" ]
 	ip netns del n1
 	delete la
-	[ ! -e "$parent" ]
+	soon test ! -e "$parent"
 	ip link del va
 	soon absent lb
-	[ ! -e /sys/devices/virtual/pavo ]
+	soon test ! -e /sys/devices/virtual/pavo
 	veth_pair va vb 9000
 }
 
