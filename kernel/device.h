@@ -89,6 +89,7 @@ struct pavo_mcast {
  * @counters:  number -> counters of their own that QPs count in
  * @mcast:     multicast groups
  * @keys:      memory keys
+ * @rkm:       keys in use by inbound operations, and their end
  * @used:      objects in existence, by enum pavo_object (limits.c)
  * @wq:        work of the QPs' halves that must leave the softirq
  * @node:      in main.c's table of adapters
@@ -114,6 +115,7 @@ struct pavo_dev {
 	struct xarray counters;
 	struct pavo_mcast mcast;
 	struct pavo_key_table keys;
+	struct pavo_rkm rkm;
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;
 	struct hlist_node node;
@@ -144,8 +146,13 @@ struct pavo_ucontext {
 	u32 db_cons;
 };
 
+/**
+ * struct pavo_pd - protection domain.
+ * @rkm: its QPs, for the remote key manager
+ */
 struct pavo_pd {
 	struct ib_pd ib;
+	struct pavo_rkm_list rkm;
 };
 
 struct pavo_ah {
@@ -236,6 +243,7 @@ struct pavo_qp_attrs {
  * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
  *         and pavo_qp_send_error(), which only ever write Error and SQE.
  * @windows: memory windows of type 2 bound to it, under the key table's lock
+ * @rkm:   slots of the keys that its peer uses
  * @flow:  valid from RTR on unless datagrams; changed under both half locks
  * @events: bits by enum ib_event_type, to be raised by @work
  * @work:  raises @events and runs both halves in process context: after an
@@ -254,6 +262,7 @@ struct pavo_qp {
 	struct ib_qp_cap cap;
 	bool sq_sig_all;
 	struct list_head windows;
+	struct pavo_rkm_qp rkm;
 	int state;
 	struct mutex modify_mutex; /* attr, and transitions of state */
 	struct pavo_qp_attrs attr;

@@ -17,6 +17,7 @@
 #include <linux/bitops.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
+#include "translate/rkm.h"
 
 struct pavo_odp;
 
@@ -49,13 +50,15 @@ struct pavo_fault {
  * @pending: event bits of the half
  * @backlog: parsed and verified packets; own lock inside
  * @fault:   pages it waits for; packets stay on the backlog meanwhile
- * @hold:    the packet in hand is to be taken again when they are there
+ * @inval:   invalidation of a key that was asked for, and may not be told yet
+ * @hold:    the packet in hand is to be taken again when that is over
  */
 struct pavo_half {
 	spinlock_t lock; /* ownership of the half */
 	unsigned long pending;
 	struct sk_buff_head backlog;
 	struct pavo_fault fault;
+	struct pavo_rkm_request inval;
 	bool hold;
 };
 
@@ -64,13 +67,20 @@ static inline void pavo_half_init(struct pavo_half *half)
 	spin_lock_init(&half->lock);
 	half->pending = 0;
 	half->fault.state = PAVO_FAULT_NONE;
+	half->inval.state = PAVO_RKM_NONE;
+	half->hold = false;
 	skb_queue_head_init(&half->backlog);
 }
 
 static inline bool pavo_half_waits(const struct pavo_half *half)
 {
 	/* Pairs with the release at the end of waiting. */
-	return smp_load_acquire(&half->fault.state) == PAVO_FAULT_WAITING;
+	if (smp_load_acquire(&half->fault.state) == PAVO_FAULT_WAITING)
+		return true;
+	if (!half->hold)
+		return false;
+	/* With that in translate/rkm.c. */
+	return smp_load_acquire(&half->inval.state) == PAVO_RKM_WAITING;
 }
 
 static inline bool pavo_half_has_work(const struct pavo_half *half)

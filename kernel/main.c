@@ -148,6 +148,7 @@ static struct pavo_dev *pavo_alloc(void)
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	pavo_key_table_init(&dev->keys);
+	pavo_rkm_init(&dev->rkm);
 	INIT_HLIST_NODE(&dev->node);
 	mutex_lock(&adapters_lock);
 	list_add_tail(&dev->list, &live_adapters);

@@ -177,6 +177,32 @@ TRACE_EVENT(pavo_state,
 		  __print_symbolic(__entry->to, PAVO_TRACE_STATES))
 );
 
+/* A walk of the remote key manager is over. */
+TRACE_EVENT(pavo_rkm,
+	TP_PROTO(const struct pavo_dev *dev, u32 keys, u64 qps, u64 matches,
+		 u64 stalls, u64 ns),
+	TP_ARGS(dev, keys, qps, matches, stalls, ns),
+	TP_STRUCT__entry(
+		__string(dev, dev->ib.name)
+		__field(u32, keys)
+		__field(u64, qps)
+		__field(u64, matches)
+		__field(u64, stalls)
+		__field(u64, ns)
+	),
+	TP_fast_assign(
+		pavo_assign_str(dev, dev->ib.name);
+		__entry->keys = keys;
+		__entry->qps = qps;
+		__entry->matches = matches;
+		__entry->stalls = stalls;
+		__entry->ns = ns;
+	),
+	TP_printk("%s keys %u qps %llu matches %llu stalls %llu ns %llu",
+		  __get_str(dev), __entry->keys, __entry->qps,
+		  __entry->matches, __entry->stalls, __entry->ns)
+);
+
 /* A counter moved by one; drops are the names with _drop_. */
 TRACE_EVENT(pavo_count,
 	TP_PROTO(const struct pavo_dev *dev, const char *name),

@@ -77,6 +77,14 @@ struct pavo_dev;
 	X(odp_faults) /* pages asked for that were not there */     \
 	X(odp_fault_errors) /* and could not be had */              \
 	X(odp_invalidations) /* pages taken back by the kernel */   \
+	X(rkm_walks) /* over the keys in use */                     \
+	X(rkm_requests) /* keys that those looked for */            \
+	X(rkm_qps) /* QPs looked at */                              \
+	X(rkm_pd_fail) /* of another protection domain */           \
+	X(rkm_keys) /* slots compared with a key */                 \
+	X(rkm_matches) /* operations ended */                       \
+	X(rkm_stalls) /* copies waited for */                       \
+	X(rkm_walk_ns)                                              \
 	X(cq_index_errors) /* CQ consumer index absurd */           \
 	X(qp_errors) /* QPs moved to Error */                       \
 	X(sq_errors) /* send queues of UC and UD moved to SQE */

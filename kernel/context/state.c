@@ -125,6 +125,19 @@ void pavo_qp_send_error(struct pavo_qp *qp)
 	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
 }
 
+/* Those that the QP asked for are over; nobody uses the halves. */
+static void forget_invalidations(struct pavo_qp *qp)
+{
+	struct pavo_rkm_request *req = &qp->req.half.inval;
+	struct pavo_rkm_request *resp = &qp->resp.half.inval;
+
+	if (req->state == PAVO_RKM_NONE && resp->state == PAVO_RKM_NONE)
+		return;
+	pavo_rkm_settle(qp->dev);
+	req->state = PAVO_RKM_NONE;
+	resp->state = PAVO_RKM_NONE;
+}
+
 void pavo_qp_reset(struct pavo_qp *qp)
 {
 	struct pavo_flow flow = qp->flow;
@@ -141,6 +154,7 @@ void pavo_qp_reset(struct pavo_qp *qp)
 
 	if (has_flow)
 		pavo_flow_destroy(&flow);
+	forget_invalidations(qp);
 	xchg(&qp->events, 0);
 	/* what was not polled names WQEs that are no more */
 	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);

@@ -25,7 +25,7 @@ struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn)
 	return xa_load(&dev->qps, qpn);
 }
 
-int pavo_qp_number(struct pavo_qp *qp)
+static int give_number(struct pavo_qp *qp)
 {
 	struct pavo_dev *dev = qp->dev;
 	u32 qpn = PAVO_GSI_QPN;
@@ -46,12 +46,23 @@ int pavo_qp_number(struct pavo_qp *qp)
 	return xa_err(xa_store(&dev->qps, qpn, qp, GFP_KERNEL));
 }
 
+int pavo_qp_number(struct pavo_qp *qp)
+{
+	int err = give_number(qp);
+
+	if (!err)
+		pavo_rkm_add(qp);
+	return err;
+}
+
 void pavo_qp_remove(struct pavo_qp *qp)
 {
 	xa_erase(&qp->dev->qps, qp->ib.qp_num);
 	mutex_lock(&qp->modify_mutex);
 	pavo_qp_reset(qp);
 	mutex_unlock(&qp->modify_mutex);
+	/* Its slots are empty. */
+	pavo_rkm_remove(qp);
 	synchronize_rcu_expedited();
 	/* In this order: the timer, too, leaves things to the work. */
 	hrtimer_cancel(&qp->req.hrtimer);

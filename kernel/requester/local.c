@@ -9,21 +9,43 @@
  */
 #include "internal.h"
 
-/*
- * pavo_local_execute - carry out a WQE that sends nothing.
- *
- * Return: 0, a positive enum pavo_vendor_err, or -ENOMEM: try again.
- */
-int pavo_local_execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+static int execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
+	struct pavo_rkm_request *request = &qp->req.half.inval;
+
 	switch (wqe->op) {
 	case PAVO_WQE_LOCAL_INV:
-		return pavo_key_invalidate(qp, wqe->imm);
+		return pavo_key_invalidate(qp, wqe->imm, request);
 	case PAVO_WQE_BIND_MW:
-		return pavo_mw_bind(qp, wqe->bind);
+		return pavo_mw_bind(qp, wqe->bind, request);
 	case PAVO_WQE_REG_MR:
 		return pavo_mr_fast_reg(qp, wqe->bind);
 	default:
 		return 0;
 	}
+}
+
+/*
+ * pavo_local_execute - carry out a WQE that sends nothing.
+ *
+ * Return: 0, a positive enum pavo_vendor_err, or -ENOMEM: try again.
+ * PAVO_VE_WAIT: the QP's work will come again, and with it the WQE.
+ */
+int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
+{
+	struct pavo_rkm_request *request = &qp->req.half.inval;
+	bool back = pavo_rkm_came_back(request);
+	int err;
+
+	/* It may be one that was flushed meanwhile that is waited for. */
+	if (!back && request->state == PAVO_RKM_WAITING)
+		return PAVO_VE_WAIT;
+	if (wqe->flags & PAVO_SWQE_WAITS) {
+		wqe->flags &= ~PAVO_SWQE_WAITS;
+		return 0;
+	}
+	err = execute(qp, wqe);
+	if (err == PAVO_VE_WAIT)
+		wqe->flags |= PAVO_SWQE_WAITS;
+	return err;
 }

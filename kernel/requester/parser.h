@@ -19,6 +19,8 @@
 #define PAVO_SWQE_INLINE 0x40
 /* Its local memory is still to be checked (set by the scheduler). */
 #define PAVO_SWQE_UNCHECKED 0x20
+/* done, and to complete when a walk over keys in use is (local.c) */
+#define PAVO_SWQE_WAITS 0x10
 
 /**
  * struct pavo_swqe - private, checked copy of a send WQE.

@@ -8,24 +8,6 @@
  */
 #include "internal.h"
 
-static enum pavo_vendor_err vendor_of(enum pavo_xlate status)
-{
-	switch (status) {
-	case PAVO_XLATE_OK:
-		return PAVO_VE_NONE;
-	case PAVO_XLATE_PD:
-		return PAVO_VE_LKEY_PD;
-	case PAVO_XLATE_FLAGS:
-		return PAVO_VE_LKEY_ACCESS;
-	case PAVO_XLATE_LENGTH:
-		return PAVO_VE_LKEY_RANGE;
-	case PAVO_XLATE_STATE:
-		return PAVO_VE_KEY_STATE;
-	default:
-		return PAVO_VE_LKEY;
-	}
-}
-
 /*
  * The next piece of at most @len bytes that lies in one entry: its region,
  * address and length. Moves @pos behind it.
@@ -57,7 +39,7 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
 				      access) ?
 			       PAVO_VE_WAIT :
 			       PAVO_VE_LKEY_RANGE;
-	return vendor_of(status);
+	return pavo_xlate_code(status)->vendor;
 }
 
 /* pavo_sgl_advance - move @pos on by @len bytes, which the SGL has. */
@@ -86,16 +68,16 @@ enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
 {
 	int access = pavo_wqe_is_read(wqe->op) ? IB_ACCESS_LOCAL_WRITE : 0;
 	struct pavo_region *region;
-	enum pavo_vendor_err err;
+	enum pavo_xlate status;
 	u32 i;
 
 	for (i = 0; i < wqe->num_sge; i++) {
 		const struct pavo_data_seg *sge = &wqe->sge[i];
 
-		err = vendor_of(pavo_check(qp->dev, qp->pd, sge->lkey, sge->va,
-					   sge->byte_count, access, &region));
-		if (err)
-			return err;
+		status = pavo_check(qp->dev, qp->pd, sge->lkey, sge->va,
+				    sge->byte_count, access, &region);
+		if (status)
+			return pavo_xlate_code(status)->vendor;
 	}
 	return PAVO_VE_NONE;
 }

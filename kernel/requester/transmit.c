@@ -71,6 +71,8 @@ static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 		return false;
 	}
+	if (err == PAVO_VE_WAIT)
+		return false;
 	if (err) {
 		pavo_count(qp, wqe_errors);
 		wqe->vendor_err = err;

@@ -34,6 +34,13 @@ static void fail(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 syndrome)
 	pavo_respond_fatal(qp, pkt->psn, syndrome, event);
 }
 
+/* The memory that it names may not be touched so. */
+static void fail_access(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+			enum pavo_xlate status)
+{
+	fail(qp, pkt, pavo_xlate_code(status)->nak);
+}
+
 /* The receive WQE is at fault. */
 static void fail_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		      enum ib_wc_status status, enum pavo_vendor_err vendor,
@@ -118,6 +125,18 @@ static void fail_invalidate(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	fail(qp, pkt, PAVO_NAK_REM_ACCESS);
 }
 
+static void end_send(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	resp->message = PAVO_OPF_SEND;
+	if (pkt->info->flags & PAVO_OPF_LAST) {
+		complete_recv(qp, pkt, PAVO_WQE_SEND, resp->wqe->done);
+		resp->message = 0;
+	}
+	done(qp, pkt);
+}
+
 /* pavo_execute_send - a packet of a send that fits its place. */
 void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -126,6 +145,11 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	bool inv = pkt->info->flags & PAVO_OPF_IETH;
 	enum pavo_vendor_err err;
 
+	/* All but the end of it was done when the packet was here before. */
+	if (unlikely(pavo_rkm_came_back(&resp->half.inval))) {
+		end_send(qp, pkt);
+		return;
+	}
 	if (!take_recv_wqe(qp, pkt))
 		return;
 	/* Asked before the data is written, done when it is. */
@@ -148,18 +172,17 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	}
 	if (inv) {
-		err = pavo_key_invalidate(qp, pkt->inv_rkey);
+		err = pavo_key_invalidate(qp, pkt->inv_rkey, &resp->half.inval);
+		if (err == PAVO_VE_WAIT) {
+			resp->half.hold = true;
+			return;
+		}
 		if (err) {
 			fail_invalidate(qp, pkt, err);
 			return;
 		}
 	}
-	resp->message = PAVO_OPF_SEND;
-	if (pkt->info->flags & PAVO_OPF_LAST) {
-		complete_recv(qp, pkt, PAVO_WQE_SEND, resp->wqe->done);
-		resp->message = 0;
-	}
-	done(qp, pkt);
+	end_send(qp, pkt);
 }
 
 /*
@@ -169,15 +192,17 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 static bool begin_write(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_write_addr *write = &qp->resp.write;
+	enum pavo_xlate status;
 
 	if (!(qp->attr.access & IB_ACCESS_REMOTE_WRITE) ||
 	    pkt->dma_len > PAVO_MAX_MSG_SIZE) {
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return false;
 	}
-	if (pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
-			      IB_ACCESS_REMOTE_WRITE)) {
-		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+	status = pavo_use_begin(qp, PAVO_SLOT_WRITE, pkt->rkey, pkt->va,
+				pkt->dma_len, IB_ACCESS_REMOTE_WRITE);
+	if (status) {
+		fail_access(qp, pkt, status);
 		return false;
 	}
 	write->va = pkt->va;
@@ -187,35 +212,53 @@ static bool begin_write(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	return true;
 }
 
-/* Put the payload where the message stands. False: refused. */
+/*
+ * Put the payload where the message stands, its key in use. False: refused, or
+ * it comes again.
+ */
 static bool write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_write_addr *write = &qp->resp.write;
 	u32 len = rx->pkt.payload;
 	struct pavo_region *region;
 	enum pavo_xlate status;
-	int err;
 
-	if (!len)
-		return true;
 	status = pavo_xlate_remote(qp, write->rkey, write->va, len,
 				   IB_ACCESS_REMOTE_WRITE, &region);
 	if (unlikely(status)) {
 		if (status != PAVO_XLATE_FAULT ||
 		    !pavo_fault_hold(qp, region, write->va, len, true))
-			fail(qp, &rx->pkt, PAVO_NAK_REM_ACCESS);
+			fail_access(qp, &rx->pkt, status);
 		return false;
 	}
-	err = pavo_region_from_skb(region, write->va, rx->skb, rx->payload,
-				   len);
-	pavo_region_done(region);
-	if (err) {
+	if (pavo_region_from_skb(region, write->va, rx->skb, rx->payload,
+				 len)) {
 		fail(qp, &rx->pkt, PAVO_NAK_INV_REQ);
 		return false;
 	}
 	write->va += len;
 	write->left -= len;
 	return true;
+}
+
+/* The same with the use of the key, which a First or Only packet has begun. */
+static bool write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	u32 flags = rx->pkt.info->flags;
+	bool good;
+
+	if (!rx->pkt.payload)
+		return true;
+	if (!(flags & PAVO_OPF_FIRST) && !pavo_use_enter(qp, PAVO_SLOT_WRITE)) {
+		fail_access(qp, &rx->pkt, PAVO_XLATE_STATE);
+		return false;
+	}
+	good = write_payload(qp, rx);
+	if (good ? flags & PAVO_OPF_LAST : flags & PAVO_OPF_FIRST)
+		pavo_use_end(qp, PAVO_SLOT_WRITE);
+	else
+		pavo_use_leave(qp, PAVO_SLOT_WRITE);
+	return good;
 }
 
 /* pavo_execute_write - a packet of a write that fits its place. */
@@ -234,10 +277,11 @@ void pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	left = resp->write.left;
 	if (last ? pkt->payload != left : pkt->payload >= left) {
+		pavo_use_end(qp, PAVO_SLOT_WRITE);
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
-	if (!write_payload(qp, rx))
+	if (!write_packet(qp, rx))
 		return;
 	resp->message = last ? 0 : PAVO_OPF_WRITE;
 	if (imm)
@@ -249,15 +293,11 @@ static void execute_read(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_resource *res;
+	enum pavo_xlate status;
 
 	if (!(qp->attr.access & IB_ACCESS_REMOTE_READ) ||
 	    !qp->attr.max_dest_rd_atomic || pkt->dma_len > PAVO_MAX_MSG_SIZE) {
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
-		return;
-	}
-	if (pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
-			      IB_ACCESS_REMOTE_READ)) {
-		fail(qp, pkt, PAVO_NAK_REM_ACCESS);
 		return;
 	}
 	res = pavo_resource_new(qp);
@@ -266,13 +306,14 @@ static void execute_read(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
+	status = pavo_read_begin(qp, res, pkt);
+	if (status) {
+		fail_access(qp, pkt, status);
+		return;
+	}
 	res->first = pkt->psn;
 	res->npkts = max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
 	res->atomic = false;
-	res->rkey = pkt->rkey;
-	res->srqn = pkt->srqn;
-	res->va = pkt->va;
-	res->left = pkt->dma_len;
 	res->psn = pkt->psn;
 	advance(qp, pkt, res->npkts);
 	res->msn = resp->msn;
@@ -293,8 +334,9 @@ static void answer_once(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 }
 
 /*
- * An operation on eight bytes: its region, and the place for its answer. NULL: it
- * is refused, or the packet will be taken again.
+ * An operation on eight bytes: its region, in use, and the place for its answer.
+ * NULL: it is refused, or the packet will be taken again. There is no write
+ * under way whose slot this could be.
  */
 static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 					 const struct pavo_pkt *pkt, int access,
@@ -303,17 +345,24 @@ static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 	struct pavo_resource *res;
 	enum pavo_xlate status;
 
+	status = pavo_use_begin(qp, PAVO_SLOT_WRITE, pkt->rkey, pkt->va,
+				sizeof(u64), access);
+	if (unlikely(status)) {
+		fail_access(qp, pkt, status);
+		return NULL;
+	}
 	status = pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(u64), access,
 				   region);
 	if (unlikely(status)) {
 		if (status != PAVO_XLATE_FAULT ||
 		    !pavo_fault_hold(qp, *region, pkt->va, sizeof(u64), true))
-			fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+			fail_access(qp, pkt, status);
+		pavo_use_end(qp, PAVO_SLOT_WRITE);
 		return NULL;
 	}
 	res = pavo_resource_new(qp);
 	if (!res) {
-		pavo_region_done(*region);
+		pavo_use_end(qp, PAVO_SLOT_WRITE);
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 	}
 	return res;
@@ -321,10 +370,9 @@ static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 
 /* The operation was done, or could not be. It is answered once, and again. */
 static void eight_bytes_done(struct pavo_qp *qp, const struct pavo_pkt *pkt,
-			     struct pavo_resource *res,
-			     struct pavo_region *region, int err)
+			     struct pavo_resource *res, int err)
 {
-	pavo_region_done(region);
+	pavo_use_end(qp, PAVO_SLOT_WRITE);
 	if (err)
 		fail(qp, pkt, PAVO_NAK_REM_OP);
 	else
@@ -349,7 +397,7 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	err = pavo_region_atomic(region, pkt->va, swap ? &pkt->compare : NULL,
 				 pkt->swap_add, &res->orig);
 	res->atomic = true;
-	eight_bytes_done(qp, pkt, res, region, err);
+	eight_bytes_done(qp, pkt, res, err);
 }
 
 /* Eight bytes, written at once, behind everything that came before. */
@@ -373,7 +421,7 @@ static void execute_atomic_write(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	err = pavo_region_store(region, pkt->va, value);
 	res->store = true;
-	eight_bytes_done(qp, pkt, res, region, err);
+	eight_bytes_done(qp, pkt, res, err);
 }
 
 /*
@@ -428,16 +476,10 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		u32 n = max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
 
 		/* Only what the original covered, and still may be read. */
-		if (n > res->npkts - skipped ||
-		    pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
-				      IB_ACCESS_REMOTE_READ)) {
+		if (n > res->npkts - skipped || pavo_read_begin(qp, res, pkt)) {
 			pavo_count(qp, rx_drop_duplicate_read);
 			return;
 		}
-		res->rkey = pkt->rkey;
-		res->srqn = pkt->srqn;
-		res->va = pkt->va;
-		res->left = pkt->dma_len;
 	}
 	res->psn = pkt->psn;
 	res->replay = true;

@@ -116,6 +116,8 @@ void pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx);
 
 /* respond.c */
 struct pavo_resource *pavo_resource_new(struct pavo_qp *qp);
+enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
+				const struct pavo_pkt *pkt);
 struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn);
 void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res);
 void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome);

@@ -31,21 +31,6 @@ enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp)
 	return status;
 }
 
-static enum pavo_vendor_err vendor_of(enum pavo_xlate status)
-{
-	static const u8 table[] = {
-		[PAVO_XLATE_OK] = PAVO_VE_NONE,
-		[PAVO_XLATE_LENGTH] = PAVO_VE_LKEY_RANGE,
-		[PAVO_XLATE_KEY] = PAVO_VE_LKEY,
-		[PAVO_XLATE_FLAGS] = PAVO_VE_LKEY_ACCESS,
-		[PAVO_XLATE_PD] = PAVO_VE_LKEY_PD,
-		[PAVO_XLATE_STATE] = PAVO_VE_KEY_STATE,
-		[PAVO_XLATE_QP] = PAVO_VE_LKEY,
-	};
-
-	return table[status];
-}
-
 /*
  * The next piece of the WQE in use, at most *len bytes, all in one entry.
  */
@@ -74,7 +59,7 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 		return pavo_fault_hold(qp, *region, *va, *len, true) ?
 			       PAVO_VE_WAIT :
 			       PAVO_VE_LKEY_RANGE;
-	return vendor_of(status);
+	return pavo_xlate_code(status)->vendor;
 }
 
 /*

@@ -27,6 +27,38 @@ struct pavo_resource *pavo_resource_new(struct pavo_qp *qp)
 	return res;
 }
 
+static unsigned int slot_of(const struct pavo_qp *qp,
+			    const struct pavo_resource *res)
+{
+	return PAVO_SLOT_READ(res - qp->resp.resources);
+}
+
+/*
+ * pavo_read_begin - a read that shall be answered, or answered again: its memory.
+ * If it may not be read the resource is as before.
+ */
+enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
+				const struct pavo_pkt *pkt)
+{
+	enum pavo_xlate status;
+
+	/* One that still waits to be answered has a place to go back to. */
+	status = pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
+				   IB_ACCESS_REMOTE_READ);
+	if (!status)
+		status = pavo_use_begin(qp, slot_of(qp, res), pkt->rkey,
+					pkt->va, pkt->dma_len,
+					IB_ACCESS_REMOTE_READ);
+	if (status)
+		return status;
+	pavo_use_leave(qp, slot_of(qp, res));
+	res->rkey = pkt->rkey;
+	res->srqn = pkt->srqn;
+	res->va = pkt->va;
+	res->left = pkt->dma_len;
+	return PAVO_XLATE_OK;
+}
+
 /* pavo_resource_find - the read or atomic whose PSNs include @psn. */
 struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn)
 {
@@ -200,6 +232,26 @@ static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
 	return qp->resp.rq;
 }
 
+/* The packet that is next, its key in use. */
+static enum pavo_xlate make_read(struct pavo_qp *qp, struct pavo_resource *res,
+				 struct pavo_pkt *pkt, struct sk_buff **skb,
+				 u32 len)
+{
+	struct pavo_region *region;
+	enum pavo_xlate status;
+
+	status = pavo_xlate_remote(qp, res->rkey, res->va, len,
+				   IB_ACCESS_REMOTE_READ, &region);
+	if (unlikely(status == PAVO_XLATE_FAULT))
+		return pavo_fault_ask(qp, &qp->resp.half, region, res->va, len,
+				      false) ?
+			       PAVO_XLATE_FAULT :
+			       PAVO_XLATE_LENGTH;
+	if (likely(!status))
+		*skb = read_packet(qp, res, pkt, region, len);
+	return status;
+}
+
 /*
  * Send the next packet of a read. Return: PAVO_XLATE_FAULT: its memory is
  * being brought in; another error: it is gone.
@@ -214,29 +266,26 @@ static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		.syndrome = PAVO_AETH_ACK_UNLIMITED,
 		.msn = res->msn,
 	};
-	struct pavo_region *region;
 	enum pavo_xlate status;
 	struct sk_buff *skb;
 
 	if (!find_memory(qp, res))
 		return PAVO_XLATE_KEY;
-	status = pavo_xlate_remote(qp, res->rkey, res->va, len,
-				   IB_ACCESS_REMOTE_READ, &region);
-	if (unlikely(status == PAVO_XLATE_FAULT))
-		return pavo_fault_ask(qp, &qp->resp.half, region, res->va, len,
-				      false) ?
-			       PAVO_XLATE_FAULT :
-			       PAVO_XLATE_LENGTH;
+	if (unlikely(len && !pavo_use_enter(qp, slot_of(qp, res))))
+		return PAVO_XLATE_STATE;
+	status = make_read(qp, res, &pkt, &skb, len);
+	/* Attached pages may leave later, but as they are now (ICRC). */
+	if (len)
+		pavo_use_leave(qp, slot_of(qp, res));
 	if (unlikely(status))
 		return status;
-	skb = read_packet(qp, res, &pkt, region, len);
-	/* Attached pages may leave later, but as they are now (ICRC). */
-	pavo_region_done(region);
 	transmit(qp, &pkt, skb, len);
 	res->begun = true;
 	res->psn = pavo_psn_add(res->psn, 1);
 	res->va += len;
 	res->left -= len;
+	if (!res->left)
+		pavo_use_end(qp, slot_of(qp, res));
 	return PAVO_XLATE_OK;
 }
 
@@ -255,10 +304,10 @@ static bool send_next(struct pavo_qp *qp)
 	if (unlikely(status == PAVO_XLATE_FAULT))
 		return false;
 	if (unlikely(status)) {
-		/* Deregistered under the read: an error of the access. */
+		/* Its key ended under the read: an error of the access. */
 		pavo_count(qp, rx_nak_sent_remote_access);
 		resp->send_head = resp->send_tail;
-		pavo_respond_fatal(qp, res->psn, PAVO_NAK_REM_ACCESS,
+		pavo_respond_fatal(qp, res->psn, pavo_xlate_code(status)->nak,
 				   IB_EVENT_QP_ACCESS_ERR);
 		return true;
 	}

@@ -52,6 +52,7 @@ void pavo_responder_destroy(struct pavo_qp *qp)
 	skb_queue_purge(&resp->half.backlog);
 	kfree(resp->wqe);
 	kfree(resp->resources);
+	pavo_rkm_free(qp);
 	pavo_rq_destroy(&resp->own);
 	resp->wqe = NULL;
 	resp->resources = NULL;
@@ -63,6 +64,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 
 	skb_queue_purge(&resp->half.backlog);
 	resp->half.pending = 0;
+	resp->half.hold = false;
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
@@ -76,6 +78,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	if (resp->resources)
 		memset(resp->resources, 0,
 		       resp->res_count * sizeof(*resp->resources));
+	pavo_rkm_forget(qp);
 	resp->wqe->active = false;
 	if (resp->own.ring)
 		pavo_rq_reset(&resp->own);
@@ -86,7 +89,11 @@ int pavo_responder_ready(struct pavo_qp *qp)
 	u32 count = max_t(u32, 1, qp->attr.max_dest_rd_atomic);
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_resource *resources;
+	int err;
 
+	err = pavo_rkm_slots(qp, count);
+	if (err)
+		return err;
 	resources = kcalloc(count, sizeof(*resources), GFP_KERNEL);
 	if (!resources)
 		return -ENOMEM;

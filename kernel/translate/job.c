@@ -397,12 +397,12 @@ static void show_job(struct seq_file *file, struct pavo_job *job)
 	unsigned int i;
 
 	mutex_lock(&job->mutex);
-	seq_printf(
-		file,
-		"slot %u job %u uid %u members %u mappings %llu shared %llu pinned %llu limit %llu\n",
-		job->slot, job->id, from_kuid_munged(&init_user_ns, job->uid),
-		job->members, job->mappings, job->shared,
-		job->pages << PAGE_SHIFT, job->limit);
+	seq_printf(file, "slot %u job %u uid %u members %u mappings %llu",
+		   job->slot, job->id,
+		   from_kuid_munged(&init_user_ns, job->uid), job->members,
+		   job->mappings);
+	seq_printf(file, " shared %llu pinned %llu limit %llu\n", job->shared,
+		   job->pages << PAGE_SHIFT, job->limit);
 	for (i = 0; i < pavo_tce_slot_tables(); i++) {
 		struct pavo_tce_use use = pavo_tce_use(job->slot, i);
 

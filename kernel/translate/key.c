@@ -16,6 +16,7 @@
 #include <linux/rcupdate.h>
 #include "device.h"
 #include "translate.h"
+#include "wire/wire.h"
 
 #define PAVO_ACCESS_WRITES                                \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -30,6 +31,26 @@ static struct pavo_region kernel_memory = {
 	.valid = true,
 	.length = U64_MAX,
 };
+
+const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status)
+{
+	static const struct pavo_xlate_codes codes[] = {
+		[PAVO_XLATE_OK] = { PAVO_VE_NONE, PAVO_AETH_ACK },
+		[PAVO_XLATE_LENGTH] = { PAVO_VE_LKEY_RANGE,
+					PAVO_NAK_REM_ACCESS },
+		[PAVO_XLATE_KEY] = { PAVO_VE_LKEY, PAVO_NAK_REM_ACCESS },
+		[PAVO_XLATE_FLAGS] = { PAVO_VE_LKEY_ACCESS,
+				       PAVO_NAK_REM_ACCESS },
+		[PAVO_XLATE_PD] = { PAVO_VE_LKEY_PD, PAVO_NAK_REM_ACCESS },
+		[PAVO_XLATE_STATE] = { PAVO_VE_KEY_STATE, PAVO_NAK_REM_ACCESS },
+		[PAVO_XLATE_QP] = { PAVO_VE_LKEY, PAVO_NAK_REM_ACCESS },
+		/* Tried in vain to bring it in: it is not there. */
+		[PAVO_XLATE_FAULT] = { PAVO_VE_LKEY_RANGE,
+				       PAVO_NAK_REM_ACCESS },
+	};
+
+	return &codes[status];
+}
 
 void pavo_key_table_init(struct pavo_key_table *table)
 {
@@ -82,36 +103,8 @@ void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 				     struct pavo_region *region)
 {
-	struct pavo_region *old;
-
 	/* The place is there, so nothing is allocated. */
-	old = __xa_store(&table->xa, region->key >> 8, region, GFP_ATOMIC);
-	WRITE_ONCE(old->revoked, true);
-	return old;
-}
-
-void pavo_region_quiesce(const struct pavo_region *region)
-{
-	/*
-	 * Pairs with begin_use(): either we see the user, or it sees that the
-	 * region is revoked.
-	 */
-	smp_mb();
-	while (atomic_read_acquire(&region->users))
-		cpu_relax();
-}
-
-static bool begin_use(struct pavo_region *region)
-{
-	if (!region->counted)
-		return true;
-	atomic_inc(&region->users);
-	/* Pairs with pavo_region_quiesce(). */
-	smp_mb__after_atomic();
-	if (likely(!READ_ONCE(region->revoked)))
-		return true;
-	pavo_region_done(region);
-	return false;
+	return __xa_store(&table->xa, region->key >> 8, region, GFP_ATOMIC);
 }
 
 static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
@@ -204,22 +197,15 @@ static enum pavo_xlate judge_remote(struct pavo_qp *qp, u32 key, u64 va,
 enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 				  int access, struct pavo_region **region)
 {
-	struct pavo_region *found;
 	enum pavo_xlate status;
 
 	*region = NULL;
 	if (!len)
 		return PAVO_XLATE_OK;
-	status = judge_remote(qp, key, va, len, access, &found);
-	if (unlikely(status))
-		return status;
-	if (unlikely(!begin_use(found)))
-		return PAVO_XLATE_STATE;
-	*region = found;
-	if (likely(present(found, va, len, access)))
-		return PAVO_XLATE_OK;
-	pavo_region_done(found);
-	return PAVO_XLATE_FAULT;
+	status = judge_remote(qp, key, va, len, access, region);
+	if (likely(!status) && !present(*region, va, len, access))
+		return PAVO_XLATE_FAULT;
+	return status;
 }
 
 enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
@@ -230,4 +216,41 @@ enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 	if (!len)
 		return PAVO_XLATE_OK;
 	return judge_remote(qp, key, va, len, access, &found);
+}
+
+/* Those that pavo_rkm_slots() made before the QP could receive. */
+static atomic64_t *slot_of(const struct pavo_qp *qp, unsigned int slot)
+{
+	return &rcu_dereference(qp->rkm.slots)->slot[slot];
+}
+
+enum pavo_xlate pavo_use_begin(struct pavo_qp *qp, unsigned int slot, u32 key,
+			       u64 va, u64 len, int access)
+{
+	struct pavo_slots *slots = rcu_dereference(qp->rkm.slots);
+	enum pavo_xlate status;
+
+	if (!len)
+		return PAVO_XLATE_OK;
+	/* First the slot, then the key's meaning: see slot.h. */
+	pavo_slot_begin(&slots->slot[slot], slots->gen++, key);
+	status = pavo_check_remote(qp, key, va, len, access);
+	if (unlikely(status))
+		pavo_slot_end(&slots->slot[slot]);
+	return status;
+}
+
+bool pavo_use_enter(struct pavo_qp *qp, unsigned int slot)
+{
+	return pavo_slot_enter(slot_of(qp, slot));
+}
+
+void pavo_use_leave(struct pavo_qp *qp, unsigned int slot)
+{
+	pavo_slot_leave(slot_of(qp, slot));
+}
+
+void pavo_use_end(struct pavo_qp *qp, unsigned int slot)
+{
+	pavo_slot_end(slot_of(qp, slot));
 }

@@ -142,8 +142,7 @@ static struct pavo_pin *find(const struct pavo_pin *like)
 	rcu_read_lock();
 	list = rhltable_lookup(&pins, &like->key, params);
 	rcu_read_unlock();
-	rhl_for_each_entry_rcu(pin, pos, list, node)
-	{
+	rhl_for_each_entry_rcu(pin, pos, list, node) {
 		if (like->writable && !pin->writable)
 			continue;
 		if (!memcmp(pin->pages, like->pages,

@@ -240,7 +240,8 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 
 /*
  * The new meaning takes the place of the old one, which nobody uses any more
- * when it is returned in @region. Not with windows on it (IBA 10.6.6.2.4).
+ * when it is returned in @region. What peers have begun goes on with the new one,
+ * if that grants it: the key stays theirs. Not with windows on it (IBA 10.6.6.2.4).
  */
 static int rereg_switch(struct pavo_mr *mr, struct pavo_region **region)
 {
@@ -310,6 +311,15 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return ERR_PTR(err);
 }
 
+/* Operations of peers that began with the key come to their end, too. */
+static void end_use(struct pavo_dev *dev, const struct pavo_region *region)
+{
+	if (region->access & PAVO_ACCESS_REMOTE)
+		pavo_rkm_finish(dev, region->pd, region->key);
+	/* For users by L_Key. */
+	synchronize_rcu_expedited();
+}
+
 /* Not with windows on it (IBA 10.6.6.2.3): they would show freed memory. */
 static int mr_remove(struct pavo_mr *mr)
 {
@@ -323,7 +333,7 @@ static int mr_remove(struct pavo_mr *mr)
 		__xa_erase(&keys->xa, mr->region->key >> 8);
 	xa_unlock_bh(&keys->xa);
 	if (!err)
-		synchronize_rcu_expedited();
+		end_use(mr->dev, mr->region);
 	return err;
 }
 

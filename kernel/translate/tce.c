@@ -166,8 +166,9 @@ static bool come_in(struct page **pages, unsigned long npages, u8 shift)
 static bool takes(unsigned int table, unsigned int index, u8 shift)
 {
 	struct pavo_tce_table *t = &pavo_tce_tables[table];
+	bool small = shift == SMALL_SHIFT;
 
-	if (is_large(index) != (shift != SMALL_SHIFT))
+	if (is_large(index) == small)
 		return false;
 	if (t->shift == shift)
 		return true;

@@ -7,10 +7,10 @@
  *
  * Lifetime: a region is found and used inside one RCU read-side section
  * (packet processing always is one) and never kept beyond it; users look the
- * key up again for every packet. Deregistration removes the key, waits for a
- * grace period, then releases the memory: from then on no byte of it changes
- * or leaves through that key. Keys that work requests invalidate cannot wait
- * for a grace period; remote users of those are counted.
+ * key up again for every packet. Peers' operations are noted in slots (rkm.h):
+ * whoever takes a key's meaning away changes the table first, has those slots walked
+ * and completes after that: from then on no byte changes or leaves through the key.
+ * Deregistration also waits for a grace period, for users by L_Key.
  */
 #ifndef PAVO_TRANSLATE_H
 #define PAVO_TRANSLATE_H
@@ -26,6 +26,7 @@
 #include <rdma/pavo-abi.h>
 #include "odp.h"
 #include "pin.h"
+#include "rkm.h"
 
 struct page;
 struct sk_buff;
@@ -49,6 +50,19 @@ enum pavo_xlate {
 	PAVO_XLATE_FAULT =
 		7, /* allowed, but pages are not there: pavo_fault_ask */
 };
+
+/**
+ * struct pavo_xlate_codes - what a translation status is to those who are told.
+ * @vendor: vendor_err of the completion (IBA 11.6.2: local protection error) when
+ *          it was a work request's own memory
+ * @nak:    AETH syndrome (IBA 9.7.5.2.4) when it was a peer's request
+ */
+struct pavo_xlate_codes {
+	enum pavo_vendor_err vendor;
+	u8 nak;
+};
+
+const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status);
 
 /* Beside enum pavo_vendor_err, never shown: nothing is wrong, but wait. */
 #define PAVO_VE_WAIT ((enum pavo_vendor_err)0xff)
@@ -86,8 +100,6 @@ struct pavo_key_table {
  * @key:     24 bits of index, 8 bits that tell a stale key
  * @access:  IB_ACCESS_*
  * @valid:   may be used; if not, the key is there for its owner only
- * @counted: may lose its meaning while packets come, so uses are counted
- * @revoked: has lost it
  * @copied:  its pages are not to be attached to packets
  * @pd:      whose it is
  * @qp:      windows of type 2: the only QP by which peers may use it
@@ -98,17 +110,14 @@ struct pavo_key_table {
  * @odp:     keeper of the pages where they come and go, else NULL
  * @mr:      the MR whose memory it is; NULL for a window that is not bound
  * @mw:      the window, if it is one: it has no L_Key
- * @users:   packets that are using it at this moment, if @counted
  *
- * All but @revoked and @users is constant while the key is in the table: a
- * change of meaning is a new region in the place of the old one.
+ * Constant while the key is in the table: a change of meaning is a new region in
+ * the place of the old one.
  */
 struct pavo_region {
 	u32 key;
 	int access;
 	bool valid;
-	bool counted;
-	bool revoked;
 	bool copied;
 	struct pavo_pd *pd;
 	const struct pavo_qp *qp;
@@ -119,7 +128,6 @@ struct pavo_region {
 	struct pavo_odp *odp;
 	struct pavo_mr *mr;
 	struct pavo_mw *mw;
-	atomic_t users;
 	struct rcu_head rcu;
 };
 
@@ -179,31 +187,21 @@ void pavo_key_table_destroy(struct pavo_key_table *table);
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
- * pavo_key_remove - the key of @region means nothing any more.
- *
- * When it returns nobody uses @region, whatever its key meant; sleeps.
+ * pavo_key_remove - the key of @region, which is not valid, is nobody's any more.
+ * When it returns nobody looks at @region; sleeps.
  */
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
  * pavo_key_replace - the index of @region means @region from now on.
  *
- * Return: what it meant before, revoked; wait for its users with
- * pavo_region_quiesce(), outside of the lock.
+ * Return: what it meant before, which may be looked at until a grace period is
+ * over; its use ends with pavo_rkm_start() or pavo_rkm_finish().
  *
  * Context: table->xa locked.
  */
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 				     struct pavo_region *region);
-
-/**
- * pavo_region_quiesce - wait until no packet uses a revoked region.
- *
- * Context: any but that of a user of the region. Users never sleep and do one
- * packet at most, so this is a short spin. Readers by L_Key are not waited
- * for; the region itself has to live on until the end of their RCU sections.
- */
-void pavo_region_quiesce(const struct pavo_region *region);
 
 /**
  * pavo_xlate - may a WQE of the holder of @pd touch [@va, @va + @len) by the
@@ -230,12 +228,32 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			   struct pavo_region **region);
 
 /**
- * pavo_xlate_remote - may the peer of @qp touch the range by the R_Key @key?
- * @region: to be given to pavo_region_done() as soon as its memory was
- *          touched, before anything is sent
+ * pavo_use_begin - an operation of the peer of @qp begins: may it touch the range by
+ * the R_Key @key?
+ * @slot: PAVO_SLOT_*; not in use
  *
- * Otherwise as pavo_xlate(). Who takes a key's validity away waits for those
- * between this and pavo_region_done().
+ * Checked as by pavo_xlate(), all of the range but its presence. If that is granted,
+ * and @len is not 0, @slot holds the key and is as after pavo_use_enter();
+ * otherwise it is free.
+ *
+ * Context: RCU read side, the responder half of @qp.
+ */
+enum pavo_xlate pavo_use_begin(struct pavo_qp *qp, unsigned int slot, u32 key,
+			       u64 va, u64 len, int access);
+
+/**
+ * pavo_use_enter - a packet of that operation. False: its key was invalidated.
+ * Who invalidates it now waits for pavo_use_leave() or pavo_use_end().
+ */
+bool pavo_use_enter(struct pavo_qp *qp, unsigned int slot);
+void pavo_use_leave(struct pavo_qp *qp, unsigned int slot);
+
+/** pavo_use_end - the operation is over, or failed, or there is none. */
+void pavo_use_end(struct pavo_qp *qp, unsigned int slot);
+
+/**
+ * pavo_xlate_remote - where is the memory of that packet, as pavo_xlate()? Between
+ * pavo_use_begin() or pavo_use_enter() and the end of that.
  */
 enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 				  int access, struct pavo_region **region);
@@ -244,25 +262,18 @@ enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 				  int access);
 
-/** pavo_region_done - the use that pavo_xlate_remote() began is over. */
-static inline void pavo_region_done(struct pavo_region *region)
-{
-	if (!region || !region->counted)
-		return;
-	/* Pairs with the acquire in pavo_region_quiesce(). */
-	smp_mb__before_atomic();
-	atomic_dec(&region->users);
-}
-
 /**
  * pavo_mw_bind - carry out a bind: type 1 also another one or none, type 2 from
  * unbound to bound (IBA 10.6.7).
+ * @request: of the half that asks; for PAVO_VE_WAIT
  *
  * Return: 0, a positive enum pavo_vendor_err if it is not allowed, -ENOMEM.
+ * PAVO_VE_WAIT: it is done, but may complete only when @request is.
  *
- * Context: BH disabled; no use of a region begun.
+ * Context: BH disabled, RCU read side; no use of a key begun.
  */
-int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
+int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg,
+		 struct pavo_rkm_request *request);
 
 /**
  * pavo_mr_fast_reg - carry out a REG_MR: the key of a region that is not valid
@@ -275,14 +286,13 @@ int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
 /**
  * pavo_key_invalidate - take the validity of @key away, for a WQE or the peer
  * of @qp: a window of type 2 that is bound to @qp, or a region of a kernel
- * consumer's fast registration. When it returns no byte changes or leaves by
+ * consumer's fast registration. When it is done no byte changes or leaves by
  * that key any more.
  *
- * Return: 0, or a positive enum pavo_vendor_err if it is not allowed.
- *
- * Context: as pavo_mw_bind().
+ * Return, @request and context: as pavo_mw_bind().
  */
-int pavo_key_invalidate(struct pavo_qp *qp, u32 key);
+int pavo_key_invalidate(struct pavo_qp *qp, u32 key,
+			struct pavo_rkm_request *request);
 
 /** pavo_key_check_invalidate - would it be allowed? Context: RCU read side. */
 int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key);

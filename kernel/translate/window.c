@@ -57,13 +57,29 @@ static struct pavo_region *unbind(struct pavo_mw *mw, u32 key)
 	return old;
 }
 
-/* Nobody uses @old after this; who merely looks at it may do so a while. */
-static void dismiss(struct pavo_region *old)
+/* Nobody uses @old after this, which sleeps. */
+static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
 {
 	if (!old)
 		return;
-	pavo_region_quiesce(old);
+	pavo_rkm_finish(dev, old->pd, old->key);
 	kfree_rcu(old, rcu);
+}
+
+/*
+ * The same for a half of @qp. Return: 0: nobody uses it any more; PAVO_VE_WAIT:
+ * nobody will when @request is done.
+ */
+static int dismiss_for(struct pavo_qp *qp, struct pavo_region *old,
+		       struct pavo_rkm_request *request)
+{
+	bool done;
+
+	if (!old)
+		return 0;
+	done = pavo_rkm_start(qp, old->pd, old->key, request);
+	kfree_rcu(old, rcu);
+	return done ? 0 : PAVO_VE_WAIT;
 }
 
 int pavo_dealloc_mw(struct ib_mw *ibmw)
@@ -75,7 +91,7 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 	xa_lock_bh(&keys->xa);
 	old = unbind(mw, mw->bound ? mw->bound->key : mw->none.key);
 	xa_unlock_bh(&keys->xa);
-	dismiss(old);
+	dismiss(mw->dev, old);
 	pavo_key_remove(keys, &mw->none);
 	pavo_object_give(mw->dev, PAVO_OBJ_MW);
 	return 0;
@@ -97,7 +113,7 @@ void pavo_mw_forget_qp(struct pavo_qp *qp)
 		xa_unlock_bh(&keys->xa);
 		if (!old)
 			return;
-		dismiss(old);
+		dismiss(qp->dev, old);
 	}
 }
 
@@ -127,7 +143,7 @@ static enum pavo_vendor_err range_fits(const struct pavo_qp *qp,
 		return PAVO_VE_LKEY;
 	if (mr->pd != qp->pd || !mr->pages)
 		return PAVO_VE_MW_BIND;
-	if (!mr->valid || mr->counted || !(mr->access & IB_ACCESS_MW_BIND))
+	if (!mr->valid || mr->mr->fast || !(mr->access & IB_ACCESS_MW_BIND))
 		return PAVO_VE_MW_RANGE;
 	if (seg->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(mr->access & IB_ACCESS_LOCAL_WRITE))
@@ -147,8 +163,8 @@ static void set_view(struct pavo_region *view, struct pavo_qp *qp,
 		.key = seg->new_rkey,
 		.access = seg->access & PAVO_MW_ACCESS,
 		.valid = true,
-		.counted = true,
-		.copied = mr->copied,
+		/* Attached to packets, they could leave after its end. */
+		.copied = true,
 		.pd = qp->pd,
 		.qp = mw->ib.type == IB_MW_TYPE_2 ? qp : NULL,
 		.iova = seg->access & IB_ZERO_BASED ? 0 : seg->va,
@@ -199,7 +215,8 @@ static enum pavo_vendor_err bind(struct pavo_qp *qp,
 	return PAVO_VE_NONE;
 }
 
-int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg)
+int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg,
+		 struct pavo_rkm_request *request)
 {
 	struct pavo_region *view = NULL, *old = NULL;
 	enum pavo_vendor_err err;
@@ -215,8 +232,7 @@ int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg)
 	err = bind(qp, seg, &view, &old);
 	xa_unlock_bh(&qp->dev->keys.xa);
 	kfree(view);
-	dismiss(old);
-	return err;
+	return err ?: dismiss_for(qp, old, request);
 }
 
 /* May @qp, or its peer, invalidate what @key means now? */
@@ -239,7 +255,8 @@ int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key)
 	return may_invalidate(qp, key, xa_load(&qp->dev->keys.xa, key >> 8));
 }
 
-int pavo_key_invalidate(struct pavo_qp *qp, u32 key)
+int pavo_key_invalidate(struct pavo_qp *qp, u32 key,
+			struct pavo_rkm_request *request)
 {
 	struct pavo_key_table *keys = &qp->dev->keys;
 	struct pavo_region *now, *old = NULL;
@@ -251,6 +268,5 @@ int pavo_key_invalidate(struct pavo_qp *qp, u32 key)
 	if (!err)
 		old = now->mw ? unbind(now->mw, key) : pavo_mr_fast_end(now);
 	xa_unlock_bh(&keys->xa);
-	dismiss(old);
-	return err;
+	return err ?: dismiss_for(qp, old, request);
 }

@@ -225,12 +225,17 @@ static int pavo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	if (!pavo_object_take(dev, PAVO_OBJ_PD))
 		return -ENOMEM;
+	pavo_rkm_list_init(&to_pavo_pd(ibpd)->rkm);
 	return 0;
 }
 
 static int pavo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	pavo_object_give(to_pavo_dev(ibpd->device), PAVO_OBJ_PD);
+	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
+
+	/* A queue pair of another domain (XRC) may still have asked for a walk. */
+	pavo_rkm_settle(dev);
+	pavo_object_give(dev, PAVO_OBJ_PD);
 	return 0;
 }
 

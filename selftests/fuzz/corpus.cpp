@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * corpus.cpp - writes the inputs that a fuzz target begins with:
- *   corpus (packet|icrc|wqe) DIRECTORY
+ *   corpus (packet|icrc|wqe|pvo) DIRECTORY
  * Correct ones of every kind, so that mutations of them come far.
  */
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "wqe_env.h"
 
 extern "C" {
+#include "translate/pvo.h"
 #include "wire/wire.h"
 }
 
@@ -129,15 +130,41 @@ Corpus wqes()
 	return corpus;
 }
 
+/* A table of each page size, with a region of four pages that is asked for. */
+Corpus pvos()
+{
+	constexpr uint8_t table = 9, job = 1, pages = 4;
+	Corpus corpus;
+
+	for (uint8_t shift : {0, 1, 2}) {
+		const uint64_t pvo = pavo_pvo(0x155, table, 0);
+		Bytes input;
+
+		append(input, pvo + 5);
+		append(input, uint64_t{4096});
+		append(input, uint8_t(job - 1));
+		append(input, table);
+		append(input, job);
+		append(input, shift);
+		append(input, pages);
+		for (uint64_t page = 0; page < pages; page++)
+			append(input, pavo_tce(pvo, page << 24));
+		corpus["shift-" + std::to_string(shift)] = input;
+	}
+	return corpus;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
-	const std::map<std::string, Corpus (*)()> kinds = {
-		{"packet", packets}, {"icrc", icrcs}, {"wqe", wqes}};
+	const std::map<std::string, Corpus (*)()> kinds = {{"packet", packets},
+							   {"icrc", icrcs},
+							   {"wqe", wqes},
+							   {"pvo", pvos}};
 
 	if (argc != 3 || !kinds.contains(argv[1])) {
-		std::cerr << "usage: corpus (packet|icrc|wqe) DIRECTORY\n";
+		std::cerr << "usage: corpus (packet|icrc|wqe|pvo) DIRECTORY\n";
 		return 2;
 	}
 	const std::filesystem::path directory = argv[2];

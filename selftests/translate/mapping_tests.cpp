@@ -323,6 +323,22 @@ TEST_F(Limits, OfTheTables)
 	}
 }
 
+/* Run by guest.sh in a cgroup with three objects: the job and two mappings. */
+TEST_F(Limits, DISABLED_OfTheCgroup)
+{
+	Memory memory(3 * page);
+	std::vector<Mapping> mappings;
+
+	for (size_t i = 0; i < 2; i++)
+		mappings.emplace_back(job, memory.part(i * page, page));
+	EXPECT_EQ(refusal([&] { Mapping(job, memory.part(2 * page, page)); }),
+		  EAGAIN);
+	EXPECT_EQ(pinned(), 2u);
+	mappings.pop_back();
+	EXPECT_EQ(refusal([&] { Mapping(job, memory.part(2 * page, page)); }),
+		  0);
+}
+
 /*
  * Two halves, run by guest.sh: a PVO is written down, the module is loaded anew,
  * and it means nothing.

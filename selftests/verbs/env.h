@@ -19,6 +19,7 @@ struct EnvOptions {
 	uint64_t large = 64ull << 20; /* size of the large messages */
 	bool huge = false; /* 2 GiB - 1 too */
 	uint32_t many = 256; /* queue pairs of one adapter */
+	uint32_t races = 100000; /* of writes with the end of their key */
 	bool two_machines = false;
 };
 

@@ -4,14 +4,15 @@
 # In a guest: two devices on a veth pair, then the RC matrix between them, over
 # IPv4 all of it, over IPv6 what depends on addresses. Started by run.sh.
 # usage: guest.sh [--wide] TYPE PROGRAM [arguments for PROGRAM...]
-# --wide: with the longest messages there are, and the most queue pairs
+# --wide: with the longest messages there are, the most queue pairs, and a million
+# races with the end of a key
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/lib.sh"
 wide=()
 if [ "$1" = --wide ]; then
-	wide=(--huge --many 16384 --limit 1200)
+	wide=(--huge --many 16384 --races 1000000 --limit 1200)
 	shift
 fi
 type=$1 program=$2
@@ -33,7 +34,7 @@ wait_for active vb0
 
 common=(--dev va0 --peer vb0)
 if slow_kernel; then
-	common+=(--large $((4 << 20)) --patience 120 --limit 900)
+	common+=(--large $((4 << 20)) --races 5000 --patience 120 --limit 900)
 fi
 [ "$type" = rxe ] && common+=(--patience 3)
 

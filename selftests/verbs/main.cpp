@@ -52,6 +52,7 @@ constexpr const char *usage =
   --large BYTES          size of the large messages (64 MiB)
   --huge                 messages of 2 GiB - 1 too
   --many N               queue pairs on each adapter in scale.many_qps (256)
+  --races N              writes that race with the end of their key (100000)
   --patience SECONDS     how long one completion may take (20)
   --limit SECONDS        how long one test may take (120)
 )";
@@ -75,6 +76,7 @@ enum {
 	large,
 	huge,
 	many,
+	races,
 	patience,
 	limit,
 	help
@@ -98,6 +100,7 @@ const option long_options[] = {
 	{"large", 1, nullptr, large},
 	{"huge", 0, nullptr, huge},
 	{"many", 1, nullptr, many},
+	{"races", 1, nullptr, races},
 	{"patience", 1, nullptr, patience},
 	{"limit", 1, nullptr, limit},
 	{"help", 0, nullptr, help},
@@ -210,6 +213,9 @@ void take(Options &o, int option)
 		break;
 	case many:
 		o.env.many = uint32_t(number(optarg));
+		break;
+	case races:
+		o.env.races = uint32_t(number(optarg));
 		break;
 	case patience:
 		o.env.patience_ms = uint32_t(number(optarg)) * 1000;

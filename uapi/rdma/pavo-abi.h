@@ -437,7 +437,7 @@ struct pavo_create_srq_resp {
  * A job (windows document, "Node Global TCE Tables") owns TCE tables of the machine;
  * a mapping is a buffer in them, to be named by its PVO.
  */
-#define PAVO_UVERBS_FIRST (1u << 12)
+#define PAVO_UVERBS_FIRST 0x1000u
 
 enum pavo_uverbs_object {
 	PAVO_OBJECT_JOB = PAVO_UVERBS_FIRST,

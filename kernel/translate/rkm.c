@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rkm.c - remote key manager: the walk over the keys in use.
+ *
+ * Called by whoever takes a key's meaning away (region.c, window.c, fast.c), after
+ * the key table was changed. A PD with few QPs is walked at once; otherwise
+ * requests are gathered and one work walks for all of them, resting in between,
+ * while only those who asked wait. Responders never do: they share nothing with the
+ * walk but their slots (slot.h).
+ */
+#include <linux/completion.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include "device.h"
+#include "pavo_trace.h"
+#include "translate.h"
+
+/* QPs of a PD up to which a walk is made at once, wherever that is. */
+#define AT_ONCE 32
+/* Keys that one walk looks for. */
+#define BATCH 16
+
+static bool rkm_full_walk;
+module_param(rkm_full_walk, bool, 0644);
+MODULE_PARM_DESC(rkm_full_walk,
+		 "invalidations look at all queue pairs, for tests (N)");
+
+/**
+ * struct walk - one walk.
+ * @pd:      whose keys, @count of them in
+ * @key:     these, are looked for
+ * @count:   see @key
+ * @began:   ns
+ * @qps:     looked at,
+ * @pd_fail: of them of another PD
+ * @keys:    slots compared with a key
+ * @matches: revoked
+ * @stalls:  of them with a copy running, which was waited for
+ */
+struct walk {
+	struct pavo_pd *pd;
+	u32 key[BATCH];
+	unsigned int count;
+	u64 began;
+	u64 qps;
+	u64 pd_fail;
+	u64 keys;
+	u64 matches;
+	u64 stalls;
+};
+
+void pavo_rkm_list_init(struct pavo_rkm_list *list)
+{
+	INIT_LIST_HEAD(&list->qps);
+	list->count = 0;
+}
+
+/* ---------------------------------------------------------------- the walk */
+
+static void revoke(struct walk *walk, atomic64_t *slot, u32 key)
+{
+	u64 left;
+
+	if (!pavo_slot_revoke(slot, key, &left))
+		return;
+	walk->matches++;
+	if (pavo_slot_quiet(slot, left))
+		return;
+	walk->stalls++;
+	/* One packet is being copied by another CPU. */
+	while (!pavo_slot_quiet(slot, left))
+		cpu_relax();
+}
+
+static void walk_qp(struct walk *walk, const struct pavo_rkm_qp *qp)
+{
+	const struct pavo_slots *slots;
+	unsigned int i, k;
+
+	walk->qps++;
+	if (qp->pd && qp->pd != walk->pd) {
+		walk->pd_fail++;
+		return;
+	}
+	rcu_read_lock();
+	slots = rcu_dereference(qp->slots);
+	for (i = 0; slots && i < slots->count; i++)
+		for (k = 0; k < walk->count; k++) {
+			walk->keys++;
+			revoke(walk, (atomic64_t *)&slots->slot[i],
+			       walk->key[k]);
+		}
+	rcu_read_unlock();
+}
+
+static void begin_walk(struct walk *walk, struct pavo_pd *pd)
+{
+	*walk = (struct walk){ .pd = pd, .began = ktime_get_ns() };
+	/* The key table was changed; slots are looked at now (slot.h). */
+	smp_mb();
+}
+
+static void end_walk(struct pavo_dev *dev, const struct walk *walk)
+{
+	u64 ns = ktime_get_ns() - walk->began;
+
+	pavo_count(dev, rkm_walks);
+	pavo_tally_add(&dev->tally, rkm_walk_ns, ns);
+	pavo_tally_add(&dev->tally, rkm_requests, walk->count);
+	pavo_tally_add(&dev->tally, rkm_qps, walk->qps);
+	pavo_tally_add(&dev->tally, rkm_pd_fail, walk->pd_fail);
+	pavo_tally_add(&dev->tally, rkm_keys, walk->keys);
+	pavo_tally_add(&dev->tally, rkm_matches, walk->matches);
+	pavo_tally_add(&dev->tally, rkm_stalls, walk->stalls);
+	trace_pavo_rkm(dev, walk->count, walk->qps, walk->matches, walk->stalls,
+		       ns);
+}
+
+/* A walk of few QPs. False: they are too many, or all are wanted. */
+static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
+{
+	struct pavo_rkm_list *none = &dev->rkm.no_pd;
+	const struct pavo_rkm_qp *qp;
+	struct walk walk;
+
+	if (READ_ONCE(rkm_full_walk) ||
+	    READ_ONCE(pd->rkm.count) + READ_ONCE(none->count) > AT_ONCE)
+		return false;
+	begin_walk(&walk, pd);
+	walk.key[0] = key;
+	walk.count = 1;
+	rcu_read_lock();
+	list_for_each_entry_rcu(qp, &pd->rkm.qps, of_pd)
+		walk_qp(&walk, qp);
+	list_for_each_entry_rcu(qp, &none->qps, of_pd)
+		walk_qp(&walk, qp);
+	rcu_read_unlock();
+	end_walk(dev, &walk);
+	return true;
+}
+
+/* Mutex held, so that the place in the list stays while it rests. */
+static void walk_all(struct pavo_rkm *rkm, struct walk *walk)
+{
+	const struct pavo_rkm_qp *qp;
+
+	if (READ_ONCE(rkm_full_walk)) {
+		list_for_each_entry(qp, &rkm->all.qps, of_dev) {
+			walk_qp(walk, qp);
+			cond_resched();
+		}
+		return;
+	}
+	list_for_each_entry(qp, &walk->pd->rkm.qps, of_pd) {
+		walk_qp(walk, qp);
+		cond_resched();
+	}
+	list_for_each_entry(qp, &rkm->no_pd.qps, of_pd) {
+		walk_qp(walk, qp);
+		cond_resched();
+	}
+}
+
+/* ------------------------------------------------------------- the requests */
+
+static void finish(struct pavo_dev *dev, struct pavo_rkm_request *request)
+{
+	struct pavo_qp *qp = request->qp;
+
+	list_del(&request->list);
+	if (!qp) {
+		complete(request->done);
+		return;
+	}
+	/* Pairs with the acquires of those who look at it. */
+	smp_store_release(&request->state, PAVO_RKM_DONE);
+	queue_work(dev->wq, &qp->work);
+}
+
+/* One walk, for as many of the requests as are of the first one's PD. */
+static void serve(struct pavo_dev *dev, struct list_head *requests)
+{
+	struct pavo_rkm_request *request, *next;
+	LIST_HEAD(served);
+	struct walk walk;
+
+	request = list_first_entry(requests, struct pavo_rkm_request, list);
+	begin_walk(&walk, request->pd);
+	list_for_each_entry_safe(request, next, requests, list) {
+		if (request->pd != walk.pd || walk.count == BATCH)
+			continue;
+		walk.key[walk.count++] = request->key;
+		list_move_tail(&request->list, &served);
+	}
+	mutex_lock(&dev->rkm.mutex);
+	walk_all(&dev->rkm, &walk);
+	mutex_unlock(&dev->rkm.mutex);
+	end_walk(dev, &walk);
+	list_for_each_entry_safe(request, next, &served, list)
+		finish(dev, request);
+}
+
+static void rkm_work(struct work_struct *work)
+{
+	struct pavo_rkm *rkm = container_of(work, struct pavo_rkm, work);
+	struct pavo_dev *dev = container_of(rkm, struct pavo_dev, rkm);
+	LIST_HEAD(requests);
+
+	for (;;) {
+		spin_lock_bh(&rkm->lock);
+		list_splice_tail_init(&rkm->requests, &requests);
+		spin_unlock_bh(&rkm->lock);
+		if (list_empty(&requests))
+			return;
+		serve(dev, &requests);
+	}
+}
+
+static void ask(struct pavo_dev *dev, struct pavo_rkm_request *request)
+{
+	spin_lock_bh(&dev->rkm.lock);
+	list_add_tail(&request->list, &dev->rkm.requests);
+	spin_unlock_bh(&dev->rkm.lock);
+	queue_work(dev->wq, &dev->rkm.work);
+}
+
+bool pavo_rkm_start(struct pavo_qp *qp, struct pavo_pd *pd, u32 key,
+		    struct pavo_rkm_request *request)
+{
+	if (walk_at_once(qp->dev, pd, key))
+		return true;
+	request->pd = pd;
+	request->key = key;
+	request->qp = qp;
+	request->state = PAVO_RKM_WAITING;
+	ask(qp->dev, request);
+	return false;
+}
+
+void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct pavo_rkm_request request = {
+		.pd = pd,
+		.key = key,
+		.done = &done,
+	};
+
+	if (walk_at_once(dev, pd, key))
+		return;
+	ask(dev, &request);
+	wait_for_completion(&done);
+}
+
+void pavo_rkm_settle(struct pavo_dev *dev)
+{
+	flush_work(&dev->rkm.work);
+}
+
+/* ------------------------------------------------------------------ the QPs */
+
+void pavo_rkm_init(struct pavo_rkm *rkm)
+{
+	mutex_init(&rkm->mutex);
+	pavo_rkm_list_init(&rkm->all);
+	pavo_rkm_list_init(&rkm->no_pd);
+	spin_lock_init(&rkm->lock);
+	INIT_LIST_HEAD(&rkm->requests);
+	INIT_WORK(&rkm->work, rkm_work);
+}
+
+static struct pavo_rkm_list *list_of(struct pavo_qp *qp)
+{
+	return qp->pd ? &qp->pd->rkm : &qp->dev->rkm.no_pd;
+}
+
+void pavo_rkm_add(struct pavo_qp *qp)
+{
+	struct pavo_rkm *rkm = &qp->dev->rkm;
+	struct pavo_rkm_list *list = list_of(qp);
+
+	qp->rkm.pd = qp->pd;
+	mutex_lock(&rkm->mutex);
+	WRITE_ONCE(list->count, list->count + 1);
+	list_add_tail_rcu(&qp->rkm.of_pd, &list->qps);
+	rkm->all.count++;
+	list_add_tail(&qp->rkm.of_dev, &rkm->all.qps);
+	mutex_unlock(&rkm->mutex);
+}
+
+void pavo_rkm_remove(struct pavo_qp *qp)
+{
+	struct pavo_rkm *rkm = &qp->dev->rkm;
+	struct pavo_rkm_list *list = list_of(qp);
+
+	mutex_lock(&rkm->mutex);
+	WRITE_ONCE(list->count, list->count - 1);
+	list_del_rcu(&qp->rkm.of_pd);
+	rkm->all.count--;
+	list_del(&qp->rkm.of_dev);
+	mutex_unlock(&rkm->mutex);
+}
+
+int pavo_rkm_slots(struct pavo_qp *qp, u32 reads)
+{
+	u32 count = 1 + reads;
+	struct pavo_slots *slots, *old;
+
+	slots = kzalloc(struct_size(slots, slot, count), GFP_KERNEL);
+	if (!slots)
+		return -ENOMEM;
+	slots->count = count;
+	/* Nobody else changes it, and the QP is in no half's hands. */
+	old = rcu_replace_pointer(qp->rkm.slots, slots, true);
+	if (old)
+		kfree_rcu(old, rcu);
+	return 0;
+}
+
+void pavo_rkm_free(struct pavo_qp *qp)
+{
+	kfree(rcu_replace_pointer(qp->rkm.slots, NULL, true));
+}
+
+void pavo_rkm_forget(struct pavo_qp *qp)
+{
+	struct pavo_slots *slots;
+	u32 i;
+
+	rcu_read_lock();
+	slots = rcu_dereference(qp->rkm.slots);
+	for (i = 0; slots && i < slots->count; i++)
+		pavo_slot_end(&slots->slot[i]);
+	rcu_read_unlock();
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * rkm.h - remote key manager (key manager document, chapters "Remote key manager"
+ * and "Walk"): which keys inbound operations are using, and their end when a key
+ * loses its meaning. Included by translate.h.
+ *
+ * Who invalidates a key first changes what it means in the key table, then has
+ * the slots of all QPs of its protection domain walked. When the walk is done no
+ * operation that began with the key goes on, and no copy of one is running.
+ */
+#ifndef PAVO_RKM_H
+#define PAVO_RKM_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include "translate/slot.h"
+
+struct completion;
+struct pavo_dev;
+struct pavo_pd;
+struct pavo_qp;
+
+/* Slots of a QP: one for writes and atomics, then one for each read. */
+#define PAVO_SLOT_WRITE 0
+#define PAVO_SLOT_READ(resource) (1 + (resource))
+
+/**
+ * struct pavo_slots - remote key memory of one QP.
+ * @gen: of the operation that began last; the responder's
+ */
+struct pavo_slots {
+	struct rcu_head rcu;
+	u32 gen;
+	u32 count;
+	atomic64_t slot[];
+};
+
+/**
+ * struct pavo_rkm_qp - what the manager knows of a QP.
+ * @slots: NULL until the QP can receive; read under RCU
+ * @pd:    whose keys its peer may use; NULL: of several (XRC targets)
+ * @of_pd: in the list of @pd, or of those without one; @of_dev: in that of all
+ */
+struct pavo_rkm_qp {
+	struct pavo_slots __rcu *slots;
+	struct pavo_pd *pd;
+	struct list_head of_pd;
+	struct list_head of_dev;
+};
+
+/** struct pavo_rkm_list - QPs, read under RCU, changed under the manager's mutex. */
+struct pavo_rkm_list {
+	struct list_head qps;
+	unsigned int count;
+};
+
+/**
+ * struct pavo_rkm_request - one key to be invalidated, by the manager's work.
+ * @pd, @key: which
+ * @state: enum pavo_rkm_state
+ * @qp:   goes on when it is done; else @done is completed
+ */
+struct pavo_rkm_request {
+	struct list_head list;
+	struct pavo_pd *pd;
+	u32 key;
+	int state;
+	struct pavo_qp *qp;
+	struct completion *done;
+};
+
+enum pavo_rkm_state {
+	PAVO_RKM_NONE,
+	PAVO_RKM_WAITING,
+	PAVO_RKM_DONE,
+};
+
+/**
+ * struct pavo_rkm - the manager of an adapter.
+ * @mutex:    lists of QPs; held during a walk, which thus may rest
+ * @all:      every QP
+ * @no_pd:    those that are in no PD's list
+ * @lock:     @requests; leaf
+ * @requests: that no walk has taken up yet; one walk serves all of a PD
+ * @work:     walks
+ */
+struct pavo_rkm {
+	struct mutex mutex; /* lists of QPs */
+	struct pavo_rkm_list all;
+	struct pavo_rkm_list no_pd;
+	spinlock_t lock; /* requests */
+	struct list_head requests;
+	struct work_struct work;
+};
+
+void pavo_rkm_init(struct pavo_rkm *rkm);
+void pavo_rkm_list_init(struct pavo_rkm_list *list);
+
+/** pavo_rkm_add - @qp exists. pavo_rkm_remove - a grace period before it does not. */
+void pavo_rkm_add(struct pavo_qp *qp);
+void pavo_rkm_remove(struct pavo_qp *qp);
+
+/**
+ * pavo_rkm_slots - slots for @reads reads at a time; the QP receives nothing yet.
+ * Those it had before are freed. Sleeps.
+ */
+int pavo_rkm_slots(struct pavo_qp *qp, u32 reads);
+/** pavo_rkm_free - nobody looks at the slots any more. */
+void pavo_rkm_free(struct pavo_qp *qp);
+
+/** pavo_rkm_forget - no operation is under way: the QP was reset. */
+void pavo_rkm_forget(struct pavo_qp *qp);
+
+/**
+ * pavo_rkm_start - end all use of @key, which means something else now.
+ * @request: the QP's, for a walk that is too long to be made at once
+ *
+ * Return: true: it is done. False: it will be; @request.state tells, and the QP's
+ * work runs then.
+ *
+ * Context: RCU read side; no copy of the caller's is running.
+ */
+bool pavo_rkm_start(struct pavo_qp *qp, struct pavo_pd *pd, u32 key,
+		    struct pavo_rkm_request *request);
+
+/** pavo_rkm_came_back - is it done? That is told once. */
+static inline bool pavo_rkm_came_back(struct pavo_rkm_request *request)
+{
+	/* Pairs with the release in finish(). */
+	if (smp_load_acquire(&request->state) != PAVO_RKM_DONE)
+		return false;
+	request->state = PAVO_RKM_NONE;
+	return true;
+}
+
+/** pavo_rkm_finish - the same, and wait. Sleeps. */
+void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key);
+
+/** pavo_rkm_settle - requests made so far are done, or ended. Sleeps. */
+void pavo_rkm_settle(struct pavo_dev *dev);
+
+#endif /* PAVO_RKM_H */

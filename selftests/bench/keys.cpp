@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * keys.cpp - what keys cost: a write of eight bytes while there are 10, 10,000 and
+ * a million regions, each time another one; and the end of a key while there are
+ * 16 and more queue pairs, with what it does to the writes of another one.
+ * Started by ./keys in a guest; prints a line of JSON for every repetition.
+ * usage: keys A B regions|walks [MOST]
+ */
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "../verbs/manager.h"
+#include "../verbs/tap.h"
+#include "../verbs/window.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr int repetitions = 5;
+constexpr uint64_t page = 4096;
+
+uint64_t now()
+{
+	return std::chrono::duration_cast<std::chrono::nanoseconds>(
+		       std::chrono::steady_clock::now().time_since_epoch())
+		.count();
+}
+
+void write_once(Env &env, Link &link, const SendWr &wr)
+{
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_SUCCESS,
+		 "write");
+}
+
+/*
+ * All regions are of one page, whose memory is pinned once: it is the keys that
+ * are many. They are used at random, so that few are in the caches.
+ */
+void regions(Env &env, size_t most)
+{
+	constexpr int writes = 2000;
+	Link link = connect(env);
+	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
+	ibv_mr *one = local(env.b).raw_mr(in.id);
+	std::vector<ibv_mr *> all;
+	std::mt19937 random(1);
+
+	for (size_t count : {size_t(10), size_t(10000), size_t(1000000)}) {
+		if (count > most)
+			break;
+		while (all.size() < count) {
+			ibv_mr *mr =
+				ibv_reg_mr(one->pd, one->addr, 8, all_access);
+			REQUIRE(mr, "region ", all.size(), ": errno ", errno);
+			all.push_back(mr);
+		}
+		for (int i = 0; i < repetitions; i++) {
+			uint64_t began = now();
+
+			for (int n = 0; n < writes; n++) {
+				SendWr wr = make_wr(Op::write, {out, 0}, 8,
+						    {in, 0});
+
+				wr.rkey = all[random() % count]->rkey;
+				write_once(env, link, wr);
+			}
+			std::cout << "{\"what\": \"write\", \"regions\": "
+				  << count
+				  << ", \"ns\": " << (now() - began) / writes
+				  << "}\n"
+				  << std::flush;
+		}
+	}
+	for (ibv_mr *mr : all)
+		ibv_dereg_mr(mr);
+}
+
+void walk_once(Env &env, Link &binder, Window &window, const BindSpec &spec)
+{
+	Moved ns(env.b, "rkm_walk_ns"), stalls(env.b, "rkm_stalls"),
+		qps(env.b, "rkm_qps");
+	must_bind(env, binder.b, window, spec);
+	uint64_t began = now();
+
+	must_bind(env, binder.b, window, {});
+	std::cout << "{\"what\": \"walk\", \"qps\": " << qps.by()
+		  << ", \"ns\": " << now() - began
+		  << ", \"walk_ns\": " << ns.by()
+		  << ", \"stalls\": " << stalls.by() << "}\n";
+}
+
+/* The longest of some writes, with walks under way or without. */
+uint64_t longest_write(Env &env, Link &link, const SendWr &wr, Link &binder,
+		       Window *window, const BindSpec &spec)
+{
+	uint64_t longest = 0;
+
+	for (int n = 0; n < 20; n++) {
+		uint64_t id = 0, began;
+
+		if (window) {
+			must_bind(env, binder.b, *window, spec);
+			id = post_bind(binder.b, *window, {});
+		}
+		began = now();
+		write_once(env, link, wr);
+		longest = std::max(longest, now() - began);
+		if (window)
+			check_wc(wait_send(env, binder.b, "end"), id,
+				 IBV_WC_SUCCESS, "end");
+	}
+	return longest;
+}
+
+void walks(Env &env, size_t most)
+{
+	Link link = connect(env), binder = connect(env);
+	Window window(env.b, IBV_MW_TYPE_1);
+	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
+	BindSpec spec = {must_reg(env.b, {page, 0, bindable_access}), 0, page};
+	SendWr wr = make_wr(Op::write, {out, 0}, 8, {in, 0});
+	std::vector<Link> all;
+
+	for (size_t count :
+	     {size_t(16), size_t(1024), size_t(16384), size_t(65536)}) {
+		if (count > most)
+			break;
+		for (Link &more : many_links(env, count - all.size()))
+			all.push_back(std::move(more));
+		for (int i = 0; i < repetitions; i++) {
+			walk_once(env, binder, window, spec);
+			for (bool walking : {false, true})
+				std::cout
+					<< "{\"what\": \"longest write\", "
+					   "\"qps\": "
+					<< count << ", \"walking\": "
+					<< (walking ? "true" : "false")
+					<< ", \"ns\": "
+					<< longest_write(env, link, wr, binder,
+							 walking ? &window :
+								   nullptr,
+							 spec)
+					<< "}\n"
+					<< std::flush;
+		}
+	}
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc < 4) {
+		std::cerr << "usage: keys A B regions|walks [MOST]\n";
+		return 2;
+	}
+	Selector a{argv[1]}, b{argv[2]};
+	LocalHost host_a(a), host_b(b);
+	Env env(host_a, host_b, EnvOptions{}, a, b);
+	size_t most = argc > 4 ? strtoull(argv[4], nullptr, 0) : ~0ull;
+
+	try {
+		if (std::string(argv[3]) == "regions")
+			regions(env, most);
+		else
+			walks(env, most);
+	} catch (const std::exception &error) {
+		std::cerr << "keys: " << error.what() << '\n';
+		return 1;
+	}
+	std::cerr << env.end();
+	return 0;
+}

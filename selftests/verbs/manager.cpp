@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Counters of the remote key manager, and links for it to walk over. */
+#include "manager.h"
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "tap.h"
+
+namespace pv {
+
+namespace {
+
+const char *parameter = "/sys/module/pavo/parameters/rkm_full_walk";
+
+/* The kernel shows numbers that are up to 10 ms old (lifespan). */
+uint64_t read_number(const std::string &path)
+{
+	std::this_thread::sleep_for(std::chrono::milliseconds(25));
+
+	std::ifstream file(path);
+	uint64_t value;
+
+	if (!(file >> value))
+		throw Skip("no " + path);
+	return value;
+}
+
+void set_parameter(const char *value)
+{
+	std::ofstream file(parameter);
+
+	file << value << std::flush;
+	if (!file)
+		throw Skip(str("no ", parameter));
+}
+
+} // namespace
+
+Moved::Moved(Host &host, const std::string &counter)
+	: path_(str("/sys/class/infiniband/",
+		    ibv_get_device_name(local(host).context()->device),
+		    "/ports/1/hw_counters/", counter)),
+	  before_(read_number(path_))
+{
+}
+
+uint64_t Moved::by() const
+{
+	return read_number(path_) - before_;
+}
+
+FullWalk::FullWalk()
+{
+	set_parameter("Y");
+}
+
+FullWalk::~FullWalk()
+{
+	set_parameter("N");
+}
+
+std::vector<Link> many_links(Env &env, size_t count, Handle pd_b)
+{
+	std::vector<Link> links;
+	LinkSpec spec;
+
+	spec.cap = {4, 4, 1, 1, 0};
+	spec.rd_atomic = 3;
+	spec.pd_b = pd_b;
+	spec.cq_a = env.a.create_cq(4096, false);
+	spec.cq_b = env.b.create_cq(4096, false);
+	for (size_t i = 0; i < count; i++)
+		links.push_back(connect(env, spec));
+	return links;
+}
+
+} // namespace pv

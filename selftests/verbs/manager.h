@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The remote key manager of an adapter, seen by its counters, and queue pairs to
+ * be walked over. Used by: rkm_*.cpp.
+ */
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "link.h"
+
+namespace pv {
+
+/* What one counter of an end of this process has moved by since it was made. */
+class Moved {
+public:
+	Moved(Host &host, const std::string &counter);
+	uint64_t by() const;
+
+private:
+	std::string path_;
+	uint64_t before_;
+};
+
+/* While it lives, invalidations look at every queue pair of the machine. */
+class FullWalk {
+public:
+	FullWalk();
+	~FullWalk();
+	FullWalk(const FullWalk &) = delete;
+};
+
+/* Small links with shared CQs, three reads and a write at a time for each. */
+std::vector<Link> many_links(Env &env, size_t count, Handle pd_b = 0);
+
+} // namespace pv

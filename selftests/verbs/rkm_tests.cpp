@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The remote key manager: walks over the keys in use, with the numbers of the key
+ * manager document (256 queue pairs, four slots each), and what they are for.
+ */
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "manager.h"
+#include "tap.h"
+#include "window.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr size_t vis = 256, slots = 4;
+constexpr uint64_t page = 4096;
+
+Mr bindable(Env &env, uint64_t length = page, Handle pd = 0)
+{
+	return must_reg(env.b, {length, 0, bindable_access, pd});
+}
+
+/* Type 1: bound to nothing, so that its key ends. */
+void end_of(Env &env, Side &side, Window &window)
+{
+	must_bind(env, side, window, {});
+}
+
+/* Posts one request again and again until it is told to stop; all must succeed. */
+class Traffic {
+public:
+	Traffic(Env &env, Link &link, SendWr wr)
+		: thread_([&env, &link, wr, this] { run(env, link, wr); })
+	{
+	}
+
+	~Traffic()
+	{
+		if (thread_.joinable())
+			finish();
+	}
+
+	/* Return: how many there were. */
+	uint64_t finish()
+	{
+		stop_ = true;
+		thread_.join();
+		return done_;
+	}
+
+	uint64_t done() const { return done_; }
+	uint64_t failed() const { return failed_; }
+
+private:
+	void run(Env &env, Link &link, SendWr wr)
+	{
+		while (!stop_) {
+			if (env.a.post_send(link.a.qp.id, {wr}).error)
+				break;
+			auto wcs = env.a.poll(link.a.send_cq.id, 1,
+					      env.options.patience_ms);
+			if (wcs.size() != 1 || wcs[0].status) {
+				failed_++;
+				break;
+			}
+			done_++;
+		}
+	}
+
+	std::atomic<bool> stop_{false};
+	std::atomic<uint64_t> done_{0}, failed_{0};
+	std::thread thread_;
+};
+
+} // namespace
+
+PV_TEST_LOCAL("rkm.walk_visits_all", "256 queue pairs, one PD, no key in use: "
+				     "1024 slots, none cleared, one walk")
+{
+	std::vector<Link> links = many_links(env, vis);
+	Window window(env.b, IBV_MW_TYPE_1);
+
+	must_bind(env, links[0].b, window, {bindable(env), 0, page});
+	Moved walks(env.b, "rkm_walks"), qps(env.b, "rkm_qps"),
+		keys(env.b, "rkm_keys"), matches(env.b, "rkm_matches");
+	end_of(env, links[0].b, window);
+	REQUIRE_EQ(walks.by(), 1u, "walks");
+	REQUIRE_EQ(qps.by(), vis, "queue pairs");
+	REQUIRE_EQ(keys.by(), vis * slots, "slots");
+	REQUIRE_EQ(matches.by(), 0u, "matches");
+}
+
+PV_TEST_LOCAL("rkm.pd_first", "the PD differs on all but one of 256: its four "
+			      "slots alone are compared")
+{
+	Pd other = env.b.alloc_pd();
+	std::vector<Link> links = many_links(env, vis - 1);
+	std::vector<Link> own = many_links(env, 1, other.id);
+	Window window(env.b, IBV_MW_TYPE_1, other.id);
+
+	must_bind(env, own[0].b, window,
+		  {bindable(env, page, other.id), 0, page});
+	FullWalk all;
+	Moved qps(env.b, "rkm_qps"), fail(env.b, "rkm_pd_fail"),
+		keys(env.b, "rkm_keys");
+	end_of(env, own[0].b, window);
+	/* The adapter has a queue pair 1, too. */
+	REQUIRE(qps.by() >= vis, qps.by(), " queue pairs");
+	REQUIRE_EQ(fail.by(), qps.by() - 1, "of another PD");
+	REQUIRE_EQ(keys.by(), slots, "slots compared");
+}
+
+PV_TEST_LOCAL("rkm.all_slots", "writes with one key on several queue pairs all "
+			       "end, those with another one all succeed")
+{
+	constexpr uint64_t size = 16 << 20;
+	constexpr size_t each = 4, writes = 3;
+	std::vector<Link> gone = many_links(env, each);
+	std::vector<Link> stay = many_links(env, each);
+	Window one(env.b, IBV_MW_TYPE_1), two(env.b, IBV_MW_TYPE_1);
+	Mr out = must_reg(env.a, {size});
+	Mr ended = bindable(env, size), kept = bindable(env, size);
+	BindSpec spec_one = {ended, 0, size}, spec_two = {kept, 0, size};
+	const uint64_t seed = env.seed();
+
+	env.expect_async();
+	env.a.fill(out.id, 0, size, seed, 0);
+	must_bind(env, gone[0].b, one, spec_one);
+	must_bind(env, gone[0].b, two, spec_two);
+	Moved matches(env.b, "rkm_matches");
+	auto write_by = [&](Link &link, const Mr &view) {
+		SendWr wr = make_wr(Op::write, {out, 0}, size, {view, 0});
+
+		must_post(link.a, std::vector<SendWr>(writes, wr));
+	};
+	std::vector<std::thread> posters;
+	for (size_t i = 0; i < each; i++)
+		posters.emplace_back([&, i] {
+			write_by(gone[i], view_of(one, spec_one));
+			write_by(stay[i], view_of(two, spec_two));
+		});
+	/* They have begun. */
+	while (env.b.verify(ended.id, 0, 8, seed, 0) != -1)
+		std::this_thread::yield();
+	end_of(env, gone[0].b, one);
+	for (std::thread &poster : posters)
+		poster.join();
+	for (const Wc &wc :
+	     wait_completions(env, stay[0].a, stay[0].a.send_cq, each * writes,
+			      "writes by the other key", each * writes * size))
+		REQUIRE_EQ(int(wc.status), IBV_WC_SUCCESS, "by the other key");
+	must_match(env.b, kept, 0, size, seed, 0, "what was written by it");
+	size_t refused = 0;
+	for (const Wc &wc : wait_completions(
+		     env, gone[0].a, gone[0].a.send_cq, each * writes,
+		     "writes by the key that ended", each * writes * size))
+		refused += wc.status == IBV_WC_REM_ACCESS_ERR;
+	REQUIRE_EQ(refused, each, "queue pairs that were refused");
+	/* Those whose message had begun; the others found no such key. */
+	REQUIRE(matches.by() >= 1 && matches.by() <= each, "matches ",
+		matches.by());
+}
+
+PV_TEST_LOCAL("rkm.invalid_slot", "operations that are over match nothing, "
+				  "though they used the key")
+{
+	std::vector<Link> links = many_links(env, 2);
+	Window window(env.b, IBV_MW_TYPE_1);
+	BindSpec spec = {bindable(env), 0, page};
+	Mr here = must_reg(env.a, {page});
+
+	must_bind(env, links[0].b, window, spec);
+	for (Op op : {Op::write, Op::read})
+		exchange(env, links[0].a, links[0].b, op, {here, 0},
+			 {view_of(window, spec), 0}, page);
+	Moved keys(env.b, "rkm_keys"), matches(env.b, "rkm_matches");
+	end_of(env, links[0].b, window);
+	REQUIRE_EQ(keys.by(), 2 * slots, "slots");
+	REQUIRE_EQ(matches.by(), 0u, "matches");
+}
+
+PV_TEST_LOCAL("rkm.responder_first", "responders at work during walks: none "
+				     "loses a key that is not meant")
+{
+	constexpr size_t writers = 2;
+	std::vector<Link> links;
+	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
+	Window window(env.b, IBV_MW_TYPE_1);
+	Link binder = connect(env);
+	BindSpec spec = {bindable(env), 0, page};
+
+	links.reserve(writers);
+	std::vector<std::unique_ptr<Traffic>> traffic;
+	for (size_t i = 0; i < writers; i++) {
+		links.push_back(connect(env));
+		traffic.push_back(std::make_unique<Traffic>(
+			env, links[i],
+			make_wr(Op::write, {out, 0}, page, {in, 0})));
+	}
+	Moved walks(env.b, "rkm_walks");
+	for (int round = 0; round < 200 || traffic[0]->done() < 50; round++) {
+		REQUIRE(!traffic[0]->failed(), "a write failed");
+		must_bind(env, binder.b, window, spec);
+		end_of(env, binder.b, window);
+	}
+	REQUIRE(walks.by() >= 200, walks.by(), " walks");
+	for (auto &t : traffic) {
+		REQUIRE(t->finish() > 0, "nothing was written");
+		REQUIRE_EQ(t->failed(), 0u, "failed writes");
+	}
+}
+
+/*
+ * UC, because nobody answers there and no queue pair ends: a write with a dead key
+ * is dropped, and the next one may be good.
+ */
+PV_TEST_LOCAL("rkm.race", "writes race with the end of their key, --races "
+			  "times: after its completion no byte changes")
+{
+	constexpr uint64_t canary = 0x0123456789abcdef;
+	LinkSpec uc;
+	uc.type = IBV_QPT_UC;
+	Link link = connect(env, uc), binder = connect(env);
+	Mr in = bindable(env), out = must_reg(env.a, {page});
+	Window window(env.b, IBV_MW_TYPE_1);
+	BindSpec spec = {in, 0, page};
+	std::atomic<uint32_t> key{0};
+	std::atomic<bool> stop{false};
+	uint64_t hits = 0;
+
+	env.a.store(out.id, 0, ~canary);
+	std::thread writer([&] {
+		while (!stop) {
+			SendWr wr = make_wr(Op::write, {out, 0}, 8, {in, 0});
+
+			wr.rkey = key;
+			env.a.post_send(link.a.qp.id, {wr});
+			env.a.poll(link.a.send_cq.id, 1,
+				   env.options.patience_ms);
+		}
+	});
+	for (uint32_t round = 0; round < env.options.races; round++) {
+		must_bind(env, binder.b, window, spec);
+		env.b.store(in.id, 0, 0);
+		key = window->rkey;
+		/* Now and then wait for one, or all might be late. */
+		while (round % 16 == 0 && env.b.load(in.id, 0) != ~canary)
+			std::this_thread::yield();
+		end_of(env, binder.b, window);
+		hits += env.b.load(in.id, 0) == ~canary;
+		env.b.store(in.id, 0, canary);
+		for (int i = 0; i < 4; i++)
+			REQUIRE_EQ(env.b.load(in.id, 0), canary, "round ",
+				   round);
+	}
+	stop = true;
+	writer.join();
+	note(str(env.options.races, " ends of a key, ", hits,
+		 " of them after a write by it"));
+	REQUIRE(hits >= env.options.races / 16, hits, " hits");
+}
+
+PV_TEST_LOCAL("rkm.read_in_the_middle", "the key of a long read ends: it is "
+					"refused, and nothing that was in "
+					"memory later has left")
+{
+	constexpr uint64_t size = 16 << 20;
+	Link link = connect(env), binder = connect(env);
+	Window window(env.b, IBV_MW_TYPE_1);
+	Mr from = bindable(env, size), in = must_reg(env.a, {size});
+	BindSpec spec = {from, 0, size};
+	const uint64_t before = env.seed(), canary = env.seed();
+
+	env.expect_async();
+	env.b.fill(from.id, 0, size, before, 0);
+	env.a.fill(in.id, 0, size, canary + 1000, 0);
+	must_bind(env, binder.b, window, spec);
+	SendWr read =
+		make_wr(Op::read, {in, 0}, size, {view_of(window, spec), 0});
+	must_post(link.a, std::vector<SendWr>{read});
+	/* It has begun. */
+	while (env.a.verify(in.id, 0, 8, before, 0) != -1)
+		std::this_thread::yield();
+	end_of(env, binder.b, window);
+	env.b.fill(from.id, 0, size, canary, 0);
+	check_wc(wait_send(env, link.a, "read", size), read.id,
+		 IBV_WC_REM_ACCESS_ERR, "read");
+	/* Some of the beginning, and behind it what was there. */
+	for (uint64_t at = 0; at < size; at += page)
+		REQUIRE(env.a.verify(in.id, at, page, canary, at) != -1,
+			"the page at ", at, " is of after the end");
+	REQUIRE(env.a.verify(in.id, size - page, page, before, size - page) !=
+			-1,
+		"the read was over before its key");
+}
+
+PV_TEST_LOCAL("rkm.write_in_the_middle", "the window of a long write moves: "
+					 "not a byte more is written, the old "
+					 "key is dead, the new one works")
+{
+	constexpr uint64_t size = 16 << 20;
+	Link link = connect(env), fresh = connect(env), binder = connect(env);
+	Window window(env.b, IBV_MW_TYPE_1);
+	Mr first = bindable(env, size), second = bindable(env, size);
+	Mr out = must_reg(env.a, {size});
+	const uint64_t seed = env.seed(), canary = env.seed();
+	BindSpec spec = {first, 0, size}, moved = {second, 0, size};
+
+	env.expect_async();
+	env.a.fill(out.id, 0, size, seed, 0);
+	must_bind(env, binder.b, window, spec);
+	Mr old = view_of(window, spec);
+	SendWr write = make_wr(Op::write, {out, 0}, size, {old, 0});
+	must_post(link.a, std::vector<SendWr>{write});
+	while (env.b.verify(first.id, 0, 8, seed, 0) != -1)
+		std::this_thread::yield();
+	must_bind(env, binder.b, window, moved);
+	REQUIRE(env.b.verify(first.id, size - page, page, seed, size - page) !=
+			-1,
+		"the write was over before its key");
+	env.b.fill(first.id, 0, size, canary, 0);
+	check_wc(wait_send(env, link.a, "write", size), write.id,
+		 IBV_WC_REM_ACCESS_ERR, "write");
+	must_match(env.b, first, 0, size, canary, 0, "after the move");
+	must_refuse(env, old, 0, Op::write, "the old key");
+	exchange(env, fresh.a, fresh.b, Op::write, {out, 0},
+		 {view_of(window, moved), 0}, page);
+}
+
+PV_TEST_LOCAL("rkm.five_bytes", "a window of five bytes: the fifth can be "
+				"written, the sixth cannot")
+{
+	Link link = connect(env);
+	Window window(env.b, IBV_MW_TYPE_1);
+	BindSpec spec = {bindable(env), 1001, 5};
+	Mr here = must_reg(env.a, {page});
+
+	must_bind(env, link.b, window, spec);
+	for (uint64_t i = 0; i < 5; i++)
+		exchange(env, link.a, link.b, Op::write, {here, 0},
+			 {view_of(window, spec), int64_t(1001 + i)}, 1);
+	env.expect_async();
+	SendWr wr =
+		make_wr(Op::write, {here, 0}, 1, {view_of(window, spec), 1006});
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, "the sixth"), wr.id,
+		 IBV_WC_REM_ACCESS_ERR, "the sixth");
+}
+
+PV_TEST_LOCAL("rkm.two_binds", "two at once on different queue pairs: both "
+			       "complete, by one walk or by two")
+{
+	std::vector<Link> links = many_links(env, vis);
+	Link first = connect(env), second = connect(env);
+	Window one(env.b, IBV_MW_TYPE_1), two(env.b, IBV_MW_TYPE_1);
+	Mr mr = bindable(env);
+
+	for (int round = 0; round < 20; round++) {
+		must_bind(env, first.b, one, {mr, 0, page});
+		must_bind(env, second.b, two, {mr, 0, page});
+		Moved walks(env.b, "rkm_walks"), keys(env.b, "rkm_requests");
+		uint64_t a = post_bind(first.b, one, {});
+		uint64_t b = post_bind(second.b, two, {});
+		check_wc(wait_send(env, first.b, "one"), a, IBV_WC_SUCCESS,
+			 "one");
+		check_wc(wait_send(env, second.b, "two"), b, IBV_WC_SUCCESS,
+			 "two");
+		REQUIRE_EQ(keys.by(), 2u, "keys");
+		REQUIRE(walks.by() == 1 || walks.by() == 2, walks.by(),
+			" walks");
+	}
+}
+
+PV_TEST_LOCAL("rkm.other_traffic", "traffic goes on while --many queue pairs "
+				   "are walked over")
+{
+	std::vector<Link> links = many_links(env, env.options.many);
+	Link link = connect(env), binder = connect(env);
+	Window window(env.b, IBV_MW_TYPE_1);
+	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
+	BindSpec spec = {bindable(env), 0, page};
+	Traffic traffic(env, link, make_wr(Op::write, {out, 0}, 8, {in, 0}));
+	Moved walks(env.b, "rkm_walks"), ns(env.b, "rkm_walk_ns");
+	int rounds = 0;
+
+	for (uint64_t last = 0; rounds < 50 || traffic.done() == last;
+	     rounds++) {
+		if (rounds == 25)
+			last = traffic.done();
+		must_bind(env, binder.b, window, spec);
+		end_of(env, binder.b, window);
+		REQUIRE_EQ(traffic.failed(), 0u, "failed writes");
+	}
+	note(str(traffic.finish(), " writes during ", rounds, " walks over ",
+		 env.options.many + 2, " queue pairs, ", ns.by() / walks.by(),
+		 " ns each"));
+}
+
+PV_TEST_LOCAL("rkm.second_walk", "a second walk begins at the first queue pair "
+				 "again and sees them all")
+{
+	std::vector<Link> links = many_links(env, vis);
+	Window window(env.b, IBV_MW_TYPE_1);
+	Mr mr = bindable(env);
+
+	for (int walk = 0; walk < 2; walk++) {
+		must_bind(env, links[0].b, window, {mr, 0, page});
+		Moved keys(env.b, "rkm_keys");
+		end_of(env, links[0].b, window);
+		REQUIRE_EQ(keys.by(), vis * slots, "walk ", walk);
+	}
+}
+
+PV_TEST_LOCAL("rkm.foreign_cq", "a queue pair cannot complete to another "
+				"process's queue")
+{
+	ibv_context *other = ibv_open_device(local(env.b).context()->device);
+	REQUIRE(other, "open");
+	std::vector<ibv_cq *> cqs;
+	/* Handles count from the same number in each: have one more. */
+	for (int i = 0; i < 16; i++)
+		cqs.push_back(ibv_create_cq(other, 16, nullptr, nullptr, 0));
+	Pd pd = env.b.alloc_pd();
+	ibv_qp_init_attr init = {};
+	init.send_cq = cqs.back();
+	init.recv_cq = cqs.back();
+	init.cap = {1, 1, 1, 1, 0};
+	init.qp_type = IBV_QPT_RC;
+	ibv_qp *qp = ibv_create_qp(local(env.b).raw_pd(pd.id), &init);
+	if (qp)
+		ibv_destroy_qp(qp);
+	for (ibv_cq *cq : cqs)
+		ibv_destroy_cq(cq);
+	ibv_close_device(other);
+	REQUIRE(!qp, "it was made");
+}
+
+PV_TEST_LOCAL("rkm.pd_zero", "queue pairs that cannot receive yet have no keys "
+			     "in use: nothing is compared")
+{
+	std::vector<Link> links;
+	Link binder = connect(env);
+	Window window(env.b, IBV_MW_TYPE_1);
+
+	for (int i = 0; i < 8; i++)
+		links.push_back(make_link(env));
+	must_bind(env, binder.b, window, {bindable(env), 0, page});
+	Moved qps(env.b, "rkm_qps"), keys(env.b, "rkm_keys");
+	end_of(env, binder.b, window);
+	REQUIRE_EQ(qps.by(), links.size() + 1, "queue pairs");
+	REQUIRE_EQ(keys.by(), 1u + binder.rd_atomic, "slots of the binder");
+}
