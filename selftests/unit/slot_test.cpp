@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -145,13 +146,12 @@ TEST(Walk, ASlotThatIsNotValidDoesNotMatch)
  */
 TEST(Walk, NeverClearsANewKey)
 {
-	constexpr unsigned rounds = 20000;
+	constexpr unsigned rounds = 1000000;
 	atomic64_t slot{};
-	std::atomic<bool> over{false};
-	std::thread invalidator([&] {
+	std::jthread invalidator([&](std::stop_token stop) {
 		u64 left;
 
-		while (!over)
+		while (!stop.stop_requested())
 			if (pavo_slot_revoke(&slot, 1, &left))
 				while (!pavo_slot_quiet(&slot, left))
 					std::this_thread::yield();
@@ -165,8 +165,6 @@ TEST(Walk, NeverClearsANewKey)
 		ASSERT_TRUE(pavo_slot_enter(&slot)) << "round " << gen;
 		pavo_slot_end(&slot);
 	}
-	over = true;
-	invalidator.join();
 }
 
 /*
@@ -178,13 +176,12 @@ TEST(Walk, AfterItNothingIsWrittenThroughTheKey)
 	constexpr unsigned rounds = 20000;
 	std::atomic<uint32_t> table{0};
 	std::atomic<uint64_t> memory{0};
-	std::atomic<bool> over{false};
 	atomic64_t slot{};
 	std::atomic<uint64_t> writes{0};
 
 	/* Operations of several packets, each with whatever key there is. */
-	std::thread responder([&] {
-		for (uint32_t gen = 0; !over; gen++) {
+	std::jthread responder([&](std::stop_token stop) {
+		for (uint32_t gen = 0; !stop.stop_requested(); gen++) {
 			uint32_t key = table.load(std::memory_order_relaxed);
 
 			if (!key)
@@ -223,8 +220,6 @@ TEST(Walk, AfterItNothingIsWrittenThroughTheKey)
 			std::this_thread::yield();
 		}
 	}
-	over = true;
-	responder.join();
 	EXPECT_GT(writes.load(), 0u);
 }
 
