@@ -90,9 +90,10 @@ void walk_once(Env &env, Link &binder, Window &window, const BindSpec &spec)
 	uint64_t began = now();
 
 	must_bind(env, binder.b, window, {});
+	uint64_t took = now() - began;
+
 	std::cout << "{\"what\": \"walk\", \"qps\": " << qps.by()
-		  << ", \"ns\": " << now() - began
-		  << ", \"walk_ns\": " << ns.by()
+		  << ", \"ns\": " << took << ", \"walk_ns\": " << ns.by()
 		  << ", \"stalls\": " << stalls.by() << "}\n";
 }
 
