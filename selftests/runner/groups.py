@@ -18,7 +18,7 @@ BUILD = TREE / "build"
 # The cheapest first; of those with guests, which run side by side, the widest,
 # then the longest.
 # Unknown groups come last.
-ORDER = ("lint", "unit", "interop", "apps", "life", "verbs", "kverbs", "wire", "faults",
+ORDER = ("lint", "unit", "interop", "apps", "life", "verbs", "kverbs", "translate", "wire", "faults",
          "window", "direct", "fuzz")
 # Only when asked for by name: one measures, one needs the sanitizer kernel, one
 # the source of rdma-core.
