@@ -145,8 +145,12 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	bool inv = pkt->info->flags & PAVO_OPF_IETH;
 	enum pavo_vendor_err err;
 
-	/* All but the end of it was done when the packet was here before. */
+	/*
+	 * All but the end of it was done when the packet was here before; holding
+	 * it took back how far the receive WQE had come.
+	 */
 	if (unlikely(pavo_rkm_came_back(&resp->half.inval))) {
+		resp->wqe->done += pkt->payload;
 		end_send(qp, pkt);
 		return;
 	}

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <thread>
 
+#include <arpa/inet.h>
+
 #include "manager.h"
 #include "tap.h"
 #include "window.h"
@@ -452,4 +454,36 @@ PV_TEST_LOCAL("rkm.pd_zero", "queue pairs that cannot receive yet have no keys "
 	end_of(env, binder.b, window);
 	REQUIRE_EQ(qps.by(), links.size() + 1, "queue pairs");
 	REQUIRE_EQ(keys.by(), 1u + binder.rd_atomic, "slots of the binder");
+}
+
+PV_TEST_LOCAL("rkm.send_inv_waits",
+	      "a send with invalidate that waits for a long "
+	      "walk: length, data and key are right")
+{
+	std::vector<Link> links = many_links(env, vis);
+	Link link = connect(env);
+	Mr out = must_reg(env.a, {5 * page}), in = must_reg(env.b, {5 * page});
+
+	for (uint32_t length : {uint32_t(100), uint32_t(5 * page)}) {
+		Window window(env.b, IBV_MW_TYPE_2);
+		const uint64_t seed = env.seed();
+
+		must_bind(env, link.b, window, {bindable(env), 0, page});
+		env.a.fill(out.id, 0, length, seed, 0);
+		SendWr wr = make_wr(Op::send, {out, 0}, length);
+
+		wr.opcode = IBV_WR_SEND_WITH_INV;
+		wr.imm = ntohl(window->rkey);
+		must_post(link.b,
+			  std::vector<RecvWr>{{1, {{in.id, 0, 5 * page, 0}}}});
+		must_post(link.a, std::vector<SendWr>{wr});
+		Wc wc = wait_recv(env, link.b, "receive");
+
+		check_wc(wc, 1, IBV_WC_SUCCESS, "receive");
+		REQUIRE_EQ(wc.byte_len, length, "its length");
+		REQUIRE_EQ(htonl(wc.imm), window->rkey, "its key");
+		must_match(env.b, in, 0, length, seed, 0, "its data");
+		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
+			 "send");
+	}
 }
