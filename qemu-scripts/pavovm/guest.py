@@ -22,7 +22,9 @@ BASE_ARGUMENTS = ("console=ttyS0 loglevel=8 panic=-1 oops=panic mitigations=off 
                   "rcupdate.rcu_cpu_stall_timeout=60 watchdog_thresh=30")
 # a program at the same address again need not be translated again
 TCG_ARGUMENTS = "tsc=reliable no_timer_check norandmaps"
-CLOCK_ATTEMPTS = 5
+BOOT_ATTEMPTS = 5
+# an emulated machine that says nothing for so long while it boots has stopped
+BOOT_SILENCE = 120.0
 
 
 @dataclasses.dataclass
@@ -72,7 +74,9 @@ class Guest:
         self.started = 0.0
         self.timed_out = False
         self.stopped = ""
-        self.clock_attempts = 1
+        self.boot_attempts = 1
+        self.console_size = 0
+        self.spoke = 0.0
 
     def prepare(self, job, shell=None):
         """Writes what the guest will read: environment and job."""
@@ -136,7 +140,7 @@ class Guest:
         """Starts QEMU in a process group of its own."""
         line = self.command(chardev)
         (self.folder / f"node{self.node}.qemu").write_text(shlex.join(line) + "\n")
-        self.started = time.monotonic()
+        self.started = self.spoke = time.monotonic()
         with open(self.folder / f"node{self.node}.qemu-messages", "wb") as log:
             try:
                 self.process = subprocess.Popen(
@@ -154,20 +158,32 @@ class Guest:
             self.timed_out = True
             self.stop()
             return False
-        if not self.booted():
-            self._right_clock()
+        if not self.booted() and self.boot_attempts < BOOT_ATTEMPTS and (
+                console.wrong_clock(console.read(self.console)) or
+                self._silent()):
+            self._boot_again()
         return True
 
-    def _right_clock(self):
-        """Starts again if a busy host made the kernel measure its clock wrong:
-        its seconds would be a fraction of real ones, or many of them."""
-        if self.clock_attempts < CLOCK_ATTEMPTS and \
-                console.wrong_clock(console.read(self.console)):
-            self.clock_attempts += 1
-            self.process.kill()
-            self.process.wait()
-            self.console.unlink()
-            self.start()
+    def _silent(self):
+        """Whether an emulated boot has stopped: the emulator sometimes does,
+        long before the kernel knows of any module."""
+        size = self.console.stat().st_size if self.console.exists() else 0
+        if size != self.console_size:
+            self.console_size, self.spoke = size, time.monotonic()
+        return (self.machine.accel != "kvm" and
+                time.monotonic() - self.spoke > BOOT_SILENCE)
+
+    def _boot_again(self):
+        """For a boot that has stopped, or whose kernel measured its clock wrong
+        because the host was busy: its seconds would be a fraction of real ones,
+        or many of them. The console of that boot is kept beside."""
+        self.process.kill()
+        self.process.wait()
+        if self.console.exists():
+            self.console.rename(f"{self.console}.boot{self.boot_attempts}")
+        self.boot_attempts += 1
+        self.console_size = 0
+        self.start()
 
     def booted(self):
         """Whether the guest's session has begun."""
