@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * debugfs.c - /sys/kernel/debug/pavo: what this machine shares among its
- * adapters, for people. Called by main.c. What belongs to one adapter is shown by
- * RDMA netlink instead (verbs/restrack.c, stats.c).
+ * adapters, and the remote key memory of each, for people. Called by main.c. What
+ * else belongs to one adapter is shown by RDMA netlink (verbs/restrack.c, stats.c).
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include "debugfs.h"
+#include "device.h"
 #include "translate/job.h"
 
 static struct dentry *root;
@@ -18,10 +19,18 @@ static int jobs_show(struct seq_file *file, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(jobs);
 
+static int slots_show(struct seq_file *file, void *data)
+{
+	pavo_show_adapters(file, pavo_rkm_show);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(slots);
+
 void pavo_debugfs_init(void)
 {
 	root = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("jobs", 0400, root, NULL, &jobs_fops);
+	debugfs_create_file("slots", 0400, root, NULL, &slots_fops);
 }
 
 void pavo_debugfs_exit(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* debugfs.h - what this machine shares among its adapters, for people. */
+/* debugfs.h - /sys/kernel/debug/pavo, for people. */
 #ifndef PAVO_DEBUGFS_H
 #define PAVO_DEBUGFS_H
 

@@ -384,6 +384,10 @@ static inline u8 pavo_service(const struct pavo_qp *qp)
 /** pavo_dev_find - the adapter on an interface, NULL if none; RCU read side. */
 struct pavo_dev *pavo_dev_find(const struct net_device *ndev);
 
+/** pavo_show_adapters - @show each adapter of this machine. Sleeps. */
+void pavo_show_adapters(struct seq_file *file,
+			void (*show)(struct seq_file *, struct pavo_dev *));
+
 /* verbs/mmap.c: NULL without memory; @uctx is NULL for rings of the kernel */
 struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
 				   struct pavo_mmap_info *info);

@@ -46,6 +46,17 @@ struct pavo_dev *pavo_dev_find(const struct net_device *ndev)
 	return NULL;
 }
 
+void pavo_show_adapters(struct seq_file *file,
+			void (*show)(struct seq_file *, struct pavo_dev *))
+{
+	struct pavo_dev *dev;
+
+	mutex_lock(&adapters_lock);
+	list_for_each_entry(dev, &live_adapters, list)
+		show(file, dev);
+	mutex_unlock(&adapters_lock);
+}
+
 /*
  * Let go of the interface and of its namespace's sockets, once. When an
  * interface leaves, this may not wait for the adapter's removal: neither the

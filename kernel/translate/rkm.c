@@ -12,6 +12,7 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/rculist.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "device.h"
 #include "pavo_trace.h"
@@ -334,4 +335,37 @@ void pavo_rkm_forget(struct pavo_qp *qp)
 	for (i = 0; slots && i < slots->count; i++)
 		pavo_slot_end(&slots->slot[i]);
 	rcu_read_unlock();
+}
+
+/* ------------------------------------------------------------------ looking */
+
+static void show_slot(struct seq_file *file, u64 word)
+{
+	if (!word)
+		seq_puts(file, " -");
+	else
+		seq_printf(file, " %08x%s%s", (u32)word,
+			   word & PAVO_SLOT_BUSY ? "*" : "",
+			   word & PAVO_SLOT_VALID ? "" : "!");
+}
+
+void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev)
+{
+	const struct pavo_slots *slots;
+	struct pavo_qp *qp;
+	u32 i;
+
+	mutex_lock(&dev->rkm.mutex);
+	list_for_each_entry(qp, &dev->rkm.all.qps, rkm.of_dev) {
+		seq_printf(file, "%s qp %u pd %u:", dev->ib.name, qp->ib.qp_num,
+			   qp->rkm.pd ? qp->rkm.pd->ib.res.id : 0);
+		rcu_read_lock();
+		slots = rcu_dereference(qp->rkm.slots);
+		for (i = 0; slots && i < slots->count; i++)
+			show_slot(file, atomic64_read(&slots->slot[i]));
+		rcu_read_unlock();
+		seq_putc(file, '\n');
+		cond_resched();
+	}
+	mutex_unlock(&dev->rkm.mutex);
 }

@@ -22,6 +22,7 @@ struct completion;
 struct pavo_dev;
 struct pavo_pd;
 struct pavo_qp;
+struct seq_file;
 
 /* Slots of a QP: one for writes and atomics, then one for each read. */
 #define PAVO_SLOT_WRITE 0
@@ -138,6 +139,13 @@ static inline bool pavo_rkm_came_back(struct pavo_rkm_request *request)
 
 /** pavo_rkm_finish - the same, and wait. Sleeps. */
 void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key);
+
+/**
+ * pavo_rkm_show - remote key memory of all QPs, for people: of each its number, its
+ * PD (0: of none), and the words of its slots: first that of writes, then those of
+ * reads. Sleeps.
+ */
+void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev);
 
 /** pavo_rkm_settle - requests made so far are done, or ended. Sleeps. */
 void pavo_rkm_settle(struct pavo_dev *dev);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "tap.h"
@@ -59,6 +60,27 @@ FullWalk::FullWalk()
 FullWalk::~FullWalk()
 {
 	set_parameter("N");
+}
+
+std::vector<std::string> slots_of(const Side &side)
+{
+	std::ifstream dump("/sys/kernel/debug/pavo/slots");
+	std::string wanted =
+		str(ibv_get_device_name(local(*side.host).context()->device),
+		    " qp ", side.qp.number, " pd ");
+	std::string line, word;
+
+	while (std::getline(dump, line)) {
+		if (!line.starts_with(wanted))
+			continue;
+		std::istringstream words(line.substr(line.find(':') + 1));
+		std::vector<std::string> slots;
+
+		while (words >> word)
+			slots.push_back(word);
+		return slots;
+	}
+	throw Failure(str("no line of ", wanted));
 }
 
 std::vector<Link> many_links(Env &env, size_t count, Handle pd_b)

@@ -31,6 +31,12 @@ public:
 	FullWalk(const FullWalk &) = delete;
 };
 
+/*
+ * The words of a queue pair's slots in the dump of remote key memory; the first is
+ * that of writes.
+ */
+std::vector<std::string> slots_of(const Side &side);
+
 /* Small links with shared CQs, three reads and a write at a time for each. */
 std::vector<Link> many_links(Env &env, size_t count, Handle pd_b = 0);
 

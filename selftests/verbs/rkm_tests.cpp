@@ -487,3 +487,32 @@ PV_TEST_LOCAL("rkm.send_inv_waits",
 			 "send");
 	}
 }
+
+PV_TEST_LOCAL("rkm.dump",
+	      "the dump of remote key memory shows the key of a write "
+	      "while it is under way, and nothing before and after")
+{
+	constexpr uint64_t size = 16 << 20;
+	Link link = connect(env);
+	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {size});
+	const std::vector<std::string> none(1u + link.rd_atomic, "-");
+	char key[9];
+	bool seen = false;
+	std::vector<Wc> wcs;
+
+	snprintf(key, sizeof(key), "%08x", in.rkey);
+	REQUIRE(slots_of(link.b) == none, "before");
+	SendWr wr = make_wr(Op::write, {out, 0}, size, {in, 0});
+	must_post(link.a, std::vector<SendWr>{wr});
+	while (wcs.empty()) {
+		std::vector<std::string> slots = slots_of(link.b);
+
+		seen |= slots[0].starts_with(key);
+		slots[0] = "-";
+		REQUIRE(slots == none, "slots of reads");
+		wcs = env.a.poll(link.a.send_cq.id, 1, 0);
+	}
+	check_wc(wcs[0], wr.id, IBV_WC_SUCCESS, "write");
+	REQUIRE(seen, "key ", key, " was never seen");
+	REQUIRE(slots_of(link.b) == none, "after");
+}
