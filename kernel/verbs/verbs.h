@@ -27,8 +27,9 @@ void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
 
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
-/* Objects and methods of pavo's own (job.c). */
+/* Objects and methods of pavo's own (job.c), those of watches (watch.c). */
 extern const struct uapi_definition pavo_uapi_defs[];
+extern const struct uapi_definition pavo_watch_defs[];
 
 int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void pavo_mmap_free(struct rdma_user_mmap_entry *entry);

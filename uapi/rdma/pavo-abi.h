@@ -442,6 +442,7 @@ struct pavo_create_srq_resp {
 enum pavo_uverbs_object {
 	PAVO_OBJECT_JOB = PAVO_UVERBS_FIRST,
 	PAVO_OBJECT_MAPPING,
+	PAVO_OBJECT_WATCH,
 };
 
 enum pavo_job_method {
@@ -543,6 +544,45 @@ struct pavo_map_resp {
 	__aligned_u64 pvo;
 	__u32 page_size;
 	__u32 shared;
+};
+
+/* --------------------------------------------------------------- watches */
+
+/*
+ * A watch has slots; each may watch memory of the process that sets it. Who keeps
+ * memory registered after use learns from the slot's word, a __u32 in the area that
+ * is mapped, that the pages there may be others now: it is 0 until the memory is
+ * unmapped, replaced, moved, protected or marked copy-on-write (as by fork()), and
+ * not 0 when the call that did it returns. Nor is that of a slot that watches nothing.
+ * There are no watches where the kernel cannot
+ * tell (CONFIG_MMU_NOTIFIER).
+ */
+
+/* Most slots of a watch. */
+#define PAVO_WATCH_SLOTS 65536u
+
+enum pavo_watch_method {
+	PAVO_METHOD_WATCH_OPEN = PAVO_UVERBS_FIRST,
+	PAVO_METHOD_WATCH_CLOSE,
+	PAVO_METHOD_WATCH_SET,
+};
+
+enum pavo_watch_attr {
+	PAVO_ATTR_WATCH_HANDLE = PAVO_UVERBS_FIRST,
+	PAVO_ATTR_WATCH_SLOTS, /* in: __u32, 1 to PAVO_WATCH_SLOTS */
+	PAVO_ATTR_WATCH_WORDS, /* out: struct pavo_mmap_info, one word for each */
+	PAVO_ATTR_WATCH_SET_ARGS, /* in: struct pavo_watch_set_args */
+};
+
+/**
+ * struct pavo_watch_set_args - from now on @slot watches the pages of this range,
+ * and not what it watched before. @length 0: it watches nothing.
+ */
+struct pavo_watch_set_args {
+	__aligned_u64 start;
+	__aligned_u64 length;
+	__u32 slot;
+	__u32 reserved;
 };
 
 #endif /* PAVO_ABI_H */
