@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # In a guest: two adapters, then the program that measures keys. Started by
-# ./keys. usage: keys-guest.sh PROGRAM regions|walks MOST
+# ./keys. usage: keys-guest.sh PROGRAM regions|walks|cached MOST
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh

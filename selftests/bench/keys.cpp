@@ -2,9 +2,10 @@
 /*
  * keys.cpp - what keys cost: a write of eight bytes while there are 10, 10,000 and
  * a million regions, each time another one; and the end of a key while there are
- * 16 and more queue pairs, with what it does to the writes of another one.
+ * 16 and more queue pairs, with what it does to the writes of another one; and keys
+ * from the cache of registrations.
  * Started by ./keys in a guest; prints a line of JSON for every repetition.
- * usage: keys A B regions|walks [MOST]
+ * usage: keys A B regions|walks|cached [MOST]
  */
 #include <algorithm>
 #include <chrono>
@@ -17,6 +18,7 @@
 #include "../verbs/manager.h"
 #include "../verbs/tap.h"
 #include "../verbs/window.h"
+#include "cached.h"
 
 using namespace pv;
 
@@ -159,7 +161,7 @@ void walks(Env &env, size_t most)
 int main(int argc, char **argv)
 {
 	if (argc < 4) {
-		std::cerr << "usage: keys A B regions|walks [MOST]\n";
+		std::cerr << "usage: keys A B regions|walks|cached [MOST]\n";
 		return 2;
 	}
 	Selector a{argv[1]}, b{argv[2]};
@@ -170,6 +172,10 @@ int main(int argc, char **argv)
 	try {
 		if (std::string(argv[3]) == "regions")
 			regions(env, most);
+		else if (std::string(argv[3]) == "cached")
+			cached(local(env.a)
+				       .raw_mr(must_reg(env.a, {page}).id)
+				       ->pd);
 		else
 			walks(env, most);
 	} catch (const std::exception &error) {

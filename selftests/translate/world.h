@@ -13,12 +13,19 @@
 #include <string>
 #include <system_error>
 
+#include <pavo/cache.h>
 #include <pavo/device.hpp>
 #include <pavo/job.hpp>
 
 namespace world {
 
 inline constexpr size_t page = 4096;
+inline constexpr size_t fragment = PAVO_CACHE_FRAGMENT;
+/* Caches whose seconds go by when the test says so, and which give up after two. */
+inline constexpr pavo_cache_options by_hand = {.entries = 0,
+					       .segments = 0,
+					       .idle_limit = 2,
+					       .flags = PAVO_CACHE_NO_TIMER};
 inline constexpr uint32_t job_id = 0x1000;
 inline constexpr uint64_t job_key = 0x5ec2e7;
 

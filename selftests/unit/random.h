@@ -16,6 +16,9 @@ class Random {
 public:
 	Random() : engine_(seed()) {}
 
+	/* Others than those of another number. */
+	explicit Random(unsigned number) : engine_(seed() + number) {}
+
 	/* All 64 bits random. */
 	uint64_t bits() { return engine_(); }
 

@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "error.hpp"
+#include "mapping.hpp"
 
 namespace pavo {
 
@@ -136,24 +137,39 @@ pavo_pvo_result Job::check(Pvo pvo, uint64_t length) const
 	return pavo_pvo_result(result);
 }
 
-Mapping::Mapping(const Job &job, std::span<std::byte> buffer) : fd_(job.fd())
+int map_memory(int fd, uint32_t job, const pavo_map_args &args,
+	       pavo_map_resp &resp, uint32_t &handle) noexcept
 {
 	Command command(PAVO_OBJECT_MAPPING, PAVO_METHOD_MAPPING_MAP);
+	int err;
+
+	err = command.new_handle(PAVO_ATTR_MAPPING_HANDLE)
+		      .handle(PAVO_ATTR_MAPPING_JOB, job)
+		      .in(PAVO_ATTR_MAPPING_ARGS, args)
+		      .out(PAVO_ATTR_MAPPING_RESP, resp)
+		      .run(fd);
+	handle = command.made();
+	return err;
+}
+
+void unmap_memory(int fd, uint32_t handle) noexcept
+{
+	Command(PAVO_OBJECT_MAPPING, PAVO_METHOD_MAPPING_UNMAP)
+		.handle(PAVO_ATTR_MAPPING_HANDLE, handle)
+		.run(fd);
+}
+
+Mapping::Mapping(const Job &job, std::span<std::byte> buffer) : fd_(job.fd())
+{
 	pavo_map_args args = {
 		.start = reinterpret_cast<uintptr_t>(buffer.data()),
 		.length = buffer.size()};
 	pavo_map_resp resp{};
-	int err;
+	int err = map_memory(fd_, job.handle(), args, resp, handle_);
 
-	err = command.new_handle(PAVO_ATTR_MAPPING_HANDLE)
-		      .handle(PAVO_ATTR_MAPPING_JOB, job.handle())
-		      .in(PAVO_ATTR_MAPPING_ARGS, args)
-		      .out(PAVO_ATTR_MAPPING_RESP, resp)
-		      .run(fd_);
 	if (err)
 		throw error(err, "mapping of " + std::to_string(buffer.size()) +
 					 " bytes" + advice_map(err));
-	handle_ = command.made();
 	pvo_ = {resp.pvo};
 	page_size_ = resp.page_size;
 	shared_ = resp.shared;
@@ -162,9 +178,7 @@ Mapping::Mapping(const Job &job, std::span<std::byte> buffer) : fd_(job.fd())
 Mapping::~Mapping()
 {
 	if (handle_ != none)
-		Command(PAVO_OBJECT_MAPPING, PAVO_METHOD_MAPPING_UNMAP)
-			.handle(PAVO_ATTR_MAPPING_HANDLE, handle_)
-			.run(fd_);
+		unmap_memory(fd_, handle_);
 }
 
 Mapping::Mapping(Mapping &&from) noexcept

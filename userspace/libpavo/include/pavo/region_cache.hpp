@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * region_cache.hpp - PVOs of buffers, kept after use; see cache.h.
+ */
+#ifndef PAVO_REGION_CACHE_HPP
+#define PAVO_REGION_CACHE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <system_error>
+
+#include <pavo/cache.h>
+#include <pavo/job.hpp>
+
+namespace pavo {
+
+/** A buffer, or the part of it that is in one fragment. */
+struct RegionPiece {
+	std::byte *start;
+	size_t length;
+	/** Of the first byte. */
+	Pvo pvo;
+	/** The cache's. */
+	uint32_t entry;
+};
+
+/** Mappings of a job, kept after use. All calls may be made by several threads. */
+class RegionCache {
+public:
+	/**
+	 * @job: has to live as long as the cache
+	 * Throws std::system_error: EPROTONOSUPPORT, EOPNOTSUPP: the kernel
+	 * cannot tell when memory changes (CONFIG_MMU_NOTIFIER); EINVAL.
+	 */
+	explicit RegionCache(const Job &job,
+			     const pavo_cache_options &options = {});
+	/** Nothing may be in use any more. */
+	~RegionCache();
+	RegionCache(const RegionCache &) = delete;
+
+	/**
+	 * Pieces of @buffer, in order, to be given to put() after use.
+	 * @room: for PAVO_CACHE_PIECES(buffer.size()) of them
+	 *
+	 * Return: as many of @room as there are; with @error set none: ECHILD,
+	 * ENOBUFS (@room is too small, or all entries are in use), and what
+	 * Mapping throws. Memory is allocated by no call.
+	 */
+	std::span<RegionPiece> get(std::span<std::byte> buffer,
+				   std::span<RegionPiece> room,
+				   std::error_code &error) noexcept;
+	void put(std::span<const RegionPiece> pieces) noexcept;
+
+	/** Once in a second; see PAVO_CACHE_NO_TIMER. */
+	void tick() noexcept;
+	pavo_cache_stats stats() const noexcept;
+
+private:
+	struct Inside;
+	std::unique_ptr<Inside> inside_;
+};
+
+} // namespace pavo
+
+#endif // PAVO_REGION_CACHE_HPP

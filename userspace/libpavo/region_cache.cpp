@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* region_cache.cpp - mappings of a job, kept after use; see region_cache.hpp. */
+#include <pavo/region_cache.hpp>
+
+#include "lazy.hpp"
+#include "mapping.hpp"
+
+namespace pavo {
+
+namespace {
+
+/* Registers memory by mapping it for a job. */
+class Mapper {
+public:
+	struct Registration {
+		Pvo pvo;
+		uint32_t handle;
+	};
+
+	Mapper(Watch &watch, const Job &job)
+		: watch_(watch), fd_(job.fd()), job_(job.handle())
+	{
+	}
+
+	int enter(uint32_t entry, Range range, Registration &made) noexcept
+	{
+		pavo_map_args args = {.start = range.start,
+				      .length = range.length()};
+		pavo_map_resp resp{};
+		int err = watch_.set(entry, range.start, range.length());
+
+		if (err)
+			return err;
+		err = map_memory(fd_, job_, args, resp, made.handle);
+		made.pvo = {resp.pvo};
+		if (err)
+			watch_.set(entry, 0, 0);
+		return err;
+	}
+
+	void leave(uint32_t entry, const Registration &made) noexcept
+	{
+		unmap_memory(fd_, made.handle);
+		watch_.set(entry, 0, 0);
+	}
+
+	bool changed(uint32_t entry) const noexcept
+	{
+		return watch_.changed(entry);
+	}
+
+private:
+	Watch &watch_;
+	int fd_;
+	uint32_t job_;
+};
+
+} // namespace
+
+struct RegionCache::Inside : Lazy<Mapper> {
+	using Lazy<Mapper>::Lazy;
+};
+
+RegionCache::RegionCache(const Job &job, const pavo_cache_options &options)
+	: inside_(std::make_unique<Inside>(options, job.fd(), job))
+{
+}
+
+RegionCache::~RegionCache() = default;
+
+std::span<RegionPiece> RegionCache::get(std::span<std::byte> buffer,
+					std::span<RegionPiece> room,
+					std::error_code &error) noexcept
+{
+	auto piece = [](const auto &entry, uint32_t number, Range part) {
+		return RegionPiece{
+			.start = reinterpret_cast<std::byte *>(part.start),
+			.length = part.length(),
+			.pvo = entry.registration.pvo +
+			       (part.start - entry.range.start),
+			.entry = number,
+		};
+	};
+	int n = inside_->get(reinterpret_cast<uintptr_t>(buffer.data()),
+			     buffer.size(), room, piece);
+
+	if (n < 0) {
+		error = {-n, std::generic_category()};
+		return {};
+	}
+	error.clear();
+	return room.first(n);
+}
+
+void RegionCache::put(std::span<const RegionPiece> pieces) noexcept
+{
+	inside_->put(pieces);
+}
+
+void RegionCache::tick() noexcept
+{
+	inside_->tick();
+}
+
+pavo_cache_stats RegionCache::stats() const noexcept
+{
+	return inside_->cache().stats();
+}
+
+} // namespace pavo
