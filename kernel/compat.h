@@ -110,6 +110,13 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define PAVO_CAP_ATOMIC_WRITE 0
 #endif
 
+/* What an eventfd is moved by is always one. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#define pavo_eventfd_signal(ctx) eventfd_signal(ctx)
+#else
+#define pavo_eventfd_signal(ctx) eventfd_signal((ctx), 1)
+#endif
+
 /* Until then the CPU's help for CRC-32 was to be had from the crypto API. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define PAVO_CRC32_BY_CRYPTO 1

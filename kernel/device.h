@@ -26,6 +26,7 @@
 #include "responder/responder.h"
 #include "stats.h"
 #include "translate/translate.h"
+#include "window/window.h"
 
 /* Limits as reported by query_device; limits.c lowers some when told to. */
 #define PAVO_MAX_SGE 30
@@ -90,6 +91,7 @@ struct pavo_mcast {
  * @mcast:     multicast groups
  * @keys:      memory keys
  * @rkm:       keys in use by inbound operations, and their end
+ * @windows:   of processes
  * @used:      objects in existence, by enum pavo_object (limits.c)
  * @wq:        work of the QPs' halves that must leave the softirq
  * @node:      in main.c's table of adapters
@@ -116,6 +118,7 @@ struct pavo_dev {
 	struct pavo_mcast mcast;
 	struct pavo_key_table keys;
 	struct pavo_rkm rkm;
+	struct pavo_windows windows;
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;
 	struct hlist_node node;

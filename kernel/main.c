@@ -125,6 +125,7 @@ static void pavo_dealloc(struct ib_device *ibdev)
 
 	if (dev->wq)
 		destroy_workqueue(dev->wq);
+	pavo_windows_destroy(&dev->windows);
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
 	WARN_ON(!xa_empty(&dev->srqs));
@@ -151,6 +152,7 @@ static const struct ib_device_ops pavo_main_ops = {
 static struct pavo_dev *pavo_alloc(void)
 {
 	struct pavo_dev *dev;
+	int err;
 
 	dev = ib_alloc_device(pavo_dev, ib);
 	if (!dev)
@@ -160,6 +162,7 @@ static struct pavo_dev *pavo_alloc(void)
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);
+	err = pavo_windows_init(&dev->windows);
 	INIT_HLIST_NODE(&dev->node);
 	mutex_lock(&adapters_lock);
 	list_add_tail(&dev->list, &live_adapters);
@@ -170,7 +173,8 @@ static struct pavo_dev *pavo_alloc(void)
 	dev->tally.stats = alloc_percpu(struct pavo_stats);
 	/* bound to CPUs: what goes on elsewhere overtakes what went before */
 	dev->wq = alloc_workqueue("pavo", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
-	if (!dev->tally.stats || !dev->wq || pavo_parent_create(&dev->parent)) {
+	if (err || !dev->tally.stats || !dev->wq ||
+	    pavo_parent_create(&dev->parent)) {
 		ib_dealloc_device(&dev->ib);
 		return NULL;
 	}

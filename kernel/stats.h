@@ -63,6 +63,12 @@ struct pavo_dev;
 	X(rx_drop_invalid_request) /* UC: sequence, length */       \
 	X(rx_drop_access) /* UC: memory may not be written */       \
 	X(rx_drop_no_memory) /* no copy for a group's QP */         \
+	X(rx_drop_window) /* no such window */                      \
+	X(rx_drop_window_key) /* of another job */                  \
+	X(rx_drop_fifo_full) /* nobody consumes the frames */       \
+	X(rx_frames) /* packets that became frames */               \
+	X(tx_frames) /* and frames that became packets */           \
+	X(window_bad_commands) /* in a command page */              \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \
 	X(rx_nak_sent_remote_operational)                           \

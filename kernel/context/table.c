@@ -81,12 +81,6 @@ static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode,
 	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);
 }
 
-/* Same partition, and not both of them limited members (IBA 10.9.3). */
-static bool pavo_pkey_ok(u16 a, u16 b)
-{
-	return !((a ^ b) & 0x7fff) && ((a | b) & 0x8000);
-}
-
 /* The states that a half takes packets in; acquired with what they rest on. */
 static bool pavo_state_takes(const struct pavo_qp *qp, bool request)
 {
@@ -168,6 +162,11 @@ void pavo_rx_deliver(struct pavo_rx *rx)
 	struct pavo_qp *qp;
 
 	rcu_read_lock();
+	if (rx->pkt.info->flags & PAVO_OPF_WETH) {
+		count_packet(&rx->dev->tally, rx);
+		pavo_window_receive(rx);
+		goto out;
+	}
 	if (unlikely(rx->pkt.dqpn == PAVO_MCAST_QPN)) {
 		count_packet(&rx->dev->tally, rx);
 		pavo_mcast_deliver(rx);

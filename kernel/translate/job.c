@@ -16,6 +16,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include "translate/job.h"
 #include "translate/pin.h"
@@ -223,11 +224,29 @@ void pavo_job_leave(struct pavo_job *job)
 	leave(job, 1);
 }
 
-static void stay(struct pavo_job *job)
+void pavo_job_use(struct pavo_job *job)
 {
 	mutex_lock(&jobs_mutex);
 	job->users++;
 	mutex_unlock(&jobs_mutex);
+}
+
+void pavo_job_unuse(struct pavo_job *job)
+{
+	leave(job, 0);
+}
+
+u32 pavo_job_id(const struct pavo_job *job)
+{
+	return job->id;
+}
+
+u64 pavo_job_window_key(const struct pavo_job *job)
+{
+	/* The same on all machines; it does not tell the key of the job. */
+	const siphash_key_t secret = { { job->key, ~job->key } };
+
+	return siphash_1u32(job->id, &secret);
 }
 
 /* --------------------------------------------------------------- buffers */
@@ -322,7 +341,7 @@ struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length)
 		kfree(use);
 		return ERR_PTR(err);
 	}
-	stay(job);
+	pavo_job_use(job);
 	use->job = job;
 	use->mm = current->mm;
 	mmgrab(use->mm);
@@ -356,7 +375,7 @@ void pavo_job_unmap(struct pavo_mapping *mapping)
 	pavo_unpin(pin);
 	mmdrop(use->mm);
 	kfree(use);
-	leave(job, 0);
+	pavo_job_unuse(job);
 }
 
 enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,

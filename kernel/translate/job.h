@@ -56,6 +56,16 @@ struct pavo_job *pavo_job_join(u32 id, u64 key);
 /** pavo_job_leave - of one who reserved it or joined. Sleeps. */
 void pavo_job_leave(struct pavo_job *job);
 
+/** pavo_job_use - it does not end before pavo_job_unuse(). Both sleep. */
+void pavo_job_use(struct pavo_job *job);
+void pavo_job_unuse(struct pavo_job *job);
+
+/** pavo_job_id - JOBID. */
+u32 pavo_job_id(const struct pavo_job *job);
+
+/** pavo_job_window_key - what packets between windows of the job show. */
+u64 pavo_job_window_key(const struct pavo_job *job);
+
 /**
  * pavo_job_map - pin [@start, @start + @length) of the calling process and map it
  * for @job, unless these pages are already, whoever of the job asked for that.

@@ -174,5 +174,6 @@ const struct uapi_definition pavo_uapi_defs[] = {
 #ifdef CONFIG_MMU_NOTIFIER
 	UAPI_DEF_CHAIN(pavo_watch_defs),
 #endif
+	UAPI_DEF_CHAIN(pavo_window_defs),
 	{},
 };

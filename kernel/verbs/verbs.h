@@ -27,9 +27,10 @@ void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
 
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
-/* Objects and methods of pavo's own (job.c), those of watches (watch.c). */
+/* Objects and methods of pavo's own (job.c); of those watch.c's and window.c's. */
 extern const struct uapi_definition pavo_uapi_defs[];
 extern const struct uapi_definition pavo_watch_defs[];
+extern const struct uapi_definition pavo_window_defs[];
 
 int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void pavo_mmap_free(struct rdma_user_mmap_entry *entry);

@@ -63,6 +63,16 @@ static u8 *build_deth(u8 *p, const struct pavo_pkt *pkt)
 	return p + PAVO_DETH_LEN;
 }
 
+static u8 *build_weth(u8 *p, const struct pavo_pkt *pkt)
+{
+	pavo_put_be64(p + PAVO_WETH_KEY, pkt->window_key);
+	/* three bytes reserved behind the node */
+	pavo_put_be32(p + PAVO_WETH_NODE, (u32)pkt->src_node << 16);
+	pavo_put_be32(p + PAVO_WETH_WINDOW - 1,
+		      pkt->src_window & PAVO_QPN_MASK);
+	return p + PAVO_WETH_LEN;
+}
+
 unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt)
 {
 	const struct pavo_op_info *info = pavo_op_info(pkt->opcode);
@@ -79,6 +89,8 @@ unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt)
 		p = build_xrceth(p, pkt);
 	if (flags & PAVO_OPF_DETH)
 		p = build_deth(p, pkt);
+	if (flags & PAVO_OPF_WETH)
+		p = build_weth(p, pkt);
 	if (flags & PAVO_OPF_RETH)
 		p = build_reth(p, pkt);
 	if (flags & PAVO_OPF_ATOMICETH)

@@ -70,6 +70,14 @@ enum pavo_deth_at {
 	PAVO_DETH_LEN = 8,
 };
 
+/* Window extended transport header, pavo's own */
+enum pavo_weth_at {
+	PAVO_WETH_KEY = 0,
+	PAVO_WETH_NODE = 8,
+	PAVO_WETH_WINDOW = 13, /* behind three reserved bytes */
+	PAVO_WETH_LEN = 16,
+};
+
 /* Headers of one field */
 enum pavo_eth_len {
 	PAVO_ATOMICACK_LEN = 8,

@@ -28,6 +28,7 @@
 #define F_DETH PAVO_OPF_DETH
 #define F_XRCETH PAVO_OPF_XRCETH
 #define F_ATOMIC_WRITE PAVO_OPF_ATOMIC_WRITE
+#define F_WETH PAVO_OPF_WETH
 
 /* @ext: bytes of the extension headers that @f names */
 #define ROW(svc, op, f, ext)                     \
@@ -109,6 +110,12 @@ static const struct pavo_op_info pavo_op_table[256] = {
 	ROW(UD, SEND_ONLY, F_SEND | F_ONLY | F_DETH, PAVO_DETH_LEN),
 	ROW(UD, SEND_ONLY_IMM, F_SEND | F_ONLY | F_DETH | F_IMM,
 	    PAVO_DETH_LEN + PAVO_IMM_LEN),
+
+	/* left to manufacturers */
+	[PAVO_OP_WINDOW_MESSAGE] = {
+		.flags = F_REQ | F_WETH | F_ONLY | F_PAYLOAD,
+		.hdr_len = PAVO_BTH_LEN + PAVO_WETH_LEN,
+	},
 };
 
 const struct pavo_op_info *pavo_op_info(u8 opcode)

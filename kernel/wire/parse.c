@@ -60,6 +60,14 @@ static const u8 *parse_deth(struct pavo_pkt *pkt, const u8 *p)
 	return p + PAVO_DETH_LEN;
 }
 
+static const u8 *parse_weth(struct pavo_pkt *pkt, const u8 *p)
+{
+	pkt->window_key = pavo_get_be64(p + PAVO_WETH_KEY);
+	pkt->src_node = pavo_get_be16(p + PAVO_WETH_NODE);
+	pkt->src_window = pavo_get_be24(p + PAVO_WETH_WINDOW);
+	return p + PAVO_WETH_LEN;
+}
+
 /* The order of the tests is the order of the headers in a packet. */
 static void parse_extensions(struct pavo_pkt *pkt, unsigned int flags,
 			     const u8 *p)
@@ -68,6 +76,8 @@ static void parse_extensions(struct pavo_pkt *pkt, unsigned int flags,
 		p = parse_xrceth(pkt, p);
 	if (flags & PAVO_OPF_DETH)
 		p = parse_deth(pkt, p);
+	if (flags & PAVO_OPF_WETH)
+		p = parse_weth(pkt, p);
 	if (flags & PAVO_OPF_RETH)
 		p = parse_reth(pkt, p);
 	if (flags & PAVO_OPF_ATOMICETH)

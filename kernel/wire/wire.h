@@ -58,6 +58,11 @@ enum pavo_bth_op {
 	PAVO_OP_ATOMIC_WRITE = 0x1d,
 };
 
+/* Opcodes of windows; the BTH's destination QP is the destination window. */
+enum pavo_window_op {
+	PAVO_OP_WINDOW_MESSAGE = 0xc0, /* a frame, from FIFO to FIFO */
+};
+
 /* What an opcode is made of (struct pavo_op_info.flags). */
 enum pavo_op_flag {
 	PAVO_OPF_REQUEST = 1 << 0, /* for the responder; else a response */
@@ -78,6 +83,7 @@ enum pavo_op_flag {
 	PAVO_OPF_DETH = 1 << 15,
 	PAVO_OPF_XRCETH = 1 << 16,
 	PAVO_OPF_ATOMIC_WRITE = 1 << 17, /* answered by an empty response */
+	PAVO_OPF_WETH = 1 << 18, /* for a window and no queue pair */
 };
 
 /**
@@ -131,6 +137,7 @@ enum pavo_aeth {
  * @inv_rkey: IETH
  * @qkey, @sqpn: DETH
  * @srqn: XRCETH, 24 bits
+ * @window_key, @src_node, @src_window: WETH; the last has 24 bits
  */
 struct pavo_pkt {
 	const struct pavo_op_info *info;
@@ -157,7 +164,16 @@ struct pavo_pkt {
 	u32 qkey;
 	u32 sqpn;
 	u32 srqn;
+	u64 window_key;
+	u16 src_node;
+	u32 src_window;
 };
+
+/** pavo_pkey_ok - same partition, and not both limited members (IBA 10.9.3). */
+static inline bool pavo_pkey_ok(u16 a, u16 b)
+{
+	return !((a ^ b) & 0x7fff) && ((a | b) & 0x8000);
+}
 
 /* Why a packet is not one (results of pavo_parse()). */
 enum pavo_parse_status {

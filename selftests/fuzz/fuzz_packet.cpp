@@ -23,6 +23,8 @@ void clear_ignored_bits(uint8_t *headers, uint32_t flags)
 		headers[PAVO_BTH_LEN + 4] = 0;
 	if (flags & PAVO_OPF_XRCETH)
 		headers[PAVO_BTH_LEN] = 0;
+	if (flags & PAVO_OPF_WETH)
+		std::memset(&headers[PAVO_BTH_LEN + 10], 0, 3);
 }
 
 void check_accepted(const pavo_pkt &pkt, const uint8_t *bytes, size_t avail,

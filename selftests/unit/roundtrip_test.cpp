@@ -5,6 +5,8 @@
  */
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cstring>
 
 #include "wire_env.h"
@@ -58,6 +60,8 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 				headers[PAVO_BTH_LEN + 4] = 0;
 			if (flags_of(opcode) & PAVO_OPF_XRCETH)
 				headers[PAVO_BTH_LEN] = 0;
+			if (flags_of(opcode) & PAVO_OPF_WETH)
+				std::fill_n(&headers[PAVO_BTH_LEN + 10], 3, 0);
 
 			Bytes udp = headers;
 

@@ -89,6 +89,9 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 	pkt.qkey = static_cast<uint32_t>(random.bits());
 	pkt.sqpn = random.below(1 << 24);
 	pkt.srqn = random.below(1 << 24);
+	pkt.window_key = random.bits();
+	pkt.src_node = static_cast<uint16_t>(random.bits());
+	pkt.src_window = random.below(1 << 24);
 	return pkt;
 }
 
@@ -184,5 +187,10 @@ void expect_same_fields(const pavo_pkt &actual, const pavo_pkt &expected)
 	}
 	if (flags & PAVO_OPF_XRCETH) {
 		EXPECT_EQ(actual.srqn, expected.srqn);
+	}
+	if (flags & PAVO_OPF_WETH) {
+		EXPECT_EQ(actual.window_key, expected.window_key);
+		EXPECT_EQ(actual.src_node, expected.src_node);
+		EXPECT_EQ(actual.src_window, expected.src_window);
 	}
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* internal.h - what a window is inside window/. */
+#ifndef PAVO_WINDOW_INTERNAL_H
+#define PAVO_WINDOW_INTERNAL_H
+
+#include <linux/bitops.h>
+#include <linux/eventfd.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include "compat.h"
+#include "device.h"
+#include "window/window.h"
+
+/**
+ * struct pavo_fifo - a ring of frames, shared with the process.
+ * @area:      its memory
+ * @mask:      number of frames - 1; a power of two
+ * @count:     frames the adapter has dealt with; the lock's
+ * @avail:     frames it may deal with: free slots, or frames ready to be sent; likewise
+ * @threshold: frames until the event; 0: none
+ * @event:     NULL: none is wanted
+ */
+struct pavo_fifo {
+	struct pavo_mmap *area;
+	u32 mask;
+	u32 count;
+	u32 avail;
+	atomic_t threshold;
+	struct eventfd_ctx *event;
+};
+
+/**
+ * struct pavo_fifo_window - a window; its local mapping table is all of this.
+ * @dev, @job: whose
+ * @id:        number, in the packets of others
+ * @key:       stamped on what it sends; that of all windows of the job
+ * @node:      what this machine is to the job
+ * @sgid_index, @max_payload: see struct pavo_window_args, _resp
+ * @lock:      commands and counts; BH, a leaf
+ * @consumer:  commands taken; lock held
+ * @closed:    none are any more; likewise
+ * @recv, @send: FIFOs
+ * @commands:  command page
+ * @sending:   bit 0: a worker is at it
+ * @mutex:     changes of @flows
+ * @nodes:     how many there may be
+ * @flows:     paths to them, NULL: not known; read under RCU
+ * @locked:    pages that count as locked memory of @mm (mmgrab)
+ */
+struct pavo_fifo_window {
+	struct pavo_dev *dev;
+	struct pavo_job *job;
+	u32 id;
+	u64 key;
+	u16 node;
+	u16 sgid_index;
+	u32 max_payload;
+	spinlock_t lock; /* commands and counts */
+	u32 consumer;
+	bool closed;
+	struct pavo_fifo recv;
+	struct pavo_fifo send;
+	struct pavo_mmap *commands;
+	unsigned long sending;
+	struct mutex mutex; /* changes of flows */
+	u32 nodes;
+	struct pavo_flow __rcu **flows;
+	struct mm_struct *mm;
+	unsigned long locked;
+};
+
+/* A frame of a FIFO, in memory that the process writes to as it likes. */
+static inline void *pavo_frame(const struct pavo_fifo *fifo, u32 number)
+{
+	return fifo->area->addr + (number & fifo->mask) * PAVO_FRAME_SIZE;
+}
+
+/** pavo_fifo_tell - one more frame; tell who waits for this one. */
+static inline void pavo_fifo_tell(struct pavo_fifo *fifo)
+{
+	/* 0: this was it; less: none is wanted */
+	if (fifo->event && !atomic_dec_if_positive(&fifo->threshold))
+		pavo_eventfd_signal(fifo->event);
+}
+
+/** pavo_window_commands - take what is in the command page. Lock held. */
+void pavo_window_commands(struct pavo_fifo_window *window);
+
+/** pavo_window_transmit - send what is ready, of any window. BH enabled. */
+void pavo_window_transmit(struct pavo_dev *dev);
+void pavo_window_manager(struct work_struct *work);
+
+/** pavo_window_quantum - frames that are sent of a window in a turn. */
+u32 pavo_window_quantum(void);
+
+#endif /* PAVO_WINDOW_INTERNAL_H */

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * send.c - from frames of send FIFOs to packets.
+ *
+ * A window with frames to send has its bit in the vector of active windows. Workers
+ * take windows in turn, some frames of each; there are only so many workers at a time,
+ * whoever called for something to be sent is one if there is room. What nobody was free
+ * for the work manager hands out. No order is promised.
+ *
+ * Frames are memory that the process may write to at any time: headers are copied,
+ * then looked at.
+ */
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include "window/internal.h"
+
+static unsigned int window_workers = 4;
+module_param(window_workers, uint, 0644);
+MODULE_PARM_DESC(window_workers,
+		 "transmit workers of an adapter's windows at a time (4)");
+
+static unsigned int window_quantum = 16;
+module_param(window_quantum, uint, 0644);
+MODULE_PARM_DESC(window_quantum,
+		 "frames that are sent of one window before the next (16)");
+
+/* Frames that are sent without others getting a word in. */
+#define MOST_QUANTUM 1024
+/* Turns of a worker before others get the CPU. */
+#define TURNS 64
+
+u32 pavo_window_quantum(void)
+{
+	return clamp_t(u32, READ_ONCE(window_quantum), 1, MOST_QUANTUM);
+}
+
+/* The line of a frame, as it was once. */
+struct line {
+	struct pavo_frame_hdr hdr;
+	u8 payload[PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE];
+};
+
+static struct pavo_flow *flow_to(struct pavo_fifo_window *window, u32 node)
+{
+	if (node >= window->nodes)
+		return NULL;
+	node = array_index_nospec(node, window->nodes);
+	return rcu_dereference(window->flows[node]);
+}
+
+/* Return: enum pavo_frame_state. RCU read side, BH disabled. */
+static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
+		       const struct line *line, const void *frame)
+{
+	const struct pavo_tally *tally = &window->dev->tally;
+	u32 length = line->hdr.length, first, pad = -length & 3;
+	struct pavo_pkt pkt = {
+		.opcode = PAVO_OP_WINDOW_MESSAGE,
+		.pad = pad,
+		.pkey = PAVO_PKEY_DEFAULT,
+		.dqpn = line->hdr.window,
+		.window_key = window->key,
+		.src_node = window->node,
+		.src_window = window->id,
+	};
+	u8 hdr[PAVO_MAX_HDR_LEN];
+	struct sk_buff *skb;
+	void *room;
+
+	skb = pavo_tx_alloc(tally, flow, hdr, pavo_build(hdr, &pkt), length);
+	if (!skb)
+		return PAVO_FRAME_NOT_SENT;
+	room = pavo_tx_put(skb, length);
+	if (!room) {
+		kfree_skb(skb);
+		return PAVO_FRAME_NOT_SENT;
+	}
+	first = min_t(u32, length, sizeof(line->payload));
+	memcpy(room, line->payload, first);
+	memcpy(room + first, frame + PAVO_FRAME_LINE, length - first);
+	if (pavo_tx_send(tally, flow, skb, pad))
+		return PAVO_FRAME_NOT_SENT;
+	pavo_count(window->dev, tx_frames);
+	return PAVO_FRAME_SENT;
+}
+
+static u32 send_frame(struct pavo_fifo_window *window, const void *frame)
+{
+	struct pavo_flow *flow;
+	struct line line;
+
+	memcpy(&line, frame, sizeof(line));
+	/* What is looked at below is this copy. */
+	barrier();
+	if (line.hdr.type != PAVO_FRAME_MESSAGE)
+		return PAVO_FRAME_BAD_TYPE;
+	if (line.hdr.length > window->max_payload)
+		return PAVO_FRAME_BAD_LENGTH;
+	if (line.hdr.window & ~PAVO_QPN_MASK)
+		return PAVO_FRAME_BAD_WINDOW;
+	flow = flow_to(window, line.hdr.node);
+	if (!flow)
+		return PAVO_FRAME_BAD_NODE;
+	return send_packet(window, flow, &line, frame);
+}
+
+/* Some frames of a window that is this worker's. RCU read side, BH disabled. */
+static void send_quantum(struct pavo_fifo_window *window)
+{
+	struct pavo_windows *all = &window->dev->windows;
+	struct pavo_fifo *fifo = &window->send;
+	struct pavo_frame_hdr *hdr;
+	u32 n, i;
+
+	spin_lock(&window->lock);
+	n = min(fifo->avail, pavo_window_quantum());
+	spin_unlock(&window->lock);
+	for (i = 0; i < n; i++) {
+		hdr = pavo_frame(fifo, fifo->count + i);
+		/* The process may use the slot again when it sees that. */
+		smp_store_release(&hdr->state, send_frame(window, hdr));
+		pavo_fifo_tell(fifo);
+	}
+	spin_lock(&window->lock);
+	fifo->count += n;
+	/* Unless it was closed meanwhile. */
+	if (fifo->avail) {
+		fifo->avail -= n;
+		if (!fifo->avail)
+			clear_bit(window->id, all->active);
+	}
+	spin_unlock(&window->lock);
+}
+
+/* The next window that is active and nobody's, from the cursor on; RCU. */
+static struct pavo_fifo_window *next_window(struct pavo_windows *all)
+{
+	u32 from = READ_ONCE(all->cursor), id;
+	struct pavo_fifo_window *window;
+
+	for_each_set_bit_wrap(id, all->active, all->most, from) {
+		window = xa_load(&all->table, id);
+		if (!window || test_and_set_bit_lock(0, &window->sending))
+			continue;
+		WRITE_ONCE(all->cursor, id + 1 < all->most ? id + 1 : 0);
+		return window;
+	}
+	return NULL;
+}
+
+static bool take_turn(struct pavo_windows *all)
+{
+	struct pavo_fifo_window *window;
+
+	local_bh_disable();
+	rcu_read_lock();
+	window = next_window(all);
+	if (window) {
+		send_quantum(window);
+		clear_bit_unlock(0, &window->sending);
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+	return window;
+}
+
+static bool anything_left(struct pavo_windows *all)
+{
+	return find_first_bit(all->active, all->most) < all->most;
+}
+
+void pavo_window_transmit(struct pavo_dev *dev)
+{
+	struct pavo_windows *all = &dev->windows;
+	unsigned int turns = TURNS;
+
+	/* Pairs with the barrier below: a worker sees the bit, or is gone. */
+	smp_mb();
+	if (!atomic_add_unless(&all->workers, 1,
+			       max(1u, READ_ONCE(window_workers))))
+		return;
+	while (turns && take_turn(all))
+		turns--;
+	atomic_dec(&all->workers);
+	/* Who found no room for another worker relies on this one. */
+	smp_mb__after_atomic();
+	if (anything_left(all))
+		queue_work(dev->wq, &all->manager);
+}
+
+void pavo_window_manager(struct work_struct *work)
+{
+	struct pavo_windows *all =
+		container_of(work, struct pavo_windows, manager);
+
+	pavo_window_transmit(container_of(all, struct pavo_dev, windows));
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * window.c - the life of windows, and their commands.
+ *
+ * Called by verbs/window.c in process context. Owns the table of windows. Packets and
+ * workers find a window under RCU; closing takes it out of the table and the vector
+ * and waits for a grace period, so nobody touches its FIFOs after that.
+ */
+#include <linux/bitmap.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include "translate/job.h"
+#include "window/internal.h"
+
+static unsigned int max_windows = 16384;
+module_param(max_windows, uint, 0444);
+MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^24 - 1 (16384)");
+
+/* Addresses that a window may know. */
+#define MOST_NODES 65536
+
+int pavo_windows_init(struct pavo_windows *windows)
+{
+	windows->most = clamp_t(u32, max_windows, 1, PAVO_QPN_MASK) + 1;
+	windows->active = bitmap_zalloc(windows->most, GFP_KERNEL);
+	if (!windows->active)
+		return -ENOMEM;
+	xa_init_flags(&windows->table, XA_FLAGS_ALLOC1);
+	INIT_WORK(&windows->manager, pavo_window_manager);
+	return 0;
+}
+
+void pavo_windows_destroy(struct pavo_windows *windows)
+{
+	if (!windows->active)
+		return;
+	WARN_ON(!xa_empty(&windows->table));
+	xa_destroy(&windows->table);
+	bitmap_free(windows->active);
+}
+
+/* ---------------------------------------------------------------- commands */
+
+/* None and all ones mean that no event is wanted. */
+static void set_threshold(struct pavo_fifo *fifo, u32 n)
+{
+	atomic_set(&fifo->threshold, n > INT_MAX ? 0 : n);
+}
+
+static bool carry_out(struct pavo_fifo_window *window, u64 command)
+{
+	u32 op = command >> PAVO_WCMD_OP_SHIFT, arg = (u32)command;
+	struct pavo_fifo *send = &window->send, *recv = &window->recv;
+
+	if (command != ((u64)op << PAVO_WCMD_OP_SHIFT | arg))
+		return false;
+	switch (op) {
+	case PAVO_WCMD_START_TRANSMIT:
+		if (!arg || arg > send->mask + 1 - send->avail)
+			return false;
+		send->avail += arg;
+		set_bit(window->id, window->dev->windows.active);
+		return true;
+	case PAVO_WCMD_RETURN_SLOTS:
+		if (arg > recv->mask + 1 - recv->avail)
+			return false;
+		recv->avail += arg;
+		return true;
+	case PAVO_WCMD_RECV_THRESHOLD:
+		set_threshold(recv, arg);
+		return true;
+	case PAVO_WCMD_SEND_THRESHOLD:
+		set_threshold(send, arg);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void pavo_window_commands(struct pavo_fifo_window *window)
+{
+	struct pavo_command_page *page = window->commands->addr;
+	u32 producer, n;
+
+	if (window->closed)
+		return;
+	/* Pairs with the process's release: what it wrote before is there. */
+	producer = smp_load_acquire(&page->producer);
+	n = producer - window->consumer;
+	if (n > PAVO_WCMD_RING) {
+		pavo_count(window->dev, window_bad_commands);
+		window->consumer = producer;
+		n = 0;
+	}
+	for (; n; n--, window->consumer++)
+		if (!carry_out(window, READ_ONCE(page->ring[window->consumer %
+							    PAVO_WCMD_RING])))
+			pavo_count(window->dev, window_bad_commands);
+	/* Pairs with the process's acquire: their entries may be used again. */
+	smp_store_release(&page->consumer, window->consumer);
+}
+
+void pavo_window_kick(struct pavo_fifo_window *window)
+{
+	bool ready;
+
+	spin_lock_bh(&window->lock);
+	pavo_window_commands(window);
+	ready = window->send.avail;
+	spin_unlock_bh(&window->lock);
+	if (ready)
+		pavo_window_transmit(window->dev);
+}
+
+/* ------------------------------------------------------------------- nodes */
+
+static struct pavo_flow *flow_to_node(struct pavo_fifo_window *window,
+				      const struct pavo_window_node_args *args)
+{
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
+	struct pavo_flow *flow;
+	int err;
+
+	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
+	if (!flow)
+		return ERR_PTR(-ENOMEM);
+	rdma_ah_set_grh(&attr, NULL, 0, window->sgid_index, 0, 0);
+	memcpy(rdma_ah_retrieve_grh(&attr)->dgid.raw, args->gid,
+	       sizeof(args->gid));
+	err = pavo_flow_init(flow, window->dev, &attr, window->id, args->node,
+			     true);
+	if (err) {
+		kfree(flow);
+		return ERR_PTR(err);
+	}
+	return flow;
+}
+
+static void free_flow(struct pavo_flow *flow)
+{
+	if (!flow)
+		return;
+	pavo_flow_destroy(flow);
+	kfree(flow);
+}
+
+int pavo_window_node(struct pavo_fifo_window *window,
+		     const struct pavo_window_node_args *args)
+{
+	struct pavo_flow *flow, *old;
+
+	if (args->node >= window->nodes || args->reserved)
+		return -EINVAL;
+	flow = flow_to_node(window, args);
+	if (IS_ERR(flow))
+		return PTR_ERR(flow);
+	mutex_lock(&window->mutex);
+	old = rcu_replace_pointer(window->flows[args->node], flow,
+				  lockdep_is_held(&window->mutex));
+	mutex_unlock(&window->mutex);
+	if (old)
+		synchronize_rcu();
+	free_flow(old);
+	return 0;
+}
+
+/* --------------------------------------------------------- opening, closing */
+
+static bool valid_frames(u32 n)
+{
+	return is_power_of_2(n) && n >= PAVO_FIFO_LEAST && n <= PAVO_FIFO_MOST;
+}
+
+static bool valid(const struct pavo_window_args *args)
+{
+	return valid_frames(args->send_frames) &&
+	       valid_frames(args->recv_frames) && args->nodes &&
+	       args->nodes <= MOST_NODES;
+}
+
+/* So that a packet fits the interface, with headers of IPv6. */
+static u32 payload_for(struct pavo_dev *dev)
+{
+	const unsigned int headers =
+		sizeof(struct ipv6hdr) + sizeof(struct udphdr) +
+		pavo_op_info(PAVO_OP_WINDOW_MESSAGE)->hdr_len + PAVO_ICRC_LEN;
+	struct net_device *ndev;
+	unsigned int mtu = 0;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(dev->ndev);
+	if (ndev)
+		mtu = READ_ONCE(ndev->mtu);
+	rcu_read_unlock();
+	if (mtu <= headers)
+		return 0;
+	return min_t(u32, (mtu - headers) & ~3u, PAVO_FRAME_PAYLOAD);
+}
+
+static int open_fifo(struct pavo_fifo *fifo, struct ib_ucontext *uctx,
+		     u32 frames, s32 event, struct pavo_mmap_info *info)
+{
+	fifo->mask = frames - 1;
+	if (event >= 0) {
+		struct eventfd_ctx *ctx = eventfd_ctx_fdget(event);
+
+		if (IS_ERR(ctx))
+			return PTR_ERR(ctx);
+		fifo->event = ctx;
+	}
+	fifo->area = pavo_mmap_create(uctx, frames * PAVO_FRAME_SIZE, info);
+	return fifo->area ? 0 : -ENOMEM;
+}
+
+static void close_fifo(struct pavo_fifo *fifo)
+{
+	pavo_mmap_destroy(fifo->area);
+	if (fifo->event)
+		eventfd_ctx_put(fifo->event);
+}
+
+/* FIFOs are memory that is not swapped: they count as locked. */
+static int count_memory(struct pavo_fifo_window *window)
+{
+	unsigned long pages = (window->send.mask + window->recv.mask + 2ul) *
+				      PAVO_FRAME_SIZE >>
+			      PAGE_SHIFT;
+	int err;
+
+	err = account_locked_vm(current->mm, pages, true);
+	if (err)
+		return err;
+	mmgrab(current->mm);
+	window->mm = current->mm;
+	window->locked = pages;
+	return 0;
+}
+
+static int open_memory(struct pavo_fifo_window *window,
+		       struct ib_ucontext *uctx,
+		       const struct pavo_window_args *args,
+		       struct pavo_window_resp *resp)
+{
+	const size_t size = sizeof(struct pavo_command_page);
+	int err;
+
+	window->flows = kvcalloc(args->nodes, sizeof(*window->flows),
+				 GFP_KERNEL_ACCOUNT);
+	if (!window->flows)
+		return -ENOMEM;
+	window->nodes = args->nodes;
+	err = open_fifo(&window->send, uctx, args->send_frames,
+			args->send_event, &resp->send);
+	if (!err)
+		err = open_fifo(&window->recv, uctx, args->recv_frames,
+				args->recv_event, &resp->recv);
+	if (err)
+		return err;
+	window->recv.avail = args->recv_frames;
+	window->commands = pavo_mmap_create(uctx, size, &resp->commands);
+	if (!window->commands)
+		return -ENOMEM;
+	return count_memory(window);
+}
+
+/* Nobody finds it, or not any more. */
+static void free_window(struct pavo_fifo_window *window)
+{
+	u32 i;
+
+	for (i = 0; window->flows && i < window->nodes; i++)
+		free_flow(rcu_dereference_protected(window->flows[i], true));
+	kvfree(window->flows);
+	close_fifo(&window->send);
+	close_fifo(&window->recv);
+	pavo_mmap_destroy(window->commands);
+	if (window->mm) {
+		account_locked_vm(window->mm, window->locked, false);
+		mmdrop(window->mm);
+	}
+	mutex_destroy(&window->mutex);
+	kfree(window);
+}
+
+static int publish(struct pavo_fifo_window *window)
+{
+	struct pavo_windows *all = &window->dev->windows;
+	int err;
+
+	err = xa_alloc_cyclic(&all->table, &window->id, NULL,
+			      XA_LIMIT(1, all->most - 1), &all->next,
+			      GFP_KERNEL);
+	if (err < 0)
+		return err == -EBUSY ? -ENOSPC : err;
+	xa_store(&all->table, window->id, window, GFP_KERNEL);
+	return 0;
+}
+
+struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
+					  struct ib_ucontext *uctx,
+					  struct pavo_job *job,
+					  const struct pavo_window_args *args,
+					  struct pavo_window_resp *resp)
+{
+	struct pavo_fifo_window *window;
+	int err;
+
+	if (!valid(args))
+		return ERR_PTR(-EINVAL);
+	window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
+	if (!window)
+		return ERR_PTR(-ENOMEM);
+	window->dev = dev;
+	window->job = job;
+	window->key = pavo_job_window_key(job);
+	window->node = args->node;
+	window->sgid_index = args->sgid_index;
+	window->max_payload = payload_for(dev);
+	spin_lock_init(&window->lock);
+	mutex_init(&window->mutex);
+	err = open_memory(window, uctx, args, resp);
+	if (!err)
+		err = publish(window);
+	if (err) {
+		free_window(window);
+		return ERR_PTR(err);
+	}
+	pavo_job_use(job);
+	resp->window = window->id;
+	resp->max_payload = window->max_payload;
+	return window;
+}
+
+void pavo_window_close(struct pavo_fifo_window *window)
+{
+	struct pavo_windows *all = &window->dev->windows;
+	struct pavo_job *job = window->job;
+
+	/* Nothing becomes ready any more, and no packet is for it. */
+	spin_lock_bh(&window->lock);
+	window->closed = true;
+	window->send.avail = 0;
+	clear_bit(window->id, all->active);
+	spin_unlock_bh(&window->lock);
+	xa_erase(&all->table, window->id);
+	/* Workers and packets are in RCU sections while they are at it. */
+	synchronize_rcu();
+	free_window(window);
+	pavo_job_unuse(job);
+}
+
+/* ----------------------------------------------------------------- looking */
+
+void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
+{
+	const struct pavo_fifo *recv = &window->recv, *send = &window->send;
+
+	spin_lock_bh(&window->lock);
+	*lmt = (struct pavo_lmt){
+		.state = 1,
+		.window = window->id,
+		.job = pavo_job_id(window->job),
+		.recv_frames = recv->mask + 1,
+		.recv_count = recv->count,
+		.recv_free = recv->avail,
+		.recv_threshold = atomic_read(&recv->threshold),
+		.send_frames = send->mask + 1,
+		.send_count = send->count,
+		.send_ready = send->avail,
+		.send_threshold = atomic_read(&send->threshold),
+		.quantum = pavo_window_quantum(),
+	};
+	spin_unlock_bh(&window->lock);
+}
+
+void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
+{
+	struct pavo_fifo_window *window;
+	struct pavo_lmt lmt;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&dev->windows.table, id, window) {
+		pavo_window_lmt(window, &lmt);
+		seq_printf(file, "%s window %u job %u node %u", dev->ib.name,
+			   lmt.window, lmt.job, window->node);
+		seq_printf(file, " recv %u count %u free %u threshold %u",
+			   lmt.recv_frames, lmt.recv_count, lmt.recv_free,
+			   lmt.recv_threshold);
+		seq_printf(file, " send %u count %u ready %u threshold %u\n",
+			   lmt.send_frames, lmt.send_count, lmt.send_ready,
+			   lmt.send_threshold);
+	}
+	rcu_read_unlock();
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * window.h - the door of window/: the transport of FIFOs (windows document).
+ *
+ * A window belongs to a process and a job and uses one adapter. The engine of verbs
+ * knows nothing of it; the two share the network (net/), the headers (wire/) and what
+ * memory may be touched (translate/).
+ */
+#ifndef PAVO_WINDOW_H
+#define PAVO_WINDOW_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/pavo-abi.h>
+
+struct ib_ucontext;
+struct pavo_dev;
+struct pavo_job;
+struct pavo_rx;
+struct pavo_fifo_window;
+struct seq_file;
+
+/**
+ * struct pavo_windows - windows of an adapter.
+ * @table:   number -> struct pavo_fifo_window, read under RCU
+ * @next:    number that is tried first for a new one
+ * @active:  vector of windows that have frames to send, a bit for each number
+ * @most:    bits of it
+ * @cursor:  where the round robin goes on
+ * @workers: transmit workers at work
+ * @manager: work manager: hands out what no worker was free for
+ */
+struct pavo_windows {
+	struct xarray table;
+	u32 next;
+	unsigned long *active;
+	u32 most;
+	u32 cursor;
+	atomic_t workers;
+	struct work_struct manager;
+};
+
+int pavo_windows_init(struct pavo_windows *windows);
+/** pavo_windows_destroy - there are none any more, nor work of the adapter. */
+void pavo_windows_destroy(struct pavo_windows *windows);
+
+/**
+ * pavo_window_open - a window of @job on @dev.
+ * @args: of user space, not checked yet; errors as told there
+ * @resp: what user space is told
+ *
+ * Context: process.
+ */
+struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
+					  struct ib_ucontext *uctx,
+					  struct pavo_job *job,
+					  const struct pavo_window_args *args,
+					  struct pavo_window_resp *resp);
+
+/** pavo_window_close - nobody touches its FIFOs any more after that. Sleeps. */
+void pavo_window_close(struct pavo_fifo_window *window);
+
+/**
+ * pavo_window_node - the address of a node. Return: 0; -EINVAL: no such node, or no
+ * such address; -ENOMEM. Context: process.
+ */
+int pavo_window_node(struct pavo_fifo_window *window,
+		     const struct pavo_window_node_args *args);
+
+/** pavo_window_kick - look for commands, and carry them out. Context: process. */
+void pavo_window_kick(struct pavo_fifo_window *window);
+
+/** pavo_window_lmt - its local mapping table, as it is at this moment. */
+void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
+
+/** pavo_window_show - tables of all windows, for the privileged. Sleeps. */
+void pavo_window_show(struct seq_file *file, struct pavo_dev *dev);
+
+/**
+ * pavo_window_receive - a packet for a window; consumes its skb.
+ * Context: softirq, RCU read side.
+ */
+void pavo_window_receive(struct pavo_rx *rx);
+
+#endif /* PAVO_WINDOW_H */
