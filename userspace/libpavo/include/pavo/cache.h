@@ -51,7 +51,7 @@ struct pavo_cache_stats {
 	uint64_t bytes; /* registered now */
 	uint64_t misses; /* pieces that had to be registered */
 	uint64_t changed; /* ended: the memory is not what it was */
-	uint64_t evicted; /* ended: room was needed */
+	uint64_t evicted; /* ended: room was needed, or a longer one is there */
 	uint64_t idle; /* ended: not used for long */
 	uint64_t failures; /* pieces that could not be registered */
 };

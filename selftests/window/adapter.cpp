@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* adapter.cpp - addresses, counters, windows; see adapter.h. */
+#include "adapter.h"
+
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+namespace windows {
+
+namespace {
+
+std::string port(const pavo::Device &device)
+{
+	return "/sys/class/infiniband/" + device.name() + "/ports/1/";
+}
+
+pavo::Gid parse(const std::string &text)
+{
+	std::istringstream words(text);
+	std::string word;
+	pavo::Gid gid{};
+
+	for (size_t i = 0; std::getline(words, word, ':') && i < 8; i++) {
+		unsigned value = std::stoul(word, nullptr, 16);
+
+		gid[2 * i] = value >> 8;
+		gid[2 * i + 1] = value;
+	}
+	return gid;
+}
+
+/* The kernel shows numbers that are up to 10 ms old (lifespan). */
+uint64_t read_number(const std::string &path)
+{
+	std::this_thread::sleep_for(std::chrono::milliseconds(25));
+
+	std::ifstream file(path);
+	uint64_t value;
+
+	if (!(file >> value))
+		throw std::runtime_error("no " + path);
+	return value;
+}
+
+pavo::WindowOptions options(uint16_t node, const Address &address,
+			    uint32_t recv_frames, uint32_t send_frames)
+{
+	pavo::WindowOptions options;
+
+	options.node = node;
+	options.gid_index = address.index;
+	options.recv_frames = recv_frames;
+	options.send_frames = send_frames;
+	return options;
+}
+
+} // namespace
+
+Address address_of(const pavo::Device &device, bool ipv6)
+{
+	for (uint16_t i = 0; i < 64; i++) {
+		std::ifstream file(port(device) + "gids/" + std::to_string(i));
+		std::string text;
+
+		if (!(file >> text))
+			continue;
+		pavo::Gid gid = parse(text);
+		bool four = gid[10] == 0xff && gid[11] == 0xff && !gid[0];
+		bool global = gid[0] == 0xfd || gid[0] == 0x20;
+
+		if (ipv6 ? global : four)
+			return {i, gid};
+	}
+	throw std::runtime_error("no address of " + device.name());
+}
+
+Moved::Moved(const pavo::Device &device, const std::string &counter)
+	: path_(port(device) + "hw_counters/" + counter),
+	  before_(read_number(path_))
+{
+}
+
+uint64_t Moved::by() const
+{
+	return read_number(path_) - before_;
+}
+
+bool eventually(const std::function<bool()> &condition)
+{
+	auto deadline =
+		std::chrono::steady_clock::now() + std::chrono::seconds(60);
+
+	while (!condition()) {
+		if (std::chrono::steady_clock::now() > deadline)
+			return false;
+		std::this_thread::yield();
+	}
+	return true;
+}
+
+Parameter::Parameter(const std::string &name, unsigned value)
+	: path_("/sys/module/pavo/parameters/" + name),
+	  before_(world::parameter(name))
+{
+	std::ofstream(path_) << value;
+}
+
+Parameter::~Parameter()
+{
+	std::ofstream(path_) << before_;
+}
+
+std::vector<std::byte> pattern(uint32_t number, size_t length)
+{
+	std::vector<std::byte> bytes(length);
+
+	for (size_t i = 0; i < length; i++)
+		bytes[i] = std::byte(number * 31 + i * 7 + i / 253);
+	return bytes;
+}
+
+Pair::Pair(bool ipv6, uint32_t recv_frames, uint32_t send_frames)
+	: job_a(pavo::Job::reserve(device_a, world::job_id, world::job_key)),
+	  job_b(pavo::Job::join(device_b, world::job_id, world::job_key)),
+	  address_a(address_of(device_a, ipv6)),
+	  address_b(address_of(device_b, ipv6)),
+	  a(job_a, options(node_a, address_a, recv_frames, send_frames)),
+	  b(job_b, options(node_b, address_b, recv_frames, send_frames))
+{
+	a.set_node(node_b, address_b.gid);
+	b.set_node(node_a, address_a.gid);
+}
+
+std::unique_ptr<pavo::Window> another(Pair &pair,
+				      const pavo::WindowOptions &options)
+{
+	pavo::WindowOptions own = options;
+
+	own.node = node_b;
+	own.gid_index = pair.address_b.index;
+	auto made = std::make_unique<pavo::Window>(pair.job_b, own);
+	made->set_node(node_a, pair.address_a.gid);
+	return made;
+}
+
+} // namespace windows

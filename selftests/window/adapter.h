@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* adapter.h - what the tests of windows share: addresses, counters, windows, waiting. */
+#ifndef PAVO_WINDOW_ADAPTER_H
+#define PAVO_WINDOW_ADAPTER_H
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <pavo/window.hpp>
+
+#include "../translate/world.h"
+
+namespace windows {
+
+/* An address of an adapter: its index in the GID table, and itself. */
+struct Address {
+	uint16_t index;
+	pavo::Gid gid;
+};
+
+/* Its address of that family; neither link-local. */
+Address address_of(const pavo::Device &device, bool ipv6 = false);
+
+/* What a counter of an adapter has moved by since then. */
+class Moved {
+public:
+	Moved(const pavo::Device &device, const std::string &counter);
+	uint64_t by() const;
+
+private:
+	std::string path_;
+	uint64_t before_;
+};
+
+/* Waits until it is so. Return: false: it has not become so in a minute. */
+bool eventually(const std::function<bool()> &condition);
+
+/* Sets a parameter of the module while it lives. */
+class Parameter {
+public:
+	Parameter(const std::string &name, unsigned value);
+	~Parameter();
+	Parameter(const Parameter &) = delete;
+
+private:
+	std::string path_;
+	unsigned before_;
+};
+
+/* Bytes of message @number, that tell any other and any other place. */
+std::vector<std::byte> pattern(uint32_t number, size_t length);
+
+/* Number 0 is the first adapter, 1 the second. */
+constexpr uint16_t node_a = 0, node_b = 1;
+
+/* Both adapters, a job on both, and windows that know each other. */
+struct Pair {
+	explicit Pair(bool ipv6 = false, uint32_t recv_frames = 256,
+		      uint32_t send_frames = 64);
+
+	pavo::Device device_a = world::adapter();
+	pavo::Device device_b = world::other_adapter();
+	pavo::Job job_a;
+	pavo::Job job_b;
+	Address address_a;
+	Address address_b;
+	pavo::Window a;
+	pavo::Window b;
+};
+
+/* A window of the second adapter that knows both nodes. */
+std::unique_ptr<pavo::Window> another(Pair &pair,
+				      const pavo::WindowOptions &options = {});
+
+} // namespace windows
+
+#endif // PAVO_WINDOW_ADAPTER_H

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# In a guest: two adapters on a wire, then the tests; at last with few windows.
+# usage: guest.sh PROGRAM [--record | arguments for PROGRAM...]
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+program=$1
+shift
+export PAVO_DEV=wa0 PAVO_PEER=wb0
+veth_pair va vb 1500 || exit 1
+echo 10000 >/proc/sys/net/core/netdev_max_backlog
+status=0
+
+# adapters [PARAMETER=VALUE...]: the module, loaded anew, and both adapters.
+adapters()
+{
+	if [ -d /sys/module/pavo ]; then
+		rdma link delete wa0 && rdma link delete wb0 && rmmod pavo
+		insmod "$PAVO_KO" "$@" || return 1
+	else
+		load_driver pavo || return 1
+	fi
+	rdma link add wa0 type pavo netdev va || return 1
+	rdma link add wb0 type pavo netdev vb || return 1
+	wait_for test -c /dev/infiniband/uverbs1
+	chmod a+rw /dev/infiniband/uverbs*
+	wait_for active wa0
+	wait_for active wb0
+}
+
+# record: seven messages, as they come by.
+record()
+{
+	local capture=$PAVO_OUT/messages.pcap pid
+	tshark -q -i vb -f "udp port 4791" -F pcap -c 7 -w "$capture" &
+	pid=$!
+	wait_for test -s "$capture"
+	"$program" --gtest_also_run_disabled_tests \
+		--gtest_filter=*SevenForARecord || return 1
+	wait "$pid"
+}
+
+adapters || exit 1
+if [[ ${1:-} == --record ]]; then
+	record
+	exit
+fi
+if (($#)); then
+	exec "$program" "$@"
+fi
+"$program" --gtest_filter=-*TheAdapter* || status=$?
+# What is lost is lost; all else is as it was.
+for side in va vb; do
+	tc qdisc add dev $side root netem limit 10000 delay 2ms 2ms loss 5% duplicate 5% \
+		reorder 25% || status=1
+done
+"$program" --gtest_filter=Network.* || status=$?
+for side in va vb; do
+	tc qdisc delete dev $side root
+done
+adapters max_windows=3 || exit 1
+"$program" --gtest_filter=*TheAdapter* || status=$?
+exit $status

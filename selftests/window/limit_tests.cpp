@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * limit_tests.cpp - opening and closing: what is refused, what comes back, and that
+ * nothing touches a window's memory after its end.
+ */
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "adapter.h"
+
+using namespace windows;
+using namespace world;
+using pavo::Job;
+using pavo::Message;
+using pavo::Window;
+using pavo::WindowOptions;
+
+namespace {
+
+struct WindowTest : testing::Test {
+	pavo::Device a = adapter();
+	Job job = Job::reserve(a, job_id, job_key);
+
+	int refusal_of(const WindowOptions &options)
+	{
+		return refusal([&] { Window(job, options); });
+	}
+};
+
+/* Windows that the privileged see. */
+size_t listed()
+{
+	std::ifstream file("/sys/kernel/debug/pavo/windows");
+	std::string line;
+	size_t n = 0;
+
+	while (std::getline(file, line))
+		n++;
+	return n;
+}
+
+TEST_F(WindowTest, ItsTableSaysWhatItIs)
+{
+	WindowOptions options;
+	options.send_frames = 32;
+	options.recv_frames = 64;
+	Window window(job, options);
+	pavo_lmt lmt = window.lmt();
+
+	EXPECT_EQ(lmt.state, 1u);
+	EXPECT_EQ(lmt.window, window.number());
+	EXPECT_GT(lmt.window, 0u);
+	EXPECT_EQ(lmt.job, job_id);
+	EXPECT_EQ(lmt.send_frames, 32u);
+	EXPECT_EQ(lmt.recv_frames, 64u);
+	EXPECT_EQ(lmt.recv_free, 64u);
+	EXPECT_EQ(lmt.send_ready, 0u);
+	EXPECT_EQ(lmt.recv_threshold, 0u);
+	EXPECT_EQ(lmt.quantum, parameter("window_quantum"));
+}
+
+TEST_F(WindowTest, RefusesWhatCannotBe)
+{
+	for (uint32_t frames : {0u, 8u, 17u, 65536u}) {
+		WindowOptions options;
+		options.send_frames = frames;
+		EXPECT_EQ(refusal_of(options), EINVAL) << frames;
+		options = {};
+		options.recv_frames = frames;
+		EXPECT_EQ(refusal_of(options), EINVAL) << frames;
+	}
+	WindowOptions options;
+	options.nodes = 0;
+	EXPECT_EQ(refusal_of(options), EINVAL);
+	options.nodes = 65537;
+	EXPECT_EQ(refusal_of(options), EINVAL);
+	options = {};
+	options.recv_event = 1000;
+	EXPECT_EQ(refusal_of(options), EBADF);
+	options.recv_event = STDOUT_FILENO;
+	EXPECT_EQ(refusal_of(options), EINVAL) << "no eventfd";
+	EXPECT_EQ(listed(), 0u);
+}
+
+TEST_F(WindowTest, AddressesThatAreNone)
+{
+	WindowOptions options;
+	options.gid_index = address_of(a).index;
+	Window window(job, options);
+	pavo::Gid none{};
+
+	EXPECT_EQ(refusal([&] { window.set_node(64, address_of(a).gid); }),
+		  EINVAL);
+	EXPECT_EQ(refusal([&] { window.set_node(0, none); }), EINVAL);
+	window.set_node(63, address_of(a).gid);
+	window.set_node(63, address_of(a).gid);
+}
+
+TEST_F(WindowTest, ItsMemoryCountsAsLocked)
+{
+	/* 64 and 256 frames of 2 KiB are 160 pages. */
+	Process small([](Process &) {
+		become_user(159 * page);
+		pavo::Device own = adapter();
+		Job of_user = Job::reserve(own, job_id + 1, job_key);
+
+		return refusal([&] { Window(of_user, {}); }) == ENOMEM;
+	});
+	EXPECT_TRUE(small.good());
+	Process enough([](Process &) {
+		become_user(160 * page);
+		pavo::Device own = adapter();
+		Job of_user = Job::reserve(own, job_id + 1, job_key);
+
+		for (int n = 0; n < 3; n++)
+			if (refusal([&] { Window(of_user, {}); }))
+				return false;
+		Window window(of_user, {});
+		return refusal([&] { Window(of_user, {}); }) == ENOMEM;
+	});
+	EXPECT_TRUE(enough.good());
+}
+
+TEST_F(WindowTest, EndsWithItsProcess)
+{
+	Process child([](Process &self) {
+		pavo::Device own = adapter();
+		Job member = Job::join(own, job_id, job_key);
+		Window one(member, {}), two(member, {});
+
+		self.meet();
+		self.meet();
+		return true;
+	});
+
+	child.meet();
+	EXPECT_EQ(listed(), 2u);
+	child.kill();
+	EXPECT_TRUE(eventually([] { return !listed(); }));
+}
+
+/* The job is there as long as a window of it is. */
+TEST_F(WindowTest, KeepsItsJob)
+{
+	auto own = std::make_unique<Job>(Job::reserve(a, job_id + 1, job_key));
+	Window window(*own, {});
+
+	own.reset();
+	EXPECT_EQ(window.lmt().job, job_id + 1);
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + 1, job_key); }),
+		  EEXIST);
+}
+
+TEST(Closing, UnderTraffic)
+{
+	constexpr int rounds = 200;
+	Pair pair;
+	std::atomic<uint32_t> target = 0;
+	std::atomic<bool> over = false;
+	Moved frames(pair.device_b, "rx_frames");
+	std::thread sender([&] {
+		std::vector<std::byte> bytes = pattern(1, 1200);
+
+		while (!over)
+			if (pair.a.send(node_b, target, bytes))
+				std::this_thread::yield();
+	});
+
+	for (int n = 0; n < rounds; n++) {
+		WindowOptions options;
+		options.recv_frames = 64;
+		std::unique_ptr<Window> window = another(pair, options);
+
+		target = window->number();
+		EXPECT_TRUE(eventually([&] {
+			return window->receive([](const Message &) {}) > 0;
+		}));
+		/* Its memory is someone else's right after that. */
+		window.reset();
+	}
+	over = true;
+	sender.join();
+	EXPECT_GE(frames.by(), uint64_t(rounds));
+}
+
+/* With the module's parameter max_windows=3. */
+TEST_F(WindowTest, TheAdapterHasThree)
+{
+	ASSERT_EQ(parameter("max_windows"), 3u);
+	auto one = std::make_unique<Window>(job),
+	     two = std::make_unique<Window>(job);
+	Window three(job);
+
+	EXPECT_EQ(refusal_of({}), ENOSPC);
+	two.reset();
+	EXPECT_EQ(refusal_of({}), 0);
+	EXPECT_EQ(listed(), 2u);
+}
+
+} // namespace

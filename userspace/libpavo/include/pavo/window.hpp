@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * window.hpp - windows: messages between processes of a job, by FIFOs that they share
+ * with the adapter (windows document, "FIFO queues").
+ */
+#ifndef PAVO_WINDOW_HPP
+#define PAVO_WINDOW_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+
+#include <rdma/pavo-abi.h>
+
+#include <pavo/job.hpp>
+
+namespace pavo {
+
+/** A GID: an IPv6 address, or one of IPv4 as ::ffff:a.b.c.d. */
+using Gid = std::array<uint8_t, 16>;
+
+struct WindowOptions {
+	/** What this machine is to the others of the job. */
+	uint16_t node = 0;
+	/** Frames of the FIFOs: powers of two, 16 to 32768. */
+	uint32_t send_frames = 64;
+	uint32_t recv_frames = 256;
+	/** Machines that it may send to: numbers below that. */
+	uint32_t nodes = 64;
+	/** Which address of the adapter it uses: an index of its GID table. */
+	uint16_t gid_index = 0;
+	/** eventfds, -1: none */
+	int recv_event = -1;
+	int send_event = -1;
+};
+
+/** Where a message came from, and what it says; the bytes are in the FIFO. */
+struct Message {
+	uint16_t node;
+	uint32_t window;
+	std::span<const std::byte> payload;
+};
+
+/**
+ * A window. Messages may be lost, and overtake each other; none comes twice by the
+ * adapter's doing. For one thread at a time.
+ */
+class Window {
+public:
+	/**
+	 * @job: has to live as long as the window
+	 * Throws std::system_error: EINVAL: options; ENOSPC: the adapter has as
+	 * many windows as it may (parameter max_windows); ENOMEM: more than may be
+	 * locked, or no memory left.
+	 */
+	explicit Window(const Job &job, const WindowOptions &options = {});
+	~Window();
+	Window(const Window &) = delete;
+
+	/** In messages of others it is the window's number; of this adapter. */
+	uint32_t number() const { return number_; }
+	/** Bytes of a message; the interface's MTU decides, up to 2032. */
+	size_t max_payload() const { return max_payload_; }
+
+	/** The address of a node. Throws std::system_error: EINVAL, ENOMEM. */
+	void set_node(uint16_t node, const Gid &gid);
+
+	/**
+	 * Sends a message. Return: ENOBUFS: all frames are waiting to be sent;
+	 * EMSGSIZE: longer than max_payload().
+	 */
+	std::error_code send(uint16_t node, uint32_t window,
+			     std::span<const std::byte> payload) noexcept;
+	/** The same, but nothing happens before start(). */
+	std::error_code prepare(uint16_t node, uint32_t window,
+				std::span<const std::byte> payload) noexcept;
+	std::error_code start() noexcept;
+
+	/**
+	 * What became of frames that were sent and not asked for yet: their
+	 * states, in order, as far as they are known.
+	 * Return: how many of @states were filled.
+	 */
+	size_t sent(std::span<pavo_frame_state> states) noexcept;
+
+	/**
+	 * Calls @take(Message) for what has arrived, at most @most times; the
+	 * bytes may be overwritten after that. Return: how often.
+	 */
+	template <class Take>
+	size_t receive(Take &&take, size_t most = ~size_t(0))
+	{
+		size_t n = 0;
+		Message message;
+
+		while (n < most && peek(message)) {
+			take(static_cast<const Message &>(message));
+			consume();
+			n++;
+		}
+		give_back(n);
+		return n;
+	}
+
+	/**
+	 * An event when the @n-th message from now has arrived; 0: none. What had
+	 * arrived before does not count: look for messages after that, then wait.
+	 */
+	std::error_code recv_threshold(uint32_t n) noexcept;
+	std::error_code send_threshold(uint32_t n) noexcept;
+
+	/** Its local mapping table. */
+	pavo_lmt lmt() const;
+
+	/** For tests: memory that is shared with the adapter. */
+	pavo_frame_hdr *send_frame(uint32_t number) const;
+	pavo_frame_hdr *recv_frame(uint32_t number) const;
+	pavo_command_page *commands() const { return commands_; }
+	/** Makes the adapter look for commands. */
+	std::error_code kick() noexcept;
+
+private:
+	bool peek(Message &message) noexcept;
+	void consume() noexcept;
+	void give_back(size_t n) noexcept;
+	bool command(pavo_window_command op, uint32_t argument) noexcept;
+	std::error_code command_now(pavo_window_command op,
+				    uint32_t argument) noexcept;
+	void unmap() noexcept;
+
+	int fd_;
+	uint32_t handle_;
+	uint32_t number_;
+	size_t max_payload_;
+	uint32_t send_mask_;
+	uint32_t recv_mask_;
+	std::byte *send_ = nullptr;
+	std::byte *recv_ = nullptr;
+	pavo_command_page *commands_ = nullptr;
+	/** Frames written, of those started, and of those asked for. */
+	uint32_t written_ = 0;
+	uint32_t started_ = 0;
+	uint32_t asked_ = 0;
+	/** Frames consumed, and not yet given back. */
+	uint32_t consumed_ = 0;
+	uint32_t owed_ = 0;
+};
+
+} // namespace pavo
+
+#endif // PAVO_WINDOW_HPP

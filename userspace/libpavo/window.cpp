@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* window.cpp - windows: FIFOs, commands, methods; see window.hpp. */
+#include <pavo/window.hpp>
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "command.hpp"
+#include "error.hpp"
+
+namespace pavo {
+
+namespace {
+
+std::string advice(int err)
+{
+	switch (err) {
+	case ENOSPC:
+		return ": the adapter has as many as it may (parameter "
+		       "max_windows of the module)";
+	case ENOMEM:
+		return ": more than may be locked (`ulimit -l`), or no memory "
+		       "left";
+	case EINVAL:
+		return ": frames are powers of two from 16 to 32768, nodes 1 "
+		       "to 65536";
+	default:
+		return "";
+	}
+}
+
+std::error_code code(int err)
+{
+	return {err, std::generic_category()};
+}
+
+void close_window(int fd, uint32_t handle)
+{
+	Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_CLOSE)
+		.handle(PAVO_ATTR_WINDOW_HANDLE, handle)
+		.run(fd);
+}
+
+void *map(int fd, const pavo_mmap_info &info)
+{
+	void *at = mmap(nullptr, info.size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			fd, off_t(info.offset));
+
+	return at == MAP_FAILED ? nullptr : at;
+}
+
+uint32_t state_of(pavo_frame_hdr *frame)
+{
+	return std::atomic_ref(frame->state).load(std::memory_order_acquire);
+}
+
+void set_state(pavo_frame_hdr *frame, uint32_t state)
+{
+	std::atomic_ref(frame->state).store(state, std::memory_order_release);
+}
+
+} // namespace
+
+Window::Window(const Job &job, const WindowOptions &options) : fd_(job.fd())
+{
+	Command command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_OPEN);
+	pavo_window_args args = {
+		.send_frames = options.send_frames,
+		.recv_frames = options.recv_frames,
+		.nodes = options.nodes,
+		.node = options.node,
+		.sgid_index = options.gid_index,
+		.recv_event = options.recv_event,
+		.send_event = options.send_event,
+	};
+	pavo_window_resp resp{};
+	int err = command.new_handle(PAVO_ATTR_WINDOW_HANDLE)
+			  .handle(PAVO_ATTR_WINDOW_JOB, job.handle())
+			  .in(PAVO_ATTR_WINDOW_ARGS, args)
+			  .out(PAVO_ATTR_WINDOW_RESP, resp)
+			  .run(fd_);
+
+	if (err)
+		throw error(err, "window" + advice(err));
+	handle_ = command.made();
+	number_ = resp.window;
+	max_payload_ = resp.max_payload;
+	send_mask_ = options.send_frames - 1;
+	recv_mask_ = options.recv_frames - 1;
+	send_ = static_cast<std::byte *>(map(fd_, resp.send));
+	recv_ = static_cast<std::byte *>(map(fd_, resp.recv));
+	commands_ = static_cast<pavo_command_page *>(map(fd_, resp.commands));
+	if (!send_ || !recv_ || !commands_) {
+		err = errno;
+		unmap();
+		close_window(fd_, handle_);
+		throw error(err, "memory of a window");
+	}
+}
+
+Window::~Window()
+{
+	close_window(fd_, handle_);
+	unmap();
+}
+
+void Window::unmap() noexcept
+{
+	if (send_)
+		munmap(send_, (send_mask_ + 1) * size_t(PAVO_FRAME_SIZE));
+	if (recv_)
+		munmap(recv_, (recv_mask_ + 1) * size_t(PAVO_FRAME_SIZE));
+	if (commands_)
+		munmap(commands_, sizeof(*commands_));
+}
+
+void Window::set_node(uint16_t node, const Gid &gid)
+{
+	pavo_window_node_args args = {.gid = {}, .node = node, .reserved = 0};
+
+	memcpy(args.gid, gid.data(), gid.size());
+	int err = Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_NODE)
+			  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			  .in(PAVO_ATTR_WINDOW_NODE_ARGS, args)
+			  .run(fd_);
+	if (err)
+		throw error(err, "address of node " + std::to_string(node));
+}
+
+pavo_lmt Window::lmt() const
+{
+	pavo_lmt lmt{};
+	int err = Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
+			  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			  .out(PAVO_ATTR_WINDOW_LMT, lmt)
+			  .run(fd_);
+
+	if (err)
+		throw error(err, "window cannot be queried");
+	return lmt;
+}
+
+pavo_frame_hdr *Window::send_frame(uint32_t number) const
+{
+	return reinterpret_cast<pavo_frame_hdr *>(
+		send_ + (number & send_mask_) * size_t(PAVO_FRAME_SIZE));
+}
+
+pavo_frame_hdr *Window::recv_frame(uint32_t number) const
+{
+	return reinterpret_cast<pavo_frame_hdr *>(
+		recv_ + (number & recv_mask_) * size_t(PAVO_FRAME_SIZE));
+}
+
+/* ---------------------------------------------------------------- commands */
+
+bool Window::command(pavo_window_command op, uint32_t argument) noexcept
+{
+	std::atomic_ref consumer(commands_->consumer);
+	std::atomic_ref producer(commands_->producer);
+	uint32_t n = producer.load(std::memory_order_relaxed);
+
+	if (n - consumer.load(std::memory_order_acquire) >= PAVO_WCMD_RING)
+		return false;
+	commands_->ring[n % PAVO_WCMD_RING] =
+		uint64_t(op) << PAVO_WCMD_OP_SHIFT | argument;
+	producer.store(n + 1, std::memory_order_release);
+	return true;
+}
+
+std::error_code Window::kick() noexcept
+{
+	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_KICK)
+			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			    .run(fd_));
+}
+
+std::error_code Window::command_now(pavo_window_command op,
+				    uint32_t argument) noexcept
+{
+	std::error_code error;
+
+	/* A full ring is empty after a call. */
+	if (!command(op, argument)) {
+		error = kick();
+		if (!error && !command(op, argument))
+			error = code(EIO);
+	}
+	return error ? error : kick();
+}
+
+std::error_code Window::recv_threshold(uint32_t n) noexcept
+{
+	return command_now(PAVO_WCMD_RECV_THRESHOLD, n);
+}
+
+std::error_code Window::send_threshold(uint32_t n) noexcept
+{
+	return command_now(PAVO_WCMD_SEND_THRESHOLD, n);
+}
+
+/* ----------------------------------------------------------------- sending */
+
+std::error_code Window::prepare(uint16_t node, uint32_t window,
+				std::span<const std::byte> payload) noexcept
+{
+	if (payload.size() > max_payload_)
+		return code(EMSGSIZE);
+	pavo_frame_hdr *frame = send_frame(written_);
+	/* Its slot was used before, and the adapter is not done with that. */
+	if (written_ - started_ > send_mask_ ||
+	    (written_ > send_mask_ && state_of(frame) == PAVO_FRAME_EMPTY))
+		return code(ENOBUFS);
+	frame->node = node;
+	frame->length = uint16_t(payload.size());
+	frame->window = window;
+	frame->type = PAVO_FRAME_MESSAGE;
+	memset(frame->reserved, 0, sizeof(frame->reserved));
+	if (!payload.empty())
+		memcpy(frame + 1, payload.data(), payload.size());
+	set_state(frame, PAVO_FRAME_EMPTY);
+	written_++;
+	return {};
+}
+
+std::error_code Window::start() noexcept
+{
+	uint32_t n = written_ - started_;
+
+	if (!n)
+		return {};
+	started_ = written_;
+	return command_now(PAVO_WCMD_START_TRANSMIT, n);
+}
+
+std::error_code Window::send(uint16_t node, uint32_t window,
+			     std::span<const std::byte> payload) noexcept
+{
+	std::error_code error = prepare(node, window, payload);
+
+	return error ? error : start();
+}
+
+size_t Window::sent(std::span<pavo_frame_state> states) noexcept
+{
+	size_t n = 0;
+
+	/* Those whose slots were used again are gone. */
+	if (written_ - asked_ > send_mask_ + 1)
+		asked_ = written_ - send_mask_ - 1;
+	for (; n < states.size() && asked_ != started_; n++, asked_++) {
+		uint32_t state = state_of(send_frame(asked_));
+
+		if (state == PAVO_FRAME_EMPTY)
+			break;
+		states[n] = pavo_frame_state(state);
+	}
+	return n;
+}
+
+/* --------------------------------------------------------------- receiving */
+
+bool Window::peek(Message &message) noexcept
+{
+	pavo_frame_hdr *frame = recv_frame(consumed_);
+
+	if (state_of(frame) == PAVO_FRAME_EMPTY)
+		return false;
+	message = {frame->node, frame->window,
+		   std::span(reinterpret_cast<const std::byte *>(frame + 1),
+			     frame->length)};
+	return true;
+}
+
+void Window::consume() noexcept
+{
+	set_state(recv_frame(consumed_), PAVO_FRAME_EMPTY);
+	consumed_++;
+}
+
+void Window::give_back(size_t n) noexcept
+{
+	owed_ += uint32_t(n);
+	/* Without a call: the adapter looks before it would drop something. */
+	if (owed_ && command(PAVO_WCMD_RETURN_SLOTS, owed_))
+		owed_ = 0;
+}
+
+} // namespace pavo
