@@ -44,7 +44,7 @@ help:
 	@echo 'make modules / userspace / deps / clean / help'
 	@echo 'KDIR=DIR        kernel headers to build for (now: $(KDIR))'
 
-all: modules userspace
+all: build-deps modules userspace
 
 # --- building ---------------------------------------------------------------
 
@@ -81,7 +81,7 @@ $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
 # Nobody has the key that the distribution signs its modules with.
-install: modules userspace
+install: build-deps modules userspace
 	$(MAKE) -C '$(KDIR)' M='$(KOUT)' INSTALL_MOD_PATH='$(DESTDIR)' \
 		INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	$(if $(DESTDIR),,depmod '$(KREL)')
@@ -104,6 +104,9 @@ else ifdef KERNEL
 	qemu-scripts/fetch-kernel --if-missing '$(KERNEL)'
 endif
 
+build-deps:
+	@qemu-scripts/install-deps build
+
 guest-deps:
 	@qemu-scripts/install-deps build guest
 
@@ -115,7 +118,7 @@ ready: guest-deps kernel
 	@$(MAKE) --no-print-directory -s all
 
 # Lays out all code as .clang-format says.
-format:
+format: test-deps
 	find kernel uapi userspace selftests -name '*.[ch]' -o -name '*.cpp' | \
 		xargs clang-format -i
 
@@ -136,7 +139,7 @@ demo: ready
 	qemu-scripts/demo $(DEMO)
 
 bench: ready
-	selftests/bench/run $(BENCH)
+	selftests/bench/run --check-floor $(BENCH)
 
 .PHONY: help all modules links need-headers userspace install clean deps format \
-	kernel guest-deps test-deps ready lint test test-full test-pyverbs demo bench
+	kernel build-deps guest-deps test-deps ready lint test test-full test-pyverbs demo bench
