@@ -409,6 +409,25 @@ PV_TEST("state.path_mtu_too_large",
 	REQUIRE(env.a.modify(link.a.qp.id, attr, rtr_mask), "was allowed");
 }
 
+/* rdma core knows migration on InfiniBand only; nothing must come of asking. */
+PV_TEST("state.alternate_path",
+	"an alternate path is refused, and the pair goes on")
+{
+	Link link = connect(env);
+	ibv_qp_attr attr = full_attr(link, IBV_QPS_RTS);
+
+	attr.alt_ah_attr = full_attr(link, IBV_QPS_RTR).ah_attr;
+	attr.alt_port_num = 1;
+	attr.path_mig_state = IBV_MIG_REARM;
+	REQUIRE_EQ(env.a.modify(link.a.qp.id, attr, IBV_QP_ALT_PATH), EINVAL,
+		   "alternate path");
+	REQUIRE(env.a.modify(link.a.qp.id, attr, IBV_QP_PATH_MIG_STATE),
+		"migration was armed");
+	QpState now = env.a.query(link.a.qp.id, IBV_QP_PATH_MIG_STATE);
+	REQUIRE_EQ(int(now.attr.path_mig_state), IBV_MIG_MIGRATED, "state");
+	prove_alive(env, link);
+}
+
 PV_TEST("state.reuse_after_reset",
 	"RESET forgets everything: the pair works again with other PSNs")
 {
