@@ -123,6 +123,7 @@ static void pavo_dealloc(struct ib_device *ibdev)
 	/* no packet is on its way through the tables any more */
 	synchronize_rcu();
 
+	pavo_windows_stop(&dev->windows);
 	if (dev->wq)
 		destroy_workqueue(dev->wq);
 	pavo_windows_destroy(&dev->windows);

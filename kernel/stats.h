@@ -35,6 +35,7 @@ struct pavo_dev;
 	X(tx_drop_congested) /* refused by the interface */         \
 	X(tx_drop_filtered) /* refused by a packet filter */        \
 	X(tx_drop_too_long) /* longer than the route takes */       \
+	X(tx_drop_node) /* a window has no address of it */         \
 	X(loss_timer_expired)                                       \
 	X(rnr_timer_expired)                                        \
 	X(retry_exceeded)                                           \
@@ -66,8 +67,19 @@ struct pavo_dev;
 	X(rx_drop_window) /* no such window */                      \
 	X(rx_drop_window_key) /* of another job */                  \
 	X(rx_drop_fifo_full) /* nobody consumes the frames */       \
+	X(rx_drop_rcxt) /* not the window's */                      \
+	X(rx_drop_rcxt_busy)                                        \
+	X(rx_drop_tid) /* of an attempt that is over */             \
+	X(rx_drop_rdma_again) /* this fragment was here */          \
+	X(rx_drop_rdma_far) /* overtook too many */                 \
+	X(rx_drop_rdma_length) /* more than announced */            \
+	X(rx_drop_rdma_pvo) /* memory that may not be touched */    \
 	X(rx_frames) /* packets that became frames */               \
 	X(tx_frames) /* and frames that became packets */           \
+	X(tx_rdma_packets) /* data between windows */               \
+	X(rx_rdma_packets)                                          \
+	X(rdma_done) /* all of an operation came */                 \
+	X(rdma_repeats) /* attempts of what had come */             \
 	X(window_bad_commands) /* in a command page */              \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \

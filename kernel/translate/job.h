@@ -15,6 +15,7 @@
 #include "translate/pvo.h"
 
 struct seq_file;
+struct sk_buff;
 struct pavo_job;
 
 /**
@@ -87,6 +88,24 @@ void pavo_job_unmap(struct pavo_mapping *mapping);
 /** pavo_job_check - pavo_pvo_check() as a window of @job would ask. */
 enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,
 				    u64 length);
+
+/**
+ * pavo_job_from_skb - copy @len bytes from @skb at @from to memory of @job.
+ * Return: not PAVO_PVO_OK: not all of it may be touched; nothing was, unless it was
+ * just being unmapped. Context: RCU read side, BH disabled.
+ */
+enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
+				       struct sk_buff *skb, unsigned int from,
+				       unsigned int len);
+
+/**
+ * pavo_job_to_skb - @len bytes of memory of @job become payload of @skb, which was
+ * made with room for pavo_job_copied(@len).
+ * Return: 0; enum pavo_pvo_result; -ENOMEM. Context: RCU read side, BH disabled.
+ */
+int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
+		    unsigned int len);
+unsigned int pavo_job_copied(unsigned int len);
 
 /** pavo_job_query - what the job has at this moment. Sleeps. */
 void pavo_job_query(struct pavo_job *job, struct pavo_job_info *info);

@@ -74,6 +74,69 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_QUERY)(struct uverbs_attr_bundle *attrs)
 					     sizeof(lmt));
 }
 
+/* Numbers of rCxts, as many as there is room for. */
+static u32 count_rcxts(struct uverbs_attr_bundle *attrs, u16 attr)
+{
+	return uverbs_attr_get_len(attrs, attr) / sizeof(u32);
+}
+
+static int
+UVERBS_HANDLER(PAVO_METHOD_WINDOW_TAKE_RCXTS)(struct uverbs_attr_bundle *attrs)
+{
+	u32 n = count_rcxts(attrs, PAVO_ATTR_WINDOW_RCXTS_TAKEN), *ids;
+	struct pavo_fifo_window *window =
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE);
+	int err;
+
+	if (!n || n > PAVO_RCXTS_AT_ONCE)
+		return -EINVAL;
+	ids = uverbs_kcalloc(attrs, n, sizeof(*ids));
+	if (IS_ERR(ids))
+		return PTR_ERR(ids);
+	err = pavo_rcxts_take(window, ids, n);
+	if (err)
+		return err;
+	err = uverbs_copy_to(attrs, PAVO_ATTR_WINDOW_RCXTS_TAKEN, ids,
+			     n * sizeof(*ids));
+	while (err && n)
+		pavo_rcxt_return(window, ids[--n]);
+	return err;
+}
+
+static int UVERBS_HANDLER(PAVO_METHOD_WINDOW_RETURN_RCXTS)(
+	struct uverbs_attr_bundle *attrs)
+{
+	const u32 *ids =
+		uverbs_attr_get_alloced_ptr(attrs, PAVO_ATTR_WINDOW_RCXTS);
+	u32 n = count_rcxts(attrs, PAVO_ATTR_WINDOW_RCXTS), i;
+	struct pavo_fifo_window *window =
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE);
+	int err = 0;
+
+	if (IS_ERR(ids))
+		return PTR_ERR(ids);
+	for (i = 0; !err && i < n; i++)
+		err = pavo_rcxt_return(window, ids[i]);
+	return err;
+}
+
+static int
+UVERBS_HANDLER(PAVO_METHOD_WINDOW_CANCEL)(struct uverbs_attr_bundle *attrs)
+{
+	const u32 *ids =
+		uverbs_attr_get_alloced_ptr(attrs, PAVO_ATTR_WINDOW_RCXTS);
+	u32 n = count_rcxts(attrs, PAVO_ATTR_WINDOW_RCXTS), i;
+	struct pavo_fifo_window *window =
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE);
+	int err = 0;
+
+	if (IS_ERR(ids))
+		return PTR_ERR(ids);
+	for (i = 0; !err && i < n; i++)
+		err = pavo_window_cancel(window, ids[i]);
+	return err;
+}
+
 DECLARE_UVERBS_NAMED_METHOD(
 	PAVO_METHOD_WINDOW_OPEN,
 	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
@@ -111,8 +174,34 @@ DECLARE_UVERBS_NAMED_METHOD(
 	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
 			UVERBS_ACCESS_READ, UA_MANDATORY),
 	UVERBS_ATTR_PTR_OUT(PAVO_ATTR_WINDOW_LMT,
-			    UVERBS_ATTR_STRUCT(struct pavo_lmt, rcxts),
+			    UVERBS_ATTR_STRUCT(struct pavo_lmt, rcxts_owned),
 			    UA_MANDATORY));
+
+/* Room for so many numbers. */
+#define RCXTS UVERBS_ATTR_SIZE(sizeof(u32), PAVO_RCXTS_AT_ONCE * sizeof(u32))
+
+DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_TAKE_RCXTS,
+			    UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE,
+					    PAVO_OBJECT_WINDOW,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(PAVO_ATTR_WINDOW_RCXTS_TAKEN,
+						RCXTS, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_RETURN_RCXTS,
+			    UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE,
+					    PAVO_OBJECT_WINDOW,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(PAVO_ATTR_WINDOW_RCXTS, RCXTS,
+					       UA_MANDATORY,
+					       UA_ALLOC_AND_COPY));
+
+DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_CANCEL,
+			    UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE,
+					    PAVO_OBJECT_WINDOW,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(PAVO_ATTR_WINDOW_RCXTS, RCXTS,
+					       UA_MANDATORY,
+					       UA_ALLOC_AND_COPY));
 
 DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_WINDOW,
 			    UVERBS_TYPE_ALLOC_IDR(window_cleanup),
@@ -120,7 +209,10 @@ DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_WINDOW,
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_CLOSE),
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_NODE),
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_KICK),
-			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_QUERY));
+			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_QUERY),
+			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_TAKE_RCXTS),
+			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_RETURN_RCXTS),
+			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_CANCEL));
 
 const struct uapi_definition pavo_window_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(PAVO_OBJECT_WINDOW),

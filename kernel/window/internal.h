@@ -36,9 +36,14 @@ struct pavo_fifo {
  * @key:       stamped on what it sends; that of all windows of the job
  * @node:      what this machine is to the job
  * @sgid_index, @max_payload: see struct pavo_window_args, _resp
+ * @rdma_payload: bytes of data in a packet of RDMA
  * @lock:      commands and counts; BH, a leaf
  * @consumer:  commands taken; lock held
  * @closed:    none are any more; likewise
+ * @dead:      a request named memory that is not there: nothing is sent or received
+ *             any more; @fatal_rcxt was that request's
+ * @rcxts:     @nrcxts with something to send, in the order of their turns; lock held
+ * @owned:     all @nowned that it has taken; the pool's mutex
  * @recv, @send: FIFOs
  * @commands:  command page
  * @sending:   bit 0: a worker is at it
@@ -55,9 +60,16 @@ struct pavo_fifo_window {
 	u16 node;
 	u16 sgid_index;
 	u32 max_payload;
+	u32 rdma_payload;
 	spinlock_t lock; /* commands and counts */
 	u32 consumer;
 	bool closed;
+	bool dead;
+	u32 fatal_rcxt;
+	struct list_head rcxts;
+	u32 nrcxts;
+	struct list_head owned;
+	u32 nowned;
 	struct pavo_fifo recv;
 	struct pavo_fifo send;
 	struct pavo_mmap *commands;
@@ -89,6 +101,26 @@ void pavo_window_commands(struct pavo_fifo_window *window);
 /** pavo_window_transmit - send what is ready, of any window. BH enabled. */
 void pavo_window_transmit(struct pavo_dev *dev);
 void pavo_window_manager(struct work_struct *work);
+
+/** pavo_window_flow - the way to @node, or NULL. RCU read side. */
+struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node);
+
+/** pavo_window_wake - send what is ready, later. Any context. */
+void pavo_window_wake(struct pavo_windows *all);
+
+/**
+ * pavo_window_put - a frame of @len bytes at @payload (up to the first line's end)
+ * for the process. Return: false: its FIFO is full, which was counted.
+ * Context: BH disabled.
+ */
+bool pavo_window_put(struct pavo_fifo_window *window, u32 node, u32 from,
+		     enum pavo_frame_type type, const void *payload, u32 len);
+
+/* The line of a frame, as it was once. */
+struct pavo_frame_line {
+	struct pavo_frame_hdr hdr;
+	u8 payload[PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE];
+};
 
 /** pavo_window_quantum - frames that are sent of a window in a turn. */
 u32 pavo_window_quantum(void);

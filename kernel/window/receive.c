@@ -7,7 +7,7 @@
  * without. Whatever does not fit anywhere is dropped and counted, and nobody is told.
  */
 #include <linux/skbuff.h>
-#include "window/internal.h"
+#include "window/rdma.h"
 
 /* A slot for one frame; false: the process has consumed too little. */
 static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
@@ -28,6 +28,18 @@ static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
 	return taken;
 }
 
+/* The last of a frame, by which it is seen. */
+static void write_header(struct pavo_frame_hdr *hdr, u32 node, u32 window,
+			 enum pavo_frame_type type, u32 length)
+{
+	WRITE_ONCE(hdr->node, node);
+	WRITE_ONCE(hdr->length, length);
+	WRITE_ONCE(hdr->window, window);
+	WRITE_ONCE(hdr->type, type);
+	/* Pairs with the consumer's acquire. */
+	smp_store_release(&hdr->state, PAVO_FRAME_ARRIVED);
+}
+
 /*
  * All but the first line, then that, then the word that says so: a consumer who sees
  * it sees the whole frame. Short messages are in the first line only.
@@ -44,29 +56,59 @@ static bool write_frame(void *frame, const struct pavo_rx *rx)
 		return false;
 	if (skb_copy_bits(rx->skb, rx->payload, hdr + 1, first))
 		return false;
-	WRITE_ONCE(hdr->node, pkt->src_node);
-	WRITE_ONCE(hdr->length, pkt->payload);
-	WRITE_ONCE(hdr->window, pkt->src_window);
-	WRITE_ONCE(hdr->type, PAVO_FRAME_MESSAGE);
-	/* Pairs with the consumer's acquire. */
-	smp_store_release(&hdr->state, PAVO_FRAME_ARRIVED);
+	write_header(hdr, pkt->src_node, pkt->src_window, PAVO_FRAME_MESSAGE,
+		     pkt->payload);
 	return true;
+}
+
+bool pavo_window_put(struct pavo_fifo_window *window, u32 node, u32 from,
+		     enum pavo_frame_type type, const void *payload, u32 len)
+{
+	struct pavo_frame_hdr *hdr;
+	u32 slot;
+
+	if (WARN_ON_ONCE(len > PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE))
+		return false;
+	if (!take_slot(window, &slot)) {
+		pavo_count(window->dev, rx_drop_fifo_full);
+		return false;
+	}
+	hdr = pavo_frame(&window->recv, slot);
+	memcpy(hdr + 1, payload, len);
+	write_header(hdr, node, from, type, len);
+	pavo_fifo_tell(&window->recv);
+	return true;
+}
+
+/* One that may have it. */
+static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
+{
+	struct pavo_dev *dev = rx->dev;
+	struct pavo_fifo_window *window =
+		xa_load(&dev->windows.table, rx->pkt.dqpn);
+
+	if (!window || READ_ONCE(window->dead))
+		pavo_count(dev, rx_drop_window);
+	else if (!pavo_pkey_ok(rx->pkt.pkey, PAVO_PKEY_DEFAULT))
+		pavo_count(dev, rx_drop_pkey);
+	else if (rx->pkt.window_key != window->key)
+		pavo_count(dev, rx_drop_window_key);
+	else
+		return window;
+	return NULL;
 }
 
 static bool receive(struct pavo_rx *rx)
 {
 	struct pavo_dev *dev = rx->dev;
-	struct pavo_fifo_window *window =
-		xa_load(&dev->windows.table, rx->pkt.dqpn);
+	struct pavo_fifo_window *window = window_for(rx);
 	u32 slot;
 
-	if (!window) {
-		pavo_count(dev, rx_drop_window);
-	} else if (!pavo_pkey_ok(rx->pkt.pkey, PAVO_PKEY_DEFAULT)) {
-		pavo_count(dev, rx_drop_pkey);
-	} else if (rx->pkt.window_key != window->key) {
-		pavo_count(dev, rx_drop_window_key);
-	} else if (rx->pkt.payload > PAVO_FRAME_PAYLOAD) {
+	if (!window)
+		return false;
+	if (rx->pkt.opcode != PAVO_OP_WINDOW_MESSAGE)
+		return pavo_rdma_receive(window, rx);
+	if (rx->pkt.payload > PAVO_FRAME_PAYLOAD) {
 		pavo_count(dev, rx_drop_too_long);
 	} else if (!take_slot(window, &slot)) {
 		pavo_count(dev, rx_drop_fifo_full);

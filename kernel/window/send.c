@@ -12,7 +12,7 @@
  */
 #include <linux/module.h>
 #include <linux/nospec.h>
-#include "window/internal.h"
+#include "window/rdma.h"
 
 static unsigned int window_workers = 4;
 module_param(window_workers, uint, 0644);
@@ -34,13 +34,7 @@ u32 pavo_window_quantum(void)
 	return clamp_t(u32, READ_ONCE(window_quantum), 1, MOST_QUANTUM);
 }
 
-/* The line of a frame, as it was once. */
-struct line {
-	struct pavo_frame_hdr hdr;
-	u8 payload[PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE];
-};
-
-static struct pavo_flow *flow_to(struct pavo_fifo_window *window, u32 node)
+struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
 {
 	if (node >= window->nodes)
 		return NULL;
@@ -50,7 +44,7 @@ static struct pavo_flow *flow_to(struct pavo_fifo_window *window, u32 node)
 
 /* Return: enum pavo_frame_state. RCU read side, BH disabled. */
 static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
-		       const struct line *line, const void *frame)
+		       const struct pavo_frame_line *line, const void *frame)
 {
 	const struct pavo_tally *tally = &window->dev->tally;
 	u32 length = line->hdr.length, first, pad = -length & 3;
@@ -84,52 +78,71 @@ static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
 	return PAVO_FRAME_SENT;
 }
 
-static u32 send_frame(struct pavo_fifo_window *window, const void *frame)
+static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 {
+	const void *frame = pavo_frame(&window->send, number);
+	struct pavo_frame_line line;
 	struct pavo_flow *flow;
-	struct line line;
 
 	memcpy(&line, frame, sizeof(line));
 	/* What is looked at below is this copy. */
 	barrier();
+	if (READ_ONCE(window->dead))
+		return PAVO_FRAME_DEAD;
+	if (line.hdr.type == PAVO_FRAME_RDMA_WRITE ||
+	    line.hdr.type == PAVO_FRAME_RDMA_READ)
+		return pavo_rdma_request(window, &line, number);
 	if (line.hdr.type != PAVO_FRAME_MESSAGE)
 		return PAVO_FRAME_BAD_TYPE;
 	if (line.hdr.length > window->max_payload)
 		return PAVO_FRAME_BAD_LENGTH;
 	if (line.hdr.window & ~PAVO_QPN_MASK)
 		return PAVO_FRAME_BAD_WINDOW;
-	flow = flow_to(window, line.hdr.node);
+	flow = pavo_window_flow(window, line.hdr.node);
 	if (!flow)
 		return PAVO_FRAME_BAD_NODE;
 	return send_packet(window, flow, &line, frame);
 }
 
-/* Some frames of a window that is this worker's. RCU read side, BH disabled. */
-static void send_quantum(struct pavo_fifo_window *window)
+/* A frame after which nothing comes is marked by what it began. */
+static void deal_with_frame(struct pavo_fifo_window *window, u32 number)
+{
+	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
+	u32 state = send_frame(window, number);
+
+	if (state == PAVO_FRAME_EMPTY)
+		return;
+	/* The process may use the slot again when it sees that. */
+	smp_store_release(&hdr->state, state);
+	pavo_fifo_tell(&window->send);
+}
+
+/*
+ * Some frames of a window that is this worker's, then some packets of RDMA. False: the
+ * interface has no room. RCU read side, BH disabled.
+ */
+static bool send_quantum(struct pavo_fifo_window *window)
 {
 	struct pavo_windows *all = &window->dev->windows;
 	struct pavo_fifo *fifo = &window->send;
-	struct pavo_frame_hdr *hdr;
+	bool room;
 	u32 n, i;
 
 	spin_lock(&window->lock);
 	n = min(fifo->avail, pavo_window_quantum());
 	spin_unlock(&window->lock);
-	for (i = 0; i < n; i++) {
-		hdr = pavo_frame(fifo, fifo->count + i);
-		/* The process may use the slot again when it sees that. */
-		smp_store_release(&hdr->state, send_frame(window, hdr));
-		pavo_fifo_tell(fifo);
-	}
+	for (i = 0; i < n; i++)
+		deal_with_frame(window, fifo->count + i);
+	room = pavo_rdma_send(window, pavo_window_quantum());
 	spin_lock(&window->lock);
 	fifo->count += n;
 	/* Unless it was closed meanwhile. */
-	if (fifo->avail) {
+	if (fifo->avail)
 		fifo->avail -= n;
-		if (!fifo->avail)
-			clear_bit(window->id, all->active);
-	}
+	if (!fifo->avail && !window->nrcxts)
+		clear_bit(window->id, all->active);
 	spin_unlock(&window->lock);
+	return room;
 }
 
 /* The next window that is active and nobody's, from the cursor on; RCU. */
@@ -148,20 +161,27 @@ static struct pavo_fifo_window *next_window(struct pavo_windows *all)
 	return NULL;
 }
 
-static bool take_turn(struct pavo_windows *all)
+enum turn {
+	NOTHING_LEFT,
+	TURN_TAKEN,
+	NO_ROOM
+};
+
+static enum turn take_turn(struct pavo_windows *all)
 {
 	struct pavo_fifo_window *window;
+	enum turn turn = NOTHING_LEFT;
 
 	local_bh_disable();
 	rcu_read_lock();
 	window = next_window(all);
 	if (window) {
-		send_quantum(window);
+		turn = send_quantum(window) ? TURN_TAKEN : NO_ROOM;
 		clear_bit_unlock(0, &window->sending);
 	}
 	rcu_read_unlock();
 	local_bh_enable();
-	return window;
+	return turn;
 }
 
 static bool anything_left(struct pavo_windows *all)
@@ -173,25 +193,34 @@ void pavo_window_transmit(struct pavo_dev *dev)
 {
 	struct pavo_windows *all = &dev->windows;
 	unsigned int turns = TURNS;
+	enum turn turn;
 
 	/* Pairs with the barrier below: a worker sees the bit, or is gone. */
 	smp_mb();
 	if (!atomic_add_unless(&all->workers, 1,
 			       max(1u, READ_ONCE(window_workers))))
 		return;
-	while (turns && take_turn(all))
-		turns--;
+	do {
+		turn = take_turn(all);
+	} while (turn == TURN_TAKEN && --turns);
 	atomic_dec(&all->workers);
 	/* Who found no room for another worker relies on this one. */
 	smp_mb__after_atomic();
 	if (anything_left(all))
-		queue_work(dev->wq, &all->manager);
+		queue_delayed_work(dev->wq, &all->manager, turn == NO_ROOM);
+}
+
+void pavo_window_wake(struct pavo_windows *all)
+{
+	struct pavo_dev *dev = container_of(all, struct pavo_dev, windows);
+
+	queue_delayed_work(dev->wq, &all->manager, 0);
 }
 
 void pavo_window_manager(struct work_struct *work)
 {
 	struct pavo_windows *all =
-		container_of(work, struct pavo_windows, manager);
+		container_of(work, struct pavo_windows, manager.work);
 
 	pavo_window_transmit(container_of(all, struct pavo_dev, windows));
 }

@@ -22,16 +22,24 @@ MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^24 - 1 (16384)");
 
 /* Addresses that a window may know. */
 #define MOST_NODES 65536
+/* Bytes in a packet of RDMA: a page, as the largest path MTU. */
+#define MOST_RDMA_PAYLOAD 4096
 
 int pavo_windows_init(struct pavo_windows *windows)
 {
+	INIT_DELAYED_WORK(&windows->manager, pavo_window_manager);
+	pavo_rcxts_init(&windows->rcxts);
 	windows->most = clamp_t(u32, max_windows, 1, PAVO_QPN_MASK) + 1;
 	windows->active = bitmap_zalloc(windows->most, GFP_KERNEL);
 	if (!windows->active)
 		return -ENOMEM;
 	xa_init_flags(&windows->table, XA_FLAGS_ALLOC1);
-	INIT_WORK(&windows->manager, pavo_window_manager);
 	return 0;
+}
+
+void pavo_windows_stop(struct pavo_windows *windows)
+{
+	cancel_delayed_work_sync(&windows->manager);
 }
 
 void pavo_windows_destroy(struct pavo_windows *windows)
@@ -40,6 +48,7 @@ void pavo_windows_destroy(struct pavo_windows *windows)
 		return;
 	WARN_ON(!xa_empty(&windows->table));
 	xa_destroy(&windows->table);
+	pavo_rcxts_destroy(&windows->rcxts);
 	bitmap_free(windows->active);
 }
 
@@ -110,7 +119,7 @@ void pavo_window_kick(struct pavo_fifo_window *window)
 
 	spin_lock_bh(&window->lock);
 	pavo_window_commands(window);
-	ready = window->send.avail;
+	ready = window->send.avail || window->nrcxts;
 	spin_unlock_bh(&window->lock);
 	if (ready)
 		pavo_window_transmit(window->dev);
@@ -183,11 +192,11 @@ static bool valid(const struct pavo_window_args *args)
 }
 
 /* So that a packet fits the interface, with headers of IPv6. */
-static u32 payload_for(struct pavo_dev *dev)
+static u32 payload_for(struct pavo_dev *dev, enum pavo_window_op op, u32 most)
 {
-	const unsigned int headers =
-		sizeof(struct ipv6hdr) + sizeof(struct udphdr) +
-		pavo_op_info(PAVO_OP_WINDOW_MESSAGE)->hdr_len + PAVO_ICRC_LEN;
+	const unsigned int headers = sizeof(struct ipv6hdr) +
+				     sizeof(struct udphdr) +
+				     pavo_op_info(op)->hdr_len + PAVO_ICRC_LEN;
 	struct net_device *ndev;
 	unsigned int mtu = 0;
 
@@ -198,7 +207,7 @@ static u32 payload_for(struct pavo_dev *dev)
 	rcu_read_unlock();
 	if (mtu <= headers)
 		return 0;
-	return min_t(u32, (mtu - headers) & ~3u, PAVO_FRAME_PAYLOAD);
+	return min_t(u32, (mtu - headers) & ~3u, most);
 }
 
 static int open_fifo(struct pavo_fifo *fifo, struct ib_ucontext *uctx,
@@ -319,7 +328,12 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	window->key = pavo_job_window_key(job);
 	window->node = args->node;
 	window->sgid_index = args->sgid_index;
-	window->max_payload = payload_for(dev);
+	window->max_payload =
+		payload_for(dev, PAVO_OP_WINDOW_MESSAGE, PAVO_FRAME_PAYLOAD);
+	window->rdma_payload =
+		payload_for(dev, PAVO_OP_WINDOW_DATA, MOST_RDMA_PAYLOAD);
+	INIT_LIST_HEAD(&window->rcxts);
+	INIT_LIST_HEAD(&window->owned);
 	spin_lock_init(&window->lock);
 	mutex_init(&window->mutex);
 	err = open_memory(window, uctx, args, resp);
@@ -349,11 +363,22 @@ void pavo_window_close(struct pavo_fifo_window *window)
 	xa_erase(&all->table, window->id);
 	/* Workers and packets are in RCU sections while they are at it. */
 	synchronize_rcu();
+	pavo_rcxts_return_all(window);
 	free_window(window);
 	pavo_job_unuse(job);
 }
 
 /* ----------------------------------------------------------------- looking */
+
+/* Number of what is queued at @at; 0: nothing is. Lock held. */
+static u32 id_of(const struct pavo_fifo_window *window,
+		 const struct list_head *at)
+{
+	if (at == &window->rcxts)
+		return 0;
+	return pavo_rcxt_id(&window->dev->windows.rcxts,
+			    list_entry(at, struct pavo_rcxt, queued));
+}
 
 void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 {
@@ -361,7 +386,7 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 
 	spin_lock_bh(&window->lock);
 	*lmt = (struct pavo_lmt){
-		.state = 1,
+		.state = window->dead ? 2 : 1,
 		.window = window->id,
 		.job = pavo_job_id(window->job),
 		.recv_frames = recv->mask + 1,
@@ -373,6 +398,11 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.send_ready = send->avail,
 		.send_threshold = atomic_read(&send->threshold),
 		.quantum = pavo_window_quantum(),
+		.rcxts = window->nrcxts,
+		.rcxt_head = id_of(window, window->rcxts.next),
+		.rcxt_tail = id_of(window, window->rcxts.prev),
+		.fatal_rcxt = window->fatal_rcxt,
+		.rcxts_owned = window->nowned,
 	};
 	spin_unlock_bh(&window->lock);
 }
@@ -391,9 +421,11 @@ void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
 		seq_printf(file, " recv %u count %u free %u threshold %u",
 			   lmt.recv_frames, lmt.recv_count, lmt.recv_free,
 			   lmt.recv_threshold);
-		seq_printf(file, " send %u count %u ready %u threshold %u\n",
+		seq_printf(file, " send %u count %u ready %u threshold %u",
 			   lmt.send_frames, lmt.send_count, lmt.send_ready,
 			   lmt.send_threshold);
+		seq_printf(file, " rcxts %u of %u%s\n", lmt.rcxts,
+			   lmt.rcxts_owned, lmt.state == 2 ? " dead" : "");
 	}
 	rcu_read_unlock();
 }

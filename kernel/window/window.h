@@ -14,6 +14,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/pavo-abi.h>
+#include "window/rcxt.h"
 
 struct ib_ucontext;
 struct pavo_dev;
@@ -30,7 +31,9 @@ struct seq_file;
  * @most:    bits of it
  * @cursor:  where the round robin goes on
  * @workers: transmit workers at work
- * @manager: work manager: hands out what no worker was free for
+ * @manager: work manager: hands out what no worker was free for, or the interface
+ *           had no room for
+ * @rcxts:   RDMA contexts
  */
 struct pavo_windows {
 	struct xarray table;
@@ -39,10 +42,13 @@ struct pavo_windows {
 	u32 most;
 	u32 cursor;
 	atomic_t workers;
-	struct work_struct manager;
+	struct delayed_work manager;
+	struct pavo_rcxt_pool rcxts;
 };
 
 int pavo_windows_init(struct pavo_windows *windows);
+/** pavo_windows_stop - there are none any more; nor will the manager run. Sleeps. */
+void pavo_windows_stop(struct pavo_windows *windows);
 /** pavo_windows_destroy - there are none any more, nor work of the adapter. */
 void pavo_windows_destroy(struct pavo_windows *windows);
 
@@ -68,6 +74,12 @@ void pavo_window_close(struct pavo_fifo_window *window);
  */
 int pavo_window_node(struct pavo_fifo_window *window,
 		     const struct pavo_window_node_args *args);
+
+/**
+ * pavo_window_cancel - end what an rCxt is at: nothing more of it is sent or placed
+ * when this returns. Return: 0; -EINVAL: not the window's. Context: process.
+ */
+int pavo_window_cancel(struct pavo_fifo_window *window, u32 rcxt);
 
 /** pavo_window_kick - look for commands, and carry them out. Context: process. */
 void pavo_window_kick(struct pavo_fifo_window *window);

@@ -73,6 +73,21 @@ static u8 *build_weth(u8 *p, const struct pavo_pkt *pkt)
 	return p + PAVO_WETH_LEN;
 }
 
+static u8 *build_wreth(u8 *p, const struct pavo_wreth *rdma)
+{
+	pavo_put_be32(p + PAVO_WRETH_RCXT, rdma->rcxt);
+	pavo_put_be32(p + PAVO_WRETH_PEER_RCXT, rdma->peer_rcxt);
+	pavo_put_be64(p + PAVO_WRETH_TID, rdma->tid);
+	pavo_put_be64(p + PAVO_WRETH_PVO, rdma->pvo);
+	pavo_put_be32(p + PAVO_WRETH_TOTAL, rdma->total);
+	pavo_put_be32(p + PAVO_WRETH_FRAGMENT, rdma->fragment);
+	pavo_put_be32(p + PAVO_WRETH_TAG, rdma->tag);
+	pavo_put_be16(p + PAVO_WRETH_ATTEMPTS, rdma->attempts);
+	p[PAVO_WRETH_FLAGS] = rdma->flags;
+	p[PAVO_WRETH_STATUS] = rdma->status;
+	return p + PAVO_WRETH_LEN;
+}
+
 unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt)
 {
 	const struct pavo_op_info *info = pavo_op_info(pkt->opcode);
@@ -91,6 +106,8 @@ unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt)
 		p = build_deth(p, pkt);
 	if (flags & PAVO_OPF_WETH)
 		p = build_weth(p, pkt);
+	if (flags & PAVO_OPF_WRETH)
+		p = build_wreth(p, &pkt->rdma);
 	if (flags & PAVO_OPF_RETH)
 		p = build_reth(p, pkt);
 	if (flags & PAVO_OPF_ATOMICETH)
@@ -99,6 +116,8 @@ unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt)
 		p = build_aeth(p, pkt);
 	if (flags & PAVO_OPF_ATOMICACK)
 		pavo_put_be64(p, pkt->atomic_orig);
+	if (flags & PAVO_OPF_PVO)
+		pavo_put_be64(p, pkt->rdma.back_pvo);
 	if (flags & PAVO_OPF_IMM)
 		memcpy(p, &pkt->imm, sizeof(pkt->imm));
 	if (flags & PAVO_OPF_IETH)

@@ -78,11 +78,27 @@ enum pavo_weth_at {
 	PAVO_WETH_LEN = 16,
 };
 
+/* Window RDMA extended transport header, pavo's own */
+enum pavo_wreth_at {
+	PAVO_WRETH_RCXT = 0,
+	PAVO_WRETH_PEER_RCXT = 4,
+	PAVO_WRETH_TID = 8,
+	PAVO_WRETH_PVO = 16,
+	PAVO_WRETH_TOTAL = 24,
+	PAVO_WRETH_FRAGMENT = 28,
+	PAVO_WRETH_TAG = 32,
+	PAVO_WRETH_ATTEMPTS = 36,
+	PAVO_WRETH_FLAGS = 38,
+	PAVO_WRETH_STATUS = 39,
+	PAVO_WRETH_LEN = 40,
+};
+
 /* Headers of one field */
 enum pavo_eth_len {
 	PAVO_ATOMICACK_LEN = 8,
 	PAVO_IMM_LEN = 4,
 	PAVO_IETH_LEN = 4,
+	PAVO_PVOETH_LEN = 8,
 };
 
 #endif /* PAVO_WIRE_LAYOUT_H */

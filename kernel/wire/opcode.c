@@ -28,13 +28,21 @@
 #define F_DETH PAVO_OPF_DETH
 #define F_XRCETH PAVO_OPF_XRCETH
 #define F_ATOMIC_WRITE PAVO_OPF_ATOMIC_WRITE
-#define F_WETH PAVO_OPF_WETH
+#define F_WETH (F_REQ | F_ONLY | PAVO_OPF_WETH)
+#define F_WRETH (F_WETH | PAVO_OPF_WRETH)
+#define F_PVO PAVO_OPF_PVO
 
 /* @ext: bytes of the extension headers that @f names */
 #define ROW(svc, op, f, ext)                     \
 	[PAVO_SVC_##svc | PAVO_OP_##op] = {      \
 		.flags = (f),                    \
 		.hdr_len = PAVO_BTH_LEN + (ext), \
+	}
+
+#define WINDOW_ROW(op, f, ext)                                   \
+	[PAVO_OP_WINDOW_##op] = {                                \
+		.flags = (f),                                    \
+		.hdr_len = PAVO_BTH_LEN + PAVO_WETH_LEN + (ext), \
 	}
 
 /*
@@ -112,10 +120,10 @@ static const struct pavo_op_info pavo_op_table[256] = {
 	    PAVO_DETH_LEN + PAVO_IMM_LEN),
 
 	/* left to manufacturers */
-	[PAVO_OP_WINDOW_MESSAGE] = {
-		.flags = F_REQ | F_WETH | F_ONLY | F_PAYLOAD,
-		.hdr_len = PAVO_BTH_LEN + PAVO_WETH_LEN,
-	},
+	WINDOW_ROW(MESSAGE, F_WETH | F_PAYLOAD, 0),
+	WINDOW_ROW(DATA, F_WRETH | F_PAYLOAD, PAVO_WRETH_LEN),
+	WINDOW_ROW(READ, F_WRETH | F_PVO, PAVO_WRETH_LEN + PAVO_PVOETH_LEN),
+	WINDOW_ROW(DONE, F_WRETH, PAVO_WRETH_LEN),
 };
 
 const struct pavo_op_info *pavo_op_info(u8 opcode)

@@ -68,6 +68,21 @@ static const u8 *parse_weth(struct pavo_pkt *pkt, const u8 *p)
 	return p + PAVO_WETH_LEN;
 }
 
+static const u8 *parse_wreth(struct pavo_wreth *rdma, const u8 *p)
+{
+	rdma->rcxt = pavo_get_be32(p + PAVO_WRETH_RCXT);
+	rdma->peer_rcxt = pavo_get_be32(p + PAVO_WRETH_PEER_RCXT);
+	rdma->tid = pavo_get_be64(p + PAVO_WRETH_TID);
+	rdma->pvo = pavo_get_be64(p + PAVO_WRETH_PVO);
+	rdma->total = pavo_get_be32(p + PAVO_WRETH_TOTAL);
+	rdma->fragment = pavo_get_be32(p + PAVO_WRETH_FRAGMENT);
+	rdma->tag = pavo_get_be32(p + PAVO_WRETH_TAG);
+	rdma->attempts = pavo_get_be16(p + PAVO_WRETH_ATTEMPTS);
+	rdma->flags = p[PAVO_WRETH_FLAGS];
+	rdma->status = p[PAVO_WRETH_STATUS];
+	return p + PAVO_WRETH_LEN;
+}
+
 /* The order of the tests is the order of the headers in a packet. */
 static void parse_extensions(struct pavo_pkt *pkt, unsigned int flags,
 			     const u8 *p)
@@ -78,6 +93,8 @@ static void parse_extensions(struct pavo_pkt *pkt, unsigned int flags,
 		p = parse_deth(pkt, p);
 	if (flags & PAVO_OPF_WETH)
 		p = parse_weth(pkt, p);
+	if (flags & PAVO_OPF_WRETH)
+		p = parse_wreth(&pkt->rdma, p);
 	if (flags & PAVO_OPF_RETH)
 		p = parse_reth(pkt, p);
 	if (flags & PAVO_OPF_ATOMICETH)
@@ -86,6 +103,8 @@ static void parse_extensions(struct pavo_pkt *pkt, unsigned int flags,
 		p = parse_aeth(pkt, p);
 	if (flags & PAVO_OPF_ATOMICACK)
 		pkt->atomic_orig = pavo_get_be64(p);
+	if (flags & PAVO_OPF_PVO)
+		pkt->rdma.back_pvo = pavo_get_be64(p);
 	if (flags & PAVO_OPF_IMM)
 		memcpy(&pkt->imm, p, sizeof(pkt->imm));
 	if (flags & PAVO_OPF_IETH)

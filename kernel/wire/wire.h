@@ -16,8 +16,8 @@
 #define PAVO_UDP_PORT 4791
 #define PAVO_ICRC_LEN 4
 #define PAVO_BTH_LEN 12
-/** BTH + the longest that one opcode can have behind it (XRCETH, AtomicETH). */
-#define PAVO_MAX_HDR_LEN (PAVO_BTH_LEN + 4 + 28)
+/** BTH + the longest that one opcode can have behind it (WETH, WRETH, PVO). */
+#define PAVO_MAX_HDR_LEN (PAVO_BTH_LEN + 16 + 40 + 8)
 #define PAVO_QPN_MASK 0xffffffu
 /** IBA 10.9.1: the P_Key every port has, full member of the default partition */
 #define PAVO_PKEY_DEFAULT 0xffffu
@@ -61,6 +61,9 @@ enum pavo_bth_op {
 /* Opcodes of windows; the BTH's destination QP is the destination window. */
 enum pavo_window_op {
 	PAVO_OP_WINDOW_MESSAGE = 0xc0, /* a frame, from FIFO to FIFO */
+	PAVO_OP_WINDOW_DATA = 0xc1, /* a piece of what is written or read */
+	PAVO_OP_WINDOW_READ = 0xc2, /* asks for such */
+	PAVO_OP_WINDOW_DONE = 0xc3, /* to the data's source: all has arrived */
 };
 
 /* What an opcode is made of (struct pavo_op_info.flags). */
@@ -84,6 +87,8 @@ enum pavo_op_flag {
 	PAVO_OPF_XRCETH = 1 << 16,
 	PAVO_OPF_ATOMIC_WRITE = 1 << 17, /* answered by an empty response */
 	PAVO_OPF_WETH = 1 << 18, /* for a window and no queue pair */
+	PAVO_OPF_WRETH = 1 << 19,
+	PAVO_OPF_PVO = 1 << 20,
 };
 
 /**
@@ -115,6 +120,34 @@ enum pavo_aeth {
 };
 
 /**
+ * struct pavo_wreth - RDMA between windows (windows document, "RDMA Write").
+ * @rcxt:      context of the window that the packet is for
+ * @peer_rcxt: that of the window that it comes from
+ * @tid:       transaction id
+ * @pvo:       where the payload goes; of a read: where its data is
+ * @total:     bytes of the whole operation
+ * @fragment:  which piece this is, from 0
+ * @tag:       the protocol's; carried to those who are told of the end
+ * @attempts:  how many tids ago the operation was begun first
+ * @flags:     enum pavo_rdma_flag
+ * @status:    of the end: enum pavo_pvo_result
+ * @back_pvo:  of a read: where its data goes
+ */
+struct pavo_wreth {
+	u32 rcxt;
+	u32 peer_rcxt;
+	u64 tid;
+	u64 pvo;
+	u32 total;
+	u32 fragment;
+	u32 tag;
+	u16 attempts;
+	u8 flags;
+	u8 status;
+	u64 back_pvo;
+};
+
+/**
  * struct pavo_pkt - the headers of a packet, in host byte order.
  *
  * Only the fields of the headers the opcode has are defined after parsing and
@@ -138,6 +171,7 @@ enum pavo_aeth {
  * @qkey, @sqpn: DETH
  * @srqn: XRCETH, 24 bits
  * @window_key, @src_node, @src_window: WETH; the last has 24 bits
+ * @rdma: WRETH
  */
 struct pavo_pkt {
 	const struct pavo_op_info *info;
@@ -167,6 +201,7 @@ struct pavo_pkt {
 	u64 window_key;
 	u16 src_node;
 	u32 src_window;
+	struct pavo_wreth rdma;
 };
 
 /** pavo_pkey_ok - same partition, and not both limited members (IBA 10.9.3). */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * bytes_samples.h - one packet of every opcode, its bytes written out by hand from IBA
- * 9.2 and 9.3, those of windows from docs/protocol.md. For bytes_test.cpp.
+ * 9.2 and 9.3. For bytes_test.cpp.
  *
  * Reading aid: opcode, SE|MigReq|PadCnt|TVer, P_Key, FECN|BECN, destQP,
  * AckReq, PSN | extension headers. MigReq (0x40) is set in all of them.
@@ -643,19 +643,6 @@ inline const Sample samples[] = {
 	  .imm = htonl(9),
 	  .qkey = 0x11111111,
 	  .sqpn = 0xfffffe}},
-
-	/* ------------------------------------------------------- windows */
-	{"window_message",
-	 "c0 70 ffff 00 000203 00 000000 | 0123456789abcdef 1a2b 0000 00 "
-	 "00fedc",
-	 1,
-	 {.opcode = 0xc0,
-	  .pad = 3,
-	  .pkey = 0xffff,
-	  .dqpn = 0x203,
-	  .window_key = 0x0123456789abcdef,
-	  .src_node = 0x1a2b,
-	  .src_window = 0xfedc}},
 };
 
 #endif // PAVO_UNIT_BYTES_SAMPLES_H

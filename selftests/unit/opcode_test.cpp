@@ -23,7 +23,7 @@ bool should_be_known(int opcode)
 	case 0x60: /* UD: one packet only */
 		return op == 0x04 || op == 0x05;
 	case 0xc0: /* left to manufacturers: windows */
-		return op == 0x00;
+		return op <= 0x03;
 	default: /* RD, CNP */
 		return false;
 	}
@@ -47,7 +47,8 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 		{PAVO_OPF_ATOMICETH, 28}, {PAVO_OPF_ATOMICACK, 8},
 		{PAVO_OPF_IMM, 4},	  {PAVO_OPF_IETH, 4},
 		{PAVO_OPF_DETH, 8},	  {PAVO_OPF_XRCETH, 4},
-		{PAVO_OPF_WETH, 16},
+		{PAVO_OPF_WETH, 16},	  {PAVO_OPF_WRETH, 40},
+		{PAVO_OPF_PVO, 8},
 	};
 
 	for (uint8_t opcode : known_opcodes()) {
@@ -117,11 +118,15 @@ TEST(OpcodeTable, PlaceInMessageFollowsFromTheName)
 	}
 }
 
-TEST(OpcodeTable, PayloadIsInSendsWritesAndReadResponsesOnly)
+TEST(OpcodeTable, PayloadIsWhereItMayBe)
 {
 	for (uint8_t opcode : known_opcodes()) {
 		int op = opcode & 0x1f;
 		bool none = op == 0x0c || (op >= 0x11 && op <= 0x14);
+
+		/* Only requests for data and their ends have none. */
+		if (flags_of(opcode) & PAVO_OPF_WETH)
+			none = op == 0x02 || op == 0x03;
 
 		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_PAYLOAD), none)
 			<< "opcode " << int(opcode);

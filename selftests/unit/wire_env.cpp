@@ -92,6 +92,19 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 	pkt.window_key = random.bits();
 	pkt.src_node = static_cast<uint16_t>(random.bits());
 	pkt.src_window = random.below(1 << 24);
+	pkt.rdma = {
+		.rcxt = static_cast<uint32_t>(random.bits()),
+		.peer_rcxt = static_cast<uint32_t>(random.bits()),
+		.tid = random.bits(),
+		.pvo = random.bits(),
+		.total = static_cast<uint32_t>(random.bits()),
+		.fragment = static_cast<uint32_t>(random.bits()),
+		.tag = static_cast<uint32_t>(random.bits()),
+		.attempts = static_cast<uint16_t>(random.bits()),
+		.flags = static_cast<uint8_t>(random.bits()),
+		.status = static_cast<uint8_t>(random.bits()),
+		.back_pvo = random.bits(),
+	};
 	return pkt;
 }
 
@@ -192,5 +205,20 @@ void expect_same_fields(const pavo_pkt &actual, const pavo_pkt &expected)
 		EXPECT_EQ(actual.window_key, expected.window_key);
 		EXPECT_EQ(actual.src_node, expected.src_node);
 		EXPECT_EQ(actual.src_window, expected.src_window);
+	}
+	if (flags & PAVO_OPF_WRETH) {
+		EXPECT_EQ(actual.rdma.rcxt, expected.rdma.rcxt);
+		EXPECT_EQ(actual.rdma.peer_rcxt, expected.rdma.peer_rcxt);
+		EXPECT_EQ(actual.rdma.tid, expected.rdma.tid);
+		EXPECT_EQ(actual.rdma.pvo, expected.rdma.pvo);
+		EXPECT_EQ(actual.rdma.total, expected.rdma.total);
+		EXPECT_EQ(actual.rdma.fragment, expected.rdma.fragment);
+		EXPECT_EQ(actual.rdma.tag, expected.rdma.tag);
+		EXPECT_EQ(actual.rdma.attempts, expected.rdma.attempts);
+		EXPECT_EQ(actual.rdma.flags, expected.rdma.flags);
+		EXPECT_EQ(actual.rdma.status, expected.rdma.status);
+	}
+	if (flags & PAVO_OPF_PVO) {
+		EXPECT_EQ(actual.rdma.back_pvo, expected.rdma.back_pvo);
 	}
 }

@@ -429,5 +429,6 @@ struct pavo_create_srq_resp {
 
 /* Objects and methods of pavo's own. */
 #include <rdma/pavo-abi-objects.h>
+#include <rdma/pavo-abi-window.h>
 
 #endif /* PAVO_ABI_H */

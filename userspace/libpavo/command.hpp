@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -35,6 +36,21 @@ public:
 	{
 		static_assert(std::is_trivially_copyable_v<T>);
 		return write(attr, &value, sizeof(value));
+	}
+
+	/** The same of several; no more than 65535 bytes. */
+	template <typename T>
+	Command &in_array(uint16_t attr, std::span<const T> values)
+	{
+		static_assert(std::is_trivially_copyable_v<T>);
+		return read(attr, values.data(), uint16_t(values.size_bytes()));
+	}
+	template <typename T>
+	Command &out_array(uint16_t attr, std::span<T> values)
+	{
+		static_assert(std::is_trivially_copyable_v<T>);
+		return write(attr, values.data(),
+			     uint16_t(values.size_bytes()));
 	}
 
 	/** Return: 0, or errno. */

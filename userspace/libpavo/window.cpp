@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -31,6 +32,13 @@ std::string advice(int err)
 	default:
 		return "";
 	}
+}
+
+std::string rcxt_advice(int err)
+{
+	return err == ENOSPC ? ": the adapter has not so many left (parameter "
+			       "max_rcxts of the module)" :
+			       "";
 }
 
 std::error_code code(int err)
@@ -208,6 +216,20 @@ std::error_code Window::send_threshold(uint32_t n) noexcept
 std::error_code Window::prepare(uint16_t node, uint32_t window,
 				std::span<const std::byte> payload) noexcept
 {
+	return prepare(PAVO_FRAME_MESSAGE, node, window, payload);
+}
+
+std::error_code Window::prepare_rdma(bool write, uint16_t node, uint32_t window,
+				     const pavo_rdma_request &request) noexcept
+{
+	return prepare(write ? PAVO_FRAME_RDMA_WRITE : PAVO_FRAME_RDMA_READ,
+		       node, window, std::as_bytes(std::span(&request, 1)));
+}
+
+std::error_code Window::prepare(pavo_frame_type type, uint16_t node,
+				uint32_t window,
+				std::span<const std::byte> payload) noexcept
+{
 	if (payload.size() > max_payload_)
 		return code(EMSGSIZE);
 	pavo_frame_hdr *frame = send_frame(written_);
@@ -218,7 +240,7 @@ std::error_code Window::prepare(uint16_t node, uint32_t window,
 	frame->node = node;
 	frame->length = uint16_t(payload.size());
 	frame->window = window;
-	frame->type = PAVO_FRAME_MESSAGE;
+	frame->type = uint8_t(type);
 	memset(frame->reserved, 0, sizeof(frame->reserved));
 	if (!payload.empty())
 		memcpy(frame + 1, payload.data(), payload.size());
@@ -262,6 +284,65 @@ size_t Window::sent(std::span<pavo_frame_state> states) noexcept
 	return n;
 }
 
+/* -------------------------------------------------------------------- RDMA */
+
+void Window::take_rcxts(std::span<uint32_t> rcxts)
+{
+	for (size_t done = 0; done < rcxts.size();) {
+		size_t n = std::min<size_t>(rcxts.size() - done,
+					    PAVO_RCXTS_AT_ONCE);
+		int err = Command(PAVO_OBJECT_WINDOW,
+				  PAVO_METHOD_WINDOW_TAKE_RCXTS)
+				  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+				  .out_array(PAVO_ATTR_WINDOW_RCXTS_TAKEN,
+					     rcxts.subspan(done, n))
+				  .run(fd_);
+
+		if (err) {
+			return_rcxts(rcxts.first(done));
+			throw error(err, "RDMA contexts" + rcxt_advice(err));
+		}
+		done += n;
+	}
+}
+
+/* @method with all of @rcxts, some at a time. */
+std::error_code Window::with_rcxts(pavo_window_method method,
+				   std::span<const uint32_t> rcxts) noexcept
+{
+	while (!rcxts.empty()) {
+		auto some = rcxts.first(
+			std::min<size_t>(rcxts.size(), PAVO_RCXTS_AT_ONCE));
+		int err = Command(PAVO_OBJECT_WINDOW, method)
+				  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+				  .in_array(PAVO_ATTR_WINDOW_RCXTS, some)
+				  .run(fd_);
+
+		if (err)
+			return code(err);
+		rcxts = rcxts.subspan(some.size());
+	}
+	return {};
+}
+
+std::error_code Window::return_rcxts(std::span<const uint32_t> rcxts) noexcept
+{
+	return with_rcxts(PAVO_METHOD_WINDOW_RETURN_RCXTS, rcxts);
+}
+
+std::error_code Window::cancel(std::span<const uint32_t> rcxts) noexcept
+{
+	return with_rcxts(PAVO_METHOD_WINDOW_CANCEL, rcxts);
+}
+
+pavo_rdma_done Message::done() const
+{
+	pavo_rdma_done done{};
+
+	memcpy(&done, payload.data(), std::min(sizeof(done), payload.size()));
+	return done;
+}
+
 /* --------------------------------------------------------------- receiving */
 
 bool Window::peek(Message &message) noexcept
@@ -272,7 +353,8 @@ bool Window::peek(Message &message) noexcept
 		return false;
 	message = {frame->node, frame->window,
 		   std::span(reinterpret_cast<const std::byte *>(frame + 1),
-			     frame->length)};
+			     frame->length),
+		   pavo_frame_type(frame->type)};
 	return true;
 }
 
@@ -284,10 +366,14 @@ void Window::consume() noexcept
 
 void Window::give_back(size_t n) noexcept
 {
-	owed_ += uint32_t(n);
-	/* Without a call: the adapter looks before it would drop something. */
-	if (owed_ && command(PAVO_WCMD_RETURN_SLOTS, owed_))
-		owed_ = 0;
+	if (!n)
+		return;
+	/*
+	 * Without a call: the adapter looks before it would drop something. But a full
+	 * ring would keep from it what is free.
+	 */
+	if (!command(PAVO_WCMD_RETURN_SLOTS, uint32_t(n)))
+		command_now(PAVO_WCMD_RETURN_SLOTS, uint32_t(n));
 }
 
 } // namespace pavo

@@ -41,6 +41,11 @@ struct Message {
 	uint16_t node;
 	uint32_t window;
 	std::span<const std::byte> payload;
+	/** PAVO_FRAME_MESSAGE, or PAVO_FRAME_RDMA_DONE: see done(). */
+	pavo_frame_type type = PAVO_FRAME_MESSAGE;
+
+	/** The end of an RDMA operation. */
+	pavo_rdma_done done() const;
 };
 
 /**
@@ -111,6 +116,25 @@ public:
 	std::error_code recv_threshold(uint32_t n) noexcept;
 	std::error_code send_threshold(uint32_t n) noexcept;
 
+	/**
+	 * RDMA contexts of this window, from now on: as many as @rcxts has room for.
+	 * Throws std::system_error: ENOSPC: the adapter has not so many left
+	 * (parameter max_rcxts), ENOMEM.
+	 */
+	void take_rcxts(std::span<uint32_t> rcxts);
+	/** Gives them back. Return: EBUSY: one has something to send. */
+	std::error_code return_rcxts(std::span<const uint32_t> rcxts) noexcept;
+	/** Ends what they are at: nothing more is sent or placed after that. */
+	std::error_code cancel(std::span<const uint32_t> rcxts) noexcept;
+
+	/**
+	 * A request for RDMA, in @write from here to there; nothing happens before
+	 * start(). What becomes of it is told by sent(), in the order of frames, and of
+	 * its data by messages, here or there, as request.flags say.
+	 */
+	std::error_code prepare_rdma(bool write, uint16_t node, uint32_t window,
+				     const pavo_rdma_request &request) noexcept;
+
 	/** Its local mapping table. */
 	pavo_lmt lmt() const;
 
@@ -122,6 +146,11 @@ public:
 	std::error_code kick() noexcept;
 
 private:
+	std::error_code prepare(pavo_frame_type type, uint16_t node,
+				uint32_t window,
+				std::span<const std::byte> payload) noexcept;
+	std::error_code with_rcxts(pavo_window_method method,
+				   std::span<const uint32_t> rcxts) noexcept;
 	bool peek(Message &message) noexcept;
 	void consume() noexcept;
 	void give_back(size_t n) noexcept;
@@ -143,9 +172,8 @@ private:
 	uint32_t written_ = 0;
 	uint32_t started_ = 0;
 	uint32_t asked_ = 0;
-	/** Frames consumed, and not yet given back. */
+	/** Frames consumed. */
 	uint32_t consumed_ = 0;
-	uint32_t owed_ = 0;
 };
 
 } // namespace pavo

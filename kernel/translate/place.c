@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * place.c - bytes into and out of memory that PVOs name.
+ *
+ * Called by window/ for each packet of RDMA, in the RCU section in which it is dealt
+ * with: what is unmapped meanwhile stays pinned until that is over. Every page is
+ * translated when it is touched.
+ */
+#include <linux/highmem.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/skbuff.h>
+#include "device.h"
+#include "translate/job.h"
+#include "translate/tce.h"
+
+/* Payload up to this is copied into a packet; what is longer is attached by page. */
+#define COPY_MOST 256u
+
+/* The page of one byte, and how much of it may be used from there on. */
+static enum pavo_pvo_result page_of(u32 job, u64 pvo, struct page **page,
+				    unsigned int *offset, unsigned int *left)
+{
+	struct pavo_pvo_place place;
+	enum pavo_pvo_result result;
+
+	result = pavo_pvo_translate(pavo_tce_tables, job, pvo, &place);
+	if (result)
+		return result;
+	*page = pfn_to_page(place.real >> PAGE_SHIFT);
+	*offset = offset_in_page(place.real);
+	*left = min_t(u64, place.left, PAGE_SIZE - *offset);
+	return PAVO_PVO_OK;
+}
+
+enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
+				       struct sk_buff *skb, unsigned int from,
+				       unsigned int len)
+{
+	unsigned int offset, left, n;
+	enum pavo_pvo_result result;
+	struct page *page;
+	void *to;
+
+	result = pavo_pvo_check(pavo_tce_tables, pavo_job_id(job), pvo, len);
+	for (; !result && len; pvo += n, from += n, len -= n) {
+		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
+		if (result)
+			break;
+		n = min(len, left);
+		to = kmap_local_page(page);
+		/* It was parsed, so it has all that its header speaks of. */
+		WARN_ON_ONCE(skb_copy_bits(skb, from, to + offset, n));
+		kunmap_local(to);
+		flush_dcache_page(page);
+	}
+	return result;
+}
+
+/* One piece of payload; false: no memory. */
+static bool add_piece(struct sk_buff *skb, struct page *page,
+		      unsigned int offset, unsigned int n, bool copy)
+{
+	void *room;
+
+	if (!copy && pavo_tx_add_page(skb, page, offset, n))
+		return true;
+	room = pavo_tx_put(skb, n);
+	if (room)
+		memcpy_from_page(room, page, offset, n);
+	return room;
+}
+
+int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
+		    unsigned int len)
+{
+	bool copy = len <= COPY_MOST;
+	enum pavo_pvo_result result;
+	unsigned int offset, left, n;
+	struct page *page;
+
+	for (; len; pvo += n, len -= n) {
+		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
+		if (result)
+			return result;
+		n = min(len, left);
+		if (!add_piece(skb, page, offset, n, copy))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+unsigned int pavo_job_copied(unsigned int len)
+{
+	return len <= COPY_MOST ? len : 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * order.h - what order the packets of RDMA may come in: any. Which attempt a packet
+ * belongs to, and whether it came before (windows document, "RDMA Write"). Pure.
+ *
+ * The document's network does not duplicate packets; Ethernet may, so each packet
+ * of an operation has a number, and those that came are remembered as far as packets
+ * can overtake each other. What is further ahead counts as lost.
+ */
+#ifndef PAVO_WINDOW_ORDER_H
+#define PAVO_WINDOW_ORDER_H
+
+#include <linux/types.h>
+
+/* Packets that may overtake one. */
+#define PAVO_SEEN_BITS 4096u
+
+/**
+ * struct pavo_seen - fragments that came.
+ * @base: all before it did
+ * @bits: and these, of [@base, @base + PAVO_SEEN_BITS); bit n is that of fragment n
+ *        modulo PAVO_SEEN_BITS
+ */
+struct pavo_seen {
+	u32 base;
+	u64 bits[PAVO_SEEN_BITS / 64];
+};
+
+enum pavo_seen_verdict {
+	PAVO_SEEN_NEW,
+	PAVO_SEEN_AGAIN,
+	PAVO_SEEN_FAR, /* so far ahead that it cannot be remembered */
+};
+
+static inline u64 *pavo_seen_word(struct pavo_seen *seen, u32 fragment,
+				  u64 *bit)
+{
+	u32 at = fragment % PAVO_SEEN_BITS;
+
+	*bit = 1ull << (at % 64);
+	return &seen->bits[at / 64];
+}
+
+/** pavo_seen_fragment - note @fragment, if it is new. */
+static inline enum pavo_seen_verdict pavo_seen_fragment(struct pavo_seen *seen,
+							u32 fragment)
+{
+	u64 *word, bit;
+
+	if (fragment < seen->base)
+		return PAVO_SEEN_AGAIN;
+	if (fragment - seen->base >= PAVO_SEEN_BITS)
+		return PAVO_SEEN_FAR;
+	word = pavo_seen_word(seen, fragment, &bit);
+	if (*word & bit)
+		return PAVO_SEEN_AGAIN;
+	*word |= bit;
+	/* At most PAVO_SEEN_BITS of them, each for one that came. */
+	while (word = pavo_seen_word(seen, seen->base, &bit), *word & bit) {
+		*word &= ~bit;
+		seen->base++;
+	}
+	return PAVO_SEEN_NEW;
+}
+
+/**
+ * struct pavo_attempt - how far an rCxt is.
+ * @tid:      the last that was begun on it; 0: none
+ * @complete: the last of those whose data all came; 0: none
+ * @sending:  it sends the data of @tid
+ * @placing:  it takes the data of @tid
+ */
+struct pavo_attempt {
+	u64 tid;
+	u64 complete;
+	bool sending;
+	bool placing;
+};
+
+enum pavo_tid_verdict {
+	PAVO_TID_PART, /* of what is going on */
+	PAVO_TID_BEGIN, /* a new operation, or attempt */
+	PAVO_TID_REPEAT, /* an attempt of one that is complete */
+	PAVO_TID_STALE,
+	PAVO_TID_LATE, /* of what is over */
+	PAVO_TID_BUSY, /* new, but there is something to be sent */
+};
+
+/** pavo_tid_data - a packet with data comes. @attempts: struct pavo_rdma_request. */
+static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
+						  u64 tid, u16 attempts)
+{
+	if (tid < a->tid)
+		return PAVO_TID_STALE;
+	if (tid == a->tid)
+		return a->placing ? PAVO_TID_PART : PAVO_TID_LATE;
+	if (a->sending)
+		return PAVO_TID_BUSY;
+	/* The first attempt of this operation was tid - attempts. */
+	if (attempts && a->complete && attempts < tid &&
+	    tid - attempts <= a->complete)
+		return PAVO_TID_REPEAT;
+	return PAVO_TID_BEGIN;
+}
+
+/** pavo_tid_request - a request for data comes, or one of the process's own. */
+static inline enum pavo_tid_verdict
+pavo_tid_request(const struct pavo_attempt *a, u64 tid)
+{
+	if (tid <= a->tid)
+		return PAVO_TID_STALE;
+	return a->sending ? PAVO_TID_BUSY : PAVO_TID_BEGIN;
+}
+
+#endif /* PAVO_WINDOW_ORDER_H */

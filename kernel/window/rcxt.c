@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* rcxt.c - the pool of RDMA contexts; see rcxt.h. */
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include "window/internal.h"
+
+static unsigned int max_rcxts = 100000;
+module_param(max_rcxts, uint, 0444);
+MODULE_PARM_DESC(max_rcxts,
+		 "RDMA contexts of an adapter's windows, up to 2^20 (100000)");
+
+#define MOST_RCXTS BIT(PAVO_RCXT_INDEX_BITS)
+#define INDEX_MASK (MOST_RCXTS - 1)
+#define KEY_MASK (~0u >> PAVO_RCXT_INDEX_BITS)
+
+void pavo_rcxts_init(struct pavo_rcxt_pool *pool)
+{
+	mutex_init(&pool->mutex);
+	INIT_LIST_HEAD(&pool->free);
+	/* So that numbers of before a restart of this machine are none now. */
+	pool->key = get_random_u32() & KEY_MASK;
+}
+
+void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool)
+{
+	kvfree(pool->all);
+	mutex_destroy(&pool->mutex);
+}
+
+/* The pool's memory, when somebody needs it. */
+static int fill_pool(struct pavo_rcxt_pool *pool)
+{
+	u32 count = clamp_t(u32, max_rcxts, 1, MOST_RCXTS), i;
+	struct pavo_rcxt *all;
+
+	if (pool->all)
+		return 0;
+	all = kvcalloc(count, sizeof(*all), GFP_KERNEL);
+	if (!all)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		spin_lock_init(&all[i].lock);
+		INIT_LIST_HEAD(&all[i].queued);
+		list_add_tail(&all[i].owned, &pool->free);
+	}
+	pool->count = count;
+	/* Pairs with the acquire of those who look for one. */
+	smp_store_release(&pool->all, all);
+	return 0;
+}
+
+u32 pavo_rcxt_id(const struct pavo_rcxt_pool *pool,
+		 const struct pavo_rcxt *rcxt)
+{
+	return READ_ONCE(pool->key) << PAVO_RCXT_INDEX_BITS |
+	       (u32)(rcxt - pool->all);
+}
+
+/* Nothing is known of it but whose it is. */
+static void give(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
+		 struct pavo_seen *seen)
+{
+	spin_lock_bh(&rcxt->lock);
+	rcxt->window = window;
+	swap(rcxt->seen, seen);
+	rcxt->now = (struct pavo_attempt){};
+	rcxt->told = false;
+	rcxt->own = false;
+	spin_unlock_bh(&rcxt->lock);
+	kfree(seen);
+}
+
+static int take_one(struct pavo_fifo_window *window, u32 *id)
+{
+	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_seen *seen;
+	struct pavo_rcxt *rcxt;
+
+	rcxt = list_first_entry_or_null(&pool->free, struct pavo_rcxt, owned);
+	if (!rcxt)
+		return -ENOSPC;
+	seen = kzalloc(sizeof(*seen), GFP_KERNEL_ACCOUNT);
+	if (!seen)
+		return -ENOMEM;
+	give(rcxt, window, seen);
+	list_move_tail(&rcxt->owned, &window->owned);
+	window->nowned++;
+	*id = pavo_rcxt_id(pool, rcxt);
+	return 0;
+}
+
+static void put_one(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
+{
+	give(rcxt, NULL, NULL);
+	list_move_tail(&rcxt->owned, &window->dev->windows.rcxts.free);
+	window->nowned--;
+}
+
+int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n)
+{
+	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rcxt *rcxt;
+	u32 taken;
+	int err;
+
+	mutex_lock(&pool->mutex);
+	err = fill_pool(pool);
+	for (taken = 0; !err && taken < n; taken++)
+		err = take_one(window, &ids[taken]);
+	/* The one that failed was counted, but not taken. */
+	for (taken = err && taken ? taken - 1 : 0; taken; taken--) {
+		rcxt = list_last_entry(&window->owned, struct pavo_rcxt, owned);
+		put_one(window, rcxt);
+	}
+	mutex_unlock(&pool->mutex);
+	return err;
+}
+
+struct pavo_rcxt *pavo_rcxt_find(struct pavo_fifo_window *window, u32 id)
+{
+	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	u32 index = id & INDEX_MASK;
+	struct pavo_rcxt *all;
+
+	/* Pairs with fill_pool(): its memory is complete, and counted. */
+	all = smp_load_acquire(&pool->all);
+	if (!all || index >= pool->count)
+		return NULL;
+	return &all[array_index_nospec(index, pool->count)];
+}
+
+bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
+		     const struct pavo_rcxt *rcxt, u32 id)
+{
+	const struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+
+	lockdep_assert_held(&rcxt->lock);
+	return rcxt->window == window &&
+	       id >> PAVO_RCXT_INDEX_BITS == READ_ONCE(pool->key);
+}
+
+/* No packet gets at it any more. */
+static int disown(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		  u32 id)
+{
+	int err = 0;
+
+	spin_lock_bh(&rcxt->lock);
+	if (!pavo_rcxt_owned(window, rcxt, id))
+		err = -EINVAL;
+	else if (rcxt->now.sending)
+		err = -EBUSY;
+	else
+		rcxt->window = NULL;
+	spin_unlock_bh(&rcxt->lock);
+	return err;
+}
+
+int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id)
+{
+	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rcxt *rcxt = pavo_rcxt_find(window, id);
+	int err;
+
+	if (!rcxt)
+		return -EINVAL;
+	mutex_lock(&pool->mutex);
+	err = disown(window, rcxt, id);
+	if (!err)
+		put_one(window, rcxt);
+	mutex_unlock(&pool->mutex);
+	return err;
+}
+
+void pavo_rcxts_return_all(struct pavo_fifo_window *window)
+{
+	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rcxt *rcxt, *next;
+
+	mutex_lock(&pool->mutex);
+	list_for_each_entry_safe(rcxt, next, &window->owned, owned) {
+		INIT_LIST_HEAD(&rcxt->queued);
+		put_one(window, rcxt);
+		cond_resched();
+	}
+	mutex_unlock(&pool->mutex);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * rcxt.h - RDMA contexts: the state of one operation at one end (windows document,
+ * "RDMA contexts"), and the pool of an adapter that windows take them from.
+ *
+ * Packets find a context by its number, which is all they need: the pool's memory
+ * stays until the adapter ends. Whoever uses one locks it and looks whose it is.
+ */
+#ifndef PAVO_WINDOW_RCXT_H
+#define PAVO_WINDOW_RCXT_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include "window/order.h"
+
+struct pavo_fifo_window;
+struct pavo_windows;
+
+/**
+ * struct pavo_rcxt - one.
+ * @lock:     all but @owned and @queued; BH, taken before a window's lock
+ * @owned:    in its window's list, or in that of free ones; the pool's mutex
+ * @queued:   in its window's list of those with something to send; the window's lock
+ * @window:   whose it is; NULL: in the pool
+ * @now:      how far it is
+ * @seen:     fragments of what it takes, memory of its own while it has a window
+ * @told:     the end is to be told to this process, when a packet says so
+ * @own:      begun by frame number @frame, which is to be marked
+ * @flags, @attempts, @tag, @total: of the operation, see struct pavo_rdma_request
+ * @cookie:   of this process
+ * @node, @peer_window, @peer: the other end
+ * @from:     where the data is that it sends, a PVO
+ * @to:       where it goes, at the other end
+ * @left:     bytes that have not been sent, or have not come
+ * @fragment: the next to be sent
+ */
+struct pavo_rcxt {
+	spinlock_t lock; /* all but the lists */
+	struct list_head owned;
+	struct list_head queued;
+	struct pavo_fifo_window *window;
+	struct pavo_attempt now;
+	struct pavo_seen *seen;
+	bool told;
+	bool own;
+	u8 flags;
+	u16 attempts;
+	u16 node;
+	u32 peer_window;
+	u32 peer;
+	u32 tag;
+	u32 cookie;
+	u32 total;
+	u64 from;
+	u64 to;
+	u32 left;
+	u32 fragment;
+	u32 frame;
+};
+
+/**
+ * struct pavo_rcxt_pool - of an adapter.
+ * @all:   @count of them, NULL until the first is taken
+ * @key:   part of their numbers
+ * @free:  handed out at its head, given back at its tail, so that a number comes back
+ *         only after all others had their turn
+ */
+struct pavo_rcxt_pool {
+	struct mutex mutex; /* lists and owners */
+	struct pavo_rcxt *all;
+	u32 count;
+	u32 key;
+	struct list_head free;
+};
+
+void pavo_rcxts_init(struct pavo_rcxt_pool *pool);
+void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool);
+
+/**
+ * pavo_rcxts_take - @n contexts for @window, all or none; their tid is 0.
+ * Return: 0; -ENOSPC: the pool has not so many; -ENOMEM. Context: process.
+ */
+int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n);
+
+/**
+ * pavo_rcxt_return - Return: 0; -EINVAL: not the window's; -EBUSY: it has something
+ * to send (cancel first). Context: process.
+ */
+int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id);
+
+/** pavo_rcxts_return_all - the window is closed: nobody uses them any more. */
+void pavo_rcxts_return_all(struct pavo_fifo_window *window);
+
+/**
+ * pavo_rcxt_find - the place of number @id in the pool, or NULL. To be locked, and
+ * then used only if pavo_rcxt_owned().
+ */
+struct pavo_rcxt *pavo_rcxt_find(struct pavo_fifo_window *window, u32 id);
+bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
+		     const struct pavo_rcxt *rcxt, u32 id);
+
+/** pavo_rcxt_id - its number. */
+u32 pavo_rcxt_id(const struct pavo_rcxt_pool *pool,
+		 const struct pavo_rcxt *rcxt);
+
+#endif /* PAVO_WINDOW_RCXT_H */

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rdma.c - RDMA between windows, the sending side: from requests to rCxts with
+ * something to send, and from those to packets.
+ *
+ * Called by send.c, whose worker has the window for itself. Each packet of data says
+ * where it belongs, and nothing is kept of it once it is sent (windows document, "RDMA
+ * Write"). An rCxt may be cancelled at any moment: what a packet is made of is copied
+ * under its lock first.
+ */
+#include "translate/job.h"
+#include "window/rdma.h"
+
+/* ----------------------------------------------------- what is to be sent */
+
+bool pavo_rdma_queue(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
+{
+	bool open;
+
+	lockdep_assert_held(&rcxt->lock);
+	spin_lock(&window->lock);
+	open = !window->closed && !window->dead;
+	if (open) {
+		rcxt->now.sending = true;
+		list_add_tail(&rcxt->queued, &window->rcxts);
+		window->nrcxts++;
+		set_bit(window->id, window->dev->windows.active);
+	}
+	spin_unlock(&window->lock);
+	return open;
+}
+
+static void mark_frame(struct pavo_fifo_window *window, u32 number,
+		       enum pavo_frame_state state)
+{
+	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
+
+	/* The process may use the slot again when it sees that. */
+	smp_store_release(&hdr->state, state);
+	pavo_fifo_tell(&window->send);
+}
+
+void pavo_rdma_end(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		   enum pavo_frame_state state)
+{
+	lockdep_assert_held(&rcxt->lock);
+	if (!rcxt->now.sending)
+		return;
+	rcxt->now.sending = false;
+	spin_lock(&window->lock);
+	list_del_init(&rcxt->queued);
+	window->nrcxts--;
+	spin_unlock(&window->lock);
+	if (rcxt->own)
+		mark_frame(window, rcxt->frame, state);
+}
+
+/* A request named memory that is not its job's: a fault of the process. */
+static void kill_window(struct pavo_fifo_window *window, u32 rcxt)
+{
+	spin_lock(&window->lock);
+	window->dead = true;
+	window->fatal_rcxt = rcxt;
+	spin_unlock(&window->lock);
+	if (window->recv.event)
+		pavo_eventfd_signal(window->recv.event);
+}
+
+/* --------------------------------------------------------------- requests */
+
+static u32 refusal(enum pavo_tid_verdict verdict)
+{
+	return verdict == PAVO_TID_BUSY ? PAVO_FRAME_BUSY : PAVO_FRAME_STALE;
+}
+
+/* What both kinds have in common. */
+static void note_request(struct pavo_rcxt *rcxt,
+			 const struct pavo_frame_hdr *hdr,
+			 const struct pavo_rdma_request *request)
+{
+	rcxt->now.tid = request->tid;
+	rcxt->now.placing = false;
+	rcxt->flags = request->flags;
+	rcxt->attempts = request->attempts;
+	rcxt->node = hdr->node;
+	rcxt->peer_window = hdr->window;
+	rcxt->peer = request->remote_rcxt;
+	rcxt->tag = request->tag;
+	rcxt->cookie = request->cookie;
+	rcxt->total = request->length;
+	rcxt->left = request->length;
+}
+
+static u32 begin_write(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		       const struct pavo_rdma_request *request, u32 number)
+{
+	rcxt->told = request->flags & PAVO_RDMA_TELL_SOURCE;
+	rcxt->from = request->local_pvo;
+	rcxt->to = request->remote_pvo;
+	rcxt->fragment = 0;
+	rcxt->own = true;
+	rcxt->frame = number;
+	return pavo_rdma_queue(window, rcxt) ? PAVO_FRAME_EMPTY :
+					       PAVO_FRAME_DEAD;
+}
+
+/* Data may come before the request's sender is back here. */
+static void expect_data(struct pavo_rcxt *rcxt)
+{
+	rcxt->told = rcxt->flags & PAVO_RDMA_TELL_TARGET;
+	rcxt->own = false;
+	rcxt->now.placing = true;
+	memset(rcxt->seen, 0, sizeof(*rcxt->seen));
+}
+
+static u32 ask_for_data(struct pavo_fifo_window *window,
+			const struct pavo_frame_hdr *hdr,
+			const struct pavo_rdma_request *request)
+{
+	struct pavo_rdma_told ask = {
+		.node = hdr->node,
+		.window = hdr->window,
+		.wreth = {
+			.rcxt = request->remote_rcxt,
+			.peer_rcxt = request->local_rcxt,
+			.tid = request->tid,
+			.pvo = request->remote_pvo,
+			.back_pvo = request->local_pvo,
+			.total = request->length,
+			.tag = request->tag,
+			.attempts = request->attempts,
+			.flags = request->flags,
+		},
+	};
+
+	return pavo_rdma_tell(window, PAVO_OP_WINDOW_READ, &ask) ?
+		       PAVO_FRAME_NOT_SENT :
+		       PAVO_FRAME_SENT;
+}
+
+static u32 check_request(struct pavo_fifo_window *window,
+			 const struct pavo_frame_hdr *hdr,
+			 const struct pavo_rdma_request *request)
+{
+	if (hdr->length != sizeof(*request))
+		return PAVO_FRAME_BAD_LENGTH;
+	if (request->flags & ~PAVO_RDMA_FLAGS || request->reserved)
+		return PAVO_FRAME_BAD_REQUEST;
+	if (hdr->window & ~PAVO_QPN_MASK)
+		return PAVO_FRAME_BAD_WINDOW;
+	if (!pavo_window_flow(window, hdr->node))
+		return PAVO_FRAME_BAD_NODE;
+	return PAVO_FRAME_EMPTY;
+}
+
+/* On an rCxt that is locked. */
+static u32 begin(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		 const struct pavo_frame_hdr *hdr,
+		 const struct pavo_rdma_request *request, u32 number)
+{
+	enum pavo_tid_verdict verdict;
+
+	if (!pavo_rcxt_owned(window, rcxt, request->local_rcxt))
+		return PAVO_FRAME_BAD_RCXT;
+	verdict = pavo_tid_request(&rcxt->now, request->tid);
+	if (verdict != PAVO_TID_BEGIN)
+		return refusal(verdict);
+	note_request(rcxt, hdr, request);
+	if (hdr->type == PAVO_FRAME_RDMA_WRITE)
+		return begin_write(window, rcxt, request, number);
+	expect_data(rcxt);
+	return PAVO_FRAME_EMPTY;
+}
+
+u32 pavo_rdma_request(struct pavo_fifo_window *window,
+		      const struct pavo_frame_line *line, u32 number)
+{
+	const struct pavo_frame_hdr *hdr = &line->hdr;
+	struct pavo_rdma_request request;
+	struct pavo_rcxt *rcxt;
+	u32 state;
+
+	BUILD_BUG_ON(sizeof(request) != sizeof(line->payload));
+	memcpy(&request, line->payload, sizeof(request));
+	state = check_request(window, hdr, &request);
+	if (state)
+		return state;
+	rcxt = pavo_rcxt_find(window, request.local_rcxt);
+	if (!rcxt)
+		return PAVO_FRAME_BAD_RCXT;
+	spin_lock(&rcxt->lock);
+	state = begin(window, rcxt, hdr, &request, number);
+	spin_unlock(&rcxt->lock);
+	if (!state && hdr->type == PAVO_FRAME_RDMA_READ)
+		state = ask_for_data(window, hdr, &request);
+	return state;
+}
+
+/* ---------------------------------------------------------------- packets */
+
+int pavo_rdma_tell(struct pavo_fifo_window *window, enum pavo_window_op op,
+		   const struct pavo_rdma_told *told)
+{
+	struct pavo_flow *flow = pavo_window_flow(window, told->node);
+	const struct pavo_tally *tally = &window->dev->tally;
+	struct pavo_pkt pkt = {
+		.opcode = op,
+		.pkey = PAVO_PKEY_DEFAULT,
+		.dqpn = told->window,
+		.window_key = window->key,
+		.src_node = window->node,
+		.src_window = window->id,
+		.rdma = told->wreth,
+	};
+	u8 hdr[PAVO_MAX_HDR_LEN];
+	struct sk_buff *skb;
+
+	if (!flow) {
+		pavo_count(window->dev, tx_drop_node);
+		return -EHOSTUNREACH;
+	}
+	skb = pavo_tx_alloc(tally, flow, hdr, pavo_build(hdr, &pkt), 0);
+	return skb ? pavo_tx_send(tally, flow, skb, 0) : -ENOBUFS;
+}
+
+/* The next packet of an rCxt, and where it goes. */
+struct piece {
+	struct pavo_pkt pkt;
+	u32 node;
+	u64 from;
+	u32 length;
+};
+
+static bool next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		       struct piece *piece)
+{
+	const struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	bool sending;
+
+	spin_lock(&rcxt->lock);
+	sending = rcxt->window == window && rcxt->now.sending;
+	if (sending) {
+		piece->node = rcxt->node;
+		piece->from = rcxt->from;
+		piece->length = min(rcxt->left, window->rdma_payload);
+		piece->pkt = (struct pavo_pkt){
+			.opcode = PAVO_OP_WINDOW_DATA,
+			.pad = -piece->length & 3,
+			.pkey = PAVO_PKEY_DEFAULT,
+			.dqpn = rcxt->peer_window,
+			.window_key = window->key,
+			.src_node = window->node,
+			.src_window = window->id,
+			.rdma = {
+				.rcxt = rcxt->peer,
+				.peer_rcxt = pavo_rcxt_id(pool, rcxt),
+				.tid = rcxt->now.tid,
+				.pvo = rcxt->to,
+				.total = rcxt->total,
+				.fragment = rcxt->fragment,
+				.tag = rcxt->tag,
+				.attempts = rcxt->attempts,
+				.flags = rcxt->flags,
+			},
+		};
+	}
+	spin_unlock(&rcxt->lock);
+	return sending;
+}
+
+/* Return: 0; a negative errno; enum pavo_pvo_result. */
+static int send_piece(struct pavo_fifo_window *window,
+		      const struct piece *piece)
+{
+	struct pavo_flow *flow = pavo_window_flow(window, piece->node);
+	const struct pavo_tally *tally = &window->dev->tally;
+	u8 hdr[PAVO_MAX_HDR_LEN];
+	struct sk_buff *skb;
+	int err;
+
+	if (!flow)
+		return -EHOSTUNREACH;
+	skb = pavo_tx_alloc(tally, flow, hdr, pavo_build(hdr, &piece->pkt),
+			    pavo_job_copied(piece->length));
+	if (!skb)
+		return -ENOBUFS;
+	err = pavo_job_to_skb(window->job, piece->from, skb, piece->length);
+	if (err) {
+		kfree_skb(skb);
+		return err < 0 ? -ENOBUFS : err;
+	}
+	err = pavo_tx_send(tally, flow, skb, piece->pkt.pad);
+	if (!err)
+		pavo_count(window->dev, tx_rdma_packets);
+	return err;
+}
+
+/* Is the rCxt, locked, still at what @piece is of? */
+static bool still_sending(const struct pavo_fifo_window *window,
+			  const struct pavo_rcxt *rcxt,
+			  const struct piece *piece)
+{
+	return rcxt->window == window && rcxt->now.sending &&
+	       rcxt->now.tid == piece->pkt.rdma.tid;
+}
+
+/* Nothing more is sent. Return: whether a frame of this process began it. */
+static bool give_up(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		    const struct piece *piece, enum pavo_frame_state state)
+{
+	bool own = false;
+
+	spin_lock(&rcxt->lock);
+	if (still_sending(window, rcxt, piece)) {
+		own = rcxt->own;
+		rcxt->told = false;
+		pavo_rdma_end(window, rcxt, state);
+	}
+	spin_unlock(&rcxt->lock);
+	return own;
+}
+
+/* The memory of what is to be sent is not there: whose fault is it? */
+static void memory_is_gone(struct pavo_fifo_window *window,
+			   struct pavo_rcxt *rcxt, const struct piece *piece,
+			   enum pavo_pvo_result result)
+{
+	struct pavo_rdma_told told = {
+		.node = piece->node,
+		.window = piece->pkt.dqpn,
+		.wreth = piece->pkt.rdma,
+	};
+
+	if (give_up(window, rcxt, piece, PAVO_FRAME_BAD_PVO)) {
+		kill_window(window, piece->pkt.rdma.peer_rcxt);
+		return;
+	}
+	told.wreth.status = result;
+	pavo_count(window->dev, rx_drop_rdma_pvo);
+	pavo_rdma_tell(window, PAVO_OP_WINDOW_DONE, &told);
+}
+
+/* One packet is on its way, or lost. Return: whether there is more. */
+static bool piece_sent(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		       const struct piece *piece)
+{
+	bool more = false;
+
+	spin_lock(&rcxt->lock);
+	/* Unless it was cancelled meanwhile. */
+	if (still_sending(window, rcxt, piece)) {
+		rcxt->left -= piece->length;
+		rcxt->from += piece->length;
+		rcxt->to += piece->length;
+		rcxt->fragment++;
+		more = rcxt->left;
+		if (!more)
+			pavo_rdma_end(window, rcxt, PAVO_FRAME_SENT);
+	}
+	spin_unlock(&rcxt->lock);
+	return more;
+}
+
+/* Its turn is over: others of the window come first now. */
+static struct pavo_rcxt *first_rcxt(struct pavo_fifo_window *window)
+{
+	struct pavo_rcxt *rcxt;
+
+	spin_lock(&window->lock);
+	rcxt = list_first_entry_or_null(&window->rcxts, struct pavo_rcxt,
+					queued);
+	if (rcxt)
+		list_rotate_left(&window->rcxts);
+	spin_unlock(&window->lock);
+	return rcxt;
+}
+
+bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
+{
+	struct pavo_rcxt *rcxt = first_rcxt(window);
+	struct piece piece;
+	int err;
+
+	if (!rcxt)
+		return true;
+	while (budget-- && next_piece(window, rcxt, &piece)) {
+		if (READ_ONCE(window->dead)) {
+			give_up(window, rcxt, &piece, PAVO_FRAME_DEAD);
+			break;
+		}
+		err = send_piece(window, &piece);
+		if (err == -ENOBUFS)
+			return false;
+		if (err > 0) {
+			memory_is_gone(window, rcxt, &piece, err);
+			break;
+		}
+		/* What finds no way is lost, as it may be on any way. */
+		if (!piece_sent(window, rcxt, &piece))
+			break;
+	}
+	return true;
+}
+
+int pavo_window_cancel(struct pavo_fifo_window *window, u32 id)
+{
+	struct pavo_rcxt *rcxt = pavo_rcxt_find(window, id);
+	bool owned;
+
+	if (!rcxt)
+		return -EINVAL;
+	spin_lock_bh(&rcxt->lock);
+	owned = pavo_rcxt_owned(window, rcxt, id);
+	if (owned) {
+		pavo_rdma_end(window, rcxt, PAVO_FRAME_CANCELLED);
+		rcxt->now.placing = false;
+		rcxt->told = false;
+	}
+	spin_unlock_bh(&rcxt->lock);
+	return owned ? 0 : -EINVAL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * rdma.h - RDMA between windows: rdma.c sends, place.c receives. All with the RCU
+ * read side and BH disabled.
+ */
+#ifndef PAVO_WINDOW_RDMA_H
+#define PAVO_WINDOW_RDMA_H
+
+#include "window/internal.h"
+
+/**
+ * pavo_rdma_request - begin what frame @number asks for.
+ * Return: enum pavo_frame_state; PAVO_FRAME_EMPTY: it will be marked later.
+ */
+u32 pavo_rdma_request(struct pavo_fifo_window *window,
+		      const struct pavo_frame_line *line, u32 number);
+
+/**
+ * pavo_rdma_send - up to @budget packets of what is next.
+ * Return: false: the interface has no room now.
+ */
+bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget);
+
+/** pavo_rdma_queue - @rcxt, locked, has something to send. False: window closed. */
+bool pavo_rdma_queue(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt);
+
+/** pavo_rdma_end - nothing more of @rcxt, locked, is sent; its frame is marked. */
+void pavo_rdma_end(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		   enum pavo_frame_state state);
+
+/**
+ * struct pavo_rdma_told - what the other end is to be told, without a lock.
+ */
+struct pavo_rdma_told {
+	u32 node;
+	u32 window;
+	struct pavo_wreth wreth;
+};
+
+/** pavo_rdma_tell - a packet without payload. Return: as pavo_tx_send(). */
+int pavo_rdma_tell(struct pavo_fifo_window *window, enum pavo_window_op op,
+		   const struct pavo_rdma_told *told);
+
+/** pavo_rdma_receive - a packet of RDMA; true: it was used. place.c */
+bool pavo_rdma_receive(struct pavo_fifo_window *window, struct pavo_rx *rx);
+
+#endif /* PAVO_WINDOW_RDMA_H */

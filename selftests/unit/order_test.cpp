@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * order_test.cpp - fragments that were seen, against a set of all; and what becomes of
+ * every combination of tids.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <vector>
+
+#include "random.h"
+
+extern "C" {
+#include "window/order.h"
+}
+
+namespace {
+
+TEST(Seen, EachOnceInAnyOrder)
+{
+	Random random;
+
+	for (int round = 0; round < 20; round++) {
+		pavo_seen seen{};
+		std::set<uint32_t> model;
+		std::deque<uint32_t> ahead;
+		uint32_t next = 0, base = 0;
+
+		for (int step = 0; step < 40000; step++) {
+			/* Some of those ahead, some new, some from the past. */
+			uint32_t fragment = random.coin() ?
+						    next++ :
+						    random.below(next + 5000);
+			bool again = model.contains(fragment);
+			auto verdict = pavo_seen_fragment(&seen, fragment);
+
+			if (again) {
+				ASSERT_EQ(verdict, PAVO_SEEN_AGAIN);
+			} else if (fragment >= base + PAVO_SEEN_BITS) {
+				ASSERT_EQ(verdict, PAVO_SEEN_FAR);
+			} else {
+				ASSERT_EQ(verdict, PAVO_SEEN_NEW);
+				model.insert(fragment);
+			}
+			while (model.contains(base))
+				base++;
+			ASSERT_EQ(seen.base, base);
+			/* Fill the oldest gap now and then. */
+			if (!random.below(3) && base < next &&
+			    pavo_seen_fragment(&seen, base) == PAVO_SEEN_NEW)
+				model.insert(base);
+			while (model.contains(base))
+				base++;
+		}
+	}
+}
+
+TEST(Seen, TheEdgeOfWhatIsRemembered)
+{
+	pavo_seen seen{};
+
+	EXPECT_EQ(pavo_seen_fragment(&seen, PAVO_SEEN_BITS), PAVO_SEEN_FAR);
+	EXPECT_EQ(pavo_seen_fragment(&seen, PAVO_SEEN_BITS - 1), PAVO_SEEN_NEW);
+	EXPECT_EQ(pavo_seen_fragment(&seen, ~0u), PAVO_SEEN_FAR);
+	EXPECT_EQ(pavo_seen_fragment(&seen, 0), PAVO_SEEN_NEW);
+	EXPECT_EQ(pavo_seen_fragment(&seen, 0), PAVO_SEEN_AGAIN);
+	EXPECT_EQ(pavo_seen_fragment(&seen, PAVO_SEEN_BITS), PAVO_SEEN_NEW);
+	EXPECT_EQ(pavo_seen_fragment(&seen, PAVO_SEEN_BITS + 1), PAVO_SEEN_FAR);
+}
+
+TEST(Seen, BackwardsAsFarAsItGoes)
+{
+	pavo_seen seen{};
+
+	for (uint32_t n = PAVO_SEEN_BITS; n--;)
+		ASSERT_EQ(pavo_seen_fragment(&seen, n), PAVO_SEEN_NEW) << n;
+	EXPECT_EQ(seen.base, PAVO_SEEN_BITS);
+	for (uint64_t word : seen.bits)
+		EXPECT_EQ(word, 0u);
+}
+
+TEST(Tid, OfData)
+{
+	struct {
+		pavo_attempt now;
+		uint64_t tid;
+		uint16_t attempts;
+		pavo_tid_verdict verdict;
+	} cases[] = {
+		{{}, 1, 0, PAVO_TID_BEGIN},
+		{{}, 0, 0, PAVO_TID_LATE},
+		{{.tid = 5, .placing = true}, 4, 0, PAVO_TID_STALE},
+		{{.tid = 5, .placing = true}, 5, 0, PAVO_TID_PART},
+		{{.tid = 5, .placing = true}, 6, 0, PAVO_TID_BEGIN},
+		{{.tid = 5, .placing = true}, 6, 1, PAVO_TID_BEGIN},
+		{{.tid = 5}, 5, 0, PAVO_TID_LATE},
+		{{.tid = 5, .complete = 5}, 5, 0, PAVO_TID_LATE},
+		{{.tid = 5, .complete = 5}, 6, 0, PAVO_TID_BEGIN},
+		{{.tid = 5, .complete = 5}, 6, 1, PAVO_TID_REPEAT},
+		{{.tid = 5, .complete = 5}, 9, 4, PAVO_TID_REPEAT},
+		{{.tid = 5, .complete = 5}, 9, 3, PAVO_TID_BEGIN},
+		/* An older one was complete, this one is not. */
+		{{.tid = 7, .complete = 5, .placing = true},
+		 8,
+		 1,
+		 PAVO_TID_BEGIN},
+		{{.tid = 7, .complete = 5, .placing = true},
+		 8,
+		 3,
+		 PAVO_TID_REPEAT},
+		/* No attempt is older than the first. */
+		{{.tid = 1, .complete = 1}, 3, 3, PAVO_TID_BEGIN},
+		{{.tid = 1, .complete = 1}, 3, 0xffff, PAVO_TID_BEGIN},
+		{{.tid = 5, .sending = true}, 6, 0, PAVO_TID_BUSY},
+		{{.tid = 5, .sending = true}, 5, 0, PAVO_TID_LATE},
+		{{.tid = ~0ull}, ~0ull, 0, PAVO_TID_LATE},
+		{{.tid = ~0ull - 1}, ~0ull, 0, PAVO_TID_BEGIN},
+	};
+
+	for (auto &c : cases)
+		EXPECT_EQ(pavo_tid_data(&c.now, c.tid, c.attempts), c.verdict)
+			<< "case " << &c - cases;
+}
+
+TEST(Tid, OfRequests)
+{
+	pavo_attempt idle{.tid = 5}, sending{.tid = 5, .sending = true};
+
+	for (uint64_t tid : {0, 4, 5}) {
+		EXPECT_EQ(pavo_tid_request(&idle, tid), PAVO_TID_STALE);
+		EXPECT_EQ(pavo_tid_request(&sending, tid), PAVO_TID_STALE);
+	}
+	EXPECT_EQ(pavo_tid_request(&idle, 6), PAVO_TID_BEGIN);
+	EXPECT_EQ(pavo_tid_request(&sending, 6), PAVO_TID_BUSY);
+}
+
+} // namespace

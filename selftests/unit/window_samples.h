@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * window_samples.h - one packet of every opcode of windows, its bytes written out by hand
+ * from docs/protocol.md. For bytes_test.cpp; read as bytes_samples.h.
+ */
+#ifndef PAVO_UNIT_WINDOW_SAMPLES_H
+#define PAVO_UNIT_WINDOW_SAMPLES_H
+
+#include "bytes_samples.h"
+
+inline const Sample window_samples[] = {
+	{"window_message",
+	 "c0 70 ffff 00 000203 00 000000 | 0123456789abcdef 1a2b 0000 00 "
+	 "00fedc",
+	 1,
+	 {.opcode = 0xc0,
+	  .pad = 3,
+	  .pkey = 0xffff,
+	  .dqpn = 0x203,
+	  .window_key = 0x0123456789abcdef,
+	  .src_node = 0x1a2b,
+	  .src_window = 0xfedc}},
+	{"window_data",
+	 "c1 50 ffff 00 000203 00 000000 | 0123456789abcdef 1a2b 0000 00 "
+	 "00fedc | 40012345 40054321 0000000000000107 8000040000001000 "
+	 "00010001 0000002f c0ffee00 0003 02 00",
+	 3,
+	 {.opcode = 0xc1,
+	  .pad = 1,
+	  .pkey = 0xffff,
+	  .dqpn = 0x203,
+	  .window_key = 0x0123456789abcdef,
+	  .src_node = 0x1a2b,
+	  .src_window = 0xfedc,
+	  .rdma = {.rcxt = 0x40012345,
+		   .peer_rcxt = 0x40054321,
+		   .tid = 0x107,
+		   .pvo = 0x8000040000001000,
+		   .total = 0x10001,
+		   .fragment = 0x2f,
+		   .tag = 0xc0ffee00,
+		   .attempts = 3,
+		   .flags = 2}}},
+	{"window_read",
+	 "c2 40 ffff 00 000203 00 000000 | 0123456789abcdef 1a2b 0000 00 "
+	 "00fedc | 40012345 40054321 8000000000000001 8000040000001000 "
+	 "ffffffff 00000000 00000001 0000 03 00 | 9000080000002fff",
+	 0,
+	 {.opcode = 0xc2,
+	  .pkey = 0xffff,
+	  .dqpn = 0x203,
+	  .window_key = 0x0123456789abcdef,
+	  .src_node = 0x1a2b,
+	  .src_window = 0xfedc,
+	  .rdma = {.rcxt = 0x40012345,
+		   .peer_rcxt = 0x40054321,
+		   .tid = 0x8000000000000001,
+		   .pvo = 0x8000040000001000,
+		   .total = 0xffffffff,
+		   .tag = 1,
+		   .flags = 3,
+		   .back_pvo = 0x9000080000002fff}}},
+	{"window_done",
+	 "c3 40 ffff 00 000203 00 000000 | 0123456789abcdef 1a2b 0000 00 "
+	 "00fedc | 40054321 40012345 0000000000000107 0000000000000000 "
+	 "00010001 00000000 c0ffee00 ffff 01 04",
+	 0,
+	 {.opcode = 0xc3,
+	  .pkey = 0xffff,
+	  .dqpn = 0x203,
+	  .window_key = 0x0123456789abcdef,
+	  .src_node = 0x1a2b,
+	  .src_window = 0xfedc,
+	  .rdma = {.rcxt = 0x40054321,
+		   .peer_rcxt = 0x40012345,
+		   .tid = 0x107,
+		   .total = 0x10001,
+		   .tag = 0xc0ffee00,
+		   .attempts = 0xffff,
+		   .flags = 1,
+		   .status = 4}}},
+};
+
+#endif // PAVO_UNIT_WINDOW_SAMPLES_H

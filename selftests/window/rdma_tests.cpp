@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* rdma_tests.cpp - RDMA between windows: data, who is told, tids, what is refused. */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "adapter.h"
+
+using namespace windows;
+using pavo::Message;
+
+namespace {
+
+constexpr auto both = PAVO_RDMA_TELL_SOURCE | PAVO_RDMA_TELL_TARGET;
+
+/* Memory of one end that both may name, filled with what is recognized. */
+struct Buffer {
+	Buffer(pavo::Job &job, size_t bytes, uint32_t number)
+		: memory(bytes), mapping(job, memory.all())
+	{
+		fill(number);
+	}
+
+	void fill(uint32_t number)
+	{
+		auto bytes = pattern(number, memory.all().size());
+		memcpy(memory.at(), bytes.data(), bytes.size());
+	}
+
+	bool holds(uint32_t number, size_t from, size_t bytes) const
+	{
+		auto whole = pattern(number, memory.all().size());
+
+		return std::ranges::equal(memory.part(from, bytes),
+					  std::span(whole).subspan(from,
+								   bytes));
+	}
+
+	uint64_t pvo(size_t offset = 0) const
+	{
+		return mapping.pvo().value + offset;
+	}
+
+	world::Memory memory;
+	pavo::Mapping mapping;
+};
+
+/* A pair with a context at each end and memory for it. */
+struct Ends : Pair {
+	explicit Ends(size_t bytes = 1 << 20, bool ipv6 = false)
+		: Pair(ipv6), here(job_a, bytes, 1), there(job_b, bytes, 2)
+	{
+		a.take_rcxts({&rcxt_a, 1});
+		b.take_rcxts({&rcxt_b, 1});
+	}
+
+	pavo_rdma_request request(uint64_t tid, uint32_t length,
+				  unsigned flags = PAVO_RDMA_TELL_SOURCE)
+	{
+		return {.local_rcxt = rcxt_a,
+			.remote_rcxt = rcxt_b,
+			.tid = tid,
+			.local_pvo = here.pvo(),
+			.remote_pvo = there.pvo(),
+			.length = length,
+			.tag = uint32_t(0xabc000 + tid),
+			.flags = uint8_t(flags),
+			.reserved = 0,
+			.attempts = 0,
+			.cookie = uint32_t(0x50 + tid)};
+	}
+
+	/* Asks by window a. Return: what the frame was marked with. */
+	pavo_frame_state ask(bool write, const pavo_rdma_request &request)
+	{
+		pavo_frame_state state = PAVO_FRAME_EMPTY;
+
+		EXPECT_FALSE(
+			a.prepare_rdma(write, node_b, b.number(), request));
+		EXPECT_FALSE(a.start());
+		eventually([&] { return a.sent({&state, 1}) == 1; });
+		return state;
+	}
+
+	Buffer here;
+	Buffer there;
+	uint32_t rcxt_a = 0;
+	uint32_t rcxt_b = 0;
+};
+
+/* The next that ended, as this window is told; tid 0: nothing has. */
+pavo_rdma_done ended(pavo::Window &window)
+{
+	pavo_rdma_done done{};
+
+	eventually([&] {
+		return window.receive(
+			[&](const Message &message) {
+				EXPECT_EQ(message.type, PAVO_FRAME_RDMA_DONE);
+				done = message.done();
+			},
+			1);
+	});
+	return done;
+}
+
+bool quiet(pavo::Window &window)
+{
+	return !window.receive([](const Message &) {});
+}
+
+struct RdmaOver : testing::TestWithParam<bool> {};
+
+TEST_P(RdmaOver, WritesOfEveryLength)
+{
+	Ends ends(1 << 20, GetParam());
+	uint64_t tid = 0;
+
+	for (uint32_t length :
+	     {0u, 1u, 2u, 3u, 4u, 255u, 256u, 257u, 1379u, 1380u, 1381u, 4095u,
+	      4096u, 4097u, 65536u, (1u << 20) - 5}) {
+		ends.there.fill(2);
+		auto request = ends.request(++tid, length);
+		request.local_pvo += 3;
+		request.remote_pvo += 5;
+		ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+		auto done = ended(ends.a);
+		ASSERT_EQ(done.tid, tid);
+		EXPECT_EQ(done.rcxt, ends.rcxt_a);
+		EXPECT_EQ(done.peer_rcxt, ends.rcxt_b);
+		EXPECT_EQ(done.length, length);
+		EXPECT_EQ(done.tag, request.tag);
+		EXPECT_EQ(done.cookie, request.cookie);
+		EXPECT_EQ(done.status, PAVO_PVO_OK);
+		EXPECT_EQ(done.target, 0);
+		auto from = ends.here.memory.part(3, length);
+		auto to = ends.there.memory.part(5, length);
+		ASSERT_TRUE(std::ranges::equal(from, to)) << length;
+		/* And not a byte beside it. */
+		ASSERT_TRUE(ends.there.holds(2, 0, 5));
+		ASSERT_TRUE(ends.there.holds(2, 5 + length,
+					     (1 << 20) - 5 - length));
+	}
+	EXPECT_TRUE(quiet(ends.b));
+}
+
+TEST_P(RdmaOver, ReadsOfEveryLength)
+{
+	Ends ends(1 << 20, GetParam());
+	uint64_t tid = 0;
+
+	for (uint32_t length :
+	     {0u, 1u, 5u, 1380u, 1381u, 4097u, 65536u, (1u << 20) - 9}) {
+		ends.here.fill(1);
+		auto request =
+			ends.request(++tid, length, PAVO_RDMA_TELL_TARGET);
+		request.local_pvo += 9;
+		request.remote_pvo += 2;
+		ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+		auto done = ended(ends.a);
+		ASSERT_EQ(done.tid, tid);
+		EXPECT_EQ(done.cookie, request.cookie);
+		EXPECT_EQ(done.target, 1);
+		auto to = ends.here.memory.part(9, length);
+		auto from = ends.there.memory.part(2, length);
+		ASSERT_TRUE(std::ranges::equal(from, to)) << length;
+		ASSERT_TRUE(ends.here.holds(1, 0, 9));
+		ASSERT_TRUE(
+			ends.here.holds(1, 9 + length, (1 << 20) - 9 - length));
+	}
+	EXPECT_TRUE(quiet(ends.b));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ip, RdmaOver, testing::Values(false, true),
+			 [](const auto &info) {
+				 return info.param ? "v6" : "v4";
+			 });
+
+/* Source, target, both, none; of writes and of reads. */
+TEST(Rdma, WhoIsTold)
+{
+	Ends ends;
+	uint64_t tid = 0;
+
+	for (bool write : {true, false})
+		for (unsigned flags = 0; flags <= both; flags++) {
+			auto request = ends.request(++tid, 10000, flags);
+			auto &source = write ? ends.a : ends.b;
+			auto &target = write ? ends.b : ends.a;
+			Moved complete(write ? ends.device_b : ends.device_a,
+				       "rdma_done");
+
+			ASSERT_EQ(ends.ask(write, request), PAVO_FRAME_SENT);
+			if (flags & PAVO_RDMA_TELL_TARGET) {
+				auto done = ended(target);
+				ASSERT_EQ(done.tid, tid);
+				EXPECT_EQ(done.target, 1);
+				EXPECT_EQ(done.tag, request.tag);
+			}
+			if (flags & PAVO_RDMA_TELL_SOURCE) {
+				auto done = ended(source);
+				ASSERT_EQ(done.tid, tid);
+				EXPECT_EQ(done.target, 0);
+				EXPECT_EQ(done.tag, request.tag);
+			}
+			ASSERT_TRUE(
+				eventually([&] { return complete.by() == 1; }));
+			EXPECT_TRUE(quiet(ends.a)) << write << flags;
+			EXPECT_TRUE(quiet(ends.b)) << write << flags;
+		}
+}
+
+/* An attempt is begun by a higher tid only. */
+TEST(Tid, LowerAndEqualOnesAreStale)
+{
+	Ends ends;
+
+	ASSERT_EQ(ends.ask(true, ends.request(7, 100)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ended(ends.a).tid, 7u);
+	EXPECT_EQ(ends.ask(true, ends.request(7, 100)), PAVO_FRAME_STALE);
+	EXPECT_EQ(ends.ask(true, ends.request(6, 100)), PAVO_FRAME_STALE);
+	EXPECT_EQ(ends.ask(false, ends.request(7, 100)), PAVO_FRAME_STALE);
+	/* The other end has one of its own, which packets must exceed. */
+	uint32_t fresh;
+	ends.a.take_rcxts({&fresh, 1});
+	auto request = ends.request(5, 100);
+	request.local_rcxt = fresh;
+	ends.there.fill(3);
+	Moved stale(ends.device_b, "rx_drop_tid");
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_TRUE(eventually([&] { return stale.by() == 1; }));
+	EXPECT_TRUE(ends.there.holds(3, 0, 100));
+	request.tid = 6;
+	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_TRUE(eventually([&] { return stale.by() == 2; }));
+	request.tid = 8;
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	EXPECT_EQ(ended(ends.a).tid, 8u);
+	EXPECT_TRUE(quiet(ends.a));
+}
+
+/* What is complete is not placed again, but its source hears of it again. */
+TEST(Tid, AnotherAttemptOfWhatIsCompleteIsAnsweredOnly)
+{
+	Ends ends;
+	auto request = ends.request(10, 5000, both);
+
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ended(ends.a).tid, 10u);
+	ASSERT_EQ(ended(ends.b).tid, 10u);
+	ends.there.fill(9);
+	Moved repeats(ends.device_b, "rdma_repeats");
+	for (uint16_t attempt : {1, 2, 3}) {
+		request.tid = 10u + attempt;
+		request.attempts = attempt;
+		ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+		ASSERT_EQ(ended(ends.a).tid, request.tid);
+	}
+	EXPECT_EQ(repeats.by(), 3u);
+	EXPECT_TRUE(ends.there.holds(9, 0, 5000));
+	EXPECT_TRUE(quiet(ends.b));
+	/* A new operation is placed. */
+	request.tid = 14;
+	request.attempts = 0;
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ended(ends.a).tid, 14u);
+	EXPECT_FALSE(ends.there.holds(9, 0, 5000));
+}
+
+/* rCxts of others, and numbers that are none. */
+TEST(Rcxt, OnlyTheWindowsOwn)
+{
+	Ends ends;
+	auto request = ends.request(1, 100);
+	Moved foreign(ends.device_b, "rx_drop_rcxt");
+
+	for (uint32_t wrong : {ends.rcxt_a ^ 0x80000000u, ends.rcxt_a + 1,
+			       0xffffffffu, ends.rcxt_a ^ 0x000fffffu}) {
+		request.local_rcxt = wrong;
+		EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_BAD_RCXT);
+	}
+	request = ends.request(1, 100);
+	ends.there.fill(4);
+	uint64_t sent = 0;
+	for (uint32_t wrong :
+	     {ends.rcxt_b ^ 0x80000000u, ends.rcxt_b + 1, 0xffffffffu}) {
+		request.remote_rcxt = wrong;
+		request.tid = ++sent;
+		EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	}
+	ASSERT_TRUE(eventually([&] { return foreign.by() == sent; }));
+	EXPECT_TRUE(ends.there.holds(4, 0, 100));
+	EXPECT_TRUE(quiet(ends.a));
+}
+
+TEST(Rcxt, ComeBackAfterAllOthersOnly)
+{
+	Ends ends;
+	uint32_t first, again;
+
+	ends.a.take_rcxts({&first, 1});
+	EXPECT_EQ(ends.a.lmt().rcxts_owned, 2u);
+	ASSERT_FALSE(ends.a.return_rcxts({&first, 1}));
+	EXPECT_EQ(ends.a.return_rcxts({&first, 1}),
+		  std::errc::invalid_argument);
+	for (int i = 0; i < 100; i++) {
+		ends.a.take_rcxts({&again, 1});
+		ASSERT_NE(again, first);
+		ASSERT_FALSE(ends.a.return_rcxts({&again, 1}));
+	}
+	/* A stranger's are not given back either. */
+	EXPECT_EQ(ends.a.return_rcxts({&ends.rcxt_b, 1}),
+		  std::errc::invalid_argument);
+}
+
+/* Nothing more is placed after a cancel, at either end. */
+TEST(Cancel, EndsIt)
+{
+	Ends ends;
+	uint64_t tid = 0;
+
+	for (int round = 0; round < 50; round++) {
+		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		auto request = ends.request(++tid, 1 << 20, 0);
+
+		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
+						 request));
+		ASSERT_FALSE(ends.a.start());
+		if (round % 2)
+			ASSERT_FALSE(ends.a.cancel({&ends.rcxt_a, 1}));
+		ASSERT_FALSE(ends.b.cancel({&ends.rcxt_b, 1}));
+		ends.there.fill(round);
+		eventually([&] { return ends.a.sent({&state, 1}) == 1; });
+		if (round % 2)
+			EXPECT_TRUE(state == PAVO_FRAME_CANCELLED ||
+				    state == PAVO_FRAME_SENT);
+		/* What was under way has come by when this message has. */
+		ASSERT_FALSE(ends.a.send(node_b, ends.b.number(), {}));
+		ASSERT_TRUE(eventually([&] {
+			return ends.b.receive([](const Message &) {}, 1);
+		}));
+		if (round % 2)
+			ASSERT_TRUE(ends.there.holds(round, 0, 1 << 20));
+	}
+	EXPECT_EQ(ends.a.cancel({&ends.rcxt_b, 1}),
+		  std::errc::invalid_argument);
+	EXPECT_EQ(ends.a.lmt().rcxts, 0u);
+	/* And both go on. */
+	ASSERT_EQ(ends.ask(true, ends.request(++tid, 1 << 20)),
+		  PAVO_FRAME_SENT);
+	EXPECT_EQ(ended(ends.a).tid, tid);
+}
+
+/*
+ * What the process does about losses: again, with a higher tid. Each operation comes in
+ * once, whole, and both ends hear of it; packets overtake each other all the time.
+ */
+TEST(Network, RdmaDoesNotCareForOrder)
+{
+	constexpr uint32_t operations = 60, length = 40000;
+	Ends ends;
+	uint64_t tid = 0;
+	uint32_t attempts = 0;
+
+	for (uint32_t n = 0; n < operations; n++) {
+		bool write = n % 3, there = false, here = false;
+		auto &sink = write ? ends.there : ends.here;
+		auto request = ends.request(0, length, both);
+
+		request.tag = n;
+		(write ? ends.here : ends.there).fill(n);
+		sink.fill(n + 1);
+		for (uint16_t attempt = 0; !here; attempt++, attempts++) {
+			ASSERT_LT(attempt, 1000);
+			request.tid = ++tid;
+			request.attempts = attempt;
+			auto state = ends.ask(write, request);
+			ASSERT_TRUE(state == PAVO_FRAME_SENT ||
+				    state == PAVO_FRAME_NOT_SENT)
+				<< state;
+			auto patience = std::chrono::steady_clock::now() +
+					std::chrono::milliseconds(100);
+			while (!here &&
+			       std::chrono::steady_clock::now() < patience) {
+				ends.a.receive([&](const Message &message) {
+					auto done = message.done();
+					here |= done.tid == tid;
+					EXPECT_EQ(done.status, PAVO_PVO_OK);
+				});
+				ends.b.receive([&](const Message &message) {
+					auto done = message.done();
+					if (write)
+						EXPECT_FALSE(there) << n;
+					there = done.tag == n;
+				});
+			}
+		}
+		ASSERT_TRUE(sink.holds(n, 0, length)) << n;
+		ASSERT_TRUE(sink.holds(n + 1, length, (1 << 20) - length));
+		/* Late packets do not change what is there. */
+		sink.fill(n + 2);
+		if (write)
+			EXPECT_TRUE(there) << n;
+	}
+	if (getenv("PAVO_LOSSY"))
+		EXPECT_GT(attempts, operations);
+}
+
+/* Its memory is someone else's as soon as a window and its mapping are gone. */
+TEST(Closing, UnderRdma)
+{
+	Pair pair;
+	Buffer source(pair.job_a, 1 << 18, 1);
+	world::Memory memory(1 << 18);
+	uint32_t mine, rcxt;
+	uint64_t tid = 0;
+	Moved placed(pair.device_b, "rx_rdma_packets");
+
+	pair.a.take_rcxts({&mine, 1});
+	for (int round = 0; round < 60; round++) {
+		pavo::WindowOptions options;
+		options.recv_frames = 64;
+		auto window = another(pair, options);
+		auto mapping = std::make_unique<pavo::Mapping>(pair.job_b,
+							       memory.all());
+		pavo_rdma_request request = {.local_rcxt = mine,
+					     .remote_rcxt = 0,
+					     .tid = ++tid,
+					     .local_pvo = source.pvo(),
+					     .remote_pvo = mapping->pvo().value,
+					     .length = 1 << 18,
+					     .tag = 0,
+					     .flags = 0,
+					     .reserved = 0,
+					     .attempts = 0,
+					     .cookie = 0};
+		uint64_t before = placed.by();
+
+		window->take_rcxts({&rcxt, 1});
+		request.remote_rcxt = rcxt;
+		ASSERT_FALSE(pair.a.prepare_rdma(true, node_b, window->number(),
+						 request));
+		std::thread sender([&] { pair.a.start(); });
+		if (round % 3)
+			eventually([&] { return placed.by() > before; });
+		/* Either of them is enough. */
+		if (round % 2)
+			window.reset();
+		else
+			mapping.reset();
+		memset(memory.at(), 0x77, memory.all().size());
+		pavo_frame_state state;
+		sender.join();
+		ASSERT_TRUE(eventually([&] {
+			return pair.a.sent({&state, 1}) == 1;
+		}));
+		ASSERT_TRUE(std::ranges::all_of(memory.all(), [](std::byte b) {
+			return b == std::byte(0x77);
+		})) << round;
+	}
+}
+
+/* Memory that is not mapped, at the end that asks: the window is dead. */
+TEST(Violation, AtHomeItEndsTheWindow)
+{
+	Ends ends;
+	auto request = ends.request(1, 100);
+
+	request.local_pvo ^= uint64_t(1) << 60;
+	EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_BAD_PVO);
+	EXPECT_EQ(ends.a.lmt().state, 2u);
+	EXPECT_EQ(ends.a.lmt().fatal_rcxt, ends.rcxt_a);
+	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), PAVO_FRAME_DEAD);
+	Moved dropped(ends.device_a, "rx_drop_window");
+	ASSERT_FALSE(ends.b.send(node_a, ends.a.number(), {}));
+	EXPECT_TRUE(eventually([&] { return dropped.by() == 1; }));
+}
+
+/* At the other end nothing is touched and the one that asked is told. */
+TEST(Violation, AbroadItIsTold)
+{
+	Ends ends;
+	uint64_t tid = 0;
+
+	for (bool write : {true, false}) {
+		auto request = ends.request(++tid, 100,
+					    write ? PAVO_RDMA_TELL_SOURCE :
+						    PAVO_RDMA_TELL_TARGET);
+		Moved refused(ends.device_b, "rx_drop_rdma_pvo");
+
+		request.remote_pvo ^= uint64_t(1) << 60;
+		ASSERT_EQ(ends.ask(write, request), PAVO_FRAME_SENT);
+		auto done = ended(ends.a);
+		EXPECT_EQ(done.tid, tid);
+		EXPECT_EQ(done.status, PAVO_PVO_KEY);
+		EXPECT_EQ(refused.by(), 1u);
+	}
+	/* Beyond the end of the region: no packet that crosses it is placed. */
+	ends.there.fill(5);
+	auto request = ends.request(++tid, 100);
+	request.remote_pvo += (1 << 20) - 50;
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	EXPECT_NE(ended(ends.a).status, PAVO_PVO_OK);
+	EXPECT_TRUE(ends.there.holds(5, 0, 1 << 20));
+	/* Both go on. */
+	ASSERT_EQ(ends.ask(true, ends.request(++tid, 100)), PAVO_FRAME_SENT);
+	EXPECT_EQ(ended(ends.a).status, PAVO_PVO_OK);
+}
+
+/* Requests that are none. */
+TEST(Request, WrongOnesAreRefused)
+{
+	Ends ends;
+	auto request = ends.request(1, 100);
+
+	request.flags = 4;
+	EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_BAD_REQUEST);
+	request = ends.request(1, 100);
+	request.reserved = 1;
+	EXPECT_EQ(ends.ask(false, request), PAVO_FRAME_BAD_REQUEST);
+	request = ends.request(1, 100);
+	pavo_frame_state state;
+	ASSERT_FALSE(ends.a.prepare_rdma(true, 63, ends.b.number(), request));
+	ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, 1 << 24, request));
+	ASSERT_FALSE(ends.a.start());
+	for (auto expected : {PAVO_FRAME_BAD_NODE, PAVO_FRAME_BAD_WINDOW}) {
+		ASSERT_TRUE(eventually([&] {
+			return ends.a.sent({&state, 1}) == 1;
+		}));
+		EXPECT_EQ(state, expected);
+	}
+}
+
+} // namespace

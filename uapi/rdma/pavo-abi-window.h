@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pavo-abi-window.h - windows: what a process shares with an adapter, and RDMA between
+ * windows. Included by pavo-abi.h.
+ */
+#ifndef PAVO_ABI_WINDOW_H
+#define PAVO_ABI_WINDOW_H
+
+#include <linux/types.h>
+
+/* --------------------------------------------------------------- windows */
+
+/*
+ * A window (windows document, "FIFO queues") is a pair of FIFOs and a command page
+ * that a process shares with an adapter. FIFOs are rings of frames. What is sent is a
+ * packet for each frame, to a window of the same job; nothing is sent twice, and
+ * packets may be lost and overtake each other.
+ */
+#define PAVO_FRAME_SIZE 2048u
+#define PAVO_FRAME_HDR_SIZE 16u
+/* Bytes of a frame that are written last, and which a consumer looks at. */
+#define PAVO_FRAME_LINE 64u
+#define PAVO_FRAME_PAYLOAD (PAVO_FRAME_SIZE - PAVO_FRAME_HDR_SIZE)
+
+/* Frames of a FIFO: powers of two from and to. */
+#define PAVO_FIFO_LEAST 16u
+#define PAVO_FIFO_MOST 32768u
+
+enum pavo_frame_type {
+	PAVO_FRAME_MESSAGE = 1, /* @length bytes of payload follow the header */
+	PAVO_FRAME_RDMA_WRITE = 2, /* to be sent: struct pavo_rdma_request */
+	PAVO_FRAME_RDMA_READ = 3, /* likewise */
+	PAVO_FRAME_RDMA_DONE = 4, /* arrived: struct pavo_rdma_done */
+};
+
+/* pavo_frame_hdr.state */
+enum pavo_frame_state {
+	PAVO_FRAME_EMPTY = 0, /* nothing has arrived; or it was not sent yet */
+	PAVO_FRAME_ARRIVED = 1,
+	PAVO_FRAME_SENT = 2, /* the last one of the adapter, and those below */
+	PAVO_FRAME_NOT_SENT = 3, /* the network stack did not take it: again? */
+	PAVO_FRAME_BAD_TYPE = 4,
+	PAVO_FRAME_BAD_LENGTH = 5, /* more than the window's max_payload */
+	PAVO_FRAME_BAD_NODE = 6, /* the window knows no address of it */
+	PAVO_FRAME_BAD_WINDOW = 7, /* not a number of 24 bits */
+	PAVO_FRAME_BAD_REQUEST = 8, /* flags that are none, or reserved bits */
+	PAVO_FRAME_BAD_RCXT =
+		9, /* not this window's, or of before a recovery */
+	PAVO_FRAME_BUSY = 10, /* the rCxt is sending something else */
+	PAVO_FRAME_STALE = 11, /* tid not above that of the rCxt */
+	PAVO_FRAME_BAD_PVO = 12, /* no such memory; the window is dead */
+	PAVO_FRAME_CANCELLED = 13, /* before all of it was sent */
+	PAVO_FRAME_DEAD = 14, /* the window is (pavo_lmt.state) */
+};
+
+/**
+ * struct pavo_frame_hdr - how a frame begins; payload follows.
+ * @node:   destination; of an arrived frame: where it came from
+ * @length: bytes of payload
+ * @window: destination, or where it came from
+ * @type:   enum pavo_frame_type
+ * @state:  enum pavo_frame_state. A sender writes it as 0 and the adapter something
+ *          else when it has dealt with the frame. In an arrived frame everything else
+ *          is there when it is not 0; the consumer makes it 0 when it is done.
+ */
+struct pavo_frame_hdr {
+	__u16 node;
+	__u16 length;
+	__u32 window;
+	__u8 type;
+	__u8 reserved[3];
+	__u32 state;
+};
+
+/*
+ * RDMA (windows document, "RDMA Write", "RDMA Read"). The data of an operation goes as
+ * packets that each say where they belong, so they may come in any order. The state
+ * of an operation is in two rCxts, one at each end, that the windows took from their
+ * adapters. The tid tells attempts from each other: each request on an rCxt has a
+ * higher one than all before. Nothing is sent twice by the adapter: if no end is told
+ * in time the process does it again, with a higher tid.
+ */
+enum pavo_rdma_flag {
+	PAVO_RDMA_TELL_SOURCE =
+		0x1, /* when all has arrived, the data's source */
+	PAVO_RDMA_TELL_TARGET = 0x2, /* ... and its target */
+	PAVO_RDMA_FLAGS = 0x3,
+};
+
+/**
+ * struct pavo_rdma_request - payload of frames RDMA_WRITE and RDMA_READ, whose
+ * pavo_frame_hdr has the other end's node and window, and the size of this as length.
+ * @local_rcxt:  of this window
+ * @remote_rcxt: of the other
+ * @tid:         higher than any before on either of them
+ * @local_pvo:   memory of this job on this machine: source of a write, target of
+ *               a read
+ * @remote_pvo:  on the other
+ * @length:      bytes; 0 is allowed
+ * @tag:         told to both ends
+ * @flags:       enum pavo_rdma_flag
+ * @reserved:    0
+ * @attempts:    how many tids ago the operation was begun first; 0: it begins now.
+ *               An end where it is complete since that tid does not place it again.
+ * @cookie:      told to this end
+ *
+ * The frame is marked when the last packet has been sent, or the request of a read:
+ * the memory of a write may be used again then. It says nothing about arrival.
+ */
+struct pavo_rdma_request {
+	__u32 local_rcxt;
+	__u32 remote_rcxt;
+	__aligned_u64 tid;
+	__aligned_u64 local_pvo;
+	__aligned_u64 remote_pvo;
+	__u32 length;
+	__u32 tag;
+	__u8 flags;
+	__u8 reserved;
+	__u16 attempts;
+	__u32 cookie;
+};
+
+/**
+ * struct pavo_rdma_done - payload of frames RDMA_DONE; all data can be seen.
+ * @rcxt:      of this window
+ * @peer_rcxt: the other
+ * @tid:       which attempt; older ones than the last are to be ignored
+ * @length, @tag: as requested
+ * @cookie:    of this end's request, 0 where it was the other's
+ * @status:    enum pavo_pvo_result; not 0: memory named by the request may not be
+ *             touched, and the operation is over
+ * @target:    1: this end is where the data went; 0: where it came from
+ * @attempts:  as requested
+ */
+struct pavo_rdma_done {
+	__u32 rcxt;
+	__u32 peer_rcxt;
+	__aligned_u64 tid;
+	__u32 length;
+	__u32 tag;
+	__u32 cookie;
+	__u8 status;
+	__u8 target;
+	__u16 attempts;
+};
+
+/*
+ * Number of an rCxt: its place in the adapter's pool, and above that the pool's key,
+ * which changes with every recovery.
+ */
+#define PAVO_RCXT_INDEX_BITS 20
+/* Most that are taken or given back by one call. */
+#define PAVO_RCXTS_AT_ONCE 1024u
+
+/*
+ * Commands: 64 bits in the ring of the command page, the operation in bits 63..56,
+ * its argument in 31..0, the rest 0. The adapter looks for them when it is called
+ * (PAVO_METHOD_WINDOW_KICK), and before it drops a packet because the receive FIFO is
+ * full.
+ */
+#define PAVO_WCMD_OP_SHIFT 56
+
+enum pavo_window_command {
+	PAVO_WCMD_START_TRANSMIT =
+		1, /* that many more frames are ready to be sent */
+	PAVO_WCMD_RETURN_SLOTS = 2, /* that many arrived frames were consumed */
+	/*
+	 * Event when the n-th frame from now has arrived, or was sent. 0 and all
+	 * ones: none.
+	 */
+	PAVO_WCMD_RECV_THRESHOLD = 3,
+	PAVO_WCMD_SEND_THRESHOLD = 4,
+};
+
+#define PAVO_WCMD_RING 256u /* entries */
+
+/**
+ * struct pavo_command_page - shared with the process.
+ * @producer: commands written so far, the process's
+ * @consumer: taken so far, the adapter's
+ * @ring:     command number n is in entry n % PAVO_WCMD_RING
+ */
+struct pavo_command_page {
+	__u32 producer;
+	__u32 reserved[15];
+	__u32 consumer;
+	__u32 reserved2[15];
+	__aligned_u64 ring[PAVO_WCMD_RING];
+};
+
+enum pavo_window_method {
+	PAVO_METHOD_WINDOW_OPEN = PAVO_UVERBS_FIRST,
+	PAVO_METHOD_WINDOW_CLOSE,
+	PAVO_METHOD_WINDOW_NODE,
+	PAVO_METHOD_WINDOW_KICK,
+	PAVO_METHOD_WINDOW_QUERY,
+	PAVO_METHOD_WINDOW_TAKE_RCXTS,
+	PAVO_METHOD_WINDOW_RETURN_RCXTS,
+	PAVO_METHOD_WINDOW_CANCEL,
+};
+
+enum pavo_window_attr {
+	PAVO_ATTR_WINDOW_HANDLE = PAVO_UVERBS_FIRST,
+	PAVO_ATTR_WINDOW_JOB, /* handle of its job */
+	PAVO_ATTR_WINDOW_ARGS, /* in: struct pavo_window_args */
+	PAVO_ATTR_WINDOW_RESP, /* out: struct pavo_window_resp */
+	PAVO_ATTR_WINDOW_NODE_ARGS, /* in: struct pavo_window_node_args */
+	PAVO_ATTR_WINDOW_LMT, /* out: struct pavo_lmt */
+	PAVO_ATTR_WINDOW_RCXTS_TAKEN, /* out: __u32 each, all or none */
+	PAVO_ATTR_WINDOW_RCXTS, /* in: __u32 each */
+};
+
+/**
+ * struct pavo_window_args - a window to be opened.
+ * @send_frames, @recv_frames: of its FIFOs
+ * @nodes:      addresses that it may know, 1 to 65536
+ * @node:       what this machine is to the others of the job
+ * @sgid_index: the adapter's address that it uses
+ * @recv_event, @send_event: eventfds, or -1
+ *
+ * Errors: EINVAL; ENOSPC: the adapter has as many as it may (parameter max_windows);
+ * ENOMEM: more memory than may be locked, or none left; EBADF: no eventfd.
+ */
+struct pavo_window_args {
+	__u32 send_frames;
+	__u32 recv_frames;
+	__u32 nodes;
+	__u16 node;
+	__u16 sgid_index;
+	__s32 recv_event;
+	__s32 send_event;
+};
+
+/**
+ * struct pavo_window_resp - @window: its number, 24 bits
+ * @max_payload: of a frame, so that its packet fits the interface
+ */
+struct pavo_window_resp {
+	struct pavo_mmap_info send;
+	struct pavo_mmap_info recv;
+	struct pavo_mmap_info commands;
+	__u32 window;
+	__u32 max_payload;
+};
+
+/** struct pavo_window_node_args - the address of a node, as a GID. */
+struct pavo_window_node_args {
+	__u8 gid[16];
+	__u32 node;
+	__u32 reserved;
+};
+
+/**
+ * struct pavo_lmt - local mapping table of a window.
+ * @state:        1: valid; 2: dead, after a request named memory that is not its job's
+ * @window, @job: numbers
+ * @recv_frames, @send_frames: sizes of the FIFOs
+ * @recv_count:   frames that have arrived, the slot of the next one is that modulo
+ *                @recv_frames; @send_count likewise
+ * @recv_free:    slots for frames that may arrive
+ * @send_ready:   frames that are ready to be sent
+ * @recv_threshold, @send_threshold: frames until the event; 0: none
+ * @quantum:      frames of it that are sent in a turn
+ * @rcxts:        queued to send: @rcxt_head and @rcxt_tail; 0 if there are none
+ * @fatal_rcxt:   of the request after which the window was dead
+ * @rcxts_owned:  taken from the adapter's pool
+ */
+struct pavo_lmt {
+	__u32 state;
+	__u32 window;
+	__u32 job;
+	__u32 recv_frames;
+	__u32 recv_count;
+	__u32 recv_free;
+	__u32 recv_threshold;
+	__u32 send_frames;
+	__u32 send_count;
+	__u32 send_ready;
+	__u32 send_threshold;
+	__u32 quantum;
+	__u32 rcxts;
+	__u32 rcxt_head;
+	__u32 rcxt_tail;
+	__u32 fatal_rcxt;
+	__u32 rcxts_owned;
+	__u32 reserved;
+};
+
+#endif /* PAVO_ABI_WINDOW_H */
