@@ -22,6 +22,8 @@ type=$1 programs=$2 part=${3:-.}
 . "$here/command_tests.sh"
 # shellcheck source=selftests/life/counter_tests.sh
 . "$here/counter_tests.sh"
+# shellcheck source=selftests/life/installed_tests.sh
+. "$here/installed_tests.sh"
 # No locale to be searched for by every program
 export LC_ALL=C
 
@@ -62,5 +64,6 @@ netdev_tests
 namespace_tests
 command_tests
 counter_tests
+installed_tests
 check "the module leaves at the end" unload
 tap_end

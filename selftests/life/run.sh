@@ -10,5 +10,30 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
-exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit 900)" -- bash \
-	"$here/guest.sh" "$TYPE" "$PAVO_BUILD/selftests/verbs" "$@"
+
+# What `make install` makes, for the tests that want it installed. depmod knows all
+# modules of the kernel by links, which are not for the guest.
+installed=$PAVO_BUILD/test-install/${PAVO_KERNEL:-default}
+install_here()
+{
+	local kernel modules link
+	kernel=$(dirname "$("$PAVO_VM" kernels --headers "${PAVO_KERNEL:-default}")")
+	modules=$installed/lib/modules/${kernel##*/}
+	rm -rf "$installed"
+	make -C "$PAVO_TREE" --no-print-directory BUILD="$PAVO_BUILD" \
+		KERNEL="${PAVO_KERNEL:-default}" DESTDIR="$installed" install &&
+		for link in kernel modules.builtin modules.builtin.modinfo modules.order; do
+			ln -s "$kernel/$link" "$modules/"
+		done &&
+		depmod -b "$installed" "${kernel##*/}" &&
+		find "$modules" -type l -delete
+}
+if [ "$TYPE" = pavo ]; then
+	install_here >&2 || {
+		echo 'Bail out! pavo cannot be installed'
+		exit 1
+	}
+fi
+exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit 900)" \
+	--env PAVO_INSTALLED="$installed" -- \
+	bash "$here/guest.sh" "$TYPE" "$PAVO_BUILD/selftests/verbs" "$@"
