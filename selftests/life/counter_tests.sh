@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Life tests about counters that belong to some queue pairs only, as `rdma
-# statistic qp` binds them: what they count is right, and is not lost to the
-# adapter. Sourced by guest.sh; world.sh and command_tests.sh say what the words
+# Life tests about counters: `rdma statistic` shows all of them, and those that belong
+# to some queue pairs only, as `rdma statistic qp` binds them, count right and are not
+# lost to the adapter. Sourced by guest.sh; world.sh and command_tests.sh say what the words
 # mean.
 # shellcheck disable=SC2154,SC2317  # set and called elsewhere
 
@@ -11,6 +11,55 @@
 port_counter()
 {
 	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
+}
+
+# What `rdma statistic` shows of la, in $counters by name
+shown()
+{
+	local words i
+	read -ra words <<<"$(rdma statistic show link la/1)"
+	[ "${words[*]:0:2}" = "link la/1" ]
+	counters=()
+	for ((i = 2; i < ${#words[@]}; i += 2)); do
+		counters[${words[i]}]=${words[i + 1]}
+	done
+}
+
+# Two sources, one set of counters with one set of values. Nothing is under way.
+shown_as_in_sysfs()
+{
+	local file name value files=0
+	local -A counters
+	shown
+	for file in /sys/class/infiniband/la/ports/1/hw_counters/*; do
+		name=${file##*/}
+		[ "$name" != lifespan ] || continue # of values, for sysfs
+		read -r value <"$file"
+		[ "${counters[$name]:-none}" = "$value" ] || {
+			echo "$name is $value, shown: ${counters[$name]:-not at all}"
+			return 1
+		}
+		files=$((files + 1))
+	done
+	((files > 50 && files == ${#counters[@]})) || {
+		echo "$files in sysfs, ${#counters[@]} shown"
+		return 1
+	}
+}
+
+all_are_shown()
+{
+	local before
+	local -A counters
+	add_pair
+	soon shown_as_in_sysfs || shown_as_in_sysfs
+	shown
+	before=${counters[tx_packets]}
+	smoke
+	soon shown_as_in_sysfs || shown_as_in_sysfs
+	shown
+	((counters[tx_packets] > before + 100))
+	((counters[rx_packets] > 100))
 }
 
 # The number of la's queue pair that is connected, in $value.
@@ -115,6 +164,7 @@ counted_to_the_end()
 counter_tests()
 {
 	[ "$type" = pavo ] || return 0
+	life "counters: rdma statistic shows what sysfs does" all_are_shown
 	life "counters of a queue pair: by hand" counted_by_hand
 	life "counters of a queue pair: by rule" counted_by_rule
 	life "counters of a queue pair: until its adapter goes" counted_to_the_end
