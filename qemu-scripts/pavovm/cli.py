@@ -73,8 +73,16 @@ def _machine_options(parser):
                         help="only the guests' output")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Wrong arguments are told by their own status: 2 is a command's too."""
+
+    def error(self, message):
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_SETUP, f"{self.prog}: {message}\n")
+
+
 def _parser():
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="pavo-vm", description="Boot virtual machines from the host's own "
         "files, run something in them, bring back status, logs and files.",
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -18,13 +18,14 @@ BUILD = TREE / "build"
 # The cheapest first; of those with guests, which run side by side, the widest,
 # then the longest.
 # Unknown groups come last.
-ORDER = ("lint", "unit", "interop", "apps", "life", "verbs", "kverbs", "translate", "wire", "faults",
-         "window", "direct", "fuzz")
+ORDER = ("lint", "unit", "interop", "apps", "vm", "life", "verbs", "kverbs", "translate", "wire",
+         "faults", "window", "direct", "fuzz")
 # Only when asked for by name: one measures, one needs the sanitizer kernel, one
 # the source of rdma-core.
 NOT_GROUPS = ("bench", "planted", "pyverbs")
 HOST_GROUPS = ("lint", "unit")          # no guest: the same for every kernel
-PAIRS = ("interop", "apps")             # two guests at a time, not one
+ONCE = HOST_GROUPS + ("vm",)            # not again for other kernels
+PAIRS = ("interop", "apps", "vm")       # two guests at a time, not one
 
 
 @dataclasses.dataclass

@@ -181,7 +181,7 @@ class Session:
         found = groups.discover(self.options.only)
         wanted = self.options.only or [
             n for n in found
-            if not (self.options.kernel and n in groups.HOST_GROUPS)]
+            if not (self.options.kernel and n in groups.ONCE)]
         total = tap.Count()
         table = []
         for name in wanted:

@@ -1,0 +1,244 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Group vm: what the other groups believe of pavo-vm - statuses, output and files come
+# back as they were, nodes find each other, and what goes wrong in a guest is told.
+# Called by selftests/run, or by hand; needs nothing built.
+# shellcheck disable=SC2317  # called by check
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/host-lib.sh
+. "$here/../verbs/host-lib.sh"
+# For check and its like; nothing here is a guest.
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+logs=${PAVO_LOGS:-$PAVO_BUILD/test-logs/vm}
+mkdir -p "$logs"
+
+# boot NAME STATUS "run | cluster N" ARGUMENTS...: it ends with that status. Its log
+# is in $logs/NAME, what it said in NAME.said and NAME.errors.
+boot()
+{
+	local name=$1 expected=$2 what=$3 status=0
+	shift 3
+	# shellcheck disable=SC2086  # cluster and its number
+	"$PAVO_VM" $what --logs "$logs/$name" --timeout "$(limit 100)" \
+		--no-kmemleak "$@" >"$logs/$name.said" 2>"$logs/$name.errors" ||
+		status=$?
+	[ "$status" = "$expected" ] && return
+	echo "status $status instead of $expected:"
+	cat "$logs/$name.errors"
+	return 1
+}
+
+# told NAME TEXT: by pavo-vm itself
+told()
+{
+	grep -qF -- "$2" "$logs/$1.errors" || {
+		echo "not told: $2"
+		cat "$logs/$1.errors"
+		return 1
+	}
+}
+
+# each NAME FIELD: of every node's verdict
+each()
+{
+	python3 -c 'import json, sys
+print(*[v[sys.argv[2]] for v in json.load(open(sys.argv[1]))])' \
+		"$logs/$1/result.json" "$2"
+}
+
+# --- one machine -------------------------------------------------------------------
+
+one_machine()
+{
+	# A status of its own, although the console had a complaint that is known
+	(cd "$logs" && boot one 7 run --env GREETING='two words' --smp 1 --mem 700M \
+		--append pavo.test=1 --allow-console 'planted and known' -- \
+		bash "$here/guest.sh" "$logs/data" 'a b' '*')
+}
+
+output_comes_back()
+{
+	cmp "$logs/data" "$logs/one.said"
+	cmp "$logs/data" "$logs/one/share/node1/output"
+}
+
+files_come_back()
+{
+	local out=$logs/one/share/node1/out
+	cmp "$logs/data" "$out/copy"
+	cmp "$logs/data" "$out/in a folder/copy"
+	[ -f "$out/empty" ] && [ ! -s "$out/empty" ]
+	grep -q 'planted and known' "$logs/one/node1.console"
+	grep -q qemu-system "$logs/one/node1.qemu"
+}
+
+# What it was told and given is what it found.
+options_arrive()
+{
+	diff - "$logs/one/share/node1/out/facts" <<-END
+		arguments: <a b> <*>
+		folder: $logs
+		greeting: two words
+		node 1 of 1, user 0, 1 CPU
+		memory: below 700 MiB
+		kernel argument: pavo.test=1
+		kernel: $("$PAVO_VM" kernels --release "${PAVO_KERNEL:-default}")
+	END
+}
+
+host_is_untouched()
+{
+	[ "$(sha256sum <"$logs/data")" = "$sum" ]
+	[ ! -e "$logs/data.new" ]
+}
+
+# --- what goes wrong in it ------------------------------------------------------------
+
+complaint()
+{
+	boot complaint 240 run 'echo "<4>BUG: planted" >/dev/kmsg'
+	told complaint "the command's status was 0"
+	told complaint "BUG: planted"
+}
+
+lost_machines()
+{
+	boot lost 241 "cluster 2" --on 1 'echo c >/proc/sysrq-trigger' \
+		--on 2 '/run/pavo/bin/busybox reboot -f'
+	[ "$(each lost status)" = "241 243" ]
+	told lost "node 1: kernel panic: sysrq triggered crash"
+	told lost "node 2: the machine ended without a status"
+}
+
+running()
+{
+	pgrep -f -- "path=$logs/$1/share" >/dev/null
+}
+
+# The limit counts from before the boot, which may take longer than the first did.
+time_limit()
+{
+	local seconds
+	seconds=$(each one seconds)
+	boot hanging 242 run --timeout $((${seconds%.*} * 3 + 15)) \
+		'trap "" TERM; echo began; while :; do sleep 1000; done'
+	grep -q began "$logs/hanging.said"
+	told hanging "time limit of"
+	refused running hanging
+}
+
+interrupted()
+{
+	local pid
+	rm -f "$logs/stopped.said"
+	boot stopped 245 run 'echo began; sleep 1000' &
+	pid=$!
+	until_true "$(limit 60)" grep -q began "$logs/stopped.said"
+	running stopped
+	pkill -TERM -P "$pid"
+	wait "$pid"
+	refused running stopped
+}
+
+# --- several ------------------------------------------------------------------------
+
+# The first node is the one that fails if either does not see the other.
+two_machines()
+{
+	# shellcheck disable=SC2016  # the guest's
+	boot two 0 "cluster 2" --mtu 9000 --on 1 '
+		set -e
+		echo one here
+		pavo-put word "from one"
+		[ "$(cat /sys/class/net/eth0/mtu)" = 9000 ]
+		pavo-until 30 ping -c 1 -W 1 -s 8900 wire2 >/dev/null
+		pavo-until 30 ping -c 1 -W 1 fd00:77::2 >/dev/null
+		pavo-barrier end' --on 2 '
+		set -e
+		echo two here
+		[ "$(pavo-get word)" = "from one" ]
+		pavo-barrier end'
+	[ "$(sort "$logs/two.said")" = $'node1| one here\nnode2| two here' ]
+	[ "$(each two status)" = "0 0" ]
+}
+
+# A failed node ends the waits of the others; every node has a status of its own.
+three_machines()
+{
+	# shellcheck disable=SC2016  # NODE is the guest's
+	boot three 1 "cluster 3" '
+		[ "$NODES" = 3 ] || exit 99
+		pavo-until 30 ping -c 1 -W 1 "wire$((NODE % 3 + 1))" >/dev/null ||
+			exit 98
+		pavo-barrier all || exit 97
+		case $NODE in
+		1) pavo-get nothing 10000 ;;
+		*) exit $((NODE + 40)) ;;
+		esac'
+	[ "$(each three status)" = "1 42 43" ]
+	grep -q '^node1| pavo-get: given up, node [23] failed' "$logs/three.said"
+}
+
+# --- nothing started ------------------------------------------------------------------
+
+# not_started TEXT ARGUMENTS...: refused with TEXT before any machine is there
+not_started()
+{
+	local text=$1 status=0
+	shift
+	"$PAVO_VM" "$@" >"$logs/refused.said" 2>"$logs/refused.errors" || status=$?
+	[ "$status" = 244 ] && told refused "$text" && return
+	echo "status $status of: pavo-vm $*"
+	return 1
+}
+
+wrong_use()
+{
+	not_started "unrecognized arguments: --no-such-option" \
+		kernels --no-such-option
+	not_started "argument --mem: expected one argument" run --mem
+	not_started "argument --smp: invalid int value: 'many'" run --smp many true
+	not_started "invalid choice: 'walk'" walk
+	not_started "nothing to run on node 1: no command given" run
+	not_started "nothing to run on node 2: no command given" \
+		cluster 2 --on 1 true
+	not_started "--on 3: nodes are 1 to 2" cluster 2 --on 3 true true
+	not_started "1 to 64 machines, please" cluster 0 true
+	not_started "--env 1A=2: not a variable name" run --env 1A=2 true
+	not_started "no kernel 'no-such' (known: " run --kernel no-such true
+	not_started "--kernel-image and --modules go together" \
+		run --modules "$here" true
+	not_started "not empty and not made by pavo-vm" run --logs "$here" true
+}
+
+missing_qemu()
+{
+	local tools=$logs/tools
+	mkdir -p "$tools"
+	# the interpreter itself, which "python3" may only find by a script
+	ln -sf "$(python3 -c 'import sys; print(sys.executable)')" "$tools/python3"
+	ln -sf "$(command -v grep)" "$(command -v cat)" "$tools"
+	PATH=$tools not_started "qemu-system-x86_64 is missing; try: " run true
+}
+
+echo "TAP version 13"
+head -c 1000003 /dev/urandom >"$logs/data"
+rm -f "$logs/data.new"
+sum=$(sha256sum <"$logs/data")
+check "wrong use is told, and starts nothing" wrong_use
+check "a missing QEMU is told" missing_qemu
+check "one machine: the command's status" one_machine
+check "one machine: output as it was" output_comes_back
+check "one machine: files and logs as they were" files_come_back
+check "one machine: options and environment arrive" options_arrive
+check "one machine: the host's files stay as they are" host_is_untouched
+check "two machines: a wire, values and barriers" two_machines
+check "three machines: each its own status" three_machines
+check "a complaint on the console" complaint
+check "a panic, and an end without a word" lost_machines
+check "the time limit ends what hangs" time_limit
+check "interrupted, no machine stays" interrupted
+tap_end
