@@ -48,7 +48,6 @@
 /* Copies that one packet may cause. */
 #define PAVO_MAX_MCAST_QP_ATTACH 256
 #define PAVO_MAX_TOTAL_MCAST_QP_ATTACH 16384
-#define PAVO_PORT 1
 
 /* Objects that are counted against their limit. */
 enum pavo_object {

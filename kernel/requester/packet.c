@@ -150,7 +150,7 @@ int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 						 PAVO_OP_SEND_ONLY),
 		.solicited = wqe->flags & PAVO_WQE_SOLICITED,
 		.pkey = PAVO_PKEY_DEFAULT,
-		.dqpn = wqe->av->dest_qpn & PAVO_QPN_MASK,
+		.dqpn = wqe->av->dest_qpn,
 		.psn = wqe->first_psn,
 		.imm = (__force __be32)wqe->imm,
 		.qkey = wqe->av->qkey,

@@ -76,6 +76,26 @@ static enum pavo_vendor_err parse_payload(struct pavo_swqe *wqe,
 	return parse_sgl(wqe, r, max_sge);
 }
 
+/* What does not fit the packet would go to somebody else, cut short. */
+static enum pavo_vendor_err parse_ud(struct pavo_swqe *wqe,
+				     struct seg_reader *r)
+{
+	const struct pavo_ud_seg *seg = take(r, sizeof(*seg));
+	u8 reserved = 0;
+	u32 i;
+
+	if (!seg)
+		return PAVO_VE_WQE_SEGMENT;
+	for (i = 0; i < sizeof(seg->reserved); i++)
+		reserved |= seg->reserved[i];
+	if (reserved)
+		return PAVO_VE_WQE_FLAGS;
+	if (seg->dest_qpn >> 24 || seg->port_num != PAVO_PORT)
+		return PAVO_VE_AV;
+	wqe->av = seg;
+	return PAVO_VE_NONE;
+}
+
 static enum pavo_vendor_err parse_xrc(struct pavo_swqe *wqe,
 				      struct seg_reader *r)
 {
@@ -129,18 +149,16 @@ static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
 					   const struct pavo_parser_limits *lim)
 {
 	const struct pavo_raddr_seg *raddr = NULL;
-	enum pavo_vendor_err err;
+	enum pavo_vendor_err err = PAVO_VE_NONE;
 
 	if (wqe->op >= PAVO_WQE_OP_COUNT || !(lim->ops & 1u << wqe->op))
 		return PAVO_VE_WQE_OPCODE;
 	if (pavo_wqe_is_local(wqe->op))
 		return parse_local(wqe, r);
-	if (lim->ud) {
-		wqe->av = take(r, sizeof(*wqe->av));
-		if (!wqe->av)
-			return PAVO_VE_WQE_SEGMENT;
-	}
-	err = lim->xrc ? parse_xrc(wqe, r) : PAVO_VE_NONE;
+	if (lim->ud)
+		err = parse_ud(wqe, r);
+	else if (lim->xrc)
+		err = parse_xrc(wqe, r);
 	if (!err)
 		err = parse_remote(wqe, r, &raddr);
 	if (!err)

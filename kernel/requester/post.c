@@ -35,7 +35,7 @@ static void *put_ud(void *pos, const struct ib_send_wr *wr)
 	struct pavo_ud_seg *seg = pos;
 
 	*seg = to_pavo_ah(ud->ah)->av;
-	seg->dest_qpn = ud->remote_qpn;
+	seg->dest_qpn = ud->remote_qpn & PAVO_QPN_MASK;
 	seg->qkey = ud->remote_qkey;
 	return seg + 1;
 }

@@ -33,6 +33,7 @@ void add_chain_faults(Cases &cases, Hostile &hostile);
 void add_doorbell_faults(Cases &cases, Hostile &hostile);
 void add_queue_faults(Cases &cases, Hostile &hostile);
 void add_datagram_faults(Cases &cases, Hostile &hostile);
+void add_xrc_faults(Cases &cases, Hostile &hostile);
 void add_fuzz(Cases &cases, Hostile &hostile);
 
 /** Fails unless counter @name of @device comes to exceed @before in time. */

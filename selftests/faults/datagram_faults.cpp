@@ -4,6 +4,7 @@
  * and nothing else: receiving goes on, and modify_qp brings the queue back.
  */
 #include "cases.h"
+#include "raw.h"
 
 namespace faults {
 namespace {
@@ -127,6 +128,21 @@ struct Stations {
 		CHECK(!memcmp(to.memory.bytes() + GRH,
 			      from.memory.bytes() + 1024, 200),
 		      "data of ", id);
+	}
+
+	/* The first request of @a, written past the provider. */
+	void post_raw(uint64_t id,
+		      const std::function<void(pavo_ud_seg &)> &spoil)
+	{
+		RawSq sq(a.end);
+		Wqe wqe = good_datagram(a.end, b.end, QKEY,
+					a.memory.address() + 1024, 200,
+					a.memory);
+
+		a.memory.fill(static_cast<uint32_t>(id));
+		spoil(wqe.at<pavo_ud_seg>(1));
+		sq.place(0, wqe);
+		sq.ring(sq.doorbell(0, wqe), 1, id);
 	}
 
 	Station a, b;
@@ -262,6 +278,153 @@ void refuses_wrong_ways(Hostile &hostile)
 	hostile.world.witness->testify();
 }
 
+/* A UDSeg that the provider would not write, and what is said of it. */
+struct Way {
+	std::string what;
+	std::function<void(pavo_ud_seg &)> spoil;
+	pavo_vendor_err vendor = PAVO_VE_NONE;
+};
+
+/* Only the sender knows: the queue stops there, and goes on when told to. */
+void refuses_way(Hostile &hostile, const Way &way)
+{
+	Stations s(hostile);
+	uint64_t wqe_errors = hostile.a.counter("wqe_errors");
+	uint64_t sq_errors = hostile.a.counter("sq_errors");
+	ibv_wc wc;
+
+	s.b.post_receive(1);
+	s.post_raw(10, way.spoil);
+	wc = s.a.end.sent();
+	CHECK_EQ(wc.status, IBV_WC_LOC_QP_OP_ERR, "vendor ", wc.vendor_err);
+	CHECK_EQ(wc.vendor_err, way.vendor);
+	CHECK_EQ(wc.wr_id, 10);
+	CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+	s.a.post(s.b, 11, 1);
+	s.a.expect_sent(11, IBV_WC_WR_FLUSH_ERR);
+	expect_counted(hostile.a, "wqe_errors", wqe_errors);
+	expect_counted(hostile.a, "sq_errors", sq_errors);
+
+	/* What arrives next is the next one: nothing of the first was sent. */
+	s.a.back_to_rts();
+	s.a.memory.fill(12);
+	s.a.post(s.b, 12, 1);
+	s.a.expect_sent(12, IBV_WC_SUCCESS);
+	s.expect_arrived(s.a, s.b, 1);
+	s.pass(s.b, s.a, 13);
+	CHECK(!ibv_poll_cq(s.b.end.recv_cq(), 1, &wc), "one too many arrived");
+	hostile.world.witness->testify();
+}
+
+void takes_way(Hostile &hostile, const Way &way)
+{
+	Stations s(hostile);
+
+	s.b.post_receive(1);
+	s.post_raw(10, way.spoil);
+	s.a.expect_sent(10, IBV_WC_SUCCESS);
+	s.expect_arrived(s.a, s.b, 1);
+	s.pass(s.a, s.b, 11);
+	hostile.world.witness->testify();
+}
+
+/* It leads nowhere, as ways may do at any time: the datagram is lost. */
+void loses_way(Hostile &hostile, const Way &way)
+{
+	Stations s(hostile);
+	uint64_t lost = hostile.a.counter("tx_drop_no_route");
+
+	s.b.post_receive(1);
+	s.post_raw(10, way.spoil);
+	s.a.expect_sent(10, IBV_WC_SUCCESS);
+	CHECK_EQ(s.a.end.state(), IBV_QPS_RTS);
+	expect_counted(hostile.a, "tx_drop_no_route", lost);
+	s.a.memory.fill(11);
+	s.a.post(s.b, 11, 1);
+	s.a.expect_sent(11, IBV_WC_SUCCESS);
+	s.expect_arrived(s.a, s.b, 1);
+	hostile.world.witness->testify();
+}
+
+std::vector<Way> bad_ways()
+{
+	std::vector<Way> ways = {
+		{"QPN with a 25th bit",
+		 [](pavo_ud_seg &seg) { seg.dest_qpn |= 1u << 24; },
+		 PAVO_VE_AV},
+		{"QPN with the top bit",
+		 [](pavo_ud_seg &seg) { seg.dest_qpn |= 1u << 31; },
+		 PAVO_VE_AV},
+		{"QPN ffffffff", [](pavo_ud_seg &seg) { seg.dest_qpn = ~0u; },
+		 PAVO_VE_AV},
+	};
+
+	for (uint8_t port : {0, 2, 0x81, 0xff})
+		ways.push_back(
+			{"port " + std::to_string(port),
+			 [port](pavo_ud_seg &seg) { seg.port_num = port; },
+			 PAVO_VE_AV});
+	for (size_t i = 0; i < sizeof(pavo_ud_seg::reserved); i++)
+		ways.push_back({"reserved byte " + std::to_string(i),
+				[i](pavo_ud_seg &seg) {
+					seg.reserved[i] = 1u << i % 8;
+				},
+				PAVO_VE_WQE_FLAGS});
+	return ways;
+}
+
+std::vector<Way> good_ways()
+{
+	return {
+		{"nothing wrong",
+		 [](pavo_ud_seg &) {
+		 }},
+		{"flow label of 32 bits",
+		 [](pavo_ud_seg &seg) {
+			 seg.flow_label = ~0u;
+		 }},
+		{"another MAC address",
+		 [](pavo_ud_seg &seg) {
+			 memset(seg.dmac, 0x5a, sizeof(seg.dmac));
+		 }},
+		{"hop limit 0",
+		 [](pavo_ud_seg &seg) {
+			 seg.hop_limit = 0;
+		 }},
+	};
+}
+
+std::vector<Way> lost_ways()
+{
+	return {
+		{"source GID 255",
+		 [](pavo_ud_seg &seg) {
+			 seg.sgid_index = 255;
+		 }},
+		{"no destination",
+		 [](pavo_ud_seg &seg) {
+			 memset(seg.dgid, 0, sizeof(seg.dgid));
+		 }},
+		{"a destination of the other family",
+		 [](pavo_ud_seg &seg) {
+			 seg.dgid[0] = 0xfd;
+		 }},
+		{"everybody",
+		 [](pavo_ud_seg &seg) {
+			 memset(seg.dgid + 12, 0xff, 4);
+		 }},
+	};
+}
+
+void add_ways(Cases &cases, Hostile &hostile, const std::vector<Way> &ways,
+	      void (*test)(Hostile &, const Way &))
+{
+	for (const Way &way : ways)
+		cases.push_back({"UDSeg: " + way.what, [&hostile, way, test] {
+					 test(hostile, way);
+				 }});
+}
+
 } // namespace
 
 void add_datagram_faults(Cases &cases, Hostile &hostile)
@@ -284,6 +447,9 @@ void add_datagram_faults(Cases &cases, Hostile &hostile)
 	cases.push_back({"datagram: ways that SQE does not have", [&hostile] {
 				 refuses_wrong_ways(hostile);
 			 }});
+	add_ways(cases, hostile, bad_ways(), refuses_way);
+	add_ways(cases, hostile, good_ways(), takes_way);
+	add_ways(cases, hostile, lost_ways(), loses_way);
 }
 
 } // namespace faults

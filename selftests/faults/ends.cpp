@@ -157,22 +157,41 @@ bool Memory::holds(uint32_t seed, size_t size) const
 End::End(Device &device, QpSize size) : device_(device)
 {
 	ibv_context *context = device.context();
-	ibv_qp_init_attr attr = {};
 
 	send_cq_ = ibv_create_cq(context, size.cqes, nullptr, nullptr, 0);
 	recv_cq_ = ibv_create_cq(context, size.cqes, nullptr, nullptr, 0);
 	CHECK(send_cq_ && recv_cq_, "ibv_create_cq: errno ", errno);
-	attr.send_cq = send_cq_;
-	attr.recv_cq = recv_cq_;
+	create(size);
+	CHECK(qp_, "ibv_create_qp: errno ", errno);
+}
+
+void End::create(const QpSize &size)
+{
+	ibv_qp_init_attr_ex attr = {};
+
 	attr.qp_type = size.type;
-	attr.srq = size.srq;
+	if (size.type == IBV_QPT_XRC_RECV) {
+		attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+		attr.xrcd = size.xrcd;
+		qp_ = ibv_create_qp_ex(device_.context(), &attr);
+		return;
+	}
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+	attr.pd = device_.pd();
+	attr.send_cq = send_cq_;
 	attr.cap = {.max_send_wr = size.wrs,
 		    .max_recv_wr = size.wrs,
 		    .max_send_sge = size.sges,
 		    .max_recv_sge = size.sges,
 		    .max_inline_data = size.inline_data};
-	qp_ = ibv_create_qp(device.pd(), &attr);
-	CHECK(qp_, "ibv_create_qp: errno ", errno);
+	if (size.type == IBV_QPT_XRC_SEND) {
+		attr.cap.max_recv_wr = 0;
+		attr.cap.max_recv_sge = 0;
+	} else {
+		attr.recv_cq = recv_cq_;
+		attr.srq = size.srq;
+	}
+	qp_ = ibv_create_qp_ex(device_.context(), &attr);
 }
 
 End::~End()
@@ -197,6 +216,11 @@ void End::to_init(ibv_qp_attr attr)
 
 void End::connect(const End &peer, uint32_t psn)
 {
+	const bool asks = qp_->qp_type != IBV_QPT_XRC_RECV;
+	const bool answers = qp_->qp_type != IBV_QPT_XRC_SEND;
+	const int serving = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	const int asking = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			   IBV_QP_MAX_QP_RD_ATOMIC;
 	ibv_qp_attr attr = {};
 
 	attr.qp_access_flags = REMOTE_ACCESS;
@@ -216,8 +240,7 @@ void End::connect(const End &peer, uint32_t psn)
 	CHECK_EQ(ibv_modify_qp(qp_, &attr,
 			       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 				       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				       IBV_QP_MAX_DEST_RD_ATOMIC |
-				       IBV_QP_MIN_RNR_TIMER),
+				       (answers ? serving : 0)),
 		 0);
 
 	attr.qp_state = IBV_QPS_RTS;
@@ -227,9 +250,8 @@ void End::connect(const End &peer, uint32_t psn)
 	attr.sq_psn = psn;
 	attr.max_rd_atomic = 4;
 	CHECK_EQ(ibv_modify_qp(qp_, &attr,
-			       IBV_QP_STATE | IBV_QP_TIMEOUT |
-				       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+			       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN |
+				       (asks ? asking : 0)),
 		 0);
 }
 

@@ -85,6 +85,7 @@ struct QpSize {
 	int cqes = 64;
 	ibv_qp_type type = IBV_QPT_RC;
 	ibv_srq *srq = nullptr; /* in a Pair: of the second end */
+	ibv_xrcd *xrcd = nullptr; /* of an XRC target */
 };
 
 /** One QP with a CQ of its own for each queue. */
@@ -110,6 +111,7 @@ public:
 	ibv_wc received() { return completion(recv_cq_); }
 
 private:
+	void create(const QpSize &size);
 	void to_init(ibv_qp_attr attr);
 
 	Device &device_;

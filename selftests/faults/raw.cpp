@@ -89,6 +89,23 @@ Wqe good_inline(Pair &pair, uint32_t length)
 	return wqe;
 }
 
+Wqe good_datagram(End &from, End &to, uint32_t qkey, uint64_t va,
+		  uint32_t length, const Memory &memory)
+{
+	pavo_ud_seg way = {};
+
+	memcpy(way.dgid, to.device().gid().raw, sizeof(way.dgid));
+	way.dest_qpn = to.qp()->qp_num;
+	way.qkey = qkey;
+	way.sgid_index = from.device().gid_index();
+	way.hop_limit = 64;
+	way.port_num = PAVO_PORT;
+	return Wqe(PAVO_WQE_SEND)
+		.add(way)
+		.add(pavo_data_seg{
+			.byte_count = length, .lkey = memory.lkey(), .va = va});
+}
+
 RawSq::RawSq(End &end) : end_(end)
 {
 	CHECK_EQ(pavodv_query_qp(end.qp(), &dv_), 0);

@@ -68,6 +68,9 @@ Wqe good_read(Pair &pair, uint32_t length = 64);
 Wqe good_atomic(Pair &pair);
 Wqe good_send(Pair &pair, uint32_t length = 64);
 Wqe good_inline(Pair &pair, uint32_t length = 24);
+/** A datagram with the first @length bytes at @va of @memory. */
+Wqe good_datagram(End &from, End &to, uint32_t qkey, uint64_t va,
+		  uint32_t length, const Memory &memory);
 
 /** The send queue of an end, posted to by hand. */
 class RawSq {

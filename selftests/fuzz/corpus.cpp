@@ -124,9 +124,9 @@ Corpus wqes()
 	add_wqe(corpus, "bind", PAVO_WQE_BIND_MW,
 		Wqe().bind(0x1000, 0x2000, 0x101, 0x102, 0x201, 0xf));
 	add_wqe(corpus, "ud-send", PAVO_WQE_SEND,
-		Wqe().add(pavo_ud_seg{}).sge(1024, 1, 1), true);
+		Wqe().add(ud_seg()).sge(1024, 1, 1), true);
 	add_wqe(corpus, "ud-send-inline", PAVO_WQE_SEND_IMM,
-		Wqe().add(pavo_ud_seg{}).inline_data(100, data), true);
+		Wqe().add(ud_seg()).inline_data(100, data), true);
 	return corpus;
 }
 

@@ -69,14 +69,24 @@ void check_payload(const pavo_swqe &wqe, size_t size,
 	CHECK(entries_length(wqe) == wqe.length);
 }
 
+void check_way(const pavo_ud_seg &way)
+{
+	CHECK(way.dest_qpn <= 0xffffff);
+	CHECK(way.port_num == PAVO_PORT);
+	CHECK(std::ranges::all_of(way.reserved,
+				  [](uint8_t byte) { return !byte; }));
+}
+
 void check_accepted(const pavo_swqe &wqe, size_t size,
 		    const pavo_parser_limits &limits)
 {
 	CHECK(limits.ops >> wqe.op & 1);
-	if (limits.ud && wqe.op != PAVO_WQE_NOP)
+	if (limits.ud && wqe.op != PAVO_WQE_NOP) {
 		CHECK(is_inside(wqe, size, wqe.av, sizeof(*wqe.av)));
-	else
+		check_way(*wqe.av);
+	} else {
 		CHECK(!wqe.av);
+	}
 	CHECK(wqe.srqn <= (limits.xrc ? 0xffffffu : 0));
 	if (pavo_wqe_is_atomic(wqe.op))
 		CHECK(wqe.length == 8);

@@ -16,6 +16,16 @@ extern "C" {
 #include "requester/parser.h"
 }
 
+/* A correct UDSeg. */
+inline pavo_ud_seg ud_seg(uint32_t dest_qpn = 0x123456)
+{
+	pavo_ud_seg seg{};
+
+	seg.dest_qpn = dest_qpn;
+	seg.port_num = PAVO_PORT;
+	return seg;
+}
+
 /* The bytes of a WQE under construction. */
 class Wqe {
 public:

@@ -6,6 +6,8 @@
  */
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "random.h"
 #include "wqe_env.h"
 
@@ -96,6 +98,15 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 					     PAVO_VE_WQE_SEGMENT};
 	if (bytes.size() < offset)
 		return {PAVO_VE_WQE_SEGMENT};
+	if (limits.ud) {
+		auto way = at<pavo_ud_seg>(bytes, 16);
+		auto zeros = std::ranges::count(way.reserved, 0);
+
+		if (zeros != std::ssize(way.reserved))
+			return {PAVO_VE_WQE_FLAGS};
+		if (way.dest_qpn > 0xffffff || way.port_num != 1)
+			return {PAVO_VE_AV};
+	}
 	if (limits.xrc)
 		model.srqn = at<pavo_xrc_seg>(bytes, 16).srqn;
 	if (model.srqn > 0xffffff)
@@ -131,6 +142,30 @@ uint32_t random_length(Random &random)
 	}
 }
 
+/* A UDSeg, one of whose fields may be wrong. */
+pavo_ud_seg random_way(Random &random)
+{
+	auto way = ud_seg(random.below(1 << 24));
+
+	way.flow_label = static_cast<uint32_t>(random.bits());
+	way.sgid_index = static_cast<uint8_t>(random.bits());
+	switch (random.below(8)) {
+	case 0:
+		way.dest_qpn = static_cast<uint32_t>(random.bits());
+		break;
+	case 1:
+		way.port_num = static_cast<uint8_t>(random.below(4));
+		break;
+	case 2:
+		way.reserved[random.below(sizeof(way.reserved))] =
+			static_cast<uint8_t>(random.bits());
+		break;
+	default:
+		break;
+	}
+	return way;
+}
+
 /* A WQE of @op that is right or wrong in a place or two. */
 Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 {
@@ -150,7 +185,7 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 	if (op == PAVO_WQE_BIND_MW)
 		return wqe.bind(random.bits(), random.bits(), 1, 2, 3, 4);
 	if (limits.ud)
-		wqe.add(pavo_ud_seg{});
+		wqe.add(random_way(random));
 	if (limits.xrc && op != PAVO_WQE_NOP)
 		wqe.add(pavo_xrc_seg{
 			.srqn = random.below(random.below(8) ? 1 << 24 : ~0u),
@@ -234,7 +269,7 @@ void check(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 TEST(WqeModel, RandomWqesMeanWhatTheModelSays)
 {
 	Random random;
-	std::vector<int> seen(PAVO_VE_WQE_LENGTH + 1);
+	std::vector<int> seen(PAVO_VE_AV + 1);
 
 	for (int i = 0; i < 200000; i++) {
 		const pavo_parser_limits services[] = {rc_limits(),
@@ -255,7 +290,7 @@ TEST(WqeModel, RandomWqesMeanWhatTheModelSays)
 	}
 	/* Random means nothing if it does not get everywhere. */
 	for (auto err : {PAVO_VE_NONE, PAVO_VE_WQE_OPCODE, PAVO_VE_WQE_FLAGS,
-			 PAVO_VE_WQE_SEGMENT, PAVO_VE_WQE_LENGTH})
+			 PAVO_VE_WQE_SEGMENT, PAVO_VE_WQE_LENGTH, PAVO_VE_AV})
 		EXPECT_GT(seen[err], 1000) << "error " << err;
 }
 

@@ -217,9 +217,8 @@ TEST(WqeGood, AtomicsTakeTheirOperands)
 
 TEST(WqeGood, DatagramHasItsAddressVector)
 {
-	pavo_ud_seg av{};
+	pavo_ud_seg av = ud_seg();
 
-	av.dest_qpn = 0x123456;
 	av.qkey = 0x80010000;
 	for (uint32_t op : {PAVO_WQE_SEND, PAVO_WQE_SEND_IMM}) {
 		ParsedWqe parsed =
@@ -240,7 +239,7 @@ TEST(WqeGood, NothingToSendIsAMessageToo)
 	EXPECT_EQ(rc(Wqe().raddr(0, 0, 0), PAVO_WQE_WRITE), PAVO_VE_NONE);
 	EXPECT_EQ(rc(Wqe().raddr(0, 0, 0), PAVO_WQE_READ), PAVO_VE_NONE);
 	EXPECT_EQ(rc(Wqe().sge(0).sge(0), PAVO_WQE_SEND), PAVO_VE_NONE);
-	EXPECT_EQ(ud(Wqe().add(pavo_ud_seg{}), PAVO_WQE_SEND), PAVO_VE_NONE);
+	EXPECT_EQ(ud(Wqe().add(ud_seg()), PAVO_WQE_SEND), PAVO_VE_NONE);
 }
 
 /* ---------------------------------------------------------------- NextSeg */
@@ -376,8 +375,7 @@ TEST(WqeOperation, OnlyThoseOfTheServiceAreAllowed)
 		bool in_rc = op <= PAVO_WQE_BIND_MW ||
 			     op == PAVO_WQE_ATOMIC_WRITE;
 		bool in_ud = op <= PAVO_WQE_SEND_IMM;
-		Wqe datagram = op == PAVO_WQE_NOP ? Wqe() :
-						    Wqe().add(pavo_ud_seg{});
+		Wqe datagram = op == PAVO_WQE_NOP ? Wqe() : Wqe().add(ud_seg());
 
 		EXPECT_EQ(rc(good(op), op),
 			  in_rc ? PAVO_VE_NONE : PAVO_VE_WQE_OPCODE)
@@ -437,7 +435,7 @@ TEST(WqeSegments, MissingOnesAreNoticed)
 			  PAVO_VE_WQE_LENGTH);
 	}
 	for (size_t size = 16; size < 64; size += 16) {
-		Wqe cut = Wqe().add(pavo_ud_seg{});
+		Wqe cut = Wqe().add(ud_seg());
 
 		cut.bytes().resize(size);
 		EXPECT_EQ(ud(cut, PAVO_WQE_SEND), PAVO_VE_WQE_SEGMENT)
@@ -459,6 +457,65 @@ TEST(WqeSegments, EveryTruncationIsAnErrorOrAShorterSend)
 				<< wqe.bytes().size() << " bytes";
 		}
 	}
+}
+
+pavo_vendor_err way(void (*spoil)(pavo_ud_seg &, uint32_t), uint32_t value)
+{
+	pavo_ud_seg seg = ud_seg();
+
+	spoil(seg, value);
+	return ud(Wqe().add(seg).sge(8), PAVO_WQE_SEND);
+}
+
+TEST(WqeSegments, DatagramsGoToQpnsOf24Bits)
+{
+	auto qpn = [](pavo_ud_seg &seg, uint32_t value) {
+		seg.dest_qpn = value;
+	};
+
+	for (uint32_t value : {0u, 1u, 0xfffffeu, 0xffffffu})
+		EXPECT_EQ(way(qpn, value), PAVO_VE_NONE) << value;
+	for (int bit = 24; bit < 32; bit++)
+		EXPECT_EQ(way(qpn, 1u << bit | 5), PAVO_VE_AV) << bit;
+}
+
+TEST(WqeSegments, DatagramsLeaveByTheOnlyPort)
+{
+	for (uint32_t port = 0; port < 256; port++)
+		EXPECT_EQ(way(
+				  [](pavo_ud_seg &seg, uint32_t value) {
+					  seg.port_num =
+						  static_cast<uint8_t>(value);
+				  },
+				  port),
+			  port == PAVO_PORT ? PAVO_VE_NONE : PAVO_VE_AV)
+			<< port;
+}
+
+TEST(WqeSegments, ReservedBytesOfDatagramsAreZero)
+{
+	for (uint32_t bit = 0; bit < 8 * sizeof(pavo_ud_seg::reserved); bit++)
+		EXPECT_EQ(way(
+				  [](pavo_ud_seg &seg, uint32_t value) {
+					  seg.reserved[value / 8] =
+						  static_cast<uint8_t>(
+							  1u << value % 8);
+				  },
+				  bit),
+			  PAVO_VE_WQE_FLAGS)
+			<< bit;
+}
+
+/* Whether it leads anywhere is found out when it is sent. */
+TEST(WqeSegments, TheRestOfADatagramsWayMayBeAnything)
+{
+	pavo_ud_seg seg;
+
+	std::memset(&seg, 0xff, sizeof(seg));
+	seg.dest_qpn = 7;
+	seg.port_num = PAVO_PORT;
+	std::memset(seg.reserved, 0, sizeof(seg.reserved));
+	EXPECT_EQ(ud(Wqe().add(seg).sge(8), PAVO_WQE_SEND), PAVO_VE_NONE);
 }
 
 /* -------------------------------------------------------------------- SGL */
@@ -519,7 +576,7 @@ TEST(WqeSgl, InlineAmongEntriesIsMisplaced)
 TEST(WqeSgl, DatagramFitsThePathMtu)
 {
 	for (uint32_t mtu : {256u, 512u, 1024u, 2048u, 4096u}) {
-		Wqe wqe = Wqe().add(pavo_ud_seg{}).sge(mtu - 1).sge(1);
+		Wqe wqe = Wqe().add(ud_seg()).sge(mtu - 1).sge(1);
 
 		EXPECT_EQ(ud(wqe, PAVO_WQE_SEND, mtu), PAVO_VE_NONE);
 		EXPECT_EQ(ud(wqe.sge(1), PAVO_WQE_SEND, mtu),
@@ -594,10 +651,9 @@ TEST(WqeInline, WritesAndDatagramsMayHaveIt)
 		EXPECT_EQ(rc(Wqe().raddr(1, 2, 51).inline_data(50, data), op),
 			  PAVO_VE_WQE_LENGTH);
 	}
-	EXPECT_EQ(ud(Wqe().add(pavo_ud_seg{}).inline_data(50, data),
-		     PAVO_WQE_SEND),
+	EXPECT_EQ(ud(Wqe().add(ud_seg()).inline_data(50, data), PAVO_WQE_SEND),
 		  PAVO_VE_NONE);
-	EXPECT_EQ(ud(Wqe().add(pavo_ud_seg{}).inline_data(257, pattern(257)),
+	EXPECT_EQ(ud(Wqe().add(ud_seg()).inline_data(257, pattern(257)),
 		     PAVO_WQE_SEND, 256),
 		  PAVO_VE_WQE_LENGTH);
 }

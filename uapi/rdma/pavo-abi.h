@@ -20,6 +20,9 @@
 /** Version of this interface, reported as uverbs abi_version of the device. */
 #define PAVO_ABI_VERSION 1
 
+/** The only port of an adapter. */
+#define PAVO_PORT 1
+
 /** Offsets and sizes inside work queues are counted in units of 16 bytes. */
 #define PAVO_WQE_UNIT 16
 /** Largest WQE: the size field of a doorbell has 8 bits. */
@@ -169,11 +172,12 @@ struct pavo_atomic_seg {
  * @dgid:       destination GID (an IPv4 address as ::ffff:a.b.c.d)
  * @dest_qpn:   destination QP, 24 bits
  * @qkey:       Q_Key; with the top bit set the QP's own is used (IBA 10.2.5)
- * @flow_label: 20 bits
+ * @flow_label: 20 bits; what is above them is ignored
  * @sgid_index: source GID index of the sending device
  * @hop_limit, @traffic_class: of the IP header
  * @dmac:       destination MAC as resolved when the address handle was made
- * @port_num:   1
+ * @port_num:   PAVO_PORT
+ * @reserved:   0
  */
 struct pavo_ud_seg {
 	__u8 dgid[16];
@@ -370,7 +374,7 @@ enum pavo_vendor_err {
 	PAVO_VE_RETRY = 13,
 	PAVO_VE_RNR_RETRY = 14,
 	PAVO_VE_BAD_RESPONSE = 15,
-	PAVO_VE_AV = 16, /* address vector does not resolve */
+	PAVO_VE_AV = 16, /* address vector: QPN or port that cannot be */
 	PAVO_VE_RQ_INDEX = 17, /* RQ producer index beyond the queue */
 	PAVO_VE_RQ_LENGTH = 18, /* message longer than the receive WQE */
 	PAVO_VE_KEY_STATE = 19, /* invalidated, or not yet valid */
