@@ -19,17 +19,21 @@ namespace {
 
 /* Rounds with one set of QPs before a fresh one is made. */
 constexpr int ROUNDS = 300;
+constexpr uint32_t QKEY = 0x12345;
 
 class Vandal {
 public:
 	Vandal(Device &a, Device &b, std::mt19937 &random)
-		: pair_(a, b),
+		: pair_(a, b), from_(a, {.type = IBV_QPT_UD}),
+		  to_(b, {.type = IBV_QPT_UD}),
 		  shown_(a.pd(), 65536,
 			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND),
 		  random_(random)
 	{
 		CHECK_EQ(pavodv_query_context(a.context(), &context_), 0);
-		for (End *end : {&pair_.a, &pair_.b}) {
+		for (End *end : {&from_, &to_})
+			end->ready_datagram(QKEY);
+		for (End *end : ends_) {
 			pavodv_qp qp;
 			pavodv_cq cq;
 
@@ -116,13 +120,32 @@ private:
 	/* Nearly correct, so that it gets past the first checks. */
 	void nearly_good()
 	{
-		Wqe wqe = any() % 6 == 0 ? key_operation() :
-			  any() % 4 == 0 ? good_atomic(pair_) :
-			  any() % 3 == 0 ? good_read(pair_, any() % 8192) :
-			  any() % 2	 ? good_write(pair_, any() % 8192) :
-					   good_send(pair_, any() % 2048);
-		RawSq sq(pair_.a);
-		uint32_t index = posted_++;
+		post(pair_.a, posted_++,
+		     any() % 6 == 0 ? key_operation() :
+		     any() % 4 == 0 ? good_atomic(pair_) :
+		     any() % 3 == 0 ? good_read(pair_, any() % 8192) :
+		     any() % 2	    ? good_write(pair_, any() % 8192) :
+				      good_send(pair_, any() % 2048));
+	}
+
+	/* An error stops the queue only; it is told to go on. */
+	void datagram()
+	{
+		ibv_qp_attr attr = {};
+
+		post(from_, datagrams_++,
+		     good_datagram(from_, to_, QKEY, pair_.source.address(),
+				   any() % 2048, pair_.source));
+		attr.qp_state = IBV_QPS_RTS;
+		attr.cur_qp_state = IBV_QPS_SQE;
+		if (any() % 4 == 0)
+			ibv_modify_qp(from_.qp(), &attr,
+				      IBV_QP_STATE | IBV_QP_CUR_STATE);
+	}
+
+	void post(End &end, uint32_t index, Wqe wqe)
+	{
+		RawSq sq(end);
 		Doorbell doorbell = sq.doorbell(index, wqe);
 
 		if (any() % 2)
@@ -158,21 +181,21 @@ private:
 
 		wr.sg_list = &sge;
 		wr.num_sge = 1;
-		ibv_post_recv(pair_.b.qp(), &wr, &bad);
+		ibv_post_recv(any() % 2 ? pair_.b.qp() : to_.qp(), &wr, &bad);
 	}
 
 	void poll()
 	{
 		ibv_wc wc[8];
 
-		for (End *end : {&pair_.a, &pair_.b})
+		for (End *end : ends_)
 			for (ibv_cq *cq : {end->send_cq(), end->recv_cq()})
 				ibv_poll_cq(cq, 8, wc);
 	}
 
 	void once()
 	{
-		switch (any() % 8) {
+		switch (any() % 9) {
 		case 0:
 			scribble();
 			break;
@@ -186,8 +209,10 @@ private:
 			poll();
 			break;
 		case 4:
-			pavodv_kick_recv(any() % 2 ? pair_.b.qp() :
-						     pair_.a.qp());
+			pavodv_kick_recv(ends_[any() % 4]->qp());
+			break;
+		case 5:
+			datagram();
 			break;
 		default:
 			nearly_good();
@@ -197,12 +222,14 @@ private:
 	}
 
 	Pair pair_;
+	End from_, to_;
+	std::array<End *, 4> ends_ = {&pair_.a, &pair_.b, &from_, &to_};
 	Memory shown_;
 	std::vector<ibv_mw *> windows_;
 	std::mt19937 &random_;
 	pavodv_context context_ = {};
 	std::vector<Shared> regions_;
-	uint32_t posted_ = 0;
+	uint32_t posted_ = 0, datagrams_ = 0;
 };
 
 /* Until killed. Its own failures are a failure: nothing here may throw. */
