@@ -9,6 +9,7 @@
 #define PAVO_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/version.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -87,6 +88,17 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #else
 #define pavo_dma_buf_vmap dma_buf_vmap
 #define pavo_dma_buf_vunmap dma_buf_vunmap
+#endif
+
+/* Flags of a mapping are changed by functions that know its locks. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#define pavo_vm_flags_clear vm_flags_clear
+#else
+static inline void pavo_vm_flags_clear(struct vm_area_struct *vma,
+				       vm_flags_t flags)
+{
+	vma->vm_flags &= ~flags;
+}
 #endif
 
 /* Names of groups of symbols became strings. */

@@ -8,6 +8,7 @@
  * the process then looks at memory that nobody else uses.
  */
 #include <linux/vmalloc.h>
+#include "compat.h"
 #include "device.h"
 #include "verbs/verbs.h"
 
@@ -83,7 +84,9 @@ void pavo_mmap_free(struct rdma_user_mmap_entry *entry)
  * @uctx: context of the file
  * @vma: offset and size must be exactly those of an area of @uctx
  *
- * Return: 0, -EINVAL if there is no such area.
+ * What peers send ends up in rings, so nobody is to execute it.
+ *
+ * Return: 0, -EINVAL if there is no such area, -EPERM if it is to be executed.
  */
 int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
@@ -91,6 +94,9 @@ int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	struct pavo_mmap *mmap;
 	int err;
 
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	pavo_vm_flags_clear(vma, VM_MAYEXEC);
 	entry = rdma_user_mmap_entry_get(uctx, vma);
 	if (!entry)
 		return -EINVAL;

@@ -34,6 +34,7 @@ void add_doorbell_faults(Cases &cases, Hostile &hostile);
 void add_queue_faults(Cases &cases, Hostile &hostile);
 void add_datagram_faults(Cases &cases, Hostile &hostile);
 void add_xrc_faults(Cases &cases, Hostile &hostile);
+void add_mmap_faults(Cases &cases, Hostile &hostile);
 void add_fuzz(Cases &cases, Hostile &hostile);
 
 /** Fails unless counter @name of @device comes to exceed @before in time. */

@@ -117,6 +117,7 @@ int run(Options &options)
 	add_queue_faults(all, hostile);
 	add_datagram_faults(all, hostile);
 	add_xrc_faults(all, hostile);
+	add_mmap_faults(all, hostile);
 	add_fuzz(all, hostile);
 	for (tap::Case &test : all)
 		if (test.name.find(options.only) != std::string::npos)

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * mmap_faults.cpp - mappings of the uverbs file that are not exactly those that
+ * were offered: other offsets, sizes and rights, and areas that are gone.
+ */
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cases.h"
+#include "raw.h"
+
+namespace faults {
+namespace {
+
+constexpr int READ_WRITE = PROT_READ | PROT_WRITE;
+const size_t PAGE = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+
+/* What mmap() is given: first that of an area, then spoiled. */
+struct Request {
+	int fd;
+	uint64_t offset;
+	size_t size;
+	int rights = READ_WRITE;
+	int flags = MAP_SHARED;
+
+	/* Null if it was refused; errno tells why. */
+	void *map() const
+	{
+		void *at = mmap(nullptr, size, rights, flags, fd,
+				static_cast<off_t>(offset));
+
+		return at == MAP_FAILED ? nullptr : at;
+	}
+};
+
+/* The request by which the provider mapped what is at @at. */
+Request request_of(ibv_context *context, const void *at)
+{
+	std::ifstream maps("/proc/self/maps");
+	std::string line, rights;
+	uint64_t begin, end, offset;
+	char dash;
+
+	while (std::getline(maps, line)) {
+		std::istringstream words(line);
+
+		words >> std::hex >> begin >> dash >> end >> rights >> offset;
+		if (begin == reinterpret_cast<uint64_t>(at))
+			return {.fd = context->cmd_fd,
+				.offset = offset,
+				.size = end - begin};
+	}
+	CHECK(false, "no mapping at ", at);
+	return {};
+}
+
+/* A context whose largest area is a CQ of several pages. */
+struct Owner {
+	explicit Owner(const std::string &name)
+		: device(name), end(device, {.cqes = 1000})
+	{
+		CHECK_EQ(pavodv_query_cq(end.send_cq(), &cq), 0);
+		CHECK_EQ(pavodv_query_context(device.context(), &context), 0);
+		area = request_of(device.context(), cq.header);
+		CHECK(area.size >= 4 * PAGE, "the test's CQ");
+	}
+
+	Device device;
+	End end;
+	pavodv_cq cq = {};
+	pavodv_context context = {};
+	Request area = {};
+};
+
+void must_refuse(const Request &request, int error)
+{
+	void *at = request.map();
+	int why = errno;
+
+	if (at)
+		munmap(at, request.size);
+	CHECK(!at, "it was mapped");
+	CHECK_EQ(why, error);
+}
+
+/* That it is not the test which cannot map anything. */
+void must_map(const Owner &owner)
+{
+	auto *mine = owner.cq.header;
+	auto *again = static_cast<pavo_cq_header *>(owner.area.map());
+
+	CHECK(again, "errno ", errno);
+	std::atomic_ref(mine->prod).store(0x5a5a);
+	CHECK_EQ(std::atomic_ref(again->prod).load(), 0x5a5au);
+	std::atomic_ref(mine->prod).store(0);
+	CHECK_EQ(munmap(again, owner.area.size), 0);
+}
+
+struct Spoiling {
+	const char *what;
+	void (*spoil)(Request &request);
+	int error = EINVAL;
+};
+
+const Spoiling spoilings[] = {
+	{"an offset that was never given",
+	 [](Request &r) {
+		 r.offset = uint64_t{1} << 30;
+	 }},
+	{"the last offset there is",
+	 [](Request &r) {
+		 r.offset = ~uint64_t{0} >> 1 & ~(PAGE - 1);
+	 }},
+	{"the second page",
+	 [](Request &r) {
+		 r.offset += PAGE;
+	 }},
+	{"the second page to the end",
+	 [](Request &r) {
+		 r.offset += PAGE;
+		 r.size -= PAGE;
+	 }},
+	{"not a page's beginning",
+	 [](Request &r) {
+		 r.offset += 64;
+	 }},
+	{"one page of many",
+	 [](Request &r) {
+		 r.size = PAGE;
+	 }},
+	{"a page less",
+	 [](Request &r) {
+		 r.size -= PAGE;
+	 }},
+	{"a page more",
+	 [](Request &r) {
+		 r.size += PAGE;
+	 }},
+	{"1 GiB",
+	 [](Request &r) {
+		 r.size = size_t{1} << 30;
+	 }},
+	{"private",
+	 [](Request &r) {
+		 r.flags = MAP_PRIVATE;
+	 }},
+	{"private to read",
+	 [](Request &r) {
+		 r.flags = MAP_PRIVATE;
+		 r.rights = PROT_READ;
+	 }},
+	{"executable", [](Request &r) { r.rights |= PROT_EXEC; }, EPERM},
+	{"to read and execute",
+	 [](Request &r) { r.rights = PROT_READ | PROT_EXEC; }, EPERM},
+};
+
+void refuses(Hostile &hostile, const Spoiling &spoiling)
+{
+	Owner owner(hostile.world.name_a);
+	Request request = owner.area;
+
+	spoiling.spoil(request);
+	must_refuse(request, spoiling.error);
+	must_map(owner);
+	hostile.world.witness->testify();
+}
+
+/* Rights that a mapping did not begin with, and more of it. */
+void refuses_changes(Hostile &hostile)
+{
+	Owner owner(hostile.world.name_a);
+	void *at = owner.area.map();
+
+	CHECK(at, "errno ", errno);
+	CHECK(mprotect(at, owner.area.size, READ_WRITE | PROT_EXEC),
+	      "executable afterwards");
+	CHECK(mprotect(at, PAGE, PROT_EXEC), "a page executable afterwards");
+	CHECK(mremap(at, owner.area.size, owner.area.size + PAGE,
+		     MREMAP_MAYMOVE) == MAP_FAILED,
+	      "longer afterwards");
+	CHECK_EQ(munmap(at, owner.area.size), 0);
+	must_map(owner);
+	hostile.world.witness->testify();
+}
+
+/* Offsets mean something in their own context only. */
+void refuses_foreign(Hostile &hostile)
+{
+	Owner owner(hostile.world.name_a);
+	Device other(hostile.world.name_a);
+	Request request = owner.area;
+
+	request.fd = other.context()->cmd_fd;
+	must_refuse(request, EINVAL);
+
+	/* Both have a doorbell page: each finds its own. */
+	auto *page = owner.context.doorbell;
+	pavodv_context theirs = {};
+
+	CHECK_EQ(pavodv_query_context(other.context(), &theirs), 0);
+	request = request_of(other.context(), theirs.doorbell);
+	request.offset = request_of(owner.device.context(), page).offset;
+	memset(page->pad0, 0x5a, sizeof(page->pad0));
+
+	auto *at = static_cast<pavo_doorbell_page *>(request.map());
+
+	if (at) {
+		CHECK_EQ(at->pad0[0], 0, "somebody else's page");
+		CHECK_EQ(munmap(at, request.size), 0);
+	}
+	hostile.world.witness->testify();
+}
+
+/* A mapping outlives what was mapped; it is nobody's memory then. */
+void outlives(Hostile &hostile)
+{
+	Request request;
+	uint8_t *at;
+	{
+		Owner owner(hostile.world.name_a);
+
+		request = owner.area;
+		request.fd = dup(request.fd);
+		CHECK(request.fd >= 0);
+		at = static_cast<uint8_t *>(request.map());
+		CHECK(at, "errno ", errno);
+	}
+	must_refuse(request, EINVAL);
+	memset(at, 0xff, request.size);
+	hostile.world.witness->testify();
+	for (size_t i = 0; i < request.size; i++)
+		CHECK_EQ(at[i], 0xff, "somebody writes at ", i);
+	CHECK_EQ(munmap(at, request.size), 0);
+	CHECK_EQ(close(request.fd), 0);
+	hostile.world.witness->testify();
+}
+
+} // namespace
+
+void add_mmap_faults(Cases &cases, Hostile &hostile)
+{
+	for (const Spoiling &spoiling : spoilings)
+		cases.push_back({std::string("mapping: ") + spoiling.what,
+				 [&hostile, &spoiling] {
+					 refuses(hostile, spoiling);
+				 }});
+	cases.push_back({"mapping: changed afterwards", [&hostile] {
+				 refuses_changes(hostile);
+			 }});
+	cases.push_back({"mapping: of another context", [&hostile] {
+				 refuses_foreign(hostile);
+			 }});
+	cases.push_back({"mapping: of what is gone", [&hostile] {
+				 outlives(hostile);
+			 }});
+}
+
+} // namespace faults
