@@ -420,6 +420,20 @@ PV_TEST_LOCAL("cqex.moderation_count",
 		throw Skip("four sends take longer than events are held back");
 }
 
+PV_TEST_LOCAL("cqex.moderation_limits", "as much moderation as the device says")
+{
+	ibv_device_attr_ex attr = {};
+	Cq cq = make_extended(env.a, attributes(16));
+
+	REQUIRE_EQ(ibv_query_device_ex(local(env.a).context(), nullptr, &attr),
+		   0);
+	/* the request has 16 bits for each: more cannot be asked for */
+	REQUIRE_EQ(int(attr.cq_mod_caps.max_cq_count), UINT16_MAX);
+	REQUIRE_EQ(int(attr.cq_mod_caps.max_cq_period), UINT16_MAX);
+	moderate(env.a, cq, UINT16_MAX, UINT16_MAX);
+	moderate(env.a, cq, 0, 0);
+}
+
 PV_TEST_LOCAL("cqex.moderation_period",
 	      "an event so long after the first completion, and not before")
 {

@@ -8,11 +8,68 @@
 #include <cstring>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "link.h"
 #include "tap.h"
 
 using namespace pv;
+
+namespace {
+
+ibv_device_attr_ex query_ex(Env &env)
+{
+	ibv_device_attr_ex attr = {};
+
+	REQUIRE_EQ(ibv_query_device_ex(local(env.a).context(), nullptr, &attr),
+		   0, "ibv_query_device_ex");
+	return attr;
+}
+
+/* Registers so many bytes of addresses; the error, or 0. */
+int register_addresses(LocalHost &host, uint64_t length)
+{
+	void *map = mmap(nullptr, length, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return ENXIO;
+	errno = 0;
+	return ibv_reg_mr(host.raw_pd(0), map, length, 0) ? 0 : errno;
+}
+
+/*
+ * The same by a user who may lock 64 KiB, so that it does not come to memory. In
+ * a process of its own, which leaves all behind.
+ */
+int register_as_user(const Selector &device, uint64_t length)
+{
+	constexpr rlimit little = {64 << 10, 64 << 10};
+	constexpr uid_t nobody = 65534;
+	pid_t pid = fork();
+	int status = 0;
+
+	REQUIRE(pid >= 0, "fork");
+	if (!pid) {
+		if (setrlimit(RLIMIT_MEMLOCK, &little) ||
+		    setresuid(nobody, nobody, nobody))
+			_exit(ENXIO);
+		try {
+			LocalHost host(device);
+
+			_exit(register_addresses(host, length));
+		} catch (const std::exception &) {
+			_exit(ENXIO);
+		}
+	}
+	waitpid(pid, &status, 0);
+	REQUIRE(WIFEXITED(status), "status ", status);
+	return WEXITSTATUS(status);
+}
+
+} // namespace
 
 PV_TEST("limit.send_queue_full",
 	"exactly max_send_wr requests fit; the next is ENOMEM and named by bad_wr")
@@ -66,6 +123,77 @@ PV_TEST("limit.recv_queue_full",
 		REQUIRE_EQ(env.b.post_recv(link.b.qp.id, {{}}).error, ENOMEM,
 			   "full again");
 	}
+}
+
+PV_TEST("limit.queues_longest",
+	"max_qp_wr requests fit into a queue at once, and all of them run")
+{
+	const uint32_t most_a = uint32_t(env.info_a.device.max_qp_wr);
+	const uint32_t most_b = uint32_t(env.info_b.device.max_qp_wr);
+	const uint32_t depth = std::min(most_a, most_b);
+	LinkSpec spec;
+
+	if (depth > 1u << 15)
+		throw Skip(str("a queue has room for ", depth));
+	spec.cap = {depth, depth, 1, 1, 0};
+	spec.cq_depth = int(depth);
+	Link link = connect(env, spec);
+	const uint32_t room_a = link.a.qp.cap.max_send_wr;
+	const uint32_t room_b = link.b.qp.cap.max_recv_wr;
+	REQUIRE(room_a >= depth && room_a <= most_a, "got ", room_a);
+	REQUIRE(room_b >= depth && room_b <= most_b, "got ", room_b);
+	std::vector<SendWr> sends(depth, make_wr(Op::send, {}, 0));
+	std::vector<RecvWr> receives(depth);
+
+	for (uint32_t i = 0; i < depth; i++)
+		sends[i].id = receives[i].id = i;
+	/* They wait for receives, so none leaves the queue. */
+	must_post(link.a, sends);
+	if (room_a == depth)
+		REQUIRE_EQ(env.a.post_send(link.a.qp.id, {sends[0]}).error,
+			   ENOMEM, "one send more");
+	must_post(link.b, receives);
+	auto sent = wait_completions(env, link.a, link.a.send_cq, depth,
+				     "sends", uint64_t{depth} << 10);
+	auto received = wait_completions(env, link.b, link.b.recv_cq, depth,
+					 "receives", uint64_t{depth} << 10);
+	for (uint32_t i = 0; i < depth; i++) {
+		check_wc(sent[i], i, IBV_WC_SUCCESS, "send");
+		check_wc(received[i], i, IBV_WC_SUCCESS, "receive");
+	}
+	must_post(link.b, receives);
+	if (room_b == depth)
+		REQUIRE_EQ(env.b.post_recv(link.b.qp.id, {{}}).error, ENOMEM,
+			   "one receive more");
+}
+
+PV_TEST("limit.sge_read",
+	"a read scatters over max_sge_rd entries, one more is refused")
+{
+	const uint32_t most = uint32_t(env.info_a.device.max_sge_rd);
+	LinkSpec spec;
+
+	REQUIRE(most > 0 && most <= uint32_t(env.info_a.device.max_sge),
+		"max_sge_rd ", most);
+	spec.cap = {4, 4, most, 1, 0};
+	Link link = connect(env, spec);
+	Mr in = must_reg(env.a, {most * 5}), from = must_reg(env.b, {most * 3});
+	SendWr wr = make_wr(Op::read, {}, 0, {from, 0});
+
+	env.a.fill(in.id, 0, most * 5, 1, 0);
+	env.b.fill(from.id, 0, most * 3, 2, 0);
+	for (uint32_t i = 0; i < most; i++)
+		wr.sges.push_back({in.id, 5 * i, 3, 0});
+	must_post(link.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, link.a, "read"), wr.id, IBV_WC_SUCCESS, "read");
+	for (uint32_t i = 0; i < most; i++) {
+		must_match(env.a, in, 5 * i, 3, 2, 3 * i, "entry");
+		must_match(env.a, in, 5 * i + 3, 2, 1, 5 * i + 3, "gap");
+	}
+	wr.sges.push_back({in.id, 0, 3, 0});
+	if (link.a.qp.cap.max_send_sge == most)
+		REQUIRE_EQ(env.a.post_send(link.a.qp.id, {wr}).error, EINVAL,
+			   "one more");
 }
 
 PV_TEST("limit.sge",
@@ -193,6 +321,49 @@ PV_TEST("limit.message_too_long",
 	must_match(env.b, in, 0, 4096, 5, 0, "target");
 }
 
+PV_TEST("limit.message_longest",
+	"max_msg_sz + 1 bytes of memory that is there: too long, none is sent")
+{
+	const uint64_t total = uint64_t{env.info_a.port.max_msg_sz} + 1;
+	const uint32_t parts = uint32_t(env.info_a.device.max_sge);
+	const uint64_t length = (total + parts - 1) / parts;
+	LinkSpec spec;
+
+	if (length > 256u << 20)
+		throw Skip("it would take too much memory");
+	env.expect_async();
+	spec.cap = {4, 4, parts, 4, 0};
+	Link link = connect(env, spec);
+	Mr out = must_reg(env.a, {length}), in = must_reg(env.b, {4096});
+
+	env.b.fill(in.id, 0, 4096, 5, 0);
+	for (Op op : {Op::write, Op::read, Op::send}) {
+		SendWr wr = make_wr(op, {}, 0, {in, 0});
+
+		for (uint64_t left = total; left;) {
+			uint32_t part = uint32_t(std::min(left, length));
+
+			wr.sges.push_back({out.id, 0, part, 0});
+			left -= part;
+		}
+		/* At once, or by a completion that says what is wrong. */
+		PostResult result = env.a.post_send(link.a.qp.id, {wr});
+
+		if (result.error) {
+			REQUIRE_EQ(result.error, EINVAL, name_of(op));
+			prove_alive(env, link);
+			continue;
+		}
+		check_wc(wait_send(env, link.a, "too long"), wr.id,
+			 IBV_WC_LOC_LEN_ERR, name_of(op));
+		wait_state(env, link.a, IBV_QPS_ERR);
+		to_state(link.a, IBV_QPS_RESET);
+		to_state(link.b, IBV_QPS_RESET);
+		bring_up(link);
+	}
+	must_match(env.b, in, 0, 4096, 5, 0, "target");
+}
+
 PV_TEST("limit.qp_capacity",
 	"a queue pair may have what the device says, and not more")
 {
@@ -207,12 +378,9 @@ PV_TEST("limit.qp_capacity",
 		return qp.error;
 	};
 	uint32_t wr = uint32_t(dev.max_qp_wr), sge = uint32_t(dev.max_sge);
-	/* Memory of the guest sets a bound too. */
-	uint32_t many = std::min(wr, 8192u);
-
 	spec.send_cq = spec.recv_cq = cq.id;
-	REQUIRE_EQ(attempt({many, 1, 1, 1, 0}), 0, "send wr ", many);
-	REQUIRE_EQ(attempt({1, many, 1, 1, 0}), 0, "recv wr ", many);
+	REQUIRE_EQ(attempt({wr, 1, 1, 1, 0}), 0, "send wr ", wr);
+	REQUIRE_EQ(attempt({1, wr, 1, 1, 0}), 0, "recv wr ", wr);
 	REQUIRE_EQ(attempt({1, 1, sge, 1, 0}), 0, "send sge ", sge);
 	REQUIRE_EQ(attempt({1, 1, 1, sge, 0}), 0, "recv sge ", sge);
 	REQUIRE_EQ(attempt({0, 1, 0, 1, 0}), 0, "no send queue");
@@ -238,6 +406,7 @@ PV_TEST("limit.cq_capacity",
 		REQUIRE_EQ(cq.error, 0, "depth ", depth);
 		REQUIRE(cq.depth >= depth, "asked ", depth, ", got ", cq.depth);
 	}
+	REQUIRE_EQ(env.a.create_cq(most, false).error, 0, "max_cqe ", most);
 	REQUIRE(env.a.create_cq(0, false).error, "depth 0");
 	REQUIRE(env.a.create_cq(-1, false).error, "depth -1");
 	if (most < 0x7fffffff)
@@ -272,6 +441,95 @@ PV_TEST("limit.device_attributes", "the device describes itself within reason")
 	REQUIRE_EQ(port.pkey_tbl_len, 1, "pkey_tbl_len");
 	REQUIRE(port.max_msg_sz >= 0x7fffffff, "max_msg_sz ", port.max_msg_sz);
 	REQUIRE(port.active_speed && port.active_width, "speed, width");
+}
+
+/*
+ * What pavo says it can, and the tests that show it. A flag that is not here
+ * needs a test first.
+ */
+PV_TEST_LOCAL("limit.capabilities",
+	      "the device claims what has a test, no more")
+{
+	constexpr uint64_t tested =
+		IBV_DEVICE_CURR_QP_STATE_MOD | /* state.current */
+		IBV_DEVICE_PORT_ACTIVE_EVENT | /* life: down and up */
+		IBV_DEVICE_SYS_IMAGE_GUID | /* limit.device_attributes */
+		IBV_DEVICE_RC_RNR_NAK_GEN | /* rnr.*, wire: responder/rnr */
+		IBV_DEVICE_MEM_WINDOW | /* mw.* */
+		IBV_DEVICE_MEM_WINDOW_TYPE_2B | /* mw.* */
+		IBV_DEVICE_MEM_MGT_EXTENSIONS | /* inv.*; kverbs: fast reg */
+		IBV_DEVICE_XRC; /* xrc.* */
+	constexpr uint64_t atomic_write = 1ull << 40; /* qpex.atomic_write */
+	const ibv_device_attr_ex attr = query_ex(env);
+	const uint64_t flags = attr.device_cap_flags_ex;
+
+	if (access(str(local(env.a).context()->device->ibdev_path, "/pavo_abi")
+			   .c_str(),
+		   F_OK))
+		throw Skip("about pavo");
+	REQUIRE_EQ(flags & ~atomic_write, tested, "capabilities");
+	REQUIRE_EQ(uint64_t(attr.orig_attr.device_cap_flags), flags & ~0u,
+		   "the old way to ask");
+	/* nothing is claimed that cards compute */
+	REQUIRE_EQ(attr.rss_caps.supported_qpts, 0u, "RSS");
+	REQUIRE_EQ(attr.tm_caps.max_num_tags, 0u, "tag matching");
+	REQUIRE_EQ(attr.tso_caps.max_tso, 0u, "TSO");
+	REQUIRE_EQ(attr.raw_packet_caps, 0u, "raw packets");
+	REQUIRE_EQ(attr.max_dm_size, 0u, "device memory");
+	REQUIRE_EQ(int(attr.phys_port_cnt_ex), 1, "ports");
+}
+
+PV_TEST_LOCAL("limit.gid_table",
+	      "GIDs are where the table is; what is not there cannot be used")
+{
+	ibv_context *context = local(env.a).context();
+	const int length = env.info_a.port.gid_tbl_len;
+	std::vector<ibv_gid_entry> entries(length);
+	ssize_t count =
+		ibv_query_gid_table(context, entries.data(), entries.size(), 0);
+	std::vector<bool> used(std::max(length, 256));
+	ibv_gid gid;
+	Link link = make_link(env);
+
+	REQUIRE(count > 0, "ibv_query_gid_table: ", count);
+	for (ssize_t i = 0; i < count; i++) {
+		REQUIRE(entries[i].gid_index < uint32_t(length), "index ",
+			entries[i].gid_index);
+		REQUIRE(!ibv_query_gid(context, 1, int(entries[i].gid_index),
+				       &gid) &&
+				!memcmp(&gid, &entries[i].gid, sizeof(gid)),
+			"GID ", entries[i].gid_index);
+		used[entries[i].gid_index] = true;
+	}
+	REQUIRE(ibv_query_gid(context, 1, length, &gid), "beyond the table");
+	REQUIRE(ibv_query_gid(context, 1, -1, &gid), "before the table");
+	REQUIRE(ibv_query_gid(context, 2, 0, &gid), "of no port");
+	must_modify(link.a, init_attr(link.spec), init_mask, "to INIT");
+	/* a path names its GID by a byte */
+	for (int index = 0; index < 256; index++) {
+		ibv_qp_attr attr = rtr_attr(link, link.a, link.b);
+
+		if (used[index])
+			continue;
+		attr.ah_attr.grh.sgid_index = uint8_t(index);
+		REQUIRE(env.a.modify(link.a.qp.id, attr, rtr_mask),
+			"a queue pair with GID ", index);
+		ibv_ah *ah =
+			ibv_create_ah(local(env.a).raw_pd(0), &attr.ah_attr);
+		REQUIRE(!ah, "an address handle with GID ", index);
+	}
+	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask, "to RTR");
+}
+
+PV_TEST_LOCAL("limit.mr_size", "one byte more than max_mr_size is refused")
+{
+	const uint64_t most = env.info_a.device.max_mr_size;
+
+	if (most >= 1ull << 46)
+		throw Skip("no process has so many addresses");
+	REQUIRE_EQ(register_as_user(env.device_a, most), ENOMEM, "max_mr_size");
+	REQUIRE_EQ(register_as_user(env.device_a, most + 1), EINVAL,
+		   "one byte more");
 }
 
 PV_TEST("limit.mr_flags",

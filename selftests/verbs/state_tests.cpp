@@ -243,6 +243,28 @@ PV_TEST("state.optional_attribute",
 	REQUIRE_EQ(int(now.attr.qp_state), IBV_QPS_RTS, "state");
 }
 
+PV_TEST("state.current", "who names the current state must know it")
+{
+	Link link = make_link(env);
+	ibv_qp_attr attr = full_attr(link, IBV_QPS_RTS);
+	constexpr int mask = IBV_QP_STATE | IBV_QP_CUR_STATE;
+
+	bring_to(link, IBV_QPS_RTS);
+	for (ibv_qp_state wrong : {IBV_QPS_RTR, IBV_QPS_SQD, IBV_QPS_SQE}) {
+		attr.cur_qp_state = wrong;
+		REQUIRE(env.a.modify(link.a.qp.id, attr, mask), names[wrong],
+			" was taken for RTS");
+	}
+	attr.cur_qp_state = IBV_QPS_RTS;
+	must_modify(link.a, attr, mask, "the right one");
+	bring_to(link, IBV_QPS_RTR);
+	REQUIRE(env.a.modify(link.a.qp.id, attr, mask | rts_required),
+		"RTS was taken for RTR");
+	attr.cur_qp_state = IBV_QPS_RTR;
+	must_modify(link.a, attr, mask | rts_required, "the right one");
+	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_RTS, "state");
+}
+
 PV_TEST("state.query",
 	"ibv_query_qp returns every attribute that was set, and the capacities")
 {
