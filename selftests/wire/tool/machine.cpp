@@ -361,7 +361,7 @@ void Machine::step_counter(const Statement &s)
 	if (!s.word(1).starts_with('+'))
 		throw ScriptError("counters grow: +N");
 	if (first == counters_.end()) {
-		if (setup_.strict_counters)
+		if (setup_.pavo)
 			throw Mismatch("the device has no such counter");
 		note('!', "no counter " + name + " on this device");
 		return;

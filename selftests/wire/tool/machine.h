@@ -23,7 +23,7 @@ struct Setup {
 	std::string device, interface;
 	Address peer4{}, peer6{};
 	int64_t patience = 10000000000; /* ns, for things that must happen */
-	bool strict_counters = false; /* a missing counter is a failure */
+	bool pavo = false; /* the device: has every counter, sets MigReq */
 };
 
 /* What a script says about a packet. */
@@ -86,6 +86,7 @@ private:
 	PacketSpec packet_spec(const Statement &s, bool inbound);
 	Damage damage(const Statement &s);
 	Packet decode_arrival(const Arrival &arrival);
+	void check_reserved(const Packet &packet) const;
 	std::string difference(const PacketSpec &spec, const Packet &packet,
 			       bool complete) const;
 	bool tolerated(const Packet &packet) const;

@@ -167,7 +167,7 @@ Options parse_options(int argc, char **argv)
 		known_options[at].apply(o, optarg);
 	}
 	o.paths.assign(argv + optind, argv + argc);
-	o.setup.strict_counters = o.type == "pavo";
+	o.setup.pavo = o.type == "pavo";
 	if (o.paths.empty())
 		usage("no script given");
 	if (!o.list && !o.check &&

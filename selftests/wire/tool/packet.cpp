@@ -188,7 +188,9 @@ static void decode_extensions(Packet &p, View &in, unsigned layout)
 {
 	if (layout & hdr_deth) {
 		p.qkey = take(in, 4, "the DETH");
-		take(in, 1, "the DETH");
+		if (take(in, 1, "the DETH"))
+			throw Malformed(
+				"the reserved byte of the DETH is not 0");
 		p.sqpn = take(in, 3, "the DETH");
 	}
 	if (layout & (hdr_reth | hdr_atomic)) {

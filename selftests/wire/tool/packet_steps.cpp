@@ -25,7 +25,7 @@ constexpr Name nak_codes[] = {
 
 /* Fields that a packet of the device has whenever a script does not say else. */
 constexpr std::string_view checked_by_default[] = {
-	"se", "pad", "tver", "pkey", "fecn", "becn", "resv6", "resv7", "qpn",
+	"se", "pad", "tver", "pkey", "fecn", "becn", "qpn",
 };
 
 uint64_t nak_code(const std::string &text)
@@ -190,6 +190,17 @@ void Machine::step_inject(const Statement &s)
 	link_.send(frame);
 }
 
+/* Of every packet, also those that a script allows or skips. */
+void Machine::check_reserved(const Packet &packet) const
+{
+	if (packet.resv6 || packet.resv7)
+		throw Mismatch("a reserved field of the BTH is not 0: " +
+			       describe(packet));
+	/* rdma_rxe has it 0; there is no path but one */
+	if (setup_.pavo && !packet.migreq)
+		throw Mismatch("MigReq is not set: " + describe(packet));
+}
+
 Packet Machine::decode_arrival(const Arrival &arrival)
 {
 	const Envelope &e = arrival.frame.envelope;
@@ -209,6 +220,7 @@ Packet Machine::decode_arrival(const Arrival &arrival)
 			       print_address(e.dst));
 	if (e.smac != envelope_.dmac || e.dmac != envelope_.smac)
 		throw Mismatch("packet with a foreign Ethernet address");
+	check_reserved(packet);
 	return packet;
 }
 

@@ -240,6 +240,11 @@ void decode_refuses()
 	REQUIRE(is_malformed([&] { decode(bytes); }));
 	p.opcode = 0x15;
 	REQUIRE(is_malformed([&] { decode(encode(p, hdr_payload)); }));
+	p.opcode = opcode_by_name("UD_SEND_ONLY")->code;
+	bytes = encode(p, hdr_deth | hdr_payload);
+	decode(bytes);
+	bytes[16] = 1;
+	REQUIRE(is_malformed([&] { decode(bytes); }));
 }
 
 void envelope_round_trip()
