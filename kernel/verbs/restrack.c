@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * restrack.c - what `rdma resource show -d` tells about objects of ours.
+ * restrack.c - what `rdma -dd resource show` tells about objects of ours.
  *
  * Called by rdma core, which holds a reference to the object. A snapshot
  * without locks: each number is right for itself, they need not fit together.

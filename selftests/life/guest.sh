@@ -24,6 +24,8 @@ type=$1 programs=$2 part=${3:-.}
 . "$here/counter_tests.sh"
 # shellcheck source=selftests/life/installed_tests.sh
 . "$here/installed_tests.sh"
+# shellcheck source=selftests/life/resource_tests.sh
+. "$here/resource_tests.sh"
 # No locale to be searched for by every program
 export LC_ALL=C
 
@@ -65,5 +67,6 @@ namespace_tests
 command_tests
 counter_tests
 installed_tests
+resource_tests
 check "the module leaves at the end" unload
 tap_end

@@ -3,7 +3,8 @@
  * pavo-traffic: verified messages between two devices of this machine until
  * told to stop, for tests that change the world below meanwhile.
  *
- * Prints "ready" after the first round, then "count N" as it goes on. Ends with
+ * Prints what it has made (tell()), "ready" after the first round, then "count N"
+ * as it goes on. Ends with
  *   0  SIGTERM came and everything was right until then
  *   3  the queue pairs or the device ended: "error: ..." and the asynchronous
  *      events are printed
@@ -119,6 +120,18 @@ Options parse(int argc, char **argv)
 	return o;
 }
 
+/* For who compares it with what the kernel shows of this process. */
+void tell(const pv::Selector &device, const pv::Side &side, const pv::Mr &mr)
+{
+	std::cout << std::hex << std::showbase << "mr " << device.device << ' '
+		  << mr.address << ' ' << mr.length << ' ' << mr.lkey << ' '
+		  << mr.rkey << std::dec << '\n';
+	for (const pv::Cq &cq : {side.send_cq, side.recv_cq})
+		std::cout << "cq " << device.device << ' ' << cq.depth << '\n';
+	std::cout << "qp " << device.device << ' ' << side.qp.number
+		  << std::endl;
+}
+
 void run(pv::Env &env, pv::Link &link)
 {
 	constexpr uint64_t size = 20001;
@@ -126,6 +139,8 @@ void run(pv::Env &env, pv::Link &link)
 	pv::Place at_b = {pv::must_reg(env.b, {size, 5}), 0};
 	auto said = std::chrono::steady_clock::now();
 
+	tell(env.device_a, link.a, at_a.mr);
+	tell(env.device_b, link.b, at_b.mr);
 	for (uint64_t count = 1; !stop; count++) {
 		for (pv::Op op :
 		     {pv::Op::send_imm, pv::Op::write, pv::Op::read})
