@@ -16,6 +16,8 @@ inside()
 }
 export -f active gid_entry gid_of has_gid present absent
 
+rping_client=${BASH_SOURCE[0]%/*}/../apps/rping-client
+
 two_namespaces()
 {
 	ip netns add n1
@@ -62,6 +64,62 @@ namespaces_talk()
 {
 	two_namespaces
 	talk
+}
+
+# rping_between ADDRESS: n2 serves there, n1 asks
+rping_between()
+{
+	local server status=0
+	ip netns exec n2 rping -s -a "$1" -v -C 5 -S 5000 \
+		>"$work/rping" 2>&1 &
+	server=$!
+	soon inside n2 cm_listening
+	ip netns exec n1 "$rping_client" 5 \
+		-a "$1" -S 5000 >"$work/rping-client" 2>&1 || status=$?
+	wait $server || status=$?
+	[ $status = 0 ] || tail -n 5 "$work/rping" "$work/rping-client"
+	return $status
+}
+
+# sent_by INTERFACE: packets of n1's, in $value
+sent_by()
+{
+	value=$(inside n1 cat "/sys/class/net/$1/statistics/tx_packets")
+}
+
+namespaces_connect()
+{
+	local value before
+	two_namespaces
+	sent_by x1 && before=$value
+	rping_between 10.66.0.2
+	rping_between fd66::2
+	sent_by x1 && ((value > before + 40))
+}
+
+# In shared mode a device is seen in every namespace, and an application of any may
+# use it; what it sends goes where the interface is. Addresses are those of the
+# application's own namespace all the same.
+shared_is_seen_everywhere()
+{
+	local value before
+	two_namespaces
+	for space in n1 n2; do
+		inside $space listed la
+		inside $space listed lb
+		inside $space present la
+		inside $space present lb
+	done
+	listed la
+	listed lb
+	sent_by x1 && before=$value
+	smoke
+	sent_by x1 && ((value > before + 20))
+	# its address is not there: rdma_cm does not bind to it
+	refused ip netns exec n1 rping -s -a 10.66.0.2 -C 1
+	refused rping -s -a 10.66.0.2 -C 1
+	# and a device needs an interface of the namespace it is made in
+	refused inside n1 rdma link add lc type "$type" netdev va
 }
 
 # The file that an application opens for the device, seen from its namespace
@@ -137,6 +195,69 @@ exclusive_moves_by_hand()
 	leave_exclusive
 }
 
+# contained NAMESPACE DEVICE COMMAND...: as containers have it: namespaces of their own
+# for processes and mounts too, and of /dev/infiniband this device and rdma_cm
+contained()
+{
+	local space=$1 file
+	file=$(inside "$1" uverbs_of "$2")
+	# shellcheck disable=SC2016 # expanded there
+	ip netns exec "$space" unshare --mount --pid --fork --kill-child \
+		bash -c '
+		mount -t proc proc /proc &&
+		mkdir -p /run/given &&
+		mount -t tmpfs given /run/given &&
+		for file in "$1" /dev/infiniband/rdma_cm; do
+			touch "/run/given/${file##*/}" &&
+				mount --bind "$file" "/run/given/${file##*/}" ||
+				exit
+		done &&
+		mount --rbind /run/given /dev/infiniband || exit
+		"${@:2}"' - "$file" "${@:3}"
+}
+
+# only_has FILE DEVICE: in a container, this and nothing else
+only_has()
+{
+	local devices minor
+	[ "$(ls /dev/infiniband)" = "rdma_cm
+${1##*/}" ] || return
+	devices=$(ibv_devices)
+	[[ $devices == *" $2 "* ]] || return
+	ibv_devinfo -d "$2" >/dev/null || return
+	# a node that it makes itself opens nothing either
+	for minor in 192 193; do
+		[ $minor = $((0x$(stat -c %T "$1"))) ] ||
+			mknod "/run/other" c "0x$(stat -c %t "$1")" $minor
+	done
+	[ -c /run/other ] || return
+	! opened /run/other 2>/dev/null || return
+	rm /run/other
+}
+export -f only_has
+
+containers()
+{
+	local server
+	rdma system set netns exclusive
+	two_namespaces
+	contained n1 la only_has "$(inside n1 uverbs_of la)" la
+	contained n2 lb only_has "$(inside n2 uverbs_of lb)" lb
+	refused contained n1 la ibv_devinfo -d lb
+	contained n2 lb "$verbs" --dev lb --server --once 2>"$work/server" &
+	server=$!
+	soon says "$work/server" serving
+	contained n1 la "$verbs" --dev la --connect 10.66.0.2 \
+		--only data.send.mtu_4096 --only order.mixed_operations
+	wait $server
+	contained n2 lb rping -s -a 10.66.0.2 -v -C 5 -S 5000 >"$work/rping" &
+	server=$!
+	soon inside n2 cm_listening
+	contained n1 la "$rping_client" 5 -a 10.66.0.2 -S 5000
+	wait $server
+	leave_exclusive
+}
+
 # The mode can be changed only while there is one namespace.
 shared_again()
 {
@@ -194,6 +315,9 @@ namespace_tests()
 {
 	[ "$type" = pavo ] || return 0
 	life "namespaces: devices in two of them talk" namespaces_talk
+	life "namespaces: rdma_cm connects two of them" namespaces_connect
+	life "namespaces, shared: devices are seen in all, addresses are not" \
+		shared_is_seen_everywhere
 	life "namespaces: one goes with its device" namespace_goes
 	life "namespaces: one goes while an application holds its device" \
 		namespace_goes_while_held
@@ -203,4 +327,6 @@ namespace_tests()
 	life "namespaces, exclusive: devices in two of them talk" exclusive_talks
 	life "namespaces, exclusive: a device is moved there and back" \
 		exclusive_moves_by_hand
+	life "namespaces, exclusive: containers use their own device, nothing else" \
+		containers
 }
