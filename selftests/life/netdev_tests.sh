@@ -180,6 +180,71 @@ addresses_followed()
 	smoke
 }
 
+# gid_at DEVICE INDEX: that entry of the table, in $gid
+gid_at()
+{
+	read -r gid <"/sys/class/infiniband/$1/ports/1/gids/$2"
+	[ "$gid" != 0000:0000:0000:0000:0000:0000:0000:0000 ]
+}
+
+no_gid_at()
+{
+	! gid_at "$@"
+}
+
+# every ADDRESSES COMMAND: of an address 10.78.N.N for each
+every()
+{
+	local i
+	for ((i = 0; i < $1; i++)); do
+		echo "addr $2 10.78.$((i / 250)).$((i % 250 + 1))/32 dev va"
+	done | ip -batch -
+}
+
+# Every entry is used, and what verbs can name by a byte can be used; one more
+# address is no GID. Those that were there before are not hurt.
+addresses_fill_the_table()
+{
+	local gid length text
+	add_pair
+	text=$(ibv_devinfo -v -d la)
+	text=${text#*gid_tbl_len:}
+	read -r length _ <<<"$text"
+	every $((length - 3)) add
+	soon gid_at la $((length - 1))
+	ip addr add 10.79.0.1/32 dev va
+	smoke
+	gid_at la 255
+	smoke --gid-index 255
+	[[ $(</sys/class/infiniband/la/ports/1/gids/$((length - 1))) == *:0a4e:* ]]
+	refused grep -q 0a4f:0001 "/sys/class/infiniband/la/ports/1/gids/"*
+	every $((length - 3)) del
+	ip addr del 10.79.0.1/32 dev va
+	soon no_gid_at la $((length - 1))
+	soon no_gid_at la 3
+	smoke
+}
+
+# What the interface says, or the slowest there is.
+speed_followed()
+{
+	local text
+	add_pair
+	text=$(ibv_devinfo -v -d la)
+	[[ $text =~ active_width:[[:space:]]+1X\  ]]
+	[ "$(</sys/class/net/va/speed)" = 10000 ]
+	[[ $text =~ active_speed:[[:space:]]+10.0\ Gbps\  ]]
+	[ -d /sys/module/dummy ] || modprobe dummy numdummies=0
+	ip link add dum1 type dummy
+	ip link set dum1 up
+	add ld1 dum1
+	text=$(ibv_devinfo -v -d ld1)
+	[[ $text =~ active_width:[[:space:]]+1X\  ]]
+	[[ $text =~ active_speed:[[:space:]]+2.5\ Gbps\  ]]
+	delete ld1
+	ip link del dum1
+}
+
 addresses_under_traffic()
 {
 	local i
@@ -406,6 +471,11 @@ netdev_tests()
 	life "MTU: too small for management datagrams" \
 		mtu_too_small_for_management
 	life "addresses: the GID table follows" addresses_followed
+	if [ "$type" = pavo ]; then
+		life "addresses: they fill the GID table" \
+			addresses_fill_the_table
+		life "speed and width: those of the interface" speed_followed
+	fi
 	life "addresses: others come and go under traffic" addresses_under_traffic
 	life "addresses: its own goes and comes back" own_address_away
 	if [ "$type" = pavo ]; then

@@ -75,8 +75,12 @@ LocalHost::~LocalHost()
 /* A global address is preferred to a link-local one. */
 void LocalHost::choose_gid(const Selector &selector)
 {
-	ibv_gid_entry entries[256];
-	ssize_t count = ibv_query_gid_table(context_, entries, 256, 0);
+	ibv_port_attr port = {};
+	ibv_query_port(context_, 1, &port);
+	/* it must have room for all of them */
+	std::vector<ibv_gid_entry> entries(port.gid_tbl_len);
+	ssize_t count = ibv_query_gid_table(context_, entries.data(),
+					    entries.size(), 0);
 	const ibv_gid_entry *best = nullptr;
 
 	for (ssize_t i = 0; i < count; i++) {
