@@ -66,6 +66,18 @@ static void go_back(struct pavo_qp *qp)
 	pavo_transmit_seek(qp, req->upsn);
 }
 
+/*
+ * It answers nothing that is outstanding. Old answers are normal after sending
+ * again, those of the future are not.
+ */
+static void count_unasked(struct pavo_qp *qp, u32 rpsn)
+{
+	if (pavo_psn_diff(rpsn, qp->req.upsn) < 0)
+		pavo_count(qp, rx_drop_old_response);
+	else
+		pavo_count(qp, rx_drop_psn_ghost);
+}
+
 /* Act on an ACK of @rpsn; false if a lost read response stopped it. */
 static bool acknowledge(struct pavo_qp *qp, u32 rpsn)
 {
@@ -83,9 +95,7 @@ static bool acknowledge(struct pavo_qp *qp, u32 rpsn)
 		go_back(qp);
 		return false;
 	default:
-		/* Old ones are normal after sending again, others are not. */
-		if (pavo_psn_diff(rpsn, req->sent) >= 0)
-			pavo_count(qp, rx_drop_psn_ghost);
+		count_unasked(qp, rpsn);
 		return false;
 	}
 }
@@ -146,10 +156,9 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (pavo_psn_diff(pkt->psn, req->upsn) < 0)
-		return;
-	if (pavo_psn_diff(pkt->psn, req->sent) >= 0) {
-		pavo_count(qp, rx_drop_psn_ghost);
+	if (pavo_psn_diff(pkt->psn, req->upsn) < 0 ||
+	    pavo_psn_diff(pkt->psn, req->sent) >= 0) {
+		count_unasked(qp, pkt->psn);
 		return;
 	}
 	if (pkt->psn != req->upsn &&
@@ -300,7 +309,9 @@ static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		go_back(qp);
 		break;
 	default:
-		if (pavo_psn_diff(rx->pkt.psn, req->upsn) >= 0)
+		if (pavo_psn_diff(rx->pkt.psn, req->upsn) < 0)
+			pavo_count(qp, rx_drop_old_response);
+		else
 			pavo_count(qp, rx_drop_response);
 	}
 }

@@ -66,6 +66,7 @@ static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
 		return PAVO_FRAME_NOT_SENT;
 	room = pavo_tx_put(skb, length);
 	if (!room) {
+		pavo_count(window->dev, tx_drop_no_memory);
 		kfree_skb(skb);
 		return PAVO_FRAME_NOT_SENT;
 	}

@@ -44,6 +44,7 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_drop_out_of_sequence",
 	      {note, "packets behind a lost one; they come again"}},
 	Entry{"rx_drop_duplicate_read", {note, ""}},
+	Entry{"rx_drop_old_response", {note, ""}},
 	Entry{"rx_drop_psn_ghost",
 	      {trouble, "answers to what was never asked: a stale peer, or "
 			"somebody forges packets"}},
