@@ -89,8 +89,21 @@ mtu_too_small_for_a_moment()
 	ip link set va mtu 1500
 	ip link set vb mtu 1500
 	soon mtu_is la 1024
+	[ "$type" != pavo ] || soon counted la tx_drop_too_long
 	ip link set va mtu 9000
 	ip link set vb mtu 9000
+	goes_on
+	stop_traffic
+}
+
+# Its queue is full, most of the time: who sends pauses and goes on.
+queue_full()
+{
+	add_pair
+	start_traffic
+	tc qdisc add dev va root tbf rate 400kbit burst 10000 limit 10000
+	soon counted la tx_drop_congested
+	tc qdisc delete dev va root
 	goes_on
 	stop_traffic
 }
@@ -118,8 +131,8 @@ mtu_too_small_for_management()
 	# the connections end with a message each that cannot be sent
 	kill -KILL $client $server_pid
 	wait $client $server_pid || true
-	soon send_queue_stopped la
-	soon send_queue_stopped lb
+	soon counted la sq_errors
+	soon counted lb sq_errors
 	for i in la lb; do
 		soon management_qp_ready $i
 	done
@@ -137,14 +150,6 @@ mtu_too_small_for_management()
 connected_by_cm()
 {
 	rdma resource show qp | grep -q "type RC state RTS"
-}
-
-# shellcheck disable=SC2317  # called by soon
-send_queue_stopped()
-{
-	local count
-	read -r count <"/sys/class/infiniband/$1/ports/1/hw_counters/sq_errors"
-	((count))
 }
 
 # shellcheck disable=SC2317  # called by soon
@@ -470,6 +475,7 @@ netdev_tests()
 	life "MTU: too small for a moment" mtu_too_small_for_a_moment
 	life "MTU: too small for management datagrams" \
 		mtu_too_small_for_management
+	[ "$type" != pavo ] || life "interface: its queue is full" queue_full
 	life "addresses: the GID table follows" addresses_followed
 	if [ "$type" = pavo ]; then
 		life "addresses: they fill the GID table" \

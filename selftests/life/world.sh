@@ -223,6 +223,14 @@ goes_on()
 	}
 }
 
+# counted DEVICE COUNTER: it has moved since the adapter was made
+counted()
+{
+	local value
+	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
+	((value))
+}
+
 ended()
 {
 	! kill -0 "$1"

@@ -86,6 +86,8 @@ INSTANTIATE_TEST_SUITE_P(Ip, Family, testing::Values(false, true),
 TEST(Message, AnswersGoBack)
 {
 	Pair pair;
+	Moved sent(pair.device_a, "tx_frames");
+	Moved came(pair.device_b, "rx_frames");
 
 	for (uint32_t n = 0; n < 300; n++) {
 		must(pair.a.send(node_b, pair.b.number(), pattern(n, 100)));
@@ -95,6 +97,8 @@ TEST(Message, AnswersGoBack)
 				 pattern(n + 1, 700)));
 		ASSERT_EQ(take(pair.a).bytes, pattern(n + 1, 700));
 	}
+	EXPECT_TRUE(eventually([&] { return sent.by() == 300; }));
+	EXPECT_TRUE(eventually([&] { return came.by() == 300; }));
 }
 
 /* A frame that can be seen is whole, whoever writes to the FIFO meanwhile. */
