@@ -3,9 +3,10 @@
 #
 # Reads how rdma-core's tests ended on two devices, prints both columns, writes
 # them as JSON and says whether pavo is as good as it must be: no failure, no
-# error, and nothing missing that rdma_rxe can do. Called by run.sh.
+# error, nothing missing that rdma_rxe can do, and nothing of the tests that
+# must-pass names. Called by run.sh.
 #
-# usage: report.py PAVO.jsonl PEER.jsonl RESULT.json
+# usage: report.py PAVO.jsonl PEER.jsonl RESULT.json MUST-PASS
 import json
 import sys
 
@@ -24,18 +25,27 @@ def read(name):
     return ended
 
 
+def read_names(name):
+    """A name a line, and comments."""
+    with open(name, encoding="utf-8") as file:
+        lines = [line.strip() for line in file]
+    return {line for line in lines if line and not line.startswith("#")}
+
+
 def last_line(text):
     """Of a traceback, what it came to."""
     lines = [line for line in text.splitlines() if line.strip()]
     return lines[-1].strip() if lines else ""
 
 
-def judge(test, mine, theirs):
+def judge(test, mine, theirs, needed):
     """What is wrong with a test, or nothing."""
     if mine["outcome"] in BAD:
         return f"{test}: {mine['outcome']}"
     if mine["outcome"] != "passed" and theirs["outcome"] == "passed":
         return f"{test}: {mine['outcome']}, and rdma_rxe passes it"
+    if mine["outcome"] != "passed" and test in needed:
+        return f"{test}: {mine['outcome']}, and it must pass"
     return None
 
 
@@ -65,7 +75,9 @@ def main():
         pavo.setdefault(test, absent)
         peer.setdefault(test, absent)
     show(tests, pavo, peer)
-    wrong = [w for w in (judge(t, pavo[t], peer[t]) for t in tests) if w]
+    needed = read_names(sys.argv[4])
+    wrong = [w for w in (judge(t, pavo[t], peer[t], needed) for t in tests)
+             if w]
     if not any(r["outcome"] == "passed" for r in pavo.values()):
         wrong.append("no test passed at all")
     for test in tests:

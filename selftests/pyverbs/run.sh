@@ -37,4 +37,5 @@ trap 'rm -rf "$logs"' EXIT
 	cat "$logs"/share/node1/out/*.log "$logs"/*.console
 	exit $status
 }
-python3 "$here/report.py" "$logs"/share/node1/out/{pavo,rxe}.jsonl "$result"
+python3 "$here/report.py" "$logs"/share/node1/out/{pavo,rxe}.jsonl "$result" \
+	"$here/must-pass"
