@@ -314,6 +314,11 @@ pinned()
 	echo $((acquired - released))
 }
 
+more_pins()
+{
+	[ "$(pinned)" -gt "$pinned_before" ]
+}
+
 no_pins()
 {
 	[ "$(pinned)" = "$pinned_before" ]
