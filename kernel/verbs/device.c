@@ -248,7 +248,40 @@ static ssize_t pavo_abi_show(struct device *device,
 
 static DEVICE_ATTR_RO(pavo_abi);
 
-static struct attribute *pavo_attributes[] = { &dev_attr_pavo_abi.attr, NULL };
+/* Of root: what windows have under way ends when something is written. */
+static ssize_t recover_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	struct ib_device *ib = container_of(device, struct ib_device, dev);
+	bool now;
+	int err;
+
+	err = kstrtobool(buf, &now);
+	if (err)
+		return err;
+	if (!now)
+		return -EINVAL;
+	pavo_windows_recover(to_pavo_dev(ib));
+	return count;
+}
+
+static ssize_t recover_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	struct ib_device *ib = container_of(device, struct ib_device, dev);
+
+	return sysfs_emit(buf, "%u\n",
+			  pavo_windows_recoveries(to_pavo_dev(ib)));
+}
+
+static DEVICE_ATTR_RW(recover);
+
+static struct attribute *pavo_attributes[] = {
+	&dev_attr_pavo_abi.attr,
+	&dev_attr_recover.attr,
+	NULL,
+};
 
 static const struct attribute_group pavo_attr_group = {
 	.attrs = pavo_attributes,

@@ -66,12 +66,14 @@ static inline enum pavo_seen_verdict pavo_seen_fragment(struct pavo_seen *seen,
 /**
  * struct pavo_attempt - how far an rCxt is.
  * @tid:      the last that was begun on it; 0: none
+ * @first:    that of the first attempt at the same operation
  * @complete: the last of those whose data all came; 0: none
  * @sending:  it sends the data of @tid
  * @placing:  it takes the data of @tid
  */
 struct pavo_attempt {
 	u64 tid;
+	u64 first;
 	u64 complete;
 	bool sending;
 	bool placing;
@@ -79,12 +81,27 @@ struct pavo_attempt {
 
 enum pavo_tid_verdict {
 	PAVO_TID_PART, /* of what is going on */
-	PAVO_TID_BEGIN, /* a new operation, or attempt */
+	PAVO_TID_BEGIN, /* a new operation */
+	PAVO_TID_RESUME, /* another attempt at what is going on: what came, came */
 	PAVO_TID_REPEAT, /* an attempt of one that is complete */
 	PAVO_TID_STALE,
 	PAVO_TID_LATE, /* of what is over */
 	PAVO_TID_BUSY, /* new, but there is something to be sent */
 };
+
+/** pavo_tid_first - the tid with which an operation was begun. */
+static inline u64 pavo_tid_first(u64 tid, u16 attempts)
+{
+	return attempts < tid ? tid - attempts : tid;
+}
+
+/** pavo_tid_resumes - is @tid, a higher one, an attempt at what is being placed? */
+static inline bool pavo_tid_resumes(const struct pavo_attempt *a, u64 tid,
+				    u16 attempts)
+{
+	return attempts && a->placing &&
+	       pavo_tid_first(tid, attempts) == a->first;
+}
 
 /** pavo_tid_data - a packet with data comes. @attempts: struct pavo_rdma_request. */
 static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
@@ -96,11 +113,10 @@ static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
 		return a->placing ? PAVO_TID_PART : PAVO_TID_LATE;
 	if (a->sending)
 		return PAVO_TID_BUSY;
-	/* The first attempt of this operation was tid - attempts. */
-	if (attempts && a->complete && attempts < tid &&
-	    tid - attempts <= a->complete)
+	if (attempts && pavo_tid_first(tid, attempts) <= a->complete)
 		return PAVO_TID_REPEAT;
-	return PAVO_TID_BEGIN;
+	return pavo_tid_resumes(a, tid, attempts) ? PAVO_TID_RESUME :
+						    PAVO_TID_BEGIN;
 }
 
 /** pavo_tid_request - a request for data comes, or one of the process's own. */

@@ -33,6 +33,7 @@ static void note_packet(struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
 	const struct pavo_wreth *wreth = &pkt->rdma;
 
 	rcxt->now.tid = wreth->tid;
+	rcxt->now.first = pavo_tid_first(wreth->tid, wreth->attempts);
 	rcxt->flags = wreth->flags & PAVO_RDMA_FLAGS;
 	rcxt->attempts = wreth->attempts;
 	rcxt->node = pkt->src_node;
@@ -169,6 +170,21 @@ static bool repeat(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return rcxt->flags & PAVO_RDMA_TELL_SOURCE;
 }
 
+/* Another attempt goes on where the last one ended; anything else begins anew. */
+static void begin_or_resume(struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt,
+			    bool resume)
+{
+	if (resume && from_peer(rcxt, pkt) && rcxt->total == pkt->rdma.total) {
+		rcxt->now.tid = pkt->rdma.tid;
+		rcxt->attempts = pkt->rdma.attempts;
+		return;
+	}
+	note_packet(rcxt, pkt);
+	rcxt->told = false;
+	rcxt->now.placing = true;
+	memset(rcxt->seen, 0, sizeof(*rcxt->seen));
+}
+
 static bool receive_data(struct pavo_fifo_window *window,
 			 struct pavo_rcxt *rcxt, struct pavo_rx *rx,
 			 struct pavo_rdma_told *told, bool *tell)
@@ -179,10 +195,8 @@ static bool receive_data(struct pavo_fifo_window *window,
 
 	switch (verdict) {
 	case PAVO_TID_BEGIN:
-		note_packet(rcxt, pkt);
-		rcxt->told = false;
-		rcxt->now.placing = true;
-		memset(rcxt->seen, 0, sizeof(*rcxt->seen));
+	case PAVO_TID_RESUME:
+		begin_or_resume(rcxt, pkt, verdict == PAVO_TID_RESUME);
 		return place(window, rcxt, rx, told, tell);
 	case PAVO_TID_PART:
 		if (from_peer(rcxt, pkt))

@@ -5,7 +5,7 @@
 #include <linux/nospec.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include "window/internal.h"
+#include "window/rdma.h"
 
 static unsigned int max_rcxts = 100000;
 module_param(max_rcxts, uint, 0444);
@@ -173,6 +173,35 @@ int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id)
 		put_one(window, rcxt);
 	mutex_unlock(&pool->mutex);
 	return err;
+}
+
+/* Whatever it was at. The pool's mutex is held, so its window is there. */
+static void take_away(struct pavo_rcxt *rcxt)
+{
+	struct pavo_fifo_window *window = rcxt->window;
+
+	if (!window)
+		return;
+	spin_lock_bh(&rcxt->lock);
+	pavo_rdma_end(window, rcxt, PAVO_FRAME_BAD_RCXT);
+	rcxt->window = NULL;
+	spin_unlock_bh(&rcxt->lock);
+	put_one(window, rcxt);
+}
+
+void pavo_rcxts_recover(struct pavo_rcxt_pool *pool)
+{
+	u32 i;
+
+	mutex_lock(&pool->mutex);
+	/* First, so that no packet finds one on its way back. */
+	WRITE_ONCE(pool->key, (pool->key + 1) & KEY_MASK);
+	for (i = 0; i < pool->count; i++) {
+		take_away(&pool->all[i]);
+		cond_resched();
+	}
+	pool->recoveries++;
+	mutex_unlock(&pool->mutex);
 }
 
 void pavo_rcxts_return_all(struct pavo_fifo_window *window)

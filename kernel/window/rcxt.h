@@ -62,7 +62,7 @@ struct pavo_rcxt {
 /**
  * struct pavo_rcxt_pool - of an adapter.
  * @all:   @count of them, NULL until the first is taken
- * @key:   part of their numbers
+ * @key:   part of their numbers; random at first, then counts @recoveries
  * @free:  handed out at its head, given back at its tail, so that a number comes back
  *         only after all others had their turn
  */
@@ -71,6 +71,7 @@ struct pavo_rcxt_pool {
 	struct pavo_rcxt *all;
 	u32 count;
 	u32 key;
+	u32 recoveries;
 	struct list_head free;
 };
 
@@ -91,6 +92,12 @@ int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id);
 
 /** pavo_rcxts_return_all - the window is closed: nobody uses them any more. */
 void pavo_rcxts_return_all(struct pavo_fifo_window *window);
+
+/**
+ * pavo_rcxts_recover - begin anew (windows document, "Failover Mechanisms"): all go back
+ * to the pool, and no number that was given out is one any more. Sleeps.
+ */
+void pavo_rcxts_recover(struct pavo_rcxt_pool *pool);
 
 /**
  * pavo_rcxt_find - the place of number @id in the pool, or NULL. To be locked, and

@@ -79,6 +79,7 @@ static void note_request(struct pavo_rcxt *rcxt,
 			 const struct pavo_rdma_request *request)
 {
 	rcxt->now.tid = request->tid;
+	rcxt->now.first = pavo_tid_first(request->tid, request->attempts);
 	rcxt->now.placing = false;
 	rcxt->flags = request->flags;
 	rcxt->attempts = request->attempts;
@@ -153,6 +154,22 @@ static u32 check_request(struct pavo_fifo_window *window,
 	return PAVO_FRAME_EMPTY;
 }
 
+/* The process asks again for what has come in part: that is not asked for. */
+static bool resume_read(struct pavo_rcxt *rcxt,
+			const struct pavo_frame_hdr *hdr,
+			const struct pavo_rdma_request *request)
+{
+	if (hdr->type != PAVO_FRAME_RDMA_READ || rcxt->node != hdr->node ||
+	    rcxt->peer_window != hdr->window ||
+	    rcxt->peer != request->remote_rcxt ||
+	    rcxt->total != request->length ||
+	    !pavo_tid_resumes(&rcxt->now, request->tid, request->attempts))
+		return false;
+	rcxt->now.tid = request->tid;
+	rcxt->attempts = request->attempts;
+	return true;
+}
+
 /* On an rCxt that is locked. */
 static u32 begin(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		 const struct pavo_frame_hdr *hdr,
@@ -165,6 +182,8 @@ static u32 begin(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	verdict = pavo_tid_request(&rcxt->now, request->tid);
 	if (verdict != PAVO_TID_BEGIN)
 		return refusal(verdict);
+	if (resume_read(rcxt, hdr, request))
+		return PAVO_FRAME_EMPTY;
 	note_request(rcxt, hdr, request);
 	if (hdr->type == PAVO_FRAME_RDMA_WRITE)
 		return begin_write(window, rcxt, request, number);

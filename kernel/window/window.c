@@ -429,3 +429,13 @@ void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
 	}
 	rcu_read_unlock();
 }
+
+void pavo_windows_recover(struct pavo_dev *dev)
+{
+	pavo_rcxts_recover(&dev->windows.rcxts);
+}
+
+u32 pavo_windows_recoveries(const struct pavo_dev *dev)
+{
+	return READ_ONCE(dev->windows.rcxts.recoveries);
+}

@@ -87,6 +87,13 @@ void pavo_window_kick(struct pavo_fifo_window *window);
 /** pavo_window_lmt - its local mapping table, as it is at this moment. */
 void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
 
+/**
+ * pavo_windows_recover - recovery of the adapter: what windows have under way ends, their
+ * rCxts are none any more. Sleeps. pavo_windows_recoveries - how often that was.
+ */
+void pavo_windows_recover(struct pavo_dev *dev);
+u32 pavo_windows_recoveries(const struct pavo_dev *dev);
+
 /** pavo_window_show - tables of all windows, for the privileged. Sleeps. */
 void pavo_window_show(struct seq_file *file, struct pavo_dev *dev);
 

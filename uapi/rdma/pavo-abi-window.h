@@ -100,8 +100,9 @@ enum pavo_rdma_flag {
  * @tag:         told to both ends
  * @flags:       enum pavo_rdma_flag
  * @reserved:    0
- * @attempts:    how many tids ago the operation was begun first; 0: it begins now.
- *               An end where it is complete since that tid does not place it again.
+ * @attempts:    how many tids ago the operation was begun first; 0: it begins now. The
+ *               other end goes on with what it has of it, and where that is all, it
+ *               is not placed again.
  * @cookie:      told to this end
  *
  * The frame is marked when the last packet has been sent, or the request of a read:

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * c_api_test.c - pavo.h, by a program in C: two adapters, a window on each; a message, bytes
+ * there and back, what is refused. Prints TAP.
+ * usage: pavo-c-api ADAPTER GID-INDEX ADAPTER GID-INDEX
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <pavo/pavo.h>
+
+enum { SIZE = 300000, CONTEXTS = 3 };
+
+struct end {
+	struct pavo_device *device;
+	struct pavo_job *job;
+	struct pavo_window *window;
+	struct pavo_mapping *mapping;
+	struct pavo_rdma *rdma;
+	unsigned char *memory;
+	uint8_t gid[16];
+	uint32_t lent[CONTEXTS];
+	int peer;
+	/* What the calls said. */
+	unsigned int messages, arrivals, ends, failed;
+	uint32_t tag;
+	int error;
+};
+
+static int number;
+static int failures;
+
+static void check(int good, const char *what)
+{
+	printf("%sok %d %s\n", good ? "" : "not ", ++number, what);
+	failures += !good;
+}
+
+static void must(int good, const char *what)
+{
+	if (good)
+		return;
+	printf("Bail out! %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static unsigned char pattern(unsigned int seed, size_t i)
+{
+	return (unsigned char)(seed * 31 + i * 7 + i / 253);
+}
+
+static void read_gid(const char *adapter, const char *index, uint8_t *gid)
+{
+	unsigned int part[8];
+	char path[200];
+	FILE *file;
+	int i;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gids/%s",
+		 adapter, index);
+	file = fopen(path, "r");
+	must(file != NULL, path);
+	must(fscanf(file, "%x:%x:%x:%x:%x:%x:%x:%x", &part[0], &part[1],
+		    &part[2], &part[3], &part[4], &part[5], &part[6],
+		    &part[7]) == 8,
+	     path);
+	fclose(file);
+	for (i = 0; i < 8; i++) {
+		gid[2 * i] = (uint8_t)(part[i] >> 8);
+		gid[2 * i + 1] = (uint8_t)part[i];
+	}
+}
+
+static void on_message(void *context, uint16_t node, uint32_t window,
+		       const void *payload, size_t bytes)
+{
+	struct end *end = context;
+
+	(void)node;
+	(void)window;
+	end->messages++;
+	if (bytes != 5 || memcmp(payload, "hello", 5) != 0)
+		end->failed++;
+}
+
+static void on_arrival(void *context, uint16_t node, uint32_t window,
+		       uint32_t tag, uint32_t bytes)
+{
+	struct end *end = context;
+
+	(void)node;
+	(void)window;
+	(void)bytes;
+	end->arrivals++;
+	end->tag = tag;
+}
+
+static void on_done(void *context, int error)
+{
+	struct end *end = context;
+
+	end->ends++;
+	end->error = error;
+}
+
+static void open_end(struct end *end, const char *adapter, const char *index,
+		     uint16_t node)
+{
+	struct pavo_window_options options = {.node = node};
+
+	options.gid_index = (uint16_t)atoi(index);
+	read_gid(adapter, index, end->gid);
+	end->device = pavo_device_open(adapter);
+	must(end->device != NULL, "pavo_device_open");
+	end->job = pavo_job_open(end->device, 4711, 42);
+	must(end->job != NULL, "pavo_job_open");
+	end->window = pavo_window_open(end->job, &options);
+	must(end->window != NULL, "pavo_window_open");
+	end->memory = malloc(SIZE);
+	must(end->memory != NULL, "malloc");
+	end->mapping = pavo_mapping_open(end->job, end->memory, SIZE);
+	must(end->mapping != NULL, "pavo_mapping_open");
+	end->rdma = pavo_rdma_open(end->window, on_message, on_arrival, end);
+	must(end->rdma != NULL, "pavo_rdma_open");
+	must(!pavo_rdma_lend(end->rdma, end->lent, CONTEXTS), "pavo_rdma_lend");
+}
+
+static void close_end(struct end *end)
+{
+	pavo_rdma_close(end->rdma);
+	pavo_mapping_close(end->mapping);
+	pavo_window_close(end->window);
+	pavo_job_close(end->job);
+	pavo_device_close(end->device);
+	free(end->memory);
+}
+
+static void introduce(struct end *end, uint16_t node, const struct end *other)
+{
+	must(!pavo_window_set_node(end->window, node, other->gid),
+	     "pavo_window_set_node");
+	end->peer = pavo_rdma_add(end->rdma, node,
+				  pavo_window_number(other->window),
+				  other->lent, CONTEXTS);
+	must(end->peer >= 0, "pavo_rdma_add");
+}
+
+/* Until @what is so many, for a minute at most. */
+static int until(struct end *a, struct end *b, const unsigned int *what,
+		 unsigned int wanted)
+{
+	time_t end = time(NULL) + 60;
+
+	while (*what < wanted && time(NULL) < end) {
+		pavo_rdma_progress(a->rdma);
+		pavo_rdma_progress(b->rdma);
+	}
+	return *what == wanted;
+}
+
+static void there_and_back(struct end *a, struct end *b)
+{
+	struct pavo_move move = {
+		.local_pvo = pavo_mapping_pvo(a->mapping),
+		.remote_pvo = pavo_mapping_pvo(b->mapping),
+		.bytes = SIZE,
+		.tag = 77,
+		.tell = 1,
+	};
+	size_t i, wrong = 0;
+
+	for (i = 0; i < SIZE; i++)
+		a->memory[i] = pattern(1, i);
+	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
+	check(until(a, b, &a->ends, 1) && !a->error, "a put ends well");
+	check(until(a, b, &b->arrivals, 1) && b->tag == 77,
+	      "and the other end hears of it, once");
+	for (i = 0; i < SIZE; i++) {
+		wrong += b->memory[i] != pattern(1, i);
+		b->memory[i] = pattern(2, i);
+	}
+	check(!wrong, "every byte is there");
+	move.tell = 0;
+	must(!pavo_rdma_get(a->rdma, a->peer, &move, on_done, a), "get");
+	check(until(a, b, &a->ends, 2) && !a->error, "a get ends well");
+	for (i = 0; i < SIZE; i++)
+		wrong += a->memory[i] != pattern(2, i);
+	check(!wrong, "every byte is here");
+	check(!pavo_rdma_pending(a->rdma), "nothing is pending");
+}
+
+static void refusals(struct end *a, struct end *b)
+{
+	struct pavo_move move = {
+		.local_pvo = pavo_mapping_pvo(a->mapping),
+		.remote_pvo = pavo_mapping_pvo(b->mapping) ^ (1ull << 60),
+		.bytes = 10,
+	};
+	char long_message[4096] = "";
+
+	check(pavo_rdma_put(a->rdma, 99, &move, on_done, a) == -EINVAL,
+	      "no such peer");
+	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
+	check(until(a, b, &a->ends, 3) && a->error == -EFAULT,
+	      "memory of the other end that is none");
+	check(pavo_rdma_send(a->rdma, 1, 1, long_message,
+			     sizeof(long_message)) == -EMSGSIZE,
+	      "a message that is too long");
+	check(!pavo_device_open("nobody") && errno == ENODEV,
+	      "no such adapter");
+	check(!pavo_mapping_open(a->job, NULL, 4096) && errno == EFAULT,
+	      "memory that is none");
+}
+
+int main(int argc, char **argv)
+{
+	struct end a = {0}, b = {0};
+
+	if (argc != 5) {
+		fprintf(stderr,
+			"usage: %s ADAPTER GID-INDEX ADAPTER "
+			"GID-INDEX\n",
+			argv[0]);
+		return 2;
+	}
+	puts("TAP version 13");
+	open_end(&a, argv[1], argv[2], 0);
+	open_end(&b, argv[3], argv[4], 1);
+	introduce(&a, 1, &b);
+	introduce(&b, 0, &a);
+	must(!pavo_rdma_send(a.rdma, 1, pavo_window_number(b.window), "hello",
+			     5),
+	     "send");
+	check(until(&a, &b, &b.messages, 1) && !b.failed, "a message arrives");
+	there_and_back(&a, &b);
+	refusals(&a, &b);
+	close_end(&a);
+	close_end(&b);
+	printf("1..%d\n", number);
+	return failures != 0;
+}

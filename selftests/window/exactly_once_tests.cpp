@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * exactly_once_tests.cpp - pavo::Rdma over two adapters: every operation once, whatever
+ * the network does. Tests named Network are also run with one that loses, repeats and
+ * reorders.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <coroutine>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <pavo/rdma.hpp>
+
+#include "adapter.h"
+
+using namespace windows;
+using pavo::Rdma;
+using pavo::RdmaMove;
+
+namespace {
+
+constexpr size_t memory_size = 4 << 20;
+
+/* Both ends of a pair with memory, and what has come to each. */
+struct Both : Pair {
+	explicit Both(size_t contexts = 4,
+		      const pavo::RdmaOptions &options = {})
+		: Pair(false, 1024, 256), memory_a(memory_size),
+		  memory_b(memory_size), mapping_a(job_a, memory_a.all()),
+		  mapping_b(job_b, memory_b.all()), rdma_a(a, options),
+		  rdma_b(b, options)
+	{
+		b_of_a =
+			rdma_a.add({node_b, b.number(), rdma_b.lend(contexts)});
+		a_of_b =
+			rdma_b.add({node_a, a.number(), rdma_a.lend(contexts)});
+		rdma_b.on_arrival([this](const pavo::RdmaArrival &arrival) {
+			arrived_b[arrival.tag]++;
+		});
+		rdma_a.on_arrival([this](const pavo::RdmaArrival &arrival) {
+			arrived_a[arrival.tag]++;
+		});
+	}
+
+	/* Until nothing is pending at either end. */
+	bool run()
+	{
+		return eventually([&] {
+			rdma_a.progress();
+			rdma_b.progress();
+			return !rdma_a.pending() && !rdma_b.pending();
+		});
+	}
+
+	world::Memory memory_a;
+	world::Memory memory_b;
+	pavo::Mapping mapping_a;
+	pavo::Mapping mapping_b;
+	Rdma rdma_a;
+	Rdma rdma_b;
+	Rdma::Peer b_of_a;
+	Rdma::Peer a_of_b;
+	std::map<uint32_t, int> arrived_a;
+	std::map<uint32_t, int> arrived_b;
+};
+
+void fill(world::Memory &memory, size_t from, size_t bytes, uint32_t number)
+{
+	auto made = pattern(number, bytes);
+
+	memcpy(memory.at() + from, made.data(), bytes);
+}
+
+bool equal(const world::Memory &a, size_t from_a, const world::Memory &b,
+	   size_t from_b, size_t bytes)
+{
+	return std::ranges::equal(a.part(from_a, bytes), b.part(from_b, bytes));
+}
+
+TEST(Network, PutsAndGetsOfBothSidesOnce)
+{
+	constexpr uint32_t operations = 48, size = 30'000;
+	Both both;
+	std::map<uint32_t, int> ended;
+
+	for (uint32_t n = 0; n < operations; n++) {
+		bool at_a = n % 2, write = n % 4 < 2;
+		size_t from = n * (2 * size + 100), to = from + size + 1;
+		/* Its data begins at the end that is read, or writes. */
+		bool begins_at_a = at_a == write;
+		auto &source = begins_at_a ? both.memory_a : both.memory_b;
+		pavo::Pvo here = (at_a ? both.mapping_a : both.mapping_b).pvo();
+		pavo::Pvo there =
+			(at_a ? both.mapping_b : both.mapping_a).pvo();
+		RdmaMove move{.local = here + (write ? from : to),
+			      .remote = there + (write ? to : from),
+			      .length = size,
+			      .tell = n % 3 == 0,
+			      .tag = n};
+		auto count = [&ended, n](std::error_code error) {
+			EXPECT_FALSE(error) << error.message();
+			ended[n]++;
+		};
+		auto &rdma = at_a ? both.rdma_a : both.rdma_b;
+		auto peer = at_a ? both.b_of_a : both.a_of_b;
+
+		fill(source, from, size, n);
+		if (write)
+			rdma.put(peer, move, count);
+		else
+			rdma.get(peer, move, count);
+	}
+	ASSERT_TRUE(both.run());
+	for (uint32_t n = 0; n < operations; n++) {
+		bool at_a = n % 2, write = n % 4 < 2;
+		size_t from = n * (2 * size + 100), to = from + size + 1;
+		bool begins_at_a = at_a == write;
+
+		EXPECT_EQ(ended[n], 1) << n;
+		EXPECT_EQ((at_a ? both.arrived_b : both.arrived_a)[n],
+			  n % 3 == 0)
+			<< n;
+		EXPECT_TRUE(begins_at_a ? equal(both.memory_a, from,
+						both.memory_b, to, size) :
+					  equal(both.memory_b, from,
+						both.memory_a, to, size))
+			<< n;
+	}
+	if (getenv("PAVO_LOSSY")) {
+		EXPECT_GT(both.rdma_a.repeated() + both.rdma_b.repeated(), 0u);
+	}
+}
+
+/* Pieces of 190 packets, of which some are lost every time. */
+TEST(Network, LongOnesComeInTheEnd)
+{
+	for (bool write : {true, false}) {
+		Both both(2);
+		int ended = 0;
+		RdmaMove move{.local = both.mapping_a.pvo(),
+			      .remote = both.mapping_b.pvo(),
+			      .length = 1 << 20,
+			      .tell = true,
+			      .tag = 5};
+		auto count = [&](std::error_code error) {
+			EXPECT_FALSE(error) << error.message();
+			ended++;
+		};
+
+		fill(both.memory_a, 0, 1 << 20, 1);
+		fill(both.memory_b, 0, 1 << 20, 2);
+		if (write)
+			both.rdma_a.put(both.b_of_a, move, count);
+		else
+			both.rdma_a.get(both.b_of_a, move, count);
+		ASSERT_TRUE(both.run());
+		EXPECT_EQ(ended, 1);
+		EXPECT_EQ(both.arrived_b[5], 1);
+		EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 0, 1 << 20));
+		if (getenv("PAVO_LOSSY")) {
+			EXPECT_GT(both.rdma_a.repeated(), 0u);
+		}
+	}
+}
+
+TEST(ExactlyOnce, LongOnesGoInPieces)
+{
+	Both both(3, {.piece = 100'000});
+	int ended = 0;
+
+	fill(both.memory_a, 0, memory_size, 3);
+	both.rdma_a.put(both.b_of_a,
+			{.local = both.mapping_a.pvo() + 1,
+			 .remote = both.mapping_b.pvo() + 2,
+			 .length = memory_size - 2,
+			 .tell = true,
+			 .tag = 77},
+			[&](std::error_code error) {
+				EXPECT_FALSE(error);
+				ended++;
+			});
+	ASSERT_TRUE(both.run());
+	EXPECT_EQ(ended, 1);
+	EXPECT_EQ(both.arrived_b[77], 1);
+	EXPECT_TRUE(equal(both.memory_a, 1, both.memory_b, 2, memory_size - 2));
+}
+
+TEST(ExactlyOnce, WrongMemoryThereIsToldAndOthersGoOn)
+{
+	Both both;
+	std::vector<std::error_code> errors;
+	auto note = [&](std::error_code error) {
+		errors.push_back(error);
+	};
+	RdmaMove move{.local = both.mapping_a.pvo(),
+		      .remote = {both.mapping_b.pvo().value ^ 1ull << 60},
+		      .length = 5000};
+
+	both.rdma_a.put(both.b_of_a, move, note);
+	ASSERT_TRUE(both.run());
+	both.rdma_a.get(both.b_of_a, move, note);
+	ASSERT_TRUE(both.run());
+	move.remote = both.mapping_b.pvo();
+	both.rdma_a.put(both.b_of_a, move, note);
+	ASSERT_TRUE(both.run());
+	ASSERT_EQ(errors.size(), 3u);
+	EXPECT_EQ(errors[0], std::errc::bad_address);
+	EXPECT_EQ(errors[1], std::errc::bad_address);
+	EXPECT_FALSE(errors[2]);
+}
+
+TEST(ExactlyOnce, WrongMemoryHereEndsTheWindow)
+{
+	Both both;
+	std::error_code result;
+
+	both.rdma_a.put(both.b_of_a,
+			{.local = {both.mapping_a.pvo().value ^ 1ull << 60},
+			 .remote = both.mapping_b.pvo(),
+			 .length = 10},
+			[&](std::error_code error) { result = error; });
+	ASSERT_TRUE(both.run());
+	EXPECT_EQ(result, std::errc::owner_dead);
+	EXPECT_EQ(both.a.lmt().state, 2u);
+}
+
+TEST(ExactlyOnce, NobodyThereTimesOut)
+{
+	Both both(2,
+		  {.patience = std::chrono::microseconds(500), .attempts = 5});
+	std::error_code result;
+
+	/* A window that there is not. */
+	auto nobody = both.rdma_a.add({node_b, both.b.number() + 77, {1, 2}});
+	both.rdma_a.put(nobody,
+			{.local = both.mapping_a.pvo(),
+			 .remote = both.mapping_b.pvo(),
+			 .length = 10},
+			[&](std::error_code error) { result = error; });
+	ASSERT_TRUE(both.run());
+	EXPECT_EQ(result, std::errc::timed_out);
+	EXPECT_EQ(both.rdma_a.repeated(), 4u);
+}
+
+/* A coroutine that nobody waits for. */
+struct Task {
+	struct promise_type {
+		Task get_return_object() { return {}; }
+		std::suspend_never initial_suspend() { return {}; }
+		std::suspend_never final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() { std::terminate(); }
+	};
+};
+
+Task there_and_back(Both &both, std::optional<std::error_code> &result)
+{
+	RdmaMove move{.local = both.mapping_a.pvo(),
+		      .remote = both.mapping_b.pvo(),
+		      .length = 9000};
+
+	result = co_await both.rdma_a.put(both.b_of_a, move);
+	if (*result)
+		co_return;
+	move.local = both.mapping_a.pvo() + 20'000;
+	result.reset();
+	result = co_await both.rdma_a.get(both.b_of_a, move);
+}
+
+TEST(ExactlyOnce, CanBeAwaited)
+{
+	Both both;
+	std::optional<std::error_code> result;
+
+	fill(both.memory_a, 0, 9000, 5);
+	there_and_back(both, result);
+	ASSERT_TRUE(both.run());
+	ASSERT_TRUE(result);
+	EXPECT_FALSE(*result);
+	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_a, 20'000, 9000));
+}
+
+TEST(ExactlyOnce, MessagesGoBesideIt)
+{
+	Both both;
+	std::vector<uint32_t> seen;
+	int ended = 0;
+
+	both.rdma_b.on_message([&](const pavo::Message &message) {
+		seen.push_back(uint32_t(message.payload.size()));
+	});
+	for (uint32_t n = 1; n <= 20; n++) {
+		ASSERT_FALSE(both.rdma_a.send(node_b, both.b.number(),
+					      pattern(n, n)));
+		both.rdma_a.put(both.b_of_a,
+				{.local = both.mapping_a.pvo(),
+				 .remote = both.mapping_b.pvo() + n * 100,
+				 .length = 100},
+				[&](std::error_code error) {
+					EXPECT_FALSE(error);
+					ended++;
+				});
+	}
+	ASSERT_TRUE(both.run());
+	ASSERT_TRUE(eventually([&] {
+		both.rdma_b.progress();
+		return seen.size() == 20;
+	}));
+	EXPECT_EQ(ended, 20);
+}
+
+} // namespace

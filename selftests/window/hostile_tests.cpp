@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * hostile_tests.cpp - packets of RDMA that somebody made up, with a checksum that is right:
+ * each is dropped for its own reason, nothing is touched that may not be, and who is
+ * honest goes on. A real packet is the model for them all.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "adapter.h"
+#include "raw.h"
+
+using namespace windows;
+using pavo::Message;
+
+namespace {
+
+constexpr size_t page = world::page, mapped = 4 * page;
+
+/* Memory of end b is mapped in its middle only. */
+struct Scene : Pair {
+	Scene()
+		: here(mapped), there(mapped + 2 * page),
+		  mapping_a(job_a, here.all()),
+		  mapping_b(job_b, there.part(page, mapped)), in("vb"),
+		  out("va")
+	{
+		a.take_rcxts(rcxts_a);
+		b.take_rcxts(rcxts_b);
+		fill(here, 1);
+		fill(there, 2);
+		EXPECT_TRUE(honest());
+		auto frames = in.recorded();
+		EXPECT_EQ(frames.size(), 1u);
+		model = frames.at(0);
+		fill(there, 2);
+	}
+
+	static void fill(world::Memory &memory, uint32_t number)
+	{
+		auto bytes = pattern(number, memory.all().size());
+
+		memcpy(memory.at(), bytes.data(), bytes.size());
+	}
+
+	bool untouched(size_t from, size_t bytes) const
+	{
+		auto whole = pattern(2, there.all().size());
+
+		return std::ranges::equal(there.part(from, bytes),
+					  std::span(whole).subspan(from,
+								   bytes));
+	}
+	bool untouched() const { return untouched(0, there.all().size()); }
+
+	/* A write of 1000 bytes on contexts that nobody forges. */
+	bool honest()
+	{
+		pavo_rdma_request request = {
+			.local_rcxt = rcxts_a[0],
+			.remote_rcxt = rcxts_b[0],
+			.tid = ++tid,
+			.local_pvo = mapping_a.pvo().value,
+			.remote_pvo = mapping_b.pvo().value + 100,
+			.length = 1000,
+			.tag = 0,
+			.flags = PAVO_RDMA_TELL_SOURCE,
+			.reserved = 0,
+			.attempts = 0,
+			.cookie = 0};
+		bool told = false;
+
+		if (a.prepare_rdma(true, node_b, b.number(), request) ||
+		    a.start())
+			return false;
+		return eventually([&] {
+			       a.receive([&](const Message &message) {
+				       told |= message.type ==
+						       PAVO_FRAME_RDMA_DONE &&
+					       message.done().tid == tid &&
+					       message.done().rcxt ==
+						       rcxts_a[0];
+			       });
+			       b.receive([](const Message &) {});
+			       return told;
+		       }) &&
+		       std::ranges::equal(here.part(0, 1000),
+					  there.part(page + 100, 1000));
+	}
+
+	/* A forgery on the other context. */
+	Frame forged()
+	{
+		Frame frame = model;
+
+		set_field(frame, AT_RCXT, 4, rcxts_b[1]);
+		set_field(frame, AT_PEER_RCXT, 4, rcxts_a[1]);
+		set_field(frame, AT_TID, 8, ++tid);
+		return frame;
+	}
+
+	void send(Frame &frame)
+	{
+		seal(frame);
+		out.send(frame);
+	}
+
+	world::Memory here;
+	world::Memory there;
+	pavo::Mapping mapping_a;
+	pavo::Mapping mapping_b;
+	Wire in;
+	Wire out;
+	std::array<uint32_t, 2> rcxts_a{};
+	std::array<uint32_t, 2> rcxts_b{};
+	uint64_t tid = 0;
+	Frame model;
+};
+
+struct Forgery {
+	const char *name;
+	const char *counter;
+	void (*forge)(Scene &scene, Frame &frame);
+};
+
+const Forgery forgeries[] = {
+	{"AnotherKey", "rx_drop_window_key",
+	 [](Scene &, Frame &frame) {
+		 frame[AT_KEY] ^= 1;
+	 }},
+	{"NoSuchWindow", "rx_drop_window",
+	 [](Scene &scene, Frame &frame) {
+		 set_field(frame, AT_DWINDOW, 3, scene.b.number() + 1000);
+	 }},
+	{"AContextOfNobody", "rx_drop_rcxt",
+	 [](Scene &scene, Frame &frame) {
+		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[1] + 5);
+	 }},
+	{"AContextWithAnotherKey", "rx_drop_rcxt",
+	 [](Scene &scene, Frame &frame) {
+		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[1] ^ 1u << 20);
+	 }},
+	{"AContextBeyondThePool", "rx_drop_rcxt",
+	 [](Scene &scene, Frame &frame) {
+		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[1] | 0xfffff);
+	 }},
+	{"AStaleTid", "rx_drop_tid",
+	 [](Scene &scene, Frame &frame) {
+		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[0]);
+		 set_field(frame, AT_TID, 8, 0);
+	 }},
+	{"ATidThatIsOver", "rx_drop_tid",
+	 [](Scene &scene, Frame &frame) {
+		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[0]);
+		 set_field(frame, AT_TID, 8, 1);
+	 }},
+	{"AFragmentFarAhead", "rx_drop_rdma_far",
+	 [](Scene &, Frame &frame) {
+		 set_field(frame, AT_FRAGMENT, 4, 4096);
+	 }},
+	{"TheLastFragmentThereIs", "rx_drop_rdma_far",
+	 [](Scene &, Frame &frame) {
+		 set_field(frame, AT_FRAGMENT, 4, 0xffffffff);
+	 }},
+	{"MoreThanAnnounced", "rx_drop_rdma_length",
+	 [](Scene &, Frame &frame) {
+		 set_field(frame, AT_TOTAL, 4, 999);
+	 }},
+	{"MoreThanNothing", "rx_drop_rdma_length",
+	 [](Scene &, Frame &frame) {
+		 set_field(frame, AT_TOTAL, 4, 0);
+	 }},
+	{"NothingOfMuch", "rx_drop_rdma_length",
+	 [](Scene &, Frame &frame) {
+		 set_field(frame, AT_TOTAL, 4, 0xffffffff);
+		 resize(frame, AT_PAYLOAD, 0);
+	 }},
+	{"AnotherRegion", "rx_drop_rdma_pvo",
+	 [](Scene &, Frame &frame) {
+		 frame[AT_PVO] ^= 0x10;
+	 }},
+	{"AnotherTable", "rx_drop_rdma_pvo",
+	 [](Scene &, Frame &frame) {
+		 frame[AT_PVO + 2] ^= 0x40;
+	 }},
+	{"BehindTheTable", "rx_drop_rdma_pvo",
+	 [](Scene &, Frame &frame) {
+		 frame[AT_PVO + 2] |= 3;
+	 }},
+	{"AcrossTheEndOfTheRegion", "rx_drop_rdma_pvo",
+	 [](Scene &scene, Frame &frame) {
+		 set_field(frame, AT_PVO, 8,
+			   scene.mapping_b.pvo().value + mapped - 999);
+	 }},
+	{"BeforeTheRegion", "rx_drop_rdma_pvo",
+	 [](Scene &scene, Frame &frame) {
+		 set_field(frame, AT_PVO, 8, scene.mapping_b.pvo().value - 500);
+	 }},
+	{"AnEndOfNothing", "rx_drop_tid",
+	 [](Scene &, Frame &frame) {
+		 frame[AT_OPCODE] = 0xc3;
+		 resize(frame, AT_PAYLOAD, 0);
+	 }},
+	{"AnEndWithData", "rx_drop_surplus",
+	 [](Scene &, Frame &frame) {
+		 frame[AT_OPCODE] = 0xc3;
+	 }},
+	{"ARequestThatIsShort", "rx_drop_short",
+	 [](Scene &, Frame &frame) {
+		 frame[AT_OPCODE] = 0xc2;
+		 resize(frame, AT_PAYLOAD, 0);
+	 }},
+	{"DataThatIsShort", "rx_drop_short",
+	 [](Scene &, Frame &frame) {
+		 resize(frame, AT_PAYLOAD - 8, 0);
+	 }},
+	{"AMessageThatIsShort", "rx_drop_short",
+	 [](Scene &, Frame &frame) {
+		 frame[AT_OPCODE] = 0xc0;
+		 resize(frame, AT_RCXT - 8, 0);
+	 }},
+};
+
+class Forged : public testing::TestWithParam<Forgery> {};
+
+TEST_P(Forged, IsDropped)
+{
+	Scene scene;
+	Frame frame = scene.forged();
+
+	GetParam().forge(scene, frame);
+	Moved counter(scene.device_b, GetParam().counter);
+	for (uint64_t n = 1; n <= 3; n++) {
+		scene.send(frame);
+		ASSERT_TRUE(eventually([&] { return counter.by() >= n; }));
+		/* A new one each time, where that matters. */
+		if (frame.size() > AT_PVO && field(frame, AT_TID, 8) > 1)
+			set_field(frame, AT_TID, 8, ++scene.tid);
+	}
+	EXPECT_EQ(counter.by(), 3u);
+	EXPECT_TRUE(scene.untouched());
+	EXPECT_EQ(scene.b.lmt().state, 1u);
+	EXPECT_TRUE(scene.honest());
+}
+
+INSTANTIATE_TEST_SUITE_P(Hostile, Forged, testing::ValuesIn(forgeries),
+			 [](const auto &info) {
+				 return std::string(info.param.name);
+			 });
+
+/* A window of another job, on the same adapter. */
+TEST(Hostile, WindowsOfAnotherJob)
+{
+	Scene scene;
+	pavo::Job other = pavo::Job::reserve(scene.device_b, world::job_id + 1,
+					     world::job_key);
+	pavo::Window window(other, {.gid_index = scene.address_b.index});
+	Frame frame = scene.forged();
+	uint32_t rcxt;
+
+	window.take_rcxts({&rcxt, 1});
+	set_field(frame, AT_DWINDOW, 3, window.number());
+	set_field(frame, AT_RCXT, 4, rcxt);
+	Moved key(scene.device_b, "rx_drop_window_key");
+	scene.send(frame);
+	EXPECT_TRUE(eventually([&] { return key.by() == 1; }));
+	/* Nor do its contexts serve a window of ours. */
+	set_field(frame, AT_DWINDOW, 3, scene.b.number());
+	Moved foreign(scene.device_b, "rx_drop_rcxt");
+	scene.send(frame);
+	EXPECT_TRUE(eventually([&] { return foreign.by() == 1; }));
+	EXPECT_TRUE(scene.untouched());
+	EXPECT_TRUE(scene.honest());
+}
+
+/* Any fields at any values, from somebody who knows the job's key. */
+TEST(Hostile, AnythingAtAll)
+{
+	Scene scene;
+	std::mt19937_64 random(20);
+	constexpr struct {
+		size_t at, bytes;
+	} fields[] = {{AT_OPCODE, 1}, {AT_NODE, 2},	 {AT_WINDOW, 3},
+		      {AT_RCXT, 4},   {AT_PEER_RCXT, 4}, {AT_TID, 8},
+		      {AT_PVO, 8},    {AT_TOTAL, 4},	 {AT_FRAGMENT, 4},
+		      {AT_TAG, 4},    {AT_ATTEMPTS, 2},	 {AT_FLAGS, 1},
+		      {AT_STATUS, 1}};
+
+	for (int n = 0; n < 20'000; n++) {
+		Frame frame = scene.forged();
+		size_t changes = 1 + random() % 4;
+
+		if (random() % 2)
+			resize(frame, AT_PAYLOAD, random() % 1400);
+		for (size_t i = 0; i < changes; i++) {
+			auto &which = fields[random() % std::size(fields)];
+			uint64_t value = random();
+
+			/* Near what is right, or far. */
+			if (random() % 2 || which.at == AT_TID)
+				value = field(frame, which.at, which.bytes) +
+					random() % 16 - 8;
+			if (which.at == AT_OPCODE)
+				value = 0xc0 + random() % 4;
+			set_field(frame, which.at, which.bytes, value);
+		}
+		/* Not the contexts of those who are honest. */
+		if (field(frame, AT_RCXT, 4) == scene.rcxts_b[0] ||
+		    field(frame, AT_PEER_RCXT, 4) == scene.rcxts_a[0])
+			continue;
+		scene.send(frame);
+		if (n % 64 == 0) {
+			scene.b.receive([](const Message &) {});
+			scene.a.receive([](const Message &) {});
+		}
+	}
+	EXPECT_TRUE(scene.untouched(0, page));
+	EXPECT_TRUE(scene.untouched(page + mapped, page));
+	EXPECT_EQ(scene.b.lmt().state, 1u);
+	EXPECT_TRUE(scene.honest());
+}
+
+} // namespace

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * put_get.cpp - bytes to another machine and back, by RDMA between windows.
+ *
+ *   first machine:   put_get pavo0
+ *   second machine:  put_get pavo0 ADDRESS-OF-THE-FIRST
+ *
+ * The second puts a megabyte into memory of the first, which hears of it and changes
+ * each byte; then the second gets it back. Each operation happens exactly once, whatever
+ * the network loses.
+ */
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <vector>
+
+#include <pavo/rdma.hpp>
+
+#include "meeting.hpp"
+
+namespace {
+
+constexpr uint32_t job_id = 1001;
+constexpr uint64_t job_key = 0x7075745f676574;
+constexpr uint16_t port = 7471;
+constexpr uint32_t size = 1 << 20;
+constexpr uint32_t finished = 1; /* tag of what the other end is to hear of */
+
+/* What each end has to know of the other. */
+struct Card {
+	pavo::Gid gid;
+	uint32_t window;
+	std::array<uint32_t, 4> contexts;
+	pavo::Pvo memory;
+};
+
+struct Node {
+	Node(const std::string &device_name, const std::string &host)
+		: meeting(host, port), device(device_name),
+		  job(pavo::Job::reserve(device, job_id, job_key)),
+		  address(examples::address_of(device_name)),
+		  window(job, {.node = uint16_t(!meeting.first()),
+			       .gid_index = address.index}),
+		  buffer(size), mapping(job, buffer), rdma(window)
+	{
+		Card mine{address.gid, window.number(), {}, mapping.pvo()};
+		auto lent = rdma.lend(mine.contexts.size());
+		std::ranges::copy(lent, mine.contexts.begin());
+
+		Card theirs = meeting.exchange(mine);
+		uint16_t node = meeting.first();
+		window.set_node(node, theirs.gid);
+		other = rdma.add(
+			{node,
+			 theirs.window,
+			 {theirs.contexts.begin(), theirs.contexts.end()}});
+		memory = theirs.memory;
+	}
+
+	/* One operation, to its end. */
+	void move(bool put, bool tell)
+	{
+		pavo::RdmaMove move{.local = mapping.pvo(),
+				    .remote = memory,
+				    .length = size,
+				    .tell = tell,
+				    .tag = finished};
+		std::error_code result;
+		auto done = [&](std::error_code error) {
+			result = error;
+		};
+
+		if (put)
+			rdma.put(other, move, done);
+		else
+			rdma.get(other, move, done);
+		while (rdma.pending())
+			rdma.progress();
+		if (result)
+			throw std::system_error(result, put ? "put" : "get");
+	}
+
+	examples::Meeting meeting;
+	pavo::Device device;
+	pavo::Job job;
+	examples::Address address;
+	pavo::Window window;
+	std::vector<std::byte> buffer;
+	pavo::Mapping mapping;
+	pavo::Rdma rdma;
+	pavo::Rdma::Peer other;
+	pavo::Pvo memory;
+};
+
+std::byte pattern(size_t i)
+{
+	return std::byte(i * 7 + i / 251);
+}
+
+void serve(Node &node)
+{
+	bool arrived = false;
+
+	node.rdma.on_arrival([&](const pavo::RdmaArrival &arrival) {
+		arrived = arrival.tag == finished;
+	});
+	while (!arrived)
+		node.rdma.progress();
+	for (std::byte &byte : node.buffer)
+		byte = ~byte;
+	puts("a megabyte came; every byte is turned round");
+	node.meeting.exchange('r'); /* ready to be read */
+	node.meeting.exchange('e'); /* the end */
+}
+
+bool ask(Node &node)
+{
+	for (size_t i = 0; i < size; i++)
+		node.buffer[i] = pattern(i);
+	node.move(true, true);
+	node.meeting.exchange('r');
+	std::ranges::fill(node.buffer, std::byte(0));
+	node.move(false, false);
+	node.meeting.exchange('e');
+	for (size_t i = 0; i < size; i++)
+		if (node.buffer[i] != ~pattern(i)) {
+			fprintf(stderr, "byte %zu is wrong\n", i);
+			return false;
+		}
+	printf("a megabyte went there and came back, %llu attempts were "
+	       "repeated\n",
+	       static_cast<unsigned long long>(node.rdma.repeated()));
+	return true;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc < 2 || argc > 3) {
+		fprintf(stderr, "usage: put_get ADAPTER [ADDRESS]\n");
+		return 2;
+	}
+	try {
+		Node node(argv[1], argc > 2 ? argv[2] : "");
+
+		if (!node.meeting.first())
+			return ask(node) ? 0 : 1;
+		serve(node);
+		return 0;
+	} catch (const std::exception &error) {
+		fprintf(stderr, "put_get: %s\n", error.what());
+		return 1;
+	}
+}

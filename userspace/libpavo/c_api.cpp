@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* c_api.cpp - pavo.h by the C++ classes: exceptions become errno. */
+#include <pavo/pavo.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include <pavo/device.hpp>
+#include <pavo/job.hpp>
+#include <pavo/rdma.hpp>
+
+struct pavo_device {
+	pavo::Device device;
+};
+
+struct pavo_job {
+	pavo::Job job;
+};
+
+struct pavo_mapping {
+	pavo::Mapping mapping;
+};
+
+struct pavo_window {
+	pavo::Window window;
+
+	pavo_window(const pavo::Job &job, const pavo::WindowOptions &options)
+		: window(job, options)
+	{
+	}
+};
+
+struct pavo_rdma {
+	pavo::Rdma rdma;
+	size_t peers = 0;
+
+	explicit pavo_rdma(pavo::Window &window) : rdma(window) {}
+};
+
+namespace {
+
+/* What @call gives, or nothing and errno. */
+template <class Call> auto *guarded(Call &&call)
+{
+	using Made = decltype(call());
+
+	try {
+		return call();
+	} catch (const std::system_error &error) {
+		errno = error.code().value();
+	} catch (const std::bad_alloc &) {
+		errno = ENOMEM;
+	}
+	return static_cast<Made>(nullptr);
+}
+
+/* 0 or more from @call, or a negative errno. */
+template <class Call> int status(Call &&call)
+{
+	try {
+		return call();
+	} catch (const std::system_error &error) {
+		return -error.code().value();
+	} catch (const std::bad_alloc &) {
+		return -ENOMEM;
+	}
+}
+
+pavo::Job reserve_or_join(const pavo::Device &device, uint32_t id, uint64_t key)
+{
+	try {
+		return pavo::Job::reserve(device, id, key);
+	} catch (const std::system_error &error) {
+		if (error.code() != std::errc::file_exists)
+			throw;
+	}
+	return pavo::Job::join(device, id, key);
+}
+
+int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
+	  pavo_done_call *done, void *context)
+{
+	if (peer < 0 || size_t(peer) >= rdma->peers)
+		return -EINVAL;
+	return status([&] {
+		pavo::RdmaMove what{.local = {move->local_pvo},
+				    .remote = {move->remote_pvo},
+				    .length = move->bytes,
+				    .tell = move->tell != 0,
+				    .tag = move->tag};
+		auto over = [done, context](std::error_code error) {
+			if (done)
+				done(context, -error.value());
+		};
+
+		if (write)
+			rdma->rdma.put(size_t(peer), what, over);
+		else
+			rdma->rdma.get(size_t(peer), what, over);
+		return 0;
+	});
+}
+
+} // namespace
+
+pavo_device *pavo_device_open(const char *name)
+{
+	return guarded([&] { return new pavo_device{pavo::Device(name)}; });
+}
+
+void pavo_device_close(pavo_device *device)
+{
+	delete device;
+}
+
+pavo_job *pavo_job_open(pavo_device *device, uint32_t id, uint64_t key)
+{
+	return guarded([&] {
+		return new pavo_job{reserve_or_join(device->device, id, key)};
+	});
+}
+
+void pavo_job_close(pavo_job *job)
+{
+	delete job;
+}
+
+pavo_mapping *pavo_mapping_open(pavo_job *job, void *memory, size_t bytes)
+{
+	std::span buffer(static_cast<std::byte *>(memory), bytes);
+
+	return guarded([&] {
+		return new pavo_mapping{pavo::Mapping(job->job, buffer)};
+	});
+}
+
+void pavo_mapping_close(pavo_mapping *mapping)
+{
+	delete mapping;
+}
+
+uint64_t pavo_mapping_pvo(const pavo_mapping *mapping)
+{
+	return mapping->mapping.pvo().value;
+}
+
+pavo_window *pavo_window_open(pavo_job *job, const pavo_window_options *options)
+{
+	pavo::WindowOptions all;
+
+	all.node = options->node;
+	all.gid_index = options->gid_index;
+	if (options->send_frames)
+		all.send_frames = options->send_frames;
+	if (options->recv_frames)
+		all.recv_frames = options->recv_frames;
+	if (options->nodes)
+		all.nodes = options->nodes;
+	return guarded([&] { return new pavo_window(job->job, all); });
+}
+
+void pavo_window_close(pavo_window *window)
+{
+	delete window;
+}
+
+uint32_t pavo_window_number(const pavo_window *window)
+{
+	return window->window.number();
+}
+
+size_t pavo_window_max_payload(const pavo_window *window)
+{
+	return window->window.max_payload();
+}
+
+int pavo_window_set_node(pavo_window *window, uint16_t node, const uint8_t *gid)
+{
+	pavo::Gid copy;
+
+	memcpy(copy.data(), gid, copy.size());
+	return status([&] {
+		window->window.set_node(node, copy);
+		return 0;
+	});
+}
+
+pavo_rdma *pavo_rdma_open(pavo_window *window, pavo_message_call *message,
+			  pavo_arrival_call *arrival, void *context)
+{
+	return guarded([&] {
+		auto made = std::make_unique<pavo_rdma>(window->window);
+
+		if (message)
+			made->rdma.on_message([=](const pavo::Message &m) {
+				message(context, m.node, m.window,
+					m.payload.data(), m.payload.size());
+			});
+		if (arrival)
+			made->rdma.on_arrival([=](const pavo::RdmaArrival &a) {
+				arrival(context, a.node, a.window, a.tag,
+					a.length);
+			});
+		return made.release();
+	});
+}
+
+void pavo_rdma_close(pavo_rdma *rdma)
+{
+	delete rdma;
+}
+
+int pavo_rdma_lend(pavo_rdma *rdma, uint32_t *rcxts, size_t n)
+{
+	return status([&] {
+		std::vector<uint32_t> lent = rdma->rdma.lend(n);
+
+		std::copy(lent.begin(), lent.end(), rcxts);
+		return 0;
+	});
+}
+
+int pavo_rdma_add(pavo_rdma *rdma, uint16_t node, uint32_t window,
+		  const uint32_t *rcxts, size_t n)
+{
+	return status([&] {
+		pavo::Rdma::Peer peer =
+			rdma->rdma.add({node, window, {rcxts, rcxts + n}});
+
+		rdma->peers = peer + 1;
+		return int(peer);
+	});
+}
+
+int pavo_rdma_put(pavo_rdma *rdma, int peer, const pavo_move *move,
+		  pavo_done_call *done, void *context)
+{
+	return begin(rdma, true, peer, move, done, context);
+}
+
+int pavo_rdma_get(pavo_rdma *rdma, int peer, const pavo_move *move,
+		  pavo_done_call *done, void *context)
+{
+	return begin(rdma, false, peer, move, done, context);
+}
+
+int pavo_rdma_send(pavo_rdma *rdma, uint16_t node, uint32_t window,
+		   const void *payload, size_t bytes)
+{
+	std::span message(static_cast<const std::byte *>(payload), bytes);
+
+	return -rdma->rdma.send(node, window, message).value();
+}
+
+size_t pavo_rdma_progress(pavo_rdma *rdma)
+{
+	return rdma->rdma.progress();
+}
+
+size_t pavo_rdma_pending(const pavo_rdma *rdma)
+{
+	return rdma->rdma.pending();
+}

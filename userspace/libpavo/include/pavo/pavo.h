@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pavo.h - the library for C, and for languages that call C: jobs, mapped memory, windows,
+ * and RDMA that happens exactly once. What the calls mean is said in the C++ headers of
+ * the same names (job.hpp, window.hpp, rdma.hpp).
+ *
+ * Every pavo_*_open() gives an object or NULL, and says in errno why not; the object lives
+ * until its pavo_*_close(), and has to be closed before those that it was made with.
+ * Other calls return 0 or a negative errno, unless told otherwise. An object is for one
+ * thread at a time.
+ */
+#ifndef PAVO_PAVO_H
+#define PAVO_PAVO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pavo_device;
+struct pavo_job;
+struct pavo_mapping;
+struct pavo_window;
+struct pavo_rdma;
+
+/** An adapter, by its name ("pavo0"). ENODEV, EPROTONOSUPPORT, EACCES. */
+struct pavo_device *pavo_device_open(const char *name);
+void pavo_device_close(struct pavo_device *device);
+
+/**
+ * A job: is made if this machine does not have it, else joined. EINVAL; ENOSPC: no job
+ * slot is free; EDQUOT: too many of this user; EACCES: the key is another.
+ */
+struct pavo_job *pavo_job_open(struct pavo_device *device, uint32_t id,
+			       uint64_t key);
+void pavo_job_close(struct pavo_job *job);
+
+/** Memory of this process, for the job. ENOMEM, EDQUOT, ENOSPC, EFAULT. */
+struct pavo_mapping *pavo_mapping_open(struct pavo_job *job, void *memory,
+				       size_t bytes);
+void pavo_mapping_close(struct pavo_mapping *mapping);
+/** The PVO of its first byte; bytes may be added. */
+uint64_t pavo_mapping_pvo(const struct pavo_mapping *mapping);
+
+/**
+ * struct pavo_window_options - as pavo::WindowOptions. 0 where a number of frames or
+ * nodes is asked for: the usual.
+ */
+struct pavo_window_options {
+	uint16_t node;
+	uint16_t gid_index;
+	uint32_t send_frames;
+	uint32_t recv_frames;
+	uint32_t nodes;
+};
+
+struct pavo_window *pavo_window_open(struct pavo_job *job,
+				     const struct pavo_window_options *options);
+void pavo_window_close(struct pavo_window *window);
+uint32_t pavo_window_number(const struct pavo_window *window);
+/** Bytes of a message. */
+size_t pavo_window_max_payload(const struct pavo_window *window);
+/** @gid: 16 bytes; IPv4 as ::ffff:a.b.c.d */
+int pavo_window_set_node(struct pavo_window *window, uint16_t node,
+			 const uint8_t *gid);
+
+/** What came; @payload is valid during the call only. */
+typedef void pavo_message_call(void *context, uint16_t node, uint32_t window,
+			       const void *payload, size_t bytes);
+/** What another end moved here and told of. */
+typedef void pavo_arrival_call(void *context, uint16_t node, uint32_t window,
+			       uint32_t tag, uint32_t bytes);
+/** An operation is over: 0, or a negative errno. */
+typedef void pavo_done_call(void *context, int error);
+
+/**
+ * Operations and messages by a window, which is its own from now on. @message and
+ * @arrival may be NULL; they are called in pavo_rdma_progress().
+ */
+struct pavo_rdma *pavo_rdma_open(struct pavo_window *window,
+				 pavo_message_call *message,
+				 pavo_arrival_call *arrival, void *context);
+void pavo_rdma_close(struct pavo_rdma *rdma);
+/** @n contexts to @rcxts, to be told to one peer. -ENOSPC, -ENOMEM. */
+int pavo_rdma_lend(struct pavo_rdma *rdma, uint32_t *rcxts, size_t n);
+/** A peer and what it lent. Return: its number here, or a negative errno. */
+int pavo_rdma_add(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
+		  const uint32_t *rcxts, size_t n);
+
+/**
+ * struct pavo_move - what is moved. @tell: not 0: the other end hears of it, with @tag.
+ */
+struct pavo_move {
+	uint64_t local_pvo;
+	uint64_t remote_pvo;
+	uint32_t bytes;
+	uint32_t tag;
+	int tell;
+};
+
+/** @done is called once, in pavo_rdma_progress(), unless -EINVAL or -ENOMEM. */
+int pavo_rdma_put(struct pavo_rdma *rdma, int peer,
+		  const struct pavo_move *move, pavo_done_call *done,
+		  void *context);
+int pavo_rdma_get(struct pavo_rdma *rdma, int peer,
+		  const struct pavo_move *move, pavo_done_call *done,
+		  void *context);
+/** A message. -ENOBUFS, -EMSGSIZE. */
+int pavo_rdma_send(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
+		   const void *payload, size_t bytes);
+/** Return: how much there was to do; to be called again and again. */
+size_t pavo_rdma_progress(struct pavo_rdma *rdma);
+/** Operations that are not over. */
+size_t pavo_rdma_pending(const struct pavo_rdma *rdma);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PAVO_PAVO_H */

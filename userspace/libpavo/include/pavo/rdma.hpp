@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rdma.hpp - RDMA between windows that happens exactly once (windows document, "RDMA
+ * Write", "RDMA Read"). The adapter repeats nothing; what was lost is asked for again
+ * here, with a higher tid, until its end is told.
+ */
+#ifndef PAVO_RDMA_HPP
+#define PAVO_RDMA_HPP
+
+#include <chrono>
+#include <coroutine>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include <pavo/window.hpp>
+
+namespace pavo {
+
+class RdmaEngine;
+
+struct RdmaOptions {
+	/** How long an end may take before it is asked for again, at first. */
+	std::chrono::microseconds patience{20'000};
+	/** That doubles from attempt to attempt, up to this. */
+	std::chrono::microseconds most_patience{1'000'000};
+	/** Attempts before the operation fails with timed_out, up to 65535. */
+	unsigned attempts = 64;
+	/**
+	 * Bytes that are asked for at a time. What is lost is asked for again whole,
+	 * and as many pieces are under way as a peer has given contexts.
+	 */
+	uint32_t piece = 1 << 18;
+};
+
+/** The other end, as it told (by a message, or any other way). */
+struct RdmaPeer {
+	uint16_t node;
+	uint32_t window;
+	/** Contexts that it lends to nobody else: of Rdma::lend(). */
+	std::vector<uint32_t> rcxts;
+};
+
+/** What came from the other end by itself: all its data can be seen. */
+struct RdmaArrival {
+	uint16_t node;
+	uint32_t window;
+	uint32_t rcxt;
+	uint32_t tag;
+	uint32_t length;
+};
+
+/** What an operation moves, and who hears of it. */
+struct RdmaMove {
+	Pvo local;
+	Pvo remote;
+	uint32_t length = 0;
+	/** The other end hears of it as well (RdmaArrival, with this tag). */
+	bool tell = false;
+	uint32_t tag = 0;
+};
+
+/**
+ * Operations by one window. It takes over the window's frames: nobody else sends or
+ * receives by it. For one thread at a time; nothing happens but in progress().
+ */
+class Rdma {
+public:
+	using Done = std::function<void(std::error_code)>;
+	using Clock = std::chrono::steady_clock;
+	/** Which peer: what add() returned. */
+	using Peer = size_t;
+
+	explicit Rdma(Window &window, const RdmaOptions &options = {});
+	/** Operations that are not over are cancelled; their Done is not called. */
+	~Rdma();
+	Rdma(const Rdma &) = delete;
+
+	/**
+	 * Contexts for one peer's operations on this window; to be told to it. Throws
+	 * std::system_error as Window::take_rcxts().
+	 */
+	std::vector<uint32_t> lend(size_t n);
+	/** A peer, and as many contexts of this window. Throws likewise. */
+	Peer add(const RdmaPeer &peer);
+
+	/**
+	 * Bytes from here to there, and from there to here. @done is called in
+	 * progress() when all of them can be seen at their target, once, with:
+	 * timed_out: no answer to RdmaOptions::attempts; bad_address: the peer's memory
+	 * is not what the PVO says; owner_dead: this window is dead after a PVO of its own
+	 * that was none; what Window::prepare() refuses.
+	 * Operations end in any order.
+	 */
+	void put(Peer peer, const RdmaMove &move, Done done);
+	void get(Peer peer, const RdmaMove &move, Done done);
+
+	/** The same, to be awaited: co_await rdma.put(...) is a std::error_code. */
+	class Transfer {
+	public:
+		bool await_ready() const noexcept { return false; }
+		void await_suspend(std::coroutine_handle<> handle);
+		std::error_code await_resume() const noexcept { return error_; }
+
+	private:
+		friend class Rdma;
+		Transfer(Rdma &rdma, bool write, Peer peer,
+			 const RdmaMove &move)
+			: rdma_(rdma), write_(write), peer_(peer), move_(move)
+		{
+		}
+		Rdma &rdma_;
+		bool write_;
+		Peer peer_;
+		RdmaMove move_;
+		std::error_code error_;
+	};
+	Transfer put(Peer peer, const RdmaMove &move)
+	{
+		return {*this, true, peer, move};
+	}
+	Transfer get(Peer peer, const RdmaMove &move)
+	{
+		return {*this, false, peer, move};
+	}
+
+	/** A message of the window, see Window::send(). */
+	std::error_code send(uint16_t node, uint32_t window,
+			     std::span<const std::byte> payload) noexcept;
+	/** Called in progress() for messages, and for what others moved. */
+	void on_message(std::function<void(const Message &)> call);
+	void on_arrival(std::function<void(const RdmaArrival &)> call);
+
+	/**
+	 * Looks at what came and asks again for what did not. Return: how many frames
+	 * there were, and operations that ended without one.
+	 */
+	size_t progress();
+	/** Operations that are not over. */
+	size_t pending() const;
+	/** When progress() is due though nothing comes; max(): never. */
+	Clock::time_point due() const;
+	/** Attempts that were made again, all together. */
+	uint64_t repeated() const;
+
+private:
+	class WindowPort;
+
+	void begin(bool write, Peer peer, const RdmaMove &move, Done done);
+	void take(const Message &message, Clock::time_point now);
+
+	Window &window_;
+	std::unique_ptr<WindowPort> port_;
+	std::unique_ptr<RdmaEngine> engine_;
+	std::vector<uint32_t> taken_;
+	std::function<void(const Message &)> message_;
+	std::function<void(const RdmaArrival &)> arrival_;
+};
+
+} // namespace pavo
+
+#endif // PAVO_RDMA_HPP

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* rdma_engine.cpp - operations, pieces, attempts; see rdma_engine.hpp. */
+#include "rdma_engine.hpp"
+
+#include <algorithm>
+
+namespace pavo {
+
+namespace {
+
+std::error_code code(std::errc error)
+{
+	return std::make_error_code(error);
+}
+
+/* What a frame's mark means for the piece; none: it may still come. */
+std::error_code verdict(pavo_frame_state state)
+{
+	switch (state) {
+	case PAVO_FRAME_SENT:
+	case PAVO_FRAME_NOT_SENT:
+	case PAVO_FRAME_BUSY:
+	case PAVO_FRAME_CANCELLED:
+		return {};
+	case PAVO_FRAME_BAD_PVO:
+	case PAVO_FRAME_DEAD:
+		return code(std::errc::owner_dead);
+	case PAVO_FRAME_BAD_NODE:
+		return code(std::errc::host_unreachable);
+	default:
+		return code(std::errc::invalid_argument);
+	}
+}
+
+} // namespace
+
+size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
+{
+	peers_.push_back({peer.node, peer.window, {}, {}});
+	Peer &added = peers_.back();
+
+	for (size_t i = 0; i < locals.size(); i++) {
+		added.idle.push_back(channels_.size());
+		by_local_[locals[i]] = channels_.size();
+		Channel &channel = channels_.emplace_back();
+		channel.peer = peers_.size() - 1;
+		channel.local = locals[i];
+		channel.remote = peer.rcxts[i];
+	}
+	return peers_.size() - 1;
+}
+
+void RdmaEngine::begin(bool write, size_t peer, const RdmaMove &move, Done done,
+		       Clock::time_point now)
+{
+	auto operation = std::make_shared<Operation>();
+
+	operation->write = write;
+	operation->move = move;
+	operation->done = std::move(done);
+	operation->told = !move.tell;
+	operations_++;
+	peers_[peer].waiting.push_back(std::move(operation));
+	pump(peer, now);
+}
+
+/* ------------------------------------------------------------------ pieces */
+
+/*
+ * What comes next of an operation that waits: the next piece, or when all are over the
+ * word for the other end, a write without data. Only where a write is one piece the
+ * word goes with it, for pieces may end in any order.
+ */
+void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
+{
+	const RdmaMove &move = operation.move;
+	uint32_t left = move.length - operation.asked;
+	bool last = operation.begun && !left;
+	bool only = operation.write && move.length <= options_.piece;
+
+	channel.write = operation.write || last;
+	channel.offset = operation.asked;
+	channel.length = std::min(left, options_.piece);
+	channel.flags = channel.write ? PAVO_RDMA_TELL_SOURCE :
+					PAVO_RDMA_TELL_TARGET;
+	if (!operation.told && (last || only)) {
+		channel.flags = PAVO_RDMA_FLAGS;
+		operation.told = true;
+	}
+	operation.begun = true;
+	operation.asked += channel.length;
+	operation.under_way++;
+}
+
+/* Idle channels get work. What is all asked for waits aside for its ends. */
+void RdmaEngine::pump(size_t number, Clock::time_point now)
+{
+	Peer &peer = peers_[number];
+
+	while (!peer.idle.empty() && !peer.waiting.empty()) {
+		Shared operation = peer.waiting.front();
+		Channel &channel = channels_[peer.idle.back()];
+
+		next_piece(*operation, channel);
+		if (operation->asked == operation->move.length)
+			peer.waiting.pop_front();
+		peer.idle.pop_back();
+		channel.operation = std::move(operation);
+		channel.attempts = 0;
+		ask(channel, now);
+	}
+}
+
+RdmaEngine::Clock::duration RdmaEngine::patience(const Channel &channel) const
+{
+	auto wait = options_.patience;
+
+	for (unsigned i = 0;
+	     i < channel.attempts && wait < options_.most_patience; i++)
+		wait *= 2;
+	return std::min(wait, options_.most_patience);
+}
+
+void RdmaEngine::ask(Channel &channel, Clock::time_point now)
+{
+	const Peer &peer = peers_[channel.peer];
+	const RdmaMove &move = channel.operation->move;
+	pavo_rdma_request request = {
+		.local_rcxt = channel.local,
+		.remote_rcxt = channel.remote,
+		.tid = ++channel.tid,
+		.local_pvo = (move.local + channel.offset).value,
+		.remote_pvo = (move.remote + channel.offset).value,
+		.length = channel.length,
+		.tag = move.tag,
+		.flags = channel.flags,
+		.reserved = 0,
+		.attempts = channel.attempts,
+		.cookie = 0,
+	};
+	std::error_code error = port_.request(
+		channel.write, peer.node, peer.window, request, channel.frame);
+
+	channel.framed = !error;
+	channel.deadline = now + patience(channel);
+	if (error && error != std::errc::no_buffer_space)
+		channel.refused = error;
+}
+
+void RdmaEngine::unframe(Channel &channel)
+{
+	if (channel.framed)
+		port_.forget(channel.frame);
+	channel.framed = false;
+}
+
+void RdmaEngine::again(Channel &channel, Clock::time_point now)
+{
+	bool give_up = channel.attempts + 1u >= options_.attempts;
+
+	/* A write may still be sending its last attempt; a read keeps what came. */
+	if (channel.write || give_up)
+		port_.cancel(channel.local);
+	unframe(channel);
+	if (give_up) {
+		channel.refused = code(std::errc::timed_out);
+		return;
+	}
+	channel.attempts++;
+	repeated_++;
+	ask(channel, now);
+}
+
+/* -------------------------------------------------------------------- ends */
+
+void RdmaEngine::finish(const Shared &operation)
+{
+	operations_--;
+	ended_++;
+	if (operation->done)
+		operation->done(operation->error);
+}
+
+void RdmaEngine::piece_over(size_t number, std::error_code error,
+			    Clock::time_point now)
+{
+	Channel &channel = channels_[number];
+	Shared operation = std::move(channel.operation);
+	size_t peer = channel.peer;
+
+	unframe(channel);
+	channel.operation = nullptr;
+	channel.refused = {};
+	peers_[peer].idle.push_back(number);
+	operation->under_way--;
+	if (error && !operation->error) {
+		operation->error = error;
+		/* Nothing more of it is asked for. */
+		std::erase(peers_[peer].waiting, operation);
+		operation->asked = operation->move.length;
+		operation->told = true;
+	}
+	if (!operation->under_way &&
+	    operation->asked == operation->move.length) {
+		if (operation->told)
+			finish(operation);
+		else
+			peers_[peer].waiting.push_front(operation);
+	}
+	pump(peer, now);
+}
+
+bool RdmaEngine::done(const pavo_rdma_done &done, Clock::time_point now)
+{
+	auto found = by_local_.find(done.rcxt);
+
+	if (found == by_local_.end())
+		return false;
+	Channel &channel = channels_[found->second];
+	/* Of an attempt before the last, or told twice. */
+	if (!channel.operation || done.tid != channel.tid)
+		return true;
+	piece_over(found->second,
+		   done.status ? code(std::errc::bad_address) :
+				 std::error_code(),
+		   now);
+	return true;
+}
+
+/* Of one that is at something. */
+void RdmaEngine::look_at(size_t number, Clock::time_point now)
+{
+	Channel &channel = channels_[number];
+	pavo_frame_state state = PAVO_FRAME_EMPTY;
+
+	if (channel.framed)
+		state = port_.result(channel.frame);
+	if (state != PAVO_FRAME_EMPTY) {
+		channel.framed = false;
+		channel.refused = verdict(state);
+		/* Nothing is under way of what was not sent: no long wait. */
+		if (state != PAVO_FRAME_SENT)
+			channel.deadline = std::min(channel.deadline,
+						    now + options_.patience);
+	}
+	if (!channel.refused && channel.deadline <= now)
+		again(channel, now);
+	if (channel.refused)
+		piece_over(number, channel.refused, now);
+}
+
+size_t RdmaEngine::look(Clock::time_point now)
+{
+	size_t before = ended_;
+
+	for (size_t i = 0; i < channels_.size(); i++)
+		if (channels_[i].operation)
+			look_at(i, now);
+	return ended_ - before;
+}
+
+RdmaEngine::Clock::time_point RdmaEngine::due() const
+{
+	auto due = Clock::time_point::max();
+
+	for (const Channel &channel : channels_)
+		if (channel.operation)
+			due = std::min(due, channel.deadline);
+	return due;
+}
+
+void RdmaEngine::stop()
+{
+	for (Channel &channel : channels_) {
+		if (!channel.operation)
+			continue;
+		port_.cancel(channel.local);
+		unframe(channel);
+		channel.operation = nullptr;
+	}
+	for (Peer &peer : peers_)
+		peer.waiting.clear();
+	operations_ = 0;
+}
+
+} // namespace pavo

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rdma_engine.hpp - what Rdma does about loss: pieces of operations on channels, each
+ * asked for again until its end is told. Private to the library; time and the adapter
+ * come from outside, so that tests can have their own.
+ *
+ * A channel is an rCxt here and one there, at one piece at a time. Its tids only ever
+ * grow, so that at both ends the newest attempt is told from all before it.
+ */
+#ifndef PAVO_RDMA_ENGINE_HPP
+#define PAVO_RDMA_ENGINE_HPP
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include <pavo/rdma.hpp>
+
+namespace pavo {
+
+/** The adapter, as the engine sees it. */
+class RdmaPort {
+public:
+	virtual ~RdmaPort() = default;
+
+	/**
+	 * Asks for a piece. Return: no_buffer_space: not now. @frame is set to a number
+	 * by which result() tells what became of it.
+	 */
+	virtual std::error_code request(bool write, uint16_t node,
+					uint32_t window,
+					const pavo_rdma_request &request,
+					uint32_t &frame) = 0;
+	/** What became of a request, PAVO_FRAME_EMPTY: not known yet. */
+	virtual pavo_frame_state result(uint32_t frame) = 0;
+	/** result() will not be asked for it. */
+	virtual void forget(uint32_t frame) = 0;
+	/** Nothing more of what this rCxt is at is sent or placed. */
+	virtual void cancel(uint32_t rcxt) = 0;
+};
+
+class RdmaEngine {
+public:
+	using Clock = Rdma::Clock;
+	using Done = Rdma::Done;
+
+	RdmaEngine(RdmaPort &port, const RdmaOptions &options)
+		: port_(port), options_(options)
+	{
+	}
+
+	/** @locals: contexts here, one for each of the peer's. */
+	size_t add(const RdmaPeer &peer, std::span<const uint32_t> locals);
+	void begin(bool write, size_t peer, const RdmaMove &move, Done done,
+		   Clock::time_point now);
+	/** A frame RDMA_DONE. True: it was of an operation of this end. */
+	bool done(const pavo_rdma_done &done, Clock::time_point now);
+	/** Results of frames, and what is late. Return: operations that ended. */
+	size_t look(Clock::time_point now);
+	/** Ends all without a word. */
+	void stop();
+
+	size_t pending() const { return operations_; }
+	Clock::time_point due() const;
+	uint64_t repeated() const { return repeated_; }
+
+private:
+	struct Operation {
+		bool write;
+		RdmaMove move;
+		Done done;
+		std::error_code error;
+		/** Bytes asked for so far, and pieces that are not here. */
+		uint32_t asked = 0;
+		uint32_t under_way = 0;
+		bool begun = false;
+		/** The other end was told, or need not be. */
+		bool told = false;
+	};
+	using Shared = std::shared_ptr<Operation>;
+
+	struct Channel {
+		size_t peer;
+		uint32_t local;
+		uint32_t remote;
+		uint64_t tid = 0;
+		/** What it is at; null: nothing. */
+		Shared operation;
+		bool write = false;
+		uint32_t offset = 0;
+		uint32_t length = 0;
+		uint8_t flags = 0;
+		uint16_t attempts = 0;
+		uint32_t frame = 0;
+		bool framed = false;
+		/** Why it was not even asked for. */
+		std::error_code refused;
+		Clock::time_point deadline;
+	};
+
+	struct Peer {
+		uint16_t node;
+		uint32_t window;
+		std::vector<size_t> idle;
+		std::deque<Shared> waiting;
+	};
+
+	void next_piece(Operation &operation, Channel &channel) const;
+	void pump(size_t peer, Clock::time_point now);
+	void ask(Channel &channel, Clock::time_point now);
+	void again(Channel &channel, Clock::time_point now);
+	void unframe(Channel &channel);
+	void piece_over(size_t channel, std::error_code error,
+			Clock::time_point now);
+	void look_at(size_t channel, Clock::time_point now);
+	void finish(const Shared &operation);
+	Clock::duration patience(const Channel &channel) const;
+
+	RdmaPort &port_;
+	RdmaOptions options_;
+	std::vector<Peer> peers_;
+	std::vector<Channel> channels_;
+	std::unordered_map<uint32_t, size_t> by_local_;
+	size_t operations_ = 0;
+	size_t ended_ = 0;
+	uint64_t repeated_ = 0;
+};
+
+} // namespace pavo
+
+#endif // PAVO_RDMA_ENGINE_HPP
