@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <vector>
 
 #include <getopt.h>
 #include <unistd.h>
@@ -56,56 +57,6 @@ constexpr const char *usage =
   --patience SECONDS     how long one completion may take (20)
   --limit SECONDS        how long one test may take (120)
 )";
-
-enum {
-	first_option = 256,
-	dev,
-	peer,
-	gid,
-	gid_index,
-	peer_gid_index,
-	server,
-	once,
-	port,
-	connect_host,
-	swap,
-	only,
-	skip,
-	known,
-	list,
-	large,
-	huge,
-	many,
-	races,
-	patience,
-	limit,
-	help
-};
-
-const option long_options[] = {
-	{"dev", 1, nullptr, dev},
-	{"peer", 1, nullptr, peer},
-	{"gid", 1, nullptr, gid},
-	{"gid-index", 1, nullptr, gid_index},
-	{"peer-gid-index", 1, nullptr, peer_gid_index},
-	{"server", 0, nullptr, server},
-	{"once", 0, nullptr, once},
-	{"port", 1, nullptr, port},
-	{"connect", 1, nullptr, connect_host},
-	{"swap", 0, nullptr, swap},
-	{"only", 1, nullptr, only},
-	{"skip", 1, nullptr, skip},
-	{"known", 1, nullptr, known},
-	{"list", 0, nullptr, list},
-	{"large", 1, nullptr, large},
-	{"huge", 0, nullptr, huge},
-	{"many", 1, nullptr, many},
-	{"races", 1, nullptr, races},
-	{"patience", 1, nullptr, patience},
-	{"limit", 1, nullptr, limit},
-	{"help", 0, nullptr, help},
-	{nullptr, 0, nullptr, 0},
-};
 
 [[noreturn]] void bad_usage()
 {
@@ -160,85 +111,116 @@ void read_known(Options &o, const std::string &path)
 	}
 }
 
-void take(Options &o, int option)
-{
-	switch (option) {
-	case dev:
-		o.dev.device = optarg;
-		break;
-	case peer:
-		o.peer.device = optarg;
-		break;
-	case gid:
-		take_gid(o, optarg);
-		break;
-	case gid_index:
-		o.dev.gid_index = int(number(optarg));
-		break;
-	case peer_gid_index:
-		o.peer.gid_index = int(number(optarg));
-		break;
-	case server:
-		o.server = true;
-		break;
-	case once:
-		o.once = true;
-		break;
-	case port:
-		o.port = uint16_t(number(optarg));
-		break;
-	case connect_host:
-		o.connect = optarg;
-		break;
-	case swap:
-		o.swap = true;
-		break;
-	case only:
-		o.run.only.push_back(optarg);
-		break;
-	case skip:
-		o.run.skip.push_back(optarg);
-		break;
-	case known:
-		read_known(o, optarg);
-		break;
-	case list:
-		o.list = true;
-		break;
-	case large:
-		o.env.large = number(optarg);
-		break;
-	case huge:
-		o.env.huge = true;
-		break;
-	case many:
-		o.env.many = uint32_t(number(optarg));
-		break;
-	case races:
-		o.env.races = uint32_t(number(optarg));
-		break;
-	case patience:
-		o.env.patience_ms = uint32_t(number(optarg)) * 1000;
-		break;
-	case limit:
-		o.run.limit_seconds = unsigned(number(optarg));
-		break;
-	case help:
-		std::cout << usage;
-		exit(0);
-	default:
-		bad_usage();
-	}
-}
+/* An option, and what becomes of its value, which is in optarg. */
+struct Choice {
+	const char *name;
+	bool has_value;
+	void (*take)(Options &o);
+};
+
+const Choice choices[] = {
+	{"dev", true,
+	 [](Options &o) {
+		 o.dev.device = optarg;
+	 }},
+	{"peer", true,
+	 [](Options &o) {
+		 o.peer.device = optarg;
+	 }},
+	{"gid", true,
+	 [](Options &o) {
+		 take_gid(o, optarg);
+	 }},
+	{"gid-index", true,
+	 [](Options &o) {
+		 o.dev.gid_index = int(number(optarg));
+	 }},
+	{"peer-gid-index", true,
+	 [](Options &o) {
+		 o.peer.gid_index = int(number(optarg));
+	 }},
+	{"server", false,
+	 [](Options &o) {
+		 o.server = true;
+	 }},
+	{"once", false,
+	 [](Options &o) {
+		 o.once = true;
+	 }},
+	{"port", true,
+	 [](Options &o) {
+		 o.port = uint16_t(number(optarg));
+	 }},
+	{"connect", true,
+	 [](Options &o) {
+		 o.connect = optarg;
+	 }},
+	{"swap", false,
+	 [](Options &o) {
+		 o.swap = true;
+	 }},
+	{"only", true,
+	 [](Options &o) {
+		 o.run.only.push_back(optarg);
+	 }},
+	{"skip", true,
+	 [](Options &o) {
+		 o.run.skip.push_back(optarg);
+	 }},
+	{"known", true,
+	 [](Options &o) {
+		 read_known(o, optarg);
+	 }},
+	{"list", false,
+	 [](Options &o) {
+		 o.list = true;
+	 }},
+	{"large", true,
+	 [](Options &o) {
+		 o.env.large = number(optarg);
+	 }},
+	{"huge", false,
+	 [](Options &o) {
+		 o.env.huge = true;
+	 }},
+	{"many", true,
+	 [](Options &o) {
+		 o.env.many = uint32_t(number(optarg));
+	 }},
+	{"races", true,
+	 [](Options &o) {
+		 o.env.races = uint32_t(number(optarg));
+	 }},
+	{"patience", true,
+	 [](Options &o) {
+		 o.env.patience_ms = uint32_t(number(optarg)) * 1000;
+	 }},
+	{"limit", true,
+	 [](Options &o) {
+		 o.run.limit_seconds = unsigned(number(optarg));
+	 }},
+	{"help", false,
+	 [](Options &) {
+		 std::cout << usage;
+		 exit(0);
+	 }},
+};
 
 Options parse(int argc, char **argv)
 {
 	Options o;
-	int option;
+	std::vector<option> known;
+	int which = 0;
 
-	while ((option = getopt_long(argc, argv, "", long_options, nullptr)) !=
-	       -1)
-		take(o, option);
+	for (const Choice &choice : choices)
+		known.push_back({choice.name, choice.has_value, nullptr, 0});
+	known.push_back({});
+	for (int c;
+	     (c = getopt_long(argc, argv, "", known.data(), &which)) != -1;) {
+		if (c)
+			bad_usage();
+		choices[which].take(o);
+	}
 	if (optind != argc)
 		bad_usage();
 	if (o.list)

@@ -93,24 +93,31 @@ void to_the_edge(const std::string &device, const Maker &maker)
 		one();
 }
 
-} // namespace
+/* What the makers make things of. */
+struct Material {
+	explicit Material(Env &env);
+	~Material() { ibv_destroy_cq(cq); }
+	Material(const Material &) = delete;
 
-PV_TEST_LOCAL(
-	"limit.objects",
-	"as many objects of each kind as the device says, and not one more")
-{
-	LocalHost &host = local(env.a);
-	ibv_context *context = host.context();
-	ibv_pd *pd = host.raw_pd(0);
-	ibv_cq *cq = ibv_create_cq(context, 1, nullptr, nullptr, 0);
-	ibv_device_attr dev = env.info_a.device;
-	static char memory[64];
+	std::vector<Maker> makers();
+
+	ibv_context *context;
+	ibv_pd *pd;
+	ibv_cq *cq;
+	ibv_device_attr dev;
+	char memory[64];
 	ibv_xrcd_init_attr xrcd = {
 		IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, -1, O_CREAT};
 	ibv_srq_init_attr srq = {nullptr, {1, 1, 0}};
 	ibv_qp_init_attr qp = {};
 	ibv_ah_attr ah = {};
+};
 
+Material::Material(Env &env)
+	: context(local(env.a).context()), pd(local(env.a).raw_pd(0)),
+	  cq(ibv_create_cq(context, 1, nullptr, nullptr, 0)),
+	  dev(env.info_a.device)
+{
 	REQUIRE(cq, "CQ");
 	qp.send_cq = qp.recv_cq = cq;
 	qp.cap = {1, 1, 1, 1, 0};
@@ -119,55 +126,66 @@ PV_TEST_LOCAL(
 	ah.port_num = 1;
 	ah.grh.dgid = env.info_b.gid;
 	ah.grh.sgid_index = uint8_t(env.info_a.gid_index);
+}
 
-	const Maker makers[] = {
+std::vector<Maker> Material::makers()
+{
+	return {
 		{"qp", dev.max_qp,
-		 [&] {
+		 [this] {
 			 return undo(ibv_create_qp(pd, &qp), ibv_destroy_qp);
 		 }},
 		{"cq", dev.max_cq,
-		 [&] {
+		 [this] {
 			 return undo(ibv_create_cq(context, 1, nullptr, nullptr,
 						   0),
 				     ibv_destroy_cq);
 		 }},
 		{"pd", dev.max_pd,
-		 [&] {
+		 [this] {
 			 return undo(ibv_alloc_pd(context), ibv_dealloc_pd);
 		 }},
 		{"mr", dev.max_mr,
-		 [&] {
+		 [this] {
 			 return undo(ibv_reg_mr(pd, memory, sizeof(memory), 0),
 				     ibv_dereg_mr);
 		 }},
 		{"srq", dev.max_srq,
-		 [&] {
+		 [this] {
 			 return undo(ibv_create_srq(pd, &srq), ibv_destroy_srq);
 		 }},
 		{"ah", dev.max_ah,
-		 [&] {
+		 [this] {
 			 return undo(ibv_create_ah(pd, &ah), ibv_destroy_ah);
 		 }},
 		{"mw", dev.max_mw,
-		 [&] {
+		 [this] {
 			 return undo(ibv_alloc_mw(pd, IBV_MW_TYPE_1),
 				     ibv_dealloc_mw);
 		 }},
 		{"xrcd", parameter("max_xrcd"),
-		 [&] {
+		 [this] {
 			 return undo(ibv_open_xrcd(context, &xrcd),
 				     ibv_close_xrcd);
 		 }},
 	};
+}
+
+} // namespace
+
+PV_TEST_LOCAL(
+	"limit.objects",
+	"as many objects of each kind as the device says, and not one more")
+{
+	Material material(env);
 	int tried = 0;
 
-	for (const Maker &maker : makers) {
+	for (const Maker &maker : material.makers()) {
 		if (!maker.most || maker.most > few)
 			continue;
 		to_the_edge(env.device_a.device, maker);
 		tried++;
 	}
-	ibv_destroy_cq(cq);
 	if (!tried)
 		throw Skip(str("no limit below ", few,
 			       "; the module's parameters set them"));

@@ -82,22 +82,9 @@ int error_of(Host &host, ibv_qp_type type, uint64_t ops)
 	return qp.error;
 }
 
-} // namespace
-
-PV_TEST_LOCAL("qpex.all_in_a_chain",
-	      "one chain with every operation: order, data, completions")
+/* Seven requests, one of each kind; ids count from 1. */
+void post_chain(ibv_qp_ex *ex, const Mr &out, const Mr &in)
 {
-	Link link = connect(env, ex_spec());
-	Mr out = must_reg(env.a, {4096}), in = must_reg(env.b, {4096});
-	ibv_qp_ex *ex = ex_of(link.a);
-
-	env.a.fill(out.id, 0, 4096, 1, 0);
-	env.b.fill(in.id, 0, 4096, 2, 0);
-	env.b.store(in.id, 2048, 40);
-	env.b.store(in.id, 2056, 7);
-	must_post(link.b, std::vector<RecvWr>{{20, {{in.id, 1024, 100, 0}}},
-					      {21, {{in.id, 1200, 100, 0}}},
-					      {22, {}}});
 	start(ex, 1);
 	ibv_wr_rdma_write(ex, in.rkey, in.address);
 	set(ex, out, 0, 100);
@@ -120,7 +107,10 @@ PV_TEST_LOCAL("qpex.all_in_a_chain",
 	ibv_wr_atomic_fetch_add(ex, in.rkey, in.address + 2056, 5);
 	set(ex, out, 2056, 8);
 	REQUIRE_EQ(ibv_wr_complete(ex), 0);
+}
 
+void chain_completes(Env &env, Link &link)
+{
 	static const ibv_wc_opcode opcodes[] = {
 		IBV_WC_RDMA_WRITE, IBV_WC_SEND,	     IBV_WC_SEND,
 		IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ, IBV_WC_COMP_SWAP,
@@ -133,6 +123,11 @@ PV_TEST_LOCAL("qpex.all_in_a_chain",
 		REQUIRE_EQ(int(wc.opcode), int(opcodes[id - 1]), id);
 		id++;
 	}
+}
+
+/* The three of them that take a receive. */
+void chain_arrives(Env &env, Link &link)
+{
 	std::vector<Wc> received =
 		wait_completions(env, link.b, link.b.recv_cq, 3, "receives");
 	REQUIRE_EQ(received[0].byte_len, 100u);
@@ -140,6 +135,27 @@ PV_TEST_LOCAL("qpex.all_in_a_chain",
 	REQUIRE_EQ(received[1].imm, 0x11223344u);
 	REQUIRE_EQ(received[2].imm, 99u);
 	REQUIRE_EQ(int(received[2].opcode), int(IBV_WC_RECV_RDMA_WITH_IMM));
+}
+
+} // namespace
+
+PV_TEST_LOCAL("qpex.all_in_a_chain",
+	      "one chain with every operation: order, data, completions")
+{
+	Link link = connect(env, ex_spec());
+	Mr out = must_reg(env.a, {4096}), in = must_reg(env.b, {4096});
+	ibv_qp_ex *ex = ex_of(link.a);
+
+	env.a.fill(out.id, 0, 4096, 1, 0);
+	env.b.fill(in.id, 0, 4096, 2, 0);
+	env.b.store(in.id, 2048, 40);
+	env.b.store(in.id, 2056, 7);
+	must_post(link.b, std::vector<RecvWr>{{20, {{in.id, 1024, 100, 0}}},
+					      {21, {{in.id, 1200, 100, 0}}},
+					      {22, {}}});
+	post_chain(ex, out, in);
+	chain_completes(env, link);
+	chain_arrives(env, link);
 	must_match(env.b, in, 0, 100, 1, 0, "written");
 	must_match(env.b, in, 1024, 100, 1, 200, "sent");
 	must_match(env.b, in, 1200, 50, 1, 300, "sent with immediate");

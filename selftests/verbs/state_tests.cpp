@@ -125,6 +125,131 @@ std::string arrow(ibv_qp_state from, ibv_qp_state to)
 	return str(names[from], " to ", names[to]);
 }
 
+/* Every attribute with another value than usual. */
+LinkSpec unusual_spec()
+{
+	LinkSpec spec;
+
+	spec.psn_a = 0xabcdef;
+	spec.timeout = 11;
+	spec.retry_count = 5;
+	spec.rnr_retry = 3;
+	spec.min_rnr_timer = 21;
+	spec.rd_atomic = 2;
+	spec.mtu = 512;
+	spec.access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+	spec.signal_all = true;
+	return spec;
+}
+
+void must_be_unusual(const ibv_qp_attr &got, const Link &link)
+{
+	REQUIRE_EQ(int(got.qp_state), IBV_QPS_RTS, "qp_state");
+	REQUIRE_EQ(int(got.cur_qp_state), IBV_QPS_RTS, "cur_qp_state");
+	REQUIRE_EQ(int(got.path_mtu), IBV_MTU_512, "path_mtu");
+	REQUIRE_EQ(got.dest_qp_num, link.b.qp.number, "dest_qp_num");
+	REQUIRE_EQ(got.rq_psn, link.spec.psn_b, "rq_psn");
+	REQUIRE_EQ(got.sq_psn, link.spec.psn_a, "sq_psn");
+	REQUIRE_EQ(unsigned(got.qp_access_flags), link.spec.access,
+		   "access flags");
+	REQUIRE_EQ(got.timeout, 11, "timeout");
+	REQUIRE_EQ(got.retry_cnt, 5, "retry_cnt");
+	REQUIRE_EQ(got.rnr_retry, 3, "rnr_retry");
+	REQUIRE_EQ(got.min_rnr_timer, 21, "min_rnr_timer");
+	REQUIRE_EQ(got.max_rd_atomic, 2, "max_rd_atomic");
+	REQUIRE_EQ(got.max_dest_rd_atomic, 2, "max_dest_rd_atomic");
+	REQUIRE_EQ(got.port_num, 1, "port_num");
+	REQUIRE_EQ(got.pkey_index, 0, "pkey_index");
+}
+
+void must_be_address(const ibv_ah_attr &got, const Link &link)
+{
+	const ibv_global_route &grh = got.grh;
+
+	REQUIRE_EQ(got.is_global, 1, "is_global");
+	REQUIRE(!memcmp(&grh.dgid, &link.b.info.gid, 16), "dgid");
+	REQUIRE_EQ(grh.sgid_index, link.a.info.gid_index, "sgid_index");
+	REQUIRE_EQ(grh.flow_label, 0x12345u, "flow_label");
+	/* The RDMA core puts the route's own in place of what was asked for. */
+	REQUIRE(grh.hop_limit, "hop_limit");
+	REQUIRE_EQ(grh.traffic_class, 0x68, "traffic_class");
+}
+
+void must_be_capacities(const ibv_qp_cap &got, const ibv_qp_cap &made)
+{
+	REQUIRE_EQ(got.max_send_wr, made.max_send_wr, "send wr");
+	REQUIRE_EQ(got.max_recv_wr, made.max_recv_wr, "recv wr");
+	REQUIRE_EQ(got.max_send_sge, made.max_send_sge, "send sge");
+	REQUIRE_EQ(got.max_recv_sge, made.max_recv_sge, "recv sge");
+	REQUIRE_EQ(got.max_inline_data, made.max_inline_data, "inline");
+}
+
+/* One attribute that is wrong where all others are right. */
+struct BadValue {
+	const char *what;
+	ibv_qp_state from;
+	ibv_qp_state to;
+	void (*spoil)(ibv_qp_attr &attr, const HostInfo &info);
+};
+
+const BadValue bad_values[] = {
+	{"port 0", IBV_QPS_RESET, IBV_QPS_INIT,
+	 [](ibv_qp_attr &a, const HostInfo &) {
+		 a.port_num = 0;
+	 }},
+	{"port 2", IBV_QPS_RESET, IBV_QPS_INIT,
+	 [](ibv_qp_attr &a, const HostInfo &) {
+		 a.port_num = 2;
+	 }},
+	{"pkey_index beyond the table", IBV_QPS_RESET, IBV_QPS_INIT,
+	 [](ibv_qp_attr &a, const HostInfo &i) {
+		 a.pkey_index = i.port.pkey_tbl_len;
+	 }},
+	{"path_mtu 0", IBV_QPS_INIT, IBV_QPS_RTR,
+	 [](ibv_qp_attr &a, const HostInfo &) {
+		 a.path_mtu = ibv_mtu(0);
+	 }},
+	{"path_mtu 6", IBV_QPS_INIT, IBV_QPS_RTR,
+	 [](ibv_qp_attr &a, const HostInfo &) {
+		 a.path_mtu = ibv_mtu(6);
+	 }},
+	{"sgid_index beyond the table", IBV_QPS_INIT, IBV_QPS_RTR,
+	 [](ibv_qp_attr &a, const HostInfo &i) {
+		 a.ah_attr.grh.sgid_index =
+			 uint8_t(std::min(i.port.gid_tbl_len, 255));
+	 }},
+	{"no GRH", IBV_QPS_INIT, IBV_QPS_RTR,
+	 [](ibv_qp_attr &a, const HostInfo &) {
+		 a.ah_attr.is_global = 0;
+	 }},
+	{"max_dest_rd_atomic", IBV_QPS_INIT, IBV_QPS_RTR,
+	 [](ibv_qp_attr &a, const HostInfo &i) {
+		 a.max_dest_rd_atomic =
+			 uint8_t(std::min(i.device.max_qp_rd_atom + 1, 255));
+	 }},
+	{"min_rnr_timer 32", IBV_QPS_INIT, IBV_QPS_RTR,
+	 [](ibv_qp_attr &a, const HostInfo &) {
+		 a.min_rnr_timer = 32;
+	 }},
+	{"max_rd_atomic", IBV_QPS_RTR, IBV_QPS_RTS,
+	 [](ibv_qp_attr &a, const HostInfo &i) {
+		 a.max_rd_atomic = uint8_t(
+			 std::min(i.device.max_qp_init_rd_atom + 1, 255));
+	 }},
+	{"timeout 32", IBV_QPS_RTR, IBV_QPS_RTS,
+	 [](ibv_qp_attr &a, const HostInfo &) {
+		 a.timeout = 32;
+	 }},
+	{"retry_cnt 8", IBV_QPS_RTR, IBV_QPS_RTS,
+	 [](ibv_qp_attr &a, const HostInfo &) {
+		 a.retry_cnt = 8;
+	 }},
+	{"rnr_retry 8", IBV_QPS_RTR, IBV_QPS_RTS,
+	 [](ibv_qp_attr &a, const HostInfo &) {
+		 a.rnr_retry = 8;
+	 }},
+};
+
 } // namespace
 
 PV_TEST("state.legal",
@@ -268,18 +393,7 @@ PV_TEST("state.current", "who names the current state must know it")
 PV_TEST("state.query",
 	"ibv_query_qp returns every attribute that was set, and the capacities")
 {
-	LinkSpec spec;
-
-	spec.psn_a = 0xabcdef;
-	spec.timeout = 11;
-	spec.retry_count = 5;
-	spec.rnr_retry = 3;
-	spec.min_rnr_timer = 21;
-	spec.rd_atomic = 2;
-	spec.mtu = 512;
-	spec.access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-	spec.signal_all = true;
-	Link link = make_link(env, spec);
+	Link link = make_link(env, unusual_spec());
 	QpState fresh = env.a.query(link.a.qp.id, IBV_QP_STATE | IBV_QP_CAP);
 
 	REQUIRE_EQ(fresh.error, 0, "query in RESET");
@@ -296,40 +410,11 @@ PV_TEST("state.query",
 	must_modify(link.a, rts_attr(link, link.a), rts_mask, "to RTS");
 
 	QpState state = env.a.query(link.a.qp.id, 0x1fffff);
-	const ibv_qp_attr &got = state.attr;
-	const ibv_global_route &grh = got.ah_attr.grh;
 
 	REQUIRE_EQ(state.error, 0, "query in RTS");
-	REQUIRE_EQ(int(got.qp_state), IBV_QPS_RTS, "qp_state");
-	REQUIRE_EQ(int(got.cur_qp_state), IBV_QPS_RTS, "cur_qp_state");
-	REQUIRE_EQ(int(got.path_mtu), IBV_MTU_512, "path_mtu");
-	REQUIRE_EQ(got.dest_qp_num, link.b.qp.number, "dest_qp_num");
-	REQUIRE_EQ(got.rq_psn, spec.psn_b, "rq_psn");
-	REQUIRE_EQ(got.sq_psn, spec.psn_a, "sq_psn");
-	REQUIRE_EQ(unsigned(got.qp_access_flags), spec.access, "access flags");
-	REQUIRE_EQ(got.timeout, 11, "timeout");
-	REQUIRE_EQ(got.retry_cnt, 5, "retry_cnt");
-	REQUIRE_EQ(got.rnr_retry, 3, "rnr_retry");
-	REQUIRE_EQ(got.min_rnr_timer, 21, "min_rnr_timer");
-	REQUIRE_EQ(got.max_rd_atomic, 2, "max_rd_atomic");
-	REQUIRE_EQ(got.max_dest_rd_atomic, 2, "max_dest_rd_atomic");
-	REQUIRE_EQ(got.port_num, 1, "port_num");
-	REQUIRE_EQ(got.pkey_index, 0, "pkey_index");
-	REQUIRE_EQ(got.ah_attr.is_global, 1, "is_global");
-	REQUIRE(!memcmp(&grh.dgid, &link.b.info.gid, 16), "dgid");
-	REQUIRE_EQ(grh.sgid_index, link.a.info.gid_index, "sgid_index");
-	REQUIRE_EQ(grh.flow_label, 0x12345u, "flow_label");
-	/* The RDMA core puts the route's own in place of what was asked for. */
-	REQUIRE(grh.hop_limit, "hop_limit");
-	REQUIRE_EQ(grh.traffic_class, 0x68, "traffic_class");
-	REQUIRE_EQ(state.cap.max_send_wr, link.a.qp.cap.max_send_wr, "send wr");
-	REQUIRE_EQ(state.cap.max_recv_wr, link.a.qp.cap.max_recv_wr, "recv wr");
-	REQUIRE_EQ(state.cap.max_send_sge, link.a.qp.cap.max_send_sge,
-		   "send sge");
-	REQUIRE_EQ(state.cap.max_recv_sge, link.a.qp.cap.max_recv_sge,
-		   "recv sge");
-	REQUIRE_EQ(state.cap.max_inline_data, link.a.qp.cap.max_inline_data,
-		   "inline");
+	must_be_unusual(state.attr, link);
+	must_be_address(state.attr.ah_attr, link);
+	must_be_capacities(state.cap, link.a.qp.cap);
 	REQUIRE_EQ(state.signal_all, 1, "sq_sig_all");
 }
 
@@ -337,71 +422,9 @@ PV_TEST("state.bad_value",
 	"values outside their range are refused, and the state stays")
 {
 	Link link = make_link(env);
-	struct Case {
-		const char *what;
-		ibv_qp_state from;
-		ibv_qp_state to;
-		void (*spoil)(ibv_qp_attr &attr, const HostInfo &info);
-	} cases[] = {
-		{"port 0", IBV_QPS_RESET, IBV_QPS_INIT,
-		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.port_num = 0;
-		 }},
-		{"port 2", IBV_QPS_RESET, IBV_QPS_INIT,
-		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.port_num = 2;
-		 }},
-		{"pkey_index beyond the table", IBV_QPS_RESET, IBV_QPS_INIT,
-		 [](ibv_qp_attr &a, const HostInfo &i) {
-			 a.pkey_index = i.port.pkey_tbl_len;
-		 }},
-		{"path_mtu 0", IBV_QPS_INIT, IBV_QPS_RTR,
-		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.path_mtu = ibv_mtu(0);
-		 }},
-		{"path_mtu 6", IBV_QPS_INIT, IBV_QPS_RTR,
-		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.path_mtu = ibv_mtu(6);
-		 }},
-		{"sgid_index beyond the table", IBV_QPS_INIT, IBV_QPS_RTR,
-		 [](ibv_qp_attr &a, const HostInfo &i) {
-			 a.ah_attr.grh.sgid_index =
-				 uint8_t(std::min(i.port.gid_tbl_len, 255));
-		 }},
-		{"no GRH", IBV_QPS_INIT, IBV_QPS_RTR,
-		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.ah_attr.is_global = 0;
-		 }},
-		{"max_dest_rd_atomic", IBV_QPS_INIT, IBV_QPS_RTR,
-		 [](ibv_qp_attr &a, const HostInfo &i) {
-			 a.max_dest_rd_atomic = uint8_t(
-				 std::min(i.device.max_qp_rd_atom + 1, 255));
-		 }},
-		{"min_rnr_timer 32", IBV_QPS_INIT, IBV_QPS_RTR,
-		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.min_rnr_timer = 32;
-		 }},
-		{"max_rd_atomic", IBV_QPS_RTR, IBV_QPS_RTS,
-		 [](ibv_qp_attr &a, const HostInfo &i) {
-			 a.max_rd_atomic = uint8_t(std::min(
-				 i.device.max_qp_init_rd_atom + 1, 255));
-		 }},
-		{"timeout 32", IBV_QPS_RTR, IBV_QPS_RTS,
-		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.timeout = 32;
-		 }},
-		{"retry_cnt 8", IBV_QPS_RTR, IBV_QPS_RTS,
-		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.retry_cnt = 8;
-		 }},
-		{"rnr_retry 8", IBV_QPS_RTR, IBV_QPS_RTS,
-		 [](ibv_qp_attr &a, const HostInfo &) {
-			 a.rnr_retry = 8;
-		 }},
-	};
 	std::string allowed;
 
-	for (const Case &c : cases) {
+	for (const BadValue &c : bad_values) {
 		ibv_qp_attr attr = full_attr(link, c.to);
 		const Transition *t = find(c.from, c.to);
 
