@@ -15,37 +15,21 @@ export PAVO_DEV=ta0 PAVO_PEER=tb0 PAVO_NOTES=$PAVO_OUT/pvo
 veth_pair va vb 1500 || exit 1
 status=0
 
-# adapters [PARAMETER=VALUE...]: the module, loaded anew, and both adapters.
-adapters()
-{
-	if [ -d /sys/module/pavo ]; then
-		rdma link delete ta0 && rdma link delete tb0 && rmmod pavo
-		insmod "$PAVO_KO" "$@" || return 1
-	else
-		load_driver pavo || return 1
-	fi
-	rdma link add ta0 type pavo netdev va || return 1
-	rdma link add tb0 type pavo netdev vb || return 1
-	wait_for test -c /dev/infiniband/uverbs1
-	# for the tests that are ordinary users
-	chmod a+rw /dev/infiniband/uverbs*
-}
-
 # tests ARGUMENTS...: what of the program's they select.
 tests()
 {
 	"$program" "$@" || status=$?
 }
 
-adapters || exit 1
+load_pair ta0 tb0 || exit 1
 if (($#)); then
 	exec "$program" "$@"
 fi
 tests --gtest_filter=-Limits.OfTheTables
 tests --gtest_also_run_disabled_tests --gtest_filter='*IsWrittenDown'
-adapters || exit 1
+load_pair ta0 tb0 || exit 1
 tests --gtest_also_run_disabled_tests --gtest_filter='*OfAnEarlierLoadIsStale'
-adapters job_slots=1 job_large_tables=1 job_small_tables=3 tce_small_entries=16 \
+load_pair ta0 tb0 job_slots=1 job_large_tables=1 job_small_tables=3 tce_small_entries=16 \
 	tce_large_entries=1 || exit 1
 tests --gtest_filter='Limits.OfTheTables:Job.GetsNoSlot*'
 
@@ -74,6 +58,6 @@ fi
 check "more tables than a PVO can name are refused" refused bash -c "
 	rdma link delete ta0; rdma link delete tb0; rmmod pavo
 	insmod $PAVO_KO job_slots=6 2>&1"
-adapters || exit 1
+load_pair ta0 tb0 || exit 1
 ((status)) && exit $status
 tap_end

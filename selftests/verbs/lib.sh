@@ -13,6 +13,26 @@ load_driver()
 	modprobe ib_umad
 }
 
+# load_pair A B [PARAMETER=VALUE...]: pavo, loaded anew if it was there, with adapter A on
+# interface va and B on vb; everybody may open them.
+load_pair()
+{
+	local a=$1 b=$2
+	shift 2
+	if [ -d /sys/module/pavo ]; then
+		rdma link delete "$a" && rdma link delete "$b" && rmmod pavo
+		insmod "$PAVO_KO" "$@" || return 1
+	else
+		load_driver pavo || return 1
+	fi
+	rdma link add "$a" type pavo netdev va || return 1
+	rdma link add "$b" type pavo netdev vb || return 1
+	wait_for test -c /dev/infiniband/uverbs1
+	chmod a+rw /dev/infiniband/uverbs*
+	wait_for active "$a"
+	wait_for active "$b"
+}
+
 # What is called often here starts no programs where bash can do it: under
 # emulation a program takes a tenth of a second to start.
 

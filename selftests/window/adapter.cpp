@@ -2,6 +2,10 @@
 /* adapter.cpp - addresses, counters, windows; see adapter.h. */
 #include "adapter.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -144,6 +148,85 @@ std::unique_ptr<pavo::Window> another(Pair &pair,
 	auto made = std::make_unique<pavo::Window>(pair.job_b, own);
 	made->set_node(node_a, pair.address_a.gid);
 	return made;
+}
+
+Buffer::Buffer(pavo::Job &job, size_t bytes, uint32_t number, size_t around)
+	: memory(bytes + 2 * around), mapping_(job, memory.part(around, bytes))
+{
+	fill(number);
+}
+
+void Buffer::fill(uint32_t number)
+{
+	auto bytes = pattern(number, memory.all().size());
+
+	memcpy(memory.at(), bytes.data(), bytes.size());
+}
+
+bool Buffer::holds(uint32_t number, size_t from, size_t bytes) const
+{
+	auto whole = pattern(number, memory.all().size());
+
+	return std::ranges::equal(memory.part(from, bytes),
+				  std::span(whole).subspan(from, bytes));
+}
+
+bool Buffer::holds(uint32_t number) const
+{
+	return holds(number, 0, memory.all().size());
+}
+
+Ends::Ends(size_t bytes, bool ipv6, size_t around)
+	: Pair(ipv6), here(job_a, bytes, 1), there(job_b, bytes, 2, around)
+{
+	a.take_rcxts({&rcxt_a, 1});
+	b.take_rcxts({&rcxt_b, 1});
+}
+
+pavo_rdma_request Ends::request(uint64_t tid, uint32_t length,
+				unsigned flags) const
+{
+	return {.local_rcxt = rcxt_a,
+		.remote_rcxt = rcxt_b,
+		.tid = tid,
+		.local_pvo = here.pvo(),
+		.remote_pvo = there.pvo(),
+		.length = length,
+		.tag = uint32_t(0xabc000 + tid),
+		.flags = uint8_t(flags),
+		.reserved = 0,
+		.attempts = 0,
+		.cookie = uint32_t(0x50 + tid)};
+}
+
+pavo_frame_state Ends::ask(bool write, const pavo_rdma_request &request)
+{
+	pavo_frame_state state = PAVO_FRAME_EMPTY;
+
+	EXPECT_FALSE(a.prepare_rdma(write, node_b, b.number(), request));
+	EXPECT_FALSE(a.start());
+	eventually([&] { return a.sent({&state, 1}) == 1; });
+	return state;
+}
+
+pavo_rdma_done ended(pavo::Window &window)
+{
+	pavo_rdma_done done{};
+
+	eventually([&] {
+		return window.receive(
+			[&](const pavo::Message &message) {
+				EXPECT_EQ(message.type, PAVO_FRAME_RDMA_DONE);
+				done = message.done();
+			},
+			1);
+	});
+	return done;
+}
+
+bool quiet(pavo::Window &window)
+{
+	return !window.receive([](const pavo::Message &) {});
 }
 
 } // namespace windows

@@ -75,6 +75,55 @@ struct Pair {
 std::unique_ptr<pavo::Window> another(Pair &pair,
 				      const pavo::WindowOptions &options = {});
 
+/* Memory that both ends may name, filled with what is recognized. */
+class Buffer {
+public:
+	/* @around: bytes before and behind it that are not mapped */
+	Buffer(pavo::Job &job, size_t bytes, uint32_t number,
+	       size_t around = 0);
+
+	/* All of it, with what is around. */
+	void fill(uint32_t number);
+	bool holds(uint32_t number, size_t from, size_t bytes) const;
+	bool holds(uint32_t number) const;
+
+	/* Of what is mapped. */
+	uint64_t pvo(size_t offset = 0) const
+	{
+		return mapping_.pvo().value + offset;
+	}
+
+	const world::Memory memory;
+
+private:
+	pavo::Mapping mapping_;
+};
+
+/* A pair with a context at each end and memory for it, of pattern 1 and 2. */
+struct Ends : Pair {
+	/* @around: as of Buffer, at the end of b */
+	explicit Ends(size_t bytes = 1 << 20, bool ipv6 = false,
+		      size_t around = 0);
+
+	/* From one end's memory to the other's. */
+	pavo_rdma_request request(uint64_t tid, uint32_t length,
+				  unsigned flags = PAVO_RDMA_TELL_SOURCE) const;
+
+	/* Asks by window a. Return: what the frame was marked with. */
+	pavo_frame_state ask(bool write, const pavo_rdma_request &request);
+
+	Buffer here;
+	Buffer there;
+	uint32_t rcxt_a = 0;
+	uint32_t rcxt_b = 0;
+};
+
+/* The next that ended, as this window is told; tid 0: nothing has. */
+pavo_rdma_done ended(pavo::Window &window);
+
+/* Nothing has come. */
+bool quiet(pavo::Window &window);
+
 } // namespace windows
 
 #endif // PAVO_WINDOW_ADAPTER_H

@@ -6,8 +6,6 @@
  */
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <thread>
 
@@ -15,7 +13,6 @@
 #include "raw.h"
 
 using namespace windows;
-using pavo::Message;
 
 namespace {
 
@@ -37,85 +34,24 @@ void recover(const pavo::Device &device)
 	ASSERT_TRUE(file << 1 << std::flush);
 }
 
-/* A pair, contexts and memory of both. */
-struct Ends : Pair {
-	Ends()
-		: here(length), there(length), mapping_a(job_a, here.all()),
-		  mapping_b(job_b, there.all())
-	{
-		a.take_rcxts({&rcxt_a, 1});
-		b.take_rcxts({&rcxt_b, 1});
-		fill(here, 1);
-		fill(there, 2);
-	}
+/* End a hears that it is done. */
+bool told(Ends &ends, uint64_t tid)
+{
+	auto done = ended(ends.a);
 
-	static void fill(world::Memory &memory, uint32_t number)
-	{
-		auto bytes = pattern(number, length);
-
-		memcpy(memory.at(), bytes.data(), length);
-	}
-
-	static bool holds(const world::Memory &memory, uint32_t number)
-	{
-		return std::ranges::equal(memory.all(),
-					  pattern(number, length));
-	}
-
-	pavo_frame_state write(uint64_t tid, unsigned flags,
-			       uint64_t remote_pvo = 0)
-	{
-		pavo_rdma_request request = {
-			.local_rcxt = rcxt_a,
-			.remote_rcxt = rcxt_b,
-			.tid = tid,
-			.local_pvo = mapping_a.pvo().value,
-			.remote_pvo = remote_pvo ?: mapping_b.pvo().value,
-			.length = length,
-			.tag = 0,
-			.flags = uint8_t(flags),
-			.reserved = 0,
-			.attempts = 0,
-			.cookie = 0};
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
-
-		EXPECT_FALSE(a.prepare_rdma(true, node_b, b.number(), request));
-		EXPECT_FALSE(a.start());
-		eventually([&] { return a.sent({&state, 1}) == 1; });
-		return state;
-	}
-
-	bool told(uint64_t tid)
-	{
-		bool seen = false;
-
-		eventually([&] {
-			return a.receive([&](const Message &message) {
-				seen = message.done().tid == tid &&
-				       !message.done().status;
-			});
-		});
-		return seen;
-	}
-
-	world::Memory here;
-	world::Memory there;
-	pavo::Mapping mapping_a;
-	pavo::Mapping mapping_b;
-	uint32_t rcxt_a = 0;
-	uint32_t rcxt_b = 0;
-};
+	return done.tid == tid && done.status == PAVO_PVO_OK;
+}
 
 TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 {
-	Ends ends;
+	Ends ends(length);
 	Wire in("vb"), out("va");
 
-	ASSERT_EQ(ends.write(1, PAVO_RDMA_TELL_SOURCE), PAVO_FRAME_SENT);
-	ASSERT_TRUE(ends.told(1));
+	ASSERT_EQ(ends.ask(true, ends.request(1, length)), PAVO_FRAME_SENT);
+	ASSERT_TRUE(told(ends, 1));
 	auto frames = in.recorded();
 	ASSERT_EQ(frames.size(), (length + 1379) / 1380);
-	Ends::fill(ends.there, 3);
+	ends.there.fill(3);
 	/* They reach it, and are late. */
 	Moved late(ends.device_b, "rx_drop_tid");
 	replay(out, frames);
@@ -125,31 +61,32 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	replay(out, frames);
 	ASSERT_TRUE(eventually([&] { return stale.by() == frames.size(); }));
 	/* Also of whoever has not noticed. */
-	ASSERT_EQ(ends.write(2, PAVO_RDMA_TELL_SOURCE), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(2, length)), PAVO_FRAME_SENT);
 	ASSERT_TRUE(
 		eventually([&] { return stale.by() == 2 * frames.size(); }));
-	EXPECT_TRUE(Ends::holds(ends.there, 3));
+	EXPECT_TRUE(ends.there.holds(3));
 	EXPECT_EQ(ends.b.lmt().state, 1u) << "no window error";
-	EXPECT_FALSE(ends.b.receive([](const Message &) {}));
-	EXPECT_FALSE(ends.a.receive([](const Message &) {}));
+	EXPECT_TRUE(quiet(ends.b));
+	EXPECT_TRUE(quiet(ends.a));
 	/* New ones are good. */
 	EXPECT_EQ(ends.b.lmt().rcxts_owned, 0u);
 	uint32_t before = ends.rcxt_b;
 	ends.b.take_rcxts({&ends.rcxt_b, 1});
 	EXPECT_NE(ends.rcxt_b >> PAVO_RCXT_INDEX_BITS,
 		  before >> PAVO_RCXT_INDEX_BITS);
-	ASSERT_EQ(ends.write(3, PAVO_RDMA_TELL_SOURCE), PAVO_FRAME_SENT);
-	ASSERT_TRUE(ends.told(3));
-	EXPECT_TRUE(Ends::holds(ends.there, 1));
+	ASSERT_EQ(ends.ask(true, ends.request(3, length)), PAVO_FRAME_SENT);
+	ASSERT_TRUE(told(ends, 3));
+	EXPECT_TRUE(ends.there.holds(1));
 }
 
 TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 {
-	Ends ends;
+	Ends ends(length);
 	uint32_t old = ends.rcxt_a;
 
 	recover(ends.device_a);
-	EXPECT_EQ(ends.write(1, 0), PAVO_FRAME_BAD_RCXT);
+	EXPECT_EQ(ends.ask(true, ends.request(1, length, 0)),
+		  PAVO_FRAME_BAD_RCXT);
 	EXPECT_EQ(ends.a.return_rcxts({&old, 1}), std::errc::invalid_argument);
 	EXPECT_EQ(ends.a.cancel({&old, 1}), std::errc::invalid_argument);
 	for (int round = 0; round < 40; round++) {
@@ -157,21 +94,9 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		ends.a.take_rcxts(many);
 		ends.rcxt_a = many[50];
 		ends.b.take_rcxts({&ends.rcxt_b, 1});
-		pavo_rdma_request request = {
-			.local_rcxt = ends.rcxt_a,
-			.remote_rcxt = ends.rcxt_b,
-			.tid = 1,
-			.local_pvo = ends.mapping_a.pvo().value,
-			.remote_pvo = ends.mapping_b.pvo().value,
-			.length = length,
-			.tag = 0,
-			.flags = 0,
-			.reserved = 0,
-			.attempts = 0,
-			.cookie = 0};
 		pavo_frame_state state = PAVO_FRAME_EMPTY;
 		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
-						 request));
+						 ends.request(1, length, 0)));
 		std::thread sender([&] { ends.a.start(); });
 		recover(ends.device_a);
 		sender.join();
@@ -189,13 +114,13 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 /* Before the module is loaded anew. */
 TEST(Failover, LeavesPacketsBehind)
 {
-	Ends ends;
+	Ends ends(length);
 	Wire in("vb");
 	std::ofstream file(left_behind);
 
-	ASSERT_EQ(ends.write(1, PAVO_RDMA_TELL_SOURCE), PAVO_FRAME_SENT);
-	ASSERT_TRUE(ends.told(1));
-	file << ends.mapping_b.pvo().value << ' ' << ends.b.number() << '\n';
+	ASSERT_EQ(ends.ask(true, ends.request(1, length)), PAVO_FRAME_SENT);
+	ASSERT_TRUE(told(ends, 1));
+	file << ends.there.pvo() << ' ' << ends.b.number() << '\n';
 	for (const Frame &frame : in.recorded()) {
 		file << frame.size() << '\n';
 		file.write(reinterpret_cast<const char *>(frame.data()),
@@ -207,7 +132,7 @@ TEST(Failover, LeavesPacketsBehind)
 /* After that: the adapter is the same to all who look. */
 TEST(Failover, OfALifeBeforeTheAdapterTakesNothing)
 {
-	Ends ends;
+	Ends ends(length);
 	Wire out("va");
 	std::ifstream file(left_behind);
 	std::vector<Frame> frames;
@@ -229,13 +154,15 @@ TEST(Failover, OfALifeBeforeTheAdapterTakesNothing)
 	Moved stale(ends.device_b, "rx_drop_rcxt");
 	replay(out, frames);
 	ASSERT_TRUE(eventually([&] { return stale.by() == frames.size(); }));
-	EXPECT_TRUE(Ends::holds(ends.there, 2));
+	EXPECT_TRUE(ends.there.holds(2));
 	/* And its PVO is none, where the context is good. */
-	ASSERT_NE(pvo, ends.mapping_b.pvo().value);
+	ASSERT_NE(pvo, ends.there.pvo());
 	Moved refused(ends.device_b, "rx_drop_rdma_pvo");
-	ASSERT_EQ(ends.write(1, 0, pvo), PAVO_FRAME_SENT);
+	auto request = ends.request(1, length, 0);
+	request.remote_pvo = pvo;
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
 	ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));
-	EXPECT_TRUE(Ends::holds(ends.there, 2));
+	EXPECT_TRUE(ends.there.holds(2));
 	EXPECT_EQ(ends.b.lmt().state, 1u);
 }
 

@@ -14,23 +14,6 @@ veth_pair va vb 1500 || exit 1
 echo 10000 >/proc/sys/net/core/netdev_max_backlog
 status=0
 
-# adapters [PARAMETER=VALUE...]: the module, loaded anew, and both adapters.
-adapters()
-{
-	if [ -d /sys/module/pavo ]; then
-		rdma link delete wa0 && rdma link delete wb0 && rmmod pavo
-		insmod "$PAVO_KO" "$@" || return 1
-	else
-		load_driver pavo || return 1
-	fi
-	rdma link add wa0 type pavo netdev va || return 1
-	rdma link add wb0 type pavo netdev vb || return 1
-	wait_for test -c /dev/infiniband/uverbs1
-	chmod a+rw /dev/infiniband/uverbs*
-	wait_for active wa0
-	wait_for active wb0
-}
-
 # record: seven messages, as they come by.
 record()
 {
@@ -43,7 +26,7 @@ record()
 	wait "$pid"
 }
 
-adapters || exit 1
+load_pair wa0 wb0 || exit 1
 if [[ ${1:-} == --record ]]; then
 	record
 	exit
@@ -65,10 +48,10 @@ for side in va vb; do
 	tc qdisc delete dev $side root
 done
 # Two lives of the module, alike but for what is random.
-adapters || exit 1
+load_pair wa0 wb0 || exit 1
 "$program" --gtest_filter=*LeavesPacketsBehind || status=$?
-adapters || exit 1
+load_pair wa0 wb0 || exit 1
 "$program" --gtest_filter=*OfALifeBeforeTheAdapter* || status=$?
-adapters max_windows=3 || exit 1
+load_pair wa0 wb0 max_windows=3 || exit 1
 "$program" --gtest_filter=*TheAdapter*-Failover.* || status=$?
 exit $status

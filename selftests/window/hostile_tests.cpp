@@ -7,8 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <random>
 
 #include "adapter.h"
@@ -21,75 +19,40 @@ namespace {
 
 constexpr size_t page = world::page, mapped = 4 * page;
 
-/* Memory of end b is mapped in its middle only. */
-struct Scene : Pair {
-	Scene()
-		: here(mapped), there(mapped + 2 * page),
-		  mapping_a(job_a, here.all()),
-		  mapping_b(job_b, there.part(page, mapped)), in("vb"),
-		  out("va")
+/* Memory of end b is mapped in its middle only; forgeries have contexts of their own. */
+struct Scene : Ends {
+	Scene() : Ends(mapped, false, page), in("vb"), out("va")
 	{
-		a.take_rcxts(rcxts_a);
-		b.take_rcxts(rcxts_b);
-		fill(here, 1);
-		fill(there, 2);
+		a.take_rcxts({&forged_a, 1});
+		b.take_rcxts({&forged_b, 1});
 		EXPECT_TRUE(honest());
 		auto frames = in.recorded();
 		EXPECT_EQ(frames.size(), 1u);
 		model = frames.at(0);
-		fill(there, 2);
+		there.fill(2);
 	}
-
-	static void fill(world::Memory &memory, uint32_t number)
-	{
-		auto bytes = pattern(number, memory.all().size());
-
-		memcpy(memory.at(), bytes.data(), bytes.size());
-	}
-
-	bool untouched(size_t from, size_t bytes) const
-	{
-		auto whole = pattern(2, there.all().size());
-
-		return std::ranges::equal(there.part(from, bytes),
-					  std::span(whole).subspan(from,
-								   bytes));
-	}
-	bool untouched() const { return untouched(0, there.all().size()); }
 
 	/* A write of 1000 bytes on contexts that nobody forges. */
 	bool honest()
 	{
-		pavo_rdma_request request = {
-			.local_rcxt = rcxts_a[0],
-			.remote_rcxt = rcxts_b[0],
-			.tid = ++tid,
-			.local_pvo = mapping_a.pvo().value,
-			.remote_pvo = mapping_b.pvo().value + 100,
-			.length = 1000,
-			.tag = 0,
-			.flags = PAVO_RDMA_TELL_SOURCE,
-			.reserved = 0,
-			.attempts = 0,
-			.cookie = 0};
+		auto write = request(++tid, 1000);
 		bool told = false;
 
-		if (a.prepare_rdma(true, node_b, b.number(), request) ||
-		    a.start())
+		write.remote_pvo += 100;
+		if (ask(true, write) != PAVO_FRAME_SENT)
 			return false;
 		return eventually([&] {
 			       a.receive([&](const Message &message) {
 				       told |= message.type ==
 						       PAVO_FRAME_RDMA_DONE &&
 					       message.done().tid == tid &&
-					       message.done().rcxt ==
-						       rcxts_a[0];
+					       message.done().rcxt == rcxt_a;
 			       });
 			       b.receive([](const Message &) {});
 			       return told;
 		       }) &&
-		       std::ranges::equal(here.part(0, 1000),
-					  there.part(page + 100, 1000));
+		       std::ranges::equal(here.memory.part(0, 1000),
+					  there.memory.part(page + 100, 1000));
 	}
 
 	/* A forgery on the other context. */
@@ -97,8 +60,8 @@ struct Scene : Pair {
 	{
 		Frame frame = model;
 
-		set_field(frame, AT_RCXT, 4, rcxts_b[1]);
-		set_field(frame, AT_PEER_RCXT, 4, rcxts_a[1]);
+		set_field(frame, AT_RCXT, 4, forged_b);
+		set_field(frame, AT_PEER_RCXT, 4, forged_a);
 		set_field(frame, AT_TID, 8, ++tid);
 		return frame;
 	}
@@ -109,14 +72,10 @@ struct Scene : Pair {
 		out.send(frame);
 	}
 
-	world::Memory here;
-	world::Memory there;
-	pavo::Mapping mapping_a;
-	pavo::Mapping mapping_b;
 	Wire in;
 	Wire out;
-	std::array<uint32_t, 2> rcxts_a{};
-	std::array<uint32_t, 2> rcxts_b{};
+	uint32_t forged_a = 0;
+	uint32_t forged_b = 0;
 	uint64_t tid = 0;
 	Frame model;
 };
@@ -138,24 +97,24 @@ const Forgery forgeries[] = {
 	 }},
 	{"AContextOfNobody", "rx_drop_rcxt",
 	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[1] + 5);
+		 set_field(frame, AT_RCXT, 4, scene.forged_b + 5);
 	 }},
 	{"AContextWithAnotherKey", "rx_drop_rcxt",
 	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[1] ^ 1u << 20);
+		 set_field(frame, AT_RCXT, 4, scene.forged_b ^ 1u << 20);
 	 }},
 	{"AContextBeyondThePool", "rx_drop_rcxt",
 	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[1] | 0xfffff);
+		 set_field(frame, AT_RCXT, 4, scene.forged_b | 0xfffff);
 	 }},
 	{"AStaleTid", "rx_drop_tid",
 	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[0]);
+		 set_field(frame, AT_RCXT, 4, scene.rcxt_b);
 		 set_field(frame, AT_TID, 8, 0);
 	 }},
 	{"ATidThatIsOver", "rx_drop_tid",
 	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxts_b[0]);
+		 set_field(frame, AT_RCXT, 4, scene.rcxt_b);
 		 set_field(frame, AT_TID, 8, 1);
 	 }},
 	{"AFragmentFarAhead", "rx_drop_rdma_far",
@@ -193,12 +152,11 @@ const Forgery forgeries[] = {
 	 }},
 	{"AcrossTheEndOfTheRegion", "rx_drop_rdma_pvo",
 	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_PVO, 8,
-			   scene.mapping_b.pvo().value + mapped - 999);
+		 set_field(frame, AT_PVO, 8, scene.there.pvo(mapped - 999));
 	 }},
 	{"BeforeTheRegion", "rx_drop_rdma_pvo",
 	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_PVO, 8, scene.mapping_b.pvo().value - 500);
+		 set_field(frame, AT_PVO, 8, scene.there.pvo() - 500);
 	 }},
 	{"AnEndOfNothing", "rx_drop_tid",
 	 [](Scene &, Frame &frame) {
@@ -242,7 +200,7 @@ TEST_P(Forged, IsDropped)
 			set_field(frame, AT_TID, 8, ++scene.tid);
 	}
 	EXPECT_EQ(counter.by(), 3u);
-	EXPECT_TRUE(scene.untouched());
+	EXPECT_TRUE(scene.there.holds(2));
 	EXPECT_EQ(scene.b.lmt().state, 1u);
 	EXPECT_TRUE(scene.honest());
 }
@@ -273,7 +231,7 @@ TEST(Hostile, WindowsOfAnotherJob)
 	Moved foreign(scene.device_b, "rx_drop_rcxt");
 	scene.send(frame);
 	EXPECT_TRUE(eventually([&] { return foreign.by() == 1; }));
-	EXPECT_TRUE(scene.untouched());
+	EXPECT_TRUE(scene.there.holds(2));
 	EXPECT_TRUE(scene.honest());
 }
 
@@ -309,8 +267,8 @@ TEST(Hostile, AnythingAtAll)
 			set_field(frame, which.at, which.bytes, value);
 		}
 		/* Not the contexts of those who are honest. */
-		if (field(frame, AT_RCXT, 4) == scene.rcxts_b[0] ||
-		    field(frame, AT_PEER_RCXT, 4) == scene.rcxts_a[0])
+		if (field(frame, AT_RCXT, 4) == scene.rcxt_b ||
+		    field(frame, AT_PEER_RCXT, 4) == scene.rcxt_a)
 			continue;
 		scene.send(frame);
 		if (n % 64 == 0) {
@@ -318,10 +276,11 @@ TEST(Hostile, AnythingAtAll)
 			scene.a.receive([](const Message &) {});
 		}
 	}
-	EXPECT_TRUE(scene.untouched(0, page));
-	EXPECT_TRUE(scene.untouched(page + mapped, page));
-	EXPECT_EQ(scene.b.lmt().state, 1u);
+	/* When this has come all of those have come by. */
 	EXPECT_TRUE(scene.honest());
+	EXPECT_TRUE(scene.there.holds(2, 0, page));
+	EXPECT_TRUE(scene.there.holds(2, page + mapped, page));
+	EXPECT_EQ(scene.b.lmt().state, 1u);
 }
 
 } // namespace
