@@ -2,14 +2,14 @@
 /*
  * key_value.cpp - a store of keys and values that is read without its server.
  *
- *   first machine:   key_value pavo0
- *   second machine:  key_value pavo0 ADDRESS-OF-THE-FIRST    then, line by line:
+ *   first machine:   key_value pavo0 [--clients N]           (1)
+ *   others:          key_value pavo0 ADDRESS-OF-THE-FIRST    then, line by line:
  *                    put KEY VALUE | get KEY | end
  *
- * The table is memory of the first. The second reads a bucket by RDMA, and the server's
- * processor has no part in that; it changes one by a message, which the server carries
- * out and answers. Messages may be lost and come twice: the second repeats what was not
- * answered, and to put the same again changes nothing.
+ * The table is memory of the first, the server. A client reads a bucket by RDMA, and the
+ * server's processor has no part in that; it changes one by a message, which the server
+ * carries out and answers. Messages may be lost and come twice: a client repeats what was
+ * not answered, and to put the same again changes nothing.
  */
 #include <array>
 #include <chrono>
@@ -18,6 +18,7 @@
 #include <exception>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -84,106 +85,121 @@ struct Answer {
 	uint64_t taken;
 };
 
+/* What a client has to know to read the table. */
 struct Card {
-	pavo::Gid gid;
-	uint32_t window;
 	uint32_t context;
 	pavo::Pvo table;
 };
 
-struct Node {
-	Node(const std::string &device_name, const std::string &host)
-		: meeting(host, port), device(device_name),
-		  job(pavo::Job::reserve(device, job_id, job_key)),
-		  address(examples::address_of(device_name)),
-		  window(job, {.node = uint16_t(!meeting.first()),
-			       .gid_index = address.index}),
-		  /* The second has room for one. */
-		  table(meeting.first() ? buckets : 1),
-		  mapping(job, std::as_writable_bytes(std::span(table))),
-		  rdma(window)
-	{
-		theirs = meeting.exchange(Card{address.gid, window.number(),
-					       rdma.lend(1)[0], mapping.pvo()});
-		node = meeting.first();
-		window.set_node(node, theirs.gid);
-		other = rdma.add({node, theirs.window, {theirs.context}});
-	}
+template <class T>
+void say(pavo::Rdma &rdma, uint16_t node, uint32_t window, const T &what)
+{
+	std::error_code error =
+		rdma.send(node, window, std::as_bytes(std::span(&what, 1)));
 
-	template <class T> void say(const T &what)
-	{
-		std::error_code error =
-			rdma.send(node, theirs.window,
-				  std::as_bytes(std::span(&what, 1)));
+	/* What was not sent is as good as lost. */
+	if (error && error != std::errc::no_buffer_space)
+		throw std::system_error(error, "message");
+}
 
-		/* What was not sent is as good as lost. */
-		if (error && error != std::errc::no_buffer_space)
-			throw std::system_error(error, "message");
-	}
+/* A message that is a @T, or nothing. */
+template <class T> std::optional<T> read_as(const pavo::Message &message)
+{
+	T value;
 
-	examples::Meeting meeting;
-	pavo::Device device;
-	pavo::Job job;
-	examples::Address address;
-	pavo::Window window;
-	std::vector<Bucket> table;
-	pavo::Mapping mapping;
-	pavo::Rdma rdma;
-	Card theirs;
-	uint16_t node;
-	pavo::Rdma::Peer other;
-};
+	if (message.payload.size() != sizeof(value))
+		return {};
+	memcpy(&value, message.payload.data(), sizeof(value));
+	return value;
+}
 
 /* ------------------------------------------------------------------ server */
 
-Answer carry_out(Node &node, const Request &request)
-{
-	std::string key = request.key.get();
-	Bucket &bucket = node.table[place_of(key)];
+class Server {
+public:
+	explicit Server(const std::string &device)
+		: node_(device, job_id, job_key, 0), table_(buckets),
+		  mapping_(node_.job,
+			   std::as_writable_bytes(std::span(table_))),
+		  rdma_(node_.window)
+	{
+		rdma_.on_message([this](const pavo::Message &message) {
+			if (auto request = read_as<Request>(message))
+				answer(message, *request);
+		});
+	}
 
-	if (bucket.check && bucket.key.get() != key)
-		return {request.number, 1};
-	/* Who reads meanwhile sees that the sum is wrong. */
-	bucket.check = 0;
-	bucket.key = request.key;
-	bucket.value = request.value;
-	bucket.check = bucket.sum();
-	return {request.number, 0};
-}
+	/* Until each of so many clients has said that it is at its end. */
+	void serve(unsigned clients)
+	{
+		examples::Door door(port);
 
-void serve(Node &node)
-{
-	bool ended = false;
+		for (unsigned i = 0; i < clients; i++) {
+			examples::Meeting meeting = door.meet();
 
-	node.rdma.on_message([&](const pavo::Message &message) {
-		Request request;
+			node_.introduce(meeting);
+			meeting.exchange(
+				Card{rdma_.lend(1)[0], mapping_.pvo()});
+		}
+		while (ended_.size() < clients)
+			rdma_.progress();
+		/* Until the last answer has come, or was not waited for. */
+		for (auto until = Clock::now() + 10 * patience;
+		     Clock::now() < until;)
+			rdma_.progress();
+	}
 
-		if (message.payload.size() != sizeof(request))
-			return;
-		memcpy(&request, message.payload.data(), sizeof(request));
-		ended = !request.number;
-		node.say(ended ? Answer{} : carry_out(node, request));
-	});
-	while (!ended)
-		node.rdma.progress();
-	/* Until the last answer has come, or was not waited for. */
-	for (auto until = Clock::now() + 10 * patience; Clock::now() < until;)
-		node.rdma.progress();
-}
+private:
+	void answer(const pavo::Message &message, const Request &request)
+	{
+		Answer answer{};
+
+		if (request.number)
+			answer = carry_out(request);
+		else
+			ended_.insert(message.node);
+		say(rdma_, message.node, message.window, answer);
+	}
+
+	Answer carry_out(const Request &request)
+	{
+		std::string key = request.key.get();
+		Bucket &bucket = table_[place_of(key)];
+
+		if (bucket.check && bucket.key.get() != key)
+			return {request.number, 1};
+		/* Who reads meanwhile sees that the sum is wrong. */
+		bucket.check = 0;
+		bucket.key = request.key;
+		bucket.value = request.value;
+		bucket.check = bucket.sum();
+		return {request.number, 0};
+	}
+
+	examples::Node node_;
+	std::vector<Bucket> table_;
+	pavo::Mapping mapping_;
+	pavo::Rdma rdma_;
+	std::set<uint16_t> ended_;
+};
 
 /* ------------------------------------------------------------------ client */
 
 class Client {
 public:
-	explicit Client(Node &node) : node_(node)
+	Client(const std::string &device, const std::string &host)
+		: meeting_(host, port),
+		  node_(device, job_id, job_key, meeting_.node()),
+		  mapping_(node_.job,
+			   std::as_writable_bytes(std::span(&bucket_, 1))),
+		  rdma_(node_.window), server_(node_.introduce(meeting_))
 	{
-		node.rdma.on_message([this](const pavo::Message &message) {
-			Answer answer;
+		Card card = meeting_.exchange(Card{});
 
-			if (message.payload.size() != sizeof(answer))
-				return;
-			memcpy(&answer, message.payload.data(), sizeof(answer));
-			answer_ = answer;
+		table_ = card.table;
+		reads_ = rdma_.add({meeting_.other(), server_, {card.context}});
+		rdma_.on_message([this](const pavo::Message &message) {
+			answer_ = read_as<Answer>(message);
 		});
 	}
 
@@ -198,15 +214,14 @@ public:
 
 	std::optional<std::string> get(const std::string &key)
 	{
-		Bucket &bucket = node_.table[0];
-
 		/* Again, if it changed just then. */
 		do
 			read(place_of(key));
-		while (bucket.check != bucket.sum() && bucket.key.get() != "");
-		if (bucket.key.get() != key)
+		while (bucket_.check != bucket_.sum() &&
+		       bucket_.key.get() != "");
+		if (bucket_.key.get() != key)
 			return {};
-		return bucket.value.get();
+		return bucket_.value.get();
 	}
 
 	void end() { ask(Request{}); }
@@ -218,9 +233,9 @@ private:
 
 		for (answer_ = {};
 		     !answer_ || answer_->number != request.number;
-		     node_.rdma.progress())
+		     rdma_.progress())
 			if (Clock::now() - asked >= patience) {
-				node_.say(request);
+				say(rdma_, meeting_.other(), server_, request);
 				asked = Clock::now();
 			}
 		return *answer_;
@@ -230,26 +245,33 @@ private:
 	{
 		std::error_code result;
 
-		node_.rdma.get(
-			node_.other,
-			{.local = node_.mapping.pvo(),
-			 .remote = node_.theirs.table + place * sizeof(Bucket),
-			 .length = sizeof(Bucket)},
-			[&](std::error_code error) { result = error; });
-		while (node_.rdma.pending())
-			node_.rdma.progress();
+		rdma_.get(reads_,
+			  {.local = mapping_.pvo(),
+			   .remote = table_ + place * sizeof(Bucket),
+			   .length = sizeof(Bucket)},
+			  [&](std::error_code error) { result = error; });
+		while (rdma_.pending())
+			rdma_.progress();
 		if (result)
 			throw std::system_error(result, "get");
 	}
 
-	Node &node_;
+	examples::Meeting meeting_;
+	examples::Node node_;
+	/* The one that was read last. */
+	Bucket bucket_{};
+	pavo::Mapping mapping_;
+	pavo::Rdma rdma_;
+	/* The server's window and table, and the way to read there. */
+	uint32_t server_;
+	pavo::Pvo table_;
+	pavo::Rdma::Peer reads_;
 	uint64_t number_ = 0;
 	std::optional<Answer> answer_;
 };
 
-void obey(Node &node)
+void obey(Client &client)
 {
-	Client client(node);
 	std::string line;
 
 	while (std::getline(std::cin, line)) {
@@ -276,17 +298,23 @@ void obey(Node &node)
 
 int main(int argc, char **argv)
 {
-	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: key_value ADAPTER [ADDRESS]\n");
+	bool several = argc == 4 && std::string(argv[2]) == "--clients";
+
+	if (argc < 2 || argc > 3 + several) {
+		fprintf(stderr,
+			"usage: key_value ADAPTER [ADDRESS | --clients N]\n");
 		return 2;
 	}
 	try {
-		Node node(argv[1], argc > 2 ? argv[2] : "");
+		if (argc == 3) {
+			Client client(argv[1], argv[2]);
 
-		if (node.meeting.first())
-			serve(node);
-		else
-			obey(node);
+			obey(client);
+		} else {
+			Server server(argv[1]);
+
+			server.serve(several ? std::stoul(argv[3]) : 1);
+		}
 		return 0;
 	} catch (const std::exception &error) {
 		fprintf(stderr, "key_value: %s\n", error.what());

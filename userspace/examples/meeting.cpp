@@ -12,6 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace examples {
 
@@ -67,7 +68,7 @@ Addresses look_up(const std::string &host, uint16_t port)
 	return {found, freeaddrinfo};
 }
 
-int wait_for_the_other(const addrinfo &at)
+int open_door(const addrinfo &at)
 {
 	int one = 1;
 	int listener = socket(at.ai_family, at.ai_socktype, at.ai_protocol);
@@ -75,11 +76,9 @@ int wait_for_the_other(const addrinfo &at)
 	if (listener < 0)
 		fail("socket");
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(listener, at.ai_addr, at.ai_addrlen) || listen(listener, 1))
+	if (bind(listener, at.ai_addr, at.ai_addrlen) || listen(listener, 16))
 		fail("the port cannot be used");
-	int fd = accept(listener, nullptr, nullptr);
-	close(listener);
-	return fd;
+	return listener;
 }
 
 /* The other may not be there yet. */
@@ -95,7 +94,7 @@ int go_there(const addrinfo &at)
 		close(fd);
 		usleep(100'000);
 	}
-	return -1;
+	fail("nobody is there");
 }
 
 } // namespace
@@ -120,18 +119,32 @@ Address address_of(const std::string &device, bool ipv6)
 				 (ipv6 ? "global IPv6" : "IPv4") + " address");
 }
 
-Meeting::Meeting(const std::string &host, uint16_t port) : first_(host.empty())
+Meeting::Meeting(const std::string &host, uint16_t port)
+	: Meeting(host.empty() ? Door(port).meet() :
+				 Meeting(go_there(*look_up(host, port))))
 {
-	Addresses at = look_up(host, port);
+}
 
-	fd_ = first_ ? wait_for_the_other(*at) : go_there(*at);
-	if (fd_ < 0)
-		fail(first_ ? "nobody came" : host + ": nobody is there");
+Meeting::Meeting(int fd) : fd_(fd)
+{
+	read(&node_, sizeof(node_));
+}
+
+Meeting::Meeting(int fd, uint16_t other) : fd_(fd), other_(other)
+{
+	write(&other_, sizeof(other_));
 }
 
 Meeting::~Meeting()
 {
-	close(fd_);
+	if (fd_ >= 0)
+		close(fd_);
+}
+
+Meeting::Meeting(Meeting &&from) noexcept
+	: fd_(std::exchange(from.fd_, -1)), node_(from.node_),
+	  other_(from.other_)
+{
 }
 
 void Meeting::write(const void *from, size_t bytes)
@@ -144,6 +157,50 @@ void Meeting::read(void *to, size_t bytes)
 {
 	if (recv(fd_, to, bytes, MSG_WAITALL) != ssize_t(bytes))
 		throw std::runtime_error("the other program is gone");
+}
+
+Door::Door(uint16_t port) : fd_(open_door(*look_up("", port)))
+{
+}
+
+Door::~Door()
+{
+	close(fd_);
+}
+
+Meeting Door::meet()
+{
+	int fd = accept(fd_, nullptr, nullptr);
+
+	if (fd < 0)
+		fail("nobody came");
+	return {fd, ++last_};
+}
+
+namespace {
+
+/* What each end has to know of the other. */
+struct Card {
+	pavo::Gid gid;
+	uint32_t window;
+};
+
+} // namespace
+
+Node::Node(const std::string &device_name, uint32_t job_id, uint64_t job_key,
+	   uint16_t number)
+	: device(device_name), job(pavo::Job::reserve(device, job_id, job_key)),
+	  address(address_of(device_name)),
+	  window(job, {.node = number, .gid_index = address.index})
+{
+}
+
+uint32_t Node::introduce(Meeting &meeting)
+{
+	Card theirs = meeting.exchange(Card{address.gid, window.number()});
+
+	window.set_node(meeting.other(), theirs.gid);
+	return theirs.window;
 }
 
 } // namespace examples

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * meeting.hpp - what the examples share: two programs find each other by TCP and tell
- * what RDMA needs to be told beforehand. Any other way would do.
+ * meeting.hpp - what the examples share: programs find each other by TCP and tell what
+ * RDMA needs to be told beforehand. Any other way would do.
  */
 #ifndef PAVO_EXAMPLES_MEETING_HPP
 #define PAVO_EXAMPLES_MEETING_HPP
@@ -22,16 +22,19 @@ struct Address {
 /** Throws std::runtime_error: the adapter's interface has no such address. */
 Address address_of(const std::string &device, bool ipv6 = false);
 
-/** A TCP connection to the other program. */
+/** A TCP connection to the other program. The one that waits is node 0. */
 class Meeting {
 public:
-	/** @host: empty: waits for the other, else goes there. Throws. */
+	/** @host: empty: waits for one other, else goes there. Throws. */
 	Meeting(const std::string &host, uint16_t port);
 	~Meeting();
-	Meeting(const Meeting &) = delete;
+	Meeting(Meeting &&from) noexcept;
 
-	/** This one waited: node 0; the other is node 1. */
-	bool first() const { return first_; }
+	/** This one waited. */
+	bool first() const { return !node_; }
+	/** The numbers of this node and of the other. */
+	uint16_t node() const { return node_; }
+	uint16_t other() const { return other_; }
 
 	/** Tells @mine, and returns the other's. */
 	template <class T> T exchange(const T &mine)
@@ -45,11 +48,47 @@ public:
 	}
 
 private:
+	friend class Door;
+	explicit Meeting(int fd);
+	Meeting(int fd, uint16_t other);
 	void write(const void *from, size_t bytes);
 	void read(void *to, size_t bytes);
 
 	int fd_ = -1;
-	bool first_;
+	uint16_t node_ = 0;
+	uint16_t other_ = 0;
+};
+
+/** Where one program waits for several others: nodes 1, 2, ... as they come. */
+class Door {
+public:
+	explicit Door(uint16_t port);
+	~Door();
+	Door(const Door &) = delete;
+
+	/** With the next. */
+	Meeting meet();
+
+private:
+	int fd_;
+	uint16_t last_ = 0;
+};
+
+/** What a program has to have before it can talk: a window of a job. */
+struct Node {
+	Node(const std::string &device_name, uint32_t job_id, uint64_t job_key,
+	     uint16_t number);
+
+	/**
+	 * Tells its address and its window, and learns the other's: it can be sent to
+	 * after that. Return: the number of the other's window.
+	 */
+	uint32_t introduce(Meeting &meeting);
+
+	pavo::Device device;
+	pavo::Job job;
+	Address address;
+	pavo::Window window;
 };
 
 } // namespace examples

@@ -31,32 +31,23 @@ constexpr uint64_t job_key = 0x70696e67706f6e67;
 constexpr uint16_t port = 7472;
 constexpr auto patience = std::chrono::milliseconds(50);
 
-struct Card {
-	pavo::Gid gid;
-	uint32_t window;
-	uint32_t rounds;
-};
-
-struct Node {
-	Node(const std::string &device_name, const std::string &host,
-	     uint32_t rounds)
-		: meeting(host, port), device(device_name),
-		  job(pavo::Job::reserve(device, job_id, job_key)),
-		  address(examples::address_of(device_name)),
-		  window(job, {.node = uint16_t(!meeting.first()),
-			       .gid_index = address.index}),
-		  theirs(meeting.exchange(
-			  Card{address.gid, window.number(), rounds})),
-		  other(meeting.first())
+struct End {
+	End(const std::string &device_name, const std::string &host,
+	    uint32_t asked)
+		: meeting(host, port),
+		  node(device_name, job_id, job_key, meeting.node()),
+		  window(node.introduce(meeting))
 	{
-		window.set_node(other, theirs.gid);
+		uint32_t theirs = meeting.exchange(asked);
+
+		rounds = meeting.first() ? theirs : asked;
 	}
 
 	void say(uint32_t number)
 	{
 		std::error_code error =
-			window.send(other, theirs.window,
-				    std::as_bytes(std::span(&number, 1)));
+			node.window.send(meeting.other(), window,
+					 std::as_bytes(std::span(&number, 1)));
 
 		if (error && error != std::errc::no_buffer_space)
 			throw std::system_error(error, "message");
@@ -66,7 +57,7 @@ struct Node {
 	{
 		std::optional<uint32_t> number;
 
-		window.receive(
+		node.window.receive(
 			[&](const pavo::Message &message) {
 				uint32_t value;
 
@@ -81,40 +72,39 @@ struct Node {
 	}
 
 	examples::Meeting meeting;
-	pavo::Device device;
-	pavo::Job job;
-	examples::Address address;
-	pavo::Window window;
-	Card theirs;
-	uint16_t other;
+	examples::Node node;
+	/* The other's. */
+	uint32_t window;
+	/* As many as the end that asks was told. */
+	uint32_t rounds;
 };
 
 /* Every question is answered, also one that was answered before. */
-void answer(Node &node)
+void answer(End &end)
 {
-	for (uint32_t last = 0; last < node.theirs.rounds;)
-		if (auto number = node.heard()) {
-			node.say(*number);
+	for (uint32_t last = 0; last < end.rounds;)
+		if (auto number = end.heard()) {
+			end.say(*number);
 			last = std::max(last, *number);
 		}
 	/* Until the last answer has arrived. */
 	auto until = Clock::now() + 10 * patience;
 	while (Clock::now() < until)
-		if (auto number = node.heard())
-			node.say(*number);
+		if (auto number = end.heard())
+			end.say(*number);
 }
 
-void ask(Node &node, uint32_t rounds)
+void ask(End &end)
 {
 	std::vector<double> took;
 	unsigned repeated = 0;
 
-	for (uint32_t n = 1; n <= rounds; n++) {
+	for (uint32_t n = 1; n <= end.rounds; n++) {
 		auto begin = Clock::now(), asked = begin;
 
-		for (node.say(n); node.heard() != n;)
+		for (end.say(n); end.heard() != n;)
 			if (Clock::now() - asked > patience) {
-				node.say(n);
+				end.say(n);
 				asked = Clock::now();
 				repeated++;
 			}
@@ -125,7 +115,7 @@ void ask(Node &node, uint32_t rounds)
 	std::ranges::sort(took);
 	printf("%u rounds, %u messages repeated; there and back in us: least "
 	       "%.1f, half %.1f, 99 of 100 %.1f\n",
-	       rounds, repeated, took.front(), took[took.size() / 2],
+	       end.rounds, repeated, took.front(), took[took.size() / 2],
 	       took[took.size() * 99 / 100]);
 }
 
@@ -141,14 +131,14 @@ int main(int argc, char **argv)
 	try {
 		uint32_t rounds = argc > 3 ? uint32_t(std::stoul(argv[3])) :
 					     1000;
-		Node node(argv[1], argc > 2 ? argv[2] : "", rounds);
+		End end(argv[1], argc > 2 ? argv[2] : "", rounds);
 
 		if (!rounds)
 			throw std::invalid_argument("at least one round");
-		if (node.meeting.first())
-			answer(node);
+		if (end.meeting.first())
+			answer(end);
 		else
-			ask(node, rounds);
+			ask(end);
 		return 0;
 	} catch (const std::exception &error) {
 		fprintf(stderr, "ping_pong: %s\n", error.what());

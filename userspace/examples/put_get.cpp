@@ -29,31 +29,25 @@ constexpr uint32_t finished = 1; /* tag of what the other end is to hear of */
 
 /* What each end has to know of the other. */
 struct Card {
-	pavo::Gid gid;
-	uint32_t window;
 	std::array<uint32_t, 4> contexts;
 	pavo::Pvo memory;
 };
 
-struct Node {
-	Node(const std::string &device_name, const std::string &host)
-		: meeting(host, port), device(device_name),
-		  job(pavo::Job::reserve(device, job_id, job_key)),
-		  address(examples::address_of(device_name)),
-		  window(job, {.node = uint16_t(!meeting.first()),
-			       .gid_index = address.index}),
-		  buffer(size), mapping(job, buffer), rdma(window)
+struct End {
+	End(const std::string &device_name, const std::string &host)
+		: meeting(host, port),
+		  node(device_name, job_id, job_key, meeting.node()),
+		  buffer(size), mapping(node.job, buffer), rdma(node.window)
 	{
-		Card mine{address.gid, window.number(), {}, mapping.pvo()};
-		auto lent = rdma.lend(mine.contexts.size());
-		std::ranges::copy(lent, mine.contexts.begin());
+		uint32_t window = node.introduce(meeting);
+		Card mine{{}, mapping.pvo()};
 
+		std::ranges::copy(rdma.lend(mine.contexts.size()),
+				  mine.contexts.begin());
 		Card theirs = meeting.exchange(mine);
-		uint16_t node = meeting.first();
-		window.set_node(node, theirs.gid);
 		other = rdma.add(
-			{node,
-			 theirs.window,
+			{meeting.other(),
+			 window,
 			 {theirs.contexts.begin(), theirs.contexts.end()}});
 		memory = theirs.memory;
 	}
@@ -82,10 +76,7 @@ struct Node {
 	}
 
 	examples::Meeting meeting;
-	pavo::Device device;
-	pavo::Job job;
-	examples::Address address;
-	pavo::Window window;
+	examples::Node node;
 	std::vector<std::byte> buffer;
 	pavo::Mapping mapping;
 	pavo::Rdma rdma;
@@ -98,39 +89,39 @@ std::byte pattern(size_t i)
 	return std::byte(i * 7 + i / 251);
 }
 
-void serve(Node &node)
+void serve(End &end)
 {
 	bool arrived = false;
 
-	node.rdma.on_arrival([&](const pavo::RdmaArrival &arrival) {
+	end.rdma.on_arrival([&](const pavo::RdmaArrival &arrival) {
 		arrived = arrival.tag == finished;
 	});
 	while (!arrived)
-		node.rdma.progress();
-	for (std::byte &byte : node.buffer)
+		end.rdma.progress();
+	for (std::byte &byte : end.buffer)
 		byte = ~byte;
 	puts("a megabyte came; every byte is turned round");
-	node.meeting.exchange('r'); /* ready to be read */
-	node.meeting.exchange('e'); /* the end */
+	end.meeting.exchange('r'); /* ready to be read */
+	end.meeting.exchange('e'); /* the end */
 }
 
-bool ask(Node &node)
+bool ask(End &end)
 {
 	for (size_t i = 0; i < size; i++)
-		node.buffer[i] = pattern(i);
-	node.move(true, true);
-	node.meeting.exchange('r');
-	std::ranges::fill(node.buffer, std::byte(0));
-	node.move(false, false);
-	node.meeting.exchange('e');
+		end.buffer[i] = pattern(i);
+	end.move(true, true);
+	end.meeting.exchange('r');
+	std::ranges::fill(end.buffer, std::byte(0));
+	end.move(false, false);
+	end.meeting.exchange('e');
 	for (size_t i = 0; i < size; i++)
-		if (node.buffer[i] != ~pattern(i)) {
+		if (end.buffer[i] != ~pattern(i)) {
 			fprintf(stderr, "byte %zu is wrong\n", i);
 			return false;
 		}
 	printf("a megabyte went there and came back, %llu attempts were "
 	       "repeated\n",
-	       static_cast<unsigned long long>(node.rdma.repeated()));
+	       static_cast<unsigned long long>(end.rdma.repeated()));
 	return true;
 }
 
@@ -143,11 +134,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	try {
-		Node node(argv[1], argc > 2 ? argv[2] : "");
+		End end(argv[1], argc > 2 ? argv[2] : "");
 
-		if (!node.meeting.first())
-			return ask(node) ? 0 : 1;
-		serve(node);
+		if (!end.meeting.first())
+			return ask(end) ? 0 : 1;
+		serve(end);
 		return 0;
 	} catch (const std::exception &error) {
 		fprintf(stderr, "put_get: %s\n", error.what());
