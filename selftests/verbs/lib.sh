@@ -216,13 +216,13 @@ log_end()
 	tail -n 15 "$1" | cut -c 1-160
 }
 
-# pair_step NAME SERVER READY SERVER-COMMAND CLIENT-COMMAND: called on both
+# pair_step NAME SERVER READY SERVER-COMMAND CLIENT-COMMAND: called on all
 # nodes of a cluster: node SERVER runs its command in the background until READY
-# holds, then the other node runs the client. Node 1 prints the TAP line; both
-# commands must end well.
+# holds, then the other node (all others, if there are more) runs the client. Node 1
+# prints the TAP line; all commands must end well.
 pair_step()
 {
-	local name=$1 server=$2 ready=$3 line rc=0 other log pid
+	local name=$1 server=$2 ready=$3 line rc=0 peer other said='' log pid
 	local key=step-$((++pair_steps))
 	log=$PAVO_OUT/$key.log
 	if [ "$NODE" = "$server" ]; then
@@ -241,14 +241,19 @@ pair_step()
 	# shellcheck disable=SC2001
 	pavo-put "$key-$NODE" "$rc: $line
 $(log_end "$log")"
-	other=$(pavo-get "$key-$((3 - NODE))" 300) || return 1
+	for ((peer = 1; peer <= NODES; peer++)); do
+		((peer != NODE)) || continue
+		other=$(pavo-get "$key-$peer" 300) || return 1
+		[[ $other == 0:* ]] || rc="$rc, and there"
+		said+="there, $other"$'\n'
+	done
 	[ "$NODE" = 1 ] || return 0
-	if [ "$rc" = 0 ] && [[ $other == 0:* ]]; then
+	if [ "$rc" = 0 ]; then
 		tap_ok "$name"
 	else
 		tap_not_ok "$name"
-		printf 'here, %s\n%s\nthere, %s\n' "$rc: $line" \
-			"$(log_end "$log")" "$other" | sed 's/^/#   /'
+		printf 'here, %s\n%s\n%s' "$rc: $line" "$(log_end "$log")" \
+			"$said" | sed 's/^/#   /'
 	fi
 }
 pair_steps=0

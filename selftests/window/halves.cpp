@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * halves.cpp - RDMA of several nodes into one buffer, at the same time: each has its part
+ * of it, byte by byte, and nothing of any other's. Run by three-nodes.sh.
+ *
+ * usage: pavo-halves ADAPTER SENDERS      the target
+ *        pavo-halves ADAPTER ADDRESS      a sender; of others' parts it reads
+ *
+ * Rounds: the senders put; the target looks when all have told that they have; then the
+ * senders get the part of the next one of them.
+ */
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <pavo/rdma.hpp>
+
+#include "../../userspace/examples/meeting.hpp"
+
+namespace {
+
+constexpr uint32_t job_id = 1999;
+constexpr uint64_t job_key = 0x68616c766573;
+constexpr uint16_t port = 7479;
+/* Ends within a page and within a packet. */
+constexpr uint32_t part = 300'007;
+constexpr uint32_t rounds = 4;
+
+/* What a sender has to know. */
+struct Card {
+	std::array<uint32_t, 2> contexts;
+	pavo::Pvo buffer;
+	uint32_t senders;
+};
+
+/* Of a part's byte, so that any other part, round and place is another one. */
+std::byte pattern(uint32_t node, uint32_t round, size_t i)
+{
+	return std::byte(node * 89 + round * 31 + i * 7 + i / 253);
+}
+
+void must_hold(std::span<const std::byte> bytes, uint32_t node, uint32_t round)
+{
+	for (size_t i = 0; i < bytes.size(); i++)
+		if (bytes[i] != pattern(node, round, i))
+			throw std::runtime_error(
+				"byte " + std::to_string(i) + " of node " +
+				std::to_string(node) + " in round " +
+				std::to_string(round) + " is wrong");
+}
+
+/* ------------------------------------------------------------------ target */
+
+class Target {
+public:
+	Target(const std::string &device, uint32_t senders)
+		: node_(device, job_id, job_key, 0), buffer_(senders * part),
+		  mapping_(node_.job, buffer_), rdma_(node_.window),
+		  arrived_(senders)
+	{
+		examples::Door door(port);
+
+		rdma_.on_arrival([this](const pavo::RdmaArrival &arrival) {
+			take(arrival);
+		});
+		for (uint32_t i = 0; i < senders; i++) {
+			meetings_.push_back(door.meet());
+			node_.introduce(meetings_.back());
+			Card card{{}, mapping_.pvo(), senders};
+			std::ranges::copy(rdma_.lend(card.contexts.size()),
+					  card.contexts.begin());
+			meetings_.back().exchange(card);
+		}
+		/* From here on they send at the same time. */
+		together();
+	}
+
+	void round(uint32_t number)
+	{
+		auto all = [&] {
+			return std::ranges::all_of(arrived_, [&](uint32_t n) {
+				return n == number;
+			});
+		};
+
+		while (!all())
+			rdma_.progress();
+		for (uint32_t i = 0; i < arrived_.size(); i++)
+			must_hold(std::span(buffer_).subspan(i * part, part),
+				  i + 1, number);
+		/* They look, then they are done. */
+		together();
+		together();
+	}
+
+private:
+	/* Nobody goes on before all have come. */
+	void together()
+	{
+		for (char word : {'c', 'g'})
+			for (examples::Meeting &meeting : meetings_)
+				meeting.exchange(word);
+	}
+
+	void take(const pavo::RdmaArrival &arrival)
+	{
+		uint32_t &last = arrived_.at(arrival.node - 1);
+
+		if (arrival.length != part || arrival.tag != last + 1)
+			throw std::runtime_error(
+				"told of what was not sent, or twice");
+		last = arrival.tag;
+	}
+
+	examples::Node node_;
+	std::vector<std::byte> buffer_;
+	pavo::Mapping mapping_;
+	pavo::Rdma rdma_;
+	/* The round of each that came last. */
+	std::vector<uint32_t> arrived_;
+	std::vector<examples::Meeting> meetings_;
+};
+
+/* ------------------------------------------------------------------ sender */
+
+class Sender {
+public:
+	Sender(const std::string &device, const std::string &host)
+		: meeting_(host, port),
+		  node_(device, job_id, job_key, meeting_.node()),
+		  buffer_(part), mapping_(node_.job, buffer_),
+		  rdma_(node_.window)
+	{
+		uint32_t window = node_.introduce(meeting_);
+
+		target_ = meeting_.exchange(Card{});
+		peer_ = rdma_.add(
+			{meeting_.other(),
+			 window,
+			 {target_.contexts.begin(), target_.contexts.end()}});
+		together();
+	}
+
+	void round(uint32_t number)
+	{
+		uint32_t self = meeting_.node(),
+			 next = self % target_.senders + 1;
+
+		for (size_t i = 0; i < part; i++)
+			buffer_[i] = pattern(self, number, i);
+		move(true, self, number);
+		together();
+		move(false, next, 0);
+		must_hold(buffer_, next, number);
+		together();
+	}
+
+	uint64_t repeated() const { return rdma_.repeated(); }
+
+private:
+	void together()
+	{
+		meeting_.exchange('c');
+		meeting_.exchange('g');
+	}
+
+	/* To or from the part of a node. */
+	void move(bool put, uint32_t node, uint32_t tag)
+	{
+		pavo::RdmaMove move{.local = mapping_.pvo(),
+				    .remote =
+					    target_.buffer + (node - 1) * part,
+				    .length = part,
+				    .tell = put,
+				    .tag = tag};
+		std::error_code result;
+		auto done = [&](std::error_code error) {
+			result = error;
+		};
+
+		if (put)
+			rdma_.put(peer_, move, done);
+		else
+			rdma_.get(peer_, move, done);
+		while (rdma_.pending())
+			rdma_.progress();
+		if (result)
+			throw std::system_error(result, put ? "put" : "get");
+	}
+
+	examples::Meeting meeting_;
+	examples::Node node_;
+	std::vector<std::byte> buffer_;
+	pavo::Mapping mapping_;
+	pavo::Rdma rdma_;
+	Card target_;
+	pavo::Rdma::Peer peer_;
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "usage: pavo-halves ADAPTER SENDERS|ADDRESS\n");
+		return 2;
+	}
+	try {
+		std::string word = argv[2];
+
+		if (word.find_first_of(".:") == word.npos) {
+			Target target(argv[1], uint32_t(std::stoul(word)));
+
+			for (uint32_t n = 1; n <= rounds; n++)
+				target.round(n);
+		} else {
+			Sender sender(argv[1], word);
+
+			for (uint32_t n = 1; n <= rounds; n++)
+				sender.round(n);
+			printf("%llu attempts were repeated\n",
+			       static_cast<unsigned long long>(
+				       sender.repeated()));
+		}
+		return 0;
+	} catch (const std::exception &error) {
+		fprintf(stderr, "pavo-halves: %s\n", error.what());
+		return 1;
+	}
+}
