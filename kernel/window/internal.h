@@ -109,12 +109,27 @@ struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node);
 void pavo_window_wake(struct pavo_windows *all);
 
 /**
- * pavo_window_put - a frame of @len bytes at @payload (up to the first line's end)
- * for the process. Return: false: its FIFO is full, which was counted.
+ * struct pavo_put - a frame for the process.
+ * @type, @kind, @node, @window: as in its header
+ * @head, @head_len: how its payload begins; no longer than the first line
+ * @rx: what follows is the payload of this packet; NULL: nothing
+ */
+struct pavo_put {
+	enum pavo_frame_type type;
+	u8 kind;
+	u16 node;
+	u32 window;
+	const void *head;
+	u32 head_len;
+	const struct pavo_rx *rx;
+};
+
+/**
+ * pavo_window_put - Return: false: its FIFO is full, which was counted.
  * Context: BH disabled.
  */
-bool pavo_window_put(struct pavo_fifo_window *window, u32 node, u32 from,
-		     enum pavo_frame_type type, const void *payload, u32 len);
+bool pavo_window_put(struct pavo_fifo_window *window,
+		     const struct pavo_put *put);
 
 /* The line of a frame, as it was once. */
 struct pavo_frame_line {

@@ -86,8 +86,15 @@ static bool put_done(struct pavo_fifo_window *window,
 		.attempts = rcxt->attempts,
 	};
 
-	return pavo_window_put(window, rcxt->node, rcxt->peer_window,
-			       PAVO_FRAME_RDMA_DONE, &done, sizeof(done));
+	struct pavo_put put = {
+		.type = PAVO_FRAME_RDMA_DONE,
+		.node = rcxt->node,
+		.window = rcxt->peer_window,
+		.head = &done,
+		.head_len = sizeof(done),
+	};
+
+	return pavo_window_put(window, &put);
 }
 
 /*

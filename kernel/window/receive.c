@@ -29,13 +29,14 @@ static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
 }
 
 /* The last of a frame, by which it is seen. */
-static void write_header(struct pavo_frame_hdr *hdr, u32 node, u32 window,
-			 enum pavo_frame_type type, u32 length)
+static void write_header(struct pavo_frame_hdr *hdr, const struct pavo_put *put,
+			 u32 length)
 {
-	WRITE_ONCE(hdr->node, node);
+	WRITE_ONCE(hdr->node, put->node);
 	WRITE_ONCE(hdr->length, length);
-	WRITE_ONCE(hdr->window, window);
-	WRITE_ONCE(hdr->type, type);
+	WRITE_ONCE(hdr->window, put->window);
+	WRITE_ONCE(hdr->type, put->type);
+	WRITE_ONCE(hdr->kind, put->kind);
 	/* Pairs with the consumer's acquire. */
 	smp_store_release(&hdr->state, PAVO_FRAME_ARRIVED);
 }
@@ -44,38 +45,35 @@ static void write_header(struct pavo_frame_hdr *hdr, u32 node, u32 window,
  * All but the first line, then that, then the word that says so: a consumer who sees
  * it sees the whole frame. Short messages are in the first line only.
  */
-static bool write_frame(void *frame, const struct pavo_rx *rx)
+static void write_frame(void *frame, const struct pavo_put *put)
 {
-	const struct pavo_pkt *pkt = &rx->pkt;
-	struct pavo_frame_hdr *hdr = frame;
-	u32 first =
-		min_t(u32, pkt->payload, PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE);
+	const u32 room = PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE - put->head_len;
+	void *payload = frame + PAVO_FRAME_HDR_SIZE;
+	const struct pavo_rx *rx = put->rx;
+	u32 data = rx ? rx->pkt.payload : 0, first = min(data, room);
 
-	if (skb_copy_bits(rx->skb, rx->payload + first, frame + PAVO_FRAME_LINE,
-			  pkt->payload - first))
-		return false;
-	if (skb_copy_bits(rx->skb, rx->payload, hdr + 1, first))
-		return false;
-	write_header(hdr, pkt->src_node, pkt->src_window, PAVO_FRAME_MESSAGE,
-		     pkt->payload);
-	return true;
+	/* It was parsed, so it has all that its header speaks of. */
+	if (data) {
+		WARN_ON_ONCE(skb_copy_bits(rx->skb, rx->payload + first,
+					   frame + PAVO_FRAME_LINE,
+					   data - first));
+		WARN_ON_ONCE(skb_copy_bits(rx->skb, rx->payload,
+					   payload + put->head_len, first));
+	}
+	memcpy(payload, put->head, put->head_len);
+	write_header(frame, put, put->head_len + data);
 }
 
-bool pavo_window_put(struct pavo_fifo_window *window, u32 node, u32 from,
-		     enum pavo_frame_type type, const void *payload, u32 len)
+bool pavo_window_put(struct pavo_fifo_window *window,
+		     const struct pavo_put *put)
 {
-	struct pavo_frame_hdr *hdr;
 	u32 slot;
 
-	if (WARN_ON_ONCE(len > PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE))
-		return false;
 	if (!take_slot(window, &slot)) {
 		pavo_count(window->dev, rx_drop_fifo_full);
 		return false;
 	}
-	hdr = pavo_frame(&window->recv, slot);
-	memcpy(hdr + 1, payload, len);
-	write_header(hdr, node, from, type, len);
+	write_frame(pavo_frame(&window->recv, slot), put);
 	pavo_fifo_tell(&window->recv);
 	return true;
 }
@@ -98,26 +96,37 @@ static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 	return NULL;
 }
 
+static bool receive_message(struct pavo_fifo_window *window,
+			    const struct pavo_rx *rx)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+	struct pavo_put put = {
+		.type = PAVO_FRAME_MESSAGE,
+		.kind = pkt->kind,
+		.node = pkt->src_node,
+		.window = pkt->src_window,
+		.rx = rx,
+	};
+
+	if (pkt->payload > PAVO_FRAME_PAYLOAD) {
+		pavo_count(window->dev, rx_drop_too_long);
+		return false;
+	}
+	if (!pavo_window_put(window, &put))
+		return false;
+	pavo_count(window->dev, rx_frames);
+	return true;
+}
+
 static bool receive(struct pavo_rx *rx)
 {
-	struct pavo_dev *dev = rx->dev;
 	struct pavo_fifo_window *window = window_for(rx);
-	u32 slot;
 
 	if (!window)
 		return false;
-	if (rx->pkt.opcode != PAVO_OP_WINDOW_MESSAGE)
-		return pavo_rdma_receive(window, rx);
-	if (rx->pkt.payload > PAVO_FRAME_PAYLOAD) {
-		pavo_count(dev, rx_drop_too_long);
-	} else if (!take_slot(window, &slot)) {
-		pavo_count(dev, rx_drop_fifo_full);
-	} else if (write_frame(pavo_frame(&window->recv, slot), rx)) {
-		pavo_count(dev, rx_frames);
-		pavo_fifo_tell(&window->recv);
-		return true;
-	}
-	return false;
+	if (rx->pkt.opcode == PAVO_OP_WINDOW_MESSAGE)
+		return receive_message(window, rx);
+	return pavo_rdma_receive(window, rx);
 }
 
 void pavo_window_receive(struct pavo_rx *rx)

@@ -55,6 +55,7 @@ static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
 		.dqpn = line->hdr.window,
 		.window_key = window->key,
 		.src_node = window->node,
+		.kind = line->hdr.kind,
 		.src_window = window->id,
 	};
 	u8 hdr[PAVO_MAX_HDR_LEN];

@@ -66,8 +66,9 @@ static u8 *build_deth(u8 *p, const struct pavo_pkt *pkt)
 static u8 *build_weth(u8 *p, const struct pavo_pkt *pkt)
 {
 	pavo_put_be64(p + PAVO_WETH_KEY, pkt->window_key);
-	/* three bytes reserved behind the node */
-	pavo_put_be32(p + PAVO_WETH_NODE, (u32)pkt->src_node << 16);
+	pavo_put_be16(p + PAVO_WETH_NODE, pkt->src_node);
+	p[PAVO_WETH_KIND] = pkt->kind;
+	p[PAVO_WETH_KIND + 1] = 0; /* reserved, as the byte after it */
 	pavo_put_be32(p + PAVO_WETH_WINDOW - 1,
 		      pkt->src_window & PAVO_QPN_MASK);
 	return p + PAVO_WETH_LEN;

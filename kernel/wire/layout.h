@@ -74,7 +74,8 @@ enum pavo_deth_at {
 enum pavo_weth_at {
 	PAVO_WETH_KEY = 0,
 	PAVO_WETH_NODE = 8,
-	PAVO_WETH_WINDOW = 13, /* behind three reserved bytes */
+	PAVO_WETH_KIND = 10,
+	PAVO_WETH_WINDOW = 13, /* behind two reserved bytes */
 	PAVO_WETH_LEN = 16,
 };
 

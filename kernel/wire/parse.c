@@ -64,6 +64,7 @@ static const u8 *parse_weth(struct pavo_pkt *pkt, const u8 *p)
 {
 	pkt->window_key = pavo_get_be64(p + PAVO_WETH_KEY);
 	pkt->src_node = pavo_get_be16(p + PAVO_WETH_NODE);
+	pkt->kind = p[PAVO_WETH_KIND];
 	pkt->src_window = pavo_get_be24(p + PAVO_WETH_WINDOW);
 	return p + PAVO_WETH_LEN;
 }

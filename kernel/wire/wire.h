@@ -170,7 +170,7 @@ struct pavo_wreth {
  * @inv_rkey: IETH
  * @qkey, @sqpn: DETH
  * @srqn: XRCETH, 24 bits
- * @window_key, @src_node, @src_window: WETH; the last has 24 bits
+ * @window_key, @src_node, @kind, @src_window: WETH; the last has 24 bits
  * @rdma: WRETH
  */
 struct pavo_pkt {
@@ -200,6 +200,7 @@ struct pavo_pkt {
 	u32 srqn;
 	u64 window_key;
 	u16 src_node;
+	u8 kind;
 	u32 src_window;
 	struct pavo_wreth rdma;
 };

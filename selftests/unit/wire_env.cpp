@@ -91,6 +91,7 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 	pkt.srqn = random.below(1 << 24);
 	pkt.window_key = random.bits();
 	pkt.src_node = static_cast<uint16_t>(random.bits());
+	pkt.kind = static_cast<uint8_t>(random.bits());
 	pkt.src_window = random.below(1 << 24);
 	pkt.rdma = {
 		.rcxt = static_cast<uint32_t>(random.bits()),
@@ -204,6 +205,7 @@ void expect_same_fields(const pavo_pkt &actual, const pavo_pkt &expected)
 	if (flags & PAVO_OPF_WETH) {
 		EXPECT_EQ(actual.window_key, expected.window_key);
 		EXPECT_EQ(actual.src_node, expected.src_node);
+		EXPECT_EQ(actual.kind, expected.kind);
 		EXPECT_EQ(actual.src_window, expected.src_window);
 	}
 	if (flags & PAVO_OPF_WRETH) {

@@ -33,6 +33,16 @@ enum pavo_frame_type {
 	PAVO_FRAME_RDMA_DONE = 4, /* arrived: struct pavo_rdma_done */
 };
 
+/*
+ * pavo_frame_hdr.kind of messages: who among the processes they are for. The adapter
+ * carries it and looks at nothing of it.
+ */
+enum pavo_message_kind {
+	PAVO_MESSAGE_PLAIN = 0, /* of programs */
+	/* of libraries to each other; 64 and above: of nobody here */
+	PAVO_MESSAGE_RDMA = 1,
+};
+
 /* pavo_frame_hdr.state */
 enum pavo_frame_state {
 	PAVO_FRAME_EMPTY = 0, /* nothing has arrived; or it was not sent yet */
@@ -59,6 +69,7 @@ enum pavo_frame_state {
  * @length: bytes of payload
  * @window: destination, or where it came from
  * @type:   enum pavo_frame_type
+ * @kind:   of a message, enum pavo_message_kind; else 0
  * @state:  enum pavo_frame_state. A sender writes it as 0 and the adapter something
  *          else when it has dealt with the frame. In an arrived frame everything else
  *          is there when it is not 0; the consumer makes it 0 when it is done.
@@ -68,7 +79,8 @@ struct pavo_frame_hdr {
 	__u16 length;
 	__u32 window;
 	__u8 type;
-	__u8 reserved[3];
+	__u8 kind;
+	__u8 reserved[2];
 	__u32 state;
 };
 

@@ -29,10 +29,11 @@ public:
 	}
 
 	std::error_code send(uint16_t node, uint32_t window,
-			     std::span<const std::byte> payload)
+			     std::span<const std::byte> payload, uint8_t kind)
 	{
 		take_marks();
-		std::error_code error = window_.prepare(node, window, payload);
+		std::error_code error =
+			window_.prepare(node, window, payload, kind);
 
 		if (!error)
 			written_++;
@@ -129,14 +130,25 @@ void Rdma::Transfer::await_suspend(std::coroutine_handle<> handle)
 std::error_code Rdma::send(uint16_t node, uint32_t window,
 			   std::span<const std::byte> payload) noexcept
 {
-	std::error_code error = port_->send(node, window, payload);
+	return send_control(PAVO_MESSAGE_PLAIN, node, window, payload);
+}
+
+std::error_code Rdma::send_control(uint8_t kind, uint16_t node, uint32_t window,
+				   std::span<const std::byte> payload) noexcept
+{
+	std::error_code error = port_->send(node, window, payload, kind);
 
 	return error ? error : window_.start();
 }
 
 void Rdma::on_message(std::function<void(const Message &)> call)
 {
-	message_ = std::move(call);
+	on_control(PAVO_MESSAGE_PLAIN, std::move(call));
+}
+
+void Rdma::on_control(uint8_t kind, std::function<void(const Message &)> call)
+{
+	message_[kind] = std::move(call);
 }
 
 void Rdma::on_arrival(std::function<void(const RdmaArrival &)> call)
@@ -147,8 +159,10 @@ void Rdma::on_arrival(std::function<void(const RdmaArrival &)> call)
 void Rdma::take(const Message &message, Clock::time_point now)
 {
 	if (message.type != PAVO_FRAME_RDMA_DONE) {
-		if (message_)
-			message_(message);
+		auto found = message_.find(message.kind);
+
+		if (found != message_.end() && found->second)
+			found->second(message);
 		return;
 	}
 	pavo_rdma_done done = message.done();

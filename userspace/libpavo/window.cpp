@@ -214,20 +214,30 @@ std::error_code Window::send_threshold(uint32_t n) noexcept
 /* ----------------------------------------------------------------- sending */
 
 std::error_code Window::prepare(uint16_t node, uint32_t window,
-				std::span<const std::byte> payload) noexcept
+				std::span<const std::byte> payload,
+				uint8_t kind) noexcept
 {
-	return prepare(PAVO_FRAME_MESSAGE, node, window, payload);
+	pavo_frame_hdr header{};
+
+	header.node = node;
+	header.window = window;
+	header.type = PAVO_FRAME_MESSAGE;
+	header.kind = kind;
+	return prepare(header, payload);
 }
 
 std::error_code Window::prepare_rdma(bool write, uint16_t node, uint32_t window,
 				     const pavo_rdma_request &request) noexcept
 {
-	return prepare(write ? PAVO_FRAME_RDMA_WRITE : PAVO_FRAME_RDMA_READ,
-		       node, window, std::as_bytes(std::span(&request, 1)));
+	pavo_frame_hdr header{};
+
+	header.node = node;
+	header.window = window;
+	header.type = write ? PAVO_FRAME_RDMA_WRITE : PAVO_FRAME_RDMA_READ;
+	return prepare(header, std::as_bytes(std::span(&request, 1)));
 }
 
-std::error_code Window::prepare(pavo_frame_type type, uint16_t node,
-				uint32_t window,
+std::error_code Window::prepare(const pavo_frame_hdr &header,
 				std::span<const std::byte> payload) noexcept
 {
 	if (payload.size() > max_payload_)
@@ -237,11 +247,9 @@ std::error_code Window::prepare(pavo_frame_type type, uint16_t node,
 	if (written_ - started_ > send_mask_ ||
 	    (written_ > send_mask_ && state_of(frame) == PAVO_FRAME_EMPTY))
 		return code(ENOBUFS);
-	frame->node = node;
+	/* But its state, by which the adapter's mark of before is told. */
+	memcpy(frame, &header, offsetof(pavo_frame_hdr, state));
 	frame->length = uint16_t(payload.size());
-	frame->window = window;
-	frame->type = uint8_t(type);
-	memset(frame->reserved, 0, sizeof(frame->reserved));
 	if (!payload.empty())
 		memcpy(frame + 1, payload.data(), payload.size());
 	set_state(frame, PAVO_FRAME_EMPTY);
@@ -260,9 +268,10 @@ std::error_code Window::start() noexcept
 }
 
 std::error_code Window::send(uint16_t node, uint32_t window,
-			     std::span<const std::byte> payload) noexcept
+			     std::span<const std::byte> payload,
+			     uint8_t kind) noexcept
 {
-	std::error_code error = prepare(node, window, payload);
+	std::error_code error = prepare(node, window, payload, kind);
 
 	return error ? error : start();
 }
@@ -354,7 +363,7 @@ bool Window::peek(Message &message) noexcept
 	message = {frame->node, frame->window,
 		   std::span(reinterpret_cast<const std::byte *>(frame + 1),
 			     frame->length),
-		   pavo_frame_type(frame->type)};
+		   pavo_frame_type(frame->type), frame->kind};
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <system_error>
@@ -130,8 +131,15 @@ public:
 	/** A message of the window, see Window::send(). */
 	std::error_code send(uint16_t node, uint32_t window,
 			     std::span<const std::byte> payload) noexcept;
+	/** The same, of a kind of its own (enum pavo_message_kind). */
+	std::error_code
+	send_control(uint8_t kind, uint16_t node, uint32_t window,
+		     std::span<const std::byte> payload) noexcept;
 	/** Called in progress() for messages, and for what others moved. */
 	void on_message(std::function<void(const Message &)> call);
+	/** ... and for messages of that kind, which on_message() is not called for. */
+	void on_control(uint8_t kind,
+			std::function<void(const Message &)> call);
 	void on_arrival(std::function<void(const RdmaArrival &)> call);
 
 	/**
@@ -156,7 +164,8 @@ private:
 	std::unique_ptr<WindowPort> port_;
 	std::unique_ptr<RdmaEngine> engine_;
 	std::vector<uint32_t> taken_;
-	std::function<void(const Message &)> message_;
+	/** By their kind. */
+	std::map<uint8_t, std::function<void(const Message &)>> message_;
 	std::function<void(const RdmaArrival &)> arrival_;
 };
 

@@ -43,6 +43,8 @@ struct Message {
 	std::span<const std::byte> payload;
 	/** PAVO_FRAME_MESSAGE, or PAVO_FRAME_RDMA_DONE: see done(). */
 	pavo_frame_type type = PAVO_FRAME_MESSAGE;
+	/** enum pavo_message_kind */
+	uint8_t kind = PAVO_MESSAGE_PLAIN;
 
 	/** The end of an RDMA operation. */
 	pavo_rdma_done done() const;
@@ -73,14 +75,17 @@ public:
 	void set_node(uint16_t node, const Gid &gid);
 
 	/**
-	 * Sends a message. Return: ENOBUFS: all frames are waiting to be sent;
-	 * EMSGSIZE: longer than max_payload().
+	 * Sends a message. @kind: what it is to its receiver, enum pavo_message_kind.
+	 * Return: ENOBUFS: all frames are waiting to be sent; EMSGSIZE: longer than
+	 * max_payload().
 	 */
 	std::error_code send(uint16_t node, uint32_t window,
-			     std::span<const std::byte> payload) noexcept;
+			     std::span<const std::byte> payload,
+			     uint8_t kind = PAVO_MESSAGE_PLAIN) noexcept;
 	/** The same, but nothing happens before start(). */
 	std::error_code prepare(uint16_t node, uint32_t window,
-				std::span<const std::byte> payload) noexcept;
+				std::span<const std::byte> payload,
+				uint8_t kind = PAVO_MESSAGE_PLAIN) noexcept;
 	std::error_code start() noexcept;
 
 	/**
@@ -146,8 +151,7 @@ public:
 	std::error_code kick() noexcept;
 
 private:
-	std::error_code prepare(pavo_frame_type type, uint16_t node,
-				uint32_t window,
+	std::error_code prepare(const pavo_frame_hdr &header,
 				std::span<const std::byte> payload) noexcept;
 	std::error_code with_rcxts(pavo_window_method method,
 				   std::span<const uint32_t> rcxts) noexcept;
