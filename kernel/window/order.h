@@ -41,9 +41,9 @@ static inline u64 *pavo_seen_word(struct pavo_seen *seen, u32 fragment,
 	return &seen->bits[at / 64];
 }
 
-/** pavo_seen_fragment - note @fragment, if it is new. */
-static inline enum pavo_seen_verdict pavo_seen_fragment(struct pavo_seen *seen,
-							u32 fragment)
+/** pavo_seen_look - did @fragment come? */
+static inline enum pavo_seen_verdict pavo_seen_look(struct pavo_seen *seen,
+						    u32 fragment)
 {
 	u64 *word, bit;
 
@@ -52,15 +52,21 @@ static inline enum pavo_seen_verdict pavo_seen_fragment(struct pavo_seen *seen,
 	if (fragment - seen->base >= PAVO_SEEN_BITS)
 		return PAVO_SEEN_FAR;
 	word = pavo_seen_word(seen, fragment, &bit);
-	if (*word & bit)
-		return PAVO_SEEN_AGAIN;
+	return *word & bit ? PAVO_SEEN_AGAIN : PAVO_SEEN_NEW;
+}
+
+/** pavo_seen_note - @fragment, which is new, has come. */
+static inline void pavo_seen_note(struct pavo_seen *seen, u32 fragment)
+{
+	u64 *word, bit;
+
+	word = pavo_seen_word(seen, fragment, &bit);
 	*word |= bit;
 	/* At most PAVO_SEEN_BITS of them, each for one that came. */
 	while (word = pavo_seen_word(seen, seen->base, &bit), *word & bit) {
 		*word &= ~bit;
 		seen->base++;
 	}
-	return PAVO_SEEN_NEW;
 }
 
 /**
@@ -70,6 +76,7 @@ static inline enum pavo_seen_verdict pavo_seen_fragment(struct pavo_seen *seen,
  * @complete: the last of those whose data all came; 0: none
  * @sending:  it sends the data of @tid
  * @placing:  it takes the data of @tid
+ * @feeding:  the process sends the data of @tid, in pieces
  */
 struct pavo_attempt {
 	u64 tid;
@@ -77,6 +84,7 @@ struct pavo_attempt {
 	u64 complete;
 	bool sending;
 	bool placing;
+	bool feeding;
 };
 
 enum pavo_tid_verdict {
@@ -103,6 +111,13 @@ static inline bool pavo_tid_resumes(const struct pavo_attempt *a, u64 tid,
 	       pavo_tid_first(tid, attempts) == a->first;
 }
 
+/** pavo_tid_repeats - is @tid, a higher one, an attempt at what has all come? */
+static inline bool pavo_tid_repeats(const struct pavo_attempt *a, u64 tid,
+				    u16 attempts)
+{
+	return attempts && pavo_tid_first(tid, attempts) <= a->complete;
+}
+
 /** pavo_tid_data - a packet with data comes. @attempts: struct pavo_rdma_request. */
 static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
 						  u64 tid, u16 attempts)
@@ -113,7 +128,7 @@ static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
 		return a->placing ? PAVO_TID_PART : PAVO_TID_LATE;
 	if (a->sending)
 		return PAVO_TID_BUSY;
-	if (attempts && pavo_tid_first(tid, attempts) <= a->complete)
+	if (pavo_tid_repeats(a, tid, attempts))
 		return PAVO_TID_REPEAT;
 	return pavo_tid_resumes(a, tid, attempts) ? PAVO_TID_RESUME :
 						    PAVO_TID_BEGIN;
@@ -126,6 +141,15 @@ pavo_tid_request(const struct pavo_attempt *a, u64 tid)
 	if (tid <= a->tid)
 		return PAVO_TID_STALE;
 	return a->sending ? PAVO_TID_BUSY : PAVO_TID_BEGIN;
+}
+
+/** pavo_tid_piece - a piece of data that the process itself sends. */
+static inline enum pavo_tid_verdict pavo_tid_piece(const struct pavo_attempt *a,
+						   u64 tid)
+{
+	if (tid == a->tid)
+		return a->feeding ? PAVO_TID_PART : PAVO_TID_LATE;
+	return pavo_tid_request(a, tid);
 }
 
 #endif /* PAVO_WINDOW_ORDER_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * place.c - RDMA between windows, the receiving side: data to memory in whatever
- * order it comes, requests for data, and the news that all has come.
+ * place.c - RDMA between windows, the receiving side: data to memory or frames in
+ * whatever order it comes, requests for data, and the news that all has come.
  *
  * Called by receive.c for packets with the window's key. An rCxt is locked while one
  * packet of it is placed, so when the last byte is counted all are there, and when a
@@ -21,29 +21,28 @@ static void count_verdict(struct pavo_dev *dev, enum pavo_tid_verdict verdict)
 		pavo_count(dev, rx_drop_tid);
 }
 
-static bool from_peer(const struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
+/* Who sent @pkt, about what. */
+static struct pavo_rdma_peer sender(const struct pavo_pkt *pkt)
 {
-	return rcxt->node == pkt->src_node &&
-	       rcxt->peer_window == pkt->src_window &&
-	       rcxt->peer == pkt->rdma.peer_rcxt;
+	return (struct pavo_rdma_peer){
+		.node = pkt->src_node,
+		.window = pkt->src_window,
+		.rcxt = pkt->rdma.peer_rcxt,
+	};
 }
 
-static void note_packet(struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
+static bool from_peer(const struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
 {
-	const struct pavo_wreth *wreth = &pkt->rdma;
+	const struct pavo_rdma_peer peer = sender(pkt);
 
-	rcxt->now.tid = wreth->tid;
-	rcxt->now.first = pavo_tid_first(wreth->tid, wreth->attempts);
-	rcxt->flags = wreth->flags & PAVO_RDMA_FLAGS;
-	rcxt->attempts = wreth->attempts;
-	rcxt->node = pkt->src_node;
-	rcxt->peer_window = pkt->src_window;
-	rcxt->peer = wreth->peer_rcxt;
-	rcxt->tag = wreth->tag;
-	rcxt->cookie = 0;
-	rcxt->total = wreth->total;
-	rcxt->left = wreth->total;
-	rcxt->own = false;
+	return pavo_rdma_same_peer(&rcxt->peer, &peer);
+}
+
+static void begin(struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
+{
+	const struct pavo_rdma_peer peer = sender(pkt);
+
+	pavo_rdma_begin(rcxt, &peer, &pkt->rdma);
 }
 
 /* What the source of the data is to hear. */
@@ -54,10 +53,10 @@ static struct pavo_rdma_told end_of(struct pavo_fifo_window *window,
 	const struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
 
 	return (struct pavo_rdma_told){
-		.node = rcxt->node,
-		.window = rcxt->peer_window,
+		.node = rcxt->peer.node,
+		.window = rcxt->peer.window,
 		.wreth = {
-			.rcxt = rcxt->peer,
+			.rcxt = rcxt->peer.rcxt,
 			.peer_rcxt = pavo_rcxt_id(pool, rcxt),
 			.tid = tid,
 			.total = rcxt->total,
@@ -69,14 +68,13 @@ static struct pavo_rdma_told end_of(struct pavo_fifo_window *window,
 	};
 }
 
-/* A frame for the process at this end. */
-static bool put_done(struct pavo_fifo_window *window,
-		     const struct pavo_rcxt *rcxt, bool target,
-		     enum pavo_pvo_result status)
+bool pavo_rdma_put_done(struct pavo_fifo_window *window,
+			const struct pavo_rcxt *rcxt, bool target,
+			enum pavo_pvo_result status)
 {
 	struct pavo_rdma_done done = {
 		.rcxt = pavo_rcxt_id(&window->dev->windows.rcxts, rcxt),
-		.peer_rcxt = rcxt->peer,
+		.peer_rcxt = rcxt->peer.rcxt,
 		.tid = rcxt->now.tid,
 		.length = rcxt->total,
 		.tag = rcxt->tag,
@@ -88,8 +86,8 @@ static bool put_done(struct pavo_fifo_window *window,
 
 	struct pavo_put put = {
 		.type = PAVO_FRAME_RDMA_DONE,
-		.node = rcxt->node,
-		.window = rcxt->peer_window,
+		.node = rcxt->peer.node,
+		.window = rcxt->peer.window,
 		.head = &done,
 		.head_len = sizeof(done),
 	};
@@ -99,16 +97,21 @@ static bool put_done(struct pavo_fifo_window *window,
 
 /*
  * All came, or it turned out that it cannot. This end hears of it first: where its
- * FIFO is full nobody does, and the operation counts as lost.
+ * FIFO is full nobody does, and the next attempt at the operation ends it, of which
+ * nothing is placed again.
  */
 static bool end_placing(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 			enum pavo_pvo_result status,
 			struct pavo_rdma_told *told)
 {
+	const bool full = rcxt->flags & PAVO_RDMA_TELL_TARGET &&
+			  !pavo_rdma_put_done(window, rcxt, true, status);
+
+	if (full && !status)
+		return false;
 	rcxt->now.placing = false;
 	rcxt->told = false;
-	if (rcxt->flags & PAVO_RDMA_TELL_TARGET &&
-	    !put_done(window, rcxt, true, status))
+	if (full)
 		return false;
 	if (!status) {
 		rcxt->now.complete = rcxt->now.tid;
@@ -118,26 +121,64 @@ static bool end_placing(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return rcxt->flags & PAVO_RDMA_TELL_SOURCE;
 }
 
-/* What is between a packet and memory; true: it may be placed. */
-static bool check_piece(struct pavo_dev *dev, struct pavo_rcxt *rcxt,
-			const struct pavo_pkt *pkt)
+/* A frame for the process instead of memory; false: none is free. */
+static bool put_piece(struct pavo_fifo_window *window,
+		      const struct pavo_rcxt *rcxt, const struct pavo_rx *rx)
 {
-	if (pkt->rdma.total != rcxt->total || pkt->payload > rcxt->left ||
-	    (!pkt->payload && rcxt->left)) {
+	const struct pavo_wreth *wreth = &rx->pkt.rdma;
+	struct pavo_rdma_piece piece = {
+		.local_rcxt = wreth->rcxt,
+		.remote_rcxt = wreth->peer_rcxt,
+		.tid = rcxt->now.tid,
+		.pvo = wreth->pvo,
+		.total = rcxt->total,
+		.fragment = wreth->fragment,
+		.tag = rcxt->tag,
+		.attempts = rcxt->attempts,
+		.flags = rcxt->flags & ~PAVO_RDMA_FROM_FIFO,
+		.cookie = rcxt->cookie,
+	};
+	struct pavo_put put = {
+		.type = PAVO_FRAME_RDMA_PIECE,
+		.node = rcxt->peer.node,
+		.window = rcxt->peer.window,
+		.head = &piece,
+		.head_len = sizeof(piece),
+		.rx = rx,
+	};
+
+	return pavo_window_put(window, &put);
+}
+
+/* To memory or to the FIFO. False: it did not get there; @result: nor will it. */
+static bool deliver(struct pavo_fifo_window *window,
+		    const struct pavo_rcxt *rcxt, const struct pavo_rx *rx,
+		    enum pavo_pvo_result *result)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+
+	if (!pkt->payload)
+		return true;
+	if (rcxt->flags & PAVO_RDMA_TO_FIFO)
+		return put_piece(window, rcxt, rx);
+	*result = pavo_job_from_skb(window->job, pkt->rdma.pvo, rx->skb,
+				    rx->payload, pkt->payload);
+	return !*result;
+}
+
+/* What is between a packet that is new and its place; true: it may go there. */
+static bool check_length(struct pavo_dev *dev, const struct pavo_rcxt *rcxt,
+			 const struct pavo_pkt *pkt)
+{
+	if (pkt->payload > rcxt->left || (!pkt->payload && rcxt->left)) {
 		pavo_count(dev, rx_drop_rdma_length);
 		return false;
 	}
-	switch (pavo_seen_fragment(rcxt->seen, pkt->rdma.fragment)) {
-	case PAVO_SEEN_NEW:
-		return true;
-	case PAVO_SEEN_AGAIN:
-		pavo_count(dev, rx_drop_rdma_again);
-		break;
-	case PAVO_SEEN_FAR:
-		pavo_count(dev, rx_drop_rdma_far);
-		break;
+	if (rcxt->flags & PAVO_RDMA_TO_FIFO && pkt->payload > PAVO_PIECE_DATA) {
+		pavo_count(dev, rx_drop_too_long);
+		return false;
 	}
-	return false;
+	return true;
 }
 
 /* Return: whether it was placed. @tell: whether @told is to be sent. */
@@ -147,16 +188,16 @@ static bool place(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	const struct pavo_pkt *pkt = &rx->pkt;
 	enum pavo_pvo_result result = PAVO_PVO_OK;
 
-	if (!check_piece(window->dev, rcxt, pkt))
+	if (!check_length(window->dev, rcxt, pkt))
 		return false;
-	if (pkt->payload)
-		result = pavo_job_from_skb(window->job, pkt->rdma.pvo, rx->skb,
-					   rx->payload, pkt->payload);
-	if (result) {
-		pavo_count(window->dev, rx_drop_rdma_pvo);
-		*tell = end_placing(window, rcxt, result, told);
+	if (!deliver(window, rcxt, rx, &result)) {
+		if (result) {
+			pavo_count(window->dev, rx_drop_rdma_pvo);
+			*tell = end_placing(window, rcxt, result, told);
+		}
 		return false;
 	}
+	pavo_seen_note(rcxt->seen, pkt->rdma.fragment);
 	pavo_count(window->dev, rx_rdma_packets);
 	rcxt->left -= pkt->payload;
 	if (!rcxt->left)
@@ -164,11 +205,41 @@ static bool place(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return true;
 }
 
+static bool receive_part(struct pavo_fifo_window *window,
+			 struct pavo_rcxt *rcxt, struct pavo_rx *rx,
+			 struct pavo_rdma_told *told, bool *tell)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+
+	if (pkt->rdma.total != rcxt->total) {
+		pavo_count(window->dev, rx_drop_rdma_length);
+		return false;
+	}
+	switch (pavo_seen_look(rcxt->seen, pkt->rdma.fragment)) {
+	case PAVO_SEEN_NEW:
+		return place(window, rcxt, rx, told, tell);
+	case PAVO_SEEN_AGAIN:
+		pavo_count(window->dev, rx_drop_rdma_again);
+		/* All is here, but the process had no room to be told so. */
+		if (!rcxt->left)
+			*tell = end_placing(window, rcxt, PAVO_PVO_OK, told);
+		break;
+	case PAVO_SEEN_FAR:
+		pavo_count(window->dev, rx_drop_rdma_far);
+		break;
+	}
+	return false;
+}
+
 /* An attempt at what is here already: say so, once for each. */
 static bool repeat(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		   const struct pavo_pkt *pkt, struct pavo_rdma_told *told)
 {
-	if (pkt->rdma.fragment || !from_peer(rcxt, pkt)) {
+	if (!from_peer(rcxt, pkt)) {
+		pavo_count(window->dev, rx_drop_tid);
+		return false;
+	}
+	if (pkt->rdma.fragment) {
 		pavo_count(window->dev, rx_drop_rdma_again);
 		return false;
 	}
@@ -181,15 +252,14 @@ static bool repeat(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 static void begin_or_resume(struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt,
 			    bool resume)
 {
-	if (resume && from_peer(rcxt, pkt) && rcxt->total == pkt->rdma.total) {
+	if (resume && from_peer(rcxt, pkt) && rcxt->total == pkt->rdma.total &&
+	    rcxt->flags == (pkt->rdma.flags & PAVO_RDMA_FLAGS)) {
 		rcxt->now.tid = pkt->rdma.tid;
 		rcxt->attempts = pkt->rdma.attempts;
 		return;
 	}
-	note_packet(rcxt, pkt);
-	rcxt->told = false;
-	rcxt->now.placing = true;
-	memset(rcxt->seen, 0, sizeof(*rcxt->seen));
+	begin(rcxt, pkt);
+	pavo_rdma_expect(rcxt);
 }
 
 static bool receive_data(struct pavo_fifo_window *window,
@@ -204,10 +274,10 @@ static bool receive_data(struct pavo_fifo_window *window,
 	case PAVO_TID_BEGIN:
 	case PAVO_TID_RESUME:
 		begin_or_resume(rcxt, pkt, verdict == PAVO_TID_RESUME);
-		return place(window, rcxt, rx, told, tell);
+		return receive_part(window, rcxt, rx, told, tell);
 	case PAVO_TID_PART:
 		if (from_peer(rcxt, pkt))
-			return place(window, rcxt, rx, told, tell);
+			return receive_part(window, rcxt, rx, told, tell);
 		verdict = PAVO_TID_STALE;
 		break;
 	case PAVO_TID_REPEAT:
@@ -220,10 +290,38 @@ static bool receive_data(struct pavo_fifo_window *window,
 	return false;
 }
 
+/* The process is to send the data; false: there is no room to tell it. */
+static bool put_request(struct pavo_fifo_window *window,
+			const struct pavo_pkt *pkt)
+{
+	const struct pavo_wreth *wreth = &pkt->rdma;
+	struct pavo_rdma_request request = {
+		.local_rcxt = wreth->rcxt,
+		.remote_rcxt = wreth->peer_rcxt,
+		.tid = wreth->tid,
+		.local_pvo = wreth->pvo,
+		.remote_pvo = wreth->back_pvo,
+		.length = wreth->total,
+		.tag = wreth->tag,
+		.flags = wreth->flags & PAVO_RDMA_FLAGS,
+		.attempts = wreth->attempts,
+	};
+	struct pavo_put put = {
+		.type = PAVO_FRAME_RDMA_READ,
+		.node = pkt->src_node,
+		.window = pkt->src_window,
+		.head = &request,
+		.head_len = sizeof(request),
+	};
+
+	return pavo_window_put(window, &put);
+}
+
 /* Return: whether it was used: there is something to be sent now. */
 static bool receive_request(struct pavo_fifo_window *window,
 			    struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
 {
+	const bool from_fifo = pkt->rdma.flags & PAVO_RDMA_FROM_FIFO;
 	enum pavo_tid_verdict verdict =
 		pavo_tid_request(&rcxt->now, pkt->rdma.tid);
 
@@ -233,11 +331,15 @@ static bool receive_request(struct pavo_fifo_window *window,
 		count_verdict(window->dev, verdict);
 		return false;
 	}
-	note_packet(rcxt, pkt);
+	if (from_fifo && !put_request(window, pkt))
+		return false;
+	begin(rcxt, pkt);
 	rcxt->told = rcxt->flags & PAVO_RDMA_TELL_SOURCE;
+	rcxt->now.feeding = from_fifo;
+	if (from_fifo)
+		return true;
 	rcxt->from = pkt->rdma.pvo;
 	rcxt->to = pkt->rdma.back_pvo;
-	rcxt->fragment = 0;
 	return pavo_rdma_queue(window, rcxt);
 }
 
@@ -259,9 +361,11 @@ static bool receive_done(struct pavo_fifo_window *window,
 	/* The other end cannot take it, or has nothing to give. */
 	if (status)
 		pavo_rdma_end(window, rcxt, PAVO_FRAME_CANCELLED);
-	if (rcxt->told && put_done(window, rcxt, rcxt->now.placing, status))
+	if (rcxt->told &&
+	    pavo_rdma_put_done(window, rcxt, rcxt->now.placing, status))
 		rcxt->told = false;
 	rcxt->now.placing = false;
+	rcxt->now.feeding = false;
 	return true;
 }
 
@@ -286,7 +390,7 @@ bool pavo_rdma_receive(struct pavo_fifo_window *window, struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 	struct pavo_rdma_told told = {};
-	bool tell = false, used;
+	bool tell = false, used, wake;
 	struct pavo_rcxt *rcxt;
 
 	rcxt = pavo_rcxt_find(window, pkt->rdma.rcxt);
@@ -296,10 +400,11 @@ bool pavo_rdma_receive(struct pavo_fifo_window *window, struct pavo_rx *rx)
 	}
 	spin_lock(&rcxt->lock);
 	used = use(window, rcxt, rx, &told, &tell);
+	wake = used && pkt->opcode == PAVO_OP_WINDOW_READ && rcxt->now.sending;
 	spin_unlock(&rcxt->lock);
 	if (tell)
 		pavo_rdma_tell(window, PAVO_OP_WINDOW_DONE, &told);
-	if (used && pkt->opcode == PAVO_OP_WINDOW_READ)
+	if (wake)
 		pavo_window_wake(&window->dev->windows);
 	return used;
 }

@@ -17,6 +17,20 @@
 struct pavo_fifo_window;
 struct pavo_windows;
 
+/** struct pavo_rdma_peer - the other end of an operation: its node, window, rCxt. */
+struct pavo_rdma_peer {
+	u32 window;
+	u32 rcxt;
+	u16 node;
+};
+
+static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
+				       const struct pavo_rdma_peer *b)
+{
+	return a->window == b->window && a->rcxt == b->rcxt &&
+	       a->node == b->node;
+}
+
 /**
  * struct pavo_rcxt - one.
  * @lock:     all but @owned and @queued; BH, taken before a window's lock
@@ -29,9 +43,9 @@ struct pavo_windows;
  * @own:      begun by frame number @frame, which is to be marked
  * @flags, @attempts, @tag, @total: of the operation, see struct pavo_rdma_request
  * @cookie:   of this process
- * @node, @peer_window, @peer: the other end
+ * @peer:     the other end
  * @from:     where the data is that it sends, a PVO
- * @to:       where it goes, at the other end
+ * @to:       where it goes, at the other end; a number for TO_FIFO
  * @left:     bytes that have not been sent, or have not come
  * @fragment: the next to be sent
  */
@@ -46,9 +60,7 @@ struct pavo_rcxt {
 	bool own;
 	u8 flags;
 	u16 attempts;
-	u16 node;
-	u32 peer_window;
-	u32 peer;
+	struct pavo_rdma_peer peer;
 	u32 tag;
 	u32 cookie;
 	u32 total;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma.c - RDMA between windows, the sending side: from requests to rCxts with
- * something to send, and from those to packets.
+ * rdma.c - RDMA between windows, the sending side: from rCxts with something to send to
+ * packets.
  *
  * Called by send.c, whose worker has the window for itself. Each packet of data says
  * where it belongs, and nothing is kept of it once it is sent (windows document, "RDMA
@@ -66,164 +66,15 @@ static void kill_window(struct pavo_fifo_window *window, u32 rcxt)
 		pavo_eventfd_signal(window->recv.event);
 }
 
-/* --------------------------------------------------------------- requests */
-
-static u32 refusal(enum pavo_tid_verdict verdict)
-{
-	return verdict == PAVO_TID_BUSY ? PAVO_FRAME_BUSY : PAVO_FRAME_STALE;
-}
-
-/* What both kinds have in common. */
-static void note_request(struct pavo_rcxt *rcxt,
-			 const struct pavo_frame_hdr *hdr,
-			 const struct pavo_rdma_request *request)
-{
-	rcxt->now.tid = request->tid;
-	rcxt->now.first = pavo_tid_first(request->tid, request->attempts);
-	rcxt->now.placing = false;
-	rcxt->flags = request->flags;
-	rcxt->attempts = request->attempts;
-	rcxt->node = hdr->node;
-	rcxt->peer_window = hdr->window;
-	rcxt->peer = request->remote_rcxt;
-	rcxt->tag = request->tag;
-	rcxt->cookie = request->cookie;
-	rcxt->total = request->length;
-	rcxt->left = request->length;
-}
-
-static u32 begin_write(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		       const struct pavo_rdma_request *request, u32 number)
-{
-	rcxt->told = request->flags & PAVO_RDMA_TELL_SOURCE;
-	rcxt->from = request->local_pvo;
-	rcxt->to = request->remote_pvo;
-	rcxt->fragment = 0;
-	rcxt->own = true;
-	rcxt->frame = number;
-	return pavo_rdma_queue(window, rcxt) ? PAVO_FRAME_EMPTY :
-					       PAVO_FRAME_DEAD;
-}
-
-/* Data may come before the request's sender is back here. */
-static void expect_data(struct pavo_rcxt *rcxt)
-{
-	rcxt->told = rcxt->flags & PAVO_RDMA_TELL_TARGET;
-	rcxt->own = false;
-	rcxt->now.placing = true;
-	memset(rcxt->seen, 0, sizeof(*rcxt->seen));
-}
-
-static u32 ask_for_data(struct pavo_fifo_window *window,
-			const struct pavo_frame_hdr *hdr,
-			const struct pavo_rdma_request *request)
-{
-	struct pavo_rdma_told ask = {
-		.node = hdr->node,
-		.window = hdr->window,
-		.wreth = {
-			.rcxt = request->remote_rcxt,
-			.peer_rcxt = request->local_rcxt,
-			.tid = request->tid,
-			.pvo = request->remote_pvo,
-			.back_pvo = request->local_pvo,
-			.total = request->length,
-			.tag = request->tag,
-			.attempts = request->attempts,
-			.flags = request->flags,
-		},
-	};
-
-	return pavo_rdma_tell(window, PAVO_OP_WINDOW_READ, &ask) ?
-		       PAVO_FRAME_NOT_SENT :
-		       PAVO_FRAME_SENT;
-}
-
-static u32 check_request(struct pavo_fifo_window *window,
-			 const struct pavo_frame_hdr *hdr,
-			 const struct pavo_rdma_request *request)
-{
-	if (hdr->length != sizeof(*request))
-		return PAVO_FRAME_BAD_LENGTH;
-	if (request->flags & ~PAVO_RDMA_FLAGS || request->reserved)
-		return PAVO_FRAME_BAD_REQUEST;
-	if (hdr->window & ~PAVO_QPN_MASK)
-		return PAVO_FRAME_BAD_WINDOW;
-	if (!pavo_window_flow(window, hdr->node))
-		return PAVO_FRAME_BAD_NODE;
-	return PAVO_FRAME_EMPTY;
-}
-
-/* The process asks again for what has come in part: that is not asked for. */
-static bool resume_read(struct pavo_rcxt *rcxt,
-			const struct pavo_frame_hdr *hdr,
-			const struct pavo_rdma_request *request)
-{
-	if (hdr->type != PAVO_FRAME_RDMA_READ || rcxt->node != hdr->node ||
-	    rcxt->peer_window != hdr->window ||
-	    rcxt->peer != request->remote_rcxt ||
-	    rcxt->total != request->length ||
-	    !pavo_tid_resumes(&rcxt->now, request->tid, request->attempts))
-		return false;
-	rcxt->now.tid = request->tid;
-	rcxt->attempts = request->attempts;
-	return true;
-}
-
-/* On an rCxt that is locked. */
-static u32 begin(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		 const struct pavo_frame_hdr *hdr,
-		 const struct pavo_rdma_request *request, u32 number)
-{
-	enum pavo_tid_verdict verdict;
-
-	if (!pavo_rcxt_owned(window, rcxt, request->local_rcxt))
-		return PAVO_FRAME_BAD_RCXT;
-	verdict = pavo_tid_request(&rcxt->now, request->tid);
-	if (verdict != PAVO_TID_BEGIN)
-		return refusal(verdict);
-	if (resume_read(rcxt, hdr, request))
-		return PAVO_FRAME_EMPTY;
-	note_request(rcxt, hdr, request);
-	if (hdr->type == PAVO_FRAME_RDMA_WRITE)
-		return begin_write(window, rcxt, request, number);
-	expect_data(rcxt);
-	return PAVO_FRAME_EMPTY;
-}
-
-u32 pavo_rdma_request(struct pavo_fifo_window *window,
-		      const struct pavo_frame_line *line, u32 number)
-{
-	const struct pavo_frame_hdr *hdr = &line->hdr;
-	struct pavo_rdma_request request;
-	struct pavo_rcxt *rcxt;
-	u32 state;
-
-	BUILD_BUG_ON(sizeof(request) != sizeof(line->payload));
-	memcpy(&request, line->payload, sizeof(request));
-	state = check_request(window, hdr, &request);
-	if (state)
-		return state;
-	rcxt = pavo_rcxt_find(window, request.local_rcxt);
-	if (!rcxt)
-		return PAVO_FRAME_BAD_RCXT;
-	spin_lock(&rcxt->lock);
-	state = begin(window, rcxt, hdr, &request, number);
-	spin_unlock(&rcxt->lock);
-	if (!state && hdr->type == PAVO_FRAME_RDMA_READ)
-		state = ask_for_data(window, hdr, &request);
-	return state;
-}
-
 /* ---------------------------------------------------------------- packets */
 
-int pavo_rdma_tell(struct pavo_fifo_window *window, enum pavo_window_op op,
-		   const struct pavo_rdma_told *told)
+static struct pavo_pkt packet_to(const struct pavo_fifo_window *window,
+				 enum pavo_window_op op,
+				 const struct pavo_rdma_told *told, u32 length)
 {
-	struct pavo_flow *flow = pavo_window_flow(window, told->node);
-	const struct pavo_tally *tally = &window->dev->tally;
-	struct pavo_pkt pkt = {
+	return (struct pavo_pkt){
 		.opcode = op,
+		.pad = -length & 3,
 		.pkey = PAVO_PKEY_DEFAULT,
 		.dqpn = told->window,
 		.window_key = window->key,
@@ -231,15 +82,52 @@ int pavo_rdma_tell(struct pavo_fifo_window *window, enum pavo_window_op op,
 		.src_window = window->id,
 		.rdma = told->wreth,
 	};
+}
+
+/* A packet with a copy of @length bytes at @data. */
+static int send_copy(struct pavo_fifo_window *window, enum pavo_window_op op,
+		     const struct pavo_rdma_told *told, const void *data,
+		     u32 length)
+{
+	struct pavo_flow *flow = pavo_window_flow(window, told->node);
+	struct pavo_pkt pkt = packet_to(window, op, told, length);
+	const struct pavo_tally *tally = &window->dev->tally;
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
+	void *room;
 
 	if (!flow) {
 		pavo_count(window->dev, tx_drop_node);
 		return -EHOSTUNREACH;
 	}
-	skb = pavo_tx_alloc(tally, flow, hdr, pavo_build(hdr, &pkt), 0);
-	return skb ? pavo_tx_send(tally, flow, skb, 0) : -ENOBUFS;
+	skb = pavo_tx_alloc(tally, flow, hdr, pavo_build(hdr, &pkt), length);
+	if (!skb)
+		return -ENOBUFS;
+	room = pavo_tx_put(skb, length);
+	if (!room) {
+		pavo_count(window->dev, tx_drop_no_memory);
+		kfree_skb(skb);
+		return -ENOBUFS;
+	}
+	memcpy(room, data, length);
+	return pavo_tx_send(tally, flow, skb, pkt.pad);
+}
+
+int pavo_rdma_tell(struct pavo_fifo_window *window, enum pavo_window_op op,
+		   const struct pavo_rdma_told *told)
+{
+	return send_copy(window, op, told, NULL, 0);
+}
+
+int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
+			 const struct pavo_rdma_told *told, const void *data,
+			 u32 length)
+{
+	int err = send_copy(window, PAVO_OP_WINDOW_DATA, told, data, length);
+
+	if (!err)
+		pavo_count(window->dev, tx_rdma_packets);
+	return err;
 }
 
 /* The next packet of an rCxt, and where it goes. */
@@ -250,28 +138,32 @@ struct piece {
 	u32 length;
 };
 
+/* Bytes of a packet; those that become frames fit one. */
+static u32 room_of(const struct pavo_fifo_window *window, u8 flags)
+{
+	if (!(flags & PAVO_RDMA_TO_FIFO))
+		return window->rdma_payload;
+	return min(window->rdma_payload, PAVO_PIECE_DATA) &
+	       ~(PAVO_PIECE_ALIGN - 1);
+}
+
 static bool next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		       struct piece *piece)
 {
 	const struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rdma_told told;
 	bool sending;
 
 	spin_lock(&rcxt->lock);
 	sending = rcxt->window == window && rcxt->now.sending;
 	if (sending) {
-		piece->node = rcxt->node;
+		piece->node = rcxt->peer.node;
 		piece->from = rcxt->from;
-		piece->length = min(rcxt->left, window->rdma_payload);
-		piece->pkt = (struct pavo_pkt){
-			.opcode = PAVO_OP_WINDOW_DATA,
-			.pad = -piece->length & 3,
-			.pkey = PAVO_PKEY_DEFAULT,
-			.dqpn = rcxt->peer_window,
-			.window_key = window->key,
-			.src_node = window->node,
-			.src_window = window->id,
-			.rdma = {
-				.rcxt = rcxt->peer,
+		piece->length = min(rcxt->left, room_of(window, rcxt->flags));
+		told = (struct pavo_rdma_told){
+			.window = rcxt->peer.window,
+			.wreth = {
+				.rcxt = rcxt->peer.rcxt,
 				.peer_rcxt = pavo_rcxt_id(pool, rcxt),
 				.tid = rcxt->now.tid,
 				.pvo = rcxt->to,
@@ -282,6 +174,8 @@ static bool next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 				.flags = rcxt->flags,
 			},
 		};
+		piece->pkt = packet_to(window, PAVO_OP_WINDOW_DATA, &told,
+				       piece->length);
 	}
 	spin_unlock(&rcxt->lock);
 	return sending;
@@ -433,6 +327,7 @@ int pavo_window_cancel(struct pavo_fifo_window *window, u32 id)
 	if (owned) {
 		pavo_rdma_end(window, rcxt, PAVO_FRAME_CANCELLED);
 		rcxt->now.placing = false;
+		rcxt->now.feeding = false;
 		rcxt->told = false;
 	}
 	spin_unlock_bh(&rcxt->lock);

@@ -94,6 +94,8 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	if (line.hdr.type == PAVO_FRAME_RDMA_WRITE ||
 	    line.hdr.type == PAVO_FRAME_RDMA_READ)
 		return pavo_rdma_request(window, &line, number);
+	if (line.hdr.type == PAVO_FRAME_RDMA_PIECE)
+		return pavo_rdma_piece(window, &line, frame);
 	if (line.hdr.type != PAVO_FRAME_MESSAGE)
 		return PAVO_FRAME_BAD_TYPE;
 	if (line.hdr.length > window->max_payload)

@@ -336,7 +336,10 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	INIT_LIST_HEAD(&window->owned);
 	spin_lock_init(&window->lock);
 	mutex_init(&window->mutex);
-	err = open_memory(window, uctx, args, resp);
+	/* So that whatever is cut at PAVO_PIECE_ALIGN has a first piece. */
+	err = window->rdma_payload < 2 * PAVO_PIECE_ALIGN ? -EMSGSIZE : 0;
+	if (!err)
+		err = open_memory(window, uctx, args, resp);
 	if (!err)
 		err = publish(window);
 	if (err) {

@@ -7,6 +7,7 @@
  */
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -51,6 +52,13 @@ struct Context {
 
 class World;
 
+/* Data that came as a frame. */
+struct Piece {
+	uint32_t rcxt, tag;
+	uint64_t at;
+	std::vector<uint8_t> bytes;
+};
+
 /* One end: memory, contexts, and the frames of its process. */
 struct End {
 	bool is_b;
@@ -58,6 +66,8 @@ struct End {
 	std::vector<uint8_t> memory = std::vector<uint8_t>(memory_size);
 	std::map<uint32_t, Context> contexts;
 	std::vector<pavo_rdma_done> frames;
+	std::vector<Piece> pieces;
+	std::vector<pavo_rdma_request> asked;
 	std::map<uint32_t, pavo_frame_state> marks;
 
 	void receive(const Packet &packet);
@@ -65,6 +75,10 @@ struct End {
 	void transmit(uint32_t rcxt, Context &c);
 	void put_done(uint32_t rcxt, const Context &c, uint8_t target,
 		      uint64_t tid);
+	bool deliver(const Context &c, const Packet &packet);
+	bool end(Context &c, const Packet &packet);
+	void ask_process(Context &c, const Packet &packet);
+	bool begin_piece(const pavo_rdma_piece &piece);
 };
 
 class World {
@@ -131,8 +145,11 @@ void End::transmit(uint32_t rcxt, Context &c)
 	packet.kind = Packet::DATA;
 	packet.to_b = !is_b;
 	packet.peer_rcxt = rcxt;
-	packet.payload.assign(memory.begin() + long(packet.back_pvo),
-			      memory.begin() + long(packet.back_pvo + length));
+	packet.payload.clear();
+	if (length)
+		packet.payload.assign(
+			memory.begin() + long(packet.back_pvo),
+			memory.begin() + long(packet.back_pvo + length));
 	world.send(packet);
 	packet.pvo += length;
 	packet.back_pvo += length;
@@ -178,20 +195,22 @@ void End::receive_data(Context &c, const Packet &packet)
 	default:
 		return;
 	}
-	if (pavo_seen_fragment(&c.seen, packet.fragment) != PAVO_SEEN_NEW)
+	switch (pavo_seen_look(&c.seen, packet.fragment)) {
+	case PAVO_SEEN_NEW:
+		if (!deliver(c, packet))
+			return;
+		pavo_seen_note(&c.seen, packet.fragment);
+		c.left -= uint32_t(packet.payload.size());
+		break;
+	case PAVO_SEEN_AGAIN:
+		break;
+	case PAVO_SEEN_FAR:
 		return;
-	std::copy(packet.payload.begin(), packet.payload.end(),
-		  memory.begin() + long(packet.pvo));
-	c.left -= uint32_t(packet.payload.size());
+	}
+	if (!c.left && !end(c, packet))
+		return;
 	if (c.left)
 		return;
-	c.now.placing = false;
-	if (c.of.flags & PAVO_RDMA_TELL_TARGET) {
-		if (world.random.below(100) < world.loss)
-			return; /* its FIFO was full */
-		put_done(packet.rcxt, c, 1, packet.tid);
-	}
-	c.now.complete = packet.tid;
 	if (c.of.flags & PAVO_RDMA_TELL_SOURCE) {
 		Packet done = c.of;
 
@@ -199,6 +218,76 @@ void End::receive_data(Context &c, const Packet &packet)
 		done.to_b = !is_b;
 		done.peer_rcxt = packet.rcxt;
 		world.send(done);
+	}
+}
+
+/* To memory, or to a FIFO that is full now and then. */
+bool End::deliver(const Context &c, const Packet &packet)
+{
+	if (!(c.of.flags & PAVO_RDMA_TO_FIFO)) {
+		std::copy(packet.payload.begin(), packet.payload.end(),
+			  memory.begin() + long(packet.pvo));
+		return true;
+	}
+	if (world.random.below(100) < world.loss)
+		return false;
+	pieces.push_back({packet.rcxt, c.of.tag, packet.pvo, packet.payload});
+	return true;
+}
+
+/* All is here; false: but its process has no room to be told. */
+bool End::end(Context &c, const Packet &packet)
+{
+	if (c.of.flags & PAVO_RDMA_TELL_TARGET) {
+		if (world.random.below(100) < world.loss)
+			return false;
+		put_done(packet.rcxt, c, 1, packet.tid);
+	}
+	c.now.placing = false;
+	c.now.complete = packet.tid;
+	return true;
+}
+
+/* The process makes the data. */
+void End::ask_process(Context &c, const Packet &packet)
+{
+	if (world.random.below(100) < world.loss)
+		return;
+	asked.push_back({.local_rcxt = packet.rcxt,
+			 .remote_rcxt = packet.peer_rcxt,
+			 .tid = packet.tid,
+			 .local_pvo = packet.pvo,
+			 .remote_pvo = packet.back_pvo,
+			 .length = packet.total,
+			 .tag = packet.tag,
+			 .flags = packet.flags,
+			 .reserved = 0,
+			 .attempts = packet.attempts,
+			 .cookie = 0});
+	c.now.tid = packet.tid;
+	c.now.first = pavo_tid_first(packet.tid, packet.attempts);
+	c.now.feeding = true;
+}
+
+/* Of a frame; false: it is not sent. */
+bool End::begin_piece(const pavo_rdma_piece &piece)
+{
+	Context &c = contexts.at(piece.local_rcxt);
+
+	switch (pavo_tid_piece(&c.now, piece.tid)) {
+	case PAVO_TID_PART:
+		return true;
+	case PAVO_TID_BEGIN:
+		c.now.tid = piece.tid;
+		c.now.first = pavo_tid_first(piece.tid, piece.attempts);
+		c.now.placing = false;
+		c.now.feeding = true;
+		c.told = piece.flags & PAVO_RDMA_TELL_SOURCE;
+		c.of.total = piece.total;
+		c.of.tag = piece.tag;
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -212,6 +301,10 @@ void End::receive(const Packet &packet)
 		if (pavo_tid_request(&c.now, packet.tid) != PAVO_TID_BEGIN ||
 		    c.now.placing)
 			return;
+		if (packet.flags & PAVO_RDMA_FROM_FIFO) {
+			ask_process(c, packet);
+			return;
+		}
 		c.now.tid = packet.tid;
 		c.now.first = packet.tid;
 		c.now.sending = true;
@@ -223,22 +316,55 @@ void End::receive(const Packet &packet)
 		std::swap(c.of.pvo, c.of.back_pvo);
 	} else if (packet.tid == c.now.tid && c.told) {
 		c.told = false;
+		c.now.feeding = false;
 		put_done(packet.rcxt, c, 0, packet.tid);
 	}
 }
 
-/* The engine's adapter: end a. */
+/* An engine's adapter: an end. */
 struct Port : RdmaPort {
-	explicit Port(World &world) : world(world) {}
+	explicit Port(World &world, End &end) : world(world), end(end) {}
+
+	uint32_t piece_room() const override { return fragment_size; }
+
+	std::error_code
+	piece(uint16_t, uint32_t, const pavo_rdma_piece &piece, uint32_t length,
+	      const std::function<void(std::span<std::byte>)> &fill) override
+	{
+		/* Frames are few. */
+		if (world.random.below(4) == 0)
+			return std::make_error_code(std::errc::no_buffer_space);
+		if (!end.begin_piece(piece))
+			return {};
+		Packet packet{.kind = Packet::DATA,
+			      .to_b = !end.is_b,
+			      .rcxt = piece.remote_rcxt,
+			      .peer_rcxt = piece.local_rcxt,
+			      .tid = piece.tid,
+			      .pvo = piece.pvo,
+			      .back_pvo = 0,
+			      .total = piece.total,
+			      .fragment = piece.fragment,
+			      .tag = piece.tag,
+			      .attempts = piece.attempts,
+			      .flags = piece.flags,
+			      .payload = std::vector<uint8_t>(length)};
+
+		fill(std::as_writable_bytes(std::span(packet.payload)));
+		world.send(packet);
+		return {};
+	}
 
 	std::error_code request(bool write, uint16_t, uint32_t,
 				const pavo_rdma_request &request,
 				uint32_t &frame) override
 	{
-		Context &c = world.a.contexts.at(request.local_rcxt);
+		Context &c = end.contexts.at(request.local_rcxt);
 
 		EXPECT_GT(request.tid, c.now.tid) << "tids only grow";
-		if (request.local_pvo >= refused) {
+		/* A number is no memory, nor is that of no bytes. */
+		if (request.length && !(request.flags & PAVO_RDMA_TO_FIFO) &&
+		    request.local_pvo >= refused) {
 			refusals++;
 			return std::make_error_code(std::errc::message_size);
 		}
@@ -246,7 +372,15 @@ struct Port : RdmaPort {
 			return std::make_error_code(std::errc::no_buffer_space);
 		frame = next++;
 		if (c.now.sending) {
-			world.a.marks[frame] = PAVO_FRAME_BUSY;
+			end.marks[frame] = PAVO_FRAME_BUSY;
+			return {};
+		}
+		if (!write &&
+		    pavo_tid_repeats(&c.now, request.tid, request.attempts)) {
+			c.now.tid = request.tid;
+			c.of.attempts = request.attempts;
+			end.put_done(request.local_rcxt, c, 1, request.tid);
+			end.marks[frame] = PAVO_FRAME_SENT;
 			return {};
 		}
 		bool resume = !write && pavo_tid_resumes(&c.now, request.tid,
@@ -255,6 +389,7 @@ struct Port : RdmaPort {
 		c.now.tid = request.tid;
 		c.now.first = pavo_tid_first(request.tid, request.attempts);
 		c.now.placing = !write;
+		c.now.feeding = false;
 		c.now.sending = write;
 		c.told = write && request.flags & PAVO_RDMA_TELL_SOURCE;
 		c.own = write;
@@ -278,33 +413,35 @@ struct Port : RdmaPort {
 			.payload = {}};
 		if (!write) {
 			world.send(c.of);
-			world.a.marks[frame] = PAVO_FRAME_SENT;
+			end.marks[frame] = PAVO_FRAME_SENT;
 		}
 		return {};
 	}
 
 	pavo_frame_state result(uint32_t frame) override
 	{
-		auto found = world.a.marks.find(frame);
+		auto found = end.marks.find(frame);
 
-		return found == world.a.marks.end() ? PAVO_FRAME_EMPTY :
-						      found->second;
+		return found == end.marks.end() ? PAVO_FRAME_EMPTY :
+						  found->second;
 	}
 
 	void forget(uint32_t) override {}
 
 	void cancel(uint32_t rcxt) override
 	{
-		Context &c = world.a.contexts.at(rcxt);
+		Context &c = end.contexts.at(rcxt);
 
 		if (c.now.sending && c.own)
-			world.a.marks[c.frame] = PAVO_FRAME_CANCELLED;
+			end.marks[c.frame] = PAVO_FRAME_CANCELLED;
 		c.now.sending = false;
 		c.now.placing = false;
+		c.now.feeding = false;
 		c.told = false;
 	}
 
 	World &world;
+	End &end;
 	uint32_t next = 0;
 	/* From this address on. */
 	uint64_t refused = memory_size;
@@ -314,12 +451,14 @@ struct Port : RdmaPort {
 struct Bench {
 	explicit Bench(unsigned seed, uint32_t piece = 1000,
 		       unsigned attempts = 65535)
-		: world(seed), port(world),
+		: world(seed), port(world, world.a), port_b(world, world.b),
 		  engine(port,
 			 {.patience = std::chrono::microseconds(500),
 			  .most_patience = std::chrono::microseconds(8000),
 			  .attempts = attempts,
-			  .piece = piece})
+			  .piece = piece,
+			  .half_piece = piece}),
+		  other(port_b, {})
 	{
 		RdmaPeer to{1, 2, {}};
 		std::array<uint32_t, 3> locals{};
@@ -339,11 +478,14 @@ struct Bench {
 		for (; engine.pending() && steps; steps--) {
 			world.step();
 			engine.look(world.now);
+			other.look(world.now);
 			/* Processes look when they like. */
 			if (world.random.below(200))
 				continue;
 			for (auto &done : std::exchange(world.a.frames, {}))
 				EXPECT_TRUE(engine.done(done, world.now));
+			if (process)
+				process();
 			if (arrived)
 				for (auto &done :
 				     std::exchange(world.b.frames, {}))
@@ -353,10 +495,13 @@ struct Bench {
 	}
 
 	World world;
-	Port port;
-	RdmaEngine engine;
+	Port port, port_b;
+	/* That of end a, which all tests are about, and what end b answers by. */
+	RdmaEngine engine, other;
 	size_t peer;
 	std::function<void(const pavo_rdma_done &)> arrived;
+	/* What processes do beside that. */
+	std::function<void()> process;
 };
 
 void fill(std::vector<uint8_t> &memory, size_t from, size_t n, unsigned seed)
@@ -423,6 +568,164 @@ TEST(RdmaEngine, EveryOperationOnceWhateverIsLost)
 			ASSERT_EQ(to.memory, mine)
 				<< "seed " << seed << ", " << n;
 			ASSERT_TRUE(world.b.frames.empty());
+		}
+	}
+}
+
+/* A number of a byte that no memory has. */
+constexpr uint64_t numbers = 1ull << 40;
+
+uint8_t made(uint64_t at, uint32_t n)
+{
+	return uint8_t(at * 13 + at / 239 + n * 29);
+}
+
+RdmaFill maker(uint32_t n)
+{
+	return [n](uint64_t at, std::span<std::byte> to) {
+		for (size_t i = 0; i < to.size(); i++)
+			to[i] = std::byte(made(at + i, n));
+	};
+}
+
+/* Half an operation: what is to be at its target, and what is there. */
+struct Half {
+	Half(Bench &bench, Random &random, uint32_t number)
+		: bench(bench), n(number), write(random.coin()),
+		  from_fifo(random.coin()),
+		  to_fifo(!from_fifo || random.below(3) == 0),
+		  length(random.below(3000)),
+		  source(write ? bench.world.a : bench.world.b),
+		  target(write ? bench.world.b : bench.world.a), came(length)
+	{
+		fill(source.memory, 500, length, n);
+		fill(target.memory, 0, memory_size, n + 1);
+		bench.process = [this] {
+			answer();
+		};
+		bench.arrived = [this](const pavo_rdma_done &) {
+			/* It comes behind all pieces. */
+			take();
+			EXPECT_TRUE(whole());
+			told++;
+		};
+	}
+
+	RdmaMove move(bool tell) const
+	{
+		Pvo at{from_fifo ? numbers : 500u};
+		Pvo to{to_fifo ? numbers : 7000u};
+
+		return {.local = write ? at : to,
+			.remote = write ? to : at,
+			.length = length,
+			.tell = tell,
+			.tag = n,
+			.to_fifo = to_fifo,
+			.from_fifo = from_fifo,
+			.fill = write && from_fifo ? maker(n) : RdmaFill()};
+	}
+
+	/* What the processes of both ends do. */
+	void answer()
+	{
+		for (auto &request : std::exchange(source.asked, {}))
+			bench.other.feed(1, 2, request, maker(n));
+		take();
+	}
+
+	void take()
+	{
+		for (auto &piece : std::exchange(target.pieces, {})) {
+			EXPECT_EQ(piece.tag, n);
+			for (uint8_t byte : piece.bytes) {
+				size_t at = piece.at++ - numbers;
+
+				ASSERT_LT(at, length);
+				EXPECT_EQ(byte, expected(at));
+				came[at]++;
+			}
+		}
+	}
+
+	uint8_t expected(size_t at) const
+	{
+		return from_fifo ? made(numbers + at, n) :
+				   source.memory[500 + at];
+	}
+
+	bool whole() const
+	{
+		if (to_fifo)
+			return std::ranges::all_of(came, [](int times) {
+				return times == 1;
+			});
+		for (size_t at = 0; at < length; at++)
+			if (target.memory[7000 + at] != expected(at))
+				return false;
+		return true;
+	}
+
+	friend std::ostream &operator<<(std::ostream &out, const Half &half)
+	{
+		return out << (half.write ? "write" : "read")
+			   << (half.from_fifo ? " from" : "")
+			   << (half.to_fifo ? " to" : "") << " FIFO, "
+			   << half.length << " bytes";
+	}
+
+	Bench &bench;
+	uint32_t n;
+	bool write, from_fifo, to_fifo;
+	uint32_t length;
+	End &source, &target;
+	/* How often each byte came as a frame. */
+	std::vector<int> came;
+	int told = 0;
+};
+
+/* All forms: every byte comes once, whatever is lost, and the word when all are there. */
+TEST(RdmaEngine, HalfOperationsOnce)
+{
+	for (unsigned seed = 0; seed < 30; seed++) {
+		Bench bench(200 + seed, 700);
+		Random random(seed);
+
+		bench.world.loss = seed % 5 * 8;
+		bench.world.repeats = seed % 3 * 20;
+		bench.world.reorder = seed % 4 * 30;
+		for (uint32_t n = 0; n < 40; n++) {
+			Half half(bench, random, n);
+			bool tell = random.coin();
+			int ends = 0;
+
+			bench.engine.begin(
+				half.write, bench.peer, half.move(tell),
+				[&](std::error_code error) {
+					EXPECT_FALSE(error) << error.message();
+					ends++;
+				},
+				bench.world.now);
+			ASSERT_TRUE(bench.run())
+				<< "seed " << seed << ", " << n;
+			half.answer();
+			ASSERT_EQ(ends, 1);
+			ASSERT_EQ(half.told, tell)
+				<< "seed " << seed << ", " << n << ": " << half;
+			ASSERT_TRUE(half.whole())
+				<< "seed " << seed << ", " << n << ": " << half;
+			/* What is under way still is nobody's. */
+			for (int i = 0; i < 200; i++) {
+				bench.world.step();
+				bench.other.look(bench.world.now);
+			}
+			for (auto &done :
+			     std::exchange(bench.world.a.frames, {}))
+				bench.engine.done(done, bench.world.now);
+			half.answer();
+			ASSERT_TRUE(half.whole())
+				<< "seed " << seed << ", " << n << ": " << half;
+			ASSERT_TRUE(bench.world.b.frames.empty());
 		}
 	}
 }

@@ -31,6 +31,7 @@ all_of_them()
 {
 	each_way "example put_get$1" 7471 put_get
 	each_way "example ping_pong$1" 7472 ping_pong '' "$2"
+	each_way "example reduction$1" 7474 reduction
 	each_way "example key_value$1" 7473 key_value "$here/key-value"
 }
 

@@ -23,6 +23,9 @@ all_of_them()
 	pair_step "a store of $clients clients$1, node $2 serves" "$2" \
 		"listening 7473" "$examples/key_value rdma0 --clients $clients" \
 		"$here/key-value $examples/key_value rdma0 $address node$NODE"
+	pair_step "a reduction over all nodes$1, node $2 folds" "$2" \
+		"listening 7474" "$examples/reduction rdma0 --senders $clients" \
+		"$examples/reduction rdma0 $address"
 	pair_step "one buffer, parts of $clients nodes$1, of node $2" "$2" \
 		"listening 7479" "$programs/pavo-halves rdma0 $clients" \
 		"$programs/pavo-halves rdma0 $address"

@@ -29,8 +29,9 @@
 enum pavo_frame_type {
 	PAVO_FRAME_MESSAGE = 1, /* @length bytes of payload follow the header */
 	PAVO_FRAME_RDMA_WRITE = 2, /* to be sent: struct pavo_rdma_request */
-	PAVO_FRAME_RDMA_READ = 3, /* likewise */
+	PAVO_FRAME_RDMA_READ = 3, /* likewise; or arrived: send pieces of it */
 	PAVO_FRAME_RDMA_DONE = 4, /* arrived: struct pavo_rdma_done */
+	PAVO_FRAME_RDMA_PIECE = 5, /* struct pavo_rdma_piece, data follows */
 };
 
 /*
@@ -53,7 +54,8 @@ enum pavo_frame_state {
 	PAVO_FRAME_BAD_LENGTH = 5, /* more than the window's max_payload */
 	PAVO_FRAME_BAD_NODE = 6, /* the window knows no address of it */
 	PAVO_FRAME_BAD_WINDOW = 7, /* not a number of 24 bits */
-	PAVO_FRAME_BAD_REQUEST = 8, /* flags that are none, or reserved bits */
+	PAVO_FRAME_BAD_REQUEST =
+		8, /* flags that are none; another peer than its operation's */
 	PAVO_FRAME_BAD_RCXT =
 		9, /* not this window's, or of before a recovery */
 	PAVO_FRAME_BUSY = 10, /* the rCxt is sending something else */
@@ -96,7 +98,18 @@ enum pavo_rdma_flag {
 	PAVO_RDMA_TELL_SOURCE =
 		0x1, /* when all has arrived, the data's source */
 	PAVO_RDMA_TELL_TARGET = 0x2, /* ... and its target */
-	PAVO_RDMA_FLAGS = 0x3,
+	/*
+	 * Half RDMA: memory at one end only, and the FIFO at the other. Data for it
+	 * comes as frames RDMA_PIECE in any order; where a PVO of the target is asked
+	 * for there is a number that the process chose, which counts bytes.
+	 */
+	PAVO_RDMA_TO_FIFO = 0x4,
+	/*
+	 * Of a read: the source's process gets the request as a frame RDMA_READ and
+	 * sends pieces.
+	 */
+	PAVO_RDMA_FROM_FIFO = 0x8,
+	PAVO_RDMA_FLAGS = 0xf,
 };
 
 /**
@@ -133,6 +146,43 @@ struct pavo_rdma_request {
 	__u16 attempts;
 	__u32 cookie;
 };
+
+/*
+ * An arrived frame RDMA_READ: @local_rcxt, @local_pvo are this end's, the others those
+ * of who asked, as they are to be in the pieces; @cookie is 0.
+ */
+
+/**
+ * struct pavo_rdma_piece - how the payload of a frame RDMA_PIECE begins. The rest is
+ * data, up to PAVO_PIECE_DATA, and to be sent no more than max_payload
+ * (struct pavo_window_resp) with this.
+ * @local_rcxt, @remote_rcxt, @tid, @tag, @flags, @attempts, @cookie: as of a request;
+ *            those of one operation have the same. A higher tid than before begins
+ *            one, unless a frame RDMA_READ with that tid did. FROM_FIFO is not set
+ * @pvo:      where this piece goes, or for TO_FIFO what number it is from
+ * @total:    bytes of all pieces
+ * @fragment: from 0 on, in any order; every attempt is cut in the same way
+ * @reserved: 0
+ *
+ * What adapters cut for a FIFO is cut at multiples of PAVO_PIECE_ALIGN.
+ */
+struct pavo_rdma_piece {
+	__u32 local_rcxt;
+	__u32 remote_rcxt;
+	__aligned_u64 tid;
+	__aligned_u64 pvo;
+	__u32 total;
+	__u32 fragment;
+	__u32 tag;
+	__u16 attempts;
+	__u8 flags;
+	__u8 reserved;
+	__u32 cookie;
+	__u32 reserved2;
+};
+
+#define PAVO_PIECE_DATA (PAVO_FRAME_PAYLOAD - 48u)
+#define PAVO_PIECE_ALIGN 64u
 
 /**
  * struct pavo_rdma_done - payload of frames RDMA_DONE; all data can be seen.
@@ -233,7 +283,8 @@ enum pavo_window_attr {
  * @recv_event, @send_event: eventfds, or -1
  *
  * Errors: EINVAL; ENOSPC: the adapter has as many as it may (parameter max_windows);
- * ENOMEM: more memory than may be locked, or none left; EBADF: no eventfd.
+ * ENOMEM: more memory than may be locked, or none left; EBADF: no eventfd; EMSGSIZE: the
+ * interface's MTU has no room for a packet with more than 128 bytes.
  */
 struct pavo_window_args {
 	__u32 send_frames;

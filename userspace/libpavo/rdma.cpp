@@ -28,6 +28,24 @@ public:
 		return error;
 	}
 
+	uint32_t piece_room() const override { return window_.piece_room(); }
+
+	std::error_code
+	piece(uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
+	      uint32_t length,
+	      const std::function<void(std::span<std::byte>)> &fill) override
+	{
+		take_marks();
+		if (dead_)
+			return std::make_error_code(std::errc::owner_dead);
+		std::error_code error = window_.prepare_piece(
+			node, window, piece, length, fill);
+
+		if (!error)
+			written_++;
+		return error;
+	}
+
 	std::error_code send(uint16_t node, uint32_t window,
 			     std::span<const std::byte> payload, uint8_t kind)
 	{
@@ -60,6 +78,7 @@ public:
 		pavo_frame_state state;
 
 		for (; window_.sent({&state, 1}); marked_++) {
+			dead_ = dead_ || state == PAVO_FRAME_DEAD;
 			auto found = marks_.find(marked_);
 
 			if (found != marks_.end())
@@ -73,6 +92,8 @@ private:
 	uint32_t written_ = 0;
 	uint32_t marked_ = 0;
 	std::unordered_map<uint32_t, pavo_frame_state> marks_;
+	/* The window is, after a PVO that was none. */
+	bool dead_ = false;
 };
 
 Rdma::Rdma(Window &window, const RdmaOptions &options)
@@ -156,15 +177,18 @@ void Rdma::on_arrival(std::function<void(const RdmaArrival &)> call)
 	arrival_ = std::move(call);
 }
 
-void Rdma::take(const Message &message, Clock::time_point now)
+void Rdma::on_piece(std::function<void(const RdmaPiece &)> call)
 {
-	if (message.type != PAVO_FRAME_RDMA_DONE) {
-		auto found = message_.find(message.kind);
+	piece_ = std::move(call);
+}
 
-		if (found != message_.end() && found->second)
-			found->second(message);
-		return;
-	}
+void Rdma::on_feed(std::function<RdmaFill(const RdmaAsked &)> call)
+{
+	feed_ = std::move(call);
+}
+
+void Rdma::take_done(const Message &message, Clock::time_point now)
+{
 	pavo_rdma_done done = message.done();
 
 	if (engine_->done(done, now))
@@ -173,6 +197,48 @@ void Rdma::take(const Message &message, Clock::time_point now)
 	if (arrival_ && done.target && !done.status)
 		arrival_({message.node, message.window, done.rcxt, done.tag,
 			  done.length});
+}
+
+void Rdma::take_piece(const Message &message)
+{
+	pavo_rdma_piece piece = message.piece();
+
+	if (piece_)
+		piece_({message.node, message.window, piece.tag, piece.pvo,
+			message.piece_bytes()});
+}
+
+void Rdma::take_asked(const Message &message)
+{
+	pavo_rdma_request request = message.request();
+	RdmaFill fill;
+
+	if (feed_)
+		fill = feed_({message.node, message.window, request.tag,
+			      request.local_pvo, request.length});
+	if (fill)
+		engine_->feed(message.node, message.window, request,
+			      std::move(fill));
+}
+
+void Rdma::take(const Message &message, Clock::time_point now)
+{
+	auto found = message_.find(message.kind);
+
+	switch (message.type) {
+	case PAVO_FRAME_RDMA_DONE:
+		take_done(message, now);
+		break;
+	case PAVO_FRAME_RDMA_PIECE:
+		take_piece(message);
+		break;
+	case PAVO_FRAME_RDMA_READ:
+		take_asked(message);
+		break;
+	default:
+		if (found != message_.end() && found->second)
+			found->second(message);
+	}
 }
 
 size_t Rdma::progress()

@@ -66,6 +66,14 @@ void RdmaEngine::begin(bool write, size_t peer, const RdmaMove &move, Done done,
 
 /* ------------------------------------------------------------------ pieces */
 
+/* Bytes that are asked for at a time. */
+uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
+{
+	return move.to_fifo || move.from_fifo ?
+		       std::min(options_.piece, options_.half_piece) :
+		       options_.piece;
+}
+
 /*
  * What comes next of an operation that waits: the next piece, or when all are over the
  * word for the other end, a write without data. Only where a write is one piece the
@@ -75,18 +83,25 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 {
 	const RdmaMove &move = operation.move;
 	uint32_t left = move.length - operation.asked;
+	uint32_t piece = piece_of(move);
 	bool last = operation.begun && !left;
-	bool only = operation.write && move.length <= options_.piece;
+	bool only = operation.write && move.length <= piece;
 
 	channel.write = operation.write || last;
 	channel.offset = operation.asked;
-	channel.length = std::min(left, options_.piece);
+	channel.length = std::min(left, piece);
 	channel.flags = channel.write ? PAVO_RDMA_TELL_SOURCE :
 					PAVO_RDMA_TELL_TARGET;
 	if (!operation.told && (last || only)) {
-		channel.flags = PAVO_RDMA_FLAGS;
+		channel.flags |= PAVO_RDMA_TELL_TARGET;
 		operation.told = true;
 	}
+	/* The word has no data. */
+	if (move.to_fifo && !last)
+		channel.flags |= PAVO_RDMA_TO_FIFO;
+	channel.feeds = move.from_fifo && operation.write && !last;
+	if (move.from_fifo && !operation.write && !last)
+		channel.flags |= PAVO_RDMA_FROM_FIFO;
 	operation.begun = true;
 	operation.asked += channel.length;
 	operation.under_way++;
@@ -121,14 +136,83 @@ RdmaEngine::Clock::duration RdmaEngine::patience(const Channel &channel) const
 	return std::min(wait, options_.most_patience);
 }
 
+/* Its data is made here: no request, pieces at once. */
+void RdmaEngine::feed(Channel &channel)
+{
+	const Peer &peer = peers_[channel.peer];
+	const RdmaMove &move = channel.operation->move;
+
+	feeder_.start({
+		.node = peer.node,
+		.window = peer.window,
+		.head = {.local_rcxt = channel.local,
+			 .remote_rcxt = channel.remote,
+			 .tid = channel.tid,
+			 .pvo = (move.remote + channel.offset).value,
+			 .total = channel.length,
+			 .fragment = 0,
+			 .tag = move.tag,
+			 .attempts = channel.attempts,
+			 .flags = channel.flags,
+			 .reserved = 0,
+			 .cookie = 0,
+			 .reserved2 = 0},
+		.at = (move.local + channel.offset).value,
+		.fill = move.fill,
+	});
+}
+
+void RdmaEngine::feed(uint16_t node, uint32_t window,
+		      const pavo_rdma_request &request, RdmaFill fill)
+{
+	/* This end's own operations are not for others to end. */
+	if (by_local_.contains(request.local_rcxt))
+		return;
+	feeder_.start({
+		.node = node,
+		.window = window,
+		.head = {.local_rcxt = request.local_rcxt,
+			 .remote_rcxt = request.remote_rcxt,
+			 .tid = request.tid,
+			 .pvo = request.remote_pvo,
+			 .total = request.length,
+			 .fragment = 0,
+			 .tag = request.tag,
+			 .attempts = request.attempts,
+			 .flags = uint8_t(request.flags & ~PAVO_RDMA_FROM_FIFO),
+			 .reserved = 0,
+			 .cookie = 0,
+			 .reserved2 = 0},
+		.at = request.local_pvo,
+		.fill = std::move(fill),
+	});
+}
+
+void RdmaEngine::pump_feeds()
+{
+	feeder_.pump([this](uint32_t rcxt, std::error_code error) {
+		auto found = by_local_.find(rcxt);
+
+		/* Who asked for data asks again, if it does not come. */
+		if (found != by_local_.end())
+			channels_[found->second].refused = error;
+	});
+}
+
 void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 {
 	const Peer &peer = peers_[channel.peer];
 	const RdmaMove &move = channel.operation->move;
+	channel.tid++;
+	channel.deadline = now + patience(channel);
+	if (channel.feeds) {
+		feed(channel);
+		return;
+	}
 	pavo_rdma_request request = {
 		.local_rcxt = channel.local,
 		.remote_rcxt = channel.remote,
-		.tid = ++channel.tid,
+		.tid = channel.tid,
 		.local_pvo = (move.local + channel.offset).value,
 		.remote_pvo = (move.remote + channel.offset).value,
 		.length = channel.length,
@@ -142,7 +226,6 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 		channel.write, peer.node, peer.window, request, channel.frame);
 
 	channel.framed = !error;
-	channel.deadline = now + patience(channel);
 	if (error && error != std::errc::no_buffer_space)
 		channel.refused = error;
 }
@@ -152,6 +235,8 @@ void RdmaEngine::unframe(Channel &channel)
 	if (channel.framed)
 		port_.forget(channel.frame);
 	channel.framed = false;
+	if (channel.feeds)
+		feeder_.stop(channel.local);
 }
 
 void RdmaEngine::again(Channel &channel, Clock::time_point now)
@@ -233,6 +318,9 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 	Channel &channel = channels_[number];
 	pavo_frame_state state = PAVO_FRAME_EMPTY;
 
+	/* It takes as long as there is no room for its pieces. */
+	if (channel.feeds && feeder_.busy(channel.local))
+		channel.deadline = now + patience(channel);
 	if (channel.framed)
 		state = port_.result(channel.frame);
 	if (state != PAVO_FRAME_EMPTY) {
@@ -253,6 +341,7 @@ size_t RdmaEngine::look(Clock::time_point now)
 {
 	size_t before = ended_;
 
+	pump_feeds();
 	for (size_t i = 0; i < channels_.size(); i++)
 		if (channels_[i].operation)
 			look_at(i, now);
@@ -263,6 +352,8 @@ RdmaEngine::Clock::time_point RdmaEngine::due() const
 {
 	auto due = Clock::time_point::max();
 
+	if (feeder_.busy())
+		return Clock::time_point::min();
 	for (const Channel &channel : channels_)
 		if (channel.operation)
 			due = std::min(due, channel.deadline);
@@ -280,6 +371,7 @@ void RdmaEngine::stop()
 	}
 	for (Peer &peer : peers_)
 		peer.waiting.clear();
+	feeder_.stop();
 	operations_ = 0;
 }
 

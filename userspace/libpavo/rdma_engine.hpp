@@ -17,13 +17,13 @@
 
 #include <pavo/rdma.hpp>
 
+#include "rdma_feeder.hpp"
+
 namespace pavo {
 
 /** The adapter, as the engine sees it. */
-class RdmaPort {
+class RdmaPort : public PiecePort {
 public:
-	virtual ~RdmaPort() = default;
-
 	/**
 	 * Asks for a piece. Return: no_buffer_space: not now. @frame is set to a number
 	 * by which result() tells what became of it.
@@ -46,7 +46,7 @@ public:
 	using Done = Rdma::Done;
 
 	RdmaEngine(RdmaPort &port, const RdmaOptions &options)
-		: port_(port), options_(options)
+		: port_(port), options_(options), feeder_(port)
 	{
 	}
 
@@ -56,6 +56,12 @@ public:
 		   Clock::time_point now);
 	/** A frame RDMA_DONE. True: it was of an operation of this end. */
 	bool done(const pavo_rdma_done &done, Clock::time_point now);
+	/**
+	 * Data that another end asked for by one of the contexts that were lent, made by
+	 * @fill. A later attempt takes the place of an earlier one.
+	 */
+	void feed(uint16_t node, uint32_t window,
+		  const pavo_rdma_request &request, RdmaFill fill);
 	/** Results of frames, and what is late. Return: operations that ended. */
 	size_t look(Clock::time_point now);
 	/** Ends all without a word. */
@@ -91,6 +97,8 @@ private:
 		uint32_t offset = 0;
 		uint32_t length = 0;
 		uint8_t flags = 0;
+		/** Its data is made by this process. */
+		bool feeds = false;
 		uint16_t attempts = 0;
 		uint32_t frame = 0;
 		bool framed = false;
@@ -111,6 +119,9 @@ private:
 	void ask(Channel &channel, Clock::time_point now);
 	void again(Channel &channel, Clock::time_point now);
 	void unframe(Channel &channel);
+	void feed(Channel &channel);
+	void pump_feeds();
+	uint32_t piece_of(const RdmaMove &move) const;
 	void piece_over(size_t channel, std::error_code error,
 			Clock::time_point now);
 	void look_at(size_t channel, Clock::time_point now);
@@ -119,6 +130,7 @@ private:
 
 	RdmaPort &port_;
 	RdmaOptions options_;
+	RdmaFeeder feeder_;
 	std::vector<Peer> peers_;
 	std::vector<Channel> channels_;
 	std::unordered_map<uint32_t, size_t> by_local_;

@@ -26,6 +26,8 @@ std::string advice(int err)
 	case ENOMEM:
 		return ": more than may be locked (`ulimit -l`), or no memory "
 		       "left";
+	case EMSGSIZE:
+		return ": the MTU of the adapter's interface is too small";
 	case EINVAL:
 		return ": frames are powers of two from 16 to 32768, nodes 1 "
 		       "to 65536";
@@ -237,23 +239,65 @@ std::error_code Window::prepare_rdma(bool write, uint16_t node, uint32_t window,
 	return prepare(header, std::as_bytes(std::span(&request, 1)));
 }
 
-std::error_code Window::prepare(const pavo_frame_hdr &header,
-				std::span<const std::byte> payload) noexcept
+std::error_code Window::free_frame(pavo_frame_hdr *&frame) noexcept
 {
-	if (payload.size() > max_payload_)
-		return code(EMSGSIZE);
-	pavo_frame_hdr *frame = send_frame(written_);
+	frame = send_frame(written_);
 	/* Its slot was used before, and the adapter is not done with that. */
 	if (written_ - started_ > send_mask_ ||
 	    (written_ > send_mask_ && state_of(frame) == PAVO_FRAME_EMPTY))
 		return code(ENOBUFS);
+	return {};
+}
+
+void Window::written(pavo_frame_hdr *frame, const pavo_frame_hdr &header,
+		     size_t length) noexcept
+{
 	/* But its state, by which the adapter's mark of before is told. */
 	memcpy(frame, &header, offsetof(pavo_frame_hdr, state));
-	frame->length = uint16_t(payload.size());
-	if (!payload.empty())
-		memcpy(frame + 1, payload.data(), payload.size());
+	frame->length = uint16_t(length);
 	set_state(frame, PAVO_FRAME_EMPTY);
 	written_++;
+}
+
+std::error_code Window::prepare(const pavo_frame_hdr &header,
+				std::span<const std::byte> payload) noexcept
+{
+	pavo_frame_hdr *frame;
+
+	if (payload.size() > max_payload_)
+		return code(EMSGSIZE);
+	if (std::error_code error = free_frame(frame))
+		return error;
+	if (!payload.empty())
+		memcpy(frame + 1, payload.data(), payload.size());
+	written(frame, header, payload.size());
+	return {};
+}
+
+uint32_t Window::piece_room() const
+{
+	return uint32_t(max_payload_ - sizeof(pavo_rdma_piece)) &
+	       ~(PAVO_PIECE_ALIGN - 1);
+}
+
+std::error_code Window::prepare_piece(
+	uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
+	uint32_t length,
+	const std::function<void(std::span<std::byte>)> &fill) noexcept
+{
+	pavo_frame_hdr header{}, *frame;
+
+	if (sizeof(piece) + length > max_payload_)
+		return code(EMSGSIZE);
+	if (std::error_code error = free_frame(frame))
+		return error;
+	header.node = node;
+	header.window = window;
+	header.type = PAVO_FRAME_RDMA_PIECE;
+	memcpy(frame + 1, &piece, sizeof(piece));
+	fill({reinterpret_cast<std::byte *>(frame + 1) + sizeof(piece),
+	      length});
+	written(frame, header, sizeof(piece) + length);
 	return {};
 }
 
@@ -344,12 +388,32 @@ std::error_code Window::cancel(std::span<const uint32_t> rcxts) noexcept
 	return with_rcxts(PAVO_METHOD_WINDOW_CANCEL, rcxts);
 }
 
+namespace {
+
+/* What a payload begins with; 0 where it is too short. */
+template <class Head> Head head_of(std::span<const std::byte> payload)
+{
+	Head head{};
+
+	memcpy(&head, payload.data(), std::min(sizeof(head), payload.size()));
+	return head;
+}
+
+} // namespace
+
 pavo_rdma_done Message::done() const
 {
-	pavo_rdma_done done{};
+	return head_of<pavo_rdma_done>(payload);
+}
 
-	memcpy(&done, payload.data(), std::min(sizeof(done), payload.size()));
-	return done;
+pavo_rdma_piece Message::piece() const
+{
+	return head_of<pavo_rdma_piece>(payload);
+}
+
+pavo_rdma_request Message::request() const
+{
+	return head_of<pavo_rdma_request>(payload);
 }
 
 /* --------------------------------------------------------------- receiving */

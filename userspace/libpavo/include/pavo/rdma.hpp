@@ -35,6 +35,8 @@ struct RdmaOptions {
 	 * and as many pieces are under way as a peer has given contexts.
 	 */
 	uint32_t piece = 1 << 18;
+	/** ... where one end is a FIFO, whose frames have to have room for all. */
+	uint32_t half_piece = 1 << 15;
 };
 
 /** The other end, as it told (by a message, or any other way). */
@@ -54,6 +56,9 @@ struct RdmaArrival {
 	uint32_t length;
 };
 
+/** Writes bytes number @at and those behind it to @to, all of them. */
+using RdmaFill = std::function<void(uint64_t at, std::span<std::byte> to)>;
+
 /** What an operation moves, and who hears of it. */
 struct RdmaMove {
 	Pvo local;
@@ -62,6 +67,39 @@ struct RdmaMove {
 	/** The other end hears of it as well (RdmaArrival, with this tag). */
 	bool tell = false;
 	uint32_t tag = 0;
+	/**
+	 * Half RDMA (windows document, "Half RDMA and Half FIFO Operations"): the target
+	 * is no memory, but its process takes the data in pieces (Rdma::on_piece()) as
+	 * they come. In place of its PVO there is a number of the first byte.
+	 */
+	bool to_fifo = false;
+	/**
+	 * Likewise, the source: its process makes the data when it is sent. Here @fill
+	 * is called for it in progress(), there what Rdma::on_feed() returns; several
+	 * times for the same bytes, if some are lost.
+	 */
+	bool from_fifo = false;
+	RdmaFill fill = {};
+};
+
+/** Some of the data of a half operation; each byte comes once. */
+struct RdmaPiece {
+	uint16_t node;
+	uint32_t window;
+	uint32_t tag;
+	/** Number of the first byte: that of RdmaMove and what comes before it. */
+	uint64_t at;
+	/** Cut by adapters at multiples of 64; in the FIFO, valid during the call. */
+	std::span<const std::byte> bytes;
+};
+
+/** Data that another end asks for and this process makes. */
+struct RdmaAsked {
+	uint16_t node;
+	uint32_t window;
+	uint32_t tag;
+	uint64_t at;
+	uint32_t length;
 };
 
 /**
@@ -141,6 +179,13 @@ public:
 	void on_control(uint8_t kind,
 			std::function<void(const Message &)> call);
 	void on_arrival(std::function<void(const RdmaArrival &)> call);
+	/** Called in progress() for data that is not for memory; comes in any order. */
+	void on_piece(std::function<void(const RdmaPiece &)> call);
+	/**
+	 * Called in progress() for data that others get from_fifo. Returns what makes
+	 * it; none: they do not get it, and time out.
+	 */
+	void on_feed(std::function<RdmaFill(const RdmaAsked &)> call);
 
 	/**
 	 * Looks at what came and asks again for what did not. Return: how many frames
@@ -159,6 +204,9 @@ private:
 
 	void begin(bool write, Peer peer, const RdmaMove &move, Done done);
 	void take(const Message &message, Clock::time_point now);
+	void take_done(const Message &message, Clock::time_point now);
+	void take_piece(const Message &message);
+	void take_asked(const Message &message);
 
 	Window &window_;
 	std::unique_ptr<WindowPort> port_;
@@ -167,6 +215,8 @@ private:
 	/** By their kind. */
 	std::map<uint8_t, std::function<void(const Message &)>> message_;
 	std::function<void(const RdmaArrival &)> arrival_;
+	std::function<void(const RdmaPiece &)> piece_;
+	std::function<RdmaFill(const RdmaAsked &)> feed_;
 };
 
 } // namespace pavo

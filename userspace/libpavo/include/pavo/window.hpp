@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <system_error>
 
@@ -41,13 +42,21 @@ struct Message {
 	uint16_t node;
 	uint32_t window;
 	std::span<const std::byte> payload;
-	/** PAVO_FRAME_MESSAGE, or PAVO_FRAME_RDMA_DONE: see done(). */
+	/** PAVO_FRAME_MESSAGE, or of RDMA: see done(), piece(), request(). */
 	pavo_frame_type type = PAVO_FRAME_MESSAGE;
 	/** enum pavo_message_kind */
 	uint8_t kind = PAVO_MESSAGE_PLAIN;
 
 	/** The end of an RDMA operation. */
 	pavo_rdma_done done() const;
+	/** Some of its data, which follows in the payload; FIFO in place of memory. */
+	pavo_rdma_piece piece() const;
+	std::span<const std::byte> piece_bytes() const
+	{
+		return payload.subspan(sizeof(pavo_rdma_piece));
+	}
+	/** Data that another end asks for, PAVO_FRAME_RDMA_READ. */
+	pavo_rdma_request request() const;
 };
 
 /**
@@ -60,7 +69,7 @@ public:
 	 * @job: has to live as long as the window
 	 * Throws std::system_error: EINVAL: options; ENOSPC: the adapter has as
 	 * many windows as it may (parameter max_windows); ENOMEM: more than may be
-	 * locked, or no memory left.
+	 * locked, or no memory left; EMSGSIZE: the interface's MTU is too small.
 	 */
 	explicit Window(const Job &job, const WindowOptions &options = {});
 	~Window();
@@ -140,6 +149,16 @@ public:
 	std::error_code prepare_rdma(bool write, uint16_t node, uint32_t window,
 				     const pavo_rdma_request &request) noexcept;
 
+	/**
+	 * Some of the data of an operation: @fill writes @length bytes, up to
+	 * piece_room(), to where it is told. Likewise.
+	 */
+	std::error_code prepare_piece(
+		uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
+		uint32_t length,
+		const std::function<void(std::span<std::byte>)> &fill) noexcept;
+	uint32_t piece_room() const;
+
 	/** Its local mapping table. */
 	pavo_lmt lmt() const;
 
@@ -153,6 +172,9 @@ public:
 private:
 	std::error_code prepare(const pavo_frame_hdr &header,
 				std::span<const std::byte> payload) noexcept;
+	std::error_code free_frame(pavo_frame_hdr *&frame) noexcept;
+	void written(pavo_frame_hdr *frame, const pavo_frame_hdr &header,
+		     size_t length) noexcept;
 	std::error_code with_rcxts(pavo_window_method method,
 				   std::span<const uint32_t> rcxts) noexcept;
 	bool peek(Message &message) noexcept;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* both.h - both ends of exactly-once RDMA in one program. */
+#ifndef PAVO_WINDOW_BOTH_H
+#define PAVO_WINDOW_BOTH_H
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include <pavo/rdma.hpp>
+
+#include "adapter.h"
+
+namespace windows {
+
+constexpr size_t memory_size = 4 << 20;
+
+/* Both ends of a pair with memory, and what has come to each. */
+struct Both : Pair {
+	explicit Both(size_t contexts = 4,
+		      const pavo::RdmaOptions &options = {},
+		      uint32_t recv_frames = 1024)
+		: Pair(false, recv_frames, 256), memory_a(memory_size),
+		  memory_b(memory_size), mapping_a(job_a, memory_a.all()),
+		  mapping_b(job_b, memory_b.all()), rdma_a(a, options),
+		  rdma_b(b, options)
+	{
+		b_of_a =
+			rdma_a.add({node_b, b.number(), rdma_b.lend(contexts)});
+		a_of_b =
+			rdma_b.add({node_a, a.number(), rdma_a.lend(contexts)});
+		rdma_b.on_arrival([this](const pavo::RdmaArrival &arrival) {
+			arrived_b[arrival.tag]++;
+		});
+		rdma_a.on_arrival([this](const pavo::RdmaArrival &arrival) {
+			arrived_a[arrival.tag]++;
+		});
+	}
+
+	/* Until nothing is pending at either end. */
+	bool run()
+	{
+		return eventually([&] {
+			rdma_a.progress();
+			rdma_b.progress();
+			return !rdma_a.pending() && !rdma_b.pending();
+		});
+	}
+
+	world::Memory memory_a;
+	world::Memory memory_b;
+	pavo::Mapping mapping_a;
+	pavo::Mapping mapping_b;
+	pavo::Rdma rdma_a;
+	pavo::Rdma rdma_b;
+	pavo::Rdma::Peer b_of_a;
+	pavo::Rdma::Peer a_of_b;
+	std::map<uint32_t, int> arrived_a;
+	std::map<uint32_t, int> arrived_b;
+};
+
+inline void fill(world::Memory &memory, size_t from, size_t bytes,
+		 uint32_t number)
+{
+	auto made = pattern(number, bytes);
+
+	memcpy(memory.at() + from, made.data(), bytes);
+}
+
+inline bool equal(const world::Memory &a, size_t from_a, const world::Memory &b,
+		  size_t from_b, size_t bytes)
+{
+	return std::ranges::equal(a.part(from_a, bytes), b.part(from_b, bytes));
+}
+
+} // namespace windows
+
+#endif // PAVO_WINDOW_BOTH_H

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * half_tests.cpp - half RDMA: memory at one end, the FIFO at the other. First what frames
+ * and packets there are, then all forms by pavo::Rdma. Tests named Network are also run
+ * with a network that loses, repeats and reorders.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "both.h"
+
+using namespace windows;
+using pavo::Message;
+using pavo::RdmaMove;
+
+namespace {
+
+/* Number of a byte where there is no memory. */
+constexpr uint64_t numbers = 0x12345'6789'0000;
+
+/* A frame that has come, copied. */
+struct Frame {
+	pavo_frame_type type;
+	uint16_t node;
+	uint32_t window;
+	std::vector<std::byte> payload;
+
+	pavo_rdma_piece piece() const
+	{
+		pavo_rdma_piece piece{};
+		memcpy(&piece, payload.data(), sizeof(piece));
+		return piece;
+	}
+	std::span<const std::byte> bytes() const
+	{
+		return std::span(payload).subspan(sizeof(pavo_rdma_piece));
+	}
+};
+
+/* The next @n frames; fewer: no more have come. */
+std::vector<Frame> frames(pavo::Window &window, size_t n)
+{
+	std::vector<Frame> come;
+
+	eventually([&] {
+		window.receive(
+			[&](const Message &message) {
+				come.push_back({message.type,
+						message.node,
+						message.window,
+						{message.payload.begin(),
+						 message.payload.end()}});
+			},
+			n - come.size());
+		return come.size() == n;
+	});
+	return come;
+}
+
+/* A piece from end a to end b, @length bytes of pattern @number. */
+pavo_frame_state send_piece(Ends &ends, const pavo_rdma_piece &piece,
+			    uint32_t length, uint32_t number)
+{
+	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	auto bytes = pattern(number, length);
+
+	EXPECT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), piece,
+					  length, [&](std::span<std::byte> to) {
+						  std::ranges::copy(bytes,
+								    to.begin());
+					  }));
+	EXPECT_FALSE(ends.a.start());
+	eventually([&] { return ends.a.sent({&state, 1}) == 1; });
+	return state;
+}
+
+pavo_rdma_piece piece_of(const Ends &ends, uint64_t tid, uint32_t total,
+			 unsigned flags = PAVO_RDMA_TELL_SOURCE)
+{
+	return {.local_rcxt = ends.rcxt_a,
+		.remote_rcxt = ends.rcxt_b,
+		.tid = tid,
+		.pvo = ends.there.pvo(),
+		.total = total,
+		.fragment = 0,
+		.tag = uint32_t(0xdef000 + tid),
+		.attempts = 0,
+		.flags = uint8_t(flags),
+		.reserved = 0,
+		.cookie = uint32_t(0x70 + tid),
+		.reserved2 = 0};
+}
+
+/* Half-receive write: frames say which bytes they have, and the word comes last. */
+TEST(Half, AWriteBecomesFrames)
+{
+	constexpr uint32_t length = 5000;
+	Ends ends;
+	auto request =
+		ends.request(7, length,
+			     PAVO_RDMA_TELL_SOURCE | PAVO_RDMA_TELL_TARGET |
+				     PAVO_RDMA_TO_FIFO);
+	uint32_t at = 0, fragment = 0;
+
+	request.remote_pvo = numbers;
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	while (at < length) {
+		auto come = frames(ends.b, 1);
+
+		ASSERT_EQ(come.size(), 1u);
+		ASSERT_EQ(come[0].type, PAVO_FRAME_RDMA_PIECE);
+		EXPECT_EQ(come[0].node, node_a);
+		EXPECT_EQ(come[0].window, ends.a.number());
+		pavo_rdma_piece piece = come[0].piece();
+		EXPECT_EQ(piece.local_rcxt, ends.rcxt_b);
+		EXPECT_EQ(piece.remote_rcxt, ends.rcxt_a);
+		EXPECT_EQ(piece.tid, 7u);
+		EXPECT_EQ(piece.pvo, numbers + at);
+		EXPECT_EQ(piece.total, length);
+		EXPECT_EQ(piece.fragment, fragment++);
+		EXPECT_EQ(piece.tag, request.tag);
+		EXPECT_EQ(piece.flags, request.flags);
+		EXPECT_EQ(piece.cookie, 0u);
+		EXPECT_EQ(at % PAVO_PIECE_ALIGN, 0u);
+		auto bytes = come[0].bytes();
+		ASSERT_LE(at + bytes.size(), length);
+		ASSERT_TRUE(std::ranges::equal(
+			bytes, ends.here.memory.part(at, bytes.size())));
+		at += uint32_t(bytes.size());
+	}
+	EXPECT_EQ(ended(ends.b).tid, 7u);
+	EXPECT_EQ(ended(ends.a).tid, 7u);
+	EXPECT_TRUE(ends.there.holds(2));
+	EXPECT_TRUE(quiet(ends.b));
+}
+
+/* Half-receive read: likewise at the end that asked. */
+TEST(Half, AReadBecomesFrames)
+{
+	constexpr uint32_t length = 4000;
+	Ends ends;
+	auto request = ends.request(3, length,
+				    PAVO_RDMA_TELL_TARGET | PAVO_RDMA_TO_FIFO);
+	uint32_t at = 0;
+
+	request.local_pvo = numbers;
+	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	while (at < length) {
+		auto come = frames(ends.a, 1);
+
+		ASSERT_EQ(come.size(), 1u);
+		ASSERT_EQ(come[0].type, PAVO_FRAME_RDMA_PIECE);
+		EXPECT_EQ(come[0].piece().pvo, numbers + at);
+		EXPECT_EQ(come[0].piece().cookie, request.cookie);
+		auto bytes = come[0].bytes();
+		ASSERT_TRUE(std::ranges::equal(
+			bytes, ends.there.memory.part(at, bytes.size())));
+		at += uint32_t(bytes.size());
+	}
+	EXPECT_EQ(at, length);
+	EXPECT_EQ(ended(ends.a).cookie, request.cookie);
+	EXPECT_TRUE(ends.here.holds(1));
+	EXPECT_TRUE(quiet(ends.b));
+}
+
+/* Half-send write: pieces of any length, in any order, to memory. */
+TEST(Half, PiecesAreWritten)
+{
+	constexpr uint32_t total = 1500;
+	const struct {
+		uint32_t at, length;
+	} cuts[] = {{1000, 500}, {0, 1}, {1, 999}};
+	Ends ends;
+
+	for (uint32_t n : {0u, 1u, 2u}) {
+		auto piece = piece_of(ends, 5, total);
+
+		piece.pvo += 11 + cuts[n].at;
+		piece.fragment = n;
+		EXPECT_TRUE(quiet(ends.a)) << "not before all are there";
+		ASSERT_EQ(send_piece(ends, piece, cuts[n].length, 30 + n),
+			  PAVO_FRAME_SENT);
+	}
+	auto done = ended(ends.a);
+	EXPECT_EQ(done.tid, 5u);
+	EXPECT_EQ(done.cookie, 0x75u);
+	EXPECT_EQ(done.length, total);
+	for (uint32_t n : {0u, 1u, 2u})
+		EXPECT_TRUE(std::ranges::equal(
+			ends.there.memory.part(11 + cuts[n].at, cuts[n].length),
+			pattern(30 + n, cuts[n].length)));
+	EXPECT_TRUE(ends.there.holds(2, 0, 11));
+	EXPECT_TRUE(ends.there.holds(2, 11 + total, (1 << 20) - 11 - total));
+	EXPECT_TRUE(quiet(ends.b));
+}
+
+/* Half-send read: the process is asked, and its pieces go where the asker said. */
+TEST(Half, AReadAsksTheProcess)
+{
+	constexpr uint32_t total = 900;
+	Ends ends;
+	auto request =
+		ends.request(4, total,
+			     PAVO_RDMA_TELL_TARGET | PAVO_RDMA_TELL_SOURCE |
+				     PAVO_RDMA_FROM_FIFO);
+	pavo_rdma_request asked;
+
+	request.remote_pvo = numbers;
+	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	auto come = frames(ends.b, 1);
+	ASSERT_EQ(come.size(), 1u);
+	ASSERT_EQ(come[0].type, PAVO_FRAME_RDMA_READ);
+	ASSERT_EQ(come[0].payload.size(), sizeof(asked));
+	memcpy(&asked, come[0].payload.data(), sizeof(asked));
+	EXPECT_EQ(asked.local_rcxt, ends.rcxt_b);
+	EXPECT_EQ(asked.remote_rcxt, ends.rcxt_a);
+	EXPECT_EQ(asked.tid, 4u);
+	EXPECT_EQ(asked.local_pvo, numbers);
+	EXPECT_EQ(asked.remote_pvo, ends.here.pvo());
+	EXPECT_EQ(asked.length, total);
+	EXPECT_EQ(asked.tag, request.tag);
+	EXPECT_EQ(asked.flags, request.flags);
+	EXPECT_EQ(asked.cookie, 0u);
+
+	auto bytes = pattern(44, total);
+	pavo_rdma_piece piece{.local_rcxt = asked.local_rcxt,
+			      .remote_rcxt = asked.remote_rcxt,
+			      .tid = asked.tid,
+			      .pvo = asked.remote_pvo,
+			      .total = total,
+			      .fragment = 0,
+			      .tag = asked.tag,
+			      .attempts = 0,
+			      .flags = uint8_t(asked.flags &
+					       ~PAVO_RDMA_FROM_FIFO),
+			      .reserved = 0,
+			      .cookie = 0,
+			      .reserved2 = 0};
+	ASSERT_FALSE(ends.b.prepare_piece(come[0].node, come[0].window, piece,
+					  total, [&](std::span<std::byte> to) {
+						  std::ranges::copy(bytes,
+								    to.begin());
+					  }));
+	ASSERT_FALSE(ends.b.start());
+	EXPECT_EQ(ended(ends.a).tid, 4u);
+	EXPECT_EQ(ended(ends.b).tid, 4u);
+	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, total), bytes));
+	EXPECT_TRUE(ends.here.holds(1, total, (1 << 20) - total));
+}
+
+/* What is wrong with a piece is marked on its frame, and nothing is sent. */
+TEST(Half, WrongPieces)
+{
+	Ends ends;
+	auto good = piece_of(ends, 9, 200, 0);
+	auto wrong = [&](auto change) {
+		pavo_rdma_piece piece = good;
+
+		change(piece);
+		return send_piece(ends, piece, 100, 1);
+	};
+	uint32_t other = 0;
+
+	EXPECT_EQ(wrong([&](auto &p) { p.local_rcxt ^= 1; }),
+		  PAVO_FRAME_BAD_RCXT);
+	EXPECT_EQ(wrong([](auto &p) { p.local_rcxt = ~0u; }),
+		  PAVO_FRAME_BAD_RCXT);
+	EXPECT_EQ(wrong([](auto &p) { p.flags = PAVO_RDMA_FROM_FIFO; }),
+		  PAVO_FRAME_BAD_REQUEST);
+	EXPECT_EQ(wrong([](auto &p) { p.flags = 0x80; }),
+		  PAVO_FRAME_BAD_REQUEST);
+	EXPECT_EQ(wrong([](auto &p) { p.reserved = 1; }),
+		  PAVO_FRAME_BAD_REQUEST);
+	EXPECT_EQ(wrong([](auto &p) { p.reserved2 = 1; }),
+		  PAVO_FRAME_BAD_REQUEST);
+	ASSERT_EQ(wrong([](auto &) {}), PAVO_FRAME_SENT);
+	/* The operation has begun: with this end, by this tid. */
+	EXPECT_EQ(wrong([](auto &p) { p.tid--; }), PAVO_FRAME_STALE);
+	ends.a.take_rcxts({&other, 1});
+	EXPECT_EQ(wrong([&](auto &p) { p.remote_rcxt = other; }),
+		  PAVO_FRAME_BAD_REQUEST);
+	ASSERT_FALSE(ends.a.cancel({&ends.rcxt_a, 1}));
+	EXPECT_EQ(wrong([](auto &p) { p.fragment = 1; }), PAVO_FRAME_STALE);
+	/* Longer than it may be, or shorter. */
+	auto *frame = ends.a.send_frame(ends.a.lmt().send_count);
+	ASSERT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), good, 0,
+					  [](std::span<std::byte>) {}));
+	frame->length = sizeof(good) - 1;
+	ASSERT_FALSE(ends.a.start());
+	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	ASSERT_TRUE(eventually([&] { return ends.a.sent({&state, 1}) == 1; }));
+	EXPECT_EQ(state, PAVO_FRAME_BAD_LENGTH);
+	EXPECT_EQ(ends.a.prepare_piece(node_b, ends.b.number(), good, 2032,
+				       [](std::span<std::byte>) {}),
+		  std::errc::message_size);
+	/* Writes have no process to ask. */
+	EXPECT_EQ(ends.ask(true, ends.request(20, 10, PAVO_RDMA_FROM_FIFO)),
+		  PAVO_FRAME_BAD_REQUEST);
+}
+
+/* A piece for which there is no frame did not come, and comes by the next attempt. */
+TEST(Half, AFullFifoForgetsNothing)
+{
+	constexpr uint32_t length = 60'000;
+	Both both(1, {.half_piece = length}, 16);
+	Moved full(both.device_b, "rx_drop_fifo_full");
+	std::vector<int> came(length);
+	int ended = 0;
+
+	fill(both.memory_a, 0, length, 8);
+	both.rdma_b.on_piece([&](const pavo::RdmaPiece &piece) {
+		for (size_t i = 0; i < piece.bytes.size(); i++) {
+			size_t at = piece.at - numbers + i;
+
+			ASSERT_LT(at, length);
+			EXPECT_EQ(piece.bytes[i], both.memory_a.at()[at]);
+			came[at]++;
+		}
+	});
+	both.rdma_a.put(both.b_of_a,
+			{.local = both.mapping_a.pvo(),
+			 .remote = {numbers},
+			 .length = length,
+			 .tell = true,
+			 .tag = 3,
+			 .to_fifo = true},
+			[&](std::error_code error) {
+				EXPECT_FALSE(error) << error.message();
+				ended++;
+			});
+	/* Its process does not look while the first attempt is sent. */
+	ASSERT_TRUE(eventually([&] { return full.by() >= 10; }));
+	ASSERT_TRUE(both.run());
+	EXPECT_EQ(ended, 1);
+	EXPECT_EQ(both.arrived_b[3], 1);
+	EXPECT_TRUE(std::ranges::all_of(came, [](int n) { return n == 1; }));
+	EXPECT_GT(both.rdma_a.repeated(), 0u);
+}
+
+TEST(Half, NobodyFeeds)
+{
+	Both both(2,
+		  {.patience = std::chrono::microseconds(500), .attempts = 4});
+	std::error_code result;
+
+	both.rdma_a.get(both.b_of_a,
+			{.local = both.mapping_a.pvo(),
+			 .remote = {numbers},
+			 .length = 10,
+			 .from_fifo = true},
+			[&](std::error_code error) { result = error; });
+	ASSERT_TRUE(both.run());
+	EXPECT_EQ(result, std::errc::timed_out);
+}
+
+/* One operation between two ends, of which one or both are FIFOs. */
+struct Half {
+	bool at_a, write, from_fifo, to_fifo;
+	uint32_t n, length;
+	/* Where there is memory. */
+	size_t place;
+	std::vector<int> came;
+	int ended = 0;
+
+	std::byte made(uint64_t at) const
+	{
+		return std::byte(at * 7 + at / 253 + n * 31);
+	}
+
+	RdmaMove move(Both &both) const
+	{
+		pavo::Pvo here = (at_a ? both.mapping_a : both.mapping_b).pvo();
+		pavo::Pvo there =
+			(at_a ? both.mapping_b : both.mapping_a).pvo();
+		bool local_fifo = write ? from_fifo : to_fifo;
+		bool remote_fifo = write ? to_fifo : from_fifo;
+		RdmaMove move{.local = local_fifo ? pavo::Pvo{numbers} :
+						    here + place,
+			      .remote = remote_fifo ? pavo::Pvo{numbers} :
+						      there + place,
+			      .length = length,
+			      .tell = n % 3 == 0,
+			      .tag = n,
+			      .to_fifo = to_fifo,
+			      .from_fifo = from_fifo};
+
+		if (write && from_fifo)
+			move.fill = filler();
+		return move;
+	}
+
+	pavo::RdmaFill filler() const
+	{
+		return [this](uint64_t at, std::span<std::byte> to) {
+			for (std::byte &byte : to)
+				byte = made(at++ - numbers);
+		};
+	}
+
+	/* Memory of the end where the data is, and of that where it goes. */
+	world::Memory &source(Both &both) const
+	{
+		return at_a == write ? both.memory_a : both.memory_b;
+	}
+	world::Memory &target(Both &both) const
+	{
+		return at_a == write ? both.memory_b : both.memory_a;
+	}
+
+	void take(Both &both, const pavo::RdmaPiece &piece)
+	{
+		for (size_t i = 0; i < piece.bytes.size(); i++) {
+			size_t at = piece.at - numbers + i;
+
+			ASSERT_LT(at, length);
+			ASSERT_EQ(piece.bytes[i], expected(both, at));
+			came[at]++;
+		}
+	}
+
+	std::byte expected(Both &both, size_t at) const
+	{
+		return from_fifo ? made(at) : source(both).at()[place + at];
+	}
+
+	void expect_whole(Both &both) const
+	{
+		EXPECT_EQ(ended, 1) << n;
+		for (size_t at = 0; at < length; at++)
+			if (to_fifo)
+				ASSERT_EQ(came[at], 1) << n << ", " << at;
+			else
+				ASSERT_EQ(target(both).at()[place + at],
+					  expected(both, at))
+					<< n << ", " << at;
+	}
+};
+
+std::vector<Half> halves(Both &both)
+{
+	const uint32_t lengths[] = {0, 1, 63, 64, 1984, 1985, 20'000, 70'001};
+	std::vector<Half> all;
+	size_t place = 0;
+	uint32_t n = 0;
+
+	for (bool at_a : {true, false})
+		for (bool write : {true, false})
+			for (int fifo : {1, 2, 3})
+				for (uint32_t length : lengths) {
+					all.push_back(
+						{at_a, write, bool(fifo & 1),
+						 bool(fifo & 2), n++, length,
+						 place,
+						 std::vector<int>(length)});
+					place += length + 5;
+				}
+	for (const Half &half : all) {
+		fill(half.source(both), half.place, half.length, half.n);
+		fill(half.target(both), half.place, half.length, half.n + 7);
+	}
+	return all;
+}
+
+/* All forms in both directions at the same time. */
+TEST(Network, HalfOperationsOnce)
+{
+	Both both;
+	auto all = halves(both);
+
+	for (auto *rdma : {&both.rdma_a, &both.rdma_b}) {
+		rdma->on_piece([&](const pavo::RdmaPiece &piece) {
+			all.at(piece.tag).take(both, piece);
+		});
+		rdma->on_feed([&](const pavo::RdmaAsked &asked) {
+			return all.at(asked.tag).filler();
+		});
+	}
+	for (Half &half : all) {
+		auto &rdma = half.at_a ? both.rdma_a : both.rdma_b;
+		auto peer = half.at_a ? both.b_of_a : both.a_of_b;
+		auto over = [&half](std::error_code error) {
+			EXPECT_FALSE(error) << error.message();
+			half.ended++;
+		};
+
+		if (half.write)
+			rdma.put(peer, half.move(both), over);
+		else
+			rdma.get(peer, half.move(both), over);
+	}
+	ASSERT_TRUE(both.run());
+	for (Half &half : all) {
+		half.expect_whole(both);
+		EXPECT_EQ((half.at_a ? both.arrived_b : both.arrived_a)[half.n],
+			  half.n % 3 == 0)
+			<< half.n;
+	}
+}
+
+} // namespace
