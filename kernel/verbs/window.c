@@ -103,8 +103,9 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_TAKE_RCXTS)(struct uverbs_attr_bundle *attrs)
 	return err;
 }
 
-static int UVERBS_HANDLER(PAVO_METHOD_WINDOW_RETURN_RCXTS)(
-	struct uverbs_attr_bundle *attrs)
+/* @act on each of those that are named, until one fails. */
+static int with_rcxts(struct uverbs_attr_bundle *attrs,
+		      int (*act)(struct pavo_fifo_window *window, u32 rcxt))
 {
 	const u32 *ids =
 		uverbs_attr_get_alloced_ptr(attrs, PAVO_ATTR_WINDOW_RCXTS);
@@ -116,25 +117,20 @@ static int UVERBS_HANDLER(PAVO_METHOD_WINDOW_RETURN_RCXTS)(
 	if (IS_ERR(ids))
 		return PTR_ERR(ids);
 	for (i = 0; !err && i < n; i++)
-		err = pavo_rcxt_return(window, ids[i]);
+		err = act(window, ids[i]);
 	return err;
+}
+
+static int UVERBS_HANDLER(PAVO_METHOD_WINDOW_RETURN_RCXTS)(
+	struct uverbs_attr_bundle *attrs)
+{
+	return with_rcxts(attrs, pavo_rcxt_return);
 }
 
 static int
 UVERBS_HANDLER(PAVO_METHOD_WINDOW_CANCEL)(struct uverbs_attr_bundle *attrs)
 {
-	const u32 *ids =
-		uverbs_attr_get_alloced_ptr(attrs, PAVO_ATTR_WINDOW_RCXTS);
-	u32 n = count_rcxts(attrs, PAVO_ATTR_WINDOW_RCXTS), i;
-	struct pavo_fifo_window *window =
-		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE);
-	int err = 0;
-
-	if (IS_ERR(ids))
-		return PTR_ERR(ids);
-	for (i = 0; !err && i < n; i++)
-		err = pavo_window_cancel(window, ids[i]);
-	return err;
+	return with_rcxts(attrs, pavo_window_cancel);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(
@@ -174,7 +170,7 @@ DECLARE_UVERBS_NAMED_METHOD(
 	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
 			UVERBS_ACCESS_READ, UA_MANDATORY),
 	UVERBS_ATTR_PTR_OUT(PAVO_ATTR_WINDOW_LMT,
-			    UVERBS_ATTR_STRUCT(struct pavo_lmt, rcxts_owned),
+			    UVERBS_ATTR_STRUCT(struct pavo_lmt, recoveries),
 			    UA_MANDATORY));
 
 /* Room for so many numbers. */

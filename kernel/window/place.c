@@ -38,13 +38,6 @@ static bool from_peer(const struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
 	return pavo_rdma_same_peer(&rcxt->peer, &peer);
 }
 
-static void begin(struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
-{
-	const struct pavo_rdma_peer peer = sender(pkt);
-
-	pavo_rdma_begin(rcxt, &peer, &pkt->rdma);
-}
-
 /* What the source of the data is to hear. */
 static struct pavo_rdma_told end_of(struct pavo_fifo_window *window,
 				    const struct pavo_rcxt *rcxt, u64 tid,
@@ -235,7 +228,9 @@ static bool receive_part(struct pavo_fifo_window *window,
 static bool repeat(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		   const struct pavo_pkt *pkt, struct pavo_rdma_told *told)
 {
-	if (!from_peer(rcxt, pkt)) {
+	const struct pavo_rdma_peer peer = sender(pkt);
+
+	if (!pavo_rdma_same_window(&rcxt->peer, &peer)) {
 		pavo_count(window->dev, rx_drop_tid);
 		return false;
 	}
@@ -244,6 +239,7 @@ static bool repeat(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		return false;
 	}
 	pavo_count(window->dev, rdma_repeats);
+	rcxt->peer = peer;
 	*told = end_of(window, rcxt, pkt->rdma.tid, PAVO_PVO_OK);
 	return rcxt->flags & PAVO_RDMA_TELL_SOURCE;
 }
@@ -252,13 +248,17 @@ static bool repeat(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 static void begin_or_resume(struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt,
 			    bool resume)
 {
-	if (resume && from_peer(rcxt, pkt) && rcxt->total == pkt->rdma.total &&
+	const struct pavo_rdma_peer peer = sender(pkt);
+
+	if (resume && pavo_rdma_same_window(&rcxt->peer, &peer) &&
+	    rcxt->total == pkt->rdma.total &&
 	    rcxt->flags == (pkt->rdma.flags & PAVO_RDMA_FLAGS)) {
 		rcxt->now.tid = pkt->rdma.tid;
 		rcxt->attempts = pkt->rdma.attempts;
+		rcxt->peer = peer;
 		return;
 	}
-	begin(rcxt, pkt);
+	pavo_rdma_begin(rcxt, &peer, &pkt->rdma);
 	pavo_rdma_expect(rcxt);
 }
 
@@ -322,6 +322,7 @@ static bool receive_request(struct pavo_fifo_window *window,
 			    struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
 {
 	const bool from_fifo = pkt->rdma.flags & PAVO_RDMA_FROM_FIFO;
+	const struct pavo_rdma_peer peer = sender(pkt);
 	enum pavo_tid_verdict verdict =
 		pavo_tid_request(&rcxt->now, pkt->rdma.tid);
 
@@ -333,7 +334,7 @@ static bool receive_request(struct pavo_fifo_window *window,
 	}
 	if (from_fifo && !put_request(window, pkt))
 		return false;
-	begin(rcxt, pkt);
+	pavo_rdma_begin(rcxt, &peer, &pkt->rdma);
 	rcxt->told = rcxt->flags & PAVO_RDMA_TELL_SOURCE;
 	rcxt->now.feeding = from_fifo;
 	if (from_fifo)

@@ -196,11 +196,12 @@ void pavo_rcxts_recover(struct pavo_rcxt_pool *pool)
 	mutex_lock(&pool->mutex);
 	/* First, so that no packet finds one on its way back. */
 	WRITE_ONCE(pool->key, (pool->key + 1) & KEY_MASK);
+	/* Whoever finds that out may ask for others: it waits for the mutex. */
+	WRITE_ONCE(pool->recoveries, pool->recoveries + 1);
 	for (i = 0; i < pool->count; i++) {
 		take_away(&pool->all[i]);
 		cond_resched();
 	}
-	pool->recoveries++;
 	mutex_unlock(&pool->mutex);
 }
 

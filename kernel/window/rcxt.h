@@ -24,11 +24,17 @@ struct pavo_rdma_peer {
 	u16 node;
 };
 
+/* The same window; its rCxt may be another after a recovery there. */
+static inline bool pavo_rdma_same_window(const struct pavo_rdma_peer *a,
+					 const struct pavo_rdma_peer *b)
+{
+	return a->window == b->window && a->node == b->node;
+}
+
 static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
 				       const struct pavo_rdma_peer *b)
 {
-	return a->window == b->window && a->rcxt == b->rcxt &&
-	       a->node == b->node;
+	return pavo_rdma_same_window(a, b) && a->rcxt == b->rcxt;
 }
 
 /**

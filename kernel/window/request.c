@@ -81,7 +81,7 @@ static u32 begin_write(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 static bool same_read(const struct pavo_rcxt *rcxt, const struct ask *ask)
 {
 	return ask->type == PAVO_FRAME_RDMA_READ &&
-	       pavo_rdma_same_peer(&rcxt->peer, &ask->peer) &&
+	       pavo_rdma_same_window(&rcxt->peer, &ask->peer) &&
 	       rcxt->total == ask->wreth.total &&
 	       rcxt->flags == ask->wreth.flags;
 }
@@ -104,6 +104,7 @@ static bool go_on_reading(struct pavo_fifo_window *window,
 		return false;
 	rcxt->now.tid = tid;
 	rcxt->attempts = attempts;
+	rcxt->peer = ask->peer;
 	*state = PAVO_FRAME_EMPTY;
 	if (!repeat)
 		return true;

@@ -406,6 +406,7 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.rcxt_tail = id_of(window, window->rcxts.prev),
 		.fatal_rcxt = window->fatal_rcxt,
 		.rcxts_owned = window->nowned,
+		.recoveries = pavo_windows_recoveries(window->dev),
 	};
 	spin_unlock_bh(&window->lock);
 }

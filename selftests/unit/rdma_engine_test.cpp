@@ -16,6 +16,7 @@
 
 #include "random.h"
 #include "rdma_engine.hpp"
+#include "rdma_once.hpp"
 
 extern "C" {
 #include "window/order.h"
@@ -54,8 +55,8 @@ class World;
 
 /* Data that came as a frame. */
 struct Piece {
-	uint32_t rcxt, tag;
-	uint64_t at;
+	uint32_t rcxt, tag, fragment;
+	uint64_t at, first;
 	std::vector<uint8_t> bytes;
 };
 
@@ -69,6 +70,21 @@ struct End {
 	std::vector<Piece> pieces;
 	std::vector<pavo_rdma_request> asked;
 	std::map<uint32_t, pavo_frame_state> marks;
+	uint32_t recoveries = 0;
+
+	/* A recovery: all contexts have other names, and know nothing. */
+	void recover()
+	{
+		std::map<uint32_t, Context> fresh;
+
+		for (auto &[rcxt, context] : contexts) {
+			if (context.now.sending && context.own)
+				marks[context.frame] = PAVO_FRAME_BAD_RCXT;
+			fresh[rcxt + 1000];
+		}
+		contexts = std::move(fresh);
+		recoveries++;
+	}
 
 	void receive(const Packet &packet);
 	void receive_data(Context &c, const Packet &packet);
@@ -147,9 +163,9 @@ void End::transmit(uint32_t rcxt, Context &c)
 	packet.peer_rcxt = rcxt;
 	packet.payload.clear();
 	if (length)
-		packet.payload.assign(
-			memory.begin() + long(packet.back_pvo),
-			memory.begin() + long(packet.back_pvo + length));
+		packet.payload.assign(memory.begin() + long(packet.back_pvo),
+				      memory.begin() +
+					      long(packet.back_pvo + length));
 	world.send(packet);
 	packet.pvo += length;
 	packet.back_pvo += length;
@@ -169,6 +185,7 @@ void End::receive_data(Context &c, const Packet &packet)
 		c.now.tid = packet.tid;
 		c.of.attempts = packet.attempts;
 		c.of.tid = packet.tid;
+		c.of.rcxt = packet.peer_rcxt;
 		break;
 	case PAVO_TID_BEGIN:
 		c.now.tid = packet.tid;
@@ -231,7 +248,8 @@ bool End::deliver(const Context &c, const Packet &packet)
 	}
 	if (world.random.below(100) < world.loss)
 		return false;
-	pieces.push_back({packet.rcxt, c.of.tag, packet.pvo, packet.payload});
+	pieces.push_back({packet.rcxt, c.of.tag, packet.fragment, packet.pvo,
+			  c.now.first, packet.payload});
 	return true;
 }
 
@@ -272,7 +290,11 @@ void End::ask_process(Context &c, const Packet &packet)
 /* Of a frame; false: it is not sent. */
 bool End::begin_piece(const pavo_rdma_piece &piece)
 {
-	Context &c = contexts.at(piece.local_rcxt);
+	auto found = contexts.find(piece.local_rcxt);
+
+	if (found == contexts.end())
+		return false;
+	Context &c = found->second;
 
 	switch (pavo_tid_piece(&c.now, piece.tid)) {
 	case PAVO_TID_PART:
@@ -293,7 +315,11 @@ bool End::begin_piece(const pavo_rdma_piece &piece)
 
 void End::receive(const Packet &packet)
 {
-	Context &c = contexts.at(packet.rcxt);
+	auto found = contexts.find(packet.rcxt);
+
+	if (found == contexts.end())
+		return;
+	Context &c = found->second;
 
 	if (packet.kind == Packet::DATA) {
 		receive_data(c, packet);
@@ -359,7 +385,14 @@ struct Port : RdmaPort {
 				const pavo_rdma_request &request,
 				uint32_t &frame) override
 	{
-		Context &c = end.contexts.at(request.local_rcxt);
+		auto found = end.contexts.find(request.local_rcxt);
+
+		if (found == end.contexts.end()) {
+			frame = next++;
+			end.marks[frame] = PAVO_FRAME_BAD_RCXT;
+			return {};
+		}
+		Context &c = found->second;
 
 		EXPECT_GT(request.tid, c.now.tid) << "tids only grow";
 		/* A number is no memory, nor is that of no bytes. */
@@ -428,9 +461,19 @@ struct Port : RdmaPort {
 
 	void forget(uint32_t) override {}
 
+	void ask_about(uint16_t, uint32_t, uint32_t rcxt) override
+	{
+		if (world.random.below(100) >= world.loss)
+			asked.push_back(rcxt);
+	}
+
 	void cancel(uint32_t rcxt) override
 	{
-		Context &c = end.contexts.at(rcxt);
+		auto found = end.contexts.find(rcxt);
+
+		if (found == end.contexts.end())
+			return;
+		Context &c = found->second;
 
 		if (c.now.sending && c.own)
 			end.marks[c.frame] = PAVO_FRAME_CANCELLED;
@@ -443,6 +486,8 @@ struct Port : RdmaPort {
 	World &world;
 	End &end;
 	uint32_t next = 0;
+	/* Contexts of the other end, of which nothing is heard. */
+	std::vector<uint32_t> asked;
 	/* From this address on. */
 	uint64_t refused = memory_size;
 	int refusals = 0;
@@ -469,6 +514,9 @@ struct Bench {
 			world.a.contexts[10 + i];
 			world.b.contexts[20 + i];
 		}
+		once_a.add(locals);
+		once_b.add(to.rcxts);
+		peer = engine.add(to, locals);
 		peer = engine.add(to, locals);
 	}
 
@@ -477,21 +525,68 @@ struct Bench {
 	{
 		for (; engine.pending() && steps; steps--) {
 			world.step();
+			if (recovers && !world.random.below(3000))
+				(world.random.coin() ? world.a : world.b)
+					.recover();
+			renew_a();
 			engine.look(world.now);
 			other.look(world.now);
 			/* Processes look when they like. */
-			if (world.random.below(200))
-				continue;
-			for (auto &done : std::exchange(world.a.frames, {}))
-				EXPECT_TRUE(engine.done(done, world.now));
-			if (process)
-				process();
-			if (arrived)
-				for (auto &done :
-				     std::exchange(world.b.frames, {}))
-					arrived(done);
+			if (!world.random.below(200))
+				take_frames();
 		}
 		return !engine.pending();
+	}
+
+	void take_frames()
+	{
+		for (auto &done : std::exchange(world.a.frames, {})) {
+			done.rcxt = once_a.name(done.rcxt);
+			EXPECT_TRUE(engine.done(done, world.now));
+		}
+		if (process)
+			process();
+		for (auto &done : arrived ? std::exchange(world.b.frames, {}) :
+					    std::vector<pavo_rdma_done>()) {
+			once_b.end(done.rcxt, done.tid - done.attempts);
+			arrived(done);
+		}
+		answer();
+	}
+
+	/*
+	 * What Rdma does after recoveries: contexts are taken anew at end a, and at end
+	 * b when it is asked about one.
+	 */
+	static bool rename(End &end, RdmaOnce &once, uint32_t &known)
+	{
+		auto names = once.names();
+
+		for (uint32_t &name : names)
+			name += 1000 * (end.recoveries - known);
+		once.rename(names);
+		return std::exchange(known, end.recoveries) != end.recoveries;
+	}
+
+	void renew_a()
+	{
+		auto old = once_a.names();
+
+		if (!rename(world.a, once_a, known_a))
+			return;
+		for (size_t i = 0; i < old.size(); i++)
+			engine.renew_local(old[i], once_a.names()[i],
+					   world.now);
+	}
+
+	void answer()
+	{
+		for (uint32_t rcxt : std::exchange(port.asked, {})) {
+			rename(world.b, once_b, known_b);
+			uint32_t name = once_b.name(rcxt);
+			engine.renew_remote(1, 2, rcxt, name,
+					    once_b.ended(name), world.now);
+		}
 	}
 
 	World world;
@@ -499,9 +594,13 @@ struct Bench {
 	/* That of end a, which all tests are about, and what end b answers by. */
 	RdmaEngine engine, other;
 	size_t peer;
+	RdmaOnce once_a, once_b;
+	uint32_t known_a = 0, known_b = 0;
 	std::function<void(const pavo_rdma_done &)> arrived;
 	/* What processes do beside that. */
 	std::function<void()> process;
+	/* Adapters are recovered now and then. */
+	bool recovers = false;
 };
 
 void fill(std::vector<uint8_t> &memory, size_t from, size_t n, unsigned seed)
@@ -608,6 +707,10 @@ struct Half {
 			take();
 			EXPECT_TRUE(whole());
 			told++;
+			/* Memory that was handed over may be used. */
+			if (write && !to_fifo)
+				fill(target.memory, 7000, length, n + 5);
+			used = target.memory;
 		};
 	}
 
@@ -637,7 +740,12 @@ struct Half {
 	void take()
 	{
 		for (auto &piece : std::exchange(target.pieces, {})) {
+			auto &once = write ? bench.once_b : bench.once_a;
+
 			EXPECT_EQ(piece.tag, n);
+			if (!once.piece(piece.rcxt, piece.first,
+					piece.fragment))
+				continue;
 			for (uint8_t byte : piece.bytes) {
 				size_t at = piece.at++ - numbers;
 
@@ -656,14 +764,22 @@ struct Half {
 
 	bool whole() const
 	{
+		if (told && write)
+			return target.memory == used &&
+			       (!to_fifo || each_once());
 		if (to_fifo)
-			return std::ranges::all_of(came, [](int times) {
-				return times == 1;
-			});
+			return each_once();
 		for (size_t at = 0; at < length; at++)
 			if (target.memory[7000 + at] != expected(at))
 				return false;
 		return true;
+	}
+
+	bool each_once() const
+	{
+		return std::ranges::all_of(came, [](int times) {
+			return times == 1;
+		});
 	}
 
 	friend std::ostream &operator<<(std::ostream &out, const Half &half)
@@ -682,6 +798,8 @@ struct Half {
 	/* How often each byte came as a frame. */
 	std::vector<int> came;
 	int told = 0;
+	/* The target's memory after that. */
+	std::vector<uint8_t> used;
 };
 
 /* All forms: every byte comes once, whatever is lost, and the word when all are there. */
@@ -727,6 +845,49 @@ TEST(RdmaEngine, HalfOperationsOnce)
 				<< "seed " << seed << ", " << n << ": " << half;
 			ASSERT_TRUE(bench.world.b.frames.empty());
 		}
+	}
+}
+
+/*
+ * Adapters are recovered in the middle of it. Memory that was handed over by a word is
+ * its owner's from then on.
+ */
+TEST(RdmaEngine, OnceAlthoughAdaptersAreRecovered)
+{
+	for (unsigned seed = 0; seed < 30; seed++) {
+		Bench bench(300 + seed, 700);
+		Random random(seed);
+		uint32_t all = 0;
+
+		bench.world.loss = seed % 5 * 8;
+		bench.world.repeats = seed % 3 * 20;
+		bench.world.reorder = seed % 4 * 30;
+		bench.recovers = true;
+		for (uint32_t n = 0; n < 40; n++) {
+			Half half(bench, random, n);
+			bool tell = random.coin();
+			int ends = 0;
+
+			if (random.below(3) == 0)
+				half.from_fifo = half.to_fifo = false;
+			bench.engine.begin(
+				half.write, bench.peer, half.move(tell),
+				[&](std::error_code error) {
+					EXPECT_FALSE(error) << error.message();
+					ends++;
+				},
+				bench.world.now);
+			ASSERT_TRUE(bench.run())
+				<< "seed " << seed << ", " << n << ": " << half;
+			half.answer();
+			ASSERT_EQ(ends, 1);
+			ASSERT_EQ(half.told, tell)
+				<< "seed " << seed << ", " << n << ": " << half;
+			ASSERT_TRUE(half.whole())
+				<< "seed " << seed << ", " << n << ": " << half;
+		}
+		all += bench.world.a.recoveries + bench.world.b.recoveries;
+		EXPECT_GT(all, 0u);
 	}
 }
 

@@ -7,9 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <thread>
 
-#include "adapter.h"
+#include "both.h"
 #include "raw.h"
 
 using namespace windows;
@@ -109,6 +110,117 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		ASSERT_EQ(ends.a.lmt().rcxts, 0u);
 		ASSERT_EQ(ends.a.lmt().rcxts_owned, 0u);
 	}
+}
+
+/* What is moved: every third to a FIFO, every other by the other end. */
+struct Load {
+	static constexpr uint32_t operations = 60, size = 50'000;
+
+	explicit Load(Both &all) : both(all)
+	{
+		both.rdma_a.on_piece(
+			[this](const pavo::RdmaPiece &piece) { take(piece); });
+		both.rdma_b.on_piece(
+			[this](const pavo::RdmaPiece &piece) { take(piece); });
+		for (uint32_t n = 0; n < operations; n++) {
+			fill(memory_of(at_a(n) == write(n)), place(n), size, n);
+			begin(n);
+		}
+	}
+
+	static bool at_a(uint32_t n) { return n & 1; }
+	static bool write(uint32_t n) { return n & 2; }
+	static bool to_fifo(uint32_t n) { return n % 3 == 0; }
+	static size_t place(uint32_t n) { return size_t(n) * size; }
+	world::Memory &memory_of(bool a)
+	{
+		return a ? both.memory_a : both.memory_b;
+	}
+
+	void begin(uint32_t n)
+	{
+		auto here = (at_a(n) ? both.mapping_a : both.mapping_b).pvo();
+		auto there = (at_a(n) ? both.mapping_b : both.mapping_a).pvo();
+		auto &rdma = at_a(n) ? both.rdma_a : both.rdma_b;
+		auto peer = at_a(n) ? both.b_of_a : both.a_of_b;
+		pavo::RdmaMove move{.local = here + place(n),
+				    .remote = there + place(n),
+				    .length = size,
+				    .tell = true,
+				    .tag = n,
+				    .to_fifo = to_fifo(n)};
+		auto over = [this, n](std::error_code error) {
+			EXPECT_FALSE(error) << n << ": " << error.message();
+			ended++;
+		};
+
+		if (to_fifo(n))
+			(write(n) ? move.remote : move.local) = {place(n)};
+		if (write(n))
+			rdma.put(peer, move, over);
+		else
+			rdma.get(peer, move, over);
+	}
+
+	void take(const pavo::RdmaPiece &piece)
+	{
+		uint32_t n = piece.tag;
+		auto from = memory_of(at_a(n) == write(n))
+				    .part(piece.at, piece.bytes.size());
+
+		EXPECT_TRUE(to_fifo(n));
+		EXPECT_TRUE(std::ranges::equal(from, piece.bytes)) << n;
+		for (size_t i = 0; i < piece.bytes.size(); i++)
+			EXPECT_TRUE(came.insert(piece.at + i).second) << n;
+	}
+
+	void expect_whole()
+	{
+		size_t fifo_bytes = 0;
+
+		EXPECT_EQ(ended, operations);
+		for (uint32_t n = 0; n < operations; n++) {
+			EXPECT_EQ((at_a(n) ? both.arrived_b :
+					     both.arrived_a)[n],
+				  1)
+				<< n;
+			if (to_fifo(n))
+				fifo_bytes += size;
+			else
+				EXPECT_TRUE(equal(both.memory_a, place(n),
+						  both.memory_b, place(n),
+						  size))
+					<< n;
+		}
+		EXPECT_EQ(came.size(), fifo_bytes);
+	}
+
+	Both &both;
+	uint32_t ended = 0;
+	std::set<size_t> came;
+};
+
+/* The libraries at both ends take new contexts, and every operation happens once. */
+TEST(Failover, OperationsGoOnAfterRecoveries)
+{
+	Both both(4, {.patience = std::chrono::milliseconds(5),
+		      .piece = 20'000,
+		      .half_piece = 8'000});
+	Load load(both);
+	unsigned recoveries = 0;
+
+	ASSERT_TRUE(eventually([&] {
+		both.rdma_a.progress();
+		both.rdma_b.progress();
+		if (load.ended >= 5 * (recoveries + 1))
+			recover(recoveries++ % 3 ? both.device_a :
+						   both.device_b);
+		return !both.rdma_a.pending() && !both.rdma_b.pending();
+	}));
+	EXPECT_GE(recoveries, 10u);
+	load.expect_whole();
+	EXPECT_EQ(both.a.lmt().rcxts_owned, 8u);
+	EXPECT_EQ(both.b.lmt().rcxts_owned, 8u);
 }
 
 /* Before the module is loaded anew. */

@@ -329,6 +329,7 @@ struct pavo_window_node_args {
  * @rcxts:        queued to send: @rcxt_head and @rcxt_tail; 0 if there are none
  * @fatal_rcxt:   of the request after which the window was dead
  * @rcxts_owned:  taken from the adapter's pool
+ * @recoveries:   of the adapter: with each all rCxts were gone
  */
 struct pavo_lmt {
 	__u32 state;
@@ -348,7 +349,7 @@ struct pavo_lmt {
 	__u32 rcxt_tail;
 	__u32 fatal_rcxt;
 	__u32 rcxts_owned;
-	__u32 reserved;
+	__u32 recoveries;
 };
 
 #endif /* PAVO_ABI_WINDOW_H */

@@ -2,11 +2,39 @@
 /* rdma.cpp - exactly-once RDMA by a window; see rdma.hpp, and rdma_engine.hpp. */
 #include <pavo/rdma.hpp>
 
+#include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include "rdma_engine.hpp"
+#include "rdma_once.hpp"
 
 namespace pavo {
+
+namespace {
+
+/* What libraries say to each other, in messages of kind PAVO_MESSAGE_RDMA. */
+struct Word {
+	enum : uint32_t {
+		/* Is your context @rcxt what it was? No answer: it is. */
+		ASK = 1,
+		/* My context @rcxt is @now; operations up to tid @ended are over */
+		RENEWED = 2,
+	};
+	uint32_t what;
+	uint32_t rcxt;
+	uint32_t now;
+	uint32_t reserved;
+	uint64_t ended;
+};
+
+/* The tid of an operation's first attempt. */
+uint64_t first_of(uint64_t tid, uint16_t attempts)
+{
+	return attempts < tid ? tid - attempts : tid;
+}
+
+} // namespace
 
 /* The window as the engine sees it; counts its frames and keeps their marks. */
 class Rdma::WindowPort : public RdmaPort {
@@ -72,6 +100,21 @@ public:
 
 	void cancel(uint32_t rcxt) override { window_.cancel({&rcxt, 1}); }
 
+	void ask_about(uint16_t node, uint32_t window, uint32_t rcxt) override
+	{
+		say(node, window, {Word::ASK, rcxt, 0, 0, 0});
+	}
+
+	/* Goes with the next start; who hears nothing asks again. */
+	void say(uint16_t node, uint32_t window, const Word &word)
+	{
+		send(node, window, std::as_bytes(std::span(&word, 1)),
+		     PAVO_MESSAGE_RDMA);
+	}
+
+	/* A context was not this window's: since the last call. */
+	bool lost_contexts() { return std::exchange(lost_, false); }
+
 	/* Before slots are used again. */
 	void take_marks()
 	{
@@ -79,6 +122,7 @@ public:
 
 		for (; window_.sent({&state, 1}); marked_++) {
 			dead_ = dead_ || state == PAVO_FRAME_DEAD;
+			lost_ = lost_ || state == PAVO_FRAME_BAD_RCXT;
 			auto found = marks_.find(marked_);
 
 			if (found != marks_.end())
@@ -94,19 +138,25 @@ private:
 	std::unordered_map<uint32_t, pavo_frame_state> marks_;
 	/* The window is, after a PVO that was none. */
 	bool dead_ = false;
+	bool lost_ = false;
 };
 
 Rdma::Rdma(Window &window, const RdmaOptions &options)
 	: window_(window), port_(std::make_unique<WindowPort>(window)),
-	  engine_(std::make_unique<RdmaEngine>(*port_, options))
+	  engine_(std::make_unique<RdmaEngine>(*port_, options)),
+	  once_(std::make_unique<RdmaOnce>()),
+	  recoveries_(window.lmt().recoveries)
 {
 }
 
 Rdma::~Rdma()
 {
 	engine_->stop();
-	window_.cancel(taken_);
-	window_.return_rcxts(taken_);
+	/* Those that a recovery took away are not there to be given back. */
+	for (uint32_t rcxt : once_->names()) {
+		window_.cancel({&rcxt, 1});
+		window_.return_rcxts({&rcxt, 1});
+	}
 }
 
 std::vector<uint32_t> Rdma::lend(size_t n)
@@ -114,7 +164,7 @@ std::vector<uint32_t> Rdma::lend(size_t n)
 	std::vector<uint32_t> rcxts(n);
 
 	window_.take_rcxts(rcxts);
-	taken_.insert(taken_.end(), rcxts.begin(), rcxts.end());
+	once_->add(rcxts);
 	return rcxts;
 }
 
@@ -190,11 +240,16 @@ void Rdma::on_feed(std::function<RdmaFill(const RdmaAsked &)> call)
 void Rdma::take_done(const Message &message, Clock::time_point now)
 {
 	pavo_rdma_done done = message.done();
+	uint32_t rcxt = done.rcxt;
 
+	done.rcxt = once_->name(rcxt);
 	if (engine_->done(done, now))
 		return;
+	if (!done.target || done.status)
+		return;
+	once_->end(rcxt, first_of(done.tid, done.attempts));
 	/* What failed here fails there, too, and is asked for again or given up. */
-	if (arrival_ && done.target && !done.status)
+	if (arrival_)
 		arrival_({message.node, message.window, done.rcxt, done.tag,
 			  done.length});
 }
@@ -202,7 +257,10 @@ void Rdma::take_done(const Message &message, Clock::time_point now)
 void Rdma::take_piece(const Message &message)
 {
 	pavo_rdma_piece piece = message.piece();
+	uint64_t first = first_of(piece.tid, piece.attempts);
 
+	if (!once_->piece(piece.local_rcxt, first, piece.fragment))
+		return;
 	if (piece_)
 		piece_({message.node, message.window, piece.tag, piece.pvo,
 			message.piece_bytes()});
@@ -221,6 +279,43 @@ void Rdma::take_asked(const Message &message)
 			      std::move(fill));
 }
 
+void Rdma::take_word(const Message &message, Clock::time_point now)
+{
+	Word word;
+
+	if (message.payload.size() != sizeof(word))
+		return;
+	memcpy(&word, message.payload.data(), sizeof(word));
+	if (word.what == Word::RENEWED) {
+		engine_->renew_remote(message.node, message.window, word.rcxt,
+				      word.now, word.ended, now);
+		return;
+	}
+	if (word.what != Word::ASK)
+		return;
+	renew(now);
+	uint32_t name = once_->name(word.rcxt);
+	if (name != word.rcxt)
+		port_->say(message.node, message.window,
+			   {Word::RENEWED, word.rcxt, name, 0,
+			    once_->ended(name)});
+}
+
+/* After a recovery of the adapter all contexts are to be taken anew. */
+void Rdma::renew(Clock::time_point now)
+{
+	uint32_t recoveries = window_.lmt().recoveries;
+	std::vector<uint32_t> old = once_->names(), fresh(old.size());
+
+	if (recoveries == recoveries_)
+		return;
+	window_.take_rcxts(fresh);
+	recoveries_ = recoveries;
+	once_->rename(fresh);
+	for (size_t i = 0; i < old.size(); i++)
+		engine_->renew_local(old[i], fresh[i], now);
+}
+
 void Rdma::take(const Message &message, Clock::time_point now)
 {
 	auto found = message_.find(message.kind);
@@ -236,7 +331,9 @@ void Rdma::take(const Message &message, Clock::time_point now)
 		take_asked(message);
 		break;
 	default:
-		if (found != message_.end() && found->second)
+		if (message.kind == PAVO_MESSAGE_RDMA)
+			take_word(message, now);
+		else if (found != message_.end() && found->second)
 			found->second(message);
 	}
 }
@@ -248,6 +345,8 @@ size_t Rdma::progress()
 		[&](const Message &message) { take(message, now); });
 
 	port_->take_marks();
+	if (port_->lost_contexts())
+		renew(now);
 	frames += engine_->look(now);
 	window_.start();
 	return frames;

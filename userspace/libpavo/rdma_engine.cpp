@@ -253,7 +253,54 @@ void RdmaEngine::again(Channel &channel, Clock::time_point now)
 	}
 	channel.attempts++;
 	repeated_++;
+	/* The first that is late may well be lost. */
+	if (channel.attempts > 1)
+		port_.ask_about(peers_[channel.peer].node,
+				peers_[channel.peer].window, channel.remote);
 	ask(channel, now);
+}
+
+/* -------------------------------------------------------------- recovery */
+
+void RdmaEngine::renew_local(uint32_t old, uint32_t now_it_is,
+			     Clock::time_point now)
+{
+	auto found = by_local_.find(old);
+
+	if (found == by_local_.end())
+		return;
+	size_t number = found->second;
+	Channel &channel = channels_[number];
+
+	by_local_.erase(found);
+	by_local_[now_it_is] = number;
+	/* By the old name, while there is something under it. */
+	unframe(channel);
+	channel.local = now_it_is;
+	if (channel.operation)
+		again(channel, now);
+}
+
+void RdmaEngine::renew_remote(uint16_t node, uint32_t window, uint32_t old,
+			      uint32_t now_it_is, uint64_t ended,
+			      Clock::time_point now)
+{
+	for (size_t i = 0; i < channels_.size(); i++) {
+		Channel &channel = channels_[i];
+		const Peer &peer = peers_[channel.peer];
+
+		if (peer.node != node || peer.window != window ||
+		    channel.remote != old || old == now_it_is)
+			continue;
+		channel.remote = now_it_is;
+		if (!channel.operation)
+			continue;
+		/* Its process was told; it is not to be written to again. */
+		if (channel.write && channel.tid - channel.attempts <= ended)
+			piece_over(i, {}, now);
+		else
+			again(channel, now);
+	}
 }
 
 /* -------------------------------------------------------------------- ends */

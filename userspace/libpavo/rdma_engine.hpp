@@ -38,6 +38,12 @@ public:
 	virtual void forget(uint32_t frame) = 0;
 	/** Nothing more of what this rCxt is at is sent or placed. */
 	virtual void cancel(uint32_t rcxt) = 0;
+	/**
+	 * No answer comes from a peer's context: did a recovery of its adapter take it
+	 * away? What comes of that comes by RdmaEngine::renew_remote().
+	 */
+	virtual void ask_about(uint16_t node, uint32_t window,
+			       uint32_t rcxt) = 0;
 };
 
 class RdmaEngine {
@@ -62,6 +68,17 @@ public:
 	 */
 	void feed(uint16_t node, uint32_t window,
 		  const pavo_rdma_request &request, RdmaFill fill);
+	/**
+	 * A recovery took a context away, here or at a peer, and another is in its
+	 * place: what it was at is asked for again by that. None of that name: nothing
+	 * happens.
+	 */
+	void renew_local(uint32_t old, uint32_t now_it_is,
+			 Clock::time_point now);
+	/** @ended: writes whose first tid is not above that are over there. */
+	void renew_remote(uint16_t node, uint32_t window, uint32_t old,
+			  uint32_t now_it_is, uint64_t ended,
+			  Clock::time_point now);
 	/** Results of frames, and what is late. Return: operations that ended. */
 	size_t look(Clock::time_point now);
 	/** Ends all without a word. */

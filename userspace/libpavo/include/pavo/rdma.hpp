@@ -22,6 +22,7 @@
 namespace pavo {
 
 class RdmaEngine;
+class RdmaOnce;
 
 struct RdmaOptions {
 	/** How long an end may take before it is asked for again, at first. */
@@ -188,8 +189,11 @@ public:
 	void on_feed(std::function<RdmaFill(const RdmaAsked &)> call);
 
 	/**
-	 * Looks at what came and asks again for what did not. Return: how many frames
-	 * there were, and operations that ended without one.
+	 * Looks at what came and asks again for what did not; after a recovery of the
+	 * adapter, or of a peer's, with contexts that were taken anew, of which peers
+	 * are told when they ask. Return: how many frames there were, and operations
+	 * that ended without one.
+	 * Throws std::system_error: no contexts are left after a recovery.
 	 */
 	size_t progress();
 	/** Operations that are not over. */
@@ -207,11 +211,16 @@ private:
 	void take_done(const Message &message, Clock::time_point now);
 	void take_piece(const Message &message);
 	void take_asked(const Message &message);
+	void take_word(const Message &message, Clock::time_point now);
+	void renew(Clock::time_point now);
 
 	Window &window_;
 	std::unique_ptr<WindowPort> port_;
 	std::unique_ptr<RdmaEngine> engine_;
-	std::vector<uint32_t> taken_;
+	/** All contexts, for its own operations and for others'. */
+	std::unique_ptr<RdmaOnce> once_;
+	/** Of the adapter, as far as it is known here. */
+	uint32_t recoveries_;
 	/** By their kind. */
 	std::map<uint8_t, std::function<void(const Message &)>> message_;
 	std::function<void(const RdmaArrival &)> arrival_;
