@@ -26,6 +26,7 @@ struct end {
 	int peer;
 	/* What the calls said. */
 	unsigned int messages, arrivals, ends, failed;
+	size_t taken;
 	uint32_t tag;
 	int error;
 };
@@ -192,6 +193,59 @@ static void there_and_back(struct end *a, struct end *b)
 	check(!pavo_rdma_pending(a->rdma), "nothing is pending");
 }
 
+static void take(void *context, uint16_t node, uint32_t window, uint32_t tag,
+		 uint64_t at, const void *data, size_t bytes)
+{
+	const unsigned char *byte = data;
+	struct end *end = context;
+	size_t i;
+
+	(void)node;
+	(void)window;
+	for (i = 0; i < bytes; i++)
+		end->failed |= tag != 5 || at + i >= SIZE ||
+			       byte[i] != pattern(3, at + i);
+	end->taken += bytes;
+}
+
+static void make(void *context, uint32_t tag, uint64_t at, void *to,
+		 size_t bytes)
+{
+	unsigned char *byte = to;
+	size_t i;
+
+	(void)context;
+	(void)tag;
+	for (i = 0; i < bytes; i++)
+		byte[i] = pattern(3, at + i);
+}
+
+/* No end has memory: made here and taken there, and the other way round. */
+static void through_fifos(struct end *a, struct end *b)
+{
+	struct pavo_move move = {
+		.bytes = SIZE,
+		.tag = 5,
+		.to_fifo = 1,
+		.from_fifo = 1,
+	};
+
+	check(pavo_rdma_put(a->rdma, a->peer, &move, on_done, a) == -EINVAL,
+	      "nobody makes the data");
+	move.fill = make;
+	pavo_rdma_on_piece(a->rdma, take, a);
+	pavo_rdma_on_piece(b->rdma, take, b);
+	pavo_rdma_on_feed(b->rdma, make, b);
+	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
+	check(until(a, b, &a->ends, 3) && !a->error && !b->failed &&
+		      b->taken == SIZE,
+	      "a put from FIFO to FIFO");
+	must(!pavo_rdma_get(a->rdma, a->peer, &move, on_done, a), "get");
+	check(until(a, b, &a->ends, 4) && !a->error && !a->failed &&
+		      a->taken == SIZE,
+	      "a get from FIFO to FIFO");
+}
+
 static void refusals(struct end *a, struct end *b)
 {
 	struct pavo_move move = {
@@ -204,7 +258,7 @@ static void refusals(struct end *a, struct end *b)
 	check(pavo_rdma_put(a->rdma, 99, &move, on_done, a) == -EINVAL,
 	      "no such peer");
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
-	check(until(a, b, &a->ends, 3) && a->error == -EFAULT,
+	check(until(a, b, &a->ends, 5) && a->error == -EFAULT,
 	      "memory of the other end that is none");
 	check(pavo_rdma_send(a->rdma, 1, 1, long_message,
 			     sizeof(long_message)) == -EMSGSIZE,
@@ -236,6 +290,7 @@ int main(int argc, char **argv)
 	     "send");
 	check(until(&a, &b, &b.messages, 1) && !b.failed, "a message arrives");
 	there_and_back(&a, &b);
+	through_fifos(&a, &b);
 	refusals(&a, &b);
 	close_end(&a);
 	close_end(&b);

@@ -83,22 +83,35 @@ pavo::Job reserve_or_join(const pavo::Device &device, uint32_t id, uint64_t key)
 	return pavo::Job::join(device, id, key);
 }
 
+pavo::RdmaFill filler(pavo_fill_call *fill, void *context, uint32_t tag)
+{
+	return [=](uint64_t at, std::span<std::byte> to) {
+		fill(context, tag, at, to.data(), to.size());
+	};
+}
+
 int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
 	  pavo_done_call *done, void *context)
 {
-	if (peer < 0 || size_t(peer) >= rdma->peers)
+	if (peer < 0 || size_t(peer) >= rdma->peers ||
+	    (write && move->from_fifo && !move->fill))
 		return -EINVAL;
 	return status([&] {
 		pavo::RdmaMove what{.local = {move->local_pvo},
 				    .remote = {move->remote_pvo},
 				    .length = move->bytes,
 				    .tell = move->tell != 0,
-				    .tag = move->tag};
+				    .tag = move->tag,
+				    .to_fifo = move->to_fifo != 0,
+				    .from_fifo = move->from_fifo != 0};
 		auto over = [done, context](std::error_code error) {
 			if (done)
 				done(context, -error.value());
 		};
 
+		if (write && move->from_fifo)
+			what.fill =
+				filler(move->fill, move->context, move->tag);
 		if (write)
 			rdma->rdma.put(size_t(peer), what, over);
 		else
@@ -216,6 +229,21 @@ void pavo_rdma_close(pavo_rdma *rdma)
 	delete rdma;
 }
 
+void pavo_rdma_on_piece(pavo_rdma *rdma, pavo_piece_call *piece, void *context)
+{
+	rdma->rdma.on_piece([=](const pavo::RdmaPiece &p) {
+		piece(context, p.node, p.window, p.tag, p.at, p.bytes.data(),
+		      p.bytes.size());
+	});
+}
+
+void pavo_rdma_on_feed(pavo_rdma *rdma, pavo_fill_call *fill, void *context)
+{
+	rdma->rdma.on_feed([=](const pavo::RdmaAsked &asked) {
+		return filler(fill, context, asked.tag);
+	});
+}
+
 int pavo_rdma_lend(pavo_rdma *rdma, uint32_t *rcxts, size_t n)
 {
 	return status([&] {
@@ -258,9 +286,9 @@ int pavo_rdma_send(pavo_rdma *rdma, uint16_t node, uint32_t window,
 	return -rdma->rdma.send(node, window, message).value();
 }
 
-size_t pavo_rdma_progress(pavo_rdma *rdma)
+int pavo_rdma_progress(pavo_rdma *rdma)
 {
-	return rdma->rdma.progress();
+	return status([&] { return int(rdma->rdma.progress()); });
 }
 
 size_t pavo_rdma_pending(const pavo_rdma *rdma)

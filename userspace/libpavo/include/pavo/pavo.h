@@ -74,6 +74,13 @@ typedef void pavo_arrival_call(void *context, uint16_t node, uint32_t window,
 			       uint32_t tag, uint32_t bytes);
 /** An operation is over: 0, or a negative errno. */
 typedef void pavo_done_call(void *context, int error);
+/** Some data of a half operation; @at: number of the first byte. Each comes once. */
+typedef void pavo_piece_call(void *context, uint16_t node, uint32_t window,
+			     uint32_t tag, uint64_t at, const void *data,
+			     size_t bytes);
+/** Writes bytes number @at and those behind it to @to, all of them. */
+typedef void pavo_fill_call(void *context, uint32_t tag, uint64_t at, void *to,
+			    size_t bytes);
 
 /**
  * Operations and messages by a window, which is its own from now on. @message and
@@ -89,8 +96,18 @@ int pavo_rdma_lend(struct pavo_rdma *rdma, uint32_t *rcxts, size_t n);
 int pavo_rdma_add(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 		  const uint32_t *rcxts, size_t n);
 
+/** Half operations: what takes data that is not for memory, and what makes it. */
+void pavo_rdma_on_piece(struct pavo_rdma *rdma, pavo_piece_call *piece,
+			void *context);
+void pavo_rdma_on_feed(struct pavo_rdma *rdma, pavo_fill_call *fill,
+		       void *context);
+
 /**
- * struct pavo_move - what is moved. @tell: not 0: the other end hears of it, with @tag.
+ * struct pavo_move - what is moved.
+ * @tell:    not 0: the other end hears of it, with @tag
+ * @to_fifo, @from_fifo: not 0: a FIFO in place of memory, pavo::RdmaMove; the PVO there
+ *           is a number
+ * @fill:    of a put @from_fifo, with @context
  */
 struct pavo_move {
 	uint64_t local_pvo;
@@ -98,6 +115,10 @@ struct pavo_move {
 	uint32_t bytes;
 	uint32_t tag;
 	int tell;
+	int to_fifo;
+	int from_fifo;
+	pavo_fill_call *fill;
+	void *context;
 };
 
 /** @done is called once, in pavo_rdma_progress(), unless -EINVAL or -ENOMEM. */
@@ -110,8 +131,11 @@ int pavo_rdma_get(struct pavo_rdma *rdma, int peer,
 /** A message. -ENOBUFS, -EMSGSIZE. */
 int pavo_rdma_send(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 		   const void *payload, size_t bytes);
-/** Return: how much there was to do; to be called again and again. */
-size_t pavo_rdma_progress(struct pavo_rdma *rdma);
+/**
+ * Return: how much there was to do, or a negative errno: -ENOSPC, -ENOMEM: no contexts are
+ * left after a recovery of the adapter. To be called again and again.
+ */
+int pavo_rdma_progress(struct pavo_rdma *rdma);
 /** Operations that are not over. */
 size_t pavo_rdma_pending(const struct pavo_rdma *rdma);
 
