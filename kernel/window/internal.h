@@ -47,9 +47,10 @@ struct pavo_fifo {
  * @recv, @send: FIFOs
  * @commands:  command page
  * @sending:   bit 0: a worker is at it
- * @mutex:     changes of @flows
+ * @mutex:     changes of @routes
  * @nodes:     how many there may be
- * @flows:     paths to them, NULL: not known; read under RCU
+ * @routes:    to them, NULL: not known; read under RCU
+ * @retired:   routes that are not freed yet
  * @locked:    pages that count as locked memory of @mm (mmgrab)
  */
 struct pavo_fifo_window {
@@ -74,9 +75,10 @@ struct pavo_fifo_window {
 	struct pavo_fifo send;
 	struct pavo_mmap *commands;
 	unsigned long sending;
-	struct mutex mutex; /* changes of flows */
+	struct mutex mutex; /* changes of routes */
 	u32 nodes;
-	struct pavo_flow __rcu **flows;
+	struct pavo_routes __rcu **routes;
+	atomic_t retired;
 	struct mm_struct *mm;
 	unsigned long locked;
 };
@@ -102,8 +104,22 @@ void pavo_window_commands(struct pavo_fifo_window *window);
 void pavo_window_transmit(struct pavo_dev *dev);
 void pavo_window_manager(struct work_struct *work);
 
-/** pavo_window_flow - the way to @node, or NULL. RCU read side. */
+/**
+ * pavo_window_flow - the next of the routes to @node in their turn, or NULL;
+ * pavo_window_flow_of - that of packet number @turn of something; pavo_window_knows - is
+ * there any? RCU read side.
+ */
 struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node);
+struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
+				      u32 turn);
+bool pavo_window_knows(const struct pavo_fifo_window *window, u32 node);
+
+/**
+ * pavo_window_nodes_init - @window may know that many, and knows none. Return: 0;
+ * -ENOMEM. pavo_window_nodes_destroy - forget all, when no packet looks for one. Sleeps.
+ */
+int pavo_window_nodes_init(struct pavo_fifo_window *window, u32 nodes);
+void pavo_window_nodes_destroy(struct pavo_fifo_window *window);
 
 /** pavo_window_wake - send what is ready, later. Any context. */
 void pavo_window_wake(struct pavo_windows *all);

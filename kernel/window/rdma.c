@@ -185,7 +185,10 @@ static bool next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 static int send_piece(struct pavo_fifo_window *window,
 		      const struct piece *piece)
 {
-	struct pavo_flow *flow = pavo_window_flow(window, piece->node);
+	/* Another attempt at a packet is likely to take another route. */
+	u32 turn = (u32)piece->pkt.rdma.tid + piece->pkt.rdma.fragment;
+	struct pavo_flow *flow =
+		pavo_window_flow_of(window, piece->node, turn);
 	const struct pavo_tally *tally = &window->dev->tally;
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;

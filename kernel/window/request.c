@@ -145,7 +145,7 @@ static u32 check_way(struct pavo_fifo_window *window,
 {
 	if (hdr->window & ~PAVO_QPN_MASK)
 		return PAVO_FRAME_BAD_WINDOW;
-	if (!pavo_window_flow(window, hdr->node))
+	if (!pavo_window_knows(window, hdr->node))
 		return PAVO_FRAME_BAD_NODE;
 	return PAVO_FRAME_EMPTY;
 }

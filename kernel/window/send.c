@@ -11,7 +11,6 @@
  * then looked at.
  */
 #include <linux/module.h>
-#include <linux/nospec.h>
 #include "window/rdma.h"
 
 static unsigned int window_workers = 4;
@@ -32,14 +31,6 @@ MODULE_PARM_DESC(window_quantum,
 u32 pavo_window_quantum(void)
 {
 	return clamp_t(u32, READ_ONCE(window_quantum), 1, MOST_QUANTUM);
-}
-
-struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
-{
-	if (node >= window->nodes)
-		return NULL;
-	node = array_index_nospec(node, window->nodes);
-	return rcu_dereference(window->flows[node]);
 }
 
 /* Return: enum pavo_frame_state. RCU read side, BH disabled. */

@@ -125,58 +125,6 @@ void pavo_window_kick(struct pavo_fifo_window *window)
 		pavo_window_transmit(window->dev);
 }
 
-/* ------------------------------------------------------------------- nodes */
-
-static struct pavo_flow *flow_to_node(struct pavo_fifo_window *window,
-				      const struct pavo_window_node_args *args)
-{
-	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
-	struct pavo_flow *flow;
-	int err;
-
-	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
-	if (!flow)
-		return ERR_PTR(-ENOMEM);
-	rdma_ah_set_grh(&attr, NULL, 0, window->sgid_index, 0, 0);
-	memcpy(rdma_ah_retrieve_grh(&attr)->dgid.raw, args->gid,
-	       sizeof(args->gid));
-	err = pavo_flow_init(flow, window->dev, &attr, window->id, args->node,
-			     true);
-	if (err) {
-		kfree(flow);
-		return ERR_PTR(err);
-	}
-	return flow;
-}
-
-static void free_flow(struct pavo_flow *flow)
-{
-	if (!flow)
-		return;
-	pavo_flow_destroy(flow);
-	kfree(flow);
-}
-
-int pavo_window_node(struct pavo_fifo_window *window,
-		     const struct pavo_window_node_args *args)
-{
-	struct pavo_flow *flow, *old;
-
-	if (args->node >= window->nodes || args->reserved)
-		return -EINVAL;
-	flow = flow_to_node(window, args);
-	if (IS_ERR(flow))
-		return PTR_ERR(flow);
-	mutex_lock(&window->mutex);
-	old = rcu_replace_pointer(window->flows[args->node], flow,
-				  lockdep_is_held(&window->mutex));
-	mutex_unlock(&window->mutex);
-	if (old)
-		synchronize_rcu();
-	free_flow(old);
-	return 0;
-}
-
 /* --------------------------------------------------------- opening, closing */
 
 static bool valid_frames(u32 n)
@@ -257,11 +205,9 @@ static int open_memory(struct pavo_fifo_window *window,
 	const size_t size = sizeof(struct pavo_command_page);
 	int err;
 
-	window->flows = kvcalloc(args->nodes, sizeof(*window->flows),
-				 GFP_KERNEL_ACCOUNT);
-	if (!window->flows)
-		return -ENOMEM;
-	window->nodes = args->nodes;
+	err = pavo_window_nodes_init(window, args->nodes);
+	if (err)
+		return err;
 	err = open_fifo(&window->send, uctx, args->send_frames,
 			args->send_event, &resp->send);
 	if (!err)
@@ -279,11 +225,7 @@ static int open_memory(struct pavo_fifo_window *window,
 /* Nobody finds it, or not any more. */
 static void free_window(struct pavo_fifo_window *window)
 {
-	u32 i;
-
-	for (i = 0; window->flows && i < window->nodes; i++)
-		free_flow(rcu_dereference_protected(window->flows[i], true));
-	kvfree(window->flows);
+	pavo_window_nodes_destroy(window);
 	close_fifo(&window->send);
 	close_fifo(&window->recv);
 	pavo_mmap_destroy(window->commands);

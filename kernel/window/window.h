@@ -69,8 +69,8 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 void pavo_window_close(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_node - the address of a node. Return: 0; -EINVAL: no such node, or no
- * such address; -ENOMEM. Context: process.
+ * pavo_window_node - routes to a node. Return: 0, or what struct pavo_window_node_args
+ * says. Context: process.
  */
 int pavo_window_node(struct pavo_fifo_window *window,
 		     const struct pavo_window_node_args *args);

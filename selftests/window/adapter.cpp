@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -36,6 +37,28 @@ pavo::Gid parse(const std::string &text)
 	return gid;
 }
 
+bool is_ipv4(const pavo::Gid &gid)
+{
+	return gid[10] == 0xff && gid[11] == 0xff && !gid[0];
+}
+
+/* The first that @fits. */
+Address find_address(const pavo::Device &device,
+		     const std::function<bool(const pavo::Gid &)> &fits)
+{
+	for (uint16_t i = 0; i < 64; i++) {
+		std::ifstream file(port(device) + "gids/" + std::to_string(i));
+		std::string text;
+
+		if (!(file >> text))
+			continue;
+		pavo::Gid gid = parse(text);
+		if (fits(gid))
+			return {i, gid};
+	}
+	throw std::runtime_error("no address of " + device.name());
+}
+
 /* The kernel shows numbers that are up to 10 ms old (lifespan). */
 uint64_t read_number(const std::string &path)
 {
@@ -65,20 +88,25 @@ pavo::WindowOptions options(uint16_t node, const Address &address,
 
 Address address_of(const pavo::Device &device, bool ipv6)
 {
-	for (uint16_t i = 0; i < 64; i++) {
-		std::ifstream file(port(device) + "gids/" + std::to_string(i));
-		std::string text;
-
-		if (!(file >> text))
-			continue;
-		pavo::Gid gid = parse(text);
-		bool four = gid[10] == 0xff && gid[11] == 0xff && !gid[0];
+	return find_address(device, [ipv6](const pavo::Gid &gid) {
 		bool global = gid[0] == 0xfd || gid[0] == 0x20;
 
-		if (ipv6 ? global : four)
-			return {i, gid};
-	}
-	throw std::runtime_error("no address of " + device.name());
+		return ipv6 ? global : is_ipv4(gid);
+	});
+}
+
+Address address_in(const pavo::Device &device, uint8_t net)
+{
+	return find_address(device, [net](const pavo::Gid &gid) {
+		return is_ipv4(gid) && gid[12] == 10 && gid[13] == 9 &&
+		       gid[14] == net;
+	});
+}
+
+void shell(const std::string &command)
+{
+	if (std::system(command.c_str()))
+		throw std::runtime_error("failed: " + command);
 }
 
 Moved::Moved(const pavo::Device &device, const std::string &counter)

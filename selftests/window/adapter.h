@@ -23,6 +23,11 @@ struct Address {
 
 /* Its address of that family; neither link-local. */
 Address address_of(const pavo::Device &device, bool ipv6 = false);
+/* That of IPv4 which begins 10.9.@net. */
+Address address_in(const pavo::Device &device, uint8_t net);
+
+/* Runs a command of the shell, which has to end well. */
+void shell(const std::string &command);
 
 /* What a counter of an adapter has moved by since then. */
 class Moved {

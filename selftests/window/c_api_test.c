@@ -141,8 +141,14 @@ static void close_end(struct end *end)
 
 static void introduce(struct end *end, uint16_t node, const struct end *other)
 {
+	const struct pavo_route_options two = {.ports = 2, .gid_index = -1};
+
+	must(!pavo_window_set_routes(end->window, node, other->gid, &two),
+	     "pavo_window_set_routes");
 	must(!pavo_window_set_node(end->window, node, other->gid),
 	     "pavo_window_set_node");
+	must(!pavo_window_add_routes(end->window, node, other->gid, &two),
+	     "pavo_window_add_routes");
 	end->peer = pavo_rdma_add(end->rdma, node,
 				  pavo_window_number(other->window),
 				  other->lent, CONTEXTS);
@@ -254,7 +260,13 @@ static void refusals(struct end *a, struct end *b)
 		.bytes = 10,
 	};
 	char long_message[4096] = "";
+	struct pavo_route_options routes = {.ports = 17, .gid_index = -1};
 
+	check(pavo_window_add_routes(a->window, 1, b->gid, &routes) == -EINVAL,
+	      "more ports than there may be");
+	routes = (struct pavo_route_options){.gid_index = 65536};
+	check(pavo_window_set_routes(a->window, 1, b->gid, &routes) == -EINVAL,
+	      "no such address of the adapter");
 	check(pavo_rdma_put(a->rdma, 99, &move, on_done, a) == -EINVAL,
 	      "no such peer");
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");

@@ -26,15 +26,39 @@ record()
 	wait "$pid"
 }
 
+# has_gid DEVICE NET: it has an address in 10.9.NET.
+has_gid()
+{
+	gid_entry "$1" "0000:0000:0000:0000:0000:ffff:0a09:0$2"
+}
+
+# more_ways: second addresses of both adapters, for tests named Routes.
+more_ways()
+{
+	cross_routes va vb 10.9.1 fd0a || return 1
+	wait_for has_gid wa0 1
+	wait_for has_gid wb0 1
+}
+
+no_more_ways()
+{
+	ip addr delete 10.9.1.1/24 dev va && ip addr delete 10.9.1.2/24 dev vb
+	ip addr delete fd0a::1/64 dev va && ip addr delete fd0a::2/64 dev vb
+}
+
 load_pair wa0 wb0 || exit 1
 if [[ ${1:-} == --record ]]; then
 	record
 	exit
 fi
 if (($#)); then
+	[[ $* != *Rout* ]] || more_ways || exit 1
 	exec "$program" "$@"
 fi
-"$program" --gtest_filter=-*TheAdapter*:*LeavesPacketsBehind:Congested.* || status=$?
+"$program" --gtest_filter=-*TheAdapter*:*LeavesPacketsBehind:Congested.*:Routes.* || status=$?
+more_ways || exit 1
+"$program" --gtest_filter=Routes.* || status=$?
+no_more_ways || exit 1
 wait_for gid_index wa0 v4
 wait_for gid_index wb0 v4
 "${program%/*}/pavo-c-api" wa0 "$(gid_index wa0 v4)" wb0 "$(gid_index wb0 v4)" || status=$?

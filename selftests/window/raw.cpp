@@ -18,7 +18,7 @@ namespace windows {
 namespace {
 
 constexpr size_t ip = 14, udp = 34, bth = 42, crc_bytes = 4;
-constexpr uint64_t roce = 4791, data = 0xc1;
+constexpr uint64_t roce = 4791;
 
 } // namespace
 
@@ -84,7 +84,7 @@ Wire::~Wire()
 	close(fd_);
 }
 
-std::vector<Frame> Wire::recorded()
+std::vector<Frame> Wire::recorded(uint8_t opcode)
 {
 	std::vector<Frame> frames;
 	Frame frame(2048);
@@ -95,7 +95,7 @@ std::vector<Frame> Wire::recorded()
 	while ((n = recvfrom(fd_, frame.data(), frame.size(), MSG_DONTWAIT,
 			     reinterpret_cast<sockaddr *>(&from), &size)) > 0)
 		if (from.sll_pkttype != PACKET_OUTGOING && n > ssize_t(bth) &&
-		    field(frame, udp + 2, 2) == roce && frame[bth] == data)
+		    field(frame, udp + 2, 2) == roce && frame[bth] == opcode)
 			frames.emplace_back(frame.begin(), frame.begin() + n);
 	return frames;
 }

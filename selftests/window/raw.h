@@ -16,6 +16,9 @@ using Frame = std::vector<uint8_t>;
 
 /* Where the fields of a packet are in a frame (docs/protocol.md). */
 enum FrameAt : size_t {
+	AT_FROM = 26, /* IPv4 addresses, 4 bytes */
+	AT_TO = 30,
+	AT_PORT = 34, /* UDP, the source's, 2 bytes */
 	AT_OPCODE = 42,
 	AT_DWINDOW = 47, /* 3 bytes */
 	AT_KEY = 54,
@@ -52,8 +55,8 @@ public:
 	~Wire();
 	Wire(const Wire &) = delete;
 
-	/* Packets of data between windows that came in so far. */
-	std::vector<Frame> recorded();
+	/* Packets between windows that came in so far, of data or another opcode. */
+	std::vector<Frame> recorded(uint8_t opcode = 0xc1);
 	void send(const Frame &frame);
 
 private:

@@ -308,11 +308,38 @@ struct pavo_window_resp {
 	__u32 max_payload;
 };
 
-/** struct pavo_window_node_args - the address of a node, as a GID. */
+/* Routes to a node that a window may have, and source ports that one call gives. */
+#define PAVO_ROUTES_MOST 64u
+#define PAVO_ROUTE_PORTS_MOST 16u
+
+enum pavo_node_flag {
+	PAVO_NODE_ADD = 0x1, /* to the routes that there are; else instead of them */
+	PAVO_NODE_SGID = 0x2, /* from @sgid_index, not from the window's */
+	PAVO_NODE_FLAGS = 0x3,
+};
+
+/**
+ * struct pavo_window_node_args - routes to a node (windows document, "RDMA with
+ * Striping over an Unreliable Datagram Transport"). Packets take all of a node's
+ * routes in turn.
+ * @gid:        an address of the node
+ * @node:       its number
+ * @flags:      enum pavo_node_flag
+ * @ports:      how many UDP source ports, each a route: what switches and receivers
+ *              tell flows by. 1 to PAVO_ROUTE_PORTS_MOST; 0: the usual number, 4
+ * @sgid_index: an address of this adapter, with PAVO_NODE_SGID; else 0
+ * @reserved:   0
+ *
+ * Errors: EINVAL: no such node, address or flag; ENOSPC: more routes than
+ * PAVO_ROUTES_MOST; ENOMEM. What there was stays then.
+ */
 struct pavo_window_node_args {
 	__u8 gid[16];
 	__u32 node;
-	__u32 reserved;
+	__u16 flags;
+	__u16 ports;
+	__u16 sgid_index;
+	__u16 reserved[3];
 };
 
 /**

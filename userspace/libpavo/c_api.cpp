@@ -120,6 +120,26 @@ int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
 	});
 }
 
+int routes(pavo_window *window, bool add, uint16_t node, const uint8_t *gid,
+	   const pavo_route_options &options)
+{
+	pavo::RouteOptions all{.ports = options.ports};
+	pavo::Gid copy;
+
+	memcpy(copy.data(), gid, copy.size());
+	if (options.gid_index > UINT16_MAX)
+		return -EINVAL;
+	if (options.gid_index >= 0)
+		all.gid_index = uint16_t(options.gid_index);
+	return status([&] {
+		if (add)
+			window->window.add_route(node, copy, all);
+		else
+			window->window.set_node(node, copy, all);
+		return 0;
+	});
+}
+
 } // namespace
 
 pavo_device *pavo_device_open(const char *name)
@@ -195,13 +215,21 @@ size_t pavo_window_max_payload(const pavo_window *window)
 
 int pavo_window_set_node(pavo_window *window, uint16_t node, const uint8_t *gid)
 {
-	pavo::Gid copy;
+	return routes(window, false, node, gid, {.ports = 0, .gid_index = -1});
+}
 
-	memcpy(copy.data(), gid, copy.size());
-	return status([&] {
-		window->window.set_node(node, copy);
-		return 0;
-	});
+int pavo_window_set_routes(pavo_window *window, uint16_t node,
+			   const uint8_t *gid,
+			   const pavo_route_options *options)
+{
+	return routes(window, false, node, gid, *options);
+}
+
+int pavo_window_add_routes(pavo_window *window, uint16_t node,
+			   const uint8_t *gid,
+			   const pavo_route_options *options)
+{
+	return routes(window, true, node, gid, *options);
 }
 
 pavo_rdma *pavo_rdma_open(pavo_window *window, pavo_message_call *message,

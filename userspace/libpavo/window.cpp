@@ -128,17 +128,37 @@ void Window::unmap() noexcept
 		munmap(commands_, sizeof(*commands_));
 }
 
-void Window::set_node(uint16_t node, const Gid &gid)
+void Window::set_node(uint16_t node, const Gid &gid,
+		      const RouteOptions &options)
 {
-	pavo_window_node_args args = {.gid = {}, .node = node, .reserved = 0};
+	routes(node, gid, options, 0);
+}
+
+void Window::add_route(uint16_t node, const Gid &gid,
+		       const RouteOptions &options)
+{
+	routes(node, gid, options, PAVO_NODE_ADD);
+}
+
+void Window::routes(uint16_t node, const Gid &gid, const RouteOptions &options,
+		    uint16_t flags)
+{
+	pavo_window_node_args args{};
 
 	memcpy(args.gid, gid.data(), gid.size());
+	args.node = node;
+	args.flags = flags;
+	args.ports = options.ports;
+	if (options.gid_index) {
+		args.flags |= PAVO_NODE_SGID;
+		args.sgid_index = *options.gid_index;
+	}
 	int err = Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_NODE)
 			  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
 			  .in(PAVO_ATTR_WINDOW_NODE_ARGS, args)
 			  .run(fd_);
 	if (err)
-		throw error(err, "address of node " + std::to_string(node));
+		throw error(err, "routes to node " + std::to_string(node));
 }
 
 pavo_lmt Window::lmt() const

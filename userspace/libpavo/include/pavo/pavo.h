@@ -66,6 +66,26 @@ size_t pavo_window_max_payload(const struct pavo_window *window);
 int pavo_window_set_node(struct pavo_window *window, uint16_t node,
 			 const uint8_t *gid);
 
+/**
+ * struct pavo_route_options - as pavo::RouteOptions. @ports: 1 to 16, 0: the usual;
+ * @gid_index: of this adapter, -1: the window's.
+ */
+struct pavo_route_options {
+	uint16_t ports;
+	int32_t gid_index;
+};
+
+/**
+ * Routes to a node that packets take in turn: instead of those that there are, or
+ * beside them. -EINVAL, -ENOSPC, -ENOMEM.
+ */
+int pavo_window_set_routes(struct pavo_window *window, uint16_t node,
+			   const uint8_t *gid,
+			   const struct pavo_route_options *options);
+int pavo_window_add_routes(struct pavo_window *window, uint16_t node,
+			   const uint8_t *gid,
+			   const struct pavo_route_options *options);
+
 /** What came; @payload is valid during the call only. */
 typedef void pavo_message_call(void *context, uint16_t node, uint32_t window,
 			       const void *payload, size_t bytes);

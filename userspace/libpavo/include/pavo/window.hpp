@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <system_error>
 
@@ -35,6 +36,13 @@ struct WindowOptions {
 	/** eventfds, -1: none */
 	int recv_event = -1;
 	int send_event = -1;
+};
+
+struct RouteOptions {
+	/** UDP source ports, each a route: 1 to 16; 0: the usual number, 4. */
+	uint16_t ports = 0;
+	/** Another address of the adapter than the window's. */
+	std::optional<uint16_t> gid_index = {};
 };
 
 /** Where a message came from, and what it says; the bytes are in the FIFO. */
@@ -80,8 +88,16 @@ public:
 	/** Bytes of a message; the interface's MTU decides, up to 2032. */
 	size_t max_payload() const { return max_payload_; }
 
-	/** The address of a node. Throws std::system_error: EINVAL, ENOMEM. */
-	void set_node(uint16_t node, const Gid &gid);
+	/**
+	 * The address of a node: routes to it, which packets take in turn, instead of
+	 * those that there were; or beside them (windows document, "RDMA with Striping
+	 * over an Unreliable Datagram Transport"). Throws std::system_error: EINVAL: no
+	 * such node or address; ENOSPC: more than PAVO_ROUTES_MOST; ENOMEM.
+	 */
+	void set_node(uint16_t node, const Gid &gid,
+		      const RouteOptions &options = {});
+	void add_route(uint16_t node, const Gid &gid,
+		       const RouteOptions &options = {});
 
 	/**
 	 * Sends a message. @kind: what it is to its receiver, enum pavo_message_kind.
@@ -184,6 +200,8 @@ private:
 	std::error_code command_now(pavo_window_command op,
 				    uint32_t argument) noexcept;
 	void unmap() noexcept;
+	void routes(uint16_t node, const Gid &gid, const RouteOptions &options,
+		    uint16_t flags);
 
 	int fd_;
 	uint32_t handle_;

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * route.c - the nodes that a window knows, and the routes to each (windows document,
+ * "RDMA with Striping over an Unreliable Datagram Transport").
+ *
+ * Called by verbs/ in process context to change them, by send.c, rdma.c and place.c
+ * for each packet under RCU. Packets may come in any order, so each may take another
+ * route: another UDP source port, by which switches and receivers tell flows from each
+ * other, another address of the node, or another of this adapter.
+ */
+#include <linux/hash.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
+#include "window/internal.h"
+
+/* Ports of a route of which none were asked for; uapi says so. */
+#define USUAL_PORTS 4
+/* What ports are told by: the bits of a flow label below its upper six. */
+#define PORT_BITS 14
+#define PORT_MASK (BIT(PORT_BITS) - 1)
+/* From port to port: odd, so all differ, and far, so that many bits do. */
+#define PORT_STEP 10127
+
+/**
+ * struct pavo_routes - the ways to a node.
+ * @rcu:    how they end
+ * @window: whose
+ * @moved:  the flows belong to those that came after these
+ * @turn:   counts packets; nobody's in particular, so some turns are taken twice
+ * @n:      how many, at least 1
+ * @flows:  each with a port of its own
+ */
+struct pavo_routes {
+	struct rcu_head rcu;
+	struct pavo_fifo_window *window;
+	bool moved;
+	u32 turn;
+	u32 n;
+	struct pavo_flow flows[];
+};
+
+/* ------------------------------------------------------------------ packets */
+
+/*
+ * Every route once in a round. Where a round begins is as good as random: what is sent
+ * in step with it, such as attempts at the same thing, does not meet the same route
+ * for ever.
+ */
+static struct pavo_flow *route_of(struct pavo_routes *routes, u32 turn)
+{
+	u32 n = routes->n;
+
+	return &routes->flows[(turn + hash_32(turn / n, 16)) % n];
+}
+
+static struct pavo_routes *routes_to(const struct pavo_fifo_window *window,
+				     u32 node)
+{
+	if (node >= window->nodes)
+		return NULL;
+	node = array_index_nospec(node, window->nodes);
+	return rcu_dereference(window->routes[node]);
+}
+
+struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
+{
+	struct pavo_routes *routes = routes_to(window, node);
+	u32 turn;
+
+	if (!routes)
+		return NULL;
+	turn = READ_ONCE(routes->turn);
+	WRITE_ONCE(routes->turn, turn + 1);
+	return route_of(routes, turn);
+}
+
+struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
+				      u32 turn)
+{
+	struct pavo_routes *routes = routes_to(window, node);
+
+	return routes ? route_of(routes, turn) : NULL;
+}
+
+bool pavo_window_knows(const struct pavo_fifo_window *window, u32 node)
+{
+	return routes_to(window, node);
+}
+
+/* ------------------------------------------------------------------ changes */
+
+/*
+ * The flow label of route @i to a node, never 0, which would be none. The source port
+ * follows from it (rdma_get_udp_sport()): all have the same upper bits and others
+ * below, so the ports of up to 2^14 routes differ, too.
+ */
+static u32 label_of(const struct pavo_fifo_window *window, u32 node, u32 i)
+{
+	u32 first = hash_64((u64)window->id << 32 | node, 20);
+
+	return (first & ~PORT_MASK) | BIT(PORT_BITS) |
+	       ((first + i * PORT_STEP) & PORT_MASK);
+}
+
+static int add_route(struct pavo_routes *routes,
+		     const struct pavo_window_node_args *args)
+{
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
+	struct pavo_fifo_window *window = routes->window;
+	struct pavo_flow *flow = &routes->flows[routes->n];
+	u16 sgid_index = args->flags & PAVO_NODE_SGID ? args->sgid_index :
+							window->sgid_index;
+	int err;
+
+	/* A byte to rdma core. */
+	if (sgid_index > U8_MAX)
+		return -EINVAL;
+	rdma_ah_set_grh(&attr, NULL, label_of(window, args->node, routes->n),
+			sgid_index, 0, 0);
+	memcpy(rdma_ah_retrieve_grh(&attr)->dgid.raw, args->gid,
+	       sizeof(args->gid));
+	err = pavo_flow_init(flow, window->dev, &attr, window->id, args->node,
+			     true);
+	if (!err)
+		routes->n++;
+	return err;
+}
+
+/* From @first on; nobody uses them. */
+static void free_routes(struct pavo_routes *routes, u32 first)
+{
+	u32 i;
+
+	for (i = first; i < routes->n; i++)
+		pavo_flow_destroy(&routes->flows[i]);
+	kfree(routes);
+}
+
+/* @old, which may be NULL, with @args added. */
+static struct pavo_routes *extend(struct pavo_fifo_window *window,
+				  struct pavo_routes *old,
+				  const struct pavo_window_node_args *args)
+{
+	u32 kept = old ? old->n : 0, ports = args->ports ?: USUAL_PORTS;
+	struct pavo_routes *routes;
+	int err = 0;
+
+	if (kept + ports > PAVO_ROUTES_MOST)
+		return ERR_PTR(-ENOSPC);
+	routes = kzalloc(struct_size(routes, flows, kept + ports),
+			 GFP_KERNEL_ACCOUNT);
+	if (!routes)
+		return ERR_PTR(-ENOMEM);
+	routes->window = window;
+	routes->n = kept;
+	if (old)
+		memcpy(routes->flows, old->flows, kept * sizeof(*old->flows));
+	while (!err && routes->n < kept + ports)
+		err = add_route(routes, args);
+	if (!err)
+		return routes;
+	free_routes(routes, kept);
+	return ERR_PTR(err);
+}
+
+/* No packet takes one of them any more. */
+static void end_routes(struct rcu_head *rcu)
+{
+	struct pavo_routes *routes = container_of(rcu, struct pavo_routes, rcu);
+	struct pavo_fifo_window *window = routes->window;
+
+	free_routes(routes, routes->moved ? routes->n : 0);
+	/* The window may be gone after that. */
+	atomic_dec(&window->retired);
+}
+
+static void retire(struct pavo_routes *routes, bool moved)
+{
+	routes->moved = moved;
+	atomic_inc(&routes->window->retired);
+	call_rcu(&routes->rcu, end_routes);
+}
+
+static bool valid(const struct pavo_fifo_window *window,
+		  const struct pavo_window_node_args *args)
+{
+	return args->node < window->nodes && !args->reserved[0] &&
+	       !args->reserved[1] && !args->reserved[2] &&
+	       args->ports <= PAVO_ROUTE_PORTS_MOST &&
+	       !(args->flags & ~PAVO_NODE_FLAGS) &&
+	       (args->flags & PAVO_NODE_SGID || !args->sgid_index);
+}
+
+int pavo_window_node(struct pavo_fifo_window *window,
+		     const struct pavo_window_node_args *args)
+{
+	bool add = args->flags & PAVO_NODE_ADD;
+	struct pavo_routes *routes, *old;
+
+	if (!valid(window, args))
+		return -EINVAL;
+	mutex_lock(&window->mutex);
+	old = rcu_dereference_protected(window->routes[args->node],
+					lockdep_is_held(&window->mutex));
+	routes = extend(window, add ? old : NULL, args);
+	if (!IS_ERR(routes)) {
+		rcu_assign_pointer(window->routes[args->node], routes);
+		if (old)
+			retire(old, add);
+	}
+	mutex_unlock(&window->mutex);
+	return PTR_ERR_OR_ZERO(routes);
+}
+
+int pavo_window_nodes_init(struct pavo_fifo_window *window, u32 nodes)
+{
+	window->routes =
+		kvcalloc(nodes, sizeof(*window->routes), GFP_KERNEL_ACCOUNT);
+	if (!window->routes)
+		return -ENOMEM;
+	window->nodes = nodes;
+	return 0;
+}
+
+void pavo_window_nodes_destroy(struct pavo_fifo_window *window)
+{
+	struct pavo_routes *routes;
+	u32 i;
+
+	/* They hold GIDs of the adapter, which ends after its windows. */
+	if (atomic_read(&window->retired))
+		rcu_barrier();
+	for (i = 0; window->routes && i < window->nodes; i++) {
+		routes = rcu_dereference_protected(window->routes[i], true);
+		if (routes)
+			free_routes(routes, 0);
+	}
+	kvfree(window->routes);
+}

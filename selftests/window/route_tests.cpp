@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * route_tests.cpp - several routes to a node: that packets take all of them, that no byte
+ * is lost by it, and that one that leads nowhere does not stop what goes by the others.
+ * Both adapters have addresses in 10.9.0 and 10.9.1 (guest.sh).
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include <pavo/rdma.hpp>
+
+#include "adapter.h"
+#include "command.hpp"
+#include "raw.h"
+
+using namespace windows;
+using pavo::Rdma;
+using world::refusal;
+
+namespace {
+
+constexpr size_t memory_size = 1 << 20;
+
+/* Both ends with a megabyte, and operations from end a. */
+struct Ends : Pair {
+	explicit Ends(bool ipv6 = false)
+		: Pair(ipv6, 1024, 256), memory_a(memory_size),
+		  memory_b(memory_size), mapping_a(job_a, memory_a.all()),
+		  mapping_b(job_b, memory_b.all()), rdma_a(a), rdma_b(b)
+	{
+		peer = rdma_a.add({node_b, b.number(), rdma_b.lend(2)});
+	}
+
+	static void fill(const world::Memory &memory, uint32_t number)
+	{
+		auto bytes = pattern(number, memory_size);
+
+		memcpy(memory.at(), bytes.data(), memory_size);
+	}
+
+	/* All of it, there or here; every byte is looked at. */
+	void move(bool put, uint32_t number)
+	{
+		int ended = 0;
+		auto over = [&](std::error_code error) {
+			EXPECT_FALSE(error) << error.message();
+			ended++;
+		};
+		pavo::RdmaMove all{.local = mapping_a.pvo(),
+				   .remote = mapping_b.pvo(),
+				   .length = memory_size};
+
+		fill(put ? memory_a : memory_b, number);
+		fill(put ? memory_b : memory_a, number + 1);
+		if (put)
+			rdma_a.put(peer, all, over);
+		else
+			rdma_a.get(peer, all, over);
+		ASSERT_TRUE(eventually([&] {
+			rdma_a.progress();
+			rdma_b.progress();
+			return ended;
+		}));
+		ASSERT_TRUE(std::ranges::equal(memory_a.all(), memory_b.all()));
+		ASSERT_TRUE(std::ranges::equal(memory_b.all(),
+					       pattern(number, memory_size)));
+	}
+
+	/* @n short messages, and their ends. */
+	void messages(unsigned n)
+	{
+		unsigned seen = 0;
+
+		rdma_b.on_message([&](const pavo::Message &) { seen++; });
+		for (unsigned i = 0; i < n; i++)
+			ASSERT_FALSE(
+				rdma_a.send(node_b, b.number(), pattern(i, i)));
+		ASSERT_TRUE(eventually([&] {
+			rdma_b.progress();
+			return seen == n;
+		}));
+		rdma_b.on_message({});
+	}
+
+	world::Memory memory_a;
+	world::Memory memory_b;
+	pavo::Mapping mapping_a;
+	pavo::Mapping mapping_b;
+	Rdma rdma_a;
+	Rdma rdma_b;
+	Rdma::Peer peer;
+};
+
+using Counts = std::map<uint64_t, size_t>;
+
+/* How many packets have which value of a field. */
+Counts counts(const std::vector<Frame> &frames, size_t at, size_t bytes)
+{
+	Counts counts;
+
+	for (const Frame &frame : frames)
+		counts[field(frame, at, bytes)]++;
+	return counts;
+}
+
+/* All about as many. */
+void expect_even(const Counts &counts, size_t values, size_t frames)
+{
+	EXPECT_EQ(counts.size(), values);
+	for (auto [value, n] : counts) {
+		EXPECT_GT(n, frames / values * 3 / 4) << value;
+		EXPECT_LT(n, frames / values * 5 / 4) << value;
+	}
+}
+
+void expect_ports(const Counts &ports)
+{
+	for (auto [port, n] : ports)
+		EXPECT_GE(port, 0xc000u);
+}
+
+/* An IPv4 address as a number. */
+uint64_t number_of(const pavo::Gid &gid)
+{
+	return uint64_t(gid[12]) << 24 | gid[13] << 16 | gid[14] << 8 | gid[15];
+}
+
+TEST(Routes, DataTakesEveryPort)
+{
+	constexpr size_t packets = memory_size / 1380;
+
+	for (uint16_t asked : {1, 4, 16, 0}) {
+		Ends ends;
+		Wire wire("vb");
+		size_t ports = asked ? asked : 4;
+
+		ends.a.set_node(node_b, ends.address_b.gid, {.ports = asked});
+		ends.move(true, asked);
+		auto frames = wire.recorded();
+		auto seen = counts(frames, AT_PORT, 2);
+		EXPECT_GE(frames.size(), packets);
+		expect_even(seen, ports, frames.size());
+		expect_ports(seen);
+	}
+}
+
+/* So does what an answer consists of, by the routes of who answers. */
+TEST(Routes, DataThatIsReadTakesEveryPort)
+{
+	Ends ends;
+	Wire wire("va");
+
+	ends.b.set_node(node_a, ends.address_a.gid, {.ports = 8});
+	ends.move(false, 1);
+	auto frames = wire.recorded();
+	expect_even(counts(frames, AT_PORT, 2), 8, frames.size());
+}
+
+TEST(Routes, MessagesTakeTurns)
+{
+	Ends ends;
+	Wire wire("vb");
+
+	ends.a.set_node(node_b, ends.address_b.gid, {.ports = 5});
+	ends.messages(60);
+	auto seen = counts(wire.recorded(0xc0), AT_PORT, 2);
+	EXPECT_EQ(seen.size(), 5u);
+	for (auto [port, n] : seen)
+		EXPECT_EQ(n, 12u) << port;
+	expect_ports(seen);
+}
+
+TEST(Routes, OverIPv6)
+{
+	Ends ends(true);
+
+	ends.a.set_node(node_b, ends.address_b.gid, {.ports = 7});
+	ends.move(true, 1);
+	ends.move(false, 2);
+}
+
+TEST(Routes, TwoAddressesOfANode)
+{
+	Ends ends;
+	Address second = address_in(ends.device_b, 1);
+	Wire wire("vb");
+
+	ends.a.set_node(node_b, ends.address_b.gid, {.ports = 2});
+	ends.a.add_route(node_b, second.gid, {.ports = 2});
+	ends.move(true, 1);
+	auto frames = wire.recorded();
+	auto seen = counts(frames, AT_TO, 4);
+	expect_even(seen, 2, frames.size());
+	EXPECT_TRUE(seen.contains(number_of(ends.address_b.gid)));
+	EXPECT_TRUE(seen.contains(number_of(second.gid)));
+	expect_even(counts(frames, AT_PORT, 2), 4, frames.size());
+	EXPECT_EQ(counts(frames, AT_FROM, 4).size(), 1u);
+	ends.move(false, 2);
+	/* Instead of all. */
+	ends.a.set_node(node_b, second.gid, {.ports = 1});
+	wire.recorded();
+	ends.messages(8);
+	seen = counts(wire.recorded(0xc0), AT_TO, 4);
+	EXPECT_EQ(seen, (Counts{{number_of(second.gid), 8}}));
+}
+
+TEST(Routes, TwoAddressesOfThisAdapter)
+{
+	Ends ends;
+	Address second = address_in(ends.device_a, 1);
+	Wire wire("vb");
+
+	ends.a.set_node(node_b, ends.address_b.gid, {.ports = 1});
+	ends.a.add_route(node_b, address_in(ends.device_b, 1).gid,
+			 {.ports = 1, .gid_index = second.index});
+	ends.move(true, 1);
+	auto frames = wire.recorded();
+	auto seen = counts(frames, AT_FROM, 4);
+	expect_even(seen, 2, frames.size());
+	EXPECT_TRUE(seen.contains(number_of(second.gid)));
+	/* The pairs are kept together. */
+	for (const Frame &frame : frames)
+		ASSERT_EQ(field(frame, AT_FROM, 3), field(frame, AT_TO, 3));
+}
+
+/* At both ends, so requests, data and answers meet it. */
+TEST(Routes, OneOfTwoAddressesIsUnreachable)
+{
+	Ends ends;
+	pavo::Gid nobody_b = ends.address_b.gid, nobody_a = nobody_b;
+
+	nobody_b[15] = 77;
+	nobody_a[15] = 78;
+	ends.a.set_node(node_b, nobody_b, {.ports = 1});
+	ends.a.add_route(node_b, ends.address_b.gid, {.ports = 1});
+	ends.b.set_node(node_a, ends.address_a.gid, {.ports = 1});
+	ends.b.add_route(node_a, nobody_a, {.ports = 1});
+	for (uint32_t round = 0; round < 3; round++) {
+		ends.move(true, 2 * round + 1);
+		ends.move(false, 2 * round + 2);
+	}
+	EXPECT_GT(ends.rdma_a.repeated(), 0u);
+}
+
+TEST(Routes, ThereAreSoMany)
+{
+	Ends ends;
+	Wire wire("vb");
+	const pavo::Gid &gid = ends.address_b.gid;
+	pavo::Gid none{}, six = address_of(ends.device_b, true).gid;
+
+	ends.a.set_node(node_b, gid, {.ports = 16});
+	for (int i = 0; i < 3; i++)
+		ends.a.add_route(node_b, gid, {.ports = 16});
+	EXPECT_EQ(refusal([&] { ends.a.add_route(node_b, gid, {.ports = 1}); }),
+		  ENOSPC);
+	EXPECT_EQ(refusal([&] { ends.a.add_route(node_b, gid); }), ENOSPC);
+	for (uint16_t ports : {17, 1000, 65535})
+		EXPECT_EQ(refusal([&] {
+				  ends.a.set_node(node_b, gid,
+						  {.ports = ports});
+			  }),
+			  EINVAL)
+			<< ports;
+	for (uint16_t index : {63, 256, 65535})
+		EXPECT_EQ(refusal([&] {
+				  ends.a.set_node(node_b, gid,
+						  {.gid_index = index});
+			  }),
+			  EINVAL)
+			<< index;
+	EXPECT_EQ(refusal([&] { ends.a.set_node(node_b, none); }), EINVAL);
+	EXPECT_EQ(refusal([&] { ends.a.set_node(node_b, six); }), EINVAL)
+		<< "from an address of IPv4";
+	EXPECT_EQ(refusal([&] { ends.a.add_route(64, gid); }), EINVAL);
+	/* What there was has stayed. */
+	ends.messages(64);
+	auto seen = counts(wire.recorded(0xc0), AT_PORT, 2);
+	EXPECT_EQ(seen.size(), 64u) << "a port for each route";
+	expect_ports(seen);
+	/* To a node that had none. */
+	ends.a.add_route(63, gid, {.ports = 2});
+}
+
+/* What the library would not say. */
+TEST(Routes, HostileArguments)
+{
+	pavo::Device device = world::adapter();
+	pavo::Job job =
+		pavo::Job::reserve(device, world::job_id, world::job_key);
+	Address own = address_of(device);
+	pavo_window_args args = {.send_frames = 16,
+				 .recv_frames = 16,
+				 .nodes = 4,
+				 .node = 0,
+				 .sgid_index = own.index,
+				 .recv_event = -1,
+				 .send_event = -1};
+	pavo_window_resp resp{};
+	pavo::Command open(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_OPEN);
+	open.new_handle(PAVO_ATTR_WINDOW_HANDLE)
+		.handle(PAVO_ATTR_WINDOW_JOB, job.handle())
+		.in(PAVO_ATTR_WINDOW_ARGS, args)
+		.out(PAVO_ATTR_WINDOW_RESP, resp);
+	ASSERT_EQ(open.run(job.fd()), 0);
+	auto result = [&](auto change) {
+		pavo_window_node_args routes{};
+
+		memcpy(routes.gid, own.gid.data(), own.gid.size());
+		routes.ports = 1;
+		change(routes);
+		return pavo::Command(PAVO_OBJECT_WINDOW,
+				     PAVO_METHOD_WINDOW_NODE)
+			.handle(PAVO_ATTR_WINDOW_HANDLE, open.made())
+			.in(PAVO_ATTR_WINDOW_NODE_ARGS, routes)
+			.run(job.fd());
+	};
+	using Args = pavo_window_node_args;
+
+	EXPECT_EQ(result([](Args &) {}), 0);
+	for (int bit = 2; bit < 16; bit++)
+		EXPECT_EQ(result([&](Args &a) { a.flags = 1 << bit; }), EINVAL);
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(result([&](Args &a) { a.reserved[i] = 1; }), EINVAL);
+	EXPECT_EQ(result([](Args &a) { a.sgid_index = 1; }), EINVAL)
+		<< "without its flag";
+	for (uint32_t node : {4u, 65536u, 0x7fffffffu, 0xffffffffu})
+		EXPECT_EQ(result([&](Args &a) { a.node = node; }), EINVAL);
+	EXPECT_EQ(result([](Args &a) { a.flags = PAVO_NODE_ADD; }), 0);
+}
+
+/* Packets are on their way by routes that end. */
+TEST(Routes, ChangedUnderTraffic)
+{
+	constexpr int changes = 400;
+	Ends ends;
+	Address second = address_in(ends.device_b, 1);
+	std::atomic<bool> over = false;
+	std::thread changer([&] {
+		for (int i = 0; i < changes; i++) {
+			uint16_t ports = uint16_t(1 + i % 16);
+
+			ends.a.set_node(node_b, ends.address_b.gid,
+					{.ports = ports});
+			ends.a.add_route(node_b, second.gid, {.ports = ports});
+			ends.b.set_node(node_a, ends.address_a.gid,
+					{.ports = ports});
+		}
+		over = true;
+	});
+
+	for (uint32_t n = 0; !over; n++) {
+		ends.move(n % 2, n);
+		if (testing::Test::HasFatalFailure())
+			break;
+	}
+	changer.join();
+	ends.move(true, 1);
+}
+
+} // namespace
