@@ -9,7 +9,7 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/../verbs/lib.sh"
 program=$1
 shift
-export PAVO_DEV=wa0 PAVO_PEER=wb0
+export PAVO_DEV=wa0 PAVO_PEER=wb0 PAVO_WIRE_SCRIPT=$here/second-wire
 veth_pair va vb 1500 || exit 1
 echo 10000 >/proc/sys/net/core/netdev_max_backlog
 status=0
@@ -32,16 +32,19 @@ has_gid()
 	gid_entry "$1" "0000:0000:0000:0000:0000:ffff:0a09:0$2"
 }
 
-# more_ways: second addresses of both adapters, for tests named Routes.
+# more_ways: second addresses of both adapters, and a second wire with two more; for tests
+# named Routes and Striping.
 more_ways()
 {
 	cross_routes va vb 10.9.1 fd0a || return 1
 	wait_for has_gid wa0 1
 	wait_for has_gid wb0 1
+	"$PAVO_WIRE_SCRIPT" make
 }
 
 no_more_ways()
 {
+	"$PAVO_WIRE_SCRIPT" unmake
 	ip addr delete 10.9.1.1/24 dev va && ip addr delete 10.9.1.2/24 dev vb
 	ip addr delete fd0a::1/64 dev va && ip addr delete fd0a::2/64 dev vb
 }
@@ -52,12 +55,12 @@ if [[ ${1:-} == --record ]]; then
 	exit
 fi
 if (($#)); then
-	[[ $* != *Rout* ]] || more_ways || exit 1
+	[[ $* != *Rout* && $* != *Strip* ]] || more_ways || exit 1
 	exec "$program" "$@"
 fi
-"$program" --gtest_filter=-*TheAdapter*:*LeavesPacketsBehind:Congested.*:Routes.* || status=$?
+"$program" --gtest_filter=-*TheAdapter*:*LeavesPacketsBehind:Congested.*:Routes.*:Striping.* || status=$?
 more_ways || exit 1
-"$program" --gtest_filter=Routes.* || status=$?
+"$program" --gtest_filter=Routes.*:Striping.* || status=$?
 no_more_ways || exit 1
 wait_for gid_index wa0 v4
 wait_for gid_index wb0 v4

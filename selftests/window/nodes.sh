@@ -13,6 +13,12 @@ load_driver pavo || exit 1
 rdma link add rdma0 type pavo netdev eth0 || exit 1
 wait_for active rdma0
 wait_for gid_index rdma0 v4
+# A second adapter, for what goes over several.
+ip link add link eth0 name eth0.9 type vlan id 9 &&
+	ip addr add "192.168.78.$NODE/24" dev eth0.9 && ip link set eth0.9 up &&
+	rdma link add rdma1 type pavo netdev eth0.9 || exit 1
+wait_for active rdma1
+wait_for gid_index rdma1 v4
 slow_kernel && PAIR_LIMIT=300
 
 # each_way NAME PORT PROGRAM [CLIENT-PROGRAM-AND-ARGUMENTS...]
@@ -27,8 +33,22 @@ each_way()
 	done
 }
 
+# copied NAME: a file goes over both adapters, and is the same there.
+copied()
+{
+	local file=$PAVO_OUT/file copy=$PAVO_OUT/copy server
+	seq 1 300000 >"$file"
+	for server in 1 2; do
+		pair_step "$1, to node $server" "$server" "listening 7474" \
+			"$here/same-copy $examples/striped_copy rdma0,rdma1 $copy $file" \
+			"$examples/striped_copy rdma0,rdma1 192.168.77.$server $file"
+	done
+}
+
 all_of_them()
 {
+	copied "example striped_copy$1"
+
 	each_way "example put_get$1" 7471 put_get
 	each_way "example ping_pong$1" 7472 ping_pong '' "$2"
 	each_way "example reduction$1" 7474 reduction

@@ -42,6 +42,7 @@ enum pavo_message_kind {
 	PAVO_MESSAGE_PLAIN = 0, /* of programs */
 	/* of libraries to each other; 64 and above: of nobody here */
 	PAVO_MESSAGE_RDMA = 1,
+	PAVO_MESSAGE_STRIPED = 2,
 };
 
 /* pavo_frame_hdr.state */

@@ -3,6 +3,7 @@
 #include "meeting.hpp"
 
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -145,6 +146,13 @@ Meeting::Meeting(Meeting &&from) noexcept
 	: fd_(std::exchange(from.fd_, -1)), node_(from.node_),
 	  other_(from.other_)
 {
+}
+
+bool Meeting::anything() const
+{
+	pollfd look{fd_, POLLIN, 0};
+
+	return poll(&look, 1, 0) > 0;
 }
 
 void Meeting::write(const void *from, size_t bytes)

@@ -36,6 +36,9 @@ public:
 	uint16_t node() const { return node_; }
 	uint16_t other() const { return other_; }
 
+	/** The other has told something, or is gone: exchange() would not wait. */
+	bool anything() const;
+
 	/** Tells @mine, and returns the other's. */
 	template <class T> T exchange(const T &mine)
 	{

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * striped_tests.cpp - pavo::Striped over two wires: adapters wa0 and wb0 on va and vb, wc0
+ * and wd0 on vc and vd (guest.sh). Wires are cut and adapters taken away in the middle of
+ * messages: every byte is there once, and nothing comes later.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <pavo/striped.hpp>
+
+#include "adapter.h"
+
+using namespace windows;
+using pavo::Striped;
+using pavo::StripedMove;
+using pavo::StripedOptions;
+
+namespace {
+
+constexpr size_t memory_size = 8 << 20;
+constexpr uint32_t chunk = 1 << 16;
+
+/* A lane that does not answer for half a second has failed. */
+StripedOptions hasty()
+{
+	StripedOptions options;
+
+	options.chunk = chunk;
+	options.lane.attempts = 5;
+	return options;
+}
+
+/* One end of a lane. */
+struct LaneEnd {
+	LaneEnd(const char *name, uint16_t node)
+		: device(name), job(job_of(device)), address(address_of(device))
+	{
+		pavo::WindowOptions options;
+
+		options.node = node;
+		options.gid_index = address.index;
+		options.recv_frames = 1024;
+		options.send_frames = 256;
+		window = std::make_unique<pavo::Window>(job, options);
+	}
+
+	static pavo::Job job_of(const pavo::Device &device)
+	{
+		try {
+			return pavo::Job::reserve(device, world::job_id,
+						  world::job_key);
+		} catch (const std::system_error &) {
+			return pavo::Job::join(device, world::job_id,
+					       world::job_key);
+		}
+	}
+
+	pavo::Device device;
+	pavo::Job job;
+	Address address;
+	std::unique_ptr<pavo::Window> window;
+};
+
+/* Memory of a node, mapped through both of its adapters. */
+struct NodeMemory : world::Memory {
+	NodeMemory(const pavo::Job &one, const pavo::Job &two)
+		: Memory(memory_size), first(one, all()), second(two, all())
+	{
+		EXPECT_EQ(first.pvo(), second.pvo());
+	}
+
+	void fill(uint32_t number)
+	{
+		auto bytes = pattern(number, memory_size);
+
+		memcpy(at(), bytes.data(), memory_size);
+	}
+
+	bool holds(uint32_t number) const
+	{
+		return std::ranges::equal(all(), pattern(number, memory_size));
+	}
+
+	pavo::Mapping first;
+	pavo::Mapping second;
+};
+
+/* Two nodes, two lanes. */
+struct Two {
+	explicit Two(const StripedOptions &options = hasty())
+		: ends_a{LaneEnd("wa0", node_a), LaneEnd("wc0", node_a)},
+		  ends_b{LaneEnd("wb0", node_b), LaneEnd("wd0", node_b)},
+		  memory_a(ends_a[0].job, ends_a[1].job),
+		  memory_b(ends_b[0].job, ends_b[1].job), a(options), b(options)
+	{
+		for (size_t i = 0; i < 2; i++) {
+			LaneEnd &end_a = ends_a[i], &end_b = ends_b[i];
+			auto lent_a = a.add(*end_a.window);
+			auto lent_b = b.add(*end_b.window);
+
+			end_a.window->set_node(node_b, end_b.address.gid);
+			end_b.window->set_node(node_a, end_a.address.gid);
+			a.connect(i, {node_b, end_b.window->number(), lent_b});
+			b.connect(i, {node_a, end_a.window->number(), lent_a});
+		}
+		a.on_arrival([this](const pavo::StripedArrival &arrival) {
+			arrived_a[arrival.tag]++;
+		});
+		b.on_arrival([this](const pavo::StripedArrival &arrival) {
+			arrived_b[arrival.tag]++;
+		});
+	}
+
+	/* All of the memory, between a and b. */
+	void begin(bool put, uint32_t tag, bool by_a = true)
+	{
+		StripedMove all{
+			.local = (by_a ? memory_a : memory_b).first.pvo(),
+			.remote = (by_a ? memory_b : memory_a).first.pvo(),
+			.length = memory_size,
+			.tell = true,
+			.tag = tag};
+		auto done = [this, tag](std::error_code error) {
+			ended[tag]++;
+			errors[tag] = error;
+		};
+		Striped &end = by_a ? a : b;
+
+		if (put)
+			end.put(all, done);
+		else
+			end.get(all, done);
+	}
+
+	bool until(const std::function<bool()> &condition)
+	{
+		return eventually([&] {
+			a.progress();
+			b.progress();
+			return condition();
+		});
+	}
+
+	bool run()
+	{
+		return until([&] { return !a.pending() && !b.pending(); });
+	}
+
+	/* The middle: so many chunks went by lane 1. */
+	bool some_chunks(Striped &end, uint64_t chunks = 3)
+	{
+		return until([&] { return end.lane(1).chunks >= chunks; });
+	}
+
+	/* One operation that is over, well, with all its bytes. */
+	void expect_good(uint32_t tag, uint32_t number)
+	{
+		EXPECT_EQ(ended[tag], 1) << tag;
+		EXPECT_FALSE(errors[tag]) << errors[tag].message();
+		EXPECT_EQ(arrived_a[tag] + arrived_b[tag], 1) << tag;
+		EXPECT_TRUE(memory_a.holds(number));
+		EXPECT_TRUE(memory_b.holds(number));
+	}
+
+	std::array<LaneEnd, 2> ends_a;
+	std::array<LaneEnd, 2> ends_b;
+	NodeMemory memory_a;
+	NodeMemory memory_b;
+	Striped a;
+	Striped b;
+	std::map<uint32_t, int> ended, arrived_a, arrived_b;
+	std::map<uint32_t, std::error_code> errors;
+};
+
+void adapter_is_active(const std::string &name)
+{
+	std::string path = "/sys/class/infiniband/" + name + "/ports/1/state";
+
+	ASSERT_TRUE(eventually([&] {
+		std::ifstream file(path);
+		std::string word;
+
+		return file >> word >> word && word == "ACTIVE";
+	}));
+}
+
+/* The second wire's interfaces; guest.sh knows how. */
+void wire(const std::string &what)
+{
+	const char *script = getenv("PAVO_WIRE_SCRIPT");
+
+	ASSERT_NE(script, nullptr);
+	shell(std::string(script) + " " + what);
+}
+
+/* Whatever a test does to the second wire is undone at its end. */
+struct Striping : testing::Test {
+	void TearDown() override
+	{
+		wire("mend");
+		adapter_is_active("wc0");
+		adapter_is_active("wd0");
+	}
+
+	/* What was sent by the second wire before this has come, or never will. */
+	void all_has_come()
+	{
+		LaneEnd from("wc0", node_a), to("wd0", node_b);
+		int seen = 0;
+
+		from.window->set_node(node_b, to.address.gid);
+		ASSERT_TRUE(eventually([&] {
+			(void)from.window->send(node_b, to.window->number(),
+						pattern(1, 100));
+			to.window->receive([&](const auto &) { seen++; });
+			return seen;
+		}));
+	}
+};
+
+TEST_F(Striping, AMessageByBothLanes)
+{
+	Two two;
+
+	for (uint32_t number = 1; number < 5; number++) {
+		bool put = number % 2, by_a = number < 3;
+
+		two.memory_a.fill(put == by_a ? number : 77);
+		two.memory_b.fill(put == by_a ? 77 : number);
+		two.begin(put, number, by_a);
+		ASSERT_TRUE(two.run());
+		two.expect_good(number, number);
+	}
+	for (Striped *end : {&two.a, &two.b})
+		for (size_t i = 0; i < 2; i++) {
+			pavo::StripedLane lane = end->lane(i);
+
+			EXPECT_TRUE(lane.living);
+			EXPECT_GT(lane.chunks, 10u) << "of 256";
+			EXPECT_EQ(lane.bytes, lane.chunks * chunk);
+		}
+	EXPECT_EQ(two.a.lane(0).chunks + two.a.lane(1).chunks,
+		  2 * memory_size / chunk);
+}
+
+TEST_F(Striping, OverWiresThatLose)
+{
+	wire("lossy");
+	Two two({.chunk = chunk});
+
+	two.memory_a.fill(1);
+	two.begin(true, 1);
+	ASSERT_TRUE(two.run());
+	two.expect_good(1, 1);
+	two.memory_b.fill(2);
+	two.begin(false, 2);
+	ASSERT_TRUE(two.run());
+	two.expect_good(2, 2);
+}
+
+TEST_F(Striping, ALinkGoesDownInTheMiddle)
+{
+	for (bool put : {true, false}) {
+		Two two;
+
+		two.memory_a.fill(put ? 1 : 2);
+		two.memory_b.fill(put ? 2 : 1);
+		two.begin(put, 7);
+		ASSERT_TRUE(two.some_chunks(two.a));
+		wire("down");
+		ASSERT_TRUE(two.run());
+		two.expect_good(7, 1);
+		EXPECT_FALSE(two.a.lane(1).living);
+		EXPECT_EQ(two.a.lane(1).why, std::errc::timed_out);
+		EXPECT_EQ(two.b.lane(1).why, std::errc::connection_aborted);
+		EXPECT_TRUE(two.a.lane(0).living);
+		/* Its owner writes to it; the link comes back. */
+		two.memory_a.fill(3);
+		two.memory_b.fill(4);
+		wire("mend");
+		adapter_is_active("wc0");
+		adapter_is_active("wd0");
+		all_has_come();
+		EXPECT_TRUE(two.memory_a.holds(3));
+		EXPECT_TRUE(two.memory_b.holds(4));
+		/* The other lane goes on, that one does not. */
+		uint64_t before = two.a.lane(1).chunks;
+		two.begin(put, 8);
+		ASSERT_TRUE(two.run());
+		two.expect_good(8, put ? 3 : 4);
+		EXPECT_EQ(two.a.lane(1).chunks, before);
+	}
+}
+
+/* Packets are not lost, but late: they come when the message is long over. */
+TEST_F(Striping, LatePacketsAreNobodys)
+{
+	Two two;
+	Moved sent(two.ends_a[1].device, "tx_rdma_packets");
+	Moved dropped(two.ends_b[1].device, "rx_drop_rcxt");
+	Moved placed(two.ends_b[1].device, "rx_rdma_packets");
+
+	wire("late");
+	two.memory_a.fill(1);
+	two.begin(true, 1);
+	ASSERT_TRUE(two.run());
+	two.expect_good(1, 1);
+	EXPECT_FALSE(two.a.lane(1).living);
+	two.memory_b.fill(5);
+	ASSERT_GT(sent.by(), 100u);
+	ASSERT_TRUE(eventually([&] { return dropped.by() >= sent.by(); }));
+	EXPECT_EQ(placed.by(), 0u);
+	EXPECT_TRUE(two.memory_b.holds(5));
+}
+
+TEST_F(Striping, AnAdapterIsTakenAwayInTheMiddle)
+{
+	for (const char *gone : {"wc0", "wd0"})
+		for (bool put : {true, false}) {
+			Two two;
+
+			two.memory_a.fill(put ? 1 : 2);
+			two.memory_b.fill(put ? 2 : 1);
+			two.begin(put, 7);
+			ASSERT_TRUE(two.some_chunks(two.a));
+			wire(std::string("delete ") + gone);
+			ASSERT_TRUE(two.run()) << gone;
+			two.expect_good(7, 1);
+			EXPECT_FALSE(two.a.lane(1).living);
+			EXPECT_FALSE(two.b.lane(1).living);
+			if (gone[1] == 'c') {
+				EXPECT_EQ(two.a.lane(1).why,
+					  std::errc::io_error);
+			}
+			/* And what begins after that. */
+			two.memory_a.fill(4);
+			two.memory_b.fill(5);
+			two.begin(true, 8);
+			ASSERT_TRUE(two.run());
+			two.expect_good(8, 4);
+			wire("mend");
+			adapter_is_active("wc0");
+			adapter_is_active("wd0");
+		}
+}
+
+/* Both directions at once, and each end loses a lane of its own sight. */
+TEST_F(Striping, BothEndsAtOnce)
+{
+	Two two;
+	constexpr uint64_t half = memory_size / 2;
+	int over = 0;
+	auto done = [&](std::error_code error) {
+		EXPECT_FALSE(error) << error.message();
+		over++;
+	};
+
+	two.memory_a.fill(1);
+	two.memory_b.fill(2);
+	/* The first halves there, the second ones here. */
+	two.a.put({.local = two.memory_a.first.pvo(),
+		   .remote = two.memory_b.first.pvo(),
+		   .length = half},
+		  done);
+	two.b.put({.local = two.memory_b.first.pvo() + half,
+		   .remote = two.memory_a.first.pvo() + half,
+		   .length = half},
+		  done);
+	ASSERT_TRUE(two.some_chunks(two.a));
+	ASSERT_TRUE(two.some_chunks(two.b));
+	wire("down");
+	ASSERT_TRUE(two.run());
+	EXPECT_EQ(over, 2);
+	auto of_a = pattern(1, memory_size), of_b = pattern(2, memory_size);
+	std::copy(of_b.begin() + half, of_b.end(), of_a.begin() + half);
+	EXPECT_TRUE(std::ranges::equal(two.memory_a.all(), of_a));
+	EXPECT_TRUE(std::ranges::equal(two.memory_b.all(), of_a));
+}
+
+TEST_F(Striping, NoLaneIsLeft)
+{
+	Two two;
+
+	two.memory_a.fill(1);
+	two.begin(true, 1);
+	two.begin(false, 2);
+	ASSERT_TRUE(two.some_chunks(two.a));
+	wire("cut");
+	ASSERT_TRUE(two.run());
+	for (uint32_t tag : {1u, 2u}) {
+		EXPECT_EQ(two.ended[tag], 1);
+		EXPECT_EQ(two.errors[tag], std::errc::network_unreachable);
+		EXPECT_EQ(two.arrived_b[tag], 0);
+	}
+	two.begin(true, 3);
+	ASSERT_TRUE(two.run());
+	EXPECT_EQ(two.errors[3], std::errc::network_unreachable);
+}
+
+TEST_F(Striping, RefusesWhatCannotBe)
+{
+	Two two;
+	Striped other;
+	LaneEnd end("wa0", node_a);
+
+	EXPECT_EQ(world::refusal([&] { other.add(*end.window, 0); }), EINVAL);
+	EXPECT_EQ(world::refusal([&] {
+			  other.connect(0, {1, 1, {1}});
+		  }),
+		  EINVAL);
+	other.add(*end.window, 2);
+	EXPECT_EQ(world::refusal([&] {
+			  other.connect(0, {1, 1, {}});
+		  }),
+		  EINVAL);
+	/* Nobody to speak to. */
+	std::optional<std::error_code> result;
+	other.put({.local = {}, .remote = {}, .length = 10},
+		  [&](std::error_code error) { result = error; });
+	other.progress();
+	ASSERT_TRUE(result);
+	EXPECT_EQ(*result, std::errc::network_unreachable);
+	/* Wrong memory is the operation's fault, not the lanes'. */
+	result.reset();
+	two.a.put({.local = two.memory_a.first.pvo(),
+		   .remote = {two.memory_b.first.pvo().value ^ 1ull << 60},
+		   .length = memory_size},
+		  [&](std::error_code error) { result = error; });
+	ASSERT_TRUE(two.run());
+	EXPECT_EQ(*result, std::errc::bad_address);
+	EXPECT_TRUE(two.a.lane(0).living);
+	EXPECT_TRUE(two.a.lane(1).living);
+	two.memory_a.fill(1);
+	two.begin(true, 1);
+	ASSERT_TRUE(two.run());
+	two.expect_good(1, 1);
+}
+
+/* Words made up by other windows of the job: a lane stays what it was. */
+TEST_F(Striping, WordsOfStrangersAreNotHeard)
+{
+	Two two;
+	LaneEnd stranger("wc0", node_a);
+	std::array<std::byte, 36> word{};
+
+	stranger.window->set_node(node_b, two.ends_b[1].address.gid);
+	word[0] = std::byte(1); /* close */
+	word[3] = std::byte(1); /* lane 1 */
+	Moved frames(two.ends_b[1].device, "rx_frames");
+	for (int i = 0; i < 40; i++)
+		ASSERT_FALSE(stranger.window->send(
+			node_b, two.ends_b[1].window->number(), word,
+			PAVO_MESSAGE_STRIPED));
+	ASSERT_TRUE(eventually([&] { return frames.by() >= 40; }));
+	two.memory_a.fill(1);
+	two.begin(true, 1);
+	ASSERT_TRUE(two.run());
+	two.expect_good(1, 1);
+	EXPECT_TRUE(two.b.lane(1).living);
+	EXPECT_GT(two.a.lane(1).chunks, 0u);
+}
+
+} // namespace

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * striped.hpp - one message over several adapters (windows document, "RDMA with Striping
+ * over an Unreliable Datagram Transport"). It goes in chunks, each to be told the end of;
+ * a lane gets the next one when it has room, so fast lanes carry more than slow ones. What
+ * a lane that fails did not finish goes over the others.
+ */
+#ifndef PAVO_STRIPED_HPP
+#define PAVO_STRIPED_HPP
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include <pavo/rdma.hpp>
+
+namespace pavo {
+
+class StripedEngine;
+
+struct StripedOptions {
+	/** Bytes of a chunk, at least 1. */
+	uint32_t chunk = 1 << 18;
+	/**
+	 * How operations go on a lane (piece is @chunk). A lane is given up after so many
+	 * attempts at one chunk: by these, when nothing has come back for 2.3 s.
+	 */
+	RdmaOptions lane{.patience = std::chrono::microseconds(20'000),
+			 .most_patience = std::chrono::microseconds(250'000),
+			 .attempts = 12};
+	/**
+	 * How long the other end may take to answer when it is told something, at first
+	 * and at most, and how often it is told before operations that wait for an answer
+	 * fail with timed_out.
+	 */
+	std::chrono::microseconds patience{20'000};
+	std::chrono::microseconds most_patience{1'000'000};
+	unsigned attempts = 64;
+};
+
+/** What an operation moves, as RdmaMove, but longer. */
+struct StripedMove {
+	Pvo local;
+	Pvo remote;
+	uint64_t length = 0;
+	/** The other end hears of it when all is there (StripedArrival). */
+	bool tell = false;
+	uint32_t tag = 0;
+};
+
+/** What came from the other end by itself, or was taken: all can be seen. */
+struct StripedArrival {
+	uint32_t tag;
+	uint64_t length;
+};
+
+/** How a lane does. */
+struct StripedLane {
+	/** It takes chunks. */
+	bool living = false;
+	/** Why it was given up; connection_aborted: the other end did. */
+	std::error_code why;
+	/** That were finished by it. */
+	uint64_t chunks = 0;
+	uint64_t bytes = 0;
+};
+
+/**
+ * Operations between two processes by several lanes. A lane is a window at each end, best
+ * of an adapter of its own; all are of the same job, whose buffers have one PVO for all
+ * adapters of a machine. It takes over the windows' frames. Both ends add their lanes in
+ * the same order. For one thread at a time; nothing happens but in progress(), which the
+ * end that begins no operations has to call as well: it is told to give up what failed.
+ */
+class Striped {
+public:
+	using Done = Rdma::Done;
+	using Clock = Rdma::Clock;
+
+	explicit Striped(const StripedOptions &options = {});
+	/** Operations that are not over are cancelled here; their Done is not called. */
+	~Striped();
+	Striped(const Striped &) = delete;
+
+	/**
+	 * The next lane, from 0 on, by a window that has routes to the other end.
+	 * @contexts: chunks that the other end may have under way on it, at least 1; 2 and
+	 * more keep it busy.
+	 * Return: those contexts; the other end needs them, with node and window.
+	 * Throws std::system_error: EINVAL, and as Window::take_rcxts().
+	 */
+	std::vector<uint32_t> add(Window &window, size_t contexts = 4);
+	/** What the other end's lane of that number is. Throws likewise. */
+	void connect(size_t lane, const RdmaPeer &peer);
+
+	/**
+	 * Bytes from here to there, and from there to here. @done is called in progress(),
+	 * once: all bytes can be seen at their target, the other end has heard of it if it
+	 * was to, and nothing that any lane still carries will be written there. Or with:
+	 * network_unreachable: no lane is left; bad_address: the other end's memory is not
+	 * what the PVO says; timed_out: a lane failed and the other end does not say that
+	 * it will take nothing more from it. After the first and the last of these late
+	 * packets may still be written to the other end's memory, until its Striped ends.
+	 */
+	void put(const StripedMove &move, Done done);
+	void get(const StripedMove &move, Done done);
+
+	/** Called in progress() for what the other end moved and told of, once for each. */
+	void on_arrival(std::function<void(const StripedArrival &)> call);
+
+	/** Return: how much there was to do. */
+	size_t progress();
+	/** Operations that are not over. */
+	size_t pending() const;
+	/** When progress() is due though nothing comes; max(): never. */
+	Clock::time_point due() const;
+
+	size_t lanes() const;
+	StripedLane lane(size_t number) const;
+
+private:
+	class LanePort;
+
+	std::unique_ptr<LanePort> port_;
+	std::unique_ptr<StripedEngine> engine_;
+	/** When lanes are asked next whether their adapters are there. */
+	Clock::time_point probe_{};
+};
+
+} // namespace pavo
+
+#endif // PAVO_STRIPED_HPP
