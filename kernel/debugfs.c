@@ -33,12 +33,20 @@ static int windows_show(struct seq_file *file, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(windows);
 
+static int live_show(struct seq_file *file, void *data)
+{
+	pavo_show_adapters(file, pavo_window_live_show);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(live);
+
 void pavo_debugfs_init(void)
 {
 	root = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("jobs", 0400, root, NULL, &jobs_fops);
 	debugfs_create_file("slots", 0400, root, NULL, &slots_fops);
 	debugfs_create_file("windows", 0400, root, NULL, &windows_fops);
+	debugfs_create_file("live", 0400, root, NULL, &live_fops);
 }
 
 void pavo_debugfs_exit(void)

@@ -128,10 +128,12 @@ struct pavo_dev {
  * struct pavo_mmap - a vmalloc'ed area that user space may map.
  * @entry: rdma core's bookkeeping, first
  * @addr:  the area (vmalloc_user)
+ * @refs:  @entry's, and of those who hold it
  */
 struct pavo_mmap {
 	struct rdma_user_mmap_entry entry;
 	void *addr;
+	refcount_t refs;
 };
 
 /**
@@ -394,6 +396,8 @@ void pavo_show_adapters(struct seq_file *file,
 struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
 				   struct pavo_mmap_info *info);
 void pavo_mmap_destroy(struct pavo_mmap *mmap);
+void pavo_mmap_hold(struct pavo_mmap *mmap);
+void pavo_mmap_put(struct pavo_mmap *mmap);
 
 /* verbs/cq.c: the engine's side of a completion queue */
 

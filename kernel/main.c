@@ -22,6 +22,7 @@
 #include "context/context.h"
 #include "debugfs.h"
 #include "device.h"
+#include "later.h"
 #include "translate/job.h"
 #include "verbs/verbs.h"
 
@@ -436,9 +437,12 @@ static int __init pavo_init(void)
 	err = pavo_limits_check();
 	if (err)
 		return err;
-	err = pavo_jobs_init();
+	err = pavo_later_init();
 	if (err)
 		return err;
+	err = pavo_jobs_init();
+	if (err)
+		goto err_later;
 	err = pavo_net_init();
 	if (err)
 		goto err_jobs;
@@ -458,6 +462,8 @@ err_net:
 	pavo_net_exit();
 err_jobs:
 	pavo_jobs_exit();
+err_later:
+	pavo_later_exit();
 	return err;
 }
 
@@ -472,6 +478,7 @@ static void __exit pavo_exit(void)
 	rcu_barrier();
 	pavo_parent_exit();
 	pavo_net_exit();
+	pavo_later_exit();
 	pavo_jobs_exit();
 }
 

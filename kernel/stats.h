@@ -82,6 +82,7 @@ struct pavo_dev;
 	X(rdma_done) /* all of an operation came */                 \
 	X(rdma_repeats) /* attempts of what had come */             \
 	X(window_bad_commands) /* in a command page */              \
+	X(window_events) /* of receiving, and deaths */             \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \
 	X(rx_nak_sent_remote_operational)                           \

@@ -18,6 +18,7 @@
 #include <linux/seq_file.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
+#include "later.h"
 #include "translate/job.h"
 #include "translate/pin.h"
 #include "translate/tce.h"
@@ -147,6 +148,22 @@ static int slot_for(u32 id)
 	return free_slot();
 }
 
+/* Return: its slot, or why it has none. */
+static int take_slot(struct pavo_job *job)
+{
+	int slot;
+
+	mutex_lock(&jobs_mutex);
+	slot = slot_for(job->id);
+	if (slot >= 0) {
+		job->slot = slot;
+		jobs[slot] = job;
+		pavo_tce_give(slot, job->id);
+	}
+	mutex_unlock(&jobs_mutex);
+	return slot;
+}
+
 struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit)
 {
 	struct pavo_job *job;
@@ -166,14 +183,12 @@ struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit)
 	mutex_init(&job->mutex);
 	INIT_LIST_HEAD(&job->buffers);
 
-	mutex_lock(&jobs_mutex);
-	slot = slot_for(id);
-	if (slot >= 0) {
-		job->slot = slot;
-		jobs[slot] = job;
-		pavo_tce_give(slot, id);
+	slot = take_slot(job);
+	/* One may be kept by windows that are closed and not quite gone. */
+	if (slot < 0 && pavo_later_pending()) {
+		pavo_later_settle();
+		slot = take_slot(job);
 	}
-	mutex_unlock(&jobs_mutex);
 	if (slot >= 0)
 		return job;
 	mutex_destroy(&job->mutex);

@@ -31,6 +31,7 @@ struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
 	mmap = kzalloc(sizeof(*mmap), GFP_KERNEL);
 	if (!mmap)
 		return NULL;
+	refcount_set(&mmap->refs, 1);
 	mmap->addr = vmalloc_user(size);
 	if (!mmap->addr)
 		goto err_free;
@@ -50,15 +51,30 @@ err_free:
 	return NULL;
 }
 
-static void pavo_mmap_release(struct pavo_mmap *mmap)
+/**
+ * pavo_mmap_hold - keep the memory of an area, also after its pavo_mmap_destroy().
+ * @mmap: the area
+ */
+void pavo_mmap_hold(struct pavo_mmap *mmap)
 {
+	refcount_inc(&mmap->refs);
+}
+
+/**
+ * pavo_mmap_put - as often as it was held. Sleeps.
+ * @mmap: the area or NULL
+ */
+void pavo_mmap_put(struct pavo_mmap *mmap)
+{
+	if (!mmap || !refcount_dec_and_test(&mmap->refs))
+		return;
 	vfree(mmap->addr);
 	kfree(mmap);
 }
 
 /**
  * pavo_mmap_destroy - give an area up.
- * @mmap: the area or NULL; the module must not use it any more
+ * @mmap: the area or NULL; the module must not use it any more, unless it holds it
  */
 void pavo_mmap_destroy(struct pavo_mmap *mmap)
 {
@@ -67,7 +83,7 @@ void pavo_mmap_destroy(struct pavo_mmap *mmap)
 	if (mmap->entry.ucontext)
 		rdma_user_mmap_entry_remove(&mmap->entry);
 	else
-		pavo_mmap_release(mmap);
+		pavo_mmap_put(mmap);
 }
 
 /**
@@ -76,7 +92,7 @@ void pavo_mmap_destroy(struct pavo_mmap *mmap)
  */
 void pavo_mmap_free(struct rdma_user_mmap_entry *entry)
 {
-	pavo_mmap_release(container_of(entry, struct pavo_mmap, entry));
+	pavo_mmap_put(container_of(entry, struct pavo_mmap, entry));
 }
 
 /**

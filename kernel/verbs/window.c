@@ -133,6 +133,63 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_CANCEL)(struct uverbs_attr_bundle *attrs)
 	return with_rcxts(attrs, pavo_window_cancel);
 }
 
+static int
+UVERBS_HANDLER(PAVO_METHOD_WINDOW_ADD_HANDLER)(struct uverbs_attr_bundle *attrs)
+{
+	struct pavo_fifo_window *window =
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE);
+	int number, err;
+	u32 made;
+	s32 fd;
+
+	err = uverbs_copy_from(&fd, attrs, PAVO_ATTR_WINDOW_EVENT);
+	if (err)
+		return err;
+	number = pavo_window_add_handler(window, fd);
+	if (number < 0)
+		return number;
+	made = number;
+	err = uverbs_copy_to(attrs, PAVO_ATTR_WINDOW_HANDLER_MADE, &made,
+			     sizeof(made));
+	if (err)
+		pavo_window_remove_handler(window, made);
+	return err;
+}
+
+static int UVERBS_HANDLER(PAVO_METHOD_WINDOW_REMOVE_HANDLER)(
+	struct uverbs_attr_bundle *attrs)
+{
+	u32 number;
+	int err;
+
+	err = uverbs_copy_from(&number, attrs, PAVO_ATTR_WINDOW_HANDLER);
+	if (err)
+		return err;
+	return pavo_window_remove_handler(
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE), number);
+}
+
+static int
+UVERBS_HANDLER(PAVO_METHOD_WINDOW_DISABLE)(struct uverbs_attr_bundle *attrs)
+{
+	pavo_window_disable(
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE));
+	return 0;
+}
+
+static int
+UVERBS_HANDLER(PAVO_METHOD_WINDOW_SNAPSHOT)(struct uverbs_attr_bundle *attrs)
+{
+	int n = pavo_window_snapshot(
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE));
+	u32 at_work = n;
+
+	if (n < 0)
+		return n;
+	return uverbs_copy_to(attrs, PAVO_ATTR_WINDOW_AT_WORK, &at_work,
+			      sizeof(at_work));
+}
+
 DECLARE_UVERBS_NAMED_METHOD(
 	PAVO_METHOD_WINDOW_OPEN,
 	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
@@ -170,7 +227,7 @@ DECLARE_UVERBS_NAMED_METHOD(
 	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
 			UVERBS_ACCESS_READ, UA_MANDATORY),
 	UVERBS_ATTR_PTR_OUT(PAVO_ATTR_WINDOW_LMT,
-			    UVERBS_ATTR_STRUCT(struct pavo_lmt, recoveries),
+			    UVERBS_ATTR_STRUCT(struct pavo_lmt, event_kept),
 			    UA_MANDATORY));
 
 /* Room for so many numbers. */
@@ -199,6 +256,36 @@ DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_CANCEL,
 					       UA_MANDATORY,
 					       UA_ALLOC_AND_COPY));
 
+DECLARE_UVERBS_NAMED_METHOD(
+	PAVO_METHOD_WINDOW_ADD_HANDLER,
+	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
+			UVERBS_ACCESS_READ, UA_MANDATORY),
+	UVERBS_ATTR_PTR_IN(PAVO_ATTR_WINDOW_EVENT, UVERBS_ATTR_TYPE(s32),
+			   UA_MANDATORY),
+	UVERBS_ATTR_PTR_OUT(PAVO_ATTR_WINDOW_HANDLER_MADE,
+			    UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_REMOVE_HANDLER,
+			    UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE,
+					    PAVO_OBJECT_WINDOW,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(PAVO_ATTR_WINDOW_HANDLER,
+					       UVERBS_ATTR_TYPE(u32),
+					       UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_DISABLE,
+			    UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE,
+					    PAVO_OBJECT_WINDOW,
+					    UVERBS_ACCESS_READ, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_SNAPSHOT,
+			    UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE,
+					    PAVO_OBJECT_WINDOW,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(PAVO_ATTR_WINDOW_AT_WORK,
+						UVERBS_ATTR_TYPE(u32),
+						UA_MANDATORY));
+
 DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_WINDOW,
 			    UVERBS_TYPE_ALLOC_IDR(window_cleanup),
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_OPEN),
@@ -208,7 +295,11 @@ DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_WINDOW,
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_QUERY),
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_TAKE_RCXTS),
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_RETURN_RCXTS),
-			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_CANCEL));
+			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_CANCEL),
+			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_ADD_HANDLER),
+			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_REMOVE_HANDLER),
+			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_DISABLE),
+			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_SNAPSHOT));
 
 const struct uapi_definition pavo_window_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(PAVO_OBJECT_WINDOW),

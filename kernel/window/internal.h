@@ -7,8 +7,10 @@
 #include <linux/eventfd.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include "compat.h"
 #include "device.h"
+#include "later.h"
 #include "window/window.h"
 
 /**
@@ -30,28 +32,55 @@ struct pavo_fifo {
 };
 
 /**
+ * struct pavo_events - who is told of a window's events; event.c.
+ * @lock:       all of it; BH, a leaf, taken inside any other of a window
+ * @handler:    eventfds, by their numbers
+ * @registered: a bit for each of these
+ * @ready:      may be given the next one
+ * @given:      were given one and are not ready again
+ * @kept:       an event was given to nobody
+ * @next:       whose turn it is
+ */
+struct pavo_events {
+	spinlock_t lock; /* all of it */
+	struct eventfd_ctx *handler[PAVO_HANDLERS];
+	unsigned long registered;
+	unsigned long ready;
+	unsigned long given;
+	bool kept;
+	u32 next;
+};
+
+/**
  * struct pavo_fifo_window - a window; its local mapping table is all of this.
  * @dev, @job: whose
  * @id:        number, in the packets of others
  * @key:       stamped on what it sends; that of all windows of the job
  * @node:      what this machine is to the job
+ * @flags:     enum pavo_window_flag
  * @sgid_index, @max_payload: see struct pavo_window_args, _resp
  * @rdma_payload: bytes of data in a packet of RDMA
  * @lock:      commands and counts; BH, a leaf
  * @consumer:  commands taken; lock held
- * @closed:    none are any more; likewise
+ * @closed:    none are any more, it is disabled; likewise
  * @dead:      a request named memory that is not there: nothing is sent or received
  *             any more; @fatal_rcxt was that request's
  * @rcxts:     @nrcxts with something to send, in the order of their turns; lock held
  * @owned:     all @nowned that it has taken; the pool's mutex
  * @recv, @send: FIFOs
+ * @early:     frames of @recv until the early event; 0: none; lock held
+ * @written:   frames of @recv that can be seen; less than its count while some are
+ *             being written
+ * @events:    handlers
  * @commands:  command page
  * @sending:   bit 0: a worker is at it
- * @mutex:     changes of @routes
+ * @mutex:     changes of @routes, disabling
  * @nodes:     how many there may be
  * @routes:    to them, NULL: not known; read under RCU
  * @retired:   routes that are not freed yet
  * @locked:    pages that count as locked memory of @mm (mmgrab)
+ * @disabled:  since that state of RCU, @snapshot; mutex
+ * @later:     its end
  */
 struct pavo_fifo_window {
 	struct pavo_dev *dev;
@@ -60,6 +89,7 @@ struct pavo_fifo_window {
 	u64 key;
 	u16 node;
 	u16 sgid_index;
+	u32 flags;
 	u32 max_payload;
 	u32 rdma_payload;
 	spinlock_t lock; /* commands and counts */
@@ -73,14 +103,20 @@ struct pavo_fifo_window {
 	u32 nowned;
 	struct pavo_fifo recv;
 	struct pavo_fifo send;
+	u32 early;
+	atomic_t written;
+	struct pavo_events events;
 	struct pavo_mmap *commands;
 	unsigned long sending;
-	struct mutex mutex; /* changes of routes */
+	struct mutex mutex; /* changes of routes, disabling */
 	u32 nodes;
 	struct pavo_routes __rcu **routes;
 	atomic_t retired;
 	struct mm_struct *mm;
 	unsigned long locked;
+	bool disabled;
+	unsigned long snapshot;
+	struct pavo_later later;
 };
 
 /* A frame of a FIFO, in memory that the process writes to as it likes. */
@@ -89,12 +125,73 @@ static inline void *pavo_frame(const struct pavo_fifo *fifo, u32 number)
 	return fifo->area->addr + (number & fifo->mask) * PAVO_FRAME_SIZE;
 }
 
-/** pavo_fifo_tell - one more frame; tell who waits for this one. */
+/** pavo_fifo_tell - one more frame was sent; tell who waits for this one. */
 static inline void pavo_fifo_tell(struct pavo_fifo *fifo)
 {
+	if (!fifo->event)
+		return;
+	/* Pairs with set_threshold(): who asks, then looks, misses none. */
+	smp_mb();
 	/* 0: this was it; less: none is wanted */
-	if (fifo->event && !atomic_dec_if_positive(&fifo->threshold))
+	if (!atomic_dec_if_positive(&fifo->threshold))
 		pavo_eventfd_signal(fifo->event);
+}
+
+/** pavo_window_event - one of the handlers is to look. Any context but hard IRQs. */
+void pavo_window_event(struct pavo_fifo_window *window);
+
+/** pavo_window_arrived - one more frame can be seen; tell who waits for this one. */
+static inline void pavo_window_arrived(struct pavo_fifo_window *window)
+{
+	/* Pairs with pavo_event_early(): what counts as written can be seen. */
+	smp_mb__before_atomic();
+	atomic_inc(&window->written);
+	/* Pairs with set_threshold(): who asks, then looks, misses none. */
+	smp_mb__after_atomic();
+	if (!atomic_dec_if_positive(&window->recv.threshold))
+		pavo_window_event(window);
+}
+
+/* event.c */
+void pavo_events_init(struct pavo_events *events);
+/** pavo_events_free - nobody raises one any more. */
+void pavo_events_free(struct pavo_events *events);
+/** pavo_event_early - tell of the @n-th frame from now early. The window's lock held. */
+void pavo_event_early(struct pavo_fifo_window *window, u32 n);
+/** pavo_event_slot - a slot was taken. Return: it is to be told of. Lock held. */
+bool pavo_event_slot(struct pavo_fifo_window *window);
+/** pavo_event_ready - a handler is. Return: false: there is none of that number. */
+bool pavo_event_ready(struct pavo_fifo_window *window, u32 number);
+void pavo_events_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
+
+/**
+ * pavo_window_leave - give up what the process knows of a window: its mappings, and what
+ * counts as its locked memory. The FIFOs stay.
+ */
+void pavo_window_leave(struct pavo_fifo_window *window);
+/** pavo_window_free - nobody finds it, or not any more. Sleeps. */
+void pavo_window_free(struct pavo_fifo_window *window);
+
+/** enum pavo_window_task - what a CPU may be at, for the live view. */
+enum pavo_window_task {
+	PAVO_TASK_SENDS,
+	PAVO_TASK_RECEIVES,
+	PAVO_TASKS,
+};
+
+/**
+ * struct pavo_window_tasks - of a CPU: numbers of the windows that it is at work for,
+ * 0: none.
+ */
+struct pavo_window_tasks {
+	u32 window[PAVO_TASKS];
+};
+
+/** pavo_window_at_work - BH disabled. @id: 0: not any more */
+static inline void pavo_window_at_work(struct pavo_windows *all,
+				       enum pavo_window_task task, u32 id)
+{
+	this_cpu_write(all->tasks->window[task], id);
 }
 
 /** pavo_window_commands - take what is in the command page. Lock held. */

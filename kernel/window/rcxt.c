@@ -107,7 +107,7 @@ int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n)
 	int err;
 
 	mutex_lock(&pool->mutex);
-	err = fill_pool(pool);
+	err = READ_ONCE(window->closed) ? -ESHUTDOWN : fill_pool(pool);
 	for (taken = 0; !err && taken < n; taken++)
 		err = take_one(window, &ids[taken]);
 	/* The one that failed was counted, but not taken. */
@@ -176,14 +176,14 @@ int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id)
 }
 
 /* Whatever it was at. The pool's mutex is held, so its window is there. */
-static void take_away(struct pavo_rcxt *rcxt)
+static void take_away(struct pavo_rcxt *rcxt, enum pavo_frame_state state)
 {
 	struct pavo_fifo_window *window = rcxt->window;
 
 	if (!window)
 		return;
 	spin_lock_bh(&rcxt->lock);
-	pavo_rdma_end(window, rcxt, PAVO_FRAME_BAD_RCXT);
+	pavo_rdma_end(window, rcxt, state);
 	rcxt->window = NULL;
 	spin_unlock_bh(&rcxt->lock);
 	put_one(window, rcxt);
@@ -199,7 +199,7 @@ void pavo_rcxts_recover(struct pavo_rcxt_pool *pool)
 	/* Whoever finds that out may ask for others: it waits for the mutex. */
 	WRITE_ONCE(pool->recoveries, pool->recoveries + 1);
 	for (i = 0; i < pool->count; i++) {
-		take_away(&pool->all[i]);
+		take_away(&pool->all[i], PAVO_FRAME_BAD_RCXT);
 		cond_resched();
 	}
 	mutex_unlock(&pool->mutex);
@@ -212,8 +212,7 @@ void pavo_rcxts_return_all(struct pavo_fifo_window *window)
 
 	mutex_lock(&pool->mutex);
 	list_for_each_entry_safe(rcxt, next, &window->owned, owned) {
-		INIT_LIST_HEAD(&rcxt->queued);
-		put_one(window, rcxt);
+		take_away(rcxt, PAVO_FRAME_DEAD);
 		cond_resched();
 	}
 	mutex_unlock(&pool->mutex);

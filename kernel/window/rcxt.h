@@ -98,7 +98,8 @@ void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool);
 
 /**
  * pavo_rcxts_take - @n contexts for @window, all or none; their tid is 0.
- * Return: 0; -ENOSPC: the pool has not so many; -ENOMEM. Context: process.
+ * Return: 0; -ENOSPC: the pool has not so many; -ENOMEM; -ESHUTDOWN: it is disabled.
+ * Context: process.
  */
 int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n);
 
@@ -108,7 +109,10 @@ int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n);
  */
 int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id);
 
-/** pavo_rcxts_return_all - the window is closed: nobody uses them any more. */
+/**
+ * pavo_rcxts_return_all - the window is closed: what they are at ends, no packet touches
+ * memory by them when this returns, and it gets no more. Context: process.
+ */
 void pavo_rcxts_return_all(struct pavo_fifo_window *window);
 
 /**

@@ -62,8 +62,7 @@ static void kill_window(struct pavo_fifo_window *window, u32 rcxt)
 	window->dead = true;
 	window->fatal_rcxt = rcxt;
 	spin_unlock(&window->lock);
-	if (window->recv.event)
-		pavo_eventfd_signal(window->recv.event);
+	pavo_window_event(window);
 }
 
 /* ---------------------------------------------------------------- packets */

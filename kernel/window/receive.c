@@ -13,7 +13,7 @@
 static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
 {
 	struct pavo_fifo *fifo = &window->recv;
-	bool taken;
+	bool taken, told = false;
 
 	spin_lock(&window->lock);
 	/* Slots come back by command, and nobody calls for that. */
@@ -23,8 +23,11 @@ static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
 	if (taken) {
 		fifo->avail--;
 		*slot = fifo->count++;
+		told = pavo_event_slot(window);
 	}
 	spin_unlock(&window->lock);
+	if (told)
+		pavo_window_event(window);
 	return taken;
 }
 
@@ -74,7 +77,7 @@ bool pavo_window_put(struct pavo_fifo_window *window,
 		return false;
 	}
 	write_frame(pavo_frame(&window->recv, slot), put);
-	pavo_fifo_tell(&window->recv);
+	pavo_window_arrived(window);
 	return true;
 }
 
@@ -85,7 +88,7 @@ static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 	struct pavo_fifo_window *window =
 		xa_load(&dev->windows.table, rx->pkt.dqpn);
 
-	if (!window || READ_ONCE(window->dead))
+	if (!window || READ_ONCE(window->dead) || READ_ONCE(window->closed))
 		pavo_count(dev, rx_drop_window);
 	else if (!pavo_pkey_ok(rx->pkt.pkey, PAVO_PKEY_DEFAULT))
 		pavo_count(dev, rx_drop_pkey);
@@ -118,12 +121,8 @@ static bool receive_message(struct pavo_fifo_window *window,
 	return true;
 }
 
-static bool receive(struct pavo_rx *rx)
+static bool receive(struct pavo_fifo_window *window, struct pavo_rx *rx)
 {
-	struct pavo_fifo_window *window = window_for(rx);
-
-	if (!window)
-		return false;
 	if (rx->pkt.opcode == PAVO_OP_WINDOW_MESSAGE)
 		return receive_message(window, rx);
 	return pavo_rdma_receive(window, rx);
@@ -131,7 +130,16 @@ static bool receive(struct pavo_rx *rx)
 
 void pavo_window_receive(struct pavo_rx *rx)
 {
-	if (receive(rx))
+	struct pavo_windows *all = &rx->dev->windows;
+	struct pavo_fifo_window *window = window_for(rx);
+	bool used = false;
+
+	if (window) {
+		pavo_window_at_work(all, PAVO_TASK_RECEIVES, window->id);
+		used = receive(window, rx);
+		pavo_window_at_work(all, PAVO_TASK_RECEIVES, 0);
+	}
+	if (used)
 		pavo_rx_free(rx->skb);
 	else
 		kfree_skb(rx->skb);

@@ -80,7 +80,7 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	memcpy(&line, frame, sizeof(line));
 	/* What is looked at below is this copy. */
 	barrier();
-	if (READ_ONCE(window->dead))
+	if (READ_ONCE(window->dead) || READ_ONCE(window->closed))
 		return PAVO_FRAME_DEAD;
 	if (line.hdr.type == PAVO_FRAME_RDMA_WRITE ||
 	    line.hdr.type == PAVO_FRAME_RDMA_READ)
@@ -131,10 +131,10 @@ static bool send_quantum(struct pavo_fifo_window *window)
 	room = pavo_rdma_send(window, pavo_window_quantum());
 	spin_lock(&window->lock);
 	fifo->count += n;
-	/* Unless it was closed meanwhile. */
+	/* Unless it was closed meanwhile: its number may be another's by now. */
 	if (fifo->avail)
 		fifo->avail -= n;
-	if (!fifo->avail && !window->nrcxts)
+	if (!window->closed && !fifo->avail && !window->nrcxts)
 		clear_bit(window->id, all->active);
 	spin_unlock(&window->lock);
 	return room;
@@ -171,7 +171,9 @@ static enum turn take_turn(struct pavo_windows *all)
 	rcu_read_lock();
 	window = next_window(all);
 	if (window) {
+		pavo_window_at_work(all, PAVO_TASK_SENDS, window->id);
 		turn = send_quantum(window) ? TURN_TAKEN : NO_ROOM;
+		pavo_window_at_work(all, PAVO_TASK_SENDS, 0);
 		clear_bit_unlock(0, &window->sending);
 	}
 	rcu_read_unlock();

@@ -3,8 +3,7 @@
  * window.c - the life of windows, and their commands.
  *
  * Called by verbs/window.c in process context. Owns the table of windows. Packets and
- * workers find a window under RCU; closing takes it out of the table and the vector
- * and waits for a grace period, so nobody touches its FIFOs after that.
+ * workers find a window under RCU; how it ends is close.c's.
  */
 #include <linux/bitmap.h>
 #include <linux/log2.h>
@@ -22,6 +21,8 @@ MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^24 - 1 (16384)");
 
 /* Addresses that a window may know. */
 #define MOST_NODES 65536
+/* Pages of windows that wait for their end while others are opened: 64 MiB. */
+#define MOST_CLOSING (SZ_64M >> PAGE_SHIFT)
 /* Bytes in a packet of RDMA: a page, as the largest path MTU. */
 #define MOST_RDMA_PAYLOAD 4096
 
@@ -30,34 +31,50 @@ int pavo_windows_init(struct pavo_windows *windows)
 	INIT_DELAYED_WORK(&windows->manager, pavo_window_manager);
 	pavo_rcxts_init(&windows->rcxts);
 	windows->most = clamp_t(u32, max_windows, 1, PAVO_QPN_MASK) + 1;
-	windows->active = bitmap_zalloc(windows->most, GFP_KERNEL);
-	if (!windows->active)
-		return -ENOMEM;
 	xa_init_flags(&windows->table, XA_FLAGS_ALLOC1);
+	windows->active = bitmap_zalloc(windows->most, GFP_KERNEL);
+	windows->tasks = alloc_percpu(struct pavo_window_tasks);
+	if (!windows->active || !windows->tasks)
+		return -ENOMEM;
 	return 0;
 }
 
 void pavo_windows_stop(struct pavo_windows *windows)
 {
 	cancel_delayed_work_sync(&windows->manager);
+	pavo_later_settle();
 }
 
 void pavo_windows_destroy(struct pavo_windows *windows)
 {
-	if (!windows->active)
-		return;
 	WARN_ON(!xa_empty(&windows->table));
 	xa_destroy(&windows->table);
 	pavo_rcxts_destroy(&windows->rcxts);
+	free_percpu(windows->tasks);
 	bitmap_free(windows->active);
 }
 
 /* ---------------------------------------------------------------- commands */
 
 /* None and all ones mean that no event is wanted. */
+static u32 threshold_of(u32 n)
+{
+	return n > INT_MAX ? 0 : n;
+}
+
 static void set_threshold(struct pavo_fifo *fifo, u32 n)
 {
-	atomic_set(&fifo->threshold, n > INT_MAX ? 0 : n);
+	atomic_set(&fifo->threshold, threshold_of(n));
+	/* Pairs with those of pavo_fifo_tell() and pavo_window_arrived(). */
+	smp_mb();
+}
+
+/* Of receiving there is one: early or not. Lock held. */
+static void set_recv_threshold(struct pavo_fifo_window *window, u32 n,
+			       bool early)
+{
+	set_threshold(&window->recv, early ? 0 : n);
+	pavo_event_early(window, early ? threshold_of(n) : 0);
 }
 
 static bool carry_out(struct pavo_fifo_window *window, u64 command)
@@ -80,11 +97,15 @@ static bool carry_out(struct pavo_fifo_window *window, u64 command)
 		recv->avail += arg;
 		return true;
 	case PAVO_WCMD_RECV_THRESHOLD:
-		set_threshold(recv, arg);
+	case PAVO_WCMD_RECV_THRESHOLD_EARLY:
+		set_recv_threshold(window, arg,
+				   op == PAVO_WCMD_RECV_THRESHOLD_EARLY);
 		return true;
 	case PAVO_WCMD_SEND_THRESHOLD:
 		set_threshold(send, arg);
 		return true;
+	case PAVO_WCMD_HANDLER_READY:
+		return pavo_event_ready(window, arg);
 	default:
 		return false;
 	}
@@ -125,7 +146,7 @@ void pavo_window_kick(struct pavo_fifo_window *window)
 		pavo_window_transmit(window->dev);
 }
 
-/* --------------------------------------------------------- opening, closing */
+/* ------------------------------------------------------------------ opening */
 
 static bool valid_frames(u32 n)
 {
@@ -136,7 +157,7 @@ static bool valid(const struct pavo_window_args *args)
 {
 	return valid_frames(args->send_frames) &&
 	       valid_frames(args->recv_frames) && args->nodes &&
-	       args->nodes <= MOST_NODES;
+	       args->nodes <= MOST_NODES && !(args->flags & ~PAVO_WINDOW_FLAGS);
 }
 
 /* So that a packet fits the interface, with headers of IPv6. */
@@ -170,12 +191,15 @@ static int open_fifo(struct pavo_fifo *fifo, struct ib_ucontext *uctx,
 		fifo->event = ctx;
 	}
 	fifo->area = pavo_mmap_create(uctx, frames * PAVO_FRAME_SIZE, info);
-	return fifo->area ? 0 : -ENOMEM;
+	if (!fifo->area)
+		return -ENOMEM;
+	pavo_mmap_hold(fifo->area);
+	return 0;
 }
 
-static void close_fifo(struct pavo_fifo *fifo)
+static void free_fifo(struct pavo_fifo *fifo)
 {
-	pavo_mmap_destroy(fifo->area);
+	pavo_mmap_put(fifo->area);
 	if (fifo->event)
 		eventfd_ctx_put(fifo->event);
 }
@@ -219,20 +243,28 @@ static int open_memory(struct pavo_fifo_window *window,
 	window->commands = pavo_mmap_create(uctx, size, &resp->commands);
 	if (!window->commands)
 		return -ENOMEM;
+	pavo_mmap_hold(window->commands);
 	return count_memory(window);
 }
 
-/* Nobody finds it, or not any more. */
-static void free_window(struct pavo_fifo_window *window)
+void pavo_window_leave(struct pavo_fifo_window *window)
+{
+	pavo_mmap_destroy(window->send.area);
+	pavo_mmap_destroy(window->recv.area);
+	pavo_mmap_destroy(window->commands);
+	if (!window->mm)
+		return;
+	account_locked_vm(window->mm, window->locked, false);
+	mmdrop(window->mm);
+}
+
+void pavo_window_free(struct pavo_fifo_window *window)
 {
 	pavo_window_nodes_destroy(window);
-	close_fifo(&window->send);
-	close_fifo(&window->recv);
-	pavo_mmap_destroy(window->commands);
-	if (window->mm) {
-		account_locked_vm(window->mm, window->locked, false);
-		mmdrop(window->mm);
-	}
+	free_fifo(&window->send);
+	free_fifo(&window->recv);
+	pavo_mmap_put(window->commands);
+	pavo_events_free(&window->events);
 	mutex_destroy(&window->mutex);
 	kfree(window);
 }
@@ -262,6 +294,9 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 
 	if (!valid(args))
 		return ERR_PTR(-EINVAL);
+	/* Who closes does not wait, so who opens does before it is too much. */
+	if (atomic_long_read(&dev->windows.closing) > MOST_CLOSING)
+		pavo_later_settle();
 	window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
 	if (!window)
 		return ERR_PTR(-ENOMEM);
@@ -269,6 +304,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	window->job = job;
 	window->key = pavo_job_window_key(job);
 	window->node = args->node;
+	window->flags = args->flags;
 	window->sgid_index = args->sgid_index;
 	window->max_payload =
 		payload_for(dev, PAVO_OP_WINDOW_MESSAGE, PAVO_FRAME_PAYLOAD);
@@ -277,6 +313,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	INIT_LIST_HEAD(&window->rcxts);
 	INIT_LIST_HEAD(&window->owned);
 	spin_lock_init(&window->lock);
+	pavo_events_init(&window->events);
 	mutex_init(&window->mutex);
 	/* So that whatever is cut at PAVO_PIECE_ALIGN has a first piece. */
 	err = window->rdma_payload < 2 * PAVO_PIECE_ALIGN ? -EMSGSIZE : 0;
@@ -285,32 +322,14 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	if (!err)
 		err = publish(window);
 	if (err) {
-		free_window(window);
+		pavo_window_leave(window);
+		pavo_window_free(window);
 		return ERR_PTR(err);
 	}
 	pavo_job_use(job);
 	resp->window = window->id;
 	resp->max_payload = window->max_payload;
 	return window;
-}
-
-void pavo_window_close(struct pavo_fifo_window *window)
-{
-	struct pavo_windows *all = &window->dev->windows;
-	struct pavo_job *job = window->job;
-
-	/* Nothing becomes ready any more, and no packet is for it. */
-	spin_lock_bh(&window->lock);
-	window->closed = true;
-	window->send.avail = 0;
-	clear_bit(window->id, all->active);
-	spin_unlock_bh(&window->lock);
-	xa_erase(&all->table, window->id);
-	/* Workers and packets are in RCU sections while they are at it. */
-	synchronize_rcu();
-	pavo_rcxts_return_all(window);
-	free_window(window);
-	pavo_job_unuse(job);
 }
 
 /* ----------------------------------------------------------------- looking */
@@ -325,13 +344,20 @@ static u32 id_of(const struct pavo_fifo_window *window,
 			    list_entry(at, struct pavo_rcxt, queued));
 }
 
+static u32 state_of(const struct pavo_fifo_window *window)
+{
+	if (window->closed)
+		return 3;
+	return window->dead ? 2 : 1;
+}
+
 void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 {
 	const struct pavo_fifo *recv = &window->recv, *send = &window->send;
 
 	spin_lock_bh(&window->lock);
 	*lmt = (struct pavo_lmt){
-		.state = window->dead ? 2 : 1,
+		.state = state_of(window),
 		.window = window->id,
 		.job = pavo_job_id(window->job),
 		.recv_frames = recv->mask + 1,
@@ -349,12 +375,16 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.fatal_rcxt = window->fatal_rcxt,
 		.rcxts_owned = window->nowned,
 		.recoveries = pavo_windows_recoveries(window->dev),
+		.flags = window->flags,
+		.recv_early = window->early,
 	};
+	pavo_events_lmt(window, lmt);
 	spin_unlock_bh(&window->lock);
 }
 
 void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
 {
+	static const char *const states[] = { "", "", " dead", " disabled" };
 	struct pavo_fifo_window *window;
 	struct pavo_lmt lmt;
 	unsigned long id;
@@ -370,8 +400,11 @@ void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
 		seq_printf(file, " send %u count %u ready %u threshold %u",
 			   lmt.send_frames, lmt.send_count, lmt.send_ready,
 			   lmt.send_threshold);
-		seq_printf(file, " rcxts %u of %u%s\n", lmt.rcxts,
-			   lmt.rcxts_owned, lmt.state == 2 ? " dead" : "");
+		seq_printf(file, " rcxts %u of %u%s%s\n", lmt.rcxts,
+			   lmt.rcxts_owned,
+			   lmt.flags & PAVO_WINDOW_BROADCAST ? " broadcast" :
+							       "",
+			   states[lmt.state]);
 	}
 	rcu_read_unlock();
 }

@@ -21,6 +21,7 @@ struct pavo_dev;
 struct pavo_job;
 struct pavo_rx;
 struct pavo_fifo_window;
+struct pavo_window_tasks;
 struct seq_file;
 
 /**
@@ -34,6 +35,8 @@ struct seq_file;
  * @manager: work manager: hands out what no worker was free for, or the interface
  *           had no room for
  * @rcxts:   RDMA contexts
+ * @tasks:   the live view: who is at work, by CPU
+ * @closing: pages of windows that are closed and not freed yet
  */
 struct pavo_windows {
 	struct xarray table;
@@ -44,10 +47,15 @@ struct pavo_windows {
 	atomic_t workers;
 	struct delayed_work manager;
 	struct pavo_rcxt_pool rcxts;
+	struct pavo_window_tasks __percpu *tasks;
+	atomic_long_t closing;
 };
 
 int pavo_windows_init(struct pavo_windows *windows);
-/** pavo_windows_stop - there are none any more; nor will the manager run. Sleeps. */
+/**
+ * pavo_windows_stop - there are none any more; nor will the manager run, and those that
+ * were closed are freed. Sleeps.
+ */
 void pavo_windows_stop(struct pavo_windows *windows);
 /** pavo_windows_destroy - there are none any more, nor work of the adapter. */
 void pavo_windows_destroy(struct pavo_windows *windows);
@@ -65,8 +73,34 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 					  const struct pavo_window_args *args,
 					  struct pavo_window_resp *resp);
 
-/** pavo_window_close - nobody touches its FIFOs any more after that. Sleeps. */
+/**
+ * pavo_window_disable - nothing is sent or received by it any more by those who begin
+ * now, and its rCxts are nobody's: no RDMA of it touches memory when this returns. Who
+ * is at work with its FIFOs at this moment may still be afterwards: pavo_window_snapshot()
+ * tells (windows document, "Snapshot Interface in RDMA Operations"). Waits for nobody of
+ * those. Context: process.
+ */
+void pavo_window_disable(struct pavo_fifo_window *window);
+
+/**
+ * pavo_window_snapshot - Return: how many may still be at work with what the window was
+ * when it was disabled; -EINVAL: it is not. Once it is 0 it stays so. Context: process.
+ */
+int pavo_window_snapshot(struct pavo_fifo_window *window);
+
+/**
+ * pavo_window_close - disable it, and free it when nobody is at work with it any more,
+ * which is later. Context: process.
+ */
 void pavo_window_close(struct pavo_fifo_window *window);
+
+/**
+ * pavo_window_add_handler - an eventfd that may be given events; see PAVO_HANDLERS.
+ * Return: its number; -EBADF, -EINVAL: no eventfd; -ENOSPC: too many. Context: process.
+ */
+int pavo_window_add_handler(struct pavo_fifo_window *window, int fd);
+/** pavo_window_remove_handler - Return: 0; -EINVAL: none of that number. */
+int pavo_window_remove_handler(struct pavo_fifo_window *window, u32 number);
 
 /**
  * pavo_window_node - routes to a node. Return: 0, or what struct pavo_window_node_args
@@ -96,6 +130,8 @@ u32 pavo_windows_recoveries(const struct pavo_dev *dev);
 
 /** pavo_window_show - tables of all windows, for the privileged. Sleeps. */
 void pavo_window_show(struct seq_file *file, struct pavo_dev *dev);
+/** pavo_window_live_show - who is at work, and what is closed and not freed yet. */
+void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev);
 
 /**
  * pavo_window_receive - a packet for a window; consumes its skb.

@@ -5,6 +5,7 @@
  * usage: pavo-c-api ADAPTER GID-INDEX ADAPTER GID-INDEX
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,6 +282,59 @@ static void refusals(struct end *a, struct end *b)
 	      "memory that is none");
 }
 
+/* Messages that nobody waits for, so far. */
+static void say_hello(struct end *a, struct end *b)
+{
+	must(!pavo_rdma_send(a->rdma, 1, pavo_window_number(b->window), "hello",
+			     5),
+	     "send");
+}
+
+static void events(struct end *a, struct end *b)
+{
+	struct pavo_handler *one = pavo_handler_open(b->window);
+	struct pavo_handler *two = pavo_handler_open(b->window);
+	struct pollfd file = {.events = POLLIN};
+	int early;
+
+	must(one && two, "pavo_handler_open");
+	for (early = 0; early < 2; early++) {
+		unsigned int before = b->messages;
+
+		must(!pavo_handler_ready(two), "ready");
+		must(!pavo_window_event_after(b->window, 1, early),
+		     "event_after");
+		say_hello(a, b);
+		file.fd = pavo_handler_fd(two);
+		check(poll(&file, 1, 60000) == 1 &&
+			      pavo_handler_take(two) == 1 &&
+			      !pavo_handler_take(two),
+		      "who is ready is told of a message");
+		check(until(a, b, &b->messages, before + 1) &&
+			      !pavo_handler_take(one),
+		      "who is not is not");
+	}
+	pavo_handler_close(one);
+	pavo_handler_close(two);
+}
+
+/* The last test: b takes no part any more. */
+static void ends(struct end *a, struct end *b)
+{
+	unsigned int before = b->messages;
+	time_t end = time(NULL) + 60;
+
+	check(pavo_window_snapshot(b->window) == -EINVAL,
+	      "what is not disabled has no snapshot");
+	check(!pavo_window_disable(b->window), "a window is disabled");
+	while (pavo_window_snapshot(b->window) && time(NULL) < end)
+		;
+	check(!pavo_window_snapshot(b->window), "and nobody is at it then");
+	say_hello(a, b);
+	pavo_rdma_progress(b->rdma);
+	check(b->messages == before, "nor does anything arrive");
+}
+
 int main(int argc, char **argv)
 {
 	struct end a = {0}, b = {0};
@@ -304,6 +358,8 @@ int main(int argc, char **argv)
 	there_and_back(&a, &b);
 	through_fifos(&a, &b);
 	refusals(&a, &b);
+	events(&a, &b);
+	ends(&a, &b);
 	close_end(&a);
 	close_end(&b);
 	printf("1..%d\n", number);

@@ -64,7 +64,7 @@ struct Command : testing::Test {
 TEST_F(Command, UnknownOnesAndStrayBits)
 {
 	refuses(0);
-	refuses(word(5, 1));
+	refuses(word(7, 1));
 	refuses(word(255, 0));
 	refuses(word(PAVO_WCMD_START_TRANSMIT, 1) | 1ull << 40);
 	works();
@@ -133,7 +133,7 @@ TEST_F(Command, Garbage)
 
 		for (uint64_t i = random() % 8; i--;)
 			put(pair.a, random() % 2 ? random() :
-						   word(1 + random() % 4,
+						   word(1 + random() % 6,
 							random() % 70));
 		if (random() % 64 == 0)
 			page->producer = uint32_t(random());

@@ -218,6 +218,20 @@ struct pavo_rdma_done {
 #define PAVO_RCXTS_AT_ONCE 1024u
 
 /*
+ * Handlers of events (windows document, "Early Interrupt Notification in RDMA
+ * Operations"). A window has up to so many, each an eventfd that the process
+ * registered. Events are those of the receive FIFO, and the end of a window that
+ * is dead. Each goes to one handler that is ready, in turn, and that one is not
+ * ready from then on until it says so again. Where none is, the event is
+ * remembered, as one however many there were, and is the next one's that becomes
+ * ready. A handler that goes after it was given one, and before it was ready again,
+ * leaves the event to the others. What a handler finds in the FIFO is what is there
+ * when it looks, not when the event was: there may be more, or nothing any more.
+ * The eventfd that a window was opened with is raised by every event.
+ */
+#define PAVO_HANDLERS 16u
+
+/*
  * Commands: 64 bits in the ring of the command page, the operation in bits 63..56,
  * its argument in 31..0, the rest 0. The adapter looks for them when it is called
  * (PAVO_METHOD_WINDOW_KICK), and before it drops a packet because the receive FIFO is
@@ -235,6 +249,14 @@ enum pavo_window_command {
 	 */
 	PAVO_WCMD_RECV_THRESHOLD = 3,
 	PAVO_WCMD_SEND_THRESHOLD = 4,
+	/*
+	 * In place of RECV_THRESHOLD: event as soon as the n-th frame has its slot,
+	 * before it can be seen. Who is told polls the header, for a while: frames
+	 * that were under way at the command count, so the event may be early by
+	 * one that was seen already, but never late.
+	 */
+	PAVO_WCMD_RECV_THRESHOLD_EARLY = 5,
+	PAVO_WCMD_HANDLER_READY = 6, /* the handler of that number */
 };
 
 #define PAVO_WCMD_RING 256u /* entries */
@@ -262,6 +284,10 @@ enum pavo_window_method {
 	PAVO_METHOD_WINDOW_TAKE_RCXTS,
 	PAVO_METHOD_WINDOW_RETURN_RCXTS,
 	PAVO_METHOD_WINDOW_CANCEL,
+	PAVO_METHOD_WINDOW_ADD_HANDLER,
+	PAVO_METHOD_WINDOW_REMOVE_HANDLER,
+	PAVO_METHOD_WINDOW_DISABLE,
+	PAVO_METHOD_WINDOW_SNAPSHOT,
 };
 
 enum pavo_window_attr {
@@ -273,6 +299,20 @@ enum pavo_window_attr {
 	PAVO_ATTR_WINDOW_LMT, /* out: struct pavo_lmt */
 	PAVO_ATTR_WINDOW_RCXTS_TAKEN, /* out: __u32 each, all or none */
 	PAVO_ATTR_WINDOW_RCXTS, /* in: __u32 each */
+	PAVO_ATTR_WINDOW_EVENT, /* in: __s32, an eventfd */
+	PAVO_ATTR_WINDOW_HANDLER_MADE, /* out: __u32, number of a handler */
+	PAVO_ATTR_WINDOW_HANDLER, /* in: __u32, likewise */
+	/*
+	 * out: __u32. 0: nobody is at work any more with what a window was before
+	 * it was disabled; else how many may be, at least 1.
+	 */
+	PAVO_ATTR_WINDOW_AT_WORK,
+};
+
+/* pavo_window_args.flags */
+enum pavo_window_flag {
+	PAVO_WINDOW_BROADCAST = 0x1, /* it may send to all at once */
+	PAVO_WINDOW_FLAGS = 0x1,
 };
 
 /**
@@ -282,6 +322,7 @@ enum pavo_window_attr {
  * @node:       what this machine is to the others of the job
  * @sgid_index: the adapter's address that it uses
  * @recv_event, @send_event: eventfds, or -1
+ * @flags:      enum pavo_window_flag
  *
  * Errors: EINVAL; ENOSPC: the adapter has as many as it may (parameter max_windows);
  * ENOMEM: more memory than may be locked, or none left; EBADF: no eventfd; EMSGSIZE: the
@@ -295,6 +336,7 @@ struct pavo_window_args {
 	__u16 sgid_index;
 	__s32 recv_event;
 	__s32 send_event;
+	__u32 flags;
 };
 
 /**
@@ -345,7 +387,8 @@ struct pavo_window_node_args {
 
 /**
  * struct pavo_lmt - local mapping table of a window.
- * @state:        1: valid; 2: dead, after a request named memory that is not its job's
+ * @state:        1: valid; 2: dead, after a request named memory that is not its
+ *                job's; 3: disabled
  * @window, @job: numbers
  * @recv_frames, @send_frames: sizes of the FIFOs
  * @recv_count:   frames that have arrived, the slot of the next one is that modulo
@@ -358,6 +401,10 @@ struct pavo_window_node_args {
  * @fatal_rcxt:   of the request after which the window was dead
  * @rcxts_owned:  taken from the adapter's pool
  * @recoveries:   of the adapter: with each all rCxts were gone
+ * @flags:        it was opened with
+ * @recv_early:   frames until the early event; 0: none
+ * @handlers:     that are registered, a bit for each number; @handlers_ready: of these
+ * @event_kept:   1: an event is remembered for the next that is ready
  */
 struct pavo_lmt {
 	__u32 state;
@@ -378,6 +425,11 @@ struct pavo_lmt {
 	__u32 fatal_rcxt;
 	__u32 rcxts_owned;
 	__u32 recoveries;
+	__u32 flags;
+	__u32 recv_early;
+	__u32 handlers;
+	__u32 handlers_ready;
+	__u32 event_kept;
 };
 
 #endif /* PAVO_ABI_WINDOW_H */

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <pavo/device.hpp>
+#include <pavo/handler.hpp>
 #include <pavo/job.hpp>
 #include <pavo/rdma.hpp>
 
@@ -34,6 +35,12 @@ struct pavo_window {
 		: window(job, options)
 	{
 	}
+};
+
+struct pavo_handler {
+	pavo::Handler handler;
+
+	explicit pavo_handler(pavo::Window &window) : handler(window) {}
 };
 
 struct pavo_rdma {
@@ -195,6 +202,7 @@ pavo_window *pavo_window_open(pavo_job *job, const pavo_window_options *options)
 		all.recv_frames = options->recv_frames;
 	if (options->nodes)
 		all.nodes = options->nodes;
+	all.broadcast = options->broadcast != 0;
 	return guarded([&] { return new pavo_window(job->job, all); });
 }
 
@@ -230,6 +238,49 @@ int pavo_window_add_routes(pavo_window *window, uint16_t node,
 			   const pavo_route_options *options)
 {
 	return routes(window, true, node, gid, *options);
+}
+
+int pavo_window_event_after(pavo_window *window, uint32_t n, int early)
+{
+	pavo::Window &own = window->window;
+
+	return -(early ? own.recv_threshold_early(n) : own.recv_threshold(n))
+			.value();
+}
+
+int pavo_window_disable(pavo_window *window)
+{
+	return -window->window.disable().value();
+}
+
+int pavo_window_snapshot(const pavo_window *window)
+{
+	return window->window.snapshot();
+}
+
+pavo_handler *pavo_handler_open(pavo_window *window)
+{
+	return guarded([&] { return new pavo_handler(window->window); });
+}
+
+void pavo_handler_close(pavo_handler *handler)
+{
+	delete handler;
+}
+
+int pavo_handler_fd(const pavo_handler *handler)
+{
+	return handler->handler.fd();
+}
+
+int pavo_handler_ready(pavo_handler *handler)
+{
+	return -handler->handler.ready().value();
+}
+
+int pavo_handler_take(pavo_handler *handler)
+{
+	return handler->handler.take();
 }
 
 pavo_rdma *pavo_rdma_open(pavo_window *window, pavo_message_call *message,

@@ -86,6 +86,8 @@ Window::Window(const Job &job, const WindowOptions &options) : fd_(job.fd())
 		.sgid_index = options.gid_index,
 		.recv_event = options.recv_event,
 		.send_event = options.send_event,
+		.flags = options.broadcast ? uint32_t(PAVO_WINDOW_BROADCAST) :
+					     0,
 	};
 	pavo_window_resp resp{};
 	int err = command.new_handle(PAVO_ATTR_WINDOW_HANDLE)
@@ -161,6 +163,24 @@ void Window::routes(uint16_t node, const Gid &gid, const RouteOptions &options,
 		throw error(err, "routes to node " + std::to_string(node));
 }
 
+std::error_code Window::disable() noexcept
+{
+	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_DISABLE)
+			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			    .run(fd_));
+}
+
+int Window::snapshot() const noexcept
+{
+	uint32_t at_work = 0;
+	int err = Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_SNAPSHOT)
+			  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			  .out(PAVO_ATTR_WINDOW_AT_WORK, at_work)
+			  .run(fd_);
+
+	return err ? -err : int(at_work);
+}
+
 pavo_lmt Window::lmt() const
 {
 	pavo_lmt lmt{};
@@ -226,6 +246,11 @@ std::error_code Window::command_now(pavo_window_command op,
 std::error_code Window::recv_threshold(uint32_t n) noexcept
 {
 	return command_now(PAVO_WCMD_RECV_THRESHOLD, n);
+}
+
+std::error_code Window::recv_threshold_early(uint32_t n) noexcept
+{
+	return command_now(PAVO_WCMD_RECV_THRESHOLD_EARLY, n);
 }
 
 std::error_code Window::send_threshold(uint32_t n) noexcept

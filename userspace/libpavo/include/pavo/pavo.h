@@ -2,7 +2,7 @@
 /*
  * pavo.h - the library for C, and for languages that call C: jobs, mapped memory, windows,
  * and RDMA that happens exactly once. What the calls mean is said in the C++ headers of
- * the same names (job.hpp, window.hpp, rdma.hpp).
+ * the same names (job.hpp, window.hpp, handler.hpp, rdma.hpp).
  *
  * Every pavo_*_open() gives an object or NULL, and says in errno why not; the object lives
  * until its pavo_*_close(), and has to be closed before those that it was made with.
@@ -23,6 +23,7 @@ struct pavo_device;
 struct pavo_job;
 struct pavo_mapping;
 struct pavo_window;
+struct pavo_handler;
 struct pavo_rdma;
 
 /** An adapter, by its name ("pavo0"). ENODEV, EPROTONOSUPPORT, EACCES. */
@@ -54,6 +55,7 @@ struct pavo_window_options {
 	uint32_t send_frames;
 	uint32_t recv_frames;
 	uint32_t nodes;
+	int broadcast;
 };
 
 struct pavo_window *pavo_window_open(struct pavo_job *job,
@@ -85,6 +87,25 @@ int pavo_window_set_routes(struct pavo_window *window, uint16_t node,
 int pavo_window_add_routes(struct pavo_window *window, uint16_t node,
 			   const uint8_t *gid,
 			   const struct pavo_route_options *options);
+
+/** An event by the @n-th message from now, 0: none. @early: before it can be seen. */
+int pavo_window_event_after(struct pavo_window *window, uint32_t n, int early);
+/** Ends its work without waiting for who is at it. */
+int pavo_window_disable(struct pavo_window *window);
+/** After that: how many may still be at it. 0: its memory is free. -EINVAL. */
+int pavo_window_snapshot(const struct pavo_window *window);
+
+/**
+ * One of those that take turns with the window's events. ENOSPC: it has 16; EMFILE. Its
+ * file is for poll and epoll.
+ */
+struct pavo_handler *pavo_handler_open(struct pavo_window *window);
+void pavo_handler_close(struct pavo_handler *handler);
+int pavo_handler_fd(const struct pavo_handler *handler);
+/** It may be given the next event. */
+int pavo_handler_ready(struct pavo_handler *handler);
+/** Return: 1: it was given one, which it was told by that; 0: not. */
+int pavo_handler_take(struct pavo_handler *handler);
 
 /** What came; @payload is valid during the call only. */
 typedef void pavo_message_call(void *context, uint16_t node, uint32_t window,

@@ -33,9 +33,11 @@ struct WindowOptions {
 	uint32_t nodes = 64;
 	/** Which address of the adapter it uses: an index of its GID table. */
 	uint16_t gid_index = 0;
-	/** eventfds, -1: none */
+	/** eventfds, -1: none. For several that take turns see handler.hpp. */
 	int recv_event = -1;
 	int send_event = -1;
+	/** Whether it may send to all at once. */
+	bool broadcast = false;
 };
 
 struct RouteOptions {
@@ -144,6 +146,13 @@ public:
 	 * arrived before does not count: look for messages after that, then wait.
 	 */
 	std::error_code recv_threshold(uint32_t n) noexcept;
+	/**
+	 * In place of that: an event as soon as the @n-th message, or end of RDMA, is
+	 * about to be written, so that waking up takes no time of its own. Who wakes
+	 * calls receive() until there is something, for some microseconds; if nothing
+	 * comes, what the event was of has been seen before it: ask for the next.
+	 */
+	std::error_code recv_threshold_early(uint32_t n) noexcept;
 	std::error_code send_threshold(uint32_t n) noexcept;
 
 	/**
@@ -175,6 +184,21 @@ public:
 		const std::function<void(std::span<std::byte>)> &fill) noexcept;
 	uint32_t piece_room() const;
 
+	/**
+	 * Ends its work, without waiting for what others do with it at this moment:
+	 * nobody begins to send or receive by it any more, its contexts are gone, and no
+	 * RDMA by it touches memory when this returns. Frames that were not sent by then
+	 * are not, and are not marked. Only snapshot() and lmt() make sense after that.
+	 */
+	std::error_code disable() noexcept;
+	/**
+	 * After disable(): how many may still be at work with what it was. 0: nobody, from
+	 * now on: its FIFOs and all memory it knew of may be used for something else.
+	 * To be called again and again, for some milliseconds. Return: negative errno
+	 * (-EINVAL: it is not disabled).
+	 */
+	int snapshot() const noexcept;
+
 	/** Its local mapping table. */
 	pavo_lmt lmt() const;
 
@@ -184,8 +208,13 @@ public:
 	pavo_command_page *commands() const { return commands_; }
 	/** Makes the adapter look for commands. */
 	std::error_code kick() noexcept;
+	/** What its methods are called with. */
+	int fd() const { return fd_; }
+	uint32_t handle() const { return handle_; }
 
 private:
+	friend class Handler;
+
 	std::error_code prepare(const pavo_frame_hdr &header,
 				std::span<const std::byte> payload) noexcept;
 	std::error_code free_frame(pavo_frame_hdr *&frame) noexcept;

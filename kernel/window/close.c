@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * close.c - the end of a window: disabled, looked at until nobody uses it any more,
+ * closed (windows document, "Snapshot Interface in RDMA Operations").
+ *
+ * Whoever works for a window, by sending or receiving, is in an RCU section while it is
+ * at it. So the document's snapshot of who is at work is a state of RCU, which kernels
+ * keep anyway: it has passed when all of those have ended. Nobody waits for that here:
+ * a process asks, and what is closed is freed later. The live view, of windows that
+ * CPUs are at, is for people only.
+ */
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
+#include <linux/seq_file.h>
+#include "translate/job.h"
+#include "window/internal.h"
+
+/* Nothing becomes ready any more, no slot is to be had. Return: it was open. */
+static bool shut(struct pavo_fifo_window *window)
+{
+	bool open;
+
+	spin_lock_bh(&window->lock);
+	open = !window->closed;
+	window->closed = true;
+	window->send.avail = 0;
+	window->recv.avail = 0;
+	clear_bit(window->id, window->dev->windows.active);
+	spin_unlock_bh(&window->lock);
+	return open;
+}
+
+void pavo_window_disable(struct pavo_fifo_window *window)
+{
+	mutex_lock(&window->mutex);
+	if (shut(window)) {
+		pavo_rcxts_return_all(window);
+		/* Last: who begins after that sees all of the above. */
+		window->snapshot = start_poll_synchronize_rcu();
+		window->disabled = true;
+	}
+	mutex_unlock(&window->mutex);
+}
+
+/* The number of a window; 0: none. */
+static u32 at_work(const struct pavo_windows *all, int cpu, int task)
+{
+	return READ_ONCE(per_cpu_ptr(all->tasks, cpu)->window[task]);
+}
+
+/* CPUs that are at it at this moment. */
+static int count_at_work(const struct pavo_fifo_window *window)
+{
+	const struct pavo_windows *all = &window->dev->windows;
+	int cpu, task, n = 0;
+
+	for_each_possible_cpu(cpu)
+		for (task = 0; task < PAVO_TASKS; task++)
+			if (at_work(all, cpu, task) == window->id)
+				n++;
+	return n;
+}
+
+int pavo_window_snapshot(struct pavo_fifo_window *window)
+{
+	int result = -EINVAL;
+
+	mutex_lock(&window->mutex);
+	if (window->disabled)
+		result = poll_state_synchronize_rcu(window->snapshot) ?
+				 0 :
+				 max(count_at_work(window), 1);
+	mutex_unlock(&window->mutex);
+	return result;
+}
+
+static void end_window(struct pavo_later *later)
+{
+	struct pavo_fifo_window *window =
+		container_of(later, struct pavo_fifo_window, later);
+	struct pavo_windows *all = &window->dev->windows;
+	struct pavo_job *job = window->job;
+
+	atomic_long_sub(window->locked, &all->closing);
+	pavo_window_free(window);
+	pavo_job_unuse(job);
+}
+
+void pavo_window_close(struct pavo_fifo_window *window)
+{
+	struct pavo_windows *all = &window->dev->windows;
+
+	pavo_window_disable(window);
+	xa_erase(&all->table, window->id);
+	pavo_window_leave(window);
+	atomic_long_add(window->locked, &all->closing);
+	pavo_later(&window->later, end_window);
+}
+
+void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev)
+{
+	static const char *const does[PAVO_TASKS] = { "sends", "receives" };
+	const struct pavo_windows *all = &dev->windows;
+	int cpu, task;
+	u32 id;
+
+	for_each_possible_cpu(cpu)
+		for (task = 0; task < PAVO_TASKS; task++) {
+			id = at_work(all, cpu, task);
+			if (id)
+				seq_printf(file, "%s cpu %d %s window %u\n",
+					   dev->ib.name, cpu, does[task], id);
+		}
+	seq_printf(file, "%s closing %ld pages\n", dev->ib.name,
+		   atomic_long_read(&all->closing));
+}

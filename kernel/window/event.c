@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * event.c - who is told of a window's events (windows document, "Early Interrupt
+ * Notification in RDMA Operations").
+ *
+ * Called by receive.c when a threshold is reached, by window.c for commands and by
+ * verbs/window.c. Of several handlers one gets an event: the next that is ready. An
+ * event says that it is time to look, no more, so those that find nobody ready
+ * count as one.
+ */
+#include <linux/bitmap.h>
+#include <linux/nospec.h>
+#include "window/internal.h"
+
+void pavo_events_init(struct pavo_events *events)
+{
+	spin_lock_init(&events->lock);
+}
+
+void pavo_events_free(struct pavo_events *events)
+{
+	unsigned int n;
+
+	for_each_set_bit(n, &events->registered, PAVO_HANDLERS)
+		eventfd_ctx_put(events->handler[n]);
+}
+
+/* --------------------------------------------------------------- hand-out */
+
+/* To a handler, which is registered. Lock held, so its eventfd is there. */
+static void give(struct pavo_events *events, u32 number)
+{
+	__clear_bit(number, &events->ready);
+	__set_bit(number, &events->given);
+	events->next = (number + 1) % PAVO_HANDLERS;
+	pavo_eventfd_signal(events->handler[number]);
+}
+
+/* To the next that is ready, or to nobody yet. Lock held. */
+static void hand_out(struct pavo_events *events)
+{
+	u32 number =
+		find_next_bit_wrap(&events->ready, PAVO_HANDLERS, events->next);
+
+	if (number < PAVO_HANDLERS)
+		give(events, number);
+	else
+		events->kept = true;
+}
+
+void pavo_window_event(struct pavo_fifo_window *window)
+{
+	struct pavo_events *events = &window->events;
+
+	if (window->recv.event)
+		pavo_eventfd_signal(window->recv.event);
+	spin_lock_bh(&events->lock);
+	hand_out(events);
+	spin_unlock_bh(&events->lock);
+	pavo_count(window->dev, window_events);
+}
+
+bool pavo_event_ready(struct pavo_fifo_window *window, u32 number)
+{
+	struct pavo_events *events = &window->events;
+	bool registered;
+
+	if (number >= PAVO_HANDLERS)
+		return false;
+	number = array_index_nospec(number, PAVO_HANDLERS);
+	spin_lock_bh(&events->lock);
+	registered = test_bit(number, &events->registered);
+	if (registered && events->kept) {
+		events->kept = false;
+		give(events, number);
+	} else if (registered) {
+		__clear_bit(number, &events->given);
+		__set_bit(number, &events->ready);
+	}
+	spin_unlock_bh(&events->lock);
+	return registered;
+}
+
+/* ----------------------------------------------------------- early events */
+
+void pavo_event_early(struct pavo_fifo_window *window, u32 n)
+{
+	/*
+	 * Frames that have a slot and cannot be seen: who looks after the command
+	 * does not find them, so they are some of the n.
+	 */
+	u32 under_way =
+		window->recv.count - (u32)atomic_read_acquire(&window->written);
+
+	window->early = 0;
+	if (n && n <= under_way)
+		pavo_window_event(window);
+	else if (n)
+		window->early = n - under_way;
+}
+
+bool pavo_event_slot(struct pavo_fifo_window *window)
+{
+	return window->early && !--window->early;
+}
+
+/* ------------------------------------------------------------ registering */
+
+static int first_free(const struct pavo_events *events)
+{
+	u32 number = find_first_zero_bit(&events->registered, PAVO_HANDLERS);
+
+	return number < PAVO_HANDLERS ? number : -ENOSPC;
+}
+
+int pavo_window_add_handler(struct pavo_fifo_window *window, int fd)
+{
+	struct eventfd_ctx *ctx = eventfd_ctx_fdget(fd);
+	struct pavo_events *events = &window->events;
+	int number;
+
+	if (IS_ERR(ctx))
+		return PTR_ERR(ctx);
+	spin_lock_bh(&events->lock);
+	number = first_free(events);
+	if (number >= 0) {
+		events->handler[number] = ctx;
+		__set_bit(number, &events->registered);
+	}
+	spin_unlock_bh(&events->lock);
+	if (number < 0)
+		eventfd_ctx_put(ctx);
+	return number;
+}
+
+int pavo_window_remove_handler(struct pavo_fifo_window *window, u32 number)
+{
+	struct pavo_events *events = &window->events;
+	struct eventfd_ctx *ctx = NULL;
+
+	if (number >= PAVO_HANDLERS)
+		return -EINVAL;
+	number = array_index_nospec(number, PAVO_HANDLERS);
+	spin_lock_bh(&events->lock);
+	if (__test_and_clear_bit(number, &events->registered)) {
+		swap(ctx, events->handler[number]);
+		__clear_bit(number, &events->ready);
+		/* Whether it has dealt with its event nobody knows. */
+		if (__test_and_clear_bit(number, &events->given))
+			hand_out(events);
+	}
+	spin_unlock_bh(&events->lock);
+	if (!ctx)
+		return -EINVAL;
+	eventfd_ctx_put(ctx);
+	return 0;
+}
+
+void pavo_events_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
+{
+	struct pavo_events *events = &window->events;
+
+	spin_lock_bh(&events->lock);
+	lmt->handlers = events->registered;
+	lmt->handlers_ready = events->ready;
+	lmt->event_kept = events->kept;
+	spin_unlock_bh(&events->lock);
+}

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * snapshot_tests.cpp - the end of windows under traffic, without waiting for anybody
+ * (windows document, "Snapshot Interface in RDMA Operations"): whoever is told that
+ * nobody uses its memory any more finds no stray byte in it.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "adapter.h"
+#include "command.hpp"
+
+using namespace windows;
+using pavo::Message;
+using pavo::Window;
+
+namespace {
+
+void must(std::error_code error)
+{
+	ASSERT_FALSE(error) << error.message();
+}
+
+/* A file of those that people look at, as a whole. */
+std::string shown(const std::string &name)
+{
+	std::ifstream file("/sys/kernel/debug/pavo/" + name);
+
+	return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/* Pages of closed windows that were not freed yet, of that adapter. */
+long closing(const pavo::Device &device)
+{
+	const std::string all = shown("live"),
+			  before = device.name() + " closing ";
+	size_t at = all.find(before);
+
+	return at == std::string::npos ?
+		       -1 :
+		       std::stol(all.substr(at + before.size()));
+}
+
+bool nobody_at_work(const Window &window)
+{
+	return eventually([&] { return window.snapshot() == 0; });
+}
+
+/* ------------------------------------------------------------------ stress */
+
+/*
+ * Messages and RDMA writes from the first adapter to whatever is to be hit; both go on
+ * when it is no more. Each has a thread.
+ */
+class Traffic {
+public:
+	explicit Traffic(Pair &pair)
+		: pair_(pair), source_(size),
+		  mapping_(pair.job_a, source_.all())
+	{
+		pavo::WindowOptions options;
+
+		options.node = node_a;
+		options.gid_index = pair.address_a.index;
+		writer_ = std::make_unique<Window>(pair.job_a, options);
+		writer_->set_node(node_b, pair.address_b.gid);
+		writer_->take_rcxts({&rcxt_, 1});
+		memset(source_.at(), 0xee, size);
+		threads_[0] = std::thread([this] { messages(); });
+		threads_[1] = std::thread([this] { writes(); });
+	}
+	~Traffic()
+	{
+		over_ = true;
+		for (std::thread &thread : threads_)
+			thread.join();
+	}
+	Traffic(const Traffic &) = delete;
+
+	void aim(uint32_t window, uint32_t rcxt, uint64_t pvo)
+	{
+		std::lock_guard guard(mutex_);
+
+		window_ = window;
+		target_rcxt_ = rcxt;
+		pvo_ = pvo;
+	}
+
+	/* Until so many more of each have been sent. */
+	bool more(uint32_t n)
+	{
+		uint32_t messages = messages_, writes = writes_;
+
+		return eventually([&] {
+			return messages_ - messages >= n &&
+			       writes_ - writes >= n;
+		});
+	}
+
+	static constexpr size_t size = 1 << 16;
+
+private:
+	void messages()
+	{
+		auto bytes = pattern(1, 1200);
+
+		while (!over_) {
+			uint32_t window = window_;
+
+			if (pair_.a.send(node_b, window, bytes))
+				std::this_thread::yield();
+			else
+				messages_++;
+		}
+	}
+
+	void writes()
+	{
+		pavo_rdma_request request{};
+
+		while (!over_) {
+			pavo_frame_state state;
+			uint32_t window;
+			{
+				std::lock_guard guard(mutex_);
+
+				window = window_;
+				request.remote_rcxt = target_rcxt_;
+				request.remote_pvo = pvo_;
+			}
+			request.local_rcxt = rcxt_;
+			request.local_pvo = mapping_.pvo().value;
+			request.length = size;
+			request.tid++;
+			if (!window ||
+			    writer_->prepare_rdma(true, node_b, window,
+						  request) ||
+			    writer_->start()) {
+				std::this_thread::yield();
+				continue;
+			}
+			eventually([&] {
+				return writer_->sent({&state, 1}) == 1;
+			});
+			writes_++;
+		}
+	}
+
+	Pair &pair_;
+	world::Memory source_;
+	pavo::Mapping mapping_;
+	std::unique_ptr<Window> writer_;
+	uint32_t rcxt_ = 0;
+	std::mutex mutex_;
+	std::atomic<uint32_t> window_ = 0;
+	uint32_t target_rcxt_ = 0;
+	uint64_t pvo_ = 0;
+	std::atomic<uint32_t> messages_ = 0;
+	std::atomic<uint32_t> writes_ = 0;
+	std::atomic<bool> over_ = false;
+	std::thread threads_[2];
+};
+
+/* All that a window and its peers may write to here. */
+struct Target {
+	Target(Pair &pair, Traffic &traffic, const pavo::Mapping &mapping)
+	{
+		pavo::WindowOptions options;
+		uint32_t rcxt;
+
+		options.recv_frames = frames;
+		options.send_frames = frames;
+		window = another(pair, options);
+		window->take_rcxts({&rcxt, 1});
+		traffic.aim(window->number(), rcxt, mapping.pvo().value);
+	}
+
+	/* Messages come, and so do bytes to @memory. */
+	bool hit(world::Memory &memory)
+	{
+		bool message = false;
+
+		memset(memory.at(), 0, memory.all().size());
+		return eventually([&] {
+			message |= window->receive([](const Message &) {}) > 0;
+			return message && std::ranges::count(memory.all(),
+							     std::byte(0xee));
+		});
+	}
+
+	std::span<std::byte> fifo(bool send) const
+	{
+		auto *at = send ? window->send_frame(0) : window->recv_frame(0);
+
+		return {reinterpret_cast<std::byte *>(at),
+			frames * size_t(PAVO_FRAME_SIZE)};
+	}
+
+	static constexpr uint32_t frames = 64;
+	std::unique_ptr<Window> window;
+};
+
+void fill(std::span<std::byte> memory, uint32_t number)
+{
+	auto bytes = pattern(number, memory.size());
+
+	memcpy(memory.data(), bytes.data(), bytes.size());
+}
+
+bool holds(std::span<const std::byte> memory, uint32_t number)
+{
+	return std::ranges::equal(memory, pattern(number, memory.size()));
+}
+
+/* All of it may be used for something else, FIFOs too, while packets still come. */
+TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
+{
+	constexpr uint32_t rounds = 400;
+	Pair pair;
+	world::Memory memory(Traffic::size);
+	pavo::Mapping mapping(pair.job_b, memory.all());
+	Traffic traffic(pair);
+
+	for (uint32_t round = 0; round < rounds; round++) {
+		Target target(pair, traffic, mapping);
+
+		ASSERT_TRUE(target.hit(memory)) << round;
+		must(target.window->disable());
+		ASSERT_TRUE(nobody_at_work(*target.window));
+		fill(memory.all(), round);
+		fill(target.fifo(false), round + 1);
+		fill(target.fifo(true), round + 2);
+		ASSERT_TRUE(traffic.more(2));
+		ASSERT_TRUE(holds(memory.all(), round)) << round;
+		ASSERT_TRUE(holds(target.fifo(false), round + 1)) << round;
+		ASSERT_TRUE(holds(target.fifo(true), round + 2)) << round;
+	}
+}
+
+/* Its contexts are nobody's when the call returns, which waits for nobody. */
+TEST(Snapshot, RdmaEndsWithTheCall)
+{
+	constexpr uint32_t rounds = 800;
+	Pair pair;
+	world::Memory memory(Traffic::size);
+	pavo::Mapping mapping(pair.job_b, memory.all());
+	Traffic traffic(pair);
+
+	for (uint32_t round = 0; round < rounds; round++) {
+		Target target(pair, traffic, mapping);
+
+		ASSERT_TRUE(target.hit(memory)) << round;
+		if (round % 2)
+			must(target.window->disable());
+		else
+			target.window.reset();
+		fill(memory.all(), round);
+		ASSERT_TRUE(traffic.more(1));
+		ASSERT_TRUE(holds(memory.all(), round)) << round;
+	}
+}
+
+/* Of what it sends itself nothing is left either: the writer is closed under way. */
+TEST(Snapshot, OfTheOneThatSends)
+{
+	constexpr uint32_t rounds = 200;
+	constexpr size_t size = 1 << 18;
+	Pair pair;
+	world::Memory here(size), there(size);
+	pavo::Mapping mapping_a(pair.job_a, here.all());
+	pavo::Mapping mapping_b(pair.job_b, there.all());
+	pavo_rdma_request request{};
+
+	fill(here.all(), 1);
+	pair.b.take_rcxts({&request.remote_rcxt, 1});
+	for (uint32_t round = 0; round < rounds; round++) {
+		pavo::WindowOptions options;
+		options.node = node_a;
+		options.gid_index = pair.address_a.index;
+		Window window(pair.job_a, options);
+
+		window.set_node(node_b, pair.address_b.gid);
+		window.take_rcxts({&request.local_rcxt, 1});
+		request.tid++;
+		request.local_pvo = mapping_a.pvo().value;
+		request.remote_pvo = mapping_b.pvo().value;
+		request.length = size;
+		for (int n = 0; n < 20; n++)
+			must(window.prepare(node_b, pair.b.number(), {}));
+		must(window.prepare_rdma(true, node_b, pair.b.number(),
+					 request));
+		std::thread sender([&] { window.start(); });
+		must(window.disable());
+		ASSERT_TRUE(nobody_at_work(window));
+		sender.join();
+		EXPECT_EQ(window.lmt().rcxts, 0u);
+		EXPECT_EQ(window.lmt().send_ready, 0u);
+		/* What was marked stays so, what was not is not any more. */
+		std::vector<uint32_t> states;
+		for (uint32_t n = 0; n < 21; n++)
+			states.push_back(window.send_frame(n)->state);
+		pair.b.receive([](const Message &) {});
+		for (uint32_t n = 0; n < 21; n++)
+			EXPECT_EQ(window.send_frame(n)->state, states[n]);
+		EXPECT_TRUE(states[20] == PAVO_FRAME_EMPTY ||
+			    states[20] == PAVO_FRAME_SENT ||
+			    states[20] == PAVO_FRAME_DEAD)
+			<< states[20];
+	}
+}
+
+/* ------------------------------------------------------------------- rules */
+
+TEST(Disabled, NothingGoesInOrOut)
+{
+	Pair pair;
+	std::vector<std::byte> bytes = pattern(1, 100);
+	uint32_t rcxt;
+
+	EXPECT_EQ(pair.b.snapshot(), -EINVAL) << "it is not";
+	pair.b.take_rcxts({&rcxt, 1});
+	must(pair.b.disable());
+	must(pair.b.disable());
+	ASSERT_TRUE(nobody_at_work(pair.b));
+	EXPECT_EQ(pair.b.lmt().state, 3u);
+	EXPECT_EQ(pair.b.lmt().rcxts_owned, 0u);
+	EXPECT_NE(shown("windows").find(" disabled"), std::string::npos);
+	Moved dropped(pair.device_b, "rx_drop_window");
+	Moved sent(pair.device_b, "tx_frames");
+	must(pair.a.send(node_b, pair.b.number(), bytes));
+	must(pair.b.send(node_a, pair.a.number(), bytes));
+	ASSERT_TRUE(eventually([&] { return dropped.by() == 1; }));
+	EXPECT_EQ(sent.by(), 0u);
+	EXPECT_EQ(pair.b.send_frame(0)->state, uint32_t(PAVO_FRAME_EMPTY));
+	EXPECT_FALSE(pair.b.receive([](const Message &) {}));
+	EXPECT_EQ(world::refusal([&] {
+			  pair.b.take_rcxts({&rcxt, 1});
+		  }),
+		  ESHUTDOWN);
+	EXPECT_EQ(pair.b.return_rcxts({&rcxt, 1}), std::errc::invalid_argument);
+	EXPECT_EQ(pair.b.cancel({&rcxt, 1}), std::errc::invalid_argument);
+	EXPECT_EQ(pair.b.snapshot(), 0);
+	/* Others go on. */
+	auto other = another(pair);
+	must(pair.a.send(node_b, other->number(), bytes));
+	EXPECT_TRUE(eventually(
+		[&] { return other->receive([](const Message &) {}) == 1; }));
+}
+
+TEST(Closed, NobodyIsWaitedFor)
+{
+	Pair pair;
+
+	/* Memory that waits for the end of others' work has been left behind. */
+	EXPECT_TRUE(eventually([&] {
+		another(pair).reset();
+		return closing(pair.device_b) > 0;
+	}));
+	EXPECT_TRUE(eventually([&] { return closing(pair.device_b) == 0; }));
+}
+
+/* Who opens waits before it is too much. */
+TEST(Closed, NotAllMemoryWaits)
+{
+	constexpr long most = (64 << 20) / 4096, each = 2 * 4096 * 2048 / 4096;
+	Pair pair;
+	pavo::WindowOptions options;
+	long worst = 0;
+
+	options.send_frames = 4096;
+	options.recv_frames = 4096;
+	for (int n = 0; n < 40; n++) {
+		another(pair, options).reset();
+		worst = std::max(worst, closing(pair.device_b));
+	}
+	EXPECT_GT(worst, 0);
+	EXPECT_LE(worst, most + each);
+}
+
+/* The number of a job is free when its windows are closed. */
+TEST(Closed, TheJobEnds)
+{
+	pavo::Device device = world::adapter();
+
+	for (int n = 0; n < 50; n++) {
+		pavo::Job job = pavo::Job::reserve(device, world::job_id + 1,
+						   world::job_key + n);
+		Window window(job);
+
+		EXPECT_EQ(window.lmt().job, world::job_id + 1);
+	}
+}
+
+TEST(Live, ShowsWhoIsAtWork)
+{
+	Pair pair;
+	world::Memory memory(Traffic::size);
+	pavo::Mapping mapping(pair.job_b, memory.all());
+	Traffic traffic(pair);
+	Target target(pair, traffic, mapping);
+	const std::string number = std::to_string(target.window->number());
+	bool sends = false, receives = false;
+
+	EXPECT_TRUE(eventually([&] {
+		const std::string all = shown("live");
+
+		target.window->receive([](const Message &) {});
+		sends |= all.find("sends window ") != std::string::npos;
+		receives |= all.find("receives window " + number + "\n") !=
+			    std::string::npos;
+		return sends && receives;
+	})) << sends
+	    << receives;
+}
+
+TEST(Broadcast, IsAllowedByAFlag)
+{
+	Pair pair;
+	pavo::WindowOptions options;
+
+	EXPECT_EQ(pair.b.lmt().flags, 0u);
+	EXPECT_EQ(shown("windows").find("broadcast"), std::string::npos);
+	options.broadcast = true;
+	auto window = another(pair, options);
+	EXPECT_EQ(window->lmt().flags, uint32_t(PAVO_WINDOW_BROADCAST));
+	EXPECT_NE(shown("windows").find(" broadcast"), std::string::npos);
+}
+
+TEST(Broadcast, FlagsThatAreNone)
+{
+	Pair pair;
+
+	for (uint32_t flags : {2u, 3u, 1u << 31, ~0u}) {
+		pavo::Command command(PAVO_OBJECT_WINDOW,
+				      PAVO_METHOD_WINDOW_OPEN);
+		pavo_window_args args = {.send_frames = 16,
+					 .recv_frames = 16,
+					 .nodes = 1,
+					 .node = 0,
+					 .sgid_index = 0,
+					 .recv_event = -1,
+					 .send_event = -1,
+					 .flags = flags};
+		pavo_window_resp resp{};
+
+		EXPECT_EQ(command.new_handle(PAVO_ATTR_WINDOW_HANDLE)
+				  .handle(PAVO_ATTR_WINDOW_JOB,
+					  pair.job_b.handle())
+				  .in(PAVO_ATTR_WINDOW_ARGS, args)
+				  .out(PAVO_ATTR_WINDOW_RESP, resp)
+				  .run(pair.job_b.fd()),
+			  EINVAL)
+			<< flags;
+	}
+}
+
+} // namespace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * handler.hpp - handlers of a window's events (windows document, "Early Interrupt
+ * Notification in RDMA Operations"): several wait, each event wakes one of them.
+ */
+#ifndef PAVO_HANDLER_HPP
+#define PAVO_HANDLER_HPP
+
+#include <cstdint>
+#include <system_error>
+
+#include <pavo/window.hpp>
+
+namespace pavo {
+
+/**
+ * One of up to 16 (PAVO_HANDLERS) of a window. Its eventfd is for poll and epoll.
+ *
+ * An event is what Window::recv_threshold() and its sibling ask for, or the end of a
+ * window that is dead. It goes to one handler that is ready, in turn, which is not
+ * ready after that. Where none is ready it is the next one's that becomes it;
+ * several that nobody was ready for are one. So it says that it is time to look:
+ * there may be more messages than were asked for, or none, if another has taken them.
+ *
+ * A thread with a handler: wait for fd(), take(), receive() what there is, ask for the
+ * next event, receive() again (what came before it was asked for raises none), ready().
+ * ready() and the window's own calls are for one thread at a time.
+ */
+class Handler {
+public:
+	/**
+	 * Registers one, which is not ready yet. @window: has to live as long.
+	 * Throws std::system_error: ENOSPC: it has PAVO_HANDLERS; EMFILE, ENFILE.
+	 */
+	explicit Handler(Window &window);
+	/** An event that it was given and did not follow by ready() is another's. */
+	~Handler();
+	Handler(const Handler &) = delete;
+
+	/** An eventfd that does not block: readable when there is an event. */
+	int fd() const { return fd_; }
+	/** Of this window. */
+	uint32_t number() const { return number_; }
+	/** It may be given the next event; at once, if one is waiting. */
+	std::error_code ready() noexcept;
+	/** Whether it was given one, which it was told by that. */
+	bool take() noexcept;
+
+private:
+	Window &window_;
+	int fd_;
+	uint32_t number_ = 0;
+};
+
+} // namespace pavo
+
+#endif // PAVO_HANDLER_HPP
