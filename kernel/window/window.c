@@ -43,6 +43,8 @@ void pavo_windows_stop(struct pavo_windows *windows)
 {
 	cancel_delayed_work_sync(&windows->manager);
 	pavo_later_settle();
+	/* Addresses that paths gave back are freed by rdma core's. */
+	flush_workqueue(ib_wq);
 }
 
 void pavo_windows_destroy(struct pavo_windows *windows)

@@ -216,6 +216,12 @@ void fill(std::span<std::byte> memory, uint32_t number)
 	memcpy(memory.data(), bytes.data(), bytes.size());
 }
 
+std::span<std::byte> frame(const Window &window, uint32_t number)
+{
+	return {reinterpret_cast<std::byte *>(window.send_frame(number)),
+		PAVO_FRAME_SIZE};
+}
+
 bool holds(std::span<const std::byte> memory, uint32_t number)
 {
 	return std::ranges::equal(memory, pattern(number, memory.size()));
@@ -269,24 +275,30 @@ TEST(Snapshot, RdmaEndsWithTheCall)
 	}
 }
 
-/* Of what it sends itself nothing is left either: the writer is closed under way. */
+/* A worker with very many frames before it is let go, and marks none of them later. */
 TEST(Snapshot, OfTheOneThatSends)
 {
-	constexpr uint32_t rounds = 200;
+	constexpr uint32_t rounds = 100, frames = 1024;
 	constexpr size_t size = 1 << 18;
+	Parameter quantum("window_quantum", frames);
 	Pair pair;
 	world::Memory here(size), there(size);
 	pavo::Mapping mapping_a(pair.job_a, here.all());
 	pavo::Mapping mapping_b(pair.job_b, there.all());
 	pavo_rdma_request request{};
+	uint32_t cut_short = 0;
 
-	fill(here.all(), 1);
 	pair.b.take_rcxts({&request.remote_rcxt, 1});
 	for (uint32_t round = 0; round < rounds; round++) {
 		pavo::WindowOptions options;
 		options.node = node_a;
 		options.gid_index = pair.address_a.index;
+		options.send_frames = frames;
 		Window window(pair.job_a, options);
+		auto mark = [&](uint32_t n) {
+			return std::atomic_ref(window.send_frame(n)->state)
+				.load();
+		};
 
 		window.set_node(node_b, pair.address_b.gid);
 		window.take_rcxts({&request.local_rcxt, 1});
@@ -294,28 +306,29 @@ TEST(Snapshot, OfTheOneThatSends)
 		request.local_pvo = mapping_a.pvo().value;
 		request.remote_pvo = mapping_b.pvo().value;
 		request.length = size;
-		for (int n = 0; n < 20; n++)
-			must(window.prepare(node_b, pair.b.number(), {}));
 		must(window.prepare_rdma(true, node_b, pair.b.number(),
 					 request));
+		for (uint32_t n = 1; n < frames; n++)
+			must(window.prepare(node_b, pair.b.number(), {}));
 		std::thread sender([&] { window.start(); });
+		EXPECT_TRUE(eventually([&] { return mark(1); }));
 		must(window.disable());
-		ASSERT_TRUE(nobody_at_work(window));
+		uint32_t first = mark(0);
+		cut_short += !mark(frames - 1);
+		EXPECT_TRUE(nobody_at_work(window));
+		/* The last first: that is what would be marked at last. */
+		for (uint32_t n = frames; n--;)
+			fill(frame(window, n), n);
 		sender.join();
 		EXPECT_EQ(window.lmt().rcxts, 0u);
 		EXPECT_EQ(window.lmt().send_ready, 0u);
-		/* What was marked stays so, what was not is not any more. */
-		std::vector<uint32_t> states;
-		for (uint32_t n = 0; n < 21; n++)
-			states.push_back(window.send_frame(n)->state);
+		EXPECT_TRUE(first == PAVO_FRAME_SENT || first == PAVO_FRAME_DEAD)
+			<< first;
+		for (uint32_t n = 0; n < frames; n++)
+			ASSERT_TRUE(holds(frame(window, n), n)) << n;
 		pair.b.receive([](const Message &) {});
-		for (uint32_t n = 0; n < 21; n++)
-			EXPECT_EQ(window.send_frame(n)->state, states[n]);
-		EXPECT_TRUE(states[20] == PAVO_FRAME_EMPTY ||
-			    states[20] == PAVO_FRAME_SENT ||
-			    states[20] == PAVO_FRAME_DEAD)
-			<< states[20];
 	}
+	EXPECT_GT(cut_short, 0u) << "no worker was interrupted";
 }
 
 /* ------------------------------------------------------------------- rules */
