@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The manual pages (docs/man): nothing in them troubles the formatter, they name pages
+# that there are, every one is installed, and an example that is a program is one for
+# the compiler. Prints TAP. Run by the group unit through Meson; touches nothing.
+# usage: man_test.py C-COMPILER C++-COMPILER
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+PAGES = sorted((TREE / "docs/man").iterdir())
+INCLUDES = [f"-I{TREE}/{folder}" for folder in
+            ("userspace/libpavo/include", "uapi")]
+# In pages the line that a program's first one is.
+PROGRAM = "#include"
+
+
+def formatter_is_content(_):
+    """No warnings."""
+    if not shutil.which("groff"):
+        return "groff is not installed"
+    for page in PAGES:
+        done = subprocess.run(["groff", "-t", "-man", "-ww", "-Tutf8", str(page)],
+                              check=True, text=True, capture_output=True)
+        assert not done.stderr, done.stderr
+    return None
+
+
+def own_pages_that_are_named_exist(_):
+    """What begins with our name is ours."""
+    names = {page.name for page in PAGES}
+    for page in PAGES:
+        text = page.read_text().rsplit(".SH SEE ALSO", 1)[-1]
+        for name, section in re.findall(r"^\.BR (\S+) \((\d)\)", text, re.M):
+            if name.startswith(("pavo", "libpavo")):
+                assert f"{name}.{section}" in names, f"{page.name}: {name}({section})"
+
+
+def all_are_installed(_):
+    """A page that nobody can read is none."""
+    text = "".join((TREE / "userspace" / folder / "meson.build").read_text()
+                   for folder in ("libpavo", "provider", "tools/pavo"))
+    for page in PAGES:
+        assert f"docs/man/{page.name}'" in text, page.name
+
+
+def examples(page):
+    """Programs of a page, without the formatter's marks."""
+    for block in re.findall(r"^\.EX\n(.*?)^\.EE", page.read_text(), re.M | re.S):
+        if block.startswith(PROGRAM):
+            yield block.replace("\\e", "\\").replace("\\-", "-")
+
+
+def examples_compile(compilers):
+    """As they stand there."""
+    seen = 0
+    for page in PAGES:
+        for text in examples(page):
+            plain = "pavo/pavo.h" in text
+            command = [compilers[0], "-std=c11", "-xc"] if plain else \
+                [compilers[1], "-std=c++20", "-xc++"]
+            done = subprocess.run(
+                [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                 *INCLUDES, "-"], input=text, text=True, capture_output=True,
+                check=False)
+            assert done.returncode == 0, f"{page.name}: {done.stderr}"
+            seen += 1
+    assert seen >= 5, f"only {seen} examples"
+
+
+def main():
+    """One line for each test."""
+    tests = (formatter_is_content, own_pages_that_are_named_exist,
+             all_are_installed, examples_compile)
+    failed = 0
+    print(f"1..{len(tests)}")
+    for number, test in enumerate(tests, 1):
+        name = test.__name__.replace("_", " ")
+        try:
+            skip = test(sys.argv[1:])
+            print(f"ok {number} manual: {name}" + (f" # SKIP {skip}" if skip else ""))
+        except (AssertionError, subprocess.CalledProcessError) as error:
+            failed += 1
+            told = "\n# ".join(str(error).splitlines())
+            print(f"# {told}\nnot ok {number} manual: {name}")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
