@@ -40,6 +40,7 @@ help:
 	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
 	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
 	@echo 'make bench      pavo and rdma_rxe side by side'
+	@echo 'make bench-windows  windows beside queue pairs of both'
 	@echo 'make lint       style and static checks only'
 	@echo 'make modules / userspace / deps / clean / help'
 	@echo 'KDIR=DIR        kernel headers to build for (now: $(KDIR))'
@@ -141,5 +142,9 @@ demo: ready
 bench: ready
 	selftests/bench/run --check-floor $(BENCH)
 
+bench-windows: ready
+	selftests/bench/windows $(BENCH)
+
 .PHONY: help all modules links need-headers userspace install clean deps format \
-	kernel build-deps guest-deps test-deps ready lint test test-full test-pyverbs demo bench
+	kernel build-deps guest-deps test-deps ready lint test test-full test-pyverbs demo \
+	bench bench-windows

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Unit test of the comparison (pavobench/table.py): ratios, medians, the floor.
+# Unit test of the comparisons (pavobench/table.py, contest.py): ratios, medians, the floor.
 # Prints TAP. Run by the group unit through Meson; touches nothing.
 import os
 import sys
@@ -9,7 +9,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
-from pavobench import table  # noqa: E402  (path set above)
+from pavobench import contest, table  # noqa: E402  (path set above)
 
 
 def row(op, test, size, ns, drops=0):
@@ -97,8 +97,46 @@ def table_tells():
             and "2 rows, 2 below" in text)
 
 
+def contest_ratio_is_of_rounds():
+    """That of each round with windows of the same round; others have none."""
+    rounds = [{"windows": [row("send", "rate", 2, w)],
+               "rxe": [row("send", "rate", 2, r), row("send", "rate", 64, 1)]}
+              for w, r in ((100, 300), (100, 200), (400, 100))]
+    first, second = contest.compare(rounds)
+    return (first["of"]["rxe"]["ratio"] ==
+            {"median": 2, "min": 0.25, "max": 3, "n": 3} and
+            first["of"]["windows"] == {"ns": {"median": 100, "min": 100,
+                                              "max": 400, "n": 3}} and
+            "windows" not in second["of"] and
+            "ratio" not in second["of"]["rxe"])
+
+
+def contest_reordering():
+    """Half as much goodput is 0.5, by rounds; who has no rows is left out."""
+    level = [row("write", "bandwidth", 65536, 100)]
+    rounds = [{"windows": (level, [row("write", "bandwidth", 65536, ns)]),
+               "rxe-ud": ([], [])} for ns in (100, 200, 400)]
+    found = contest.reordering(rounds)
+    return (list(found) == ["windows"] and found["windows"]["ratio"]
+            == {"median": 0.5, "min": 0.25, "max": 1, "n": 3})
+
+
+def contest_tells():
+    """Failures have a line, and every figure its spread."""
+    bad = {"op": "write", "test": "bandwidth", "size": 65536, "error": "hangs"}
+    rounds = [{"windows": [row("write", "bandwidth", 65536, 10**6)], "rxe": [bad]}]
+    idle = contest.idle([{"what": "opening", "windows": 7, "unit": "ns",
+                          "value": value} for value in (1, 3, 2)])
+    text = contest.text("t", contest.compare(rounds), {}, idle)
+    return (contest.failures(rounds) ==
+            ["round 1: rdma_rxe RC: write bandwidth 65536: hangs"] and
+            "62.50 MiB/s" in text and "2 ns    (1 - 3), n 3" in text and
+            "rdma_rxe" not in text)
+
+
 TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
-         unequal_rounds, failures_are_told, table_tells)
+         unequal_rounds, failures_are_told, table_tells,
+         contest_ratio_is_of_rounds, contest_reordering, contest_tells)
 
 print("TAP version 13")
 print(f"1..{len(TESTS)}")

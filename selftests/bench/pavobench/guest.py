@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: one guest run of ../guest.sh, its results read back. Called by ../run
-# and ../profile; starts pavo-vm, which needs the build folder's files.
+# Owns: one guest run of ../guest.sh or another script, its results read back. Called by
+# ../run, ../profile and ../windows; starts pavo-vm, which needs the build folder's files.
 import json
 import os
 import pathlib
@@ -32,10 +32,15 @@ class Results:
         self.environment = dict(line.split("=", 1)
                                 for line in text.splitlines())
 
+    def lines(self, name):
+        """What a file of JSON lines has; one that is not there has none."""
+        path = self.out / name
+        text = path.read_text() if path.exists() else ""
+        return [json.loads(line) for line in text.splitlines()]
+
     def rows(self, round_, driver):
         """Result rows of one driver in one round."""
-        text = (self.out / f"{round_}-{driver}.jsonl").read_text()
-        return [json.loads(line) for line in text.splitlines()]
+        return self.lines(f"{round_}-{driver}.jsonl")
 
     def rounds(self, drivers):
         """All rounds every driver has finished: [{driver: rows}]."""
@@ -57,7 +62,7 @@ def missing():
 
 
 def run(logs, rounds, drivers, options, *, icount, timeout, kernel=None,
-        vm_options=(), env=()):
+        vm_options=(), env=(), script="guest.sh"):
     """Boots a guest, measures, returns Results; raises GuestError, after
     which Results(logs) may still have what was finished."""
     line = [str(VM), "run", "--quiet", "--accel", "tcg",
@@ -68,7 +73,7 @@ def run(logs, rounds, drivers, options, *, icount, timeout, kernel=None,
         line += ["--kernel", kernel]
     for word in env:
         line += ["--env", word]
-    line += [*vm_options, str(HERE / "guest.sh"), str(PROGRAM), str(rounds),
+    line += [*vm_options, str(HERE / script), str(PROGRAM), str(rounds),
              ",".join(drivers), *options]
     done = subprocess.run(line, check=False, stdout=sys.stderr)
     if done.returncode:

@@ -87,7 +87,8 @@ def below_floor(lines):
     return [line for line in lines if line["ratio"] < line["floor"]]
 
 
-def _size(size):
+def size_text(size):
+    """In the largest unit that fits."""
     for unit, factor in (("MiB", 2**20), ("KiB", 2**10)):
         if size >= factor and size % factor == 0:
             return f"{size // factor} {unit}"
@@ -129,7 +130,7 @@ def text(title, lines, base, other):
         if line["op"] != previous:
             out.append("")
         previous = line["op"]
-        name = f"{line['op']:6}{line['test']:10}{_size(line['size']):>7}"
+        name = f"{line['op']:6}{line['test']:10}{size_text(line['size']):>7}"
         out.append(
             f"{name}{_figure(line, base):>15}{_figure(line, other):>15} "
             f"{line[base]['ns_per_message']:11.0f}"

@@ -21,12 +21,11 @@ constexpr int signal_every = 16;
 /* One end of the ping-pong: a message out, a place for one in. */
 class Player {
 public:
-	Player(End &end, const End &peer, size_t size) : end_(end)
+	Player(End &end, const End &peer, size_t size)
+		: end_(end), place_(end, 0, size)
 	{
 		prepare(request_, end, peer, Op::send, 0, size);
-		place_ = {uintptr_t(end.in), uint32_t(size), end.mr->lkey};
-		receive_.sg_list = &place_;
-		receive_.num_sge = 1;
+		place_.set(receive_);
 	}
 
 	void expect()
@@ -48,14 +47,14 @@ public:
 
 	void take()
 	{
-		if (end_.received->await().byte_len != place_.length)
+		if (end_.received->await().byte_len != place_.bytes())
 			throw std::runtime_error("a message of wrong length");
 	}
 
 private:
 	End &end_;
 	Request request_;
-	ibv_sge place_;
+	Place place_;
 	ibv_recv_wr receive_ = {};
 	unsigned sent_ = 0;
 };
@@ -105,26 +104,26 @@ std::vector<uint64_t> one_sided(Pair &pair, const LatencySpec &spec, int count)
 
 } // namespace
 
-std::vector<uint64_t> run_latency(Pair &pair, const LatencySpec &spec)
+std::vector<uint64_t> Verbs::latency(const LatencySpec &spec)
 {
 	constexpr int warm_up = signal_every;
 	auto loop = spec.op == Op::send ? ping_pong : one_sided;
 	size_t stride = stride_of(spec.size);
 
-	fill(pair.a.out, stride, spec.seed);
-	fill(pair.b.out, stride, spec.seed ^ 0x5555);
-	loop(pair, spec, warm_up);
-	blank(pair.a.in, stride);
-	blank(pair.b.in, stride);
+	fill(pair_.a.out, stride, spec.seed);
+	fill(pair_.b.out, stride, spec.seed ^ 0x5555);
+	loop(pair_, spec, warm_up);
+	blank(pair_.a.in, stride);
+	blank(pair_.b.in, stride);
 
 	mark_begin();
-	std::vector<uint64_t> times = loop(pair, spec, spec.messages);
+	std::vector<uint64_t> times = loop(pair_, spec, spec.messages);
 	mark_end();
 
 	if (spec.op != Op::read)
-		verify(pair.b.in, pair.a.out, 1, stride, spec.size);
+		verify(pair_.b.in, pair_.a.out, 1, stride, spec.size);
 	if (spec.op != Op::write)
-		verify(pair.a.in, pair.b.out, 1, stride, spec.size);
+		verify(pair_.a.in, pair_.b.out, 1, stride, spec.size);
 	return times;
 }
 

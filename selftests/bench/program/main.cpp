@@ -8,6 +8,7 @@
  * usage: pavo-bench [options] DEVICE DEVICE
  *   --ops write,read,send   --tests bandwidth,rate,latency
  *   --sizes 2,64,...        --wait events|polling
+ *   --service rc|ud|windows   what a device has none of has no line
  *   --scale N   N times the messages     --seed N   of the data
  *   --maps FILE   copies the program's memory map there, for the profiler
  */
@@ -40,6 +41,7 @@ struct Options {
 	std::vector<Kind> kinds{Kind::bandwidth, Kind::rate, Kind::latency};
 	std::vector<size_t> sizes{2, 64, 4096, 65536, 1048576};
 	Wait wait = Wait::events;
+	Service service = Service::rc;
 	int scale = 1;
 	uint64_t seed = 1;
 	std::string devices[2];
@@ -78,7 +80,7 @@ int messages_of(Kind kind, size_t size)
 				 8;
 }
 
-Result measure_stream(Pair &pair, const Options &options, Op op, Kind kind,
+Result measure_stream(Transport &ends, const Options &options, Op op, Kind kind,
 		      size_t size)
 {
 	StreamSpec spec = {};
@@ -92,13 +94,14 @@ Result measure_stream(Pair &pair, const Options &options, Op op, Kind kind,
 	spec.signal = std::max(1, spec.window / 4);
 	spec.seed = options.seed;
 	result.messages = spec.messages;
-	result.total = run_stream(pair, spec);
+	result.total = ends.stream(spec);
 	result.typical = result.least = result.most =
 		result.total / result.messages;
 	return result;
 }
 
-Result measure_latency(Pair &pair, const Options &options, Op op, size_t size)
+Result measure_latency(Transport &ends, const Options &options, Op op,
+		       size_t size)
 {
 	LatencySpec spec = {};
 	Result result;
@@ -108,7 +111,7 @@ Result measure_latency(Pair &pair, const Options &options, Op op, size_t size)
 	spec.messages = messages_of(Kind::latency, size) * options.scale;
 	spec.seed = options.seed;
 
-	std::vector<uint64_t> times = run_latency(pair, spec);
+	std::vector<uint64_t> times = ends.latency(spec);
 
 	for (uint64_t time : times)
 		result.total += time;
@@ -131,6 +134,14 @@ void must_have_crossed(const Traffic &traffic, Op op, uint64_t bytes)
 					 " bytes crossed the interface");
 }
 
+std::unique_ptr<Transport> make_ends(Device &a, Device &b,
+				     const Options &options)
+{
+	if (options.service == Service::windows)
+		return make_windows(a, b, options.wait);
+	return std::make_unique<Verbs>(a, b, options.wait, options.service);
+}
+
 /*
  * Prints what was measured, or how it failed: the other tests go on, and who
  * reads the lines judges. Packets and bytes are those of the warm-up too.
@@ -138,17 +149,19 @@ void must_have_crossed(const Traffic &traffic, Op op, uint64_t bytes)
 void run_test(Device &a, Device &b, const Options &options, Op op, Kind kind,
 	      size_t size)
 {
-	Pair pair(a, b, options.wait);
+	std::unique_ptr<Transport> ends = make_ends(a, b, options);
 	Traffic before = a.traffic();
 	uint64_t drops = backlog_drops();
 
+	if (!ends->takes(op, size))
+		return;
 	printf("{\"op\": \"%s\", \"test\": \"%s\", \"size\": %zu, ",
 	       name_of(op), name_of(kind), size);
 	try {
 		Result result =
 			kind == Kind::latency ?
-				measure_latency(pair, options, op, size) :
-				measure_stream(pair, options, op, kind, size);
+				measure_latency(*ends, options, op, size) :
+				measure_stream(*ends, options, op, kind, size);
 
 		must_have_crossed(a.traffic() - before, op,
 				  result.messages * size);
@@ -225,6 +238,17 @@ std::vector<T> chosen(const char *list, std::initializer_list<T> all)
 	return result;
 }
 
+Service service(std::string_view name)
+{
+	if (name == "rc")
+		return Service::rc;
+	if (name == "ud")
+		return Service::ud;
+	if (name == "windows")
+		return Service::windows;
+	throw std::invalid_argument("services are rc, ud and windows");
+}
+
 std::vector<size_t> sizes(const char *list)
 {
 	std::vector<size_t> result;
@@ -246,6 +270,7 @@ Options parse(int argc, char **argv)
 		{"tests", required_argument, nullptr, 't'},
 		{"sizes", required_argument, nullptr, 's'},
 		{"wait", required_argument, nullptr, 'w'},
+		{"service", required_argument, nullptr, 'v'},
 		{"scale", required_argument, nullptr, 'n'},
 		{"seed", required_argument, nullptr, 'r'},
 		{"maps", required_argument, nullptr, 'm'},
@@ -268,6 +293,8 @@ Options parse(int argc, char **argv)
 			options.sizes = sizes(optarg);
 		else if (c == 'w' && value == "polling")
 			options.wait = Wait::polling;
+		else if (c == 'v')
+			options.service = service(value);
 		else if (c == 'n')
 			options.scale = std::max(1, atoi(optarg));
 		else if (c == 'r')

@@ -61,6 +61,33 @@ void to_init(End &end)
 	     "QP to INIT");
 }
 
+/* Both ends of a datagram service go to RTS alone. */
+void to_datagrams(End &end, const End &peer)
+{
+	ibv_qp_attr attr = {};
+	ibv_ah_attr way = {};
+
+	attr.port_num = 1;
+	attr.qkey = qkey;
+	attr.sq_psn = first_psn;
+	attr.qp_state = IBV_QPS_INIT;
+	must(ibv_modify_qp(end.qp, &attr,
+			   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				   IBV_QP_QKEY),
+	     "QP to INIT");
+	attr.qp_state = IBV_QPS_RTR;
+	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE), "QP to RTR");
+	attr.qp_state = IBV_QPS_RTS;
+	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN),
+	     "QP to RTS");
+	way.is_global = 1;
+	way.grh.dgid = peer.device.gid();
+	way.grh.sgid_index = end.device.gid_index();
+	way.grh.hop_limit = 1;
+	way.port_num = 1;
+	end.to_peer = must(ibv_create_ah(end.pd, &way), "AH");
+}
+
 void to_rtr(End &end, const End &peer)
 {
 	ibv_qp_attr attr = {};
@@ -179,8 +206,9 @@ ibv_wc Completions::await()
 	return wc;
 }
 
-End::End(Device &device, Wait wait) : device(device)
+End::End(Device &device, Wait wait, Service service) : device(device)
 {
+	bool datagrams = service == Service::ud;
 	ibv_qp_init_attr init = {};
 	void *map = mmap(nullptr, 2 * area_bytes, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -198,15 +226,23 @@ End::End(Device &device, Wait wait) : device(device)
 	received = std::make_unique<Completions>(device, queue_depth, wait);
 	init.send_cq = sent->raw();
 	init.recv_cq = received->raw();
-	init.cap = {queue_depth, queue_depth, 1, 1, 0};
-	init.qp_type = IBV_QPT_RC;
+	init.cap = {queue_depth, queue_depth, 1, datagrams ? 2u : 1u, 0};
+	init.qp_type = datagrams ? IBV_QPT_UD : IBV_QPT_RC;
 	qp = must(ibv_create_qp(pd, &init), "QP");
+	if (datagrams)
+		grh_mr = must(ibv_reg_mr(pd, grh, sizeof(grh),
+					 IBV_ACCESS_LOCAL_WRITE),
+			      "MR");
 }
 
 /* Not for a half-made end: the program ends when making one fails. */
 End::~End()
 {
 	ibv_destroy_qp(qp);
+	if (to_peer)
+		ibv_destroy_ah(to_peer);
+	if (grh_mr)
+		ibv_dereg_mr(grh_mr);
 	sent.reset();
 	received.reset();
 	ibv_dereg_mr(mr);
@@ -214,15 +250,37 @@ End::~End()
 	munmap(out, 2 * area_bytes);
 }
 
-Pair::Pair(Device &first, Device &second, Wait wait)
-	: a(first, wait), b(second, wait)
+Pair::Pair(Device &first, Device &second, Wait wait, Service service)
+	: a(first, wait, service), b(second, wait, service)
 {
+	if (service == Service::ud) {
+		to_datagrams(a, b);
+		to_datagrams(b, a);
+		return;
+	}
 	to_init(a);
 	to_init(b);
 	to_rtr(a, b);
 	to_rtr(b, a);
 	to_rts(a, b);
 	to_rts(b, a);
+}
+
+Place::Place(End &end, size_t at, size_t size) : bytes_(uint32_t(size))
+{
+	if (end.grh_mr) {
+		parts_[count_++] = {uintptr_t(end.grh), sizeof(end.grh),
+				    end.grh_mr->lkey};
+		bytes_ += sizeof(end.grh);
+	}
+	parts_[count_++] = {uintptr_t(end.in) + at, uint32_t(size),
+			    end.mr->lkey};
+}
+
+void Place::set(ibv_recv_wr &wr)
+{
+	wr.sg_list = parts_;
+	wr.num_sge = count_;
 }
 
 void fill(uint8_t *memory, size_t length, uint64_t seed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Two connected RC queue pairs with their memory: what a test runs on.
+ * Two connected queue pairs, RC or UD, with their memory: what a test runs on.
  *
  * Owns: PDs, memory, completion channels and queues, queue pairs of both ends.
  * Used by: stream.cpp, latency.cpp, main.cpp.
@@ -21,9 +21,13 @@ namespace bench {
 constexpr size_t line = 64; /* slots start on cache lines */
 constexpr size_t area_bytes = 4 << 20; /* of each area: 4 slots at least */
 constexpr int queue_depth = 128;
+constexpr uint32_t qkey = 0x11111111;
 
 /* Set by main.cpp's alarm: whoever waits gives up. */
 extern volatile sig_atomic_t out_of_time;
+
+/* What is measured: queue pairs, or windows (windows.cpp). */
+enum class Service { rc, ud, windows };
 
 /* How completions are waited for. */
 enum class Wait { events, polling };
@@ -57,7 +61,7 @@ private:
 
 /* One end: `out` is what it sends or is read from, `in` what it receives. */
 struct End {
-	End(Device &device, Wait wait);
+	End(Device &device, Wait wait, Service service);
 	~End();
 	End(const End &) = delete;
 	End &operator=(const End &) = delete;
@@ -70,13 +74,31 @@ struct End {
 	std::unique_ptr<Completions> sent;
 	std::unique_ptr<Completions> received;
 	ibv_qp *qp = nullptr;
+	ibv_ah *to_peer = nullptr; /* UD */
+	uint8_t grh[40]; /* where those of datagrams go; nobody looks */
+	ibv_mr *grh_mr = nullptr; /* UD */
 };
 
 struct Pair {
-	Pair(Device &a, Device &b, Wait wait);
+	Pair(Device &a, Device &b, Wait wait, Service service);
 
 	End a;
 	End b;
+};
+
+/* Where a message goes: memory of `in`; a datagram's GRH is put aside. */
+class Place {
+public:
+	Place(End &end, size_t at, size_t size);
+
+	/* The completion of a message that fits says so. */
+	uint32_t bytes() const { return bytes_; }
+	void set(ibv_recv_wr &wr);
+
+private:
+	ibv_sge parts_[2];
+	int count_ = 0;
+	uint32_t bytes_;
 };
 
 /* Fills with a pattern in which every word says where it belongs. */

@@ -45,6 +45,8 @@ void prepare(Request &request, End &end, const End &peer, Op op, size_t at,
 		break;
 	case Op::send:
 		wr.opcode = IBV_WR_SEND;
+		if (end.to_peer)
+			wr.wr.ud = {end.to_peer, peer.qp->qp_num, qkey};
 		break;
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The measurements: a stream of messages, and one message at a time.
+ * The measurements: a stream of messages, and one message at a time, over queue pairs or
+ * windows.
  *
  * Owns: what is asked for and what is found. Used by: main.cpp.
  */
@@ -8,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "pair.h"
@@ -27,9 +29,6 @@ struct StreamSpec {
 	uint64_t seed;
 };
 
-/* Nanoseconds for all messages of the stream. */
-uint64_t run_stream(Pair &pair, const StreamSpec &spec);
-
 /* One at a time. Write and read: until its completion. Send: ping-pong. */
 struct LatencySpec {
 	Op op;
@@ -38,8 +37,43 @@ struct LatencySpec {
 	uint64_t seed;
 };
 
-/* Nanoseconds of each: a whole trip, for a send half of there and back. */
-std::vector<uint64_t> run_latency(Pair &pair, const LatencySpec &spec);
+/* Two ends, made for one test. */
+class Transport {
+public:
+	virtual ~Transport() = default;
+
+	/* Whether there is such a message. */
+	virtual bool takes(Op op, size_t size) const = 0;
+	/* Nanoseconds for all messages of the stream. */
+	virtual uint64_t stream(const StreamSpec &spec) = 0;
+	/* Nanoseconds of each: a whole trip, for a send half of there and back. */
+	virtual std::vector<uint64_t> latency(const LatencySpec &spec) = 0;
+};
+
+/* Queue pairs; stream.cpp, latency.cpp. */
+class Verbs : public Transport {
+public:
+	Verbs(Device &a, Device &b, Wait wait, Service service)
+		: pair_(a, b, wait, service)
+	{
+	}
+
+	bool takes(Op op, size_t size) const override
+	{
+		return !pair_.a.to_peer ||
+		       (op == Op::send &&
+			size <= size_t(128) << pair_.a.device.mtu());
+	}
+	uint64_t stream(const StreamSpec &spec) override;
+	std::vector<uint64_t> latency(const LatencySpec &spec) override;
+
+private:
+	Pair pair_;
+};
+
+/* Windows between devices of pavo; windows.cpp. */
+std::unique_ptr<Transport> make_windows(const Device &a, const Device &b,
+					Wait wait);
 
 /* A send work request between the same place of both ends. */
 struct Request {

@@ -1,0 +1,72 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What the benchmarks' guest scripts share: the wire, drivers on it, what has to be known
+# about the guest. Sourced in a guest as root.
+
+# Two interfaces of one machine: without the rules, traffic between their
+# addresses would take the loopback and every driver would look fast.
+wire()
+{
+	local dev
+	sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+	ip link add va mtu 9000 type veth peer name vb mtu 9000
+	for dev in va vb; do
+		sysctl -qw "net.ipv4.conf.$dev.accept_local=1" \
+			"net.ipv4.conf.$dev.rp_filter=0"
+		ip link set "$dev" up
+		ip rule add pref 10 iif "$dev" lookup local
+	done
+	ip address add 10.9.0.1/24 dev va
+	ip address add 10.9.0.2/24 dev vb
+	ip neighbour replace 10.9.0.2 dev va nud permanent \
+		lladdr "$(cat /sys/class/net/vb/address)"
+	ip neighbour replace 10.9.0.1 dev vb nud permanent \
+		lladdr "$(cat /sys/class/net/va/address)"
+	ip route add 10.9.0.2 dev va table 100
+	ip route add 10.9.0.1 dev vb table 100
+	ip rule add pref 20 lookup 100
+	ip rule add pref 30 lookup local
+	ip rule del pref 0
+	modprobe -q crc32-pclmul || true
+}
+
+load()
+{
+	pavo-load "$1"
+	rdma link add bench0 type "$1" netdev va
+	rdma link add bench1 type "$1" netdev vb
+}
+
+# module_of TYPE: the module's name.
+module_of()
+{
+	[ "$1" = rxe ] && echo rdma_rxe || echo "$1"
+}
+
+unload()
+{
+	rdma link delete bench0
+	rdma link delete bench1
+	rmmod "$(module_of "$1")"
+}
+
+# name=value lines, which run puts into its JSON
+environment()
+{
+	echo "guest_kernel=$(uname -r)"
+	echo "guest_cpus=$(nproc)"
+	echo "guest_cpu_model=$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n1)"
+	echo "guest_cpu_flags=$(sed -n 's/^flags\s*: //p' /proc/cpuinfo | head -n1)"
+	echo "guest_clocksource=$(</sys/devices/system/clocksource/clocksource0/current_clocksource)"
+	echo "wire_mtu=$(</sys/class/net/va/mtu)"
+}
+
+# What each driver computes its CRC with, and at what size packets leave.
+driver_environment()
+{
+	echo "$1_path_mtu=$(ibv_devinfo -d bench0 | awk '/active_mtu/ { print $2 }')"
+	echo "$1_crc32=$(awk '/^name/ { n = $3 } /^driver/ { d = $3 }
+		/^refcnt/ && n == "crc32" && $3 > 1 { print d }' /proc/crypto | paste -sd,)"
+	echo "$1_srcversion=$(cat "/sys/module/$(module_of "$1")/srcversion" 2>/dev/null)"
+}

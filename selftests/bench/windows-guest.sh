@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The guest's part of ./windows: on one wire and in alternating rounds windows, queue pairs
+# of pavo, and of rdma_rxe; each also over a wire that delays packets, and over one on which a
+# quarter of them overtake the others. At last what windows cost that do nothing.
+# Run through pavo-vm, as root in a guest of its own; results go to $PAVO_OUT.
+#
+# usage: windows-guest.sh PAVO-BENCH ROUNDS CONTESTANTS MOST-IDLE WAIT
+#   CONTESTANTS  of windows,pavo,rxe,rxe-ud; their order turns round every round
+# leaves: environment; ROUND-CONTESTANT.jsonl, and ROUND-CONTESTANT.level.jsonl and
+#   .reordered.jsonl; idle.jsonl; in finished the names of those that came to their end
+set -euo pipefail
+# shellcheck source=selftests/bench/lib.sh
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+bench=$1 rounds=$2 idle=$4 wait=$5
+IFS=, read -ra contestants <<<"$3"
+
+driver_of()
+{
+	case $1 in
+	windows) echo pavo ;;
+	*) echo "${1%-ud}" ;;
+	esac
+}
+
+service_of()
+{
+	case $1 in
+	windows) echo windows ;;
+	*-ud) echo ud ;;
+	*) echo rc ;;
+	esac
+}
+
+# run NAME SERVICE ARGUMENTS...: adds to the rows of that name
+run()
+{
+	local out=$PAVO_OUT/$1.jsonl service=$2
+	shift 2
+	"$bench" --wait "$wait" --service "$service" "$@" bench0 bench1 >>"$out"
+}
+
+# over_a_wire NAME SERVICE NETEM...: goodput of writes while packets are late
+over_a_wire()
+{
+	local name=$1 service=$2
+	shift 2
+	tc qdisc add dev va root netem limit 10000 "$@"
+	run "$name" "$service" --ops write --tests bandwidth --sizes 65536
+	tc qdisc delete dev va root
+}
+
+measure()
+{
+	local round=$1 name=$1-$2 driver service
+	driver=$(driver_of "$2") service=$(service_of "$2")
+	shift 2
+	load "$driver"
+	[ "$round" -gt 1 ] || driver_environment "$driver" >>"$PAVO_OUT/environment"
+	run "$name" "$service" --seed "$round" --ops send --tests latency,rate \
+		--sizes 2,64,2000
+	run "$name" "$service" --seed "$round" --ops write,read --tests bandwidth \
+		--sizes 65536,1048576
+	over_a_wire "$name.level" "$service" delay 200us
+	over_a_wire "$name.reordered" "$service" delay 200us reorder 25% 50%
+	unload "$driver"
+	echo "$name" >>"$PAVO_OUT/finished"
+	echo "round $round: $name, $(wc -l <"$PAVO_OUT/$name.jsonl") rows"
+}
+
+wire
+environment >"$PAVO_OUT/environment"
+for ((round = 1; round <= rounds; round++)); do
+	for ((i = 0; i < ${#contestants[@]}; i++)); do
+		measure "$round" "${contestants[(i + round) % ${#contestants[@]}]}"
+	done
+done
+# Ten thousand ends of windows take long otherwise, and nobody measures them.
+echo 1 >/sys/kernel/rcu_expedited
+echo 1048576 >/proc/sys/vm/max_map_count
+load pavo
+"${bench%/*}/pavo-bench-idle" "$wait" bench0 bench1 "$idle" >"$PAVO_OUT/idle.jsonl"
+unload pavo
