@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * idle.cpp - what windows cost that do nothing: messages between two windows while 1, 100
- * and 10,000 are open on the adapter that sends, this one among them; the memory of each, and the time
- * to open another. Started by ./windows-guest.sh; prints a line of JSON for every
- * repetition.
+ * and 10,000 are open on the sender's adapter, its own among them; the memory of each,
+ * and the time to open another. Started by ./windows-guest.sh; prints a line of JSON for
+ * every repetition.
  *
  * usage: pavo-bench-idle events|polling A B [MOST]
  */
