@@ -150,4 +150,45 @@ TEST(Tid, OfRequests)
 	EXPECT_EQ(pavo_tid_request(&sending, 6), PAVO_TID_BUSY);
 }
 
+TEST(Tid, OfPieces)
+{
+	struct {
+		pavo_attempt now;
+		uint64_t tid;
+		pavo_tid_verdict verdict;
+	} cases[] = {
+		{{}, 1, PAVO_TID_BEGIN},
+		{{}, 0, PAVO_TID_LATE},
+		{{.tid = 5, .feeding = true}, 4, PAVO_TID_STALE},
+		{{.tid = 5, .feeding = true}, 5, PAVO_TID_PART},
+		{{.tid = 5, .feeding = true}, 6, PAVO_TID_BEGIN},
+		/* It was cancelled, or something else. */
+		{{.tid = 5}, 5, PAVO_TID_LATE},
+		{{.tid = 5, .placing = true}, 5, PAVO_TID_LATE},
+		{{.tid = 5, .placing = true}, 6, PAVO_TID_BEGIN},
+		{{.tid = 5, .sending = true}, 5, PAVO_TID_LATE},
+		{{.tid = 5, .sending = true}, 6, PAVO_TID_BUSY},
+		{{.tid = ~0ull}, ~0ull, PAVO_TID_LATE},
+	};
+
+	for (auto &c : cases)
+		EXPECT_EQ(pavo_tid_piece(&c.now, c.tid), c.verdict)
+			<< "case " << &c - cases;
+}
+
+TEST(Tid, OfRepeats)
+{
+	pavo_attempt now{.tid = 8, .complete = 5};
+
+	EXPECT_TRUE(pavo_tid_repeats(&now, 9, 4));
+	EXPECT_FALSE(pavo_tid_repeats(&now, 9, 3));
+	/* A first attempt is none at anything before. */
+	EXPECT_FALSE(pavo_tid_repeats(&now, 9, 0));
+	now.complete = ~0ull;
+	EXPECT_FALSE(pavo_tid_repeats(&now, 9, 0));
+	now.complete = 0;
+	for (uint16_t attempts = 0; attempts < 20; attempts++)
+		EXPECT_FALSE(pavo_tid_repeats(&now, 9, attempts)) << attempts;
+}
+
 } // namespace
