@@ -184,7 +184,7 @@ static bool next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 static int send_piece(struct pavo_fifo_window *window,
 		      const struct piece *piece)
 {
-	/* Another attempt at a packet is likely to take another route. */
+	/* Another attempt at a packet takes the next route. */
 	u32 turn = (u32)piece->pkt.rdma.tid + piece->pkt.rdma.fragment;
 	struct pavo_flow *flow =
 		pavo_window_flow_of(window, piece->node, turn);

@@ -13,6 +13,8 @@
 #include <linux/slab.h>
 #include "window/internal.h"
 
+/* Calls whose routes may wait for their end before the next call waits, too. */
+#define MOST_RETIRED 64
 /* Ports of a route of which none were asked for; uapi says so. */
 #define USUAL_PORTS 4
 /* What ports are told by: the bits of a flow label below its upper six. */
@@ -41,18 +43,6 @@ struct pavo_routes {
 
 /* ------------------------------------------------------------------ packets */
 
-/*
- * Every route once in a round. Where a round begins is as good as random: what is sent
- * in step with it, such as attempts at the same thing, does not meet the same route
- * for ever.
- */
-static struct pavo_flow *route_of(struct pavo_routes *routes, u32 turn)
-{
-	u32 n = routes->n;
-
-	return &routes->flows[(turn + hash_32(turn / n, 16)) % n];
-}
-
 static struct pavo_routes *routes_to(const struct pavo_fifo_window *window,
 				     u32 node)
 {
@@ -62,16 +52,22 @@ static struct pavo_routes *routes_to(const struct pavo_fifo_window *window,
 	return rcu_dereference(window->routes[node]);
 }
 
+/*
+ * Every route once in a round. Where a round begins is as good as random: what is sent
+ * in step with it, such as attempts at the same thing, does not meet the same route
+ * for ever.
+ */
 struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
 {
 	struct pavo_routes *routes = routes_to(window, node);
-	u32 turn;
+	u32 turn, round;
 
 	if (!routes)
 		return NULL;
 	turn = READ_ONCE(routes->turn);
 	WRITE_ONCE(routes->turn, turn + 1);
-	return route_of(routes, turn);
+	round = turn / routes->n;
+	return &routes->flows[(turn + hash_32(round, 16)) % routes->n];
 }
 
 struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
@@ -79,7 +75,7 @@ struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
 {
 	struct pavo_routes *routes = routes_to(window, node);
 
-	return routes ? route_of(routes, turn) : NULL;
+	return routes ? &routes->flows[turn % routes->n] : NULL;
 }
 
 bool pavo_window_knows(const struct pavo_fifo_window *window, u32 node)
@@ -199,6 +195,8 @@ int pavo_window_node(struct pavo_fifo_window *window,
 
 	if (!valid(window, args))
 		return -EINVAL;
+	if (atomic_read(&window->retired) > MOST_RETIRED)
+		synchronize_rcu();
 	mutex_lock(&window->mutex);
 	old = rcu_dereference_protected(window->routes[args->node],
 					lockdep_is_held(&window->mutex));

@@ -101,7 +101,8 @@ public:
 	 * Bytes from here to there, and from there to here. @done is called in progress(),
 	 * once: all bytes can be seen at their target, the other end has heard of it if it
 	 * was to, and nothing that any lane still carries will be written there. Or with:
-	 * network_unreachable: no lane is left; bad_address: the other end's memory is not
+	 * network_unreachable: no lane is left (or local is not mapped, which ends every
+	 * window that looks there); bad_address: the other end's memory is not
 	 * what the PVO says; timed_out: a lane failed and the other end does not say that
 	 * it will take nothing more from it. After the first and the last of these late
 	 * packets may still be written to the other end's memory, until its Striped ends.
