@@ -39,7 +39,7 @@ copied()
 	local file=$PAVO_OUT/file copy=$PAVO_OUT/copy server
 	seq 1 300000 >"$file"
 	for server in 1 2; do
-		pair_step "$1, to node $server" "$server" "listening 7474" \
+		pair_step "$1, to node $server" "$server" "listening 7476" \
 			"$here/same-copy $examples/striped_copy rdma0,rdma1 $copy $file" \
 			"$examples/striped_copy rdma0,rdma1 192.168.77.$server $file"
 	done
@@ -48,7 +48,6 @@ copied()
 all_of_them()
 {
 	copied "example striped_copy$1"
-
 	each_way "example put_get$1" 7471 put_get
 	each_way "example ping_pong$1" 7472 ping_pong '' "$2"
 	each_way "example reduction$1" 7474 reduction

@@ -193,11 +193,23 @@ struct Card {
 	uint32_t window;
 };
 
+/* Another adapter of this machine may have reserved it. */
+pavo::Job reserve_or_join(const pavo::Device &device, uint32_t id, uint64_t key)
+{
+	try {
+		return pavo::Job::reserve(device, id, key);
+	} catch (const std::system_error &error) {
+		if (error.code() != std::errc::file_exists)
+			throw;
+	}
+	return pavo::Job::join(device, id, key);
+}
+
 } // namespace
 
 Node::Node(const std::string &device_name, uint32_t job_id, uint64_t job_key,
 	   uint16_t number)
-	: device(device_name), job(pavo::Job::reserve(device, job_id, job_key)),
+	: device(device_name), job(reserve_or_join(device, job_id, job_key)),
 	  address(address_of(device_name)),
 	  window(job, {.node = number, .gid_index = address.index})
 {

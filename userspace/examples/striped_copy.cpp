@@ -30,96 +30,62 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t job_id = 1004;
+constexpr uint32_t job_id = 1006;
 constexpr uint64_t job_key = 0x737472697065;
-constexpr uint16_t port = 7474;
+constexpr uint16_t port = 7476;
 constexpr size_t most_lanes = 8;
 
-/* What the other end has to know of a lane. */
-struct LaneCard {
-	pavo::Gid gid;
-	uint32_t window;
-	std::array<uint32_t, 4> contexts;
-};
-
-struct Card {
-	size_t lanes;
-	std::array<LaneCard, most_lanes> lane;
-	pavo::Pvo memory;
-};
-
-/* An adapter, and what is of it. */
-struct Lane {
-	Lane(const std::string &name, uint16_t node,
+/* An adapter, with a window of the job. */
+struct Lane : examples::Node {
+	Lane(const std::string &name, uint16_t number,
 	     std::span<std::byte> buffer)
-		: device(name), job(job_of(device)),
-		  address(examples::address_of(name)),
-		  window(job, {.node = node, .gid_index = address.index}),
-		  /* It is mapped as long as any adapter is there. */
-		  mapping(job, buffer)
+		: Node(name, job_id, job_key, number), mapping(job, buffer)
 	{
 	}
 
-	static pavo::Job job_of(const pavo::Device &device)
-	{
-		try {
-			return pavo::Job::reserve(device, job_id, job_key);
-		} catch (const std::system_error &error) {
-			if (error.code() != std::errc::file_exists)
-				throw;
-		}
-		return pavo::Job::join(device, job_id, job_key);
-	}
-
-	pavo::Device device;
-	pavo::Job job;
-	examples::Address address;
-	pavo::Window window;
+	/* It stays mapped as long as any adapter is there. */
 	pavo::Mapping mapping;
 };
 
-struct Node {
-	Node(const std::vector<std::string> &adapters, const std::string &host,
-	     std::vector<std::byte> file)
+/* What the ends have to know of each other first. */
+struct Hello {
+	uint64_t bytes;
+	size_t lanes;
+};
+
+struct End {
+	End(const std::vector<std::string> &adapters, const std::string &host,
+	    std::vector<std::byte> file)
 		: meeting(host, port), buffer(std::move(file))
 	{
-		uint64_t bytes = meeting.exchange(uint64_t(buffer.size()));
-		uint16_t other = meeting.first();
-		Card mine{};
+		Hello theirs =
+			meeting.exchange(Hello{buffer.size(), adapters.size()});
 
-		if (meeting.first())
-			buffer.resize(bytes);
-		for (const std::string &name : adapters)
-			add(name, mine);
-		mine.memory = lanes[0]->mapping.pvo();
-
-		Card theirs = meeting.exchange(mine);
-		if (theirs.lanes != mine.lanes)
+		if (theirs.lanes != adapters.size())
 			throw std::runtime_error(
 				"the other end has another number of adapters");
-		for (size_t i = 0; i < lanes.size(); i++) {
-			const LaneCard &lane = theirs.lane[i];
-
-			lanes[i]->window.set_node(other, lane.gid);
-			striped.connect(i, {other,
-					    lane.window,
-					    {lane.contexts.begin(),
-					     lane.contexts.end()}});
-		}
-		memory = theirs.memory;
+		if (meeting.first())
+			buffer.resize(theirs.bytes);
+		for (const std::string &name : adapters)
+			add(name);
+		memory = meeting.exchange(lanes[0]->mapping.pvo());
 	}
 
-	void add(const std::string &name, Card &card)
+	/* The other end does the same at this moment. */
+	void add(const std::string &name)
 	{
-		LaneCard &lane = card.lane.at(card.lanes++);
+		std::array<uint32_t, 4> contexts;
 
-		lanes.push_back(std::make_unique<Lane>(
-			name, uint16_t(!meeting.first()), buffer));
-		auto lent =
-			striped.add(lanes.back()->window, lane.contexts.size());
-		std::copy(lent.begin(), lent.end(), lane.contexts.begin());
-		lane.gid = lanes.back()->address.gid;
-		lane.window = lanes.back()->window.number();
+		lanes.push_back(
+			std::make_unique<Lane>(name, meeting.node(), buffer));
+		uint32_t window = lanes.back()->introduce(meeting);
+		auto lent = striped.add(lanes.back()->window, contexts.size());
+		std::copy(lent.begin(), lent.end(), contexts.begin());
+		contexts = meeting.exchange(contexts);
+		striped.connect(lanes.size() - 1,
+				{meeting.other(),
+				 window,
+				 {contexts.begin(), contexts.end()}});
 	}
 
 	/* FNV-1a of what is in the buffer. */
@@ -139,52 +105,52 @@ struct Node {
 	pavo::Pvo memory;
 };
 
-void receive(Node &node, const std::string &name)
+void receive(End &end, const std::string &name)
 {
 	bool arrived = false;
 
-	node.striped.on_arrival(
+	end.striped.on_arrival(
 		[&](const pavo::StripedArrival &) { arrived = true; });
 	/* It has to be said that it came, and the other end has to hear that. */
-	while (!node.meeting.anything())
-		node.striped.progress();
+	while (!end.meeting.anything())
+		end.striped.progress();
 	if (!arrived)
 		throw std::runtime_error("the other end gave up");
-	if (node.meeting.exchange(node.hash()) != node.hash())
+	if (end.meeting.exchange(end.hash()) != end.hash())
 		throw std::runtime_error("what came is not what was sent");
 
 	std::ofstream file(name, std::ios::binary);
-	file.write(reinterpret_cast<const char *>(node.buffer.data()),
-		   std::streamsize(node.buffer.size()));
+	file.write(reinterpret_cast<const char *>(end.buffer.data()),
+		   std::streamsize(end.buffer.size()));
 	if (!file.flush())
 		throw std::runtime_error(name + " cannot be written");
-	printf("%zu bytes came as they were sent\n", node.buffer.size());
+	printf("%zu bytes came as they were sent\n", end.buffer.size());
 }
 
-void send(Node &node, const std::vector<std::string> &adapters)
+void send(End &end, const std::vector<std::string> &adapters)
 {
 	Clock::time_point begin = Clock::now();
 	std::error_code result;
 
-	node.striped.put({.local = node.lanes[0]->mapping.pvo(),
-			  .remote = node.memory,
-			  .length = node.buffer.size(),
-			  .tell = true},
-			 [&](std::error_code error) { result = error; });
-	while (node.striped.pending())
-		node.striped.progress();
+	end.striped.put({.local = end.lanes[0]->mapping.pvo(),
+			 .remote = end.memory,
+			 .length = end.buffer.size(),
+			 .tell = true},
+			[&](std::error_code error) { result = error; });
+	while (end.striped.pending())
+		end.striped.progress();
 	if (result)
 		throw std::system_error(result, "put");
 	std::chrono::duration<double> time = Clock::now() - begin;
 	for (size_t i = 0; i < adapters.size(); i++) {
-		pavo::StripedLane lane = node.striped.lane(i);
+		pavo::StripedLane lane = end.striped.lane(i);
 
 		printf("%s: %llu bytes, %.1f MB/s%s\n", adapters[i].c_str(),
 		       static_cast<unsigned long long>(lane.bytes),
 		       double(lane.bytes) / time.count() / 1e6,
 		       lane.living ? "" : ", then it was given up");
 	}
-	if (node.meeting.exchange(node.hash()) != node.hash())
+	if (end.meeting.exchange(end.hash()) != end.hash())
 		throw std::runtime_error("it came, but not as it was sent");
 }
 
@@ -227,11 +193,11 @@ int main(int argc, char **argv)
 		std::vector<std::string> adapters = split(argv[1]);
 
 		if (argc == 3) {
-			Node node(adapters, "", {});
-			receive(node, argv[2]);
+			End end(adapters, "", {});
+			receive(end, argv[2]);
 		} else {
-			Node node(adapters, argv[2], read(argv[3]));
-			send(node, adapters);
+			End end(adapters, argv[2], read(argv[3]));
+			send(end, adapters);
 		}
 		return 0;
 	} catch (const std::exception &error) {

@@ -52,8 +52,8 @@ public:
 	{
 		size_t did = 0;
 
-		for (Lane &lane : lanes_)
-			did += lane.rdma->progress();
+		for (size_t i = 0; i < lanes_.size(); i++)
+			did += progress(i);
 		return did;
 	}
 
@@ -70,7 +70,8 @@ public:
 		auto due = Clock::time_point::max();
 
 		for (const Lane &lane : lanes_)
-			due = std::min(due, lane.rdma->due());
+			if (lane.rdma)
+				due = std::min(due, lane.rdma->due());
 		return due;
 	}
 
@@ -90,15 +91,21 @@ public:
 
 	/*
 	 * With its Rdma go all contexts of the lane, of operations of both ends: they are
-	 * nobody's, and their packets are dropped. The new one has none, for words.
+	 * nobody's, and their packets are dropped. The new one has none, for words; there
+	 * is none where the adapter is gone.
 	 */
 	void close(size_t number) override
 	{
 		Lane &lane = lanes_[number];
 
 		lane.rdma.reset();
-		lane.rdma = std::make_unique<Rdma>(*lane.window, options_.lane);
-		listen(number);
+		try {
+			lane.rdma = std::make_unique<Rdma>(*lane.window,
+							   options_.lane);
+			listen(number);
+		} catch (const std::system_error &) {
+			return;
+		}
 	}
 
 	void send(size_t number, const StripedWord &word) override
@@ -106,7 +113,7 @@ public:
 		Lane &lane = lanes_[number];
 
 		/* What cannot be sent is said again, like what is lost. */
-		if (!lane.peer.rcxts.empty())
+		if (lane.rdma && !lane.peer.rcxts.empty())
 			(void)lane.rdma->send_control(PAVO_MESSAGE_STRIPED,
 						      lane.peer.node,
 						      lane.peer.window,
@@ -120,6 +127,19 @@ private:
 		RdmaPeer peer;
 		Rdma::Peer number;
 	};
+
+	/* What a lane cannot go on after is its own failure. */
+	size_t progress(size_t number)
+	{
+		Lane &lane = lanes_[number];
+
+		try {
+			return lane.rdma ? lane.rdma->progress() : 0;
+		} catch (const std::system_error &error) {
+			engine_->failed(number, error.code());
+		}
+		return 0;
+	}
 
 	void listen(size_t number)
 	{
