@@ -77,7 +77,6 @@ struct pavo_events {
  * @mutex:     changes of @routes, disabling
  * @nodes:     how many there may be
  * @routes:    to them, NULL: not known; read under RCU
- * @retired:   routes that are not freed yet
  * @locked:    pages that count as locked memory of @mm (mmgrab)
  * @disabled:  since that state of RCU, @snapshot; mutex
  * @later:     its end
@@ -111,7 +110,6 @@ struct pavo_fifo_window {
 	struct mutex mutex; /* changes of routes, disabling */
 	u32 nodes;
 	struct pavo_routes __rcu **routes;
-	atomic_t retired;
 	struct mm_struct *mm;
 	unsigned long locked;
 	bool disabled;

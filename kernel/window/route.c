@@ -13,8 +13,8 @@
 #include <linux/slab.h>
 #include "window/internal.h"
 
-/* Calls whose routes may wait for their end before the next call waits, too. */
-#define MOST_RETIRED 64
+/* Routes of an adapter's windows that wait for their end before who changes some does. */
+#define MOST_RETIRED 1024
 /* Ports of a route of which none were asked for; uapi says so. */
 #define USUAL_PORTS 4
 /* What ports are told by: the bits of a flow label below its upper six. */
@@ -25,16 +25,16 @@
 
 /**
  * struct pavo_routes - the ways to a node.
- * @rcu:    how they end
- * @window: whose
- * @moved:  the flows belong to those that came after these
- * @turn:   counts packets; nobody's in particular, so some turns are taken twice
- * @n:      how many, at least 1
- * @flows:  each with a port of its own
+ * @later: how they end
+ * @all:   of their adapter, which ends after them
+ * @moved: the flows belong to those that came after these
+ * @turn:  counts packets; nobody's in particular, so some turns are taken twice
+ * @n:     how many, at least 1
+ * @flows: each with a port of its own
  */
 struct pavo_routes {
-	struct rcu_head rcu;
-	struct pavo_fifo_window *window;
+	struct pavo_later later;
+	struct pavo_windows *all;
 	bool moved;
 	u32 turn;
 	u32 n;
@@ -99,10 +99,10 @@ static u32 label_of(const struct pavo_fifo_window *window, u32 node, u32 i)
 }
 
 static int add_route(struct pavo_routes *routes,
+		     struct pavo_fifo_window *window,
 		     const struct pavo_window_node_args *args)
 {
 	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
-	struct pavo_fifo_window *window = routes->window;
 	struct pavo_flow *flow = &routes->flows[routes->n];
 	u16 sgid_index = args->flags & PAVO_NODE_SGID ? args->sgid_index :
 							window->sgid_index;
@@ -147,12 +147,12 @@ static struct pavo_routes *extend(struct pavo_fifo_window *window,
 			 GFP_KERNEL_ACCOUNT);
 	if (!routes)
 		return ERR_PTR(-ENOMEM);
-	routes->window = window;
+	routes->all = &window->dev->windows;
 	routes->n = kept;
 	if (old)
 		memcpy(routes->flows, old->flows, kept * sizeof(*old->flows));
 	while (!err && routes->n < kept + ports)
-		err = add_route(routes, args);
+		err = add_route(routes, window, args);
 	if (!err)
 		return routes;
 	free_routes(routes, kept);
@@ -160,21 +160,20 @@ static struct pavo_routes *extend(struct pavo_fifo_window *window,
 }
 
 /* No packet takes one of them any more. */
-static void end_routes(struct rcu_head *rcu)
+static void end_routes(struct pavo_later *later)
 {
-	struct pavo_routes *routes = container_of(rcu, struct pavo_routes, rcu);
-	struct pavo_fifo_window *window = routes->window;
+	struct pavo_routes *routes =
+		container_of(later, struct pavo_routes, later);
 
+	atomic_sub(routes->n, &routes->all->retired);
 	free_routes(routes, routes->moved ? routes->n : 0);
-	/* The window may be gone after that. */
-	atomic_dec(&window->retired);
 }
 
 static void retire(struct pavo_routes *routes, bool moved)
 {
 	routes->moved = moved;
-	atomic_inc(&routes->window->retired);
-	call_rcu(&routes->rcu, end_routes);
+	atomic_add(routes->n, &routes->all->retired);
+	pavo_later(&routes->later, end_routes);
 }
 
 static bool valid(const struct pavo_fifo_window *window,
@@ -195,8 +194,8 @@ int pavo_window_node(struct pavo_fifo_window *window,
 
 	if (!valid(window, args))
 		return -EINVAL;
-	if (atomic_read(&window->retired) > MOST_RETIRED)
-		synchronize_rcu();
+	if (atomic_read(&window->dev->windows.retired) > MOST_RETIRED)
+		pavo_later_settle();
 	mutex_lock(&window->mutex);
 	old = rcu_dereference_protected(window->routes[args->node],
 					lockdep_is_held(&window->mutex));
@@ -225,9 +224,6 @@ void pavo_window_nodes_destroy(struct pavo_fifo_window *window)
 	struct pavo_routes *routes;
 	u32 i;
 
-	/* They hold GIDs of the adapter, which ends after its windows. */
-	if (atomic_read(&window->retired))
-		rcu_barrier();
 	for (i = 0; window->routes && i < window->nodes; i++) {
 		routes = rcu_dereference_protected(window->routes[i], true);
 		if (routes)

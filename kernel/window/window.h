@@ -37,6 +37,7 @@ struct seq_file;
  * @rcxts:   RDMA contexts
  * @tasks:   the live view: who is at work, by CPU
  * @closing: pages of windows that are closed and not freed yet
+ * @retired: routes of windows that were replaced and not freed yet
  */
 struct pavo_windows {
 	struct xarray table;
@@ -49,6 +50,7 @@ struct pavo_windows {
 	struct pavo_rcxt_pool rcxts;
 	struct pavo_window_tasks __percpu *tasks;
 	atomic_long_t closing;
+	atomic_t retired;
 };
 
 int pavo_windows_init(struct pavo_windows *windows);
