@@ -14,9 +14,10 @@ rdma link add rdma0 type pavo netdev eth0 || exit 1
 wait_for active rdma0
 wait_for gid_index rdma0 v4
 # A second adapter, for what goes over several.
-ip link add link eth0 name eth0.9 type vlan id 9 &&
-	ip addr add "192.168.78.$NODE/24" dev eth0.9 && ip link set eth0.9 up &&
-	rdma link add rdma1 type pavo netdev eth0.9 || exit 1
+modprobe macvlan
+ip link add link eth0 name mv0 type macvlan mode bridge &&
+	ip addr add "192.168.78.$NODE/24" dev mv0 && ip link set mv0 up &&
+	rdma link add rdma1 type pavo netdev mv0 || exit 1
 wait_for active rdma1
 wait_for gid_index rdma1 v4
 slow_kernel && PAIR_LIMIT=300
