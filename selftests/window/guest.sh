@@ -29,6 +29,7 @@ record()
 # has_gid DEVICE NET: it has an address in 10.9.NET.
 has_gid()
 {
+	# shellcheck disable=SC2317 # it is reached by wait_for
 	gid_entry "$1" "0000:0000:0000:0000:0000:ffff:0a09:0$2"
 }
 

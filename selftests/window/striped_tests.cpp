@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <coroutine>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -250,6 +251,46 @@ TEST_F(Striping, AMessageByBothLanes)
 		}
 	EXPECT_EQ(two.a.lane(0).chunks + two.a.lane(1).chunks,
 		  2 * memory_size / chunk);
+}
+
+/* A coroutine that nobody waits for. */
+struct Task {
+	struct promise_type {
+		Task get_return_object() { return {}; }
+		std::suspend_never initial_suspend() { return {}; }
+		std::suspend_never final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() { std::terminate(); }
+	};
+};
+
+Task there_and_back(Two &two, std::optional<std::error_code> &result)
+{
+	StripedMove half{.local = two.memory_a.first.pvo(),
+			 .remote = two.memory_b.first.pvo(),
+			 .length = memory_size / 2};
+	std::error_code error = co_await two.a.put(half);
+
+	half.local = half.local + memory_size / 2;
+	if (!error)
+		error = co_await two.a.get(half);
+	result = error;
+}
+
+TEST_F(Striping, CanBeAwaited)
+{
+	Two two;
+	std::optional<std::error_code> result;
+
+	two.memory_a.fill(1);
+	there_and_back(two, result);
+	ASSERT_TRUE(two.run());
+	ASSERT_TRUE(result);
+	EXPECT_FALSE(*result);
+	auto half = std::span(two.memory_a.all()).first(memory_size / 2);
+	EXPECT_TRUE(std::ranges::equal(
+		half, two.memory_a.part(memory_size / 2, memory_size / 2)));
+	EXPECT_TRUE(std::ranges::equal(half, pattern(1, half.size())));
 }
 
 TEST_F(Striping, OverWiresThatLose)

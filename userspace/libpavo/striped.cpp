@@ -206,6 +206,16 @@ void Striped::get(const StripedMove &move, Done done)
 	engine_->begin(false, move, std::move(done), Clock::now());
 }
 
+void Striped::Transfer::await_suspend(std::coroutine_handle<> handle)
+{
+	auto over = [this, handle](std::error_code error) {
+		error_ = error;
+		handle.resume();
+	};
+
+	striped_.engine_->begin(write_, move_, over, Clock::now());
+}
+
 void Striped::on_arrival(std::function<void(const StripedArrival &)> call)
 {
 	engine_->on_arrival(std::move(call));

@@ -9,6 +9,7 @@
 #define PAVO_STRIPED_HPP
 
 #include <chrono>
+#include <coroutine>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -109,6 +110,27 @@ public:
 	 */
 	void put(const StripedMove &move, Done done);
 	void get(const StripedMove &move, Done done);
+
+	/** The same, to be awaited: co_await striped.put(...) is a std::error_code. */
+	class Transfer {
+	public:
+		bool await_ready() const noexcept { return false; }
+		void await_suspend(std::coroutine_handle<> handle);
+		std::error_code await_resume() const noexcept { return error_; }
+
+	private:
+		friend class Striped;
+		Transfer(Striped &striped, bool write, const StripedMove &move)
+			: striped_(striped), write_(write), move_(move)
+		{
+		}
+		Striped &striped_;
+		bool write_;
+		StripedMove move_;
+		std::error_code error_;
+	};
+	Transfer put(const StripedMove &move) { return {*this, true, move}; }
+	Transfer get(const StripedMove &move) { return {*this, false, move}; }
 
 	/** Called in progress() for what the other end moved and told of, once for each. */
 	void on_arrival(std::function<void(const StripedArrival &)> call);
