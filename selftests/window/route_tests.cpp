@@ -301,7 +301,8 @@ TEST(Routes, HostileArguments)
 				 .node = 0,
 				 .sgid_index = own.index,
 				 .recv_event = -1,
-				 .send_event = -1};
+				 .send_event = -1,
+				 .flags = 0};
 	pavo_window_resp resp{};
 	pavo::Command open(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_OPEN);
 	open.new_handle(PAVO_ATTR_WINDOW_HANDLE)
