@@ -153,9 +153,18 @@ Rdma::~Rdma()
 {
 	engine_->stop();
 	/* Those that a recovery took away are not there to be given back. */
-	for (uint32_t rcxt : once_->names()) {
+	for (uint32_t rcxt : once_->names())
+		give_back(rcxt);
+}
+
+/* A peer may ask for data once more in between; it does not go on for ever. */
+void Rdma::give_back(uint32_t rcxt) noexcept
+{
+	for (int tries = 0; tries < 1000; tries++) {
 		window_.cancel({&rcxt, 1});
-		window_.return_rcxts({&rcxt, 1});
+		if (window_.return_rcxts({&rcxt, 1}) !=
+		    std::errc::device_or_resource_busy)
+			break;
 	}
 }
 

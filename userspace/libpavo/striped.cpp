@@ -44,6 +44,10 @@ public:
 	{
 		Lane &lane = lanes_[number];
 
+		if (!lane.rdma)
+			throw error(ENODEV, "the adapter of lane " +
+						    std::to_string(number) +
+						    " is gone");
 		lane.number = lane.rdma->add(peer);
 		lane.peer = peer;
 	}

@@ -213,6 +213,7 @@ private:
 	void take_asked(const Message &message);
 	void take_word(const Message &message, Clock::time_point now);
 	void renew(Clock::time_point now);
+	void give_back(uint32_t rcxt) noexcept;
 
 	Window &window_;
 	std::unique_ptr<WindowPort> port_;
