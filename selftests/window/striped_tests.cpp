@@ -450,8 +450,8 @@ TEST_F(Striping, NoLaneIsLeft)
 TEST_F(Striping, RefusesWhatCannotBe)
 {
 	Two two;
-	Striped other;
 	LaneEnd end("wa0", node_a);
+	Striped other;
 
 	EXPECT_EQ(world::refusal([&] { other.add(*end.window, 0); }), EINVAL);
 	EXPECT_EQ(world::refusal([&] {
