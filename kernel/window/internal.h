@@ -60,7 +60,7 @@ struct pavo_events {
  * @flags:     enum pavo_window_flag
  * @sgid_index, @max_payload: see struct pavo_window_args, _resp
  * @rdma_payload: bytes of data in a packet of RDMA
- * @lock:      commands and counts; BH, a leaf
+ * @lock:      commands and counts; BH; only that of @events is taken inside
  * @consumer:  commands taken; lock held
  * @closed:    none are any more, it is disabled; likewise
  * @dead:      a request named memory that is not there: nothing is sent or received
