@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # The manual pages (docs/man): nothing in them troubles the formatter, they name pages
-# that there are, every one is installed, and an example that is a program is one for
-# the compiler. Prints TAP. Run by the group unit through Meson; touches nothing.
+# that there are, every one is installed, an example that is a program is one for the
+# compiler, and every function of the library's headers is told of. Prints TAP. Run by
+# the group unit through Meson; touches nothing.
 # usage: man_test.py C-COMPILER C++-COMPILER
 import pathlib
 import re
@@ -15,6 +16,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 PAGES = sorted((TREE / "docs/man").iterdir())
 INCLUDES = [f"-I{TREE}/{folder}" for folder in
             ("userspace/libpavo/include", "uapi")]
+HEADERS = sorted((TREE / "userspace/libpavo/include/pavo").iterdir())
 # In pages the line that a program's first one is.
 PROGRAM = "#include"
 
@@ -72,10 +74,50 @@ def examples_compile(compilers):
     assert seen >= 5, f"only {seen} examples"
 
 
+def functions(header):
+    """What programs may call by a header: functions, members, macros with arguments."""
+    text = header.read_text()
+    # With what stands below, up to the next comment.
+    text = re.sub(r"/\*\* For tests:.*?(?=/\*|\Z)", "", text, flags=re.S)
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+    text = re.sub(r"^(\t*)private:\n.*?^\1\};", "", text, flags=re.S | re.M)
+    # Bodies, from the innermost outwards: of statements, of functions, what is set.
+    inner = re.compile(r"\)[\w\s]*\{[^{}]*\}|\{[^{};]*\}|return \{[^{}]*\}")
+    while inner.search(text):
+        text = inner.sub(";", text)
+    # Destructors are nobody's to call, nor is what co_await calls.
+    return set(re.findall(r"(?<![~\w])(?!void\b|await_)([A-Za-z]\w*)\(", text))
+
+
+def pages_of(header):
+    """Texts of pages that include it; of one that only headers include, theirs."""
+    texts = [page.read_text() for page in PAGES]
+    own = [text for text in texts if f"#include <pavo/{header.name}>" in text]
+    return own or [text for other in HEADERS
+                   if f"#include <pavo/{header.name}>" in other.read_text()
+                   for text in pages_of(other)]
+
+
+def functions_are_told_of(_):
+    """
+    Each in a page of its header: name(, or with the formatter's marks name (). For
+    constructors, which may have another form there, their class will do.
+    """
+    seen = 0
+    for header in HEADERS:
+        names = functions(header)
+        text = "".join(pages_of(header))
+        missing = {name for name in names
+                   if not re.search(rf'\b{name}(\(| "?\(\))|pavo::{name}\b', text)}
+        assert not missing, f"{header.name}: no page says {sorted(missing)}"
+        seen += len(names)
+    assert seen >= 100, f"only {seen} functions"
+
+
 def main():
     """One line for each test."""
     tests = (formatter_is_content, own_pages_that_are_named_exist,
-             all_are_installed, examples_compile)
+             all_are_installed, examples_compile, functions_are_told_of)
     failed = 0
     print(f"1..{len(tests)}")
     for number, test in enumerate(tests, 1):
