@@ -24,6 +24,7 @@
  * @store:   an atomic write: the answer is an empty read response
  * @queued:  on the send queue
  * @replay:  asked for again: payload is copied
+ * @answered: all of the answer was sent once
  * @msn:     MSN its answer carries
  * @psn:     next PSN to answer; @va, @left: memory from there on
  * @srqn:    XRC: SRQ whose protection domain the memory is of
@@ -36,6 +37,7 @@ struct pavo_resource {
 	bool store;
 	bool queued;
 	bool replay;
+	bool answered;
 	bool begun;
 	u32 msn;
 	u32 psn;

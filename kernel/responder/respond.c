@@ -303,7 +303,12 @@ static bool send_next(struct pavo_qp *qp)
 		status = send_read(qp, res);
 	if (unlikely(status == PAVO_XLATE_FAULT))
 		return false;
-	if (unlikely(status)) {
+	if (unlikely(status && res->answered)) {
+		/* All of it was sent once, and its memory may go after that. */
+		pavo_count(qp, rx_drop_duplicate_read);
+		pavo_use_end(qp, slot_of(qp, res));
+		res->left = 0;
+	} else if (unlikely(status)) {
 		/* Its key ended under the read: an error of the access. */
 		pavo_count(qp, rx_nak_sent_remote_access);
 		resp->send_head = resp->send_tail;
@@ -312,6 +317,7 @@ static bool send_next(struct pavo_qp *qp)
 		return true;
 	}
 	if (!res->left) {
+		res->answered = true;
 		res->queued = false;
 		resp->send_head++;
 	}
