@@ -74,7 +74,7 @@ int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
 	if (!err && !valid_daddr(&flow->daddr, flow->ipv6))
 		err = -EINVAL;
 	if (!err && cached)
-		err = dst_cache_init(&flow->cache, GFP_KERNEL);
+		err = dst_cache_init(&flow->cache, GFP_KERNEL_ACCOUNT);
 	if (err) {
 		rdma_put_gid_attr(flow->sgid);
 		flow->sgid = NULL;

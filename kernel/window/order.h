@@ -122,8 +122,11 @@ static inline bool pavo_tid_repeats(const struct pavo_attempt *a, u64 tid,
 static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
 						  u64 tid, u16 attempts)
 {
+	/* Data of an earlier attempt at the same is as good. */
 	if (tid < a->tid)
-		return PAVO_TID_STALE;
+		return a->placing && pavo_tid_first(tid, attempts) == a->first ?
+			       PAVO_TID_PART :
+			       PAVO_TID_STALE;
 	if (tid == a->tid)
 		return a->placing ? PAVO_TID_PART : PAVO_TID_LATE;
 	if (a->sending)

@@ -43,14 +43,12 @@ static struct pavo_rdma_told end_of(struct pavo_fifo_window *window,
 				    const struct pavo_rcxt *rcxt, u64 tid,
 				    enum pavo_pvo_result status)
 {
-	const struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
-
 	return (struct pavo_rdma_told){
 		.node = rcxt->peer.node,
 		.window = rcxt->peer.window,
 		.wreth = {
 			.rcxt = rcxt->peer.rcxt,
-			.peer_rcxt = pavo_rcxt_id(pool, rcxt),
+			.peer_rcxt = rcxt->id,
 			.tid = tid,
 			.total = rcxt->total,
 			.tag = rcxt->tag,
@@ -66,7 +64,7 @@ bool pavo_rdma_put_done(struct pavo_fifo_window *window,
 			enum pavo_pvo_result status)
 {
 	struct pavo_rdma_done done = {
-		.rcxt = pavo_rcxt_id(&window->dev->windows.rcxts, rcxt),
+		.rcxt = rcxt->id,
 		.peer_rcxt = rcxt->peer.rcxt,
 		.tid = rcxt->now.tid,
 		.length = rcxt->total,
@@ -359,9 +357,12 @@ static bool receive_done(struct pavo_fifo_window *window,
 		pavo_count(window->dev, rx_drop_tid);
 		return false;
 	}
-	/* The other end cannot take it, or has nothing to give. */
-	if (status)
-		pavo_rdma_end(window, rcxt, PAVO_FRAME_CANCELLED);
+	/*
+	 * The other end cannot take it, or has nothing to give; or it has all, though
+	 * another attempt is still being sent, of memory that may go now.
+	 */
+	pavo_rdma_end(window, rcxt,
+		      status ? PAVO_FRAME_CANCELLED : PAVO_FRAME_SENT);
 	if (rcxt->told &&
 	    pavo_rdma_put_done(window, rcxt, rcxt->now.placing, status))
 		rcxt->told = false;

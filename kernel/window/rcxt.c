@@ -52,19 +52,13 @@ static int fill_pool(struct pavo_rcxt_pool *pool)
 	return 0;
 }
 
-u32 pavo_rcxt_id(const struct pavo_rcxt_pool *pool,
-		 const struct pavo_rcxt *rcxt)
-{
-	return READ_ONCE(pool->key) << PAVO_RCXT_INDEX_BITS |
-	       (u32)(rcxt - pool->all);
-}
-
-/* Nothing is known of it but whose it is. */
+/* Nothing is known of it but whose it is, and what that calls it. */
 static void give(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
-		 struct pavo_seen *seen)
+		 u32 id, struct pavo_seen *seen)
 {
 	spin_lock_bh(&rcxt->lock);
 	rcxt->window = window;
+	rcxt->id = id;
 	swap(rcxt->seen, seen);
 	rcxt->now = (struct pavo_attempt){};
 	rcxt->told = false;
@@ -85,16 +79,16 @@ static int take_one(struct pavo_fifo_window *window, u32 *id)
 	seen = kzalloc(sizeof(*seen), GFP_KERNEL_ACCOUNT);
 	if (!seen)
 		return -ENOMEM;
-	give(rcxt, window, seen);
+	*id = pool->key << PAVO_RCXT_INDEX_BITS | (u32)(rcxt - pool->all);
+	give(rcxt, window, *id, seen);
 	list_move_tail(&rcxt->owned, &window->owned);
 	window->nowned++;
-	*id = pavo_rcxt_id(pool, rcxt);
 	return 0;
 }
 
 static void put_one(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 {
-	give(rcxt, NULL, NULL);
+	give(rcxt, NULL, 0, NULL);
 	list_move_tail(&rcxt->owned, &window->dev->windows.rcxts.free);
 	window->nowned--;
 }
@@ -138,7 +132,7 @@ bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
 	const struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
 
 	lockdep_assert_held(&rcxt->lock);
-	return rcxt->window == window &&
+	return rcxt->window == window && rcxt->id == id &&
 	       id >> PAVO_RCXT_INDEX_BITS == READ_ONCE(pool->key);
 }
 

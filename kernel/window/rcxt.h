@@ -43,6 +43,7 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
  * @owned:    in its window's list, or in that of free ones; the pool's mutex
  * @queued:   in its window's list of those with something to send; the window's lock
  * @window:   whose it is; NULL: in the pool
+ * @id:       its number, as that window knows it, also after a recovery
  * @now:      how far it is
  * @seen:     fragments of what it takes, memory of its own while it has a window
  * @told:     the end is to be told to this process, when a packet says so
@@ -60,6 +61,7 @@ struct pavo_rcxt {
 	struct list_head owned;
 	struct list_head queued;
 	struct pavo_fifo_window *window;
+	u32 id;
 	struct pavo_attempt now;
 	struct pavo_seen *seen;
 	bool told;
@@ -128,9 +130,5 @@ void pavo_rcxts_recover(struct pavo_rcxt_pool *pool);
 struct pavo_rcxt *pavo_rcxt_find(struct pavo_fifo_window *window, u32 id);
 bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
 		     const struct pavo_rcxt *rcxt, u32 id);
-
-/** pavo_rcxt_id - its number. */
-u32 pavo_rcxt_id(const struct pavo_rcxt_pool *pool,
-		 const struct pavo_rcxt *rcxt);
 
 #endif /* PAVO_WINDOW_RCXT_H */

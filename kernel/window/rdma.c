@@ -149,7 +149,6 @@ static u32 room_of(const struct pavo_fifo_window *window, u8 flags)
 static bool next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		       struct piece *piece)
 {
-	const struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
 	struct pavo_rdma_told told;
 	bool sending;
 
@@ -163,7 +162,7 @@ static bool next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 			.window = rcxt->peer.window,
 			.wreth = {
 				.rcxt = rcxt->peer.rcxt,
-				.peer_rcxt = pavo_rcxt_id(pool, rcxt),
+				.peer_rcxt = rcxt->id,
 				.tid = rcxt->now.tid,
 				.pvo = rcxt->to,
 				.total = rcxt->total,
@@ -186,8 +185,7 @@ static int send_piece(struct pavo_fifo_window *window,
 {
 	/* Another attempt at a packet takes the next route. */
 	u32 turn = (u32)piece->pkt.rdma.tid + piece->pkt.rdma.fragment;
-	struct pavo_flow *flow =
-		pavo_window_flow_of(window, piece->node, turn);
+	struct pavo_flow *flow = pavo_window_flow_of(window, piece->node, turn);
 	const struct pavo_tally *tally = &window->dev->tally;
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;

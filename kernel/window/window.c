@@ -342,8 +342,7 @@ static u32 id_of(const struct pavo_fifo_window *window,
 {
 	if (at == &window->rcxts)
 		return 0;
-	return pavo_rcxt_id(&window->dev->windows.rcxts,
-			    list_entry(at, struct pavo_rcxt, queued));
+	return list_entry(at, struct pavo_rcxt, queued)->id;
 }
 
 static u32 state_of(const struct pavo_fifo_window *window)

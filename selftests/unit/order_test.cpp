@@ -103,6 +103,12 @@ TEST(Tid, OfData)
 		{{}, 0, 0, PAVO_TID_LATE},
 		{{.tid = 5, .placing = true}, 4, 0, PAVO_TID_STALE},
 		{{.tid = 5, .placing = true}, 5, 0, PAVO_TID_PART},
+		/* An earlier attempt at the same, or at something before. */
+		{{.tid = 5, .first = 3, .placing = true}, 4, 1, PAVO_TID_PART},
+		{{.tid = 5, .first = 3, .placing = true}, 3, 0, PAVO_TID_PART},
+		{{.tid = 5, .first = 3, .placing = true}, 4, 0, PAVO_TID_STALE},
+		{{.tid = 5, .first = 3, .placing = true}, 2, 0, PAVO_TID_STALE},
+		{{.tid = 5, .first = 3}, 4, 1, PAVO_TID_STALE},
 		{{.tid = 5, .placing = true}, 6, 0, PAVO_TID_BEGIN},
 		{{.tid = 5, .first = 5, .placing = true}, 6, 1, PAVO_TID_RESUME},
 		{{.tid = 5, .first = 4, .placing = true}, 6, 1, PAVO_TID_BEGIN},

@@ -116,7 +116,8 @@ public:
 		now += std::chrono::microseconds(10);
 		for (End *end : {&a, &b})
 			for (auto &[rcxt, context] : end->contexts)
-				if (context.now.sending && random.coin())
+				if (context.now.sending &&
+				    !random.below(slowness))
 					end->transmit(rcxt, context);
 		if (network.empty() || still)
 			return;
@@ -131,6 +132,8 @@ public:
 
 	Random random;
 	uint32_t loss = 0, repeats = 0, reorder = 0;
+	/* Steps from packet to packet of one operation. */
+	uint32_t slowness = 2;
 	/* Everything stays where it is. */
 	bool still = false;
 	End a{false, *this}, b{true, *this};
@@ -259,10 +262,10 @@ bool End::end(Context &c, const Packet &packet)
 	if (c.of.flags & PAVO_RDMA_TELL_TARGET) {
 		if (world.random.below(100) < world.loss)
 			return false;
-		put_done(packet.rcxt, c, 1, packet.tid);
+		put_done(packet.rcxt, c, 1, c.now.tid);
 	}
 	c.now.placing = false;
-	c.now.complete = packet.tid;
+	c.now.complete = c.now.tid;
 	return true;
 }
 
@@ -343,6 +346,9 @@ void End::receive(const Packet &packet)
 	} else if (packet.tid == c.now.tid && c.told) {
 		c.told = false;
 		c.now.feeding = false;
+		if (c.now.sending && c.own)
+			marks[c.frame] = PAVO_FRAME_SENT;
+		c.now.sending = false;
 		put_done(packet.rcxt, c, 0, packet.tid);
 	}
 }
@@ -926,6 +932,37 @@ TEST(RdmaEngine, ManyAtATime)
 		}
 		EXPECT_FALSE(memcmp(bench.world.a.memory.data(),
 				    bench.world.b.memory.data(), 60'000));
+	}
+}
+
+/* An attempt that takes longer than patience lasts is waited for, not begun again. */
+TEST(RdmaEngine, SlowIsNotLost)
+{
+	for (bool write : {true, false}) {
+		Bench bench(5, 4000, 40);
+		std::optional<std::error_code> result;
+
+		/* 40 packets at 2 ms, where patience is 8 ms at most. */
+		bench.world.slowness = 200;
+		fill(bench.world.a.memory, 0, 4000, 1);
+		fill(bench.world.b.memory, 0, 4000, 2);
+		auto wanted = write ? bench.world.a.memory :
+				      bench.world.b.memory;
+		bench.engine.begin(
+			write, bench.peer,
+			{.local = {0}, .remote = {0}, .length = 4000},
+			[&](std::error_code error) { result = error; },
+			bench.world.now);
+		ASSERT_TRUE(bench.run());
+		ASSERT_TRUE(result);
+		EXPECT_FALSE(*result)
+			<< (write ? "write " : "read ") << result->message();
+		EXPECT_EQ(bench.world.a.memory, wanted);
+		EXPECT_EQ(bench.world.b.memory, wanted);
+		if (write) {
+			/* Not all of 80 ms, but until the process looks. */
+			EXPECT_LE(bench.engine.repeated(), 3u);
+		}
 	}
 }
 

@@ -131,8 +131,9 @@ enum pavo_rdma_flag {
  *               is not placed again.
  * @cookie:      told to this end
  *
- * The frame is marked when the last packet has been sent, or the request of a read:
- * the memory of a write may be used again then. It says nothing about arrival.
+ * The frame is marked when the last packet has been sent, or the request of a read. It
+ * says nothing about arrival. Packets that wait in a queue of the interface refer to the
+ * memory of a write: what changes before they leave does not arrive.
  */
 struct pavo_rdma_request {
 	__u32 local_rcxt;
@@ -356,7 +357,8 @@ struct pavo_window_resp {
 #define PAVO_ROUTE_PORTS_MOST 16u
 
 enum pavo_node_flag {
-	PAVO_NODE_ADD = 0x1, /* to the routes that there are; else instead of them */
+	PAVO_NODE_ADD =
+		0x1, /* to the routes that there are; else instead of them */
 	PAVO_NODE_SGID = 0x2, /* from @sgid_index, not from the window's */
 	PAVO_NODE_FLAGS = 0x3,
 };

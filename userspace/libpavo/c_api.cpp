@@ -76,6 +76,8 @@ template <class Call> int status(Call &&call)
 		return -error.code().value();
 	} catch (const std::bad_alloc &) {
 		return -ENOMEM;
+	} catch (const std::length_error &) {
+		return -EINVAL;
 	}
 }
 

@@ -39,7 +39,11 @@ uint64_t first_of(uint64_t tid, uint16_t attempts)
 /* The window as the engine sees it; counts its frames and keeps their marks. */
 class Rdma::WindowPort : public RdmaPort {
 public:
-	explicit WindowPort(Window &window) : window_(window) {}
+	explicit WindowPort(Window &window) : window_(window)
+	{
+		/* Marks of frames that somebody sent before are not its own. */
+		window.forget_sent();
+	}
 
 	std::error_code request(bool write, uint16_t node, uint32_t window,
 				const pavo_rdma_request &request,
@@ -300,24 +304,45 @@ void Rdma::take_word(const Message &message, Clock::time_point now)
 				      word.now, word.ended, now);
 		return;
 	}
-	if (word.what != Word::ASK)
+	if (word.what == Word::ASK)
+		asked_.push_back({message.node, message.window, word.rcxt});
+}
+
+/*
+ * Peers that hear nothing: which contexts took the place of those that they know? First
+ * all that came by these before a recovery is looked at, so that the answer knows of it.
+ */
+void Rdma::answer(Clock::time_point now)
+{
+	if (asked_.empty())
 		return;
 	renew(now);
-	uint32_t name = once_->name(word.rcxt);
-	if (name != word.rcxt)
-		port_->say(message.node, message.window,
-			   {Word::RENEWED, word.rcxt, name, 0,
-			    once_->ended(name)});
+	uint32_t come = window_.lmt().recv_count;
+	while (int32_t(come - window_.received()) > 0)
+		window_.receive(
+			[&](const Message &message) { take(message, now); });
+	for (const Asked &asked : std::exchange(asked_, {})) {
+		uint32_t name = once_->name(asked.rcxt);
+
+		if (name != asked.rcxt)
+			port_->say(asked.node, asked.window,
+				   {Word::RENEWED, asked.rcxt, name, 0,
+				    once_->ended(name)});
+	}
 }
 
 /* After a recovery of the adapter all contexts are to be taken anew. */
 void Rdma::renew(Clock::time_point now)
 {
 	uint32_t recoveries = window_.lmt().recoveries;
-	std::vector<uint32_t> old = once_->names(), fresh(old.size());
 
 	if (recoveries == recoveries_)
 		return;
+	std::vector<uint32_t> old = once_->names(), fresh(old.size());
+
+	/* They are gone, unless they were taken while the recovery went on. */
+	for (uint32_t rcxt : old)
+		give_back(rcxt);
 	window_.take_rcxts(fresh);
 	recoveries_ = recoveries;
 	once_->rename(fresh);
@@ -353,6 +378,7 @@ size_t Rdma::progress()
 	size_t frames = window_.receive(
 		[&](const Message &message) { take(message, now); });
 
+	answer(now);
 	port_->take_marks();
 	if (port_->lost_contexts())
 		renew(now);

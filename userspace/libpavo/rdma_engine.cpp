@@ -21,6 +21,8 @@ std::error_code verdict(pavo_frame_state state)
 	case PAVO_FRAME_NOT_SENT:
 	case PAVO_FRAME_BUSY:
 	case PAVO_FRAME_CANCELLED:
+	/* A recovery: by the next attempt it has another. */
+	case PAVO_FRAME_BAD_RCXT:
 		return {};
 	case PAVO_FRAME_BAD_PVO:
 	case PAVO_FRAME_DEAD:
@@ -33,6 +35,14 @@ std::error_code verdict(pavo_frame_state state)
 }
 
 } // namespace
+
+RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options)
+	: port_(port), options_(options), feeder_(port)
+{
+	options_.attempts = std::clamp(options_.attempts, 1u, 65535u);
+	options_.piece = std::max(options_.piece, 1u);
+	options_.half_piece = std::max(options_.half_piece, 1u);
+}
 
 size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
 {
@@ -204,9 +214,13 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 	const Peer &peer = peers_[channel.peer];
 	const RdmaMove &move = channel.operation->move;
 	channel.tid++;
+	channel.asked = now;
 	channel.deadline = now + patience(channel);
 	if (channel.feeds) {
-		feed(channel);
+		if (move.fill)
+			feed(channel);
+		else
+			channel.refused = code(std::errc::invalid_argument);
 		return;
 	}
 	pavo_rdma_request request = {
@@ -295,11 +309,13 @@ void RdmaEngine::renew_remote(uint16_t node, uint32_t window, uint32_t old,
 		channel.remote = now_it_is;
 		if (!channel.operation)
 			continue;
-		/* Its process was told; it is not to be written to again. */
-		if (channel.write && channel.tid - channel.attempts <= ended)
-			piece_over(i, {}, now);
-		else
+		if (!channel.write || channel.tid - channel.attempts > ended) {
 			again(channel, now);
+			continue;
+		}
+		/* Its process was told; it is not to be written to again. */
+		port_.cancel(channel.local);
+		piece_over(i, {}, now);
 	}
 }
 
@@ -359,17 +375,27 @@ bool RdmaEngine::done(const pavo_rdma_done &done, Clock::time_point now)
 	return true;
 }
 
+/* Its data has not all gone out yet. */
+bool RdmaEngine::still_sending(const Channel &channel,
+			       pavo_frame_state state) const
+{
+	if (channel.feeds)
+		return feeder_.busy(channel.local);
+	return channel.write && channel.framed && state == PAVO_FRAME_EMPTY;
+}
+
 /* Of one that is at something. */
 void RdmaEngine::look_at(size_t number, Clock::time_point now)
 {
 	Channel &channel = channels_[number];
 	pavo_frame_state state = PAVO_FRAME_EMPTY;
 
-	/* It takes as long as there is no room for its pieces. */
-	if (channel.feeds && feeder_.busy(channel.local))
-		channel.deadline = now + patience(channel);
 	if (channel.framed)
 		state = port_.result(channel.frame);
+	/* Patience begins when it has been sent, if that is not held up for ever. */
+	if (still_sending(channel, state) &&
+	    now - channel.asked < options_.most_patience * options_.attempts)
+		channel.deadline = now + patience(channel);
 	if (state != PAVO_FRAME_EMPTY) {
 		channel.framed = false;
 		channel.refused = verdict(state);

@@ -51,10 +51,7 @@ public:
 	using Clock = Rdma::Clock;
 	using Done = Rdma::Done;
 
-	RdmaEngine(RdmaPort &port, const RdmaOptions &options)
-		: port_(port), options_(options), feeder_(port)
-	{
-	}
+	RdmaEngine(RdmaPort &port, const RdmaOptions &options);
 
 	/** @locals: contexts here, one for each of the peer's. */
 	size_t add(const RdmaPeer &peer, std::span<const uint32_t> locals);
@@ -121,6 +118,7 @@ private:
 		bool framed = false;
 		/** Why it was not even asked for. */
 		std::error_code refused;
+		Clock::time_point asked;
 		Clock::time_point deadline;
 	};
 
@@ -136,6 +134,8 @@ private:
 	void ask(Channel &channel, Clock::time_point now);
 	void again(Channel &channel, Clock::time_point now);
 	void unframe(Channel &channel);
+	bool still_sending(const Channel &channel,
+			   pavo_frame_state state) const;
 	void feed(Channel &channel);
 	void pump_feeds();
 	uint32_t piece_of(const RdmaMove &move) const;

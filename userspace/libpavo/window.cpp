@@ -289,7 +289,7 @@ std::error_code Window::free_frame(pavo_frame_hdr *&frame) noexcept
 	frame = send_frame(written_);
 	/* Its slot was used before, and the adapter is not done with that. */
 	if (written_ - started_ > send_mask_ ||
-	    (written_ > send_mask_ && state_of(frame) == PAVO_FRAME_EMPTY))
+	    (lapped_ && state_of(frame) == PAVO_FRAME_EMPTY))
 		return code(ENOBUFS);
 	return {};
 }
@@ -302,6 +302,7 @@ void Window::written(pavo_frame_hdr *frame, const pavo_frame_hdr &header,
 	frame->length = uint16_t(length);
 	set_state(frame, PAVO_FRAME_EMPTY);
 	written_++;
+	lapped_ = lapped_ || written_ > send_mask_;
 }
 
 std::error_code Window::prepare(const pavo_frame_hdr &header,
@@ -372,7 +373,8 @@ size_t Window::sent(std::span<pavo_frame_state> states) noexcept
 	/* Those whose slots were used again are gone. */
 	if (written_ - asked_ > send_mask_ + 1)
 		asked_ = written_ - send_mask_ - 1;
-	for (; n < states.size() && asked_ != started_; n++, asked_++) {
+	for (; n < states.size() && int32_t(started_ - asked_) > 0;
+	     n++, asked_++) {
 		uint32_t state = state_of(send_frame(asked_));
 
 		if (state == PAVO_FRAME_EMPTY)

@@ -212,6 +212,7 @@ private:
 	void take_piece(const Message &message);
 	void take_asked(const Message &message);
 	void take_word(const Message &message, Clock::time_point now);
+	void answer(Clock::time_point now);
 	void renew(Clock::time_point now);
 	void give_back(uint32_t rcxt) noexcept;
 
@@ -220,6 +221,13 @@ private:
 	std::unique_ptr<RdmaEngine> engine_;
 	/** All contexts, for its own operations and for others'. */
 	std::unique_ptr<RdmaOnce> once_;
+	/** Peers that want to know about a context. */
+	struct Asked {
+		uint16_t node;
+		uint32_t window;
+		uint32_t rcxt;
+	};
+	std::vector<Asked> asked_;
 	/** Of the adapter, as far as it is known here. */
 	uint32_t recoveries_;
 	/** By their kind. */

@@ -121,6 +121,8 @@ public:
 	 * Return: how many of @states were filled.
 	 */
 	size_t sent(std::span<pavo_frame_state> states) noexcept;
+	/** What was sent so far will not be asked for by sent(). */
+	void forget_sent() noexcept { asked_ = written_; }
 
 	/**
 	 * Calls @take(Message) for what has arrived, at most @most times; the
@@ -129,17 +131,18 @@ public:
 	template <class Take>
 	size_t receive(Take &&take, size_t most = ~size_t(0))
 	{
-		size_t n = 0;
+		Slots slots(*this);
 		Message message;
 
-		while (n < most && peek(message)) {
+		while (slots.taken() < most && peek(message)) {
+			Slots::One one(slots);
+
 			take(static_cast<const Message &>(message));
-			consume();
-			n++;
 		}
-		give_back(n);
-		return n;
+		return slots.taken();
 	}
+	/** How many it has received, and thrown away: as pavo_lmt.recv_count. */
+	uint32_t received() const { return consumed_; }
 
 	/**
 	 * An event when the @n-th message from now has arrived; 0: none. What had
@@ -187,7 +190,7 @@ public:
 	/**
 	 * Ends its work, without waiting for what others do with it at this moment:
 	 * nobody begins to send or receive by it any more, its contexts are gone, and no
-	 * RDMA by it touches memory when this returns. Frames that were not sent by then
+	 * RDMA by it writes to memory when this returns. Frames that were not sent by then
 	 * are not, and are not marked. Only snapshot() and lmt() make sense after that.
 	 */
 	std::error_code disable() noexcept;
@@ -222,6 +225,30 @@ private:
 		     size_t length) noexcept;
 	std::error_code with_rcxts(pavo_window_method method,
 				   std::span<const uint32_t> rcxts) noexcept;
+	/* Slots that are given back also where what is called throws. */
+	class Slots {
+	public:
+		explicit Slots(Window &window) : window_(window) {}
+		~Slots() { window_.give_back(n_); }
+		Slots(const Slots &) = delete;
+		size_t taken() const { return n_; }
+
+		struct One {
+			explicit One(Slots &of) : slots(of) {}
+			~One()
+			{
+				slots.window_.consume();
+				slots.n_++;
+			}
+			One(const One &) = delete;
+			Slots &slots;
+		};
+
+	private:
+		Window &window_;
+		size_t n_ = 0;
+	};
+
 	bool peek(Message &message) noexcept;
 	void consume() noexcept;
 	void give_back(size_t n) noexcept;
@@ -245,6 +272,8 @@ private:
 	uint32_t written_ = 0;
 	uint32_t started_ = 0;
 	uint32_t asked_ = 0;
+	/** All slots were used once. */
+	bool lapped_ = false;
 	/** Frames consumed. */
 	uint32_t consumed_ = 0;
 };
