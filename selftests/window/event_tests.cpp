@@ -402,7 +402,8 @@ int add_handler(const pavo::Window &window, int32_t fd)
 {
 	uint32_t number = 0;
 
-	return pavo::Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_ADD_HANDLER)
+	return pavo::Command(PAVO_OBJECT_WINDOW_MORE,
+			     PAVO_METHOD_WINDOW_ADD_HANDLER)
 		.handle(PAVO_ATTR_WINDOW_HANDLE, window.handle())
 		.in(PAVO_ATTR_WINDOW_EVENT, fd)
 		.out(PAVO_ATTR_WINDOW_HANDLER_MADE, number)
@@ -411,7 +412,7 @@ int add_handler(const pavo::Window &window, int32_t fd)
 
 int remove_handler(const pavo::Window &window, uint32_t number)
 {
-	return pavo::Command(PAVO_OBJECT_WINDOW,
+	return pavo::Command(PAVO_OBJECT_WINDOW_MORE,
 			     PAVO_METHOD_WINDOW_REMOVE_HANDLER)
 		.handle(PAVO_ATTR_WINDOW_HANDLE, window.handle())
 		.in(PAVO_ATTR_WINDOW_HANDLER, number)

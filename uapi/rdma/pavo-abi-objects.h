@@ -26,6 +26,7 @@ enum pavo_uverbs_object {
 	PAVO_OBJECT_MAPPING,
 	PAVO_OBJECT_WATCH,
 	PAVO_OBJECT_WINDOW,
+	PAVO_OBJECT_WINDOW_MORE, /* none; more methods of windows */
 };
 
 enum pavo_job_method {

@@ -30,11 +30,12 @@ Handler::Handler(Window &window)
 {
 	if (fd_ < 0)
 		throw error(errno, "eventfd of a handler");
-	int err = Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_ADD_HANDLER)
-			  .handle(PAVO_ATTR_WINDOW_HANDLE, window.handle())
-			  .in(PAVO_ATTR_WINDOW_EVENT, int32_t(fd_))
-			  .out(PAVO_ATTR_WINDOW_HANDLER_MADE, number_)
-			  .run(window.fd());
+	int err =
+		Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_ADD_HANDLER)
+			.handle(PAVO_ATTR_WINDOW_HANDLE, window.handle())
+			.in(PAVO_ATTR_WINDOW_EVENT, int32_t(fd_))
+			.out(PAVO_ATTR_WINDOW_HANDLER_MADE, number_)
+			.run(window.fd());
 	if (err) {
 		close(fd_);
 		throw error(err, "handler of events" + advice(err));
@@ -43,7 +44,7 @@ Handler::Handler(Window &window)
 
 Handler::~Handler()
 {
-	Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_REMOVE_HANDLER)
+	Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_REMOVE_HANDLER)
 		.handle(PAVO_ATTR_WINDOW_HANDLE, window_.handle())
 		.in(PAVO_ATTR_WINDOW_HANDLER, number_)
 		.run(window_.fd());

@@ -165,7 +165,7 @@ void Window::routes(uint16_t node, const Gid &gid, const RouteOptions &options,
 
 std::error_code Window::disable() noexcept
 {
-	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_DISABLE)
+	return code(Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_DISABLE)
 			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
 			    .run(fd_));
 }
@@ -173,7 +173,7 @@ std::error_code Window::disable() noexcept
 int Window::snapshot() const noexcept
 {
 	uint32_t at_work = 0;
-	int err = Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_SNAPSHOT)
+	int err = Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_SNAPSHOT)
 			  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
 			  .out(PAVO_ATTR_WINDOW_AT_WORK, at_work)
 			  .run(fd_);
