@@ -24,7 +24,7 @@ case ${1:-} in
 --nodes) nodes 2 nodes.sh "$examples" ;;
 --three) nodes 3 three-nodes.sh "$examples" "$programs" ;;
 *)
-	"$PAVO_VM" run -q --mem 1G --timeout "$(limit 240)" -- bash "$here/guest.sh" \
+	"$PAVO_VM" run -q --mem 1G --timeout "$(limit 480)" -- bash "$here/guest.sh" \
 		"$programs/pavo-window" "$@" || status=$?
 	if [ $# = 0 ]; then
 		nodes 2 nodes.sh "$examples"
