@@ -111,7 +111,7 @@ private:
 	{
 		uint32_t &last = arrived_.at(arrival.node - 1);
 
-		if (arrival.length != part || arrival.tag != last + 1)
+		if (arrival.tag != last + 1)
 			throw std::runtime_error(
 				"told of what was not sent, or twice");
 		last = arrival.tag;
