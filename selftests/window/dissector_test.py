@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The Wireshark dissector (packaging/wireshark/pavo.lua) on a capture of messages that
-# were recorded between two adapters (record-capture), and on one that was cut. What they
-# must be is made anew here: payloads by the pattern of the tests, the key of the
-# packets by the rule in docs/protocol.md. Prints TAP.
+# The Wireshark dissector (packaging/wireshark/pavo.lua) on captures of messages and of
+# RDMA that were recorded between two adapters (record-capture), and on one that was cut.
+# What they must be is made anew here: payloads by the pattern of the tests, the key of
+# the packets by the rule in docs/protocol.md. Prints TAP.
 import pathlib
 import shutil
 import struct
@@ -15,10 +15,20 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 LUA = HERE.parents[1] / "packaging/wireshark/pavo.lua"
 CAPTURE = HERE / "messages.pcap"
+RDMA = HERE / "rdma.pcap"
 JOB_ID, JOB_KEY = 0x1000, 0x5ec2e7
 LENGTHS = (0, 1, 2, 3, 48, 49, 1420)
 FIELDS = ("pavo.type", "pavo.key", "pavo.node", "pavo.length", "pavo.payload")
 MASK = (1 << 64) - 1
+MESSAGE, DATA, READ, DONE = 0xc0, 0xc1, 0xc2, 0xc3
+# Fields of packets of RDMA: name, and where they are behind the BTH.
+RDMA_FIELDS = (("key", 0, 8), ("node", 8, 2), ("window", 13, 3), ("rcxt", 16, 4),
+               ("peer_rcxt", 20, 4), ("tid", 24, 8), ("pvo", 32, 8), ("total", 40, 4),
+               ("fragment", 44, 4), ("tag", 48, 4), ("attempts", 52, 2), ("flags", 54, 1),
+               ("status", 55, 1), ("back_pvo", 56, 8))
+HEADERS = {DATA: 56, READ: 64, DONE: 56}
+FRAGMENT = 1380
+WRONG_REGION = 4
 
 
 def siphash24(key, data):
@@ -81,9 +91,117 @@ def messages_are_shown():
 
 def the_checksum_is_right():
     """Wireshark itself takes the packets for RoCE, with their ICRC."""
-    text = dissect(CAPTURE, "-T", "fields", "-e", "infiniband.bth.opcode",
-                   "-e", "infiniband.invariant.crc")
-    assert len(text.splitlines()) == len(LENGTHS), text
+    for capture in CAPTURE, RDMA:
+        text = dissect(capture, "-T", "fields", "-e", "infiniband.bth.opcode",
+                       "-e", "infiniband.invariant.crc")
+        assert len(text.splitlines()) == len(list(frames(capture))), text
+
+
+def frames(capture):
+    """The bytes of each packet, from its BTH on."""
+    data = capture.read_bytes()
+    at = 24
+    while at < len(data):
+        size = struct.unpack_from("<I", data, at + 8)[0]
+        yield data[at + 16 + 14 + 20 + 8:at + 16 + size]
+        at += 16 + size
+
+
+def fields_of(packet):
+    """What is in a packet of RDMA, without the dissector's help."""
+    opcode, pad = packet[0], packet[1] >> 4 & 3
+    behind, headers = packet[12:], HEADERS[packet[0]]
+    found = {"type": opcode, "to": int.from_bytes(packet[5:8], "big")}
+    for name, at, size in RDMA_FIELDS:
+        if at < headers:
+            found[name] = int.from_bytes(behind[at:at + size], "big")
+    found["payload"] = behind[headers:len(behind) - 4 - pad].hex()
+    found["length"] = len(found["payload"]) // 2
+    return found
+
+
+def shown():
+    """The same, as the dissector shows it."""
+    names = ["type", "to", *(name for name, _, _ in RDMA_FIELDS), "length",
+             "payload"]
+    options = ["-Y", "pavo", "-T", "fields"]
+    for name in names:
+        options += ["-e", f"pavo.{name}"]
+    for line in dissect(RDMA, *options).splitlines():
+        row = dict(zip(names, line.split("\t")))
+        payload = row.pop("payload", "")
+        found = {name: int(value, 0) for name, value in row.items() if value}
+        found["payload"] = payload
+        yield found
+
+
+def every_field_of_rdma_is_shown():
+    """Name by name, of data, requests, and ends."""
+    have, want = list(shown()), [fields_of(packet) for packet in frames(RDMA)]
+    assert have == want, f"{have} instead of {want}"
+
+
+def data_of(tid, total, source, **more):
+    """Packets of data, as the one that sends them fills them in."""
+    return [{"type": DATA, "tid": tid, "total": total, "fragment": at // FRAGMENT,
+             "payload": source[at:at + FRAGMENT].hex(), "status": 0, **more}
+            for at in range(0, max(total, 1), FRAGMENT)]
+
+
+def rdma_was_recorded():
+    """A write, again, a read, a write of nothing, one to memory that is not there."""
+    key = siphash24((JOB_KEY, JOB_KEY ^ MASK), struct.pack("<I", JOB_ID))
+    tid, tag = 1 << 40, 0xabc000
+    here, there = pattern(1, 3001), pattern(2, 1381)
+    more = {"flags": 3, "tag": tag, "attempts": 0, "node": 0}
+    want = data_of(tid + 1, 3001, here, **more)
+    want += [{"type": DONE, "tid": tid + 1, "total": 3001, **more, "node": 1}]
+    want += data_of(tid + 2, 3001, here, **more | {"attempts": 1})
+    want += [{"type": DONE, "tid": tid + 2, "total": 3001, "node": 1}]
+    more = {"flags": 2, "tag": tag, "attempts": 0, "node": 0}
+    want += [{"type": READ, "tid": tid + 3, "total": 1381, **more}]
+    want += data_of(tid + 3, 1381, there, **more | {"node": 1})
+    more["flags"] = 1
+    want += data_of(tid + 4, 0, b"", **more)
+    want += [{"type": DONE, "tid": tid + 4, "total": 0, "status": 0, "node": 1}]
+    want += data_of(tid + 5, 5, there[:5], **more)
+    want += [{"type": DONE, "tid": tid + 5, "total": 5, "status": WRONG_REGION}]
+    # The end of what was complete before is told when its first packet comes.
+    def place(packet):
+        return packet.get("tid", 0), packet["type"], packet.get("fragment", 0)
+    have, want = sorted(shown(), key=place), sorted(want, key=place)
+    assert len(have) == len(want), f"{len(have)} packets instead of {len(want)}"
+    for packet, expected in zip(have, want):
+        assert packet["key"] == key, hex(packet["key"])
+        assert expected.items() <= packet.items(), f"{packet}, not {expected}"
+    ends_fit_together(have)
+
+
+def ends_fit_together(packets):
+    """Numbers that are random: the same everywhere, with sides exchanged."""
+    contexts = {(packet["node"], packet["peer_rcxt"], packet["rcxt"],
+                 packet["window"], packet["to"]) for packet in packets}
+    ours = packets[0]
+    assert contexts == {
+        (0, ours["peer_rcxt"], ours["rcxt"], ours["window"], ours["to"]),
+        (1, ours["rcxt"], ours["peer_rcxt"], ours["to"], ours["window"])}, contexts
+    request, wrong = packets[10], packets[13]
+    for packet in packets[0:3] + packets[4:7]:
+        assert packet["pvo"] == ours["pvo"] + packet["fragment"] * FRAGMENT
+    assert request["pvo"] == ours["pvo"]
+    for packet in packets[8:10]:
+        assert packet["pvo"] == (request["back_pvo"]
+                                 + packet["fragment"] * FRAGMENT)
+    assert wrong["pvo"] == ours["pvo"] ^ 1 << 60
+
+
+def kinds_and_results_have_names():
+    """What a person reads."""
+    text = dissect(RDMA, "-V")
+    for words in ("Type: Data (0xc1)", "Type: Read (0xc2)", "Type: Done (0xc3)",
+                  "Status: all has arrived (0)",
+                  "Status: not, or no more, of that region (4)"):
+        assert words in text, words
 
 
 def a_packet_that_ends_early_is_told():
@@ -104,7 +222,8 @@ def a_packet_that_ends_early_is_told():
 def main():
     """One line for each test."""
     tests = (messages_are_shown, the_checksum_is_right,
-             a_packet_that_ends_early_is_told)
+             every_field_of_rdma_is_shown, rdma_was_recorded,
+             kinds_and_results_have_names, a_packet_that_ends_early_is_told)
     if not shutil.which("tshark"):
         print("1..0 # SKIP tshark is not installed")
         return 0

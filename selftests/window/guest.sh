@@ -14,15 +14,14 @@ veth_pair va vb 1500 || exit 1
 echo 10000 >/proc/sys/net/core/netdev_max_backlog
 status=0
 
-# record: seven messages, as they come by.
+# record NAME PACKETS TEST: what comes by at vb while a test runs.
 record()
 {
-	local capture=$PAVO_OUT/messages.pcap pid
-	tshark -q -i vb -f "udp port 4791" -F pcap -c 7 -w "$capture" &
+	local capture=$PAVO_OUT/$1.pcap pid
+	tshark -q -i vb -f "udp port 4791" -F pcap -c "$2" -w "$capture" &
 	pid=$!
 	wait_for test -s "$capture"
-	"$program" --gtest_also_run_disabled_tests \
-		--gtest_filter=*SevenForARecord || return 1
+	"$program" --gtest_also_run_disabled_tests --gtest_filter="*$3" || return 1
 	wait "$pid"
 }
 
@@ -52,7 +51,7 @@ no_more_ways()
 
 load_pair wa0 wb0 || exit 1
 if [[ ${1:-} == --record ]]; then
-	record
+	record messages 7 SevenForARecord && record rdma 15 FifteenForARecord
 	exit
 fi
 if (($#)); then

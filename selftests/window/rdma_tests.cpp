@@ -418,6 +418,31 @@ TEST(Violation, AbroadItIsTold)
 	EXPECT_EQ(ended(ends.a).status, PAVO_PVO_OK);
 }
 
+/* For record-capture; as dissector_test.py expects them: fifteen packets. */
+TEST(Rdma, DISABLED_FifteenForARecord)
+{
+	Ends ends(8192);
+	uint64_t tid = 1ull << 40;
+	auto record = [&](bool write, pavo_rdma_request request) {
+		request.tid = ++tid;
+		ASSERT_EQ(ends.ask(write, request), PAVO_FRAME_SENT);
+		ASSERT_EQ(ended(ends.a).tid, tid);
+	};
+	auto request = ends.request(0, 3001, both);
+
+	record(true, request);
+	request.attempts = 1;
+	record(true, request);
+	request = ends.request(0, 1381, PAVO_RDMA_TELL_TARGET);
+	ends.there.fill(2);
+	record(false, request);
+	request = ends.request(0, 0);
+	record(true, request);
+	request = ends.request(0, 5);
+	request.remote_pvo ^= uint64_t(1) << 60;
+	record(true, request);
+}
+
 /* Requests that are none. */
 TEST(Request, WrongOnesAreRefused)
 {
