@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Owns: what has to be known about the host to understand the figures later.
-# Called by ../run; asks git, dpkg and QEMU, changes nothing.
+# Called by ../run and ../windows; asks git, dpkg and QEMU, changes nothing.
 import hashlib
 import os
 import pathlib
@@ -10,6 +10,18 @@ import subprocess
 import time
 
 from . import guest
+
+
+# above this load per CPU, what is timed is the host's scheduler
+BUSY = 0.75
+
+
+def busy_note(icount, load):
+    """What has to be said of a run that began under that load, or nothing."""
+    if icount or load <= BUSY * os.cpu_count():
+        return ""
+    return (f"\nTHE HOST WAS BUSY (load {load:.0f} on {os.cpu_count()} CPUs): "
+            "these figures say nothing")
 
 
 def _said(*words):
