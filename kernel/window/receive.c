@@ -77,6 +77,8 @@ bool pavo_window_put(struct pavo_fifo_window *window,
 		return false;
 	}
 	write_frame(pavo_frame(&window->recv, slot), put);
+	if (put->type == PAVO_FRAME_MESSAGE)
+		pavo_count(window->dev, rx_frames);
 	pavo_window_arrived(window);
 	return true;
 }
@@ -115,10 +117,7 @@ static bool receive_message(struct pavo_fifo_window *window,
 		pavo_count(window->dev, rx_drop_too_long);
 		return false;
 	}
-	if (!pavo_window_put(window, &put))
-		return false;
-	pavo_count(window->dev, rx_frames);
-	return true;
+	return pavo_window_put(window, &put);
 }
 
 static bool receive(struct pavo_fifo_window *window, struct pavo_rx *rx)

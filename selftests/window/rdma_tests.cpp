@@ -449,7 +449,7 @@ TEST(Request, WrongOnesAreRefused)
 	Ends ends;
 	auto request = ends.request(1, 100);
 
-	request.flags = 4;
+	request.flags = 0x10;
 	EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_BAD_REQUEST);
 	request = ends.request(1, 100);
 	request.reserved = 1;
