@@ -139,17 +139,20 @@ void send(End &end, const std::vector<std::string> &adapters)
 			[&](std::error_code error) { result = error; });
 	while (end.striped.pending())
 		end.striped.progress();
-	if (result)
-		throw std::system_error(result, "put");
 	std::chrono::duration<double> time = Clock::now() - begin;
 	for (size_t i = 0; i < adapters.size(); i++) {
 		pavo::StripedLane lane = end.striped.lane(i);
 
-		printf("%s: %llu bytes, %.1f MB/s%s\n", adapters[i].c_str(),
+		printf("%s: %llu bytes, %.1f MB/s", adapters[i].c_str(),
 		       static_cast<unsigned long long>(lane.bytes),
-		       double(lane.bytes) / time.count() / 1e6,
-		       lane.living ? "" : ", then it was given up");
+		       double(lane.bytes) / time.count() / 1e6);
+		if (!lane.living)
+			printf(", then it was given up: %s",
+			       lane.why.message().c_str());
+		puts("");
 	}
+	if (result)
+		throw std::system_error(result, "put");
 	if (end.meeting.exchange(end.hash()) != end.hash())
 		throw std::runtime_error("it came, but not as it was sent");
 }

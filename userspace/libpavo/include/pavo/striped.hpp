@@ -24,15 +24,19 @@ namespace pavo {
 class StripedEngine;
 
 struct StripedOptions {
-	/** Bytes of a chunk, at least 1. */
-	uint32_t chunk = 1 << 18;
+	/**
+	 * Bytes of a chunk, at least 1. What a lane has under way has to go through it
+	 * in the time of an attempt, so it is not much.
+	 */
+	uint32_t chunk = 1 << 16;
 	/**
 	 * How operations go on a lane (piece is @chunk). A lane is given up after so many
-	 * attempts at one chunk: by these, when nothing has come back for 2.3 s.
+	 * attempts at one chunk: by these, when its end was not told for 10 s. Less is
+	 * sooner, but a lane that is only slow is gone, too.
 	 */
 	RdmaOptions lane{.patience = std::chrono::microseconds(20'000),
-			 .most_patience = std::chrono::microseconds(250'000),
-			 .attempts = 12};
+			 .most_patience = std::chrono::microseconds(500'000),
+			 .attempts = 24};
 	/**
 	 * How long the other end may take to answer when it is told something, at first
 	 * and at most, and how often it is told before operations that wait for an answer
