@@ -131,7 +131,16 @@ def contest_tells():
     return (contest.failures(rounds) ==
             ["round 1: rdma_rxe RC: write bandwidth 65536: hangs"] and
             "62.50 MiB/s" in text and "2 ns    (1 - 3), n 3" in text and
-            "rdma_rxe" not in text)
+            "rdma_rxe" not in text and _latency_spread())
+
+
+def _latency_spread():
+    """Least first, of times and of rates."""
+    rounds = [{"windows": [row("send", test, 2, ns) for test in ("latency", "rate")]}
+              for ns in (1000, 3000, 2000)]
+    text = contest.text("t", contest.compare(rounds), {}, [])
+    return ("2.00 us  (1.00 us - 3.00 us)" in text and
+            "500.00 k/s  (333.33 k/s - 1000.00 k/s)" in text)
 
 
 TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,

@@ -95,10 +95,10 @@ def _figure(test, size, ns):
 
 
 def _times(test, size, ns):
-    """A figure with its spread; of times the least is the best."""
-    return (f"{_figure(test, size, ns['median']):>15}  "
-            f"({_figure(test, size, ns['max'])} - "
-            f"{_figure(test, size, ns['min'])})")
+    """A figure with its spread, least first: the longest time is the least rate."""
+    ends = ("min", "max") if test == "latency" else ("max", "min")
+    least, most = (_figure(test, size, ns[end]) for end in ends)
+    return f"{_figure(test, size, ns['median']):>15}  ({least} - {most})"
 
 
 def _ratio(ratio):
