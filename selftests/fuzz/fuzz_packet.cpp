@@ -24,7 +24,7 @@ void clear_ignored_bits(uint8_t *headers, uint32_t flags)
 	if (flags & PAVO_OPF_XRCETH)
 		headers[PAVO_BTH_LEN] = 0;
 	if (flags & PAVO_OPF_WETH)
-		std::memset(&headers[PAVO_BTH_LEN + 10], 0, 3);
+		std::memset(&headers[PAVO_BTH_LEN + 11], 0, 2);
 }
 
 void check_accepted(const pavo_pkt &pkt, const uint8_t *bytes, size_t avail,

@@ -61,7 +61,7 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 			if (flags_of(opcode) & PAVO_OPF_XRCETH)
 				headers[PAVO_BTH_LEN] = 0;
 			if (flags_of(opcode) & PAVO_OPF_WETH)
-				std::fill_n(&headers[PAVO_BTH_LEN + 10], 3, 0);
+				std::fill_n(&headers[PAVO_BTH_LEN + 11], 2, 0);
 
 			Bytes udp = headers;
 
