@@ -317,4 +317,5 @@ TEST(RdmaEngine, StopsWithoutAWord)
 		bench.world.step();
 	EXPECT_FALSE(said);
 }
+
 } // namespace

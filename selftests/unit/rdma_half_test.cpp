@@ -145,6 +145,33 @@ struct Half {
 	std::vector<uint8_t> used;
 };
 
+/* A network for each seed, from good to terrible. */
+void make_worse(World &world, unsigned seed)
+{
+	world.loss = seed % 5 * 8;
+	world.repeats = seed % 3 * 20;
+	world.reorder = seed % 4 * 30;
+}
+
+/* It ends well, its target has all, and the other end was told if it was to be. */
+void happens_once(Bench &bench, Half &half, bool tell)
+{
+	int ends = 0;
+
+	bench.engine.begin(
+		half.write, bench.peer, half.move(tell),
+		[&](std::error_code error) {
+			EXPECT_FALSE(error) << error.message();
+			ends++;
+		},
+		bench.world.now);
+	ASSERT_TRUE(bench.run());
+	half.answer();
+	ASSERT_EQ(ends, 1);
+	ASSERT_EQ(half.told, tell);
+	ASSERT_TRUE(half.whole());
+}
+
 /* All forms: every byte comes once, whatever is lost, and the word when all are there. */
 TEST(RdmaEngine, HalfOperationsOnce)
 {
@@ -152,28 +179,12 @@ TEST(RdmaEngine, HalfOperationsOnce)
 		Bench bench(200 + seed, 700);
 		Random random(seed);
 
-		bench.world.loss = seed % 5 * 8;
-		bench.world.repeats = seed % 3 * 20;
-		bench.world.reorder = seed % 4 * 30;
+		make_worse(bench.world, seed);
 		for (uint32_t n = 0; n < 40; n++) {
 			Half half(bench, random, n);
 			bool tell = random.coin();
-			int ends = 0;
 
-			bench.engine.begin(
-				half.write, bench.peer, half.move(tell),
-				[&](std::error_code error) {
-					EXPECT_FALSE(error) << error.message();
-					ends++;
-				},
-				bench.world.now);
-			ASSERT_TRUE(bench.run())
-				<< "seed " << seed << ", " << n;
-			half.answer();
-			ASSERT_EQ(ends, 1);
-			ASSERT_EQ(half.told, tell)
-				<< "seed " << seed << ", " << n << ": " << half;
-			ASSERT_TRUE(half.whole())
+			ASSERT_NO_FATAL_FAILURE(happens_once(bench, half, tell))
 				<< "seed " << seed << ", " << n << ": " << half;
 			/* What is under way still is nobody's. */
 			for (int i = 0; i < 200; i++) {
@@ -202,35 +213,20 @@ TEST(RdmaEngine, OnceAlthoughAdaptersAreRecovered)
 		Random random(seed);
 		uint32_t all = 0;
 
-		bench.world.loss = seed % 5 * 8;
-		bench.world.repeats = seed % 3 * 20;
-		bench.world.reorder = seed % 4 * 30;
+		make_worse(bench.world, seed);
 		bench.recovers = true;
 		for (uint32_t n = 0; n < 40; n++) {
 			Half half(bench, random, n);
 			bool tell = random.coin();
-			int ends = 0;
 
 			if (random.below(3) == 0)
 				half.from_fifo = half.to_fifo = false;
-			bench.engine.begin(
-				half.write, bench.peer, half.move(tell),
-				[&](std::error_code error) {
-					EXPECT_FALSE(error) << error.message();
-					ends++;
-				},
-				bench.world.now);
-			ASSERT_TRUE(bench.run())
-				<< "seed " << seed << ", " << n << ": " << half;
-			half.answer();
-			ASSERT_EQ(ends, 1);
-			ASSERT_EQ(half.told, tell)
-				<< "seed " << seed << ", " << n << ": " << half;
-			ASSERT_TRUE(half.whole())
+			ASSERT_NO_FATAL_FAILURE(happens_once(bench, half, tell))
 				<< "seed " << seed << ", " << n << ": " << half;
 		}
 		all += bench.world.a.recoveries + bench.world.b.recoveries;
 		EXPECT_GT(all, 0u);
 	}
 }
+
 } // namespace
