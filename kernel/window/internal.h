@@ -74,6 +74,7 @@ struct pavo_events {
  * @events:    handlers
  * @commands:  command page
  * @sending:   bit 0: a worker is at it
+ * @quantum_left: of that worker's turn, itself included; 0: none has one
  * @mutex:     changes of @routes, disabling
  * @nodes:     how many there may be
  * @routes:    to them, NULL: not known; read under RCU
@@ -107,6 +108,7 @@ struct pavo_fifo_window {
 	struct pavo_events events;
 	struct pavo_mmap *commands;
 	unsigned long sending;
+	u32 quantum_left;
 	struct mutex mutex; /* changes of routes, disabling */
 	u32 nodes;
 	struct pavo_routes __rcu **routes;

@@ -296,7 +296,8 @@ bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
 
 	if (!rcxt)
 		return true;
-	while (budget-- && next_piece(window, rcxt, &piece)) {
+	for (; budget && next_piece(window, rcxt, &piece); budget--) {
+		WRITE_ONCE(window->quantum_left, budget);
 		if (READ_ONCE(window->dead)) {
 			give_up(window, rcxt, &piece, PAVO_FRAME_DEAD);
 			break;

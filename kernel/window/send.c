@@ -119,16 +119,20 @@ static void deal_with_frame(struct pavo_fifo_window *window, u32 number)
 static bool send_quantum(struct pavo_fifo_window *window)
 {
 	struct pavo_windows *all = &window->dev->windows;
+	const u32 quantum = pavo_window_quantum();
 	struct pavo_fifo *fifo = &window->send;
 	bool room;
 	u32 n, i;
 
 	spin_lock(&window->lock);
-	n = min(fifo->avail, pavo_window_quantum());
+	n = min(fifo->avail, quantum);
 	spin_unlock(&window->lock);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		WRITE_ONCE(window->quantum_left, quantum - i);
 		deal_with_frame(window, fifo->count + i);
-	room = pavo_rdma_send(window, pavo_window_quantum());
+	}
+	room = pavo_rdma_send(window, quantum);
+	WRITE_ONCE(window->quantum_left, 0);
 	spin_lock(&window->lock);
 	fifo->count += n;
 	/* Unless it was closed meanwhile: its number may be another's by now. */

@@ -352,6 +352,18 @@ static u32 state_of(const struct pavo_fifo_window *window)
 	return window->dead ? 2 : 1;
 }
 
+/* What a process maps it by. */
+static u64 offset_of(const struct pavo_fifo *fifo)
+{
+	return rdma_user_mmap_get_offset(&fifo->area->entry);
+}
+
+static u32 events_of(const struct pavo_fifo_window *window)
+{
+	return (window->recv.event ? PAVO_LMT_RECV_EVENT : 0) |
+	       (window->send.event ? PAVO_LMT_SEND_EVENT : 0);
+}
+
 void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 {
 	const struct pavo_fifo *recv = &window->recv, *send = &window->send;
@@ -378,14 +390,52 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.recoveries = pavo_windows_recoveries(window->dev),
 		.flags = window->flags,
 		.recv_early = window->early,
+		.quantum_left = READ_ONCE(window->quantum_left),
+		.node = window->node,
+		.events = events_of(window),
+		.key = window->key,
+		.recv_offset = offset_of(recv),
+		.send_offset = offset_of(send),
 	};
 	pavo_events_lmt(window, lmt);
 	spin_unlock_bh(&window->lock);
 }
 
-void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
+static void show_fifos(struct seq_file *file, const struct pavo_lmt *lmt)
+{
+	seq_printf(file, " recv %u at %#llx count %u free %u threshold %u",
+		   lmt->recv_frames, lmt->recv_offset, lmt->recv_count,
+		   lmt->recv_free, lmt->recv_threshold);
+	seq_printf(file, " early %u", lmt->recv_early);
+	seq_printf(file, " send %u at %#llx count %u ready %u threshold %u",
+		   lmt->send_frames, lmt->send_offset, lmt->send_count,
+		   lmt->send_ready, lmt->send_threshold);
+	seq_printf(file, " quantum %u left %u", lmt->quantum,
+		   lmt->quantum_left);
+}
+
+/* A window is a line, whatever there is to be told. */
+static void show(struct seq_file *file, const struct pavo_dev *dev,
+		 const struct pavo_lmt *lmt)
 {
 	static const char *const states[] = { "", "", " dead", " disabled" };
+
+	seq_printf(file, "%s window %u job %u node %u key %016llx",
+		   dev->ib.name, lmt->window, lmt->job, lmt->node, lmt->key);
+	show_fifos(file, lmt);
+	seq_printf(file, " rcxts %u of %u head %#x tail %#x fatal %#x",
+		   lmt->rcxts, lmt->rcxts_owned, lmt->rcxt_head, lmt->rcxt_tail,
+		   lmt->fatal_rcxt);
+	seq_printf(file, " recoveries %u events %#x handlers %#x ready %#x",
+		   lmt->recoveries, lmt->events, lmt->handlers,
+		   lmt->handlers_ready);
+	seq_printf(file, " kept %u%s%s\n", lmt->event_kept,
+		   lmt->flags & PAVO_WINDOW_BROADCAST ? " broadcast" : "",
+		   states[lmt->state]);
+}
+
+void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
+{
 	struct pavo_fifo_window *window;
 	struct pavo_lmt lmt;
 	unsigned long id;
@@ -393,19 +443,7 @@ void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
 	rcu_read_lock();
 	xa_for_each(&dev->windows.table, id, window) {
 		pavo_window_lmt(window, &lmt);
-		seq_printf(file, "%s window %u job %u node %u", dev->ib.name,
-			   lmt.window, lmt.job, window->node);
-		seq_printf(file, " recv %u count %u free %u threshold %u",
-			   lmt.recv_frames, lmt.recv_count, lmt.recv_free,
-			   lmt.recv_threshold);
-		seq_printf(file, " send %u count %u ready %u threshold %u",
-			   lmt.send_frames, lmt.send_count, lmt.send_ready,
-			   lmt.send_threshold);
-		seq_printf(file, " rcxts %u of %u%s%s\n", lmt.rcxts,
-			   lmt.rcxts_owned,
-			   lmt.flags & PAVO_WINDOW_BROADCAST ? " broadcast" :
-							       "",
-			   states[lmt.state]);
+		show(file, dev, &lmt);
 	}
 	rcu_read_unlock();
 }

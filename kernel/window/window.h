@@ -120,7 +120,10 @@ int pavo_window_cancel(struct pavo_fifo_window *window, u32 rcxt);
 /** pavo_window_kick - look for commands, and carry them out. Context: process. */
 void pavo_window_kick(struct pavo_fifo_window *window);
 
-/** pavo_window_lmt - its local mapping table, as it is at this moment. */
+/**
+ * pavo_window_lmt - its local mapping table, as it is at this moment, with its key: that
+ * is for the privileged.
+ */
 void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
 
 /**

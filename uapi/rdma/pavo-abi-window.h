@@ -391,8 +391,16 @@ struct pavo_window_node_args {
 	__u16 reserved[3];
 };
 
+/* pavo_lmt.events */
+enum pavo_lmt_event {
+	PAVO_LMT_RECV_EVENT = 0x1,
+	PAVO_LMT_SEND_EVENT = 0x2,
+};
+
 /**
- * struct pavo_lmt - local mapping table of a window.
+ * struct pavo_lmt - local mapping table of a window (windows document, "LMT
+ * Definition"), as its process reads it; the privileged read those of all windows in
+ * debugfs.
  * @state:        1: valid; 2: dead, after a request named memory that is not its
  *                job's; 3: disabled
  * @window, @job: numbers
@@ -411,6 +419,16 @@ struct pavo_window_node_args {
  * @recv_early:   frames until the early event; 0: none
  * @handlers:     that are registered, a bit for each number; @handlers_ready: of these
  * @event_kept:   1: an event is remembered for the next that is ready
+ * @quantum_left: frames, then packets of RDMA, that are left of the turn which the
+ *                window has just now, 1 to @quantum; 0: it is another's
+ * @node:         what this machine is to the job
+ * @events:       eventfds that it was opened with, enum pavo_lmt_event. The document
+ *                has interrupt vector data in their place, of which an eventfd has
+ *                none: they and @handlers are who is told, of a fatal error too
+ * @key:          stamped on what it sends, and what packets for it have to show; 0 for
+ *                readers without CAP_NET_ADMIN
+ * @recv_offset, @send_offset: addresses of the FIFOs: what mmap() of the window's uverbs
+ *                file is given. Addresses in the kernel are told to nobody
  */
 struct pavo_lmt {
 	__u32 state;
@@ -436,6 +454,12 @@ struct pavo_lmt {
 	__u32 handlers;
 	__u32 handlers_ready;
 	__u32 event_kept;
+	__u32 quantum_left;
+	__u32 node;
+	__u32 events;
+	__aligned_u64 key;
+	__aligned_u64 recv_offset;
+	__aligned_u64 send_offset;
 };
 
 #endif /* PAVO_ABI_WINDOW_H */

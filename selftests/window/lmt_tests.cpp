@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * lmt_tests.cpp - local mapping tables: every field that the windows document has, as the
+ * process reads it and as root does ("Read LMT"), and what others do not get to see.
+ */
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cinttypes>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include <pavo/handler.hpp>
+
+#include "adapter.h"
+#include "raw.h"
+
+using namespace windows;
+
+namespace {
+
+constexpr const char *tables = "/sys/kernel/debug/pavo/windows";
+
+/* What root reads of a window; "": there is none. */
+std::string line_of(const pavo::Device &device, const pavo::Window &window)
+{
+	const std::string begin = device.name() + " window " +
+				  std::to_string(window.number()) + " ";
+	std::ifstream file(tables);
+	std::string line;
+
+	while (std::getline(file, line))
+		if (line.starts_with(begin))
+			return line;
+	return "";
+}
+
+/* What that has to be. */
+std::string as_text(const pavo::Device &device, const pavo_lmt &lmt)
+{
+	auto number = [](uint64_t n) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "0x%" PRIx64, n);
+		return std::string(text);
+	};
+	auto dec = [](uint64_t n) {
+		return std::to_string(n);
+	};
+	char key[32];
+
+	snprintf(key, sizeof(key), "%016" PRIx64, uint64_t(lmt.key));
+	return device.name() + " window " + dec(lmt.window) + " job " +
+	       dec(lmt.job) + " node " + dec(lmt.node) + " key " + key +
+	       " recv " + dec(lmt.recv_frames) + " at " +
+	       number(lmt.recv_offset) + " count " + dec(lmt.recv_count) +
+	       " free " + dec(lmt.recv_free) + " threshold " +
+	       dec(lmt.recv_threshold) + " early " + dec(lmt.recv_early) +
+	       " send " + dec(lmt.send_frames) + " at " +
+	       number(lmt.send_offset) + " count " + dec(lmt.send_count) +
+	       " ready " + dec(lmt.send_ready) + " threshold " +
+	       dec(lmt.send_threshold) + " quantum " + dec(lmt.quantum) +
+	       " left " + dec(lmt.quantum_left) + " rcxts " + dec(lmt.rcxts) +
+	       " of " + dec(lmt.rcxts_owned) + " head " +
+	       number(lmt.rcxt_head) + " tail " + number(lmt.rcxt_tail) +
+	       " fatal " + number(lmt.fatal_rcxt) + " recoveries " +
+	       dec(lmt.recoveries) + " events " + number(lmt.events) +
+	       " handlers " + number(lmt.handlers) + " ready " +
+	       number(lmt.handlers_ready) + " kept " + dec(lmt.event_kept) +
+	       (lmt.flags & PAVO_WINDOW_BROADCAST ? " broadcast" : "") +
+	       (lmt.state == 2 ? " dead" :
+		lmt.state == 3 ? " disabled" :
+				 "");
+}
+
+struct Event {
+	Event() : fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+	~Event() { close(fd); }
+	Event(const Event &) = delete;
+
+	int fd;
+};
+
+TEST(Table, WhoIsToldAndWhereItIs)
+{
+	Pair pair;
+	Event recv, send;
+	pavo::WindowOptions options;
+
+	for (uint32_t events = 0; events < 4; events++) {
+		options.recv_event = events & PAVO_LMT_RECV_EVENT ? recv.fd :
+								    -1;
+		options.send_event = events & PAVO_LMT_SEND_EVENT ? send.fd :
+								    -1;
+		auto window = another(pair, options);
+
+		EXPECT_EQ(window->lmt().events, events);
+	}
+	EXPECT_EQ(pair.a.lmt().node, node_a);
+	EXPECT_EQ(pair.b.lmt().node, node_b);
+}
+
+/* By the offsets of the table the same memory is mapped once more. */
+TEST(Table, AddressesOfTheFifos)
+{
+	Pair pair;
+	pavo_lmt lmt = pair.a.lmt();
+	auto word = [&](uint64_t offset, uint32_t frames, uint32_t number) {
+		size_t size = size_t(frames) * PAVO_FRAME_SIZE;
+		void *at = mmap(nullptr, size, PROT_READ, MAP_SHARED,
+				pair.a.fd(), off_t(offset));
+		uint32_t value = 0;
+
+		EXPECT_NE(at, MAP_FAILED);
+		if (at == MAP_FAILED)
+			return value;
+		memcpy(&value,
+		       static_cast<std::byte *>(at) + number * PAVO_FRAME_SIZE +
+			       offsetof(pavo_frame_hdr, window),
+		       sizeof(value));
+		munmap(at, size);
+		return value;
+	};
+
+	pair.a.recv_frame(7)->window = 0x5a5a01;
+	pair.a.send_frame(9)->window = 0x5a5a02;
+	EXPECT_EQ(word(lmt.recv_offset, lmt.recv_frames, 7), 0x5a5a01u);
+	EXPECT_EQ(word(lmt.send_offset, lmt.send_frames, 9), 0x5a5a02u);
+	EXPECT_NE(pair.b.lmt().recv_offset, pair.b.lmt().send_offset);
+}
+
+/* The table of a window in any state, with a value in every field that it may have. */
+TEST(Table, RootReadsAllOfIt)
+{
+	Ends ends;
+	Event recv, send;
+	pavo::WindowOptions options;
+	options.recv_event = recv.fd;
+	options.send_event = send.fd;
+	options.recv_frames = 32;
+	options.broadcast = true;
+	auto window = another(ends, options);
+	pavo::Handler one(*window), two(*window);
+	uint32_t rcxts[3];
+	auto same = [&] {
+		pavo_lmt lmt = window->lmt();
+
+		EXPECT_EQ(line_of(ends.device_b, *window),
+			  as_text(ends.device_b, lmt));
+	};
+
+	same();
+	window->take_rcxts(rcxts);
+	ASSERT_FALSE(two.ready());
+	ASSERT_FALSE(window->recv_threshold(5));
+	ASSERT_FALSE(window->send_threshold(9));
+	ASSERT_FALSE(window->send(node_a, ends.a.number(), {}));
+	ASSERT_FALSE(ends.a.send(node_b, window->number(), {}));
+	ASSERT_TRUE(eventually([&] {
+		pavo_lmt lmt = window->lmt();
+
+		return lmt.recv_count == 1 && lmt.send_count == 1 &&
+		       lmt.recv_threshold == 4 && lmt.send_threshold == 8;
+	}));
+	same();
+	pavo_lmt lmt = window->lmt();
+	EXPECT_NE(lmt.key, 0u);
+	EXPECT_EQ(lmt.rcxts_owned, 3u);
+	EXPECT_EQ(lmt.handlers, 3u);
+	/* Dead, by a write from memory that is none. */
+	auto request = ends.request(1, 100);
+	request.local_rcxt = rcxts[1];
+	request.remote_rcxt = ends.rcxt_a;
+	request.local_pvo = 1;
+	ASSERT_FALSE(
+		window->prepare_rdma(true, node_a, ends.a.number(), request));
+	ASSERT_FALSE(window->start());
+	/* The event of that is the ready handler's. */
+	ASSERT_TRUE(eventually([&] {
+		lmt = window->lmt();
+		return lmt.state == 2 && !lmt.handlers_ready &&
+		       lmt.send_count == 2;
+	}));
+	EXPECT_EQ(window->lmt().fatal_rcxt, rcxts[1]);
+	same();
+	ASSERT_FALSE(window->disable());
+	same();
+}
+
+/* It is what a packet shows, that of all windows of the job, and of no other. */
+TEST(Table, TheKeyIsThatOfItsPackets)
+{
+	Pair pair;
+	pavo::Job other = pavo::Job::reserve(pair.device_b, world::job_id + 1,
+					     world::job_key);
+	pavo::Window foreign(other, {.gid_index = pair.address_b.index});
+	Wire in("vb");
+	std::vector<Frame> frames;
+
+	ASSERT_FALSE(pair.a.send(node_b, pair.b.number(), {}));
+	ASSERT_TRUE(eventually([&] {
+		auto more = in.recorded(0xc0);
+
+		frames.insert(frames.end(), more.begin(), more.end());
+		return !frames.empty();
+	}));
+	EXPECT_EQ(field(frames[0], AT_KEY, 8), pair.a.lmt().key);
+	EXPECT_EQ(pair.b.lmt().key, pair.a.lmt().key);
+	EXPECT_NE(foreign.lmt().key, pair.a.lmt().key);
+}
+
+TEST(Table, OrdinaryUsersSeeNoKey)
+{
+	pavo::Device device = world::adapter();
+	pavo::Job job =
+		pavo::Job::reserve(device, world::job_id, world::job_key);
+	pavo::Window window(job);
+
+	EXPECT_NE(window.lmt().key, 0u);
+	EXPECT_NE(line_of(device, window), "");
+	world::Process user([&](world::Process &) {
+		world::become_user(400 * world::page);
+		pavo::Device mine = world::adapter();
+		pavo::Job own = pavo::Job::reserve(mine, world::job_id + 1,
+						   world::job_key);
+		pavo::Window windows(own);
+		pavo_lmt lmt = windows.lmt();
+
+		/* Nor is there a way to all tables. */
+		return !lmt.key && lmt.window == windows.number() &&
+		       lmt.recv_offset != lmt.send_offset &&
+		       open(tables, O_RDONLY) < 0 && errno == EACCES;
+	});
+	EXPECT_TRUE(user.good());
+}
+
+/* While a worker is at it, from another CPU. */
+TEST(Table, WhatIsLeftOfATurn)
+{
+	constexpr uint32_t quantum = 1024;
+
+	if (std::thread::hardware_concurrency() < 2)
+		GTEST_SKIP() << "one CPU: nobody can look meanwhile";
+	Parameter turns("window_quantum", quantum);
+	Pair pair(false, 16, quantum);
+	std::atomic<bool> over = false;
+	uint32_t most = 0;
+	bool between = false;
+	std::thread sender([&] {
+		std::vector<pavo_frame_state> states(quantum);
+
+		while (!over) {
+			size_t known = 0;
+
+			for (uint32_t n = 0; n < quantum; n++)
+				pair.a.prepare(node_b, pair.b.number(), {});
+			pair.a.start();
+			while (known < quantum && !over)
+				known += pair.a.sent(
+					std::span(states).subspan(known));
+		}
+	});
+
+	EXPECT_TRUE(eventually([&] {
+		uint32_t left = pair.a.lmt().quantum_left;
+
+		most = std::max(most, left);
+		between |= left && left < quantum;
+		return between;
+	}));
+	over = true;
+	sender.join();
+	EXPECT_LE(most, quantum);
+	EXPECT_TRUE(eventually([&] { return !pair.a.lmt().quantum_left; }));
+}
+
+} // namespace
