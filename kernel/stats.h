@@ -83,6 +83,8 @@ struct pavo_dev;
 	X(rdma_repeats) /* attempts of what had come */             \
 	X(window_bad_commands) /* in a command page */              \
 	X(window_events) /* of receiving, and deaths */             \
+	X(window_no_worker) /* all of them are at work */           \
+	X(window_manager) /* goes on with what was left */          \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \
 	X(rx_nak_sent_remote_operational)                           \

@@ -199,8 +199,10 @@ void pavo_window_transmit(struct pavo_dev *dev)
 	/* Pairs with the barrier below: a worker sees the bit, or is gone. */
 	smp_mb();
 	if (!atomic_add_unless(&all->workers, 1,
-			       max(1u, READ_ONCE(window_workers))))
+			       max(1u, READ_ONCE(window_workers)))) {
+		pavo_count(dev, window_no_worker);
 		return;
+	}
 	do {
 		turn = take_turn(all);
 	} while (turn == TURN_TAKEN && --turns);
@@ -222,6 +224,8 @@ void pavo_window_manager(struct work_struct *work)
 {
 	struct pavo_windows *all =
 		container_of(work, struct pavo_windows, manager.work);
+	struct pavo_dev *dev = container_of(all, struct pavo_dev, windows);
 
-	pavo_window_transmit(container_of(all, struct pavo_dev, windows));
+	pavo_count(dev, window_manager);
+	pavo_window_transmit(dev);
 }

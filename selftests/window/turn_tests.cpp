@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * turn_tests.cpp - who sends, and how much at a time: the quantum, seen by the order in
+ * which packets arrive, the number of transmit workers, and the work manager (windows
+ * document, "FIFO queues").
+ */
+#include <gtest/gtest.h>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "adapter.h"
+#include "raw.h"
+
+using namespace windows;
+using pavo::Message;
+
+namespace {
+
+/* What this thread sends arrives in order: it stays where it is. */
+class OneCpu {
+public:
+	OneCpu()
+	{
+		cpu_set_t one;
+
+		CPU_ZERO(&one);
+		CPU_SET(sched_getcpu(), &one);
+		if (sched_getaffinity(0, sizeof(before_), &before_) ||
+		    sched_setaffinity(0, sizeof(one), &one))
+			throw std::runtime_error("no CPU of its own");
+	}
+	~OneCpu() { sched_setaffinity(0, sizeof(before_), &before_); }
+	OneCpu(const OneCpu &) = delete;
+
+private:
+	cpu_set_t before_;
+};
+
+/*
+ * Two windows that are to have something to send at the same time, though each call makes
+ * the caller a worker. The first one's receive FIFO is full: before the next packet is
+ * dropped the adapter looks at its commands, and nobody sends for that.
+ */
+struct Turns : testing::TestWithParam<uint32_t> {
+	Turns()
+	{
+		pavo::WindowOptions options;
+
+		options.recv_frames = PAVO_FIFO_LEAST;
+		options.node = node_a;
+		options.gid_index = ends.address_a.index;
+		first = std::make_unique<pavo::Window>(ends.job_a, options);
+		first->set_node(node_b, ends.address_b.gid);
+		for (uint32_t n = 0; n < PAVO_FIFO_LEAST; n++)
+			to_first();
+		EXPECT_TRUE(eventually([&] {
+			return first->lmt().recv_count == PAVO_FIFO_LEAST;
+		}));
+	}
+
+	void to_first()
+	{
+		EXPECT_FALSE(ends.b.send(node_a, first->number(), {}));
+	}
+
+	/* @n frames of it are ready; then those of the other, and all are sent. */
+	void start_both(uint32_t n)
+	{
+		pavo_command_page *page = first->commands();
+		uint64_t command = uint64_t(PAVO_WCMD_START_TRANSMIT)
+				   << PAVO_WCMD_OP_SHIFT;
+
+		page->ring[page->producer % PAVO_WCMD_RING] = command | n;
+		std::atomic_ref(page->producer).fetch_add(1);
+		to_first();
+		ASSERT_TRUE(eventually(
+			[&] { return first->lmt().send_ready == n; }));
+		ASSERT_FALSE(ends.a.start());
+	}
+
+	/* Of @each packets of both: so many of one, then so many of the other. */
+	void in_turns(const std::vector<uint32_t> &order, uint32_t each)
+	{
+		uint32_t k = GetParam(), other = ends.a.number(),
+			 begins = order.at(0);
+		uint32_t second = begins == other ? first->number() : other;
+		std::vector<uint32_t> expected;
+
+		for (uint32_t sent = 0; sent < each; sent += k)
+			for (uint32_t who : {begins, second})
+				expected.insert(expected.end(),
+						std::min(k, each - sent), who);
+		EXPECT_EQ(order, expected) << "turns of " << k;
+	}
+
+	OneCpu cpu;
+	Parameter workers{"window_workers", 1};
+	Parameter quantum{"window_quantum", GetParam()};
+	Ends ends;
+	std::unique_ptr<pavo::Window> first;
+};
+
+TEST_P(Turns, OfFrames)
+{
+	constexpr uint32_t each = 20;
+	std::vector<uint32_t> order;
+
+	ASSERT_EQ(ends.a.lmt().quantum, GetParam());
+	for (uint32_t n = 0; n < each; n++) {
+		ASSERT_FALSE(first->prepare(node_b, ends.b.number(), {}));
+		ASSERT_FALSE(ends.a.prepare(node_b, ends.b.number(), {}));
+	}
+	start_both(each);
+	ASSERT_TRUE(eventually([&] {
+		ends.b.receive([&](const Message &message) {
+			order.push_back(message.window);
+		});
+		return order.size() == 2 * each;
+	}));
+	in_turns(order, each);
+}
+
+/* A request is a frame; what it asks for comes behind the frames of a turn. */
+TEST_P(Turns, OfRdma)
+{
+	constexpr uint32_t each = 20, packet = 1380;
+	auto request = ends.request(1, each * packet);
+	std::vector<uint32_t> order;
+	uint32_t rcxts[2];
+	Wire in("vb");
+
+	first->take_rcxts({&rcxts[0], 1});
+	ends.b.take_rcxts({&rcxts[1], 1});
+	ASSERT_FALSE(
+		ends.a.prepare_rdma(true, node_b, ends.b.number(), request));
+	request.local_rcxt = rcxts[0];
+	request.remote_rcxt = rcxts[1];
+	request.remote_pvo += each * packet;
+	ASSERT_FALSE(
+		first->prepare_rdma(true, node_b, ends.b.number(), request));
+	start_both(1);
+	ASSERT_TRUE(eventually([&] {
+		for (const Frame &frame : in.recorded())
+			order.push_back(uint32_t(field(frame, AT_WINDOW, 3)));
+		return order.size() == 2 * each;
+	}));
+	in_turns(order, each);
+}
+
+INSTANTIATE_TEST_SUITE_P(Quantum, Turns, testing::Values(1u, 3u, 8u, 1024u),
+			 [](const auto &info) {
+				 return std::to_string(info.param);
+			 });
+
+/* After so many turns a worker is to do something else, and the manager goes on. */
+TEST(Workers, TheManagerGoesOn)
+{
+	constexpr uint32_t few = 40, many = 1000;
+	Parameter workers("window_workers", 1), quantum("window_quantum", 1);
+	Pair pair(false, 2048, 1024);
+	uint32_t come = 0;
+	auto send = [&](uint32_t n) {
+		come = 0;
+		for (uint32_t i = 0; i < n; i++)
+			ASSERT_FALSE(
+				pair.a.prepare(node_b, pair.b.number(), {}));
+		ASSERT_FALSE(pair.a.start());
+		ASSERT_TRUE(eventually([&] {
+			come += pair.b.receive([](const Message &) {});
+			return come == n;
+		}));
+	};
+
+	Moved none(pair.device_a, "window_manager");
+	send(few);
+	EXPECT_EQ(none.by(), 0u) << "few turns are the caller's";
+	Moved some(pair.device_a, "window_manager");
+	send(many);
+	EXPECT_GE(some.by(), many / 100);
+	EXPECT_EQ(come, many);
+}
+
+/* Two that send one message after the other, until @enough. Return: how many. */
+uint64_t send_by_two(Pair &pair, pavo::Window &other,
+		     const std::function<bool(uint64_t)> &enough)
+{
+	std::atomic<uint64_t> sent = 0;
+	std::atomic<bool> over = false;
+	auto send = [&](pavo::Window &window) {
+		while (!over) {
+			pavo_frame_state state = PAVO_FRAME_EMPTY;
+
+			ASSERT_FALSE(window.send(node_b, pair.b.number(), {}));
+			/* Whoever it is that sends it. */
+			ASSERT_TRUE(eventually([&] {
+				return window.sent({&state, 1}) == 1;
+			}));
+			ASSERT_EQ(state, PAVO_FRAME_SENT);
+			sent++;
+		}
+	};
+	std::thread one([&] { send(pair.a); }), two([&] { send(other); });
+
+	EXPECT_TRUE(eventually([&] { return enough(sent); }));
+	over = true;
+	one.join();
+	two.join();
+	return sent;
+}
+
+/* As many as the parameter says: who comes when all are at work does not wait for them. */
+TEST(Workers, AreNoMoreThanTheyMayBe)
+{
+	if (std::thread::hardware_concurrency() < 2)
+		GTEST_SKIP() << "one CPU: never two at work";
+	Pair pair;
+	pavo::WindowOptions options;
+	options.node = node_a;
+	options.gid_index = pair.address_a.index;
+	pavo::Window other(pair.job_a, options);
+	other.set_node(node_b, pair.address_b.gid);
+	uint64_t sent;
+
+	{
+		Parameter workers("window_workers", 1);
+		Moved busy(pair.device_a, "window_no_worker");
+
+		sent = send_by_two(pair, other,
+				   [&](uint64_t) { return busy.by() > 10; });
+	}
+	/* These two and the manager are three. */
+	Parameter workers("window_workers", 3);
+	Moved busy(pair.device_a, "window_no_worker");
+	send_by_two(pair, other, [&](uint64_t n) { return n >= sent; });
+	EXPECT_EQ(busy.by(), 0u);
+}
+
+} // namespace
