@@ -75,6 +75,7 @@ struct pavo_dev;
 	X(rx_drop_rdma_far) /* overtook too many */                 \
 	X(rx_drop_rdma_length) /* more than announced */            \
 	X(rx_drop_rdma_pvo) /* memory that may not be touched */    \
+	X(rx_drop_rdma_invalid) /* flag or status that is none */   \
 	X(rx_frames) /* packets that became frames */               \
 	X(tx_frames) /* and frames that became packets */           \
 	X(tx_rdma_packets) /* data between windows */               \

@@ -342,13 +342,21 @@ static bool receive_request(struct pavo_fifo_window *window,
 	return pavo_rdma_queue(window, rcxt);
 }
 
+/* Is there anybody who waits for the end? Not if it was told already, or not asked for. */
+static bool open_end(const struct pavo_rcxt *rcxt)
+{
+	return rcxt->told || rcxt->now.sending || rcxt->now.placing ||
+	       rcxt->now.feeding;
+}
+
 /* Return: whether it was used. */
 static bool receive_done(struct pavo_fifo_window *window,
 			 struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
 {
 	u8 status = pkt->rdma.status;
 
-	if (pkt->rdma.tid != rcxt->now.tid || !from_peer(rcxt, pkt)) {
+	if (pkt->rdma.tid != rcxt->now.tid || !from_peer(rcxt, pkt) ||
+	    !open_end(rcxt)) {
 		pavo_count(window->dev, rx_drop_tid);
 		return false;
 	}
@@ -388,6 +396,16 @@ static bool use(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return receive_done(window, rcxt, pkt);
 }
 
+/* Nobody sends anything else. */
+static bool valid(const struct pavo_pkt *pkt)
+{
+	const u8 last = pkt->opcode == PAVO_OP_WINDOW_DONE ? PAVO_PVO_KEY :
+							     PAVO_PVO_OK;
+
+	return !(pkt->rdma.flags & ~PAVO_RDMA_FLAGS) &&
+	       pkt->rdma.status <= last;
+}
+
 bool pavo_rdma_receive(struct pavo_fifo_window *window, struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
@@ -395,6 +413,10 @@ bool pavo_rdma_receive(struct pavo_fifo_window *window, struct pavo_rx *rx)
 	bool tell = false, used, wake;
 	struct pavo_rcxt *rcxt;
 
+	if (!valid(pkt)) {
+		pavo_count(window->dev, rx_drop_rdma_invalid);
+		return false;
+	}
 	rcxt = pavo_rcxt_find(window, pkt->rdma.rcxt);
 	if (!rcxt) {
 		pavo_count(window->dev, rx_drop_rcxt);

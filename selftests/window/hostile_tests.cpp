@@ -6,85 +6,14 @@
  */
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <random>
 
-#include "adapter.h"
-#include "raw.h"
+#include "scene.h"
 
 using namespace windows;
 using pavo::Message;
 
 namespace {
-
-constexpr size_t page = world::page, mapped = 4 * page;
-
-/* Memory of end b is mapped in its middle only; forgeries have contexts of their own. */
-struct Scene : Ends {
-	Scene() : Ends(mapped, false, page), in("vb"), out("va")
-	{
-		a.take_rcxts({&forged_a, 1});
-		b.take_rcxts({&forged_b, 1});
-		EXPECT_TRUE(honest());
-		auto frames = in.recorded();
-		EXPECT_EQ(frames.size(), 1u);
-		model = frames.at(0);
-		there.fill(2);
-	}
-
-	/* A write of 1000 bytes on contexts that nobody forges. */
-	bool honest()
-	{
-		auto write = request(++tid, 1000);
-		bool told = false;
-
-		write.remote_pvo += 100;
-		if (ask(true, write) != PAVO_FRAME_SENT)
-			return false;
-		return eventually([&] {
-			       a.receive([&](const Message &message) {
-				       told |= message.type ==
-						       PAVO_FRAME_RDMA_DONE &&
-					       message.done().tid == tid &&
-					       message.done().rcxt == rcxt_a;
-			       });
-			       b.receive([](const Message &) {});
-			       return told;
-		       }) &&
-		       std::ranges::equal(here.memory.part(0, 1000),
-					  there.memory.part(page + 100, 1000));
-	}
-
-	/* A forgery on the other context. */
-	Frame forged()
-	{
-		Frame frame = model;
-
-		set_field(frame, AT_RCXT, 4, forged_b);
-		set_field(frame, AT_PEER_RCXT, 4, forged_a);
-		set_field(frame, AT_TID, 8, ++tid);
-		return frame;
-	}
-
-	void send(Frame &frame)
-	{
-		seal(frame);
-		out.send(frame);
-	}
-
-	Wire in;
-	Wire out;
-	uint32_t forged_a = 0;
-	uint32_t forged_b = 0;
-	uint64_t tid = 0;
-	Frame model;
-};
-
-struct Forgery {
-	const char *name;
-	const char *counter;
-	void (*forge)(Scene &scene, Frame &frame);
-};
 
 const Forgery forgeries[] = {
 	{"AnotherKey", "rx_drop_window_key",
@@ -191,18 +120,7 @@ TEST_P(Forged, IsDropped)
 	Frame frame = scene.forged();
 
 	GetParam().forge(scene, frame);
-	Moved counter(scene.device_b, GetParam().counter);
-	for (uint64_t n = 1; n <= 3; n++) {
-		scene.send(frame);
-		ASSERT_TRUE(eventually([&] { return counter.by() >= n; }));
-		/* A new one each time, where that matters. */
-		if (frame.size() > AT_PVO && field(frame, AT_TID, 8) > 1)
-			set_field(frame, AT_TID, 8, ++scene.tid);
-	}
-	EXPECT_EQ(counter.by(), 3u);
-	EXPECT_TRUE(scene.there.holds(2));
-	EXPECT_EQ(scene.b.lmt().state, 1u);
-	EXPECT_TRUE(scene.honest());
+	scene.drops(frame, GetParam().counter);
 }
 
 INSTANTIATE_TEST_SUITE_P(Hostile, Forged, testing::ValuesIn(forgeries),

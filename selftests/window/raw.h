@@ -35,6 +35,8 @@ enum FrameAt : size_t {
 	AT_FLAGS = 108,
 	AT_STATUS = 109,
 	AT_PAYLOAD = 110,
+	AT_BACK_PVO = 110, /* of a read */
+	AT_END_OF_READ = 118,
 };
 
 /* A number of @bytes bytes, as it is on the wire. */
