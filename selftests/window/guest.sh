@@ -83,6 +83,6 @@ load_pair wa0 wb0 || exit 1
 "$program" --gtest_filter=*LeavesPacketsBehind || status=$?
 load_pair wa0 wb0 || exit 1
 "$program" --gtest_filter=*OfALifeBeforeTheAdapter* || status=$?
-load_pair wa0 wb0 max_windows=3 || exit 1
+load_pair wa0 wb0 max_windows=3 max_rcxts=8 || exit 1
 "$program" --gtest_filter=*TheAdapter*-Failover.* || status=$?
 exit $status

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rcxt_tests.cpp - contexts: one that is at something takes nothing else, and a pool that
+ * is empty. What needs an interface that is slow is in room_tests.cpp.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "adapter.h"
+
+using namespace windows;
+
+namespace {
+
+/* All frames that were started at a, as they are marked. */
+std::vector<pavo_frame_state> marks(Ends &ends, size_t n)
+{
+	std::vector<pavo_frame_state> states(n);
+	size_t known = 0;
+
+	EXPECT_FALSE(ends.a.start());
+	EXPECT_TRUE(eventually([&] {
+		known += ends.a.sent(std::span(states).subspan(known));
+		return known == n;
+	}));
+	return states;
+}
+
+/* Frames of one turn: the first begins, and packets are sent behind the last. */
+TEST(Busy, AContextThatHasSomethingToSend)
+{
+	Parameter quantum("window_quantum", 16);
+	Ends ends;
+	auto write = ends.request(1, 100'000), read = ends.request(3, 100);
+	auto put = [&](bool is_write, const pavo_rdma_request &request) {
+		ASSERT_FALSE(ends.a.prepare_rdma(is_write, node_b,
+						 ends.b.number(), request));
+	};
+	Moved asked(ends.device_b, "rx_drop_rcxt_busy");
+
+	put(true, write);
+	put(true, ends.request(2, 100));
+	put(false, read);
+	pavo_rdma_piece piece{};
+	piece.local_rcxt = ends.rcxt_a;
+	piece.remote_rcxt = ends.rcxt_b;
+	piece.tid = 4;
+	piece.total = 1;
+	ASSERT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), piece, 1,
+					  [](std::span<std::byte> to) {
+						  to[0] = std::byte(0xee);
+					  }));
+	/* Older ones are that first. */
+	put(true, ends.request(1, 100));
+	EXPECT_EQ(marks(ends, 5), (std::vector{PAVO_FRAME_SENT, PAVO_FRAME_BUSY,
+					       PAVO_FRAME_BUSY, PAVO_FRAME_BUSY,
+					       PAVO_FRAME_STALE}));
+	/* What it was at is done, as if nothing had been. */
+	auto done = ended(ends.a);
+	EXPECT_EQ(done.tid, 1u);
+	EXPECT_EQ(done.cookie, write.cookie);
+	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 100'000),
+				       ends.there.memory.part(0, 100'000)));
+	EXPECT_TRUE(ends.there.holds(2, 100'000, (1 << 20) - 100'000));
+	EXPECT_EQ(asked.by(), 0u) << "nobody was asked for anything";
+	EXPECT_TRUE(quiet(ends.a));
+	/* The tids that were refused are as good as new. */
+	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), PAVO_FRAME_SENT);
+	EXPECT_EQ(ended(ends.a).tid, 2u);
+}
+
+/* b waits for data on its context, so nobody is given any by it. */
+TEST(Busy, AReadOfOneThatTakesData)
+{
+	Ends ends;
+	auto wait = ends.request(5, 100, PAVO_RDMA_TELL_TARGET);
+	pavo_frame_state state = PAVO_FRAME_EMPTY;
+
+	wait.local_rcxt = ends.rcxt_b;
+	/* Nobody's. */
+	wait.remote_rcxt = ends.rcxt_a + 1;
+	std::swap(wait.local_pvo, wait.remote_pvo);
+	Moved nobody(ends.device_a, "rx_drop_rcxt");
+	ASSERT_FALSE(ends.b.prepare_rdma(false, node_a, ends.a.number(), wait));
+	ASSERT_FALSE(ends.b.start());
+	ASSERT_TRUE(eventually([&] { return ends.b.sent({&state, 1}) == 1; }));
+	ASSERT_EQ(state, PAVO_FRAME_SENT);
+	ASSERT_TRUE(eventually([&] { return nobody.by() == 1; }));
+	Moved busy(ends.device_b, "rx_drop_rcxt_busy"),
+		stale(ends.device_b, "rx_drop_tid"),
+		given(ends.device_b, "tx_rdma_packets");
+	auto read = ends.request(4, 100, PAVO_RDMA_TELL_TARGET);
+	EXPECT_EQ(ends.ask(false, read), PAVO_FRAME_SENT);
+	EXPECT_TRUE(eventually([&] { return stale.by() == 1; }))
+		<< "an older one is that first";
+	for (uint64_t n = 1; n <= 3; n++) {
+		read.tid = 5 + n;
+		EXPECT_EQ(ends.ask(false, read), PAVO_FRAME_SENT);
+		ASSERT_TRUE(eventually([&] { return busy.by() == n; }));
+	}
+	EXPECT_EQ(given.by(), 0u);
+	EXPECT_TRUE(ends.here.holds(1));
+	EXPECT_TRUE(quiet(ends.a));
+	EXPECT_TRUE(quiet(ends.b));
+	/* As soon as it is at nothing it is given. */
+	ASSERT_FALSE(ends.b.cancel({&ends.rcxt_b, 1}));
+	read.tid = 9;
+	EXPECT_EQ(ends.ask(false, read), PAVO_FRAME_SENT);
+	EXPECT_EQ(ended(ends.a).tid, 9u);
+	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 100),
+				       ends.there.memory.part(0, 100)));
+}
+
+/* With the module's parameters max_windows=3 and max_rcxts=8. */
+struct RcxtPool : testing::Test {
+	static constexpr size_t most = 8;
+	using Numbers = std::vector<uint32_t>;
+
+	static Numbers take(pavo::Window &window, size_t n)
+	{
+		Numbers rcxts(n);
+
+		window.take_rcxts(rcxts);
+		return rcxts;
+	}
+
+	int refused(pavo::Window &window, size_t n)
+	{
+		return world::refusal([&] { take(window, n); });
+	}
+
+	Pair pair;
+};
+
+TEST_F(RcxtPool, OfTheAdapterIsEmptyAfterEight)
+{
+	ASSERT_EQ(world::parameter("max_rcxts"), most);
+	Numbers five = take(pair.a, 5);
+
+	/* All or none. */
+	EXPECT_EQ(refused(pair.a, 4), ENOSPC);
+	EXPECT_EQ(pair.a.lmt().rcxts_owned, 5u);
+	Numbers three = take(pair.a, 3);
+	EXPECT_EQ(refused(pair.a, 1), ENOSPC);
+	EXPECT_EQ(pair.a.lmt().rcxts_owned, most);
+	Numbers all = five;
+	all.insert(all.end(), three.begin(), three.end());
+	std::ranges::sort(all);
+	EXPECT_EQ(std::ranges::adjacent_find(all), all.end()) << "one twice";
+	/* The other adapter has its own, and refusals took none of them away. */
+	for (int n = 0; n < 100; n++)
+		ASSERT_EQ(refused(pair.b, most + 1), ENOSPC);
+	EXPECT_EQ(pair.b.lmt().rcxts_owned, 0u);
+	EXPECT_EQ(take(pair.b, most).size(), most);
+	/* One comes back, one can be had. */
+	ASSERT_FALSE(pair.a.return_rcxts({&three[1], 1}));
+	EXPECT_EQ(refused(pair.a, 2), ENOSPC);
+	EXPECT_EQ(take(pair.a, 1), Numbers{three[1]});
+}
+
+/* From the head, and back at the tail: they come again in the order they went. */
+TEST_F(RcxtPool, OfTheAdapterIsAQueue)
+{
+	Numbers all = take(pair.a, most);
+	Numbers back = {all[3], all[0], all[7], all[1],
+			all[6], all[2], all[5], all[4]};
+
+	for (uint32_t rcxt : back)
+		ASSERT_FALSE(pair.a.return_rcxts({&rcxt, 1}));
+	EXPECT_EQ(take(pair.a, 3), Numbers(back.begin(), back.begin() + 3));
+	/* Behind those that are still there. */
+	ASSERT_FALSE(pair.a.return_rcxts({&back[1], 1}));
+	Numbers rest(back.begin() + 3, back.end());
+	rest.push_back(back[1]);
+	EXPECT_EQ(take(pair.a, 6), rest);
+	/* Those of a window that ends come back, too. */
+	ASSERT_FALSE(pair.a.disable());
+	pavo::WindowOptions options;
+	options.node = node_a;
+	options.gid_index = pair.address_a.index;
+	pavo::Window next(pair.job_a, options);
+	Numbers again = take(next, most);
+	std::ranges::sort(again);
+	std::ranges::sort(all);
+	EXPECT_EQ(again, all);
+}
+
+/* Their operations are whole while the pool is as busy as it can be. */
+TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
+{
+	Buffer here(pair.job_a, 1 << 20, 1), there(pair.job_b, 1 << 20, 2);
+	Numbers mine = take(pair.a, most), theirs = take(pair.b, most);
+	constexpr uint32_t part = (1 << 20) / most;
+
+	for (uint64_t tid = 1; tid <= 4; tid++) {
+		there.fill(uint32_t(tid + 1));
+		for (uint32_t n = 0; n < most; n++) {
+			pavo_rdma_request request{};
+
+			request.local_rcxt = mine[n];
+			request.remote_rcxt = theirs[n];
+			request.tid = tid;
+			request.local_pvo = here.pvo(n * part);
+			request.remote_pvo = there.pvo(n * part);
+			request.length = part;
+			request.flags = PAVO_RDMA_TELL_SOURCE;
+			ASSERT_FALSE(pair.a.prepare_rdma(
+				true, node_b, pair.b.number(), request));
+		}
+		ASSERT_FALSE(pair.a.start());
+		for (uint32_t n = 0; n < most; n++)
+			ASSERT_EQ(ended(pair.a).tid, tid);
+		ASSERT_TRUE(there.holds(1));
+	}
+}
+
+} // namespace
