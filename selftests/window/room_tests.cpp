@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "adapter.h"
+#include "raw.h"
 
 using namespace windows;
 using pavo::Message;
@@ -92,6 +94,153 @@ TEST(Congested, FramesAreMarkedWithWhatBecameOfThem)
 	}));
 	for (uint32_t n = 0; n < count; n++)
 		EXPECT_EQ(seen[n], states[n] == PAVO_FRAME_SENT) << n;
+}
+
+/* ------------------------------------------------ contexts that are sending */
+
+constexpr uint32_t long_length = 4 << 20, packets = (length + 1379) / 1380;
+
+/* How frame @number of a is marked; it may be none yet. */
+pavo_frame_state mark(Ends &ends, uint32_t number)
+{
+	return pavo_frame_state(
+		std::atomic_ref(ends.a.send_frame(number)->state)
+			.load(std::memory_order_acquire));
+}
+
+void start(pavo::Window &window, bool write, uint16_t node, uint32_t to,
+	   const pavo_rdma_request &request)
+{
+	ASSERT_FALSE(window.prepare_rdma(write, node, to, request));
+	ASSERT_FALSE(window.start());
+}
+
+/* Of whatever end: who sends is not asked, given data or given back. */
+TEST(Congested, AContextThatSendsIsBusy)
+{
+	Ends ends(long_length);
+	Moved busy(ends.device_a, "rx_drop_rcxt_busy");
+	uint32_t other_a, other_b;
+
+	ends.a.take_rcxts({&other_a, 1});
+	ends.b.take_rcxts({&other_b, 1});
+	start(ends.a, true, node_b, ends.b.number(),
+	      ends.request(1, long_length));
+	auto request = ends.request(1, long_length);
+	request.local_rcxt = other_a;
+	request.remote_rcxt = other_b;
+	start(ends.a, true, node_b, ends.b.number(), request);
+	EXPECT_TRUE(eventually([&] { return ends.a.lmt().rcxts == 2; }));
+	pavo_lmt lmt = ends.a.lmt();
+	EXPECT_EQ(std::min(lmt.rcxt_head, lmt.rcxt_tail),
+		  std::min(ends.rcxt_a, other_a));
+	EXPECT_EQ(std::max(lmt.rcxt_head, lmt.rcxt_tail),
+		  std::max(ends.rcxt_a, other_a));
+	start(ends.a, true, node_b, ends.b.number(), ends.request(2, 100));
+	start(ends.a, false, node_b, ends.b.number(), ends.request(3, 100));
+	for (uint32_t number : {2u, 3u})
+		EXPECT_TRUE(eventually(
+			[&] { return mark(ends, number) == PAVO_FRAME_BUSY; }));
+	EXPECT_EQ(ends.a.return_rcxts({&ends.rcxt_a, 1}),
+		  std::errc::device_or_resource_busy);
+	/* By b: a read of it, and data for it. */
+	request = ends.request(9, 100);
+	request.local_rcxt = other_b;
+	request.remote_rcxt = ends.rcxt_a;
+	std::swap(request.local_pvo, request.remote_pvo);
+	start(ends.b, false, node_a, ends.a.number(), request);
+	EXPECT_TRUE(eventually([&] { return busy.by() == 1; }));
+	request.tid = 10;
+	start(ends.b, true, node_a, ends.a.number(), request);
+	EXPECT_TRUE(eventually([&] { return busy.by() == 2; }));
+	EXPECT_TRUE(ends.here.holds(1));
+	EXPECT_EQ(mark(ends, 0), PAVO_FRAME_EMPTY) << "it still sends";
+	EXPECT_EQ(mark(ends, 1), PAVO_FRAME_EMPTY) << "so does the other";
+	/* It is free as soon as it is at nothing. */
+	uint32_t both[] = {ends.rcxt_a, other_a};
+	ASSERT_FALSE(ends.a.cancel(both));
+	for (uint32_t number : {0u, 1u})
+		EXPECT_EQ(mark(ends, number), PAVO_FRAME_CANCELLED);
+	EXPECT_EQ(ends.a.lmt().rcxts, 0u);
+	EXPECT_EQ(ends.a.lmt().rcxt_head, 0u);
+	EXPECT_FALSE(ends.a.return_rcxts(both));
+}
+
+/*
+ * The next attempt is answered by its first packet, as all is there: the rest of it is
+ * not sent any more, and the context is free.
+ */
+TEST(Congested, AnEndThatComesBeforeAllIsSentAgain)
+{
+	Ends ends(length);
+	auto request = ends.request(1, length);
+
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ended(ends.a).tid, 1u);
+	ends.there.fill(9);
+	Moved repeats(ends.device_b, "rdma_repeats"),
+		sent(ends.device_a, "tx_rdma_packets");
+	request.tid = 2;
+	request.attempts = 1;
+	start(ends.a, true, node_b, ends.b.number(), request);
+	auto done = ended(ends.a);
+	/* The frame was marked by that, and before. */
+	EXPECT_EQ(mark(ends, 1), PAVO_FRAME_SENT);
+	EXPECT_FALSE(ends.a.return_rcxts({&ends.rcxt_a, 1}));
+	EXPECT_EQ(done.tid, 2u);
+	EXPECT_EQ(done.status, PAVO_PVO_OK);
+	EXPECT_EQ(done.cookie, request.cookie);
+	EXPECT_LT(sent.by(), packets / 2);
+	EXPECT_EQ(repeats.by(), 1u);
+	EXPECT_TRUE(ends.there.holds(9));
+	EXPECT_EQ(ends.a.lmt().rcxts, 0u);
+	EXPECT_TRUE(quiet(ends.a));
+}
+
+/* That of the attempt before is not the end of what is being sent now. */
+TEST(Congested, AnEndOfBeforeEndsNothing)
+{
+	Ends ends(2 * length);
+	Wire at_a("va"), from_b("vb");
+
+	ASSERT_EQ(ends.ask(true, ends.request(1, 100)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ended(ends.a).tid, 1u);
+	auto before = at_a.recorded(0xc3);
+	ASSERT_EQ(before.size(), 1u);
+	auto request = ends.request(2, 2 * length);
+	ends.there.fill(9);
+	Moved late(ends.device_a, "rx_drop_tid"),
+		placed(ends.device_b, "rx_rdma_packets");
+	start(ends.a, true, node_b, ends.b.number(), request);
+	for (uint64_t n = 1; n <= 3; n++) {
+		from_b.send(before[0]);
+		ASSERT_TRUE(eventually([&] { return late.by() == n; }));
+	}
+	EXPECT_EQ(mark(ends, 1), PAVO_FRAME_EMPTY) << "it is being sent";
+	EXPECT_TRUE(quiet(ends.a));
+	/* All of it comes, and its own end. */
+	EXPECT_EQ(ended(ends.a).tid, 2u);
+	EXPECT_EQ(mark(ends, 1), PAVO_FRAME_SENT);
+	EXPECT_EQ(placed.by(), (2 * length + 1379) / 1380);
+	EXPECT_TRUE(ends.there.holds(1));
+}
+
+/* Memory that is none there: after the first packets nothing more is sent. */
+TEST(Congested, ARefusalStopsWhatIsSent)
+{
+	Ends ends(length);
+	auto request = ends.request(1, length);
+	Moved sent(ends.device_a, "tx_rdma_packets");
+
+	request.remote_pvo ^= uint64_t(1) << 60;
+	start(ends.a, true, node_b, ends.b.number(), request);
+	auto done = ended(ends.a);
+	EXPECT_EQ(mark(ends, 0), PAVO_FRAME_CANCELLED);
+	EXPECT_EQ(done.tid, 1u);
+	EXPECT_EQ(done.status, PAVO_PVO_KEY);
+	EXPECT_LT(sent.by(), packets / 2);
+	EXPECT_FALSE(ends.a.return_rcxts({&ends.rcxt_a, 1}));
+	EXPECT_TRUE(ends.there.holds(2));
 }
 
 } // namespace
