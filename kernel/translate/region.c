@@ -240,8 +240,8 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 
 /*
  * The new meaning takes the place of the old one, which nobody uses any more
- * when it is returned in @region. What peers have begun goes on with the new one,
- * if that grants it: the key stays theirs. Not with windows on it (IBA 10.6.6.2.4).
+ * when it is returned in @region. What peers have begun goes on with the new one:
+ * the key stays theirs. Not with windows on it (IBA 10.6.6.2.4).
  */
 static int rereg_switch(struct pavo_mr *mr, struct pavo_region **region)
 {
@@ -258,6 +258,37 @@ static int rereg_switch(struct pavo_mr *mr, struct pavo_region **region)
 	xa_unlock_bh(&keys->xa);
 	if (!err)
 		synchronize_rcu_expedited();
+	return err;
+}
+
+/* Do peers lose what they could do with the key: memory, domain, or rights? */
+static bool takes_away(const struct pavo_mr *mr, int flags, int access)
+{
+	int had = mr->region->access & PAVO_ACCESS_REMOTE;
+
+	return had &&
+	       (flags & (IB_MR_REREG_TRANS | IB_MR_REREG_PD) || had & ~access);
+}
+
+/*
+ * What peers have begun with the key ends before it means anything else, as with a
+ * window that moves: part of a message must not go to the old memory and part to
+ * the new. Meanwhile they are refused, and nobody can bind a window to the region;
+ * its users by L_Key notice nothing.
+ */
+static int rereg_close(struct pavo_mr *mr)
+{
+	struct pavo_region *region;
+	int err;
+
+	region = kmemdup(mr->region, sizeof(*region), GFP_KERNEL_ACCOUNT);
+	if (!region)
+		return -ENOMEM;
+	region->access &= ~(PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND);
+	err = rereg_switch(mr, &region);
+	if (!err)
+		pavo_rkm_finish(mr->dev, region->pd, region->key);
+	kfree(region);
 	return err;
 }
 
@@ -301,7 +332,10 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (needs_pin(mr, flags, access))
 		err = rereg_prepare(mr, flags, start, length, next, &memory);
 	if (!err) {
-		err = rereg_switch(mr, &next);
+		if (takes_away(mr, flags, access))
+			err = rereg_close(mr);
+		if (!err)
+			err = rereg_switch(mr, &next);
 		if (!err && memory.pin)
 			swap(mr->memory, memory);
 		/* What it had, or after a refusal what it should have had. */
