@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,6 +37,15 @@ public:
 	};
 
 	int enter(uint32_t entry, Range range, Registration &made) noexcept
+	{
+		int err = note(entry, range, made);
+
+		if (!err && entered)
+			entered();
+		return err;
+	}
+
+	int note(uint32_t entry, Range range, Registration &made)
 	{
 		std::lock_guard lock(mutex);
 
@@ -93,6 +104,8 @@ public:
 		bool changed;
 	};
 
+	/* Called when memory is registered and watched, and the cache knows it not yet. */
+	std::function<void()> entered;
 	std::recursive_mutex mutex;
 	std::map<uint32_t, Known> entries;
 	std::set<uintptr_t> absent;
@@ -320,6 +333,45 @@ TEST_F(LazyCache, ASecondEndsWhatChanged)
 	cache.tick();
 	EXPECT_EQ(memory.entries.size(), 0u);
 	EXPECT_EQ(cache.stats().changed, 1u);
+}
+
+/*
+ * An entry is found as soon as its place is used again, and still says what it was:
+ * whoever hits it then must see that it is gone, since the kernel watches already.
+ */
+TEST_F(LazyCache, WhatIsGoneIsNotHitWhileItsPlaceIsTakenAgain)
+{
+	enum { NOT_FOUND, GONE, HIT };
+	std::promise<int> looked;
+	std::thread other;
+	int calls = 0;
+
+	Use(cache, at, 4 * page);
+	memory.change(at, page);
+	cache.tick();
+	ASSERT_EQ(cache.stats().entries, 0u);
+	memory.entered = [&] {
+		if (calls++)
+			return;
+		other = std::thread([&] {
+			Range gone = {at + 2 * page, at + 3 * page};
+			uint32_t entry;
+			bool hit = cache.get_quickly(gone, entry);
+
+			bool found = entry != Cache::none;
+			looked.set_value(hit ? HIT : found ? GONE : NOT_FOUND);
+			if (found)
+				cache.put(entry);
+		});
+		EXPECT_EQ(looked.get_future().get(), GONE);
+	};
+	Use now(cache, at, page);
+	other.join();
+	memory.entered = nullptr;
+	EXPECT_EQ(calls, 1);
+	EXPECT_EQ(now.range().end, at + page);
+	EXPECT_EQ(Use(cache, at, page).id(), now.id());
+	EXPECT_EQ(cache.stats().entries, 1u);
 }
 
 /* Whatever happens: what is given covers what was asked for and has not changed. */
