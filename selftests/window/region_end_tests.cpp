@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * region_end_tests.cpp - operations that run over the end of a region, in tables of each
+ * page size: at home the window is dead, abroad the packet is dropped and that is told
+ * (windows document, "RDMA Protection Mechanisms"). What lies before the packet that
+ * crosses the end is moved, nothing of that packet is.
+ */
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <memory>
+#include <system_error>
+
+#include "../translate/large_page.h"
+#include "adapter.h"
+
+using namespace windows;
+using world::LargePage;
+using world::Memory;
+
+namespace {
+
+constexpr size_t small = 4096, medium = 65536, large = LargePage::bytes;
+/* Two packets before the end, and a third across it. */
+constexpr uint32_t packet = 1380, before_end = 2 * packet + 700,
+		   length = 5 * packet;
+
+/* Memory that is mapped in pages of that size; what is behind is not mapped. */
+class Pages {
+public:
+	Pages(pavo::Job &job, size_t size)
+	{
+		std::span<std::byte> first;
+
+		if (size == large) {
+			large_ = std::make_unique<LargePage>();
+			all_ = first = large_->all();
+		} else if (size == medium) {
+			huge_ = std::make_unique<world::HugePages>(1);
+			memory_ = std::make_unique<Memory>(size_t(2) << 20,
+							   MAP_HUGETLB);
+			all_ = memory_->part(0, 2 * medium);
+			first = all_.first(medium);
+		} else {
+			memory_ = std::make_unique<Memory>(2 * small);
+			all_ = memory_->all();
+			first = all_.first(small);
+		}
+		mapping_ = std::make_unique<pavo::Mapping>(job, first);
+		EXPECT_EQ(mapping_->page_size(), size);
+		end_ = first.size();
+	}
+
+	void fill(uint32_t number)
+	{
+		std::ranges::copy(pattern(number, all_.size()), all_.begin());
+	}
+
+	/* All from there on, behind the region, too. */
+	bool holds_from(uint32_t number, size_t from) const
+	{
+		auto whole = pattern(number, all_.size());
+
+		return std::ranges::equal(all_.subspan(from),
+					  std::span(whole).subspan(from));
+	}
+
+	/* So many bytes before the end of the region. */
+	uint64_t pvo_before_end(size_t bytes) const
+	{
+		return mapping_->pvo().value + end_ - bytes;
+	}
+	std::span<std::byte> before_its_end(size_t bytes) const
+	{
+		return all_.subspan(end_ - bytes);
+	}
+	size_t end() const { return end_; }
+
+private:
+	/* Given back in the end, when nobody has them. */
+	std::unique_ptr<world::HugePages> huge_;
+	std::unique_ptr<LargePage> large_;
+	std::unique_ptr<Memory> memory_;
+	std::span<std::byte> all_;
+	std::unique_ptr<pavo::Mapping> mapping_;
+	size_t end_ = 0;
+};
+
+struct RegionEnd : testing::TestWithParam<size_t> {
+	void SetUp() override
+	{
+		try {
+			pages = std::make_unique<Pages>(ends.job_b, GetParam());
+		} catch (const std::runtime_error &error) {
+			if (GetParam() == small)
+				throw;
+			GTEST_SKIP() << error.what();
+		}
+		pages->fill(4);
+	}
+
+	/* Two packets' bytes came to @to, and nothing behind them. */
+	void expect_two_packets(std::span<const std::byte> from,
+				std::span<const std::byte> to)
+	{
+		EXPECT_TRUE(std::ranges::equal(from.first(2 * packet),
+					       to.first(2 * packet)));
+	}
+
+	Ends ends{1 << 16};
+	std::unique_ptr<Pages> pages;
+};
+
+TEST_P(RegionEnd, AWriteToItIsDroppedThereAndTold)
+{
+	auto request = ends.request(1, length);
+	Moved refused(ends.device_b, "rx_drop_rdma_pvo");
+	Moved placed(ends.device_b, "rx_rdma_packets");
+
+	request.remote_pvo = pages->pvo_before_end(before_end);
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	auto done = ended(ends.a);
+	EXPECT_EQ(done.tid, 1u);
+	EXPECT_EQ(done.status, PAVO_PVO_KEY);
+	EXPECT_EQ(refused.by(), 1u);
+	EXPECT_EQ(placed.by(), 2u);
+	expect_two_packets(ends.here.memory.all(),
+			   pages->before_its_end(before_end));
+	EXPECT_TRUE(pages->holds_from(4, pages->end() - 700));
+	/* Up to the end it is good, and both go on. */
+	request = ends.request(2, before_end);
+	request.remote_pvo = pages->pvo_before_end(before_end);
+	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	EXPECT_EQ(ended(ends.a).status, PAVO_PVO_OK);
+	EXPECT_TRUE(std::ranges::equal(
+		ends.here.memory.part(0, before_end),
+		pages->before_its_end(before_end).first(before_end)));
+	EXPECT_TRUE(pages->holds_from(4, pages->end()));
+	EXPECT_EQ(ends.a.lmt().state, 1u);
+	EXPECT_EQ(ends.b.lmt().state, 1u);
+}
+
+TEST_P(RegionEnd, AReadOfItEndsThereAndIsTold)
+{
+	auto request = ends.request(1, length, PAVO_RDMA_TELL_TARGET);
+	Moved refused(ends.device_b, "rx_drop_rdma_pvo");
+	Moved placed(ends.device_a, "rx_rdma_packets");
+
+	request.remote_pvo = pages->pvo_before_end(before_end);
+	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	auto done = ended(ends.a);
+	EXPECT_EQ(done.tid, 1u);
+	EXPECT_EQ(done.status, PAVO_PVO_KEY);
+	EXPECT_EQ(refused.by(), 1u);
+	EXPECT_EQ(placed.by(), 2u);
+	expect_two_packets(pages->before_its_end(before_end),
+			   ends.here.memory.all());
+	EXPECT_TRUE(ends.here.holds(1, 2 * packet, length - 2 * packet));
+	EXPECT_EQ(ends.a.lmt().state, 1u);
+	EXPECT_EQ(ends.b.lmt().state, 1u);
+}
+
+/* Both are of one job of one machine: the same memory serves at home. */
+TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
+{
+	auto request = ends.request(1, length);
+	Moved sent(ends.device_a, "tx_rdma_packets");
+
+	request.local_pvo = pages->pvo_before_end(before_end);
+	EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_BAD_PVO);
+	EXPECT_EQ(ends.a.lmt().state, 2u);
+	EXPECT_EQ(ends.a.lmt().fatal_rcxt, ends.rcxt_a);
+	EXPECT_EQ(sent.by(), 2u);
+	ASSERT_TRUE(eventually([&] {
+		return std::ranges::equal(
+			pages->before_its_end(before_end).first(2 * packet),
+			ends.there.memory.part(0, 2 * packet));
+	}));
+	EXPECT_TRUE(ends.there.holds(2, 2 * packet, length - 2 * packet));
+	EXPECT_EQ(ends.b.lmt().state, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, RegionEnd, testing::Values(small, medium, large),
+			 [](const auto &info) {
+				 return info.param == small  ? "4KiBPages" :
+					info.param == medium ? "64KiBPages" :
+							       "16MiBPages";
+			 });
+
+} // namespace
