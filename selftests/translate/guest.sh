@@ -33,25 +33,33 @@ load_pair ta0 tb0 job_slots=1 job_large_tables=1 job_small_tables=3 tce_small_en
 	tce_large_entries=1 || exit 1
 tests --gtest_filter='Limits.OfTheTables:Job.GetsNoSlot*'
 
-cgroups=/run/cgroup2 three=/run/cgroup2/three
+cgroups=/run/cgroup2 few=/run/cgroup2/few
 
 # shellcheck disable=SC2317  # called by check
-# in_cgroup COMMAND...: with no more than three RDMA objects
+# in_cgroup N COMMAND...: with no more than N RDMA objects, of which none may be left
 in_cgroup()
 {
 	echo +rdma >"$cgroups/cgroup.subtree_control"
-	mkdir "$three"
-	echo "ta0 hca_object=3" >"$three/rdma.max"
-	bash -c "echo \$\$ >$three/cgroup.procs && exec \"\$@\"" cgroup "$@"
+	mkdir "$few"
+	echo "ta0 hca_object=$1" >"$few/rdma.max"
+	bash -c "echo \$\$ >$few/cgroup.procs && exec \"\$@\"" cgroup "${@:2}"
+	grep -q "^ta0 .*hca_object=0" "$few/rdma.current"
 	# Linux 6.1 frees a group's limits too late if they are still there
-	echo "ta0 hca_object=max" >"$three/rdma.max"
-	rmdir "$three"
+	echo "ta0 hca_object=max" >"$few/rdma.max"
+	rmdir "$few"
+}
+
+# of_cgroup NAME N TEST: what it limits.
+of_cgroup()
+{
+	check "$1" in_cgroup "$2" "$program" --gtest_also_run_disabled_tests \
+		--gtest_filter="$3"
 }
 
 mkdir -p $cgroups
 if mount -t cgroup2 none $cgroups && grep -qw rdma $cgroups/cgroup.controllers; then
-	check "the rdma cgroup limits jobs and mappings" in_cgroup "$program" \
-		--gtest_also_run_disabled_tests --gtest_filter='*OfTheCgroup'
+	of_cgroup "the rdma cgroup limits jobs and mappings" 3 '*OfTheCgroup'-Verbs.*
+	of_cgroup "the rdma cgroup limits objects of verbs" 3 'Verbs.*OfTheCgroup'
 else
 	tap_skip "the rdma cgroup limits jobs and mappings" "there is none"
 fi

@@ -123,6 +123,92 @@ TEST(Verbs, ReplacedMemoryIsPinnedAnew)
 	EXPECT_EQ(pinned(), before + 8);
 }
 
+/* docs/architecture.md, "Memory": a region is its process's, a mapping the job's. */
+TEST(Verbs, ARegionAndAMappingArePinnedEach)
+{
+	Domain a("PAVO_DEV"), b("PAVO_PEER");
+	pavo::Device device = adapter();
+	pavo::Job job = pavo::Job::reserve(device, job_id, job_key);
+	pavo::Job other = pavo::Job::reserve(device, job_id + 1, job_key);
+	Memory memory(4 * page);
+	size_t before = pinned();
+	Region first = region(a, memory.all());
+	auto mapping = std::make_unique<pavo::Mapping>(job, memory.all());
+
+	ASSERT_TRUE(first);
+	EXPECT_FALSE(mapping->shared());
+	EXPECT_EQ(pinned(), before + 8);
+	/* Each is shared with its like. */
+	Region second = region(b, memory.all());
+	pavo::Mapping again(job, memory.all());
+	EXPECT_TRUE(again.shared());
+	EXPECT_EQ(pinned(), before + 8);
+	pavo::Mapping apart(other, memory.all());
+	EXPECT_FALSE(apart.shared());
+	EXPECT_EQ(pinned(), before + 12);
+	first.reset();
+	mapping.reset();
+	EXPECT_EQ(pinned(), before + 12);
+	second.reset();
+	EXPECT_EQ(pinned(), before + 8);
+}
+
+struct DestroyCq {
+	void operator()(ibv_cq *cq) const { ibv_destroy_cq(cq); }
+};
+
+struct FreeWindow {
+	void operator()(ibv_mw *window) const { ibv_dealloc_mw(window); }
+};
+
+/* Run by guest.sh in a cgroup with three objects, of which the domain is one. */
+TEST(Verbs, DISABLED_ObjectsOfTheCgroup)
+{
+	Domain a("PAVO_DEV");
+	Memory memory(3 * page);
+	size_t before = pinned();
+	auto cq = [&] {
+		ibv_cq *made = ibv_create_cq(static_cast<ibv_pd *>(a)->context,
+					     16, nullptr, nullptr, 0);
+
+		return std::unique_ptr<ibv_cq, DestroyCq>(made);
+	};
+	auto window = [&] {
+		return std::unique_ptr<ibv_mw, FreeWindow>(
+			ibv_alloc_mw(a, IBV_MW_TYPE_1));
+	};
+	auto all_are_refused = [&] {
+		bool none = true;
+
+		errno = 0;
+		none = !region(a, memory.all()) && errno == EAGAIN && none;
+		errno = 0;
+		none = !cq() && errno == EAGAIN && none;
+		errno = 0;
+		none = !window() && errno == EAGAIN && none;
+		return none;
+	};
+
+	for (int round = 0; round < 3; round++) {
+		Region one = region(a, memory.part(0, page));
+		auto two = cq();
+
+		ASSERT_TRUE(one && two);
+		EXPECT_TRUE(all_are_refused());
+		EXPECT_EQ(pinned(), before + 1);
+		/* What one gives back any other may have. */
+		round % 2 ? one.reset() : two.reset();
+		auto three = window();
+		ASSERT_TRUE(three);
+		EXPECT_TRUE(all_are_refused());
+		round % 2 ? two.reset() : one.reset();
+		Region four = region(a, memory.all());
+		ASSERT_TRUE(four);
+		EXPECT_TRUE(all_are_refused());
+	}
+	EXPECT_EQ(pinned(), before);
+}
+
 TEST(Verbs, TheLimitIsThatOfDistinctMemory)
 {
 	Process child([](Process &) {

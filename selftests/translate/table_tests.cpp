@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * table_tests.cpp - the TCE tables as they are by default, with the numbers of the windows
+ * document ("Node Global TCE Tables"), and entries of 16 MiB.
+ */
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "large_page.h"
+#include "world.h"
+
+using namespace world;
+using pavo::Job;
+using pavo::Mapping;
+
+namespace {
+
+constexpr uint64_t large = LargePage::bytes, medium = 65536;
+
+struct Table {
+	uint64_t page;
+	uint64_t entries;
+	uint64_t used;
+};
+
+/* Those of all jobs, as the privileged see them. */
+std::map<unsigned, Table> tables()
+{
+	std::ifstream file("/sys/kernel/debug/pavo/jobs");
+	std::map<unsigned, Table> found;
+	std::string line, word;
+
+	while (std::getline(file, line)) {
+		std::istringstream words(line);
+		unsigned number;
+		Table table{};
+
+		/* table 3 pages of 4096 entries 12 of 1048576 */
+		if (words >> word && word == "table" &&
+		    words >> number >> word >> word >> table.page >> word >>
+			    table.used >> word >> table.entries)
+			found[number] = table;
+	}
+	return found;
+}
+
+TEST(Tables, ThirtyOfThirtyTwoInFiveSlots)
+{
+	constexpr unsigned named = 32, slots = 5, of_large = 4, of_small = 2;
+	constexpr unsigned each = of_large + of_small;
+	pavo::Device a = adapter();
+	std::vector<Job> jobs;
+
+	EXPECT_EQ(parameter("job_slots"), slots);
+	EXPECT_EQ(parameter("job_large_tables"), of_large);
+	EXPECT_EQ(parameter("job_small_tables"), of_small);
+	EXPECT_TRUE(tables().empty());
+	for (uint32_t i = 0; i < slots; i++)
+		jobs.push_back(Job::reserve(a, job_id + i, job_key));
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + slots, job_key); }),
+		  ENOSPC);
+
+	std::map<unsigned, Table> all = tables();
+	ASSERT_EQ(all.size(), slots * each);
+	for (const auto &[number, table] : all) {
+		ASSERT_LT(number, slots * each);
+		EXPECT_EQ(table.page, number % each < of_large ? large : page)
+			<< number;
+		EXPECT_EQ(table.entries,
+			  parameter(number % each < of_large ?
+					    "tce_large_entries" :
+					    "tce_small_entries"));
+		EXPECT_EQ(table.used, 0u);
+	}
+	/* All can be named, by anyone: what is another's or nobody's is that. */
+	unsigned own = jobs[2].info().slot;
+	for (uint64_t number = 0; number < named; number++) {
+		pavo::Pvo pvo{1ull << 47 | number << 42};
+
+		EXPECT_EQ(jobs[2].check(pvo, 1),
+			  number >= slots * each ? PAVO_PVO_TABLE :
+			  number / each == own	 ? PAVO_PVO_RANGE :
+						   PAVO_PVO_JOB)
+			<< number;
+	}
+}
+
+struct LargePages : testing::Test {
+	void SetUp() override
+	{
+		try {
+			memory = std::make_unique<LargePage>();
+		} catch (const std::runtime_error &error) {
+			GTEST_SKIP() << error.what();
+		}
+	}
+
+	/* How many entries of that size the job has. */
+	uint64_t entries(uint64_t size)
+	{
+		uint64_t used = 0;
+
+		for (const auto &[number, table] : tables())
+			used += table.page == size ? table.used : 0;
+		return used;
+	}
+
+	pavo::Device a = adapter();
+	Job job = Job::reserve(a, job_id, job_key);
+	std::unique_ptr<LargePage> memory;
+};
+
+TEST_F(LargePages, AreOneEntry)
+{
+	size_t before = pinned();
+	Mapping whole(job, memory->all());
+
+	EXPECT_EQ(whole.page_size(), large);
+	EXPECT_EQ(entries(large), 1u);
+	EXPECT_EQ(pinned(), before + large / page);
+	EXPECT_EQ(job.check(whole.pvo(), large), PAVO_PVO_OK);
+	EXPECT_EQ(job.check(whole.pvo() + (large - 1), 1), PAVO_PVO_OK);
+	EXPECT_EQ(job.check(whole.pvo(), large + 1), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(whole.pvo() + large, 1), PAVO_PVO_KEY);
+}
+
+/* An entry of a page reaches all of it: of a part it would give away the rest. */
+TEST_F(LargePages, NotForAPart)
+{
+	Mapping half(job, memory->part(0, large / 2));
+	Mapping most(job, memory->part(page, large - page));
+	Mapping whole(job, memory->all());
+
+	EXPECT_EQ(half.page_size(), medium);
+	EXPECT_EQ(job.check(half.pvo(), large / 2 + 1), PAVO_PVO_KEY);
+	EXPECT_EQ(most.page_size(), page);
+	EXPECT_EQ(job.check(most.pvo(), large - page + 1), PAVO_PVO_KEY);
+	EXPECT_EQ(whole.page_size(), large) << "another table";
+	EXPECT_EQ(entries(large), 1u);
+	EXPECT_EQ(entries(medium), large / 2 / medium);
+}
+
+} // namespace
