@@ -3,11 +3,16 @@
  * Re-registration in all combinations, and the kinds of registration: every
  * access flag, zero-based, huge pages.
  */
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <thread>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "pattern.h"
 #include "tap.h"
 #include "window.h"
 
@@ -245,6 +250,128 @@ PV_TEST_LOCAL("rereg.under_traffic", "to and fro while a peer writes: every "
 	     wait_completions(env, link.a, link.a.send_cq, 24, "writes"))
 		check_wc(wc, wrs[0].id, IBV_WC_SUCCESS, "write");
 	must_match(env.b, first, 0, size, 11, 0, "written data");
+}
+
+namespace {
+
+/* A file of two halves, of which one or the other is at a place of B. */
+class Halves {
+public:
+	Halves(Env &env, const Mr &place)
+		: place_(place), at_(local(env.b).memory(place.id)),
+		  fd_(memfd_create("halves", MFD_CLOEXEC)), view_(MAP_FAILED)
+	{
+		REQUIRE(!ftruncate(fd_, off_t(2 * place.length)), "ftruncate");
+		view_ = mmap(nullptr, 2 * place.length, PROT_READ | PROT_WRITE,
+			     MAP_SHARED, fd_, 0);
+		REQUIRE(view_ != MAP_FAILED, "mmap");
+	}
+
+	~Halves()
+	{
+		munmap(view_, 2 * place_.length);
+		close(fd_);
+	}
+
+	Halves(const Halves &) = delete;
+
+	void show(int half)
+	{
+		REQUIRE(mmap(at_, place_.length, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_FIXED, fd_,
+			     off_t(half * place_.length)) == at_,
+			"mmap");
+	}
+
+	uint8_t *place() { return at_; }
+	uint8_t *half(int which)
+	{
+		return static_cast<uint8_t *>(view_) + which * place_.length;
+	}
+
+	void fill(int half_, uint64_t seed)
+	{
+		pattern_fill(half(half_), place_.length, seed, 0);
+	}
+
+	void must_hold(int half_, uint64_t seed, const char *what)
+	{
+		REQUIRE_EQ(pattern_verify(half(half_), place_.length, seed, 0),
+			   -1, what);
+	}
+
+private:
+	const Mr place_;
+	uint8_t *at_;
+	int fd_;
+	void *view_;
+};
+
+struct Deregister {
+	void operator()(ibv_mr *mr) const { ibv_dereg_mr(mr); }
+};
+
+/* Return: false: the write was over before its region changed. */
+bool change_under_a_write(Env &env, uint64_t size)
+{
+	Link link = connect(env);
+	Mr out = must_reg(env.a, {size});
+	Mr place = unregistered(env, size, 0);
+	Halves memory(env, place);
+	const uint64_t seed = env.seed(), old_canary = env.seed(),
+		       new_canary = env.seed();
+
+	env.a.fill(out.id, 0, size, seed, 0);
+	memory.fill(0, old_canary);
+	memory.fill(1, new_canary);
+	memory.show(0);
+	std::unique_ptr<ibv_mr, Deregister> mr(ibv_reg_mr(
+		local(env.b).raw_pd(0), memory.place(), size, int(all_access)));
+	REQUIRE(mr, "ibv_reg_mr: ", strerror(errno));
+	place.rkey = mr->rkey;
+	SendWr wr = make_wr(Op::write, {out, 0}, size, {place, 0});
+	must_post(link.a, std::vector<SendWr>{wr});
+	while (pattern_verify(memory.half(0), 8, seed, 0) != -1)
+		std::this_thread::yield();
+	memory.show(1);
+	REQUIRE_EQ(ibv_rereg_mr(mr.get(), translation, nullptr, memory.place(),
+				size, 0),
+		   0, "ibv_rereg_mr");
+	memory.fill(0, old_canary);
+	Wc wc = wait_send(env, link.a, "write", size);
+	if (wc.status == IBV_WC_SUCCESS) {
+		memory.must_hold(1, new_canary, "the new memory");
+		return false;
+	}
+	check_wc(wc, wr.id, IBV_WC_REM_ACCESS_ERR, "write");
+	memory.must_hold(0, old_canary, "the old memory, after the change");
+	memory.must_hold(1, new_canary, "the new memory");
+	/* Who comes now finds the new one. */
+	Link fresh = connect(env);
+	wr = make_wr(Op::write, {out, 0}, size, {place, 0});
+	must_post(fresh.a, std::vector<SendWr>{wr});
+	check_wc(wait_send(env, fresh.a, "write", size), wr.id, IBV_WC_SUCCESS,
+		 "a write that began afterwards");
+	memory.must_hold(1, seed, "what it wrote");
+	memory.must_hold(0, old_canary, "the old memory, at last");
+	return true;
+}
+
+} // namespace
+
+PV_TEST_LOCAL("rereg.ends_what_was_begun",
+	      "a region gets other memory under a long write: the write is "
+	      "refused, and no byte of it is in the new memory")
+{
+	const uint64_t size = std::min<uint64_t>(env.options.large, 32 << 20);
+
+	env.expect_async();
+	for (int attempt = 0; attempt < 10; attempt++) {
+		if (change_under_a_write(env, size))
+			return;
+		env.end();
+	}
+	throw Failure("the write was over too early, again and again");
 }
 
 PV_TEST_LOCAL("mr.zero_based", "a zero-based region is addressed from 0")
