@@ -3,8 +3,11 @@
  * The remote key manager: walks over the keys in use, with the numbers of the key
  * manager document (256 queue pairs, four slots each), and what they are for.
  */
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include <arpa/inet.h>
@@ -31,6 +34,39 @@ void end_of(Env &env, Side &side, Window &window)
 	must_bind(env, side, window, {});
 }
 
+/* Until it is so, or too late. */
+bool eventually(Env &env, const std::function<bool()> &condition)
+{
+	using namespace std::chrono;
+	const auto end =
+		steady_clock::now() + milliseconds(env.options.patience_ms);
+
+	while (!condition()) {
+		if (steady_clock::now() > end)
+			return false;
+		std::this_thread::yield();
+	}
+	return true;
+}
+
+/* Queue pairs with slots, like that of @link at B: to be walked over, not to be used. */
+void ready_to_receive(Env &env, const Link &link, size_t count)
+{
+	QpSpec spec;
+
+	spec.send_cq = spec.recv_cq = link.b.send_cq.id;
+	spec.cap = {1, 1, 1, 1, 0};
+	for (size_t i = 0; i < count; i++) {
+		Side side = link.b;
+
+		side.qp = env.b.create_qp(spec);
+		REQUIRE(!side.qp.error, "create_qp");
+		must_modify(side, init_attr(link.spec), init_mask, "to INIT");
+		must_modify(side, rtr_attr(link, side, link.a), rtr_mask,
+			    "to RTR");
+	}
+}
+
 /* Posts one request again and again until it is told to stop; all must succeed. */
 class Traffic {
 public:
@@ -53,7 +89,21 @@ public:
 		return done_;
 	}
 
-	uint64_t done() const { return done_; }
+	/* How many there are in a second in which that is done all the time. */
+	double rate(const std::function<void()> &meanwhile) const
+	{
+		using namespace std::chrono;
+		const auto began = steady_clock::now();
+		const uint64_t before = done_;
+		duration<double> taken;
+
+		do {
+			meanwhile();
+			taken = steady_clock::now() - began;
+		} while (taken.count() < 0.5);
+		return double(done_ - before) / taken.count();
+	}
+
 	uint64_t failed() const { return failed_; }
 
 private:
@@ -184,35 +234,63 @@ PV_TEST_LOCAL("rkm.invalid_slot", "operations that are over match nothing, "
 	REQUIRE_EQ(matches.by(), 0u, "matches");
 }
 
-PV_TEST_LOCAL("rkm.responder_first", "responders at work during walks: none "
-				     "loses a key that is not meant")
+/*
+ * The slot of writes has in turn the key that ends and one that does not. UC: a write by
+ * the former is dropped where its key ends; each by the latter has to come in whole.
+ */
+PV_TEST_LOCAL("rkm.responder_first",
+	      "a responder whose slot has another key by the time the walk is "
+	      "there: that one is not taken, and keys in use are ended")
 {
-	constexpr size_t writers = 2;
-	std::vector<Link> links;
-	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
+	LinkSpec uc;
+	uc.type = IBV_QPT_UC;
+	uc.mtu = 256;
+	Link link = connect(env, uc), binder = connect(env);
 	Window window(env.b, IBV_MW_TYPE_1);
-	Link binder = connect(env);
 	BindSpec spec = {bindable(env), 0, page};
+	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
+	std::atomic<uint32_t> key{0};
+	std::atomic<bool> stop{false}, lost{false};
+	std::atomic<uint64_t> came{0};
 
-	links.reserve(writers);
-	std::vector<std::unique_ptr<Traffic>> traffic;
-	for (size_t i = 0; i < writers; i++) {
-		links.push_back(connect(env));
-		traffic.push_back(std::make_unique<Traffic>(
-			env, links[i],
-			make_wr(Op::write, {out, 0}, page, {in, 0})));
-	}
-	Moved walks(env.b, "rkm_walks");
-	for (int round = 0; round < 200 || traffic[0]->done() < 50; round++) {
-		REQUIRE(!traffic[0]->failed(), "a write failed");
-		must_bind(env, binder.b, window, spec);
-		end_of(env, binder.b, window);
-	}
-	REQUIRE(walks.by() >= 200, walks.by(), " walks");
-	for (auto &t : traffic) {
-		REQUIRE(t->finish() > 0, "nothing was written");
-		REQUIRE_EQ(t->failed(), 0u, "failed writes");
-	}
+	must_bind(env, binder.b, window, spec);
+	key = window->rkey;
+	std::thread writer([&] {
+		while (!stop && !lost) {
+			SendWr ends = make_wr(Op::write, {out, 0}, page,
+					      {spec.mr, 0});
+			SendWr stays =
+				make_wr(Op::write, {out, 0}, page, {in, 0});
+			const uint64_t seed = came + 1;
+
+			env.a.fill(out.id, 0, page, seed, 0);
+			ends.rkey = key;
+			ends.flags = 0;
+			env.a.post_send(link.a.qp.id, {ends, stays});
+			env.a.poll(link.a.send_cq.id, 1,
+				   env.options.patience_ms);
+			lost = !eventually(env, [&] {
+				return env.b.verify(in.id, 0, page, seed, 0) ==
+				       -1;
+			});
+			came += !lost;
+		}
+	});
+	Moved walks(env.b, "rkm_walks"), matches(env.b, "rkm_matches");
+	uint64_t rounds = 0;
+	do
+		for (int i = 0; i < 500 && !lost; i++, rounds++) {
+			must_bind(env, binder.b, window, spec);
+			key = window->rkey;
+		}
+	while (!lost && (came < 50 || matches.by() < 20));
+	stop = true;
+	writer.join();
+	note(str(walks.by(), " walks, ", matches.by(), " keys in use; ",
+		 came.load(), " writes by the other key"));
+	REQUIRE(!lost, "a write by a key that did not end was lost");
+	REQUIRE_EQ(walks.by(), rounds, "walks");
+	REQUIRE(matches.by() >= 20, matches.by(), " keys in use");
 }
 
 /*
@@ -376,29 +454,47 @@ PV_TEST_LOCAL("rkm.two_binds", "two at once on different queue pairs: both "
 	}
 }
 
+/*
+ * A walk over 16,384 queue pairs (--many in wide runs) takes milliseconds: writes that
+ * waited for it would all but stand still.
+ */
 PV_TEST_LOCAL("rkm.other_traffic", "traffic goes on while --many queue pairs "
 				   "are walked over")
 {
-	std::vector<Link> links = many_links(env, env.options.many);
 	Link link = connect(env), binder = connect(env);
-	Window window(env.b, IBV_MW_TYPE_1);
+	LinkSpec apart;
+	apart.pd_b = env.b.alloc_pd().id;
+	Link alone = connect(env, apart);
+	Window window(env.b, IBV_MW_TYPE_1),
+		other(env.b, IBV_MW_TYPE_1, apart.pd_b);
 	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
 	BindSpec spec = {bindable(env), 0, page};
-	Traffic traffic(env, link, make_wr(Op::write, {out, 0}, 8, {in, 0}));
-	Moved walks(env.b, "rkm_walks"), ns(env.b, "rkm_walk_ns");
-	int rounds = 0;
+	BindSpec quiet = {bindable(env, page, apart.pd_b), 0, page};
 
-	for (uint64_t last = 0; rounds < 50 || traffic.done() == last;
-	     rounds++) {
-		if (rounds == 25)
-			last = traffic.done();
+	ready_to_receive(env, binder, env.options.many);
+	Traffic traffic(env, link, make_wr(Op::write, {out, 0}, 8, {in, 0}));
+	/* As many requests, and walks over one queue pair. */
+	double without = traffic.rate([&] {
+		must_bind(env, alone.b, other, quiet);
+		end_of(env, alone.b, other);
+	});
+	Moved walks(env.b, "rkm_walks"), ns(env.b, "rkm_walk_ns"),
+		qps(env.b, "rkm_qps");
+	double with = traffic.rate([&] {
 		must_bind(env, binder.b, window, spec);
 		end_of(env, binder.b, window);
-		REQUIRE_EQ(traffic.failed(), 0u, "failed writes");
-	}
-	note(str(traffic.finish(), " writes during ", rounds, " walks over ",
-		 env.options.many + 2, " queue pairs, ", ns.by() / walks.by(),
-		 " ns each"));
+	});
+
+	traffic.finish();
+	REQUIRE_EQ(traffic.failed(), 0u, "failed writes");
+	REQUIRE(walks.by() > 0, "walks");
+	REQUIRE_EQ(qps.by(), walks.by() * (env.options.many + 2),
+		   "queue pairs");
+	note(str(int(with), " writes a second beside ", walks.by(),
+		 " walks over ", env.options.many + 2, " queue pairs, ",
+		 ns.by() / walks.by(), " ns each; ", int(without),
+		 " beside short ones"));
+	REQUIRE(with * 8 > without, "writes wait for walks");
 }
 
 PV_TEST_LOCAL("rkm.second_walk", "a second walk begins at the first queue pair "
