@@ -41,6 +41,7 @@ help:
 	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
 	@echo 'make bench      pavo and rdma_rxe side by side'
 	@echo 'make bench-windows  windows beside queue pairs of both'
+	@echo 'make bench-keys  what keys, their walks and their caches cost'
 	@echo 'make lint       style and static checks only'
 	@echo 'make modules / userspace / deps / clean / help'
 	@echo 'KDIR=DIR        kernel headers to build for (now: $(KDIR))'
@@ -145,6 +146,9 @@ bench: ready
 bench-windows: ready
 	selftests/bench/windows $(BENCH)
 
+bench-keys: ready
+	selftests/bench/keys $(BENCH)
+
 .PHONY: help all modules links need-headers userspace install clean deps format \
 	kernel build-deps guest-deps test-deps ready lint test test-full test-pyverbs demo \
-	bench bench-windows
+	bench bench-windows bench-keys

@@ -3,11 +3,15 @@
 #include "cached.h"
 
 #include <pavo/mr_cache.h>
+#include <pavo/device.hpp>
+#include <pavo/job.hpp>
+#include <pavo/region_cache.hpp>
 #include <sys/mman.h>
 
 #include <chrono>
 #include <functional>
 #include <iostream>
+#include <span>
 #include <system_error>
 #include <vector>
 
@@ -15,6 +19,11 @@ namespace {
 
 constexpr int repetitions = 5;
 constexpr uint32_t length = 65536;
+constexpr size_t most = 1000;
+constexpr pavo_cache_options options = {.entries = 0,
+					.segments = 0,
+					.idle_limit = 0,
+					.flags = PAVO_CACHE_NO_TIMER};
 
 /* Nanoseconds that each of @times calls takes. */
 uint64_t each(int times, const std::function<void(int)> &call)
@@ -40,73 +49,157 @@ void print(const char *what, size_t entries, uint64_t ns)
 		  << std::flush;
 }
 
-void registered(ibv_pd *pd, void *at, int times)
-{
-	while (times--) {
-		ibv_mr *mr = ibv_reg_mr(pd, at, length, IBV_ACCESS_LOCAL_WRITE);
+/* Regions of a protection domain. */
+class Regions {
+public:
+	using Piece = pavo_mr_piece;
+	static constexpr const char *found = "region found";
+	static constexpr const char *given_back = "region given back";
+	static constexpr const char *made = "region made and ended";
+
+	explicit Regions(ibv_pd *pd)
+		: pd_(pd),
+		  cache_(pavo_mr_cache_create(pd, IBV_ACCESS_LOCAL_WRITE,
+					      &options))
+	{
+		if (!cache_)
+			fail("pavo_mr_cache_create", errno);
+	}
+
+	~Regions() { pavo_mr_cache_destroy(cache_); }
+	Regions(const Regions &) = delete;
+
+	void get(char *at, Piece &piece)
+	{
+		if (pavo_mr_cache_get(cache_, at, length, &piece, 1) != 1)
+			fail("pavo_mr_cache_get", ENOBUFS);
+	}
+
+	void put(const Piece &piece) { pavo_mr_cache_put(cache_, &piece, 1); }
+
+	void make(char *at)
+	{
+		ibv_mr *mr =
+			ibv_reg_mr(pd_, at, length, IBV_ACCESS_LOCAL_WRITE);
 
 		if (!mr)
 			fail("ibv_reg_mr", errno);
 		ibv_dereg_mr(mr);
 	}
+
+private:
+	ibv_pd *pd_;
+	pavo_mr_cache *cache_;
+};
+
+/* Mappings of a job. */
+class Mappings {
+public:
+	using Piece = pavo::RegionPiece;
+	static constexpr const char *found = "mapping found";
+	static constexpr const char *given_back = "mapping given back";
+	static constexpr const char *made = "mapping made and ended";
+
+	explicit Mappings(const char *device)
+		: device_(device),
+		  job_(pavo::Job::reserve(device_, 0x6b657973, 1)),
+		  cache_(job_, options)
+	{
+	}
+
+	void get(char *at, Piece &piece)
+	{
+		std::error_code error;
+
+		cache_.get(memory(at), {&piece, 1}, error);
+		if (error)
+			fail("RegionCache", error.value());
+	}
+
+	void put(const Piece &piece) { cache_.put({&piece, 1}); }
+
+	void make(char *at) { pavo::Mapping(job_, memory(at)); }
+
+private:
+	static std::span<std::byte> memory(char *at)
+	{
+		return {reinterpret_cast<std::byte *>(at), length};
+	}
+
+	pavo::Device device_;
+	pavo::Job job_;
+	pavo::RegionCache cache_;
+};
+
+/* What the rows below cost without the calls. */
+void measure_loop(char *memory)
+{
+	for (int i = 0; i < repetitions; i++)
+		print("the loop", 0, each(20000, [&](int times) {
+			      while (times--) {
+				      char *volatile at = memory;
+
+				      (void)at;
+			      }
+		      }));
 }
 
-/* The buffer of fragment @n. */
-void find(pavo_mr_cache *cache, char *memory, size_t n, pavo_mr_piece &piece)
+/* A buffer in each of @count fragments, in turn. */
+template <class Kind>
+void measure(Kind &kind, char *memory, size_t count,
+	     std::vector<typename Kind::Piece> &pieces)
 {
-	if (pavo_mr_cache_get(cache, memory + n * PAVO_CACHE_FRAGMENT, length,
-			      &piece, 1) != 1)
-		fail("pavo_mr_cache_get", ENOBUFS);
+	auto place = [&](size_t n) {
+		return memory + n * PAVO_CACHE_FRAGMENT;
+	};
+
+	for (size_t n = 0; n < count; n++) {
+		kind.get(place(n), pieces[0]);
+		kind.put(pieces[0]);
+	}
+	for (int i = 0; i < repetitions; i++) {
+		print(Kind::found, count,
+		      each(int(pieces.size()), [&](int times) {
+			      size_t n = 0;
+
+			      while (times--) {
+				      kind.get(place(n), pieces[times]);
+				      n = n + 1 < count ? n + 1 : 0;
+			      }
+		      }));
+		print(Kind::given_back, count,
+		      each(int(pieces.size()), [&](int times) {
+			      while (times--)
+				      kind.put(pieces[times]);
+		      }));
+		print(Kind::made, count, each(200, [&](int times) {
+			      while (times--)
+				      kind.make(memory);
+		      }));
+	}
+}
+
+template <class Kind> void measure_all(Kind &&kind, char *memory)
+{
+	std::vector<typename Kind::Piece> pieces(20000);
+
+	for (size_t count : {size_t(1), size_t(100), most})
+		measure(kind, memory, count, pieces);
 }
 
 } // namespace
 
-void cached(ibv_pd *pd)
+void cached(ibv_pd *pd, const char *device)
 {
-	constexpr size_t most = 1000;
-	constexpr pavo_cache_options options = {.entries = 0,
-						.segments = 0,
-						.idle_limit = 0,
-						.flags = PAVO_CACHE_NO_TIMER};
-	pavo_mr_cache *cache =
-		pavo_mr_cache_create(pd, IBV_ACCESS_LOCAL_WRITE, &options);
 	void *at = mmap(nullptr, most * PAVO_CACHE_FRAGMENT,
 			PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (!cache || at == MAP_FAILED)
-		fail("cache", errno);
+	if (at == MAP_FAILED)
+		fail("mmap", errno);
 	char *memory = static_cast<char *>(at);
-	for (size_t count : {size_t(1), size_t(100), most}) {
-		std::vector<pavo_mr_piece> found(20000);
-
-		for (size_t n = 0; n < count; n++) {
-			find(cache, memory, n, found[0]);
-			pavo_mr_cache_put(cache, &found[0], 1);
-		}
-		for (int i = 0; i < repetitions; i++) {
-			print("found in the cache", count,
-			      each(int(found.size()), [&](int times) {
-				      size_t n = 0;
-
-				      while (times--) {
-					      find(cache, memory, n,
-						   found[times]);
-					      n = n + 1 < count ? n + 1 : 0;
-				      }
-			      }));
-			print("given back", count,
-			      each(int(found.size()), [&](int times) {
-				      while (times--)
-					      pavo_mr_cache_put(
-						      cache, &found[times], 1);
-			      }));
-			print("registered and deregistered", count,
-			      each(200, [&](int times) {
-				      registered(pd, memory, times);
-			      }));
-		}
-	}
-	pavo_mr_cache_destroy(cache);
+	measure_loop(memory);
+	measure_all(Regions(pd), memory);
+	measure_all(Mappings(device), memory);
 	munmap(at, most * PAVO_CACHE_FRAGMENT);
 }

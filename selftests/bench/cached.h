@@ -6,9 +6,10 @@
 #include <infiniband/verbs.h>
 
 /*
- * Prints what a buffer of 64 KiB costs that is found in the cache, among 1, 100 and
- * 1000 fragments, and what one costs that is registered and deregistered.
+ * Prints what a buffer of 64 KiB costs that is found in a cache, among 1, 100 and 1000
+ * fragments, and what one costs that is registered and deregistered: regions of @pd, and
+ * mappings of a job on adapter @device.
  */
-void cached(ibv_pd *pd);
+void cached(ibv_pd *pd, const char *device);
 
 #endif // PAVO_BENCH_CACHED_H

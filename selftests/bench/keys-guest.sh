@@ -11,6 +11,7 @@ veth_pair va vb 9000 || exit 1
 echo 10000 >/proc/sys/net/core/netdev_max_backlog
 echo 1048576 >/proc/sys/vm/max_map_count
 load_driver pavo || exit 1
+[ -d /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing
 rdma link add va0 type pavo netdev va || exit 1
 rdma link add vb0 type pavo netdev vb || exit 1
 wait_for active va0

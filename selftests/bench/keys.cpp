@@ -3,13 +3,14 @@
  * keys.cpp - what keys cost: a write of eight bytes while there are 10, 10,000 and
  * a million regions, each time another one; and the end of a key while there are
  * 16 and more queue pairs, with what it does to the writes of another one; and keys
- * from the cache of registrations.
+ * from the caches of registrations and of mappings.
  * Started by ./keys in a guest; prints a line of JSON for every repetition.
  * usage: keys A B regions|walks|cached [MOST]
  */
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -84,19 +85,76 @@ void regions(Env &env, size_t most)
 		ibv_dereg_mr(mr);
 }
 
-void walk_once(Env &env, Link &binder, Window &window, const BindSpec &spec)
+/* How long walks take, by the tracepoint, while it lives. */
+class WalkTimes {
+public:
+	WalkTimes()
+	{
+		std::ofstream(tracing + "trace") << "";
+		set("1");
+	}
+
+	~WalkTimes() { set("0"); }
+	WalkTimes(const WalkTimes &) = delete;
+
+	/* A line of JSON for each walk over so many queue pairs or more. */
+	void print(size_t least) const
+	{
+		std::ifstream trace(tracing + "trace");
+		std::string line;
+
+		while (std::getline(trace, line)) {
+			size_t event = line.find(" pavo_rkm: ");
+
+			if (event != line.npos &&
+			    number_behind(line, event, " qps ") >= least)
+				std::cout << "{\"what\": \"walk\", \"qps\": "
+					  << least << ", \"walk_ns\": "
+					  << number_behind(line, event, " ns ")
+					  << "}\n";
+		}
+	}
+
+private:
+	static inline const std::string tracing = "/sys/kernel/tracing/";
+
+	static void set(const char *value)
+	{
+		std::ofstream file(tracing + "events/pavo/pavo_rkm/enable");
+
+		file << value << std::flush;
+		REQUIRE(file.good(), "no tracepoint pavo_rkm");
+	}
+
+	static uint64_t number_behind(const std::string &line, size_t from,
+				      const std::string &word)
+	{
+		size_t at = line.find(word, from);
+
+		REQUIRE(at != line.npos, "a trace without", word, ": ", line);
+		return std::stoull(line.substr(at + word.size()));
+	}
+};
+
+/* As who asks sees it, and by itself. */
+void walk_often(Env &env, Link &binder, Window &window, const BindSpec &spec,
+		size_t qps)
 {
-	Moved ns(env.b, "rkm_walk_ns"), stalls(env.b, "rkm_stalls"),
-		qps(env.b, "rkm_qps");
-	must_bind(env, binder.b, window, spec);
-	uint64_t began = now();
+	const int walks = qps > 10000 ? 200 : 1000;
+	WalkTimes times;
+	Moved stalls(env.b, "rkm_stalls");
 
-	must_bind(env, binder.b, window, {});
-	uint64_t took = now() - began;
+	for (int i = 0; i < walks; i++) {
+		must_bind(env, binder.b, window, spec);
+		uint64_t began = now();
 
-	std::cout << "{\"what\": \"walk\", \"qps\": " << qps.by()
-		  << ", \"ns\": " << took << ", \"walk_ns\": " << ns.by()
-		  << ", \"stalls\": " << stalls.by() << "}\n";
+		must_bind(env, binder.b, window, {});
+		std::cout << "{\"what\": \"end of a key\", \"qps\": " << qps
+			  << ", \"ns\": " << now() - began << "}\n";
+	}
+	times.print(qps);
+	std::cerr << walks << " walks over " << qps << " queue pairs, "
+		  << stalls.by() << " stalls\n";
 }
 
 /* The longest of some writes, with walks under way or without. */
@@ -131,14 +189,14 @@ void walks(Env &env, size_t most)
 	SendWr wr = make_wr(Op::write, {out, 0}, 8, {in, 0});
 	std::vector<Link> all;
 
-	for (size_t count :
-	     {size_t(16), size_t(1024), size_t(16384), size_t(65536)}) {
+	for (size_t count : {size_t(16), size_t(256), size_t(1024),
+			     size_t(16384), size_t(65536)}) {
 		if (count > most)
 			break;
 		for (Link &more : many_links(env, count - all.size()))
 			all.push_back(std::move(more));
+		walk_often(env, binder, window, spec, count);
 		for (int i = 0; i < repetitions; i++) {
-			walk_once(env, binder, window, spec);
 			for (bool walking : {false, true})
 				std::cout
 					<< "{\"what\": \"longest write\", "
@@ -175,7 +233,8 @@ int main(int argc, char **argv)
 		else if (std::string(argv[3]) == "cached")
 			cached(local(env.a)
 				       .raw_mr(must_reg(env.a, {page}).id)
-				       ->pd);
+				       ->pd,
+			       argv[1]);
 		else
 			walks(env, most);
 	} catch (const std::exception &error) {
