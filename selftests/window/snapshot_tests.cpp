@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -227,10 +228,15 @@ bool holds(std::span<const std::byte> memory, uint32_t number)
 	return std::ranges::equal(memory, pattern(number, memory.size()));
 }
 
-/* All of it may be used for something else, FIFOs too, while packets still come. */
-TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
+/*
+ * So many windows, one after the other, to each of which messages come, and RDMA to
+ * @memory. @end: ends it and looks at what came of that; both still come.
+ */
+void under_traffic(
+	uint32_t rounds,
+	const std::function<void(Target &target, world::Memory &memory,
+				 Traffic &traffic, uint32_t round)> &end)
 {
-	constexpr uint32_t rounds = 400;
 	Pair pair;
 	world::Memory memory(Traffic::size);
 	pavo::Mapping mapping(pair.job_b, memory.all());
@@ -240,6 +246,17 @@ TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 		Target target(pair, traffic, mapping);
 
 		ASSERT_TRUE(target.hit(memory)) << round;
+		end(target, memory, traffic, round);
+		if (testing::Test::HasFatalFailure())
+			return;
+	}
+}
+
+/* All of it may be used for something else, FIFOs too, while packets still come. */
+TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
+{
+	under_traffic(400, [](Target &target, world::Memory &memory,
+			      Traffic &traffic, uint32_t round) {
 		must(target.window->disable());
 		ASSERT_TRUE(nobody_at_work(*target.window));
 		fill(memory.all(), round);
@@ -249,22 +266,14 @@ TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 		ASSERT_TRUE(holds(memory.all(), round)) << round;
 		ASSERT_TRUE(holds(target.fifo(false), round + 1)) << round;
 		ASSERT_TRUE(holds(target.fifo(true), round + 2)) << round;
-	}
+	});
 }
 
 /* Its contexts are nobody's when the call returns, which waits for nobody. */
 TEST(Snapshot, RdmaEndsWithTheCall)
 {
-	constexpr uint32_t rounds = 800;
-	Pair pair;
-	world::Memory memory(Traffic::size);
-	pavo::Mapping mapping(pair.job_b, memory.all());
-	Traffic traffic(pair);
-
-	for (uint32_t round = 0; round < rounds; round++) {
-		Target target(pair, traffic, mapping);
-
-		ASSERT_TRUE(target.hit(memory)) << round;
+	under_traffic(800, [](Target &target, world::Memory &memory,
+			      Traffic &traffic, uint32_t round) {
 		if (round % 2)
 			must(target.window->disable());
 		else
@@ -272,7 +281,7 @@ TEST(Snapshot, RdmaEndsWithTheCall)
 		fill(memory.all(), round);
 		ASSERT_TRUE(traffic.more(1));
 		ASSERT_TRUE(holds(memory.all(), round)) << round;
-	}
+	});
 }
 
 /* A worker with very many frames before it is let go, and marks none of them later. */
