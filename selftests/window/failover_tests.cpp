@@ -6,6 +6,7 @@
  */
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -196,7 +197,8 @@ struct Load {
 	}
 
 	Both &both;
-	uint32_t ended = 0;
+	/* The administrator's thread looks at it. */
+	std::atomic<uint32_t> ended = 0;
 	std::set<size_t> came;
 };
 
@@ -222,6 +224,38 @@ TEST(Failover, OperationsGoOnAfterRecoveries)
 	load.expect_whole();
 	EXPECT_EQ(both.a.lmt().rcxts_owned, 8u);
 	EXPECT_EQ(both.b.lmt().rcxts_owned, 8u);
+}
+
+/* Whatever the library is at at that moment: the administrator does not wait for it. */
+TEST(Failover, AnotherThreadRecoversTheAdapters)
+{
+	constexpr uint32_t wanted = 24;
+	Both both(4, {.patience = std::chrono::milliseconds(5),
+		      .piece = 20'000,
+		      .half_piece = 8'000});
+	Load load(both);
+	std::atomic<uint32_t> recoveries = 0;
+	std::thread administrator([&] {
+		while (recoveries < wanted &&
+		       eventually([&] { return load.ended > recoveries; }))
+			recover(recoveries++ % 3 ? both.device_a :
+						   both.device_b);
+	});
+
+	EXPECT_TRUE(both.run());
+	administrator.join();
+	EXPECT_EQ(recoveries, wanted);
+	load.expect_whole();
+	/* The last came when all was over, or not: they go on after it. */
+	std::error_code result = std::make_error_code(std::errc::timed_out);
+	both.rdma_a.put(both.b_of_a,
+			{.local = both.mapping_a.pvo(),
+			 .remote = both.mapping_b.pvo(),
+			 .length = Load::size},
+			[&](std::error_code error) { result = error; });
+	ASSERT_TRUE(both.run());
+	EXPECT_FALSE(result) << result.message();
+	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 0, Load::size));
 }
 
 /* Before the module is loaded anew. */
