@@ -8,19 +8,9 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
+# shellcheck source=selftests/window/nodes-lib.sh
+. "$here/nodes-lib.sh"
 examples=$1
-load_driver pavo || exit 1
-rdma link add rdma0 type pavo netdev eth0 || exit 1
-wait_for active rdma0
-wait_for gid_index rdma0 v4
-# A second adapter, for what goes over several.
-modprobe macvlan
-ip link add link eth0 name mv0 type macvlan mode bridge &&
-	ip addr add "192.168.78.$NODE/24" dev mv0 && ip link set mv0 up &&
-	rdma link add rdma1 type pavo netdev mv0 || exit 1
-wait_for active rdma1
-wait_for gid_index rdma1 v4
-slow_kernel && PAIR_LIMIT=300
 
 # each_way NAME PORT PROGRAM [CLIENT-PROGRAM-AND-ARGUMENTS...]
 each_way()
@@ -46,6 +36,7 @@ copied()
 	done
 }
 
+# all_of_them WHERE ROUNDS: so often a ball goes there and back.
 all_of_them()
 {
 	copied "example striped_copy$1"
@@ -55,13 +46,5 @@ all_of_them()
 	each_way "example key_value$1" 7473 key_value "$here/key-value"
 }
 
-[ "$NODE" = 1 ] && echo "TAP version 13"
-pavo-barrier ready 300 || exit 1
-all_of_them '' 500
-tc qdisc add dev eth0 root netem limit 10000 delay 1ms 1ms loss 5% duplicate 5% \
-	reorder 25% || exit 1
-pavo-barrier lossy 300 || exit 1
-all_of_them ' on a bad wire' 50
-pavo-barrier end 300 || exit 1
-[ "$NODE" = 1 ] && tap_end
-exit 0
+two_adapters || exit 1
+on_both_wires 500 50

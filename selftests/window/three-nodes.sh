@@ -8,13 +8,10 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
+# shellcheck source=selftests/window/nodes-lib.sh
+. "$here/nodes-lib.sh"
 examples=$1 programs=$2
 clients=$((NODES - 1))
-load_driver pavo || exit 1
-rdma link add rdma0 type pavo netdev eth0 || exit 1
-wait_for active rdma0
-wait_for gid_index rdma0 v4
-slow_kernel && PAIR_LIMIT=300
 
 # all_of_them WHERE NODE: that node serves.
 all_of_them()
@@ -31,13 +28,5 @@ all_of_them()
 		"$programs/pavo-halves rdma0 $address"
 }
 
-[ "$NODE" = 1 ] && echo "TAP version 13"
-pavo-barrier ready 300 || exit 1
-all_of_them '' 1
-tc qdisc add dev eth0 root netem limit 10000 delay 1ms 1ms loss 5% duplicate 5% \
-	reorder 25% || exit 1
-pavo-barrier lossy 300 || exit 1
-all_of_them ' on a bad wire' 3
-pavo-barrier end 300 || exit 1
-[ "$NODE" = 1 ] && tap_end
-exit 0
+two_adapters || exit 1
+on_both_wires 1 3

@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What nodes.sh and three-nodes.sh share: adapters, a good wire and a bad one. Sourced by
+# all nodes, after verbs/lib.sh.
+
+# usable ADAPTER: it has a link and an address.
+usable()
+{
+	wait_for active "$1"
+	wait_for gid_index "$1" v4
+}
+
+# two_adapters: rdma0 on eth0; and on the same wire rdma1, for what goes over several.
+two_adapters()
+{
+	load_driver pavo || return 1
+	rdma link add rdma0 type pavo netdev eth0 || return 1
+	modprobe macvlan
+	ip link add link eth0 name mv0 type macvlan mode bridge &&
+		ip addr add "192.168.78.$NODE/24" dev mv0 && ip link set mv0 up &&
+		rdma link add rdma1 type pavo netdev mv0 || return 1
+	usable rdma0
+	usable rdma1
+	# shellcheck disable=SC2034  # of pair_step
+	slow_kernel && PAIR_LIMIT=300
+	return 0
+}
+
+# on_both_wires GOOD BAD: what is to be done by all nodes, once on a wire that is good and
+# once on one that is not: all_of_them WHERE and that argument. Does not return.
+on_both_wires()
+{
+	[ "$NODE" = 1 ] && echo "TAP version 13"
+	pavo-barrier ready 300 || exit 1
+	all_of_them '' "$1"
+	tc qdisc add dev eth0 root netem limit 10000 delay 1ms 1ms loss 5% \
+		duplicate 5% reorder 25% || exit 1
+	pavo-barrier lossy 300 || exit 1
+	all_of_them ' on a bad wire' "$2"
+	pavo-barrier end 300 || exit 1
+	[ "$NODE" = 1 ] && tap_end
+	exit 0
+}
