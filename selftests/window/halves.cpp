@@ -20,7 +20,7 @@
 
 #include <pavo/rdma.hpp>
 
-#include "../../userspace/examples/meeting.hpp"
+#include "nodes.h"
 
 namespace {
 
@@ -37,22 +37,6 @@ struct Card {
 	pavo::Pvo buffer;
 	uint32_t senders;
 };
-
-/* Of a part's byte, so that any other part, round and place is another one. */
-std::byte pattern(uint32_t node, uint32_t round, size_t i)
-{
-	return std::byte(node * 89 + round * 31 + i * 7 + i / 253);
-}
-
-void must_hold(std::span<const std::byte> bytes, uint32_t node, uint32_t round)
-{
-	for (size_t i = 0; i < bytes.size(); i++)
-		if (bytes[i] != pattern(node, round, i))
-			throw std::runtime_error(
-				"byte " + std::to_string(i) + " of node " +
-				std::to_string(node) + " in round " +
-				std::to_string(round) + " is wrong");
-}
 
 /* ------------------------------------------------------------------ target */
 
@@ -91,8 +75,9 @@ public:
 		while (!all())
 			rdma_.progress();
 		for (uint32_t i = 0; i < arrived_.size(); i++)
-			must_hold(std::span(buffer_).subspan(i * part, part),
-				  i + 1, number);
+			nodes::must_hold(std::span(buffer_).subspan(i * part,
+								    part),
+					 i + 1, number);
 		/* They look, then they are done. */
 		together();
 		together();
@@ -151,12 +136,11 @@ public:
 		uint32_t self = meeting_.node(),
 			 next = self % target_.senders + 1;
 
-		for (size_t i = 0; i < part; i++)
-			buffer_[i] = pattern(self, number, i);
+		nodes::fill(buffer_, self, number);
 		move(true, self, number);
 		together();
 		move(false, next, 0);
-		must_hold(buffer_, next, number);
+		nodes::must_hold(buffer_, next, number);
 		together();
 	}
 

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What nodes.sh and three-nodes.sh share: adapters, a good wire and a bad one. Sourced by
-# all nodes, after verbs/lib.sh.
+# What nodes.sh and three-nodes.sh share: adapters, a good wire and a bad one, and
+# the tests that are the same for any number of machines. Sourced by all nodes, after
+# verbs/lib.sh.
 
 # usable ADAPTER: it has a link and an address.
 usable()
@@ -25,6 +26,24 @@ two_adapters()
 	# shellcheck disable=SC2034  # of pair_step
 	slow_kernel && PAIR_LIMIT=300
 	return 0
+}
+
+# between PROGRAM NAME SERVER TEST [INTERFACE]: a test of pavo-nodes, with its adapters; all
+# other nodes come to SERVER.
+between()
+{
+	pair_step "$2, node $3 serves" "$3" "listening 7480" \
+		"$1 $4 $((NODES - 1))" "$1 $4 192.168.77.$3 ${5:-}"
+}
+
+# between_nodes PROGRAM WHERE SERVER: all of them. PROGRAM: pavo-nodes
+between_nodes()
+{
+	between "$1" "messages of all lengths$2" "$3" "messages rdma0"
+	between "$1" "events of messages$2" "$3" "events rdma0"
+	between "$1" "RDMA, memory and FIFOs$2" "$3" "rdma rdma0"
+	between "$1" "recoveries in the middle of RDMA$2" "$3" "recovery rdma0"
+	between "$1" "windows end under traffic$2" "$3" "snapshot rdma0"
 }
 
 # on_both_wires GOOD BAD: what is to be done by all nodes, once on a wire that is good and

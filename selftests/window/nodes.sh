@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Both nodes of a pair run this: the examples of libpavo, between two machines, on a wire
+# Both nodes of a pair run this: libpavo and its examples, between two machines, on a wire
 # that is good and on one that is not. Node 1 prints TAP. Called by run.sh.
-# usage: nodes.sh FOLDER-OF-EXAMPLES
+# usage: nodes.sh FOLDER-OF-EXAMPLES FOLDER-OF-TEST-PROGRAMS
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
 # shellcheck source=selftests/window/nodes-lib.sh
 . "$here/nodes-lib.sh"
-examples=$1
+examples=$1 programs=$2
 
 # each_way NAME PORT PROGRAM [CLIENT-PROGRAM-AND-ARGUMENTS...]
 each_way()
@@ -36,15 +36,21 @@ copied()
 	done
 }
 
-# all_of_them WHERE ROUNDS: so often a ball goes there and back.
+# all_of_them WHERE "SERVER ROUNDS": which node serves the tests of nodes-lib.sh, and how
+# often a ball goes there and back.
 all_of_them()
 {
 	copied "example striped_copy$1"
 	each_way "example put_get$1" 7471 put_get
-	each_way "example ping_pong$1" 7472 ping_pong '' "$2"
+	each_way "example ping_pong$1" 7472 ping_pong '' "${2#* }"
 	each_way "example reduction$1" 7474 reduction
 	each_way "example key_value$1" 7473 key_value "$here/key-value"
+	between_nodes "$programs/pavo-nodes" "$1" "${2% *}"
+	between "$programs/pavo-nodes" "one link of two goes down$1" "${2% *}" \
+		"striped rdma0,rdma1" mv0
+	ip link set mv0 up
+	usable rdma1
 }
 
 two_adapters || exit 1
-on_both_wires 500 50
+on_both_wires "1 500" "2 50"

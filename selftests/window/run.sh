@@ -21,13 +21,13 @@ nodes()
 }
 
 case ${1:-} in
---nodes) nodes 2 nodes.sh "$examples" ;;
+--nodes) nodes 2 nodes.sh "$examples" "$programs" ;;
 --three) nodes 3 three-nodes.sh "$examples" "$programs" ;;
 *)
 	"$PAVO_VM" run -q --mem 1G --timeout "$(limit 480)" -- bash "$here/guest.sh" \
 		"$programs/pavo-window" "$@" || status=$?
 	if [ $# = 0 ]; then
-		nodes 2 nodes.sh "$examples"
+		nodes 2 nodes.sh "$examples" "$programs"
 		nodes 3 three-nodes.sh "$examples" "$programs"
 	fi
 	;;

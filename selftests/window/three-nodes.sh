@@ -26,6 +26,7 @@ all_of_them()
 	pair_step "one buffer, parts of $clients nodes$1, of node $2" "$2" \
 		"listening 7479" "$programs/pavo-halves rdma0 $clients" \
 		"$programs/pavo-halves rdma0 $address"
+	between_nodes "$programs/pavo-nodes" "$1" "$2"
 }
 
 two_adapters || exit 1

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * nodes.cpp - tests of windows between machines, on whatever wire there is: see nodes.h.
+ * Run by nodes.sh and three-nodes.sh.
+ *
+ * usage: pavo-nodes TEST ADAPTER[,ADAPTER] CLIENTS               the one that serves
+ *        pavo-nodes TEST ADAPTER[,ADAPTER] ADDRESS [INTERFACE]   the others
+ */
+#include "nodes.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <sstream>
+
+namespace nodes {
+
+namespace {
+
+constexpr uint16_t port = 7480;
+
+} // namespace
+
+Visitors::Visitors(unsigned clients)
+{
+	examples::Door door(port);
+
+	for (unsigned i = 0; i < clients; i++)
+		meetings.push_back(door.meet());
+}
+
+void Visitors::together()
+{
+	for (char word : {'c', 'g'})
+		for (examples::Meeting &meeting : meetings)
+			meeting.exchange(word);
+}
+
+bool Visitors::all_wait() const
+{
+	return std::ranges::all_of(meetings, [](const auto &meeting) {
+		return meeting.anything();
+	});
+}
+
+Server::Server(const Arguments &arguments)
+	: Visitors(arguments.clients),
+	  node(arguments.adapters[0], job_id, job_key, 0)
+{
+	for (examples::Meeting &meeting : meetings)
+		windows.push_back(node.introduce(meeting));
+}
+
+Client::Client(const Arguments &arguments)
+	: meeting(visit(arguments)),
+	  node(arguments.adapters[0], job_id, job_key, meeting.node()),
+	  window(node.introduce(meeting))
+{
+}
+
+void together(examples::Meeting &meeting)
+{
+	meeting.exchange('c');
+	meeting.exchange('g');
+}
+
+examples::Meeting visit(const Arguments &arguments)
+{
+	return {arguments.host, port};
+}
+
+std::vector<uint32_t> contexts(pavo::Window &window, size_t n)
+{
+	std::vector<uint32_t> rcxts(n);
+
+	window.take_rcxts(rcxts);
+	return rcxts;
+}
+
+} // namespace nodes
+
+namespace {
+
+using nodes::Arguments;
+
+struct Test {
+	const char *name;
+	void (*serve)(const Arguments &arguments);
+	void (*visit)(const Arguments &arguments);
+};
+
+constexpr Test tests[] = {
+	{"messages", nodes::serve_messages, nodes::send_messages},
+	{"events", nodes::serve_events, nodes::send_messages},
+	{"rdma", nodes::serve_rdma, nodes::ask_for_rdma},
+	{"recovery", nodes::serve_rdma_and_recover,
+	 nodes::ask_for_rdma_and_recover},
+	{"snapshot", nodes::reuse_memory, nodes::keep_sending},
+	{"striped", nodes::serve_striped, nodes::ask_striped},
+};
+
+int usage()
+{
+	fprintf(stderr, "usage: pavo-nodes TEST ADAPTER[,ADAPTER] CLIENTS\n"
+			"       pavo-nodes TEST ADAPTER[,ADAPTER] ADDRESS "
+			"[INTERFACE]\ntests:");
+	for (const Test &test : tests)
+		fprintf(stderr, " %s", test.name);
+	fputs("\n", stderr);
+	return 2;
+}
+
+std::vector<std::string> split(const std::string &text)
+{
+	std::istringstream names(text);
+	std::vector<std::string> list;
+
+	for (std::string name; std::getline(names, name, ',');)
+		list.push_back(name);
+	return list;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	auto found = std::ranges::find_if(tests, [&](const Test &test) {
+		return argc > 1 && argv[1] == std::string(test.name);
+	});
+
+	if (argc < 4 || argc > 5 || found == std::end(tests) || !*argv[2])
+		return usage();
+	try {
+		std::string who = argv[3];
+		Arguments arguments{.adapters = split(argv[2]),
+				    .host = who,
+				    .interface = argc > 4 ? argv[4] : ""};
+
+		if (who.find_first_of(".:") != who.npos) {
+			found->visit(arguments);
+		} else {
+			arguments.clients = unsigned(std::stoul(who));
+			found->serve(arguments);
+		}
+		return 0;
+	} catch (const std::exception &error) {
+		fprintf(stderr, "pavo-nodes %s: %s\n", argv[1], error.what());
+		return 1;
+	}
+}

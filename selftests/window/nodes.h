@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * nodes.h - what tests of windows between machines share: patterns, waiting, and who takes
+ * part. One node serves and has number 0, all others (1, 2, ...) come to it at the same
+ * time. They find each other by TCP, as the examples do.
+ */
+#ifndef PAVO_WINDOW_NODES_H
+#define PAVO_WINDOW_NODES_H
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <pavo/window.hpp>
+
+#include "../../userspace/examples/meeting.hpp"
+
+namespace nodes {
+
+constexpr uint32_t job_id = 2001;
+constexpr uint64_t job_key = 0x6e6f646573;
+
+/* ----------------------------------------------------------------- patterns */
+
+/* Byte @i of what @node has as @number; any other node, number and place is another one. */
+inline std::byte pattern(uint32_t node, uint32_t number, size_t i)
+{
+	return std::byte(node * 89 + number * 31 + i * 7 + i / 253);
+}
+
+/* @from: what place the first of @bytes is */
+inline void fill(std::span<std::byte> bytes, uint32_t node, uint32_t number,
+		 size_t from = 0)
+{
+	for (size_t i = 0; i < bytes.size(); i++)
+		bytes[i] = pattern(node, number, from + i);
+}
+
+/* The first that is wrong; bytes.size(): none is. */
+inline size_t first_wrong(std::span<const std::byte> bytes, uint32_t node,
+			  uint32_t number, size_t from = 0)
+{
+	size_t i = 0;
+
+	while (i < bytes.size() && bytes[i] == pattern(node, number, from + i))
+		i++;
+	return i;
+}
+
+inline void must_hold(std::span<const std::byte> bytes, uint32_t node,
+		      uint32_t number, size_t from = 0)
+{
+	size_t i = first_wrong(bytes, node, number, from);
+
+	if (i < bytes.size())
+		throw std::runtime_error("byte " + std::to_string(from + i) +
+					 " of number " +
+					 std::to_string(number) + " of node " +
+					 std::to_string(node) + " is wrong");
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+/* Until it is so; throws when it has not become so in a minute and a half. */
+template <class Condition> void until(Condition &&condition, const char *what)
+{
+	auto deadline =
+		std::chrono::steady_clock::now() + std::chrono::seconds(90);
+
+	while (!condition()) {
+		if (std::chrono::steady_clock::now() > deadline)
+			throw std::runtime_error(std::string("in vain: ") +
+						 what);
+		std::this_thread::yield();
+	}
+}
+
+inline void must(std::error_code error, const char *what)
+{
+	if (error)
+		throw std::system_error(error, what);
+}
+
+inline void must(bool fine, const char *what)
+{
+	if (!fine)
+		throw std::runtime_error(what);
+}
+
+/* -------------------------------------------------------------- who is there */
+
+/* What the program was told to do it with. */
+struct Arguments {
+	std::vector<std::string> adapters;
+	/* Of the one that serves. */
+	unsigned clients = 0;
+	/* Of the others: where that one is. */
+	std::string host;
+	/* What goes down in the middle, of tests which have that. */
+	std::string interface;
+};
+
+/* Those who come to the one that serves. */
+struct Visitors {
+	explicit Visitors(unsigned clients);
+
+	/* Nobody goes on before all have come here. */
+	void together();
+	/* All have come, or are gone: who serves may come, too. */
+	bool all_wait() const;
+
+	std::vector<examples::Meeting> meetings;
+};
+
+/* ... with a window. */
+struct Server : Visitors {
+	explicit Server(const Arguments &arguments);
+
+	examples::Node node;
+	/* Of each visitor. */
+	std::vector<uint32_t> windows;
+};
+
+struct Client {
+	explicit Client(const Arguments &arguments);
+
+	uint32_t self() const { return meeting.node(); }
+
+	examples::Meeting meeting;
+	examples::Node node;
+	/* The server's. */
+	uint32_t window;
+};
+
+/* Visitors::together() of a visitor. */
+void together(examples::Meeting &meeting);
+examples::Meeting visit(const Arguments &arguments);
+
+/* Contexts that are not of a pavo::Rdma. */
+std::vector<uint32_t> contexts(pavo::Window &window, size_t n);
+
+/* ----------------------------------------------------------------- messages */
+
+/* How a message begins; the rest is pattern, and its number says how much. */
+struct Head {
+	uint32_t number;
+	/* In answers: no other message is wanted. */
+	uint32_t enough;
+};
+
+std::vector<std::byte> message(const pavo::Window &window, uint32_t node,
+			       Head head);
+/* Throws: it is not as @node made it. */
+Head look(const pavo::Window &window, uint32_t node,
+	  const pavo::Message &message);
+
+/* ---------------------------------------------------------------- the tests */
+
+/* Messages of all lengths, taken by looking for them, or as events say. */
+void serve_messages(const Arguments &arguments);
+void serve_events(const Arguments &arguments);
+void send_messages(const Arguments &arguments);
+
+/* RDMA, with memory and FIFOs at either end; adapters recover in the middle. */
+void serve_rdma(const Arguments &arguments);
+void serve_rdma_and_recover(const Arguments &arguments);
+void ask_for_rdma(const Arguments &arguments);
+void ask_for_rdma_and_recover(const Arguments &arguments);
+
+/* Windows end under traffic, and their memory is used for something else. */
+void reuse_memory(const Arguments &arguments);
+void keep_sending(const Arguments &arguments);
+
+/* Messages over two adapters, of which one's link goes down in the middle. */
+void serve_striped(const Arguments &arguments);
+void ask_striped(const Arguments &arguments);
+
+} // namespace nodes
+
+#endif // PAVO_WINDOW_NODES_H

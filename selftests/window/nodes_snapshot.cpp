@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * nodes_snapshot.cpp - windows that end while other machines send messages and RDMA to them
+ * (windows document, "Snapshot Interface in RDMA Operations"). Whoever is told that nobody
+ * uses its memory any more finds no stray byte in it, though packets still come.
+ */
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <set>
+
+#include "nodes.h"
+
+using pavo::Message;
+using pavo::Window;
+
+namespace nodes {
+
+namespace {
+
+/* Ends within a page and within a packet. */
+constexpr uint32_t part = 20'007;
+constexpr uint32_t frames = 64;
+constexpr uint32_t rounds = 8;
+/* Whose pattern memory has when it is used for something else. */
+constexpr uint32_t used_again = 100;
+
+/* Where a client sends to. */
+struct Aim {
+	bool over;
+	uint32_t window;
+	uint32_t rcxt;
+	pavo::Pvo memory;
+};
+
+/* ------------------------------------------------------------------- server */
+
+class Target {
+public:
+	explicit Target(const Arguments &arguments)
+		: server_(arguments), clients_(arguments.clients),
+		  counter_("/sys/class/infiniband/" + arguments.adapters[0] +
+			   "/ports/1/hw_counters/rx_drop_window"),
+		  memory_(clients_ * part), mapping_(server_.node.job, memory_)
+	{
+	}
+
+	/* One more window. @disable: ask whether it is used; or close it at once. */
+	void round(uint32_t number, bool disable)
+	{
+		auto window = open();
+
+		hit(*window);
+		if (disable)
+			end(*window, number);
+		else
+			window.reset();
+		fill(memory_, used_again, number);
+		let_more_come();
+		must_hold(memory_, used_again, number);
+		if (window) {
+			must_hold(fifo(*window, false), used_again, number + 1);
+			must_hold(fifo(*window, true), used_again, number + 2);
+		}
+	}
+
+	void finish()
+	{
+		for (examples::Meeting &meeting : server_.meetings)
+			meeting.exchange(Aim{true, 0, 0, {}});
+	}
+
+private:
+	/* All clients send to it from now on. */
+	std::unique_ptr<Window> open()
+	{
+		auto window = std::make_unique<Window>(
+			server_.node.job,
+			pavo::WindowOptions{
+				.node = 0,
+				.send_frames = frames,
+				.recv_frames = frames,
+				.gid_index = server_.node.address.index});
+		auto rcxts = contexts(*window, clients_);
+
+		std::ranges::fill(memory_, std::byte(0));
+		for (uint32_t i = 0; i < clients_; i++)
+			server_.meetings[i].exchange(
+				Aim{false, window->number(), rcxts[i],
+				    mapping_.pvo() + i * part});
+		return window;
+	}
+
+	/* Messages of all have come, and the bytes of all. */
+	void hit(Window &window)
+	{
+		std::set<uint16_t> heard;
+
+		until(
+			[&] {
+				window.receive([&](const Message &came) {
+					look(window, came.node, came);
+					heard.insert(came.node);
+				});
+				return heard.size() == clients_ && whole();
+			},
+			"messages and RDMA of all");
+	}
+
+	bool whole() const
+	{
+		for (uint32_t i = 0; i < clients_; i++)
+			if (first_wrong(std::span(memory_).subspan(i * part,
+								   part),
+					i + 1, 0) < part)
+				return false;
+		return true;
+	}
+
+	void end(Window &window, uint32_t number)
+	{
+		must(window.disable(), "disable");
+		until(
+			[&] {
+				int at_work = window.snapshot();
+
+				must(at_work >= 0, "snapshot");
+				return !at_work;
+			},
+			"nobody to use a window");
+		fill(fifo(window, false), used_again, number + 1);
+		fill(fifo(window, true), used_again, number + 2);
+	}
+
+	std::span<std::byte> fifo(const Window &window, bool send) const
+	{
+		auto *at = send ? window.send_frame(0) : window.recv_frame(0);
+
+		return {reinterpret_cast<std::byte *>(at),
+			frames * size_t(PAVO_FRAME_SIZE)};
+	}
+
+	/*
+	 * Packets to what is no more come by. The number that the kernel shows may be some
+	 * milliseconds old: once it changes it is of now.
+	 */
+	void let_more_come() const
+	{
+		uint64_t before = dropped();
+
+		until([&] { return dropped() != before; }, "a stray packet");
+		before = dropped();
+		until([&] { return dropped() >= before + 50; },
+		      "more stray packets");
+	}
+
+	uint64_t dropped() const
+	{
+		std::ifstream file(counter_);
+		uint64_t n = 0;
+
+		must(bool(file >> n), "no counter");
+		return n;
+	}
+
+	Server server_;
+	uint32_t clients_;
+	std::string counter_;
+	std::vector<std::byte> memory_;
+	pavo::Mapping mapping_;
+};
+
+/* ------------------------------------------------------------------- client */
+
+/* Messages and RDMA writes that nobody acknowledges. */
+class Archer {
+public:
+	explicit Archer(const Arguments &arguments)
+		: client_(arguments), memory_(part),
+		  mapping_(client_.node.job, memory_)
+	{
+		fill(memory_, client_.self(), 0);
+		request_.local_rcxt = contexts(window(), 1)[0];
+		request_.local_pvo = mapping_.pvo().value;
+		request_.length = part;
+	}
+
+	void run()
+	{
+		for (;;) {
+			Aim aim = client_.meeting.exchange(Aim{});
+
+			if (aim.over)
+				break;
+			request_.remote_rcxt = aim.rcxt;
+			request_.remote_pvo = aim.memory.value;
+			until(
+				[&] {
+					shoot(aim.window);
+					return client_.meeting.anything();
+				},
+				"another aim");
+		}
+		must_hold(memory_, client_.self(), 0);
+	}
+
+private:
+	Window &window() { return client_.node.window; }
+
+	/* One of each; when both have left the next may. */
+	void shoot(uint32_t at)
+	{
+		std::array<pavo_frame_state, 2> states{};
+		size_t marked = 0;
+
+		request_.tid++;
+		must(window().prepare(0, at,
+				      message(window(), client_.self(),
+					      {number_++, 0})),
+		     "message");
+		must(window().prepare_rdma(true, 0, at, request_), "RDMA");
+		must(window().start(), "start");
+		until(
+			[&] {
+				marked += window().sent(
+					std::span(states).subspan(marked));
+				return marked == states.size();
+			},
+			"frames to be sent");
+		for (pavo_frame_state state : states)
+			must(state == PAVO_FRAME_SENT ||
+				     state == PAVO_FRAME_NOT_SENT,
+			     "a frame was refused");
+	}
+
+	Client client_;
+	std::vector<std::byte> memory_;
+	pavo::Mapping mapping_;
+	pavo_rdma_request request_{};
+	uint32_t number_ = 0;
+};
+
+} // namespace
+
+void reuse_memory(const Arguments &arguments)
+{
+	Target target(arguments);
+
+	for (uint32_t n = 0; n < rounds; n++)
+		target.round(n, n % 2 == 0);
+	target.finish();
+}
+
+void keep_sending(const Arguments &arguments)
+{
+	Archer(arguments).run();
+}
+
+} // namespace nodes

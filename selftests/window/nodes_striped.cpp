@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * nodes_striped.cpp - one message over two adapters to another machine, and the second
+ * one's link goes down in the middle: all bytes are there once. What comes after that
+ * goes by the first.
+ */
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+
+#include <pavo/striped.hpp>
+
+#include "nodes.h"
+
+namespace nodes {
+
+namespace {
+
+constexpr uint64_t message_size = 2 << 20;
+/* Whose pattern the server's memory has when it is got. */
+constexpr uint32_t returned = 100;
+
+/* A lane that does not answer for two seconds has failed. */
+constexpr pavo::StripedOptions options = {
+	.chunk = 1 << 15,
+	.lane = {.patience = std::chrono::milliseconds(20),
+		 .most_patience = std::chrono::milliseconds(250),
+		 .attempts = 10}};
+
+/* An adapter, with a window of the job, and memory that others have, too. */
+struct Lane : examples::Node {
+	Lane(const std::string &name, uint16_t number,
+	     std::span<std::byte> memory)
+		: Node(name, job_id, job_key, number), mapping(job, memory)
+	{
+	}
+
+	pavo::Mapping mapping;
+};
+
+/* One end: lanes by all adapters to the other machine, and memory. */
+struct End {
+	End(const Arguments &arguments, examples::Meeting &with)
+		: meeting(with), memory(message_size), striped(options)
+	{
+		for (const std::string &name : arguments.adapters)
+			add(name);
+		remote = meeting.exchange(lanes[0]->mapping.pvo());
+		striped.on_arrival(
+			[this](const pavo::StripedArrival &) { arrived++; });
+	}
+
+	/* The other end does the same at this moment. */
+	void add(const std::string &name)
+	{
+		std::array<uint32_t, 4> rcxts;
+
+		lanes.push_back(
+			std::make_unique<Lane>(name, meeting.node(), memory));
+		uint32_t window = lanes.back()->introduce(meeting);
+		auto lent = striped.add(lanes.back()->window, rcxts.size());
+		std::copy(lent.begin(), lent.end(), rcxts.begin());
+		rcxts = meeting.exchange(rcxts);
+		striped.connect(lanes.size() - 1,
+				{meeting.other(),
+				 window,
+				 {rcxts.begin(), rcxts.end()}});
+	}
+
+	examples::Meeting &meeting;
+	std::vector<std::byte> memory;
+	std::vector<std::unique_ptr<Lane>> lanes;
+	pavo::Striped striped;
+	pavo::Pvo remote;
+	unsigned arrived = 0;
+};
+
+/* Until all clients have what they wanted. */
+void serve_all(const Visitors &visitors,
+	       const std::vector<std::unique_ptr<End>> &ends)
+{
+	until(
+		[&] {
+			for (auto &end : ends)
+				end->striped.progress();
+			return visitors.all_wait();
+		},
+		"messages of all");
+}
+
+/* All of the memory. @middle: called while it is under way. */
+template <class Middle> void move(End &end, bool put, Middle &&middle)
+{
+	std::error_code result;
+	pavo::StripedMove all{.local = end.lanes[0]->mapping.pvo(),
+			      .remote = end.remote,
+			      .length = message_size,
+			      .tell = true};
+	auto over = [&](std::error_code error) {
+		result = error;
+	};
+
+	if (put)
+		end.striped.put(all, over);
+	else
+		end.striped.get(all, over);
+	until(
+		[&] {
+			end.striped.progress();
+			middle();
+			return !end.striped.pending();
+		},
+		"the end of a message");
+	must(result, put ? "put" : "get");
+}
+
+} // namespace
+
+void serve_striped(const Arguments &arguments)
+{
+	Visitors visitors(arguments.clients);
+	std::vector<std::unique_ptr<End>> ends;
+
+	for (examples::Meeting &meeting : visitors.meetings)
+		ends.push_back(std::make_unique<End>(arguments, meeting));
+	visitors.together();
+	serve_all(visitors, ends);
+	for (auto &end : ends) {
+		uint32_t node = end->meeting.other();
+
+		must(end->arrived == 1, "told of a message not once");
+		must_hold(end->memory, node, 1);
+		must(end->striped.lane(0).living &&
+			     !end->striped.lane(1).living,
+		     "another lane has failed here");
+		fill(end->memory, returned + node, 2);
+	}
+	visitors.together();
+	serve_all(visitors, ends);
+	for (auto &end : ends) {
+		must(end->arrived == 2, "told of a message not once");
+		must_hold(end->memory, returned + end->meeting.other(), 2);
+	}
+	visitors.together();
+}
+
+void ask_striped(const Arguments &arguments)
+{
+	examples::Meeting meeting = visit(arguments);
+	const std::string down = "ip link set " + arguments.interface + " down";
+	End end(arguments, meeting);
+	bool is_down = false;
+
+	fill(end.memory, meeting.node(), 1);
+	together(meeting);
+	move(end, true, [&] {
+		if (is_down || end.striped.lane(1).chunks < 3)
+			return;
+		must(!std::system(down.c_str()), "the link does not go down");
+		is_down = true;
+	});
+	pavo::StripedLane lane = end.striped.lane(1);
+	must(is_down && !lane.living && lane.why == std::errc::timed_out,
+	     "the lane has not failed");
+	must(end.striped.lane(0).living, "the other lane has failed");
+	must_hold(end.memory, meeting.node(), 1);
+	together(meeting);
+	move(end, false, [] {});
+	must_hold(end.memory, returned + meeting.node(), 2);
+	must(end.striped.lane(1).chunks == lane.chunks,
+	     "a lane that has failed is used");
+	together(meeting);
+}
+
+} // namespace nodes
