@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * copy.c - bytes into and out of regions, page by page.
+ * copy.c - bytes into and out of pages, and of regions page by page.
  *
  * Called by both halves inside the RCU section in which they translated the
  * range; nothing here checks bounds again. Touches the memory of the region
@@ -64,9 +64,8 @@ static struct page *whole_page(const struct sk_buff *skb, unsigned int from)
 	return NULL;
 }
 
-/* Copy @n bytes to @page from @offset on, not beyond its end. */
-static int page_from_skb(struct page *page, unsigned int offset,
-			 struct sk_buff *skb, unsigned int from, unsigned int n)
+int pavo_page_from_skb(struct page *page, unsigned int offset,
+		       struct sk_buff *skb, unsigned int from, unsigned int n)
 {
 	struct page *source;
 	void *to;
@@ -76,12 +75,14 @@ static int page_from_skb(struct page *page, unsigned int offset,
 		source = whole_page(skb, from);
 		if (source) {
 			copy_highpage(page, source);
+			flush_dcache_page(page);
 			return 0;
 		}
 	}
 	to = kmap_local_page(page);
 	err = skb_copy_bits(skb, from, to + offset, n);
 	kunmap_local(to);
+	flush_dcache_page(page);
 	return err;
 }
 
@@ -96,8 +97,7 @@ int pavo_region_from_skb(const struct pavo_region *region, u64 va,
 	for (; len; va += n, from += n, len -= n) {
 		page = pavo_region_page(region, va, &offset);
 		n = min_t(unsigned int, len, PAGE_SIZE - offset);
-		err = page_from_skb(page, offset, skb, from, n);
-		flush_dcache_page(page);
+		err = pavo_page_from_skb(page, offset, skb, from, n);
 		if (unlikely(err))
 			return err;
 	}

@@ -13,6 +13,7 @@
 #include "device.h"
 #include "translate/job.h"
 #include "translate/tce.h"
+#include "translate/translate.h"
 
 /* Payload up to this is copied into a packet; what is longer is attached by page. */
 #define COPY_MOST 256u
@@ -40,7 +41,6 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 	unsigned int offset, left, n;
 	enum pavo_pvo_result result;
 	struct page *page;
-	void *to;
 
 	result = pavo_pvo_check(pavo_tce_tables, pavo_job_id(job), pvo, len);
 	for (; !result && len; pvo += n, from += n, len -= n) {
@@ -48,11 +48,8 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 		if (result)
 			break;
 		n = min(len, left);
-		to = kmap_local_page(page);
 		/* It was parsed, so it has all that its header speaks of. */
-		WARN_ON_ONCE(skb_copy_bits(skb, from, to + offset, n));
-		kunmap_local(to);
-		flush_dcache_page(page);
+		WARN_ON_ONCE(pavo_page_from_skb(page, offset, skb, from, n));
 	}
 	return result;
 }

@@ -308,6 +308,15 @@ struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 			      unsigned int *offset);
 
 /**
+ * pavo_page_from_skb - copy @n bytes to @page from @offset on, not beyond its end.
+ * @skb, @from: source, offset from skb->data
+ *
+ * Return: 0, or -EFAULT if the packet is shorter than said.
+ */
+int pavo_page_from_skb(struct page *page, unsigned int offset,
+		       struct sk_buff *skb, unsigned int from, unsigned int n);
+
+/**
  * pavo_region_from_skb - the one copy of receiving: packet to memory.
  * @va, @len: inside the range that was translated
  * @skb, @from: source, offset from skb->data
