@@ -250,6 +250,15 @@ struct pavo_frame_line {
 	u8 payload[PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE];
 };
 
+/**
+ * pavo_window_packet - a packet with @length bytes of payload to be written at @room.
+ * Return: NULL: no memory, which was counted. Context: BH disabled.
+ */
+struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
+				   struct pavo_flow *flow,
+				   const struct pavo_pkt *pkt, u32 length,
+				   void **room);
+
 /** pavo_window_quantum - frames that are sent of a window in a turn. */
 u32 pavo_window_quantum(void);
 

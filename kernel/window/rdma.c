@@ -90,8 +90,6 @@ static int send_copy(struct pavo_fifo_window *window, enum pavo_window_op op,
 {
 	struct pavo_flow *flow = pavo_window_flow(window, told->node);
 	struct pavo_pkt pkt = packet_to(window, op, told, length);
-	const struct pavo_tally *tally = &window->dev->tally;
-	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
 	void *room;
 
@@ -99,17 +97,11 @@ static int send_copy(struct pavo_fifo_window *window, enum pavo_window_op op,
 		pavo_count(window->dev, tx_drop_node);
 		return -EHOSTUNREACH;
 	}
-	skb = pavo_tx_alloc(tally, flow, hdr, pavo_build(hdr, &pkt), length);
+	skb = pavo_window_packet(window, flow, &pkt, length, &room);
 	if (!skb)
 		return -ENOBUFS;
-	room = pavo_tx_put(skb, length);
-	if (!room) {
-		pavo_count(window->dev, tx_drop_no_memory);
-		kfree_skb(skb);
-		return -ENOBUFS;
-	}
 	memcpy(room, data, length);
-	return pavo_tx_send(tally, flow, skb, pkt.pad);
+	return pavo_tx_send(&window->dev->tally, flow, skb, pkt.pad);
 }
 
 int pavo_rdma_tell(struct pavo_fifo_window *window, enum pavo_window_op op,

@@ -33,11 +33,30 @@ u32 pavo_window_quantum(void)
 	return clamp_t(u32, READ_ONCE(window_quantum), 1, MOST_QUANTUM);
 }
 
-/* Return: enum pavo_frame_state. RCU read side, BH disabled. */
-static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
-		       const struct pavo_frame_line *line, const void *frame)
+struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
+				   struct pavo_flow *flow,
+				   const struct pavo_pkt *pkt, u32 length,
+				   void **room)
 {
-	const struct pavo_tally *tally = &window->dev->tally;
+	u8 hdr[PAVO_MAX_HDR_LEN];
+	struct sk_buff *skb;
+
+	skb = pavo_tx_alloc(&window->dev->tally, flow, hdr,
+			    pavo_build(hdr, pkt), length);
+	if (!skb)
+		return NULL;
+	*room = pavo_tx_put(skb, length);
+	if (*room)
+		return skb;
+	pavo_count(window->dev, tx_drop_no_memory);
+	kfree_skb(skb);
+	return NULL;
+}
+
+/* Return: enum pavo_frame_state. RCU read side, BH disabled. */
+static u32 send_message(struct pavo_fifo_window *window, struct pavo_flow *flow,
+			const struct pavo_frame_line *line, const void *frame)
+{
 	u32 length = line->hdr.length, first, pad = -length & 3;
 	struct pavo_pkt pkt = {
 		.opcode = PAVO_OP_WINDOW_MESSAGE,
@@ -49,23 +68,16 @@ static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
 		.kind = line->hdr.kind,
 		.src_window = window->id,
 	};
-	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
 	void *room;
 
-	skb = pavo_tx_alloc(tally, flow, hdr, pavo_build(hdr, &pkt), length);
+	skb = pavo_window_packet(window, flow, &pkt, length, &room);
 	if (!skb)
 		return PAVO_FRAME_NOT_SENT;
-	room = pavo_tx_put(skb, length);
-	if (!room) {
-		pavo_count(window->dev, tx_drop_no_memory);
-		kfree_skb(skb);
-		return PAVO_FRAME_NOT_SENT;
-	}
 	first = min_t(u32, length, sizeof(line->payload));
 	memcpy(room, line->payload, first);
 	memcpy(room + first, frame + PAVO_FRAME_LINE, length - first);
-	if (pavo_tx_send(tally, flow, skb, pad))
+	if (pavo_tx_send(&window->dev->tally, flow, skb, pad))
 		return PAVO_FRAME_NOT_SENT;
 	pavo_count(window->dev, tx_frames);
 	return PAVO_FRAME_SENT;
@@ -96,7 +108,7 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	flow = pavo_window_flow(window, line.hdr.node);
 	if (!flow)
 		return PAVO_FRAME_BAD_NODE;
-	return send_packet(window, flow, &line, frame);
+	return send_message(window, flow, &line, frame);
 }
 
 /* A frame after which nothing comes is marked by what it began. */
