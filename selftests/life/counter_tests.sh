@@ -161,6 +161,25 @@ counted_to_the_end()
 	smoke
 }
 
+# What a packet filter forbids is lost and counted, and comes again when it may.
+forbidden()
+{
+	local value before
+	add_pair
+	start_traffic
+	goes_on
+	port_counter la tx_drop_filtered && [ "$value" = 0 ]
+	nft 'table inet pavo_test { chain out { type filter hook output priority 0;
+		oifname va udp dport 4791 drop; }; }'
+	soon counted la tx_drop_filtered
+	nft delete table inet pavo_test
+	port_counter la tx_drop_filtered && before=$value
+	goes_on
+	stop_traffic
+	port_counter la tx_drop_filtered && [ "$value" -ge "$before" ]
+	! counted lb tx_drop_filtered
+}
+
 counter_tests()
 {
 	[ "$type" = pavo ] || return 0
@@ -168,4 +187,5 @@ counter_tests()
 	life "counters of a queue pair: by hand" counted_by_hand
 	life "counters of a queue pair: by rule" counted_by_rule
 	life "counters of a queue pair: until its adapter goes" counted_to_the_end
+	life "counters: packets that a filter forbids" forbidden
 }
