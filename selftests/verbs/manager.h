@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The remote key manager of an adapter, seen by its counters, and queue pairs to
- * be walked over. Used by: rkm_*.cpp.
+ * be walked over. Used by: rkm_tests.cpp, odp_tests.cpp.
  */
 #pragma once
 

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "manager.h"
 #include "pattern.h"
 #include "tap.h"
 #include "window.h"
@@ -283,6 +284,39 @@ PV_TEST_LOCAL("odp.gone", "memory that is not mapped, or not for writing: an "
 		check_wc(wait_send(env, third.b, "write"), id,
 			 IBV_WC_LOC_PROT_ERR, "write from what is not there");
 	}
+}
+
+PV_TEST_LOCAL("odp.counted", "pages that are brought in, taken back and not "
+			     "there are counted, others are not")
+{
+	env.expect_async();
+	Link link = connect(env);
+	Paged a(env.a), b(env.b);
+	Moved here(env.a, "odp_faults"), there(env.b, "odp_faults"),
+		fails(env.b, "odp_fault_errors"),
+		gone(env.b, "odp_invalidations");
+
+	a.fill(3);
+	b.fill(1);
+	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, page);
+	uint64_t once = here.by(), once_there = there.by(), hidden = gone.by();
+
+	REQUIRE(once && once_there, "faults: ", once, " and ", once_there);
+	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, page);
+	REQUIRE_EQ(here.by(), once, "faults of memory that is there");
+	REQUIRE_EQ(there.by(), once_there, "faults of memory that is there");
+	REQUIRE_EQ(gone.by(), hidden, "times that nobody took pages back");
+	b.cool();
+	REQUIRE(gone.by() > hidden, "pages were taken back");
+	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, page);
+	REQUIRE(there.by() > once_there, "faults of memory that went");
+	REQUIRE_EQ(fails.by(), 0u, "faults that failed");
+	REQUIRE(!munmap(b.data + 5 * page, page), "munmap");
+	uint64_t id = post(link.a, a, b, IBV_WR_RDMA_WRITE, 5 * page, 8);
+
+	check_wc(wait_send(env, link.a, "write"), id, IBV_WC_REM_ACCESS_ERR,
+		 "write to what is not there");
+	REQUIRE(fails.by(), "faults that failed");
 }
 
 PV_TEST_LOCAL("odp.taken_back",
