@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "link.h"
@@ -220,10 +221,23 @@ void Dut::deregister(Region &region)
 	region.mr = nullptr;
 }
 
+void Dut::hide(Region &region, uint64_t offset)
+{
+	const auto byte = reinterpret_cast<uintptr_t>(region.at) + offset;
+
+	region.hidden.push_back(reinterpret_cast<void *>(byte / page * page));
+	if (mprotect(region.hidden.back(), page, PROT_NONE))
+		fail("mprotect");
+}
+
 std::string Dut::check_regions()
 {
 	for (auto &[name, region] : regions_) {
 		const Region &r = *region;
+
+		for (void *at : r.hidden)
+			if (mprotect(at, page, PROT_READ | PROT_WRITE))
+				fail("mprotect");
 
 		const auto wrong =
 			std::mismatch(r.shadow.begin(), r.shadow.end(), r.at);

@@ -47,6 +47,7 @@ struct Region {
 	uint32_t lkey = 0, rkey = 0;
 	Bytes shadow;
 	Bytes mapping; /* guards and region */
+	std::vector<void *> hidden; /* pages that the process may not touch */
 };
 
 struct Span {
@@ -79,6 +80,8 @@ public:
 			   bool other_pd);
 	Region *region(std::string_view name);
 	void deregister(Region &region);
+	/* Nobody may touch the page with that byte until check_regions(). */
+	void hide(Region &region, uint64_t offset);
 	/* "" or what bytes of which region changed though no statement said so. */
 	std::string check_regions();
 

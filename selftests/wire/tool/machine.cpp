@@ -108,6 +108,7 @@ std::span<const Machine::Verb> Machine::verbs()
 		 "rd dest_rd access depth sge inline qkey state"},
 		{"mr", &Machine::step_mr, 1, 2, "size access"},
 		{"dereg", &Machine::step_dereg, 1, 1, ""},
+		{"hide", &Machine::step_hide, 1, 1, ""},
 		{"post", &Machine::step_post, 1, any_number,
 		 "wr len sge va rkey imm "
 		 "swap cmp add inv"},

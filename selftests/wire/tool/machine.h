@@ -97,6 +97,7 @@ private:
 	void step_qp(const Statement &s);
 	void step_mr(const Statement &s);
 	void step_dereg(const Statement &s);
+	void step_hide(const Statement &s);
 	void step_post(const Statement &s);
 	void step_recv(const Statement &s);
 	void step_completion(const Statement &s);

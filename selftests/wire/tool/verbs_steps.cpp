@@ -64,6 +64,7 @@ constexpr Name<int> access_flags[] = {
 	{"rw", IBV_ACCESS_REMOTE_WRITE},
 	{"rr", IBV_ACCESS_REMOTE_READ},
 	{"ra", IBV_ACCESS_REMOTE_ATOMIC},
+	{"od", IBV_ACCESS_ON_DEMAND},
 };
 
 constexpr Name<ibv_send_flags> send_flags[] = {
@@ -189,6 +190,13 @@ void Machine::step_mr(const Statement &s)
 void Machine::step_dereg(const Statement &s)
 {
 	dut().deregister(region(s.word(0)));
+}
+
+void Machine::step_hide(const Statement &s)
+{
+	const Span span = region_span(s.word(0) + ":1");
+
+	dut().hide(region(span.region->name), span.offset);
 }
 
 /* name+offset:length */
