@@ -81,6 +81,12 @@ mtu_under_traffic()
 	stop_traffic
 }
 
+# Who sends what is under way: la, or lb if that is the answer to a read.
+too_long_somewhere()
+{
+	counted la tx_drop_too_long || counted lb tx_drop_too_long
+}
+
 # Too small for the packets under way, for a moment: they go on afterwards.
 mtu_too_small_for_a_moment()
 {
@@ -89,7 +95,7 @@ mtu_too_small_for_a_moment()
 	ip link set va mtu 1500
 	ip link set vb mtu 1500
 	soon mtu_is la 1024
-	[ "$type" != pavo ] || soon counted la tx_drop_too_long
+	[ "$type" != pavo ] || soon too_long_somewhere
 	ip link set va mtu 9000
 	ip link set vb mtu 9000
 	goes_on
