@@ -3,6 +3,7 @@
 #include "rdma_world.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace rdma_world {
@@ -217,6 +218,235 @@ void End::receive(const Packet &packet)
 		c.now.sending = false;
 		put_done(packet.rcxt, c, 0, packet.tid);
 	}
+}
+
+/* ------------------------------------------------------------------- ports */
+
+std::error_code
+Port::piece(uint16_t, uint32_t, const pavo_rdma_piece &piece, uint32_t length,
+	    const std::function<void(std::span<std::byte>)> &fill)
+{
+	/* Frames are few. */
+	if (world.random.below(4) == 0)
+		return std::make_error_code(std::errc::no_buffer_space);
+	if (!end.begin_piece(piece))
+		return {};
+	Packet packet{.kind = Packet::DATA,
+		      .to_b = !end.is_b,
+		      .rcxt = piece.remote_rcxt,
+		      .peer_rcxt = piece.local_rcxt,
+		      .tid = piece.tid,
+		      .pvo = piece.pvo,
+		      .back_pvo = 0,
+		      .total = piece.total,
+		      .fragment = piece.fragment,
+		      .tag = piece.tag,
+		      .attempts = piece.attempts,
+		      .flags = piece.flags,
+		      .payload = std::vector<uint8_t>(length)};
+
+	fill(std::as_writable_bytes(std::span(packet.payload)));
+	world.send(packet);
+	return {};
+}
+
+std::error_code Port::request(bool write, uint16_t, uint32_t,
+			      const pavo_rdma_request &request, uint32_t &frame)
+{
+	auto found = end.contexts.find(request.local_rcxt);
+
+	if (found == end.contexts.end()) {
+		frame = next++;
+		end.marks[frame] = PAVO_FRAME_BAD_RCXT;
+		return {};
+	}
+	EXPECT_GT(request.tid, found->second.now.tid) << "tids only grow";
+	/* A number is no memory, nor is that of no bytes. */
+	if (request.length && !(request.flags & PAVO_RDMA_TO_FIFO) &&
+	    request.local_pvo >= refused) {
+		refusals++;
+		return std::make_error_code(std::errc::message_size);
+	}
+	if (world.random.below(100) < world.loss)
+		return std::make_error_code(std::errc::no_buffer_space);
+	frame = next++;
+	pavo_frame_state state = ask(write, frame, found->second, request);
+	if (state != PAVO_FRAME_EMPTY)
+		end.marks[frame] = state;
+	return {};
+}
+
+/* Return: what the frame is marked with at once. */
+pavo_frame_state Port::ask(bool write, uint32_t frame, Context &c,
+			   const pavo_rdma_request &request)
+{
+	if (c.now.sending)
+		return PAVO_FRAME_BUSY;
+	if (!write && pavo_tid_repeats(&c.now, request.tid, request.attempts)) {
+		c.now.tid = request.tid;
+		c.of.attempts = request.attempts;
+		end.put_done(request.local_rcxt, c, 1, request.tid);
+		return PAVO_FRAME_SENT;
+	}
+	bool resume = !write &&
+		      pavo_tid_resumes(&c.now, request.tid, request.attempts);
+
+	c.now.tid = request.tid;
+	c.now.first = pavo_tid_first(request.tid, request.attempts);
+	c.now.placing = !write;
+	c.now.feeding = false;
+	c.now.sending = write;
+	c.told = write && request.flags & PAVO_RDMA_TELL_SOURCE;
+	c.own = write;
+	c.frame = frame;
+	if (!resume) {
+		c.left = request.length;
+		c.seen = {};
+	}
+	c.of = {.kind = write ? Packet::DATA : Packet::READ,
+		.to_b = true,
+		.rcxt = request.remote_rcxt,
+		.peer_rcxt = request.local_rcxt,
+		.tid = request.tid,
+		.pvo = request.remote_pvo,
+		.back_pvo = request.local_pvo,
+		.total = request.length,
+		.fragment = 0,
+		.tag = request.tag,
+		.attempts = request.attempts,
+		.flags = request.flags,
+		.payload = {}};
+	if (write)
+		return PAVO_FRAME_EMPTY;
+	world.send(c.of);
+	return PAVO_FRAME_SENT;
+}
+
+pavo_frame_state Port::result(uint32_t frame)
+{
+	auto found = end.marks.find(frame);
+
+	return found == end.marks.end() ? PAVO_FRAME_EMPTY : found->second;
+}
+
+void Port::ask_about(uint16_t, uint32_t, uint32_t rcxt)
+{
+	if (world.random.below(100) >= world.loss)
+		asked.push_back(rcxt);
+}
+
+void Port::cancel(uint32_t rcxt)
+{
+	auto found = end.contexts.find(rcxt);
+
+	if (found == end.contexts.end())
+		return;
+	Context &c = found->second;
+
+	if (c.now.sending && c.own)
+		end.marks[c.frame] = PAVO_FRAME_CANCELLED;
+	c.now.sending = false;
+	c.now.placing = false;
+	c.now.feeding = false;
+	c.told = false;
+}
+
+/* -------------------------------------------------------------- both ends */
+
+Bench::Bench(unsigned seed, uint32_t piece, unsigned attempts)
+	: world(seed), port(world, world.a), port_b(world, world.b),
+	  engine(port, {.patience = std::chrono::microseconds(500),
+			.most_patience = std::chrono::microseconds(8000),
+			.attempts = attempts,
+			.piece = piece,
+			.half_piece = piece}),
+	  other(port_b, {})
+{
+	RdmaPeer to{1, 2, {}};
+	std::array<uint32_t, 3> locals{};
+
+	for (uint32_t i = 0; i < 3; i++) {
+		to.rcxts.push_back(20 + i);
+		locals[i] = 10 + i;
+		world.a.contexts[10 + i];
+		world.b.contexts[20 + i];
+	}
+	once_a.add(locals);
+	once_b.add(to.rcxts);
+	peer = engine.add(to, locals);
+	peer = engine.add(to, locals);
+}
+
+bool Bench::run(int steps)
+{
+	for (; engine.pending() && steps; steps--) {
+		world.step();
+		if (recovers && !world.random.below(3000))
+			(world.random.coin() ? world.a : world.b).recover();
+		renew_a();
+		engine.look(world.now);
+		other.look(world.now);
+		/* Processes look when they like. */
+		if (!world.random.below(200))
+			take_frames();
+	}
+	return !engine.pending();
+}
+
+void Bench::take_frames()
+{
+	for (auto &done : std::exchange(world.a.frames, {})) {
+		done.rcxt = once_a.name(done.rcxt);
+		EXPECT_TRUE(engine.done(done, world.now));
+	}
+	if (process)
+		process();
+	for (auto &done : arrived ? std::exchange(world.b.frames, {}) :
+				    std::vector<pavo_rdma_done>()) {
+		once_b.end(done.rcxt, done.tid - done.attempts);
+		arrived(done);
+	}
+	answer();
+}
+
+/*
+ * What Rdma does after recoveries: contexts are taken anew at end a, and at end b when it
+ * is asked about one.
+ */
+static bool take_anew(const End &end, RdmaOnce &once, uint32_t &known)
+{
+	auto names = once.names();
+
+	for (uint32_t &name : names)
+		name += 1000 * (end.recoveries - known);
+	once.rename(names);
+	return std::exchange(known, end.recoveries) != end.recoveries;
+}
+
+void Bench::renew_a()
+{
+	auto old = once_a.names();
+
+	if (!take_anew(world.a, once_a, known_a))
+		return;
+	for (size_t i = 0; i < old.size(); i++)
+		engine.renew_local(old[i], once_a.names()[i], world.now);
+}
+
+void Bench::answer()
+{
+	for (uint32_t rcxt : std::exchange(port.asked, {})) {
+		take_anew(world.b, once_b, known_b);
+		uint32_t name = once_b.name(rcxt);
+		engine.renew_remote(1, 2, rcxt, name, once_b.ended(name),
+				    world.now);
+	}
+}
+
+void fill(std::vector<uint8_t> &memory, size_t from, size_t n, unsigned seed)
+{
+	for (size_t i = 0; i < n; i++)
+		memory[from + i] = uint8_t(seed * 37 + i * 11 + i / 251);
 }
 
 } // namespace rdma_world

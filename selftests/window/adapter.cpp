@@ -109,6 +109,19 @@ void shell(const std::string &command)
 		throw std::runtime_error("failed: " + command);
 }
 
+void must(std::error_code error)
+{
+	ASSERT_FALSE(error) << error.message();
+}
+
+void recover(const pavo::Device &device)
+{
+	std::ofstream file("/sys/class/infiniband/" + device.name() +
+			   "/recover");
+
+	ASSERT_TRUE(file << 1 << std::flush);
+}
+
 Moved::Moved(const pavo::Device &device, const std::string &counter)
 	: path_(port(device) + "hw_counters/" + counter),
 	  before_(read_number(path_))

@@ -4,9 +4,12 @@
 #define PAVO_WINDOW_ADAPTER_H
 
 #include <chrono>
+#include <coroutine>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <pavo/window.hpp>
@@ -28,6 +31,23 @@ Address address_in(const pavo::Device &device, uint8_t net);
 
 /* Runs a command of the shell, which has to end well. */
 void shell(const std::string &command);
+
+/* What was to go well went well. */
+void must(std::error_code error);
+
+/* Recovers an adapter's windows: all contexts are gone. */
+void recover(const pavo::Device &device);
+
+/* A coroutine that nobody waits for. */
+struct Task {
+	struct promise_type {
+		Task get_return_object() { return {}; }
+		std::suspend_never initial_suspend() { return {}; }
+		std::suspend_never final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() { std::terminate(); }
+	};
+};
 
 /* What a counter of an adapter has moved by since then. */
 class Moved {

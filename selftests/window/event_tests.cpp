@@ -36,11 +36,6 @@ using Bytes = std::vector<std::byte>;
 
 constexpr int long_enough = 60000;
 
-void must(std::error_code error)
-{
-	ASSERT_FALSE(error) << error.message();
-}
-
 /* Handlers of window b, and an epoll set of their files. */
 struct Handlers : testing::Test {
 	Handlers() : set(epoll_create1(EPOLL_CLOEXEC)) {}

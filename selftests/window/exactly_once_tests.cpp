@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <coroutine>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -185,17 +184,6 @@ TEST(ExactlyOnce, NobodyThereTimesOut)
 	EXPECT_EQ(result, std::errc::timed_out);
 	EXPECT_EQ(both.rdma_a.repeated(), 4u);
 }
-
-/* A coroutine that nobody waits for. */
-struct Task {
-	struct promise_type {
-		Task get_return_object() { return {}; }
-		std::suspend_never initial_suspend() { return {}; }
-		std::suspend_never final_suspend() noexcept { return {}; }
-		void return_void() {}
-		void unhandled_exception() { std::terminate(); }
-	};
-};
 
 Task there_and_back(Both &both, std::optional<std::error_code> &result)
 {

@@ -28,14 +28,6 @@ void replay(Wire &out, const std::vector<Frame> &frames)
 		out.send(frame);
 }
 
-void recover(const pavo::Device &device)
-{
-	std::ofstream file("/sys/class/infiniband/" + device.name() +
-			   "/recover");
-
-	ASSERT_TRUE(file << 1 << std::flush);
-}
-
 /* End a hears that it is done. */
 bool told(Ends &ends, uint64_t tid)
 {

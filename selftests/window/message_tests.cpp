@@ -48,11 +48,6 @@ Taken take(pavo::Window &window)
 	return taken;
 }
 
-void must(std::error_code error)
-{
-	ASSERT_FALSE(error) << error.message();
-}
-
 class Family : public testing::TestWithParam<bool> {};
 
 TEST_P(Family, MessagesOfEveryLength)

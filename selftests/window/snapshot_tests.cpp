@@ -26,11 +26,6 @@ using pavo::Window;
 
 namespace {
 
-void must(std::error_code error)
-{
-	ASSERT_FALSE(error) << error.message();
-}
-
 /* A file of those that people look at, as a whole. */
 std::string shown(const std::string &name)
 {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <coroutine>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -252,17 +251,6 @@ TEST_F(Striping, AMessageByBothLanes)
 	EXPECT_EQ(two.a.lane(0).chunks + two.a.lane(1).chunks,
 		  2 * memory_size / chunk);
 }
-
-/* A coroutine that nobody waits for. */
-struct Task {
-	struct promise_type {
-		Task get_return_object() { return {}; }
-		std::suspend_never initial_suspend() { return {}; }
-		std::suspend_never final_suspend() noexcept { return {}; }
-		void return_void() {}
-		void unhandled_exception() { std::terminate(); }
-	};
-};
 
 Task there_and_back(Two &two, std::optional<std::error_code> &result)
 {
