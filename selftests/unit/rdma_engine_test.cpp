@@ -204,6 +204,26 @@ TEST(RdmaEngine, AnErrorEndsIt)
 	EXPECT_TRUE(bench.world.b.frames.empty());
 }
 
+/* What cannot be is refused before anything is done. */
+TEST(RdmaEngine, RefusesWhatCannotBe)
+{
+	Bench bench(13);
+	int said = 0;
+	auto refused = [&](bool write, size_t peer, const RdmaMove &move) {
+		return bench.engine.begin(
+			       write, peer, move,
+			       [&](std::error_code) { said++; },
+			       bench.world.now) == std::errc::invalid_argument;
+	};
+
+	EXPECT_TRUE(refused(true, bench.peer + 1, {.length = 1}));
+	EXPECT_TRUE(refused(false, ~size_t(0), {.length = 1}));
+	EXPECT_TRUE(refused(true, bench.peer, {.length = 1, .from_fifo = true}))
+		<< "nobody makes the data";
+	EXPECT_EQ(bench.engine.pending(), 0u);
+	EXPECT_EQ(said, 0);
+}
+
 /* What was given up does not come later. */
 TEST(RdmaEngine, NothingComesOfWhatWasGivenUp)
 {

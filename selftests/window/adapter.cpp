@@ -175,8 +175,8 @@ Pair::Pair(bool ipv6, uint32_t recv_frames, uint32_t send_frames)
 	  a(job_a, options(node_a, address_a, recv_frames, send_frames)),
 	  b(job_b, options(node_b, address_b, recv_frames, send_frames))
 {
-	a.set_node(node_b, address_b.gid);
-	b.set_node(node_a, address_a.gid);
+	must(a.set_node(node_b, address_b.gid));
+	must(b.set_node(node_a, address_a.gid));
 }
 
 std::unique_ptr<pavo::Window> another(Pair &pair,
@@ -187,7 +187,7 @@ std::unique_ptr<pavo::Window> another(Pair &pair,
 	own.node = node_b;
 	own.gid_index = pair.address_b.index;
 	auto made = std::make_unique<pavo::Window>(pair.job_b, own);
-	made->set_node(node_a, pair.address_a.gid);
+	must(made->set_node(node_a, pair.address_a.gid));
 	return made;
 }
 
@@ -220,8 +220,8 @@ bool Buffer::holds(uint32_t number) const
 Ends::Ends(size_t bytes, bool ipv6, size_t around)
 	: Pair(ipv6), here(job_a, bytes, 1), there(job_b, bytes, 2, around)
 {
-	a.take_rcxts({&rcxt_a, 1});
-	b.take_rcxts({&rcxt_b, 1});
+	must(a.take_rcxts({&rcxt_a, 1}));
+	must(b.take_rcxts({&rcxt_b, 1}));
 }
 
 pavo_rdma_request Ends::request(uint64_t tid, uint32_t length,

@@ -15,6 +15,20 @@ namespace windows {
 
 constexpr size_t memory_size = 4 << 20;
 
+/* Makes @there, which lends @contexts, a peer of @here. */
+inline pavo::Rdma::Peer introduce(pavo::Rdma &here, pavo::Rdma &there,
+				  uint16_t node, uint32_t window,
+				  size_t contexts)
+{
+	std::vector<uint32_t> lent(contexts);
+	std::error_code error;
+
+	must(there.lend(lent));
+	pavo::Rdma::Peer peer = here.add({node, window, lent}, error);
+	must(error);
+	return peer;
+}
+
 /* Both ends of a pair with memory, and what has come to each. */
 struct Both : Pair {
 	explicit Both(size_t contexts = 4,
@@ -26,9 +40,9 @@ struct Both : Pair {
 		  rdma_b(b, options)
 	{
 		b_of_a =
-			rdma_a.add({node_b, b.number(), rdma_b.lend(contexts)});
+			introduce(rdma_a, rdma_b, node_b, b.number(), contexts);
 		a_of_b =
-			rdma_b.add({node_a, a.number(), rdma_a.lend(contexts)});
+			introduce(rdma_b, rdma_a, node_a, a.number(), contexts);
 		rdma_b.on_arrival([this](const pavo::RdmaArrival &arrival) {
 			arrived_b[arrival.tag]++;
 		});

@@ -268,8 +268,11 @@ static void refusals(struct end *a, struct end *b)
 	routes = (struct pavo_route_options){.gid_index = 65536};
 	check(pavo_window_set_routes(a->window, 1, b->gid, &routes) == -EINVAL,
 	      "no such address of the adapter");
-	check(pavo_rdma_put(a->rdma, 99, &move, on_done, a) == -EINVAL,
+	check(pavo_rdma_put(a->rdma, 99, &move, on_done, a) == -EINVAL &&
+		      pavo_rdma_get(a->rdma, -1, &move, on_done, a) == -EINVAL,
 	      "no such peer");
+	check(pavo_rdma_add(a->rdma, 1, 1, NULL, 0) == -EINVAL,
+	      "a peer that lends nothing");
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
 	check(until(a, b, &a->ends, 5) && a->error == -EFAULT,
 	      "memory of the other end that is none");

@@ -226,7 +226,7 @@ TEST_F(Handlers, OneHearsOfTheWindowsDeath)
 
 	must(add().ready());
 	must(add().ready());
-	pair.b.take_rcxts({&rcxt, 1});
+	must(pair.b.take_rcxts({&rcxt, 1}));
 	request.local_rcxt = rcxt;
 	request.tid = 1;
 	request.local_pvo = uint64_t(1) << 60;
@@ -363,8 +363,8 @@ TEST_F(Handlers, EarlyEventsOfRdma)
 	pavo_rdma_request request{};
 
 	must(add().ready());
-	pair.a.take_rcxts({&rcxt_a, 1});
-	pair.b.take_rcxts({&rcxt_b, 1});
+	must(pair.a.take_rcxts({&rcxt_a, 1}));
+	must(pair.b.take_rcxts({&rcxt_b, 1}));
 	memset(memory.at(), 0x5a, 50000);
 	for (uint64_t tid = 1; tid <= 20; tid++) {
 		memset(memory.at() + 50000, 0, 50000);

@@ -174,7 +174,10 @@ TEST(ExactlyOnce, NobodyThereTimesOut)
 	std::error_code result;
 
 	/* A window that there is not. */
-	auto nobody = both.rdma_a.add({node_b, both.b.number() + 77, {1, 2}});
+	std::error_code error;
+	auto nobody =
+		both.rdma_a.add({node_b, both.b.number() + 77, {1, 2}}, error);
+	must(error);
 	both.rdma_a.put(nobody,
 			{.local = both.mapping_a.pvo(),
 			 .remote = both.mapping_b.pvo(),

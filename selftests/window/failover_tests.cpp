@@ -65,7 +65,7 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	/* New ones are good. */
 	EXPECT_EQ(ends.b.lmt().rcxts_owned, 0u);
 	uint32_t before = ends.rcxt_b;
-	ends.b.take_rcxts({&ends.rcxt_b, 1});
+	must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 	EXPECT_NE(ends.rcxt_b >> PAVO_RCXT_INDEX_BITS,
 		  before >> PAVO_RCXT_INDEX_BITS);
 	ASSERT_EQ(ends.ask(true, ends.request(3, length)), PAVO_FRAME_SENT);
@@ -85,9 +85,9 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 	EXPECT_EQ(ends.a.cancel({&old, 1}), std::errc::invalid_argument);
 	for (int round = 0; round < 40; round++) {
 		std::vector<uint32_t> many(100);
-		ends.a.take_rcxts(many);
+		must(ends.a.take_rcxts(many));
 		ends.rcxt_a = many[50];
-		ends.b.take_rcxts({&ends.rcxt_b, 1});
+		must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 		pavo_frame_state state = PAVO_FRAME_EMPTY;
 		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
 						 ends.request(1, length, 0)));

@@ -161,7 +161,7 @@ TEST(ForgedReads, AndEndsForAnotherJob)
 	Moved sent(scene.device_b, "tx_rdma_packets");
 	uint32_t rcxt;
 
-	window.take_rcxts({&rcxt, 1});
+	must(window.take_rcxts({&rcxt, 1}));
 	for (uint8_t opcode : {read_request, done}) {
 		Frame frame = forged_read(scene);
 		Moved key(scene.device_b, "rx_drop_window_key"),

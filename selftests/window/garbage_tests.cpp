@@ -57,10 +57,10 @@ public:
 		  here_(job_a_, mapped, 21, page),
 		  there_(job_b_, mapped, 22, page)
 	{
-		a_.set_node(node_b, pair.address_b.gid);
-		b_.set_node(node_a, pair.address_a.gid);
-		a_.take_rcxts({&rcxt_a_, 1});
-		b_.take_rcxts({&rcxt_b_, 1});
+		must(a_.set_node(node_b, pair.address_b.gid));
+		must(b_.set_node(node_a, pair.address_a.gid));
+		must(a_.take_rcxts({&rcxt_a_, 1}));
+		must(b_.take_rcxts({&rcxt_b_, 1}));
 		for (uint32_t n = 0; n < 20; n++)
 			EXPECT_FALSE(a_.send(node_b, b_.number(),
 					     pattern(n, 70 * n)));
@@ -172,8 +172,8 @@ struct Villain : testing::Test {
 	{
 		window = std::make_unique<pavo::Window>(
 			pair.job_a, options_of(node_a, pair.address_a));
-		window->set_node(node_b, pair.address_b.gid);
-		window->take_rcxts(mine);
+		must(window->set_node(node_b, pair.address_b.gid));
+		must(window->take_rcxts(mine));
 		next = 0;
 		lend();
 	}
@@ -184,7 +184,7 @@ struct Villain : testing::Test {
 		for (uint32_t rcxt : theirs)
 			while (rcxt && pair.b.return_rcxts({&rcxt, 1}))
 				pair.b.cancel({&rcxt, 1});
-		pair.b.take_rcxts(theirs);
+		must(pair.b.take_rcxts(theirs));
 	}
 
 	bool one_in(uint64_t n) { return random() % n == 0; }

@@ -280,7 +280,7 @@ TEST(Half, WrongPieces)
 	ASSERT_EQ(wrong([](auto &) {}), PAVO_FRAME_SENT);
 	/* The operation has begun: with this end, by this tid. */
 	EXPECT_EQ(wrong([](auto &p) { p.tid--; }), PAVO_FRAME_STALE);
-	ends.a.take_rcxts({&other, 1});
+	must(ends.a.take_rcxts({&other, 1}));
 	EXPECT_EQ(wrong([&](auto &p) { p.remote_rcxt = other; }),
 		  PAVO_FRAME_BAD_REQUEST);
 	ASSERT_FALSE(ends.a.cancel({&ends.rcxt_a, 1}));
@@ -339,6 +339,29 @@ TEST(Half, AFullFifoForgetsNothing)
 	EXPECT_EQ(both.arrived_b[3], 1);
 	EXPECT_TRUE(std::ranges::all_of(came, [](int n) { return n == 1; }));
 	EXPECT_GT(both.rdma_a.repeated(), 0u);
+}
+
+/* Operations that cannot be are refused at once, and nothing is called. */
+TEST(Half, RefusesWhatCannotBe)
+{
+	Both both(1);
+	RdmaMove move{.local = both.mapping_a.pvo(),
+		      .remote = {numbers},
+		      .length = 10,
+		      .to_fifo = true};
+	int ended = 0;
+	auto over = [&](std::error_code) {
+		ended++;
+	};
+
+	EXPECT_EQ(both.rdma_a.put(99, move, over), std::errc::invalid_argument);
+	move.from_fifo = true;
+	EXPECT_EQ(both.rdma_a.put(both.b_of_a, move, over),
+		  std::errc::invalid_argument)
+		<< "nobody makes the data";
+	EXPECT_EQ(both.rdma_a.pending(), 0u);
+	ASSERT_TRUE(both.run());
+	EXPECT_EQ(ended, 0);
 }
 
 TEST(Half, NobodyFeeds)

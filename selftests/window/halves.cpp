@@ -56,8 +56,7 @@ public:
 			meetings_.push_back(door.meet());
 			node_.introduce(meetings_.back());
 			Card card{{}, mapping_.pvo(), senders};
-			std::ranges::copy(rdma_.lend(card.contexts.size()),
-					  card.contexts.begin());
+			examples::must(rdma_.lend(card.contexts), "contexts");
 			meetings_.back().exchange(card);
 		}
 		/* From here on they send at the same time. */
@@ -124,10 +123,13 @@ public:
 		uint32_t window = node_.introduce(meeting_);
 
 		target_ = meeting_.exchange(Card{});
+		std::error_code error;
 		peer_ = rdma_.add(
 			{meeting_.other(),
 			 window,
-			 {target_.contexts.begin(), target_.contexts.end()}});
+			 {target_.contexts.begin(), target_.contexts.end()}},
+			error);
+		examples::must(error, "contexts");
 		together();
 	}
 
@@ -167,14 +169,12 @@ private:
 			result = error;
 		};
 
-		if (put)
-			rdma_.put(peer_, move, done);
-		else
-			rdma_.get(peer_, move, done);
+		examples::must(put ? rdma_.put(peer_, move, done) :
+				     rdma_.get(peer_, move, done),
+			       "no operation");
 		while (rdma_.pending())
 			rdma_.progress();
-		if (result)
-			throw std::system_error(result, put ? "put" : "get");
+		examples::must(result, put ? "put" : "get");
 	}
 
 	examples::Meeting meeting_;

@@ -138,7 +138,7 @@ TEST(Hostile, WindowsOfAnotherJob)
 	Frame frame = scene.forged();
 	uint32_t rcxt;
 
-	window.take_rcxts({&rcxt, 1});
+	must(window.take_rcxts({&rcxt, 1}));
 	set_field(frame, AT_DWINDOW, 3, window.number());
 	set_field(frame, AT_RCXT, 4, rcxt);
 	Moved key(scene.device_b, "rx_drop_window_key");

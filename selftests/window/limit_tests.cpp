@@ -96,11 +96,11 @@ TEST_F(WindowTest, AddressesThatAreNone)
 	Window window(job, options);
 	pavo::Gid none{};
 
-	EXPECT_EQ(refusal([&] { window.set_node(64, address_of(a).gid); }),
-		  EINVAL);
-	EXPECT_EQ(refusal([&] { window.set_node(0, none); }), EINVAL);
-	window.set_node(63, address_of(a).gid);
-	window.set_node(63, address_of(a).gid);
+	EXPECT_EQ(window.set_node(64, address_of(a).gid),
+		  std::errc::invalid_argument);
+	EXPECT_EQ(window.set_node(0, none), std::errc::invalid_argument);
+	must(window.set_node(63, address_of(a).gid));
+	must(window.set_node(63, address_of(a).gid));
 }
 
 TEST_F(WindowTest, ItsMemoryCountsAsLocked)

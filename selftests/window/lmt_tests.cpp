@@ -160,7 +160,7 @@ TEST(Table, RootReadsAllOfIt)
 	};
 
 	same();
-	window->take_rcxts(rcxts);
+	must(window->take_rcxts(rcxts));
 	ASSERT_FALSE(two.ready());
 	ASSERT_FALSE(window->recv_threshold(5));
 	ASSERT_FALSE(window->send_threshold(9));

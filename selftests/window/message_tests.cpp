@@ -229,7 +229,7 @@ TEST(Message, WindowsTakeTurns)
 	options.node = node_a;
 	options.gid_index = pair.address_a.index;
 	pavo::Window small(pair.job_a, options);
-	small.set_node(node_b, pair.address_b.gid);
+	must(small.set_node(node_b, pair.address_b.gid));
 	uint32_t last_of_small = 0, of_small = 0, all = 0;
 
 	for (uint32_t n = 0; n < many; n++)

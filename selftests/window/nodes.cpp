@@ -74,7 +74,7 @@ std::vector<uint32_t> contexts(pavo::Window &window, size_t n)
 {
 	std::vector<uint32_t> rcxts(n);
 
-	window.take_rcxts(rcxts);
+	must(window.take_rcxts(rcxts), "contexts");
 	return rcxts;
 }
 

@@ -230,9 +230,8 @@ private:
 		Card card{{},
 			  mapping_.pvo() +
 				  (meeting.other() - 1u) * part_size()};
-		auto lent = rdma_.lend(card.contexts.size());
 
-		std::copy(lent.begin(), lent.end(), card.contexts.begin());
+		must(rdma_.lend(card.contexts), "contexts to lend");
 		meeting.exchange(card);
 	}
 
@@ -313,10 +312,13 @@ public:
 		});
 		fill(memory_, untouched, 0);
 		card_ = client_.meeting.exchange(Card{});
+		std::error_code error;
 		peer_ = rdma_.add(
 			{client_.meeting.other(),
 			 client_.window,
-			 {card_.contexts.begin(), card_.contexts.end()}});
+			 {card_.contexts.begin(), card_.contexts.end()}},
+			error);
+		must(error, "contexts of its own");
 		together(client_.meeting);
 	}
 

@@ -59,13 +59,13 @@ struct End {
 		lanes.push_back(
 			std::make_unique<Lane>(name, meeting.node(), memory));
 		uint32_t window = lanes.back()->introduce(meeting);
-		auto lent = striped.add(lanes.back()->window, rcxts.size());
-		std::copy(lent.begin(), lent.end(), rcxts.begin());
+		must(striped.add(lanes.back()->window, rcxts), "a lane");
 		rcxts = meeting.exchange(rcxts);
-		striped.connect(lanes.size() - 1,
-				{meeting.other(),
-				 window,
-				 {rcxts.begin(), rcxts.end()}});
+		must(striped.connect(lanes.size() - 1,
+				     {meeting.other(),
+				      window,
+				      {rcxts.begin(), rcxts.end()}}),
+		     "the other end's lane");
 	}
 
 	examples::Meeting &meeting;

@@ -124,13 +124,15 @@ struct RcxtPool : testing::Test {
 	{
 		Numbers rcxts(n);
 
-		window.take_rcxts(rcxts);
+		must(window.take_rcxts(rcxts));
 		return rcxts;
 	}
 
 	int refused(pavo::Window &window, size_t n)
 	{
-		return world::refusal([&] { take(window, n); });
+		Numbers rcxts(n);
+
+		return window.take_rcxts(rcxts).value();
 	}
 
 	Pair pair;

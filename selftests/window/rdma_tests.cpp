@@ -132,7 +132,7 @@ TEST(Tid, LowerAndEqualOnesAreStale)
 	EXPECT_EQ(ends.ask(false, ends.request(7, 100)), PAVO_FRAME_STALE);
 	/* The other end has one of its own, which packets must exceed. */
 	uint32_t fresh;
-	ends.a.take_rcxts({&fresh, 1});
+	must(ends.a.take_rcxts({&fresh, 1}));
 	auto request = ends.request(5, 100);
 	request.local_rcxt = fresh;
 	ends.there.fill(3);
@@ -208,13 +208,13 @@ TEST(Rcxt, ComeBackAfterAllOthersOnly)
 	Ends ends;
 	uint32_t first, again;
 
-	ends.a.take_rcxts({&first, 1});
+	must(ends.a.take_rcxts({&first, 1}));
 	EXPECT_EQ(ends.a.lmt().rcxts_owned, 2u);
 	ASSERT_FALSE(ends.a.return_rcxts({&first, 1}));
 	EXPECT_EQ(ends.a.return_rcxts({&first, 1}),
 		  std::errc::invalid_argument);
 	for (int i = 0; i < 100; i++) {
-		ends.a.take_rcxts({&again, 1});
+		must(ends.a.take_rcxts({&again, 1}));
 		ASSERT_NE(again, first);
 		ASSERT_FALSE(ends.a.return_rcxts({&again, 1}));
 	}
@@ -367,7 +367,7 @@ TEST(Closing, UnderRdma)
 	uint64_t tid = 0;
 	Moved placed(pair.device_b, "rx_rdma_packets");
 
-	pair.a.take_rcxts({&mine, 1});
+	must(pair.a.take_rcxts({&mine, 1}));
 	for (int round = 0; round < 60; round++) {
 		pavo::WindowOptions options;
 		options.recv_frames = 64;
@@ -387,7 +387,7 @@ TEST(Closing, UnderRdma)
 					     .cookie = 0};
 		uint64_t before = placed.by();
 
-		window->take_rcxts({&rcxt, 1});
+		must(window->take_rcxts({&rcxt, 1}));
 		request.remote_rcxt = rcxt;
 		ASSERT_FALSE(pair.a.prepare_rdma(true, node_b, window->number(),
 						 request));

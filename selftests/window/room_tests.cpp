@@ -122,8 +122,8 @@ TEST(Congested, AContextThatSendsIsBusy)
 	Moved busy(ends.device_a, "rx_drop_rcxt_busy");
 	uint32_t other_a, other_b;
 
-	ends.a.take_rcxts({&other_a, 1});
-	ends.b.take_rcxts({&other_b, 1});
+	must(ends.a.take_rcxts({&other_a, 1}));
+	must(ends.b.take_rcxts({&other_b, 1}));
 	start(ends.a, true, node_b, ends.b.number(),
 	      ends.request(1, long_length));
 	auto request = ends.request(1, long_length);

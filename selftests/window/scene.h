@@ -21,8 +21,8 @@ constexpr size_t page = world::page, mapped = 4 * page;
 struct Scene : Ends {
 	Scene() : Ends(mapped, false, page), in("vb"), out("va")
 	{
-		a.take_rcxts({&forged_a, 1});
-		b.take_rcxts({&forged_b, 1});
+		must(a.take_rcxts({&forged_a, 1}));
+		must(b.take_rcxts({&forged_b, 1}));
 		EXPECT_TRUE(honest());
 		auto frames = in.recorded();
 		EXPECT_EQ(frames.size(), 1u);

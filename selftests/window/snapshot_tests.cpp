@@ -68,8 +68,8 @@ public:
 		options.node = node_a;
 		options.gid_index = pair.address_a.index;
 		writer_ = std::make_unique<Window>(pair.job_a, options);
-		writer_->set_node(node_b, pair.address_b.gid);
-		writer_->take_rcxts({&rcxt_, 1});
+		must(writer_->set_node(node_b, pair.address_b.gid));
+		must(writer_->take_rcxts({&rcxt_, 1}));
 		memset(source_.at(), 0xee, size);
 		threads_[0] = std::thread([this] { messages(); });
 		threads_[1] = std::thread([this] { writes(); });
@@ -176,7 +176,7 @@ struct Target {
 		options.recv_frames = frames;
 		options.send_frames = frames;
 		window = another(pair, options);
-		window->take_rcxts({&rcxt, 1});
+		must(window->take_rcxts({&rcxt, 1}));
 		traffic.aim(window->number(), rcxt, mapping.pvo().value);
 	}
 
@@ -292,7 +292,7 @@ TEST(Snapshot, OfTheOneThatSends)
 	pavo_rdma_request request{};
 	uint32_t cut_short = 0;
 
-	pair.b.take_rcxts({&request.remote_rcxt, 1});
+	must(pair.b.take_rcxts({&request.remote_rcxt, 1}));
 	for (uint32_t round = 0; round < rounds; round++) {
 		pavo::WindowOptions options;
 		options.node = node_a;
@@ -304,8 +304,8 @@ TEST(Snapshot, OfTheOneThatSends)
 				.load();
 		};
 
-		window.set_node(node_b, pair.address_b.gid);
-		window.take_rcxts({&request.local_rcxt, 1});
+		must(window.set_node(node_b, pair.address_b.gid));
+		must(window.take_rcxts({&request.local_rcxt, 1}));
 		request.tid++;
 		request.local_pvo = mapping_a.pvo().value;
 		request.remote_pvo = mapping_b.pvo().value;
@@ -344,7 +344,7 @@ TEST(Disabled, NothingGoesInOrOut)
 	uint32_t rcxt;
 
 	EXPECT_EQ(pair.b.snapshot(), -EINVAL) << "it is not";
-	pair.b.take_rcxts({&rcxt, 1});
+	must(pair.b.take_rcxts({&rcxt, 1}));
 	must(pair.b.disable());
 	must(pair.b.disable());
 	ASSERT_TRUE(nobody_at_work(pair.b));
@@ -359,10 +359,7 @@ TEST(Disabled, NothingGoesInOrOut)
 	EXPECT_EQ(sent.by(), 0u);
 	EXPECT_EQ(pair.b.send_frame(0)->state, uint32_t(PAVO_FRAME_EMPTY));
 	EXPECT_FALSE(pair.b.receive([](const Message &) {}));
-	EXPECT_EQ(world::refusal([&] {
-			  pair.b.take_rcxts({&rcxt, 1});
-		  }),
-		  ESHUTDOWN);
+	EXPECT_EQ(pair.b.take_rcxts({&rcxt, 1}).value(), ESHUTDOWN);
 	EXPECT_EQ(pair.b.return_rcxts({&rcxt, 1}), std::errc::invalid_argument);
 	EXPECT_EQ(pair.b.cancel({&rcxt, 1}), std::errc::invalid_argument);
 	EXPECT_EQ(pair.b.snapshot(), 0);

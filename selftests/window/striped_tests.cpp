@@ -104,13 +104,16 @@ struct Two {
 	{
 		for (size_t i = 0; i < 2; i++) {
 			LaneEnd &end_a = ends_a[i], &end_b = ends_b[i];
-			auto lent_a = a.add(*end_a.window);
-			auto lent_b = b.add(*end_b.window);
+			std::vector<uint32_t> lent_a(4), lent_b(4);
 
-			end_a.window->set_node(node_b, end_b.address.gid);
-			end_b.window->set_node(node_a, end_a.address.gid);
-			a.connect(i, {node_b, end_b.window->number(), lent_b});
-			b.connect(i, {node_a, end_a.window->number(), lent_a});
+			must(a.add(*end_a.window, lent_a));
+			must(b.add(*end_b.window, lent_b));
+			must(end_a.window->set_node(node_b, end_b.address.gid));
+			must(end_b.window->set_node(node_a, end_a.address.gid));
+			must(a.connect(i, {node_b, end_b.window->number(),
+					   lent_b}));
+			must(b.connect(i, {node_a, end_a.window->number(),
+					   lent_a}));
 		}
 		a.on_arrival([this](const pavo::StripedArrival &arrival) {
 			arrived_a[arrival.tag]++;
@@ -217,7 +220,7 @@ struct Striping : testing::Test {
 		LaneEnd from("wc0", node_a), to("wd0", node_b);
 		int seen = 0;
 
-		from.window->set_node(node_b, to.address.gid);
+		must(from.window->set_node(node_b, to.address.gid));
 		ASSERT_TRUE(eventually([&] {
 			(void)from.window->send(node_b, to.window->number(),
 						pattern(1, 100));
@@ -441,16 +444,15 @@ TEST_F(Striping, RefusesWhatCannotBe)
 	LaneEnd end("wa0", node_a);
 	Striped other;
 
-	EXPECT_EQ(world::refusal([&] { other.add(*end.window, 0); }), EINVAL);
-	EXPECT_EQ(world::refusal([&] {
-			  other.connect(0, {1, 1, {1}});
-		  }),
-		  EINVAL);
-	other.add(*end.window, 2);
-	EXPECT_EQ(world::refusal([&] {
-			  other.connect(0, {1, 1, {}});
-		  }),
-		  EINVAL);
+	std::array<uint32_t, 2> lent;
+
+	EXPECT_EQ(other.add(*end.window, {}), std::errc::invalid_argument);
+	EXPECT_EQ(other.connect(0, {1, 1, {1}}), std::errc::invalid_argument);
+	EXPECT_EQ(other.lane(0).why, std::errc::invalid_argument);
+	must(other.add(*end.window, lent));
+	EXPECT_EQ(other.connect(0, {1, 1, {}}), std::errc::invalid_argument);
+	EXPECT_FALSE(other.lane(0).living);
+	EXPECT_FALSE(other.lane(0).why);
 	/* Nobody to speak to. */
 	std::optional<std::error_code> result;
 	other.put({.local = {}, .remote = {}, .length = 10},
@@ -481,7 +483,7 @@ TEST_F(Striping, WordsOfStrangersAreNotHeard)
 	LaneEnd stranger("wc0", node_a);
 	std::array<std::byte, 36> word{};
 
-	stranger.window->set_node(node_b, two.ends_b[1].address.gid);
+	must(stranger.window->set_node(node_b, two.ends_b[1].address.gid));
 	word[0] = std::byte(1); /* close */
 	word[3] = std::byte(1); /* lane 1 */
 	Moved frames(two.ends_b[1].device, "rx_frames");

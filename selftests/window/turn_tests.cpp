@@ -58,7 +58,7 @@ struct Turns : testing::TestWithParam<uint32_t> {
 		options.node = node_a;
 		options.gid_index = ends.address_a.index;
 		first = std::make_unique<pavo::Window>(ends.job_a, options);
-		first->set_node(node_b, ends.address_b.gid);
+		must(first->set_node(node_b, ends.address_b.gid));
 		for (uint32_t n = 0; n < PAVO_FIFO_LEAST; n++)
 			to_first();
 		EXPECT_TRUE(eventually([&] {
@@ -137,8 +137,8 @@ TEST_P(Turns, OfRdma)
 	uint32_t rcxts[2];
 	Wire in("vb");
 
-	first->take_rcxts({&rcxts[0], 1});
-	ends.b.take_rcxts({&rcxts[1], 1});
+	must(first->take_rcxts({&rcxts[0], 1}));
+	must(ends.b.take_rcxts({&rcxts[1], 1}));
 	ASSERT_FALSE(
 		ends.a.prepare_rdma(true, node_b, ends.b.number(), request));
 	request.local_rcxt = rcxts[0];
@@ -226,7 +226,7 @@ TEST(Workers, AreNoMoreThanTheyMayBe)
 	options.node = node_a;
 	options.gid_index = pair.address_a.index;
 	pavo::Window other(pair.job_a, options);
-	other.set_node(node_b, pair.address_b.gid);
+	must(other.set_node(node_b, pair.address_b.gid));
 	uint64_t sent;
 
 	{

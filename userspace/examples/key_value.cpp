@@ -138,8 +138,10 @@ public:
 			examples::Meeting meeting = door.meet();
 
 			node_.introduce(meeting);
-			meeting.exchange(
-				Card{rdma_.lend(1)[0], mapping_.pvo()});
+			Card card{0, mapping_.pvo()};
+			examples::must(rdma_.lend({&card.context, 1}),
+				       "contexts");
+			meeting.exchange(card);
 		}
 		while (ended_.size() < clients)
 			rdma_.progress();
@@ -197,7 +199,10 @@ public:
 		Card card = meeting_.exchange(Card{});
 
 		table_ = card.table;
-		reads_ = rdma_.add({meeting_.other(), server_, {card.context}});
+		std::error_code error;
+		reads_ = rdma_.add({meeting_.other(), server_, {card.context}},
+				   error);
+		examples::must(error, "contexts");
 		rdma_.on_message([this](const pavo::Message &message) {
 			answer_ = read_as<Answer>(message);
 		});
@@ -245,15 +250,18 @@ private:
 	{
 		std::error_code result;
 
-		rdma_.get(reads_,
-			  {.local = mapping_.pvo(),
-			   .remote = table_ + place * sizeof(Bucket),
-			   .length = sizeof(Bucket)},
-			  [&](std::error_code error) { result = error; });
+		examples::must(
+			rdma_.get(reads_,
+				  {.local = mapping_.pvo(),
+				   .remote = table_ + place * sizeof(Bucket),
+				   .length = sizeof(Bucket)},
+				  [&](std::error_code error) {
+					  result = error;
+				  }),
+			"no get");
 		while (rdma_.pending())
 			rdma_.progress();
-		if (result)
-			throw std::system_error(result, "get");
+		examples::must(result, "get");
 	}
 
 	examples::Meeting meeting_;

@@ -219,7 +219,7 @@ uint32_t Node::introduce(Meeting &meeting)
 {
 	Card theirs = meeting.exchange(Card{address.gid, window.number()});
 
-	window.set_node(meeting.other(), theirs.gid);
+	must(window.set_node(meeting.other(), theirs.gid), "routes");
 	return theirs.window;
 }
 

@@ -7,6 +7,7 @@
 #define PAVO_EXAMPLES_MEETING_HPP
 
 #include <string>
+#include <system_error>
 #include <type_traits>
 
 #include <pavo/window.hpp>
@@ -77,6 +78,13 @@ private:
 	uint16_t last_ = 0;
 };
 
+/** Calls of the library return errors; programs as short as these throw them. */
+inline void must(std::error_code error, const char *what)
+{
+	if (error)
+		throw std::system_error(error, what);
+}
+
 /** What a program has to have before it can talk: a window of a job. */
 struct Node {
 	Node(const std::string &device_name, uint32_t job_id, uint64_t job_key,
@@ -84,7 +92,7 @@ struct Node {
 
 	/**
 	 * Tells its address and its window, and learns the other's: it can be sent to
-	 * after that. Return: the number of the other's window.
+	 * after that. Return: the number of the other's window. Throws.
 	 */
 	uint32_t introduce(Meeting &meeting);
 

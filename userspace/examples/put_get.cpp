@@ -42,13 +42,16 @@ struct End {
 		uint32_t window = node.introduce(meeting);
 		Card mine{{}, mapping.pvo()};
 
-		std::ranges::copy(rdma.lend(mine.contexts.size()),
-				  mine.contexts.begin());
+		std::error_code error = rdma.lend(mine.contexts);
+
+		examples::must(error, "contexts");
 		Card theirs = meeting.exchange(mine);
 		other = rdma.add(
 			{meeting.other(),
 			 window,
-			 {theirs.contexts.begin(), theirs.contexts.end()}});
+			 {theirs.contexts.begin(), theirs.contexts.end()}},
+			error);
+		examples::must(error, "contexts");
 		memory = theirs.memory;
 	}
 
@@ -65,14 +68,12 @@ struct End {
 			result = error;
 		};
 
-		if (put)
-			rdma.put(other, move, done);
-		else
-			rdma.get(other, move, done);
+		examples::must(put ? rdma.put(other, move, done) :
+				     rdma.get(other, move, done),
+			       "no operation");
 		while (rdma.pending())
 			rdma.progress();
-		if (result)
-			throw std::system_error(result, put ? "put" : "get");
+		examples::must(result, put ? "put" : "get");
 	}
 
 	examples::Meeting meeting;

@@ -112,13 +112,17 @@ struct Card {
 pavo::Rdma::Peer meet(examples::Meeting &meeting, pavo::Rdma &rdma,
 		      uint32_t window, Card &mine, Card &theirs)
 {
-	auto lent = rdma.lend(mine.contexts.size());
+	std::error_code error = rdma.lend(mine.contexts);
 
-	std::ranges::copy(lent, mine.contexts.begin());
+	examples::must(error, "contexts");
 	theirs = meeting.exchange(mine);
-	return rdma.add({meeting.other(),
-			 window,
-			 {theirs.contexts.begin(), theirs.contexts.end()}});
+	pavo::Rdma::Peer peer =
+		rdma.add({meeting.other(),
+			  window,
+			  {theirs.contexts.begin(), theirs.contexts.end()}},
+			 error);
+	examples::must(error, "contexts");
+	return peer;
 }
 
 /* ---------------------------------------------------------- first machine */
@@ -191,8 +195,7 @@ void finish(pavo::Rdma &rdma, const std::vector<std::error_code> &errors)
 	while (rdma.pending())
 		rdma.progress();
 	for (std::error_code error : errors)
-		if (error)
-			throw std::system_error(error, "RDMA");
+		examples::must(error, "RDMA");
 }
 
 bool contribute(const std::string &device, const std::string &host)
@@ -214,22 +217,28 @@ bool contribute(const std::string &device, const std::string &host)
 		       n < folds.size() ? static_cast<void *>(integers.data()) :
 					  doubles.data(),
 		       bytes);
-		rdma.put(first,
-			 {.local = mapping.pvo() + n * bytes,
-			  .remote = {0},
-			  .length = bytes,
-			  .tell = true,
-			  .tag = n,
-			  .to_fifo = true},
-			 [&errors, n](std::error_code e) { errors[n] = e; });
+		auto over = [&errors, n](std::error_code e) {
+			errors[n] = e;
+		};
+		examples::must(rdma.put(first,
+					{.local = mapping.pvo() + n * bytes,
+					 .remote = {0},
+					 .length = bytes,
+					 .tell = true,
+					 .tag = n,
+					 .to_fifo = true},
+					over),
+			       "no put");
 	}
 	finish(rdma, errors);
 	meeting.exchange('r');
-	rdma.get(first,
-		 {.local = mapping.pvo(),
-		  .remote = theirs.results,
-		  .length = vectors * bytes},
-		 [&errors](std::error_code e) { errors.back() = e; });
+	examples::must(
+		rdma.get(first,
+			 {.local = mapping.pvo(),
+			  .remote = theirs.results,
+			  .length = vectors * bytes},
+			 [&errors](std::error_code e) { errors.back() = e; }),
+		"no get");
 	finish(rdma, errors);
 	meeting.exchange('e');
 	printf("put %u vectors, got the results of %u nodes; %llu attempts were "

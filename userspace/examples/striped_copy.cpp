@@ -79,13 +79,15 @@ struct End {
 		lanes.push_back(
 			std::make_unique<Lane>(name, meeting.node(), buffer));
 		uint32_t window = lanes.back()->introduce(meeting);
-		auto lent = striped.add(lanes.back()->window, contexts.size());
-		std::copy(lent.begin(), lent.end(), contexts.begin());
+		examples::must(striped.add(lanes.back()->window, contexts),
+			       "a lane");
 		contexts = meeting.exchange(contexts);
-		striped.connect(lanes.size() - 1,
-				{meeting.other(),
-				 window,
-				 {contexts.begin(), contexts.end()}});
+		examples::must(
+			striped.connect(lanes.size() - 1,
+					{meeting.other(),
+					 window,
+					 {contexts.begin(), contexts.end()}}),
+			"the other end of a lane");
 	}
 
 	/* FNV-1a of what is in the buffer. */
@@ -132,11 +134,13 @@ void send(End &end, const std::vector<std::string> &adapters)
 	Clock::time_point begin = Clock::now();
 	std::error_code result;
 
-	end.striped.put({.local = end.lanes[0]->mapping.pvo(),
-			 .remote = end.memory,
-			 .length = end.buffer.size(),
-			 .tell = true},
-			[&](std::error_code error) { result = error; });
+	examples::must(
+		end.striped.put({.local = end.lanes[0]->mapping.pvo(),
+				 .remote = end.memory,
+				 .length = end.buffer.size(),
+				 .tell = true},
+				[&](std::error_code error) { result = error; }),
+		"no put");
 	while (end.striped.pending())
 		end.striped.progress();
 	std::chrono::duration<double> time = Clock::now() - begin;
@@ -151,8 +155,7 @@ void send(End &end, const std::vector<std::string> &adapters)
 			       lane.why.message().c_str());
 		puts("");
 	}
-	if (result)
-		throw std::system_error(result, "put");
+	examples::must(result, "put");
 	if (end.meeting.exchange(end.hash()) != end.hash())
 		throw std::runtime_error("it came, but not as it was sent");
 }

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <optional>
 #include <span>
@@ -45,7 +44,6 @@ struct pavo_handler {
 
 struct pavo_rdma {
 	pavo::Rdma rdma;
-	size_t peers = 0;
 
 	explicit pavo_rdma(pavo::Window &window) : rdma(window) {}
 };
@@ -99,12 +97,17 @@ pavo::RdmaFill filler(pavo_fill_call *fill, void *context, uint32_t tag)
 	};
 }
 
+pavo::Rdma::Done over(pavo_done_call *done, void *context)
+{
+	return [done, context](std::error_code error) {
+		if (done)
+			done(context, -error.value());
+	};
+}
+
 int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
 	  pavo_done_call *done, void *context)
 {
-	if (peer < 0 || size_t(peer) >= rdma->peers ||
-	    (write && move->from_fifo && !move->fill))
-		return -EINVAL;
 	return status([&] {
 		pavo::RdmaMove what{.local = {move->local_pvo},
 				    .remote = {move->remote_pvo},
@@ -113,19 +116,16 @@ int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
 				    .tag = move->tag,
 				    .to_fifo = move->to_fifo != 0,
 				    .from_fifo = move->from_fifo != 0};
-		auto over = [done, context](std::error_code error) {
-			if (done)
-				done(context, -error.value());
-		};
+		pavo::Rdma &own = rdma->rdma;
+		auto ended = over(done, context);
 
-		if (write && move->from_fifo)
+		if (write && move->from_fifo && move->fill)
 			what.fill =
 				filler(move->fill, move->context, move->tag);
-		if (write)
-			rdma->rdma.put(size_t(peer), what, over);
-		else
-			rdma->rdma.get(size_t(peer), what, over);
-		return 0;
+		/* A negative one is as little a peer as any that is too high. */
+		return -(write ? own.put(size_t(peer), what, ended) :
+				 own.get(size_t(peer), what, ended))
+				.value();
 	});
 }
 
@@ -140,13 +140,11 @@ int routes(pavo_window *window, bool add, uint16_t node, const uint8_t *gid,
 		return -EINVAL;
 	if (options.gid_index >= 0)
 		all.gid_index = uint16_t(options.gid_index);
-	return status([&] {
-		if (add)
-			window->window.add_route(node, copy, all);
-		else
-			window->window.set_node(node, copy, all);
-		return 0;
-	});
+	pavo::Window &own = window->window;
+
+	return -(add ? own.add_route(node, copy, all) :
+		       own.set_node(node, copy, all))
+			.value();
 }
 
 } // namespace
@@ -327,23 +325,18 @@ void pavo_rdma_on_feed(pavo_rdma *rdma, pavo_fill_call *fill, void *context)
 
 int pavo_rdma_lend(pavo_rdma *rdma, uint32_t *rcxts, size_t n)
 {
-	return status([&] {
-		std::vector<uint32_t> lent = rdma->rdma.lend(n);
-
-		std::copy(lent.begin(), lent.end(), rcxts);
-		return 0;
-	});
+	return -rdma->rdma.lend({rcxts, n}).value();
 }
 
 int pavo_rdma_add(pavo_rdma *rdma, uint16_t node, uint32_t window,
 		  const uint32_t *rcxts, size_t n)
 {
 	return status([&] {
-		pavo::Rdma::Peer peer =
-			rdma->rdma.add({node, window, {rcxts, rcxts + n}});
+		std::error_code error;
+		pavo::Rdma::Peer peer = rdma->rdma.add(
+			{node, window, {rcxts, rcxts + n}}, error);
 
-		rdma->peers = peer + 1;
-		return int(peer);
+		return error ? -error.value() : int(peer);
 	});
 }
 
@@ -369,7 +362,12 @@ int pavo_rdma_send(pavo_rdma *rdma, uint16_t node, uint32_t window,
 
 int pavo_rdma_progress(pavo_rdma *rdma)
 {
-	return status([&] { return int(rdma->rdma.progress()); });
+	return status([&] {
+		std::error_code error;
+		size_t did = rdma->rdma.progress(error);
+
+		return error ? -error.value() : int(did);
+	});
 }
 
 size_t pavo_rdma_pending(const pavo_rdma *rdma)

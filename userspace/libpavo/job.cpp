@@ -107,33 +107,28 @@ Job &Job::operator=(Job &&from) noexcept
 	return *this;
 }
 
-JobInfo Job::info() const
+JobInfo Job::info(std::error_code &error) const noexcept
 {
 	JobInfo info{};
-	int err;
 
-	err = Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_QUERY)
-		      .handle(PAVO_ATTR_JOB_HANDLE, handle_)
-		      .out(PAVO_ATTR_JOB_INFO, info)
-		      .run(fd_);
-	if (err)
-		throw error(err, "job cannot be queried");
+	error = code(Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_QUERY)
+			     .handle(PAVO_ATTR_JOB_HANDLE, handle_)
+			     .out(PAVO_ATTR_JOB_INFO, info)
+			     .run(fd_));
 	return info;
 }
 
-pavo_pvo_result Job::check(Pvo pvo, uint64_t length) const
+pavo_pvo_result Job::check(Pvo pvo, uint64_t length,
+			   std::error_code &error) const noexcept
 {
 	pavo_job_check_args args = {.pvo = pvo.value, .length = length};
-	uint32_t result;
-	int err;
+	uint32_t result = PAVO_PVO_TABLE;
 
-	err = Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_CHECK)
-		      .handle(PAVO_ATTR_JOB_HANDLE, handle_)
-		      .in(PAVO_ATTR_JOB_CHECK_ARGS, args)
-		      .out(PAVO_ATTR_JOB_CHECK_RESULT, result)
-		      .run(fd_);
-	if (err)
-		throw error(err, "PVO cannot be checked");
+	error = code(Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_CHECK)
+			     .handle(PAVO_ATTR_JOB_HANDLE, handle_)
+			     .in(PAVO_ATTR_JOB_CHECK_ARGS, args)
+			     .out(PAVO_ATTR_JOB_CHECK_RESULT, result)
+			     .run(fd_));
 	return pavo_pvo_result(result);
 }
 

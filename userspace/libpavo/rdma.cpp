@@ -2,10 +2,12 @@
 /* rdma.cpp - exactly-once RDMA by a window; see rdma.hpp, and rdma_engine.hpp. */
 #include <pavo/rdma.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 #include <utility>
 
+#include "error.hpp"
 #include "rdma_engine.hpp"
 #include "rdma_once.hpp"
 
@@ -146,69 +148,81 @@ private:
 };
 
 Rdma::Rdma(Window &window, const RdmaOptions &options)
-	: window_(window), port_(std::make_unique<WindowPort>(window)),
-	  engine_(std::make_unique<RdmaEngine>(*port_, options)),
-	  once_(std::make_unique<RdmaOnce>()),
-	  recoveries_(window.lmt().recoveries)
+	: window_(window), rcxts_(window), once_(std::make_unique<RdmaOnce>()),
+	  port_(std::make_unique<WindowPort>(window)),
+	  engine_(std::make_unique<RdmaEngine>(*port_, options))
 {
 }
 
 Rdma::~Rdma()
 {
 	engine_->stop();
-	/* Those that a recovery took away are not there to be given back. */
-	for (uint32_t rcxt : once_->names())
-		give_back(rcxt);
 }
 
-/* A peer may ask for data once more in between; it does not go on for ever. */
-void Rdma::give_back(uint32_t rcxt) noexcept
+std::error_code Rdma::lend(std::span<uint32_t> rcxts) noexcept
 {
-	for (int tries = 0; tries < 1000; tries++) {
-		window_.cancel({&rcxt, 1});
-		if (window_.return_rcxts({&rcxt, 1}) !=
-		    std::errc::device_or_resource_busy)
-			break;
-	}
+	size_t before = rcxts_.size();
+
+	if (std::error_code error = rcxts_.take(rcxts.size()))
+		return error;
+	auto taken = rcxts_.numbers().subspan(before);
+	std::ranges::copy(taken, rcxts.begin());
+	return unless_no_memory([&] {
+		once_->add(taken);
+		return std::error_code();
+	});
 }
 
-std::vector<uint32_t> Rdma::lend(size_t n)
+Rdma::Peer Rdma::add(const RdmaPeer &peer, std::error_code &error) noexcept
 {
-	std::vector<uint32_t> rcxts(n);
+	Peer added = ~Peer(0);
 
-	window_.take_rcxts(rcxts);
-	once_->add(rcxts);
-	return rcxts;
+	error = unless_no_memory([&] {
+		std::vector<uint32_t> own(peer.rcxts.size());
+
+		if (own.empty())
+			return code(std::errc::invalid_argument);
+		std::error_code lent = lend(own);
+		if (!lent)
+			added = engine_->add(peer, own);
+		return lent;
+	});
+	return added;
 }
 
-Rdma::Peer Rdma::add(const RdmaPeer &peer)
+std::error_code Rdma::begin(bool write, Peer peer, const RdmaMove &move,
+			    Done done)
 {
-	return engine_->add(peer, lend(peer.rcxts.size()));
+	std::error_code error = unless_no_memory([&] {
+		return engine_->begin(write, peer, move, std::move(done),
+				      Clock::now());
+	});
+
+	/* What cannot be handed over now is with the next. */
+	if (!error)
+		(void)window_.start();
+	return error;
 }
 
-void Rdma::begin(bool write, Peer peer, const RdmaMove &move, Done done)
+std::error_code Rdma::put(Peer peer, const RdmaMove &move, Done done)
 {
-	engine_->begin(write, peer, move, std::move(done), Clock::now());
-	window_.start();
+	return begin(true, peer, move, std::move(done));
 }
 
-void Rdma::put(Peer peer, const RdmaMove &move, Done done)
+std::error_code Rdma::get(Peer peer, const RdmaMove &move, Done done)
 {
-	begin(true, peer, move, std::move(done));
+	return begin(false, peer, move, std::move(done));
 }
 
-void Rdma::get(Peer peer, const RdmaMove &move, Done done)
+bool Rdma::Transfer::await_suspend(std::coroutine_handle<> handle)
 {
-	begin(false, peer, move, std::move(done));
-}
-
-void Rdma::Transfer::await_suspend(std::coroutine_handle<> handle)
-{
-	rdma_.begin(write_, peer_, move_,
-		    [this, handle](std::error_code error) {
-			    error_ = error;
-			    handle.resume();
-		    });
+	error_ = rdma_.begin(write_, peer_, move_,
+			     [this, handle](std::error_code error) {
+				     error_ = error;
+				     handle.resume();
+			     });
+	/* What was not begun is over. */
+	return !error_;
 }
 
 std::error_code Rdma::send(uint16_t node, uint32_t window,
@@ -312,12 +326,17 @@ void Rdma::take_word(const Message &message, Clock::time_point now)
  * Peers that hear nothing: which contexts took the place of those that they know? First
  * all that came by these before a recovery is looked at, so that the answer knows of it.
  */
-void Rdma::answer(Clock::time_point now)
+std::error_code Rdma::answer(Clock::time_point now)
 {
 	if (asked_.empty())
-		return;
-	renew(now);
-	uint32_t come = window_.lmt().recv_count;
+		return {};
+	std::error_code error = renew(now);
+	uint32_t come = error ? 0 : window_.lmt(error).recv_count;
+	/* Who hears nothing asks again. */
+	if (error) {
+		asked_.clear();
+		return error;
+	}
 	while (int32_t(come - window_.received()) > 0)
 		window_.receive(
 			[&](const Message &message) { take(message, now); });
@@ -329,25 +348,22 @@ void Rdma::answer(Clock::time_point now)
 				   {Word::RENEWED, asked.rcxt, name, 0,
 				    once_->ended(name)});
 	}
+	return {};
 }
 
 /* After a recovery of the adapter all contexts are to be taken anew. */
-void Rdma::renew(Clock::time_point now)
+std::error_code Rdma::renew(Clock::time_point now)
 {
-	uint32_t recoveries = window_.lmt().recoveries;
+	std::vector<uint32_t> old = once_->names();
 
-	if (recoveries == recoveries_)
-		return;
-	std::vector<uint32_t> old = once_->names(), fresh(old.size());
-
-	/* They are gone, unless they were taken while the recovery went on. */
-	for (uint32_t rcxt : old)
-		give_back(rcxt);
-	window_.take_rcxts(fresh);
-	recoveries_ = recoveries;
-	once_->rename(fresh);
+	if (std::error_code error = rcxts_.renew())
+		return error;
+	if (std::ranges::equal(old, rcxts_.numbers()))
+		return {};
+	once_->rename(rcxts_.numbers());
 	for (size_t i = 0; i < old.size(); i++)
-		engine_->renew_local(old[i], fresh[i], now);
+		engine_->renew_local(old[i], rcxts_[i], now);
+	return {};
 }
 
 void Rdma::take(const Message &message, Clock::time_point now)
@@ -372,18 +388,22 @@ void Rdma::take(const Message &message, Clock::time_point now)
 	}
 }
 
-size_t Rdma::progress()
+size_t Rdma::progress(std::error_code &error)
 {
 	Clock::time_point now = Clock::now();
 	size_t frames = window_.receive(
 		[&](const Message &message) { take(message, now); });
+	auto note = [&error](std::error_code now_it_is) {
+		if (!error)
+			error = now_it_is;
+	};
 
-	answer(now);
+	error = answer(now);
 	port_->take_marks();
 	if (port_->lost_contexts())
-		renew(now);
+		note(renew(now));
 	frames += engine_->look(now);
-	window_.start();
+	note(window_.start());
 	return frames;
 }
 

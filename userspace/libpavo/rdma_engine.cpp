@@ -4,14 +4,11 @@
 
 #include <algorithm>
 
+#include "error.hpp"
+
 namespace pavo {
 
 namespace {
-
-std::error_code code(std::errc error)
-{
-	return std::make_error_code(error);
-}
 
 /* What a frame's mark means for the piece; none: it may still come. */
 std::error_code verdict(pavo_frame_state state)
@@ -60,18 +57,21 @@ size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
 	return peers_.size() - 1;
 }
 
-void RdmaEngine::begin(bool write, size_t peer, const RdmaMove &move, Done done,
-		       Clock::time_point now)
+std::error_code RdmaEngine::begin(bool write, size_t peer, const RdmaMove &move,
+				  Done done, Clock::time_point now)
 {
 	auto operation = std::make_shared<Operation>();
 
+	if (peer >= peers_.size() || (write && move.from_fifo && !move.fill))
+		return code(std::errc::invalid_argument);
 	operation->write = write;
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->told = !move.tell;
-	operations_++;
 	peers_[peer].waiting.push_back(std::move(operation));
+	operations_++;
 	pump(peer, now);
+	return {};
 }
 
 /* ------------------------------------------------------------------ pieces */
@@ -217,10 +217,7 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 	channel.asked = now;
 	channel.deadline = now + patience(channel);
 	if (channel.feeds) {
-		if (move.fill)
-			feed(channel);
-		else
-			channel.refused = code(std::errc::invalid_argument);
+		feed(channel);
 		return;
 	}
 	pavo_rdma_request request = {

@@ -55,8 +55,9 @@ public:
 
 	/** @locals: contexts here, one for each of the peer's. */
 	size_t add(const RdmaPeer &peer, std::span<const uint32_t> locals);
-	void begin(bool write, size_t peer, const RdmaMove &move, Done done,
-		   Clock::time_point now);
+	/** Return: invalid_argument: there is no such peer; it cannot be moved so. */
+	std::error_code begin(bool write, size_t peer, const RdmaMove &move,
+			      Done done, Clock::time_point now);
 	/** A frame RDMA_DONE. True: it was of an operation of this end. */
 	bool done(const pavo_rdma_done &done, Clock::time_point now);
 	/**

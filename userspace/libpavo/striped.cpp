@@ -26,30 +26,33 @@ public:
 
 	void bind(StripedEngine &engine) { engine_ = &engine; }
 
-	/* Return: the contexts that it lends. */
-	std::vector<uint32_t> add(Window &window, size_t contexts)
+	std::error_code add(Window &window, std::span<uint32_t> contexts)
 	{
-		Lane lane{.window = &window,
-			  .rdma = std::make_unique<Rdma>(window, options_.lane),
-			  .peer = {},
-			  .number = 0};
-		std::vector<uint32_t> lent = lane.rdma->lend(contexts);
+		Lane lane{
+			.window = &window, .rdma = {}, .peer = {}, .number = 0};
 
+		if (auto error = open(lane))
+			return error;
+		if (auto error = lane.rdma->lend(contexts))
+			return error;
 		lanes_.push_back(std::move(lane));
 		listen(lanes_.size() - 1);
-		return lent;
+		return {};
 	}
 
-	void connect(size_t number, const RdmaPeer &peer)
+	std::error_code connect(size_t number, const RdmaPeer &peer)
 	{
 		Lane &lane = lanes_[number];
+		std::error_code error;
 
 		if (!lane.rdma)
-			throw error(ENODEV, "the adapter of lane " +
-						    std::to_string(number) +
-						    " is gone");
-		lane.number = lane.rdma->add(peer);
+			return code(std::errc::no_such_device);
+		Rdma::Peer added = lane.rdma->add(peer, error);
+		if (error)
+			return error;
 		lane.peer = peer;
+		lane.number = added;
+		return {};
 	}
 
 	size_t progress()
@@ -86,11 +89,12 @@ public:
 		auto over = [this, chunk](std::error_code error) {
 			engine_->over(chunk, error);
 		};
+		std::error_code error =
+			write ? lane.rdma->put(lane.number, move, over) :
+				lane.rdma->get(lane.number, move, over);
 
-		if (write)
-			lane.rdma->put(lane.number, move, over);
-		else
-			lane.rdma->get(lane.number, move, over);
+		if (error)
+			over(error);
 	}
 
 	/*
@@ -103,13 +107,8 @@ public:
 		Lane &lane = lanes_[number];
 
 		lane.rdma.reset();
-		try {
-			lane.rdma = std::make_unique<Rdma>(*lane.window,
-							   options_.lane);
+		if (!open(lane))
 			listen(number);
-		} catch (const std::system_error &) {
-			return;
-		}
 	}
 
 	void send(size_t number, const StripedWord &word) override
@@ -132,17 +131,27 @@ private:
 		Rdma::Peer number;
 	};
 
+	std::error_code open(Lane &lane) const
+	{
+		try {
+			lane.rdma = std::make_unique<Rdma>(*lane.window,
+							   options_.lane);
+		} catch (const std::system_error &error) {
+			return error.code();
+		}
+		return {};
+	}
+
 	/* What a lane cannot go on after is its own failure. */
 	size_t progress(size_t number)
 	{
 		Lane &lane = lanes_[number];
+		std::error_code error;
+		size_t did = lane.rdma ? lane.rdma->progress(error) : 0;
 
-		try {
-			return lane.rdma ? lane.rdma->progress() : 0;
-		} catch (const std::system_error &error) {
-			engine_->failed(number, error.code());
-		}
-		return 0;
+		if (error)
+			engine_->failed(number, error);
+		return did;
 	}
 
 	void listen(size_t number)
@@ -180,44 +189,61 @@ Striped::Striped(const StripedOptions &options)
 
 Striped::~Striped() = default;
 
-std::vector<uint32_t> Striped::add(Window &window, size_t contexts)
+std::error_code Striped::add(Window &window,
+			     std::span<uint32_t> contexts) noexcept
 {
-	if (!contexts)
-		throw error(EINVAL, "a lane needs contexts");
-	auto lent = port_->add(window, contexts);
+	if (contexts.empty())
+		return code(std::errc::invalid_argument);
+	return unless_no_memory([&] {
+		std::error_code error = port_->add(window, contexts);
 
-	engine_->add(lent.front());
-	return lent;
+		if (!error)
+			engine_->add(contexts.front());
+		return error;
+	});
 }
 
-void Striped::connect(size_t lane, const RdmaPeer &peer)
+std::error_code Striped::connect(size_t lane, const RdmaPeer &peer) noexcept
 {
 	if (lane >= lanes() || peer.rcxts.empty())
-		throw error(EINVAL, "lane " + std::to_string(lane) +
-					    ": there is none, or it has no "
-					    "contexts");
-	port_->connect(lane, peer);
-	engine_->connect(lane, peer.rcxts.front(), peer.rcxts.size());
+		return code(std::errc::invalid_argument);
+	return unless_no_memory([&] {
+		std::error_code error = port_->connect(lane, peer);
+
+		if (!error)
+			engine_->connect(lane, peer.rcxts.front(),
+					 peer.rcxts.size());
+		return error;
+	});
 }
 
-void Striped::put(const StripedMove &move, Done done)
+std::error_code Striped::begin(bool write, const StripedMove &move, Done done)
 {
-	engine_->begin(true, move, std::move(done), Clock::now());
+	return unless_no_memory([&] {
+		engine_->begin(write, move, std::move(done), Clock::now());
+		return std::error_code();
+	});
 }
 
-void Striped::get(const StripedMove &move, Done done)
+std::error_code Striped::put(const StripedMove &move, Done done)
 {
-	engine_->begin(false, move, std::move(done), Clock::now());
+	return begin(true, move, std::move(done));
 }
 
-void Striped::Transfer::await_suspend(std::coroutine_handle<> handle)
+std::error_code Striped::get(const StripedMove &move, Done done)
 {
-	auto over = [this, handle](std::error_code error) {
-		error_ = error;
-		handle.resume();
-	};
+	return begin(false, move, std::move(done));
+}
 
-	striped_.engine_->begin(write_, move_, over, Clock::now());
+bool Striped::Transfer::await_suspend(std::coroutine_handle<> handle)
+{
+	error_ = striped_.begin(write_, move_,
+				[this, handle](std::error_code error) {
+					error_ = error;
+					handle.resume();
+				});
+	/* What was not begun is over. */
+	return !error_;
 }
 
 void Striped::on_arrival(std::function<void(const StripedArrival &)> call)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "error.hpp"
+
 namespace pavo {
 
 namespace {
@@ -13,11 +15,6 @@ namespace {
 constexpr uint64_t most_known = 4096;
 /* A lane is to have the next chunk when one ends. */
 constexpr size_t least_room = 2;
-
-std::error_code code(std::errc error)
-{
-	return std::make_error_code(error);
-}
 
 /* Nothing but the other end's memory is the operation's own fault. */
 bool of_operation(std::error_code error)
@@ -99,7 +96,10 @@ void StripedEngine::connect(size_t number, uint32_t token, size_t room)
 
 StripedLane StripedEngine::lane(size_t number) const
 {
-	return lanes_.at(number).account;
+	StripedLane none;
+
+	none.why = code(std::errc::invalid_argument);
+	return number < lanes_.size() ? lanes_[number].account : none;
 }
 
 bool StripedEngine::any_living() const
@@ -169,8 +169,8 @@ void StripedEngine::begin(bool write, const StripedMove &move, Done done,
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->call.due = now;
-	operations_++;
 	waiting_.push_back(std::move(operation));
+	operations_++;
 	if (!looking_)
 		pump();
 }

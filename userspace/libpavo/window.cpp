@@ -36,18 +36,6 @@ std::string advice(int err)
 	}
 }
 
-std::string rcxt_advice(int err)
-{
-	return err == ENOSPC ? ": the adapter has not so many left (parameter "
-			       "max_rcxts of the module)" :
-			       "";
-}
-
-std::error_code code(int err)
-{
-	return {err, std::generic_category()};
-}
-
 void close_window(int fd, uint32_t handle)
 {
 	Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_CLOSE)
@@ -130,20 +118,21 @@ void Window::unmap() noexcept
 		munmap(commands_, sizeof(*commands_));
 }
 
-void Window::set_node(uint16_t node, const Gid &gid,
-		      const RouteOptions &options)
+std::error_code Window::set_node(uint16_t node, const Gid &gid,
+				 const RouteOptions &options) noexcept
 {
-	routes(node, gid, options, 0);
+	return routes(node, gid, options, 0);
 }
 
-void Window::add_route(uint16_t node, const Gid &gid,
-		       const RouteOptions &options)
+std::error_code Window::add_route(uint16_t node, const Gid &gid,
+				  const RouteOptions &options) noexcept
 {
-	routes(node, gid, options, PAVO_NODE_ADD);
+	return routes(node, gid, options, PAVO_NODE_ADD);
 }
 
-void Window::routes(uint16_t node, const Gid &gid, const RouteOptions &options,
-		    uint16_t flags)
+std::error_code Window::routes(uint16_t node, const Gid &gid,
+			       const RouteOptions &options,
+			       uint16_t flags) noexcept
 {
 	pavo_window_node_args args{};
 
@@ -155,12 +144,10 @@ void Window::routes(uint16_t node, const Gid &gid, const RouteOptions &options,
 		args.flags |= PAVO_NODE_SGID;
 		args.sgid_index = *options.gid_index;
 	}
-	int err = Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_NODE)
-			  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
-			  .in(PAVO_ATTR_WINDOW_NODE_ARGS, args)
-			  .run(fd_);
-	if (err)
-		throw error(err, "routes to node " + std::to_string(node));
+	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_NODE)
+			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			    .in(PAVO_ATTR_WINDOW_NODE_ARGS, args)
+			    .run(fd_));
 }
 
 std::error_code Window::disable() noexcept
@@ -181,16 +168,14 @@ int Window::snapshot() const noexcept
 	return err ? -err : int(at_work);
 }
 
-pavo_lmt Window::lmt() const
+pavo_lmt Window::lmt(std::error_code &error) const noexcept
 {
 	pavo_lmt lmt{};
-	int err = Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
-			  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
-			  .out(PAVO_ATTR_WINDOW_LMT, lmt)
-			  .run(fd_);
 
-	if (err)
-		throw error(err, "window cannot be queried");
+	error = code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
+			     .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			     .out(PAVO_ATTR_WINDOW_LMT, lmt)
+			     .run(fd_));
 	return lmt;
 }
 
@@ -386,7 +371,7 @@ size_t Window::sent(std::span<pavo_frame_state> states) noexcept
 
 /* -------------------------------------------------------------------- RDMA */
 
-void Window::take_rcxts(std::span<uint32_t> rcxts)
+std::error_code Window::take_rcxts(std::span<uint32_t> rcxts) noexcept
 {
 	for (size_t done = 0; done < rcxts.size();) {
 		size_t n = std::min<size_t>(rcxts.size() - done,
@@ -400,10 +385,11 @@ void Window::take_rcxts(std::span<uint32_t> rcxts)
 
 		if (err) {
 			return_rcxts(rcxts.first(done));
-			throw error(err, "RDMA contexts" + rcxt_advice(err));
+			return code(err);
 		}
 		done += n;
 	}
+	return {};
 }
 
 /* @method with all of @rcxts, some at a time. */

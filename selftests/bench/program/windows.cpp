@@ -149,8 +149,8 @@ void WindowEnd::wait(Wait how, const std::function<bool()> &look,
 Windows::Windows(const Device &a, const Device &b, Wait wait)
 	: a_(a, 0), b_(b, 1), wait_(wait)
 {
-	a_.window.set_node(1, gid_of(b));
-	b_.window.set_node(0, gid_of(a));
+	must(a_.window.set_node(1, gid_of(b)), "a route");
+	must(b_.window.set_node(0, gid_of(a)), "a route");
 }
 
 bool Windows::takes(Op op, size_t size) const
@@ -324,10 +324,14 @@ class Operations {
 public:
 	Operations(WindowEnd &a, WindowEnd &b, Wait wait, Op op, size_t size)
 		: a_(a), b_(b), wait_(wait), op_(op), size_(size),
-		  rdma_(a.window), lender_(b.window),
-		  peer_(rdma_.add(
-			  {1, b.window.number(), lender_.lend(contexts)}))
+		  rdma_(a.window), lender_(b.window)
 	{
+		std::vector<uint32_t> lent(contexts);
+		std::error_code error;
+
+		must(lender_.lend(lent), "contexts");
+		peer_ = rdma_.add({1, b.window.number(), lent}, error);
+		must(error, "a peer");
 	}
 
 	/* On slot @at, which is the same at both ends. */
@@ -344,10 +348,9 @@ public:
 			done_++;
 		};
 
-		if (put)
-			rdma_.put(peer_, move, over);
-		else
-			rdma_.get(peer_, move, over);
+		must(put ? rdma_.put(peer_, move, over) :
+			   rdma_.get(peer_, move, over),
+		     "an operation");
 	}
 
 	/* Until one more at least is over. */

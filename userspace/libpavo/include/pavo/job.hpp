@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
+#include <system_error>
 
 #include <rdma/pavo-abi.h>
 
@@ -58,13 +58,29 @@ public:
 	Job(Job &&from) noexcept;
 	Job &operator=(Job &&from) noexcept;
 
-	/** What the job has on this machine now. */
-	JobInfo info() const;
+	/**
+	 * What the job has on this machine now. @error: EIO: the adapter is gone; all
+	 * is 0 then, also the id, which is no job's.
+	 */
+	JobInfo info(std::error_code &error) const noexcept;
+	JobInfo info() const noexcept
+	{
+		std::error_code error;
+
+		return info(error);
+	}
 	/**
 	 * What would become of @length bytes from @pvo on, if a window of this job
-	 * used them?
+	 * used them? @error: likewise; they could not be used then (PAVO_PVO_TABLE).
 	 */
-	pavo_pvo_result check(Pvo pvo, uint64_t length) const;
+	pavo_pvo_result check(Pvo pvo, uint64_t length,
+			      std::error_code &error) const noexcept;
+	pavo_pvo_result check(Pvo pvo, uint64_t length) const noexcept
+	{
+		std::error_code error;
+
+		return check(pvo, length, error);
+	}
 
 	int fd() const { return fd_; }
 	uint32_t handle() const { return handle_; }

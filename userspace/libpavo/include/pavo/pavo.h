@@ -133,7 +133,7 @@ struct pavo_rdma *pavo_rdma_open(struct pavo_window *window,
 void pavo_rdma_close(struct pavo_rdma *rdma);
 /** @n contexts to @rcxts, to be told to one peer. -ENOSPC, -ENOMEM. */
 int pavo_rdma_lend(struct pavo_rdma *rdma, uint32_t *rcxts, size_t n);
-/** A peer and what it lent. Return: its number here, or a negative errno. */
+/** A peer and what it lent. Return: its number here, or -EINVAL, -ENOSPC, -ENOMEM. */
 int pavo_rdma_add(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 		  const uint32_t *rcxts, size_t n);
 
@@ -173,8 +173,9 @@ int pavo_rdma_get(struct pavo_rdma *rdma, int peer,
 int pavo_rdma_send(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 		   const void *payload, size_t bytes);
 /**
- * Return: how much there was to do, or a negative errno: -ENOSPC, -ENOMEM: no contexts are
- * left after a recovery of the adapter. To be called again and again.
+ * Return: how much there was to do, or a negative errno, though all that could go on has:
+ * -ENOSPC, -ENOMEM: no contexts are left after a recovery of the adapter; -EIO: it is
+ * gone. To be called again and again.
  */
 int pavo_rdma_progress(struct pavo_rdma *rdma);
 /** Operations that are not over. */

@@ -3,6 +3,13 @@
  * rdma.hpp - RDMA between windows that happens exactly once (windows document, "RDMA
  * Write", "RDMA Read"). The adapter repeats nothing; what was lost is asked for again
  * here, with a higher tid, until its end is told.
+ *
+ * Errors, here and in all headers of the library: only constructors throw, Job::reserve()
+ * and Job::join() among them, which are constructors with names. All other calls return a
+ * std::error_code, or set one. What a program's own calls throw goes through. Where the
+ * process itself has no memory left, calls that return a code say not_enough_memory, but
+ * progress(), in which operations of many callers go on, and on_...() throw
+ * std::bad_alloc; after either an Rdma or a Striped can only be ended.
  */
 #ifndef PAVO_RDMA_HPP
 #define PAVO_RDMA_HPP
@@ -17,6 +24,7 @@
 #include <system_error>
 #include <vector>
 
+#include <pavo/rcxt.hpp>
 #include <pavo/window.hpp>
 
 namespace pavo {
@@ -57,7 +65,7 @@ struct RdmaArrival {
 	uint32_t length;
 };
 
-/** Writes bytes number @at and those behind it to @to, all of them. */
+/** Writes bytes number @at and those behind it to @to, all of them; throws nothing. */
 using RdmaFill = std::function<void(uint64_t at, std::span<std::byte> to)>;
 
 /** What an operation moves, and who hears of it. */
@@ -120,12 +128,15 @@ public:
 	Rdma(const Rdma &) = delete;
 
 	/**
-	 * Contexts for one peer's operations on this window; to be told to it. Throws
-	 * std::system_error as Window::take_rcxts().
+	 * Contexts for one peer's operations on this window, to be told to it: as many as
+	 * @rcxts has room for. Return: as Rcxts::take().
 	 */
-	std::vector<uint32_t> lend(size_t n);
-	/** A peer, and as many contexts of this window. Throws likewise. */
-	Peer add(const RdmaPeer &peer);
+	std::error_code lend(std::span<uint32_t> rcxts) noexcept;
+	/**
+	 * A peer, and as many contexts of this window. @error: EINVAL: it lends none; as
+	 * Rcxts::take(). What is returned is nobody then.
+	 */
+	Peer add(const RdmaPeer &peer, std::error_code &error) noexcept;
 
 	/**
 	 * Bytes from here to there, and from there to here. @done is called in
@@ -134,15 +145,17 @@ public:
 	 * is not what the PVO says; owner_dead: this window is dead after a PVO of its own
 	 * that was none; what Window::prepare() refuses.
 	 * Operations end in any order.
+	 * Return: invalid_argument: there is no such peer; a put from_fifo without @fill.
+	 * not_enough_memory. It was not begun then, and @done is not called.
 	 */
-	void put(Peer peer, const RdmaMove &move, Done done);
-	void get(Peer peer, const RdmaMove &move, Done done);
+	std::error_code put(Peer peer, const RdmaMove &move, Done done);
+	std::error_code get(Peer peer, const RdmaMove &move, Done done);
 
 	/** The same, to be awaited: co_await rdma.put(...) is a std::error_code. */
 	class Transfer {
 	public:
 		bool await_ready() const noexcept { return false; }
-		void await_suspend(std::coroutine_handle<> handle);
+		bool await_suspend(std::coroutine_handle<> handle);
 		std::error_code await_resume() const noexcept { return error_; }
 
 	private:
@@ -193,9 +206,18 @@ public:
 	 * adapter, or of a peer's, with contexts that were taken anew, of which peers
 	 * are told when they ask. Return: how many frames there were, and operations
 	 * that ended without one.
-	 * Throws std::system_error: no contexts are left after a recovery.
+	 * @error: no_space_on_device, not_enough_memory: no contexts are left after a
+	 * recovery; io_error: the adapter is gone. All that can go on has gone on, and the
+	 * next call tries again; what waits for contexts ends with timed_out some time.
 	 */
-	size_t progress();
+	size_t progress(std::error_code &error);
+	/** The same for whom it is enough how operations end. */
+	size_t progress()
+	{
+		std::error_code error;
+
+		return progress(error);
+	}
 	/** Operations that are not over. */
 	size_t pending() const;
 	/** When progress() is due though nothing comes; max(): never. */
@@ -206,21 +228,22 @@ public:
 private:
 	class WindowPort;
 
-	void begin(bool write, Peer peer, const RdmaMove &move, Done done);
+	std::error_code begin(bool write, Peer peer, const RdmaMove &move,
+			      Done done);
 	void take(const Message &message, Clock::time_point now);
 	void take_done(const Message &message, Clock::time_point now);
 	void take_piece(const Message &message);
 	void take_asked(const Message &message);
 	void take_word(const Message &message, Clock::time_point now);
-	void answer(Clock::time_point now);
-	void renew(Clock::time_point now);
-	void give_back(uint32_t rcxt) noexcept;
+	std::error_code answer(Clock::time_point now);
+	std::error_code renew(Clock::time_point now);
 
 	Window &window_;
+	/** All contexts, for its own operations and for others', and what came by them. */
+	Rcxts rcxts_;
+	std::unique_ptr<RdmaOnce> once_;
 	std::unique_ptr<WindowPort> port_;
 	std::unique_ptr<RdmaEngine> engine_;
-	/** All contexts, for its own operations and for others'. */
-	std::unique_ptr<RdmaOnce> once_;
 	/** Peers that want to know about a context. */
 	struct Asked {
 		uint16_t node;
@@ -228,8 +251,6 @@ private:
 		uint32_t rcxt;
 	};
 	std::vector<Asked> asked_;
-	/** Of the adapter, as far as it is known here. */
-	uint32_t recoveries_;
 	/** By their kind. */
 	std::map<uint8_t, std::function<void(const Message &)>> message_;
 	std::function<void(const RdmaArrival &)> arrival_;

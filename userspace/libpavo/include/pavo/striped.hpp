@@ -93,14 +93,17 @@ public:
 
 	/**
 	 * The next lane, from 0 on, by a window that has routes to the other end.
-	 * @contexts: chunks that the other end may have under way on it, at least 1; 2 and
-	 * more keep it busy.
-	 * Return: those contexts; the other end needs them, with node and window.
-	 * Throws std::system_error: EINVAL, and as Window::take_rcxts().
+	 * @contexts: gets those that the other end needs, with node and window: one for
+	 * each chunk that it may have under way on it, at least 1; 4 keep a lane busy.
+	 * Return: EINVAL: there is room for none; as Rcxts::take(). There is no lane then.
 	 */
-	std::vector<uint32_t> add(Window &window, size_t contexts = 4);
-	/** What the other end's lane of that number is. Throws likewise. */
-	void connect(size_t lane, const RdmaPeer &peer);
+	std::error_code add(Window &window,
+			    std::span<uint32_t> contexts) noexcept;
+	/**
+	 * What the other end's lane of that number is. Return: EINVAL: there is none, or
+	 * it has no contexts; ENODEV: its adapter here is gone; as Rcxts::take().
+	 */
+	std::error_code connect(size_t lane, const RdmaPeer &peer) noexcept;
 
 	/**
 	 * Bytes from here to there, and from there to here. @done is called in progress(),
@@ -111,15 +114,16 @@ public:
 	 * what the PVO says; timed_out: a lane failed and the other end does not say that
 	 * it will take nothing more from it. After the first and the last of these late
 	 * packets may still be written to the other end's memory, until its Striped ends.
+	 * Return: not_enough_memory: it was not begun, and @done is not called.
 	 */
-	void put(const StripedMove &move, Done done);
-	void get(const StripedMove &move, Done done);
+	std::error_code put(const StripedMove &move, Done done);
+	std::error_code get(const StripedMove &move, Done done);
 
 	/** The same, to be awaited: co_await striped.put(...) is a std::error_code. */
 	class Transfer {
 	public:
 		bool await_ready() const noexcept { return false; }
-		void await_suspend(std::coroutine_handle<> handle);
+		bool await_suspend(std::coroutine_handle<> handle);
 		std::error_code await_resume() const noexcept { return error_; }
 
 	private:
@@ -139,7 +143,7 @@ public:
 	/** Called in progress() for what the other end moved and told of, once for each. */
 	void on_arrival(std::function<void(const StripedArrival &)> call);
 
-	/** Return: how much there was to do. */
+	/** Return: how much there was to do. What a lane fails by is told by lane(). */
 	size_t progress();
 	/** Operations that are not over. */
 	size_t pending() const;
@@ -147,10 +151,13 @@ public:
 	Clock::time_point due() const;
 
 	size_t lanes() const;
+	/** One that there is not is not living, for invalid_argument. */
 	StripedLane lane(size_t number) const;
 
 private:
 	class LanePort;
+
+	std::error_code begin(bool write, const StripedMove &move, Done done);
 
 	std::unique_ptr<LanePort> port_;
 	std::unique_ptr<StripedEngine> engine_;

@@ -93,13 +93,13 @@ public:
 	/**
 	 * The address of a node: routes to it, which packets take in turn, instead of
 	 * those that there were; or beside them (windows document, "RDMA with Striping
-	 * over an Unreliable Datagram Transport"). Throws std::system_error: EINVAL: no
-	 * such node or address; ENOSPC: more than PAVO_ROUTES_MOST; ENOMEM.
+	 * over an Unreliable Datagram Transport"). Return: EINVAL: no such node or
+	 * address; ENOSPC: more than PAVO_ROUTES_MOST; ENOMEM. What there was stays then.
 	 */
-	void set_node(uint16_t node, const Gid &gid,
-		      const RouteOptions &options = {});
-	void add_route(uint16_t node, const Gid &gid,
-		       const RouteOptions &options = {});
+	std::error_code set_node(uint16_t node, const Gid &gid,
+				 const RouteOptions &options = {}) noexcept;
+	std::error_code add_route(uint16_t node, const Gid &gid,
+				  const RouteOptions &options = {}) noexcept;
 
 	/**
 	 * Sends a message. @kind: what it is to its receiver, enum pavo_message_kind.
@@ -159,11 +159,11 @@ public:
 	std::error_code send_threshold(uint32_t n) noexcept;
 
 	/**
-	 * RDMA contexts of this window, from now on: as many as @rcxts has room for.
-	 * Throws std::system_error: ENOSPC: the adapter has not so many left
-	 * (parameter max_rcxts), ENOMEM.
+	 * RDMA contexts of this window, from now on: as many as @rcxts has room for, or
+	 * none. To have them given back by themselves see rcxt.hpp.
+	 * Return: ENOSPC: the adapter has not so many left (parameter max_rcxts), ENOMEM.
 	 */
-	void take_rcxts(std::span<uint32_t> rcxts);
+	std::error_code take_rcxts(std::span<uint32_t> rcxts) noexcept;
 	/** Gives them back. Return: EBUSY: one has something to send. */
 	std::error_code return_rcxts(std::span<const uint32_t> rcxts) noexcept;
 	/** Ends what they are at: nothing more is sent or placed after that. */
@@ -179,7 +179,7 @@ public:
 
 	/**
 	 * Some of the data of an operation: @fill writes @length bytes, up to
-	 * piece_room(), to where it is told. Likewise.
+	 * piece_room(), to where it is told, and throws nothing. Likewise.
 	 */
 	std::error_code prepare_piece(
 		uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
@@ -202,8 +202,15 @@ public:
 	 */
 	int snapshot() const noexcept;
 
-	/** Its local mapping table. */
-	pavo_lmt lmt() const;
+	/** Its local mapping table. @error: EIO: the adapter is gone; all is 0 then. */
+	pavo_lmt lmt(std::error_code &error) const noexcept;
+	/** The same for whom its state, which is never 0, is answer enough. */
+	pavo_lmt lmt() const noexcept
+	{
+		std::error_code error;
+
+		return lmt(error);
+	}
 
 	/** For tests: memory that is shared with the adapter. */
 	pavo_frame_hdr *send_frame(uint32_t number) const;
@@ -256,8 +263,9 @@ private:
 	std::error_code command_now(pavo_window_command op,
 				    uint32_t argument) noexcept;
 	void unmap() noexcept;
-	void routes(uint16_t node, const Gid &gid, const RouteOptions &options,
-		    uint16_t flags);
+	std::error_code routes(uint16_t node, const Gid &gid,
+			       const RouteOptions &options,
+			       uint16_t flags) noexcept;
 
 	int fd_;
 	uint32_t handle_;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rcxt.hpp - contexts of RDMA (rCxts) that are given back by themselves (windows document,
+ * "RDMA Write": the pool of them, and "Failover Mechanisms").
+ */
+#ifndef PAVO_RCXT_HPP
+#define PAVO_RCXT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include <pavo/window.hpp>
+
+namespace pavo {
+
+/**
+ * Contexts of a window, as long as this lives, and in a fixed order, so that the n-th is
+ * the n-th also after renew(). It can be moved; what it was moved from has none. For the
+ * thread that uses the window.
+ */
+class Rcxts {
+public:
+	/**
+	 * @n of them; 0: none so far. @window: has to live as long.
+	 * Throws std::system_error: as take() returns.
+	 */
+	explicit Rcxts(Window &window, size_t n = 0);
+	/** Ends what they are at, and gives them back. */
+	~Rcxts();
+	Rcxts(Rcxts &&from) noexcept;
+	Rcxts &operator=(Rcxts &&from) noexcept;
+
+	/**
+	 * @n more, behind those that there are; all or none. Return: ENOSPC: the adapter
+	 * has not so many left (parameter max_rcxts); ENOMEM; EIO: it is gone.
+	 */
+	std::error_code take(size_t n) noexcept;
+
+	/** Their numbers, by which the other end knows them. */
+	std::span<const uint32_t> numbers() const noexcept { return numbers_; }
+	uint32_t operator[](size_t n) const noexcept { return numbers_[n]; }
+	size_t size() const noexcept { return numbers_.size(); }
+
+	/**
+	 * Ends what they are at: nothing more is sent or placed after that. Return:
+	 * EINVAL: a recovery took some of them away, and what they were at with them.
+	 */
+	std::error_code cancel() noexcept;
+
+	/**
+	 * After a recovery of the adapter, with which all contexts were gone: as many in
+	 * their place, whose numbers are others. Without one nothing happens.
+	 * Return: as take(); the numbers are nobody's then, and it may be called again.
+	 */
+	std::error_code renew() noexcept;
+
+private:
+	void give_back() noexcept;
+
+	Window *window_;
+	std::vector<uint32_t> numbers_;
+	/** So many of the first are not there any more. */
+	size_t gone_ = 0;
+	/** Of the adapter, when the first was taken. */
+	uint32_t recoveries_ = 0;
+};
+
+} // namespace pavo
+
+#endif // PAVO_RCXT_HPP
