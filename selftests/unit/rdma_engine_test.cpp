@@ -32,9 +32,10 @@ TEST(RdmaEngine, EveryOperationOnceWhateverIsLost)
 
 			fill(from.memory, 500, length, n);
 			fill(to.memory, 0, memory_size, n + 1);
-			bench.arrived = [&](const pavo_rdma_done &done) {
+			bench.arrived = [&](const RdmaArrival &arrival) {
 				/* The word comes when all is there. */
-				EXPECT_EQ(done.tag, n);
+				EXPECT_EQ(arrival.tag, n);
+				EXPECT_EQ(arrival.length, length);
 				EXPECT_FALSE(memcmp(&to.memory[7000],
 						    &from.memory[500], length));
 				told++;
@@ -83,8 +84,9 @@ TEST(RdmaEngine, ManyAtATime)
 		bench.world.repeats = 15;
 		bench.world.reorder = 50;
 		fill(bench.world.a.memory, 0, memory_size, seed);
-		bench.arrived = [&](const pavo_rdma_done &done) {
-			told[done.tag]++;
+		bench.arrived = [&](const RdmaArrival &arrival) {
+			told[arrival.tag]++;
+			EXPECT_EQ(arrival.length, 1000u);
 		};
 		for (uint32_t n = 0; n < 60; n++) {
 			RdmaMove move{.local = {n * 1000},
@@ -178,7 +180,7 @@ TEST(RdmaEngine, AnErrorEndsIt)
 	int ends = 0, told = 0;
 
 	bench.port.refused = 1000;
-	bench.arrived = [&](const pavo_rdma_done &) {
+	bench.arrived = [&](const RdmaArrival &) {
 		told++;
 	};
 	for (int round = 1; round < 4; round++) {
@@ -202,6 +204,7 @@ TEST(RdmaEngine, AnErrorEndsIt)
 		bench.world.step();
 	EXPECT_EQ(told, 0);
 	EXPECT_TRUE(bench.world.b.frames.empty());
+	EXPECT_TRUE(bench.world.b.pieces.empty());
 }
 
 /* What cannot be is refused before anything is done. */
@@ -215,12 +218,31 @@ TEST(RdmaEngine, RefusesWhatCannotBe)
 			       [&](std::error_code) { said++; },
 			       bench.world.now) == std::errc::invalid_argument;
 	};
+	constexpr uint64_t most = 1ull << 63;
 
 	EXPECT_TRUE(refused(true, bench.peer + 1, {.length = 1}));
 	EXPECT_TRUE(refused(false, ~size_t(0), {.length = 1}));
 	EXPECT_TRUE(refused(true, bench.peer, {.length = 1, .from_fifo = true}))
 		<< "nobody makes the data";
+	/* Numbers of bytes at the target, whichever end that is. */
+	EXPECT_TRUE(
+		refused(true, bench.peer,
+			{.remote = {most - 9}, .length = 10, .to_fifo = true}));
+	EXPECT_TRUE(
+		refused(true, bench.peer,
+			{.remote = {most + 5}, .length = 0, .to_fifo = true}));
+	EXPECT_TRUE(
+		refused(false, bench.peer,
+			{.local = {most - 9}, .length = 10, .to_fifo = true}));
 	EXPECT_EQ(bench.engine.pending(), 0u);
+	EXPECT_FALSE(refused(
+		true, bench.peer,
+		{.remote = {most - 10}, .length = 10, .to_fifo = true}));
+	EXPECT_FALSE(refused(
+		true, bench.peer,
+		{.local = {most}, .remote = {0}, .length = 10, .to_fifo = true}))
+		<< "memory may be anywhere";
+	bench.engine.stop();
 	EXPECT_EQ(said, 0);
 }
 

@@ -45,7 +45,8 @@ struct Half {
 		bench.process = [this] {
 			answer();
 		};
-		bench.arrived = [this](const pavo_rdma_done &) {
+		bench.arrived = [this](const RdmaArrival &arrival) {
+			EXPECT_EQ(arrival.length, length);
 			/* It comes behind all pieces. */
 			take();
 			EXPECT_TRUE(whole());

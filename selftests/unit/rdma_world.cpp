@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace rdma_world {
@@ -399,14 +400,36 @@ void Bench::take_frames()
 		done.rcxt = once_a.name(done.rcxt);
 		EXPECT_TRUE(engine.done(done, world.now));
 	}
+	take_words();
 	if (process)
 		process();
-	for (auto &done : arrived ? std::exchange(world.b.frames, {}) :
-				    std::vector<pavo_rdma_done>()) {
-		once_b.end(done.rcxt, done.tid - done.attempts);
-		arrived(done);
-	}
 	answer();
+}
+
+/* Ends that are told to end b: of what came whole, and of many pieces. */
+void Bench::take_words()
+{
+	std::vector<Piece> words;
+
+	if (!arrived)
+		return;
+	for (auto &done : std::exchange(world.b.frames, {})) {
+		once_b.end(done.rcxt, done.tid - done.attempts);
+		arrived({1, 2, done.rcxt, done.tag, done.length});
+	}
+	auto is_word = [](const Piece &piece) {
+		return RdmaTold::length(piece.at).has_value();
+	};
+	std::ranges::copy_if(world.b.pieces, std::back_inserter(words),
+			     is_word);
+	std::erase_if(world.b.pieces, is_word);
+	for (const Piece &word : words) {
+		if (!once_b.piece(word.rcxt, word.first, word.fragment))
+			continue;
+		once_b.end(word.rcxt, word.first);
+		arrived({1, 2, word.rcxt, word.tag,
+			 *RdmaTold::length(word.at)});
+	}
 }
 
 /*

@@ -191,13 +191,15 @@ struct Bench {
 	size_t peer;
 	RdmaOnce once_a, once_b;
 	uint32_t known_a = 0, known_b = 0;
-	std::function<void(const pavo_rdma_done &)> arrived;
+	/* Of operations of end a, by its process. */
+	std::function<void(const RdmaArrival &)> arrived;
 	/* What processes do beside that. */
 	std::function<void()> process;
 	/* Adapters are recovered now and then. */
 	bool recovers = false;
 
 private:
+	void take_words();
 	void renew_a();
 	void answer();
 };

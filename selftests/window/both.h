@@ -45,9 +45,11 @@ struct Both : Pair {
 			introduce(rdma_b, rdma_a, node_a, a.number(), contexts);
 		rdma_b.on_arrival([this](const pavo::RdmaArrival &arrival) {
 			arrived_b[arrival.tag]++;
+			lengths[arrival.tag] = arrival.length;
 		});
 		rdma_a.on_arrival([this](const pavo::RdmaArrival &arrival) {
 			arrived_a[arrival.tag]++;
+			lengths[arrival.tag] = arrival.length;
 		});
 	}
 
@@ -71,6 +73,8 @@ struct Both : Pair {
 	pavo::Rdma::Peer a_of_b;
 	std::map<uint32_t, int> arrived_a;
 	std::map<uint32_t, int> arrived_b;
+	/* Of what an end was told, by its tag. */
+	std::map<uint32_t, uint32_t> lengths;
 };
 
 inline void fill(world::Memory &memory, size_t from, size_t bytes,

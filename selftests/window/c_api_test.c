@@ -29,6 +29,7 @@ struct end {
 	unsigned int messages, arrivals, ends, failed;
 	size_t taken;
 	uint32_t tag;
+	uint64_t told;
 	int error;
 };
 
@@ -95,9 +96,9 @@ static void on_arrival(void *context, uint16_t node, uint32_t window,
 
 	(void)node;
 	(void)window;
-	(void)bytes;
 	end->arrivals++;
 	end->tag = tag;
+	end->told = bytes;
 }
 
 static void on_done(void *context, int error)
@@ -184,8 +185,8 @@ static void there_and_back(struct end *a, struct end *b)
 		a->memory[i] = pattern(1, i);
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
 	check(until(a, b, &a->ends, 1) && !a->error, "a put ends well");
-	check(until(a, b, &b->arrivals, 1) && b->tag == 77,
-	      "and the other end hears of it, once");
+	check(until(a, b, &b->arrivals, 1) && b->tag == 77 && b->told == SIZE,
+	      "and the other end hears of all of it, once");
 	for (i = 0; i < SIZE; i++) {
 		wrong += b->memory[i] != pattern(1, i);
 		b->memory[i] = pattern(2, i);

@@ -63,6 +63,9 @@ TEST(Network, PutsAndGetsOfBothSidesOnce)
 		EXPECT_EQ((at_a ? both.arrived_b : both.arrived_a)[n],
 			  n % 3 == 0)
 			<< n;
+		if (n % 3 == 0) {
+			EXPECT_EQ(both.lengths[n], size) << n;
+		}
 		EXPECT_TRUE(begins_at_a ? equal(both.memory_a, from,
 						both.memory_b, to, size) :
 					  equal(both.memory_b, from,
@@ -99,6 +102,7 @@ TEST(Network, LongOnesComeInTheEnd)
 		ASSERT_TRUE(both.run());
 		EXPECT_EQ(ended, 1);
 		EXPECT_EQ(both.arrived_b[5], 1);
+		EXPECT_EQ(both.lengths[5], 1u << 20);
 		EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 0, 1 << 20));
 		if (getenv("PAVO_LOSSY")) {
 			EXPECT_GT(both.rdma_a.repeated(), 0u);
@@ -125,6 +129,7 @@ TEST(ExactlyOnce, LongOnesGoInPieces)
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(ended, 1);
 	EXPECT_EQ(both.arrived_b[77], 1);
+	EXPECT_EQ(both.lengths[77], memory_size - 2);
 	EXPECT_TRUE(equal(both.memory_a, 1, both.memory_b, 2, memory_size - 2));
 }
 

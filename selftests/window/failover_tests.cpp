@@ -177,6 +177,7 @@ struct Load {
 					     both.arrived_a)[n],
 				  1)
 				<< n;
+			EXPECT_EQ(both.lengths[n], size) << n;
 			if (to_fifo(n))
 				fifo_bytes += size;
 			else

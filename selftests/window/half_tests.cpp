@@ -337,8 +337,43 @@ TEST(Half, AFullFifoForgetsNothing)
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(ended, 1);
 	EXPECT_EQ(both.arrived_b[3], 1);
+	EXPECT_EQ(both.lengths[3], length);
 	EXPECT_TRUE(std::ranges::all_of(came, [](int n) { return n == 1; }));
 	EXPECT_GT(both.rdma_a.repeated(), 0u);
+}
+
+/* What the target's process is told of the whole has all its pieces. */
+TEST(Half, ToldOfAllPiecesTogether)
+{
+	constexpr uint32_t length = 50'001;
+	Both both(3, {.half_piece = 4096});
+	uint32_t came = 0, ended = 0;
+
+	both.rdma_b.on_piece([&](const pavo::RdmaPiece &piece) {
+		EXPECT_EQ(piece.tag, 9u);
+		EXPECT_LT(piece.at, numbers + length);
+		came += uint32_t(piece.bytes.size());
+	});
+	both.rdma_b.on_arrival([&](const pavo::RdmaArrival &arrival) {
+		EXPECT_EQ(arrival.tag, 9u);
+		EXPECT_EQ(arrival.length, length);
+		EXPECT_EQ(came, length);
+		both.arrived_b[9]++;
+	});
+	both.rdma_a.put(both.b_of_a,
+			{.local = both.mapping_a.pvo(),
+			 .remote = {numbers},
+			 .length = length,
+			 .tell = true,
+			 .tag = 9,
+			 .to_fifo = true},
+			[&](std::error_code error) {
+				EXPECT_FALSE(error) << error.message();
+				ended++;
+			});
+	ASSERT_TRUE(both.run());
+	EXPECT_EQ(ended, 1u);
+	EXPECT_EQ(both.arrived_b[9], 1);
 }
 
 /* Operations that cannot be are refused at once, and nothing is called. */
@@ -346,7 +381,7 @@ TEST(Half, RefusesWhatCannotBe)
 {
 	Both both(1);
 	RdmaMove move{.local = both.mapping_a.pvo(),
-		      .remote = {numbers},
+		      .remote = {(1ull << 63) - 9},
 		      .length = 10,
 		      .to_fifo = true};
 	int ended = 0;
@@ -354,14 +389,24 @@ TEST(Half, RefusesWhatCannotBe)
 		ended++;
 	};
 
+	EXPECT_EQ(both.rdma_a.put(both.b_of_a, move, over),
+		  std::errc::invalid_argument)
+		<< "numbers of bytes that are too high";
 	EXPECT_EQ(both.rdma_a.put(99, move, over), std::errc::invalid_argument);
 	move.from_fifo = true;
+	move.remote = {numbers};
 	EXPECT_EQ(both.rdma_a.put(both.b_of_a, move, over),
 		  std::errc::invalid_argument)
 		<< "nobody makes the data";
 	EXPECT_EQ(both.rdma_a.pending(), 0u);
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(ended, 0);
+	/* The last that there are. */
+	move.from_fifo = false;
+	move.remote = {(1ull << 63) - 10};
+	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, over));
+	ASSERT_TRUE(both.run());
+	EXPECT_EQ(ended, 1);
 }
 
 TEST(Half, NobodyFeeds)
@@ -521,6 +566,9 @@ TEST(Network, HalfOperationsOnce)
 		EXPECT_EQ((half.at_a ? both.arrived_b : both.arrived_a)[half.n],
 			  half.n % 3 == 0)
 			<< half.n;
+		if (half.n % 3 == 0) {
+			EXPECT_EQ(both.lengths[half.n], half.length) << half.n;
+		}
 	}
 }
 

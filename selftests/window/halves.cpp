@@ -98,6 +98,8 @@ private:
 		if (arrival.tag != last + 1)
 			throw std::runtime_error(
 				"told of what was not sent, or twice");
+		if (arrival.length != part)
+			throw std::runtime_error("told of another length");
 		last = arrival.tag;
 	}
 

@@ -272,13 +272,22 @@ void Rdma::take_done(const Message &message, Clock::time_point now)
 	done.rcxt = once_->name(rcxt);
 	if (engine_->done(done, now))
 		return;
-	if (!done.target || done.status)
-		return;
-	once_->end(rcxt, first_of(done.tid, done.attempts));
 	/* What failed here fails there, too, and is asked for again or given up. */
+	if (done.target && !done.status)
+		arrive({message.node, message.window, rcxt, done.tag,
+			done.length},
+		       first_of(done.tid, done.attempts));
+}
+
+/* Told by a context that may have another name now. */
+void Rdma::arrive(const RdmaArrival &arrival, uint64_t first)
+{
+	RdmaArrival renamed = arrival;
+
+	once_->end(arrival.rcxt, first);
+	renamed.rcxt = once_->name(arrival.rcxt);
 	if (arrival_)
-		arrival_({message.node, message.window, done.rcxt, done.tag,
-			  done.length});
+		arrival_(renamed);
 }
 
 void Rdma::take_piece(const Message &message)
@@ -288,7 +297,11 @@ void Rdma::take_piece(const Message &message)
 
 	if (!once_->piece(piece.local_rcxt, first, piece.fragment))
 		return;
-	if (piece_)
+	if (auto length = RdmaTold::length(piece.pvo))
+		arrive({message.node, message.window, piece.local_rcxt,
+			piece.tag, *length},
+		       first);
+	else if (piece_)
 		piece_({message.node, message.window, piece.tag, piece.pvo,
 			message.piece_bytes()});
 }

@@ -31,6 +31,22 @@ std::error_code verdict(pavo_frame_state state)
 	}
 }
 
+/* The data of words. */
+void nothing(uint64_t, std::span<std::byte> to)
+{
+	std::ranges::fill(to, std::byte(0));
+}
+
+bool possible(bool write, const RdmaMove &move)
+{
+	uint64_t first = (write ? move.remote : move.local).value;
+
+	/* What is above is for words (RdmaTold). */
+	if (move.to_fifo && first > RdmaTold::numbers - move.length)
+		return false;
+	return !write || !move.from_fifo || move.fill;
+}
+
 } // namespace
 
 RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options)
@@ -62,7 +78,7 @@ std::error_code RdmaEngine::begin(bool write, size_t peer, const RdmaMove &move,
 {
 	auto operation = std::make_shared<Operation>();
 
-	if (peer >= peers_.size() || (write && move.from_fifo && !move.fill))
+	if (peer >= peers_.size() || !possible(write, move))
 		return code(std::errc::invalid_argument);
 	operation->write = write;
 	operation->move = move;
@@ -86,8 +102,8 @@ uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
 
 /*
  * What comes next of an operation that waits: the next piece, or when all are over the
- * word for the other end, a write without data. Only where a write is one piece the
- * word goes with it, for pieces may end in any order.
+ * word for the other end. Only where a write is one piece no word is needed, for pieces
+ * may end in any order.
  */
 void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 {
@@ -102,14 +118,14 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 	channel.length = std::min(left, piece);
 	channel.flags = channel.write ? PAVO_RDMA_TELL_SOURCE :
 					PAVO_RDMA_TELL_TARGET;
-	if (!operation.told && (last || only)) {
+	if (!operation.told && only)
 		channel.flags |= PAVO_RDMA_TELL_TARGET;
+	if (last || only)
 		operation.told = true;
-	}
-	/* The word has no data. */
-	if (move.to_fifo && !last)
+	if (move.to_fifo || last)
 		channel.flags |= PAVO_RDMA_TO_FIFO;
-	channel.feeds = move.from_fifo && operation.write && !last;
+	channel.tells = last;
+	channel.feeds = last || (move.from_fifo && operation.write);
 	if (move.from_fifo && !operation.write && !last)
 		channel.flags |= PAVO_RDMA_FROM_FIFO;
 	operation.begun = true;
@@ -151,6 +167,7 @@ void RdmaEngine::feed(Channel &channel)
 {
 	const Peer &peer = peers_[channel.peer];
 	const RdmaMove &move = channel.operation->move;
+	bool tells = channel.tells;
 
 	feeder_.start({
 		.node = peer.node,
@@ -158,8 +175,9 @@ void RdmaEngine::feed(Channel &channel)
 		.head = {.local_rcxt = channel.local,
 			 .remote_rcxt = channel.remote,
 			 .tid = channel.tid,
-			 .pvo = (move.remote + channel.offset).value,
-			 .total = channel.length,
+			 .pvo = tells ? RdmaTold::number(move.length) :
+					(move.remote + channel.offset).value,
+			 .total = tells ? 1 : channel.length,
 			 .fragment = 0,
 			 .tag = move.tag,
 			 .attempts = channel.attempts,
@@ -168,7 +186,7 @@ void RdmaEngine::feed(Channel &channel)
 			 .cookie = 0,
 			 .reserved2 = 0},
 		.at = (move.local + channel.offset).value,
-		.fill = move.fill,
+		.fill = tells ? RdmaFill(nothing) : move.fill,
 	});
 }
 

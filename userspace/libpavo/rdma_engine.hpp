@@ -12,6 +12,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,23 @@ public:
 	 */
 	virtual void ask_about(uint16_t node, uint32_t window,
 			       uint32_t rcxt) = 0;
+};
+
+/**
+ * The word for the other end that all pieces of an operation are over, which each by
+ * itself it was not told of. It is a piece for its FIFO, of one byte that means nothing;
+ * its number says how long the operation was, and is above those of all other pieces.
+ */
+struct RdmaTold {
+	static constexpr uint64_t numbers = 1ull << 63;
+
+	static uint64_t number(uint32_t length) { return numbers | length; }
+	/** Of the operation; none: another piece. */
+	static std::optional<uint32_t> length(uint64_t number)
+	{
+		return number < numbers ? std::nullopt :
+					  std::optional(uint32_t(number));
+	}
 };
 
 class RdmaEngine {
@@ -114,6 +132,8 @@ private:
 		uint8_t flags = 0;
 		/** Its data is made by this process. */
 		bool feeds = false;
+		/** It is the word that all pieces are over. */
+		bool tells = false;
 		uint16_t attempts = 0;
 		uint32_t frame = 0;
 		bool framed = false;

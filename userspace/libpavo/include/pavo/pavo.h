@@ -110,7 +110,7 @@ int pavo_handler_take(struct pavo_handler *handler);
 /** What came; @payload is valid during the call only. */
 typedef void pavo_message_call(void *context, uint16_t node, uint32_t window,
 			       const void *payload, size_t bytes);
-/** What another end moved here and told of. */
+/** What another end moved here, or took from here, and told of; all its bytes. */
 typedef void pavo_arrival_call(void *context, uint16_t node, uint32_t window,
 			       uint32_t tag, uint32_t bytes);
 /** An operation is over: 0, or a negative errno. */

@@ -56,12 +56,14 @@ struct RdmaPeer {
 	std::vector<uint32_t> rcxts;
 };
 
-/** What came from the other end by itself: all its data can be seen. */
+/** What came from the other end by itself, or was taken: all its data can be seen. */
 struct RdmaArrival {
 	uint16_t node;
 	uint32_t window;
+	/** Of this end, by which its end was told. */
 	uint32_t rcxt;
 	uint32_t tag;
+	/** Bytes of the operation, all its pieces. */
 	uint32_t length;
 };
 
@@ -79,7 +81,8 @@ struct RdmaMove {
 	/**
 	 * Half RDMA (windows document, "Half RDMA and Half FIFO Operations"): the target
 	 * is no memory, but its process takes the data in pieces (Rdma::on_piece()) as
-	 * they come. In place of its PVO there is a number of the first byte.
+	 * they come. In place of its PVO there is a number of the first byte; those of all
+	 * bytes are below 2^63.
 	 */
 	bool to_fifo = false;
 	/**
@@ -145,8 +148,9 @@ public:
 	 * is not what the PVO says; owner_dead: this window is dead after a PVO of its own
 	 * that was none; what Window::prepare() refuses.
 	 * Operations end in any order.
-	 * Return: invalid_argument: there is no such peer; a put from_fifo without @fill.
-	 * not_enough_memory. It was not begun then, and @done is not called.
+	 * Return: invalid_argument: there is no such peer; a put from_fifo without @fill;
+	 * to_fifo with numbers that are too high. not_enough_memory. It was not begun
+	 * then, and @done is not called.
 	 */
 	std::error_code put(Peer peer, const RdmaMove &move, Done done);
 	std::error_code get(Peer peer, const RdmaMove &move, Done done);
@@ -235,6 +239,7 @@ private:
 	void take_piece(const Message &message);
 	void take_asked(const Message &message);
 	void take_word(const Message &message, Clock::time_point now);
+	void arrive(const RdmaArrival &arrival, uint64_t first);
 	std::error_code answer(Clock::time_point now);
 	std::error_code renew(Clock::time_point now);
 
