@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * c_api_test.c - pavo.h, by a program in C: two adapters, a window on each; a message, bytes
- * there and back, what is refused. Prints TAP.
+ * there and back, what is refused, who does not answer, several lanes. Prints TAP.
  * usage: pavo-c-api ADAPTER GID-INDEX ADAPTER GID-INDEX
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include <pavo/pavo.h>
 
-enum { SIZE = 300000, CONTEXTS = 3 };
+enum { SIZE = 300000, CONTEXTS = 3, LANES = 2 };
 
 struct end {
 	struct pavo_device *device;
@@ -22,9 +22,12 @@ struct end {
 	struct pavo_mapping *mapping;
 	struct pavo_rdma *rdma;
 	unsigned char *memory;
+	uint16_t gid_index;
 	uint8_t gid[16];
 	uint32_t lent[CONTEXTS];
 	int peer;
+	struct pavo_striped *striped;
+	struct pavo_window *lanes[LANES];
 	/* What the calls said. */
 	unsigned int messages, arrivals, ends, failed;
 	size_t taken;
@@ -101,6 +104,15 @@ static void on_arrival(void *context, uint16_t node, uint32_t window,
 	end->told = bytes;
 }
 
+static void on_striped_arrival(void *context, uint32_t tag, uint64_t bytes)
+{
+	struct end *end = context;
+
+	end->arrivals++;
+	end->tag = tag;
+	end->told = bytes;
+}
+
 static void on_done(void *context, int error)
 {
 	struct end *end = context;
@@ -109,24 +121,34 @@ static void on_done(void *context, int error)
 	end->error = error;
 }
 
+static struct pavo_window *open_window(const struct end *end, uint16_t node)
+{
+	const struct pavo_window_options options = {
+		.node = node,
+		.gid_index = end->gid_index,
+	};
+	struct pavo_window *window = pavo_window_open(end->job, &options);
+
+	must(window != NULL, "pavo_window_open");
+	return window;
+}
+
 static void open_end(struct end *end, const char *adapter, const char *index,
 		     uint16_t node)
 {
-	struct pavo_window_options options = {.node = node};
-
-	options.gid_index = (uint16_t)atoi(index);
+	end->gid_index = (uint16_t)atoi(index);
 	read_gid(adapter, index, end->gid);
 	end->device = pavo_device_open(adapter);
 	must(end->device != NULL, "pavo_device_open");
 	end->job = pavo_job_open(end->device, 4711, 42);
 	must(end->job != NULL, "pavo_job_open");
-	end->window = pavo_window_open(end->job, &options);
-	must(end->window != NULL, "pavo_window_open");
+	end->window = open_window(end, node);
 	end->memory = malloc(SIZE);
 	must(end->memory != NULL, "malloc");
 	end->mapping = pavo_mapping_open(end->job, end->memory, SIZE);
 	must(end->mapping != NULL, "pavo_mapping_open");
-	end->rdma = pavo_rdma_open(end->window, on_message, on_arrival, end);
+	end->rdma =
+		pavo_rdma_open(end->window, NULL, on_message, on_arrival, end);
 	must(end->rdma != NULL, "pavo_rdma_open");
 	must(!pavo_rdma_lend(end->rdma, end->lent, CONTEXTS), "pavo_rdma_lend");
 }
@@ -322,6 +344,186 @@ static void events(struct end *a, struct end *b)
 	pavo_handler_close(two);
 }
 
+static int64_t microseconds(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+/* Sleeps until progress is due, as a program may that has nothing else to do. */
+static void until_it_ends(struct end *a, struct pavo_rdma *rdma)
+{
+	time_t end = time(NULL) + 60;
+
+	while (pavo_rdma_pending(rdma) && time(NULL) < end) {
+		int64_t due = pavo_rdma_due(rdma);
+
+		a->failed |= due < 0 || due > 40000;
+		poll(NULL, 0, (int)(due + 999) / 1000);
+		pavo_rdma_progress(rdma);
+	}
+}
+
+/* How long it is tried is the program's to say. */
+static void nobody_there(struct end *a, struct end *b)
+{
+	const struct pavo_rdma_options options = {
+		.patience = 10000,
+		.most_patience = 20000,
+		.attempts = 3,
+	};
+	struct pavo_move move = {
+		.local_pvo = pavo_mapping_pvo(a->mapping),
+		.remote_pvo = pavo_mapping_pvo(b->mapping),
+		.bytes = 10,
+	};
+	struct pavo_window *window = open_window(a, 0);
+	struct pavo_rdma *rdma =
+		pavo_rdma_open(window, &options, NULL, NULL, NULL);
+	const uint32_t none = 1;
+	unsigned int before = a->ends;
+	int64_t begun = microseconds();
+	int peer;
+
+	must(rdma != NULL, "pavo_rdma_open");
+	must(!pavo_window_set_node(window, 1, b->gid), "set_node");
+	peer = pavo_rdma_add(rdma, 1, pavo_window_number(b->window) + 77, &none,
+			     1);
+	must(peer >= 0, "pavo_rdma_add");
+	check(pavo_rdma_due(rdma) == -1, "nothing is due");
+	must(!pavo_rdma_put(rdma, peer, &move, on_done, a), "put");
+	until_it_ends(a, rdma);
+	check(a->ends == before + 1 && a->error == -ETIMEDOUT && !a->failed,
+	      "who does not answer is given up");
+	check(pavo_rdma_repeated(rdma) == 2 && pavo_rdma_due(rdma) == -1,
+	      "after as many attempts as were asked for");
+	/* 10, 20 and 20 ms. */
+	check(microseconds() - begun >= 50000, "each a longer one");
+	pavo_rdma_close(rdma);
+	pavo_window_close(window);
+}
+
+static void open_lanes(struct end *end, uint16_t node, uint16_t other,
+		       const uint8_t *gid, uint32_t (*lent)[CONTEXTS])
+{
+	const struct pavo_striped_options options = {
+		.chunk = 10000,
+		.lane = {.attempts = 10},
+		.patience = 5000,
+	};
+	int i;
+
+	end->striped = pavo_striped_open(&options, on_striped_arrival, end);
+	must(end->striped != NULL, "pavo_striped_open");
+	check(pavo_striped_add(end->striped, end->window, NULL, 0) == -EINVAL,
+	      "a lane that lends nothing");
+	for (i = 0; i < LANES; i++) {
+		end->lanes[i] = open_window(end, node);
+		must(!pavo_window_set_node(end->lanes[i], other, gid),
+		     "set_node");
+		must(pavo_striped_add(end->striped, end->lanes[i], lent[i],
+				      CONTEXTS) == i,
+		     "pavo_striped_add");
+	}
+}
+
+static void connect_lanes(struct end *end, uint16_t node,
+			  const struct end *other, uint32_t (*lent)[CONTEXTS])
+{
+	int i;
+
+	for (i = 0; i < LANES; i++)
+		must(!pavo_striped_connect(end->striped, i, node,
+					   pavo_window_number(other->lanes[i]),
+					   lent[i], CONTEXTS),
+		     "pavo_striped_connect");
+	check(pavo_striped_connect(end->striped, LANES, node, 1, lent[0],
+				   CONTEXTS) == -EINVAL,
+	      "no such lane");
+}
+
+static void close_lanes(struct end *end)
+{
+	int i;
+
+	pavo_striped_close(end->striped);
+	for (i = 0; i < LANES; i++)
+		pavo_window_close(end->lanes[i]);
+}
+
+static int until_striped(struct end *a, struct end *b, unsigned int wanted)
+{
+	time_t end = time(NULL) + 60;
+
+	while (a->ends < wanted && time(NULL) < end) {
+		pavo_striped_progress(a->striped);
+		pavo_striped_progress(b->striped);
+	}
+	return a->ends == wanted && !a->error &&
+	       !pavo_striped_pending(a->striped);
+}
+
+static void check_lanes(const struct end *a)
+{
+	struct pavo_striped_lane lane;
+	uint64_t bytes = 0;
+	int i, living = 0;
+
+	check(pavo_striped_lanes(a->striped) == LANES, "so many lanes");
+	for (i = 0; i < LANES; i++) {
+		must(!pavo_striped_lane_of(a->striped, i, &lane), "lane_of");
+		living += lane.living && !lane.why && lane.chunks > 0;
+		bytes += lane.bytes;
+	}
+	check(living == LANES && bytes == 2 * SIZE, "each had its part");
+	check(pavo_striped_lane_of(a->striped, LANES, &lane) == -EINVAL &&
+		      pavo_striped_lane_of(a->striped, -1, &lane) == -EINVAL,
+	      "and there are no others");
+}
+
+/* One message by two lanes, there and back. */
+static void by_lanes(struct end *a, struct end *b)
+{
+	uint32_t lent_a[LANES][CONTEXTS], lent_b[LANES][CONTEXTS];
+	struct pavo_striped_move move = {
+		.local_pvo = pavo_mapping_pvo(a->mapping),
+		.remote_pvo = pavo_mapping_pvo(b->mapping),
+		.bytes = SIZE,
+		.tag = 78,
+		.tell = 1,
+	};
+	unsigned int ended = a->ends, arrived = b->arrivals;
+	size_t i, wrong = 0;
+
+	open_lanes(a, 0, 1, b->gid, lent_a);
+	open_lanes(b, 1, 0, a->gid, lent_b);
+	connect_lanes(a, 1, b, lent_b);
+	connect_lanes(b, 0, a, lent_a);
+	check(pavo_striped_due(a->striped) == -1, "nothing is due on lanes");
+	for (i = 0; i < SIZE; i++)
+		a->memory[i] = pattern(4, i);
+	must(!pavo_striped_put(a->striped, &move, on_done, a), "put");
+	check(pavo_striped_due(a->striped) >= 0, "now something is");
+	check(until_striped(a, b, ended + 1) && b->arrivals == arrived + 1 &&
+		      b->tag == 78 && b->told == SIZE,
+	      "a put by several lanes");
+	for (i = 0; i < SIZE; i++) {
+		wrong += b->memory[i] != pattern(4, i);
+		b->memory[i] = pattern(5, i);
+	}
+	move.tell = 0;
+	must(!pavo_striped_get(a->striped, &move, on_done, a), "get");
+	check(until_striped(a, b, ended + 2), "a get by several lanes");
+	for (i = 0; i < SIZE; i++)
+		wrong += a->memory[i] != pattern(5, i);
+	check(!wrong, "every byte went both ways");
+	check_lanes(a);
+	close_lanes(a);
+	close_lanes(b);
+}
+
 /* The last test: b takes no part any more. */
 static void ends(struct end *a, struct end *b)
 {
@@ -363,6 +565,8 @@ int main(int argc, char **argv)
 	through_fifos(&a, &b);
 	refusals(&a, &b);
 	events(&a, &b);
+	nobody_there(&a, &b);
+	by_lanes(&a, &b);
 	ends(&a, &b);
 	close_end(&a);
 	close_end(&b);

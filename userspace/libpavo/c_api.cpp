@@ -3,6 +3,7 @@
 #include <pavo/pavo.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <pavo/handler.hpp>
 #include <pavo/job.hpp>
 #include <pavo/rdma.hpp>
+#include <pavo/striped.hpp>
 
 struct pavo_device {
 	pavo::Device device;
@@ -45,7 +47,19 @@ struct pavo_handler {
 struct pavo_rdma {
 	pavo::Rdma rdma;
 
-	explicit pavo_rdma(pavo::Window &window) : rdma(window) {}
+	pavo_rdma(pavo::Window &window, const pavo::RdmaOptions &options)
+		: rdma(window, options)
+	{
+	}
+};
+
+struct pavo_striped {
+	pavo::Striped striped;
+
+	explicit pavo_striped(const pavo::StripedOptions &options)
+		: striped(options)
+	{
+	}
 };
 
 namespace {
@@ -97,12 +111,52 @@ pavo::RdmaFill filler(pavo_fill_call *fill, void *context, uint32_t tag)
 	};
 }
 
+/* What is 0 stays as it was. */
+template <class T> void set(T &option, uint32_t value)
+{
+	if (value)
+		option = T(value);
+}
+
+pavo::RdmaOptions with(pavo::RdmaOptions all, const pavo_rdma_options &options)
+{
+	set(all.patience, options.patience);
+	set(all.most_patience, options.most_patience);
+	set(all.attempts, options.attempts);
+	set(all.piece, options.piece);
+	set(all.half_piece, options.half_piece);
+	return all;
+}
+
+pavo::StripedOptions with(pavo::StripedOptions all,
+			  const pavo_striped_options &options)
+{
+	set(all.chunk, options.chunk);
+	all.lane = with(all.lane, options.lane);
+	set(all.patience, options.patience);
+	set(all.most_patience, options.most_patience);
+	set(all.attempts, options.attempts);
+	return all;
+}
+
 pavo::Rdma::Done over(pavo_done_call *done, void *context)
 {
 	return [done, context](std::error_code error) {
 		if (done)
 			done(context, -error.value());
 	};
+}
+
+/* Rounded up: who waits so long is not too early. */
+int64_t microseconds_until(pavo::Rdma::Clock::time_point due)
+{
+	auto now = pavo::Rdma::Clock::now();
+
+	if (due == due.max())
+		return -1;
+	if (due <= now)
+		return 0;
+	return std::chrono::ceil<std::chrono::microseconds>(due - now).count();
 }
 
 int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
@@ -125,6 +179,23 @@ int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
 		/* A negative one is as little a peer as any that is too high. */
 		return -(write ? own.put(size_t(peer), what, ended) :
 				 own.get(size_t(peer), what, ended))
+				.value();
+	});
+}
+
+int begin(pavo_striped *striped, bool write, const pavo_striped_move *move,
+	  pavo_done_call *done, void *context)
+{
+	return status([&] {
+		pavo::StripedMove what{.local = {move->local_pvo},
+				       .remote = {move->remote_pvo},
+				       .length = move->bytes,
+				       .tell = move->tell != 0,
+				       .tag = move->tag};
+		pavo::Striped &own = striped->striped;
+		auto ended = over(done, context);
+
+		return -(write ? own.put(what, ended) : own.get(what, ended))
 				.value();
 	});
 }
@@ -283,11 +354,14 @@ int pavo_handler_take(pavo_handler *handler)
 	return handler->handler.take();
 }
 
-pavo_rdma *pavo_rdma_open(pavo_window *window, pavo_message_call *message,
+pavo_rdma *pavo_rdma_open(pavo_window *window, const pavo_rdma_options *options,
+			  pavo_message_call *message,
 			  pavo_arrival_call *arrival, void *context)
 {
 	return guarded([&] {
-		auto made = std::make_unique<pavo_rdma>(window->window);
+		auto made = std::make_unique<pavo_rdma>(
+			window->window,
+			options ? with({}, *options) : pavo::RdmaOptions{});
 
 		if (message)
 			made->rdma.on_message([=](const pavo::Message &m) {
@@ -373,4 +447,102 @@ int pavo_rdma_progress(pavo_rdma *rdma)
 size_t pavo_rdma_pending(const pavo_rdma *rdma)
 {
 	return rdma->rdma.pending();
+}
+
+int64_t pavo_rdma_due(const pavo_rdma *rdma)
+{
+	return microseconds_until(rdma->rdma.due());
+}
+
+uint64_t pavo_rdma_repeated(const pavo_rdma *rdma)
+{
+	return rdma->rdma.repeated();
+}
+
+pavo_striped *pavo_striped_open(const pavo_striped_options *options,
+				pavo_striped_arrival_call *arrival,
+				void *context)
+{
+	return guarded([&] {
+		auto made = std::make_unique<pavo_striped>(
+			options ? with({}, *options) : pavo::StripedOptions{});
+
+		if (arrival)
+			made->striped.on_arrival(
+				[=](const pavo::StripedArrival &a) {
+					arrival(context, a.tag, a.length);
+				});
+		return made.release();
+	});
+}
+
+void pavo_striped_close(pavo_striped *striped)
+{
+	delete striped;
+}
+
+int pavo_striped_add(pavo_striped *striped, pavo_window *window,
+		     uint32_t *rcxts, size_t n)
+{
+	std::error_code error =
+		striped->striped.add(window->window, {rcxts, n});
+
+	return error ? -error.value() : int(striped->striped.lanes()) - 1;
+}
+
+int pavo_striped_connect(pavo_striped *striped, int lane, uint16_t node,
+			 uint32_t window, const uint32_t *rcxts, size_t n)
+{
+	return status([&] {
+		return -striped->striped
+				.connect(size_t(lane),
+					 {node, window, {rcxts, rcxts + n}})
+				.value();
+	});
+}
+
+int pavo_striped_put(pavo_striped *striped, const pavo_striped_move *move,
+		     pavo_done_call *done, void *context)
+{
+	return begin(striped, true, move, done, context);
+}
+
+int pavo_striped_get(pavo_striped *striped, const pavo_striped_move *move,
+		     pavo_done_call *done, void *context)
+{
+	return begin(striped, false, move, done, context);
+}
+
+int pavo_striped_progress(pavo_striped *striped)
+{
+	return status([&] { return int(striped->striped.progress()); });
+}
+
+size_t pavo_striped_pending(const pavo_striped *striped)
+{
+	return striped->striped.pending();
+}
+
+int64_t pavo_striped_due(const pavo_striped *striped)
+{
+	return microseconds_until(striped->striped.due());
+}
+
+size_t pavo_striped_lanes(const pavo_striped *striped)
+{
+	return striped->striped.lanes();
+}
+
+int pavo_striped_lane_of(const pavo_striped *striped, int number,
+			 pavo_striped_lane *lane)
+{
+	pavo::StripedLane all = striped->striped.lane(size_t(number));
+
+	if (size_t(number) >= striped->striped.lanes())
+		return -EINVAL;
+	*lane = {.living = all.living,
+		 .why = -all.why.value(),
+		 .chunks = all.chunks,
+		 .bytes = all.bytes};
+	return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * pavo.h - the library for C, and for languages that call C: jobs, mapped memory, windows,
- * and RDMA that happens exactly once. What the calls mean is said in the C++ headers of
- * the same names (job.hpp, window.hpp, handler.hpp, rdma.hpp).
+ * and RDMA that happens exactly once, also over several adapters. What the calls mean is
+ * said in the C++ headers of the same names (job.hpp, window.hpp, handler.hpp, rdma.hpp,
+ * striped.hpp).
  *
  * Every pavo_*_open() gives an object or NULL, and says in errno why not; the object lives
  * until its pavo_*_close(), and has to be closed before those that it was made with.
@@ -25,6 +26,7 @@ struct pavo_mapping;
 struct pavo_window;
 struct pavo_handler;
 struct pavo_rdma;
+struct pavo_striped;
 
 /** An adapter, by its name ("pavo0"). ENODEV, EPROTONOSUPPORT, EACCES. */
 struct pavo_device *pavo_device_open(const char *name);
@@ -124,10 +126,29 @@ typedef void pavo_fill_call(void *context, uint32_t tag, uint64_t at, void *to,
 			    size_t bytes);
 
 /**
- * Operations and messages by a window, which is its own from now on. @message and
- * @arrival may be NULL; they are called in pavo_rdma_progress().
+ * struct pavo_rdma_options - as pavo::RdmaOptions; of each 0: the usual.
+ * @patience:      microseconds that an end may take before it is asked for again, at
+ *                 first; that doubles from attempt to attempt
+ * @most_patience: microseconds, up to which it does
+ * @attempts:      before an operation fails with -ETIMEDOUT, up to 65535
+ * @piece:         bytes that are asked for at a time
+ * @half_piece:    ... where one end is a FIFO
+ */
+struct pavo_rdma_options {
+	uint32_t patience;
+	uint32_t most_patience;
+	uint32_t attempts;
+	uint32_t piece;
+	uint32_t half_piece;
+};
+
+/**
+ * Operations and messages by a window, which is its own from now on. @options may be
+ * NULL: all as usual. @message and @arrival may be NULL; they are called in
+ * pavo_rdma_progress().
  */
 struct pavo_rdma *pavo_rdma_open(struct pavo_window *window,
+				 const struct pavo_rdma_options *options,
 				 pavo_message_call *message,
 				 pavo_arrival_call *arrival, void *context);
 void pavo_rdma_close(struct pavo_rdma *rdma);
@@ -180,6 +201,92 @@ int pavo_rdma_send(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 int pavo_rdma_progress(struct pavo_rdma *rdma);
 /** Operations that are not over. */
 size_t pavo_rdma_pending(const struct pavo_rdma *rdma);
+/**
+ * In how many microseconds pavo_rdma_progress() is due though nothing comes; 0: now; -1:
+ * never. How long to wait for a handler's file, for example.
+ */
+int64_t pavo_rdma_due(const struct pavo_rdma *rdma);
+/** Attempts that were made again, all together. */
+uint64_t pavo_rdma_repeated(const struct pavo_rdma *rdma);
+
+/**
+ * struct pavo_striped_options - as pavo::StripedOptions; of each 0: the usual.
+ * @chunk:         bytes
+ * @lane:          how operations go on a lane; its piece is @chunk
+ * @patience, @most_patience, @attempts: how the other end is told something, times in
+ *                 microseconds
+ */
+struct pavo_striped_options {
+	uint32_t chunk;
+	struct pavo_rdma_options lane;
+	uint32_t patience;
+	uint32_t most_patience;
+	uint32_t attempts;
+};
+
+/** What the other end moved here, or took from here, and told of. */
+typedef void pavo_striped_arrival_call(void *context, uint32_t tag,
+				       uint64_t bytes);
+
+/**
+ * Operations between two processes by several lanes, each a window at both ends. @options
+ * and @arrival may be NULL.
+ */
+struct pavo_striped *
+pavo_striped_open(const struct pavo_striped_options *options,
+		  pavo_striped_arrival_call *arrival, void *context);
+/** Before the windows of its lanes. */
+void pavo_striped_close(struct pavo_striped *striped);
+/**
+ * The next lane, by a window that has routes to the other end and is its own from now on.
+ * @rcxts: gets @n contexts for the other end, at least 1; 4 keep a lane busy.
+ * Return: the lane's number, from 0 on; -EINVAL, -ENOSPC, -ENOMEM.
+ */
+int pavo_striped_add(struct pavo_striped *striped, struct pavo_window *window,
+		     uint32_t *rcxts, size_t n);
+/** What the other end's lane of that number is, and lent. -EINVAL, -ENODEV, -ENOSPC. */
+int pavo_striped_connect(struct pavo_striped *striped, int lane, uint16_t node,
+			 uint32_t window, const uint32_t *rcxts, size_t n);
+
+/** struct pavo_striped_move - as struct pavo_move, of memory only, but longer. */
+struct pavo_striped_move {
+	uint64_t local_pvo;
+	uint64_t remote_pvo;
+	uint64_t bytes;
+	uint32_t tag;
+	int tell;
+};
+
+/** @done is called once, in pavo_striped_progress(), unless -ENOMEM. */
+int pavo_striped_put(struct pavo_striped *striped,
+		     const struct pavo_striped_move *move, pavo_done_call *done,
+		     void *context);
+int pavo_striped_get(struct pavo_striped *striped,
+		     const struct pavo_striped_move *move, pavo_done_call *done,
+		     void *context);
+/** Return: how much there was to do, or -ENOMEM. Both ends have to call it. */
+int pavo_striped_progress(struct pavo_striped *striped);
+size_t pavo_striped_pending(const struct pavo_striped *striped);
+/** As pavo_rdma_due(). */
+int64_t pavo_striped_due(const struct pavo_striped *striped);
+
+/**
+ * struct pavo_striped_lane - how a lane does.
+ * @living: 1: it takes chunks; 0: it was given up, or never was
+ * @why:    it was given up, a negative errno; -ECONNABORTED: the other end did; else 0
+ * @chunks, @bytes: that were finished by it
+ */
+struct pavo_striped_lane {
+	int living;
+	int why;
+	uint64_t chunks;
+	uint64_t bytes;
+};
+
+size_t pavo_striped_lanes(const struct pavo_striped *striped);
+/** -EINVAL: there is no such lane. */
+int pavo_striped_lane_of(const struct pavo_striped *striped, int number,
+			 struct pavo_striped_lane *lane);
 
 #ifdef __cplusplus
 }
