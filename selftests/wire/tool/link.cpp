@@ -65,6 +65,18 @@ Mac mac_of(const std::string &interface)
 	return mac;
 }
 
+Stamping::Stamping() : socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0))
+{
+	if (socket_ < 0)
+		fail("socket");
+	option(socket_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+}
+
+Stamping::~Stamping()
+{
+	close(socket_);
+}
+
 Link::Link(const std::string &interface)
 {
 	sockaddr_ll address{};

@@ -31,6 +31,21 @@ struct Arrival {
 	Opened frame;
 };
 
+/*
+ * While it lives the kernel stamps packets. It patches its own code for the first who asks
+ * for that, and after the last; once for all cases is better: an emulated CPU that runs
+ * that code at that moment has been seen to stop at half of it (int3 in netif_rx_internal).
+ */
+class Stamping {
+public:
+	Stamping();
+	~Stamping();
+	Stamping(const Stamping &) = delete;
+
+private:
+	int socket_;
+};
+
 class Link {
 public:
 	explicit Link(const std::string &interface);

@@ -348,6 +348,7 @@ int run_all(const Options &o, const std::vector<Planned> &plan)
 	size_t number = 0;
 
 	Dut::load_providers();
+	const Stamping stamping;
 	std::printf("TAP version 13\n1..%zu\n", plan.size());
 	for (const Planned &planned : plan)
 		count[run_planned(o, ++number, planned)]++;
