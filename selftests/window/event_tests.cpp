@@ -265,7 +265,11 @@ TEST_F(Handlers, EarlyEventsCountSlots)
 	EXPECT_EQ(given(long_enough), 0);
 }
 
-/* What the kernel says that it did, in order. */
+/*
+ * What the kernel says that it did, in order. Wakings are traced since the guest began
+ * (run.sh) and stay so: to begin and end that the kernel patches its scheduler, and CPUs
+ * that are emulated in parallel have been seen to stop there for good.
+ */
 class Trace {
 public:
 	explicit Trace(pid_t thread)
@@ -275,11 +279,12 @@ public:
 		      "pid == " + std::to_string(thread));
 		write("events/sched/sched_waking/enable", "1");
 		write("events/pavo/pavo_count/enable", "1");
+		write("tracing_on", "1");
 	}
 	~Trace()
 	{
+		write("tracing_on", "0");
 		write("events/pavo/pavo_count/enable", "0");
-		write("events/sched/sched_waking/enable", "0");
 		write("events/sched/sched_waking/filter", "0");
 		write("trace", "\n");
 	}

@@ -10,6 +10,7 @@ here=$(dirname "$(readlink -f "$0")")
 program=$1
 shift
 export PAVO_DEV=wa0 PAVO_PEER=wb0 PAVO_WIRE_SCRIPT=$here/second-wire
+echo 0 >/sys/kernel/tracing/tracing_on
 veth_pair va vb 1500 || exit 1
 echo 10000 >/proc/sys/net/core/netdev_max_backlog
 status=0

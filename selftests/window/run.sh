@@ -24,7 +24,9 @@ case ${1:-} in
 --nodes) nodes 2 nodes.sh "$examples" "$programs" ;;
 --three) nodes 3 three-nodes.sh "$examples" "$programs" ;;
 *)
-	"$PAVO_VM" run -q --mem 1G --timeout "$(limit 480)" -- bash "$here/guest.sh" \
+	# What is traced and why from the start: event_tests.cpp.
+	"$PAVO_VM" run -q --mem 1G --append trace_event=sched:sched_waking \
+		--timeout "$(limit 480)" -- bash "$here/guest.sh" \
 		"$programs/pavo-window" "$@" || status=$?
 	if [ $# = 0 ]; then
 		nodes 2 nodes.sh "$examples" "$programs"
