@@ -220,6 +220,51 @@ TEST(ExactlyOnce, CanBeAwaited)
 	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_a, 20'000, 9000));
 }
 
+TEST(ExactlyOnce, CanBeLookedFor)
+{
+	Both both;
+	pavo::Completion there, nowhere, refused, not_begun;
+	pavo::RdmaMove move{.local = both.mapping_a.pvo(),
+			    .remote = both.mapping_b.pvo() + 500,
+			    .length = 9000};
+
+	fill(both.memory_a, 0, 9000, 5);
+	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, there));
+	move.remote.value ^= uint64_t(1) << 60;
+	ASSERT_FALSE(both.rdma_a.get(both.b_of_a, move, nowhere));
+	EXPECT_EQ(both.rdma_a.put(both.b_of_a + 1, move, refused),
+		  std::errc::invalid_argument);
+	EXPECT_FALSE(there.over() || nowhere.over());
+	ASSERT_TRUE(both.run());
+	EXPECT_TRUE(there.over());
+	EXPECT_FALSE(there.error()) << there.error().message();
+	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 500, 9000));
+	EXPECT_TRUE(nowhere.over());
+	EXPECT_EQ(nowhere.error(), std::errc::bad_address);
+	EXPECT_FALSE(refused.over() || not_begun.over());
+}
+
+/* It does not have to live as long as what it was given to. */
+TEST(ExactlyOnce, NobodyHasToLookForIt)
+{
+	Both both;
+	auto gone = std::make_unique<pavo::Completion>();
+	pavo::Completion again;
+	pavo::RdmaMove move{.local = both.mapping_a.pvo(),
+			    .remote = both.mapping_b.pvo(),
+			    .length = 9000};
+
+	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, *gone));
+	gone.reset();
+	move.remote.value ^= uint64_t(1) << 60;
+	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, again));
+	move.remote = both.mapping_b.pvo();
+	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, again));
+	ASSERT_TRUE(both.run());
+	EXPECT_TRUE(again.over());
+	EXPECT_FALSE(again.error()) << again.error().message();
+}
+
 TEST(ExactlyOnce, MessagesGoBesideIt)
 {
 	Both both;

@@ -284,6 +284,27 @@ TEST_F(Striping, CanBeAwaited)
 	EXPECT_TRUE(std::ranges::equal(half, pattern(1, half.size())));
 }
 
+TEST_F(Striping, CanBeLookedFor)
+{
+	Two two;
+	pavo::Completion put, got;
+	StripedMove move{.local = two.memory_a.first.pvo(),
+			 .remote = two.memory_b.first.pvo(),
+			 .length = memory_size};
+
+	two.memory_a.fill(1);
+	ASSERT_FALSE(two.a.put(move, put));
+	EXPECT_FALSE(put.over());
+	ASSERT_TRUE(two.until([&] { return put.over(); }));
+	EXPECT_FALSE(put.error());
+	EXPECT_TRUE(two.memory_b.holds(1));
+	two.memory_b.fill(2);
+	ASSERT_FALSE(two.a.get(move, got));
+	ASSERT_TRUE(two.until([&] { return got.over(); }));
+	EXPECT_FALSE(got.error());
+	EXPECT_TRUE(two.memory_a.holds(2));
+}
+
 TEST_F(Striping, OverWiresThatLose)
 {
 	wire("lossy");

@@ -1,97 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* c_api.cpp - pavo.h by the C++ classes: exceptions become errno. */
+/* c_api.cpp - pavo.h by the C++ classes; windows and handlers: c_window.cpp. */
 #include <pavo/pavo.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <new>
-#include <optional>
+#include <memory>
 #include <span>
-#include <system_error>
-#include <vector>
 
-#include <pavo/device.hpp>
-#include <pavo/handler.hpp>
-#include <pavo/job.hpp>
-#include <pavo/rdma.hpp>
-#include <pavo/striped.hpp>
+#include "c_objects.hpp"
 
-struct pavo_device {
-	pavo::Device device;
-};
-
-struct pavo_job {
-	pavo::Job job;
-};
-
-struct pavo_mapping {
-	pavo::Mapping mapping;
-};
-
-struct pavo_window {
-	pavo::Window window;
-
-	pavo_window(const pavo::Job &job, const pavo::WindowOptions &options)
-		: window(job, options)
-	{
-	}
-};
-
-struct pavo_handler {
-	pavo::Handler handler;
-
-	explicit pavo_handler(pavo::Window &window) : handler(window) {}
-};
-
-struct pavo_rdma {
-	pavo::Rdma rdma;
-
-	pavo_rdma(pavo::Window &window, const pavo::RdmaOptions &options)
-		: rdma(window, options)
-	{
-	}
-};
-
-struct pavo_striped {
-	pavo::Striped striped;
-
-	explicit pavo_striped(const pavo::StripedOptions &options)
-		: striped(options)
-	{
-	}
-};
+using pavo::c::guarded;
+using pavo::c::status;
 
 namespace {
-
-/* What @call gives, or nothing and errno. */
-template <class Call> auto *guarded(Call &&call)
-{
-	using Made = decltype(call());
-
-	try {
-		return call();
-	} catch (const std::system_error &error) {
-		errno = error.code().value();
-	} catch (const std::bad_alloc &) {
-		errno = ENOMEM;
-	}
-	return static_cast<Made>(nullptr);
-}
-
-/* 0 or more from @call, or a negative errno. */
-template <class Call> int status(Call &&call)
-{
-	try {
-		return call();
-	} catch (const std::system_error &error) {
-		return -error.code().value();
-	} catch (const std::bad_alloc &) {
-		return -ENOMEM;
-	} catch (const std::length_error &) {
-		return -EINVAL;
-	}
-}
 
 pavo::Job reserve_or_join(const pavo::Device &device, uint32_t id, uint64_t key)
 {
@@ -200,24 +120,6 @@ int begin(pavo_striped *striped, bool write, const pavo_striped_move *move,
 	});
 }
 
-int routes(pavo_window *window, bool add, uint16_t node, const uint8_t *gid,
-	   const pavo_route_options &options)
-{
-	pavo::RouteOptions all{.ports = options.ports};
-	pavo::Gid copy;
-
-	memcpy(copy.data(), gid, copy.size());
-	if (options.gid_index > UINT16_MAX)
-		return -EINVAL;
-	if (options.gid_index >= 0)
-		all.gid_index = uint16_t(options.gid_index);
-	pavo::Window &own = window->window;
-
-	return -(add ? own.add_route(node, copy, all) :
-		       own.set_node(node, copy, all))
-			.value();
-}
-
 } // namespace
 
 pavo_device *pavo_device_open(const char *name)
@@ -259,99 +161,6 @@ void pavo_mapping_close(pavo_mapping *mapping)
 uint64_t pavo_mapping_pvo(const pavo_mapping *mapping)
 {
 	return mapping->mapping.pvo().value;
-}
-
-pavo_window *pavo_window_open(pavo_job *job, const pavo_window_options *options)
-{
-	pavo::WindowOptions all;
-
-	all.node = options->node;
-	all.gid_index = options->gid_index;
-	if (options->send_frames)
-		all.send_frames = options->send_frames;
-	if (options->recv_frames)
-		all.recv_frames = options->recv_frames;
-	if (options->nodes)
-		all.nodes = options->nodes;
-	all.broadcast = options->broadcast != 0;
-	return guarded([&] { return new pavo_window(job->job, all); });
-}
-
-void pavo_window_close(pavo_window *window)
-{
-	delete window;
-}
-
-uint32_t pavo_window_number(const pavo_window *window)
-{
-	return window->window.number();
-}
-
-size_t pavo_window_max_payload(const pavo_window *window)
-{
-	return window->window.max_payload();
-}
-
-int pavo_window_set_node(pavo_window *window, uint16_t node, const uint8_t *gid)
-{
-	return routes(window, false, node, gid, {.ports = 0, .gid_index = -1});
-}
-
-int pavo_window_set_routes(pavo_window *window, uint16_t node,
-			   const uint8_t *gid,
-			   const pavo_route_options *options)
-{
-	return routes(window, false, node, gid, *options);
-}
-
-int pavo_window_add_routes(pavo_window *window, uint16_t node,
-			   const uint8_t *gid,
-			   const pavo_route_options *options)
-{
-	return routes(window, true, node, gid, *options);
-}
-
-int pavo_window_event_after(pavo_window *window, uint32_t n, int early)
-{
-	pavo::Window &own = window->window;
-
-	return -(early ? own.recv_threshold_early(n) : own.recv_threshold(n))
-			.value();
-}
-
-int pavo_window_disable(pavo_window *window)
-{
-	return -window->window.disable().value();
-}
-
-int pavo_window_snapshot(const pavo_window *window)
-{
-	return window->window.snapshot();
-}
-
-pavo_handler *pavo_handler_open(pavo_window *window)
-{
-	return guarded([&] { return new pavo_handler(window->window); });
-}
-
-void pavo_handler_close(pavo_handler *handler)
-{
-	delete handler;
-}
-
-int pavo_handler_fd(const pavo_handler *handler)
-{
-	return handler->handler.fd();
-}
-
-int pavo_handler_ready(pavo_handler *handler)
-{
-	return -handler->handler.ready().value();
-}
-
-int pavo_handler_take(pavo_handler *handler)
-{
-	return handler->handler.take();
 }
 
 pavo_rdma *pavo_rdma_open(pavo_window *window, const pavo_rdma_options *options,
@@ -457,6 +266,31 @@ int64_t pavo_rdma_due(const pavo_rdma *rdma)
 uint64_t pavo_rdma_repeated(const pavo_rdma *rdma)
 {
 	return rdma->rdma.repeated();
+}
+
+void pavo_rdma_on_control(pavo_rdma *rdma, uint8_t kind,
+			  pavo_message_call *message, void *context)
+{
+	rdma->rdma.on_control(kind, [=](const pavo::Message &m) {
+		message(context, m.node, m.window, m.payload.data(),
+			m.payload.size());
+	});
+}
+
+int pavo_rdma_send_control(pavo_rdma *rdma, uint8_t kind, uint16_t node,
+			   uint32_t window, const void *payload, size_t bytes)
+{
+	std::span message(static_cast<const std::byte *>(payload), bytes);
+
+	return -rdma->rdma.send_control(kind, node, window, message).value();
+}
+
+void pavo_complete(void *context, int error)
+{
+	auto *completion = static_cast<pavo_completion *>(context);
+
+	completion->error = error;
+	completion->over = 1;
 }
 
 pavo_striped *pavo_striped_open(const pavo_striped_options *options,

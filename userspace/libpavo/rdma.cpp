@@ -214,6 +214,25 @@ std::error_code Rdma::get(Peer peer, const RdmaMove &move, Done done)
 	return begin(false, peer, move, std::move(done));
 }
 
+std::error_code Rdma::begin(bool write, Peer peer, const RdmaMove &move,
+			    Completion &completion) noexcept
+{
+	return unless_no_memory(
+		[&] { return begin(write, peer, move, completion.begun()); });
+}
+
+std::error_code Rdma::put(Peer peer, const RdmaMove &move,
+			  Completion &completion) noexcept
+{
+	return begin(true, peer, move, completion);
+}
+
+std::error_code Rdma::get(Peer peer, const RdmaMove &move,
+			  Completion &completion) noexcept
+{
+	return begin(false, peer, move, completion);
+}
+
 bool Rdma::Transfer::await_suspend(std::coroutine_handle<> handle)
 {
 	error_ = rdma_.begin(write_, peer_, move_,

@@ -235,6 +235,25 @@ std::error_code Striped::get(const StripedMove &move, Done done)
 	return begin(false, move, std::move(done));
 }
 
+std::error_code Striped::begin(bool write, const StripedMove &move,
+			       Completion &completion) noexcept
+{
+	return unless_no_memory(
+		[&] { return begin(write, move, completion.begun()); });
+}
+
+std::error_code Striped::put(const StripedMove &move,
+			     Completion &completion) noexcept
+{
+	return begin(true, move, completion);
+}
+
+std::error_code Striped::get(const StripedMove &move,
+			     Completion &completion) noexcept
+{
+	return begin(false, move, completion);
+}
+
 bool Striped::Transfer::await_suspend(std::coroutine_handle<> handle)
 {
 	error_ = striped_.begin(write_, move_,

@@ -3,7 +3,7 @@
  * pavo.h - the library for C, and for languages that call C: jobs, mapped memory, windows,
  * and RDMA that happens exactly once, also over several adapters. What the calls mean is
  * said in the C++ headers of the same names (job.hpp, window.hpp, handler.hpp, rdma.hpp,
- * striped.hpp).
+ * striped.hpp). Windows without that: pavo_window.h.
  *
  * Every pavo_*_open() gives an object or NULL, and says in errno why not; the object lives
  * until its pavo_*_close(), and has to be closed before those that it was made with.
@@ -49,7 +49,7 @@ uint64_t pavo_mapping_pvo(const struct pavo_mapping *mapping);
 
 /**
  * struct pavo_window_options - as pavo::WindowOptions. 0 where a number of frames or
- * nodes is asked for: the usual.
+ * nodes is asked for: the usual; where an eventfd is: none.
  */
 struct pavo_window_options {
 	uint16_t node;
@@ -58,6 +58,8 @@ struct pavo_window_options {
 	uint32_t recv_frames;
 	uint32_t nodes;
 	int broadcast;
+	int recv_event;
+	int send_event;
 };
 
 struct pavo_window *pavo_window_open(struct pavo_job *job,
@@ -190,9 +192,32 @@ int pavo_rdma_put(struct pavo_rdma *rdma, int peer,
 int pavo_rdma_get(struct pavo_rdma *rdma, int peer,
 		  const struct pavo_move *move, pavo_done_call *done,
 		  void *context);
+
+/**
+ * struct pavo_completion - for who would rather look than be called: it is given as
+ * @context, with pavo_complete() as @done, and has to live until the operation is over.
+ * @over:  0 at first, by the program; 1: it is over
+ * @error: 0, or a negative errno
+ */
+struct pavo_completion {
+	int over;
+	int error;
+};
+
+void pavo_complete(void *context, int error);
+
 /** A message. -ENOBUFS, -EMSGSIZE. */
 int pavo_rdma_send(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 		   const void *payload, size_t bytes);
+/**
+ * The same, of a kind of its own, from 64 on (enum pavo_message_kind). Those that come are
+ * given to @message in place of that of pavo_rdma_open().
+ */
+int pavo_rdma_send_control(struct pavo_rdma *rdma, uint8_t kind, uint16_t node,
+			   uint32_t window, const void *payload, size_t bytes);
+void pavo_rdma_on_control(struct pavo_rdma *rdma, uint8_t kind,
+			  pavo_message_call *message, void *context);
+
 /**
  * Return: how much there was to do, or a negative errno, though all that could go on has:
  * -ENOSPC, -ENOMEM: no contexts are left after a recovery of the adapter; -EIO: it is

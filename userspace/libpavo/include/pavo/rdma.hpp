@@ -24,6 +24,7 @@
 #include <system_error>
 #include <vector>
 
+#include <pavo/completion.hpp>
 #include <pavo/rcxt.hpp>
 #include <pavo/window.hpp>
 
@@ -154,6 +155,11 @@ public:
 	 */
 	std::error_code put(Peer peer, const RdmaMove &move, Done done);
 	std::error_code get(Peer peer, const RdmaMove &move, Done done);
+	/** The same; @completion is looked at, in place of a call. */
+	std::error_code put(Peer peer, const RdmaMove &move,
+			    Completion &completion) noexcept;
+	std::error_code get(Peer peer, const RdmaMove &move,
+			    Completion &completion) noexcept;
 
 	/** The same, to be awaited: co_await rdma.put(...) is a std::error_code. */
 	class Transfer {
@@ -234,6 +240,8 @@ private:
 
 	std::error_code begin(bool write, Peer peer, const RdmaMove &move,
 			      Done done);
+	std::error_code begin(bool write, Peer peer, const RdmaMove &move,
+			      Completion &completion) noexcept;
 	void take(const Message &message, Clock::time_point now);
 	void take_done(const Message &message, Clock::time_point now);
 	void take_piece(const Message &message);

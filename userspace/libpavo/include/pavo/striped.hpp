@@ -118,6 +118,11 @@ public:
 	 */
 	std::error_code put(const StripedMove &move, Done done);
 	std::error_code get(const StripedMove &move, Done done);
+	/** The same; @completion is looked at, in place of a call. */
+	std::error_code put(const StripedMove &move,
+			    Completion &completion) noexcept;
+	std::error_code get(const StripedMove &move,
+			    Completion &completion) noexcept;
 
 	/** The same, to be awaited: co_await striped.put(...) is a std::error_code. */
 	class Transfer {
@@ -158,6 +163,8 @@ private:
 	class LanePort;
 
 	std::error_code begin(bool write, const StripedMove &move, Done done);
+	std::error_code begin(bool write, const StripedMove &move,
+			      Completion &completion) noexcept;
 
 	std::unique_ptr<LanePort> port_;
 	std::unique_ptr<StripedEngine> engine_;

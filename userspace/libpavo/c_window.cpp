@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* c_window.cpp - windows and their handlers of pavo.h and pavo_window.h. */
+#include <pavo/pavo.h>
+#include <pavo/pavo_window.h>
+
+#include <cstring>
+#include <span>
+
+#include "c_objects.hpp"
+
+using pavo::c::guarded;
+
+namespace {
+
+int routes(pavo_window *window, bool add, uint16_t node, const uint8_t *gid,
+	   const pavo_route_options &options)
+{
+	pavo::RouteOptions all{.ports = options.ports};
+	pavo::Gid copy;
+
+	memcpy(copy.data(), gid, copy.size());
+	if (options.gid_index > UINT16_MAX)
+		return -EINVAL;
+	if (options.gid_index >= 0)
+		all.gid_index = uint16_t(options.gid_index);
+	pavo::Window &own = window->window;
+
+	return -(add ? own.add_route(node, copy, all) :
+		       own.set_node(node, copy, all))
+			.value();
+}
+
+std::span<const std::byte> bytes_at(const void *payload, size_t bytes)
+{
+	return {static_cast<const std::byte *>(payload), bytes};
+}
+
+} // namespace
+
+pavo_window *pavo_window_open(pavo_job *job, const pavo_window_options *options)
+{
+	pavo::WindowOptions all;
+
+	all.node = options->node;
+	all.gid_index = options->gid_index;
+	if (options->send_frames)
+		all.send_frames = options->send_frames;
+	if (options->recv_frames)
+		all.recv_frames = options->recv_frames;
+	if (options->nodes)
+		all.nodes = options->nodes;
+	all.broadcast = options->broadcast != 0;
+	if (options->recv_event > 0)
+		all.recv_event = options->recv_event;
+	if (options->send_event > 0)
+		all.send_event = options->send_event;
+	return guarded([&] { return new pavo_window(job->job, all); });
+}
+
+void pavo_window_close(pavo_window *window)
+{
+	delete window;
+}
+
+uint32_t pavo_window_number(const pavo_window *window)
+{
+	return window->window.number();
+}
+
+size_t pavo_window_max_payload(const pavo_window *window)
+{
+	return window->window.max_payload();
+}
+
+int pavo_window_set_node(pavo_window *window, uint16_t node, const uint8_t *gid)
+{
+	return routes(window, false, node, gid, {.ports = 0, .gid_index = -1});
+}
+
+int pavo_window_set_routes(pavo_window *window, uint16_t node,
+			   const uint8_t *gid,
+			   const pavo_route_options *options)
+{
+	return routes(window, false, node, gid, *options);
+}
+
+int pavo_window_add_routes(pavo_window *window, uint16_t node,
+			   const uint8_t *gid,
+			   const pavo_route_options *options)
+{
+	return routes(window, true, node, gid, *options);
+}
+
+int pavo_window_event_after(pavo_window *window, uint32_t n, int early)
+{
+	pavo::Window &own = window->window;
+
+	return -(early ? own.recv_threshold_early(n) : own.recv_threshold(n))
+			.value();
+}
+
+int pavo_window_disable(pavo_window *window)
+{
+	return -window->window.disable().value();
+}
+
+int pavo_window_snapshot(const pavo_window *window)
+{
+	return window->window.snapshot();
+}
+
+int pavo_window_send(pavo_window *window, uint16_t node, uint32_t to,
+		     uint8_t kind, const void *payload, size_t bytes)
+{
+	return -window->window.send(node, to, bytes_at(payload, bytes), kind)
+			.value();
+}
+
+int pavo_window_prepare(pavo_window *window, uint16_t node, uint32_t to,
+			uint8_t kind, const void *payload, size_t bytes)
+{
+	return -window->window.prepare(node, to, bytes_at(payload, bytes), kind)
+			.value();
+}
+
+int pavo_window_start(pavo_window *window)
+{
+	return -window->window.start().value();
+}
+
+size_t pavo_window_receive(pavo_window *window, size_t most,
+			   pavo_take_call *take, void *context)
+{
+	return window->window.receive(
+		[&](const pavo::Message &message) {
+			const pavo_message copy{
+				.node = message.node,
+				.type = uint8_t(message.type),
+				.kind = message.kind,
+				.window = message.window,
+				.payload = message.payload.data(),
+				.bytes = message.payload.size()};
+
+			take(context, &copy);
+		},
+		most);
+}
+
+uint32_t pavo_window_received(const pavo_window *window)
+{
+	return window->window.received();
+}
+
+size_t pavo_window_sent(pavo_window *window, uint32_t *states, size_t n)
+{
+	size_t known = 0;
+	pavo_frame_state state;
+
+	while (known < n && window->window.sent({&state, 1}))
+		states[known++] = state;
+	return known;
+}
+
+void pavo_window_forget_sent(pavo_window *window)
+{
+	window->window.forget_sent();
+}
+
+int pavo_window_sent_event_after(pavo_window *window, uint32_t n)
+{
+	return -window->window.send_threshold(n).value();
+}
+
+int pavo_window_lmt(const pavo_window *window, pavo_lmt *lmt)
+{
+	std::error_code error;
+
+	*lmt = window->window.lmt(error);
+	return -error.value();
+}
+
+int pavo_window_take_rcxts(pavo_window *window, uint32_t *rcxts, size_t n)
+{
+	return -window->window.take_rcxts({rcxts, n}).value();
+}
+
+int pavo_window_return_rcxts(pavo_window *window, const uint32_t *rcxts,
+			     size_t n)
+{
+	return -window->window.return_rcxts({rcxts, n}).value();
+}
+
+int pavo_window_cancel(pavo_window *window, const uint32_t *rcxts, size_t n)
+{
+	return -window->window.cancel({rcxts, n}).value();
+}
+
+int pavo_window_prepare_rdma(pavo_window *window, int write, uint16_t node,
+			     uint32_t to, const pavo_rdma_request *request)
+{
+	return -window->window.prepare_rdma(write != 0, node, to, *request)
+			.value();
+}
+
+int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
+			      const pavo_rdma_piece *piece, const void *data,
+			      size_t bytes)
+{
+	pavo::Window &own = window->window;
+
+	if (bytes > own.piece_room())
+		return -EMSGSIZE;
+	return -own.prepare_piece(node, to, *piece, uint32_t(bytes),
+				  [&](std::span<std::byte> room) {
+					  memcpy(room.data(), data,
+						 room.size());
+				  })
+			.value();
+}
+
+size_t pavo_window_piece_room(const pavo_window *window)
+{
+	return window->window.piece_room();
+}
+
+pavo_handler *pavo_handler_open(pavo_window *window)
+{
+	return guarded([&] { return new pavo_handler(window->window); });
+}
+
+void pavo_handler_close(pavo_handler *handler)
+{
+	delete handler;
+}
+
+int pavo_handler_fd(const pavo_handler *handler)
+{
+	return handler->handler.fd();
+}
+
+int pavo_handler_ready(pavo_handler *handler)
+{
+	return -handler->handler.ready().value();
+}
+
+int pavo_handler_take(pavo_handler *handler)
+{
+	return handler->handler.take();
+}
