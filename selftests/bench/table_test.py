@@ -121,6 +121,15 @@ def contest_reordering():
             == {"median": 0.5, "min": 0.25, "max": 1, "n": 3})
 
 
+def contest_below():
+    """Only windows have to keep their goodput."""
+    left = {"windows": {"ratio": {"median": 0.94}}, "rxe": {"ratio": {"median": 0.1}}}
+    told = contest.below(left)
+    left["windows"]["ratio"]["median"] = 0.95
+    return (len(told) == 1 and "0.94" in told[0] and not contest.below(left)
+            and not contest.below({}))
+
+
 def contest_tells():
     """Failures have a line, and every figure its spread."""
     bad = {"op": "write", "test": "bandwidth", "size": 65536, "error": "hangs"}
@@ -145,7 +154,7 @@ def _latency_spread():
 
 TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
          unequal_rounds, failures_are_told, table_tells,
-         contest_ratio_is_of_rounds, contest_reordering, contest_tells)
+         contest_ratio_is_of_rounds, contest_reordering, contest_below, contest_tells)
 
 print("TAP version 13")
 print(f"1..{len(TESTS)}")
