@@ -16,8 +16,6 @@ inside()
 }
 export -f active gid_entry gid_of has_gid present absent
 
-rping_client=${BASH_SOURCE[0]%/*}/../apps/rping-client
-
 two_namespaces()
 {
 	ip netns add n1

@@ -148,7 +148,7 @@ mtu_too_small_for_management()
 	soon has_gid la v4 10.9.0.1
 	soon has_gid lb v4 10.9.0.2
 	rping_server 3
-	rping -c -a 10.9.0.1 -C 3
+	"$rping_client" 3 -a 10.9.0.1
 	wait $server_pid
 }
 

@@ -15,6 +15,8 @@ rxe) module=rdma_rxe ;;
 esac
 # shellcheck disable=SC2154
 verbs=$programs/pavo-verbs traffic=$programs/pavo-traffic
+# shellcheck disable=SC2034
+rping_client=${BASH_SOURCE[0]%/*}/../apps/rping-client
 work=$(mktemp -d)
 
 # How long what must come may take, and what a connection bears without a word
