@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * trouble.cpp - see trouble.h. The counters are those of kernel/stats.h.
+ * trouble.cpp - see trouble.h. The counters are those of kernel/stats.h; that each
+ * has its place here is checked by selftests/lint.
  */
 #include "trouble.h"
 
@@ -17,88 +18,224 @@ struct Entry {
 
 using enum Severity;
 
+/* Traffic, what it costs, and what a repetition leaves behind: no matter how many. */
+constexpr std::string_view NORMAL[] = {
+	"tx_packets",	     "tx_bytes",
+	"rx_packets",	     "rx_bytes",
+	"tx_acks",	     "rx_acks",
+	"tx_naks",	     "rx_naks",
+	"rnr_timer_expired", "rx_drop_old_response",
+	"rx_drop_tid",	     "rx_drop_rdma_again",
+	"rx_frames",	     "tx_frames",
+	"tx_rdma_packets",   "rx_rdma_packets",
+	"rdma_done",	     "rdma_repeats",
+	"window_events",     "window_no_worker",
+	"window_manager",    "odp_faults",
+	"odp_invalidations", "rkm_walks",
+	"rkm_requests",	     "rkm_qps",
+	"rkm_pd_fail",	     "rkm_keys",
+	"rkm_matches",	     "rkm_stalls",
+	"rkm_walk_ns",
+};
+
 constexpr std::array ENTRIES = {
+	Entry{"tx_rnr_naks",
+	      {note, "an application here posts receives too late"}},
+	Entry{"rx_rnr_naks",
+	      {note, "an application at the other end posts receives "
+		     "too late"}},
+	Entry{"tx_retransmits",
+	      {note, "packets were lost on the way: look at the drops "
+		     "of both ends and of the switches"}},
 	Entry{"tx_drop_no_memory",
-	      {trouble, "the kernel has no memory for packets: free some, or "
-			"lower the load"}},
+	      {trouble, "the kernel has no memory for packets: free some,"
+			" or lower the load"}},
 	Entry{"tx_drop_no_route",
-	      {trouble, "no route to the other end: ip route get ADDRESS, and "
-			"is the address of the GID still there?"}},
+	      {trouble, "no route to the other end: ip route get ADDRESS,"
+			" and is the address of the GID still there?"}},
 	Entry{"tx_drop_congested",
-	      {note, "the interface refused packets: its queue is full (tc -s "
-		     "qdisc)"}},
+	      {note, "the interface refused packets: its queue is full"
+		     " (tc -s qdisc)"}},
 	Entry{"tx_drop_filtered",
 	      {trouble, "a packet filter forbids what is sent: nft list "
 			"ruleset, and let UDP port 4791 out"}},
 	Entry{"tx_drop_too_long",
-	      {trouble, "packets are longer than the way takes: was the MTU "
-			"made smaller under open connections?"}},
-	Entry{"tx_retransmits",
-	      {note, "packets were lost on the way: look at the drops of both "
-		     "ends and of the switches"}},
+	      {trouble, "packets are longer than the way takes: was the "
+			"MTU made smaller under open connections?"}},
+	Entry{"tx_drop_node",
+	      {trouble, "a window could not answer a node: give its "
+			"process that node's address (pavo_windows(7))"}},
 	Entry{"loss_timer_expired",
-	      {note, "answers did not come in time: lost, or the timeout of "
-		     "the queue pair is short for this network"}},
-	Entry{"rx_implied_nak", {note, "read responses were lost"}},
-	Entry{"rx_out_of_sequence", {note, "requests were lost or overtook"}},
+	      {note, "answers did not come in time: lost, or the "
+		     "timeout of the queue pair is short for this "
+		     "network"}},
+	Entry{"retry_exceeded",
+	      {trouble, "connections were given up: the other end is gone"
+			" or cannot be reached"}},
+	Entry{"rnr_retry_exceeded",
+	      {trouble, "connections were given up because the receiver "
+			"had nothing posted: see rnr_retry of its peer, "
+			"and why it posts late"}},
+	Entry{"rx_duplicate_requests",
+	      {note, "peers asked again for what was done: answers "
+		     "were lost, or their timeout is short"}},
+	Entry{"rx_out_of_sequence",
+	      {note, "requests were lost or overtook: look at the "
+		     "drops of both ends and of the switches"}},
+	Entry{"rx_implied_nak",
+	      {note, "read responses were lost: look at the drops of "
+		     "both ends and of the switches"}},
+	Entry{"rx_drop_short",
+	      {trouble, "packets end too early: something on the way cuts"
+			" them, or somebody forges packets"}},
+	Entry{"rx_drop_too_long",
+	      {trouble, "a peer sends more than a path MTU or a frame "
+			"takes: its adapter or library is wrong"}},
+	Entry{"rx_drop_version",
+	      {trouble, "packets of another transport version: the peer's"
+			" adapter is wrong, or port 4791 is used by "
+			"others"}},
+	Entry{"rx_drop_opcode",
+	      {trouble, "packets of an opcode that pavo does not have: "
+			"the peer's adapter uses an extension, or is "
+			"wrong"}},
+	Entry{"rx_drop_surplus",
+	      {trouble, "packets with data where none may be: the peer's "
+			"adapter is wrong, or somebody forges packets"}},
+	Entry{"rx_drop_icrc",
+	      {trouble, "packets arrive damaged: hardware, or something "
+			"on the way that rewrites them"}},
+	Entry{"rx_drop_qpn",
+	      {note, "packets for queue pairs that do not exist (any "
+		     "more): does the other end's peer still run?"}},
+	Entry{"rx_drop_service",
+	      {trouble, "a peer's queue pair is of another service (RC, "
+			"UC, UD): both ends must agree"}},
+	Entry{"rx_drop_state",
+	      {note, "packets for queue pairs that do not take any: "
+		     "not yet in RTR, or after an error"}},
+	Entry{"rx_drop_pkey",
+	      {trouble, "packets of another partition: both ends must use"
+			" the default P_Key"}},
+	Entry{"rx_drop_qkey",
+	      {trouble, "datagrams with a wrong Q_Key: both ends must "
+			"agree"}},
+	Entry{"rx_drop_address",
+	      {trouble, "packets from another address than the peer's: "
+			"two machines use one address, or somebody forges"}},
+	Entry{"rx_drop_psn_ghost",
+	      {trouble, "answers to what was never asked: a stale peer, "
+			"or somebody forges packets"}},
+	Entry{"rx_drop_response",
+	      {trouble, "responses that nobody waits for: a stale peer, "
+			"or somebody forges packets"}},
 	Entry{"rx_drop_out_of_sequence",
 	      {note, "packets behind a lost one; they come again"}},
-	Entry{"rx_drop_duplicate_read", {note, ""}},
-	Entry{"rx_drop_old_response", {note, ""}},
-	Entry{"rx_drop_psn_ghost",
-	      {trouble, "answers to what was never asked: a stale peer, or "
-			"somebody forges packets"}},
-	Entry{"retry_exceeded",
-	      {trouble, "connections were given up: the other end is gone or "
-			"cannot be reached"}},
-	Entry{"rnr_retry_exceeded",
-	      {trouble, "connections were given up because the receiver had "
-			"nothing posted"}},
-	Entry{"tx_rnr_naks",
-	      {note, "an application here posts receives too late"}},
-	Entry{"rx_rnr_naks",
-	      {note, "an application at the other end posts receives too "
-		     "late"}},
-	Entry{"rx_drop_icrc",
-	      {trouble, "packets arrive damaged: hardware, or something on the "
-			"way that rewrites them"}},
+	Entry{"rx_drop_duplicate_read",
+	      {note, "a peer repeats a read or atomic too late: its "
+		     "timeout is longer than the memory is registered"}},
 	Entry{"rx_drop_backlog",
-	      {note, "a queue pair gets packets faster than it can take them"}},
-	Entry{"rx_drop_access",
-	      {trouble, "UC: a peer used a key, address or right it does not "
-			"have: its application is wrong"}},
-	Entry{"odp_fault_errors",
-	      {trouble, "memory registered on demand is not there any more: "
-			"an application unmapped it too early"}},
+	      {note, "a queue pair gets packets faster than it can "
+		     "take them: RC sends them again, others lose them"}},
 	Entry{"rx_drop_no_recv_wqe",
-	      {note, "datagrams or UC messages came for which no receive was "
-		     "posted"}},
-	Entry{"rx_drop_qpn",
-	      {note, "packets for queue pairs that do not exist (any more)"}},
-	Entry{"rx_drop_qkey",
-	      {trouble, "datagrams with a wrong Q_Key: both ends must agree"}},
-	Entry{"rx_drop_address",
-	      {trouble, "packets from another address than the peer's: two "
-			"machines use one address, or somebody forges"}},
-	Entry{"rx_nak_sent_remote_access",
-	      {trouble, "a peer used a key, address or right it does not "
-			"have: its application is wrong"}},
+	      {note, "datagrams or UC messages came for which no "
+		     "receive was posted: post more, or earlier"}},
+	Entry{"rx_drop_invalid_request",
+	      {trouble, "UC: a peer sent what the queue pair does not "
+			"allow (access flags, message longer than the "
+			"receive)"}},
+	Entry{"rx_drop_access",
+	      {trouble, "UC: a peer used a key, address or right it does "
+			"not have: its application is wrong"}},
+	Entry{"rx_drop_no_memory",
+	      {trouble, "the kernel has no memory for copies of multicast"
+			" packets: free some, or lower the load"}},
+	Entry{"rx_drop_window",
+	      {note, "packets for windows that are closed, disabled or"
+		     " dead: does their process still run?"}},
+	Entry{"rx_drop_window_key",
+	      {trouble, "packets of another job: both ends must open "
+			"their windows with the same job key"}},
+	Entry{"rx_drop_fifo_full",
+	      {note, "a window's process consumes too late: poll more "
+		     "often, or open it with a larger receive FIFO"}},
+	Entry{"rx_drop_rcxt",
+	      {note, "RDMA of windows for an rCxt that was given back:"
+		     " usual after a recovery or a time limit"}},
+	Entry{"rx_drop_rcxt_busy",
+	      {note, "usual where the network repeats packets; if not,"
+		     " one rCxt was asked for two things at once"}},
+	Entry{"rx_drop_rdma_far",
+	      {note, "packets overtook more than 4096 others and come "
+		     "again: the routes differ too much in delay"}},
+	Entry{"rx_drop_rdma_length",
+	      {trouble, "a window got another length than was announced: "
+			"the peer's library is wrong, or somebody forges"}},
+	Entry{"rx_drop_rdma_pvo",
+	      {trouble, "a window was to touch memory it may not: the "
+			"peer's PVO or key is wrong, or memory is gone"}},
+	Entry{"rx_drop_rdma_invalid",
+	      {trouble, "RDMA of windows with a flag or status that is "
+			"none: the peer's version differs, or it is wrong"}},
+	Entry{"window_bad_commands",
+	      {trouble, "a process put into a window's command page what "
+			"is no command: its library is wrong"}},
 	Entry{"rx_nak_sent_invalid_request",
 	      {trouble, "a peer sent what the queue pair does not allow "
 			"(access flags, message longer than the receive)"}},
+	Entry{"rx_nak_sent_remote_access",
+	      {trouble, "a peer used a key, address or right it does not "
+			"have: its application is wrong"}},
+	Entry{"rx_nak_sent_remote_operational",
+	      {trouble, "peers' requests failed for the receives posted "
+			"here: keys, addresses or lengths of those are wrong"}},
+	Entry{"db_ring_index",
+	      {trouble, "a doorbell page has an index that cannot be: its"
+			" application wrote over it"}},
 	Entry{"db_bad_qpn",
-	      {trouble, "an application rings for a queue pair that is not"}},
+	      {trouble, "an application rings for a queue pair that is "
+			"not: it uses one that it destroyed"}},
 	Entry{"db_foreign_qp",
-	      {trouble, "an application rings for a queue pair of another "
-			"process"}},
+	      {trouble, "an application rings for a queue pair of another"
+			" process: it wrote over its doorbell page"}},
+	Entry{"db_bad_state",
+	      {trouble, "an application posts sends before its queue pair"
+			" is in RTS: move it there first"}},
+	Entry{"db_overflow",
+	      {trouble, "more doorbells than the send queue holds: an "
+			"application wrote over its doorbell page"}},
 	Entry{"wqe_errors",
-	      {trouble, "applications posted invalid send requests"}},
+	      {trouble, "applications posted invalid send requests: the "
+			"status of each completion says what is wrong"}},
+	Entry{"rq_index_errors",
+	      {trouble, "a receive queue has an index or request that "
+			"cannot be: its application wrote over it"}},
 	Entry{"cq_overruns",
 	      {trouble, "a completion queue is too small for its queue "
-			"pairs"}},
-	Entry{"qp_errors", {note, "queue pairs moved to Error"}},
-	Entry{"sq_errors", {note, "send queues of datagrams moved to SQE"}},
+			"pairs: make it larger, or poll more often"}},
+	Entry{"odp_fault_errors",
+	      {trouble, "memory registered on demand is not there any "
+			"more: an application unmapped it too early"}},
+	Entry{"cq_index_errors",
+	      {trouble, "a completion queue has an index that cannot be: "
+			"its application wrote over it"}},
+	Entry{"qp_errors",
+	      {note, "queue pairs moved to Error: their applications' "
+		     "completions say why (status of ibv_wc)"}},
+	Entry{"sq_errors",
+	      {note, "send queues of UC or UD moved to SQE after a "
+		     "failed send: the completion says why"}},
 };
+
+constexpr bool all_advise()
+{
+	for (const Entry &entry : ENTRIES)
+		if (entry.meaning.advice.empty())
+			return false;
+	return true;
+}
+
+static_assert(all_advise(), "an alarm says what to do");
 
 } // namespace
 
@@ -110,9 +247,14 @@ Meaning meaning_of(std::string_view counter)
 
 	if (entry != ENTRIES.end())
 		return entry->meaning;
+	if (std::find(std::begin(NORMAL), std::end(NORMAL), counter) !=
+	    std::end(NORMAL))
+		return {none, ""};
+	/* Of a module that is newer than this program. */
 	if (counter.find("_drop_") != counter.npos ||
 	    counter.starts_with("db_") || counter.ends_with("_errors"))
-		return {trouble, ""};
+		return {trouble, "not known here: docs/statistics.md of the "
+				 "module's version explains it"};
 	return {none, ""};
 }
 

@@ -18,10 +18,10 @@ enum class Severity {
 
 struct Meaning {
 	Severity severity;
-	std::string_view advice; /* empty if none */
+	std::string_view advice; /* what to do; empty only if none */
 };
 
-/** Of a counter of `rdma statistic`; trouble for unknown drops. */
+/** Of a counter of `rdma statistic`; trouble for drops that are unknown here. */
 Meaning meaning_of(std::string_view counter);
 
 } // namespace pavo
