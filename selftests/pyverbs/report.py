@@ -6,7 +6,8 @@
 # error, nothing missing that rdma_rxe can do, and nothing of the tests that
 # must-pass names. Called by run.sh.
 #
-# usage: report.py PAVO.jsonl PEER.jsonl RESULT.json MUST-PASS
+# usage: report.py PAVO.jsonl PEER.jsonl RESULT.json MUST-PASS [TEST...]
+# TEST: only such were run; without, what must-pass names and did not run is missing.
 import json
 import sys
 
@@ -78,6 +79,9 @@ def main():
     needed = read_names(sys.argv[4])
     wrong = [w for w in (judge(t, pavo[t], peer[t], needed) for t in tests)
              if w]
+    if not sys.argv[5:]:
+        wrong += [f"{name}: did not run, and it must pass"
+                  for name in sorted(needed - set(tests))]
     if not any(r["outcome"] == "passed" for r in pavo.values()):
         wrong.append("no test passed at all")
     for test in tests:

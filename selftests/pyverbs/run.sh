@@ -38,4 +38,4 @@ trap 'rm -rf "$logs"' EXIT
 	exit $status
 }
 python3 "$here/report.py" "$logs"/share/node1/out/{pavo,rxe}.jsonl "$result" \
-	"$here/must-pass"
+	"$here/must-pass" "$@"
