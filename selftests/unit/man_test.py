@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # The manual pages (docs/man): nothing in them troubles the formatter, they name pages
-# that there are, every one is installed, an example that is a program is one for the
+# that there are, every one is installed, every program has one, an example that is a program is one for the
 # compiler, and every function of the library's headers is told of. Prints TAP. Run by
 # the group unit through Meson; touches nothing.
 # usage: man_test.py C-COMPILER C++-COMPILER
@@ -45,9 +45,22 @@ def own_pages_that_are_named_exist(_):
 def all_are_installed(_):
     """A page that nobody can read is none."""
     text = "".join((TREE / "userspace" / folder / "meson.build").read_text()
-                   for folder in ("libpavo", "provider", "tools/pavo"))
+                   for folder in ("libpavo", "provider", "tools/pavo",
+                                  "tools/pavo-copy"))
     for page in PAGES:
         assert f"docs/man/{page.name}'" in text, page.name
+
+
+def programs_have_one(_):
+    """Each that is installed."""
+    seen = 0
+    for build in sorted(TREE.glob("userspace/**/meson.build")):
+        for name, how in re.findall(r"^executable\('([^']+)',(.*?)\)$",
+                                    build.read_text(), re.M | re.S):
+            if "install: true" in how:
+                assert (TREE / f"docs/man/{name}.1").is_file(), f"{name}: no page"
+                seen += 1
+    assert seen >= 2, f"only {seen} programs"
 
 
 def examples(page):
@@ -117,7 +130,7 @@ def functions_are_told_of(_):
 def main():
     """One line for each test."""
     tests = (formatter_is_content, own_pages_that_are_named_exist,
-             all_are_installed, examples_compile, functions_are_told_of)
+             all_are_installed, programs_have_one, examples_compile, functions_are_told_of)
     failed = 0
     print(f"1..{len(tests)}")
     for number, test in enumerate(tests, 1):
