@@ -17,6 +17,7 @@ from . import groups, tap
 
 USAGE = """\
 A group ends with the line 'N passed, N failed, N skipped'; so does the whole.
+What a test says in a line '# measured: ...' is shown.
 Exit status: 0 all well, 1 something failed or a group ran no test.
 Test programs find in their environment: PAVO_TREE, PAVO_BUILD, PAVO_VM (the
 guest tool), PAVO_KERNEL (kernel to boot, pavo-vm reads it itself), PAVO_KO (the
@@ -142,7 +143,7 @@ class Session:
             if kind == "fail":
                 self.screen.line("  " + self.screen.colour(
                     31, f"not ok {group}: {name}"))
-            elif self.options.verbose or kind == "skip":
+            elif self.options.verbose or kind in ("skip", "note"):
                 self.screen.line(f"  {kind} {group}: {name}")
 
         execution = groups.Execution(program, env, log, on_result)

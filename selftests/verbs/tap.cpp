@@ -40,6 +40,11 @@ void note(const std::string &text)
 	std::cout << "# " << text << std::endl;
 }
 
+void measured(const std::string &text)
+{
+	note("measured: " + text);
+}
+
 namespace {
 
 /*

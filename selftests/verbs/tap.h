@@ -79,6 +79,9 @@ struct RunOptions {
 /* A line for people, beside the results. */
 void note(const std::string &text);
 
+/* A figure that selftests/run shows to them, also when the test passes. */
+void measured(const std::string &text);
+
 void list_tests(const RunOptions &options);
 
 /* Runs the selected tests; returns the kselftest exit code (0, 1 or 4). */
