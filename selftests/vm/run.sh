@@ -182,6 +182,81 @@ three_machines()
 	grep -q '^node1| pavo-get: given up, node [23] failed' "$logs/three.said"
 }
 
+# --- a shell ------------------------------------------------------------------------
+
+# Shells of its own: there is one set of them at a time in each cache.
+own_cache()
+{
+	local cache=${PAVO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pavo} part
+	mkdir -p "$logs/cache"
+	for part in "$cache"/*; do
+		[ "${part##*/}" = shell ] || ln -sfn "$part" "$logs/cache/"
+	done
+	export PAVO_CACHE=$logs/cache
+}
+
+# begin NAME NODE ARGUMENTS...: of pavo-vm, in the background without a terminal, until
+# NODE's prompt is there. $pid is its; what is written to $keys is typed (a tab
+# would ask the shell for words).
+begun=()
+begin()
+{
+	local name=$1 prompt=node$2$'\e[0m:'
+	shift 2
+	rm -f "$logs/$name.keys"
+	mkfifo "$logs/$name.keys"
+	exec {keys}<>"$logs/$name.keys"
+	timeout "$(limit 200)" "$PAVO_VM" "$@" <"$logs/$name.keys" \
+		>"$logs/$name.said" 2>"$logs/$name.errors" &
+	pid=$!
+	begun+=("$pid")
+	# check has a shell for each test
+	trap 'kill "${begun[@]}" 2>/dev/null || :' EXIT
+	until_true "$(limit 100)" grep -qF "$prompt" "$logs/$name.said"
+}
+
+# ended NAME PID STATUS
+ended()
+{
+	local status=0
+	wait "$2" || status=$?
+	[ "$status" = "$3" ] && return
+	echo "$1: status $status instead of $3"
+	cat "$logs/$1.said" "$logs/$1.errors"
+	return 1
+}
+
+# What is typed is echoed as well, so its answer is another text.
+shell_alone()
+{
+	own_cache
+	begin shell 1 shell --smp 1 --logs "$logs/shell"
+	# shellcheck disable=SC2016  # the guest's
+	echo 'cd /; echo "$((6 * 7)) of $NODES"; echo kept >$PAVO_OUT/kept; exit 3' \
+		>&"$keys"
+	ended shell "$pid" 3
+	grep -q '42 of 1' "$logs/shell.said"
+	[ "$(<"$logs/shell/share/node1/out/kept")" = kept ]
+	not_started "no \`pavo-vm shell\` is running" attach 1
+}
+
+shell_of_two()
+{
+	local first first_keys
+	own_cache
+	begin shells 1 shell --nodes 2 --smp 1 --logs "$logs/shells"
+	first=$pid first_keys=$keys
+	told shells "other nodes: pavo-vm attach 2"
+	begin attach 2 attach 2
+	echo 'pavo-until 30 ping -c 1 -W 1 wire1 && pavo-put word "from two"; exit 5' \
+		>&"$keys"
+	ended attach "$pid" 0
+	# shellcheck disable=SC2016  # the guest's
+	echo 'word=$(pavo-get word) && echo "it is ${word^^}"; exit 0' >&"$first_keys"
+	ended shells "$first" 0
+	grep -q 'it is FROM TWO' "$logs/shells.said"
+}
+
 # --- nothing started ------------------------------------------------------------------
 
 # not_started TEXT ARGUMENTS...: refused with TEXT before any machine is there
@@ -237,6 +312,8 @@ check "one machine: options and environment arrive" options_arrive
 check "one machine: the host's files stay as they are" host_is_untouched
 check "two machines: a wire, values and barriers" two_machines
 check "three machines: each its own status" three_machines
+check "a shell: what is typed, and its status" shell_alone
+check "a shell on each of two machines" shell_of_two
 check "a complaint on the console" complaint
 check "a panic, and an end without a word" lost_machines
 check "the time limit ends what hangs" time_limit
