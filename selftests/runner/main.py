@@ -17,7 +17,7 @@ from . import groups, tap
 
 USAGE = """\
 A group ends with the line 'N passed, N failed, N skipped'; so does the whole.
-What a test says in a line '# measured: ...' is shown.
+What a test says in a line '# shown: ...' is.
 Exit status: 0 all well, 1 something failed or a group ran no test.
 Test programs find in their environment: PAVO_TREE, PAVO_BUILD, PAVO_VM (the
 guest tool), PAVO_KERNEL (kernel to boot, pavo-vm reads it itself), PAVO_KO (the

@@ -8,8 +8,8 @@ import re
 # pavo-vm marks the lines of a cluster's nodes
 NODE = re.compile(r"^(node\d+)\| ?")
 PLAN = re.compile(r"^1\.\.(\d+)(\s*#\s*SKIP\b\s*(.*))?", re.IGNORECASE)
-# what a test measured, for people: it is shown, not only logged
-MEASURED = re.compile(r"^# measured: (.*\S)")
+# for people, and not only for the log: what was measured, and the like
+SHOWN = re.compile(r"^# shown: (.*\S)")
 LINE = re.compile(r"^(not )?ok\b\s*(\d*)\s*-?\s*([^#]*?)\s*(?:#\s*(.*))?$")
 
 
@@ -37,7 +37,7 @@ class Count:
 
 
 class Reader:
-    """Counts one program's TAP; tells on_result about each test and measurement."""
+    """Counts one program's TAP; tells on_result about each test and each such line."""
 
     def __init__(self, on_result=None):
         self.count = Count()
@@ -57,9 +57,9 @@ class Reader:
         if plan:
             self._plan(who, plan)
             return
-        measured = MEASURED.match(line)
-        if measured:
-            self.on_result("note", measured.group(1))
+        shown = SHOWN.match(line)
+        if shown:
+            self.on_result("note", shown.group(1))
             return
         found = LINE.match(line.rstrip())
         if found:

@@ -98,8 +98,8 @@ PV_TEST_LOCAL("scale.many_qps",
 		links.push_back(connect(env, spec));
 	const int64_t each = (kernel_memory() - before) / (2 * (many - 1));
 
-	measured(str(many, " connected queue pairs on each of two adapters, ",
-		     each, " bytes of kernel memory for each at rest"));
+	show(str(many, " connected queue pairs on each of two adapters, ", each,
+		 " bytes of kernel memory for each at rest"));
 	/* A queue pair is its struct, a ring for each direction and room for
 	 * what is outstanding. More than this is a leak, or a wrong default. */
 	REQUIRE(each < 64 << 10, each, " bytes for a queue pair at rest");

@@ -40,9 +40,9 @@ void note(const std::string &text)
 	std::cout << "# " << text << std::endl;
 }
 
-void measured(const std::string &text)
+void show(const std::string &text)
 {
-	note("measured: " + text);
+	note("shown: " + text);
 }
 
 namespace {
@@ -221,6 +221,11 @@ int run_all(Env &env, const RunOptions &options)
 			  << number << ' ' << test->name << ": " << test->what
 			  << std::endl;
 		std::cout << "# " << took << " ms\n";
+		/* Of this kernel's peer, at least: lists are for several. */
+		if (outcome == Outcome::passed && known != options.known.end())
+			show(str(test->name,
+				 " passes, and is listed as failing: ",
+				 known->second.reason));
 		if (outcome == Outcome::failed) {
 			diagnose(why);
 			failed++;

@@ -79,8 +79,8 @@ struct RunOptions {
 /* A line for people, beside the results. */
 void note(const std::string &text);
 
-/* A figure that selftests/run shows to them, also when the test passes. */
-void measured(const std::string &text);
+/* One that selftests/run shows to them, also when all passes. */
+void show(const std::string &text);
 
 void list_tests(const RunOptions &options);
 
