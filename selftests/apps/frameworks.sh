@@ -3,19 +3,21 @@
 #
 # What stands between RDMA and most of its users: UCX, libfabric, Open MPI. No
 # environment variable helps any of them to find the adapter. Sourced by guest.sh.
+# Each also runs as an ordinary user: $as is what it is started by, or nothing.
+as=
 
 # uct TRANSPORT TEST ARGUMENTS...: UCX's transport layer.
 uct()
 {
-	local line="ucx_perftest -d rdma0:1 -x $1 -t $2 ${*:3}"
-	between "UCX, $*" "listening 13337" "$line" "$line @"
+	local line="$as ucx_perftest -d rdma0:1 -x $1 -t $2 ${*:3}"
+	between "UCX, $*${as:+, ordinary user}" "listening 13337" "$line" "$line @"
 }
 
 # ucp TEST SIZE COUNT: UCX's protocol layer, which chooses devices by itself.
 ucp()
 {
-	local line="$here/over-rdma $(($2 * $3)) ucx_perftest -t $1 -s $2 -n $3 -w 5"
-	between "UCX chooses, $*" "listening 13337" "$line" "$line @"
+	local line="$as $here/over-rdma $(($2 * $3)) ucx_perftest -t $1 -s $2 -n $3 -w 5"
+	between "UCX chooses, $*${as:+, ordinary user}" "listening 13337" "$line" "$line @"
 }
 
 if needs ucx_perftest ucx-utils; then
@@ -31,6 +33,7 @@ if needs ucx_perftest ucx-utils; then
 	wide uct rc_verbs cswap -s 8 -n 50 -w 5
 	ucp tag_bw 1000000 20
 	ucp ucp_fadd 8 50
+	as=$nobody ucp tag_bw 1000000 5
 	wide ucp tag_lat 64 200
 	wide ucp tag_bw 8000 200
 	wide ucp ucp_put_bw 65536 50
@@ -42,14 +45,15 @@ fi
 # fabric PROVIDER ENDPOINT: libfabric's pingpong with data checks.
 fabric()
 {
-	local line="fi_pingpong -p '$1' -e $2 -c"
-	between "libfabric, $1 $2, verified" "listening 47592" "$line" "$line @"
+	local line="$as fi_pingpong -p '$1' -e $2 -c"
+	between "libfabric, $1 $2, verified${as:+, ordinary user}" "listening 47592" "$line" "$line @"
 }
 
 if needs fi_pingpong libfabric-bin; then
 	fabric verbs msg
 	fabric verbs dgram
 	fabric "verbs;ofi_rxm" rdm
+	as=$nobody fabric "verbs;ofi_rxm" rdm
 fi
 
 # mpi NAME ARGUMENTS...: two ranks on each node, started from the client. Debian's
@@ -57,9 +61,9 @@ fi
 mpi()
 {
 	local key=mpi-$((++mpi_jobs))
-	between "Open MPI, $1, verified" "listening 7000" \
-		"$here/mpi-agent serve $key-@" \
-		"$here/mpi-agent run $key-@ $here/over-rdma 10000000 mpirun \
+	between "Open MPI, $1, verified${as:+, ordinary user}" "listening 7000" \
+		"$here/mpi-agent serve $key-@ $as" \
+		"$here/mpi-agent run $key-@ $as $here/over-rdma 10000000 mpirun \
 		--allow-run-as-root -np 4 --host 192.168.77.1:2,192.168.77.2:2 \
 		--mca plm_rsh_agent $here/mpi-agent ${*:2} $mpi_program 4"
 }
@@ -67,4 +71,5 @@ mpi_jobs=0
 
 if needs mpirun openmpi-bin && needs "$mpi_program" libopenmpi-dev; then
 	mpi "over UCX" --mca pml ucx --mca osc ucx
+	as=$nobody mpi "over UCX" --mca pml ucx --mca osc ucx
 fi

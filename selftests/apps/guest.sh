@@ -26,6 +26,10 @@ wait_for gid_index rdma0 v6
 gid4=$(gid_index rdma0 v4) gid6=$(gid_index rdma0 v6)
 slow_kernel && PAIR_LIMIT=300
 
+# An ordinary user needs nothing but the right to lock the memory.
+# shellcheck disable=SC2034  # for the parts
+nobody="setpriv --reuid nobody --regid nogroup --clear-groups env HOME=/tmp"
+
 # wide COMMAND...: only where there is time for it (make test-full)
 wide()
 {

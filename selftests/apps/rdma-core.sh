@@ -89,8 +89,6 @@ needs nc.traditional netcat-traditional &&
 	between "netcat under librspreload" cm_listening "$here/socket-file give @" \
 		"$here/socket-file take @"
 
-# An ordinary user needs nothing but the right to lock the memory.
-nobody="setpriv --reuid nobody --regid nogroup --clear-groups"
 line="$nobody ibv_rc_pingpong -d rdma0 -g $gid4 -c -s 4096 -n 100"
 between "ibv_rc_pingpong of an ordinary user" "listening 18515" "$line" "$line @"
 between "rping of an ordinary user" cm_listening \
