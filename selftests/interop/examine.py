@@ -36,6 +36,10 @@ RC_OPCODES = {
     0x0f: "read response last", 0x10: "read response only",
     0x11: "acknowledge", 0x12: "atomic acknowledge",
     0x13: "compare and swap", 0x14: "fetch and add"}
+# UC has those of sends and writes, from 0x20 on; UD two of its own
+OPCODES = {**RC_OPCODES,
+           **{0x20 + code: f"UC {RC_OPCODES[code]}" for code in range(0x0c)},
+           0x64: "UD send only", 0x65: "UD send only with immediate"}
 
 
 def records(path):
@@ -160,8 +164,8 @@ def own_check(tap, path, mac):
                "ICRC and lengths of every packet of the device are right", *bad)
     tap.result(not bad_of_peer and peers > 0,
                "the check agrees with every packet of the peer", *bad_of_peer)
-    missing = [name for code, name in RC_OPCODES.items() if not seen[code]]
-    tap.result(not missing, "the device sent every RC opcode", *missing)
+    missing = [name for code, name in OPCODES.items() if not seen[code]]
+    tap.result(not missing, "the device sent every opcode of RC, UC and UD", *missing)
     tap.result(versions[4] > 0 and versions[6] > 0,
                "over IPv4 and over IPv6", dict(versions))
     caught = first is not None
@@ -182,6 +186,8 @@ def payload_guessers():
         name = line.split("\t")[2]
         if name not in TSHARK_LAYERS:
             yield f"--disable-protocol={name}"
+    # One byte 8 and its pad are the beginning of an IP packet to this one.
+    yield "--disable-heuristic=eth_over_ib"
 
 
 def tshark(path, display_filter, *fields):

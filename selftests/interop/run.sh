@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # The interop group: two guests on a wire, pavo in the first, rdma_rxe in the
-# second; the RC matrix with both roles and both IP versions, perftest's tools,
-# and afterwards what was on the wire is examined. Called by selftests/run, or
-# by hand after `make`. TYPE=rxe tries the tests themselves.
+# second; the matrix of RC, UC, UD and shared receive queues with both roles and both
+# IP versions, rping, perftest's tools, and afterwards what was on the wire is
+# examined. Called by selftests/run, or by hand after `make`. TYPE=rxe tries the tests themselves.
 # usage: run.sh
 # One CPU each: two guests with more of them wait for each other on a host of two.
 # PAVO_WIDE=1 (make test-full): two CPUs each.
