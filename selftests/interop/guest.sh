@@ -48,6 +48,15 @@ each()
 	printf -- "--$1 %s " "${@:2}"
 }
 
+# known_of ROLE: how rdma_rxe of this kernel is known to fail; a fourth field is the
+# beginning of the only kernels that it holds for.
+known_of()
+{
+	awk -F ' *[|] *' -v kernel="$(uname -r)" '!/^#/ && NF >= 3 &&
+		(NF < 4 || index(kernel, $4) == 1) { print $1 " | " $2 " | " $3 }' \
+		"$here/rxe-$1.known"
+}
+
 # matrix PORT GID KNOWN arguments...
 matrix()
 {
@@ -58,7 +67,7 @@ matrix()
 	"$program" --dev rdma0 --connect 192.168.77.2 --port "$port" \
 		--gid "$gid" --large $((4 << 20)) --limit 300 \
 		$(each skip "${one_ended[@]}" ${never[$known]}) "${slow[@]}" \
-		--known "$here/rxe-$known.known" "$@" || tap_failed=1
+		--known <(known_of "$known") "$@" || tap_failed=1
 }
 
 if [ "$NODE" = 2 ]; then
