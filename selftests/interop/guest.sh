@@ -36,7 +36,7 @@ one_ended=(data.huge uc.not_allowed uc.states uc.flush uc.sqe uc.drain
 # Q_Key of the queue pair where that of the request has its top bit set.
 declare -A never=(
 	[passive]="remote_access.responder_fate srq.last_wqe"
-	[active]="remote_access.responder_fate ud.qkey")
+	[active]=ud.qkey)
 brief=(data.send.mtu_256 data.write_with_immediate.mtu_1024
 	data.read.mtu_4096 data.zero data.padding data.bidirectional sgl. atomic.
 	order.psn_wrap order.mixed rnr.late_send retry.peer_destroyed
