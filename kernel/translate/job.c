@@ -330,6 +330,32 @@ static int begin_use(struct pavo_job *job, struct use *use,
 	return 0;
 }
 
+/*
+ * By the calling process. It is complete before it is in a list, where those who
+ * leave the buffer look for one to hand its pages on to.
+ */
+static struct use *new_use(struct pavo_job *job)
+{
+	struct use *use = kzalloc(sizeof(*use), GFP_KERNEL_ACCOUNT);
+
+	if (!use)
+		return NULL;
+	pavo_job_use(job);
+	use->job = job;
+	use->mm = current->mm;
+	mmgrab(use->mm);
+	return use;
+}
+
+static void free_use(struct use *use)
+{
+	struct pavo_job *job = use->job;
+
+	mmdrop(use->mm);
+	kfree(use);
+	pavo_job_unuse(job);
+}
+
 struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length)
 {
 	struct pavo_pin *pin;
@@ -340,12 +366,12 @@ struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length)
 	if (!length || length > PAVO_PVO_OFFSET_MASK ||
 	    check_add_overflow(start, length - 1, &end) || end > ULONG_MAX)
 		return ERR_PTR(-EINVAL);
-	use = kzalloc(sizeof(*use), GFP_KERNEL_ACCOUNT);
+	use = new_use(job);
 	if (!use)
 		return ERR_PTR(-ENOMEM);
 	pin = pavo_pin(job, start, length, true);
 	if (IS_ERR(pin)) {
-		kfree(use);
+		free_use(use);
 		return ERR_CAST(pin);
 	}
 	mutex_lock(&job->mutex);
@@ -353,13 +379,9 @@ struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length)
 	mutex_unlock(&job->mutex);
 	if (err) {
 		pavo_unpin(pin);
-		kfree(use);
+		free_use(use);
 		return ERR_PTR(err);
 	}
-	pavo_job_use(job);
-	use->job = job;
-	use->mm = current->mm;
-	mmgrab(use->mm);
 	return &use->mapping;
 }
 
@@ -388,9 +410,7 @@ void pavo_job_unmap(struct pavo_mapping *mapping)
 		hand_on(buffer);
 	mutex_unlock(&job->mutex);
 	pavo_unpin(pin);
-	mmdrop(use->mm);
-	kfree(use);
-	pavo_job_unuse(job);
+	free_use(use);
 }
 
 enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,
