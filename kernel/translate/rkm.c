@@ -175,9 +175,15 @@ static void finish(struct pavo_dev *dev, struct pavo_rkm_request *request)
 		complete(request->done);
 		return;
 	}
+	/*
+	 * Once it is done nothing else keeps the QP: who destroys it waits for a
+	 * grace period, then for its work.
+	 */
+	rcu_read_lock();
 	/* Pairs with the acquires of those who look at it. */
 	smp_store_release(&request->state, PAVO_RKM_DONE);
 	queue_work(dev->wq, &qp->work);
+	rcu_read_unlock();
 }
 
 /* One walk, for as many of the requests as are of the first one's PD. */
