@@ -36,7 +36,8 @@
  * struct pavo_tce_table - pages of one size for one job.
  * @tce:   @count entries
  * @shift: page size is 1 << shift; 12, 16 or 24. Changes only while the table is
- *         empty: whatever a reader makes of an old PVO then, no key fits.
+ *         empty, and a grace period before it gets its next entry: readers, who read
+ *         this first and then one entry, never take an entry for one of another size
  * @job:   JOBID of its owner; 0: nobody's, nothing in it is valid
  */
 struct pavo_tce_table {

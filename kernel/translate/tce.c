@@ -162,7 +162,11 @@ static bool come_in(struct page **pages, unsigned long npages, u8 shift)
 	return true;
 }
 
-/* Can entries of that size be in this table? An empty one changes its size. */
+/*
+ * Can entries of that size be in this table? An empty one changes its size. Who reads
+ * it by the old one finds nothing in it as long as that takes: an entry of 64 KiB taken
+ * for one of 16 MiB would let him reach far behind it. Keys can be guessed.
+ */
 static bool takes(unsigned int table, unsigned int index, u8 shift)
 {
 	struct pavo_tce_table *t = &pavo_tce_tables[table];
@@ -175,6 +179,7 @@ static bool takes(unsigned int table, unsigned int index, u8 shift)
 	if (spaces[table].in_use)
 		return false;
 	WRITE_ONCE(t->shift, shift);
+	synchronize_rcu_expedited();
 	return true;
 }
 
