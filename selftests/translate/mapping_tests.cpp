@@ -8,10 +8,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "world.h"
@@ -188,6 +190,76 @@ TEST_F(Sharing, ByTwoProcesses)
 	child.meet();
 	EXPECT_TRUE(child.good());
 	EXPECT_EQ(job.check(pvo, 8 * page), PAVO_PVO_KEY);
+	close(fd);
+}
+
+/* Maps all of a view and ends that again, so many times. Return: it was there each time. */
+bool come_and_go(const Job &job, const Memory &view, int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		Mapping mapping(job, view.all());
+
+		if (job.check(mapping.pvo(), view.all().size()) != PAVO_PVO_OK)
+			return false;
+	}
+	return true;
+}
+
+/* The same by two threads. */
+bool two_come_and_go(const Job &job, const Memory &view, int rounds)
+{
+	std::atomic<int> good = 0;
+	auto one = [&] {
+		good += come_and_go(job, view, rounds);
+	};
+	std::thread first(one), second(one);
+
+	first.join();
+	second.join();
+	return good == 2;
+}
+
+/*
+ * Whoever goes hands the pages on to one who has just come: two threads in each of two
+ * processes, while a third process has jobs come and go.
+ */
+TEST_F(Sharing, ByManyWhoComeAndGo)
+{
+	constexpr int rounds = 200;
+	int fd = memfd_create("shared", MFD_CLOEXEC);
+	ASSERT_EQ(ftruncate(fd, 8 * page), 0);
+	Process child([&](Process &self) {
+		pavo::Device own = other_adapter();
+		Job joined = Job::join(own, job_id, job_key);
+		Memory view(fd, 8 * page);
+
+		self.meet();
+		bool good = two_come_and_go(joined, view, rounds);
+		self.meet();
+		return good && pinned() == 0;
+	});
+	Process jobs([&](Process &self) {
+		pavo::Device own = adapter();
+
+		self.meet();
+		for (int i = 0; i < rounds; i++) {
+			Job other = Job::reserve(own, job_id + 1, job_key);
+			Memory memory(page);
+			Mapping mapping(other, memory.all());
+		}
+		return true;
+	});
+	Memory view(fd, 8 * page);
+
+	child.meet();
+	jobs.meet();
+	EXPECT_TRUE(two_come_and_go(job, view, rounds));
+	child.meet();
+	EXPECT_TRUE(child.good());
+	EXPECT_TRUE(jobs.good());
+	EXPECT_EQ(pinned(), 0u);
+	EXPECT_EQ(job.info().buffers, 0u);
+	EXPECT_EQ(job.info().mappings, 0u);
 	close(fd);
 }
 
