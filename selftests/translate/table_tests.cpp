@@ -5,6 +5,7 @@
  */
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <fstream>
 #include <map>
@@ -12,6 +13,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "large_page.h"
@@ -146,6 +148,48 @@ TEST_F(LargePages, NotForAPart)
 	EXPECT_EQ(whole.page_size(), large) << "another table";
 	EXPECT_EQ(entries(large), 1u);
 	EXPECT_EQ(entries(medium), large / 2 / medium);
+}
+
+/*
+ * The first table has an entry of 16 MiB and one of 64 KiB in turn, and keys can be
+ * guessed: what is asked for by the key of the latter, as if it were the former's, is
+ * never there.
+ */
+TEST_F(LargePages, AnEntryIsNotTakenForALargerOne)
+{
+	constexpr uint64_t keys = (1 << 17) - 1, behind = 1 << 20;
+	constexpr int rounds = 100;
+	std::span<std::byte> small = memory->part(0, medium);
+	std::atomic<uint64_t> guess{0};
+	std::atomic<uint64_t> reached{0}, looks{0};
+	std::jthread reader([&](std::stop_token stop) {
+		while (!stop.stop_requested()) {
+			pavo::Pvo pvo{guess};
+
+			reached += job.check(pvo, 1) == PAVO_PVO_OK;
+			looks++;
+		}
+	});
+
+	for (int i = 0; i < rounds; i++) {
+		uint64_t next;
+		{
+			Mapping whole(job, memory->all());
+			uint64_t key = whole.pvo().value >> 47;
+
+			ASSERT_EQ(whole.page_size(), large);
+			next = whole.pvo().value & 31ull << 42;
+			next |= (key == keys ? 1 : key + 1) << 47;
+		}
+		guess = next | behind;
+		Mapping part(job, small);
+		ASSERT_EQ(part.page_size(), medium);
+		ASSERT_EQ(part.pvo().value, next) << "not what was guessed";
+		guess = 0;
+	}
+	reader.request_stop();
+	reader.join();
+	EXPECT_EQ(reached, 0u) << "of " << looks;
 }
 
 } // namespace
