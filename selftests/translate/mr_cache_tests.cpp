@@ -38,6 +38,19 @@ extern "C" void *malloc(size_t bytes)
 
 namespace {
 
+/* The adapter that a variable of the environment names. */
+ibv_context *opened(const char *variable)
+{
+	ibv_device **list = ibv_get_device_list(nullptr);
+	ibv_context *context = nullptr;
+
+	for (int i = 0; list && list[i]; i++)
+		if (!strcmp(getenv(variable), ibv_get_device_name(list[i])))
+			context = ibv_open_device(list[i]);
+	ibv_free_device_list(list);
+	return context;
+}
+
 /*
  * Every test fills memory, has the adapter read it by keys of the cache, and looks
  * for what the process sees there: whatever happened to the memory before.
@@ -271,6 +284,30 @@ TEST_F(MrCacheTest, RemoteRightsOpenNothingThatWasNotAskedFor)
 	pavo_mr_cache_destroy(open);
 }
 
+/* As pavo/cache.h says: who has the key of one has that of the other. */
+TEST_F(MrCacheTest, BuffersThatTouchHaveOneKey)
+{
+	pavo_mr_cache *open =
+		make(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	Memory memory(4 * page);
+	auto key = [&](size_t n) {
+		pavo_mr_piece piece{};
+
+		EXPECT_EQ(pavo_mr_cache_get(open, memory.at() + n * page, page,
+					    &piece, 1),
+			  1);
+		pavo_mr_cache_put(open, &piece, 1);
+		return piece.rkey;
+	};
+
+	uint32_t first = key(0), apart = key(3), second = key(1);
+	EXPECT_NE(first, second);
+	EXPECT_EQ(key(0), second);
+	EXPECT_EQ(key(3), apart);
+	EXPECT_NE(apart, second);
+	pavo_mr_cache_destroy(open);
+}
+
 TEST_F(MrCacheTest, AHitAllocatesNothing)
 {
 	Memory memory(4 * page);
@@ -318,6 +355,40 @@ TEST_F(MrCacheTest, RoomIsMadeWithinTheLimitOfLockedMemory)
 	});
 
 	EXPECT_TRUE(child.good());
+}
+
+/* Run by guest.sh in a cgroup with three objects: a domain, a watch, and one region. */
+TEST(MrCache, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
+{
+	ibv_context *context = opened("PAVO_DEV");
+	ASSERT_TRUE(context);
+	ibv_pd *pd = ibv_alloc_pd(context);
+	ASSERT_TRUE(pd);
+	pavo_mr_cache *cache =
+		pavo_mr_cache_create(pd, IBV_ACCESS_LOCAL_WRITE, &by_hand);
+	ASSERT_TRUE(cache);
+	Memory memory(3 * fragment);
+	pavo_mr_piece piece, other;
+	pavo_cache_stats now;
+	auto get = [&](size_t n, pavo_mr_piece &made) {
+		return pavo_mr_cache_get(cache, memory.at() + n * fragment,
+					 page, &made, 1);
+	};
+
+	for (size_t n = 0; n < 3; n++) {
+		ASSERT_EQ(get(n, piece), 1);
+		pavo_mr_cache_put(cache, &piece, 1);
+	}
+	pavo_mr_cache_query(cache, &now);
+	EXPECT_EQ(now.evicted, 2u);
+	EXPECT_EQ(now.entries, 1u);
+	/* What is in use stays. */
+	ASSERT_EQ(get(0, piece), 1);
+	EXPECT_EQ(get(1, other), -EAGAIN);
+	pavo_mr_cache_put(cache, &piece, 1);
+	pavo_mr_cache_destroy(cache);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(context);
 }
 
 /* Threads that change their own memory all the time see their own data. */

@@ -212,14 +212,36 @@ TEST_F(RegionCacheTest, AChildIsRefusedAndLeavesTheParentsAlone)
 		own->get(memory.all(), none, refused);
 		own->put(pieces);
 		own->tick();
+		pavo_cache_stats stats = own->stats();
 		own.reset();
-		return refused.value() == ECHILD;
+		return refused.value() == ECHILD && stats.entries == 0 &&
+		       stats.misses == 0;
 	});
 
 	EXPECT_TRUE(child.good());
 	EXPECT_EQ(job.check(pieces[0].pvo, 4 * page), PAVO_PVO_OK);
 	own->put(pieces);
 	EXPECT_EQ(own->stats().entries, 1u);
+}
+
+/* Run by guest.sh in a cgroup with three objects: the job, a watch, and one mapping. */
+TEST_F(RegionCacheTest, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
+{
+	Memory memory(3 * fragment);
+
+	for (size_t n = 0; n < 3; n++)
+		look(memory.part(n * fragment, page));
+	EXPECT_EQ(cache.stats().evicted, 2u);
+	EXPECT_EQ(job.info().mappings, 1u);
+	/* What is in use stays. */
+	std::error_code error;
+	std::array<RegionPiece, 2> held{};
+	std::span<RegionPiece> pieces =
+		cache.get(memory.part(0, page), held, error);
+	ASSERT_EQ(error.value(), 0) << error.message();
+	EXPECT_EQ(refusal_of(memory.part(fragment, page)), EAGAIN);
+	cache.put(pieces);
+	EXPECT_EQ(refusal_of(memory.part(fragment, page)), 0);
 }
 
 TEST_F(RegionCacheTest, RefusesWhatCannotBe)

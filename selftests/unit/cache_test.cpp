@@ -59,7 +59,7 @@ public:
 			if (absent.contains(at))
 				return EFAULT;
 		if (registered + range.length() > limit)
-			return ENOMEM;
+			return refusal;
 		registered += range.length();
 		made.id = next++;
 		entries[entry] = {range, made.id, false};
@@ -112,6 +112,7 @@ public:
 	std::multiset<uint64_t> in_use;
 	size_t registered = 0;
 	size_t limit = SIZE_MAX;
+	int refusal = ENOMEM; /* of what is more than that */
 	uint64_t next = 1;
 	uint64_t calls = 0;
 };
@@ -273,6 +274,29 @@ TEST_F(LazyCache, TheLeastRecentlyUsedGoes)
 	EXPECT_EQ(Use(cache, at, page).id(), ids[0]);
 	EXPECT_EQ(Use(cache, at + 2 * fragment, page).id(), ids[2]);
 	EXPECT_NE(Use(cache, at + fragment, page).id(), ids[1]);
+}
+
+/* Of whatever there was too much: room is made until there is nothing left to end. */
+TEST_F(LazyCache, RoomIsMadeWithinAnyLimit)
+{
+	for (int refusal : {ENOMEM, EDQUOT, ENOSPC, EAGAIN, ENOBUFS}) {
+		FakeMemory few;
+		Cache own(few, options(8));
+
+		few.limit = 2 * page;
+		few.refusal = refusal;
+		for (size_t n = 0; n < 4; n++)
+			EXPECT_EQ(Use(own, at + n * fragment, page).error, 0)
+				<< refusal;
+		EXPECT_EQ(own.stats().evicted, 2u) << refusal;
+		EXPECT_EQ(Use(own, at, 3 * page).error, refusal);
+		EXPECT_EQ(own.stats().entries, 0u) << refusal;
+	}
+	memory.limit = page;
+	memory.refusal = EFAULT;
+	uint64_t id = Use(cache, at, page).id();
+	EXPECT_EQ(Use(cache, at + fragment, page).error, EFAULT);
+	EXPECT_EQ(Use(cache, at, page).id(), id) << "no limit: nothing ends";
 }
 
 TEST_F(LazyCache, WhatIsInUseStays)

@@ -255,10 +255,23 @@ private:
 
 		do
 			err = make(range, entry);
-		while ((err == ENOMEM || err == EDQUOT || err == ENOSPC ||
-			err == ENOBUFS) &&
-		       evict());
+		while (is_limit(err) && evict());
 		return err;
+	}
+
+	/* What may be there when something else is not. */
+	static bool is_limit(int err) noexcept
+	{
+		switch (err) {
+		case ENOMEM: /* of locked memory */
+		case EDQUOT: /* of a job */
+		case ENOSPC: /* tables of a job */
+		case EAGAIN: /* objects of the rdma cgroup */
+		case ENOBUFS: /* our own */
+			return true;
+		default:
+			return false;
+		}
 	}
 
 	/* A new entry for @range, once used. */

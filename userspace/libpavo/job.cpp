@@ -14,6 +14,10 @@ namespace {
 
 constexpr uint32_t none = ~0u;
 
+constexpr const char *cgroup_is_full =
+	": the rdma cgroup of this process has as many objects as it may "
+	"(rdma.max)";
+
 /* What to do about it, beside what errno says. */
 std::string advice(int err, bool reserve)
 {
@@ -28,6 +32,8 @@ std::string advice(int err, bool reserve)
 		       "jobs_per_user of the module)";
 	case ENOENT:
 		return " is not on this machine: reserve it first";
+	case EAGAIN:
+		return cgroup_is_full;
 	case EACCES:
 		return ": the key is not the job's, or the job is another "
 		       "user's";
@@ -42,8 +48,12 @@ std::string advice_map(int err)
 	case ENOMEM:
 		return ": more than may be locked (`ulimit -l`), or no memory "
 		       "left";
+	case EPERM:
+		return ": this process may lock no memory at all (`ulimit -l`)";
 	case EDQUOT:
 		return ": more than the limit of the job";
+	case EAGAIN:
+		return cgroup_is_full;
 	case ENOSPC:
 		return ": the tables of the job are full (parameters "
 		       "tce_small_entries, tce_large_entries of the module)";

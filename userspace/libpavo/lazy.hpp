@@ -117,7 +117,11 @@ public:
 			cache_.tick();
 	}
 
-	Cache &cache() noexcept { return cache_; }
+	/* In a child all 0: one of the parent's threads may have held the mutex. */
+	pavo_cache_stats stats() noexcept
+	{
+		return owner_.is_this() ? cache_.stats() : pavo_cache_stats{};
+	}
 
 private:
 	static bool is_one_piece(const Range &all)

@@ -130,5 +130,5 @@ void pavo_mr_cache_tick(pavo_mr_cache *cache)
 
 void pavo_mr_cache_query(pavo_mr_cache *cache, pavo_cache_stats *stats)
 {
-	*stats = cache->cache().stats();
+	*stats = cache->stats();
 }

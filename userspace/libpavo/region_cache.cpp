@@ -104,7 +104,7 @@ void RegionCache::tick() noexcept
 
 pavo_cache_stats RegionCache::stats() const noexcept
 {
-	return inside_->cache().stats();
+	return inside_->stats();
 }
 
 } // namespace pavo

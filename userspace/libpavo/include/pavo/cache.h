@@ -12,7 +12,7 @@
  * copy-on-write. It may be asked for again right after that.
  *
  * A cache belongs to the process that made it: after fork(), the child is refused
- * (ECHILD), and may destroy it, which leaves the parent's registrations alone.
+ * (ECHILD), sees statistics that are all 0, and may destroy it, which leaves the parent's registrations alone.
  */
 #ifndef PAVO_CACHE_H
 #define PAVO_CACHE_H
@@ -33,6 +33,9 @@ enum pavo_cache_flags {
 	 * Nothing is registered that was not asked for, but to the ends of its
 	 * pages. Without it what is between two buffers of a fragment may be
 	 * registered, too, or what follows, if it is memory of the process.
+	 * Buffers that touch or overlap are registered as one all the same, and
+	 * one that lies in another has the other's name: who knows the name of a
+	 * buffer may reach those beside it that were asked for, too.
 	 */
 	PAVO_CACHE_EXACT = 2,
 };

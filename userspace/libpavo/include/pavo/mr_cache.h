@@ -49,7 +49,8 @@ void pavo_mr_cache_destroy(struct pavo_mr_cache *cache);
  *
  * Return: how many of @pieces there are, in order, as long as the buffer together;
  * -ECHILD; -ENOBUFS: @room is too small, or all entries are in use; -ENOMEM: more
- * than may be locked; -EFAULT: not memory that the process may use so.
+ * than may be locked; -EPERM: no memory may be locked at all; -EAGAIN: as many
+ * objects as the rdma cgroup may have; -EFAULT: not memory that the process may use so.
  */
 int pavo_mr_cache_get(struct pavo_mr_cache *cache, const void *addr,
 		      size_t length, struct pavo_mr_piece *pieces,
@@ -62,6 +63,7 @@ void pavo_mr_cache_put(struct pavo_mr_cache *cache,
 /** pavo_mr_cache_tick - once in a second; see PAVO_CACHE_NO_TIMER. */
 void pavo_mr_cache_tick(struct pavo_mr_cache *cache);
 
+/** pavo_mr_cache_query - what has been counted; in a child of its owner all 0. */
 void pavo_mr_cache_query(struct pavo_mr_cache *cache,
 			 struct pavo_cache_stats *stats);
 
