@@ -7,8 +7,14 @@
  * read's answer is one. Answers are sent in bursts that leave the CPU to
  * others in between, not in the receive path. Half owned.
  */
+#include <linux/module.h>
 #include "internal.h"
 #include "pavo_trace.h"
+
+static bool copy_reads;
+module_param(copy_reads, bool, 0644);
+MODULE_PARM_DESC(copy_reads,
+		 "answers to reads are copied, so that no byte of a region leaves after its end (N)");
 
 /*
  * pavo_resource_new - room to remember one more read or atomic; NULL if as
@@ -210,7 +216,8 @@ static struct sk_buff *read_packet(struct pavo_qp *qp,
 				   struct pavo_pkt *pkt,
 				   struct pavo_region *region, u32 len)
 {
-	bool copy = len <= PAVO_RESPOND_COPYBREAK || res->replay;
+	bool copy = len <= PAVO_RESPOND_COPYBREAK || res->replay ||
+		    READ_ONCE(copy_reads);
 	struct sk_buff *skb;
 
 	for (;;) {

@@ -9,7 +9,11 @@
  * (packet processing always is one) and never kept beyond it; users look the
  * key up again for every packet. Peers' operations are noted in slots (rkm.h):
  * whoever takes a key's meaning away changes the table first, has those slots walked
- * and completes after that: from then on no byte changes or leaves through the key.
+ * and completes after that: from then on no byte changes through the key, and what is
+ * written later is not read by it. Packets that wait in a queue of the interface are
+ * out of reach: pages of plain regions that are attached to them leave as they are by
+ * then, and are dropped for their ICRC if they have changed (docs/architecture.md, "What
+ * waits in a queue"). Of a region with @copied no byte leaves.
  * Deregistration also waits for a grace period, for users by L_Key.
  */
 #ifndef PAVO_TRANSLATE_H
@@ -286,8 +290,10 @@ int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
 /**
  * pavo_key_invalidate - take the validity of @key away, for a WQE or the peer
  * of @qp: a window of type 2 that is bound to @qp, or a region of a kernel
- * consumer's fast registration. When it is done no byte changes or leaves by
- * that key any more.
+ * consumer's fast registration. When it is done no byte changes or leaves any
+ * more by what peers do with that key. Who uses it as L_Key is not waited for: a
+ * request of the consumer's own that is being carried out on another CPU may copy
+ * its packet to the end.
  *
  * Return, @request and context: as pavo_mw_bind().
  */

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Answers to a read that wait in a queue of the interface while their region is
+ * deregistered and its memory gets other data (docs/architecture.md, "What waits in a
+ * queue"): nobody takes a byte of that, and with copy_reads none even leaves.
+ */
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include <sys/mman.h>
+
+#include "manager.h"
+#include "tap.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr size_t size = 32 << 10;
+const char *parameter = "/sys/module/pavo/parameters/copy_reads";
+
+/* What is sent by an adapter's interface waits for so long, while this lives. */
+class Delay {
+public:
+	Delay(Host &host, unsigned ms)
+	{
+		std::ifstream file(
+			str("/sys/class/infiniband/",
+			    ibv_get_device_name(local(host).context()->device),
+			    "/ports/1/gid_attrs/ndevs/0"));
+
+		if (!(file >> interface_) ||
+		    tc(str("add dev ", interface_,
+			   " root netem limit 1000 delay ", ms, "ms")))
+			throw Skip("no netem");
+	}
+
+	~Delay() { tc("del dev " + interface_ + " root"); }
+	Delay(const Delay &) = delete;
+
+private:
+	static int tc(const std::string &arguments)
+	{
+		return system(
+			("tc qdisc " + arguments + " 2>/dev/null").c_str());
+	}
+
+	std::string interface_;
+};
+
+/* While it lives, answers to reads are copied. */
+class CopyReads {
+public:
+	CopyReads() { set("Y"); }
+	~CopyReads() { set("N"); }
+	CopyReads(const CopyReads &) = delete;
+
+private:
+	static void set(const char *value)
+	{
+		std::ofstream file(parameter);
+
+		if (!(file << value << std::flush))
+			throw Skip(str("no ", parameter));
+	}
+};
+
+/* Memory that stays when its region has gone. */
+class Buffer {
+public:
+	explicit Buffer(Host &host)
+		: at_(static_cast<uint8_t *>(
+			  mmap(nullptr, size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
+	{
+		REQUIRE(at_ != MAP_FAILED, "mmap");
+		mr_ = ibv_reg_mr(local(host).raw_pd(0), at_, size,
+				 IBV_ACCESS_REMOTE_READ);
+		REQUIRE(mr_, "reg_mr");
+	}
+
+	~Buffer()
+	{
+		if (mr_)
+			ibv_dereg_mr(mr_);
+		munmap(at_, size);
+	}
+
+	Buffer(const Buffer &) = delete;
+
+	Mr view() const
+	{
+		Mr mr;
+
+		mr.address = reinterpret_cast<uint64_t>(at_);
+		mr.length = size;
+		mr.rkey = mr_->rkey;
+		return mr;
+	}
+
+	void deregister()
+	{
+		REQUIRE_EQ(ibv_dereg_mr(mr_), 0, "dereg_mr");
+		mr_ = nullptr;
+	}
+
+	uint8_t *at() { return at_; }
+
+private:
+	uint8_t *at_;
+	ibv_mr *mr_;
+};
+
+/* Different in every byte from what is there before. */
+void overwrite(Buffer &buffer)
+{
+	for (size_t i = 0; i < size; i++)
+		buffer.at()[i] = uint8_t(~buffer.at()[i]);
+}
+
+/* How long answers wait, and the code of a time-out that is longer by far. */
+struct Wait {
+	unsigned ms;
+	uint8_t timeout;
+};
+
+/* False: they were there before all was done. */
+bool read_and_deregister(Env &env, const Wait &wait, bool copied)
+{
+	LinkSpec spec;
+	spec.timeout = wait.timeout;
+	spec.retry_count = 0;
+	Link link = connect(env, spec);
+	const unsigned packets = unsigned(size / link.mtu);
+	const uint64_t early = env.seed(), background = env.seed();
+	Mr in = must_reg(env.a, {size}), model = must_reg(env.b, {size});
+	Buffer from(env.b);
+
+	env.b.fill(model.id, 0, size, early, 0);
+	memcpy(from.at(), local(env.b).memory(model.id), size);
+	env.a.fill(in.id, 0, size, background, 0);
+	Delay delay(env.b, wait.ms);
+	Moved sent(env.b, "tx_packets"), came(env.a, "rx_packets"),
+		dropped(env.a, "rx_drop_icrc");
+	SendWr read = make_wr(Op::read, {in, 0}, size, {from.view(), 0});
+	must_post(link.a, std::vector<SendWr>{read});
+	while (sent.by() < packets)
+		std::this_thread::yield();
+	from.deregister();
+	overwrite(from);
+	if (came.by() || dropped.by())
+		return false;
+
+	Wc wc = wait_send(env, link.a, "read");
+	if (copied) {
+		check_wc(wc, read.id, IBV_WC_SUCCESS, "read");
+		must_match(env.a, in, 0, size, early, 0, "what was read");
+		REQUIRE_EQ(dropped.by(), 0u, "packets with another ICRC");
+	} else {
+		check_wc(wc, read.id, IBV_WC_RETRY_EXC_ERR, "read");
+		must_match(env.a, in, 0, size, background, 0, "what was read");
+		REQUIRE_EQ(dropped.by(), packets, "packets with another ICRC");
+	}
+	return true;
+}
+
+/* A slow machine is given longer. */
+void read_from_queue(Env &env, bool copied)
+{
+	constexpr Wait waits[] = {{300, 18}, {3000, 21}, {15000, 23}};
+
+	env.expect_async();
+	for (const Wait &wait : waits)
+		if (read_and_deregister(env, wait, copied))
+			return;
+	throw Failure("answers do not wait, or too short");
+}
+
+} // namespace
+
+PV_TEST_LOCAL("queued.not_taken",
+	      "answers that wait in a queue when their region ends are not "
+	      "taken with what is in its memory later")
+{
+	read_from_queue(env, false);
+}
+
+PV_TEST_LOCAL("queued.copied", "the same with copy_reads: they are taken, with "
+			       "what was there before")
+{
+	CopyReads copy;
+
+	read_from_queue(env, true);
+}
