@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Races of peers' operations with LOCAL_INV on more queue pairs than are walked over at
- * once: once it has completed no byte changes, and none that was written later leaves.
+ * Races of peers' operations with the end of their key (LOCAL_INV, deregistration,
+ * re-registration without rights) on more queue pairs than are walked over at
+ * once: once it is over no byte changes, and none that was written later leaves.
  * A round ends one key on each of sixteen queue pairs while another thread uses them.
  */
 #include <algorithm>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr size_t racers = 16, bystanders = 24;
 constexpr uint64_t page = 4096, apart = 64;
+constexpr uint32_t few_rounds = 50;
 
 /* What is in the memory of a window before its end, and what is there afterwards. */
 constexpr uint64_t early = 0x0123456789abcdef, late = ~early;
@@ -36,7 +38,13 @@ uint32_t rounds_of(const Env &env)
 		(races < 1000000 ? races / 50 : races) / racers, 50);
 }
 
-/* A window of eight bytes on a queue pair of its own, and what its peer does. */
+/* How keys end. */
+enum class By { local_inv, dereg, rereg };
+
+/*
+ * Eight bytes with a key, a queue pair of its own, and what its peer does. The key is of a
+ * window, or of a region.
+ */
 struct Racer {
 	Racer(Env &env, Link pair, const Mr &memory, size_t number)
 		: link(std::move(pair)),
@@ -48,6 +56,8 @@ struct Racer {
 
 	Link link;
 	std::unique_ptr<Window> window;
+	ibv_mr *region = nullptr;
+	uint32_t key = 0;
 	int64_t at;
 	BindSpec spec;
 	bool reads;
@@ -64,8 +74,8 @@ struct Ends {
 
 class Races {
 public:
-	Races(Env &env, ibv_qp_type type)
-		: env_(env),
+	Races(Env &env, ibv_qp_type type, By by)
+		: env_(env), by_(by),
 		  memory_(must_reg(env.b, {page, 0, bindable_access})),
 		  out_(must_reg(env.a, {8})), in_(must_reg(env.a, {page}))
 	{
@@ -88,7 +98,11 @@ public:
 	~Races()
 	{
 		round_ = ~0u;
+		allowed_ = racers;
 		peer_.join();
+		for (Racer &racer : racers_)
+			if (racer.region)
+				ibv_dereg_mr(racer.region);
 	}
 
 	void run(uint32_t rounds)
@@ -96,6 +110,8 @@ public:
 		for (uint32_t round = 1; round <= rounds; round++) {
 			bind_all();
 			posted_ = 0;
+			/* The end of a region takes longer than all operations. */
+			allowed_ = by_ == By::local_inv ? racers : 0;
 			over_ = 0;
 			round_ = round;
 			end_all();
@@ -120,6 +136,8 @@ private:
 			if (seen == ~0u)
 				return;
 			for (Racer &racer : racers_) {
+				while (posted_ >= allowed_)
+					std::this_thread::yield();
 				posted_++;
 				use(racer);
 			}
@@ -140,7 +158,7 @@ private:
 				    8, {memory_, racer.at});
 
 		wr.id = number;
-		wr.rkey = (*racer.window)->rkey;
+		wr.rkey = racer.key;
 		status_of_[number] = lost;
 		env_.a.post_send(racer.link.a.qp.id, {wr});
 	}
@@ -152,40 +170,101 @@ private:
 		for (Racer &racer : racers_) {
 			env_.b.store(memory_.id, racer.at, early);
 			env_.a.store(in_.id, racer.at, 0);
+			if (by_ != By::local_inv) {
+				open_region(racer);
+				continue;
+			}
 			post_bind(racer.link.b, *racer.window, racer.spec);
+			racer.key = (*racer.window)->rkey;
 		}
+		if (by_ != By::local_inv)
+			return;
 		for (const Wc &wc : completions("binds"))
 			REQUIRE_EQ(int(wc.status), IBV_WC_SUCCESS, "bind");
 	}
 
-	/* Each when the peer is about to use it, and a little later, or not. */
+	/* A new region, or the same one with the rights that it had lost. */
+	void open_region(Racer &racer)
+	{
+		LocalHost &host = local(env_.b);
+
+		if (racer.region)
+			change_access(racer, all_access);
+		else
+			racer.region =
+				ibv_reg_mr(host.raw_pd(0),
+					   host.memory(memory_.id) + racer.at,
+					   8, int(all_access));
+		REQUIRE(racer.region, "reg_mr");
+		racer.key = racer.region->rkey;
+	}
+
+	void change_access(Racer &racer, unsigned access)
+	{
+		REQUIRE_EQ(ibv_rereg_mr(racer.region,
+					IBV_REREG_MR_CHANGE_ACCESS, nullptr,
+					nullptr, 0, int(access)),
+			   0, "rereg_mr");
+	}
+
+	/* When it has returned nobody uses the key. */
+	void end_region(Racer &racer)
+	{
+		if (by_ == By::rereg) {
+			change_access(racer, IBV_ACCESS_LOCAL_WRITE);
+			return;
+		}
+		REQUIRE_EQ(ibv_dereg_mr(racer.region), 0, "dereg_mr");
+		racer.region = nullptr;
+	}
+
+	/* Until the peer is about to use it, and a little longer, or not. */
+	void wait_for_turn(size_t i)
+	{
+		auto turns = delay_ + random_() % 512;
+
+		while (posted_ <= i)
+			std::this_thread::yield();
+		while (turns--)
+			std::atomic_signal_fence(std::memory_order_seq_cst);
+	}
+
 	void end_all()
 	{
 		std::map<uint64_t, size_t> number_of;
 
 		for (size_t i = 0; i < racers; i++) {
 			Racer &racer = racers_[i];
-			auto turns = delay_ + random_() % 512;
 
-			while (posted_ <= i)
-				std::this_thread::yield();
-			while (turns--)
-				std::atomic_signal_fence(
-					std::memory_order_seq_cst);
-			number_of[post_local_inv(racer.link.b,
-						 (*racer.window)->rkey)] = i;
+			allowed_ = std::max<size_t>(allowed_, i + 1);
+			wait_for_turn(i);
+			if (by_ == By::local_inv) {
+				number_of[post_local_inv(racer.link.b,
+							 racer.key)] = i;
+				continue;
+			}
+			end_region(racer);
+			note_end(i, true);
 		}
+		if (by_ != By::local_inv)
+			return;
 		/* Its peer may have brought the queue pair to its end before. */
 		for (const Wc &wc : completions("ends of keys")) {
 			size_t i = number_of.at(wc.id);
 
-			ended_[i] = wc.status == IBV_WC_SUCCESS;
-			REQUIRE(ended_[i] || wc.status == IBV_WC_WR_FLUSH_ERR,
+			bool ended = wc.status == IBV_WC_SUCCESS;
+			REQUIRE(ended || wc.status == IBV_WC_WR_FLUSH_ERR,
 				"end of a key: ", ibv_wc_status_str(wc.status));
-			at_its_end_[i] = env_.b.load(memory_.id, racers_[i].at);
-			if (ended_[i])
-				env_.b.store(memory_.id, racers_[i].at, late);
+			note_end(i, ended);
 		}
+	}
+
+	void note_end(size_t i, bool ended)
+	{
+		ended_[i] = ended;
+		at_its_end_[i] = env_.b.load(memory_.id, racers_[i].at);
+		if (ended)
+			env_.b.store(memory_.id, racers_[i].at, late);
 	}
 
 	void check_all(uint32_t round)
@@ -223,10 +302,12 @@ private:
 	 */
 	void aim(size_t late_ones)
 	{
+		const unsigned step = by_ == By::local_inv ? 64 : 1024;
+
 		if (late_ones * 8 > racers)
-			delay_ += 64;
+			delay_ += step;
 		else
-			delay_ -= std::min(delay_, 16u);
+			delay_ -= std::min(delay_, step / 4);
 	}
 
 	void check(Racer &racer, size_t i, uint32_t round)
@@ -269,6 +350,7 @@ private:
 	static constexpr int lost = -1;
 
 	Env &env_;
+	const By by_;
 	Mr memory_;
 	Mr out_;
 	Mr in_;
@@ -282,15 +364,14 @@ private:
 	bool ended_[racers] = {};
 	uint64_t at_its_end_[racers] = {};
 	std::atomic<uint32_t> round_{0}, over_{0};
-	std::atomic<size_t> posted_{0};
+	std::atomic<size_t> posted_{0}, allowed_{0};
 	std::thread peer_;
 };
 
-void race(Env &env, ibv_qp_type type)
+void race(Env &env, ibv_qp_type type, By by, uint32_t rounds)
 {
-	const uint32_t rounds = rounds_of(env);
 	Moved matches(env.b, "rkm_matches"), stalls(env.b, "rkm_stalls");
-	Races races(env, type);
+	Races races(env, type, by);
 
 	env.expect_async();
 	races.run(rounds);
@@ -300,6 +381,9 @@ void race(Env &env, ibv_qp_type type)
 		 matches.by(), " found in use, ", stalls.by(),
 		 " just being copied, ", ends.flushed, " flushed"));
 	REQUIRE_EQ(ends.keys, uint64_t(rounds) * racers, "ends of keys");
+	/* A few rounds of a kind may all go one way. */
+	if (by != By::local_inv)
+		return;
 	/* Else they were no races. */
 	REQUIRE(ends.first >= ends.keys / 64, "operations that came first");
 	if (type == IBV_QPT_RC)
@@ -312,12 +396,28 @@ void race(Env &env, ibv_qp_type type)
 PV_TEST_LOCAL("rkm.race_many", "writes race with LOCAL_INV on 40 queue pairs "
 			       "(UC): after its completion no byte changes")
 {
-	race(env, IBV_QPT_UC);
+	race(env, IBV_QPT_UC, By::local_inv, rounds_of(env));
 }
 
 PV_TEST_LOCAL("rkm.race_reliable",
 	      "writes and reads race with LOCAL_INV on 40 queue pairs (RC): "
 	      "after its completion no byte changes or leaves")
 {
-	race(env, IBV_QPT_RC);
+	race(env, IBV_QPT_RC, By::local_inv, rounds_of(env));
+}
+
+PV_TEST_LOCAL("rkm.race_dereg",
+	      "writes and reads race with deregistration on 40 "
+	      "queue pairs: after its return no byte changes "
+	      "or leaves")
+{
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
+		race(env, type, By::dereg, few_rounds);
+}
+
+PV_TEST_LOCAL("rkm.race_rereg", "the same with re-registration that takes the "
+				"rights of peers")
+{
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
+		race(env, type, By::rereg, few_rounds);
 }
