@@ -512,6 +512,10 @@ PV_TEST_LOCAL("rkm.second_walk", "a second walk begins at the first queue pair "
 	}
 }
 
+/*
+ * It is rdma core that refuses it, before pavo hears of it: handles of an open device are
+ * not found in another.
+ */
 PV_TEST_LOCAL("rkm.foreign_cq", "a queue pair cannot complete to another "
 				"process's queue")
 {
@@ -536,6 +540,10 @@ PV_TEST_LOCAL("rkm.foreign_cq", "a queue pair cannot complete to another "
 	REQUIRE(!qp, "it was made");
 }
 
+/*
+ * In pavo no PD means "several": XRC targets are looked at in every walk, see
+ * rkm.xrc_target. What has no keys is a queue pair without slots.
+ */
 PV_TEST_LOCAL("rkm.pd_zero", "queue pairs that cannot receive yet have no keys "
 			     "in use: nothing is compared")
 {

@@ -7,9 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <thread>
 
 #include "link.h"
+#include "manager.h"
 #include "tap.h"
+#include "window.h"
 
 using namespace pv;
 
@@ -498,4 +501,43 @@ PV_TEST("xrc.flush", "an initiator in Error flushes; a target has no receives")
 	check_wc(wait_send(env, link.a, "flush"), wr.id, IBV_WC_WR_FLUSH_ERR,
 		 "flush");
 	no_more(link.b, "the queue keeps its receives");
+}
+
+/* A target is in no PD's list: each walk looks at it, at once or in the manager's work. */
+PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
+				"target, be queue pairs few or many")
+{
+	constexpr uint64_t size = 16 << 20;
+	constexpr size_t many = 40;
+	Link binder = connect(env);
+	std::vector<Link> others;
+
+	env.expect_async();
+	for (size_t count : {size_t(0), many}) {
+		XrcLink link = connect_xrc(env);
+		Window window(env.b, IBV_MW_TYPE_1);
+		Mr out = must_reg(env.a, {size});
+		BindSpec spec = {must_reg(env.b, {size, 0, bindable_access}), 0,
+				 size};
+		const uint64_t seed = env.seed(), canary = env.seed();
+
+		if (count)
+			others = many_links(env, count);
+		env.a.fill(out.id, 0, size, seed, 0);
+		must_bind(env, binder.b, window, spec);
+		Moved matches(env.b, "rkm_matches"), walks(env.b, "rkm_walks");
+		SendWr write =
+			to_srq(link.srq, make_wr(Op::write, {out, 0}, size,
+						 {view_of(window, spec), 0}));
+		must_post(link.a, std::vector<SendWr>{write});
+		while (env.b.verify(spec.mr.id, 0, 8, seed, 0) != -1)
+			std::this_thread::yield();
+		must_bind(env, binder.b, window, {});
+		env.b.fill(spec.mr.id, 0, size, canary, 0);
+		check_wc(wait_send(env, link.a, "write", size), write.id,
+			 IBV_WC_REM_ACCESS_ERR, "write");
+		must_match(env.b, spec.mr, 0, size, canary, 0, "after its end");
+		REQUIRE_EQ(walks.by(), 1u, "walks");
+		REQUIRE_EQ(matches.by(), 1u, "operations that were ended");
+	}
 }
