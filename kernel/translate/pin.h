@@ -47,7 +47,9 @@ void pavo_pin_exit(void);
  * Where these very pages are pinned for @owner already, by another address or
  * through another adapter, they are not pinned and not counted again: it is the
  * pages that are compared, not where they are mapped. New ones are counted as
- * pinned memory of the process, RLIMIT_MEMLOCK being its limit.
+ * pinned memory of the process, RLIMIT_MEMLOCK being its limit. They are pinned
+ * first, since only then is it known whether they are new: for a moment each thread
+ * may have as much as the limit pinned beside what is counted.
  *
  * Return: one more use of the pin; -EPERM: may lock no memory at all; -ENOMEM:
  * more than its limit, or none left; -EFAULT: not all of it is memory that can
