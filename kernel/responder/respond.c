@@ -14,7 +14,7 @@
 static bool copy_reads;
 module_param(copy_reads, bool, 0644);
 MODULE_PARM_DESC(copy_reads,
-		 "answers to reads are copied, so that no byte of a region leaves after its end (N)");
+		 "answers to reads are copied, not attached by page (N)");
 
 /*
  * pavo_resource_new - room to remember one more read or atomic; NULL if as
