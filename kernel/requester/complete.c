@@ -9,18 +9,15 @@
 
 static enum ib_wc_status status_of(u8 op, enum pavo_vendor_err vendor)
 {
+	enum ib_wc_status status = pavo_xlate_wc(vendor);
+
+	/* An operation on the key itself, or a use of it? */
+	if (status != IB_WC_GENERAL_ERR)
+		return pavo_wqe_is_local(op) ? IB_WC_MW_BIND_ERR : status;
 	switch (vendor) {
 	case PAVO_VE_MW_BIND:
 	case PAVO_VE_MW_RANGE:
 		return IB_WC_MW_BIND_ERR;
-	case PAVO_VE_KEY_STATE:
-	case PAVO_VE_LKEY:
-	case PAVO_VE_LKEY_PD:
-	case PAVO_VE_LKEY_ACCESS:
-	case PAVO_VE_LKEY_RANGE:
-		/* An operation on the key itself, or a use of it? */
-		return pavo_wqe_is_local(op) ? IB_WC_MW_BIND_ERR :
-					       IB_WC_LOC_PROT_ERR;
 	case PAVO_VE_WQE_LENGTH:
 		return IB_WC_LOC_LEN_ERR;
 	default:

@@ -172,7 +172,7 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (err == PAVO_VE_WAIT)
 		return;
 	if (err) {
-		fail_recv(qp, pkt, IB_WC_LOC_PROT_ERR, err, PAVO_NAK_REM_OP);
+		fail_recv(qp, pkt, pavo_xlate_wc(err), err, PAVO_NAK_REM_OP);
 		return;
 	}
 	if (inv) {

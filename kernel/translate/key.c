@@ -32,24 +32,37 @@ static struct pavo_region kernel_memory = {
 	.length = U64_MAX,
 };
 
+/* All but OK are errors of protection to whoever asked for memory of his own. */
+#define REFUSED(vendor)                                         \
+	{                                                       \
+		vendor, IB_WC_LOC_PROT_ERR, PAVO_NAK_REM_ACCESS \
+	}
+
+static const struct pavo_xlate_codes codes[] = {
+	[PAVO_XLATE_OK] = { PAVO_VE_NONE, IB_WC_SUCCESS, PAVO_AETH_ACK },
+	[PAVO_XLATE_LENGTH] = REFUSED(PAVO_VE_LKEY_RANGE),
+	[PAVO_XLATE_KEY] = REFUSED(PAVO_VE_LKEY),
+	[PAVO_XLATE_FLAGS] = REFUSED(PAVO_VE_LKEY_ACCESS),
+	[PAVO_XLATE_PD] = REFUSED(PAVO_VE_LKEY_PD),
+	[PAVO_XLATE_STATE] = REFUSED(PAVO_VE_KEY_STATE),
+	[PAVO_XLATE_QP] = REFUSED(PAVO_VE_LKEY),
+	/* Tried in vain to bring it in: it is not there. */
+	[PAVO_XLATE_FAULT] = REFUSED(PAVO_VE_LKEY_RANGE),
+};
+
 const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status)
 {
-	static const struct pavo_xlate_codes codes[] = {
-		[PAVO_XLATE_OK] = { PAVO_VE_NONE, PAVO_AETH_ACK },
-		[PAVO_XLATE_LENGTH] = { PAVO_VE_LKEY_RANGE,
-					PAVO_NAK_REM_ACCESS },
-		[PAVO_XLATE_KEY] = { PAVO_VE_LKEY, PAVO_NAK_REM_ACCESS },
-		[PAVO_XLATE_FLAGS] = { PAVO_VE_LKEY_ACCESS,
-				       PAVO_NAK_REM_ACCESS },
-		[PAVO_XLATE_PD] = { PAVO_VE_LKEY_PD, PAVO_NAK_REM_ACCESS },
-		[PAVO_XLATE_STATE] = { PAVO_VE_KEY_STATE, PAVO_NAK_REM_ACCESS },
-		[PAVO_XLATE_QP] = { PAVO_VE_LKEY, PAVO_NAK_REM_ACCESS },
-		/* Tried in vain to bring it in: it is not there. */
-		[PAVO_XLATE_FAULT] = { PAVO_VE_LKEY_RANGE,
-				       PAVO_NAK_REM_ACCESS },
-	};
-
 	return &codes[status];
+}
+
+enum ib_wc_status pavo_xlate_wc(enum pavo_vendor_err vendor)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(codes); i++)
+		if (codes[i].vendor == vendor)
+			return codes[i].status;
+	return IB_WC_GENERAL_ERR;
 }
 
 void pavo_key_table_init(struct pavo_key_table *table)

@@ -57,16 +57,23 @@ enum pavo_xlate {
 
 /**
  * struct pavo_xlate_codes - what a translation status is to those who are told.
- * @vendor: vendor_err of the completion (IBA 11.6.2: local protection error) when
- *          it was a work request's own memory
+ * @vendor: vendor_err of the completion when it was a work request's own memory,
+ * @status: and its status (IBA 11.6.2)
  * @nak:    AETH syndrome (IBA 9.7.5.2.4) when it was a peer's request
  */
 struct pavo_xlate_codes {
 	enum pavo_vendor_err vendor;
+	enum ib_wc_status status;
 	u8 nak;
 };
 
 const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status);
+
+/**
+ * pavo_xlate_wc - the status of a completion with that @vendor.
+ * Return: IB_WC_GENERAL_ERR: it is not the vendor_err of a translation.
+ */
+enum ib_wc_status pavo_xlate_wc(enum pavo_vendor_err vendor);
 
 /* Beside enum pavo_vendor_err, never shown: nothing is wrong, but wait. */
 #define PAVO_VE_WAIT ((enum pavo_vendor_err)0xff)
