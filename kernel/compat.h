@@ -115,11 +115,18 @@ static inline void pavo_vm_flags_clear(struct vm_area_struct *vma,
 #define pavo_assign_str(dst, src) __assign_str(dst, src)
 #endif
 
-/* What a device can do for which older kernels had no name. */
+/*
+ * What a device can do for which older kernels had no name: their consumers do not
+ * ask for it. The numbers are those of the verbs in user space.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define PAVO_CAP_ATOMIC_WRITE IB_DEVICE_ATOMIC_WRITE
+#define PAVO_WR_ATOMIC_WRITE IB_WR_ATOMIC_WRITE
+#define PAVO_WC_ATOMIC_WRITE IB_WC_ATOMIC_WRITE
 #else
 #define PAVO_CAP_ATOMIC_WRITE 0
+#define PAVO_WR_ATOMIC_WRITE 15
+#define PAVO_WC_ATOMIC_WRITE ((enum ib_wc_opcode)9)
 #endif
 
 /* What an eventfd is moved by is always one. */

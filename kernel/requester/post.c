@@ -15,6 +15,7 @@ static const u8 wqe_op[] = {
 	[IB_WR_RDMA_READ] = PAVO_WQE_READ,
 	[IB_WR_ATOMIC_CMP_AND_SWP] = PAVO_WQE_CMP_SWAP,
 	[IB_WR_ATOMIC_FETCH_AND_ADD] = PAVO_WQE_FETCH_ADD,
+	[PAVO_WR_ATOMIC_WRITE] = PAVO_WQE_ATOMIC_WRITE,
 	[IB_WR_SEND_WITH_INV] = PAVO_WQE_SEND_INV,
 	[IB_WR_LOCAL_INV] = PAVO_WQE_LOCAL_INV,
 	[IB_WR_REG_MR] = PAVO_WQE_REG_MR,
@@ -46,7 +47,8 @@ static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
 	struct pavo_raddr_seg *raddr = pos;
 	struct pavo_atomic_seg *atomic = (void *)(raddr + 1);
 
-	if (op < PAVO_WQE_WRITE || op > PAVO_WQE_FETCH_ADD)
+	if (op != PAVO_WQE_ATOMIC_WRITE &&
+	    (op < PAVO_WQE_WRITE || op > PAVO_WQE_FETCH_ADD))
 		return pos;
 	raddr->length = total_length(wr);
 	if (!pavo_wqe_is_atomic(op)) {

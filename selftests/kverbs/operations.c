@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * operations.c - atomic operations of kernel consumers, and fast registrations of
+ * as many pages as the device takes.
+ */
+#include <linux/vmalloc.h>
+#include "kverbs.h"
+
+/* IB_WR_ATOMIC_WRITE and what goes with it have names from Linux 6.2 on. */
+#define WR_ATOMIC_WRITE ((enum ib_wr_opcode)15)
+#define WC_ATOMIC_WRITE ((enum ib_wc_opcode)9)
+#define CAN_ATOMIC_WRITE BIT_ULL(40)
+
+/* ---------------------------------------------------------------- atomics */
+
+/* The first aligned word of the target, and where it is for the other end. */
+static u64 *word_of(struct target *t)
+{
+	return PTR_ALIGN((u64 *)sg_virt(&t->sg[0]), sizeof(u64));
+}
+
+static u64 remote_word(struct target *t)
+{
+	return t->mr->iova + ((u8 *)word_of(t) - (u8 *)sg_virt(&t->sg[0]));
+}
+
+/* By A on the target's word; what was there comes into A's buffer. */
+static int run_atomic(struct pair *p, enum ib_wr_opcode op, u64 compare_add,
+		      u64 swap)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->a.buffer + 8,
+		.length = 8,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_atomic_wr wr = {
+		.wr =
+			{
+				.opcode = op,
+				.wr_id = 1,
+				.send_flags = IB_SEND_SIGNALED,
+				.sg_list = &sge,
+				.num_sge = 1,
+			},
+		.remote_addr = remote_word(&p->t),
+		.rkey = p->t.mr->rkey,
+		.compare_add = compare_add,
+		.swap = swap,
+	};
+
+	return post(&p->a, &wr.wr);
+}
+
+/* What was in the word, what is, and all around both are as they should be. */
+static int check_atomic(struct pair *p, enum ib_wc_opcode opcode, u64 old,
+			u64 now, u64 pattern)
+{
+	u64 *word = word_of(&p->t), got;
+	struct ib_wc wc;
+
+	TRY(wait_wc(&p->a, &wc));
+	CHECK(wc.status == IB_WC_SUCCESS && wc.wr_id == 1);
+	CHECK(wc.opcode == opcode);
+	memcpy(&got, p->a.buffer + 8, sizeof(got));
+	CHECK(got == old);
+	CHECK(*word == now);
+	CHECK(!memchr_inv(p->a.buffer, 0xee, 8));
+	CHECK(!memchr_inv(p->a.buffer + 16, 0xee, BYTES - 16));
+	/* with the pattern back in its place it is the pattern everywhere */
+	*word = pattern;
+	CHECK(target_is(&p->t, 51));
+	*word = now;
+	return 0;
+}
+
+int test_atomics(struct pair *p)
+{
+	const u64 big = 0x123456789abcdef0ULL;
+	u64 *word = word_of(&p->t), first;
+
+	TRY(must_reg(p));
+	fill_target(&p->t, 51);
+	memset(p->a.buffer, 0xee, BYTES);
+	first = *word;
+	TRY(run_atomic(p, IB_WR_ATOMIC_FETCH_AND_ADD, big, 0));
+	TRY(check_atomic(p, IB_WC_FETCH_ADD, first, first + big, first));
+	TRY(run_atomic(p, IB_WR_ATOMIC_CMP_AND_SWP, first, 1));
+	TRY(check_atomic(p, IB_WC_COMP_SWAP, first + big, first + big, first));
+	TRY(run_atomic(p, IB_WR_ATOMIC_CMP_AND_SWP, first + big, ~big));
+	TRY(check_atomic(p, IB_WC_COMP_SWAP, first + big, ~big, first));
+	return 0;
+}
+
+/* ----------------------------------------------------------- atomic write */
+
+static int run_atomic_write(struct pair *p, u64 to, u32 length)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->a.buffer,
+		.length = length,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr =
+			{
+				.opcode = WR_ATOMIC_WRITE,
+				.wr_id = 2,
+				.send_flags = IB_SEND_SIGNALED,
+				.sg_list = &sge,
+				.num_sge = 1,
+			},
+		.remote_addr = to,
+		.rkey = p->t.mr->rkey,
+	};
+
+	return post(&p->a, &wr.wr);
+}
+
+int test_atomic_write(struct pair *p)
+{
+	u64 *word = word_of(&p->t), pattern;
+	struct ib_wc wc;
+
+	if (!(p->ib->attrs.device_cap_flags & CAN_ATOMIC_WRITE))
+		return SKIPPED;
+	TRY(must_reg(p));
+	fill_target(&p->t, 61);
+	fill(p->a.buffer, BYTES, 62);
+	pattern = *word;
+	TRY(run_atomic_write(p, remote_word(&p->t), 8));
+	TRY(wait_wc(&p->a, &wc));
+	CHECK(wc.status == IB_WC_SUCCESS && wc.wr_id == 2);
+	CHECK(wc.opcode == WC_ATOMIC_WRITE);
+	CHECK(is_filled((u8 *)word, 8, 62));
+	*word = pattern;
+	CHECK(target_is(&p->t, 61));
+	CHECK(is_filled(p->a.buffer, BYTES, 62));
+	/* not at an address that is a multiple of eight */
+	TRY(run_atomic_write(p, remote_word(&p->t) + 4, 8));
+	TRY(expect(&p->a, 2, IB_WC_REM_INV_REQ_ERR));
+	CHECK(target_is(&p->t, 61));
+	return 0;
+}
+
+/* ------------------------------------------------- the longest page lists */
+
+/* Memory of @pages single pages, its list, and the region made of them. */
+struct list {
+	unsigned int pages;
+	u8 *memory;
+	struct scatterlist *sg;
+	struct ib_mr *mr;
+};
+
+#define AT_ONCE 8
+
+static int make_list(struct pair *p, struct list *list)
+{
+	unsigned int i;
+
+	list->memory = vzalloc(list->pages * PAGE_SIZE);
+	list->sg = kvcalloc(list->pages, sizeof(*list->sg), GFP_KERNEL);
+	if (!list->memory || !list->sg)
+		return -ENOMEM;
+	sg_init_table(list->sg, list->pages);
+	for (i = 0; i < list->pages; i++)
+		sg_set_page(&list->sg[i],
+			    vmalloc_to_page(list->memory + i * PAGE_SIZE),
+			    PAGE_SIZE, 0);
+	CHECK(ib_dma_map_sg(p->ib, list->sg, list->pages, DMA_BIDIRECTIONAL) ==
+	      list->pages);
+	list->mr = ib_alloc_mr(p->pd, IB_MR_TYPE_MEM_REG, list->pages - 1);
+	return PTR_ERR_OR_ZERO(list->mr);
+}
+
+static void free_list(struct list *list)
+{
+	if (!IS_ERR_OR_NULL(list->mr))
+		ib_dereg_mr(list->mr);
+	kvfree(list->sg);
+	vfree(list->memory);
+}
+
+static int write_piece(struct pair *p, struct list *list, unsigned int page,
+		       u32 length)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->a.buffer,
+		.length = length,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr =
+			{
+				.opcode = IB_WR_RDMA_WRITE,
+				.wr_id = 3,
+				.send_flags = IB_SEND_SIGNALED,
+				.sg_list = &sge,
+				.num_sge = 1,
+			},
+		.remote_addr = list->mr->iova + page * PAGE_SIZE,
+		.rkey = list->mr->rkey,
+	};
+
+	fill(p->a.buffer, length, 70 + page);
+	return post(&p->a, &wr.wr);
+}
+
+/* One page more than the region takes is left out; then all others are used. */
+static int run_list(struct pair *p, struct list *list)
+{
+	const unsigned int most = list->pages - 1;
+	struct ib_reg_wr reg = {
+		.wr =
+			{
+				.opcode = IB_WR_REG_MR,
+				.wr_id = 1000,
+				.send_flags = IB_SEND_SIGNALED,
+			},
+		.access = RIGHTS,
+	};
+	unsigned int page, n;
+
+	TRY(make_list(p, list));
+	CHECK(ib_map_mr_sg(list->mr, list->sg, list->pages, NULL, PAGE_SIZE) ==
+	      most);
+	CHECK(list->mr->length == most * PAGE_SIZE);
+	reg.mr = list->mr;
+	reg.key = list->mr->rkey;
+	TRY(post(&p->b, &reg.wr));
+	TRY(expect(&p->b, 1000, IB_WC_SUCCESS));
+	for (page = 0; page < most; page += AT_ONCE) {
+		n = min_t(unsigned int, AT_ONCE, most - page);
+		TRY(write_piece(p, list, page, n * PAGE_SIZE));
+		TRY(expect(&p->a, 3, IB_WC_SUCCESS));
+	}
+	for (page = 0; page < most; page += AT_ONCE) {
+		n = min_t(unsigned int, AT_ONCE, most - page);
+		CHECK(is_filled(list->memory + page * PAGE_SIZE, n * PAGE_SIZE,
+				70 + page));
+	}
+	CHECK(!memchr_inv(list->memory + most * PAGE_SIZE, 0, PAGE_SIZE));
+	TRY(write_piece(p, list, most, 1));
+	TRY(expect(&p->a, 3, IB_WC_REM_ACCESS_ERR));
+	return 0;
+}
+
+int test_page_list(struct pair *p)
+{
+	const u32 most = p->ib->attrs.max_fast_reg_page_list_len;
+	struct list list = {.pages = most + 1};
+	struct ib_mr *mr;
+	int err;
+
+	CHECK(most >= 16);
+	err = run_list(p, &list);
+	free_list(&list);
+	if (err)
+		return err;
+	mr = ib_alloc_mr(p->pd, IB_MR_TYPE_MEM_REG, most + 1);
+	if (!IS_ERR(mr))
+		ib_dereg_mr(mr);
+	CHECK(PTR_ERR_OR_ZERO(mr) == -EINVAL);
+	return 0;
+}
