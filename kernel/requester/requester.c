@@ -5,22 +5,45 @@
 #include <linux/vmalloc.h>
 #include "internal.h"
 
-/* A WQE of max_send_sge entries, or of max_inline bytes, whichever is more. */
-static u32 slot_size(const struct pavo_qp *qp)
+/* Inline data that every queue pair takes, as much as one entry names: bytes. */
+#define PAVO_LEAST_INLINE 16
+
+/* What comes before the payload in every WQE that has any. */
+static u32 head_size(const struct pavo_qp *qp)
 {
 	u32 head = sizeof(struct pavo_next_seg);
-	u32 data = qp->cap.max_send_sge * sizeof(struct pavo_data_seg);
-	u32 in = ALIGN(qp->cap.max_inline_data + sizeof(struct pavo_inline_seg),
-		       PAVO_WQE_UNIT);
 
 	if (pavo_is_datagram(qp))
 		head += sizeof(struct pavo_ud_seg);
 	else
-		head += sizeof(struct pavo_raddr_seg) +
-			sizeof(struct pavo_atomic_seg);
+		head += sizeof(struct pavo_raddr_seg);
 	if (pavo_is_xrc_initiator(qp))
 		head += sizeof(struct pavo_xrc_seg);
-	return head + max(data, in);
+	return head;
+}
+
+/*
+ * A WQE of max_send_sge entries, or of max_inline bytes, whichever is more.
+ * Atomics have a segment more, and no inline data.
+ */
+static u32 slot_size(const struct pavo_qp *qp)
+{
+	u32 bytes = max_t(u32, qp->cap.max_inline_data, PAVO_LEAST_INLINE);
+	u32 in = ALIGN(bytes + sizeof(struct pavo_inline_seg), PAVO_WQE_UNIT);
+	u32 data = qp->cap.max_send_sge * sizeof(struct pavo_data_seg);
+
+	if (!pavo_is_datagram(qp))
+		data += sizeof(struct pavo_atomic_seg);
+	return head_size(qp) + max(data, in);
+}
+
+/* What there is room for anyway is granted: at least what was asked for. */
+static u32 inline_room(const struct pavo_qp *qp)
+{
+	u32 room = qp->req.wqe_size - head_size(qp) -
+		   sizeof(struct pavo_inline_seg);
+
+	return min_t(u32, room, PAVO_MAX_INLINE);
 }
 
 static int alloc_private(struct pavo_requester *req)
@@ -52,6 +75,8 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	req->count = roundup_pow_of_two(max(qp->cap.max_send_wr, 1u));
 	req->wqe_size = slot_size(qp);
 	qp->cap.max_send_wr = req->count;
+	if (!pavo_is_xrc_target(qp))
+		qp->cap.max_inline_data = inline_room(qp);
 	req->sq_mmap = pavo_mmap_create(qp->uctx ? &qp->uctx->ib : NULL,
 					(size_t)req->count * req->wqe_size,
 					info);

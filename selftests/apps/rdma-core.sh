@@ -44,6 +44,9 @@ cm "ucmatose, 5 connections" "ucmatose -b @ -c 5 -C 10 -S 4096" \
 	"ucmatose -s @ -c 5 -C 10 -S 4096"
 cm "rdma_server/rdma_client" "rdma_server -s @ -p 7471" \
 	"rdma_client -s @ -p 7471"
+# The server listens at IPv4 addresses only, and has no option for another.
+between "rdma_xserver/rdma_xclient" cm_listening "rdma_xserver -p 7471" \
+	"rdma_xclient -s @ -p 7471"
 cm "udaddy, 3 connections" "udaddy -b @ -c 3 -C 10 -S 1000" \
 	"udaddy -s @ -c 3 -C 10 -S 1000"
 cm "cmtime, 20 connections" "$here/endless serve cmtime-@ cmtime -b @ -c 20" \

@@ -244,18 +244,20 @@ PV_TEST_LOCAL("qpex.all_or_nothing",
 	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
 	ibv_qp_ex *ex = ex_of(link.a);
 	ibv_sge list[5] = {};
-	char text[101] = {};
+	uint32_t room = link.a.qp.cap.max_inline_data;
+	std::string text(room + 1, 0);
 	std::function<void()> wrongs[] = {
 		[&] { ibv_wr_set_sge_list(ex, 5, list); },
-		[&] { ibv_wr_set_inline_data(ex, text, 101); },
+		[&] { ibv_wr_set_inline_data(ex, text.data(), room + 1); },
 		[&] {
-			ibv_data_buf two[] = {{text, 60}, {text, 41}};
+			ibv_data_buf two[] = {{text.data(), 60},
+					      {text.data(), room - 59}};
 
 			ibv_wr_set_inline_data_list(ex, 2, two);
 		},
 		[&] {
 			ibv_wr_rdma_read(ex, in.rkey, in.address);
-			ibv_wr_set_inline_data(ex, text, 8);
+			ibv_wr_set_inline_data(ex, text.data(), 8);
 		},
 		[&] { ibv_wr_set_ud_addr(ex, nullptr, 1, 1); },
 		[&] { ibv_wr_set_xrc_srqn(ex, 1); },
