@@ -13,6 +13,7 @@
 #include <linux/rtnetlink.h>
 #include "context/context.h"
 #include "device.h"
+#include "pavo_trace.h"
 
 /**
  * struct pavo_mcast_group - a group that has members.
@@ -187,6 +188,7 @@ static void pavo_mcast_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	struct pavo_rx copy = *rx;
 
+	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
 	copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
 	if (!copy.skb)
 		pavo_count(rx->dev, rx_drop_no_memory);
