@@ -59,18 +59,18 @@ enum pavo_object {
 	PAVO_OBJ_MW,
 	PAVO_OBJ_SRQ,
 	PAVO_OBJ_XRCD,
+	PAVO_OBJ_ATTACH, /* queue pairs to multicast groups */
 	PAVO_OBJ_COUNT,
 };
 
 /**
  * struct pavo_mcast - multicast groups of an adapter (context/mcast.c).
  * @groups: those that have members, by GID
- * @count:  of them; @members: of all of them together
+ * @count:  of them
  */
 struct pavo_mcast {
 	struct hlist_head groups[64];
 	u32 count;
-	u32 members;
 };
 
 /**

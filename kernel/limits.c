@@ -13,10 +13,15 @@
 #define PAVO_LEAST 8
 
 static unsigned int limit[PAVO_OBJ_COUNT] = {
-	[PAVO_OBJ_QP] = PAVO_MAX_QP,   [PAVO_OBJ_CQ] = PAVO_MAX_CQ,
-	[PAVO_OBJ_PD] = PAVO_MAX_PD,   [PAVO_OBJ_AH] = PAVO_MAX_AH,
-	[PAVO_OBJ_MR] = PAVO_MAX_MR,   [PAVO_OBJ_MW] = PAVO_MAX_MW,
-	[PAVO_OBJ_SRQ] = PAVO_MAX_SRQ, [PAVO_OBJ_XRCD] = PAVO_MAX_XRCD,
+	[PAVO_OBJ_QP] = PAVO_MAX_QP,
+	[PAVO_OBJ_CQ] = PAVO_MAX_CQ,
+	[PAVO_OBJ_PD] = PAVO_MAX_PD,
+	[PAVO_OBJ_AH] = PAVO_MAX_AH,
+	[PAVO_OBJ_MR] = PAVO_MAX_MR,
+	[PAVO_OBJ_MW] = PAVO_MAX_MW,
+	[PAVO_OBJ_SRQ] = PAVO_MAX_SRQ,
+	[PAVO_OBJ_XRCD] = PAVO_MAX_XRCD,
+	[PAVO_OBJ_ATTACH] = PAVO_MAX_TOTAL_MCAST_QP_ATTACH,
 };
 
 static const struct {
@@ -31,6 +36,8 @@ static const struct {
 	[PAVO_OBJ_MW] = { "max_mw", PAVO_MAX_MW },
 	[PAVO_OBJ_SRQ] = { "max_srq", PAVO_MAX_SRQ },
 	[PAVO_OBJ_XRCD] = { "max_xrcd", PAVO_MAX_XRCD },
+	[PAVO_OBJ_ATTACH] = { "max_total_mcast_qp_attach",
+			      PAVO_MAX_TOTAL_MCAST_QP_ATTACH },
 };
 
 module_param_named(max_qp, limit[PAVO_OBJ_QP], uint, 0444);
@@ -49,6 +56,10 @@ module_param_named(max_srq, limit[PAVO_OBJ_SRQ], uint, 0444);
 MODULE_PARM_DESC(max_srq, "shared receive queues of an adapter");
 module_param_named(max_xrcd, limit[PAVO_OBJ_XRCD], uint, 0444);
 MODULE_PARM_DESC(max_xrcd, "XRC domains of an adapter");
+module_param_named(max_total_mcast_qp_attach, limit[PAVO_OBJ_ATTACH], uint,
+		   0444);
+MODULE_PARM_DESC(max_total_mcast_qp_attach,
+		 "queue pairs in multicast groups of an adapter, all together");
 
 /**
  * pavo_limits_check - are the module's parameters possible?

@@ -110,21 +110,21 @@ static void pavo_mcast_destroy(struct pavo_dev *dev,
 
 static int pavo_mcast_add(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
-	struct pavo_mcast *mcast = &qp->dev->mcast;
 	struct pavo_mcast_member *member;
 
 	if (pavo_mcast_member(group, qp))
 		return -EEXIST;
 	if (group->count >= PAVO_MAX_MCAST_QP_ATTACH ||
-	    mcast->members >= PAVO_MAX_TOTAL_MCAST_QP_ATTACH)
+	    !pavo_object_take(qp->dev, PAVO_OBJ_ATTACH))
 		return -ENOSPC;
 	member = kzalloc(sizeof(*member), GFP_KERNEL);
-	if (!member)
+	if (!member) {
+		pavo_object_give(qp->dev, PAVO_OBJ_ATTACH);
 		return -ENOMEM;
+	}
 	member->qp = qp;
 	list_add_tail_rcu(&member->node, &group->members);
 	group->count++;
-	mcast->members++;
 	return 0;
 }
 
@@ -160,7 +160,7 @@ int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid)
 	if (member) {
 		list_del_rcu(&member->node);
 		kfree_rcu(member, rcu);
-		qp->dev->mcast.members--;
+		pavo_object_give(qp->dev, PAVO_OBJ_ATTACH);
 		if (!--group->count)
 			pavo_mcast_destroy(qp->dev, group);
 	}

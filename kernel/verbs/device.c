@@ -78,8 +78,9 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->max_qp_init_rd_atom = PAVO_MAX_RD_ATOMIC;
 	attr->max_res_rd_atom = PAVO_MAX_RD_ATOMIC * attr->max_qp;
 	attr->max_mcast_grp = PAVO_MAX_MCAST_GRP;
-	attr->max_mcast_qp_attach = PAVO_MAX_MCAST_QP_ATTACH;
-	attr->max_total_mcast_qp_attach = PAVO_MAX_TOTAL_MCAST_QP_ATTACH;
+	attr->max_total_mcast_qp_attach = pavo_limit(PAVO_OBJ_ATTACH);
+	attr->max_mcast_qp_attach = min_t(int, PAVO_MAX_MCAST_QP_ATTACH,
+					  attr->max_total_mcast_qp_attach);
 	attr->atomic_cap = IB_ATOMIC_HCA;
 	attr->max_pkeys = 1;
 	/* 4.096 us * 2^15 = 134 ms: a busy machine answers within that */

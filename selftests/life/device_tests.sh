@@ -252,11 +252,13 @@ lower_limits()
 	refused insmod "$PAVO_KO" max_qp=262145
 	refused insmod "$PAVO_KO" max_cq=-1
 	insmod "$PAVO_KO" max_qp=20 max_cq=25 max_pd=30 max_ah=35 max_mr=40 \
-		max_mw=45 max_srq=50 max_xrcd=55
+		max_mw=45 max_srq=50 max_xrcd=55 max_total_mcast_qp_attach=12
 	add_pair
 	[[ $(ibv_devinfo -v -d la) =~ max_qp:[[:space:]]+20[[:space:]] ]]
-	smoke --only limit.objects
+	[[ $(ibv_devinfo -v -d la) =~ max_mcast_qp_attach:[[:space:]]+12[[:space:]] ]]
+	smoke --only limit.objects --only mcast.total
 	says "$work/smoke" " limit.objects: as many"
+	says "$work/smoke" " mcast.total: as many"
 	delete_all
 	unload
 	load

@@ -159,7 +159,7 @@ void nothing_but_marker(Env &env, Side &from, Side &to, const Mr &in,
 	no_more(to, "only the marker");
 }
 
-void must_attach(Side &side, const ibv_gid &gid)
+void must_attach(const Side &side, const ibv_gid &gid)
 {
 	int error = side.host->attach(side.qp.id, gid);
 
@@ -509,4 +509,35 @@ PV_TEST("mcast.members", "as many members as the device says, and not one more")
 	for (int i = 1; i <= limit; i++)
 		REQUIRE_EQ(env.b.detach(members[i].qp.id, gid), 0, "detach ",
 			   i);
+}
+
+PV_TEST("mcast.total",
+	"as many members of all groups as the device says, and not one more")
+{
+	const int limit = env.info_b.device.max_total_mcast_qp_attach;
+	std::vector<Side> members;
+
+	REQUIRE(limit > 0, "max_total_mcast_qp_attach ", limit);
+	/* so that it comes before the limits of groups and of queue pairs */
+	if (limit > env.info_b.device.max_mcast_grp)
+		throw Skip(str("the device has room for ", limit));
+	for (int i = 0; i < 2; i++)
+		members.push_back(make_ud(env.b, env.info_b));
+	for (int i = 0; i < limit; i++)
+		must_attach(members[i % 2],
+			    group_gid(env, uint16_t(2000 + i / 2)));
+	REQUIRE_EQ(env.b.attach(members[limit % 2].qp.id,
+				group_gid(env, uint16_t(2000 + limit / 2))),
+		   ENOSPC, "one more");
+	REQUIRE_EQ(env.b.detach(members[0].qp.id, group_gid(env, 2000)), 0,
+		   "detach");
+	must_attach(members[0], group_gid(env, 999));
+	REQUIRE_EQ(env.b.attach(members[0].qp.id, group_gid(env, 2000)), ENOSPC,
+		   "one more");
+	REQUIRE_EQ(env.b.detach(members[0].qp.id, group_gid(env, 999)), 0,
+		   "detach");
+	for (int i = 1; i < limit; i++)
+		REQUIRE_EQ(env.b.detach(members[i % 2].qp.id,
+					group_gid(env, uint16_t(2000 + i / 2))),
+			   0, "detach ", i);
 }
