@@ -84,6 +84,7 @@ struct pavo_mcast {
  * @port_up:   link state as last reported to users
  * @link_known: @speed and @width are those of the present link
  * @tally:     its counters
+ * @bad_pkeys, @bad_qkeys: packets refused for these (PortInfo, IBA 14.2.5.6)
  * @qps:       QPN -> struct pavo_qp, read under RCU
  * @srqs:      number -> struct pavo_srq of XRC, read under RCU
  * @counters:  number -> counters of their own that QPs count in
@@ -109,6 +110,8 @@ struct pavo_dev {
 	u16 speed;
 	u8 width;
 	struct pavo_tally tally;
+	atomic_t bad_pkeys;
+	atomic_t bad_qkeys;
 	struct xarray qps;
 	u32 next_qpn;
 	struct xarray srqs;
@@ -123,6 +126,12 @@ struct pavo_dev {
 	struct hlist_node node;
 	struct list_head list;
 };
+
+/* Violations of a port are counted in 16 bits and stay at the most there is. */
+static inline void pavo_violation(atomic_t *count)
+{
+	atomic_add_unless(count, 1, U16_MAX);
+}
 
 /**
  * struct pavo_mmap - a vmalloc'ed area that user space may map.

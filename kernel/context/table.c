@@ -121,6 +121,7 @@ bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 	}
 	if (unlikely(!pavo_pkey_ok(pkt->pkey, PAVO_PKEY_DEFAULT))) {
 		pavo_count(qp, rx_drop_pkey);
+		pavo_violation(&qp->dev->bad_pkeys);
 		return false;
 	}
 	if (unlikely(!pavo_state_takes(qp,

@@ -76,12 +76,14 @@ void pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 
-	if (pkt->qkey != qp->attr.qkey)
+	if (pkt->qkey != qp->attr.qkey) {
 		pavo_count(qp, rx_drop_qkey);
-	else if (pkt->payload > PAVO_MAX_DATAGRAM)
+		pavo_violation(&qp->dev->bad_qkeys);
+	} else if (pkt->payload > PAVO_MAX_DATAGRAM) {
 		pavo_count(qp, rx_drop_too_long);
-	else if (pavo_rq_take(qp) != PAVO_RQ_OK)
+	} else if (pavo_rq_take(qp) != PAVO_RQ_OK) {
 		pavo_count(qp, rx_drop_no_recv_wqe);
-	else
+	} else {
 		deliver(qp, rx);
+	}
 }

@@ -145,6 +145,8 @@ static int pavo_query_port(struct ib_device *ibdev, u32 port,
 	attr->max_msg_sz = PAVO_MAX_MSG_SIZE;
 	attr->pkey_tbl_len = 1;
 	attr->max_vl_num = 1;
+	attr->bad_pkey_cntr = atomic_read(&dev->bad_pkeys);
+	attr->qkey_viol_cntr = atomic_read(&dev->bad_qkeys);
 	pavo_query_link(dev, attr);
 	pavo_query_speed(dev, attr);
 	return 0;

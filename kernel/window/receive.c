@@ -90,14 +90,16 @@ static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 	struct pavo_fifo_window *window =
 		xa_load(&dev->windows.table, rx->pkt.dqpn);
 
-	if (!window || READ_ONCE(window->dead) || READ_ONCE(window->closed))
+	if (!window || READ_ONCE(window->dead) || READ_ONCE(window->closed)) {
 		pavo_count(dev, rx_drop_window);
-	else if (!pavo_pkey_ok(rx->pkt.pkey, PAVO_PKEY_DEFAULT))
+	} else if (!pavo_pkey_ok(rx->pkt.pkey, PAVO_PKEY_DEFAULT)) {
 		pavo_count(dev, rx_drop_pkey);
-	else if (rx->pkt.window_key != window->key)
+		pavo_violation(&dev->bad_pkeys);
+	} else if (rx->pkt.window_key != window->key) {
 		pavo_count(dev, rx_drop_window_key);
-	else
+	} else {
 		return window;
+	}
 	return NULL;
 }
 

@@ -5,11 +5,13 @@
  */
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include <arpa/inet.h>
 
 #include "link.h"
+#include "manager.h"
 #include "tap.h"
 
 using namespace pv;
@@ -166,6 +168,27 @@ void must_attach(const Side &side, const ibv_gid &gid)
 	if (error == EOPNOTSUPP || error == ENOSYS)
 		throw Skip("no multicast");
 	REQUIRE(!error, "attach: ", strerror(error));
+}
+
+uint64_t violations(Host &host)
+{
+	ibv_port_attr port = {};
+
+	REQUIRE_EQ(ibv_query_port(local(host).context(), 1, &port), 0,
+		   "query_port");
+	return port.qkey_viol_cntr;
+}
+
+/* Reading a counter takes its time, see Moved. */
+void wait_moved(const Env &env, const Moved &counter, uint64_t count)
+{
+	auto end = std::chrono::steady_clock::now() +
+		   std::chrono::milliseconds(env.options.patience_ms);
+	uint64_t by;
+
+	while ((by = counter.by()) < count)
+		REQUIRE(std::chrono::steady_clock::now() < end, "moved by ", by,
+			", not ", count);
 }
 
 } // namespace
@@ -540,4 +563,34 @@ PV_TEST("mcast.total",
 		REQUIRE_EQ(env.b.detach(members[i % 2].qp.id,
 					group_gid(env, uint16_t(2000 + i / 2))),
 			   0, "detach ", i);
+}
+
+/*
+ * One datagram to a group is a violation for each member with another Q_Key, so a
+ * few hundred are more than 16 bits have room for.
+ */
+PV_TEST_LOCAL("mcast.violations",
+	      "wrong Q_Keys are counted by the port, up to 65535")
+{
+	constexpr uint64_t most = 65535;
+	const ibv_gid gid = group_gid(env, 9);
+	const auto count = uint64_t(env.info_b.device.max_mcast_qp_attach);
+	Side a = make_ud(env.a, env.info_a);
+	SendWr wr = datagram(Mr(), 0, must_ah(env.a, gid), multicast_qpn);
+	const uint64_t before = violations(env.b);
+	Moved dropped(env.b, "rx_drop_qkey");
+	uint64_t sent = 0;
+
+	for (uint64_t i = 0; i < count; i++)
+		must_attach(make_ud(env.b, env.info_b), gid);
+	wr.qkey = qkey + 1;
+	wr.sges.clear();
+	for (uint32_t n = 1; before + sent <= most + count; n = 32) {
+		must_post(a, std::vector<SendWr>(n, wr));
+		wait_completions(env, a, a.send_cq, n, "datagrams");
+		sent += n * count;
+		wait_moved(env, dropped, sent);
+		REQUIRE_EQ(violations(env.b), std::min(before + sent, most),
+			   "qkey_viol_cntr after ", sent);
+	}
 }

@@ -440,8 +440,24 @@ std::optional<ibv_event_type> Dut::take_async()
 	return event.event_type;
 }
 
+/* What ibv_query_port counts. */
+std::optional<uint64_t> Dut::port_counter(const std::string &name)
+{
+	ibv_port_attr attr{};
+
+	must(ibv_query_port(context_, port, &attr), "ibv_query_port");
+	if (name == "bad_pkey_cntr")
+		return attr.bad_pkey_cntr;
+	if (name == "qkey_viol_cntr")
+		return attr.qkey_viol_cntr;
+	return std::nullopt;
+}
+
 std::optional<uint64_t> Dut::counter(const std::string &name)
 {
+	if (auto count = port_counter(name))
+		return count;
+
 	std::ifstream file(counters_ + "/" + name);
 	uint64_t value;
 

@@ -106,6 +106,7 @@ public:
 	std::optional<uint64_t> counter(const std::string &name);
 
 private:
+	std::optional<uint64_t> port_counter(const std::string &name);
 	bool find_address(const Address &peer);
 	void make_queue(Queue queue, uint32_t depth);
 	void to_init();
