@@ -12,6 +12,7 @@
 
 #include "link.h"
 #include "manager.h"
+#include "paged.h"
 #include "tap.h"
 
 using namespace pv;
@@ -353,6 +354,88 @@ PV_TEST("ud.receive_too_small", "a receive without room for GRH and payload")
 	check_wc(wait_recv(env, b, "receive"), 1, IBV_WC_LOC_LEN_ERR,
 		 "receive");
 	wait_state(env, b, IBV_QPS_ERR);
+}
+
+namespace {
+
+/* Posts datagrams whose memory is not the host's own. */
+class ColdSender {
+public:
+	ColdSender(Side &side, const ibv_gid &to)
+		: qp_(local(*side.host).raw_qp(side.qp.id))
+	{
+		ibv_ah_attr attr = {};
+
+		attr.is_global = 1;
+		attr.port_num = 1;
+		attr.grh.dgid = to;
+		attr.grh.sgid_index = uint8_t(side.info.gid_index);
+		attr.grh.hop_limit = 64;
+		ah_ = ibv_create_ah(qp_->pd, &attr);
+		REQUIRE(ah_, "create_ah: ", strerror(errno));
+	}
+	ColdSender(const ColdSender &) = delete;
+	ColdSender &operator=(const ColdSender &) = delete;
+	~ColdSender() { ibv_destroy_ah(ah_); }
+
+	void post(ibv_sge sge, const Side &to)
+	{
+		ibv_send_wr wr = {}, *bad;
+
+		wr.opcode = IBV_WR_SEND;
+		wr.send_flags = IBV_SEND_SIGNALED;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.wr.ud.ah = ah_;
+		wr.wr.ud.remote_qpn = to.qp.number;
+		wr.wr.ud.remote_qkey = qkey;
+		REQUIRE_EQ(ibv_post_send(qp_, &wr, &bad), 0, "post_send");
+	}
+
+private:
+	ibv_qp *qp_;
+	ibv_ah *ah_;
+};
+
+} // namespace
+
+/* The GRH, too, goes to memory that is not there, and the receive may be shared. */
+PV_TEST_LOCAL("odp.ud", "UD: both ends' memory not there, nothing is lost")
+{
+	Side a = make_ud(env.a, env.info_a);
+	Srq srq = env.b.create_srq({});
+	REQUIRE(!srq.error, "create_srq: ", strerror(srq.error));
+	Side own = make_ud(env.b, env.info_b),
+	     shared = make_ud(env.b, env.info_b, srq.id);
+	ColdSender sender(a, env.info_b.gid);
+	Paged from(env.a), to(env.b);
+	Moved faults(env.b, "odp_faults");
+	uint32_t mtu = uint32_t(common_mtu(env));
+
+	for (Side *b : {&own, &shared})
+		for (uint32_t length : {1u, 100u, mtu}) {
+			/* across the end of a page at both ends */
+			const size_t offset = 2 * page - 10;
+			uint64_t seed = env.seed();
+
+			from.fill(seed, offset, length);
+			to.fill(1);
+			if (b == &shared)
+				post_srq_recv(env.b, srq, to, offset,
+					      grh + length);
+			else
+				post_recv(*b, to, offset, grh + length);
+			sender.post(part_of(from, offset, length), *b);
+			check_wc(wait_send(env, a, "datagram"), 0,
+				 IBV_WC_SUCCESS, "datagram");
+			Wc wc = wait_recv(env, *b, "receive");
+
+			check_wc(wc, 0, IBV_WC_SUCCESS, "receive");
+			REQUIRE_EQ(wc.byte_len, length + grh, "byte_len");
+			to.must_hold(seed, offset + grh, length, "payload");
+			to.must_hold(1, 0, offset, "what is before it");
+		}
+	REQUIRE(faults.by(), "no page was missing");
 }
 
 PV_TEST("mcast.copies",

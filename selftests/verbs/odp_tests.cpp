@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "manager.h"
+#include "paged.h"
 #include "pattern.h"
 #include "tap.h"
 #include "window.h"
@@ -20,133 +21,22 @@ using namespace pv;
 
 namespace {
 
-constexpr size_t page = 4096;
-constexpr size_t size = 64 * page;
-
-int make_file()
+/* A message that takes a receive, both ends' memory not there. */
+void carry_cold(Env &env, Link &link, Paged &a, Paged &b, ibv_wr_opcode opcode,
+		size_t length)
 {
-	int fd = memfd_create("pavo-odp", MFD_CLOEXEC);
+	uint64_t seed = env.seed();
 
-	REQUIRE(fd >= 0 && !ftruncate(fd, size), "memfd: ", strerror(errno));
-	return fd;
-}
+	a.fill(seed, 1000, length);
+	b.fill(1);
+	post_recv(link.b, b, 1000, length);
+	must_run(env, link, a, b, opcode, 1000, length);
+	Wc wc = wait_recv(env, link.b, "receive");
 
-/*
- * Memory in a file, so that its pages can be taken from the process without
- * loss, and a region of it.
- */
-class Paged {
-public:
-	Paged(Host &host, unsigned access = all_access) : fd_(make_file())
-	{
-		data = static_cast<uint8_t *>(mmap(nullptr, size,
-						   PROT_READ | PROT_WRITE,
-						   MAP_SHARED, fd_, 0));
-		REQUIRE(data != MAP_FAILED, "mmap: ", strerror(errno));
-		mr = ibv_reg_mr(local(host).raw_pd(0), data, size,
-				int(access | IBV_ACCESS_ON_DEMAND));
-		if (!mr && (errno == EOPNOTSUPP || errno == EINVAL))
-			throw Skip("the device has no on-demand paging");
-		REQUIRE(mr, "reg_mr: ", strerror(errno));
-	}
-	Paged(const Paged &) = delete;
-	Paged &operator=(const Paged &) = delete;
-	~Paged()
-	{
-		if (mr)
-			ibv_dereg_mr(mr);
-		munmap(data, size);
-		close(fd_);
-	}
-
-	/* The process's page tables know none of it from now on. */
-	void cool(size_t offset = 0, size_t length = size)
-	{
-		REQUIRE(!madvise(data + offset, length, MADV_DONTNEED),
-			"madvise: ", strerror(errno));
-	}
-
-	void fill(uint64_t seed, size_t offset = 0, size_t length = size)
-	{
-		pattern_fill(data + offset, length, seed, 0);
-		cool();
-	}
-
-	void must_hold(uint64_t seed, size_t offset, size_t length,
-		       const char *what)
-	{
-		int64_t bad = pattern_verify(data + offset, length, seed, 0);
-
-		REQUIRE(bad < 0, what, ": byte ", bad, " is wrong");
-	}
-
-	/* Another file at the same address; the old one's content stays. */
-	int replace()
-	{
-		int fd = make_file(), old = fd_;
-
-		REQUIRE(mmap(data, size, PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_FIXED, fd, 0) == data,
-			"mmap: ", strerror(errno));
-		fd_ = fd;
-		return old;
-	}
-
-	uint8_t *data;
-	ibv_mr *mr;
-
-private:
-	int fd_;
-};
-
-/* A request of A between a part of `at_a` and the same part of `at_b`. */
-uint64_t post(Side &side, Paged &from, Paged &to, ibv_wr_opcode opcode,
-	      size_t offset, size_t length, unsigned flags = IBV_SEND_SIGNALED)
-{
-	static uint64_t id = 0x6f64700000000000;
-	ibv_sge sge = {uintptr_t(from.data) + offset, uint32_t(length),
-		       from.mr->lkey};
-	ibv_send_wr wr = {}, *bad;
-
-	wr.wr_id = ++id;
-	wr.opcode = opcode;
-	wr.send_flags = flags;
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = uintptr_t(to.data) + offset;
-		wr.wr.atomic.rkey = to.mr->rkey;
-		wr.wr.atomic.compare_add = 5;
-	} else {
-		wr.wr.rdma.remote_addr = uintptr_t(to.data) + offset;
-		wr.wr.rdma.rkey = to.mr->rkey;
-	}
-	REQUIRE_EQ(ibv_post_send(local(*side.host).raw_qp(side.qp.id), &wr,
-				 &bad),
-		   0, "post_send");
-	return wr.wr_id;
-}
-
-void must_run(Env &env, Link &link, Paged &from, Paged &to,
-	      ibv_wr_opcode opcode, size_t offset, size_t length)
-{
-	uint64_t id = post(link.a, from, to, opcode, offset, length);
-
-	check_wc(wait_send(env, link.a, "on demand"), id, IBV_WC_SUCCESS,
-		 "on demand");
-}
-
-void post_recv(Side &side, Paged &to, size_t offset, size_t length)
-{
-	ibv_sge sge = {uintptr_t(to.data) + offset, uint32_t(length),
-		       to.mr->lkey};
-	ibv_recv_wr wr = {}, *bad;
-
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
-	REQUIRE_EQ(ibv_post_recv(local(*side.host).raw_qp(side.qp.id), &wr,
-				 &bad),
-		   0, "post_recv");
+	check_wc(wc, 0, IBV_WC_SUCCESS, "receive");
+	REQUIRE_EQ(wc.byte_len, length, "byte_len");
+	b.must_hold(seed, 1000, length, "data");
+	b.must_hold(1, 0, 1000, "what is before it");
 }
 
 } // namespace
@@ -186,6 +76,51 @@ PV_TEST_LOCAL("odp.data", "every operation, with both ends' memory not there")
 	REQUIRE_EQ(value, 37u, "atomic's result");
 	memcpy(&value, b.data + 2 * page, sizeof(value));
 	REQUIRE_EQ(value, 42u, "atomic's value");
+}
+
+/* Writes tell nobody that they have come but by immediate data. */
+PV_TEST_LOCAL("odp.uc", "UC: both ends' memory not there, nothing is lost")
+{
+	LinkSpec spec;
+
+	spec.type = IBV_QPT_UC;
+	Link link = connect(env, spec);
+	Paged a(env.a), b(env.b);
+	Moved faults(env.b, "odp_faults");
+
+	for (size_t length : {size_t(100), 3 * page, size - 1000})
+		for (auto opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE_WITH_IMM})
+			carry_cold(env, link, a, b, opcode, length);
+	REQUIRE(faults.by(), "no page was missing");
+}
+
+PV_TEST_LOCAL("odp.srq", "shared receives whose memory is not there")
+{
+	Srq srq = env.b.create_srq({});
+	LinkSpec spec;
+
+	if (srq.error == EOPNOTSUPP)
+		throw Skip("no shared receive queues");
+	REQUIRE(!srq.error, "create_srq: ", strerror(srq.error));
+	spec.srq_b = srq.id;
+	Link links[] = {connect(env, spec), connect(env, spec)};
+	Paged a(env.a), b(env.b);
+	Moved faults(env.b, "odp_faults");
+
+	for (size_t length : {size_t(100), 3 * page, size - 1000})
+		for (Link &link : links) {
+			uint64_t seed = env.seed();
+
+			a.fill(seed, 1000, length);
+			b.fill(1);
+			post_srq_recv(env.b, srq, b, 1000, length);
+			must_run(env, link, a, b, IBV_WR_SEND, 1000, length);
+			check_wc(wait_recv(env, link.b, "receive"), 0,
+				 IBV_WC_SUCCESS, "receive");
+			b.must_hold(seed, 1000, length, "received data");
+			b.must_hold(1, 0, 1000, "what is before it");
+		}
+	REQUIRE(faults.by(), "no page was missing");
 }
 
 PV_TEST_LOCAL("odp.never_touched",
@@ -433,7 +368,8 @@ PV_TEST_LOCAL("odp.prefetch", "pages asked for beforehand; what cannot be "
 		   "a region that is always there");
 }
 
-PV_TEST_LOCAL("odp.caps", "what the device says it can, it can")
+PV_TEST_LOCAL("odp.caps",
+	      "the device says that it can what the tests here see, no more")
 {
 	ibv_device_attr_ex attr = {};
 
@@ -441,14 +377,16 @@ PV_TEST_LOCAL("odp.caps", "what the device says it can, it can")
 		   0, "query_device_ex");
 	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
 		throw Skip("the device has no on-demand paging");
-	REQUIRE_EQ(attr.odp_caps.per_transport_caps.rc_odp_caps &
-			   (IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
-			    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
-			    IBV_ODP_SUPPORT_ATOMIC),
-		   uint32_t(IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
-			    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
-			    IBV_ODP_SUPPORT_ATOMIC),
-		   "RC");
+	const uint32_t ud = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+			    IBV_ODP_SUPPORT_SRQ_RECV,
+		       uc = ud | IBV_ODP_SUPPORT_WRITE,
+		       rc = uc | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
+	const auto &caps = attr.odp_caps.per_transport_caps;
+
+	REQUIRE_EQ(caps.rc_odp_caps, rc, "RC");
+	REQUIRE_EQ(caps.uc_odp_caps, uc, "UC");
+	REQUIRE_EQ(caps.ud_odp_caps, ud, "UD");
+	REQUIRE_EQ(attr.xrc_odp_caps, rc, "XRC");
 	if (attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT)
 		return;
 	REQUIRE(!ibv_reg_mr(local(env.b).raw_pd(0), nullptr, SIZE_MAX,

@@ -11,6 +11,7 @@
 
 #include "link.h"
 #include "manager.h"
+#include "paged.h"
 #include "tap.h"
 #include "window.h"
 
@@ -540,4 +541,48 @@ PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
 		REQUIRE_EQ(walks.by(), 1u, "walks");
 		REQUIRE_EQ(matches.by(), 1u, "operations that were ended");
 	}
+}
+
+PV_TEST_LOCAL("odp.xrc", "XRC: both ends' memory not there")
+{
+	XrcLink link = connect_xrc(env);
+	Paged a(env.a), b(env.b);
+	Moved faults(env.b, "odp_faults");
+	const auto run = [&](ibv_wr_opcode opcode, size_t offset,
+			     size_t length) {
+		uint64_t id = post_xrc(link.a, link.srq.number, a, b, opcode,
+				       offset, length);
+
+		check_wc(wait_send(env, link.a, "on demand"), id,
+			 IBV_WC_SUCCESS, "on demand");
+	};
+
+	for (size_t length : {size_t(100), 3 * page, size - 1000})
+		for (auto opcode :
+		     {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+			bool read = opcode == IBV_WR_RDMA_READ;
+			uint64_t seed = env.seed();
+
+			(read ? b : a).fill(seed, 1000, length);
+			(read ? a : b).fill(1);
+			if (opcode == IBV_WR_SEND)
+				post_srq_recv(env.b, link.srq, b, 1000, length);
+			run(opcode, 1000, length);
+			if (opcode == IBV_WR_SEND)
+				check_wc(wait_recv(env, link.b, "receive"), 0,
+					 IBV_WC_SUCCESS, "receive");
+			(read ? a : b).must_hold(seed, 1000, length, "data");
+			(read ? a : b).must_hold(1, 0, 1000, "before it");
+		}
+	uint64_t value = 37;
+
+	memcpy(b.data + 2 * page, &value, sizeof(value));
+	a.cool();
+	b.cool();
+	run(IBV_WR_ATOMIC_FETCH_AND_ADD, 2 * page, 8);
+	memcpy(&value, a.data + 2 * page, sizeof(value));
+	REQUIRE_EQ(value, 37u, "atomic's result");
+	memcpy(&value, b.data + 2 * page, sizeof(value));
+	REQUIRE_EQ(value, 42u, "atomic's value");
+	REQUIRE(faults.by(), "no page was missing");
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Memory that is not there when it is needed: see paged.h. */
+#include "paged.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pattern.h"
+#include "tap.h"
+
+namespace pv {
+
+namespace {
+
+int make_file()
+{
+	int fd = memfd_create("pavo-odp", MFD_CLOEXEC);
+
+	REQUIRE(fd >= 0 && !ftruncate(fd, size), "memfd: ", strerror(errno));
+	return fd;
+}
+
+/* Fills in what is the same for all services, and posts it. */
+uint64_t post_request(Side &side, ibv_send_wr *wr, Paged &from, Paged &to,
+		      size_t offset, size_t length)
+{
+	static uint64_t id = 0x6f64700000000000;
+	ibv_sge sge = part_of(from, offset, length);
+	ibv_send_wr *bad;
+
+	wr->wr_id = ++id;
+	wr->sg_list = &sge;
+	wr->num_sge = 1;
+	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->wr.atomic.remote_addr = uintptr_t(to.data) + offset;
+		wr->wr.atomic.rkey = to.mr->rkey;
+		wr->wr.atomic.compare_add = 5;
+	} else {
+		wr->wr.rdma.remote_addr = uintptr_t(to.data) + offset;
+		wr->wr.rdma.rkey = to.mr->rkey;
+	}
+	REQUIRE_EQ(ibv_post_send(local(*side.host).raw_qp(side.qp.id), wr,
+				 &bad),
+		   0, "post_send");
+	return wr->wr_id;
+}
+
+} // namespace
+
+Paged::Paged(Host &host, unsigned access) : fd_(make_file())
+{
+	data = static_cast<uint8_t *>(mmap(
+		nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+	REQUIRE(data != MAP_FAILED, "mmap: ", strerror(errno));
+	mr = ibv_reg_mr(local(host).raw_pd(0), data, size,
+			int(access | IBV_ACCESS_ON_DEMAND));
+	if (!mr && (errno == EOPNOTSUPP || errno == EINVAL))
+		throw Skip("the device has no on-demand paging");
+	REQUIRE(mr, "reg_mr: ", strerror(errno));
+}
+
+Paged::~Paged()
+{
+	if (mr)
+		ibv_dereg_mr(mr);
+	munmap(data, size);
+	close(fd_);
+}
+
+void Paged::cool(size_t offset, size_t length)
+{
+	REQUIRE(!madvise(data + offset, length, MADV_DONTNEED),
+		"madvise: ", strerror(errno));
+}
+
+void Paged::fill(uint64_t seed, size_t offset, size_t length)
+{
+	pattern_fill(data + offset, length, seed, 0);
+	cool();
+}
+
+void Paged::must_hold(uint64_t seed, size_t offset, size_t length,
+		      const char *what)
+{
+	int64_t bad = pattern_verify(data + offset, length, seed, 0);
+
+	REQUIRE(bad < 0, what, ": byte ", bad, " is wrong");
+}
+
+int Paged::replace()
+{
+	int fd = make_file(), old = fd_;
+
+	REQUIRE(mmap(data, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		     fd, 0) == data,
+		"mmap: ", strerror(errno));
+	fd_ = fd;
+	return old;
+}
+
+ibv_sge part_of(const Paged &memory, size_t offset, size_t length)
+{
+	return {uintptr_t(memory.data) + offset, uint32_t(length),
+		memory.mr->lkey};
+}
+
+uint64_t post(Side &side, Paged &from, Paged &to, ibv_wr_opcode opcode,
+	      size_t offset, size_t length, unsigned flags)
+{
+	ibv_send_wr wr = {};
+
+	wr.opcode = opcode;
+	wr.send_flags = flags;
+	return post_request(side, &wr, from, to, offset, length);
+}
+
+uint64_t post_xrc(Side &side, uint32_t srqn, Paged &from, Paged &to,
+		  ibv_wr_opcode opcode, size_t offset, size_t length)
+{
+	ibv_send_wr wr = {};
+
+	wr.opcode = opcode;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.qp_type.xrc.remote_srqn = srqn;
+	return post_request(side, &wr, from, to, offset, length);
+}
+
+void must_run(Env &env, Link &link, Paged &from, Paged &to,
+	      ibv_wr_opcode opcode, size_t offset, size_t length)
+{
+	uint64_t id = post(link.a, from, to, opcode, offset, length);
+
+	check_wc(wait_send(env, link.a, "on demand"), id, IBV_WC_SUCCESS,
+		 "on demand");
+}
+
+void post_recv(Side &side, Paged &to, size_t offset, size_t length)
+{
+	ibv_sge sge = part_of(to, offset, length);
+	ibv_recv_wr wr = {}, *bad;
+
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	REQUIRE_EQ(ibv_post_recv(local(*side.host).raw_qp(side.qp.id), &wr,
+				 &bad),
+		   0, "post_recv");
+}
+
+void post_srq_recv(Host &host, const Srq &srq, Paged &to, size_t offset,
+		   size_t length)
+{
+	ibv_sge sge = part_of(to, offset, length);
+	ibv_recv_wr wr = {}, *bad;
+
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	REQUIRE_EQ(ibv_post_srq_recv(local(host).raw_srq(srq.id), &wr, &bad), 0,
+		   "post_srq_recv");
+}
+
+} // namespace pv
