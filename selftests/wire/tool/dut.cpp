@@ -139,6 +139,11 @@ Dut::~Dut()
 {
 	if (qp_)
 		ibv_destroy_qp(qp_);
+	for (auto &[name, srq] : srqs_)
+		ibv_destroy_srq(srq);
+	for (ibv_xrcd *domain : {xrcd_, other_xrcd_})
+		if (domain)
+			ibv_close_xrcd(domain);
 	for (ibv_cq *cq : cq_)
 		if (cq)
 			ibv_destroy_cq(cq);
@@ -197,15 +202,21 @@ Region &Dut::add_region(const std::string &name, size_t size, int access,
 	base = (base + page - 1) / page * page + offset_in_page;
 	r.at = reinterpret_cast<uint8_t *>(base);
 	std::copy(r.shadow.begin(), r.shadow.end(), r.at);
-	if (other_pd && !other_pd_)
-		other_pd_ = ibv_alloc_pd(context_);
-	r.mr = ibv_reg_mr(other_pd ? other_pd_ : pd_, r.at, size, access);
+	r.mr = ibv_reg_mr(other_pd ? this->other_pd() : pd_, r.at, size,
+			  access);
 	if (!r.mr)
 		fail("ibv_reg_mr of " + name);
 	r.lkey = r.mr->lkey;
 	r.rkey = r.mr->rkey;
 	regions_[name] = std::move(region);
 	return r;
+}
+
+ibv_pd *Dut::other_pd()
+{
+	if (!other_pd_)
+		other_pd_ = ibv_alloc_pd(context_);
+	return other_pd_;
 }
 
 Region *Dut::region(std::string_view name)
@@ -269,6 +280,75 @@ void Dut::make_queue(Queue queue, uint32_t depth)
 		fail("ibv_create_cq");
 }
 
+ibv_xrcd *Dut::open_domain()
+{
+	ibv_xrcd_init_attr attr{};
+
+	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+	attr.fd = -1;
+	attr.oflags = O_CREAT;
+
+	ibv_xrcd *domain = ibv_open_xrcd(context_, &attr);
+
+	if (!domain)
+		fail("ibv_open_xrcd");
+	return domain;
+}
+
+void Dut::make_srq(const SrqConfig &config)
+{
+	ibv_srq_init_attr_ex attr{};
+
+	if (config.other_domain && !other_xrcd_)
+		other_xrcd_ = open_domain();
+	attr.attr.max_wr = config_.depth;
+	attr.attr.max_sge = config_.sges;
+	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+	attr.srq_type = IBV_SRQT_XRC;
+	attr.pd = config.other_pd ? other_pd() : pd_;
+	attr.xrcd = config.other_domain ? other_xrcd_ : xrcd_;
+	attr.cq = cq_[recv_queue];
+
+	ibv_srq *srq = ibv_create_srq_ex(context_, &attr);
+
+	if (!srq)
+		fail("ibv_create_srq_ex");
+	srqs_[config.name] = srq;
+}
+
+/* An XRC target, its domain, and the queues that its messages name. */
+void Dut::make_target()
+{
+	ibv_qp_init_attr_ex attr{};
+
+	xrcd_ = open_domain();
+	make_srq({std::string(first_srq)});
+	for (const SrqConfig &config : srq_configs_)
+		make_srq(config);
+	attr.qp_type = IBV_QPT_XRC_RECV;
+	attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+	attr.xrcd = xrcd_;
+	qp_ = ibv_create_qp_ex(context_, &attr);
+}
+
+std::optional<uint32_t> Dut::srqn(std::string_view name)
+{
+	auto found = srqs_.find(name);
+	uint32_t number = 0;
+
+	if (found == srqs_.end())
+		return std::nullopt;
+	must(ibv_get_srq_num(found->second, &number), "ibv_get_srq_num");
+	return number;
+}
+
+/* What an XRC target has as well as RC. */
+bool Dut::is_reliable() const
+{
+	return config_.type == IBV_QPT_RC || config_.type == IBV_QPT_XRC_RECV;
+}
+
 void Dut::create_qp(const QpConfig &config)
 {
 	ibv_qp_init_attr init{};
@@ -285,7 +365,10 @@ void Dut::create_qp(const QpConfig &config)
 	init.cap.max_send_sge = config.sges;
 	init.cap.max_recv_sge = config.sges;
 	init.cap.max_inline_data = config.inline_data;
-	qp_ = ibv_create_qp(pd_, &init);
+	if (config.type == IBV_QPT_XRC_RECV)
+		make_target();
+	else
+		qp_ = ibv_create_qp(pd_, &init);
 	if (!qp_)
 		fail("ibv_create_qp");
 	if (config.target >= IBV_QPS_INIT)
@@ -328,7 +411,7 @@ void Dut::to_rtr()
 	if (config_.type != IBV_QPT_UD)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 			IBV_QP_RQ_PSN;
-	if (config_.type == IBV_QPT_RC)
+	if (is_reliable())
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to RTR");
 }
@@ -344,8 +427,10 @@ void Dut::to_rts()
 	attr.retry_cnt = config_.retry;
 	attr.rnr_retry = config_.rnr_retry;
 	attr.max_rd_atomic = config_.rd;
+	if (is_reliable())
+		mask |= IBV_QP_TIMEOUT;
 	if (config_.type == IBV_QPT_RC)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_MAX_QP_RD_ATOMIC;
 	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to RTS");
 }
@@ -400,6 +485,20 @@ void Dut::post_recv(uint64_t id, std::vector<ibv_sge> sges)
 	wr.sg_list = sges.data();
 	wr.num_sge = static_cast<int>(sges.size());
 	must(ibv_post_recv(qp_, &wr, &bad), "ibv_post_recv");
+}
+
+void Dut::post_srq_recv(const std::string &srq, uint64_t id,
+			std::vector<ibv_sge> sges)
+{
+	auto found = srqs_.find(srq);
+	ibv_recv_wr wr{}, *bad = nullptr;
+
+	if (found == srqs_.end())
+		fail("no queue is called " + srq, ENOENT);
+	wr.wr_id = id;
+	wr.sg_list = sges.data();
+	wr.num_sge = static_cast<int>(sges.size());
+	must(ibv_post_srq_recv(found->second, &wr, &bad), "ibv_post_srq_recv");
 }
 
 std::optional<ibv_wc> Dut::poll(Queue queue)

@@ -56,6 +56,15 @@ struct Span {
 	uint32_t length;
 };
 
+/* A shared receive queue that messages of XRC may name. */
+struct SrqConfig {
+	std::string name;
+	bool other_domain = false, other_pd = false;
+};
+
+/* There always is one of that name. */
+constexpr std::string_view first_srq = "s";
+
 struct SendRequest {
 	ibv_send_wr wr{};
 	std::vector<ibv_sge> sges;
@@ -85,6 +94,13 @@ public:
 	/* "" or what bytes of which region changed though no statement said so. */
 	std::string check_regions();
 
+	/* Made with the QP, for an XRC target. */
+	void add_srq(const SrqConfig &config)
+	{
+		srq_configs_.push_back(config);
+	}
+	std::optional<uint32_t> srqn(std::string_view name);
+
 	void create_qp(const QpConfig &config);
 	bool has_qp() const { return qp_ != nullptr; }
 	const QpConfig &config() const { return config_; }
@@ -94,6 +110,8 @@ public:
 
 	void post_send(std::vector<SendRequest> &requests);
 	void post_recv(uint64_t id, std::vector<ibv_sge> sges);
+	void post_srq_recv(const std::string &srq, uint64_t id,
+			   std::vector<ibv_sge> sges);
 
 	enum Queue { send_queue, recv_queue };
 	std::optional<ibv_wc> poll(Queue queue);
@@ -109,6 +127,11 @@ private:
 	std::optional<uint64_t> port_counter(const std::string &name);
 	bool find_address(const Address &peer);
 	void make_queue(Queue queue, uint32_t depth);
+	ibv_pd *other_pd();
+	ibv_xrcd *open_domain();
+	void make_srq(const SrqConfig &config);
+	void make_target();
+	bool is_reliable() const;
 	void to_init();
 	void to_rtr();
 	void to_rts();
@@ -118,6 +141,9 @@ private:
 	ibv_comp_channel *channel_[2] = {};
 	ibv_cq *cq_[2] = {};
 	ibv_qp *qp_ = nullptr;
+	ibv_xrcd *xrcd_ = nullptr, *other_xrcd_ = nullptr;
+	std::vector<SrqConfig> srq_configs_;
+	std::map<std::string, ibv_srq *, std::less<>> srqs_;
 	std::map<std::string, std::unique_ptr<Region>, std::less<>> regions_;
 	std::string device_, netdev_, counters_;
 	Address address_{}, peer_{};

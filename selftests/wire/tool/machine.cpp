@@ -20,12 +20,12 @@ constexpr size_t any_number = 1000;
 
 /* Every BTH and extension field is a key, whatever the packet. */
 constexpr std::string_view packet_keys =
-	"opcode se migreq pad tver pkey fecn becn resv6 qpn ackreq resv7 psn qkey "
-	"sqpn va rkey dlen swap add cmp syn msn orig imm inv data code timer "
+	"opcode se migreq pad tver pkey fecn becn resv6 qpn ackreq resv7 psn srqn "
+	"qkey sqpn va rkey dlen swap add cmp syn msn orig imm inv data code timer "
 	"credits src sport tos ttl icrc cut truncate extra udp_len ip_len udp_csum "
 	"after within";
 constexpr std::string_view message_keys =
-	"psn len data va rkey imm ackreq se msn credits pkey";
+	"psn len data va rkey imm ackreq se msn credits pkey srqn";
 
 bool contains(std::string_view list, std::string_view key)
 {
@@ -107,12 +107,13 @@ std::span<const Machine::Verb> Machine::verbs()
 		 "mtu timeout retry rnr_retry min_rnr "
 		 "rd dest_rd access depth sge inline qkey state"},
 		{"mr", &Machine::step_mr, 1, 2, "size access"},
+		{"srq", &Machine::step_srq, 1, 3, ""},
 		{"dereg", &Machine::step_dereg, 1, 1, ""},
 		{"hide", &Machine::step_hide, 1, 1, ""},
 		{"post", &Machine::step_post, 1, any_number,
 		 "wr len sge va rkey imm "
 		 "swap cmp add inv"},
-		{"recv", &Machine::step_recv, 0, 0, "wr len sge"},
+		{"recv", &Machine::step_recv, 0, 0, "wr len sge srq"},
 		{"completion", &Machine::step_completion, 2, 2,
 		 "wr op len imm"},
 		{"nothing", &Machine::step_nothing, 1, 1, ""},
@@ -291,6 +292,13 @@ Region &Machine::region(std::string_view name)
 uint64_t Machine::value(std::string_view text, Meaning meaning)
 {
 	return evaluate(text, [&](std::string_view name) -> uint64_t {
+		if (meaning == queues) {
+			if (auto number = dut().srqn(name))
+				return *number;
+			throw ScriptError("no queue is called " +
+					  std::string(name));
+		}
+
 		const Region &r = region(name);
 
 		switch (meaning) {
@@ -301,6 +309,7 @@ uint64_t Machine::value(std::string_view text, Meaning meaning)
 		case local_keys:
 			return r.lkey;
 		case numbers:
+		case queues:
 			break;
 		}
 		throw ScriptError("a region has no value here");

@@ -36,6 +36,8 @@ struct PacketSpec {
 	Bytes data;
 
 	bool mentions(std::string_view field) const;
+	/* It is called that, of whichever service. */
+	bool is(std::string_view plain) const;
 };
 
 class Machine {
@@ -96,6 +98,7 @@ private:
 	/* The verbs side: verbs_steps.cpp */
 	void step_qp(const Statement &s);
 	void step_mr(const Statement &s);
+	void step_srq(const Statement &s);
 	void step_dereg(const Statement &s);
 	void step_hide(const Statement &s);
 	void step_post(const Statement &s);
@@ -114,8 +117,11 @@ private:
 	Span region_span(const std::string &text);
 	Region &region(std::string_view name);
 
-	/* Values: a region's name is its address, its key, or neither. */
-	enum Meaning { numbers, addresses, keys, local_keys };
+	/*
+	 * Values: a region's name is its address, its key, or neither, that of a
+	 * shared receive queue is its number.
+	 */
+	enum Meaning { numbers, addresses, keys, local_keys, queues };
 	uint64_t value(std::string_view text, Meaning meaning = numbers);
 	Bytes data(const std::string &text);
 	Dut &dut();

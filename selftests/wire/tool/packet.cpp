@@ -55,6 +55,32 @@ constexpr std::array opcodes = {
 	Opcode{0x2b, "UC_WRITE_ONLY_IMM", write | hdr_imm, false},
 	Opcode{0x64, "UD_SEND_ONLY", hdr_deth | hdr_payload, false},
 	Opcode{0x65, "UD_SEND_ONLY_IMM", hdr_deth | send_imm, false},
+	/* annex A14: requests name a queue, responses do not */
+	Opcode{0xa0, "XRC_SEND_FIRST", hdr_xrc | hdr_payload, false},
+	Opcode{0xa1, "XRC_SEND_MIDDLE", hdr_xrc | hdr_payload, false},
+	Opcode{0xa2, "XRC_SEND_LAST", hdr_xrc | hdr_payload, false},
+	Opcode{0xa3, "XRC_SEND_LAST_IMM", hdr_xrc | send_imm, false},
+	Opcode{0xa4, "XRC_SEND_ONLY", hdr_xrc | hdr_payload, false},
+	Opcode{0xa5, "XRC_SEND_ONLY_IMM", hdr_xrc | send_imm, false},
+	Opcode{0xa6, "XRC_WRITE_FIRST", hdr_xrc | write, false},
+	Opcode{0xa7, "XRC_WRITE_MIDDLE", hdr_xrc | hdr_payload, false},
+	Opcode{0xa8, "XRC_WRITE_LAST", hdr_xrc | hdr_payload, false},
+	Opcode{0xa9, "XRC_WRITE_LAST_IMM", hdr_xrc | send_imm, false},
+	Opcode{0xaa, "XRC_WRITE_ONLY", hdr_xrc | write, false},
+	Opcode{0xab, "XRC_WRITE_ONLY_IMM", hdr_xrc | write | hdr_imm, false},
+	Opcode{0xac, "XRC_READ_REQ", hdr_xrc | hdr_reth, false},
+	Opcode{0xad, "XRC_READ_RESP_FIRST", response, true},
+	Opcode{0xae, "XRC_READ_RESP_MIDDLE", hdr_payload, true},
+	Opcode{0xaf, "XRC_READ_RESP_LAST", response, true},
+	Opcode{0xb0, "XRC_READ_RESP_ONLY", response, true},
+	Opcode{0xb1, "XRC_ACK", hdr_aeth, true},
+	Opcode{0xb2, "XRC_ATOMIC_ACK", hdr_aeth | hdr_atomic_ack, true},
+	Opcode{0xb3, "XRC_CMP_SWAP", hdr_xrc | hdr_atomic, false},
+	Opcode{0xb4, "XRC_FETCH_ADD", hdr_xrc | hdr_atomic, false},
+	Opcode{0xb6, "XRC_SEND_LAST_INV", hdr_xrc | hdr_ieth | hdr_payload,
+	       false},
+	Opcode{0xb7, "XRC_SEND_ONLY_INV", hdr_xrc | hdr_ieth | hdr_payload,
+	       false},
 };
 
 constexpr std::array field_table = {
@@ -71,6 +97,7 @@ constexpr std::array field_table = {
 	Field{"ackreq", 1, hdr_bth, &Packet::ackreq},
 	Field{"resv7", 7, hdr_bth, &Packet::resv7},
 	Field{"psn", 24, hdr_bth, &Packet::psn},
+	Field{"srqn", 24, hdr_xrc, &Packet::srqn},
 	Field{"qkey", 32, hdr_deth, &Packet::qkey},
 	Field{"sqpn", 24, hdr_deth, &Packet::sqpn},
 	Field{"va", 64, hdr_reth | hdr_atomic, &Packet::va},
@@ -136,6 +163,8 @@ Bytes encode(const Packet &packet, unsigned layout)
 	put(out, p.qpn, 3);
 	put(out, p.ackreq << 7 | p.resv7, 1);
 	put(out, p.psn, 3);
+	if (layout & hdr_xrc)
+		put(out, p.srqn, 4);
 	if (layout & hdr_deth) {
 		put(out, p.qkey, 4);
 		put(out, p.sqpn, 4);
@@ -186,6 +215,12 @@ static void decode_bth(Packet &p, View &in)
 
 static void decode_extensions(Packet &p, View &in, unsigned layout)
 {
+	if (layout & hdr_xrc) {
+		if (take(in, 1, "the XRCETH"))
+			throw Malformed(
+				"the reserved byte of the XRCETH is not 0");
+		p.srqn = take(in, 3, "the XRCETH");
+	}
 	if (layout & hdr_deth) {
 		p.qkey = take(in, 4, "the DETH");
 		if (take(in, 1, "the DETH"))
@@ -239,16 +274,26 @@ Packet decode(View in)
 	return p;
 }
 
+std::string_view without_service(std::string_view name)
+{
+	return name.substr(name.starts_with(xrc_prefix) ? xrc_prefix.size() :
+							  0);
+}
+
 std::string name_of(const Packet &packet)
 {
 	const Opcode *op = opcode_by_code(static_cast<uint8_t>(packet.opcode));
 
 	if (!op)
 		return "OPCODE_" + std::to_string(packet.opcode);
-	if (op->name == "ACK" && (packet.syn & aeth_kind_mask) == aeth_rnr)
-		return "RNR";
-	if (op->name == "ACK" && (packet.syn & aeth_kind_mask) == aeth_nak)
-		return "NAK";
+
+	const std::string_view plain = without_service(op->name);
+	const std::string service(op->name, 0, op->name.size() - plain.size());
+
+	if (plain == "ACK" && (packet.syn & aeth_kind_mask) == aeth_rnr)
+		return service + "RNR";
+	if (plain == "ACK" && (packet.syn & aeth_kind_mask) == aeth_nak)
+		return service + "NAK";
 	return std::string(op->name);
 }
 

@@ -26,6 +26,7 @@ enum Header : unsigned {
 	hdr_imm = 1 << 5,
 	hdr_ieth = 1 << 6,
 	hdr_payload = 1 << 7,
+	hdr_xrc = 1 << 8,
 };
 
 struct Opcode {
@@ -49,6 +50,8 @@ struct Packet {
 	uint64_t se = 0, migreq = 0, pad = 0, tver = 0, pkey = 0xffff;
 	uint64_t fecn = 0, becn = 0, resv6 = 0, qpn = 0;
 	uint64_t ackreq = 0, resv7 = 0, psn = 0;
+	/* XRCETH */
+	uint64_t srqn = 0;
 	/* DETH */
 	uint64_t qkey = 0, sqpn = 0;
 	/* RETH and AtomicETH (va, rkey); dlen only RETH; swap, cmp only AtomicETH */
@@ -92,6 +95,10 @@ Packet decode(View transport);
 
 /* One line for people: name, PSN, and every field of the packet's headers. */
 std::string describe(const Packet &packet);
+
+/* What names of packets of XRC begin with; those of RC are the same without it. */
+constexpr std::string_view xrc_prefix = "XRC_";
+std::string_view without_service(std::string_view name);
 
 /* The name of a packet: of its opcode, or ACK, NAK, RNR by its syndrome. */
 std::string name_of(const Packet &packet);

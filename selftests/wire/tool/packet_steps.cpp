@@ -57,6 +57,11 @@ bool signed_before(uint64_t a, uint64_t b)
 
 } // namespace
 
+bool PacketSpec::is(std::string_view plain) const
+{
+	return without_service(name) == plain;
+}
+
 bool PacketSpec::mentions(std::string_view field) const
 {
 	return ignored.contains(field) ||
@@ -72,7 +77,7 @@ uint32_t Machine::psn_base(bool response, bool inbound) const
 
 /* ACK, NAK and RNR are one opcode; the syndrome is made of what is said of it. */
 static std::optional<uint64_t> syndrome(const Statement &s,
-					const std::string &name)
+					std::string_view name)
 {
 	if (name == "RNR")
 		return aeth_rnr | evaluate(s.get("timer"));
@@ -86,10 +91,12 @@ static std::optional<uint64_t> syndrome(const Statement &s,
 PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 {
 	PacketSpec spec;
+	std::string op = s.word(0);
 
-	spec.name = s.word(0);
-	spec.opcode = opcode_by_name(
-		spec.name == "NAK" || spec.name == "RNR" ? "ACK" : spec.name);
+	spec.name = op;
+	if (spec.is("NAK") || spec.is("RNR"))
+		op.replace(op.size() - 3, 3, "ACK");
+	spec.opcode = opcode_by_name(op);
 	if (!spec.opcode)
 		throw ScriptError("no packet is called " + spec.name);
 	for (size_t i = 1; i < s.words.size(); i++) {
@@ -112,9 +119,9 @@ PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 		}
 
 		uint64_t v = value(text, key == "va" ? addresses :
-					 key == "rkey" || key == "inv" ?
-						       keys :
-						       numbers);
+					 key == "rkey" || key == "inv" ? keys :
+					 key == "srqn" ? queues :
+							 numbers);
 
 		if (key == "psn")
 			v = (v + psn_base(spec.opcode->response, inbound)) &
@@ -122,7 +129,7 @@ PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 		spec.fields.push_back({field, v});
 	}
 	if (spec.opcode->headers & hdr_aeth)
-		if (auto syn = syndrome(s, spec.name))
+		if (auto syn = syndrome(s, without_service(spec.name)))
 			spec.fields.push_back({field_by_name("syn"), *syn});
 	if (const std::string *text = s.find("data")) {
 		spec.has_data = *text != "any";
@@ -166,6 +173,7 @@ void Machine::step_inject(const Statement &s)
 
 	packet.opcode = spec.opcode->code;
 	packet.qpn = dut().qpn();
+	packet.srqn = dut().srqn(first_srq).value_or(0);
 	packet.migreq = 1;
 	packet.syn = aeth_ack | unlimited_credits;
 	packet.payload = spec.data;
@@ -238,14 +246,14 @@ std::string Machine::difference(const PacketSpec &spec, const Packet &packet,
 	for (const auto &[field, value] : spec.fields) {
 		const uint64_t got = packet.*field->member;
 
-		if (field->name == "syn" && spec.name == "READ_RESP_MIDDLE")
+		if (field->name == "syn" && spec.is("READ_RESP_MIDDLE"))
 			continue;
 		if (got != value)
 			return std::string(field->name) + " is " + hex(got) +
 			       ", not " + hex(value);
 	}
-	if (spec.opcode->headers & hdr_aeth && spec.name != "NAK" &&
-	    spec.name != "RNR" && (packet.syn & aeth_kind_mask) != aeth_ack)
+	if (spec.opcode->headers & hdr_aeth && !spec.is("NAK") &&
+	    !spec.is("RNR") && (packet.syn & aeth_kind_mask) != aeth_ack)
 		return "its syndrome is " + hex(packet.syn);
 	if (complete) {
 		usual.qpn = dut_->config().remote_qpn;
@@ -447,12 +455,14 @@ void Machine::step_silence(const Statement &s)
  */
 void Machine::step_probe(const Statement &s)
 {
+	const bool xrc = dut().config().type == IBV_QPT_XRC_RECV;
+	const std::string service(xrc ? xrc_prefix : "");
 	const Statement ask{s.line,
 			    s.text,
 			    "<",
-			    {"WRITE_ONLY", "ackreq"},
+			    {service + "WRITE_ONLY", "ackreq"},
 			    {{"psn", s.get("psn")}}};
-	Statement answer{s.line, s.text, ">", {"ACK"}, s.args};
+	Statement answer{s.line, s.text, ">", {service + "ACK"}, s.args};
 
 	step_inject(ask);
 	step_expect(answer);

@@ -83,6 +83,7 @@ constexpr Name<ibv_qp_type> types[] = {
 	{"rc", IBV_QPT_RC},
 	{"uc", IBV_QPT_UC},
 	{"ud", IBV_QPT_UD},
+	{"xrc_tgt", IBV_QPT_XRC_RECV},
 };
 
 constexpr Name<ibv_event_type> events[] = {
@@ -186,6 +187,12 @@ void Machine::step_mr(const Statement &s)
 			 s.has_word("other_pd"));
 }
 
+void Machine::step_srq(const Statement &s)
+{
+	dut().add_srq({s.word(0), s.has_word("other_domain"),
+		       s.has_word("other_pd")});
+}
+
 /* The memory stays, and still must be what the script says at its end. */
 void Machine::step_dereg(const Statement &s)
 {
@@ -277,9 +284,15 @@ void Machine::step_post(const Statement &s)
 	chain_.clear();
 }
 
+/* Those of an XRC target come from a queue, if no other then its first. */
 void Machine::step_recv(const Statement &s)
 {
-	dut().post_recv(value(s.get("wr")), gather(s));
+	if (dut().config().type == IBV_QPT_XRC_RECV)
+		dut().post_srq_recv(s.find("srq") ? s.get("srq") :
+						    std::string(first_srq),
+				    value(s.get("wr")), gather(s));
+	else
+		dut().post_recv(value(s.get("wr")), gather(s));
 }
 
 /* completion send|recv STATUS[|STATUS..] wr= [op=] [len=] [imm=] */
