@@ -220,7 +220,7 @@ TEST(Failover, OperationsGoOnAfterRecoveries)
 }
 
 /* Whatever the library is at at that moment: the administrator does not wait for it. */
-TEST(Failover, AnotherThreadRecoversTheAdapters)
+TEST(Failover, RecoveriesComeFromAnotherThread)
 {
 	constexpr uint32_t wanted = 24;
 	Both both(4, {.patience = std::chrono::milliseconds(5),

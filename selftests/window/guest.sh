@@ -13,7 +13,30 @@ export PAVO_DEV=wa0 PAVO_PEER=wb0 PAVO_WIRE_SCRIPT=$here/second-wire
 echo 0 >/sys/kernel/tracing/tracing_on
 veth_pair va vb 1500 || exit 1
 echo 10000 >/proc/sys/net/core/netdev_max_backlog
-status=0
+status=0 ran=
+
+# tests FILTER: runs those.
+tests()
+{
+	ran+=$(names "$1")$'\n'
+	"$program" --gtest_filter="$1" || status=$?
+}
+
+# names FILTER: of those tests, one a line; of those that are only run on demand none.
+names()
+{
+	"$program" --gtest_list_tests --gtest_filter="$1" |
+		awk '/^[^ ]/ { suite = $1 } /^ / && !/DISABLED_/ { print suite $1 }'
+}
+
+# all_ran: no filter has left a test out.
+all_ran()
+{
+	local left
+	left=$(comm -23 <(names '*' | sort) <(sort -u <<<"$ran"))
+	[ -z "$left" ] || printf 'in no filter of guest.sh: %s\n' "$left" >&2
+	[ -z "$left" ]
+}
 
 # record NAME PACKETS TEST: what comes by at vb while a test runs.
 record()
@@ -59,9 +82,9 @@ if (($#)); then
 	[[ $* != *Rout* && $* != *Strip* ]] || more_ways || exit 1
 	exec "$program" "$@"
 fi
-"$program" --gtest_filter=-*TheAdapter*:*LeavesPacketsBehind:Congested.*:Routes.*:Striping.* || status=$?
+tests '-*TheAdapter*:*LeavesPacketsBehind:Congested.*:Routes.*:Striping.*'
 more_ways || exit 1
-"$program" --gtest_filter=Routes.*:Striping.* || status=$?
+tests 'Routes.*:Striping.*'
 no_more_ways || exit 1
 wait_for gid_index wa0 v4
 wait_for gid_index wb0 v4
@@ -71,19 +94,20 @@ for side in va vb; do
 	tc qdisc add dev $side root netem limit 10000 delay 2ms 2ms loss 5% duplicate 5% \
 		reorder 25% || status=1
 done
-PAVO_LOSSY=1 "$program" --gtest_filter=Network.* || status=$?
+PAVO_LOSSY=1 tests 'Network.*'
 for side in va vb; do
 	tc qdisc delete dev $side root
 done
 # About seven packets fit, and leave slowly enough for any kernel.
 tc qdisc add dev va root tbf rate 2mbit burst 4kb limit 10kb || status=1
-"$program" --gtest_filter=Congested.* || status=$?
+tests 'Congested.*'
 tc qdisc delete dev va root
 # Two lives of the module, alike but for what is random.
 load_pair wa0 wb0 || exit 1
-"$program" --gtest_filter=*LeavesPacketsBehind || status=$?
+tests '*LeavesPacketsBehind'
 load_pair wa0 wb0 || exit 1
-"$program" --gtest_filter=*OfALifeBeforeTheAdapter* || status=$?
+tests '*OfALifeBeforeTheAdapter*'
 load_pair wa0 wb0 max_windows=3 max_rcxts=8 || exit 1
-"$program" --gtest_filter=*TheAdapter*-Failover.* || status=$?
+tests '*TheAdapter*-Failover.*'
+all_ran || status=1
 exit $status
