@@ -172,6 +172,25 @@ static bool check_length(struct pavo_dev *dev, const struct pavo_rcxt *rcxt,
 	return true;
 }
 
+/*
+ * Some of an operation has no place, so all of it ends. Where that is this end's fault,
+ * for what it asked for was to go to memory that is there no more, its window is dead. The
+ * packet may say what it likes: it is the request that tells.
+ */
+static bool refuse_place(struct pavo_fifo_window *window,
+			 struct pavo_rcxt *rcxt, enum pavo_pvo_result status,
+			 struct pavo_rdma_told *told)
+{
+	pavo_count(window->dev, rx_drop_rdma_pvo);
+	if (!rcxt->reading || pavo_rdma_mapped(window, rcxt->to, rcxt->total))
+		return end_placing(window, rcxt, status, told);
+	pavo_rdma_kill(window, rcxt->id);
+	rcxt->now.placing = false;
+	rcxt->told = false;
+	*told = end_of(window, rcxt, rcxt->now.tid, status);
+	return rcxt->flags & PAVO_RDMA_TELL_SOURCE;
+}
+
 /* Return: whether it was placed. @tell: whether @told is to be sent. */
 static bool place(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		  struct pavo_rx *rx, struct pavo_rdma_told *told, bool *tell)
@@ -182,10 +201,8 @@ static bool place(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	if (!check_length(window->dev, rcxt, pkt))
 		return false;
 	if (!deliver(window, rcxt, rx, &result)) {
-		if (result) {
-			pavo_count(window->dev, rx_drop_rdma_pvo);
-			*tell = end_placing(window, rcxt, result, told);
-		}
+		if (result)
+			*tell = refuse_place(window, rcxt, result, told);
 		return false;
 	}
 	pavo_seen_note(rcxt->seen, pkt->rdma.fragment);

@@ -48,11 +48,13 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
  * @seen:     fragments of what it takes, memory of its own while it has a window
  * @told:     the end is to be told to this process, when a packet says so
  * @own:      begun by frame number @frame, which is to be marked
+ * @reading:  it takes data for memory that this process named, at @to
  * @flags, @attempts, @tag, @total: of the operation, see struct pavo_rdma_request
  * @cookie:   of this process
  * @peer:     the other end
  * @from:     where the data is that it sends, a PVO
- * @to:       where it goes, at the other end; a number for TO_FIFO
+ * @to:       where it goes, at the other end, or at this one if it is @reading; a
+ *            number for TO_FIFO
  * @left:     bytes that have not been sent, or have not come
  * @fragment: the next to be sent
  */
@@ -66,6 +68,7 @@ struct pavo_rcxt {
 	struct pavo_seen *seen;
 	bool told;
 	bool own;
+	bool reading;
 	u8 flags;
 	u16 attempts;
 	struct pavo_rdma_peer peer;

@@ -55,8 +55,18 @@ void pavo_rdma_end(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		mark_frame(window, rcxt->frame, state);
 }
 
-/* A request named memory that is not its job's: a fault of the process. */
-static void kill_window(struct pavo_fifo_window *window, u32 rcxt)
+/*
+ * A region is whole: where its first and its last byte are, all between them is. What
+ * goes away later is seen when it is touched.
+ */
+bool pavo_rdma_mapped(const struct pavo_fifo_window *window, u64 pvo,
+		      u32 length)
+{
+	return !length || (!pavo_job_check(window->job, pvo, 1) &&
+			   !pavo_job_check(window->job, pvo + length - 1, 1));
+}
+
+void pavo_rdma_kill(struct pavo_fifo_window *window, u32 rcxt)
 {
 	spin_lock(&window->lock);
 	window->dead = true;
@@ -237,7 +247,7 @@ static void memory_is_gone(struct pavo_fifo_window *window,
 	};
 
 	if (give_up(window, rcxt, piece, PAVO_FRAME_BAD_PVO)) {
-		kill_window(window, piece->pkt.rdma.peer_rcxt);
+		pavo_rdma_kill(window, piece->pkt.rdma.peer_rcxt);
 		return;
 	}
 	told.wreth.status = result;

@@ -38,6 +38,16 @@ void pavo_rdma_expect(struct pavo_rcxt *rcxt);
  */
 bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget);
 
+/** pavo_rdma_mapped - are @length bytes at @pvo memory of @window's job? */
+bool pavo_rdma_mapped(const struct pavo_fifo_window *window, u64 pvo,
+		      u32 length);
+
+/**
+ * pavo_rdma_kill - a request of @window, on its context @rcxt, named memory that is not
+ * its job's: a fault of the process. That context may be locked.
+ */
+void pavo_rdma_kill(struct pavo_fifo_window *window, u32 rcxt);
+
 /** pavo_rdma_queue - @rcxt, locked, has something to send. False: window closed. */
 bool pavo_rdma_queue(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt);
 

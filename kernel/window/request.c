@@ -24,6 +24,7 @@ void pavo_rdma_begin(struct pavo_rcxt *rcxt, const struct pavo_rdma_peer *peer,
 	rcxt->now.feeding = false;
 	rcxt->told = false;
 	rcxt->own = false;
+	rcxt->reading = false;
 	rcxt->flags = wreth->flags & PAVO_RDMA_FLAGS;
 	rcxt->attempts = wreth->attempts;
 	rcxt->peer = *peer;
@@ -105,6 +106,7 @@ static bool go_on_reading(struct pavo_fifo_window *window,
 	rcxt->now.tid = tid;
 	rcxt->attempts = attempts;
 	rcxt->peer = ask->peer;
+	rcxt->to = ask->local;
 	*state = PAVO_FRAME_EMPTY;
 	if (!repeat)
 		return true;
@@ -116,7 +118,26 @@ static bool go_on_reading(struct pavo_fifo_window *window,
 	return true;
 }
 
-/* On an rCxt that is locked. Data may come before a read's sender is back here. */
+/* Data may come before its sender is back here. */
+static u32 begin_read(struct pavo_rcxt *rcxt, const struct ask *ask)
+{
+	rcxt->told = rcxt->flags & PAVO_RDMA_TELL_TARGET;
+	rcxt->reading = !(rcxt->flags & PAVO_RDMA_TO_FIFO);
+	rcxt->to = ask->local;
+	pavo_rdma_expect(rcxt);
+	return PAVO_FRAME_EMPTY;
+}
+
+/* Of a read to memory: is that its job's? That of a write is looked at as it is sent. */
+static bool room_for(const struct pavo_fifo_window *window,
+		     const struct ask *ask)
+{
+	return ask->type != PAVO_FRAME_RDMA_READ ||
+	       ask->wreth.flags & PAVO_RDMA_TO_FIFO ||
+	       pavo_rdma_mapped(window, ask->local, ask->wreth.total);
+}
+
+/* On an rCxt that is locked. */
 static u32 begin(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		 const struct ask *ask)
 {
@@ -130,13 +151,15 @@ static u32 begin(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		return refusal(verdict);
 	if (go_on_reading(window, rcxt, ask, &state))
 		return state;
+	if (!room_for(window, ask)) {
+		pavo_rdma_kill(window, ask->rcxt);
+		return PAVO_FRAME_BAD_PVO;
+	}
 	pavo_rdma_begin(rcxt, &ask->peer, &ask->wreth);
 	rcxt->cookie = ask->cookie;
 	if (ask->type == PAVO_FRAME_RDMA_WRITE)
 		return begin_write(window, rcxt, ask);
-	rcxt->told = rcxt->flags & PAVO_RDMA_TELL_TARGET;
-	pavo_rdma_expect(rcxt);
-	return PAVO_FRAME_EMPTY;
+	return begin_read(rcxt, ask);
 }
 
 /* What packets to @hdr's window need. Return: enum pavo_frame_state. */

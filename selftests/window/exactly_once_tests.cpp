@@ -159,17 +159,26 @@ TEST(ExactlyOnce, WrongMemoryThereIsToldAndOthersGoOn)
 
 TEST(ExactlyOnce, WrongMemoryHereEndsTheWindow)
 {
-	Both both;
-	std::error_code result;
+	for (bool write : {true, false}) {
+		Both both;
+		std::error_code result;
+		RdmaMove move{.local = {both.mapping_a.pvo().value ^
+					1ull << 60},
+			      .remote = both.mapping_b.pvo(),
+			      .length = 10};
+		auto over = [&](std::error_code error) {
+			result = error;
+		};
 
-	both.rdma_a.put(both.b_of_a,
-			{.local = {both.mapping_a.pvo().value ^ 1ull << 60},
-			 .remote = both.mapping_b.pvo(),
-			 .length = 10},
-			[&](std::error_code error) { result = error; });
-	ASSERT_TRUE(both.run());
-	EXPECT_EQ(result, std::errc::owner_dead);
-	EXPECT_EQ(both.a.lmt().state, 2u);
+		if (write)
+			both.rdma_a.put(both.b_of_a, move, over);
+		else
+			both.rdma_a.get(both.b_of_a, move, over);
+		ASSERT_TRUE(both.run());
+		EXPECT_EQ(result, std::errc::owner_dead);
+		EXPECT_EQ(both.a.lmt().state, 2u);
+		EXPECT_EQ(both.b.lmt().state, 1u);
+	}
 }
 
 TEST(ExactlyOnce, NobodyThereTimesOut)

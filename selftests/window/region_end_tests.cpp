@@ -181,6 +181,21 @@ TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
 	EXPECT_EQ(ends.b.lmt().state, 1u);
 }
 
+/* Of a read that is seen before anything is asked for. */
+TEST_P(RegionEnd, AReadBehindItEndsTheWindow)
+{
+	auto request = ends.request(1, length, PAVO_RDMA_TELL_TARGET);
+	Moved sent(ends.device_b, "tx_rdma_packets");
+
+	request.local_pvo = pages->pvo_before_end(before_end);
+	EXPECT_EQ(ends.ask(false, request), PAVO_FRAME_BAD_PVO);
+	EXPECT_EQ(ends.a.lmt().state, 2u);
+	EXPECT_EQ(ends.a.lmt().fatal_rcxt, ends.rcxt_a);
+	EXPECT_TRUE(quiet(ends.a));
+	EXPECT_EQ(sent.by(), 0u);
+	EXPECT_EQ(ends.b.lmt().state, 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, RegionEnd, testing::Values(small, medium, large),
 			 [](const auto &info) {
 				 return info.param == small  ? "4KiBPages" :

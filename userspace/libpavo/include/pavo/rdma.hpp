@@ -147,7 +147,7 @@ public:
 	 * progress() when all of them can be seen at their target, once, with:
 	 * timed_out: no answer to RdmaOptions::attempts; bad_address: the peer's memory
 	 * is not what the PVO says; owner_dead: this window is dead after a PVO of its own
-	 * that was none; what Window::prepare() refuses.
+	 * that was none, of a put or of a get; what Window::prepare() refuses.
 	 * Operations end in any order.
 	 * Return: invalid_argument: there is no such peer; a put from_fifo without @fill;
 	 * to_fifo with numbers that are too high. not_enough_memory. It was not begun

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * gone_tests.cpp - reads to memory of one's own that is not there: at once, or no more when
+ * the data comes. Whoever asked is at fault then, whatever packets say.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "scene.h"
+
+using namespace windows;
+
+namespace {
+
+/* b reads 1000 bytes of a's into memory of its own; nobody answers but the test. */
+struct Reading : Scene {
+	explicit Reading(unsigned flags = PAVO_RDMA_TELL_TARGET)
+	{
+		asked = request(++tid, 1000, flags);
+		asked.local_rcxt = forged_b;
+		asked.remote_rcxt = forged_a + 5;
+		asked.remote_pvo = here.pvo();
+		std::ranges::fill(memory.all(), std::byte(0x5a));
+		mapping.emplace(job_b, memory.all());
+		asked.local_pvo = mapping->pvo().value;
+	}
+
+	pavo_frame_state ask()
+	{
+		pavo_frame_state state = PAVO_FRAME_EMPTY;
+
+		EXPECT_FALSE(b.prepare_rdma(false, node_a, a.number(), asked));
+		EXPECT_FALSE(b.start());
+		eventually([&] { return b.sent({&state, 1}) == 1; });
+		return state;
+	}
+
+	/* What it asked for, as a would send it. */
+	Frame answer()
+	{
+		Frame frame = forged();
+
+		set_field(frame, AT_PEER_RCXT, 4, asked.remote_rcxt);
+		set_field(frame, AT_TID, 8, asked.tid);
+		set_field(frame, AT_PVO, 8, asked.local_pvo);
+		return frame;
+	}
+
+	bool untouched() const
+	{
+		return std::ranges::all_of(memory.all(), [](std::byte byte) {
+			return byte == std::byte(0x5a);
+		});
+	}
+
+	bool dead()
+	{
+		return b.lmt().state == 2 && b.lmt().fatal_rcxt == forged_b;
+	}
+
+	world::Memory memory{mapped};
+	std::optional<pavo::Mapping> mapping;
+	pavo_rdma_request asked;
+};
+
+/* Neither asked for nor told: the window is dead. */
+TEST(OwnMemory, ThatIsNoneEndsTheWindowOfAReadAtOnce)
+{
+	for (uint64_t wrong : {uint64_t(1) << 60, uint64_t(1) << 44}) {
+		Reading scene;
+		Moved asked(scene.device_a, "rx_drop_rcxt");
+
+		scene.asked.local_pvo ^= wrong;
+		EXPECT_EQ(scene.ask(), PAVO_FRAME_BAD_PVO);
+		EXPECT_TRUE(scene.dead());
+		EXPECT_TRUE(quiet(scene.b));
+		EXPECT_EQ(scene.ask(), PAVO_FRAME_DEAD);
+		EXPECT_EQ(asked.by(), 0u);
+		EXPECT_EQ(scene.a.lmt().state, 1u);
+	}
+}
+
+/* A FIFO is no memory, and of nothing there is enough anywhere. */
+TEST(OwnMemory, IsNotLookedForWhereThereIsNone)
+{
+	Reading scene;
+
+	scene.asked.local_pvo = 0;
+	scene.asked.flags |= PAVO_RDMA_TO_FIFO;
+	EXPECT_EQ(scene.ask(), PAVO_FRAME_SENT);
+	scene.asked.flags ^= PAVO_RDMA_TO_FIFO;
+	scene.asked.length = 0;
+	scene.asked.tid = ++scene.tid;
+	EXPECT_EQ(scene.ask(), PAVO_FRAME_SENT);
+	EXPECT_EQ(scene.b.lmt().state, 1u);
+	EXPECT_TRUE(scene.honest());
+}
+
+TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
+{
+	for (unsigned told : {0u, unsigned(PAVO_RDMA_TELL_SOURCE)}) {
+		Reading scene(PAVO_RDMA_TELL_TARGET | told);
+		Moved refused(scene.device_b, "rx_drop_rdma_pvo"),
+			late(scene.device_b, "rx_drop_window"),
+			word(scene.device_a, "rx_drop_rcxt");
+
+		/* The request, which nobody at a knows what to do with. */
+		ASSERT_EQ(scene.ask(), PAVO_FRAME_SENT);
+		ASSERT_TRUE(eventually([&] { return word.by() == 1; }));
+		scene.mapping.reset();
+		Frame frame = scene.answer();
+		scene.send(frame);
+		ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));
+		EXPECT_TRUE(eventually([&] { return scene.dead(); }));
+		/* Who sent it hears that it is of no use, if that was asked for. */
+		EXPECT_TRUE(
+			eventually([&] { return word.by() == 1 + !!told; }));
+		EXPECT_TRUE(quiet(scene.b));
+		scene.send(frame);
+		EXPECT_TRUE(eventually([&] { return late.by() == 1; }));
+		EXPECT_TRUE(scene.untouched());
+		EXPECT_EQ(scene.a.lmt().state, 1u);
+	}
+}
+
+/* What comes names memory that is not there, but was not asked for: no fault of b's. */
+TEST(OwnMemory, ThatIsThereKeepsTheWindowAliveWhateverComes)
+{
+	Reading scene;
+	Moved refused(scene.device_b, "rx_drop_rdma_pvo");
+
+	ASSERT_EQ(scene.ask(), PAVO_FRAME_SENT);
+	Frame frame = scene.answer();
+	set_field(frame, AT_PVO, 8, scene.asked.local_pvo ^ uint64_t(1) << 60);
+	scene.send(frame);
+	auto done = ended(scene.b);
+	EXPECT_EQ(done.tid, scene.asked.tid);
+	EXPECT_EQ(done.status, PAVO_PVO_KEY);
+	EXPECT_EQ(refused.by(), 1u);
+	EXPECT_EQ(scene.b.lmt().state, 1u);
+	EXPECT_TRUE(scene.untouched());
+	EXPECT_TRUE(scene.honest());
+}
+
+/* Nor is that of a write which names what is not there: it is told, as ever. */
+TEST(OwnMemory, OfOthersIsTheirs)
+{
+	Reading scene;
+	Moved refused(scene.device_b, "rx_drop_rdma_pvo");
+
+	/* On the context that a read of it was at. */
+	ASSERT_EQ(scene.ask(), PAVO_FRAME_SENT);
+	scene.mapping.reset();
+	Frame frame = scene.forged();
+	set_field(frame, AT_PVO, 8, scene.asked.local_pvo);
+	scene.send(frame);
+	EXPECT_TRUE(eventually([&] { return refused.by() == 1; }));
+	EXPECT_TRUE(scene.untouched());
+	EXPECT_EQ(scene.b.lmt().state, 1u);
+	EXPECT_TRUE(scene.honest());
+}
+
+} // namespace
