@@ -347,6 +347,11 @@ static bool receive_request(struct pavo_fifo_window *window,
 		count_verdict(window->dev, verdict);
 		return false;
 	}
+	/* Where the process answers, its own frames say that there is no way. */
+	if (!from_fifo && !pavo_window_knows(window, pkt->src_node)) {
+		pavo_count(window->dev, tx_drop_node);
+		return false;
+	}
 	if (from_fifo && !put_request(window, pkt))
 		return false;
 	pavo_rdma_begin(rcxt, &peer, &pkt->rdma);

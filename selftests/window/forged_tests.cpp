@@ -81,6 +81,11 @@ const Forgery reads[] = {
 	 [](Scene &scene, Frame &frame) {
 		 set_field(frame, AT_PVO, 8, scene.there.pvo() - 1);
 	 }},
+	{"ANodeWithoutARoute", "tx_drop_node",
+	 [](Scene &, Frame &frame) {
+		 set_field(frame, AT_NODE, 2, 5);
+		 set_field(frame, AT_TOTAL, 4, 0xffffffff);
+	 }},
 	{"AFlagThatIsNone", "rx_drop_rdma_invalid",
 	 [](Scene &, Frame &frame) {
 		 frame[AT_FLAGS] |= 0x10;
