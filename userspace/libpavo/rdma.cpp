@@ -3,32 +3,17 @@
 #include <pavo/rdma.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 
 #include "error.hpp"
 #include "rdma_engine.hpp"
 #include "rdma_once.hpp"
+#include "rdma_word.hpp"
 
 namespace pavo {
 
 namespace {
-
-/* What libraries say to each other, in messages of kind PAVO_MESSAGE_RDMA. */
-struct Word {
-	enum : uint32_t {
-		/* Is your context @rcxt what it was? No answer: it is. */
-		ASK = 1,
-		/* My context @rcxt is @now; operations up to tid @ended are over */
-		RENEWED = 2,
-	};
-	uint32_t what;
-	uint32_t rcxt;
-	uint32_t now;
-	uint32_t reserved;
-	uint64_t ended;
-};
 
 /* The tid of an operation's first attempt. */
 uint64_t first_of(uint64_t tid, uint16_t attempts)
@@ -108,14 +93,13 @@ public:
 
 	void ask_about(uint16_t node, uint32_t window, uint32_t rcxt) override
 	{
-		say(node, window, {Word::ASK, rcxt, 0, 0, 0});
+		say(node, window, {.what = RdmaWord::ask, .rcxt = rcxt});
 	}
 
 	/* Goes with the next start; who hears nothing asks again. */
-	void say(uint16_t node, uint32_t window, const Word &word)
+	void say(uint16_t node, uint32_t window, const RdmaWord &word)
 	{
-		send(node, window, std::as_bytes(std::span(&word, 1)),
-		     PAVO_MESSAGE_RDMA);
+		send(node, window, word.encode(), PAVO_MESSAGE_RDMA);
 	}
 
 	/* A context was not this window's: since the last call. */
@@ -340,18 +324,13 @@ void Rdma::take_asked(const Message &message)
 
 void Rdma::take_word(const Message &message, Clock::time_point now)
 {
-	Word word;
+	auto word = RdmaWord::decode(message.payload);
 
-	if (message.payload.size() != sizeof(word))
-		return;
-	memcpy(&word, message.payload.data(), sizeof(word));
-	if (word.what == Word::RENEWED) {
-		engine_->renew_remote(message.node, message.window, word.rcxt,
-				      word.now, word.ended, now);
-		return;
-	}
-	if (word.what == Word::ASK)
-		asked_.push_back({message.node, message.window, word.rcxt});
+	if (word && word->what == RdmaWord::renewed)
+		engine_->renew_remote(message.node, message.window, word->rcxt,
+				      word->now, word->ended, now);
+	else if (word)
+		asked_.push_back({message.node, message.window, word->rcxt});
 }
 
 /*
@@ -377,8 +356,10 @@ std::error_code Rdma::answer(Clock::time_point now)
 
 		if (name != asked.rcxt)
 			port_->say(asked.node, asked.window,
-				   {Word::RENEWED, asked.rcxt, name, 0,
-				    once_->ended(name)});
+				   {.what = RdmaWord::renewed,
+				    .rcxt = asked.rcxt,
+				    .now = name,
+				    .ended = once_->ended(name)});
 	}
 	return {};
 }

@@ -310,28 +310,48 @@ void RdmaEngine::renew_local(uint32_t old, uint32_t now_it_is,
 		again(channel, now);
 }
 
+/* Is it to that context of a peer? */
+bool RdmaEngine::is_to(const Channel &channel, uint16_t node, uint32_t window,
+		       uint32_t remote) const
+{
+	const Peer &peer = peers_[channel.peer];
+
+	return peer.node == node && peer.window == window &&
+	       channel.remote == remote;
+}
+
 void RdmaEngine::renew_remote(uint16_t node, uint32_t window, uint32_t old,
 			      uint32_t now_it_is, uint64_t ended,
 			      Clock::time_point now)
 {
-	for (size_t i = 0; i < channels_.size(); i++) {
-		Channel &channel = channels_[i];
-		const Peer &peer = peers_[channel.peer];
+	/* A context serves one channel. */
+	for (const Channel &channel : channels_)
+		if (is_to(channel, node, window, now_it_is))
+			return;
+	for (size_t i = 0; i < channels_.size(); i++)
+		if (is_to(channels_[i], node, window, old))
+			renew_channel(i, now_it_is, ended, now);
+}
 
-		if (peer.node != node || peer.window != window ||
-		    channel.remote != old || old == now_it_is)
-			continue;
-		channel.remote = now_it_is;
-		if (!channel.operation)
-			continue;
-		if (!channel.write || channel.tid - channel.attempts > ended) {
-			again(channel, now);
-			continue;
-		}
-		/* Its process was told; it is not to be written to again. */
-		port_.cancel(channel.local);
-		piece_over(i, {}, now);
+void RdmaEngine::renew_channel(size_t number, uint32_t now_it_is,
+			       uint64_t ended, Clock::time_point now)
+{
+	Channel &channel = channels_[number];
+	uint64_t first = channel.tid - channel.attempts;
+
+	/* Nothing was begun after that, so nothing can be over. */
+	if (ended > first)
+		return;
+	channel.remote = now_it_is;
+	if (!channel.operation)
+		return;
+	if (!channel.write || ended < first) {
+		again(channel, now);
+		return;
 	}
+	/* Its process was told; it is not to be written to again. */
+	port_.cancel(channel.local);
+	piece_over(number, {}, now);
 }
 
 /* -------------------------------------------------------------------- ends */

@@ -91,7 +91,10 @@ public:
 	 */
 	void renew_local(uint32_t old, uint32_t now_it_is,
 			 Clock::time_point now);
-	/** @ended: writes whose first tid is not above that are over there. */
+	/**
+	 * @ended: first tid of the last write that is over there; 0: none is. What cannot
+	 * be is not believed: nothing happens.
+	 */
 	void renew_remote(uint16_t node, uint32_t window, uint32_t old,
 			  uint32_t now_it_is, uint64_t ended,
 			  Clock::time_point now);
@@ -154,6 +157,10 @@ private:
 	void pump(size_t peer, Clock::time_point now);
 	void ask(Channel &channel, Clock::time_point now);
 	void again(Channel &channel, Clock::time_point now);
+	bool is_to(const Channel &channel, uint16_t node, uint32_t window,
+		   uint32_t remote) const;
+	void renew_channel(size_t channel, uint32_t now_it_is, uint64_t ended,
+			   Clock::time_point now);
 	void unframe(Channel &channel);
 	bool still_sending(const Channel &channel,
 			   pavo_frame_state state) const;

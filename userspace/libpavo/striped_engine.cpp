@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "word.hpp"
 
 namespace pavo {
 
@@ -28,48 +29,36 @@ bool of_operation(std::error_code error)
 
 std::array<std::byte, StripedWord::size> StripedWord::encode() const
 {
-	std::array<std::byte, size> bytes{};
-	size_t at = 0;
-	auto put = [&](uint64_t value, size_t n) {
-		while (n--)
-			bytes[at++] = std::byte(value >> 8 * n);
-	};
+	WordWriter<size> to;
 
-	put(what, 1);
-	put(0, 1);
-	put(lane, 2);
-	put(token, 4);
-	put(number, 8);
-	put(oldest, 8);
-	put(length, 8);
-	put(tag, 4);
-	return bytes;
+	to.put(what, 1);
+	to.put(0, 1);
+	to.put(lane, 2);
+	to.put(token, 4);
+	to.put(number, 8);
+	to.put(oldest, 8);
+	to.put(length, 8);
+	to.put(tag, 4);
+	return to.bytes();
 }
 
 std::optional<StripedWord> StripedWord::decode(std::span<const std::byte> bytes)
 {
+	WordReader from(bytes);
 	StripedWord word;
-	size_t at = 0;
-	auto get = [&](size_t n) {
-		uint64_t value = 0;
-
-		while (n--)
-			value = value << 8 | uint8_t(bytes[at++]);
-		return value;
-	};
 
 	if (bytes.size() != size)
 		return {};
-	auto what = get(1);
-	if (what < close || what > told || get(1))
+	auto what = from.get(1);
+	if (what < close || what > told || from.get(1))
 		return {};
 	word.what = What(what);
-	word.lane = uint16_t(get(2));
-	word.token = uint32_t(get(4));
-	word.number = get(8);
-	word.oldest = get(8);
-	word.length = get(8);
-	word.tag = uint32_t(get(4));
+	word.lane = uint16_t(from.get(2));
+	word.token = uint32_t(from.get(4));
+	word.number = from.get(8);
+	word.oldest = from.get(8);
+	word.length = from.get(8);
+	word.tag = uint32_t(from.get(4));
 	return word;
 }
 
