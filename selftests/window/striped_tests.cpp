@@ -18,6 +18,7 @@
 #include <pavo/striped.hpp>
 
 #include "adapter.h"
+#include "striped_engine.hpp"
 
 using namespace windows;
 using pavo::Striped;
@@ -110,6 +111,7 @@ struct Two {
 			must(b.add(*end_b.window, lent_b));
 			must(end_a.window->set_node(node_b, end_b.address.gid));
 			must(end_b.window->set_node(node_a, end_a.address.gid));
+			tokens_b[i] = lent_b[0];
 			must(a.connect(i, {node_b, end_b.window->number(),
 					   lent_b}));
 			must(b.connect(i, {node_a, end_a.window->number(),
@@ -176,6 +178,8 @@ struct Two {
 
 	std::array<LaneEnd, 2> ends_a;
 	std::array<LaneEnd, 2> ends_b;
+	/* By which b knows that words of a lane are of now. */
+	std::array<uint32_t, 2> tokens_b{};
 	NodeMemory memory_a;
 	NodeMemory memory_b;
 	Striped a;
@@ -497,16 +501,20 @@ TEST_F(Striping, RefusesWhatCannotBe)
 	two.expect_good(1, 1);
 }
 
-/* Words made up by other windows of the job: a lane stays what it was. */
+/*
+ * Words made up by other windows of the job: a lane stays what it was. They are as the other
+ * end's would be, so it is who sends them that counts.
+ */
 TEST_F(Striping, WordsOfStrangersAreNotHeard)
 {
 	Two two;
 	LaneEnd stranger("wc0", node_a);
-	std::array<std::byte, 36> word{};
+	const auto word = pavo::StripedWord{.what = pavo::StripedWord::close,
+					    .lane = 1,
+					    .token = two.tokens_b[1]}
+				  .encode();
 
 	must(stranger.window->set_node(node_b, two.ends_b[1].address.gid));
-	word[0] = std::byte(1); /* close */
-	word[3] = std::byte(1); /* lane 1 */
 	Moved frames(two.ends_b[1].device, "rx_frames");
 	for (int i = 0; i < 40; i++)
 		ASSERT_FALSE(stranger.window->send(
