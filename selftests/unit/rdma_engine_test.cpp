@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
 
 #include "rdma_world.h"
 
@@ -340,6 +341,35 @@ TEST(RdmaEngine, BeginsFromDone)
 			   bench.world.now);
 	ASSERT_TRUE(bench.run());
 	EXPECT_EQ(left, 0);
+}
+
+/* It goes through, once, and others have their turn though nothing else calls for them. */
+TEST(RdmaEngine, WhatACallThrowsHoldsNothingUp)
+{
+	Bench bench(5);
+	int ended = 0, thrown = 0;
+	bool over = false;
+
+	for (int n = 0; n < 10; n++)
+		bench.engine.begin(
+			n % 2, bench.peer,
+			{.local = {0}, .remote = {64}, .length = 64},
+			[&](std::error_code error) {
+				EXPECT_FALSE(error);
+				ended++;
+				throw std::runtime_error("a program's own");
+			},
+			bench.world.now);
+	while (!over && thrown <= 10)
+		try {
+			over = bench.run(100'000);
+			ASSERT_TRUE(over) << ended;
+		} catch (const std::runtime_error &) {
+			thrown++;
+		}
+	EXPECT_EQ(ended, 10);
+	EXPECT_EQ(thrown, 10);
+	EXPECT_EQ(bench.engine.pending(), 0u);
 }
 
 TEST(RdmaEngine, StopsWithoutAWord)

@@ -383,14 +383,16 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 		operation->asked = operation->move.length;
 		operation->told = true;
 	}
-	if (!operation->under_way &&
-	    operation->asked == operation->move.length) {
-		if (operation->told)
-			finish(operation);
-		else
-			peers_[peer].waiting.push_front(operation);
-	}
+	bool all = !operation->under_way &&
+		   operation->asked == operation->move.length;
+	bool finished = all && operation->told;
+
+	if (all && !finished)
+		peers_[peer].waiting.push_front(operation);
 	pump(peer, now);
+	/* Last: what it calls may throw. */
+	if (finished)
+		finish(operation);
 }
 
 bool RdmaEngine::done(const pavo_rdma_done &done, Clock::time_point now)
