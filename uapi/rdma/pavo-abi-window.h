@@ -316,7 +316,8 @@ enum pavo_window_attr {
 
 /* pavo_window_args.flags */
 enum pavo_window_flag {
-	PAVO_WINDOW_BROADCAST = 0x1, /* it may send to all at once */
+	/* of the local mapping table, as in the document; nothing looks at it */
+	PAVO_WINDOW_BROADCAST = 0x1,
 	PAVO_WINDOW_FLAGS = 0x1,
 };
 

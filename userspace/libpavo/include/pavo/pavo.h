@@ -49,7 +49,8 @@ uint64_t pavo_mapping_pvo(const struct pavo_mapping *mapping);
 
 /**
  * struct pavo_window_options - as pavo::WindowOptions. 0 where a number of frames or
- * nodes is asked for: the usual; where an eventfd is: none.
+ * nodes is asked for: the usual; where an eventfd is: none. @broadcast: a flag of the
+ * local mapping table, of the document; nothing sends so.
  */
 struct pavo_window_options {
 	uint16_t node;

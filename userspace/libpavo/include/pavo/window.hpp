@@ -36,7 +36,7 @@ struct WindowOptions {
 	/** eventfds, -1: none. For several that take turns see handler.hpp. */
 	int recv_event = -1;
 	int send_event = -1;
-	/** Whether it may send to all at once. */
+	/** A flag of the local mapping table, of the document; nothing sends so. */
 	bool broadcast = false;
 };
 
@@ -191,7 +191,7 @@ public:
 	 * Ends its work, without waiting for what others do with it at this moment:
 	 * nobody begins to send or receive by it any more, its contexts are gone, and no
 	 * RDMA by it writes to memory when this returns. Frames that were not sent by then
-	 * are not, and are not marked. Only snapshot() and lmt() make sense after that.
+	 * are not; some are marked PAVO_FRAME_DEAD, others are not marked. Only snapshot() and lmt() make sense after that.
 	 */
 	std::error_code disable() noexcept;
 	/**
