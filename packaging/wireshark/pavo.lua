@@ -7,23 +7,30 @@
 --
 -- It adds to what Wireshark itself shows of RoCEv2. Filters: pavo, pavo.type, pavo.key,
 -- pavo.node, pavo.window (source), pavo.to (destination window), pavo.payload; of RDMA
--- pavo.rcxt, pavo.tid, pavo.pvo and the others below.
+-- pavo.rcxt, pavo.tid, pavo.pvo and the others below; of what libraries say to each other
+-- pavo.word and pavo.word.*.
 
 local pavo = Proto("pavo", "pavo windows")
 
 local BTH, WETH, WRETH, PVO, ICRC = 12, 16, 40, 8, 4
+local FLAGS = BTH + WETH + 38
 local types = { [0xc0] = "Message", [0xc1] = "Data", [0xc2] = "Read", [0xc3] = "Done" }
 local lengths = { [0xc0] = WETH, [0xc1] = WETH + WRETH, [0xc2] = WETH + WRETH + PVO,
 		  [0xc3] = WETH + WRETH }
 local statuses = { [0] = "all has arrived", [1] = "no such table", [2] = "another job's",
 		   [3] = "outside of its table", [4] = "not, or no more, of that region" }
+local kinds = { [0] = "of a program", [1] = "exactly-once RDMA", [2] = "striping" }
+-- Words of the library, by the kind of message: their names, and their lengths.
+local rdma_words = { [1] = "ask", [2] = "renewed" }
+local striping_words = { [1] = "close", [2] = "closed", [3] = "tell", [4] = "told" }
+local word_lengths = { [1] = 20, [2] = 36 }
 
 local f = pavo.fields
 f.type = ProtoField.uint8("pavo.type", "Type", base.HEX, types)
 f.to = ProtoField.uint24("pavo.to", "Destination window", base.DEC)
 f.key = ProtoField.uint64("pavo.key", "Window key", base.HEX)
 f.node = ProtoField.uint16("pavo.node", "Source node", base.DEC)
-f.kind = ProtoField.uint8("pavo.kind", "Kind of message", base.DEC)
+f.kind = ProtoField.uint8("pavo.kind", "Kind of message", base.DEC, kinds)
 f.window = ProtoField.uint24("pavo.window", "Source window", base.DEC)
 f.rcxt = ProtoField.uint32("pavo.rcxt", "rCxt", base.HEX)
 f.peer_rcxt = ProtoField.uint32("pavo.peer_rcxt", "Sender's rCxt", base.HEX)
@@ -33,11 +40,26 @@ f.total = ProtoField.uint32("pavo.total", "Total length", base.DEC)
 f.fragment = ProtoField.uint32("pavo.fragment", "Fragment", base.DEC)
 f.tag = ProtoField.uint32("pavo.tag", "Tag", base.HEX)
 f.attempts = ProtoField.uint16("pavo.attempts", "Attempts before", base.DEC)
-f.flags = ProtoField.uint8("pavo.flags", "Flags (1 tell source, 2 target; 4 to FIFO, 8 from FIFO)", base.HEX)
+f.flags = ProtoField.uint8("pavo.flags", "Flags", base.HEX)
+f.tell_source = ProtoField.bool("pavo.flags.tell_source", "The source is told", 8, nil, 1)
+f.tell_target = ProtoField.bool("pavo.flags.tell_target", "The target is told", 8, nil, 2)
+f.to_fifo = ProtoField.bool("pavo.flags.to_fifo", "To the target's FIFO", 8, nil, 4)
+f.from_fifo = ProtoField.bool("pavo.flags.from_fifo", "By the source's process", 8, nil, 8)
 f.status = ProtoField.uint8("pavo.status", "Status", base.DEC, statuses)
 f.back_pvo = ProtoField.uint64("pavo.back_pvo", "PVO of the data's target", base.HEX)
 f.payload = ProtoField.bytes("pavo.payload", "Payload")
 f.length = ProtoField.uint16("pavo.length", "Payload length", base.DEC)
+f.rdma_word = ProtoField.uint8("pavo.word", "Word", base.DEC, rdma_words)
+f.striping_word = ProtoField.uint8("pavo.word", "Word", base.DEC, striping_words)
+f.word_rcxt = ProtoField.uint32("pavo.word.rcxt", "rCxt", base.HEX)
+f.word_now = ProtoField.uint32("pavo.word.now", "rCxt now", base.HEX)
+f.word_ended = ProtoField.uint64("pavo.word.ended", "Ended up to tid", base.DEC)
+f.word_lane = ProtoField.uint16("pavo.word.lane", "Lane", base.DEC)
+f.word_token = ProtoField.uint32("pavo.word.token", "Token", base.HEX)
+f.word_number = ProtoField.uint64("pavo.word.number", "Message", base.DEC)
+f.word_oldest = ProtoField.uint64("pavo.word.oldest", "Oldest message", base.DEC)
+f.word_length = ProtoField.uint64("pavo.word.length", "Its length", base.DEC)
+f.word_tag = ProtoField.uint32("pavo.word.tag", "Its tag", base.HEX)
 
 local short = ProtoExpert.new("pavo.short", "Packet ends inside its headers",
 			      expert.group.MALFORMED, expert.severity.ERROR)
@@ -45,6 +67,34 @@ pavo.experts = { short }
 
 local opcode_of = Field.new("infiniband.bth.opcode")
 local udp_payload = Field.new("udp.payload")
+
+-- One field behind the other; what has none is left out.
+local function add_parts(top, packet, at, parts)
+	for _, part in ipairs(parts) do
+		if part[1] then
+			top:add(part[1], packet(at, part[2]))
+		end
+		at = at + part[2]
+	end
+end
+
+-- What libraries say to each other, which is known by kind and length.
+local function add_word(top, packet, kind, length)
+	local at = BTH + WETH
+
+	if length ~= word_lengths[kind] then
+		return
+	end
+	if kind == 1 then
+		add_parts(top, packet, at, { { f.rdma_word, 1 }, { nil, 3 }, { f.word_rcxt, 4 },
+					     { f.word_now, 4 }, { f.word_ended, 8 } })
+	else
+		add_parts(top, packet, at, { { f.striping_word, 1 }, { nil, 1 }, { f.word_lane, 2 },
+					     { f.word_token, 4 }, { f.word_number, 8 },
+					     { f.word_oldest, 8 }, { f.word_length, 8 },
+					     { f.word_tag, 4 } })
+	end
+end
 
 -- What is behind the WETH of all but messages.
 local function add_rdma(top, packet, opcode)
@@ -56,9 +106,9 @@ local function add_rdma(top, packet, opcode)
 	if lengths[opcode] > WETH + WRETH then
 		table.insert(parts, { f.back_pvo, PVO })
 	end
-	for _, part in ipairs(parts) do
-		top:add(part[1], packet(at, part[2]))
-		at = at + part[2]
+	add_parts(top, packet, at, parts)
+	for _, flag in ipairs({ f.tell_source, f.tell_target, f.to_fifo, f.from_fifo }) do
+		top:add(flag, packet(FLAGS, 1))
 	end
 end
 
@@ -90,6 +140,8 @@ function pavo.dissector(buffer, pinfo, tree)
 	end
 	if headers > BTH + WETH then
 		add_rdma(top, packet, opcode.value)
+	else
+		add_word(top, packet, packet(BTH + 10, 1):uint(), length)
 	end
 	top:append_text(string.format(", %s, node %d window %d to window %d",
 				      types[opcode.value],

@@ -18,7 +18,11 @@ CAPTURE = HERE / "messages.pcap"
 RDMA = HERE / "rdma.pcap"
 JOB_ID, JOB_KEY = 0x1000, 0x5ec2e7
 LENGTHS = (0, 1, 2, 3, 48, 49, 1420)
-FIELDS = ("pavo.type", "pavo.key", "pavo.node", "pavo.length", "pavo.payload")
+FIELDS = ("pavo.type", "pavo.key", "pavo.node", "pavo.kind", "pavo.length",
+          "pavo.payload")
+FLAGS = {"tell_source": 1, "tell_target": 2, "to_fifo": 4, "from_fifo": 8}
+UP_TO_BTH = 14 + 20 + 8
+BTH, WETH, ICRC = 12, 16, 4
 MASK = (1 << 64) - 1
 MESSAGE, DATA, READ, DONE = 0xc0, 0xc1, 0xc2, 0xc3
 # Fields of packets of RDMA: name, and where they are behind the BTH.
@@ -82,11 +86,16 @@ def messages_are_shown():
     for field in FIELDS:
         options += ["-e", field]
     key = siphash24((JOB_KEY, JOB_KEY ^ MASK), struct.pack("<I", JOB_ID))
-    want = [["0xc0", f"0x{key:016x}", "0", str(length),
+    want = [["0xc0", f"0x{key:016x}", "0", "0", str(length),
              pattern(number, length).hex()]
             for number, length in enumerate(LENGTHS)]
     have = [line.split("\t") for line in dissect(CAPTURE, *options).splitlines()]
     assert have == want, f"{have} instead of {want}"
+    ways = [(str(int.from_bytes(packet[5:8], "big")), str(int.from_bytes(packet[25:28], "big")))
+            for packet in frames(CAPTURE)]
+    text = dissect(CAPTURE, "-Y", "pavo", "-T", "fields", "-e", "pavo.to", "-e",
+                   "pavo.window")
+    assert [tuple(line.split("\t")) for line in text.splitlines()] == ways, text
 
 
 def the_checksum_is_right():
@@ -200,30 +209,92 @@ def kinds_and_results_have_names():
     text = dissect(RDMA, "-V")
     for words in ("Type: Data (0xc1)", "Type: Read (0xc2)", "Type: Done (0xc3)",
                   "Status: all has arrived (0)",
-                  "Status: not, or no more, of that region (4)"):
+                  "Status: not, or no more, of that region (4)",
+                  "Kind of message: of a program (0)", "= The source is told: True",
+                  "= The target is told: False"):
         assert words in text, words
+
+
+def made_up(packets, *options):
+    """What the dissector makes of packets, each from its BTH on."""
+    data = CAPTURE.read_bytes()
+    with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
+        file.write(data[:24])
+        for packet in packets:
+            frame = bytearray(data[40:40 + UP_TO_BTH]) + packet
+            struct.pack_into(">H", frame, 14 + 2, len(frame) - 14)
+            struct.pack_into(">H", frame, 14 + 20 + 4, len(frame) - 34)
+            file.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+        file.flush()
+        return dissect(file.name, *options)
+
+
+def said(kind, payload, *fields):
+    """Of a message of that kind: its fields, as numbers."""
+    packet = bytearray(next(frames(CAPTURE))[:BTH + WETH])
+    packet[1] = packet[1] & ~0x30 | (-len(payload) & 3) << 4
+    packet[BTH + 10] = kind
+    packet += payload + bytes(-len(payload) & 3) + bytes(ICRC)
+    options = ["-T", "fields"]
+    for field in fields:
+        options += ["-e", f"pavo.{field}"]
+    row = made_up([packet], *options).rstrip("\n").split("\t")
+    return [int(value, 0) if value else None for value in row]
+
+
+def words_of_the_library_are_shown():
+    """What libraries say to each other after a recovery, and over lanes."""
+    word = struct.pack(">B3xIIQ", 2, 0x12345678, 0x9abcdef0, 1 << 40)
+    names = ("kind", "word", "word.rcxt", "word.now", "word.ended")
+    have = said(1, word, *names)
+    assert have == [1, 2, 0x12345678, 0x9abcdef0, 1 << 40], have
+    # Of another length it is none, nor is a program's.
+    for kind, payload in (1, word[:-1]), (1, word + b"0"), (0, word), (2, word), (77, word):
+        have = said(kind, payload, *names)
+        assert have == [kind, None, None, None, None], have
+    word = struct.pack(">BxHIQQQI", 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc)
+    have = said(2, word, "kind", "word", "word.lane", "word.token", "word.number",
+                "word.oldest", "word.length", "word.tag")
+    assert have == [2, 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc], have
+
+
+def flags_are_shown_one_by_one():
+    """All that there are, in every combination."""
+    packet = next(frames(RDMA))
+    at = BTH + WETH + 38
+    options = ["-T", "fields"]
+    for name in FLAGS:
+        options += ["-e", f"pavo.flags.{name}"]
+    text = made_up([packet[:at] + bytes([flags]) + packet[at + 1:]
+                    for flags in range(16)], *options)
+    true = {"1": True, "True": True, "0": False, "False": False}
+    have = [[true[value] for value in line.split("\t")] for line in text.splitlines()]
+    want = [[bool(flags & bit) for bit in FLAGS.values()] for flags in range(16)]
+    assert have == want, have
 
 
 def a_packet_that_ends_early_is_told():
     """One that is cut inside its headers is malformed, and nothing breaks."""
-    data = CAPTURE.read_bytes()
-    _, _, size, _ = struct.unpack_from("<IIII", data, 24)
-    frame = bytearray(data[40:40 + size])
-    frame = frame[:14 + 20 + 8 + 12 + 4]
-    struct.pack_into(">H", frame, 14 + 2, len(frame) - 14)
-    struct.pack_into(">H", frame, 14 + 20 + 4, len(frame) - 34)
-    with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
-        file.write(data[:24] + struct.pack("<IIII", 0, 0, len(frame),
-                                           len(frame)) + frame)
-        file.flush()
-        assert "ends inside its headers" in dissect(file.name, "-V")
+    message = next(frames(CAPTURE))
+    first = {packet[0]: packet for packet in frames(RDMA)}
+    for packet, headers in ((message, WETH), (first[DATA], HEADERS[DATA]),
+                            (first[READ], HEADERS[READ]), (first[DONE], HEADERS[DONE])):
+        # There is no pad behind headers only.
+        packet = packet[:1] + bytes([packet[1] & ~0x30]) + packet[2:]
+        whole = BTH + headers + ICRC
+        text = made_up([packet[:n] for n in range(BTH + 1, whole)], "-Y", "pavo.short",
+                       "-T", "fields", "-e", "frame.len")
+        have = [int(line) for line in text.splitlines()]
+        assert have == [UP_TO_BTH + n for n in range(BTH + 1, whole)], have
+        assert not made_up([packet[:whole]], "-Y", "pavo.short"), packet[0]
 
 
 def main():
     """One line for each test."""
     tests = (messages_are_shown, the_checksum_is_right,
              every_field_of_rdma_is_shown, rdma_was_recorded,
-             kinds_and_results_have_names, a_packet_that_ends_early_is_told)
+             kinds_and_results_have_names, flags_are_shown_one_by_one,
+             words_of_the_library_are_shown, a_packet_that_ends_early_is_told)
     if not shutil.which("tshark"):
         print("1..0 # SKIP tshark is not installed")
         return 0
