@@ -274,6 +274,29 @@ TEST(ExactlyOnce, NobodyHasToLookForIt)
 	EXPECT_FALSE(again.error()) << again.error().message();
 }
 
+Task never_begun(Both &both, std::vector<std::error_code> &results)
+{
+	const RdmaMove nothing{.local = both.mapping_a.pvo(),
+			       .remote = both.mapping_b.pvo(),
+			       .length = 10};
+
+	results.push_back(co_await both.rdma_a.put(both.b_of_a + 1, nothing));
+	results.push_back(co_await both.rdma_a.get(both.b_of_a + 1, nothing));
+}
+
+/* Who awaits what is refused goes on at once: there is no end to wait for. */
+TEST(ExactlyOnce, WhatIsRefusedIsNotWaitedFor)
+{
+	Both both;
+	std::vector<std::error_code> results;
+
+	never_begun(both, results);
+	EXPECT_EQ(results,
+		  std::vector(2, std::make_error_code(
+					 std::errc::invalid_argument)));
+	EXPECT_EQ(both.rdma_a.pending(), 0u);
+}
+
 TEST(ExactlyOnce, MessagesGoBesideIt)
 {
 	Both both;

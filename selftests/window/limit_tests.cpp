@@ -46,6 +46,15 @@ size_t listed()
 	return n;
 }
 
+/* Of a module that was loaded without any. */
+TEST_F(WindowTest, ParametersAreTheUsual)
+{
+	EXPECT_EQ(parameter("window_workers"), 4u);
+	EXPECT_EQ(parameter("window_quantum"), 16u);
+	EXPECT_EQ(parameter("max_windows"), 16384u);
+	EXPECT_EQ(parameter("max_rcxts"), 100'000u);
+}
+
 TEST_F(WindowTest, ItsTableSaysWhatItIs)
 {
 	WindowOptions options;

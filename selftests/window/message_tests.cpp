@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 
 #include "adapter.h"
@@ -255,6 +256,38 @@ TEST(Message, WindowsTakeTurns)
 		<< "the one with little to send waited for the other";
 }
 
+/* What it throws goes through; that frame was received, and no slot is lost. */
+TEST(Message, WhoTakesItMayThrow)
+{
+	constexpr uint32_t slots = 16, rounds = 5 * slots;
+	Pair pair(false, slots, slots);
+	Moved full(pair.device_b, "rx_drop_fifo_full");
+	std::vector<uint8_t> seen;
+	auto take = [&](const Message &message) {
+		seen.push_back(uint8_t(message.payload[0]));
+		if (seen.size() % 2)
+			throw std::runtime_error("a program's own");
+	};
+
+	for (uint32_t n = 0; n < rounds; n++) {
+		const std::byte numbers[2] = {std::byte(2 * n),
+					      std::byte(2 * n + 1)};
+		for (const std::byte &number : numbers)
+			must(pair.a.send(node_b, pair.b.number(),
+					 {&number, 1}));
+		ASSERT_TRUE(eventually([&] {
+			return pair.b.lmt().recv_count == 2 * (n + 1);
+		}));
+		EXPECT_THROW(pair.b.receive(take), std::runtime_error);
+		EXPECT_EQ(pair.b.received(), 2 * n + 1);
+		EXPECT_EQ(pair.b.receive(take), 1u);
+	}
+	ASSERT_EQ(seen.size(), 2 * rounds);
+	for (uint32_t n = 0; n < 2 * rounds; n++)
+		EXPECT_EQ(seen[n], uint8_t(n));
+	EXPECT_EQ(full.by(), 0u);
+}
+
 /* For record-capture; as dissector_test.py expects them. */
 TEST(Message, DISABLED_SevenForARecord)
 {
@@ -375,6 +408,17 @@ TEST(Threshold, OfFramesThatWereSent)
 	EXPECT_EQ(event.raised(0), 0u);
 	must(window->send(node_a, pair.a.number(), {}));
 	EXPECT_EQ(event.raised(long_enough), 1u);
+	uint32_t sent = 2;
+	for (uint32_t off : {0u, ~0u}) {
+		must(window->send_threshold(1));
+		must(window->send_threshold(off));
+		for (int i = 0; i < 2; i++)
+			must(window->send(node_a, pair.a.number(), {}));
+		sent += 2;
+		EXPECT_TRUE(eventually(
+			[&] { return window->lmt().send_count == sent; }));
+		EXPECT_EQ(event.raised(0), 0u) << "turned off by " << off;
+	}
 }
 
 } // namespace

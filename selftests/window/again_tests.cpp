@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * again_tests.cpp - the same once more: packets that the network makes two of while others
+ * are awaited, ends for which there was no room at first, and reads that were answered.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "scene.h"
+
+using namespace windows;
+using pavo::Message;
+
+namespace {
+
+constexpr size_t place = page + 100, bytes = 1000;
+
+/* A fragment that comes again is not placed again, nor does it count as another. */
+TEST(Again, AFragmentWhileTheOtherIsAwaited)
+{
+	Scene scene;
+	Frame first = scene.forged(), second;
+	Moved placed(scene.device_b, "rx_rdma_packets"),
+		again(scene.device_b, "rx_drop_rdma_again"),
+		done(scene.device_b, "rdma_done");
+
+	first[AT_FLAGS] = PAVO_RDMA_TELL_TARGET;
+	set_field(first, AT_TOTAL, 4, 2 * bytes);
+	second = first;
+	set_field(second, AT_FRAGMENT, 4, 1);
+	set_field(second, AT_PVO, 8, field(first, AT_PVO, 8) + bytes);
+	scene.send(first);
+	ASSERT_TRUE(eventually([&] { return placed.by() == 1; }));
+	scene.there.fill(9);
+	for (uint64_t n = 1; n <= 3; n++) {
+		scene.send(first);
+		ASSERT_TRUE(eventually([&] { return again.by() == n; }));
+	}
+	EXPECT_TRUE(scene.there.holds(9)) << "placed again";
+	EXPECT_EQ(placed.by(), 1u);
+	EXPECT_EQ(done.by(), 0u) << "half of it is not here";
+	EXPECT_TRUE(quiet(scene.b));
+	scene.send(second);
+	EXPECT_EQ(ended(scene.b).tid, scene.tid);
+	EXPECT_EQ(placed.by(), 2u);
+	EXPECT_TRUE(scene.there.holds(9, 0, place + bytes));
+	EXPECT_TRUE(std::ranges::equal(scene.there.memory.part(place + bytes,
+							       bytes),
+				       scene.here.memory.part(0, bytes)));
+	EXPECT_TRUE(scene.honest());
+}
+
+/* All is here, but there was no frame to say so: the next that comes again finds one. */
+TEST(Again, AnEndForWhichTheFifoHadNoRoom)
+{
+	constexpr uint32_t slots = 256;
+	Scene scene;
+	Frame frame = scene.forged();
+	uint32_t messages = 0;
+	pavo_rdma_done told{};
+
+	ASSERT_EQ(scene.b.lmt().recv_frames, slots);
+	Moved frames(scene.device_b, "rx_frames");
+	for (uint32_t n = 0; n < slots;)
+		if (!scene.a.send(node_b, scene.b.number(), {}))
+			n++;
+	ASSERT_TRUE(eventually([&] { return frames.by() == slots; }));
+	Moved full(scene.device_b, "rx_drop_fifo_full"),
+		again(scene.device_b, "rx_drop_rdma_again"),
+		done(scene.device_b, "rdma_done");
+	frame[AT_FLAGS] = PAVO_RDMA_TELL_TARGET;
+	scene.send(frame);
+	ASSERT_TRUE(eventually([&] { return full.by() == 1; }));
+	scene.there.fill(9);
+	scene.send(frame);
+	ASSERT_TRUE(eventually([&] { return full.by() == 2; }));
+	EXPECT_EQ(again.by(), 1u);
+	EXPECT_EQ(done.by(), 0u);
+	auto take = [&](const Message &message) {
+		if (message.type == PAVO_FRAME_RDMA_DONE)
+			told = message.done();
+		else
+			messages++;
+	};
+	scene.b.receive(take);
+	EXPECT_EQ(messages, slots);
+	EXPECT_EQ(told.tid, 0u);
+	scene.send(frame);
+	ASSERT_TRUE(eventually([&] {
+		scene.b.receive(take);
+		return told.tid;
+	}));
+	EXPECT_EQ(told.tid, scene.tid);
+	EXPECT_EQ(told.length, bytes);
+	EXPECT_EQ(again.by(), 2u);
+	EXPECT_EQ(done.by(), 1u);
+	EXPECT_TRUE(scene.there.holds(9)) << "placed again";
+	EXPECT_TRUE(scene.honest());
+}
+
+/* Who asks once more for what was read already is told so, and no byte is sent. */
+TEST(Again, AReadThatIsComplete)
+{
+	Ends ends;
+	auto request = ends.request(10, 5000, PAVO_RDMA_TELL_TARGET);
+
+	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ended(ends.a).tid, 10u);
+	ends.here.fill(9);
+	Moved repeats(ends.device_a, "rdma_repeats"),
+		sent(ends.device_b, "tx_rdma_packets");
+	for (uint16_t attempt : {1, 2, 3}) {
+		request.tid = 10u + attempt;
+		request.attempts = attempt;
+		request.cookie = 7u + attempt;
+		ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+		auto done = ended(ends.a);
+		EXPECT_EQ(done.tid, request.tid);
+		EXPECT_EQ(done.length, 5000u);
+		EXPECT_EQ(done.status, PAVO_PVO_OK);
+	}
+	EXPECT_EQ(repeats.by(), 3u);
+	EXPECT_EQ(sent.by(), 0u);
+	EXPECT_TRUE(ends.here.holds(9)) << "read again";
+	/* One that is not the same, or a new one, is read. */
+	request.tid = 14;
+	request.attempts = 0;
+	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ended(ends.a).tid, 14u);
+	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 5000),
+				       ends.there.memory.part(0, 5000)));
+}
+
+/* Windows have one partition. */
+TEST(Forged, PacketsOfAnotherPartition)
+{
+	constexpr size_t at_pkey = AT_OPCODE + 2;
+	Scene scene;
+	Frame frame = scene.forged();
+
+	ASSERT_EQ(field(frame, at_pkey, 2), 0xffffu);
+	set_field(frame, at_pkey, 2, 0x8001);
+	scene.drops(frame, "rx_drop_pkey");
+}
+
+} // namespace
