@@ -16,39 +16,55 @@ namespace {
 
 constexpr size_t place = page + 100, bytes = 1000;
 
+/* Half of 2000 bytes, by a fragment that is number @n of two. */
+Frame half(Scene &scene, uint32_t n)
+{
+	Frame frame = scene.model;
+
+	frame[AT_FLAGS] = PAVO_RDMA_TELL_TARGET;
+	set_field(frame, AT_RCXT, 4, scene.forged_b);
+	set_field(frame, AT_PEER_RCXT, 4, scene.forged_a);
+	set_field(frame, AT_TID, 8, scene.tid);
+	set_field(frame, AT_TOTAL, 4, 2 * bytes);
+	set_field(frame, AT_FRAGMENT, 4, n);
+	set_field(frame, AT_PVO, 8, field(frame, AT_PVO, 8) + n * bytes);
+	return frame;
+}
+
 /* A fragment that comes again is not placed again, nor does it count as another. */
 TEST(Again, AFragmentWhileTheOtherIsAwaited)
 {
-	Scene scene;
-	Frame first = scene.forged(), second;
-	Moved placed(scene.device_b, "rx_rdma_packets"),
-		again(scene.device_b, "rx_drop_rdma_again"),
-		done(scene.device_b, "rdma_done");
+	for (uint32_t early : {0, 1}) {
+		const size_t late_place = place + (1 - early) * bytes;
+		Scene scene;
+		Moved placed(scene.device_b, "rx_rdma_packets"),
+			again(scene.device_b, "rx_drop_rdma_again"),
+			done(scene.device_b, "rdma_done");
 
-	first[AT_FLAGS] = PAVO_RDMA_TELL_TARGET;
-	set_field(first, AT_TOTAL, 4, 2 * bytes);
-	second = first;
-	set_field(second, AT_FRAGMENT, 4, 1);
-	set_field(second, AT_PVO, 8, field(first, AT_PVO, 8) + bytes);
-	scene.send(first);
-	ASSERT_TRUE(eventually([&] { return placed.by() == 1; }));
-	scene.there.fill(9);
-	for (uint64_t n = 1; n <= 3; n++) {
-		scene.send(first);
-		ASSERT_TRUE(eventually([&] { return again.by() == n; }));
+		scene.tid++;
+		Frame frame = half(scene, early);
+		scene.send(frame);
+		ASSERT_TRUE(eventually([&] { return placed.by() == 1; }));
+		scene.there.fill(9);
+		for (uint64_t n = 1; n <= 3; n++) {
+			scene.send(frame);
+			ASSERT_TRUE(
+				eventually([&] { return again.by() == n; }));
+		}
+		EXPECT_TRUE(scene.there.holds(9)) << "placed again";
+		EXPECT_EQ(placed.by(), 1u);
+		EXPECT_EQ(done.by(), 0u) << "half of it is not here";
+		EXPECT_TRUE(quiet(scene.b));
+		frame = half(scene, 1 - early);
+		scene.send(frame);
+		EXPECT_EQ(ended(scene.b).tid, scene.tid);
+		EXPECT_EQ(placed.by(), 2u);
+		EXPECT_TRUE(scene.there.holds(9, 0, late_place));
+		EXPECT_TRUE(std::ranges::equal(
+			scene.there.memory.part(late_place, bytes),
+			scene.here.memory.part(0, bytes)));
+		EXPECT_TRUE(scene.honest());
 	}
-	EXPECT_TRUE(scene.there.holds(9)) << "placed again";
-	EXPECT_EQ(placed.by(), 1u);
-	EXPECT_EQ(done.by(), 0u) << "half of it is not here";
-	EXPECT_TRUE(quiet(scene.b));
-	scene.send(second);
-	EXPECT_EQ(ended(scene.b).tid, scene.tid);
-	EXPECT_EQ(placed.by(), 2u);
-	EXPECT_TRUE(scene.there.holds(9, 0, place + bytes));
-	EXPECT_TRUE(std::ranges::equal(scene.there.memory.part(place + bytes,
-							       bytes),
-				       scene.here.memory.part(0, bytes)));
-	EXPECT_TRUE(scene.honest());
 }
 
 /* All is here, but there was no frame to say so: the next that comes again finds one. */
