@@ -27,6 +27,10 @@ all_of_them()
 		"listening 7479" "$programs/pavo-halves rdma0 $clients" \
 		"$programs/pavo-halves rdma0 $address"
 	between_nodes "$programs/pavo-nodes" "$1" "$2"
+	between "$programs/pavo-nodes" "one link of two goes down$1" "$2" \
+		"striped rdma0,rdma1" mv0
+	ip link set mv0 up
+	usable rdma1
 }
 
 two_adapters || exit 1
