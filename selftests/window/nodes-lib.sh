@@ -12,10 +12,12 @@ usable()
 	wait_for gid_index "$1" v4
 }
 
-# two_adapters: rdma0 on eth0; and on the same wire rdma1, for what goes over several.
+# two_adapters: rdma0 on eth0, which has two addresses; and on the same wire rdma1, for
+# what goes over several.
 two_adapters()
 {
 	load_driver pavo || return 1
+	ip addr add "192.168.79.$NODE/24" dev eth0 || return 1
 	rdma link add rdma0 type pavo netdev eth0 || return 1
 	# Who looks for one of two interfaces on a wire does not get the other's answer.
 	sysctl -qw net.ipv4.conf.all.arp_ignore=1 || return 1
@@ -45,6 +47,8 @@ between_nodes()
 	between "$1" "events of messages$2" "$3" "events rdma0"
 	between "$1" "RDMA, memory and FIFOs$2" "$3" "rdma rdma0"
 	between "$1" "recoveries in the middle of RDMA$2" "$3" "recovery rdma0"
+	between "$1" "messages by two addresses$2" "$3" "messages-by-two rdma0"
+	between "$1" "RDMA by two addresses$2" "$3" "rdma-by-two rdma0"
 	between "$1" "windows end under traffic$2" "$3" "snapshot rdma0"
 }
 

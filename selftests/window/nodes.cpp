@@ -48,8 +48,11 @@ Server::Server(const Arguments &arguments)
 	: Visitors(arguments.clients),
 	  node(arguments.adapters[0], job_id, job_key, 0)
 {
-	for (examples::Meeting &meeting : meetings)
+	for (examples::Meeting &meeting : meetings) {
 		windows.push_back(node.introduce(meeting));
+		if (arguments.second)
+			introduce_second(node, meeting);
+	}
 }
 
 Client::Client(const Arguments &arguments)
@@ -57,6 +60,8 @@ Client::Client(const Arguments &arguments)
 	  node(arguments.adapters[0], job_id, job_key, meeting.node()),
 	  window(node.introduce(meeting))
 {
+	if (arguments.second)
+		introduce_second(node, meeting);
 }
 
 void together(examples::Meeting &meeting)
@@ -96,6 +101,9 @@ constexpr Test tests[] = {
 	{"rdma", nodes::serve_rdma, nodes::ask_for_rdma},
 	{"recovery", nodes::serve_rdma_and_recover,
 	 nodes::ask_for_rdma_and_recover},
+	{"messages-by-two", nodes::serve_messages_by_two,
+	 nodes::send_messages_by_two},
+	{"rdma-by-two", nodes::serve_rdma_by_two, nodes::ask_for_rdma_by_two},
 	{"snapshot", nodes::reuse_memory, nodes::keep_sending},
 	{"striped", nodes::serve_striped, nodes::ask_striped},
 };

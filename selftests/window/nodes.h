@@ -104,6 +104,8 @@ struct Arguments {
 	std::string host;
 	/* What goes down in the middle, of tests which have that. */
 	std::string interface;
+	/* Machines know each other by their second addresses, too. */
+	bool second = false;
 };
 
 /* Those who come to the one that serves. */
@@ -142,6 +144,12 @@ struct Client {
 void together(examples::Meeting &meeting);
 examples::Meeting visit(const Arguments &arguments);
 
+/*
+ * The other end has a second address, as this one has (nodes-lib.sh): packets between them
+ * take both, in turn.
+ */
+void introduce_second(examples::Node &node, examples::Meeting &meeting);
+
 /* Contexts that are not of a pavo::Rdma. */
 std::vector<uint32_t> contexts(pavo::Window &window, size_t n);
 
@@ -172,6 +180,12 @@ void serve_rdma(const Arguments &arguments);
 void serve_rdma_and_recover(const Arguments &arguments);
 void ask_for_rdma(const Arguments &arguments);
 void ask_for_rdma_and_recover(const Arguments &arguments);
+
+/* Both of these between nodes that have two addresses each; all are used. */
+void serve_messages_by_two(const Arguments &arguments);
+void send_messages_by_two(const Arguments &arguments);
+void serve_rdma_by_two(const Arguments &arguments);
+void ask_for_rdma_by_two(const Arguments &arguments);
 
 /* Windows end under traffic, and their memory is used for something else. */
 void reuse_memory(const Arguments &arguments);
