@@ -24,6 +24,31 @@ static u64 remote_word(struct target *t)
 	return t->mr->iova + ((u8 *)word_of(t) - (u8 *)sg_virt(&t->sg[0]));
 }
 
+/* From A's buffer to what B has at @to by @rkey. */
+static int write_out(struct pair *p, enum ib_wr_opcode op, u64 wr_id, u64 to,
+		     u32 rkey, u32 length)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->a.buffer,
+		.length = length,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr =
+			{
+				.opcode = op,
+				.wr_id = wr_id,
+				.send_flags = IB_SEND_SIGNALED,
+				.sg_list = &sge,
+				.num_sge = 1,
+			},
+		.remote_addr = to,
+		.rkey = rkey,
+	};
+
+	return post(&p->a, &wr.wr);
+}
+
 /* By A on the target's word; what was there comes into A's buffer. */
 static int run_atomic(struct pair *p, enum ib_wr_opcode op, u64 compare_add,
 		      u64 swap)
@@ -95,25 +120,7 @@ int test_atomics(struct pair *p)
 
 static int run_atomic_write(struct pair *p, u64 to, u32 length)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->a.buffer,
-		.length = length,
-		.lkey = p->pd->local_dma_lkey,
-	};
-	struct ib_rdma_wr wr = {
-		.wr =
-			{
-				.opcode = WR_ATOMIC_WRITE,
-				.wr_id = 2,
-				.send_flags = IB_SEND_SIGNALED,
-				.sg_list = &sge,
-				.num_sge = 1,
-			},
-		.remote_addr = to,
-		.rkey = p->t.mr->rkey,
-	};
-
-	return post(&p->a, &wr.wr);
+	return write_out(p, WR_ATOMIC_WRITE, 2, to, p->t.mr->rkey, length);
 }
 
 int test_atomic_write(struct pair *p)
@@ -184,26 +191,10 @@ static void free_list(struct list *list)
 static int write_piece(struct pair *p, struct list *list, unsigned int page,
 		       u32 length)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->a.buffer,
-		.length = length,
-		.lkey = p->pd->local_dma_lkey,
-	};
-	struct ib_rdma_wr wr = {
-		.wr =
-			{
-				.opcode = IB_WR_RDMA_WRITE,
-				.wr_id = 3,
-				.send_flags = IB_SEND_SIGNALED,
-				.sg_list = &sge,
-				.num_sge = 1,
-			},
-		.remote_addr = list->mr->iova + page * PAGE_SIZE,
-		.rkey = list->mr->rkey,
-	};
-
 	fill(p->a.buffer, length, 70 + page);
-	return post(&p->a, &wr.wr);
+	return write_out(p, IB_WR_RDMA_WRITE, 3,
+			 list->mr->iova + page * PAGE_SIZE, list->mr->rkey,
+			 length);
 }
 
 /* One page more than the region takes is left out; then all others are used. */
