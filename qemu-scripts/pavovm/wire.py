@@ -32,8 +32,9 @@ class Wire:
         else:
             peer = self.folder / f"node{3 - node}"
         mac = f"52:54:00:77:00:{node:02x}"
-        # event_idx: QEMU 7.2 to 9.0 may wait for ever for a word that there are
-        # buffers again when a few came while it looked (f937309fbdbb there).
+        # event_idx: with it a wire has once stopped for ever, though QEMU had the mend
+        # of the stall that is known (f937309fbdbb there). Without it every refill of the
+        # receive queue is told while QEMU waits for one.
         return ["-netdev", "dgram,id=wire,local.type=unix,"
                 f"local.path={mine},remote.type=unix,remote.path={peer}",
                 "-device", f"virtio-net-pci,netdev=wire,mac={mac},romfile=,"
