@@ -5,9 +5,11 @@
 # that there are, every one is installed, every program has one, an example that is a program is one for the
 # compiler, and every function of the library's headers is told of. Prints TAP. Run by
 # the group unit through Meson; touches nothing.
-# usage: man_test.py C-COMPILER C++-COMPILER
+# usage: man_test.py 'C COMPILER' 'C++ COMPILER'
+# Each in one word, for Meson puts ccache before a compiler where it finds one.
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -76,8 +78,8 @@ def examples_compile(compilers):
     for page in PAGES:
         for text in examples(page):
             plain = "pavo/pavo.h" in text
-            command = [compilers[0], "-std=c11", "-xc"] if plain else \
-                [compilers[1], "-std=c++20", "-xc++"]
+            command = [*shlex.split(compilers[0]), "-std=c11", "-xc"] if plain else \
+                [*shlex.split(compilers[1]), "-std=c++20", "-xc++"]
             done = subprocess.run(
                 [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                  *INCLUDES, "-"], input=text, text=True, capture_output=True,
