@@ -3,13 +3,15 @@
 #
 # Unit test of what is said of keys (pavobench/keys.py): series, percentiles, histogram, and
 # what is too dear. Prints TAP. Run by the group unit through Meson; touches nothing.
-import os
+import pathlib
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from pavobench import keys  # noqa: E402  (path set above)
+from runner import tests  # noqa: E402
 
 
 def hit(what, ns, loop=3):
@@ -35,29 +37,29 @@ def rows_are_gathered():
                          {"what": "walk", "qps": 16, "walk_ns": 7},
                          {"what": "walk", "qps": 17, "walk_ns": 1},
                          {"what": "walk", "qps": 16, "ns": 9}])
-    return list(found.values()) == [[5, 7], [1], [9]]
+    assert list(found.values()) == [[5, 7], [1], [9]]
 
 
 def percentiles():
     """Of 1 to 200 the 99th is 198, of few values the last."""
-    return (keys.percentile(range(1, 201), 99), keys.percentile([4, 2], 99),
+    assert (keys.percentile(range(1, 201), 99), keys.percentile([4, 2], 99),
             keys.percentile([6], 99)) == (198, 4, 6)
 
 
 def histograms():
     """Powers of two; one that nobody is in between is told, too."""
-    return keys.histogram([5, 4, 7, 16]) == [(8, 3), (16, 0), (32, 1)]
+    assert keys.histogram([5, 4, 7, 16]) == [(8, 3), (16, 0), (32, 1)]
 
 
 def hits_have_a_bound():
     """Less than a hundred, without the loop; every kind of hit."""
-    return all(dear(hit(what, 102)) == 0 and dear(hit(what, 103)) == 1
+    assert all(dear(hit(what, 102)) == 0 and dear(hit(what, 103)) == 1
                for what in keys.HITS)
 
 
 def lookups_have_a_bound():
     """A tenth more among many; in whatever order they come."""
-    return dear(writes(100, 110)) == 0 and dear(writes(100, 111)) == 1
+    assert dear(writes(100, 110)) == 0 and dear(writes(100, 111)) == 1
 
 
 def table():
@@ -65,7 +67,7 @@ def table():
     said = keys.text(keys.series([
         {"what": "walk", "qps": 256, "walk_ns": 1000},
         {"what": "longest write", "qps": 256, "walking": True, "ns": 12345}]))
-    return ("walk, qps 256" in said and "longest write, qps 256, walking true" in said
+    assert ("walk, qps 256" in said and "longest write, qps 256, walking true" in said
             and "12,345" in said and "1,024      1 " + "#" * 50 in said
             and "18,432" in said)
 
@@ -73,12 +75,4 @@ def table():
 TESTS = (rows_are_gathered, percentiles, histograms, hits_have_a_bound,
          lookups_have_a_bound, table)
 
-print("TAP version 13")
-print(f"1..{len(TESTS)}")
-failed = 0
-for number, test in enumerate(TESTS, 1):
-    good = test()
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {number} keys: "
-          f"{test.__name__.replace('_', ' ')}")
-sys.exit(1 if failed else 0)
+sys.exit(tests.run("keys", TESTS))

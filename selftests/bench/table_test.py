@@ -3,13 +3,15 @@
 #
 # Unit test of the comparisons (pavobench/table.py, contest.py): ratios, medians, the floor.
 # Prints TAP. Run by the group unit through Meson; touches nothing.
-import os
+import pathlib
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from pavobench import contest, table  # noqa: E402  (path set above)
+from runner import tests  # noqa: E402
 
 
 def row(op, test, size, ns, drops=0):
@@ -31,19 +33,19 @@ def compare(op, test, size, rxe, pavo):
 def ratio_is_of_rounds():
     """Each round's own ratio, then the median: 3, 2, 0.5 -> 2."""
     line = compare("send", "bandwidth", 64, (300, 200, 50), (100, 100, 100))
-    return (line["ratio"], line["ratio_min"], line["ratio_max"]) == (2, 0.5, 3)
+    assert (line["ratio"], line["ratio_min"], line["ratio_max"]) == (2, 0.5, 3)
 
 
 def latency_uses_typical():
     """A latency row's total says nothing about one message."""
     line = compare("read", "latency", 2, (500,), (250,))
-    return line["ratio"] == 2 and line["rxe"]["ns_per_message"] == 500
+    assert line["ratio"] == 2 and line["rxe"]["ns_per_message"] == 500
 
 
 def figures():
     """1 MiB in 1 ms is 1000 MiB/s and 1000 messages/s."""
     line = compare("write", "rate", 2**20, (10**6,), (10**6,))
-    return (line["pavo"]["mib_per_s"], line["pavo"]["messages_per_s"]) == \
+    assert (line["pavo"]["mib_per_s"], line["pavo"]["messages_per_s"]) == \
         (1000, 1000)
 
 
@@ -55,7 +57,7 @@ def floor(op, size, rxe, pavo, below):
 
 def floors():
     """1.0 everywhere, 1.5 for large writes and reads; equality keeps it."""
-    return (floor("send", 2, 100, 100, False) and
+    assert (floor("send", 2, 100, 100, False) and
             floor("send", 2, 100, 101, True) and
             floor("send", 65536, 149, 100, False) and
             floor("write", 65536, 149, 100, True) and
@@ -70,8 +72,8 @@ def unequal_rounds():
     try:
         table.compare(rounds, "rxe", "pavo")
     except table.UnequalRounds:
-        return True
-    return False
+        return
+    raise AssertionError("nobody noticed")
 
 
 def failures_are_told():
@@ -80,7 +82,7 @@ def failures_are_told():
            "drops": 0}
     good = row("send", "rate", 2, 100)
     rounds = [{"rxe": [bad], "pavo": [good]}, {"rxe": [good], "pavo": [good]}]
-    return (table.failures(rounds, "rxe") ==
+    assert (table.failures(rounds, "rxe") ==
             ["round 1: rxe: send rate 2: hangs"] and
             not table.failures(rounds, "pavo") and
             table.compare(rounds, "rxe", "pavo")[0]["rounds"] == 1 and
@@ -93,7 +95,7 @@ def table_tells():
              compare("write", "latency", 2, (90,), (100,))]
     lines[0]["pavo"]["drops"] = 7
     text = table.text("t", lines, "rxe", "pavo")
-    return ("BELOW 1.5, pavo: 7 drops" in text and "WORSE THAN rxe" in text
+    assert ("BELOW 1.5, pavo: 7 drops" in text and "WORSE THAN rxe" in text
             and "2 rows, 2 below" in text)
 
 
@@ -103,7 +105,7 @@ def contest_ratio_is_of_rounds():
                "rxe": [row("send", "rate", 2, r), row("send", "rate", 64, 1)]}
               for w, r in ((100, 300), (100, 200), (400, 100))]
     first, second = contest.compare(rounds)
-    return (first["of"]["rxe"]["ratio"] ==
+    assert (first["of"]["rxe"]["ratio"] ==
             {"median": 2, "min": 0.25, "max": 3, "n": 3} and
             first["of"]["windows"] == {"ns": {"median": 100, "min": 100,
                                               "max": 400, "n": 3}} and
@@ -117,7 +119,7 @@ def contest_reordering():
     rounds = [{"windows": (level, [row("write", "bandwidth", 65536, ns)]),
                "rxe-ud": ([], [])} for ns in (100, 200, 400)]
     found = contest.reordering(rounds)
-    return (list(found) == ["windows"] and found["windows"]["ratio"]
+    assert (list(found) == ["windows"] and found["windows"]["ratio"]
             == {"median": 0.5, "min": 0.25, "max": 1, "n": 3})
 
 
@@ -126,7 +128,7 @@ def contest_below():
     left = {"windows": {"ratio": {"median": 0.94}}, "rxe": {"ratio": {"median": 0.1}}}
     told = contest.below(left)
     left["windows"]["ratio"]["median"] = 0.95
-    return (len(told) == 1 and "0.94" in told[0] and not contest.below(left)
+    assert (len(told) == 1 and "0.94" in told[0] and not contest.below(left)
             and not contest.below({}))
 
 
@@ -137,7 +139,7 @@ def contest_tells():
     idle = contest.idle([{"what": "opening", "windows": 7, "unit": "ns",
                           "value": value} for value in (1, 3, 2)])
     text = contest.text("t", contest.compare(rounds), {}, idle)
-    return (contest.failures(rounds) ==
+    assert (contest.failures(rounds) ==
             ["round 1: rdma_rxe RC: write bandwidth 65536: hangs"] and
             "62.50 MiB/s" in text and "2 ns    (1 - 3), n 3" in text and
             "rdma_rxe" not in text and _latency_spread())
@@ -156,12 +158,4 @@ TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
          unequal_rounds, failures_are_told, table_tells,
          contest_ratio_is_of_rounds, contest_reordering, contest_below, contest_tells)
 
-print("TAP version 13")
-print(f"1..{len(TESTS)}")
-failed = 0
-for number, test in enumerate(TESTS, 1):
-    good = test()
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {number} bench: "
-          f"{test.__name__.replace('_', ' ')}")
-sys.exit(1 if failed else 0)
+sys.exit(tests.run("bench", TESTS))

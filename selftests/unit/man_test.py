@@ -14,7 +14,12 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
 TREE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE / "selftests"))
+
+from runner import tests  # noqa: E402  (path set above)
+
 PAGES = sorted((TREE / "docs/man").iterdir())
 INCLUDES = [f"-I{TREE}/{folder}" for folder in
             ("userspace/libpavo/include", "uapi")]
@@ -23,7 +28,7 @@ HEADERS = sorted((TREE / "userspace/libpavo/include/pavo").iterdir())
 PROGRAM = "#include"
 
 
-def formatter_is_content(_):
+def formatter_is_content():
     """No warnings."""
     if not shutil.which("groff"):
         return "groff is not installed"
@@ -34,7 +39,7 @@ def formatter_is_content(_):
     return None
 
 
-def own_pages_that_are_named_exist(_):
+def own_pages_that_are_named_exist():
     """What begins with our name is ours."""
     names = {page.name for page in PAGES}
     for page in PAGES:
@@ -44,7 +49,7 @@ def own_pages_that_are_named_exist(_):
                 assert f"{name}.{section}" in names, f"{page.name}: {name}({section})"
 
 
-def all_are_installed(_):
+def all_are_installed():
     """A page that nobody can read is none."""
     text = "".join((TREE / "userspace" / folder / "meson.build").read_text()
                    for folder in ("libpavo", "provider", "tools/pavo",
@@ -53,7 +58,7 @@ def all_are_installed(_):
         assert f"docs/man/{page.name}'" in text, page.name
 
 
-def programs_have_one(_):
+def programs_have_one():
     """Each that is installed."""
     seen = 0
     for build in sorted(TREE.glob("userspace/**/meson.build")):
@@ -72,14 +77,15 @@ def examples(page):
             yield block.replace("\\e", "\\").replace("\\-", "-")
 
 
-def examples_compile(compilers):
+def examples_compile():
     """As they stand there."""
+    c, cpp = sys.argv[1:]
     seen = 0
     for page in PAGES:
         for text in examples(page):
             plain = "pavo/pavo.h" in text
-            command = [*shlex.split(compilers[0]), "-std=c11", "-xc"] if plain else \
-                [*shlex.split(compilers[1]), "-std=c++20", "-xc++"]
+            command = [*shlex.split(c), "-std=c11", "-xc"] if plain else \
+                [*shlex.split(cpp), "-std=c++20", "-xc++"]
             done = subprocess.run(
                 [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                  *INCLUDES, "-"], input=text, text=True, capture_output=True,
@@ -113,7 +119,7 @@ def pages_of(header):
                    for text in pages_of(other)]
 
 
-def functions_are_told_of(_):
+def functions_are_told_of():
     """
     Each in a page of its header: name(, or with the formatter's marks name (). For
     constructors, which may have another form there, their class will do.
@@ -129,23 +135,7 @@ def functions_are_told_of(_):
     assert seen >= 100, f"only {seen} functions"
 
 
-def main():
-    """One line for each test."""
-    tests = (formatter_is_content, own_pages_that_are_named_exist,
-             all_are_installed, programs_have_one, examples_compile, functions_are_told_of)
-    failed = 0
-    print(f"1..{len(tests)}")
-    for number, test in enumerate(tests, 1):
-        name = test.__name__.replace("_", " ")
-        try:
-            skip = test(sys.argv[1:])
-            print(f"ok {number} manual: {name}" + (f" # SKIP {skip}" if skip else ""))
-        except (AssertionError, subprocess.CalledProcessError) as error:
-            failed += 1
-            told = "\n# ".join(str(error).splitlines())
-            print(f"# {told}\nnot ok {number} manual: {name}")
-    return failed
+TESTS = (formatter_is_content, own_pages_that_are_named_exist, all_are_installed,
+         programs_have_one, examples_compile, functions_are_told_of)
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+sys.exit(tests.run("manual", TESTS))

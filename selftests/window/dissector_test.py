@@ -12,7 +12,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from runner import tests  # noqa: E402  (path set above)
+
 LUA = HERE.parents[1] / "packaging/wireshark/pavo.lua"
 CAPTURE = HERE / "messages.pcap"
 RDMA = HERE / "rdma.pcap"
@@ -289,26 +294,11 @@ def a_packet_that_ends_early_is_told():
         assert not made_up([packet[:whole]], "-Y", "pavo.short"), packet[0]
 
 
-def main():
-    """One line for each test."""
-    tests = (messages_are_shown, the_checksum_is_right,
-             every_field_of_rdma_is_shown, rdma_was_recorded,
-             kinds_and_results_have_names, flags_are_shown_one_by_one,
-             words_of_the_library_are_shown, a_packet_that_ends_early_is_told)
-    if not shutil.which("tshark"):
-        print("1..0 # SKIP tshark is not installed")
-        return 0
-    failed = 0
-    print(f"1..{len(tests)}")
-    for number, test in enumerate(tests, 1):
-        try:
-            test()
-            print(f"ok {number} {test.__name__}")
-        except (AssertionError, subprocess.CalledProcessError) as error:
-            failed += 1
-            print(f"# {error}\nnot ok {number} {test.__name__}")
-    return failed
+TESTS = (messages_are_shown, the_checksum_is_right, every_field_of_rdma_is_shown,
+         rdma_was_recorded, kinds_and_results_have_names, flags_are_shown_one_by_one,
+         words_of_the_library_are_shown, a_packet_that_ends_early_is_told)
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+if not shutil.which("tshark"):
+    print("1..0 # SKIP tshark is not installed")
+    sys.exit(0)
+sys.exit(tests.run("dissector", TESTS))
