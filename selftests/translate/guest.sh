@@ -29,9 +29,9 @@ tests --gtest_filter=-Limits.OfTheTables
 tests --gtest_also_run_disabled_tests --gtest_filter='*IsWrittenDown'
 load_pair ta0 tb0 || exit 1
 tests --gtest_also_run_disabled_tests --gtest_filter='*OfAnEarlierLoadIsStale'
-load_pair ta0 tb0 job_slots=1 job_large_tables=1 job_small_tables=3 tce_small_entries=16 \
+load_pair ta0 tb0 job_slots=1 job_large_tables=1 job_small_tables=2 tce_small_entries=16 \
 	tce_large_entries=1 || exit 1
-tests --gtest_filter='Limits.OfTheTables:Job.GetsNoSlot*'
+tests --gtest_filter='Limits.OfTheTables:Exhaustion.*:Job.GetsNoSlot*'
 
 cgroups=/run/cgroup2 few=/run/cgroup2/few
 

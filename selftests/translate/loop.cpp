@@ -3,30 +3,14 @@
 #include "loop.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <stdexcept>
-#include <string>
 #include <system_error>
+
+#include "domain.h"
 
 namespace world {
 
 namespace {
-
-ibv_context *open_adapter(const char *variable)
-{
-	const char *name = getenv(variable);
-	ibv_device **list = ibv_get_device_list(nullptr);
-	ibv_context *context = nullptr;
-
-	for (int i = 0; name && list && list[i] && !context; i++)
-		if (name == std::string(ibv_get_device_name(list[i])))
-			context = ibv_open_device(list[i]);
-	ibv_free_device_list(list);
-	if (!context)
-		throw std::runtime_error(std::string(variable) +
-					 ": no such adapter");
-	return context;
-}
 
 template <class T> T *made(T *object, const char *what)
 {

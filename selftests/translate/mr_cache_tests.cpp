@@ -20,6 +20,7 @@
 
 #include <pavo/mr_cache.h>
 
+#include "domain.h"
 #include "loop.h"
 #include "world.h"
 
@@ -37,19 +38,6 @@ extern "C" void *malloc(size_t bytes)
 }
 
 namespace {
-
-/* The adapter that a variable of the environment names. */
-ibv_context *opened(const char *variable)
-{
-	ibv_device **list = ibv_get_device_list(nullptr);
-	ibv_context *context = nullptr;
-
-	for (int i = 0; list && list[i]; i++)
-		if (!strcmp(getenv(variable), ibv_get_device_name(list[i])))
-			context = ibv_open_device(list[i]);
-	ibv_free_device_list(list);
-	return context;
-}
 
 /*
  * Every test fills memory, has the adapter read it by keys of the cache, and looks
@@ -360,10 +348,7 @@ TEST_F(MrCacheTest, RoomIsMadeWithinTheLimitOfLockedMemory)
 /* Run by guest.sh in a cgroup with three objects: a domain, a watch, and one region. */
 TEST(MrCache, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 {
-	ibv_context *context = opened("PAVO_DEV");
-	ASSERT_TRUE(context);
-	ibv_pd *pd = ibv_alloc_pd(context);
-	ASSERT_TRUE(pd);
+	Domain pd("PAVO_DEV");
 	pavo_mr_cache *cache =
 		pavo_mr_cache_create(pd, IBV_ACCESS_LOCAL_WRITE, &by_hand);
 	ASSERT_TRUE(cache);
@@ -387,8 +372,6 @@ TEST(MrCache, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 	EXPECT_EQ(get(1, other), -EAGAIN);
 	pavo_mr_cache_put(cache, &piece, 1);
 	pavo_mr_cache_destroy(cache);
-	ibv_dealloc_pd(pd);
-	ibv_close_device(context);
 }
 
 /* Threads that change their own memory all the time see their own data. */

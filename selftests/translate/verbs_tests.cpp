@@ -5,65 +5,17 @@
  */
 #include <gtest/gtest.h>
 
-#include <infiniband/verbs.h>
 #include <sys/mman.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <memory>
-#include <string>
 
+#include "domain.h"
 #include "world.h"
 
 using namespace world;
 
 namespace {
-
-constexpr int all_rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-			   IBV_ACCESS_REMOTE_WRITE;
-
-/* A protection domain of the adapter that a variable names. */
-class Domain {
-public:
-	explicit Domain(const char *variable)
-	{
-		ibv_device **list = ibv_get_device_list(nullptr);
-
-		for (int i = 0; list && list[i]; i++)
-			if (getenv(variable) ==
-			    std::string(ibv_get_device_name(list[i])))
-				context_ = ibv_open_device(list[i]);
-		ibv_free_device_list(list);
-		pd_ = context_ ? ibv_alloc_pd(context_) : nullptr;
-		if (!pd_)
-			throw std::runtime_error(std::string(variable) +
-						 ": no such adapter");
-	}
-
-	~Domain()
-	{
-		ibv_dealloc_pd(pd_);
-		ibv_close_device(context_);
-	}
-
-	Domain(const Domain &) = delete;
-	operator ibv_pd *() { return pd_; }
-
-private:
-	ibv_context *context_ = nullptr;
-	ibv_pd *pd_ = nullptr;
-};
-
-struct Deregister {
-	void operator()(ibv_mr *mr) const { ibv_dereg_mr(mr); }
-};
-
-using Region = std::unique_ptr<ibv_mr, Deregister>;
-
-Region region(ibv_pd *pd, std::span<std::byte> part, int access = all_rights)
-{
-	return Region(ibv_reg_mr(pd, part.data(), part.size(), access));
-}
 
 TEST(Verbs, ABufferIsPinnedOnceForTwoAdapters)
 {
