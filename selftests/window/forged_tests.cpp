@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "scene.h"
+#include "forgeries.h"
 
 using namespace windows;
 using pavo::Message;
@@ -38,48 +38,6 @@ const Forgery reads[] = {
 	{"AnotherKey", "rx_drop_window_key",
 	 [](Scene &, Frame &frame) {
 		 frame[AT_KEY + 7] ^= 1;
-	 }},
-	{"AContextOfNobody", "rx_drop_rcxt",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.forged_b + 5);
-	 }},
-	{"AContextWithAnotherKey", "rx_drop_rcxt",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.forged_b ^ 1u << 31);
-	 }},
-	{"AContextBeyondThePool", "rx_drop_rcxt",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.forged_b | 0xfffff);
-	 }},
-	{"AStaleTid", "rx_drop_tid",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxt_b);
-		 set_field(frame, AT_TID, 8, 0);
-	 }},
-	{"ATidThatIsOver", "rx_drop_tid",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxt_b);
-		 set_field(frame, AT_TID, 8, 1);
-	 }},
-	{"AnotherRegion", "rx_drop_rdma_pvo",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_PVO] ^= 0x10;
-	 }},
-	{"AnotherTable", "rx_drop_rdma_pvo",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_PVO + 2] ^= 0x40;
-	 }},
-	{"BehindTheTable", "rx_drop_rdma_pvo",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_PVO + 2] |= 3;
-	 }},
-	{"AcrossTheEndOfTheRegion", "rx_drop_rdma_pvo",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_PVO, 8, scene.there.pvo(mapped - 999));
-	 }},
-	{"BeforeTheRegion", "rx_drop_rdma_pvo",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_PVO, 8, scene.there.pvo() - 1);
 	 }},
 	{"ANodeWithoutARoute", "tx_drop_node",
 	 [](Scene &, Frame &frame) {
@@ -119,10 +77,11 @@ TEST_P(ForgedRead, IsDropped)
 	scene.drops(frame, GetParam().counter);
 }
 
-INSTANTIATE_TEST_SUITE_P(With, ForgedRead, testing::ValuesIn(reads),
-			 [](const auto &info) {
-				 return std::string(info.param.name);
-			 });
+INSTANTIATE_TEST_SUITE_P(Contexts, ForgedRead, testing::ValuesIn(of_contexts()),
+			 name_of);
+INSTANTIATE_TEST_SUITE_P(Memory, ForgedRead, testing::ValuesIn(of_memory()),
+			 name_of);
+INSTANTIATE_TEST_SUITE_P(Own, ForgedRead, testing::ValuesIn(reads), name_of);
 
 /* Of four GiB from four pages there is what is in those, and then the refusal. */
 TEST(ForgedReads, OfMoreThanThereIsEndAtTheRegion)
@@ -310,10 +269,7 @@ TEST_P(ForgedEnd, EndsNothing)
 	EXPECT_TRUE(scene.honest());
 }
 
-INSTANTIATE_TEST_SUITE_P(With, ForgedEnd, testing::ValuesIn(ends),
-			 [](const auto &info) {
-				 return std::string(info.param.name);
-			 });
+INSTANTIATE_TEST_SUITE_P(Own, ForgedEnd, testing::ValuesIn(ends), name_of);
 
 /* What it says of length and tag is not believed, and it is told once. */
 TEST(ForgedEnds, TellWhatThisEndKnows)
@@ -374,27 +330,6 @@ Frame forged_piece(Scene &scene)
 }
 
 const Forgery pieces[] = {
-	{"AFragmentFarAhead", "rx_drop_rdma_far",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_FRAGMENT, 4, 4096);
-	 }},
-	{"TheLastFragmentThereIs", "rx_drop_rdma_far",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_FRAGMENT, 4, 0xffffffff);
-	 }},
-	{"MoreThanAnnounced", "rx_drop_rdma_length",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_TOTAL, 4, 999);
-	 }},
-	{"MoreThanNothing", "rx_drop_rdma_length",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_TOTAL, 4, 0);
-	 }},
-	{"NothingOfMuch", "rx_drop_rdma_length",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_TOTAL, 4, 0xffffffff);
-		 resize(frame, AT_PAYLOAD, 0);
-	 }},
 	{"AFlagThatIsNone", "rx_drop_rdma_invalid",
 	 [](Scene &, Frame &frame) {
 		 frame[AT_FLAGS] |= 0x20;
@@ -402,15 +337,6 @@ const Forgery pieces[] = {
 	{"AStatus", "rx_drop_rdma_invalid",
 	 [](Scene &, Frame &frame) {
 		 frame[AT_STATUS] = PAVO_PVO_KEY;
-	 }},
-	{"AContextOfNobody", "rx_drop_rcxt",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.forged_b + 5);
-	 }},
-	{"ATidThatIsOver", "rx_drop_tid",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxt_b);
-		 set_field(frame, AT_TID, 8, 1);
 	 }},
 };
 
@@ -425,10 +351,11 @@ TEST_P(ForgedPiece, IsDropped)
 	scene.drops(frame, GetParam().counter);
 }
 
-INSTANTIATE_TEST_SUITE_P(With, ForgedPiece, testing::ValuesIn(pieces),
-			 [](const auto &info) {
-				 return std::string(info.param.name);
-			 });
+INSTANTIATE_TEST_SUITE_P(Contexts, ForgedPiece,
+			 testing::ValuesIn(of_contexts()), name_of);
+INSTANTIATE_TEST_SUITE_P(Amounts, ForgedPiece, testing::ValuesIn(of_amounts()),
+			 name_of);
+INSTANTIATE_TEST_SUITE_P(Own, ForgedPiece, testing::ValuesIn(pieces), name_of);
 
 /* Once begun, an operation is what it is: the same length, and no memory. */
 TEST(ForgedPieces, ThatDifferFromTheFirst)

@@ -8,14 +8,14 @@
 
 #include <random>
 
-#include "scene.h"
+#include "forgeries.h"
 
 using namespace windows;
 using pavo::Message;
 
 namespace {
 
-const Forgery forgeries[] = {
+const Forgery writes[] = {
 	{"AnotherKey", "rx_drop_window_key",
 	 [](Scene &, Frame &frame) {
 		 frame[AT_KEY] ^= 1;
@@ -23,69 +23,6 @@ const Forgery forgeries[] = {
 	{"NoSuchWindow", "rx_drop_window",
 	 [](Scene &scene, Frame &frame) {
 		 set_field(frame, AT_DWINDOW, 3, scene.b.number() + 1000);
-	 }},
-	{"AContextOfNobody", "rx_drop_rcxt",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.forged_b + 5);
-	 }},
-	{"AContextWithAnotherKey", "rx_drop_rcxt",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.forged_b ^ 1u << 20);
-	 }},
-	{"AContextBeyondThePool", "rx_drop_rcxt",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.forged_b | 0xfffff);
-	 }},
-	{"AStaleTid", "rx_drop_tid",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxt_b);
-		 set_field(frame, AT_TID, 8, 0);
-	 }},
-	{"ATidThatIsOver", "rx_drop_tid",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_RCXT, 4, scene.rcxt_b);
-		 set_field(frame, AT_TID, 8, 1);
-	 }},
-	{"AFragmentFarAhead", "rx_drop_rdma_far",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_FRAGMENT, 4, 4096);
-	 }},
-	{"TheLastFragmentThereIs", "rx_drop_rdma_far",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_FRAGMENT, 4, 0xffffffff);
-	 }},
-	{"MoreThanAnnounced", "rx_drop_rdma_length",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_TOTAL, 4, 999);
-	 }},
-	{"MoreThanNothing", "rx_drop_rdma_length",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_TOTAL, 4, 0);
-	 }},
-	{"NothingOfMuch", "rx_drop_rdma_length",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_TOTAL, 4, 0xffffffff);
-		 resize(frame, AT_PAYLOAD, 0);
-	 }},
-	{"AnotherRegion", "rx_drop_rdma_pvo",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_PVO] ^= 0x10;
-	 }},
-	{"AnotherTable", "rx_drop_rdma_pvo",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_PVO + 2] ^= 0x40;
-	 }},
-	{"BehindTheTable", "rx_drop_rdma_pvo",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_PVO + 2] |= 3;
-	 }},
-	{"AcrossTheEndOfTheRegion", "rx_drop_rdma_pvo",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_PVO, 8, scene.there.pvo(mapped - 999));
-	 }},
-	{"BeforeTheRegion", "rx_drop_rdma_pvo",
-	 [](Scene &scene, Frame &frame) {
-		 set_field(frame, AT_PVO, 8, scene.there.pvo() - 500);
 	 }},
 	{"AnEndOfNothing", "rx_drop_tid",
 	 [](Scene &, Frame &frame) {
@@ -112,9 +49,9 @@ const Forgery forgeries[] = {
 	 }},
 };
 
-class Forged : public testing::TestWithParam<Forgery> {};
+class ForgedWrite : public testing::TestWithParam<Forgery> {};
 
-TEST_P(Forged, IsDropped)
+TEST_P(ForgedWrite, IsDropped)
 {
 	Scene scene;
 	Frame frame = scene.forged();
@@ -123,10 +60,13 @@ TEST_P(Forged, IsDropped)
 	scene.drops(frame, GetParam().counter);
 }
 
-INSTANTIATE_TEST_SUITE_P(Hostile, Forged, testing::ValuesIn(forgeries),
-			 [](const auto &info) {
-				 return std::string(info.param.name);
-			 });
+INSTANTIATE_TEST_SUITE_P(Contexts, ForgedWrite,
+			 testing::ValuesIn(of_contexts()), name_of);
+INSTANTIATE_TEST_SUITE_P(Memory, ForgedWrite, testing::ValuesIn(of_memory()),
+			 name_of);
+INSTANTIATE_TEST_SUITE_P(Amounts, ForgedWrite, testing::ValuesIn(of_amounts()),
+			 name_of);
+INSTANTIATE_TEST_SUITE_P(Own, ForgedWrite, testing::ValuesIn(writes), name_of);
 
 /* A window of another job, on the same adapter. */
 TEST(Hostile, WindowsOfAnotherJob)
