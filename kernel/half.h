@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * half.h - how a half of a QP is entered.
+ * half.h - what there is to do for a half of a QP, and who does it.
  *
  * A half is owned by whoever holds its lock, and the lock is only ever tried:
  * who does not get it leaves a packet on the backlog or a bit in pending, and
@@ -8,7 +8,7 @@
  * owner sends a window of packets, a packet that comes back to the CPU that
  * sent it cannot deadlock, and packets are executed where they arrive.
  *
- * Exception: context/ takes the lock for good (pavo_half_lock()) to change a
+ * enter.h is how. Exception: context/ takes the lock for good (pavo_half_lock()) to change a
  * QP's state under it.
  */
 #ifndef PAVO_HALF_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * requester.c - life of the requester half, and how it is entered (half.h).
+ * requester.c - life of the requester half, and what its owner does (enter.h).
  */
 #include <linux/vmalloc.h>
+#include "enter.h"
 #include "internal.h"
 
 /* Inline data that every queue pair takes, as much as one entry names: bytes. */
@@ -165,21 +166,6 @@ bool pavo_requester_idle(struct pavo_qp *qp)
 	return qp->req.tail == qp->req.numbered;
 }
 
-static void drain_backlog(struct pavo_qp *qp)
-{
-	struct pavo_half *half = &qp->req.half;
-	struct sk_buff *skb;
-	struct pavo_rx rx;
-
-	while (!pavo_half_waits(half) && (skb = skb_dequeue(&half->backlog))) {
-		pavo_rx_parse(&rx, qp->dev, skb);
-		if (pavo_requester_handle(qp, &rx))
-			kfree_skb(skb);
-		else
-			skb_queue_head(&half->backlog, skb);
-	}
-}
-
 /* New WQEs, packets and completions, until nothing moves or time is up. */
 static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
 {
@@ -207,8 +193,6 @@ static bool visit(struct pavo_qp *qp)
 	unsigned int budget = PAVO_RUN_BUDGET;
 	int state;
 
-	rcu_read_lock();
-	drain_backlog(qp);
 	state = pavo_qp_state(qp);
 	if (unlikely(pavo_half_waits(&req->half)))
 		pavo_timer_hold(&req->timer, ktime_get_ns());
@@ -225,61 +209,22 @@ static bool visit(struct pavo_qp *qp)
 	else if (req->ready)
 		budget = advance(qp, budget);
 	pavo_timers_arm(qp);
-	rcu_read_unlock();
 	return !budget;
 }
 
+static const struct pavo_half_work work = {
+	.handle = pavo_requester_handle,
+	.visit = visit,
+};
+
 void pavo_requester_run(struct pavo_qp *qp)
 {
-	struct pavo_half *half = &qp->req.half;
-	bool more = false;
-	int cpu;
-
-	do {
-		if (!spin_trylock_bh(&half->lock))
-			return;
-		cpu = smp_processor_id();
-		more = visit(qp);
-		spin_unlock_bh(&half->lock);
-		pavo_cq_raise(qp->send_cq);
-		/*
-		 * Pairs with the atomics of who left something and found the
-		 * lock taken: one of us sees the other.
-		 */
-		smp_mb();
-	} while (!more && pavo_half_has_work(half));
-	if (more)
-		pavo_qp_continue(qp, cpu);
+	pavo_half_run(qp, &qp->req.half, qp->send_cq, &work);
 }
 
 void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
-	struct pavo_half *half = &qp->req.half;
-	bool more, done;
-
-	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock)) {
-		if (!pavo_half_defer(half, rx->skb)) {
-			pavo_count(qp, rx_drop_backlog);
-			kfree_skb(rx->skb);
-		}
-		/* Pairs with the barrier of the owner, see above. */
-		smp_mb();
-		pavo_requester_run(qp);
-		return;
-	}
-	done = pavo_requester_handle(qp, rx);
-	if (unlikely(!done))
-		skb_queue_head(&half->backlog, rx->skb);
-	more = visit(qp);
-	spin_unlock(&half->lock);
-	if (likely(done))
-		pavo_rx_free(rx->skb);
-	pavo_cq_raise(qp->send_cq);
-	smp_mb(); /* as in pavo_requester_run() */
-	if (more)
-		pavo_qp_continue(qp, smp_processor_id());
-	else if (pavo_half_has_work(half))
-		pavo_requester_run(qp);
+	pavo_half_receive(qp, &qp->req.half, qp->send_cq, rx, &work);
 }
 
 /* pavo_requester_flush - enter the half to flush it; QP is in Error. */

@@ -82,25 +82,6 @@ enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
 	return PAVO_VE_NONE;
 }
 
-/* Attach the pages of [va, va + len); false if that cannot be. */
-static bool attach_pages(struct sk_buff *skb, struct pavo_region *region,
-			 u64 va, u32 len)
-{
-	if (region->copied)
-		return false;
-	while (len) {
-		unsigned int off;
-		struct page *page = pavo_region_page(region, va, &off);
-		u32 n = min_t(u32, len, PAGE_SIZE - off);
-
-		if (!pavo_tx_add_page(skb, page, off, n))
-			return false;
-		va += n;
-		len -= n;
-	}
-	return true;
-}
-
 /*
  * pavo_sgl_gather - put the next @len bytes of a WQE into a packet.
  * @attach: as page fragments; else copied behind the headers
@@ -130,7 +111,7 @@ enum pavo_vendor_err pavo_sgl_gather(struct pavo_qp *qp,
 			return err;
 		if (!attach)
 			pavo_region_read(region, va, pavo_tx_put(skb, n), n);
-		else if (!attach_pages(skb, region, va, n))
+		else if (!pavo_region_attach(region, va, skb, n))
 			return PAVO_VE_WQE_SEGMENT;
 	}
 	return PAVO_VE_NONE;

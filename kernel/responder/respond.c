@@ -196,19 +196,7 @@ static bool add_payload(struct pavo_region *region, struct sk_buff *skb, u64 va,
 		pavo_region_read(region, va, pavo_tx_put(skb, len), len);
 		return true;
 	}
-	if (region->copied)
-		return false;
-	while (len) {
-		unsigned int off;
-		struct page *page = pavo_region_page(region, va, &off);
-		u32 n = min_t(u32, len, PAGE_SIZE - off);
-
-		if (!pavo_tx_add_page(skb, page, off, n))
-			return false;
-		va += n;
-		len -= n;
-	}
-	return true;
+	return pavo_region_attach(region, va, skb, len);
 }
 
 static struct sk_buff *read_packet(struct pavo_qp *qp,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * responder.c - life of the responder half, and how it is entered (half.h).
+ * responder.c - life of the responder half, and what its owner does (enter.h).
  */
+#include "enter.h"
 #include "internal.h"
 
 /* The ring that receive WQEs come from. */
@@ -156,21 +157,6 @@ static bool handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	return false;
 }
 
-static void drain_backlog(struct pavo_qp *qp)
-{
-	struct pavo_half *half = &qp->resp.half;
-	struct sk_buff *skb;
-	struct pavo_rx rx;
-
-	while (!pavo_half_waits(half) && (skb = skb_dequeue(&half->backlog))) {
-		pavo_rx_parse(&rx, qp->dev, skb);
-		if (handle(qp, &rx))
-			kfree_skb(skb);
-		else
-			skb_queue_head(&half->backlog, skb);
-	}
-}
-
 /* Send answers, or flush. True: more is due than one visit may do. */
 static bool visit(struct pavo_qp *qp)
 {
@@ -185,62 +171,19 @@ static bool visit(struct pavo_qp *qp)
 	return !pavo_rq_flush(qp, PAVO_FLUSH_BUDGET);
 }
 
+static const struct pavo_half_work work = {
+	.handle = handle,
+	.visit = visit,
+};
+
 void pavo_responder_run(struct pavo_qp *qp)
 {
-	struct pavo_half *half = &qp->resp.half;
-	bool more = false;
-	int cpu;
-
-	do {
-		if (!spin_trylock_bh(&half->lock))
-			return;
-		cpu = smp_processor_id();
-		rcu_read_lock();
-		drain_backlog(qp);
-		more = visit(qp);
-		rcu_read_unlock();
-		spin_unlock_bh(&half->lock);
-		pavo_cq_raise(qp->recv_cq);
-		/*
-		 * Pairs with the atomics of who left something and found the
-		 * lock taken: one of us sees the other.
-		 */
-		smp_mb();
-	} while (!more && pavo_half_has_work(half));
-	if (more)
-		pavo_qp_continue(qp, cpu);
+	pavo_half_run(qp, &qp->resp.half, qp->recv_cq, &work);
 }
 
 void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
-	struct pavo_half *half = &qp->resp.half;
-	bool more, done;
-
-	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock)) {
-		if (!pavo_half_defer(half, rx->skb)) {
-			pavo_count(qp, rx_drop_backlog);
-			kfree_skb(rx->skb);
-		}
-		/* Pairs with the barrier of the owner, see above. */
-		smp_mb();
-		pavo_responder_run(qp);
-		return;
-	}
-	rcu_read_lock();
-	done = handle(qp, rx);
-	if (unlikely(!done))
-		skb_queue_head(&half->backlog, rx->skb);
-	more = visit(qp);
-	rcu_read_unlock();
-	spin_unlock(&half->lock);
-	if (likely(done))
-		pavo_rx_free(rx->skb);
-	pavo_cq_raise(qp->recv_cq);
-	smp_mb(); /* as in pavo_responder_run() */
-	if (more)
-		pavo_qp_continue(qp, smp_processor_id());
-	else if (pavo_half_has_work(half))
-		pavo_responder_run(qp);
+	pavo_half_receive(qp, &qp->resp.half, qp->recv_cq, rx, &work);
 }
 
 void pavo_responder_kick(struct pavo_qp *qp)

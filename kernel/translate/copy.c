@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * copy.c - bytes into and out of pages, and of regions page by page.
+ * copy.c - bytes into and out of pages, and of regions page by page, and pages that go
+ * out as they are.
  *
  * Called by both halves inside the RCU section in which they translated the
  * range; nothing here checks bounds again. Touches the memory of the region
@@ -12,6 +13,7 @@
 #include <linux/mm.h>
 #include <linux/skbuff.h>
 #include "device.h"
+#include "net/net.h"
 #include "translate.h"
 
 struct page *pavo_region_page(const struct pavo_region *region, u64 va,
@@ -130,44 +132,68 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 	}
 }
 
-int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
+bool pavo_region_attach(const struct pavo_region *region, u64 va,
+			struct sk_buff *skb, unsigned int len)
+{
+	unsigned int offset, n;
+	struct page *page;
+
+	if (region->copied)
+		return false;
+	for (; len; va += n, len -= n) {
+		page = pavo_region_page(region, va, &offset);
+		n = min_t(unsigned int, len, PAGE_SIZE - offset);
+		if (!pavo_tx_add_page(skb, page, offset, n))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The 8 bytes at @va, mapped; what is aligned is within one page. NULL if the memory
+ * behind @va is not aligned.
+ */
+static atomic64_t *map_word(const struct pavo_region *region, u64 va,
+			    struct page **page)
 {
 	unsigned int offset;
-	struct page *page;
-	void *map;
 
-	/* Aligned, so the 8 bytes are within one page. */
-	page = pavo_region_page(region, va, &offset);
+	*page = pavo_region_page(region, va, &offset);
 	if (offset & 7)
-		return -EINVAL;
+		return NULL;
+	return kmap_local_page(*page) + offset;
+}
 
-	map = kmap_local_page(page);
-	atomic64_set_release((atomic64_t *)(map + offset), value);
-	kunmap_local(map);
+static void unmap_word(atomic64_t *word, struct page *page)
+{
+	kunmap_local(word);
 	flush_dcache_page(page);
+}
+
+int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
+{
+	struct page *page;
+	atomic64_t *word = map_word(region, va, &page);
+
+	if (!word)
+		return -EINVAL;
+	atomic64_set_release(word, value);
+	unmap_word(word, page);
 	return 0;
 }
 
 int pavo_region_atomic(const struct pavo_region *region, u64 va,
 		       const u64 *compare, u64 swap_add, u64 *orig)
 {
-	unsigned int offset;
-	atomic64_t *target;
 	struct page *page;
-	void *map;
+	atomic64_t *word = map_word(region, va, &page);
 
-	/* Aligned, so the 8 bytes are within one page. */
-	page = pavo_region_page(region, va, &offset);
-	if (offset & 7)
+	if (!word)
 		return -EINVAL;
-
-	map = kmap_local_page(page);
-	target = map + offset;
 	if (compare)
-		*orig = atomic64_cmpxchg(target, *compare, swap_add);
+		*orig = atomic64_cmpxchg(word, *compare, swap_add);
 	else
-		*orig = atomic64_fetch_add(swap_add, target);
-	kunmap_local(map);
-	flush_dcache_page(page);
+		*orig = atomic64_fetch_add(swap_add, word);
+	unmap_word(word, page);
 	return 0;
 }

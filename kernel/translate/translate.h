@@ -349,6 +349,16 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 		      unsigned int len);
 
 /**
+ * pavo_region_attach - the pages of @len bytes at @va become payload of @skb, each with
+ * a reference (pavo_tx_add_page()).
+ *
+ * Return: false if that cannot be, or the skb has no room for as many: it is of no use
+ * any more, and the caller copies into another.
+ */
+bool pavo_region_attach(const struct pavo_region *region, u64 va,
+			struct sk_buff *skb, unsigned int len);
+
+/**
  * pavo_region_store - write 8 bytes at @va at once; @value as it is in memory.
  *
  * Return: 0, or -EINVAL if the memory behind @va is not aligned to 8 bytes.

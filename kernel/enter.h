@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * enter.h - how an owner of a half gets in, does what there is, and gets out without
+ * leaving anything behind (half.h says what there is). The two halves differ in what
+ * they do with a packet and with everything else; each of them builds this with its own.
+ */
+#ifndef PAVO_ENTER_H
+#define PAVO_ENTER_H
+
+#include "context/context.h"
+#include "device.h"
+#include "half.h"
+#include "net/net.h"
+
+/**
+ * struct pavo_half_work - what a half does. Both are called by its owner, RCU read side.
+ * @handle: a packet. False: it has to be taken again when what it waits for is over
+ * @visit:  whatever is pending. True: there is more than one visit may do
+ */
+struct pavo_half_work {
+	bool (*handle)(struct pavo_qp *qp, struct pavo_rx *rx);
+	bool (*visit)(struct pavo_qp *qp);
+};
+
+static __always_inline void pavo_half_drain(struct pavo_qp *qp,
+					    struct pavo_half *half,
+					    const struct pavo_half_work *work)
+{
+	struct sk_buff *skb;
+	struct pavo_rx rx;
+
+	while (!pavo_half_waits(half) && (skb = skb_dequeue(&half->backlog))) {
+		pavo_rx_parse(&rx, qp->dev, skb);
+		if (work->handle(qp, &rx))
+			kfree_skb(skb);
+		else
+			skb_queue_head(&half->backlog, skb);
+	}
+}
+
+/** pavo_half_run - do what there is, unless somebody else is at it; @cq is told of it. */
+static __always_inline void pavo_half_run(struct pavo_qp *qp,
+					  struct pavo_half *half,
+					  struct pavo_cq *cq,
+					  const struct pavo_half_work *work)
+{
+	bool more = false;
+	int cpu;
+
+	do {
+		if (!spin_trylock_bh(&half->lock))
+			return;
+		cpu = smp_processor_id();
+		rcu_read_lock();
+		pavo_half_drain(qp, half, work);
+		more = work->visit(qp);
+		rcu_read_unlock();
+		spin_unlock_bh(&half->lock);
+		pavo_cq_raise(cq);
+		/*
+		 * Pairs with the atomics of who left something and found the
+		 * lock taken: one of us sees the other.
+		 */
+		smp_mb();
+	} while (!more && pavo_half_has_work(half));
+	if (more)
+		pavo_qp_continue(qp, cpu);
+}
+
+/** pavo_half_receive - the same with a packet in hand, which it consumes; softirq. */
+static __always_inline void pavo_half_receive(struct pavo_qp *qp,
+					      struct pavo_half *half,
+					      struct pavo_cq *cq,
+					      struct pavo_rx *rx,
+					      const struct pavo_half_work *work)
+{
+	bool more, done;
+
+	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock)) {
+		if (!pavo_half_defer(half, rx->skb)) {
+			pavo_count(qp, rx_drop_backlog);
+			kfree_skb(rx->skb);
+		}
+		/* Pairs with the barrier of the owner, see above. */
+		smp_mb();
+		pavo_half_run(qp, half, cq, work);
+		return;
+	}
+	rcu_read_lock();
+	done = work->handle(qp, rx);
+	if (unlikely(!done))
+		skb_queue_head(&half->backlog, rx->skb);
+	more = work->visit(qp);
+	rcu_read_unlock();
+	spin_unlock(&half->lock);
+	if (likely(done))
+		pavo_rx_free(rx->skb);
+	pavo_cq_raise(cq);
+	smp_mb(); /* as in pavo_half_run() */
+	if (more)
+		pavo_qp_continue(qp, smp_processor_id());
+	else if (pavo_half_has_work(half))
+		pavo_half_run(qp, half, cq, work);
+}
+
+#endif /* PAVO_ENTER_H */
