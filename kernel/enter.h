@@ -12,6 +12,9 @@
 #include "half.h"
 #include "net/net.h"
 
+/* Rounds and packets from the backlog before others get the CPU. */
+#define PAVO_ENTER_BUDGET 256
+
 /**
  * struct pavo_half_work - what a half does. Both are called by its owner, RCU read side.
  * @handle: a packet. False: it has to be taken again when what it waits for is over
@@ -22,20 +25,25 @@ struct pavo_half_work {
 	bool (*visit)(struct pavo_qp *qp);
 };
 
-static __always_inline void pavo_half_drain(struct pavo_qp *qp,
-					    struct pavo_half *half,
-					    const struct pavo_half_work *work)
+/* Return: what is left of the budget. */
+static __always_inline int pavo_half_drain(struct pavo_qp *qp,
+					   struct pavo_half *half, int budget,
+					   const struct pavo_half_work *work)
 {
 	struct sk_buff *skb;
 	struct pavo_rx rx;
 
-	while (!pavo_half_waits(half) && (skb = skb_dequeue(&half->backlog))) {
+	for (; budget > 0 && !pavo_half_waits(half); budget--) {
+		skb = skb_dequeue(&half->backlog);
+		if (!skb)
+			break;
 		pavo_rx_parse(&rx, qp->dev, skb);
 		if (work->handle(qp, &rx))
 			kfree_skb(skb);
 		else
 			skb_queue_head(&half->backlog, skb);
 	}
+	return budget;
 }
 
 /** pavo_half_run - do what there is, unless somebody else is at it; @cq is told of it. */
@@ -44,6 +52,7 @@ static __always_inline void pavo_half_run(struct pavo_qp *qp,
 					  struct pavo_cq *cq,
 					  const struct pavo_half_work *work)
 {
+	int budget = PAVO_ENTER_BUDGET;
 	bool more = false;
 	int cpu;
 
@@ -52,8 +61,8 @@ static __always_inline void pavo_half_run(struct pavo_qp *qp,
 			return;
 		cpu = smp_processor_id();
 		rcu_read_lock();
-		pavo_half_drain(qp, half, work);
-		more = work->visit(qp);
+		budget = pavo_half_drain(qp, half, budget - 1, work);
+		more = work->visit(qp) || budget <= 0;
 		rcu_read_unlock();
 		spin_unlock_bh(&half->lock);
 		pavo_cq_raise(cq);
@@ -76,15 +85,12 @@ static __always_inline void pavo_half_receive(struct pavo_qp *qp,
 {
 	bool more, done;
 
-	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock)) {
-		if (!pavo_half_defer(half, rx->skb)) {
-			pavo_count(qp, rx_drop_backlog);
-			kfree_skb(rx->skb);
-		}
-		/* Pairs with the barrier of the owner, see above. */
-		smp_mb();
-		pavo_half_run(qp, half, cq, work);
-		return;
+	if (!skb_queue_empty(&half->backlog) || !spin_trylock(&half->lock))
+		goto leave_it;
+	/* One that came meanwhile and has to wait is before this one. */
+	if (unlikely(!skb_queue_empty(&half->backlog))) {
+		spin_unlock(&half->lock);
+		goto leave_it;
 	}
 	rcu_read_lock();
 	done = work->handle(qp, rx);
@@ -101,6 +107,16 @@ static __always_inline void pavo_half_receive(struct pavo_qp *qp,
 		pavo_qp_continue(qp, smp_processor_id());
 	else if (pavo_half_has_work(half))
 		pavo_half_run(qp, half, cq, work);
+	return;
+
+leave_it:
+	if (!pavo_half_defer(half, rx->skb)) {
+		pavo_count(qp, rx_drop_backlog);
+		kfree_skb(rx->skb);
+	}
+	/* Pairs with the barrier of the owner, see above. */
+	smp_mb();
+	pavo_half_run(qp, half, cq, work);
 }
 
 #endif /* PAVO_ENTER_H */

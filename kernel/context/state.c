@@ -62,6 +62,13 @@ static void pavo_qp_work(struct work_struct *work)
 
 	pavo_fault_serve(&qp->req.half);
 	pavo_fault_serve(&qp->resp.half);
+	/*
+	 * What they waited for may be over: an owner who looked before and is not
+	 * out yet looks again. Pairs with the barrier in front of his look.
+	 */
+	smp_mb__before_atomic();
+	set_bit(PAVO_REQ_DOORBELL, &qp->req.half.pending);
+	set_bit(PAVO_RESP_SEND, &qp->resp.half.pending);
 	pavo_halves_run(qp);
 	for_each_set_bit(type, &events, BITS_PER_LONG)
 		pavo_qp_raise(qp, type);

@@ -264,11 +264,9 @@ void pavo_fault_serve(struct pavo_half *half)
 	if (err)
 		pavo_count(dev, odp_fault_errors);
 	odp_put(fault->odp);
-	/* The half may go on from here; its owner sees that, or we get it. */
+	/* The half may go on from here; the QP's work says so. */
 	smp_store_release(&fault->state,
 			  err ? PAVO_FAULT_FAILED : PAVO_FAULT_NONE);
-	/* Pairs with the barrier of an owner who lets go. */
-	smp_mb();
 }
 
 void pavo_fault_forget(struct pavo_half *half)
