@@ -17,12 +17,16 @@
 #include <linux/bitops.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
+#include <linux/time64.h>
 #include "translate/rkm.h"
 
 struct pavo_odp;
 
 /** Packets that may wait for a busy half; more are dropped and counted. */
 #define PAVO_BACKLOG_MAX 1024
+
+/** Pause of a half after the interface refused a packet. */
+#define PAVO_CONGESTED_NS NSEC_PER_MSEC
 
 /* What a half waits for: pages that are to be brought in (translate/odp.c). */
 enum pavo_fault_state {

@@ -21,8 +21,6 @@
 #define PAVO_COPYBREAK 256
 /* WQEs parsed and packets sent before others get the CPU. */
 #define PAVO_RUN_BUDGET 512
-/* Pause after the interface refused a packet. */
-#define PAVO_CONGESTED_NS NSEC_PER_MSEC
 
 /* Position in a scatter/gather list. */
 struct pavo_sgl_pos {

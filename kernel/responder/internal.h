@@ -125,6 +125,7 @@ void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res);
 void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome);
 void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event);
+void pavo_respond_init(struct pavo_qp *qp);
 bool pavo_respond(struct pavo_qp *qp, unsigned int budget);
 
 #endif /* PAVO_RESPONDER_INTERNAL_H */

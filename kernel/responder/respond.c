@@ -5,7 +5,8 @@
  * Reads and atomics that were accepted wait in the send queue; behind them at
  * most one ACK or NAK, the latest, since an ACK covers all before it and a
  * read's answer is one. Answers are sent in bursts that leave the CPU to
- * others in between, not in the receive path. Half owned.
+ * others in between, not in the receive path. What the interface has no room
+ * for stays due and is tried again after a pause. Half owned.
  */
 #include <linux/module.h>
 #include "internal.h"
@@ -131,14 +132,38 @@ static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
 			     copy);
 }
 
-/* @skb may be NULL: then it is lost, which its receiver finds out. */
-static void transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+static enum hrtimer_restart pause_over(struct hrtimer *timer)
+{
+	struct pavo_qp *qp = container_of(timer, struct pavo_qp, resp.pause);
+
+	set_bit(PAVO_RESP_SEND, &qp->resp.half.pending);
+	pavo_responder_run(qp);
+	return HRTIMER_NORESTART;
+}
+
+void pavo_respond_init(struct pavo_qp *qp)
+{
+	pavo_hrtimer_setup(&qp->resp.pause, pause_over, CLOCK_MONOTONIC,
+			   HRTIMER_MODE_REL_SOFT);
+}
+
+/*
+ * False: there was no memory for @skb, or no room at the interface, and nothing is
+ * sent for a while. What cannot be routed is lost, which its receiver finds out.
+ */
+static bool transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		     struct sk_buff *skb, u32 payload)
 {
-	if (!skb)
-		return;
-	trace_pavo_transmit(qp, pkt, payload);
-	pavo_tx_send(&qp->tally, &qp->flow, skb, pkt->pad);
+	if (likely(skb)) {
+		trace_pavo_transmit(qp, pkt, payload);
+		if (likely(pavo_tx_send(&qp->tally, &qp->flow, skb, pkt->pad) !=
+			   -ENOBUFS))
+			return true;
+	}
+	qp->resp.paused = true;
+	hrtimer_start(&qp->resp.pause, ns_to_ktime(PAVO_CONGESTED_NS),
+		      HRTIMER_MODE_REL_SOFT);
+	return false;
 }
 
 static void send_ack(struct pavo_qp *qp)
@@ -150,19 +175,19 @@ static void send_ack(struct pavo_qp *qp)
 		.syndrome = resp->ack_syndrome,
 		.msn = resp->msn,
 	};
-	struct sk_buff *skb = answer(qp, &pkt, 0);
 
+	if (!transmit(qp, &pkt, answer(qp, &pkt, 0), 0))
+		return;
 	resp->ack_due = false;
 	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
 		pavo_count(qp, tx_acks);
 	else if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_NAK)
 		pavo_count(qp, tx_naks);
-	transmit(qp, &pkt, skb, 0);
 	if (resp->failing)
 		pavo_qp_error(qp, resp->fatal_event);
 }
 
-static void send_atomic(struct pavo_qp *qp, struct pavo_resource *res)
+static bool send_atomic(struct pavo_qp *qp, struct pavo_resource *res)
 {
 	struct pavo_pkt pkt = {
 		.opcode = PAVO_OP_ATOMIC_ACK,
@@ -171,9 +196,8 @@ static void send_atomic(struct pavo_qp *qp, struct pavo_resource *res)
 		.msn = res->msn,
 		.atomic_orig = res->orig,
 	};
-	struct sk_buff *skb = answer(qp, &pkt, 0);
 
-	transmit(qp, &pkt, skb, 0);
+	return transmit(qp, &pkt, answer(qp, &pkt, 0), 0);
 }
 
 static u8 read_opcode(const struct pavo_resource *res, bool last)
@@ -248,8 +272,8 @@ static enum pavo_xlate make_read(struct pavo_qp *qp, struct pavo_resource *res,
 }
 
 /*
- * Send the next packet of a read. Return: PAVO_XLATE_FAULT: its memory is
- * being brought in; another error: it is gone.
+ * Send the next packet of a read. Return: PAVO_XLATE_FAULT: it has to wait, for its
+ * memory or for the interface; another error: its memory is gone.
  */
 static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
@@ -274,7 +298,8 @@ static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		pavo_use_leave(qp, slot_of(qp, res));
 	if (unlikely(status))
 		return status;
-	transmit(qp, &pkt, skb, len);
+	if (unlikely(!transmit(qp, &pkt, skb, len)))
+		return PAVO_XLATE_FAULT;
 	res->begun = true;
 	res->psn = pavo_psn_add(res->psn, 1);
 	res->va += len;
@@ -290,12 +315,13 @@ static bool send_next(struct pavo_qp *qp)
 	struct pavo_responder *resp = &qp->resp;
 	u8 index = resp->send_queue[resp->send_head % PAVO_MAX_RESOURCES];
 	struct pavo_resource *res = &resp->resources[index];
-	enum pavo_xlate status = PAVO_XLATE_OK;
+	enum pavo_xlate status;
 
-	if (res->atomic)
-		send_atomic(qp, res);
-	else
+	if (!res->atomic)
 		status = send_read(qp, res);
+	else
+		status = send_atomic(qp, res) ? PAVO_XLATE_OK :
+						PAVO_XLATE_FAULT;
 	if (unlikely(status == PAVO_XLATE_FAULT))
 		return false;
 	if (unlikely(status && res->answered)) {
@@ -328,6 +354,8 @@ bool pavo_respond(struct pavo_qp *qp, unsigned int budget)
 {
 	struct pavo_responder *resp = &qp->resp;
 
+	if (unlikely(resp->paused))
+		return false;
 	for (; resp->send_head != resp->send_tail; budget--) {
 		if (!budget)
 			return true;

@@ -34,6 +34,7 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	int err;
 
 	pavo_half_init(&resp->half);
+	pavo_respond_init(qp);
 	resp->wqe = kzalloc(sizeof(*resp->wqe), GFP_KERNEL);
 	if (!resp->wqe)
 		return -ENOMEM;
@@ -50,6 +51,7 @@ void pavo_responder_destroy(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 
+	hrtimer_cancel(&resp->pause);
 	skb_queue_purge(&resp->half.backlog);
 	kfree(resp->wqe);
 	kfree(resp->resources);
@@ -73,6 +75,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	resp->last_wqe_told = false;
 	resp->failing = false;
 	resp->ack_due = false;
+	resp->paused = false;
 	resp->send_head = 0;
 	resp->send_tail = 0;
 	resp->res_head = 0;
@@ -162,7 +165,8 @@ static bool visit(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 
-	clear_bit(PAVO_RESP_SEND, &resp->half.pending);
+	if (test_and_clear_bit(PAVO_RESP_SEND, &resp->half.pending))
+		resp->paused = false;
 	clear_bit(PAVO_RESP_FLUSH, &resp->half.pending);
 	/* The bits are cleared before looking at what they stand for. */
 	smp_mb__after_atomic();

@@ -58,7 +58,7 @@ struct pavo_rq {
 
 /* Bits of half.pending of a responder. */
 enum pavo_resp_event {
-	PAVO_RESP_SEND, /* answers wait for transmit room */
+	PAVO_RESP_SEND, /* what answers waited for may be there */
 	PAVO_RESP_FLUSH, /* the QP moved to Error, or was posted to in Error */
 };
 
@@ -91,6 +91,7 @@ struct pavo_write_addr {
  *             the next new one is @res_head
  * @send_queue, @send_head, @send_tail: indices of those to be answered
  * @ack_due, @ack_syndrome, @ack_psn: ACK or NAK to send behind them
+ * @paused:    the interface refused an answer; none is tried until @pause fires
  * @wqe:       private copy of the receive WQE in use
  */
 struct pavo_responder {
@@ -116,6 +117,8 @@ struct pavo_responder {
 	bool ack_due;
 	u8 ack_syndrome;
 	u32 ack_psn;
+	bool paused;
+	struct hrtimer pause;
 	struct pavo_recv_wqe *wqe;
 };
 

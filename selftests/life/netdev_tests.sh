@@ -114,6 +114,22 @@ queue_full()
 	stop_traffic
 }
 
+# The queue of who answers is full, most of the time: no answer is lost, or who waits for
+# it without a loss timer would for ever.
+queue_full_of_answers()
+{
+	local loss_timeout=0
+	add_pair
+	start_traffic
+	tc qdisc add dev vb root tbf rate 400kbit burst 10000 limit 10000
+	soon counted lb tx_drop_congested
+	# deleted it would take along what is in it
+	tc qdisc change dev vb root tbf rate 10gbit burst 100000 limit 1000000
+	goes_on
+	stop_traffic
+	tc qdisc delete dev vb root
+}
+
 # rping_server: over rdma_cm, in the background; its pid is $server_pid
 rping_server()
 {
@@ -481,7 +497,11 @@ netdev_tests()
 	life "MTU: too small for a moment" mtu_too_small_for_a_moment
 	life "MTU: too small for management datagrams" \
 		mtu_too_small_for_management
-	[ "$type" != pavo ] || life "interface: its queue is full" queue_full
+	if [ "$type" = pavo ]; then
+		life "interface: its queue is full" queue_full
+		life "interface: its queue is full of answers" \
+			queue_full_of_answers
+	fi
 	life "addresses: the GID table follows" addresses_followed
 	if [ "$type" = pavo ]; then
 		life "addresses: they fill the GID table" \
