@@ -101,7 +101,8 @@ static enum pavo_vendor_err parse_xrc(struct pavo_swqe *wqe,
 {
 	const struct pavo_xrc_seg *seg = take(r, sizeof(*seg));
 
-	if (!seg || seg->srqn >> 24)
+	if (!seg || seg->srqn >> 24 || seg->reserved[0] || seg->reserved[1] ||
+	    seg->reserved[2])
 		return PAVO_VE_WQE_SEGMENT;
 	wqe->srqn = seg->srqn;
 	return PAVO_VE_NONE;

@@ -480,7 +480,8 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		u32 n = max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
 
 		/* Only what the original covered, and still may be read. */
-		if (n > res->npkts - skipped || pavo_read_begin(qp, res, pkt)) {
+		if (pkt->dma_len > PAVO_MAX_MSG_SIZE ||
+		    n > res->npkts - skipped || pavo_read_begin(qp, res, pkt)) {
 			pavo_count(qp, rx_drop_duplicate_read);
 			return;
 		}

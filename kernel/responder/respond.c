@@ -66,15 +66,20 @@ enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 	return PAVO_XLATE_OK;
 }
 
-/* pavo_resource_find - the read or atomic whose PSNs include @psn. */
+/*
+ * pavo_resource_find - the read or atomic whose PSNs include @psn: the latest. One
+ * that nothing has replaced yet may be so old that its PSNs have come round.
+ */
 struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn)
 {
 	struct pavo_responder *resp = &qp->resp;
-	u32 i;
+	u32 back, at = resp->res_head;
 
-	for (i = 0; i < resp->res_count; i++) {
-		struct pavo_resource *res = &resp->resources[i];
+	for (back = 0; back < resp->res_count; back++) {
+		struct pavo_resource *res;
 
+		at = (at ?: resp->res_count) - 1;
+		res = &resp->resources[at];
 		if ((u32)pavo_psn_diff(psn, res->first) < res->npkts)
 			return res;
 	}

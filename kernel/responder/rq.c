@@ -61,17 +61,23 @@ static void *slot(const struct pavo_rq *rq, u32 n)
 
 /*
  * Copy the entries up to the terminator of 16 zero bytes. A slot without one,
- * or an entry beyond 2 GiB, is not a receive WQE.
+ * or an entry beyond 2 GiB, is not a receive WQE; nor is one whose first segment
+ * says what it may not.
  */
 static bool copy_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 {
-	const struct pavo_srq_seg *first = slot(rq, rq->head);
-	const struct pavo_data_seg *from = (const void *)(first + 1);
+	const struct pavo_srq_seg *at = slot(rq, rq->head);
+	const struct pavo_data_seg *from = (const void *)(at + 1);
+	struct pavo_srq_seg first;
 	struct pavo_data_seg seg;
 	u64 length = 0;
 	u32 i;
 
-	wqe->wr_id = READ_ONCE(first->wr_id);
+	memcpy(&first, at, sizeof(first));
+	barrier();
+	if (first.reserved || (first.wr_id && !rq->srq))
+		return false;
+	wqe->wr_id = first.wr_id;
 	for (i = 0; i <= rq->max_sge; i++) {
 		memcpy(&seg, &from[i], sizeof(seg));
 		barrier();
