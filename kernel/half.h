@@ -8,8 +8,8 @@
  * owner sends a window of packets, a packet that comes back to the CPU that
  * sent it cannot deadlock, and packets are executed where they arrive.
  *
- * enter.h is how. Exception: context/ takes the lock for good (pavo_half_lock()) to change a
- * QP's state under it.
+ * enter.h is how. Exception: who changes a QP's state or room in process context takes
+ * the lock for good, and runs the half afterwards.
  */
 #ifndef PAVO_HALF_H
 #define PAVO_HALF_H

@@ -204,12 +204,15 @@ static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
 	pavo_halves_lock(qp);
 	if (from == IB_QPS_RTR && next == IB_QPS_RTS)
 		pavo_requester_ready(qp);
+	else if (from == IB_QPS_SQD && next == IB_QPS_SQD)
+		pavo_requester_patience(qp);
 	else if (from == IB_QPS_SQE)
 		pavo_requester_recover(qp);
 	ok = cmpxchg(&qp->state, from, next) == from;
-	if (ok)
+	if (ok && from != next)
 		trace_pavo_state(qp, from, next);
-	qp->req.tell_drained = ok && tell_drained;
+	if (from != next)
+		qp->req.tell_drained = ok && tell_drained;
 	pavo_halves_unlock(qp);
 	return ok ? 0 : -EINVAL;
 }
@@ -219,7 +222,7 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 			const struct ib_qp_attr *attr, int mask)
 {
 	bool tell_drained;
-	int err;
+	int err = 0;
 
 	switch (next) {
 	case IB_QPS_RESET:
@@ -238,13 +241,13 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		if (err)
 			return err;
 	}
-	if (from == next)
-		return 0;
-	if (next == IB_QPS_RTR) {
+	if (next == IB_QPS_RTR)
 		err = pavo_responder_ready(qp);
-		if (err)
-			return err;
-	}
+	else if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		err = pavo_responder_resize(qp);
+	/* In SQD some are what the requester goes by. */
+	if (err || (from == next && from != IB_QPS_SQD))
+		return err;
 	tell_drained = next == IB_QPS_SQD &&
 		       (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
 		       attr->en_sqd_async_notify;

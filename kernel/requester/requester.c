@@ -154,6 +154,13 @@ void pavo_requester_ready(struct pavo_qp *qp)
 		req->sent = qp->attr.sq_psn;
 		req->ready = true;
 	}
+	pavo_requester_patience(qp);
+}
+
+void pavo_requester_patience(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+
 	req->timer.timeout = pavo_timeout_ns(qp->attr.timeout);
 	req->timer.retry_limit = qp->attr.retry_cnt;
 	req->timer.retries = qp->attr.retry_cnt;

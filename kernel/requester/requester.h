@@ -128,6 +128,9 @@ void pavo_requester_reset(struct pavo_qp *qp);
 /** pavo_requester_ready - QP came to RTS: take sq_psn, limits and timers. */
 void pavo_requester_ready(struct pavo_qp *qp);
 
+/** pavo_requester_patience - take timeout and retry counts; half locked. */
+void pavo_requester_patience(struct pavo_qp *qp);
+
 /**
  * pavo_requester_recover - QP leaves SQE, half locked: what was posted up to
  * now is flushed, whoever posts later finds a working queue.

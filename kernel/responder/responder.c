@@ -5,6 +5,9 @@
 #include "enter.h"
 #include "internal.h"
 
+/* About a millisecond each: for the end of what a peer has under way. */
+#define RESIZE_TRIES 1000
+
 /* The ring that receive WQEs come from. */
 static int init_rq(struct pavo_qp *qp, struct pavo_mmap_info *info)
 {
@@ -88,24 +91,58 @@ void pavo_responder_reset(struct pavo_qp *qp)
 		pavo_rq_reset(&resp->own);
 }
 
-int pavo_responder_ready(struct pavo_qp *qp)
+/*
+ * Other @resources and @slots, unless the peer has something under way. What was
+ * answered before may be asked for again: the latest of it is kept.
+ */
+static bool replace(struct pavo_qp *qp, struct pavo_resource **resources,
+		    struct pavo_slots *slots, u32 count)
+{
+	struct pavo_responder *resp = &qp->resp;
+	u32 kept = min(count, resp->res_count), at = resp->res_head, i;
+
+	if (resp->send_head != resp->send_tail ||
+	    !pavo_rkm_slots_replace(qp, slots))
+		return false;
+	for (i = kept; i--;) {
+		at = (at ?: resp->res_count) - 1;
+		(*resources)[i] = resp->resources[at];
+	}
+	swap(resp->resources, *resources);
+	resp->res_count = count;
+	resp->res_head = kept % count;
+	return true;
+}
+
+int pavo_responder_resize(struct pavo_qp *qp)
 {
 	u32 count = max_t(u32, 1, qp->attr.max_dest_rd_atomic);
-	struct pavo_responder *resp = &qp->resp;
-	struct pavo_resource *resources;
-	int err;
+	struct pavo_slots *slots = pavo_rkm_slots_alloc(count);
+	struct pavo_resource *resources =
+		kcalloc(count, sizeof(*resources), GFP_KERNEL);
+	bool done = false;
+	int tries;
 
-	err = pavo_rkm_slots(qp, count);
-	if (err)
-		return err;
-	resources = kcalloc(count, sizeof(*resources), GFP_KERNEL);
-	if (!resources)
-		return -ENOMEM;
-	kfree(resp->resources);
-	resp->resources = resources;
-	resp->res_count = count;
-	resp->epsn = qp->attr.rq_psn;
-	return 0;
+	for (tries = 0; slots && resources && tries < RESIZE_TRIES; tries++) {
+		spin_lock_bh(&qp->resp.half.lock);
+		done = replace(qp, &resources, slots, count);
+		spin_unlock_bh(&qp->resp.half.lock);
+		smp_mb(); /* as in pavo_half_run() */
+		pavo_responder_run(qp);
+		if (done)
+			break;
+		usleep_range(1000, 2000);
+	}
+	if (!done)
+		pavo_rkm_slots_free(slots);
+	kfree(resources);
+	return done ? 0 : tries ? -EBUSY : -ENOMEM;
+}
+
+int pavo_responder_ready(struct pavo_qp *qp)
+{
+	qp->resp.epsn = qp->attr.rq_psn;
+	return pavo_responder_resize(qp);
 }
 
 /*

@@ -136,8 +136,15 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info);
 void pavo_responder_destroy(struct pavo_qp *qp);
 void pavo_responder_reset(struct pavo_qp *qp);
 
-/** pavo_responder_ready - QP came to RTR: take rq_psn; may sleep. */
+/** pavo_responder_ready - QP comes to RTR: take rq_psn; as pavo_responder_resize(). */
 int pavo_responder_ready(struct pavo_qp *qp);
+
+/**
+ * pavo_responder_resize - room for max_dest_rd_atomic reads and atomics. Sleeps.
+ *
+ * Return: 0; -ENOMEM; -EBUSY: the peer has had something under way for a second.
+ */
+int pavo_responder_resize(struct pavo_qp *qp);
 
 /** pavo_responder_post - ib_post_recv of kernel consumers. */
 int pavo_responder_post(struct pavo_qp *qp, const struct ib_recv_wr *wr,

@@ -310,20 +310,37 @@ void pavo_rkm_remove(struct pavo_qp *qp)
 	mutex_unlock(&rkm->mutex);
 }
 
-int pavo_rkm_slots(struct pavo_qp *qp, u32 reads)
+struct pavo_slots *pavo_rkm_slots_alloc(u32 reads)
 {
 	u32 count = 1 + reads;
-	struct pavo_slots *slots, *old;
+	struct pavo_slots *slots;
 
 	slots = kzalloc(struct_size(slots, slot, count), GFP_KERNEL);
-	if (!slots)
-		return -ENOMEM;
-	slots->count = count;
-	/* Nobody else changes it, and the QP is in no half's hands. */
-	old = rcu_replace_pointer(qp->rkm.slots, slots, true);
+	if (slots)
+		slots->count = count;
+	return slots;
+}
+
+void pavo_rkm_slots_free(struct pavo_slots *slots)
+{
+	kfree(slots);
+}
+
+bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_slots *slots)
+{
+	struct pavo_half *half = &qp->resp.half;
+	struct pavo_slots *old;
+	u32 i;
+
+	old = rcu_dereference_protected(qp->rkm.slots,
+					lockdep_is_held(&half->lock));
+	for (i = 0; old && i < old->count; i++)
+		if (atomic64_read(&old->slot[i]))
+			return false;
+	rcu_assign_pointer(qp->rkm.slots, slots);
 	if (old)
 		kfree_rcu(old, rcu);
-	return 0;
+	return true;
 }
 
 void pavo_rkm_free(struct pavo_qp *qp)

@@ -104,11 +104,17 @@ void pavo_rkm_list_init(struct pavo_rkm_list *list);
 void pavo_rkm_add(struct pavo_qp *qp);
 void pavo_rkm_remove(struct pavo_qp *qp);
 
+/** pavo_rkm_slots_alloc - slots for @reads reads at a time; NULL: no memory. Sleeps. */
+struct pavo_slots *pavo_rkm_slots_alloc(u32 reads);
+/** pavo_rkm_slots_free - they were given to nobody. */
+void pavo_rkm_slots_free(struct pavo_slots *slots);
 /**
- * pavo_rkm_slots - slots for @reads reads at a time; the QP receives nothing yet.
- * Those it had before are freed. Sleeps.
+ * pavo_rkm_slots_replace - @slots are those of @qp from now on; what it had before is
+ * freed. Context: the responder half is locked.
+ *
+ * Return: false if an operation is under way, and the slots stay the caller's.
  */
-int pavo_rkm_slots(struct pavo_qp *qp, u32 reads);
+bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_slots *slots);
 /** pavo_rkm_free - nobody looks at the slots any more. */
 void pavo_rkm_free(struct pavo_qp *qp);
 

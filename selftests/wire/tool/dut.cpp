@@ -435,22 +435,22 @@ void Dut::to_rts()
 	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to RTS");
 }
 
-void Dut::set_state(ibv_qp_state state)
+void Dut::set_state(ibv_qp_state state, ibv_qp_attr attr, int mask)
 {
-	ibv_qp_attr attr{};
-
 	switch (state) {
 	case IBV_QPS_INIT:
 		return to_init();
 	case IBV_QPS_RTR:
 		return to_rtr();
 	case IBV_QPS_RTS:
-		return to_rts();
+		if (this->state() == IBV_QPS_RTR)
+			return to_rts();
+		break;
 	default:
 		break;
 	}
 	attr.qp_state = state;
-	must(ibv_modify_qp(qp_, &attr, IBV_QP_STATE), "modify_qp");
+	must(ibv_modify_qp(qp_, &attr, IBV_QP_STATE | mask), "modify_qp");
 }
 
 ibv_qp_state Dut::state()

@@ -105,7 +105,7 @@ public:
 	bool has_qp() const { return qp_ != nullptr; }
 	const QpConfig &config() const { return config_; }
 	uint32_t qpn() const { return qp_->qp_num; }
-	void set_state(ibv_qp_state state);
+	void set_state(ibv_qp_state state, ibv_qp_attr attr = {}, int mask = 0);
 	ibv_qp_state state();
 
 	void post_send(std::vector<SendRequest> &requests);

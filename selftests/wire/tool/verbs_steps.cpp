@@ -91,6 +91,7 @@ constexpr Name<ibv_event_type> events[] = {
 	{"qp_req_err", IBV_EVENT_QP_REQ_ERR},
 	{"qp_access_err", IBV_EVENT_QP_ACCESS_ERR},
 	{"comm_est", IBV_EVENT_COMM_EST},
+	{"sq_drained", IBV_EVENT_SQ_DRAINED},
 	{"qp_last_wqe", IBV_EVENT_QP_LAST_WQE_REACHED},
 };
 
@@ -388,7 +389,25 @@ void Machine::step_state(const Statement &s)
 
 void Machine::step_set_state(const Statement &s)
 {
-	dut().set_state(by_name(states, s.word(0)));
+	ibv_qp_attr attr{};
+	int mask = 0;
+	const auto number = [&](const char *key, uint8_t &field, int bit) {
+		if (const std::string *text = s.find(key)) {
+			field = static_cast<uint8_t>(value(*text));
+			mask |= bit;
+		}
+	};
+
+	number("timeout", attr.timeout, IBV_QP_TIMEOUT);
+	number("retry", attr.retry_cnt, IBV_QP_RETRY_CNT);
+	number("rnr_retry", attr.rnr_retry, IBV_QP_RNR_RETRY);
+	number("rd", attr.max_rd_atomic, IBV_QP_MAX_QP_RD_ATOMIC);
+	number("dest_rd", attr.max_dest_rd_atomic, IBV_QP_MAX_DEST_RD_ATOMIC);
+	if (s.has_word("notify")) {
+		attr.en_sqd_async_notify = 1;
+		mask |= IBV_QP_EN_SQD_ASYNC_NOTIFY;
+	}
+	dut().set_state(by_name(states, s.word(0)), attr, mask);
 }
 
 /*
