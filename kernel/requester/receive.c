@@ -24,6 +24,7 @@ static void release(struct pavo_qp *qp, u32 upto)
 	pavo_mq_release(&req->outstanding.sends, upto);
 	pavo_mq_release(&req->outstanding.reads, upto);
 	req->reread = PAVO_PSN_NONE;
+	req->asked = PAVO_PSN_NONE;
 	req->probing = false;
 	req->went_back = false;
 	pavo_timer_restart(&req->timer, ktime_get_ns());

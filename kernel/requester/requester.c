@@ -135,6 +135,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	req->reads_out = 0;
 	req->reread = PAVO_PSN_NONE;
 	req->unasked = 0;
+	req->asked = PAVO_PSN_NONE;
 	req->probing = false;
 	req->went_back = false;
 	req->ready = false;

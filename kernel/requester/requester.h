@@ -70,6 +70,7 @@ struct pavo_tx_cursor {
  * @reread:     PSN of the last read request that began inside a chunk, if it
  *              is still UPSN, which it was then; else PAVO_PSN_NONE
  * @unasked:    packets sent since the last AckReq
+ * @asked:      end of what was sent when it had to be asked for by sending again
  * @probing:    after a timeout only the oldest packet is sent, until answered
  * @went_back:  the cursor went back for UPSN; once is enough
  * @ready:      sq_psn was taken (RTS reached since RESET)
@@ -106,6 +107,7 @@ struct pavo_requester {
 	u32 reads_out;
 	u32 reread;
 	u32 unasked;
+	u32 asked;
 	bool probing;
 	bool went_back;
 	bool ready;

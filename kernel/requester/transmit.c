@@ -134,6 +134,8 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
 	if (pkt + 1 == wqe->npkts &&
 	    (wqe->flags & PAVO_WQE_SIGNALED || last_of_train(req, wqe)))
 		return true;
+	if (pavo_psn_add(wqe->first_psn, pkt + 1) == req->asked)
+		return true;
 	return req->unasked + 1 >= pavo_window_ask(&req->window) ||
 	       (again && req->probing);
 }
@@ -253,6 +255,36 @@ static bool transmit_one(struct pavo_qp *qp)
 }
 
 /*
+ * Where nothing more is sent before an answer comes, in SQD and in front of a bad WQE,
+ * somebody has to have been asked for one. That was not to be seen when the last packet
+ * went: it goes again, once, since a duplicate is acknowledged, too. False: no need.
+ */
+static bool ask(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	struct pavo_tx_cursor cur = req->cursor;
+	u32 end = req->sent;
+
+	if (cur.wqe != req->numbered) {
+		if (!pavo_swqe(req, cur.wqe)->vendor_err)
+			return false;
+		end = pavo_swqe(req, cur.wqe)->first_psn;
+	} else if (pavo_qp_state(qp) != IB_QPS_SQD) {
+		return false;
+	}
+	if (!req->unasked || !pavo_is_reliable(qp) || end == req->asked ||
+	    pavo_psn_diff(end, req->upsn) <= 0)
+		return false;
+	req->asked = end;
+	pavo_transmit_seek(qp, pavo_psn_add(end, -1));
+	/* Reads and atomics are answered anyway. */
+	if (!pavo_wqe_is_answered(pavo_swqe(req, req->cursor.wqe)->op))
+		return true;
+	req->cursor = cur;
+	return false;
+}
+
+/*
  * pavo_transmit - send what may be sent.
  *
  * Return: what is left of the budget.
@@ -263,8 +295,11 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 
 	if (req->timer.rnr || req->pause || pavo_half_waits(&req->half))
 		return budget;
-	while (budget && req->cursor.wqe != req->head && transmit_one(qp))
-		budget--;
+	do {
+		while (budget && req->cursor.wqe != req->head &&
+		       transmit_one(qp))
+			budget--;
+	} while (budget && unlikely(ask(qp)));
 	return budget;
 }
 
