@@ -307,6 +307,24 @@ PV_TEST_LOCAL("process.fork_child_has_own",
 	}
 }
 
+PV_TEST_LOCAL("process.other_user",
+	      "who opened the device and then becomes another user goes on")
+{
+	in_child(
+		[&] {
+			LocalHost a(env.device_a), b(env.device_b);
+			Env mine(a, b, env.options, env.device_a, env.device_b);
+			Link own = connect(mine);
+
+			prove_alive(mine, own);
+			if (setgid(65534) || setuid(65534))
+				return false;
+			prove_alive(mine, own);
+			return mine.end().empty();
+		},
+		"child that is nobody now");
+}
+
 PV_TEST_LOCAL(
 	"process.inherited_context",
 	"a child that exits with the parent's context inherited breaks nothing")

@@ -2,12 +2,18 @@
 /*
  * kick.cpp - the two calls into the module that the data path may need.
  *
- * They are the uverbs commands POST_SEND and POST_RECV without a work request;
- * the module's method runs in the caller's context and finds its work in
+ * They are the uverbs commands POST_SEND and POST_RECV without a work request,
+ * written, or carried in a method (INVOKE_WRITE); the module's method runs in the caller's context and finds its work in
  * shared memory. Called by post_send.cpp, post_recv.cpp and dv.cpp.
  */
 #include <cerrno>
+#include <cstddef>
+#include <new>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl.h>
 
 #include "provider.h"
 
@@ -19,23 +25,84 @@ template <class Kernel> struct Request {
 	Kernel kernel;
 };
 
-template <class Kernel, class Response>
-int call(const ibv_qp *qp, uint32_t command, uint32_t wqe_size)
+/* Attributes of the method that carries a command. */
+constexpr size_t CARRIERS = 3;
+
+template <class Kernel>
+int by_write(const ibv_context *context, uint32_t command, Kernel kernel,
+	     size_t answer)
 {
-	Response resp = {};
 	Request<Kernel> request = {};
 	ssize_t done;
 
 	request.hdr.command = command;
 	request.hdr.in_words = sizeof(request) / 4;
-	request.hdr.out_words = sizeof(resp) / 4;
-	request.kernel.response = reinterpret_cast<uintptr_t>(&resp);
-	request.kernel.qp_handle = qp->handle;
-	request.kernel.wqe_size = wqe_size;
+	request.hdr.out_words = answer / 4;
+	request.kernel = kernel;
 	do
-		done = write(qp->context->cmd_fd, &request, sizeof(request));
+		done = write(context->cmd_fd, &request, sizeof(request));
 	while (done < 0 && errno == EINTR);
 	return done < 0 ? errno : 0;
+}
+
+ib_uverbs_attr attribute(uint16_t id, size_t size, uint64_t data)
+{
+	ib_uverbs_attr attr = {};
+
+	attr.attr_id = id;
+	attr.len = size;
+	attr.flags = UVERBS_ATTR_F_MANDATORY;
+	attr.data = data;
+	return attr;
+}
+
+template <class Kernel>
+int by_ioctl(const ibv_context *context, uint32_t command, const Kernel &kernel,
+	     size_t answer)
+{
+	alignas(ib_uverbs_ioctl_hdr)
+		std::byte room[sizeof(ib_uverbs_ioctl_hdr) +
+			       CARRIERS * sizeof(ib_uverbs_attr)] = {};
+	auto *header = new (room) ib_uverbs_ioctl_hdr{};
+	int err;
+
+	header->length = sizeof(room);
+	header->object_id = UVERBS_OBJECT_DEVICE;
+	header->method_id = UVERBS_METHOD_INVOKE_WRITE;
+	header->num_attrs = CARRIERS;
+	header->driver_id = RDMA_DRIVER_UNKNOWN;
+	header->attrs[0] = attribute(UVERBS_ATTR_CORE_IN, sizeof(kernel),
+				     reinterpret_cast<uintptr_t>(&kernel));
+	header->attrs[1] =
+		attribute(UVERBS_ATTR_CORE_OUT, answer, kernel.response);
+	header->attrs[2] =
+		attribute(UVERBS_ATTR_WRITE_CMD, sizeof(uint64_t), command);
+	do
+		err = ioctl(context->cmd_fd, RDMA_VERBS_IOCTL, header) ? errno :
+									 0;
+	while (err == EINTR);
+	return err;
+}
+
+/*
+ * The write is the cheaper one. It is refused to a process that has changed its
+ * credentials since it opened the device, and may find no memory; who is called then
+ * has his requests in the ring already, so another way is tried.
+ */
+template <class Kernel, class Response>
+int call(const ibv_qp *qp, uint32_t command, uint32_t wqe_size)
+{
+	Response resp = {};
+	Kernel kernel = {};
+	int err;
+
+	kernel.response = reinterpret_cast<uintptr_t>(&resp);
+	kernel.qp_handle = qp->handle;
+	kernel.wqe_size = wqe_size;
+	err = by_write(qp->context, command, kernel, sizeof(resp));
+	if (err && err != EIO)
+		err = by_ioctl(qp->context, command, kernel, sizeof(resp));
+	return err;
 }
 
 } // namespace
