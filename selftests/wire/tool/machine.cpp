@@ -26,6 +26,9 @@ constexpr std::string_view packet_keys =
 	"after within";
 constexpr std::string_view message_keys =
 	"psn len data va rkey imm ackreq se msn credits pkey srqn";
+/* Of these a script has at least one, or it would pass whatever happens. */
+constexpr std::string_view expectations =
+	"> >> probe completion event async state counter";
 
 bool contains(std::string_view list, std::string_view key)
 {
@@ -203,10 +206,12 @@ void Machine::run_loop(const std::vector<Line> &lines, size_t begin, size_t end)
 void Machine::check(const Script &script, const Case &chosen)
 {
 	Variables variables = chosen.variables;
+	bool expects = false;
 
 	for (size_t i = 0; i < script.lines.size(); i++) {
 		const Statement s = parse_statement(script.lines[i], variables);
 
+		expects |= contains(expectations, s.verb);
 		try {
 			if (s.verb == "for") {
 				const Loop loop = parse_loop(s);
@@ -224,6 +229,8 @@ void Machine::check(const Script &script, const Case &chosen)
 			rethrow(s, error);
 		}
 	}
+	if (!expects)
+		throw ScriptError(script.path + ": it expects nothing");
 }
 
 /* Nothing may be left over that no statement spoke of. */

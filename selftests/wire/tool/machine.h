@@ -47,7 +47,10 @@ public:
 	/* Throws Mismatch, ScriptError or runtime_error with "line N: ...". */
 	void run(const Script &script);
 
-	/* Grammar only: verbs, words and keys of every line; no device needed. */
+	/*
+	 * Grammar only: verbs, words and keys of every line, and that something is
+	 * expected; no device needed.
+	 */
 	static void check(const Script &script, const Case &chosen);
 
 	const std::vector<std::string> &trace() const { return trace_; }

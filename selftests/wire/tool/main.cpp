@@ -45,7 +45,8 @@ usage: pavo-wire --device DEV --interface IF [options] SCRIPT|FOLDER...
   --patience S      seconds to wait for what must happen (default 10)
   --limit S         seconds one case may take in all (default 30)
   --list            print the names of the cases and end
-  --check           only check the grammar of the scripts; needs no device
+  --check           only check the grammar of the scripts, and that each expects
+                    something; needs no device
   --kmsg            write the name of each case to the kernel's log
   --trace           print the packets of every case, not only of failed ones
   --help            this text
