@@ -139,6 +139,8 @@ Dut::~Dut()
 {
 	if (qp_)
 		ibv_destroy_qp(qp_);
+	if (peer_handle_)
+		ibv_destroy_ah(peer_handle_);
 	for (auto &[name, srq] : srqs_)
 		ibv_destroy_srq(srq);
 	for (ibv_xrcd *domain : {xrcd_, other_xrcd_})
@@ -392,6 +394,18 @@ void Dut::to_init()
 	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to INIT");
 }
 
+ibv_ah_attr Dut::peer_attr() const
+{
+	ibv_ah_attr attr{};
+
+	attr.is_global = 1;
+	attr.port_num = port;
+	attr.grh.sgid_index = gid_index_;
+	attr.grh.hop_limit = 64;
+	std::copy(peer_.begin(), peer_.end(), attr.grh.dgid.raw);
+	return attr;
+}
+
 void Dut::to_rtr()
 {
 	ibv_qp_attr attr{};
@@ -403,11 +417,7 @@ void Dut::to_rtr()
 	attr.rq_psn = config_.rq_psn;
 	attr.max_dest_rd_atomic = config_.dest_rd;
 	attr.min_rnr_timer = config_.min_rnr;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.port_num = port;
-	attr.ah_attr.grh.sgid_index = gid_index_;
-	attr.ah_attr.grh.hop_limit = 64;
-	std::copy(peer_.begin(), peer_.end(), attr.ah_attr.grh.dgid.raw);
+	attr.ah_attr = peer_attr();
 	if (config_.type != IBV_QPT_UD)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 			IBV_QP_RQ_PSN;
@@ -475,6 +485,17 @@ void Dut::post_send(std::vector<SendRequest> &requests)
 						      nullptr;
 	}
 	must(ibv_post_send(qp_, &requests.front().wr, &bad), "ibv_post_send");
+}
+
+ibv_ah *Dut::peer()
+{
+	ibv_ah_attr attr = peer_attr();
+
+	if (!peer_handle_)
+		peer_handle_ = ibv_create_ah(pd_, &attr);
+	if (!peer_handle_)
+		fail("ibv_create_ah");
+	return peer_handle_;
 }
 
 void Dut::post_recv(uint64_t id, std::vector<ibv_sge> sges)

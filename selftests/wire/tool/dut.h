@@ -109,6 +109,8 @@ public:
 	ibv_qp_state state();
 
 	void post_send(std::vector<SendRequest> &requests);
+	/* To the other end, for datagrams. */
+	ibv_ah *peer();
 	void post_recv(uint64_t id, std::vector<ibv_sge> sges);
 	void post_srq_recv(const std::string &srq, uint64_t id,
 			   std::vector<ibv_sge> sges);
@@ -128,6 +130,7 @@ private:
 	bool find_address(const Address &peer);
 	void make_queue(Queue queue, uint32_t depth);
 	ibv_pd *other_pd();
+	ibv_ah_attr peer_attr() const;
 	ibv_xrcd *open_domain();
 	void make_srq(const SrqConfig &config);
 	void make_target();
@@ -141,6 +144,7 @@ private:
 	ibv_comp_channel *channel_[2] = {};
 	ibv_cq *cq_[2] = {};
 	ibv_qp *qp_ = nullptr;
+	ibv_ah *peer_handle_ = nullptr;
 	ibv_xrcd *xrcd_ = nullptr, *other_xrcd_ = nullptr;
 	std::vector<SrqConfig> srq_configs_;
 	std::map<std::string, ibv_srq *, std::less<>> srqs_;

@@ -115,10 +115,10 @@ std::span<const Machine::Verb> Machine::verbs()
 		{"hide", &Machine::step_hide, 1, 1, ""},
 		{"post", &Machine::step_post, 1, any_number,
 		 "wr len sge va rkey imm "
-		 "swap cmp add inv"},
+		 "swap cmp add inv qkey"},
 		{"recv", &Machine::step_recv, 0, 0, "wr len sge srq"},
 		{"completion", &Machine::step_completion, 2, 2,
-		 "wr op len imm"},
+		 "wr op len imm sqpn"},
 		{"nothing", &Machine::step_nothing, 1, 1, ""},
 		{"arm", &Machine::step_arm, 1, 2, ""},
 		{"event", &Machine::step_event, 1, 2, ""},

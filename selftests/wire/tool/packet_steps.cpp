@@ -267,6 +267,9 @@ std::string Machine::difference(const PacketSpec &spec, const Packet &packet,
 				       hex(packet.*field->member) + ", not " +
 				       hex(usual.*field->member);
 		}
+		if (spec.opcode->headers & hdr_deth && !spec.mentions("sqpn") &&
+		    packet.sqpn != dut_->qpn())
+			return "sqpn is " + hex(packet.sqpn) + ", not the QP's";
 	}
 	if (!spec.has_data && (!complete || spec.ignored.contains("data")))
 		return "";

@@ -273,6 +273,10 @@ void Machine::step_post(const Statement &s)
 		r.wr.wr.atomic.swap = number("swap");
 		r.wr.wr.atomic.compare_add =
 			number(s.find("add") ? "add" : "cmp");
+	} else if (dut().config().type == IBV_QPT_UD) {
+		r.wr.wr.ud.ah = dut().peer();
+		r.wr.wr.ud.remote_qpn = fictional_qpn;
+		r.wr.wr.ud.remote_qkey = static_cast<uint32_t>(number("qkey"));
 	} else {
 		r.wr.wr.rdma.remote_addr = number("va", addresses);
 		r.wr.wr.rdma.rkey = static_cast<uint32_t>(number("rkey", keys));
@@ -296,7 +300,7 @@ void Machine::step_recv(const Statement &s)
 		dut().post_recv(value(s.get("wr")), gather(s));
 }
 
-/* completion send|recv STATUS[|STATUS..] wr= [op=] [len=] [imm=] */
+/* completion send|recv STATUS[|STATUS..] wr= [op=] [len=] [imm=] [sqpn=] */
 void Machine::step_completion(const Statement &s)
 {
 	const Dut::Queue queue = queue_of(s.word(0));
@@ -323,6 +327,7 @@ void Machine::step_completion(const Statement &s)
 	if (wc->status != IBV_WC_SUCCESS)
 		return;
 	check("len", wc->byte_len);
+	check("sqpn", wc->src_qp);
 	if (wc->qp_num != dut().qpn())
 		throw Mismatch("the completion names another QP");
 	if (s.find("op") && s.get("op") != name_of(wc_opcodes, wc->opcode))
