@@ -89,6 +89,24 @@ def failures_are_told():
             not table.compare(rounds[:1], "rxe", "pavo"))
 
 
+def tests_without_a_ratio_are_told():
+    """One that fails in every round is in no line, so it must be named; one that
+    succeeds once in both drivers is compared."""
+    bad = {"op": "send", "test": "rate", "size": 2, "error": "hangs",
+           "drops": 0}
+    good, other = row("send", "rate", 2, 100), row("read", "rate", 2, 100)
+    never = [{"rxe": [bad, other], "pavo": [good, other]},
+             {"rxe": [bad, other], "pavo": [good, other]}]
+    crossed = [{"rxe": [bad], "pavo": [good]}, {"rxe": [good], "pavo": [bad]}]
+    told = ["send rate 2: in no round rxe and pavo both finished it, there is no ratio"]
+    once = [*crossed, {"rxe": [good], "pavo": [good]}]
+    assert len(table.compare(never, "rxe", "pavo")) == 1
+    assert table.vanished(never, "rxe", "pavo") == told
+    assert table.vanished(crossed, "rxe", "pavo") == told
+    assert not table.vanished(once, "rxe", "pavo")
+    assert not table.vanished([{"rxe": [other], "pavo": [other]}], "rxe", "pavo")
+
+
 def table_tells():
     """What is below the floor, or dropped packets, is said in words."""
     lines = [compare("write", "bandwidth", 65536, (140,), (100,)),
@@ -155,7 +173,8 @@ def _latency_spread():
 
 
 TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
-         unequal_rounds, failures_are_told, table_tells,
+         unequal_rounds, failures_are_told,
+         tests_without_a_ratio_are_told, table_tells,
          contest_ratio_is_of_rounds, contest_reordering, contest_below, contest_tells)
 
 sys.exit(tests.run("bench", TESTS))

@@ -58,6 +58,15 @@ def _pairs(rounds, base, other):
     return pairs
 
 
+def vanished(rounds, base, other):
+    """In words, the tests that compare() has no line of, because in no round both
+    drivers came to a result: nobody can say whether their floor is kept."""
+    return [f"{op} {test} {size}: in no round {base} and {other} both finished it, "
+            "there is no ratio"
+            for (op, test, size), rows in _pairs(rounds, base, other).items()
+            if not rows]
+
+
 def compare(rounds, base, other):
     """One dict per test that succeeded at least once on both sides. A ratio
     above 1 means that `other` is the better one."""
