@@ -8,9 +8,13 @@
 # The peer's packets are checked too (the check agrees with another
 # implementation), and a damaged copy (the check can fail).
 #
-# Called by run.sh; reads the capture, prints TAP.
-# usage: examine.py CAPTURE.pcap MAC-OF-THE-DEVICE-UNDER-TEST
+# A capture that lacks packets says nothing about those: what dumpcap said of itself is
+# read, too.
+#
+# Called by run.sh; reads the capture and its log, prints TAP.
+# usage: examine.py CAPTURE.pcap DUMPCAP.log MAC-OF-THE-DEVICE-UNDER-TEST
 import collections
+import re
 import struct
 import subprocess
 import sys
@@ -130,6 +134,30 @@ class Tap:
                 print(f"#   {line}")
 
 
+def lacking(log, frames):
+    """What a capture of so many frames lacks, in words, by what dumpcap said at its
+    end; nothing if it is whole."""
+    captured = re.search(r"^Packets captured: (\d+)$", log, re.M)
+    lost = re.search(r"^Packets received/dropped on interface .*: (\d+)/(\d+) \((.*?)\)",
+                     log, re.M)
+    if not captured or not lost:
+        return ["dumpcap did not say what it dropped", *log.splitlines()[-5:]]
+    words = []
+    # Its sum leaves out what the interface itself had no room for.
+    if any(int(count) for count in [lost[2], *re.findall(r":(\d+)", lost[3])]):
+        words.append(f"dropped: {lost[2]} of {lost[1]} ({lost[3]})")
+    if int(captured[1]) != frames:
+        words.append(f"dumpcap captured {captured[1]} frames, the file has {frames}")
+    return words
+
+
+def complete_check(tap, path, log):
+    """Nothing that was on the wire is missing."""
+    with open(log, errors="replace") as file:
+        missing = lacking(file.read(), sum(1 for _ in records(path)))
+    tap.result(not missing, "the capture is complete, nothing was dropped", *missing)
+
+
 def own_check(tap, path, mac):
     """Every packet's structure and ICRC; returns the number of the device's."""
     seen = collections.Counter()
@@ -220,10 +248,11 @@ def tshark_check(tap, path, mac, total):
 
 def main():
     """The program."""
-    path, mac = sys.argv[1:3]
+    path, log, mac = sys.argv[1:]
     print("TAP version 13")
     tap = Tap()
     try:
+        complete_check(tap, path, log)
         total = own_check(tap, path, bytes.fromhex(mac.replace(":", "")))
         tshark_check(tap, path, mac, total)
     except (OSError, subprocess.CalledProcessError) as problem:
@@ -232,4 +261,5 @@ def main():
     return int(tap.failed)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

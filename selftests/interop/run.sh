@@ -37,7 +37,8 @@ cpus=1
 	status=$?
 
 capture=$logs/guests/share/node2/out/wire.pcap
-python3 "$here/examine.py" "$capture" 52:54:00:77:00:01 || status=$?
+python3 "$here/examine.py" "$capture" "${capture%/*}/dumpcap.log" \
+	52:54:00:77:00:01 || status=$?
 # A capture is large, and worth keeping only when it shows something.
 [ $status -ne 0 ] || rm -f "$capture"
 exit $status
