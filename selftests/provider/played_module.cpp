@@ -154,7 +154,7 @@ int serve_method(fake::Call &call)
 	case UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_GET_CONTEXT: {
 		pavo_alloc_ucontext_resp resp = {};
 
-		resp.abi_version = PAVO_ABI_VERSION;
+		resp.abi_version = engine.abi_version;
 		resp.doorbell = engine.page.info;
 		call.output(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
 			    uint32_t{1});

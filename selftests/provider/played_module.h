@@ -102,6 +102,8 @@ struct Engine {
 	/* What to lie about in the next creation. */
 	uint32_t cqe_cnt_lie = 0, sq_cnt_lie = 0, srq_cnt_lie = 0;
 	bool short_region = false;
+	/* What a module of another version says of itself. */
+	uint32_t abi_version = PAVO_ABI_VERSION;
 	std::mutex lock;
 
 	pavo_doorbell_page *doorbell_page()

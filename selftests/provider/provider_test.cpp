@@ -6,6 +6,9 @@
  */
 #include "played_module.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "abi.h"
 
 namespace {
@@ -62,6 +65,74 @@ void test_list()
 	CHECK(pavodv_is_supported(context));
 }
 
+/* The device there is; nullptr with errno if it does not open. */
+ibv_context *open_device()
+{
+	ibv_device **list = ibv_get_device_list(nullptr);
+	ibv_context *opened = nullptr;
+	int error = ENODEV;
+
+	CHECK(list);
+	for (int i = 0; list[i]; i++) {
+		if (strcmp(ibv_get_device_name(list[i]), "what-you-like"))
+			continue;
+		opened = ibv_open_device(list[i]);
+		error = errno;
+	}
+	ibv_free_device_list(list);
+	errno = error;
+	return opened;
+}
+
+/* What is written to stderr while @f runs, which throws nothing. */
+template <class F> std::string said(F f)
+{
+	char text[512] = {};
+	int file = memfd_create("stderr", 0), before = dup(2);
+
+	CHECK(file >= 0 && before >= 0);
+	dup2(file, 2);
+	f();
+	dup2(before, 2);
+	close(before);
+	CHECK(pread(file, text, sizeof(text) - 1, 0) >= 0);
+	close(file);
+	return text;
+}
+
+/*
+ * The file in sysfs and the answer are of one module, unless it was replaced in
+ * between. The shared page may look different then: it is not mapped.
+ */
+void test_other_version()
+{
+	for (uint32_t version : {0u, PAVO_ABI_VERSION + 1u, UINT32_MAX}) {
+		ibv_context *opened = nullptr;
+		int error = 0;
+
+		engine.abi_version = version;
+
+		std::string text = said([&] {
+			opened = open_device();
+			error = errno;
+		});
+
+		CHECK(!opened);
+		CHECK_EQ(error, EPROTO);
+		CHECK(text.find("version " + std::to_string(version) +
+				", this provider knows " +
+				std::to_string(PAVO_ABI_VERSION)) !=
+			      std::string::npos,
+		      text);
+	}
+	engine.abi_version = PAVO_ABI_VERSION;
+
+	ibv_context *opened = open_device();
+
+	CHECK(opened, "errno ", errno);
+	CHECK_EQ(ibv_close_device(opened), 0);
+}
+
 void test_close()
 {
 	CHECK_EQ(ibv_close_device(context), 0);
@@ -71,7 +142,9 @@ void test_close()
 
 int main()
 {
-	Cases cases = {{"devices are known by pavo_abi alone", test_list}};
+	Cases cases = {{"devices are known by pavo_abi alone", test_list},
+		       {"a module of another version is refused",
+			test_other_version}};
 	fake::Kernel the_kernel({{.name = "what-you-like", .pavo_abi = "1"},
 				 {.name = "newer", .pavo_abi = "99"},
 				 {.name = "foreign", .pavo_abi = ""}});
