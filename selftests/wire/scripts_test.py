@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # What can be said of the scripts without a device: each is readable and expects something,
-# and what is not so is refused. Prints TAP. Run by the group unit through Meson; writes
+# and what is not so is refused; each has a row in transitions.md, and the names there are
+# those of scripts. Prints TAP. Run by the group unit through Meson; writes
 # into a temporary folder only.
 # usage: scripts_test.py PAVO-WIRE
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -62,7 +64,51 @@ def what_nobody_understands_is_refused():
         refused(f"qp rc\nprobe psn=0 msn=1\n{line}\n", why)
 
 
+def rows(text):
+    """(transition, [scripts it names]) of a table of transitions. A heading names the
+    folder of what follows."""
+    folder = ""
+    for line in text.splitlines():
+        heading = re.match(r"## (\w+)/$", line)
+        row = re.match(r"\| (.+) \| (.*) ?\|$", line)
+        if heading:
+            folder = heading[1]
+        elif row and row[1] != "transition":
+            yield row[1], [f"{folder}/{name}"
+                           for name in re.findall(r"`([\w-]+)`", row[2])]
+
+
+def mistakes(text, scripts):
+    """What is wrong with a table of transitions, in words."""
+    table = list(rows(text))
+    named = {name for _, names in table for name in names}
+    return [f"no row names {name}" for name in sorted(scripts - named)] + \
+        [f"there is no script {name}" for name in sorted(named - scripts)] + \
+        [f"no script: {transition}" for transition, names in table if not names]
+
+
+def every_script_has_a_transition():
+    """And every transition a script."""
+    found = {str(path.relative_to(SCRIPTS).with_suffix(""))
+             for path in SCRIPTS.rglob("*.wire")}
+    wrong = mistakes((HERE / "transitions.md").read_text(), found)
+    assert not wrong, "\n".join(wrong)
+    assert len(found) >= 250, f"only {len(found)} scripts"
+
+
+def a_table_that_is_wrong_is_told():
+    """A script without a row, a row without a script, a name of nothing, and one that
+    is right in another folder only."""
+    text = ("## requester/\n| transition | scripts |\n|---|---|\n"
+            "| sends | `one` `two` |\n| waits | |\n## responder/\n"
+            "| answers | `one` |\n")
+    assert mistakes(text, {"requester/one", "responder/two"}) == [
+        "no row names responder/two", "there is no script requester/two",
+        "there is no script responder/one", "no script: waits"]
+
+
 TESTS = (all_are_readable, what_expects_nothing_is_refused,
-         what_nobody_understands_is_refused)
+         what_nobody_understands_is_refused, every_script_has_a_transition,
+         a_table_that_is_wrong_is_told)
 
 sys.exit(tests.run("wire scripts", TESTS))
