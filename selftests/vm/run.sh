@@ -257,6 +257,52 @@ shell_of_two()
 	grep -q 'it is FROM TWO' "$logs/shells.said"
 }
 
+# --- an ordinary user -----------------------------------------------------------------
+
+# as_user COMMAND...: by one who owns $own and may do what everybody may.
+as_user()
+{
+	env -u PAVO_CACHE -u XDG_CACHE_HOME -u PAVO_KERNEL HOME="$own" setpriv \
+		--reuid=65534 --regid=65534 --clear-groups --no-new-privs \
+		--inh-caps=-all "$@"
+}
+
+# Why there is nobody to try it, if so. The kernels that root fetched are root's.
+no_user()
+{
+	if [ "$(id -u)" != 0 ]; then
+		echo "not root: it is one who runs all of this"
+	elif ! as_user true 2>/dev/null; then
+		echo "setpriv (util-linux) cannot become another user here"
+	elif ! as_user test -w "$own" -a -x "$PAVO_VM" -a -r "$here/guest.sh"; then
+		echo "others may not read this tree"
+	elif ! as_user "$PAVO_VM" kernels --release default >/dev/null 2>&1; then
+		echo "others find no kernel"
+	fi
+}
+
+# In the guest that user is root, and files come back as the user's own.
+ordinary_user()
+{
+	local status=0 out=$own/logs/share/node1/out
+	[ "$(as_user id -u)" = 65534 ]
+	# shellcheck disable=SC2016  # the guest's
+	(cd "$own" && as_user "$PAVO_VM" run --logs "$own/logs" --smp 1 --mem 700M \
+		--timeout "$(limit 100)" --no-kmemleak --env OWN="$own" '
+		[ "$(id -u)" = 0 ] && [ "$PWD" = "$OWN" ] || exit 1
+		modprobe dummy && ip link add dummy9 type dummy || exit 2
+		echo kept >$PAVO_OUT/kept
+		echo new >new || exit 3
+		echo "not a word more"
+		exit 7') >"$logs/user.said" 2>"$logs/user.errors" || status=$?
+	[ "$status" = 7 ] || cat "$logs/user.errors"
+	[ "$status" = 7 ]
+	[ "$(<"$logs/user.said")" = "not a word more" ]
+	[ "$(<"$out/kept")" = kept ]
+	[ "$(stat -c %u "$out/kept" "$own/.cache/pavo" | sort -u)" = 65534 ]
+	[ ! -e "$own/new" ]
+}
+
 # --- nothing started ------------------------------------------------------------------
 
 # not_started TEXT ARGUMENTS...: refused with TEXT before any machine is there
@@ -318,4 +364,13 @@ check "a complaint on the console" complaint
 check "a panic, and an end without a word" lost_machines
 check "the time limit ends what hangs" time_limit
 check "interrupted, no machine stays" interrupted
+own=$(mktemp -d)
+trap 'rm -rf "$own"' EXIT
+chown 65534:65534 "$own" 2>/dev/null
+why=$(no_user)
+if [ -n "$why" ]; then
+	tap_skip "by an ordinary user" "$why"
+else
+	check "by an ordinary user" ordinary_user
+fi
 tap_end
