@@ -204,13 +204,35 @@ Region &Dut::add_region(const std::string &name, size_t size, int access,
 	base = (base + page - 1) / page * page + offset_in_page;
 	r.at = reinterpret_cast<uint8_t *>(base);
 	std::copy(r.shadow.begin(), r.shadow.end(), r.at);
-	r.mr = ibv_reg_mr(other_pd ? this->other_pd() : pd_, r.at, size,
-			  access);
+	return register_region(std::move(region),
+			       other_pd ? this->other_pd() : pd_, access);
+}
+
+Region &Dut::add_empty_region(const std::string &name, size_t size, int access)
+{
+	auto region = std::make_unique<Region>();
+	void *at = mmap(nullptr, size, PROT_READ,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		fail("mmap of " + name);
+	region->name = name;
+	region->size = size;
+	region->at = static_cast<uint8_t *>(at);
+	return register_region(std::move(region), pd_, access);
+}
+
+Region &Dut::register_region(std::unique_ptr<Region> region, ibv_pd *pd,
+			     int access)
+{
+	Region &r = *region;
+
+	r.mr = ibv_reg_mr(pd, r.at, r.size, access);
 	if (!r.mr)
-		fail("ibv_reg_mr of " + name);
+		fail("ibv_reg_mr of " + r.name);
 	r.lkey = r.mr->lkey;
 	r.rkey = r.mr->rkey;
-	regions_[name] = std::move(region);
+	regions_[r.name] = std::move(region);
 	return r;
 }
 

@@ -46,7 +46,7 @@ struct Region {
 	ibv_mr *mr = nullptr; /* nullptr: deregistered, keys stale */
 	uint32_t lkey = 0, rkey = 0;
 	Bytes shadow;
-	Bytes mapping; /* guards and region */
+	Bytes mapping; /* guards and region; of an empty one nothing */
 	std::vector<void *> hidden; /* pages that the process may not touch */
 };
 
@@ -87,6 +87,9 @@ public:
 
 	Region &add_region(const std::string &name, size_t size, int access,
 			   bool other_pd);
+	/* Addresses without memory, which read as zeros. */
+	Region &add_empty_region(const std::string &name, size_t size,
+				 int access);
 	Region *region(std::string_view name);
 	void deregister(Region &region);
 	/* Nobody may touch the page with that byte until check_regions(). */
@@ -130,6 +133,8 @@ private:
 	bool find_address(const Address &peer);
 	void make_queue(Queue queue, uint32_t depth);
 	ibv_pd *other_pd();
+	Region &register_region(std::unique_ptr<Region> region, ibv_pd *pd,
+				int access);
 	ibv_ah_attr peer_attr() const;
 	ibv_xrcd *open_domain();
 	void make_srq(const SrqConfig &config);

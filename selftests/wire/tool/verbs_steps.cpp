@@ -184,8 +184,11 @@ void Machine::step_mr(const Statement &s)
 	const int access = s.find("access") ? access_of(s.get("access")) :
 					      access_of("lw,rw,rr,ra");
 
-	dut().add_region(s.word(0), value(s.get("size")), access,
-			 s.has_word("other_pd"));
+	if (s.has_word("empty"))
+		dut().add_empty_region(s.word(0), value(s.get("size")), access);
+	else
+		dut().add_region(s.word(0), value(s.get("size")), access,
+				 s.has_word("other_pd"));
 }
 
 void Machine::step_srq(const Statement &s)
@@ -424,7 +427,7 @@ void Machine::step_mem(const Statement &s)
 	const Span span = region_span(s.word(0));
 	Region &r = region(span.region->name);
 
-	if (span.offset + span.length > r.size)
+	if (span.offset + span.length > r.shadow.size())
 		throw ScriptError("beyond the region");
 
 	const uint8_t *now = r.at + span.offset;
