@@ -6,6 +6,8 @@
  */
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "striped_world.h"
 
 using namespace striped;
@@ -96,6 +98,127 @@ TEST(StripedEngine, WhoHearsOfAnEndMayBegin)
 	again({});
 	ASSERT_TRUE(world.run());
 	EXPECT_EQ(ends, 20);
+}
+
+/* ------------------------------------------------------- calls that throw */
+
+struct Thrown : std::runtime_error {
+	Thrown() : runtime_error("a program's own") {}
+};
+
+/* Up to so many steps. Return: one was left by what a call threw, the last. */
+bool throws(World &world, int steps)
+{
+	while (steps--)
+		try {
+			world.step();
+		} catch (const Thrown &) {
+			return true;
+		}
+	return false;
+}
+
+/* Nobody is told anything twice: what is lost is lost. */
+StripedOptions without_repeats()
+{
+	StripedOptions options = World::usual();
+
+	options.patience = options.most_patience = std::chrono::hours(1);
+	return options;
+}
+
+/* All are over at once; each call is made, once, and goes through. */
+TEST(StripedEngine, WhatAnEndThrowsHoldsNothingUp)
+{
+	World world(15, 2);
+	End &a = world.a;
+	int ended = 0, thrown = 0;
+	auto end = [&](std::error_code error) {
+		EXPECT_FALSE(error);
+		ended++;
+		throw Thrown();
+	};
+
+	/* Each is a chunk, and lanes have room for six. */
+	for (int n = 0; n < 10; n++)
+		a.engine.begin(n % 2, {.length = 64}, end, world.now);
+	while (a.engine.pending() && thrown <= 10) {
+		/* Not looked at until all that can be is over. */
+		a.asleep = true;
+		ASSERT_FALSE(throws(world, 100));
+		a.asleep = false;
+		ASSERT_LE(a.engine.due(), world.now);
+		while (a.engine.due() <= world.now)
+			try {
+				a.engine.look(world.now);
+			} catch (const Thrown &) {
+				thrown++;
+				EXPECT_EQ(ended, thrown);
+				EXPECT_EQ(a.engine.pending(),
+					  size_t(10 - ended));
+			}
+	}
+	EXPECT_EQ(ended, 10);
+	EXPECT_EQ(thrown, 10);
+}
+
+/* Those that begin then are on their way at once, as any. */
+TEST(StripedEngine, AfterACallThatThrewAllGoesOn)
+{
+	World world(16, 1);
+
+	world.a.engine.begin(
+		true, {.length = 64}, [](std::error_code) { throw Thrown(); },
+		world.now);
+	ASSERT_TRUE(throws(world, 1000));
+	EXPECT_FALSE(world.a.engine.pending());
+	world.a.put(0, 0, 64, false, 1);
+	EXPECT_EQ(world.a.lanes[0].begun, 2u);
+	world.b.engine.on_arrival(
+		[](const StripedArrival &) { throw Thrown(); });
+	world.a.put(0, 0, 64, true, 2);
+	ASSERT_TRUE(throws(world, 1000));
+	EXPECT_LE(world.b.engine.due(), world.now);
+	world.b.put(0, 0, 64, false, 3);
+	EXPECT_EQ(world.b.lanes[0].begun, 1u);
+	ASSERT_TRUE(world.run());
+}
+
+/* Words come at once; each is heard, and who told hears so, though nothing is said again. */
+TEST(StripedEngine, WhatAnArrivalThrowsLosesNoWord)
+{
+	World world(17, 2, without_repeats());
+	End &a = world.a, &b = world.b;
+	int thrown = 0;
+
+	b.engine.on_arrival([&](const StripedArrival &arrival) {
+		b.arrived[arrival.tag]++;
+		throw Thrown();
+	});
+	for (uint32_t tag = 1; tag <= 6; tag++)
+		a.put(0, 0, 64, true, tag);
+	/* It hears all of them before it looks. */
+	for (int i = 0; i < 300; i++) {
+		world.now += std::chrono::microseconds(10);
+		a.attempt();
+		world.deliver_one();
+		a.engine.look(world.now);
+	}
+	ASSERT_TRUE(world.network.empty());
+	while (b.engine.due() <= world.now)
+		try {
+			b.engine.look(world.now);
+		} catch (const Thrown &) {
+			thrown++;
+			ASSERT_LE(thrown, 6);
+		}
+	EXPECT_EQ(thrown, 6);
+	ASSERT_TRUE(world.run(1000));
+	for (uint32_t tag = 1; tag <= 6; tag++) {
+		EXPECT_EQ(b.arrived[tag], 1) << tag;
+		EXPECT_EQ(a.ended[tag], 1) << tag;
+		EXPECT_FALSE(a.errors[tag]) << tag;
+	}
 }
 
 /* --------------------------------------------------------------- bad ones */

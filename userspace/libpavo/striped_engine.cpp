@@ -160,8 +160,7 @@ void StripedEngine::begin(bool write, const StripedMove &move, Done done,
 	operation->call.due = now;
 	waiting_.push_back(std::move(operation));
 	operations_++;
-	if (!looking_)
-		pump();
+	pump();
 }
 
 /* Once more, before all others. */
@@ -297,23 +296,33 @@ void StripedEngine::hear_close(size_t number, Clock::time_point now)
 	lane.state = Lane::OVER;
 }
 
-/* Return: whether it was heard, now or before. */
-bool StripedEngine::hear_tell(const StripedWord &word)
+/* Answered when it was heard, now or before. */
+void StripedEngine::hear_tell(const Heard &heard)
 {
+	const StripedWord &word = heard.word;
+
 	if (word.oldest > base_ && word.oldest <= word.number) {
 		base_ = word.oldest;
 		known_.erase(known_.begin(), known_.lower_bound(base_));
 	}
-	if (word.number < base_ || known_.contains(word.number))
-		return true;
+	if (word.number < base_ || known_.contains(word.number)) {
+		answer(heard, StripedWord::told);
+		return;
+	}
 	if (word.number - base_ >= most_known)
-		return false;
+		return;
 	known_.insert(word.number);
 	while (known_.erase(base_))
 		base_++;
-	if (arrival_)
-		arrival_({word.tag, word.length});
-	return true;
+	try {
+		if (arrival_)
+			arrival_({word.tag, word.length});
+	} catch (...) {
+		/* It was called, so the process has heard. */
+		answer(heard, StripedWord::told);
+		throw;
+	}
+	answer(heard, StripedWord::told);
 }
 
 void StripedEngine::hear_told(uint64_t number)
@@ -340,8 +349,7 @@ void StripedEngine::hear(const Heard &heard, Clock::time_point now)
 			lanes_[word.lane].state = Lane::OVER;
 		break;
 	case StripedWord::tell:
-		if (hear_tell(word))
-			answer(heard, StripedWord::told);
+		hear_tell(heard);
 		break;
 	case StripedWord::told:
 		hear_told(word.number);
@@ -443,49 +451,64 @@ bool StripedEngine::ready(Operation &operation, Clock::time_point now)
 	return bool(operation.error);
 }
 
-size_t StripedEngine::finish(Clock::time_point now)
+/* Those that are over wait for their calls. */
+void StripedEngine::take_ended(Clock::time_point now)
 {
 	auto left = std::stable_partition(
 		begun_.begin(), begun_.end(), [&](const Shared &operation) {
 			return !ready(*operation, now);
 		});
-	std::vector<Shared> over(left, begun_.end());
 
+	ended_.insert(ended_.end(), left, begun_.end());
 	begun_.erase(left, begun_.end());
-	operations_ -= over.size();
-	for (const Shared &operation : over)
+}
+
+/* Return: how many. After one that throws the others are the next look()'s. */
+size_t StripedEngine::call_ended()
+{
+	size_t calls = 0;
+
+	for (; !ended_.empty(); calls++) {
+		Shared operation = std::move(ended_.front());
+
+		ended_.pop_front();
+		operations_--;
 		if (operation->done)
 			operation->done(operation->error);
-	return over.size();
+	}
+	return calls;
 }
 
 size_t StripedEngine::look(Clock::time_point now)
 {
-	size_t did = heard_.size();
+	size_t words = 0;
 
-	looking_ = true;
+	unfinished_ = true;
 	for (auto &[chunk, error] : std::exchange(reports_, {}))
 		chunk_over(chunk, error);
 	for (size_t i = 0; i < lanes_.size(); i++)
 		if (lanes_[i].failure)
 			give_up(i, lanes_[i].failure, Lane::CLOSED, now);
-	for (const Heard &heard : std::exchange(heard_, {}))
+	for (; !heard_.empty(); words++) {
+		Heard heard = heard_.front();
+
+		heard_.pop_front();
 		hear(heard, now);
+	}
 	pump();
-	did += finish(now);
-	/* What was begun by those who heard of an end. */
-	pump();
+	take_ended(now);
 	say_all(now);
-	looking_ = false;
-	return did;
+	unfinished_ = false;
+	/* Last: what they call may throw, as what hear() calls. */
+	return words + call_ended();
 }
 
 StripedEngine::Clock::time_point StripedEngine::due() const
 {
 	auto due = Clock::time_point::max();
 
-	if (!reports_.empty() || !heard_.empty() ||
-	    (operations_ && !any_living()))
+	if (unfinished_ || !reports_.empty() || !heard_.empty() ||
+	    !ended_.empty() || (operations_ && !any_living()))
 		return Clock::time_point::min();
 	for (const Lane &lane : lanes_)
 		if (lane.state == Lane::CLOSED)

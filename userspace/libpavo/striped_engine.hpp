@@ -180,13 +180,14 @@ private:
 
 	void hear(const Heard &heard, Clock::time_point now);
 	void hear_close(size_t lane, Clock::time_point now);
-	bool hear_tell(const StripedWord &word);
+	void hear_tell(const Heard &heard);
 	void hear_told(uint64_t number);
 	void answer(const Heard &heard, StripedWord::What what);
 
 	bool given_up(const Call &call, Clock::time_point now) const;
 	bool ready(Operation &operation, Clock::time_point now);
-	size_t finish(Clock::time_point now);
+	void take_ended(Clock::time_point now);
+	size_t call_ended();
 	void say(Call &call, StripedWord word, Clock::time_point now);
 	void say_all(Clock::time_point now);
 	size_t lane_for(const Call &call) const;
@@ -201,15 +202,19 @@ private:
 	std::deque<Shared> waiting_;
 	/** Those that have begun. */
 	std::vector<Shared> begun_;
+	/** Those that are over, but their Done was not called yet. */
+	std::deque<Shared> ended_;
+	/** All whose Done was not called, these among them. */
 	size_t operations_ = 0;
 	std::vector<std::pair<uint64_t, std::error_code>> reports_;
-	std::vector<Heard> heard_;
+	std::deque<Heard> heard_;
 	std::function<void(const StripedArrival &)> arrival_;
 	/** Messages that the other end is told of, and that this one was. */
 	uint64_t next_number_ = 1;
 	uint64_t base_ = 1;
 	std::set<uint64_t> known_;
-	bool looking_ = false;
+	/** A program's call threw in look(), so the next one is due. */
+	bool unfinished_ = false;
 };
 
 } // namespace pavo
