@@ -183,6 +183,10 @@ static void own_kind(struct end *a, struct end *b)
 	     "send_control");
 	check(until(a, b, &kind, 1) && b->messages == plain,
 	      "a message of a kind of its own");
+	check(pavo_rdma_send_control(a->rdma, 63, 1,
+				     pavo_window_number(b->window), "hello",
+				     5) == -EINVAL,
+	      "but not of one of the library's");
 }
 
 static void take(void *context, uint16_t node, uint32_t window, uint32_t tag,

@@ -297,6 +297,40 @@ TEST(ExactlyOnce, WhatIsRefusedIsNotWaitedFor)
 	EXPECT_EQ(both.rdma_a.pending(), 0u);
 }
 
+/* What the library's parts say to each other is not for a program to say. */
+TEST(ExactlyOnce, MessagesHaveKindsThatAreFree)
+{
+	Both both;
+	std::vector<uint8_t> heard;
+	auto say = [&](uint8_t kind) {
+		return both.rdma_a.send_control(kind, node_b, both.b.number(),
+						pattern(kind, 30));
+	};
+
+	for (unsigned kind = PAVO_MESSAGE_PLAIN; kind < 256; kind++)
+		both.rdma_b.on_control(
+			uint8_t(kind), [&](const pavo::Message &message) {
+				heard.push_back(message.kind);
+				EXPECT_TRUE(std::ranges::equal(
+					message.payload,
+					pattern(message.kind, 30)));
+			});
+	Moved come(both.device_b, "rx_frames");
+	for (uint8_t kind :
+	     {PAVO_MESSAGE_PLAIN, PAVO_MESSAGE_RDMA, PAVO_MESSAGE_STRIPED})
+		EXPECT_EQ(say(kind), std::errc::invalid_argument);
+	EXPECT_EQ(say(63), std::errc::invalid_argument);
+	EXPECT_FALSE(say(64));
+	EXPECT_FALSE(say(255));
+	ASSERT_TRUE(eventually([&] {
+		both.rdma_b.progress();
+		return heard.size() == 2;
+	}));
+	std::ranges::sort(heard);
+	EXPECT_EQ(heard, (std::vector<uint8_t>{64, 255}));
+	EXPECT_EQ(come.by(), 2u);
+}
+
 TEST(ExactlyOnce, MessagesGoBesideIt)
 {
 	Both both;

@@ -15,6 +15,9 @@ namespace pavo {
 
 namespace {
 
+/* Of messages: those below are the library's. */
+constexpr uint8_t first_own_kind = 64;
+
 /* The tid of an operation's first attempt. */
 uint64_t first_of(uint64_t tid, uint16_t attempts)
 {
@@ -231,11 +234,19 @@ bool Rdma::Transfer::await_suspend(std::coroutine_handle<> handle)
 std::error_code Rdma::send(uint16_t node, uint32_t window,
 			   std::span<const std::byte> payload) noexcept
 {
-	return send_control(PAVO_MESSAGE_PLAIN, node, window, payload);
+	return send_kind(PAVO_MESSAGE_PLAIN, node, window, payload);
 }
 
 std::error_code Rdma::send_control(uint8_t kind, uint16_t node, uint32_t window,
 				   std::span<const std::byte> payload) noexcept
+{
+	if (kind < first_own_kind)
+		return code(std::errc::invalid_argument);
+	return send_kind(kind, node, window, payload);
+}
+
+std::error_code Rdma::send_kind(uint8_t kind, uint16_t node, uint32_t window,
+				std::span<const std::byte> payload) noexcept
 {
 	std::error_code error = port_->send(node, window, payload, kind);
 

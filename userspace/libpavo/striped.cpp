@@ -117,10 +117,10 @@ public:
 
 		/* What cannot be sent is said again, like what is lost. */
 		if (lane.rdma && !lane.peer.rcxts.empty())
-			(void)lane.rdma->send_control(PAVO_MESSAGE_STRIPED,
-						      lane.peer.node,
-						      lane.peer.window,
-						      word.encode());
+			(void)lane.rdma->send_kind(PAVO_MESSAGE_STRIPED,
+						   lane.peer.node,
+						   lane.peer.window,
+						   word.encode());
 	}
 
 private:

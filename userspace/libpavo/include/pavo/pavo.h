@@ -211,8 +211,8 @@ void pavo_complete(void *context, int error);
 int pavo_rdma_send(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 		   const void *payload, size_t bytes);
 /**
- * The same, of a kind of its own, from 64 on (enum pavo_message_kind). Those that come are
- * given to @message in place of that of pavo_rdma_open().
+ * The same, of a kind of its own, from 64 on (enum pavo_message_kind); others: -EINVAL.
+ * Those that come are given to @message in place of that of pavo_rdma_open().
  */
 int pavo_rdma_send_control(struct pavo_rdma *rdma, uint8_t kind, uint16_t node,
 			   uint32_t window, const void *payload, size_t bytes);

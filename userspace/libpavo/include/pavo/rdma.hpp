@@ -32,6 +32,7 @@ namespace pavo {
 
 class RdmaEngine;
 class RdmaOnce;
+class Striped;
 
 struct RdmaOptions {
 	/** How long an end may take before it is asked for again, at first. */
@@ -193,7 +194,10 @@ public:
 	/** A message of the window, see Window::send(). */
 	std::error_code send(uint16_t node, uint32_t window,
 			     std::span<const std::byte> payload) noexcept;
-	/** The same, of a kind of its own (enum pavo_message_kind). */
+	/**
+	 * The same, of a kind of its own, 64 to 255 (enum pavo_message_kind). Return:
+	 * EINVAL: a kind below that; those are the library's.
+	 */
 	std::error_code
 	send_control(uint8_t kind, uint16_t node, uint32_t window,
 		     std::span<const std::byte> payload) noexcept;
@@ -236,8 +240,12 @@ public:
 	uint64_t repeated() const;
 
 private:
+	/** Its lanes have words of a kind of their own. */
+	friend class Striped;
 	class WindowPort;
 
+	std::error_code send_kind(uint8_t kind, uint16_t node, uint32_t window,
+				  std::span<const std::byte> payload) noexcept;
 	std::error_code begin(bool write, Peer peer, const RdmaMove &move,
 			      Done done);
 	std::error_code begin(bool write, Peer peer, const RdmaMove &move,
