@@ -7,22 +7,12 @@
 #include <span>
 
 #include "c_objects.hpp"
+#include "job_open.hpp"
 
 using pavo::c::guarded;
 using pavo::c::status;
 
 namespace {
-
-pavo::Job reserve_or_join(const pavo::Device &device, uint32_t id, uint64_t key)
-{
-	try {
-		return pavo::Job::reserve(device, id, key);
-	} catch (const std::system_error &error) {
-		if (error.code() != std::errc::file_exists)
-			throw;
-	}
-	return pavo::Job::join(device, id, key);
-}
 
 pavo::RdmaFill filler(pavo_fill_call *fill, void *context, uint32_t tag)
 {
@@ -134,8 +124,28 @@ void pavo_device_close(pavo_device *device)
 
 pavo_job *pavo_job_open(pavo_device *device, uint32_t id, uint64_t key)
 {
+	const pavo::Device &own = device->device;
+
 	return guarded([&] {
-		return new pavo_job{reserve_or_join(device->device, id, key)};
+		return new pavo_job{pavo::reserve_or_join(
+			[&] { return pavo::Job::reserve(own, id, key); },
+			[&] { return pavo::Job::join(own, id, key); })};
+	});
+}
+
+pavo_job *pavo_job_reserve(pavo_device *device, uint32_t id, uint64_t key,
+			   uint64_t limit)
+{
+	return guarded([&] {
+		return new pavo_job{
+			pavo::Job::reserve(device->device, id, key, limit)};
+	});
+}
+
+pavo_job *pavo_job_join(pavo_device *device, uint32_t id, uint64_t key)
+{
+	return guarded([&] {
+		return new pavo_job{pavo::Job::join(device->device, id, key)};
 	});
 }
 

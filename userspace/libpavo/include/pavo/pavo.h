@@ -34,9 +34,20 @@ void pavo_device_close(struct pavo_device *device);
 
 /**
  * A job: is made if this machine does not have it, else joined. EINVAL; ENOSPC: no job
- * slot is free; EDQUOT: too many of this user; EACCES: the key is another.
+ * slot is free; EDQUOT: too many of this user; EACCES: the key is another, or the job is
+ * another user's; EAGAIN: the rdma cgroup is full; ENOENT: of 64 times that it was there
+ * to be joined, it had ended each time before that.
  */
 struct pavo_job *pavo_job_open(struct pavo_device *device, uint32_t id,
+			       uint64_t key);
+/**
+ * Only the one: EEXIST if there is that job, which has @limit bytes that may be mapped at
+ * a time, 0: no limit but the tables'. Or only the other: ENOENT if there is none. Else
+ * as pavo_job_open().
+ */
+struct pavo_job *pavo_job_reserve(struct pavo_device *device, uint32_t id,
+				  uint64_t key, uint64_t limit);
+struct pavo_job *pavo_job_join(struct pavo_device *device, uint32_t id,
 			       uint64_t key);
 void pavo_job_close(struct pavo_job *job);
 
