@@ -242,6 +242,96 @@ static void through_fifos(struct end *a, struct end *b)
 	      "a get from FIFO to FIFO");
 }
 
+/* Who asked for what, and a seed for who makes it. */
+struct asked {
+	uint32_t window;
+	unsigned int seed, calls, refused, wrong;
+};
+
+enum { FIRST = 1000, MADE = 8, REFUSED = 9 };
+
+static void make_of_seed(void *context, uint32_t tag, uint64_t at, void *to,
+			 size_t bytes)
+{
+	const unsigned int *seed = context;
+	unsigned char *byte = to;
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		byte[i] = tag == MADE ? pattern(*seed, at + i - FIRST) : 0;
+}
+
+static pavo_fill_call *who_asks(void *context, uint16_t node, uint32_t window,
+				uint32_t tag, uint64_t at, uint32_t bytes,
+				void **with)
+{
+	struct asked *asked = context;
+
+	asked->calls++;
+	asked->wrong += node != 0 || window != asked->window || !bytes ||
+			at < FIRST || at + bytes > FIRST + SIZE ||
+			*with != context;
+	*with = &asked->seed;
+	if (tag == MADE)
+		return make_of_seed;
+	asked->refused++;
+	return NULL;
+}
+
+/* Who makes data knows for whom, and may say no. */
+static void asked_for(struct end *a, struct end *b)
+{
+	const struct pavo_rdma_options options = {
+		.patience = 10000,
+		.most_patience = 20000,
+		.attempts = 3,
+	};
+	struct asked asked = {.window = pavo_window_number(a->window),
+			      .seed = 9};
+	struct pavo_move move = {
+		.local_pvo = pavo_mapping_pvo(a->mapping),
+		.remote_pvo = FIRST,
+		.bytes = SIZE,
+		.tag = MADE,
+		.from_fifo = 1,
+	};
+	struct pavo_window *window = open_window(a, 0);
+	struct pavo_rdma *rdma =
+		pavo_rdma_open(window, &options, NULL, NULL, NULL);
+	unsigned int before = a->ends;
+	time_t end = time(NULL) + 60;
+	uint32_t lent;
+	size_t i, wrong = 0;
+	int peer;
+
+	pavo_rdma_on_asked(b->rdma, who_asks, &asked);
+	must(!pavo_rdma_get(a->rdma, a->peer, &move, on_done, a), "get");
+	check(until(a, b, &a->ends, before + 1) && !a->error &&
+		      asked.calls > 1 && !asked.wrong,
+	      "who makes data is told who asks, and for what");
+	for (i = 0; i < SIZE; i++)
+		wrong += a->memory[i] != pattern(asked.seed, i);
+	check(!wrong, "and by what it was told to be");
+
+	must(rdma && !pavo_rdma_lend(b->rdma, &lent, 1), "pavo_rdma_lend");
+	must(!pavo_window_set_node(window, 1, b->gid), "set_node");
+	peer = pavo_rdma_add(rdma, 1, pavo_window_number(b->window), &lent, 1);
+	must(peer >= 0, "pavo_rdma_add");
+	asked.window = pavo_window_number(window);
+	move.tag = REFUSED;
+	must(!pavo_rdma_get(rdma, peer, &move, on_done, a), "get");
+	while (pavo_rdma_pending(rdma) && time(NULL) < end) {
+		pavo_rdma_progress(rdma);
+		pavo_rdma_progress(b->rdma);
+	}
+	check(a->ends == before + 2 && a->error == -ETIMEDOUT &&
+		      asked.refused && !asked.wrong,
+	      "who says no gives nothing");
+	pavo_rdma_on_feed(b->rdma, make, b);
+	pavo_rdma_close(rdma);
+	pavo_window_close(window);
+}
+
 static void refusals(struct end *a, struct end *b)
 {
 	struct pavo_move move = {
@@ -290,6 +380,8 @@ static void events(struct end *a, struct end *b)
 	int early;
 
 	must(one && two, "pavo_handler_open");
+	check(pavo_handler_number(one) != pavo_handler_number(two),
+	      "handlers have numbers");
 	for (early = 0; early < 2; early++) {
 		unsigned int before = b->messages;
 
@@ -526,6 +618,8 @@ int main(int argc, char **argv)
 	refusals(&a, &b);
 	events(&a, &b);
 	nobody_there(&a, &b);
+	asked_for(&a, &b);
+	test_jobs(&a);
 	by_lanes(&a, &b);
 	test_windows(&a, &b);
 	ends(&a, &b);

@@ -49,6 +49,8 @@ void close_adapter(struct end *end);
 /* Another window there; all as usual. */
 struct pavo_window *open_window(const struct end *end, uint16_t node);
 
+/* c_job_test.c: jobs and mappings of that adapter. */
+void test_jobs(const struct end *end);
 /* c_window_test.c: windows without pavo_rdma, between these two. */
 void test_windows(struct end *a, struct end *b);
 

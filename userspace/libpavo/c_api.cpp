@@ -154,6 +154,22 @@ void pavo_job_close(pavo_job *job)
 	delete job;
 }
 
+int pavo_job_info_of(const pavo_job *job, pavo_job_info *info)
+{
+	std::error_code error;
+
+	*info = job->job.info(error);
+	return -error.value();
+}
+
+int pavo_job_check(const pavo_job *job, uint64_t pvo, uint64_t bytes)
+{
+	std::error_code error;
+	pavo_pvo_result result = job->job.check({pvo}, bytes, error);
+
+	return error ? -error.value() : int(result);
+}
+
 pavo_mapping *pavo_mapping_open(pavo_job *job, void *memory, size_t bytes)
 {
 	std::span buffer(static_cast<std::byte *>(memory), bytes);
@@ -171,6 +187,16 @@ void pavo_mapping_close(pavo_mapping *mapping)
 uint64_t pavo_mapping_pvo(const pavo_mapping *mapping)
 {
 	return mapping->mapping.pvo().value;
+}
+
+uint32_t pavo_mapping_page_size(const pavo_mapping *mapping)
+{
+	return mapping->mapping.page_size();
+}
+
+int pavo_mapping_shared(const pavo_mapping *mapping)
+{
+	return mapping->mapping.shared();
 }
 
 pavo_rdma *pavo_rdma_open(pavo_window *window, const pavo_rdma_options *options,
@@ -213,6 +239,17 @@ void pavo_rdma_on_feed(pavo_rdma *rdma, pavo_fill_call *fill, void *context)
 {
 	rdma->rdma.on_feed([=](const pavo::RdmaAsked &asked) {
 		return filler(fill, context, asked.tag);
+	});
+}
+
+void pavo_rdma_on_asked(pavo_rdma *rdma, pavo_asked_call *asked, void *context)
+{
+	rdma->rdma.on_feed([=](const pavo::RdmaAsked &a) {
+		void *with = context;
+		pavo_fill_call *fill = asked(context, a.node, a.window, a.tag,
+					     a.at, a.length, &with);
+
+		return fill ? filler(fill, with, a.tag) : pavo::RdmaFill();
 	});
 }
 

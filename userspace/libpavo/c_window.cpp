@@ -238,6 +238,11 @@ int pavo_handler_fd(const pavo_handler *handler)
 	return handler->handler.fd();
 }
 
+uint32_t pavo_handler_number(const pavo_handler *handler)
+{
+	return handler->handler.number();
+}
+
 int pavo_handler_ready(pavo_handler *handler)
 {
 	return -handler->handler.ready().value();

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rdma/pavo-abi.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -50,6 +52,13 @@ struct pavo_job *pavo_job_reserve(struct pavo_device *device, uint32_t id,
 struct pavo_job *pavo_job_join(struct pavo_device *device, uint32_t id,
 			       uint64_t key);
 void pavo_job_close(struct pavo_job *job);
+/** What it has on this machine now. -EIO: the adapter is gone; all is 0 then. */
+int pavo_job_info_of(const struct pavo_job *job, struct pavo_job_info *info);
+/**
+ * What would become of @bytes from @pvo on, if a window of the job used them here. Return:
+ * enum pavo_pvo_result, PAVO_PVO_OK (0): they may be used; -EIO: the adapter is gone.
+ */
+int pavo_job_check(const struct pavo_job *job, uint64_t pvo, uint64_t bytes);
 
 /** Memory of this process, for the job. ENOMEM, EDQUOT, ENOSPC, EFAULT. */
 struct pavo_mapping *pavo_mapping_open(struct pavo_job *job, void *memory,
@@ -57,6 +66,10 @@ struct pavo_mapping *pavo_mapping_open(struct pavo_job *job, void *memory,
 void pavo_mapping_close(struct pavo_mapping *mapping);
 /** The PVO of its first byte; bytes may be added. */
 uint64_t pavo_mapping_pvo(const struct pavo_mapping *mapping);
+/** Bytes of a page of its table: protection is per page. */
+uint32_t pavo_mapping_page_size(const struct pavo_mapping *mapping);
+/** Return: 1: it was mapped already, 0: not. */
+int pavo_mapping_shared(const struct pavo_mapping *mapping);
 
 /**
  * struct pavo_window_options - as pavo::WindowOptions. 0 where a number of frames or
@@ -118,6 +131,8 @@ int pavo_window_snapshot(const struct pavo_window *window);
 struct pavo_handler *pavo_handler_open(struct pavo_window *window);
 void pavo_handler_close(struct pavo_handler *handler);
 int pavo_handler_fd(const struct pavo_handler *handler);
+/** Of its window. */
+uint32_t pavo_handler_number(const struct pavo_handler *handler);
 /** It may be given the next event. */
 int pavo_handler_ready(struct pavo_handler *handler);
 /** Return: 1: it was given one, which it was told by that; 0: not. */
@@ -138,6 +153,17 @@ typedef void pavo_piece_call(void *context, uint16_t node, uint32_t window,
 /** Writes bytes number @at and those behind it to @to, all of them. */
 typedef void pavo_fill_call(void *context, uint32_t tag, uint64_t at, void *to,
 			    size_t bytes);
+/**
+ * Another end asks for @bytes that this process makes, from number @at on: all of an
+ * operation, or of one of its pieces. Return: what makes them, NULL: nobody; the other end
+ * does not get them, and times out. @with: is @context; may be set to what is returned is
+ * to be called with in place of that, which has to live until pavo_rdma_close(): it may be
+ * called again for the same bytes.
+ */
+typedef pavo_fill_call *pavo_asked_call(void *context, uint16_t node,
+					uint32_t window, uint32_t tag,
+					uint64_t at, uint32_t bytes,
+					void **with);
 
 /**
  * struct pavo_rdma_options - as pavo::RdmaOptions; of each 0: the usual.
@@ -177,6 +203,9 @@ void pavo_rdma_on_piece(struct pavo_rdma *rdma, pavo_piece_call *piece,
 			void *context);
 void pavo_rdma_on_feed(struct pavo_rdma *rdma, pavo_fill_call *fill,
 		       void *context);
+/** In place of that: @asked decides who gets what. */
+void pavo_rdma_on_asked(struct pavo_rdma *rdma, pavo_asked_call *asked,
+			void *context);
 
 /**
  * struct pavo_move - what is moved.
