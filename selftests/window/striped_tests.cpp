@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,7 +16,7 @@
 
 #include <pavo/striped.hpp>
 
-#include "adapter.h"
+#include "lane.h"
 #include "striped_engine.hpp"
 
 using namespace windows;
@@ -39,37 +38,6 @@ StripedOptions hasty()
 	options.lane.attempts = 5;
 	return options;
 }
-
-/* One end of a lane. */
-struct LaneEnd {
-	LaneEnd(const char *name, uint16_t node)
-		: device(name), job(job_of(device)), address(address_of(device))
-	{
-		pavo::WindowOptions options;
-
-		options.node = node;
-		options.gid_index = address.index;
-		options.recv_frames = 1024;
-		options.send_frames = 256;
-		window = std::make_unique<pavo::Window>(job, options);
-	}
-
-	static pavo::Job job_of(const pavo::Device &device)
-	{
-		try {
-			return pavo::Job::reserve(device, world::job_id,
-						  world::job_key);
-		} catch (const std::system_error &) {
-			return pavo::Job::join(device, world::job_id,
-					       world::job_key);
-		}
-	}
-
-	pavo::Device device;
-	pavo::Job job;
-	Address address;
-	std::unique_ptr<pavo::Window> window;
-};
 
 /* Memory of a node, mapped through both of its adapters. */
 struct NodeMemory : world::Memory {
@@ -187,27 +155,6 @@ struct Two {
 	std::map<uint32_t, int> ended, arrived_a, arrived_b;
 	std::map<uint32_t, std::error_code> errors;
 };
-
-void adapter_is_active(const std::string &name)
-{
-	std::string path = "/sys/class/infiniband/" + name + "/ports/1/state";
-
-	ASSERT_TRUE(eventually([&] {
-		std::ifstream file(path);
-		std::string word;
-
-		return file >> word >> word && word == "ACTIVE";
-	}));
-}
-
-/* The second wire's interfaces; guest.sh knows how. */
-void wire(const std::string &what)
-{
-	const char *script = getenv("PAVO_WIRE_SCRIPT");
-
-	ASSERT_NE(script, nullptr);
-	shell(std::string(script) + " " + what);
-}
 
 /* Whatever a test does to the second wire is undone at its end. */
 struct Striping : testing::Test {

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * adapter_gone_tests.cpp - the adapter of a window is taken away: whoever asks is told so (EIO),
+ * in both languages, and all can be closed. On an adapter of the second wire.
+ */
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <pavo/handler.hpp>
+#include <pavo/pavo_window.h>
+
+#include "both.h"
+#include "lane.h"
+
+using namespace windows;
+
+namespace {
+
+constexpr size_t mapped_size = 1 << 16;
+
+/* Of an operation to nobody: some milliseconds until it is given up. */
+const pavo::RdmaOptions hasty{.patience = std::chrono::microseconds(2000),
+			      .attempts = 6};
+const pavo_rdma_options hasty_in_c{.patience = 2000,
+				   .most_patience = 0,
+				   .attempts = 6,
+				   .piece = 0,
+				   .half_piece = 0};
+
+/* Is it nothing but zeroes? */
+template <class T> bool nothing(const T &value)
+{
+	const T zero{};
+
+	return !memcmp(&value, &zero, sizeof(value));
+}
+
+/* The second wire is there for each test, and its adapters. */
+struct AdapterGone : testing::Test {
+	void SetUp() override
+	{
+		wire("make");
+		adapter_is_active("wc0");
+		adapter_is_active("wd0");
+	}
+
+	void TearDown() override
+	{
+		wire("mend");
+		wire("unmake");
+	}
+
+	/* wc0 goes away under whoever uses it. */
+	static void take_away() { wire("delete wc0"); }
+};
+
+TEST_F(AdapterGone, IsToldByWindowsAndJobs)
+{
+	LaneEnd end("wc0", node_a), other("wd0", node_b);
+	world::Memory memory(mapped_size);
+	pavo::Mapping mapping(end.job, memory.all());
+	pavo::Window &window = *end.window;
+	uint32_t rcxt = 0;
+	std::error_code error;
+
+	must(window.take_rcxts({&rcxt, 1}));
+	EXPECT_EQ(window.lmt(error).state, 1u);
+	EXPECT_FALSE(error);
+	EXPECT_EQ(end.job.info(error).id, world::job_id);
+	EXPECT_FALSE(error);
+	EXPECT_EQ(end.job.check(mapping.pvo(), 1, error), PAVO_PVO_OK);
+	EXPECT_FALSE(error);
+
+	take_away();
+	EXPECT_TRUE(nothing(window.lmt(error)));
+	EXPECT_EQ(error, std::errc::io_error);
+	EXPECT_TRUE(nothing(window.lmt()));
+	EXPECT_TRUE(nothing(end.job.info(error)));
+	EXPECT_EQ(error, std::errc::io_error);
+	EXPECT_EQ(end.job.check(mapping.pvo(), 1, error), PAVO_PVO_TABLE);
+	EXPECT_EQ(error, std::errc::io_error);
+	EXPECT_EQ(end.job.check(mapping.pvo(), 1), PAVO_PVO_TABLE);
+
+	for (std::error_code code :
+	     {window.take_rcxts({&rcxt, 1}), window.return_rcxts({&rcxt, 1}),
+	      window.cancel({&rcxt, 1}), window.recv_threshold(1),
+	      window.set_node(node_b, other.address.gid), window.disable(),
+	      window.send(node_b, other.window->number(), pattern(1, 10))})
+		EXPECT_EQ(code, std::errc::io_error) << code.message();
+	EXPECT_EQ(window.snapshot(), -EIO);
+	EXPECT_EQ(world::refusal([&] {
+			  pavo::Mapping another(end.job, memory.all());
+		  }),
+		  EIO);
+	EXPECT_EQ(world::refusal([&] { pavo::Window another(end.job); }), EIO);
+	EXPECT_EQ(world::refusal([&] { pavo::Handler handler(window); }), EIO);
+	EXPECT_EQ(world::refusal([] { pavo::Device again("wc0"); }), ENODEV);
+	/* Others of the job are well. */
+	EXPECT_EQ(other.window->lmt().state, 1u);
+	EXPECT_EQ(other.job.info().id, world::job_id);
+}
+
+/* Who has something to send hears of it, and operations end. */
+TEST_F(AdapterGone, IsToldByRdma)
+{
+	LaneEnd end("wc0", node_a), other("wd0", node_b);
+	world::Memory memory(mapped_size), there(mapped_size);
+	pavo::Mapping mapping(end.job, memory.all());
+	pavo::Mapping mapping_there(other.job, there.all());
+	pavo::Rdma rdma(*end.window, hasty), peer(*other.window);
+	pavo::Completion well, put, got;
+	pavo::RdmaMove move{.local = mapping.pvo(),
+			    .remote = mapping_there.pvo(),
+			    .length = mapped_size};
+	std::error_code error, late;
+
+	must(end.window->set_node(node_b, other.address.gid));
+	must(other.window->set_node(node_a, end.address.gid));
+	auto to = introduce(rdma, peer, node_b, other.window->number(), 2);
+	fill(memory, 0, mapped_size, 1);
+	must(rdma.put(to, move, well));
+	ASSERT_TRUE(eventually([&] {
+		rdma.progress(error);
+		peer.progress(late);
+		return well.over();
+	}));
+	EXPECT_FALSE(error || late || well.error());
+	EXPECT_TRUE(equal(memory, 0, there, 0, mapped_size));
+
+	take_away();
+	must(rdma.put(to, move, put));
+	must(rdma.get(to, move, got));
+	ASSERT_TRUE(eventually([&] {
+		rdma.progress(error);
+		return bool(error);
+	}));
+	EXPECT_EQ(error, std::errc::io_error);
+	ASSERT_TRUE(eventually([&] {
+		rdma.progress();
+		return put.over() && got.over();
+	}));
+	EXPECT_EQ(put.error(), std::errc::timed_out);
+	EXPECT_EQ(got.error(), std::errc::timed_out);
+	EXPECT_EQ(rdma.send(node_b, other.window->number(), pattern(1, 10)),
+		  std::errc::io_error);
+	uint32_t context;
+	EXPECT_EQ(rdma.lend({&context, 1}), std::errc::io_error);
+	EXPECT_EQ(world::refusal([&] { pavo::Rdma another(*end.window); }),
+		  EIO);
+	peer.progress(late);
+	EXPECT_FALSE(late);
+}
+
+/* Objects of pavo.h on wc0, with a peer that does not matter. */
+struct InC {
+	InC()
+	{
+		LaneEnd other("wd0", node_b);
+		LaneEnd here("wc0", node_a);
+		pavo_window_options options{};
+		const uint32_t nobodys = 1;
+
+		device = pavo_device_open("wc0");
+		job = pavo_job_open(device, world::job_id, world::job_key);
+		options.gid_index = here.address.index;
+		window = pavo_window_open(job, &options);
+		raw = pavo_window_open(job, &options);
+		mapping = pavo_mapping_open(job, memory.at(), mapped_size);
+		rdma = pavo_rdma_open(window, &hasty_in_c, nullptr, nullptr,
+				      nullptr);
+		must({-pavo_window_set_node(window, node_b,
+					    other.address.gid.data()),
+		      std::generic_category()});
+		peer = pavo_rdma_add(rdma, node_b, 1, &nobodys, 1);
+	}
+
+	~InC()
+	{
+		pavo_rdma_close(rdma);
+		pavo_mapping_close(mapping);
+		pavo_window_close(raw);
+		pavo_window_close(window);
+		pavo_job_close(job);
+		pavo_device_close(device);
+	}
+
+	world::Memory memory{mapped_size};
+	pavo_device *device;
+	pavo_job *job;
+	pavo_window *window, *raw;
+	pavo_mapping *mapping;
+	pavo_rdma *rdma;
+	int peer;
+};
+
+TEST_F(AdapterGone, IsToldInCToo)
+{
+	InC c;
+	uint64_t pvo = pavo_mapping_pvo(c.mapping);
+	pavo_completion completion{};
+	pavo_move move{};
+	pavo_job_info info;
+	pavo_lmt lmt;
+	int said = 0;
+
+	ASSERT_GE(c.peer, 0);
+	ASSERT_FALSE(pavo_window_lmt(c.raw, &lmt));
+	EXPECT_EQ(lmt.state, 1u);
+	ASSERT_FALSE(pavo_job_info_of(c.job, &info));
+	EXPECT_EQ(info.id, world::job_id);
+	EXPECT_EQ(pavo_job_check(c.job, pvo, 1), PAVO_PVO_OK);
+	EXPECT_EQ(pavo_rdma_progress(c.rdma), 0);
+
+	take_away();
+	EXPECT_EQ(pavo_window_lmt(c.raw, &lmt), -EIO);
+	EXPECT_TRUE(nothing(lmt));
+	EXPECT_EQ(pavo_job_info_of(c.job, &info), -EIO);
+	EXPECT_TRUE(nothing(info));
+	EXPECT_EQ(pavo_job_check(c.job, pvo, 1), -EIO);
+	EXPECT_EQ(pavo_window_event_after(c.raw, 1, 0), -EIO);
+	EXPECT_EQ(pavo_window_snapshot(c.raw), -EIO);
+	errno = 0;
+	EXPECT_FALSE(pavo_mapping_open(c.job, c.memory.at(), mapped_size));
+	EXPECT_EQ(errno, EIO);
+	errno = 0;
+	EXPECT_FALSE(pavo_handler_open(c.raw));
+	EXPECT_EQ(errno, EIO);
+
+	move.local_pvo = pvo;
+	move.bytes = 100;
+	ASSERT_FALSE(pavo_rdma_put(c.rdma, c.peer, &move, pavo_complete,
+				   &completion));
+	ASSERT_TRUE(eventually([&] {
+		said = pavo_rdma_progress(c.rdma);
+		return said < 0;
+	}));
+	EXPECT_EQ(said, -EIO);
+	ASSERT_TRUE(eventually([&] {
+		pavo_rdma_progress(c.rdma);
+		return completion.over;
+	}));
+	EXPECT_EQ(completion.error, -ETIMEDOUT);
+}
+
+} // namespace

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * lane.h - for tests that take adapters away: the second wire, vc to vd with adapters wc0
+ * and wd0 (second-wire), and windows of one adapter or another.
+ */
+#ifndef PAVO_WINDOW_LANE_H
+#define PAVO_WINDOW_LANE_H
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "adapter.h"
+
+namespace windows {
+
+/* One end of a lane. */
+struct LaneEnd {
+	LaneEnd(const char *name, uint16_t node)
+		: device(name), job(job_of(device)), address(address_of(device))
+	{
+		pavo::WindowOptions options;
+
+		options.node = node;
+		options.gid_index = address.index;
+		options.recv_frames = 1024;
+		options.send_frames = 256;
+		window = std::make_unique<pavo::Window>(job, options);
+	}
+
+	static pavo::Job job_of(const pavo::Device &device)
+	{
+		try {
+			return pavo::Job::reserve(device, world::job_id,
+						  world::job_key);
+		} catch (const std::system_error &) {
+			return pavo::Job::join(device, world::job_id,
+					       world::job_key);
+		}
+	}
+
+	pavo::Device device;
+	pavo::Job job;
+	Address address;
+	std::unique_ptr<pavo::Window> window;
+};
+
+inline void adapter_is_active(const std::string &name)
+{
+	std::string path = "/sys/class/infiniband/" + name + "/ports/1/state";
+
+	ASSERT_TRUE(eventually([&] {
+		std::ifstream file(path);
+		std::string word;
+
+		return file >> word >> word && word == "ACTIVE";
+	}));
+}
+
+/* The second wire's interfaces; second-wire knows how. */
+inline void wire(const std::string &what)
+{
+	const char *script = getenv("PAVO_WIRE_SCRIPT");
+
+	ASSERT_NE(script, nullptr);
+	shell(std::string(script) + " " + what);
+}
+
+} // namespace windows
+
+#endif // PAVO_WINDOW_LANE_H
