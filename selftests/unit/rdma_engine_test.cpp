@@ -372,6 +372,33 @@ TEST(RdmaEngine, WhatACallThrowsHoldsNothingUp)
 	EXPECT_EQ(bench.engine.pending(), 0u);
 }
 
+/* What is too far ahead of a packet that was lost counts as lost, and comes later. */
+TEST(RdmaEngine, APieceOfManyPacketsComesInTheEnd)
+{
+	constexpr uint32_t packets = 3 * PAVO_SEEN_BITS + 100;
+	constexpr uint32_t length = packets * fragment_size;
+	Bench bench(18, length);
+	int ended = 0;
+
+	bench.world.loss = 1;
+	bench.port.refused = length;
+	for (End *end : {&bench.world.a, &bench.world.b})
+		end->memory.resize(length);
+	fill(bench.world.a.memory, 0, length, 3);
+	bench.engine.begin(
+		true, bench.peer, {.length = length},
+		[&](std::error_code error) {
+			EXPECT_FALSE(error) << error.message();
+			ended++;
+		},
+		bench.world.now);
+	ASSERT_TRUE(bench.run());
+	EXPECT_EQ(ended, 1);
+	EXPECT_EQ(bench.world.a.memory, bench.world.b.memory);
+	/* An attempt gets no further than that beyond the first that it misses. */
+	EXPECT_GE(bench.engine.repeated(), 3u);
+}
+
 TEST(RdmaEngine, StopsWithoutAWord)
 {
 	Bench bench(3);

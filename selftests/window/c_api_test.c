@@ -579,6 +579,7 @@ static void ends(struct end *a, struct end *b)
 {
 	unsigned int before = b->messages;
 	time_t end = time(NULL) + 60;
+	uint32_t lent;
 
 	check(pavo_window_snapshot(b->window) == -EINVAL,
 	      "what is not disabled has no snapshot");
@@ -586,6 +587,8 @@ static void ends(struct end *a, struct end *b)
 	while (pavo_window_snapshot(b->window) && time(NULL) < end)
 		;
 	check(!pavo_window_snapshot(b->window), "and nobody is at it then");
+	check(pavo_rdma_lend(b->rdma, &lent, 1) == -ESHUTDOWN,
+	      "it gets no contexts");
 	say_hello(a, b);
 	pavo_rdma_progress(b->rdma);
 	check(b->messages == before, "nor does anything arrive");

@@ -156,9 +156,9 @@ typedef void pavo_fill_call(void *context, uint32_t tag, uint64_t at, void *to,
 /**
  * Another end asks for @bytes that this process makes, from number @at on: all of an
  * operation, or of one of its pieces. Return: what makes them, NULL: nobody; the other end
- * does not get them, and times out. @with: is @context; may be set to what is returned is
- * to be called with in place of that, which has to live until pavo_rdma_close(): it may be
- * called again for the same bytes.
+ * does not get them, and times out. @with: is @context; may be set to another one for what
+ * is returned, which has to live until pavo_rdma_close(), for bytes that are lost are asked
+ * for again.
  */
 typedef pavo_fill_call *pavo_asked_call(void *context, uint16_t node,
 					uint32_t window, uint32_t tag,
@@ -171,7 +171,8 @@ typedef pavo_fill_call *pavo_asked_call(void *context, uint16_t node,
  *                 first; that doubles from attempt to attempt
  * @most_patience: microseconds, up to which it does
  * @attempts:      before an operation fails with -ETIMEDOUT, up to 65535
- * @piece:         bytes that are asked for at a time
+ * @piece:         bytes that are asked for at a time; no more than 4096 packets have room
+ *                 for, or it takes more attempts
  * @half_piece:    ... where one end is a FIFO
  */
 struct pavo_rdma_options {
@@ -192,7 +193,10 @@ struct pavo_rdma *pavo_rdma_open(struct pavo_window *window,
 				 pavo_message_call *message,
 				 pavo_arrival_call *arrival, void *context);
 void pavo_rdma_close(struct pavo_rdma *rdma);
-/** @n contexts to @rcxts, to be told to one peer. -ENOSPC, -ENOMEM. */
+/**
+ * @n contexts to @rcxts, to be told to one peer. -ENOSPC, -ENOMEM; -ESHUTDOWN: the window
+ * was disabled; likewise all that take contexts.
+ */
 int pavo_rdma_lend(struct pavo_rdma *rdma, uint32_t *rcxts, size_t n);
 /** A peer and what it lent. Return: its number here, or -EINVAL, -ENOSPC, -ENOMEM. */
 int pavo_rdma_add(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
@@ -262,7 +266,7 @@ void pavo_rdma_on_control(struct pavo_rdma *rdma, uint8_t kind,
 /**
  * Return: how much there was to do, or a negative errno, though all that could go on has:
  * -ENOSPC, -ENOMEM: no contexts are left after a recovery of the adapter; -EIO: it is
- * gone. To be called again and again.
+ * gone, and there was something to send. To be called again and again.
  */
 int pavo_rdma_progress(struct pavo_rdma *rdma);
 /** Operations that are not over. */

@@ -73,7 +73,10 @@ int pavo_window_lmt(const struct pavo_window *window, struct pavo_lmt *lmt);
 
 /* --------------------------------------------------------------------- RDMA */
 
-/** @n contexts of this window from now on, or none. -ENOSPC, -ENOMEM. */
+/**
+ * @n contexts of this window from now on, or none. -ENOSPC, -ENOMEM; -ESHUTDOWN: the
+ * window was disabled.
+ */
 int pavo_window_take_rcxts(struct pavo_window *window, uint32_t *rcxts,
 			   size_t n);
 /** Gives them back. -EBUSY: one has something to send. */

@@ -35,7 +35,8 @@ public:
 
 	/**
 	 * @n more, behind those that there are; all or none. Return: ENOSPC: the adapter
-	 * has not so many left (parameter max_rcxts); ENOMEM; EIO: it is gone.
+	 * has not so many left (parameter max_rcxts); ENOMEM; ESHUTDOWN: the window was
+	 * disabled; EIO: the adapter is gone.
 	 */
 	std::error_code take(size_t n) noexcept;
 

@@ -43,7 +43,10 @@ struct RdmaOptions {
 	unsigned attempts = 64;
 	/**
 	 * Bytes that are asked for at a time. What is lost is asked for again whole,
-	 * and as many pieces are under way as a peer has given contexts.
+	 * and as many pieces are under way as a peer has given contexts. Nothing is
+	 * gained by more than 4096 packets (5 MiB at an MTU of 1500), for an attempt gets
+	 * no further than that beyond the first packet that it misses: longer pieces come,
+	 * by more attempts, of which there have to be enough.
 	 */
 	uint32_t piece = 1 << 18;
 	/** ... where one end is a FIFO, whose frames have to have room for all. */
@@ -221,8 +224,9 @@ public:
 	 * are told when they ask. Return: how many frames there were, and operations
 	 * that ended without one.
 	 * @error: no_space_on_device, not_enough_memory: no contexts are left after a
-	 * recovery; io_error: the adapter is gone. All that can go on has gone on, and the
-	 * next call tries again; what waits for contexts ends with timed_out some time.
+	 * recovery; io_error: the adapter is gone, which is seen when there is something
+	 * to send. All that can go on has gone on, and the next call tries again; what
+	 * waits for contexts, or has no adapter, ends with timed_out some time.
 	 */
 	size_t progress(std::error_code &error);
 	/** The same for whom it is enough how operations end. */
