@@ -39,6 +39,7 @@ void pavo_window_disable(struct pavo_fifo_window *window)
 		/* Last: who begins after that sees all of the above. */
 		window->snapshot = start_poll_synchronize_rcu();
 		window->disabled = true;
+		pavo_window_over(window);
 	}
 	mutex_unlock(&window->mutex);
 }

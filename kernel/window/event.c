@@ -6,7 +6,8 @@
  * Called by receive.c when a threshold is reached, by window.c for commands and by
  * verbs/window.c. Of several handlers one gets an event: the next that is ready. An
  * event says that it is time to look, no more, so those that find nobody ready
- * count as one.
+ * count as one. The end of a window is everybody's: nothing comes after it that could
+ * wake whoever sleeps.
  */
 #include <linux/bitmap.h>
 #include <linux/nospec.h>
@@ -60,6 +61,24 @@ void pavo_window_event(struct pavo_fifo_window *window)
 	pavo_count(window->dev, window_events);
 }
 
+void pavo_window_over(struct pavo_fifo_window *window)
+{
+	struct pavo_events *events = &window->events;
+	unsigned int number;
+
+	if (window->recv.event)
+		pavo_eventfd_signal(window->recv.event);
+	if (window->send.event)
+		pavo_eventfd_signal(window->send.event);
+	spin_lock_bh(&events->lock);
+	/* Who is ready after that is told then. */
+	events->over = true;
+	for_each_set_bit(number, &events->registered, PAVO_HANDLERS)
+		give(events, number);
+	spin_unlock_bh(&events->lock);
+	pavo_count(window->dev, window_events);
+}
+
 bool pavo_event_ready(struct pavo_fifo_window *window, u32 number)
 {
 	struct pavo_events *events = &window->events;
@@ -70,7 +89,7 @@ bool pavo_event_ready(struct pavo_fifo_window *window, u32 number)
 	number = array_index_nospec(number, PAVO_HANDLERS);
 	spin_lock_bh(&events->lock);
 	registered = test_bit(number, &events->registered);
-	if (registered && events->kept) {
+	if (registered && (events->kept || events->over)) {
 		events->kept = false;
 		give(events, number);
 	} else if (registered) {
@@ -146,7 +165,8 @@ int pavo_window_remove_handler(struct pavo_fifo_window *window, u32 number)
 		swap(ctx, events->handler[number]);
 		__clear_bit(number, &events->ready);
 		/* Whether it has dealt with its event nobody knows. */
-		if (__test_and_clear_bit(number, &events->given))
+		if (__test_and_clear_bit(number, &events->given) &&
+		    !events->over)
 			hand_out(events);
 	}
 	spin_unlock_bh(&events->lock);

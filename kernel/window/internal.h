@@ -39,6 +39,7 @@ struct pavo_fifo {
  * @ready:      may be given the next one
  * @given:      were given one and are not ready again
  * @kept:       an event was given to nobody
+ * @over:       the window is at its end: whoever is ready is told so
  * @next:       whose turn it is
  */
 struct pavo_events {
@@ -48,6 +49,7 @@ struct pavo_events {
 	unsigned long ready;
 	unsigned long given;
 	bool kept;
+	bool over;
 	u32 next;
 };
 
@@ -62,7 +64,7 @@ struct pavo_events {
  * @rdma_payload: bytes of data in a packet of RDMA
  * @lock:      commands and counts; BH; only that of @events is taken inside
  * @consumer:  commands taken; lock held
- * @closed:    none are any more, it is disabled; likewise
+ * @closed:    none are carried out any more, it is disabled; likewise
  * @dead:      a request named memory that is not there: nothing is sent or received
  *             any more; @fatal_rcxt was that request's
  * @rcxts:     @nrcxts with something to send, in the order of their turns; lock held
@@ -139,6 +141,12 @@ static inline void pavo_fifo_tell(struct pavo_fifo *fifo)
 
 /** pavo_window_event - one of the handlers is to look. Any context but hard IRQs. */
 void pavo_window_event(struct pavo_fifo_window *window);
+
+/**
+ * pavo_window_over - nothing comes or goes any more: all are to look, now and whenever
+ * they say that they are ready. Any context but hard IRQs.
+ */
+void pavo_window_over(struct pavo_fifo_window *window);
 
 /** pavo_window_arrived - one more frame can be seen; tell who waits for this one. */
 static inline void pavo_window_arrived(struct pavo_fifo_window *window)

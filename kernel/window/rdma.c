@@ -72,7 +72,7 @@ void pavo_rdma_kill(struct pavo_fifo_window *window, u32 rcxt)
 	window->dead = true;
 	window->fatal_rcxt = rcxt;
 	spin_unlock(&window->lock);
-	pavo_window_event(window);
+	pavo_window_over(window);
 }
 
 /* ---------------------------------------------------------------- packets */

@@ -16,8 +16,11 @@ static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
 	bool taken, told = false;
 
 	spin_lock(&window->lock);
-	/* Slots come back by command, and nobody calls for that. */
-	if (!fifo->avail)
+	/*
+	 * Slots come back by command, and nobody calls for that. The command page of one
+	 * that is closed meanwhile is the process's own.
+	 */
+	if (!fifo->avail && !window->closed)
 		pavo_window_commands(window);
 	taken = fifo->avail;
 	if (taken) {

@@ -86,6 +86,9 @@ static bool carry_out(struct pavo_fifo_window *window, u64 command)
 
 	if (command != ((u64)op << PAVO_WCMD_OP_SHIFT | arg))
 		return false;
+	/* All that is left to be told is that this is the end. */
+	if (window->closed && op != PAVO_WCMD_HANDLER_READY)
+		return true;
 	switch (op) {
 	case PAVO_WCMD_START_TRANSMIT:
 		if (!arg || arg > send->mask + 1 - send->avail)
@@ -118,8 +121,6 @@ void pavo_window_commands(struct pavo_fifo_window *window)
 	struct pavo_command_page *page = window->commands->addr;
 	u32 producer, n;
 
-	if (window->closed)
-		return;
 	/* Pairs with the process's release: what it wrote before is there. */
 	producer = smp_load_acquire(&page->producer);
 	n = producer - window->consumer;

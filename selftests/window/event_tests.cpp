@@ -218,26 +218,6 @@ TEST_F(Handlers, ThresholdsCanBeTurnedOff)
 	EXPECT_EQ(given(), 0);
 }
 
-TEST_F(Handlers, OneHearsOfTheWindowsDeath)
-{
-	Moved events(pair.device_b, "window_events");
-	uint32_t rcxt;
-	pavo_rdma_request request{};
-
-	must(add().ready());
-	must(add().ready());
-	must(pair.b.take_rcxts({&rcxt, 1}));
-	request.local_rcxt = rcxt;
-	request.tid = 1;
-	request.local_pvo = uint64_t(1) << 60;
-	request.length = 100;
-	must(pair.b.prepare_rdma(true, node_a, pair.a.number(), request));
-	must(pair.b.start());
-	ASSERT_TRUE(eventually([&] { return events.by() == 1; }));
-	EXPECT_EQ(given(), 0);
-	EXPECT_EQ(pair.b.lmt().state, 2u);
-}
-
 /* ------------------------------------------------------------------- early */
 
 TEST_F(Handlers, EarlyEventsCountSlots)

@@ -221,14 +221,17 @@ struct pavo_rdma_done {
 /*
  * Handlers of events (windows document, "Early Interrupt Notification in RDMA
  * Operations"). A window has up to so many, each an eventfd that the process
- * registered. Events are those of the receive FIFO, and the end of a window that
- * is dead. Each goes to one handler that is ready, in turn, and that one is not
- * ready from then on until it says so again. Where none is, the event is
- * remembered, as one however many there were, and is the next one's that becomes
- * ready. A handler that goes after it was given one, and before it was ready again,
- * leaves the event to the others. What a handler finds in the FIFO is what is there
- * when it looks, not when the event was: there may be more, or nothing any more.
- * The eventfd that a window was opened with is raised by every event.
+ * registered. Events are those of the receive FIFO. Each goes to one handler that is
+ * ready, in turn, and that one is not ready from then on until it says so again. Where
+ * none is, the event is remembered, as one however many there were, and is the next
+ * one's that becomes ready. A handler that goes after it was given one, and before it
+ * was ready again, leaves the event to the others. What a handler finds in the FIFO is
+ * what is there when it looks, not when the event was: there may be more, or nothing any
+ * more. The eventfd recv_event that a window was opened with is raised by every event.
+ *
+ * The end of a window is told to all, ready or not: when it is dead, disabled or closed,
+ * and when its adapter goes, every handler's eventfd is raised, and so are recv_event and
+ * send_event. From then on a handler that says that it is ready is told at once.
  */
 #define PAVO_HANDLERS 16u
 

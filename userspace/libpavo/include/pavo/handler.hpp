@@ -16,11 +16,14 @@ namespace pavo {
 /**
  * One of up to 16 (PAVO_HANDLERS) of a window. Its eventfd is for poll and epoll.
  *
- * An event is what Window::recv_threshold() and its sibling ask for, or the end of a
- * window that is dead. It goes to one handler that is ready, in turn, which is not
- * ready after that. Where none is ready it is the next one's that becomes it;
- * several that nobody was ready for are one. So it says that it is time to look:
- * there may be more messages than were asked for, or none, if another has taken them.
+ * An event is what Window::recv_threshold() and its sibling ask for. It goes to one
+ * handler that is ready, in turn, which is not ready after that. Where none is ready it
+ * is the next one's that becomes it; several that nobody was ready for are one. So it
+ * says that it is time to look: there may be more messages than were asked for, or none,
+ * if another has taken them.
+ *
+ * The end of the window (dead, disabled, or its adapter gone) is told to all, ready or
+ * not, and to any that is ready later: look at lmt().state, or at the errors of calls.
  *
  * A thread with a handler: wait for fd(), take(), receive() what there is, ask for the
  * next event, receive() again (what came before it was asked for raises none), ready().
@@ -41,7 +44,7 @@ public:
 	int fd() const { return fd_; }
 	/** Of this window. */
 	uint32_t number() const { return number_; }
-	/** It may be given the next event; at once, if one is waiting. */
+	/** It may be given the next event; at once, if one is waiting or all is over. */
 	std::error_code ready() noexcept;
 	/** Whether it was given one, which it was told by that. */
 	bool take() noexcept;
