@@ -48,6 +48,8 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
  * @seen:     fragments of what it takes, memory of its own while it has a window
  * @told:     the end is to be told to this process, when a packet says so
  * @own:      begun by frame number @frame, which is to be marked
+ * @sends:    how often there was something to be sent on it, whoever had it: never the
+ *            same again
  * @reading:  it takes data for memory that this process named, at @to
  * @flags, @attempts, @tag, @total: of the operation, see struct pavo_rdma_request
  * @cookie:   of this process
@@ -68,6 +70,7 @@ struct pavo_rcxt {
 	struct pavo_seen *seen;
 	bool told;
 	bool own;
+	u64 sends;
 	bool reading;
 	u8 flags;
 	u16 attempts;

@@ -22,6 +22,7 @@ bool pavo_rdma_queue(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 	open = !window->closed && !window->dead;
 	if (open) {
 		rcxt->now.sending = true;
+		rcxt->sends++;
 		list_add_tail(&rcxt->queued, &window->rcxts);
 		window->nrcxts++;
 		set_bit(window->id, window->dev->windows.active);
@@ -131,9 +132,10 @@ int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
 	return err;
 }
 
-/* The next packet of an rCxt, and where it goes. */
+/* The next packet of an rCxt, at @sends of it, and where it goes. */
 struct piece {
 	struct pavo_pkt pkt;
+	u64 sends;
 	u32 node;
 	u64 from;
 	u32 length;
@@ -157,6 +159,7 @@ static bool next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	spin_lock(&rcxt->lock);
 	sending = rcxt->window == window && rcxt->now.sending;
 	if (sending) {
+		piece->sends = rcxt->sends;
 		piece->node = rcxt->peer.node;
 		piece->from = rcxt->from;
 		piece->length = min(rcxt->left, room_of(window, rcxt->flags));
@@ -210,13 +213,15 @@ static int send_piece(struct pavo_fifo_window *window,
 	return err;
 }
 
-/* Is the rCxt, locked, still at what @piece is of? */
-static bool still_sending(const struct pavo_fifo_window *window,
-			  const struct pavo_rcxt *rcxt,
+/*
+ * Is the rCxt, locked, still at what @piece is of? Since that was made the rCxt may have
+ * gone back to the pool and come again, to the same window, by the same number, with the
+ * same tid.
+ */
+static bool still_sending(const struct pavo_rcxt *rcxt,
 			  const struct piece *piece)
 {
-	return rcxt->window == window && rcxt->now.sending &&
-	       rcxt->now.tid == piece->pkt.rdma.tid;
+	return rcxt->now.sending && rcxt->sends == piece->sends;
 }
 
 /* Nothing more is sent. Return: whether a frame of this process began it. */
@@ -226,7 +231,7 @@ static bool give_up(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	bool own = false;
 
 	spin_lock(&rcxt->lock);
-	if (still_sending(window, rcxt, piece)) {
+	if (still_sending(rcxt, piece)) {
 		own = rcxt->own;
 		rcxt->told = false;
 		pavo_rdma_end(window, rcxt, state);
@@ -263,7 +268,7 @@ static bool piece_sent(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 
 	spin_lock(&rcxt->lock);
 	/* Unless it was cancelled meanwhile. */
-	if (still_sending(window, rcxt, piece)) {
+	if (still_sending(rcxt, piece)) {
 		rcxt->left -= piece->length;
 		rcxt->from += piece->length;
 		rcxt->to += piece->length;
