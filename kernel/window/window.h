@@ -113,7 +113,8 @@ int pavo_window_node(struct pavo_fifo_window *window,
 
 /**
  * pavo_window_cancel - end what an rCxt is at: nothing more of it is sent or placed
- * when this returns. Return: 0; -EINVAL: not the window's. Context: process.
+ * when this returns. A higher tid begins anew, also one of the other end's that is on its
+ * way. Return: 0; -EINVAL: not the window's. Context: process.
  */
 int pavo_window_cancel(struct pavo_fifo_window *window, u32 rcxt);
 

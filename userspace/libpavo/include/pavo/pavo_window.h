@@ -82,7 +82,11 @@ int pavo_window_take_rcxts(struct pavo_window *window, uint32_t *rcxts,
 /** Gives them back. -EBUSY: one has something to send. */
 int pavo_window_return_rcxts(struct pavo_window *window, const uint32_t *rcxts,
 			     size_t n);
-/** Ends what they are at: nothing more is sent or placed after that. */
+/**
+ * Ends what they are at: nothing more of it is sent or placed after that. But of what others
+ * send here what has not come yet may still begin, and another attempt of theirs begins anew:
+ * only to return the contexts, or to unmap the memory, is final.
+ */
 int pavo_window_cancel(struct pavo_window *window, const uint32_t *rcxts,
 		       size_t n);
 

@@ -46,7 +46,8 @@ public:
 	size_t size() const noexcept { return numbers_.size(); }
 
 	/**
-	 * Ends what they are at: nothing more is sent or placed after that. Return:
+	 * Ends what they are at: nothing more of it is sent or placed after that; what
+	 * others send here may begin anew (Window::cancel()). Return:
 	 * EINVAL: a recovery took some of them away, and what they were at with them.
 	 */
 	std::error_code cancel() noexcept;

@@ -167,7 +167,12 @@ public:
 	std::error_code take_rcxts(std::span<uint32_t> rcxts) noexcept;
 	/** Gives them back. Return: EBUSY: one has something to send. */
 	std::error_code return_rcxts(std::span<const uint32_t> rcxts) noexcept;
-	/** Ends what they are at: nothing more is sent or placed after that. */
+	/**
+	 * Ends what they are at: nothing more of it is sent or placed after that. But of
+	 * what others send here what has not come yet may still begin, and another
+	 * attempt of theirs begins anew: only to return the contexts, or to unmap the
+	 * memory, is final.
+	 */
 	std::error_code cancel(std::span<const uint32_t> rcxts) noexcept;
 
 	/**
