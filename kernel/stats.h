@@ -54,7 +54,7 @@ struct pavo_dev;
 	X(rx_drop_state) /* QP not ready to receive */              \
 	X(rx_drop_pkey)                                             \
 	X(rx_drop_qkey)                                             \
-	X(rx_drop_address) /* not from the connected peer */        \
+	X(rx_drop_address) /* not from its peer; to many */         \
 	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */       \
 	X(rx_drop_response) /* response to no request */            \
 	X(rx_drop_old_response) /* to one that was answered */      \

@@ -186,6 +186,11 @@ void pavo_rx_dgid(const struct pavo_rx *rx, struct in6_addr *gid);
 
 /** pavo_rx_multicast - was the packet sent to a group? */
 bool pavo_rx_multicast(const struct pavo_rx *rx);
+/**
+ * pavo_rx_to_many - was it, or to all on a network? Only as long as the network stack
+ * has it: how it was routed is looked at.
+ */
+bool pavo_rx_to_many(const struct pavo_rx *rx);
 
 /** pavo_rx_deliver - hand a packet to the engine; in context/, consumes skb. */
 void pavo_rx_deliver(struct pavo_rx *rx);

@@ -14,6 +14,7 @@
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
+#include <net/route.h>
 #include "compat.h"
 #include "device.h"
 #include "private.h"
@@ -166,6 +167,14 @@ bool pavo_rx_multicast(const struct pavo_rx *rx)
 {
 	return rx->ipv6 ? ipv6_addr_is_multicast(&ipv6_hdr(rx->skb)->daddr) :
 			  ipv4_is_multicast(ip_hdr(rx->skb)->daddr);
+}
+
+bool pavo_rx_to_many(const struct pavo_rx *rx)
+{
+	const struct rtable *route = rx->ipv6 ? NULL : skb_rtable(rx->skb);
+
+	return pavo_rx_multicast(rx) ||
+	       (route && route->rt_flags & RTCF_BROADCAST);
 }
 
 void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,

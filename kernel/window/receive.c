@@ -86,6 +86,13 @@ bool pavo_window_put(struct pavo_fifo_window *window,
 	return true;
 }
 
+/* One for many is for windows that said so. */
+static bool may_have(const struct pavo_fifo_window *window,
+		     const struct pavo_rx *rx)
+{
+	return window->flags & PAVO_WINDOW_BROADCAST || !pavo_rx_to_many(rx);
+}
+
 /* One that may have it. */
 static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 {
@@ -100,6 +107,8 @@ static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 		pavo_violation(&dev->bad_pkeys);
 	} else if (rx->pkt.window_key != window->key) {
 		pavo_count(dev, rx_drop_window_key);
+	} else if (!may_have(window, rx)) {
+		pavo_count(dev, rx_drop_address);
 	} else {
 		return window;
 	}

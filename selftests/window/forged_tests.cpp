@@ -81,6 +81,8 @@ INSTANTIATE_TEST_SUITE_P(Contexts, ForgedRead, testing::ValuesIn(of_contexts()),
 			 name_of);
 INSTANTIATE_TEST_SUITE_P(Memory, ForgedRead, testing::ValuesIn(of_memory()),
 			 name_of);
+INSTANTIATE_TEST_SUITE_P(Addresses, ForgedRead,
+			 testing::ValuesIn(of_addresses()), name_of);
 INSTANTIATE_TEST_SUITE_P(Own, ForgedRead, testing::ValuesIn(reads), name_of);
 
 /* Of four GiB from four pages there is what is in those, and then the refusal. */
@@ -355,6 +357,8 @@ INSTANTIATE_TEST_SUITE_P(Contexts, ForgedPiece,
 			 testing::ValuesIn(of_contexts()), name_of);
 INSTANTIATE_TEST_SUITE_P(Amounts, ForgedPiece, testing::ValuesIn(of_amounts()),
 			 name_of);
+INSTANTIATE_TEST_SUITE_P(Addresses, ForgedPiece,
+			 testing::ValuesIn(of_addresses()), name_of);
 INSTANTIATE_TEST_SUITE_P(Own, ForgedPiece, testing::ValuesIn(pieces), name_of);
 
 /* Once begun, an operation is what it is: the same length, and no memory. */

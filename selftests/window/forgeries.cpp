@@ -60,6 +60,37 @@ std::vector<Forgery> of_memory()
 	};
 }
 
+namespace {
+
+/* To an address of IPv4 that others listen to, too; @mac: theirs. */
+void send_to(Frame &frame, uint64_t mac, uint32_t address)
+{
+	set_field(frame, 0, 6, mac);
+	set_field(frame, AT_TO, 4, address);
+}
+
+} // namespace
+
+std::vector<Forgery> of_addresses()
+{
+	return {
+		{"ToAll", "rx_drop_address",
+		 [](Scene &, Frame &frame) {
+			 send_to(frame, 0xffffffffffff, 0xffffffff);
+		 }},
+		{"ToAllOfTheSubnet", "rx_drop_address",
+		 [](Scene &, Frame &frame) {
+			 uint64_t own = field(frame, AT_TO, 4);
+
+			 send_to(frame, 0xffffffffffff, uint32_t(own | 0xff));
+		 }},
+		{"ToAGroup", "rx_drop_address",
+		 [](Scene &, Frame &frame) {
+			 send_to(frame, 0x01005e000001, 0xe0000001);
+		 }},
+	};
+}
+
 std::vector<Forgery> of_amounts()
 {
 	return {

@@ -17,6 +17,8 @@ namespace windows {
 std::vector<Forgery> of_contexts();
 /* The memory at the receiving end. */
 std::vector<Forgery> of_memory();
+/* Whom they were sent to: more than one. */
+std::vector<Forgery> of_addresses();
 /* How much data there is of how much. */
 std::vector<Forgery> of_amounts();
 

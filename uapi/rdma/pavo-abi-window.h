@@ -319,7 +319,10 @@ enum pavo_window_attr {
 
 /* pavo_window_args.flags */
 enum pavo_window_flag {
-	/* of the local mapping table, as in the document; nothing looks at it */
+	/*
+	 * It takes packets that were sent to a multicast group or a broadcast address;
+	 * else they are dropped. Adapters send none.
+	 */
 	PAVO_WINDOW_BROADCAST = 0x1,
 	PAVO_WINDOW_FLAGS = 0x1,
 };
