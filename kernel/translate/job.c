@@ -256,6 +256,11 @@ u32 pavo_job_id(const struct pavo_job *job)
 	return job->id;
 }
 
+kuid_t pavo_job_user(const struct pavo_job *job)
+{
+	return job->uid;
+}
+
 u64 pavo_job_window_key(const struct pavo_job *job)
 {
 	/* The same on all machines; it does not tell the key of the job. */

@@ -11,6 +11,7 @@
 #define PAVO_JOB_H
 
 #include <linux/types.h>
+#include <linux/uidgid.h>
 #include <rdma/pavo-abi.h>
 #include "translate/pvo.h"
 
@@ -63,6 +64,9 @@ void pavo_job_unuse(struct pavo_job *job);
 
 /** pavo_job_id - JOBID. */
 u32 pavo_job_id(const struct pavo_job *job);
+
+/** pavo_job_user - whose it is. */
+kuid_t pavo_job_user(const struct pavo_job *job);
 
 /** pavo_job_window_key - what packets between windows of the job show. */
 u64 pavo_job_window_key(const struct pavo_job *job);

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* rcxt.c - the pool of RDMA contexts; see rcxt.h. */
+#include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include "translate/job.h"
 #include "window/rdma.h"
 
 static unsigned int max_rcxts = 100000;
 module_param(max_rcxts, uint, 0444);
 MODULE_PARM_DESC(max_rcxts,
 		 "RDMA contexts of an adapter's windows, up to 2^20 (100000)");
+
+static unsigned int rcxts_per_user = 40000;
+module_param(rcxts_per_user, uint, 0644);
+MODULE_PARM_DESC(rcxts_per_user,
+		 "... that a user without CAP_SYS_RESOURCE may have (40000)");
 
 #define MOST_RCXTS BIT(PAVO_RCXT_INDEX_BITS)
 #define INDEX_MASK (MOST_RCXTS - 1)
@@ -20,6 +27,7 @@ void pavo_rcxts_init(struct pavo_rcxt_pool *pool)
 {
 	mutex_init(&pool->mutex);
 	INIT_LIST_HEAD(&pool->free);
+	xa_init(&pool->users);
 	/* So that numbers of before a restart of this machine are none now. */
 	pool->key = get_random_u32() & KEY_MASK;
 }
@@ -27,6 +35,8 @@ void pavo_rcxts_init(struct pavo_rcxt_pool *pool)
 void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool)
 {
 	kvfree(pool->all);
+	WARN_ON(!xa_empty(&pool->users));
+	xa_destroy(&pool->users);
 	mutex_destroy(&pool->mutex);
 }
 
@@ -52,6 +62,36 @@ static int fill_pool(struct pavo_rcxt_pool *pool)
 	return 0;
 }
 
+/*
+ * How many rCxts the user of a window's job has, whichever process asks for them: one
+ * more, if that may be. The pool's mutex is held.
+ */
+static int charge(struct pavo_fifo_window *window)
+{
+	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	unsigned long user = __kuid_val(pavo_job_user(window->job));
+	void *had = xa_load(&pool->users, user), *has;
+	unsigned long n = had ? xa_to_value(had) : 0;
+
+	if (n >= READ_ONCE(rcxts_per_user) && !capable(CAP_SYS_RESOURCE))
+		return -EDQUOT;
+	has = xa_store(&pool->users, user, xa_mk_value(n + 1), GFP_KERNEL);
+	return xa_err(has);
+}
+
+/* One less. Nothing is allocated for that. */
+static void uncharge(struct pavo_fifo_window *window)
+{
+	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	unsigned long user = __kuid_val(pavo_job_user(window->job));
+	unsigned long n = xa_to_value(xa_load(&pool->users, user));
+
+	if (n > 1)
+		xa_store(&pool->users, user, xa_mk_value(n - 1), GFP_KERNEL);
+	else
+		xa_erase(&pool->users, user);
+}
+
 /* Nothing is known of it but whose it is, and what that calls it. */
 static void give(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
 		 u32 id, struct pavo_seen *seen)
@@ -72,6 +112,7 @@ static int take_one(struct pavo_fifo_window *window, u32 *id)
 	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
 	struct pavo_seen *seen;
 	struct pavo_rcxt *rcxt;
+	int err;
 
 	rcxt = list_first_entry_or_null(&pool->free, struct pavo_rcxt, owned);
 	if (!rcxt)
@@ -79,6 +120,11 @@ static int take_one(struct pavo_fifo_window *window, u32 *id)
 	seen = kzalloc(sizeof(*seen), GFP_KERNEL_ACCOUNT);
 	if (!seen)
 		return -ENOMEM;
+	err = charge(window);
+	if (err) {
+		kfree(seen);
+		return err;
+	}
 	*id = pool->key << PAVO_RCXT_INDEX_BITS | (u32)(rcxt - pool->all);
 	give(rcxt, window, *id, seen);
 	list_move_tail(&rcxt->owned, &window->owned);
@@ -91,6 +137,7 @@ static void put_one(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 	give(rcxt, NULL, 0, NULL);
 	list_move_tail(&rcxt->owned, &window->dev->windows.rcxts.free);
 	window->nowned--;
+	uncharge(window);
 }
 
 int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n)

@@ -12,6 +12,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/xarray.h>
 #include "window/order.h"
 
 struct pavo_fifo_window;
@@ -89,6 +90,7 @@ struct pavo_rcxt {
  * struct pavo_rcxt_pool - of an adapter.
  * @all:   @count of them, NULL until the first is taken
  * @key:   part of their numbers; random at first, then counts @recoveries
+ * @users: how many each user has, by its number; those that have any
  * @free:  handed out at its head, given back at its tail, so that a number comes back
  *         only after all others had their turn
  */
@@ -98,6 +100,7 @@ struct pavo_rcxt_pool {
 	u32 count;
 	u32 key;
 	u32 recoveries;
+	struct xarray users;
 	struct list_head free;
 };
 
@@ -106,7 +109,8 @@ void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool);
 
 /**
  * pavo_rcxts_take - @n contexts for @window, all or none; their tid is 0.
- * Return: 0; -ENOSPC: the pool has not so many; -ENOMEM; -ESHUTDOWN: it is disabled.
+ * Return: 0; -ENOSPC: the pool has not so many; -EDQUOT: they are more than
+ * rcxts_per_user of the user whose job it is; -ENOMEM; -ESHUTDOWN: it is disabled.
  * Context: process.
  */
 int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n);

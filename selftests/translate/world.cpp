@@ -20,8 +20,6 @@ namespace world {
 
 namespace {
 
-constexpr unsigned nobody = 65534;
-
 std::string variable(const char *name)
 {
 	const char *value = getenv(name);
@@ -168,13 +166,13 @@ bool Process::good()
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-void become_user(size_t memlock)
+void become_user(size_t memlock, unsigned user)
 {
 	rlimit limit = {memlock, memlock};
 
 	must(setrlimit(RLIMIT_MEMLOCK, &limit), "setrlimit");
-	must(setresgid(nobody, nobody, nobody), "setresgid");
-	must(setresuid(nobody, nobody, nobody), "setresuid");
+	must(setresgid(user, user, user), "setresgid");
+	must(setresuid(user, user, user), "setresuid");
 }
 
 } // namespace world

@@ -92,7 +92,7 @@ private:
 };
 
 /* From now on this process is an ordinary user with that limit of locked bytes. */
-void become_user(size_t memlock);
+void become_user(size_t memlock, unsigned user = 65534);
 
 } // namespace world
 

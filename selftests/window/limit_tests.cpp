@@ -53,6 +53,7 @@ TEST_F(WindowTest, ParametersAreTheUsual)
 	EXPECT_EQ(parameter("window_quantum"), 16u);
 	EXPECT_EQ(parameter("max_windows"), 16384u);
 	EXPECT_EQ(parameter("max_rcxts"), 100'000u);
+	EXPECT_EQ(parameter("rcxts_per_user"), 40'000u);
 }
 
 TEST_F(WindowTest, ItsTableSaysWhatItIs)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <vector>
 
@@ -113,6 +114,87 @@ TEST(Busy, AReadOfOneThatTakesData)
 	EXPECT_EQ(ended(ends.a).tid, 9u);
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 100),
 				       ends.there.memory.part(0, 100)));
+}
+
+/* An ordinary user's window of the first adapter, of a job that its number tells. */
+struct UsersWindow {
+	explicit UsersWindow(uint32_t job_number)
+		: device(world::adapter()),
+		  job(pavo::Job::reserve(device, world::job_id + job_number,
+					 world::job_key)),
+		  window(job)
+	{
+	}
+
+	bool takes(size_t n)
+	{
+		std::vector<uint32_t> rcxts(n);
+
+		return !window.take_rcxts(rcxts);
+	}
+	bool has_enough(size_t n)
+	{
+		std::vector<uint32_t> rcxts(n);
+		uint32_t before = window.lmt().rcxts_owned;
+
+		return window.take_rcxts(rcxts).value() == EDQUOT &&
+		       window.lmt().rcxts_owned == before;
+	}
+
+	pavo::Device device;
+	pavo::Job job;
+	pavo::Window window;
+};
+
+/* All windows of a user together; nobody else's, and not root's. */
+TEST(Quota, AUserHasNotAllContexts)
+{
+	constexpr unsigned most = 10, one = 5001, another = 5002;
+	Parameter quota("rcxts_per_user", most);
+	pavo::Device device = world::adapter();
+	world::Process first([](world::Process &parent) {
+		world::become_user(1 << 22, one);
+		UsersWindow a(1), b(2);
+		bool good = a.takes(6) && b.has_enough(5) && b.takes(4) &&
+			    a.has_enough(1) && b.has_enough(1);
+
+		parent.meet();
+		/* Another user, and root, have theirs; a recovery has been. */
+		parent.meet();
+		return good && b.takes(most) && a.has_enough(1);
+	});
+	world::Process second([](world::Process &parent) {
+		parent.meet();
+		world::become_user(1 << 22, another);
+		UsersWindow a(3);
+		uint32_t rcxt;
+
+		bool good = a.takes(most - 1) && a.has_enough(2) &&
+			    !a.window.take_rcxts({&rcxt, 1}) && a.has_enough(1);
+		/* One comes back, one can be had. */
+		return good && !a.window.return_rcxts({&rcxt, 1}) &&
+		       a.has_enough(2) && a.takes(1) && a.has_enough(1);
+	});
+
+	first.meet();
+	second.meet();
+	EXPECT_TRUE(second.good());
+	{
+		UsersWindow root(4);
+
+		EXPECT_TRUE(root.takes(10 * most));
+	}
+	recover(device);
+	first.meet();
+	EXPECT_TRUE(first.good());
+	/* What it had came back with its end. */
+	world::Process third([](world::Process &) {
+		world::become_user(1 << 22, one);
+		UsersWindow a(1);
+
+		return a.takes(most) && a.has_enough(1);
+	});
+	EXPECT_TRUE(third.good());
 }
 
 /* With the module's parameters max_windows=3 and max_rcxts=8. */

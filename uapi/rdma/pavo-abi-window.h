@@ -215,7 +215,13 @@ struct pavo_rdma_done {
  * which changes with every recovery.
  */
 #define PAVO_RCXT_INDEX_BITS 20
-/* Most that are taken or given back by one call. */
+/*
+ * Most that are taken or given back by one call. Errors of taking, and then none are: ENOSPC:
+ * the adapter has not so many left (parameter max_rcxts); EDQUOT: the user has as many as it
+ * may (rcxts_per_user); ENOMEM; ESHUTDOWN: the window is disabled; EINVAL: none are asked
+ * for. Of returning and cancelling, and then those before it were: EINVAL: one is not the
+ * window's; of returning EBUSY: it has something to send.
+ */
 #define PAVO_RCXTS_AT_ONCE 1024u
 
 /*
