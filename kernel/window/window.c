@@ -58,7 +58,7 @@ void pavo_windows_destroy(struct pavo_windows *windows)
 
 /* ---------------------------------------------------------------- commands */
 
-/* None and all ones mean that no event is wanted. */
+/* 0 and all ones mean that no event is wanted, and so does what is as good as never. */
 static u32 threshold_of(u32 n)
 {
 	return n > INT_MAX ? 0 : n;

@@ -203,7 +203,7 @@ TEST_F(Handlers, ThresholdsCanBeTurnedOff)
 	Moved events(pair.device_b, "window_events");
 
 	must(add().ready());
-	for (uint32_t off : {0u, ~0u}) {
+	for (uint32_t off : {0u, 1u << 31, ~0u - 1, ~0u}) {
 		must(pair.b.recv_threshold(1));
 		must(pair.b.recv_threshold(off));
 		send(2);
@@ -216,6 +216,16 @@ TEST_F(Handlers, ThresholdsCanBeTurnedOff)
 	raise();
 	EXPECT_EQ(events.by(), 1u);
 	EXPECT_EQ(given(), 0);
+	/* The most that is one. */
+	constexpr uint32_t most = ~0u >> 1;
+	must(pair.b.recv_threshold(most));
+	EXPECT_EQ(pair.b.lmt().recv_threshold, most);
+	must(pair.b.recv_threshold_early(most));
+	EXPECT_EQ(pair.b.lmt().recv_early, most);
+	must(pair.b.send_threshold(most));
+	EXPECT_EQ(pair.b.lmt().send_threshold, most);
+	must(pair.b.send_threshold(most + 1));
+	EXPECT_EQ(pair.b.lmt().send_threshold, 0u);
 }
 
 /* ------------------------------------------------------------------- early */

@@ -254,8 +254,8 @@ enum pavo_window_command {
 		1, /* that many more frames are ready to be sent */
 	PAVO_WCMD_RETURN_SLOTS = 2, /* that many arrived frames were consumed */
 	/*
-	 * Event when the n-th frame from now has arrived, or was sent. 0 and all
-	 * ones: none.
+	 * Event when the n-th frame from now has arrived, or was sent. 0 and what
+	 * is above 2^31 - 1, so all ones: none.
 	 */
 	PAVO_WCMD_RECV_THRESHOLD = 3,
 	PAVO_WCMD_SEND_THRESHOLD = 4,

@@ -145,8 +145,9 @@ public:
 	uint32_t received() const { return consumed_; }
 
 	/**
-	 * An event when the @n-th message from now has arrived; 0: none. What had
-	 * arrived before does not count: look for messages after that, then wait.
+	 * An event when the @n-th message from now has arrived; 0, and what is above
+	 * 2^31 - 1: none. What had arrived before does not count: look for messages
+	 * after that, then wait.
 	 */
 	std::error_code recv_threshold(uint32_t n) noexcept;
 	/**
