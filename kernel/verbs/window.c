@@ -78,10 +78,16 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_QUERY)(struct uverbs_attr_bundle *attrs)
 					     sizeof(lmt));
 }
 
-/* Numbers of rCxts, as many as there is room for. */
+/* Numbers of rCxts; 0: not as many as may be, or half of one. */
 static u32 count_rcxts(struct uverbs_attr_bundle *attrs, u16 attr)
 {
-	return uverbs_attr_get_len(attrs, attr) / sizeof(u32);
+	int len = uverbs_attr_get_len(attrs, attr);
+	u32 n;
+
+	if (len <= 0 || len % sizeof(u32))
+		return 0;
+	n = len / sizeof(u32);
+	return n <= PAVO_RCXTS_AT_ONCE ? n : 0;
 }
 
 static int
@@ -92,7 +98,7 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_TAKE_RCXTS)(struct uverbs_attr_bundle *attrs)
 		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE);
 	int err;
 
-	if (!n || n > PAVO_RCXTS_AT_ONCE)
+	if (!n)
 		return -EINVAL;
 	ids = uverbs_kcalloc(attrs, n, sizeof(*ids));
 	if (IS_ERR(ids))
@@ -120,6 +126,8 @@ static int with_rcxts(struct uverbs_attr_bundle *attrs,
 
 	if (IS_ERR(ids))
 		return PTR_ERR(ids);
+	if (!n)
+		return -EINVAL;
 	for (i = 0; !err && i < n; i++)
 		err = act(window, ids[i]);
 	return err;

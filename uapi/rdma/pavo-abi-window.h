@@ -216,11 +216,11 @@ struct pavo_rdma_done {
  */
 #define PAVO_RCXT_INDEX_BITS 20
 /*
- * Most that are taken or given back by one call. Errors of taking, and then none are: ENOSPC:
- * the adapter has not so many left (parameter max_rcxts); EDQUOT: the user has as many as it
- * may (rcxts_per_user); ENOMEM; ESHUTDOWN: the window is disabled; EINVAL: none are asked
- * for. Of returning and cancelling, and then those before it were: EINVAL: one is not the
- * window's; of returning EBUSY: it has something to send.
+ * Most that are taken, given back or cancelled by one call; EINVAL: more, none, or half of
+ * one. Errors of taking, and then none are: ENOSPC: the adapter has not so many left
+ * (parameter max_rcxts); EDQUOT: the user has as many as it may (rcxts_per_user); ENOMEM;
+ * ESHUTDOWN: the window is disabled. Of the others, and then those before it were: EINVAL:
+ * one is not the window's; of giving back EBUSY: it has something to send.
  */
 #define PAVO_RCXTS_AT_ONCE 1024u
 
