@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "adapter.h"
@@ -271,6 +272,64 @@ TEST_F(RcxtPool, OfTheAdapterIsAQueue)
 	std::ranges::sort(again);
 	std::ranges::sort(all);
 	EXPECT_EQ(again, all);
+}
+
+/*
+ * Windows that are opened, used, disabled and closed while the adapter recovers again and
+ * again: at the end each context is there, once.
+ */
+TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
+{
+	Buffer here(pair.job_b, 1 << 16, 1), there(pair.job_a, 1 << 16, 2);
+	std::atomic<bool> over = false;
+	std::atomic<uint32_t> recoveries = 0;
+	std::thread administrator([&] {
+		while (!over) {
+			recover(pair.device_b);
+			recoveries++;
+			std::this_thread::yield();
+		}
+	});
+
+	for (uint32_t round = 0; round < 300; round++) {
+		auto window = another(pair);
+		Numbers some = take(*window, 1 + round % 4);
+
+		for (uint32_t rcxt : some) {
+			pavo_rdma_request request{};
+
+			request.local_rcxt = rcxt;
+			request.tid = 1;
+			request.local_pvo = here.pvo();
+			request.remote_pvo = there.pvo();
+			request.length = 1 << 16;
+			EXPECT_FALSE(window->prepare_rdma(
+				true, node_a, pair.a.number(), request));
+		}
+		EXPECT_FALSE(window->start());
+		if (round % 3 == 1) {
+			EXPECT_FALSE(window->disable());
+			EXPECT_EQ(window->lmt().rcxts, 0u);
+			EXPECT_EQ(window->lmt().rcxts_owned, 0u);
+		} else if (round % 3 == 2) {
+			/* They may be gone already. */
+			for (uint32_t rcxt : some) {
+				int error =
+					window->return_rcxts({&rcxt, 1}).value();
+				EXPECT_TRUE(!error || error == EINVAL ||
+					    error == EBUSY)
+					<< error;
+			}
+		}
+	}
+	EXPECT_TRUE(eventually([&] { return recoveries > 10; }));
+	over = true;
+	administrator.join();
+	EXPECT_EQ(pair.b.lmt().rcxts_owned, 0u);
+	Numbers all = take(pair.b, most);
+	EXPECT_EQ(refused(pair.b, 1), ENOSPC);
+	std::ranges::sort(all);
+	EXPECT_EQ(std::ranges::adjacent_find(all), all.end()) << "one twice";
 }
 
 /* Their operations are whole while the pool is as busy as it can be. */

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <vector>
 
@@ -164,6 +165,52 @@ TEST(Congested, AContextThatSendsIsBusy)
 	EXPECT_EQ(ends.a.lmt().rcxts, 0u);
 	EXPECT_EQ(ends.a.lmt().rcxt_head, 0u);
 	EXPECT_FALSE(ends.a.return_rcxts(both));
+}
+
+/* Who had the turn comes last: head and tail of the queue go round in the order of requests. */
+TEST(Congested, ContextsThatSendTakeTurnsInOrder)
+{
+	constexpr size_t many = 3;
+	Ends ends(long_length);
+	std::array<uint32_t, many> here, there;
+	std::array<bool, many> was_head{};
+
+	must(ends.a.take_rcxts(here));
+	must(ends.b.take_rcxts(there));
+	for (size_t n = 0; n < many; n++) {
+		auto request = ends.request(1, long_length);
+
+		request.local_rcxt = here[n];
+		request.remote_rcxt = there[n];
+		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
+						 request));
+	}
+	/* In one turn, before the first of them has its own. */
+	ASSERT_FALSE(ends.a.start());
+	EXPECT_TRUE(eventually([&] {
+		pavo_lmt lmt = ends.a.lmt();
+		size_t head =
+			std::ranges::find(here, lmt.rcxt_head) - here.begin();
+
+		EXPECT_EQ(lmt.rcxts, many);
+		if (lmt.rcxts != many || head == many)
+			return true;
+		EXPECT_EQ(lmt.rcxt_tail, here[(head + many - 1) % many]);
+		was_head[head] = true;
+		return std::ranges::count(was_head, true) == many;
+	}));
+	EXPECT_EQ(std::ranges::count(was_head, true), many);
+	/* What is left when the middle one goes is still in order. */
+	ASSERT_FALSE(ends.a.cancel({&here[1], 1}));
+	pavo_lmt lmt = ends.a.lmt();
+	EXPECT_EQ(lmt.rcxts, many - 1);
+	EXPECT_EQ(std::min(lmt.rcxt_head, lmt.rcxt_tail),
+		  std::min(here[0], here[2]));
+	EXPECT_EQ(std::max(lmt.rcxt_head, lmt.rcxt_tail),
+		  std::max(here[0], here[2]));
+	ASSERT_FALSE(ends.a.cancel(here));
+	EXPECT_EQ(ends.a.lmt().rcxt_head, 0u);
+	EXPECT_EQ(ends.a.lmt().rcxt_tail, 0u);
 }
 
 /*
