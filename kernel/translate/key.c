@@ -109,8 +109,7 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 {
-	xa_erase_bh(&table->xa, region->key >> 8);
-	synchronize_rcu_expedited();
+	__xa_erase(&table->xa, region->key >> 8);
 }
 
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,

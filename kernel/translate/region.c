@@ -364,7 +364,7 @@ static int mr_remove(struct pavo_mr *mr)
 	if (mr->windows)
 		err = -EBUSY;
 	else
-		__xa_erase(&keys->xa, mr->region->key >> 8);
+		pavo_key_remove(keys, mr->region);
 	xa_unlock_bh(&keys->xa);
 	if (!err)
 		end_use(mr->dev, mr->region);

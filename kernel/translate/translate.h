@@ -198,8 +198,10 @@ void pavo_key_table_destroy(struct pavo_key_table *table);
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
- * pavo_key_remove - the key of @region, which is not valid, is nobody's any more.
- * When it returns nobody looks at @region; sleeps.
+ * pavo_key_remove - the key of @region is nobody's any more. What it meant ends as
+ * what pavo_key_replace() returns.
+ *
+ * Context: table->xa locked.
  */
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region);
 

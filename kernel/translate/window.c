@@ -88,11 +88,14 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 	struct pavo_key_table *keys = &mw->dev->keys;
 	struct pavo_region *old;
 
+	/* At once, or it could be bound again while its use ends. */
 	xa_lock_bh(&keys->xa);
 	old = unbind(mw, mw->bound ? mw->bound->key : mw->none.key);
+	pavo_key_remove(keys, &mw->none);
 	xa_unlock_bh(&keys->xa);
 	dismiss(mw->dev, old);
-	pavo_key_remove(keys, &mw->none);
+	/* For those who looked at the window itself. */
+	synchronize_rcu_expedited();
 	pavo_object_give(mw->dev, PAVO_OBJ_MW);
 	return 0;
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Queue pairs that end, or are reset, while a walk that they asked for is under way: more
- * queue pairs than are walked over at once, so that the manager's work walks.
+ * Queue pairs that end, or are reset, while a walk that they asked for is under way, and
+ * windows that are deallocated meanwhile: more queue pairs than are walked over at once,
+ * so that the manager's work walks.
  */
+#include <atomic>
+#include <thread>
+
 #include "manager.h"
 #include "tap.h"
 #include "window.h"
@@ -120,4 +124,62 @@ PV_TEST_LOCAL("rkm.error_waiting",
 				wc.status == IBV_WC_WR_FLUSH_ERR,
 			ibv_wc_status_str(wc.status));
 	});
+}
+
+/*
+ * Deallocation ends the binding and waits for a walk. No bind may succeed then: its view
+ * would be the window's for ever, and its region in use.
+ */
+PV_TEST_LOCAL("rkm.deallocated_while_bound",
+	      "a window is deallocated while another thread binds it over and "
+	      "over: it is gone, and its region is free")
+{
+	constexpr uint32_t binds = 64;
+	std::vector<Link> others = many_links(env, bystanders);
+	LinkSpec spec = others[0].spec;
+	uint32_t met = 0;
+
+	spec.cap.max_send_wr = binds;
+	Link link = connect(env, spec);
+	env.expect_async();
+	for (int round = 0; round < rounds; round++) {
+		Mr memory = must_reg(env.b, {page, 0, bindable_access});
+		Window window(env.b, IBV_MW_TYPE_1);
+		must_bind(env, link.b, window, {memory, 0, page});
+
+		/* What is posted; the window itself goes. */
+		ibv_mw named = *window.get();
+		ibv_qp *qp = local(env.b).raw_qp(link.b.qp.id);
+		ibv_mw_bind bind = {};
+		bind.send_flags = IBV_SEND_SIGNALED;
+		bind.bind_info = {local(env.b).raw_mr(memory.id),
+				  memory.address, page, window_access};
+		std::atomic<uint32_t> posted{0};
+		std::thread binder([&] {
+			while (posted < binds &&
+			       !ibv_bind_mw(qp, &named, &bind))
+				posted++;
+		});
+		while (posted < uint32_t(round) % (binds / 2))
+			std::this_thread::yield();
+		const int error = window.free();
+		binder.join();
+		REQUIRE_EQ(error, 0, "dealloc_mw");
+		REQUIRE_EQ(posted.load(), binds, "binds posted");
+
+		uint32_t bound = 0;
+		for (const Wc &wc : wait_completions(
+			     env, link.b, link.b.send_cq, binds, "binds"))
+			bound += wc.status == IBV_WC_SUCCESS;
+		met += bound && bound < binds;
+		REQUIRE_EQ(env.b.destroy(Kind::mr, memory.id), 0, "round ",
+			   round, ", ", bound, " binds: dereg_mr");
+		if (bound == binds)
+			continue;
+		to_state(link.a, IBV_QPS_RESET);
+		to_state(link.b, IBV_QPS_RESET);
+		bring_up(link);
+	}
+	note(str(met, " of ", rounds, " among the binds"));
+	prove_alive(env, link);
 }
