@@ -324,8 +324,6 @@ static int begin_use(struct pavo_job *job, struct use *use,
 		buffer = new_buffer(job, pin);
 		if (IS_ERR(buffer))
 			return PTR_ERR(buffer);
-		/* They may have been pinned by one who has just left them. */
-		pavo_pin_count_as(pin, current->mm);
 	}
 	list_add_tail(&use->list, &buffer->users);
 	job->mappings++;
@@ -335,10 +333,7 @@ static int begin_use(struct pavo_job *job, struct use *use,
 	return 0;
 }
 
-/*
- * By the calling process. It is complete before it is in a list, where those who
- * leave the buffer look for one to hand its pages on to.
- */
+/* By the calling process. */
 static struct use *new_use(struct pavo_job *job)
 {
 	struct use *use = kzalloc(sizeof(*use), GFP_KERNEL_ACCOUNT);
@@ -383,20 +378,11 @@ struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length)
 	err = begin_use(job, use, pin, start);
 	mutex_unlock(&job->mutex);
 	if (err) {
-		pavo_unpin(pin);
+		pavo_unpin(pin, use->mm);
 		free_use(use);
 		return ERR_PTR(err);
 	}
 	return &use->mapping;
-}
-
-/* The memory is counted as one user's; when that goes, as another's. */
-static void hand_on(struct buffer *buffer)
-{
-	struct use *next;
-
-	next = list_first_entry(&buffer->users, struct use, list);
-	pavo_pin_count_as(buffer->pin, next->mm);
 }
 
 void pavo_job_unmap(struct pavo_mapping *mapping)
@@ -411,10 +397,8 @@ void pavo_job_unmap(struct pavo_mapping *mapping)
 	job->mappings--;
 	if (list_empty(&buffer->users))
 		end_buffer(job, buffer);
-	else if (pin->mm == use->mm)
-		hand_on(buffer);
 	mutex_unlock(&job->mutex);
-	pavo_unpin(pin);
+	pavo_unpin(pin, use->mm);
 	free_use(use);
 }
 

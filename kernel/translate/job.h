@@ -88,8 +88,8 @@ struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length);
  * when this returns, but for packets that wait in a queue of an interface with its
  * pages attached: they are dropped for their ICRC if those change. Sleeps.
  *
- * If it was counted as the memory of the process that asked, and others use it, too,
- * it is counted as the memory of one of those, whose limit is not asked.
+ * If it was counted as the memory of the process that asked, and only others use it now,
+ * it is counted as the memory of one of those: see pavo_pin().
  */
 void pavo_job_unmap(struct pavo_mapping *mapping);
 

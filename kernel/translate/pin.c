@@ -8,11 +8,14 @@
  * device and counts every registration anew; that is why it is not used here.
  */
 #include <linux/capability.h>
+#include <linux/hashtable.h>
+#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/rhashtable.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include "compat.h"
 #include "translate/pin.h"
 
@@ -26,8 +29,35 @@ static const struct rhashtable_params params = {
 	.automatic_shrinking = true,
 };
 
+/**
+ * struct process - one that uses pins.
+ * @node:  in the table of them
+ * @mm:    it; held by mmgrab()
+ * @parts: of its
+ * @lent:  pages that it uses and that count as another's pinned memory
+ */
+struct process {
+	struct hlist_node node;
+	struct mm_struct *mm;
+	unsigned int parts;
+	unsigned long lent;
+};
+
+/**
+ * struct part - what a process has in a pin.
+ * @list:    in the pin's; it counts as pinned memory of the first one's process
+ * @process: which
+ * @uses:    how often it asked for it; not 0
+ */
+struct part {
+	struct list_head list;
+	struct process *process;
+	unsigned int uses;
+};
+
 static struct rhltable pins;
-static DEFINE_MUTEX(pins_mutex); /* pins, totals, users */
+static DEFINE_HASHTABLE(processes, 6);
+static DEFINE_MUTEX(pins_mutex); /* pins, their parts, processes, totals */
 static struct pavo_pin_totals totals;
 
 int pavo_pin_init(void)
@@ -123,6 +153,7 @@ static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
 		.npages = npages,
 	};
 	pin->writable = writable;
+	INIT_LIST_HEAD(&pin->parts);
 	return pin;
 }
 
@@ -152,49 +183,173 @@ static struct pavo_pin *find(const struct pavo_pin *like)
 	return NULL;
 }
 
-/* Count it as the caller's memory and let it be found. Mutex held. */
-static int insert(struct pavo_pin *pin)
+/* -------------------------------------------- whose it is; all: mutex held */
+
+static struct process *get_process(struct mm_struct *mm)
 {
-	unsigned long npages = pin->key.npages;
-	struct mm_struct *mm = current->mm;
+	struct process *process;
+
+	hash_for_each_possible(processes, process, node, (unsigned long)mm) {
+		if (process->mm == mm) {
+			process->parts++;
+			return process;
+		}
+	}
+	process = kzalloc(sizeof(*process), GFP_KERNEL_ACCOUNT);
+	if (!process)
+		return NULL;
+	mmgrab(mm);
+	process->mm = mm;
+	process->parts = 1;
+	hash_add(processes, &process->node, (unsigned long)mm);
+	return process;
+}
+
+static void put_process(struct process *process)
+{
+	if (--process->parts)
+		return;
+	hash_del(&process->node);
+	mmdrop(process->mm);
+	kfree(process);
+}
+
+static void uncount(struct process *process, unsigned long npages, bool lent)
+{
+	if (lent)
+		process->lent -= npages;
+	else
+		atomic64_sub(npages, &process->mm->pinned_vm);
+}
+
+/* @lent: they count as another's. The caller's limit is for all that it uses. */
+static int count(struct process *process, unsigned long npages, bool lent)
+{
+	u64 now;
+
+	if (lent) {
+		process->lent += npages;
+		now = atomic64_read(&process->mm->pinned_vm);
+	} else {
+		now = atomic64_add_return(npages, &process->mm->pinned_vm);
+	}
+	if (fits(now + process->lent))
+		return 0;
+	uncount(process, npages, lent);
+	return -ENOMEM;
+}
+
+static struct part *part_of(const struct pavo_pin *pin,
+			    const struct mm_struct *mm)
+{
+	struct part *part;
+
+	list_for_each_entry(part, &pin->parts, list)
+		if (part->process->mm == mm)
+			return part;
+	return NULL;
+}
+
+static struct part *new_part(struct pavo_pin *pin)
+{
+	struct part *part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
 	int err;
 
-	if (!fits(atomic64_add_return(npages, &mm->pinned_vm))) {
-		err = -ENOMEM;
-		goto err_count;
+	if (!part)
+		return ERR_PTR(-ENOMEM);
+	part->process = get_process(current->mm);
+	if (!part->process) {
+		kfree(part);
+		return ERR_PTR(-ENOMEM);
 	}
-	err = rhltable_insert(&pins, &pin->node, params);
-	if (err)
-		goto err_count;
-	mmgrab(mm);
-	pin->mm = mm;
-	totals.pins++;
-	totals.pages += npages;
-	return 0;
+	err = count(part->process, pin->key.npages, !list_empty(&pin->parts));
+	if (err) {
+		put_process(part->process);
+		kfree(part);
+		return ERR_PTR(err);
+	}
+	list_add_tail(&part->list, &pin->parts);
+	return part;
+}
 
-err_count:
-	atomic64_sub(npages, &mm->pinned_vm);
-	return err;
+/* One more use by the caller. */
+static int begin_use(struct pavo_pin *pin)
+{
+	struct part *part = part_of(pin, current->mm) ?: new_part(pin);
+
+	if (IS_ERR(part))
+		return PTR_ERR(part);
+	part->uses++;
+	totals.uses++;
+	return 0;
+}
+
+/*
+ * It counts as memory of the process that is first now, if it did as that of one who
+ * does not use it any more.
+ */
+static void hand_on(struct pavo_pin *pin)
+{
+	struct part *next =
+		list_first_entry_or_null(&pin->parts, struct part, list);
+
+	if (!next)
+		return;
+	uncount(next->process, pin->key.npages, true);
+	atomic64_add(pin->key.npages, &next->process->mm->pinned_vm);
+}
+
+/* One use less by that process. */
+static void end_use(struct pavo_pin *pin, const struct mm_struct *mm)
+{
+	struct part *part = part_of(pin, mm);
+	bool lent;
+
+	totals.uses--;
+	if (--part->uses)
+		return;
+	lent = !list_is_first(&part->list, &pin->parts);
+	uncount(part->process, pin->key.npages, lent);
+	list_del(&part->list);
+	if (!lent)
+		hand_on(pin);
+	put_process(part->process);
+	kfree(part);
+}
+
+/* Let it be found. */
+static int insert(struct pavo_pin *pin)
+{
+	int err = begin_use(pin);
+
+	if (err)
+		return err;
+	err = rhltable_insert(&pins, &pin->node, params);
+	if (err) {
+		end_use(pin, current->mm);
+		return err;
+	}
+	totals.pins++;
+	totals.pages += pin->key.npages;
+	return 0;
 }
 
 struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
 			  bool writable)
 {
 	struct pavo_pin *made, *pin;
-	int err = 0;
+	int err;
 
 	made = new_pin(owner, start, length, writable);
 	if (IS_ERR(made))
 		return made;
 	mutex_lock(&pins_mutex);
 	pin = find(made);
-	if (!pin) {
+	if (pin) {
+		err = begin_use(pin);
+	} else {
 		err = insert(made);
 		pin = made;
-	}
-	if (!err) {
-		pin->users++;
-		totals.uses++;
 	}
 	mutex_unlock(&pins_mutex);
 	if (err || pin != made)
@@ -202,35 +357,19 @@ struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
 	return err ? ERR_PTR(err) : pin;
 }
 
-void pavo_unpin(struct pavo_pin *pin)
+void pavo_unpin(struct pavo_pin *pin, const struct mm_struct *mm)
 {
 	bool last;
 
-	if (!pin)
-		return;
 	mutex_lock(&pins_mutex);
-	totals.uses--;
-	last = !--pin->users;
+	end_use(pin, mm);
+	last = list_empty(&pin->parts);
 	if (last) {
 		rhltable_remove(&pins, &pin->node, params);
 		totals.pins--;
 		totals.pages -= pin->key.npages;
 	}
 	mutex_unlock(&pins_mutex);
-	if (!last)
-		return;
-	atomic64_sub(pin->key.npages, &pin->mm->pinned_vm);
-	mmdrop(pin->mm);
-	drop_pin(pin);
-}
-
-void pavo_pin_count_as(struct pavo_pin *pin, struct mm_struct *mm)
-{
-	if (pin->mm == mm)
-		return;
-	atomic64_sub(pin->key.npages, &pin->mm->pinned_vm);
-	mmdrop(pin->mm);
-	mmgrab(mm);
-	atomic64_add(pin->key.npages, &mm->pinned_vm);
-	pin->mm = mm;
+	if (last)
+		drop_pin(pin);
 }

@@ -6,6 +6,7 @@
 #ifndef PAVO_PIN_H
 #define PAVO_PIN_H
 
+#include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/rhashtable-types.h>
 #include <linux/types.h>
@@ -21,8 +22,7 @@ struct pavo_pin_key {
  * struct pavo_pin - a run of a process's pages, pinned.
  * @node:     in the table of all pins of this machine
  * @key:      who shares it, and what it is
- * @users:    how often it was asked for
- * @mm:       whose pinned memory it counts as; held by mmgrab()
+ * @parts:    processes that use it; it counts as pinned memory of the first
  * @writable: pinned for writing
  * @tag:      the owner's
  * @pages:    @key.npages of them; constant
@@ -30,8 +30,7 @@ struct pavo_pin_key {
 struct pavo_pin {
 	struct rhlist_head node;
 	struct pavo_pin_key key;
-	unsigned int users;
-	struct mm_struct *mm;
+	struct list_head parts;
 	bool writable;
 	void *tag;
 	struct page *pages[];
@@ -47,7 +46,9 @@ void pavo_pin_exit(void);
  * Where these very pages are pinned for @owner already, by another address or
  * through another adapter, they are not pinned and not counted again: it is the
  * pages that are compared, not where they are mapped. New ones are counted as
- * pinned memory of the process, RLIMIT_MEMLOCK being its limit. They are pinned
+ * pinned memory of the process, and as that of another who uses them when it does not
+ * any more. RLIMIT_MEMLOCK is for all that a process uses so, whosesoever memory it is
+ * counted as; each pin once, however often it was asked for. Pages are pinned
  * first, since only then is it known whether they are new: for a moment each thread
  * may have as much as the limit pinned beside what is counted.
  *
@@ -60,14 +61,8 @@ void pavo_pin_exit(void);
 struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
 			  bool writable);
 
-/** pavo_unpin - one use less; nobody touches the pages after the last. */
-void pavo_unpin(struct pavo_pin *pin);
-
-/**
- * pavo_pin_count_as - from now on it is pinned memory of @mm, whose limit is not
- * asked: it used the pages all the time.
- */
-void pavo_pin_count_as(struct pavo_pin *pin, struct mm_struct *mm);
+/** pavo_unpin - one use less by the process @mm; nobody touches the pages after the last. */
+void pavo_unpin(struct pavo_pin *pin, const struct mm_struct *mm);
 
 /** struct pavo_pin_totals - all pins of this machine. */
 struct pavo_pin_totals {

@@ -39,7 +39,8 @@ int pavo_check_access(int access)
 
 static void memory_release(struct pavo_memory *memory)
 {
-	pavo_unpin(memory->pin);
+	if (memory->pin)
+		pavo_unpin(memory->pin, memory->pin->key.owner);
 	pavo_dmabuf_release(memory->dmabuf);
 	pavo_odp_release(memory->odp);
 }
@@ -223,7 +224,7 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 	int err;
 
 	if (!(flags & IB_MR_REREG_TRANS)) {
-		if (mr->memory.pin->mm != current->mm)
+		if (mr->memory.pin->key.owner != current->mm)
 			return -EINVAL;
 		start = mr->memory.start;
 		length = next->length;

@@ -193,6 +193,40 @@ TEST_F(Sharing, ByTwoProcesses)
 	close(fd);
 }
 
+/* Who has mapped it twice has it until it has unmapped it twice. */
+TEST_F(Sharing, ABufferCountsAsItsFirstUsers)
+{
+	int fd = memfd_create("shared", MFD_CLOEXEC);
+	ASSERT_EQ(ftruncate(fd, 8 * page), 0);
+	Memory memory(fd, 8 * page);
+	auto one = std::make_unique<Mapping>(job, memory.all());
+	Process child([&](Process &self) {
+		pavo::Device own = other_adapter();
+		Job joined = Job::join(own, job_id, job_key);
+		Memory view(fd, 8 * page);
+		Mapping third(joined, view.all());
+
+		self.meet();
+		self.meet();
+		bool none = pinned() == 0;
+		self.meet();
+		self.meet();
+		return none && pinned() == 8;
+	});
+
+	child.meet();
+	auto two = std::make_unique<Mapping>(job, memory.all());
+	one.reset();
+	EXPECT_EQ(pinned(), 8u);
+	child.meet();
+	child.meet();
+	two.reset();
+	EXPECT_EQ(pinned(), 0u);
+	child.meet();
+	EXPECT_TRUE(child.good());
+	close(fd);
+}
+
 /* Maps all of a view and ends that again, so many times. Return: it was there each time. */
 bool come_and_go(const Job &job, const Memory &view, int rounds)
 {
@@ -357,6 +391,60 @@ TEST_F(Limits, OfLockedMemory)
 	});
 
 	EXPECT_TRUE(child.good());
+}
+
+/* A user's second process: eight pages are its limit, six are in each file. */
+bool gets_no_more(Process &self, int first, int second)
+{
+	pavo::Device own = other_adapter();
+	Job joined = Job::join(own, job_id + 1, job_key);
+	Memory x(first, 6 * page), y(second, 6 * page), more(3 * page);
+	auto map = [&](std::span<std::byte> buffer) {
+		return refusal([&] { Mapping(joined, buffer); });
+	};
+	auto of_x = std::make_unique<Mapping>(joined, x.all());
+	auto is_all = [&] {
+		return map(more.all()) == ENOMEM && map(y.all()) == ENOMEM &&
+		       map(more.part(0, 2 * page)) == 0 && map(x.all()) == 0;
+	};
+
+	self.meet();
+	bool lent = of_x->shared() && pinned() == 0 && is_all();
+	self.meet();
+	self.meet();
+	bool left = pinned() == 6 && is_all();
+	of_x.reset();
+	return lent && left && pinned() == 0 && map(y.all()) == 0;
+}
+
+/* What counts as another's memory counts against the limit of all who use it. */
+TEST_F(Limits, OfWhatOthersLockedFirst)
+{
+	int first = memfd_create("first", MFD_CLOEXEC);
+	int second = memfd_create("second", MFD_CLOEXEC);
+	ASSERT_EQ(ftruncate(first, 6 * page), 0);
+	ASSERT_EQ(ftruncate(second, 6 * page), 0);
+	Process child([&](Process &) {
+		become_user(8 * page);
+		pavo::Device own = adapter();
+		Job mine = Job::reserve(own, job_id + 1, job_key);
+		Memory x(first, 6 * page), y(second, 6 * page);
+		auto of_x = std::make_unique<Mapping>(mine, x.all());
+		Process other([&](Process &self) {
+			return gets_no_more(self, first, second);
+		});
+
+		other.meet();
+		other.meet();
+		of_x.reset();
+		Mapping of_y(mine, y.all());
+		other.meet();
+		return other.good() && pinned() == 6;
+	});
+
+	EXPECT_TRUE(child.good());
+	close(first);
+	close(second);
 }
 
 /* One page each until there is no more place; then all is free again. */

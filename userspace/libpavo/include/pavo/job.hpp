@@ -99,7 +99,8 @@ public:
 	 * Maps a buffer. Where its pages are mapped for the job already, through
 	 * whatever adapter and process, that is found and used.
 	 *
-	 * Throws std::system_error: ENOMEM: it is more than RLIMIT_MEMLOCK allows;
+	 * Throws std::system_error: ENOMEM: it is more than RLIMIT_MEMLOCK allows,
+	 * which is for all that this process has mapped;
 	 * EDQUOT: more than the job's limit; ENOSPC: the job's tables are full;
 	 * EFAULT: not all of it is memory that this process may write to.
 	 */
