@@ -94,6 +94,7 @@ struct pavo_mcast {
  * @windows:   of processes
  * @used:      objects in existence, by enum pavo_object (limits.c)
  * @wq:        work of the QPs' halves that must leave the softirq
+ * @fault_wq:  that of faults, which may sleep for as long as the process likes
  * @node:      in main.c's table of adapters
  * @list:      in main.c's lists of live and of dead adapters
  */
@@ -123,6 +124,7 @@ struct pavo_dev {
 	struct pavo_windows windows;
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;
+	struct workqueue_struct *fault_wq;
 	struct hlist_node node;
 	struct list_head list;
 };
@@ -285,6 +287,7 @@ struct pavo_qp {
 	struct pavo_responder resp;
 	unsigned long events;
 	struct work_struct work;
+	struct work_struct fault_work;
 };
 
 static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)

@@ -127,6 +127,8 @@ static void pavo_dealloc(struct ib_device *ibdev)
 	pavo_windows_stop(&dev->windows);
 	if (dev->wq)
 		destroy_workqueue(dev->wq);
+	if (dev->fault_wq)
+		destroy_workqueue(dev->fault_wq);
 	pavo_windows_destroy(&dev->windows);
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
@@ -175,7 +177,10 @@ static struct pavo_dev *pavo_alloc(void)
 	dev->tally.stats = alloc_percpu(struct pavo_stats);
 	/* bound to CPUs: what goes on elsewhere overtakes what went before */
 	dev->wq = alloc_workqueue("pavo", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
-	if (err || !dev->tally.stats || !dev->wq ||
+	/* apart: who provides a page may take long, or be a process that never does */
+	dev->fault_wq =
+		alloc_workqueue("pavo_fault", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	if (err || !dev->tally.stats || !dev->wq || !dev->fault_wq ||
 	    pavo_parent_create(&dev->parent)) {
 		ib_dealloc_device(&dev->ib);
 		return NULL;

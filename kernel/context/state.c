@@ -54,24 +54,36 @@ static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
+/*
+ * What the halves waited for may be over: an owner who looked before and is not out
+ * yet looks again. Pairs with the barrier in front of his look.
+ */
+static void pavo_halves_wake(struct pavo_qp *qp)
+{
+	smp_mb__before_atomic();
+	set_bit(PAVO_REQ_DOORBELL, &qp->req.half.pending);
+	set_bit(PAVO_RESP_SEND, &qp->resp.half.pending);
+	pavo_halves_run(qp);
+}
+
 static void pavo_qp_work(struct work_struct *work)
 {
 	struct pavo_qp *qp = container_of(work, struct pavo_qp, work);
 	unsigned long events = xchg(&qp->events, 0);
 	unsigned int type;
 
-	pavo_fault_serve(&qp->req.half);
-	pavo_fault_serve(&qp->resp.half);
-	/*
-	 * What they waited for may be over: an owner who looked before and is not
-	 * out yet looks again. Pairs with the barrier in front of his look.
-	 */
-	smp_mb__before_atomic();
-	set_bit(PAVO_REQ_DOORBELL, &qp->req.half.pending);
-	set_bit(PAVO_RESP_SEND, &qp->resp.half.pending);
-	pavo_halves_run(qp);
+	pavo_halves_wake(qp);
 	for_each_set_bit(type, &events, BITS_PER_LONG)
 		pavo_qp_raise(qp, type);
+}
+
+static void pavo_qp_fault_work(struct work_struct *work)
+{
+	struct pavo_qp *qp = container_of(work, struct pavo_qp, fault_work);
+
+	pavo_fault_serve(&qp->req.half);
+	pavo_fault_serve(&qp->resp.half);
+	pavo_halves_wake(qp);
 }
 
 void pavo_qp_context_init(struct pavo_qp *qp)
@@ -79,6 +91,7 @@ void pavo_qp_context_init(struct pavo_qp *qp)
 	qp->state = IB_QPS_RESET;
 	mutex_init(&qp->modify_mutex);
 	INIT_WORK(&qp->work, pavo_qp_work);
+	INIT_WORK(&qp->fault_work, pavo_qp_fault_work);
 }
 
 /* From @from to Error, unless somebody else moved the QP meanwhile. */

@@ -5,7 +5,7 @@
  * A page is known from the time that somebody touched it through the region
  * until the kernel takes it back. Packets are dealt with where nobody may
  * sleep, so they only look: a page is there, under RCU, or it is not, and then
- * the half of the QP waits (pavo_fault_ask()) until the QP's work has had it
+ * the half of the QP waits (pavo_fault_ask()) until a work of the QP has had it
  * brought in. Who takes pages back (mmu notifier) hides them and waits for a
  * grace period; nothing keeps a page beyond its RCU section, and none is
  * attached to a packet.
@@ -231,7 +231,7 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 	fault->write = write;
 	/* Pairs with the acquire in pavo_fault_serve(). */
 	smp_store_release(&fault->state, PAVO_FAULT_WAITING);
-	queue_work(qp->dev->wq, &qp->work);
+	queue_work(qp->dev->fault_wq, &qp->fault_work);
 	return true;
 }
 
@@ -264,7 +264,7 @@ void pavo_fault_serve(struct pavo_half *half)
 	if (err)
 		pavo_count(dev, odp_fault_errors);
 	odp_put(fault->odp);
-	/* The half may go on from here; the QP's work says so. */
+	/* The half may go on from here, and the work whose part this is says so. */
 	smp_store_release(&fault->state,
 			  err ? PAVO_FAULT_FAILED : PAVO_FAULT_NONE);
 }

@@ -32,7 +32,7 @@ struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
 
 /**
  * pavo_fault_ask - a range is not there (PAVO_XLATE_FAULT): have it brought in
- * by the QP's work, which runs the half again after that.
+ * by the QP's work for that, which runs the half again then.
  *
  * Return: false if that was tried and cannot be done.
  *
@@ -42,7 +42,7 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 		    const struct pavo_region *region, u64 va, u64 len,
 		    bool write);
 
-/** pavo_fault_serve - bring in what @half waits for; work of the QP. */
+/** pavo_fault_serve - bring in what @half waits for; the QP's work for that. */
 void pavo_fault_serve(struct pavo_half *half);
 
 /** pavo_fault_forget - the QP goes, its work does not run any more. */
