@@ -39,10 +39,13 @@ enum pavo_fault_state {
  * struct pavo_fault - pages that a half needs.
  * @state: enum pavo_fault_state; the rest is constant while it is WAITING,
  *         which the half begins and the work ends
+ * @id:    of the memory, for a half that looks at FAILED: @odp may be gone by then. 0:
+ *         nobody is to look, the QP was reset; may change while it is WAITING
  */
 struct pavo_fault {
 	int state;
 	bool write;
+	u64 id;
 	struct pavo_odp *odp;
 	unsigned long first;
 	unsigned long count;

@@ -168,6 +168,8 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	pavo_requester_reset(qp);
 	pavo_responder_reset(qp);
+	pavo_fault_reset(&qp->req.half);
+	pavo_fault_reset(&qp->resp.half);
 	has_flow = qp->has_flow;
 	qp->has_flow = false;
 	pavo_halves_unlock(qp);

@@ -13,6 +13,7 @@
  * HMM is used directly and not through rdma core's ib_umem_odp, whose map of
  * DMA addresses is of no use here and cannot be read without its mutex.
  */
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/hmm.h>
 #include <linux/jiffies.h>
@@ -36,8 +37,11 @@
 /* The kernel may take pages back faster than they come: try that long. */
 #define FAULT_TIMEOUT HZ
 
+static atomic64_t last_id;
+
 /**
  * struct pavo_odp - memory that comes and goes.
+ * @id:       no other has or had it; not 0
  * @notifier: tells of what is taken back
  * @dev:      for its counters
  * @mm:       whose memory it is (mmgrab)
@@ -50,6 +54,7 @@
  *            page until a grace period is over: who saw the bit may go on.
  */
 struct pavo_odp {
+	u64 id;
 	struct mmu_interval_notifier notifier;
 	struct pavo_dev *dev;
 	struct mm_struct *mm;
@@ -219,12 +224,13 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 		return true;
 	if (fault->state == PAVO_FAULT_FAILED) {
 		fault->state = PAVO_FAULT_NONE;
-		if (fault->odp == region->odp && fault->first == first)
+		if (fault->id == region->odp->id && fault->first == first)
 			return false;
 	}
 	if (!refcount_inc_not_zero(&region->odp->users))
 		return false;
 	pavo_count(qp, odp_faults);
+	fault->id = region->odp->id;
 	fault->odp = region->odp;
 	fault->first = first;
 	fault->count = ((at + len - 1) >> PAGE_SHIFT) - first + 1;
@@ -269,6 +275,11 @@ void pavo_fault_serve(struct pavo_half *half)
 			  err ? PAVO_FAULT_FAILED : PAVO_FAULT_NONE);
 }
 
+void pavo_fault_reset(struct pavo_half *half)
+{
+	half->fault.id = 0;
+}
+
 void pavo_fault_forget(struct pavo_half *half)
 {
 	if (half->fault.state == PAVO_FAULT_WAITING)
@@ -283,6 +294,7 @@ static struct pavo_odp *odp_alloc(struct pavo_dev *dev, u64 start, u64 length)
 	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
 	if (!odp)
 		return NULL;
+	odp->id = atomic64_inc_return(&last_id);
 	odp->dev = dev;
 	odp->start = start & PAGE_MASK;
 	odp->npages = PFN_UP(start + length - odp->start);

@@ -45,6 +45,9 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 /** pavo_fault_serve - bring in what @half waits for; the QP's work for that. */
 void pavo_fault_serve(struct pavo_half *half);
 
+/** pavo_fault_reset - @half, locked, begins anew: what failed before says nothing. */
+void pavo_fault_reset(struct pavo_half *half);
+
 /** pavo_fault_forget - the QP goes, its work does not run any more. */
 void pavo_fault_forget(struct pavo_half *half);
 
@@ -82,6 +85,10 @@ static inline bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 }
 
 static inline void pavo_fault_serve(struct pavo_half *half)
+{
+}
+
+static inline void pavo_fault_reset(struct pavo_half *half)
 {
 }
 
