@@ -93,11 +93,18 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 /* Flags of a mapping are changed by functions that know its locks. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
 #define pavo_vm_flags_clear vm_flags_clear
+#define pavo_vm_flags_set vm_flags_set
 #else
 static inline void pavo_vm_flags_clear(struct vm_area_struct *vma,
 				       vm_flags_t flags)
 {
 	vma->vm_flags &= ~flags;
+}
+
+static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
+				     vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
 }
 #endif
 

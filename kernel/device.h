@@ -138,7 +138,7 @@ static inline void pavo_violation(atomic_t *count)
 /**
  * struct pavo_mmap - a vmalloc'ed area that user space may map.
  * @entry: rdma core's bookkeeping, first
- * @addr:  the area (vmalloc_user)
+ * @addr:  the area (vmalloc)
  * @refs:  @entry's, and of those who hold it
  */
 struct pavo_mmap {

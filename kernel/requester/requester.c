@@ -53,10 +53,10 @@ static int alloc_private(struct pavo_requester *req)
 
 	req->wqe_stride = ALIGN(sizeof(struct pavo_swqe) + req->wqe_size,
 				SMP_CACHE_BYTES);
-	req->doorbells = kvcalloc(req->count, sizeof(u64), GFP_KERNEL);
-	req->wqes = kvcalloc(req->count, req->wqe_stride, GFP_KERNEL);
-	req->wr_id = kvcalloc(req->count, sizeof(u64), GFP_KERNEL);
-	ring = kvcalloc(2 * req->count, sizeof(*ring), GFP_KERNEL);
+	req->doorbells = kvcalloc(req->count, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	req->wqes = kvcalloc(req->count, req->wqe_stride, GFP_KERNEL_ACCOUNT);
+	req->wr_id = kvcalloc(req->count, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	ring = kvcalloc(2 * req->count, sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	req->outstanding.reads.ring = ring;
 	req->outstanding.sends.ring = ring + req->count;
 	if (!req->doorbells || !req->wqes || !req->wr_id || !ring)

@@ -38,7 +38,7 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 
 	pavo_half_init(&resp->half);
 	pavo_respond_init(qp);
-	resp->wqe = kzalloc(sizeof(*resp->wqe), GFP_KERNEL);
+	resp->wqe = kzalloc(sizeof(*resp->wqe), GFP_KERNEL_ACCOUNT);
 	if (!resp->wqe)
 		return -ENOMEM;
 	err = init_rq(qp, info);
@@ -119,7 +119,7 @@ int pavo_responder_resize(struct pavo_qp *qp)
 	u32 count = max_t(u32, 1, qp->attr.max_dest_rd_atomic);
 	struct pavo_slots *slots = pavo_rkm_slots_alloc(count);
 	struct pavo_resource *resources =
-		kcalloc(count, sizeof(*resources), GFP_KERNEL);
+		kcalloc(count, sizeof(*resources), GFP_KERNEL_ACCOUNT);
 	bool done = false;
 	int tries;
 

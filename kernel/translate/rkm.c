@@ -315,7 +315,7 @@ struct pavo_slots *pavo_rkm_slots_alloc(u32 reads)
 	u32 count = 1 + reads;
 	struct pavo_slots *slots;
 
-	slots = kzalloc(struct_size(slots, slot, count), GFP_KERNEL);
+	slots = kzalloc(struct_size(slots, slot, count), GFP_KERNEL_ACCOUNT);
 	if (slots)
 		slots->count = count;
 	return slots;

@@ -28,11 +28,12 @@ struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
 	size = PAGE_ALIGN(size);
 	if (size > U32_MAX)
 		return NULL;
-	mmap = kzalloc(sizeof(*mmap), GFP_KERNEL);
+	mmap = kzalloc(sizeof(*mmap), GFP_KERNEL_ACCOUNT);
 	if (!mmap)
 		return NULL;
 	refcount_set(&mmap->refs, 1);
-	mmap->addr = vmalloc_user(size);
+	/* Not vmalloc_user(), which nobody's cgroup is charged for. */
+	mmap->addr = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!mmap->addr)
 		goto err_free;
 	if (!uctx)
@@ -95,6 +96,20 @@ void pavo_mmap_free(struct rdma_user_mmap_entry *entry)
 	pavo_mmap_put(container_of(entry, struct pavo_mmap, entry));
 }
 
+/* All of @addr, page by page: remap_vmalloc_range() is for vmalloc_user() only. */
+static int map_pages(struct vm_area_struct *vma, void *addr)
+{
+	unsigned long at;
+	int err = 0;
+
+	pavo_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	for (at = vma->vm_start; !err && at < vma->vm_end; at += PAGE_SIZE) {
+		err = vm_insert_page(vma, at, vmalloc_to_page(addr));
+		addr += PAGE_SIZE;
+	}
+	return err;
+}
+
 /**
  * pavo_mmap - mmap() of the uverbs file.
  * @uctx: context of the file
@@ -117,7 +132,7 @@ int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	if (!entry)
 		return -EINVAL;
 	mmap = container_of(entry, struct pavo_mmap, entry);
-	err = remap_vmalloc_range(vma, mmap->addr, 0);
+	err = map_pages(vma, mmap->addr);
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }

@@ -56,12 +56,30 @@ of_cgroup()
 		--gtest_filter="$3"
 }
 
+# shellcheck disable=SC2317  # called by check
+# in_memory_cgroup COMMAND...: in one of its own, which it is told of
+in_memory_cgroup()
+{
+	local own=$cgroups/own
+
+	echo +memory >"$cgroups/cgroup.subtree_control"
+	mkdir "$own"
+	PAVO_CGROUP=$own bash -c "echo \$\$ >$own/cgroup.procs && exec \"\$@\"" cgroup "$@" &&
+		rmdir "$own"
+}
+
 mkdir -p $cgroups
 if mount -t cgroup2 none $cgroups && grep -qw rdma $cgroups/cgroup.controllers; then
 	of_cgroup "the rdma cgroup limits jobs and mappings" 3 '*OfTheCgroup'-Verbs.*
 	of_cgroup "the rdma cgroup limits objects of verbs" 3 'Verbs.*OfTheCgroup'
 else
 	tap_skip "the rdma cgroup limits jobs and mappings" "there is none"
+fi
+if grep -qw memory $cgroups/cgroup.controllers; then
+	check "rings are charged to a memory cgroup" in_memory_cgroup "$program" \
+		--gtest_also_run_disabled_tests --gtest_filter='Verbs.*ChargedToTheCgroup'
+else
+	tap_skip "rings are charged to a memory cgroup" "there is none"
 fi
 check "more tables than a PVO can name are refused" refused bash -c "
 	rdma link delete ta0; rdma link delete tb0; rmmod pavo

@@ -8,7 +8,10 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <string>
 
 #include "domain.h"
 #include "world.h"
@@ -112,6 +115,39 @@ struct DestroyCq {
 struct FreeWindow {
 	void operator()(ibv_mw *window) const { ibv_dealloc_mw(window); }
 };
+
+/* Bytes that count as those of the cgroup that this was started in. */
+size_t charged()
+{
+	std::ifstream file(getenv("PAVO_CGROUP") +
+			   std::string("/memory.current"));
+	size_t bytes = 0;
+
+	EXPECT_TRUE(file >> bytes);
+	return bytes;
+}
+
+/* Run by guest.sh in a cgroup of its own. An entry has 64 bytes. */
+TEST(Verbs, DISABLED_RingsAreChargedToTheCgroup)
+{
+	constexpr int entries = 65535;
+	constexpr size_t ring = (entries + 1) * 64, little = ring / 4;
+	Domain a("PAVO_DEV");
+	auto cq = [&](int least) {
+		return std::unique_ptr<ibv_cq, DestroyCq>(
+			ibv_create_cq(static_cast<ibv_pd *>(a)->context, least,
+				      nullptr, nullptr, 0));
+	};
+
+	/* What is allocated with the first of a kind is there. */
+	cq(16);
+	const size_t before = charged();
+	auto made = cq(entries);
+	ASSERT_TRUE(made);
+	EXPECT_GE(charged(), before + ring - little);
+	made.reset();
+	EXPECT_LT(charged(), before + little);
+}
 
 /* Run by guest.sh in a cgroup with three objects, of which the domain is one. */
 TEST(Verbs, DISABLED_ObjectsOfTheCgroup)
