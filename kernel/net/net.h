@@ -114,6 +114,16 @@ int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
 
 /**
+ * pavo_tx_seal, pavo_tx_sealed - the same in two steps. After the first the packet is
+ * what it is: if bytes of attached pages change, its ICRC is wrong. An error of either
+ * has consumed @skb.
+ */
+int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int pad);
+int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
+		   struct sk_buff *skb);
+
+/**
  * pavo_rx_free - the packet was used up.
  *
  * Gives the skb to the CPU's cache, from which pavo_tx_alloc() takes the next

@@ -224,15 +224,15 @@ static int refused(const struct pavo_tally *tally, int err)
 	}
 }
 
-static int output(const struct pavo_tally *tally, struct sk_buff *skb,
-		  bool ipv6)
+int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
+		   struct sk_buff *skb)
 {
 	struct net *net = dev_net(skb_dst(skb)->dev);
 	unsigned int len = skb->len - skb_transport_offset(skb);
 	int err;
 
-	err = ipv6 ? ip6_local_out(net, NULL, skb) :
-		     ip_local_out(net, NULL, skb);
+	err = flow->ipv6 ? ip6_local_out(net, NULL, skb) :
+			   ip_local_out(net, NULL, skb);
 	if (unlikely(net_xmit_eval(err)))
 		return refused(tally, err);
 	pavo_tally_add(tally, tx_packets, 1);
@@ -240,7 +240,7 @@ static int output(const struct pavo_tally *tally, struct sk_buff *skb,
 	return 0;
 }
 
-int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
+int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad)
 {
 	struct dst_entry *dst;
@@ -268,5 +268,13 @@ int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 	else
 		push_ip4(skb, flow, dst);
 	seal(skb, flow->ipv6, trailer + pad);
-	return output(tally, skb, flow->ipv6);
+	return 0;
+}
+
+int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int pad)
+{
+	int err = pavo_tx_seal(tally, flow, skb, pad);
+
+	return err ?: pavo_tx_sealed(tally, flow, skb);
 }

@@ -5,8 +5,8 @@
  *
  * Called by send.c, whose worker has the window for itself. Each packet of data says
  * where it belongs, and nothing is kept of it once it is sent (windows document, "RDMA
- * Write"). An rCxt may be cancelled at any moment: what a packet is made of is copied
- * under its lock first.
+ * Write"). An rCxt may be cancelled at any moment: a packet is made under its lock, up to
+ * its ICRC, and sent after that. So when a cancel is over the memory is not read for it.
  */
 #include "translate/job.h"
 #include "window/rdma.h"
@@ -132,13 +132,15 @@ int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
 	return err;
 }
 
-/* The next packet of an rCxt, at @sends of it, and where it goes. */
+/* The next packet of an rCxt, at @sends of it, and where it goes; made if it has an @skb. */
 struct piece {
 	struct pavo_pkt pkt;
 	u64 sends;
 	u32 node;
 	u64 from;
 	u32 length;
+	struct pavo_flow *flow;
+	struct sk_buff *skb;
 };
 
 /* Bytes of a packet; those that become frames fit one. */
@@ -150,55 +152,48 @@ static u32 room_of(const struct pavo_fifo_window *window, u8 flags)
 	       ~(PAVO_PIECE_ALIGN - 1);
 }
 
-static bool next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		       struct piece *piece)
+/* What the packet says. The rCxt is locked. */
+static void describe(const struct pavo_fifo_window *window,
+		     const struct pavo_rcxt *rcxt, struct piece *piece)
 {
-	struct pavo_rdma_told told;
-	bool sending;
+	struct pavo_rdma_told told = {
+		.window = rcxt->peer.window,
+		.wreth = {
+			.rcxt = rcxt->peer.rcxt,
+			.peer_rcxt = rcxt->id,
+			.tid = rcxt->now.tid,
+			.pvo = rcxt->to,
+			.total = rcxt->total,
+			.fragment = rcxt->fragment,
+			.tag = rcxt->tag,
+			.attempts = rcxt->attempts,
+			.flags = rcxt->flags,
+		},
+	};
 
-	spin_lock(&rcxt->lock);
-	sending = rcxt->window == window && rcxt->now.sending;
-	if (sending) {
-		piece->sends = rcxt->sends;
-		piece->node = rcxt->peer.node;
-		piece->from = rcxt->from;
-		piece->length = min(rcxt->left, room_of(window, rcxt->flags));
-		told = (struct pavo_rdma_told){
-			.window = rcxt->peer.window,
-			.wreth = {
-				.rcxt = rcxt->peer.rcxt,
-				.peer_rcxt = rcxt->id,
-				.tid = rcxt->now.tid,
-				.pvo = rcxt->to,
-				.total = rcxt->total,
-				.fragment = rcxt->fragment,
-				.tag = rcxt->tag,
-				.attempts = rcxt->attempts,
-				.flags = rcxt->flags,
-			},
-		};
-		piece->pkt = packet_to(window, PAVO_OP_WINDOW_DATA, &told,
-				       piece->length);
-	}
-	spin_unlock(&rcxt->lock);
-	return sending;
+	piece->sends = rcxt->sends;
+	piece->node = rcxt->peer.node;
+	piece->from = rcxt->from;
+	piece->length = min(rcxt->left, room_of(window, rcxt->flags));
+	piece->pkt =
+		packet_to(window, PAVO_OP_WINDOW_DATA, &told, piece->length);
 }
 
-/* Return: 0; a negative errno; enum pavo_pvo_result. */
-static int send_piece(struct pavo_fifo_window *window,
-		      const struct piece *piece)
+/* Return: 0; a negative errno; enum pavo_pvo_result. The rCxt is locked. */
+static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 {
 	/* Another attempt at a packet takes the next route. */
 	u32 turn = (u32)piece->pkt.rdma.tid + piece->pkt.rdma.fragment;
-	struct pavo_flow *flow = pavo_window_flow_of(window, piece->node, turn);
 	const struct pavo_tally *tally = &window->dev->tally;
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
 	int err;
 
-	if (!flow)
+	piece->flow = pavo_window_flow_of(window, piece->node, turn);
+	if (!piece->flow)
 		return -EHOSTUNREACH;
-	skb = pavo_tx_alloc(tally, flow, hdr, pavo_build(hdr, &piece->pkt),
+	skb = pavo_tx_alloc(tally, piece->flow, hdr,
+			    pavo_build(hdr, &piece->pkt),
 			    pavo_job_copied(piece->length));
 	if (!skb)
 		return -ENOBUFS;
@@ -207,7 +202,38 @@ static int send_piece(struct pavo_fifo_window *window,
 		kfree_skb(skb);
 		return err < 0 ? -ENOBUFS : err;
 	}
-	err = pavo_tx_send(tally, flow, skb, piece->pkt.pad);
+	err = pavo_tx_seal(tally, piece->flow, skb, piece->pkt.pad);
+	if (!err)
+		piece->skb = skb;
+	return err;
+}
+
+/* Return: as make_packet(); -ENOENT: there is none; -ENODEV: the window is dead. */
+static int next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		      struct piece *piece)
+{
+	int err = -ENOENT;
+
+	spin_lock(&rcxt->lock);
+	if (rcxt->window == window && rcxt->now.sending) {
+		describe(window, rcxt, piece);
+		err = READ_ONCE(window->dead) ? -ENODEV :
+						make_packet(window, piece);
+	}
+	spin_unlock(&rcxt->lock);
+	return err;
+}
+
+/* Return: as next_piece(). */
+static int send_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		      struct piece *piece)
+{
+	const struct pavo_tally *tally = &window->dev->tally;
+	int err = next_piece(window, rcxt, piece);
+
+	if (err)
+		return err;
+	err = pavo_tx_sealed(tally, piece->flow, piece->skb);
 	if (!err)
 		pavo_count(window->dev, tx_rdma_packets);
 	return err;
@@ -303,13 +329,15 @@ bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
 
 	if (!rcxt)
 		return true;
-	for (; budget && next_piece(window, rcxt, &piece); budget--) {
+	for (; budget; budget--) {
 		WRITE_ONCE(window->quantum_left, budget);
-		if (READ_ONCE(window->dead)) {
+		err = send_piece(window, rcxt, &piece);
+		if (err == -ENOENT)
+			break;
+		if (err == -ENODEV) {
 			give_up(window, rcxt, &piece, PAVO_FRAME_DEAD);
 			break;
 		}
-		err = send_piece(window, &piece);
 		if (err == -ENOBUFS)
 			return false;
 		if (err > 0) {
