@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Races of peers' operations with the end of their key (LOCAL_INV, deregistration,
- * re-registration without rights) on more queue pairs than are walked over at
+ * Races of peers' operations with the end of their key (LOCAL_INV, deallocation of the
+ * window, deregistration, re-registration without rights) on more queue pairs than are walked over at
  * once: once it is over no byte changes, and none that was written later leaves.
  * A round ends one key on each of sixteen queue pairs while another thread uses them.
  */
@@ -35,11 +35,17 @@ uint32_t rounds_of(const Env &env)
 	const uint32_t races = env.options.races;
 
 	return std::max<uint32_t>(
-		(races < 1000000 ? races / 50 : races) / racers, 50);
+		(races < 1000000 ? races / 50 : races) / racers, few_rounds);
+}
+
+/* Of ends that take longer. */
+uint32_t fewer_rounds_of(const Env &env)
+{
+	return std::max(rounds_of(env) / 40, few_rounds);
 }
 
 /* How keys end. */
-enum class By { local_inv, dereg, rereg };
+enum class By { local_inv, dealloc, dereg, rereg };
 
 /*
  * Eight bytes with a key, a queue pair of its own, and what its peer does. The key is of a
@@ -110,7 +116,7 @@ public:
 		for (uint32_t round = 1; round <= rounds; round++) {
 			bind_all();
 			posted_ = 0;
-			/* The end of a region takes longer than all operations. */
+			/* The end of an object takes longer than all operations. */
 			allowed_ = by_ == By::local_inv ? racers : 0;
 			over_ = 0;
 			round_ = round;
@@ -170,17 +176,25 @@ private:
 		for (Racer &racer : racers_) {
 			env_.b.store(memory_.id, racer.at, early);
 			env_.a.store(in_.id, racer.at, 0);
-			if (by_ != By::local_inv) {
+			if (!of_window()) {
 				open_region(racer);
 				continue;
 			}
+			if (!racer.window)
+				racer.window = std::make_unique<Window>(
+					env_.b, IBV_MW_TYPE_2);
 			post_bind(racer.link.b, *racer.window, racer.spec);
 			racer.key = (*racer.window)->rkey;
 		}
-		if (by_ != By::local_inv)
+		if (!of_window())
 			return;
 		for (const Wc &wc : completions("binds"))
 			REQUIRE_EQ(int(wc.status), IBV_WC_SUCCESS, "bind");
+	}
+
+	bool of_window() const
+	{
+		return by_ == By::local_inv || by_ == By::dealloc;
 	}
 
 	/* A new region, or the same one with the rights that it had lost. */
@@ -208,8 +222,13 @@ private:
 	}
 
 	/* When it has returned nobody uses the key. */
-	void end_region(Racer &racer)
+	void end_object(Racer &racer)
 	{
+		if (by_ == By::dealloc) {
+			REQUIRE_EQ(racer.window->free(), 0, "dealloc_mw");
+			racer.window.reset();
+			return;
+		}
 		if (by_ == By::rereg) {
 			change_access(racer, IBV_ACCESS_LOCAL_WRITE);
 			return;
@@ -243,7 +262,7 @@ private:
 							 racer.key)] = i;
 				continue;
 			}
-			end_region(racer);
+			end_object(racer);
 			note_end(i, true);
 		}
 		if (by_ != By::local_inv)
@@ -412,12 +431,18 @@ PV_TEST_LOCAL("rkm.race_dereg",
 	      "or leaves")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
-		race(env, type, By::dereg, few_rounds);
+		race(env, type, By::dereg, fewer_rounds_of(env));
 }
 
 PV_TEST_LOCAL("rkm.race_rereg", "the same with re-registration that takes the "
 				"rights of peers")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
-		race(env, type, By::rereg, few_rounds);
+		race(env, type, By::rereg, fewer_rounds_of(env));
+}
+
+PV_TEST_LOCAL("rkm.race_dealloc", "the same with deallocation of the window")
+{
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
+		race(env, type, By::dealloc, fewer_rounds_of(env));
 }

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Races of writes of several packets with the end of their key: whoever ends it waits for
+ * a packet that is just being copied, so that not a byte of the buffer changes afterwards.
+ */
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "manager.h"
+#include "tap.h"
+#include "window.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr uint64_t page = 4096, size = 4 * page;
+
+/*
+ * While they live all CPUs are interrupted as often as can be: so now and then a copy
+ * takes longer than the way back from the end of its key.
+ */
+class Interrupts {
+public:
+	Interrupts()
+	{
+		perf_event_attr attr = {};
+
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.size = sizeof(attr);
+		attr.config = PERF_COUNT_SW_CPU_CLOCK;
+		attr.sample_period = 10000;
+		for (unsigned cpu = 0;
+		     cpu < std::thread::hardware_concurrency(); cpu++)
+			fds_.push_back(
+				int(syscall(SYS_perf_event_open, &attr, -1, cpu,
+					    -1, PERF_FLAG_FD_CLOEXEC)));
+	}
+	~Interrupts()
+	{
+		for (int fd : fds_)
+			close(fd);
+	}
+	Interrupts(const Interrupts &) = delete;
+
+private:
+	std::vector<int> fds_;
+};
+
+/* Writes all of a buffer by a key, over and over. */
+class Writer {
+public:
+	Writer(Env &env, Link &link, const Mr &out, const Mr &in)
+		: thread_([&env, &link, out, in, this] {
+			  while (!stop_) {
+				  SendWr wr = make_wr(Op::write, {out, 0}, size,
+						      {in, 0});
+
+				  wr.rkey = key;
+				  env.a.post_send(link.a.qp.id, {wr});
+				  env.a.poll(link.a.send_cq.id, 1,
+					     env.options.patience_ms);
+				  sent_++;
+			  }
+		  })
+	{
+	}
+	~Writer()
+	{
+		stop_ = true;
+		thread_.join();
+	}
+
+	/* What was sent until now has come, or was dropped, when this has. */
+	void next() const
+	{
+		const uint64_t before = sent_;
+
+		while (sent_ < before + 2)
+			std::this_thread::yield();
+	}
+
+	std::atomic<uint32_t> key{0};
+
+private:
+	std::atomic<bool> stop_{false};
+	std::atomic<uint64_t> sent_{0};
+	std::thread thread_;
+};
+
+/* Of every place another byte; the complement is what is written. */
+std::vector<uint8_t> bytes(uint8_t flip)
+{
+	std::vector<uint8_t> all(size);
+
+	for (size_t i = 0; i < size; i++)
+		all[i] = uint8_t(i * 7 + i / 256) ^ flip;
+	return all;
+}
+
+} // namespace
+
+/* UC: a write with a dead key is dropped, and the next one may be good. */
+PV_TEST_LOCAL("rkm.race_long",
+	      "writes of several packets race with the end of their key: after "
+	      "its completion no byte of all the buffer changes")
+{
+	LinkSpec uc;
+	uc.type = IBV_QPT_UC;
+	Link link = connect(env, uc), binder = connect(env);
+	Mr in = must_reg(env.b, {size, 0, bindable_access});
+	Mr out = must_reg(env.a, {size});
+	Window window(env.b, IBV_MW_TYPE_1);
+	uint8_t *memory = local(env.b).memory(in.id);
+	const std::vector<uint8_t> late = bytes(0), written = bytes(0xff);
+	const uint32_t rounds = env.options.races / 8;
+	std::mt19937 random{1};
+	uint32_t hits = 0;
+
+	memcpy(local(env.a).memory(out.id), written.data(), size);
+	Moved matches(env.b, "rkm_matches"), stalls(env.b, "rkm_stalls");
+	Interrupts interrupts;
+	Writer writer(env, link, out, in);
+	for (uint32_t round = 0; round < rounds; round++) {
+		must_bind(env, binder.b, window, {in, 0, size});
+		writer.key = window->rkey;
+		/* Now and then wait for one, or all might be late. */
+		while (round % 2 == 0 && !memcmp(memory, late.data(), size))
+			std::this_thread::yield();
+		for (auto turns = random() % 4096; turns; turns--)
+			std::atomic_signal_fence(std::memory_order_seq_cst);
+		must_bind(env, binder.b, window, {});
+		hits += memcmp(memory, late.data(), size) != 0;
+		memcpy(memory, late.data(), size);
+		writer.next();
+		REQUIRE(!memcmp(memory, late.data(), size), "round ", round);
+	}
+	note(str(rounds, " ends of a key, ", hits, " after a write by it; ",
+		 matches.by(), " found in use, ", stalls.by(),
+		 " just being copied"));
+	REQUIRE(hits >= rounds / 2, hits, " hits");
+}
