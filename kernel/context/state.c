@@ -56,10 +56,11 @@ static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
 
 /*
  * What the halves waited for may be over: an owner who looked before and is not out
- * yet looks again. Pairs with the barrier in front of his look.
+ * yet looks again.
  */
 static void pavo_halves_wake(struct pavo_qp *qp)
 {
+	/* Pairs with the barrier in front of that look. */
 	smp_mb__before_atomic();
 	set_bit(PAVO_REQ_DOORBELL, &qp->req.half.pending);
 	set_bit(PAVO_RESP_SEND, &qp->resp.half.pending);

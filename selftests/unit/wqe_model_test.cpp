@@ -107,10 +107,15 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 		if (way.dest_qpn > 0xffffff || way.port_num != 1)
 			return {PAVO_VE_AV};
 	}
-	if (limits.xrc)
-		model.srqn = at<pavo_xrc_seg>(bytes, 16).srqn;
-	if (model.srqn > 0xffffff)
-		return {PAVO_VE_WQE_SEGMENT};
+	if (limits.xrc) {
+		auto queue = at<pavo_xrc_seg>(bytes, 16);
+		auto zeros = std::ranges::count(queue.reserved, 0u);
+
+		if (queue.srqn > 0xffffff ||
+		    zeros != std::ssize(queue.reserved))
+			return {PAVO_VE_WQE_SEGMENT};
+		model.srqn = queue.srqn;
+	}
 	model_payload(model, bytes, offset, atomic || op == PAVO_WQE_READ,
 		      limits);
 	if (model.err)
@@ -189,7 +194,7 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 	if (limits.xrc && op != PAVO_WQE_NOP)
 		wqe.add(pavo_xrc_seg{
 			.srqn = random.below(random.below(8) ? 1 << 24 : ~0u),
-			.reserved = {}});
+			.reserved = {0, random.below(16) == 0, 0}});
 	if (eight || (op >= PAVO_WQE_WRITE && op <= PAVO_WQE_READ))
 		wqe.raddr(random.bits(), random.below(1 << 31),
 			  random.below(8) ? total : random_length(random));
