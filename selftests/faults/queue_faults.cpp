@@ -34,6 +34,12 @@ struct OpenRq {
 		CHECK_EQ(ibv_post_recv(pair.b.qp(), &wr, &bad), 0);
 	}
 
+	/* Of the first WQE; a QP's own has nothing to say there. */
+	pavo_srq_seg *next_seg()
+	{
+		return static_cast<pavo_srq_seg *>(dv.rq_slots);
+	}
+
 	pavo_data_seg *entry(uint32_t number)
 	{
 		return static_cast<pavo_data_seg *>(dv.rq_slots) + 1 + number;
@@ -275,6 +281,15 @@ void srq_shapeless(Hostile &hostile)
 	srq.expect_dead(hostile);
 }
 
+void srq_reserved(Hostile &hostile)
+{
+	OpenSrq srq(hostile);
+
+	srq.post();
+	static_cast<pavo_srq_seg *>(srq.dv.slots)->reserved = 1;
+	srq.expect_dead(hostile);
+}
+
 /* The module writes these words and reads none of them. */
 void srq_module_words(Hostile &hostile)
 {
@@ -421,6 +436,17 @@ void add_queue_faults(Cases &cases, Hostile &hostile)
 					 rq.entry(0)->byte_count |= 1u << 31;
 				 });
 			 }});
+	cases.push_back(
+		{"receive WQE: a wr_id of a shared queue's", [&hostile] {
+			 rq_shapeless(hostile, [](OpenRq &rq) {
+				 rq.next_seg()->wr_id = 1ull << 32;
+			 });
+		 }});
+	cases.push_back({"receive WQE: reserved bits", [&hostile] {
+				 rq_shapeless(hostile, [](OpenRq &rq) {
+					 rq.next_seg()->reserved = 1ull << 63;
+				 });
+			 }});
 	for (uint32_t prod : {0xffffffffu, 18u, 1u << 31})
 		cases.push_back({"shared receive queue: producer index " +
 					 std::to_string(prod),
@@ -431,6 +457,9 @@ void add_queue_faults(Cases &cases, Hostile &hostile)
 		{"shared receive queue: a WQE without an end", [&hostile] {
 			 srq_shapeless(hostile);
 		 }});
+	cases.push_back({"shared receive queue: reserved bits", [&hostile] {
+				 srq_reserved(hostile);
+			 }});
 	cases.push_back({"shared receive queue: the module's words overwritten",
 			 [&hostile] {
 				 srq_module_words(hostile);

@@ -70,10 +70,12 @@ struct XrcPair {
 	}
 
 	/* A send, whose body begins with @srqn. */
-	Wqe send(uint32_t srqn)
+	Wqe send(uint32_t srqn) { return send({.srqn = srqn, .reserved = {}}); }
+
+	Wqe send(const pavo_xrc_seg &segment)
 	{
 		return Wqe(PAVO_WQE_SEND)
-			.add(pavo_xrc_seg{.srqn = srqn, .reserved = {}})
+			.add(segment)
 			.add(pavo_data_seg{.byte_count = 64,
 					   .lkey = source.lkey(),
 					   .va = source.address()});
@@ -132,6 +134,17 @@ void too_large(Hostile &hostile, int bit)
 	CHECK_EQ(pair.b.state(), IBV_QPS_RTS);
 }
 
+void reserved(Hostile &hostile, int word)
+{
+	XrcPair pair(hostile);
+	pavo_xrc_seg segment = {.srqn = pair.number, .reserved = {}};
+
+	segment.reserved[word] = 0x80;
+	refused(hostile, pair, pair.send(segment), IBV_WC_LOC_QP_OP_ERR,
+		PAVO_VE_WQE_SEGMENT);
+	CHECK_EQ(pair.b.state(), IBV_QPS_RTS);
+}
+
 void missing(Hostile &hostile)
 {
 	XrcPair pair(hostile);
@@ -164,6 +177,12 @@ void add_xrc_faults(Cases &cases, Hostile &hostile)
 			{"XrcSeg: a number with bit " + std::to_string(bit),
 			 [&hostile, bit] {
 				 too_large(hostile, bit);
+			 }});
+	for (int word : {0, 1, 2})
+		cases.push_back(
+			{"XrcSeg: reserved word " + std::to_string(word),
+			 [&hostile, word] {
+				 reserved(hostile, word);
 			 }});
 	cases.push_back({"XrcSeg: there is none", [&hostile] {
 				 missing(hostile);
