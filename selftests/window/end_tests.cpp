@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -23,7 +22,6 @@
 
 #include <pavo/handler.hpp>
 
-#include "both.h"
 #include "lane.h"
 
 using namespace windows;
@@ -371,7 +369,7 @@ struct Side : LaneEnd {
 };
 
 /* The second wire is there for each test, and its adapters. */
-struct Removal : testing::Test {
+struct TakenAway : testing::Test {
 	void SetUp() override
 	{
 		wire("make");
@@ -396,56 +394,23 @@ struct Removal : testing::Test {
 	}
 };
 
-TEST_F(Removal, OfAnAdapterWakesAll)
+TEST_F(TakenAway, AnAdapterWakesAll)
 {
 	under_traffic("delete wc0", true, false);
 }
 
-TEST_F(Removal, OfTheOtherEndsAdapterWakesNobodyHere)
+TEST_F(TakenAway, TheOtherEndsAdapterWakesNobodyHere)
 {
 	under_traffic("delete wd0", false, true);
 }
 
-TEST_F(Removal, OfTheInterfaceWakesAll)
+TEST_F(TakenAway, TheInterfaceWakesAll)
 {
 	under_traffic("unplug", true, true);
 }
 
-/* What its owner's library is asked for ends, and progress() says what is amiss. */
-TEST_F(Removal, IsToldByRdma)
-{
-	using namespace std::chrono_literals;
-	LaneEnd c("wc0", node_a), d("wd0", node_b);
-	Buffer from(c.job, 10'000, 1), to(d.job, 10'000, 2);
-	pavo::Rdma here(*c.window,
-			{.patience = 2ms, .most_patience = 4ms, .attempts = 5});
-	pavo::Rdma there(*d.window);
-	std::optional<std::error_code> result;
-	bool told = false;
-
-	must(c.window->set_node(node_b, d.address.gid));
-	must(d.window->set_node(node_a, c.address.gid));
-	auto peer = introduce(here, there, node_b, d.window->number(), 2);
-	wire("delete wc0");
-	must(here.put(
-		peer,
-		{.local = {from.pvo()}, .remote = {to.pvo()}, .length = 10'000},
-		[&](std::error_code error) { result = error; }));
-	EXPECT_TRUE(eventually([&] {
-		std::error_code error;
-
-		here.progress(error);
-		told |= error == std::errc::io_error;
-		return !here.pending();
-	}));
-	EXPECT_TRUE(told);
-	ASSERT_TRUE(result);
-	EXPECT_EQ(*result, std::errc::timed_out);
-	EXPECT_TRUE(to.holds(2));
-}
-
 /* Nothing goes by; all that there is of a window is a sleeper, or not even that. */
-TEST_F(Removal, OfAnAdapterThatIsIdle)
+TEST_F(TakenAway, AnIdleAdapterWakesAll)
 {
 	LaneEnd c("wc0", node_a), d("wd0", node_b);
 	Handler never_ready(*c.window);
