@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Races of peers' operations with the end of their key (LOCAL_INV, deallocation of the
- * window, deregistration, re-registration without rights) on more queue pairs than are walked over at
+ * window, the end of its queue pair, deregistration, re-registration without rights) on more queue pairs than are walked over at
  * once: once it is over no byte changes, and none that was written later leaves.
  * A round ends one key on each of sixteen queue pairs while another thread uses them.
  */
@@ -45,7 +45,7 @@ uint32_t fewer_rounds_of(const Env &env)
 }
 
 /* How keys end. */
-enum class By { local_inv, dealloc, dereg, rereg };
+enum class By { local_inv, dealloc, queue_pair, dereg, rereg };
 
 /*
  * Eight bytes with a key, a queue pair of its own, and what its peer does. The key is of a
@@ -180,6 +180,8 @@ private:
 				open_region(racer);
 				continue;
 			}
+			if (!racer.link.b.qp.id)
+				connect_anew(racer);
 			if (!racer.window)
 				racer.window = std::make_unique<Window>(
 					env_.b, IBV_MW_TYPE_2);
@@ -194,7 +196,15 @@ private:
 
 	bool of_window() const
 	{
-		return by_ == By::local_inv || by_ == By::dealloc;
+		return by_ == By::local_inv || by_ == By::dealloc ||
+		       by_ == By::queue_pair;
+	}
+
+	void connect_anew(Racer &racer)
+	{
+		REQUIRE_EQ(env_.a.destroy(Kind::qp, racer.link.a.qp.id), 0,
+			   "destroy_qp at A");
+		racer.link = connect(env_, racer.link.spec);
 	}
 
 	/* A new region, or the same one with the rights that it had lost. */
@@ -227,6 +237,12 @@ private:
 		if (by_ == By::dealloc) {
 			REQUIRE_EQ(racer.window->free(), 0, "dealloc_mw");
 			racer.window.reset();
+			return;
+		}
+		if (by_ == By::queue_pair) {
+			REQUIRE_EQ(env_.b.destroy(Kind::qp, racer.link.b.qp.id),
+				   0, "destroy_qp");
+			racer.link.b.qp.id = 0;
 			return;
 		}
 		if (by_ == By::rereg) {
@@ -445,4 +461,11 @@ PV_TEST_LOCAL("rkm.race_dealloc", "the same with deallocation of the window")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
 		race(env, type, By::dealloc, fewer_rounds_of(env));
+}
+
+PV_TEST_LOCAL("rkm.race_queue_pair",
+	      "writes (UC) race with the end of the queue pair that the window "
+	      "was bound by: after its return no byte changes")
+{
+	race(env, IBV_QPT_UC, By::queue_pair, fewer_rounds_of(env));
 }

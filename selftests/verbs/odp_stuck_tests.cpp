@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Pages that do not come: those of a file whose filesystem is frozen, so that a fault by
+ * writing waits until it is thawed.
+ */
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <malloc.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "manager.h"
+#include "tap.h"
+#include "window.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr size_t page = 4096;
+/* More than works of a workqueue that a CPU has at a time. */
+constexpr size_t faults = 300;
+
+bool works(const char *command)
+{
+	return system(command) == 0;
+}
+
+/* A page of a file in a filesystem of its own. */
+class Frozen {
+public:
+	explicit Frozen(int patience_ms)
+	{
+		if (!works("mkdir -p /run/pavo-frozen && cd /run && "
+			   "truncate -s 16M pavo-image && "
+			   "mkfs.ext4 -q pavo-image && "
+			   "mount -o loop pavo-image pavo-frozen") ||
+		    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_))
+			throw Skip("no filesystem that can be frozen");
+		int fd = open("/run/pavo-frozen/file",
+			      O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		REQUIRE_EQ(posix_fallocate(fd, 0, page), 0, "fallocate");
+		void *at = mmap(nullptr, page, PROT_READ | PROT_WRITE,
+				MAP_SHARED, fd, 0);
+		close(fd);
+		REQUIRE(at != MAP_FAILED, "mmap");
+		memory = static_cast<uint8_t *>(at);
+		keeper_ = fork();
+		if (!keeper_)
+			_exit(keep(patience_ms));
+	}
+
+	~Frozen()
+	{
+		close(ends_[0]);
+		if (keeper_)
+			waitpid(keeper_, nullptr, 0);
+		munmap(memory, page);
+		works("umount /run/pavo-frozen && rm /run/pavo-image");
+		close(ends_[1]);
+	}
+	Frozen(const Frozen &) = delete;
+
+	void freeze()
+	{
+		char done;
+
+		REQUIRE(write(ends_[0], "f", 1) == 1 &&
+				read(ends_[0], &done, 1) == 1 && done == 'f',
+			"freeze");
+	}
+
+	/* Return: it had not been long enough. */
+	bool thaw()
+	{
+		int status = -1;
+
+		(void)!write(ends_[0], "t", 1);
+		waitpid(keeper_, &status, 0);
+		keeper_ = 0;
+		return status == 0;
+	}
+
+	uint8_t *memory;
+
+private:
+	/* The other process: this one may hang. */
+	int keep(int patience_ms) const
+	{
+		pollfd end = {ends_[1], POLLIN, 0};
+		int fd = open("/run/pavo-frozen", O_RDONLY);
+		char what;
+
+		close(ends_[0]);
+		if (read(ends_[1], &what, 1) != 1)
+			return 1;
+		if (ioctl(fd, FIFREEZE, 0))
+			what = 0;
+		(void)!write(ends_[1], &what, 1);
+		int ready = poll(&end, 1, patience_ms);
+		ioctl(fd, FITHAW, 0);
+		return ready != 1;
+	}
+
+	int ends_[2];
+	pid_t keeper_ = 0;
+};
+
+/* All of this thread, and what its packets cause, is on the first CPU; no new memory. */
+class OneCpu {
+public:
+	OneCpu()
+	{
+		cpu_set_t one;
+
+		sched_getaffinity(0, sizeof(before_), &before_);
+		CPU_ZERO(&one);
+		CPU_SET(0, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+		/* Its lock is taken by those who wait for pages. */
+		mallopt(M_TOP_PAD, 16 << 20);
+		mallopt(M_TRIM_THRESHOLD, 64 << 20);
+		mallopt(M_MMAP_THRESHOLD, 32 << 20);
+		free(malloc(1 << 20));
+	}
+	~OneCpu() { sched_setaffinity(0, sizeof(before_), &before_); }
+	OneCpu(const OneCpu &) = delete;
+
+private:
+	cpu_set_t before_;
+};
+
+struct DeregMr {
+	void operator()(ibv_mr *mr) const { ibv_dereg_mr(mr); }
+};
+
+} // namespace
+
+PV_TEST_LOCAL("odp.stuck_fault",
+	      "pages do not come for 300 queue pairs: the end of a key, for "
+	      "which the manager's work walks, does not wait for them")
+{
+	Frozen frozen(int(env.options.patience_ms));
+	std::unique_ptr<ibv_mr, DeregMr> region(
+		ibv_reg_mr(local(env.b).raw_pd(0), frozen.memory, page,
+			   int(all_access | IBV_ACCESS_ON_DEMAND)));
+	REQUIRE(region, "reg_mr");
+	Mr in, out = must_reg(env.a, {8 * faults});
+	LinkSpec uc;
+	uc.type = IBV_QPT_UC;
+	uc.cap = {4, 4, 1, 1, 0};
+	uc.cq_a = env.a.create_cq(1024, false);
+	uc.cq_b = env.b.create_cq(1024, false);
+	std::vector<Link> links;
+	for (size_t i = 0; i < faults; i++)
+		links.push_back(connect(env, uc));
+	Window window(env.b, IBV_MW_TYPE_1);
+	must_bind(env, links[0].b, window,
+		  {must_reg(env.b, {page, 0, bindable_access}), 0, page});
+	in.address = uintptr_t(frozen.memory);
+	in.rkey = region->rkey;
+	for (size_t i = 0; i < faults; i++)
+		env.a.store(out.id, int64_t(8 * i), ~uint64_t(i));
+
+	OneCpu one;
+	Moved asked(env.b, "odp_faults");
+	frozen.freeze();
+	for (size_t i = 0; i < faults; i++) {
+		SendWr wr = make_wr(Op::write, {out, int64_t(8 * i)}, 8,
+				    {in, int64_t(8 * i)});
+
+		wr.flags = 0;
+		must_post(links[i].a, std::vector<SendWr>{wr});
+	}
+	while (asked.by() < faults)
+		;
+	const int error = window.free();
+	REQUIRE(frozen.thaw(), "deallocation waited for the pages");
+	REQUIRE_EQ(error, 0, "dealloc_mw");
+	/* They come at last, and nothing was lost. */
+	for (size_t i = 0; i < faults; i++) {
+		auto *word = reinterpret_cast<uint64_t *>(frozen.memory) + i;
+
+		while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != ~uint64_t(i))
+			sched_yield();
+	}
+}
