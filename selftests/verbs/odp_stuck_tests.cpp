@@ -41,10 +41,11 @@ class Frozen {
 public:
 	explicit Frozen(int patience_ms)
 	{
-		if (!works("mkdir -p /run/pavo-frozen && cd /run && "
-			   "truncate -s 16M pavo-image && "
-			   "mkfs.ext4 -q pavo-image && "
-			   "mount -o loop pavo-image pavo-frozen") ||
+		works("modprobe -aq loop ext4");
+		if (!works("mkdir -p /run/pavo-frozen && "
+			   "truncate -s 16M /run/pavo-image && "
+			   "mkfs.ext4 -q /run/pavo-image && mount -t ext4 "
+			   "-o loop /run/pavo-image /run/pavo-frozen") ||
 		    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_))
 			throw Skip("no filesystem that can be frozen");
 		int fd = open("/run/pavo-frozen/file",
