@@ -194,8 +194,9 @@ struct pavo_rdma *pavo_rdma_open(struct pavo_window *window,
 				 pavo_arrival_call *arrival, void *context);
 void pavo_rdma_close(struct pavo_rdma *rdma);
 /**
- * @n contexts to @rcxts, to be told to one peer. -ENOSPC, -ENOMEM; -ESHUTDOWN: the window
- * was disabled; likewise all that take contexts.
+ * @n contexts to @rcxts, to be told to one peer. -ENOSPC: the adapter has not so many left;
+ * -EDQUOT: nor may this user have so many; -ENOMEM; -ESHUTDOWN: the window was disabled;
+ * likewise all that take contexts.
  */
 int pavo_rdma_lend(struct pavo_rdma *rdma, uint32_t *rcxts, size_t n);
 /** A peer and what it lent. Return: its number here, or -EINVAL, -ENOSPC, -ENOMEM. */

@@ -74,8 +74,9 @@ int pavo_window_lmt(const struct pavo_window *window, struct pavo_lmt *lmt);
 /* --------------------------------------------------------------------- RDMA */
 
 /**
- * @n contexts of this window from now on, or none. -ENOSPC, -ENOMEM; -ESHUTDOWN: the
- * window was disabled.
+ * @n contexts of this window from now on, or none. -ENOSPC: the adapter has not so many
+ * left; -EDQUOT: nor may this user have so many; -ENOMEM; -ESHUTDOWN: the window was
+ * disabled.
  */
 int pavo_window_take_rcxts(struct pavo_window *window, uint32_t *rcxts,
 			   size_t n);

@@ -35,8 +35,9 @@ public:
 
 	/**
 	 * @n more, behind those that there are; all or none. Return: ENOSPC: the adapter
-	 * has not so many left (parameter max_rcxts); ENOMEM; ESHUTDOWN: the window was
-	 * disabled; EIO: the adapter is gone.
+	 * has not so many left (parameter max_rcxts); EDQUOT: nor may this user have so
+	 * many (rcxts_per_user); ENOMEM; ESHUTDOWN: the window was disabled; EIO: the
+	 * adapter is gone.
 	 */
 	std::error_code take(size_t n) noexcept;
 

@@ -162,8 +162,9 @@ public:
 	/**
 	 * RDMA contexts of this window, from now on: as many as @rcxts has room for, or
 	 * none. To have them given back by themselves see rcxt.hpp.
-	 * Return: ENOSPC: the adapter has not so many left (parameter max_rcxts), ENOMEM;
-	 * ESHUTDOWN: the window was disabled.
+	 * Return: ENOSPC: the adapter has not so many left (parameter max_rcxts); EDQUOT:
+	 * nor may this user have so many (rcxts_per_user); ENOMEM; ESHUTDOWN: the window
+	 * was disabled.
 	 */
 	std::error_code take_rcxts(std::span<uint32_t> rcxts) noexcept;
 	/** Gives them back. Return: EBUSY: one has something to send. */
