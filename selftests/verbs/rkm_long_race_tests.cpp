@@ -120,7 +120,7 @@ PV_TEST_LOCAL("rkm.race_long",
 	Window window(env.b, IBV_MW_TYPE_1);
 	uint8_t *memory = local(env.b).memory(in.id);
 	const std::vector<uint8_t> late = bytes(0), written = bytes(0xff);
-	const uint32_t rounds = env.options.races / 8;
+	const uint32_t rounds = env.options.races / 40;
 	std::mt19937 random{1};
 	uint32_t hits = 0;
 

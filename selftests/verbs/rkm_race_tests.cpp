@@ -38,10 +38,10 @@ uint32_t rounds_of(const Env &env)
 		(races < 1000000 ? races / 50 : races) / racers, few_rounds);
 }
 
-/* Of ends that take longer. */
+/* Of ends that take longer: up to a second for all of a round's queue pairs. */
 uint32_t fewer_rounds_of(const Env &env)
 {
-	return std::max(rounds_of(env) / 40, few_rounds);
+	return std::max(rounds_of(env) / 400, few_rounds);
 }
 
 /* How keys end. */
