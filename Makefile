@@ -79,6 +79,9 @@ need-headers:
 userspace: $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j$(JOBS)
 
+demo-parts: $(BUILD)/build.ninja
+	ninja -C $(BUILD) -j$(JOBS) demo-parts
+
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
@@ -137,7 +140,9 @@ test-full: test-deps ready
 test-pyverbs: test-deps ready
 	selftests/pyverbs/run.sh $(TESTS)
 
-demo: ready
+# The tests are most of what there is to compile, and nobody waits for them here.
+demo: guest-deps kernel
+	@$(MAKE) --no-print-directory -s modules demo-parts
 	qemu-scripts/demo $(DEMO)
 
 bench: ready
@@ -149,6 +154,6 @@ bench-windows: ready
 bench-keys: ready
 	selftests/bench/keys $(BENCH)
 
-.PHONY: help all modules links need-headers userspace install clean deps format \
+.PHONY: help all modules links need-headers userspace demo-parts install clean deps format \
 	kernel build-deps guest-deps test-deps ready lint test test-full test-pyverbs demo \
 	bench bench-windows bench-keys
