@@ -62,8 +62,9 @@ def programs_have_one():
     """Each that is installed."""
     seen = 0
     for build in sorted(TREE.glob("userspace/**/meson.build")):
-        for name, how in re.findall(r"^executable\('([^']+)',(.*?)\)$",
-                                    build.read_text(), re.M | re.S):
+        for name, how in re.findall(
+                r"^(?:\w+ = )?executable\('([^']+)',(.*?)\)$",
+                build.read_text(), re.M | re.S):
             if "install: true" in how:
                 assert (TREE / f"docs/man/{name}.1").is_file(), f"{name}: no page"
                 seen += 1
