@@ -107,6 +107,13 @@ def tests_without_a_ratio_are_told():
     assert not table.vanished([{"rxe": [other], "pavo": [other]}], "rxe", "pavo")
 
 
+def rounds_that_lack_are_told():
+    """A floor that was kept in one round of two is not a floor that is kept."""
+    line = compare("send", "rate", 2, (100,), (50,))
+    assert table.incomplete([line], 2) == ["send rate 2: compared in 1 of 2 rounds"]
+    assert not table.incomplete([line], 1)
+
+
 def table_tells():
     """What is below the floor, or dropped packets, is said in words."""
     lines = [compare("write", "bandwidth", 65536, (140,), (100,)),
@@ -174,7 +181,7 @@ def _latency_spread():
 
 TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
          unequal_rounds, failures_are_told,
-         tests_without_a_ratio_are_told, table_tells,
+         tests_without_a_ratio_are_told, rounds_that_lack_are_told, table_tells,
          contest_ratio_is_of_rounds, contest_reordering, contest_below, contest_tells)
 
 sys.exit(tests.run("bench", TESTS))

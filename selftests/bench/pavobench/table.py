@@ -96,6 +96,14 @@ def below_floor(lines):
     return [line for line in lines if line["ratio"] < line["floor"]]
 
 
+def incomplete(lines, rounds):
+    """In words, the lines that not all rounds have a ratio for: too few to say that a
+    floor is kept."""
+    return [f"{line['op']} {line['test']} {line['size']}: compared in "
+            f"{line['rounds']} of {rounds} rounds"
+            for line in lines if line["rounds"] < rounds]
+
+
 def size_text(size):
     """In the largest unit that fits."""
     for unit, factor in (("MiB", 2**20), ("KiB", 2**10)):
