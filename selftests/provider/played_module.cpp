@@ -5,6 +5,7 @@
 #include "played_module.h"
 
 #include <bit>
+#include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -187,9 +188,24 @@ int serve_method(fake::Call &call)
 	}
 }
 
+void kicked(uint32_t command)
+{
+	if (command == IB_USER_VERBS_CMD_POST_RECV) {
+		engine.recv_kicks++;
+		return;
+	}
+	engine.send_kicks++;
+	if (engine.drains)
+		engine.drain();
+}
+
 int serve_write(fake::Call &call)
 {
 	switch (call.command) {
+	case IB_USER_VERBS_CMD_POST_SEND:
+	case IB_USER_VERBS_CMD_POST_RECV:
+		kicked(call.command);
+		return 0;
 	case IB_USER_VERBS_CMD_ALLOC_PD:
 		call.output(UVERBS_ATTR_CORE_OUT, engine.next_handle++);
 		return 0;
@@ -221,13 +237,11 @@ int on_write(uint32_t command, uint32_t)
 {
 	std::lock_guard guard(engine.lock);
 
-	if (command == IB_USER_VERBS_CMD_POST_RECV) {
-		engine.recv_kicks++;
-		return 0;
+	if (engine.refuses_writes) {
+		engine.refused++;
+		return EACCES;
 	}
-	engine.send_kicks++;
-	if (engine.drains)
-		engine.drain();
+	kicked(command);
 	return 0;
 }
 
@@ -235,7 +249,8 @@ void calm_engine()
 {
 	engine.drains = true;
 	engine.completes = false;
-	engine.send_kicks = engine.recv_kicks = 0;
+	engine.refuses_writes = false;
+	engine.send_kicks = engine.recv_kicks = engine.refused = 0;
 	engine.doorbells.clear();
 	engine.doorbell_page()->flags = PAVO_DB_NEED_KICK;
 }

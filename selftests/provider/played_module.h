@@ -96,7 +96,9 @@ struct Engine {
 	uint32_t next_qpn = 0x100;
 	uint32_t db_cons = 0;
 	std::vector<uint64_t> doorbells;
-	int send_kicks = 0, recv_kicks = 0;
+	/* As the kernel does with a process whose credentials have changed. */
+	bool refuses_writes = false;
+	int send_kicks = 0, recv_kicks = 0, refused = 0;
 	bool drains = true;
 	bool completes = false;
 	/* What to lie about in the next creation. */

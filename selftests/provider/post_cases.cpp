@@ -21,6 +21,36 @@ void test_one_doorbell_per_chain()
 	CHECK_EQ(engine.doorbells[1] >> PAVO_DB_QPN_SHIFT, user.qp->qp_num);
 }
 
+/* In a context of its own, with a page of its own, since it does not forget. */
+void test_refused_write()
+{
+	ibv_context *const usual = context;
+	const fake::Region page = engine.page;
+	const uint32_t cons = engine.db_cons;
+
+	engine.page = kernel->make_region(page.info.size);
+	engine.db_cons = 0;
+	context = ibv_open_device(usual->device);
+	CHECK(context);
+	{
+		User user;
+
+		calm_engine();
+		engine.refuses_writes = true;
+		for (int chain = 1; chain <= 3; chain++) {
+			CHECK_EQ(user.send(2, 10 * chain), 0);
+			CHECK_EQ(engine.send_kicks, chain);
+			CHECK_EQ(engine.refused, 1, "once is enough");
+		}
+		CHECK_EQ(user.side().taken, 6);
+		engine.refuses_writes = false;
+	}
+	ibv_close_device(context);
+	context = usual;
+	engine.page = page;
+	engine.db_cons = cons;
+}
+
 void test_no_kick_when_polled()
 {
 	User user;
@@ -230,6 +260,8 @@ void add_post_cases(Cases &cases)
 			{"one doorbell and one kick per chain",
 			 test_one_doorbell_per_chain},
 			{"a chain built by calls", test_built_chain},
+			{"one kick per chain where writes are refused",
+			 test_refused_write},
 			{"no kick while the page is polled",
 			 test_no_kick_when_polled},
 			{"a full send queue", test_queue_full},

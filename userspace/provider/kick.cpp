@@ -2,10 +2,11 @@
 /*
  * kick.cpp - the two calls into the module that the data path may need.
  *
- * They are the uverbs commands POST_SEND and POST_RECV without a work request,
- * written, or carried in a method (INVOKE_WRITE); the module's method runs in the caller's context and finds its work in
- * shared memory. Called by post_send.cpp, post_recv.cpp and dv.cpp.
+ * They are the uverbs commands POST_SEND and POST_RECV without a work request, written,
+ * or carried in a method (INVOKE_WRITE); the module's method runs in the caller's
+ * context and finds its work in shared memory. Called by post_send.cpp, post_recv.cpp and dv.cpp.
  */
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <new>
@@ -85,24 +86,30 @@ int by_ioctl(const ibv_context *context, uint32_t command, const Kernel &kernel,
 }
 
 /*
- * The write is the cheaper one. It is refused to a process that has changed its
- * credentials since it opened the device, and may find no memory; who is called then
- * has his requests in the ring already, so another way is tried.
+ * The write is the cheaper one. It is refused, for ever, to a process that has changed
+ * its credentials since it opened the device, and may find no memory; who is called
+ * then has his requests in the ring already, so another way is tried.
  */
 template <class Kernel, class Response>
 int call(const ibv_qp *qp, uint32_t command, uint32_t wqe_size)
 {
+	std::atomic<bool> &refused =
+		to_context(qp->context)->state->write_refused;
 	Response resp = {};
 	Kernel kernel = {};
-	int err;
 
 	kernel.response = reinterpret_cast<uintptr_t>(&resp);
 	kernel.qp_handle = qp->handle;
 	kernel.wqe_size = wqe_size;
-	err = by_write(qp->context, command, kernel, sizeof(resp));
-	if (err && err != EIO)
-		err = by_ioctl(qp->context, command, kernel, sizeof(resp));
-	return err;
+	if (!refused.load(std::memory_order_relaxed)) {
+		int err = by_write(qp->context, command, kernel, sizeof(resp));
+
+		if (!err || err == EIO)
+			return err;
+		if (err == EACCES)
+			refused.store(true, std::memory_order_relaxed);
+	}
+	return by_ioctl(qp->context, command, kernel, sizeof(resp));
 }
 
 } // namespace

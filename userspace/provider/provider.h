@@ -68,6 +68,7 @@ struct ContextState {
 	QpTable qps;
 	std::mutex qp_mutex;
 	std::atomic<int> xrc_srqs{0};
+	std::atomic<bool> write_refused{false}; /* see kick.cpp */
 	bool shared; /* several threads may use the context */
 };
 
