@@ -8,14 +8,8 @@
  * others in between, not in the receive path. What the interface has no room
  * for stays due and is tried again after a pause. Half owned.
  */
-#include <linux/module.h>
 #include "internal.h"
 #include "pavo_trace.h"
-
-static bool copy_reads;
-module_param(copy_reads, bool, 0644);
-MODULE_PARM_DESC(copy_reads,
-		 "answers to reads are copied, not attached by page (N)");
 
 /*
  * pavo_resource_new - room to remember one more read or atomic; NULL if as
@@ -234,7 +228,7 @@ static struct sk_buff *read_packet(struct pavo_qp *qp,
 				   struct pavo_region *region, u32 len)
 {
 	bool copy = len <= PAVO_RESPOND_COPYBREAK || res->replay ||
-		    READ_ONCE(copy_reads);
+		    READ_ONCE(pavo_copy_reads);
 	struct sk_buff *skb;
 
 	for (;;) {

@@ -9,11 +9,17 @@
 #include <linux/highmem.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/skbuff.h>
 #include "device.h"
 #include "translate/job.h"
 #include "translate/tce.h"
 #include "translate/translate.h"
+
+bool pavo_copy_reads;
+module_param_named(copy_reads, pavo_copy_reads, bool, 0644);
+MODULE_PARM_DESC(copy_reads,
+		 "what peers read is copied, not attached by page (N)");
 
 /* Payload up to this is copied into a packet; what is longer is attached by page. */
 #define COPY_MOST 256u
@@ -69,13 +75,13 @@ static bool add_piece(struct sk_buff *skb, struct page *page,
 }
 
 int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
-		    unsigned int len)
+		    unsigned int len, bool copy)
 {
-	bool copy = len <= COPY_MOST;
 	enum pavo_pvo_result result;
 	unsigned int offset, left, n;
 	struct page *page;
 
+	copy = pavo_job_copied(len, copy);
 	for (; len; pvo += n, len -= n) {
 		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
 		if (result)
@@ -87,7 +93,7 @@ int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
 	return 0;
 }
 
-unsigned int pavo_job_copied(unsigned int len)
+unsigned int pavo_job_copied(unsigned int len, bool copy)
 {
-	return len <= COPY_MOST ? len : 0;
+	return copy || len <= COPY_MOST ? len : 0;
 }

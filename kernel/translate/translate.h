@@ -13,7 +13,8 @@
  * written later is not read by it. Packets that wait in a queue of the interface are
  * out of reach: pages of plain regions that are attached to them leave as they are by
  * then, and are dropped for their ICRC if they have changed (docs/architecture.md, "What
- * waits in a queue"). Of a region with @copied no byte leaves.
+ * waits in a queue"). Of a region with @copied no byte leaves, nor of any with
+ * pavo_copy_reads.
  * Deregistration also waits for a grace period, for users by L_Key.
  */
 #ifndef PAVO_TRANSLATE_H
@@ -345,6 +346,9 @@ int pavo_region_from_skb(const struct pavo_region *region, u64 va,
 /** pavo_region_write - like pavo_region_from_skb() from a kernel buffer. */
 void pavo_region_write(const struct pavo_region *region, u64 va,
 		       const void *from, unsigned int len);
+
+/* What peers read is copied into packets, whatever it is of; no page is attached. */
+extern bool pavo_copy_reads;
 
 /** pavo_region_read - copy @len bytes at @va out to a kernel buffer. */
 void pavo_region_read(const struct pavo_region *region, u64 va, void *to,

@@ -139,6 +139,7 @@ struct piece {
 	u32 node;
 	u64 from;
 	u32 length;
+	bool copy; /* no page may be attached */
 	struct pavo_flow *flow;
 	struct sk_buff *skb;
 };
@@ -175,6 +176,7 @@ static void describe(const struct pavo_fifo_window *window,
 	piece->node = rcxt->peer.node;
 	piece->from = rcxt->from;
 	piece->length = min(rcxt->left, room_of(window, rcxt->flags));
+	piece->copy = !rcxt->own && READ_ONCE(pavo_copy_reads);
 	piece->pkt =
 		packet_to(window, PAVO_OP_WINDOW_DATA, &told, piece->length);
 }
@@ -194,10 +196,11 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 		return -EHOSTUNREACH;
 	skb = pavo_tx_alloc(tally, piece->flow, hdr,
 			    pavo_build(hdr, &piece->pkt),
-			    pavo_job_copied(piece->length));
+			    pavo_job_copied(piece->length, piece->copy));
 	if (!skb)
 		return -ENOBUFS;
-	err = pavo_job_to_skb(window->job, piece->from, skb, piece->length);
+	err = pavo_job_to_skb(window->job, piece->from, skb, piece->length,
+			      piece->copy);
 	if (err) {
 		kfree_skb(skb);
 		return err < 0 ? -ENOBUFS : err;
