@@ -13,8 +13,6 @@ namespace pv {
 
 namespace {
 
-const char *parameter = "/sys/module/pavo/parameters/rkm_full_walk";
-
 /* The kernel shows numbers that are up to 10 ms old (lifespan). */
 uint64_t read_number(const std::string &path)
 {
@@ -26,15 +24,6 @@ uint64_t read_number(const std::string &path)
 	if (!(file >> value))
 		throw Skip("no " + path);
 	return value;
-}
-
-void set_parameter(const char *value)
-{
-	std::ofstream file(parameter);
-
-	file << value << std::flush;
-	if (!file)
-		throw Skip(str("no ", parameter));
 }
 
 } // namespace
@@ -52,14 +41,21 @@ uint64_t Moved::by() const
 	return read_number(path_) - before_;
 }
 
-FullWalk::FullWalk()
+Parameter::Parameter(const char *name)
+	: path_(str("/sys/module/pavo/parameters/", name))
 {
-	set_parameter("Y");
+	if (!set("Y"))
+		throw Skip("no " + path_);
 }
 
-FullWalk::~FullWalk()
+Parameter::~Parameter()
 {
-	set_parameter("N");
+	set("N");
+}
+
+bool Parameter::set(const char *value)
+{
+	return bool(std::ofstream(path_) << value << std::flush);
 }
 
 std::vector<std::string> slots_of(const Side &side)

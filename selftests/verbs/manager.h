@@ -23,12 +23,20 @@ private:
 	uint64_t before_;
 };
 
-/* While it lives, invalidations look at every queue pair of the machine. */
-class FullWalk {
+/*
+ * A parameter of the module that is Y while this lives: rkm_full_walk, invalidations look
+ * at every queue pair of the machine; copy_reads, no page is attached to an answer.
+ */
+class Parameter {
 public:
-	FullWalk();
-	~FullWalk();
-	FullWalk(const FullWalk &) = delete;
+	explicit Parameter(const char *name);
+	~Parameter();
+	Parameter(const Parameter &) = delete;
+
+private:
+	bool set(const char *value);
+
+	std::string path_;
 };
 
 /*

@@ -20,7 +20,6 @@ using namespace pv;
 namespace {
 
 constexpr size_t size = 32 << 10;
-const char *parameter = "/sys/module/pavo/parameters/copy_reads";
 
 /* What is sent by an adapter's interface waits for so long, while this lives. */
 class Delay {
@@ -49,23 +48,6 @@ private:
 	}
 
 	std::string interface_;
-};
-
-/* While it lives, answers to reads are copied. */
-class CopyReads {
-public:
-	CopyReads() { set("Y"); }
-	~CopyReads() { set("N"); }
-	CopyReads(const CopyReads &) = delete;
-
-private:
-	static void set(const char *value)
-	{
-		std::ofstream file(parameter);
-
-		if (!(file << value << std::flush))
-			throw Skip(str("no ", parameter));
-	}
 };
 
 /* Memory that stays when its region has gone. */
@@ -191,7 +173,7 @@ PV_TEST_LOCAL("queued.not_taken",
 PV_TEST_LOCAL("queued.copied", "the same with copy_reads: they are taken, with "
 			       "what was there before")
 {
-	CopyReads copy;
+	Parameter copy("copy_reads");
 
 	read_from_queue(env, true);
 }
