@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Unit test of what the runner makes of a program (groups.py, tap.py), through which every
+# verdict of every test passes: what is reported is counted, and what is not is a failure.
+# Small shell scripts stand in for test programs. Prints TAP. Run by the group unit through
+# Meson; writes into temporary folders only.
+import pathlib
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from runner import groups, tests  # noqa: E402  (path set above)
+
+
+def play(script, **how):
+    """Runs it as a test program; returns (passed, failed, skipped), failures."""
+    program = groups.Program("stand-in", ["sh", "-c", script], cwd="/", **how)
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder, "tap.log")
+        reader = groups.Execution(program, {"PATH": "/usr/bin:/bin"}, log,
+                                  lambda *_: None).run()
+        assert log.read_text().endswith("\n")
+    count = reader.count
+    return (count.passed, count.failed, count.skipped), reader.failures
+
+
+def prints(*lines, status=0):
+    """A program that says these lines and ends."""
+    return play("".join(f"echo '{line}'\n" for line in lines) + f"exit {status}")
+
+
+def what_is_reported_is_counted():
+    """Each kind of line once, in a program that owns up to its failure."""
+    found = prints("1..4", "ok 1 one", "not ok 2 two", "ok 3 # SKIP no room",
+                   "ok 4 four", "# ok 5 is talk", status=1)
+    assert found == ((2, 1, 1), ["two"]), found
+
+
+def what_was_planned_has_to_come():
+    """A program that stops in the middle, whatever its status."""
+    found = prints("1..5", "ok 1 one", "ok 2 two")
+    assert found == ((2, 3, 0), ["3 planned but never reported"]), found
+    found = prints("1..3", "ok 1 one", status=139)
+    assert found[0] == (1, 2, 0), found
+
+
+def more_than_was_planned():
+    """Tests that nobody knew of: one of the numbers is wrong."""
+    found = prints("1..1", "ok 1 one", "ok 2 two")
+    assert found[0] == (2, 1, 0), found
+
+
+def a_status_that_nothing_explains():
+    """All ok, but it ended with an error, or was killed."""
+    assert prints("1..1", "ok 1 one", status=1)[0] == (1, 1, 0)
+    found = play("echo 1..1; echo ok 1 one; kill -SEGV $$")
+    assert found[0] == (1, 1, 0), found
+
+
+def a_guest_that_failed():
+    """A report of its kernel counts beside whatever its tests said."""
+    assert prints("1..1", "ok 1 one", status=240)[0] == (1, 1, 0)
+    found = prints("1..1", "not ok 1 one", status=240)
+    assert found == ((0, 2, 0), ["one", "the guest failed (pavo-vm status 240)"]), found
+
+
+def nothing_at_all():
+    """Silence is no success; a plan of none is skipped."""
+    assert prints()[0] == (0, 1, 0)
+    assert prints("hello", status=4)[0] == (0, 0, 0)
+    assert prints("1..0 # SKIP no such kernel")[0] == (0, 0, 1)
+
+
+def each_node_has_its_plan():
+    """What one node reports too much does not make up for another."""
+    found = prints("node1| 1..2", "node2| 1..2", "node1| ok 1 a", "node1| ok 2 b",
+                   "node1| ok 3 c", "node2| ok 1 d")
+    assert found[0] == (4, 2, 0), found
+
+
+def by_status_alone():
+    """Programs that speak no TAP."""
+    assert play("exit 0", protocol="exit")[0] == (1, 0, 0)
+    assert play("exit 77", protocol="exit")[0] == (0, 0, 1)
+    assert play("exit 3", protocol="exit")[0] == (0, 1, 0)
+
+
+def one_that_does_not_end():
+    """It is ended with all that it started, and has failed."""
+    (_, failed, _), why = play("sleep 1000 & echo 1..1; wait", timeout=0.2)
+    assert failed == 1, why
+
+
+def one_that_does_not_start():
+    """A program that was not built."""
+    program = groups.Program("missing", ["/nonexistent/program"], cwd="/")
+    with tempfile.TemporaryDirectory() as folder:
+        reader = groups.Execution(program, {}, pathlib.Path(folder, "log"),
+                                  lambda *_: None).run()
+    assert (reader.count.failed, reader.count.passed) == (1, 0)
+
+
+TESTS = (what_is_reported_is_counted, what_was_planned_has_to_come,
+         more_than_was_planned, a_status_that_nothing_explains, a_guest_that_failed,
+         nothing_at_all, each_node_has_its_plan, by_status_alone,
+         one_that_does_not_end, one_that_does_not_start)
+
+sys.exit(tests.run("runner", TESTS))
