@@ -119,4 +119,15 @@ leave_it:
 	pavo_half_run(qp, half, cq, work);
 }
 
+/** pavo_half_forget - the packets that wait are dropped; nobody is in the half. */
+static inline void pavo_half_forget(struct pavo_qp *qp, struct pavo_half *half)
+{
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&half->backlog))) {
+		pavo_count(qp, rx_drop_state);
+		kfree_skb(skb);
+	}
+}
+
 #endif /* PAVO_ENTER_H */

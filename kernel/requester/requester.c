@@ -98,7 +98,7 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 
 	hrtimer_cancel(&req->hrtimer);
-	skb_queue_purge(&req->half.backlog);
+	pavo_half_forget(qp, &req->half);
 	kvfree(req->doorbells);
 	kvfree(req->wqes);
 	kvfree(req->wr_id);
@@ -116,7 +116,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
-	skb_queue_purge(&req->half.backlog);
+	pavo_half_forget(qp, &req->half);
 	req->half.pending = 0;
 	req->db_head = 0;
 	req->db_tail = 0;

@@ -55,7 +55,7 @@ void pavo_responder_destroy(struct pavo_qp *qp)
 	struct pavo_responder *resp = &qp->resp;
 
 	hrtimer_cancel(&resp->pause);
-	skb_queue_purge(&resp->half.backlog);
+	pavo_half_forget(qp, &resp->half);
 	kfree(resp->wqe);
 	kfree(resp->resources);
 	pavo_rkm_free(qp);
@@ -68,7 +68,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 
-	skb_queue_purge(&resp->half.backlog);
+	pavo_half_forget(qp, &resp->half);
 	resp->half.pending = 0;
 	resp->half.hold = false;
 	resp->msn = 0;
