@@ -83,6 +83,8 @@ demo-parts: $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j$(JOBS) demo-parts
 
 $(BUILD)/build.ninja:
+	@command -v meson >/dev/null || { \
+		echo "Meson is missing. Try 'make deps'." >&2; exit 1; }
 	meson setup $(BUILD)
 
 # Nobody has the key that the distribution signs its modules with.
