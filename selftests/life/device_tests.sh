@@ -160,6 +160,7 @@ memory_given_back()
 		start_traffic
 		# the kernel adds up what its CPUs counted once a second
 		soon more_pins
+		soon more_areas
 		kill -9 "$traffic_pid"
 		wait "$traffic_pid" || true
 		soon no_pins
