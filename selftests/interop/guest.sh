@@ -103,19 +103,25 @@ if [ "$NODE" = 1 ]; then
 fi
 here4=$(gid_index rdma0 v4)
 
-# By rdma_cm, which makes the queue pairs: once with each node as the server.
-rping_both()
+# by_cm NAME SERVER-LINE CLIENT-LINE: by rdma_cm, which makes the queue pairs; once with
+# each node as the server, at each address (@) of it below the prefixes $nets.
+nets=(192.168.77. fd00:77::)
+by_cm()
 {
-	local server at
+	local server net
 	for server in 1 2; do
-		for at in 192.168.77.$server fd00:77::$server; do
-			pair_step "rping, verified, server is node $server, $at" \
-				$server cm_listening "rping -s -a $at -v -C 20 -S 5000" \
-				"$here/../apps/rping-client 20 -a $at -S 5000"
+		for net in "${nets[@]}"; do
+			pair_step "$1, server is node $server, $net$server" $server \
+				cm_listening "${2//@/$net$server}" "${3//@/$net$server}"
 		done
 	done
 }
-rping_both
+
+rping=("rping -s -a @ -v -C 20 -S 5000" "$here/../apps/rping-client 20 -a @ -S 5000")
+by_cm "rping, verified" "${rping[@]}"
+by_cm "ucmatose, 5 connections" "ucmatose -b @ -c 5 -C 10 -S 4096" \
+	"ucmatose -s @ -c 5 -C 10 -S 4096"
+by_cm "rdma_server/rdma_client" "rdma_server -s @ -p 7471" "rdma_client -s @ -p 7471"
 
 # perf TOOL ARGUMENTS...: once with each node as the server
 perf()
@@ -147,6 +153,15 @@ if [ "$NODE" = 2 ]; then
 	wait "$capture"
 	sync
 fi
+
+# Behind the capture, whose filter knows no tags.
+modprobe 8021q
+ip link add link eth0 name eth0.9 type vlan id 9 && ip link set eth0.9 up &&
+	ip address add "192.168.79.$NODE/24" dev eth0.9 &&
+	ip address add "fd00:79::$NODE/64" dev eth0.9 nodad || exit 1
+wait_for grep -qs eth0.9 /sys/class/infiniband/rdma0/ports/1/gid_attrs/ndevs/*
+nets=(192.168.79. fd00:79::)
+by_cm "rping on a VLAN, verified" "${rping[@]}"
 pavo-barrier end $wait_long || exit 1
 [ "$NODE" = 1 ] && tap_end
 exit 0
