@@ -25,6 +25,29 @@ active_mtu_is()
 	[[ $(ibv_devinfo -d "$1") =~ active_mtu:[[:space:]]+$2[[:space:]] ]]
 }
 
+# RC does not care for a wire that loses, doubles and reorders, but for the time it takes.
+bad_wire()
+{
+	local side
+	for side in va vb; do
+		tc qdisc add dev $side root netem limit 10000 delay 1ms 1ms \
+			loss 1% duplicate 2% reorder 25% || return 1
+	done
+}
+
+good_wire()
+{
+	local side dropped
+	for side in va vb; do
+		dropped=$(tc -s qdisc show dev $side)
+		[[ $dropped =~ dropped\ [1-9] ]] || {
+			echo "Bail out! the bad wire of $side lost nothing"
+			return 1
+		}
+		tc qdisc delete dev $side root || return 1
+	done
+}
+
 # mr.huge_pages wants some
 [ ! -e /proc/sys/vm/nr_hugepages ] || echo 8 >/proc/sys/vm/nr_hugepages
 
@@ -53,6 +76,11 @@ before=$(packets_of va)
 status=0
 "$program" "${common[@]}" "${wide[@]}" --gid v4 \
 	--skip state.path_mtu_too_large || status=$?
+bad_wire || exit 1
+"$program" "${common[@]}" --gid v4 --only data. --only sgl. --only atomic. \
+	--only order. --only srq.rc --only srq.interleaved --only rnr.late --skip data.large --skip data.huge ||
+	status=$?
+good_wire || exit 1
 "$program" "${common[@]}" --gid v6 --only data. --only sgl. --only atomic. \
 	--only rnr.late --only state.query --only remote_access.out_of_bounds \
 	--only retry.peer_destroyed --only process.two --only ud. --only mcast. --skip large --skip huge ||
