@@ -196,3 +196,40 @@ PV_TEST_LOCAL("odp.stuck_fault",
 			sched_yield();
 	}
 }
+
+PV_TEST_LOCAL("odp.stuck_backlog",
+	      "packets for a queue pair that waits for a page wait, too, up to "
+	      "1024, and end with it; none is dropped uncounted")
+{
+	constexpr unsigned most = 1024, sent = most + 200;
+	Frozen frozen(int(env.options.patience_ms));
+	std::unique_ptr<ibv_mr, DeregMr> region(
+		ibv_reg_mr(local(env.b).raw_pd(0), frozen.memory, page,
+			   int(all_access | IBV_ACCESS_ON_DEMAND)));
+	REQUIRE(region, "reg_mr");
+	Mr in, out = must_reg(env.a, {8});
+	LinkSpec uc;
+	uc.type = IBV_QPT_UC;
+	Link link = connect(env, uc);
+	in.address = uintptr_t(frozen.memory);
+	in.rkey = region->rkey;
+
+	OneCpu one;
+	Moved full(env.b, "rx_drop_backlog"), ended(env.b, "rx_drop_state");
+	frozen.freeze();
+	for (unsigned i = 0; i < sent; i++) {
+		SendWr wr = make_wr(Op::write, {out, 0}, 8, {in, 0});
+
+		must_post(link.a, std::vector<SendWr>{wr});
+		wait_send(env, link.a, "write that nobody answers");
+	}
+	while (full.by() < sent - most)
+		sched_yield();
+	REQUIRE_EQ(ended.by(), 0u, "packets of a queue pair that ended");
+	to_state(link.b, IBV_QPS_RESET);
+	while (ended.by() < most)
+		sched_yield();
+	REQUIRE(frozen.thaw(), "the queue pair's end waited for the page");
+	REQUIRE_EQ(full.by(), sent - most, "packets that found no room");
+	REQUIRE_EQ(ended.by(), most, "packets of a queue pair that ended");
+}
