@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * nomem_tests.cpp - the kernel refuses memory at any place of a call: it fails with ENOMEM
+ * (EFAULT, if it was a copy), nothing is half made, and the same call succeeds behind it.
+ */
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pavo/region_cache.hpp>
+#include <pavo/window.hpp>
+
+#include "../faults/fail_nth.h"
+#include "world.h"
+
+using namespace world;
+using faults::FailNth;
+using pavo::Device;
+using pavo::Job;
+using pavo::Mapping;
+using pavo::Window;
+
+namespace {
+
+constexpr unsigned most = 2000; /* allocations of a call */
+
+struct Nomem : testing::Test {
+	void SetUp() override
+	{
+		const std::string lacking = FailNth::lacking();
+
+		if (!lacking.empty())
+			GTEST_SKIP() << lacking;
+	}
+};
+
+/* @make returns 0 or an errno; @undo takes back what it made. */
+void in_turn(const std::string &what, const std::function<int()> &make,
+	     const std::function<void()> &undo)
+{
+	bool failed = true;
+	unsigned n = 0;
+
+	while (failed) {
+		int error;
+
+		ASSERT_LT(++n, most) << what << ": no end";
+		{
+			FailNth fail(n);
+
+			error = make();
+			failed = fail.end();
+		}
+		ASSERT_TRUE(!error || (failed && faults::explained(error)))
+			<< what << ", allocation " << n << ": "
+			<< strerror(error);
+		if (!error)
+			undo();
+	}
+	EXPECT_GT(n, 1u) << what << " allocates nothing";
+	std::cout << "# " << what << ": " << n - 1 << " failed in turn\n";
+}
+
+/* The library's own memory may be what could not grow. */
+int refused(const std::function<void()> &call)
+{
+	try {
+		return refusal(call);
+	} catch (const std::bad_alloc &) {
+		return ENOMEM;
+	}
+}
+
+/* What a constructor makes. */
+template <class Object, class... Arguments>
+void makes(const std::string &what, Arguments &&...arguments)
+{
+	std::optional<Object> object;
+
+	in_turn(
+		what,
+		[&] { return refused([&] { object.emplace(arguments...); }); },
+		[&] { object.reset(); });
+}
+
+} // namespace
+
+TEST_F(Nomem, Jobs)
+{
+	std::optional<Job> job;
+	Device device = adapter();
+
+	in_turn(
+		"job reserved",
+		[&] {
+			return refused([&] {
+				job.emplace(
+					Job::reserve(device, job_id, job_key));
+			});
+		},
+		[&] { job.reset(); });
+	Job first = Job::reserve(device, job_id, job_key);
+	in_turn(
+		"job joined",
+		[&] {
+			return refused([&] {
+				job.emplace(Job::join(device, job_id, job_key));
+			});
+		},
+		[&] { job.reset(); });
+}
+
+TEST_F(Nomem, Mappings)
+{
+	Device device = adapter();
+	Job job = Job::reserve(device, job_id, job_key);
+	Memory memory(64 * page);
+	const size_t before = pinned();
+
+	makes<Mapping>("mapping", job, memory.all());
+	EXPECT_EQ(pinned(), before);
+	EXPECT_EQ(job.info().mappings, 0u);
+	/* A part of what is pinned already. */
+	Mapping all(job, memory.all());
+	makes<Mapping>("mapping of a part", job, memory.part(page, 5 * page));
+	EXPECT_EQ(pinned(), before + 64);
+}
+
+TEST_F(Nomem, Windows)
+{
+	Device device = adapter();
+	Job job = Job::reserve(device, job_id, job_key);
+	pavo::WindowOptions options;
+
+	options.send_frames = options.recv_frames = 16;
+	makes<Window>("window", job, options);
+	Window window(job, options);
+	uint32_t rcxt = 0;
+	in_turn(
+		"contexts",
+		[&] {
+			return window.take_rcxts({&rcxt, 1}).value();
+		},
+		[&] {
+			EXPECT_FALSE(window.return_rcxts({&rcxt, 1}));
+		});
+}
+
+/* What a cache gives under such circumstances is right, or nothing. */
+TEST_F(Nomem, Caches)
+{
+	Device device = adapter();
+	Job job = Job::reserve(device, job_id, job_key);
+	Memory memory(32 * page);
+	std::vector<pavo::RegionPiece> room(8);
+	std::optional<pavo::RegionCache> cache;
+
+	makes<pavo::RegionCache>("cache", job, by_hand);
+	cache.emplace(job, by_hand);
+	std::span<pavo::RegionPiece> pieces;
+	in_turn(
+		"first use",
+		[&] {
+			std::error_code error;
+
+			pieces = cache->get(memory.all(), room, error);
+			return error.value();
+		},
+		[&] {
+			for (auto &piece : pieces)
+				EXPECT_EQ(job.check(piece.pvo, piece.length),
+					  PAVO_PVO_OK);
+			cache->put(pieces);
+			memory.replace();
+		});
+	cache.reset();
+	EXPECT_EQ(job.info().mappings, 0u);
+}
