@@ -138,14 +138,46 @@ def contest_ratio_is_of_rounds():
             "ratio" not in second["of"]["rxe"])
 
 
+def wire(ahead, packets=1000):
+    """The rows of a wire that sent so many of the packets ahead."""
+    return [[{"kind": "noqueue", "packets": 7, "requeues": 7},
+             {"kind": "netem", "packets": packets, "requeues": ahead}]]
+
+
+def reorder(*parts):
+    """What is found of a round for each part of 1000; twice the time in every one."""
+    return contest.reordering(
+        [{"windows": ([row("write", "bandwidth", 65536, 100)],
+                      [row("write", "bandwidth", 65536, 200)], wire(part)),
+          "rxe-ud": ([], [], wire(0, 0))} for part in parts])
+
+
 def contest_reordering():
     """Half as much goodput is 0.5, by rounds; who has no rows is left out."""
     level = [row("write", "bandwidth", 65536, 100)]
-    rounds = [{"windows": (level, [row("write", "bandwidth", 65536, ns)]),
-               "rxe-ud": ([], [])} for ns in (100, 200, 400)]
-    found = contest.reordering(rounds)
-    assert (list(found) == ["windows"] and found["windows"]["ratio"]
-            == {"median": 0.5, "min": 0.25, "max": 1, "n": 3})
+    rounds = [{"windows": (level, [row("write", "bandwidth", 65536, ns)], wire(ns)),
+               "rxe-ud": ([], [], [])} for ns in (100, 200, 400)]
+    found, refused = contest.reordering(rounds)
+    assert (list(found) == ["windows"] and not refused and found["windows"]["ratio"]
+            == {"median": 0.5, "min": 0.25, "max": 1, "n": 3} and
+            found["windows"]["ahead"]
+            == {"median": 0.2, "min": 0.1, "max": 0.4, "n": 3})
+
+
+def contest_refuses():
+    """A wire that did not send about a quarter ahead says nothing of reordering."""
+    for part in (200, 250, 300):
+        found, refused = reorder(part)
+        assert "windows" in found and not refused, part
+        assert f"{part / 10:.1f} ({part / 10:.1f} - " in contest.text("t", [], found, [])
+    for parts in ((0,), (70,), (199,), (301,), (250, 70, 71)):
+        found, refused = reorder(*parts)
+        assert not found and len(refused) == 1, parts
+    assert refused[0].startswith("windows: of the packets 7.1 (7.0 - 25.0) % were sent")
+    # what nobody looked at is none
+    nothing = [{"rxe": ([row("write", "bandwidth", 65536, 1)],) * 2 + ([],)}]
+    found, refused = contest.reordering(nothing)
+    assert not found and refused[0].startswith("rdma_rxe RC: of the packets 0.0 (")
 
 
 def contest_below():
@@ -182,6 +214,7 @@ def _latency_spread():
 TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
          unequal_rounds, failures_are_told,
          tests_without_a_ratio_are_told, rounds_that_lack_are_told, table_tells,
-         contest_ratio_is_of_rounds, contest_reordering, contest_below, contest_tells)
+         contest_ratio_is_of_rounds, contest_reordering, contest_refuses, contest_below,
+         contest_tells)
 
 sys.exit(tests.run("bench", TESTS))
