@@ -165,10 +165,11 @@ struct Striping : testing::Test {
 		adapter_is_active("wd0");
 	}
 
-	/* What was sent by the second wire before this has come, or never will. */
-	void all_has_come()
+	/* What was sent by a wire before this, the second, has come, or never will. */
+	void all_has_come(const char *adapter_a = "wc0",
+			  const char *adapter_b = "wd0")
 	{
-		LaneEnd from("wc0", node_a), to("wd0", node_b);
+		LaneEnd from(adapter_a, node_a), to(adapter_b, node_b);
 		int seen = 0;
 
 		must(from.window->set_node(node_b, to.address.gid));
@@ -355,6 +356,52 @@ TEST_F(Striping, AnAdapterIsTakenAwayInTheMiddle)
 			adapter_is_active("wc0");
 			adapter_is_active("wd0");
 		}
+}
+
+/*
+ * Adapters of both lanes begin anew in the middle, those of one end and then the other's. Each
+ * lane has chunks under way at that moment, or gets the next by contexts that are gone.
+ */
+TEST_F(Striping, AdaptersRecoverInTheMiddle)
+{
+	constexpr uint64_t all = memory_size / chunk;
+
+	for (bool put : {true, false}) {
+		Two two({.chunk = chunk});
+		auto chunks = [&] {
+			return two.a.lane(0).chunks + two.a.lane(1).chunks;
+		};
+		auto recover_at = [&](uint64_t n,
+				      std::array<LaneEnd, 2> &ends) {
+			ASSERT_TRUE(two.until([&] { return chunks() >= n; }));
+			ASSERT_LT(chunks(), all / 2);
+			for (LaneEnd &end : ends)
+				recover(end.device);
+		};
+
+		two.memory_a.fill(put ? 1 : 2);
+		two.memory_b.fill(put ? 2 : 1);
+		two.begin(put, 7);
+		ASSERT_NO_FATAL_FAILURE(recover_at(all / 16, two.ends_a));
+		ASSERT_NO_FATAL_FAILURE(recover_at(all / 4, two.ends_b));
+		ASSERT_TRUE(two.run());
+		two.expect_good(7, 1);
+		EXPECT_EQ(chunks(), all) << "each once";
+		for (Striped *end : {&two.a, &two.b})
+			for (size_t i = 0; i < 2; i++)
+				EXPECT_TRUE(end->lane(i).living) << i;
+		for (auto *ends : {&two.ends_a, &two.ends_b})
+			for (LaneEnd &end : *ends)
+				EXPECT_EQ(end.window->lmt().rcxts_owned, 8u)
+					<< end.device.name();
+		/* Nothing is under way that would come later. */
+		two.memory_a.fill(3);
+		two.memory_b.fill(4);
+		all_has_come();
+		all_has_come("wa0", "wb0");
+		EXPECT_TRUE(two.memory_a.holds(3));
+		EXPECT_TRUE(two.memory_b.holds(4));
+	}
 }
 
 /* Both directions at once, and each end loses a lane of its own sight. */
