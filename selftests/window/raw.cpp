@@ -17,7 +17,9 @@ namespace windows {
 
 namespace {
 
-constexpr size_t ip = 14, udp = 34, bth = 42, crc_bytes = 4;
+constexpr size_t type = 12, ip = 14, udp = 34, bth = 42, crc_bytes = 4;
+/* By so much the header of IPv6 is longer. */
+constexpr size_t longer = 20;
 constexpr uint64_t roce = 4791;
 
 } // namespace
@@ -84,8 +86,9 @@ Wire::~Wire()
 	close(fd_);
 }
 
-std::vector<Frame> Wire::recorded(uint8_t opcode)
+std::vector<Frame> Wire::recorded(uint8_t opcode, bool ipv6)
 {
+	const size_t more = ipv6 ? longer : 0;
 	std::vector<Frame> frames;
 	Frame frame(2048);
 	sockaddr_ll from{};
@@ -94,8 +97,11 @@ std::vector<Frame> Wire::recorded(uint8_t opcode)
 
 	while ((n = recvfrom(fd_, frame.data(), frame.size(), MSG_DONTWAIT,
 			     reinterpret_cast<sockaddr *>(&from), &size)) > 0)
-		if (from.sll_pkttype != PACKET_OUTGOING && n > ssize_t(bth) &&
-		    field(frame, udp + 2, 2) == roce && frame[bth] == opcode)
+		if (from.sll_pkttype != PACKET_OUTGOING &&
+		    n > ssize_t(bth + more) &&
+		    field(frame, type, 2) == (ipv6 ? ETH_P_IPV6 : ETH_P_IP) &&
+		    field(frame, udp + more + 2, 2) == roce &&
+		    frame[bth + more] == opcode)
 			frames.emplace_back(frame.begin(), frame.begin() + n);
 	return frames;
 }

@@ -11,7 +11,7 @@
 
 namespace windows {
 
-/* From its Ethernet header to its ICRC; over IPv4. */
+/* From its Ethernet header to its ICRC; over IPv4, but where it is said. */
 using Frame = std::vector<uint8_t>;
 
 /* Where the fields of a packet are in a frame (docs/protocol.md). */
@@ -39,6 +39,12 @@ enum FrameAt : size_t {
 	AT_END_OF_READ = 118,
 };
 
+/* Over IPv6. */
+enum FrameAt6 : size_t {
+	AT6_LABEL = 15, /* its 20 bits, behind 4 that are zero; 3 bytes */
+	AT6_PORT = 54,
+};
+
 /* A number of @bytes bytes, as it is on the wire. */
 uint64_t field(const Frame &frame, size_t at, size_t bytes);
 void set_field(Frame &frame, size_t at, size_t bytes, uint64_t value);
@@ -58,7 +64,7 @@ public:
 	Wire(const Wire &) = delete;
 
 	/* Packets between windows that came in so far, of data or another opcode. */
-	std::vector<Frame> recorded(uint8_t opcode = 0xc1);
+	std::vector<Frame> recorded(uint8_t opcode = 0xc1, bool ipv6 = false);
 	void send(const Frame &frame);
 
 private:

@@ -178,10 +178,26 @@ TEST(Routes, MessagesTakeTurns)
 
 TEST(Routes, OverIPv6)
 {
+	constexpr uint16_t routes = 7;
 	Ends ends(true);
+	Wire wire("vb");
 
-	must(ends.a.set_node(node_b, ends.address_b.gid, {.ports = 7}));
+	must(ends.a.set_node(node_b, ends.address_b.gid, {.ports = routes}));
 	ends.move(true, 1);
+	auto frames = wire.recorded(0xc1, true);
+	auto ports = counts(frames, AT6_PORT, 2);
+	auto labels = counts(frames, AT6_LABEL, 3);
+	Counts both;
+	EXPECT_GE(frames.size(), memory_size / 1380);
+	expect_even(ports, routes, frames.size());
+	expect_ports(ports);
+	/* Whoever balances by labels sees as many ways, and those are the same. */
+	expect_even(labels, routes, frames.size());
+	EXPECT_FALSE(labels.contains(0));
+	for (const Frame &frame : frames)
+		both[field(frame, AT6_LABEL, 3) << 16 |
+		     field(frame, AT6_PORT, 2)]++;
+	expect_even(both, routes, frames.size());
 	ends.move(false, 2);
 }
 
