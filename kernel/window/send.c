@@ -197,9 +197,25 @@ static enum turn take_turn(struct pavo_windows *all)
 	return turn;
 }
 
+/*
+ * Is there a window with something to send that nobody has? Who has one comes here after
+ * its turn: nobody else is to look for it again and again until then.
+ */
 static bool anything_left(struct pavo_windows *all)
 {
-	return find_first_bit(all->active, all->most) < all->most;
+	struct pavo_fifo_window *window;
+	bool left = false;
+	u32 id;
+
+	rcu_read_lock();
+	for_each_set_bit(id, all->active, all->most) {
+		window = xa_load(&all->table, id);
+		left = window && !test_bit(0, &window->sending);
+		if (left)
+			break;
+	}
+	rcu_read_unlock();
+	return left;
 }
 
 void pavo_window_transmit(struct pavo_dev *dev)
@@ -219,7 +235,10 @@ void pavo_window_transmit(struct pavo_dev *dev)
 		turn = take_turn(all);
 	} while (turn == TURN_TAKEN && --turns);
 	atomic_dec(&all->workers);
-	/* Who found no room for another worker relies on this one. */
+	/*
+	 * Who found no room for another worker, or nothing but windows that this one
+	 * had, relies on this one.
+	 */
 	smp_mb__after_atomic();
 	if (anything_left(all))
 		queue_delayed_work(dev->wq, &all->manager, turn == NO_ROOM);

@@ -188,6 +188,57 @@ TEST(Workers, TheManagerGoesOn)
 	EXPECT_EQ(come, many);
 }
 
+/*
+ * Who has something to send while the only other window is in the hands of a worker sends
+ * that, and leaves the other to its worker: the manager does not run until that is done.
+ */
+TEST(Workers, LeaveAWindowToWhoHasIt)
+{
+	if (std::thread::hardware_concurrency() < 2)
+		GTEST_SKIP() << "one CPU: never two at work";
+	constexpr uint32_t length = 1 << 18;
+	constexpr uint64_t enough = 20;
+	/* An operation is a turn. */
+	Parameter quantum("window_quantum", 1024);
+	Ends ends(length);
+	pavo::WindowOptions options;
+	options.node = node_a;
+	options.gid_index = ends.address_a.index;
+	pavo::Window other(ends.job_a, options);
+	must(other.set_node(node_b, ends.address_b.gid));
+	std::atomic<bool> over = false;
+	std::thread writer([&] {
+		for (uint64_t tid = 1; !over; tid++) {
+			ASSERT_EQ(ends.ask(true, ends.request(tid, length)),
+				  PAVO_FRAME_SENT);
+			ASSERT_EQ(ended(ends.a).tid, tid);
+		}
+	});
+	auto in_turn = [&] {
+		return ends.a.lmt().quantum_left != 0;
+	};
+	Moved runs(ends.device_a, "window_manager");
+	uint64_t calls = 0, met = 0;
+
+	/* Until some came in the middle of a turn, which has gone on after them. */
+	EXPECT_TRUE(eventually([&] {
+		if (!in_turn())
+			return false;
+		pavo_frame_state state = PAVO_FRAME_EMPTY;
+
+		must(other.send(node_b, ends.b.number(), {}));
+		met += in_turn();
+		calls++;
+		EXPECT_TRUE(eventually([&] {
+			return other.sent({&state, 1}) == 1;
+		}));
+		return met >= enough;
+	}));
+	over = true;
+	writer.join();
+	EXPECT_LT(runs.by(), 5 * calls) << met << " of " << calls;
+}
+
 /* Two that send one message after the other, until @enough. Return: how many. */
 uint64_t send_by_two(Pair &pair, pavo::Window &other,
 		     const std::function<bool(uint64_t)> &enough)
