@@ -4,9 +4,12 @@
  * module's reload (windows document, "Failover Mechanisms"). Packets are recorded on their
  * way into interface vb and sent again through va, on the other end of its wire.
  */
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -103,6 +106,47 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		ASSERT_EQ(ends.a.lmt().rcxts, 0u);
 		ASSERT_EQ(ends.a.lmt().rcxts_owned, 0u);
 	}
+}
+
+/* Writes that to an adapter's command. Return: errno. */
+int order(const pavo::Device &device, const std::string &words)
+{
+	const std::string path =
+		"/sys/class/infiniband/" + device.name() + "/recover";
+	int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno;
+	bool taken = write(fd, words.data(), words.size()) ==
+		     ssize_t(words.size());
+	int error = taken ? 0 : errno;
+	close(fd);
+	return error;
+}
+
+/* Of the administrator's, and nothing but a yes. */
+TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
+{
+	Ends ends(length);
+	const uint32_t before = ends.b.lmt().recoveries;
+
+	for (const std::string words :
+	     {"0", "0\n", "n", "off", "2", "-1", " 1", "\n", "recover"})
+		EXPECT_EQ(order(ends.device_b, words), EINVAL) << words;
+	EXPECT_EQ(order(ends.device_b, std::string(4000, 'x')), EINVAL);
+	world::Process user([&](world::Process &) {
+		world::become_user(0);
+		return order(ends.device_b, "1") == EACCES &&
+		       order(ends.device_b, "0") == EACCES;
+	});
+	EXPECT_TRUE(user.good());
+	EXPECT_EQ(ends.b.lmt().recoveries, before);
+	EXPECT_EQ(ends.b.lmt().rcxts_owned, 1u);
+	ASSERT_EQ(ends.ask(true, ends.request(1, length)), PAVO_FRAME_SENT);
+	EXPECT_TRUE(told(ends, 1));
+	EXPECT_EQ(order(ends.device_b, "1\n"), 0);
+	EXPECT_EQ(ends.b.lmt().recoveries, before + 1);
+	EXPECT_EQ(ends.b.lmt().rcxts_owned, 0u);
 }
 
 /* What is moved: every third to a FIFO, every other by the other end. */
