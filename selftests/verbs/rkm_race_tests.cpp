@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Races of peers' operations with the end of their key (LOCAL_INV, deallocation of the
- * window, the end of its queue pair, deregistration, re-registration without rights) on more queue pairs than are walked over at
- * once: once it is over no byte changes, and none that was written later leaves.
+ * Races of peers' operations with the end of their key (LOCAL_INV, send with invalidate,
+ * the move of a window, its deallocation, the end of its queue pair, deregistration,
+ * re-registration without rights) on more queue pairs than are walked over at once: once
+ * it is over no byte changes, and none that was written later leaves.
  * A round ends one key on each of sixteen queue pairs while another thread uses them.
  */
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <random>
 #include <thread>
+
+#include <arpa/inet.h>
 
 #include "manager.h"
 #include "tap.h"
@@ -21,13 +25,30 @@ using namespace pv;
 namespace {
 
 constexpr size_t racers = 16, bystanders = 24;
-constexpr uint64_t page = 4096, apart = 64;
 constexpr uint32_t few_rounds = 50;
 
-/* What is in the memory of a window before its end, and what is there afterwards. */
-constexpr uint64_t early = 0x0123456789abcdef, late = ~early;
-/* What is written to it. */
-constexpr uint64_t written = 0x5555aaaa5555aaaa;
+/* What peers do: operations of so many bytes, in packets of so many at most. */
+struct Shape {
+	uint32_t bytes = 8;
+	int mtu = 0; /* 0: as large as they can be */
+};
+
+/* Of every place another byte, and of every @flip another one there. */
+std::vector<uint8_t> pattern(size_t bytes, uint8_t flip)
+{
+	std::vector<uint8_t> all(bytes);
+
+	for (size_t i = 0; i < bytes; i++)
+		all[i] = uint8_t(i * 7 + i / 256) ^ flip;
+	return all;
+}
+
+/* How far it is the pattern. */
+size_t same(const uint8_t *at, const std::vector<uint8_t> &all)
+{
+	return size_t(std::mismatch(all.begin(), all.end(), at).first -
+		      all.begin());
+}
 
 /* As many races as are asked for (--races) only where there is much time. */
 uint32_t rounds_of(const Env &env)
@@ -38,6 +59,12 @@ uint32_t rounds_of(const Env &env)
 		(races < 1000000 ? races / 50 : races) / racers, few_rounds);
 }
 
+/* Where it is another way to end a key that LOCAL_INV has had a million of. */
+uint32_t some_rounds_of(const Env &env)
+{
+	return std::max(rounds_of(env) / 16, few_rounds);
+}
+
 /* Of ends that take longer: up to a second for all of a round's queue pairs. */
 uint32_t fewer_rounds_of(const Env &env)
 {
@@ -45,17 +72,18 @@ uint32_t fewer_rounds_of(const Env &env)
 }
 
 /* How keys end. */
-enum class By { local_inv, dealloc, queue_pair, dereg, rereg };
+enum class By { local_inv, send_inv, move, dealloc, queue_pair, dereg, rereg };
 
 /*
- * Eight bytes with a key, a queue pair of its own, and what its peer does. The key is of a
+ * Some bytes with a key, a queue pair of its own, and what its peer does. The key is of a
  * window, or of a region.
  */
 struct Racer {
-	Racer(Env &env, Link pair, const Mr &memory, size_t number)
+	Racer(Env &env, Link pair, ibv_mw_type type, const BindSpec &place,
+	      size_t number)
 		: link(std::move(pair)),
-		  window(std::make_unique<Window>(env.b, IBV_MW_TYPE_2)),
-		  at(int64_t(number * apart)), spec{memory, at, 8},
+		  window(std::make_unique<Window>(env.b, type)),
+		  at(place.offset), spec(place),
 		  reads(link.spec.type == IBV_QPT_RC && number % 2)
 	{
 	}
@@ -80,24 +108,32 @@ struct Ends {
 
 class Races {
 public:
-	Races(Env &env, ibv_qp_type type, By by)
-		: env_(env), by_(by),
-		  memory_(must_reg(env.b, {page, 0, bindable_access})),
-		  out_(must_reg(env.a, {8})), in_(must_reg(env.a, {page}))
+	Races(Env &env, ibv_qp_type type, By by, const Shape &shape)
+		: env_(env), by_(by), bytes_(shape.bytes),
+		  half_(racers * std::max<uint64_t>(bytes_, 64)),
+		  early_(pattern(bytes_, 0)), late_(pattern(bytes_, 0xff)),
+		  written_(pattern(bytes_, 0x55)), none_(pattern(bytes_, 0xaa)),
+		  memory_(must_reg(env.b, {2 * half_, 0, bindable_access})),
+		  out_(must_reg(env.a, {bytes_})), in_(must_reg(env.a, {half_}))
 	{
 		LinkSpec spec;
 
 		spec.type = type;
+		spec.mtu = shape.mtu;
 		spec.cap = {4, 4, 1, 1, 0};
 		spec.rd_atomic = 1;
 		spec.cq_a = env.a.create_cq(1024, false);
 		spec.cq_b = env.b.create_cq(1024, false);
 		for (size_t i = 0; i < racers; i++)
-			racers_.emplace_back(env, connect(env, spec), memory_,
-					     i);
+			racers_.emplace_back(
+				env, connect(env, spec),
+				by == By::move ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2,
+				BindSpec{memory_, int64_t(i * half_ / racers),
+					 bytes_},
+				i);
 		for (size_t i = 0; i < bystanders; i++)
 			others_.push_back(connect(env, spec));
-		env.a.store(out_.id, 0, written);
+		put(at_a(out_, 0), written_);
 		peer_ = std::thread([this] { be_the_peer(); });
 	}
 
@@ -120,7 +156,7 @@ public:
 			bind_all();
 			posted_ = 0;
 			/* The end of an object takes longer than all operations. */
-			allowed_ = by_ == By::local_inv ? racers : 0;
+			allowed_ = by_request() ? racers : 0;
 			over_ = 0;
 			round_ = round;
 			end_all();
@@ -138,12 +174,38 @@ public:
 	{
 		const bool reliable = racers_[0].link.spec.type == IBV_QPT_RC;
 
-		return by_ != By::local_inv ||
+		return !by_request() ||
 		       (ends_.first >= ends_.keys / 64 &&
 			(!reliable || ends_.refused >= ends_.keys / 64));
 	}
 
 private:
+	/* Is it a work request that ends keys? Else a call. */
+	bool by_request() const
+	{
+		return by_ == By::local_inv || by_ == By::send_inv ||
+		       by_ == By::move;
+	}
+
+	bool of_window() const { return by_ != By::dereg && by_ != By::rereg; }
+
+	uint8_t *at_a(const Mr &mr, int64_t at)
+	{
+		return local(env_.a).memory(mr.id) + at;
+	}
+
+	/* Where its key is of, and where its window moves to. */
+	uint8_t *place(const Racer &racer)
+	{
+		return local(env_.b).memory(memory_.id) + racer.at;
+	}
+	uint8_t *next_place(const Racer &racer) { return place(racer) + half_; }
+
+	static void put(uint8_t *at, const std::vector<uint8_t> &all)
+	{
+		memcpy(at, all.data(), all.size());
+	}
+
 	/* ------------------------------------------ the peers, in a thread */
 
 	void be_the_peer()
@@ -160,10 +222,14 @@ private:
 				posted_++;
 				use(racer);
 			}
+			/* A send with invalidate is behind one, or before. */
+			const uint32_t all = by_ == By::send_inv ? 2 * racers :
+								   racers;
 			for (const Wc &wc :
-			     env_.a.poll(racers_[0].link.a.send_cq.id, racers,
+			     env_.a.poll(racers_[0].link.a.send_cq.id, all,
 					 env_.options.patience_ms))
-				status_of_[wc.id] = wc.status;
+				if (wc.id < racers)
+					status_of_[wc.id] = wc.status;
 			over_ = seen;
 		}
 	}
@@ -174,7 +240,7 @@ private:
 		SendWr wr = make_wr(racer.reads ? Op::read : Op::write,
 				    {racer.reads ? in_ : out_,
 				     racer.reads ? racer.at : 0},
-				    8, {memory_, racer.at});
+				    bytes_, {memory_, racer.at});
 
 		wr.id = number;
 		wr.rkey = racer.key;
@@ -186,9 +252,12 @@ private:
 
 	void bind_all()
 	{
-		for (Racer &racer : racers_) {
-			env_.b.store(memory_.id, racer.at, early);
-			env_.a.store(in_.id, racer.at, 0);
+		for (size_t i = 0; i < racers; i++) {
+			Racer &racer = racers_[i];
+
+			put(place(racer), early_);
+			put(next_place(racer), none_);
+			put(at_a(in_, racer.at), none_);
 			if (!of_window()) {
 				open_region(racer);
 				continue;
@@ -198,7 +267,10 @@ private:
 			if (!racer.window)
 				racer.window = std::make_unique<Window>(
 					env_.b, IBV_MW_TYPE_2);
-			post_bind(racer.link.b, *racer.window, racer.spec);
+			if (by_ == By::send_inv)
+				must_post(racer.link.b,
+					  std::vector<RecvWr>{{i, {}}});
+			post_bind(binder_of(i), *racer.window, racer.spec);
 			racer.key = (*racer.window)->rkey;
 		}
 		if (!of_window())
@@ -207,10 +279,10 @@ private:
 			REQUIRE_EQ(int(wc.status), IBV_WC_SUCCESS, "bind");
 	}
 
-	bool of_window() const
+	/* Any queue pair may move a window; its peer's may be at its end. */
+	Side &binder_of(size_t i)
 	{
-		return by_ == By::local_inv || by_ == By::dealloc ||
-		       by_ == By::queue_pair;
+		return by_ == By::move ? others_[i].b : racers_[i].link.b;
 	}
 
 	void connect_anew(Racer &racer)
@@ -228,10 +300,8 @@ private:
 		if (racer.region)
 			change_access(racer, all_access);
 		else
-			racer.region =
-				ibv_reg_mr(host.raw_pd(0),
-					   host.memory(memory_.id) + racer.at,
-					   8, int(all_access));
+			racer.region = ibv_reg_mr(host.raw_pd(0), place(racer),
+						  bytes_, int(all_access));
 		REQUIRE(racer.region, "reg_mr");
 		racer.key = racer.region->rkey;
 	}
@@ -266,6 +336,30 @@ private:
 		racer.region = nullptr;
 	}
 
+	/* Return: the id of the completion that tells that nobody uses the key. */
+	uint64_t post_end(size_t i)
+	{
+		Racer &racer = racers_[i];
+
+		if (by_ == By::local_inv)
+			return post_local_inv(racer.link.b, racer.key);
+		if (by_ == By::move) {
+			BindSpec next = racer.spec;
+
+			next.offset += int64_t(half_);
+			return post_bind(binder_of(i), *racer.window, next);
+		}
+
+		SendWr wr;
+
+		wr.id = racers + i;
+		wr.opcode = IBV_WR_SEND_WITH_INV;
+		/* Keys do not travel in network order, immediate data does. */
+		wr.imm = ntohl(racer.key);
+		env_.a.post_send(racer.link.a.qp.id, {wr});
+		return i;
+	}
+
 	/* Until the peer is about to use it, and a little longer, or not. */
 	void wait_for_turn(size_t i)
 	{
@@ -286,15 +380,14 @@ private:
 
 			allowed_ = std::max<size_t>(allowed_, i + 1);
 			wait_for_turn(i);
-			if (by_ == By::local_inv) {
-				number_of[post_local_inv(racer.link.b,
-							 racer.key)] = i;
+			if (by_request()) {
+				number_of[post_end(i)] = i;
 				continue;
 			}
 			end_object(racer);
 			note_end(i, true);
 		}
-		if (by_ != By::local_inv)
+		if (!by_request())
 			return;
 		/* Its peer may have brought the queue pair to its end before. */
 		for (const Wc &wc : completions("ends of keys")) {
@@ -309,10 +402,12 @@ private:
 
 	void note_end(size_t i, bool ended)
 	{
+		uint8_t *at = place(racers_[i]);
+
 		ended_[i] = ended;
-		at_its_end_[i] = env_.b.load(memory_.id, racers_[i].at);
+		written_at_end_[i] = same(at, written_) == bytes_;
 		if (ended)
-			env_.b.store(memory_.id, racers_[i].at, late);
+			put(at, late_);
 	}
 
 	void check_all(uint32_t round)
@@ -328,8 +423,8 @@ private:
 			if (ended_[i])
 				check(racer, i, round);
 			if (racer.link.spec.type == IBV_QPT_UC) {
-				ends_.first += at_its_end_[i] == written;
-				late_ones += at_its_end_[i] != written;
+				ends_.first += written_at_end_[i];
+				late_ones += !written_at_end_[i];
 				continue;
 			}
 			REQUIRE(good || status_of_[i] == IBV_WC_REM_ACCESS_ERR,
@@ -350,7 +445,7 @@ private:
 	 */
 	void aim(size_t late_ones)
 	{
-		const unsigned step = by_ == By::local_inv ? 64 : 1024;
+		const unsigned step = by_request() ? 64 : 1024;
 
 		if (late_ones * 8 > racers)
 			delay_ += step;
@@ -360,15 +455,30 @@ private:
 
 	void check(Racer &racer, size_t i, uint32_t round)
 	{
-		REQUIRE_EQ(env_.b.load(memory_.id, racer.at), late, "round ",
-			   round, ": memory of key ", i);
-		if (!racer.reads)
-			return;
-		uint64_t got = env_.a.load(in_.id, racer.at);
-		REQUIRE_EQ(got,
-			   status_of_[i] == IBV_WC_SUCCESS ? early :
-							     uint64_t(0),
-			   "round ", round, ": read by key ", i);
+		const bool good = status_of_[i] == IBV_WC_SUCCESS;
+
+		REQUIRE_EQ(same(place(racer), late_), bytes_, "round ", round,
+			   ": memory of key ", i);
+		REQUIRE_EQ(same(next_place(racer), none_), bytes_, "round ",
+			   round, ": memory that window ", i, " moves to");
+		if (racer.reads)
+			check_read(racer, i, round);
+		else if (racer.link.spec.type == IBV_QPT_RC && good)
+			REQUIRE(written_at_end_[i], "round ", round,
+				": write by key ", i);
+	}
+
+	/* It is as far as it came of what was there before, all of it if it was good. */
+	void check_read(Racer &racer, size_t i, uint32_t round)
+	{
+		const uint8_t *got = at_a(in_, racer.at);
+		const size_t n = same(got, early_);
+
+		REQUIRE(n == bytes_ || status_of_[i] != IBV_WC_SUCCESS,
+			"round ", round, ": byte ", n, " read by key ", i);
+		REQUIRE(!memcmp(got + n, none_.data() + n, bytes_ - n),
+			"round ", round, ": read by key ", i,
+			" that was refused, from byte ", n, " on");
 	}
 
 	void revive(Link &link)
@@ -399,6 +509,13 @@ private:
 
 	Env &env_;
 	const By by_;
+	const uint32_t bytes_;
+	const uint64_t half_; /* of the memory: windows move to the other one */
+	/*
+	 * What is in memory before the end of its key, and after that; what peers write
+	 * to it; what is where nobody has read or written.
+	 */
+	const std::vector<uint8_t> early_, late_, written_, none_;
 	Mr memory_;
 	Mr out_;
 	Mr in_;
@@ -410,16 +527,18 @@ private:
 	unsigned delay_ = 0;
 	int status_of_[racers] = {};
 	bool ended_[racers] = {};
-	uint64_t at_its_end_[racers] = {};
+	bool written_at_end_[racers] = {};
 	std::atomic<uint32_t> round_{0}, over_{0};
 	std::atomic<size_t> posted_{0}, allowed_{0};
 	std::thread peer_;
 };
 
-void race(Env &env, ibv_qp_type type, By by, uint32_t rounds)
+void race(Env &env, ibv_qp_type type, By by, uint32_t rounds,
+	  const Shape &shape = {})
 {
-	Moved matches(env.b, "rkm_matches"), stalls(env.b, "rkm_stalls");
-	Races races(env, type, by);
+	Moved matches(env.b, "rkm_matches"), stalls(env.b, "rkm_stalls"),
+		changed(env.a, "rx_drop_icrc");
+	Races races(env, type, by, shape);
 
 	env.expect_async();
 	races.run(rounds);
@@ -430,6 +549,8 @@ void race(Env &env, ibv_qp_type type, By by, uint32_t rounds)
 		 " just being copied, ", ends.flushed, " flushed"));
 	REQUIRE(ends.keys >= uint64_t(rounds) * racers, "ends of keys");
 	REQUIRE(races.races(), "one of the two nearly always came first");
+	/* Nobody would have taken them, but they have left. */
+	REQUIRE_EQ(changed.by(), 0u, "answers with what was written later");
 }
 
 } // namespace
@@ -445,6 +566,24 @@ PV_TEST_LOCAL("rkm.race_reliable",
 	      "after its completion no byte changes or leaves")
 {
 	race(env, IBV_QPT_RC, By::local_inv, rounds_of(env));
+}
+
+PV_TEST_LOCAL("rkm.race_send_inv",
+	      "the same with send with invalidate, which comes behind some "
+	      "operations on its queue pair and before others; also with reads "
+	      "and writes of several packets")
+{
+	for (const Shape &shape : {Shape{}, Shape{4096, 256}})
+		race(env, IBV_QPT_RC, By::send_inv, some_rounds_of(env), shape);
+}
+
+PV_TEST_LOCAL("rkm.race_move",
+	      "writes and reads race with the move of a window: after its "
+	      "completion no byte changes or leaves where it was, and none "
+	      "does where it is by the key of before")
+{
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
+		race(env, type, By::move, some_rounds_of(env));
 }
 
 PV_TEST_LOCAL("rkm.race_dereg",
@@ -474,4 +613,16 @@ PV_TEST_LOCAL("rkm.race_queue_pair",
 	      "was bound by: after its return no byte changes")
 {
 	race(env, IBV_QPT_UC, By::queue_pair, fewer_rounds_of(env));
+}
+
+/* More than is copied for being short, so that it depends on copy_reads. */
+PV_TEST_LOCAL("rkm.race_dereg_long",
+	      "writes and reads of several packets race with deregistration: "
+	      "after its return no byte changes or leaves")
+{
+	Parameter copy("copy_reads");
+
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
+		race(env, type, By::dereg, fewer_rounds_of(env) / 2,
+		     {4096, 1024});
 }
