@@ -79,6 +79,20 @@ std::vector<std::string> slots_of(const Side &side)
 	throw Failure(str("no line of ", wanted));
 }
 
+bool eventually(Env &env, const std::function<bool()> &condition)
+{
+	using namespace std::chrono;
+	const auto end =
+		steady_clock::now() + milliseconds(env.options.patience_ms);
+
+	while (!condition()) {
+		if (steady_clock::now() > end)
+			return false;
+		std::this_thread::yield();
+	}
+	return true;
+}
+
 std::vector<Link> many_links(Env &env, size_t count, Handle pd_b)
 {
 	std::vector<Link> links;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The remote key manager of an adapter, seen by its counters, and queue pairs to
- * be walked over. Used by: rkm_tests.cpp, odp_tests.cpp.
+ * be walked over. Used by: rkm_*.cpp, odp_tests.cpp.
  */
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ private:
  * that of writes.
  */
 std::vector<std::string> slots_of(const Side &side);
+
+/* Until it is so; false: too late. */
+bool eventually(Env &env, const std::function<bool()> &condition);
 
 /* Small links with shared CQs, three reads and a write at a time for each. */
 std::vector<Link> many_links(Env &env, size_t count, Handle pd_b = 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The remote key manager: walks over the keys in use, with the numbers of the key
- * manager document (256 queue pairs, four slots each), and what they are for.
+ * manager document (256 queue pairs, four slots each), and what they are for. Where
+ * operations are to be under way at the end of their key: rkm_held_tests.cpp.
  */
 #include <algorithm>
 #include <atomic>
@@ -32,21 +33,6 @@ Mr bindable(Env &env, uint64_t length = page, Handle pd = 0)
 void end_of(Env &env, Side &side, Window &window)
 {
 	must_bind(env, side, window, {});
-}
-
-/* Until it is so, or too late. */
-bool eventually(Env &env, const std::function<bool()> &condition)
-{
-	using namespace std::chrono;
-	const auto end =
-		steady_clock::now() + milliseconds(env.options.patience_ms);
-
-	while (!condition()) {
-		if (steady_clock::now() > end)
-			return false;
-		std::this_thread::yield();
-	}
-	return true;
 }
 
 /* Queue pairs with slots, like that of @link at B: to be walked over, not to be used. */
@@ -163,57 +149,6 @@ PV_TEST_LOCAL("rkm.pd_first", "the PD differs on all but one of 256: its four "
 	REQUIRE(qps.by() >= vis, qps.by(), " queue pairs");
 	REQUIRE_EQ(fail.by(), qps.by() - 1, "of another PD");
 	REQUIRE_EQ(keys.by(), slots, "slots compared");
-}
-
-PV_TEST_LOCAL("rkm.all_slots", "writes with one key on several queue pairs all "
-			       "end, those with another one all succeed")
-{
-	constexpr uint64_t size = 16 << 20;
-	constexpr size_t each = 4, writes = 3;
-	std::vector<Link> gone = many_links(env, each);
-	std::vector<Link> stay = many_links(env, each);
-	Window one(env.b, IBV_MW_TYPE_1), two(env.b, IBV_MW_TYPE_1);
-	Mr out = must_reg(env.a, {size});
-	Mr ended = bindable(env, size), kept = bindable(env, size);
-	BindSpec spec_one = {ended, 0, size}, spec_two = {kept, 0, size};
-	const uint64_t seed = env.seed();
-
-	env.expect_async();
-	env.a.fill(out.id, 0, size, seed, 0);
-	must_bind(env, gone[0].b, one, spec_one);
-	must_bind(env, gone[0].b, two, spec_two);
-	Moved matches(env.b, "rkm_matches");
-	auto write_by = [&](Link &link, const Mr &view) {
-		SendWr wr = make_wr(Op::write, {out, 0}, size, {view, 0});
-
-		must_post(link.a, std::vector<SendWr>(writes, wr));
-	};
-	std::vector<std::thread> posters;
-	for (size_t i = 0; i < each; i++)
-		posters.emplace_back([&, i] {
-			write_by(gone[i], view_of(one, spec_one));
-			write_by(stay[i], view_of(two, spec_two));
-		});
-	/* They have begun. */
-	while (env.b.verify(ended.id, 0, 8, seed, 0) != -1)
-		std::this_thread::yield();
-	end_of(env, gone[0].b, one);
-	for (std::thread &poster : posters)
-		poster.join();
-	for (const Wc &wc :
-	     wait_completions(env, stay[0].a, stay[0].a.send_cq, each * writes,
-			      "writes by the other key", each * writes * size))
-		REQUIRE_EQ(int(wc.status), IBV_WC_SUCCESS, "by the other key");
-	must_match(env.b, kept, 0, size, seed, 0, "what was written by it");
-	size_t refused = 0;
-	for (const Wc &wc : wait_completions(
-		     env, gone[0].a, gone[0].a.send_cq, each * writes,
-		     "writes by the key that ended", each * writes * size))
-		refused += wc.status == IBV_WC_REM_ACCESS_ERR;
-	REQUIRE_EQ(refused, each, "queue pairs that were refused");
-	/* Those whose message had begun; the others found no such key. */
-	REQUIRE(matches.by() >= 1 && matches.by() <= each, "matches ",
-		matches.by());
 }
 
 PV_TEST_LOCAL("rkm.invalid_slot", "operations that are over match nothing, "

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* See qdisc.h. */
+#include "qdisc.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include "env.h"
+#include "tap.h"
+
+namespace pv {
+
+namespace {
+
+int tc(const std::string &arguments)
+{
+	return system(("tc qdisc " + arguments + " 2>/dev/null").c_str());
+}
+
+std::string interface_of(Host &host)
+{
+	std::ifstream file(
+		str("/sys/class/infiniband/",
+		    ibv_get_device_name(local(host).context()->device),
+		    "/ports/1/gid_attrs/ndevs/0"));
+	std::string name;
+
+	file >> name;
+	return name;
+}
+
+} // namespace
+
+Qdisc::Qdisc(Host &host, const std::string &kind)
+	: interface_(interface_of(host))
+{
+	if (tc(str("add dev ", interface_, " root ", kind)))
+		throw Skip("no " + kind);
+}
+
+Qdisc::~Qdisc()
+{
+	tc("del dev " + interface_ + " root");
+}
+
+void Qdisc::change(const std::string &kind)
+{
+	REQUIRE_EQ(tc(str("change dev ", interface_, " root ", kind)), 0, kind);
+}
+
+} // namespace pv

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * How an adapter's interface sends (tc): to make whoever sends wait for as long as a
+ * test wants.
+ *
+ * Owns: the qdisc at the root of that interface. Used by: *_tests.cpp.
+ */
+#pragma once
+
+#include <string>
+
+#include "host.h"
+
+namespace pv {
+
+/* There is no room for anything, and nothing in it: all waits until this ends. */
+constexpr const char *no_room = "pfifo limit 0";
+
+/* While it lives. Skips the test where the kernel has none like that. */
+class Qdisc {
+public:
+	/* @kind: and its parameters, as tc has them */
+	Qdisc(Host &host, const std::string &kind);
+	~Qdisc();
+	Qdisc(const Qdisc &) = delete;
+
+	/* Other parameters; what is in it stays. */
+	void change(const std::string &kind);
+
+private:
+	std::string interface_;
+};
+
+} // namespace pv

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The remote key manager and operations that stay under way for as long as a test wants:
+ * the interface of who answers has no room. Nobody sends anything again there, so that
+ * each key is used once.
+ */
+#include <cstring>
+
+#include "manager.h"
+#include "qdisc.h"
+#include "tap.h"
+#include "window.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr uint64_t page = 4096;
+constexpr int mtu = 1024;
+
+/* Without a loss timer; as the document has it, three reads and a write at a time. */
+LinkSpec held_spec()
+{
+	LinkSpec spec;
+
+	spec.cap = {4, 4, 1, 1, 0};
+	spec.mtu = mtu;
+	spec.timeout = 0;
+	spec.rd_atomic = 3;
+	return spec;
+}
+
+/*
+ * Queue pairs whose peers have three reads and a write under way by the key of one window,
+ * each in a part of its memory. The write is of more packets than may be unanswered.
+ */
+class Busy {
+public:
+	static constexpr size_t reads = 3, all = reads + 1;
+
+	Busy(Env &env, size_t count)
+		: env_(env),
+		  memory_(must_reg(env.b, {count * part, 0, bindable_access})),
+		  out_(must_reg(env.a, {written})),
+		  in_(must_reg(env.a, {count * reads * page})),
+		  window_(env.b, IBV_MW_TYPE_1), seed_(env.seed())
+	{
+		for (size_t i = 0; i < count; i++)
+			links_.push_back(connect(env, held_spec()));
+		env.a.fill(out_.id, 0, written, seed_, 0);
+		env.a.fill(in_.id, 0, in_.length, background, 0);
+		env.b.fill(memory_.id, 0, memory_.length, seed_ + 1, 0);
+		env.seed();
+	}
+
+	Window &window() { return window_; }
+	BindSpec spec() const { return {memory_, 0, memory_.length}; }
+
+	void post()
+	{
+		const Mr view = view_of(window_, spec());
+
+		snprintf(key_, sizeof(key_), "%08x", view.rkey);
+		for (size_t i = 0; i < links_.size(); i++) {
+			std::vector<SendWr> wrs;
+
+			for (size_t n = 0; n < reads; n++)
+				wrs.push_back(make_wr(Op::read, {in_, in(i, n)},
+						      page,
+						      {view, from(i, n)}));
+			wrs.push_back(make_wr(Op::write, {out_, 0}, written,
+					      {view, int64_t(i * part)}));
+			must_post(links_[i].a, wrs);
+		}
+	}
+
+	/* All slots hold the key, with this mark of the dump. */
+	bool held(const char *mark = "")
+	{
+		const std::vector<std::string> want(all, str(key_, mark));
+
+		for (const Link &link : links_) {
+			std::vector<std::string> slots = slots_of(link.b);
+
+			/* An answer may just be tried again. */
+			for (std::string &word : slots)
+				std::erase(word, '*');
+			if (slots != want)
+				return false;
+		}
+		return true;
+	}
+
+	void must_succeed()
+	{
+		for (size_t i = 0; i < links_.size(); i++) {
+			for (const Wc &wc : ends_of(links_[i], "by a key"))
+				REQUIRE_EQ(int(wc.status), IBV_WC_SUCCESS,
+					   "by a key that did not end");
+			for (size_t n = 0; n < reads; n++)
+				must_match(env_.a, in_, in(i, n), page,
+					   seed_ + 1, from(i, n),
+					   "what was read");
+			must_match(env_.b, memory_, int64_t(i * part), written,
+				   seed_, 0, "what was written");
+		}
+	}
+
+	/* The first of each is refused, and nothing was read. */
+	void must_be_refused()
+	{
+		for (Link &link : links_) {
+			auto expected = IBV_WC_REM_ACCESS_ERR;
+
+			for (const Wc &wc : ends_of(link, "by a dead key")) {
+				REQUIRE_EQ(int(wc.status), expected,
+					   "by a key that ended");
+				expected = IBV_WC_WR_FLUSH_ERR;
+			}
+		}
+		must_match(env_.a, in_, 0, in_.length, background, 0,
+			   "where reads were refused");
+	}
+
+private:
+	static constexpr uint64_t written = 256 << 10,
+				  part = written + reads * page, background = 7;
+
+	int64_t from(size_t i, size_t n) const
+	{
+		return int64_t(i * part + written + n * page);
+	}
+	int64_t in(size_t i, size_t n) const
+	{
+		return int64_t((i * reads + n) * page);
+	}
+
+	std::vector<Wc> ends_of(Link &link, const char *what)
+	{
+		return wait_completions(env_, link.a, link.a.send_cq, all, what,
+					written);
+	}
+
+	Env &env_;
+	Mr memory_, out_, in_;
+	Window window_;
+	uint64_t seed_;
+	char key_[9] = {};
+	std::vector<Link> links_;
+};
+
+/* On some queue pairs the key ends, on as many another does not. */
+void end_in_all_slots(Env &env)
+{
+	constexpr size_t each = 4;
+	Moved matches(env.b, "rkm_matches");
+	Link binder = connect(env);
+	Busy gone(env, each), stay(env, each);
+
+	must_bind(env, binder.b, gone.window(), gone.spec());
+	must_bind(env, binder.b, stay.window(), stay.spec());
+	{
+		Qdisc full(env.b, no_room);
+
+		gone.post();
+		stay.post();
+		REQUIRE(eventually(env,
+				   [&] { return gone.held() && stay.held(); }),
+			"not all slots are in use");
+		must_bind(env, binder.b, gone.window(), {});
+		REQUIRE_EQ(matches.by(), each * Busy::all, "matches");
+		REQUIRE(gone.held("!"), "a slot of the key is not cleared");
+		REQUIRE(stay.held(), "a slot of another key is");
+	}
+	gone.must_be_refused();
+	stay.must_succeed();
+}
+
+} // namespace
+
+PV_TEST_LOCAL("rkm.all_slots",
+	      "a key in all four slots of several queue pairs, of three reads "
+	      "and a write: all are cleared, those of another key are not")
+{
+	env.expect_async();
+	end_in_all_slots(env);
+	/* The same by the manager's work. */
+	std::vector<Link> others = many_links(env, 32);
+	end_in_all_slots(env);
+}
