@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The remote key manager and operations that stay under way for as long as a test wants:
- * the interface of who answers has no room. Nobody sends anything again there, so that
- * each key is used once.
+ * the interface of who answers has no room, or hardly any. There are no loss timers, so
+ * nothing is sent again.
  */
 #include <cstring>
+
+#include <arpa/inet.h>
 
 #include "manager.h"
 #include "qdisc.h"
@@ -159,24 +161,132 @@ void end_in_all_slots(Env &env)
 
 	must_bind(env, binder.b, gone.window(), gone.spec());
 	must_bind(env, binder.b, stay.window(), stay.spec());
-	{
-		Qdisc full(env.b, no_room);
+	Qdisc queue(env.b, no_room);
 
-		gone.post();
-		stay.post();
-		REQUIRE(eventually(env,
-				   [&] { return gone.held() && stay.held(); }),
-			"not all slots are in use");
-		must_bind(env, binder.b, gone.window(), {});
-		REQUIRE_EQ(matches.by(), each * Busy::all, "matches");
-		REQUIRE(gone.held("!"), "a slot of the key is not cleared");
-		REQUIRE(stay.held(), "a slot of another key is");
-	}
+	gone.post();
+	stay.post();
+	REQUIRE(eventually(env, [&] { return gone.held() && stay.held(); }),
+		"not all slots are in use");
+	must_bind(env, binder.b, gone.window(), {});
+	REQUIRE_EQ(matches.by(), each * Busy::all, "matches");
+	REQUIRE(gone.held("!"), "a slot of the key is not cleared");
+	REQUIRE(stay.held(), "a slot of another key is");
+	/* Changed, not deleted: that loses what comes just then. */
+	queue.change("pfifo limit 1000");
 	gone.must_be_refused();
 	stay.must_succeed();
 }
 
+/* How the key of a read ends. */
+enum class By { local_inv, send_inv, unbind };
+
+/*
+ * A read in fewer packets than may be unanswered, so that a send with invalidate is not
+ * held up behind it; so many bytes of the answers leave, then hardly any.
+ */
+class HalfRead {
+public:
+	HalfRead(Env &env, By by, size_t leave)
+		: env_(env), by_(by), leave_(leave),
+		  link_(connect(env, held_spec())),
+		  binder_(connect(env, held_spec())),
+		  window_(env.b,
+			  by == By::unbind ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2),
+		  from_(must_reg(env.b, {size, 0, bindable_access})),
+		  in_(must_reg(env.a, {size}))
+	{
+		env.b.fill(from_.id, 0, size, env.seed(), 0);
+		memset(local(env.a).memory(in_.id), nothing, size);
+		before_.assign(from(), from() + size);
+	}
+
+	void run()
+	{
+		const BindSpec spec = {from_, 0, size};
+
+		must_bind(env_, link_.b, window_, spec);
+		Qdisc narrow(env_.b, str("tbf rate 8kbit burst ", leave_,
+					 " limit ", 2 * mtu - 1));
+		Moved refused(env_.b, "tx_drop_congested");
+		SendWr read = make_wr(Op::read, {in_, 0}, size,
+				      {view_of(window_, spec), 0});
+
+		must_post(link_.a, std::vector<SendWr>{read});
+		REQUIRE(eventually(env_, [&] { return refused.by() > 0; }),
+			"nothing holds the answers up");
+		end();
+		for (size_t i = 0; i < size; i++)
+			from()[i] = uint8_t(~before_[i]);
+		narrow.change("tbf rate 10gbit burst 1000000 limit 1000000");
+		check_wc(wait_send(env_, link_.a, "read"), read.id,
+			 IBV_WC_REM_ACCESS_ERR, "read");
+		check();
+	}
+
+private:
+	static constexpr size_t size = 96 * mtu;
+	static constexpr uint8_t nothing = 0x77;
+
+	uint8_t *from() { return local(env_.b).memory(from_.id); }
+
+	/* When this returns it has been told that the key has ended. */
+	void end()
+	{
+		if (by_ == By::local_inv) {
+			must_invalidate(env_, link_.b, window_->rkey);
+			return;
+		}
+		if (by_ == By::unbind) {
+			must_bind(env_, binder_.b, window_, {});
+			return;
+		}
+
+		SendWr wr = make_wr(Op::send, {}, 0);
+
+		wr.opcode = IBV_WR_SEND_WITH_INV;
+		/* Keys do not travel in network order, immediate data does. */
+		wr.imm = ntohl(window_->rkey);
+		must_post(link_.b, std::vector<RecvWr>{{1, {}}});
+		must_post(link_.a, std::vector<SendWr>{wr});
+		check_wc(wait_recv(env_, link_.b, "send with invalidate"), 1,
+			 IBV_WC_SUCCESS, "send with invalidate");
+	}
+
+	/* What was there before, as far as it came, and nothing behind that. */
+	void check()
+	{
+		const uint8_t *in = local(env_.a).memory(in_.id);
+		size_t n = 0;
+
+		while (n < size && in[n] == before_[n])
+			n++;
+		REQUIRE(n >= leave_ / 2 && n < size, n, " of ", size,
+			" bytes came before the end of the key");
+		for (; n < size; n++)
+			REQUIRE_EQ(in[n], nothing, "byte ", n, " of the read");
+	}
+
+	Env &env_;
+	By by_;
+	size_t leave_;
+	Link link_, binder_;
+	Window window_;
+	Mr from_, in_;
+	std::vector<uint8_t> before_;
+};
+
 } // namespace
+
+PV_TEST_LOCAL("rkm.read_in_the_middle",
+	      "the key of a read ends by LOCAL_INV, send with invalidate and "
+	      "unbinding, early, halfway and late: it is refused, and not a "
+	      "byte that was in memory later has left")
+{
+	env.expect_async();
+	for (By by : {By::local_inv, By::send_inv, By::unbind})
+		for (size_t leave : {10000, 40000, 70000})
+			HalfRead(env, by, leave).run();
+}
 
 PV_TEST_LOCAL("rkm.all_slots",
 	      "a key in all four slots of several queue pairs, of three reads "

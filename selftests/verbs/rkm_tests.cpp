@@ -278,40 +278,6 @@ PV_TEST_LOCAL("rkm.race", "writes race with the end of their key, --races "
 	REQUIRE(hits >= env.options.races / 16, hits, " hits");
 }
 
-PV_TEST_LOCAL("rkm.read_in_the_middle", "the key of a long read ends: it is "
-					"refused, and nothing that was in "
-					"memory later has left")
-{
-	constexpr uint64_t size = 16 << 20;
-	Link link = connect(env), binder = connect(env);
-	Window window(env.b, IBV_MW_TYPE_1);
-	Mr from = bindable(env, size), in = must_reg(env.a, {size});
-	BindSpec spec = {from, 0, size};
-	const uint64_t before = env.seed(), canary = env.seed();
-
-	env.expect_async();
-	env.b.fill(from.id, 0, size, before, 0);
-	env.a.fill(in.id, 0, size, canary + 1000, 0);
-	must_bind(env, binder.b, window, spec);
-	SendWr read =
-		make_wr(Op::read, {in, 0}, size, {view_of(window, spec), 0});
-	must_post(link.a, std::vector<SendWr>{read});
-	/* It has begun. */
-	while (env.a.verify(in.id, 0, 8, before, 0) != -1)
-		std::this_thread::yield();
-	end_of(env, binder.b, window);
-	env.b.fill(from.id, 0, size, canary, 0);
-	check_wc(wait_send(env, link.a, "read", size), read.id,
-		 IBV_WC_REM_ACCESS_ERR, "read");
-	/* Some of the beginning, and behind it what was there. */
-	for (uint64_t at = 0; at < size; at += page)
-		REQUIRE(env.a.verify(in.id, at, page, canary, at) != -1,
-			"the page at ", at, " is of after the end");
-	REQUIRE(env.a.verify(in.id, size - page, page, before, size - page) !=
-			-1,
-		"the read was over before its key");
-}
-
 PV_TEST_LOCAL("rkm.write_in_the_middle", "the window of a long write moves: "
 					 "not a byte more is written, the old "
 					 "key is dead, the new one works")
