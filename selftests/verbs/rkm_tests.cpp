@@ -441,12 +441,9 @@ PV_TEST_LOCAL("rkm.foreign_cq", "a queue pair cannot complete to another "
 	REQUIRE(!qp, "it was made");
 }
 
-/*
- * In pavo no PD means "several": XRC targets are looked at in every walk, see
- * rkm.xrc_target. What has no keys is a queue pair without slots.
- */
-PV_TEST_LOCAL("rkm.pd_zero", "queue pairs that cannot receive yet have no keys "
-			     "in use: nothing is compared")
+PV_TEST_LOCAL("rkm.no_slots",
+	      "queue pairs that cannot receive yet have no keys "
+	      "in use: nothing is compared")
 {
 	std::vector<Link> links;
 	Link binder = connect(env);

@@ -12,6 +12,7 @@
 #include "link.h"
 #include "manager.h"
 #include "paged.h"
+#include "qdisc.h"
 #include "tap.h"
 #include "window.h"
 
@@ -541,6 +542,69 @@ PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
 		REQUIRE_EQ(walks.by(), 1u, "walks");
 		REQUIRE_EQ(matches.by(), 1u, "operations that were ended");
 	}
+}
+
+/*
+ * The document's PD 0 is that of entries which no key matches. Here it is that of targets,
+ * whose operations are of several PDs: keys are compared, but a key is of one PD only
+ * (docs/architecture.md, "Where pavo differs from the key manager document").
+ */
+PV_TEST_LOCAL("rkm.pd_zero",
+	      "a queue pair without a PD: keys of another PD and others of the "
+	      "same end while it answers a read, and none of them matches")
+{
+	Moved keys(env.b, "rkm_keys"), matches(env.b, "rkm_matches");
+	LinkSpec patient, elsewhere;
+	patient.timeout = 0;
+	elsewhere.pd_b = env.b.alloc_pd().id;
+	XrcLink link = connect_xrc(env, patient);
+	Link own = connect(env), other = connect(env, elsewhere);
+	Window used(env.b, IBV_MW_TYPE_1), same(env.b, IBV_MW_TYPE_1),
+		foreign(env.b, IBV_MW_TYPE_1, elsewhere.pd_b);
+	auto bindable = [&](Handle pd) {
+		return must_reg(env.b, {page, 0, bindable_access, pd});
+	};
+	BindSpec spec = {bindable(0), 0, page};
+	BindSpec theirs = {bindable(elsewhere.pd_b), 0, page};
+	Mr in = must_reg(env.a, {page});
+	const uint64_t seed = env.seed();
+
+	env.b.fill(spec.mr.id, 0, page, seed, 0);
+	must_bind(env, own.b, used, spec);
+	auto in_use = [&] {
+		std::string word = slots_of(link.b).at(1);
+
+		/* It may just be tried again. */
+		std::erase(word, '*');
+		return strtoul(word.c_str(), nullptr, 16) == used->rkey &&
+		       word.size() == 8;
+	};
+	auto end_others = [&] {
+		must_bind(env, own.b, same, spec);
+		must_bind(env, own.b, same, {});
+		must_bind(env, other.b, foreign, theirs);
+		must_bind(env, other.b, foreign, {});
+	};
+	{
+		Qdisc full(env.b, no_room);
+
+		SendWr read = make_wr(Op::read, {in, 0}, page,
+				      {view_of(used, spec), 0});
+		must_post(link.a, std::vector<SendWr>{to_srq(link.srq, read)});
+		REQUIRE(eventually(env, in_use), "no read is under way");
+		end_others();
+		Parameter all("rkm_full_walk");
+		end_others();
+		REQUIRE(in_use(), "the read's slot was cleared");
+	}
+	REQUIRE_EQ(keys.by(),
+		   4 * slots_of(link.b).size() + 2 * slots_of(own.b).size() +
+			   2 * slots_of(other.b).size(),
+		   "slots compared");
+	REQUIRE_EQ(matches.by(), 0u, "matches");
+	REQUIRE_EQ(int(wait_send(env, link.a, "read").status), IBV_WC_SUCCESS,
+		   "read");
+	must_match(env.a, in, 0, page, seed, 0, "what was read");
 }
 
 PV_TEST_LOCAL("odp.xrc", "XRC: both ends' memory not there")
