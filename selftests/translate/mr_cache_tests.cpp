@@ -84,6 +84,18 @@ struct MrCacheTest : testing::Test {
 		return testing::AssertionSuccess();
 	}
 
+	/* What is kept of a buffer in one fragment, after its use. */
+	pavo_mr_piece kept(std::span<std::byte> part)
+	{
+		pavo_mr_piece piece{};
+
+		EXPECT_EQ(pavo_mr_cache_get(cache, part.data(), part.size(),
+					    &piece, 1),
+			  1);
+		pavo_mr_cache_put(cache, &piece, 1);
+		return piece;
+	}
+
 	pavo_cache_stats stats()
 	{
 		pavo_cache_stats now;
@@ -142,6 +154,34 @@ TEST_F(MrCacheTest, OnePageReplacedInTheMiddle)
 		  MAP_FAILED);
 	fill(memory.part(3 * page, page), 7);
 	EXPECT_TRUE(same(memory.all()));
+}
+
+TEST_F(MrCacheTest, UnmappedMemoryIsRefusedAndItsKeyEnds)
+{
+	size_t before = pinned();
+	Memory memory(4 * page);
+	pavo_mr_piece old = kept(memory.all()), none{};
+
+	memory.unmap();
+	EXPECT_EQ(pavo_mr_cache_get(cache, memory.at(), page, &none, 1),
+		  -EFAULT);
+	EXPECT_EQ(pinned(), before);
+	EXPECT_EQ(stats().entries, 0u);
+	EXPECT_THROW(loop.read({&old, 1}), std::runtime_error) << "its key";
+}
+
+TEST_F(MrCacheTest, ATickEndsWhatWasUnmapped)
+{
+	size_t before = pinned();
+	Memory memory(4 * page);
+	pavo_mr_piece old = kept(memory.all());
+
+	memory.unmap();
+	EXPECT_EQ(pinned(), before + 4) << "nobody has looked yet";
+	pavo_mr_cache_tick(cache);
+	EXPECT_EQ(pinned(), before);
+	EXPECT_EQ(stats().changed, 1u);
+	EXPECT_THROW(loop.read({&old, 1}), std::runtime_error) << "its key";
 }
 
 /* The case that the windows document names. */

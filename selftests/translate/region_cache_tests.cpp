@@ -184,6 +184,33 @@ TEST_F(RegionCacheTest, ReplacedMemoryHasAnotherPvo)
 	EXPECT_EQ(cache.stats().changed, 1u);
 }
 
+TEST_F(RegionCacheTest, UnmappedMemoryIsRefusedAndItsPvoEnds)
+{
+	size_t before = pinned();
+	Memory memory(4 * page);
+	pavo::Pvo old = look(memory.all())[0].pvo;
+
+	memory.unmap();
+	EXPECT_EQ(refusal_of(memory.all()), EFAULT);
+	EXPECT_EQ(job.check(old, 1), PAVO_PVO_KEY);
+	EXPECT_EQ(pinned(), before);
+	EXPECT_EQ(cache.stats().entries, 0u);
+}
+
+TEST_F(RegionCacheTest, ATickEndsWhatWasUnmapped)
+{
+	size_t before = pinned();
+	Memory memory(4 * page);
+	pavo::Pvo old = look(memory.all())[0].pvo;
+
+	memory.unmap();
+	EXPECT_EQ(pinned(), before + 4) << "nobody has looked yet";
+	cache.tick();
+	EXPECT_EQ(job.check(old, 1), PAVO_PVO_KEY);
+	EXPECT_EQ(pinned(), before);
+	EXPECT_EQ(cache.stats().changed, 1u);
+}
+
 TEST_F(RegionCacheTest, WhatIsInUseSurvivesItsReplacement)
 {
 	Memory memory(4 * page);

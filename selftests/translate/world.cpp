@@ -93,7 +93,14 @@ Memory::Memory(int fd, size_t bytes)
 
 Memory::~Memory()
 {
-	munmap(at_, bytes_);
+	if (mapped_)
+		munmap(at_, bytes_);
+}
+
+void Memory::unmap()
+{
+	must(munmap(at_, bytes_), "munmap");
+	mapped_ = false;
 }
 
 void Memory::replace()

@@ -50,6 +50,8 @@ public:
 
 	/* Other pages at the same address. */
 	void replace();
+	/* None there; before the end, which leaves alone what may be there then. */
+	void unmap();
 
 	std::span<std::byte> all() const { return {at_, bytes_}; }
 	std::span<std::byte> part(size_t from, size_t bytes) const
@@ -61,6 +63,7 @@ public:
 private:
 	std::byte *at_;
 	size_t bytes_;
+	bool mapped_ = true;
 };
 
 /* errno of what a call throws; 0: nothing. */
