@@ -24,7 +24,7 @@ struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 	if (region->pages) {
 		at = va - region->iova + region->offset;
 		*offset = offset_in_page(at);
-		if (unlikely(region->odp))
+		if (unlikely(region->paged))
 			return pavo_odp_page(region->odp, at >> PAGE_SHIFT);
 		return region->pages[at >> PAGE_SHIFT];
 	}

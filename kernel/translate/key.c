@@ -67,6 +67,7 @@ enum ib_wc_status pavo_xlate_wc(enum pavo_vendor_err vendor)
 
 void pavo_key_table_init(struct pavo_key_table *table)
 {
+	BUILD_BUG_ON(offsetofend(struct pavo_region, pages) > 64);
 	xa_init_flags(&table->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 	mutex_init(&table->mutex);
 	table->next = 1;
@@ -79,6 +80,13 @@ void pavo_key_table_destroy(struct pavo_key_table *table)
 	WARN_ON(!xa_empty(&table->xa));
 	xa_destroy(&table->xa);
 	mutex_destroy(&table->mutex);
+}
+
+/* Packets are going to look at @region, and no further for what is seldom there. */
+static void complete_region(struct pavo_region *region)
+{
+	region->paged = region->odp;
+	region->window = region->mw;
 }
 
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
@@ -102,6 +110,7 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 
 	tag = (u8)siphash_1u32(index, &table->secret) + table->lap;
 	region->key = index << 8 | tag;
+	complete_region(region);
 	err = xa_err(xa_store_bh(&table->xa, index, region, GFP_KERNEL));
 	mutex_unlock(&table->mutex);
 	return err;
@@ -115,6 +124,7 @@ void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 				     struct pavo_region *region)
 {
+	complete_region(region);
 	/* The place is there, so nothing is allocated. */
 	return __xa_store(&table->xa, region->key >> 8, region, GFP_ATOMIC);
 }
@@ -164,7 +174,7 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 		return PAVO_XLATE_OK;
 
 	found = find_region(dev, pd, key);
-	if (unlikely(!found || found->mw))
+	if (unlikely(!found || found->window))
 		return PAVO_XLATE_KEY;
 	status = judge(found, pd, va, len, access);
 	if (likely(!status))
@@ -176,7 +186,7 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 static bool present(const struct pavo_region *region, u64 va, u64 len,
 		    int access)
 {
-	return likely(!region->odp) ||
+	return likely(!region->paged) ||
 	       pavo_odp_present(region, va, len, access & PAVO_ACCESS_WRITES);
 }
 

@@ -113,6 +113,7 @@ struct pavo_key_table {
  * @access:  IB_ACCESS_*
  * @valid:   may be used; if not, the key is there for its owner only
  * @copied:  its pages are not to be attached to packets
+ * @paged:   there is an @odp, and @window: a @mw; set when it gets into the table
  * @pd:      whose it is
  * @qp:      windows of type 2: the only QP by which peers may use it
  * @iova:    virtual address of the first byte, as users of the key name it
@@ -124,19 +125,23 @@ struct pavo_key_table {
  * @mw:      the window, if it is one: it has no L_Key
  *
  * Constant while the key is in the table: a change of meaning is a new region in
- * the place of the old one.
+ * the place of the old one. All that an access to pinned memory looks at, by remote or
+ * local key, comes first and is one cache line (of 64 bytes; kmalloc() aligns to 128).
  */
 struct pavo_region {
 	u32 key;
 	int access;
 	bool valid;
 	bool copied;
+	bool paged;
+	bool window;
 	struct pavo_pd *pd;
 	const struct pavo_qp *qp;
 	u64 iova;
 	u64 length;
 	u64 offset;
 	struct page **pages;
+	/* the end of that line */
 	struct pavo_odp *odp;
 	struct pavo_mr *mr;
 	struct pavo_mw *mw;
