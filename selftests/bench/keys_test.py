@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Unit test of what is said of keys (pavobench/keys.py): series, percentiles, histogram, and
-# what is too dear. Prints TAP. Run by the group unit through Meson; touches nothing.
+# Unit test of what is said of keys (pavobench/keys.py): series, percentiles, histogram,
+# what is too dear and what is missing. Prints TAP. Run by the group unit through Meson;
+# touches nothing.
+import contextlib
+import io
+import json
 import pathlib
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
@@ -62,6 +67,45 @@ def lookups_have_a_bound():
     assert dear(writes(100, 110)) == 0 and dear(writes(100, 111)) == 1
 
 
+def all_rows():
+    """One of each thing that has a bound, none of them too dear."""
+    rows = [row for what in keys.HITS for row in hit(what, 50)]
+    return rows + writes(100, 100) + [{"what": "write", "regions": 10000, "ns": 100}]
+
+
+def what_has_a_bound_is_measured():
+    """Each hit, the loop, each number of regions; all of them if there is nothing."""
+    rows = all_rows()
+    assert keys.missing(keys.series(rows), 1000000) == [] == keys.too_dear(keys.series(rows))
+    for what in (keys.LOOP, *keys.HITS):
+        left = [row for row in rows if row["what"] != what]
+        assert keys.missing(keys.series(left), 1000000) == [what]
+    for count in keys.REGIONS:
+        left = [row for row in rows if row.get("regions") != count]
+        assert len(keys.missing(keys.series(left), 1000000)) == 1
+    assert len(keys.missing({}, 1000000)) == 1 + len(keys.HITS) + len(keys.REGIONS)
+
+
+def fewer_regions_may_be_asked_for():
+    """Those above the most are not missed."""
+    left = [row for row in all_rows() if row.get("regions", 0) < 1000000]
+    assert keys.missing(keys.series(left), 999999) == []
+    assert len(keys.missing(keys.series(left), 1000000)) == 1
+
+
+def a_run_without_rows_fails():
+    """As one does in which something is too dear."""
+    keys.environment.describe = lambda release: {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "rows"
+        status = []
+        for rows in (all_rows(), [], all_rows() + writes(100, 1000)):
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            with contextlib.redirect_stdout(io.StringIO()):
+                status.append(keys.main(folder, "", "1000000", str(file)))
+        assert status == [0, 1, 1]
+
+
 def table():
     """A line each, and the bars of walks."""
     said = keys.text(keys.series([
@@ -73,6 +117,7 @@ def table():
 
 
 TESTS = (rows_are_gathered, percentiles, histograms, hits_have_a_bound,
-         lookups_have_a_bound, table)
+         lookups_have_a_bound, what_has_a_bound_is_measured, fewer_regions_may_be_asked_for,
+         a_run_without_rows_fails, table)
 
 sys.exit(tests.run("keys", TESTS))

@@ -2,8 +2,9 @@
 #
 # Owns: what keys cost. Rows of pavo-bench-keys become one line for each thing that was
 # measured, with median, 99th percentile, least and most; walks also a histogram; and
-# what is dearer than it may be. Run by ../keys: python3 -m pavobench.keys OUT RELEASE
-# FILE..., from this folder's parent; writes OUT/keys.json and OUT/keys.txt.
+# what is dearer than it may be, or was not measured. Run by ../keys: python3 -m
+# pavobench.keys OUT RELEASE MOST-REGIONS FILE..., from this folder's parent; writes
+# OUT/keys.json and OUT/keys.txt.
 import json
 import pathlib
 import statistics
@@ -18,6 +19,7 @@ MOST_OF_MANY = 1.1
 # What the document's adapter stands still for if microcode walks: 256 queue pairs.
 STANDSTILL = 18432
 LOOP = "the loop"
+REGIONS = (10, 10000, 1000000)
 HITS = ("region found", "region given back", "mapping found", "mapping given back")
 
 
@@ -57,6 +59,14 @@ def _medians(found, what):
     """[(parameters, median)] of all lines of that name."""
     return [(dict(parameters), statistics.median(values))
             for (name, parameters, _), values in found.items() if name == what]
+
+
+def missing(found, most):
+    """Lines for people: what has a bound and was not measured, up to @most regions."""
+    lines = [what for what in (LOOP, *HITS) if not _medians(found, what)]
+    counts = {parameters["regions"] for parameters, _ in _medians(found, "write")}
+    return lines + [f"a write among {count:,} regions" for count in REGIONS
+                    if count <= most and count not in counts]
 
 
 def too_dear(found):
@@ -104,29 +114,31 @@ def text(found):
     return "\n".join(lines) + "\n"
 
 
-def main(out, release, *files):
-    """Writes and shows; returns the exit status: 1: something is too dear."""
+def main(out, release, most, *files):
+    """Writes and shows; returns the exit status: 1: too dear, or not known to be not."""
     rows = []
     for path in files:
         rows += [json.loads(line)
                  for line in pathlib.Path(path).read_text().splitlines()]
     found = series(rows)
     dear = too_dear(found)
+    lost = missing(found, int(most))
     about = environment.describe(release)
     said = "".join(f"{key}: {value}\n" for key, value in about.items())
     said += f"\nnanoseconds; kernel {release}; instructions are counted (1 = 1 ns)\n"
     said += "but for walks, which two emulated CPUs make (they vary widely)\n\n"
     said += text(found) + "".join(f"TOO DEAR: {line}\n" for line in dear)
+    said += "".join(f"NOT MEASURED: {line}\n" for line in lost)
     folder = pathlib.Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "keys.txt").write_text(said)
     (folder / "keys.json").write_text(json.dumps(
-        {"environment": about, "too_dear": dear, "series": [
+        {"environment": about, "too_dear": dear, "missing": lost, "series": [
             {"what": what, **dict(parameters), "unit": unit, "values": values}
             for (what, parameters, unit), values in found.items()]},
         indent=1) + "\n")
     print(f"{said}\nall values: {folder}/keys.json")
-    return 1 if dear else 0
+    return 1 if dear or lost else 0
 
 
 if __name__ == "__main__":
