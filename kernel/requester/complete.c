@@ -9,11 +9,10 @@
 
 static enum ib_wc_status status_of(u8 op, enum pavo_vendor_err vendor)
 {
-	enum ib_wc_status status = pavo_xlate_wc(vendor);
+	const struct pavo_xlate_codes *codes = pavo_xlate_vendor(vendor);
 
-	/* An operation on the key itself, or a use of it? */
-	if (status != IB_WC_GENERAL_ERR)
-		return pavo_wqe_is_local(op) ? IB_WC_MW_BIND_ERR : status;
+	if (codes->status != IB_WC_GENERAL_ERR)
+		return pavo_wqe_is_local(op) ? codes->bind : codes->status;
 	switch (vendor) {
 	case PAVO_VE_MW_BIND:
 	case PAVO_VE_MW_RANGE:

@@ -283,7 +283,7 @@ static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_complete_fatal(qp, rx->pkt.psn,
 				    err == PAVO_VE_BAD_RESPONSE ?
 					    IB_WC_BAD_RESP_ERR :
-					    pavo_xlate_wc(err),
+					    pavo_xlate_vendor(err)->status,
 				    err);
 		return;
 	}

@@ -56,8 +56,9 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	if (err) {
 		pavo_rq_fail(qp,
-			     err == PAVO_VE_RQ_LENGTH ? IB_WC_LOC_LEN_ERR :
-							pavo_xlate_wc(err),
+			     err == PAVO_VE_RQ_LENGTH ?
+				     IB_WC_LOC_LEN_ERR :
+				     pavo_xlate_vendor(err)->status,
 			     err);
 		/* The GSI's QP serves everybody, it survives. */
 		if (qp->ib.qp_type != IB_QPT_GSI)

@@ -121,8 +121,10 @@ static void complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 static void fail_invalidate(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			    enum pavo_vendor_err err)
 {
-	pavo_rq_fail(qp, IB_WC_LOC_PROT_ERR, err);
-	fail(qp, pkt, PAVO_NAK_REM_ACCESS);
+	const struct pavo_xlate_codes *codes = pavo_xlate_vendor(err);
+
+	pavo_rq_fail(qp, codes->status, err);
+	fail(qp, pkt, codes->nak);
 }
 
 static void end_send(struct pavo_qp *qp, const struct pavo_pkt *pkt)
@@ -143,6 +145,7 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	struct pavo_responder *resp = &qp->resp;
 	const struct pavo_pkt *pkt = &rx->pkt;
 	bool inv = pkt->info->flags & PAVO_OPF_IETH;
+	const struct pavo_xlate_codes *codes;
 	enum pavo_vendor_err err;
 
 	/*
@@ -172,7 +175,8 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (err == PAVO_VE_WAIT)
 		return;
 	if (err) {
-		fail_recv(qp, pkt, pavo_xlate_wc(err), err, PAVO_NAK_REM_OP);
+		codes = pavo_xlate_vendor(err);
+		fail_recv(qp, pkt, codes->status, err, codes->recv);
 		return;
 	}
 	if (inv) {

@@ -33,13 +33,15 @@ static struct pavo_region kernel_memory = {
 };
 
 /* All but OK are errors of protection to whoever asked for memory of his own. */
-#define REFUSED(vendor)                                         \
-	{                                                       \
-		vendor, IB_WC_LOC_PROT_ERR, PAVO_NAK_REM_ACCESS \
+#define REFUSED(vendor)                                        \
+	{                                                      \
+		vendor, IB_WC_LOC_PROT_ERR, IB_WC_MW_BIND_ERR, \
+			PAVO_NAK_REM_ACCESS, PAVO_NAK_REM_OP   \
 	}
 
 static const struct pavo_xlate_codes codes[] = {
-	[PAVO_XLATE_OK] = { PAVO_VE_NONE, IB_WC_SUCCESS, PAVO_AETH_ACK },
+	[PAVO_XLATE_OK] = { PAVO_VE_NONE, IB_WC_SUCCESS, IB_WC_SUCCESS,
+			    PAVO_AETH_ACK, PAVO_AETH_ACK },
 	[PAVO_XLATE_LENGTH] = REFUSED(PAVO_VE_LKEY_RANGE),
 	[PAVO_XLATE_KEY] = REFUSED(PAVO_VE_LKEY),
 	[PAVO_XLATE_FLAGS] = REFUSED(PAVO_VE_LKEY_ACCESS),
@@ -55,14 +57,18 @@ const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status)
 	return &codes[status];
 }
 
-enum ib_wc_status pavo_xlate_wc(enum pavo_vendor_err vendor)
+const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor)
 {
+	static const struct pavo_xlate_codes none = {
+		PAVO_VE_NONE, IB_WC_GENERAL_ERR, IB_WC_GENERAL_ERR,
+		PAVO_NAK_REM_OP, PAVO_NAK_REM_OP
+	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(codes); i++)
 		if (codes[i].vendor == vendor)
-			return codes[i].status;
-	return IB_WC_GENERAL_ERR;
+			return &codes[i];
+	return &none;
 }
 
 void pavo_key_table_init(struct pavo_key_table *table)

@@ -58,23 +58,29 @@ enum pavo_xlate {
 
 /**
  * struct pavo_xlate_codes - what a translation status is to those who are told.
- * @vendor: vendor_err of the completion when it was a work request's own memory,
- * @status: and its status (IBA 11.6.2)
- * @nak:    AETH syndrome (IBA 9.7.5.2.4) when it was a peer's request
+ * @vendor: vendor_err of the completion when it was a work request's own memory, or a
+ *          key that it was to change,
+ * @status: and the completion's status (IBA 11.6.2) if it was memory, or a key that the
+ *          peer wanted to be invalidated,
+ * @bind:   or if it was a key that the request itself was to change
+ * @nak:    AETH syndrome (IBA 9.7.5.2.4) when it was a peer's request that named the key,
+ * @recv:   or when a peer's request took a receive WQE that did
  */
 struct pavo_xlate_codes {
 	enum pavo_vendor_err vendor;
 	enum ib_wc_status status;
+	enum ib_wc_status bind;
 	u8 nak;
+	u8 recv;
 };
 
 const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status);
 
 /**
- * pavo_xlate_wc - the status of a completion with that @vendor.
- * Return: IB_WC_GENERAL_ERR: it is not the vendor_err of a translation.
+ * pavo_xlate_vendor - the codes with that @vendor.
+ * Return: with IB_WC_GENERAL_ERR if it is not the vendor_err of a translation.
  */
-enum ib_wc_status pavo_xlate_wc(enum pavo_vendor_err vendor);
+const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor);
 
 /* Beside enum pavo_vendor_err, never shown: nothing is wrong, but wait. */
 #define PAVO_VE_WAIT ((enum pavo_vendor_err)0xff)
