@@ -15,27 +15,18 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <thread>
 #include <vector>
 
 #include <pavo/mr_cache.h>
 
+#include "allocations.h"
 #include "domain.h"
 #include "loop.h"
 #include "world.h"
 
 using namespace world;
-
-/* Calls of the allocator by this thread. */
-static thread_local size_t allocations;
-
-extern "C" void *__libc_malloc(size_t bytes);
-
-extern "C" void *malloc(size_t bytes)
-{
-	allocations++;
-	return __libc_malloc(bytes);
-}
 
 namespace {
 
@@ -343,7 +334,7 @@ TEST_F(MrCacheTest, AHitAllocatesNothing)
 	int n = pavo_mr_cache_get(cache, memory.at(), 3 * page, pieces, 2);
 	ASSERT_GT(n, 0);
 	pavo_mr_cache_put(cache, pieces, n);
-	size_t before = allocations;
+	size_t before = allocations();
 
 	for (int i = 0; i < 1000; i++) {
 		n = pavo_mr_cache_get(cache, memory.at() + i, 2 * page, pieces,
@@ -351,12 +342,42 @@ TEST_F(MrCacheTest, AHitAllocatesNothing)
 		ASSERT_EQ(n, 1);
 		pavo_mr_cache_put(cache, pieces, n);
 	}
-	EXPECT_EQ(allocations, before);
+	EXPECT_EQ(allocations(), before);
 	EXPECT_EQ(stats().misses, 1u);
-	/* The counter counts. */
-	void *volatile some = malloc(100);
-	free(some);
-	EXPECT_GT(allocations, before);
+}
+
+/* What the test above relies on. */
+TEST(Allocations, AreCountedInWhateverWay)
+{
+	void *volatile some = nullptr;
+	auto counted = [&](auto &&get) {
+		size_t before = allocations();
+
+		some = get();
+		free(some);
+		return allocations() - before;
+	};
+	auto by_new = [&](auto... how) {
+		size_t before = allocations();
+
+		some = ::operator new(100, how...);
+		::operator delete(some, how...);
+		return allocations() - before;
+	};
+
+	EXPECT_EQ(counted([] { return malloc(100); }), 1u);
+	EXPECT_EQ(counted([] { return calloc(10, 10); }), 1u);
+	EXPECT_EQ(counted([] { return realloc(nullptr, 100); }), 1u);
+	EXPECT_EQ(counted([] { return aligned_alloc(64, 128); }), 1u);
+	EXPECT_EQ(counted([] {
+			  void *at = nullptr;
+
+			  return posix_memalign(&at, 64, 100) ? nullptr : at;
+		  }),
+		  1u);
+	EXPECT_EQ(by_new(), 1u);
+	EXPECT_EQ(by_new(std::nothrow), 1u);
+	EXPECT_EQ(by_new(std::align_val_t(64)), 1u);
 }
 
 TEST_F(MrCacheTest, RoomIsMadeWithinTheLimitOfLockedMemory)
