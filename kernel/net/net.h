@@ -67,7 +67,8 @@ void pavo_flow_destroy(struct pavo_flow *flow);
  * @tally:   the sender's counters
  * @hdr:     built headers (BTH ..)
  * @hdr_len: their length
- * @copy:    payload bytes that pavo_tx_put() will be asked for
+ * @copy:    payload bytes that pavo_tx_put() will be asked for and that are to be in
+ *           the head
  *
  * Has room for link, IP and UDP headers in front and pad + ICRC behind. The
  * payload is put or added piece by piece in its order; skb->cb must stay
@@ -83,8 +84,8 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 /**
  * pavo_tx_put - room for @len payload bytes at the end, to be written now.
  *
- * Best before the first page is added, and no more than was announced to
- * pavo_tx_alloc(). Otherwise it costs a fragment of its own.
+ * In the head if it was announced to pavo_tx_alloc() and no page was added before.
+ * Otherwise it is a fragment of its own; for payload of a page's size that is best.
  *
  * Context: BH disabled.
  * Return: NULL without memory, or without a free fragment.

@@ -9,6 +9,7 @@
 #include "net.h"
 
 struct dst_entry;
+struct page;
 struct sk_buff;
 struct sock;
 
@@ -26,6 +27,18 @@ struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
  */
 int pavo_net_group6(struct net *net, const struct net_device *ndev,
 		    const struct in6_addr *group, bool join);
+
+int pavo_pages_init(void);
+void pavo_pages_exit(void);
+
+/**
+ * pavo_page_take - a page that nobody else has, with a reference, to copy into. What is
+ * in it is an earlier packet's.
+ *
+ * Context: BH disabled.
+ * Return: NULL without memory.
+ */
+struct page *pavo_page_take(void);
 
 /** pavo_encap_rcv - the sockets' receive function (rx.c); consumes @skb. */
 int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb);

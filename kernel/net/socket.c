@@ -186,9 +186,18 @@ int pavo_net_init(void)
 	err = pavo_icrc_init();
 	if (err)
 		return err;
+	err = pavo_pages_init();
+	if (err)
+		goto err_icrc;
 	err = register_pernet_subsys(&net_ops);
 	if (err)
-		pavo_icrc_exit();
+		goto err_pages;
+	return 0;
+
+err_pages:
+	pavo_pages_exit();
+err_icrc:
+	pavo_icrc_exit();
 	return err;
 }
 
@@ -196,5 +205,6 @@ void pavo_net_exit(void)
 {
 	WARN_ON(!list_empty(&nets));
 	unregister_pernet_subsys(&net_ops);
+	pavo_pages_exit();
 	pavo_icrc_exit();
 }

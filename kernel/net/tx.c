@@ -21,6 +21,9 @@
 /* Most bytes behind the payload: pad and ICRC, rounded up. */
 #define PAVO_TRAILER_MAX 8
 
+/* Longest piece of payload that is cut from it, too; more gets a page of its own. */
+#define PAVO_PIECE_MAX 256
+
 /* Longest head that is cut from the CPU's page; more is left to the slab. */
 #define PAVO_HEAD_MAX 2048
 
@@ -89,20 +92,34 @@ static void add_mem(struct sk_buff *skb, void *mem, unsigned int len)
 	add_frag(skb, page, mem - page_address(page), len);
 }
 
-void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
+/* Room of @len bytes as a fragment; a page of its own if that is worth it. */
+static void *put_frag(struct sk_buff *skb, unsigned int len)
 {
+	struct page *page;
 	void *room;
 
+	if (len <= PAVO_PIECE_MAX || len > PAGE_SIZE) {
+		room = napi_alloc_frag(len);
+		if (likely(room))
+			add_mem(skb, room, len);
+		return room;
+	}
+	page = pavo_page_take();
+	if (unlikely(!page))
+		return NULL;
+	add_frag(skb, page, 0, len);
+	return page_address(page);
+}
+
+void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
+{
 	if (!skb_is_nonlinear(skb) && skb_tailroom(skb) >= len)
 		return skb_put(skb, len);
 
 	/* one fragment is for the trailer */
 	if (skb_shinfo(skb)->nr_frags + 1 >= MAX_SKB_FRAGS)
 		return NULL;
-	room = napi_alloc_frag(len);
-	if (likely(room))
-		add_mem(skb, room, len);
-	return room;
+	return put_frag(skb, len);
 }
 
 /* Room for pad and ICRC, behind all that is there. */

@@ -208,18 +208,22 @@ static u8 read_opcode(const struct pavo_resource *res, bool last)
 }
 
 /*
- * Payload of a read response. Pages are attached where that pays; an answer
- * given again is copied, because a page that changes on its way is dropped
- * for its ICRC, and that must not happen for ever.
+ * Payload of a read response: copied, so that it leaves as it is now, whatever becomes of
+ * the memory while it waits in a queue; or attached, without pavo_copy_reads. An answer
+ * given again is copied even then, because a page that changes on its way is dropped for
+ * its ICRC, and that must not happen for ever.
  */
 static bool add_payload(struct pavo_region *region, struct sk_buff *skb, u64 va,
 			u32 len, bool copy)
 {
-	if (copy) {
-		pavo_region_read(region, va, pavo_tx_put(skb, len), len);
-		return true;
-	}
-	return pavo_region_attach(region, va, skb, len);
+	void *room;
+
+	if (!copy)
+		return pavo_region_attach(region, va, skb, len);
+	room = pavo_tx_put(skb, len);
+	if (likely(room))
+		pavo_region_read(region, va, room, len);
+	return room;
 }
 
 static struct sk_buff *read_packet(struct pavo_qp *qp,
@@ -227,17 +231,21 @@ static struct sk_buff *read_packet(struct pavo_qp *qp,
 				   struct pavo_pkt *pkt,
 				   struct pavo_region *region, u32 len)
 {
-	bool copy = len <= PAVO_RESPOND_COPYBREAK || res->replay ||
-		    READ_ONCE(pavo_copy_reads);
+	const u32 head = len <= PAVO_RESPOND_COPYBREAK ? len : 0;
+	bool copy = head == len || res->replay || READ_ONCE(pavo_copy_reads);
 	struct sk_buff *skb;
 
 	for (;;) {
-		skb = answer(qp, pkt, copy ? len : 0);
+		skb = answer(qp, pkt, head);
 		if (!skb || !len ||
 		    add_payload(region, skb, res->va, len, copy))
 			return skb;
-		/* Memory whose pages cannot be attached. */
 		kfree_skb(skb);
+		if (unlikely(copy)) {
+			pavo_count(qp, tx_drop_no_memory);
+			return NULL;
+		}
+		/* Memory whose pages cannot be attached. */
 		copy = true;
 	}
 }
@@ -292,7 +300,7 @@ static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	if (unlikely(len && !pavo_use_enter(qp, slot_of(qp, res))))
 		return PAVO_XLATE_STATE;
 	status = make_read(qp, res, &pkt, &skb, len);
-	/* Attached pages may leave later, but as they are now (ICRC). */
+	/* What is attached may leave later, but as it is now (ICRC). */
 	if (len)
 		pavo_use_leave(qp, slot_of(qp, res));
 	if (unlikely(status))

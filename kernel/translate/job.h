@@ -108,12 +108,12 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 
 /**
  * pavo_job_to_skb - @len bytes of memory of @job become payload of @skb, which was
- * made with room for pavo_job_copied(@len, @copy). @copy: no page may be attached.
+ * made with room for pavo_job_head(@len) in its head. @copy: no page may be attached.
  * Return: 0; enum pavo_pvo_result; -ENOMEM. Context: RCU read side, BH disabled.
  */
 int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
 		    unsigned int len, bool copy);
-unsigned int pavo_job_copied(unsigned int len, bool copy);
+unsigned int pavo_job_head(unsigned int len);
 
 /** pavo_job_query - what the job has at this moment. Sleeps. */
 void pavo_job_query(struct pavo_job *job, struct pavo_job_info *info);

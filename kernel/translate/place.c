@@ -16,13 +16,13 @@
 #include "translate/tce.h"
 #include "translate/translate.h"
 
-bool pavo_copy_reads;
+bool pavo_copy_reads = true;
 module_param_named(copy_reads, pavo_copy_reads, bool, 0644);
 MODULE_PARM_DESC(copy_reads,
-		 "what peers read is copied, not attached by page (N)");
+		 "what peers read is copied, not attached by page (Y)");
 
-/* Payload up to this is copied into a packet; what is longer is attached by page. */
-#define COPY_MOST 256u
+/* Payload up to this is copied into the head of a packet, in any case. */
+#define HEAD_MOST 256u
 
 /* The page of one byte, and how much of it may be used from there on. */
 static enum pavo_pvo_result page_of(u32 job, u64 pvo, struct page **page,
@@ -81,7 +81,7 @@ int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
 	unsigned int offset, left, n;
 	struct page *page;
 
-	copy = pavo_job_copied(len, copy);
+	copy |= pavo_job_head(len) == len;
 	for (; len; pvo += n, len -= n) {
 		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
 		if (result)
@@ -93,7 +93,7 @@ int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
 	return 0;
 }
 
-unsigned int pavo_job_copied(unsigned int len, bool copy)
+unsigned int pavo_job_head(unsigned int len)
 {
-	return copy || len <= COPY_MOST ? len : 0;
+	return len <= HEAD_MOST ? len : 0;
 }

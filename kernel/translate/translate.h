@@ -10,11 +10,10 @@
  * key up again for every packet. Peers' operations are noted in slots (rkm.h):
  * whoever takes a key's meaning away changes the table first, has those slots walked
  * and completes after that: from then on no byte changes through the key, and what is
- * written later is not read by it. Packets that wait in a queue of the interface are
- * out of reach: pages of plain regions that are attached to them leave as they are by
- * then, and are dropped for their ICRC if they have changed (docs/architecture.md, "What
- * waits in a queue"). Of a region with @copied no byte leaves, nor of any with
- * pavo_copy_reads.
+ * written later is not read by it, since what peers read is copied into packets. Without
+ * pavo_copy_reads pages of plain regions are attached to packets, which may wait in a queue
+ * of the interface (docs/architecture.md, "What waits in a queue"); those of a region with
+ * @copied never are.
  * Deregistration also waits for a grace period, for users by L_Key.
  */
 #ifndef PAVO_TRANSLATE_H

@@ -196,7 +196,7 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 		return -EHOSTUNREACH;
 	skb = pavo_tx_alloc(tally, piece->flow, hdr,
 			    pavo_build(hdr, &piece->pkt),
-			    pavo_job_copied(piece->length, piece->copy));
+			    pavo_job_head(piece->length));
 	if (!skb)
 		return -ENOBUFS;
 	err = pavo_job_to_skb(window->job, piece->from, skb, piece->length,

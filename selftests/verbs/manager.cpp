@@ -41,19 +41,19 @@ uint64_t Moved::by() const
 	return read_number(path_) - before_;
 }
 
-Parameter::Parameter(const char *name)
+Parameter::Parameter(const char *name, const std::string &value)
 	: path_(str("/sys/module/pavo/parameters/", name))
 {
-	if (!set("Y"))
+	if (!(std::ifstream(path_) >> before_) || !set(value))
 		throw Skip("no " + path_);
 }
 
 Parameter::~Parameter()
 {
-	set("N");
+	set(before_);
 }
 
-bool Parameter::set(const char *value)
+bool Parameter::set(const std::string &value)
 {
 	return bool(std::ofstream(path_) << value << std::flush);
 }

@@ -25,19 +25,19 @@ private:
 };
 
 /*
- * A parameter of the module that is Y while this lives: rkm_full_walk, invalidations look
- * at every queue pair of the machine; copy_reads, no page is attached to an answer.
+ * A parameter of the module, as it is while this lives. rkm_full_walk: invalidations look
+ * at every queue pair of the machine; copy_reads: no page is attached to an answer.
  */
 class Parameter {
 public:
-	explicit Parameter(const char *name);
+	Parameter(const char *name, const std::string &value);
 	~Parameter();
 	Parameter(const Parameter &) = delete;
 
 private:
-	bool set(const char *value);
+	bool set(const std::string &value);
 
-	std::string path_;
+	std::string path_, before_;
 };
 
 /*

@@ -2,7 +2,7 @@
 /*
  * Answers to a read that wait in a queue of the interface while their region is
  * deregistered and its memory gets other data (docs/architecture.md, "What waits in a
- * queue"): nobody takes a byte of that, and with copy_reads none even leaves.
+ * queue"): none of that leaves, and without copy_reads nobody takes a byte of it.
  */
 #include <chrono>
 #include <cstdlib>
@@ -163,17 +163,19 @@ void read_from_queue(Env &env, bool copied)
 
 } // namespace
 
-PV_TEST_LOCAL("queued.not_taken",
-	      "answers that wait in a queue when their region ends are not "
-	      "taken with what is in its memory later")
+PV_TEST_LOCAL(
+	"queued.copied",
+	"answers that wait in a queue when their region ends are taken, with "
+	"what was there before")
 {
-	read_from_queue(env, false);
+	read_from_queue(env, true);
 }
 
-PV_TEST_LOCAL("queued.copied", "the same with copy_reads: they are taken, with "
-			       "what was there before")
+PV_TEST_LOCAL("queued.not_taken",
+	      "the same without copy_reads: they are not taken with what is in "
+	      "its memory later")
 {
-	Parameter copy("copy_reads");
+	Parameter attach("copy_reads", "N");
 
-	read_from_queue(env, true);
+	read_from_queue(env, false);
 }

@@ -615,13 +615,11 @@ PV_TEST_LOCAL("rkm.race_queue_pair",
 	race(env, IBV_QPT_UC, By::queue_pair, fewer_rounds_of(env));
 }
 
-/* More than is copied for being short, so that it depends on copy_reads. */
+/* More than is copied for being short. */
 PV_TEST_LOCAL("rkm.race_dereg_long",
 	      "writes and reads of several packets race with deregistration: "
 	      "after its return no byte changes or leaves")
 {
-	Parameter copy("copy_reads");
-
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
 		race(env, type, By::dereg, fewer_rounds_of(env) / 2,
 		     {4096, 1024});

@@ -141,7 +141,7 @@ PV_TEST_LOCAL("rkm.pd_first", "the PD differs on all but one of 256: its four "
 
 	must_bind(env, own[0].b, window,
 		  {bindable(env, page, other.id), 0, page});
-	Parameter all("rkm_full_walk");
+	Parameter all("rkm_full_walk", "Y");
 	Moved qps(env.b, "rkm_qps"), fail(env.b, "rkm_pd_fail"),
 		keys(env.b, "rkm_keys");
 	end_of(env, own[0].b, window);

@@ -593,7 +593,7 @@ PV_TEST_LOCAL("rkm.pd_zero",
 		must_post(link.a, std::vector<SendWr>{to_srq(link.srq, read)});
 		REQUIRE(eventually(env, in_use), "no read is under way");
 		end_others();
-		Parameter all("rkm_full_walk");
+		Parameter all("rkm_full_walk", "Y");
 		end_others();
 		REQUIRE(in_use(), "the read's slot was cleared");
 	}

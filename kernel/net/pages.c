@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pages.c - pages that payload is copied into, a ring of them for each CPU.
+ *
+ * A packet has a reference to its page. When the ring comes round and nobody else has one
+ * any more the page is used again, so that neither the page allocator nor its zeroing is
+ * in the way of every packet. As many as the packets of a QP that may be unanswered; where
+ * more are under way pages are allocated.
+ */
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include "private.h"
+
+#define PAGES 128
+
+struct ring {
+	struct page *page[PAGES];
+	unsigned int next;
+};
+
+static struct ring __percpu *rings;
+
+int pavo_pages_init(void)
+{
+	rings = alloc_percpu(struct ring);
+	return rings ? 0 : -ENOMEM;
+}
+
+void pavo_pages_exit(void)
+{
+	unsigned int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		struct ring *ring = per_cpu_ptr(rings, cpu);
+
+		for (i = 0; i < PAGES; i++)
+			if (ring->page[i])
+				put_page(ring->page[i]);
+	}
+	free_percpu(rings);
+}
+
+struct page *pavo_page_take(void)
+{
+	struct ring *ring = this_cpu_ptr(rings);
+	struct page **place = &ring->page[ring->next];
+	struct page *page = *place;
+
+	ring->next = (ring->next + 1) % PAGES;
+	/* Who had it has read it: giving a reference back is a full barrier. */
+	if (!page || page_ref_count(page) != 1) {
+		page = alloc_page(GFP_ATOMIC | __GFP_NOWARN);
+		if (unlikely(!page))
+			return NULL;
+		if (*place)
+			put_page(*place);
+		*place = page;
+	}
+	get_page(page);
+	return page;
+}
