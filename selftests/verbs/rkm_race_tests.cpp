@@ -62,7 +62,7 @@ uint32_t rounds_of(const Env &env)
 /* Where it is another way to end a key that LOCAL_INV has had a million of. */
 uint32_t some_rounds_of(const Env &env)
 {
-	return std::max(rounds_of(env) / 16, few_rounds);
+	return std::max(rounds_of(env) / 64, few_rounds);
 }
 
 /* Of ends that take longer: up to a second for all of a round's queue pairs. */
