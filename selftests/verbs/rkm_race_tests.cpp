@@ -169,12 +169,16 @@ public:
 
 	const Ends &ends() const { return ends_; }
 
-	/* Each came first now and then. A few rounds may all go one way. */
+	/*
+	 * Each came first now and then. A few rounds may all go one way; a send with
+	 * invalidate is in order with what is on its queue pair, so that a slow machine
+	 * may have all of them one way: it races with the answers.
+	 */
 	bool races() const
 	{
 		const bool reliable = racers_[0].link.spec.type == IBV_QPT_RC;
 
-		return !by_request() ||
+		return !by_request() || by_ == By::send_inv ||
 		       (ends_.first >= ends_.keys / 64 &&
 			(!reliable || ends_.refused >= ends_.keys / 64));
 	}
