@@ -13,8 +13,11 @@
 
 namespace pv {
 
-/* There is no room for anything, and nothing in it: all waits until this ends. */
-constexpr const char *no_room = "pfifo limit 0";
+/*
+ * There is no room for anything, and nothing in it: all waits until there is. To be
+ * changed, not ended, where nobody sends again: an end loses what comes just then.
+ */
+constexpr const char *no_room = "pfifo limit 0", *room = "pfifo limit 1000";
 
 /* While it lives. Skips the test where the kernel has none like that. */
 class Qdisc {

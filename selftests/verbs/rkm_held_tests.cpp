@@ -171,8 +171,7 @@ void end_in_all_slots(Env &env)
 	REQUIRE_EQ(matches.by(), each * Busy::all, "matches");
 	REQUIRE(gone.held("!"), "a slot of the key is not cleared");
 	REQUIRE(stay.held(), "a slot of another key is");
-	/* Changed, not deleted: that loses what comes just then. */
-	queue.change("pfifo limit 1000");
+	queue.change(room);
 	gone.must_be_refused();
 	stay.must_succeed();
 }

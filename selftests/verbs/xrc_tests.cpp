@@ -585,18 +585,19 @@ PV_TEST_LOCAL("rkm.pd_zero",
 		must_bind(env, other.b, foreign, theirs);
 		must_bind(env, other.b, foreign, {});
 	};
+	Qdisc queue(env.b, no_room);
+	SendWr read =
+		make_wr(Op::read, {in, 0}, page, {view_of(used, spec), 0});
+	must_post(link.a, std::vector<SendWr>{to_srq(link.srq, read)});
+	REQUIRE(eventually(env, in_use), "no read is under way");
+	end_others();
 	{
-		Qdisc full(env.b, no_room);
-
-		SendWr read = make_wr(Op::read, {in, 0}, page,
-				      {view_of(used, spec), 0});
-		must_post(link.a, std::vector<SendWr>{to_srq(link.srq, read)});
-		REQUIRE(eventually(env, in_use), "no read is under way");
-		end_others();
 		Parameter all("rkm_full_walk", "Y");
+
 		end_others();
-		REQUIRE(in_use(), "the read's slot was cleared");
 	}
+	REQUIRE(in_use(), "the read's slot was cleared");
+	queue.change(room);
 	REQUIRE_EQ(keys.by(),
 		   4 * slots_of(link.b).size() + 2 * slots_of(own.b).size() +
 			   2 * slots_of(other.b).size(),
