@@ -5,14 +5,13 @@
  * queue"): none of that leaves, and without copy_reads nobody takes a byte of it.
  */
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <thread>
 
 #include <sys/mman.h>
 
 #include "manager.h"
+#include "qdisc.h"
 #include "tap.h"
 
 using namespace pv;
@@ -20,35 +19,6 @@ using namespace pv;
 namespace {
 
 constexpr size_t size = 32 << 10;
-
-/* What is sent by an adapter's interface waits for so long, while this lives. */
-class Delay {
-public:
-	Delay(Host &host, unsigned ms)
-	{
-		std::ifstream file(
-			str("/sys/class/infiniband/",
-			    ibv_get_device_name(local(host).context()->device),
-			    "/ports/1/gid_attrs/ndevs/0"));
-
-		if (!(file >> interface_) ||
-		    tc(str("add dev ", interface_,
-			   " root netem limit 1000 delay ", ms, "ms")))
-			throw Skip("no netem");
-	}
-
-	~Delay() { tc("del dev " + interface_ + " root"); }
-	Delay(const Delay &) = delete;
-
-private:
-	static int tc(const std::string &arguments)
-	{
-		return system(
-			("tc qdisc " + arguments + " 2>/dev/null").c_str());
-	}
-
-	std::string interface_;
-};
 
 /* Memory that stays when its region has gone. */
 class Buffer {
@@ -124,7 +94,7 @@ bool read_and_deregister(Env &env, const Wait &wait, bool copied)
 	env.b.fill(model.id, 0, size, early, 0);
 	memcpy(from.at(), local(env.b).memory(model.id), size);
 	env.a.fill(in.id, 0, size, background, 0);
-	Delay delay(env.b, wait.ms);
+	Qdisc delay(env.b, str("netem limit 1000 delay ", wait.ms, "ms"));
 	Moved sent(env.b, "tx_packets"), came(env.a, "rx_packets"),
 		dropped(env.a, "rx_drop_icrc");
 	SendWr read = make_wr(Op::read, {in, 0}, size, {from.view(), 0});
