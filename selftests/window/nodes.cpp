@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <sstream>
 
 namespace nodes {
@@ -75,6 +76,16 @@ examples::Meeting visit(const Arguments &arguments)
 	return {arguments.host, port};
 }
 
+uint64_t counter(const std::string &adapter, const std::string &name)
+{
+	std::ifstream file("/sys/class/infiniband/" + adapter +
+			   "/ports/1/hw_counters/" + name);
+	uint64_t n = 0;
+
+	must(bool(file >> n), "no counter");
+	return n;
+}
+
 std::vector<uint32_t> contexts(pavo::Window &window, size_t n)
 {
 	std::vector<uint32_t> rcxts(n);
@@ -101,6 +112,9 @@ constexpr Test tests[] = {
 	{"rdma", nodes::serve_rdma, nodes::ask_for_rdma},
 	{"recovery", nodes::serve_rdma_and_recover,
 	 nodes::ask_for_rdma_and_recover},
+	{"told", nodes::serve_told, nodes::ask_told},
+	{"violations", nodes::suffer_violations, nodes::violate},
+	{"cancel", nodes::serve_cancelled, nodes::cancel_in_the_middle},
 	{"messages-by-two", nodes::serve_messages_by_two,
 	 nodes::send_messages_by_two},
 	{"rdma-by-two", nodes::serve_rdma_by_two, nodes::ask_for_rdma_by_two},

@@ -150,6 +150,9 @@ examples::Meeting visit(const Arguments &arguments);
  */
 void introduce_second(examples::Node &node, examples::Meeting &meeting);
 
+/* A counter of an adapter. What it is now, it may say some milliseconds later. */
+uint64_t counter(const std::string &adapter, const std::string &name);
+
 /* Contexts that are not of a pavo::Rdma. */
 std::vector<uint32_t> contexts(pavo::Window &window, size_t n);
 
@@ -181,7 +184,15 @@ void serve_rdma_and_recover(const Arguments &arguments);
 void ask_for_rdma(const Arguments &arguments);
 void ask_for_rdma_and_recover(const Arguments &arguments);
 
-/* Both of these between nodes that have two addresses each; all are used. */
+/* Single attempts of RDMA: who is told of them, what is refused, what is cancelled. */
+void serve_told(const Arguments &arguments);
+void ask_told(const Arguments &arguments);
+void suffer_violations(const Arguments &arguments);
+void violate(const Arguments &arguments);
+void serve_cancelled(const Arguments &arguments);
+void cancel_in_the_middle(const Arguments &arguments);
+
+/* Messages and RDMA between nodes that have two addresses each; all are used. */
 void serve_messages_by_two(const Arguments &arguments);
 void send_messages_by_two(const Arguments &arguments);
 void serve_rdma_by_two(const Arguments &arguments);

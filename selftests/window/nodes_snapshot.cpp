@@ -6,7 +6,6 @@
  */
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <memory>
 #include <set>
 
@@ -40,9 +39,8 @@ class Target {
 public:
 	explicit Target(const Arguments &arguments)
 		: server_(arguments), clients_(arguments.clients),
-		  counter_("/sys/class/infiniband/" + arguments.adapters[0] +
-			   "/ports/1/hw_counters/rx_drop_window"),
-		  memory_(clients_ * part), mapping_(server_.node.job, memory_)
+		  adapter_(arguments.adapters[0]), memory_(clients_ * part),
+		  mapping_(server_.node.job, memory_)
 	{
 	}
 
@@ -155,18 +153,11 @@ private:
 		      "more stray packets");
 	}
 
-	uint64_t dropped() const
-	{
-		std::ifstream file(counter_);
-		uint64_t n = 0;
-
-		must(bool(file >> n), "no counter");
-		return n;
-	}
+	uint64_t dropped() const { return counter(adapter_, "rx_drop_window"); }
 
 	Server server_;
 	uint32_t clients_;
-	std::string counter_;
+	std::string adapter_;
 	std::vector<std::byte> memory_;
 	pavo::Mapping mapping_;
 };

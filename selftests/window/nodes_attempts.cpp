@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* nodes_attempts.cpp - see nodes_attempts.h. */
+#include "nodes_attempts.h"
+
+namespace nodes {
+
+Asked::Asked(const Arguments &arguments, size_t bytes_of_each)
+	: Server(arguments), bytes(bytes_of_each),
+	  memory(arguments.clients * bytes), mapping(node.job, memory),
+	  rcxts(contexts(node.window, arguments.clients))
+{
+	for (size_t i = 0; i < clients(); i++)
+		meetings[i].exchange(Part{rcxts[i], mapping.pvo() + i * bytes});
+}
+
+Asker::Asker(const Arguments &arguments, size_t bytes)
+	: Client(arguments), memory(bytes), mapping(node.job, memory)
+{
+	Part part = meeting.exchange(Part{});
+
+	request.local_rcxt = contexts(asking(), 1)[0];
+	request.remote_rcxt = part.rcxt;
+	request.local_pvo = mapping.pvo().value;
+	request.remote_pvo = part.memory.value;
+	request.length = uint32_t(bytes);
+}
+
+void Asker::attempt(bool write)
+{
+	request.tid++;
+	pavo_frame_state state = ask(write);
+
+	must(state == PAVO_FRAME_SENT || state == PAVO_FRAME_NOT_SENT,
+	     "a request was refused");
+}
+
+pavo_frame_state Asker::ask(bool write)
+{
+	pavo_frame_state state = PAVO_FRAME_EMPTY;
+
+	must(asking().prepare_rdma(write, 0, window, request), "RDMA");
+	must(asking().start(), "start");
+	until(
+		[&] {
+			return asking().sent({&state, 1}) == 1;
+		},
+		"a frame to be sent");
+	return state;
+}
+
+} // namespace nodes

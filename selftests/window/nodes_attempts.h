@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * nodes_attempts.h - what tests share that make each attempt of RDMA themselves, without
+ * pavo::Rdma: nobody repeats what the network loses, but the test.
+ */
+#ifndef PAVO_WINDOW_NODES_ATTEMPTS_H
+#define PAVO_WINDOW_NODES_ATTEMPTS_H
+
+#include "nodes.h"
+
+namespace nodes {
+
+/* Whose pattern memory has when nothing was written to it by RDMA. */
+constexpr uint32_t untouched = 200;
+
+/* A client's part of the server's memory, and by which context it is reached. */
+struct Part {
+	uint32_t rcxt;
+	pavo::Pvo memory;
+};
+
+/* The end that is asked, with memory for each client. */
+struct Asked : Server {
+	/* @bytes: of each */
+	Asked(const Arguments &arguments, size_t bytes);
+
+	size_t clients() const { return meetings.size(); }
+	/* Of client @i, from 0. */
+	std::span<std::byte> part(size_t i)
+	{
+		return std::span(memory).subspan(i * bytes, bytes);
+	}
+
+	size_t bytes;
+	std::vector<std::byte> memory;
+	pavo::Mapping mapping;
+	std::vector<uint32_t> rcxts;
+};
+
+/* The end that asks, with as much memory. */
+struct Asker : Client {
+	Asker(const Arguments &arguments, size_t bytes);
+
+	pavo::Window &asking() { return node.window; }
+	/*
+	 * One attempt, for which the request has a tid that was not used; returns when
+	 * the frame was sent, or nothing of it could be.
+	 */
+	void attempt(bool write);
+	/* What the frame was marked with. */
+	pavo_frame_state ask(bool write);
+
+	std::vector<std::byte> memory;
+	pavo::Mapping mapping;
+	/* All of the memory, from one end to the other. */
+	pavo_rdma_request request{};
+};
+
+} // namespace nodes
+
+#endif // PAVO_WINDOW_NODES_ATTEMPTS_H
