@@ -10,7 +10,11 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <functional>
+#include <iostream>
+#include <stdexcept>
 #include <string>
 
 #include <fcntl.h>
@@ -76,10 +80,43 @@ private:
 	int fd_;
 };
 
+/* More than any call makes. */
+constexpr unsigned most_allocations = 2000;
+
 /* What a call may say that was refused memory, or its copy. */
 inline bool explained(int error)
 {
 	return error == ENOMEM || error == EFAULT;
+}
+
+/*
+ * @make returns 0 or an errno; @undo takes back what it made. Each allocation of @make
+ * fails once. Throws std::runtime_error: it ends otherwise than the call may.
+ */
+inline void in_turn(const std::string &what, const std::function<int()> &make,
+		    const std::function<void()> &undo)
+{
+	bool failed = true;
+	unsigned n = 0;
+
+	while (failed) {
+		if (++n == most_allocations)
+			throw std::runtime_error(what + ": no end");
+		FailNth fail(n);
+		const int error = make();
+
+		failed = fail.end();
+		if (error && !(failed && explained(error)))
+			throw std::runtime_error(what + ", allocation " +
+						 std::to_string(n) + ": " +
+						 strerror(error));
+		if (!error)
+			undo();
+	}
+	if (n == 1)
+		throw std::runtime_error(what + " allocates nothing");
+	std::cout << "# " << what << ": " << n - 1 << " failed in turn"
+		  << std::endl;
 }
 
 } // namespace faults

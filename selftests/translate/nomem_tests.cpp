@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
-#include <iostream>
 #include <new>
 #include <optional>
 #include <string>
@@ -22,14 +21,13 @@
 
 using namespace world;
 using faults::FailNth;
+using faults::in_turn;
 using pavo::Device;
 using pavo::Job;
 using pavo::Mapping;
 using pavo::Window;
 
 namespace {
-
-constexpr unsigned most = 2000; /* allocations of a call */
 
 struct Nomem : testing::Test {
 	void SetUp() override
@@ -40,33 +38,6 @@ struct Nomem : testing::Test {
 			GTEST_SKIP() << lacking;
 	}
 };
-
-/* @make returns 0 or an errno; @undo takes back what it made. */
-void in_turn(const std::string &what, const std::function<int()> &make,
-	     const std::function<void()> &undo)
-{
-	bool failed = true;
-	unsigned n = 0;
-
-	while (failed) {
-		int error;
-
-		ASSERT_LT(++n, most) << what << ": no end";
-		{
-			FailNth fail(n);
-
-			error = make();
-			failed = fail.end();
-		}
-		ASSERT_TRUE(!error || (failed && faults::explained(error)))
-			<< what << ", allocation " << n << ": "
-			<< strerror(error);
-		if (!error)
-			undo();
-	}
-	EXPECT_GT(n, 1u) << what << " allocates nothing";
-	std::cout << "# " << what << ": " << n - 1 << " failed in turn\n";
-}
 
 /* The library's own memory may be what could not grow. */
 int refused(const std::function<void()> &call)

@@ -17,10 +17,9 @@
 
 using namespace pv;
 using faults::FailNth;
+using faults::in_turn;
 
 namespace {
-
-constexpr unsigned most = 2000; /* allocations of a call */
 
 void must_inject()
 {
@@ -28,31 +27,6 @@ void must_inject()
 
 	if (!lacking.empty())
 		throw Skip(lacking);
-}
-
-/*
- * @make returns 0 or an errno; @undo takes back what it made. Each allocation of @make
- * fails once.
- */
-void in_turn(const char *what, const std::function<int()> &make,
-	     const std::function<void()> &undo)
-{
-	for (unsigned n = 1; n < most; n++) {
-		FailNth fail(n);
-		const int error = make();
-		const bool failed = fail.end();
-
-		if (!error)
-			undo();
-		REQUIRE(!error || (failed && faults::explained(error)), what,
-			", allocation ", n, ": ", strerror(error));
-		if (failed)
-			continue;
-		REQUIRE(n > 1, what, " allocates nothing");
-		note(str(what, ": ", n - 1, " failed in turn"));
-		return;
-	}
-	throw Failure(str(what, ": no end"));
 }
 
 /* For calls that return an object. */
@@ -221,7 +195,7 @@ PV_TEST_LOCAL("nomem.states", "every allocation on the way to RTS fails once")
 	must_inject();
 	for (int i = 0; i < 3; i++)
 		in_turn(
-			str("to state ", i).c_str(),
+			str("to state ", i),
 			[&] {
 				for (int j = 0; j <= i; j++) {
 					ibv_qp_attr attr = step[j];
@@ -260,7 +234,8 @@ PV_TEST_LOCAL("nomem.data",
 			SendWr wr = make_wr(op, {out, 0}, size, {in, 0});
 			RecvWr recv;
 
-			REQUIRE(n < most, name_of(op), ": no end");
+			REQUIRE(n < faults::most_allocations, name_of(op),
+				": no end");
 			source.fill(from.id, 0, size, seed, 0);
 			sink.fill(to.id, 0, size, env.seed(), 0);
 			recv.sges = {{in.id, 0, size, 0}};
