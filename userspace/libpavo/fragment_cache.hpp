@@ -30,6 +30,13 @@ struct Range {
 	uintptr_t start;
 	uintptr_t end;
 
+	static Range of(const void *at, size_t length)
+	{
+		auto start = reinterpret_cast<uintptr_t>(at);
+
+		return {start, start + length};
+	}
+
 	bool covers(const Range &other) const
 	{
 		return start <= other.start && other.end <= end;
@@ -110,7 +117,7 @@ public:
 		uint32_t i = map_.find(wanted.start);
 
 		for (unsigned n = 0; i != none && n < most_of_fragment; n++) {
-			if (take(i, wanted))
+			if (take(entries_[i], i, wanted))
 				return i;
 			uint32_t next = entries_[i].next.load(
 				std::memory_order_relaxed);
@@ -121,15 +128,15 @@ public:
 	}
 
 	/**
-	 * As get(), if it takes no time.
-	 * @entry: none: there is none
-	 *
-	 * Return: false: it was not that entry, which is to be put() back.
+	 * As get(), if it takes no time. @i: its number
+	 * Return: null: it was not that one, which is to be put() back if @i was written.
 	 */
-	bool get_quickly(Range wanted, uint32_t &entry) noexcept
+	const Entry *get_quickly(Range wanted, uint32_t &i) noexcept
 	{
-		entry = map_.find_quickly(wanted.start);
-		return entry != none && take(entry, wanted);
+		if (!map_.find_quickly(wanted.start, i))
+			return nullptr;
+		Entry *entry = &entries_[i];
+		return take(*entry, i, wanted) ? entry : nullptr;
 	}
 
 	void put(uint32_t i) noexcept
@@ -183,10 +190,9 @@ private:
 		return entry.uses.load(std::memory_order_acquire) & ~gone;
 	}
 
-	/* A use of that entry. False: it is not what is wanted. */
-	bool take(uint32_t i, const Range &wanted) noexcept
+	/* A use of @entry, number @i. False: it is not what is wanted. */
+	bool take(Entry &entry, uint32_t i, const Range &wanted) noexcept
 	{
-		Entry &entry = entries_[i];
 		uint32_t before =
 			entry.uses.fetch_add(1, std::memory_order_acquire);
 

@@ -40,14 +40,20 @@ public:
 		return segment ? segment->find(fragment(at)) : none;
 	}
 
-	/** As find(), but may also say none if that is not so. */
-	uint32_t find_quickly(uintptr_t at) const noexcept
+	/**
+	 * As find(), but may also find nothing if that is not so.
+	 * Return: false: @entry was not written
+	 */
+	bool find_quickly(uintptr_t at, uint32_t &entry) const noexcept
 	{
 		const Segment &segment = table_[start(at)];
+		const size_t n = fragment(at);
 
-		if (segment.base.load(std::memory_order_acquire) != base(at))
-			return none;
-		return segment.find(fragment(at));
+		if (segment.base.load(std::memory_order_acquire) != base(at) ||
+		    !segment.has(n))
+			return false;
+		entry = segment.entry[n].load(std::memory_order_relaxed);
+		return true;
 	}
 
 	/** Return: false if there is no segment left. */
@@ -83,7 +89,7 @@ private:
 		std::array<std::atomic<uint64_t>, fragments / word_bits> bits{};
 		std::array<std::atomic<uint32_t>, fragments> entry{};
 
-		bool has(unsigned n) const noexcept
+		bool has(size_t n) const noexcept
 		{
 			return bits[n / word_bits].load(
 				       std::memory_order_acquire) >>
@@ -91,14 +97,14 @@ private:
 			       1;
 		}
 
-		uint32_t find(unsigned n) const noexcept
+		uint32_t find(size_t n) const noexcept
 		{
 			return has(n) ? entry[n].load(
 						std::memory_order_relaxed) :
 					none;
 		}
 
-		void mark(unsigned n, bool on) noexcept
+		void mark(size_t n, bool on) noexcept
 		{
 			uint64_t bit = uint64_t(1) << n % word_bits;
 			auto &word = bits[n / word_bits];
@@ -126,7 +132,7 @@ private:
 		return std::bit_ceil(segments * 2);
 	}
 
-	static unsigned fragment(uintptr_t at)
+	static size_t fragment(uintptr_t at)
 	{
 		return at >> fragment_shift & (fragments - 1);
 	}

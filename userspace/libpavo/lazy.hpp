@@ -85,22 +85,68 @@ public:
 	}
 
 	/**
-	 * Pieces of [@at, @at + @length), made by @make(Entry, number, Range).
+	 * Pieces of @all, made by @make(Entry, number, Range).
 	 * Return: how many of @room there are, or -errno and none.
 	 */
 	template <class Piece, class Make>
-	int get(uintptr_t at, size_t length, std::span<Piece> room,
-		Make &&make) noexcept
+	int get(Range all, std::span<Piece> room, Make &&make) noexcept
 	{
-		Range all = {at, at + length};
-		uint32_t entry = Cache::none;
+		return get_quickly(all, room, make) ?
+			       1 :
+			       get_slowly(all, room, make);
+	}
 
-		/* All that is not found at once is done elsewhere. */
-		if (!owner_.is_this() || !is_one_piece(all) || room.empty() ||
-		    !cache_.get_quickly(all, entry)) [[unlikely]]
-			return get_slowly(all, room, make, entry);
-		room[0] = make(cache_.entry(entry), entry, all);
-		return 1;
+	/**
+	 * As get(), for one piece that is found at once. It is to make no call and need
+	 * no more than six arguments to go on from, so that a hit saves no register.
+	 * Return: false: get_slowly() is to be called; it puts @room[0].entry back.
+	 */
+	template <class Piece, class Make>
+	bool get_quickly(Range all, std::span<Piece> room, Make &&make) noexcept
+	{
+		uint32_t number = Cache::none;
+
+		if (owner_.is_this() && is_one_piece(all) && !room.empty())
+			[[likely]] {
+			const auto *entry = cache_.get_quickly(all, number);
+
+			if (entry) [[likely]] {
+				room[0] = make(*entry, number, all);
+				return true;
+			}
+		}
+		if (!room.empty())
+			room[0].entry = number;
+		return false;
+	}
+
+	template <class Piece, class Make>
+	[[gnu::noinline]] int get_slowly(Range all, std::span<Piece> room,
+					 Make &&make) noexcept
+	{
+		int64_t entry = 0;
+		size_t n = 0;
+
+		if (!owner_.is_this())
+			return -ECHILD;
+		if (!room.empty() && room[0].entry != Cache::none)
+			cache_.put(room[0].entry);
+		if (all.end < all.start)
+			return -EFAULT;
+		for (Range part = all; part.start < all.end && entry >= 0;
+		     part.start = part.end) {
+			part.end = std::min(all.end - 1,
+					    end_of_fragment(part.start)) +
+				   1;
+			entry = n < room.size() ? cache_.get(part) : -ENOBUFS;
+			if (entry >= 0)
+				room[n++] = make(cache_.entry(entry),
+						 uint32_t(entry), part);
+		}
+		if (entry >= 0)
+			return int(n);
+		put(std::span<const Piece>(room.first(n)));
+		return int(entry);
 	}
 
 	template <class Piece> void put(std::span<const Piece> pieces) noexcept
@@ -126,43 +172,15 @@ public:
 private:
 	static bool is_one_piece(const Range &all)
 	{
-		return all.start < all.end &&
-		       (all.start ^ (all.end - 1)) < PAVO_CACHE_FRAGMENT;
+		size_t behind = ~all.start & (PAVO_CACHE_FRAGMENT - 1);
+
+		/* Of nothing that is more than there can be. */
+		return all.length() - 1 <= behind;
 	}
 
 	static uintptr_t end_of_fragment(uintptr_t at)
 	{
 		return at | (PAVO_CACHE_FRAGMENT - 1);
-	}
-
-	/* @wrong: is to be put back first, if there is one. */
-	template <class Piece, class Make>
-	[[gnu::noinline]] int get_slowly(Range all, std::span<Piece> room,
-					 Make &&make, uint32_t wrong) noexcept
-	{
-		int64_t entry = 0;
-		size_t n = 0;
-
-		if (!owner_.is_this())
-			return -ECHILD;
-		if (wrong != Cache::none)
-			cache_.put(wrong);
-		if (all.end < all.start)
-			return -EFAULT;
-		for (Range part = all; part.start < all.end && entry >= 0;
-		     part.start = part.end) {
-			part.end = std::min(all.end - 1,
-					    end_of_fragment(part.start)) +
-				   1;
-			entry = n < room.size() ? cache_.get(part) : -ENOBUFS;
-			if (entry >= 0)
-				room[n++] = make(cache_.entry(entry),
-						 uint32_t(entry), part);
-		}
-		if (entry >= 0)
-			return int(n);
-		put(std::span<const Piece>(room.first(n)));
-		return int(entry);
 	}
 
 	pavo_cache_options options_;

@@ -113,8 +113,8 @@ int pavo_mr_cache_get(pavo_mr_cache *cache, const void *addr, size_t length,
 		};
 	};
 
-	return cache->get(reinterpret_cast<uintptr_t>(addr), length,
-			  std::span(pieces, room), piece);
+	return cache->get(Range::of(addr, length), std::span(pieces, room),
+			  piece);
 }
 
 void pavo_mr_cache_put(pavo_mr_cache *cache, const pavo_mr_piece *pieces,

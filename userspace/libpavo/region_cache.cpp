@@ -59,6 +59,32 @@ private:
 
 struct RegionCache::Inside : Lazy<Mapper> {
 	using Lazy<Mapper>::Lazy;
+
+	static RegionPiece piece(const Cache::Entry &entry, uint32_t number,
+				 Range part) noexcept
+	{
+		return {
+			.start = reinterpret_cast<std::byte *>(part.start),
+			.length = part.length(),
+			.pvo = entry.registration.pvo +
+			       (part.start - entry.range.start),
+			.entry = number,
+		};
+	}
+
+	[[gnu::noinline]] std::span<RegionPiece>
+	get_all(Range all, std::span<RegionPiece> room,
+		std::error_code &error) noexcept
+	{
+		int n = get_slowly(all, room, piece);
+
+		if (n < 0) {
+			error = {-n, std::generic_category()};
+			return {};
+		}
+		error.clear();
+		return room.first(n);
+	}
 };
 
 RegionCache::RegionCache(const Job &job, const pavo_cache_options &options)
@@ -72,24 +98,13 @@ std::span<RegionPiece> RegionCache::get(std::span<std::byte> buffer,
 					std::span<RegionPiece> room,
 					std::error_code &error) noexcept
 {
-	auto piece = [](const auto &entry, uint32_t number, Range part) {
-		return RegionPiece{
-			.start = reinterpret_cast<std::byte *>(part.start),
-			.length = part.length(),
-			.pvo = entry.registration.pvo +
-			       (part.start - entry.range.start),
-			.entry = number,
-		};
-	};
-	int n = inside_->get(reinterpret_cast<uintptr_t>(buffer.data()),
-			     buffer.size(), room, piece);
+	const Range all = Range::of(buffer.data(), buffer.size());
+	Inside &inside = *inside_;
 
-	if (n < 0) {
-		error = {-n, std::generic_category()};
-		return {};
-	}
-	error.clear();
-	return room.first(n);
+	/* One that is set already would have to be cleared by a call. */
+	if (error || !inside.get_quickly(all, room, Inside::piece)) [[unlikely]]
+		return inside.get_all(all, room, error);
+	return room.first(1);
 }
 
 void RegionCache::put(std::span<const RegionPiece> pieces) noexcept
