@@ -57,6 +57,7 @@ struct pavo_dev;
 	X(rx_drop_address) /* not from its peer; to many */         \
 	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */       \
 	X(rx_drop_response) /* response to no request */            \
+	X(rx_drop_syndrome) /* neither ACK nor a NAK there is */    \
 	X(rx_drop_old_response) /* to one that was answered */      \
 	X(rx_drop_out_of_sequence) /* behind a gap already NAKed */ \
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \

@@ -141,12 +141,8 @@ static void nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	case PAVO_NAK_REM_ACCESS:
 		status = IB_WC_REM_ACCESS_ERR;
 		break;
-	case PAVO_NAK_REM_OP:
+	default: /* PAVO_NAK_REM_OP, the last that there is */
 		status = IB_WC_REM_OP_ERR;
-		break;
-	default:
-		pavo_count(qp, rx_drop_response);
-		return;
 	}
 	/* IBA: fatal to the request, whatever the document groups it with. */
 	pavo_complete_fatal(qp, req->upsn, status, PAVO_VE_REMOTE_NAK);
@@ -183,11 +179,15 @@ static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		handle_nak(qp, pkt);
 		break;
 	case PAVO_AETH_NAK:
-		pavo_count(qp, rx_naks);
-		handle_nak(qp, pkt);
-		break;
+		if (pkt->syndrome <= PAVO_NAK_REM_OP) {
+			pavo_count(qp, rx_naks);
+			handle_nak(qp, pkt);
+			break;
+		}
+		fallthrough;
 	default:
-		pavo_count(qp, rx_drop_response);
+		/* Nobody knows what it acknowledges, if anything. */
+		pavo_count(qp, rx_drop_syndrome);
 	}
 }
 

@@ -129,6 +129,10 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_drop_response",
 	      {trouble, "responses that nobody waits for: a stale peer, "
 			"or somebody forges packets"}},
+	Entry{"rx_drop_syndrome",
+	      {trouble, "acknowledgements that are none: a peer that does not "
+			"keep to the specification, or somebody forges "
+			"packets"}},
 	Entry{"rx_drop_out_of_sequence",
 	      {note, "packets behind a lost one; they come again"}},
 	Entry{"rx_drop_duplicate_read",
