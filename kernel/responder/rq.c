@@ -152,6 +152,7 @@ static int post_one(struct pavo_rq *rq, const struct ib_recv_wr *wr)
 	u32 n = rq->ring->prod;
 	struct pavo_srq_seg *first = slot(rq, n);
 	struct pavo_data_seg *seg = (void *)(first + 1);
+	const struct ib_sge *sge = wr->sg_list;
 	int i;
 
 	if (wr->num_sge > rq->max_sge)
@@ -162,10 +163,14 @@ static int post_one(struct pavo_rq *rq, const struct ib_recv_wr *wr)
 	memset(first, 0, sizeof(*first));
 	if (rq->srq)
 		first->wr_id = wr->wr_id;
-	for (i = 0; i < wr->num_sge; i++, seg++) {
-		seg->byte_count = wr->sg_list[i].length;
-		seg->lkey = wr->sg_list[i].lkey;
-		seg->va = wr->sg_list[i].addr;
+	for (i = 0; i < wr->num_sge; i++, sge++) {
+		/* Nothing to move, and all zeros would be the end of the list. */
+		if (!sge->length)
+			continue;
+		seg->byte_count = sge->length;
+		seg->lkey = sge->lkey;
+		seg->va = sge->addr;
+		seg++;
 	}
 	memset(seg, 0, sizeof(*seg));
 	rq->wr_id[n & (rq->count - 1)] = wr->wr_id;

@@ -57,7 +57,7 @@ int make_end(struct pair *p, struct end *e)
 				.max_send_wr = DEPTH,
 				.max_recv_wr = DEPTH,
 				.max_send_sge = 2,
-				.max_recv_sge = 2,
+				.max_recv_sge = 4,
 			},
 	};
 
@@ -559,6 +559,8 @@ static const struct {
 	 "srq.data: two queue pairs take what was posted to one queue"},
 	{test_srq_full,
 	 "srq.full: as many receives as were asked for, no more"},
+	{test_empty_entries,
+	 "recv.empty_entries: entries without bytes do not end the list"},
 	{test_drain, "drain: what was posted has completed when it returns"},
 	{test_atomics, "atomic: fetch and add, compare and swap"},
 	{test_atomic_write, "atomic_write: eight bytes, and no others"},

@@ -92,6 +92,7 @@ bool target_is(struct target *t, u8 seed);
 /* queues.c */
 int test_srq(struct pair *p);
 int test_srq_full(struct pair *p);
+int test_empty_entries(struct pair *p);
 int test_drain(struct pair *p);
 /* operations.c */
 int test_atomics(struct pair *p);

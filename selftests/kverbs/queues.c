@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * queues.c - shared receive queues of the kernel, and draining.
+ * queues.c - receive queues of the kernel, shared ones and their own, and draining.
  */
 #include "kverbs.h"
 
@@ -147,6 +147,52 @@ int test_srq_full(struct pair *p)
 	err = fill_srq(p, srq);
 	ib_destroy_srq(srq);
 	return err;
+}
+
+/* ---------------------------------------------------------- gather lists */
+
+/* What is sent is one piece; it is received in two, with nothing before and between. */
+int test_empty_entries(struct pair *p)
+{
+	const unsigned int first = 8, gap = 16;
+	u8 *at = p->b.buffer;
+	u32 lkey = p->pd->local_dma_lkey;
+	struct ib_sge places[] = {
+		{},
+		{.addr = (uintptr_t)at, .length = first, .lkey = lkey},
+		{.addr = (uintptr_t)at, .lkey = lkey},
+		{.addr = (uintptr_t)at + first + gap,
+		 .length = SLOT,
+		 .lkey = lkey},
+	};
+	struct ib_recv_wr recv = {
+		.wr_id = 7,
+		.sg_list = places,
+		.num_sge = ARRAY_SIZE(places),
+	};
+	struct ib_sge piece = {
+		.addr = (uintptr_t)p->a.buffer,
+		.length = SLOT,
+		.lkey = lkey,
+	};
+	struct ib_send_wr send = {
+		.opcode = IB_WR_SEND,
+		.wr_id = 8,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = &piece,
+		.num_sge = 1,
+	};
+
+	fill(p->a.buffer, SLOT, 29);
+	TRY(ib_post_recv(p->b.qp, &recv, NULL));
+	TRY(post(&p->a, &send));
+	TRY(expect(&p->b, 7, IB_WC_SUCCESS));
+	TRY(expect(&p->a, 8, IB_WC_SUCCESS));
+	CHECK(!memcmp(at, p->a.buffer, first));
+	CHECK(!memchr_inv(at + first, 0, gap));
+	CHECK(!memcmp(at + first + gap, p->a.buffer + first, SLOT - first));
+	CHECK(!memchr_inv(at + gap + SLOT, 0, BYTES - gap - SLOT));
+	return 0;
 }
 
 /* --------------------------------------------------------------- draining */
