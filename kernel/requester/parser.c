@@ -130,6 +130,8 @@ static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 		return PAVO_VE_WQE_SEGMENT;
 	wqe->swap_add = atomic->swap_add;
 	wqe->compare = atomic->compare;
+	if (wqe->op == PAVO_WQE_FETCH_ADD && wqe->compare)
+		return PAVO_VE_WQE_SEGMENT;
 	return PAVO_VE_NONE;
 }
 

@@ -133,7 +133,7 @@ void add_opcodes(Cases &cases, Hostile &hostile)
 		{.name = "doorbell: the body of a write, called atomic",
 		 .base = plain_write,
 		 .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_FETCH_ADD; },
-		 .vendor = PAVO_VE_WQE_LENGTH}); /* no data entry is left */
+		 .vendor = PAVO_VE_WQE_SEGMENT}); /* its address compares */
 	/* RaddrSeg as data: 'byte_count' and key are an address. */
 	add_fault(cases, hostile,
 		  {.name = "doorbell: the body of a write, called send",

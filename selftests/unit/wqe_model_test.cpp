@@ -116,6 +116,9 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 			return {PAVO_VE_WQE_SEGMENT};
 		model.srqn = queue.srqn;
 	}
+	if (op == PAVO_WQE_FETCH_ADD &&
+	    at<pavo_atomic_seg>(bytes, remote + 16).compare)
+		return {PAVO_VE_WQE_SEGMENT};
 	model_payload(model, bytes, offset, atomic || op == PAVO_WQE_READ,
 		      limits);
 	if (model.err)
@@ -199,7 +202,7 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 		wqe.raddr(random.bits(), random.below(1 << 31),
 			  random.below(8) ? total : random_length(random));
 	if (atomic)
-		wqe.atomic(random.bits(), random.bits());
+		wqe.atomic(random.bits(), random.coin() ? random.bits() : 0);
 	if (op != PAVO_WQE_NOP && random.below(3) == 0) {
 		std::vector<uint8_t> data(random.below(100));
 		auto len = static_cast<uint32_t>(data.size());

@@ -56,7 +56,7 @@ Wqe good(uint32_t op)
 	case PAVO_WQE_FETCH_ADD:
 		return Wqe()
 			.raddr(0x8000, 7, 8)
-			.atomic(11, 12)
+			.atomic(11, op == PAVO_WQE_CMP_SWAP ? 12 : 0)
 			.sge(8, 1, 0x1000);
 	case PAVO_WQE_ATOMIC_WRITE:
 		return Wqe().raddr(0x8000, 7, 8).sge(8, 1, 0x1000);
@@ -197,18 +197,19 @@ TEST(WqeGood, RdmaTakesTheRemoteRange)
 
 TEST(WqeGood, AtomicsTakeTheirOperands)
 {
-	Wqe wqe = Wqe().raddr(0xfff8, 9, 8)
-			  .atomic(0x1111222233334444, 0x5555666677778888);
-
-	wqe.sge(8, 0x77, 0x4000);
 	for (uint32_t op : atomics) {
+		uint64_t compare =
+			op == PAVO_WQE_CMP_SWAP ? 0x5555666677778888 : 0;
+		Wqe wqe = Wqe().raddr(0xfff8, 9, 8)
+				  .atomic(0x1111222233334444, compare)
+				  .sge(8, 0x77, 0x4000);
 		ParsedWqe parsed = parse_wqe(wqe, op, rc_limits());
 
 		ASSERT_EQ(parsed.err, PAVO_VE_NONE);
 		EXPECT_EQ(parsed->raddr, 0xfff8u);
 		EXPECT_EQ(parsed->rkey, 9u);
 		EXPECT_EQ(parsed->swap_add, 0x1111222233334444u);
-		EXPECT_EQ(parsed->compare, 0x5555666677778888u);
+		EXPECT_EQ(parsed->compare, compare);
 		EXPECT_EQ(parsed->length, 8u);
 		ASSERT_EQ(parsed->num_sge, 1);
 		EXPECT_EQ(parsed->sge[0].lkey, 0x77u);

@@ -62,7 +62,7 @@ enum pavo_wqe_op {
 	PAVO_WQE_BIND_MW = 10,
 	PAVO_WQE_REG_MR = 11, /* kernel consumers only */
 	PAVO_WQE_ATOMIC_WRITE = 12,
-	PAVO_WQE_FLUSH = 13,
+	PAVO_WQE_FLUSH = 13, /* kept for it: no queue takes it */
 	PAVO_WQE_OP_COUNT = 14,
 };
 
@@ -119,7 +119,6 @@ struct pavo_doorbell_page {
  *   WRITE*, READ     NextSeg [XrcSeg] RaddrSeg (InlineSeg | DataSeg...)
  *   CMP_SWAP, FETCH_ADD  NextSeg [XrcSeg] RaddrSeg AtomicSeg DataSeg
  *   ATOMIC_WRITE     NextSeg RaddrSeg (InlineSeg | DataSeg), 8 bytes
- *   FLUSH            NextSeg RaddrSeg, type and level in imm
  *   LOCAL_INV        NextSeg, the key in imm
  *   BIND_MW          NextSeg BindSeg
  * UdSeg is there for UD, XrcSeg for XRC initiators, always and only.
