@@ -16,7 +16,6 @@
 #include <linux/rcupdate.h>
 #include "device.h"
 #include "translate.h"
-#include "wire/wire.h"
 
 #define PAVO_ACCESS_WRITES                                \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \

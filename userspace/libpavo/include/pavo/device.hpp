@@ -3,7 +3,8 @@
  * device.hpp - an adapter, opened.
  *
  * The library speaks to the module through the uverbs file and the methods of
- * <rdma/pavo-abi.h>; it needs neither libibverbs nor the provider.
+ * <rdma/pavo-abi.h>; it needs no verbs context and no provider. Only the cache for verbs
+ * applications (mr_cache.h) calls libibverbs, by its public interface.
  */
 #ifndef PAVO_DEVICE_HPP
 #define PAVO_DEVICE_HPP
