@@ -4,8 +4,6 @@
 #define PAVO_WINDOW_ADAPTER_H
 
 #include <chrono>
-#include <coroutine>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +13,7 @@
 #include <pavo/window.hpp>
 
 #include "../translate/world.h"
+#include "task.h"
 
 namespace windows {
 
@@ -37,17 +36,6 @@ void must(std::error_code error);
 
 /* Recovers an adapter's windows: all contexts are gone. */
 void recover(const pavo::Device &device);
-
-/* A coroutine that nobody waits for. */
-struct Task {
-	struct promise_type {
-		Task get_return_object() { return {}; }
-		std::suspend_never initial_suspend() { return {}; }
-		std::suspend_never final_suspend() noexcept { return {}; }
-		void return_void() {}
-		void unhandled_exception() { std::terminate(); }
-	};
-};
 
 /* What a counter of an adapter has moved by since then. */
 class Moved {

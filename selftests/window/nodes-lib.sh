@@ -50,9 +50,26 @@ between_nodes()
 	between "$1" "who is told of RDMA$2" "$3" "told rdma0"
 	between "$1" "violations abroad and at home$2" "$3" "violations rdma0"
 	between "$1" "cancels in the middle of RDMA$2" "$3" "cancel rdma0"
+	between "$1" "what an adapter drops$2" "$3" "rules rdma0"
+	between "$1" "packets of before a recovery$2" "$3" "replay rdma0" eth0
+	between "$1" "coroutines, and the header for C$2" "$3" "library rdma0"
 	between "$1" "messages by two addresses$2" "$3" "messages-by-two rdma0"
 	between "$1" "RDMA by two addresses$2" "$3" "rdma-by-two rdma0"
 	between "$1" "windows end under traffic$2" "$3" "snapshot rdma0"
+}
+
+# striped_nodes PROGRAM WHERE SERVER: messages over two adapters, of which the clients lose
+# the second, or both begin anew. It is there again behind each.
+striped_nodes()
+{
+	between "$1" "two adapters recover$2" "$3" "striped-recovery rdma0,rdma1"
+	between "$1" "one link of two goes down$2" "$3" "striped rdma0,rdma1" mv0
+	ip link set mv0 up
+	usable rdma1
+	between "$1" "one adapter of two is taken away$2" "$3" \
+		"striped-without rdma0,rdma1"
+	[ "$NODE" = "$3" ] || rdma link add rdma1 type pavo netdev mv0
+	usable rdma1
 }
 
 # on_both_wires GOOD BAD: what is to be done by all nodes, once on a wire that is good and
@@ -66,6 +83,7 @@ on_both_wires()
 		duplicate 5% reorder 25% || exit 1
 	pavo-barrier lossy 300 || exit 1
 	all_of_them ' on a bad wire' "$2"
+	tc -s qdisc show dev eth0 root | grep -q 'dropped [1-9]' || exit 1
 	pavo-barrier end 300 || exit 1
 	[ "$NODE" = 1 ] && tap_end
 	exit 0

@@ -86,6 +86,13 @@ uint64_t counter(const std::string &adapter, const std::string &name)
 	return n;
 }
 
+void recover(const std::string &adapter)
+{
+	std::ofstream file("/sys/class/infiniband/" + adapter + "/recover");
+
+	must(bool(file << 1 << std::flush), "recovery");
+}
+
 std::vector<uint32_t> contexts(pavo::Window &window, size_t n)
 {
 	std::vector<uint32_t> rcxts(n);
@@ -119,7 +126,13 @@ constexpr Test tests[] = {
 	 nodes::send_messages_by_two},
 	{"rdma-by-two", nodes::serve_rdma_by_two, nodes::ask_for_rdma_by_two},
 	{"snapshot", nodes::reuse_memory, nodes::keep_sending},
+	{"rules", nodes::keep_rules, nodes::break_rules},
+	{"replay", nodes::recover_from_the_past, nodes::replay_the_past},
+	{"library", nodes::serve_library, nodes::use_library},
 	{"striped", nodes::serve_striped, nodes::ask_striped},
+	{"striped-without", nodes::serve_striped, nodes::ask_striped_without},
+	{"striped-recovery", nodes::serve_striped_recoveries,
+	 nodes::ask_striped_recoveries},
 };
 
 int usage()

@@ -153,6 +153,9 @@ void introduce_second(examples::Node &node, examples::Meeting &meeting);
 /* A counter of an adapter. What it is now, it may say some milliseconds later. */
 uint64_t counter(const std::string &adapter, const std::string &name);
 
+/* What the administrator does: all contexts of the adapter are gone. */
+void recover(const std::string &adapter);
+
 /* Contexts that are not of a pavo::Rdma. */
 std::vector<uint32_t> contexts(pavo::Window &window, size_t n);
 
@@ -192,6 +195,17 @@ void violate(const Arguments &arguments);
 void serve_cancelled(const Arguments &arguments);
 void cancel_in_the_middle(const Arguments &arguments);
 
+/* What an adapter drops and counts: what is over, at something, or not its own. */
+void keep_rules(const Arguments &arguments);
+void break_rules(const Arguments &arguments);
+/* Packets that were recorded before an adapter's recovery. */
+void recover_from_the_past(const Arguments &arguments);
+void replay_the_past(const Arguments &arguments);
+
+/* By coroutines, and by the header for C. */
+void serve_library(const Arguments &arguments);
+void use_library(const Arguments &arguments);
+
 /* Messages and RDMA between nodes that have two addresses each; all are used. */
 void serve_messages_by_two(const Arguments &arguments);
 void send_messages_by_two(const Arguments &arguments);
@@ -202,9 +216,13 @@ void ask_for_rdma_by_two(const Arguments &arguments);
 void reuse_memory(const Arguments &arguments);
 void keep_sending(const Arguments &arguments);
 
-/* Messages over two adapters, of which one's link goes down in the middle. */
+/* Messages over two adapters. In the middle one's link goes down, or it is taken away ... */
 void serve_striped(const Arguments &arguments);
 void ask_striped(const Arguments &arguments);
+void ask_striped_without(const Arguments &arguments);
+/* ... or both begin anew. */
+void serve_striped_recoveries(const Arguments &arguments);
+void ask_striped_recoveries(const Arguments &arguments);
 
 } // namespace nodes
 

@@ -46,10 +46,7 @@ all_of_them()
 	each_way "example reduction$1" 7474 reduction
 	each_way "example key_value$1" 7473 key_value "$here/key-value"
 	between_nodes "$programs/pavo-nodes" "$1" "${2% *}"
-	between "$programs/pavo-nodes" "one link of two goes down$1" "${2% *}" \
-		"striped rdma0,rdma1" mv0
-	ip link set mv0 up
-	usable rdma1
+	striped_nodes "$programs/pavo-nodes" "$1" "${2% *}"
 }
 
 two_adapters || exit 1

@@ -48,4 +48,40 @@ pavo_frame_state Asker::ask(bool write)
 	return state;
 }
 
+pavo_rdma_done Asker::told(bool write)
+{
+	pavo_rdma_done answer{};
+
+	request.flags = write ? PAVO_RDMA_TELL_SOURCE : PAVO_RDMA_TELL_TARGET;
+	request.attempts = 0;
+	request.tag++;
+	until(
+		[&] {
+			attempt(write);
+			request.attempts++;
+			return soon([&] { return hear(answer); });
+		},
+		"to be told of an operation");
+	request.flags = 0;
+	request.attempts = 0;
+	return answer;
+}
+
+bool Asker::hear(pavo_rdma_done &answer)
+{
+	bool heard = false;
+
+	asking().receive([&](const pavo::Message &came) {
+		must(came.type == PAVO_FRAME_RDMA_DONE,
+		     "told of what is no end of RDMA");
+		pavo_rdma_done done = came.done();
+		if (done.tid != request.tid)
+			return;
+		must(done.tag == request.tag, "told of another operation");
+		answer = done;
+		heard = true;
+	});
+	return heard;
+}
+
 } // namespace nodes

@@ -10,6 +10,22 @@
 
 namespace nodes {
 
+/* How long an attempt is waited for, before another. */
+constexpr auto patience = std::chrono::milliseconds(200);
+
+/* Until it is so, or an attempt was waited for. */
+template <class Condition> bool soon(Condition &&condition)
+{
+	auto deadline = std::chrono::steady_clock::now() + patience;
+
+	while (!condition()) {
+		if (std::chrono::steady_clock::now() > deadline)
+			return false;
+		std::this_thread::yield();
+	}
+	return true;
+}
+
 /* Whose pattern memory has when nothing was written to it by RDMA. */
 constexpr uint32_t untouched = 200;
 
@@ -49,11 +65,17 @@ struct Asker : Client {
 	void attempt(bool write);
 	/* What the frame was marked with. */
 	pavo_frame_state ask(bool write);
+	/* How it ended: of one attempt after the other, one is answered. */
+	pavo_rdma_done told(bool write);
 
 	std::vector<std::byte> memory;
 	pavo::Mapping mapping;
 	/* All of the memory, from one end to the other. */
 	pavo_rdma_request request{};
+
+private:
+	/* Of the last attempt; of others it may be told later. */
+	bool hear(pavo_rdma_done &answer);
 };
 
 } // namespace nodes

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <set>
 #include <utility>
@@ -146,8 +145,7 @@ private:
 class Recoveries {
 public:
 	Recoveries(const std::string &adapter, bool wanted)
-		: path_("/sys/class/infiniband/" + adapter + "/recover"),
-		  left_(wanted ? recoveries : 0)
+		: adapter_(adapter), left_(wanted ? recoveries : 0)
 	{
 	}
 
@@ -156,8 +154,7 @@ public:
 	{
 		if (!left_ || done < next_ + each)
 			return;
-		std::ofstream file(path_);
-		must(bool(file << 1 << std::flush), "recovery");
+		recover(adapter_);
 		next_ += each;
 		left_--;
 	}
@@ -165,7 +162,7 @@ public:
 	bool over() const { return !left_; }
 
 private:
-	std::string path_;
+	std::string adapter_;
 	unsigned left_;
 	size_t next_ = 0;
 };

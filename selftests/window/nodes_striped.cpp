@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * nodes_striped.cpp - one message over two adapters to another machine, and the second
- * one's link goes down in the middle: all bytes are there once. What comes after that
- * goes by the first.
+ * nodes_striped.cpp - one message over two adapters to another machine. In the middle the
+ * second one's link goes down, or it is taken away: all bytes are there once, and what comes
+ * after that goes by the first. Or both begin anew: they go on.
  */
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 
 #include <pavo/striped.hpp>
@@ -121,7 +122,10 @@ void move(End &end, bool put, bool tell, Middle &&middle)
 
 } // namespace
 
-void serve_striped(const Arguments &arguments)
+namespace {
+
+/* @lost: whether the second lane is, in the middle of the first message. */
+void serve(const Arguments &arguments, bool lost)
 {
 	Visitors visitors(arguments.clients);
 	std::vector<std::unique_ptr<End>> ends;
@@ -136,7 +140,7 @@ void serve_striped(const Arguments &arguments)
 		must(end->arrived == 1, "told of a message not once");
 		must_hold(end->memory, node, 1);
 		must(end->striped.lane(0).living &&
-			     !end->striped.lane(1).living,
+			     end->striped.lane(1).living != lost,
 		     "another lane has failed here");
 		fill(end->memory, returned + node, 2);
 	}
@@ -149,34 +153,83 @@ void serve_striped(const Arguments &arguments)
 	visitors.together();
 }
 
-void ask_striped(const Arguments &arguments)
+/* @middle: what is done in the middle of a message there. */
+void put_and_get(End &end, const std::function<void()> &middle, bool lost)
 {
-	examples::Meeting meeting = visit(arguments);
-	const std::string down = "ip link set " + arguments.interface + " down";
-	End end(arguments, meeting);
-
-	together(meeting);
+	together(end.meeting);
 	/* It is a good lane, to begin with: a part of every message goes by it. */
-	fill(end.memory, meeting.node(), 3);
+	fill(end.memory, end.meeting.node(), 3);
 	move(end, true, false, [] {});
 	must(end.striped.lane(1).living && end.striped.lane(1).chunks > 0,
 	     "the lane has carried nothing");
-	fill(end.memory, meeting.node(), 1);
-	move(end, true, true, [&] {
-		must(!std::system(down.c_str()), "the link does not go down");
-	});
-	pavo::StripedLane lane = end.striped.lane(1);
-	must(!lane.living, "the lane has not failed");
-	must(lane.why == std::errc::timed_out,
-	     "the lane has failed by something else");
-	must(end.striped.lane(0).living, "the other lane has failed");
-	must_hold(end.memory, meeting.node(), 1);
-	together(meeting);
+	fill(end.memory, end.meeting.node(), 1);
+	move(end, true, true, middle);
+	uint64_t chunks = end.striped.lane(1).chunks;
+	must(end.striped.lane(0).living && end.striped.lane(1).living != lost,
+	     "another lane has failed");
+	must_hold(end.memory, end.meeting.node(), 1);
+	together(end.meeting);
 	move(end, false, true, [] {});
-	must_hold(end.memory, returned + meeting.node(), 2);
-	must(end.striped.lane(1).chunks == lane.chunks,
-	     "a lane that has failed is used");
-	together(meeting);
+	must_hold(end.memory, returned + end.meeting.node(), 2);
+	must((end.striped.lane(1).chunks == chunks) == lost,
+	     "a lane that has failed is used, or one that has not is not");
+	together(end.meeting);
+}
+
+/* @why: of which error the second lane fails when that command is executed. */
+void lose_a_lane(const Arguments &arguments, const std::string &command,
+		 std::errc why)
+{
+	examples::Meeting meeting = visit(arguments);
+	End end(arguments, meeting);
+
+	put_and_get(
+		end,
+		[&] {
+			must(!std::system(command.c_str()),
+			     "the lane is not lost");
+		},
+		true);
+	must(end.striped.lane(1).why == why,
+	     "the lane has failed by something else");
+}
+
+} // namespace
+
+void serve_striped(const Arguments &arguments)
+{
+	serve(arguments, true);
+}
+
+void ask_striped(const Arguments &arguments)
+{
+	lose_a_lane(arguments, "ip link set " + arguments.interface + " down",
+		    std::errc::timed_out);
+}
+
+void ask_striped_without(const Arguments &arguments)
+{
+	lose_a_lane(arguments, "rdma link delete " + arguments.adapters[1],
+		    std::errc::io_error);
+}
+
+void serve_striped_recoveries(const Arguments &arguments)
+{
+	serve(arguments, false);
+}
+
+void ask_striped_recoveries(const Arguments &arguments)
+{
+	examples::Meeting meeting = visit(arguments);
+	End end(arguments, meeting);
+
+	put_and_get(
+		end,
+		[&] {
+			for (const std::string &adapter : arguments.adapters)
+				recover(adapter);
+		},
+		false);
 }
 
 } // namespace nodes

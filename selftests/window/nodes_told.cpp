@@ -16,26 +16,8 @@ namespace nodes {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /* Several packets, the last of them odd. */
 constexpr size_t length = 20'007;
-/* How long an attempt is waited for, before another. */
-constexpr auto patience = std::chrono::milliseconds(200);
-
-/* Until it is so, or an attempt was waited for. */
-template <class Condition> bool soon(Condition &&condition)
-{
-	auto deadline = Clock::now() + patience;
-
-	while (!condition()) {
-		if (Clock::now() > deadline)
-			return false;
-		std::this_thread::yield();
-	}
-	return true;
-}
-
 /* ----------------------------------------------------------- who is told */
 
 /* All choices: writes, then reads; its number is its tag and its pattern. */
@@ -52,57 +34,70 @@ constexpr Choice choice(uint32_t tag)
 }
 
 /*
- * One end of an operation: its memory, and what its window is told. @source: it is where
- * the bytes come from.
+ * One end of the operations of a client: its memory, and what its window is told. Attempts
+ * that were one too many end as well, perhaps when the next operation has begun. Only who is
+ * written to hears of each operation once: it knows its attempts from each other.
  */
 class End {
 public:
-	End(std::span<std::byte> memory, uint32_t client)
-		: memory_(memory), client_(client)
+	/* @asks: it is the client's. */
+	End(std::span<std::byte> memory, uint32_t client, bool asks)
+		: memory_(memory), client_(client), asks_(asks)
 	{
 	}
 
-	void begin(uint32_t tag, bool source)
+	void begin(uint32_t tag)
 	{
-		unsigned flag = source ? PAVO_RDMA_TELL_SOURCE :
-					 PAVO_RDMA_TELL_TARGET;
-
 		tag_ = tag;
-		source_ = source;
-		wanted_ = choice(tag).flags & flag;
-		tids_.clear();
-		fill(memory_, source ? client_ : untouched, tag);
+		heard_ = false;
+		fill(memory_, is_source(tag) ? client_ : untouched, tag);
 	}
 
-	/* A source may be told again, of another attempt. */
 	void take(const Message &came)
 	{
 		pavo_rdma_done done = came.done();
+		uint32_t tag = done.tag;
 
-		must(came.type == PAVO_FRAME_RDMA_DONE && wanted_ &&
-			     done.tag == tag_ && done.target == !source_,
+		must(came.type == PAVO_FRAME_RDMA_DONE && tag <= tag_ &&
+			     is_told(tag) && done.target == !is_source(tag),
 		     "told of what was not to be told");
 		must(done.status == PAVO_PVO_OK && done.length == length,
 		     "told of something else");
-		must(tids_.insert(done.tid).second &&
-			     (source_ || tids_.size() == 1),
-		     "told twice");
-		must_hold(memory_, client_, tag_);
+		must(tids_.insert(done.tid).second, "told twice of an attempt");
+		must((tag == tag_ && !heard_) || asks_ || is_source(tag),
+		     "told twice of an operation");
+		if (tag < tag_)
+			return;
+		heard_ = true;
+		must_hold(memory_, client_, tag);
 	}
 
 	bool over() const
 	{
-		return (!wanted_ || !tids_.empty()) &&
+		return (heard_ || !is_told(tag_)) &&
 		       first_wrong(memory_, client_, tag_) == length;
 	}
 
 private:
+	/* This end is where the bytes come from. */
+	bool is_source(uint32_t tag) const
+	{
+		return choice(tag).write == asks_;
+	}
+
+	bool is_told(uint32_t tag) const
+	{
+		return choice(tag).flags &
+		       (is_source(tag) ? PAVO_RDMA_TELL_SOURCE :
+					 PAVO_RDMA_TELL_TARGET);
+	}
+
 	std::span<std::byte> memory_;
 	uint32_t client_;
+	bool asks_;
 	uint32_t tag_ = 0;
-	bool source_ = false;
-	/* It is to be told. */
-	bool wanted_ = false;
+	/* Of that one's end. */
+	bool heard_ = false;
 	std::set<uint64_t> tids_;
 };
 
@@ -150,10 +145,10 @@ void serve_told(const Arguments &arguments)
 	std::vector<End> ends;
 
 	for (size_t i = 0; i < asked.clients(); i++)
-		ends.emplace_back(asked.part(i), uint32_t(i + 1));
+		ends.emplace_back(asked.part(i), uint32_t(i + 1), false);
 	for (uint32_t tag = 0; tag < choices; tag++) {
 		for (End &end : ends)
-			end.begin(tag, !choice(tag).write);
+			end.begin(tag);
 		asked.together();
 		Round round(asked, ends);
 		until([&] { return round.attempt(); }, "an operation of each");
@@ -163,7 +158,7 @@ void serve_told(const Arguments &arguments)
 void ask_told(const Arguments &arguments)
 {
 	Asker asker(arguments, length);
-	End end(asker.memory, asker.self());
+	End end(asker.memory, asker.self(), true);
 	uint64_t attempts = 0;
 
 	for (uint32_t tag = 0; tag < choices; tag++) {
@@ -172,7 +167,7 @@ void ask_told(const Arguments &arguments)
 		asker.request.tag = tag;
 		asker.request.flags = uint8_t(choice(tag).flags);
 		asker.request.attempts = 0;
-		end.begin(tag, write);
+		end.begin(tag);
 		together(asker.meeting);
 		while (!over) {
 			asker.attempt(write);
@@ -214,10 +209,10 @@ public:
 		for (bool write : {true, false}) {
 			/* Another key; and a page that nobody mapped. */
 			asker_.request.remote_pvo = right ^ uint64_t(1) << 60;
-			must(told(write).status == PAVO_PVO_KEY,
+			must(asker_.told(write).status == PAVO_PVO_KEY,
 			     "a wrong key has another status");
 			asker_.request.remote_pvo = right + (uint64_t(1) << 36);
-			must(told(write).status != PAVO_PVO_OK,
+			must(asker_.told(write).status != PAVO_PVO_OK,
 			     "a page that is not mapped was read or written");
 			must_hold(asker_.memory, untouched, 0);
 		}
@@ -231,7 +226,8 @@ public:
 	void honest()
 	{
 		fill(asker_.memory, asker_.self(), 1);
-		must(told(true).status == PAVO_PVO_OK, "an honest write");
+		must(asker_.told(true).status == PAVO_PVO_OK,
+		     "an honest write");
 	}
 
 	/* Its own memory it has to know: its window is dead, for everybody. */
@@ -256,45 +252,6 @@ public:
 	}
 
 private:
-	/* Of one attempt after the other: one is answered. */
-	pavo_rdma_done told(bool write)
-	{
-		pavo_rdma_request &request = asker_.request;
-		pavo_rdma_done answer{};
-
-		request.flags = write ? PAVO_RDMA_TELL_SOURCE :
-					PAVO_RDMA_TELL_TARGET;
-		request.attempts = 0;
-		request.tag++;
-		until(
-			[&] {
-				asker_.attempt(write);
-				request.attempts++;
-				return soon([&] { return hear(answer); });
-			},
-			"to be told of an operation");
-		return answer;
-	}
-
-	/* Of the last attempt; of others it may be told later. */
-	bool hear(pavo_rdma_done &answer)
-	{
-		bool heard = false;
-
-		asker_.asking().receive([&](const Message &came) {
-			must(came.type == PAVO_FRAME_RDMA_DONE,
-			     "told of what is no end of RDMA");
-			pavo_rdma_done done = came.done();
-			if (done.tid != asker_.request.tid)
-				return;
-			must(done.tag == asker_.request.tag,
-			     "told of another operation");
-			answer = done;
-			heard = true;
-		});
-		return heard;
-	}
-
 	/* Messages are dropped, counted, and come into no frame. */
 	void be_sent_to()
 	{

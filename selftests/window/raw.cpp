@@ -66,8 +66,8 @@ void seal(Frame &frame)
 		frame[frame.size() - crc_bytes + i] = uint8_t(crc);
 }
 
-Wire::Wire(const char *interface)
-	: fd_(socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL)))
+Wire::Wire(const char *interface, Way way)
+	: fd_(socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL))), way_(way)
 {
 	sockaddr_ll address{};
 	int room = 8 << 20;
@@ -97,7 +97,8 @@ std::vector<Frame> Wire::recorded(uint8_t opcode, bool ipv6)
 
 	while ((n = recvfrom(fd_, frame.data(), frame.size(), MSG_DONTWAIT,
 			     reinterpret_cast<sockaddr *>(&from), &size)) > 0)
-		if (from.sll_pkttype != PACKET_OUTGOING &&
+		if ((from.sll_pkttype == PACKET_OUTGOING) ==
+			    (way_ == Way::OUT) &&
 		    n > ssize_t(bth + more) &&
 		    field(frame, type, 2) == (ipv6 ? ETH_P_IPV6 : ETH_P_IP) &&
 		    field(frame, udp + more + 2, 2) == roce &&

@@ -59,16 +59,20 @@ void seal(Frame &frame);
 /* A raw socket on an interface. */
 class Wire {
 public:
-	explicit Wire(const char *interface);
+	enum class Way { IN, OUT };
+
+	/* @way: of the packets that are recorded */
+	explicit Wire(const char *interface, Way way = Way::IN);
 	~Wire();
 	Wire(const Wire &) = delete;
 
-	/* Packets between windows that came in so far, of data or another opcode. */
+	/* Packets between windows that went that way so far, of data or another opcode. */
 	std::vector<Frame> recorded(uint8_t opcode = 0xc1, bool ipv6 = false);
 	void send(const Frame &frame);
 
 private:
 	int fd_;
+	Way way_;
 };
 
 } // namespace windows

@@ -13,25 +13,39 @@ here=$(dirname "$(readlink -f "$0")")
 examples=$1 programs=$2
 clients=$((NODES - 1))
 
-# all_of_them WHERE NODE: that node serves.
+# round_trip NAME PORT PROGRAM [ARGUMENT]: an example of two programs; each node waits once,
+# and the next one comes to it.
+round_trip()
+{
+	local server client
+	for server in 1 2 3; do
+		client=true
+		[ "$NODE" != $((server % NODES + 1)) ] ||
+			client="$examples/$3 rdma0 192.168.77.$server ${4:-}"
+		pair_step "$1, node $server waits" "$server" "listening $2" \
+			"$examples/$3 rdma0" "$client"
+	done
+}
+
+# all_of_them WHERE "NODE ROUNDS": which node serves, and how often a ball goes there and back.
 all_of_them()
 {
-	local address=192.168.77.$2
-	pair_step "a store of $clients clients$1, node $2 serves" "$2" \
+	local node=${2% *} rounds=${2#* }
+	local address=192.168.77.$node
+	round_trip "example put_get$1" 7471 put_get
+	round_trip "example ping_pong$1" 7472 ping_pong "$rounds"
+	pair_step "a store of $clients clients$1, node $node serves" "$node" \
 		"listening 7473" "$examples/key_value rdma0 --clients $clients" \
 		"$here/key-value $examples/key_value rdma0 $address node$NODE"
-	pair_step "a reduction over all nodes$1, node $2 folds" "$2" \
+	pair_step "a reduction over all nodes$1, node $node folds" "$node" \
 		"listening 7474" "$examples/reduction rdma0 --senders $clients" \
 		"$examples/reduction rdma0 $address"
-	pair_step "one buffer, parts of $clients nodes$1, of node $2" "$2" \
+	pair_step "one buffer, parts of $clients nodes$1, of node $node" "$node" \
 		"listening 7479" "$programs/pavo-halves rdma0 $clients" \
 		"$programs/pavo-halves rdma0 $address"
-	between_nodes "$programs/pavo-nodes" "$1" "$2"
-	between "$programs/pavo-nodes" "one link of two goes down$1" "$2" \
-		"striped rdma0,rdma1" mv0
-	ip link set mv0 up
-	usable rdma1
+	between_nodes "$programs/pavo-nodes" "$1" "$node"
+	striped_nodes "$programs/pavo-nodes" "$1" "$node"
 }
 
 two_adapters || exit 1
-on_both_wires 1 3
+on_both_wires "1 500" "3 50"

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * nodes_library.cpp - the other ways to use the library, between machines: operations that
+ * are awaited by a coroutine, and the header for C. Each puts its memory there, where every
+ * byte is turned round, and gets it back.
+ */
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include <pavo/pavo.h>
+#include <pavo/rdma.hpp>
+
+#include "nodes.h"
+#include "task.h"
+
+namespace nodes {
+
+namespace {
+
+constexpr size_t length = 150'001;
+
+/* Where a window is. */
+struct Place {
+	uint32_t window;
+	pavo::Gid gid;
+};
+
+struct Card {
+	std::array<uint32_t, 4> contexts;
+	pavo::Pvo memory;
+};
+
+/* ------------------------------------------------------------------- server */
+
+class LibraryServer {
+public:
+	explicit LibraryServer(const Arguments &arguments)
+		: server_(arguments), memory_(arguments.clients * length),
+		  mapping_(server_.node.job, memory_),
+		  rdma_(server_.node.window)
+	{
+		rdma_.on_arrival([this](const pavo::RdmaArrival &arrival) {
+			must(arrival.length == length && arrival.tag == way_,
+			     "something else came");
+			turn(arrival.node - 1u);
+		});
+	}
+
+	/* Of each client an operation there and one back; @way: 1: by C, and the tag. */
+	void serve(uint32_t way)
+	{
+		way_ = way;
+		turned_ = 0;
+		for (size_t i = 0; i < server_.meetings.size(); i++)
+			meet(i);
+		server_.together();
+		progress_until(
+			[&] { return turned_ == server_.meetings.size(); });
+		server_.together();
+		/* They get it back. */
+		progress_until([&] { return server_.all_wait(); });
+		server_.together();
+	}
+
+private:
+	/* By C it has another window than when they met. */
+	void meet(size_t i)
+	{
+		examples::Meeting &meeting = server_.meetings[i];
+		uint32_t window = server_.windows[i];
+		Card mine{{}, mapping_.pvo() + i * length};
+		std::error_code error = rdma_.lend(mine.contexts);
+
+		must(error, "contexts");
+		if (way_)
+			window = meeting
+					 .exchange(Place{
+						 server_.node.window.number(),
+						 server_.node.address.gid})
+					 .window;
+		Card theirs = meeting.exchange(mine);
+		rdma_.add({meeting.other(),
+			   window,
+			   {theirs.contexts.begin(), theirs.contexts.end()}},
+			  error);
+		must(error, "a peer");
+	}
+
+	void turn(size_t i)
+	{
+		auto part = std::span(memory_).subspan(i * length, length);
+
+		must_hold(part, uint32_t(i + 1), way_);
+		for (std::byte &byte : part)
+			byte = ~byte;
+		turned_++;
+	}
+
+	template <class Condition> void progress_until(Condition &&condition)
+	{
+		until(
+			[&] {
+				rdma_.progress();
+				return condition();
+			},
+			"clients");
+	}
+
+	Server server_;
+	std::vector<std::byte> memory_;
+	pavo::Mapping mapping_;
+	pavo::Rdma rdma_;
+	uint32_t way_ = 0;
+	size_t turned_ = 0;
+};
+
+/* ------------------------------------------------------------------ clients */
+
+void must_be_turned(std::span<std::byte> memory, uint32_t node, uint32_t way)
+{
+	for (std::byte &byte : memory)
+		byte = ~byte;
+	must_hold(memory, node, way);
+}
+
+using Result = std::optional<std::error_code>;
+
+Task put(pavo::Rdma &rdma, pavo::Rdma::Peer to, pavo::RdmaMove move,
+	 Result &result)
+{
+	result = co_await rdma.put(to, move);
+}
+
+Task get(pavo::Rdma &rdma, pavo::Rdma::Peer from, pavo::RdmaMove move,
+	 Result &result)
+{
+	result = co_await rdma.get(from, move);
+}
+
+void by_coroutines(Client &client, uint32_t way)
+{
+	std::vector<std::byte> memory(length);
+	pavo::Mapping mapping(client.node.job, memory);
+	pavo::Rdma rdma(client.node.window);
+	Card mine{{}, mapping.pvo()};
+	std::error_code error = rdma.lend(mine.contexts);
+	Result result;
+	auto over = [&] {
+		rdma.progress();
+		return bool(result);
+	};
+
+	must(error, "contexts");
+	Card theirs = client.meeting.exchange(mine);
+	auto peer = rdma.add({client.meeting.other(),
+			      client.window,
+			      {theirs.contexts.begin(), theirs.contexts.end()}},
+			     error);
+	must(error, "a peer");
+	pavo::RdmaMove move{.local = mapping.pvo(),
+			    .remote = theirs.memory,
+			    .length = length,
+			    .tell = true,
+			    .tag = way};
+
+	fill(memory, client.self(), way);
+	together(client.meeting);
+	put(rdma, peer, move, result);
+	until(over, "what is put");
+	must(*result, "put");
+	together(client.meeting);
+	std::ranges::fill(memory, std::byte(0));
+	move.tell = false;
+	result.reset();
+	get(rdma, peer, move, result);
+	until(over, "what is got");
+	must(*result, "get");
+	must_be_turned(memory, client.self(), way);
+	together(client.meeting);
+}
+
+/* --------------------------------------------------------------------- by C */
+
+template <class T> using Opened = std::unique_ptr<T, void (*)(T *)>;
+
+template <class T> Opened<T> opened(T *t, void (*close)(T *))
+{
+	must(t != nullptr, "something of the header for C");
+	return {t, close};
+}
+
+/* A client that has nothing of C++ but how it meets the other. */
+class ByC {
+public:
+	ByC(const std::string &adapter, examples::Meeting &meeting)
+		: device_(opened(pavo_device_open(adapter.c_str()),
+				 pavo_device_close)),
+		  job_(opened(pavo_job_open(device_.get(), job_id, job_key),
+			      pavo_job_close)),
+		  memory(length),
+		  mapping_(opened(pavo_mapping_open(job_.get(), memory.data(),
+						    memory.size()),
+				  pavo_mapping_close)),
+		  window_(open_window(adapter, meeting)),
+		  rdma_(opened(pavo_rdma_open(window_.get(), nullptr, nullptr,
+					      nullptr, nullptr),
+			       pavo_rdma_close))
+	{
+		Card mine{{}, {pavo_mapping_pvo(mapping_.get())}};
+
+		must(!pavo_rdma_lend(rdma_.get(), mine.contexts.data(),
+				     mine.contexts.size()),
+		     "contexts");
+		Card theirs = meeting.exchange(mine);
+		remote_ = theirs.memory.value;
+		peer_ = pavo_rdma_add(rdma_.get(), meeting.other(), other_,
+				      theirs.contexts.data(),
+				      theirs.contexts.size());
+		must(peer_ >= 0, "a peer");
+	}
+
+	/* All of the memory. */
+	void move(bool put, bool tell, uint32_t tag)
+	{
+		pavo_move move{};
+		pavo_completion end{};
+
+		move.local_pvo = pavo_mapping_pvo(mapping_.get());
+		move.remote_pvo = remote_;
+		move.bytes = length;
+		move.tag = tag;
+		move.tell = tell;
+		must(!(put ? pavo_rdma_put : pavo_rdma_get)(
+			     rdma_.get(), peer_, &move, pavo_complete, &end),
+		     "an operation");
+		until(
+			[&] {
+				pavo_rdma_progress(rdma_.get());
+				return end.over;
+			},
+			"the end of an operation");
+		must(!end.error, put ? "put" : "get");
+	}
+
+private:
+	Opened<pavo_window> open_window(const std::string &adapter,
+					examples::Meeting &meeting)
+	{
+		examples::Address address = examples::address_of(adapter);
+		pavo_window_options options{};
+
+		options.node = meeting.node();
+		options.gid_index = address.index;
+		auto window = opened(pavo_window_open(job_.get(), &options),
+				     pavo_window_close);
+		Place theirs = meeting.exchange(
+			Place{pavo_window_number(window.get()), address.gid});
+		must(!pavo_window_set_node(window.get(), meeting.other(),
+					   theirs.gid.data()),
+		     "a route");
+		other_ = theirs.window;
+		return window;
+	}
+
+	Opened<pavo_device> device_;
+	Opened<pavo_job> job_;
+
+public:
+	std::vector<std::byte> memory;
+
+private:
+	Opened<pavo_mapping> mapping_;
+	uint32_t other_ = 0;
+	Opened<pavo_window> window_;
+	Opened<pavo_rdma> rdma_;
+	uint64_t remote_ = 0;
+	int peer_ = -1;
+};
+
+void by_c(const Arguments &arguments, Client &client, uint32_t way)
+{
+	ByC end(arguments.adapters[0], client.meeting);
+
+	fill(end.memory, client.self(), way);
+	together(client.meeting);
+	end.move(true, true, way);
+	together(client.meeting);
+	std::ranges::fill(end.memory, std::byte(0));
+	end.move(false, false, way);
+	must_be_turned(end.memory, client.self(), way);
+	together(client.meeting);
+}
+
+} // namespace
+
+void serve_library(const Arguments &arguments)
+{
+	LibraryServer server(arguments);
+
+	server.serve(0);
+	server.serve(1);
+}
+
+void use_library(const Arguments &arguments)
+{
+	Client client(arguments);
+
+	by_coroutines(client, 0);
+	by_c(arguments, client, 1);
+}
+
+} // namespace nodes
