@@ -64,10 +64,9 @@ static void revoke(struct walk *walk, atomic64_t *slot, u32 key)
 {
 	u64 left;
 
-	if (!pavo_slot_revoke(slot, key, &left))
-		return;
-	walk->matches++;
-	if (pavo_slot_quiet(slot, left))
+	/* If another walk has, it may still wait for a copy, as this one has to. */
+	walk->matches += pavo_slot_revoke(slot, key, &left);
+	if ((u32)left != key || pavo_slot_quiet(slot, left))
 		return;
 	walk->stalls++;
 	/* One packet is being copied by another CPU. */

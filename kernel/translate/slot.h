@@ -68,18 +68,18 @@ static inline bool pavo_slot_matches(u64 word, u32 key)
 
 /**
  * pavo_slot_revoke - take validity away if the operation uses @key.
- * @left: what the word was left as; for pavo_slot_quiet()
+ * @left: what the word was left as; for pavo_slot_quiet(), if it is of @key
  *
- * Return: it did use it.
+ * Return: it did use it, and nobody had taken its validity away before.
  */
 static inline bool pavo_slot_revoke(atomic64_t *slot, u32 key, u64 *left)
 {
 	s64 word = atomic64_read(slot);
 
 	do {
+		*left = word & ~PAVO_SLOT_VALID;
 		if (!pavo_slot_matches(word, key))
 			return false;
-		*left = word & ~PAVO_SLOT_VALID;
 	} while (!atomic64_try_cmpxchg(slot, &word, *left));
 	return true;
 }

@@ -72,7 +72,7 @@ TEST(Slot, HasOneValidOneBusyThirtyGenerationAndThirtyTwoKeyBits)
 TEST(Slot, ACopyEntersWhileTheKeyIsValid)
 {
 	atomic64_t slot{};
-	u64 left = 0;
+	u64 left = 0, again = 0;
 
 	EXPECT_FALSE(pavo_slot_enter(&slot));
 	pavo_slot_begin(&slot, 1, 7);
@@ -81,9 +81,12 @@ TEST(Slot, ACopyEntersWhileTheKeyIsValid)
 	EXPECT_FALSE(pavo_slot_revoke(&slot, 8, &left));
 	EXPECT_TRUE(pavo_slot_revoke(&slot, 7, &left));
 	EXPECT_FALSE(pavo_slot_quiet(&slot, left)) << "it is in";
-	EXPECT_FALSE(pavo_slot_revoke(&slot, 7, &left)) << "only once";
+	EXPECT_FALSE(pavo_slot_revoke(&slot, 7, &again)) << "only once";
+	EXPECT_EQ(u32(again), 7u) << "but whoever comes second waits, too";
+	EXPECT_FALSE(pavo_slot_quiet(&slot, again));
 	pavo_slot_leave(&slot);
 	EXPECT_TRUE(pavo_slot_quiet(&slot, left));
+	EXPECT_TRUE(pavo_slot_quiet(&slot, again));
 	EXPECT_FALSE(pavo_slot_enter(&slot));
 }
 
