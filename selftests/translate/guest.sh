@@ -11,7 +11,6 @@ here=$(dirname "$(readlink -f "$0")")
 program=$1
 shift
 export PAVO_DEV=ta0 PAVO_PEER=tb0 PAVO_NOTES=$PAVO_OUT/pvo
-[ ! -e /proc/sys/vm/nr_hugepages ] || echo 4 >/proc/sys/vm/nr_hugepages
 veth_pair va vb 1500 || exit 1
 status=0
 

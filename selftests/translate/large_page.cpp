@@ -2,6 +2,7 @@
 /* large_page.cpp - huge pages put together to one of 16 MiB; see large_page.h. */
 #include "large_page.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -68,17 +69,23 @@ public:
 		std::byte *at = map(nullptr, pages_ * huge,
 				    PROT_READ | PROT_WRITE,
 				    MAP_SHARED | MAP_POPULATE, fd_, 0);
-		std::ifstream table("/proc/self/pagemap", std::ios::binary);
+		int table = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 		std::vector<std::pair<uint64_t, size_t>> found;
 
 		for (size_t i = 0; i < pages_; i++) {
 			auto where = reinterpret_cast<uintptr_t>(at) + i * huge;
 			uint64_t entry = 0;
 
-			table.seekg(std::streamoff(where / small * 8));
-			table.read(reinterpret_cast<char *>(&entry), 8);
+			/* Whole entries only: no stream, which reads more. */
+			if (pread(table, &entry, sizeof(entry),
+				  off_t(where / small * sizeof(entry))) !=
+			    sizeof(entry))
+				throw std::system_error(errno,
+							std::generic_category(),
+							"pagemap");
 			found.emplace_back(entry & ((1ull << 55) - 1), i);
 		}
+		close(table);
 		munmap(at, pages_ * huge);
 		std::ranges::sort(found);
 		return found;
@@ -140,7 +147,7 @@ size_t HugePages::free()
 
 LargePage::LargePage() : more_(tried)
 {
-	size_t pages = std::min(tried, HugePages::free());
+	size_t pages = HugePages::free();
 
 	if (pages < together)
 		throw std::runtime_error("too few huge pages");

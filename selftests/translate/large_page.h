@@ -24,7 +24,7 @@ private:
 
 /*
  * 16 MiB whose real memory is in one piece, at a multiple of 16 MiB: eight huge pages that
- * happen to lie side by side. A machine that has just booted has some.
+ * happen to lie side by side. Those that a kernel has from its boot on (hugepages=64) do.
  */
 class LargePage {
 public:

@@ -8,5 +8,6 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
-exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit 240)" -- bash \
+# Huge pages of the boot are side by side: large_page.h.
+exec "$PAVO_VM" run -q --mem 1G --append hugepages=64 --timeout "$(limit 240)" -- bash \
 	"$here/guest.sh" "$PAVO_BUILD/selftests/translate/pavo-translate" "$@"

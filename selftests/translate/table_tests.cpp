@@ -96,14 +96,7 @@ TEST(Tables, ThirtyOfThirtyTwoInFiveSlots)
 }
 
 struct LargePages : testing::Test {
-	void SetUp() override
-	{
-		try {
-			memory = std::make_unique<LargePage>();
-		} catch (const std::runtime_error &error) {
-			GTEST_SKIP() << error.what();
-		}
-	}
+	void SetUp() override { memory = std::make_unique<LargePage>(); }
 
 	/* How many entries of that size the job has. */
 	uint64_t entries(uint64_t size)

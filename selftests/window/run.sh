@@ -25,7 +25,8 @@ case ${1:-} in
 --three) nodes 3 three-nodes.sh "$examples" "$programs" ;;
 *)
 	# What is traced and why from the start: event_tests.cpp.
-	"$PAVO_VM" run -q --mem 1G --append trace_event=sched:sched_waking \
+	# Huge pages of the boot are side by side: large_page.h.
+	"$PAVO_VM" run -q --mem 1G --append "hugepages=64 trace_event=sched:sched_waking" \
 		--timeout "$(limit 480)" -- bash "$here/guest.sh" \
 		"$programs/pavo-window" "$@" || status=$?
 	if [ $# = 0 ]; then
