@@ -68,22 +68,24 @@ def lookups_have_a_bound():
 
 
 def all_rows():
-    """One of each thing that has a bound, none of them too dear."""
+    """One of each thing that is to be measured, none of them too dear."""
     rows = [row for what in keys.HITS for row in hit(what, 50)]
+    rows += [{"what": what, "qps": 16, "ns": 1} for what in keys.WALKS]
     return rows + writes(100, 100) + [{"what": "write", "regions": 10000, "ns": 100}]
 
 
-def what_has_a_bound_is_measured():
-    """Each hit, the loop, each number of regions; all of them if there is nothing."""
+def what_was_not_measured_is_told():
+    """Each hit, the loop, walks, each number of regions; all of them if there is nothing."""
     rows = all_rows()
     assert keys.missing(keys.series(rows), 1000000) == [] == keys.too_dear(keys.series(rows))
-    for what in (keys.LOOP, *keys.HITS):
+    for what in (keys.LOOP, *keys.HITS, *keys.WALKS):
         left = [row for row in rows if row["what"] != what]
         assert keys.missing(keys.series(left), 1000000) == [what]
     for count in keys.REGIONS:
         left = [row for row in rows if row.get("regions") != count]
         assert len(keys.missing(keys.series(left), 1000000)) == 1
-    assert len(keys.missing({}, 1000000)) == 1 + len(keys.HITS) + len(keys.REGIONS)
+    assert len(keys.missing({}, 1000000)) == 1 + sum(
+        map(len, (keys.HITS, keys.WALKS, keys.REGIONS)))
 
 
 def fewer_regions_may_be_asked_for():
@@ -117,7 +119,7 @@ def table():
 
 
 TESTS = (rows_are_gathered, percentiles, histograms, hits_have_a_bound,
-         lookups_have_a_bound, what_has_a_bound_is_measured, fewer_regions_may_be_asked_for,
+         lookups_have_a_bound, what_was_not_measured_is_told, fewer_regions_may_be_asked_for,
          a_run_without_rows_fails, table)
 
 sys.exit(tests.run("keys", TESTS))

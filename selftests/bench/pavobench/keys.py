@@ -20,6 +20,7 @@ MOST_OF_MANY = 1.1
 STANDSTILL = 18432
 LOOP = "the loop"
 REGIONS = (10, 10000, 1000000)
+WALKS = ("walk", "end of a key", "longest write")
 HITS = ("region found", "region given back", "mapping found", "mapping given back")
 
 
@@ -62,8 +63,8 @@ def _medians(found, what):
 
 
 def missing(found, most):
-    """Lines for people: what has a bound and was not measured, up to @most regions."""
-    lines = [what for what in (LOOP, *HITS) if not _medians(found, what)]
+    """Lines for people: what is to be measured and was not, up to @most regions."""
+    lines = [what for what in (LOOP, *HITS, *WALKS) if not _medians(found, what)]
     counts = {parameters["regions"] for parameters, _ in _medians(found, "write")}
     return lines + [f"a write among {count:,} regions" for count in REGIONS
                     if count <= most and count not in counts]
