@@ -146,6 +146,18 @@ pavo_tid_request(const struct pavo_attempt *a, u64 tid)
 	return a->sending ? PAVO_TID_BUSY : PAVO_TID_BEGIN;
 }
 
+/**
+ * pavo_tid_ends - is an end told with @tid that of what is going on? The source of a read
+ * is told with the tid of the reader's last attempt, whose request may be lost. An
+ * attempt before the one that is going on ends nothing.
+ */
+static inline bool pavo_tid_ends(const struct pavo_attempt *a, u64 tid,
+				 u16 attempts)
+{
+	return tid == a->tid || (attempts && tid > a->tid &&
+				 pavo_tid_first(tid, attempts) == a->first);
+}
+
 /** pavo_tid_piece - a piece of data that the process itself sends. */
 static inline enum pavo_tid_verdict pavo_tid_piece(const struct pavo_attempt *a,
 						   u64 tid)

@@ -377,8 +377,8 @@ static bool receive_done(struct pavo_fifo_window *window,
 {
 	u8 status = pkt->rdma.status;
 
-	if (pkt->rdma.tid != rcxt->now.tid || !from_peer(rcxt, pkt) ||
-	    !open_end(rcxt)) {
+	if (!pavo_tid_ends(&rcxt->now, pkt->rdma.tid, pkt->rdma.attempts) ||
+	    !from_peer(rcxt, pkt) || !open_end(rcxt)) {
 		pavo_count(window->dev, rx_drop_tid);
 		return false;
 	}

@@ -89,7 +89,8 @@ static bool same_read(const struct pavo_rcxt *rcxt, const struct ask *ask)
 
 /*
  * What has come of a read is kept by the next attempt. If that is all, the process
- * has not looked yet and is told again: it waits for the tid of its last attempt.
+ * has not looked yet and is told again: it waits for the tid of its last attempt. Or
+ * the source has not heard of the end (pavo_rdma_request()).
  * Return: false: it begins anew.
  */
 static bool go_on_reading(struct pavo_fifo_window *window,
@@ -212,7 +213,9 @@ static struct ask ask_of(const struct pavo_frame_hdr *hdr,
 	};
 }
 
-static u32 ask_for_data(struct pavo_fifo_window *window, const struct ask *ask)
+/* The source of a read is asked for its data, or told that it is here. */
+static u32 tell_source(struct pavo_fifo_window *window, enum pavo_window_op op,
+		       const struct ask *ask)
 {
 	struct pavo_rdma_told told = {
 		.node = ask->peer.node,
@@ -220,9 +223,8 @@ static u32 ask_for_data(struct pavo_fifo_window *window, const struct ask *ask)
 		.wreth = ask->wreth,
 	};
 
-	return pavo_rdma_tell(window, PAVO_OP_WINDOW_READ, &told) ?
-		       PAVO_FRAME_NOT_SENT :
-		       PAVO_FRAME_SENT;
+	return pavo_rdma_tell(window, op, &told) ? PAVO_FRAME_NOT_SENT :
+						   PAVO_FRAME_SENT;
 }
 
 u32 pavo_rdma_request(struct pavo_fifo_window *window,
@@ -248,7 +250,9 @@ u32 pavo_rdma_request(struct pavo_fifo_window *window,
 	state = begin(window, rcxt, &ask);
 	spin_unlock(&rcxt->lock);
 	if (!state && ask.type == PAVO_FRAME_RDMA_READ)
-		state = ask_for_data(window, &ask);
+		return tell_source(window, PAVO_OP_WINDOW_READ, &ask);
+	if (state == PAVO_FRAME_SENT && request.flags & PAVO_RDMA_TELL_SOURCE)
+		return tell_source(window, PAVO_OP_WINDOW_DONE, &ask);
 	return state;
 }
 

@@ -182,6 +182,27 @@ TEST(Tid, OfPieces)
 			<< "case " << &c - cases;
 }
 
+TEST(Tid, OfEnds)
+{
+	pavo_attempt now{.tid = 5, .first = 4};
+
+	EXPECT_TRUE(pavo_tid_ends(&now, 5, 0));
+	EXPECT_TRUE(pavo_tid_ends(&now, 5, 1));
+	/* Of another attempt at the same: of a later one only. */
+	EXPECT_FALSE(pavo_tid_ends(&now, 4, 0));
+	EXPECT_TRUE(pavo_tid_ends(&now, 6, 2));
+	EXPECT_TRUE(pavo_tid_ends(&now, 1000, 996));
+	/* Of another operation. */
+	EXPECT_FALSE(pavo_tid_ends(&now, 4, 1));
+	EXPECT_FALSE(pavo_tid_ends(&now, 6, 0));
+	EXPECT_FALSE(pavo_tid_ends(&now, 6, 1));
+	EXPECT_FALSE(pavo_tid_ends(&now, 6, 3));
+	EXPECT_FALSE(pavo_tid_ends(&now, 6, 0xffff));
+	now = {};
+	for (uint16_t attempts = 0; attempts < 20; attempts++)
+		EXPECT_FALSE(pavo_tid_ends(&now, 9, attempts)) << attempts;
+}
+
 TEST(Tid, OfRepeats)
 {
 	pavo_attempt now{.tid = 8, .complete = 5};

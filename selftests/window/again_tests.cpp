@@ -160,4 +160,47 @@ TEST(Forged, PacketsOfAnotherPartition)
 	scene.drops(frame, "rx_drop_pkey");
 }
 
+/* Once: the source of a read that did not hear of its end, when the reader asks again. */
+TEST(Again, TheSourceOfAReadThatWasNotTold)
+{
+	Ends ends;
+	uint32_t slots = ends.b.lmt().recv_frames;
+	auto request = ends.request(
+		10, 5000, PAVO_RDMA_TELL_SOURCE | PAVO_RDMA_TELL_TARGET);
+	Moved frames(ends.device_b, "rx_frames"),
+		full(ends.device_b, "rx_drop_fifo_full"),
+		late(ends.device_b, "rx_drop_tid"),
+		sent(ends.device_b, "tx_rdma_packets");
+
+	for (uint32_t n = 0; n < slots;)
+		if (!ends.a.send(node_b, ends.b.number(), {}))
+			n++;
+	ASSERT_TRUE(eventually([&] { return frames.by() == slots; }));
+	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	EXPECT_EQ(ended(ends.a).tid, 10u);
+	ASSERT_TRUE(eventually([&] { return full.by() == 1; }));
+	ends.b.receive([](const Message &message) {
+		EXPECT_EQ(message.type, PAVO_FRAME_MESSAGE);
+	});
+	const uint64_t packets = sent.by();
+	for (uint16_t attempt : {1, 2, 3}) {
+		request.tid = 10u + attempt;
+		request.attempts = attempt;
+		ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+		EXPECT_EQ(ended(ends.a).tid, request.tid);
+		if (attempt == 1) {
+			auto done = ended(ends.b);
+			/* The attempt that it knows of. */
+			EXPECT_EQ(done.tid, 10u);
+			EXPECT_EQ(done.length, 5000u);
+			EXPECT_EQ(done.status, PAVO_PVO_OK);
+			EXPECT_EQ(done.target, 0);
+		}
+		EXPECT_TRUE(
+			eventually([&] { return late.by() == attempt - 1u; }));
+	}
+	EXPECT_TRUE(quiet(ends.b)) << "told twice";
+	EXPECT_EQ(sent.by(), packets) << "read again";
+}
+
 } // namespace

@@ -296,6 +296,50 @@ TEST(ForgedEnds, TellWhatThisEndKnows)
 	EXPECT_TRUE(scene.honest());
 }
 
+/*
+ * The requests of a read's later attempts were lost, not its data: the source is told by
+ * the end of any of them, and of no other operation.
+ */
+TEST(ForgedEnds, OfALaterAttemptThanTheSourceHasHeardOf)
+{
+	Scene scene;
+	Frame frame = forged_read(scene);
+	const uint64_t tid = field(frame, AT_TID, 8);
+	Moved sent(scene.device_b, "tx_rdma_packets"),
+		late(scene.device_b, "rx_drop_tid");
+	uint64_t others = 0;
+
+	frame[AT_FLAGS] = PAVO_RDMA_TELL_SOURCE;
+	set_field(frame, AT_PVO, 8, field(frame, AT_PVO, 8) + page);
+	scene.send(frame);
+	ASSERT_TRUE(eventually([&] { return sent.by() == 1; }));
+	frame[AT_OPCODE] = done;
+	resize(frame, AT_PAYLOAD, 0);
+	/* How much later, and how many attempts before it. */
+	for (auto [later, attempts] :
+	     {std::pair{1, 0}, {1, 2}, {2, 1}, {2, 0xffff}, {-1, 0}, {-1, 1}}) {
+		set_field(frame, AT_TID, 8, tid + later);
+		set_field(frame, AT_ATTEMPTS, 2, attempts);
+		scene.send(frame);
+		others++;
+		ASSERT_TRUE(eventually([&] { return late.by() == others; }))
+			<< later << " " << attempts;
+	}
+	EXPECT_TRUE(quiet(scene.b));
+	set_field(frame, AT_TID, 8, tid + 3);
+	set_field(frame, AT_ATTEMPTS, 2, 3);
+	scene.send(frame);
+	auto told = ended(scene.b);
+	EXPECT_EQ(told.tid, tid);
+	EXPECT_EQ(told.status, PAVO_PVO_OK);
+	EXPECT_EQ(told.target, 0);
+	scene.send(frame);
+	EXPECT_TRUE(eventually([&] { return late.by() == others + 1; }))
+		<< "it is told once";
+	EXPECT_TRUE(quiet(scene.b));
+	EXPECT_TRUE(scene.honest());
+}
+
 /* That of a read is the data's to tell, unless there is none. */
 TEST(ForgedEnds, OfAReadAreNotBelievedWithoutItsData)
 {
