@@ -102,12 +102,19 @@ mtu_too_small_for_a_moment()
 	stop_traffic
 }
 
+# The queue of the interface has room for half of a message, and is slower than the
+# slowest guest.
+narrow()
+{
+	tc qdisc add dev "$1" root tbf rate 40kbit burst 10000 limit 10000
+}
+
 # Its queue is full, most of the time: who sends pauses and goes on.
 queue_full()
 {
 	add_pair
 	start_traffic
-	tc qdisc add dev va root tbf rate 400kbit burst 10000 limit 10000
+	narrow va
 	soon counted la tx_drop_congested
 	tc qdisc delete dev va root
 	goes_on
@@ -121,7 +128,7 @@ queue_full_of_answers()
 	local loss_timeout=0
 	add_pair
 	start_traffic
-	tc qdisc add dev vb root tbf rate 400kbit burst 10000 limit 10000
+	narrow vb
 	soon counted lb tx_drop_congested
 	# deleted it would take along what is in it
 	tc qdisc change dev vb root tbf rate 10gbit burst 100000 limit 1000000
