@@ -102,11 +102,17 @@ mtu_too_small_for_a_moment()
 	stop_traffic
 }
 
-# The queue of the interface has room for half of a message, and is slower than the
-# slowest guest.
+# narrow add|change DEVICE: its queue has room for half of a message, and is slower than
+# the slowest guest.
 narrow()
 {
-	tc qdisc add dev "$1" root tbf rate 40kbit burst 10000 limit 10000
+	tc qdisc "$1" dev "$2" root tbf rate 40kbit burst 10000 limit 10000
+}
+
+# wide add|change DEVICE: the same queue as if it were none.
+wide()
+{
+	tc qdisc "$1" dev "$2" root tbf rate 10gbit burst 100000 limit 1000000
 }
 
 # Its queue is full, most of the time: who sends pauses and goes on.
@@ -114,7 +120,7 @@ queue_full()
 {
 	add_pair
 	start_traffic
-	narrow va
+	narrow add va
 	soon counted la tx_drop_congested
 	tc qdisc delete dev va root
 	goes_on
@@ -122,16 +128,18 @@ queue_full()
 }
 
 # The queue of who answers is full, most of the time: no answer is lost, or who waits for
-# it without a loss timer would for ever.
+# it without a loss timer would for ever. The queue itself is there before the traffic and
+# after it: while one is added the interface loses packets, and deleted it takes along what
+# is in it.
 queue_full_of_answers()
 {
 	local loss_timeout=0
 	add_pair
+	wide add vb
 	start_traffic
-	narrow vb
+	narrow change vb
 	soon counted lb tx_drop_congested
-	# deleted it would take along what is in it
-	tc qdisc change dev vb root tbf rate 10gbit burst 100000 limit 1000000
+	wide change vb
 	goes_on
 	stop_traffic
 	tc qdisc delete dev vb root
