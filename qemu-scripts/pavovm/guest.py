@@ -23,6 +23,9 @@ BASE_ARGUMENTS = ("console=ttyS0 loglevel=8 panic=-1 oops=panic mitigations=off 
 # a program at the same address again need not be translated again
 TCG_ARGUMENTS = "tsc=reliable no_timer_check norandmaps"
 BOOT_ATTEMPTS = 5
+# one that ends before any module is loaded is the emulator's doing, or the kernel's
+# if it ends so each time
+LOST_BOOTS = 3
 # an emulated machine that says nothing for so long while it boots has stopped
 BOOT_SILENCE = 120.0
 
@@ -55,6 +58,7 @@ class Verdict:
     reason: str = ""
     seconds: float = 0.0
     boot_seconds: object = None
+    boots: int = 1
     complaints: list = dataclasses.field(default_factory=list)
 
 
@@ -70,6 +74,7 @@ class Guest:
         self.wire = wire                # QEMU arguments of the wire, or []
         self.own = share / f"node{node}"
         self.console = folder / f"node{node}.console"
+        self.chardev = "null,id=con"    # the serial console, for QEMU
         self.process = None
         self.started = 0.0
         self.timed_out = False
@@ -119,8 +124,8 @@ class Guest:
             words.append(m.append)
         return " ".join(words)
 
-    def command(self, chardev):
-        """The QEMU command line; chardev describes the serial console."""
+    def command(self):
+        """The QEMU command line."""
         m = self.machine
         nine = "security_model=none,multidevs=remap"
         return ["qemu-system-x86_64", "-name", f"pavo-node{self.node}",
@@ -128,7 +133,7 @@ class Guest:
                 "-nodefaults", "-no-user-config", "-display", "none",
                 "-no-reboot", "-kernel", str(m.kernel.image),
                 "-initrd", str(m.initrd), "-append", self._kernel_arguments(),
-                "-chardev", chardev + f",logfile={self.console}",
+                "-chardev", self.chardev + f",logfile={self.console}",
                 "-serial", "chardev:con",
                 "-fsdev", f"local,id=root,path=/,readonly=on,{nine}",
                 "-device", "virtio-9p-pci,fsdev=root,mount_tag=hostroot",
@@ -136,9 +141,9 @@ class Guest:
                 "-device", "virtio-9p-pci,fsdev=share,mount_tag=share",
                 *self.wire, *m.qemu_args]
 
-    def start(self, chardev="null,id=con"):
+    def start(self):
         """Starts QEMU in a process group of its own."""
-        line = self.command(chardev)
+        line = self.command()
         (self.folder / f"node{self.node}.qemu").write_text(shlex.join(line) + "\n")
         self.started = self.spoke = time.monotonic()
         with open(self.folder / f"node{self.node}.qemu-messages", "wb") as log:
@@ -153,7 +158,9 @@ class Guest:
     def running(self):
         """Whether the machine still runs; ends it at its time limit."""
         if self.process.poll() is not None:
-            return False
+            if not self._boot_lost():
+                return False
+            self._boot_again()
         if time.monotonic() - self.started > self.machine.timeout:
             self.timed_out = True
             self.stop()
@@ -173,10 +180,20 @@ class Guest:
         return (self.machine.accel != "kvm" and
                 time.monotonic() - self.spoke > BOOT_SILENCE)
 
+    def _boot_lost(self):
+        """Whether an ended machine was lost by the emulator while it booted: it
+        seldom resets, panics or dies there, for no fault of the kernel's. What
+        QEMU refuses (status 1) and what guest/init gives up for is final."""
+        return (self.machine.accel != "kvm" and not self.booted() and
+                self.process.returncode <= 0 and
+                self.boot_attempts < LOST_BOOTS and
+                not (self.timed_out or self.stopped) and
+                not console.setup_failure(console.read(self.console)))
+
     def _boot_again(self):
-        """For a boot that has stopped, or whose kernel measured its clock wrong
-        because the host was busy: its seconds would be a fraction of real ones,
-        or many of them. The console of that boot is kept beside."""
+        """For a boot that was lost, has stopped, or whose kernel measured its
+        clock wrong because the host was busy: its seconds would be a fraction of
+        real ones, or many of them. The console of that boot is kept beside."""
         self.process.kill()
         self.process.wait()
         if self.console.exists():
@@ -211,6 +228,7 @@ class Guest:
         v = Verdict(self.node, 0, seconds=time.monotonic() - self.started)
         v.command_status = self._number("status", int)
         v.boot_seconds = self._number("booted", float)
+        v.boots = self.boot_attempts
         lines = console.read(self.console)
         leaks = console.read(self.own / "kmemleak")
         panic = console.panic(lines)
@@ -218,7 +236,7 @@ class Guest:
         v.complaints = console.excerpt(lines, found)
         v.complaints += console.excerpt(
             leaks, console.complaints(leaks, self.machine.allow))
-        where = "" if self.booted() else " while booting"
+        where = "" if self.booted() else self._booting()
         if v.command_status is None and panic:
             v.status, v.reason = EXIT_PANIC, f"kernel panic{where}: {panic}"
         elif self.timed_out:
@@ -235,6 +253,10 @@ class Guest:
             v.reason = f"status {v.status}"
         return v
 
+    def _booting(self):
+        times = f", {self.boot_attempts} times" if self.boot_attempts > 1 else ""
+        return f" while booting{times}"
+
     def _last_words(self, lines):
         if self.stopped:
             return self.stopped
@@ -242,8 +264,12 @@ class Guest:
         if setup:
             return f"guest set-up failed: {setup}"
         messages = self.folder / f"node{self.node}.qemu-messages"
-        text = " ".join(console.read(messages))[:400]
-        return f"the machine ended without a status ({text or 'no message'})"
+        text = " ".join(console.read(messages))[:400] or "no message"
+        if self.process.returncode < 0:
+            text += f", QEMU ended by signal {-self.process.returncode}"
+        if lines:
+            text += f", last on the console: {lines[-1][:200]}"
+        return f"the machine ended without a status ({text})"
 
 
 def save(verdicts, path):

@@ -82,7 +82,7 @@ def _environment():
 def _wait_boot(guest, ui):
     end = time.monotonic() + BOOT_SECONDS
     while not guest.booted():
-        if guest.process.poll() is not None or time.monotonic() > end:
+        if not guest.running() or time.monotonic() > end:
             raise SetupError(f"node {guest.node} did not boot; see "
                              f"{guest.console}")
         ui.tick([guest], {guest})
@@ -102,7 +102,8 @@ def run(machine, nodes, folder, ui):
         for guest in whole.guests:
             guest.prepare("", _environment())
             path = _sockets(places, guest.node)
-            guest.start(f"socket,id=con,path={path},server=on,wait=off")
+            guest.chardev = f"socket,id=con,path={path},server=on,wait=off"
+            guest.start()
         _current().unlink(missing_ok=True)
         _current().symlink_to(places)
         for guest in whole.guests:

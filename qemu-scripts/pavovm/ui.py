@@ -34,8 +34,9 @@ class Ui:
     def booted(self, guest):
         """A guest has reached its command."""
         seconds = time.monotonic() - guest.started
-        self.tell(f"node {guest.node} up after {seconds:.1f} s"
-                  if self.nodes > 1 else f"up after {seconds:.1f} s")
+        who = f"node {guest.node} " if self.nodes > 1 else ""
+        again = f", boot {guest.boot_attempts}" if guest.boot_attempts > 1 else ""
+        self.tell(f"{who}up after {seconds:.1f} s{again}")
 
     def output(self, guest, data):
         """Passes whole lines of a guest on."""

@@ -113,6 +113,34 @@ lost_machines()
 	told lost "node 2: the machine ended without a status"
 }
 
+# The emulator may lose a machine before its session began; that one boots again, and
+# the other still meets it on the wire.
+lost_boot()
+{
+	local pid
+	rm -rf "$logs/again"
+	# shellcheck disable=SC2016  # the guest's
+	boot again 0 "cluster 2" --accel tcg --smp 1 --mem 700M '
+		pavo-until 30 ping -c 1 -W 1 "wire$((3 - NODE))" >/dev/null &&
+			pavo-barrier end' &
+	pid=$!
+	until_true "$(limit 60)" test -s "$logs/again/node2.console"
+	pkill -KILL -f -- "pavo-node2 .*path=$logs/again/share"
+	wait "$pid"
+	[ "$(each again boots)" = "1 2" ]
+	grep -q 'Linux version' "$logs/again/node2.console.boot1"
+	told again "node 2 up after"
+	told again ", boot 2"
+}
+
+# One that ends so each time is told, with how often it was tried.
+no_boot()
+{
+	boot never 241 run --accel tcg --smp 1 --mem 700M --append rdinit=/none true
+	told never "kernel panic while booting, 3 times: "
+	[ "$(each never boots)" = 3 ]
+}
+
 running()
 {
 	pgrep -f -- "path=$logs/$1/share" >/dev/null
@@ -362,6 +390,8 @@ check "a shell: what is typed, and its status" shell_alone
 check "a shell on each of two machines" shell_of_two
 check "a complaint on the console" complaint
 check "a panic, and an end without a word" lost_machines
+check "a machine lost while it boots boots again" lost_boot
+check "a kernel that never boots" no_boot
 check "the time limit ends what hangs" time_limit
 check "interrupted, no machine stays" interrupted
 own=$(mktemp -d)
