@@ -146,18 +146,6 @@ bool eventually(const std::function<bool()> &condition)
 	return true;
 }
 
-Parameter::Parameter(const std::string &name, unsigned value)
-	: path_("/sys/module/pavo/parameters/" + name),
-	  before_(world::parameter(name))
-{
-	std::ofstream(path_) << value;
-}
-
-Parameter::~Parameter()
-{
-	std::ofstream(path_) << before_;
-}
-
 std::vector<std::byte> pattern(uint32_t number, size_t length)
 {
 	std::vector<std::byte> bytes(length);

@@ -13,6 +13,7 @@
 #include <pavo/window.hpp>
 
 #include "../translate/world.h"
+#include "parameter.h"
 #include "task.h"
 
 namespace windows {
@@ -50,18 +51,6 @@ private:
 
 /* Waits until it is so. Return: false: it has not become so in a minute. */
 bool eventually(const std::function<bool()> &condition);
-
-/* Sets a parameter of the module while it lives. */
-class Parameter {
-public:
-	Parameter(const std::string &name, unsigned value);
-	~Parameter();
-	Parameter(const Parameter &) = delete;
-
-private:
-	std::string path_;
-	unsigned before_;
-};
 
 /* Bytes of message @number, that tell any other and any other place. */
 std::vector<std::byte> pattern(uint32_t number, size_t length);

@@ -52,6 +52,9 @@ between_nodes()
 	between "$1" "cancels in the middle of RDMA$2" "$3" "cancel rdma0"
 	between "$1" "what an adapter drops$2" "$3" "rules rdma0"
 	between "$1" "packets of before a recovery$2" "$3" "replay rdma0" eth0
+	between "$1" "tables, and the pool of contexts$2" "$3" "tables rdma0"
+	# The order of packets that a bad wire changes is not the sender's.
+	[ -n "$2" ] || between "$1" "windows send in turn" "$3" "turns rdma0"
 	between "$1" "coroutines, and the header for C$2" "$3" "library rdma0"
 	between "$1" "messages by two addresses$2" "$3" "messages-by-two rdma0"
 	between "$1" "RDMA by two addresses$2" "$3" "rdma-by-two rdma0"

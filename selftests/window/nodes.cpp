@@ -128,6 +128,8 @@ constexpr Test tests[] = {
 	{"snapshot", nodes::reuse_memory, nodes::keep_sending},
 	{"rules", nodes::keep_rules, nodes::break_rules},
 	{"replay", nodes::recover_from_the_past, nodes::replay_the_past},
+	{"tables", nodes::serve_tables, nodes::ask_tables},
+	{"turns", nodes::watch_turns, nodes::send_in_turns},
 	{"library", nodes::serve_library, nodes::use_library},
 	{"striped", nodes::serve_striped, nodes::ask_striped},
 	{"striped-without", nodes::serve_striped, nodes::ask_striped_without},

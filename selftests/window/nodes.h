@@ -202,6 +202,14 @@ void break_rules(const Arguments &arguments);
 void recover_from_the_past(const Arguments &arguments);
 void replay_the_past(const Arguments &arguments);
 
+/* Tables of windows that talk, and the pool of contexts. */
+void serve_tables(const Arguments &arguments);
+void ask_tables(const Arguments &arguments);
+
+/* Turns of windows that send; the wire has to keep their order. */
+void watch_turns(const Arguments &arguments);
+void send_in_turns(const Arguments &arguments);
+
 /* By coroutines, and by the header for C. */
 void serve_library(const Arguments &arguments);
 void use_library(const Arguments &arguments);
