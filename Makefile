@@ -106,7 +106,7 @@ deps:
 kernel:
 ifeq ($(KERNEL),sanitizer)
 	@qemu-scripts/install-deps test sanitizer
-	qemu-scripts/build-sanitizer-kernel
+	qemu-scripts/build-kernel sanitizer
 else ifdef KERNEL
 	qemu-scripts/fetch-kernel --if-missing '$(KERNEL)'
 endif

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from . import accel, initramfs, kernels
+from . import accel, initramfs, kernels, qemu
 from .common import EXIT_INTERRUPTED, EXIT_SETUP, SetupError, cache_dir, script_dir
 from .guest import Machine, job_text, quote
 from .run import Run, overall
@@ -39,13 +39,13 @@ def _machine_options(parser):
     parser.add_argument("--kernel", metavar="V",
                         default=os.environ.get("PAVO_KERNEL"), help="installed version, "
                         "version prefix, or name of a cached kernel such as "
-                        "'sanitizer' (default: newest installed with headers)")
+                        "'sanitizer' or 'native' (default: newest installed with headers)")
     parser.add_argument("--kernel-image", metavar="FILE", help="a kernel you "
                         "built (with --modules)")
     parser.add_argument("--modules", metavar="DIR", help="its "
                         "lib/modules/RELEASE folder")
-    parser.add_argument("--smp", type=int, default=2, metavar="N",
-                        help="virtual CPUs (2)")
+    parser.add_argument("--smp", type=int, metavar="N",
+                        help="virtual CPUs (2; a native kernel has one)")
     parser.add_argument("--mem", default="2G", help="memory (2G)")
     parser.add_argument("--append", default="", metavar="ARGS",
                         help="more kernel arguments")
@@ -180,13 +180,12 @@ def _run_folder(wanted):
 
 def _machine(options, ui):
     kernel = _kernel(options)
-    if not shutil.which("qemu-system-x86_64"):
-        raise SetupError("qemu-system-x86_64 is missing; try: "
-                         "apt-get install qemu-system-x86 (or `make deps`)")
+    if not kernel.native and not shutil.which(qemu.PROGRAM):
+        raise SetupError(f"{qemu.PROGRAM} is missing; {qemu.REMEDY}")
     initrd = initramfs.build(kernel)
-    chosen = "tcg" if options.icount else accel.choose(
-        kernel, initrd, options.accel, ui.tell)
-    machine = Machine(kernel, initrd, chosen, smp=options.smp, mem=options.mem,
+    chosen = _accel(kernel, initrd, options, ui)
+    cpus = 1 if kernel.native or options.icount else options.smp or 2
+    machine = Machine(kernel, initrd, chosen, smp=cpus, mem=options.mem,
                       icount=options.icount, append=options.append,
                       timeout=options.timeout, env=_environment(options.env),
                       allow=tuple(options.allow_console),
@@ -194,9 +193,18 @@ def _machine(options, ui):
                       kmemleak=not options.no_kmemleak, cwd=os.getcwd(),
                       mtu=getattr(options, "mtu", 1500))
     how = "icount" if options.icount else chosen
-    ui.tell(f"kernel {kernel.release}, {how}, "
-            f"{1 if options.icount else machine.smp} CPU, {machine.mem}")
+    ui.tell(f"kernel {kernel.release}, {how}, {cpus} CPU, {machine.mem}")
     return machine
+
+
+def _accel(kernel, initrd, options, ui):
+    if kernel.native:
+        if options.icount or options.accel != "auto":
+            raise SetupError("a native kernel needs neither --icount nor --accel")
+        return "native"
+    if options.icount:
+        return "tcg"
+    return accel.choose(kernel, initrd, options.accel, ui.tell)
 
 
 def _command(options):

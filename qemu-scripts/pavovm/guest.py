@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: one machine - its QEMU command line, its process, its verdict. Called
-# by run.py, which owns the set of machines; touches the run folder only.
+# Owns: one machine - its process, its verdict. Its command line is made by qemu.py
+# or uml.py. Called by run.py, which owns the set of machines; touches the run folder
+# only.
 import dataclasses
 import json
 import os
@@ -11,17 +12,10 @@ import signal
 import subprocess
 import time
 
-from . import console
+from . import console, qemu, uml
 from .common import (EXIT_CONSOLE, EXIT_DIED, EXIT_PANIC, EXIT_TIMEOUT,
                      SetupError)
 
-# the stall detectors have to bear a busy host: a minute, not twenty seconds
-BASE_ARGUMENTS = ("console=ttyS0 loglevel=8 panic=-1 oops=panic mitigations=off "
-                  "nokaslr random.trust_cpu=on random.trust_bootloader=on "
-                  "net.ifnames=0 printk.time=1 "
-                  "rcupdate.rcu_cpu_stall_timeout=60 watchdog_thresh=30")
-# a program at the same address again need not be translated again
-TCG_ARGUMENTS = "tsc=reliable no_timer_check norandmaps"
 BOOT_ATTEMPTS = 5
 # one that ends before any module is loaded is the emulator's doing, or the kernel's
 # if it ends so each time
@@ -35,7 +29,7 @@ class Machine:
     """What all machines of a run have in common."""
     kernel: object
     initrd: pathlib.Path
-    accel: str                  # "kvm" or "tcg"
+    accel: str                  # "kvm", "tcg" or "native"
     smp: int = 2
     mem: str = "2G"
     icount: bool = False
@@ -47,6 +41,11 @@ class Machine:
     qemu_args: tuple = ()
     kmemleak: bool = True
     cwd: str = "/"
+
+    @property
+    def native(self):
+        """Whether the kernel is a process of the host (User-Mode Linux)."""
+        return self.accel == "native"
 
 
 @dataclasses.dataclass
@@ -71,10 +70,11 @@ class Guest:
         self.nodes = nodes
         self.folder = folder
         self.share = share
-        self.wire = wire                # QEMU arguments of the wire, or []
+        self.wire = wire                # this node's end of the wire (wire.py), or None
         self.own = share / f"node{node}"
         self.console = folder / f"node{node}.console"
-        self.chardev = "null,id=con"    # the serial console, for QEMU
+        self.messages = folder / f"node{node}.messages"     # of the emulator
+        self.terminal = None            # a socket that the console is joined to
         self.process = None
         self.started = 0.0
         self.timed_out = False
@@ -101,59 +101,16 @@ class Guest:
         (self.own / "job").write_text(job)
         (self.own / "output").touch()
 
-    def _cpu(self):
-        m = self.machine
-        if m.accel == "kvm":
-            return ["-accel", "kvm", "-cpu", "host", "-smp", str(m.smp)]
-        if m.icount:
-            # one instruction is one nanosecond; nothing random in the CPU
-            return ["-accel", "tcg,thread=single", "-smp", "1",
-                    "-icount", "shift=0,sleep=off",
-                    "-cpu", "max,la57=off,rdrand=off,rdseed=off"]
-        return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
-                "-smp", str(m.smp)]
-
-    def _kernel_arguments(self):
-        m = self.machine
-        words = [BASE_ARGUMENTS, f"pavo.node={self.node}"]
-        if m.accel != "kvm":
-            words.append(TCG_ARGUMENTS)
-        if str(m.kernel.modules) != f"/lib/modules/{m.kernel.release}":
-            words.append(f"pavo.modules={m.kernel.modules}")
-        if m.append:
-            words.append(m.append)
-        return " ".join(words)
-
-    def command(self):
-        """The QEMU command line."""
-        m = self.machine
-        nine = "security_model=none,multidevs=remap"
-        return ["qemu-system-x86_64", "-name", f"pavo-node{self.node}",
-                "-M", "q35,vmport=off", *self._cpu(), "-m", m.mem,
-                "-nodefaults", "-no-user-config", "-display", "none",
-                "-no-reboot", "-kernel", str(m.kernel.image),
-                "-initrd", str(m.initrd), "-append", self._kernel_arguments(),
-                "-chardev", self.chardev + f",logfile={self.console}",
-                "-serial", "chardev:con",
-                "-fsdev", f"local,id=root,path=/,readonly=on,{nine}",
-                "-device", "virtio-9p-pci,fsdev=root,mount_tag=hostroot",
-                "-fsdev", f"local,id=share,path={self.share},{nine}",
-                "-device", "virtio-9p-pci,fsdev=share,mount_tag=share",
-                *self.wire, *m.qemu_args]
-
     def start(self):
-        """Starts QEMU in a process group of its own."""
-        line = self.command()
-        (self.folder / f"node{self.node}.qemu").write_text(shlex.join(line) + "\n")
+        """Starts the machine in a process group of its own."""
+        maker = uml if self.machine.native else qemu
+        line = maker.command(self)
+        (self.folder / f"node{self.node}.command").write_text(shlex.join(line) + "\n")
         self.started = self.spoke = time.monotonic()
-        with open(self.folder / f"node{self.node}.qemu-messages", "wb") as log:
-            try:
-                self.process = subprocess.Popen(
-                    line, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                    start_new_session=True)
-            except FileNotFoundError:
-                raise SetupError("qemu-system-x86_64 is missing; try: "
-                                 "apt-get install qemu-system-x86") from None
+        try:
+            self.process = maker.start(self, line)
+        except FileNotFoundError:
+            raise SetupError(f"{line[0]} is missing; {maker.REMEDY}") from None
 
     def running(self):
         """Whether the machine still runs; ends it at its time limit."""
@@ -177,14 +134,14 @@ class Guest:
         size = self.console.stat().st_size if self.console.exists() else 0
         if size != self.console_size:
             self.console_size, self.spoke = size, time.monotonic()
-        return (self.machine.accel != "kvm" and
+        return (self.machine.accel == "tcg" and
                 time.monotonic() - self.spoke > BOOT_SILENCE)
 
     def _boot_lost(self):
         """Whether an ended machine was lost by the emulator while it booted: it
         seldom resets, panics or dies there, for no fault of the kernel's. What
         QEMU refuses (status 1) and what guest/init gives up for is final."""
-        return (self.machine.accel != "kvm" and not self.booted() and
+        return (self.machine.accel == "tcg" and not self.booted() and
                 self.process.returncode <= 0 and
                 self.boot_attempts < LOST_BOOTS and
                 not (self.timed_out or self.stopped) and
@@ -194,8 +151,7 @@ class Guest:
         """For a boot that was lost, has stopped, or whose kernel measured its
         clock wrong because the host was busy: its seconds would be a fraction of
         real ones, or many of them. The console of that boot is kept beside."""
-        self.process.kill()
-        self.process.wait()
+        self._kill()
         if self.console.exists():
             self.console.rename(f"{self.console}.boot{self.boot_attempts}")
         self.boot_attempts += 1
@@ -214,8 +170,15 @@ class Guest:
         """Ends the machine now."""
         if self.process and self.process.poll() is None:
             self.stopped = why
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait()
+            self._kill()
+
+    def _kill(self):
+        """Ends the machine with all its processes."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
 
     def _number(self, name, kind):
         try:
@@ -263,10 +226,9 @@ class Guest:
         setup = console.setup_failure(lines)
         if setup:
             return f"guest set-up failed: {setup}"
-        messages = self.folder / f"node{self.node}.qemu-messages"
-        text = " ".join(console.read(messages))[:400] or "no message"
+        text = " ".join(console.read(self.messages))[:400] or "no message"
         if self.process.returncode < 0:
-            text += f", QEMU ended by signal {-self.process.returncode}"
+            text += f", ended by signal {-self.process.returncode}"
         if lines:
             text += f", last on the console: {lines[-1][:200]}"
         return f"the machine ended without a status ({text})"

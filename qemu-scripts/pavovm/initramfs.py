@@ -36,8 +36,8 @@ def _read_module(path):
     return data
 
 
-def load_order(modules):
-    """Module files to load for WANTED, dependencies first."""
+def load_order(modules, wanted):
+    """Module files to load for those wanted, dependencies first."""
     needs = {}
     where = {}
     for line in (modules / "modules.dep").read_text().splitlines():
@@ -63,7 +63,7 @@ def load_order(modules):
             visit(dep)
         order.append(where[name])
 
-    for name in WANTED:
+    for name in wanted:
         visit(name)
     return [modules / path for path in order]
 
@@ -111,7 +111,8 @@ def _write(path, kernel, init):
         cpio.add("bin/busybox", 0o100755, _busybox())
         cpio.add("bin/sh", 0o120777, b"busybox")
         names = []
-        for module in load_order(kernel.modules):
+        for module in load_order(kernel.modules,
+                                 ("overlay",) if kernel.native else WANTED):
             name = _module_name(module.name) + ".ko"
             cpio.add(f"mods/{name}", 0o100644, _read_module(module))
             names.append(name)

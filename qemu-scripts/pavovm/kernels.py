@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Owns: which kernel a guest boots - installed ones, ones unpacked or built
-# into the cache (fetch-kernel, build-sanitizer-kernel), or one given by its
+# into the cache (fetch-kernel, build-kernel), or one given by its
 # files. Called by cli.py; reads /boot, /lib/modules and the cache.
 import dataclasses
 import pathlib
 import re
 
 from .common import SetupError, cache_dir
+
+NATIVE_IMAGE = "linux"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,6 +19,11 @@ class Kernel:
     image: pathlib.Path
     modules: pathlib.Path        # .../lib/modules/RELEASE
     name: str                    # what the user calls it
+
+    @property
+    def native(self):
+        """Whether it is a program of the host (User-Mode Linux), not an image."""
+        return self.image.name == NATIVE_IMAGE
 
     @property
     def headers(self):
@@ -56,10 +63,12 @@ def installed():
 
 
 def cached():
-    """Kernels in the cache: CACHE/kernels/NAME/{vmlinuz,lib/modules/*}."""
+    """Kernels in the cache: CACHE/kernels/NAME/{vmlinuz or linux,lib/modules/*}."""
     found = []
     for folder in cache_dir("kernels").glob("*"):
-        image = folder / "vmlinuz"
+        image = folder / NATIVE_IMAGE
+        if not image.is_file():
+            image = folder / "vmlinuz"
         for modules in (folder / "lib/modules").glob("*"):
             if image.is_file() and (modules / "modules.dep").is_file():
                 found.append(Kernel(modules.name, image, modules, folder.name))

@@ -27,10 +27,10 @@ class Run:
         (self.share / "common").mkdir(parents=True)
         shutil.copytree(script_dir() / "guest", self.share / "guest",
                         symlinks=True)
-        self.wire = Wire(nodes) if nodes > 1 else None
+        self.wire = Wire(nodes, machine.native) if nodes > 1 else None
         self.guests = [
             Guest(machine, n, nodes, folder, self.share,
-                  self.wire.arguments(n) if self.wire else [])
+                  self.wire.ends[n] if self.wire else None)
             for n in range(1, nodes + 1)]
         self.read_upto = {}
         self.abort_at = None

@@ -101,8 +101,7 @@ def run(machine, nodes, folder, ui):
     try:
         for guest in whole.guests:
             guest.prepare("", _environment())
-            path = _sockets(places, guest.node)
-            guest.chardev = f"socket,id=con,path={path},server=on,wait=off"
+            guest.terminal = _sockets(places, guest.node)
             guest.start()
         _current().unlink(missing_ok=True)
         _current().symlink_to(places)

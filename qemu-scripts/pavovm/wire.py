@@ -13,35 +13,64 @@ import threading
 
 FRAME_MAX = 69632
 MULTICAST_BIT = 1
+SEND_BUFFER = 1 << 20
 
 
-class Wire:
-    """The wire of a run: one port per node."""
+class End:
+    """One node's end of the wire: a socket of its own, and the one it sends to."""
 
-    def __init__(self, nodes):
-        self.nodes = nodes
-        # short path: a unix socket's name has room for 107 characters
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pavo-wire-"))
-        self.switch = Switch(self.folder, nodes) if nodes > 2 else None
+    def __init__(self, node, mine, peer):
+        self.mine = mine
+        self.peer = peer
+        self.mac = f"52:54:00:77:00:{node:02x}"
+        self.socket = None
 
-    def arguments(self, node):
-        """QEMU arguments that give this node its eth0."""
-        mine = self.folder / f"node{node}"
-        if self.switch:
-            peer = self.folder / f"port{node}"
-        else:
-            peer = self.folder / f"node{3 - node}"
-        mac = f"52:54:00:77:00:{node:02x}"
+    def qemu_arguments(self):
+        """QEMU arguments that make it the node's eth0."""
         # event_idx: with it a wire has once stopped for ever, though QEMU had the mend
         # of the stall that is known (f937309fbdbb there). Without it every refill of the
         # receive queue is told while QEMU waits for one.
         return ["-netdev", "dgram,id=wire,local.type=unix,"
-                f"local.path={mine},remote.type=unix,remote.path={peer}",
-                "-device", f"virtio-net-pci,netdev=wire,mac={mac},romfile=,"
+                f"local.path={self.mine},remote.type=unix,remote.path={self.peer}",
+                "-device", f"virtio-net-pci,netdev=wire,mac={self.mac},romfile=,"
                 "event_idx=off"]
+
+    def bind(self):
+        """Makes the socket for a machine that inherits it."""
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(self.mine))
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+
+    def connect(self):
+        """Joins it to the peer's, which has to be there."""
+        self.socket.connect(str(self.peer))
+
+
+class Wire:
+    """The wire of a run: one end per node. Machines that are native inherit sockets."""
+
+    def __init__(self, nodes, native):
+        # short path: a unix socket's name has room for 107 characters
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pavo-wire-"))
+        self.switch = Switch(self.folder, nodes) if nodes > 2 else None
+        self.ends = {node: End(node, self.folder / f"node{node}", self._peer(node))
+                     for node in range(1, nodes + 1)}
+        if native:
+            for end in self.ends.values():
+                end.bind()
+            for end in self.ends.values():
+                end.connect()
+
+    def _peer(self, node):
+        if self.switch:
+            return self.folder / f"port{node}"
+        return self.folder / f"node{3 - node}"
 
     def close(self):
         """Takes the wire down."""
+        for end in self.ends.values():
+            if end.socket:
+                end.socket.close()
         if self.switch:
             self.switch.close()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -59,7 +88,7 @@ class Switch(threading.Thread):
         for node in range(1, nodes + 1):
             port = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             port.bind(str(folder / f"port{node}"))
-            port.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+            port.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
             self.ports[node] = port
             self.select.register(port, selectors.EVENT_READ, node)
         self.wake_read, self.wake_write = os.pipe()

@@ -30,9 +30,11 @@ completions_counted()
 	add_pair
 	start_traffic
 	for i in la lb; do
-		written "$i" && before=$value
+		written "$i"
+		before=$value
 		goes_on
-		written "$i" && [ "$value" -gt "$before" ]
+		written "$i"
+		[ "$value" -gt "$before" ]
 	done
 	stop_traffic
 }
@@ -77,11 +79,22 @@ la LISTEN None 10.9.0.1:7174" ]
 	wait "$client" "$server_pid" || true
 }
 
+# of_driver NAME COMMAND: one that reads what the driver says of its objects. A kernel
+# for machines that need aligned numbers pads them, and rdma (iproute2) ends there.
+of_driver()
+{
+	if [ "$PAVO_ACCEL" = native ]; then
+		[[ ! $1 =~ $part ]] || tap_skip "$1" "rdma does not read padded numbers"
+		return 0
+	fi
+	life "$@"
+}
+
 resource_tests()
 {
 	[ "$type" = pavo ] || return 0
-	life "resources: CQs, regions and domains as a process made them" \
+	of_driver "resources: CQs, regions and domains as a process made them" \
 		resources_told
-	life "resources: completions are counted" completions_counted
+	of_driver "resources: completions are counted" completions_counted
 	life "resources: identifiers of rdma_cm" identifiers_told
 }

@@ -130,6 +130,11 @@ std::byte *reserve()
 
 } // namespace
 
+bool has_huge_pages()
+{
+	return !access(count_file, F_OK);
+}
+
 HugePages::HugePages(size_t wanted) : before_(number_in(count_file))
 {
 	std::ofstream(count_file) << before_ + wanted;

@@ -8,6 +8,9 @@
 
 namespace world {
 
+/* Whether this kernel can have huge pages at all: User-Mode Linux cannot. */
+bool has_huge_pages();
+
 /* The kernel has @wanted huge pages more than before while this lives, or as many as it can. */
 class HugePages {
 public:

@@ -96,7 +96,12 @@ TEST(Tables, ThirtyOfThirtyTwoInFiveSlots)
 }
 
 struct LargePages : testing::Test {
-	void SetUp() override { memory = std::make_unique<LargePage>(); }
+	void SetUp() override
+	{
+		if (!world::has_huge_pages())
+			GTEST_SKIP() << "a kernel without huge pages";
+		memory = std::make_unique<LargePage>();
+	}
 
 	/* How many entries of that size the job has. */
 	uint64_t entries(uint64_t size)

@@ -173,6 +173,11 @@ bool Process::good()
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
+bool has_two_cpus()
+{
+	return sysconf(_SC_NPROCESSORS_ONLN) > 1;
+}
+
 void become_user(size_t memlock, unsigned user)
 {
 	rlimit limit = {memlock, memlock};

@@ -94,6 +94,9 @@ private:
 	bool reaped_ = false;
 };
 
+/* Whether threads run at the same time here; a kernel with one CPU lets none meet. */
+bool has_two_cpus();
+
 /* From now on this process is an ordinary user with that limit of locked bytes. */
 void become_user(size_t memlock, unsigned user = 65534);
 

@@ -47,6 +47,7 @@ constexpr const char *usage =
   --port N               TCP port of the control connection (18515)
   --swap                 the other end plays the active part
   --only TEXT            only tests whose name contains TEXT (repeatable)
+  --two-cpus             only tests that need two CPUs, and those of --only
   --skip TEXT            leave those tests out (repeatable)
   --known FILE           lines "TEST | text | reason": known failures of a peer
   --list                 list the tests and what they check
@@ -162,6 +163,10 @@ const Choice choices[] = {
 	{"only", true,
 	 [](Options &o) {
 		 o.run.only.push_back(optarg);
+	 }},
+	{"two-cpus", false,
+	 [](Options &o) {
+		 o.run.two_cpus = true;
 	 }},
 	{"skip", true,
 	 [](Options &o) {

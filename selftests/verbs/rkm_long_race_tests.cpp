@@ -108,9 +108,10 @@ std::vector<uint8_t> bytes(uint8_t flip)
 } // namespace
 
 /* UC: a write with a dead key is dropped, and the next one may be good. */
-PV_TEST_LOCAL("rkm.race_long",
-	      "writes of several packets race with the end of their key: after "
-	      "its completion no byte of all the buffer changes")
+PV_TEST_TWO_CPUS(
+	"rkm.race_long",
+	"writes of several packets race with the end of their key: after "
+	"its completion no byte of all the buffer changes")
 {
 	LinkSpec uc;
 	uc.type = IBV_QPT_UC;

@@ -564,70 +564,74 @@ void race(Env &env, ibv_qp_type type, By by, uint32_t rounds,
 
 } // namespace
 
-PV_TEST_LOCAL("rkm.race_many", "writes race with LOCAL_INV on 40 queue pairs "
-			       "(UC): after its completion no byte changes")
+PV_TEST_TWO_CPUS("rkm.race_many",
+		 "writes race with LOCAL_INV on 40 queue pairs "
+		 "(UC): after its completion no byte changes")
 {
 	race(env, IBV_QPT_UC, By::local_inv, rounds_of(env));
 }
 
-PV_TEST_LOCAL("rkm.race_reliable",
-	      "reads race with LOCAL_INV on 40 queue pairs (RC): after its "
-	      "completion no byte leaves")
+PV_TEST_TWO_CPUS("rkm.race_reliable",
+		 "reads race with LOCAL_INV on 40 queue pairs (RC): after its "
+		 "completion no byte leaves")
 {
 	race(env, IBV_QPT_RC, By::local_inv, rounds_of(env));
 }
 
-PV_TEST_LOCAL("rkm.race_send_inv",
-	      "the same with send with invalidate, which comes behind some "
-	      "operations on its queue pair and before others; also with reads "
-	      "and writes of several packets")
+PV_TEST_TWO_CPUS(
+	"rkm.race_send_inv",
+	"the same with send with invalidate, which comes behind some "
+	"operations on its queue pair and before others; also with reads "
+	"and writes of several packets")
 {
 	for (const Shape &shape : {Shape{}, Shape{4096, 256}})
 		race(env, IBV_QPT_RC, By::send_inv, some_rounds_of(env), shape);
 }
 
-PV_TEST_LOCAL("rkm.race_move",
-	      "writes and reads race with the move of a window: after its "
-	      "completion no byte changes or leaves where it was, and none "
-	      "does where it is by the key of before")
+PV_TEST_TWO_CPUS("rkm.race_move",
+		 "writes and reads race with the move of a window: after its "
+		 "completion no byte changes or leaves where it was, and none "
+		 "does where it is by the key of before")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
 		race(env, type, By::move, some_rounds_of(env));
 }
 
-PV_TEST_LOCAL("rkm.race_dereg",
-	      "writes and reads race with deregistration on 40 "
-	      "queue pairs: after its return no byte changes "
-	      "or leaves")
+PV_TEST_TWO_CPUS("rkm.race_dereg",
+		 "writes and reads race with deregistration on 40 "
+		 "queue pairs: after its return no byte changes "
+		 "or leaves")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
 		race(env, type, By::dereg, fewer_rounds_of(env));
 }
 
-PV_TEST_LOCAL("rkm.race_rereg", "the same with re-registration that takes the "
-				"rights of peers")
+PV_TEST_TWO_CPUS("rkm.race_rereg",
+		 "the same with re-registration that takes the "
+		 "rights of peers")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
 		race(env, type, By::rereg, fewer_rounds_of(env));
 }
 
-PV_TEST_LOCAL("rkm.race_dealloc", "the same with deallocation of the window")
+PV_TEST_TWO_CPUS("rkm.race_dealloc", "the same with deallocation of the window")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
 		race(env, type, By::dealloc, fewer_rounds_of(env));
 }
 
-PV_TEST_LOCAL("rkm.race_queue_pair",
-	      "writes (UC) race with the end of the queue pair that the window "
-	      "was bound by: after its return no byte changes")
+PV_TEST_TWO_CPUS(
+	"rkm.race_queue_pair",
+	"writes (UC) race with the end of the queue pair that the window "
+	"was bound by: after its return no byte changes")
 {
 	race(env, IBV_QPT_UC, By::queue_pair, fewer_rounds_of(env));
 }
 
 /* More than is copied for being short. */
-PV_TEST_LOCAL("rkm.race_dereg_long",
-	      "writes and reads of several packets race with deregistration: "
-	      "after its return no byte changes or leaves")
+PV_TEST_TWO_CPUS("rkm.race_dereg_long",
+		 "writes and reads of several packets race with deregistration: "
+		 "after its return no byte changes or leaves")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
 		race(env, type, By::dereg, fewer_rounds_of(env) / 2,

@@ -173,9 +173,10 @@ PV_TEST_LOCAL("rkm.invalid_slot", "operations that are over match nothing, "
  * The slot of writes has in turn the key that ends and one that does not. UC: a write by
  * the former is dropped where its key ends; each by the latter has to come in whole.
  */
-PV_TEST_LOCAL("rkm.responder_first",
-	      "a responder whose slot has another key by the time the walk is "
-	      "there: that one is not taken, and keys in use are ended")
+PV_TEST_TWO_CPUS(
+	"rkm.responder_first",
+	"a responder whose slot has another key by the time the walk is "
+	"there: that one is not taken, and keys in use are ended")
 {
 	LinkSpec uc;
 	uc.type = IBV_QPT_UC;
@@ -232,8 +233,8 @@ PV_TEST_LOCAL("rkm.responder_first",
  * UC, because nobody answers there and no queue pair ends: a write with a dead key
  * is dropped, and the next one may be good.
  */
-PV_TEST_LOCAL("rkm.race", "writes race with the end of their key, --races "
-			  "times: after its completion no byte changes")
+PV_TEST_TWO_CPUS("rkm.race", "writes race with the end of their key, --races "
+			     "times: after its completion no byte changes")
 {
 	constexpr uint64_t canary = 0x0123456789abcdef;
 	LinkSpec uc;

@@ -120,7 +120,11 @@ std::vector<const Test *> select(const RunOptions &options)
 	std::vector<const Test *> chosen;
 
 	for (const auto &test : registry()) {
-		if (!options.only.empty() && !matches(test.name, options.only))
+		const bool asked = options.two_cpus &&
+				   test.needs == Needs::two_cpus;
+		const bool some = options.two_cpus || !options.only.empty();
+
+		if (some && !asked && !matches(test.name, options.only))
 			continue;
 		if (matches(test.name, options.skip))
 			continue;
@@ -142,8 +146,13 @@ enum class Outcome { passed, failed, skipped };
 Outcome run_one(Env &env, const Test &test, const RunOptions &options,
 		std::string &why)
 {
-	if (test.needs == Needs::local && options.two_machines) {
+	if (test.needs != Needs::any && options.two_machines) {
 		why = "both devices must be in this process";
+		return Outcome::skipped;
+	}
+	if (test.needs == Needs::two_cpus &&
+	    sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+		why = "its threads do not meet on one CPU";
 		return Outcome::skipped;
 	}
 

@@ -31,6 +31,7 @@ struct Skip : std::runtime_error {
 enum class Needs {
 	any, /* the other end may be on another machine */
 	local, /* needs both devices in this process */
+	two_cpus, /* the same, and two CPUs, or its threads do not meet */
 };
 
 struct Test {
@@ -69,6 +70,7 @@ struct Known {
 
 struct RunOptions {
 	std::vector<std::string> only; /* substrings of names; empty: all */
+	bool two_cpus = false; /* those that need two CPUs, beside `only` */
 	std::vector<std::string> skip; /* substrings of names to leave out */
 	/* Tests the peer is known to fail: such a failure counts as skipped. */
 	std::map<std::string, Known> known;
@@ -100,6 +102,7 @@ int run_all(Env &env, const RunOptions &options);
 
 #define PV_TEST(name, what) PV_TEST_IN(pv::Needs::any, name, what)
 #define PV_TEST_LOCAL(name, what) PV_TEST_IN(pv::Needs::local, name, what)
+#define PV_TEST_TWO_CPUS(name, what) PV_TEST_IN(pv::Needs::two_cpus, name, what)
 
 #define REQUIRE(cond, ...)                                     \
 	do {                                                   \

@@ -72,7 +72,7 @@ files_come_back()
 	cmp "$logs/data" "$out/in a folder/copy"
 	[ -f "$out/empty" ] && [ ! -s "$out/empty" ]
 	grep -q 'planted and known' "$logs/one/node1.console"
-	grep -q qemu-system "$logs/one/node1.qemu"
+	grep -q qemu-system "$logs/one/node1.command"
 }
 
 # What it was told and given is what it found.

@@ -222,6 +222,9 @@ TEST(Message, EveryFrameIsMarked)
 
 TEST(Message, WindowsTakeTurns)
 {
+	if (!world::has_two_cpus())
+		GTEST_SKIP() << "its threads do not meet on one CPU";
+
 	constexpr uint32_t many = 8192;
 	Parameter workers("window_workers", 1), quantum("window_quantum", 4);
 	Pair pair(false, 2 * many, many);

@@ -90,6 +90,8 @@ private:
 struct RegionEnd : testing::TestWithParam<size_t> {
 	void SetUp() override
 	{
+		if (GetParam() != small && !world::has_huge_pages())
+			GTEST_SKIP() << "a kernel without huge pages";
 		pages = std::make_unique<Pages>(ends.job_b, GetParam());
 		pages->fill(4);
 	}

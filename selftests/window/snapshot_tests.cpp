@@ -282,6 +282,9 @@ TEST(Snapshot, RdmaEndsWithTheCall)
 /* A worker with very many frames before it is let go, and marks none of them later. */
 TEST(Snapshot, OfTheOneThatSends)
 {
+	if (!world::has_two_cpus())
+		GTEST_SKIP() << "its threads do not meet on one CPU";
+
 	constexpr uint32_t rounds = 100, frames = 1024;
 	constexpr size_t size = 1 << 18;
 	Parameter quantum("window_quantum", frames);
@@ -416,6 +419,9 @@ TEST(Closed, TheJobEnds)
 
 TEST(Live, ShowsWhoIsAtWork)
 {
+	if (!world::has_two_cpus())
+		GTEST_SKIP() << "its threads do not meet on one CPU";
+
 	Pair pair;
 	world::Memory memory(Traffic::size);
 	pavo::Mapping mapping(pair.job_b, memory.all());
