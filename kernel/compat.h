@@ -176,6 +176,36 @@ struct pavo_counter_object {
 	} while (0)
 #endif
 
+/* Resizing a CQ was left to processes, and its new size lost the sign. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define pavo_resize_cq_op resize_user_cq
+#define pavo_cq_size unsigned int
+#else
+#define pavo_resize_cq_op resize_cq
+#define pavo_cq_size int
+#endif
+
+/* A work queue whose items stay on their CPU has to say so. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define PAVO_WQ_PERCPU WQ_PERCPU
+#else
+#define PAVO_WQ_PERCPU 0
+#endif
+
+/* All pages of a fragment came to have their descriptors side by side. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define pavo_nth_page(page, n) ((page) + (n))
+#else
+#define pavo_nth_page nth_page
+#endif
+
+/* Functions of tunnels were given struct sock in place of struct socket. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define pavo_tunnel_sock(sock) ((sock)->sk)
+#else
+#define pavo_tunnel_sock(sock) (sock)
+#endif
+
 /*
  * What net/ needs of IPv6. It was a module and spoken to through a table of
  * functions, until it could only be built in, or be absent.

@@ -155,6 +155,7 @@ static const struct ib_device_ops pavo_main_ops = {
 
 static struct pavo_dev *pavo_alloc(void)
 {
+	const unsigned int bound = WQ_MEM_RECLAIM | WQ_HIGHPRI | PAVO_WQ_PERCPU;
 	struct pavo_dev *dev;
 	int err;
 
@@ -176,10 +177,9 @@ static struct pavo_dev *pavo_alloc(void)
 	dev->tally.dev = dev;
 	dev->tally.stats = alloc_percpu(struct pavo_stats);
 	/* bound to CPUs: what goes on elsewhere overtakes what went before */
-	dev->wq = alloc_workqueue("pavo", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	dev->wq = alloc_workqueue("pavo", bound, 0);
 	/* apart: who provides a page may take long, or be a process that never does */
-	dev->fault_wq =
-		alloc_workqueue("pavo_fault", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	dev->fault_wq = alloc_workqueue("pavo_fault", bound, 0);
 	if (err || !dev->tally.stats || !dev->wq || !dev->fault_wq ||
 	    pavo_parent_create(&dev->parent)) {
 		ib_dealloc_device(&dev->ib);

@@ -61,16 +61,16 @@ static struct socket *open_socket(struct net *net, int family)
 	err = udp_sock_create(net, &port, &sock);
 	if (err)
 		return ERR_PTR(err);
-	setup_udp_tunnel_sock(net, sock, &tunnel);
+	setup_udp_tunnel_sock(net, pavo_tunnel_sock(sock), &tunnel);
 	return sock;
 }
 
 static void close_sockets(struct pavo_net *pn)
 {
 	if (pn->v4)
-		udp_tunnel_sock_release(pn->v4);
+		udp_tunnel_sock_release(pavo_tunnel_sock(pn->v4));
 	if (pn->v6)
-		udp_tunnel_sock_release(pn->v6);
+		udp_tunnel_sock_release(pavo_tunnel_sock(pn->v6));
 	pn->v4 = NULL;
 	pn->v6 = NULL;
 	/* a packet that found the socket may still be in pavo_encap_rcv() */
@@ -89,7 +89,7 @@ static int open_sockets(struct pavo_net *pn, struct net *net)
 	if (PTR_ERR(v6) == -EAFNOSUPPORT || PTR_ERR(v6) == -EPFNOSUPPORT)
 		v6 = NULL;
 	if (IS_ERR(v6)) {
-		udp_tunnel_sock_release(v4);
+		udp_tunnel_sock_release(pavo_tunnel_sock(v4));
 		return PTR_ERR(v6);
 	}
 	pn->v4 = v4;

@@ -59,7 +59,8 @@ static struct page *whole_page(const struct sk_buff *skb, unsigned int from)
 			if (size - from < PAGE_SIZE || offset_in_page(off) ||
 			    !skb_frag_page(frag))
 				return NULL;
-			return nth_page(skb_frag_page(frag), off >> PAGE_SHIFT);
+			return pavo_nth_page(skb_frag_page(frag),
+					     off >> PAGE_SHIFT);
 		}
 		from -= size;
 	}

@@ -7,6 +7,7 @@
  * only, at the same cost. A counter is known to the core by its number.
  */
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/rdma_counter.h>
 #include "device.h"
 #include "verbs/verbs.h"

@@ -35,7 +35,8 @@ static int pavo_query_device(struct ib_device *ibdev,
 			     struct ib_device_attr *attr,
 			     struct ib_udata *udata)
 {
-	if (udata->inlen || udata->outlen)
+	/* there is none when the core itself asks */
+	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
 	memset(attr, 0, sizeof(*attr));
@@ -331,7 +332,7 @@ static const struct ib_device_ops pavo_device_ops = {
 	.destroy_ah = pavo_destroy_ah,
 	.create_cq = pavo_create_cq,
 	.destroy_cq = pavo_destroy_cq,
-	.resize_cq = pavo_resize_cq,
+	.pavo_resize_cq_op = pavo_resize_cq,
 	.modify_cq = pavo_modify_cq,
 	.poll_cq = pavo_poll_cq,
 	.req_notify_cq = pavo_req_notify_cq,

@@ -119,7 +119,7 @@ static int pavo_resize_alloc(struct pavo_new_ring *to, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-int pavo_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+int pavo_resize_cq(struct ib_cq *ibcq, pavo_cq_size cqe, struct ib_udata *udata)
 {
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
 	struct pavo_new_ring to = {};

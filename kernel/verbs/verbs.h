@@ -38,7 +38,8 @@ void pavo_mmap_free(struct rdma_user_mmap_entry *entry);
 int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   pavo_cq_args *args);
 int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-int pavo_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+int pavo_resize_cq(struct ib_cq *ibcq, pavo_cq_size cqe,
+		   struct ib_udata *udata);
 int pavo_modify_cq(struct ib_cq *ibcq, u16 count, u16 us);
 int pavo_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc);
 int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
