@@ -56,6 +56,9 @@ def _options(arguments):
                         help="where the account of this run's time goes")
     parser.add_argument("--forget", action="store_true",
                         help="do not keep the durations: the machine is busy")
+    parser.add_argument("--write-typical", action="store_true",
+                        help="make the kept durations the first guess of the repository "
+                        "(selftests/runner/typical.json); runs nothing")
     parser.add_argument("--list", action="store_true", help="name the groups")
     parser.add_argument("--kernels", action="store_true",
                         help="name the kernels that the guests need")
@@ -141,6 +144,10 @@ def main(arguments):
         found = groups.discover(rows, groups.read_meson_tests(groups.BUILD))
         print("\n".join(dict.fromkeys(
             item.group for item in groups.make_items(rows, found))))
+        return 0
+
+    if options.write_typical:
+        open_durations().write_typical()
         return 0
 
     def say(*lines):

@@ -89,6 +89,13 @@ class Durations:
                 return float(self.typical[wanted])
         return UNKNOWN_GUEST if kernel else UNKNOWN_HOST
 
+    def write_typical(self, path=TYPICAL):
+        """Makes what is known of items the first guess of the repository."""
+        known = {name: max(1, round(entry[0]))
+                 for name, entry in sorted(self.kept["items"].items())}
+        path.write_text(json.dumps({"items": {**self.typical, **known}}, indent=1,
+                                   sort_keys=True) + "\n")
+
     def save(self):
         """Writes each file, whole or not at all. What another run wrote meanwhile stays
         where it is newer."""

@@ -71,6 +71,17 @@ def the_typical_ones_are_readable():
     assert known.typical["verbs@default"] > 10
 
 
+def typical_ones_are_written():
+    """In whole seconds; what is not known stays."""
+    kept = Kept()
+    first = kept.open()
+    first.note("items", "wire@default", 40.4)
+    first.note("items", "unit-quick", 0.01)
+    first.write_typical(kept.typical)
+    assert json.loads(kept.typical.read_text()) == {
+        "items": {"unit-quick": 1, "verbs@default": 300, "wire@default": 40}}
+
+
 def damaged_files_are_told():
     """They are ignored, and whole after the next run."""
     for text in ("{", "[]", '{"version": 1, "items": 3}', '{"version": 9}', "\x00\xff",
@@ -186,6 +197,7 @@ def an_account():
 
 
 TESTS = (they_survive_a_run, first_guesses, the_typical_ones_are_readable,
+         typical_ones_are_written,
          damaged_files_are_told, they_do_not_grow_for_ever, two_runs_at_a_time,
          a_folder_that_cannot_be_written, what_ninja_measured, what_pavo_vm_measured,
          an_account)
