@@ -124,6 +124,9 @@ def a_boot_is_no_part_of_a_test():
     found = timed((30.0, "TAP version 13"), (31.0, "1..2"), (33.0, "ok 1 one"),
                   (34.0, "ok 2 two"), (60.0, "1..1"), (61.0, "ok 3 another guest's"))
     assert [f[2] for f in found] == [2.0, 1.0, 1.0], found
+    found = timed((30.0, "node1| TAP version 13"), (33.0, "node1| ok 1 one"),
+                  (33.0, "node1| 1..1"))
+    assert found == [("node1: one", 33.0, 3.0)], found
 
 
 def nodes_do_not_share_a_clock():
