@@ -81,13 +81,16 @@ class Record:
 
 def build(tree, folder, key, jobs):
     """Builds the module. Return: make's status, and what is said of it."""
-    record = Record(folder, key)
+    # Of a make that calls this one: its variables, not options like -s, which hide steps.
+    variables = os.environ.get("MAKEFLAGS", "").partition(" -- ")[2]
+    env = {**os.environ, "MAKEFLAGS": f" -- {variables}" if variables else ""}
+    record = Record(folder, f"{key} {variables} {env.get('KERNEL')} {env.get('KDIR')}")
     # Lines of one step stay together, whatever runs beside it.
     done = subprocess.run(
         ["make", "--no-print-directory", "--output-sync=target", f"BUILD={folder}",
-         f"JOBS={jobs}", "SPARSE=1", "modules"],
+         f"JOBS={jobs}", "SPARSE=1", "V=0", "modules"],
         cwd=tree, check=False, text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, errors="replace")
+        stderr=subprocess.STDOUT, errors="replace", env=env)
     said = record.take(done.stdout)
     if done.returncode and not said:
         said = done.stdout.splitlines()[-20:]

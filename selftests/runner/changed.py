@@ -29,7 +29,7 @@ def _output(command, cwd):
 
 def changed_files(base, tree):
     """Files that differ from the revision: committed, staged or not, and new ones."""
-    revision = _output(["git", "rev-parse", "--verify", "--quiet", "--end-of-options",
+    revision = _output(["git", "rev-parse", "--verify", "--end-of-options",
                         base + "^{commit}"], tree).strip()
     differ = _output(["git", "diff", "--name-only", "--no-renames", "-z", revision], tree)
     new = _output(["git", "ls-files", "-o", "-z", "--exclude-standard"], tree)

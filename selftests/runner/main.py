@@ -151,14 +151,14 @@ def main(arguments):
         return 0
 
     def say(*lines):
-        print(*lines, sep="\n", flush=True,
-              file=sys.stderr if options.kernels else sys.stdout)
+        # the run that follows says it
+        if not options.kernels:
+            print(*lines, sep="\n", flush=True)
 
     try:
         items, unknown = _choose_items(options, say)
     except changed.NotKnown as problem:
-        say(f"--changed {options.changed}: "
-            f"{problem or 'no such revision'}")
+        print(f"--changed {options.changed}: {problem}", file=sys.stderr)
         return 2
     if options.kernels:
         return _print_kernels(items)

@@ -58,7 +58,7 @@ LINT = Row(
 # script it is are known from Meson.
 UNIT = Row(
     kernels=HOST, once=True, module=False, inputs=("kernel/", "uapi/"),
-    sources=("userspace/", "selftests/fuzz/", "selftests/provider/"))
+    sources=("userspace/",))
 
 
 def host(row, *inputs):
@@ -82,7 +82,8 @@ TEST = {
                       "selftests/verbs/host-lib.sh")),
     # One guest, which seldom fills more than a CPU.
     "life": Row(inputs=GUEST_INPUTS + ("userspace/", "packaging/"),
-                programs=("selftests/verbs/pavo-verbs", "selftests/verbs/pavo-traffic")),
+                programs=("selftests/verbs/pavo-verbs", "selftests/verbs/pavo-traffic",
+                          "userspace/tools/")),
     "verbs": Row(programs=("selftests/verbs/pavo-verbs",)),
     "kverbs": Row(),
     "translate": Row(inputs=GUEST_INPUTS + ("userspace/libpavo/",),
