@@ -7,6 +7,7 @@ import datetime
 import os
 import shutil
 import subprocess
+import threading
 import time
 
 from . import groups, measure, report, schedule, tap
@@ -46,6 +47,7 @@ class Session:
         self.durations = durations
         self.screen = Screen()
         self.running = set()
+        self.lock = threading.Lock()        # of all below: items end in threads
         self.releases = {}
         self.groups = {}
         self.account = []
@@ -108,10 +110,7 @@ class Session:
 
     def play(self, item):
         """Runs an item from its start to its place in the account."""
-        group = self.groups[item.group]
-        if not group.began:
-            group.began = True
-            self.screen.line(f"[{self.screen.elapsed()}] {item.group}")
+        self._begin_item(item)
         log = self.folder(item) / item.log_name
         env = groups.environment(item, self.releases[item.kernel], self.options.kernel)
         execution = Execution(item.program, env, log,
@@ -124,14 +123,27 @@ class Session:
         seconds = time.monotonic() - began
         if reader.failures and not self.screen.live:
             self._show_tail(log)
+        with self.lock:
+            self._keep_item(item, execution, began - at, seconds)
+            self._keep_durations(item, execution, seconds)
+            self._end_item(item, reader.count, seconds)
+
+    def _begin_item(self, item):
+        group = self.groups[item.group]
+        with self.lock:
+            first, group.began = not group.began, True
+        if first:
+            self.screen.line(f"[{self.screen.elapsed()}] {item.group}")
+
+    def _keep_item(self, item, execution, began, seconds):
+        """For the account of the run."""
         self.account.append({
             "name": item.name, "group": item.group, "part": item.part,
-            "kernel": item.kernel, "seats": item.seats, "began": round(began - at, 3),
-            "seconds": round(seconds, 3), **dataclasses.asdict(reader.count),
+            "kernel": item.kernel, "seats": item.seats, "began": round(began, 3),
+            "seconds": round(seconds, 3),
+            **dataclasses.asdict(execution.reader.count),
             "tests": [{"name": r.name, "result": r.kind, "at": round(r.at, 3),
                        "seconds": round(r.seconds, 3)} for r in execution.results]})
-        self._keep_durations(item, execution, seconds)
-        self._end_item(item, reader.count, seconds)
 
     def _on_result(self, item, execution, result):
         now = execution.reader.count

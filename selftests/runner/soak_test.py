@@ -23,6 +23,7 @@ GROUP = """#!/bin/bash
 tries=$(dirname "$0")/tries
 echo >>"$tries"
 echo "# kernel <$PAVO_KERNEL>"
+mkfifo "$PAVO_LOGS/pipe"
 pgrep -c -P "$(ps -o ppid= -p "$PPID")" -f getppid >"$(dirname "$0")/busy"
 echo 1..2
 echo ok 1 steady
@@ -55,6 +56,7 @@ def failures_are_counted(tree):
     assert sorted(p.name for p in kept.iterdir()) == ["3", "6"]
     assert "not ok 2 flaky" in (kept / "3/wire/tap.log").read_text()
     assert "not ok wire: flaky" in (kept / "3/said").read_text()
+    assert (kept / "6/wire/pipe").is_fifo()
     assert json.loads((kept / "6/times.json").read_text())["items"]
     assert not (tree.path / "build/test-times.json").exists()
 
