@@ -61,7 +61,7 @@ UNIT = Row(
     sources=("userspace/",))
 
 
-def host(row, *inputs):
+def add_inputs(row, *inputs):
     """A row like that, with more inputs."""
     return dataclasses.replace(row, inputs=row.inputs + inputs)
 
@@ -69,10 +69,10 @@ def host(row, *inputs):
 TEST = {
     "lint": LINT,
     "unit": UNIT,
-    "unit-KVM-or-emulation": host(UNIT, "qemu-scripts/"),
-    "unit-manual-pages": host(UNIT, "docs/man/", "userspace/"),
-    "unit-wireshark-dissector": host(UNIT, "packaging/"),
-    "unit-soak": host(UNIT, "selftests/soak"),
+    "unit-KVM-or-emulation": add_inputs(UNIT, "qemu-scripts/"),
+    "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
+    "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
+    "unit-soak": add_inputs(UNIT, "selftests/soak"),
     # Two guests with one CPU each.
     "interop": Row(seats=2, programs=("selftests/verbs/pavo-verbs",)),
     "apps": Row(seats=2, inputs=GUEST_INPUTS + ("selftests/verbs/pattern.cpp",
