@@ -20,8 +20,11 @@ class NotKnown(Exception):
 
 
 def _output(command, cwd):
-    done = subprocess.run(command, cwd=cwd, check=False, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        done = subprocess.run(command, cwd=cwd, check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as problem:
+        raise NotKnown(f"{command[0]}: {problem.strerror}") from None
     if done.returncode:
         raise NotKnown(done.stderr.strip() or f"{command[0]}: status {done.returncode}")
     return done.stdout
@@ -49,7 +52,7 @@ class Graph:
     def _ninja(self, *arguments):
         try:
             return _output(["ninja", "-C", str(self.build), "-t", *arguments], self.tree)
-        except (OSError, NotKnown):
+        except NotKnown:
             return ""
 
     def _read_includes(self):
