@@ -36,8 +36,10 @@ help:
 	@echo 'make            build the module (build/kernel/VERSION/pavo.ko) and user space'
 	@echo 'make install    install both (as root; DESTDIR= is honoured)'
 	@echo 'make demo       two virtual machines move real data (first time: a few minutes)'
-	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel'
+	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel,'
+	@echo '                CHANGED=REVISION for what a change since then can affect'
 	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
+	@echo 'make soak GROUP=group TIMES=20 LOAD=4  one group again and again on a busy machine'
 	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
 	@echo 'make bench      pavo and rdma_rxe side by side'
 	@echo 'make bench-windows  windows beside queue pairs of both'
@@ -132,11 +134,30 @@ format: test-deps
 lint: test-deps ready
 	selftests/run --only lint
 
-test: test-deps ready
-	selftests/run $(if $(ONLY),--only '$(ONLY)')
+# What of the tests is wanted.
+CHOICE = $(if $(ONLY),--only '$(ONLY)') $(if $(CHANGED),--changed '$(CHANGED)')
 
-test-full: test-deps ready
+# Modules for other kernels that the plan has (selftests/runner/plan.py).
+plan-modules: ready
+	@for kernel in $$(selftests/run --kernels $(CHOICE)); do \
+		case $$kernel in default | '$(KERNEL)') continue ;; esac; \
+		$(MAKE) --no-print-directory -s kernel modules KERNEL="$$kernel" || exit; \
+	done
+
+test: test-deps plan-modules
+	selftests/run $(CHOICE)
+
+test-full: CHOICE = --plan full
+test-full: test-deps plan-modules
 	selftests/run-full
+
+need-group:
+	@[ -n '$(GROUP)' ] || { echo 'make soak GROUP=group, please' >&2; exit 1; }
+
+# The group's kernels are those of a plain run.
+soak: ONLY = $(GROUP)
+soak: need-group test-deps plan-modules
+	selftests/soak '$(GROUP)' $(if $(TIMES),--times $(TIMES)) $(if $(LOAD),--load $(LOAD))
 
 # rdma-core's own tests: docs/pyverbs.md
 test-pyverbs: test-deps ready
@@ -157,5 +178,5 @@ bench-keys: ready
 	selftests/bench/keys $(BENCH)
 
 .PHONY: help all modules links need-headers userspace demo-parts install clean deps format \
-	kernel build-deps guest-deps test-deps ready lint test test-full test-pyverbs demo \
-	bench bench-windows bench-keys
+	kernel build-deps guest-deps test-deps ready lint plan-modules test test-full need-group \
+	soak test-pyverbs demo bench bench-windows bench-keys

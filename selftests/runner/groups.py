@@ -1,151 +1,148 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: what groups there are and how a test program is started. A group is
-# selftests/NAME/run[.sh] and the Meson tests of suite NAME. Called by main.py;
-# writes logs below build/test-logs/GROUP.
+# Owns: what groups and items there are. A group is selftests/NAME with run, run-PART (each
+# also with .sh), and the Meson tests of suite NAME; an item is one program of a group on
+# one kernel. Called by main.py and session.py; reads the tree and the build folder.
 import dataclasses
 import json
 import os
 import pathlib
-import signal
+import re
 import subprocess
-import threading
 
-from . import tap
+from . import plan
+from .program import Program
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TREE / "build"
-# The cheapest first; of those with guests, which run side by side, the widest,
-# then the longest.
-# Unknown groups come last.
-ORDER = ("lint", "unit", "interop", "apps", "vm", "life", "verbs", "kverbs", "translate", "wire",
-         "faults", "window", "direct", "fuzz")
-# Only when asked for by name: one measures, one needs the sanitizer kernel, one
-# the source of rdma-core.
-NOT_GROUPS = ("bench", "planted", "pyverbs")
-HOST_GROUPS = ("lint", "unit")          # no guest: the same for every kernel
-ONCE = HOST_GROUPS + ("vm",)            # not again for other kernels
-PAIRS = ("interop", "apps", "vm")       # two guests at a time, not one
+VM = TREE / "qemu-scripts/pavo-vm"
+SCRIPT = re.compile(r"run(?:-(?P<part>.+?))?(?:\.sh)?")
 
 
-@dataclasses.dataclass
-class Program:
-    """One thing to start."""
-    name: str
-    command: list
-    protocol: str = "tap"
-    cwd: str = str(TREE)
-    env: dict = dataclasses.field(default_factory=dict)
-    timeout: float = 0.0        # 0: the program limits itself
+@dataclasses.dataclass(eq=False)
+class Item:
+    """One program of a group on one kernel ("": on the host)."""
+    group: str
+    part: str
+    kernel: str
+    program: Program
+    row: plan.Row
+
+    @property
+    def key(self):
+        """How plan.py and --only name it."""
+        return f"{self.group}-{self.part}" if self.part else self.group
+
+    @property
+    def name(self):
+        """How people and the kept durations name it."""
+        return f"{self.key}@{self.kernel}" if self.kernel else self.key
+
+    @property
+    def seats(self):
+        """CPUs that it keeps busy."""
+        return self.row.seats
+
+    @property
+    def log_name(self):
+        """The file in the folder of its logs that has its output."""
+        return f"tap-{self.part}.log" if self.part else "tap.log"
 
 
-def _meson_programs():
-    """Meson's registered tests by suite (a test may be in several)."""
-    if not (BUILD / "build.ninja").is_file():
-        return {}
-    text = subprocess.run(["meson", "introspect", "--tests", str(BUILD)],
-                          check=True, stdout=subprocess.PIPE).stdout
-    suites = {}
-    for test in json.loads(text):
+def read_meson_tests(build):
+    """Meson's registered tests."""
+    if not (build / "build.ninja").is_file():
+        return []
+    return json.loads(subprocess.run(
+        ["meson", "introspect", "--tests", str(build)],
+        check=True, stdout=subprocess.PIPE).stdout)
+
+
+def _meson_programs(tests, build):
+    """(suite, part, program) of each; a test may be in several suites."""
+    for test in tests:
         program = Program(test["name"], test["cmd"],
                           "tap" if test["protocol"] == "tap" else "exit",
-                          test.get("workdir") or str(BUILD),
+                          test.get("workdir") or str(build),
                           test.get("env", {}), max(test["timeout"], 0) * 4.0)
         for suite in test["suite"]:
-            suites.setdefault(suite.split(":")[-1], []).append(program)
-    return suites
+            suite = suite.split(":")[-1]
+            if suite not in ("pavo", ""):
+                yield suite, re.sub(r"[^\w.+]+", "-", test["name"]), program
 
 
-def discover(also=()):
-    """All groups: name -> programs, in the order they should run. `also`
-    names what is left out unless asked for."""
+def _scripts(folder):
+    """(part, path) of a group's own programs."""
+    for script in sorted(folder.iterdir()):
+        found = SCRIPT.fullmatch(script.name)
+        if found and script.is_file() and os.access(script, os.X_OK):
+            yield found["part"] or "", script
+
+
+def _script_programs(group, part, script, bundles):
+    """(part, program) of a script; with bundles it is several."""
+    command = [str(script)]
+    if part or not bundles:
+        yield part, Program(f"{group}-{part}" if part else group, command, cwd=str(TREE))
+        return
+    named = [name for names in bundles.values() for name in names]
+    yield "", Program(group, command + ["--but", ",".join(named)], cwd=str(TREE))
+    for bundle, names in bundles.items():
+        yield bundle, Program(f"{group}-{bundle}", command + list(names), cwd=str(TREE))
+
+
+def discover(rows, tests, tree=TREE, build=BUILD):
+    """All groups: name -> [(part, program)]. `tests` are Meson's."""
     found = {}
-    for folder in sorted((TREE / "selftests").iterdir()):
-        for name in ("run", "run.sh"):
-            script = folder / name
-            if folder.is_dir() and os.access(script, os.X_OK) \
-                    and (folder.name not in NOT_GROUPS
-                         or folder.name in also):
-                found.setdefault(folder.name, []).append(
-                    Program(folder.name, [str(script)]))
-                break
-    for suite, programs in _meson_programs().items():
-        if suite not in ("pavo", ""):
-            found.setdefault(suite, []).extend(programs)
-    known = [n for n in ORDER if n in found]
-    return {n: found[n] for n in known + sorted(set(found) - set(known))}
+    for folder in sorted((tree / "selftests").iterdir()):
+        if not folder.is_dir():
+            continue
+        bundles = plan.find_row(rows, folder.name, folder.name).bundles
+        for part, script in _scripts(folder):
+            found.setdefault(folder.name, []).extend(
+                _script_programs(folder.name, part, script, bundles))
+    for suite, part, program in _meson_programs(tests, build):
+        found.setdefault(suite, []).append((part, program))
+    known = [name for name in rows if name in found]
+    return {name: found[name] for name in known + sorted(set(found) - set(known))}
 
 
-def environment(group, kernel, release, logs):
-    """What a test program may rely on."""
+def make_items(rows, found, only=(), kernel=""):
+    """The items of a run: all that is not to be asked for, or what `only` names (groups,
+    or parts of them); on the kernels of the plan, or on `kernel`."""
+    items = []
+    for group, programs in found.items():
+        for part, program in programs:
+            row = plan.find_row(rows, group, f"{group}-{part}" if part else group)
+            item = Item(group, part, "", program, row)
+            if only and not {group, item.key} & set(only):
+                continue
+            if not only and (row.asked or (kernel and row.once)):
+                continue
+            kernels = ((kernel,) if kernel else row.kernels) if row.kernels else ("",)
+            items += [dataclasses.replace(item, kernel=name) for name in kernels]
+    return items
+
+
+def logs_folder(kernel, build=BUILD):
+    """Where the groups of a kernel log."""
+    folder = build / "test-logs"
+    return folder if kernel in ("", "default") else folder / kernel
+
+
+def environment(item, release, wanted=""):
+    """What a test program may rely on. `release` is that of its kernel; `wanted` is the
+    kernel that the user named, for what runs on the host."""
+    kernel = item.kernel or wanted
     env = dict(os.environ)
-    env.update(PAVO_TREE=str(TREE), PAVO_BUILD=str(BUILD),
-               PAVO_GROUP=group, PAVO_LOGS=str(logs / group),
-               PAVO_VM=str(TREE / "qemu-scripts/pavo-vm"),
-               PAVO_KERNEL=kernel,
+    env.update(PAVO_TREE=str(TREE), PAVO_BUILD=str(BUILD), PAVO_VM=str(VM),
+               PAVO_GROUP=item.group, PAVO_SEATS=str(item.seats),
+               PAVO_LOGS=str(logs_folder(kernel) / item.group),
+               PAVO_KERNEL="" if kernel == "default" else kernel,
                PAVO_KO=str(BUILD / f"kernel/{release}/pavo.ko"),
                IBV_DRIVERS=str(BUILD / "userspace/provider/libpavo"))
+    for name, value in item.row.env.items():
+        value = value() if callable(value) else value
+        if value:
+            env[name] = value
     return env
-
-
-class Execution:
-    """Runs one program, feeding its standard output to a TAP reader."""
-
-    def __init__(self, program, env, log, on_result):
-        self.program = program
-        self.env = {**env, **program.env}
-        self.log = log
-        self.reader = tap.Reader(on_result)
-        self.process = None
-
-    def run(self):
-        """Runs to the end; returns the reader."""
-        with open(self.log, "ab") as log:
-            log.write(f"# {' '.join(self.program.command)}\n".encode())
-            log.flush()
-            try:
-                self.process = subprocess.Popen(
-                    self.program.command, cwd=self.program.cwd, env=self.env,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                    stderr=log, start_new_session=True)
-            except OSError as problem:
-                log.write(f"# {problem}\n".encode())
-                self.reader.fail(f"{self.program.name}: does not start "
-                                 f"({problem.strerror}); built?")
-                return self.reader
-            timer = None
-            if self.program.timeout:
-                timer = threading.Timer(self.program.timeout, self.kill)
-                timer.start()
-            for raw in self.process.stdout:
-                log.write(raw)
-                log.flush()
-                if self.program.protocol == "tap":
-                    self.reader.feed(raw.decode("utf-8", "replace"))
-            status = self.process.wait()
-            if timer:
-                timer.cancel()
-            log.write(f"# status {status}\n".encode())
-        self._judge(status)
-        return self.reader
-
-    def _judge(self, status):
-        if self.program.protocol == "tap":
-            self.reader.end(status)
-        elif status == 0:
-            self.reader.feed(f"ok 1 {self.program.name}")
-        elif status in (4, 77):
-            self.reader.feed(f"ok 1 {self.program.name} # SKIP")
-        else:
-            self.reader.fail(f"{self.program.name}: status {status}")
-
-    def kill(self):
-        """Ends the program and what it started."""
-        if self.process and self.process.poll() is None:
-            try:
-                os.killpg(self.process.pid, signal.SIGTERM)
-                self.process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass

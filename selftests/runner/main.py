@@ -1,204 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: the command `selftests/run` - which groups, what is shown, the totals
-# and the exit status. Called by ../run; writes build/test-logs.
+# Owns: the command `selftests/run` - its arguments, and the choice of what runs. Called by
+# ../run; hands the rest to session.py.
 import argparse
-import concurrent.futures
-import contextlib
 import os
-import shutil
+import pathlib
 import signal
 import subprocess
 import sys
-import threading
-import time
 
-from . import groups, tap
+from . import changed, groups, plan, tap, times
+from .session import Session
 
 USAGE = """\
 A group ends with the line 'N passed, N failed, N skipped'; so does the whole.
 What a test says in a line '# shown: ...' is.
-Exit status: 0 all well, 1 something failed or a group ran no test.
+Exit status: 0 all well, 1 something failed or a group ran no test, 2 wrong use.
+
+A group is selftests/GROUP/run[.sh]; each run-PART[.sh] beside it, and each Meson
+test of suite GROUP, is an item of its own with its own log (tap-PART.log). --only
+takes GROUP and GROUP-PART. selftests/runner/plan.py says on which kernels an item
+runs, how many CPUs it takes and which files it depends on. Items run side by side,
+the widest first, then the longest.
+
+Results have their time: [seconds since the program began, +since the result
+before]. Durations are kept in build/test-times.json and ~/.cache/pavo, the account
+of a run is the file of --times (build/test-logs[/KERNEL]/times.json): items with
+their tests, boots of machines, compile times, the longest of each, sums by kind.
+
 Test programs find in their environment: PAVO_TREE, PAVO_BUILD, PAVO_VM (the
 guest tool), PAVO_KERNEL (kernel to boot, pavo-vm reads it itself), PAVO_KO (the
-module built for it), IBV_DRIVERS (the provider of the build folder), PAVO_LOGS
-(folder for logs; pavo-vm puts its own there).
+module built for it), PAVO_SEATS (CPUs to use), IBV_DRIVERS (the provider of the
+build folder), PAVO_LOGS (folder for logs; pavo-vm puts its own there).
 """
-
-
-class Screen:
-    """Progress: a live line on a terminal, plain lines elsewhere."""
-
-    def __init__(self):
-        self.began = time.monotonic()
-        self.live = sys.stdout.isatty()
-        self.shown = False
-        self.lock = threading.Lock()
-
-    def elapsed(self):
-        """Minutes and seconds since the start."""
-        seconds = int(time.monotonic() - self.began)
-        return f"{seconds // 60:2d}:{seconds % 60:02d}"
-
-    def line(self, *lines):
-        """Lines that stay, and stay together."""
-        with self.lock:
-            self._clear()
-            print(*lines, sep="\n", flush=True)
-
-    def status(self, text):
-        """The live line, on a terminal only."""
-        if not self.live:
-            return
-        with self.lock:
-            width = shutil.get_terminal_size().columns
-            sys.stdout.write(f"\r\033[K{self.elapsed()} {text}"[:width + 4])
-            sys.stdout.flush()
-            self.shown = True
-
-    def colour(self, code, text):
-        """Text in colour on a terminal."""
-        return f"\033[{code}m{text}\033[0m" if self.live else text
-
-    def _clear(self):
-        if self.shown:
-            sys.stdout.write("\r\033[K")
-            self.shown = False
-
-
-class Seats:
-    """So many guests may run at a time. Who came first is seated first: a wide
-    group waits for seats, it is not overtaken."""
-
-    def __init__(self, number):
-        self.number = number
-        self.free = number
-        self.door = threading.Lock()
-        self.left = threading.Condition()
-
-    @contextlib.contextmanager
-    def taken(self, wanted):
-        """Holds `wanted` seats, or all there are."""
-        wanted = min(wanted, self.number)
-        with self.door, self.left:
-            self.left.wait_for(lambda: self.free >= wanted)
-            self.free -= wanted
-        try:
-            yield
-        finally:
-            with self.left:
-                self.free += wanted
-                self.left.notify_all()
-
-
-class Session:
-    """One call of selftests/run."""
-
-    def __init__(self, options):
-        self.options = options
-        self.screen = Screen()
-        self.logs = groups.BUILD / "test-logs"
-        if options.kernel:
-            self.logs /= options.kernel
-        self.release = self._release()
-        self.running = set()
-
-    def _release(self):
-        command = [str(groups.TREE / "qemu-scripts/pavo-vm"), "kernels",
-                   "--release", self.options.kernel or "default"]
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
-        if done.returncode:
-            sys.exit(1)
-        return done.stdout.decode().strip()
-
-    def run_group(self, name, programs):
-        """Runs a group's programs; returns its count."""
-        folder = self.logs / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        began = time.monotonic()
-        self.screen.line(f"[{self.screen.elapsed()}] {name}")
-        count = tap.Count()
-        env = groups.environment(name, self.options.kernel or "",
-                                 self.release, self.logs)
-        for program in programs:
-            reader = self._run_program(name, program, env, folder, count)
-            count.add(reader.count)
-        if count.passed + count.failed == 0 and name in self.options.only:
-            self.screen.line(f"  {name}: asked for, but no test ran")
-            count.failed += 1
-        self.screen.line(f"[{self.screen.elapsed()}] {name} took "
-                         f"{time.monotonic() - began:.0f} s, log in "
-                         f"{os.path.relpath(folder)}", str(count))
-        return count
-
-    def _run_program(self, group, program, env, folder, before):
-        log = folder / "tap.log"
-
-        def on_result(kind, name):
-            now = execution.reader.count
-            done = before.total + now.total
-            failed = before.failed + now.failed
-            self.screen.status(f"{group}: {done} done, {failed} failed; {name}")
-            if kind == "fail":
-                self.screen.line("  " + self.screen.colour(
-                    31, f"not ok {group}: {name}"))
-            elif self.options.verbose or kind in ("skip", "note"):
-                self.screen.line(f"  {kind} {group}: {name}")
-
-        execution = groups.Execution(program, env, log, on_result)
-        self.running.add(execution)
-        self.screen.status(f"{group}: {program.name}")
-        reader = execution.run()
-        self.running.discard(execution)
-        if reader.failures and not self.screen.live:
-            self._show_tail(log)
-        return reader
-
-    def _show_tail(self, log):
-        lines = log.read_text(errors="replace").splitlines()
-        self.screen.line(f"  --- end of {os.path.relpath(log)}",
-                         *(f"  | {line}" for line in lines[-40:]))
-
-    def run_groups(self, found, names):
-        """Yields (name, count) of each. Groups on the host have the machine to
-        themselves, since they fill it; a guest seldom fills more than a CPU."""
-        seats = Seats(self.options.jobs)
-
-        def seated(name):
-            with seats.taken(2 if name in groups.PAIRS else 1):
-                return self.run_group(name, found[name])
-
-        for name in (n for n in names if n in groups.HOST_GROUPS):
-            yield name, self.run_group(name, found[name])
-        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            tasks = [(name, pool.submit(seated, name))
-                     for name in names if name not in groups.HOST_GROUPS]
-            for name, task in tasks:
-                yield name, task.result()
-
-    def run(self):
-        """Runs what was asked for; returns the exit status."""
-        found = groups.discover(self.options.only)
-        wanted = self.options.only or [
-            n for n in found
-            if not (self.options.kernel and n in groups.ONCE)]
-        total = tap.Count()
-        table = []
-        for name in wanted:
-            if name not in found:
-                self.screen.line(f"no group '{name}' (there are: "
-                                 f"{', '.join(found)})")
-                total.failed += 1
-        for name, count in self.run_groups(
-                found, [n for n in wanted if n in found]):
-            table.append((name, count))
-            total.add(count)
-        self.screen.line(f"[{self.screen.elapsed()}] kernel {self.release}: "
-                         + ", ".join(f"{n} {c.passed}/{c.total}"
-                                     for n, c in table))
-        self.screen.line(str(total))
-        return 1 if total.failed or total.passed == 0 else 0
 
 
 def _options(arguments):
@@ -207,26 +41,89 @@ def _options(arguments):
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", default=[], metavar="GROUP",
                         help="this group only (may be repeated; commas work)")
+    parser.add_argument("--changed", metavar="BASE",
+                        help="only what the change since this git revision can affect: "
+                        "committed, staged, unstaged and new files")
     parser.add_argument("--kernel", default=os.environ.get("PAVO_KERNEL", ""),
-                        help="kernel for the guests (a name pavo-vm knows)")
+                        help="all guests on this kernel (a name pavo-vm knows), not on "
+                        "those of the plan")
+    parser.add_argument("--plan", default="test", choices=sorted(plan.PLANS),
+                        help="the table of plan.py to go by (%(default)s)")
     parser.add_argument("--jobs", type=int, metavar="N",
                         default=max(1, (os.cpu_count() or 1)),
-                        help="guests at a time (%(default)s)")
+                        help="CPUs to fill with guests and programs (%(default)s)")
+    parser.add_argument("--times", type=pathlib.Path, metavar="FILE",
+                        help="where the account of this run's time goes")
+    parser.add_argument("--forget", action="store_true",
+                        help="do not keep the durations: the machine is busy")
+    parser.add_argument("--write-typical", action="store_true",
+                        help="make the kept durations the first guess of the repository "
+                        "(selftests/runner/typical.json); runs nothing")
     parser.add_argument("--list", action="store_true", help="name the groups")
+    parser.add_argument("--kernels", action="store_true",
+                        help="name the kernels that the guests need")
     parser.add_argument("-v", "--verbose", action="store_true",
-                        help="show passing tests too")
+                        help="show passing tests too, with their times")
     options = parser.parse_args(arguments)
     options.only = [n for word in options.only for n in word.split(",") if n]
+    options.jobs = max(1, options.jobs)
     return options
 
 
-def main(arguments):
-    """The command; returns the exit status."""
-    options = _options(arguments)
-    if options.list:
-        print("\n".join(groups.discover()))
-        return 0
-    session = Session(options)
+def cache_folder():
+    """The folder that pavo-vm keeps things in, or None."""
+    sys.path.insert(0, str(groups.TREE / "qemu-scripts"))
+    from pavovm import common  # noqa: E402  (path set above)
+    try:
+        return common.cache_dir()
+    except OSError:
+        return None
+
+
+def open_durations():
+    """The durations that earlier runs kept."""
+    folders = [groups.BUILD, cache_folder()]
+    return times.Durations([f / "test-times.json" for f in folders if f])
+
+
+def _select_changed(items, every, base, say):
+    """Those of the items that the change since `base` can affect."""
+    files = changed.changed_files(base, groups.TREE)
+    kept = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], check=True,
+                          cwd=groups.TREE, text=True, stdout=subprocess.PIPE).stdout
+    selection = changed.Selection(
+        every, changed.Graph(groups.TREE, groups.BUILD), groups.TREE, groups.BUILD,
+        changed.scan_includes(groups.TREE, kept.splitlines()))
+    whys = {item.name: why for item, why in selection.choose(files).items()}
+    why = {item: whys[item.name] for item in items if item.name in whys}
+    say(f"changed since {base}: {len(files)} file{'s' if len(files) != 1 else ''}",
+        *changed.tell_choice(items, why))
+    return list(why)
+
+
+def _print_kernels(items):
+    """Each once, for the Makefile."""
+    print("\n".join(dict.fromkeys(item.kernel for item in items if item.kernel)))
+    return 0
+
+
+def _choose_items(options, say):
+    """(items, how many names of --only are none)."""
+    rows = plan.PLANS[options.plan]
+    found = groups.discover(rows, groups.read_meson_tests(groups.BUILD))
+    items = groups.make_items(rows, found, options.only, options.kernel)
+    there = {name for item in items for name in (item.group, item.key)}
+    unknown = [name for name in options.only if name not in there]
+    for name in unknown:
+        say(f"no group '{name}' (there are: {', '.join(found)})")
+    if options.changed:
+        every = groups.make_items(rows, found, list(found), options.kernel)
+        items = _select_changed(items, every, options.changed, say)
+    return items, len(unknown)
+
+
+def _run(options, items, unknown):
+    session = Session(options, items, open_durations())
 
     def interrupt(_signal, _frame):
         for execution in tuple(session.running):
@@ -236,4 +133,36 @@ def main(arguments):
 
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
-    return session.run()
+    return session.run(unknown)
+
+
+def main(arguments):
+    """The command; returns the exit status."""
+    options = _options(arguments)
+    if options.list:
+        rows = plan.PLANS[options.plan]
+        found = groups.discover(rows, groups.read_meson_tests(groups.BUILD))
+        print("\n".join(dict.fromkeys(
+            item.group for item in groups.make_items(rows, found))))
+        return 0
+
+    if options.write_typical:
+        open_durations().write_typical()
+        return 0
+
+    def say(*lines):
+        # the run that follows says it
+        if not options.kernels:
+            print(*lines, sep="\n", flush=True)
+
+    try:
+        items, unknown = _choose_items(options, say)
+    except changed.NotKnown as problem:
+        print(f"--changed {options.changed}: {problem}", file=sys.stderr)
+        return 2
+    if options.kernels:
+        return _print_kernels(items)
+    if options.changed and not items and not unknown:
+        say("nothing to run", str(tap.Count()))
+        return 0
+    return _run(options, items, unknown)

@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Unit test of what the runner makes of a program (groups.py, tap.py), through which every
-# verdict of every test passes: what is reported is counted, and what is not is a failure.
-# Small shell scripts stand in for test programs. Prints TAP. Run by the group unit through
+# Unit test of what the runner makes of a program (program.py, tap.py), through which every
+# verdict of every test passes: what is reported is counted and has its time, and what is
+# not is a failure. Small shell scripts stand in for test programs. Prints TAP. Run by the group unit through
 # Meson; writes into temporary folders only.
 import pathlib
+import re
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from runner import groups, tests  # noqa: E402  (path set above)
+from runner import tap, tests  # noqa: E402  (path set above)
+from runner.program import Execution, Program  # noqa: E402
 
 
 def play(script, **how):
     """Runs it as a test program; returns (passed, failed, skipped), failures."""
-    program = groups.Program("stand-in", ["sh", "-c", script], cwd="/", **how)
+    program = Program("stand-in", ["sh", "-c", script], cwd="/", **how)
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder, "tap.log")
-        reader = groups.Execution(program, {"PATH": "/usr/bin:/bin"}, log,
-                                  lambda *_: None).run()
+        reader = Execution(program, {"PATH": "/usr/bin:/bin"}, log).run()
         assert log.read_text().endswith("\n")
     count = reader.count
     return (count.passed, count.failed, count.skipped), reader.failures
@@ -96,16 +97,62 @@ def one_that_does_not_end():
 
 def one_that_does_not_start():
     """A program that was not built."""
-    program = groups.Program("missing", ["/nonexistent/program"], cwd="/")
+    program = Program("missing", ["/nonexistent/program"], cwd="/")
     with tempfile.TemporaryDirectory() as folder:
-        reader = groups.Execution(program, {}, pathlib.Path(folder, "log"),
-                                  lambda *_: None).run()
+        reader = Execution(program, {}, pathlib.Path(folder, "log")).run()
     assert (reader.count.failed, reader.count.passed) == (1, 0)
+
+
+def timed(*lines):
+    """Feeds (seconds, line) by a clock of its own; returns (name, at, seconds) of each."""
+    now, found = [0.0], []
+    reader = tap.Reader(found.append, clock=lambda: now[0])
+    for now[0], line in lines:
+        reader.feed(line)
+    return [(r.name, r.at, r.seconds) for r in found if r.kind != "note"]
+
+
+def each_result_has_its_time():
+    """Since the program began, and since the result before."""
+    found = timed((1.0, "ok 1 one"), (1.5, "# shown: talk"), (4.0, "not ok 2 two"),
+                  (4.5, "ok 3 # SKIP no"))
+    assert [f[1:] for f in found] == [(1.0, 1.0), (4.0, 3.0), (4.5, 0.5)], found
+
+
+def a_boot_is_no_part_of_a_test():
+    """Before the version or the plan there was no test; a plan at the end is no start."""
+    found = timed((30.0, "TAP version 13"), (31.0, "1..2"), (33.0, "ok 1 one"),
+                  (34.0, "ok 2 two"), (60.0, "1..1"), (61.0, "ok 3 another guest's"))
+    assert [f[2] for f in found] == [2.0, 1.0, 1.0], found
+    found = timed((30.0, "node1| TAP version 13"), (33.0, "node1| ok 1 one"),
+                  (33.0, "node1| 1..1"))
+    assert found == [("node1: one", 33.0, 3.0)], found
+
+
+def nodes_do_not_share_a_clock():
+    """Each node's time is since its own result before."""
+    found = timed((10.0, "node1| 1..2"), (11.0, "node2| 1..1"), (12.0, "node1| ok 1 a"),
+                  (14.0, "node2| ok 1 b"), (15.0, "node1| ok 2 c"))
+    assert [f[2] for f in found] == [2.0, 3.0, 3.0], found
+
+
+def the_log_has_the_times():
+    """Beside each result, and nowhere else."""
+    script = "echo 1..1; echo '# talk'; echo ok 1 one"
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder, "tap.log")
+        execution = Execution(Program("stand-in", ["sh", "-c", script]), {}, log)
+        execution.run()
+        lines = log.read_text().splitlines()
+    assert lines[1:3] == ["1..1", "# talk"], lines
+    assert re.fullmatch(r"\[\d+\.\d\d s, \+\d+\.\d\d\] ok 1 one", lines[3]), lines
+    assert [r.name for r in execution.results] == ["one"], execution.results
 
 
 TESTS = (what_is_reported_is_counted, what_was_planned_has_to_come,
          more_than_was_planned, a_status_that_nothing_explains, a_guest_that_failed,
          nothing_at_all, each_node_has_its_plan, by_status_alone,
-         one_that_does_not_end, one_that_does_not_start)
+         one_that_does_not_end, one_that_does_not_start, each_result_has_its_time,
+         a_boot_is_no_part_of_a_test, nodes_do_not_share_a_clock, the_log_has_the_times)
 
 sys.exit(tests.run("runner", TESTS))

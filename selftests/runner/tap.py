@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: reading kselftest TAP. A reader is fed lines and counts; what was
-# planned and did not come counts as failed. Called by groups.py; no I/O.
+# Owns: reading kselftest TAP. A reader is fed lines, counts, and says how long each test
+# took; what was planned and did not come counts as failed. Called by program.py; no I/O.
 import dataclasses
 import re
+import time
 
 # pavo-vm marks the lines of a cluster's nodes
 NODE = re.compile(r"^(node\d+)\| ?")
@@ -36,45 +37,72 @@ class Count:
                 f"{self.skipped} skipped")
 
 
-class Reader:
-    """Counts one program's TAP; tells on_result about each test and each such line."""
+@dataclasses.dataclass
+class Result:
+    """One test, or a line for people (kind "note")."""
+    kind: str           # pass, fail, skip, note
+    name: str
+    at: float           # seconds since the program began
+    seconds: float      # since the result before it, or since testing began
 
-    def __init__(self, on_result=None):
+
+class Reader:
+    """Counts one program's TAP; tells on_result about each test and each such line.
+    The time of a node's first test counts from its plan or version: a boot is no test."""
+
+    def __init__(self, on_result=None, clock=time.monotonic):
         self.count = Count()
         self.failures = []
         self.planned = {}
         self.seen = {}
         self.plans = 0
-        self.on_result = on_result or (lambda *_: None)
+        self.on_result = on_result or (lambda _result: None)
+        self.clock = clock
+        self.began = clock()
+        self.before = {}
+        self.last = None
 
     def feed(self, line):
-        """Takes one line of output."""
+        """Takes one line of output. Return: the result that it is, or None."""
+        self.last = None
         node = NODE.match(line)
         who = node.group(1) if node else ""
         if node:
             line = line[node.end():]
         plan = PLAN.match(line)
+        shown = SHOWN.match(line)
+        found = LINE.match(line.rstrip())
         if plan:
             self._plan(who, plan)
-            return
-        shown = SHOWN.match(line)
-        if shown:
-            self.on_result("note", shown.group(1))
-            return
-        found = LINE.match(line.rstrip())
-        if found:
+        elif line.startswith("TAP version"):
+            self.before[who] = self.clock()
+        elif shown:
+            self._tell("note", shown.group(1), who)
+            self.last = None
+        elif found:
             self._result(who, *found.groups())
+        return self.last
+
+    def _tell(self, kind, name, who=""):
+        now = self.clock()
+        self.last = Result(kind, name, now - self.began,
+                           now - self.before.get(who, self.began))
+        if kind != "note":
+            self.before[who] = now
+        self.on_result(self.last)
 
     def _plan(self, who, plan):
         self.plans += 1
         number = int(plan.group(1))
         self.planned[who] = self.planned.get(who, 0) + number
         if number == 0:
-            self._skip(plan.group(3) or "nothing planned")
+            self._skip(plan.group(3) or "nothing planned", who)
+        else:
+            self.before[who] = self.clock()
 
-    def _skip(self, reason):
+    def _skip(self, reason, who):
         self.count.skipped += 1
-        self.on_result("skip", reason)
+        self._tell("skip", reason, who)
 
     def _result(self, who, negated, _number, name, directive):
         self.seen[who] = self.seen.get(who, 0) + 1
@@ -82,20 +110,20 @@ class Reader:
         word = (directive or "").split(" ", 1)
         if word[0].upper() in ("SKIP", "TODO") and not (
                 negated and word[0].upper() == "SKIP"):
-            self._skip(f"{name}: {directive}")
+            self._skip(f"{name}: {directive}", who)
         elif word[0].upper() == "XFAIL":
-            self._skip(f"{name}: {directive}")
+            self._skip(f"{name}: {directive}", who)
         elif negated:
-            self.fail(name)
+            self.fail(name, who=who)
         else:
             self.count.passed += 1
-            self.on_result("pass", name)
+            self._tell("pass", name, who)
 
-    def fail(self, name, count=1):
+    def fail(self, name, count=1, who=""):
         """Counts a failure, the program's own or one about the program."""
         self.count.failed += count
         self.failures.append(name)
-        self.on_result("fail", name)
+        self._tell("fail", name, who)
 
     def end(self, status):
         """The program has ended: holds it to its plan and its exit status."""

@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
+# planted is found each time until it is gone, also one in a file that another reads in, and
+# what is clean is not looked at again. Tools and make are stand-ins. Prints TAP. Run by the
+# group unit through Meson; writes into temporary folders only.
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import clean  # noqa: E402  (path set above)
+import module_build  # noqa: E402
+from runner import tests  # noqa: E402
+
+# Finds the word "fault" in files and in those that they read in; notes what it looked at.
+SHELLCHECK = """#!/bin/bash
+[ "$1" = --version ] && echo "version $(cat "$PLAYED/version" 2>/dev/null)" && exit
+status=0
+for file; do
+	[ -f "$file" ] || continue
+	echo "$file" >>"$PLAYED/looked"
+	for part in "$file" $(sed -n 's/^# shellcheck source=//p' "$file"); do
+		grep -n fault "$part" | sed "s,^,$file:," && status=1
+	done
+done
+[ ! -e "$PLAYED/broken" ] || exit 4
+exit $status
+"""
+FORMAT = """#!/bin/bash
+[ "$1" = --version ] && exit
+grep -n fault "${@:3}" /dev/null | sed 's/:\\([0-9]*\\):.*/:\\1:1: error: x/' | grep . && exit 1
+exit 0
+"""
+# One step for each file of steps/ that is newer than its object.
+MAKE = """#!/bin/bash
+for word; do case $word in BUILD=*) build=${word#BUILD=} ;; esac; done
+mkdir -p "$build"
+for step in steps/*.c; do
+	object=$build/$(basename "$step" .c).o
+	[ "$object" -nt "$step" ] && continue
+	echo "  CC [M]  ${step%.c}.o"
+	grep -hE "warning|error" "$step"
+	echo "  CHECK   $step"
+	grep -h sparse "$step"
+	grep -q error "$step" && status=2 && continue
+	touch -r "$step" "$object"
+	touch -d "$(stat -c %y "$step") + 1 second" "$object"
+done
+exit ${status:-0}
+"""
+
+
+class Tree:
+    """A tree with the real lint; `looked` are the files that a tool was given."""
+
+    def __init__(self, folder):
+        self.path = pathlib.Path(folder, "tree")
+        self.played = pathlib.Path(folder, "played")
+        self.tools = pathlib.Path(folder, "tools")
+        self.cache = pathlib.Path(folder, "cache")
+        shutil.copytree(HERE, self.path / "selftests/lint")
+        package = self.path / "qemu-scripts/pavovm"
+        package.mkdir(parents=True)
+        for name in ("__init__.py", "common.py"):
+            shutil.copy2(HERE.parents[1] / "qemu-scripts/pavovm" / name, package)
+        self.time = 1e9
+        self.played.mkdir()
+        self.tools.mkdir()
+        for name, text in (("shellcheck", SHELLCHECK), ("clang-format", FORMAT),
+                           ("make", MAKE), ("sparse", "#!/bin/sh\n")):
+            tool = self.tools / name
+            tool.write_text(text)
+            tool.chmod(0o755)
+        self.file("qemu-scripts/pavo-vm", "#!/bin/sh\necho /headers\n").chmod(0o755)
+        self.file(".gitignore", "build/\n")
+
+    def file(self, name, text):
+        """A file of the tree."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def step(self, name, text):
+        """What is said of a file that is built; newer than what was made of it."""
+        self.time += 10
+        os.utime(self.file(f"steps/{name}.c", text), (self.time, self.time))
+
+    def lint(self, *checks):
+        """(findings, files that were looked at)."""
+        looked = self.played / "looked"
+        looked.unlink(missing_ok=True)
+        done = subprocess.run(
+            [str(self.path / "selftests/lint/run"), *checks], check=False, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}",
+                 "PLAYED": str(self.played), "PAVO_CACHE": str(self.cache)})
+        lines = done.stdout.splitlines()
+        found = [line[2:] for line in lines
+                 if line.startswith("# ") and not line.endswith(" s")]
+        assert done.returncode == (1 if found else 0), done.stdout
+        names = looked.read_text().split() if looked.exists() else []
+        return found, sorted(n for n in names if n.endswith(".sh"))
+
+
+def play(test):
+    """A test that is given a tree."""
+    def run():
+        with tempfile.TemporaryDirectory() as folder:
+            return test(Tree(folder))
+    run.__name__ = test.__name__
+    return run
+
+
+def a_fault_is_found_each_time(tree):
+    """Until it is gone; what is clean is looked at once."""
+    tree.file("a.sh", "#!/bin/sh\nfault\n")
+    tree.file("b.sh", "#!/bin/sh\n")
+    assert tree.lint("shell") == (["a.sh:2:fault"], ["a.sh", "b.sh"])
+    assert tree.lint("shell") == (["a.sh:2:fault"], ["a.sh"])
+    tree.file("a.sh", "#!/bin/sh\n")
+    assert tree.lint("shell") == ([], ["a.sh"])
+    assert tree.lint("shell") == ([], [])
+    tree.file("b.sh", "#!/bin/sh\n# and a fault\n")
+    assert tree.lint("shell") == (["b.sh:2:# and a fault"], ["b.sh"])
+
+
+def one_in_a_file_that_is_read_in(tree):
+    """What reads it in is looked at again, also by way of another."""
+    tree.file("lib.sh", "# nothing\n")
+    tree.file("more.sh", "#!/bin/sh\n# shellcheck source=lib.sh\n. ./lib.sh\n")
+    tree.file("top.sh", "#!/bin/sh\n# shellcheck source=more.sh\n")
+    tree.file("other.sh", "#!/bin/sh\n")
+    assert tree.lint("shell")[1] == ["more.sh", "other.sh", "top.sh"]
+    tree.file("lib.sh", "# a fault\n")
+    found, looked = tree.lint("shell")
+    assert looked == ["more.sh", "top.sh"] and found == ["more.sh:1:# a fault"], found
+
+
+def another_tool_looks_again(tree):
+    """Its version, and lint itself, are part of what is known."""
+    tree.file("a.sh", "#!/bin/sh\n")
+    tree.lint("shell")
+    (tree.played / "version").write_text("2")
+    assert tree.lint("shell")[1] == ["a.sh"]
+    assert tree.lint("shell")[1] == []
+    with open(tree.path / "selftests/lint/run", "a") as file:
+        file.write("# other exceptions\n")
+    assert tree.lint("shell")[1] == ["a.sh"]
+
+
+def a_fresh_build_folder_knows_it_too(tree):
+    """The cache has it; a damaged file means that all is looked at."""
+    tree.file("a.sh", "#!/bin/sh\n")
+    tree.lint("shell")
+    shutil.rmtree(tree.path / "build")
+    assert tree.lint("shell")[1] == []
+    for folder in (tree.path / "build", tree.cache):
+        (folder / "lint-clean/shell").write_bytes(b"\0damaged\n\xff")
+    assert tree.lint("shell") == ([], ["a.sh"])
+
+
+def a_tool_that_fails_makes_nothing_clean(tree):
+    """It is a finding, and all is looked at again."""
+    tree.file("a.sh", "#!/bin/sh\n")
+    (tree.played / "broken").touch()
+    found, _ = tree.lint("shell")
+    assert any("status 4" in line for line in found), found
+    (tree.played / "broken").unlink()
+    assert tree.lint("shell") == ([], ["a.sh"])
+
+
+def a_layout_is_found_each_time(tree):
+    """Another .clang-format looks again."""
+    tree.file(".clang-format", "one\n")
+    tree.file("userspace/a.c", "fault\n")
+    for _ in range(2):
+        found, _ = tree.lint("format_user")
+        assert found == ["userspace/a.c: 1 places, line 1 (make format)"], found
+    tree.file("userspace/a.c", "\n")
+    assert tree.lint("format_user")[0] == []
+    known = (tree.cache / "lint-clean/format_user").read_text()
+    tree.file(".clang-format", "two\n")
+    tree.lint("format_user")
+    assert (tree.cache / "lint-clean/format_user").read_text() != known
+
+
+def a_warning_is_found_each_time(tree):
+    """Also where nothing was built anew; it goes with its cause."""
+    tree.file("Kbuild", "a b\n")
+    tree.step("a", "kernel/a.c:7: warning: odd [-Wodd]\n")
+    tree.step("b", "kernel/b.c:3:1: sparse says\n")
+    for _ in range(2):
+        found, _ = tree.lint("compiler", "sparse")
+        assert found == ["kernel/a.c:7: warning: odd [-Wodd]",
+                         "kernel/b.c:3:1: sparse says"], found
+    tree.step("a", "fine\n")
+    assert tree.lint("compiler", "sparse")[0] == ["kernel/b.c:3:1: sparse says"]
+    tree.step("b", "kernel/b.c:9: error: no\n")
+    for _ in range(2):
+        assert tree.lint("compiler")[0] == ["kernel/b.c:9: error: no"]
+    tree.step("b", "fine\n")
+    assert tree.lint("compiler", "sparse")[0] == []
+
+
+def an_interrupted_build_is_begun_again():
+    """What it said was not kept, so all has to be said again."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place, "lint")
+        first = module_build.Record(folder, "key")
+        said = "  CC [M]  a.o\nkernel/a.c:1: warning: odd\n"
+        assert first.take(said) == ["kernel/a.c:1: warning: odd"]
+        (folder / "a.o").touch()
+        module_build.Record(folder, "key")          # begun, not ended
+        assert (folder / "a.o").exists()
+        assert module_build.Record(folder, "key").said == {}
+        assert not (folder / "a.o").exists()
+        again = module_build.Record(folder, "key")
+        again.take(said)
+        assert module_build.Record(folder, "other tools").said == {}
+
+
+def lines_of_make_by_step():
+    """What is said of an object, and what belongs to no step."""
+    said = module_build.sort_by_step(
+        "make[1]: Entering\nWARNING: modpost: early\n  CC [M]  /b/kernel/main.o\n"
+        "/b/kernel/main.c:3:4: warning: x\n  CHECK   /b/kernel/main.c\n"
+        "/b/kernel/main.c:9:1: warning: symbol\n  LD [M]  /b/pavo.o\n"
+        "/b/pavo.o: warning: objtool: y\n  MODPOST /b/Module.symvers\n")
+    assert said == {
+        "": ["WARNING: modpost: early"],
+        "source /b/kernel/main": ["/b/kernel/main.c:3:4: warning: x",
+                                  "/b/kernel/main.c:9:1: warning: symbol"],
+        "LD /b/pavo.o": ["/b/pavo.o: warning: objtool: y"],
+        "MODPOST /b/Module.symvers": []}, said
+
+
+def hashes_are_bounded():
+    """Those that were used last stay."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "clean")
+        known = clean.Clean([file])
+        known.keep({f"file{n}": [b""] for n in range(clean.HASHES_MAX)})
+        known.keep({"file0": [b""], "new": [b""]})
+        again = clean.Clean([file])
+        assert len(again.known) == clean.HASHES_MAX
+        assert again.unknown({n: [b""] for n in ("file0", "file1", "file2", "new")}) == [
+            "file1"]
+
+
+TESTS = [play(test) for test in (
+    a_fault_is_found_each_time, one_in_a_file_that_is_read_in, another_tool_looks_again,
+    a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
+    a_layout_is_found_each_time, a_warning_is_found_each_time)] + [
+    an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded]
+
+sys.exit(tests.run("lint", TESTS))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Owns: the table of what runs where - for each group, or part of one, the kernels of a
+# plain run, the seats that it takes, what of the tree it depends on, and what it finds in
+# its environment. Read by groups.py and changed.py; does nothing itself.
+import dataclasses
+
+# "default": the newest kernel of the distribution that is installed. Other names are
+# those that pavo-vm knows.
+DEFAULT = ("default",)
+HOST = ()                       # no guest: the same for every kernel
+
+# What every guest with a pavo adapter depends on.
+GUEST_INPUTS = ("kernel/", "uapi/", "Kbuild", "qemu-scripts/", "userspace/provider/",
+                "selftests/verbs/lib.sh", "selftests/verbs/host-lib.sh")
+
+# A change of these may change what any group says.
+EVERYTHING = ("Makefile", "meson.build", "selftests/run", "selftests/runner/")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """How a group or a part of one runs."""
+    # On each of these kernels once; none of them means on the host.
+    kernels: tuple = DEFAULT
+    # CPUs that it keeps busy.
+    seats: int = 1
+    # Files that change what it says. One that ends with "/" is all below.
+    inputs: tuple = GUEST_INPUTS
+    # The same, but asked only about files that the build's include graph does not know.
+    # The folders of scripts that it starts are always among them.
+    sources: tuple = ()
+    # Programs of the build folder that it starts, by the beginning of their path.
+    programs: tuple = ()
+    # Runs whenever anything changed.
+    always: bool = False
+    # Runs once, not again for a kernel that --kernel names.
+    once: bool = False
+    # Runs only if asked for by name.
+    asked: bool = False
+    # Needs the module pavo.ko of its kernel.
+    module: bool = True
+    # Variables of its environment. A value may be a function without arguments, called
+    # as the item starts; an empty value leaves the variable unset.
+    env: dict = dataclasses.field(default_factory=dict)
+    # Its script takes names of checks: those named here are items of their own.
+    bundles: dict = dataclasses.field(default_factory=dict)
+
+
+LINT = Row(
+    kernels=HOST, once=True, module=False, always=True,
+    inputs=("docs/", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", ".clang-format",
+            ".gitignore", "selftests/lint/", "selftests/run-full", "selftests/soak"),
+    bundles={"module": ("compiler", "sparse"), "shell": ("shell",),
+             "format": ("format_kernel", "format_user"), "checkpatch": ("checkpatch",)})
+
+# Each program is an item: "unit-" and its name with hyphens. What it compiles and which
+# script it is are known from Meson.
+UNIT = Row(
+    kernels=HOST, once=True, module=False, inputs=("kernel/", "uapi/"),
+    sources=("userspace/",))
+
+
+def add_inputs(row, *inputs):
+    """A row like that, with more inputs."""
+    return dataclasses.replace(row, inputs=row.inputs + inputs)
+
+
+TEST = {
+    "lint": LINT,
+    "unit": UNIT,
+    "unit-KVM-or-emulation": add_inputs(UNIT, "qemu-scripts/"),
+    "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
+    "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
+    "unit-soak": add_inputs(UNIT, "selftests/soak"),
+    # Two guests with one CPU each.
+    "interop": Row(seats=2, programs=("selftests/verbs/pavo-verbs",)),
+    "apps": Row(seats=2, inputs=GUEST_INPUTS + ("selftests/verbs/pattern.cpp",
+                                               "selftests/verbs/pattern.h")),
+    "vm": Row(seats=2, once=True, module=False,
+              inputs=("qemu-scripts/", "selftests/verbs/lib.sh",
+                      "selftests/verbs/host-lib.sh")),
+    # One guest, which seldom fills more than a CPU.
+    "life": Row(inputs=GUEST_INPUTS + ("userspace/", "packaging/"),
+                programs=("selftests/verbs/pavo-verbs", "selftests/verbs/pavo-traffic",
+                          "userspace/tools/")),
+    "verbs": Row(programs=("selftests/verbs/pavo-verbs",)),
+    "kverbs": Row(),
+    "translate": Row(inputs=GUEST_INPUTS + ("userspace/libpavo/",),
+                     programs=("selftests/translate/",)),
+    "wire": Row(programs=("selftests/wire/pavo-wire",)),
+    "faults": Row(programs=("selftests/faults/",)),
+    "window": Row(inputs=GUEST_INPUTS + ("userspace/libpavo/", "userspace/examples/"),
+                  programs=("selftests/window/", "userspace/examples/")),
+    # One measures, one needs the sanitizer kernel, one the source of rdma-core.
+    "bench": Row(asked=True, programs=("selftests/bench/",)),
+    "planted": Row(asked=True, module=False),
+    "pyverbs": Row(asked=True),
+}
+
+# What `make test-full` runs instead: rows that differ.
+FULL = {}
+
+PLANS = {"test": TEST, "full": {**TEST, **FULL}}
+
+
+def find_row(rows, group, key):
+    """The row of a part, else of its group; a group without a row is a guest."""
+    return rows.get(key) or rows.get(group) or Row()

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Owns: the account of one run's time - for programs as JSON, for people as a few lines.
+# Called by session.py; writes the file that it is told.
+import json
+
+LONGEST = 10
+
+
+def _kinds(items, boots, compiled):
+    """Seconds by kind. Items run side by side, so the sum is more than the run took."""
+    booting = sum(boot["seconds"] for boot in boots)
+    guests = sum(item["seconds"] for item in items if item["kernel"])
+    lint = sum(item["seconds"] for item in items if item["group"] == "lint")
+    host = sum(item["seconds"] for item in items
+               if not item["kernel"] and item["group"] != "lint")
+    return {"compile": sum(c.seconds for c in compiled), "boots": booting,
+            "guest tests": max(guests - booting, 0.0), "host tests": host, "lint": lint}
+
+
+def make_account(items, boots, everything, since):
+    """The account. `items` and `boots` are dictionaries, `everything` the commands of
+    the build, of which those after `since` (nanoseconds) belong to this run."""
+    compiled = [c for c in everything if c.when > since]
+
+    def longest(commands):
+        return [{"name": c.name, "seconds": c.seconds} for c in
+                sorted(commands, key=lambda c: -c.seconds)[:LONGEST]]
+
+    tests = [{"item": item["name"], **test} for item in items for test in item["tests"]]
+    kinds = _kinds(items, boots, compiled)
+    return {
+        "version": 1,
+        "items": items,
+        "boots": boots,
+        "compile": {"seconds": kinds["compile"], "longest": longest(compiled),
+                    "all_seconds": sum(c.seconds for c in everything),
+                    "all_longest": longest(everything)},
+        "kinds": {name: round(seconds, 3) for name, seconds in kinds.items()},
+        "longest": sorted(tests, key=lambda test: -test["seconds"])[:LONGEST],
+    }
+
+
+def tell_account(account):
+    """Lines for people."""
+    lines = []
+    if account["longest"]:
+        lines.append("longest tests:")
+        lines += [f"{test['seconds']:8.1f} s  {test['item']}: {test['name'][:90]}"
+                  for test in account["longest"]]
+    lines.append("time by kind: " + ", ".join(
+        f"{name} {seconds:.0f} s" for name, seconds in account["kinds"].items()))
+    return lines
+
+
+def save_account(account, path):
+    """Writes it for programs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(account, indent=1) + "\n")
