@@ -4,6 +4,8 @@
 # Group vm: what the other groups believe of pavo-vm - statuses, output and files come
 # back as they were, nodes find each other, and what goes wrong in a guest is told.
 # Called by selftests/run, or by hand; needs nothing built.
+# PAVO_VM_PART=chosen leaves out, on an emulated kernel, tests that the native kernel
+# shows as well.
 # shellcheck disable=SC2317  # called by check
 set -u
 here=$(dirname "$(readlink -f "$0")")
@@ -14,6 +16,23 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/../verbs/lib.sh"
 logs=${PAVO_LOGS:-$PAVO_BUILD/test-logs/vm}
 mkdir -p "$logs"
+
+native=
+case ${PAVO_KERNEL:-} in native*) native=1 ;; esac
+program=qemu-system power_off=reboot
+[ -z "$native" ] || program=native/linux power_off=poweroff
+
+# both NAME COMMAND...: a test that the native kernel shows as well.
+both()
+{
+	[ -z "$native" ] && [ "${PAVO_VM_PART:-}" = chosen ] || check "$@"
+}
+
+# emulated NAME COMMAND...: one of the emulator, or of kernels that all users find.
+emulated()
+{
+	[ -n "$native" ] || check "$@"
+}
 
 # boot NAME STATUS "run | cluster N" ARGUMENTS...: it ends with that status. Its log
 # is in $logs/NAME, what it said in NAME.said and NAME.errors.
@@ -72,7 +91,7 @@ files_come_back()
 	cmp "$logs/data" "$out/in a folder/copy"
 	[ -f "$out/empty" ] && [ ! -s "$out/empty" ]
 	grep -q 'planted and known' "$logs/one/node1.console"
-	grep -q qemu-system "$logs/one/node1.command"
+	grep -q "$program" "$logs/one/node1.command"
 }
 
 # What it was told and given is what it found.
@@ -107,7 +126,7 @@ complaint()
 lost_machines()
 {
 	boot lost 241 "cluster 2" --on 1 'echo c >/proc/sysrq-trigger' \
-		--on 2 '/run/pavo/bin/busybox reboot -f'
+		--on 2 "/run/pavo/bin/busybox $power_off -f"
 	[ "$(each lost status)" = "241 243" ]
 	told lost "node 1: kernel panic: sysrq triggered crash"
 	told lost "node 2: the machine ended without a status"
@@ -143,7 +162,7 @@ no_boot()
 
 running()
 {
-	pgrep -f -- "path=$logs/$1/share" >/dev/null
+	pgrep -f -- "=$logs/$1/share" >/dev/null
 }
 
 # The limit counts from before the boot, which may take longer than the first did.
@@ -378,29 +397,31 @@ head -c 1000003 /dev/urandom >"$logs/data"
 rm -f "$logs/data.new"
 sum=$(sha256sum <"$logs/data")
 check "wrong use is told, and starts nothing" wrong_use
-check "a missing QEMU is told" missing_qemu
+emulated "a missing QEMU is told" missing_qemu
 check "one machine: the command's status" one_machine
 check "one machine: output as it was" output_comes_back
 check "one machine: files and logs as they were" files_come_back
 check "one machine: options and environment arrive" options_arrive
 check "one machine: the host's files stay as they are" host_is_untouched
 check "two machines: a wire, values and barriers" two_machines
-check "three machines: each its own status" three_machines
-check "a shell: what is typed, and its status" shell_alone
-check "a shell on each of two machines" shell_of_two
-check "a complaint on the console" complaint
-check "a panic, and an end without a word" lost_machines
-check "a machine lost while it boots boots again" lost_boot
-check "a kernel that never boots" no_boot
-check "the time limit ends what hangs" time_limit
-check "interrupted, no machine stays" interrupted
-own=$(mktemp -d)
-trap 'rm -rf "$own"' EXIT
-chown 65534:65534 "$own" 2>/dev/null
-why=$(no_user)
-if [ -n "$why" ]; then
-	tap_skip "by an ordinary user" "$why"
-else
-	check "by an ordinary user" ordinary_user
+both "three machines: each its own status" three_machines
+emulated "a shell: what is typed, and its status" shell_alone
+emulated "a shell on each of two machines" shell_of_two
+both "a complaint on the console" complaint
+both "a panic, and an end without a word" lost_machines
+emulated "a machine lost while it boots boots again" lost_boot
+emulated "a kernel that never boots" no_boot
+both "the time limit ends what hangs" time_limit
+both "interrupted, no machine stays" interrupted
+if [ -z "$native" ]; then
+	own=$(mktemp -d)
+	trap 'rm -rf "$own"' EXIT
+	chown 65534:65534 "$own" 2>/dev/null
+	why=$(no_user)
+	if [ -n "$why" ]; then
+		tap_skip "by an ordinary user" "$why"
+	else
+		check "by an ordinary user" ordinary_user
+	fi
 fi
 tap_end

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# In a guest with two CPUs: chosen tests of other groups, each by the guest script of its
+# group, which finds the guest as it was after the boot. Started by run.sh.
+# usage: guest.sh [--wide] FOLDER-OF-PROGRAMS verbs|translate|window|life...
+set -u
+tests=$(dirname "$(dirname "$(readlink -f "$0")")")
+wide=()
+if [ "$1" = --wide ]; then
+	wide=(--wide)
+	shift
+fi
+programs=$1
+shift
+if [ "$(nproc)" -lt 2 ]; then
+	echo "1..0 # SKIP a guest with one CPU"
+	exit 4
+fi
+
+# clear_guest: no adapter, no module, no interfaces of the script before.
+clear_guest()
+{
+	local device
+	for device in /sys/class/infiniband/*; do
+		[ ! -e "$device" ] || rdma link delete "${device##*/}" || return 1
+	done
+	[ ! -d /sys/module/pavo ] || rmmod pavo || return 1
+	[ ! -e /sys/class/net/va ] || ip link delete va
+}
+
+# Threads and processes, races with the end of a key, and a huge page.
+verbs()
+{
+	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
+		--two-cpus --only thread. --only process. --only mr.huge_pages
+}
+
+translate()
+{
+	bash "$tests/translate/guest.sh" "$programs/translate/pavo-translate" \
+		--gtest_filter='LargePages.*'
+}
+
+# Workers at the same time as their callers, and huge pages.
+window()
+{
+	bash "$tests/window/guest.sh" "$programs/window/pavo-window" --gtest_filter="$(
+		printf '%s:' Message.WindowsTakeTurns 'Snapshot.*' 'Live.*' 'Workers.*' \
+			'Disabled.*' 'Closed.*' '*RegionEnd.*' 'Quantum/*')"
+}
+
+# What the driver says of its objects.
+life()
+{
+	bash "$tests/life/guest.sh" pavo "$programs/verbs" \
+		'resources: (CQs|completions)'
+}
+
+status=0
+for group; do
+	clear_guest || exit 1
+	"$group" || status=$?
+done
+exit $status

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The smp group: tests of other groups that the native kernel cannot run, since they need
+# two CPUs, huge pages or a kernel as distributions have it; all in one guest. Called by
+# selftests/run, or by hand after `make`.
+# usage: run.sh [verbs|translate|window|life...]: tests of these groups only
+# PAVO_WIDE=1 (make test-full): more races.
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/host-lib.sh
+. "$here/../verbs/host-lib.sh"
+
+[ $# -gt 0 ] || set -- verbs translate window life
+seconds=480 wide=
+if [ -n "${PAVO_WIDE:-}" ]; then
+	seconds=2400 wide=--wide
+fi
+# What is traced and why from the start: window/event_tests.cpp.
+# Huge pages of the boot are side by side: translate/large_page.h.
+# shellcheck disable=SC2086  # none or one
+exec "$PAVO_VM" run -q --mem 2G --append "hugepages=64 trace_event=sched:sched_waking" \
+	--timeout "$(limit $seconds)" -- \
+	bash "$here/guest.sh" $wide "$PAVO_BUILD/selftests" "$@"
