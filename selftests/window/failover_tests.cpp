@@ -192,7 +192,7 @@ struct Load {
 		};
 
 		if (to_fifo(n))
-			(write(n) ? move.remote : move.local) = {place(n)};
+			(write(n) ? move.remote : move.local) = pavo::Pvo{place(n)};
 		if (write(n))
 			rdma.put(peer, move, over);
 		else
