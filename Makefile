@@ -135,12 +135,12 @@ full-deps:
 	@qemu-scripts/install-deps test fresh kernel
 
 # What is built first: lint builds what it looks at, and unit has no module.
-PARTS := $(strip $(if $(filter-out lint,$(or $(GROUPS_ASKED),all)),userspace) \
+BUILT := $(strip $(if $(filter-out lint,$(or $(GROUPS_ASKED),all)),userspace) \
 	 $(if $(filter-out lint unit,$(or $(GROUPS_ASKED),all)),modules))
 
 # make anew: the headers may have come only just now.
 ready: kernel
-	$(if $(PARTS),@$(MAKE) --no-print-directory -s $(PARTS))
+	$(if $(BUILT),@$(MAKE) --no-print-directory -s $(BUILT))
 
 # Guests load the module, and tests look at that one.
 demo test test-full test-pyverbs lint bench bench-windows bench-keys: export BUILD_FOR = guests

@@ -70,6 +70,8 @@ make_root()
 	mount --bind "$cache/archives" "$root/var/cache/apt/archives"
 	install -d -o "$user" -g "$user" "$root/home/user"
 	copy_tree
+	# What does not outlive the test need not be safe on the disk.
+	echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fresh"
 	packages >"$logs/packages"
 }
 
