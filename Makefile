@@ -123,7 +123,7 @@ build-deps:
 
 # Names of groups and targets are headings of packages.txt.
 comma := ,
-GROUPS_ASKED := $(subst $(comma), ,$(ONLY))
+GROUPS_ASKED = $(subst $(comma), ,$(ONLY))
 
 test-deps:
 	@qemu-scripts/install-deps $(or $(GROUPS_ASKED),test)
@@ -135,7 +135,7 @@ full-deps:
 	@qemu-scripts/install-deps test fresh kernel
 
 # What is built first: lint builds what it looks at, and unit has no module.
-BUILT := $(strip $(if $(filter-out lint,$(or $(GROUPS_ASKED),all)),userspace) \
+BUILT = $(strip $(if $(filter-out lint,$(or $(GROUPS_ASKED),all)),userspace) \
 	 $(if $(filter-out lint unit,$(or $(GROUPS_ASKED),all)),modules))
 
 # make anew: the headers may have come only just now.
