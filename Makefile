@@ -14,11 +14,16 @@ VM    := $(CURDIR)/qemu-scripts/pavo-vm
 
 # KDIR: headers (or build tree) of the kernel to build for. Or KERNEL=: a name
 # pavo-vm knows - an installed version, 6.12, sanitizer - to build and test for.
-ifdef KERNEL
-KDIR ?= $(shell $(VM) kernels --headers '$(KERNEL)' 2>/dev/null)
+# Without either it is the running kernel, or with BUILD_FOR=guests that of the guests.
+# Looked for once, and late: the headers may have to be installed first.
+BUILD_FOR ?= running
+ifeq ($(origin KDIR),undefined)
+FOUND = $(eval FOUND := $(shell qemu-scripts/find-headers \
+	  $(or $(KERNEL),$(BUILD_FOR))))$(FOUND)
+KDIR   = $(firstword $(FOUND))
+REASON = $(wordlist 2,99,$(FOUND))
 else
-KDIR ?= $(shell $(VM) kernels --headers default 2>/dev/null || \
-	  echo /lib/modules/$$(uname -r)/build)
+REASON = as KDIR says
 endif
 # kernel.release is not the release in Debian's headers; this header is
 KREL = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
@@ -77,6 +82,7 @@ need-headers:
 		echo "Try 'make deps', or give KDIR=/path/to/headers." >&2; \
 		exit 1; \
 	fi
+	@echo 'Module for $(KREL): $(REASON).'
 
 userspace: $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j$(JOBS)
@@ -91,6 +97,7 @@ $(BUILD)/build.ninja:
 
 # Nobody has the key that the distribution signs its modules with.
 install: build-deps modules userspace
+	@qemu-scripts/install-deps install
 	$(MAKE) -C '$(KDIR)' M='$(KOUT)' INSTALL_MOD_PATH='$(DESTDIR)' \
 		INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	$(if $(DESTDIR),,depmod '$(KREL)')
@@ -105,10 +112,12 @@ deps:
 # --- looking at it ----------------------------------------------------------
 
 # What a kernel named by KERNEL= needs before anything is built for it.
+BUILT_KERNELS := sanitizer native native-sanitizer
+
 kernel:
-ifeq ($(KERNEL),sanitizer)
-	@qemu-scripts/install-deps test sanitizer
-	qemu-scripts/build-kernel sanitizer
+ifneq ($(filter $(BUILT_KERNELS),$(KERNEL)),)
+	@qemu-scripts/install-deps kernel
+	@qemu-scripts/build-kernel '$(KERNEL)'
 else ifdef KERNEL
 	qemu-scripts/fetch-kernel --if-missing '$(KERNEL)'
 endif
@@ -116,22 +125,36 @@ endif
 build-deps:
 	@qemu-scripts/install-deps build
 
-guest-deps:
-	@qemu-scripts/install-deps build guest
+# Names of groups and targets are headings of packages.txt.
+comma := ,
+GROUPS_ASKED = $(subst $(comma), ,$(ONLY))
 
-test-deps: guest-deps
-	@qemu-scripts/install-deps test
+test-deps:
+	@qemu-scripts/install-deps $(or $(GROUPS_ASKED),test)
+
+demo-deps bench-deps lint-deps format-deps pyverbs-deps:
+	@qemu-scripts/install-deps $(@:-deps=)
+
+full-deps:
+	@qemu-scripts/install-deps test fresh kernel
+
+# What is built first: lint builds what it looks at, and unit has no module.
+BUILT = $(strip $(if $(filter-out lint,$(or $(GROUPS_ASKED),all)),userspace) \
+	 $(if $(filter-out lint unit,$(or $(GROUPS_ASKED),all)),modules))
 
 # make anew: the headers may have come only just now.
-ready: guest-deps kernel
-	@$(MAKE) --no-print-directory -s all
+ready: kernel
+	$(if $(BUILT),@$(MAKE) --no-print-directory -s $(BUILT))
+
+# Guests load the module, and tests look at that one.
+demo test test-full test-pyverbs lint bench bench-windows bench-keys: export BUILD_FOR = guests
 
 # Lays out all code as .clang-format says.
-format: test-deps
+format: format-deps
 	find kernel uapi userspace selftests -name '*.[ch]' -o -name '*.cpp' | \
 		xargs clang-format -i
 
-lint: test-deps ready
+lint: lint-deps
 	selftests/run --only lint
 
 # What of the tests is wanted.
@@ -148,7 +171,7 @@ test: test-deps plan-modules
 	selftests/run $(CHOICE)
 
 test-full: CHOICE = --plan full
-test-full: test-deps plan-modules
+test-full: full-deps plan-modules
 	selftests/run-full
 
 need-group:
@@ -160,23 +183,24 @@ soak: need-group test-deps plan-modules
 	selftests/soak '$(GROUP)' $(if $(TIMES),--times $(TIMES)) $(if $(LOAD),--load $(LOAD))
 
 # rdma-core's own tests: docs/pyverbs.md
-test-pyverbs: test-deps ready
+test-pyverbs: pyverbs-deps ready
 	selftests/pyverbs/run.sh $(TESTS)
 
 # The tests are most of what there is to compile, and nobody waits for them here.
-demo: guest-deps kernel
+demo: demo-deps kernel
 	@$(MAKE) --no-print-directory -s modules demo-parts
 	qemu-scripts/demo $(DEMO)
 
-bench: ready
+bench: bench-deps ready
 	selftests/bench/run --check-floor $(BENCH)
 
-bench-windows: ready
+bench-windows: bench-deps ready
 	selftests/bench/windows $(BENCH)
 
-bench-keys: ready
+bench-keys: bench-deps ready
 	selftests/bench/keys $(BENCH)
 
 .PHONY: help all modules links need-headers userspace demo-parts install clean deps format \
-	kernel build-deps guest-deps test-deps ready lint plan-modules test test-full need-group \
-	soak test-pyverbs demo bench bench-windows bench-keys
+	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
+	full-deps ready lint plan-modules test test-full need-group soak test-pyverbs demo \
+	bench bench-windows bench-keys

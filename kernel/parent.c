@@ -35,7 +35,7 @@ static void pavo_net_release(struct kobject *kobj)
 	complete(&container_of(kobj, struct pavo_parent, net)->net_gone);
 }
 
-static struct kobj_type pavo_net_type = {
+static const struct kobj_type pavo_net_type = {
 	.release = pavo_net_release,
 	.sysfs_ops = &kobj_sysfs_ops,
 	.child_ns_type = pavo_net_ns_type,

@@ -48,30 +48,30 @@ static bool is_unacknowledged(u32 upsn, u32 sent, u32 rpsn)
 
 enum pavo_ack_verdict pavo_multiqueue_ack(const struct pavo_multiqueue *mq,
 					  u32 upsn, u32 sent, u32 rpsn,
-					  u32 *upto)
+					  u32 *until)
 {
 	u32 read;
 
 	if (!is_unacknowledged(upsn, sent, rpsn))
 		return PAVO_ACK_DROP;
 	if (next_response(mq, upsn, &read) && pavo_psn_diff(rpsn, read) >= 0) {
-		*upto = read;
+		*until = read;
 		return PAVO_ACK_READ_LOST;
 	}
-	*upto = pavo_psn_add(rpsn, 1);
+	*until = pavo_psn_add(rpsn, 1);
 	return PAVO_ACK_RELEASE;
 }
 
 enum pavo_ack_verdict pavo_multiqueue_response(const struct pavo_multiqueue *mq,
 					       u32 upsn, u32 sent, u32 rpsn,
-					       u32 *upto)
+					       u32 *until)
 {
 	s32 ahead;
 
 	if (!is_unacknowledged(upsn, sent, rpsn) ||
-	    !next_response(mq, upsn, upto))
+	    !next_response(mq, upsn, until))
 		return PAVO_ACK_DROP;
-	ahead = pavo_psn_diff(rpsn, *upto);
+	ahead = pavo_psn_diff(rpsn, *until);
 	if (ahead < 0)
 		return PAVO_ACK_DROP;
 	return ahead ? PAVO_ACK_READ_LOST : PAVO_ACK_RELEASE;

@@ -79,20 +79,20 @@ enum pavo_ack_verdict {
  * @upsn: oldest unacknowledged PSN
  * @sent: PSN behind the last one ever sent
  * @rpsn: last PSN acknowledged
- * @upto: result: the new UPSN (not with DROP)
+ * @until: result: the new UPSN (not with DROP)
  */
 enum pavo_ack_verdict pavo_multiqueue_ack(const struct pavo_multiqueue *mq,
 					  u32 upsn, u32 sent, u32 rpsn,
-					  u32 *upto);
+					  u32 *until);
 
 /**
  * pavo_multiqueue_response - judge a read or atomic response.
  *
- * RELEASE: it is the one expected; @upto is its own PSN: everything before it
- * is acknowledged by it. READ_LOST: responses from PSN @upto on are missing.
+ * RELEASE: it is the one expected; @until is its own PSN: everything before it
+ * is acknowledged by it. READ_LOST: responses from PSN @until on are missing.
  */
 enum pavo_ack_verdict pavo_multiqueue_response(const struct pavo_multiqueue *mq,
 					       u32 upsn, u32 sent, u32 rpsn,
-					       u32 *upto);
+					       u32 *until);
 
 #endif /* PAVO_MULTIQUEUE_H */

@@ -10,25 +10,25 @@
 #include "internal.h"
 #include "pavo_trace.h"
 
-/* Everything before @upto is done. */
-static void release(struct pavo_qp *qp, u32 upto)
+/* Everything before @until is done. */
+static void release(struct pavo_qp *qp, u32 until)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_tx_cursor *cur = &req->cursor;
 	u32 psn;
 
-	if (upto == req->upsn)
+	if (until == req->upsn)
 		return;
-	pavo_window_acked(&req->window, pavo_psn_diff(upto, req->upsn));
-	req->upsn = upto;
-	pavo_mq_release(&req->outstanding.sends, upto);
-	pavo_mq_release(&req->outstanding.reads, upto);
+	pavo_window_acked(&req->window, pavo_psn_diff(until, req->upsn));
+	req->upsn = until;
+	pavo_mq_release(&req->outstanding.sends, until);
+	pavo_mq_release(&req->outstanding.reads, until);
 	req->reread = PAVO_PSN_NONE;
 	req->asked = PAVO_PSN_NONE;
 	req->probing = false;
 	req->went_back = false;
 	pavo_timer_restart(&req->timer, ktime_get_ns());
-	if (upto == req->sent)
+	if (until == req->sent)
 		pavo_timer_stop(&req->timer);
 
 	/* An answer to what was sent before going back: skip that. */
@@ -36,8 +36,8 @@ static void release(struct pavo_qp *qp, u32 upto)
 		      req->npsn :
 		      pavo_psn_add(pavo_swqe(req, cur->wqe)->first_psn,
 				   cur->pkt);
-	if (pavo_psn_diff(upto, psn) > 0)
-		pavo_transmit_seek(qp, upto);
+	if (pavo_psn_diff(until, psn) > 0)
+		pavo_transmit_seek(qp, until);
 	pavo_complete_acked(qp);
 }
 
@@ -83,16 +83,16 @@ static void count_unasked(struct pavo_qp *qp, u32 rpsn)
 static bool acknowledge(struct pavo_qp *qp, u32 rpsn)
 {
 	struct pavo_requester *req = &qp->req;
-	u32 upto;
+	u32 until;
 
 	switch (pavo_multiqueue_ack(&req->outstanding, req->upsn, req->sent,
-				    rpsn, &upto)) {
+				    rpsn, &until)) {
 	case PAVO_ACK_RELEASE:
-		release(qp, upto);
+		release(qp, until);
 		return true;
 	case PAVO_ACK_READ_LOST:
 		pavo_count(qp, rx_implied_nak);
-		release(qp, upto);
+		release(qp, until);
 		go_back(qp);
 		return false;
 	default:
@@ -295,18 +295,18 @@ static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_requester *req = &qp->req;
-	u32 upto;
+	u32 until;
 
 	switch (pavo_multiqueue_response(&req->outstanding, req->upsn,
-					 req->sent, rx->pkt.psn, &upto)) {
+					 req->sent, rx->pkt.psn, &until)) {
 	case PAVO_ACK_RELEASE:
 		/* It acknowledges the sends and writes before it. */
-		release(qp, upto);
+		release(qp, until);
 		take_response(qp, rx);
 		break;
 	case PAVO_ACK_READ_LOST:
 		pavo_count(qp, rx_implied_nak);
-		release(qp, upto);
+		release(qp, until);
 		go_back(qp);
 		break;
 	default:

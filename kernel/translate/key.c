@@ -31,12 +31,15 @@ static struct pavo_region kernel_memory = {
 	.length = U64_MAX,
 };
 
-/* All but OK are errors of protection to whoever asked for memory of his own. */
-#define REFUSED(vendor)                                        \
-	{                                                      \
-		vendor, IB_WC_LOC_PROT_ERR, IB_WC_MW_BIND_ERR, \
-			PAVO_NAK_REM_ACCESS, PAVO_NAK_REM_OP   \
-	}
+/*
+ * All but OK are errors of protection to whoever asked for memory of his own. Versions of
+ * clang-format lay it out differently.
+ */
+/* clang-format off */
+#define REFUSED(vendor)                                         \
+	{ vendor, IB_WC_LOC_PROT_ERR, IB_WC_MW_BIND_ERR,        \
+	  PAVO_NAK_REM_ACCESS, PAVO_NAK_REM_OP }
+/* clang-format on */
 
 static const struct pavo_xlate_codes codes[] = {
 	[PAVO_XLATE_OK] = { PAVO_VE_NONE, IB_WC_SUCCESS, IB_WC_SUCCESS,

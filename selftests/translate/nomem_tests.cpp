@@ -114,14 +114,10 @@ TEST_F(Nomem, Windows)
 	makes<Window>("window", job, options);
 	Window window(job, options);
 	uint32_t rcxt = 0;
+	std::span one(&rcxt, 1);
 	in_turn(
-		"contexts",
-		[&] {
-			return window.take_rcxts({&rcxt, 1}).value();
-		},
-		[&] {
-			EXPECT_FALSE(window.return_rcxts({&rcxt, 1}));
-		});
+		"contexts", [&] { return window.take_rcxts(one).value(); },
+		[&] { EXPECT_FALSE(window.return_rcxts(one)); });
 }
 
 /* What a cache gives under such circumstances is right, or nothing. */

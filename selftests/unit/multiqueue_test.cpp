@@ -182,7 +182,7 @@ struct Outstanding {
 		return judge(pavo_multiqueue_response, rpsn);
 	}
 
-	/* All of @rpsn and @upto counted from the UPSN at the beginning. */
+	/* All of @rpsn and @until counted from the UPSN at the beginning. */
 	template <typename Judge> pavo_ack_verdict judge(Judge *judge, int rpsn)
 	{
 		pavo_multiqueue both = {reads.mq, sends.mq};
@@ -190,7 +190,8 @@ struct Outstanding {
 		pavo_ack_verdict verdict = judge(
 			&both, upsn, sent, pavo_psn_add(upsn, rpsn), &psn);
 
-		upto = verdict == PAVO_ACK_DROP ? -1 : pavo_psn_diff(psn, upsn);
+		until = verdict == PAVO_ACK_DROP ? -1 :
+						   pavo_psn_diff(psn, upsn);
 		return verdict;
 	}
 
@@ -198,7 +199,7 @@ struct Outstanding {
 	Queue sends;
 	uint32_t upsn;
 	uint32_t sent;
-	int upto = -1;
+	int until = -1;
 
 private:
 	Outstanding &add(Queue &queue, uint32_t npkts)
@@ -229,7 +230,7 @@ TEST_P(Verdict, AckReleasesUpToItsPsn)
 	o.send(1).send(3).send(1);
 	for (int rpsn = 0; rpsn < 5; rpsn++) {
 		EXPECT_EQ(o.ack(rpsn), PAVO_ACK_RELEASE);
-		EXPECT_EQ(o.upto, rpsn + 1);
+		EXPECT_EQ(o.until, rpsn + 1);
 	}
 }
 
@@ -248,12 +249,12 @@ TEST_P(Verdict, AckAcrossAReadMeansItsResponsesAreLost)
 
 	o.send(2).read(4).send(2);
 	EXPECT_EQ(o.ack(0), PAVO_ACK_RELEASE);
-	EXPECT_EQ(o.upto, 1);
+	EXPECT_EQ(o.until, 1);
 	EXPECT_EQ(o.ack(1), PAVO_ACK_RELEASE);
-	EXPECT_EQ(o.upto, 2);
+	EXPECT_EQ(o.until, 2);
 	for (int rpsn = 2; rpsn < 8; rpsn++) {
 		EXPECT_EQ(o.ack(rpsn), PAVO_ACK_READ_LOST) << rpsn;
-		EXPECT_EQ(o.upto, 2); /* released up to the read */
+		EXPECT_EQ(o.until, 2); /* released up to the read */
 	}
 	EXPECT_EQ(o.ack(8), PAVO_ACK_DROP);
 }
@@ -265,9 +266,9 @@ TEST_P(Verdict, AckWithinAReadLosesFromWhereItIs)
 	o.read(4).send(2);
 	o.upsn = pavo_psn_add(o.upsn, 2); /* two responses are here */
 	EXPECT_EQ(o.ack(0), PAVO_ACK_READ_LOST);
-	EXPECT_EQ(o.upto, 0);
+	EXPECT_EQ(o.until, 0);
 	EXPECT_EQ(o.ack(3), PAVO_ACK_READ_LOST);
-	EXPECT_EQ(o.upto, 0);
+	EXPECT_EQ(o.until, 0);
 }
 
 TEST_P(Verdict, ResponseInOrderIsTaken)
@@ -277,7 +278,7 @@ TEST_P(Verdict, ResponseInOrderIsTaken)
 	o.read(3);
 	for (int i = 0; i < 3; i++) {
 		EXPECT_EQ(o.response(0), PAVO_ACK_RELEASE);
-		EXPECT_EQ(o.upto, 0);
+		EXPECT_EQ(o.until, 0);
 		o.upsn = pavo_psn_add(o.upsn, 1);
 	}
 }
@@ -288,7 +289,7 @@ TEST_P(Verdict, ResponseAcknowledgesWhatPrecedesTheRead)
 
 	o.send(3).read(2);
 	EXPECT_EQ(o.response(3), PAVO_ACK_RELEASE);
-	EXPECT_EQ(o.upto, 3);
+	EXPECT_EQ(o.until, 3);
 }
 
 TEST_P(Verdict, ResponseWithAGapBeforeIsAReadLost)
@@ -298,7 +299,7 @@ TEST_P(Verdict, ResponseWithAGapBeforeIsAReadLost)
 	o.send(1).read(3).send(1).read(2);
 	for (int rpsn : {2, 3, 5, 6}) {
 		EXPECT_EQ(o.response(rpsn), PAVO_ACK_READ_LOST) << rpsn;
-		EXPECT_EQ(o.upto, 1);
+		EXPECT_EQ(o.until, 1);
 	}
 }
 
@@ -347,7 +348,7 @@ public:
 
 	struct Judgement {
 		pavo_ack_verdict verdict;
-		uint64_t upto;
+		uint64_t until;
 
 		bool operator==(const Judgement &) const = default;
 	};
@@ -490,7 +491,7 @@ TEST(MultiqueueModel, RandomTrafficIsJudgedAsTheModelJudges)
 			continue;
 		/* A response taken is done with; what is lost stays. */
 		pair.release(
-			expected.upto +
+			expected.until +
 			(response && expected.verdict == PAVO_ACK_RELEASE));
 		ASSERT_FALSE(HasFatalFailure()) << "round " << i;
 	}

@@ -52,6 +52,12 @@ private:
 /* Waits until it is so. Return: false: it has not become so in a minute. */
 bool eventually(const std::function<bool()> &condition);
 
+/* Whether the next frame was sent, and how. */
+inline bool one_sent(pavo::Window &window, pavo_frame_state &state)
+{
+	return window.sent({&state, 1}) == 1;
+}
+
 /* Bytes of message @number, that tell any other and any other place. */
 std::vector<std::byte> pattern(uint32_t number, size_t length);
 

@@ -97,9 +97,8 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		std::thread sender([&] { ends.a.start(); });
 		recover(ends.device_a);
 		sender.join();
-		ASSERT_TRUE(eventually([&] {
-			return ends.a.sent({&state, 1}) == 1;
-		}));
+		ASSERT_TRUE(
+			eventually([&] { return one_sent(ends.a, state); }));
 		ASSERT_TRUE(state == PAVO_FRAME_SENT ||
 			    state == PAVO_FRAME_BAD_RCXT)
 			<< state;
@@ -192,7 +191,8 @@ struct Load {
 		};
 
 		if (to_fifo(n))
-			(write(n) ? move.remote : move.local) = {place(n)};
+			(write(n) ? move.remote : move.local) =
+				pavo::Pvo{place(n)};
 		if (write(n))
 			rdma.put(peer, move, over);
 		else

@@ -37,14 +37,11 @@ void Asker::attempt(bool write)
 pavo_frame_state Asker::ask(bool write)
 {
 	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	std::span one(&state, 1);
 
 	must(asking().prepare_rdma(write, 0, window, request), "RDMA");
 	must(asking().start(), "start");
-	until(
-		[&] {
-			return asking().sent({&state, 1}) == 1;
-		},
-		"a frame to be sent");
+	until([&] { return asking().sent(one) == 1; }, "a frame to be sent");
 	return state;
 }
 

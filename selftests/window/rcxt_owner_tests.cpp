@@ -155,9 +155,7 @@ struct RcxtOwner : testing::TestWithParam<bool> {
 				std::ranges::copy(bytes, room.begin());
 			}));
 		must(from.start());
-		EXPECT_TRUE(eventually([&] {
-			return from.sent({&state, 1}) == 1;
-		}));
+		EXPECT_TRUE(eventually([&] { return one_sent(from, state); }));
 		EXPECT_EQ(state, PAVO_FRAME_SENT);
 	}
 

@@ -241,9 +241,7 @@ TEST(Cancel, EndsIt)
 		       eventually([&] {
 			       return ends.b.receive([](const Message &) {}, 1);
 		       }) &&
-		       eventually([&] {
-			       return ends.a.sent({&state, 1}) == 1;
-		       });
+		       eventually([&] { return one_sent(ends.a, state); });
 	};
 
 	for (int round = 0; round < 50; round++) {
@@ -262,9 +260,8 @@ TEST(Cancel, EndsIt)
 		EXPECT_FALSE(ends.b.cancel({&ends.rcxt_b, 1}));
 		ends.there.fill(round);
 		sender.join();
-		ASSERT_TRUE(eventually([&] {
-			return ends.a.sent({&state, 1}) == 1;
-		}));
+		ASSERT_TRUE(
+			eventually([&] { return one_sent(ends.a, state); }));
 		EXPECT_TRUE(state == PAVO_FRAME_SENT ||
 			    (round % 2 && state == PAVO_FRAME_CANCELLED))
 			<< state;
@@ -418,9 +415,8 @@ TEST(Closing, UnderRdma)
 		memset(memory.at(), 0x77, memory.all().size());
 		pavo_frame_state state;
 		sender.join();
-		ASSERT_TRUE(eventually([&] {
-			return pair.a.sent({&state, 1}) == 1;
-		}));
+		ASSERT_TRUE(
+			eventually([&] { return one_sent(pair.a, state); }));
 		ASSERT_TRUE(std::ranges::all_of(memory.all(), [](std::byte b) {
 			return b == std::byte(0x77);
 		})) << round;
@@ -516,9 +512,8 @@ TEST(Request, WrongOnesAreRefused)
 	ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, 1 << 24, request));
 	ASSERT_FALSE(ends.a.start());
 	for (auto expected : {PAVO_FRAME_BAD_NODE, PAVO_FRAME_BAD_WINDOW}) {
-		ASSERT_TRUE(eventually([&] {
-			return ends.a.sent({&state, 1}) == 1;
-		}));
+		ASSERT_TRUE(
+			eventually([&] { return one_sent(ends.a, state); }));
 		EXPECT_EQ(state, expected);
 	}
 }

@@ -229,9 +229,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 		must(other.send(node_b, ends.b.number(), {}));
 		met += in_turn();
 		calls++;
-		EXPECT_TRUE(eventually([&] {
-			return other.sent({&state, 1}) == 1;
-		}));
+		EXPECT_TRUE(eventually([&] { return one_sent(other, state); }));
 		return met >= enough;
 	}));
 	over = true;
@@ -251,9 +249,8 @@ uint64_t send_by_two(Pair &pair, pavo::Window &other,
 
 			ASSERT_FALSE(window.send(node_b, pair.b.number(), {}));
 			/* Whoever it is that sends it. */
-			ASSERT_TRUE(eventually([&] {
-				return window.sent({&state, 1}) == 1;
-			}));
+			ASSERT_TRUE(eventually(
+				[&] { return one_sent(window, state); }));
 			ASSERT_EQ(state, PAVO_FRAME_SENT);
 			sent++;
 		}
