@@ -141,6 +141,8 @@ def environment(item, release, wanted=""):
                PAVO_KERNEL="" if kernel == "default" else kernel,
                PAVO_KO=str(BUILD / f"kernel/{release}/pavo.ko"),
                IBV_DRIVERS=str(BUILD / "userspace/provider/libpavo"))
+    if item.kernel and item.kernel not in item.row.wide:
+        env.pop("PAVO_WIDE", None)
     for name, value in item.row.env.items():
         value = value() if callable(value) else value
         if value:

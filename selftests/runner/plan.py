@@ -8,6 +8,7 @@ import dataclasses
 # "default": the newest kernel of the distribution that is installed. Other names are
 # those that pavo-vm knows.
 DEFAULT = ("default",)
+NATIVE = ("native",)            # one CPU, at the speed of the host
 HOST = ()                       # no guest: the same for every kernel
 
 # What every guest with a pavo adapter depends on.
@@ -40,6 +41,8 @@ class Row:
     asked: bool = False
     # Needs the module pavo.ko of its kernel.
     module: bool = True
+    # Kernels on which PAVO_WIDE=1 (make test-full) makes it longer.
+    wide: tuple = DEFAULT + NATIVE
     # Variables of its environment. A value may be a function without arguments, called
     # as the item starts; an empty value leaves the variable unset.
     env: dict = dataclasses.field(default_factory=dict)
@@ -73,24 +76,34 @@ TEST = {
     "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
     "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
     "unit-soak": add_inputs(UNIT, "selftests/soak"),
-    # Two guests with one CPU each.
+    # Two emulated guests with one CPU each.
     "interop": Row(seats=2, programs=("selftests/verbs/pavo-verbs",)),
     "apps": Row(seats=2, inputs=GUEST_INPUTS + ("selftests/verbs/pattern.cpp",
                                                "selftests/verbs/pattern.h")),
-    "vm": Row(seats=2, once=True, module=False,
+    # One emulated guest with two CPUs: tests of these groups that a native one lacks.
+    "smp": Row(seats=2, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
+               sources=("selftests/verbs/", "selftests/translate/", "selftests/window/",
+                        "selftests/life/"),
+               programs=("selftests/verbs/", "selftests/translate/",
+                         "selftests/window/")),
+    "vm": Row(kernels=NATIVE + DEFAULT, once=True, module=False,
               inputs=("qemu-scripts/", "selftests/verbs/lib.sh",
-                      "selftests/verbs/host-lib.sh")),
-    # One guest, which seldom fills more than a CPU.
-    "life": Row(inputs=GUEST_INPUTS + ("userspace/", "packaging/"),
+                      "selftests/verbs/host-lib.sh"),
+              env={"PAVO_VM_PART": "chosen"}),
+    # Long: fresh roots of both distributions.
+    "vm-fresh": Row(kernels=HOST, once=True, asked=True, module=False,
+                    inputs=("qemu-scripts/",)),
+    "life": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/", "packaging/"),
                 programs=("selftests/verbs/pavo-verbs", "selftests/verbs/pavo-traffic",
                           "userspace/tools/")),
-    "verbs": Row(programs=("selftests/verbs/pavo-verbs",)),
-    "kverbs": Row(),
-    "translate": Row(inputs=GUEST_INPUTS + ("userspace/libpavo/",),
+    "verbs": Row(kernels=NATIVE, programs=("selftests/verbs/pavo-verbs",)),
+    "kverbs": Row(kernels=NATIVE),
+    "translate": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
                      programs=("selftests/translate/",)),
-    "wire": Row(programs=("selftests/wire/pavo-wire",)),
-    "faults": Row(programs=("selftests/faults/",)),
-    "window": Row(inputs=GUEST_INPUTS + ("userspace/libpavo/", "userspace/examples/"),
+    "wire": Row(kernels=NATIVE, programs=("selftests/wire/pavo-wire",)),
+    "faults": Row(kernels=NATIVE, programs=("selftests/faults/",)),
+    "window": Row(kernels=NATIVE,
+                  inputs=GUEST_INPUTS + ("userspace/libpavo/", "userspace/examples/"),
                   programs=("selftests/window/", "userspace/examples/")),
     # One measures, one needs the sanitizer kernel, one the source of rdma-core.
     "bench": Row(asked=True, programs=("selftests/bench/",)),
@@ -98,8 +111,29 @@ TEST = {
     "pyverbs": Row(asked=True),
 }
 
-# What `make test-full` runs instead: rows that differ.
-FULL = {}
+
+
+def on_kernels(key, *kernels, **changes):
+    """The row of a plain run, on other kernels."""
+    return dataclasses.replace(TEST[key], kernels=kernels, once=False, **changes)
+
+
+# What `make test-full` runs instead. One CPU and every checker: all that the native
+# kernel can run. Two CPUs and every checker, and another kernel of the distribution: what
+# meets two CPUs, a peer, or the kernel's own ways.
+FULL = {
+    **{key: on_kernels(key, "native", "native-sanitizer")
+       for key in ("wire", "faults", "translate", "window")},
+    "verbs": on_kernels("verbs", "native", "native-sanitizer", "default"),
+    "kverbs": on_kernels("kverbs", "native", "native-sanitizer", "default", "sanitizer",
+                         "6.12"),
+    "life": on_kernels("life", "native", "native-sanitizer", "default", "6.12"),
+    "smp": on_kernels("smp", "default", "sanitizer", "6.12"),
+    "interop": on_kernels("interop", "default", "sanitizer", "6.12"),
+    "vm": on_kernels("vm", "native", "default", env={}),
+    "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
+    "planted": Row(kernels=("sanitizer", "native-sanitizer"), module=False),
+}
 
 PLANS = {"test": TEST, "full": {**TEST, **FULL}}
 
