@@ -11,6 +11,8 @@ SHELL := /bin/bash
 JOBS  ?= $(shell nproc)
 BUILD := $(CURDIR)/build
 VM    := $(CURDIR)/qemu-scripts/pavo-vm
+# Runs what compiles: tells how far it is, keeps the rest in a log.
+STEP  := $(CURDIR)/qemu-scripts/build-step
 
 # KDIR: headers (or build tree) of the kernel to build for. Or KERNEL=: a name
 # pavo-vm knows - an installed version, 6.12, sanitizer - to build and test for.
@@ -32,8 +34,26 @@ C    := $(if $(SPARSE),C=1 )
 export PAVO_KERNEL := $(KERNEL)
 export RDMA_CORE_SRC
 
+# ccache, where it is installed, by the names of the compilers. It knows a file of this
+# tree in other folders by its path from the folder that the compiler runs in: the
+# kernel's make runs in a view of its headers, and options that name a folder are left out.
+KVIEW = $(KDIR)
+CCACHE_LINKS ?= /usr/lib/ccache
+ifneq ($(wildcard $(CCACHE_LINKS)/gcc),)
+KVIEW = $(KOUT)/.headers
+export PATH := $(CCACHE_LINKS):$(PATH)
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+export CCACHE_IGNOREOPTIONS := -DKBUILD_MODFILE=* -fmacro-prefix-map=*
+endif
+
+# What ninja builds of user space; see selftests/meson.build.
+PARTS := product
+comma := ,
+TESTS_OF = $(if $(ONLY),$(patsubst %,tests-%,$(subst $(comma), ,$(ONLY))),tests)
+
 help:
-	@echo 'make            build the module (build/kernel/VERSION/pavo.ko) and user space'
+	@echo 'make            build the module (build/kernel/VERSION/pavo.ko), provider, library, tools'
 	@echo 'make install    install both (as root; DESTDIR= is honoured)'
 	@echo 'make demo       two virtual machines move real data (first time: a few minutes)'
 	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel'
@@ -56,12 +76,17 @@ BTF := $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
 # The kernel's build writes beside the sources, so it gets a tree of links of
 # its own per kernel: the sources stay clean, and kernels do not mix.
 modules: links
-	$(MAKE) -C '$(KDIR)' M='$(KOUT)' W=$(W) V=$(V) \
-		$(C)$(BTF) -j$(JOBS) modules
+	@+$(STEP) --of $$(find kernel -name '*.c' | wc -l) 'module for $(KREL)' \
+		'$(BUILD)/logs/module-$(KREL).log' $(MAKE) -C '$(KVIEW)' M='$(KOUT)' \
+		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) -j$(JOBS) modules
 
 links: need-headers
 	@mkdir -p '$(KOUT)'
 	@find '$(KOUT)' -xtype l -delete
+ifneq ($(wildcard $(CCACHE_LINKS)/gcc),)
+	@mkdir -p '$(KVIEW)'
+	@find '$(abspath $(KDIR))' -mindepth 1 -maxdepth 1 -exec ln -sfnt '$(KVIEW)' {} +
+endif
 	@find Kbuild kernel uapi -name '*.[chS]' -o -name Kbuild | \
 	while read -r file; do \
 		[ -e '$(KOUT)/'"$$file" ] && continue; \
@@ -77,15 +102,13 @@ need-headers:
 	fi
 
 userspace: $(BUILD)/build.ninja
-	ninja -C $(BUILD) -j$(JOBS)
-
-demo-parts: $(BUILD)/build.ninja
-	ninja -C $(BUILD) -j$(JOBS) demo-parts
+	@$(STEP) 'user space' '$(BUILD)/logs/userspace.log' \
+		ninja -C '$(BUILD)' -j$(JOBS) $(PARTS)
 
 $(BUILD)/build.ninja:
 	@command -v meson >/dev/null || { \
 		echo "Meson is missing. Try 'make deps'." >&2; exit 1; }
-	meson setup $(BUILD)
+	@$(STEP) configuration '$(BUILD)/logs/meson.log' meson setup '$(BUILD)'
 
 # Nobody has the key that the distribution signs its modules with.
 install: build-deps modules userspace
@@ -121,8 +144,10 @@ test-deps: guest-deps
 	@qemu-scripts/install-deps test
 
 # make anew: the headers may have come only just now.
+build = @$(MAKE) --no-print-directory -s modules userspace PARTS='$(1)'
+
 ready: guest-deps kernel
-	@$(MAKE) --no-print-directory -s all
+	$(call build,product)
 
 # Lays out all code as .clang-format says.
 format: test-deps
@@ -132,30 +157,34 @@ format: test-deps
 lint: test-deps ready
 	selftests/run --only lint
 
-test: test-deps ready
+test: test-deps guest-deps kernel
+	$(call build,$(TESTS_OF))
 	selftests/run $(if $(ONLY),--only '$(ONLY)')
 
-test-full: test-deps ready
+test-full: test-deps guest-deps kernel
+	$(call build,tests)
 	selftests/run-full
 
 # rdma-core's own tests: docs/pyverbs.md
 test-pyverbs: test-deps ready
 	selftests/pyverbs/run.sh $(TESTS)
 
-# The tests are most of what there is to compile, and nobody waits for them here.
 demo: guest-deps kernel
-	@$(MAKE) --no-print-directory -s modules demo-parts
+	$(call build,demo-parts)
 	qemu-scripts/demo $(DEMO)
 
-bench: ready
+bench: guest-deps kernel
+	$(call build,tests-bench)
 	selftests/bench/run --check-floor $(BENCH)
 
-bench-windows: ready
+bench-windows: guest-deps kernel
+	$(call build,tests-bench-windows)
 	selftests/bench/windows $(BENCH)
 
-bench-keys: ready
+bench-keys: guest-deps kernel
+	$(call build,tests-bench-keys)
 	selftests/bench/keys $(BENCH)
 
-.PHONY: help all modules links need-headers userspace demo-parts install clean deps format \
+.PHONY: help all modules links need-headers userspace install clean deps format \
 	kernel build-deps guest-deps test-deps ready lint test test-full test-pyverbs demo \
 	bench bench-windows bench-keys
