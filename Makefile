@@ -11,6 +11,8 @@ SHELL := /bin/bash
 JOBS  ?= $(shell nproc)
 BUILD := $(CURDIR)/build
 VM    := $(CURDIR)/qemu-scripts/pavo-vm
+# Runs what compiles: tells how far it is, keeps the rest in a log.
+STEP  := $(CURDIR)/qemu-scripts/build-step
 
 # KDIR: headers (or build tree) of the kernel to build for. Or KERNEL=: a name
 # pavo-vm knows - an installed version, 6.12, sanitizer - to build and test for.
@@ -37,8 +39,29 @@ C    := $(if $(SPARSE),C=1 )
 export PAVO_KERNEL := $(KERNEL)
 export RDMA_CORE_SRC
 
+# ccache, where it is installed, by the names of the compilers. It knows a file of this
+# tree in other folders by its path from the folder that the compiler runs in: the
+# kernel's make runs in a view of its headers, and options that name a folder are left out.
+KVIEW = $(KDIR)
+CCACHE_LINKS ?= /usr/lib/ccache
+ifneq ($(wildcard $(CCACHE_LINKS)/gcc),)
+KVIEW = $(KOUT)/.headers
+export PATH := $(CCACHE_LINKS):$(PATH)
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+export CCACHE_IGNOREOPTIONS := -DKBUILD_MODFILE=* -fmacro-prefix-map=*
+endif
+
+# What ninja builds of user space; see selftests/meson.build.
+PARTS := product
+# Groups that are asked for, each also by a part of it; lint builds what it looks at.
+comma := ,
+GROUPS_ASKED = $(sort $(foreach part,$(subst $(comma), ,$(ONLY)), \
+	$(firstword $(subst -, ,$(part)))))
+TESTS_OF = $(if $(ONLY),$(patsubst %,tests-%,$(filter-out lint,$(GROUPS_ASKED))),tests)
+
 help:
-	@echo 'make            build the module (build/kernel/VERSION/pavo.ko) and user space'
+	@echo 'make            build the module (build/kernel/VERSION/pavo.ko), provider, library, tools'
 	@echo 'make install    install both (as root; DESTDIR= is honoured)'
 	@echo 'make demo       two virtual machines move real data (first time: a few minutes)'
 	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel,'
@@ -63,12 +86,17 @@ BTF := $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
 # The kernel's build writes beside the sources, so it gets a tree of links of
 # its own per kernel: the sources stay clean, and kernels do not mix.
 modules: links
-	$(MAKE) -C '$(KDIR)' M='$(KOUT)' W=$(W) V=$(V) \
-		$(C)$(BTF) -j$(JOBS) modules
+	@+$(STEP) --of $$(find kernel -name '*.c' | wc -l) 'module for $(KREL)' \
+		'$(BUILD)/logs/module-$(KREL).log' $(MAKE) -C '$(KVIEW)' M='$(KOUT)' \
+		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) -j$(JOBS) modules
 
 links: need-headers
 	@mkdir -p '$(KOUT)'
 	@find '$(KOUT)' -xtype l -delete
+ifneq ($(wildcard $(CCACHE_LINKS)/gcc),)
+	@mkdir -p '$(KVIEW)'
+	@find '$(abspath $(KDIR))' -mindepth 1 -maxdepth 1 -exec ln -sfnt '$(KVIEW)' {} +
+endif
 	@find Kbuild kernel uapi -name '*.[chS]' -o -name Kbuild | \
 	while read -r file; do \
 		[ -e '$(KOUT)/'"$$file" ] && continue; \
@@ -85,15 +113,13 @@ need-headers:
 	@echo 'Module for $(KREL): $(REASON).'
 
 userspace: $(BUILD)/build.ninja
-	ninja -C $(BUILD) -j$(JOBS)
-
-demo-parts: $(BUILD)/build.ninja
-	ninja -C $(BUILD) -j$(JOBS) demo-parts
+	@$(STEP) 'user space' '$(BUILD)/logs/userspace.log' \
+		ninja -C '$(BUILD)' -j$(JOBS) $(PARTS)
 
 $(BUILD)/build.ninja:
 	@command -v meson >/dev/null || { \
 		echo "Meson is missing. Try 'make deps'." >&2; exit 1; }
-	meson setup $(BUILD)
+	@$(STEP) configuration '$(BUILD)/logs/meson.log' meson setup '$(BUILD)'
 
 # Nobody has the key that the distribution signs its modules with.
 install: build-deps modules userspace
@@ -126,9 +152,6 @@ build-deps:
 	@qemu-scripts/install-deps build
 
 # Names of groups and targets are headings of packages.txt.
-comma := ,
-GROUPS_ASKED = $(subst $(comma), ,$(ONLY))
-
 test-deps:
 	@qemu-scripts/install-deps $(or $(GROUPS_ASKED),test)
 
@@ -138,16 +161,11 @@ demo-deps bench-deps lint-deps format-deps pyverbs-deps:
 full-deps:
 	@qemu-scripts/install-deps test fresh kernel
 
-# What is built first: lint builds what it looks at, and unit has no module.
-BUILT = $(strip $(if $(filter-out lint,$(or $(GROUPS_ASKED),all)),userspace) \
-	 $(if $(filter-out lint unit,$(or $(GROUPS_ASKED),all)),modules))
-
-# make anew: the headers may have come only just now.
-ready: kernel
-	$(if $(BUILT),@$(MAKE) --no-print-directory -s $(BUILT))
+# make anew: Meson has to be there.
+build = $(if $(1),@$(MAKE) --no-print-directory -s userspace PARTS='$(1)')
 
 # Guests load the module, and tests look at that one.
-demo test test-full test-pyverbs lint bench bench-windows bench-keys: export BUILD_FOR = guests
+demo test test-full soak test-pyverbs lint bench bench-windows bench-keys: export BUILD_FOR = guests
 
 # Lays out all code as .clang-format says.
 format: format-deps
@@ -160,18 +178,22 @@ lint: lint-deps
 # What of the tests is wanted.
 CHOICE = $(if $(ONLY),--only '$(ONLY)') $(if $(CHANGED),--changed '$(CHANGED)')
 
-# Modules for other kernels that the plan has (selftests/runner/plan.py).
-plan-modules: ready
+# Kernels that the plan has for it (selftests/runner/plan.py), each with its module.
+plan-modules:
 	@for kernel in $$(selftests/run --kernels $(CHOICE)); do \
-		case $$kernel in default | '$(KERNEL)') continue ;; esac; \
+		[ "$$kernel" != default ] || kernel=; \
 		$(MAKE) --no-print-directory -s kernel modules KERNEL="$$kernel" || exit; \
 	done
 
-test: test-deps plan-modules
+test: test-deps
+	$(call build,$(TESTS_OF))
+	@$(MAKE) --no-print-directory -s plan-modules
 	selftests/run $(CHOICE)
 
 test-full: CHOICE = --plan full
-test-full: full-deps plan-modules
+test-full: full-deps
+	$(call build,tests)
+	@$(MAKE) --no-print-directory -s plan-modules CHOICE='$(CHOICE)'
 	selftests/run-full
 
 need-group:
@@ -179,28 +201,32 @@ need-group:
 
 # The group's kernels are those of a plain run.
 soak: ONLY = $(GROUP)
-soak: need-group test-deps plan-modules
+soak: need-group test-deps
+	$(call build,$(TESTS_OF))
+	@$(MAKE) --no-print-directory -s plan-modules ONLY='$(GROUP)'
 	selftests/soak '$(GROUP)' $(if $(TIMES),--times $(TIMES)) $(if $(LOAD),--load $(LOAD))
 
 # rdma-core's own tests: docs/pyverbs.md
-test-pyverbs: pyverbs-deps ready
+test-pyverbs: pyverbs-deps kernel modules userspace
 	selftests/pyverbs/run.sh $(TESTS)
 
-# The tests are most of what there is to compile, and nobody waits for them here.
-demo: demo-deps kernel
-	@$(MAKE) --no-print-directory -s modules demo-parts
+demo: demo-deps kernel modules
+	$(call build,demo-parts)
 	qemu-scripts/demo $(DEMO)
 
-bench: bench-deps ready
+bench: bench-deps kernel modules
+	$(call build,tests-bench)
 	selftests/bench/run --check-floor $(BENCH)
 
-bench-windows: bench-deps ready
+bench-windows: bench-deps kernel modules
+	$(call build,tests-bench-windows)
 	selftests/bench/windows $(BENCH)
 
-bench-keys: bench-deps ready
+bench-keys: bench-deps kernel modules
+	$(call build,tests-bench-keys)
 	selftests/bench/keys $(BENCH)
 
-.PHONY: help all modules links need-headers userspace demo-parts install clean deps format \
+.PHONY: help all modules links need-headers userspace install clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
-	full-deps ready lint plan-modules test test-full need-group soak test-pyverbs demo \
+	full-deps lint plan-modules test test-full need-group soak test-pyverbs demo \
 	bench bench-windows bench-keys

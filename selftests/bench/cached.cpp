@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr int repetitions = 5;
+constexpr int cached_repetitions = 5;
 constexpr uint32_t length = 65536;
 constexpr size_t most = 1000;
 constexpr pavo_cache_options options = {.entries = 0,
@@ -134,7 +134,7 @@ private:
 /* What the rows below cost without the calls. */
 void measure_loop(char *memory)
 {
-	for (int i = 0; i < repetitions; i++)
+	for (int i = 0; i < cached_repetitions; i++)
 		print("the loop", 0, each(20000, [&](int times) {
 			      while (times--) {
 				      char *volatile at = memory;
@@ -157,7 +157,7 @@ void measure(Kind &kind, char *memory, size_t count,
 		kind.get(place(n), pieces[0]);
 		kind.put(pieces[0]);
 	}
-	for (int i = 0; i < repetitions; i++) {
+	for (int i = 0; i < cached_repetitions; i++) {
 		print(Kind::found, count,
 		      each(int(pieces.size()), [&](int times) {
 			      size_t n = 0;

@@ -27,7 +27,6 @@ using namespace pv;
 namespace {
 
 constexpr int repetitions = 5;
-constexpr uint64_t page = 4096;
 
 uint64_t now()
 {

@@ -19,7 +19,7 @@ namespace {
 
 /* Rounds with one set of QPs before a fresh one is made. */
 constexpr int ROUNDS = 300;
-constexpr uint32_t QKEY = 0x12345;
+constexpr uint32_t FUZZ_QKEY = 0x12345;
 
 class Vandal {
 public:
@@ -32,7 +32,7 @@ public:
 	{
 		CHECK_EQ(pavodv_query_context(a.context(), &context_), 0);
 		for (End *end : {&from_, &to_})
-			end->ready_datagram(QKEY);
+			end->ready_datagram(FUZZ_QKEY);
 		for (End *end : ends_) {
 			pavodv_qp qp;
 			pavodv_cq cq;
@@ -134,8 +134,9 @@ private:
 		ibv_qp_attr attr = {};
 
 		post(from_, datagrams_++,
-		     good_datagram(from_, to_, QKEY, pair_.source.address(),
-				   any() % 2048, pair_.source));
+		     good_datagram(from_, to_, FUZZ_QKEY,
+				   pair_.source.address(), any() % 2048,
+				   pair_.source));
 		attr.qp_state = IBV_QPS_RTS;
 		attr.cur_qp_state = IBV_QPS_SQE;
 		if (any() % 4 == 0)

@@ -7,7 +7,7 @@
 namespace faults {
 namespace {
 
-Wqe plain_write(Pair &pair)
+Wqe sized_write(Pair &pair)
 {
 	return good_write(pair);
 }
@@ -28,7 +28,7 @@ void add_sizes(Cases &cases, Hostile &hostile)
 		add_fault(
 			cases, hostile,
 			{.name = "doorbell: size " + std::to_string(entry.size),
-			 .base = plain_write,
+			 .base = sized_write,
 			 .spoil =
 				 [entry](Attempt &a) {
 					 a.doorbell.size = entry.size;
@@ -36,7 +36,7 @@ void add_sizes(Cases &cases, Hostile &hostile)
 			 .vendor = entry.vendor});
 	add_fault(cases, hostile,
 		  {.name = "doorbell: size one unit beyond the slot",
-		   .base = plain_write,
+		   .base = sized_write,
 		   .spoil =
 			   [](Attempt &a) {
 				   a.doorbell.size = a.sq.stride_units() + 1;
@@ -44,7 +44,7 @@ void add_sizes(Cases &cases, Hostile &hostile)
 		   .vendor = PAVO_VE_WQE_SIZE});
 	add_fault(cases, hostile,
 		  {.name = "doorbell: size with surplus segments of zeros",
-		   .base = plain_write,
+		   .base = sized_write,
 		   .spoil =
 			   [](Attempt &a) {
 				   a.wqe.add(pavo_data_seg{})
@@ -94,7 +94,7 @@ void add_offsets(Cases &cases, Hostile &hostile)
 		add_fault(
 			cases, hostile,
 			{.name = std::string("doorbell: offset ") + entry.what,
-			 .base = plain_write,
+			 .base = sized_write,
 			 .spoil =
 				 [entry](Attempt &a) {
 					 a.doorbell.units = entry.offset(a.sq);
@@ -110,14 +110,14 @@ void add_opcodes(Cases &cases, Hostile &hostile)
 			continue;
 		add_fault(cases, hostile,
 			  {.name = "doorbell: operation " + std::to_string(op),
-			   .base = plain_write,
+			   .base = sized_write,
 			   .spoil = [op](Attempt &a) { a.doorbell.op = op; },
 			   .vendor = PAVO_VE_WQE_OPCODE});
 	}
 	add_fault(cases, hostile,
 		  {.name = "doorbell: a write of other than 8 bytes, called "
 			   "atomic write",
-		   .base = plain_write,
+		   .base = sized_write,
 		   .spoil =
 			   [](Attempt &a) {
 				   a.doorbell.op = PAVO_WQE_ATOMIC_WRITE;
@@ -125,19 +125,19 @@ void add_opcodes(Cases &cases, Hostile &hostile)
 		   .vendor = PAVO_VE_WQE_LENGTH});
 	add_fault(cases, hostile,
 		  {.name = "doorbell: NOP with segments",
-		   .base = plain_write,
+		   .base = sized_write,
 		   .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_NOP; },
 		   .vendor = PAVO_VE_WQE_SEGMENT});
 	add_fault(
 		cases, hostile,
 		{.name = "doorbell: the body of a write, called atomic",
-		 .base = plain_write,
+		 .base = sized_write,
 		 .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_FETCH_ADD; },
 		 .vendor = PAVO_VE_WQE_SEGMENT}); /* its address compares */
 	/* RaddrSeg as data: 'byte_count' and key are an address. */
 	add_fault(cases, hostile,
 		  {.name = "doorbell: the body of a write, called send",
-		   .base = plain_write,
+		   .base = sized_write,
 		   .spoil =
 			   [](Attempt &a) {
 				   a.doorbell.op = PAVO_WQE_SEND;
@@ -152,7 +152,7 @@ void add_next_segments(Cases &cases, Hostile &hostile)
 		add_fault(cases, hostile,
 			  {.name = "NextSeg: reserved flag " +
 				   std::to_string(bit),
-			   .base = plain_write,
+			   .base = sized_write,
 			   .spoil =
 				   [bit](Attempt &a) {
 					   a.wqe.next().flags |= 1u << bit;
@@ -161,7 +161,7 @@ void add_next_segments(Cases &cases, Hostile &hostile)
 	for (uint32_t size : {0x100u, 0x101u, 0x80000000u, 0xffffffffu})
 		add_fault(cases, hostile,
 			  {.name = "NextSeg: size " + std::to_string(size),
-			   .base = plain_write,
+			   .base = sized_write,
 			   .spoil =
 				   [size](Attempt &a) {
 					   a.wqe.next().size = size;
@@ -169,12 +169,12 @@ void add_next_segments(Cases &cases, Hostile &hostile)
 			   .vendor = PAVO_VE_WQE_FLAGS});
 	add_fault(cases, hostile,
 		  {.name = "NextSeg: a next without a size is none",
-		   .base = plain_write,
+		   .base = sized_write,
 		   .spoil = [](Attempt &a) { a.wqe.next().next = ~0u; },
 		   .vendor = PAVO_VE_NONE});
 	add_fault(cases, hostile,
 		  {.name = "NextSeg: immediate data nobody asked for",
-		   .base = plain_write,
+		   .base = sized_write,
 		   .spoil = [](Attempt &a) { a.wqe.next().imm = ~0u; },
 		   .vendor = PAVO_VE_NONE});
 }

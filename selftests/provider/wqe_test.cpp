@@ -22,11 +22,11 @@ namespace {
 
 constexpr uint32_t SLOT = 256;
 
-struct Slot {
+struct TestSlot {
 	std::unique_ptr<std::byte[]> bytes{new std::byte[SLOT]};
 	WqeName name = {};
 
-	Slot() { memset(bytes.get(), 0xee, SLOT); }
+	TestSlot() { memset(bytes.get(), 0xee, SLOT); }
 
 	int send(const ibv_send_wr &wr, ibv_qp_type type = IBV_QPT_RC,
 		 const pavo_ud_seg *av = nullptr, uint32_t flags = 0)
@@ -79,7 +79,7 @@ struct Wr : ibv_send_wr {
 	}
 };
 
-void check_next(const Slot &slot, uint32_t flags, uint32_t imm)
+void check_next(const TestSlot &slot, uint32_t flags, uint32_t imm)
 {
 	auto next = slot.at<pavo_next_seg>(0);
 
@@ -90,7 +90,7 @@ void check_next(const Slot &slot, uint32_t flags, uint32_t imm)
 	CHECK(slot.clean_behind());
 }
 
-void check_data(const Slot &slot, unsigned units, const ibv_sge &sge)
+void check_data(const TestSlot &slot, unsigned units, const ibv_sge &sge)
 {
 	auto data = slot.at<pavo_data_seg>(units);
 
@@ -101,7 +101,7 @@ void check_data(const Slot &slot, unsigned units, const ibv_sge &sge)
 
 void test_send()
 {
-	Slot slot;
+	TestSlot slot;
 	Wr wr(IBV_WR_SEND, 4, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
 
 	CHECK_EQ(slot.send(wr), 0);
@@ -115,7 +115,7 @@ void test_send()
 
 void test_send_variants()
 {
-	Slot imm, inv, all;
+	TestSlot imm, inv, all;
 	Wr with_imm(IBV_WR_SEND_WITH_IMM, 0, IBV_SEND_SOLICITED);
 	Wr with_inv(IBV_WR_SEND_WITH_INV, 1);
 
@@ -136,7 +136,8 @@ void test_send_variants()
 	check_next(all, PAVO_WQE_SIGNALED, 0);
 }
 
-void check_remote(const Slot &slot, uint64_t va, uint32_t rkey, uint32_t length)
+void check_remote(const TestSlot &slot, uint64_t va, uint32_t rkey,
+		  uint32_t length)
 {
 	auto remote = slot.at<pavo_raddr_seg>(1);
 
@@ -158,7 +159,7 @@ void test_rdma()
 	};
 
 	for (auto &c : cases) {
-		Slot slot;
+		TestSlot slot;
 		Wr wr(c.opcode, 2);
 
 		wr.imm_data = 0x11223344;
@@ -176,7 +177,7 @@ void test_rdma()
 
 void test_atomics()
 {
-	Slot cas, add;
+	TestSlot cas, add;
 	Wr wr(IBV_WR_ATOMIC_CMP_AND_SWP, 1);
 
 	wr.sge[0].length = 8;
@@ -209,7 +210,7 @@ void test_atomics()
 
 void test_keys()
 {
-	Slot inv, bind;
+	TestSlot inv, bind;
 	Wr wr(IBV_WR_LOCAL_INV);
 	ibv_mw mw = {};
 	ibv_mr mr = {};
@@ -248,7 +249,7 @@ void test_keys()
 
 void test_datagram()
 {
-	Slot slot;
+	TestSlot slot;
 	Wr wr(IBV_WR_SEND, 1);
 	pavo_ud_seg av = {};
 
@@ -277,7 +278,7 @@ void test_inline()
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = static_cast<char>(i * 7 + 3);
 	for (uint32_t length = 0; length <= 101; length++) {
-		Slot slot;
+		TestSlot slot;
 		Wr wr(IBV_WR_SEND, 2, IBV_SEND_INLINE);
 		uint32_t first = length / 3;
 
@@ -300,7 +301,7 @@ void test_inline()
 		check_next(slot, 0, 0);
 	}
 
-	Slot slot;
+	TestSlot slot;
 
 	CHECK_EQ(slot.send(Wr(IBV_WR_RDMA_READ, 1, IBV_SEND_INLINE)), EINVAL);
 }
@@ -330,7 +331,7 @@ void test_services()
 	pavo_ud_seg av = {};
 
 	for (auto &c : cases) {
-		Slot slot;
+		TestSlot slot;
 		Wr wr(c.opcode, 1);
 
 		CHECK_EQ(slot.send(wr, IBV_QPT_RC), c.rc ? 0 : EINVAL,
@@ -344,7 +345,7 @@ void test_services()
 
 void test_refused()
 {
-	Slot slot;
+	TestSlot slot;
 	Wr wr(IBV_WR_SEND, 5);
 
 	CHECK_EQ(slot.send(wr), EINVAL, "max_sge is 4");
@@ -363,7 +364,7 @@ void test_refused()
 
 void test_slot_end()
 {
-	WqeLimits tight = Slot::limits(IBV_QPT_RC);
+	WqeLimits tight = TestSlot::limits(IBV_QPT_RC);
 	Wr wr(IBV_WR_SEND, 2);
 
 	for (uint32_t size = 0; size <= 64; size += 16) {
@@ -379,7 +380,7 @@ void test_slot_end()
 
 void test_chain()
 {
-	Slot first, second;
+	TestSlot first, second;
 
 	CHECK_EQ(first.send(Wr(IBV_WR_RDMA_READ, 1)), 0);
 	CHECK_EQ(second.send(Wr(IBV_WR_SEND, 3, IBV_SEND_FENCE)), 0);
@@ -404,10 +405,10 @@ void test_chain()
 
 void test_recv()
 {
-	Slot slot;
+	TestSlot slot;
 	ibv_sge sge[5] = {{0x1000, 100, 7}, {0, 0, 0}, {0x3000, 9, 9}};
 	ibv_recv_wr wr = {};
-	WqeLimits limits = Slot::limits(IBV_QPT_RC);
+	WqeLimits limits = TestSlot::limits(IBV_QPT_RC);
 
 	wr.sg_list = sge;
 	wr.num_sge = 3;
@@ -551,7 +552,7 @@ void test_queue_indices()
 	uint32_t head = 0, tail = 0;
 	std::mt19937 random(1);
 
-	CHECK(queue.init(slots.data(), 8, Slot::limits(IBV_QPT_RC)));
+	CHECK(queue.init(slots.data(), 8, TestSlot::limits(IBV_QPT_RC)));
 	for (int i = 0; i < 100000; i++) {
 		uint32_t guess = tail - 20 + random() % 40;
 		uint64_t wr_id = 0;

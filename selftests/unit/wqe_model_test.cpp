@@ -14,7 +14,7 @@
 namespace {
 
 /* What pavo-abi.h says about a WQE, read from its bytes without economy. */
-struct Model {
+struct WqeModelled {
 	pavo_vendor_err err = PAVO_VE_NONE;
 	uint64_t length = 0;
 	size_t entries = 0;
@@ -32,7 +32,7 @@ Segment at(const std::vector<uint8_t> &bytes, size_t offset)
 }
 
 /* InlineSeg or DataSegs from @offset on. */
-void model_payload(Model &model, const std::vector<uint8_t> &bytes,
+void model_payload(WqeModelled &model, const std::vector<uint8_t> &bytes,
 		   size_t offset, bool read, const pavo_parser_limits &limits)
 {
 	size_t room = bytes.size() - offset;
@@ -74,7 +74,8 @@ void model_payload(Model &model, const std::vector<uint8_t> &bytes,
 	}
 }
 
-Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
+WqeModelled model_of(const Wqe &wqe, uint32_t op,
+		     const pavo_parser_limits &limits)
 {
 	const std::vector<uint8_t> &bytes = wqe.bytes();
 	auto next = at<pavo_next_seg>(bytes, 0);
@@ -84,7 +85,7 @@ Model model_of(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 		    op == PAVO_WQE_READ || eight;
 	size_t remote = 16 + (limits.ud ? 48 : 0) + (limits.xrc ? 16 : 0);
 	size_t offset = remote + (rdma ? 16 : 0) + (atomic ? 16 : 0);
-	Model model;
+	WqeModelled model;
 
 	if (next.size > 255 || next.flags > 3)
 		return {PAVO_VE_WQE_FLAGS};
@@ -259,7 +260,7 @@ void expect_inside(const ParsedWqe &parsed, size_t size)
 
 void check(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 {
-	Model model = model_of(wqe, op, limits);
+	WqeModelled model = model_of(wqe, op, limits);
 	ParsedWqe parsed = parse_wqe(wqe, op, limits);
 
 	ASSERT_EQ(parsed.err, model.err);

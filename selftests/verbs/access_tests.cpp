@@ -13,7 +13,6 @@ using namespace pv;
 
 namespace {
 
-constexpr uint64_t region = 16384;
 constexpr uint64_t clean = 5; /* seed of memory nobody may write */
 
 struct Violation {
@@ -27,12 +26,12 @@ void must_be_refused(Env &env, const Violation &v, LinkSpec spec = {})
 {
 	env.expect_async();
 	Link link = connect(env, spec);
-	Mr local = must_reg(env.a, {region, 1});
+	Mr local = must_reg(env.a, {region_size, 1});
 	SendWr good = make_wr(Op::write, {}, 0, v.target);
 	SendWr bad = make_wr(v.op, {local, 0}, v.length, v.target);
 	SendWr after = make_wr(Op::send, {}, 0);
 
-	env.a.fill(local.id, 0, region, clean + 1, 0);
+	env.a.fill(local.id, 0, region_size, clean + 1, 0);
 	env.b.fill(v.target.mr.id, 0, v.target.mr.length, clean, 0);
 	must_post(link.b, std::vector<RecvWr>{{1, {}}});
 	must_post(link.a, std::vector<SendWr>{good, bad, after});
@@ -45,13 +44,13 @@ void must_be_refused(Env &env, const Violation &v, LinkSpec spec = {})
 	wait_state(env, link.a, IBV_QPS_ERR);
 	must_match(env.b, v.target.mr, 0, v.target.mr.length, clean, 0,
 		   str(v.what, ": target memory").c_str());
-	must_match(env.a, local, 0, region, clean + 1, 0,
+	must_match(env.a, local, 0, region_size, clean + 1, 0,
 		   str(v.what, ": local memory").c_str());
 }
 
 Mr remote_region(Env &env, unsigned access = all_access)
 {
-	return must_reg(env.b, {region, 100, access});
+	return must_reg(env.b, {region_size, 100, access});
 }
 
 Place wrong_key(const Mr &mr, uint32_t flip)
@@ -86,12 +85,13 @@ PV_TEST("remote_access.out_of_bounds",
 	Mr mr = remote_region(env);
 
 	for (Op op : {Op::write, Op::read}) {
-		int64_t end = int64_t(region);
+		int64_t end = int64_t(region_size);
 
 		must_be_refused(env, {op, 10, {mr, -1}, "one byte before"});
 		must_be_refused(env, {op, 10, {mr, end - 9}, "one byte after"});
 		must_be_refused(env, {op, 1, {mr, end}, "at the end"});
-		must_be_refused(env, {op, region, {mr, 1}, "whole, shifted"});
+		must_be_refused(env,
+				{op, region_size, {mr, 1}, "whole, shifted"});
 		must_be_refused(env, {op, 1, {mr, 1ll << 40}, "far away"});
 		must_be_refused(env, {op,
 				      100,
@@ -140,12 +140,13 @@ PV_TEST("remote_access.last_byte",
 	"the first and the last byte of a region are inside")
 {
 	Link link = connect(env);
-	Mr mr = remote_region(env), local = must_reg(env.a, {region});
+	Mr mr = remote_region(env), local = must_reg(env.a, {region_size});
 
 	for (Op op : {Op::write, Op::read}) {
-		exchange(env, link.a, link.b, op, {local, 0}, {mr, 0}, region);
+		exchange(env, link.a, link.b, op, {local, 0}, {mr, 0},
+			 region_size);
 		exchange(env, link.a, link.b, op, {local, 7},
-			 {mr, int64_t(region) - 1}, 1);
+			 {mr, int64_t(region_size) - 1}, 1);
 		exchange(env, link.a, link.b, op, {local, 7}, {mr, 0}, 1);
 	}
 }
@@ -155,9 +156,10 @@ PV_TEST("remote_access.many_packets",
 {
 	Mr mr = remote_region(env);
 
-	must_be_refused(env, {Op::write, region, {mr, 1}, "write"});
-	must_be_refused(env, {Op::write_imm, region, {mr, 1}, "write_imm"});
-	must_be_refused(env, {Op::read, region, {mr, 1}, "read"});
+	must_be_refused(env, {Op::write, region_size, {mr, 1}, "write"});
+	must_be_refused(env,
+			{Op::write_imm, region_size, {mr, 1}, "write_imm"});
+	must_be_refused(env, {Op::read, region_size, {mr, 1}, "read"});
 }
 
 PV_TEST("remote_access.permission",
@@ -257,7 +259,7 @@ PV_TEST("remote_access.qp_flags",
 		Mr mr = remote_region(env), local = must_reg(env.a, {64});
 		SendWr wr = make_wr(c.op, {local, 0}, 64, {mr, 0});
 
-		env.b.fill(mr.id, 0, region, clean, 0);
+		env.b.fill(mr.id, 0, region_size, clean, 0);
 		env.a.fill(local.id, 0, 64, clean, 0);
 		must_post(link.b, std::vector<RecvWr>{{}});
 		must_post(link.a, std::vector<SendWr>{wr});
@@ -267,7 +269,7 @@ PV_TEST("remote_access.qp_flags",
 				wc.status == IBV_WC_REM_INV_REQ_ERR,
 			name_of(c.op), " by flags ", c.access, ": ",
 			ibv_wc_status_str(wc.status));
-		must_match(env.b, mr, 0, region, clean, 0, "target");
+		must_match(env.b, mr, 0, region_size, clean, 0, "target");
 		must_match(env.a, local, 0, 64, clean, 0, "local memory");
 	}
 }
@@ -278,7 +280,7 @@ PV_TEST("remote_access.other_pd",
 	Pd pd = env.b.alloc_pd();
 
 	REQUIRE_EQ(pd.error, 0, "alloc_pd");
-	Mr mr = must_reg(env.b, {region, 0, all_access, pd.id});
+	Mr mr = must_reg(env.b, {region_size, 0, all_access, pd.id});
 	must_be_refused(env, {Op::write, 8, {mr, 0}, "write to another PD"});
 	must_be_refused(env, {Op::read, 8, {mr, 0}, "read of another PD"});
 }
@@ -300,14 +302,14 @@ PV_TEST("remote_access.deregistered",
 				   "dereg_mr");
 		} else {
 			other = remote_region(env);
-			env.b.fill(other.id, 0, region, clean, 0);
+			env.b.fill(other.id, 0, region_size, clean, 0);
 			wr.remote = other.address;
 		}
 		must_post(link.a, std::vector<SendWr>{wr});
 		check_wc(wait_send(env, link.a, "stale key"), wr.id,
 			 IBV_WC_REM_ACCESS_ERR, "stale key");
 	}
-	must_match(env.b, other, 0, region, clean, 0, "the new region");
+	must_match(env.b, other, 0, region_size, clean, 0, "the new region");
 }
 
 namespace {

@@ -23,23 +23,23 @@ using namespace pv;
 
 namespace {
 
-constexpr size_t size = 1 << 20;
+constexpr size_t buffer_size = 1 << 20;
 
-/* A dma-buf of `size` bytes, mapped here as any user of it would. */
-class Buffer {
+/* A dma-buf of `buffer_size` bytes, mapped here as any user of it would. */
+class DmaBuffer {
 public:
-	explicit Buffer(int fd) : fd_(fd)
+	explicit DmaBuffer(int fd) : fd_(fd)
 	{
-		data_ = static_cast<uint8_t *>(mmap(nullptr, size,
+		data_ = static_cast<uint8_t *>(mmap(nullptr, buffer_size,
 						    PROT_READ | PROT_WRITE,
 						    MAP_SHARED, fd, 0));
 		REQUIRE(data_ != MAP_FAILED, "mmap: ", strerror(errno));
 	}
-	Buffer(const Buffer &) = delete;
-	Buffer &operator=(const Buffer &) = delete;
-	~Buffer()
+	DmaBuffer(const DmaBuffer &) = delete;
+	DmaBuffer &operator=(const DmaBuffer &) = delete;
+	~DmaBuffer()
 	{
-		munmap(data_, size);
+		munmap(data_, buffer_size);
 		close(fd_);
 	}
 
@@ -82,7 +82,7 @@ int heap_buffer(unsigned flags)
 
 	if (heap < 0)
 		throw Skip("no /dev/dma_heap/system");
-	data.len = size;
+	data.len = buffer_size;
 	data.fd_flags = flags;
 	int error = ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &data);
 
@@ -100,11 +100,11 @@ int udmabuf_buffer()
 		throw Skip("no /dev/udmabuf");
 	int memory = memfd_create("pavo-verbs", MFD_ALLOW_SEALING);
 
-	REQUIRE(memory >= 0 && !ftruncate(memory, size) &&
+	REQUIRE(memory >= 0 && !ftruncate(memory, buffer_size) &&
 			!fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK),
 		"memfd: ", strerror(errno));
 	create.memfd = unsigned(memory);
-	create.size = size;
+	create.size = buffer_size;
 	int fd = ioctl(device, UDMABUF_CREATE, &create);
 
 	close(memory);
@@ -146,14 +146,15 @@ void run(Env &env, Link &link, Op op, const Mr &at_a, uint64_t remote,
 }
 
 /* Everything that touches a region, on a part of the buffer. */
-void use(Env &env, Buffer &buffer, size_t offset, size_t length, uint64_t iova)
+void use(Env &env, DmaBuffer &buffer, size_t offset, size_t length,
+	 uint64_t iova)
 {
 	Link link = connect(env);
 	Mr at_a = must_reg(env.a, {length});
 	ibv_mr *mr = must_reg_dmabuf(env, buffer.fd(), offset, length, iova);
 	uint64_t background = env.seed(), seed = env.seed();
 
-	buffer.fill(0, size, background);
+	buffer.fill(0, buffer_size, background);
 	env.a.fill(at_a.id, 0, length, seed, 0);
 	run(env, link, Op::write, at_a, iova, mr->rkey, length);
 	buffer.must_hold(offset, length, seed, "written");
@@ -199,18 +200,18 @@ void use(Env &env, Buffer &buffer, size_t offset, size_t length, uint64_t iova)
 
 PV_TEST_LOCAL("dmabuf.heap", "a buffer of the system heap, whole and in part")
 {
-	Buffer buffer(heap_buffer(O_RDWR | O_CLOEXEC));
+	DmaBuffer buffer(heap_buffer(O_RDWR | O_CLOEXEC));
 
-	use(env, buffer, 0, size, 0);
+	use(env, buffer, 0, buffer_size, 0);
 	use(env, buffer, 8192, 100000, 0x10000);
 	use(env, buffer, 4096 + 100, 5000, 0x7000000000000064);
 }
 
 PV_TEST_LOCAL("dmabuf.udmabuf", "a buffer made of shared memory")
 {
-	Buffer buffer(udmabuf_buffer());
+	DmaBuffer buffer(udmabuf_buffer());
 
-	use(env, buffer, 0, size, 0);
+	use(env, buffer, 0, buffer_size, 0);
 	use(env, buffer, 4096 + 100, 5000, 0x64);
 }
 
@@ -218,33 +219,34 @@ PV_TEST_LOCAL("dmabuf.outlives_fd",
 	      "a region holds its buffer: the file and its mapping may go")
 {
 	Link link = connect(env);
-	Mr at_a = must_reg(env.a, {size}), back = must_reg(env.a, {size});
+	Mr at_a = must_reg(env.a, {buffer_size}),
+	   back = must_reg(env.a, {buffer_size});
 	ibv_mr *mr;
 
 	{
-		Buffer buffer(heap_buffer(O_RDWR | O_CLOEXEC));
+		DmaBuffer buffer(heap_buffer(O_RDWR | O_CLOEXEC));
 
-		mr = must_reg_dmabuf(env, buffer.fd(), 0, size, 0);
+		mr = must_reg_dmabuf(env, buffer.fd(), 0, buffer_size, 0);
 	}
-	env.a.fill(at_a.id, 0, size, 31, 0);
-	run(env, link, Op::write, at_a, 0, mr->rkey, size);
-	run(env, link, Op::read, back, 0, mr->rkey, size);
-	must_match(env.a, back, 0, size, 31, 0, "read back");
+	env.a.fill(at_a.id, 0, buffer_size, 31, 0);
+	run(env, link, Op::write, at_a, 0, mr->rkey, buffer_size);
+	run(env, link, Op::read, back, 0, mr->rkey, buffer_size);
+	must_match(env.a, back, 0, buffer_size, 31, 0, "read back");
 	REQUIRE_EQ(ibv_dereg_mr(mr), 0, "dereg_mr");
 }
 
 PV_TEST_LOCAL("dmabuf.refused", "what is beyond the buffer, no buffer, or not "
 				"to be written to")
 {
-	Buffer buffer(heap_buffer(O_RDWR | O_CLOEXEC));
+	DmaBuffer buffer(heap_buffer(O_RDWR | O_CLOEXEC));
 	int reading = heap_buffer(O_RDONLY | O_CLOEXEC);
 	int file = memfd_create("no-dma-buf", 0);
-	ibv_mr *mr = must_reg_dmabuf(env, buffer.fd(), 0, size, 0);
+	ibv_mr *mr = must_reg_dmabuf(env, buffer.fd(), 0, buffer_size, 0);
 
 	REQUIRE_EQ(ibv_dereg_mr(mr), 0, "dereg_mr");
-	REQUIRE(!try_reg(env, buffer.fd(), 0, size + 1), "longer");
+	REQUIRE(!try_reg(env, buffer.fd(), 0, buffer_size + 1), "longer");
 	REQUIRE_EQ(errno, EINVAL, "longer");
-	REQUIRE(!try_reg(env, buffer.fd(), 4096, size), "shifted");
+	REQUIRE(!try_reg(env, buffer.fd(), 4096, buffer_size), "shifted");
 	REQUIRE_EQ(errno, EINVAL, "shifted");
 	REQUIRE(!try_reg(env, buffer.fd(), UINT64_MAX - 4095, 8192), "wraps");
 	REQUIRE(!try_reg(env, buffer.fd(), 0, 0), "nothing");
@@ -253,9 +255,9 @@ PV_TEST_LOCAL("dmabuf.refused", "what is beyond the buffer, no buffer, or not "
 	REQUIRE_EQ(errno, EINVAL, "no dma-buf");
 	REQUIRE(!try_reg(env, -1, 0, 4096), "no file");
 	REQUIRE_EQ(errno, EBADF, "no file");
-	REQUIRE(!try_reg(env, reading, 0, size), "to be written to");
+	REQUIRE(!try_reg(env, reading, 0, buffer_size), "to be written to");
 	REQUIRE_EQ(errno, EACCES, "to be written to");
-	mr = try_reg(env, reading, 0, size, IBV_ACCESS_REMOTE_READ);
+	mr = try_reg(env, reading, 0, buffer_size, IBV_ACCESS_REMOTE_READ);
 	REQUIRE(mr, "for reading: ", strerror(errno));
 	REQUIRE_EQ(ibv_dereg_mr(mr), 0, "dereg_mr");
 	close(reading);

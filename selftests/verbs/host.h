@@ -22,6 +22,10 @@ namespace pv {
 
 using Handle = uint32_t; /* 0: none, or the default object */
 
+constexpr size_t page = 4096;
+/* Of most regions whose edges are tried. */
+constexpr uint64_t region_size = 16384;
+
 constexpr unsigned all_access =
 	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 	IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;

@@ -17,12 +17,11 @@ using namespace pv;
 
 namespace {
 
-constexpr uint64_t region = 16384;
 constexpr uint32_t no_key = 0xfffffe11;
 
-Mr bindable(Env &env)
+Mr bindable_region(Env &env)
 {
-	return must_reg(env.b, {region, 100, bindable_access});
+	return must_reg(env.b, {region_size, 100, bindable_access});
 }
 
 SendWr send_inv(const Place &local, uint64_t length, uint32_t key)
@@ -89,8 +88,8 @@ PV_TEST_LOCAL("inv.local",
 {
 	Link link = connect(env);
 	Window window(env.b, IBV_MW_TYPE_2);
-	BindSpec spec = {bindable(env), 0, region};
-	Mr local = must_reg(env.a, {region});
+	BindSpec spec = {bindable_region(env), 0, region_size};
+	Mr local = must_reg(env.a, {region_size});
 
 	must_bind(env, link.b, window, spec);
 	Mr old = view_of(window, spec);
@@ -99,7 +98,7 @@ PV_TEST_LOCAL("inv.local",
 	must_refuse(env, old, 0, Op::write, "an invalidated window");
 	must_bind(env, link.b, window, spec);
 	exchange(env, link.a, link.b, Op::write, {local, 0},
-		 {view_of(window, spec), 0}, region);
+		 {view_of(window, spec), 0}, region_size);
 	must_refuse_on(env, link, old, 0, Op::write, "the key before");
 }
 
@@ -108,8 +107,9 @@ PV_TEST_LOCAL("inv.local_errors", "what a queue pair may not invalidate: none, "
 {
 	Link owner = connect(env), other = connect(env);
 	Window one(env.b, IBV_MW_TYPE_1), two(env.b, IBV_MW_TYPE_2);
-	BindSpec spec = {bindable(env), 0, region};
-	Mr local = must_reg(env.a, {region}), mr = must_reg(env.b, {region});
+	BindSpec spec = {bindable_region(env), 0, region_size};
+	Mr local = must_reg(env.a, {region_size}),
+	   mr = must_reg(env.b, {region_size});
 
 	must_bind(env, owner.b, one, spec);
 	must_bind(env, owner.b, two, spec);
@@ -126,7 +126,7 @@ PV_TEST_LOCAL("inv.local_errors", "what a queue pair may not invalidate: none, "
 	/* All of them still work. */
 	for (const Mr &view : {view_of(one, spec), view_of(two, spec), Mr(mr)})
 		exchange(env, owner.a, owner.b, Op::write, {local, 0},
-			 {view, 0}, region);
+			 {view, 0}, region_size);
 	must_invalidate(env, owner.b, two->rkey);
 	local_error(env, owner, two->rkey, PAVO_VE_KEY_STATE, "twice");
 }
@@ -137,7 +137,7 @@ PV_TEST_LOCAL("inv.send", "send with invalidate: data and key arrive, the key "
 	for (uint64_t length : {uint64_t(0), uint64_t(100), uint64_t(20000)}) {
 		Link link = connect(env);
 		Window window(env.b, IBV_MW_TYPE_2);
-		BindSpec spec = {bindable(env), 0, region};
+		BindSpec spec = {bindable_region(env), 0, region_size};
 		Mr out = must_reg(env.a, {20000}),
 		   in = must_reg(env.b, {20000});
 		uint64_t seed = env.seed();
@@ -145,7 +145,7 @@ PV_TEST_LOCAL("inv.send", "send with invalidate: data and key arrive, the key "
 		must_bind(env, link.b, window, spec);
 		env.a.fill(out.id, 0, 20000, seed, 0);
 		exchange(env, link.a, link.b, Op::write, {out, 0},
-			 {view_of(window, spec), 0}, region);
+			 {view_of(window, spec), 0}, region_size);
 		env.a.fill(out.id, 0, 20000, seed, 0);
 		must_post(link.b,
 			  std::vector<RecvWr>{{1, {{in.id, 0, 20000, 0}}}});
@@ -169,7 +169,7 @@ PV_TEST_LOCAL("inv.send_inline", "send with invalidate, its data in the WQE")
 	inlined.cap.max_inline_data = 64;
 	Link link = connect(env, inlined);
 	Window window(env.b, IBV_MW_TYPE_2);
-	BindSpec spec = {bindable(env), 0, region};
+	BindSpec spec = {bindable_region(env), 0, region_size};
 	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
 
 	for (int round = 0; round < 8; round++) {
@@ -195,8 +195,9 @@ PV_TEST_LOCAL("inv.send_errors", "what a peer may not invalidate: none, a "
 {
 	Link owner = connect(env);
 	Window one(env.b, IBV_MW_TYPE_1), two(env.b, IBV_MW_TYPE_2);
-	BindSpec spec = {bindable(env), 0, region};
-	Mr local = must_reg(env.a, {region}), mr = must_reg(env.b, {region});
+	BindSpec spec = {bindable_region(env), 0, region_size};
+	Mr local = must_reg(env.a, {region_size}),
+	   mr = must_reg(env.b, {region_size});
 
 	must_bind(env, owner.b, one, spec);
 	must_bind(env, owner.b, two, spec);
@@ -217,7 +218,7 @@ PV_TEST_LOCAL("inv.send_errors", "what a peer may not invalidate: none, a "
 	}
 	for (const Mr &view : {view_of(one, spec), view_of(two, spec), Mr(mr)})
 		exchange(env, owner.a, owner.b, Op::write, {local, 0},
-			 {view, 0}, region);
+			 {view, 0}, region_size);
 }
 
 PV_TEST_LOCAL("inv.canary", "once LOCAL_INV has completed no byte changes, "
@@ -257,7 +258,7 @@ PV_TEST_LOCAL("inv.fence", "a fenced invalidation waits for what was posted "
 {
 	Link link = connect(env);
 	Window window(env.b, IBV_MW_TYPE_2);
-	BindSpec spec = {bindable(env), 0, region};
+	BindSpec spec = {bindable_region(env), 0, region_size};
 	Mr here = must_reg(env.b, {1 << 20}),
 	   there = must_reg(env.a, {1 << 20});
 

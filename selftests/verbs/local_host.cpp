@@ -24,7 +24,6 @@ namespace pv {
 namespace {
 
 constexpr uint64_t guard_seed = 0x6775617264;
-constexpr size_t page = 4096;
 
 ibv_context *open_by_name(const std::string &name)
 {

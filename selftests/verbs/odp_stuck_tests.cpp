@@ -27,7 +27,6 @@ using namespace pv;
 
 namespace {
 
-constexpr size_t page = 4096;
 /* More than works of a workqueue that a CPU has at a time. */
 constexpr size_t faults = 300;
 

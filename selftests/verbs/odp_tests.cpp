@@ -46,7 +46,7 @@ PV_TEST_LOCAL("odp.data", "every operation, with both ends' memory not there")
 	Link link = connect(env);
 	Paged a(env.a), b(env.b);
 
-	for (size_t length : {size_t(100), 3 * page, size - 1000}) {
+	for (size_t length : {size_t(100), 3 * page, paged_size - 1000}) {
 		for (auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
 			bool write = opcode == IBV_WR_RDMA_WRITE;
 			uint64_t seed = env.seed();
@@ -88,7 +88,7 @@ PV_TEST_LOCAL("odp.uc", "UC: both ends' memory not there, nothing is lost")
 	Paged a(env.a), b(env.b);
 	Moved faults(env.b, "odp_faults");
 
-	for (size_t length : {size_t(100), 3 * page, size - 1000})
+	for (size_t length : {size_t(100), 3 * page, paged_size - 1000})
 		for (auto opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE_WITH_IMM})
 			carry_cold(env, link, a, b, opcode, length);
 	REQUIRE(faults.by(), "no page was missing");
@@ -107,7 +107,7 @@ PV_TEST_LOCAL("odp.srq", "shared receives whose memory is not there")
 	Paged a(env.a), b(env.b);
 	Moved faults(env.b, "odp_faults");
 
-	for (size_t length : {size_t(100), 3 * page, size - 1000})
+	for (size_t length : {size_t(100), 3 * page, paged_size - 1000})
 		for (Link &link : links) {
 			uint64_t seed = env.seed();
 
@@ -129,17 +129,17 @@ PV_TEST_LOCAL("odp.never_touched",
 	Link link = connect(env);
 	LocalHost &host = local(env.b);
 	Paged a(env.a);
-	void *map = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+	void *map = mmap(nullptr, paged_size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	REQUIRE(map != MAP_FAILED, "mmap");
-	ibv_mr *mr = ibv_reg_mr(host.raw_pd(0), map, size,
+	ibv_mr *mr = ibv_reg_mr(host.raw_pd(0), map, paged_size,
 				all_access | IBV_ACCESS_ON_DEMAND);
 
 	REQUIRE(mr, "reg_mr: ", strerror(errno));
 	/* Read first: zeros, of a page that everybody shares; then write. */
 	for (auto opcode : {IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE}) {
-		ibv_sge sge = {uintptr_t(a.data), size, a.mr->lkey};
+		ibv_sge sge = {uintptr_t(a.data), paged_size, a.mr->lkey};
 		ibv_send_wr wr = {}, *bad;
 
 		a.fill(7);
@@ -155,13 +155,14 @@ PV_TEST_LOCAL("odp.never_touched",
 		REQUIRE_EQ(int(wait_send(env, link.a, "request").status),
 			   IBV_WC_SUCCESS, "request");
 		if (opcode == IBV_WR_RDMA_READ)
-			for (size_t i = 0; i < size; i++)
+			for (size_t i = 0; i < paged_size; i++)
 				REQUIRE(!a.data[i], "byte ", i, " is not 0");
 	}
-	REQUIRE(pattern_verify(static_cast<uint8_t *>(map), size, 7, 0) < 0,
+	REQUIRE(pattern_verify(static_cast<uint8_t *>(map), paged_size, 7, 0) <
+			0,
 		"written data");
 	REQUIRE_EQ(ibv_dereg_mr(mr), 0, "dereg_mr");
-	munmap(map, size);
+	munmap(map, paged_size);
 }
 
 PV_TEST_LOCAL("odp.remapped", "another mapping at the address is what is "
@@ -172,18 +173,19 @@ PV_TEST_LOCAL("odp.remapped", "another mapping at the address is what is "
 	uint64_t first = env.seed(), second = env.seed();
 
 	a.fill(first);
-	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, size);
+	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, paged_size);
 	int old = b.replace();
 
 	a.fill(second);
-	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, size);
-	b.must_hold(second, 0, size, "the new mapping");
+	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, paged_size);
+	b.must_hold(second, 0, paged_size, "the new mapping");
 	auto *was = static_cast<uint8_t *>(
-		mmap(nullptr, size, PROT_READ, MAP_SHARED, old, 0));
+		mmap(nullptr, paged_size, PROT_READ, MAP_SHARED, old, 0));
 
 	REQUIRE(was != MAP_FAILED, "mmap");
-	REQUIRE(pattern_verify(was, size, first, 0) < 0, "the old mapping");
-	munmap(was, size);
+	REQUIRE(pattern_verify(was, paged_size, first, 0) < 0,
+		"the old mapping");
+	munmap(was, paged_size);
 	close(old);
 }
 
@@ -196,7 +198,7 @@ PV_TEST_LOCAL("odp.gone", "memory that is not mapped, or not for writing: an "
 		Paged a(env.a), b(env.b);
 
 		a.fill(3);
-		must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, size);
+		must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, paged_size);
 		if (mapped)
 			REQUIRE(!mprotect(b.data + 5 * page, page, PROT_READ),
 				"mprotect");
@@ -275,9 +277,9 @@ PV_TEST_LOCAL("odp.taken_back",
 			Paged &target = round & 1 ? a : b;
 			uint64_t seed = env.seed();
 
-			pattern_fill(source.data, size, seed, 0);
-			must_run(env, link, a, b, opcode, 0, size);
-			target.must_hold(seed, 0, size, "data");
+			pattern_fill(source.data, paged_size, seed, 0);
+			must_run(env, link, a, b, opcode, 0, paged_size);
+			target.must_hold(seed, 0, paged_size, "data");
 		}
 	} catch (...) {
 		stop = true;
@@ -296,7 +298,7 @@ PV_TEST_LOCAL("odp.dereg", "a region goes while its pages are asked for")
 		Paged a(env.a), b(env.b);
 
 		for (int i = 0; i < 8; i++)
-			post(link.a, a, b, IBV_WR_RDMA_WRITE, 0, size);
+			post(link.a, a, b, IBV_WR_RDMA_WRITE, 0, paged_size);
 		b.cool();
 		REQUIRE_EQ(ibv_dereg_mr((round & 1 ? a : b).mr), 0, "dereg_mr");
 		(round & 1 ? a : b).mr = nullptr;
@@ -352,16 +354,16 @@ PV_TEST_LOCAL("odp.prefetch", "pages asked for beforehand; what cannot be "
 		for (uint32_t flags : {0u, uint32_t(IBV_ADVISE_MR_FLAG_FLUSH)})
 			REQUIRE_EQ(ibv_advise_mr(pd, advice, flags, sges, 2), 0,
 				   "advice ", int(advice));
-	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, size);
-	b.must_hold(11, 0, size, "data");
+	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, paged_size);
+	b.must_hold(11, 0, paged_size, "data");
 
 	auto refused = [&](ibv_sge sge) {
 		return ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge,
 				     1);
 	};
 
-	REQUIRE_EQ(refused({uintptr_t(b.data), size + 1, b.mr->lkey}), EFAULT,
-		   "beyond the region");
+	REQUIRE_EQ(refused({uintptr_t(b.data), paged_size + 1, b.mr->lkey}),
+		   EFAULT, "beyond the region");
 	REQUIRE_EQ(refused({uintptr_t(b.data), page, b.mr->lkey ^ 0x100}),
 		   EINVAL, "no such key");
 	REQUIRE_EQ(refused({pinned.address, 8, pinned.lkey}), EINVAL,

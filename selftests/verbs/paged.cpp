@@ -19,7 +19,8 @@ int make_file()
 {
 	int fd = memfd_create("pavo-odp", MFD_CLOEXEC);
 
-	REQUIRE(fd >= 0 && !ftruncate(fd, size), "memfd: ", strerror(errno));
+	REQUIRE(fd >= 0 && !ftruncate(fd, paged_size),
+		"memfd: ", strerror(errno));
 	return fd;
 }
 
@@ -52,10 +53,11 @@ uint64_t post_request(Side &side, ibv_send_wr *wr, Paged &from, Paged &to,
 
 Paged::Paged(Host &host, unsigned access) : fd_(make_file())
 {
-	data = static_cast<uint8_t *>(mmap(
-		nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+	data = static_cast<uint8_t *>(mmap(nullptr, paged_size,
+					   PROT_READ | PROT_WRITE, MAP_SHARED,
+					   fd_, 0));
 	REQUIRE(data != MAP_FAILED, "mmap: ", strerror(errno));
-	mr = ibv_reg_mr(local(host).raw_pd(0), data, size,
+	mr = ibv_reg_mr(local(host).raw_pd(0), data, paged_size,
 			int(access | IBV_ACCESS_ON_DEMAND));
 	if (!mr && (errno == EOPNOTSUPP || errno == EINVAL))
 		throw Skip("the device has no on-demand paging");
@@ -66,7 +68,7 @@ Paged::~Paged()
 {
 	if (mr)
 		ibv_dereg_mr(mr);
-	munmap(data, size);
+	munmap(data, paged_size);
 	close(fd_);
 }
 
@@ -94,8 +96,8 @@ int Paged::replace()
 {
 	int fd = make_file(), old = fd_;
 
-	REQUIRE(mmap(data, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		     fd, 0) == data,
+	REQUIRE(mmap(data, paged_size, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_FIXED, fd, 0) == data,
 		"mmap: ", strerror(errno));
 	fd_ = fd;
 	return old;

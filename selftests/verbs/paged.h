@@ -9,8 +9,7 @@
 
 namespace pv {
 
-constexpr size_t page = 4096;
-constexpr size_t size = 64 * page;
+constexpr size_t paged_size = 64 * page;
 
 /*
  * Memory in a file, so that its pages can be taken from the process without
@@ -24,9 +23,9 @@ public:
 	~Paged();
 
 	/* The process's page tables know none of it from now on. */
-	void cool(size_t offset = 0, size_t length = size);
+	void cool(size_t offset = 0, size_t length = paged_size);
 	/* A pattern there, and then all of it is cool. */
-	void fill(uint64_t seed, size_t offset = 0, size_t length = size);
+	void fill(uint64_t seed, size_t offset = 0, size_t length = paged_size);
 	void must_hold(uint64_t seed, size_t offset, size_t length,
 		       const char *what);
 	/* Another file at the same address; the old one's content stays. */

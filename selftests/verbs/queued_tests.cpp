@@ -18,37 +18,37 @@ using namespace pv;
 
 namespace {
 
-constexpr size_t size = 32 << 10;
+constexpr size_t queued_size = 32 << 10;
 
 /* Memory that stays when its region has gone. */
-class Buffer {
+class QueuedBuffer {
 public:
-	explicit Buffer(Host &host)
+	explicit QueuedBuffer(Host &host)
 		: at_(static_cast<uint8_t *>(
-			  mmap(nullptr, size, PROT_READ | PROT_WRITE,
+			  mmap(nullptr, queued_size, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
 	{
 		REQUIRE(at_ != MAP_FAILED, "mmap");
-		mr_ = ibv_reg_mr(local(host).raw_pd(0), at_, size,
+		mr_ = ibv_reg_mr(local(host).raw_pd(0), at_, queued_size,
 				 IBV_ACCESS_REMOTE_READ);
 		REQUIRE(mr_, "reg_mr");
 	}
 
-	~Buffer()
+	~QueuedBuffer()
 	{
 		if (mr_)
 			ibv_dereg_mr(mr_);
-		munmap(at_, size);
+		munmap(at_, queued_size);
 	}
 
-	Buffer(const Buffer &) = delete;
+	QueuedBuffer(const QueuedBuffer &) = delete;
 
 	Mr view() const
 	{
 		Mr mr;
 
 		mr.address = reinterpret_cast<uint64_t>(at_);
-		mr.length = size;
+		mr.length = queued_size;
 		mr.rkey = mr_->rkey;
 		return mr;
 	}
@@ -67,9 +67,9 @@ private:
 };
 
 /* Different in every byte from what is there before. */
-void overwrite(Buffer &buffer)
+void overwrite(QueuedBuffer &buffer)
 {
-	for (size_t i = 0; i < size; i++)
+	for (size_t i = 0; i < queued_size; i++)
 		buffer.at()[i] = uint8_t(~buffer.at()[i]);
 }
 
@@ -86,18 +86,19 @@ bool read_and_deregister(Env &env, const Wait &wait, bool copied)
 	spec.timeout = wait.timeout;
 	spec.retry_count = 0;
 	Link link = connect(env, spec);
-	const unsigned packets = unsigned(size / link.mtu);
+	const unsigned packets = unsigned(queued_size / link.mtu);
 	const uint64_t early = env.seed(), background = env.seed();
-	Mr in = must_reg(env.a, {size}), model = must_reg(env.b, {size});
-	Buffer from(env.b);
+	Mr in = must_reg(env.a, {queued_size}),
+	   model = must_reg(env.b, {queued_size});
+	QueuedBuffer from(env.b);
 
-	env.b.fill(model.id, 0, size, early, 0);
-	memcpy(from.at(), local(env.b).memory(model.id), size);
-	env.a.fill(in.id, 0, size, background, 0);
+	env.b.fill(model.id, 0, queued_size, early, 0);
+	memcpy(from.at(), local(env.b).memory(model.id), queued_size);
+	env.a.fill(in.id, 0, queued_size, background, 0);
 	Qdisc delay(env.b, str("netem limit 1000 delay ", wait.ms, "ms"));
 	Moved sent(env.b, "tx_packets"), came(env.a, "rx_packets"),
 		dropped(env.a, "rx_drop_icrc");
-	SendWr read = make_wr(Op::read, {in, 0}, size, {from.view(), 0});
+	SendWr read = make_wr(Op::read, {in, 0}, queued_size, {from.view(), 0});
 	must_post(link.a, std::vector<SendWr>{read});
 	while (sent.by() < packets)
 		std::this_thread::yield();
@@ -109,11 +110,13 @@ bool read_and_deregister(Env &env, const Wait &wait, bool copied)
 	Wc wc = wait_send(env, link.a, "read");
 	if (copied) {
 		check_wc(wc, read.id, IBV_WC_SUCCESS, "read");
-		must_match(env.a, in, 0, size, early, 0, "what was read");
+		must_match(env.a, in, 0, queued_size, early, 0,
+			   "what was read");
 		REQUIRE_EQ(dropped.by(), 0u, "packets with another ICRC");
 	} else {
 		check_wc(wc, read.id, IBV_WC_RETRY_EXC_ERR, "read");
-		must_match(env.a, in, 0, size, background, 0, "what was read");
+		must_match(env.a, in, 0, queued_size, background, 0,
+			   "what was read");
 		REQUIRE_EQ(dropped.by(), packets, "packets with another ICRC");
 	}
 	return true;

@@ -20,7 +20,6 @@ using namespace pv;
 
 namespace {
 
-constexpr uint64_t region = 16384;
 constexpr int translation = IBV_REREG_MR_CHANGE_TRANSLATION;
 constexpr int change_pd = IBV_REREG_MR_CHANGE_PD;
 constexpr int change_access = IBV_REREG_MR_CHANGE_ACCESS;
@@ -33,7 +32,7 @@ struct Region {
 
 Region make_region(Env &env, unsigned access = all_access)
 {
-	Mr mr = must_reg(env.b, {region, 100, access});
+	Mr mr = must_reg(env.b, {region_size, 100, access});
 
 	return {mr.id, mr};
 }
@@ -108,15 +107,16 @@ PV_TEST_LOCAL("rereg.translation",
 		Mr before = r.mr, place = unregistered(env, length);
 
 		rereg(env, r, translation, 0, &place, 0);
-		env.b.fill(before.id, 0, region, 3, 0);
+		env.b.fill(before.id, 0, region_size, 3, 0);
 		must_work(env, link, r.mr);
 		must_receive(env, link, r);
-		must_match(env.b, before, 0, region, 3, 0, "the old place");
+		must_match(env.b, before, 0, region_size, 3, 0,
+			   "the old place");
 		must_refuse_on(env, link, r.mr, int64_t(length) - 7, Op::write,
 			       "behind the new end");
 	}
 	Region r = make_region(env);
-	Mr before = r.mr, place = unregistered(env, region);
+	Mr before = r.mr, place = unregistered(env, region_size);
 
 	rereg(env, r, translation, 0, &place, 0);
 	before.rkey = r.mr.rkey;
@@ -171,7 +171,7 @@ PV_TEST_LOCAL("rereg.all", "every combination of the three changes")
 						    IBV_ACCESS_REMOTE_WRITE);
 		Pd pd = env.b.alloc_pd();
 		LinkSpec spec;
-		Mr place = unregistered(env, 3 * region);
+		Mr place = unregistered(env, 3 * region_size);
 
 		if (flags & change_pd)
 			spec.pd_b = pd.id;
@@ -216,8 +216,8 @@ PV_TEST_LOCAL("rereg.windows",
 	Link link = connect(env);
 	Region r = make_region(env, all_access | IBV_ACCESS_MW_BIND);
 	Window window(env.b, IBV_MW_TYPE_2);
-	BindSpec spec = {r.mr, 0, region};
-	Mr place = unregistered(env, region);
+	BindSpec spec = {r.mr, 0, region_size};
+	Mr place = unregistered(env, region_size);
 
 	must_bind(env, link.b, window, spec);
 	REQUIRE_EQ(try_rereg(env, r, translation, 0, &place, 0),
@@ -377,14 +377,14 @@ PV_TEST_LOCAL("rereg.ends_what_was_begun",
 PV_TEST_LOCAL("mr.zero_based", "a zero-based region is addressed from 0")
 {
 	Link link = connect(env);
-	Mr mr = must_reg(env.b,
-			 {region, 100, all_access | IBV_ACCESS_ZERO_BASED});
+	Mr mr = must_reg(env.b, {region_size, 100,
+				 all_access | IBV_ACCESS_ZERO_BASED});
 	Mr by_address = mr;
 
 	mr.address = 0;
 	must_work(env, link, mr);
 	must_receive(env, link, {mr.id, mr});
-	must_refuse_on(env, link, mr, int64_t(region) - 7, Op::write,
+	must_refuse_on(env, link, mr, int64_t(region_size) - 7, Op::write,
 		       "behind its end");
 	must_refuse(env, mr, -1, Op::write, "before its start");
 	must_refuse(env, by_address, 0, Op::write, "by virtual address");
@@ -394,10 +394,10 @@ PV_TEST_LOCAL("mr.iova", "a region is addressed as it was registered")
 {
 	LocalHost &host = local(env.b);
 	Link link = connect(env);
-	Mr mr = unregistered(env, region, 100);
+	Mr mr = unregistered(env, region_size, 100);
 	uint64_t iova = 0x7700000000000000 + 100;
 	ibv_mr *raw = ibv_reg_mr_iova(host.raw_pd(0), host.memory(mr.id),
-				      region, iova, all_access);
+				      region_size, iova, all_access);
 
 	REQUIRE(raw, "ibv_reg_mr_iova: ", strerror(errno));
 	mr.address = iova;
@@ -413,18 +413,18 @@ PV_TEST_LOCAL("mr.access_flags", "every flag that a region can have")
 	for (unsigned flag :
 	     {0u, unsigned(IBV_ACCESS_MW_BIND), unsigned(IBV_ACCESS_HUGETLB),
 	      unsigned(IBV_ACCESS_RELAXED_ORDERING)}) {
-		Mr mr = must_reg(env.b, {region, 100, all_access | flag});
+		Mr mr = must_reg(env.b, {region_size, 100, all_access | flag});
 
 		must_work(env, link, mr);
 		env.b.destroy(Kind::mr, mr.id);
 	}
 	/* An optional flag that nobody knows is no reason to refuse. */
-	Mr mr = must_reg(env.b, {region, 100, all_access | 1u << 29});
+	Mr mr = must_reg(env.b, {region_size, 100, all_access | 1u << 29});
 
 	must_work(env, link, mr);
 	for (unsigned bad : {unsigned(IBV_ACCESS_REMOTE_WRITE),
 			     unsigned(IBV_ACCESS_REMOTE_ATOMIC), 1u << 19})
-		REQUIRE_EQ(env.b.reg_mr({region, 0, bad}).error, EINVAL,
+		REQUIRE_EQ(env.b.reg_mr({region_size, 0, bad}).error, EINVAL,
 			   "access ", bad);
 }
 

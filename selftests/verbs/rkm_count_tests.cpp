@@ -18,9 +18,7 @@ using namespace pv;
 
 namespace {
 
-constexpr uint64_t page = 4096;
-
-Mr bindable(Env &env)
+Mr bindable_page(Env &env)
 {
 	return must_reg(env.b, {page, 0, bindable_access});
 }
@@ -75,7 +73,7 @@ PV_TEST_LOCAL("rkm.counts_regions", "deregistration walks where peers had "
 			REQUIRE_EQ(env.b.destroy(Kind::mr, mr.id), 0, "dereg");
 		});
 	}
-	Mr mr = bindable(env);
+	Mr mr = bindable_page(env);
 	must_walk(env, 0, "deregistration, no right of peers", [&] {
 		REQUIRE_EQ(env.b.destroy(Kind::mr, mr.id), 0, "dereg");
 	});
@@ -112,7 +110,7 @@ PV_TEST_LOCAL("rkm.counts_type_1", "binds and the end of windows of type 1: "
 				   "a walk where there was a binding")
 {
 	Link link = connect(env);
-	BindSpec spec = {bindable(env), 0, page};
+	BindSpec spec = {bindable_page(env), 0, page};
 	Window moved(env.b, IBV_MW_TYPE_1), freed(env.b, IBV_MW_TYPE_1),
 		unused(env.b, IBV_MW_TYPE_1);
 
@@ -137,7 +135,7 @@ PV_TEST_LOCAL("rkm.counts_type_2", "invalidation and the end of windows of "
 				   "type 2: a walk where there was a binding")
 {
 	Link link = connect(env);
-	BindSpec spec = {bindable(env), 0, page};
+	BindSpec spec = {bindable_page(env), 0, page};
 	Window one(env.b, IBV_MW_TYPE_2), two(env.b, IBV_MW_TYPE_2);
 
 	must_walk(env, 0, "bind", [&] { must_bind(env, link.b, one, spec); });
@@ -160,7 +158,7 @@ PV_TEST_LOCAL("rkm.counts_qp_end", "the end of a queue pair ends each window "
 {
 	constexpr unsigned windows = 3;
 	Link stays = connect(env);
-	BindSpec spec = {bindable(env), 0, page};
+	BindSpec spec = {bindable_page(env), 0, page};
 	Window other(env.b, IBV_MW_TYPE_1);
 
 	for (unsigned n : {0u, windows}) {

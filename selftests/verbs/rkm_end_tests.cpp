@@ -16,7 +16,6 @@ using namespace pv;
 namespace {
 
 constexpr size_t bystanders = 40;
-constexpr uint64_t page = 4096;
 constexpr int rounds = 50, kicks = 48;
 
 /* A queue pair at B with a window on it, beside so many others. */

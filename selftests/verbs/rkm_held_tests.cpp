@@ -17,7 +17,6 @@ using namespace pv;
 
 namespace {
 
-constexpr uint64_t page = 4096;
 constexpr int mtu = 1024;
 
 /* Without a loss timer; as the document has it, three reads and a write at a time. */

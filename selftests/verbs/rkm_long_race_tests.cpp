@@ -21,7 +21,7 @@ using namespace pv;
 
 namespace {
 
-constexpr uint64_t page = 4096, size = 4 * page;
+constexpr uint64_t target_size = 4 * page;
 
 /*
  * While they live all CPUs are interrupted as often as can be: so now and then a copy
@@ -60,8 +60,8 @@ public:
 	Writer(Env &env, Link &link, const Mr &out, const Mr &in)
 		: thread_([&env, &link, out, in, this] {
 			  while (!stop_) {
-				  SendWr wr = make_wr(Op::write, {out, 0}, size,
-						      {in, 0});
+				  SendWr wr = make_wr(Op::write, {out, 0},
+						      target_size, {in, 0});
 
 				  wr.rkey = key;
 				  env.a.post_send(link.a.qp.id, {wr});
@@ -98,9 +98,9 @@ private:
 /* Of every place another byte; the complement is what is written. */
 std::vector<uint8_t> bytes(uint8_t flip)
 {
-	std::vector<uint8_t> all(size);
+	std::vector<uint8_t> all(target_size);
 
-	for (size_t i = 0; i < size; i++)
+	for (size_t i = 0; i < target_size; i++)
 		all[i] = uint8_t(i * 7 + i / 256) ^ flip;
 	return all;
 }
@@ -116,8 +116,8 @@ PV_TEST_TWO_CPUS(
 	LinkSpec uc;
 	uc.type = IBV_QPT_UC;
 	Link link = connect(env, uc), binder = connect(env);
-	Mr in = must_reg(env.b, {size, 0, bindable_access});
-	Mr out = must_reg(env.a, {size});
+	Mr in = must_reg(env.b, {target_size, 0, bindable_access});
+	Mr out = must_reg(env.a, {target_size});
 	Window window(env.b, IBV_MW_TYPE_1);
 	uint8_t *memory = local(env.b).memory(in.id);
 	const std::vector<uint8_t> late = bytes(0), written = bytes(0xff);
@@ -125,23 +125,25 @@ PV_TEST_TWO_CPUS(
 	std::mt19937 random{1};
 	uint32_t hits = 0;
 
-	memcpy(local(env.a).memory(out.id), written.data(), size);
+	memcpy(local(env.a).memory(out.id), written.data(), target_size);
 	Moved matches(env.b, "rkm_matches"), stalls(env.b, "rkm_stalls");
 	Interrupts interrupts;
 	Writer writer(env, link, out, in);
 	for (uint32_t round = 0; round < rounds; round++) {
-		must_bind(env, binder.b, window, {in, 0, size});
+		must_bind(env, binder.b, window, {in, 0, target_size});
 		writer.key = window->rkey;
 		/* Now and then wait for one, or all might be late. */
-		while (round % 2 == 0 && !memcmp(memory, late.data(), size))
+		while (round % 2 == 0 &&
+		       !memcmp(memory, late.data(), target_size))
 			std::this_thread::yield();
 		for (auto turns = random() % 4096; turns; turns--)
 			std::atomic_signal_fence(std::memory_order_seq_cst);
 		must_bind(env, binder.b, window, {});
-		hits += memcmp(memory, late.data(), size) != 0;
-		memcpy(memory, late.data(), size);
+		hits += memcmp(memory, late.data(), target_size) != 0;
+		memcpy(memory, late.data(), target_size);
 		writer.next();
-		REQUIRE(!memcmp(memory, late.data(), size), "round ", round);
+		REQUIRE(!memcmp(memory, late.data(), target_size), "round ",
+			round);
 	}
 	note(str(rounds, " ends of a key, ", hits, " after a write by it; ",
 		 matches.by(), " found in use, ", stalls.by(),

@@ -24,7 +24,7 @@ using namespace pv;
 
 namespace {
 
-constexpr size_t racers = 16, bystanders = 24;
+constexpr size_t racers = 16, race_bystanders = 24;
 constexpr uint32_t few_rounds = 50;
 
 /* What peers do: operations of so many bytes, in packets of so many at most. */
@@ -72,7 +72,15 @@ uint32_t fewer_rounds_of(const Env &env)
 }
 
 /* How keys end. */
-enum class By { local_inv, send_inv, move, dealloc, queue_pair, dereg, rereg };
+enum class EndedBy {
+	local_inv,
+	send_inv,
+	move,
+	dealloc,
+	queue_pair,
+	dereg,
+	rereg
+};
 
 /*
  * Some bytes with a key, a queue pair of its own, and what its peer does. The key is of a
@@ -80,12 +88,12 @@ enum class By { local_inv, send_inv, move, dealloc, queue_pair, dereg, rereg };
  */
 struct Racer {
 	Racer(Env &env, Link pair, ibv_mw_type type, const BindSpec &place,
-	      By by, size_t number)
+	      EndedBy by, size_t number)
 		: link(std::move(pair)),
 		  window(std::make_unique<Window>(env.b, type)),
 		  at(place.offset), spec(place),
 		  reads(link.spec.type == IBV_QPT_RC &&
-			(by == By::local_inv || number % 2))
+			(by == EndedBy::local_inv || number % 2))
 	{
 	}
 
@@ -111,7 +119,7 @@ struct Ends {
 
 class Races {
 public:
-	Races(Env &env, ibv_qp_type type, By by, const Shape &shape)
+	Races(Env &env, ibv_qp_type type, EndedBy by, const Shape &shape)
 		: env_(env), by_(by), bytes_(shape.bytes),
 		  half_(racers * std::max<uint64_t>(bytes_, 64)),
 		  early_(pattern(bytes_, 0)), late_(pattern(bytes_, 0xff)),
@@ -130,11 +138,12 @@ public:
 		for (size_t i = 0; i < racers; i++)
 			racers_.emplace_back(
 				env, connect(env, spec),
-				by == By::move ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2,
+				by == EndedBy::move ? IBV_MW_TYPE_1 :
+						      IBV_MW_TYPE_2,
 				BindSpec{memory_, int64_t(i * half_ / racers),
 					 bytes_},
 				by, i);
-		for (size_t i = 0; i < bystanders; i++)
+		for (size_t i = 0; i < race_bystanders; i++)
 			others_.push_back(connect(env, spec));
 		put(at_a(out_, 0), written_);
 		peer_ = std::thread([this] { be_the_peer(); });
@@ -183,7 +192,7 @@ public:
 	{
 		const bool reliable = racers_[0].link.spec.type == IBV_QPT_RC;
 
-		return !by_request() || by_ == By::send_inv ||
+		return !by_request() || by_ == EndedBy::send_inv ||
 		       (ends_.first >= ends_.keys / 64 &&
 			(!reliable || ends_.refused >= ends_.keys / 64));
 	}
@@ -192,11 +201,14 @@ private:
 	/* Is it a work request that ends keys? Else a call. */
 	bool by_request() const
 	{
-		return by_ == By::local_inv || by_ == By::send_inv ||
-		       by_ == By::move;
+		return by_ == EndedBy::local_inv || by_ == EndedBy::send_inv ||
+		       by_ == EndedBy::move;
 	}
 
-	bool of_window() const { return by_ != By::dereg && by_ != By::rereg; }
+	bool of_window() const
+	{
+		return by_ != EndedBy::dereg && by_ != EndedBy::rereg;
+	}
 
 	uint8_t *at_a(const Mr &mr, int64_t at)
 	{
@@ -232,8 +244,8 @@ private:
 				use(racer);
 			}
 			/* A send with invalidate is behind one, or before. */
-			const uint32_t all = by_ == By::send_inv ? 2 * racers :
-								   racers;
+			const uint32_t all =
+				by_ == EndedBy::send_inv ? 2 * racers : racers;
 			for (const Wc &wc :
 			     env_.a.poll(racers_[0].link.a.send_cq.id, all,
 					 env_.options.patience_ms))
@@ -276,7 +288,7 @@ private:
 			if (!racer.window)
 				racer.window = std::make_unique<Window>(
 					env_.b, IBV_MW_TYPE_2);
-			if (by_ == By::send_inv)
+			if (by_ == EndedBy::send_inv)
 				must_post(racer.link.b,
 					  std::vector<RecvWr>{{i, {}}});
 			post_bind(binder_of(i), *racer.window, racer.spec);
@@ -291,7 +303,7 @@ private:
 	/* Any queue pair may move a window; its peer's may be at its end. */
 	Side &binder_of(size_t i)
 	{
-		return by_ == By::move ? others_[i].b : racers_[i].link.b;
+		return by_ == EndedBy::move ? others_[i].b : racers_[i].link.b;
 	}
 
 	void connect_anew(Racer &racer)
@@ -326,18 +338,18 @@ private:
 	/* When it has returned nobody uses the key. */
 	void end_object(Racer &racer)
 	{
-		if (by_ == By::dealloc) {
+		if (by_ == EndedBy::dealloc) {
 			REQUIRE_EQ(racer.window->free(), 0, "dealloc_mw");
 			racer.window.reset();
 			return;
 		}
-		if (by_ == By::queue_pair) {
+		if (by_ == EndedBy::queue_pair) {
 			REQUIRE_EQ(env_.b.destroy(Kind::qp, racer.link.b.qp.id),
 				   0, "destroy_qp");
 			racer.link.b.qp.id = 0;
 			return;
 		}
-		if (by_ == By::rereg) {
+		if (by_ == EndedBy::rereg) {
 			change_access(racer, IBV_ACCESS_LOCAL_WRITE);
 			return;
 		}
@@ -350,9 +362,9 @@ private:
 	{
 		Racer &racer = racers_[i];
 
-		if (by_ == By::local_inv)
+		if (by_ == EndedBy::local_inv)
 			return post_local_inv(racer.link.b, racer.key);
-		if (by_ == By::move) {
+		if (by_ == EndedBy::move) {
 			BindSpec next = racer.spec;
 
 			next.offset += int64_t(half_);
@@ -517,7 +529,7 @@ private:
 	static constexpr int lost = -1;
 
 	Env &env_;
-	const By by_;
+	const EndedBy by_;
 	const uint32_t bytes_;
 	const uint64_t half_; /* of the memory: windows move to the other one */
 	/*
@@ -542,7 +554,7 @@ private:
 	std::thread peer_;
 };
 
-void race(Env &env, ibv_qp_type type, By by, uint32_t rounds,
+void race(Env &env, ibv_qp_type type, EndedBy by, uint32_t rounds,
 	  const Shape &shape = {})
 {
 	Moved matches(env.b, "rkm_matches"), stalls(env.b, "rkm_stalls"),
@@ -568,14 +580,14 @@ PV_TEST_TWO_CPUS("rkm.race_many",
 		 "writes race with LOCAL_INV on 40 queue pairs "
 		 "(UC): after its completion no byte changes")
 {
-	race(env, IBV_QPT_UC, By::local_inv, rounds_of(env));
+	race(env, IBV_QPT_UC, EndedBy::local_inv, rounds_of(env));
 }
 
 PV_TEST_TWO_CPUS("rkm.race_reliable",
 		 "reads race with LOCAL_INV on 40 queue pairs (RC): after its "
 		 "completion no byte leaves")
 {
-	race(env, IBV_QPT_RC, By::local_inv, rounds_of(env));
+	race(env, IBV_QPT_RC, EndedBy::local_inv, rounds_of(env));
 }
 
 PV_TEST_TWO_CPUS(
@@ -585,7 +597,8 @@ PV_TEST_TWO_CPUS(
 	"and writes of several packets")
 {
 	for (const Shape &shape : {Shape{}, Shape{4096, 256}})
-		race(env, IBV_QPT_RC, By::send_inv, some_rounds_of(env), shape);
+		race(env, IBV_QPT_RC, EndedBy::send_inv, some_rounds_of(env),
+		     shape);
 }
 
 PV_TEST_TWO_CPUS("rkm.race_move",
@@ -594,7 +607,7 @@ PV_TEST_TWO_CPUS("rkm.race_move",
 		 "does where it is by the key of before")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
-		race(env, type, By::move, some_rounds_of(env));
+		race(env, type, EndedBy::move, some_rounds_of(env));
 }
 
 PV_TEST_TWO_CPUS("rkm.race_dereg",
@@ -603,7 +616,7 @@ PV_TEST_TWO_CPUS("rkm.race_dereg",
 		 "or leaves")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
-		race(env, type, By::dereg, fewer_rounds_of(env));
+		race(env, type, EndedBy::dereg, fewer_rounds_of(env));
 }
 
 PV_TEST_TWO_CPUS("rkm.race_rereg",
@@ -611,13 +624,13 @@ PV_TEST_TWO_CPUS("rkm.race_rereg",
 		 "rights of peers")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
-		race(env, type, By::rereg, fewer_rounds_of(env));
+		race(env, type, EndedBy::rereg, fewer_rounds_of(env));
 }
 
 PV_TEST_TWO_CPUS("rkm.race_dealloc", "the same with deallocation of the window")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
-		race(env, type, By::dealloc, fewer_rounds_of(env));
+		race(env, type, EndedBy::dealloc, fewer_rounds_of(env));
 }
 
 PV_TEST_TWO_CPUS(
@@ -625,7 +638,7 @@ PV_TEST_TWO_CPUS(
 	"writes (UC) race with the end of the queue pair that the window "
 	"was bound by: after its return no byte changes")
 {
-	race(env, IBV_QPT_UC, By::queue_pair, fewer_rounds_of(env));
+	race(env, IBV_QPT_UC, EndedBy::queue_pair, fewer_rounds_of(env));
 }
 
 /* More than is copied for being short. */
@@ -634,6 +647,6 @@ PV_TEST_TWO_CPUS("rkm.race_dereg_long",
 		 "after its return no byte changes or leaves")
 {
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC})
-		race(env, type, By::dereg, fewer_rounds_of(env) / 2,
+		race(env, type, EndedBy::dereg, fewer_rounds_of(env) / 2,
 		     {4096, 1024});
 }

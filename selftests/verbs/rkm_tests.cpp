@@ -22,9 +22,8 @@ using namespace pv;
 namespace {
 
 constexpr size_t vis = 256, slots = 4;
-constexpr uint64_t page = 4096;
 
-Mr bindable(Env &env, uint64_t length = page, Handle pd = 0)
+Mr bindable_pages(Env &env, uint64_t length = page, Handle pd = 0)
 {
 	return must_reg(env.b, {length, 0, bindable_access, pd});
 }
@@ -121,7 +120,7 @@ PV_TEST_LOCAL("rkm.walk_visits_all", "256 queue pairs, one PD, no key in use: "
 	std::vector<Link> links = many_links(env, vis);
 	Window window(env.b, IBV_MW_TYPE_1);
 
-	must_bind(env, links[0].b, window, {bindable(env), 0, page});
+	must_bind(env, links[0].b, window, {bindable_pages(env), 0, page});
 	Moved walks(env.b, "rkm_walks"), qps(env.b, "rkm_qps"),
 		keys(env.b, "rkm_keys"), matches(env.b, "rkm_matches");
 	end_of(env, links[0].b, window);
@@ -140,7 +139,7 @@ PV_TEST_LOCAL("rkm.pd_first", "the PD differs on all but one of 256: its four "
 	Window window(env.b, IBV_MW_TYPE_1, other.id);
 
 	must_bind(env, own[0].b, window,
-		  {bindable(env, page, other.id), 0, page});
+		  {bindable_pages(env, page, other.id), 0, page});
 	Parameter all("rkm_full_walk", "Y");
 	Moved qps(env.b, "rkm_qps"), fail(env.b, "rkm_pd_fail"),
 		keys(env.b, "rkm_keys");
@@ -156,7 +155,7 @@ PV_TEST_LOCAL("rkm.invalid_slot", "operations that are over match nothing, "
 {
 	std::vector<Link> links = many_links(env, 2);
 	Window window(env.b, IBV_MW_TYPE_1);
-	BindSpec spec = {bindable(env), 0, page};
+	BindSpec spec = {bindable_pages(env), 0, page};
 	Mr here = must_reg(env.a, {page});
 
 	must_bind(env, links[0].b, window, spec);
@@ -183,7 +182,7 @@ PV_TEST_TWO_CPUS(
 	uc.mtu = 256;
 	Link link = connect(env, uc), binder = connect(env);
 	Window window(env.b, IBV_MW_TYPE_1);
-	BindSpec spec = {bindable(env), 0, page};
+	BindSpec spec = {bindable_pages(env), 0, page};
 	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
 	std::atomic<uint32_t> key{0};
 	std::atomic<bool> stop{false}, lost{false};
@@ -240,7 +239,7 @@ PV_TEST_TWO_CPUS("rkm.race", "writes race with the end of their key, --races "
 	LinkSpec uc;
 	uc.type = IBV_QPT_UC;
 	Link link = connect(env, uc), binder = connect(env);
-	Mr in = bindable(env), out = must_reg(env.a, {page});
+	Mr in = bindable_pages(env), out = must_reg(env.a, {page});
 	Window window(env.b, IBV_MW_TYPE_1);
 	BindSpec spec = {in, 0, page};
 	std::atomic<uint32_t> key{0};
@@ -286,7 +285,8 @@ PV_TEST_LOCAL("rkm.write_in_the_middle", "the window of a long write moves: "
 	constexpr uint64_t size = 16 << 20;
 	Link link = connect(env), fresh = connect(env), binder = connect(env);
 	Window window(env.b, IBV_MW_TYPE_1);
-	Mr first = bindable(env, size), second = bindable(env, size);
+	Mr first = bindable_pages(env, size),
+	   second = bindable_pages(env, size);
 	Mr out = must_reg(env.a, {size});
 	const uint64_t seed = env.seed(), canary = env.seed();
 	BindSpec spec = {first, 0, size}, moved = {second, 0, size};
@@ -317,7 +317,7 @@ PV_TEST_LOCAL("rkm.five_bytes", "a window of five bytes: the fifth can be "
 {
 	Link link = connect(env);
 	Window window(env.b, IBV_MW_TYPE_1);
-	BindSpec spec = {bindable(env), 1001, 5};
+	BindSpec spec = {bindable_pages(env), 1001, 5};
 	Mr here = must_reg(env.a, {page});
 
 	must_bind(env, link.b, window, spec);
@@ -338,7 +338,7 @@ PV_TEST_LOCAL("rkm.two_binds", "two at once on different queue pairs: both "
 	std::vector<Link> links = many_links(env, vis);
 	Link first = connect(env), second = connect(env);
 	Window one(env.b, IBV_MW_TYPE_1), two(env.b, IBV_MW_TYPE_1);
-	Mr mr = bindable(env);
+	Mr mr = bindable_pages(env);
 
 	for (int round = 0; round < 20; round++) {
 		must_bind(env, first.b, one, {mr, 0, page});
@@ -370,8 +370,8 @@ PV_TEST_LOCAL("rkm.other_traffic", "traffic goes on while --many queue pairs "
 	Window window(env.b, IBV_MW_TYPE_1),
 		other(env.b, IBV_MW_TYPE_1, apart.pd_b);
 	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
-	BindSpec spec = {bindable(env), 0, page};
-	BindSpec quiet = {bindable(env, page, apart.pd_b), 0, page};
+	BindSpec spec = {bindable_pages(env), 0, page};
+	BindSpec quiet = {bindable_pages(env, page, apart.pd_b), 0, page};
 
 	ready_to_receive(env, binder, env.options.many);
 	Traffic traffic(env, link, make_wr(Op::write, {out, 0}, 8, {in, 0}));
@@ -404,7 +404,7 @@ PV_TEST_LOCAL("rkm.second_walk", "a second walk begins at the first queue pair "
 {
 	std::vector<Link> links = many_links(env, vis);
 	Window window(env.b, IBV_MW_TYPE_1);
-	Mr mr = bindable(env);
+	Mr mr = bindable_pages(env);
 
 	for (int walk = 0; walk < 2; walk++) {
 		must_bind(env, links[0].b, window, {mr, 0, page});
@@ -452,7 +452,7 @@ PV_TEST_LOCAL("rkm.no_slots",
 
 	for (int i = 0; i < 8; i++)
 		links.push_back(make_link(env));
-	must_bind(env, binder.b, window, {bindable(env), 0, page});
+	must_bind(env, binder.b, window, {bindable_pages(env), 0, page});
 	Moved qps(env.b, "rkm_qps"), keys(env.b, "rkm_keys");
 	end_of(env, binder.b, window);
 	REQUIRE_EQ(qps.by(), links.size() + 1, "queue pairs");
@@ -471,7 +471,7 @@ PV_TEST_LOCAL("rkm.send_inv_waits",
 		Window window(env.b, IBV_MW_TYPE_2);
 		const uint64_t seed = env.seed();
 
-		must_bind(env, link.b, window, {bindable(env), 0, page});
+		must_bind(env, link.b, window, {bindable_pages(env), 0, page});
 		env.a.fill(out.id, 0, length, seed, 0);
 		SendWr wr = make_wr(Op::send, {out, 0}, length);
 

@@ -36,7 +36,7 @@ int64_t kernel_memory()
 	       memory("/proc/self/status", "RssAnon");
 }
 
-constexpr uint32_t slot = 64; /* bytes of each message */
+constexpr uint32_t scale_slot = 64; /* bytes of each message */
 
 /* One message on every link, all under way at once; each byte is checked. */
 void use_all(Env &env, std::vector<Link> &links, Side Link::*from,
@@ -50,9 +50,10 @@ void use_all(Env &env, std::vector<Link> &links, Side Link::*from,
 	receiver.host->fill(in.id, 0, in.length, seed + 1, 0);
 	for (uint32_t i = 0; i < links.size(); i++) {
 		RecvWr recv;
-		SendWr send = make_wr(Op::send, {out, int64_t(i) * slot}, slot);
+		SendWr send = make_wr(Op::send, {out, int64_t(i) * scale_slot},
+				      scale_slot);
 
-		recv.sges = {{in.id, int64_t(i) * slot, slot, 0}};
+		recv.sges = {{in.id, int64_t(i) * scale_slot, scale_slot, 0}};
 		must_post(links[i].*to, std::vector<RecvWr>{recv});
 		must_post(links[i].*from, std::vector<SendWr>{send});
 		if (i % batch == batch - 1 || i + 1 == links.size()) {
@@ -65,7 +66,7 @@ void use_all(Env &env, std::vector<Link> &links, Side Link::*from,
 			for (const Wc &wc :
 			     wait_completions(env, receiver, received, count,
 					      "receives"))
-				REQUIRE_EQ(wc.byte_len, slot, "received");
+				REQUIRE_EQ(wc.byte_len, scale_slot, "received");
 		}
 	}
 	must_match(*receiver.host, in, 0, in.length, seed, 0,
@@ -84,8 +85,8 @@ PV_TEST_LOCAL("scale.many_qps",
 
 	REQUIRE(env.info_a.device.max_qp >= int(many), "max_qp ",
 		env.info_a.device.max_qp);
-	Mr mr_a = must_reg(env.a, {uint64_t(many) * slot});
-	Mr mr_b = must_reg(env.b, {uint64_t(many) * slot});
+	Mr mr_a = must_reg(env.a, {uint64_t(many) * scale_slot});
+	Mr mr_b = must_reg(env.b, {uint64_t(many) * scale_slot});
 	spec.cap = {1, 1, 1, 1, 0};
 	spec.cq_a = env.a.create_cq(1024, false);
 	spec.cq_b = env.b.create_cq(1024, false);

@@ -14,7 +14,7 @@ using namespace pv;
 
 namespace {
 
-constexpr uint32_t size = 3000; /* of a message and of a receive */
+constexpr uint32_t message_size = 3000; /* of a message and of a receive */
 
 Srq must_srq(Env &env, SrqSpec spec = {})
 {
@@ -34,13 +34,15 @@ void must_post_srq(Env &env, const Srq &srq, const std::vector<RecvWr> &wrs)
 		" at request ", result.bad_index);
 }
 
-/* Receives number `first` and on, of `size` bytes each, one behind the other. */
+/* Receives number `first` and on, of `message_size` bytes each, one behind the other. */
 std::vector<RecvWr> receives(const Mr &in, uint32_t first, uint32_t count)
 {
 	std::vector<RecvWr> wrs;
 
 	for (uint32_t i = first; i < first + count; i++)
-		wrs.push_back({i, {{in.id, int64_t(i) * size, size, 0}}});
+		wrs.push_back({i,
+			       {{in.id, int64_t(i) * message_size, message_size,
+				 0}}});
 	return wrs;
 }
 
@@ -53,7 +55,8 @@ Link connect_srq(Env &env, const Srq &srq, LinkSpec spec = {})
 
 SendWr send_of(const Mr &out, uint32_t index)
 {
-	return make_wr(Op::send, {out, int64_t(index) * size}, size);
+	return make_wr(Op::send, {out, int64_t(index) * message_size},
+		       message_size);
 }
 
 /* One empty message across, for pairs whose receives are not looked at. */
@@ -97,12 +100,12 @@ void shared_by_three(Env &env, ibv_qp_type type)
 	std::vector<Link> links;
 	for (uint32_t i = 0; i < pairs; i++)
 		links.push_back(connect_srq(env, srq, spec));
-	Mr out = must_reg(env.a, {count * size}),
-	   in = must_reg(env.b, {count * size});
+	Mr out = must_reg(env.a, {count * message_size}),
+	   in = must_reg(env.b, {count * message_size});
 	uint64_t seed = env.seed();
 
-	env.a.fill(out.id, 0, count * size, seed, 0);
-	env.b.fill(in.id, 0, count * size, 1, 0);
+	env.a.fill(out.id, 0, count * message_size, seed, 0);
+	env.b.fill(in.id, 0, count * message_size, 1, 0);
 	must_post_srq(env, srq, receives(in, 0, count));
 	for (uint32_t i = 0; i < count; i++) {
 		Link &link = links[i % pairs];
@@ -112,9 +115,9 @@ void shared_by_three(Env &env, ibv_qp_type type)
 		Wc wc = wait_recv(env, link.b, "receive");
 		check_wc(wc, i, IBV_WC_SUCCESS, "WQEs are taken in order");
 		REQUIRE_EQ(wc.qp_number, link.b.qp.number, "qp_num");
-		REQUIRE_EQ(wc.byte_len, size, "byte_len");
+		REQUIRE_EQ(wc.byte_len, message_size, "byte_len");
 	}
-	must_match(env.b, in, 0, count * size, seed, 0, "all messages");
+	must_match(env.b, in, 0, count * message_size, seed, 0, "all messages");
 }
 
 } // namespace
@@ -133,10 +136,11 @@ PV_TEST("srq.write_imm", "a write with immediate takes one of its WQEs")
 {
 	Srq srq = must_srq(env);
 	Link link = connect_srq(env, srq);
-	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {size});
-	SendWr wr = make_wr(Op::write_imm, {out, 0}, size, {in, 0});
+	Mr out = must_reg(env.a, {message_size}),
+	   in = must_reg(env.b, {message_size});
+	SendWr wr = make_wr(Op::write_imm, {out, 0}, message_size, {in, 0});
 
-	env.a.fill(out.id, 0, size, 5, 0);
+	env.a.fill(out.id, 0, message_size, 5, 0);
 	must_post_srq(env, srq, {{0x1234567890abcdef, {}}});
 	must_post(link.a, std::vector<SendWr>{wr});
 	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_SUCCESS,
@@ -144,7 +148,7 @@ PV_TEST("srq.write_imm", "a write with immediate takes one of its WQEs")
 	Wc wc = wait_recv(env, link.b, "receive");
 	check_wc(wc, 0x1234567890abcdef, IBV_WC_SUCCESS, "receive");
 	REQUIRE_EQ(wc.imm, wr.imm, "immediate data");
-	must_match(env.b, in, 0, size, 5, 0, "data");
+	must_match(env.b, in, 0, message_size, 5, 0, "data");
 }
 
 PV_TEST("srq.interleaved",
@@ -191,19 +195,20 @@ PV_TEST("srq.wraps", "a small queue used 300 times over")
 	small.max_wr = 4;
 	Srq srq = must_srq(env, small);
 	Link link = connect_srq(env, srq);
-	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {size});
+	Mr out = must_reg(env.a, {message_size}),
+	   in = must_reg(env.b, {message_size});
 
 	for (uint32_t i = 0; i < 300; i++) {
 		uint64_t seed = env.seed();
 		SendWr wr = send_of(out, 0);
 
-		env.a.fill(out.id, 0, size, seed, 0);
-		must_post_srq(env, srq, {{i, {{in.id, 0, size, 0}}}});
+		env.a.fill(out.id, 0, message_size, seed, 0);
+		must_post_srq(env, srq, {{i, {{in.id, 0, message_size, 0}}}});
 		must_post(link.a, std::vector<SendWr>{wr});
 		wait_send(env, link.a, "send");
 		check_wc(wait_recv(env, link.b, "receive"), i, IBV_WC_SUCCESS,
 			 "receive");
-		must_match(env.b, in, 0, size, seed, 0, "message");
+		must_match(env.b, in, 0, message_size, seed, 0, "message");
 	}
 }
 
@@ -278,11 +283,12 @@ PV_TEST("srq.scatter", "as many entries as it has, one too many is refused")
 	spec.max_sge = 7;
 	Srq srq = must_srq(env, spec);
 	Link link = connect_srq(env, srq);
-	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {2 * size});
+	Mr out = must_reg(env.a, {message_size}),
+	   in = must_reg(env.b, {2 * message_size});
 	RecvWr recv;
 
-	env.a.fill(out.id, 0, size, 5, 0);
-	env.b.fill(in.id, 0, 2 * size, 6, 0);
+	env.a.fill(out.id, 0, message_size, 5, 0);
+	env.b.fill(in.id, 0, 2 * message_size, 6, 0);
 	/* from the back to the front, with holes */
 	for (uint32_t i = 0; i < srq.max_sge; i++)
 		recv.sges.push_back({in.id, 5500 - int64_t(i) * 800, 450, 0});
@@ -290,9 +296,10 @@ PV_TEST("srq.scatter", "as many entries as it has, one too many is refused")
 	recv.sges.push_back({in.id, 0, 1, 0});
 	REQUIRE_EQ(env.b.post_srq(srq.id, {recv}).error, EINVAL, "one more");
 	must_post(link.a, std::vector<SendWr>{send_of(out, 0)});
-	REQUIRE_EQ(wait_recv(env, link.b, "receive").byte_len, size, "length");
+	REQUIRE_EQ(wait_recv(env, link.b, "receive").byte_len, message_size,
+		   "length");
 	for (uint32_t i = 0; i < 7; i++) {
-		uint32_t part = std::min(450u, size - i * 450);
+		uint32_t part = std::min(450u, message_size - i * 450);
 
 		must_match(env.b, in, 5500 - int64_t(i) * 800, part, 5, i * 450,
 			   "part");
@@ -371,10 +378,11 @@ PV_TEST("srq.bad_wqe", "a bad key in a WQE harms the pair that took it alone")
 {
 	Srq srq = must_srq(env);
 	Link hit = connect_srq(env, srq), other = connect_srq(env, srq);
-	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {size});
+	Mr out = must_reg(env.a, {message_size}),
+	   in = must_reg(env.b, {message_size});
 
 	env.expect_async();
-	must_post_srq(env, srq, {{7, {{in.id, 0, size, 0x100}}}});
+	must_post_srq(env, srq, {{7, {{in.id, 0, message_size, 0x100}}}});
 	must_post(hit.a, std::vector<SendWr>{send_of(out, 0)});
 	check_wc(wait_recv(env, hit.b, "receive"), 7, IBV_WC_LOC_PROT_ERR,
 		 "receive");
@@ -388,10 +396,11 @@ PV_TEST("srq.too_small", "a WQE that is too small fails the message")
 {
 	Srq srq = must_srq(env);
 	Link link = connect_srq(env, srq);
-	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {size});
+	Mr out = must_reg(env.a, {message_size}),
+	   in = must_reg(env.b, {message_size});
 
 	env.expect_async();
-	must_post_srq(env, srq, {{7, {{in.id, 0, size - 1, 0}}}});
+	must_post_srq(env, srq, {{7, {{in.id, 0, message_size - 1, 0}}}});
 	must_post(link.a, std::vector<SendWr>{send_of(out, 0)});
 	check_wc(wait_recv(env, link.b, "receive"), 7, IBV_WC_LOC_LEN_ERR,
 		 "receive");
@@ -405,20 +414,20 @@ PV_TEST("srq.pd", "keys in its WQEs are those of its own protection domain")
 	MrSpec mr;
 
 	spec.pd = mr.pd = env.b.alloc_pd().id;
-	mr.length = size;
+	mr.length = message_size;
 	Srq srq = must_srq(env, spec);
 	Link link = connect_srq(env, srq);
-	Mr out = must_reg(env.a, {size}), ours = must_reg(env.b, mr),
-	   of_qp = must_reg(env.b, {size});
+	Mr out = must_reg(env.a, {message_size}), ours = must_reg(env.b, mr),
+	   of_qp = must_reg(env.b, {message_size});
 
 	env.expect_async();
-	env.a.fill(out.id, 0, size, 5, 0);
+	env.a.fill(out.id, 0, message_size, 5, 0);
 	must_post_srq(env, srq,
-		      {{1, {{ours.id, 0, size, 0}}},
-		       {2, {{of_qp.id, 0, size, 0}}}});
+		      {{1, {{ours.id, 0, message_size, 0}}},
+		       {2, {{of_qp.id, 0, message_size, 0}}}});
 	must_post(link.a, std::vector<SendWr>{send_of(out, 0)});
 	check_wc(wait_recv(env, link.b, "first"), 1, IBV_WC_SUCCESS, "first");
-	must_match(env.b, ours, 0, size, 5, 0, "message");
+	must_match(env.b, ours, 0, message_size, 5, 0, "message");
 	must_post(link.a, std::vector<SendWr>{send_of(out, 0)});
 	check_wc(wait_recv(env, link.b, "second"), 2, IBV_WC_LOC_PROT_ERR,
 		 "a key of the QP's domain");

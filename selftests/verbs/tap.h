@@ -94,11 +94,17 @@ int run_all(Env &env, const RunOptions &options);
 #define PV_CAT2(a, b) a##b
 #define PV_CAT(a, b) PV_CAT2(a, b)
 
-#define PV_TEST_IN(needs, name, what)                                        \
-	static void PV_CAT(body_, __LINE__)(pv::Env & env);                  \
-	static pv::Register PV_CAT(reg_, __LINE__)(name, what, needs,        \
-						   PV_CAT(body_, __LINE__)); \
-	static void PV_CAT(body_, __LINE__)([[maybe_unused]] pv::Env & env)
+#define PV_TEST_NAMED(body, registered, needs, name, what)       \
+	static void body(pv::Env &env);                          \
+	static pv::Register registered(name, what, needs, body); \
+	static void body([[maybe_unused]] pv::Env &env)
+
+/* The counter, for several sources are one for the compiler, with the same lines. */
+#define PV_TEST_NUMBERED(number, ...) \
+	PV_TEST_NAMED(PV_CAT(body_, number), PV_CAT(reg_, number), __VA_ARGS__)
+
+#define PV_TEST_IN(needs, name, what) \
+	PV_TEST_NUMBERED(__COUNTER__, needs, name, what)
 
 #define PV_TEST(name, what) PV_TEST_IN(pv::Needs::any, name, what)
 #define PV_TEST_LOCAL(name, what) PV_TEST_IN(pv::Needs::local, name, what)

@@ -88,7 +88,7 @@ void uc_alive(Env &env, Link &link)
 	env.b.destroy(Kind::mr, at_b.mr.id);
 }
 
-void sweep(Env &env, Op op)
+void sweep_uc(Env &env, Op op)
 {
 	int64_t shift = 0;
 
@@ -112,8 +112,8 @@ void sweep(Env &env, Op op)
 	}
 }
 
-struct RegisterSweeps {
-	RegisterSweeps()
+struct RegisterUcSweeps {
+	RegisterUcSweeps()
 	{
 		for (Op op : uc_ops) {
 			std::string name = name_of(op);
@@ -125,11 +125,11 @@ struct RegisterSweeps {
 				{"uc." + name,
 				 str(name_of(op), " of every kind of length"),
 				 Needs::any, [op](Env &env) {
-					 sweep(env, op);
+					 sweep_uc(env, op);
 				 }});
 		}
 	}
-} register_sweeps;
+} register_uc_sweeps;
 
 /* A message that B cannot take in any way; then the pair works as before. */
 void dropped(Env &env, Link &link, const SendWr &wr, const char *what)

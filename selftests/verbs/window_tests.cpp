@@ -15,11 +15,9 @@ using namespace pv;
 
 namespace {
 
-constexpr uint64_t region = 16384;
-
 Mr bindable(Env &env, unsigned access = bindable_access, Handle pd = 0)
 {
-	return must_reg(env.b, {region, 100, access, pd});
+	return must_reg(env.b, {region_size, 100, access, pd});
 }
 
 /* A failed bind costs the queue pair; the window stays what it was. */
@@ -46,16 +44,17 @@ PV_TEST_LOCAL("mw.data",
 {
 	for (ibv_mw_type type : {IBV_MW_TYPE_1, IBV_MW_TYPE_2}) {
 		Link link = connect(env);
-		Mr local = must_reg(env.a, {region, 7}), mr = bindable(env);
+		Mr local = must_reg(env.a, {region_size, 7}),
+		   mr = bindable(env);
 		Window window(env.b, type);
-		BindSpec spec = {mr, 3, region - 5};
+		BindSpec spec = {mr, 3, region_size - 5};
 
 		must_bind(env, link.b, window, spec);
 		Mr view = view_of(window, spec);
 
 		for (Op op : {Op::write, Op::read, Op::write_imm}) {
 			exchange(env, link.a, link.b, op, {local, 1}, {view, 3},
-				 region - 5);
+				 region_size - 5);
 			exchange(env, link.a, link.b, op, {local, 0},
 				 {view, 4095}, 9);
 		}
@@ -111,7 +110,7 @@ PV_TEST_LOCAL("mw.rebind", "type 1: another bind moves the window, the old key "
 {
 	Link link = connect(env);
 	Window window(env.b, IBV_MW_TYPE_1);
-	Mr local = must_reg(env.a, {region});
+	Mr local = must_reg(env.a, {region_size});
 	BindSpec first = {bindable(env), 0, 4096};
 	BindSpec second = {bindable(env), 8192, 4096};
 
@@ -145,15 +144,15 @@ PV_TEST_LOCAL("mw.dereg", "a region with a window on it stays; a window may go "
 	for (ibv_mw_type type : {IBV_MW_TYPE_1, IBV_MW_TYPE_2}) {
 		Link link = connect(env);
 		Window window(env.b, type), other(env.b, type);
-		BindSpec spec = {bindable(env), 0, region};
-		Mr local = must_reg(env.a, {region});
+		BindSpec spec = {bindable(env), 0, region_size};
+		Mr local = must_reg(env.a, {region_size});
 
 		must_bind(env, link.b, window, spec);
 		must_bind(env, link.b, other, spec);
 		REQUIRE_EQ(env.b.destroy(Kind::mr, spec.mr.id), EBUSY,
 			   "dereg_mr with two windows");
 		exchange(env, link.a, link.b, Op::write, {local, 0},
-			 {view_of(window, spec), 0}, region);
+			 {view_of(window, spec), 0}, region_size);
 		REQUIRE_EQ(other.free(), 0, "dealloc_mw");
 		REQUIRE_EQ(env.b.destroy(Kind::mr, spec.mr.id), EBUSY,
 			   "dereg_mr with one window");
@@ -179,18 +178,18 @@ PV_TEST_LOCAL("mw.other_qp", "type 2 is for the peer of the queue pair that "
 			     "bound it, type 1 for the whole PD")
 {
 	Link link = connect(env), other = connect(env);
-	Mr local = must_reg(env.a, {region});
-	BindSpec spec = {bindable(env), 0, region};
+	Mr local = must_reg(env.a, {region_size});
+	BindSpec spec = {bindable(env), 0, region_size};
 	Window one(env.b, IBV_MW_TYPE_1), two(env.b, IBV_MW_TYPE_2);
 
 	must_bind(env, link.b, one, spec);
 	must_bind(env, link.b, two, spec);
 	exchange(env, other.a, other.b, Op::write, {local, 0},
-		 {view_of(one, spec), 0}, region);
+		 {view_of(one, spec), 0}, region_size);
 	must_refuse_on(env, other, view_of(two, spec), 0, Op::write,
 		       "a window of another queue pair");
 	exchange(env, link.a, link.b, Op::read, {local, 0},
-		 {view_of(two, spec), 0}, region);
+		 {view_of(two, spec), 0}, region_size);
 }
 
 PV_TEST_LOCAL("mw.qp_destroyed", "type 2: with its queue pair a window's "
@@ -198,7 +197,7 @@ PV_TEST_LOCAL("mw.qp_destroyed", "type 2: with its queue pair a window's "
 {
 	Link link = connect(env);
 	Window window(env.b, IBV_MW_TYPE_2);
-	BindSpec spec = {bindable(env), 0, region};
+	BindSpec spec = {bindable(env), 0, region_size};
 
 	must_bind(env, link.b, window, spec);
 	REQUIRE_EQ(env.b.destroy(Kind::qp, link.b.qp.id), 0, "destroy_qp");
@@ -206,18 +205,18 @@ PV_TEST_LOCAL("mw.qp_destroyed", "type 2: with its queue pair a window's "
 		    "a window whose queue pair is gone");
 
 	Link next = connect(env);
-	Mr local = must_reg(env.a, {region});
+	Mr local = must_reg(env.a, {region_size});
 
 	must_bind(env, next.b, window, spec);
 	exchange(env, next.a, next.b, Op::write, {local, 0},
-		 {view_of(window, spec), 0}, region);
+		 {view_of(window, spec), 0}, region_size);
 }
 
 PV_TEST_LOCAL("mw.zero_based",
 	      "type 2: a zero-based window is addressed from its own start")
 {
 	Link link = connect(env);
-	Mr local = must_reg(env.a, {region}), mr = bindable(env);
+	Mr local = must_reg(env.a, {region_size}), mr = bindable(env);
 	Window window(env.b, IBV_MW_TYPE_2);
 	BindSpec spec = {mr, 5000, 3000, window_access | IBV_ACCESS_ZERO_BASED};
 
@@ -242,7 +241,7 @@ PV_TEST_LOCAL("mw.bind_errors",
 		bad = good;
 		bad.offset = -1;
 		bind_error(env, type, bad, PAVO_VE_MW_RANGE, "before it");
-		bad.offset = int64_t(region) - 999;
+		bad.offset = int64_t(region_size) - 999;
 		bind_error(env, type, bad, PAVO_VE_MW_RANGE, "behind it");
 		bad.offset = 0;
 		bad.length = UINT64_MAX;
@@ -279,7 +278,7 @@ PV_TEST_LOCAL("mw.bound_twice",
 	Link link = connect(env), other = connect(env);
 	Window window(env.b, IBV_MW_TYPE_2);
 	BindSpec spec = {bindable(env), 0, 4096};
-	Mr local = must_reg(env.a, {region});
+	Mr local = must_reg(env.a, {region_size});
 
 	must_bind(env, link.b, window, spec);
 	Mr view = view_of(window, spec);
@@ -299,7 +298,7 @@ PV_TEST_LOCAL("mw.in_order", "a bind takes its place among sends: complete "
 	Link link = connect(env);
 	Mr at_b = must_reg(env.b, {1 << 20}), at_a = must_reg(env.a, {1 << 20});
 	Window window(env.b, IBV_MW_TYPE_2);
-	BindSpec spec = {bindable(env), 0, region};
+	BindSpec spec = {bindable(env), 0, region_size};
 
 	for (int round = 0; round < 20; round++) {
 		SendWr first = make_wr(Op::write, {at_b, 0}, 300000, {at_a, 0});
@@ -315,15 +314,15 @@ PV_TEST_LOCAL("mw.in_order", "a bind takes its place among sends: complete "
 		check_wc(wait_recv(env, link.a, "the message"), 9,
 			 IBV_WC_SUCCESS, "the message");
 		/* Who was told of the key may use it at once. */
-		SendWr use = make_wr(Op::write, {at_a, 0}, region,
+		SendWr use = make_wr(Op::write, {at_a, 0}, region_size,
 				     {view_of(window, spec), 0});
 		uint64_t seed = env.seed();
 
-		env.a.fill(at_a.id, 0, region, seed, 0);
+		env.a.fill(at_a.id, 0, region_size, seed, 0);
 		must_post(link.a, std::vector<SendWr>{use});
 		check_wc(wait_send(env, link.a, "use"), use.id, IBV_WC_SUCCESS,
 			 "use of the key");
-		must_match(env.b, spec.mr, 0, region, seed, 0, "its data");
+		must_match(env.b, spec.mr, 0, region_size, seed, 0, "its data");
 		check_wc(wait_send(env, link.b, "bind"), id, IBV_WC_SUCCESS,
 			 "bind");
 		check_wc(wait_send(env, link.b, "message"), told.id,

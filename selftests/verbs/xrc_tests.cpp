@@ -89,7 +89,7 @@ XrcLink connect_xrc(Env &env, LinkSpec spec = {}, Handle xrcd = 0)
 	return link;
 }
 
-void must_post_srq(Env &env, const Srq &srq, const std::vector<RecvWr> &wrs)
+void must_post_xrc_srq(Env &env, const Srq &srq, const std::vector<RecvWr> &wrs)
 {
 	PostResult result = env.b.post_srq(srq.id, wrs);
 
@@ -122,7 +122,7 @@ void carry(Env &env, XrcLink &link, Op op, const Place &from, const Place &to,
 		if (op != Op::write_imm && length)
 			recv.sges = {
 				{to.mr.id, to.offset, uint32_t(length), 0}};
-		must_post_srq(env, link.srq, {recv});
+		must_post_xrc_srq(env, link.srq, {recv});
 	}
 	must_post(link.a, std::vector<SendWr>{wr});
 	Wc wc = wait_send(env, link.a, what.c_str(), length);
@@ -153,7 +153,7 @@ void alive(Env &env, XrcLink &link)
 	carry(env, link, Op::read, from, to, 5001);
 }
 
-void sweep(Env &env, Op op)
+void sweep_xrc(Env &env, Op op)
 {
 	for (int mtu : {256, 1024, 4096}) {
 		LinkSpec spec;
@@ -186,27 +186,27 @@ void refused(Env &env, XrcLink &link, const SendWr &wr, ibv_wc_status status,
 
 PV_TEST("xrc.send", "sends of every kind of length")
 {
-	sweep(env, Op::send);
+	sweep_xrc(env, Op::send);
 }
 
 PV_TEST("xrc.send_imm", "sends with immediate of every kind of length")
 {
-	sweep(env, Op::send_imm);
+	sweep_xrc(env, Op::send_imm);
 }
 
 PV_TEST("xrc.write", "writes of every kind of length")
 {
-	sweep(env, Op::write);
+	sweep_xrc(env, Op::write);
 }
 
 PV_TEST("xrc.write_imm", "writes with immediate of every kind of length")
 {
-	sweep(env, Op::write_imm);
+	sweep_xrc(env, Op::write_imm);
 }
 
 PV_TEST("xrc.read", "reads of every kind of length")
 {
-	sweep(env, Op::read);
+	sweep_xrc(env, Op::read);
 }
 
 PV_TEST("xrc.atomics", "compare and swap, fetch and add")
@@ -243,7 +243,7 @@ PV_TEST("xrc.inline", "inline data fits beside the number of the queue")
 
 	env.a.fill(out.id, 0, 200, 4, 0);
 	wr.flags |= IBV_SEND_INLINE;
-	must_post_srq(env, link.srq, {{1, {}}});
+	must_post_xrc_srq(env, link.srq, {{1, {}}});
 	must_post(link.a, std::vector<SendWr>{wr});
 	check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_SUCCESS,
 		 "receive");
@@ -262,8 +262,8 @@ PV_TEST("xrc.names_queue",
 
 	env.a.fill(out.id, 0, count * size, 3, 0);
 	for (uint32_t i = 0; i < count; i++)
-		must_post_srq(env, i % 3 ? other : link.srq,
-			      {{i, {{in.id, int64_t(i) * size, size, 0}}}});
+		must_post_xrc_srq(env, i % 3 ? other : link.srq,
+				  {{i, {{in.id, int64_t(i) * size, size, 0}}}});
 	for (uint32_t i = 0; i < count; i++)
 		must_post(link.a,
 			  std::vector<SendWr>{to_srq(
@@ -287,7 +287,7 @@ PV_TEST("xrc.shared_by_targets", "two targets of a domain use one queue")
 	XrcLink two = connect_xrc(env, {}, one.xrcd);
 	SendWr wr = to_srq(one.srq, make_wr(Op::send, {}, 0));
 
-	must_post_srq(env, one.srq, {{1, {}}, {2, {}}});
+	must_post_xrc_srq(env, one.srq, {{1, {}}, {2, {}}});
 	must_post(two.a, std::vector<SendWr>{wr});
 	Wc wc = wait_recv(env, one.b, "by the second");
 	check_wc(wc, 1, IBV_WC_SUCCESS, "by the second");
@@ -310,7 +310,7 @@ PV_TEST("xrc.rnr", "an empty queue: the message waits, one of another passes")
 	alive(env, passes);
 	REQUIRE(env.a.poll(waits.a.send_cq.id, 1, 20).empty(),
 		"completed without a receive");
-	must_post_srq(env, waits.srq, {{4, {{in.id, 0, 9000, 0}}}});
+	must_post_xrc_srq(env, waits.srq, {{4, {{in.id, 0, 9000, 0}}}});
 	check_wc(wait_send(env, waits.a, "send"), wr.id, IBV_WC_SUCCESS,
 		 "send");
 	check_wc(wait_recv(env, waits.b, "receive"), 4, IBV_WC_SUCCESS,
@@ -339,7 +339,7 @@ PV_TEST("xrc.other_domain", "a queue of another domain is refused")
 	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
 
 	env.b.fill(in.id, 0, 64, 2, 0);
-	must_post_srq(env, other.srq, {{1, {{in.id, 0, 64, 0}}}});
+	must_post_xrc_srq(env, other.srq, {{1, {{in.id, 0, 64, 0}}}});
 	refused(env, link, to_srq(other.srq, make_wr(Op::send, {out, 0}, 64)),
 		IBV_WC_REM_INV_REQ_ERR, "send");
 	no_more(other.b, "the other's receive");
@@ -379,7 +379,7 @@ PV_TEST("xrc.bad_receive", "a receive with a bad key fails on its queue's CQ")
 	SendWr wr = to_srq(link.srq, make_wr(Op::send, {out, 0}, 64));
 
 	env.expect_async();
-	must_post_srq(env, link.srq, {{1, {{in.id, 0, 64, 0x100}}}});
+	must_post_xrc_srq(env, link.srq, {{1, {{in.id, 0, 64, 0x100}}}});
 	must_post(link.a, std::vector<SendWr>{wr});
 	check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_LOC_PROT_ERR,
 		 "receive");
@@ -392,7 +392,7 @@ PV_TEST("xrc.limit", "the limit event of its queue")
 	XrcLink link = connect_xrc(env);
 	ibv_srq_attr attr = {};
 
-	must_post_srq(env, link.srq, std::vector<RecvWr>(2));
+	must_post_xrc_srq(env, link.srq, std::vector<RecvWr>(2));
 	attr.srq_limit = 2;
 	REQUIRE_EQ(env.b.modify_srq(link.srq.id, attr, IBV_SRQ_LIMIT), 0,
 		   "arm");
@@ -413,7 +413,7 @@ PV_TEST("xrc.completion_event", "an armed CQ of a queue tells of a message")
 	spec.events = true;
 	XrcLink link = connect_xrc(env, spec);
 
-	must_post_srq(env, link.srq, std::vector<RecvWr>(2));
+	must_post_xrc_srq(env, link.srq, std::vector<RecvWr>(2));
 	REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, false), 0, "arm");
 	must_post(link.a, std::vector<SendWr>{
 				  to_srq(link.srq, make_wr(Op::send, {}, 0))});
@@ -433,7 +433,7 @@ PV_TEST("xrc.cq_overrun",
 	std::map<int, int> events;
 
 	env.expect_async();
-	must_post_srq(env, srq, std::vector<RecvWr>(size_t(count) + 1));
+	must_post_xrc_srq(env, srq, std::vector<RecvWr>(size_t(count) + 1));
 	for (int i = 0; i < count; i++) {
 		must_post(link.a, std::vector<SendWr>{wr});
 		wait_send(env, link.a, "send");
@@ -454,7 +454,7 @@ PV_TEST("xrc.queue_goes", "a queue may go while targets could use it")
 	XrcLink link = connect_xrc(env);
 	Srq gone = must_srq(env, link.xrcd, link.b.recv_cq);
 
-	must_post_srq(env, gone, {{1, {}}});
+	must_post_xrc_srq(env, gone, {{1, {}}});
 	REQUIRE_EQ(env.b.destroy(Kind::srq, gone.id), 0, "destroy");
 	alive(env, link);
 	refused(env, link, to_srq(gone, make_wr(Op::send, {}, 0)),
@@ -496,7 +496,7 @@ PV_TEST("xrc.flush", "an initiator in Error flushes; a target has no receives")
 	XrcLink link = connect_xrc(env);
 	SendWr wr = to_srq(link.srq, make_wr(Op::send, {}, 0));
 
-	must_post_srq(env, link.srq, {{1, {}}});
+	must_post_xrc_srq(env, link.srq, {{1, {}}});
 	to_state(link.a, IBV_QPS_ERR);
 	to_state(link.b, IBV_QPS_ERR);
 	must_post(link.a, std::vector<SendWr>{wr});
@@ -622,7 +622,7 @@ PV_TEST_LOCAL("odp.xrc", "XRC: both ends' memory not there")
 			 IBV_WC_SUCCESS, "on demand");
 	};
 
-	for (size_t length : {size_t(100), 3 * page, size - 1000})
+	for (size_t length : {size_t(100), 3 * page, paged_size - 1000})
 		for (auto opcode :
 		     {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
 			bool read = opcode == IBV_WR_RDMA_READ;

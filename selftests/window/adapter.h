@@ -63,6 +63,8 @@ std::vector<std::byte> pattern(uint32_t number, size_t length);
 
 /* Number 0 is the first adapter, 1 the second. */
 constexpr uint16_t node_a = 0, node_b = 1;
+/* Milliseconds, for what must come. */
+constexpr int long_enough = 60000;
 
 /* Both adapters, a job on both, and windows that know each other. */
 struct Pair {

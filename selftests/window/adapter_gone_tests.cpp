@@ -21,8 +21,8 @@ namespace {
 constexpr size_t mapped_size = 1 << 16;
 
 /* Of an operation to nobody: some milliseconds until it is given up. */
-const pavo::RdmaOptions hasty{.patience = std::chrono::microseconds(2000),
-			      .attempts = 6};
+const pavo::RdmaOptions hasty_options{
+	.patience = std::chrono::microseconds(2000), .attempts = 6};
 const pavo_rdma_options hasty_in_c{.patience = 2000,
 				   .most_patience = 0,
 				   .attempts = 6,
@@ -109,7 +109,7 @@ TEST_F(AdapterGone, IsToldByRdma)
 	world::Memory memory(mapped_size), there(mapped_size);
 	pavo::Mapping mapping(end.job, memory.all());
 	pavo::Mapping mapping_there(other.job, there.all());
-	pavo::Rdma rdma(*end.window, hasty), peer(*other.window);
+	pavo::Rdma rdma(*end.window, hasty_options), peer(*other.window);
 	pavo::Completion well, put, got;
 	pavo::RdmaMove move{.local = mapping.pvo(),
 			    .remote = mapping_there.pvo(),

@@ -14,7 +14,7 @@ using pavo::Message;
 
 namespace {
 
-constexpr size_t place = page + 100, bytes = 1000;
+constexpr size_t place = page + 100, half_bytes = 1000;
 
 /* Half of 2000 bytes, by a fragment that is number @n of two. */
 Frame half(Scene &scene, uint32_t n)
@@ -25,9 +25,9 @@ Frame half(Scene &scene, uint32_t n)
 	set_field(frame, AT_RCXT, 4, scene.forged_b);
 	set_field(frame, AT_PEER_RCXT, 4, scene.forged_a);
 	set_field(frame, AT_TID, 8, scene.tid);
-	set_field(frame, AT_TOTAL, 4, 2 * bytes);
+	set_field(frame, AT_TOTAL, 4, 2 * half_bytes);
 	set_field(frame, AT_FRAGMENT, 4, n);
-	set_field(frame, AT_PVO, 8, field(frame, AT_PVO, 8) + n * bytes);
+	set_field(frame, AT_PVO, 8, field(frame, AT_PVO, 8) + n * half_bytes);
 	return frame;
 }
 
@@ -35,7 +35,7 @@ Frame half(Scene &scene, uint32_t n)
 TEST(Again, AFragmentWhileTheOtherIsAwaited)
 {
 	for (uint32_t early : {0, 1}) {
-		const size_t late_place = place + (1 - early) * bytes;
+		const size_t late_place = place + (1 - early) * half_bytes;
 		Scene scene;
 		Moved placed(scene.device_b, "rx_rdma_packets"),
 			again(scene.device_b, "rx_drop_rdma_again"),
@@ -61,8 +61,8 @@ TEST(Again, AFragmentWhileTheOtherIsAwaited)
 		EXPECT_EQ(placed.by(), 2u);
 		EXPECT_TRUE(scene.there.holds(9, 0, late_place));
 		EXPECT_TRUE(std::ranges::equal(
-			scene.there.memory.part(late_place, bytes),
-			scene.here.memory.part(0, bytes)));
+			scene.there.memory.part(late_place, half_bytes),
+			scene.here.memory.part(0, half_bytes)));
 		EXPECT_TRUE(scene.honest());
 	}
 }
@@ -108,7 +108,7 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 		return told.tid;
 	}));
 	EXPECT_EQ(told.tid, scene.tid);
-	EXPECT_EQ(told.length, bytes);
+	EXPECT_EQ(told.length, half_bytes);
 	EXPECT_EQ(again.by(), 2u);
 	EXPECT_EQ(done.by(), 1u);
 	EXPECT_TRUE(scene.there.holds(9)) << "placed again";

@@ -27,8 +27,8 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 /* One packet; more than is copied. */
-constexpr uint32_t length = 1024;
-constexpr uint64_t rounds = 40, frames = 3;
+constexpr uint32_t sent_length = 1024;
+constexpr uint64_t rounds = 40, sent_frames = 3;
 constexpr int policies = 4000;
 
 /*
@@ -160,9 +160,9 @@ TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 	Copied copied("va");
 	LongWay way;
 	Ends ends(world::page);
-	const std::vector<std::byte> first = pattern(1, length),
-				     second = pattern(2, length),
-				     later = pattern(3, length);
+	const std::vector<std::byte> first = pattern(1, sent_length),
+				     second = pattern(2, sent_length),
+				     later = pattern(3, sent_length);
 	const auto late = Clock::now() + std::chrono::minutes(3);
 	Moved packets(ends.device_a, "tx_rdma_packets");
 	std::mt19937 random(1);
@@ -178,10 +178,11 @@ TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 
 		ends.here.fill(1);
 		ends.there.fill(2);
-		const auto *frame = ends.a.send_frame(uint32_t(frames * round));
-		ASSERT_FALSE(
-			ends.a.prepare_rdma(true, node_b, ends.b.number(),
-					    ends.request(++round, length, 0)));
+		const auto *frame =
+			ends.a.send_frame(uint32_t(sent_frames * round));
+		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
+						 ends.request(++round,
+							      sent_length, 0)));
 		ASSERT_FALSE(ends.a.prepare(node_b, ends.b.number(), {}));
 		LongWay::again();
 		std::thread other([&] {

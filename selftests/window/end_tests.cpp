@@ -31,8 +31,6 @@ using pavo::Window;
 
 namespace {
 
-constexpr int long_enough = 60000;
-
 struct Event {
 	Event() : fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 	~Event() { close(fd); }

@@ -34,8 +34,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr int long_enough = 60000;
-
 /* Handlers of window b, and an epoll set of their files. */
 struct Handlers : testing::Test {
 	Handlers() : set(epoll_create1(EPOLL_CLOEXEC)) {}

@@ -21,7 +21,7 @@ using namespace windows;
 
 namespace {
 
-constexpr size_t length = 20'000;
+constexpr size_t failover_length = 20'000;
 /* Where the life before left its packets, and the PVO they name. */
 constexpr const char *left_behind = "/run/pavo-packets";
 
@@ -41,13 +41,14 @@ bool told(Ends &ends, uint64_t tid)
 
 TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 {
-	Ends ends(length);
+	Ends ends(failover_length);
 	Wire in("vb"), out("va");
 
-	ASSERT_EQ(ends.ask(true, ends.request(1, length)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
+		  PAVO_FRAME_SENT);
 	ASSERT_TRUE(told(ends, 1));
 	auto frames = in.recorded();
-	ASSERT_EQ(frames.size(), (length + 1379) / 1380);
+	ASSERT_EQ(frames.size(), (failover_length + 1379) / 1380);
 	ends.there.fill(3);
 	/* They reach it, and are late. */
 	Moved late(ends.device_b, "rx_drop_tid");
@@ -58,7 +59,8 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	replay(out, frames);
 	ASSERT_TRUE(eventually([&] { return stale.by() == frames.size(); }));
 	/* Also of whoever has not noticed. */
-	ASSERT_EQ(ends.ask(true, ends.request(2, length)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(2, failover_length)),
+		  PAVO_FRAME_SENT);
 	ASSERT_TRUE(
 		eventually([&] { return stale.by() == 2 * frames.size(); }));
 	EXPECT_TRUE(ends.there.holds(3));
@@ -71,18 +73,19 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 	EXPECT_NE(ends.rcxt_b >> PAVO_RCXT_INDEX_BITS,
 		  before >> PAVO_RCXT_INDEX_BITS);
-	ASSERT_EQ(ends.ask(true, ends.request(3, length)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(3, failover_length)),
+		  PAVO_FRAME_SENT);
 	ASSERT_TRUE(told(ends, 3));
 	EXPECT_TRUE(ends.there.holds(1));
 }
 
 TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 {
-	Ends ends(length);
+	Ends ends(failover_length);
 	uint32_t old = ends.rcxt_a;
 
 	recover(ends.device_a);
-	EXPECT_EQ(ends.ask(true, ends.request(1, length, 0)),
+	EXPECT_EQ(ends.ask(true, ends.request(1, failover_length, 0)),
 		  PAVO_FRAME_BAD_RCXT);
 	EXPECT_EQ(ends.a.return_rcxts({&old, 1}), std::errc::invalid_argument);
 	EXPECT_EQ(ends.a.cancel({&old, 1}), std::errc::invalid_argument);
@@ -92,8 +95,9 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		ends.rcxt_a = many[50];
 		must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 		pavo_frame_state state = PAVO_FRAME_EMPTY;
-		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
-						 ends.request(1, length, 0)));
+		ASSERT_FALSE(ends.a.prepare_rdma(
+			true, node_b, ends.b.number(),
+			ends.request(1, failover_length, 0)));
 		std::thread sender([&] { ends.a.start(); });
 		recover(ends.device_a);
 		sender.join();
@@ -126,7 +130,7 @@ int order(const pavo::Device &device, const std::string &words)
 /* Of the administrator's, and nothing but a yes. */
 TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 {
-	Ends ends(length);
+	Ends ends(failover_length);
 	const uint32_t before = ends.b.lmt().recoveries;
 
 	for (const std::string words :
@@ -141,7 +145,8 @@ TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 	EXPECT_TRUE(user.good());
 	EXPECT_EQ(ends.b.lmt().recoveries, before);
 	EXPECT_EQ(ends.b.lmt().rcxts_owned, 1u);
-	ASSERT_EQ(ends.ask(true, ends.request(1, length)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
+		  PAVO_FRAME_SENT);
 	EXPECT_TRUE(told(ends, 1));
 	EXPECT_EQ(order(ends.device_b, "1\n"), 0);
 	EXPECT_EQ(ends.b.lmt().recoveries, before + 1);
@@ -149,10 +154,10 @@ TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 }
 
 /* What is moved: every third to a FIFO, every other by the other end. */
-struct Load {
+struct FailoverLoad {
 	static constexpr uint32_t operations = 60, size = 50'000;
 
-	explicit Load(Both &all) : both(all)
+	explicit FailoverLoad(Both &all) : both(all)
 	{
 		both.rdma_a.on_piece(
 			[this](const pavo::RdmaPiece &piece) { take(piece); });
@@ -245,7 +250,7 @@ TEST(Failover, OperationsGoOnAfterRecoveries)
 	Both both(4, {.patience = std::chrono::milliseconds(5),
 		      .piece = 20'000,
 		      .half_piece = 8'000});
-	Load load(both);
+	FailoverLoad load(both);
 	unsigned recoveries = 0;
 
 	ASSERT_TRUE(eventually([&] {
@@ -270,7 +275,7 @@ TEST(Failover, RecoveriesComeFromAnotherThread)
 	Both both(4, {.patience = std::chrono::milliseconds(5),
 		      .piece = 20'000,
 		      .half_piece = 8'000});
-	Load load(both);
+	FailoverLoad load(both);
 	std::atomic<uint32_t> recoveries = 0;
 	std::thread administrator([&] {
 		while (recoveries < wanted &&
@@ -288,21 +293,23 @@ TEST(Failover, RecoveriesComeFromAnotherThread)
 	both.rdma_a.put(both.b_of_a,
 			{.local = both.mapping_a.pvo(),
 			 .remote = both.mapping_b.pvo(),
-			 .length = Load::size},
+			 .length = FailoverLoad::size},
 			[&](std::error_code error) { result = error; });
 	ASSERT_TRUE(both.run());
 	EXPECT_FALSE(result) << result.message();
-	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 0, Load::size));
+	EXPECT_TRUE(
+		equal(both.memory_a, 0, both.memory_b, 0, FailoverLoad::size));
 }
 
 /* Before the module is loaded anew. */
 TEST(Failover, LeavesPacketsBehind)
 {
-	Ends ends(length);
+	Ends ends(failover_length);
 	Wire in("vb");
 	std::ofstream file(left_behind);
 
-	ASSERT_EQ(ends.ask(true, ends.request(1, length)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
+		  PAVO_FRAME_SENT);
 	ASSERT_TRUE(told(ends, 1));
 	file << ends.there.pvo() << ' ' << ends.b.number() << '\n';
 	for (const Frame &frame : in.recorded()) {
@@ -316,7 +323,7 @@ TEST(Failover, LeavesPacketsBehind)
 /* After that: the adapter is the same to all who look. */
 TEST(Failover, OfALifeBeforeTheAdapterTakesNothing)
 {
-	Ends ends(length);
+	Ends ends(failover_length);
 	Wire out("va");
 	std::ifstream file(left_behind);
 	std::vector<Frame> frames;
@@ -332,7 +339,7 @@ TEST(Failover, OfALifeBeforeTheAdapterTakesNothing)
 			  std::streamsize(n));
 		frames.push_back(frame);
 	}
-	ASSERT_EQ(frames.size(), (length + 1379) / 1380);
+	ASSERT_EQ(frames.size(), (failover_length + 1379) / 1380);
 	/* The same job and the same window: all but what is random fits. */
 	ASSERT_EQ(ends.b.number(), window);
 	Moved stale(ends.device_b, "rx_drop_rcxt");
@@ -342,7 +349,7 @@ TEST(Failover, OfALifeBeforeTheAdapterTakesNothing)
 	/* And its PVO is none, where the context is good. */
 	ASSERT_NE(pvo, ends.there.pvo());
 	Moved refused(ends.device_b, "rx_drop_rdma_pvo");
-	auto request = ends.request(1, length, 0);
+	auto request = ends.request(1, failover_length, 0);
 	request.remote_pvo = pvo;
 	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
 	ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));

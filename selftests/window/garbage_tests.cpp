@@ -24,8 +24,8 @@ using pavo::Message;
 
 namespace {
 
-constexpr size_t page = world::page, mapped = 16 * page;
-constexpr uint32_t frames = 64;
+constexpr size_t garbage_page = world::page, garbage_mapped = 16 * garbage_page;
+constexpr uint32_t garbage_frames = 64;
 
 pavo::WindowOptions options_of(uint16_t node, const Address &address)
 {
@@ -33,7 +33,7 @@ pavo::WindowOptions options_of(uint16_t node, const Address &address)
 
 	options.node = node;
 	options.gid_index = address.index;
-	options.send_frames = frames;
+	options.send_frames = garbage_frames;
 	return options;
 }
 
@@ -54,8 +54,8 @@ public:
 					 world::job_key)),
 		  a_(job_a_, options_of(node_a, pair.address_a)),
 		  b_(job_b_, options_of(node_b, pair.address_b)),
-		  here_(job_a_, mapped, 21, page),
-		  there_(job_b_, mapped, 22, page)
+		  here_(job_a_, garbage_mapped, 21, garbage_page),
+		  there_(job_b_, garbage_mapped, 22, garbage_page)
 	{
 		must(a_.set_node(node_b, pair.address_b.gid));
 		must(b_.set_node(node_a, pair.address_a.gid));
@@ -98,15 +98,15 @@ public:
 		request.tid = 1;
 		request.local_pvo = here_.pvo();
 		request.remote_pvo = there_.pvo();
-		request.length = mapped;
+		request.length = garbage_mapped;
 		request.flags = PAVO_RDMA_TELL_SOURCE;
 		ASSERT_FALSE(
 			a_.prepare_rdma(true, node_b, b_.number(), request));
 		ASSERT_FALSE(a_.start());
 		EXPECT_EQ(ended(a_).tid, 1u);
-		EXPECT_TRUE(
-			std::ranges::equal(here_.memory.part(page, mapped),
-					   there_.memory.part(page, mapped)));
+		EXPECT_TRUE(std::ranges::equal(
+			here_.memory.part(garbage_page, garbage_mapped),
+			there_.memory.part(garbage_page, garbage_mapped)));
 		EXPECT_EQ(b_.receive([&](const Message &message) {
 			EXPECT_TRUE(std::ranges::equal(message.payload,
 						       pattern(n, 70 * n)));
@@ -122,12 +122,13 @@ private:
 		std::vector<std::byte> all;
 
 		for (const pavo::Window *window : {&a_, &b_})
-			for (auto &part : {bytes_of(window->send_frame(0),
-						    frames * PAVO_FRAME_SIZE),
-					   bytes_of(window->recv_frame(0),
-						    256 * PAVO_FRAME_SIZE),
-					   bytes_of(window->commands(),
-						    sizeof(pavo_command_page))})
+			for (auto &part :
+			     {bytes_of(window->send_frame(0),
+				       garbage_frames * PAVO_FRAME_SIZE),
+			      bytes_of(window->recv_frame(0),
+				       256 * PAVO_FRAME_SIZE),
+			      bytes_of(window->commands(),
+				       sizeof(pavo_command_page))})
 				all.insert(all.end(), part.begin(), part.end());
 		return all;
 	}
@@ -143,17 +144,17 @@ private:
 	std::vector<std::byte> fifos_;
 };
 
-void command(pavo::Window &window, uint64_t word)
+void command(pavo::Window &window, uint64_t command_word)
 {
 	pavo_command_page *shared = window.commands();
 	uint32_t n = shared->producer;
 
-	shared->ring[n % PAVO_WCMD_RING] = word;
+	shared->ring[n % PAVO_WCMD_RING] = command_word;
 	std::atomic_ref(shared->producer)
 		.store(n + 1, std::memory_order_release);
 }
 
-uint64_t word(uint64_t op, uint32_t argument)
+uint64_t command_word(uint64_t op, uint32_t argument)
 {
 	return op << PAVO_WCMD_OP_SHIFT | argument;
 }
@@ -161,8 +162,9 @@ uint64_t word(uint64_t op, uint32_t argument)
 /* Who writes the garbage: windows of the first job, and contexts and memory of theirs. */
 struct Villain : testing::Test {
 	Villain()
-		: bystander(pair), here(pair.job_a, mapped, 1, page),
-		  there(pair.job_b, mapped, 2, page)
+		: bystander(pair),
+		  here(pair.job_a, garbage_mapped, 1, garbage_page),
+		  there(pair.job_b, garbage_mapped, 2, garbage_page)
 	{
 		open();
 	}
@@ -207,7 +209,7 @@ struct Villain : testing::Test {
 		if (one_in(rarely))
 			return right ^ uint64_t(1) << random() % 64;
 		if (one_in(rarely))
-			return bystander.pvo() + random() % mapped;
+			return bystander.pvo() + random() % garbage_mapped;
 		return one_in(rarely) ? random() : right;
 	}
 
@@ -228,7 +230,7 @@ struct Villain : testing::Test {
 	{
 		if (!harmless && one_in(40))
 			return uint32_t(random());
-		return uint32_t(random() % (one_in(4) ? mapped : 4000));
+		return uint32_t(random() % (one_in(4) ? garbage_mapped : 4000));
 	}
 
 	/* A frame RDMA_WRITE, READ or PIECE; both begin in the same way. */
@@ -325,7 +327,7 @@ struct Villain : testing::Test {
 
 		for (uint32_t i = 0; i < n; i++)
 			frame(next + i);
-		command(*window, word(PAVO_WCMD_START_TRANSMIT, n));
+		command(*window, command_word(PAVO_WCMD_START_TRANSMIT, n));
 		ASSERT_FALSE(window->kick());
 		for (uint32_t i = 0; i < n; i++) {
 			ASSERT_TRUE(eventually([&] { return mark(next + i); }));
@@ -346,8 +348,10 @@ struct Villain : testing::Test {
 	{
 		for (auto [buffer, number] :
 		     {std::pair{&here, 1u}, std::pair{&there, 2u}})
-			if (!buffer->holds(number, 0, page) ||
-			    !buffer->holds(number, page + mapped, page))
+			if (!buffer->holds(number, 0, garbage_page) ||
+			    !buffer->holds(number,
+					   garbage_page + garbage_mapped,
+					   garbage_page))
 				return false;
 		return true;
 	}
@@ -420,7 +424,7 @@ TEST_F(Villain, RequestsThatChange)
 	Moved placed(pair.device_b, "rx_rdma_packets");
 
 	harmless = true;
-	for (uint32_t n = 0; n < frames; n++) {
+	for (uint32_t n = 0; n < garbage_frames; n++) {
 		auto *at = reinterpret_cast<uint64_t *>(window->send_frame(n));
 
 		for (auto *values : {&first, &second}) {
@@ -447,8 +451,8 @@ TEST_F(Villain, RequestsThatChange)
 			}
 	});
 	for (int n = 0; n < 400; n++) {
-		command(*window, word(PAVO_WCMD_START_TRANSMIT,
-				      1 + uint32_t(random() % 8)));
+		command(*window, command_word(PAVO_WCMD_START_TRANSMIT,
+					      1 + uint32_t(random() % 8)));
 		EXPECT_FALSE(window->kick());
 		look_away(pair.b);
 		look_away(*window);
@@ -473,7 +477,7 @@ TEST_F(Villain, CommandsOfAnyKind)
 	auto right = [&](uint64_t op, uint32_t argument) {
 		switch (op) {
 		case PAVO_WCMD_START_TRANSMIT:
-			if (!argument || argument > frames - ready)
+			if (!argument || argument > garbage_frames - ready)
 				return false;
 			ready += argument;
 			return true;
@@ -499,15 +503,16 @@ TEST_F(Villain, CommandsOfAnyKind)
 		pavo_command_page *shared = window->commands();
 
 		for (uint64_t i = random() % 16; i--;) {
-			uint64_t value =
-				word(random() % 9, uint32_t(random() % 80));
+			uint64_t value = command_word(random() % 9,
+						      uint32_t(random() % 80));
 
 			if (one_in(8))
-				value = word(random() % 9, uint32_t(random()));
+				value = command_word(random() % 9,
+						     uint32_t(random()));
 			if (one_in(8))
 				value = random();
 			uint64_t op = value >> PAVO_WCMD_OP_SHIFT;
-			if (value != word(op, uint32_t(value)) ||
+			if (value != command_word(op, uint32_t(value)) ||
 			    !right(op, uint32_t(value)))
 				wrong++;
 			command(*window, value);

@@ -23,7 +23,7 @@ namespace {
 constexpr uint64_t numbers = 0x12345'6789'0000;
 
 /* A frame that has come, copied. */
-struct Frame {
+struct HalfFrame {
 	pavo_frame_type type;
 	uint16_t node;
 	uint32_t window;
@@ -42,9 +42,9 @@ struct Frame {
 };
 
 /* The next @n frames; fewer: no more have come. */
-std::vector<Frame> frames(pavo::Window &window, size_t n)
+std::vector<HalfFrame> frames(pavo::Window &window, size_t n)
 {
-	std::vector<Frame> come;
+	std::vector<HalfFrame> come;
 
 	eventually([&] {
 		window.receive(

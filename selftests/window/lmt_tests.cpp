@@ -27,10 +27,10 @@ using namespace windows;
 
 namespace {
 
-struct Event {
-	Event() : fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-	~Event() { close(fd); }
-	Event(const Event &) = delete;
+struct LmtEvent {
+	LmtEvent() : fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+	~LmtEvent() { close(fd); }
+	LmtEvent(const LmtEvent &) = delete;
 
 	int fd;
 };
@@ -38,7 +38,7 @@ struct Event {
 TEST(Table, WhoIsToldAndWhereItIs)
 {
 	Pair pair;
-	Event recv, send;
+	LmtEvent recv, send;
 	pavo::WindowOptions options;
 
 	for (uint32_t events = 0; events < 4; events++) {
@@ -87,7 +87,7 @@ TEST(Table, AddressesOfTheFifos)
 TEST(Table, RootReadsAllOfIt)
 {
 	Ends ends;
-	Event recv, send;
+	LmtEvent recv, send;
 	pavo::WindowOptions options;
 	options.recv_event = recv.fd;
 	options.send_event = send.fd;

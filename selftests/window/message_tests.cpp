@@ -340,11 +340,11 @@ TEST(Network, WhateverItDoesMessagesAreWhole)
 	}));
 }
 
-class Event {
+class MessageEvent {
 public:
-	Event() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-	~Event() { close(fd_); }
-	Event(const Event &) = delete;
+	MessageEvent() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+	~MessageEvent() { close(fd_); }
+	MessageEvent(const MessageEvent &) = delete;
 
 	int fd() const { return fd_; }
 	/* How often it was raised; waits @ms for the first time. */
@@ -363,12 +363,10 @@ private:
 	int fd_;
 };
 
-constexpr int long_enough = 60000;
-
 TEST(Threshold, TheNthMessageRaisesTheEvent)
 {
 	Pair pair;
-	Event event;
+	MessageEvent event;
 	pavo::WindowOptions options;
 	options.recv_event = event.fd();
 	std::unique_ptr<pavo::Window> window = another(pair, options);
@@ -400,7 +398,7 @@ TEST(Threshold, TheNthMessageRaisesTheEvent)
 TEST(Threshold, OfFramesThatWereSent)
 {
 	Pair pair;
-	Event event;
+	MessageEvent event;
 	pavo::WindowOptions options;
 	options.send_event = event.fd();
 	std::unique_ptr<pavo::Window> window = another(pair, options);

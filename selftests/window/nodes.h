@@ -25,6 +25,8 @@ namespace nodes {
 
 constexpr uint32_t job_id = 2001;
 constexpr uint64_t job_key = 0x6e6f646573;
+/* Whose pattern memory has that is used for something else. */
+constexpr uint32_t used_again = 100;
 
 /* ----------------------------------------------------------------- patterns */
 

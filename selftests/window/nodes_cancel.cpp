@@ -15,10 +15,8 @@ namespace nodes {
 namespace {
 
 /* Hundreds of packets. */
-constexpr size_t length = 1 << 20;
-constexpr uint32_t rounds = 16;
-/* Whose pattern memory has that is used for something else. */
-constexpr uint32_t used_again = 100;
+constexpr size_t cancel_length = 1 << 20;
+constexpr uint32_t cancel_rounds = 16;
 
 constexpr bool is_put(uint32_t round)
 {
@@ -40,7 +38,7 @@ public:
 	/* A look at some bytes: of each packet at least one. */
 	bool begun() const
 	{
-		for (size_t i = 0; i < length; i += 256)
+		for (size_t i = 0; i < cancel_length; i += 256)
 			if (memory_[i] != std::byte(0))
 				return true;
 		return false;
@@ -49,7 +47,7 @@ public:
 	/* Right behind the cancel. */
 	void use_again(uint32_t client, uint32_t round)
 	{
-		cut_ += first_wrong(memory_, client, round) < length;
+		cut_ += first_wrong(memory_, client, round) < cancel_length;
 		fill(memory_, used_again + client, round);
 	}
 
@@ -72,7 +70,7 @@ private:
 class CancelServer {
 public:
 	explicit CancelServer(const Arguments &arguments)
-		: asked_(arguments, length)
+		: asked_(arguments, cancel_length)
 	{
 		for (size_t i = 0; i < asked_.clients(); i++)
 			sinks_.emplace_back(asked_.part(i));
@@ -145,7 +143,7 @@ private:
 class CancelClient {
 public:
 	explicit CancelClient(const Arguments &arguments)
-		: asker_(arguments, length), sink_(asker_.memory)
+		: asker_(arguments, cancel_length), sink_(asker_.memory)
 	{
 	}
 
@@ -167,7 +165,8 @@ public:
 		must(!asker_.asking().lmt().recv_count,
 		     "told of what was cancelled, and not to be told");
 		together(asker_.meeting);
-		printf("%u of %u gets were cut\n", sink_.cut(), rounds / 2);
+		printf("%u of %u gets were cut\n", sink_.cut(),
+		       cancel_rounds / 2);
 	}
 
 private:
@@ -228,7 +227,7 @@ void serve_cancelled(const Arguments &arguments)
 {
 	CancelServer server(arguments);
 
-	for (uint32_t number = 0; number < rounds; number++)
+	for (uint32_t number = 0; number < cancel_rounds; number++)
 		server.round(number);
 	server.finish();
 }
@@ -237,7 +236,7 @@ void cancel_in_the_middle(const Arguments &arguments)
 {
 	CancelClient client(arguments);
 
-	for (uint32_t number = 0; number < rounds; number++)
+	for (uint32_t number = 0; number < cancel_rounds; number++)
 		client.round(number);
 	client.finish();
 }

@@ -19,7 +19,7 @@ namespace nodes {
 
 namespace {
 
-constexpr size_t length = 150'001;
+constexpr size_t library_length = 150'001;
 
 /* Where a window is. */
 struct Place {
@@ -27,7 +27,7 @@ struct Place {
 	pavo::Gid gid;
 };
 
-struct Card {
+struct LibraryCard {
 	std::array<uint32_t, 4> contexts;
 	pavo::Pvo memory;
 };
@@ -37,12 +37,14 @@ struct Card {
 class LibraryServer {
 public:
 	explicit LibraryServer(const Arguments &arguments)
-		: server_(arguments), memory_(arguments.clients * length),
+		: server_(arguments),
+		  memory_(arguments.clients * library_length),
 		  mapping_(server_.node.job, memory_),
 		  rdma_(server_.node.window)
 	{
 		rdma_.on_arrival([this](const pavo::RdmaArrival &arrival) {
-			must(arrival.length == length && arrival.tag == way_,
+			must(arrival.length == library_length &&
+				     arrival.tag == way_,
 			     "something else came");
 			turn(arrival.node - 1u);
 		});
@@ -70,7 +72,7 @@ private:
 	{
 		examples::Meeting &meeting = server_.meetings[i];
 		uint32_t window = server_.windows[i];
-		Card mine{{}, mapping_.pvo() + i * length};
+		LibraryCard mine{{}, mapping_.pvo() + i * library_length};
 		std::error_code error = rdma_.lend(mine.contexts);
 
 		must(error, "contexts");
@@ -80,7 +82,7 @@ private:
 						 server_.node.window.number(),
 						 server_.node.address.gid})
 					 .window;
-		Card theirs = meeting.exchange(mine);
+		LibraryCard theirs = meeting.exchange(mine);
 		rdma_.add({meeting.other(),
 			   window,
 			   {theirs.contexts.begin(), theirs.contexts.end()}},
@@ -90,7 +92,8 @@ private:
 
 	void turn(size_t i)
 	{
-		auto part = std::span(memory_).subspan(i * length, length);
+		auto part = std::span(memory_).subspan(i * library_length,
+						       library_length);
 
 		must_hold(part, uint32_t(i + 1), way_);
 		for (std::byte &byte : part)
@@ -141,10 +144,10 @@ Task get(pavo::Rdma &rdma, pavo::Rdma::Peer from, pavo::RdmaMove move,
 
 void by_coroutines(Client &client, uint32_t way)
 {
-	std::vector<std::byte> memory(length);
+	std::vector<std::byte> memory(library_length);
 	pavo::Mapping mapping(client.node.job, memory);
 	pavo::Rdma rdma(client.node.window);
-	Card mine{{}, mapping.pvo()};
+	LibraryCard mine{{}, mapping.pvo()};
 	std::error_code error = rdma.lend(mine.contexts);
 	Result result;
 	auto over = [&] {
@@ -153,7 +156,7 @@ void by_coroutines(Client &client, uint32_t way)
 	};
 
 	must(error, "contexts");
-	Card theirs = client.meeting.exchange(mine);
+	LibraryCard theirs = client.meeting.exchange(mine);
 	auto peer = rdma.add({client.meeting.other(),
 			      client.window,
 			      {theirs.contexts.begin(), theirs.contexts.end()}},
@@ -161,7 +164,7 @@ void by_coroutines(Client &client, uint32_t way)
 	must(error, "a peer");
 	pavo::RdmaMove move{.local = mapping.pvo(),
 			    .remote = theirs.memory,
-			    .length = length,
+			    .length = library_length,
 			    .tell = true,
 			    .tag = way};
 
@@ -199,7 +202,7 @@ public:
 				 pavo_device_close)),
 		  job_(opened(pavo_job_open(device_.get(), job_id, job_key),
 			      pavo_job_close)),
-		  memory(length),
+		  memory(library_length),
 		  mapping_(opened(pavo_mapping_open(job_.get(), memory.data(),
 						    memory.size()),
 				  pavo_mapping_close)),
@@ -208,12 +211,12 @@ public:
 					      nullptr, nullptr),
 			       pavo_rdma_close))
 	{
-		Card mine{{}, {pavo_mapping_pvo(mapping_.get())}};
+		LibraryCard mine{{}, {pavo_mapping_pvo(mapping_.get())}};
 
 		must(!pavo_rdma_lend(rdma_.get(), mine.contexts.data(),
 				     mine.contexts.size()),
 		     "contexts");
-		Card theirs = meeting.exchange(mine);
+		LibraryCard theirs = meeting.exchange(mine);
 		remote_ = theirs.memory.value;
 		peer_ = pavo_rdma_add(rdma_.get(), meeting.other(), other_,
 				      theirs.contexts.data(),
@@ -229,7 +232,7 @@ public:
 
 		move.local_pvo = pavo_mapping_pvo(mapping_.get());
 		move.remote_pvo = remote_;
-		move.bytes = length;
+		move.bytes = library_length;
 		move.tag = tag;
 		move.tell = tell;
 		must(!(put ? pavo_rdma_put : pavo_rdma_get)(

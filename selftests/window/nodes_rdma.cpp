@@ -30,14 +30,14 @@ namespace {
 
 /* Number of a byte where there is no memory. */
 constexpr uint64_t numbers = 0x12345'6789'0000;
-/* Of memory that is used for something else; and of what nobody writes to. */
-constexpr uint32_t used_again = 100, untouched = 200;
+/* Whose pattern memory has that nobody writes to. */
+constexpr uint32_t rdma_untouched = 200;
 constexpr size_t gap = 5;
 /* How often an adapter recovers, if it does. */
 constexpr unsigned recoveries = 3;
 
 /* Several pieces each, and no long waits for what was lost. */
-constexpr pavo::RdmaOptions options = {
+constexpr pavo::RdmaOptions rdma_options = {
 	.patience = std::chrono::milliseconds(10),
 	.most_patience = std::chrono::milliseconds(200),
 	.piece = 20'000,
@@ -92,11 +92,11 @@ std::span<std::byte> bytes_of(std::span<std::byte> part,
 /* Nothing is written before and behind what is to be. */
 void must_hold_gaps(std::span<const std::byte> part)
 {
-	must_hold(part.first(gap), untouched, 0);
+	must_hold(part.first(gap), rdma_untouched, 0);
 	for (const Operation &operation : operations()) {
 		size_t end = operation.place + operation.length;
 
-		must_hold(part.subspan(end, gap), untouched, 0, end);
+		must_hold(part.subspan(end, gap), rdma_untouched, 0, end);
 	}
 }
 
@@ -168,7 +168,7 @@ private:
 };
 
 /* What a client has to know. */
-struct Card {
+struct RdmaCard {
 	std::array<uint32_t, 4> contexts;
 	Pvo part;
 };
@@ -181,7 +181,7 @@ public:
 	RdmaServer(const Arguments &arguments, bool recover)
 		: server_(arguments), memory_(arguments.clients * part_size()),
 		  mapping_(server_.node.job, memory_),
-		  rdma_(server_.node.window, options),
+		  rdma_(server_.node.window, rdma_options),
 		  recoveries_(arguments.adapters[0], recover)
 	{
 		rdma_.on_arrival(
@@ -224,9 +224,9 @@ private:
 
 	void exchange_cards(examples::Meeting &meeting)
 	{
-		Card card{{},
-			  mapping_.pvo() +
-				  (meeting.other() - 1u) * part_size()};
+		RdmaCard card{{},
+			      mapping_.pvo() +
+				      (meeting.other() - 1u) * part_size()};
 
 		must(rdma_.lend(card.contexts), "contexts to lend");
 		meeting.exchange(card);
@@ -235,7 +235,7 @@ private:
 	/* What a client will get is there. */
 	void prepare(uint32_t node)
 	{
-		fill(part(node), untouched, 0);
+		fill(part(node), rdma_untouched, 0);
 		for (uint32_t tag = 0; tag < operations().size(); tag++)
 			if (!operations()[tag].write)
 				fill(bytes_of(part(node), operations()[tag]),
@@ -278,7 +278,8 @@ private:
 			if (!operation.write)
 				must_hold(bytes, node, tag);
 			else if (operation.to_fifo)
-				must_hold(bytes, untouched, 0, operation.place);
+				must_hold(bytes, rdma_untouched, 0,
+					  operation.place);
 			else
 				must_hold(bytes, used_again + node, tag);
 		}
@@ -301,14 +302,14 @@ public:
 	RdmaClient(const Arguments &arguments, bool recover)
 		: client_(arguments), memory_(part_size()),
 		  mapping_(client_.node.job, memory_),
-		  rdma_(client_.node.window, options),
+		  rdma_(client_.node.window, rdma_options),
 		  recoveries_(arguments.adapters[0], recover)
 	{
 		rdma_.on_piece([this](const RdmaPiece &piece) {
 			pieces_.take(client_.self(), piece);
 		});
-		fill(memory_, untouched, 0);
-		card_ = client_.meeting.exchange(Card{});
+		fill(memory_, rdma_untouched, 0);
+		card_ = client_.meeting.exchange(RdmaCard{});
 		std::error_code error;
 		peer_ = rdma_.add(
 			{client_.meeting.other(),
@@ -394,7 +395,8 @@ private:
 
 			if (operation.write ? operation.from_fifo :
 					      operation.to_fifo)
-				must_hold(bytes, untouched, 0, operation.place);
+				must_hold(bytes, rdma_untouched, 0,
+					  operation.place);
 			else
 				must_hold(bytes, used_again, tag);
 		}
@@ -406,7 +408,7 @@ private:
 	Rdma rdma_;
 	Pieces pieces_;
 	Recoveries recoveries_;
-	Card card_;
+	RdmaCard card_;
 	Rdma::Peer peer_;
 	size_t ended_ = 0;
 };

@@ -18,7 +18,7 @@ namespace nodes {
 namespace {
 
 /* Hundreds of packets: what is sent takes some time. */
-constexpr size_t length = 300'000;
+constexpr size_t rules_length = 300'000;
 /* What is done well has high tids, so that there are lower ones. */
 constexpr uint64_t first_tid = 1000;
 /* A UDP checksum that was left to the interface is not there when a packet is recorded. */
@@ -28,7 +28,8 @@ constexpr size_t at_checksum = 40;
 class Keeper {
 public:
 	explicit Keeper(const Arguments &arguments)
-		: asked(arguments, length), adapter_(arguments.adapters[0])
+		: asked(arguments, rules_length),
+		  adapter_(arguments.adapters[0])
 	{
 		fill(asked.memory, untouched, 0);
 		asked.together();
@@ -73,7 +74,8 @@ private:
 /* The end whose packets are dropped. */
 class Breaker {
 public:
-	explicit Breaker(const Arguments &arguments) : asker(arguments, length)
+	explicit Breaker(const Arguments &arguments)
+		: asker(arguments, rules_length)
 	{
 		asker.request.tid = first_tid;
 		together(asker.meeting);
@@ -247,7 +249,7 @@ void replay_the_past(const Arguments &arguments)
 
 	breaker.write_well(1);
 	std::vector<Frame> past = wire.recorded();
-	must(past.size() >= length / 1500, "too little was recorded");
+	must(past.size() >= rules_length / 1500, "too little was recorded");
 	for (Frame &frame : past)
 		windows::set_field(frame, at_checksum, 2, 0);
 	together(asker.meeting);

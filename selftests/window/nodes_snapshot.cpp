@@ -19,11 +19,9 @@ namespace nodes {
 namespace {
 
 /* Ends within a page and within a packet. */
-constexpr uint32_t part = 20'007;
+constexpr uint32_t snapshot_part = 20'007;
 constexpr uint32_t frames = 64;
-constexpr uint32_t rounds = 8;
-/* Whose pattern memory has when it is used for something else. */
-constexpr uint32_t used_again = 100;
+constexpr uint32_t snapshot_rounds = 8;
 
 /* Where a client sends to. */
 struct Aim {
@@ -39,7 +37,8 @@ class Target {
 public:
 	explicit Target(const Arguments &arguments)
 		: server_(arguments), clients_(arguments.clients),
-		  adapter_(arguments.adapters[0]), memory_(clients_ * part),
+		  adapter_(arguments.adapters[0]),
+		  memory_(clients_ * snapshot_part),
 		  mapping_(server_.node.job, memory_)
 	{
 	}
@@ -86,7 +85,7 @@ private:
 		for (uint32_t i = 0; i < clients_; i++)
 			server_.meetings[i].exchange(
 				Aim{false, window->number(), rcxts[i],
-				    mapping_.pvo() + i * part});
+				    mapping_.pvo() + i * snapshot_part});
 		return window;
 	}
 
@@ -109,9 +108,10 @@ private:
 	bool whole() const
 	{
 		for (uint32_t i = 0; i < clients_; i++)
-			if (first_wrong(std::span(memory_).subspan(i * part,
-								   part),
-					i + 1, 0) < part)
+			if (first_wrong(std::span(memory_).subspan(
+						i * snapshot_part,
+						snapshot_part),
+					i + 1, 0) < snapshot_part)
 				return false;
 		return true;
 	}
@@ -168,13 +168,13 @@ private:
 class Archer {
 public:
 	explicit Archer(const Arguments &arguments)
-		: client_(arguments), memory_(part),
+		: client_(arguments), memory_(snapshot_part),
 		  mapping_(client_.node.job, memory_)
 	{
 		fill(memory_, client_.self(), 0);
 		request_.local_rcxt = contexts(window(), 1)[0];
 		request_.local_pvo = mapping_.pvo().value;
-		request_.length = part;
+		request_.length = snapshot_part;
 	}
 
 	void run()
@@ -238,7 +238,7 @@ void reuse_memory(const Arguments &arguments)
 {
 	Target target(arguments);
 
-	for (uint32_t n = 0; n < rounds; n++)
+	for (uint32_t n = 0; n < snapshot_rounds; n++)
 		target.round(n, n % 2 == 0);
 	target.finish();
 }

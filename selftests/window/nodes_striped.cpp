@@ -23,7 +23,7 @@ constexpr uint64_t message_size = 2 << 20;
 constexpr uint32_t returned = 100;
 
 /* A lane that does not answer for ten seconds has failed: slow guests need some. */
-constexpr pavo::StripedOptions options = {
+constexpr pavo::StripedOptions striped_options = {
 	.chunk = 1 << 15,
 	.lane = {.patience = std::chrono::milliseconds(20),
 		 .most_patience = std::chrono::milliseconds(250),
@@ -43,7 +43,7 @@ struct Lane : examples::Node {
 /* One end: lanes by all adapters to the other machine, and memory. */
 struct End {
 	End(const Arguments &arguments, examples::Meeting &with)
-		: meeting(with), memory(message_size), striped(options)
+		: meeting(with), memory(message_size), striped(striped_options)
 	{
 		for (const std::string &name : arguments.adapters)
 			add(name);

@@ -18,7 +18,7 @@ namespace nodes {
 namespace {
 
 /* Contexts of each client that are written by, and what by each. */
-constexpr size_t used = 8, part = 5003;
+constexpr size_t used = 8, table_part = 5003;
 /* Contexts are taken in heaps of so many, then smaller ones. */
 constexpr size_t heap = 1000;
 
@@ -120,7 +120,7 @@ Rcxts in_order(Window &window, const std::vector<uint32_t> &all)
 
 void serve_tables(const Arguments &arguments)
 {
-	Asked asked(arguments, used * part);
+	Asked asked(arguments, used * table_part);
 	size_t owned = asked.clients();
 
 	fill(asked.memory, untouched, 0);
@@ -143,7 +143,7 @@ void serve_tables(const Arguments &arguments)
 
 void ask_tables(const Arguments &arguments)
 {
-	Asker asker(arguments, used * part);
+	Asker asker(arguments, used * table_part);
 	const uint64_t here = asker.request.local_pvo;
 	const uint64_t there = asker.request.remote_pvo;
 	uint16_t self = uint16_t(asker.self());
@@ -156,12 +156,12 @@ void ask_tables(const Arguments &arguments)
 	std::vector<uint32_t> all = take_all(asker.asking());
 	must_have(asker.node, self, 1 + all.size());
 	Rcxts mine = in_order(asker.asking(), all);
-	asker.request.length = part;
+	asker.request.length = table_part;
 	for (size_t n = 0; n < used; n++) {
 		asker.request.local_rcxt = mine[n];
 		asker.request.remote_rcxt = theirs[n];
-		asker.request.local_pvo = here + n * part;
-		asker.request.remote_pvo = there + n * part;
+		asker.request.local_pvo = here + n * table_part;
+		asker.request.remote_pvo = there + n * table_part;
 		must(asker.told(true).status == PAVO_PVO_OK, "a write");
 	}
 	must(asker.asking().return_rcxts(all), "return");

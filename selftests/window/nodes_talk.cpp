@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t answer_of = 100;
 /* Messages of a client that wait for an answer, and how long. */
 constexpr size_t ahead = 8;
-constexpr auto patience = std::chrono::milliseconds(30);
+constexpr auto talk_patience = std::chrono::milliseconds(30);
 
 /* From no byte of pattern to all that there is room for. */
 size_t length_of(const Window &window, uint32_t number)
@@ -335,7 +335,7 @@ private:
 				continue;
 			say(window(), 0, client_.window,
 			    message(window(), client_.self(), {number, 0}));
-			again = now + patience;
+			again = now + talk_patience;
 		}
 	}
 

@@ -17,7 +17,7 @@ namespace nodes {
 namespace {
 
 /* Several packets, the last of them odd. */
-constexpr size_t length = 20'007;
+constexpr size_t told_length = 20'007;
 /* ----------------------------------------------------------- who is told */
 
 /* All choices: writes, then reads; its number is its tag and its pattern. */
@@ -38,10 +38,10 @@ constexpr Choice choice(uint32_t tag)
  * that were one too many end as well, perhaps when the next operation has begun. Only who is
  * written to hears of each operation once: it knows its attempts from each other.
  */
-class End {
+class ToldEnd {
 public:
 	/* @asks: it is the client's. */
-	End(std::span<std::byte> memory, uint32_t client, bool asks)
+	ToldEnd(std::span<std::byte> memory, uint32_t client, bool asks)
 		: memory_(memory), client_(client), asks_(asks)
 	{
 	}
@@ -61,7 +61,7 @@ public:
 		must(came.type == PAVO_FRAME_RDMA_DONE && tag <= tag_ &&
 			     is_told(tag) && done.target == !is_source(tag),
 		     "told of what was not to be told");
-		must(done.status == PAVO_PVO_OK && done.length == length,
+		must(done.status == PAVO_PVO_OK && done.length == told_length,
 		     "told of something else");
 		must(tids_.insert(done.tid).second, "told twice of an attempt");
 		must((tag == tag_ && !heard_) || asks_ || is_source(tag),
@@ -75,7 +75,7 @@ public:
 	bool over() const
 	{
 		return (heard_ || !is_told(tag_)) &&
-		       first_wrong(memory_, client_, tag_) == length;
+		       first_wrong(memory_, client_, tag_) == told_length;
 	}
 
 private:
@@ -104,7 +104,7 @@ private:
 /* The server of one operation of each client. */
 class Round {
 public:
-	Round(Asked &asked, std::vector<End> &ends)
+	Round(Asked &asked, std::vector<ToldEnd> &ends)
 		: asked_(asked), ends_(ends), over_(ends.size())
 	{
 	}
@@ -118,7 +118,7 @@ public:
 			asked_.node.window.receive([&](const Message &came) {
 				ends_.at(came.node - 1u).take(came);
 			});
-			return std::ranges::all_of(ends_, &End::over);
+			return std::ranges::all_of(ends_, &ToldEnd::over);
 		});
 		for (size_t i = 0; i < ends_.size(); i++) {
 			if (over_[i])
@@ -132,7 +132,7 @@ public:
 
 private:
 	Asked &asked_;
-	std::vector<End> &ends_;
+	std::vector<ToldEnd> &ends_;
 	/* At both ends. */
 	std::vector<bool> over_;
 };
@@ -141,13 +141,13 @@ private:
 
 void serve_told(const Arguments &arguments)
 {
-	Asked asked(arguments, length);
-	std::vector<End> ends;
+	Asked asked(arguments, told_length);
+	std::vector<ToldEnd> ends;
 
 	for (size_t i = 0; i < asked.clients(); i++)
 		ends.emplace_back(asked.part(i), uint32_t(i + 1), false);
 	for (uint32_t tag = 0; tag < choices; tag++) {
-		for (End &end : ends)
+		for (ToldEnd &end : ends)
 			end.begin(tag);
 		asked.together();
 		Round round(asked, ends);
@@ -157,8 +157,8 @@ void serve_told(const Arguments &arguments)
 
 void ask_told(const Arguments &arguments)
 {
-	Asker asker(arguments, length);
-	End end(asker.memory, asker.self(), true);
+	Asker asker(arguments, told_length);
+	ToldEnd end(asker.memory, asker.self(), true);
 	uint64_t attempts = 0;
 
 	for (uint32_t tag = 0; tag < choices; tag++) {
@@ -195,7 +195,8 @@ namespace {
 class Violator {
 public:
 	explicit Violator(const Arguments &arguments)
-		: asker_(arguments, length), adapter_(arguments.adapters[0])
+		: asker_(arguments, told_length),
+		  adapter_(arguments.adapters[0])
 	{
 		fill(asker_.memory, untouched, 0);
 		together(asker_.meeting);
@@ -276,7 +277,7 @@ private:
 
 void suffer_violations(const Arguments &arguments)
 {
-	Asked asked(arguments, length);
+	Asked asked(arguments, told_length);
 	Window &window = asked.node.window;
 
 	fill(asked.memory, untouched, 0);

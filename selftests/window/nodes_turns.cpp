@@ -29,7 +29,7 @@ namespace {
 
 /* Packets of a window in a round, several turns of it; and what one of RDMA carries. */
 constexpr uint32_t each = 20, turn = 3;
-constexpr size_t packet = 1380, length = each * packet;
+constexpr size_t packet = 1380, turns_length = each * packet;
 constexpr uint8_t message_opcode = 0xc0, data_opcode = 0xc1;
 
 /* Which windows of a client a round's packets came from, as they came. */
@@ -52,7 +52,7 @@ std::string interface_of(const pavo::Device &device)
 class Watcher {
 public:
 	explicit Watcher(const Arguments &arguments)
-		: asked(arguments, 2 * length),
+		: asked(arguments, 2 * turns_length),
 		  wire_(interface_of(asked.node.device).c_str())
 	{
 		std::vector<uint32_t> more =
@@ -150,7 +150,7 @@ private:
 class Sender {
 public:
 	explicit Sender(const Arguments &arguments)
-		: asker_(arguments, 2 * length),
+		: asker_(arguments, 2 * turns_length),
 		  other_(asker_.meeting.exchange(Watcher::Other{})),
 		  first_(another({.recv_frames = PAVO_FIFO_LEAST}))
 	{
@@ -172,7 +172,7 @@ public:
 	{
 		uint32_t mine = contexts(*first_, 1)[0];
 
-		asker_.request.length = length;
+		asker_.request.length = turns_length;
 		rounds(1, [&](Window &window) {
 			pavo_rdma_request request = asker_.request;
 
@@ -180,8 +180,8 @@ public:
 			if (&window == first_.get()) {
 				request.local_rcxt = mine;
 				request.remote_rcxt = other_.rcxt;
-				request.local_pvo += length;
-				request.remote_pvo += length;
+				request.local_pvo += turns_length;
+				request.remote_pvo += turns_length;
 			}
 			must(window.prepare_rdma(true, 0, asker_.window,
 						 request),

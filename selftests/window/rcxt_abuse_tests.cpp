@@ -21,7 +21,7 @@ using namespace windows;
 
 namespace {
 
-using Bytes = std::span<std::byte>;
+using ByteSpan = std::span<std::byte>;
 
 struct RcxtAbuse : testing::Test {
 	RcxtAbuse()
@@ -30,7 +30,7 @@ struct RcxtAbuse : testing::Test {
 		must(pair.a.take_rcxts({&foreign, 1}));
 	}
 
-	int take(Bytes to, uint32_t handle)
+	int take(ByteSpan to, uint32_t handle)
 	{
 		return pavo::Command(PAVO_OBJECT_WINDOW,
 				     PAVO_METHOD_WINDOW_TAKE_RCXTS)
@@ -38,7 +38,7 @@ struct RcxtAbuse : testing::Test {
 			.out_array(PAVO_ATTR_WINDOW_RCXTS_TAKEN, to)
 			.run(pair.b.fd());
 	}
-	int take(Bytes to) { return take(to, pair.b.handle()); }
+	int take(ByteSpan to) { return take(to, pair.b.handle()); }
 
 	int with(uint16_t method, std::span<const std::byte> from,
 		 uint32_t handle)
@@ -76,7 +76,7 @@ TEST_F(RcxtAbuse, LengthsThatAreNone)
 		memcpy(&room[at], &own[at / 4 % own.size()], 4);
 	for (size_t length : {0, 1, 2, 3, 5, 6, 7, 9, 11, 4093, 4095, 4097,
 			      4099, 4100, 4104, 8192, 65532}) {
-		Bytes some = Bytes(room).first(length);
+		ByteSpan some = ByteSpan(room).first(length);
 		std::vector<std::byte> before(room);
 
 		EXPECT_EQ(take(some), EINVAL) << length;
@@ -108,7 +108,7 @@ TEST_F(RcxtAbuse, MemoryThatIsNone)
 	     {static_cast<std::byte *>(nullptr), at + page, at + page - 8,
 	      reinterpret_cast<std::byte *>(~uint64_t(0) - 4095)})
 		for (size_t n : {4u, 1024u}) {
-			Bytes some(wrong, n * 4);
+			ByteSpan some(wrong, n * 4);
 
 			EXPECT_EQ(take(some), EFAULT) << n;
 			EXPECT_EQ(with(give_back, some), EFAULT) << n;
@@ -118,9 +118,9 @@ TEST_F(RcxtAbuse, MemoryThatIsNone)
 	/* What may not be written to may be read. */
 	memcpy(at, own.data(), sizeof(own));
 	mprotect(at, page, PROT_READ);
-	EXPECT_EQ(take(Bytes(at, sizeof(own))), EFAULT);
+	EXPECT_EQ(take(ByteSpan(at, sizeof(own))), EFAULT);
 	EXPECT_EQ(owned(), own.size());
-	EXPECT_EQ(with(give_back, Bytes(at, sizeof(own))), 0);
+	EXPECT_EQ(with(give_back, ByteSpan(at, sizeof(own))), 0);
 	EXPECT_EQ(owned(), 0u);
 	munmap(at, page);
 }

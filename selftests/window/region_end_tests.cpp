@@ -21,7 +21,8 @@ using world::Memory;
 
 namespace {
 
-constexpr size_t small = 4096, medium = 65536, large = LargePage::bytes;
+constexpr size_t small_region = 4096, medium_region = 65536,
+		 large_region = LargePage::bytes;
 /* Two packets before the end, and a third across it. */
 constexpr uint32_t packet = 1380, before_end = 2 * packet + 700,
 		   length = 5 * packet;
@@ -33,19 +34,19 @@ public:
 	{
 		std::span<std::byte> first;
 
-		if (size == large) {
+		if (size == large_region) {
 			large_ = std::make_unique<LargePage>();
 			all_ = first = large_->all();
-		} else if (size == medium) {
+		} else if (size == medium_region) {
 			huge_ = std::make_unique<world::HugePages>(1);
 			memory_ = std::make_unique<Memory>(size_t(2) << 20,
 							   MAP_HUGETLB);
-			all_ = memory_->part(0, 2 * medium);
-			first = all_.first(medium);
+			all_ = memory_->part(0, 2 * medium_region);
+			first = all_.first(medium_region);
 		} else {
-			memory_ = std::make_unique<Memory>(2 * small);
+			memory_ = std::make_unique<Memory>(2 * small_region);
 			all_ = memory_->all();
-			first = all_.first(small);
+			first = all_.first(small_region);
 		}
 		mapping_ = std::make_unique<pavo::Mapping>(job, first);
 		EXPECT_EQ(mapping_->page_size(), size);
@@ -192,11 +193,15 @@ TEST_P(RegionEnd, AReadBehindItEndsTheWindow)
 	EXPECT_EQ(ends.b.lmt().state, 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, RegionEnd, testing::Values(small, medium, large),
+INSTANTIATE_TEST_SUITE_P(Of, RegionEnd,
+			 testing::Values(small_region, medium_region,
+					 large_region),
 			 [](const auto &info) {
-				 return info.param == small  ? "4KiBPages" :
-					info.param == medium ? "64KiBPages" :
-							       "16MiBPages";
+				 return info.param == small_region ?
+						"4KiBPages" :
+					info.param == medium_region ?
+						"64KiBPages" :
+						"16MiBPages";
 			 });
 
 } // namespace

@@ -18,7 +18,7 @@ using pavo::Message;
 
 namespace {
 
-constexpr uint32_t length = 256 << 10;
+constexpr uint32_t room_length = 256 << 10;
 
 /* Of a write by a or a read by b: everything, by one attempt, and each byte once. */
 void comes_in_whole(Ends &ends, pavo::Window &who, Moved &refused,
@@ -31,25 +31,26 @@ void comes_in_whole(Ends &ends, pavo::Window &who, Moved &refused,
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.all(),
 				       ends.there.memory.all()));
 	EXPECT_GT(refused.by(), 0u) << "there was room for everything";
-	EXPECT_EQ(placed.by(), (length + 1379) / 1380);
+	EXPECT_EQ(placed.by(), (room_length + 1379) / 1380);
 }
 
 TEST(Congested, AWriteWaitsAndLosesNothing)
 {
-	Ends ends(length);
+	Ends ends(room_length);
 	Moved refused(ends.device_a, "tx_drop_congested");
 	Moved placed(ends.device_b, "rx_rdma_packets");
 
-	ASSERT_EQ(ends.ask(true, ends.request(1, length)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(1, room_length)),
+		  PAVO_FRAME_SENT);
 	comes_in_whole(ends, ends.a, refused, placed);
 }
 
 TEST(Congested, SoDoesWhoAnswersARead)
 {
-	Ends ends(length);
+	Ends ends(room_length);
 	Moved refused(ends.device_a, "tx_drop_congested");
 	Moved placed(ends.device_b, "rx_rdma_packets");
-	auto request = ends.request(1, length, PAVO_RDMA_TELL_TARGET);
+	auto request = ends.request(1, room_length, PAVO_RDMA_TELL_TARGET);
 
 	std::swap(request.local_rcxt, request.remote_rcxt);
 	std::swap(request.local_pvo, request.remote_pvo);
@@ -99,7 +100,7 @@ TEST(Congested, FramesAreMarkedWithWhatBecameOfThem)
 
 /* ------------------------------------------------ contexts that are sending */
 
-constexpr uint32_t long_length = 4 << 20, packets = (length + 1379) / 1380;
+constexpr uint32_t long_length = 4 << 20, packets = (room_length + 1379) / 1380;
 
 /* How frame @number of a is marked; it may be none yet. */
 pavo_frame_state mark(Ends &ends, uint32_t number)
@@ -219,8 +220,8 @@ TEST(Congested, ContextsThatSendTakeTurnsInOrder)
  */
 TEST(Congested, AnEndThatComesBeforeAllIsSentAgain)
 {
-	Ends ends(length);
-	auto request = ends.request(1, length);
+	Ends ends(room_length);
+	auto request = ends.request(1, room_length);
 
 	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
 	ASSERT_EQ(ended(ends.a).tid, 1u);
@@ -247,14 +248,14 @@ TEST(Congested, AnEndThatComesBeforeAllIsSentAgain)
 /* That of the attempt before is not the end of what is being sent now. */
 TEST(Congested, AnEndOfBeforeEndsNothing)
 {
-	Ends ends(2 * length);
+	Ends ends(2 * room_length);
 	Wire at_a("va"), from_b("vb");
 
 	ASSERT_EQ(ends.ask(true, ends.request(1, 100)), PAVO_FRAME_SENT);
 	ASSERT_EQ(ended(ends.a).tid, 1u);
 	auto before = at_a.recorded(0xc3);
 	ASSERT_EQ(before.size(), 1u);
-	auto request = ends.request(2, 2 * length);
+	auto request = ends.request(2, 2 * room_length);
 	ends.there.fill(9);
 	Moved late(ends.device_a, "rx_drop_tid"),
 		placed(ends.device_b, "rx_rdma_packets");
@@ -268,15 +269,15 @@ TEST(Congested, AnEndOfBeforeEndsNothing)
 	/* All of it comes, and its own end. */
 	EXPECT_EQ(ended(ends.a).tid, 2u);
 	EXPECT_EQ(mark(ends, 1), PAVO_FRAME_SENT);
-	EXPECT_EQ(placed.by(), (2 * length + 1379) / 1380);
+	EXPECT_EQ(placed.by(), (2 * room_length + 1379) / 1380);
 	EXPECT_TRUE(ends.there.holds(1));
 }
 
 /* Memory that is none there: after the first packets nothing more is sent. */
 TEST(Congested, ARefusalStopsWhatIsSent)
 {
-	Ends ends(length);
-	auto request = ends.request(1, length);
+	Ends ends(room_length);
+	auto request = ends.request(1, room_length);
 	Moved sent(ends.device_a, "tx_rdma_packets");
 
 	request.remote_pvo ^= uint64_t(1) << 60;

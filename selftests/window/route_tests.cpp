@@ -24,13 +24,13 @@ using pavo::Rdma;
 
 namespace {
 
-constexpr size_t memory_size = 1 << 20;
+constexpr size_t route_memory = 1 << 20;
 
 /* Both ends with a megabyte, and operations from end a. */
-struct Ends : Pair {
-	explicit Ends(bool ipv6 = false)
-		: Pair(ipv6, 1024, 256), memory_a(memory_size),
-		  memory_b(memory_size), mapping_a(job_a, memory_a.all()),
+struct RouteEnds : Pair {
+	explicit RouteEnds(bool ipv6 = false)
+		: Pair(ipv6, 1024, 256), memory_a(route_memory),
+		  memory_b(route_memory), mapping_a(job_a, memory_a.all()),
 		  mapping_b(job_b, memory_b.all()), rdma_a(a), rdma_b(b)
 	{
 		peer = introduce(rdma_a, rdma_b, node_b, b.number(), 2);
@@ -38,9 +38,9 @@ struct Ends : Pair {
 
 	static void fill(const world::Memory &memory, uint32_t number)
 	{
-		auto bytes = pattern(number, memory_size);
+		auto bytes = pattern(number, route_memory);
 
-		memcpy(memory.at(), bytes.data(), memory_size);
+		memcpy(memory.at(), bytes.data(), route_memory);
 	}
 
 	/* All of it, there or here; every byte is looked at. */
@@ -53,7 +53,7 @@ struct Ends : Pair {
 		};
 		pavo::RdmaMove all{.local = mapping_a.pvo(),
 				   .remote = mapping_b.pvo(),
-				   .length = memory_size};
+				   .length = route_memory};
 
 		fill(put ? memory_a : memory_b, number);
 		fill(put ? memory_b : memory_a, number + 1);
@@ -68,7 +68,7 @@ struct Ends : Pair {
 		}));
 		ASSERT_TRUE(std::ranges::equal(memory_a.all(), memory_b.all()));
 		ASSERT_TRUE(std::ranges::equal(memory_b.all(),
-					       pattern(number, memory_size)));
+					       pattern(number, route_memory)));
 	}
 
 	/* @n short messages, and their ends. */
@@ -132,10 +132,10 @@ uint64_t number_of(const pavo::Gid &gid)
 
 TEST(Routes, DataTakesEveryPort)
 {
-	constexpr size_t packets = memory_size / 1380;
+	constexpr size_t packets = route_memory / 1380;
 
 	for (uint16_t asked : {1, 4, 16, 0}) {
-		Ends ends;
+		RouteEnds ends;
 		Wire wire("vb");
 		size_t ports = asked ? asked : 4;
 
@@ -153,7 +153,7 @@ TEST(Routes, DataTakesEveryPort)
 /* So does what an answer consists of, by the routes of who answers. */
 TEST(Routes, DataThatIsReadTakesEveryPort)
 {
-	Ends ends;
+	RouteEnds ends;
 	Wire wire("va");
 
 	must(ends.b.set_node(node_a, ends.address_a.gid, {.ports = 8}));
@@ -164,7 +164,7 @@ TEST(Routes, DataThatIsReadTakesEveryPort)
 
 TEST(Routes, MessagesTakeTurns)
 {
-	Ends ends;
+	RouteEnds ends;
 	Wire wire("vb");
 
 	must(ends.a.set_node(node_b, ends.address_b.gid, {.ports = 5}));
@@ -179,7 +179,7 @@ TEST(Routes, MessagesTakeTurns)
 TEST(Routes, OverIPv6)
 {
 	constexpr uint16_t routes = 7;
-	Ends ends(true);
+	RouteEnds ends(true);
 	Wire wire("vb");
 
 	must(ends.a.set_node(node_b, ends.address_b.gid, {.ports = routes}));
@@ -188,7 +188,7 @@ TEST(Routes, OverIPv6)
 	auto ports = counts(frames, AT6_PORT, 2);
 	auto labels = counts(frames, AT6_LABEL, 3);
 	Counts both;
-	EXPECT_GE(frames.size(), memory_size / 1380);
+	EXPECT_GE(frames.size(), route_memory / 1380);
 	expect_even(ports, routes, frames.size());
 	expect_ports(ports);
 	/* Whoever balances by labels sees as many ways, and those are the same. */
@@ -203,7 +203,7 @@ TEST(Routes, OverIPv6)
 
 TEST(Routes, TwoAddressesOfANode)
 {
-	Ends ends;
+	RouteEnds ends;
 	Address second = address_in(ends.device_b, 1);
 	Wire wire("vb");
 
@@ -228,7 +228,7 @@ TEST(Routes, TwoAddressesOfANode)
 
 TEST(Routes, TwoAddressesOfThisAdapter)
 {
-	Ends ends;
+	RouteEnds ends;
 	Address second = address_in(ends.device_a, 1);
 	Wire wire("vb");
 
@@ -248,7 +248,7 @@ TEST(Routes, TwoAddressesOfThisAdapter)
 /* At both ends, so requests, data and answers meet it. */
 TEST(Routes, OneOfTwoAddressesIsUnreachable)
 {
-	Ends ends;
+	RouteEnds ends;
 	pavo::Gid nobody_b = ends.address_b.gid, nobody_a = nobody_b;
 
 	nobody_b[15] = 77;
@@ -266,7 +266,7 @@ TEST(Routes, OneOfTwoAddressesIsUnreachable)
 
 TEST(Routes, ThereAreSoMany)
 {
-	Ends ends;
+	RouteEnds ends;
 	Wire wire("vb");
 	const pavo::Gid &gid = ends.address_b.gid;
 	pavo::Gid none{}, six = address_of(ends.device_b, true).gid;
@@ -350,7 +350,7 @@ TEST(Routes, HostileArguments)
 TEST(Routes, ChangedUnderTraffic)
 {
 	constexpr int changes = 400;
-	Ends ends;
+	RouteEnds ends;
 	Address second = address_in(ends.device_b, 1);
 	std::atomic<bool> over = false;
 	std::thread changer([&] {

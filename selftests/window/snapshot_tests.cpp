@@ -167,8 +167,9 @@ private:
 };
 
 /* All that a window and its peers may write to here. */
-struct Target {
-	Target(Pair &pair, Traffic &traffic, const pavo::Mapping &mapping)
+struct SnapshotTarget {
+	SnapshotTarget(Pair &pair, Traffic &traffic,
+		       const pavo::Mapping &mapping)
 	{
 		pavo::WindowOptions options;
 		uint32_t rcxt;
@@ -205,7 +206,7 @@ struct Target {
 	std::unique_ptr<Window> window;
 };
 
-void fill(std::span<std::byte> memory, uint32_t number)
+void fill_memory(std::span<std::byte> memory, uint32_t number)
 {
 	auto bytes = pattern(number, memory.size());
 
@@ -229,7 +230,7 @@ bool holds(std::span<const std::byte> memory, uint32_t number)
  */
 void under_traffic(
 	uint32_t rounds,
-	const std::function<void(Target &target, world::Memory &memory,
+	const std::function<void(SnapshotTarget &target, world::Memory &memory,
 				 Traffic &traffic, uint32_t round)> &end)
 {
 	Pair pair;
@@ -238,7 +239,7 @@ void under_traffic(
 	Traffic traffic(pair);
 
 	for (uint32_t round = 0; round < rounds; round++) {
-		Target target(pair, traffic, mapping);
+		SnapshotTarget target(pair, traffic, mapping);
 
 		ASSERT_TRUE(target.hit(memory)) << round;
 		end(target, memory, traffic, round);
@@ -250,13 +251,13 @@ void under_traffic(
 /* All of it may be used for something else, FIFOs too, while packets still come. */
 TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 {
-	under_traffic(400, [](Target &target, world::Memory &memory,
+	under_traffic(400, [](SnapshotTarget &target, world::Memory &memory,
 			      Traffic &traffic, uint32_t round) {
 		must(target.window->disable());
 		ASSERT_TRUE(nobody_at_work(*target.window));
-		fill(memory.all(), round);
-		fill(target.fifo(false), round + 1);
-		fill(target.fifo(true), round + 2);
+		fill_memory(memory.all(), round);
+		fill_memory(target.fifo(false), round + 1);
+		fill_memory(target.fifo(true), round + 2);
 		ASSERT_TRUE(traffic.more(2));
 		ASSERT_TRUE(holds(memory.all(), round)) << round;
 		ASSERT_TRUE(holds(target.fifo(false), round + 1)) << round;
@@ -267,13 +268,13 @@ TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 /* Its contexts are nobody's when the call returns, which waits for nobody. */
 TEST(Snapshot, RdmaEndsWithTheCall)
 {
-	under_traffic(800, [](Target &target, world::Memory &memory,
+	under_traffic(800, [](SnapshotTarget &target, world::Memory &memory,
 			      Traffic &traffic, uint32_t round) {
 		if (round % 2)
 			must(target.window->disable());
 		else
 			target.window.reset();
-		fill(memory.all(), round);
+		fill_memory(memory.all(), round);
 		ASSERT_TRUE(traffic.more(1));
 		ASSERT_TRUE(holds(memory.all(), round)) << round;
 	});
@@ -325,7 +326,7 @@ TEST(Snapshot, OfTheOneThatSends)
 		EXPECT_TRUE(nobody_at_work(window));
 		/* The last first: that is what would be marked at last. */
 		for (uint32_t n = frames; n--;)
-			fill(frame(window, n), n);
+			fill_memory(frame(window, n), n);
 		sender.join();
 		EXPECT_EQ(window.lmt().rcxts, 0u);
 		EXPECT_EQ(window.lmt().send_ready, 0u);
@@ -426,7 +427,7 @@ TEST(Live, ShowsWhoIsAtWork)
 	world::Memory memory(Traffic::size);
 	pavo::Mapping mapping(pair.job_b, memory.all());
 	Traffic traffic(pair);
-	Target target(pair, traffic, mapping);
+	SnapshotTarget target(pair, traffic, mapping);
 	const std::string number = std::to_string(target.window->number());
 	bool sends = false, receives = false;
 

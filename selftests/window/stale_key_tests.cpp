@@ -17,7 +17,7 @@ using namespace windows;
 
 namespace {
 
-constexpr uint32_t length = 20'000;
+constexpr uint32_t stale_length = 20'000;
 constexpr uint64_t key_bits = ~0ull << 47;
 
 /* What failover_tests.cpp wrote down. */
@@ -56,7 +56,7 @@ Frame of_today(const Ends &ends, Frame frame, uint64_t tid)
 }
 
 struct StaleKey : Ends {
-	StaleKey() : Ends(length), out("va") {}
+	StaleKey() : Ends(stale_length), out("va") {}
 
 	LifeBefore before;
 	Wire out;
@@ -66,7 +66,7 @@ struct StaleKey : Ends {
 /* The same table, the same place in it, another key: else this would show nothing. */
 void expect_only_the_key_differs(const StaleKey &now)
 {
-	ASSERT_EQ(now.before.frames.size(), (length + 1379) / 1380);
+	ASSERT_EQ(now.before.frames.size(), (stale_length + 1379) / 1380);
 	ASSERT_EQ(now.before.pvo & ~key_bits, now.there.pvo() & ~key_bits);
 	ASSERT_NE(now.before.pvo, now.there.pvo());
 }
@@ -106,7 +106,7 @@ TEST(Failover, OfALifeBeforeTheAdapterPlacesNoPacket)
 TEST(Failover, OfALifeBeforeTheAdapterSendsNothing)
 {
 	StaleKey now;
-	auto request = now.request(1, length);
+	auto request = now.request(1, stale_length);
 
 	ASSERT_NO_FATAL_FAILURE(expect_only_the_key_differs(now));
 	Moved sent(now.device_a, "tx_rdma_packets");
@@ -114,7 +114,7 @@ TEST(Failover, OfALifeBeforeTheAdapterSendsNothing)
 	EXPECT_EQ(now.ask(true, request), PAVO_FRAME_BAD_PVO);
 	EXPECT_EQ(now.a.lmt().state, 2u);
 	EXPECT_EQ(now.a.lmt().fatal_rcxt, now.rcxt_a);
-	EXPECT_EQ(now.ask(true, now.request(2, length)), PAVO_FRAME_DEAD);
+	EXPECT_EQ(now.ask(true, now.request(2, stale_length)), PAVO_FRAME_DEAD);
 	EXPECT_EQ(sent.by(), 0u);
 	EXPECT_TRUE(now.there.holds(2));
 	EXPECT_EQ(now.b.lmt().state, 1u);

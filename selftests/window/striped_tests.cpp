@@ -26,7 +26,7 @@ using pavo::StripedOptions;
 
 namespace {
 
-constexpr size_t memory_size = 8 << 20;
+constexpr size_t striped_memory = 8 << 20;
 constexpr uint32_t chunk = 1 << 16;
 
 /* A lane that does not answer for half a second has failed. */
@@ -42,21 +42,22 @@ StripedOptions hasty()
 /* Memory of a node, mapped through both of its adapters. */
 struct NodeMemory : world::Memory {
 	NodeMemory(const pavo::Job &one, const pavo::Job &two)
-		: Memory(memory_size), first(one, all()), second(two, all())
+		: Memory(striped_memory), first(one, all()), second(two, all())
 	{
 		EXPECT_EQ(first.pvo(), second.pvo());
 	}
 
 	void fill(uint32_t number)
 	{
-		auto bytes = pattern(number, memory_size);
+		auto bytes = pattern(number, striped_memory);
 
-		memcpy(at(), bytes.data(), memory_size);
+		memcpy(at(), bytes.data(), striped_memory);
 	}
 
 	bool holds(uint32_t number) const
 	{
-		return std::ranges::equal(all(), pattern(number, memory_size));
+		return std::ranges::equal(all(),
+					  pattern(number, striped_memory));
 	}
 
 	pavo::Mapping first;
@@ -99,7 +100,7 @@ struct Two {
 		StripedMove all{
 			.local = (by_a ? memory_a : memory_b).first.pvo(),
 			.remote = (by_a ? memory_b : memory_a).first.pvo(),
-			.length = memory_size,
+			.length = striped_memory,
 			.tell = true,
 			.tag = tag};
 		auto done = [this, tag](std::error_code error) {
@@ -204,17 +205,17 @@ TEST_F(Striping, AMessageByBothLanes)
 			EXPECT_EQ(lane.bytes, lane.chunks * chunk);
 		}
 	EXPECT_EQ(two.a.lane(0).chunks + two.a.lane(1).chunks,
-		  2 * memory_size / chunk);
+		  2 * striped_memory / chunk);
 }
 
 Task there_and_back(Two &two, std::optional<std::error_code> &result)
 {
 	StripedMove half{.local = two.memory_a.first.pvo(),
 			 .remote = two.memory_b.first.pvo(),
-			 .length = memory_size / 2};
+			 .length = striped_memory / 2};
 	std::error_code error = co_await two.a.put(half);
 
-	half.local = half.local + memory_size / 2;
+	half.local = half.local + striped_memory / 2;
 	if (!error)
 		error = co_await two.a.get(half);
 	result = error;
@@ -230,9 +231,10 @@ TEST_F(Striping, CanBeAwaited)
 	ASSERT_TRUE(two.run());
 	ASSERT_TRUE(result);
 	EXPECT_FALSE(*result);
-	auto half = std::span(two.memory_a.all()).first(memory_size / 2);
-	EXPECT_TRUE(std::ranges::equal(
-		half, two.memory_a.part(memory_size / 2, memory_size / 2)));
+	auto half = std::span(two.memory_a.all()).first(striped_memory / 2);
+	EXPECT_TRUE(std::ranges::equal(half,
+				       two.memory_a.part(striped_memory / 2,
+							 striped_memory / 2)));
 	EXPECT_TRUE(std::ranges::equal(half, pattern(1, half.size())));
 }
 
@@ -242,7 +244,7 @@ TEST_F(Striping, CanBeLookedFor)
 	pavo::Completion put, got;
 	StripedMove move{.local = two.memory_a.first.pvo(),
 			 .remote = two.memory_b.first.pvo(),
-			 .length = memory_size};
+			 .length = striped_memory};
 
 	two.memory_a.fill(1);
 	ASSERT_FALSE(two.a.put(move, put));
@@ -364,7 +366,7 @@ TEST_F(Striping, AnAdapterIsTakenAwayInTheMiddle)
  */
 TEST_F(Striping, AdaptersRecoverInTheMiddle)
 {
-	constexpr uint64_t all = memory_size / chunk;
+	constexpr uint64_t all = striped_memory / chunk;
 
 	for (bool put : {true, false}) {
 		Two two({.chunk = chunk});
@@ -408,7 +410,7 @@ TEST_F(Striping, AdaptersRecoverInTheMiddle)
 TEST_F(Striping, BothEndsAtOnce)
 {
 	Two two;
-	constexpr uint64_t half = memory_size / 2;
+	constexpr uint64_t half = striped_memory / 2;
 	int over = 0;
 	auto done = [&](std::error_code error) {
 		EXPECT_FALSE(error) << error.message();
@@ -431,7 +433,8 @@ TEST_F(Striping, BothEndsAtOnce)
 	wire("down");
 	ASSERT_TRUE(two.run());
 	EXPECT_EQ(over, 2);
-	auto of_a = pattern(1, memory_size), of_b = pattern(2, memory_size);
+	auto of_a = pattern(1, striped_memory),
+	     of_b = pattern(2, striped_memory);
 	std::copy(of_b.begin() + half, of_b.end(), of_a.begin() + half);
 	EXPECT_TRUE(std::ranges::equal(two.memory_a.all(), of_a));
 	EXPECT_TRUE(std::ranges::equal(two.memory_b.all(), of_a));
@@ -483,7 +486,7 @@ TEST_F(Striping, RefusesWhatCannotBe)
 	result.reset();
 	two.a.put({.local = two.memory_a.first.pvo(),
 		   .remote = {two.memory_b.first.pvo().value ^ 1ull << 60},
-		   .length = memory_size},
+		   .length = striped_memory},
 		  [&](std::error_code error) { result = error; });
 	ASSERT_TRUE(two.run());
 	EXPECT_EQ(*result, std::errc::bad_address);

@@ -11,7 +11,7 @@ namespace pw {
 namespace {
 
 constexpr uint32_t polynomial = 0xedb88320; /* CRC-32, bits reflected */
-constexpr size_t udp_octets = 8;
+constexpr size_t udp_header_octets = 8;
 constexpr size_t bth_resv8a = 4; /* offset in the BTH */
 
 constexpr std::array<uint32_t, 256> make_table()
@@ -58,7 +58,7 @@ uint32_t icrc(View ip_packet)
 		udp = ip + 20;
 	}
 	ones(covered, udp + 6, 2); /* UDP checksum */
-	ones(covered, udp + udp_octets + bth_resv8a, 1);
+	ones(covered, udp + udp_header_octets + bth_resv8a, 1);
 
 	uint32_t crc = 0xffffffff;
 

@@ -25,15 +25,15 @@ namespace {
 constexpr int64_t second = 1000000000;
 constexpr size_t frame_max = 1 << 16;
 
-[[noreturn]] void fail(const std::string &what)
+[[noreturn]] void fail_link(const std::string &what)
 {
 	throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-void option(int socket, int level, int name, int value)
+void set_option(int socket, int level, int name, int value)
 {
 	if (setsockopt(socket, level, name, &value, sizeof(value)))
-		fail("setsockopt");
+		fail_link("setsockopt");
 }
 
 } // namespace
@@ -53,11 +53,11 @@ Mac mac_of(const std::string &interface)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		fail("socket");
+		fail_link("socket");
 	interface.copy(request.ifr_name, IFNAMSIZ - 1);
 	if (ioctl(fd, SIOCGIFHWADDR, &request)) {
 		close(fd);
-		fail("hardware address of " + interface);
+		fail_link("hardware address of " + interface);
 	}
 	close(fd);
 	std::copy_n(reinterpret_cast<uint8_t *>(request.ifr_hwaddr.sa_data),
@@ -68,8 +68,8 @@ Mac mac_of(const std::string &interface)
 Stamping::Stamping() : socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0))
 {
 	if (socket_ < 0)
-		fail("socket");
-	option(socket_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+		fail_link("socket");
+	set_option(socket_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 }
 
 Stamping::~Stamping()
@@ -84,20 +84,20 @@ Link::Link(const std::string &interface)
 	/* Protocol 0: nothing arrives before the socket is bound to one interface. */
 	socket_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (socket_ < 0)
-		fail("packet socket");
-	option(socket_, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20);
-	option(socket_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
-	option(socket_, SOL_PACKET, PACKET_AUXDATA, 1);
-	option(socket_, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
+		fail_link("packet socket");
+	set_option(socket_, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20);
+	set_option(socket_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+	set_option(socket_, SOL_PACKET, PACKET_AUXDATA, 1);
+	set_option(socket_, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
 	address.sll_family = AF_PACKET;
 	address.sll_protocol = htons(ETH_P_ALL);
 	address.sll_ifindex =
 		static_cast<int>(if_nametoindex(interface.c_str()));
 	if (!address.sll_ifindex)
-		fail(interface);
+		fail_link(interface);
 	if (bind(socket_, reinterpret_cast<sockaddr *>(&address),
 		 sizeof(address)))
-		fail("bind to " + interface);
+		fail_link("bind to " + interface);
 }
 
 Link::~Link()
@@ -109,7 +109,7 @@ void Link::send(View frame)
 {
 	if (::send(socket_, frame.data(), frame.size(), 0) !=
 	    static_cast<ssize_t>(frame.size()))
-		fail("sending a frame of " + std::to_string(frame.size()));
+		fail_link("sending a frame of " + std::to_string(frame.size()));
 }
 
 std::optional<Arrival> Link::read_one()
@@ -131,7 +131,7 @@ std::optional<Arrival> Link::read_one()
 	if (length < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return std::nullopt;
-		fail("recvmsg");
+		fail_link("recvmsg");
 	}
 	for (cmsghdr *c = CMSG_FIRSTHDR(&message); c;
 	     c = CMSG_NXTHDR(&message, c)) {

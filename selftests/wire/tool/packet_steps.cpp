@@ -14,12 +14,12 @@ namespace {
 constexpr uint64_t psn_mask = 0xffffff;
 constexpr uint64_t unlimited_credits = 31;
 
-struct Name {
+struct NamedCode {
 	const char *name;
 	uint64_t value;
 };
 
-constexpr Name nak_codes[] = {
+constexpr NamedCode nak_codes[] = {
 	{"seq", 0}, {"inv", 1}, {"access", 2}, {"op", 3}, {"rd", 4},
 };
 
@@ -30,7 +30,7 @@ constexpr std::string_view checked_by_default[] = {
 
 uint64_t nak_code(const std::string &text)
 {
-	for (const Name &code : nak_codes)
+	for (const NamedCode &code : nak_codes)
 		if (text == code.name)
 			return code.value;
 	return evaluate(text);
