@@ -61,8 +61,6 @@ void makes(const std::string &what, Arguments &&...arguments)
 		[&] { object.reset(); });
 }
 
-} // namespace
-
 TEST_F(Nomem, Jobs)
 {
 	std::optional<Job> job;
@@ -150,3 +148,5 @@ TEST_F(Nomem, Caches)
 	cache.reset();
 	EXPECT_EQ(job.info().mappings, 0u);
 }
+
+} // namespace

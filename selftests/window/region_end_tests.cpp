@@ -91,7 +91,7 @@ private:
 struct RegionEnd : testing::TestWithParam<size_t> {
 	void SetUp() override
 	{
-		if (GetParam() != small && !world::has_huge_pages())
+		if (GetParam() != small_region && !world::has_huge_pages())
 			GTEST_SKIP() << "a kernel without huge pages";
 		pages = std::make_unique<Pages>(ends.job_b, GetParam());
 		pages->fill(4);
