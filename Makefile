@@ -95,7 +95,7 @@ links: need-headers
 	@find '$(KOUT)' -xtype l -delete
 ifneq ($(wildcard $(CCACHE_LINKS)/gcc),)
 	@mkdir -p '$(KVIEW)'
-	@find '$(abspath $(KDIR))' -mindepth 1 -maxdepth 1 -exec ln -sfnt '$(KVIEW)' {} +
+	@find '$(abspath $(KDIR))/' -mindepth 1 -maxdepth 1 -exec ln -sfnt '$(KVIEW)' {} +
 endif
 	@find Kbuild kernel uapi -name '*.[chS]' -o -name Kbuild | \
 	while read -r file; do \
