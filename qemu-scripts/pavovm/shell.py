@@ -92,6 +92,9 @@ def _wait_boot(guest, ui):
 
 def run(machine, nodes, folder, ui):
     """Boots the machines, gives the first one's shell, then ends them all."""
+    if machine.native:
+        raise SetupError("a native kernel has no terminal for a shell; "
+                         "give --kernel of an emulated one")
     machine.timeout = FOREVER
     # the shell's own terminal: only what is grave may write over it
     machine.append += " loglevel=4"

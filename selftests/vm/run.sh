@@ -380,6 +380,10 @@ wrong_use()
 	not_started "--kernel-image and --modules go together" \
 		run --modules "$here" true
 	not_started "not empty and not made by pavo-vm" run --logs "$here" true
+	if [ -n "$native" ]; then
+		not_started "no terminal for a shell" shell
+		not_started "needs neither --icount nor --accel" run --icount true
+	fi
 }
 
 missing_qemu()
