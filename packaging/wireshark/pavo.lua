@@ -5,10 +5,10 @@
 --
 --   tshark -X lua_script:pavo.lua -r CAPTURE -Y pavo
 --
--- It adds to what Wireshark itself shows of RoCEv2. Filters: pavo, pavo.type, pavo.key,
--- pavo.node, pavo.window (source), pavo.to (destination window), pavo.payload; of RDMA
--- pavo.rcxt, pavo.tid, pavo.pvo and the others below; of what libraries say to each other
--- pavo.word and pavo.word.*.
+-- It adds to what Wireshark itself shows of RoCEv2; for root Wireshark 4.4 does not load it.
+-- Filters: pavo, pavo.type, pavo.key, pavo.node, pavo.window (source), pavo.to
+-- (destination window), pavo.payload; of RDMA pavo.rcxt, pavo.tid, pavo.pvo and the
+-- others below; of what libraries say to each other pavo.word and pavo.word.*.
 
 local pavo = Proto("pavo", "pavo windows")
 
