@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # The apps group: programs that others wrote, between two guests with pavo devices:
-# rdma-core's and perftest's, UCX, libfabric, Open MPI, NVMe, NFS, iSER. Called by
+# rdma-core's and perftest's, UCX, libfabric, Open MPI; run-storage.sh: NVMe, NFS, iSER. Called by
 # selftests/run (which sets PAVO_*), or by hand after `make`.
 # usage: run.sh [--name NAME-PART] [PARTS...]; TYPE=rxe tries the tests themselves.
 # PAVO_WIDE=1 (make test-full): more variants, each node as the server.
@@ -30,7 +30,7 @@ if [ -n "${PAVO_WIDE:-}" ]; then
 fi
 # To the module the frameworks are more of the same, and slow under a sanitizer.
 if [ $# = 0 ]; then
-	set -- rdma-core perftest storage
+	set -- rdma-core perftest
 	is_slow || set -- "$@" frameworks
 fi
 # What Open MPI runs is built where Open MPI is.

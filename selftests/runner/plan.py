@@ -15,6 +15,8 @@ HOST = ()                       # no guest: the same for every kernel
 GUEST_INPUTS = ("kernel/", "uapi/", "Kbuild", "qemu-scripts/", "userspace/provider/",
                 "selftests/verbs/lib.sh", "selftests/verbs/host-lib.sh")
 
+APPS_INPUTS = GUEST_INPUTS + ("selftests/verbs/pattern.cpp", "selftests/verbs/pattern.h")
+
 # A change of these may change what any group says.
 EVERYTHING = ("Makefile", "meson.build", "selftests/run", "selftests/runner/")
 
@@ -76,10 +78,10 @@ TEST = {
     "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
     "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
     "unit-soak": add_inputs(UNIT, "selftests/soak"),
-    # Two emulated guests with one CPU each.
-    "interop": Row(seats=2, programs=("selftests/verbs/pavo-verbs",)),
-    "apps": Row(seats=2, inputs=GUEST_INPUTS + ("selftests/verbs/pattern.cpp",
-                                               "selftests/verbs/pattern.h")),
+    # Two guests with one CPU each.
+    "interop": Row(kernels=NATIVE, seats=2, programs=("selftests/verbs/pavo-verbs",)),
+    "apps": Row(kernels=NATIVE, seats=2, inputs=APPS_INPUTS),
+    "apps-storage": Row(seats=2, inputs=APPS_INPUTS),
     # One emulated guest with two CPUs: tests of these groups that a native one lacks.
     "smp": Row(seats=2, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
                sources=("selftests/verbs/", "selftests/translate/", "selftests/window/",
@@ -129,7 +131,9 @@ FULL = {
                          "6.12"),
     "life": on_kernels("life", "native", "native-sanitizer", "default", "6.12"),
     "smp": on_kernels("smp", "default", "sanitizer", "6.12"),
-    "interop": on_kernels("interop", "default", "sanitizer", "6.12"),
+    "interop": on_kernels("interop", "default", "native-sanitizer", "6.12"),
+    "apps": on_kernels("apps", "default", "native-sanitizer", "6.12"),
+    "apps-storage": on_kernels("apps-storage", "default", "sanitizer"),
     "vm": on_kernels("vm", "native", "default", env={}),
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
     "planted": Row(kernels=("sanitizer", "native-sanitizer"), module=False),
