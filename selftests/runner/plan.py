@@ -78,20 +78,19 @@ TEST = {
     "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
     "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
     "unit-soak": add_inputs(UNIT, "selftests/soak"),
-    # Two guests with one CPU each.
-    "interop": Row(kernels=NATIVE, seats=2, programs=("selftests/verbs/pavo-verbs",)),
-    "apps": Row(kernels=NATIVE, seats=2, inputs=APPS_INPUTS),
+    # Two guests with one CPU each, which mostly wait for each other.
+    "interop": Row(kernels=NATIVE, programs=("selftests/verbs/pavo-verbs",)),
+    "apps": Row(kernels=NATIVE, inputs=APPS_INPUTS),
     "apps-storage": Row(seats=2, inputs=APPS_INPUTS),
     # One emulated guest with two CPUs: tests of these groups that a native one lacks.
-    "smp": Row(seats=2, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
-               sources=("selftests/verbs/", "selftests/translate/", "selftests/window/",
-                        "selftests/life/"),
-               programs=("selftests/verbs/", "selftests/translate/",
+    "smp": Row(inputs=GUEST_INPUTS + ("userspace/libpavo/",),
+               sources=("selftests/verbs/", "selftests/faults/", "selftests/translate/",
+                        "selftests/window/", "selftests/life/"),
+               programs=("selftests/verbs/", "selftests/faults/", "selftests/translate/",
                          "selftests/window/")),
     "vm": Row(kernels=NATIVE + DEFAULT, once=True, module=False,
               inputs=("qemu-scripts/", "selftests/verbs/lib.sh",
-                      "selftests/verbs/host-lib.sh"),
-              env={"PAVO_VM_PART": "chosen"}),
+                      "selftests/verbs/host-lib.sh")),
     # Long: fresh roots of both distributions.
     "vm-fresh": Row(kernels=HOST, once=True, asked=True, module=False,
                     inputs=("qemu-scripts/",)),
@@ -134,7 +133,7 @@ FULL = {
     "interop": on_kernels("interop", "default", "native-sanitizer", "6.12"),
     "apps": on_kernels("apps", "default", "native-sanitizer", "6.12"),
     "apps-storage": on_kernels("apps-storage", "default", "sanitizer"),
-    "vm": on_kernels("vm", "native", "default", env={}),
+    "vm": on_kernels("vm", "native", "default"),
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
     "planted": Row(kernels=("sanitizer", "native-sanitizer"), module=False),
 }

@@ -3,7 +3,7 @@
 #
 # In a guest with two CPUs: chosen tests of other groups, each by the guest script of its
 # group, which finds the guest as it was after the boot. Started by run.sh.
-# usage: guest.sh [--wide] FOLDER-OF-PROGRAMS verbs|translate|window|life...
+# usage: guest.sh [--wide] FOLDER-OF-PROGRAMS SECONDS-OF-FUZZ verbs|faults|translate|...
 set -u
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
 wide=()
@@ -11,8 +11,8 @@ if [ "$1" = --wide ]; then
 	wide=(--wide)
 	shift
 fi
-programs=$1
-shift
+programs=$1 fuzz=$2
+shift 2
 if [ "$(nproc)" -lt 2 ]; then
 	echo "1..0 # SKIP a guest with one CPU"
 	exit 4
@@ -36,6 +36,13 @@ verbs()
 		--two-cpus --only thread. --only process. --only mr.huge_pages
 }
 
+# What is shared, written at random while others work.
+faults()
+{
+	bash "$tests/faults/guest.sh" "$programs/faults/pavo-faults" \
+		--seconds "$fuzz" --only fuzz:
+}
+
 translate()
 {
 	bash "$tests/translate/guest.sh" "$programs/translate/pavo-translate" \
@@ -46,7 +53,8 @@ translate()
 window()
 {
 	bash "$tests/window/guest.sh" "$programs/window/pavo-window" --gtest_filter="$(
-		printf '%s:' Message.WindowsTakeTurns 'Snapshot.*' 'Live.*' 'Workers.*' \
+		printf '%s:' Message.WindowsTakeTurns 'Snapshot.*' \
+			'AdapterGone.*' 'Live.*' 'Workers.*' \
 			'Disabled.*' 'Closed.*' '*RegionEnd.*' 'Quantum/*')"
 }
 

@@ -4,21 +4,22 @@
 # The smp group: tests of other groups that the native kernel cannot run, since they need
 # two CPUs, huge pages or a kernel as distributions have it; all in one guest. Called by
 # selftests/run, or by hand after `make`.
-# usage: run.sh [verbs|translate|window|life...]: tests of these groups only
-# PAVO_WIDE=1 (make test-full): more races.
+# usage: run.sh [verbs|faults|translate|window|life...]: tests of these groups only
+# PAVO_WIDE=1 (make test-full): more races. SECONDS_OF_FUZZ: 20, or so many.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
 
-[ $# -gt 0 ] || set -- verbs translate window life
-seconds=480 wide=
+[ $# -gt 0 ] || set -- verbs faults translate window life
+fuzz=${SECONDS_OF_FUZZ:-20}
+seconds=$((480 + fuzz)) wide=
 if [ -n "${PAVO_WIDE:-}" ]; then
-	seconds=2400 wide=--wide
+	seconds=$((2400 + fuzz)) wide=--wide
 fi
 # What is traced and why from the start: window/event_tests.cpp.
 # Huge pages of the boot are side by side: translate/large_page.h.
 # shellcheck disable=SC2086  # none or one
 exec "$PAVO_VM" run -q --mem 2G --append "hugepages=64 trace_event=sched:sched_waking" \
 	--timeout "$(limit $seconds)" -- \
-	bash "$here/guest.sh" $wide "$PAVO_BUILD/selftests" "$@"
+	bash "$here/guest.sh" $wide "$PAVO_BUILD/selftests" "$fuzz" "$@"

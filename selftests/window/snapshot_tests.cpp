@@ -251,6 +251,9 @@ void under_traffic(
 /* All of it may be used for something else, FIFOs too, while packets still come. */
 TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 {
+	if (!world::has_two_cpus())
+		GTEST_SKIP() << "its threads do not meet on one CPU";
+
 	under_traffic(400, [](SnapshotTarget &target, world::Memory &memory,
 			      Traffic &traffic, uint32_t round) {
 		must(target.window->disable());
@@ -268,6 +271,9 @@ TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 /* Its contexts are nobody's when the call returns, which waits for nobody. */
 TEST(Snapshot, RdmaEndsWithTheCall)
 {
+	if (!world::has_two_cpus())
+		GTEST_SKIP() << "its threads do not meet on one CPU";
+
 	under_traffic(800, [](SnapshotTarget &target, world::Memory &memory,
 			      Traffic &traffic, uint32_t round) {
 		if (round % 2)
