@@ -4,6 +4,7 @@
 # In a guest with two CPUs: chosen tests of other groups, each by the guest script of its
 # group, which finds the guest as it was after the boot. Started by run.sh.
 # usage: guest.sh [--wide] FOLDER-OF-PROGRAMS SECONDS-OF-FUZZ verbs|faults|translate|...
+# shellcheck disable=SC2317  # groups are called by their names
 set -u
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
 wide=()
