@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 TREE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "selftests"))
 
-from runner import groups, tests  # noqa: E402  (path set above)
+from runner import groups, plan, tests  # noqa: E402  (path set above)
 
 # Their drivers are not groups of selftests/run; each has a target of its own.
 DRIVERS = {"bench": ("run", "profile", "pavobench/guest.py", "guest.sh"),
@@ -58,7 +58,8 @@ def scripts(group):
 
 def all_groups():
     """What selftests/run knows, and what has to be asked for."""
-    return {*groups.discover(groups.NOT_GROUPS), *DRIVERS}
+    found = groups.discover(plan.TEST, groups.read_meson_tests(groups.BUILD))
+    return {*found, *DRIVERS}
 
 
 def every_group_has_a_target():

@@ -113,7 +113,6 @@ TEST = {
 }
 
 
-
 def on_kernels(key, *kernels, **changes):
     """The row of a plain run, on other kernels."""
     return dataclasses.replace(TEST[key], kernels=kernels, once=False, **changes)

@@ -32,8 +32,8 @@ def play(test):
 
 def plan_row(tree, name, row):
     """A row of the plan in front of the others of that name."""
-    tree.replace("selftests/runner/plan.py", "\n}\n\n# What `make test-full`",
-                 f'\n    "{name}": {row},\n}}\n\n# What `make test-full`')
+    end = "\n}\n\n\ndef on_kernels"
+    tree.replace("selftests/runner/plan.py", end, f'\n    "{name}": {row},{end}')
 
 
 def a_group_has_one_line_whatever_its_parts(tree):
@@ -119,8 +119,8 @@ def checks_of_one_script(tree):
 
 def other_rows_for_a_full_run(tree):
     """--plan full has them."""
-    tree.replace("selftests/runner/plan.py", "FULL = {}",
-                 'FULL = {"wire": Row(kernels=("default", "6.12"))}')
+    tree.replace("selftests/runner/plan.py", "PLANS = {",
+                 'FULL = {"wire": Row(kernels=("default", "6.12"))}\nPLANS = {')
     tree.script("selftests/wire/run", PASSES)
     assert tree.run("selftests/run", "--kernels")[1] == "default\n"
     assert tree.run("selftests/run", "--kernels", "--plan", "full")[1] == "default\n6.12\n"

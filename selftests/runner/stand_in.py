@@ -25,6 +25,11 @@ class Tree:
         selftests = self.path / "selftests"
         shutil.copytree(TREE / "selftests/runner", selftests / "runner",
                         ignore=shutil.ignore_patterns("__pycache__"))
+        # A plan with one kernel: what the real one has is not what is tested.
+        self.replace("selftests/runner/plan.py", "kernels=NATIVE + DEFAULT",
+                     "kernels=DEFAULT")
+        self.replace("selftests/runner/plan.py", 'NATIVE = ("native",)',
+                     "NATIVE = DEFAULT")
         for name in ("run", "soak"):
             shutil.copy2(TREE / "selftests" / name, selftests)
         (self.path / "qemu-scripts/pavovm").mkdir(parents=True)

@@ -55,7 +55,7 @@ window()
 {
 	bash "$tests/window/guest.sh" "$programs/window/pavo-window" --gtest_filter="$(
 		printf '%s:' Message.WindowsTakeTurns 'Snapshot.*' \
-			'AdapterGone.*' 'Live.*' 'Workers.*' \
+			AdapterGone.IsToldByRdma 'Live.*' 'Workers.*' \
 			'Disabled.*' 'Closed.*' '*RegionEnd.*' 'Quantum/*')"
 }
 
