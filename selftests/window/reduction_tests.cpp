@@ -75,6 +75,19 @@ struct Collector : Pair {
 		});
 	}
 
+	/* A sender may know of an end before the collector has looked. */
+	bool takes(size_t wanted)
+	{
+		return eventually([&] {
+			size_t taken = 0;
+
+			rdma.progress();
+			for (auto &[tag, windows] : arrived)
+				taken += windows.size();
+			return taken >= wanted;
+		});
+	}
+
 	world::Memory memory;
 	pavo::Mapping mapping;
 	pavo::Rdma rdma;
@@ -160,6 +173,7 @@ TEST(Network, VectorsOfManyAreFoldedOnce)
 	for (auto &sender : all)
 		sender->put_all();
 	ASSERT_TRUE(run(collector, all));
+	ASSERT_TRUE(collector.takes(folds.size() * senders));
 	for (uint32_t i = 0; i < folds.size(); i++) {
 		auto result =
 			std::as_bytes(std::span(collector.results[i].result()));
