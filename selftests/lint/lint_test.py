@@ -111,15 +111,6 @@ class Tree:
         return found, sorted(n for n in names if n.endswith(".sh"))
 
 
-def play(test):
-    """A test that is given a tree."""
-    def run():
-        with tempfile.TemporaryDirectory() as folder:
-            return test(Tree(folder))
-    run.__name__ = test.__name__
-    return run
-
-
 def a_fault_is_found_each_time(tree):
     """Until it is gone; what is clean is looked at once."""
     tree.file("a.sh", "#!/bin/sh\nfault\n")
@@ -256,7 +247,7 @@ def hashes_are_bounded():
             "file1"]
 
 
-TESTS = [play(test) for test in (
+TESTS = [tests.give(Tree, test) for test in (
     a_fault_is_found_each_time, one_in_a_file_that_is_read_in, another_tool_looks_again,
     a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
     a_layout_is_found_each_time, a_warning_is_found_each_time)] + [

@@ -108,15 +108,6 @@ class Repository:
         return {item.key for item in why} - {"lint"}, why
 
 
-def play(test):
-    """A test that is given a repository."""
-    def run():
-        with tempfile.TemporaryDirectory() as folder:
-            return test(Repository(folder))
-    run.__name__ = test.__name__
-    return run
-
-
 def after(repository, *names):
     """The keys that these changes choose; they are undone."""
     for name in names:
@@ -223,9 +214,9 @@ def reasons_are_told(repository):
 if os.environ.get("GIT_DIR"):
     del os.environ["GIT_DIR"]
 
-TESTS = [play(test) for test in (
+TESTS = [tests.give(Repository, test) for test in (
     every_kind_of_change, a_revision_that_is_not_there, folders_of_the_table,
     programs_by_their_sources, a_library_and_its_header, a_program_that_no_group_starts)] \
-    + [files_that_ninja_does_not_know, play(reasons_are_told)]
+    + [files_that_ninja_does_not_know, tests.give(Repository, reasons_are_told)]
 
 sys.exit(tests.run("changed", TESTS))

@@ -7,7 +7,6 @@
 import json
 import pathlib
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -19,15 +18,6 @@ PASSES = "#!/bin/sh\necho 1..1; echo ok 1 fine\n"
 FAILS = "#!/bin/sh\necho 1..2; echo ok 1 fine; echo not ok 2 broken; exit 1\n"
 # Leaves what it was given in its log.
 TELLS = '#!/bin/sh\nenv | grep ^PAVO_ | sed "s/^/# /"; echo 1..1; echo ok 1 fine\n'
-
-
-def play(test):
-    """A test that is given a tree."""
-    def run():
-        with tempfile.TemporaryDirectory() as folder:
-            return test(Tree(folder))
-    run.__name__ = test.__name__
-    return run
 
 
 def plan_row(tree, name, row):
@@ -192,7 +182,7 @@ def every_group_has_a_row():
                 assert path.is_dir() if place.endswith("/") else path.is_file(), (name, place)
 
 
-TESTS = [play(test) for test in (
+TESTS = [tests.give(Tree, test) for test in (
     a_group_has_one_line_whatever_its_parts, each_kernel_of_the_plan,
     a_module_that_is_not_built, a_kernel_that_is_not_there, checks_of_one_script,
     other_rows_for_a_full_run, what_is_only_run_when_asked_for, durations_are_kept,

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -33,15 +32,6 @@ echo ok 1 steady
 echo not ok 2 flaky
 exit 1
 """
-
-
-def play(test):
-    """A test that is given a tree."""
-    def run():
-        with tempfile.TemporaryDirectory() as folder:
-            return test(Tree(folder))
-    run.__name__ = test.__name__
-    return run
 
 
 def failures_are_counted(tree):
@@ -128,7 +118,7 @@ def wrong_use(tree):
         assert tree.run("selftests/soak", *arguments)[0] == 2
 
 
-TESTS = [play(test) for test in (
+TESTS = [tests.give(Tree, test) for test in (
     failures_are_counted, none_failed, another_kernel, one_that_ends_without_a_word,
     the_load_ends_with_it, wrong_use)]
 

@@ -4,6 +4,7 @@
 # assertion or a program that failed; a text that it returns is why it skips. Called by the
 # *_test.py of the unit group.
 import subprocess
+import tempfile
 
 
 def run(label, tests):
@@ -23,3 +24,12 @@ def run(label, tests):
         print(f"{result} {number} {label}: {test.__name__.replace('_', ' ')}"
               + (f" # SKIP {skipped}" if skipped else ""))
     return 1 if failed else 0
+
+
+def give(kind, test):
+    """The test, given what kind(FOLDER) makes of a folder that goes."""
+    def play():
+        with tempfile.TemporaryDirectory() as folder:
+            return test(kind(folder))
+    play.__name__ = test.__name__
+    return play
