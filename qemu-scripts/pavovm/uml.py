@@ -29,6 +29,10 @@ def command(guest):
     return words + m.append.split() + list(m.qemu_args)
 
 
+# Machines on a CPU that are told apart when the next looks for one.
+PLACES = 8
+
+
 class Cpu:
     """A CPU of the host for one machine. A system call of a guest goes from process
     to process and back, which costs several times as much between two CPUs."""
@@ -38,16 +42,18 @@ class Cpu:
 
     @staticmethod
     def _take_free():
-        """The first CPU that no other machine has taken, else one of all."""
+        """The first of the CPUs that the fewest other machines have taken."""
         allowed = sorted(os.sched_getaffinity(0))
         folder = cache_dir("cpu")
-        for number in allowed:
-            lock = open(folder / str(number), "w")  # pylint: disable=consider-using-with
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return number, lock
-            except OSError:
-                lock.close()
+        for place in range(PLACES):
+            for number in allowed:
+                # pylint: disable-next=consider-using-with
+                lock = open(folder / f"{number}.{place}", "w")
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return number, lock
+                except OSError:
+                    lock.close()
         return allowed[os.getpid() % len(allowed)], None
 
     def start(self, line, **how):

@@ -35,6 +35,11 @@ build folder), PAVO_LOGS (folder for logs; pavo-vm puts its own there).
 """
 
 
+def default_seats(cpus):
+    """Half as many again as CPUs: guests and programs wait a third of their time."""
+    return cpus + cpus // 2
+
+
 def _options(arguments):
     parser = argparse.ArgumentParser(
         prog="selftests/run", description="Runs the test groups.", epilog=USAGE,
@@ -50,8 +55,8 @@ def _options(arguments):
     parser.add_argument("--plan", default="test", choices=sorted(plan.PLANS),
                         help="the table of plan.py to go by (%(default)s)")
     parser.add_argument("--jobs", type=int, metavar="N",
-                        default=max(1, (os.cpu_count() or 1)),
-                        help="CPUs to fill with guests and programs (%(default)s)")
+                        default=default_seats(os.cpu_count() or 1),
+                        help="seats for guests and programs (%(default)s)")
     parser.add_argument("--times", type=pathlib.Path, metavar="FILE",
                         help="where the account of this run's time goes")
     parser.add_argument("--forget", action="store_true",

@@ -10,6 +10,7 @@ tests=$(dirname "$(dirname "$(readlink -f "$0")")")
 wide=()
 if [ "$1" = --wide ]; then
 	wide=(--wide)
+	export PAVO_WIDE=1
 	shift
 fi
 programs=$1 fuzz=$2
@@ -63,7 +64,7 @@ window()
 life()
 {
 	bash "$tests/life/guest.sh" pavo "$programs/verbs" \
-		'resources: (CQs|completions)'
+		'resources: (CQs|completions|PSNs)'
 }
 
 status=0

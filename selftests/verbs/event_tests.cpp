@@ -2,6 +2,7 @@
 /*
  * Completion events, solicited and not, CQ overrun, resize.
  */
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -199,7 +200,9 @@ PV_TEST("event.communication_established",
 	check_wc(wait_recv(env, link.b, "receive in RTR"), 1, IBV_WC_SUCCESS,
 		 "receive in RTR");
 	must_match(env.b, in, 0, 64, 6, 0, "data");
-	AsyncEvent event = env.b.async_event(env.options.patience_ms);
+	/* It was raised before the message completed; a peer that raises none is known. */
+	AsyncEvent event =
+		env.b.async_event(std::min(env.options.patience_ms, 5000u));
 	REQUIRE_EQ(event.type, int(IBV_EVENT_COMM_EST), "async event");
 	REQUIRE_EQ(event.object, link.b.qp.id, "the event's QP");
 }

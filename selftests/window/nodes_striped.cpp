@@ -22,12 +22,12 @@ constexpr uint64_t message_size = 2 << 20;
 /* Whose pattern the server's memory has when it is got. */
 constexpr uint32_t returned = 100;
 
-/* A lane that does not answer for ten seconds has failed: slow guests need some. */
+/* A lane that does not answer for five seconds has failed: slow guests need some. */
 constexpr pavo::StripedOptions striped_options = {
 	.chunk = 1 << 15,
 	.lane = {.patience = std::chrono::milliseconds(20),
 		 .most_patience = std::chrono::milliseconds(250),
-		 .attempts = 40}};
+		 .attempts = 20}};
 
 /* An adapter, with a window of the job, and memory that others have, too. */
 struct Lane : examples::Node {

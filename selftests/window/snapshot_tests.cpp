@@ -6,6 +6,7 @@
  */
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -248,13 +249,19 @@ void under_traffic(
 	}
 }
 
+/* Of @all rounds a quarter in a plain run, all in a wide one (smp/guest.sh --wide). */
+uint32_t rounds_of(uint32_t all)
+{
+	return getenv("PAVO_WIDE") ? all : all / 4;
+}
+
 /* All of it may be used for something else, FIFOs too, while packets still come. */
 TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 {
 	if (!world::has_two_cpus())
 		GTEST_SKIP() << "its threads do not meet on one CPU";
 
-	under_traffic(400, [](SnapshotTarget &target, world::Memory &memory,
+	under_traffic(rounds_of(400), [](SnapshotTarget &target, world::Memory &memory,
 			      Traffic &traffic, uint32_t round) {
 		must(target.window->disable());
 		ASSERT_TRUE(nobody_at_work(*target.window));
@@ -274,7 +281,7 @@ TEST(Snapshot, RdmaEndsWithTheCall)
 	if (!world::has_two_cpus())
 		GTEST_SKIP() << "its threads do not meet on one CPU";
 
-	under_traffic(800, [](SnapshotTarget &target, world::Memory &memory,
+	under_traffic(rounds_of(800), [](SnapshotTarget &target, world::Memory &memory,
 			      Traffic &traffic, uint32_t round) {
 		if (round % 2)
 			must(target.window->disable());
@@ -292,7 +299,8 @@ TEST(Snapshot, OfTheOneThatSends)
 	if (!world::has_two_cpus())
 		GTEST_SKIP() << "its threads do not meet on one CPU";
 
-	constexpr uint32_t rounds = 100, frames = 1024;
+	const uint32_t rounds = rounds_of(100);
+	constexpr uint32_t frames = 1024;
 	constexpr size_t size = 1 << 18;
 	Parameter quantum("window_quantum", frames);
 	Pair pair;
