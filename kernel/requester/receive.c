@@ -158,12 +158,17 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		count_unasked(qp, pkt->psn);
 		return;
 	}
-	if (pkt->psn != req->upsn &&
-	    !acknowledge(qp, pavo_psn_add(pkt->psn, -1)))
-		return;
-	if ((pkt->syndrome & PAVO_AETH_CLASS) == PAVO_AETH_RNR)
+	bool rnr = (pkt->syndrome & PAVO_AETH_CLASS) == PAVO_AETH_RNR;
+	bool lost = pkt->psn != req->upsn &&
+		    !acknowledge(qp, pavo_psn_add(pkt->psn, -1));
+
+	/*
+	 * A read's answer was lost and a request behind it refused: both wait for as long
+	 * as the NAK asks for, or the refused one would be repeated too early.
+	 */
+	if (rnr && pavo_qp_state(qp) != IB_QPS_ERR)
 		rnr_nak(qp, pkt->syndrome & PAVO_AETH_VALUE);
-	else
+	else if (!lost)
 		nak(qp, pkt);
 }
 
@@ -327,6 +332,7 @@ bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	int state = pavo_qp_state(qp);
 
 	qp->req.half.hold = false;
+	pavo_timer_answered(&qp->req.timer);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
 	else if (rx->pkt.info->flags & PAVO_OPF_ACK)

@@ -17,12 +17,20 @@
 /** How long a repeated NAK may be an echo, if no loss timer tells. */
 #define PAVO_ECHO_NS (100 * 1000 * 1000ull)
 
+/** RNR NAKs of one packet that are counted: 10 us doubled so often is patience. */
+#define PAVO_RNR_WAITS_MAX 8
+
+/** Longest wait that repeated RNR NAKs of one packet grow to, if they ask for less. */
+#define PAVO_RNR_PATIENCE_NS (1000 * 1000ull)
+
 /**
  * struct pavo_timer_state - both timers.
  * @loss, @rnr:   deadlines; 0 while the timer does not run
  * @timeout:      set value of the loss timer; 0: it never runs
  * @retry_limit, @retries: limit and retries left
  * @rnr_limit, @rnr_retries: the same for RNR NAKs
+ * @rnr_waits: RNR NAKs since there was progress, as far as they are counted
+ * @answered:  the peer has answered something since this began
  */
 struct pavo_timer_state {
 	u64 loss;
@@ -32,6 +40,8 @@ struct pavo_timer_state {
 	u8 retries;
 	u8 rnr_limit;
 	u8 rnr_retries;
+	u8 rnr_waits;
+	bool answered;
 };
 
 /** pavo_timer_init - limits as by modify_qp; both timers stopped. */
@@ -45,6 +55,8 @@ static inline void pavo_timer_init(struct pavo_timer_state *t, u64 timeout,
 	t->retries = retry_limit;
 	t->rnr_limit = rnr_limit;
 	t->rnr_retries = rnr_limit;
+	t->rnr_waits = 0;
+	t->answered = false;
 }
 
 /** pavo_timer_set - Set event: something is outstanding. */
@@ -69,6 +81,7 @@ static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
 	t->rnr = 0;
 	t->retries = t->retry_limit;
 	t->rnr_retries = t->rnr_limit;
+	t->rnr_waits = 0;
 	t->loss = t->timeout ? now + t->timeout : 0;
 }
 
@@ -77,13 +90,14 @@ static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
  *
  * The set value is the least, four times as much is allowed (IBA 9.7.6.1.3). What
  * two attempts could not mend is a peer or a path with too much to do: the more
- * often it was tried, the longer it gets.
+ * often it was tried, the longer it gets. A peer that never answered has nothing to do
+ * for this sender: more likely it is not there, and the sender is told soon.
  */
 static inline u64 pavo_timer_wait(const struct pavo_timer_state *t)
 {
 	u8 used = t->retry_limit - t->retries;
 
-	if (used < 2)
+	if (used < 2 || !t->answered)
 		return t->timeout;
 	return t->timeout << (used == 2 ? 1 : 2);
 }
@@ -125,6 +139,29 @@ static inline void pavo_timer_told_again(struct pavo_timer_state *t, u64 now)
 		t->loss = now + PAVO_ECHO_NS;
 }
 
+/** pavo_timer_answered - something came from the peer, whatever it says. */
+static inline void pavo_timer_answered(struct pavo_timer_state *t)
+{
+	t->answered = true;
+}
+
+/**
+ * pavo_timer_rnr_wait - how long an RNR NAK that asks for @delay is waited for, in ns.
+ *
+ * The delay is the least (IBA 9.7.5.2.8). Two NAKs are taken at their word. After that
+ * the receiver sleeps, and asking it again and again costs CPU time of both ends: the
+ * wait doubles up to PAVO_RNR_PATIENCE_NS.
+ */
+static inline u64 pavo_timer_rnr_wait(const struct pavo_timer_state *t,
+				      u64 delay)
+{
+	u64 wait = delay << (t->rnr_waits < 2 ? 0 : t->rnr_waits - 1);
+
+	if (wait > PAVO_RNR_PATIENCE_NS)
+		wait = PAVO_RNR_PATIENCE_NS;
+	return wait > delay ? wait : delay;
+}
+
 /**
  * pavo_timer_rnr - an RNR NAK asks to wait for @delay; false: retries used up.
  * The loss timer rests meanwhile.
@@ -138,7 +175,9 @@ static inline bool pavo_timer_rnr(struct pavo_timer_state *t, u64 now,
 		t->rnr_retries--;
 	}
 	t->loss = 0;
-	t->rnr = now + delay;
+	t->rnr = now + pavo_timer_rnr_wait(t, delay);
+	if (t->rnr_waits < PAVO_RNR_WAITS_MAX)
+		t->rnr_waits++;
 	return true;
 }
 

@@ -15,13 +15,23 @@ namespace {
 constexpr uint64_t now = 1000000;
 constexpr uint64_t timeout = 67108864;
 
-pavo_timer_state timer(uint64_t value = timeout, uint8_t retries = 7,
-		       uint8_t rnr = 3)
+pavo_timer_state silent_timer(uint64_t value = timeout, uint8_t retries = 7,
+			      uint8_t rnr = 3)
 {
 	pavo_timer_state t;
 
 	std::memset(&t, 0xa5, sizeof(t));
 	pavo_timer_init(&t, value, retries, rnr);
+	return t;
+}
+
+/* Of a sender that has heard from its peer. */
+pavo_timer_state timer(uint64_t value = timeout, uint8_t retries = 7,
+		       uint8_t rnr = 3)
+{
+	pavo_timer_state t = silent_timer(value, retries, rnr);
+
+	pavo_timer_answered(&t);
 	return t;
 }
 
@@ -117,6 +127,49 @@ TEST(Timer, RetriesAreCountedDown)
 		EXPECT_FALSE(pavo_timer_retry(&t, at)) << int(limit);
 		/* Used up is used up. */
 		EXPECT_FALSE(pavo_timer_retry(&t, at)) << int(limit);
+	}
+}
+
+/* A peer that is not there is to be found out soon. */
+TEST(Timer, APeerThatNeverAnsweredIsNotWaitedForLonger)
+{
+	pavo_timer_state t = silent_timer();
+
+	pavo_timer_set(&t, now);
+	for (uint64_t i = 1; i <= 7; i++) {
+		ASSERT_TRUE(pavo_timer_retry(&t, now + i * timeout));
+		ASSERT_EQ(pavo_timer_next(&t), now + (i + 1) * timeout);
+	}
+	EXPECT_FALSE(pavo_timer_retry(&t, now + 8 * timeout));
+
+	/* Once it answered it may be slow, for the rest of the connection. */
+	pavo_timer_restart(&t, now);
+	pavo_timer_answered(&t);
+	for (int i = 1; i <= 7; i++) {
+		ASSERT_TRUE(pavo_timer_retry(&t, now));
+		ASSERT_EQ(pavo_timer_next(&t), now + wait_after(i));
+	}
+}
+
+TEST(Timer, RepeatedRnrNaksAreWaitedForLonger)
+{
+	constexpr uint64_t asked = 10000;
+	constexpr uint64_t waits[] = {10000,  10000,  20000,  40000,   80000,
+				      160000, 320000, 640000, 1000000, 1000000};
+	pavo_timer_state t = timer(timeout, 7, PAVO_RNR_RETRY_INFINITE);
+
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t wait : waits) {
+			ASSERT_TRUE(pavo_timer_rnr(&t, now, asked));
+			ASSERT_EQ(pavo_timer_next(&t), now + wait);
+		}
+		/* Progress begins anew. */
+		pavo_timer_restart(&t, now);
+	}
+	/* What is asked for is the least, however long. */
+	for (int i = 0; i < 300; i++) {
+		ASSERT_TRUE(pavo_timer_rnr(&t, now, 655360000));
+		ASSERT_EQ(pavo_timer_next(&t), now + 655360000);
 	}
 }
 
@@ -218,8 +271,8 @@ TEST(Timer, SevenRnrRetriesAreForEver)
 	pavo_timer_state t = timer(timeout, 7, PAVO_RNR_RETRY_INFINITE);
 
 	for (uint64_t i = 0; i < 1000; i++) {
-		ASSERT_TRUE(pavo_timer_rnr(&t, now + i, 10));
-		ASSERT_EQ(pavo_timer_next(&t), now + i + 10);
+		ASSERT_TRUE(pavo_timer_rnr(&t, now + i, 10000000));
+		ASSERT_EQ(pavo_timer_next(&t), now + i + 10000000);
 	}
 }
 
