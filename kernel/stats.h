@@ -36,6 +36,7 @@ struct pavo_dev;
 	X(tx_drop_filtered) /* refused by a packet filter */        \
 	X(tx_drop_too_long) /* longer than the route takes */       \
 	X(tx_drop_node) /* a window has no address of it */         \
+	X(tx_drop_user_socket) /* a process sent to the port */     \
 	X(loss_timer_expired)                                       \
 	X(rnr_timer_expired)                                        \
 	X(retry_exceeded)                                           \
@@ -63,6 +64,7 @@ struct pavo_dev;
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \
 	X(rx_drop_backlog) /* QP busy and backlog full */           \
 	X(rx_drop_no_recv_wqe) /* UC, UD: nothing posted */         \
+	X(rx_drop_recv_length) /* UC, UD: the receive is shorter */ \
 	X(rx_drop_invalid_request) /* UC: sequence, length */       \
 	X(rx_drop_access) /* UC: memory may not be written */       \
 	X(rx_drop_no_memory) /* no copy for a group's QP */         \

@@ -2,8 +2,9 @@
 /*
  * datagram.c - receiving on UD queue pairs, the one of the GSI among them.
  *
- * A datagram that cannot be delivered is dropped and counted; nobody is told
- * (IBA 9.8.3). Half owned.
+ * A datagram that cannot be delivered is dropped and counted; neither side is told
+ * (IBA 9.8.3). A posted receive with memory of its own that cannot be written is an error
+ * of this end. Half owned.
  */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
@@ -49,17 +50,21 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 	/* The GID it was sent to is one of the VLAN's; see table.c. */
 	if (skb_vlan_tag_present(rx->skb))
 		cqe.vlan = skb_vlan_tag_get_id(rx->skb);
+	/*
+	 * The sender chose the length, so it is no error of this end: the datagram
+	 * is dropped, and the receive stays for the next one.
+	 */
+	if (cqe.byte_len > qp->resp.wqe->length) {
+		pavo_count(qp, rx_drop_recv_length);
+		return;
+	}
 	err = write_grh(qp, rx);
 	if (!err)
 		err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);
 	if (err == PAVO_VE_WAIT)
 		return;
 	if (err) {
-		pavo_rq_fail(qp,
-			     err == PAVO_VE_RQ_LENGTH ?
-				     IB_WC_LOC_LEN_ERR :
-				     pavo_xlate_vendor(err)->status,
-			     err);
+		pavo_rq_fail(qp, pavo_xlate_vendor(err)->status, err);
 		/* The GSI's QP serves everybody, it survives. */
 		if (qp->ib.qp_type != IB_QPT_GSI)
 			pavo_qp_error(qp, IB_EVENT_QP_FATAL);

@@ -41,6 +41,18 @@ static void fail_access(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	fail(qp, pkt, pavo_xlate_code(status)->nak);
 }
 
+/* The message is longer than its receive: the sender's mistake, or its malice. */
+static void fail_length(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	if (!pavo_is_reliable(qp)) {
+		pavo_count(qp, rx_drop_recv_length);
+		pavo_message_drop(qp);
+		return;
+	}
+	pavo_rq_fail(qp, IB_WC_LOC_LEN_ERR, PAVO_VE_RQ_LENGTH);
+	fail(qp, pkt, PAVO_NAK_INV_REQ);
+}
+
 /* The receive WQE is at fault. */
 static void fail_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		      enum ib_wc_status status, enum pavo_vendor_err vendor,
@@ -169,7 +181,7 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	}
 	err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);
 	if (err == PAVO_VE_RQ_LENGTH) {
-		fail_recv(qp, pkt, IB_WC_LOC_LEN_ERR, err, PAVO_NAK_INV_REQ);
+		fail_length(qp, pkt);
 		return;
 	}
 	if (err == PAVO_VE_WAIT)
@@ -511,6 +523,21 @@ static void out_of_sequence(struct pavo_qp *qp)
 }
 
 /*
+ * XRC: look for the SRQ that a request names; there may be none. False: there is no memory
+ * to be found by walks of its keys, and the packet is lost.
+ */
+static bool find_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	resp->rq = pavo_xrc_rq(qp, pkt->srqn);
+	if (!resp->rq || likely(pavo_rkm_join(qp, resp->rq->pd)))
+		return true;
+	pavo_count(qp, rx_drop_no_memory);
+	return false;
+}
+
+/*
  * XRC: the SRQ that a request names, which gives it its receives and says whose
  * memory it may touch. All packets of a message name the same one. False: it
  * is none of the target's domain, or another one than before.
@@ -533,8 +560,8 @@ void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 	s32 ahead = pavo_psn_diff(pkt->psn, resp->epsn);
 	bool xrc = pavo_is_xrc_target(qp);
 
-	if (xrc)
-		resp->rq = pavo_xrc_rq(qp, pkt->srqn);
+	if (xrc && !find_srq(qp, pkt))
+		return;
 	if (ahead > 0) {
 		out_of_sequence(qp);
 		return;

@@ -253,9 +253,11 @@ static struct sk_buff *read_packet(struct pavo_qp *qp,
 /* XRC: the SRQ whose memory an answer is of; false: it is gone. */
 static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
 {
-	if (pavo_is_xrc_target(qp))
-		qp->resp.rq = pavo_xrc_rq(qp, res->srqn);
-	return qp->resp.rq;
+	if (!pavo_is_xrc_target(qp))
+		return true;
+	qp->resp.rq = pavo_xrc_rq(qp, res->srqn);
+	/* Another may have its number by now, of another domain. */
+	return qp->resp.rq && pavo_rkm_join(qp, qp->resp.rq->pd);
 }
 
 /* The packet that is next, its key in use. */

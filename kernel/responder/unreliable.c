@@ -12,10 +12,11 @@
 
 /*
  * pavo_message_drop - give up the message in progress. Its receive WQE was not
- * completed and serves the next message.
+ * completed and serves the next message; the key that it used is out of use.
  */
 void pavo_message_drop(struct pavo_qp *qp)
 {
+	pavo_use_end(qp, PAVO_SLOT_WRITE);
 	qp->resp.message = 0;
 	pavo_rq_rewind(qp);
 }

@@ -80,11 +80,6 @@ static void walk_qp(struct walk *walk, const struct pavo_rkm_qp *qp)
 	unsigned int i, k;
 
 	walk->qps++;
-	/* It saves time, no more: a key is of one PD. Without one: of several. */
-	if (qp->pd && qp->pd != walk->pd) {
-		walk->pd_fail++;
-		return;
-	}
 	rcu_read_lock();
 	slots = rcu_dereference(qp->slots);
 	for (i = 0; slots && i < slots->count; i++)
@@ -122,44 +117,57 @@ static void end_walk(struct pavo_dev *dev, const struct walk *walk)
 /* A walk of few QPs. False: they are too many, or all are wanted. */
 static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
 {
-	struct pavo_rkm_list *none = &dev->rkm.no_pd;
-	const struct pavo_rkm_qp *qp;
+	const struct pavo_rkm_link *link;
 	struct walk walk;
 
-	if (READ_ONCE(rkm_full_walk) ||
-	    READ_ONCE(pd->rkm.count) + READ_ONCE(none->count) > AT_ONCE)
+	if (READ_ONCE(rkm_full_walk) || READ_ONCE(pd->rkm.count) > AT_ONCE)
 		return false;
 	begin_walk(&walk, pd);
 	walk.key[0] = key;
 	walk.count = 1;
 	rcu_read_lock();
-	list_for_each_entry_rcu(qp, &pd->rkm.qps, of_pd)
-		walk_qp(&walk, qp);
-	list_for_each_entry_rcu(qp, &none->qps, of_pd)
-		walk_qp(&walk, qp);
+	list_for_each_entry_rcu(link, &pd->rkm.qps, of_pd)
+		walk_qp(&walk, link->qp);
 	rcu_read_unlock();
 	end_walk(dev, &walk);
 	return true;
 }
 
-/* Mutex held, so that the place in the list stays while it rests. */
-static void walk_all(struct pavo_rkm *rkm, struct walk *walk)
+/*
+ * Could a key of the walk's PD be in use there? The PD of an XRC target is that of its
+ * last request, and slots of earlier ones may still be in use: it is always looked at.
+ */
+static bool concerns(const struct walk *walk, const struct pavo_rkm_qp *qp)
+{
+	return qp->own.pd == walk->pd || !qp->own.pd;
+}
+
+static void walk_every_qp(struct pavo_rkm *rkm, struct walk *walk)
 {
 	const struct pavo_rkm_qp *qp;
 
-	if (READ_ONCE(rkm_full_walk)) {
-		list_for_each_entry(qp, &rkm->all.qps, of_dev) {
+	list_for_each_entry(qp, &rkm->all, of_dev) {
+		if (concerns(walk, qp)) {
 			walk_qp(walk, qp);
-			cond_resched();
+		} else {
+			walk->qps++;
+			walk->pd_fail++;
 		}
-		return;
-	}
-	list_for_each_entry(qp, &walk->pd->rkm.qps, of_pd) {
-		walk_qp(walk, qp);
 		cond_resched();
 	}
-	list_for_each_entry(qp, &rkm->no_pd.qps, of_pd) {
-		walk_qp(walk, qp);
+}
+
+/*
+ * The mutex is held, so nothing leaves the list while the walk rests. A queue pair that
+ * joins meanwhile finds the key changed (pavo_rkm_join()).
+ */
+static void walk_pd(struct pavo_rkm *rkm, struct walk *walk)
+{
+	const struct pavo_rkm_link *link;
+
+	list_for_each_entry_rcu(link, &walk->pd->rkm.qps, of_pd,
+				lockdep_is_held(&rkm->mutex)) {
+		walk_qp(walk, link->qp);
 		cond_resched();
 	}
 }
@@ -202,7 +210,10 @@ static void serve(struct pavo_dev *dev, struct list_head *requests)
 		list_move_tail(&request->list, &served);
 	}
 	mutex_lock(&dev->rkm.mutex);
-	walk_all(&dev->rkm, &walk);
+	if (READ_ONCE(rkm_full_walk))
+		walk_every_qp(&dev->rkm, &walk);
+	else
+		walk_pd(&dev->rkm, &walk);
 	mutex_unlock(&dev->rkm.mutex);
 	end_walk(dev, &walk);
 	list_for_each_entry_safe(request, next, &served, list)
@@ -271,43 +282,125 @@ void pavo_rkm_settle(struct pavo_dev *dev)
 void pavo_rkm_init(struct pavo_rkm *rkm)
 {
 	mutex_init(&rkm->mutex);
-	pavo_rkm_list_init(&rkm->all);
-	pavo_rkm_list_init(&rkm->no_pd);
+	INIT_LIST_HEAD(&rkm->all);
+	spin_lock_init(&rkm->list_lock);
 	spin_lock_init(&rkm->lock);
 	INIT_LIST_HEAD(&rkm->requests);
 	INIT_WORK(&rkm->work, rkm_work);
 }
 
-static struct pavo_rkm_list *list_of(struct pavo_qp *qp)
+static void add_link(struct pavo_rkm_link *link, struct pavo_rkm_qp *qp,
+		     struct pavo_pd *pd)
 {
-	return qp->pd ? &qp->pd->rkm : &qp->dev->rkm.no_pd;
+	link->qp = qp;
+	link->pd = pd;
+	WRITE_ONCE(pd->rkm.count, pd->rkm.count + 1);
+	list_add_tail_rcu(&link->of_pd, &pd->rkm.qps);
+}
+
+static void del_link(struct pavo_rkm_link *link)
+{
+	struct pavo_rkm_list *list = &link->pd->rkm;
+
+	WRITE_ONCE(list->count, list->count - 1);
+	list_del_rcu(&link->of_pd);
+}
+
+/* One that was allocated. */
+static void free_link(struct pavo_rkm_link *link)
+{
+	del_link(link);
+	list_del(&link->of_qp);
+	kfree_rcu(link, rcu);
 }
 
 void pavo_rkm_add(struct pavo_qp *qp)
 {
 	struct pavo_rkm *rkm = &qp->dev->rkm;
-	struct pavo_rkm_list *list = list_of(qp);
 
+	INIT_LIST_HEAD(&qp->rkm.links);
 	qp->rkm.pd = qp->pd;
 	mutex_lock(&rkm->mutex);
-	WRITE_ONCE(list->count, list->count + 1);
-	list_add_tail_rcu(&qp->rkm.of_pd, &list->qps);
-	rkm->all.count++;
-	list_add_tail(&qp->rkm.of_dev, &rkm->all.qps);
+	list_add_tail(&qp->rkm.of_dev, &rkm->all);
+	if (qp->pd) {
+		spin_lock_bh(&rkm->list_lock);
+		add_link(&qp->rkm.own, &qp->rkm, qp->pd);
+		spin_unlock_bh(&rkm->list_lock);
+	}
 	mutex_unlock(&rkm->mutex);
 }
 
 void pavo_rkm_remove(struct pavo_qp *qp)
 {
 	struct pavo_rkm *rkm = &qp->dev->rkm;
-	struct pavo_rkm_list *list = list_of(qp);
+	struct pavo_rkm_link *link, *next;
 
 	mutex_lock(&rkm->mutex);
-	WRITE_ONCE(list->count, list->count - 1);
-	list_del_rcu(&qp->rkm.of_pd);
-	rkm->all.count--;
 	list_del(&qp->rkm.of_dev);
+	spin_lock_bh(&rkm->list_lock);
+	if (qp->pd)
+		del_link(&qp->rkm.own);
+	list_for_each_entry_safe(link, next, &qp->rkm.links, of_qp)
+		free_link(link);
+	spin_unlock_bh(&rkm->list_lock);
 	mutex_unlock(&rkm->mutex);
+}
+
+static bool make_link(struct pavo_rkm_qp *qp, struct pavo_pd *pd)
+{
+	struct pavo_rkm_link *link;
+
+	link = kzalloc(sizeof(*link), GFP_ATOMIC | __GFP_NOWARN);
+	if (!link)
+		return false;
+	list_add(&link->of_qp, &qp->links);
+	add_link(link, qp, pd);
+	return true;
+}
+
+static bool has_link(const struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
+{
+	const struct pavo_rkm_link *link;
+
+	list_for_each_entry(link, &qp->links, of_qp)
+		if (link->pd == pd)
+			return true;
+	return false;
+}
+
+/*
+ * The link is in the list before a slot says that a key is in use, and that before the
+ * key is looked up, with full barriers. So a walker that does not see the link has
+ * changed the key before that.
+ */
+bool pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd)
+{
+	struct pavo_rkm *rkm = &qp->dev->rkm;
+	bool there;
+
+	if (likely(READ_ONCE(qp->rkm.pd) == pd))
+		return true;
+	spin_lock_bh(&rkm->list_lock);
+	there = has_link(&qp->rkm, pd) || make_link(&qp->rkm, pd);
+	if (there)
+		WRITE_ONCE(qp->rkm.pd, pd);
+	spin_unlock_bh(&rkm->list_lock);
+	return there;
+}
+
+void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd)
+{
+	struct pavo_rkm_link *link, *next;
+
+	mutex_lock(&dev->rkm.mutex);
+	spin_lock_bh(&dev->rkm.list_lock);
+	/* Its own queue pairs are gone; these are of targets. */
+	list_for_each_entry_safe(link, next, &pd->rkm.qps, of_pd) {
+		WRITE_ONCE(link->qp->pd, NULL);
+		free_link(link);
+	}
+	spin_unlock_bh(&dev->rkm.list_lock);
+	mutex_unlock(&dev->rkm.mutex);
 }
 
 struct pavo_slots *pavo_rkm_slots_alloc(u32 reads)
@@ -379,9 +472,12 @@ void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev)
 	u32 i;
 
 	mutex_lock(&dev->rkm.mutex);
-	list_for_each_entry(qp, &dev->rkm.all.qps, rkm.of_dev) {
-		seq_printf(file, "%s qp %u pd %u:", dev->ib.name, qp->ib.qp_num,
-			   qp->rkm.pd ? qp->rkm.pd->ib.res.id : 0);
+	list_for_each_entry(qp, &dev->rkm.all, rkm.of_dev) {
+		seq_printf(file, "%s qp %u pd ", dev->ib.name, qp->ib.qp_num);
+		if (qp->pd)
+			seq_printf(file, "%u:", qp->pd->ib.res.id);
+		else
+			seq_puts(file, "*:");
 		rcu_read_lock();
 		slots = rcu_dereference(qp->rkm.slots);
 		for (i = 0; slots && i < slots->count; i++)

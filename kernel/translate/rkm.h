@@ -40,19 +40,40 @@ struct pavo_slots {
 };
 
 /**
+ * struct pavo_rkm_link - a QP in the list of a PD whose keys its peer may use.
+ * @of_pd: in that list
+ * @of_qp: XRC targets: in the QP's list of such
+ * @qp, @pd: the two
+ */
+struct pavo_rkm_link {
+	struct list_head of_pd;
+	struct list_head of_qp;
+	struct pavo_rkm_qp *qp;
+	struct pavo_pd *pd;
+	struct rcu_head rcu;
+};
+
+/**
  * struct pavo_rkm_qp - what the manager knows of a QP.
  * @slots: NULL until the QP can receive; read under RCU
- * @pd:    whose keys its peer may use; NULL: of several (XRC targets)
- * @of_pd: in the list of @pd, or of those without one; @of_dev: in that of all
+ * @pd:    whose keys its peer may use. XRC targets: that of the SRQ which a request used
+ *         last, or NULL
+ * @own:   in the list of its PD; XRC targets: unused
+ * @links: XRC targets: one for each PD of an SRQ that a request has used
+ * @of_dev: in the list of all
  */
 struct pavo_rkm_qp {
 	struct pavo_slots __rcu *slots;
 	struct pavo_pd *pd;
-	struct list_head of_pd;
+	struct pavo_rkm_link own;
+	struct list_head links;
 	struct list_head of_dev;
 };
 
-/** struct pavo_rkm_list - QPs, read under RCU, changed under the manager's mutex. */
+/**
+ * struct pavo_rkm_list - QPs of a PD, by their links; read under RCU. Links come under the
+ * manager's list lock, and go under its mutex and that.
+ */
 struct pavo_rkm_list {
 	struct list_head qps;
 	unsigned int count;
@@ -81,17 +102,17 @@ enum pavo_rkm_state {
 
 /**
  * struct pavo_rkm - the manager of an adapter.
- * @mutex:    lists of QPs; held during a walk, which thus may rest
- * @all:      every QP
- * @no_pd:    those that are in no PD's list
+ * @mutex:    held during a walk, which thus may rest: nothing leaves a list
+ * @all:      every QP, under @mutex
+ * @list_lock: lists of PDs; inside of it is none
  * @lock:     @requests; leaf
  * @requests: that no walk has taken up yet; one walk serves all of a PD
  * @work:     walks
  */
 struct pavo_rkm {
-	struct mutex mutex; /* lists of QPs */
-	struct pavo_rkm_list all;
-	struct pavo_rkm_list no_pd;
+	struct mutex mutex; /* walks, and what leaves a list */
+	struct list_head all;
+	spinlock_t list_lock; /* lists of PDs */
 	spinlock_t lock; /* requests */
 	struct list_head requests;
 	struct work_struct work;
@@ -103,6 +124,19 @@ void pavo_rkm_list_init(struct pavo_rkm_list *list);
 /** pavo_rkm_add - @qp exists. pavo_rkm_remove - a grace period before it does not. */
 void pavo_rkm_add(struct pavo_qp *qp);
 void pavo_rkm_remove(struct pavo_qp *qp);
+
+/**
+ * pavo_rkm_join - the peer of an XRC target is about to use keys of @pd: walks of that
+ * find the target from now on.
+ *
+ * Context: the responder half is owned, no key is in use; RCU read side, in which the SRQ
+ * was found that the request names.
+ * Return: false without memory.
+ */
+bool pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd);
+
+/** pavo_rkm_part - @pd ends: the XRC targets in its list leave it. Sleeps. */
+void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd);
 
 /** pavo_rkm_slots_alloc - slots for @reads reads at a time; NULL: no memory. Sleeps. */
 struct pavo_slots *pavo_rkm_slots_alloc(u32 reads);
@@ -148,7 +182,7 @@ void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key);
 
 /**
  * pavo_rkm_show - remote key memory of all QPs, for people: of each its number, its
- * PD (0: of none), and the words of its slots: first that of writes, then those of
+ * PD (*: an XRC target, whose requests bring it), and the words of its slots: first that of writes, then those of
  * reads. Sleeps.
  */
 void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev);

@@ -286,13 +286,29 @@ PV_TEST("uc.write_right", "a QP that does not allow writes drops them")
 	must_match(env.b, in, 0, 64, 9, 0, "memory");
 }
 
-PV_TEST("uc.receive_too_small", "a receive that is too small ends the receiver")
+PV_TEST("uc.receive_too_small",
+	"a message that is longer than its receive is lost, and the receive "
+	"is there for the next one")
 {
 	Link link = connect_uc(env);
 	Mr out = must_reg(env.a, {9000}), in = must_reg(env.b, {9000});
+	const uint64_t seed = env.seed();
 
-	bad_receive(env, link, {4, {{in.id, 0, 8999, 0}}}, IBV_WC_LOC_LEN_ERR,
-		    make_wr(Op::send, {out, 0}, 9000));
+	env.a.fill(out.id, 0, 9000, seed, 0);
+	must_post(link.b, std::vector<RecvWr>{{4, {{in.id, 0, 8999, 0}}}});
+	for (uint64_t length : {9000, 9000, 8999}) {
+		SendWr wr = make_wr(Op::send, {out, 0}, length);
+
+		must_post(link.a, std::vector<SendWr>{wr});
+		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
+			 "the sender knows nothing of it");
+	}
+	Wc wc = wait_recv(env, link.b, "receive");
+
+	check_wc(wc, 4, IBV_WC_SUCCESS, "receive");
+	REQUIRE_EQ(wc.byte_len, 8999u, "of the one that fits");
+	must_match(env.b, in, 0, 8999, seed, 0, "data");
+	uc_alive(env, link);
 }
 
 PV_TEST("uc.receive_bad_key", "a receive with a bad key ends the receiver")

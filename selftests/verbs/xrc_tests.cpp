@@ -505,7 +505,7 @@ PV_TEST("xrc.flush", "an initiator in Error flushes; a target has no receives")
 	no_more(link.b, "the queue keeps its receives");
 }
 
-/* A target is in no PD's list: each walk looks at it, at once or in the manager's work. */
+/* A target is in the list of a PD from its first use of a queue of that. */
 PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
 				"target, be queue pairs few or many")
 {
@@ -546,7 +546,8 @@ PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
 
 /*
  * The document's PD 0 is that of entries which no key matches. Here it is that of targets,
- * whose operations are of several PDs: keys are compared, but a key is of one PD only
+ * whose operations are of several PDs: a walk of all queue pairs compares its keys, a walk
+ * of another PD does not come by. A key is of one PD only
  * (docs/architecture.md, "Where pavo differs from the key manager document").
  */
 PV_TEST_LOCAL("rkm.pd_zero",
@@ -599,13 +600,60 @@ PV_TEST_LOCAL("rkm.pd_zero",
 	REQUIRE(in_use(), "the read's slot was cleared");
 	queue.change(room);
 	REQUIRE_EQ(keys.by(),
-		   4 * slots_of(link.b).size() + 2 * slots_of(own.b).size() +
+		   3 * slots_of(link.b).size() + 2 * slots_of(own.b).size() +
 			   2 * slots_of(other.b).size(),
 		   "slots compared");
 	REQUIRE_EQ(matches.by(), 0u, "matches");
 	REQUIRE_EQ(int(wait_send(env, link.a, "read").status), IBV_WC_SUCCESS,
 		   "read");
 	must_match(env.a, in, 0, page, seed, 0, "what was read");
+}
+
+namespace {
+
+/* Queue pairs that one walk of this window's domain looks at. */
+uint64_t looked_at(Env &env, Link &binder, Window &window, const BindSpec &spec)
+{
+	Moved qps(env.b, "rkm_qps"), walks(env.b, "rkm_walks");
+
+	must_bind(env, binder.b, window, spec);
+	must_bind(env, binder.b, window, {});
+	REQUIRE_EQ(walks.by(), 1u, "walks");
+	return qps.by();
+}
+
+} // namespace
+
+/* Targets cost the walks of those domains only whose memory their peers have used. */
+PV_TEST_LOCAL("rkm.xrc_strangers",
+	      "targets are in nobody's walks before they use a queue of its "
+	      "domain, and once in those of its domain after that")
+{
+	constexpr size_t many = 40;
+	Link binder = connect(env);
+	Window window(env.b, IBV_MW_TYPE_1);
+	BindSpec spec = {must_reg(env.b, {page, 0, bindable_access}), 0, page};
+	std::vector<XrcLink> links;
+	const uint64_t before = looked_at(env, binder, window, spec);
+
+	for (size_t i = 0; i < many; i++)
+		links.push_back(connect_xrc(env));
+	REQUIRE_EQ(looked_at(env, binder, window, spec), before,
+		   "with idle targets");
+	for (int round = 0; round < 3; round++) {
+		XrcLink &link = links[5];
+		SendWr wr = to_srq(link.srq, make_wr(Op::send, {}, 0));
+
+		must_post_xrc_srq(env, link.srq, {{1, {}}});
+		must_post(link.a, std::vector<SendWr>{wr});
+		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
+			 "send");
+		REQUIRE_EQ(looked_at(env, binder, window, spec), before + 1,
+			   "with one that was used");
+	}
+	REQUIRE_EQ(env.b.destroy(Kind::qp, links[5].b.qp.id), 0, "destroy_qp");
+	REQUIRE_EQ(looked_at(env, binder, window, spec), before,
+		   "without that target");
 }
 
 PV_TEST_LOCAL("odp.xrc", "XRC: both ends' memory not there")

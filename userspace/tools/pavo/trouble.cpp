@@ -65,6 +65,10 @@ constexpr std::array ENTRIES = {
 	Entry{"tx_drop_node",
 	      {trouble, "a window could not answer a node: give its "
 			"process that node's address (pavo_windows(7))"}},
+	Entry{"tx_drop_user_socket",
+	      {trouble, "a process of this machine sends to UDP port 4791, "
+			"which belongs to RDMA: the kernel log names its "
+			"user (docs/security.md)"}},
 	Entry{"loss_timer_expired",
 	      {note, "answers did not come in time: lost, or the "
 		     "timeout of the queue pair is short for this "
@@ -144,10 +148,13 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_drop_no_recv_wqe",
 	      {note, "datagrams or UC messages came for which no "
 		     "receive was posted: post more, or earlier"}},
+	Entry{"rx_drop_recv_length",
+	      {trouble, "datagrams or UC messages came that are longer than "
+			"the receives posted for them: make those longer, "
+			"by 40 bytes for datagrams"}},
 	Entry{"rx_drop_invalid_request",
 	      {trouble, "UC: a peer sent what the queue pair does not "
-			"allow (access flags, message longer than the "
-			"receive)"}},
+			"allow (opcode sequence, access flags)"}},
 	Entry{"rx_drop_access",
 	      {trouble, "UC: a peer used a key, address or right it does "
 			"not have: its application is wrong"}},
