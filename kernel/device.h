@@ -93,7 +93,8 @@ struct pavo_mcast {
  * @rkm:       keys in use by inbound operations, and their end
  * @windows:   of processes
  * @used:      objects in existence, by enum pavo_object (limits.c)
- * @wq:        work of the QPs' halves that must leave the softirq
+ * @wq:        work of the QPs' halves that must leave the softirq, bound to CPUs
+ * @end_wq:    ends and events of objects, bound to none
  * @fault_wq:  that of faults, which may sleep for as long as the process likes
  * @node:      in main.c's table of adapters
  * @list:      in main.c's lists of live and of dead adapters
@@ -114,9 +115,7 @@ struct pavo_dev {
 	atomic_t bad_pkeys;
 	atomic_t bad_qkeys;
 	struct xarray qps;
-	u32 next_qpn;
 	struct xarray srqs;
-	u32 next_srqn;
 	struct xarray counters;
 	struct pavo_mcast mcast;
 	struct pavo_key_table keys;
@@ -124,6 +123,7 @@ struct pavo_dev {
 	struct pavo_windows windows;
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;
+	struct workqueue_struct *end_wq;
 	struct workqueue_struct *fault_wq;
 	struct hlist_node node;
 	struct list_head list;
@@ -260,10 +260,12 @@ struct pavo_qp_attrs {
  * @windows: memory windows of type 2 bound to it, under the key table's lock
  * @rkm:   slots of the keys that its peer uses
  * @flow:  valid from RTR on unless datagrams; changed under both half locks
- * @events: bits by enum ib_event_type, to be raised by @work
- * @work:  raises @events and runs both halves in process context: after an
- *         error, when softirq time is used up, and when pages were missing,
- *         which it brings in
+ * @events: bits by enum ib_event_type, to be raised by @end_work
+ * @work:  runs both halves in process context, on the CPU that began to send: when softirq
+ *         time is used up, and when what they waited for is there
+ * @end_work: raises @events and flushes both halves, on any CPU: the owner of the one
+ *         that saw the error may spin until the flush is seen
+ * @fault_work: brings in pages that were missing
  */
 struct pavo_qp {
 	struct ib_qp ib;
@@ -287,6 +289,7 @@ struct pavo_qp {
 	struct pavo_responder resp;
 	unsigned long events;
 	struct work_struct work;
+	struct work_struct end_work;
 	struct work_struct fault_work;
 };
 
@@ -472,6 +475,12 @@ void pavo_qp_send_error(struct pavo_qp *qp);
 static inline void pavo_qp_continue(struct pavo_qp *qp, int cpu)
 {
 	queue_work_on(cpu, qp->dev->wq, &qp->work);
+}
+
+/** pavo_qp_end - let events be raised, and halves of a QP in Error flushed. */
+static inline void pavo_qp_end(struct pavo_qp *qp)
+{
+	queue_work(qp->dev->end_wq, &qp->end_work);
 }
 
 int pavo_limits_check(void);

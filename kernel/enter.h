@@ -72,7 +72,9 @@ static __always_inline void pavo_half_run(struct pavo_qp *qp,
 		 */
 		smp_mb();
 	} while (!more && pavo_half_has_work(half));
-	if (more)
+	if (unlikely(more && pavo_qp_state(qp) == IB_QPS_ERR))
+		pavo_qp_end(qp);
+	else if (more)
 		pavo_qp_continue(qp, cpu);
 }
 

@@ -127,6 +127,8 @@ static void pavo_dealloc(struct ib_device *ibdev)
 	pavo_windows_stop(&dev->windows);
 	if (dev->wq)
 		destroy_workqueue(dev->wq);
+	if (dev->end_wq)
+		destroy_workqueue(dev->end_wq);
 	if (dev->fault_wq)
 		destroy_workqueue(dev->fault_wq);
 	pavo_windows_destroy(&dev->windows);
@@ -155,15 +157,15 @@ static const struct ib_device_ops pavo_main_ops = {
 
 static struct pavo_dev *pavo_alloc(void)
 {
-	const unsigned int bound = WQ_MEM_RECLAIM | WQ_HIGHPRI | PAVO_WQ_PERCPU;
+	const unsigned int bound = WQ_MEM_RECLAIM | PAVO_WQ_PERCPU;
 	struct pavo_dev *dev;
 	int err;
 
 	dev = ib_alloc_device(pavo_dev, ib);
 	if (!dev)
 		return NULL;
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
-	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);
@@ -176,12 +178,17 @@ static struct pavo_dev *pavo_alloc(void)
 
 	dev->tally.dev = dev;
 	dev->tally.stats = alloc_percpu(struct pavo_stats);
-	/* bound to CPUs: what goes on elsewhere overtakes what went before */
+	/*
+	 * Bound to CPUs: what goes on elsewhere overtakes what went before. Of normal
+	 * priority: what a process asked for may not take the CPU from others.
+	 */
 	dev->wq = alloc_workqueue("pavo", bound, 0);
+	dev->end_wq =
+		alloc_workqueue("pavo_end", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	/* apart: who provides a page may take long, or be a process that never does */
 	dev->fault_wq = alloc_workqueue("pavo_fault", bound, 0);
-	if (err || !dev->tally.stats || !dev->wq || !dev->fault_wq ||
-	    pavo_parent_create(&dev->parent)) {
+	if (err || !dev->tally.stats || !dev->wq || !dev->end_wq ||
+	    !dev->fault_wq || pavo_parent_create(&dev->parent)) {
 		ib_dealloc_device(&dev->ib);
 		return NULL;
 	}

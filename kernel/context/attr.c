@@ -144,7 +144,7 @@ void pavo_attr_apply(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 	pavo_apply_path(to, attr, mask);
 }
 
-void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr,
+void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init)
 {
 	const struct pavo_qp_attrs *from = &qp->attr;
@@ -156,8 +156,11 @@ void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr,
 	attr->path_mtu = from->mtu_code;
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	attr->qkey = from->qkey;
-	attr->rq_psn = from->rq_psn;
-	attr->sq_psn = from->sq_psn;
+	/* rdma core asks for nothing in particular, and shows it to every user. */
+	if (mask & IB_QP_RQ_PSN)
+		attr->rq_psn = from->rq_psn;
+	if (mask & IB_QP_SQ_PSN)
+		attr->sq_psn = from->sq_psn;
 	attr->dest_qp_num = from->dest_qpn;
 	attr->qp_access_flags = from->access;
 	attr->ah_attr = from->ah;

@@ -28,8 +28,10 @@ void pavo_qp_remove(struct pavo_qp *qp);
 /** pavo_qp_modify - check and apply attributes and state; may sleep. */
 int pavo_qp_modify(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask);
 
-/** pavo_qp_query - report attributes and capabilities. */
-void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr,
+/**
+ * pavo_qp_query - report attributes and capabilities; PSNs only where @mask asks for them.
+ */
+void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 
 /**

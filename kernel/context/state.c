@@ -69,7 +69,12 @@ static void pavo_halves_wake(struct pavo_qp *qp)
 
 static void pavo_qp_work(struct work_struct *work)
 {
-	struct pavo_qp *qp = container_of(work, struct pavo_qp, work);
+	pavo_halves_wake(container_of(work, struct pavo_qp, work));
+}
+
+static void pavo_qp_end_work(struct work_struct *work)
+{
+	struct pavo_qp *qp = container_of(work, struct pavo_qp, end_work);
 	unsigned long events = xchg(&qp->events, 0);
 	unsigned int type;
 
@@ -92,6 +97,7 @@ void pavo_qp_context_init(struct pavo_qp *qp)
 	qp->state = IB_QPS_RESET;
 	mutex_init(&qp->modify_mutex);
 	INIT_WORK(&qp->work, pavo_qp_work);
+	INIT_WORK(&qp->end_work, pavo_qp_end_work);
 	INIT_WORK(&qp->fault_work, pavo_qp_fault_work);
 }
 
@@ -121,13 +127,13 @@ void pavo_qp_error(struct pavo_qp *qp, int event)
 	rcu_read_unlock();
 	if (event >= 0)
 		set_bit(event, &qp->events);
-	queue_work(qp->dev->wq, &qp->work);
+	pavo_qp_end(qp);
 }
 
 void pavo_qp_drained(struct pavo_qp *qp)
 {
 	set_bit(IB_EVENT_SQ_DRAINED, &qp->events);
-	queue_work(qp->dev->wq, &qp->work);
+	pavo_qp_end(qp);
 }
 
 void pavo_qp_send_error(struct pavo_qp *qp)

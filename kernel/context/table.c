@@ -11,6 +11,7 @@
 #include <linux/if_vlan.h>
 #include "context/context.h"
 #include "device.h"
+#include "number.h"
 #include "pavo_trace.h"
 
 /* 0 and 1 are the management QPs (IBA 10.2.4.1); few are set aside with them */
@@ -37,10 +38,9 @@ static int give_number(struct pavo_qp *qp)
 	}
 
 	/* The number must be in the QP before the QP is in the table. */
-	err = xa_alloc_cyclic(&dev->qps, &qpn, NULL,
-			      XA_LIMIT(PAVO_FIRST_QPN, PAVO_LAST_QPN),
-			      &dev->next_qpn, GFP_KERNEL);
-	if (err < 0)
+	err = pavo_number_reserve(&dev->qps, PAVO_FIRST_QPN, PAVO_LAST_QPN,
+				  &qpn);
+	if (err)
 		return err;
 	qp->ib.qp_num = qpn;
 	return xa_err(xa_store(&dev->qps, qpn, qp, GFP_KERNEL));
@@ -68,6 +68,7 @@ void pavo_qp_remove(struct pavo_qp *qp)
 	hrtimer_cancel(&qp->req.hrtimer);
 	hrtimer_cancel(&qp->resp.pause);
 	cancel_work_sync(&qp->fault_work);
+	cancel_work_sync(&qp->end_work);
 	cancel_work_sync(&qp->work);
 	pavo_fault_forget(&qp->req.half);
 	pavo_fault_forget(&qp->resp.half);

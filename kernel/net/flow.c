@@ -37,7 +37,8 @@ static int take_sgid(struct pavo_flow *flow)
 	if (sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
 		return -EINVAL;
 	ndev = rdma_read_gid_attr_ndev_rcu(sgid);
-	if (IS_ERR(ndev))
+	/* GIDs of a VLAN in another namespace are in the table as well. */
+	if (IS_ERR(ndev) || !pavo_dev_owns(to_pavo_dev(sgid->device), ndev))
 		return -EINVAL;
 
 	memcpy(&flow->saddr, sgid->gid.raw, sizeof(flow->saddr));
@@ -170,7 +171,8 @@ static struct dst_entry *find_route(struct pavo_flow *flow)
 	 */
 	if (IS_ERR(ndev))
 		ndev = find_own(flow);
-	if (ndev)
+	/* It may have been moved since the flow was made. */
+	if (ndev && pavo_dev_owns(to_pavo_dev(flow->sgid->device), ndev))
 		dst = flow->ipv6 ? find_route6(flow, ndev) :
 				   find_route4(flow, ndev);
 	rcu_read_unlock();

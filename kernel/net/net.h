@@ -189,6 +189,14 @@ void pavo_net_put(struct net *net);
 int pavo_net_join(struct pavo_dev *dev, const struct in6_addr *gid);
 void pavo_net_leave(struct pavo_dev *dev, const struct in6_addr *gid);
 
+/**
+ * pavo_net_admin - may the caller manage the network of @dev: has it CAP_NET_ADMIN in the
+ * namespace of the interface? Without an interface: in the first namespace.
+ *
+ * Context: process.
+ */
+bool pavo_net_admin(const struct pavo_dev *dev);
+
 int pavo_net_init(void);
 void pavo_net_exit(void);
 

@@ -28,6 +28,25 @@ struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
 int pavo_net_group6(struct net *net, const struct net_device *ndev,
 		    const struct in6_addr *group, bool join);
 
+/**
+ * pavo_dev_on - the adapter that @ndev carries packets of: on it, or on the interface whose
+ * VLAN it is in the same namespace; NULL: none. RCU read side.
+ */
+struct pavo_dev *pavo_dev_on(const struct net_device *ndev);
+
+/**
+ * pavo_dev_owns - is @ndev in the namespace of @dev? What is not does not carry its
+ * packets, whatever interface it was made on. RCU read side.
+ */
+bool pavo_dev_owns(const struct pavo_dev *dev, const struct net_device *ndev);
+
+/** pavo_net_guarded - is there an adapter in any namespace? */
+bool pavo_net_guarded(void);
+
+/* guard.c: of each namespace, with its life; sleeps */
+int pavo_guard_begin(struct net *net);
+void pavo_guard_end(struct net *net);
+
 int pavo_pages_init(void);
 void pavo_pages_exit(void);
 

@@ -8,7 +8,6 @@
  * verified. No allocation, no lock, no copy but of headers that are scattered.
  * The stack holds the RCU read lock all the time.
  */
-#include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -18,16 +17,6 @@
 #include "compat.h"
 #include "device.h"
 #include "private.h"
-
-/* The adapter on @ndev, or on the interface whose VLAN @ndev is. */
-static struct pavo_dev *find_dev_on(struct net_device *ndev)
-{
-	struct pavo_dev *dev = pavo_dev_find(ndev);
-
-	if (!dev && is_vlan_dev(ndev))
-		dev = pavo_dev_find(vlan_dev_real_dev(ndev));
-	return dev;
-}
 
 /*
  * Traffic of the machine with itself comes by the loopback interface, and
@@ -42,12 +31,12 @@ static struct pavo_dev *find_dev_by_address(struct sk_buff *skb, bool ipv6)
 		ndev = pavo_ip6_dev_find(net, &ipv6_hdr(skb)->daddr);
 	else
 		ndev = __ip_dev_find(net, ip_hdr(skb)->daddr, false);
-	return ndev ? find_dev_on(ndev) : NULL;
+	return ndev ? pavo_dev_on(ndev) : NULL;
 }
 
 static struct pavo_dev *find_dev(struct sk_buff *skb, bool ipv6)
 {
-	struct pavo_dev *dev = find_dev_on(skb->dev);
+	struct pavo_dev *dev = pavo_dev_on(skb->dev);
 
 	if (unlikely(!dev && (skb->dev->flags & IFF_LOOPBACK ||
 			      netif_is_l3_master(skb->dev))))

@@ -31,7 +31,13 @@ struct pavo_net {
 };
 
 static LIST_HEAD(nets);
+static unsigned int adapters; /* in all of them */
 static DEFINE_MUTEX(nets_mutex); /* the list and all that is in it */
+
+bool pavo_net_guarded(void)
+{
+	return READ_ONCE(adapters);
+}
 
 static struct pavo_net *find_net(const struct net *net)
 {
@@ -117,6 +123,7 @@ int pavo_net_get(struct net *net)
 		err = open_sockets(pn, net);
 	if (!err) {
 		pn->users++;
+		WRITE_ONCE(adapters, adapters + 1);
 	} else if (!pn->users) {
 		list_del(&pn->node);
 		kfree(pn);
@@ -132,11 +139,15 @@ void pavo_net_put(struct net *net)
 
 	mutex_lock(&nets_mutex);
 	pn = find_net(net);
-	if (!WARN_ON(!pn) && !--pn->users) {
+	if (WARN_ON(!pn))
+		goto out;
+	WRITE_ONCE(adapters, adapters - 1);
+	if (!--pn->users) {
 		close_sockets(pn);
 		list_del(&pn->node);
 		kfree(pn);
 	}
+out:
 	mutex_unlock(&nets_mutex);
 }
 
@@ -169,6 +180,7 @@ static void __net_exit net_ends(struct net *net)
 	struct pavo_net *pn;
 
 	mutex_lock(&nets_mutex);
+	pavo_guard_end(net);
 	pn = find_net(net);
 	if (pn)
 		close_sockets(pn);
@@ -176,6 +188,7 @@ static void __net_exit net_ends(struct net *net)
 }
 
 static struct pernet_operations net_ops = {
+	.init = pavo_guard_begin,
 	.exit = net_ends,
 };
 

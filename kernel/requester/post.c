@@ -169,9 +169,11 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 	 * Consumers may post with interrupts off, or from their completion
 	 * handler; sending wants neither.
 	 */
-	if (irqs_disabled() || in_hardirq())
-		queue_work(qp->dev->wq, &qp->work);
-	else
+	if (!irqs_disabled() && !in_hardirq())
 		pavo_requester_run(qp);
+	else if (pavo_qp_state(qp) >= IB_QPS_SQE)
+		pavo_qp_end(qp);
+	else
+		queue_work(qp->dev->wq, &qp->work);
 	return err;
 }

@@ -225,19 +225,28 @@ static const struct pavo_half_work work = {
 	.visit = visit,
 };
 
-void pavo_requester_run(struct pavo_qp *qp)
+static void run(struct pavo_qp *qp)
 {
 	pavo_half_run(qp, &qp->req.half, qp->send_cq, &work);
+}
+
+void pavo_requester_run(struct pavo_qp *qp)
+{
+	run(qp);
+	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+		pavo_responder_end(qp);
 }
 
 void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	pavo_half_receive(qp, &qp->req.half, qp->send_cq, rx, &work);
+	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+		pavo_responder_end(qp);
 }
 
-/* pavo_requester_flush - enter the half to flush it; QP is in Error. */
-void pavo_requester_flush(struct pavo_qp *qp)
+/* pavo_requester_end - the other half has seen an error. */
+void pavo_requester_end(struct pavo_qp *qp)
 {
-	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
-	pavo_requester_run(qp);
+	if (test_bit(PAVO_REQ_FLUSH, &qp->req.half.pending))
+		run(qp);
 }

@@ -155,8 +155,12 @@ void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx);
 /** pavo_requester_run - do what is pending unless somebody else is at it. */
 void pavo_requester_run(struct pavo_qp *qp);
 
-/** pavo_requester_flush - the QP is in Error: complete all as flushed. */
-void pavo_requester_flush(struct pavo_qp *qp);
+/**
+ * pavo_requester_end - the QP is in Error, and the responder is not entered: complete all
+ * as flushed if that was not done. The CPU that saw the error does so, because the owner
+ * of a completion queue may poll without end and let no work run.
+ */
+void pavo_requester_end(struct pavo_qp *qp);
 
 /** pavo_requester_idle - nothing outstanding and nothing to send (SQD). */
 bool pavo_requester_idle(struct pavo_qp *qp);

@@ -165,7 +165,7 @@ static void last_wqe_reached(struct pavo_qp *qp)
 		return;
 	qp->resp.last_wqe_told = true;
 	set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
-	queue_work(qp->dev->wq, &qp->work);
+	pavo_qp_end(qp);
 }
 
 /* All posted WQEs of a QP's own ring, and those that are posted from now on. */
@@ -231,9 +231,13 @@ int pavo_responder_post(struct pavo_qp *qp, const struct ib_recv_wr *wr,
 	err = pavo_rq_post(&resp->own, wr, bad_wr);
 	/* Pairs with the barrier in flush_own(). */
 	smp_mb();
-	if (pavo_qp_state(qp) == IB_QPS_ERR) {
-		set_bit(PAVO_RESP_FLUSH, &resp->half.pending);
-		queue_work(qp->dev->wq, &qp->work);
-	}
+	if (pavo_qp_state(qp) != IB_QPS_ERR)
+		return err;
+	/* Its consumer may poll and do nothing else: flushed at once if that can be. */
+	set_bit(PAVO_RESP_FLUSH, &resp->half.pending);
+	if (irqs_disabled() || in_hardirq())
+		pavo_qp_end(qp);
+	else
+		pavo_responder_run(qp);
 	return err;
 }

@@ -155,7 +155,7 @@ static void established(struct pavo_qp *qp)
 		return;
 	qp->resp.established = true;
 	set_bit(IB_EVENT_COMM_EST, &qp->events);
-	queue_work(qp->dev->wq, &qp->work);
+	pavo_qp_end(qp);
 }
 
 static void dispatch(struct pavo_qp *qp, struct pavo_rx *rx)
@@ -209,6 +209,8 @@ static bool visit(struct pavo_qp *qp)
 	smp_mb__after_atomic();
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, PAVO_RESPOND_BUDGET);
+	/* What the peer had under way is over. */
+	pavo_rkm_forget(qp);
 	return !pavo_rq_flush(qp, PAVO_FLUSH_BUDGET);
 }
 
@@ -217,14 +219,30 @@ static const struct pavo_half_work work = {
 	.visit = visit,
 };
 
-void pavo_responder_run(struct pavo_qp *qp)
+static void run(struct pavo_qp *qp)
 {
 	pavo_half_run(qp, &qp->resp.half, qp->recv_cq, &work);
+}
+
+void pavo_responder_run(struct pavo_qp *qp)
+{
+	run(qp);
+	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+		pavo_requester_end(qp);
 }
 
 void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	pavo_half_receive(qp, &qp->resp.half, qp->recv_cq, rx, &work);
+	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+		pavo_requester_end(qp);
+}
+
+/* pavo_responder_end - the other half has seen an error. */
+void pavo_responder_end(struct pavo_qp *qp)
+{
+	if (test_bit(PAVO_RESP_FLUSH, &qp->resp.half.pending))
+		run(qp);
 }
 
 void pavo_responder_kick(struct pavo_qp *qp)

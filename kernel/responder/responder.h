@@ -159,6 +159,9 @@ void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx);
 /** pavo_responder_run - do what is pending unless somebody else is at it. */
 void pavo_responder_run(struct pavo_qp *qp);
 
+/** pavo_responder_end - as pavo_requester_end(). */
+void pavo_responder_end(struct pavo_qp *qp);
+
 /** pavo_responder_flush - the QP is in Error: complete all as flushed. */
 void pavo_responder_flush(struct pavo_qp *qp);
 

@@ -44,7 +44,8 @@ static struct dma_buf *get(int fd, u64 offset, u64 length, int access)
 
 	if (IS_ERR(buf))
 		return buf;
-	if (check_add_overflow(offset, length, &end) || end > buf->size)
+	if (!length || check_add_overflow(offset, length, &end) ||
+	    end > buf->size)
 		err = -EINVAL;
 	else if (ib_access_writable(access) &&
 		 !(buf->file->f_mode & FMODE_WRITE))

@@ -6,15 +6,14 @@
  * Called by region.c and window.c (insert, replace, remove) and by both halves
  * of the QPs for every piece of memory that a packet or WQE names.
  *
- * A key is (index << 8 | tag). Indexes are given out in a circle, and the tag
- * of an index moves on by one with each lap, so that a stale key is refused
- * until its index has been used 256 times. Where the tags start differs from
- * index to index by a keyed hash: knowing one key does not tell the next.
+ * A key is (index << 8 | tag). Both are drawn at random: all 32 bits are to be guessed by
+ * a sender that was not told the key, and a stale one is refused as any other guess is.
  */
 #include <linux/limits.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include "device.h"
+#include "number.h"
 #include "translate.h"
 
 #define PAVO_ACCESS_WRITES                                \
@@ -76,18 +75,14 @@ const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor)
 void pavo_key_table_init(struct pavo_key_table *table)
 {
 	BUILD_BUG_ON(offsetofend(struct pavo_region, pages) > 64);
-	xa_init_flags(&table->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
-	mutex_init(&table->mutex);
-	table->next = 1;
-	table->lap = 0;
-	get_random_bytes(&table->secret, sizeof(table->secret));
+	xa_init_flags(&table->xa,
+		      XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 }
 
 void pavo_key_table_destroy(struct pavo_key_table *table)
 {
 	WARN_ON(!xa_empty(&table->xa));
 	xa_destroy(&table->xa);
-	mutex_destroy(&table->mutex);
 }
 
 /* Packets are going to look at @region, and no further for what is seldom there. */
@@ -99,29 +94,20 @@ static void complete_region(struct pavo_region *region)
 
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 {
-	/* index 0 is left out: key 0 is the local DMA key */
-	struct xa_limit limit = XA_LIMIT(1, PAVO_MAX_MR + PAVO_MAX_MW);
 	u32 index;
-	u8 tag;
 	int err;
 
-	mutex_lock(&table->mutex);
-	/* Reserve only: the region may be found when it knows its key. */
-	err = xa_alloc_cyclic_bh(&table->xa, &index, NULL, limit, &table->next,
-				 GFP_KERNEL);
-	if (err < 0) {
-		mutex_unlock(&table->mutex);
+	/*
+	 * Reserved first: the region may be found when it knows its key. Index 0 is left
+	 * out, since key 0 is the local DMA key.
+	 */
+	err = pavo_number_reserve(&table->xa, 1, PAVO_MAX_MR + PAVO_MAX_MW,
+				  &index);
+	if (err)
 		return err == -EBUSY ? -ENOSPC : err;
-	}
-	if (err == 1)
-		table->lap++;
-
-	tag = (u8)siphash_1u32(index, &table->secret) + table->lap;
-	region->key = index << 8 | tag;
+	region->key = index << 8 | (get_random_u32() & PAVO_KEY_TAG);
 	complete_region(region);
-	err = xa_err(xa_store_bh(&table->xa, index, region, GFP_KERNEL));
-	mutex_unlock(&table->mutex);
-	return err;
+	return xa_err(xa_store_bh(&table->xa, index, region, GFP_KERNEL));
 }
 
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)

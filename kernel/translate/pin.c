@@ -129,11 +129,13 @@ static bool fits(unsigned long npages)
 static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
 				bool writable)
 {
-	unsigned long npages = PFN_UP(offset_in_page(start) + length);
+	/* No bytes are in no page, wherever they begin. */
+	unsigned long npages = length ? PFN_UP(offset_in_page(start) + length) :
+					0;
 	struct pavo_pin *pin;
 	int err;
 
-	if (!can_do_mlock())
+	if (npages && !can_do_mlock())
 		return ERR_PTR(-EPERM);
 	/* More than that can never be: do not even begin. */
 	if (!fits(npages))
@@ -149,7 +151,7 @@ static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
 	}
 	pin->key = (struct pavo_pin_key){
 		.owner = owner,
-		.first = pin->pages[0],
+		.first = npages ? pin->pages[0] : NULL,
 		.npages = npages,
 	};
 	pin->writable = writable;

@@ -61,7 +61,10 @@ static int check_range(u64 start, u64 length, u64 iova)
 {
 	u64 end;
 
-	if (!length || length > PAVO_MAX_MR_SIZE ||
+	/* Such a region is good for messages of no bytes (IBA 10.6.3.1). */
+	if (!length)
+		return 0;
+	if (length > PAVO_MAX_MR_SIZE ||
 	    check_add_overflow(iova, length - 1, &end) ||
 	    check_add_overflow(start, length - 1, &end) || end > ULONG_MAX)
 		return -EINVAL;
@@ -155,7 +158,7 @@ static int set_user_memory(struct pavo_mr *mr, u64 start)
 	struct pavo_region *region = mr->region;
 	int err;
 
-	if (region->access & IB_ACCESS_ON_DEMAND) {
+	if (region->access & IB_ACCESS_ON_DEMAND && region->length) {
 		err = pavo_odp_get(&mr->memory, mr->dev, start, region->length);
 		if (!err)
 			pavo_odp_set(region, &mr->memory);

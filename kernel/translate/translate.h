@@ -97,19 +97,13 @@ const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor);
  * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
  *          RCU. Its lock (BH) is held for every change of what a key means,
  *          and protects the bindings of windows.
- * @mutex:  of the giver of keys
- * @next:   where the search for a free index goes on: an index comes back
- *          only after all others had their turn
- * @lap:    how often that search went round
- * @secret: makes the low 8 bits of keys hard to guess
  */
 struct pavo_key_table {
 	struct xarray xa;
-	struct mutex mutex; /* all below */
-	u32 next;
-	u8 lap;
-	siphash_key_t secret;
 };
+
+/** Bits of a key below its index: a bind or a fast registration chooses them. */
+#define PAVO_KEY_TAG 0xffu
 
 /**
  * struct pavo_region - what a key means: a piece of memory and what may be
@@ -319,6 +313,10 @@ int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
  */
 int pavo_key_invalidate(struct pavo_qp *qp, u32 key,
 			struct pavo_rkm_request *request);
+
+/** pavo_key_invalidate_local - the same for LOCAL_INV, which may find it done. */
+int pavo_key_invalidate_local(struct pavo_qp *qp, u32 key,
+			      struct pavo_rkm_request *request);
 
 /** pavo_key_check_invalidate - would it be allowed? Context: RCU read side. */
 int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key);

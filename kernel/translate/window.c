@@ -126,7 +126,7 @@ static bool window_fits(const struct pavo_qp *qp, const struct pavo_region *now,
 {
 	const struct pavo_mw *mw = now->mw;
 
-	if (now->pd != qp->pd || (seg->new_rkey ^ now->key) >> 8)
+	if (now->pd != qp->pd)
 		return false;
 	if (mw->ib.type == IB_MW_TYPE_1)
 		return now->key == seg->mw_rkey &&
@@ -157,13 +157,23 @@ static enum pavo_vendor_err range_fits(const struct pavo_qp *qp,
 	return PAVO_VE_NONE;
 }
 
+/*
+ * The index is the window's for life; the bind chooses the tag, whatever index it names
+ * beside it (IBA 10.6.7.2.1).
+ */
+static u32 key_of_bind(const struct pavo_region *now,
+		       const struct pavo_bind_seg *seg)
+{
+	return (now->key & ~PAVO_KEY_TAG) | (seg->new_rkey & PAVO_KEY_TAG);
+}
+
 /* What the window shall mean, all checks passed. */
 static void set_view(struct pavo_region *view, struct pavo_qp *qp,
 		     struct pavo_mw *mw, const struct pavo_region *mr,
-		     const struct pavo_bind_seg *seg)
+		     const struct pavo_bind_seg *seg, u32 key)
 {
 	*view = (struct pavo_region){
-		.key = seg->new_rkey,
+		.key = key,
 		.access = seg->access & PAVO_MW_ACCESS,
 		.valid = true,
 		/* Attached to packets, they could leave after its end. */
@@ -194,6 +204,7 @@ static enum pavo_vendor_err bind(struct pavo_qp *qp,
 	struct pavo_region *mr = NULL;
 	enum pavo_vendor_err err;
 	struct pavo_mw *mw;
+	u32 key;
 
 	if (!now || !now->mw || !window_fits(qp, now, seg))
 		return PAVO_VE_MW_BIND;
@@ -204,11 +215,12 @@ static enum pavo_vendor_err bind(struct pavo_qp *qp,
 		if (err)
 			return err;
 	}
-	*old = unbind(mw, seg->new_rkey);
+	key = key_of_bind(now, seg);
+	*old = unbind(mw, key);
 	if (!mr)
 		return PAVO_VE_NONE;
 
-	set_view(*view, qp, mw, mr, seg);
+	set_view(*view, qp, mw, mr, seg, key);
 	pavo_key_replace(keys, *view);
 	mw->bound = *view;
 	mr->mr->windows++;
@@ -256,6 +268,25 @@ static enum pavo_vendor_err may_invalidate(const struct pavo_qp *qp, u32 key,
 int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key)
 {
 	return may_invalidate(qp, key, xa_load(&qp->dev->keys.xa, key >> 8));
+}
+
+/*
+ * A region of fast registration that is not registered has nothing to lose: its consumer
+ * may say so again. Kernel consumers begin a chain with that.
+ */
+static bool is_free_already(const struct pavo_qp *qp, u32 key,
+			    const struct pavo_region *now)
+{
+	return now && now->key == key && now->pd == qp->pd && !now->mw &&
+	       now->mr->fast && !now->valid;
+}
+
+int pavo_key_invalidate_local(struct pavo_qp *qp, u32 key,
+			      struct pavo_rkm_request *request)
+{
+	if (is_free_already(qp, key, xa_load(&qp->dev->keys.xa, key >> 8)))
+		return PAVO_VE_NONE;
+	return pavo_key_invalidate(qp, key, request);
 }
 
 int pavo_key_invalidate(struct pavo_qp *qp, u32 key,

@@ -239,6 +239,7 @@ static int pavo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	/* A queue pair of another domain (XRC) may still have asked for a walk. */
 	pavo_rkm_settle(dev);
+	pavo_rkm_part(dev, to_pavo_pd(ibpd));
 	pavo_object_give(dev, PAVO_OBJ_PD);
 	return 0;
 }
@@ -252,31 +253,43 @@ static ssize_t pavo_abi_show(struct device *device,
 
 static DEVICE_ATTR_RO(pavo_abi);
 
-/* Of root: what windows have under way ends when something is written. */
+/*
+ * The adapter behind an attribute. In shared mode every namespace has a device of its own
+ * in sysfs, which is not part of an ib_device; rdma core's helper knows both.
+ */
+static struct pavo_dev *pavo_dev_of_sysfs(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct pavo_dev, ib);
+}
+
+/*
+ * End what windows have under way. The file belongs to root of the namespace that it shows
+ * in; the adapter belongs to the namespace of its interface.
+ */
 static ssize_t recover_store(struct device *device,
 			     struct device_attribute *attr, const char *buf,
 			     size_t count)
 {
-	struct ib_device *ib = container_of(device, struct ib_device, dev);
+	struct pavo_dev *dev = pavo_dev_of_sysfs(device);
 	bool now;
 	int err;
 
+	if (!pavo_net_admin(dev))
+		return -EPERM;
 	err = kstrtobool(buf, &now);
 	if (err)
 		return err;
 	if (!now)
 		return -EINVAL;
-	pavo_windows_recover(to_pavo_dev(ib));
+	pavo_windows_recover(dev);
 	return count;
 }
 
 static ssize_t recover_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
-	struct ib_device *ib = container_of(device, struct ib_device, dev);
-
 	return sysfs_emit(buf, "%u\n",
-			  pavo_windows_recoveries(to_pavo_dev(ib)));
+			  pavo_windows_recoveries(pavo_dev_of_sysfs(device)));
 }
 
 static DEVICE_ATTR_RW(recover);

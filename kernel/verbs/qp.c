@@ -154,7 +154,7 @@ int pavo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int pavo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
-	pavo_qp_query(to_pavo_qp(ibqp), attr, init);
+	pavo_qp_query(to_pavo_qp(ibqp), attr, mask, init);
 	return 0;
 }
 

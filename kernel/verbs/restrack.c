@@ -5,26 +5,44 @@
  * Called by rdma core, which holds a reference to the object. A snapshot
  * without locks: each number is right for itself, they need not fit together.
  */
+#include <linux/capability.h>
 #include <net/netlink.h>
+#include <net/sock.h>
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 #include "device.h"
 #include "verbs/verbs.h"
 
+/* @secret: helps to forge packets, or tells where memory is: for administrators. */
 struct detail {
 	const char *name;
 	u64 value;
+	bool secret;
 };
+
+/*
+ * As rdma core decides it for keys: both the reader and, of a dump, the opener of the
+ * socket are administrators of the first namespace.
+ */
+static bool is_admin(const struct sk_buff *msg)
+{
+	if (msg->sk && !sk_capable(msg->sk, CAP_NET_ADMIN))
+		return false;
+	return ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
+}
 
 static int put_details(struct sk_buff *msg, const struct detail *detail,
 		       unsigned int count)
 {
 	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	bool admin = is_admin(msg);
 	unsigned int i;
 
 	if (!table)
 		return -EMSGSIZE;
 	for (i = 0; i < count; i++) {
+		if (detail[i].secret && !admin)
+			continue;
 		if (rdma_nl_put_driver_u64(msg, detail[i].name,
 					   detail[i].value)) {
 			nla_nest_cancel(msg, table);
@@ -49,13 +67,13 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "sq_taken", READ_ONCE(req->head) },
 		{ "sq_numbered", READ_ONCE(req->numbered) },
 		{ "sq_completed", READ_ONCE(req->tail) },
-		{ "next_psn", READ_ONCE(req->npsn) },
-		{ "unacked_psn", READ_ONCE(req->upsn) },
+		{ "next_psn", READ_ONCE(req->npsn), true },
+		{ "unacked_psn", READ_ONCE(req->upsn), true },
 		{ "reads_out", READ_ONCE(req->reads_out) },
 		{ "retries_left", READ_ONCE(req->timer.retries) },
 		{ "rnr_retries_left", READ_ONCE(req->timer.rnr_retries) },
-		{ "expected_psn", READ_ONCE(resp->epsn) },
-		{ "msn", READ_ONCE(resp->msn) },
+		{ "expected_psn", READ_ONCE(resp->epsn), true },
+		{ "msn", READ_ONCE(resp->msn), true },
 	};
 
 	return put_details(msg, detail, ARRAY_SIZE(detail));
@@ -84,7 +102,7 @@ int pavo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 	rcu_read_lock();
 	region = READ_ONCE(mr->region);
 	detail[0] = (struct detail){ "valid", region->valid };
-	detail[1] = (struct detail){ "iova", region->iova };
+	detail[1] = (struct detail){ "iova", region->iova, true };
 	detail[2] = (struct detail){ "access", region->access };
 	detail[3] = (struct detail){ "windows", READ_ONCE(mr->windows) };
 	rcu_read_unlock();

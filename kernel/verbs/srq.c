@@ -8,6 +8,7 @@
  */
 #include <rdma/uverbs_ioctl.h>
 #include "device.h"
+#include "number.h"
 #include "verbs/verbs.h"
 
 void pavo_srq_raise(struct pavo_srq *srq, enum ib_event_type type)
@@ -65,13 +66,11 @@ static int pavo_srq_number(struct pavo_srq *srq)
 	if (srq->ib.srq_type != IB_SRQT_XRC)
 		return 0;
 	srq->rq.cq = to_pavo_cq(srq->ib.ext.cq);
-	err = xa_alloc_cyclic(&dev->srqs, &number, srq,
-			      XA_LIMIT(1, PAVO_QPN_MASK), &dev->next_srqn,
-			      GFP_KERNEL);
-	if (err < 0)
+	err = pavo_number_reserve(&dev->srqs, 1, PAVO_QPN_MASK, &number);
+	if (err)
 		return err;
 	srq->ib.ext.xrc.srq_num = number;
-	return 0;
+	return xa_err(xa_store_bh(&dev->srqs, number, srq, GFP_KERNEL));
 }
 
 /* When it returns no packet is using the SRQ any more; may sleep. */

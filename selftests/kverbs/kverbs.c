@@ -537,7 +537,30 @@ static int test_inv_twice(struct pair *p)
 	TRY(post_inv(&p->b, p->t.mr->rkey, 4));
 	TRY(expect(&p->b, 4, IB_WC_SUCCESS));
 	TRY(post_inv(&p->b, p->t.mr->rkey, 5));
-	return expect_refused(&p->b, 5);
+	TRY(expect(&p->b, 5, IB_WC_SUCCESS));
+	/* Another key is none of the region's. */
+	TRY(post_inv(&p->b, p->t.mr->rkey ^ 0x55, 6));
+	return expect_refused(&p->b, 6);
+}
+
+/* How storage consumers begin: what the key meant before ends, whether it did or not. */
+static int test_inv_first(struct pair *p)
+{
+	struct ib_send_wr inv = {
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = p->t.mr->rkey,
+	};
+	struct ib_reg_wr reg;
+
+	TRY(prepare_reg(p, &reg, 1));
+	inv.next = &reg.wr;
+	TRY(post(&p->b, &inv));
+	TRY(expect(&p->b, 1, IB_WC_SUCCESS));
+	fill(p->a.buffer, p->t.bytes, 31);
+	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 2));
+	TRY(expect(&p->a, 2, IB_WC_SUCCESS));
+	CHECK(target_is(&p->t, 31));
+	return 0;
 }
 
 static const struct {
@@ -552,7 +575,8 @@ static const struct {
 	{test_send_inv, "fast_reg.send_inv: the peer takes the key back"},
 	{test_dead_lkey, "fast_reg.dead_lkey: no local use either"},
 	{test_reg_twice, "fast_reg.twice: not while it is valid"},
-	{test_inv_twice, "fast_reg.inv_twice: not when it is not valid"},
+	{test_inv_twice, "fast_reg.inv_twice: invalid is invalid"},
+	{test_inv_first, "fast_reg.inv_first: in one list with the first use"},
 	{test_page_list,
 	 "fast_reg.page_list: as many pages as the device says"},
 	{test_srq,
@@ -564,6 +588,13 @@ static const struct {
 	{test_drain, "drain: what was posted has completed when it returns"},
 	{test_atomics, "atomic: fetch and add, compare and swap"},
 	{test_atomic_write, "atomic_write: eight bytes, and no others"},
+	{test_error_sends,
+	 "error.sends: flushed for a poller that never sleeps"},
+	{test_error_receives, "error.receives: the same"},
+	{test_error_keys, "error.keys: the same of LOCAL_INV and REG_MR"},
+	{test_error_from_peer,
+	 "error.from_peer: the peer's refusal flushes both"},
+	{test_error_srq, "error.srq: the last receive taken is told of"},
 };
 
 static int run_test(struct ib_device *ib, unsigned int i)

@@ -99,4 +99,11 @@ int test_atomics(struct pair *p);
 int test_atomic_write(struct pair *p);
 int test_page_list(struct pair *p);
 
+/* errors.c */
+int test_error_sends(struct pair *p);
+int test_error_receives(struct pair *p);
+int test_error_keys(struct pair *p);
+int test_error_from_peer(struct pair *p);
+int test_error_srq(struct pair *p);
+
 #endif /* PAVO_KVERBS_H */

@@ -26,6 +26,8 @@ type=$1 programs=$2 part=${3:-.}
 . "$here/installed_tests.sh"
 # shellcheck source=selftests/life/resource_tests.sh
 . "$here/resource_tests.sh"
+# shellcheck source=selftests/life/security_tests.sh
+. "$here/security_tests.sh"
 # No locale to be searched for by every program
 export LC_ALL=C
 
@@ -68,5 +70,6 @@ command_tests
 counter_tests
 installed_tests
 resource_tests
+security_tests
 check "the module leaves at the end" unload
 tap_end

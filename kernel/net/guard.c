@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * guard.c - keeps user sockets of this machine away from the RoCEv2 port.
+ *
+ * A receiver trusts an RDMA packet for its addresses, numbers and key. The kernel alone
+ * sends them; with sendto() any process could, and write into connections that are not its
+ * own. So while there is an adapter, packets of user sockets to that port are dropped as
+ * they leave, in every namespace, behind all other rules. Called by netfilter for each
+ * packet that this machine sends.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/module.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <linux/ratelimit.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+#include "device.h"
+#include "private.h"
+
+#if IS_ENABLED(CONFIG_NETFILTER)
+
+static bool allow_user_packets;
+module_param(allow_user_packets, bool, 0644);
+MODULE_PARM_DESC(
+	allow_user_packets,
+	"processes may send to UDP port 4791: for tests of forgeries (N)");
+
+/* Kernel users, rdma_rxe among them, have sockets of the kernel or none. */
+static bool is_users(const struct sock *sk)
+{
+	return sk && sk_fullsock(sk) && !sk->sk_kern_sock;
+}
+
+/* Offset of the UDP header, or -1: of another protocol, or not its first fragment. */
+static int find_udp4(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+
+	if (ip->protocol != IPPROTO_UDP || ip->frag_off & htons(IP_OFFSET))
+		return -1;
+	return skb_network_offset(skb) + ip_hdrlen(skb);
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static int find_udp6(const struct sk_buff *skb)
+{
+	unsigned short fragment = 0;
+	unsigned int offset = 0;
+
+	if (ipv6_find_hdr(skb, &offset, IPPROTO_UDP, &fragment, NULL) < 0 ||
+	    fragment)
+		return -1;
+	return offset;
+}
+#else
+static int find_udp6(const struct sk_buff *skb)
+{
+	return -1;
+}
+#endif
+
+static bool is_to_port(const struct sk_buff *skb, bool ipv6)
+{
+	int offset = ipv6 ? find_udp6(skb) : find_udp4(skb);
+	const struct udphdr *udp;
+	struct udphdr copy;
+
+	if (offset < 0)
+		return false;
+	udp = skb_header_pointer(skb, offset, sizeof(copy), &copy);
+	return udp && udp->dest == htons(PAVO_UDP_PORT);
+}
+
+static unsigned int check_packet(void *priv, struct sk_buff *skb,
+				 const struct nf_hook_state *state)
+{
+	struct pavo_dev *dev;
+
+	if (!is_users(skb->sk) || !is_to_port(skb, state->pf == NFPROTO_IPV6) ||
+	    !pavo_net_guarded() || READ_ONCE(allow_user_packets))
+		return NF_ACCEPT;
+	rcu_read_lock();
+	dev = state->out ? pavo_dev_on(state->out) : NULL;
+	if (dev)
+		pavo_count(dev, tx_drop_user_socket);
+	rcu_read_unlock();
+	pr_notice_ratelimited(
+		"pavo: dropped a packet of a user socket (uid %u) to UDP port %u, which belongs to RDMA; for tests load with allow_user_packets=1\n",
+		from_kuid(&init_user_ns, sock_net_uid(state->net, skb->sk)),
+		PAVO_UDP_PORT);
+	return NF_DROP;
+}
+
+static const struct nf_hook_ops hooks[] = {
+	{
+		.hook = check_packet,
+		.pf = NFPROTO_IPV4,
+		.hooknum = NF_INET_LOCAL_OUT,
+		.priority = NF_IP_PRI_LAST,
+	},
+	{
+		.hook = check_packet,
+		.pf = NFPROTO_IPV6,
+		.hooknum = NF_INET_LOCAL_OUT,
+		.priority = NF_IP6_PRI_LAST,
+	},
+};
+
+int pavo_guard_begin(struct net *net)
+{
+	return nf_register_net_hooks(net, hooks, ARRAY_SIZE(hooks));
+}
+
+void pavo_guard_end(struct net *net)
+{
+	nf_unregister_net_hooks(net, hooks, ARRAY_SIZE(hooks));
+}
+
+#else /* a kernel that filters nothing */
+
+int pavo_guard_begin(struct net *net)
+{
+	return 0;
+}
+
+void pavo_guard_end(struct net *net)
+{
+}
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * number.c - random numbers for objects; see number.h. Called by context/, verbs/ and
+ * translate/ when an object is made.
+ */
+#include <linux/random.h>
+#include <linux/xarray.h>
+#include "number.h"
+
+/* Draws before the next free number is taken: that happens to nearly full tables only. */
+#define DRAWS 32
+
+static u32 draw(u32 low, u32 high)
+{
+	return low + ((u64)get_random_u32() * (high - low + 1) >> 32);
+}
+
+int pavo_number_reserve(struct xarray *xa, u32 low, u32 high, u32 *number)
+{
+	unsigned int i;
+	u32 next;
+	int err;
+
+	for (i = 0; i < DRAWS; i++) {
+		*number = draw(low, high);
+		err = xa_insert_bh(xa, *number, NULL, GFP_KERNEL);
+		if (err != -EBUSY)
+			return err;
+	}
+	next = draw(low, high);
+	err = xa_alloc_cyclic_bh(xa, number, NULL, XA_LIMIT(low, high), &next,
+				 GFP_KERNEL);
+	return err < 0 ? err : 0;
+}

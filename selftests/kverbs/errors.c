@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * errors.c - queue pairs in Error whose consumer posts and then does nothing but poll. It
+ * gives the CPU to no worker, as consumers do after a disconnect in a kernel that is not
+ * preempted; completions come all the same.
+ */
+#include <linux/ktime.h>
+#include <linux/smp.h>
+#include "kverbs.h"
+
+#define MANY 20
+#define SPIN_SECONDS 5
+
+/* Polls @count completions with the CPU kept, and wants all of them flushed. */
+static int spin_for_flushed(struct end *e, unsigned int count)
+{
+	ktime_t until = ktime_add_ms(ktime_get(), SPIN_SECONDS * 1000);
+	unsigned int got = 0, wrong = 0;
+	struct ib_wc wc;
+
+	get_cpu();
+	while (got < count && ktime_before(ktime_get(), until)) {
+		if (ib_poll_cq(e->cq, 1, &wc) > 0) {
+			got++;
+			wrong += wc.status != IB_WC_WR_FLUSH_ERR;
+		} else {
+			cpu_relax();
+		}
+	}
+	put_cpu();
+	CHECK(got == count);
+	CHECK(!wrong);
+	return 0;
+}
+
+static int to_error(struct end *e)
+{
+	struct ib_qp_attr attr = {.qp_state = IB_QPS_ERR};
+
+	return ib_modify_qp(e->qp, &attr, IB_QP_STATE);
+}
+
+static int post_plain(struct pair *p, struct end *e, enum ib_wr_opcode op,
+		      u64 id)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)e->buffer,
+		.length = 8,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.opcode = op,
+		.wr_id = id,
+		.send_flags = IB_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = op == IB_WR_LOCAL_INV ? 0 : 1,
+		.ex.invalidate_rkey = op == IB_WR_LOCAL_INV ? p->t.mr->rkey : 0,
+	};
+
+	return post(e, &wr);
+}
+
+int test_error_sends(struct pair *p)
+{
+	unsigned int i;
+
+	TRY(to_error(&p->a));
+	for (i = 0; i < MANY; i++)
+		TRY(post_plain(p, &p->a, IB_WR_SEND, i));
+	return spin_for_flushed(&p->a, MANY);
+}
+
+int test_error_receives(struct pair *p)
+{
+	unsigned int i;
+
+	TRY(to_error(&p->a));
+	for (i = 0; i < MANY; i++)
+		TRY(post_recv(&p->a, i, (uintptr_t)p->a.buffer, 8,
+			      p->pd->local_dma_lkey));
+	return spin_for_flushed(&p->a, MANY);
+}
+
+int test_error_keys(struct pair *p)
+{
+	struct ib_reg_wr reg = {
+		.wr =
+			{
+				.opcode = IB_WR_REG_MR,
+				.wr_id = 1,
+				.send_flags = IB_SEND_SIGNALED,
+			},
+		.access = RIGHTS,
+		.mr = p->t.mr,
+		.key = p->t.mr->rkey,
+	};
+
+	CHECK(ib_map_mr_sg(p->t.mr, p->t.sg, PIECES, NULL, PAGE_SIZE) ==
+	      PIECES);
+	TRY(to_error(&p->b));
+	TRY(post_plain(p, &p->b, IB_WR_LOCAL_INV, 0));
+	TRY(post(&p->b, &reg.wr));
+	return spin_for_flushed(&p->b, 2);
+}
+
+/* The peer's refusal ends the queue pair: its receives are flushed by whoever saw that. */
+int test_error_from_peer(struct pair *p)
+{
+	ktime_t until = ktime_add_ms(ktime_get(), SPIN_SECONDS * 1000);
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p->a.buffer,
+		.length = 8,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr =
+			{
+				.opcode = IB_WR_RDMA_WRITE,
+				.wr_id = 99,
+				.send_flags = IB_SEND_SIGNALED,
+				.sg_list = &sge,
+				.num_sge = 1,
+			},
+		.remote_addr = 0x1000,
+		.rkey = 0xdead00,
+	};
+	unsigned int i;
+	struct ib_wc wc;
+	int n;
+
+	for (i = 0; i < MANY; i++)
+		TRY(post_recv(&p->a, i, (uintptr_t)p->a.buffer, 8,
+			      p->pd->local_dma_lkey));
+	get_cpu();
+	n = post(&p->a, &wr.wr);
+	while (!n && ktime_before(ktime_get(), until)) {
+		n = ib_poll_cq(p->a.cq, 1, &wc);
+		cpu_relax();
+	}
+	put_cpu();
+	CHECK(n == 1 && wc.wr_id == 99 && wc.status == IB_WC_REM_ACCESS_ERR);
+	return spin_for_flushed(&p->a, MANY);
+}
+
+static void told(struct ib_event *event, void *context)
+{
+	if (event->event == IB_EVENT_QP_LAST_WQE_REACHED)
+		WRITE_ONCE(*(bool *)context, true);
+}
+
+static int spin_for_last_wqe(struct pair *p, struct end *e, bool *last)
+{
+	ktime_t until = ktime_add_ms(ktime_get(), SPIN_SECONDS * 1000);
+
+	TRY(make_end(p, e));
+	e->qp->event_handler = told;
+	e->qp->qp_context = last;
+	TRY(connect_end(p, e, &p->b));
+	TRY(to_error(e));
+	get_cpu();
+	while (!READ_ONCE(*last) && ktime_before(ktime_get(), until))
+		cpu_relax();
+	put_cpu();
+	CHECK(*last);
+	TRY(post_plain(p, e, IB_WR_SEND, 1));
+	return spin_for_flushed(e, 1);
+}
+
+/* The event is a worker's: it needs another CPU than the one that is kept. */
+int test_error_srq(struct pair *p)
+{
+	struct ib_srq_init_attr init = {
+		.attr = {.max_wr = 8, .max_sge = 1},
+	};
+	struct end e = {};
+	bool last = false;
+	int err;
+
+	if (num_online_cpus() < 2)
+		return SKIPPED;
+	e.srq = ib_create_srq(p->pd, &init);
+	if (IS_ERR(e.srq))
+		return PTR_ERR(e.srq);
+	err = spin_for_last_wqe(p, &e, &last);
+	free_end(&e);
+	ib_destroy_srq(e.srq);
+	return err;
+}
