@@ -22,9 +22,6 @@ struct Shown {
 		CHECK(window);
 	}
 
-	/* Not what was asked for, whatever that was: it must be refused. */
-	uint32_t other_index() const { return window->rkey ^ 0x100; }
-
 	Memory memory;
 	std::unique_ptr<ibv_mw, int (*)(ibv_mw *)> window;
 };
@@ -72,14 +69,6 @@ void add_binds(Cases &cases, Hostile &hostile)
 		 [](auto &seg, auto &) { seg.mw_rkey = ~0u; }, PAVO_VE_MW_BIND},
 		{"a region as the window",
 		 [](auto &seg, auto &) { seg.mw_rkey = seg.mr_lkey; },
-		 PAVO_VE_MW_BIND},
-		{"a new key of another index",
-		 [](auto &seg, auto &shown) {
-			 seg.new_rkey = shown.other_index();
-		 },
-		 PAVO_VE_MW_BIND},
-		{"the region's key as the new one",
-		 [](auto &seg, auto &) { seg.new_rkey = seg.mr_lkey; },
 		 PAVO_VE_MW_BIND},
 		{"no length", [](auto &seg, auto &) { seg.length = 0; },
 		 PAVO_VE_MW_BIND},

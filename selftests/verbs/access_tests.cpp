@@ -100,6 +100,25 @@ PV_TEST("remote_access.out_of_bounds",
 	}
 }
 
+/* Its key is good for messages without bytes only. Peers of other kinds refuse to make it. */
+PV_TEST_LOCAL("remote_access.empty_region",
+	      "of a region without bytes not one can be touched")
+{
+	for (int more : {0, int(IBV_ACCESS_ON_DEMAND)}) {
+		Mr mr = env.b.reg_mr({0, 100, all_access | unsigned(more)});
+
+		if (more && mr.error == EOPNOTSUPP)
+			continue;
+		REQUIRE_EQ(mr.error, 0, "ibv_reg_mr of nothing");
+		for (Op op : {Op::write, Op::read}) {
+			must_be_refused(env, {op, 1, {mr, 0}, "its first"});
+			must_be_refused(env, {op, 1, {mr, -1}, "before it"});
+			must_be_refused(env, {op, 4096, {mr, 0}, "a page"});
+		}
+		REQUIRE_EQ(env.b.destroy(Kind::mr, mr.id), 0, "dereg_mr");
+	}
+}
+
 namespace {
 
 /* A remote access violation is IBA's responder class C. */

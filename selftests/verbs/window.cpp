@@ -82,6 +82,7 @@ uint64_t post_bind(Side &side, Window &window, const BindSpec &spec)
 		return id;
 	}
 
+	const uint32_t before = window->rkey;
 	ibv_send_wr wr = {}, *bad;
 
 	wr.wr_id = id;
@@ -94,7 +95,9 @@ uint64_t post_bind(Side &side, Window &window, const BindSpec &spec)
 	wr.bind_mw.bind_info = info_of(side, spec);
 	error = ibv_post_send(qp, &wr, &bad);
 	REQUIRE(!error, "post bind: ", strerror(error));
-	window->rkey = wr.bind_mw.rkey;
+	/* The provider says what the key is from now on, or the verbs of a peer do not. */
+	if (window->rkey == before)
+		window->rkey = wr.bind_mw.rkey;
 	return id;
 }
 

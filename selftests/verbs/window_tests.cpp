@@ -263,13 +263,53 @@ PV_TEST_LOCAL("mw.bind_errors",
 	bad.length = 0;
 	bind_error(env, IBV_MW_TYPE_2, bad, PAVO_VE_MW_BIND, "type 2 of 0");
 	bad = good;
-	bad.key_xor = 0x100;
-	bind_error(env, IBV_MW_TYPE_2, bad, PAVO_VE_MW_BIND, "foreign index");
-	bad = good;
 	bad.mr = bindable(env, bindable_access, pd.id);
 	bind_error(env, IBV_MW_TYPE_2, bad, PAVO_VE_MW_BIND, "other PD's MR");
 	bind_error(env, IBV_MW_TYPE_2, good, PAVO_VE_MW_BIND,
 		   "other PD's window", pd.id);
+}
+
+PV_TEST_LOCAL("mw.low_byte",
+	      "type 2: a bind takes the low byte of its key and leaves the index "
+	      "as it is, and the window shows the key once it was posted")
+{
+	Link link = connect(env);
+	Mr local = must_reg(env.a, {region_size});
+	Window window(env.b, IBV_MW_TYPE_2);
+	BindSpec spec = {bindable(env), 0, region_size};
+	const uint32_t index = window->rkey & ~0xffu;
+
+	for (uint32_t foreign :
+	     {0x100u, 0xabcdef00u, ~0xffu,
+	      (spec.mr.lkey ^ window->rkey) & ~0xffu}) {
+		const auto tag = uint8_t(window->rkey + 1);
+
+		spec.key_xor = foreign;
+		uint64_t id = post_bind(link.b, window, spec);
+
+		REQUIRE_EQ(window->rkey, index | tag, "the key as posted");
+		check_wc(wait_send(env, link.b, "bind"), id, IBV_WC_SUCCESS,
+			 "bind");
+		exchange(env, link.a, link.b, Op::write, {local, 0},
+			 {view_of(window, spec), 0}, region_size);
+		must_invalidate(env, link.b, window->rkey);
+	}
+	/* A wrong key of the invalidated window shows nothing. */
+	must_refuse_on(env, link, view_of(window, spec), 0, Op::write,
+		       "the last key");
+}
+
+PV_TEST_LOCAL("mw.zero_region",
+	      "type 1: a window of a region without bytes shows none")
+{
+	Link link = connect(env);
+	Window window(env.b, IBV_MW_TYPE_1);
+	BindSpec spec = {must_reg(env.b, {0, 100, bindable_access})};
+
+	must_bind(env, link.b, window, spec);
+	must_refuse_on(env, link, view_of(window, spec), 0, Op::write,
+		       "a byte behind nothing");
+	REQUIRE_EQ(env.b.destroy(Kind::mr, spec.mr.id), 0, "dereg_mr");
 }
 
 PV_TEST_LOCAL("mw.bound_twice",

@@ -96,6 +96,7 @@ int dealloc_mw(ibv_mw *mw)
 /* Windows of type 1: the verb chooses the next key, posting does the rest. */
 int bind_mw(ibv_qp *qp, ibv_mw *mw, ibv_mw_bind *bind)
 {
+	uint32_t before = mw->rkey;
 	ibv_send_wr wr = {};
 	ibv_send_wr *bad;
 	int err;
@@ -104,11 +105,11 @@ int bind_mw(ibv_qp *qp, ibv_mw *mw, ibv_mw_bind *bind)
 	wr.wr_id = bind->wr_id;
 	wr.send_flags = bind->send_flags;
 	wr.bind_mw.mw = mw;
-	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.rkey = ibv_inc_rkey(before);
 	wr.bind_mw.bind_info = bind->bind_info;
 	err = post_send(qp, &wr, &bad);
-	if (!err)
-		mw->rkey = wr.bind_mw.rkey;
+	if (err)
+		mw->rkey = before;
 	return err;
 }
 

@@ -36,6 +36,9 @@ int SqChain::add(const ibv_send_wr &wr)
 	else
 		link_wqe(sq_.slot(head_ - 1), name, sq_.offset(head_));
 	sq_.remember(head_++, wr.wr_id);
+	/* A chain that is given up leaves a key that is as good as the one before. */
+	if (wr.opcode == IBV_WR_BIND_MW)
+		wr.bind_mw.mw->rkey = bound_key(wr);
 	return 0;
 }
 

@@ -247,7 +247,7 @@ int put_bind(Slot &slot, const ibv_send_wr &wr)
 		.va = info.addr,
 		.length = info.length,
 		.mw_rkey = wr.bind_mw.mw->rkey,
-		.new_rkey = wr.bind_mw.rkey,
+		.new_rkey = bound_key(wr),
 		.mr_lkey = info.mr ? info.mr->lkey : 0,
 		.access = info.mw_access_flags,
 	};
@@ -378,6 +378,13 @@ int build_recv_wqe(std::byte *start, const ibv_recv_wr &wr,
 	    !slot.put(terminator))
 		return EINVAL;
 	return 0;
+}
+
+uint32_t bound_key(const ibv_send_wr &wr)
+{
+	static constexpr uint32_t tag = 0xff;
+
+	return (wr.bind_mw.mw->rkey & ~tag) | (wr.bind_mw.rkey & tag);
 }
 
 void link_wqe(std::byte *slot, const WqeName &next, uint64_t offset)

@@ -45,6 +45,12 @@ int build_send_wqe(std::byte *slot, const ibv_send_wr &wr,
 		   const WqeLimits &limits, const pavo_ud_seg *av,
 		   uint32_t flags, WqeName *name);
 
+/**
+ * The key that a window has after the bind @wr: the index is the window's own, the request
+ * chooses the low eight bits.
+ */
+uint32_t bound_key(const ibv_send_wr &wr);
+
 /** Writes the receive WQE of @wr into @slot; 0 or a positive errno. */
 int build_recv_wqe(std::byte *slot, const ibv_recv_wr &wr,
 		   const WqeLimits &limits);
