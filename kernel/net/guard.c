@@ -24,11 +24,13 @@
 
 #if IS_ENABLED(CONFIG_NETFILTER)
 
+#define REFUSAL \
+	"pavo: dropped a packet of uid %u to RDMA's UDP port %u; parameter allow_user_packets lets it pass\n"
+
 static bool allow_user_packets;
 module_param(allow_user_packets, bool, 0644);
-MODULE_PARM_DESC(
-	allow_user_packets,
-	"processes may send to UDP port 4791: for tests of forgeries (N)");
+MODULE_PARM_DESC(allow_user_packets,
+		 "processes may send to UDP port 4791, for tests (N)");
 
 /* Kernel users, rdma_rxe among them, have sockets of the kernel or none. */
 static bool is_users(const struct sock *sk)
@@ -80,6 +82,7 @@ static unsigned int check_packet(void *priv, struct sk_buff *skb,
 				 const struct nf_hook_state *state)
 {
 	struct pavo_dev *dev;
+	uid_t uid;
 
 	if (!is_users(skb->sk) || !is_to_port(skb, state->pf == NFPROTO_IPV6) ||
 	    !pavo_net_guarded() || READ_ONCE(allow_user_packets))
@@ -89,10 +92,8 @@ static unsigned int check_packet(void *priv, struct sk_buff *skb,
 	if (dev)
 		pavo_count(dev, tx_drop_user_socket);
 	rcu_read_unlock();
-	pr_notice_ratelimited(
-		"pavo: dropped a packet of a user socket (uid %u) to UDP port %u, which belongs to RDMA; for tests load with allow_user_packets=1\n",
-		from_kuid(&init_user_ns, sock_net_uid(state->net, skb->sk)),
-		PAVO_UDP_PORT);
+	uid = from_kuid(&init_user_ns, sock_net_uid(state->net, skb->sk));
+	pr_notice_ratelimited(REFUSAL, uid, PAVO_UDP_PORT);
 	return NF_DROP;
 }
 

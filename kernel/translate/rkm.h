@@ -181,9 +181,9 @@ static inline bool pavo_rkm_came_back(struct pavo_rkm_request *request)
 void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key);
 
 /**
- * pavo_rkm_show - remote key memory of all QPs, for people: of each its number, its
- * PD (*: an XRC target, whose requests bring it), and the words of its slots: first that of writes, then those of
- * reads. Sleeps.
+ * pavo_rkm_show - remote key memory of all QPs, for people: of each its number, its PD
+ * (*: an XRC target, whose requests bring it), and the words of its slots: first that of
+ * writes, then those of reads. Sleeps.
  */
 void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev);
 

@@ -269,9 +269,10 @@ PV_TEST_LOCAL("mw.bind_errors",
 		   "other PD's window", pd.id);
 }
 
-PV_TEST_LOCAL("mw.low_byte",
-	      "type 2: a bind takes the low byte of its key and leaves the index "
-	      "as it is, and the window shows the key once it was posted")
+PV_TEST_LOCAL(
+	"mw.low_byte",
+	"type 2: a bind takes the low byte of its key and leaves the index "
+	"as it is, and the window shows the key once it was posted")
 {
 	Link link = connect(env);
 	Mr local = must_reg(env.a, {region_size});
@@ -279,9 +280,8 @@ PV_TEST_LOCAL("mw.low_byte",
 	BindSpec spec = {bindable(env), 0, region_size};
 	const uint32_t index = window->rkey & ~0xffu;
 
-	for (uint32_t foreign :
-	     {0x100u, 0xabcdef00u, ~0xffu,
-	      (spec.mr.lkey ^ window->rkey) & ~0xffu}) {
+	for (uint32_t foreign : {0x100u, 0xabcdef00u, ~0xffu,
+				 (spec.mr.lkey ^ window->rkey) & ~0xffu}) {
 		const auto tag = uint8_t(window->rkey + 1);
 
 		spec.key_xor = foreign;

@@ -624,10 +624,8 @@ uint64_t looked_at(Env &env, Link &binder, Window &window, const BindSpec &spec)
 
 } // namespace
 
-/* Targets cost the walks of those domains only whose memory their peers have used. */
 PV_TEST_LOCAL("rkm.xrc_strangers",
-	      "targets are in nobody's walks before they use a queue of its "
-	      "domain, and once in those of its domain after that")
+	      "a domain's walks look at targets that used a queue of it, once")
 {
 	constexpr size_t many = 40;
 	Link binder = connect(env);

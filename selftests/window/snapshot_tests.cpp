@@ -261,8 +261,9 @@ TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 	if (!world::has_two_cpus())
 		GTEST_SKIP() << "its threads do not meet on one CPU";
 
-	under_traffic(rounds_of(400), [](SnapshotTarget &target, world::Memory &memory,
-			      Traffic &traffic, uint32_t round) {
+	under_traffic(rounds_of(400), [](SnapshotTarget &target,
+					 world::Memory &memory,
+					 Traffic &traffic, uint32_t round) {
 		must(target.window->disable());
 		ASSERT_TRUE(nobody_at_work(*target.window));
 		fill_memory(memory.all(), round);
@@ -281,16 +282,17 @@ TEST(Snapshot, RdmaEndsWithTheCall)
 	if (!world::has_two_cpus())
 		GTEST_SKIP() << "its threads do not meet on one CPU";
 
-	under_traffic(rounds_of(800), [](SnapshotTarget &target, world::Memory &memory,
-			      Traffic &traffic, uint32_t round) {
-		if (round % 2)
-			must(target.window->disable());
-		else
-			target.window.reset();
-		fill_memory(memory.all(), round);
-		ASSERT_TRUE(traffic.more(1));
-		ASSERT_TRUE(holds(memory.all(), round)) << round;
-	});
+	under_traffic(rounds_of(800),
+		      [](SnapshotTarget &target, world::Memory &memory,
+			 Traffic &traffic, uint32_t round) {
+			      if (round % 2)
+				      must(target.window->disable());
+			      else
+				      target.window.reset();
+			      fill_memory(memory.all(), round);
+			      ASSERT_TRUE(traffic.more(1));
+			      ASSERT_TRUE(holds(memory.all(), round)) << round;
+		      });
 }
 
 /* A worker with very many frames before it is let go, and marks none of them later. */
