@@ -95,7 +95,6 @@ struct pavo_mcast {
  * @used:      objects in existence, by enum pavo_object (limits.c)
  * @wq:        work of the QPs' halves that must leave the softirq, bound to CPUs
  * @end_wq:    ends and events of objects, bound to none
- * @fault_wq:  that of faults, which may sleep for as long as the process likes
  * @node:      in main.c's table of adapters
  * @list:      in main.c's lists of live and of dead adapters
  */
@@ -124,7 +123,6 @@ struct pavo_dev {
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;
 	struct workqueue_struct *end_wq;
-	struct workqueue_struct *fault_wq;
 	struct hlist_node node;
 	struct list_head list;
 };
@@ -265,7 +263,6 @@ struct pavo_qp_attrs {
  *         time is used up, and when what they waited for is there
  * @end_work: raises @events and flushes both halves, on any CPU: the owner of the one
  *         that saw the error may spin until the flush is seen
- * @fault_work: brings in pages that were missing
  */
 struct pavo_qp {
 	struct ib_qp ib;
@@ -290,7 +287,6 @@ struct pavo_qp {
 	unsigned long events;
 	struct work_struct work;
 	struct work_struct end_work;
-	struct work_struct fault_work;
 };
 
 static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)

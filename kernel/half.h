@@ -20,7 +20,7 @@
 #include <linux/time64.h>
 #include "translate/rkm.h"
 
-struct pavo_odp;
+struct pavo_fault;
 
 /** Packets that may wait for a busy half; more are dropped and counted. */
 #define PAVO_BACKLOG_MAX 1024
@@ -29,26 +29,24 @@ struct pavo_odp;
 #define PAVO_CONGESTED_NS NSEC_PER_MSEC
 
 /* What a half waits for: pages that are to be brought in (translate/odp.c). */
-enum pavo_fault_state {
-	PAVO_FAULT_NONE,
-	PAVO_FAULT_WAITING, /* the QP's work will see to it */
-	PAVO_FAULT_FAILED, /* it could not; the next try may tell */
+enum pavo_missing_state {
+	PAVO_MISSING_NONE,
+	PAVO_MISSING_WAITING, /* a thread sees to it, and has the QP's work run */
+	PAVO_MISSING_FAILED, /* it could not; the next try may tell */
 };
 
 /**
- * struct pavo_fault - pages that a half needs.
- * @state: enum pavo_fault_state; the rest is constant while it is WAITING,
- *         which the half begins and the work ends
- * @id:    of the memory, for a half that looks at FAILED: @odp may be gone by then. 0:
- *         nobody is to look, the QP was reset; may change while it is WAITING
+ * struct pavo_missing - pages that a half needs.
+ * @state: enum pavo_missing_state; WAITING is begun by the half and ended by the thread,
+ *         or by pavo_fault_detach()
+ * @id:    of the memory, and @first: of its pages; for a half that looks at FAILED
+ * @fault: while it is WAITING; under the lock of translate/pager.c
  */
-struct pavo_fault {
+struct pavo_missing {
 	int state;
-	bool write;
 	u64 id;
-	struct pavo_odp *odp;
 	unsigned long first;
-	unsigned long count;
+	struct pavo_fault *fault;
 };
 
 /**
@@ -56,7 +54,7 @@ struct pavo_fault {
  * @lock:    held by the owner, BH disabled
  * @pending: event bits of the half
  * @backlog: parsed and verified packets; own lock inside
- * @fault:   pages it waits for; packets stay on the backlog meanwhile
+ * @missing: pages it waits for; packets stay on the backlog meanwhile
  * @inval:   invalidation of a key that was asked for, and may not be told yet
  * @hold:    the packet in hand is to be taken again when that is over
  */
@@ -64,7 +62,7 @@ struct pavo_half {
 	spinlock_t lock; /* ownership of the half */
 	unsigned long pending;
 	struct sk_buff_head backlog;
-	struct pavo_fault fault;
+	struct pavo_missing missing;
 	struct pavo_rkm_request inval;
 	bool hold;
 };
@@ -73,7 +71,7 @@ static inline void pavo_half_init(struct pavo_half *half)
 {
 	spin_lock_init(&half->lock);
 	half->pending = 0;
-	half->fault.state = PAVO_FAULT_NONE;
+	half->missing = (struct pavo_missing){};
 	half->inval.state = PAVO_RKM_NONE;
 	half->hold = false;
 	skb_queue_head_init(&half->backlog);
@@ -82,7 +80,7 @@ static inline void pavo_half_init(struct pavo_half *half)
 static inline bool pavo_half_waits(const struct pavo_half *half)
 {
 	/* Pairs with the release at the end of waiting. */
-	if (smp_load_acquire(&half->fault.state) == PAVO_FAULT_WAITING)
+	if (smp_load_acquire(&half->missing.state) == PAVO_MISSING_WAITING)
 		return true;
 	if (!half->hold)
 		return false;

@@ -129,8 +129,6 @@ static void pavo_dealloc(struct ib_device *ibdev)
 		destroy_workqueue(dev->wq);
 	if (dev->end_wq)
 		destroy_workqueue(dev->end_wq);
-	if (dev->fault_wq)
-		destroy_workqueue(dev->fault_wq);
 	pavo_windows_destroy(&dev->windows);
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
@@ -185,10 +183,8 @@ static struct pavo_dev *pavo_alloc(void)
 	dev->wq = alloc_workqueue("pavo", bound, 0);
 	dev->end_wq =
 		alloc_workqueue("pavo_end", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	/* apart: who provides a page may take long, or be a process that never does */
-	dev->fault_wq = alloc_workqueue("pavo_fault", bound, 0);
 	if (err || !dev->tally.stats || !dev->wq || !dev->end_wq ||
-	    !dev->fault_wq || pavo_parent_create(&dev->parent)) {
+	    pavo_parent_create(&dev->parent)) {
 		ib_dealloc_device(&dev->ib);
 		return NULL;
 	}
@@ -452,9 +448,12 @@ static int __init pavo_init(void)
 	err = pavo_later_init();
 	if (err)
 		return err;
-	err = pavo_jobs_init();
+	err = pavo_pager_init();
 	if (err)
 		goto err_later;
+	err = pavo_jobs_init();
+	if (err)
+		goto err_pager;
 	err = pavo_net_init();
 	if (err)
 		goto err_jobs;
@@ -474,6 +473,8 @@ err_net:
 	pavo_net_exit();
 err_jobs:
 	pavo_jobs_exit();
+err_pager:
+	pavo_pager_exit();
 err_later:
 	pavo_later_exit();
 	return err;
@@ -492,6 +493,7 @@ static void __exit pavo_exit(void)
 	pavo_net_exit();
 	pavo_later_exit();
 	pavo_jobs_exit();
+	pavo_pager_exit();
 }
 
 module_init(pavo_init);

@@ -83,22 +83,12 @@ static void pavo_qp_end_work(struct work_struct *work)
 		pavo_qp_raise(qp, type);
 }
 
-static void pavo_qp_fault_work(struct work_struct *work)
-{
-	struct pavo_qp *qp = container_of(work, struct pavo_qp, fault_work);
-
-	pavo_fault_serve(&qp->req.half);
-	pavo_fault_serve(&qp->resp.half);
-	pavo_halves_wake(qp);
-}
-
 void pavo_qp_context_init(struct pavo_qp *qp)
 {
 	qp->state = IB_QPS_RESET;
 	mutex_init(&qp->modify_mutex);
 	INIT_WORK(&qp->work, pavo_qp_work);
 	INIT_WORK(&qp->end_work, pavo_qp_end_work);
-	INIT_WORK(&qp->fault_work, pavo_qp_fault_work);
 }
 
 /* From @from to Error, unless somebody else moved the QP meanwhile. */
@@ -175,12 +165,13 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	pavo_requester_reset(qp);
 	pavo_responder_reset(qp);
-	pavo_fault_reset(&qp->req.half);
-	pavo_fault_reset(&qp->resp.half);
 	has_flow = qp->has_flow;
 	qp->has_flow = false;
 	pavo_halves_unlock(qp);
 
+	/* Whatever it waits for, nobody waits for that with it. */
+	pavo_fault_detach(&qp->req.half);
+	pavo_fault_detach(&qp->resp.half);
 	if (has_flow)
 		pavo_flow_destroy(&flow);
 	forget_invalidations(qp);

@@ -64,14 +64,11 @@ void pavo_qp_remove(struct pavo_qp *qp)
 	/* Its slots are empty. */
 	pavo_rkm_remove(qp);
 	synchronize_rcu_expedited();
-	/* In this order: timers and faults, too, leave things to the work. */
+	/* In this order: timers leave things to the works. */
 	hrtimer_cancel(&qp->req.hrtimer);
 	hrtimer_cancel(&qp->resp.pause);
-	cancel_work_sync(&qp->fault_work);
 	cancel_work_sync(&qp->end_work);
 	cancel_work_sync(&qp->work);
-	pavo_fault_forget(&qp->req.half);
-	pavo_fault_forget(&qp->resp.half);
 }
 
 static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode,

@@ -5,7 +5,7 @@
  * A page is known from the time that somebody touched it through the region
  * until the kernel takes it back. Packets are dealt with where nobody may
  * sleep, so they only look: a page is there, under RCU, or it is not, and then
- * the half of the QP waits (pavo_fault_ask()) until a work of the QP has had it
+ * the half of the QP waits (pavo_fault_ask()) until a thread of pager.c has had it
  * brought in. Who takes pages back (mmu notifier) hides them and waits for a
  * grace period; nothing keeps a page beyond its RCU section, and none is
  * attached to a packet.
@@ -14,17 +14,18 @@
  * DMA addresses is of no use here and cannot be read without its mutex.
  */
 #include <linux/atomic.h>
-#include <linux/completion.h>
 #include <linux/hmm.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/refcount.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "device.h"
 #include "translate.h"
 #include "translate/internal.h"
+#include "translate/pager.h"
 
 /* Low bits of an entry of pages[], above them is the struct page. */
 #define PRESENT 1ul
@@ -34,8 +35,10 @@
 #define BATCH 64
 /* Who asks for one gets those behind it, too, as with faults of processes. */
 #define AHEAD 16
-/* The kernel may take pages back faster than they come: try that long. */
+/* The kernel may take pages back faster than they come: try that long, */
 #define FAULT_TIMEOUT HZ
+/* and again so often when pages came that had to be waited for. */
+#define FAULT_WAITS 16
 
 static atomic64_t last_id;
 
@@ -43,11 +46,12 @@ static atomic64_t last_id;
  * struct pavo_odp - memory that comes and goes.
  * @id:       no other has or had it; not 0
  * @notifier: tells of what is taken back
- * @dev:      for its counters
- * @mm:       whose memory it is (mmgrab)
+ * @dev:      for its counters, while there is the region
+ * @mm:       whose memory it is; @pager has hold of it
+ * @pager:    whose threads bring pages in
  * @mutex:    writers of @pages
+ * @ended:    there is no region any more, and there shall be no pages
  * @users:    the region, and faults under way
- * @idle:     there are none any more
  * @start:    address of the first page
  * @npages:   how many there are
  * @pages:    one entry each, read under RCU. One that loses PRESENT keeps its
@@ -58,9 +62,10 @@ struct pavo_odp {
 	struct mmu_interval_notifier notifier;
 	struct pavo_dev *dev;
 	struct mm_struct *mm;
-	struct mutex mutex; /* pages */
+	struct pavo_pager *pager;
+	struct mutex mutex; /* pages, and ended */
+	bool ended;
 	refcount_t users;
-	struct completion idle;
 	unsigned long start;
 	unsigned long npages;
 	unsigned long *pages;
@@ -147,7 +152,8 @@ static bool store(struct pavo_odp *odp, const struct hmm_range *range,
 	bool valid;
 
 	mutex_lock(&odp->mutex);
-	valid = !mmu_interval_read_retry(&odp->notifier, range->notifier_seq);
+	valid = !odp->ended &&
+		!mmu_interval_read_retry(&odp->notifier, range->notifier_seq);
 	for (i = 0; valid && i < count; i++) {
 		pfn = range->hmm_pfns[i];
 		if (!(pfn & HMM_PFN_VALID))
@@ -161,36 +167,86 @@ static bool store(struct pavo_odp *odp, const struct hmm_range *range,
 	return valid;
 }
 
-/* Bring in at most BATCH pages; @flags: HMM_PFN_REQ_*, 0: those that are there. */
+/*
+ * Have those pages of @range faulted in that are not there as they shall be: 0: all were.
+ * Under the lock of the memory, which is let go of while a page is waited for; a signal
+ * ends that.
+ */
+static int fault_in(struct pavo_odp *odp, const struct hmm_range *range,
+		    unsigned long count, unsigned long need)
+{
+	unsigned int flags = FAULT_FLAG_REMOTE;
+	bool unlocked = false;
+	int n = 0, err;
+	unsigned long i;
+
+	if (need & HMM_PFN_WRITE)
+		flags |= FAULT_FLAG_WRITE;
+	for (i = 0; i < count; i++) {
+		if ((range->hmm_pfns[i] & need) == need)
+			continue;
+		if (range->hmm_pfns[i] & HMM_PFN_ERROR)
+			return -EFAULT;
+		err = fixup_user_fault(odp->mm, range->start + i * PAGE_SIZE,
+				       flags, &unlocked);
+		if (err)
+			return err;
+		n++;
+	}
+	return n;
+}
+
+/* One attempt. Return: 0; 1 or -EBUSY: try again; another negative errno. */
+static int look_and_fault(struct pavo_odp *odp, struct hmm_range *range,
+			  unsigned long count, unsigned long need)
+{
+	int err;
+
+	range->notifier_seq = mmu_interval_read_begin(&odp->notifier);
+	err = mmap_read_lock_killable(odp->mm);
+	if (err)
+		return err;
+	err = hmm_range_fault(range);
+	if (!err && need)
+		err = fault_in(odp, range, count, need);
+	mmap_read_unlock(odp->mm);
+	return min(err, 1);
+}
+
+/* Bring in at most BATCH pages; @need: HMM_PFN_*, 0: those that are there. */
 static int bring_in_some(struct pavo_odp *odp, unsigned long first,
-			 unsigned long count, unsigned long flags)
+			 unsigned long count, unsigned long need)
 {
 	unsigned long until = jiffies + FAULT_TIMEOUT;
+	unsigned int waits = FAULT_WAITS;
 	unsigned long pfns[BATCH];
 	struct hmm_range range = {
 		.notifier = &odp->notifier,
 		.start = odp->start + first * PAGE_SIZE,
 		.end = odp->start + (first + count) * PAGE_SIZE,
 		.hmm_pfns = pfns,
-		.default_flags = flags,
 	};
 	int err;
 
 	do {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (READ_ONCE(odp->ended))
+			return -ECANCELED;
 		if (time_after(jiffies, until))
 			return -EBUSY;
-		range.notifier_seq = mmu_interval_read_begin(&odp->notifier);
-		mmap_read_lock(odp->mm);
-		err = hmm_range_fault(&range);
-		mmap_read_unlock(odp->mm);
-		if (err && err != -EBUSY)
+		err = look_and_fault(odp, &range, count, need);
+		/* To have waited for a page is no lack of progress. */
+		if (err == 1 && waits && waits--)
+			until = jiffies + FAULT_TIMEOUT;
+		if (err < 0 && err != -EBUSY)
 			return err;
 	} while (err || !store(odp, &range, first, count));
 	return 0;
 }
 
 static int bring_in(struct pavo_odp *odp, unsigned long first,
-		    unsigned long count, unsigned long flags)
+		    unsigned long count, unsigned long need)
 {
 	unsigned long n;
 	int err = 0;
@@ -199,16 +255,26 @@ static int bring_in(struct pavo_odp *odp, unsigned long first,
 		return -EFAULT;
 	for (; count && !err; first += n, count -= n) {
 		n = min_t(unsigned long, count, BATCH);
-		err = bring_in_some(odp, first, n, flags);
+		err = bring_in_some(odp, first, n, need);
+		cond_resched();
 	}
 	mmput(odp->mm);
 	return err;
 }
 
-static void odp_put(struct pavo_odp *odp)
+static void odp_free(struct pavo_odp *odp)
 {
-	if (refcount_dec_and_test(&odp->users))
-		complete(&odp->idle);
+	mutex_destroy(&odp->mutex);
+	kvfree(odp->pages);
+	kfree(odp);
+}
+
+void pavo_odp_put(struct pavo_odp *odp)
+{
+	if (!refcount_dec_and_test(&odp->users))
+		return;
+	pavo_pager_put(odp->pager);
+	odp_free(odp);
 }
 
 bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
@@ -216,75 +282,57 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 		    bool write)
 {
 	u64 at = va - region->iova + region->offset;
-	struct pavo_fault *fault = &half->fault;
+	struct pavo_missing *missing = &half->missing;
 	unsigned long first = at >> PAGE_SHIFT;
+	struct pavo_fault *fault;
 
 	/* One at a time; behind it, it will be asked for again. */
-	if (fault->state == PAVO_FAULT_WAITING)
+	if (missing->state == PAVO_MISSING_WAITING)
 		return true;
-	if (fault->state == PAVO_FAULT_FAILED) {
-		fault->state = PAVO_FAULT_NONE;
-		if (fault->id == region->odp->id && fault->first == first)
+	if (missing->state == PAVO_MISSING_FAILED) {
+		missing->state = PAVO_MISSING_NONE;
+		if (missing->id == region->odp->id && missing->first == first)
 			return false;
 	}
-	if (!refcount_inc_not_zero(&region->odp->users))
+	fault = kmalloc(sizeof(*fault), GFP_ATOMIC | __GFP_NOWARN);
+	if (!fault) {
+		pavo_qp_continue(qp, smp_processor_id());
+		return true;
+	}
+	if (!refcount_inc_not_zero(&region->odp->users)) {
+		kfree(fault);
 		return false;
+	}
 	pavo_count(qp, odp_faults);
-	fault->id = region->odp->id;
-	fault->odp = region->odp;
-	fault->first = first;
-	fault->count = ((at + len - 1) >> PAGE_SHIFT) - first + 1;
-	fault->write = write;
-	/* Pairs with the acquire in pavo_fault_serve(). */
-	smp_store_release(&fault->state, PAVO_FAULT_WAITING);
-	queue_work(qp->dev->fault_wq, &qp->fault_work);
+	*fault = (struct pavo_fault){
+		.odp = region->odp,
+		.first = first,
+		.count = ((at + len - 1) >> PAGE_SHIFT) - first + 1,
+		.write = write,
+		.qp = qp,
+		.half = half,
+	};
+	missing->id = region->odp->id;
+	missing->first = first;
+	missing->fault = fault;
+	WRITE_ONCE(missing->state, PAVO_MISSING_WAITING);
+	pavo_pager_serve(region->odp->pager, fault);
 	return true;
 }
 
 /* With what is behind them, if that can be had, too. */
-static int serve(const struct pavo_fault *fault)
+int pavo_odp_fault(const struct pavo_fault *fault)
 {
-	unsigned long flags = HMM_PFN_REQ_FAULT;
 	struct pavo_odp *odp = fault->odp;
+	unsigned long need = HMM_PFN_VALID;
 	unsigned long more;
 
 	if (fault->write)
-		flags |= HMM_PFN_REQ_WRITE;
+		need |= HMM_PFN_WRITE;
 	more = min_t(unsigned long, odp->npages - fault->first, AHEAD);
-	if (more > fault->count && !bring_in(odp, fault->first, more, flags))
+	if (more > fault->count && !bring_in(odp, fault->first, more, need))
 		return 0;
-	return bring_in(odp, fault->first, fault->count, flags);
-}
-
-void pavo_fault_serve(struct pavo_half *half)
-{
-	struct pavo_fault *fault = &half->fault;
-	struct pavo_dev *dev;
-	int err;
-
-	/* Pairs with the release in pavo_fault_ask(). */
-	if (smp_load_acquire(&fault->state) != PAVO_FAULT_WAITING)
-		return;
-	dev = fault->odp->dev;
-	err = serve(fault);
-	if (err)
-		pavo_count(dev, odp_fault_errors);
-	odp_put(fault->odp);
-	/* The half may go on from here, and the work whose part this is says so. */
-	smp_store_release(&fault->state,
-			  err ? PAVO_FAULT_FAILED : PAVO_FAULT_NONE);
-}
-
-void pavo_fault_reset(struct pavo_half *half)
-{
-	half->fault.id = 0;
-}
-
-void pavo_fault_forget(struct pavo_half *half)
-{
-	if (half->fault.state == PAVO_FAULT_WAITING)
-		odp_put(half->fault.odp);
-	half->fault.state = PAVO_FAULT_NONE;
+	return bring_in(odp, fault->first, fault->count, need);
 }
 
 static struct pavo_odp *odp_alloc(struct pavo_dev *dev, u64 start, u64 length)
@@ -306,15 +354,7 @@ static struct pavo_odp *odp_alloc(struct pavo_dev *dev, u64 start, u64 length)
 	}
 	mutex_init(&odp->mutex);
 	refcount_set(&odp->users, 1);
-	init_completion(&odp->idle);
 	return odp;
-}
-
-static void odp_free(struct pavo_odp *odp)
-{
-	mutex_destroy(&odp->mutex);
-	kvfree(odp->pages);
-	kfree(odp);
 }
 
 int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
@@ -327,31 +367,35 @@ int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 	if (!odp)
 		return -ENOMEM;
 	odp->mm = current->mm;
+	odp->pager = pavo_pager_get(odp->mm);
+	if (!odp->pager) {
+		odp_free(odp);
+		return -ENOMEM;
+	}
 	err = mmu_interval_notifier_insert(&odp->notifier, odp->mm, odp->start,
 					   odp->npages * PAGE_SIZE,
 					   &notifier_ops);
 	if (err) {
-		odp_free(odp);
+		pavo_odp_put(odp);
 		return err;
 	}
-	mmgrab(odp->mm);
 	memory->odp = odp;
 	memory->start = start;
 	return 0;
 }
 
+/* Waits for no page: threads that do find the memory ended. */
 void pavo_odp_release(struct pavo_odp *odp)
 {
 	if (!odp)
 		return;
-	odp_put(odp);
-	wait_for_completion(&odp->idle);
 	mutex_lock(&odp->mutex);
+	WRITE_ONCE(odp->ended, true);
 	hide(odp, 0, odp->npages - 1);
 	mutex_unlock(&odp->mutex);
+	pavo_pager_end(odp->pager, odp);
 	mmu_interval_notifier_remove(&odp->notifier);
-	mmdrop(odp->mm);
-	odp_free(odp);
+	pavo_odp_put(odp);
 }
 
 void pavo_odp_set(struct pavo_region *region, const struct pavo_memory *memory)
@@ -395,7 +439,7 @@ static struct pavo_odp *prefetch_get(struct pavo_dev *dev, struct pavo_pd *pd,
 
 static int prefetch_entry(struct pavo_dev *dev, struct pavo_pd *pd,
 			  const struct ib_sge *sge, int access,
-			  unsigned long flags)
+			  unsigned long need)
 {
 	struct pavo_odp *odp;
 	u64 at = 0;
@@ -405,8 +449,8 @@ static int prefetch_entry(struct pavo_dev *dev, struct pavo_pd *pd,
 	if (IS_ERR(odp))
 		return PTR_ERR(odp);
 	err = bring_in(odp, at >> PAGE_SHIFT,
-		       PFN_UP(offset_in_page(at) + sge->length), flags);
-	odp_put(odp);
+		       PFN_UP(offset_in_page(at) + sge->length), need);
+	pavo_odp_put(odp);
 	return err;
 }
 
@@ -416,17 +460,17 @@ int pavo_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 		   struct uverbs_attr_bundle *attrs)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
-	unsigned long request = 0;
+	unsigned long need = 0;
 	int access = 0, err = 0;
 	u32 i;
 
 	switch (advice) {
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE:
 		access = IB_ACCESS_LOCAL_WRITE;
-		request = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
+		need = HMM_PFN_VALID | HMM_PFN_WRITE;
 		break;
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
-		request = HMM_PFN_REQ_FAULT;
+		need = HMM_PFN_VALID;
 		break;
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT:
 		break;
@@ -437,6 +481,6 @@ int pavo_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 		return -EOPNOTSUPP;
 	for (i = 0; i < num_sge && !err; i++)
 		err = prefetch_entry(dev, to_pavo_pd(ibpd), &sg_list[i], access,
-				     request);
+				     need);
 	return err;
 }

@@ -31,8 +31,8 @@ bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
 struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
 
 /**
- * pavo_fault_ask - a range is not there (PAVO_XLATE_FAULT): have it brought in
- * by the QP's work for that, which runs the half again then.
+ * pavo_fault_ask - a range is not there (PAVO_XLATE_FAULT): have it brought in by a
+ * thread of the process's memory. The QP's work runs the half again then.
  *
  * Return: false if that was tried and cannot be done.
  *
@@ -42,14 +42,16 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 		    const struct pavo_region *region, u64 va, u64 len,
 		    bool write);
 
-/** pavo_fault_serve - bring in what @half waits for; the QP's work for that. */
-void pavo_fault_serve(struct pavo_half *half);
+/**
+ * pavo_fault_detach - @half does not wait any more, and what failed before says nothing:
+ * its QP is in RESET. The thread that brings the pages in may go on, for itself.
+ *
+ * Context: process; no half is locked.
+ */
+void pavo_fault_detach(struct pavo_half *half);
 
-/** pavo_fault_reset - @half, locked, begins anew: what failed before says nothing. */
-void pavo_fault_reset(struct pavo_half *half);
-
-/** pavo_fault_forget - the QP goes, its work does not run any more. */
-void pavo_fault_forget(struct pavo_half *half);
+int pavo_pager_init(void);
+void pavo_pager_exit(void);
 
 /* region.c */
 int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
@@ -84,15 +86,16 @@ static inline bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 	return false;
 }
 
-static inline void pavo_fault_serve(struct pavo_half *half)
+static inline void pavo_fault_detach(struct pavo_half *half)
 {
 }
 
-static inline void pavo_fault_reset(struct pavo_half *half)
+static inline int pavo_pager_init(void)
 {
+	return 0;
 }
 
-static inline void pavo_fault_forget(struct pavo_half *half)
+static inline void pavo_pager_exit(void)
 {
 }
 

@@ -68,8 +68,8 @@ netdev_tests
 namespace_tests
 command_tests
 counter_tests
+security_tests
 installed_tests
 resource_tests
-security_tests
 check "the module leaves at the end" unload
 tap_end

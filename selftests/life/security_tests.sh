@@ -220,9 +220,108 @@ secrets_are_kept()
 	stop_traffic
 }
 
+# start_stuck: an application whose queue pair waits for a page that never comes
+start_stuck()
+{
+	[ -d /sys/module/fuse ] || modprobe fuse
+	mkdir -p "$work/never"
+	"$programs/pavo-stuck" la lb "$work/never" >"$work/stuck" 2>&1 &
+	stuck_pid=$!
+	soon says "$work/stuck" asked || {
+		cat "$work/stuck"
+		return 1
+	}
+	soon counted lb odp_faults
+}
+
+# It hangs nowhere.
+end_stuck()
+{
+	kill -KILL $stuck_pid
+	soon ended $stuck_pid
+	wait $stuck_pid || true
+	umount -l "$work/never"
+}
+
+# Each takes away something below a fault that does not end. What is left is the thread
+# that waits for it, and with it the module.
+stuck_links()
+{
+	add_pair
+	start_stuck
+	delete lb
+	absent lb
+	delete la
+	soon devices_gone
+	end_stuck
+}
+
+stuck_interface()
+{
+	add_pair
+	start_stuck
+	ip link del va
+	soon absent la
+	soon absent lb
+	end_stuck
+	veth_pair va vb 9000
+}
+
+stuck_namespace()
+{
+	two_namespaces
+	start_stuck
+	ip netns del n2
+	soon absent lb
+	ip netns del n1
+	soon absent la
+	end_stuck
+}
+
+# It says that it is in use, at once, and goes when the page is given up.
+stuck_module()
+{
+	add_pair
+	start_stuck
+	refused unload
+	delete lb
+	refused unload
+	end_stuck
+	soon unload
+	load
+	add_pair
+	smoke
+}
+
+stuck_killed()
+{
+	add_pair
+	start_stuck
+	end_stuck
+	smoke
+}
+
+# As many at a time as a process may have, and one of another process.
+stuck_many()
+{
+	local first_pid
+	add_pair
+	start_stuck
+	first_pid=$stuck_pid
+	smoke --only odp.data
+	kill -0 "$first_pid"
+	end_stuck
+}
+
 security_tests()
 {
 	[ "$type" = pavo ] || return 0
+	life "a page that never comes: links are deleted" stuck_links
+	life "a page that never comes: the interface goes" stuck_interface
+	life "a page that never comes: the namespace ends" stuck_namespace
+	life "a page that never comes: the module is unloaded" stuck_module
+	life "a page that never comes: the application is killed" stuck_killed
+	life "a page that never comes: another application has its own" stuck_many
 	life "strangers: of another user and network namespace, change nothing" \
 		strangers_are_harmless
 	life "sockets: no process sends to the port of RDMA" sockets_are_kept_away

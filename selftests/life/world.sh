@@ -383,7 +383,7 @@ running_applications()
 	for file in /proc/[0-9]*/comm; do
 		read -r name <"$file" || continue
 		case $name in
-		pavo-traffic | pavo-verbs | ibv_asyncwatch)
+		pavo-traffic | pavo-verbs | pavo-stuck | ibv_asyncwatch)
 			file=${file%/comm}
 			running+=("${file##*/}")
 			;;

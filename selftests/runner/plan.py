@@ -96,6 +96,7 @@ TEST = {
                     inputs=("qemu-scripts/",)),
     "life": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/", "packaging/"),
                 programs=("selftests/verbs/pavo-verbs", "selftests/verbs/pavo-traffic",
+                          "selftests/verbs/pavo-stuck",
                           "userspace/tools/")),
     "verbs": Row(kernels=NATIVE, programs=("selftests/verbs/pavo-verbs",)),
     "kverbs": Row(kernels=NATIVE),

@@ -10,12 +10,14 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/userfaultfd.h>
 #include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -231,4 +233,174 @@ PV_TEST_LOCAL("odp.stuck_backlog",
 	REQUIRE(frozen.thaw(), "the queue pair's end waited for the page");
 	REQUIRE_EQ(full.by(), sent - most, "packets that found no room");
 	REQUIRE_EQ(ended.by(), most, "packets of a queue pair that ended");
+}
+
+namespace {
+
+/* Memory whose pages never come: a userfaultfd that nobody reads. */
+class Never {
+public:
+	explicit Never(size_t pages) : length_(pages * page)
+	{
+		uffdio_api api = {};
+		uffdio_register range = {};
+		void *at = mmap(nullptr, length_, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		REQUIRE(at != MAP_FAILED, "mmap");
+		memory = static_cast<uint8_t *>(at);
+		fd_ = int(syscall(SYS_userfaultfd, O_CLOEXEC));
+		if (fd_ < 0)
+			throw Skip("no userfaultfd");
+		api.api = UFFD_API;
+		range.range = {uintptr_t(at), length_};
+		range.mode = UFFDIO_REGISTER_MODE_MISSING;
+		REQUIRE(!ioctl(fd_, UFFDIO_API, &api) &&
+				!ioctl(fd_, UFFDIO_REGISTER, &range),
+			"userfaultfd");
+	}
+
+	~Never()
+	{
+		close(fd_);
+		munmap(memory, length_);
+	}
+	Never(const Never &) = delete;
+
+	uint8_t *memory;
+
+private:
+	size_t length_;
+	int fd_ = -1;
+};
+
+/* Registered on demand, at the end B. */
+std::unique_ptr<ibv_mr, DeregMr> on_demand(Env &env, void *at, size_t length)
+{
+	std::unique_ptr<ibv_mr, DeregMr> region(
+		ibv_reg_mr(local(env.b).raw_pd(0), at, length,
+			   int(all_access | IBV_ACCESS_ON_DEMAND)));
+
+	REQUIRE(region, "reg_mr");
+	return region;
+}
+
+/* A writes eight bytes to page `number` of `region`; nobody hears of it. */
+void write_to(Link &link, const Mr &out, const ibv_mr *region, size_t number)
+{
+	Mr in;
+
+	in.address = uintptr_t(region->addr);
+	in.rkey = region->rkey;
+	SendWr wr =
+		make_wr(Op::write, {out, 0}, 8, {in, int64_t(number * page)});
+	wr.flags = 0;
+	must_post(link.a, std::vector<SendWr>{wr});
+}
+
+LinkSpec patient()
+{
+	LinkSpec spec;
+
+	spec.timeout = 0;
+	return spec;
+}
+
+} // namespace
+
+PV_TEST_LOCAL("odp.never_ends",
+	      "pages that never come hold up nothing: their queue pair is reset "
+	      "and destroyed, their region deregistered")
+{
+	Never never(4);
+	auto region = on_demand(env, never.memory, 4 * page);
+	Mr out = must_reg(env.a, {8});
+	Moved asked(env.b, "odp_faults");
+	Link reset = connect(env, patient()), gone = connect(env, patient());
+
+	write_to(reset, out, region.get(), 0);
+	write_to(gone, out, region.get(), 1);
+	REQUIRE(eventually(env, [&] { return asked.by() == 2; }), "faults");
+	to_state(reset.b, IBV_QPS_RESET);
+	/* It works again, although its page has still not come. */
+	to_state(reset.a, IBV_QPS_RESET);
+	bring_up(reset);
+	Mr in = must_reg(env.b, {page}), from = must_reg(env.a, {page});
+	exchange(env, reset.a, reset.b, Op::write, {from, 0}, {in, 0}, page);
+	REQUIRE_EQ(env.b.destroy(Kind::qp, gone.b.qp.id), 0, "destroy_qp");
+	REQUIRE_EQ(ibv_dereg_mr(region.release()), 0, "dereg_mr");
+	/* Nothing has been written behind its back. */
+	std::vector<unsigned char> resident(4);
+	REQUIRE_EQ(mincore(never.memory, 4 * page, resident.data()), 0,
+		   "mincore");
+	for (unsigned char there : resident)
+		REQUIRE_EQ(int(there & 1), 0, "a page came");
+}
+
+PV_TEST_LOCAL(
+	"odp.never_turns",
+	"more pages that never come than a process may have asked for at a "
+	"time: its other faults wait, and go on when that region ends")
+{
+	constexpr size_t stuck = 8;
+	Never never(stuck);
+	/* Their queue pairs learn that the region is gone. */
+	env.expect_async();
+	auto region = on_demand(env, never.memory, stuck * page);
+	std::vector<uint8_t> plain(4 * page, 0);
+	auto good = on_demand(env, plain.data(), plain.size());
+	Mr out = must_reg(env.a, {8});
+	std::vector<Link> links;
+	Moved asked(env.b, "odp_faults");
+
+	env.a.store(out.id, 0, 0x1122334455667788);
+	for (size_t i = 0; i < stuck; i++) {
+		links.push_back(connect(env, patient()));
+		write_to(links.back(), out, region.get(), i);
+	}
+	REQUIRE(eventually(env, [&] { return asked.by() == stuck; }), "faults");
+	Link last = connect(env, patient());
+	SendWr wr = make_wr(Op::write, {out, 0}, 8);
+	wr.remote = uintptr_t(&plain[2 * page]);
+	wr.rkey = good->rkey;
+	must_post(last.a, std::vector<SendWr>{wr});
+	REQUIRE(eventually(env, [&] { return asked.by() == stuck + 1; }),
+		"the good one's fault");
+	no_more(last.a, "it waits for its turn");
+	REQUIRE_EQ(ibv_dereg_mr(region.release()), 0, "dereg_mr");
+	check_wc(wait_send(env, last.a, "write"), wr.id, IBV_WC_SUCCESS,
+		 "the good one");
+	uint64_t word;
+	memcpy(&word, &plain[2 * page], sizeof(word));
+	REQUIRE_EQ(word, 0x1122334455667788u, "its data");
+}
+
+PV_TEST_LOCAL("odp.never_alone",
+	      "another process's pages come while this one's never do")
+{
+	constexpr size_t stuck = 300;
+	Never never(stuck);
+	/* Their queue pairs learn that the region is gone. */
+	env.expect_async();
+	auto region = on_demand(env, never.memory, stuck * page);
+	Mr out = must_reg(env.a, {8});
+	LinkSpec spec = patient();
+	std::vector<Link> links;
+	Moved asked(env.b, "odp_faults");
+
+	spec.cap = {4, 4, 1, 1, 0};
+	spec.cq_a = env.a.create_cq(1024, false);
+	spec.cq_b = env.b.create_cq(1024, false);
+	for (size_t i = 0; i < stuck; i++) {
+		links.push_back(connect(env, spec));
+		write_to(links.back(), out, region.get(), i);
+	}
+	REQUIRE(eventually(env, [&] { return asked.by() == stuck; }), "faults");
+	std::string command = str(
+		"/proc/", getpid(), "/exe --dev ",
+		ibv_get_device_name(local(env.a).raw_pd(0)->context->device),
+		" --peer ",
+		ibv_get_device_name(local(env.b).raw_pd(0)->context->device),
+		" --only odp.data >/dev/null");
+	REQUIRE_EQ(system(command.c_str()), 0, "the other process");
 }
