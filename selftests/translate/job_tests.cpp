@@ -2,10 +2,20 @@
 /* job_tests.cpp - job slots: who gets one, who may join, when they are free. */
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
+#include <type_traits>
 #include <vector>
+
+#include <pavo/handler.hpp>
+#include <pavo/rcxt.hpp>
+#include <pavo/rdma.hpp>
+#include <pavo/region_cache.hpp>
+#include <pavo/striped.hpp>
+#include <pavo/window.hpp>
 
 #include "world.h"
 
@@ -25,6 +35,43 @@ TEST(Job, IsOneForAllAdapters)
 	EXPECT_EQ(other.info().slot, job.info().slot);
 	EXPECT_EQ(job.info().members, 2u);
 }
+
+/* Its file stays open with it: the number is nobody else's, and the job not left. */
+TEST(Job, OutlivesItsDevice)
+{
+	auto device = std::make_unique<pavo::Device>(adapter());
+	const int number = device->fd();
+	auto job =
+		std::make_unique<Job>(Job::reserve(*device, job_id, job_key));
+	std::vector<std::byte> buffer(1 << 16);
+	auto mapping = std::make_unique<pavo::Mapping>(*job, buffer);
+
+	device.reset();
+	EXPECT_EQ(job->info().id, job_id);
+	EXPECT_NE(fcntl(number, F_GETFD), -1) << "the file is open";
+	job.reset();
+	EXPECT_NE(fcntl(number, F_GETFD), -1) << "the mapping needs it";
+	mapping.reset();
+	EXPECT_EQ(fcntl(number, F_GETFD), -1) << "nobody needs it";
+}
+
+/* What would be closed twice. */
+static_assert(!std::is_copy_constructible_v<Job> &&
+	      !std::is_copy_assignable_v<Job>);
+static_assert(!std::is_copy_constructible_v<pavo::Mapping> &&
+	      !std::is_copy_assignable_v<pavo::Mapping>);
+static_assert(!std::is_copy_constructible_v<pavo::Window> &&
+	      !std::is_copy_assignable_v<pavo::Window>);
+static_assert(!std::is_copy_constructible_v<pavo::Handler> &&
+	      !std::is_copy_assignable_v<pavo::Handler>);
+static_assert(!std::is_copy_constructible_v<pavo::Rcxts> &&
+	      !std::is_copy_assignable_v<pavo::Rcxts>);
+static_assert(!std::is_copy_constructible_v<pavo::Rdma> &&
+	      !std::is_copy_assignable_v<pavo::Rdma>);
+static_assert(!std::is_copy_constructible_v<pavo::Striped> &&
+	      !std::is_copy_assignable_v<pavo::Striped>);
+static_assert(!std::is_copy_constructible_v<pavo::RegionCache> &&
+	      !std::is_copy_assignable_v<pavo::RegionCache>);
 
 TEST(Job, HasOneReserver)
 {

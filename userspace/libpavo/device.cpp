@@ -62,6 +62,11 @@ int get_context(int fd)
 
 } // namespace
 
+File::~File()
+{
+	close(number_);
+}
+
 Device::Device(const std::string &name) : name_(name)
 {
 	std::string uverbs = uverbs_of(name);
@@ -72,34 +77,16 @@ Device::Device(const std::string &name) : name_(name)
 				   "uverbs device (see `rdma link`, and "
 				   "`modprobe ib_uverbs`)");
 	std::string path = "/dev/infiniband/" + uverbs;
-	fd_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
-	if (fd_ < 0)
+	int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
 		throw error(errno, path + ", of " + name);
-	if (int err = get_context(fd_)) {
-		close(fd_);
+	file_ = std::make_shared<const File>(fd);
+	if (int err = get_context(fd))
 		throw error(
 			err == EPROTONOSUPPORT ? err : EPROTONOSUPPORT,
 			name + ": not an adapter of pavo, or the module and "
 			       "this library are of different versions");
-	}
-}
-
-Device::~Device()
-{
-	if (fd_ >= 0)
-		close(fd_);
-}
-
-Device::Device(Device &&from) noexcept
-	: name_(std::move(from.name_)), fd_(std::exchange(from.fd_, -1))
-{
-}
-
-Device &Device::operator=(Device &&from) noexcept
-{
-	std::swap(name_, from.name_);
-	std::swap(fd_, from.fd_);
-	return *this;
 }
 
 } // namespace pavo

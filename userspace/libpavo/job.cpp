@@ -68,14 +68,14 @@ std::string advice_map(int err)
 } // namespace
 
 Job::Job(const Device &device, const pavo_job_open_args &args)
-	: fd_(device.fd())
+	: file_(device.file())
 {
 	Command command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_OPEN);
 	int err;
 
 	err = command.new_handle(PAVO_ATTR_JOB_HANDLE)
 		      .in(PAVO_ATTR_JOB_OPEN_ARGS, args)
-		      .run(fd_);
+		      .run(fd());
 	if (err)
 		throw error(err, "job " + std::to_string(args.id) +
 					 advice(err, args.flags));
@@ -102,17 +102,17 @@ Job::~Job()
 	if (handle_ != none)
 		Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_CLOSE)
 			.handle(PAVO_ATTR_JOB_HANDLE, handle_)
-			.run(fd_);
+			.run(fd());
 }
 
 Job::Job(Job &&from) noexcept
-	: fd_(from.fd_), handle_(std::exchange(from.handle_, none))
+	: file_(from.file_), handle_(std::exchange(from.handle_, none))
 {
 }
 
 Job &Job::operator=(Job &&from) noexcept
 {
-	std::swap(fd_, from.fd_);
+	std::swap(file_, from.file_);
 	std::swap(handle_, from.handle_);
 	return *this;
 }
@@ -124,7 +124,7 @@ JobInfo Job::info(std::error_code &error) const noexcept
 	error = code(Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_QUERY)
 			     .handle(PAVO_ATTR_JOB_HANDLE, handle_)
 			     .out(PAVO_ATTR_JOB_INFO, info)
-			     .run(fd_));
+			     .run(fd()));
 	return info;
 }
 
@@ -138,7 +138,7 @@ pavo_pvo_result Job::check(Pvo pvo, uint64_t length,
 			     .handle(PAVO_ATTR_JOB_HANDLE, handle_)
 			     .in(PAVO_ATTR_JOB_CHECK_ARGS, args)
 			     .out(PAVO_ATTR_JOB_CHECK_RESULT, result)
-			     .run(fd_));
+			     .run(fd()));
 	return pavo_pvo_result(result);
 }
 
@@ -164,13 +164,15 @@ void unmap_memory(int fd, uint32_t handle) noexcept
 		.run(fd);
 }
 
-Mapping::Mapping(const Job &job, std::span<std::byte> buffer) : fd_(job.fd())
+Mapping::Mapping(const Job &job, std::span<std::byte> buffer)
+	: file_(job.file())
 {
 	pavo_map_args args = {
 		.start = reinterpret_cast<uintptr_t>(buffer.data()),
 		.length = buffer.size()};
 	pavo_map_resp resp{};
-	int err = map_memory(fd_, job.handle(), args, resp, handle_);
+	int err =
+		map_memory(file_->number(), job.handle(), args, resp, handle_);
 
 	if (err)
 		throw error(err, "mapping of " + std::to_string(buffer.size()) +
@@ -183,18 +185,18 @@ Mapping::Mapping(const Job &job, std::span<std::byte> buffer) : fd_(job.fd())
 Mapping::~Mapping()
 {
 	if (handle_ != none)
-		unmap_memory(fd_, handle_);
+		unmap_memory(file_->number(), handle_);
 }
 
 Mapping::Mapping(Mapping &&from) noexcept
-	: fd_(from.fd_), handle_(std::exchange(from.handle_, none)),
+	: file_(from.file_), handle_(std::exchange(from.handle_, none)),
 	  pvo_(from.pvo_), page_size_(from.page_size_), shared_(from.shared_)
 {
 }
 
 Mapping &Mapping::operator=(Mapping &&from) noexcept
 {
-	std::swap(fd_, from.fd_);
+	std::swap(file_, from.file_);
 	std::swap(handle_, from.handle_);
 	std::swap(pvo_, from.pvo_);
 	std::swap(page_size_, from.page_size_);

@@ -88,7 +88,8 @@ struct RegionCache::Inside : Lazy<Mapper> {
 };
 
 RegionCache::RegionCache(const Job &job, const pavo_cache_options &options)
-	: inside_(std::make_unique<Inside>(options, job.fd(), job))
+	: file_(job.file()),
+	  inside_(std::make_unique<Inside>(options, job.fd(), job))
 {
 }
 

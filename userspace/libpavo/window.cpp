@@ -63,7 +63,7 @@ void set_state(pavo_frame_hdr *frame, uint32_t state)
 
 } // namespace
 
-Window::Window(const Job &job, const WindowOptions &options) : fd_(job.fd())
+Window::Window(const Job &job, const WindowOptions &options) : file_(job.file())
 {
 	Command command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_OPEN);
 	pavo_window_args args = {
@@ -82,7 +82,7 @@ Window::Window(const Job &job, const WindowOptions &options) : fd_(job.fd())
 			  .handle(PAVO_ATTR_WINDOW_JOB, job.handle())
 			  .in(PAVO_ATTR_WINDOW_ARGS, args)
 			  .out(PAVO_ATTR_WINDOW_RESP, resp)
-			  .run(fd_);
+			  .run(fd());
 
 	if (err)
 		throw error(err, "window" + advice(err));
@@ -91,20 +91,20 @@ Window::Window(const Job &job, const WindowOptions &options) : fd_(job.fd())
 	max_payload_ = resp.max_payload;
 	send_mask_ = options.send_frames - 1;
 	recv_mask_ = options.recv_frames - 1;
-	send_ = static_cast<std::byte *>(map(fd_, resp.send));
-	recv_ = static_cast<std::byte *>(map(fd_, resp.recv));
-	commands_ = static_cast<pavo_command_page *>(map(fd_, resp.commands));
+	send_ = static_cast<std::byte *>(map(fd(), resp.send));
+	recv_ = static_cast<std::byte *>(map(fd(), resp.recv));
+	commands_ = static_cast<pavo_command_page *>(map(fd(), resp.commands));
 	if (!send_ || !recv_ || !commands_) {
 		err = errno;
 		unmap();
-		close_window(fd_, handle_);
+		close_window(fd(), handle_);
 		throw error(err, "memory of a window");
 	}
 }
 
 Window::~Window()
 {
-	close_window(fd_, handle_);
+	close_window(fd(), handle_);
 	unmap();
 }
 
@@ -147,14 +147,14 @@ std::error_code Window::routes(uint16_t node, const Gid &gid,
 	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_NODE)
 			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
 			    .in(PAVO_ATTR_WINDOW_NODE_ARGS, args)
-			    .run(fd_));
+			    .run(fd()));
 }
 
 std::error_code Window::disable() noexcept
 {
 	return code(Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_DISABLE)
 			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
-			    .run(fd_));
+			    .run(fd()));
 }
 
 int Window::snapshot() const noexcept
@@ -163,7 +163,7 @@ int Window::snapshot() const noexcept
 	int err = Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_SNAPSHOT)
 			  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
 			  .out(PAVO_ATTR_WINDOW_AT_WORK, at_work)
-			  .run(fd_);
+			  .run(fd());
 
 	return err ? -err : int(at_work);
 }
@@ -175,7 +175,7 @@ pavo_lmt Window::lmt(std::error_code &error) const noexcept
 	error = code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
 			     .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
 			     .out(PAVO_ATTR_WINDOW_LMT, lmt)
-			     .run(fd_));
+			     .run(fd()));
 	return lmt;
 }
 
@@ -211,7 +211,7 @@ std::error_code Window::kick() noexcept
 {
 	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_KICK)
 			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
-			    .run(fd_));
+			    .run(fd()));
 }
 
 std::error_code Window::command_now(pavo_window_command op,
@@ -381,7 +381,7 @@ std::error_code Window::take_rcxts(std::span<uint32_t> rcxts) noexcept
 				  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
 				  .out_array(PAVO_ATTR_WINDOW_RCXTS_TAKEN,
 					     rcxts.subspan(done, n))
-				  .run(fd_);
+				  .run(fd());
 
 		if (err) {
 			return_rcxts(rcxts.first(done));
@@ -402,7 +402,7 @@ std::error_code Window::with_rcxts(pavo_window_method method,
 		int err = Command(PAVO_OBJECT_WINDOW, method)
 				  .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
 				  .in_array(PAVO_ATTR_WINDOW_RCXTS, some)
-				  .run(fd_);
+				  .run(fd());
 
 		if (err)
 			return code(err);

@@ -9,12 +9,28 @@
 #ifndef PAVO_DEVICE_HPP
 #define PAVO_DEVICE_HPP
 
+#include <memory>
 #include <string>
 
 namespace pavo {
 
+/** An open uverbs file, closed with the last object that was made through it. */
+class File {
+public:
+	/** Takes over @number. */
+	explicit File(int number) noexcept : number_(number) {}
+	~File();
+	File(const File &) = delete;
+	File &operator=(const File &) = delete;
+
+	int number() const { return number_; }
+
+private:
+	int number_;
+};
+
 /**
- * An open device file. Everything made through it ends with it, at the latest.
+ * An adapter. What is made through it keeps its file open, so objects may go in any order.
  * Several may be open for one adapter.
  */
 class Device {
@@ -26,17 +42,15 @@ public:
 	 * device file may not be opened.
 	 */
 	explicit Device(const std::string &name);
-	~Device();
-	Device(Device &&from) noexcept;
-	Device &operator=(Device &&from) noexcept;
 
 	const std::string &name() const { return name_; }
-	/** The uverbs file, of which this stays the owner. */
-	int fd() const { return fd_; }
+	/** The uverbs file. */
+	int fd() const { return file_->number(); }
+	const std::shared_ptr<const File> &file() const { return file_; }
 
 private:
 	std::string name_;
-	int fd_;
+	std::shared_ptr<const File> file_;
 };
 
 } // namespace pavo

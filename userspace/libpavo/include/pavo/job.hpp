@@ -82,13 +82,14 @@ public:
 		return check(pvo, length, error);
 	}
 
-	int fd() const { return fd_; }
+	int fd() const { return file_->number(); }
+	const std::shared_ptr<const File> &file() const { return file_; }
 	uint32_t handle() const { return handle_; }
 
 private:
 	Job(const Device &device, const pavo_job_open_args &args);
 
-	int fd_;
+	std::shared_ptr<const File> file_;
 	uint32_t handle_;
 };
 
@@ -117,7 +118,7 @@ public:
 	bool shared() const { return shared_; }
 
 private:
-	int fd_;
+	std::shared_ptr<const File> file_;
 	uint32_t handle_;
 	Pvo pvo_;
 	uint32_t page_size_;

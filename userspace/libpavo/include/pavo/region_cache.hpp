@@ -60,6 +60,7 @@ public:
 
 private:
 	struct Inside;
+	std::shared_ptr<const File> file_; /* outlives what is inside */
 	std::unique_ptr<Inside> inside_;
 };
 

@@ -84,6 +84,7 @@ public:
 	explicit Window(const Job &job, const WindowOptions &options = {});
 	~Window();
 	Window(const Window &) = delete;
+	Window &operator=(const Window &) = delete;
 
 	/** In messages of others it is the window's number; of this adapter. */
 	uint32_t number() const { return number_; }
@@ -227,7 +228,7 @@ public:
 	/** Makes the adapter look for commands. */
 	std::error_code kick() noexcept;
 	/** What its methods are called with. */
-	int fd() const { return fd_; }
+	int fd() const { return file_->number(); }
 	uint32_t handle() const { return handle_; }
 
 private:
@@ -275,7 +276,7 @@ private:
 			       const RouteOptions &options,
 			       uint16_t flags) noexcept;
 
-	int fd_;
+	std::shared_ptr<const File> file_;
 	uint32_t handle_;
 	uint32_t number_;
 	size_t max_payload_;
