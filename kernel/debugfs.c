@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * debugfs.c - /sys/kernel/debug/pavo: what this machine shares among its
- * adapters, and the remote key memory and the windows of each, for people. Called by main.c. What
- * else belongs to one adapter is shown by RDMA netlink (verbs/restrack.c, stats.c).
+ * adapters, and the keys, the remote key memory and the windows of each, for people.
+ * Called by main.c. What else belongs to one adapter is shown by RDMA netlink
+ * (verbs/restrack.c, stats.c).
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -26,6 +27,13 @@ static int slots_show(struct seq_file *file, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(slots);
 
+static int keys_show(struct seq_file *file, void *data)
+{
+	pavo_show_adapters(file, pavo_keys_show);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(keys);
+
 static int windows_show(struct seq_file *file, void *data)
 {
 	pavo_show_adapters(file, pavo_window_show);
@@ -45,6 +53,7 @@ void pavo_debugfs_init(void)
 	root = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("jobs", 0400, root, NULL, &jobs_fops);
 	debugfs_create_file("slots", 0400, root, NULL, &slots_fops);
+	debugfs_create_file("keys", 0400, root, NULL, &keys_fops);
 	debugfs_create_file("windows", 0400, root, NULL, &windows_fops);
 	debugfs_create_file("live", 0400, root, NULL, &live_fops);
 }

@@ -273,6 +273,7 @@ struct pavo_qp {
 	struct pavo_cq *recv_cq;
 	struct pavo_srq *srq; /* NULL: it has a receive queue of its own */
 	struct pavo_ucontext *uctx;
+	struct pavo_user *user; /* NULL: the kernel */
 	struct ib_qp_cap cap;
 	bool sq_sig_all;
 	struct list_head windows;

@@ -38,10 +38,12 @@ static __always_inline int pavo_half_drain(struct pavo_qp *qp,
 		if (!skb)
 			break;
 		pavo_rx_parse(&rx, qp->dev, skb);
-		if (work->handle(qp, &rx))
+		if (work->handle(qp, &rx)) {
 			kfree_skb(skb);
-		else
+			pavo_user_waited(qp->user);
+		} else {
 			skb_queue_head(&half->backlog, skb);
+		}
 	}
 	return budget;
 }
@@ -96,8 +98,10 @@ static __always_inline void pavo_half_receive(struct pavo_qp *qp,
 	}
 	rcu_read_lock();
 	done = work->handle(qp, rx);
-	if (unlikely(!done))
-		skb_queue_head(&half->backlog, rx->skb);
+	if (unlikely(!done) && !pavo_half_hold(half, qp->user, rx->skb)) {
+		pavo_count(qp, rx_drop_backlog);
+		done = true;
+	}
 	more = work->visit(qp);
 	rcu_read_unlock();
 	spin_unlock(&half->lock);
@@ -112,7 +116,7 @@ static __always_inline void pavo_half_receive(struct pavo_qp *qp,
 	return;
 
 leave_it:
-	if (!pavo_half_defer(half, rx->skb)) {
+	if (!pavo_half_defer(half, qp->user, rx->skb)) {
 		pavo_count(qp, rx_drop_backlog);
 		kfree_skb(rx->skb);
 	}
@@ -128,6 +132,7 @@ static inline void pavo_half_forget(struct pavo_qp *qp, struct pavo_half *half)
 
 	while ((skb = skb_dequeue(&half->backlog))) {
 		pavo_count(qp, rx_drop_state);
+		pavo_user_waited(qp->user);
 		kfree_skb(skb);
 	}
 }

@@ -19,6 +19,7 @@
 #include <linux/spinlock.h>
 #include <linux/time64.h>
 #include "translate/rkm.h"
+#include "payer.h"
 
 struct pavo_fault;
 
@@ -94,12 +95,30 @@ static inline bool pavo_half_has_work(const struct pavo_half *half)
 	       (!skb_queue_empty(&half->backlog) && !pavo_half_waits(half));
 }
 
-/** pavo_half_defer - leave a packet; false if the backlog is full. */
-static inline bool pavo_half_defer(struct pavo_half *half, struct sk_buff *skb)
+/**
+ * pavo_half_defer - leave a packet; false if the backlog is full, or the user has as many
+ * as it may.
+ */
+static inline bool pavo_half_defer(struct pavo_half *half,
+				   struct pavo_user *user, struct sk_buff *skb)
 {
-	if (skb_queue_len_lockless(&half->backlog) >= PAVO_BACKLOG_MAX)
+	if (skb_queue_len_lockless(&half->backlog) >= PAVO_BACKLOG_MAX ||
+	    !pavo_user_wait(user))
 		return false;
 	skb_queue_tail(&half->backlog, skb);
+	return true;
+}
+
+/**
+ * pavo_half_hold - the packet in hand is to be taken again: it waits before all others.
+ * False: the user has as many as it may, and the packet is lost.
+ */
+static inline bool pavo_half_hold(struct pavo_half *half,
+				  struct pavo_user *user, struct sk_buff *skb)
+{
+	if (!pavo_user_wait(user))
+		return false;
+	skb_queue_head(&half->backlog, skb);
 	return true;
 }
 

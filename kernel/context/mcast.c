@@ -82,7 +82,7 @@ static struct pavo_mcast_group *pavo_mcast_create(struct pavo_dev *dev,
 
 	if (dev->mcast.count >= PAVO_MAX_MCAST_GRP)
 		return ERR_PTR(-ENOSPC);
-	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
 	group->gid = *gid;
@@ -117,7 +117,7 @@ static int pavo_mcast_add(struct pavo_mcast_group *group, struct pavo_qp *qp)
 	if (group->count >= PAVO_MAX_MCAST_QP_ATTACH ||
 	    !pavo_object_take(qp->dev, PAVO_OBJ_ATTACH))
 		return -ENOSPC;
-	member = kzalloc(sizeof(*member), GFP_KERNEL);
+	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member) {
 		pavo_object_give(qp->dev, PAVO_OBJ_ATTACH);
 		return -ENOMEM;

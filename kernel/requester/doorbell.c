@@ -7,6 +7,7 @@
  * Runs in the context of the process that kicked. The page is hostile: each
  * word is read once, and the number of doorbells is bounded by the ring.
  */
+#include <linux/sched/signal.h>
 #include "internal.h"
 
 /*
@@ -101,5 +102,8 @@ void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 		if (qp)
 			pavo_requester_run(qp);
 		rcu_read_unlock();
-	} while (more && ++rounds < 2 * PAVO_DB_RING_ENTRIES);
+		/* Each round may send for a while; others want the CPU, too. */
+		cond_resched();
+	} while (more && ++rounds < 2 * PAVO_DB_RING_ENTRIES &&
+		 !fatal_signal_pending(current));
 }

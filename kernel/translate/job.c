@@ -22,6 +22,7 @@
 #include "translate/job.h"
 #include "translate/pin.h"
 #include "translate/tce.h"
+#include "payer.h"
 
 static unsigned int jobs_per_user = 2;
 module_param(jobs_per_user, uint, 0644);
@@ -33,6 +34,7 @@ MODULE_PARM_DESC(jobs_per_user,
  * @id:       JOBID
  * @slot:     its tables
  * @uid:      whose it is
+ * @payer:    the user that it counts for
  * @key:      secret of its members
  * @limit:    bytes that may be mapped at a time; 0: any number
  * @members:  who reserved it or joined; under jobs_mutex
@@ -47,6 +49,7 @@ struct pavo_job {
 	u32 id;
 	unsigned int slot;
 	kuid_t uid;
+	kuid_t payer;
 	u64 key;
 	u64 limit;
 	unsigned int members;
@@ -126,14 +129,14 @@ static int free_slot(void)
 	return -ENOSPC;
 }
 
-static bool has_too_many(kuid_t uid)
+static bool has_too_many(kuid_t payer)
 {
 	unsigned int i, n = 0;
 
 	if (capable(CAP_SYS_RESOURCE))
 		return false;
 	for (i = 0; i < pavo_tce_slots(); i++)
-		if (jobs[i] && uid_eq(jobs[i]->uid, uid))
+		if (jobs[i] && uid_eq(jobs[i]->payer, payer))
 			n++;
 	return n >= READ_ONCE(jobs_per_user);
 }
@@ -143,7 +146,7 @@ static int slot_for(u32 id)
 {
 	if (find_job(id))
 		return -EEXIST;
-	if (has_too_many(current_euid()))
+	if (has_too_many(pavo_payer()))
 		return -EDQUOT;
 	return free_slot();
 }
@@ -176,6 +179,7 @@ struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit)
 		return ERR_PTR(-ENOMEM);
 	job->id = id;
 	job->uid = current_euid();
+	job->payer = pavo_payer();
 	job->key = key;
 	job->limit = limit;
 	job->members = 1;
@@ -258,7 +262,7 @@ u32 pavo_job_id(const struct pavo_job *job)
 
 kuid_t pavo_job_user(const struct pavo_job *job)
 {
-	return job->uid;
+	return job->payer;
 }
 
 u64 pavo_job_window_key(const struct pavo_job *job)

@@ -65,7 +65,7 @@ void pavo_job_unuse(struct pavo_job *job);
 /** pavo_job_id - JOBID. */
 u32 pavo_job_id(const struct pavo_job *job);
 
-/** pavo_job_user - whose it is. */
+/** pavo_job_user - the user that it counts for (payer.h). */
 kuid_t pavo_job_user(const struct pavo_job *job);
 
 /** pavo_job_window_key - what packets between windows of the job show. */

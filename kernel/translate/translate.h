@@ -203,6 +203,14 @@ void pavo_key_table_destroy(struct pavo_key_table *table);
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
+ * pavo_keys_show - a line for each key: its PD, what it is a key of (dma, pinned, dma-buf,
+ * on-demand, fast; window-1, window-2), whether it means anything, and then its range
+ * (hexadecimal), its rights, the key of the region below a window, the QP of a window of
+ * type 2, the windows on a region. Sleeps.
+ */
+void pavo_keys_show(struct seq_file *file, struct pavo_dev *dev);
+
+/**
  * pavo_key_remove - the key of @region is nobody's any more. What it meant ends as
  * what pavo_key_replace() returns.
  *

@@ -24,12 +24,12 @@ static struct rdma_hw_stats *pavo_counter_alloc(struct rdma_counter *counter)
 
 static struct pavo_own_stats *create(struct pavo_dev *dev, u32 *id)
 {
-	struct pavo_own_stats *own = kzalloc(sizeof(*own), GFP_KERNEL);
+	struct pavo_own_stats *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!own)
 		return ERR_PTR(-ENOMEM);
-	own->stats = alloc_percpu(struct pavo_stats);
+	own->stats = alloc_percpu_gfp(struct pavo_stats, GFP_KERNEL_ACCOUNT);
 	if (!own->stats) {
 		kfree(own);
 		return ERR_PTR(-ENOMEM);

@@ -8,6 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include "context/context.h"
 #include "device.h"
+#include "payer.h"
 #include "verbs/verbs.h"
 
 static int pavo_qp_check(const struct ib_qp_init_attr *init,
@@ -122,9 +123,16 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		return -ENOMEM;
 
 	pavo_qp_setup(qp, init, udata);
+	if (udata) {
+		qp->user = pavo_user_get();
+		if (!qp->user) {
+			err = -ENOMEM;
+			goto err_give;
+		}
+	}
 	err = pavo_qp_build(qp, &resp);
 	if (err)
-		goto err_give;
+		goto err_user;
 	init->cap = qp->cap;
 	if (!udata)
 		return 0;
@@ -133,6 +141,8 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (!err)
 		return 0;
 	pavo_qp_demolish(qp);
+err_user:
+	pavo_user_put(qp->user);
 err_give:
 	pavo_object_give(dev, PAVO_OBJ_QP);
 	return err;
@@ -141,6 +151,7 @@ err_give:
 int pavo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	pavo_qp_demolish(to_pavo_qp(ibqp));
+	pavo_user_put(to_pavo_qp(ibqp)->user);
 	pavo_object_give(to_pavo_dev(ibqp->device), PAVO_OBJ_QP);
 	return 0;
 }

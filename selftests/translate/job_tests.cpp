@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -137,6 +138,44 @@ TEST(Job, AUserHasNotAllSlots)
 
 	ASSERT_LT(most, parameter("job_slots"));
 	EXPECT_TRUE(child.good());
+}
+
+/* A user is one user in all user namespaces that it makes. */
+TEST(Job, AUserHasNotMoreInNamespaces)
+{
+	const unsigned most = parameter("jobs_per_user");
+	constexpr unsigned user = 4711;
+
+	for (unsigned taken = 0; taken <= most; taken++) {
+		Process first([&](Process &process) {
+			pavo::Device own = adapter();
+			std::vector<Job> jobs;
+
+			become_user(1 << 20, user);
+			for (unsigned i = 0; i < taken; i++)
+				jobs.push_back(Job::reserve(own, 100 + i, 1));
+			process.meet();
+			process.meet();
+			return true;
+		});
+
+		first.meet();
+		Process second([&](Process &) {
+			pavo::Device own = adapter();
+			std::vector<Job> jobs;
+
+			become_user(1 << 20, user);
+			if (unshare(CLONE_NEWUSER))
+				return false;
+			for (unsigned i = taken; i < most; i++)
+				jobs.push_back(Job::reserve(own, 200 + i, 1));
+			return refusal([&] { Job::reserve(own, 300, 1); }) ==
+			       EDQUOT;
+		});
+		EXPECT_TRUE(second.good()) << taken;
+		first.meet();
+		EXPECT_TRUE(first.good()) << taken;
+	}
 }
 
 TEST(Job, EndsWithItsLastProcess)

@@ -285,8 +285,9 @@ std::unique_ptr<ibv_mr, DeregMr> on_demand(Env &env, void *at, size_t length)
 	return region;
 }
 
-/* A writes eight bytes to page `number` of `region`; nobody hears of it. */
-void write_to(Link &link, const Mr &out, const ibv_mr *region, size_t number)
+/* A writes eight bytes to page `number` of `region`; nobody hears of it but by @flags. */
+void write_to(Link &link, const Mr &out, const ibv_mr *region, size_t number,
+	      unsigned flags = 0)
 {
 	Mr in;
 
@@ -294,7 +295,7 @@ void write_to(Link &link, const Mr &out, const ibv_mr *region, size_t number)
 	in.rkey = region->rkey;
 	SendWr wr =
 		make_wr(Op::write, {out, 0}, 8, {in, int64_t(number * page)});
-	wr.flags = 0;
+	wr.flags = flags;
 	must_post(link.a, std::vector<SendWr>{wr});
 }
 
@@ -335,6 +336,36 @@ PV_TEST_LOCAL("odp.never_ends",
 		   "mincore");
 	for (unsigned char there : resident)
 		REQUIRE_EQ(int(there & 1), 0, "a page came");
+}
+
+PV_TEST_LOCAL(
+	"odp.never_paid",
+	"packets that wait count for their user: beyond its bound they are "
+	"dropped and counted, whatever room there is in queue pairs")
+{
+	constexpr uint64_t most = 100, sent = 130;
+	Never never(2);
+	auto region = on_demand(env, never.memory, 2 * page);
+	Parameter bound("backlog_per_user", str(most));
+	Mr out = must_reg(env.a, {8});
+	LinkSpec uc;
+	uc.type = IBV_QPT_UC;
+	Link links[] = {connect(env, uc), connect(env, uc)};
+	Moved full(env.b, "rx_drop_backlog"), ended(env.b, "rx_drop_state");
+
+	for (uint64_t i = 0; i < sent; i++) {
+		write_to(links[i % 2], out, region.get(), i % 2,
+			 IBV_SEND_SIGNALED);
+		wait_send(env, links[i % 2].a, "write that nobody answers");
+	}
+	REQUIRE(eventually(env, [&] { return full.by() >= sent - most; }),
+		"those beyond the bound");
+	for (Link &link : links)
+		to_state(link.b, IBV_QPS_RESET);
+	REQUIRE(eventually(env, [&] { return ended.by() >= most; }),
+		"those that waited");
+	REQUIRE_EQ(full.by(), sent - most, "dropped");
+	REQUIRE_EQ(ended.by(), most, "ended with their queue pairs");
 }
 
 PV_TEST_LOCAL(
