@@ -140,9 +140,10 @@ static void serve_all(struct pavo_pager *pager)
 	}
 }
 
-static bool has_faults(struct pavo_pager *pager)
+/* Is there anything to do for a thread that waits? */
+static bool is_called(const struct pavo_pager *pager)
 {
-	return !list_empty_careful(&pager->waiting);
+	return !list_empty_careful(&pager->waiting) || !READ_ONCE(pager->users);
 }
 
 /* Shall this thread go? Lock held. */
@@ -177,9 +178,8 @@ static int pager_thread(void *data)
 			break;
 		pager->idle++;
 		spin_unlock_bh(&lock);
-		lingered = !wait_event_idle_timeout(
-			pager->wait,
-			has_faults(pager) || !READ_ONCE(pager->users), LINGER);
+		lingered = !wait_event_idle_timeout(pager->wait,
+						    is_called(pager), LINGER);
 		spin_lock_bh(&lock);
 		pager->idle--;
 		spin_unlock_bh(&lock);
