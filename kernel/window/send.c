@@ -3,8 +3,9 @@
  * send.c - from frames of send FIFOs to packets.
  *
  * A window with frames to send has its bit in the vector of active windows. Workers
- * take windows in turn, some frames of each; there are only so many workers at a time,
- * whoever called for something to be sent is one if there is room. What nobody was free
+ * take windows in turn, some frames of each; there are only so many workers at a time.
+ * A caller with something to send is a worker for the length of a turn, in which it is
+ * not preempted: one that cannot go on keeps nobody else from it. What no worker was free
  * for the work manager hands out. No order is promised.
  *
  * Frames are memory that the process may write to at any time: headers are copied,
@@ -175,22 +176,35 @@ static struct pavo_fifo_window *next_window(struct pavo_windows *all)
 enum turn {
 	NOTHING_LEFT,
 	TURN_TAKEN,
-	NO_ROOM
+	NO_ROOM, /* at the interface */
+	NO_WORKER /* as many as may be are at work */
 };
+
+/* RCU read side, BH disabled. */
+static enum turn work_on_next(struct pavo_windows *all)
+{
+	struct pavo_fifo_window *window = next_window(all);
+	enum turn turn;
+
+	if (!window)
+		return NOTHING_LEFT;
+	pavo_window_at_work(all, PAVO_TASK_SENDS, window->id);
+	turn = send_quantum(window) ? TURN_TAKEN : NO_ROOM;
+	pavo_window_at_work(all, PAVO_TASK_SENDS, 0);
+	clear_bit_unlock(0, &window->sending);
+	return turn;
+}
 
 static enum turn take_turn(struct pavo_windows *all)
 {
-	struct pavo_fifo_window *window;
-	enum turn turn = NOTHING_LEFT;
+	enum turn turn = NO_WORKER;
 
 	local_bh_disable();
 	rcu_read_lock();
-	window = next_window(all);
-	if (window) {
-		pavo_window_at_work(all, PAVO_TASK_SENDS, window->id);
-		turn = send_quantum(window) ? TURN_TAKEN : NO_ROOM;
-		pavo_window_at_work(all, PAVO_TASK_SENDS, 0);
-		clear_bit_unlock(0, &window->sending);
+	if (atomic_add_unless(&all->workers, 1,
+			      max(1u, READ_ONCE(window_workers)))) {
+		turn = work_on_next(all);
+		atomic_dec(&all->workers);
 	}
 	rcu_read_unlock();
 	local_bh_enable();
@@ -218,7 +232,8 @@ static bool anything_left(struct pavo_windows *all)
 	return left;
 }
 
-void pavo_window_transmit(struct pavo_dev *dev)
+/* @patience: in jiffies, until the manager looks again if no worker is free */
+static void transmit(struct pavo_dev *dev, unsigned long patience)
 {
 	struct pavo_windows *all = &dev->windows;
 	unsigned int turns = TURNS;
@@ -226,22 +241,23 @@ void pavo_window_transmit(struct pavo_dev *dev)
 
 	/* Pairs with the barrier below: a worker sees the bit, or is gone. */
 	smp_mb();
-	if (!atomic_add_unless(&all->workers, 1,
-			       max(1u, READ_ONCE(window_workers)))) {
-		pavo_count(dev, window_no_worker);
-		return;
-	}
 	do {
 		turn = take_turn(all);
 	} while (turn == TURN_TAKEN && --turns);
-	atomic_dec(&all->workers);
-	/*
-	 * Who found no room for another worker, or nothing but windows that this one
-	 * had, relies on this one.
-	 */
+	if (turn == NO_WORKER) {
+		pavo_count(dev, window_no_worker);
+		queue_delayed_work(dev->wq, &all->manager, patience);
+		return;
+	}
+	/* A caller that found nothing but windows that this one had relies on this one. */
 	smp_mb__after_atomic();
 	if (anything_left(all))
 		queue_delayed_work(dev->wq, &all->manager, turn == NO_ROOM);
+}
+
+void pavo_window_transmit(struct pavo_dev *dev)
+{
+	transmit(dev, 0);
 }
 
 void pavo_window_wake(struct pavo_windows *all)
@@ -258,5 +274,5 @@ void pavo_window_manager(struct work_struct *work)
 	struct pavo_dev *dev = container_of(all, struct pavo_dev, windows);
 
 	pavo_count(dev, window_manager);
-	pavo_window_transmit(dev);
+	transmit(dev, 1);
 }

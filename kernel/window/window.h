@@ -31,7 +31,7 @@ struct seq_file;
  * @active:  vector of windows that have frames to send, a bit for each number
  * @most:    bits of it
  * @cursor:  where the round robin goes on
- * @workers: transmit workers at work
+ * @workers: transmit workers at work, each for one turn
  * @manager: work manager: hands out what no worker was free for, or the interface
  *           had no room for
  * @rcxts:   RDMA contexts

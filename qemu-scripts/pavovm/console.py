@@ -39,11 +39,13 @@ PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
 CLOCK = re.compile(r"PIT calibration deviates from ")
 SETUP = re.compile(r"pavo-vm: guest set-up failed: (.*)")
 
-# A defect of the kernel itself, which it reports before any module is loaded: the first
-# line of the report, and a function in its stack. User-Mode Linux of 6.1 walks the
-# memory of a new process without the lock.
+# Defects of the kernel itself, which it reports before any module is loaded: the first
+# line of the report, and what is in it. User-Mode Linux of 6.1 walks the memory of a new
+# process without the lock, and its wire takes two locks in both orders.
 OWN_DEFECTS = ((re.compile(r"WARNING: suspicious RCU usage"),
-                re.compile(r"\? force_flush_all\+")),)
+                re.compile(r"\? force_flush_all\+")),
+               (re.compile(r"WARNING: possible circular locking dependency detected"),
+                re.compile(r"&result->tail_lock\).* at: vector_send\+")))
 STACK_LINES = 50
 
 CONTEXT_LINES = 30

@@ -75,6 +75,7 @@ TEST = {
     "lint": LINT,
     "unit": UNIT,
     "unit-KVM-or-emulation": add_inputs(UNIT, "qemu-scripts/"),
+    "unit-console": add_inputs(UNIT, "qemu-scripts/"),
     "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
     "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
     "unit-soak": add_inputs(UNIT, "selftests/soak"),

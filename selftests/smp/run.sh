@@ -19,7 +19,9 @@ if [ -n "${PAVO_WIDE:-}" ]; then
 fi
 # What is traced and why from the start: window/event_tests.cpp.
 # Huge pages of the boot are side by side: translate/large_page.h.
+# Calls are preempted, where the kernel can: window/turn_tests.cpp.
 # shellcheck disable=SC2086  # none or one
-exec "$PAVO_VM" run -q --mem 2G --append "hugepages=64 trace_event=sched:sched_waking" \
+exec "$PAVO_VM" run -q --mem 2G \
+	--append "hugepages=64 trace_event=sched:sched_waking preempt=full" \
 	--timeout "$(limit $seconds)" -- \
 	bash "$here/guest.sh" $wide "$PAVO_BUILD/selftests" "$fuzz" "$@"

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -27,12 +28,12 @@ namespace {
 /* What this thread sends arrives in order: it stays where it is. */
 class OneCpu {
 public:
-	OneCpu()
+	explicit OneCpu(int cpu = sched_getcpu())
 	{
 		cpu_set_t one;
 
 		CPU_ZERO(&one);
-		CPU_SET(sched_getcpu(), &one);
+		CPU_SET(cpu, &one);
 		if (sched_getaffinity(0, sizeof(before_), &before_) ||
 		    sched_setaffinity(0, sizeof(one), &one))
 			throw std::runtime_error("no CPU of its own");
@@ -289,6 +290,94 @@ TEST(Workers, AreNoMoreThanTheyMayBe)
 	Moved busy(pair.device_a, "window_no_worker");
 	send_by_two(pair, other, [&](uint64_t n) { return n >= sent; });
 	EXPECT_EQ(busy.by(), 0u);
+}
+
+/* The thread is on this CPU from now on, before all others if it is @urgent. */
+void stay_on(int cpu, bool urgent)
+{
+	sched_param first = {.sched_priority = 10};
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) ||
+	    (urgent && sched_setscheduler(0, SCHED_FIFO, &first)))
+		throw std::runtime_error("no such CPU or priority");
+}
+
+/*
+ * On one CPU callers have much to send, and an urgent thread stops them again and again
+ * (in a kernel that preempts calls). While they stand still a caller on the other CPU finds
+ * a worker free: what it sends has left when its call returns.
+ */
+TEST(Workers, AreNotHeldByCallersThatStandStill)
+{
+	if (std::thread::hardware_concurrency() < 2)
+		GTEST_SKIP() << "one CPU: nobody sends meanwhile";
+
+	using namespace std::chrono;
+	constexpr uint32_t enough = 200, frames = 64;
+	Parameter workers("window_workers", 2), quantum("window_quantum", 1);
+	Pair pair;
+	pavo::WindowOptions options;
+	options.node = node_a;
+	options.gid_index = pair.address_a.index;
+	std::atomic<bool> over = false, still = false;
+	std::atomic<uint32_t> stops = 0;
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 4; i++)
+		threads.emplace_back([&] {
+			stay_on(1, false);
+			pavo::Window window(pair.job_a, options);
+
+			must(window.set_node(node_b, pair.address_b.gid));
+			while (!over) {
+				for (uint32_t n = 0; n < frames; n++)
+					(void)window.prepare(
+						node_b, pair.b.number(), {});
+				(void)window.start();
+			}
+		});
+	threads.emplace_back([&] {
+		stay_on(1, true);
+		while (!over) {
+			std::this_thread::sleep_for(milliseconds(2));
+			auto until = steady_clock::now() + milliseconds(8);
+
+			stops++;
+			still = true;
+			while (steady_clock::now() < until)
+				;
+			still = false;
+		}
+	});
+	OneCpu here(0);
+	uint32_t asked = 0, late = 0;
+
+	EXPECT_TRUE(eventually([&] {
+		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		const uint32_t before = stops;
+
+		if (!still)
+			return false;
+		must(pair.a.send(node_b, pair.b.number(), {}));
+		const bool sent = one_sent(pair.a, state);
+
+		/* All of it while they stood still? */
+		if (still && before == stops) {
+			asked++;
+			late += !sent;
+		}
+		EXPECT_TRUE(sent || eventually([&] {
+				    return one_sent(pair.a, state);
+			    }));
+		return asked >= enough;
+	}));
+	over = true;
+	for (std::thread &thread : threads)
+		thread.join();
+	EXPECT_EQ(late, 0u) << "of " << asked;
 }
 
 } // namespace
