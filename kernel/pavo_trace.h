@@ -177,29 +177,41 @@ TRACE_EVENT(pavo_state,
 		  __print_symbolic(__entry->to, PAVO_TRACE_STATES))
 );
 
-/* A walk of the remote key manager is over. */
+/*
+ * A walk of the remote key manager is over: of which PD, for how many keys, the first of
+ * them; queue pairs passed over for their PD (rkm_full_walk), and slots compared with a key.
+ */
 TRACE_EVENT(pavo_rkm,
-	TP_PROTO(const struct pavo_dev *dev, u32 keys, u64 qps, u64 matches,
-		 u64 stalls, u64 ns),
-	TP_ARGS(dev, keys, qps, matches, stalls, ns),
+	TP_PROTO(const struct pavo_dev *dev, const struct pavo_walk *walk,
+		 u64 ns),
+	TP_ARGS(dev, walk, ns),
 	TP_STRUCT__entry(
 		__string(dev, dev->ib.name)
+		__field(u32, pd)
+		__field(u32, key)
 		__field(u32, keys)
 		__field(u64, qps)
+		__field(u64, pd_fail)
+		__field(u64, compares)
 		__field(u64, matches)
 		__field(u64, stalls)
 		__field(u64, ns)
 	),
 	TP_fast_assign(
 		pavo_assign_str(dev, dev->ib.name);
-		__entry->keys = keys;
-		__entry->qps = qps;
-		__entry->matches = matches;
-		__entry->stalls = stalls;
+		__entry->pd = walk->pd->ib.res.id;
+		__entry->key = walk->key[0];
+		__entry->keys = walk->count;
+		__entry->qps = walk->qps;
+		__entry->pd_fail = walk->pd_fail;
+		__entry->compares = walk->keys;
+		__entry->matches = walk->matches;
+		__entry->stalls = walk->stalls;
 		__entry->ns = ns;
 	),
-	TP_printk("%s keys %u qps %llu matches %llu stalls %llu ns %llu",
-		  __get_str(dev), __entry->keys, __entry->qps,
+	TP_printk("%s pd %u key %08x keys %u qps %llu pd_fail %llu compares %llu matches %llu stalls %llu ns %llu",
+		  __get_str(dev), __entry->pd, __entry->key, __entry->keys,
+		  __entry->qps, __entry->pd_fail, __entry->compares,
 		  __entry->matches, __entry->stalls, __entry->ns)
 );
 

@@ -45,16 +45,33 @@ static void complete_oldest(struct pavo_qp *qp, enum ib_wc_status status,
 	smp_store_release(&req->tail, req->tail + 1);
 }
 
+/* The key of the oldest WQE, a read, is to end first. False: it does not complete now. */
+static bool end_read_key(struct pavo_qp *qp, struct pavo_swqe *wqe)
+{
+	int err = pavo_local_end_read(qp, wqe);
+
+	if (!err)
+		return true;
+	if (err != PAVO_VE_WAIT) {
+		complete_oldest(qp, status_of(PAVO_WQE_LOCAL_INV, err), err);
+		pavo_qp_error(qp, -1);
+	}
+	return false;
+}
+
 /* pavo_complete_acked - complete all WQEs whose last PSN is before UPSN. */
 void pavo_complete_acked(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
 	while (req->tail != req->numbered) {
-		const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
+		struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
 
 		if (!pavo_psn_passed(req->upsn, wqe->first_psn, wqe->npkts))
 			break;
+		if (unlikely(wqe->flags & PAVO_SWQE_READ_INV) &&
+		    !end_read_key(qp, wqe))
+			return;
 		complete_oldest(qp, IB_WC_SUCCESS, PAVO_VE_NONE);
 	}
 	if (unlikely(req->tell_drained) && pavo_requester_idle(qp)) {

@@ -65,6 +65,7 @@ void pavo_transmit_seek(struct pavo_qp *qp, u32 psn);
 
 /* local.c */
 int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe);
+int pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe);
 
 /* packet.c */
 int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,

@@ -49,3 +49,29 @@ int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		wqe->flags |= PAVO_SWQE_WAITS;
 	return err;
 }
+
+/*
+ * pavo_local_end_read - a read with invalidation was answered: its key ends, then it may
+ * complete.
+ *
+ * Return: 0, a positive enum pavo_vendor_err, or PAVO_VE_WAIT: the QP's work will come
+ * again.
+ */
+int pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe)
+{
+	struct pavo_rkm_request *request = &qp->req.half.inval;
+	int err;
+
+	if (!pavo_rkm_came_back(request) && request->state == PAVO_RKM_WAITING)
+		return PAVO_VE_WAIT;
+	if (wqe->flags & PAVO_SWQE_WAITS) {
+		wqe->flags &= ~(PAVO_SWQE_WAITS | PAVO_SWQE_READ_INV);
+		return 0;
+	}
+	err = pavo_key_invalidate_local(qp, wqe->imm, request);
+	if (err == PAVO_VE_WAIT)
+		wqe->flags |= PAVO_SWQE_WAITS;
+	else
+		wqe->flags &= ~PAVO_SWQE_READ_INV;
+	return err;
+}

@@ -186,9 +186,11 @@ enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 		.pos = wqe->raw + sizeof(*next),
 		.left = size - sizeof(*next),
 	};
+	u32 known = PAVO_WQE_SIGNALED | PAVO_WQE_SOLICITED |
+		    (limits->kernel ? PAVO_SWQE_READ_INV : 0);
 
 	wqe->op = db & PAVO_DB_OP_MASK;
-	wqe->flags = next->flags & (PAVO_WQE_SIGNALED | PAVO_WQE_SOLICITED);
+	wqe->flags = next->flags & known;
 	if (db & PAVO_DB_FENCE)
 		wqe->flags |= PAVO_SWQE_FENCE;
 	wqe->num_sge = 0;
@@ -209,8 +211,7 @@ enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 	wqe->sge = NULL;
 	wqe->data = NULL;
 
-	if (next->size > 0xff ||
-	    next->flags & ~(PAVO_WQE_SIGNALED | PAVO_WQE_SOLICITED))
+	if (next->size > 0xff || next->flags & ~known)
 		wqe->vendor_err = PAVO_VE_WQE_FLAGS;
 	else
 		wqe->vendor_err = parse_segments(wqe, &r, limits);

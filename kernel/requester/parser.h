@@ -15,6 +15,11 @@
 #define PAVO_MAX_MSG 0x7fffffffu
 
 /* Bits of pavo_swqe.flags behind those of NextSeg. */
+/*
+ * Of a read, from kernel consumers only (IB_WR_RDMA_READ_WITH_INV): before it completes the
+ * key in imm ends. In NextSeg as well.
+ */
+#define PAVO_SWQE_READ_INV 0x04
 #define PAVO_SWQE_FENCE 0x80
 #define PAVO_SWQE_INLINE 0x40
 /* Its local memory is still to be checked (set by the scheduler). */
@@ -73,6 +78,7 @@ struct pavo_swqe {
  * @xrc:     XRC initiator: an XrcSeg is there
  * @max_sge: entries of the SGL
  * @max_len: bytes of a message
+ * @kernel:  of the kernel, which may set PAVO_SWQE_READ_INV
  */
 struct pavo_parser_limits {
 	u32 ops;
@@ -80,6 +86,7 @@ struct pavo_parser_limits {
 	bool xrc;
 	u32 max_sge;
 	u32 max_len;
+	bool kernel;
 };
 
 /* Operations on keys, for connected services. */

@@ -13,6 +13,7 @@ static const u8 wqe_op[] = {
 	[IB_WR_SEND] = PAVO_WQE_SEND,
 	[IB_WR_SEND_WITH_IMM] = PAVO_WQE_SEND_IMM,
 	[IB_WR_RDMA_READ] = PAVO_WQE_READ,
+	[IB_WR_RDMA_READ_WITH_INV] = PAVO_WQE_READ,
 	[IB_WR_ATOMIC_CMP_AND_SWP] = PAVO_WQE_CMP_SWAP,
 	[IB_WR_ATOMIC_FETCH_AND_ADD] = PAVO_WQE_FETCH_ADD,
 	[PAVO_WR_ATOMIC_WRITE] = PAVO_WQE_ATOMIC_WRITE,
@@ -100,6 +101,8 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 		next->flags |= PAVO_WQE_SIGNALED;
 	if (wr->send_flags & IB_SEND_SOLICITED)
 		next->flags |= PAVO_WQE_SOLICITED;
+	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV)
+		next->flags |= PAVO_SWQE_READ_INV;
 	next->imm = (__force u32)wr->ex.imm_data;
 	if (pavo_is_datagram(qp))
 		pos = put_ud(pos, wr);

@@ -96,6 +96,7 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 		.ops = allowed_ops(qp),
 		.ud = pavo_is_datagram(qp),
 		.xrc = pavo_is_xrc_initiator(qp),
+		.kernel = !qp->uctx,
 		.max_sge = qp->cap.max_send_sge,
 		.max_len = pavo_is_datagram(qp) ? datagram_max(qp->dev) :
 						  PAVO_MAX_MSG,

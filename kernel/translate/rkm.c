@@ -20,37 +20,11 @@
 
 /* QPs of a PD up to which a walk is made at once, wherever that is. */
 #define AT_ONCE 32
-/* Keys that one walk looks for. */
-#define BATCH 16
 
 static bool rkm_full_walk;
 module_param(rkm_full_walk, bool, 0644);
 MODULE_PARM_DESC(rkm_full_walk,
 		 "invalidations look at all queue pairs, for tests (N)");
-
-/**
- * struct walk - one walk.
- * @pd:      whose keys, @count of them in
- * @key:     these, are looked for
- * @count:   see @key
- * @began:   ns
- * @qps:     looked at,
- * @pd_fail: of them of another PD
- * @keys:    slots compared with a key
- * @matches: revoked
- * @stalls:  of them with a copy running, which was waited for
- */
-struct walk {
-	struct pavo_pd *pd;
-	u32 key[BATCH];
-	unsigned int count;
-	u64 began;
-	u64 qps;
-	u64 pd_fail;
-	u64 keys;
-	u64 matches;
-	u64 stalls;
-};
 
 void pavo_rkm_list_init(struct pavo_rkm_list *list)
 {
@@ -60,7 +34,7 @@ void pavo_rkm_list_init(struct pavo_rkm_list *list)
 
 /* ---------------------------------------------------------------- the walk */
 
-static void revoke(struct walk *walk, atomic64_t *slot, u32 key)
+static void revoke(struct pavo_walk *walk, atomic64_t *slot, u32 key)
 {
 	u64 left;
 
@@ -74,7 +48,7 @@ static void revoke(struct walk *walk, atomic64_t *slot, u32 key)
 		cpu_relax();
 }
 
-static void walk_qp(struct walk *walk, const struct pavo_rkm_qp *qp)
+static void walk_qp(struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
 {
 	const struct pavo_slots *slots;
 	unsigned int i, k;
@@ -91,14 +65,14 @@ static void walk_qp(struct walk *walk, const struct pavo_rkm_qp *qp)
 	rcu_read_unlock();
 }
 
-static void begin_walk(struct walk *walk, struct pavo_pd *pd)
+static void begin_walk(struct pavo_walk *walk, struct pavo_pd *pd)
 {
-	*walk = (struct walk){ .pd = pd, .began = ktime_get_ns() };
+	*walk = (struct pavo_walk){ .pd = pd, .began = ktime_get_ns() };
 	/* The key table was changed; slots are looked at now (slot.h). */
 	smp_mb();
 }
 
-static void end_walk(struct pavo_dev *dev, const struct walk *walk)
+static void end_walk(struct pavo_dev *dev, const struct pavo_walk *walk)
 {
 	u64 ns = ktime_get_ns() - walk->began;
 
@@ -110,15 +84,14 @@ static void end_walk(struct pavo_dev *dev, const struct walk *walk)
 	pavo_tally_add(&dev->tally, rkm_keys, walk->keys);
 	pavo_tally_add(&dev->tally, rkm_matches, walk->matches);
 	pavo_tally_add(&dev->tally, rkm_stalls, walk->stalls);
-	trace_pavo_rkm(dev, walk->count, walk->qps, walk->matches, walk->stalls,
-		       ns);
+	trace_pavo_rkm(dev, walk, ns);
 }
 
 /* A walk of few QPs. False: they are too many, or all are wanted. */
 static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
 {
 	const struct pavo_rkm_link *link;
-	struct walk walk;
+	struct pavo_walk walk;
 
 	if (READ_ONCE(rkm_full_walk) || READ_ONCE(pd->rkm.count) > AT_ONCE)
 		return false;
@@ -137,12 +110,12 @@ static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
  * Could a key of the walk's PD be in use there? The PD of an XRC target is that of its
  * last request, and slots of earlier ones may still be in use: it is always looked at.
  */
-static bool concerns(const struct walk *walk, const struct pavo_rkm_qp *qp)
+static bool concerns(const struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
 {
 	return qp->own.pd == walk->pd || !qp->own.pd;
 }
 
-static void walk_every_qp(struct pavo_rkm *rkm, struct walk *walk)
+static void walk_every_qp(struct pavo_rkm *rkm, struct pavo_walk *walk)
 {
 	const struct pavo_rkm_qp *qp;
 
@@ -161,7 +134,7 @@ static void walk_every_qp(struct pavo_rkm *rkm, struct walk *walk)
  * The mutex is held, so nothing leaves the list while the walk rests. A queue pair that
  * joins meanwhile finds the key changed (pavo_rkm_join()).
  */
-static void walk_pd(struct pavo_rkm *rkm, struct walk *walk)
+static void walk_pd(struct pavo_rkm *rkm, struct pavo_walk *walk)
 {
 	const struct pavo_rkm_link *link;
 
@@ -199,12 +172,12 @@ static void serve(struct pavo_dev *dev, struct list_head *requests)
 {
 	struct pavo_rkm_request *request, *next;
 	LIST_HEAD(served);
-	struct walk walk;
+	struct pavo_walk walk;
 
 	request = list_first_entry(requests, struct pavo_rkm_request, list);
 	begin_walk(&walk, request->pd);
 	list_for_each_entry_safe(request, next, requests, list) {
-		if (request->pd != walk.pd || walk.count == BATCH)
+		if (request->pd != walk.pd || walk.count == PAVO_WALK_KEYS)
 			continue;
 		walk.key[walk.count++] = request->key;
 		list_move_tail(&request->list, &served);

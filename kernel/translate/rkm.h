@@ -118,6 +118,33 @@ struct pavo_rkm {
 	struct work_struct work;
 };
 
+/** Keys that one walk looks for. */
+#define PAVO_WALK_KEYS 16
+
+/**
+ * struct pavo_walk - one walk.
+ * @pd:      whose keys, @count of them in
+ * @key:     these, are looked for
+ * @count:   see @key
+ * @began:   ns
+ * @qps:     looked at,
+ * @pd_fail: of them of another PD
+ * @keys:    slots compared with a key
+ * @matches: revoked
+ * @stalls:  of them with a copy running, which was waited for
+ */
+struct pavo_walk {
+	struct pavo_pd *pd;
+	u32 key[PAVO_WALK_KEYS];
+	unsigned int count;
+	u64 began;
+	u64 qps;
+	u64 pd_fail;
+	u64 keys;
+	u64 matches;
+	u64 stalls;
+};
+
 void pavo_rkm_init(struct pavo_rkm *rkm);
 void pavo_rkm_list_init(struct pavo_rkm_list *list);
 

@@ -69,6 +69,17 @@ static bool pavo_cq_room(struct pavo_cq *cq)
 	return false;
 }
 
+u32 pavo_cq_consumed(struct pavo_cq *cq)
+{
+	unsigned long flags;
+	u32 cons;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cons = cq->ib.uobject ? READ_ONCE(cq->ring->cons) : cq->cons;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return cons;
+}
+
 static void pavo_cqe_write(struct pavo_cq *cq, const struct pavo_cqe *from)
 {
 	struct pavo_cqe cqe = *from;

@@ -55,13 +55,15 @@ static int put_details(struct sk_buff *msg, const struct detail *detail,
 
 /*
  * sq_*: WQEs counted since RESET, so that taken - completed are under way.
- * rq_*: the same of the receive side.
+ * rq_*: the same of the receive side, of a queue of its own; posted is what the process
+ * says.
  */
 int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	const struct pavo_qp *qp = to_pavo_qp(ibqp);
 	const struct pavo_requester *req = &qp->req;
 	const struct pavo_responder *resp = &qp->resp;
+	const struct pavo_rq *rq = &resp->own;
 	const struct detail detail[] = {
 		{ "sq_size", req->count },
 		{ "sq_taken", READ_ONCE(req->head) },
@@ -72,6 +74,9 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "reads_out", READ_ONCE(req->reads_out) },
 		{ "retries_left", READ_ONCE(req->timer.retries) },
 		{ "rnr_retries_left", READ_ONCE(req->timer.rnr_retries) },
+		{ "rq_size", rq->ring ? rq->count : 0 },
+		{ "rq_posted", rq->ring ? READ_ONCE(rq->ring->prod) : 0 },
+		{ "rq_taken", READ_ONCE(rq->head) },
 		{ "expected_psn", READ_ONCE(resp->epsn), true },
 		{ "msn", READ_ONCE(resp->msn), true },
 	};
@@ -81,12 +86,15 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 
 int pavo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 {
-	const struct pavo_cq *cq = to_pavo_cq(ibcq);
+	struct pavo_cq *cq = to_pavo_cq(ibcq);
 	const struct detail detail[] = {
 		{ "size", READ_ONCE(cq->count) },
 		{ "written", READ_ONCE(cq->prod) },
+		{ "consumed", pavo_cq_consumed(cq) },
 		{ "armed", READ_ONCE(cq->armed) },
 		{ "overrun", READ_ONCE(cq->dead) },
+		{ "moderate_count", READ_ONCE(cq->moderate_count) },
+		{ "moderate_us", READ_ONCE(cq->moderate_us) },
 	};
 
 	return put_details(msg, detail, ARRAY_SIZE(detail));

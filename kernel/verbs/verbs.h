@@ -25,6 +25,9 @@ void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev);
  */
 void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
 
+/** pavo_cq_consumed - entries that were polled so far, as a process says of its own. */
+u32 pavo_cq_consumed(struct pavo_cq *cq);
+
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
 /* Objects and methods of pavo's own (job.c); of those watch.c's and window.c's. */

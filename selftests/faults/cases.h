@@ -29,6 +29,7 @@ using Cases = std::vector<tap::Case>;
 void add_wqe_faults(Cases &cases, Hostile &hostile);
 void add_segment_faults(Cases &cases, Hostile &hostile);
 void add_key_faults(Cases &cases, Hostile &hostile);
+void add_ring_faults(Cases &cases, Hostile &hostile);
 void add_chain_faults(Cases &cases, Hostile &hostile);
 void add_doorbell_faults(Cases &cases, Hostile &hostile);
 void add_queue_faults(Cases &cases, Hostile &hostile);

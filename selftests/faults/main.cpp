@@ -114,6 +114,7 @@ int run(Options &options)
 	add_key_faults(all, hostile);
 	add_chain_faults(all, hostile);
 	add_doorbell_faults(all, hostile);
+	add_ring_faults(all, hostile);
 	add_queue_faults(all, hostile);
 	add_datagram_faults(all, hostile);
 	add_xrc_faults(all, hostile);

@@ -105,9 +105,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	auto db = input.take<uint64_t>();
 	uint32_t choice = input.take<uint8_t>();
 	bool ud = choice & 1, xrc = (choice & 3) == 2;
-	const pavo_parser_limits limits = {ud ? PAVO_OPS_UD : PAVO_OPS_RC, ud,
-					   xrc, choice >> 2,
-					   ud ? 1024 : PAVO_MAX_MSG};
+	const pavo_parser_limits limits = {
+		ud ? PAVO_OPS_UD : PAVO_OPS_RC, ud,   xrc, choice >> 2,
+		ud ? 1024 : PAVO_MAX_MSG,	false};
 	size_t units = (input.left() + PAVO_WQE_UNIT - 1) / PAVO_WQE_UNIT;
 	size_t wqe_size = std::clamp<size_t>(units * PAVO_WQE_UNIT,
 					     sizeof(pavo_next_seg),

@@ -588,6 +588,7 @@ static const struct {
 	{test_drain, "drain: what was posted has completed when it returns"},
 	{test_atomics, "atomic: fetch and add, compare and swap"},
 	{test_atomic_write, "atomic_write: eight bytes, and no others"},
+	{test_read_inv, "read_inv: read, and the sink's key ends with that"},
 	{test_error_sends,
 	 "error.sends: flushed for a poller that never sleeps"},
 	{test_error_receives, "error.receives: the same"},

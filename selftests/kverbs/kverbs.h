@@ -98,6 +98,7 @@ int test_drain(struct pair *p);
 int test_atomics(struct pair *p);
 int test_atomic_write(struct pair *p);
 int test_page_list(struct pair *p);
+int test_read_inv(struct pair *p);
 
 /* errors.c */
 int test_error_sends(struct pair *p);

@@ -149,6 +149,99 @@ int test_atomic_write(struct pair *p)
 	return 0;
 }
 
+/* ---------------------------------------------------- read and invalidate */
+
+/* All of A's buffer as a region, registered by a request at A. */
+static int make_source(struct pair *p, struct ib_mr **mr,
+		       struct scatterlist *sg)
+{
+	struct ib_reg_wr reg = {
+		.wr =
+			{
+				.opcode = IB_WR_REG_MR,
+				.wr_id = 20,
+				.send_flags = IB_SEND_SIGNALED,
+			},
+		.access = RIGHTS,
+	};
+
+	*mr = ib_alloc_mr(p->pd, IB_MR_TYPE_MEM_REG, 16);
+	if (IS_ERR(*mr))
+		return PTR_ERR(*mr);
+	sg_init_one(sg, p->a.buffer, BYTES);
+	CHECK(ib_dma_map_sg(p->ib, sg, 1, DMA_BIDIRECTIONAL) == 1);
+	CHECK(ib_map_mr_sg(*mr, sg, 1, NULL, PAGE_SIZE) == 1);
+	reg.mr = *mr;
+	reg.key = (*mr)->rkey;
+	TRY(post(&p->a, &reg.wr));
+	return expect(&p->a, 20, IB_WC_SUCCESS);
+}
+
+/* B reads into the target, whose key ends with that. */
+static int run_read_inv(struct pair *p, struct ib_mr *source, u32 key)
+{
+	struct ib_sge sge = {
+		.addr = p->t.mr->iova,
+		.length = p->t.bytes,
+		.lkey = p->t.mr->lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr =
+			{
+				.opcode = IB_WR_RDMA_READ_WITH_INV,
+				.wr_id = 21,
+				.send_flags = IB_SEND_SIGNALED,
+				.sg_list = &sge,
+				.num_sge = 1,
+				.ex.invalidate_rkey = key,
+			},
+		.remote_addr = source->iova,
+		.rkey = source->rkey,
+	};
+
+	return post(&p->b, &wr.wr);
+}
+
+static int read_inv(struct pair *p, struct ib_mr *source)
+{
+	struct ib_wc wc;
+	int err, round;
+
+	fill(p->a.buffer, p->t.bytes, 81);
+	for (round = 0; round < 3; round++) {
+		TRY(must_reg(p));
+		fill_target(&p->t, 82);
+		err = run_read_inv(p, source, p->t.mr->rkey);
+		if (err == -EOPNOTSUPP || err == -EINVAL)
+			return SKIPPED;
+		TRY(err);
+		TRY(wait_wc(&p->b, &wc));
+		CHECK(wc.status == IB_WC_SUCCESS && wc.wr_id == 21);
+		CHECK(wc.opcode == IB_WC_RDMA_READ);
+		CHECK(target_is(&p->t, 81));
+	}
+	/* The key is one to be registered again, and shows nothing. */
+	TRY(write_out(p, IB_WR_RDMA_WRITE, 22, p->t.mr->iova, p->t.mr->rkey,
+		      8));
+	TRY(expect(&p->a, 22, IB_WC_REM_ACCESS_ERR));
+	CHECK(target_is(&p->t, 81));
+	return 0;
+}
+
+int test_read_inv(struct pair *p)
+{
+	struct ib_mr *source = NULL;
+	struct scatterlist sg;
+	int err;
+
+	err = make_source(p, &source, &sg);
+	if (!err)
+		err = read_inv(p, source);
+	if (!IS_ERR_OR_NULL(source))
+		ib_dereg_mr(source);
+	return err;
+}
+
 /* ------------------------------------------------- the longest page lists */
 
 /* Memory of @pages single pages, its list, and the region made of them. */
