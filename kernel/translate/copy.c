@@ -11,10 +11,23 @@
 #include <linux/highmem.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/pfn.h>
 #include <linux/skbuff.h>
 #include "device.h"
 #include "net/net.h"
 #include "translate.h"
+
+/*
+ * The page of a region that its byte @at, from the start of its first page, is in. Packets
+ * bring it: it was compared with the bounds, but a CPU that guesses does not wait for that.
+ */
+static unsigned long page_of(const struct pavo_region *region, u64 at)
+{
+	unsigned long count = PFN_UP(region->offset + region->length);
+
+	return array_index_nospec((unsigned long)(at >> PAGE_SHIFT), count);
+}
 
 struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 			      unsigned int *offset)
@@ -25,8 +38,8 @@ struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 		at = va - region->iova + region->offset;
 		*offset = offset_in_page(at);
 		if (unlikely(region->paged))
-			return pavo_odp_page(region->odp, at >> PAGE_SHIFT);
-		return region->pages[at >> PAGE_SHIFT];
+			return pavo_odp_page(region->odp, page_of(region, at));
+		return region->pages[page_of(region, at)];
 	}
 
 	/* All kernel memory: an address of this device is a kernel address. */

@@ -2,6 +2,7 @@
 /* pvo.c - what a Protocol Virtual Offset means; see pvo.h. Pure. */
 #include <asm/barrier.h>
 #include <linux/compiler.h>
+#include <linux/nospec.h>
 #include "pvo.h"
 
 /* The table of a PVO, if it is the job's. */
@@ -26,8 +27,12 @@ static enum pavo_pvo_result entry_of(const struct pavo_tce_table *table,
 				     u64 index, u64 pvo, u64 *tce)
 {
 	/* Pairs with tce.c: entries are there before they are counted. */
-	if (index >= smp_load_acquire(&table->count))
+	u64 count = smp_load_acquire(&table->count);
+
+	if (index >= count)
 		return PAVO_PVO_RANGE;
+	/* A packet brings it. */
+	index = array_index_nospec(index, count);
 	*tce = READ_ONCE(table->tce[index]);
 	if (!*tce || pavo_tce_key(*tce) != pavo_tce_key(pvo))
 		return PAVO_PVO_KEY;
