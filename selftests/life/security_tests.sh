@@ -202,6 +202,49 @@ gid_of_moved_is_useless()
 		--patience 2 --only data.send.mtu_1024
 }
 
+# received_more INTERFACE THAN: packets, in this namespace
+received_more()
+{
+	local n
+	read -r n <"/sys/class/net/$1/statistics/rx_packets"
+	((n > $2)) || {
+		nsenter --net=/proc/1/ns/net bash -c \
+			'printf hello >/dev/udp/10.98.0.1/4791'
+		return 1
+	}
+}
+export -f received_more
+
+# Other interfaces that are made on the adapter's and moved: the same.
+moved_interfaces_are_anothers()
+{
+	local kind value
+	add_pair
+	ip addr add 10.98.0.2/24 dev vb
+	echo Y >/sys/module/pavo/parameters/allow_user_packets
+	for kind in 'macvlan mode bridge' 'ipvlan mode l2'; do
+		ip netns add n1
+		# shellcheck disable=SC2086 # words
+		ip link add mv1 link va netns n1 type $kind
+		[ -d /sys/module/dummy ] || modprobe dummy numdummies=0
+		ip -n n1 -batch - <<-END
+			link add dum1 type dummy
+			link set dum1 up
+			link set lo up
+			addr add 10.98.0.1/24 dev mv1
+			link set mv1 up
+		END
+		inside n1 rdma link add ld type pavo netdev dum1
+		soon inside n1 received_more mv1 5
+		shorts_are 0 0
+		value_of ld rx_drop_short && [ "$value" = 0 ]
+		ip netns del n1
+		soon absent ld
+	done
+	echo N >/sys/module/pavo/parameters/allow_user_packets
+	ip addr del 10.98.0.2/24 dev vb
+}
+
 # What helps to forge packets is for administrators.
 secrets_are_kept()
 {
@@ -327,6 +370,8 @@ security_tests()
 	life "sockets: no process sends to the port of RDMA" sockets_are_kept_away
 	life "sockets: nor from another namespace" sockets_abroad_are_kept_away
 	life "VLAN: in another namespace it is no one's here" moved_vlan_is_anothers
+	life "macvlan, ipvlan: in another namespace they are no one's here" \
+		moved_interfaces_are_anothers
 	of_driver "resources: PSNs and addresses are shown to administrators" \
 		secrets_are_kept
 }
