@@ -3,9 +3,12 @@
  * Pages that do not come: those of a file whose filesystem is frozen, so that a fault by
  * writing waits until it is thawed.
  */
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -267,6 +270,15 @@ public:
 	}
 	Never(const Never &) = delete;
 
+	/* Somebody waits for a page of it. */
+	void await() const
+	{
+		pollfd asked = {fd_, POLLIN, 0};
+
+		while (poll(&asked, 1, -1) != 1)
+			;
+	}
+
 	uint8_t *memory;
 
 private:
@@ -434,4 +446,65 @@ PV_TEST_LOCAL("odp.never_alone",
 		ibv_get_device_name(local(env.b).raw_pd(0)->context->device),
 		" --only odp.data >/dev/null");
 	REQUIRE_EQ(system(command.c_str()), 0, "the other process");
+}
+
+namespace {
+
+/*
+ * What another process does: asks for pages that never come, in the call itself. It says
+ * so when the call waits for one.
+ */
+[[noreturn]] void prefetch_never(const char *device, int say)
+{
+	int n;
+	ibv_device **list = ibv_get_device_list(&n);
+	ibv_context *context = nullptr;
+
+	for (int i = 0; i < n; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), device))
+			context = ibv_open_device(list[i]);
+	if (!context)
+		_exit(2);
+	Never never(4);
+	ibv_mr *mr = ibv_reg_mr(ibv_alloc_pd(context), never.memory, 4 * page,
+				int(all_access | IBV_ACCESS_ON_DEMAND));
+
+	if (!mr)
+		_exit(3);
+	std::thread([&] {
+		never.await();
+		(void)!write(say, "w", 1);
+	}).detach();
+	ibv_sge sge = {uintptr_t(never.memory), 4 * page, mr->lkey};
+	ibv_advise_mr(mr->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+		      IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+	_exit(4);
+}
+
+} // namespace
+
+PV_TEST_LOCAL("odp.never_prefetched",
+	      "a process that has pages prefetched which never come can be "
+	      "killed")
+{
+	const char *device =
+		ibv_get_device_name(local(env.b).raw_pd(0)->context->device);
+	int ends[2], status = 0;
+	char said;
+
+	REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0, "pipe");
+	pid_t pid = fork();
+	REQUIRE(pid >= 0, "fork");
+	if (!pid)
+		prefetch_never(device, ends[1]);
+	close(ends[1]);
+	REQUIRE_EQ(read(ends[0], &said, 1), 1, "it waits for no page");
+	close(ends[0]);
+	kill(pid, SIGKILL);
+	REQUIRE(eventually(env,
+			   [&] {
+				   return waitpid(pid, &status, WNOHANG) == pid;
+			   }),
+		"it cannot be killed");
+	REQUIRE(WIFSIGNALED(status), "status ", status);
 }
