@@ -142,7 +142,8 @@ delete_under_traffic()
 	local which
 	for which in la lb; do
 		add_pair
-		start_traffic
+		# The end that stays gives up after three seconds, not after 25.
+		start_traffic --timeout 15
 		delete $which
 		traffic_fails
 		if present la; then delete la; fi
