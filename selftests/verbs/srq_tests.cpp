@@ -408,6 +408,43 @@ PV_TEST("srq.too_small", "a WQE that is too small fails the message")
 		   IBV_WC_REM_INV_REQ_ERR, "send");
 }
 
+PV_TEST_LOCAL(
+	"srq.too_small_uc",
+	"without acknowledgments the message is dropped, the pair keeps the WQE")
+{
+	constexpr uint32_t room = message_size - 1;
+	Srq srq = must_srq(env);
+	LinkSpec spec;
+
+	spec.type = IBV_QPT_UC;
+	Link hit = connect_srq(env, srq, spec),
+	     other = connect_srq(env, srq, spec);
+	Mr out = must_reg(env.a, {message_size}),
+	   in = must_reg(env.b, {2 * message_size});
+	SendWr fits = make_wr(Op::send, {out, 1}, room);
+
+	env.a.fill(out.id, 0, message_size, 5, 0);
+	env.b.fill(in.id, 0, 2 * message_size, 1, 0);
+	must_post_srq(env, srq, {{7, {{in.id, 0, room, 0}}}});
+	for (int i = 0; i < 2; i++) {
+		SendWr wr = send_of(out, 0);
+
+		must_post(hit.a, std::vector<SendWr>{wr});
+		check_wc(wait_send(env, hit.a, "long send"), wr.id,
+			 IBV_WC_SUCCESS, "long send");
+	}
+	must_post(hit.a, std::vector<SendWr>{fits});
+	check_wc(wait_send(env, hit.a, "short send"), fits.id, IBV_WC_SUCCESS,
+		 "short send");
+	check_wc(wait_recv(env, hit.b, "receive"), 7, IBV_WC_SUCCESS,
+		 "receive");
+	must_match(env.b, in, 0, room, 5, 1, "message that fits");
+	must_match(env.b, in, room, 2 * message_size - room, 1, room,
+		   "memory behind it");
+	cross(env, other, srq, 8);
+	cross(env, hit, srq, 9);
+}
+
 PV_TEST("srq.pd", "keys in its WQEs are those of its own protection domain")
 {
 	SrqSpec spec;
