@@ -37,7 +37,7 @@ struct pavo_user {
 
 /** pavo_user_get - the caller's, with a reference; NULL without memory. Sleeps. */
 struct pavo_user *pavo_user_get(void);
-/** pavo_user_put - balances pavo_user_get(); NULL is nobody. Sleeps. */
+/** pavo_user_put - balances pavo_user_get(); NULL is allowed. Sleeps. */
 void pavo_user_put(struct pavo_user *user);
 
 /**

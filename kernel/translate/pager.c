@@ -316,9 +316,13 @@ void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp)
 	LIST_HEAD(over);
 
 	spin_lock_bh(&lock);
-	list_for_each_entry_safe(fault, next, &pager->waiting, list)
-		if (fault->odp == odp)
-			list_move_tail(&fault->list, &over);
+	list_for_each_entry_safe(fault, next, &pager->waiting, list) {
+		if (fault->odp != odp)
+			continue;
+		/* A queue pair that detaches leaves the fault to this thread. */
+		fault->thread = current;
+		list_move_tail(&fault->list, &over);
+	}
 	list_for_each_entry(fault, &pager->serving, list)
 		if (fault->odp == odp)
 			send_sig(SIGKILL, fault->thread, 1);

@@ -4,7 +4,7 @@
  * memory; between odp.c and pager.c.
  *
  * A page may take as long as the process likes, or never come (FUSE, userfaultfd). So the
- * wait belongs to nobody but a thread: the queue pair that asked detaches from the fault,
+ * wait belongs to a thread alone: the queue pair that asked detaches from the fault,
  * the memory that ends has the thread killed, and other processes have other threads.
  */
 #ifndef PAVO_PAGER_H
@@ -27,7 +27,7 @@ struct task_struct;
  * @first, @count: pages
  * @write: they are to be written to
  * @qp, @half: to go on when it is over; NULL: detached
- * @thread: serves it; NULL while it waits
+ * @thread: serves or ends it, and frees it; NULL while it waits
  */
 struct pavo_fault {
 	struct list_head list;
