@@ -2,7 +2,7 @@
 /*
  * payer.c - users and their bounds; see payer.h. Called by verbs/ when queue pairs come and
  * go, by the halves for each packet that has to wait, by translate/ and window/ for the
- * name of who pays.
+ * user that is charged.
  */
 #include <linux/cred.h>
 #include <linux/list.h>

@@ -23,7 +23,7 @@ kuid_t pavo_payer(void);
 
 /**
  * struct pavo_user - what a user has of the machine that no memory cgroup pays for.
- * @list:    in the list of those who have something
+ * @list:    in the list of all users
  * @uid:     pavo_payer()
  * @refs:    one for each queue pair
  * @waiting: packets that wait for halves of its queue pairs

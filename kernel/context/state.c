@@ -169,7 +169,7 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	qp->has_flow = false;
 	pavo_halves_unlock(qp);
 
-	/* Whatever it waits for, nobody waits for that with it. */
+	/* A fault that is served goes on without the queue pair. */
 	pavo_fault_detach(&qp->req.half);
 	pavo_fault_detach(&qp->resp.half);
 	if (has_flow)

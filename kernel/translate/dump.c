@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * dump.c - the translation and protection table, for people: what each key of an adapter
- * means at this moment. Called by debugfs.c for root, who may know keys.
+ * means at this moment. Called by debugfs.c for root, which may see keys.
  */
 #include <linux/seq_file.h>
 #include "device.h"
 #include "translate.h"
 #include "translate/internal.h"
 
-/* Lines of an adapter at most: who reads them has them all in memory. */
+/* Lines of an adapter at most: seq_file keeps all of them in memory. */
 #define LINES 65536
 
 static const char *kind_of(const struct pavo_region *region)

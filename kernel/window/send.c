@@ -5,7 +5,7 @@
  * A window with frames to send has its bit in the vector of active windows. Workers
  * take windows in turn, some frames of each; there are only so many workers at a time.
  * A caller with something to send is a worker for the length of a turn, in which it is
- * not preempted: one that cannot go on keeps nobody else from it. What no worker was free
+ * not preempted: a caller that cannot go on never keeps a turn. What no worker was free
  * for the work manager hands out. No order is promised.
  *
  * Frames are memory that the process may write to at any time: headers are copied,

@@ -151,7 +151,7 @@ private:
 };
 
 /*
- * The manager's work, which is bound to the CPU of those who ask, does not run before both
+ * The manager's work, which is bound to the CPU of the callers, does not run before both
  * have asked, and finds both requests.
  */
 void one_walk(Hostile &hostile)
