@@ -138,7 +138,7 @@ deps:
 # --- looking at it ----------------------------------------------------------
 
 # What a kernel named by KERNEL= needs before anything is built for it.
-BUILT_KERNELS := sanitizer native native-sanitizer
+BUILT_KERNELS := sanitizer kcsan native native-sanitizer
 
 kernel:
 ifneq ($(filter $(BUILT_KERNELS),$(KERNEL)),)
