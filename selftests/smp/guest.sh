@@ -31,11 +31,12 @@ clear_guest()
 	[ ! -e /sys/class/net/va ] || ip link delete va
 }
 
-# Threads and processes, races with the end of a key, and a huge page.
+# Threads and processes, races with the end of a key or of memory, a huge page, CPU time.
 verbs()
 {
 	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
-		--two-cpus --only thread. --only process. --only mr.huge_pages
+		--two-cpus --only thread. --only process. --only mr.huge_pages \
+		--only odp.never_raced
 }
 
 # What is shared, written at random while others work.

@@ -3,6 +3,7 @@
  * Pages that do not come: those of a file whose filesystem is frozen, so that a fault by
  * writing waits until it is thawed.
  */
+#include <barrier>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -416,6 +417,57 @@ PV_TEST_LOCAL(
 	uint64_t word;
 	memcpy(&word, &plain[2 * page], sizeof(word));
 	REQUIRE_EQ(word, 0x1122334455667788u, "its data");
+}
+
+PV_TEST_LOCAL(
+	"odp.never_raced",
+	"queue pairs are reset while a thread deregisters the region whose "
+	"pages they wait for: each fault ends once")
+{
+	constexpr size_t served = 4, waiting = 4;
+	const uint32_t rounds = env.options.races / 5000;
+	Never never(served), other(waiting);
+	auto blocker = on_demand(env, never.memory, served * page);
+	Mr out = must_reg(env.a, {8});
+	std::vector<Link> blocked, links;
+	Moved asked(env.b, "odp_faults");
+
+	env.expect_async();
+	for (size_t i = 0; i < served; i++) {
+		blocked.push_back(connect(env, patient()));
+		write_to(blocked.back(), out, blocker.get(), i);
+	}
+	REQUIRE(eventually(env, [&] { return asked.by() == served; }),
+		"faults that are served");
+	for (size_t i = 0; i < waiting; i++)
+		links.push_back(connect(env, patient()));
+	for (uint32_t round = 0; round < rounds; round++) {
+		auto region = on_demand(env, other.memory, waiting * page);
+		Moved more(env.b, "odp_faults");
+		std::barrier start(2);
+
+		for (size_t i = 0; i < waiting; i++)
+			write_to(links[i], out, region.get(), i);
+		REQUIRE(eventually(env, [&] { return more.by() == waiting; }),
+			"faults that wait for their turn");
+		std::thread deregister([&] {
+			start.arrive_and_wait();
+			region.reset();
+		});
+		start.arrive_and_wait();
+		for (Link &link : links)
+			to_state(link.b, IBV_QPS_RESET);
+		deregister.join();
+		for (Link &link : links) {
+			to_state(link.a, IBV_QPS_RESET);
+			bring_up(link);
+		}
+	}
+	/* The first ones still wait; they end with their region. */
+	REQUIRE_EQ(ibv_dereg_mr(blocker.release()), 0, "dereg_mr");
+	Mr in = must_reg(env.b, {page}), from = must_reg(env.a, {page});
+	exchange(env, links[0].a, links[0].b, Op::write, {from, 0}, {in, 0},
+		 page);
 }
 
 PV_TEST_LOCAL("odp.never_alone",
