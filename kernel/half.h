@@ -83,7 +83,7 @@ static inline bool pavo_half_waits(const struct pavo_half *half)
 	/* Pairs with the release at the end of waiting. */
 	if (smp_load_acquire(&half->missing.state) == PAVO_MISSING_WAITING)
 		return true;
-	if (!half->hold)
+	if (!READ_ONCE(half->hold))
 		return false;
 	/* With that in translate/rkm.c. */
 	return smp_load_acquire(&half->inval.state) == PAVO_RKM_WAITING;
@@ -92,7 +92,7 @@ static inline bool pavo_half_waits(const struct pavo_half *half)
 static inline bool pavo_half_has_work(const struct pavo_half *half)
 {
 	return READ_ONCE(half->pending) ||
-	       (!skb_queue_empty(&half->backlog) && !pavo_half_waits(half));
+	       (!skb_queue_empty_lockless(&half->backlog) && !pavo_half_waits(half));
 }
 
 /**

@@ -281,7 +281,7 @@ static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	else
 		err = take_read_data(qp, wqe, n, rx);
 	if (err == PAVO_VE_WAIT) {
-		req->half.hold = true;
+		WRITE_ONCE(req->half.hold, true);
 		return;
 	}
 	if (err) {
@@ -331,7 +331,7 @@ bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
-	qp->req.half.hold = false;
+	WRITE_ONCE(qp->req.half.hold, false);
 	pavo_timer_answered(&qp->req.timer);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);

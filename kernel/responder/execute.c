@@ -194,7 +194,7 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (inv) {
 		err = pavo_key_invalidate(qp, pkt->inv_rkey, &resp->half.inval);
 		if (err == PAVO_VE_WAIT) {
-			resp->half.hold = true;
+			WRITE_ONCE(resp->half.hold, true);
 			return;
 		}
 		if (err) {

@@ -78,8 +78,10 @@ static inline bool pavo_fault_hold(struct pavo_qp *qp,
 {
 	struct pavo_half *half = &qp->resp.half;
 
-	half->hold = pavo_fault_ask(qp, half, region, va, len, write);
-	return half->hold;
+	const bool hold = pavo_fault_ask(qp, half, region, va, len, write);
+
+	WRITE_ONCE(half->hold, hold);
+	return hold;
 }
 
 /* rq.c; the rest of it is behind the door */

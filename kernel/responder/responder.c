@@ -70,7 +70,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 
 	pavo_half_forget(qp, &resp->half);
 	resp->half.pending = 0;
-	resp->half.hold = false;
+	WRITE_ONCE(resp->half.hold, false);
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
@@ -187,7 +187,7 @@ static bool handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	u32 off = wqe->active ? wqe->off : 0;
 	u32 i = wqe->active ? wqe->i : 0;
 
-	qp->resp.half.hold = false;
+	WRITE_ONCE(qp->resp.half.hold, false);
 	dispatch(qp, rx);
 	if (likely(!qp->resp.half.hold))
 		return true;

@@ -136,7 +136,7 @@ struct pavo_region *pavo_mr_fast_end(struct pavo_region *now)
 {
 	struct pavo_mr *mr = now->mr;
 
-	mr->fast->none.key = now->key;
+	WRITE_ONCE(mr->fast->none.key, now->key);
 	mr->region = &mr->fast->none;
 	return pavo_key_replace(&mr->dev->keys, mr->region);
 }

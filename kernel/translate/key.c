@@ -132,7 +132,8 @@ static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
 		return pd->ib.uobject ? NULL : &kernel_memory;
 
 	region = xa_load(&dev->keys.xa, key >> 8);
-	return region && region->key == key ? region : NULL;
+	/* Of a window that shows nothing, another bind may change it meanwhile. */
+	return region && READ_ONCE(region->key) == key ? region : NULL;
 }
 
 /* The decision, but for what only one kind of key asks. */

@@ -47,7 +47,7 @@ static struct pavo_region *unbind(struct pavo_mw *mw, u32 key)
 {
 	struct pavo_region *old = mw->bound;
 
-	mw->none.key = key;
+	WRITE_ONCE(mw->none.key, key);
 	if (!old)
 		return NULL;
 	pavo_key_replace(&mw->dev->keys, &mw->none);

@@ -122,11 +122,13 @@ def on_kernels(key, *kernels, **changes):
 
 # What `make test-full` runs instead. One CPU and every checker: all that the native
 # kernel can run. Two CPUs and every checker, and another kernel of the distribution: what
-# meets two CPUs, a peer, or the kernel's own ways.
+# meets two CPUs, a peer, or the kernel's own ways. The checker for races ("kcsan"): what
+# has all of the module at work.
 FULL = {
-    **{key: on_kernels(key, "native", "native-sanitizer")
-       for key in ("wire", "faults", "translate", "window")},
-    "verbs": on_kernels("verbs", "native", "native-sanitizer", "default"),
+    **{key: on_kernels(key, "native", "native-sanitizer") for key in ("wire", "faults")},
+    **{key: on_kernels(key, "native", "native-sanitizer", "kcsan")
+       for key in ("translate", "window")},
+    "verbs": on_kernels("verbs", "native", "native-sanitizer", "default", "kcsan"),
     "kverbs": on_kernels("kverbs", "native", "native-sanitizer", "default", "sanitizer",
                          "6.12"),
     "life": on_kernels("life", "native", "native-sanitizer", "default", "6.12"),

@@ -122,7 +122,7 @@ PV_TEST_TWO_CPUS(
 	"reads that a sleeping process has queued leave to threads that "
 	"compute an eighth of each CPU at least")
 {
-	constexpr uint64_t length = 1 << 20;
+	constexpr uint64_t length = 8 << 20;
 	constexpr uint32_t links_made = 16, depth = 48;
 	Mr in = must_reg(env.a, {length}), from = must_reg(env.b, {length});
 	std::vector<Link> links;

@@ -21,7 +21,8 @@ TYPE=${TYPE:-pavo}
 # is_slow: the kernel under test looks for faults of its own.
 is_slow()
 {
-	[[ ${PAVO_KERNEL:-} == *sanitizer* || ${PAVO_KERNEL:-} == *debug* ]]
+	[[ ${PAVO_KERNEL:-} == *sanitizer* || ${PAVO_KERNEL:-} == *debug* ||
+		${PAVO_KERNEL:-} == *kcsan* ]]
 }
 
 # limit SECONDS: the time limit of a guest that needs at most so long on a quiet

@@ -153,10 +153,10 @@ refused()
 	fi
 }
 
-# A sanitizer kernel is several times slower.
+# A kernel with checkers is several times slower.
 slow_kernel()
 {
-	[ -e /sys/kernel/debug/kmemleak ]
+	[ -e /sys/kernel/debug/kmemleak ] || [ -e /sys/kernel/debug/kcsan ]
 }
 
 # For perftest, whose queue pairs give up after half a second: on a slow kernel an
