@@ -184,9 +184,9 @@ struct pavo_ah {
  * @moderate_us: or so long after the first of them; either 0: at once
  * @held:   completions that shall wake the waiter and have not yet
  * @timer:  for @moderate_us
- * @event:  an event is owed; raised by pavo_cq_raise() outside of any half
+ * @event:  bits of cq.c: events that are owed, raised by pavo_cq_raise() outside of any half
  * @dead:   overrun happened, nothing is written any more
- * @work:   tells the users of a dead CQ
+ * @work:   tells the users of a dead CQ, and of events that bring about each other
  */
 struct pavo_cq {
 	struct ib_cq ib;
@@ -424,7 +424,10 @@ void pavo_mmap_put(struct pavo_mmap *mmap);
 void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
 		  bool solicited);
 
-/** pavo_cq_raise - call the completion handler if a push owed it one. */
+/**
+ * pavo_cq_raise - call the completion handler if a push owed it one. One caller at a time;
+ * a handler that brings about another event is called again when it has returned.
+ */
 void pavo_cq_raise(struct pavo_cq *cq);
 
 /* verbs/srq.c */

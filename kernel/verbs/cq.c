@@ -19,10 +19,20 @@
 /* QPN of an entry whose QP is gone: no QP has more than 24 bits. */
 #define PAVO_CQE_FORGOTTEN U32_MAX
 
-/* Tell everybody who is concerned that a CQ has overrun. */
-static void pavo_cq_overrun(struct work_struct *work)
+/*
+ * Bits of a CQ's @event. TELLING: the completion handler is being called. A half that owes an
+ * event meanwhile leaves it to that caller; the half may run inside the handler itself.
+ */
+#define PAVO_CQ_OWED 0
+#define PAVO_CQ_TELLING 1
+#define PAVO_CQ_OVERRUN 2
+
+/* A handler that posts to a queue pair in Error owes itself events; a worker goes on then. */
+#define PAVO_CQ_CALLS 16
+
+/* Tell the CQ's consumer, its queue pairs and shared receive queues that it has overrun. */
+static void pavo_cq_overrun(struct pavo_cq *cq)
 {
-	struct pavo_cq *cq = container_of(work, struct pavo_cq, work);
 	struct pavo_dev *dev = to_pavo_dev(cq->ib.device);
 	struct ib_event event = {
 		.device = cq->ib.device,
@@ -49,6 +59,15 @@ static void pavo_cq_overrun(struct work_struct *work)
 		spin_unlock_bh(&srq->rq.lock);
 	}
 	rcu_read_unlock();
+}
+
+static void pavo_cq_run(struct work_struct *work)
+{
+	struct pavo_cq *cq = container_of(work, struct pavo_cq, work);
+
+	if (test_and_clear_bit(PAVO_CQ_OVERRUN, &cq->event))
+		pavo_cq_overrun(cq);
+	pavo_cq_raise(cq);
 }
 
 /*
@@ -94,7 +113,7 @@ static void pavo_cq_owe(struct pavo_cq *cq)
 {
 	cq->armed = 0;
 	cq->held = 0;
-	set_bit(0, &cq->event);
+	set_bit(PAVO_CQ_OWED, &cq->event);
 }
 
 /*
@@ -135,6 +154,7 @@ void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
 		goto out;
 	if (unlikely(!pavo_cq_room(cq))) {
 		cq->dead = true;
+		set_bit(PAVO_CQ_OVERRUN, &cq->event);
 		queue_work(to_pavo_dev(cq->ib.device)->wq, &cq->work);
 		goto out;
 	}
@@ -146,10 +166,34 @@ out:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
+/* BH disabled: a caller that is preempted would hold up the events of others. */
+static void pavo_cq_tell(struct pavo_cq *cq)
+{
+	unsigned int calls;
+
+	for (calls = 0; test_bit(PAVO_CQ_OWED, &cq->event); calls++) {
+		if (calls == PAVO_CQ_CALLS) {
+			queue_work(to_pavo_dev(cq->ib.device)->end_wq,
+				   &cq->work);
+			return;
+		}
+		if (test_and_set_bit(PAVO_CQ_TELLING, &cq->event))
+			return;
+		if (test_and_clear_bit(PAVO_CQ_OWED, &cq->event))
+			cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+		clear_bit_unlock(PAVO_CQ_TELLING, &cq->event);
+		/* One that has found the bit set owes its event already. */
+		smp_mb__after_atomic();
+	}
+}
+
 void pavo_cq_raise(struct pavo_cq *cq)
 {
-	if (cq && test_bit(0, &cq->event) && test_and_clear_bit(0, &cq->event))
-		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	if (!cq || !test_bit(PAVO_CQ_OWED, &cq->event))
+		return;
+	local_bh_disable();
+	pavo_cq_tell(cq);
+	local_bh_enable();
 }
 
 int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
@@ -331,7 +375,7 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_mutex);
-	INIT_WORK(&cq->work, pavo_cq_overrun);
+	INIT_WORK(&cq->work, pavo_cq_run);
 	pavo_hrtimer_setup(&cq->timer, pavo_cq_timer, CLOCK_MONOTONIC,
 			   HRTIMER_MODE_REL_SOFT);
 	cq->count = roundup_pow_of_two(attr->cqe);

@@ -4,6 +4,7 @@
  * gives the CPU to no worker, as consumers do after a disconnect in a kernel that is not
  * preempted; completions come all the same.
  */
+#include <linux/completion.h>
 #include <linux/ktime.h>
 #include <linux/smp.h>
 #include "kverbs.h"
@@ -184,5 +185,78 @@ int test_error_srq(struct pair *p)
 	err = spin_for_last_wqe(p, &e, &last);
 	free_end(&e);
 	ib_destroy_srq(e.srq);
+	return err;
+}
+
+/* A completion queue whose handler posts again for each completion. */
+struct reposting {
+	struct pair *p;
+	struct end e;
+	atomic_t depth; /* handlers within each other, or at the same time */
+	int deepest;
+	int err;
+	unsigned int flushed;
+	struct completion done;
+};
+
+#define REPOSTS 500
+
+static void repost(struct ib_cq *cq, void *context)
+{
+	struct reposting *r = context;
+	struct ib_wc wc;
+
+	/* Not deeper than the stack can bear, should they nest. */
+	r->deepest = max(r->deepest, atomic_inc_return(&r->depth));
+	while (r->deepest < 8 && ib_poll_cq(cq, 1, &wc) > 0) {
+		ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+		if (wc.status != IB_WC_WR_FLUSH_ERR)
+			r->err = -EIO;
+		if (++r->flushed == REPOSTS)
+			complete(&r->done);
+		else if (r->flushed < REPOSTS)
+			r->err = post_plain(r->p, &r->e, IB_WR_SEND,
+					    r->flushed) ?: r->err;
+	}
+	atomic_dec(&r->depth);
+}
+
+static int run_reposting(struct reposting *r)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.send_cq = r->e.cq,
+		.recv_cq = r->e.cq,
+		.cap = {.max_send_wr = DEPTH, .max_send_sge = 1},
+	};
+
+	r->e.qp = ib_create_qp(r->p->pd, &init);
+	if (IS_ERR(r->e.qp))
+		return PTR_ERR(r->e.qp);
+	TRY(connect_end(r->p, &r->e, &r->p->b));
+	TRY(to_error(&r->e));
+	TRY(ib_req_notify_cq(r->e.cq, IB_CQ_NEXT_COMP));
+	TRY(post_plain(r->p, &r->e, IB_WR_SEND, 0));
+	CHECK(wait_for_completion_timeout(&r->done, PATIENCE));
+	TRY(r->err);
+	CHECK(r->deepest == 1);
+	return 0;
+}
+
+int test_error_handler(struct pair *p)
+{
+	const struct ib_cq_init_attr attr = {.cqe = DEPTH};
+	struct reposting r = {.p = p, .e.buffer = p->a.buffer};
+	int err;
+
+	init_completion(&r.done);
+	r.e.cq = ib_create_cq(p->ib, repost, NULL, &r, &attr);
+	if (IS_ERR(r.e.cq))
+		return PTR_ERR(r.e.cq);
+	err = run_reposting(&r);
+	if (!IS_ERR_OR_NULL(r.e.qp))
+		ib_destroy_qp(r.e.qp);
+	ib_destroy_cq(r.e.cq);
 	return err;
 }

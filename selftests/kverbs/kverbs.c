@@ -596,6 +596,8 @@ static const struct {
 	{test_error_from_peer,
 	 "error.from_peer: the peer's refusal flushes both"},
 	{test_error_srq, "error.srq: the last receive taken is told of"},
+	{test_error_handler,
+	 "error.handler: one that posts again is not called within itself"},
 };
 
 static int run_test(struct ib_device *ib, unsigned int i)

@@ -106,5 +106,6 @@ int test_error_receives(struct pair *p);
 int test_error_keys(struct pair *p);
 int test_error_from_peer(struct pair *p);
 int test_error_srq(struct pair *p);
+int test_error_handler(struct pair *p);
 
 #endif /* PAVO_KVERBS_H */
