@@ -139,6 +139,8 @@ static bool send_quantum(struct pavo_fifo_window *window)
 
 	spin_lock(&window->lock);
 	n = min(fifo->avail, quantum);
+	/* First: the process may start a slot again as soon as its frame is marked. */
+	fifo->avail -= n;
 	spin_unlock(&window->lock);
 	for (i = 0; i < n; i++) {
 		WRITE_ONCE(window->quantum_left, quantum - i);
@@ -149,8 +151,6 @@ static bool send_quantum(struct pavo_fifo_window *window)
 	spin_lock(&window->lock);
 	fifo->count += n;
 	/* Unless it was closed meanwhile: its number may be another's by now. */
-	if (fifo->avail)
-		fifo->avail -= n;
 	if (!window->closed && !fifo->avail && !window->nrcxts)
 		clear_bit(window->id, all->active);
 	spin_unlock(&window->lock);

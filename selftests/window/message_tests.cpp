@@ -107,6 +107,7 @@ TEST(Message, ManySendersAtATime)
 	std::vector<uint32_t> seen(senders * each);
 	std::atomic<uint32_t> taken = 0;
 	Moved full(pair.device_a, "rx_drop_fifo_full");
+	Moved bad(pair.device_b, "window_bad_commands");
 
 	for (uint32_t t = 0; t < senders; t++)
 		windows.push_back(another(pair));
@@ -144,6 +145,8 @@ TEST(Message, ManySendersAtATime)
 		thread.join();
 	EXPECT_TRUE(all) << taken << " of " << senders * each << ", "
 			 << full.by() << " dropped";
+	/* Slots are used again as soon as they are marked. */
+	EXPECT_EQ(bad.by(), 0u);
 	EXPECT_EQ(std::count(seen.begin(), seen.end(), 1u),
 		  ptrdiff_t(senders * each))
 		<< "each once";
@@ -218,6 +221,58 @@ TEST(Message, EveryFrameIsMarked)
 	EXPECT_EQ(states[5], PAVO_FRAME_SENT);
 	EXPECT_EQ(take(pair.b).bytes, bytes);
 	EXPECT_EQ(take(pair.b).bytes, bytes);
+}
+
+/* As many as there is room for, again and again. Return: how many were started. */
+static uint64_t fill_until(pavo::Window &window, uint32_t to,
+			   const std::function<bool()> &end)
+{
+	uint64_t started = 0;
+
+	while (!end()) {
+		uint32_t n = 0;
+
+		while (!window.prepare(node_a, to, pattern(n, 900)))
+			n++;
+		must(window.start());
+		started += n;
+	}
+	return started;
+}
+
+/*
+ * A slot may be used again once it is marked, while a worker still has other frames of
+ * the same turn before it. With one worker that is the other window's caller.
+ */
+TEST(Message, MarkedSlotsAreUsedAgainAtOnce)
+{
+	if (!world::has_two_cpus())
+		GTEST_SKIP() << "its threads do not meet on one CPU";
+
+	Parameter workers("window_workers", 1), quantum("window_quantum", 64);
+	Pair pair;
+	pavo::WindowOptions options;
+	options.send_frames = 16;
+	std::unique_ptr<pavo::Window> small = another(pair, options);
+	Moved bad(pair.device_b, "window_bad_commands");
+	Moved sent(pair.device_b, "tx_frames");
+	std::atomic<bool> stop = false;
+	uint64_t others = 0;
+
+	std::thread other([&] {
+		others = fill_until(pair.b, pair.a.number(),
+				    [&] { return stop.load(); });
+	});
+	const auto end =
+		std::chrono::steady_clock::now() + std::chrono::seconds(1);
+	const uint64_t own = fill_until(*small, pair.a.number(), [&] {
+		return std::chrono::steady_clock::now() > end;
+	});
+	stop = true;
+	other.join();
+	EXPECT_TRUE(eventually([&] { return sent.by() == own + others; }))
+		<< sent.by() << " of " << own << " and " << others;
+	EXPECT_EQ(bad.by(), 0u);
 }
 
 TEST(Message, WindowsTakeTurns)

@@ -421,7 +421,7 @@ enum pavo_lmt_event {
  * @recv_count:   frames that have arrived, the slot of the next one is that modulo
  *                @recv_frames; @send_count likewise
  * @recv_free:    slots for frames that may arrive
- * @send_ready:   frames that are ready to be sent
+ * @send_ready:   frames that are ready to be sent; not those of the turn under way
  * @recv_threshold, @send_threshold: frames until the event; 0: none
  * @quantum:      frames of it that are sent in a turn
  * @rcxts:        queued to send: @rcxt_head and @rcxt_tail; 0 if there are none
