@@ -131,6 +131,9 @@ private:
 		meeting.exchange('c');
 		if (at_both(number))
 			cancel(i);
+		/* While its data is still sent, the context takes none. */
+		until([&] { return !asked_.node.window.lmt().rcxts; },
+		      "the end of a get");
 		must_hold(asked_.part(i), client(i), number);
 	}
 
