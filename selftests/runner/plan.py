@@ -128,6 +128,7 @@ FULL = {
     **{key: on_kernels(key, "native", "native-sanitizer") for key in ("wire", "faults")},
     **{key: on_kernels(key, "native", "native-sanitizer", "kcsan")
        for key in ("translate", "window")},
+    "window-three": on_kernels("window", "native", "native-sanitizer"),
     "verbs": on_kernels("verbs", "native", "native-sanitizer", "default", "kcsan"),
     "kverbs": on_kernels("kverbs", "native", "native-sanitizer", "default", "sanitizer",
                          "6.12"),
