@@ -172,6 +172,9 @@ static View open_ip(Envelope &e, View ip, bool ip4, bool &udp)
 	View rest = ip;
 
 	if (ip4) {
+		/* IGMP has options: none of our business. */
+		if (ip.size() > 9 && ip[9] != proto_udp)
+			return {};
 		if (take(rest, 1, "the IP header") != 0x45)
 			throw Malformed("IPv4 header with options");
 		e.tos = static_cast<uint8_t>(take(rest, 1, "the IP header"));

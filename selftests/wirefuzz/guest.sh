@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# In a guest: an adapter on one end of a veth pair, pavo-wirefuzz on the other; the
+# dialogues of the corpus, then new ones, then new ones while allocations fail; at last
+# all objects are gone, and so is the module. Started by run.sh; the console is judged by
+# who booted the guest.
+# usage: guest.sh PROGRAM SEED SECONDS [DIALOGUE...]; 0 seconds: the corpus alone
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+program=$1 seed=$2 seconds=$3
+shift 3
+
+# As in wire/guest.sh: peers are permanent neighbours, nothing answers in their place.
+make_wire()
+{
+	local mac peer
+	[ -d /sys/module/veth ] || modprobe veth
+	ip link add wdut mtu 9000 type veth peer name wtool mtu 9000 || return 1
+	sysctl -q -w net.ipv6.conf.wtool.disable_ipv6=1 \
+		net.ipv6.conf.wdut.accept_dad=0
+	ip link set dev wdut gso_max_segs 1
+	ip link set dev wtool up
+	ip link set dev wdut up
+	ip address add 10.9.0.1/24 dev wdut
+	ip address add fd00:9::1/64 dev wdut nodad
+	mac=$(cat /sys/class/net/wtool/address)
+	for peer in 10.9.0.2 10.9.0.77 fd00:9::2; do
+		ip neighbour replace "$peer" lladdr "$mac" nud permanent dev wdut
+	done
+}
+
+# How many objects of each kind the adapter has. "rdma resource" says it in one line.
+objects()
+{
+	rdma resource show wf0
+}
+
+# fuzz NAME ARGUMENT...: one run of the program is one test; it says what it reached.
+fuzz()
+{
+	local name=$1 status
+	shift
+	"$program" --device wf0 --interface wtool --patience "$patience" \
+		--out "$PAVO_OUT" --seed "$seed" "$@"
+	status=$?
+	if [ $status = 0 ]; then
+		tap_ok "$name"
+	else
+		tap_not_ok "$name"
+		echo "# status $status, seed $seed"
+	fi
+}
+
+back_to_the_beginning()
+{
+	local now
+	until_true 30 eval '[ "$(objects)" = "$before" ]' && return
+	now=$(objects)
+	echo "before: $before"
+	echo "now: $now"
+	return 1
+}
+
+goes()
+{
+	rdma link delete wf0 || return 1
+	rmmod pavo || return 1
+	ip link delete wdut
+}
+
+patience=30
+slow_kernel && patience=240
+make_wire || exit 1
+load_driver pavo || exit 1
+rdma link add wf0 type pavo netdev wdut || exit 1
+wait_for active wf0
+before=$(objects)
+
+[ $# = 0 ] || fuzz "dialogues of the corpus" "$@"
+if [ "$seconds" != 0 ]; then
+	fuzz "new dialogues" --seconds $((seconds * 2 / 3)) ${SAVE:+--save "$SAVE"} "$@"
+	if [ -e /sys/kernel/debug/failslab ]; then
+		fuzz "new dialogues while allocations fail" --failures \
+			--seconds $((seconds / 3)) "$@"
+	else
+		tap_skip "new dialogues while allocations fail" \
+			"this kernel's allocations do not fail on demand"
+	fi
+fi
+check "the adapter has the objects that it had" back_to_the_beginning
+check "adapter and module go" goes
+tap_end

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The peer's side: see wire.h. Here: answers to what the adapter asks for, right ones and
+ * such as a faulty or hostile peer gives.
+ */
+#include <algorithm>
+#include <vector>
+
+#include "wire.h"
+
+namespace wf {
+
+namespace {
+
+constexpr uint64_t credits_unlimited = 0x1f;
+constexpr size_t most_of_a_read = 256; /* packets */
+constexpr uint64_t xrc_class = 0xa0;
+
+/* In the AETH, by the word of a dialogue. */
+uint64_t syndrome_of(const std::string &how)
+{
+	if (how == "rnr")
+		return pw::aeth_rnr | 1;
+	if (how == "seq")
+		return pw::aeth_nak;
+	if (how == "inv")
+		return pw::aeth_nak | 1;
+	if (how == "access")
+		return pw::aeth_nak | 2;
+	if (how == "op")
+		return pw::aeth_nak | 3;
+	return credits_unlimited;
+}
+
+uint64_t code_of(const char *name)
+{
+	return pw::opcode_by_name(name)->code;
+}
+
+bool is_request(const pw::Packet &packet)
+{
+	const pw::Opcode *opcode =
+		pw::opcode_by_code(static_cast<uint8_t>(packet.opcode));
+
+	return opcode && !opcode->response;
+}
+
+} // namespace
+
+void Wire::answer_read(Target &target, const pw::Packet &request,
+		       const std::string &how)
+{
+	const uint64_t service = request.opcode & 0xe0;
+	uint64_t left = request.dlen;
+	std::vector<pw::Packet> packets;
+
+	if (how == "short" && left)
+		left--;
+	else if (how == "long")
+		left += target.mtu;
+	do {
+		pw::Packet packet;
+		const uint64_t length = std::min<uint64_t>(left, target.mtu);
+		const bool first = packets.empty(), last = left <= target.mtu;
+
+		packet.opcode = service |
+				code_of(first && last ? "READ_RESP_ONLY" :
+					first	      ? "READ_RESP_FIRST" :
+					last	      ? "READ_RESP_LAST" :
+							"READ_RESP_MIDDLE");
+		packet.psn = request.psn + packets.size();
+		packet.syn = credits_unlimited;
+		packet.msn = target.msn;
+		packet.payload.assign(length, static_cast<uint8_t>(packet.psn));
+		packets.push_back(std::move(packet));
+		left -= length;
+	} while (left && packets.size() < most_of_a_read);
+	if (how == "late")
+		std::reverse(packets.begin(), packets.end());
+	for (size_t i = 0; i < packets.size(); i++)
+		if (how != "half" || i % 2)
+			deliver(target, packets[i]);
+}
+
+void Wire::answer_one(Target &target, const pw::Packet &request,
+		      const std::string &how)
+{
+	const uint64_t service = request.opcode & 0xe0;
+	const uint64_t plain = request.opcode & 0x1f;
+	const uint64_t syndrome = syndrome_of(how);
+	const bool reads = plain == code_of("READ_REQ");
+	const bool atomic = plain == code_of("CMP_SWAP") ||
+			    plain == code_of("FETCH_ADD");
+	const bool wrong = how == "wrong";
+	pw::Packet packet;
+
+	target.msn++;
+	if (syndrome == credits_unlimited && reads != wrong)
+		return answer_read(target, request, how);
+	packet.opcode = service | code_of("ACK");
+	packet.psn = request.psn + (how == "ghost" ? 1000 : 0);
+	packet.syn = syndrome;
+	packet.msn = target.msn & 0xffffff;
+	if (syndrome == credits_unlimited && atomic) {
+		packet.opcode = service | code_of("ATOMIC_ACK");
+		packet.orig = request.psn;
+	} else if (syndrome == credits_unlimited &&
+		   plain == code_of("ATOMIC_WRITE")) {
+		packet.opcode = service | code_of("READ_RESP_ONLY");
+	} else if (syndrome == credits_unlimited && !request.ackreq) {
+		return;
+	}
+	deliver(target, packet);
+	if (how == "twice")
+		deliver(target, packet);
+}
+
+void Wire::answer(Target &target, const std::string &how)
+{
+	auto &queue = inbox_[target.name];
+	size_t n = 0;
+
+	listen();
+	if (how == "late")
+		std::reverse(queue.begin(), queue.end());
+	for (; !queue.empty(); queue.pop_front()) {
+		const pw::Packet request = queue.front();
+
+		if (!is_request(request) || !target.is_reliable())
+			continue;
+		if (how == "half" && n++ % 2)
+			continue;
+		answer_one(target, request, how);
+		/* A NAK is said once. */
+		if (syndrome_of(how) != credits_unlimited)
+			break;
+	}
+	queue.clear();
+}
+
+/* A read is answered with data, data with its end. */
+void Wire::answer_window(const std::string &how)
+{
+	listen();
+	for (; !window_inbox_.empty(); window_inbox_.pop_front()) {
+		WindowPacket packet = window_inbox_.front();
+		const uint64_t own = packet.rcxt;
+
+		packet.qpn = packet.from;
+		packet.from = 0x200;
+		packet.node = peer_node;
+		packet.rcxt = packet.peer_rcxt;
+		packet.peer_rcxt = own;
+		packet.payload.clear();
+		packet.pad = 0;
+		packet.status = how == "status" ? 3 : 0;
+		if (how == "wrong")
+			packet.tid++;
+		if (packet.opcode == 0xc2 && how != "done") {
+			packet.opcode = 0xc1;
+			packet.pvo = packet.back;
+			packet.total = std::min<uint64_t>(packet.total, 4096);
+			packet.payload.assign(packet.total, 0x5a);
+			packet.pad = -packet.total & 3;
+		} else if (packet.opcode == 0xc1 || packet.opcode == 0xc2) {
+			packet.opcode = 0xc3;
+		} else {
+			continue;
+		}
+		deliver_bytes(encode(packet, 1), false);
+	}
+}
+
+} // namespace wf

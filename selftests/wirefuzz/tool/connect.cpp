@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The application's side: see world.h. Here: queue pairs and their states.
+ */
+#include <algorithm>
+
+#include "world.h"
+
+namespace wf {
+
+namespace {
+
+constexpr uint32_t queue_depth = 64, inline_bytes = 64;
+constexpr uint8_t one_port = 1;
+constexpr unsigned usual_access = IBV_ACCESS_REMOTE_WRITE |
+				  IBV_ACCESS_REMOTE_READ |
+				  IBV_ACCESS_REMOTE_ATOMIC;
+
+uint8_t small(const Step &step, const char *key, uint64_t otherwise)
+{
+	return static_cast<uint8_t>(step.number(key, otherwise));
+}
+
+} // namespace
+
+void World::make_qp(Target &target)
+{
+	ibv_qp_init_attr_ex attr{};
+	const bool receiver = target.type == IBV_QPT_XRC_RECV;
+
+	attr.qp_type = target.type;
+	attr.send_cq = attr.recv_cq = cq_;
+	attr.cap = {queue_depth, queue_depth, 4, 4, inline_bytes};
+	attr.comp_mask = receiver ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
+	attr.pd = pd_;
+	if (receiver)
+		attr.xrcd = xrcd_;
+	if (target.type == IBV_QPT_XRC_SEND) {
+		attr.cap.max_recv_wr = attr.cap.max_recv_sge = 0;
+		attr.recv_cq = nullptr;
+	}
+	if (target.shared) {
+		attr.srq = shared_.back().srq;
+		if (!attr.srq)
+			return;
+		attr.cap.max_recv_wr = attr.cap.max_recv_sge = 0;
+	}
+	target.qp = ibv_create_qp_ex(context_, &attr);
+}
+
+/* What completed before is taken; what did not has no completion any more. */
+void World::forget(Target &target)
+{
+	poll([](const ibv_wc &) {});
+	target.posted.clear();
+	regions_->end_owner(target.name);
+}
+
+void World::destroy(Target &target)
+{
+	take_events();
+	if (!target.qp || ibv_destroy_qp(target.qp))
+		return;
+	target.qp = nullptr;
+	target.begun = false;
+	forget(target);
+}
+
+void World::begin(Target &target, const Step &step)
+{
+	if (target.qp) {
+		ibv_qp_attr attr{};
+
+		attr.qp_state = IBV_QPS_RESET;
+		if (ibv_modify_qp(target.qp, &attr, IBV_QP_STATE))
+			destroy(target);
+		else
+			forget(target);
+	}
+	if (!target.qp)
+		make_qp(target);
+	target.begun = true;
+	target.rq = step.number("rq", 0) & 0xffffff;
+	target.sq = step.number("sq", 0) & 0xffffff;
+	target.mtu = 128u << std::clamp<uint64_t>(step.number("mtu", 3), 1, 5);
+	target.msn = 0;
+	if (!target.qp || to_init(target, step) || to_rtr(target, step))
+		return;
+	to_rts(target, step);
+}
+
+int World::to_init(Target &target, const Step &step)
+{
+	ibv_qp_attr attr{};
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = one_port;
+	attr.qp_access_flags = static_cast<unsigned>(
+		step.number("access", usual_access) & usual_access);
+	attr.qkey = datagram_qkey;
+	mask |= target.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	return ibv_modify_qp(target.qp, &attr, mask);
+}
+
+int World::to_rtr(Target &target, const Step &step)
+{
+	ibv_qp_attr attr{};
+	int mask = IBV_QP_STATE;
+
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = static_cast<ibv_mtu>(
+		std::clamp<uint64_t>(step.number("mtu", 3), 1, 5));
+	attr.dest_qp_num = target.remote_qpn;
+	attr.rq_psn = target.rq;
+	attr.max_dest_rd_atomic = small(step, "dest_rd", 4);
+	attr.min_rnr_timer = small(step, "min_rnr", 1) & 31;
+	attr.ah_attr = peer_attr(target.ipv6);
+	if (target.type != IBV_QPT_UD)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN;
+	if (target.type == IBV_QPT_RC || target.type == IBV_QPT_XRC_RECV)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	return ibv_modify_qp(target.qp, &attr, mask);
+}
+
+int World::to_rts(Target &target, const Step &step)
+{
+	ibv_qp_attr attr{};
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = target.sq;
+	attr.timeout = small(step, "timeout", 8) & 31;
+	attr.retry_cnt = small(step, "retry", 2) & 7;
+	attr.rnr_retry = small(step, "rnr", 3) & 7;
+	attr.max_rd_atomic = small(step, "rd", 4);
+	if (target.is_reliable())
+		mask |= IBV_QP_TIMEOUT;
+	if (target.type == IBV_QPT_RC || target.type == IBV_QPT_XRC_SEND)
+		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	return ibv_modify_qp(target.qp, &attr, mask);
+}
+
+void World::set_state(Target &target, ibv_qp_state state, const Step &step)
+{
+	ibv_qp_attr attr{};
+
+	if (!target.qp)
+		return;
+	switch (state) {
+	case IBV_QPS_INIT:
+		to_init(target, step);
+		return;
+	case IBV_QPS_RTR:
+		to_rtr(target, step);
+		return;
+	case IBV_QPS_RTS:
+		/* From SQD and SQE without attributes. */
+		attr.qp_state = state;
+		if (to_rts(target, step))
+			ibv_modify_qp(target.qp, &attr, IBV_QP_STATE);
+		return;
+	default:
+		attr.qp_state = state;
+		if (!ibv_modify_qp(target.qp, &attr, IBV_QP_STATE) &&
+		    state == IBV_QPS_RESET)
+			forget(target);
+	}
+}
+
+ibv_qp_state World::state(Target &target)
+{
+	ibv_qp_attr attr{};
+	ibv_qp_init_attr init{};
+
+	if (!target.qp || ibv_query_qp(target.qp, &attr, IBV_QP_STATE, &init))
+		return IBV_QPS_UNKNOWN;
+	return attr.qp_state;
+}
+
+void World::attach(Target &target, bool on)
+{
+	const pw::Address address = pw::parse_address("239.9.0.1");
+	ibv_gid group;
+
+	if (!target.qp)
+		return;
+	std::copy(address.begin(), address.end(), group.raw);
+	if (on)
+		ibv_attach_mcast(target.qp, &group, 0);
+	else
+		ibv_detach_mcast(target.qp, &group, 0);
+}
+
+} // namespace wf

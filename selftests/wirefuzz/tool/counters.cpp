@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The adapter's counters: see counters.h.
+ */
+#include "counters.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace wf {
+
+namespace {
+
+constexpr size_t answer_most = 1 << 16;
+constexpr uint32_t first_port = 1;
+
+struct Attribute {
+	uint16_t type;
+	const uint8_t *data;
+	size_t length;
+};
+
+void each_attribute(const uint8_t *from, size_t length,
+		    const std::function<void(const Attribute &)> &tell)
+{
+	while (length >= NLA_HDRLEN) {
+		nlattr header;
+
+		std::memcpy(&header, from, sizeof(header));
+		if (header.nla_len < NLA_HDRLEN || header.nla_len > length)
+			return;
+		tell({static_cast<uint16_t>(header.nla_type & NLA_TYPE_MASK),
+		      from + NLA_HDRLEN, size_t(header.nla_len) - NLA_HDRLEN});
+		const size_t step =
+			std::min<size_t>(length, NLA_ALIGN(header.nla_len));
+
+		from += step;
+		length -= step;
+	}
+}
+
+std::string text_of(const Attribute &attribute)
+{
+	const auto *text = reinterpret_cast<const char *>(attribute.data);
+
+	return {text, strnlen(text, attribute.length)};
+}
+
+uint64_t number_of(const Attribute &attribute)
+{
+	uint64_t number = 0;
+
+	std::memcpy(&number, attribute.data,
+		    std::min(sizeof(number), attribute.length));
+	return number;
+}
+
+} // namespace
+
+struct Counters::Message {
+	nlmsghdr header{};
+	struct {
+		nlattr header;
+		uint32_t value;
+	} device{}, port{};
+};
+
+Counters::Counters(const std::string &device)
+	: socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA)),
+	  device_(find_device(device))
+{
+	read();
+	if (names_.empty())
+		throw std::runtime_error("no counters of " + device);
+}
+
+Counters::~Counters()
+{
+	close(socket_);
+}
+
+bool Counters::ask(Message &message, size_t length)
+{
+	message.header.nlmsg_len = static_cast<uint32_t>(length);
+	return send(socket_, &message, length, 0) ==
+	       static_cast<ssize_t>(length);
+}
+
+uint32_t Counters::find_device(const std::string &device)
+{
+	static uint8_t buffer[answer_most];
+	Message question;
+
+	for (uint32_t index = 0; index < 64; index++) {
+		std::string name;
+
+		question.header.nlmsg_type =
+			RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET);
+		question.header.nlmsg_flags = NLM_F_REQUEST;
+		question.device = {{8, RDMA_NLDEV_ATTR_DEV_INDEX}, index};
+		if (!ask(question, sizeof(question.header) +
+					   sizeof(question.device)))
+			break;
+		const ssize_t length = recv(socket_, buffer, answer_most, 0);
+
+		if (length < NLMSG_HDRLEN)
+			continue;
+		each_attribute(buffer + NLMSG_HDRLEN,
+			       static_cast<size_t>(length) - NLMSG_HDRLEN,
+			       [&](const Attribute &attribute) {
+				       if (attribute.type ==
+					   RDMA_NLDEV_ATTR_DEV_NAME)
+					       name = text_of(attribute);
+			       });
+		if (name == device)
+			return index;
+	}
+	throw std::runtime_error("the kernel does not know " + device);
+}
+
+void Counters::take(const uint8_t *from, size_t length)
+{
+	std::string name;
+	uint64_t value = 0;
+
+	each_attribute(from, length, [&](const Attribute &attribute) {
+		if (attribute.type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME)
+			name = text_of(attribute);
+		if (attribute.type ==
+		    RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE)
+			value = number_of(attribute);
+	});
+	names_.push_back(name);
+	values_.push_back(value);
+}
+
+const std::vector<uint64_t> &Counters::read()
+{
+	static uint8_t buffer[answer_most];
+	Message question;
+	ssize_t length;
+
+	question.header.nlmsg_type =
+		RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET);
+	question.header.nlmsg_flags = NLM_F_REQUEST;
+	question.device = {{8, RDMA_NLDEV_ATTR_DEV_INDEX}, device_};
+	question.port = {{8, RDMA_NLDEV_ATTR_PORT_INDEX}, first_port};
+	if (!ask(question, sizeof(question)))
+		return values_;
+	length = recv(socket_, buffer, answer_most, MSG_DONTWAIT);
+	if (length < NLMSG_HDRLEN ||
+	    reinterpret_cast<nlmsghdr *>(buffer)->nlmsg_type == NLMSG_ERROR)
+		return values_;
+	names_.clear();
+	values_.clear();
+	each_attribute(buffer + NLMSG_HDRLEN,
+		       static_cast<size_t>(length) - NLMSG_HDRLEN,
+		       [&](const Attribute &outer) {
+			       if (outer.type !=
+				   RDMA_NLDEV_ATTR_STAT_HWCOUNTERS)
+				       return;
+			       each_attribute(outer.data, outer.length,
+					      [&](const Attribute &entry) {
+						      take(entry.data,
+							   entry.length);
+					      });
+		       });
+	return values_;
+}
+
+uint64_t Counters::sum(const std::vector<std::string> &names)
+{
+	const auto &values = read();
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < names_.size(); i++)
+		if (std::ranges::find(names, names_[i]) != names.end())
+			total += values[i];
+	return total;
+}
+
+} // namespace wf

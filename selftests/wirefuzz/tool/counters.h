@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The adapter's counters, all by one question to the kernel.
+ *
+ * Owns: the netlink socket. Used by: the campaign, to see what a dialogue reached.
+ */
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace wf {
+
+class Counters {
+public:
+	explicit Counters(const std::string &device);
+	~Counters();
+	Counters(const Counters &) = delete;
+
+	const std::vector<std::string> &names() const { return names_; }
+	/* In the order of names(). Where memory lacks: those of before. */
+	const std::vector<uint64_t> &read();
+	uint64_t sum(const std::vector<std::string> &names);
+
+private:
+	struct Message;
+
+	uint32_t find_device(const std::string &device);
+	bool ask(Message &message, size_t length);
+	void take(const uint8_t *from, size_t length);
+
+	int socket_;
+	uint32_t device_;
+	std::vector<std::string> names_;
+	std::vector<uint64_t> values_;
+};
+
+} // namespace wf

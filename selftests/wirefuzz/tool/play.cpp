@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The player: see play.h.
+ */
+#include "play.h"
+
+#include <algorithm>
+#include <bit>
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+namespace wf {
+
+namespace {
+
+constexpr uint64_t wait_most_us = 20000;
+/* The witness moves these, too. */
+constexpr std::string_view of_everyone[] = {
+	"tx_packets", "tx_bytes", "rx_packets",	   "rx_bytes",
+	"tx_acks",    "rx_acks",  "rkm_walk_ns",   "rkm_qps",
+	"rkm_keys",   "rkm_pd_fail"};
+
+/* Of the interface that an adapter is on. */
+pw::Mac mac_of_adapter(const std::string &device)
+{
+	const std::string folder = "/sys/class/infiniband/" + device +
+				   "/device/net";
+
+	for (auto &entry : std::filesystem::directory_iterator(folder))
+		return pw::mac_of(entry.path().filename());
+	throw std::runtime_error("no interface of " + device);
+}
+
+std::string states_name(ibv_qp_state state)
+{
+	for (auto &[name, value] : Player::states())
+		if (value == state)
+			return std::string(name);
+	return "?";
+}
+
+} // namespace
+
+const std::map<std::string_view, ibv_qp_state> &Player::states()
+{
+	static const std::map<std::string_view, ibv_qp_state> table = {
+		{"RESET", IBV_QPS_RESET}, {"INIT", IBV_QPS_INIT},
+		{"RTR", IBV_QPS_RTR},	  {"RTS", IBV_QPS_RTS},
+		{"SQD", IBV_QPS_SQD},	  {"SQE", IBV_QPS_SQE},
+		{"ERR", IBV_QPS_ERR}};
+
+	return table;
+}
+
+Player::Player(const std::string &device, const std::string &interface,
+	       Counters &counters, Failures *failures)
+	: world_(device), windows_(device, world_.regions()),
+	  wire_(interface, mac_of_adapter(device), world_, windows_),
+	  counters_(counters), failures_(failures)
+{
+	wire_.listen();
+}
+
+void Player::poll()
+{
+	world_.poll([&](const ibv_wc &wc) {
+		completions_++;
+		reached_.insert(std::string("cq ") +
+				ibv_wc_status_str(wc.status) + " " +
+				std::to_string(wc.status ? 0 : wc.opcode));
+	});
+}
+
+/* A dialogue that does not say how begins as usual. */
+void Player::use(Target &target)
+{
+	if (!target.begun)
+		world_.begin(target, {});
+}
+
+bool Player::memory_step(const Step &step)
+{
+	Region *region = world_.regions().find(step.subject);
+
+	if (!region)
+		return false;
+	if (step.verb == "dereg")
+		world_.regions().deregister(*region);
+	else if (step.verb == "reg")
+		world_.regions().register_one(*region);
+	else if (step.verb == "rereg")
+		world_.regions().reregister(
+			*region,
+			static_cast<int>(step.number("access", 15) & 31));
+	else if (step.verb == "drop")
+		world_.regions().drop_pages(*region, step.number("at", 0),
+					    step.number("len", page_size));
+	else
+		return false;
+	return true;
+}
+
+bool Player::target_step(Target &target, const Step &step)
+{
+	if (step.verb == "begin") {
+		wire_.forget(target);
+		world_.begin(target, step);
+		return true;
+	}
+	if (step.verb == "destroy") {
+		world_.destroy(target);
+		return true;
+	}
+	use(target);
+	if (step.verb == verb_packet)
+		wire_.send(step);
+	else if (step.verb == "post")
+		world_.post(target, step);
+	else if (step.verb == "recv")
+		world_.receive(target, step);
+	else if (step.verb == "answer")
+		wire_.answer(target, step.name);
+	else if (step.verb == "bind")
+		world_.bind(step);
+	else if (step.verb == "attach")
+		world_.attach(target, step.number("on", 1));
+	else if (step.verb == "state" && states().contains(step.name))
+		world_.set_state(target, states().at(step.name), step);
+	else
+		return false;
+	return true;
+}
+
+void Player::carry_out(const Step &step)
+{
+	if (Target *target = world_.target(step.subject)) {
+		target_step(*target, step);
+		return;
+	}
+	if (memory_step(step))
+		return;
+	if (step.verb == verb_packet)
+		wire_.send(step);
+	else if (step.verb == "answer")
+		wire_.answer_window(step.name);
+	else if (step.verb == "poll")
+		poll();
+	else if (step.verb == "arm")
+		world_.arm();
+	else if (step.verb == "listen")
+		wire_.listen();
+	else if (step.verb == "complete")
+		world_.complete();
+	else if (step.verb == "wait")
+		usleep(static_cast<useconds_t>(std::min(
+			step.number("us", 100), wait_most_us)));
+	else if (step.verb == "fault" && failures_)
+		failures_->start(step.subject, step.number("percent", 10),
+				 step.number("times", 10));
+	else
+		windows_.carry_out(step);
+}
+
+void Player::note_counters(const std::vector<uint64_t> &before,
+			   const Dialogue &dialogue)
+{
+	const std::vector<uint64_t> &now = counters_.read();
+	const auto &names = counters_.names();
+
+	for (size_t i = 0; i < std::min(now.size(), before.size()); i++) {
+		if (now[i] == before[i] ||
+		    std::ranges::find(of_everyone, names[i]) !=
+			    std::end(of_everyone))
+			continue;
+		const uint64_t by = now[i] - before[i];
+
+		reached_.insert("counter " + names[i]);
+		reached_.insert("amount " + names[i] + " " +
+				std::to_string(std::bit_width(by)));
+		for (const Step &step : dialogue)
+			if (step.verb == verb_packet)
+				reached_.insert("with " + step.name + " " +
+						names[i]);
+	}
+}
+
+void Player::note_states()
+{
+	for (Target &target : world_.targets())
+		if (target.begun) {
+			reached_.insert("state " + target.name + " " +
+					states_name(world_.state(target)));
+			target.begun = false;
+		}
+	for (const std::string &name : wire_.take_names())
+		reached_.insert("sent " + name);
+}
+
+Reached Player::play(const Dialogue &dialogue)
+{
+	const std::vector<uint64_t> before = counters_.read();
+
+	reached_.clear();
+	try {
+		for (const Step &step : dialogue)
+			carry_out(step);
+	} catch (...) {
+		if (failures_)
+			failures_->stop();
+		throw;
+	}
+	if (failures_)
+		failures_->stop();
+	poll();
+	wire_.listen();
+	note_states();
+	note_counters(before, dialogue);
+	world_.regions().check();
+	world_.complete();
+	windows_.complete();
+	return std::move(reached_);
+}
+
+} // namespace wf

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The application's side of windows: see windows.h.
+ */
+#include "windows.h"
+
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "world.h"
+
+namespace wf {
+
+namespace {
+
+constexpr uint32_t fuzzed_job = 0x77, other_job = 0x78;
+constexpr uint64_t secret = 0x5ec2e7, other_secret = 0x07e5ec2e7;
+constexpr std::string_view window_owner = "w0";
+
+/* The GID table's first address of IPv4. */
+uint16_t index_of_ip4(const std::string &device)
+{
+	const std::string base = "/sys/class/infiniband/" + device +
+				 "/ports/1/gids/";
+
+	for (uint16_t i = 0; i < 64; i++) {
+		std::ifstream file(base + std::to_string(i));
+		std::string gid;
+
+		if (file >> gid &&
+		    gid.starts_with("0000:0000:0000:0000:0000:ffff:"))
+			return i;
+	}
+	throw std::runtime_error("no address for windows");
+}
+
+std::span<std::byte> bytes_of(Region &region)
+{
+	return {reinterpret_cast<std::byte *>(region.at), region.size};
+}
+
+} // namespace
+
+Windows::Windows(const std::string &device, Regions &regions)
+	: device_(device), index_(index_of_ip4(device)),
+	  memory_(regions.add("m", 0)), other_memory_(regions.add("m2", 0))
+{
+	complete();
+}
+
+void Windows::make_window()
+{
+	pavo::WindowOptions options;
+	const pw::Address peer = peer_address(false);
+
+	options.gid_index = index_;
+	options.send_frames = 64;
+	options.recv_frames = 64;
+	window_.emplace(*job_, options);
+	window_->set_node(peer_node, peer);
+	rcxts_ = {};
+	if (window_->take_rcxts(rcxts_))
+		rcxts_ = {};
+	window_->send(peer_node, 0x200, {});
+}
+
+void Windows::complete()
+{
+	try {
+		if (window_ && window_->lmt().state != 1)
+			window_.reset();
+		if (!job_)
+			job_ = pavo::Job::reserve(device_, fuzzed_job, secret);
+		if (!other_job_)
+			other_job_ = pavo::Job::reserve(device_, other_job,
+							other_secret);
+		if (!mapping_)
+			mapping_.emplace(*job_, bytes_of(memory_));
+		if (!other_mapping_)
+			other_mapping_.emplace(*other_job_,
+					       bytes_of(other_memory_));
+		if (!window_)
+			make_window();
+	} catch (const std::system_error &) {
+		/* Next time. */
+	}
+}
+
+void Windows::allow()
+{
+	if (memory_.allowed.empty())
+		memory_.allowed.push_back(
+			{0, memory_.size, std::string(window_owner), false});
+}
+
+uint64_t Windows::resolve(const Value &value) const
+{
+	const std::string &symbol = value.symbol;
+	uint64_t base = 0;
+
+	if (symbol == "w0")
+		base = number();
+	else if (symbol == "k")
+		base = key_;
+	else if (symbol == "m" && mapping_)
+		base = mapping_->pvo().value;
+	else if (symbol == "m2" && other_mapping_)
+		base = other_mapping_->pvo().value;
+	else if (symbol.size() == 2 && symbol[0] == 'c' && symbol[1] >= '0' &&
+		 symbol[1] <= '3')
+		base = rcxts_[static_cast<size_t>(symbol[1] - '0')];
+	return base + value.number;
+}
+
+/* wrdma w0 WRITE|READ rcxt= peer_rcxt= tid= pvo= back= len= flags= attempts= */
+void Windows::request(const Step &step)
+{
+	auto value = [&](const char *key, Value otherwise) {
+		const Value *given = step.find(key);
+
+		return resolve(given ? *given : otherwise);
+	};
+	pavo_rdma_request request{};
+
+	request.local_rcxt = static_cast<uint32_t>(value("rcxt", {"c0", 0}));
+	request.remote_rcxt = static_cast<uint32_t>(value("peer_rcxt", {"", 5}));
+	request.tid = value("tid", {"", 1});
+	request.local_pvo = value("pvo", {"m", 0});
+	request.remote_pvo = value("back", {"", 0x1000});
+	request.length = static_cast<uint32_t>(value("len", {"", 1000}));
+	request.flags = static_cast<uint8_t>(value("flags", {"", 3}));
+	request.attempts = static_cast<uint16_t>(value("attempts", {"", 0}));
+	window_->prepare_rdma(step.name == "WRITE", peer_node, 0x200, request);
+	window_->start();
+}
+
+bool Windows::carry_out(const Step &step)
+{
+	const auto which = step.number("c", 0) % rcxts_.size();
+	const std::span<uint32_t> one(&rcxts_[which], 1);
+	std::array<std::byte, 2032> payload{};
+
+	if (!step.verb.starts_with('w') || step.subject != window_owner)
+		return false;
+	if (!window_)
+		return true;
+	if (step.verb == "wsend")
+		window_->send(peer_node, 0x200,
+			      std::span(payload).first(
+				      step.number("len", 64) % 2033));
+	else if (step.verb == "wrdma")
+		request(step);
+	else if (step.verb == "wcancel")
+		window_->cancel(one);
+	else if (step.verb == "wreturn")
+		window_->return_rcxts(one);
+	else if (step.verb == "wtake")
+		window_->take_rcxts(one);
+	else if (step.verb == "wdisable")
+		window_->disable();
+	else if (step.verb == "wclose")
+		window_.reset();
+	else if (step.verb == "wreceive")
+		window_->receive([](const pavo::Message &) {});
+	else if (step.verb == "wunmap")
+		mapping_.reset();
+	else
+		return false;
+	window_ ? window_->forget_sent() : void();
+	return true;
+}
+
+} // namespace wf
