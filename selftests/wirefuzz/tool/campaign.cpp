@@ -316,6 +316,16 @@ void Campaign::save_pool() const
 	}
 }
 
+std::string Campaign::unmoved() const
+{
+	std::string text = "not moved:";
+
+	for (const std::string &name : counters_.names())
+		if (!all_.contains("counter " + name))
+			text += " " + name;
+	return text;
+}
+
 std::string Campaign::summary() const
 {
 	const double packets =

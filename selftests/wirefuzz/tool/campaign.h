@@ -40,8 +40,9 @@ public:
 	bool replay();
 	/* New and changed ones. */
 	bool run();
-	/* One line of figures. */
+	/* One line of figures, and one of counters that did not move. */
 	std::string summary() const;
+	std::string unmoved() const;
 
 private:
 	struct Kept {

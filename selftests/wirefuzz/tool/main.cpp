@@ -124,7 +124,8 @@ int play_all(Options &options)
 	if (right && options.seconds > 0)
 		right = campaign.run();
 	witness.expect_progress(options.patience);
-	std::printf("# %s\n", campaign.summary().c_str());
+	std::printf("# %s\n# %s\n", campaign.summary().c_str(),
+		    campaign.unmoved().c_str());
 	return right ? 0 : 1;
 }
 

@@ -145,9 +145,13 @@ void Regions::allow(Region &region, size_t offset, size_t length,
 {
 	if (offset >= region.size)
 		return;
-	region.allowed.push_back({offset,
-				  std::min(region.size, offset + length), owner,
-				  false});
+	const size_t end = std::min(region.size, offset + length);
+
+	for (const Region::Range &range : region.allowed)
+		if (!range.closing && range.owner == owner &&
+		    range.from <= offset && range.to >= end)
+			return;
+	region.allowed.push_back({offset, end, owner, false});
 }
 
 void Regions::allow_remote(uint32_t key, uint64_t va, uint64_t length,
@@ -189,13 +193,16 @@ void Regions::check_one(Region &region)
 
 	if (std::memcmp(now, region.shadow.data(), region.mapped) != 0) {
 		const size_t base = static_cast<size_t>(region.at - now);
-		std::vector<bool> may(region.mapped);
+		std::vector<uint8_t> may(region.mapped);
 
 		for (const Region::Range &range : region.allowed)
-			for (size_t i = range.from; i < range.to; i++)
-				may[base + i] = true;
+			std::memset(&may[base + range.from], 1,
+				    range.to - range.from);
+		/* One that changes meanwhile is seen the next time. */
 		for (size_t i = 0; i < region.mapped; i++) {
-			if (now[i] == region.shadow[i])
+			const uint8_t byte = now[i];
+
+			if (byte == region.shadow[i])
 				continue;
 			if (!may[i])
 				throw Violation(
@@ -204,7 +211,7 @@ void Regions::check_one(Region &region)
 						       static_cast<long>(base)) +
 					" of region " + region.name +
 					" changed: no right to that");
-			region.shadow[i] = now[i];
+			region.shadow[i] = byte;
 		}
 	}
 	std::erase_if(region.allowed, [](auto &range) { return range.closing; });
