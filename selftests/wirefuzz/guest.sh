@@ -21,6 +21,11 @@ make_wire()
 	ip link add wdut mtu 9000 type veth peer name wtool mtu 9000 || return 1
 	sysctl -q -w net.ipv6.conf.wtool.disable_ipv6=1 \
 		net.ipv6.conf.wdut.accept_dad=0
+	# One CPU serves each end: a wire keeps the order of packets.
+	if [ "$(nproc)" -gt 1 ]; then
+		echo 1 >/sys/class/net/wtool/queues/rx-0/rps_cpus
+		echo 2 >/sys/class/net/wdut/queues/rx-0/rps_cpus
+	fi
 	ip link set dev wdut gso_max_segs 1
 	ip link set dev wtool up
 	ip link set dev wdut up

@@ -66,17 +66,21 @@ void World::destroy(Target &target)
 	forget(target);
 }
 
+void World::reset(Target &target)
+{
+	ibv_qp_attr attr{};
+
+	if (!target.qp)
+		return;
+	attr.qp_state = IBV_QPS_RESET;
+	if (ibv_modify_qp(target.qp, &attr, IBV_QP_STATE))
+		destroy(target);
+	else
+		forget(target);
+}
+
 void World::begin(Target &target, const Step &step)
 {
-	if (target.qp) {
-		ibv_qp_attr attr{};
-
-		attr.qp_state = IBV_QPS_RESET;
-		if (ibv_modify_qp(target.qp, &attr, IBV_QP_STATE))
-			destroy(target);
-		else
-			forget(target);
-	}
 	if (!target.qp)
 		make_qp(target);
 	target.begun = true;

@@ -73,11 +73,13 @@ void Player::poll()
 	});
 }
 
-/* A dialogue that does not say how begins as usual. */
-void Player::use(Target &target)
+/* Packets to what it was before are over: it has its number still. */
+void Player::begin(Target &target, const Step &step)
 {
-	if (!target.begun)
-		world_.begin(target, {});
+	world_.reset(target);
+	wire_.settle();
+	wire_.forget(target);
+	world_.begin(target, step);
 }
 
 bool Player::memory_step(const Step &step)
@@ -105,15 +107,16 @@ bool Player::memory_step(const Step &step)
 bool Player::target_step(Target &target, const Step &step)
 {
 	if (step.verb == "begin") {
-		wire_.forget(target);
-		world_.begin(target, step);
+		begin(target, step);
 		return true;
 	}
 	if (step.verb == "destroy") {
 		world_.destroy(target);
 		return true;
 	}
-	use(target);
+	/* A dialogue that does not say how begins as usual. */
+	if (!target.begun)
+		begin(target, {});
 	if (step.verb == verb_packet)
 		wire_.send(step);
 	else if (step.verb == "post")
@@ -213,6 +216,7 @@ Reached Player::play(const Dialogue &dialogue)
 	}
 	if (failures_)
 		failures_->stop();
+	wire_.settle();
 	poll();
 	wire_.listen();
 	note_states();

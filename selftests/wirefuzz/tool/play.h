@@ -44,7 +44,7 @@ private:
 	void carry_out(const Step &step);
 	bool memory_step(const Step &step);
 	bool target_step(Target &target, const Step &step);
-	void use(Target &target);
+	void begin(Target &target, const Step &step);
 	void poll();
 	void note_counters(const std::vector<uint64_t> &before,
 			   const Dialogue &dialogue);

@@ -5,19 +5,40 @@
 #include "wire.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace wf {
 
 namespace {
 
 constexpr size_t inbox_most = 512;
-constexpr size_t payload_most = 8192;
+constexpr size_t payload_most = 8192, frame_most = 9014;
 constexpr size_t ip_at = 14, ip4_octets = 20;
 constexpr uint64_t burst_most = 64;
+constexpr uint16_t fence_port = 9999;
+constexpr int fence_ms = 20, fence_tries = 1000;
 /* Steps with these may not reach the adapter, or not as one packet. */
 constexpr std::string_view may_get_lost[] = {
 	"udp_len", "ip_len", "udp_csum", "truncate", "frag", "fragonly",
 	"vlan",	   "group",  "dport",	 "ttl",	     "src"};
+
+int open_fence()
+{
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	sockaddr_in address{};
+
+	address.sin_family = AF_INET;
+	address.sin_port = htons(fence_port);
+	if (fd < 0 || bind(fd, reinterpret_cast<sockaddr *>(&address),
+			   sizeof(address)))
+		throw std::runtime_error("no socket for fences");
+	return fd;
+}
 
 pw::Bytes filler(size_t length, uint64_t seed)
 {
@@ -86,9 +107,51 @@ pw::Damage damage_of(const Step &step)
 
 Wire::Wire(const std::string &interface, const pw::Mac &adapter, World &world,
 	   Windows &windows)
-	: link_(interface), own_mac_(pw::mac_of(interface)),
+	: link_(interface), fence_(open_fence()), own_mac_(pw::mac_of(interface)),
 	  adapter_mac_(adapter), world_(world), windows_(windows)
 {
+}
+
+Wire::~Wire()
+{
+	close(fence_);
+}
+
+/* While memory lacks a frame may not be sent. */
+bool Wire::put_on_wire(const pw::Bytes &frame)
+{
+	try {
+		link_.send(frame);
+		return true;
+	} catch (const std::runtime_error &) {
+		return false;
+	}
+}
+
+/* A datagram for another port goes the same way, behind the others. */
+void Wire::settle()
+{
+	const uint32_t number = ++fences_;
+	pw::Envelope envelope;
+	pw::Bytes payload(sizeof(number));
+
+	envelope.smac = own_mac_;
+	envelope.dmac = adapter_mac_;
+	envelope.src = peer_address(false);
+	envelope.dst = world_.address(false);
+	envelope.dport = fence_port;
+	std::memcpy(payload.data(), &number, sizeof(number));
+	for (int tries = 0; tries < fence_tries; tries++) {
+		pollfd wait{fence_, POLLIN, 0};
+		uint32_t came = 0;
+
+		put_on_wire(pw::wrap(envelope, payload));
+		while (::poll(&wait, 1, fence_ms) > 0)
+			if (recv(fence_, &came, sizeof(came), 0) > 0 &&
+			    came == number)
+				return;
+	}
+	throw Violation("the wire is blocked");
 }
 
 std::set<std::string> Wire::take_names()
@@ -223,11 +286,12 @@ void Wire::send_frame(pw::Bytes frame, const Step &step)
 		parts = fragment(frame, at);
 	if (step.find("fragonly"))
 		parts.resize(1);
+	bool all = true;
+
 	for (const pw::Bytes &part : parts)
-		if (part.size() < 9000)
-			link_.send(part);
+		all &= part.size() < frame_most && put_on_wire(part);
 	sent_++;
-	sure_ += !lost && frame.size() < 9000;
+	sure_ += all && !lost;
 }
 
 void Wire::emit(const Step &step, const Built &built)

@@ -24,10 +24,14 @@ class Wire {
 public:
 	Wire(const std::string &interface, const pw::Mac &adapter, World &world,
 	     Windows &windows);
+	~Wire();
+	Wire(const Wire &) = delete;
 
 	void send(const Step &step);
 	/* Takes what the adapter sent. Throws Violation where it is malformed. */
 	void listen();
+	/* Waits until all that was sent has been taken off the wire. */
+	void settle();
 	/* The peer of a target answers what came, rightly or not (answer.cpp). */
 	void answer(Target &target, const std::string &how);
 	void answer_window(const std::string &how);
@@ -58,6 +62,7 @@ private:
 	void note_rights(const Built &built);
 	void emit(const Step &step, const Built &built);
 	void send_frame(pw::Bytes frame, const Step &step);
+	bool put_on_wire(const pw::Bytes &frame);
 	void deliver(Target &target, pw::Packet packet);
 	void deliver_bytes(pw::View transport, bool ipv6);
 	void take(const pw::Opened &opened);
@@ -67,6 +72,8 @@ private:
 			const std::string &how);
 
 	pw::Link link_;
+	int fence_; /* a socket of the adapter's machine */
+	uint32_t fences_ = 0;
 	pw::Mac own_mac_, adapter_mac_;
 	World &world_;
 	Windows &windows_;

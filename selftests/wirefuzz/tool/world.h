@@ -74,7 +74,9 @@ public:
 	/* What the value of that field is; psn and what windows have is left out. */
 	uint64_t resolve(std::string_view field, const Value &value) const;
 
-	/* Resets it, or makes it anew, and connects it as the step says. */
+	/* What was posted has no completion any more. */
+	void reset(Target &target);
+	/* One that was reset, or is made anew; connects it as the step says. */
 	void begin(Target &target, const Step &step);
 	void destroy(Target &target);
 	void set_state(Target &target, ibv_qp_state state, const Step &step);
