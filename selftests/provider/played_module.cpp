@@ -199,11 +199,18 @@ void kicked(uint32_t command)
 		engine.drain();
 }
 
+bool lacks_memory()
+{
+	return engine.lacks_memory && engine.lacks_memory--;
+}
+
 int serve_write(fake::Call &call)
 {
 	switch (call.command) {
 	case IB_USER_VERBS_CMD_POST_SEND:
 	case IB_USER_VERBS_CMD_POST_RECV:
+		if (lacks_memory())
+			return ENOMEM;
 		kicked(call.command);
 		return 0;
 	case IB_USER_VERBS_CMD_ALLOC_PD:
@@ -241,6 +248,8 @@ int on_write(uint32_t command, uint32_t)
 		engine.refused++;
 		return EACCES;
 	}
+	if (lacks_memory())
+		return ENOMEM;
 	kicked(command);
 	return 0;
 }
@@ -250,6 +259,7 @@ void calm_engine()
 	engine.drains = true;
 	engine.completes = false;
 	engine.refuses_writes = false;
+	engine.lacks_memory = 0;
 	engine.send_kicks = engine.recv_kicks = engine.refused = 0;
 	engine.doorbells.clear();
 	engine.doorbell_page()->flags = PAVO_DB_NEED_KICK;

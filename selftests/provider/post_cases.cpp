@@ -51,6 +51,24 @@ void test_refused_write()
 	engine.db_cons = cons;
 }
 
+/* It is posted by then: an application that is told otherwise posts it again. */
+void test_kick_without_memory()
+{
+	User user;
+
+	calm_engine();
+	for (int lacking : {1, 2, 3, 50}) {
+		const uint32_t before = user.side().taken;
+
+		engine.lacks_memory = lacking;
+		CHECK_EQ(user.send(1, 10), 0);
+		CHECK_EQ(engine.lacks_memory, 0);
+		CHECK_EQ(user.side().taken, before + 1);
+	}
+	CHECK_EQ(engine.doorbells.size(), 4);
+	CHECK_EQ(engine.send_kicks, 4);
+}
+
 void test_no_kick_when_polled()
 {
 	User user;
@@ -262,6 +280,8 @@ void add_post_cases(Cases &cases)
 			{"a chain built by calls", test_built_chain},
 			{"one kick per chain where writes are refused",
 			 test_refused_write},
+			{"a kick that finds no memory is repeated",
+			 test_kick_without_memory},
 			{"no kick while the page is polled",
 			 test_no_kick_when_polled},
 			{"a full send queue", test_queue_full},

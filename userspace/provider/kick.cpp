@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <new>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ template <class Kernel> struct Request {
 	Kernel kernel;
 };
 
+/* More than memory is ever short for, of a process that goes on. */
+constexpr int KICK_ATTEMPTS = 10000;
 /* Attributes of the method that carries a command. */
 constexpr size_t CARRIERS = 3;
 
@@ -87,29 +90,46 @@ int by_ioctl(const ibv_context *context, uint32_t command, const Kernel &kernel,
 
 /*
  * The write is the cheaper one. It is refused, for ever, to a process that has changed
- * its credentials since it opened the device, and may find no memory; who is called
- * then has his requests in the ring already, so another way is tried.
+ * its credentials since it opened the device, and may find no memory; another way is
+ * tried then.
  */
-template <class Kernel, class Response>
-int call(const ibv_qp *qp, uint32_t command, uint32_t wqe_size)
+template <class Kernel>
+int call_once(ibv_context *context, uint32_t command, const Kernel &kernel,
+	      size_t answer)
 {
-	std::atomic<bool> &refused =
-		to_context(qp->context)->state->write_refused;
-	Response resp = {};
-	Kernel kernel = {};
+	std::atomic<bool> &refused = to_context(context)->state->write_refused;
 
-	kernel.response = reinterpret_cast<uintptr_t>(&resp);
-	kernel.qp_handle = qp->handle;
-	kernel.wqe_size = wqe_size;
 	if (!refused.load(std::memory_order_relaxed)) {
-		int err = by_write(qp->context, command, kernel, sizeof(resp));
+		int err = by_write(context, command, kernel, answer);
 
 		if (!err || err == EIO)
 			return err;
 		if (err == EACCES)
 			refused.store(true, std::memory_order_relaxed);
 	}
-	return by_ioctl(qp->context, command, kernel, sizeof(resp));
+	return by_ioctl(context, command, kernel, answer);
+}
+
+/*
+ * The requests are in the ring already, and cannot be taken back: an application that is
+ * told that there was no memory would post them again, and both would be carried out.
+ */
+template <class Kernel, class Response>
+int call(const ibv_qp *qp, uint32_t command, uint32_t wqe_size)
+{
+	Response resp = {};
+	Kernel kernel = {};
+	int err = ENOMEM;
+
+	kernel.response = reinterpret_cast<uintptr_t>(&resp);
+	kernel.qp_handle = qp->handle;
+	kernel.wqe_size = wqe_size;
+	for (int i = 0; i < KICK_ATTEMPTS && err == ENOMEM; i++) {
+		if (i)
+			sched_yield();
+		err = call_once(qp->context, command, kernel, sizeof(resp));
+	}
+	return err;
 }
 
 } // namespace
