@@ -69,7 +69,7 @@ void Failures::set(int file, uint64_t value)
 
 	/* To write may fail for the very reason that is being switched off. */
 	for (int tries = 0; tries < 1000; tries++)
-		if (pwrite(file, text.data(), text.size(), 0) > 0)
+		if (write(file, text.data(), text.size()) > 0)
 			return;
 }
 
