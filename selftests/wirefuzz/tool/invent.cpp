@@ -428,6 +428,8 @@ Dialogue invent_windows(Random &random)
 
 		if (step.verb == "wrdma") {
 			step.name = random.one_in(2) ? "WRITE" : "READ";
+			step.set("pvo",
+				 {step.name == "WRITE" ? "ms" : "m", 0});
 			step.set("tid", {"", ++tid});
 			step.set("len", {"", random.below(16384)});
 			step.set("flags", {"", random.below(8)});

@@ -19,8 +19,8 @@ constexpr std::array<const char *, 7> all_targets = {
 	"rc0", "rc1", "uc0", "uc1", "ud0", "xt0", "xi0"};
 constexpr std::array<const char *, 9> all_regions = {
 	"l", "s", "r", "ro", "n", "p", "o", "mw1", "mw2"};
-constexpr std::array<const char *, 8> window_symbols = {
-	"w0", "k", "c0", "c1", "c2", "c3", "m", "m2"};
+constexpr std::array<const char *, 9> window_symbols = {
+	"w0", "k", "c0", "c1", "c2", "c3", "m", "ms", "m2"};
 constexpr std::array<const char *, 12> envelope_keys = {
 	"icrc",	    "flip", "cut",  "truncate", "extra", "udp_len",
 	"ip_len",   "src",  "vlan", "frag",	"ttl",	 "udp_csum"};

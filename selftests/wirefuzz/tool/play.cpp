@@ -136,8 +136,24 @@ bool Player::target_step(Target &target, const Step &step)
 	return true;
 }
 
+/* Regions s and ms are there to be sent from. */
+void Player::note_changes(const Step &step)
+{
+	const Value *source = step.find("at");
+
+	if (step.verb == "wrdma")
+		source = step.find("pvo");
+	else if (step.verb != "post")
+		source = step.name == "W_DATA" ? step.find("pvo") : nullptr;
+	if (source && (step.name == "W_DATA" ? source->symbol == "ms" :
+					       source->symbol != "s" &&
+						       source->symbol != "ms"))
+		wire_.expect_changes();
+}
+
 void Player::carry_out(const Step &step)
 {
+	note_changes(step);
 	if (Target *target = world_.target(step.subject)) {
 		target_step(*target, step);
 		return;
@@ -206,6 +222,7 @@ Reached Player::play(const Dialogue &dialogue)
 	const std::vector<uint64_t> before = counters_.read();
 
 	reached_.clear();
+	wire_.begin_dialogue();
 	try {
 		for (const Step &step : dialogue)
 			carry_out(step);

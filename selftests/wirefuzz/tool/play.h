@@ -46,6 +46,7 @@ private:
 	bool target_step(Target &target, const Step &step);
 	void begin(Target &target, const Step &step);
 	void poll();
+	void note_changes(const Step &step);
 	void note_counters(const std::vector<uint64_t> &before,
 			   const Dialogue &dialogue);
 	void note_states();

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
+#include <new>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,6 +35,20 @@ void write_file(const std::string &path, const std::string &text)
 
 } // namespace
 
+namespace {
+
+Failures *failing;
+
+/* The fuzzer itself needs memory: then it is enough. */
+void end_failures()
+{
+	if (!failing || !failing->on())
+		throw std::bad_alloc();
+	failing->stop();
+}
+
+} // namespace
+
 Failures::Failures()
 {
 	const char *const kinds[] = {"failslab", "fail_page_alloc"};
@@ -53,11 +69,14 @@ Failures::Failures()
 			open((folder + "times").c_str(), O_WRONLY | O_CLOEXEC);
 	}
 	possible_ = std::ranges::all_of(files_, [](int fd) { return fd >= 0; });
+	failing = this;
+	std::set_new_handler(end_failures);
 }
 
 Failures::~Failures()
 {
 	stop();
+	failing = nullptr;
 	for (int file : files_)
 		if (file >= 0)
 			close(file);
@@ -65,11 +84,13 @@ Failures::~Failures()
 
 void Failures::set(int file, uint64_t value)
 {
-	const std::string text = std::to_string(value);
+	char text[24];
+	const int length = std::snprintf(text, sizeof(text), "%llu",
+					 static_cast<unsigned long long>(value));
 
 	/* To write may fail for the very reason that is being switched off. */
 	for (int tries = 0; tries < 1000; tries++)
-		if (write(file, text.data(), text.size()) > 0)
+		if (write(file, text, static_cast<size_t>(length)) > 0)
 			return;
 }
 

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -24,7 +25,8 @@ public:
 	/* @kind: slab or page; of a hundred @percent, @times at most. */
 	void start(const std::string &kind, uint64_t percent, uint64_t times);
 	void stop();
-	/* Injected failures are none of ours to see by /proc. */
+	bool on() const { return on_; }
+	/* How often it was started. */
 	uint64_t periods() const { return periods_; }
 
 private:

@@ -44,7 +44,8 @@ std::span<std::byte> bytes_of(Region &region)
 
 Windows::Windows(const std::string &device, Regions &regions)
 	: device_(device), index_(index_of_ip4(device)),
-	  memory_(regions.add("m", 0)), other_memory_(regions.add("m2", 0))
+	  memory_(regions.add("m", 0)), source_(regions.add("ms", 0)),
+	  other_memory_(regions.add("m2", 0))
 {
 	complete();
 }
@@ -77,6 +78,8 @@ void Windows::complete()
 							other_secret);
 		if (!mapping_)
 			mapping_.emplace(*job_, bytes_of(memory_));
+		if (!source_mapping_)
+			source_mapping_.emplace(*job_, bytes_of(source_));
 		if (!other_mapping_)
 			other_mapping_.emplace(*other_job_,
 					       bytes_of(other_memory_));
@@ -89,9 +92,11 @@ void Windows::complete()
 
 void Windows::allow()
 {
-	if (memory_.allowed.empty())
-		memory_.allowed.push_back(
-			{0, memory_.size, std::string(window_owner), false});
+	for (Region *region : {&memory_, &source_})
+		if (region->allowed.empty())
+			region->allowed.push_back({0, region->size,
+						   std::string(window_owner),
+						   false});
 }
 
 uint64_t Windows::resolve(const Value &value) const
@@ -105,6 +110,8 @@ uint64_t Windows::resolve(const Value &value) const
 		base = key_;
 	else if (symbol == "m" && mapping_)
 		base = mapping_->pvo().value;
+	else if (symbol == "ms" && source_mapping_)
+		base = source_mapping_->pvo().value;
 	else if (symbol == "m2" && other_mapping_)
 		base = other_mapping_->pvo().value;
 	else if (symbol.size() == 2 && symbol[0] == 'c' && symbol[1] >= '0' &&
@@ -126,7 +133,7 @@ void Windows::request(const Step &step)
 	request.local_rcxt = static_cast<uint32_t>(value("rcxt", {"c0", 0}));
 	request.remote_rcxt = static_cast<uint32_t>(value("peer_rcxt", {"", 5}));
 	request.tid = value("tid", {"", 1});
-	request.local_pvo = value("pvo", {"m", 0});
+	request.local_pvo = value("pvo", {"ms", 0});
 	request.remote_pvo = value("back", {"", 0x1000});
 	request.length = static_cast<uint32_t>(value("len", {"", 1000}));
 	request.flags = static_cast<uint8_t>(value("flags", {"", 3}));

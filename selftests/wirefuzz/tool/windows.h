@@ -31,7 +31,7 @@ public:
 	uint32_t number() const { return window_ ? window_->number() : 0; }
 	/* Of a packet of w0's: what dialogues call k. */
 	void learn_key(uint64_t key) { key_ = key; }
-	/* w0, k, c0 to c3, m, m2. */
+	/* w0, k, c0 to c3, m, ms, m2. */
 	uint64_t resolve(const Value &value) const;
 
 	/* wsend, wrdma, wcancel, wreturn, wtake, wdisable, wclose, wreceive */
@@ -43,9 +43,9 @@ private:
 
 	pavo::Device device_;
 	uint16_t index_ = 0;
-	Region &memory_, &other_memory_;
+	Region &memory_, &source_, &other_memory_;
 	std::optional<pavo::Job> job_, other_job_;
-	std::optional<pavo::Mapping> mapping_, other_mapping_;
+	std::optional<pavo::Mapping> mapping_, source_mapping_, other_mapping_;
 	std::optional<pavo::Window> window_;
 	std::array<uint32_t, 4> rcxts_ = {};
 	uint64_t key_ = 0;

@@ -30,6 +30,12 @@ public:
 	void send(const Step &step);
 	/* Takes what the adapter sent. Throws Violation where it is malformed. */
 	void listen();
+	/*
+	 * What an application sends is taken from its memory as packets leave: where that
+	 * may change meanwhile, their ICRC may be wrong, for so many dialogues.
+	 */
+	void expect_changes() { changing_ = changing_for; }
+	void begin_dialogue() { changing_ -= changing_ > 0; }
 	/* Waits until all that was sent has been taken off the wire. */
 	void settle();
 	/* The peer of a target answers what came, rightly or not (answer.cpp). */
@@ -47,6 +53,8 @@ public:
 	std::set<std::string> take_names();
 
 private:
+	static constexpr int changing_for = 64;
+
 	struct Built {
 		pw::Bytes transport;
 		bool ipv6 = false;
@@ -66,6 +74,7 @@ private:
 	void deliver(Target &target, pw::Packet packet);
 	void deliver_bytes(pw::View transport, bool ipv6);
 	void take(const pw::Opened &opened);
+	bool hear_one();
 	void answer_read(Target &target, const pw::Packet &request,
 			 const std::string &how);
 	void answer_one(Target &target, const pw::Packet &request,
@@ -80,6 +89,7 @@ private:
 	std::map<std::string, std::deque<pw::Packet>> inbox_;
 	std::deque<WindowPacket> window_inbox_;
 	std::set<std::string> names_;
+	int changing_ = 0;
 	uint64_t sent_ = 0, sure_ = 0, heard_ = 0;
 };
 
