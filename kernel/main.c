@@ -23,6 +23,7 @@
 #include "debugfs.h"
 #include "device.h"
 #include "later.h"
+#include "number.h"
 #include "translate/job.h"
 #include "verbs/verbs.h"
 
@@ -130,12 +131,9 @@ static void pavo_dealloc(struct ib_device *ibdev)
 	if (dev->end_wq)
 		destroy_workqueue(dev->end_wq);
 	pavo_windows_destroy(&dev->windows);
-	WARN_ON(!xa_empty(&dev->qps));
-	xa_destroy(&dev->qps);
-	WARN_ON(!xa_empty(&dev->srqs));
-	xa_destroy(&dev->srqs);
-	WARN_ON(!xa_empty(&dev->counters));
-	xa_destroy(&dev->counters);
+	pavo_numbers_end(&dev->qps);
+	pavo_numbers_end(&dev->srqs);
+	pavo_numbers_end(&dev->counters);
 	pavo_key_table_destroy(&dev->keys);
 	free_percpu(dev->tally.stats);
 

@@ -32,3 +32,23 @@ int pavo_number_reserve(struct xarray *xa, u32 low, u32 high, u32 *number)
 				 GFP_KERNEL);
 	return err < 0 ? err : 0;
 }
+
+/* A reserved number is an entry that xas_find() does not skip. */
+static bool any_left(struct xarray *xa)
+{
+	XA_STATE(xas, xa, 0);
+	void *entry;
+
+	rcu_read_lock();
+	do {
+		entry = xas_find(&xas, ULONG_MAX);
+	} while (xa_is_retry(entry));
+	rcu_read_unlock();
+	return entry;
+}
+
+void pavo_numbers_end(struct xarray *xa)
+{
+	WARN_ON(any_left(xa));
+	xa_destroy(xa);
+}

@@ -23,4 +23,14 @@ struct xarray;
  */
 int pavo_number_reserve(struct xarray *xa, u32 low, u32 high, u32 *number);
 
+/**
+ * pavo_numbers_end - the table goes; warns of what is in it still, reserved or stored.
+ * @xa: what was numbered
+ *
+ * xa_empty() would not do: an insert that lacks memory for its second node keeps the
+ * first one, without any entry, until the table is destroyed.
+ * Context: nobody uses the table any more.
+ */
+void pavo_numbers_end(struct xarray *xa);
+
 #endif /* PAVO_NUMBER_H */

@@ -81,8 +81,7 @@ void pavo_key_table_init(struct pavo_key_table *table)
 
 void pavo_key_table_destroy(struct pavo_key_table *table)
 {
-	WARN_ON(!xa_empty(&table->xa));
-	xa_destroy(&table->xa);
+	pavo_numbers_end(&table->xa);
 }
 
 /* Packets are going to look at @region, and no further for what is seldom there. */

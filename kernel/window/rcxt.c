@@ -6,6 +6,7 @@
 #include <linux/nospec.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include "number.h"
 #include "translate/job.h"
 #include "window/rdma.h"
 
@@ -35,8 +36,7 @@ void pavo_rcxts_init(struct pavo_rcxt_pool *pool)
 void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool)
 {
 	kvfree(pool->all);
-	WARN_ON(!xa_empty(&pool->users));
-	xa_destroy(&pool->users);
+	pavo_numbers_end(&pool->users);
 	mutex_destroy(&pool->mutex);
 }
 

@@ -12,6 +12,7 @@
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include "number.h"
 #include "translate/job.h"
 #include "window/internal.h"
 
@@ -49,8 +50,7 @@ void pavo_windows_stop(struct pavo_windows *windows)
 
 void pavo_windows_destroy(struct pavo_windows *windows)
 {
-	WARN_ON(!xa_empty(&windows->table));
-	xa_destroy(&windows->table);
+	pavo_numbers_end(&windows->table);
 	pavo_rcxts_destroy(&windows->rcxts);
 	free_percpu(windows->tasks);
 	bitmap_free(windows->active);

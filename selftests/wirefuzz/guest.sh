@@ -78,6 +78,21 @@ goes()
 
 # Dialogues take objects away all the time: a grace period takes longer than the rest.
 [ ! -w /sys/kernel/rcu_expedited ] || echo 1 >/sys/kernel/rcu_expedited
+# fuzz_scarce DIALOGUE: nodes of radix trees and XArrays alone are scarce.
+fuzz_scarce()
+{
+	local filter=/sys/kernel/debug/failslab/cache-filter marked
+	read -r marked </sys/kernel/slab/radix_tree_node/failslab
+	if [ "$marked" != 1 ]; then
+		tap_skip "dialogues while tables lack memory" \
+			"not booted with slub_debug=A,radix_tree_node"
+		return
+	fi
+	echo Y >"$filter"
+	fuzz "dialogues while tables lack memory" --failures "$@"
+	echo N >"$filter"
+}
+
 patience=30
 slow_kernel && patience=240
 make_wire || exit 1
@@ -88,10 +103,13 @@ before=$(objects)
 
 [ $# = 0 ] || fuzz "dialogues of the corpus" "$@"
 if [ "$seconds" != 0 ]; then
-	fuzz "new dialogues" --seconds $((seconds * 2 / 3)) ${SAVE:+--save "$SAVE"} "$@"
+	mkdir -p "$PAVO_OUT/pool"
+	fuzz "new dialogues" --seconds $((seconds * 2 / 3)) \
+		--save "$PAVO_OUT/pool" "$@"
 	if [ -e /sys/kernel/debug/failslab ]; then
 		fuzz "new dialogues while allocations fail" --failures \
 			--seconds $((seconds / 3)) "$@"
+		fuzz_scarce "$here"/scarce/*.txt "$here"/scarce/*.txt
 	else
 		tap_skip "new dialogues while allocations fail" \
 			"this kernel's allocations do not fail on demand"
