@@ -104,6 +104,9 @@ TEST = {
     "translate": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
                      programs=("selftests/translate/",)),
     "wire": Row(kernels=NATIVE, programs=("selftests/wire/pavo-wire",)),
+    # The corpus, once; with SECONDS_OF_WIREFUZZ new dialogues, too.
+    "wirefuzz": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
+                    programs=("selftests/wirefuzz/pavo-wirefuzz",)),
     "faults": Row(kernels=NATIVE, programs=("selftests/faults/",)),
     "window": Row(kernels=NATIVE,
                   inputs=GUEST_INPUTS + ("userspace/libpavo/", "userspace/examples/"),
@@ -129,6 +132,8 @@ FULL = {
     **{key: on_kernels(key, "native", "native-sanitizer", "kcsan")
        for key in ("translate", "window")},
     "window-three": on_kernels("window", "native", "native-sanitizer"),
+    # What looks for faults of the kernel while dialogues are invented.
+    "wirefuzz": on_kernels("wirefuzz", "native-sanitizer", "sanitizer"),
     "verbs": on_kernels("verbs", "native", "native-sanitizer", "default", "kcsan"),
     "kverbs": on_kernels("kverbs", "native", "native-sanitizer", "default", "sanitizer",
                          "6.12"),

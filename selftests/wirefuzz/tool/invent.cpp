@@ -62,6 +62,8 @@ public:
 		if (random_.one_in(3))
 			step.set("retry", {"", random_.below(8)});
 		if (random_.one_in(3))
+			step.set("rnr", {"", random_.below(8)});
+		if (random_.one_in(3))
 			step.set("rd", {"", 1 + random_.below(8)});
 		if (random_.one_in(3))
 			step.set("dest_rd", {"", random_.below(9)});
@@ -391,8 +393,12 @@ void add_window_packet(Inventor &talk, uint64_t tid, Random &random)
 
 	step.name = name;
 	step.set("data", {"", data});
+	if (random.one_in(6))
+		step.set("times", {"", 1 + random.below(64)});
 	if (name == "W_MESSAGE")
 		return;
+	if (random.one_in(4))
+		step.set("attempts", {"", random.below(3)});
 	step.set("rcxt", {"c" + std::to_string(random.below(4)), 0});
 	step.set("peer_rcxt", {"", 5});
 	step.set("tid", {"", tid});

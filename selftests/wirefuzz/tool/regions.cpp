@@ -122,7 +122,8 @@ void Regions::reregister(Region &region, int access)
 	if (access & changing_access)
 		return;
 	check_one(region);
-	region.allowed.clear();
+	std::erase_if(region.allowed,
+		      [](const Region::Range &range) { return range.by_peers; });
 }
 
 void Regions::drop_pages(Region &region, size_t offset, size_t length)
@@ -141,7 +142,7 @@ void Regions::drop_pages(Region &region, size_t offset, size_t length)
 }
 
 void Regions::allow(Region &region, size_t offset, size_t length,
-		    const std::string &owner)
+		    const std::string &owner, bool by_peers)
 {
 	if (offset >= region.size)
 		return;
@@ -149,9 +150,9 @@ void Regions::allow(Region &region, size_t offset, size_t length,
 
 	for (const Region::Range &range : region.allowed)
 		if (!range.closing && range.owner == owner &&
-		    range.from <= offset && range.to >= end)
+		    range.by_peers == by_peers && range.from <= offset && range.to >= end)
 			return;
-	region.allowed.push_back({offset, end, owner, false});
+	region.allowed.push_back({offset, end, owner, false, by_peers});
 }
 
 void Regions::allow_remote(uint32_t key, uint64_t va, uint64_t length,
@@ -170,7 +171,7 @@ void Regions::allow_remote(uint32_t key, uint64_t va, uint64_t length,
 		    va + length > base) {
 			const uint64_t from = std::max<uint64_t>(va, base);
 
-			allow(r, from - base, va + length - from, owner);
+			allow(r, from - base, va + length - from, owner, true);
 		}
 	}
 }

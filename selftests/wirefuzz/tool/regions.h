@@ -34,7 +34,8 @@ struct Region {
 	struct Range {
 		size_t from, to;
 		std::string owner; /* the target whose end ends it */
-		bool closing; /* goes with the next comparison */
+		bool closing = false; /* goes with the next comparison */
+		bool by_peers = false;
 	};
 
 	std::string name;
@@ -73,7 +74,7 @@ public:
 			  const std::string &owner, bool any_pd);
 	/* The application told the adapter to. */
 	void allow(Region &region, size_t offset, size_t length,
-		   const std::string &owner);
+		   const std::string &owner, bool by_peers = false);
 	/* A memory window shows region r under that key. */
 	void set_window_key(std::string_view window, uint32_t key);
 	/* The target is in Reset or gone. */

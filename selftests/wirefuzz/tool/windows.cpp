@@ -96,7 +96,7 @@ void Windows::allow()
 		if (region->allowed.empty())
 			region->allowed.push_back({0, region->size,
 						   std::string(window_owner),
-						   false});
+						   false, true});
 }
 
 uint64_t Windows::resolve(const Value &value) const
