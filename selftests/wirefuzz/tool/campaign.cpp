@@ -173,8 +173,8 @@ Dialogue Campaign::next()
 void Campaign::record(const Dialogue &dialogue)
 {
 	const uint64_t page = played_ / recent_most;
-	const std::string path = options_.out + "/recent-" +
-				 std::to_string(page % 2) + ".txt";
+	const std::string path =
+		options_.out + "/recent-" + std::to_string(page % 2) + ".txt";
 	const auto mode = played_ % recent_most ? std::ios::app :
 						  std::ios::trunc;
 
@@ -220,9 +220,9 @@ Dialogue Campaign::shorten(Dialogue dialogue, const std::string &what)
 
 void Campaign::report(const std::string &what)
 {
-	const std::string name =
-		options_.out + "/wrong-" + std::to_string(options_.seed) + "-" +
-		std::to_string(played_) + ".txt";
+	const std::string name = options_.out + "/wrong-" +
+				 std::to_string(options_.seed) + "-" +
+				 std::to_string(played_) + ".txt";
 	const std::string comment = what.substr(0, what.find('\n'));
 	Dialogue wrong = recent_.back();
 	bool again;
@@ -294,7 +294,8 @@ void Campaign::save_pool() const
 	for (const Kept &kept : pool_)
 		order.push_back(&kept);
 	std::ranges::sort(order, {}, [](const Kept *kept) {
-		return kept->dialogue.size() * 1000 / (1 + kept->reached.size());
+		return kept->dialogue.size() * 1000 /
+		       (1 + kept->reached.size());
 	});
 	for (const Kept *kept : order) {
 		size_t more = 0;
@@ -335,22 +336,20 @@ std::string Campaign::summary() const
 
 	for (const std::string &name : all_)
 		moved += name.starts_with("counter ");
-	std::snprintf(text, sizeof(text),
-		      "seed %llu: %llu dialogues in %.0f s (%.0f a second), "
-		      "%.0f packets, %llu answers, %llu completions; %zu of %zu "
-		      "counters moved, %zu things reached, pool %zu; witness "
-		      "%llu rounds",
-		      static_cast<unsigned long long>(options_.seed),
-		      static_cast<unsigned long long>(played_), took_,
-		      took_ > 0 ? static_cast<double>(played_) / took_ : 0.0,
-		      packets,
-		      static_cast<unsigned long long>(heard_ +
-						      player_->heard()),
-		      static_cast<unsigned long long>(
-			      completions_ + player_->completions()),
-		      moved, counters_.names().size(), all_.size(),
-		      pool_.size(),
-		      static_cast<unsigned long long>(witness_.rounds()));
+	std::snprintf(
+		text, sizeof(text),
+		"seed %llu: %llu dialogues in %.0f s (%.0f a second), "
+		"%.0f packets, %llu answers, %llu completions; %zu of %zu "
+		"counters moved, %zu things reached, pool %zu; witness "
+		"%llu rounds",
+		static_cast<unsigned long long>(options_.seed),
+		static_cast<unsigned long long>(played_), took_,
+		took_ > 0 ? static_cast<double>(played_) / took_ : 0.0, packets,
+		static_cast<unsigned long long>(heard_ + player_->heard()),
+		static_cast<unsigned long long>(completions_ +
+						player_->completions()),
+		moved, counters_.names().size(), all_.size(), pool_.size(),
+		static_cast<unsigned long long>(witness_.rounds()));
 	return text;
 }
 

@@ -25,7 +25,8 @@ struct Options {
 	std::string out = "."; /* for dialogues that were wrong */
 	std::string save; /* for a small pool that reaches all */
 	double seconds = 0;
-	uint64_t count = 0; /* dialogues at most; 0: as many as there is time for */
+	uint64_t count =
+		0; /* dialogues at most; 0: as many as there is time for */
 	uint64_t seed = 1;
 	bool failures = false;
 	unsigned patience = 30;

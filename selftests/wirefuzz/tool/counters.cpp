@@ -105,8 +105,8 @@ uint32_t Counters::find_device(const std::string &device)
 			RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET);
 		question.header.nlmsg_flags = NLM_F_REQUEST;
 		question.device = {{8, RDMA_NLDEV_ATTR_DEV_INDEX}, index};
-		if (!ask(question, sizeof(question.header) +
-					   sizeof(question.device)))
+		if (!ask(question,
+			 sizeof(question.header) + sizeof(question.device)))
 			break;
 		const ssize_t length = recv(socket_, buffer, answer_most, 0);
 
@@ -160,18 +160,17 @@ const std::vector<uint64_t> &Counters::read()
 		return values_;
 	names_.clear();
 	values_.clear();
-	each_attribute(buffer + NLMSG_HDRLEN,
-		       static_cast<size_t>(length) - NLMSG_HDRLEN,
-		       [&](const Attribute &outer) {
-			       if (outer.type !=
-				   RDMA_NLDEV_ATTR_STAT_HWCOUNTERS)
-				       return;
-			       each_attribute(outer.data, outer.length,
-					      [&](const Attribute &entry) {
-						      take(entry.data,
-							   entry.length);
-					      });
-		       });
+	each_attribute(
+		buffer + NLMSG_HDRLEN,
+		static_cast<size_t>(length) - NLMSG_HDRLEN,
+		[&](const Attribute &outer) {
+			if (outer.type != RDMA_NLDEV_ATTR_STAT_HWCOUNTERS)
+				return;
+			each_attribute(outer.data, outer.length,
+				       [&](const Attribute &entry) {
+					       take(entry.data, entry.length);
+				       });
+		});
 	return values_;
 }
 

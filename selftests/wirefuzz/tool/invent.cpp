@@ -133,9 +133,9 @@ public:
 
 	void atomic()
 	{
-		Step &step = packet(service_prefix() +
-					    (random_.one_in(2) ? "CMP_SWAP" :
-								 "FETCH_ADD"),
+		Step &step = packet(service_prefix() + (random_.one_in(2) ?
+								"CMP_SWAP" :
+								"FETCH_ADD"),
 				    ask_++);
 
 		/* Regions begin at a multiple of 8. */
@@ -168,10 +168,9 @@ public:
 			"READ", "CAS",	    "FADD",  "READ"};
 		Step &step = add("post", target_);
 
-		step.name = operations[random_.below(
-			target_[1] == 'd' ? 2 :
-			target_[0] == 'u' ? 4 :
-					    8)];
+		step.name = operations[random_.below(target_[1] == 'd' ? 2 :
+						     target_[0] == 'u' ? 4 :
+									 8)];
 		step.set("len", {"", some_length(random_, 2 * mtu())});
 		if (step.name == "CAS" || step.name == "FADD") {
 			step.set("len", {"", 8});
@@ -192,8 +191,8 @@ public:
 	void answer()
 	{
 		static constexpr std::array<const char *, 16> ways = {
-			"all",	"all",	  "all",  "all", "all",	 "seq",
-			"rnr",	"inv",	  "late", "half", "short", "long",
+			"all",	 "all",	  "all",   "all",   "all",   "seq",
+			"rnr",	 "inv",	  "late",  "half",  "short", "long",
 			"twice", "ghost", "wrong", "access"};
 
 		add("answer", target_).name = random_.pick(ways);
@@ -203,14 +202,16 @@ public:
 	void respond()
 	{
 		static constexpr std::array<const char *, 6> names = {
-			"ACK",		  "ACK",
-			"READ_RESP_ONLY", "READ_RESP_FIRST",
-			"READ_RESP_LAST", "ATOMIC_ACK"};
+			"ACK",
+			"ACK",
+			"READ_RESP_ONLY",
+			"READ_RESP_FIRST",
+			"READ_RESP_LAST",
+			"ATOMIC_ACK"};
 		static constexpr std::array<uint64_t, 6> syndromes = {
 			0x1f, 0x1f, 0x60, 0x21, 0x62, 0x10};
-		Step &step =
-			packet(service_prefix() + random_.pick(names),
-			       random_.below(2 + posted_ * 2));
+		Step &step = packet(service_prefix() + random_.pick(names),
+				    random_.below(2 + posted_ * 2));
 
 		step.set("syn", {"", random_.pick(syndromes)});
 		step.set("msn", {"", random_.below(4)});
@@ -384,11 +385,11 @@ void add_window_packet(Inventor &talk, uint64_t tid, Random &random)
 	const uint64_t fragment = random.below(total / 4096 + 1);
 	const std::string name = random.pick(names);
 	const uint64_t data =
-		name == "W_MESSAGE" ? random.below(2033) :
+		name == "W_MESSAGE" ?
+			random.below(2033) :
 		name == "W_DATA" ?
-				      std::min<uint64_t>(4096,
-							 total - fragment * 4096) :
-				      0;
+			std::min<uint64_t>(4096, total - fragment * 4096) :
+			0;
 	Step &step = talk.add("<", "w0");
 
 	step.name = name;
@@ -434,8 +435,7 @@ Dialogue invent_windows(Random &random)
 
 		if (step.verb == "wrdma") {
 			step.name = random.one_in(2) ? "WRITE" : "READ";
-			step.set("pvo",
-				 {step.name == "WRITE" ? "ms" : "m", 0});
+			step.set("pvo", {step.name == "WRITE" ? "ms" : "m", 0});
 			step.set("tid", {"", ++tid});
 			step.set("len", {"", random.below(16384)});
 			step.set("flags", {"", random.below(8)});

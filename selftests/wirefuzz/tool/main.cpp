@@ -32,8 +32,19 @@ constexpr char usage[] =
 	"  --save FOLDER      for few dialogues that reach what all reached\n"
 	"  --print            prints the first COUNT dialogues; needs no adapter\n";
 
-enum Option { device = 256, interface, seconds, count, seed, failures, patience,
-	      out, save, print_only, help };
+enum Option {
+	device = 256,
+	interface,
+	seconds,
+	count,
+	seed,
+	failures,
+	patience,
+	out,
+	save,
+	print_only,
+	help
+};
 
 const option long_options[] = {
 	{"device", required_argument, nullptr, device},

@@ -15,24 +15,24 @@ namespace {
 
 constexpr size_t steps_most = 64;
 
-constexpr std::array<const char *, 7> all_targets = {
-	"rc0", "rc1", "uc0", "uc1", "ud0", "xt0", "xi0"};
-constexpr std::array<const char *, 9> all_regions = {
-	"l", "s", "r", "ro", "n", "p", "o", "mw1", "mw2"};
+constexpr std::array<const char *, 7> all_targets = {"rc0", "rc1", "uc0", "uc1",
+						     "ud0", "xt0", "xi0"};
+constexpr std::array<const char *, 9> all_regions = {"l", "s", "r",   "ro", "n",
+						     "p", "o", "mw1", "mw2"};
 constexpr std::array<const char *, 9> window_symbols = {
 	"w0", "k", "c0", "c1", "c2", "c3", "m", "ms", "m2"};
 constexpr std::array<const char *, 12> envelope_keys = {
-	"icrc",	    "flip", "cut",  "truncate", "extra", "udp_len",
-	"ip_len",   "src",  "vlan", "frag",	"ttl",	 "udp_csum"};
+	"icrc",	  "flip", "cut",  "truncate", "extra", "udp_len",
+	"ip_len", "src",  "vlan", "frag",     "ttl",   "udp_csum"};
 
 /* Around what fields and regions end at. */
 uint64_t edge(Random &random)
 {
 	static constexpr std::array<uint64_t, 22> edges = {
-		0,	    1,		2,	     3,		4,
-		7,	    8,		255,	     256,	1024,
-		4096,	    32767,	32768,	     0xffff,	0x7fffff,
-		0x800000,   0xffffff,	0x7fffffff,  0x80000000u, 0xffffffffu,
+		0,	    1,	      2,	  3,	       4,
+		7,	    8,	      255,	  256,	       1024,
+		4096,	    32767,    32768,	  0xffff,      0x7fffff,
+		0x800000,   0xffffff, 0x7fffffff, 0x80000000u, 0xffffffffu,
 		1ull << 63, ~0ull};
 
 	return random.pick(edges) + random.below(3) - 1;
@@ -98,10 +98,10 @@ void add_field(Step &step, Random &random)
 {
 	const auto all = pw::fields();
 	const bool window = step.name.starts_with("W_");
-	const std::string key(window ? window_fields()[random.below(
-						window_fields().size())]
-						.name :
-				       all[random.below(all.size())].name);
+	const std::string key(
+		window ? window_fields()[random.below(window_fields().size())]
+				 .name :
+			 all[random.below(all.size())].name);
 	Value value{"", random.one_in(2) ? edge(random) : random.below(4)};
 
 	if (window && random.one_in(2))
@@ -109,9 +109,8 @@ void add_field(Step &step, Random &random)
 	if (!window && key == "qpn")
 		value = {random.pick(all_targets), 0};
 	if (key == "rkey" || key == "va" || key == "inv")
-		value = {random.pick(all_regions), random.one_in(2) ?
-							   0 :
-							   edge(random)};
+		value = {random.pick(all_regions),
+			 random.one_in(2) ? 0 : edge(random)};
 	if (key == "srqn")
 		value = {random.one_in(2) ? "s0" : "s1", random.below(2)};
 	step.set(key, value);
@@ -131,8 +130,9 @@ void change_opcode(Step &step, Random &random)
 
 	for (int tries = 0; old && tries < 32; tries++) {
 		const auto code = static_cast<uint8_t>(
-			random.one_in(6) ? random.below(256) :
-					   (old->code & 0xe0) | random.below(32));
+			random.one_in(6) ?
+				random.below(256) :
+				(old->code & 0xe0) | random.below(32));
 
 		if (const pw::Opcode *other = pw::opcode_by_code(code)) {
 			step.name = other->name;
@@ -201,7 +201,10 @@ Step memory_event(Random &random)
 
 	switch (random.below(5)) {
 	case 0:
-		return {"rereg", region, "", {{"access", {"", random.below(32)}}}};
+		return {"rereg",
+			region,
+			"",
+			{{"access", {"", random.below(32)}}}};
 	case 1:
 		return {"drop",
 			"o",
@@ -319,9 +322,8 @@ Dialogue mutate(const Dialogue &dialogue, const Dialogue &other,
 		if (!changed.empty())
 			mutate_once(changed, other, with_failures, random);
 	if (with_failures && !changed.empty() && random.one_in(2))
-		changed.insert(changed.begin() +
-				       static_cast<long>(
-					       random.below(changed.size())),
+		changed.insert(changed.begin() + static_cast<long>(random.below(
+							 changed.size())),
 			       some_event(true, random));
 	if (changed.size() > steps_most)
 		changed.resize(steps_most);

@@ -17,15 +17,16 @@ namespace {
 
 constexpr uint64_t wait_most_us = 20000;
 /* The witness moves these, too. */
-constexpr std::string_view of_everyone[] = {
-	"tx_packets", "tx_bytes", "rx_packets", "rx_bytes",
-	"tx_acks",    "rx_acks",  "rkm_walk_ns"};
+constexpr std::string_view of_everyone[] = {"tx_packets", "tx_bytes",
+					    "rx_packets", "rx_bytes",
+					    "tx_acks",	  "rx_acks",
+					    "rkm_walk_ns"};
 
 /* Of the interface that an adapter is on. */
 pw::Mac mac_of_adapter(const std::string &device)
 {
-	const std::string folder = "/sys/class/infiniband/" + device +
-				   "/device/net";
+	const std::string folder =
+		"/sys/class/infiniband/" + device + "/device/net";
 
 	for (auto &entry : std::filesystem::directory_iterator(folder))
 		return pw::mac_of(entry.path().filename());
@@ -150,9 +151,9 @@ void Player::note_changes(const Step &step)
 		source = step.find("pvo");
 	else if (step.verb != "post")
 		source = step.name == "W_DATA" ? step.find("pvo") : nullptr;
-	if (source && (step.name == "W_DATA" ? source->symbol == "ms" :
-					       source->symbol != "s" &&
-						       source->symbol != "ms"))
+	if (source && (step.name == "W_DATA" ?
+			       source->symbol == "ms" :
+			       source->symbol != "s" && source->symbol != "ms"))
 		wire_.expect_changes();
 }
 
@@ -178,8 +179,8 @@ void Player::carry_out(const Step &step)
 	else if (step.verb == "complete")
 		world_.complete();
 	else if (step.verb == "wait")
-		usleep(static_cast<useconds_t>(std::min(
-			step.number("us", 100), wait_most_us)));
+		usleep(static_cast<useconds_t>(
+			std::min(step.number("us", 100), wait_most_us)));
 	else if (step.verb == "fault" && failures_)
 		failures_->start(step.subject, step.number("percent", 10),
 				 step.number("times", 10));

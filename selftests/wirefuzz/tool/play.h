@@ -37,7 +37,7 @@ public:
 	/* Packets that have to have been counted by the adapter, all told. */
 	uint64_t sure() const { return wire_.sure(); }
 
-	/* For who wants to know which verbs and kinds there are. */
+	/* The names that dialogues have for them. */
 	static const std::map<std::string_view, ibv_qp_state> &states();
 
 private:

@@ -20,8 +20,7 @@ public:
 	uint64_t below(uint64_t n) { return n ? engine_() % n : 0; }
 	bool one_in(uint64_t n) { return below(n) == 0; }
 
-	template <class Container>
-	auto &pick(Container &of)
+	template <class Container> auto &pick(Container &of)
 	{
 		return *(std::begin(of) +
 			 static_cast<long>(below(std::size(of))));

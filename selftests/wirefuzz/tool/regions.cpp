@@ -58,8 +58,8 @@ Region &Regions::add(const std::string &name, size_t offset_in_page)
 	Region &r = *made;
 
 	r.name = name;
-	r.mapped = 2 * page_size + region_size +
-		   (offset_in_page ? page_size : 0);
+	r.mapped =
+		2 * page_size + region_size + (offset_in_page ? page_size : 0);
 	void *at = mmap(nullptr, r.mapped, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
@@ -122,8 +122,9 @@ void Regions::reregister(Region &region, int access)
 	if (access & changing_access)
 		return;
 	check_one(region);
-	std::erase_if(region.allowed,
-		      [](const Region::Range &range) { return range.by_peers; });
+	std::erase_if(region.allowed, [](const Region::Range &range) {
+		return range.by_peers;
+	});
 }
 
 void Regions::drop_pages(Region &region, size_t offset, size_t length)
@@ -150,7 +151,8 @@ void Regions::allow(Region &region, size_t offset, size_t length,
 
 	for (const Region::Range &range : region.allowed)
 		if (!range.closing && range.owner == owner &&
-		    range.by_peers == by_peers && range.from <= offset && range.to >= end)
+		    range.by_peers == by_peers && range.from <= offset &&
+		    range.to >= end)
 			return;
 	region.allowed.push_back({offset, end, owner, false, by_peers});
 }
@@ -208,14 +210,16 @@ void Regions::check_one(Region &region)
 			if (!may[i])
 				throw Violation(
 					"byte " +
-					std::to_string(static_cast<long>(i) -
-						       static_cast<long>(base)) +
+					std::to_string(
+						static_cast<long>(i) -
+						static_cast<long>(base)) +
 					" of region " + region.name +
 					" changed: no right to that");
 			region.shadow[i] = byte;
 		}
 	}
-	std::erase_if(region.allowed, [](auto &range) { return range.closing; });
+	std::erase_if(region.allowed,
+		      [](auto &range) { return range.closing; });
 }
 
 void Regions::check()

@@ -58,10 +58,9 @@ std::vector<ibv_sge> World::pieces(const Step &step, const Value &at,
 						   length / 2;
 		const uint64_t offset = at.number + i * (length / 2 + 16);
 
-		sges.push_back({reinterpret_cast<uintptr_t>(region->at) +
-					offset,
-				part, key + static_cast<uint32_t>(step.number(
-						    "lkey", 0))});
+		sges.push_back(
+			{reinterpret_cast<uintptr_t>(region->at) + offset, part,
+			 key + static_cast<uint32_t>(step.number("lkey", 0))});
 		if (!owner.empty() && (region->access & IBV_ACCESS_LOCAL_WRITE))
 			regions_->allow(*region, offset, part, owner);
 	}
@@ -75,8 +74,8 @@ bool World::fill_send(Target &target, const Step &step, ibv_send_wr &wr)
 	if (found == operations.end())
 		return false;
 	wr.opcode = found->second;
-	for (auto &[key, flag] : std::initializer_list<
-		     std::pair<const char *, unsigned>>{
+	for (auto &[key, flag] :
+	     std::initializer_list<std::pair<const char *, unsigned>>{
 		     {"signal", IBV_SEND_SIGNALED},
 		     {"fence", IBV_SEND_FENCE},
 		     {"inline", IBV_SEND_INLINE},
@@ -86,8 +85,8 @@ bool World::fill_send(Target &target, const Step &step, ibv_send_wr &wr)
 	wr.imm_data = static_cast<uint32_t>(step.number("imm", 7));
 	const Value *va = step.find("va"), *rkey = step.find("rkey");
 	const uint64_t address = va ? resolve("va", *va) : 0x10000;
-	const auto key = static_cast<uint32_t>(
-		rkey ? resolve("rkey", *rkey) : 0x1234);
+	const auto key =
+		static_cast<uint32_t>(rkey ? resolve("rkey", *rkey) : 0x1234);
 
 	if (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 	    wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
@@ -210,12 +209,11 @@ void World::bind(const Step &step)
 	if (!by || !by->qp || by->type == IBV_QPT_XRC_RECV || !shown->mr)
 		return;
 	info.mr = shown->mr;
-	info.addr = reinterpret_cast<uintptr_t>(shown->at) +
-		    step.number("at", 0);
+	info.addr =
+		reinterpret_cast<uintptr_t>(shown->at) + step.number("at", 0);
 	info.length = step.number("len", 4096);
-	info.mw_access_flags = static_cast<unsigned>(
-		step.number("access", IBV_ACCESS_REMOTE_WRITE |
-					      IBV_ACCESS_REMOTE_READ));
+	info.mw_access_flags = static_cast<unsigned>(step.number(
+		"access", IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ));
 	if (step.name == "mw1")
 		bind_first(*by, info);
 	else

@@ -20,13 +20,21 @@ namespace {
 const std::string debug_folder = "/sys/kernel/debug/";
 
 /* As in qemu-scripts/pavovm/console.py, which judges at the end. */
-constexpr std::string_view complaints[] = {
-	"WARNING: ",	    "BUG: ",	    "KASAN: ",
-	"UBSAN: ",	    "KCSAN: ",	    "refcount_t: ",
-	"INFO: possible",   "INFO: inconsistent", "INFO: suspicious",
-	"INFO: trying to register", "blocked for more than",
-	"[ cut here ]",	    "list_add corruption", "list_del corruption",
-	"self-detected stall"};
+constexpr std::string_view complaints[] = {"WARNING: ",
+					   "BUG: ",
+					   "KASAN: ",
+					   "UBSAN: ",
+					   "KCSAN: ",
+					   "refcount_t: ",
+					   "INFO: possible",
+					   "INFO: inconsistent",
+					   "INFO: suspicious",
+					   "INFO: trying to register",
+					   "blocked for more than",
+					   "[ cut here ]",
+					   "list_add corruption",
+					   "list_del corruption",
+					   "self-detected stall"};
 
 void write_file(const std::string &path, const std::string &text)
 {
@@ -85,8 +93,9 @@ Failures::~Failures()
 void Failures::set(int file, uint64_t value)
 {
 	char text[24];
-	const int length = std::snprintf(text, sizeof(text), "%llu",
-					 static_cast<unsigned long long>(value));
+	const int length =
+		std::snprintf(text, sizeof(text), "%llu",
+			      static_cast<unsigned long long>(value));
 
 	/* To write may fail for the very reason that is being switched off. */
 	for (int tries = 0; tries < 1000; tries++)
@@ -145,7 +154,8 @@ std::optional<std::string> Console::complaint()
 	while ((length = read(fd_, buffer, sizeof(buffer))) > 0 ||
 	       (length < 0 && errno == EPIPE)) {
 		const std::string_view line(
-			buffer, static_cast<size_t>(std::max<ssize_t>(length, 0)));
+			buffer,
+			static_cast<size_t>(std::max<ssize_t>(length, 0)));
 
 		for (std::string_view text : complaints)
 			if (!found && line.find(text) != line.npos)

@@ -34,8 +34,8 @@ constexpr std::array window_field_table = {
 	WindowField{"back", 8, 2, &P::back},
 };
 
-constexpr std::array<std::string_view, 4> window_names = {
-	"W_MESSAGE", "W_DATA", "W_READ", "W_DONE"};
+constexpr std::array<std::string_view, 4> window_names = {"W_MESSAGE", "W_DATA",
+							  "W_READ", "W_DONE"};
 constexpr uint8_t first_window_opcode = 0xc0;
 
 } // namespace

@@ -21,8 +21,8 @@ constexpr std::string_view window_owner = "w0";
 /* The GID table's first address of IPv4. */
 uint16_t index_of_ip4(const std::string &device)
 {
-	const std::string base = "/sys/class/infiniband/" + device +
-				 "/ports/1/gids/";
+	const std::string base =
+		"/sys/class/infiniband/" + device + "/ports/1/gids/";
 
 	for (uint16_t i = 0; i < 64; i++) {
 		std::ifstream file(base + std::to_string(i));
@@ -131,7 +131,8 @@ void Windows::request(const Step &step)
 	pavo_rdma_request request{};
 
 	request.local_rcxt = static_cast<uint32_t>(value("rcxt", {"c0", 0}));
-	request.remote_rcxt = static_cast<uint32_t>(value("peer_rcxt", {"", 5}));
+	request.remote_rcxt =
+		static_cast<uint32_t>(value("peer_rcxt", {"", 5}));
 	request.tid = value("tid", {"", 1});
 	request.local_pvo = value("pvo", {"ms", 0});
 	request.remote_pvo = value("back", {"", 0x1000});
@@ -154,8 +155,8 @@ bool Windows::carry_out(const Step &step)
 		return true;
 	if (step.verb == "wsend")
 		window_->send(peer_node, 0x200,
-			      std::span(payload).first(
-				      step.number("len", 64) % 2033));
+			      std::span(payload).first(step.number("len", 64) %
+						       2033));
 	else if (step.verb == "wrdma")
 		request(step);
 	else if (step.verb == "wcancel")

@@ -23,9 +23,10 @@ constexpr uint64_t burst_most = 64;
 constexpr uint16_t fence_port = 9999;
 constexpr int fence_ms = 20, fence_tries = 1000;
 /* Steps with these may not reach the adapter, or not as one packet. */
-constexpr std::string_view may_get_lost[] = {
-	"udp_len", "ip_len", "udp_csum", "truncate", "frag", "fragonly",
-	"vlan",	   "group",  "dport",	 "ttl",	     "src"};
+constexpr std::string_view may_get_lost[] = {"udp_len",	 "ip_len", "udp_csum",
+					     "truncate", "frag",   "fragonly",
+					     "vlan",	 "group",  "dport",
+					     "ttl",	 "src"};
 
 int open_fence()
 {
@@ -34,8 +35,8 @@ int open_fence()
 
 	address.sin_family = AF_INET;
 	address.sin_port = htons(fence_port);
-	if (fd < 0 || bind(fd, reinterpret_cast<sockaddr *>(&address),
-			   sizeof(address)))
+	if (fd < 0 ||
+	    bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address)))
 		throw std::runtime_error("no socket for fences");
 	return fd;
 }
@@ -70,8 +71,8 @@ std::vector<pw::Bytes> fragment(const pw::Bytes &frame, size_t at)
 		part[ip_at + 6] = static_cast<uint8_t>(flags >> 8);
 		part[ip_at + 7] = static_cast<uint8_t>(flags);
 		part[ip_at + 10] = part[ip_at + 11] = 0;
-		const uint16_t sum = pw::fold(pw::sum16(
-			pw::View(part).subspan(ip_at, ip4_octets)));
+		const uint16_t sum = pw::fold(
+			pw::sum16(pw::View(part).subspan(ip_at, ip4_octets)));
 
 		part[ip_at + 10] = static_cast<uint8_t>(sum >> 8);
 		part[ip_at + 11] = static_cast<uint8_t>(sum);
@@ -107,8 +108,9 @@ pw::Damage damage_of(const Step &step)
 
 Wire::Wire(const std::string &interface, const pw::Mac &adapter, World &world,
 	   Windows &windows)
-	: link_(interface), fence_(open_fence()), own_mac_(pw::mac_of(interface)),
-	  adapter_mac_(adapter), world_(world), windows_(windows)
+	: link_(interface), fence_(open_fence()),
+	  own_mac_(pw::mac_of(interface)), adapter_mac_(adapter), world_(world),
+	  windows_(windows)
 {
 }
 
@@ -224,8 +226,8 @@ Wire::Built Wire::build_window(const Step &step)
 	packet.key = windows_.resolve({"k", 0});
 	packet.rcxt = windows_.resolve({"c0", 0});
 	packet.pvo = windows_.resolve({"m", 0});
-	packet.payload = filler(step.number("data", 0),
-				step.number("fragment", 0));
+	packet.payload =
+		filler(step.number("data", 0), step.number("fragment", 0));
 	packet.pad = -packet.payload.size() & 3;
 	packet.total = packet.payload.size();
 	for (const WindowField &field : window_fields())
@@ -259,9 +261,8 @@ void Wire::note_rights(const Built &built)
 		return;
 	const uint64_t va = pw::take(in, 8, "va");
 	const uint64_t key = pw::take(in, 4, "rkey");
-	const uint64_t length = opcode->headers & pw::hdr_atomic ?
-					8 :
-					pw::take(in, 4, "dlen");
+	const uint64_t length =
+		opcode->headers & pw::hdr_atomic ? 8 : pw::take(in, 4, "dlen");
 
 	world_.regions().allow_remote(static_cast<uint32_t>(key), va, length,
 				      target->name, target->is_xrc());
@@ -303,8 +304,8 @@ void Wire::emit(const Step &step, const Built &built)
 	envelope.src = peer_address(built.ipv6);
 	envelope.dst = world_.address(built.ipv6);
 	envelope.sport = static_cast<uint16_t>(step.number("sport", 0xc123));
-	envelope.dport = static_cast<uint16_t>(
-		step.number("dport", pw::roce_port));
+	envelope.dport =
+		static_cast<uint16_t>(step.number("dport", pw::roce_port));
 	envelope.tos = static_cast<uint8_t>(step.number("tos", 0));
 	envelope.ttl = static_cast<uint8_t>(step.number("ttl", 64));
 	if (const Value *source = step.find("src"))
@@ -324,7 +325,8 @@ void Wire::send(const Step &step)
 
 	for (uint64_t i = 0; i < times; i++) {
 		Step one = step;
-		const char *counts = step.name.starts_with("W_") ? "tid" : "psn";
+		const char *counts = step.name.starts_with("W_") ? "tid" :
+								   "psn";
 
 		if (stride) {
 			Value value = step.find(counts) ? *step.find(counts) :

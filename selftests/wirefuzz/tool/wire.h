@@ -66,7 +66,7 @@ private:
 	void fill_packet(pw::Packet &packet, const Step &step,
 			 const pw::Opcode &opcode, Target &target);
 	uint64_t psn_of(const Value &value, uint64_t first) const;
-	/* Who may change memory by it, and which. */
+	/* What memory its peer may change by it. */
 	void note_rights(const Built &built);
 	void emit(const Step &step, const Built &built);
 	void send_frame(pw::Bytes frame, const Step &step);

@@ -143,8 +143,8 @@ private:
 		attr.ah_attr.grh.hop_limit = 64;
 		bad |= ibv_modify_qp(qp, &attr,
 				     IBV_QP_STATE | IBV_QP_AV |
-					     IBV_QP_PATH_MTU |
-					     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+					     IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+					     IBV_QP_RQ_PSN |
 					     IBV_QP_MAX_DEST_RD_ATOMIC |
 					     IBV_QP_MIN_RNR_TIMER);
 		attr.qp_state = IBV_QPS_RTS;
@@ -170,12 +170,12 @@ private:
 	}
 
 	/* A call may lack memory for a while. */
-	template <class Call>
-	void insist(Call call, const char *what)
+	template <class Call> void insist(Call call, const char *what)
 	{
 		for (int tries = 0; call(); tries++) {
 			if (tries > 10000)
-				throw Violation(std::string("witness: ") + what);
+				throw Violation(std::string("witness: ") +
+						what);
 			usleep(1000);
 		}
 	}

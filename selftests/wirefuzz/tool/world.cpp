@@ -37,8 +37,7 @@ ibv_context *open_adapter(const std::string &name)
 	return context;
 }
 
-template <class T>
-T *made(T *object, const char *what)
+template <class T> T *made(T *object, const char *what)
 {
 	if (!object)
 		throw std::runtime_error(std::string(what) + ": " +
@@ -146,8 +145,7 @@ void World::make_shared(Shared &shared)
 	attr.srq_type = xrc ? IBV_SRQT_XRC : IBV_SRQT_BASIC;
 	attr.pd = shared.other_pd ? other_pd_ : pd_;
 	if (xrc) {
-		attr.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD |
-				  IBV_SRQ_INIT_ATTR_CQ;
+		attr.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
 		attr.xrcd = xrcd_;
 		attr.cq = cq_;
 	}
