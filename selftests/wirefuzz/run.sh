@@ -25,7 +25,7 @@ echo "# seed $seed"
 # it is not empty when the adapter goes. What else is wrong has a line of its own, too.
 options=()
 if [ "$seconds" != 0 ] && is_slow; then
-	options=(--append slub_debug=A,radix_tree_node
+	options=(--append 'slub_debug=A,radix_tree_node'
 		--allow-console 'page allocation failure: '
 		--allow-console ' at drivers/infiniband/core/restrack.c.* rdma_restrack_clean'
 		--allow-console '\[ cut here \]')

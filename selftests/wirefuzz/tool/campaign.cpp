@@ -284,36 +284,49 @@ bool Campaign::run()
 	return right;
 }
 
-/* The shortest first, as long as they add something. */
+/* What a dialogue of the corpus is for: not how far a counter moved, nor beside what. */
+Reached Campaign::essence(const Reached &reached)
+{
+	Reached names;
+
+	for (const std::string &name : reached)
+		if (name.starts_with("counter ") || name.starts_with("sent ") ||
+		    name.starts_with("cq "))
+			names.insert(name);
+	return names;
+}
+
+/* The one that adds most, as long as one adds something; the shorter of equals. */
 void Campaign::save_pool() const
 {
-	std::vector<const Kept *> order;
 	Reached covered;
-	int number = 0;
 
-	for (const Kept &kept : pool_)
-		order.push_back(&kept);
-	std::ranges::sort(order, {}, [](const Kept *kept) {
-		return kept->dialogue.size() * 1000 /
-		       (1 + kept->reached.size());
-	});
-	for (const Kept *kept : order) {
-		size_t more = 0;
+	for (int number = 0;; number++) {
+		const Kept *best = nullptr;
+		size_t most = 0;
 
-		for (const std::string &name : kept->reached)
-			if (name.starts_with("counter ") ||
-			    name.starts_with("sent ") ||
-			    name.starts_with("cq "))
-				more += covered.insert(name).second;
-		if (!more)
-			continue;
+		for (const Kept &kept : pool_) {
+			size_t more = 0;
+
+			for (const std::string &name : essence(kept.reached))
+				more += !covered.contains(name);
+			if (more > most ||
+			    (more && more == most &&
+			     kept.dialogue.size() < best->dialogue.size())) {
+				best = &kept;
+				most = more;
+			}
+		}
+		if (!best)
+			return;
+		covered.merge(essence(best->reached));
 		char name[32];
 
-		std::snprintf(name, sizeof(name), "/%03d.txt", number++);
+		std::snprintf(name, sizeof(name), "/%03d.txt", number);
 		write_dialogue(options_.save + name,
 			       "SPDX-License-Identifier: GPL-2.0 OR "
 			       "BSD-2-Clause",
-			       kept->dialogue);
+			       best->dialogue);
 	}
 }
 

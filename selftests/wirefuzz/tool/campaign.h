@@ -62,6 +62,7 @@ private:
 	bool fails_again(const Dialogue &dialogue, const std::string &what);
 	Dialogue shorten(Dialogue dialogue, const std::string &what);
 	void renew();
+	static Reached essence(const Reached &reached);
 	void save_pool() const;
 
 	const Options &options_;

@@ -98,11 +98,12 @@ bool Player::memory_step(const Step &step)
 		world_.regions().deregister(*region);
 	else if (step.verb == "reg")
 		world_.regions().register_one(*region);
-	else if (step.verb == "rereg")
+	else if (step.verb == "rereg") {
+		wire_.settle();
 		world_.regions().reregister(
 			*region,
 			static_cast<int>(step.number("access", 15) & 31));
-	else if (step.verb == "drop")
+	} else if (step.verb == "drop")
 		world_.regions().drop_pages(*region, step.number("at", 0),
 					    step.number("len", page_size));
 	else

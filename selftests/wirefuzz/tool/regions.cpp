@@ -96,6 +96,7 @@ bool Regions::register_one(Region &region)
 			       region.size, region.access);
 	if (region.mr)
 		region.key = region.mr->rkey;
+	region.was_writable |= region.access & IBV_ACCESS_LOCAL_WRITE;
 	return region.mr != nullptr;
 }
 
@@ -118,6 +119,7 @@ void Regions::reregister(Region &region, int access)
 	if (error)
 		return;
 	region.access = access;
+	region.was_writable |= access & IBV_ACCESS_LOCAL_WRITE;
 	region.key = region.mr->rkey;
 	if (access & changing_access)
 		return;
@@ -199,8 +201,9 @@ void Regions::check_one(Region &region)
 		std::vector<uint8_t> may(region.mapped);
 
 		for (const Region::Range &range : region.allowed)
-			std::memset(&may[base + range.from], 1,
-				    range.to - range.from);
+			if (range.by_peers || region.was_writable)
+				std::memset(&may[base + range.from], 1,
+					    range.to - range.from);
 		/* One that changes meanwhile is seen the next time. */
 		for (size_t i = 0; i < region.mapped; i++) {
 			const uint8_t byte = now[i];

@@ -40,6 +40,8 @@ struct Region {
 
 	std::string name;
 	int access = 0;
+	/* The adapter had the right to write there once: a request may be older. */
+	bool was_writable = false;
 	bool other_pd = false;
 	uint8_t *mapping = nullptr; /* guards and region */
 	size_t mapped = 0;
@@ -65,6 +67,7 @@ public:
 	/* Without effect where it is registered already. Return: it is now. */
 	bool register_one(Region &region);
 	void deregister(Region &region);
+	/* What peers sent before that has to have been taken. */
 	void reregister(Region &region, int access);
 	/* Its pages are taken back: zeros from now on. */
 	void drop_pages(Region &region, size_t offset, size_t length);

@@ -61,7 +61,7 @@ std::vector<ibv_sge> World::pieces(const Step &step, const Value &at,
 		sges.push_back(
 			{reinterpret_cast<uintptr_t>(region->at) + offset, part,
 			 key + static_cast<uint32_t>(step.number("lkey", 0))});
-		if (!owner.empty() && (region->access & IBV_ACCESS_LOCAL_WRITE))
+		if (!owner.empty())
 			regions_->allow(*region, offset, part, owner);
 	}
 	return sges;
