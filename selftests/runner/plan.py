@@ -108,6 +108,9 @@ TEST = {
     "wirefuzz": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
                     programs=("selftests/wirefuzz/pavo-wirefuzz",)),
     "faults": Row(kernels=NATIVE, programs=("selftests/faults/",)),
+    # The programs of its corpus; at random in `make test-full` only.
+    "callfuzz": Row(kernels=NATIVE, programs=("selftests/callfuzz/",),
+                    sources=("selftests/faults/ends",)),
     "window": Row(kernels=NATIVE,
                   inputs=GUEST_INPUTS + ("userspace/libpavo/", "userspace/examples/"),
                   programs=("selftests/window/", "userspace/examples/")),
@@ -145,6 +148,8 @@ FULL = {
     "vm": on_kernels("vm", "native", "default"),
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
     "planted": Row(kernels=("sanitizer", "native-sanitizer"), module=False),
+    # Without KCOV it would be blind.
+    "callfuzz": on_kernels("callfuzz", "native-sanitizer", "sanitizer"),
 }
 
 PLANS = {"test": TEST, "full": {**TEST, **FULL}}

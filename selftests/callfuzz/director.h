@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * director.h - runs programs: starts their actors, tells them call by call, ends them, and
+ * looks whether all is well: that they end, that the witness's traffic is right, that the
+ * kernel does not complain.
+ */
+#ifndef PAVO_CALLFUZZ_DIRECTOR_H
+#define PAVO_CALLFUZZ_DIRECTOR_H
+
+#include <array>
+#include <chrono>
+#include <string>
+
+#include "actor.h"
+#include "world.h"
+
+namespace callfuzz {
+
+/** What is wrong with the module, or with the world; it ends the run. */
+struct Wrong {
+	std::string text;
+};
+
+struct Options {
+	std::string script; /* world.sh */
+	std::string out; /* where things are left for the host, or "" */
+	unsigned patience = 60; /* seconds until something hangs */
+	unsigned call_ms = 20; /* until the next call does not wait */
+};
+
+class Director {
+public:
+	explicit Director(const Options &options);
+	~Director();
+	Director(const Director &) = delete;
+
+	/** Throws Wrong. What was reached is in shared() until the next. */
+	void run(const Program &program, bool learns = false);
+	/** Throws Wrong: the witness or the kernel has something to say. */
+	void look();
+
+	Shared &shared() { return *stage_.shared; }
+	bool has_kcov() const { return stage_.kcov[0][0].works(); }
+	const Stage &stage() const { return stage_; }
+	uint64_t runs() const { return runs_; }
+	uint64_t stuck() const { return stuck_; }
+	unsigned repairs() const { return world_.repairs(); }
+
+private:
+	using Clock = std::chrono::steady_clock;
+
+	void clear(bool learns);
+	void leave_note(const Program &program);
+	bool is_here(int actor);
+	void start(const Program &program, int actor);
+	void bear_child();
+	void await_start(int actor);
+	void direct(const Program &program, size_t at);
+	bool direct_self(const Program &program, size_t at);
+	int find_worker(int actor);
+	void await(int actor, int worker, int call);
+	void end_actor(int actor);
+	void end_all();
+	void reap(pid_t pid);
+	void read_console();
+
+	Options options_;
+	Stage stage_;
+	World world_;
+	std::array<pid_t, actors> pids_ = {};
+	pid_t witness_ = 0;
+	uint32_t witnessed_ = 0;
+	Clock::time_point witnessed_at_;
+	int console_ = -1;
+	uint64_t runs_ = 0, stuck_ = 0;
+};
+
+/** A process whose traffic between wa0 and wb0 has to be right. */
+pid_t start_witness(Shared &shared, unsigned patience);
+
+} // namespace callfuzz
+
+#endif /* PAVO_CALLFUZZ_DIRECTOR_H */
