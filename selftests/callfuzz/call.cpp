@@ -10,21 +10,19 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <linux/netlink.h>
 #include <memory>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
-#include <rdma/rdma_netlink.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include "netlink.h"
 
 namespace callfuzz {
 namespace {
 
 constexpr size_t answer_room = 512;
-using Bytes = std::vector<uint8_t>;
 
 /* Classes that are handles or files: in methods they have no bytes. */
 bool is_handle(const std::string &cls)
@@ -362,60 +360,21 @@ private:
 	int make_netlink()
 	{
 		std::vector<Attribute> attributes;
-		Bytes bytes(sizeof(nlmsghdr));
-		nlmsghdr header = {};
+		Bytes bytes;
 
 		gather(attributes);
 		for (const Attribute &attribute : attributes) {
-			const size_t size = attribute.bytes.size();
-			nlattr attr = {uint16_t(sizeof(attr) + size),
-				       uint16_t(attribute.first->attr)};
+			auto type = unsigned(attribute.first->attr);
 
 			if (const Twisted *odd = twist(Twist::id))
-				if (odd->a == attr.nla_type)
-					attr.nla_type = uint16_t(odd->b);
-			const auto *raw =
-				reinterpret_cast<const uint8_t *>(&attr);
-			bytes.insert(bytes.end(), raw, raw + sizeof(attr));
-			bytes.insert(bytes.end(), attribute.bytes.begin(),
-				     attribute.bytes.end());
-			bytes.resize((bytes.size() + 3) & ~size_t{3});
+				if (odd->a == type)
+					type = odd->b;
+			add_attribute(bytes, type, attribute.bytes.data(),
+				      attribute.bytes.size());
 		}
-		header.nlmsg_len = uint32_t(bytes.size());
-		header.nlmsg_type = uint16_t(RDMA_NL_GET_TYPE(
-			RDMA_NL_NLDEV, entry_.numbers[0]));
-		header.nlmsg_flags = uint16_t(
-			twist_or(Twist::flags, entry_.numbers[1]));
-		memcpy(bytes.data(), &header, sizeof(header));
-		return send_netlink(bytes);
-	}
-
-	int send_netlink(const Bytes &bytes)
-	{
-		int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-				NETLINK_RDMA);
-		std::vector<char> answer(32768);
-		int error = 0;
-
-		if (fd < 0 || send(fd, bytes.data(), bytes.size(), 0) < 0)
-			error = errno;
-		/* A dump goes on as it is read. */
-		for (int i = 0; !error && i < 8; i++) {
-			ssize_t size = recv(fd, answer.data(), answer.size(),
-					    MSG_DONTWAIT);
-			auto *header =
-				reinterpret_cast<nlmsghdr *>(answer.data());
-
-			if (size < ssize_t(sizeof(*header)))
-				break;
-			if (header->nlmsg_type == NLMSG_ERROR)
-				error = -reinterpret_cast<nlmsgerr *>(
-						 header + 1)
-						 ->error;
-		}
-		if (fd >= 0)
-			close(fd);
-		return error;
+		return ask_nldev(entry_.numbers[0],
+				 twist_or(Twist::flags, entry_.numbers[1]),
+				 bytes);
 	}
 
 	Hands &hands_;

@@ -106,7 +106,9 @@ void Director::bear_child()
 	auto &box = shared().box[0][worker];
 	box.call = fork_child;
 	wake_word(box.call);
-	await(0, worker, fork_child);
+	const auto end = Clock::now() + 5s;
+	while (box.call == fork_child && Clock::now() < end)
+		wait_word(box.call, fork_child, 100);
 	pids_[3] = shared().child;
 	if (pids_[3] > 0)
 		await_start(3);
@@ -230,6 +232,12 @@ void Director::end_all()
 	shared().fuse_answers = true;
 	for (int i = 0; i < actors; i++)
 		end_actor(i);
+	/* A child that was born late: its parent cannot make another any more. */
+	if (pids_[0] > 0)
+		reap(pids_[0]);
+	pids_[0] = 0;
+	pids_[3] = shared().child;
+	end_actor(3);
 	for (int i : {0, 1, 2, 3}) {
 		pid_t &pid = pids_[size_t(i)];
 
@@ -244,6 +252,8 @@ void Director::end_all()
 
 void Director::run(const Program &program, bool learns)
 {
+	const auto begun = Clock::now();
+
 	clear(learns);
 	leave_note(program);
 	stage_.serial = uint32_t(runs_++);
@@ -253,11 +263,14 @@ void Director::run(const Program &program, bool learns)
 		std::this_thread::sleep_for(2ms);
 	end_all();
 	look();
+	const auto before = Clock::now();
 	try {
 		world_.repair(program);
+		repair_time_ += Clock::now() - before;
 	} catch (const std::runtime_error &error) {
 		throw Wrong{error.what()};
 	}
+	last_time_ = Clock::now() - begun;
 }
 
 void Director::read_console()

@@ -44,7 +44,14 @@ public:
 	const Stage &stage() const { return stage_; }
 	uint64_t runs() const { return runs_; }
 	uint64_t stuck() const { return stuck_; }
+	/** The last program's, with the repair of the world. */
+	std::chrono::nanoseconds last_time() const { return last_time_; }
 	unsigned repairs() const { return world_.repairs(); }
+	std::chrono::seconds repair_time() const
+	{
+		return std::chrono::duration_cast<std::chrono::seconds>(
+			repair_time_);
+	}
 
 private:
 	using Clock = std::chrono::steady_clock;
@@ -73,6 +80,7 @@ private:
 	Clock::time_point witnessed_at_;
 	int console_ = -1;
 	uint64_t runs_ = 0, stuck_ = 0;
+	Clock::duration repair_time_ = {}, last_time_ = {};
 };
 
 /** A process whose traffic between wa0 and wb0 has to be right. */

@@ -12,6 +12,7 @@ namespace callfuzz {
 
 /* Runs that making a program shorter may take. */
 constexpr int most_trials = 24;
+constexpr std::chrono::milliseconds slow_run(1500);
 
 Fuzzer::Fuzzer(Director &director, uint32_t seed, std::string save)
 	: director_(director), mutator_(seed), save_(std::move(save))
@@ -73,10 +74,10 @@ void Fuzzer::take(const News &news)
 		others_.set(i);
 }
 
-/* Without the calls that it does not need for its news. */
+/* Without the calls that it does not need for its news; one that is slow as it is. */
 Program Fuzzer::minimise(Program program, const News &news)
 {
-	int trials = 0;
+	int trials = director_.last_time() > slow_run ? most_trials : 0;
 
 	for (size_t at = program.calls.size(); at-- && trials < most_trials;) {
 		Program shorter = program;
@@ -155,9 +156,10 @@ void Fuzzer::once()
 void Fuzzer::tell()
 {
 	printf("# %llu programs, %zu kept, %zu places, %zu edges, %zu others, "
-	       "%u worlds, %llu stuck\n",
+	       "%u worlds in %lld s, %llu stuck\n",
 	       static_cast<unsigned long long>(director_.runs()), kept(),
 	       places(), edges(), others(), director_.repairs(),
+	       static_cast<long long>(director_.repair_time().count()),
 	       static_cast<unsigned long long>(director_.stuck()));
 	fflush(stdout);
 }

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <dirent.h>
 #include <fcntl.h>
 #include <fstream>
 #include <grp.h>
@@ -18,12 +17,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "adapters.h"
+
 namespace callfuzz {
 namespace {
 
 constexpr unsigned other_user = 2000;
-/* The adapters of programs, and the two of the witness. */
-constexpr int all_adapters = devices + 2;
 
 void write_text(const std::string &path, const std::string &text)
 {
@@ -157,30 +156,49 @@ void World::make()
 	if (!run("make") || !describe())
 		throw std::runtime_error("the world cannot be made: "
 					 "/run/callfuzz-world.log");
+	reset_counters(shared_.places);
 }
 
-bool World::is_whole() const
+/* Interfaces of this namespace up, with their addresses and routes. */
+bool World::mend_links() const
 {
-	DIR *dir = opendir("/sys/class/infiniband");
-	int n = 0;
+	pid_t pid = fork();
+	int status = 1;
 
-	if (!dir)
+	if (!pid) {
+		close(2);
+		execlp("ip", "ip", "-force", "-batch", "/run/callfuzz-links",
+		       nullptr);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid;
+}
+
+/* What can be mended without all being made anew. */
+bool World::mend(const Program &program)
+{
+	for (const char *name : {"remove_link", "end_ns"})
+		if (has_call(shared_, program, name))
+			return false;
+	if (has_call(shared_, program, "nl_stat_auto"))
+		reset_counters(shared_.places);
+	bool links = false;
+	for (const char *name : {"link", "mtu"})
+		links |= has_call(shared_, program, name);
+	if (links && !mend_links())
 		return false;
-	while (dirent *entry = readdir(dir))
-		n += entry->d_name[0] != '.';
-	closedir(dir);
-	return n == all_adapters;
+	bool adapters = links || !adapters_are_whole();
+	for (const char *name : {"nl_dellink", "nl_newlink", "nl_set"})
+		adapters |= has_call(shared_, program, name);
+	if (!adapters)
+		return true;
+	repairs_++;
+	return mend_adapters(holder_) && find_places(shared_.places);
 }
 
 void World::repair(const Program &program)
 {
-	bool dirty = !is_whole();
-
-	for (const char *name : {"nl_dellink", "nl_newlink", "nl_set", "link",
-				 "mtu", "remove_link", "end_ns",
-				 "nl_stat_auto", "nl_stat_bind"})
-		dirty |= has_call(shared_, program, name);
-	if (!dirty)
+	if (mend(program))
 		return;
 	repairs_++;
 	if (has_call(shared_, program, "end_ns"))

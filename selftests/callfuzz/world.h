@@ -31,7 +31,8 @@ public:
 
 private:
 	void start_holder();
-	bool is_whole() const;
+	bool mend(const Program &program);
+	bool mend_links() const;
 	bool run(const std::string &what) const;
 	bool describe();
 

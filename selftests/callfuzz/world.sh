@@ -106,15 +106,35 @@ describe()
 	done
 }
 
-# What was bound to counters by hand or by rule.
-reset_counters()
+# What mends the links of this namespace when they were down, for world.cpp.
+write_links()
 {
-	local name
-	for name in fa0 fb0; do
-		rdma statistic qp set link "$name/1" auto off
-	done
-	return 0
+	local mac_a mac_b mac_c
+	read -r mac_a </sys/class/net/fa/address
+	read -r mac_b </sys/class/net/fb/address
+	mac_c=$(there ip -o link show fc | sed 's/.*ether \([^ ]*\).*/\1/')
+	cat >/run/callfuzz-links <<-END
+		link set fa mtu 9000 up
+		link set fb mtu 9000 up
+		link set fd mtu 9000 up
+		addr replace 10.10.0.1/24 dev fa
+		addr replace 10.10.0.2/24 dev fb
+		addr replace 10.11.0.1/24 dev fd
+		addr replace fd10::1/64 dev fa nodad
+		addr replace fd10::2/64 dev fb nodad
+		addr replace fd11::1/64 dev fd nodad
+		neigh replace 10.10.0.2 lladdr $mac_b dev fa nud permanent
+		neigh replace 10.10.0.1 lladdr $mac_a dev fb nud permanent
+		neigh replace fd10::2 lladdr $mac_b dev fa nud permanent
+		neigh replace fd10::1 lladdr $mac_a dev fb nud permanent
+		neigh replace 10.11.0.2 lladdr $mac_c dev fd nud permanent
+		neigh replace fd11::2 lladdr $mac_c dev fd nud permanent
+		route replace 10.10.0.2/32 dev fa src 10.10.0.1 table 100
+		route replace 10.10.0.1/32 dev fb src 10.10.0.2 table 100
+		route replace fd10::2/128 dev fa src fd10::1 table 100
+		route replace fd10::1/128 dev fb src fd10::2 table 100
+	END
 }
 
-make_pair && make_far_pair && make_adapters && reset_counters &&
+make_pair && make_far_pair && make_adapters && write_links &&
 	describe >/run/callfuzz-world && chmod a+rw /dev/infiniband/uverbs*
