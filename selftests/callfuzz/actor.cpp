@@ -58,8 +58,7 @@ int open_fuse(const Stage &stage, int actor)
 				 std::to_string(stage.serial) + "-" +
 				 std::to_string(actor);
 
-	return stage.fuse.empty() ? -1 :
-				    open(path.c_str(), O_RDWR | O_CLOEXEC);
+	return stage.fuse.empty() ? -1 : open(path.c_str(), O_RDWR | O_CLOEXEC);
 }
 
 class Player {
@@ -75,6 +74,7 @@ public:
 		Kcov &kcov = stage_.kcov[size_t(hands_.actor)][size_t(worker)];
 
 		kcov.watch(stage_.shared->learns);
+		box.thread = int(syscall(SYS_gettid));
 		box.call = nothing;
 		wake_word(box.call);
 		for (;;) {

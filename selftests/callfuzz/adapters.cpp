@@ -56,11 +56,10 @@ std::map<std::string, uint32_t> list_adapters()
 /* Of the far one it cannot be seen from here. */
 bool is_in_place(int device)
 {
-	return device == far ||
-	       !access((class_folder + names[device] + "/device/net/" +
-			interface_of(device))
-			       .c_str(),
-		       F_OK);
+	return device == far || !access((class_folder + names[device] +
+					 "/device/net/" + interface_of(device))
+						.c_str(),
+					F_OK);
 }
 
 int known_name(const std::string &name)
@@ -100,15 +99,13 @@ bool add_adapter(int device)
 /* By a thread of its own, since it goes there for good. */
 bool add_far_adapter(pid_t holder)
 {
-	const std::string path =
-		"/proc/" + std::to_string(holder) + "/ns/net";
+	const std::string path = "/proc/" + std::to_string(holder) + "/ns/net";
 	bool added = false;
 
 	std::thread([&] {
 		int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
 
-		added = fd >= 0 && !setns(fd, CLONE_NEWNET) &&
-			add_adapter(far);
+		added = fd >= 0 && !setns(fd, CLONE_NEWNET) && add_adapter(far);
 		close(fd);
 	}).join();
 	return added;

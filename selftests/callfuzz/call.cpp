@@ -27,9 +27,10 @@ constexpr size_t answer_room = 512;
 /* Classes that are handles or files: in methods they have no bytes. */
 bool is_handle(const std::string &cls)
 {
-	static const char *const handles[] = {
-		"pd", "cq",	"qp",	 "srq",	  "mr",	    "mw",     "xrcd", "ah",
-		"job", "mapping", "watch", "win", "chan", "async"};
+	static const char *const handles[] = {"pd",   "cq",	 "qp",	  "srq",
+					      "mr",   "mw",	 "xrcd",  "ah",
+					      "job",  "mapping", "watch", "win",
+					      "chan", "async"};
 
 	for (const char *handle : handles)
 		if (cls == handle)
@@ -46,8 +47,8 @@ void put_number(Bytes &bytes, uint64_t number, unsigned size)
 class Maker {
 public:
 	Maker(Hands &hands, const Program &program, size_t at)
-		: hands_(hands), call_(program.calls[at]),
-		  entry_(*call_.entry), told_(hands.shared.told[at])
+		: hands_(hands), call_(program.calls[at]), entry_(*call_.entry),
+		  told_(hands.shared.told[at])
 	{
 		for (const Value &value : call_.args)
 			args_.push_back(resolve(value));
@@ -113,8 +114,7 @@ private:
 			return number < 2 * devices ? places.sgid[number] :
 						      number - 2 * devices;
 		if (field.name == "device")
-			return number < devices ? places.index[number] :
-						  number;
+			return number < devices ? places.index[number] : number;
 		return number;
 	}
 
@@ -349,8 +349,8 @@ private:
 			for (size_t k = 0; k < entry_.outputs.size(); k++) {
 				const Output &output = entry_.outputs[k];
 				if (output.attr == field.attr)
-					memcpy(&told_.outs[k],
-					       from + output.at, output.size);
+					memcpy(&told_.outs[k], from + output.at,
+					       output.size);
 			}
 		}
 	}
@@ -438,9 +438,10 @@ int touch_memory(void (*access)(void *), void *context)
 
 const char *word_of(uint64_t number)
 {
-	static const char *const words[] = {
-		"",	"fa",	 "fb",	"fc",  "fd", "pavo", "fa0",
-		"fb0", "stranger", "lo", "wa", "fc0", "fd0", "../x"};
+	static const char *const words[] = {"",		"fa",	"fb",  "fc",
+					    "fd",	"pavo", "fa0", "fb0",
+					    "stranger", "lo",	"wa",  "fc0",
+					    "fd0",	"../x"};
 
 	return words[number % std::size(words)];
 }

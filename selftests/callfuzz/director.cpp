@@ -137,14 +137,27 @@ int Director::find_worker(int actor)
 	return -1;
 }
 
+/* Whether a thread waits for something; one that could run has not had its turn. */
+static bool is_asleep(int thread)
+{
+	std::ifstream in("/proc/" + std::to_string(thread) + "/stat");
+	std::string text;
+
+	std::getline(in, text);
+	const size_t end = text.rfind(") ");
+	return end == std::string::npos || text[end + 2] != 'R';
+}
+
+/* Until it is done, or the actor is asleep, as it is found twice. */
 void Director::await(int actor, int worker, int call)
 {
-	auto &box = shared().box[actor][worker];
-	const auto end =
-		Clock::now() + std::chrono::milliseconds(options_.call_ms);
+	Box &box = shared().box[actor][worker];
+	const auto end = Clock::now() + 3s;
+	int asleep = 0;
 
-	while (box.call == call && Clock::now() < end)
-		wait_word(box.call, call, int(options_.call_ms));
+	while (box.call == call && asleep < 2 && Clock::now() < end)
+		if (!wait_word(box.call, call, int(options_.call_ms)))
+			asleep = is_asleep(box.thread) ? asleep + 1 : 0;
 }
 
 /* Calls that are the director's to make. */
@@ -207,10 +220,10 @@ void Director::reap(pid_t pid)
 	for (auto rest = 100us; waitpid(pid, nullptr, WNOHANG) == 0;
 	     rest = std::min<std::chrono::microseconds>(rest * 2, 20ms)) {
 		if (Clock::now() > end) {
-			std::ofstream("/proc/sysrq-trigger") << 'w'
-							     << std::flush;
-			std::ofstream("/proc/sysrq-trigger") << 't'
-							     << std::flush;
+			std::ofstream("/proc/sysrq-trigger")
+				<< 'w' << std::flush;
+			std::ofstream("/proc/sysrq-trigger")
+				<< 't' << std::flush;
 			throw Wrong{"process " + std::to_string(pid) +
 				    " does not end; see the console"};
 		}
@@ -276,12 +289,22 @@ void Director::run(const Program &program, bool learns)
 void Director::read_console()
 {
 	static const char *const complaints[] = {
-		"[ cut here ]",	 "WARNING: ",	  "BUG: ",
-		"KASAN: ",	 "UBSAN: ",	  "ODEBUG: ",
-		"INFO: possible", "INFO: suspicious", "INFO: trying",
-		"blocked for more than", "page allocation failure",
-		"refcount_t: ",	 "corruption",	  "soft lockup",
-		"self-detected", "unregister_netdevice: waiting"};
+		"[ cut here ]",
+		"WARNING: ",
+		"BUG: ",
+		"KASAN: ",
+		"UBSAN: ",
+		"ODEBUG: ",
+		"INFO: possible",
+		"INFO: suspicious",
+		"INFO: trying",
+		"blocked for more than",
+		"page allocation failure",
+		"refcount_t: ",
+		"corruption",
+		"soft lockup",
+		"self-detected",
+		"unregister_netdevice: waiting"};
 	char record[8192];
 	ssize_t size;
 
@@ -301,8 +324,7 @@ void Director::look()
 
 	read_console();
 	if (shared().testimony[0])
-		throw Wrong{std::string("the witness: ") +
-			    shared().testimony};
+		throw Wrong{std::string("the witness: ") + shared().testimony};
 	if (witnessed != witnessed_) {
 		witnessed_ = witnessed;
 		witnessed_at_ = Clock::now();

@@ -19,38 +19,40 @@
 namespace callfuzz {
 namespace {
 
-#define MEMORY "mem{0x10000000|0x10001000|0x11000000|0x12000000|0x13000000" \
-	       "|0x14000000|0x15000000|0x16000000}"
-#define VA "8:va{0x10000000|0|0x10000100|0x14000000|0x15000000|0xfffffffffffff000}"
+#define MEMORY                                                       \
+	"mem{0x10000000|0x10001000|0x11000000|0x12000000|0x13000000" \
+	"|0x14000000|0x15000000|0x16000000}"
+#define VA \
+	"8:va{0x10000000|0|0x10000100|0x14000000|0x15000000|0xfffffffffffff000}"
 #define LENGTH "8:length{0x4000|0|1|0x1000|0x10000|0x100000|0x40000000}"
 #define ACCESS "4:access{0xf|0x1f|0x4f|0x5f|0|1|0x2f|0xff|0x100001}"
-#define CAPS                                                    \
-	"4:swr{8|0|1|64|16384|16385} 4:rwr{8|0|1|64|16384} "    \
-	"4:ssge{2|0|1|16|32|33} 4:rsge{2|0|1|16|32} "           \
+#define CAPS                                                 \
+	"4:swr{8|0|1|64|16384|16385} 4:rwr{8|0|1|64|16384} " \
+	"4:ssge{2|0|1|16|32|33} 4:rsge{2|0|1|16|32} "        \
 	"4:inline{64|0|16|1024|2048}"
 #define QPTYPE "{2|3|4|9|10|1|8|255}"
 /* Ways and states; alternate paths are refused before the driver. */
-#define WAY                                                                \
-	"gid{1|0|2|3|4|5} 4:flow z4 sgid{0|1|2|3|4|5|8} 1:hop{64|0|1} "    \
+#define WAY                                                             \
+	"gid{1|0|2|3|4|5} 4:flow z4 sgid{0|1|2|3|4|5|8} 1:hop{64|0|1} " \
 	"1:tc{0|2|255} 1:sl{0|7} z2 1:global{1|0} 1:port{1|0|2}"
-#define ATTRIBUTES(STATE, MASK)                                             \
-	WAY " z32 qp 4:mask{" MASK "} 4:qkey{0x12345|0x80010000} "          \
-	    "4:rqpsn{1000|0|0xffffff} 4:sqpsn{1000|0|0xffffff} qpn:dest "   \
-	    "4:access{0xf|0|0x1f|0xff} 2:pkey{0|1} z2 1:state{" STATE       \
-	    "} 1:cur{0|3|4|5} 1:mtu{3|1|5|6} z1 1:sqd{0|1} "                \
-	    "1:rd{4|0|1|16|255} 1:drd{4|0|1|16|255} 1:rnr{1|0|31|32} "      \
-	    "1:qport{1|0|2} 1:timeout{12|0|1|31|32} 1:retry{7|0|1|8} "      \
+#define ATTRIBUTES(STATE, MASK)                                           \
+	WAY " z32 qp 4:mask{" MASK "} 4:qkey{0x12345|0x80010000} "        \
+	    "4:rqpsn{1000|0|0xffffff} 4:sqpsn{1000|0|0xffffff} qpn:dest " \
+	    "4:access{0xf|0|0x1f|0xff} 2:pkey{0|1} z2 1:state{" STATE     \
+	    "} 1:cur{0|3|4|5} 1:mtu{3|1|5|6} z1 1:sqd{0|1} "              \
+	    "1:rd{4|0|1|16|255} 1:drd{4|0|1|16|255} 1:rnr{1|0|31|32} "    \
+	    "1:qport{1|0|2} 1:timeout{12|0|1|31|32} 1:retry{7|0|1|8} "    \
 	    "1:rnrretry{7|0|1} z4"
-#define QPOUT                                                              \
-	"qp:0:4 qpn:4:4 sqoff:32:8 sqsize:40:4 rqoff:48:8 rqsize:56:4 "    \
+#define QPOUT                                                           \
+	"qp:0:4 qpn:4:4 sqoff:32:8 sqsize:40:4 rqoff:48:8 rqsize:56:4 " \
 	"sqstride:64:4 sqcnt:68:4 rqstride:72:4 rqcnt:76:4"
-#define QPOUTX                                                             \
-	"qp:0:4 qpn:4:4 sqoff:40:8 sqsize:48:4 rqoff:56:8 rqsize:64:4 "    \
+#define QPOUTX                                                          \
+	"qp:0:4 qpn:4:4 sqoff:40:8 sqsize:48:4 rqoff:56:8 rqsize:64:4 " \
 	"sqstride:72:4 sqcnt:76:4 rqstride:80:4 rqcnt:84:4"
-#define SRQOUT                                                             \
+#define SRQOUT \
 	"srq:0:4 srqn:40:4 rqoff:16:8 rqsize:24:4 rqstride:32:4 rqcnt:36:4"
-#define AHATTR                                                             \
-	"gid{1|0|2|3|4|8|9|10} 4:flow sgid{0|1|2|3} 1:hop{64|0} 1:tc z1 "  \
+#define AHATTR                                                            \
+	"gid{1|0|2|3|4|8|9|10} 4:flow sgid{0|1|2|3} 1:hop{64|0} 1:tc z1 " \
 	"z2 1:sl{0|7} z1 1:rate 1:global{1|0} 1:port{1|0} z1"
 
 const std::vector<Line> all = {
@@ -128,8 +130,7 @@ const std::vector<Line> all = {
 	 "4:flags{0|1|2|4} z4",
 	 "cq:0:4 cqoff:16:8 cqsize:24:4 cqcnt:32:4", 2},
 	{"ex_create_qp", "qp", "x 24 5 6",
-	 "dev 8:user pd cq:scq cq:rcq srq " CAPS
-	 " 1:sig{1|0} 1:type" QPTYPE
+	 "dev 8:user pd cq:scq cq:rcq srq " CAPS " 1:sig{1|0} 1:type" QPTYPE
 	 " 1:is_srq{0|1} z1 4:mask 4:flags{0|2|0x1000} z4 4:source",
 	 QPOUTX, 2},
 	{"modify_cq", "", "x 57 0 0",
@@ -140,8 +141,7 @@ const std::vector<Line> all = {
 	 "dev resp 8:user pd 4:wr{8|0|1|64|16384} 4:sge{2|0|1|32|33} 4:limit",
 	 SRQOUT, 3},
 	{"modify_srq", "", "w 33",
-	 "dev srq 4:mask{2|1|0|3} 4:wr{16|0} 4:limit{2|0|8|0xffffffff}", "",
-	 2},
+	 "dev srq 4:mask{2|1|0|3} 4:wr{16|0} 4:limit{2|0|8|0xffffffff}", "", 2},
 	{"query_srq", "", "w 34", "dev resp srq z4", "", 1},
 	{"destroy_srq", "", "w 35", "dev resp srq z4", "", 2},
 	{"open_xrcd", "xrcd", "w 37",
@@ -154,8 +154,8 @@ const std::vector<Line> all = {
 	{"open_qp", "qp", "w 40", "dev resp 8:user xrcd:pd qpn 1:type{10|2} z7",
 	 "qp:0:4 qpn:4:4", 2},
 	/* methods of the core */
-	{"m_handles", "", "m 0 1", "dev 0@8:object{4|7|0x1000|0xffff} 1@out4 2@out64",
-	 "", 1},
+	{"m_handles", "", "m 0 1",
+	 "dev 0@8:object{4|7|0x1000|0xffff} 1@out4 2@out64", "", 1},
 	{"m_query_port", "", "m 0 2", "dev 0@8:port{1|0} 1@out56", "", 1},
 	{"m_get_context", "ctx", "m 0 3", "dev 0@out4 1@out8 0x1001@out32",
 	 "dboff:0x1001@8:8 dbsize:0x1001@16:4", 1},
@@ -197,7 +197,8 @@ const std::vector<Line> all = {
 	 "dev 0@pd 1@8:advice{0|1|2|3} 2@4:flags{0|1|2} 3@" MEMORY
 	 " +4:length{0x1000|0|0x4000|0x10000} +lkey",
 	 "", 5},
-	{"query_mr", "", "m 7 3", "dev 0@mr 1@out4 2@out4 3@out8 4@out8", "", 1},
+	{"query_mr", "", "m 7 3", "dev 0@mr 1@out4 2@out4 3@out8 4@out8", "",
+	 1},
 	{"reg_dmabuf", "mr", "m 7 4",
 	 "dev 0@new 1@pd 2@8:offset{0|0x1000|0xfff} 3@" LENGTH " 4@" VA
 	 " 5@dmabuf 6?" ACCESS " 7@out4 8@out4",
@@ -213,8 +214,7 @@ const std::vector<Line> all = {
 	{"job_check", "", "m 0x1000 0x1003",
 	 "dev 0x1000@job 0x1003@pvo +" LENGTH " 0x1004@out4", "", 2},
 	{"map", "map", "m 0x1001 0x1000",
-	 "dev 0x1000@new 0x1001@job 0x1002@" MEMORY " +" LENGTH
-	 " 0x1003@out16",
+	 "dev 0x1000@new 0x1001@job 0x1002@" MEMORY " +" LENGTH " 0x1003@out16",
 	 "mapping:0x1000@0:4 pvo:0x1003@0:8", 5},
 	{"unmap", "", "m 0x1001 0x1001", "dev 0x1000@mapping", "", 2},
 	{"watch_open", "watch", "m 0x1002 0x1000",
@@ -285,7 +285,8 @@ const std::vector<Line> all = {
 	 "76@4:mask{1|0|2|3}",
 	 "", 1},
 	{"nl_stat_get", "", "n 17 1",
-	 "1@4:device{0|1} 3@4:port{1|0} 75?4:res{0|19} 74?4:mode{0|1|2}", "", 2},
+	 "1@4:device{0|1} 3@4:port{1|0} 75?4:res{0|19} 74?4:mode{0|1|2}", "",
+	 2},
 	{"nl_stat_dump", "", "n 17 0x301", "75@4:res{19|0}", "", 1},
 	{"nl_stat_del", "", "n 18 5",
 	 "1@4:device{0|1} 3@4:port{1} 75@4:res{19|0} 79@4:counter{1|2} 21@qpn",

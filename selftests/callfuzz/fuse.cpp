@@ -37,10 +37,9 @@ public:
 			poll(&asked, 1, held_.empty() ? -1 : 10);
 			if (shared_.fuse_answers)
 				let_go();
-			ssize_t size = asked.revents ?
-					       read(fd_, room_.data(),
-						    room_.size()) :
-					       0;
+			ssize_t size = asked.revents ? read(fd_, room_.data(),
+							    room_.size()) :
+						       0;
 			if (size < 0 && errno == ENODEV)
 				_exit(0);
 			if (size >= ssize_t(sizeof(fuse_in_header)))

@@ -25,8 +25,8 @@ void Fuzzer::run(const Program &program, bool learns)
 	director_.run(program, learns);
 	if (learns) {
 		const Shared &shared = director_.shared();
-		const size_t count = std::min<size_t>(shared.compared_count,
-						      most_compared);
+		const size_t count =
+			std::min<size_t>(shared.compared_count, most_compared);
 
 		mutator_.learn(shared.compared, count);
 		return;
@@ -116,7 +116,8 @@ const Program &Fuzzer::pick()
 {
 	/* The last ones lead on more often. */
 	const size_t size = corpus_.size();
-	const size_t among = mutator_.any(3) ? size : std::min<size_t>(size, 30);
+	const size_t among = mutator_.any(3) ? size :
+					       std::min<size_t>(size, 30);
 
 	return corpus_[size - 1 - mutator_.any(among)];
 }

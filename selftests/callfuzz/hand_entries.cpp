@@ -8,17 +8,19 @@
 namespace callfuzz {
 namespace {
 
-#define HAND_MEMORY "mem{0x10000000|0x10001000|0x11000000|0x12000000|0x13000000" \
-	       "|0x14000000|0x15000000|0x16000000}"
+#define HAND_MEMORY                                                  \
+	"mem{0x10000000|0x10001000|0x11000000|0x12000000|0x13000000" \
+	"|0x14000000|0x15000000|0x16000000}"
 #define HAND_TO "mem:va{0x10000000|0x10000100|0x14000000|0x15000000|0x16000000}"
-#define HAND_FAR "mem:rva{0x10000000|0x10002000|0x14001000|0x15001000|0x16000000}"
+#define HAND_FAR \
+	"mem:rva{0x10000000|0x10002000|0x14001000|0x15001000|0x16000000}"
 #define HAND_SIZE "4:length{64|0|1|4096|8192|65536|0x7fffffff}"
 #define HAND_MAPPED "4:prot{3|1|7|0} 4:flags{1|2|0x8001}"
-#define HAND_QUEUE                                                        \
-	"sqarea sqstride sqcnt qpn dbarea "                          \
+#define HAND_QUEUE                          \
+	"sqarea sqstride sqcnt qpn dbarea " \
 	"4:index{0xffffffff|0|1|7|8} "
-#define HAND_WQE                                                          \
-	"4:flags{1|0|2|3|4} 4:fence{0|1} " HAND_SIZE " lkey " HAND_TO          \
+#define HAND_WQE                                                      \
+	"4:flags{1|0|2|3|4} 4:fence{0|1} " HAND_SIZE " lkey " HAND_TO \
 	" rkey " HAND_FAR " 4:imm "
 
 const std::vector<Line> by_hand = {
@@ -48,8 +50,8 @@ const std::vector<Line> by_hand = {
 	 "sendarea:0:8", 2, map_area},
 	{"map_recv", "rcv", "h", "dev recvoff recvsize " HAND_MAPPED,
 	 "recvarea:0:8", 2, map_area},
-	{"map_cmd", "cmd", "h", "dev cmdoff cmdsize " HAND_MAPPED, "cmdarea:0:8", 2,
-	 map_area},
+	{"map_cmd", "cmd", "h", "dev cmdoff cmdsize " HAND_MAPPED,
+	 "cmdarea:0:8", 2, map_area},
 	{"map_words", "words", "h", "dev wordsoff wordssize " HAND_MAPPED,
 	 "wordsarea:0:8", 1, map_area},
 	{"unmap_area", "", "h", "area 4:length{0x1000|0x2000|0x10000}", "", 2,
@@ -60,16 +62,16 @@ const std::vector<Line> by_hand = {
 	 "", 5, poke},
 	{"post", "", "h",
 	 HAND_QUEUE "4:op{1|0|2|3|4|5|6|7|8|12|13|14|31} " HAND_WQE
-	       "4:inline{0|1} srqn gid{1|0} sgid4{0|1} qpn:dest "
-	       "4:qkey{0x12345|0} 4:kind{0|1|2}",
+		    "4:inline{0|1} srqn gid{1|0} sgid4{0|1} qpn:dest "
+		    "4:qkey{0x12345|0} 4:kind{0|1|2}",
 	 "", 12, post_wqe},
 	{"post_invalidate", "", "h",
 	 HAND_QUEUE "4:op{9|3|1} " HAND_WQE "rkey:key 4:kind{0|2}", "", 3,
 	 post_invalidate},
 	{"post_bind", "", "h",
 	 HAND_QUEUE "rkey:old 4:low{1|0|2|255} lkey " HAND_TO
-	       " 8:length{4096|0|64|0xffffffffffffffff} "
-	       "4:access{2|0|1|4|8|15|32|0xffff}",
+		    " 8:length{4096|0|64|0xffffffffffffffff} "
+		    "4:access{2|0|1|4|8|15|32|0xffff}",
 	 "", 4, post_bind},
 	{"ring", "", "h", "dbarea 8:bits{0|0xffffffffffffffff}", "", 2,
 	 ring_bits},
@@ -89,13 +91,16 @@ const std::vector<Line> by_hand = {
 	 "cmdarea 4:op{1|2|3|4|5|6|0|7} 4:argument{1|0|2|16|0x80000000}", "", 8,
 	 write_command},
 	/* memory of the process */
-	{"touch", "", "h", HAND_MEMORY " " HAND_SIZE " 4:seed{1|2}", "", 3, touch_pages},
-	{"unmap_mem", "", "h", HAND_MEMORY " 4:length{0x4000|0x1000|0x10000}", "", 2,
-	 unmap_memory},
-	{"map_mem", "", "h", HAND_MEMORY " 4:length{0x4000|0x1000} 4:prot{3|1|0}",
-	 "", 2, map_memory},
-	{"protect", "", "h", HAND_MEMORY " 4:length{0x4000|0x1000} 4:prot{1|0|3}",
-	 "", 2, protect_memory},
+	{"touch", "", "h", HAND_MEMORY " " HAND_SIZE " 4:seed{1|2}", "", 3,
+	 touch_pages},
+	{"unmap_mem", "", "h", HAND_MEMORY " 4:length{0x4000|0x1000|0x10000}",
+	 "", 2, unmap_memory},
+	{"map_mem", "", "h",
+	 HAND_MEMORY " 4:length{0x4000|0x1000} 4:prot{3|1|0}", "", 2,
+	 map_memory},
+	{"protect", "", "h",
+	 HAND_MEMORY " 4:length{0x4000|0x1000} 4:prot{1|0|3}", "", 2,
+	 protect_memory},
 	{"dontneed", "", "h",
 	 HAND_MEMORY " 4:length{0x4000|0x1000} 4:advice{4|8|9|14|21}", "", 2,
 	 advise_memory},

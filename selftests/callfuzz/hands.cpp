@@ -57,8 +57,7 @@ void make_userfault(Hands &hands)
 
 	map_fixed(user_memory, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	hands.uffd =
-		int(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
+	hands.uffd = int(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
 	if (hands.uffd < 0)
 		return;
 	api.api = UFFD_API;
@@ -87,8 +86,7 @@ std::string device_folder(uint64_t device)
 {
 	static const char *const names[] = {"fa0", "fb0", "fc0", "fd0"};
 
-	return std::string("/sys/class/infiniband/") +
-	       names[device % devices];
+	return std::string("/sys/class/infiniband/") + names[device % devices];
 }
 
 const char *interface_of(uint64_t which)

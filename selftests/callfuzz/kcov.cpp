@@ -115,8 +115,7 @@ void Kcov::end_compared(Shared &shared, uint64_t count)
 	for (uint64_t i = 0; i < count && 4 * i + 4 < kcov_words; i++) {
 		const uint64_t *one = &area_[1 + 4 * i];
 
-		if (!(one[0] & KCOV_CMP_CONST) || one[1] == one[2] ||
-		    !one[2])
+		if (!(one[0] & KCOV_CMP_CONST) || one[1] == one[2] || !one[2])
 			continue;
 		const uint32_t n = shared.compared_count.fetch_add(1);
 

@@ -46,8 +46,7 @@ struct Asked {
 
 void take_option(Asked &asked, char letter, const char *text)
 {
-	const auto number =
-		uint32_t(text ? strtoul(text, nullptr, 0) : 0);
+	const auto number = uint32_t(text ? strtoul(text, nullptr, 0) : 0);
 
 	switch (letter) {
 	case 'w':
@@ -146,8 +145,8 @@ void tell_calls(Director &director, const Program &program)
 		printf("# %zu %s: %s\n", i,
 		       program.calls[i].entry->name.c_str(),
 		       told.state != State::done ? "not done" :
-		       told.error	   ? strerror(told.error) :
-					     "well");
+		       told.error		 ? strerror(told.error) :
+						   "well");
 	}
 }
 
@@ -202,7 +201,8 @@ private:
 
 	void replay()
 	{
-		const Program program = Program::parse(read_text(asked_.replay));
+		const Program program =
+			Program::parse(read_text(asked_.replay));
 
 		for (unsigned i = 0; i < asked_.times; i++)
 			fuzzer_.add_seed(program);

@@ -31,17 +31,30 @@ const Entry &Mutator::any_entry()
 
 uint64_t Mutator::any_number(const Field &field, uint64_t before)
 {
-	static constexpr uint64_t edges[] = {
-		0,	   1,	       2,      7,	   15,		16,
-		255,	   256,	       4095,   4096,	   65535,	65536,
-		0x7fffffff, 0x80000000, 0xffffffff, 0x100000000,
-		0x7fffffffffffffff, ~uint64_t{0}};
+	static constexpr uint64_t edges[] = {0,
+					     1,
+					     2,
+					     7,
+					     15,
+					     16,
+					     255,
+					     256,
+					     4095,
+					     4096,
+					     65535,
+					     65536,
+					     0x7fffffff,
+					     0x80000000,
+					     0xffffffff,
+					     0x100000000,
+					     0x7fffffffffffffff,
+					     ~uint64_t{0}};
 
 	switch (any(8)) {
 	case 0:
 		return edges[any(std::size(edges))];
 	case 1:
-		return before ^ uint64_t{1} << any(field.size * 8 + 1) % 64;
+		return before ^ uint64_t { 1 } << any(field.size * 8 + 1) % 64;
 	case 2:
 		return before + any(9) - 4;
 	case 3:
@@ -157,8 +170,7 @@ void Mutator::change_call(Program &program, size_t at)
 		if (!call.twists.empty() && chance(40))
 			call.twists.erase(call.twists.begin() +
 					  long(any(call.twists.size())));
-		else if (call.twists.size() < 3 &&
-			 !call.entry->fields.empty())
+		else if (call.twists.size() < 3 && !call.entry->fields.empty())
 			call.twists.push_back(any_twist(call));
 	} else if (chance(30)) {
 		call.async = !call.async;
@@ -175,10 +187,10 @@ void Mutator::insert_call(Program &program)
 		return;
 	const size_t at = any(program.calls.size() + 1);
 	/* Mostly of an actor that is in it. */
-	const int actor = program.calls.empty() || chance(10) ?
-				  int(any(actors)) :
-				  program.calls[any(program.calls.size())]
-					  .actor;
+	const int actor =
+		program.calls.empty() || chance(10) ?
+			int(any(actors)) :
+			program.calls[any(program.calls.size())].actor;
 
 	program.insert(at, default_call(program, at, any_entry(), actor));
 	while (chance(40))
@@ -277,9 +289,9 @@ Program Mutator::invent()
 	const int actor = int(any(3));
 
 	for (const char *name : {"open", "get_context", "alloc_pd"})
-		program.calls.push_back(default_call(
-			program, program.calls.size(), *find_entry(name),
-			actor));
+		program.calls.push_back(default_call(program,
+						     program.calls.size(),
+						     *find_entry(name), actor));
 	program.calls[0].args[0].number = uint64_t(actor);
 	for (uint64_t n = 3 + any(15); n; n--) {
 		const size_t at = program.calls.size();

@@ -90,16 +90,15 @@ int ask_nldev(unsigned command, unsigned flags, const Bytes &attributes,
 
 	bytes.insert(bytes.end(), attributes.begin(), attributes.end());
 	header.nlmsg_len = uint32_t(bytes.size());
-	header.nlmsg_type =
-		uint16_t(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
+	header.nlmsg_type = uint16_t(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
 	header.nlmsg_flags = uint16_t(flags);
 	memcpy(bytes.data(), &header, sizeof(header));
 	if (fd < 0 || send(fd, bytes.data(), bytes.size(), 0) < 0)
 		error = errno;
 	/* A dump goes on as it is read. */
 	for (int i = 0; !error && i < most_answers; i++) {
-		const ssize_t size = recv(fd, answer.data(), answer.size(),
-					  MSG_DONTWAIT);
+		const ssize_t size =
+			recv(fd, answer.data(), answer.size(), MSG_DONTWAIT);
 
 		if (size <= 0)
 			break;

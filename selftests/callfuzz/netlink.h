@@ -14,8 +14,7 @@ namespace callfuzz {
 
 using Bytes = std::vector<uint8_t>;
 
-void add_attribute(Bytes &bytes, unsigned type, const void *value,
-		   size_t size);
+void add_attribute(Bytes &bytes, unsigned type, const void *value, size_t size);
 void add_text(Bytes &bytes, unsigned type, const std::string &text);
 
 /**

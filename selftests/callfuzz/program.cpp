@@ -111,8 +111,8 @@ private:
 			fail("no such call: " + word);
 		if (at == most_calls)
 			fail("too many calls");
-		Call call = default_call(program, at, *entry,
-					 int(known - "ABCD"));
+		Call call =
+			default_call(program, at, *entry, int(known - "ABCD"));
 		for (; in >> word;)
 			read_word(call, word);
 		program.calls.push_back(call);
@@ -185,8 +185,7 @@ private:
 			fail("no such name: " + text);
 		Value value{int(found->second), 0, 0};
 		if (plus != std::string::npos)
-			value.number =
-				strtoull(&text[plus + 1], nullptr, 0);
+			value.number = strtoull(&text[plus + 1], nullptr, 0);
 		if (dot == std::string::npos)
 			return value;
 		const auto &outputs =

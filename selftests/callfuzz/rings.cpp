@@ -123,13 +123,13 @@ int post(Hands &hands, Queue queue, const Wqe &wqe, uint32_t op, bool fence)
 	if (queue.index == next)
 		queue.index = posted++;
 	const uint64_t slot = queue.index % queue.count * queue.stride;
-	const uint64_t bits =
-		(op & PAVO_DB_OP_MASK) | (fence ? PAVO_DB_FENCE : 0) |
-		(slot / PAVO_WQE_UNIT & PAVO_DB_OFFSET_MAX)
-			<< PAVO_DB_OFFSET_SHIFT |
-		uint64_t(wqe.size() / PAVO_WQE_UNIT & 0xff)
-			<< PAVO_DB_SIZE_SHIFT |
-		queue.number << PAVO_DB_QPN_SHIFT;
+	const uint64_t bits = (op & PAVO_DB_OP_MASK) |
+			      (fence ? PAVO_DB_FENCE : 0) |
+			      (slot / PAVO_WQE_UNIT & PAVO_DB_OFFSET_MAX)
+				      << PAVO_DB_OFFSET_SHIFT |
+			      uint64_t(wqe.size() / PAVO_WQE_UNIT & 0xff)
+				      << PAVO_DB_SIZE_SHIFT |
+			      queue.number << PAVO_DB_QPN_SHIFT;
 
 	int error = copy_to(queue.area + slot, wqe.bytes(), wqe.size());
 
@@ -142,8 +142,8 @@ void add_datagram_way(Hands &hands, Wqe &wqe, const uint64_t *args)
 	pavo_ud_seg way = {};
 
 	memcpy(way.dgid, places.gid[args[0] % 16], 16);
-	way.sgid_index = uint8_t(
-		args[1] < 2 * devices ? places.sgid[args[1]] : args[1]);
+	way.sgid_index =
+		uint8_t(args[1] < 2 * devices ? places.sgid[args[1]] : args[1]);
 	way.dest_qpn = uint32_t(args[2]);
 	way.qkey = uint32_t(args[3]);
 	way.hop_limit = 64;
@@ -239,8 +239,7 @@ int post_receive(Hands &hands, const uint64_t *args, uint64_t *)
 	wqe.add(pavo_data_seg{uint32_t(args[4]), uint32_t(args[5]), args[6]});
 	if (stride > wqe.size())
 		wqe.add(pavo_data_seg{});
-	int error = copy_to(area + PAVO_RQ_HEADER_SIZE +
-				    index % count * stride,
+	int error = copy_to(area + PAVO_RQ_HEADER_SIZE + index % count * stride,
 			    wqe.bytes(), wqe.size());
 	if (error)
 		return error;
@@ -259,12 +258,12 @@ int poll_ring(Hands &hands, const uint64_t *args, uint64_t *)
 	for (int n = 0, waited = 0; n < 64;) {
 		pavo_cqe cqe;
 
-		if (copy_from(&cqe, area + PAVO_CQ_HEADER_SIZE +
-					    cons % count * sizeof(cqe),
+		if (copy_from(&cqe,
+			      area + PAVO_CQ_HEADER_SIZE +
+				      cons % count * sizeof(cqe),
 			      sizeof(cqe)))
 			return EFAULT;
-		if ((cqe.flags & PAVO_CQE_OWNER) !=
-		    ((cons / count & 1) ^ 1)) {
+		if ((cqe.flags & PAVO_CQE_OWNER) != ((cons / count & 1) ^ 1)) {
 			if (n || waited++ >= int(args[2]))
 				break;
 			nanosleep(&rest, nullptr);
@@ -328,8 +327,7 @@ int write_frame(Hands &, const uint64_t *args, uint64_t *)
 
 int write_command(Hands &, const uint64_t *args, uint64_t *)
 {
-	const uint64_t bits = args[1] << PAVO_WCMD_OP_SHIFT |
-			      uint32_t(args[2]);
+	const uint64_t bits = args[1] << PAVO_WCMD_OP_SHIFT | uint32_t(args[2]);
 
 	return put_entry(args[0] + offsetof(pavo_command_page, producer),
 			 args[0] + offsetof(pavo_command_page, ring),

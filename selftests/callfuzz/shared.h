@@ -40,6 +40,7 @@ struct Told {
 constexpr int nothing = -1, fork_child = -2, not_there = -3;
 struct Box {
 	std::atomic<int> call;
+	std::atomic<int> thread; /* whose it is */
 };
 
 /* What is known of the adapters; index 4 and above of gids: see world.cpp. */

@@ -85,8 +85,8 @@ Field read_field(std::string text, const Field *before)
 	}
 	at = text.find('{');
 	if (at != std::string::npos) {
-		field.hints = read_hints(
-			text.substr(at + 1, text.size() - at - 2));
+		field.hints =
+			read_hints(text.substr(at + 1, text.size() - at - 2));
 		text.erase(at);
 	}
 	at = text.find(':');
@@ -110,8 +110,8 @@ void read_fields(Entry &entry, const char *text)
 
 	while (in >> word) {
 		entry.fields.push_back(read_field(
-			word, entry.fields.empty() ? nullptr :
-						     &entry.fields.back()));
+			word,
+			entry.fields.empty() ? nullptr : &entry.fields.back()));
 		Field &field = entry.fields.back();
 
 		if (!takes_argument(field))
@@ -139,8 +139,7 @@ void read_outputs(Entry &entry, const char *text)
 				     word.substr(slash + 1, colon - slash - 1) :
 				     output.name;
 		if (next != std::string::npos)
-			output.attr =
-				int(strtol(&word[colon + 1], nullptr, 0));
+			output.attr = int(strtol(&word[colon + 1], nullptr, 0));
 		else
 			next = colon;
 		output.at = unsigned(atoi(&word[next + 1]));
