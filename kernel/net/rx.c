@@ -13,14 +13,16 @@
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
+#include <net/addrconf.h>
+#include <net/ip.h>
 #include <net/route.h>
 #include "compat.h"
 #include "device.h"
 #include "private.h"
 
 /*
- * Traffic of the machine with itself comes by the loopback interface, and
- * that of a VRF by the VRF's: the destination address tells the adapter.
+ * Traffic of the machine with itself comes by the loopback interface: the
+ * destination address tells the adapter.
  */
 static struct pavo_dev *find_dev_by_address(struct sk_buff *skb, bool ipv6)
 {
@@ -34,14 +36,93 @@ static struct pavo_dev *find_dev_by_address(struct sk_buff *skb, bool ipv6)
 	return ndev ? pavo_dev_on(ndev) : NULL;
 }
 
+#if IS_ENABLED(CONFIG_IPV6)
+static bool has_address6(const struct net_device *ndev,
+			 const struct in6_addr *addr)
+{
+	const struct inet6_dev *idev = __in6_dev_get(ndev);
+	const struct inet6_ifaddr *ifa;
+
+	if (!idev)
+		return false;
+	list_for_each_entry_rcu(ifa, &idev->addr_list, if_list)
+		if (ipv6_addr_equal(&ifa->addr, addr))
+			return true;
+	return false;
+}
+#else
+static bool has_address6(const struct net_device *ndev,
+			 const struct in6_addr *addr)
+{
+	return false;
+}
+#endif
+
+static bool has_address4(const struct net_device *ndev, __be32 addr)
+{
+	const struct in_device *idev = __in_dev_get_rcu(ndev);
+	const struct in_ifaddr *ifa;
+
+	if (!idev)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, idev)
+		if (ifa->ifa_local == addr)
+			return true;
+	return false;
+}
+
+/* An adapter below a VRF, to which a packet is addressed. */
+struct addressed {
+	const struct sk_buff *skb;
+	struct pavo_dev *dev;
+};
+
+static int find_addressed(struct net_device *ndev,
+			  struct netdev_nested_priv *priv)
+{
+	struct addressed *to = priv->data;
+	bool has;
+
+	if (ip_hdr(to->skb)->version == 6)
+		has = has_address6(ndev, &ipv6_hdr(to->skb)->daddr);
+	else
+		has = has_address4(ndev, ip_hdr(to->skb)->daddr);
+	if (has)
+		to->dev = pavo_dev_on(ndev);
+	return !!to->dev;
+}
+
+/*
+ * A VRF puts itself in the place of the interface that a packet came by, and
+ * keeps its number; what the machine sends to itself came by the VRF. The
+ * address alone tells nothing: another VRF may have the same.
+ */
+static struct pavo_dev *find_dev_of_vrf(struct sk_buff *skb, bool ipv6)
+{
+	int ifindex = ipv6 ? inet6_sdif(skb) : inet_sdif(skb);
+	struct addressed to = { .skb = skb };
+	struct netdev_nested_priv priv = { .data = &to };
+	struct net_device *ndev;
+
+	if (ifindex && ifindex != skb->dev->ifindex) {
+		ndev = dev_get_by_index_rcu(dev_net(skb->dev), ifindex);
+		return ndev ? pavo_dev_on(ndev) : NULL;
+	}
+	netdev_walk_all_lower_dev_rcu(skb->dev, find_addressed, &priv);
+	return to.dev;
+}
+
 static struct pavo_dev *find_dev(struct sk_buff *skb, bool ipv6)
 {
 	struct pavo_dev *dev = pavo_dev_on(skb->dev);
 
-	if (unlikely(!dev && (skb->dev->flags & IFF_LOOPBACK ||
-			      netif_is_l3_master(skb->dev))))
-		dev = find_dev_by_address(skb, ipv6);
-	return dev;
+	if (likely(dev))
+		return dev;
+	if (skb->dev->flags & IFF_LOOPBACK)
+		return find_dev_by_address(skb, ipv6);
+	if (netif_is_l3_master(skb->dev))
+		return find_dev_of_vrf(skb, ipv6);
+	return NULL;
 }
 
 static bool is_ipv6(const struct sk_buff *skb)
