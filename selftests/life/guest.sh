@@ -28,6 +28,8 @@ type=$1 programs=$2 part=${3:-.}
 . "$here/resource_tests.sh"
 # shellcheck source=selftests/life/security_tests.sh
 . "$here/security_tests.sh"
+# shellcheck source=selftests/life/stacked_tests.sh
+. "$here/stacked_tests.sh"
 # No locale to be searched for by every program
 export LC_ALL=C
 
@@ -69,6 +71,7 @@ namespace_tests
 command_tests
 counter_tests
 security_tests
+stacked_tests
 installed_tests
 resource_tests
 check "the module leaves at the end" unload

@@ -409,7 +409,7 @@ world_is_whole()
 		says "/sys/class/net/$i/operstate" up || return 1
 	done
 	[[ $(rdma system) == *"netns shared"* ]] || return 1
-	for i in /run/netns/n{1,2} /sys/class/net/{va.7,vb.7,vz,dum1}; do
+	for i in /run/netns/n{1,2} /sys/class/net/{va.7,vb.7,vz,dum1,red,blue}; do
 		[ ! -e "$i" ] || return 1
 	done
 }
@@ -428,7 +428,7 @@ make_world()
 	# an ended namespace is gone a moment later
 	[[ $(rdma system) == *"netns shared"* ]] ||
 		soon rdma system set netns shared
-	for i in va vb vz dum{1..4}; do
+	for i in va vb vz dum{1..4} r1 b1 red blue; do
 		[ ! -e "/sys/class/net/$i" ] || ip link del "$i"
 	done
 	veth_pair va vb 9000
