@@ -77,6 +77,36 @@ strangers_are_harmless()
 	stop_traffic
 }
 
+# Everything that commands of rdma can set, but for counts that move
+state_of_rdma()
+{
+	rdma system show
+	rdma -d dev show
+	rdma -d link show
+	rdma resource show
+	rdma statistic mode
+	rdma statistic qp mode
+}
+
+# Commands of netlink, attribute by attribute: refused, told nothing that helps to forge.
+netlink_is_harmless()
+{
+	local program=${BASH_SOURCE[0]%/*}/try-netlink
+	add_pair
+	start_traffic
+	state_of_rdma >"$work/before"
+	"$program" la record "$work/secrets"
+	chmod a+rx "$work" && chmod a+r "$work/secrets"
+	# it need not hurry, but be there
+	kill -STOP "$traffic_pid"
+	stranger "$program" la try "$work/secrets"
+	state_of_rdma >"$work/after"
+	kill -CONT "$traffic_pid"
+	diff "$work/before" "$work/after"
+	goes_on
+	stop_traffic
+}
+
 # port_counter_of DEVICE COUNTER: in $value
 value_of()
 {
@@ -317,6 +347,7 @@ security_tests()
 	life "a page that never comes: another application has its own" stuck_many
 	life "strangers: of another user and network namespace, change nothing" \
 		strangers_are_harmless
+	life "strangers: commands of netlink, attribute by attribute" 		netlink_is_harmless
 	life "sockets: no process sends to the port of RDMA" sockets_are_kept_away
 	life "sockets: nor from another namespace" sockets_abroad_are_kept_away
 	life "VLAN: in another namespace it is another's" moved_vlan_is_anothers
