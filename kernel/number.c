@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * number.c - random numbers for objects; see number.h. Called by context/, verbs/ and
- * translate/ when an object is made.
+ * translate/ when an object is made, and at the end of what has a table of objects.
  */
 #include <linux/random.h>
 #include <linux/xarray.h>

@@ -29,7 +29,7 @@ int pavo_number_reserve(struct xarray *xa, u32 low, u32 high, u32 *number);
  *
  * xa_empty() would not do: an insert that lacks memory for its second node keeps the
  * first one, without any entry, until the table is destroyed.
- * Context: nobody uses the table any more.
+ * Context: the table has no users any more.
  */
 void pavo_numbers_end(struct xarray *xa);
 
