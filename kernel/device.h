@@ -163,13 +163,16 @@ struct pavo_ucontext {
  * struct pavo_pd - protection domain.
  * @rkm: its QPs, for the remote key manager
  */
+/* @charge, of some objects: see pavo_charge() */
 struct pavo_pd {
 	struct ib_pd ib;
+	void *charge;
 	struct pavo_rkm_list rkm;
 };
 
 struct pavo_ah {
 	struct ib_ah ib;
+	void *charge;
 	struct pavo_ud_seg av;
 };
 
@@ -210,6 +213,7 @@ struct pavo_cq {
 
 struct pavo_xrcd {
 	struct ib_xrcd ib;
+	void *charge;
 };
 
 /**
@@ -318,6 +322,11 @@ static inline struct pavo_qp *to_pavo_qp(struct ib_qp *ib)
 static inline struct pavo_srq *to_pavo_srq(struct ib_srq *ib)
 {
 	return container_of(ib, struct pavo_srq, ib);
+}
+
+static inline struct pavo_xrcd *to_pavo_xrcd(struct ib_xrcd *ib)
+{
+	return container_of(ib, struct pavo_xrcd, ib);
 }
 
 static inline struct pavo_ah *to_pavo_ah(struct ib_ah *ib)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * payer.c - users and their bounds; see payer.h. Called by verbs/ when queue pairs come and
- * go, by the halves for each packet that has to wait, by translate/ and window/ for the
- * user that is charged.
+ * payer.c - users, their bounds and what they pay for; see payer.h. Called by verbs/ when
+ * queue pairs come and go and for objects that rdma core allocates, by the halves for each
+ * packet that has to wait, by translate/ and window/ for the user that is charged.
  */
 #include <linux/cred.h>
 #include <linux/list.h>
@@ -33,6 +33,22 @@ kuid_t pavo_payer(void)
 		return outer->owner;
 	uid = make_kuid((struct user_namespace *)outer, 0);
 	return uid_valid(uid) ? uid : current_euid();
+}
+
+/* What rdma core's handle of an object takes. */
+#define PAVO_CORE_HANDLE 128
+
+int pavo_charge(void **charge, size_t size, const struct ib_udata *udata)
+{
+	*charge = NULL;
+	if (udata)
+		*charge = kmalloc(size + PAVO_CORE_HANDLE, GFP_KERNEL_ACCOUNT);
+	return udata && !*charge ? -ENOMEM : 0;
+}
+
+void pavo_charge_end(void *charge)
+{
+	kfree(charge);
 }
 
 static struct pavo_user *known_user(kuid_t uid)

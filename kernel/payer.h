@@ -11,6 +11,8 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
+struct ib_udata;
+
 /**
  * pavo_payer - the user that the caller's objects count for.
  *
@@ -34,6 +36,24 @@ struct pavo_user {
 	refcount_t refs;
 	atomic_t waiting;
 };
+
+/**
+ * pavo_charge - have the caller's memory cgroup pay for an object.
+ * @charge: what pavo_charge_end() is to be given; NULL where the kernel makes it
+ * @size:   of the object
+ * @udata:  of a process that makes it; NULL: the kernel does
+ *
+ * rdma core allocates protection domains, address handles, memory windows and XRC
+ * domains, and its handles of them, and has no one pay. So pavo allocates as much again
+ * that is paid for.
+ *
+ * Return: 0 or -ENOMEM.
+ *
+ * Context: process where there is @udata, else any.
+ */
+int pavo_charge(void **charge, size_t size, const struct ib_udata *udata);
+/** pavo_charge_end - balances pavo_charge(). Context: any. */
+void pavo_charge_end(void *charge);
 
 /** pavo_user_get - the caller's, with a reference; NULL without memory. Sleeps. */
 struct pavo_user *pavo_user_get(void);

@@ -190,6 +190,7 @@ struct pavo_mr {
  */
 struct pavo_mw {
 	struct ib_mw ib;
+	void *charge;
 	struct pavo_dev *dev;
 	struct pavo_region none;
 	struct pavo_region *bound;

@@ -12,6 +12,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include "device.h"
+#include "payer.h"
 #include "translate.h"
 #include "translate/internal.h"
 
@@ -27,19 +28,27 @@ int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct pavo_mw *mw = to_pavo_mw(ibmw);
 	int err;
 
-	if (!pavo_object_take(dev, PAVO_OBJ_MW))
+	if (pavo_charge(&mw->charge, sizeof(*mw), udata))
 		return -ENOMEM;
+	if (!pavo_object_take(dev, PAVO_OBJ_MW)) {
+		err = -ENOMEM;
+		goto err_charge;
+	}
 	mw->dev = dev;
 	mw->none.mw = mw;
 	mw->none.pd = to_pavo_pd(ibmw->pd);
 	INIT_LIST_HEAD(&mw->of_qp);
 	err = pavo_key_insert(&dev->keys, &mw->none);
-	if (err) {
-		pavo_object_give(dev, PAVO_OBJ_MW);
-		return err;
-	}
+	if (err)
+		goto err_object;
 	ibmw->rkey = mw->none.key;
 	return 0;
+
+err_object:
+	pavo_object_give(dev, PAVO_OBJ_MW);
+err_charge:
+	pavo_charge_end(mw->charge);
+	return err;
 }
 
 /* The window shows nothing from now on. Return: what it showed, or NULL. */
@@ -97,6 +106,7 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 	/* For those who looked at the window itself. */
 	synchronize_rcu_expedited();
 	pavo_object_give(mw->dev, PAVO_OBJ_MW);
+	pavo_charge_end(mw->charge);
 	return 0;
 }
 

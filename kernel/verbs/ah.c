@@ -7,6 +7,7 @@
  * consumers. User space writes its WQEs itself.
  */
 #include "device.h"
+#include "payer.h"
 #include "verbs/verbs.h"
 
 static void pavo_av_from_attr(struct pavo_ud_seg *av,
@@ -28,14 +29,19 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 {
 	struct pavo_dev *dev = to_pavo_dev(ibah->device);
 	const struct rdma_ah_attr *attr = init->ah_attr;
+	struct pavo_ah *ah = to_pavo_ah(ibah);
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
 	    rdma_ah_get_port_num(attr) != PAVO_PORT)
 		return -EINVAL;
-	if (!pavo_object_take(dev, PAVO_OBJ_AH))
+	if (pavo_charge(&ah->charge, sizeof(*ah), udata))
 		return -ENOMEM;
-	pavo_av_from_attr(&to_pavo_ah(ibah)->av, attr);
+	if (!pavo_object_take(dev, PAVO_OBJ_AH)) {
+		pavo_charge_end(ah->charge);
+		return -ENOMEM;
+	}
+	pavo_av_from_attr(&ah->av, attr);
 	return 0;
 }
 
@@ -56,5 +62,6 @@ int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 int pavo_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	pavo_object_give(to_pavo_dev(ibah->device), PAVO_OBJ_AH);
+	pavo_charge_end(to_pavo_ah(ibah)->charge);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
 #include "device.h"
+#include "payer.h"
 #include "verbs/verbs.h"
 
 #define PAVO_GID_TBL_LEN 1024
@@ -226,10 +227,15 @@ static void pavo_disassociate_ucontext(struct ib_ucontext *ibuctx)
 static int pavo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
+	struct pavo_pd *pd = to_pavo_pd(ibpd);
 
-	if (!pavo_object_take(dev, PAVO_OBJ_PD))
+	if (pavo_charge(&pd->charge, sizeof(*pd), udata))
 		return -ENOMEM;
-	pavo_rkm_list_init(&to_pavo_pd(ibpd)->rkm);
+	if (!pavo_object_take(dev, PAVO_OBJ_PD)) {
+		pavo_charge_end(pd->charge);
+		return -ENOMEM;
+	}
+	pavo_rkm_list_init(&pd->rkm);
 	return 0;
 }
 
@@ -241,6 +247,7 @@ static int pavo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	pavo_rkm_settle(dev);
 	pavo_rkm_part(dev, to_pavo_pd(ibpd));
 	pavo_object_give(dev, PAVO_OBJ_PD);
+	pavo_charge_end(to_pavo_pd(ibpd)->charge);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include "device.h"
 #include "number.h"
+#include "payer.h"
 #include "verbs/verbs.h"
 
 void pavo_srq_raise(struct pavo_srq *srq, enum ib_event_type type)
@@ -193,15 +194,21 @@ int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 int pavo_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibxrcd->device);
+	struct pavo_xrcd *xrcd = to_pavo_xrcd(ibxrcd);
 
-	if (!pavo_object_take(dev, PAVO_OBJ_XRCD))
+	if (pavo_charge(&xrcd->charge, sizeof(*xrcd), udata))
 		return -ENOMEM;
+	if (!pavo_object_take(dev, PAVO_OBJ_XRCD)) {
+		pavo_charge_end(xrcd->charge);
+		return -ENOMEM;
+	}
 	return 0;
 }
 
 int pavo_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	pavo_object_give(to_pavo_dev(ibxrcd->device), PAVO_OBJ_XRCD);
+	pavo_charge_end(to_pavo_xrcd(ibxrcd)->charge);
 	return 0;
 }
 

@@ -56,15 +56,18 @@ of_cgroup()
 }
 
 # shellcheck disable=SC2317  # called by check
-# in_memory_cgroup COMMAND...: in one of its own, which it is told of
+# in_memory_cgroup COMMAND...: in one of its own, which it is told of, as of a small one
 in_memory_cgroup()
 {
-	local own=$cgroups/own
+	local own=$cgroups/own small=$cgroups/small
 
 	echo +memory >"$cgroups/cgroup.subtree_control"
-	mkdir "$own"
-	PAVO_CGROUP=$own bash -c "echo \$\$ >$own/cgroup.procs && exec \"\$@\"" cgroup "$@" &&
-		rmdir "$own"
+	mkdir "$own" "$small"
+	echo 4M >"$small/memory.max"
+	[ ! -e "$small/memory.swap.max" ] || echo 0 >"$small/memory.swap.max"
+	PAVO_CGROUP=$own PAVO_SMALL=$small bash -c \
+		"echo \$\$ >$own/cgroup.procs && exec \"\$@\"" cgroup "$@" &&
+		rmdir "$own" "$small"
 }
 
 mkdir -p $cgroups
@@ -77,8 +80,11 @@ fi
 if grep -qw memory $cgroups/cgroup.controllers; then
 	check "rings are charged to a memory cgroup" in_memory_cgroup "$program" \
 		--gtest_also_run_disabled_tests --gtest_filter='Verbs.*ChargedToTheCgroup'
+	check "objects are charged to a memory cgroup" in_memory_cgroup "$program" \
+		--gtest_also_run_disabled_tests --gtest_filter='*Charged.*'
 else
 	tap_skip "rings are charged to a memory cgroup" "there is none"
+	tap_skip "objects are charged to a memory cgroup" "there is none"
 fi
 check "more tables than a PVO can name are refused" refused bash -c "
 	rdma link delete ta0; rdma link delete tb0; rmmod pavo
