@@ -14,63 +14,14 @@
 #include "manager.h"
 #include "paged.h"
 #include "tap.h"
+#include "ud.h"
 
 using namespace pv;
+using namespace pv::ud;
 
 namespace {
 
-constexpr uint32_t grh = 40; /* bytes in front of every datagram received */
-constexpr uint32_t qkey = 0x12345678;
 constexpr uint32_t multicast_qpn = 0xffffff;
-constexpr uint32_t slot = 8192; /* room for one datagram */
-
-Side make_ud(Host &host, const HostInfo &info, Handle srq = 0)
-{
-	Side side;
-	QpSpec qp;
-	ibv_qp_attr attr = {};
-
-	side.host = &host;
-	side.info = info;
-	side.type = IBV_QPT_UD;
-	side.send_cq = host.create_cq(512, false);
-	side.recv_cq = host.create_cq(512, false);
-	qp.send_cq = side.send_cq.id;
-	qp.recv_cq = side.recv_cq.id;
-	qp.cap = {128, 128, 4, 4, 64};
-	qp.type = IBV_QPT_UD;
-	qp.srq = srq;
-	side.qp = host.create_qp(qp);
-	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = 1;
-	attr.qkey = qkey;
-	must_modify(side, attr,
-		    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			    IBV_QP_QKEY,
-		    "INIT");
-	attr.qp_state = IBV_QPS_RTR;
-	must_modify(side, attr, IBV_QP_STATE, "RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	must_modify(side, attr, IBV_QP_STATE | IBV_QP_SQ_PSN, "RTS");
-	return side;
-}
-
-Handle must_ah(Host &host, const ibv_gid &gid)
-{
-	Made ah = host.create_ah(gid);
-
-	REQUIRE(!ah.error, "create_ah: ", strerror(ah.error));
-	return ah.id;
-}
-
-bool is_v4(const ibv_gid &gid)
-{
-	static const uint8_t mapped[12] = {0, 0, 0, 0, 0,    0,
-					   0, 0, 0, 0, 0xff, 0xff};
-
-	return !memcmp(gid.raw, mapped, sizeof(mapped));
-}
 
 /* Group number @n, of the family the run uses. */
 ibv_gid group_gid(const Env &env, uint16_t n)
@@ -91,77 +42,6 @@ ibv_gid group_gid(const Env &env, uint16_t n)
 	return gid;
 }
 
-SendWr datagram(const Mr &out, uint32_t length, Handle ah, uint32_t qpn)
-{
-	SendWr wr = make_wr(Op::send_imm, {out, 0}, length);
-
-	wr.ah = ah;
-	wr.remote_qpn = qpn;
-	wr.qkey = qkey;
-	return wr;
-}
-
-RecvWr receive(const Mr &in, uint64_t id)
-{
-	return {id, {{in.id, int64_t(id) * slot, slot, 0}}};
-}
-
-/* The GRH names sender and destination. */
-void check_grh(Env &env, Side &to, const Mr &in, uint64_t id,
-	       const ibv_gid &from, const ibv_gid &dest)
-{
-	uint8_t bytes[grh];
-
-	for (uint32_t i = 0; i < grh; i += 8) {
-		uint64_t word =
-			to.host->load(in.id, int64_t(id) * slot + int64_t(i));
-
-		memcpy(bytes + i, &word, sizeof(word));
-	}
-	if (is_v4(env.info_a.gid)) {
-		REQUIRE_EQ(bytes[20] >> 4, 4, "IP version");
-		REQUIRE(!memcmp(bytes + 32, from.raw + 12, 4), "source");
-		REQUIRE(!memcmp(bytes + 36, dest.raw + 12, 4), "destination");
-	} else {
-		REQUIRE_EQ(bytes[0] >> 4, 6, "IP version");
-		REQUIRE(!memcmp(bytes + 8, from.raw, 16), "source");
-		REQUIRE(!memcmp(bytes + 24, dest.raw, 16), "destination");
-	}
-}
-
-void check_received(Env &env, Side &from, Side &to, const Mr &in, uint64_t id,
-		    const SendWr &wr, uint32_t length, uint64_t seed,
-		    const ibv_gid &dest)
-{
-	Wc wc = wait_recv(env, to, "receive");
-
-	check_wc(wc, id, IBV_WC_SUCCESS, "receive");
-	REQUIRE_EQ(wc.byte_len, length + grh, "byte_len");
-	REQUIRE_EQ(wc.src_qp, from.qp.number, "src_qp");
-	REQUIRE_EQ(wc.qp_number, to.qp.number, "qp_num");
-	REQUIRE(wc.flags & IBV_WC_GRH && wc.flags & IBV_WC_WITH_IMM, "flags");
-	REQUIRE_EQ(wc.imm, wr.imm, "immediate data");
-	must_match(*to.host, in, int64_t(id) * slot + grh, length, seed, 0,
-		   "payload");
-	check_grh(env, to, in, id, from.info.gid, dest);
-}
-
-/* Nothing of what was sent before arrives: a later datagram comes alone. */
-void nothing_but_marker(Env &env, Side &from, Side &to, const Mr &in,
-			uint64_t id)
-{
-	Mr out = must_reg(*from.host, {64});
-	SendWr wr = datagram(out, 64, must_ah(*from.host, to.info.gid),
-			     to.qp.number);
-	uint64_t seed = env.seed();
-
-	from.host->fill(out.id, 0, 64, seed, 0);
-	must_post(from, std::vector<SendWr>{wr});
-	wait_send(env, from, "marker");
-	check_received(env, from, to, in, id, wr, 64, seed, to.info.gid);
-	no_more(to, "only the marker");
-}
-
 void must_attach(const Side &side, const ibv_gid &gid)
 {
 	int error = side.host->attach(side.qp.id, gid);
@@ -178,18 +58,6 @@ uint64_t violations(Host &host)
 	REQUIRE_EQ(ibv_query_port(local(host).context(), 1, &port), 0,
 		   "query_port");
 	return port.qkey_viol_cntr;
-}
-
-/* Reading a counter takes its time, see Moved. */
-void wait_moved(const Env &env, const Moved &counter, uint64_t count)
-{
-	auto end = std::chrono::steady_clock::now() +
-		   std::chrono::milliseconds(env.options.patience_ms);
-	uint64_t by;
-
-	while ((by = counter.by()) < count)
-		REQUIRE(std::chrono::steady_clock::now() < end, "moved by ", by,
-			", not ", count);
 }
 
 } // namespace
@@ -339,29 +207,6 @@ PV_TEST("ud.too_long", "a datagram beyond the MTU fails; RTS revives the queue")
 	to_state(a, IBV_QPS_RTS);
 	must_post(b, std::vector<RecvWr>{receive(in, 0)});
 	nothing_but_marker(env, a, b, in, 0);
-}
-
-PV_TEST("ud.receive_too_small",
-	"a datagram that is longer than its receive, with its GRH, is lost, and "
-	"the receive is there for the next one")
-{
-	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
-	Mr out = must_reg(env.a, {100}), in = must_reg(env.b, {slot});
-	Handle ah = must_ah(env.a, env.info_b.gid);
-
-	must_post(b, std::vector<RecvWr>{{1, {{in.id, 0, 139, 0}}}});
-	for (uint32_t length : {100, 100, 99}) {
-		SendWr wr = datagram(out, length, ah, b.qp.number);
-
-		must_post(a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, a, "send"), wr.id, IBV_WC_SUCCESS,
-			 "send");
-	}
-	Wc wc = wait_recv(env, b, "receive");
-
-	check_wc(wc, 1, IBV_WC_SUCCESS, "receive");
-	REQUIRE_EQ(wc.byte_len, 139u, "of the one that fits");
-	REQUIRE_EQ(int(state_of(b)), IBV_QPS_RTS, "the receiver");
 }
 
 namespace {
