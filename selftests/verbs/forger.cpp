@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../wire/tool/icrc.h"
+#include "tap.h"
 
 namespace pv {
 
