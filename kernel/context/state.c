@@ -13,6 +13,7 @@
 #include "context/context.h"
 #include "device.h"
 #include "pavo_trace.h"
+#include "reached.h"
 #include "verbs/verbs.h"
 
 static void pavo_halves_lock(struct pavo_qp *qp) __acquires(&qp->req.half.lock)
@@ -69,7 +70,10 @@ static void pavo_halves_wake(struct pavo_qp *qp)
 
 static void pavo_qp_work(struct work_struct *work)
 {
+	bool seen = pavo_reached_begin();
+
 	pavo_halves_wake(container_of(work, struct pavo_qp, work));
+	pavo_reached_end(seen);
 }
 
 static void pavo_qp_end_work(struct work_struct *work)

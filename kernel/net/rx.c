@@ -19,6 +19,7 @@
 #include "compat.h"
 #include "device.h"
 #include "private.h"
+#include "reached.h"
 
 /*
  * Traffic of the machine with itself comes by the loopback interface: the
@@ -197,7 +198,7 @@ static enum pavo_parse_status parse(struct pavo_rx *rx)
 	return status;
 }
 
-int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
+static void receive(struct sk_buff *skb)
 {
 	enum pavo_parse_status status;
 	struct pavo_rx rx;
@@ -219,9 +220,17 @@ int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
 		goto drop;
 	}
 	pavo_rx_deliver(&rx);
-	return 0;
+	return;
 drop:
 	kfree_skb(skb);
+}
+
+int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
+{
+	bool seen = pavo_reached_begin();
+
+	receive(skb);
+	pavo_reached_end(seen);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 #include "device.h"
+#include "reached.h"
 #include "translate/pager.h"
 
 /* Faults of one process that are served at a time; the rest wait for their turn. */
@@ -164,7 +165,7 @@ static bool leave(struct pavo_pager *pager)
 static int pager_thread(void *data)
 {
 	struct pavo_pager *pager = data;
-	bool lingered = false, last;
+	bool lingered = false, last, seen;
 
 	/* The only way to have a thread out of a fault; see pavo_pager_end(). */
 	allow_signal(SIGKILL);
@@ -172,7 +173,9 @@ static int pager_thread(void *data)
 	pager->starting--;
 	spin_unlock_bh(&lock);
 	for (;;) {
+		seen = pavo_reached_begin();
 		serve_all(pager);
+		pavo_reached_end(seen);
 		spin_lock_bh(&lock);
 		if (is_spare(pager, lingered))
 			break;

@@ -96,12 +96,13 @@ private:
 		return twisted ? twisted->a : usual;
 	}
 
-	/* Of the file that the call is made on. */
+	/* The file that the call is made on; not one of the fuzzer's own. */
 	int file() const
 	{
 		for (const Field &field : entry_.fields)
 			if (field.what == What::file)
-				return int(args_[size_t(field.arg)]);
+				return own_file(hands_,
+						args_[size_t(field.arg)]);
 		return -1;
 	}
 
@@ -411,6 +412,11 @@ void fail_nth(unsigned n)
 }
 
 } // namespace
+
+int own_file(const Hands &hands, uint64_t number)
+{
+	return int(number) < hands.first_file ? -1 : int(number);
+}
 
 void catch_faults()
 {

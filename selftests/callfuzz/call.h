@@ -24,6 +24,9 @@ void make_call(Hands &hands, const Program &program, size_t at);
 /** For the words of the list whose fields are text. */
 const char *word_of(uint64_t number);
 
+/** The file of that number if it is the program's, else -1. */
+int own_file(const Hands &hands, uint64_t number);
+
 /** Runs @access, which may touch memory that is not there. Returns 0 or EFAULT. */
 int touch_memory(void (*access)(void *), void *context);
 void catch_faults();

@@ -22,8 +22,8 @@ namespace callfuzz {
 
 using namespace std::chrono_literals;
 
-/* How many programs of the last are left for the host. */
-constexpr uint64_t kept_notes = 16;
+/* Programs in one of the two files that are left for the host. */
+constexpr uint64_t programs_of_file = 20000;
 
 static Shared *make_shared()
 {
@@ -44,6 +44,7 @@ Director::Director(const Options &options)
 	stage_.fuse = start_fuse(shared());
 	witness_ = start_witness(shared(), options.patience);
 	world_.make();
+	packets_.watch_packets();
 	console_ = open("/dev/kmsg", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	lseek(console_, 0, SEEK_END);
 }
@@ -74,14 +75,19 @@ void Director::clear(bool learns)
 	all.compared_count = 0;
 }
 
-/* So that it is known what ran when the machine ends. */
+/* So that it is known what ran when the machine ends, or when a leak was made. */
 void Director::leave_note(const Program &program)
 {
+	const uint64_t file = runs_ / programs_of_file % 2;
+	const bool first = runs_ % programs_of_file == 0;
+	std::string up;
+
 	if (options_.out.empty())
 		return;
-	std::ofstream(options_.out + "/last-" +
-		      std::to_string(runs_ % kept_notes))
-		<< "# number " << runs_ << '\n'
+	std::ifstream("/proc/uptime") >> up;
+	std::ofstream(options_.out + "/programs-" + std::to_string(file),
+		      first ? std::ios::trunc : std::ios::app)
+		<< "\n# number " << runs_ << ", up " << up << '\n'
 		<< program.text();
 }
 
@@ -270,11 +276,13 @@ void Director::run(const Program &program, bool learns)
 	clear(learns);
 	leave_note(program);
 	stage_.serial = uint32_t(runs_++);
+	packets_.begin();
 	for (size_t i = 0; i < program.calls.size(); i++)
 		direct(program, i);
 	if (!program.calls.empty() && program.calls.back().async)
 		std::this_thread::sleep_for(2ms);
 	end_all();
+	packets_.end(shared(), stage_.module);
 	look();
 	const auto before = Clock::now();
 	try {

@@ -73,6 +73,8 @@ private:
 
 	Options options_;
 	Stage stage_;
+	/* The witness's packets are among those. */
+	Kcov packets_ = Kcov(1 << 18);
 	World world_;
 	std::array<pid_t, actors> pids_ = {};
 	pid_t witness_ = 0;

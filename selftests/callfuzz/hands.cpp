@@ -141,18 +141,17 @@ int open_device(Hands &hands, const uint64_t *args, uint64_t *outs)
 /* Files below are those of the actor itself. */
 int close_file(Hands &hands, const uint64_t *args, uint64_t *)
 {
-	return int(args[0]) < hands.first_file ? EPERM :
-						 result(close(int(args[0])));
+	return result(close(own_file(hands, args[0])));
 }
 
-int read_file(Hands &, const uint64_t *args, uint64_t *)
+int read_file(Hands &hands, const uint64_t *args, uint64_t *)
 {
-	pollfd ready = {int(args[0]), POLLIN, 0};
+	pollfd ready = {own_file(hands, args[0]), POLLIN, 0};
 	char bytes[64];
 
 	if (poll(&ready, 1, 5) != 1)
 		return EAGAIN;
-	return result(read(int(args[0]), bytes, sizeof(bytes)));
+	return result(read(ready.fd, bytes, sizeof(bytes)));
 }
 
 int make_eventfd(Hands &, const uint64_t *, uint64_t *outs)
@@ -193,10 +192,10 @@ int make_file(Hands &, const uint64_t *, uint64_t *outs)
 	return result(fd);
 }
 
-int map_area(Hands &, const uint64_t *args, uint64_t *outs)
+int map_area(Hands &hands, const uint64_t *args, uint64_t *outs)
 {
 	void *at = mmap(nullptr, args[2] % (1u << 30), int(args[3]),
-			int(args[4]) & ~MAP_FIXED, int(args[0]),
+			int(args[4]) & ~MAP_FIXED, own_file(hands, args[0]),
 			off_t(args[1]));
 
 	if (at == MAP_FAILED)

@@ -17,7 +17,8 @@
 
 namespace callfuzz {
 
-constexpr size_t kcov_words = 32768;
+/* PAVO_KCOV_ID of kernel/reached.h. */
+constexpr uint64_t packets_id = 0x7061;
 
 bool wait_word(std::atomic<int> &word, int value, int ms)
 {
@@ -60,12 +61,13 @@ uint64_t find_module()
 	return at;
 }
 
-Kcov::Kcov() : fd_(open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC))
+Kcov::Kcov(size_t words)
+	: words_(words), fd_(open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC))
 {
-	if (fd_ < 0 || ioctl(fd_, KCOV_INIT_TRACE, kcov_words))
+	if (fd_ < 0 || ioctl(fd_, KCOV_INIT_TRACE, words))
 		return;
-	void *at = mmap(nullptr, kcov_words * 8, PROT_READ | PROT_WRITE,
-			MAP_SHARED, fd_, 0);
+	void *at = mmap(nullptr, words * 8, PROT_READ | PROT_WRITE, MAP_SHARED,
+			fd_, 0);
 	if (at != MAP_FAILED)
 		area_ = static_cast<uint64_t *>(at);
 }
@@ -76,6 +78,18 @@ void Kcov::watch(bool learns)
 	if (area_ &&
 	    ioctl(fd_, KCOV_ENABLE, learns ? KCOV_TRACE_CMP : KCOV_TRACE_PC))
 		perror("# KCOV_ENABLE");
+}
+
+void Kcov::watch_packets()
+{
+	kcov_remote_arg arg = {};
+
+	arg.trace_mode = KCOV_TRACE_PC;
+	arg.area_size = uint32_t(words_);
+	arg.common_handle =
+		kcov_remote_handle(KCOV_SUBSYSTEM_COMMON, packets_id);
+	if (area_ && ioctl(fd_, KCOV_REMOTE_ENABLE, &arg))
+		perror("# KCOV_REMOTE_ENABLE");
 }
 
 void Kcov::begin()
@@ -100,7 +114,7 @@ void Kcov::end_places(Shared &shared, uint64_t base, uint64_t count)
 {
 	uint64_t last = 0;
 
-	for (uint64_t i = 0; i < count && i + 1 < kcov_words; i++) {
+	for (uint64_t i = 0; i < count && i + 1 < words_; i++) {
 		const uint64_t place = (area_[i + 1] - base) >> 2;
 
 		if (place < most_places)
@@ -112,7 +126,7 @@ void Kcov::end_places(Shared &shared, uint64_t base, uint64_t count)
 
 void Kcov::end_compared(Shared &shared, uint64_t count)
 {
-	for (uint64_t i = 0; i < count && 4 * i + 4 < kcov_words; i++) {
+	for (uint64_t i = 0; i < count && 4 * i + 4 < words_; i++) {
 		const uint64_t *one = &area_[1 + 4 * i];
 
 		if (!(one[0] & KCOV_CMP_CONST) || one[1] == one[2] || !one[2])

@@ -221,7 +221,10 @@ private:
 			fuzzer_.add_seed(program);
 			if (!asked_.tell)
 				continue;
-			printf("# %s\n", path.filename().c_str());
+			printf("# %s: %lld ms\n", path.filename().c_str(),
+			       static_cast<long long>(
+				       director_.last_time().count() /
+				       1000000));
 			tell_calls(director_, program);
 		}
 		check(!files.empty(), "corpus: all " +
