@@ -38,6 +38,7 @@ private:
 	void repeat_call(Program &program, size_t at);
 	void swap_calls(Program &program, size_t at);
 	void splice(Program &program, const Program &other);
+	void spare_world(Program &program);
 	void mutate_once(Program &program, const Program &other);
 
 	std::mt19937_64 random_;

@@ -110,7 +110,7 @@ TEST = {
     "faults": Row(kernels=NATIVE, programs=("selftests/faults/",)),
     # The programs of its corpus; at random in `make test-full` only.
     "callfuzz": Row(kernels=NATIVE, programs=("selftests/callfuzz/",),
-                    sources=("selftests/faults/ends",)),
+                    sources=("selftests/faults/ends.cpp", "selftests/faults/ends.h")),
     "window": Row(kernels=NATIVE,
                   inputs=GUEST_INPUTS + ("userspace/libpavo/", "userspace/examples/"),
                   programs=("selftests/window/", "userspace/examples/")),
