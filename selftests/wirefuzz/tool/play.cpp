@@ -80,9 +80,9 @@ void Player::poll()
  */
 void Player::begin(Target &target, const Step &step)
 {
+	world_.reset(target);
 	if (!target.qp && target.type == IBV_QPT_XRC_RECV && failures_)
 		failures_->stop();
-	world_.reset(target);
 	wire_.settle();
 	wire_.forget(target);
 	world_.begin(target, step);
