@@ -36,9 +36,9 @@ line="mckey -b $net$NODE -m 239.77.0.1 -C 20"
 each=1 between "mckey" "ip maddr show dev eth0 | grep -q '239.77.0.1 users 2'" \
 	"$line" "$line -s"
 
-cm "rping, verified" "rping -s -a @ -v -C 20 -S 1000" \
+cm "rping, verified" "$here/rping-server 20 -a @ -S 1000" \
 	"$here/rping-client 20 -a @ -S 1000"
-cm "rping, verified, 60000 bytes" "rping -s -a @ -v -C 4 -S 60000" \
+cm "rping, verified, 60000 bytes" "$here/rping-server 4 -a @ -S 60000" \
 	"$here/rping-client 4 -a @ -S 60000"
 cm "ucmatose, 5 connections" "ucmatose -b @ -c 5 -C 10 -S 4096" \
 	"ucmatose -s @ -c 5 -C 10 -S 4096"
@@ -71,7 +71,7 @@ gid_on_vlan()
 vlan || exit 1
 wait_for gid_on_vlan
 net=192.168.79. net6=fd00:79:: \
-	cm "rping on a VLAN" "rping -s -a @ -v -C 20 -S 1000" \
+	cm "rping on a VLAN" "$here/rping-server 20 -a @ -S 1000" \
 	"$here/rping-client 20 -a @ -S 1000"
 net=192.168.79. net6=fd00:79:: \
 	cm "ucmatose on a VLAN" "ucmatose -b @ -c 5 -C 10 -S 4096" \
@@ -95,5 +95,5 @@ needs nc.traditional netcat-traditional &&
 line="$nobody ibv_rc_pingpong -d rdma0 -g $gid4 -c -s 4096 -n 100"
 between "ibv_rc_pingpong of an ordinary user" "listening 18515" "$line" "$line @"
 between "rping of an ordinary user" cm_listening \
-	"$nobody rping -s -a @ -v -C 20 -S 1000" \
+	"$nobody $here/rping-server 20 -a @ -S 1000" \
 	"$nobody $here/rping-client 20 -a @ -S 1000"

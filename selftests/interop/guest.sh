@@ -117,7 +117,7 @@ by_cm()
 	done
 }
 
-rping=("rping -s -a @ -v -C 20 -S 5000" "$here/../apps/rping-client 20 -a @ -S 5000")
+rping=("$here/../apps/rping-server 20 -a @ -S 5000" "$here/../apps/rping-client 20 -a @ -S 5000")
 by_cm "rping, verified" "${rping[@]}"
 by_cm "ucmatose, 5 connections" "ucmatose -b @ -c 5 -C 10 -S 4096" \
 	"ucmatose -s @ -c 5 -C 10 -S 4096"

@@ -68,7 +68,7 @@ namespaces_talk()
 rping_between()
 {
 	local server status=0
-	ip netns exec n2 rping -s -a "$1" -v -C 5 -S 5000 \
+	ip netns exec n2 "$rping_server" 5 -a "$1" -S 5000 \
 		>"$work/rping" 2>&1 &
 	server=$!
 	soon inside n2 cm_listening
@@ -248,7 +248,7 @@ containers()
 	contained n1 la "$verbs" --dev la --connect 10.66.0.2 \
 		--only data.send.mtu_4096 --only order.mixed_operations
 	wait $server
-	contained n2 lb rping -s -a 10.66.0.2 -v -C 5 -S 5000 >"$work/rping" &
+	contained n2 lb "$rping_server" 5 -a 10.66.0.2 -S 5000 >"$work/rping" &
 	server=$!
 	soon inside n2 cm_listening
 	contained n1 la "$rping_client" 5 -a 10.66.0.2 -S 5000

@@ -17,6 +17,8 @@ esac
 verbs=$programs/pavo-verbs traffic=$programs/pavo-traffic
 # shellcheck disable=SC2034
 rping_client=${BASH_SOURCE[0]%/*}/../apps/rping-client
+# shellcheck disable=SC2034
+rping_server=${BASH_SOURCE[0]%/*}/../apps/rping-server
 work=$(mktemp -d)
 
 # How long what must come may take, and what a connection bears without a word
