@@ -89,7 +89,8 @@ static __always_inline void pavo_half_receive(struct pavo_qp *qp,
 {
 	bool more, done;
 
-	if (!skb_queue_empty_lockless(&half->backlog) || !spin_trylock(&half->lock))
+	if (!skb_queue_empty_lockless(&half->backlog) ||
+	    !spin_trylock(&half->lock))
 		goto leave_it;
 	/* One that came meanwhile and has to wait is before this one. */
 	if (unlikely(!skb_queue_empty_lockless(&half->backlog))) {

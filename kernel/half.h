@@ -92,7 +92,8 @@ static inline bool pavo_half_waits(const struct pavo_half *half)
 static inline bool pavo_half_has_work(const struct pavo_half *half)
 {
 	return READ_ONCE(half->pending) ||
-	       (!skb_queue_empty_lockless(&half->backlog) && !pavo_half_waits(half));
+	       (!skb_queue_empty_lockless(&half->backlog) &&
+		!pavo_half_waits(half));
 }
 
 /**

@@ -205,18 +205,20 @@ static void repost(struct ib_cq *cq, void *context)
 {
 	struct reposting *r = context;
 	struct ib_wc wc;
+	int err = 0;
 
 	/* Not deeper than the stack can bear, should they nest. */
 	r->deepest = max(r->deepest, atomic_inc_return(&r->depth));
 	while (r->deepest < 8 && ib_poll_cq(cq, 1, &wc) > 0) {
 		ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
 		if (wc.status != IB_WC_WR_FLUSH_ERR)
-			r->err = -EIO;
+			err = -EIO;
 		if (++r->flushed == REPOSTS)
 			complete(&r->done);
 		else if (r->flushed < REPOSTS)
-			r->err = post_plain(r->p, &r->e, IB_WR_SEND,
-					    r->flushed) ?: r->err;
+			err = post_plain(r->p, &r->e, IB_WR_SEND, r->flushed);
+		if (err)
+			r->err = err;
 	}
 	atomic_dec(&r->depth);
 }
