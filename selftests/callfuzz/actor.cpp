@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * actor.cpp - see actor.h: who an actor is, and its threads.
+ * actor.cpp - see actor.h: the user that an actor is, and its threads.
  */
 #include "actor.h"
 
@@ -40,7 +40,7 @@ void become(const Stage &stage, int actor)
 		    setresuid(ordinary_user, ordinary_user, ordinary_user))
 			perror("# setuid");
 	} else if (actor == 2) {
-		/* The network first: who is root there is nothing here. */
+		/* The network first: root of the new user namespace is nothing here. */
 		enter(stage.holder, "net");
 		enter(stage.holder, "user");
 		if (setresgid(0, 0, 0) || setresuid(0, 0, 0))

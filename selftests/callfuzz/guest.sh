@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # In a guest: the witness's adapters on a veth pair, then pavo-callfuzz, which makes the
-# rest. Started by run.sh; the guest's console is judged by who booted it.
+# rest. Started by run.sh; the guest's console is judged by pavo-vm.
 # usage: guest.sh PROGRAM [arguments for PROGRAM...]
 set -u
 here=$(dirname "$(readlink -f "$0")")

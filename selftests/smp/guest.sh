@@ -56,7 +56,7 @@ translate()
 window()
 {
 	bash "$tests/window/guest.sh" "$programs/window/pavo-window" --gtest_filter="$(
-		printf '%s:' 'Message.WindowsTakeTurns' Message.MarkedSlotsAreUsedAgainAtOnce 'Snapshot.*' \
+		printf '%s:' Message.WindowsTakeTurns Message.MarkedSlotsAreUsedAgainAtOnce 'Snapshot.*' \
 			AdapterGone.IsToldByRdma 'Live.*' 'Workers.*' \
 			'Disabled.*' 'Closed.*' '*RegionEnd.*' 'Quantum/*')"
 }
