@@ -204,6 +204,7 @@ struct reposting {
 static void repost(struct ib_cq *cq, void *context)
 {
 	struct reposting *r = context;
+	bool last = false;
 	struct ib_wc wc;
 	int err = 0;
 
@@ -214,13 +215,16 @@ static void repost(struct ib_cq *cq, void *context)
 		if (wc.status != IB_WC_WR_FLUSH_ERR)
 			err = -EIO;
 		if (++r->flushed == REPOSTS)
-			complete(&r->done);
+			last = true;
 		else if (r->flushed < REPOSTS)
 			err = post_plain(r->p, &r->e, IB_WR_SEND, r->flushed);
 		if (err)
 			r->err = err;
 	}
 	atomic_dec(&r->depth);
+	/* The test may end with that, and @r with it. */
+	if (last)
+		complete(&r->done);
 }
 
 static int run_reposting(struct reposting *r)
