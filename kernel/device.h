@@ -161,9 +161,9 @@ struct pavo_ucontext {
 
 /**
  * struct pavo_pd - protection domain.
+ * @charge: paid by the process's memory cgroup, as in other objects: see pavo_charge()
  * @rkm: its QPs, for the remote key manager
  */
-/* @charge, of some objects: see pavo_charge() */
 struct pavo_pd {
 	struct ib_pd ib;
 	void *charge;
