@@ -105,7 +105,8 @@ TEST = {
                      programs=("selftests/translate/",)),
     "wire": Row(kernels=NATIVE, programs=("selftests/wire/pavo-wire",)),
     # The corpus, once; with SECONDS_OF_WIREFUZZ new dialogues, too.
-    "wirefuzz": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
+    "wirefuzz": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",
+                                                           "selftests/wire/wire.sh"),
                     programs=("selftests/wirefuzz/pavo-wirefuzz",)),
     "faults": Row(kernels=NATIVE, programs=("selftests/faults/",)),
     # The programs of its corpus; at random in `make test-full` only.

@@ -8,6 +8,8 @@
 # usage: guest.sh TYPE TOOL [pavo-wire arguments...]; TYPE is pavo or rxe
 # environment, for pavo only: PAVO_KO, the module; IBV_DRIVERS, the provider
 set -euo pipefail
+# shellcheck source=selftests/wire/wire.sh
+. "$(dirname "$(readlink -f "$0")")/wire.sh"
 
 type=$1 tool=$2
 shift 2
@@ -28,26 +30,7 @@ rxe)
 esac
 modprobe ib_uverbs
 
-# wdut carries the device under test and all addresses; wtool carries nothing, and the
-# peers the scripts speak for exist only as permanent neighbours behind it.
-ip link add wdut mtu 9000 type veth peer name wtool mtu 9000
-sysctl -q -w net.ipv6.conf.wtool.disable_ipv6=1 net.ipv6.conf.wdut.accept_dad=0
-# A wire keeps the order of packets; a veth pair does so only if each end is served by
-# one CPU, whichever CPU sent.
-if [ "$(nproc)" -gt 1 ]; then
-	echo 1 >/sys/class/net/wtool/queues/rx-0/rps_cpus
-	echo 2 >/sys/class/net/wdut/queues/rx-0/rps_cpus
-fi
-# The tool reads frames as the wire would have them: no segmentation left undone.
-ip link set dev wdut gso_max_segs 1
-ip link set dev wtool up
-ip link set dev wdut up
-ip address add 10.9.0.1/24 dev wdut
-ip address add fd00:9::1/64 dev wdut nodad
-mac=$(cat /sys/class/net/wtool/address)
-for peer in 10.9.0.2 10.9.0.77 fd00:9::2; do
-	ip neighbour replace "$peer" lladdr "$mac" nud permanent dev wdut
-done
+make_wire
 rdma link add wire0 type "$type" netdev wdut
 
 exec "$tool" --type "$type" --device wire0 --interface wtool --kmsg "$@"

@@ -10,32 +10,10 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
+# shellcheck source=selftests/wire/wire.sh
+. "$here/../wire/wire.sh"
 program=$1 seed=$2 seconds=$3
 shift 3
-
-# As in wire/guest.sh: peers are permanent neighbours, nothing answers in their place.
-make_wire()
-{
-	local mac peer
-	[ -d /sys/module/veth ] || modprobe veth
-	ip link add wdut mtu 9000 type veth peer name wtool mtu 9000 || return 1
-	sysctl -q -w net.ipv6.conf.wtool.disable_ipv6=1 \
-		net.ipv6.conf.wdut.accept_dad=0
-	# One CPU serves each end: a wire keeps the order of packets.
-	if [ "$(nproc)" -gt 1 ]; then
-		echo 1 >/sys/class/net/wtool/queues/rx-0/rps_cpus
-		echo 2 >/sys/class/net/wdut/queues/rx-0/rps_cpus
-	fi
-	ip link set dev wdut gso_max_segs 1
-	ip link set dev wtool up
-	ip link set dev wdut up
-	ip address add 10.9.0.1/24 dev wdut
-	ip address add fd00:9::1/64 dev wdut nodad
-	mac=$(cat /sys/class/net/wtool/address)
-	for peer in 10.9.0.2 10.9.0.77 fd00:9::2; do
-		ip neighbour replace "$peer" lladdr "$mac" nud permanent dev wdut
-	done
-}
 
 # How many objects of each kind the adapter has. "rdma resource" says it in one line.
 objects()
