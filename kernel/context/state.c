@@ -2,11 +2,12 @@
 /*
  * state.c - the state machine of QPs (IBA 10.3.1).
  *
- * The only writer of qp->state, qp->flow and qp->events. verbs/qp.c asks for
- * transitions in process context, one at a time under modify_mutex; both
- * halves report errors from wherever they are (pavo_qp_error()). A state that
- * the halves act on is entered with both of them locked, so they never see it
- * half set up; only SQE and Error come at any time, and they look for the bit.
+ * The only writer of qp->state and qp->flow, and the only reader of qp->events, in
+ * which the responder sets bits, too. verbs/qp.c asks for transitions in process
+ * context, one at a time under modify_mutex; both halves report errors from wherever
+ * they are (pavo_qp_error()). A state that the halves act on is entered with both of
+ * them locked, so they never see it half set up; only SQE and Error come at any time,
+ * and they look for the bit.
  *
  * Lock order: modify_mutex, requester half, responder half.
  */
