@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * doorbell.c - DoorbellProcessing (engine document 2.4.1).
+ * doorbell.c - DoorbellProcessing (sources.md#engine-2-4-1).
  *
  * Takes 64-bit doorbells out of a context's page, finds out whether they may
  * be acted on, and leaves them on the FIFO of their QP for the scheduler.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * multiqueue.h - MultiQueue (engine document 3.4.3): outstanding requests.
+ * multiqueue.h - MultiQueue (sources.md#engine-3-4-3): outstanding requests.
  *
  * Reads and atomics are kept apart from sends and writes, so that "is a read
- * outstanding?" is one test. The document keeps one element per packet in
- * shared pools; here an element stands for the packets of a whole message,
+ * outstanding?" is one test. MultiQueue has one element per packet in shared
+ * pools; here an element stands for the packets of a whole message,
  * since all of a packet follows from its PSN, and a queue has as many
  * elements as the SQ has WQEs: it cannot overflow and needs no pool.
  *
@@ -67,7 +67,7 @@ bool pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts);
 /** pavo_mq_release - drop all messages that lie wholly before PSN @upsn. */
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn);
 
-/* What an acknowledgment means (engine document 3.4.5). */
+/* What an acknowledgment means (sources.md#engine-3-4-5). */
 enum pavo_ack_verdict {
 	PAVO_ACK_DROP, /* duplicate, or of something never sent */
 	PAVO_ACK_RELEASE, /* everything up to and with its PSN is done */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * packet.c - ReqPktGen (engine document 3.4.4): one request packet.
+ * packet.c - ReqPktGen (sources.md#engine-3-4-4): one request packet.
  *
  * Called by transmit.c, which decides what is sent when. A packet is made
  * from its WQE and its index alone, so that sending it again is the same as

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * parser.h - the WQE parser (engine document 2.4.3): what a send WQE says.
+ * parser.h - the WQE parser (sources.md#engine-2-4-3): what a send WQE says.
  *
  * Pure: works on a private copy of the WQE, knows nothing of memory, QPs or
  * locks, and is built into the unit tests and the fuzzer in user space.
@@ -93,7 +93,7 @@ struct pavo_parser_limits {
 #define PAVO_OPS_KEYS \
 	((u32)1 << PAVO_WQE_LOCAL_INV | (u32)1 << PAVO_WQE_BIND_MW)
 
-/* Operations of the services (table 1.1). */
+/* Operations of the services (sources.md#engine-1-1), and more. */
 #define PAVO_OPS_RC                                                           \
 	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM | \
 	 1u << PAVO_WQE_SEND_INV | 1u << PAVO_WQE_WRITE |                     \

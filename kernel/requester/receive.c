@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * receive.c - RequesterRecvControl (engine document 3.4.5): what a response
+ * receive.c - RequesterRecvControl (sources.md#engine-3-4-5): what a response
  * does to outstanding requests.
  *
  * UPSN is the oldest unacknowledged PSN, RPSN the response's. The judgement
@@ -144,7 +144,7 @@ static void nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	default: /* PAVO_NAK_REM_OP, the last that there is */
 		status = IB_WC_REM_OP_ERR;
 	}
-	/* IBA: fatal to the request, whatever the document groups it with. */
+	/* Fatal to the request by IBA, but not by sources.md#engine-nak. */
 	pavo_complete_fatal(qp, req->upsn, status, PAVO_VE_REMOTE_NAK);
 }
 

@@ -54,7 +54,8 @@ struct pavo_tx_cursor {
  * @doorbells:  taken but unparsed doorbells, count entries; db_head is moved
  *              by whoever drains the page (under db_lock), db_tail by the half
  * @chain:      doorbell form of the next WQE of a chain; valid if @in_chain
- *              (the indicator of the document); @chained counts its WQEs
+ *              (the indicator, sources.md#engine-2-4-4); @chained counts its
+ *              WQEs
  * @wqes:       private copies, count entries of wqe_stride bytes
  * @head:       WQEs parsed (free running)
  * @last_local: the last of them that sends nothing but changes keys

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * scheduler.c - WQEScheduler (engine document 2.4.2) and its indicator.
+ * scheduler.c - WQEScheduler (sources.md#engine-2-4-2) and its indicator.
  *
  * Takes WQEs in posting order: those of the chain being followed first (the
- * document's Q2), then the next doorbell (Q1). Makes the private copy of each
+ * Q2 of that), then the next doorbell (Q1). Makes the private copy of each
  * and has it parsed. Fairness between QPs comes from the budget of a run.
  */
 #include <rdma/ib_addr.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sgl.c - DataPack (engine document 2.4.5): one gap-free stream of bytes from
+ * sgl.c - DataPack (sources.md#engine-2-4-5): one gap-free stream of bytes from
  * or to the entries of a WQE.
  *
  * Keys are translated again for every packet, under RCU, so that a region

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * timer_logic.h - Loss and RNR timer of a QP (engine document 3.4.2, 7.1.4).
+ * timer_logic.h - Loss and RNR timer of a QP (sources.md#engine-3-4-2) and their
+ * events (sources.md#engine-7-1-4).
  *
- * The document's table scanned by a thread becomes a deadline per QP that is
+ * The table scanned by a thread becomes a deadline per QP that is
  * moved by storing a number; timers.c wakes up and asks whether it passed.
  * Time is given in, in ns. Pure.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * timers.c - TimerControl (engine document 3.4.2): wakes a QP when one of its
+ * timers.c - TimerControl (sources.md#engine-3-4-2): wakes a QP when one of its
  * deadlines may have passed.
  *
  * A deadline is moved by storing a number (timer_logic.h). The hrtimer is left

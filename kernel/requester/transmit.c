@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * transmit.c - RequesterTransControl (engine document 3.4.1): what is sent
+ * transmit.c - RequesterTransControl (sources.md#engine-3-4-1): what is sent
  * when.
  *
  * Numbers WQEs (PSNs), admits packets to the window, and moves the cursor,

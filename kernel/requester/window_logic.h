@@ -2,10 +2,10 @@
 /*
  * window_logic.h - how many packets of a QP may be in flight.
  *
- * The source document leaves it to the fabric to lose nothing; Ethernet and a
- * receiver's queues do lose when too much is under way. So every loss halves the
- * window, and every window that comes through makes it a little wider again, as
- * TCP has it (RFC 5681, 3.1: multiplicative decrease, additive increase). Pure.
+ * The engine of sources.md#engine-3-4-1 has no window and leaves it to the fabric to
+ * lose nothing; Ethernet and a receiver's queues do lose when too much is under way. So
+ * every loss halves the window, and every window that comes through makes it a little
+ * wider again, as TCP has it (RFC 5681, 3.1: multiplicative decrease, additive increase). Pure.
  */
 #ifndef PAVO_WINDOW_LOGIC_H
 #define PAVO_WINDOW_LOGIC_H

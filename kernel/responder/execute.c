@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * execute.c - ExecutionEngine (engine document 4.4.1): checks a request and
+ * execute.c - ExecutionEngine (sources.md#engine-4-4-1): checks a request and
  * carries it out.
  *
  * Order of checks as IBA 9.7.4: PSN, opcode sequence, opcode, length, rkey.

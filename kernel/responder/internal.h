@@ -87,7 +87,7 @@ static inline bool pavo_fault_hold(struct pavo_qp *qp,
 /* rq.c; the rest of it is behind the door */
 enum pavo_rq_status {
 	PAVO_RQ_OK,
-	PAVO_RQ_EMPTY, /* "Invalid WQE" of the document: RNR */
+	PAVO_RQ_EMPTY, /* "Invalid WQE" (sources.md#engine-7-1-6): RNR */
 	PAVO_RQ_BAD, /* index or WQE is not one */
 };
 

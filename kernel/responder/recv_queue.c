@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * recv_queue.c - RQWQEManager (engine document 4.4.2): the receive WQE in use.
+ * recv_queue.c - RQWQEManager (sources.md#engine-4-4-2): the receive WQE in use.
  *
  * There is no receive doorbell: an arriving Send comes here and takes the next
  * WQE of the QP's ring, its own or a shared one (rq.c). Also posts of kernel
@@ -65,7 +65,7 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 /*
  * pavo_rq_scatter - write payload to the next bytes of the WQE in use.
  *
- * PAVO_VE_RQ_LENGTH ("Invalid Entry" of the document): it is too small.
+ * PAVO_VE_RQ_LENGTH ("Invalid Entry", sources.md#engine-7-1-6): it is too small.
  */
 enum pavo_vendor_err pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
 				     u32 from, u32 len)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * respond.c - RespPktGen (engine document 4.4.4): the answers, in order.
+ * respond.c - RespPktGen (sources.md#engine-4-4-4): the answers, in order.
  *
  * Reads and atomics that were accepted wait in the send queue; behind them at
  * most one ACK or NAK, the latest, since an ACK covers all before it and a

@@ -63,8 +63,8 @@ enum pavo_resp_event {
 };
 
 /**
- * struct pavo_write_addr - WriteAddrTable entry: where the message being
- * received goes on, for packets that carry no address.
+ * struct pavo_write_addr - WriteAddrTable entry (sources.md#engine-4-4-3): where the
+ * message being received goes on, for packets that carry no address.
  */
 struct pavo_write_addr {
 	u64 va;

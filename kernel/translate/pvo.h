@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * pvo.h - Protocol Virtual Offsets and Translation Control Entries: their bits,
- * and what a PVO means (windows document, "Node Global TCE Tables", table II).
+ * and what a PVO means (sources.md#windows-tce, tables I and II).
  *
  * A PVO names a byte of a registered buffer to any node:
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rkm.h - remote key manager (key manager document, chapters "Remote key manager"
- * and "Walk"): which keys inbound operations are using, and their end when a key
- * loses its meaning. Included by translate.h.
+ * rkm.h - remote key manager (sources.md#keys): which keys inbound operations are using,
+ * and their end when a key loses its meaning (sources.md#keys-walk). Included by
+ * translate.h.
  *
  * Who invalidates a key first changes what it means in the key table, then has
  * the slots of all QPs of its protection domain walked. When the walk is done no

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * slot.h - one word of the remote key memory: the key that an inbound operation
- * uses, and whether it still may (key manager document, "Remote key memory").
+ * uses, and whether it still may (sources.md#keys-memory).
  *
  *     63      62     61                32 31                        0
  *     | valid | busy |   generation 30   |         R_Key 32          |

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * tce.h - the TCE tables of this machine: which there are, and their entries
- * (windows document, "Node Global TCE Tables").
+ * (sources.md#windows-tce).
  *
  * All adapters use the same tables. They belong to job slots, a few of large and
  * a few of small pages to each. Small tables have pages of 4 KiB, large ones of

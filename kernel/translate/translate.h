@@ -42,7 +42,7 @@ struct pavo_mr;
 struct pavo_mw;
 struct pavo_qp;
 
-/* Engine document chapter 7: translation status; from STATE on they are ours. */
+/* Translation status (sources.md#engine-7-1-3); from STATE on they are ours. */
 enum pavo_xlate {
 	PAVO_XLATE_OK = 0,
 	PAVO_XLATE_LENGTH = 1, /* outside of the region */

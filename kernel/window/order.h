@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * order.h - what order the packets of RDMA may come in: any. Which attempt a packet
- * belongs to, and whether it came before (windows document, "RDMA Write"). Pure.
+ * belongs to, and whether it came before (sources.md#windows-write). Pure.
  *
- * The document's network does not duplicate packets; Ethernet may, so each packet
- * of an operation has a number, and those that came are remembered as far as packets
+ * The network of sources.md#windows-order duplicates no packets. Ethernet may, so each
+ * packet of an operation has a number, and those that came are remembered as far as packets
  * can overtake each other. What is further ahead counts as lost.
  */
 #ifndef PAVO_WINDOW_ORDER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rcxt.h - RDMA contexts: the state of one operation at one end (windows document,
- * "RDMA contexts"), and the pool of an adapter that windows take them from.
+ * rcxt.h - RDMA contexts: the state of one operation at one end (sources.md#windows-rcxt),
+ * and the pool of an adapter that windows take them from.
  *
  * Packets find a context by its number, which is all they need: the pool's memory
  * stays until the adapter ends. Whoever uses one locks it and looks whose it is.
@@ -128,7 +128,7 @@ int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id);
 void pavo_rcxts_return_all(struct pavo_fifo_window *window);
 
 /**
- * pavo_rcxts_recover - begin anew (windows document, "Failover Mechanisms"): all go back
+ * pavo_rcxts_recover - begin anew (sources.md#windows-failover): all go back
  * to the pool, and no number that was given out is one any more. Sleeps.
  */
 void pavo_rcxts_recover(struct pavo_rcxt_pool *pool);

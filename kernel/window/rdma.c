@@ -4,9 +4,9 @@
  * packets.
  *
  * Called by send.c, whose worker has the window for itself. Each packet of data says
- * where it belongs, and nothing is kept of it once it is sent (windows document, "RDMA
- * Write"). An rCxt may be cancelled at any moment: a packet is made under its lock, up to
- * its ICRC, and sent after that. So when a cancel is over the memory is not read for it.
+ * where it belongs, and nothing is kept of it once it is sent (sources.md#windows-write).
+ * An rCxt may be cancelled at any moment: a packet is made under its lock, up to its ICRC,
+ * and sent after that. So when a cancel is over the memory is not read for it.
  */
 #include "translate/job.h"
 #include "window/rdma.h"

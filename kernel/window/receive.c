@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * receive.c - from packets to frames of receive FIFOs.
+ * receive.c - from packets to frames of receive FIFOs (sources.md#windows-receive).
  *
  * Called by context/ for every packet with a window's header. Several CPUs may fill
  * one FIFO at a time, in no order: each takes a slot under the lock and writes it

@@ -4,8 +4,8 @@
  *
  * Called by send.c, whose worker has the window for itself. A write is put into the
  * window's queue of rCxts with something to send (rdma.c), of a read a packet asks the
- * other end for data, and a piece is a packet at once: its data is in the frame (windows
- * document, "Half RDMA and Half FIFO Operations").
+ * other end for data, and a piece is a packet at once: its data is in the frame
+ * (sources.md#windows-half).
  */
 #include "window/rdma.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * route.c - the nodes that a window knows, and the routes to each (windows document,
- * "RDMA with Striping over an Unreliable Datagram Transport").
+ * route.c - the nodes that a window knows, and the routes to each
+ * (sources.md#windows-striping).
  *
  * Called by verbs/ in process context to change them, by send.c, rdma.c and place.c
  * for each packet under RCU. Packets may come in any order, so each may take another

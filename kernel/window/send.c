@@ -6,7 +6,7 @@
  * take windows in turn, some frames of each; there are only so many workers at a time.
  * A caller with something to send is a worker for the length of a turn, in which it is
  * not preempted: a caller that cannot go on never keeps a turn. What no worker was free
- * for the work manager hands out. No order is promised.
+ * for the work manager hands out. No order is promised (sources.md#windows-send).
  *
  * Frames are memory that the process may write to at any time: headers are copied,
  * then looked at.

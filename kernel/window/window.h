@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * window.h - the door of window/: the transport of FIFOs (windows document).
+ * window.h - the door of window/: the transport of FIFOs (sources.md#windows).
  *
  * A window belongs to a process and a job and uses one adapter. The engine of verbs
  * knows nothing of it; the two share the network (net/), the headers (wire/) and what
@@ -79,7 +79,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
  * pavo_window_disable - nothing is sent or received by it any more by those who begin
  * now, and its rCxts are nobody's: no RDMA of it touches memory when this returns. Who
  * is at work with its FIFOs at this moment may still be afterwards: pavo_window_snapshot()
- * tells (windows document, "Snapshot Interface in RDMA Operations"). Waits for nobody of
+ * tells (sources.md#windows-snapshot). Waits for nobody of
  * those. Context: process.
  */
 void pavo_window_disable(struct pavo_fifo_window *window);

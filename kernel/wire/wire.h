@@ -120,7 +120,7 @@ enum pavo_aeth {
 };
 
 /**
- * struct pavo_wreth - RDMA between windows (windows document, "RDMA Write").
+ * struct pavo_wreth - RDMA between windows (sources.md#windows-write).
  * @rcxt:      context of the window that the packet is for
  * @peer_rcxt: that of the window that it comes from
  * @tid:       transaction id

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * ring_faults.cpp - several doorbells that one kick brings: of one queue pair and of more
- * (engine document, figure 2.3), and keys that one walk ends.
+ * (sources.md#engine-2-4-2, figure 2.3), and keys that one walk ends.
  */
 #include <sched.h>
 

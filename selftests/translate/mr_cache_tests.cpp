@@ -175,7 +175,7 @@ TEST_F(MrCacheTest, ATickEndsWhatWasUnmapped)
 	EXPECT_THROW(loop.read({&old, 1}), std::runtime_error) << "its key";
 }
 
-/* The case that the windows document names. */
+/* The case that sources.md#windows-lazy names. */
 TEST_F(MrCacheTest, SharedMemoryDetachedAndAnotherAttached)
 {
 	int first = shmget(IPC_PRIVATE, 4 * page, 0600);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * table_tests.cpp - the TCE tables as they are by default, with the numbers of the windows
- * document ("Node Global TCE Tables"), and entries of 16 MiB.
+ * table_tests.cpp - the TCE tables as they are by default, with the numbers of
+ * sources.md#windows-tce, and entries of 16 MiB.
  */
 #include <gtest/gtest.h>
 

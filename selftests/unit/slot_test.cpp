@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * slot_test.cpp - words of the remote key memory: alone, and with an invalidator
- * and a responder at them at the same time. Names and numbers of the cases: key
- * manager document, drawings 13 to 17.
+ * and a responder at them at the same time. Names and numbers of the cases:
+ * sources.md#keys-timing, figures 13 to 17.
  */
 #include <gtest/gtest.h>
 

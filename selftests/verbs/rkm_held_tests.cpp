@@ -19,7 +19,7 @@ namespace {
 
 constexpr int mtu = 1024;
 
-/* Without a loss timer; as the document has it, three reads and a write at a time. */
+/* Without a loss timer; three reads and a write at a time, as sources.md#keys-memory has it. */
 LinkSpec held_spec()
 {
 	LinkSpec spec;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The remote key manager: walks over the keys in use, with the numbers of the key
- * manager document (256 queue pairs, four slots each), and what they are for. Where
+ * The remote key manager: walks over the keys in use, with the numbers of
+ * sources.md#keys-memory (256 queue pairs, four slots each), and what they are for. Where
  * operations are to be under way at the end of their key: rkm_held_tests.cpp.
  */
 #include <algorithm>

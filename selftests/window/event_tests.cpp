@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * event_tests.cpp - who is told of a window's events, and when (windows document, "Early
- * Interrupt Notification in RDMA Operations").
+ * event_tests.cpp - who is told of a window's events, and when
+ * (sources.md#windows-interrupt).
  */
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * failover_tests.cpp - numbers and packets from before: an adapter's recovery, and the
- * module's reload (windows document, "Failover Mechanisms"). Packets are recorded on their
+ * module's reload (sources.md#windows-failover). Packets are recorded on their
  * way into interface vb and sent again through va, on the other end of its wire.
  */
 #include <fcntl.h>

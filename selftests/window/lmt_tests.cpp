@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * lmt_tests.cpp - local mapping tables: every field that the windows document has, as the
+ * lmt_tests.cpp - local mapping tables: every field of sources.md#windows-lmt, as the
  * process reads it and as root does ("Read LMT"), and what others do not get to see.
  */
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * nodes_snapshot.cpp - windows that end while other machines send messages and RDMA to them
- * (windows document, "Snapshot Interface in RDMA Operations"). Whoever is told that nobody
+ * (sources.md#windows-snapshot). Whoever is told that nobody
  * uses its memory any more finds no stray byte in it, though packets still come.
  */
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * nodes_turns.cpp - who of a machine's windows sends, and how much at a time, as another
- * machine sees it come; and who goes on when a worker has had its turns (windows document,
- * "FIFO queues").
+ * machine sees it come; and who goes on when a worker has had its turns
+ * (sources.md#windows-send).
  */
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 /*
  * region_end_tests.cpp - operations that run over the end of a region, in tables of each
  * page size: at home the window is dead, abroad the packet is dropped and that is told
- * (windows document, "RDMA Protection Mechanisms"). What lies before the packet that
+ * (sources.md#windows-protection). What lies before the packet that
  * crosses the end is moved, nothing of that packet is.
  */
 #include <gtest/gtest.h>

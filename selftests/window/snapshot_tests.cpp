@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * snapshot_tests.cpp - the end of windows under traffic, without waiting for anybody
- * (windows document, "Snapshot Interface in RDMA Operations"): whoever is told that
+ * (sources.md#windows-snapshot): whoever is told that
  * nobody uses its memory any more finds no stray byte in it.
  */
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * stale_key_tests.cpp - keys of memory from before the module's reload (windows document,
- * "Failover Mechanisms"), on packets and in a request in which all else is right. As they
- * were recorded, packets of then do not get as far: see failover_tests.cpp, whose life
+ * stale_key_tests.cpp - keys of memory from before the module's reload
+ * (sources.md#windows-failover), on packets and in a request in which all else is right.
+ * As they were recorded, packets of then do not get as far: see failover_tests.cpp, whose life
  * before leaves them behind.
  */
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * turn_tests.cpp - who sends, and how much at a time: the quantum, seen by the order in
- * which packets arrive, the number of transmit workers, and the work manager (windows
- * document, "FIFO queues").
+ * which packets arrive, the number of transmit workers, and the work manager
+ * (sources.md#windows-send).
  */
 #include <gtest/gtest.h>
 

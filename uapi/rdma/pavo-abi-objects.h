@@ -16,7 +16,7 @@
  * (RDMA_VERBS_IOCTL). The first number of each kind is UVERBS_ID_NS_SHIFT's, where
  * those of drivers begin.
  *
- * A job (windows document, "Node Global TCE Tables") owns TCE tables of the machine;
+ * A job (sources.md#windows-tce) owns TCE tables of the machine;
  * a mapping is a buffer in them, to be named by its PVO.
  */
 #define PAVO_UVERBS_FIRST 0x1000u

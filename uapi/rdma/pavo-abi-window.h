@@ -11,7 +11,7 @@
 /* --------------------------------------------------------------- windows */
 
 /*
- * A window (windows document, "FIFO queues") is a pair of FIFOs and a command page
+ * A window (sources.md#windows-window) is a pair of FIFOs and a command page
  * that a process shares with an adapter. FIFOs are rings of frames. What is sent is a
  * packet for each frame, to a window of the same job; nothing is sent twice, and
  * packets may be lost and overtake each other.
@@ -88,7 +88,7 @@ struct pavo_frame_hdr {
 };
 
 /*
- * RDMA (windows document, "RDMA Write", "RDMA Read"). The data of an operation goes as
+ * RDMA (sources.md#windows-write, sources.md#windows-read). The data of an operation goes as
  * packets that each say where they belong, so they may come in any order. The state
  * of an operation is in two rCxts, one at each end, that the windows took from their
  * adapters. The tid tells attempts from each other: each request on an rCxt has a
@@ -225,15 +225,15 @@ struct pavo_rdma_done {
 #define PAVO_RCXTS_AT_ONCE 1024u
 
 /*
- * Handlers of events (windows document, "Early Interrupt Notification in RDMA
- * Operations"). A window has up to so many, each an eventfd that the process
- * registered. Events are those of the receive FIFO. Each goes to one handler that is
- * ready, in turn, and that one is not ready from then on until it says so again. Where
- * none is, the event is remembered, as one however many there were, and is the next
- * one's that becomes ready. A handler that goes after it was given one, and before it
- * was ready again, leaves the event to the others. What a handler finds in the FIFO is
- * what is there when it looks, not when the event was: there may be more, or nothing any
- * more. The eventfd recv_event that a window was opened with is raised by every event.
+ * Handlers of events (sources.md#windows-interrupt). A window has up to so many, each
+ * an eventfd that the process registered. Events are those of the receive FIFO. Each
+ * goes to one handler that is ready, in turn, and that one is not ready from then on
+ * until it says so again. Where none is, the event is remembered, as one however many
+ * there were, and is the next one's that becomes ready. A handler that goes after it
+ * was given one, and before it was ready again, leaves the event to the others. What a
+ * handler finds in the FIFO is what is there when it looks, not when the event was:
+ * there may be more, or nothing any more. The eventfd recv_event that a window was
+ * opened with is raised by every event.
  *
  * The end of a window is told to all, ready or not: when it is dead, disabled or closed,
  * and when its adapter goes, every handler's eventfd is raised, and so are recv_event and
@@ -381,9 +381,8 @@ enum pavo_node_flag {
 };
 
 /**
- * struct pavo_window_node_args - routes to a node (windows document, "RDMA with
- * Striping over an Unreliable Datagram Transport"). Packets take all of a node's
- * routes in turn.
+ * struct pavo_window_node_args - routes to a node (sources.md#windows-striping).
+ * Packets take all of a node's routes in turn.
  * @gid:        an address of the node
  * @node:       its number
  * @flags:      enum pavo_node_flag
@@ -411,9 +410,8 @@ enum pavo_lmt_event {
 };
 
 /**
- * struct pavo_lmt - local mapping table of a window (windows document, "LMT
- * Definition"), as its process reads it; the privileged read those of all windows in
- * debugfs.
+ * struct pavo_lmt - local mapping table of a window (sources.md#windows-lmt), as its
+ * process reads it; the privileged read those of all windows in debugfs.
  * @state:        1: valid; 2: dead, after a request named memory that is not its
  *                job's; 3: disabled
  * @window, @job: numbers
@@ -435,9 +433,9 @@ enum pavo_lmt_event {
  * @quantum_left: frames, then packets of RDMA, that are left of the turn which the
  *                window has just now, 1 to @quantum; 0: it is another's
  * @node:         what this machine is to the job
- * @events:       eventfds that it was opened with, enum pavo_lmt_event. The document
- *                has interrupt vector data in their place, of which an eventfd has
- *                none: they and @handlers are who is told, of a fatal error too
+ * @events:       eventfds that it was opened with, enum pavo_lmt_event.
+ *                sources.md#windows-lmt has interrupt vector data in their place, of which
+ *                an eventfd has none: they and @handlers are who is told, of a fatal error too
  * @key:          stamped on what it sends, and what packets for it have to show; 0 for
  *                readers without CAP_NET_ADMIN
  * @recv_offset, @send_offset: addresses of the FIFOs: what mmap() of the window's uverbs

@@ -9,8 +9,8 @@
  * All shared memory is in the byte order of the host. Everything in it is
  * untrusted by the module: it reads each word once, copies, checks, then uses.
  *
- * Segment and doorbell formats follow the engine document: doorbell table
- * 7.1, segments section 2.4.3, receive WQE section 4.4.2.
+ * Doorbells follow sources.md#engine-7-1-1, segments sources.md#engine-2-4-3, and
+ * receive WQEs sources.md#engine-4-4-2.
  */
 #ifndef PAVO_ABI_H
 #define PAVO_ABI_H

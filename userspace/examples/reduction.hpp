@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * reduction.hpp - vectors of many senders become one (windows document, "Half RDMA and
- * Half FIFO Operations"): each puts its own from memory, and what takes them in adds
- * the pieces up as they come. No vector is stored but the result.
+ * reduction.hpp - vectors of many senders become one (sources.md#windows-half): each
+ * puts its own from memory, and what takes them in adds the pieces up as they come. No vector is stored but the result.
  */
 #ifndef PAVO_EXAMPLES_REDUCTION_HPP
 #define PAVO_EXAMPLES_REDUCTION_HPP

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * fragment_map.hpp - which fragments of the address space have something registered:
- * a bit vector of 256 for each segment of 4 GiB, segments found by hash (windows
- * document, "Lazy Deregistration"). Private to the library.
+ * a bit vector of 256 for each segment of 4 GiB, segments found by hash
+ * (sources.md#windows-lazy). Private to the library.
  */
 #ifndef PAVO_FRAGMENT_MAP_HPP
 #define PAVO_FRAGMENT_MAP_HPP

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma_feeder.hpp - data that the process makes while it is sent, in frames (windows
- * document, "Half RDMA and Half FIFO Operations"). Private to the library.
+ * rdma_feeder.hpp - data that the process makes while it is sent, in frames
+ * (sources.md#windows-half). Private to the library.
  */
 #ifndef PAVO_RDMA_FEEDER_HPP
 #define PAVO_RDMA_FEEDER_HPP

@@ -16,7 +16,8 @@ from . import environment
 MOST_OF_A_HIT = 100
 # A write among the most regions, in times of one among the fewest.
 MOST_OF_MANY = 1.1
-# What the document's adapter stands still for if microcode walks: 256 queue pairs.
+# How long an adapter stands still if microcode walks (sources.md#keys-alternatives): 256
+# queue pairs.
 STANDSTILL = 18432
 LOOP = "the loop"
 REGIONS = (10, 10000, 1000000)
@@ -110,7 +111,7 @@ def text(found):
         for bound, count in histogram(values):
             lines.append(f"{bound:>14,} {count:>6} {'#' * (count * 50 // most)}")
         if dict(parameters)["qps"] == 256:
-            lines.append(f"  the document's adapter, by microcode: {STANDSTILL:,} "
+            lines.append(f"  an adapter whose microcode walks: {STANDSTILL:,} "
                          "ns in which nothing else moves")
     return "\n".join(lines) + "\n"
 

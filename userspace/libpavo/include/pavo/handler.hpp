@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * handler.hpp - handlers of a window's events (windows document, "Early Interrupt
- * Notification in RDMA Operations"): several wait, each event wakes one of them.
+ * handler.hpp - handlers of a window's events (sources.md#windows-interrupt):
+ * several wait, each event wakes one of them.
  */
 #ifndef PAVO_HANDLER_HPP
 #define PAVO_HANDLER_HPP

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * job.hpp - jobs and the buffers that are mapped for them (windows document, "Node
- * Global TCE Tables and Protocol Virtual Offset Addressing Method").
+ * job.hpp - jobs and the buffers that are mapped for them
+ * (sources.md#windows-tce).
  */
 #ifndef PAVO_JOB_HPP
 #define PAVO_JOB_HPP

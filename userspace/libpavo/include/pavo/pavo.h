@@ -74,7 +74,7 @@ int pavo_mapping_shared(const struct pavo_mapping *mapping);
 /**
  * struct pavo_window_options - as pavo::WindowOptions. 0 where a number of frames or
  * nodes is asked for: the usual; where an eventfd is: none. @broadcast: a flag of the
- * local mapping table, of the document; nothing sends so.
+ * local mapping table (sources.md#windows-lmt); nothing sends so.
  */
 struct pavo_window_options {
 	uint16_t node;

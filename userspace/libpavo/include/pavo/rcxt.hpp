@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rcxt.hpp - contexts of RDMA (rCxts) that are given back by themselves (windows document,
- * "RDMA Write": the pool of them, and "Failover Mechanisms").
+ * rcxt.hpp - contexts of RDMA (rCxts) that are given back by themselves: the pool of them
+ * (sources.md#windows-rcxt), and recovery (sources.md#windows-failover).
  */
 #ifndef PAVO_RCXT_HPP
 #define PAVO_RCXT_HPP

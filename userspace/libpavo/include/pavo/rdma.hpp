@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma.hpp - RDMA between windows that happens exactly once (windows document, "RDMA
- * Write", "RDMA Read"). The adapter repeats nothing; what was lost is asked for again
+ * rdma.hpp - RDMA between windows that happens exactly once (sources.md#windows-write,
+ * sources.md#windows-read). The adapter repeats nothing; what was lost is asked for again
  * here, with a higher tid, until its end is told.
  *
  * Errors, here and in all headers of the library: only constructors throw, Job::reserve()
@@ -84,9 +84,8 @@ struct RdmaMove {
 	bool tell = false;
 	uint32_t tag = 0;
 	/**
-	 * Half RDMA (windows document, "Half RDMA and Half FIFO Operations"): the target
-	 * is no memory, but its process takes the data in pieces (Rdma::on_piece()) as
-	 * they come. In place of its PVO there is a number of the first byte; those of all
+	 * Half RDMA (sources.md#windows-half): the target is no memory, but its process
+	 * takes the data in pieces (Rdma::on_piece()) as they come. In place of its PVO there is a number of the first byte; those of all
 	 * bytes are below 2^63.
 	 */
 	bool to_fifo = false;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * striped.hpp - one message over several adapters (windows document, "RDMA with Striping
- * over an Unreliable Datagram Transport"). It goes in chunks, each to be told the end of;
- * a lane gets the next one when it has room, so fast lanes carry more than slow ones. What
+ * striped.hpp - one message over several adapters (sources.md#windows-striping). It
+ * goes in chunks, each to be told the end of; a lane gets the next one when it has room, so fast lanes carry more than slow ones. What
  * a lane that fails did not finish goes over the others.
  */
 #ifndef PAVO_STRIPED_HPP

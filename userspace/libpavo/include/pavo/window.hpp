@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * window.hpp - windows: messages between processes of a job, by FIFOs that they share
- * with the adapter (windows document, "FIFO queues").
+ * with the adapter (sources.md#windows-window).
  */
 #ifndef PAVO_WINDOW_HPP
 #define PAVO_WINDOW_HPP
@@ -36,7 +36,7 @@ struct WindowOptions {
 	/** eventfds, -1: none. For several that take turns see handler.hpp. */
 	int recv_event = -1;
 	int send_event = -1;
-	/** A flag of the local mapping table, of the document; nothing sends so. */
+	/** A flag of the local mapping table (sources.md#windows-lmt); nothing sends so. */
 	bool broadcast = false;
 };
 
@@ -93,9 +93,9 @@ public:
 
 	/**
 	 * The address of a node: routes to it, which packets take in turn, instead of
-	 * those that there were; or beside them (windows document, "RDMA with Striping
-	 * over an Unreliable Datagram Transport"). Return: EINVAL: no such node or
-	 * address; ENOSPC: more than PAVO_ROUTES_MOST; ENOMEM. What there was stays then.
+	 * those that there were; or beside them (sources.md#windows-striping).
+	 * Return: EINVAL: no such node or address; ENOSPC: more than PAVO_ROUTES_MOST;
+	 * ENOMEM. What there was stays then.
 	 */
 	std::error_code set_node(uint16_t node, const Gid &gid,
 				 const RouteOptions &options = {}) noexcept;
