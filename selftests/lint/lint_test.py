@@ -3,8 +3,9 @@
 #
 # Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
 # planted is found each time until it is gone, also one in a file that another reads in, and
-# what is clean is not looked at again. Tools and make are stand-ins. Prints TAP. Run by the
-# group unit through Meson; writes into temporary folders only.
+# what is clean is not looked at again. Also that citations and docs/sources.md agree. Tools
+# and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
+# temporary folders only.
 import os
 import pathlib
 import shutil
@@ -202,6 +203,25 @@ def a_warning_is_found_each_time(tree):
     assert tree.lint("compiler", "sparse")[0] == []
 
 
+def citations_and_sources_agree(tree):
+    """A citation has its anchor, an anchor its citation, and each is there once."""
+    cite = "sources.md" + "#"           # this file cites nothing
+    tree.file("docs/sources.md", '<a id="doc-1"></a>\n## One\n<a id="doc-1-2"></a>\n')
+    tree.file("kernel/a.c", f"/* see ({cite}doc-1). */\n")
+    tree.file("docs/b.md", f"[two]({cite}doc-1-2): ../docs/{cite}doc-1-2.\n")
+    assert tree.lint("sources")[0] == []
+    tree.file("kernel/a.c", f"\n/* see ({cite}doc-3), {cite}doc-1 */\n/* {cite} */\n")
+    assert tree.lint("sources")[0] == [
+        "kernel/a.c:2: docs/sources.md has no doc-3",
+        "kernel/a.c:3: a citation without an anchor"], tree.lint("sources")[0]
+    tree.file("kernel/a.c", "/* no citation */\n")
+    assert tree.lint("sources")[0] == ["docs/sources.md: no file cites doc-1"]
+    tree.file("kernel/a.c", f"/* {cite}doc-1 */\n")
+    tree.file("docs/sources.md", f'{cite}doc-4 <a id="doc-1"></a>\n'
+              '<a id="doc-1-2"></a>\n<a id="doc-1"></a>\n')
+    assert tree.lint("sources")[0] == ["docs/sources.md: doc-1 is there twice"]
+
+
 def an_interrupted_build_is_begun_again():
     """What it said was not kept, so all has to be said again."""
     with tempfile.TemporaryDirectory() as place:
@@ -250,7 +270,8 @@ def hashes_are_bounded():
 TESTS = [tests.give(Tree, test) for test in (
     a_fault_is_found_each_time, one_in_a_file_that_is_read_in, another_tool_looks_again,
     a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
-    a_layout_is_found_each_time, a_warning_is_found_each_time)] + [
+    a_layout_is_found_each_time, a_warning_is_found_each_time,
+    citations_and_sources_agree)] + [
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded]
 
 sys.exit(tests.run("lint", TESTS))
