@@ -81,6 +81,12 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define PAVO_FOLL_READ (FOLL_FORCE | FOLL_WRITE)
 #endif
 
+/*
+ * Pinning for writing, for a long time, pages that a filesystem writes back: refused by
+ * the kernel itself from 6.4 on.
+ */
+#define PAVO_PINS_WRITTEN_BACK (LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0))
+
 /* Mapping a dma-buf for the CPU: who takes the buffer's lock? */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define pavo_dma_buf_vmap dma_buf_vmap_unlocked

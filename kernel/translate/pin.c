@@ -7,11 +7,13 @@
  * belongs to the machine and not to an adapter. rdma core's ib_umem belongs to one
  * device and counts every registration anew; that is why it is not used here.
  */
+#include <linux/backing-dev.h>
 #include <linux/capability.h>
 #include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/pagemap.h>
 #include <linux/rhashtable.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -89,6 +91,37 @@ static void unpin_pages(struct page **pages, unsigned long npages, bool dirty)
 	}
 }
 
+/*
+ * -EFAULT if a filesystem writes the page back. The filesystem prepares for that in the
+ * fault that makes the page writable; the adapter's writes make no fault, so it would
+ * later find a dirty page that it knows nothing of. The lock keeps the page in its file.
+ */
+static int refuse_written_back(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+	int err;
+
+	if (folio_test_anon(folio) || folio_test_hugetlb(folio))
+		return 0;
+	err = folio_lock_killable(folio);
+	if (err)
+		return err;
+	if (folio->mapping && mapping_can_writeback(folio->mapping))
+		err = -EFAULT;
+	folio_unlock(folio);
+	return err;
+}
+
+/* Return: 0, or the error of the first page that must not stay pinned for writing. */
+static int check_writable(struct page **pages, unsigned long npages)
+{
+	int err = 0;
+
+	while (!err && npages--)
+		err = refuse_written_back(*pages++);
+	return err;
+}
+
 static int pin_pages(u64 start, struct page **pages, unsigned long npages,
 		     bool writable)
 {
@@ -112,6 +145,11 @@ static int pin_pages(u64 start, struct page **pages, unsigned long npages,
 			goto err;
 		}
 		done += n;
+		if (PAVO_PINS_WRITTEN_BACK && writable) {
+			n = check_writable(pages + done - n, n);
+			if (n)
+				goto err;
+		}
 	}
 	return 0;
 err:

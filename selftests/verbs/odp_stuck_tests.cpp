@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "disk.h"
 #include "manager.h"
 #include "tap.h"
 #include "window.h"
@@ -36,31 +36,16 @@ namespace {
 /* More than works of a workqueue that a CPU has at a time. */
 constexpr size_t faults = 300;
 
-bool works(const char *command)
-{
-	return system(command) == 0;
-}
-
 /* A page of a file in a filesystem of its own. */
 class Frozen {
+	Disk disk_{page};
+
 public:
 	explicit Frozen(int patience_ms)
 	{
-		works("modprobe -aq loop ext4");
-		if (!works("mkdir -p /run/pavo-frozen && "
-			   "truncate -s 16M /run/pavo-image && "
-			   "mkfs.ext4 -q /run/pavo-image && mount -t ext4 "
-			   "-o loop /run/pavo-image /run/pavo-frozen") ||
-		    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_))
-			throw Skip("no filesystem that can be frozen");
-		int fd = open("/run/pavo-frozen/file",
-			      O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-		REQUIRE_EQ(posix_fallocate(fd, 0, page), 0, "fallocate");
-		void *at = mmap(nullptr, page, PROT_READ | PROT_WRITE,
-				MAP_SHARED, fd, 0);
-		close(fd);
-		REQUIRE(at != MAP_FAILED, "mmap");
-		memory = static_cast<uint8_t *>(at);
+		REQUIRE(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+				    ends_),
+			"socketpair");
 		keeper_ = fork();
 		if (!keeper_)
 			_exit(keep(patience_ms));
@@ -72,7 +57,6 @@ public:
 		if (keeper_)
 			waitpid(keeper_, nullptr, 0);
 		munmap(memory, page);
-		works("umount /run/pavo-frozen && rm /run/pavo-image");
 		close(ends_[1]);
 	}
 	Frozen(const Frozen &) = delete;
@@ -97,14 +81,14 @@ public:
 		return status == 0;
 	}
 
-	uint8_t *memory;
+	uint8_t *const memory = disk_.map(PROT_READ | PROT_WRITE, MAP_SHARED);
 
 private:
 	/* The other process: this one may hang. */
 	int keep(int patience_ms) const
 	{
 		pollfd end = {ends_[1], POLLIN, 0};
-		int fd = open("/run/pavo-frozen", O_RDONLY);
+		int fd = open(Disk::folder(), O_RDONLY);
 		char what;
 
 		close(ends_[0]);
