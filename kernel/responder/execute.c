@@ -523,18 +523,25 @@ static void out_of_sequence(struct pavo_qp *qp)
 }
 
 /*
- * XRC: look for the SRQ that a request names; there may be none. False: there is no memory
- * to be found by walks of its keys, and the packet is lost.
+ * XRC: look for the SRQ that a request names. There is none for the target either if its
+ * requests use SRQs of too many PDs. False: there is no memory to be found by walks of its
+ * keys, and the packet is lost.
  */
 static bool find_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_responder *resp = &qp->resp;
 
 	resp->rq = pavo_xrc_rq(qp, pkt->srqn);
-	if (!resp->rq || likely(pavo_rkm_join(qp, resp->rq->pd)))
+	if (!resp->rq)
 		return true;
-	pavo_count(qp, rx_drop_no_memory);
-	return false;
+	switch (pavo_rkm_join(qp, resp->rq->pd)) {
+	case -ENOMEM:
+		pavo_count(qp, rx_drop_no_memory);
+		return false;
+	case -ENOSPC:
+		resp->rq = NULL;
+	}
+	return true;
 }
 
 /*

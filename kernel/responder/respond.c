@@ -257,7 +257,7 @@ static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
 		return true;
 	qp->resp.rq = pavo_xrc_rq(qp, res->srqn);
 	/* Another may have its number by now, of another domain. */
-	return qp->resp.rq && pavo_rkm_join(qp, qp->resp.rq->pd);
+	return qp->resp.rq && !pavo_rkm_join(qp, qp->resp.rq->pd);
 }
 
 /* The packet that is next, its key in use. */

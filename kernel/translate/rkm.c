@@ -284,6 +284,7 @@ static void free_link(struct pavo_rkm_link *link)
 {
 	del_link(link);
 	list_del(&link->of_qp);
+	link->qp->nlinks--;
 	kfree_rcu(link, rcu);
 }
 
@@ -319,25 +320,32 @@ void pavo_rkm_remove(struct pavo_qp *qp)
 	mutex_unlock(&rkm->mutex);
 }
 
-static bool make_link(struct pavo_rkm_qp *qp, struct pavo_pd *pd)
+static int make_link(struct pavo_rkm_qp *qp, struct pavo_pd *pd)
 {
 	struct pavo_rkm_link *link;
 
+	if (qp->nlinks == PAVO_RKM_LINKS)
+		return -ENOSPC;
 	link = kzalloc(sizeof(*link), GFP_ATOMIC | __GFP_NOWARN);
 	if (!link)
-		return false;
+		return -ENOMEM;
+	qp->nlinks++;
 	list_add(&link->of_qp, &qp->links);
 	add_link(link, qp, pd);
-	return true;
+	return 0;
 }
 
-static bool has_link(const struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
+/* The link that is found comes to the front: a peer mostly uses few PDs in turn. */
+static bool find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
 {
-	const struct pavo_rkm_link *link;
+	struct pavo_rkm_link *link;
 
-	list_for_each_entry(link, &qp->links, of_qp)
-		if (link->pd == pd)
+	list_for_each_entry(link, &qp->links, of_qp) {
+		if (link->pd == pd) {
+			list_move(&link->of_qp, &qp->links);
 			return true;
+		}
+	}
 	return false;
 }
 
@@ -346,19 +354,19 @@ static bool has_link(const struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
  * key is looked up, with full barriers. So a walker that does not see the link has
  * changed the key before that.
  */
-bool pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd)
+int pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd)
 {
 	struct pavo_rkm *rkm = &qp->dev->rkm;
-	bool there;
+	int err;
 
 	if (likely(READ_ONCE(qp->rkm.pd) == pd))
-		return true;
+		return 0;
 	spin_lock_bh(&rkm->list_lock);
-	there = has_link(&qp->rkm, pd) || make_link(&qp->rkm, pd);
-	if (there)
+	err = find_link(&qp->rkm, pd) ? 0 : make_link(&qp->rkm, pd);
+	if (!err)
 		WRITE_ONCE(qp->rkm.pd, pd);
 	spin_unlock_bh(&rkm->list_lock);
-	return there;
+	return err;
 }
 
 void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd)

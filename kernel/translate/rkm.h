@@ -39,6 +39,12 @@ struct pavo_slots {
 	atomic64_t slot[];
 };
 
+/*
+ * PDs whose keys the peer of one XRC target may use at a time: the links take 20 KiB, which
+ * is little beside the target itself.
+ */
+#define PAVO_RKM_LINKS 256
+
 /**
  * struct pavo_rkm_link - a QP in the list of a PD whose keys its peer may use.
  * @of_pd: in that list
@@ -59,7 +65,9 @@ struct pavo_rkm_link {
  * @pd:    whose keys its peer may use. XRC targets: that of the SRQ which a request used
  *         last, or NULL
  * @own:   in the list of its PD; XRC targets: unused
- * @links: XRC targets: one for each PD of an SRQ that a request has used
+ * @links: XRC targets: one for each PD of an SRQ that a request has used, the one looked
+ *         for last in front
+ * @nlinks: how many
  * @of_dev: in the list of all
  */
 struct pavo_rkm_qp {
@@ -67,6 +75,7 @@ struct pavo_rkm_qp {
 	struct pavo_pd *pd;
 	struct pavo_rkm_link own;
 	struct list_head links;
+	unsigned int nlinks;
 	struct list_head of_dev;
 };
 
@@ -158,9 +167,9 @@ void pavo_rkm_remove(struct pavo_qp *qp);
  *
  * Context: the responder half is owned, no key is in use; RCU read side, in which the SRQ
  * was found that the request names.
- * Return: false without memory.
+ * Return: 0; -ENOSPC: the target has PAVO_RKM_LINKS PDs; -ENOMEM.
  */
-bool pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd);
+int pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd);
 
 /** pavo_rkm_part - @pd ends: the XRC targets in its list leave it. Sleeps. */
 void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd);

@@ -21,6 +21,8 @@
 #include <thread>
 #include <vector>
 
+#include <pavo/mr_cache.h>
+
 #include "domain.h"
 #include "world.h"
 
@@ -117,6 +119,12 @@ const Kind kinds[] = {
 	{"qp", 8192,
 	 [](Material &m) {
 		 return undo(ibv_create_qp(m.pd, &m.qp), ibv_destroy_qp);
+	 }},
+	/* A cache of regions opens one, for its entries. */
+	{"watch", 4096,
+	 [](Material &m) {
+		 return undo(pavo_mr_cache_create(m.pd, 0, nullptr),
+			     pavo_mr_cache_destroy);
 	 }},
 };
 

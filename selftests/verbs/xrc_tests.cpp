@@ -654,6 +654,36 @@ PV_TEST_LOCAL("rkm.xrc_strangers",
 		   "without that target");
 }
 
+PV_TEST_LOCAL("rkm.xrc_most",
+	      "a target's requests may use queues of 256 protection domains; "
+	      "one of another is refused")
+{
+	constexpr size_t most = 256;
+	XrcLink link = connect_xrc(env);
+	const auto send = [&](const Srq &srq) {
+		return to_srq(srq, make_wr(Op::send, {}, 0));
+	};
+	const auto make_srq = [&] {
+		Srq srq = must_srq(env, link.xrcd, link.b.recv_cq,
+				   env.b.alloc_pd().id);
+
+		must_post_xrc_srq(env, srq, {{1, {}}});
+		return srq;
+	};
+
+	for (size_t i = 0; i < most; i++) {
+		SendWr wr = send(make_srq());
+
+		must_post(link.a, std::vector<SendWr>{wr});
+		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
+			 str("to queue ", i).c_str());
+		check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_SUCCESS,
+			 "receive");
+	}
+	refused(env, link, send(make_srq()), IBV_WC_REM_INV_REQ_ERR,
+		"one more");
+}
+
 PV_TEST_LOCAL("odp.xrc", "XRC: both ends' memory not there")
 {
 	XrcLink link = connect_xrc(env);
