@@ -12,7 +12,7 @@ static enum ib_wc_status status_of(u8 op, enum pavo_vendor_err vendor)
 	const struct pavo_xlate_codes *codes = pavo_xlate_vendor(vendor);
 
 	if (codes->status != IB_WC_GENERAL_ERR)
-		return pavo_wqe_is_local(op) ? codes->bind : codes->status;
+		return pavo_op_is_local(op) ? codes->bind : codes->status;
 	switch (vendor) {
 	case PAVO_VE_MW_BIND:
 	case PAVO_VE_MW_RANGE:

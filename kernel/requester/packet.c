@@ -12,33 +12,14 @@
 /* The opcode of packet @pkt of @n by its place: First, Middle, Last, Only. */
 static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 n)
 {
-	static const u8 only[] = {
-		[PAVO_WQE_SEND] = PAVO_OP_SEND_ONLY,
-		[PAVO_WQE_SEND_IMM] = PAVO_OP_SEND_ONLY_IMM,
-		[PAVO_WQE_SEND_INV] = PAVO_OP_SEND_ONLY_INV,
-		[PAVO_WQE_WRITE] = PAVO_OP_WRITE_ONLY,
-		[PAVO_WQE_WRITE_IMM] = PAVO_OP_WRITE_ONLY_IMM,
-		[PAVO_WQE_READ] = PAVO_OP_READ_REQUEST,
-		[PAVO_WQE_CMP_SWAP] = PAVO_OP_CMP_SWAP,
-		[PAVO_WQE_FETCH_ADD] = PAVO_OP_FETCH_ADD,
-		[PAVO_WQE_ATOMIC_WRITE] = PAVO_OP_ATOMIC_WRITE,
-	};
-	static const u8 last[] = {
-		[PAVO_WQE_SEND] = PAVO_OP_SEND_LAST,
-		[PAVO_WQE_SEND_IMM] = PAVO_OP_SEND_LAST_IMM,
-		[PAVO_WQE_SEND_INV] = PAVO_OP_SEND_LAST_INV,
-		[PAVO_WQE_WRITE] = PAVO_OP_WRITE_LAST,
-		[PAVO_WQE_WRITE_IMM] = PAVO_OP_WRITE_LAST_IMM,
-	};
-	bool write = wqe->op >= PAVO_WQE_WRITE;
+	const struct pavo_op *op = pavo_op(wqe->op);
 
-	if (n == 1 || pavo_wqe_is_read(wqe->op))
-		return only[wqe->op];
+	/* One request asks for many packets of a read. */
+	if (n == 1 || pavo_op_brings(wqe->op))
+		return op->only;
 	if (pkt == n - 1)
-		return last[wqe->op];
-	if (!pkt)
-		return write ? PAVO_OP_WRITE_FIRST : PAVO_OP_SEND_FIRST;
-	return write ? PAVO_OP_WRITE_MIDDLE : PAVO_OP_SEND_MIDDLE;
+		return op->last;
+	return pkt ? op->middle : op->first;
 }
 
 /*
@@ -112,7 +93,7 @@ int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
 	u32 len = min(mtu, wqe->length - done);
 
 	p.solicited = wqe->flags & PAVO_WQE_SOLICITED && pkt + 1 == wqe->npkts;
-	if (pavo_wqe_is_read(wqe->op)) {
+	if (pavo_op_brings(wqe->op)) {
 		len = 0;
 		if (wqe->op == PAVO_WQE_READ) {
 			p.va += done;
@@ -145,9 +126,7 @@ static void datagram_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
 int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_pkt p = {
-		.opcode = PAVO_SVC_UD + (wqe->op == PAVO_WQE_SEND_IMM ?
-						 PAVO_OP_SEND_ONLY_IMM :
-						 PAVO_OP_SEND_ONLY),
+		.opcode = PAVO_SVC_UD | pavo_op(wqe->op)->only,
 		.solicited = wqe->flags & PAVO_WQE_SOLICITED,
 		.pkey = PAVO_PKEY_DEFAULT,
 		.dqpn = wqe->av->dest_qpn,

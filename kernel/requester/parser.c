@@ -31,7 +31,7 @@ static enum pavo_vendor_err parse_inline(struct pavo_swqe *wqe,
 	const struct pavo_inline_seg *seg = (const void *)r->pos;
 	u32 len = seg->byte_count & ~PAVO_INLINE_SEG;
 
-	if (pavo_wqe_is_read(wqe->op))
+	if (!(pavo_op(wqe->op)->segments & PAVO_SEG_INLINE))
 		return PAVO_VE_WQE_SEGMENT;
 	/* Compared before rounding, so that nothing can wrap. */
 	if (len > r->left - sizeof(*seg))
@@ -113,17 +113,17 @@ static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 					 struct seg_reader *r,
 					 const struct pavo_raddr_seg **raddr)
 {
+	u8 segments = pavo_op(wqe->op)->segments;
 	const struct pavo_atomic_seg *atomic;
 
-	if (wqe->op != PAVO_WQE_ATOMIC_WRITE &&
-	    (wqe->op < PAVO_WQE_WRITE || wqe->op > PAVO_WQE_FETCH_ADD))
+	if (!(segments & PAVO_SEG_RADDR))
 		return PAVO_VE_NONE;
 	*raddr = take(r, sizeof(**raddr));
 	if (!*raddr)
 		return PAVO_VE_WQE_SEGMENT;
 	wqe->raddr = (*raddr)->va;
 	wqe->rkey = (*raddr)->rkey;
-	if (!pavo_wqe_is_atomic(wqe->op))
+	if (!(segments & PAVO_SEG_ATOMIC))
 		return PAVO_VE_NONE;
 	atomic = take(r, sizeof(*atomic));
 	if (!atomic)
@@ -139,7 +139,7 @@ static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 static enum pavo_vendor_err parse_local(struct pavo_swqe *wqe,
 					struct seg_reader *r)
 {
-	if (wqe->op == PAVO_WQE_BIND_MW || wqe->op == PAVO_WQE_REG_MR) {
+	if (pavo_op(wqe->op)->segments & PAVO_SEG_BIND) {
 		wqe->bind = take(r, sizeof(*wqe->bind));
 		if (!wqe->bind)
 			return PAVO_VE_WQE_SEGMENT;
@@ -151,16 +151,17 @@ static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
 					   struct seg_reader *r,
 					   const struct pavo_parser_limits *lim)
 {
+	const struct pavo_op *op = pavo_op(wqe->op);
 	const struct pavo_raddr_seg *raddr = NULL;
 	enum pavo_vendor_err err = PAVO_VE_NONE;
 
-	if (wqe->op >= PAVO_WQE_OP_COUNT || !(lim->ops & 1u << wqe->op))
+	if (!(op->services & lim->service) || (op->kernel && !lim->kernel))
 		return PAVO_VE_WQE_OPCODE;
-	if (pavo_wqe_is_local(wqe->op))
+	if (pavo_op_is_local(wqe->op))
 		return parse_local(wqe, r);
-	if (lim->ud)
+	if (lim->service == PAVO_FOR_UD)
 		err = parse_ud(wqe, r);
-	else if (lim->xrc)
+	else if (lim->service == PAVO_FOR_XRC)
 		err = parse_xrc(wqe, r);
 	if (!err)
 		err = parse_remote(wqe, r, &raddr);
@@ -172,8 +173,7 @@ static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
 		return PAVO_VE_WQE_LENGTH;
 	if (raddr && raddr->length != wqe->length)
 		return PAVO_VE_WQE_LENGTH;
-	if ((pavo_wqe_is_atomic(wqe->op) || wqe->op == PAVO_WQE_ATOMIC_WRITE) &&
-	    wqe->length != sizeof(u64))
+	if (op->length && wqe->length != op->length)
 		return PAVO_VE_WQE_LENGTH;
 	return PAVO_VE_NONE;
 }

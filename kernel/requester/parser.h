@@ -10,6 +10,7 @@
 
 #include <linux/types.h>
 #include <rdma/pavo-abi.h>
+#include "ops.h"
 
 /* Largest message of RC and UC (IBA 9.4.3). */
 #define PAVO_MAX_MSG 0x7fffffffu
@@ -73,63 +74,18 @@ struct pavo_swqe {
 
 /**
  * struct pavo_parser_limits - what a QP allows.
- * @ops:     bit n: operation n is allowed for the service
- * @ud:      datagrams: a UDSeg is there, and @max_len is the path MTU
- * @xrc:     XRC initiator: an XrcSeg is there
+ * @service: enum pavo_op_service. UD: a UDSeg is there, and @max_len is the path MTU; XRC:
+ *           an XrcSeg is there
+ * @kernel:  of the kernel, which has operations of its own and may set PAVO_SWQE_READ_INV
  * @max_sge: entries of the SGL
  * @max_len: bytes of a message
- * @kernel:  of the kernel, which may set PAVO_SWQE_READ_INV
  */
 struct pavo_parser_limits {
-	u32 ops;
-	bool ud;
-	bool xrc;
+	u8 service;
+	bool kernel;
 	u32 max_sge;
 	u32 max_len;
-	bool kernel;
 };
-
-/* Operations on keys, for connected services. */
-#define PAVO_OPS_KEYS \
-	((u32)1 << PAVO_WQE_LOCAL_INV | (u32)1 << PAVO_WQE_BIND_MW)
-
-/* Operations of the services (sources.md#engine-1-1), and more. */
-#define PAVO_OPS_RC                                                           \
-	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM | \
-	 1u << PAVO_WQE_SEND_INV | 1u << PAVO_WQE_WRITE |                     \
-	 1u << PAVO_WQE_WRITE_IMM | 1u << PAVO_WQE_READ |                     \
-	 1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD |                 \
-	 1u << PAVO_WQE_ATOMIC_WRITE | PAVO_OPS_KEYS)
-#define PAVO_OPS_UC                                                           \
-	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM | \
-	 1u << PAVO_WQE_WRITE | 1u << PAVO_WQE_WRITE_IMM | PAVO_OPS_KEYS)
-#define PAVO_OPS_UD \
-	(1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND | 1u << PAVO_WQE_SEND_IMM)
-
-/* Does the answer bring data? */
-static inline bool pavo_wqe_is_read(u8 op)
-{
-	return op == PAVO_WQE_READ || op == PAVO_WQE_CMP_SWAP ||
-	       op == PAVO_WQE_FETCH_ADD;
-}
-
-static inline bool pavo_wqe_is_atomic(u8 op)
-{
-	return op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
-}
-
-/* Is it answered by a response of its own, for which the peer has resources? */
-static inline bool pavo_wqe_is_answered(u8 op)
-{
-	return pavo_wqe_is_read(op) || op == PAVO_WQE_ATOMIC_WRITE;
-}
-
-/* Does it send nothing? */
-static inline bool pavo_wqe_is_local(u8 op)
-{
-	return op == PAVO_WQE_NOP || op == PAVO_WQE_LOCAL_INV ||
-	       op == PAVO_WQE_BIND_MW || op == PAVO_WQE_REG_MR;
-}
 
 /* Fields of a doorbell (without QPN: of a chain link). */
 static inline u32 pavo_db_offset(u64 db)

@@ -7,21 +7,6 @@
  */
 #include "internal.h"
 
-static const u8 wqe_op[] = {
-	[IB_WR_RDMA_WRITE] = PAVO_WQE_WRITE,
-	[IB_WR_RDMA_WRITE_WITH_IMM] = PAVO_WQE_WRITE_IMM,
-	[IB_WR_SEND] = PAVO_WQE_SEND,
-	[IB_WR_SEND_WITH_IMM] = PAVO_WQE_SEND_IMM,
-	[IB_WR_RDMA_READ] = PAVO_WQE_READ,
-	[IB_WR_RDMA_READ_WITH_INV] = PAVO_WQE_READ,
-	[IB_WR_ATOMIC_CMP_AND_SWP] = PAVO_WQE_CMP_SWAP,
-	[IB_WR_ATOMIC_FETCH_AND_ADD] = PAVO_WQE_FETCH_ADD,
-	[PAVO_WR_ATOMIC_WRITE] = PAVO_WQE_ATOMIC_WRITE,
-	[IB_WR_SEND_WITH_INV] = PAVO_WQE_SEND_INV,
-	[IB_WR_LOCAL_INV] = PAVO_WQE_LOCAL_INV,
-	[IB_WR_REG_MR] = PAVO_WQE_REG_MR,
-};
-
 static u32 total_length(const struct ib_send_wr *wr)
 {
 	u32 i, len = 0;
@@ -47,12 +32,12 @@ static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
 {
 	struct pavo_raddr_seg *raddr = pos;
 	struct pavo_atomic_seg *atomic = (void *)(raddr + 1);
+	u8 segments = pavo_op(op)->segments;
 
-	if (op != PAVO_WQE_ATOMIC_WRITE &&
-	    (op < PAVO_WQE_WRITE || op > PAVO_WQE_FETCH_ADD))
+	if (!(segments & PAVO_SEG_RADDR))
 		return pos;
 	raddr->length = total_length(wr);
-	if (!pavo_wqe_is_atomic(op)) {
+	if (!(segments & PAVO_SEG_ATOMIC)) {
 		raddr->va = rdma_wr(wr)->remote_addr;
 		raddr->rkey = rdma_wr(wr)->rkey;
 		return raddr + 1;
@@ -123,11 +108,11 @@ static int post_one(struct pavo_qp *qp, const struct ib_send_wr *wr)
 	struct pavo_requester *req = &qp->req;
 	u32 index = req->posted & (req->count - 1);
 	u32 slot = index * req->wqe_size;
-	u8 op = wr->opcode < ARRAY_SIZE(wqe_op) ? wqe_op[wr->opcode] : 0;
+	u8 op = pavo_op_of_wr(wr->opcode);
 	u64 db;
 	int size;
 
-	if (!op)
+	if (op == PAVO_WQE_NOP)
 		return -EOPNOTSUPP;
 	/* Pairs with the release in complete_oldest(). */
 	if (req->posted - smp_load_acquire(&req->tail) >= req->count)

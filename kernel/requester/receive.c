@@ -243,7 +243,7 @@ static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
 	struct pavo_sgl_pos pos;
 
 	/* it has brought its data, the answer is empty */
-	if (wqe->op == PAVO_WQE_ATOMIC_WRITE)
+	if (pavo_op(wqe->op)->answer == PAVO_ANSWER_EMPTY)
 		want = 0;
 
 	if (rx->pkt.payload != want || !in_place(&qp->req, wqe, n, &rx->pkt))
@@ -273,7 +273,7 @@ static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	bool atomic = rx->pkt.info->flags & PAVO_OPF_ATOMIC;
 	enum pavo_vendor_err err;
 
-	if (atomic != pavo_wqe_is_atomic(wqe->op))
+	if (atomic != (pavo_op(wqe->op)->answer == PAVO_ANSWER_VALUE))
 		err = PAVO_VE_BAD_RESPONSE;
 	else if (atomic)
 		err = pavo_sgl_store(qp, wqe, &rx->pkt.atomic_orig,

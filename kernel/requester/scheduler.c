@@ -10,16 +10,13 @@
 #include "internal.h"
 #include "pavo_trace.h"
 
-static u32 allowed_ops(const struct pavo_qp *qp)
+static u8 service_of(const struct pavo_qp *qp)
 {
-	u32 ops = PAVO_OPS_UD;
-
-	if (!pavo_is_datagram(qp))
-		ops = pavo_is_reliable(qp) ? PAVO_OPS_RC : PAVO_OPS_UC;
-	/* Where keys are changed, the kernel's own queues may do it all. */
-	if (ops & PAVO_OPS_KEYS && !qp->ib.uobject)
-		ops |= 1u << PAVO_WQE_REG_MR;
-	return ops;
+	if (pavo_is_datagram(qp))
+		return PAVO_FOR_UD;
+	if (pavo_is_unreliable(qp))
+		return PAVO_FOR_UC;
+	return pavo_is_xrc_initiator(qp) ? PAVO_FOR_XRC : PAVO_FOR_RC;
 }
 
 /* The next doorbell or chain link; false if there is none. */
@@ -77,11 +74,11 @@ static enum pavo_vendor_err check_access(struct pavo_qp *qp,
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (pavo_wqe_is_local(wqe->op)) {
+	if (pavo_op_is_local(wqe->op)) {
 		req->last_local = req->head;
 		return PAVO_VE_NONE;
 	}
-	if (pavo_wqe_is_answered(wqe->op) && !qp->attr.max_rd_atomic)
+	if (pavo_op_is_answered(wqe->op) && !qp->attr.max_rd_atomic)
 		return PAVO_VE_WQE_OPCODE;
 	if ((s32)(req->last_local - req->numbered) >= 0) {
 		wqe->flags |= PAVO_SWQE_UNCHECKED;
@@ -93,9 +90,7 @@ static enum pavo_vendor_err check_access(struct pavo_qp *qp,
 static void take_wqe(struct pavo_qp *qp, u64 db)
 {
 	const struct pavo_parser_limits limits = {
-		.ops = allowed_ops(qp),
-		.ud = pavo_is_datagram(qp),
-		.xrc = pavo_is_xrc_initiator(qp),
+		.service = service_of(qp),
 		.kernel = !qp->uctx,
 		.max_sge = qp->cap.max_send_sge,
 		.max_len = pavo_is_datagram(qp) ? datagram_max(qp->dev) :

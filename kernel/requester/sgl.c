@@ -66,7 +66,7 @@ void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
 				    const struct pavo_swqe *wqe)
 {
-	int access = pavo_wqe_is_read(wqe->op) ? IB_ACCESS_LOCAL_WRITE : 0;
+	int access = pavo_op_brings(wqe->op) ? IB_ACCESS_LOCAL_WRITE : 0;
 	struct pavo_region *region;
 	enum pavo_xlate status;
 	u32 i;

@@ -12,15 +12,14 @@
 static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
-	struct pavo_mq *mq = pavo_wqe_is_answered(wqe->op) ?
+	struct pavo_mq *mq = pavo_op_is_answered(wqe->op) ?
 				     &req->outstanding.reads :
 				     &req->outstanding.sends;
 
 	wqe->first_psn = req->npsn;
-	if (pavo_wqe_is_local(wqe->op))
+	if (pavo_op_is_local(wqe->op))
 		wqe->npkts = 0;
-	else if (pavo_is_datagram(qp) || pavo_wqe_is_atomic(wqe->op) ||
-		 wqe->length <= qp->attr.mtu)
+	else if (pavo_is_datagram(qp) || wqe->length <= qp->attr.mtu)
 		wqe->npkts = 1;
 	else
 		wqe->npkts = DIV_ROUND_UP(wqe->length, qp->attr.mtu);
@@ -105,7 +104,7 @@ static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
 		return false;
 	if (!pavo_window_admits(&req->window, in_flight, span))
 		return false;
-	return !pavo_wqe_is_answered(wqe->op) ||
+	return !pavo_op_is_answered(wqe->op) ||
 	       req->reads_out < qp->attr.max_rd_atomic;
 }
 
@@ -116,7 +115,7 @@ static bool last_of_train(struct pavo_requester *req,
 	const struct pavo_swqe *next = pavo_swqe(req, wqe->number + 1);
 
 	return req->head == wqe->number + 1 || next->vendor_err ||
-	       next->flags & PAVO_SWQE_UNCHECKED || pavo_wqe_is_local(next->op);
+	       next->flags & PAVO_SWQE_UNCHECKED || pavo_op_is_local(next->op);
 }
 
 /*
@@ -152,7 +151,7 @@ static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 		req->sent = end;
 	else
 		pavo_count(qp, tx_retransmits);
-	if (pavo_wqe_is_answered(wqe->op)) {
+	if (pavo_op_is_answered(wqe->op)) {
 		req->reads_out++;
 		if (cur->pkt % PAVO_READ_CHUNK)
 			req->reread = pavo_psn_add(wqe->first_psn, cur->pkt);
@@ -181,7 +180,7 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 	struct pavo_sgl_pos pos = { .sge = cur->sge, .off = cur->sge_off };
 	u32 psn = pavo_psn_add(wqe->first_psn, cur->pkt);
 	bool again = pavo_psn_diff(psn, req->sent) < 0;
-	bool ack = !pavo_wqe_is_answered(wqe->op) &&
+	bool ack = !pavo_op_is_answered(wqe->op) &&
 		   want_ack(qp, wqe, cur->pkt, again);
 	int err;
 
@@ -196,7 +195,7 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 		return false;
 	}
-	if (ack || pavo_wqe_is_answered(wqe->op))
+	if (ack || pavo_op_is_answered(wqe->op))
 		req->unasked = 0;
 	else
 		req->unasked++;
@@ -238,7 +237,7 @@ static bool transmit_one(struct pavo_qp *qp)
 	if (req->cursor.wqe == req->numbered) {
 		if (!may_begin(qp, wqe))
 			return false;
-		if (pavo_wqe_is_local(wqe->op))
+		if (pavo_op_is_local(wqe->op))
 			return execute_local(qp, wqe);
 		number_wqe(qp, wqe);
 	} else if (wqe->vendor_err) {
@@ -278,7 +277,7 @@ static bool ask(struct pavo_qp *qp)
 	req->asked = end;
 	pavo_transmit_seek(qp, pavo_psn_add(end, -1));
 	/* Reads and atomics are answered anyway. */
-	if (!pavo_wqe_is_answered(pavo_swqe(req, req->cursor.wqe)->op))
+	if (!pavo_op_is_answered(pavo_swqe(req, req->cursor.wqe)->op))
 		return true;
 	req->cursor = cur;
 	return false;
@@ -319,7 +318,7 @@ void pavo_transmit_seek(struct pavo_qp *qp, u32 psn)
 		pkt = pavo_psn_diff(psn, wqe->first_psn);
 		if (pkt >= wqe->npkts)
 			continue;
-		if (!pavo_wqe_is_read(wqe->op))
+		if (!pavo_op_brings(wqe->op))
 			pavo_sgl_advance(wqe, &pos, pkt * qp->attr.mtu);
 		req->cursor = (struct pavo_tx_cursor){
 			.wqe = n,

@@ -13,6 +13,7 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 #include "device.h"
+#include "ops.h"
 #include "verbs/ring.h"
 #include "verbs/verbs.h"
 
@@ -212,20 +213,6 @@ int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return missed;
 }
 
-static const enum ib_wc_opcode pavo_wc_opcode[PAVO_WQE_OP_COUNT] = {
-	[PAVO_WQE_SEND] = IB_WC_SEND,
-	[PAVO_WQE_SEND_IMM] = IB_WC_SEND,
-	[PAVO_WQE_SEND_INV] = IB_WC_SEND,
-	[PAVO_WQE_WRITE] = IB_WC_RDMA_WRITE,
-	[PAVO_WQE_WRITE_IMM] = IB_WC_RDMA_WRITE,
-	[PAVO_WQE_READ] = IB_WC_RDMA_READ,
-	[PAVO_WQE_CMP_SWAP] = IB_WC_COMP_SWAP,
-	[PAVO_WQE_FETCH_ADD] = IB_WC_FETCH_ADD,
-	[PAVO_WQE_ATOMIC_WRITE] = PAVO_WC_ATOMIC_WRITE,
-	[PAVO_WQE_LOCAL_INV] = IB_WC_LOCAL_INV,
-	[PAVO_WQE_REG_MR] = IB_WC_REG_MR,
-};
-
 static void pavo_wc_flags(struct ib_wc *wc, const struct pavo_cqe *cqe)
 {
 	if (cqe->flags & PAVO_CQE_IMM) {
@@ -268,7 +255,7 @@ static void pavo_wc_fill(struct ib_wc *wc, const struct pavo_cqe *cqe,
 				     IB_WC_RECV;
 	} else {
 		wc->wr_id = qp->req.wr_id[cqe->wqe & (qp->req.count - 1)];
-		wc->opcode = pavo_wc_opcode[cqe->opcode];
+		wc->opcode = pavo_op_wc(cqe->opcode);
 	}
 	wc->status = cqe->status;
 	wc->vendor_err = cqe->vendor_err;

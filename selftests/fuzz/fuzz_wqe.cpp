@@ -56,7 +56,7 @@ void check_payload(const pavo_swqe &wqe, size_t size,
 	CHECK(wqe.length <= limits.max_len);
 	if (wqe.flags & PAVO_SWQE_INLINE) {
 		CHECK(!wqe.num_sge);
-		CHECK(!pavo_wqe_is_read(wqe.op));
+		CHECK(!pavo_op_brings(wqe.op));
 		CHECK(is_inside(wqe, size, wqe.data, wqe.length));
 		return;
 	}
@@ -80,15 +80,18 @@ void check_way(const pavo_ud_seg &way)
 void check_accepted(const pavo_swqe &wqe, size_t size,
 		    const pavo_parser_limits &limits)
 {
-	CHECK(limits.ops >> wqe.op & 1);
-	if (limits.ud && wqe.op != PAVO_WQE_NOP) {
+	bool ud = limits.service == PAVO_FOR_UD;
+	bool xrc = limits.service == PAVO_FOR_XRC;
+
+	CHECK(pavo_op(wqe.op)->services & limits.service);
+	if (ud && wqe.op != PAVO_WQE_NOP) {
 		CHECK(is_inside(wqe, size, wqe.av, sizeof(*wqe.av)));
 		check_way(*wqe.av);
 	} else {
 		CHECK(!wqe.av);
 	}
-	CHECK(wqe.srqn <= (limits.xrc ? 0xffffffu : 0));
-	if (pavo_wqe_is_atomic(wqe.op))
+	CHECK(wqe.srqn <= (xrc ? 0xffffffu : 0));
+	if (pavo_op(wqe.op)->length)
 		CHECK(wqe.length == 8);
 	if (wqe.op == PAVO_WQE_BIND_MW)
 		CHECK(is_inside(wqe, size, wqe.bind, sizeof(*wqe.bind)));
@@ -104,10 +107,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	Input input(data, size);
 	auto db = input.take<uint64_t>();
 	uint32_t choice = input.take<uint8_t>();
-	bool ud = choice & 1, xrc = (choice & 3) == 2;
+	constexpr uint8_t services[] = {PAVO_FOR_RC, PAVO_FOR_UD, PAVO_FOR_XRC,
+					PAVO_FOR_UC};
+	const uint8_t service = services[choice & 3];
 	const pavo_parser_limits limits = {
-		ud ? PAVO_OPS_UD : PAVO_OPS_RC, ud,   xrc, choice >> 2,
-		ud ? 1024 : PAVO_MAX_MSG,	false};
+		service, false, choice >> 2,
+		service == PAVO_FOR_UD ? 1024 : PAVO_MAX_MSG};
 	size_t units = (input.left() + PAVO_WQE_UNIT - 1) / PAVO_WQE_UNIT;
 	size_t wqe_size = std::clamp<size_t>(units * PAVO_WQE_UNIT,
 					     sizeof(pavo_next_seg),

@@ -93,22 +93,22 @@ private:
 
 inline pavo_parser_limits rc_limits()
 {
-	return {PAVO_OPS_RC, false, false, 30, PAVO_MAX_MSG, false};
+	return {PAVO_FOR_RC, false, 30, PAVO_MAX_MSG};
 }
 
 inline pavo_parser_limits ud_limits(uint32_t mtu = 1024)
 {
-	return {PAVO_OPS_UD, true, false, 30, mtu, false};
+	return {PAVO_FOR_UD, false, 30, mtu};
 }
 
 inline pavo_parser_limits uc_limits()
 {
-	return {PAVO_OPS_UC, false, false, 30, PAVO_MAX_MSG, false};
+	return {PAVO_FOR_UC, false, 30, PAVO_MAX_MSG};
 }
 
 inline pavo_parser_limits xrc_limits()
 {
-	return {PAVO_OPS_RC, false, true, 30, PAVO_MAX_MSG, false};
+	return {PAVO_FOR_XRC, false, 30, PAVO_MAX_MSG};
 }
 
 struct FreeSwqe {

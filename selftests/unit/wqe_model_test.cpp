@@ -74,6 +74,27 @@ void model_payload(WqeModelled &model, const std::vector<uint8_t> &bytes,
 	}
 }
 
+/* Bit n: operation n is one of the service, by the ABI's text. */
+uint32_t ops_of(const pavo_parser_limits &limits)
+{
+	constexpr uint32_t sends = 1u << PAVO_WQE_NOP | 1u << PAVO_WQE_SEND |
+				   1u << PAVO_WQE_SEND_IMM;
+	constexpr uint32_t connected =
+		sends | 1u << PAVO_WQE_WRITE | 1u << PAVO_WQE_WRITE_IMM |
+		1u << PAVO_WQE_LOCAL_INV | 1u << PAVO_WQE_BIND_MW;
+
+	switch (limits.service) {
+	case PAVO_FOR_UD:
+		return sends;
+	case PAVO_FOR_UC:
+		return connected;
+	default:
+		return connected | 1u << PAVO_WQE_SEND_INV |
+		       1u << PAVO_WQE_READ | 1u << PAVO_WQE_CMP_SWAP |
+		       1u << PAVO_WQE_FETCH_ADD | 1u << PAVO_WQE_ATOMIC_WRITE;
+	}
+}
+
 WqeModelled model_of(const Wqe &wqe, uint32_t op,
 		     const pavo_parser_limits &limits)
 {
@@ -83,13 +104,15 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 	bool eight = atomic || op == PAVO_WQE_ATOMIC_WRITE;
 	bool rdma = op == PAVO_WQE_WRITE || op == PAVO_WQE_WRITE_IMM ||
 		    op == PAVO_WQE_READ || eight;
-	size_t remote = 16 + (limits.ud ? 48 : 0) + (limits.xrc ? 16 : 0);
+	bool ud = limits.service == PAVO_FOR_UD;
+	bool xrc = limits.service == PAVO_FOR_XRC;
+	size_t remote = 16 + (ud ? 48 : 0) + (xrc ? 16 : 0);
 	size_t offset = remote + (rdma ? 16 : 0) + (atomic ? 16 : 0);
 	WqeModelled model;
 
 	if (next.size > 255 || next.flags > 3)
 		return {PAVO_VE_WQE_FLAGS};
-	if (op > 13 || !(limits.ops >> op & 1))
+	if (op > 13 || !(ops_of(limits) >> op & 1))
 		return {PAVO_VE_WQE_OPCODE};
 	if (op == PAVO_WQE_BIND_MW)
 		return {bytes.size() == 48 ? PAVO_VE_NONE :
@@ -99,7 +122,7 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 					     PAVO_VE_WQE_SEGMENT};
 	if (bytes.size() < offset)
 		return {PAVO_VE_WQE_SEGMENT};
-	if (limits.ud) {
+	if (ud) {
 		auto way = at<pavo_ud_seg>(bytes, 16);
 		auto zeros = std::ranges::count(way.reserved, 0);
 
@@ -108,7 +131,7 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 		if (way.dest_qpn > 0xffffff || way.port_num != 1)
 			return {PAVO_VE_AV};
 	}
-	if (limits.xrc) {
+	if (xrc) {
 		auto queue = at<pavo_xrc_seg>(bytes, 16);
 		auto zeros = std::ranges::count(queue.reserved, 0u);
 
@@ -193,9 +216,9 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 		return wqe;
 	if (op == PAVO_WQE_BIND_MW)
 		return wqe.bind(random.bits(), random.bits(), 1, 2, 3, 4);
-	if (limits.ud)
+	if (limits.service == PAVO_FOR_UD)
 		wqe.add(random_way(random));
-	if (limits.xrc && op != PAVO_WQE_NOP)
+	if (limits.service == PAVO_FOR_XRC && op != PAVO_WQE_NOP)
 		wqe.add(pavo_xrc_seg{
 			.srqn = random.below(random.below(8) ? 1 << 24 : ~0u),
 			.reserved = {0, random.below(16) == 0, 0}});

@@ -387,19 +387,32 @@ TEST(WqeOperation, OnlyThoseOfTheServiceAreAllowed)
 	}
 }
 
-TEST(WqeOperation, NoneIsAllowedIfNoBitIsSet)
+TEST(WqeOperation, NoneIsAllowedWithoutAService)
 {
 	pavo_parser_limits none = rc_limits();
 
-	none.ops = 0;
+	none.service = 0;
 	for (uint32_t op = 0; op < 32; op++)
 		EXPECT_EQ(parse_wqe(good(op), op, none).err,
 			  PAVO_VE_WQE_OPCODE);
-	/* Bits that stand for no operation allow none. */
-	none.ops = ~((1u << PAVO_WQE_OP_COUNT) - 1);
-	for (uint32_t op = 0; op < 32; op++)
-		EXPECT_EQ(parse_wqe(good(op), op, none).err,
+}
+
+TEST(WqeOperation, OfTheKernelIsForTheKernelOnly)
+{
+	for (pavo_parser_limits limits :
+	     {rc_limits(), uc_limits(), xrc_limits(), ud_limits()}) {
+		bool connected = limits.service != PAVO_FOR_UD;
+
+		EXPECT_EQ(parse_wqe(good(PAVO_WQE_REG_MR), PAVO_WQE_REG_MR,
+				    limits)
+				  .err,
 			  PAVO_VE_WQE_OPCODE);
+		limits.kernel = true;
+		EXPECT_EQ(parse_wqe(good(PAVO_WQE_REG_MR), PAVO_WQE_REG_MR,
+				    limits)
+				  .err,
+			  connected ? PAVO_VE_NONE : PAVO_VE_WQE_OPCODE);
+	}
 }
 
 TEST(WqeOperation, ComesFromTheDoorbellOnly)

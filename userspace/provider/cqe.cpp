@@ -4,45 +4,12 @@
  */
 #include "cqe.h"
 
+#include "ops.h"
+
 namespace pavo {
 namespace {
 
-/* Both return false for what that queue cannot have completed. */
-bool send_opcode(uint8_t op, ibv_wc_opcode *opcode)
-{
-	switch (op) {
-	case PAVO_WQE_SEND:
-	case PAVO_WQE_SEND_IMM:
-	case PAVO_WQE_SEND_INV:
-		*opcode = IBV_WC_SEND;
-		return true;
-	case PAVO_WQE_WRITE:
-	case PAVO_WQE_WRITE_IMM:
-		*opcode = IBV_WC_RDMA_WRITE;
-		return true;
-	case PAVO_WQE_READ:
-		*opcode = IBV_WC_RDMA_READ;
-		return true;
-	case PAVO_WQE_CMP_SWAP:
-		*opcode = IBV_WC_COMP_SWAP;
-		return true;
-	case PAVO_WQE_FETCH_ADD:
-		*opcode = IBV_WC_FETCH_ADD;
-		return true;
-	case PAVO_WQE_LOCAL_INV:
-		*opcode = IBV_WC_LOCAL_INV;
-		return true;
-	case PAVO_WQE_BIND_MW:
-		*opcode = IBV_WC_BIND_MW;
-		return true;
-	case PAVO_WQE_ATOMIC_WRITE:
-		*opcode = IBV_WC_ATOMIC_WRITE;
-		return true;
-	default:
-		return false;
-	}
-}
-
+/* False for what a receive queue cannot have completed. */
 bool recv_opcode(uint8_t op, ibv_wc_opcode *opcode)
 {
 	switch (op) {
@@ -105,7 +72,7 @@ void decode_cqe(const pavo_cqe &cqe, ibv_wc *wc)
 	*wc = {};
 	wc->status = static_cast<ibv_wc_status>(cqe.status);
 	known = recv ? recv_opcode(cqe.opcode, &wc->opcode) :
-		       send_opcode(cqe.opcode, &wc->opcode);
+		       find_send_completion(cqe.opcode, &wc->opcode);
 	wc->vendor_err = cqe.vendor_err;
 	wc->byte_len = cqe.byte_len;
 	wc->imm_data = cqe.imm; /* or the key: the same word of wc */

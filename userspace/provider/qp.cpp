@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "ops.h"
 #include "provider.h"
 #include "qp_ex.h"
 

@@ -288,34 +288,7 @@ void wr_set_inline_data(ibv_qp_ex *qp, void *addr, size_t length)
 	builder(qp).set_inline(&piece, 1);
 }
 
-struct SendOp {
-	uint64_t flag;
-	ibv_wr_opcode opcode;
-};
-
-constexpr SendOp SEND_OPS[] = {
-	{IBV_QP_EX_WITH_RDMA_WRITE, IBV_WR_RDMA_WRITE},
-	{IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM},
-	{IBV_QP_EX_WITH_SEND, IBV_WR_SEND},
-	{IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_WR_SEND_WITH_IMM},
-	{IBV_QP_EX_WITH_RDMA_READ, IBV_WR_RDMA_READ},
-	{IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_CMP_AND_SWP},
-	{IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_FETCH_AND_ADD},
-	{IBV_QP_EX_WITH_LOCAL_INV, IBV_WR_LOCAL_INV},
-	{IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW},
-	{IBV_QP_EX_WITH_SEND_WITH_INV, IBV_WR_SEND_WITH_INV},
-	{IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_WR_ATOMIC_WRITE},
-};
-
 } // namespace
-
-bool send_ops_supported(ibv_qp_type type, uint64_t ops)
-{
-	for (const SendOp &op : SEND_OPS)
-		if (ops & op.flag && service_has(type, op.opcode))
-			ops &= ~op.flag;
-	return !ops;
-}
 
 void set_send_ops(Qp *qp)
 {

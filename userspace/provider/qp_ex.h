@@ -45,9 +45,6 @@ private:
 	size_t max_inline_ = 0;
 };
 
-/** Can a QP of @type be asked for all of @ops (IBV_QP_EX_WITH_*)? */
-bool send_ops_supported(ibv_qp_type type, uint64_t ops);
-
 /** Makes @qp, which has a builder, one with functions for ibv_wr_*. */
 void set_send_ops(Qp *qp);
 

@@ -7,73 +7,15 @@
  */
 #include "wqe.h"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
+
+#include "ops.h"
 
 namespace pavo {
 namespace {
 
-constexpr uint8_t RC = 1 << 0;
-constexpr uint8_t UC = 1 << 1;
-constexpr uint8_t UD = 1 << 2;
-constexpr uint8_t XRC = 1 << 3;
 constexpr uint64_t MAX_MESSAGE = 0x7fffffff;
-
-/* Which segments follow the NextSeg. */
-enum class Shape { MESSAGE, REMOTE, ATOMIC, KEY, BIND };
-
-struct Operation {
-	uint8_t op;
-	uint8_t services;
-	Shape shape;
-	bool may_inline;
-};
-
-/* What a verbs opcode is for us, by opcode; no service: we do not know it. */
-constexpr auto OPERATIONS = [] {
-	constexpr uint8_t reliable = RC | XRC;
-	constexpr uint8_t connected = reliable | UC;
-	constexpr uint8_t all = connected | UD;
-	std::array<Operation, 16> of = {};
-
-	of[IBV_WR_SEND] = {PAVO_WQE_SEND, all, Shape::MESSAGE, true};
-	of[IBV_WR_SEND_WITH_IMM] = {PAVO_WQE_SEND_IMM, all, Shape::MESSAGE,
-				    true};
-	of[IBV_WR_SEND_WITH_INV] = {PAVO_WQE_SEND_INV, reliable, Shape::MESSAGE,
-				    true};
-	of[IBV_WR_RDMA_WRITE] = {PAVO_WQE_WRITE, connected, Shape::REMOTE,
-				 true};
-	of[IBV_WR_RDMA_WRITE_WITH_IMM] = {PAVO_WQE_WRITE_IMM, connected,
-					  Shape::REMOTE, true};
-	of[IBV_WR_RDMA_READ] = {PAVO_WQE_READ, reliable, Shape::REMOTE, false};
-	of[IBV_WR_ATOMIC_CMP_AND_SWP] = {PAVO_WQE_CMP_SWAP, reliable,
-					 Shape::ATOMIC, false};
-	of[IBV_WR_ATOMIC_FETCH_AND_ADD] = {PAVO_WQE_FETCH_ADD, reliable,
-					   Shape::ATOMIC, false};
-	of[IBV_WR_LOCAL_INV] = {PAVO_WQE_LOCAL_INV, connected, Shape::KEY,
-				false};
-	of[IBV_WR_BIND_MW] = {PAVO_WQE_BIND_MW, connected, Shape::BIND, false};
-	of[IBV_WR_ATOMIC_WRITE] = {PAVO_WQE_ATOMIC_WRITE, reliable,
-				   Shape::REMOTE, true};
-	return of;
-}();
-
-uint8_t service_bit(ibv_qp_type type)
-{
-	switch (type) {
-	case IBV_QPT_RC:
-		return RC;
-	case IBV_QPT_UC:
-		return UC;
-	case IBV_QPT_UD:
-		return UD;
-	case IBV_QPT_XRC_SEND:
-		return XRC;
-	default:
-		return 0;
-	}
-}
 
 /* Hands out the slot segment by segment and never beyond its end. */
 class Slot {
@@ -256,18 +198,17 @@ int put_bind(Slot &slot, const ibv_send_wr &wr)
 }
 
 /* The word of the NextSeg that carries immediate data or a key. */
-uint32_t immediate_word(const ibv_send_wr &wr, uint8_t op)
+uint32_t immediate_word(const ibv_send_wr &wr, Word word)
 {
-	switch (op) {
-	case PAVO_WQE_SEND_IMM:
-	case PAVO_WQE_WRITE_IMM:
+	switch (word) {
+	case Word::IMMEDIATE:
 		return wr.imm_data;
-	case PAVO_WQE_SEND_INV:
-	case PAVO_WQE_LOCAL_INV:
+	case Word::KEY:
 		return wr.invalidate_rkey;
-	default:
+	case Word::NONE:
 		return 0;
 	}
+	return 0;
 }
 
 /* Whose receives a message takes, or whose memory it touches. */
@@ -305,26 +246,16 @@ int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 
 } // namespace
 
-bool service_has(ibv_qp_type service, ibv_wr_opcode opcode)
-{
-	auto index = static_cast<size_t>(opcode);
-
-	return index < OPERATIONS.size() &&
-	       OPERATIONS[index].services & service_bit(service);
-}
-
 int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 		   const WqeLimits &limits, const pavo_ud_seg *av,
 		   uint32_t flags, WqeName *name)
 {
+	const Operation *op = find_operation(limits.service, wr.opcode);
 	Slot slot(start, limits.slot_size);
 	int err;
 
-	if (!service_has(limits.service, wr.opcode))
+	if (!op)
 		return EINVAL;
-
-	const Operation &op = OPERATIONS[wr.opcode];
-
 	if (wr.num_sge < 0 ||
 	    static_cast<uint32_t>(wr.num_sge) > limits.max_sge)
 		return EINVAL;
@@ -338,19 +269,19 @@ int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 		.next = 0,
 		.size = 0,
 		.flags = flags,
-		.imm = immediate_word(wr, op.op),
+		.imm = immediate_word(wr, op->word),
 	};
 
 	if (!slot.put(next))
 		return EINVAL;
-	err = put_xrc(slot, wr, op, limits);
+	err = put_xrc(slot, wr, *op, limits);
 	if (err)
 		return err;
-	err = put_body(slot, wr, op, limits, av);
+	err = put_body(slot, wr, *op, limits, av);
 	if (err)
 		return err;
 
-	name->word = op.op;
+	name->word = op->op;
 	if (wr.send_flags & IBV_SEND_FENCE)
 		name->word |= PAVO_DB_FENCE;
 	name->units = slot.used() / PAVO_WQE_UNIT;

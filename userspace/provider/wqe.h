@@ -31,9 +31,6 @@ struct WqeName {
 	uint32_t units; /* size in PAVO_WQE_UNIT */
 };
 
-/** Is @opcode an operation of the service? */
-bool service_has(ibv_qp_type service, ibv_wr_opcode opcode);
-
 /**
  * Writes the send WQE of @wr into @slot, not linked to any other.
  * @av: address vector of a datagram, without the fields the request brings;

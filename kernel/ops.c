@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * ops.c - the table of operations; see ops.h. Constant data, nothing else.
+ */
+#include "ops.h"
+#include "wire/wire.h"
+
+#define RELIABLE (PAVO_FOR_RC | PAVO_FOR_XRC)
+#define CONNECTED (RELIABLE | PAVO_FOR_UC)
+#define ALL (CONNECTED | PAVO_FOR_UD)
+
+#define PAYLOAD (PAVO_SEG_DATA | PAVO_SEG_INLINE)
+
+/* Opcodes of a message of sends or writes: @end is how its last packet is called. */
+#define MESSAGE(kind, end)                            \
+	.first = PAVO_OP_##kind##_FIRST,              \
+	.middle = PAVO_OP_##kind##_MIDDLE,            \
+	.last = PAVO_OP_##kind##_LAST##end,           \
+	.only = PAVO_OP_##kind##_ONLY##end
+
+const struct pavo_op pavo_ops[] = {
+	[PAVO_WQE_NOP] = {
+		.services = ALL,
+	},
+	[PAVO_WQE_SEND] = {
+		.services = ALL,
+		.segments = PAYLOAD,
+		.answer = PAVO_ANSWER_ACK,
+		MESSAGE(SEND, ),
+	},
+	[PAVO_WQE_SEND_IMM] = {
+		.services = ALL,
+		.segments = PAYLOAD,
+		.answer = PAVO_ANSWER_ACK,
+		MESSAGE(SEND, _IMM),
+	},
+	[PAVO_WQE_SEND_INV] = {
+		.services = RELIABLE,
+		.segments = PAYLOAD,
+		.answer = PAVO_ANSWER_ACK,
+		MESSAGE(SEND, _INV),
+	},
+	[PAVO_WQE_WRITE] = {
+		.services = CONNECTED,
+		.segments = PAVO_SEG_RADDR | PAYLOAD,
+		.answer = PAVO_ANSWER_ACK,
+		MESSAGE(WRITE, ),
+	},
+	[PAVO_WQE_WRITE_IMM] = {
+		.services = CONNECTED,
+		.segments = PAVO_SEG_RADDR | PAYLOAD,
+		.answer = PAVO_ANSWER_ACK,
+		MESSAGE(WRITE, _IMM),
+	},
+	[PAVO_WQE_READ] = {
+		.services = RELIABLE,
+		.segments = PAVO_SEG_RADDR | PAVO_SEG_DATA,
+		.answer = PAVO_ANSWER_READ,
+		.only = PAVO_OP_READ_REQUEST,
+	},
+	[PAVO_WQE_CMP_SWAP] = {
+		.services = RELIABLE,
+		.segments = PAVO_SEG_RADDR | PAVO_SEG_ATOMIC | PAVO_SEG_DATA,
+		.answer = PAVO_ANSWER_VALUE,
+		.length = sizeof(u64),
+		.only = PAVO_OP_CMP_SWAP,
+	},
+	[PAVO_WQE_FETCH_ADD] = {
+		.services = RELIABLE,
+		.segments = PAVO_SEG_RADDR | PAVO_SEG_ATOMIC | PAVO_SEG_DATA,
+		.answer = PAVO_ANSWER_VALUE,
+		.length = sizeof(u64),
+		.only = PAVO_OP_FETCH_ADD,
+	},
+	[PAVO_WQE_LOCAL_INV] = {
+		.services = CONNECTED,
+	},
+	[PAVO_WQE_BIND_MW] = {
+		.services = CONNECTED,
+		.segments = PAVO_SEG_BIND,
+	},
+	[PAVO_WQE_REG_MR] = {
+		.services = CONNECTED,
+		.segments = PAVO_SEG_BIND,
+		.kernel = true,
+	},
+	[PAVO_WQE_ATOMIC_WRITE] = {
+		.services = RELIABLE,
+		.segments = PAVO_SEG_RADDR | PAYLOAD,
+		.answer = PAVO_ANSWER_EMPTY,
+		.length = sizeof(u64),
+		.only = PAVO_OP_ATOMIC_WRITE,
+	},
+	/* To the end of what a doorbell can name. */
+	[PAVO_DB_OP_MASK] = {},
+};
+
+#ifdef __KERNEL__
+#include <linux/kernel.h>
+#include "compat.h"
+
+u8 pavo_op_of_wr(enum ib_wr_opcode wr)
+{
+	static const u8 ops[] = {
+		[IB_WR_RDMA_WRITE] = PAVO_WQE_WRITE,
+		[IB_WR_RDMA_WRITE_WITH_IMM] = PAVO_WQE_WRITE_IMM,
+		[IB_WR_SEND] = PAVO_WQE_SEND,
+		[IB_WR_SEND_WITH_IMM] = PAVO_WQE_SEND_IMM,
+		[IB_WR_RDMA_READ] = PAVO_WQE_READ,
+		[IB_WR_RDMA_READ_WITH_INV] = PAVO_WQE_READ,
+		[IB_WR_ATOMIC_CMP_AND_SWP] = PAVO_WQE_CMP_SWAP,
+		[IB_WR_ATOMIC_FETCH_AND_ADD] = PAVO_WQE_FETCH_ADD,
+		[PAVO_WR_ATOMIC_WRITE] = PAVO_WQE_ATOMIC_WRITE,
+		[IB_WR_SEND_WITH_INV] = PAVO_WQE_SEND_INV,
+		[IB_WR_LOCAL_INV] = PAVO_WQE_LOCAL_INV,
+		[IB_WR_REG_MR] = PAVO_WQE_REG_MR,
+	};
+
+	return wr < ARRAY_SIZE(ops) ? ops[wr] : PAVO_WQE_NOP;
+}
+
+enum ib_wc_opcode pavo_op_wc(u8 op)
+{
+	static const enum ib_wc_opcode opcodes[PAVO_WQE_OP_COUNT] = {
+		[PAVO_WQE_SEND] = IB_WC_SEND,
+		[PAVO_WQE_SEND_IMM] = IB_WC_SEND,
+		[PAVO_WQE_SEND_INV] = IB_WC_SEND,
+		[PAVO_WQE_WRITE] = IB_WC_RDMA_WRITE,
+		[PAVO_WQE_WRITE_IMM] = IB_WC_RDMA_WRITE,
+		[PAVO_WQE_READ] = IB_WC_RDMA_READ,
+		[PAVO_WQE_CMP_SWAP] = IB_WC_COMP_SWAP,
+		[PAVO_WQE_FETCH_ADD] = IB_WC_FETCH_ADD,
+		[PAVO_WQE_ATOMIC_WRITE] = PAVO_WC_ATOMIC_WRITE,
+		[PAVO_WQE_LOCAL_INV] = IB_WC_LOCAL_INV,
+		[PAVO_WQE_REG_MR] = IB_WC_REG_MR,
+	};
+
+	return op < ARRAY_SIZE(opcodes) ? opcodes[op] : IB_WC_SEND;
+}
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * ops.h - the provider's table of operations: a row says what a work request of verbs is
+ * for the module, and what its completion is called. The module's own is kernel/ops.h.
+ *
+ * Called by wqe.cpp, cqe.cpp and qp.cpp. Constant data, nothing else.
+ */
+#ifndef PAVO_PROVIDER_OPS_H
+#define PAVO_PROVIDER_OPS_H
+
+#include <cstdint>
+#include <infiniband/verbs.h>
+#include <rdma/pavo-abi.h>
+
+namespace pavo {
+
+/** Segments that follow NextSeg and that of the service. */
+enum class Shape : uint8_t { MESSAGE, REMOTE, ATOMIC, KEY, BIND };
+
+/** Meaning of the word of NextSeg that is the operation's own. */
+enum class Word : uint8_t { NONE, IMMEDIATE, KEY };
+
+/**
+ * @op:         enum pavo_wqe_op
+ * @services:   bits of its services; 0: the provider does not know the request
+ * @shape:      segments
+ * @word:       of NextSeg
+ * @may_inline: its payload may be in the WQE
+ * @wc:         opcode of its completion
+ * @flag:       IBV_QP_EX_WITH_*
+ */
+struct Operation {
+	uint8_t op;
+	uint8_t services;
+	Shape shape;
+	Word word;
+	bool may_inline;
+	ibv_wc_opcode wc;
+	uint64_t flag;
+};
+
+/** The row of @opcode; null if it is no operation of the service. */
+const Operation *find_operation(ibv_qp_type service, ibv_wr_opcode opcode);
+
+/** Can a QP of @type be asked for all of @ops (IBV_QP_EX_WITH_*)? */
+bool send_ops_supported(ibv_qp_type type, uint64_t ops);
+
+/** What the completion of @op is called; false: no operation has that number. */
+bool find_send_completion(uint8_t op, ibv_wc_opcode *opcode);
+
+} // namespace pavo
+
+#endif /* PAVO_PROVIDER_OPS_H */
