@@ -18,6 +18,17 @@
 	.last = PAVO_OP_##kind##_LAST##end,           \
 	.only = PAVO_OP_##kind##_ONLY##end
 
+#define EXT_ATOMIC(operation)                                            \
+	{                                                                \
+		.services = PAVO_FOR_RC,                                 \
+		.segments = PAVO_SEG_RADDR | PAVO_SEG_EXT_ATOMIC |       \
+			    PAVO_SEG_DATA,                               \
+		.answer = PAVO_ANSWER_VALUE,                             \
+		.length = sizeof(u64),                                   \
+		.only = PAVO_OP_EXT_ATOMIC,                              \
+		.aop = PAVO_AOP_##operation,                             \
+	}
+
 const struct pavo_op pavo_ops[] = {
 	[PAVO_WQE_NOP] = {
 		.services = ALL,
@@ -91,6 +102,16 @@ const struct pavo_op pavo_ops[] = {
 		.length = sizeof(u64),
 		.only = PAVO_OP_ATOMIC_WRITE,
 	},
+	[PAVO_WQE_EXT_FETCH_ADD] = EXT_ATOMIC(FETCH_ADD),
+	[PAVO_WQE_EXT_SWAP] = EXT_ATOMIC(SWAP),
+	[PAVO_WQE_EXT_CMP_SWAP] = EXT_ATOMIC(CMP_SWAP),
+	[PAVO_WQE_IMM64] = {
+		.services = PAVO_FOR_RC,
+		.segments = PAVO_SEG_IMM64,
+		.answer = PAVO_ANSWER_ACK,
+		.length = sizeof(u64),
+		.only = PAVO_OP_IMM64,
+	},
 	/* To the end of what a doorbell can name. */
 	[PAVO_DB_OP_MASK] = {},
 };
@@ -114,6 +135,8 @@ u8 pavo_op_of_wr(enum ib_wr_opcode wr)
 		[IB_WR_SEND_WITH_INV] = PAVO_WQE_SEND_INV,
 		[IB_WR_LOCAL_INV] = PAVO_WQE_LOCAL_INV,
 		[IB_WR_REG_MR] = PAVO_WQE_REG_MR,
+		[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = PAVO_WQE_EXT_CMP_SWAP,
+		[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = PAVO_WQE_EXT_FETCH_ADD,
 	};
 
 	return wr < ARRAY_SIZE(ops) ? ops[wr] : PAVO_WQE_NOP;
@@ -133,6 +156,8 @@ enum ib_wc_opcode pavo_op_wc(u8 op)
 		[PAVO_WQE_ATOMIC_WRITE] = PAVO_WC_ATOMIC_WRITE,
 		[PAVO_WQE_LOCAL_INV] = IB_WC_LOCAL_INV,
 		[PAVO_WQE_REG_MR] = IB_WC_REG_MR,
+		[PAVO_WQE_EXT_CMP_SWAP] = IB_WC_MASKED_COMP_SWAP,
+		[PAVO_WQE_EXT_FETCH_ADD] = IB_WC_MASKED_FETCH_ADD,
 	};
 
 	return op < ARRAY_SIZE(opcodes) ? opcodes[op] : IB_WC_SEND;

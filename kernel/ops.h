@@ -28,6 +28,8 @@ enum pavo_op_segment {
 	PAVO_SEG_DATA =
 		1 << 3, /* any number; payload, or where the answer goes */
 	PAVO_SEG_INLINE = 1 << 4, /* or one of these */
+	PAVO_SEG_EXT_ATOMIC = 1 << 5, /* in the place of PAVO_SEG_ATOMIC */
+	PAVO_SEG_IMM64 = 1 << 6,
 };
 
 /* How the peer answers (struct pavo_op.answer). Those from READ on take its resources. */
@@ -48,6 +50,7 @@ enum pavo_op_answer {
  * @kernel:   for consumers in the kernel only
  * @first, @middle, @last, @only: BTH opcodes of its packets, without the service; an
  *            operation that is always one packet has the last of them only
+ * @aop:      extended atomics: enum pavo_aop
  */
 struct pavo_op {
 	u8 services;
@@ -59,6 +62,7 @@ struct pavo_op {
 	u8 middle;
 	u8 last;
 	u8 only;
+	u8 aop;
 };
 
 /** The table, by enum pavo_wqe_op; a row for each number that a doorbell can carry. */

@@ -14,6 +14,8 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 n)
 {
 	const struct pavo_op *op = pavo_op(wqe->op);
 
+	if (op->segments & PAVO_SEG_IMM64 && wqe->flags & PAVO_WQE_SOLICITED)
+		return PAVO_OP_IMM64_SE;
 	/* One request asks for many packets of a read. */
 	if (n == 1 || pavo_op_brings(wqe->op))
 		return op->only;
@@ -75,6 +77,7 @@ int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
 {
 	u32 mtu = qp->attr.mtu, done = pkt * mtu;
 	struct pavo_pkt p = {
+		/* Extended opcodes have all of these bits. */
 		.opcode = pavo_service(qp) |
 			  request_opcode(wqe, pkt, wqe->npkts),
 		.ack_req = ack_req,
@@ -87,6 +90,10 @@ int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
 		.srqn = wqe->srqn,
 		.swap_add = wqe->swap_add,
 		.compare = wqe->compare,
+		.swap_add_mask = wqe->swap_add_mask,
+		.compare_mask = wqe->compare_mask,
+		.request_id = wqe->number,
+		.aop = pavo_op(wqe->op)->aop,
 		.imm = (__force __be32)wqe->imm,
 		.inv_rkey = wqe->imm,
 	};

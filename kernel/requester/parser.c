@@ -108,6 +108,40 @@ static enum pavo_vendor_err parse_xrc(struct pavo_swqe *wqe,
 	return PAVO_VE_NONE;
 }
 
+/* Masks that the operation does not use say nothing: they are all ones. */
+static enum pavo_vendor_err parse_ext_atomic(struct pavo_swqe *wqe,
+					     struct seg_reader *r)
+{
+	const struct pavo_ext_atomic_seg *seg = take(r, sizeof(*seg));
+
+	if (!seg)
+		return PAVO_VE_WQE_SEGMENT;
+	wqe->swap_add = seg->swap_add;
+	wqe->swap_add_mask = seg->swap_add_mask;
+	wqe->compare = seg->compare;
+	wqe->compare_mask = seg->compare_mask;
+	if (wqe->op == PAVO_WQE_EXT_CMP_SWAP)
+		return PAVO_VE_NONE;
+	if (wqe->compare || ~wqe->compare_mask)
+		return PAVO_VE_WQE_SEGMENT;
+	if (wqe->op == PAVO_WQE_EXT_SWAP && ~wqe->swap_add_mask)
+		return PAVO_VE_WQE_SEGMENT;
+	return PAVO_VE_NONE;
+}
+
+static enum pavo_vendor_err parse_imm64(struct pavo_swqe *wqe,
+					struct seg_reader *r)
+{
+	const struct pavo_imm64_seg *seg = take(r, sizeof(*seg));
+
+	if (!seg || seg->reserved || r->left)
+		return PAVO_VE_WQE_SEGMENT;
+	wqe->flags |= PAVO_SWQE_INLINE;
+	wqe->data = (const u8 *)&seg->imm;
+	wqe->length = sizeof(seg->imm);
+	return PAVO_VE_NONE;
+}
+
 /* RaddrSeg, and AtomicSeg behind it. @raddr: RaddrSeg if the op has one. */
 static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 					 struct seg_reader *r,
@@ -123,6 +157,8 @@ static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 		return PAVO_VE_WQE_SEGMENT;
 	wqe->raddr = (*raddr)->va;
 	wqe->rkey = (*raddr)->rkey;
+	if (segments & PAVO_SEG_EXT_ATOMIC)
+		return parse_ext_atomic(wqe, r);
 	if (!(segments & PAVO_SEG_ATOMIC))
 		return PAVO_VE_NONE;
 	atomic = take(r, sizeof(*atomic));
@@ -166,7 +202,9 @@ static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
 	if (!err)
 		err = parse_remote(wqe, r, &raddr);
 	if (!err)
-		err = parse_payload(wqe, r, lim->max_sge);
+		err = op->segments & PAVO_SEG_IMM64 ?
+			      parse_imm64(wqe, r) :
+			      parse_payload(wqe, r, lim->max_sge);
 	if (err)
 		return err;
 	if (wqe->length > lim->max_len)
@@ -202,6 +240,8 @@ enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 	wqe->npkts = 0;
 	wqe->swap_add = 0;
 	wqe->compare = 0;
+	wqe->swap_add_mask = 0;
+	wqe->compare_mask = 0;
 	/* A size that cannot be leads nowhere: the chain ends here. */
 	wqe->next = next->size > 0xff ?
 			    0 :

@@ -40,13 +40,13 @@
  * @imm:      as in NextSeg
  * @rkey, @raddr: RaddrSeg
  * @srqn:     XrcSeg
- * @swap_add, @compare: AtomicSeg
+ * @swap_add, @compare: AtomicSeg; ExtAtomicSeg with the masks
  * @next:     doorbell form (without QPN) of the next WQE; size 0: chain ends
  * @first_psn, @npkts: set when it is numbered; reads: of the response packets
  * @av:       UDSeg, in @raw
  * @bind:     BindSeg, in @raw
  * @sge:      DataSegs, in @raw
- * @data:     inline payload, in @raw
+ * @data:     inline payload, Imm64Seg among it, in @raw
  * @raw:      the private copy, as long as a slot of the ring
  */
 struct pavo_swqe {
@@ -64,6 +64,8 @@ struct pavo_swqe {
 	u32 npkts;
 	u64 swap_add;
 	u64 compare;
+	u64 swap_add_mask;
+	u64 compare_mask;
 	u64 next;
 	const struct pavo_ud_seg *av;
 	const struct pavo_bind_seg *bind;

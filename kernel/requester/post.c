@@ -27,6 +27,21 @@ static void *put_ud(void *pos, const struct ib_send_wr *wr)
 	return seg + 1;
 }
 
+static void *put_ext_atomic(void *pos, const struct ib_atomic_wr *wr, u8 op)
+{
+	struct pavo_ext_atomic_seg *seg = pos;
+	bool compare = op == PAVO_WQE_EXT_CMP_SWAP;
+
+	*seg = (struct pavo_ext_atomic_seg){
+		.swap_add = compare ? wr->swap : wr->compare_add,
+		.swap_add_mask = compare ? wr->swap_mask :
+					   wr->compare_add_mask,
+		.compare = compare ? wr->compare_add : 0,
+		.compare_mask = compare ? wr->compare_add_mask : ~0ull,
+	};
+	return seg + 1;
+}
+
 /* RaddrSeg and AtomicSeg, where the operation has them. */
 static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
 {
@@ -37,13 +52,15 @@ static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
 	if (!(segments & PAVO_SEG_RADDR))
 		return pos;
 	raddr->length = total_length(wr);
-	if (!(segments & PAVO_SEG_ATOMIC)) {
+	if (!(segments & (PAVO_SEG_ATOMIC | PAVO_SEG_EXT_ATOMIC))) {
 		raddr->va = rdma_wr(wr)->remote_addr;
 		raddr->rkey = rdma_wr(wr)->rkey;
 		return raddr + 1;
 	}
 	raddr->va = atomic_wr(wr)->remote_addr;
 	raddr->rkey = atomic_wr(wr)->rkey;
+	if (segments & PAVO_SEG_EXT_ATOMIC)
+		return put_ext_atomic(atomic, atomic_wr(wr), op);
 	atomic->swap_add = op == PAVO_WQE_CMP_SWAP ? atomic_wr(wr)->swap :
 						     atomic_wr(wr)->compare_add;
 	atomic->compare = op == PAVO_WQE_CMP_SWAP ? atomic_wr(wr)->compare_add :

@@ -262,6 +262,16 @@ static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
 	return err;
 }
 
+/* The answer of an atomic of any kind: is it one to that request (sources.md#ext-response)? */
+static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
+{
+	bool ext = pavo_op(wqe->op)->segments & PAVO_SEG_EXT_ATOMIC;
+
+	if (ext != !!(pkt->info->flags & PAVO_OPF_EXTATOMICACK))
+		return false;
+	return !ext || pkt->request_id == wqe->number;
+}
+
 /* The response that is next in line: take its data, then release its PSN. */
 static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -274,6 +284,8 @@ static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	enum pavo_vendor_err err;
 
 	if (atomic != (pavo_op(wqe->op)->answer == PAVO_ANSWER_VALUE))
+		err = PAVO_VE_BAD_RESPONSE;
+	else if (atomic && !is_value_of(wqe, &rx->pkt))
 		err = PAVO_VE_BAD_RESPONSE;
 	else if (atomic)
 		err = pavo_sgl_store(qp, wqe, &rx->pkt.atomic_orig,

@@ -25,7 +25,7 @@ static u32 head_size(const struct pavo_qp *qp)
 
 /*
  * A WQE of max_send_sge entries, or of max_inline bytes, whichever is more.
- * Atomics have a segment more, and no inline data.
+ * Atomics have a segment more, which may be an ExtAtomicSeg, and no inline data.
  */
 static u32 slot_size(const struct pavo_qp *qp)
 {
@@ -34,7 +34,7 @@ static u32 slot_size(const struct pavo_qp *qp)
 	u32 data = qp->cap.max_send_sge * sizeof(struct pavo_data_seg);
 
 	if (!pavo_is_datagram(qp))
-		data += sizeof(struct pavo_atomic_seg);
+		data += sizeof(struct pavo_ext_atomic_seg);
 	return head_size(qp) + max(data, in);
 }
 

@@ -9,6 +9,7 @@
  * unreliable.c for sends and writes that nobody acknowledges.
  */
 #include "internal.h"
+#include "translate/atomic.h"
 
 /*
  * A NAK that ends the QP. The answers due before it go out first, or the
@@ -394,29 +395,60 @@ static void eight_bytes_done(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 {
 	pavo_use_end(qp, PAVO_SLOT_WRITE);
 	if (err)
-		fail(qp, pkt, PAVO_NAK_REM_OP);
+		fail(qp, pkt, err == -EINVAL ? PAVO_NAK_INV_REQ :
+					       PAVO_NAK_REM_OP);
 	else
 		answer_once(qp, pkt, res);
 }
 
+/* The operation that the packet asks for; false: there is none of that number. */
+static bool read_atomic(const struct pavo_pkt *pkt, struct pavo_atomic *op)
+{
+	bool ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH;
+
+	*op = (struct pavo_atomic){
+		.aop = PAVO_AOP_FETCH_ADD,
+		.swap_add = pkt->swap_add,
+		.compare = pkt->compare,
+	};
+	if (ext) {
+		op->aop = pkt->aop;
+		op->swap_add_mask = pkt->swap_add_mask;
+		op->compare_mask = pkt->compare_mask;
+	} else if ((pkt->opcode & ~PAVO_SVC_MASK) == PAVO_OP_CMP_SWAP) {
+		op->aop = PAVO_AOP_CMP_SWAP;
+		op->swap_add_mask = ~0ull;
+		op->compare_mask = ~0ull;
+	}
+	return op->aop <= PAVO_AOP_CMP_SWAP;
+}
+
+/*
+ * Where the memory is not aligned nothing happens, whatever the address says. Of the standard's
+ * operations that has to be aligned, too (IBA 9.7.4.1.6); of the extended ones, an offset
+ * from the beginning of the region need not be (sources.md#ext-errors).
+ */
 static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	bool swap = (pkt->opcode & ~PAVO_SVC_MASK) == PAVO_OP_CMP_SWAP;
+	bool ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH;
 	struct pavo_resource *res;
 	struct pavo_region *region;
+	struct pavo_atomic op;
 	int err;
 
 	if (!(qp->attr.access & IB_ACCESS_REMOTE_ATOMIC) ||
-	    !qp->attr.max_dest_rd_atomic || pkt->va & 7) {
+	    !qp->attr.max_dest_rd_atomic || (!ext && pkt->va & 7) ||
+	    !read_atomic(pkt, &op)) {
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
 	res = eight_bytes(qp, pkt, IB_ACCESS_REMOTE_ATOMIC, &region);
 	if (!res)
 		return;
-	err = pavo_region_atomic(region, pkt->va, swap ? &pkt->compare : NULL,
-				 pkt->swap_add, &res->orig);
+	err = pavo_region_atomic(region, pkt->va, &op, &res->orig);
 	res->atomic = true;
+	res->ext = ext;
+	res->request_id = pkt->request_id;
 	eight_bytes_done(qp, pkt, res, err);
 }
 
@@ -442,6 +474,33 @@ static void execute_atomic_write(struct pavo_qp *qp, struct pavo_rx *rx)
 	err = pavo_region_store(region, pkt->va, value);
 	res->store = true;
 	eight_bytes_done(qp, pkt, res, err);
+}
+
+/*
+ * Eight bytes for a completion (sources.md#ext-immediate): they take a receive WQE and leave
+ * its memory alone. The opcode alone says whether the event is solicited.
+ */
+static void execute_imm64(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+	struct pavo_cqe cqe = {
+		.byte_len = sizeof(cqe.imm64),
+		.status = IB_WC_SUCCESS,
+		.opcode = PAVO_WQE_IMM64,
+		.src_qp = qp->attr.dest_qpn,
+		.flags = PAVO_CQE_IMM64,
+	};
+
+	if (pkt->payload != sizeof(cqe.imm64) ||
+	    skb_copy_bits(rx->skb, rx->payload, &cqe.imm64,
+			  sizeof(cqe.imm64))) {
+		fail(qp, pkt, PAVO_NAK_INV_REQ);
+		return;
+	}
+	if (!take_recv_wqe(qp, pkt))
+		return;
+	pavo_rq_complete(qp, &cqe, pkt->opcode == PAVO_OP_IMM64_SE);
+	done(qp, pkt);
 }
 
 /*
@@ -487,6 +546,7 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	res = pavo_resource_find(qp, pkt->psn);
 	if (!qp->resp.rq || !res ||
 	    res->atomic != !!(flags & PAVO_OPF_ATOMIC) ||
+	    res->ext != !!(flags & PAVO_OPF_EXTATOMICETH) ||
 	    res->store != !!(flags & PAVO_OPF_ATOMIC_WRITE)) {
 		pavo_count(qp, rx_drop_duplicate_read);
 		return;
@@ -588,6 +648,8 @@ void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		execute_read(qp, pkt);
 	else if (pkt->info->flags & PAVO_OPF_ATOMIC_WRITE)
 		execute_atomic_write(qp, rx);
+	else if (pkt->info->flags & PAVO_OPF_IMM64)
+		execute_imm64(qp, rx);
 	else
 		execute_atomic(qp, pkt);
 }

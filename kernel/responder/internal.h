@@ -21,6 +21,7 @@
  * can be answered again (IBA 9.7.5.1.2: RDMA read/atomic resources).
  * @first, @npkts: its PSNs
  * @atomic:  the answer is @orig, else memory
+ * @ext:     the answer has @request_id as well
  * @store:   an atomic write: the answer is an empty read response
  * @queued:  on the send queue
  * @replay:  asked for again: payload is copied
@@ -34,6 +35,7 @@ struct pavo_resource {
 	u32 first;
 	u32 npkts;
 	bool atomic;
+	bool ext;
 	bool store;
 	bool queued;
 	bool replay;
@@ -43,6 +45,7 @@ struct pavo_resource {
 	u32 psn;
 	u32 rkey;
 	u32 srqn;
+	u32 request_id;
 	u32 left;
 	u64 va;
 	u64 orig;

@@ -189,11 +189,13 @@ static void send_ack(struct pavo_qp *qp)
 static bool send_atomic(struct pavo_qp *qp, struct pavo_resource *res)
 {
 	struct pavo_pkt pkt = {
-		.opcode = PAVO_OP_ATOMIC_ACK,
+		.opcode = res->ext ? PAVO_OP_EXT_ATOMIC_ACK :
+				     PAVO_OP_ATOMIC_ACK,
 		.psn = res->psn,
 		.syndrome = PAVO_AETH_ACK_UNLIMITED,
 		.msn = res->msn,
 		.atomic_orig = res->orig,
+		.request_id = res->request_id,
 	};
 
 	return transmit(qp, &pkt, answer(qp, &pkt, 0), 0);

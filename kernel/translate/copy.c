@@ -17,6 +17,7 @@
 #include "device.h"
 #include "net/net.h"
 #include "translate.h"
+#include "translate/atomic.h"
 
 /*
  * The page of a region that its byte @at, from the start of its first page, is in. Packets
@@ -196,18 +197,42 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
 	return 0;
 }
 
+/* Others may change the word between two looks at it, but hardly every time. */
+#define ATTEMPTS 65536
+
+/* By compare and exchange. -EAGAIN: the word did not keep still. */
+static int exchange(atomic64_t *word, const struct pavo_atomic *op, u64 *orig)
+{
+	s64 old = atomic64_read(word);
+	u32 i;
+
+	for (i = 0; i < ATTEMPTS; i++) {
+		*orig = old;
+		if (atomic64_try_cmpxchg(word, &old,
+					 pavo_atomic_result(op, old)))
+			return 0;
+	}
+	return -EAGAIN;
+}
+
 int pavo_region_atomic(const struct pavo_region *region, u64 va,
-		       const u64 *compare, u64 swap_add, u64 *orig)
+		       const struct pavo_atomic *op, u64 *orig)
 {
 	struct page *page;
 	atomic64_t *word = map_word(region, va, &page);
+	int err = 0;
 
 	if (!word)
 		return -EINVAL;
-	if (compare)
-		*orig = atomic64_cmpxchg(word, *compare, swap_add);
+	if (op->aop == PAVO_AOP_FETCH_ADD && !op->swap_add_mask)
+		*orig = atomic64_fetch_add(op->swap_add, word);
+	else if (op->aop == PAVO_AOP_CMP_SWAP &&
+		 !~(op->compare_mask & op->swap_add_mask))
+		*orig = atomic64_cmpxchg(word, op->compare, op->swap_add);
+	else if (op->aop == PAVO_AOP_SWAP)
+		*orig = atomic64_xchg(word, op->swap_add);
 	else
-		*orig = atomic64_fetch_add(swap_add, word);
+		err = exchange(word, op, orig);
 	unmap_word(word, page);
-	return 0;
+	return err;
 }

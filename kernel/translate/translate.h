@@ -34,6 +34,7 @@
 
 struct page;
 struct sk_buff;
+struct pavo_atomic;
 struct pavo_dev;
 struct pavo_dmabuf;
 struct pavo_fast;
@@ -389,17 +390,16 @@ bool pavo_region_attach(const struct pavo_region *region, u64 va,
 int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
 
 /**
- * pavo_region_atomic - compare and swap, or add, on 8 bytes at @va.
- * @compare:  swap if the memory holds this; NULL: fetch and add
- * @swap_add: new value, or what is added
- * @orig:     what the memory held before, in host order
+ * pavo_region_atomic - carry out an atomic operation on 8 bytes at @va.
+ * @orig: what the memory held before, in host order
  *
  * Atomic also towards the CPUs of the process that owns the memory.
  *
- * Return: 0, or -EINVAL if the memory behind @va is not aligned to 8 bytes.
+ * Return: 0; -EINVAL if the memory behind @va is not aligned to 8 bytes; -EAGAIN if a CPU
+ * changed it each time that the adapter looked.
  */
 int pavo_region_atomic(const struct pavo_region *region, u64 va,
-		       const u64 *compare, u64 swap_add, u64 *orig);
+		       const struct pavo_atomic *op, u64 *orig);
 
 /* verbs objects; called by verbs/ only */
 struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access);

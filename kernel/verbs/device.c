@@ -84,6 +84,7 @@ static int pavo_query_device(struct ib_device *ibdev,
 	attr->max_mcast_qp_attach = min_t(int, PAVO_MAX_MCAST_QP_ATTACH,
 					  attr->max_total_mcast_qp_attach);
 	attr->atomic_cap = IB_ATOMIC_HCA;
+	attr->masked_atomic_cap = IB_ATOMIC_HCA;
 	attr->max_pkeys = 1;
 	/* 4.096 us * 2^15 = 134 ms: a busy machine answers within that */
 	attr->local_ca_ack_delay = 15;

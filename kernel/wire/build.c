@@ -48,6 +48,26 @@ static u8 *build_atomiceth(u8 *p, const struct pavo_pkt *pkt)
 	return p + PAVO_ATOMICETH_LEN;
 }
 
+static u8 *build_extatomiceth(u8 *p, const struct pavo_pkt *pkt)
+{
+	/* 28 bits reserved: a word with zeros on top */
+	pavo_put_be32(p, pkt->aop & 0xf);
+	pavo_put_be32(p + PAVO_EXTATOMICETH_ID, pkt->request_id);
+	pavo_put_be32(p + PAVO_EXTATOMICETH_RKEY, pkt->rkey);
+	pavo_put_be64(p + PAVO_EXTATOMICETH_VA, pkt->va);
+	pavo_put_be64(p + PAVO_EXTATOMICETH_SWAP_ADD, pkt->swap_add);
+	pavo_put_be64(p + PAVO_EXTATOMICETH_SWAP_ADD_MASK, pkt->swap_add_mask);
+	pavo_put_be64(p + PAVO_EXTATOMICETH_COMPARE, pkt->compare);
+	pavo_put_be64(p + PAVO_EXTATOMICETH_COMPARE_MASK, pkt->compare_mask);
+	return p + PAVO_EXTATOMICETH_LEN;
+}
+
+static void build_extatomicack(u8 *p, const struct pavo_pkt *pkt)
+{
+	pavo_put_be32(p + PAVO_EXTATOMICACK_ID, pkt->request_id);
+	pavo_put_be64(p + PAVO_EXTATOMICACK_ORIG, pkt->atomic_orig);
+}
+
 static u8 *build_aeth(u8 *p, const struct pavo_pkt *pkt)
 {
 	p[PAVO_AETH_SYNDROME] = pkt->syndrome;
@@ -113,10 +133,14 @@ unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt)
 		p = build_reth(p, pkt);
 	if (flags & PAVO_OPF_ATOMICETH)
 		p = build_atomiceth(p, pkt);
+	if (flags & PAVO_OPF_EXTATOMICETH)
+		p = build_extatomiceth(p, pkt);
 	if (flags & PAVO_OPF_AETH)
 		p = build_aeth(p, pkt);
 	if (flags & PAVO_OPF_ATOMICACK)
 		pavo_put_be64(p, pkt->atomic_orig);
+	if (flags & PAVO_OPF_EXTATOMICACK)
+		build_extatomicack(p, pkt);
 	if (flags & PAVO_OPF_PVO)
 		pavo_put_be64(p, pkt->rdma.back_pvo);
 	if (flags & PAVO_OPF_IMM)

@@ -94,6 +94,26 @@ enum pavo_wreth_at {
 	PAVO_WRETH_LEN = 40,
 };
 
+/* Atomic request (sources.md#ext-request); AOpCode in the low 4 bits */
+enum pavo_extatomiceth_at {
+	PAVO_EXTATOMICETH_AOP = 3,
+	PAVO_EXTATOMICETH_ID = 4,
+	PAVO_EXTATOMICETH_RKEY = 8,
+	PAVO_EXTATOMICETH_VA = 12,
+	PAVO_EXTATOMICETH_SWAP_ADD = 20,
+	PAVO_EXTATOMICETH_SWAP_ADD_MASK = 28,
+	PAVO_EXTATOMICETH_COMPARE = 36,
+	PAVO_EXTATOMICETH_COMPARE_MASK = 44,
+	PAVO_EXTATOMICETH_LEN = 52,
+};
+
+/* Atomic response (sources.md#ext-response) */
+enum pavo_extatomicack_at {
+	PAVO_EXTATOMICACK_ID = 0,
+	PAVO_EXTATOMICACK_ORIG = 4,
+	PAVO_EXTATOMICACK_LEN = 12,
+};
+
 /* Headers of one field */
 enum pavo_eth_len {
 	PAVO_ATOMICACK_LEN = 8,

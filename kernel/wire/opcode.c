@@ -31,6 +31,7 @@
 #define F_WETH (F_REQ | F_ONLY | PAVO_OPF_WETH)
 #define F_WRETH (F_WETH | PAVO_OPF_WRETH)
 #define F_PVO PAVO_OPF_PVO
+#define F_IMM64 (F_REQ | F_PAYLOAD | F_ONLY | PAVO_OPF_IMM64)
 
 /* @ext: bytes of the extension headers that @f names */
 #define ROW(svc, op, f, ext)                     \
@@ -119,11 +120,20 @@ static const struct pavo_op_info pavo_op_table[256] = {
 	ROW(UD, SEND_ONLY_IMM, F_SEND | F_ONLY | F_DETH | F_IMM,
 	    PAVO_DETH_LEN + PAVO_IMM_LEN),
 
-	/* left to manufacturers */
+	/* left to manufacturers, as all below */
 	WINDOW_ROW(MESSAGE, F_WETH | F_PAYLOAD, 0),
 	WINDOW_ROW(DATA, F_WRETH | F_PAYLOAD, PAVO_WRETH_LEN),
 	WINDOW_ROW(READ, F_WRETH | F_PVO, PAVO_WRETH_LEN + PAVO_PVOETH_LEN),
 	WINDOW_ROW(DONE, F_WRETH, PAVO_WRETH_LEN),
+
+	ROW(EXT, EXT_ATOMIC,
+	    F_REQ | F_ATOMIC | F_ONLY | PAVO_OPF_EXTATOMICETH,
+	    PAVO_EXTATOMICETH_LEN),
+	ROW(EXT, EXT_ATOMIC_ACK,
+	    F_ATOMIC | F_ONLY | F_AETH | PAVO_OPF_EXTATOMICACK,
+	    PAVO_AETH_LEN + PAVO_EXTATOMICACK_LEN),
+	ROW(EXT, IMM64, F_IMM64, 0),
+	ROW(EXT, IMM64_SE, F_IMM64, 0),
 };
 
 const struct pavo_op_info *pavo_op_info(u8 opcode)

@@ -46,6 +46,25 @@ static const u8 *parse_atomiceth(struct pavo_pkt *pkt, const u8 *p)
 	return p + PAVO_ATOMICETH_LEN;
 }
 
+static const u8 *parse_extatomiceth(struct pavo_pkt *pkt, const u8 *p)
+{
+	pkt->aop = p[PAVO_EXTATOMICETH_AOP] & 0xf;
+	pkt->request_id = pavo_get_be32(p + PAVO_EXTATOMICETH_ID);
+	pkt->rkey = pavo_get_be32(p + PAVO_EXTATOMICETH_RKEY);
+	pkt->va = pavo_get_be64(p + PAVO_EXTATOMICETH_VA);
+	pkt->swap_add = pavo_get_be64(p + PAVO_EXTATOMICETH_SWAP_ADD);
+	pkt->swap_add_mask = pavo_get_be64(p + PAVO_EXTATOMICETH_SWAP_ADD_MASK);
+	pkt->compare = pavo_get_be64(p + PAVO_EXTATOMICETH_COMPARE);
+	pkt->compare_mask = pavo_get_be64(p + PAVO_EXTATOMICETH_COMPARE_MASK);
+	return p + PAVO_EXTATOMICETH_LEN;
+}
+
+static void parse_extatomicack(struct pavo_pkt *pkt, const u8 *p)
+{
+	pkt->request_id = pavo_get_be32(p + PAVO_EXTATOMICACK_ID);
+	pkt->atomic_orig = pavo_get_be64(p + PAVO_EXTATOMICACK_ORIG);
+}
+
 static const u8 *parse_aeth(struct pavo_pkt *pkt, const u8 *p)
 {
 	pkt->syndrome = p[PAVO_AETH_SYNDROME];
@@ -100,10 +119,14 @@ static void parse_extensions(struct pavo_pkt *pkt, unsigned int flags,
 		p = parse_reth(pkt, p);
 	if (flags & PAVO_OPF_ATOMICETH)
 		p = parse_atomiceth(pkt, p);
+	if (flags & PAVO_OPF_EXTATOMICETH)
+		p = parse_extatomiceth(pkt, p);
 	if (flags & PAVO_OPF_AETH)
 		p = parse_aeth(pkt, p);
 	if (flags & PAVO_OPF_ATOMICACK)
 		pkt->atomic_orig = pavo_get_be64(p);
+	if (flags & PAVO_OPF_EXTATOMICACK)
+		parse_extatomicack(pkt, p);
 	if (flags & PAVO_OPF_PVO)
 		pkt->rdma.back_pvo = pavo_get_be64(p);
 	if (flags & PAVO_OPF_IMM)

@@ -66,6 +66,20 @@ enum pavo_window_op {
 	PAVO_OP_WINDOW_DONE = 0xc3, /* to the data's source: all has arrived */
 };
 
+/*
+ * Opcodes of masked atomics and immediate data of eight bytes (sources.md#ext), on RC only. 0xc6 to 0xde are those of
+ * another protocol on the same UDP port.
+ */
+enum pavo_ext_op {
+	PAVO_OP_EXT_ATOMIC = 0xe0,
+	PAVO_OP_EXT_ATOMIC_ACK = 0xe1,
+	PAVO_OP_IMM64 = 0xe2,
+	PAVO_OP_IMM64_SE = 0xe3, /* with solicited event */
+};
+
+/** Of the opcodes above; the service bits of those below are all ones. */
+#define PAVO_SVC_EXT 0xe0
+
 /* What an opcode is made of (struct pavo_op_info.flags). */
 enum pavo_op_flag {
 	PAVO_OPF_REQUEST = 1 << 0, /* for the responder; else a response */
@@ -89,6 +103,16 @@ enum pavo_op_flag {
 	PAVO_OPF_WETH = 1 << 18, /* for a window and no queue pair */
 	PAVO_OPF_WRETH = 1 << 19,
 	PAVO_OPF_PVO = 1 << 20,
+	PAVO_OPF_EXTATOMICETH = 1 << 21,
+	PAVO_OPF_EXTATOMICACK = 1 << 22,
+	PAVO_OPF_IMM64 = 1 << 23, /* the payload is eight bytes of immediate data */
+};
+
+/* AOpCode of an extended atomic request (sources.md#ext-request). */
+enum pavo_aop {
+	PAVO_AOP_FETCH_ADD = 0,
+	PAVO_AOP_SWAP = 1,
+	PAVO_AOP_CMP_SWAP = 2,
 };
 
 /**
@@ -163,7 +187,10 @@ struct pavo_wreth {
  * @psn:     24 bits
  * @payload: payload bytes without pad and ICRC (set by parse only)
  * @va, @rkey, @dma_len: RETH (dma_len), AtomicETH (va, rkey)
- * @swap_add, @compare: AtomicETH
+ * @swap_add, @compare: AtomicETH, ExtAtomicETH
+ * @swap_add_mask, @compare_mask: ExtAtomicETH
+ * @aop:     ExtAtomicETH: enum pavo_aop, 4 bits
+ * @request_id: ExtAtomicETH, and the answer's copy
  * @syndrome, @msn: AETH
  * @atomic_orig: AtomicAckETH
  * @imm:     immediate data, network order as user space sees it
@@ -190,6 +217,10 @@ struct pavo_pkt {
 	u32 dma_len;
 	u64 swap_add;
 	u64 compare;
+	u64 swap_add_mask;
+	u64 compare_mask;
+	u32 request_id;
+	u8 aop;
 	u64 atomic_orig;
 	u8 syndrome;
 	u32 msn;

@@ -18,7 +18,7 @@
 #include <linux/types.h>
 
 /** Version of this interface, reported as uverbs abi_version of the device. */
-#define PAVO_ABI_VERSION 1
+#define PAVO_ABI_VERSION 2
 
 /** The only port of an adapter. */
 #define PAVO_PORT 1
@@ -63,7 +63,11 @@ enum pavo_wqe_op {
 	PAVO_WQE_REG_MR = 11, /* kernel consumers only */
 	PAVO_WQE_ATOMIC_WRITE = 12,
 	PAVO_WQE_FLUSH = 13, /* kept for it: no queue takes it */
-	PAVO_WQE_OP_COUNT = 14,
+	PAVO_WQE_EXT_FETCH_ADD = 14,
+	PAVO_WQE_EXT_SWAP = 15,
+	PAVO_WQE_EXT_CMP_SWAP = 16,
+	PAVO_WQE_IMM64 = 17,
+	PAVO_WQE_OP_COUNT = 18,
 };
 
 /*
@@ -119,6 +123,8 @@ struct pavo_doorbell_page {
  *   WRITE*, READ     NextSeg [XrcSeg] RaddrSeg (InlineSeg | DataSeg...)
  *   CMP_SWAP, FETCH_ADD  NextSeg [XrcSeg] RaddrSeg AtomicSeg DataSeg
  *   ATOMIC_WRITE     NextSeg RaddrSeg (InlineSeg | DataSeg), 8 bytes
+ *   EXT_*            NextSeg RaddrSeg ExtAtomicSeg DataSeg
+ *   IMM64            NextSeg Imm64Seg
  *   LOCAL_INV        NextSeg, the key in imm
  *   BIND_MW          NextSeg BindSeg
  * UdSeg is there for UD, XrcSeg for XRC initiators, always and only.
@@ -164,6 +170,32 @@ struct pavo_raddr_seg {
 struct pavo_atomic_seg {
 	__aligned_u64 swap_add;
 	__aligned_u64 compare;
+};
+
+/**
+ * struct pavo_ext_atomic_seg - operands of an extended atomic operation (ExtAtomicSeg;
+ * sources.md#ext-request).
+ * @swap_add:      value to swap in, or to add
+ * @swap_add_mask: EXT_FETCH_ADD: a set bit is the highest of a field; EXT_CMP_SWAP: bits to
+ *                 swap in; EXT_SWAP: all ones
+ * @compare:       EXT_CMP_SWAP: value to compare with; else 0
+ * @compare_mask:  EXT_CMP_SWAP: bits to compare; else all ones
+ */
+struct pavo_ext_atomic_seg {
+	__aligned_u64 swap_add;
+	__aligned_u64 swap_add_mask;
+	__aligned_u64 compare;
+	__aligned_u64 compare_mask;
+};
+
+/**
+ * struct pavo_imm64_seg - what IMM64 carries (Imm64Seg; sources.md#ext-immediate).
+ * @imm:      eight bytes, as they go on the wire and come to the peer's completion
+ * @reserved: 0
+ */
+struct pavo_imm64_seg {
+	__be64 imm;
+	__aligned_u64 reserved;
 };
 
 /**
@@ -291,6 +323,7 @@ struct pavo_srq_seg {
 #define PAVO_CQE_INV 0x08u
 #define PAVO_CQE_GRH 0x10u
 #define PAVO_CQE_SRQ 0x20u /* of an SRQ: wr_id names the WQE, not wqe */
+#define PAVO_CQE_IMM64 0x40u
 
 /* What is in the place of the GRH; the numbers of enum rdma_network_type. */
 #define PAVO_NETWORK_IPV4 2
@@ -303,6 +336,8 @@ struct pavo_srq_seg {
  * @wqe:       WQEs of that queue completed before this one since RESET (free
  *             running): the slot is wqe % count. Unsignalled send WQEs before
  *             it are completed with it.
+ * @imm64:     with PAVO_CQE_IMM64: eight bytes of immediate data as on the wire, in the
+ *             place of @vlan and @smac
  * @byte_len:  bytes received or read
  * @imm:       immediate data (network order) or invalidated key
  * @src_qp:    UD: sender's QPN
@@ -310,8 +345,8 @@ struct pavo_srq_seg {
  * @pkey_index: UD
  * @vlan:      UD: id of the VLAN it came by; 0: none
  * @status:    enum ib_wc_status / ibv_wc_status
- * @opcode:    enum pavo_wqe_op of a send WQE; PAVO_WQE_SEND or
- *             PAVO_WQE_WRITE_IMM for a receive
+ * @opcode:    enum pavo_wqe_op of a send WQE; PAVO_WQE_SEND, PAVO_WQE_WRITE_IMM or
+ *             PAVO_WQE_IMM64 for a receive
  * @network_hdr_type: UD with GRH: PAVO_NETWORK_*
  * @wr_id:  with PAVO_CQE_SRQ: from the WQE
  * @flags:     PAVO_CQE_*; written last, with release order
@@ -321,6 +356,14 @@ struct pavo_srq_seg {
  */
 struct pavo_cqe {
 	__aligned_u64 timestamp;
+	__aligned_u64 wr_id;
+	union {
+		struct {
+			__u16 vlan;
+			__u8 smac[6];
+		};
+		__be64 imm64;
+	};
 	__u32 qpn;
 	__u32 wqe;
 	__u32 byte_len;
@@ -328,15 +371,11 @@ struct pavo_cqe {
 	__u32 src_qp;
 	__u32 vendor_err;
 	__u16 pkey_index;
-	__u16 vlan;
-	__u8 smac[6];
 	__u8 status;
 	__u8 opcode;
 	__u8 sl;
 	__u8 network_hdr_type;
-	__u8 reserved0[2];
-	__aligned_u64 wr_id;
-	__u8 reserved1[7];
+	__u8 reserved[9];
 	__u8 flags;
 };
 

@@ -14,6 +14,7 @@ bool recv_opcode(uint8_t op, ibv_wc_opcode *opcode)
 {
 	switch (op) {
 	case PAVO_WQE_SEND:
+	case PAVO_WQE_IMM64:
 		*opcode = IBV_WC_RECV;
 		return true;
 	case PAVO_WQE_WRITE_IMM:

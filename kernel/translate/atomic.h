@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * atomic.h - what an atomic operation makes of a word: the masked ones
+ * (sources.md#ext-fetch-add, sources.md#ext-swap, sources.md#ext-cmp-swap), of which those of
+ * IBA 9.4.5 are special cases.
+ *
+ * Pure: arithmetic, the same in the module and in the unit tests.
+ */
+#ifndef PAVO_TRANSLATE_ATOMIC_H
+#define PAVO_TRANSLATE_ATOMIC_H
+
+#include <linux/types.h>
+#include "../wire/wire.h"
+
+/**
+ * struct pavo_atomic - an atomic operation and its operands, host byte order.
+ * @aop:      enum pavo_aop
+ * @swap_add: value to swap in, or to add
+ * @swap_add_mask: CMP_SWAP: bits to swap in; FETCH_ADD: a set bit is the highest of a
+ *            field, beyond which nothing is carried
+ * @compare, @compare_mask: CMP_SWAP: value and bits of it to compare with
+ */
+struct pavo_atomic {
+	enum pavo_aop aop;
+	u64 swap_add;
+	u64 swap_add_mask;
+	u64 compare;
+	u64 compare_mask;
+};
+
+/**
+ * pavo_atomic_add - the sum of @a and @b in fields, the highest bits of which are @tops.
+ *
+ * Without its highest bit a field has room for its own carry; the highest bits are added
+ * without any.
+ */
+static inline u64 pavo_atomic_add(u64 a, u64 b, u64 tops)
+{
+	return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
+}
+
+/** pavo_atomic_result - what is in the word afterwards, if @old was in it before. */
+static inline u64 pavo_atomic_result(const struct pavo_atomic *op, u64 old)
+{
+	switch (op->aop) {
+	case PAVO_AOP_FETCH_ADD:
+		return pavo_atomic_add(old, op->swap_add, op->swap_add_mask);
+	case PAVO_AOP_SWAP:
+		return op->swap_add;
+	case PAVO_AOP_CMP_SWAP:
+		if ((old ^ op->compare) & op->compare_mask)
+			return old;
+		return (old & ~op->swap_add_mask) |
+		       (op->swap_add & op->swap_add_mask);
+	}
+	return old;
+}
+
+#endif /* PAVO_TRANSLATE_ATOMIC_H */
