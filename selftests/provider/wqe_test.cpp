@@ -31,7 +31,7 @@ struct TestSlot {
 	int send(const ibv_send_wr &wr, ibv_qp_type type = IBV_QPT_RC,
 		 const pavo_ud_seg *av = nullptr, uint32_t flags = 0)
 	{
-		return build_send_wqe(bytes.get(), wr, limits(type), av, flags,
+		return build_send_wqe(bytes.get(), wr, limits(type), av, nullptr, flags,
 				      &name);
 	}
 
@@ -372,7 +372,7 @@ void test_slot_end()
 		WqeName name;
 
 		tight.slot_size = size;
-		CHECK_EQ(build_send_wqe(slot.get(), wr, tight, nullptr, 0,
+		CHECK_EQ(build_send_wqe(slot.get(), wr, tight, nullptr, nullptr, 0,
 					&name),
 			 size < 48 ? EINVAL : 0, size);
 	}

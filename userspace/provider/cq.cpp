@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "cqe.h"
+#include "ops.h"
 #include "provider.h"
 
 namespace pavo {
@@ -42,6 +43,21 @@ bool next_cqe(Cq *cq, pavo_cqe *copy)
 	return true;
 }
 
+/*
+ * A peer that has answered an extended operation knows them. One that never answered any may
+ * know none, or may be gone.
+ */
+void learn_of_peer(Qp *qp, const ibv_wc &wc, uint8_t op)
+{
+	if (!is_extended(op))
+		return;
+	if (wc.status == IBV_WC_SUCCESS)
+		qp->peer = PAVODV_PEER_KNOWS;
+	else if (wc.status == IBV_WC_RETRY_EXC_ERR &&
+		 qp->peer == PAVODV_PEER_UNKNOWN)
+		qp->peer = PAVODV_PEER_SILENT;
+}
+
 /* False if the entry is not to be seen: its QP is gone, or was reset. */
 bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 {
@@ -67,6 +83,8 @@ bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 		wc->wr_id = wr_id;
 	else
 		spoil_wc(wc);
+	if (!(cqe.flags & PAVO_CQE_RECV))
+		learn_of_peer(qp, *wc, cqe.opcode);
 	return true;
 }
 

@@ -26,6 +26,9 @@ struct Row {
 	{IBV_WR_##wr, {PAVO_WQE_##number, services, Shape::shape, Word::word, inlined, \
 		       IBV_WC_##wc, IBV_QP_EX_WITH_##wr}}
 
+#define EXT(name, shape, wc) \
+	{WR_##name, {PAVO_WQE_##name, RC, Shape::shape, Word::NONE, false, IBV_WC_##wc, 0}}
+
 constexpr Row ROWS[] = {
 	ROW(SEND,                 SEND,         ALL,       MESSAGE, NONE,      true,  SEND),
 	ROW(SEND_WITH_IMM,        SEND_IMM,     ALL,       MESSAGE, IMMEDIATE, true,  SEND),
@@ -38,12 +41,16 @@ constexpr Row ROWS[] = {
 	ROW(ATOMIC_WRITE,         ATOMIC_WRITE, RELIABLE,  REMOTE,  NONE,      true,  ATOMIC_WRITE),
 	ROW(LOCAL_INV,            LOCAL_INV,    CONNECTED, KEY,     KEY,       false, LOCAL_INV),
 	ROW(BIND_MW,              BIND_MW,      CONNECTED, BIND,    NONE,      false, BIND_MW),
+	EXT(EXT_FETCH_ADD, EXT_ATOMIC, FETCH_ADD),
+	EXT(EXT_SWAP,      EXT_ATOMIC, COMP_SWAP),
+	EXT(EXT_CMP_SWAP,  EXT_ATOMIC, COMP_SWAP),
+	EXT(IMM64,         IMM64,      SEND),
 };
 // clang-format on
 
 /* The rows by opcode of verbs; no services: the provider does not know it. */
 constexpr auto BY_OPCODE = [] {
-	std::array<Operation, 16> of = {};
+	std::array<Operation, 20> of = {};
 
 	for (const Row &row : ROWS)
 		of[row.opcode] = row.operation;
@@ -101,6 +108,11 @@ bool find_send_completion(uint8_t op, ibv_wc_opcode *opcode)
 		return false;
 	*opcode = BY_NUMBER[op].wc;
 	return true;
+}
+
+bool is_extended(uint8_t op)
+{
+	return op >= PAVO_WQE_EXT_FETCH_ADD && op <= PAVO_WQE_IMM64;
 }
 
 } // namespace pavo

@@ -15,7 +15,21 @@
 namespace pavo {
 
 /** Segments that follow NextSeg and that of the service. */
-enum class Shape : uint8_t { MESSAGE, REMOTE, ATOMIC, KEY, BIND };
+enum class Shape : uint8_t {
+	MESSAGE,
+	REMOTE,
+	ATOMIC,
+	KEY,
+	BIND,
+	EXT_ATOMIC,
+	IMM64
+};
+
+/* Requests that verbs have no opcode for; see pavo_dv.h. */
+constexpr auto WR_EXT_FETCH_ADD = static_cast<ibv_wr_opcode>(16);
+constexpr auto WR_EXT_SWAP = static_cast<ibv_wr_opcode>(17);
+constexpr auto WR_EXT_CMP_SWAP = static_cast<ibv_wr_opcode>(18);
+constexpr auto WR_IMM64 = static_cast<ibv_wr_opcode>(19);
 
 /** Meaning of the word of NextSeg that is the operation's own. */
 enum class Word : uint8_t { NONE, IMMEDIATE, KEY };
@@ -27,7 +41,7 @@ enum class Word : uint8_t { NONE, IMMEDIATE, KEY };
  * @word:       of NextSeg
  * @may_inline: its payload may be in the WQE
  * @wc:         opcode of its completion
- * @flag:       IBV_QP_EX_WITH_*
+ * @flag:       IBV_QP_EX_WITH_*; 0: every queue pair of the service has it
  */
 struct Operation {
 	uint8_t op;
@@ -47,6 +61,9 @@ bool send_ops_supported(ibv_qp_type type, uint64_t ops);
 
 /** What the completion of @op is called; false: no operation has that number. */
 bool find_send_completion(uint8_t op, ibv_wc_opcode *opcode);
+
+/** Is it one that a peer may not know? */
+bool is_extended(uint8_t op);
 
 } // namespace pavo
 

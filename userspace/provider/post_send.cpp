@@ -16,7 +16,7 @@ namespace pavo {
 /* A full ring is drained by each kick; others may fill it again meanwhile. */
 static constexpr int RING_ATTEMPTS = 64;
 
-int SqChain::add(const ibv_send_wr &wr)
+int SqChain::add(const ibv_send_wr &wr, const Extension *extension)
 {
 	const pavo_ud_seg *av = nullptr;
 	WqeName name;
@@ -26,7 +26,7 @@ int SqChain::add(const ibv_send_wr &wr)
 		return ENOMEM;
 	if (sq_.limits.service == IBV_QPT_UD && wr.wr.ud.ah)
 		av = &to_ah(wr.wr.ud.ah)->av;
-	err = build_send_wqe(sq_.slot(head_), wr, sq_.limits, av,
+	err = build_send_wqe(sq_.slot(head_), wr, sq_.limits, av, extension,
 			     qp_->always_flags, &name);
 	if (err)
 		return err;

@@ -21,6 +21,7 @@
 
 #include "abi.h"
 #include "doorbell.h"
+#include "pavo_dv.h"
 #include "qp_table.h"
 #include "queue.h"
 #include "sync.h"
@@ -125,6 +126,7 @@ struct Qp {
 	pavo_rq_header *rq_header; /* null without an RQ */
 	uint32_t always_flags; /* PAVO_WQE_SIGNALED if all are */
 	std::unique_ptr<SendBuilder> builder; /* if made for ibv_wr_* */
+	std::atomic<pavodv_peer> peer{PAVODV_PEER_UNKNOWN};
 
 	explicit Qp(bool shared);
 	~Qp();

@@ -312,6 +312,7 @@ static void restart(Qp *qp)
 	cqs.forget(qp->verbs.qp.qp_num);
 	qp->sq.reset();
 	qp->rq.reset();
+	qp->peer = PAVODV_PEER_UNKNOWN;
 	if (qp->rq_header)
 		std::atomic_ref(qp->rq_header->prod)
 			.store(0, std::memory_order_release);

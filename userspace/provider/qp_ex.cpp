@@ -51,7 +51,7 @@ void SendBuilder::fail(int err)
 void SendBuilder::close()
 {
 	if (open_ && !err_)
-		err_ = chain_->add(wr_);
+		err_ = chain_->add(wr_, extension_ ? &*extension_ : nullptr);
 	open_ = false;
 }
 
@@ -65,8 +65,18 @@ ibv_send_wr *SendBuilder::begin(ibv_wr_opcode opcode)
 	wr_.send_flags = qp_ex_->wr_flags &
 			 ~static_cast<unsigned int>(IBV_SEND_INLINE);
 	wr_.sg_list = sges_;
+	extension_.reset();
 	open_ = true;
 	return &wr_;
+}
+
+ibv_send_wr *SendBuilder::begin(ibv_wr_opcode opcode,
+				const Extension &extension)
+{
+	ibv_send_wr *wr = begin(opcode);
+
+	extension_ = extension;
+	return wr;
 }
 
 void SendBuilder::set_sges(const ibv_sge *sges, size_t count)

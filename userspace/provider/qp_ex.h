@@ -21,6 +21,8 @@ public:
 	void start(Qp *qp);
 	/** The next request; the one before is complete with that. */
 	ibv_send_wr *begin(ibv_wr_opcode opcode);
+	/** The same for one with operands that verbs do not have. */
+	ibv_send_wr *begin(ibv_wr_opcode opcode, const Extension &extension);
 	void set_sges(const ibv_sge *sges, size_t count);
 	void set_inline(const ibv_data_buf *pieces, size_t count);
 	/** The request being put together, if there is one. */
@@ -36,6 +38,7 @@ private:
 	std::optional<SqChain> chain_;
 	ibv_qp_ex *qp_ex_ = nullptr;
 	ibv_send_wr wr_ = {};
+	std::optional<Extension> extension_;
 	bool open_ = false;
 	int err_ = 0;
 	Buffer memory_; /* of both */

@@ -22,7 +22,7 @@ public:
 	bool empty() const { return head_ == sq_.head(); }
 
 	/** 0, or a positive errno and the chain is as before. */
-	int add(const ibv_send_wr &wr);
+	int add(const ibv_send_wr &wr, const Extension *extension = nullptr);
 
 	/** 0, or a positive errno and nothing was posted. */
 	int announce();

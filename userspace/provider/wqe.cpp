@@ -177,6 +177,29 @@ int put_atomic(Slot &slot, const ibv_send_wr &wr, bool compare)
 	return put_data(slot, wr.sg_list, wr.num_sge);
 }
 
+int put_ext_atomic(Slot &slot, const ibv_send_wr &wr,
+		   const Extension *extension)
+{
+	pavo_raddr_seg remote = {
+		.va = wr.wr.atomic.remote_addr,
+		.rkey = wr.wr.atomic.rkey,
+		.length = sizeof(uint64_t),
+	};
+
+	if (!extension || wr.send_flags & IBV_SEND_INLINE)
+		return EINVAL;
+	if (!slot.put(remote) || !slot.put(extension->atomic))
+		return EINVAL;
+	return put_data(slot, wr.sg_list, wr.num_sge);
+}
+
+int put_imm64(Slot &slot, const ibv_send_wr &wr, const Extension *extension)
+{
+	if (!extension || wr.num_sge || wr.send_flags & IBV_SEND_INLINE)
+		return EINVAL;
+	return slot.put(extension->imm64) ? 0 : EINVAL;
+}
+
 int put_bind(Slot &slot, const ibv_send_wr &wr)
 {
 	const ibv_mw_bind_info &info = wr.bind_mw.bind_info;
@@ -227,7 +250,8 @@ int put_xrc(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 }
 
 int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
-	     const WqeLimits &limits, const pavo_ud_seg *av)
+	     const WqeLimits &limits, const pavo_ud_seg *av,
+	     const Extension *extension)
 {
 	switch (op.shape) {
 	case Shape::MESSAGE:
@@ -238,6 +262,10 @@ int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 		return put_atomic(slot, wr, op.op == PAVO_WQE_CMP_SWAP);
 	case Shape::BIND:
 		return put_bind(slot, wr);
+	case Shape::EXT_ATOMIC:
+		return put_ext_atomic(slot, wr, extension);
+	case Shape::IMM64:
+		return put_imm64(slot, wr, extension);
 	case Shape::KEY:
 		return 0;
 	}
@@ -248,7 +276,7 @@ int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 
 int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 		   const WqeLimits &limits, const pavo_ud_seg *av,
-		   uint32_t flags, WqeName *name)
+		   const Extension *extension, uint32_t flags, WqeName *name)
 {
 	const Operation *op = find_operation(limits.service, wr.opcode);
 	Slot slot(start, limits.slot_size);
@@ -277,7 +305,7 @@ int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 	err = put_xrc(slot, wr, *op, limits);
 	if (err)
 		return err;
-	err = put_body(slot, wr, *op, limits, av);
+	err = put_body(slot, wr, *op, limits, av, extension);
 	if (err)
 		return err;
 

@@ -31,16 +31,23 @@ struct WqeName {
 	uint32_t units; /* size in PAVO_WQE_UNIT */
 };
 
+/** Operands of a request that verbs have no opcode for. */
+union Extension {
+	pavo_ext_atomic_seg atomic;
+	pavo_imm64_seg imm64;
+};
+
 /**
  * Writes the send WQE of @wr into @slot, not linked to any other.
  * @av: address vector of a datagram, without the fields the request brings;
  *      null if the service has none
+ * @extension: operands of such a request; else null
  * @flags: PAVO_WQE_SIGNALED if every request of the queue is signalled
  * Returns 0 or a positive errno; then the slot's content does not matter.
  */
 int build_send_wqe(std::byte *slot, const ibv_send_wr &wr,
 		   const WqeLimits &limits, const pavo_ud_seg *av,
-		   uint32_t flags, WqeName *name);
+		   const Extension *extension, uint32_t flags, WqeName *name);
 
 /**
  * The key that a window has after the bind @wr: the index is the window's own, the request

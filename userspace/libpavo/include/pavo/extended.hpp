@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * extended.hpp - extended operations of verbs queue pairs, with types: masked atomics, swap,
+ * and immediate data of eight bytes. Calls the functions of pavo_dv.h, so a program that
+ * uses it links with the provider, as pavodv(7) says.
+ */
+#ifndef PAVO_EXTENDED_HPP
+#define PAVO_EXTENDED_HPP
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <system_error>
+
+#include <endian.h>
+#include <infiniband/verbs.h>
+
+#include <pavo/pavo_dv.h>
+
+namespace pavo {
+
+/** How a word of 64 bits is divided into fields, from its lowest bits on. */
+class Fields {
+public:
+	/** One field. */
+	constexpr Fields() = default;
+
+	/** @widths: bits of each; what they leave of the word is one more. */
+	constexpr Fields(std::initializer_list<unsigned> widths)
+	{
+		unsigned end = 0;
+
+		for (unsigned width : widths) {
+			end += width;
+			if (end - 1 < 64)
+				tops_ |= uint64_t{1} << (end - 1);
+		}
+	}
+
+	/** The highest bit of each field. */
+	constexpr uint64_t tops() const { return tops_; }
+
+	/** @value in field @number, cut to its width. */
+	constexpr uint64_t put(unsigned number, uint64_t value) const
+	{
+		return value << begin(number) & mask(number);
+	}
+
+	/** What field @number of @word holds. */
+	constexpr uint64_t get(unsigned number, uint64_t word) const
+	{
+		return (word & mask(number)) >> begin(number);
+	}
+
+	/** All bits of field @number. */
+	constexpr uint64_t mask(unsigned number) const
+	{
+		unsigned bit = begin(number);
+		uint64_t bits = 0;
+
+		for (; bit < 64; bit++) {
+			bits |= uint64_t{1} << bit;
+			if (tops_ >> bit & 1)
+				break;
+		}
+		return bits;
+	}
+
+private:
+	constexpr unsigned begin(unsigned number) const
+	{
+		unsigned bit = 0;
+
+		for (; number && bit < 64; bit++)
+			number -= tops_ >> bit & 1;
+		return bit;
+	}
+
+	uint64_t tops_ = 0;
+};
+
+/** Eight aligned bytes of the peer's memory. */
+struct RemoteWord {
+	uint64_t address;
+	uint32_t rkey;
+};
+
+/** Where the value of before goes. */
+struct LocalWord {
+	uint64_t address;
+	uint32_t lkey;
+};
+
+/** Bits of a word, and the value that they have or get; the others are left out. */
+struct Bits {
+	uint64_t value;
+	uint64_t mask = UINT64_MAX;
+};
+
+/**
+ * Posts extended operations to a queue pair of RC that was made for ibv_wr_*(3). Each call posts
+ * one request, with @id and @flags (IBV_SEND_*) of it. Return: none, or why it was not posted.
+ */
+class Extended {
+public:
+	/** @qp has to live longer. Throws std::system_error: EOPNOTSUPP. */
+	explicit Extended(ibv_qp *qp) : qp_(ibv_qp_to_qp_ex(qp))
+	{
+		if (!qp_ || !pavodv_query_ext(qp->context))
+			throw std::system_error(
+				EOPNOTSUPP, std::generic_category(),
+				"extended operations: not a queue pair of "
+				"pavo's that was made for ibv_wr_*");
+	}
+
+	std::error_code fetch_add(RemoteWord word, uint64_t add, Fields fields,
+				  LocalWord old, uint64_t id,
+				  unsigned flags = IBV_SEND_SIGNALED)
+	{
+		begin(id, flags);
+		pavodv_wr_ext_fetch_add(qp_, word.rkey, word.address, add,
+					fields.tops());
+		return end(old);
+	}
+
+	std::error_code swap(RemoteWord word, uint64_t value, LocalWord old,
+			     uint64_t id, unsigned flags = IBV_SEND_SIGNALED)
+	{
+		begin(id, flags);
+		pavodv_wr_ext_swap(qp_, word.rkey, word.address, value);
+		return end(old);
+	}
+
+	/** Replaces the bits of @next if those of @expected are as expected. */
+	std::error_code compare_swap(RemoteWord word, Bits expected, Bits next,
+				     LocalWord old, uint64_t id,
+				     unsigned flags = IBV_SEND_SIGNALED)
+	{
+		begin(id, flags);
+		pavodv_wr_ext_cmp_swap(qp_, word.rkey, word.address,
+				       expected.value, expected.mask,
+				       next.value, next.mask);
+		return end(old);
+	}
+
+	/** The peer's completion brings @value: read_immediate(). */
+	std::error_code send_immediate(uint64_t value, uint64_t id,
+				       unsigned flags = IBV_SEND_SIGNALED)
+	{
+		begin(id, flags);
+		pavodv_wr_imm64(qp_, htobe64(value));
+		return to_error(ibv_wr_complete(qp_));
+	}
+
+	/** Does the peer know them? Unknown until one has ended. */
+	pavodv_peer peer() const
+	{
+		pavodv_peer peer = PAVODV_PEER_UNKNOWN;
+
+		pavodv_query_peer(&qp_->qp_base, &peer);
+		return peer;
+	}
+
+private:
+	static std::error_code to_error(int err)
+	{
+		return {err, std::generic_category()};
+	}
+
+	void begin(uint64_t id, unsigned flags)
+	{
+		ibv_wr_start(qp_);
+		qp_->wr_id = id;
+		qp_->wr_flags = flags;
+	}
+
+	std::error_code end(LocalWord old)
+	{
+		ibv_wr_set_sge(qp_, old.lkey, old.address, sizeof(uint64_t));
+		return to_error(ibv_wr_complete(qp_));
+	}
+
+	ibv_qp_ex *qp_;
+};
+
+/** Eight bytes of the completion that @cq is at; none: it has none. */
+inline std::optional<uint64_t> read_immediate(ibv_cq_ex *cq)
+{
+	__be64 imm;
+
+	if (!pavodv_wc_read_imm64(cq, &imm))
+		return {};
+	return be64toh(imm);
+}
+
+} // namespace pavo
+
+#endif // PAVO_EXTENDED_HPP

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pavo_dv.h - direct access to what the provider shares with the module.
+ *
+ * For applications: operations that verbs do not have, at the end of this file.
+ * For tests and tools: where the doorbell page and the rings of a context, a
+ * CQ or a QP are, and the calls into the module without anything around them. A
+ * process that writes into these regions competes with the provider itself; nothing
+ * is locked here.
+ *
+ * Exported by libpavo-rdmavNN.so, usable from C.
+ */
+#ifndef PAVO_DV_H
+#define PAVO_DV_H
+
+#include <infiniband/verbs.h>
+#include <rdma/pavo-abi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * enum pavodv_resource - what the functions of a parent domain allocate
+ *
+ * The lower half of their resource_type; pavo has no number in the upper one.
+ * @PAVODV_RES_WR_IDS: a wr_id for every slot of a queue
+ * @PAVODV_RES_REQUEST: the request that ibv_wr_*() calls put together
+ */
+enum pavodv_resource {
+	PAVODV_RES_WR_IDS = 1,
+	PAVODV_RES_REQUEST = 2,
+};
+
+/**
+ * struct pavodv_context - what belongs to an open device
+ * @doorbell, @doorbell_size: the mapped doorbell page
+ * @abi_version: PAVO_ABI_VERSION of the provider
+ */
+struct pavodv_context {
+	struct pavo_doorbell_page *doorbell;
+	size_t doorbell_size;
+	uint32_t abi_version;
+};
+
+/**
+ * struct pavodv_cq - a completion queue
+ * @header, @size: the mapped region, which the header begins
+ * @entries, @count: the ring in it
+ */
+struct pavodv_cq {
+	struct pavo_cq_header *header;
+	size_t size;
+	struct pavo_cqe *entries;
+	uint32_t count;
+};
+
+/**
+ * struct pavodv_qp - a queue pair
+ * @sq, @sq_size: the mapped send queue
+ * @sq_wqe_size, @sq_wqe_cnt: its slots
+ * @sq_head: WQEs posted through the provider since RESET
+ * @rq, @rq_size: the mapped receive queue with its header; null if none
+ * @rq_slots, @rq_wqe_size, @rq_wqe_cnt: its slots
+ * @rq_head: as sq_head
+ * @qpn, @handle: as the wire and as uverbs know it
+ */
+struct pavodv_qp {
+	void *sq;
+	size_t sq_size;
+	uint32_t sq_wqe_size;
+	uint32_t sq_wqe_cnt;
+	uint32_t sq_head;
+	struct pavo_rq_header *rq;
+	size_t rq_size;
+	void *rq_slots;
+	uint32_t rq_wqe_size;
+	uint32_t rq_wqe_cnt;
+	uint32_t rq_head;
+	uint32_t qpn;
+	uint32_t handle;
+};
+
+/**
+ * struct pavodv_srq - a shared receive queue
+ * @rq, @size: the mapped ring with its header
+ * @slots, @wqe_size, @wqe_cnt: its slots
+ * @head: WQEs posted through the provider
+ */
+struct pavodv_srq {
+	struct pavo_rq_header *rq;
+	size_t size;
+	void *slots;
+	uint32_t wqe_size;
+	uint32_t wqe_cnt;
+	uint32_t head;
+};
+
+/** Is this a device of pavo's, opened through this copy of the provider? */
+bool pavodv_is_supported(struct ibv_context *context);
+
+/* Each returns 0, or EOPNOTSUPP if the object is not pavo's. */
+int pavodv_query_context(struct ibv_context *context,
+			 struct pavodv_context *out);
+int pavodv_query_cq(struct ibv_cq *cq, struct pavodv_cq *out);
+int pavodv_query_qp(struct ibv_qp *qp, struct pavodv_qp *out);
+int pavodv_query_srq(struct ibv_srq *srq, struct pavodv_srq *out);
+
+/**
+ * pavodv_ring - put 64 bits into the context's doorbell ring, as they are
+ *
+ * Returns 0, EAGAIN if the ring is full, EOPNOTSUPP. Does not kick.
+ */
+int pavodv_ring(struct ibv_context *context, uint64_t doorbell);
+
+/** Call the module: drain the context's ring; 0 or the error of the call. */
+int pavodv_kick_send(struct ibv_qp *qp);
+
+/** Call the module: look at the QP's receive queue. */
+int pavodv_kick_recv(struct ibv_qp *qp);
+
+/**
+ * pavodv_skip_send - count WQEs as posted that the caller wrote by himself
+ *
+ * Their completions are then believed by ibv_poll_cq(), with a wr_id of
+ * @wr_id + n for the n-th. Returns 0, ENOMEM if the queue has fewer free
+ * slots, EOPNOTSUPP.
+ */
+int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
+
+/*
+ * Extended operations: masked atomics, swap, and immediate data of eight bytes
+ * (docs/sources.md#ext), between queue pairs of RC. They are posted like those of ibv_wr_*(3):
+ * between ibv_wr_start() and ibv_wr_complete(), with wr_id and wr_flags set before, on a
+ * queue pair made by ibv_create_qp_ex() with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS. On others
+ * ibv_wr_complete() returns EINVAL.
+ *
+ * Behind an atomic, set where the eight bytes of before go: ibv_wr_set_sge().
+ * IBV_SEND_SOLICITED of immediate data raises a solicited event at the peer.
+ */
+
+/**
+ * pavodv_wr_ext_fetch_add - add to fields of a word.
+ * @rkey, @remote: eight bytes of the peer's memory, aligned
+ * @add:           added field by field
+ * @tops:          a set bit is the highest of a field; 0: the word is one field
+ */
+void pavodv_wr_ext_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey,
+			     uint64_t remote, uint64_t add, uint64_t tops);
+
+/** pavodv_wr_ext_swap - put @value into a word. */
+void pavodv_wr_ext_swap(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote,
+			uint64_t value);
+
+/**
+ * pavodv_wr_ext_cmp_swap - compare bits of a word, and replace bits of it.
+ * @compare, @compare_mask: bits that have to be equal, and their value
+ * @swap, @swap_mask:       bits that are replaced then, and their value
+ */
+void pavodv_wr_ext_cmp_swap(struct ibv_qp_ex *qp, uint32_t rkey,
+			    uint64_t remote, uint64_t compare,
+			    uint64_t compare_mask, uint64_t swap,
+			    uint64_t swap_mask);
+
+/**
+ * pavodv_wr_imm64 - send eight bytes that come with the peer's completion.
+ *
+ * They take a receive request, whose memory stays as it is. The peer reads them by
+ * pavodv_wc_read_imm64().
+ */
+void pavodv_wr_imm64(struct ibv_qp_ex *qp, __be64 imm);
+
+/**
+ * pavodv_wc_read_imm64 - the eight bytes of the completion that @cq is at.
+ *
+ * Between ibv_start_poll() and ibv_end_poll(). Other ways to poll show such a completion as
+ * IBV_WC_RECV of eight bytes, without immediate data.
+ *
+ * Return: true; false: the completion has none.
+ */
+bool pavodv_wc_read_imm64(struct ibv_cq_ex *cq, __be64 *imm);
+
+/** Bits of pavodv_query_ext(). */
+enum pavodv_ext {
+	PAVODV_EXT_FETCH_ADD = 1 << 0,
+	PAVODV_EXT_SWAP = 1 << 1,
+	PAVODV_EXT_CMP_SWAP = 1 << 2,
+	PAVODV_EXT_IMM64 = 1 << 3,
+};
+
+/** pavodv_query_ext - extended operations of the device: enum pavodv_ext; else 0. */
+uint32_t pavodv_query_ext(struct ibv_context *context);
+
+/**
+ * enum pavodv_peer - does the peer of a queue pair know extended operations?
+ * @PAVODV_PEER_UNKNOWN: none has ended since RESET
+ * @PAVODV_PEER_KNOWS:   it has answered one
+ * @PAVODV_PEER_SILENT:  it has answered none, and one ended with
+ *                       IBV_WC_RETRY_EXC_ERR: the peer knows none, or it is gone
+ */
+enum pavodv_peer {
+	PAVODV_PEER_UNKNOWN = 0,
+	PAVODV_PEER_KNOWS = 1,
+	PAVODV_PEER_SILENT = 2,
+};
+
+/** pavodv_query_peer - 0, or EOPNOTSUPP if @qp is not pavo's. */
+int pavodv_query_peer(struct ibv_qp *qp, enum pavodv_peer *peer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PAVO_DV_H */
