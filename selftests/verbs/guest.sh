@@ -78,13 +78,24 @@ status=0
 	--skip state.path_mtu_too_large || status=$?
 bad_wire || exit 1
 "$program" "${common[@]}" --gid v4 --only data. --only sgl. --only atomic. \
-	--only order. --only srq.rc --only srq.interleaved --only rnr.late --skip data.large --skip data.huge ||
+	--only order. --only ext_order. --only srq.rc --only srq.interleaved --only rnr.late --skip data.large --skip data.huge ||
 	status=$?
 good_wire || exit 1
 "$program" "${common[@]}" --gid v6 --only data. --only sgl. --only atomic. \
 	--only rnr.late --only state.query --only remote_access.out_of_bounds \
 	--only retry.peer_destroyed --only process.two --only ud. --only mcast. --skip large --skip huge ||
 	status=$?
+
+# Towards a peer that does not know the extended operations, where there is one.
+if [ "$type" = pavo ] && load_driver rxe; then
+	rdma link delete vb0
+	rdma link add vb1 type rxe netdev vb || exit 1
+	wait_for active vb1
+	"$program" --dev va0 --peer vb1 --gid v4 --only ext_peer. || status=$?
+	rdma link delete vb1
+	rdma link add vb0 type pavo netdev vb || exit 1
+	wait_for active vb0
+fi
 ip link set va mtu 1500
 ip link set vb mtu 1500
 wait_for active_mtu_is va0 1024

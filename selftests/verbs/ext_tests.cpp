@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Extended operations between two adapters: what they do, what they refuse, and that they are
+ * atomic (sources.md#ext).
+ */
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include <sys/mman.h>
+
+#include "ext.h"
+#include "manager.h"
+#include "pavo_dv.h"
+#include "tap.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr uint64_t ones = UINT64_MAX;
+constexpr uint64_t value = 0x0123456789abcdef;
+constexpr uint64_t before = 0xfedcba9876543210;
+
+/* A word at B between two others, and where the answer goes at A. */
+struct Words {
+	explicit Words(Env &env)
+		: out{must_reg(env.a, {24}), 8}, word{must_reg(env.b, {24}), 8}
+	{
+		for (int64_t at : {0, 8, 16}) {
+			env.a.store(out.mr.id, at, before);
+			env.b.store(word.mr.id, at, before);
+		}
+	}
+
+	void must_be(Env &env, uint64_t answer, uint64_t now, const char *what)
+	{
+		REQUIRE_EQ(env.a.load(out.mr.id, 8), answer, what, ": answer");
+		REQUIRE_EQ(env.b.load(word.mr.id, 8), now, what, ": word");
+		for (int64_t at : {0, 16}) {
+			REQUIRE_EQ(env.a.load(out.mr.id, at), before, what,
+				   ": beside the answer");
+			REQUIRE_EQ(env.b.load(word.mr.id, at), before, what,
+				   ": beside the word");
+		}
+	}
+
+	Place out;
+	Place word;
+};
+
+void must_end(Env &env, ExtLink &link, ibv_wc_opcode opcode, const char *what)
+{
+	REQUIRE_EQ(end_ext(link), 0, what, ": ibv_wr_complete");
+	Wc wc = wait_send(env, link.a, what);
+	check_wc(wc, 1, IBV_WC_SUCCESS, what);
+	REQUIRE_EQ(int(wc.opcode), opcode, what, ": opcode");
+}
+
+/* What was begun at A is refused by B: both are in Error, memory is as it was. */
+void must_be_refused(Env &env, ExtLink &link, ibv_wc_status status,
+		     const char *what)
+{
+	env.expect_async();
+	REQUIRE_EQ(end_ext(link), 0, what, ": ibv_wr_complete");
+	check_wc(wait_send(env, link.a, what), 1, status, what);
+	wait_state(env, link.a, IBV_QPS_ERR);
+	wait_state(env, link.b, IBV_QPS_ERR);
+}
+
+} // namespace
+
+PV_TEST_LOCAL(
+	"ext.fetch_add",
+	"adds to one field of 64 bits, and to many without a carry between "
+	"them")
+{
+	ExtLink link = connect_ext(env);
+	const struct {
+		uint64_t old, add, tops, now;
+	} cases[] = {
+		{1, 2, 0, 3},
+		{ones, 1, 0, 0},
+		/* Fields of 8 and 16 bits, of which the first overflow. */
+		{0x00ff00ff00ff00ff, 0x0001000100010001, 0x8080808080808080, 0},
+		{0x7fff7fff7fff7fff, 0x0001000100010001, 0x8000800080008000,
+		 0x8000800080008000},
+		{0x7fffffffffffffff, 1, 1ull << 63, 1ull << 63},
+		{ones, ones, ones, 0},
+		{0x00000000ffffffff, 1, 1ull << 31, 0},
+	};
+
+	for (const auto &c : cases) {
+		Words words(env);
+
+		env.b.store(words.word.mr.id, 8, c.old);
+		start_ext(link, 1);
+		fetch_add(link, words.out, words.word, c.add, c.tops);
+		must_end(env, link, IBV_WC_FETCH_ADD, "fetch and add");
+		words.must_be(env, c.old, c.now, "fetch and add");
+	}
+}
+
+PV_TEST_LOCAL("ext.swap", "puts a value into a word")
+{
+	ExtLink link = connect_ext(env);
+	Words words(env);
+
+	start_ext(link, 1);
+	swap(link, words.out, words.word, value);
+	must_end(env, link, IBV_WC_COMP_SWAP, "swap");
+	words.must_be(env, before, value, "swap");
+}
+
+PV_TEST_LOCAL("ext.cmp_swap", "compares some bits and replaces others")
+{
+	ExtLink link = connect_ext(env);
+	const struct {
+		uint64_t compare, compare_mask, mask, now;
+	} cases[] = {
+		{before, ones, ones, value},
+		{before ^ 1, ones, ones, before},
+		{before ^ 1, ones ^ 1, ones, value},
+		{0, 0, 0xffffffff, (before & ~0xffffffffull) | 0x89abcdef},
+		{0x10, 0xff, 0xff00, (before & ~0xff00ull) | 0xcd00},
+		{0x11, 0xff, 0xff00, before},
+		{before, ones, 0, before},
+	};
+
+	for (const auto &c : cases) {
+		Words words(env);
+
+		start_ext(link, 1);
+		cmp_swap(link, words.out, words.word, c.compare, c.compare_mask,
+			 value, c.mask);
+		must_end(env, link, IBV_WC_COMP_SWAP, "compare and swap");
+		words.must_be(env, before, c.now, "compare and swap");
+	}
+}
+
+PV_TEST_LOCAL("ext.chain", "a chain of all kinds with standard operations")
+{
+	ExtLink link = connect_ext(env);
+	Words words(env);
+	Mr results = must_reg(env.a, {64});
+
+	must_post(link.b, std::vector<RecvWr>{{7, {}}, {8, {}}});
+	start_ext(link, 1);
+	fetch_add(link, {results, 0}, words.word, 1);
+	next_ext(link, 2);
+	imm64(link, value);
+	next_ext(link, 3);
+	ibv_wr_atomic_fetch_add(link.ex, words.word.mr.rkey,
+				words.word.mr.address + 8, 2);
+	ibv_wr_set_sge(link.ex, results.lkey, results.address + 8, 8);
+	next_ext(link, 4);
+	swap(link, {results, 16}, words.word, 40);
+	next_ext(link, 5);
+	ibv_wr_send(link.ex);
+	next_ext(link, 6);
+	cmp_swap(link, {results, 24}, words.word, 40, ones, 41, ones);
+	REQUIRE_EQ(end_ext(link), 0, "ibv_wr_complete");
+	uint64_t id = 1;
+	for (const Wc &wc :
+	     wait_completions(env, link.a, link.a.send_cq, 6, "chain"))
+		check_wc(wc, id++, IBV_WC_SUCCESS, "chain");
+	REQUIRE_EQ(env.a.load(results.id, 0), before);
+	REQUIRE_EQ(env.a.load(results.id, 8), before + 1);
+	REQUIRE_EQ(env.a.load(results.id, 16), before + 3);
+	REQUIRE_EQ(env.a.load(results.id, 24), 40u);
+	REQUIRE_EQ(env.b.load(words.word.mr.id, 8), 41u);
+	Arrival first = wait_arrival(env, link),
+		second = wait_arrival(env, link);
+	REQUIRE_EQ(first.id, 7u);
+	REQUIRE(first.imm64 == value, "immediate data");
+	REQUIRE_EQ(second.id, 8u);
+	REQUIRE(!second.imm64, "a send has no such");
+}
+
+PV_TEST_LOCAL("ext.imm64",
+	      "eight bytes come with the completion; the receive's memory stays "
+	      "as it is")
+{
+	ExtLink link = connect_ext(env);
+	Mr memory = must_reg(env.b, {64});
+	const uint64_t seed = env.seed();
+
+	env.b.fill(memory.id, 0, 64, seed, 0);
+	must_post(link.b,
+		  std::vector<RecvWr>{{1, {{memory.id, 0, 64, 0}}}, {2, {}}});
+	for (uint64_t imm : {value, ones}) {
+		start_ext(link, 1);
+		imm64(link, imm);
+		must_end(env, link, IBV_WC_SEND, "immediate data");
+		Arrival arrival = wait_arrival(env, link);
+		REQUIRE_EQ(arrival.id, imm == value ? 1u : 2u);
+		REQUIRE_EQ(int(arrival.opcode), IBV_WC_RECV);
+		REQUIRE_EQ(arrival.byte_len, 8u);
+		REQUIRE_EQ(arrival.flags, 0u);
+		REQUIRE(arrival.imm64 == imm, "immediate data");
+	}
+	must_match(env.b, memory, 0, 64, seed, 0, "the receive's memory");
+}
+
+PV_TEST_LOCAL(
+	"ext.imm64_plain",
+	"a plain poll shows a receive of eight bytes without immediate data")
+{
+	ExtLink link = connect_ext(env);
+
+	must_post(link.b, std::vector<RecvWr>{{1, {}}});
+	start_ext(link, 1);
+	imm64(link, value);
+	must_end(env, link, IBV_WC_SEND, "immediate data");
+	Wc wc = wait_recv(env, link.b, "receive");
+	check_wc(wc, 1, IBV_WC_SUCCESS, "receive");
+	REQUIRE_EQ(int(wc.opcode), IBV_WC_RECV);
+	REQUIRE_EQ(wc.byte_len, 8u);
+	REQUIRE_EQ(wc.flags, 0u);
+}
+
+PV_TEST_LOCAL("ext.imm64_srq", "eight bytes take a receive of a shared queue")
+{
+	SrqSpec shared;
+	Srq srq = env.b.create_srq(shared);
+	LinkSpec spec;
+
+	REQUIRE(!srq.error, "create_srq");
+	spec.srq_b = srq.id;
+	ExtLink link = connect_ext(env, spec);
+	REQUIRE_EQ(env.b.post_srq(srq.id, {{5, {}}}).error, 0);
+	start_ext(link, 1);
+	imm64(link, value);
+	must_end(env, link, IBV_WC_SEND, "immediate data");
+	Arrival arrival = wait_arrival(env, link);
+	REQUIRE_EQ(arrival.id, 5u);
+	REQUIRE(arrival.imm64 == value, "immediate data");
+}
+
+PV_TEST_LOCAL(
+	"ext.imm64_solicited",
+	"a solicited event is raised where it was asked for, and only there")
+{
+	ExtLink link = connect_ext(env, {}, true);
+
+	for (unsigned flag : {0u, unsigned(IBV_SEND_SOLICITED)}) {
+		must_post(link.b, std::vector<RecvWr>{{1, {}}});
+		REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, true), 0, "arm");
+		start_ext(link, 1, IBV_SEND_SIGNALED | flag);
+		imm64(link, value);
+		must_end(env, link, IBV_WC_SEND, "immediate data");
+		wait_arrival(env, link);
+		REQUIRE_EQ(env.b.wait_event(link.b.recv_cq.id,
+					    flag ? env.options.patience_ms :
+						   50),
+			   bool(flag), "event");
+	}
+}
+
+PV_TEST_LOCAL("ext.imm64_not_ready", "without a receive the sender tries again")
+{
+	LinkSpec spec;
+	spec.min_rnr_timer = 1;
+	ExtLink link = connect_ext(env, spec);
+	Moved naks(env.a, "rx_rnr_naks");
+
+	start_ext(link, 1);
+	imm64(link, value);
+	REQUIRE_EQ(end_ext(link), 0);
+	REQUIRE(eventually(env, [&] { return naks.by() > 2; }), "no NAK");
+	must_post(link.b, std::vector<RecvWr>{{1, {}}});
+	REQUIRE(wait_arrival(env, link).imm64 == value, "immediate data");
+	check_wc(wait_send(env, link.a, "send"), 1, IBV_WC_SUCCESS, "send");
+	no_more(link.a, "send");
+}
+
+PV_TEST_LOCAL("ext.where_not", "refused at post: services, lists, inline data")
+{
+	Words words(env);
+	LinkSpec uc;
+
+	uc.type = IBV_QPT_UC;
+	uc.send_ops = IBV_QP_EX_WITH_SEND;
+	if (!knows_ext(env.a))
+		throw Skip("the device has no extended operations");
+	Link other = connect(env, uc);
+	ExtLink link;
+	static_cast<Link &>(link) = other;
+	link.ex = ibv_qp_to_qp_ex(local(env.a).raw_qp(other.a.qp.id));
+	start_ext(link, 1);
+	imm64(link, value);
+	REQUIRE_EQ(end_ext(link), EINVAL, "immediate data of UC");
+	start_ext(link, 1);
+	fetch_add(link, words.out, words.word, 1);
+	REQUIRE_EQ(end_ext(link), EINVAL, "atomic of UC");
+
+	ExtLink good = connect_ext(env);
+	start_ext(good, 1);
+	imm64(good, value);
+	ibv_wr_set_sge(good.ex, words.out.mr.lkey, words.out.mr.address, 8);
+	REQUIRE_EQ(end_ext(good), EINVAL, "immediate data with a list");
+	start_ext(good, 1);
+	pavodv_wr_ext_swap(good.ex, words.word.mr.rkey,
+			   words.word.mr.address + 8, 1);
+	ibv_wr_set_inline_data(good.ex, const_cast<uint64_t *>(&value), 8);
+	REQUIRE(end_ext(good) == EINVAL, "an atomic with inline data");
+	for (int opcode = 12; opcode < 32; opcode++) {
+		ibv_send_wr wr = {}, *bad;
+
+		if (opcode == IBV_WR_ATOMIC_WRITE)
+			continue;
+		wr.opcode = ibv_wr_opcode(opcode);
+		REQUIRE_EQ(ibv_post_send(local(env.a).raw_qp(good.a.qp.id), &wr,
+					 &bad),
+			   EINVAL, "ibv_post_send of opcode ", opcode);
+	}
+	/* And the queue pair goes on. */
+	start_ext(good, 1);
+	swap(good, words.out, words.word, value);
+	must_end(env, good, IBV_WC_COMP_SWAP, "swap");
+	words.must_be(env, before, value, "swap");
+}
+
+namespace {
+
+/* A region at B that is addressed from 0 and begins four bytes behind an aligned address. */
+Mr based_at_four(Env &env)
+{
+	MrSpec spec;
+
+	spec.length = 24;
+	spec.misalign = 4;
+	spec.access = all_access | IBV_ACCESS_ZERO_BASED;
+	Mr region = must_reg(env.b, spec);
+	region.address = 0;
+	return region;
+}
+
+} // namespace
+
+PV_TEST_LOCAL(
+	"ext.unaligned",
+	"memory that is not aligned stays as it is, also where its address "
+	"says that it is")
+{
+	enum { BY_ADDRESS, BY_OFFSET, STANDARD, KINDS };
+
+	for (int kind = 0; kind < KINDS; kind++) {
+		ExtLink link = connect_ext(env);
+		Words words(env);
+		Mr based = based_at_four(env);
+		const uint64_t seed = env.seed();
+
+		env.b.fill(based.id, 0, based.length, seed, 0);
+		start_ext(link, 1);
+		if (kind == BY_ADDRESS) {
+			swap(link, words.out, {words.word.mr, 4}, value);
+		} else if (kind == BY_OFFSET) {
+			swap(link, words.out, {based, 8}, value);
+		} else {
+			ibv_wr_atomic_fetch_add(link.ex, based.rkey, 8, 1);
+			ibv_wr_set_sge(link.ex, words.out.mr.lkey,
+				       words.out.mr.address + 8, 8);
+		}
+		must_be_refused(env, link, IBV_WC_REM_INV_REQ_ERR, "unaligned");
+		words.must_be(env, before, before, "unaligned");
+		must_match(env.b, based, 0, based.length, seed, 0, "memory");
+	}
+}
+
+PV_TEST_LOCAL("ext.offset",
+	      "an offset that is not aligned, of memory that is, is carried out")
+{
+	ExtLink link = connect_ext(env);
+	Words words(env);
+	Mr based = based_at_four(env);
+	const uint64_t seed = env.seed();
+
+	env.b.fill(based.id, 0, based.length, seed, 0);
+	env.b.store(based.id, 4, before);
+	start_ext(link, 1);
+	swap(link, words.out, {based, 4}, value);
+	must_end(env, link, IBV_WC_COMP_SWAP, "swap");
+	REQUIRE_EQ(env.a.load(words.out.mr.id, 8), before, "answer");
+	REQUIRE_EQ(env.b.load(based.id, 4), value, "word");
+	must_match(env.b, based, 0, 4, seed, 0, "before it");
+	must_match(env.b, based, 12, 12, seed, 12, "behind it");
+}
+
+PV_TEST_LOCAL("ext.rights", "without the right, or beyond the region: refused")
+{
+	for (int kind = 0; kind < 3; kind++) {
+		LinkSpec spec;
+		MrSpec readable;
+
+		if (kind == 0)
+			spec.access = IBV_ACCESS_REMOTE_WRITE |
+				      IBV_ACCESS_REMOTE_READ;
+		ExtLink link = connect_ext(env, spec);
+		Words words(env);
+		readable.length = 8;
+		readable.access = IBV_ACCESS_REMOTE_READ;
+		Mr weak = must_reg(env.b, readable);
+		start_ext(link, 1);
+		if (kind == 1)
+			swap(link, words.out, {weak, 0}, value);
+		else
+			swap(link, words.out, {words.word.mr, kind ? 24 : 8},
+			     value);
+		must_be_refused(env, link,
+				kind ? IBV_WC_REM_ACCESS_ERR :
+				       IBV_WC_REM_INV_REQ_ERR,
+				"rights");
+		words.must_be(env, before, before, "rights");
+	}
+}
+
+PV_TEST_LOCAL("ext.on_demand", "atomics on memory that is not there yet")
+{
+	ExtLink link = connect_ext(env);
+	Words words(env);
+	void *at = mmap(nullptr, page, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ibv_mr *region = ibv_reg_mr(local(env.b).raw_pd(0), at, page,
+				    int(all_access | IBV_ACCESS_ON_DEMAND));
+	if (!region)
+		throw Skip("no on-demand paging");
+	Mr paged;
+	paged.address = uintptr_t(at);
+	paged.rkey = region->rkey;
+	start_ext(link, 1);
+	fetch_add(link, words.out, {paged, 64}, value, 1ull << 31);
+	must_end(env, link, IBV_WC_FETCH_ADD, "fetch and add");
+	REQUIRE_EQ(env.a.load(words.out.mr.id, 8), 0u);
+	REQUIRE_EQ(static_cast<uint64_t *>(at)[8], value);
+	ibv_dereg_mr(region);
+	munmap(at, page);
+}
+
+PV_TEST_LOCAL("ext.peer", "a queue pair's peer is unknown until it answers")
+{
+	ExtLink link = connect_ext(env);
+	ibv_qp *qp = local(env.a).raw_qp(link.a.qp.id);
+	Words words(env);
+	pavodv_peer peer;
+
+	REQUIRE_EQ(pavodv_query_peer(qp, &peer), 0);
+	REQUIRE_EQ(int(peer), PAVODV_PEER_UNKNOWN);
+	start_ext(link, 1);
+	swap(link, words.out, words.word, value);
+	must_end(env, link, IBV_WC_COMP_SWAP, "swap");
+	REQUIRE_EQ(pavodv_query_peer(qp, &peer), 0);
+	REQUIRE_EQ(int(peer), PAVODV_PEER_KNOWS);
+	to_state(link.a, IBV_QPS_RESET);
+	REQUIRE_EQ(pavodv_query_peer(qp, &peer), 0);
+	REQUIRE_EQ(int(peer), PAVODV_PEER_UNKNOWN);
+}
+
+PV_TEST_LOCAL("ext_peer.silent",
+	      "a peer that does not know the operations: an error after the set "
+	      "time, the rest is flushed")
+{
+	LinkSpec impatient;
+	impatient.timeout = 12;
+	impatient.retry_count = 2;
+	ExtLink link = connect_ext(env, impatient);
+	Words words(env);
+	pavodv_peer peer;
+
+	if (knows_ext(env.b))
+		throw Skip("for a peer that does not know the operations");
+	env.expect_async();
+	start_ext(link, 1);
+	swap(link, words.out, words.word, value);
+	next_ext(link, 2);
+	ibv_wr_send(link.ex);
+	next_ext(link, 3);
+	imm64(link, value);
+	REQUIRE_EQ(end_ext(link), 0);
+	std::vector<Wc> ends =
+		wait_completions(env, link.a, link.a.send_cq, 3, "all");
+	check_wc(ends[0], 1, IBV_WC_RETRY_EXC_ERR, "swap");
+	check_wc(ends[1], 2, IBV_WC_WR_FLUSH_ERR, "send behind it");
+	check_wc(ends[2], 3, IBV_WC_WR_FLUSH_ERR, "immediate data behind it");
+	wait_state(env, link.a, IBV_QPS_ERR);
+	words.must_be(env, before, before, "swap");
+	REQUIRE_EQ(pavodv_query_peer(local(env.a).raw_qp(link.a.qp.id), &peer),
+		   0);
+	REQUIRE_EQ(int(peer), PAVODV_PEER_SILENT);
+}
+
+namespace {
+
+/* Adds 1 to a word as often as told, some at a time. Returns the values of before. */
+std::vector<uint64_t> count_up(Env &env, ExtLink &link, const Place &word,
+			       size_t count, uint64_t tops)
+{
+	constexpr size_t at_a_time = 16;
+	Mr results = must_reg(env.a, {8 * at_a_time});
+	std::vector<uint64_t> seen;
+
+	while (seen.size() < count) {
+		start_ext(link, 0);
+		for (size_t i = 0; i < at_a_time; i++) {
+			next_ext(link, i);
+			fetch_add(link, {results, int64_t(8 * i)}, word, 1,
+				  tops);
+		}
+		REQUIRE_EQ(end_ext(link), 0);
+		wait_completions(env, link.a, link.a.send_cq, at_a_time,
+				 "fetch and add");
+		for (size_t i = 0; i < at_a_time; i++)
+			seen.push_back(env.a.load(results.id, int64_t(8 * i)));
+	}
+	return seen;
+}
+
+} // namespace
+
+PV_TEST_LOCAL(
+	"ext.atomic",
+	"queue pairs and CPUs count in one word: each number is seen once, "
+	"and the sum is exact")
+{
+	constexpr size_t links_made = 4, each = 512, cpus = 2;
+	const uint64_t tops = 1ull << 63; /* a way by compare and exchange */
+	Words words(env);
+	auto *at = reinterpret_cast<uint64_t *>(
+		local(env.b).memory(words.word.mr.id) + 8);
+	std::vector<ExtLink> links;
+	std::vector<std::vector<uint64_t>> seen(links_made);
+	std::vector<std::thread> own;
+	std::atomic<bool> stop = false;
+	std::atomic<uint64_t> added = 0;
+
+	for (size_t i = 0; i < links_made; i++)
+		links.push_back(connect_ext(env));
+	*at = 0;
+	for (size_t i = 0; i < cpus; i++)
+		own.emplace_back([&] {
+			while (!stop) {
+				/* In the upper half: told apart from the rest. */
+				__atomic_fetch_add(at, 1ull << 32,
+						   __ATOMIC_RELAXED);
+				added++;
+			}
+		});
+	for (size_t i = 0; i < links_made; i++)
+		seen[i] = count_up(env, links[i], words.word, each, tops);
+	stop = true;
+	for (std::thread &thread : own)
+		thread.join();
+	std::vector<uint64_t> all;
+	for (const auto &part : seen)
+		for (uint64_t number : part)
+			all.push_back(number & 0xffffffff);
+	std::sort(all.begin(), all.end());
+	for (size_t i = 0; i < all.size(); i++)
+		REQUIRE_EQ(all[i], i, "a number twice or never");
+	REQUIRE_EQ(*at, (added.load() << 32) + links_made * each, "the sum");
+}
