@@ -587,6 +587,8 @@ static const struct {
 	 "recv.empty_entries: entries without bytes do not end the list"},
 	{test_drain, "drain: what was posted has completed when it returns"},
 	{test_atomics, "atomic: fetch and add, compare and swap"},
+	{test_masked_atomics,
+	 "atomic.masked: fields, and bits to compare and swap"},
 	{test_atomic_write, "atomic_write: eight bytes, and no others"},
 	{test_read_inv, "read_inv: read, and the sink's key ends with that"},
 	{test_error_sends,

@@ -96,6 +96,7 @@ int test_empty_entries(struct pair *p);
 int test_drain(struct pair *p);
 /* operations.c */
 int test_atomics(struct pair *p);
+int test_masked_atomics(struct pair *p);
 int test_atomic_write(struct pair *p);
 int test_page_list(struct pair *p);
 int test_read_inv(struct pair *p);

@@ -50,8 +50,8 @@ static int write_out(struct pair *p, enum ib_wr_opcode op, u64 wr_id, u64 to,
 }
 
 /* By A on the target's word; what was there comes into A's buffer. */
-static int run_atomic(struct pair *p, enum ib_wr_opcode op, u64 compare_add,
-		      u64 swap)
+static int run_masked(struct pair *p, enum ib_wr_opcode op, u64 compare_add,
+		      u64 compare_add_mask, u64 swap, u64 swap_mask)
 {
 	struct ib_sge sge = {
 		.addr = (uintptr_t)p->a.buffer + 8,
@@ -71,9 +71,17 @@ static int run_atomic(struct pair *p, enum ib_wr_opcode op, u64 compare_add,
 		.rkey = p->t.mr->rkey,
 		.compare_add = compare_add,
 		.swap = swap,
+		.compare_add_mask = compare_add_mask,
+		.swap_mask = swap_mask,
 	};
 
 	return post(&p->a, &wr.wr);
+}
+
+static int run_atomic(struct pair *p, enum ib_wr_opcode op, u64 compare_add,
+		      u64 swap)
+{
+	return run_masked(p, op, compare_add, 0, swap, 0);
 }
 
 /* What was in the word, what is, and all around both are as they should be. */
@@ -113,6 +121,34 @@ int test_atomics(struct pair *p)
 	TRY(check_atomic(p, IB_WC_COMP_SWAP, first + big, first + big, first));
 	TRY(run_atomic(p, IB_WR_ATOMIC_CMP_AND_SWP, first + big, ~big));
 	TRY(check_atomic(p, IB_WC_COMP_SWAP, first + big, ~big, first));
+	return 0;
+}
+
+int test_masked_atomics(struct pair *p)
+{
+	const u64 tops = 0x8000800080008000ULL, ones = 0x0001000100010001ULL;
+	u64 *word = word_of(&p->t), first, now;
+
+	if (p->ib->attrs.masked_atomic_cap == IB_ATOMIC_NONE)
+		return SKIPPED;
+	TRY(must_reg(p));
+	fill_target(&p->t, 51);
+	memset(p->a.buffer, 0xee, BYTES);
+	first = *word;
+	/* In fields of 16 bits, of which the lowest overflows. */
+	*word = 0x7fff12340000ffffULL;
+	TRY(run_masked(p, IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, ones, tops, 0, 0));
+	now = 0x8000123500010000ULL;
+	TRY(check_atomic(p, IB_WC_MASKED_FETCH_ADD, 0x7fff12340000ffffULL, now,
+			 first));
+	/* One byte is not as expected, then it is not looked at. */
+	TRY(run_masked(p, IB_WR_MASKED_ATOMIC_CMP_AND_SWP, now ^ 0xff, ~0ULL, 1,
+		       ~0ULL));
+	TRY(check_atomic(p, IB_WC_MASKED_COMP_SWAP, now, now, first));
+	TRY(run_masked(p, IB_WR_MASKED_ATOMIC_CMP_AND_SWP, now ^ 0xff, ~0xffULL,
+		       0xabcd, 0xff00));
+	TRY(check_atomic(p, IB_WC_MASKED_COMP_SWAP, now,
+			 (now & ~0xff00ULL) | 0xab00, first));
 	return 0;
 }
 

@@ -36,7 +36,7 @@ verbs()
 {
 	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
 		--two-cpus --only thread. --only process. --only mr.huge_pages \
-		--only odp.never_raced
+		--only odp.never_raced --only ext.atomic
 }
 
 # What is shared, written at random while others work.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -494,71 +495,166 @@ PV_TEST_LOCAL("ext_peer.silent",
 
 namespace {
 
-/* Adds 1 to a word as often as told, some at a time. Returns the values of before. */
-std::vector<uint64_t> count_up(Env &env, ExtLink &link, const Place &word,
-			       size_t count, uint64_t tops)
-{
-	constexpr size_t at_a_time = 16;
-	Mr results = must_reg(env.a, {8 * at_a_time});
-	std::vector<uint64_t> seen;
+struct Deregister {
+	void operator()(ibv_mr *mr) const { ibv_dereg_mr(mr); }
+};
+using Region = std::unique_ptr<ibv_mr, Deregister>;
 
-	while (seen.size() < count) {
-		start_ext(link, 0);
-		for (size_t i = 0; i < at_a_time; i++) {
-			next_ext(link, i);
-			fetch_add(link, {results, int64_t(8 * i)}, word, 1,
-				  tops);
-		}
-		REQUIRE_EQ(end_ext(link), 0);
-		wait_completions(env, link.a, link.a.send_cq, at_a_time,
-				 "fetch and add");
-		for (size_t i = 0; i < at_a_time; i++)
-			seen.push_back(env.a.load(results.id, int64_t(8 * i)));
-	}
-	return seen;
+Region must_register(Host &host, void *at, size_t length)
+{
+	Region region(
+		ibv_reg_mr(local(host).raw_pd(0), at, length, int(all_access)));
+
+	REQUIRE(region, "reg_mr");
+	return region;
 }
+
+/* Counts in a word of the other adapter, in a thread of its own. */
+class Counter {
+public:
+	Counter(Side &from, Host &to, uint64_t *word)
+		: ex_(ibv_qp_to_qp_ex(local(*from.host).raw_qp(from.qp.id))),
+		  cq_(local(*from.host).raw_cq(from.send_cq.id)),
+		  answers_(must_register(*from.host, old_, sizeof(old_))),
+		  word_(must_register(to, word, sizeof(*word)))
+	{
+		REQUIRE(ex_, "not an extended QP");
+	}
+
+	/* Return: that all went well. */
+	bool count_to(size_t number)
+	{
+		while (seen.size() < number)
+			if (!add_some())
+				return false;
+		return true;
+	}
+
+	std::vector<uint64_t> seen; /* values of before */
+
+private:
+	static constexpr size_t at_a_time = 8;
+
+	bool add_some()
+	{
+		ibv_wr_start(ex_);
+		for (size_t i = 0; i < at_a_time; i++) {
+			ex_->wr_id = i;
+			ex_->wr_flags = IBV_SEND_SIGNALED;
+			add_one(i);
+			ibv_wr_set_sge(ex_, answers_->lkey, uintptr_t(&old_[i]),
+				       sizeof(old_[i]));
+		}
+		if (ibv_wr_complete(ex_))
+			return false;
+		for (size_t i = 0; i < at_a_time;) {
+			ibv_wc wc;
+
+			if (!ibv_poll_cq(cq_, 1, &wc))
+				continue;
+			if (wc.status != IBV_WC_SUCCESS || wc.wr_id != i)
+				return false;
+			seen.push_back(old_[i++]);
+		}
+		return true;
+	}
+
+	/* By each instruction that the adapter has for it. */
+	void add_one(size_t number)
+	{
+		const auto at = uintptr_t(word_->addr);
+
+		if (number % 3 == 0)
+			ibv_wr_atomic_fetch_add(ex_, word_->rkey, at, 1);
+		else
+			pavodv_wr_ext_fetch_add(ex_, word_->rkey, at, 1,
+						number % 3 == 1 ? 0 :
+								  1ull << 63);
+	}
+
+	uint64_t old_[at_a_time] = {};
+	ibv_qp_ex *ex_;
+	ibv_cq *cq_;
+	Region answers_;
+	Region word_;
+};
+
+/* CPU threads that count in the upper half of the same word, to tell them apart. */
+class CpuCounters {
+public:
+	CpuCounters(uint64_t *word, size_t count)
+	{
+		for (size_t i = 0; i < count; i++)
+			threads_.emplace_back([this, word] {
+				while (!stop_) {
+					__atomic_fetch_add(word, 1ull << 32,
+							   __ATOMIC_RELAXED);
+					added_++;
+				}
+			});
+	}
+	~CpuCounters() { stop(); }
+	CpuCounters(const CpuCounters &) = delete;
+
+	/* Return: how often they have added 1. */
+	uint64_t stop()
+	{
+		stop_ = true;
+		for (std::thread &thread : threads_)
+			if (thread.joinable())
+				thread.join();
+		return added_;
+	}
+
+private:
+	std::atomic<bool> stop_ = false;
+	std::atomic<uint64_t> added_ = 0;
+	std::vector<std::thread> threads_;
+};
 
 } // namespace
 
-PV_TEST_LOCAL(
-	"ext.atomic",
-	"queue pairs and CPUs count in one word: each number is seen once, "
-	"and the sum is exact")
+PV_TEST_LOCAL("ext.atomic",
+	      "queue pairs of two adapters and CPUs count in one word: each "
+	      "number is seen once, and the sum is exact")
 {
-	constexpr size_t links_made = 4, each = 512, cpus = 2;
-	const uint64_t tops = 1ull << 63; /* a way by compare and exchange */
-	Words words(env);
-	auto *at = reinterpret_cast<uint64_t *>(
-		local(env.b).memory(words.word.mr.id) + 8);
+	constexpr size_t links_made = 4, each = 2048;
+	auto word = std::make_unique<uint64_t>(0);
 	std::vector<ExtLink> links;
-	std::vector<std::vector<uint64_t>> seen(links_made);
-	std::vector<std::thread> own;
-	std::atomic<bool> stop = false;
-	std::atomic<uint64_t> added = 0;
+	std::vector<std::unique_ptr<Counter>> counters;
+	std::vector<std::thread> threads;
+	std::atomic<size_t> failed = 0;
 
-	for (size_t i = 0; i < links_made; i++)
+	for (size_t i = 0; i < links_made; i++) {
 		links.push_back(connect_ext(env));
-	*at = 0;
-	for (size_t i = 0; i < cpus; i++)
-		own.emplace_back([&] {
-			while (!stop) {
-				/* In the upper half: told apart from the rest. */
-				__atomic_fetch_add(at, 1ull << 32,
-						   __ATOMIC_RELAXED);
-				added++;
-			}
+		/* Half of them the other way. */
+		counters.push_back(
+			i % 2 ? std::make_unique<Counter>(links[i].b, env.a,
+							  word.get()) :
+				std::make_unique<Counter>(links[i].a, env.b,
+							  word.get()));
+	}
+	CpuCounters cpus(word.get(), 2);
+	for (auto &counter : counters)
+		threads.emplace_back([&] {
+			if (!counter->count_to(each))
+				failed++;
 		});
-	for (size_t i = 0; i < links_made; i++)
-		seen[i] = count_up(env, links[i], words.word, each, tops);
-	stop = true;
-	for (std::thread &thread : own)
+	for (std::thread &thread : threads)
 		thread.join();
+	const uint64_t by_cpus = cpus.stop();
+	REQUIRE_EQ(failed.load(), 0u, "threads that failed");
+
 	std::vector<uint64_t> all;
-	for (const auto &part : seen)
-		for (uint64_t number : part)
+	for (const auto &counter : counters) {
+		/* Those of one queue pair grow. */
+		REQUIRE(std::ranges::is_sorted(counter->seen), "order");
+		for (uint64_t number : counter->seen)
 			all.push_back(number & 0xffffffff);
-	std::sort(all.begin(), all.end());
+	}
+	std::ranges::sort(all);
 	for (size_t i = 0; i < all.size(); i++)
 		REQUIRE_EQ(all[i], i, "a number twice or never");
-	REQUIRE_EQ(*at, (added.load() << 32) + links_made * each, "the sum");
+	REQUIRE(by_cpus, "no CPU has counted");
+	REQUIRE_EQ(*word, (by_cpus << 32) + links_made * each, "the sum");
 }
