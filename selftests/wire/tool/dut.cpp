@@ -18,6 +18,7 @@
 
 #include "link.h"
 #include "pattern.h"
+#include "verbs_error.h"
 
 namespace pw {
 
@@ -29,17 +30,11 @@ constexpr size_t page = 4096, guard = 4096;
 constexpr size_t offset_in_page = 0x6a8;
 constexpr uint8_t guard_byte = 0xa5;
 constexpr uint32_t gid_table_max = 256;
-
-[[noreturn]] void fail(const std::string &what, int error = errno)
-{
-	throw std::runtime_error(what + ": " + std::strerror(error));
-}
-
-void must(int error, const std::string &what)
-{
-	if (error)
-		fail(what, error > 0 ? error : errno);
-}
+/* Operations of begin_operation(). */
+constexpr uint64_t extended_operations =
+	IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+	IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+	IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
 void nonblocking(int fd)
 {
@@ -189,7 +184,7 @@ bool Dut::find_address(const Address &peer)
 }
 
 Region &Dut::add_region(const std::string &name, size_t size, int access,
-			bool other_pd)
+			const Placement &placement)
 {
 	auto region = std::make_unique<Region>();
 	Region &r = *region;
@@ -197,15 +192,19 @@ Region &Dut::add_region(const std::string &name, size_t size, int access,
 	r.name = name;
 	r.size = size;
 	r.shadow = stream(name, 0, size);
-	r.mapping.assign(page + 2 * guard + offset_in_page + size, guard_byte);
+	r.mapping.assign(page + 2 * guard + offset_in_page + placement.from +
+				 size,
+			 guard_byte);
 
 	auto base = reinterpret_cast<uintptr_t>(r.mapping.data()) + guard;
 
-	base = (base + page - 1) / page * page + offset_in_page;
+	base = (base + page - 1) / page * page + offset_in_page +
+	       placement.from;
 	r.at = reinterpret_cast<uint8_t *>(base);
+	r.iova = placement.zero_based ? 0 : base;
 	std::copy(r.shadow.begin(), r.shadow.end(), r.at);
 	return register_region(std::move(region),
-			       other_pd ? this->other_pd() : pd_, access);
+			       placement.other_pd ? other_pd() : pd_, access);
 }
 
 Region &Dut::add_empty_region(const std::string &name, size_t size, int access)
@@ -219,6 +218,7 @@ Region &Dut::add_empty_region(const std::string &name, size_t size, int access)
 	region->name = name;
 	region->size = size;
 	region->at = static_cast<uint8_t *>(at);
+	region->iova = reinterpret_cast<uint64_t>(at);
 	return register_region(std::move(region), pd_, access);
 }
 
@@ -227,6 +227,8 @@ Region &Dut::register_region(std::unique_ptr<Region> region, ibv_pd *pd,
 {
 	Region &r = *region;
 
+	if (!r.iova)
+		access |= IBV_ACCESS_ZERO_BASED;
 	r.mr = ibv_reg_mr(pd, r.at, r.size, access);
 	if (!r.mr)
 		fail("ibv_reg_mr of " + r.name);
@@ -298,8 +300,19 @@ void Dut::make_queue(Queue queue, uint32_t depth)
 	if (!channel_[queue])
 		fail("ibv_create_comp_channel");
 	nonblocking(channel_[queue]->fd);
-	cq_[queue] = ibv_create_cq(context_, static_cast<int>(depth), nullptr,
-				   channel_[queue], 0);
+	if (config_.extended) {
+		ibv_cq_init_attr_ex attr{};
+
+		attr.cqe = depth;
+		attr.channel = channel_[queue];
+		attr.wc_flags = IBV_WC_STANDARD_FLAGS;
+		extended_cq_[queue] = ibv_create_cq_ex(context_, &attr);
+		if (extended_cq_[queue])
+			cq_[queue] = ibv_cq_ex_to_cq(extended_cq_[queue]);
+	} else {
+		cq_[queue] = ibv_create_cq(context_, static_cast<int>(depth),
+					   nullptr, channel_[queue], 0);
+	}
 	if (!cq_[queue])
 		fail("ibv_create_cq");
 }
@@ -373,13 +386,10 @@ bool Dut::is_reliable() const
 	return config_.type == IBV_QPT_RC || config_.type == IBV_QPT_XRC_RECV;
 }
 
-void Dut::create_qp(const QpConfig &config)
+void Dut::make_connected(const QpConfig &config)
 {
-	ibv_qp_init_attr init{};
+	ibv_qp_init_attr_ex init{};
 
-	config_ = config;
-	make_queue(send_queue, 2 * config.depth);
-	make_queue(recv_queue, 2 * config.depth);
 	init.send_cq = cq_[send_queue];
 	init.recv_cq = cq_[recv_queue];
 	init.qp_type = config.type;
@@ -389,10 +399,24 @@ void Dut::create_qp(const QpConfig &config)
 	init.cap.max_send_sge = config.sges;
 	init.cap.max_recv_sge = config.sges;
 	init.cap.max_inline_data = config.inline_data;
+	init.pd = pd_;
+	init.comp_mask = IBV_QP_INIT_ATTR_PD;
+	if (config.extended) {
+		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		init.send_ops_flags = extended_operations;
+	}
+	qp_ = ibv_create_qp_ex(context_, &init);
+}
+
+void Dut::create_qp(const QpConfig &config)
+{
+	config_ = config;
+	make_queue(send_queue, 2 * config.depth);
+	make_queue(recv_queue, 2 * config.depth);
 	if (config.type == IBV_QPT_XRC_RECV)
 		make_target();
 	else
-		qp_ = ibv_create_qp(pd_, &init);
+		make_connected(config);
 	if (!qp_)
 		fail("ibv_create_qp");
 	if (config.target >= IBV_QPS_INIT)
@@ -498,6 +522,8 @@ void Dut::post_send(std::vector<SendRequest> &requests)
 {
 	ibv_send_wr *bad = nullptr;
 
+	if (config_.extended)
+		return post_extended(requests);
 	for (size_t i = 0; i < requests.size(); i++) {
 		SendRequest &r = requests[i];
 
@@ -544,9 +570,12 @@ void Dut::post_srq_recv(const std::string &srq, uint64_t id,
 	must(ibv_post_srq_recv(found->second, &wr, &bad), "ibv_post_srq_recv");
 }
 
-std::optional<ibv_wc> Dut::poll(Queue queue)
+std::optional<Completion> Dut::poll(Queue queue)
 {
-	ibv_wc wc{};
+	if (extended_cq_[queue])
+		return poll_extended(extended_cq_[queue]);
+
+	Completion wc{};
 	const int count = ibv_poll_cq(cq_[queue], 1, &wc);
 
 	if (count < 0)

@@ -32,16 +32,19 @@ struct QpConfig {
 	uint32_t depth = 64, sges = 4, inline_data = 64;
 	uint32_t qkey = 0x11111111;
 	bool signal_all = false;
+	bool extended = false; /* for ibv_wr_*(3) and ibv_start_poll(3) */
 	ibv_qp_state target = IBV_QPS_RTS;
 };
 
 /*
  * A registered buffer. Its memory starts off a page boundary, and lies between
- * guards; `shadow` is what it must contain at the end of the script.
+ * guards; `shadow` is what it must contain at the end of the script. Users of its keys
+ * call its first byte `iova`.
  */
 struct Region {
 	std::string name;
 	uint8_t *at = nullptr;
+	uint64_t iova = 0;
 	size_t size = 0;
 	ibv_mr *mr = nullptr; /* nullptr: deregistered, keys stale */
 	uint32_t lkey = 0, rkey = 0;
@@ -65,9 +68,28 @@ struct SrqConfig {
 /* There always is one of that name. */
 constexpr std::string_view first_srq = "s";
 
+/* An operation that pavo has and verbs have not (pavo_dv.h). */
+struct Extended {
+	enum Kind { fetch_add, swap, cmp_swap, imm64 } kind;
+	uint64_t operand, mask, compare, compare_mask;
+};
+
+/* With `extended` the address and the key are those of an atomic in `wr`. */
 struct SendRequest {
 	ibv_send_wr wr{};
 	std::vector<ibv_sge> sges;
+	std::optional<Extended> extended;
+};
+
+struct Completion : ibv_wc {
+	std::optional<uint64_t> imm64;
+};
+
+/* How a region differs from one that is aligned and named by its address. */
+struct Placement {
+	bool other_pd = false;
+	uint64_t from = 0; /* bytes that it begins beyond an address of eight */
+	bool zero_based = false;
 };
 
 class Dut {
@@ -86,7 +108,7 @@ public:
 	const std::string &netdev() const { return netdev_; }
 
 	Region &add_region(const std::string &name, size_t size, int access,
-			   bool other_pd);
+			   const Placement &placement = {});
 	/* Addresses without memory, which read as zeros. */
 	Region &add_empty_region(const std::string &name, size_t size,
 				 int access);
@@ -119,7 +141,7 @@ public:
 			   std::vector<ibv_sge> sges);
 
 	enum Queue { send_queue, recv_queue };
-	std::optional<ibv_wc> poll(Queue queue);
+	std::optional<Completion> poll(Queue queue);
 	void arm(Queue queue, bool solicited);
 	/* A completion event of `queue` is there; takes it. */
 	bool take_event(Queue queue);
@@ -135,6 +157,9 @@ private:
 	ibv_pd *other_pd();
 	Region &register_region(std::unique_ptr<Region> region, ibv_pd *pd,
 				int access);
+	std::optional<Completion> poll_extended(ibv_cq_ex *cq);
+	void post_extended(const std::vector<SendRequest> &requests);
+	void make_connected(const QpConfig &config);
 	ibv_ah_attr peer_attr() const;
 	ibv_xrcd *open_domain();
 	void make_srq(const SrqConfig &config);
@@ -148,6 +173,7 @@ private:
 	ibv_pd *pd_ = nullptr, *other_pd_ = nullptr;
 	ibv_comp_channel *channel_[2] = {};
 	ibv_cq *cq_[2] = {};
+	ibv_cq_ex *extended_cq_[2] = {}; /* the same, polled in another way */
 	ibv_qp *qp_ = nullptr;
 	ibv_ah *peer_handle_ = nullptr;
 	ibv_xrcd *xrcd_ = nullptr, *other_xrcd_ = nullptr;

@@ -22,7 +22,7 @@ constexpr size_t any_number = 1000;
 constexpr std::string_view packet_keys =
 	"opcode se migreq pad tver pkey fecn becn resv6 qpn ackreq resv7 psn srqn "
 	"qkey sqpn va rkey dlen swap add cmp syn msn orig imm inv data code timer "
-	"credits src sport tos ttl icrc cut truncate extra udp_len ip_len udp_csum "
+	"resv28 aop id mask cmask credits src sport tos ttl icrc cut truncate extra udp_len ip_len udp_csum "
 	"after within";
 constexpr std::string_view message_keys =
 	"psn len data va rkey imm ackreq se msn credits pkey srqn";
@@ -106,19 +106,19 @@ std::span<const Machine::Verb> Machine::verbs()
 		{"silence", &Machine::step_silence, 1, 1, ""},
 		{"probe", &Machine::step_probe, 0, 0, "psn msn"},
 		{"asked-every", &Machine::step_asked, 1, 1, ""},
-		{"qp", &Machine::step_qp, 1, 2,
+		{"qp", &Machine::step_qp, 1, 3,
 		 "mtu timeout retry rnr_retry min_rnr "
 		 "rd dest_rd access depth sge inline qkey state"},
-		{"mr", &Machine::step_mr, 1, 2, "size access"},
+		{"mr", &Machine::step_mr, 1, 3, "size access from"},
 		{"srq", &Machine::step_srq, 1, 3, ""},
 		{"dereg", &Machine::step_dereg, 1, 1, ""},
 		{"hide", &Machine::step_hide, 1, 1, ""},
 		{"post", &Machine::step_post, 1, any_number,
 		 "wr len sge va rkey imm "
-		 "swap cmp add inv qkey"},
+		 "swap cmp add mask cmask inv qkey"},
 		{"recv", &Machine::step_recv, 0, 0, "wr len sge srq"},
 		{"completion", &Machine::step_completion, 2, 2,
-		 "wr op len imm sqpn"},
+		 "wr op len imm imm64 sqpn"},
 		{"nothing", &Machine::step_nothing, 1, 1, ""},
 		{"arm", &Machine::step_arm, 1, 2, ""},
 		{"event", &Machine::step_event, 1, 2, ""},
@@ -311,7 +311,7 @@ uint64_t Machine::value(std::string_view text, Meaning meaning)
 
 		switch (meaning) {
 		case addresses:
-			return reinterpret_cast<uint64_t>(r.at);
+			return r.iova;
 		case keys:
 			return r.rkey;
 		case local_keys:

@@ -117,6 +117,7 @@ private:
 	void step_set64(const Statement &s);
 	void step_mem64(const Statement &s);
 	std::vector<ibv_sge> gather(const Statement &s);
+	std::optional<Extended> extended_of(const Statement &s);
 	Span region_span(const std::string &text);
 	Region &region(std::string_view name);
 

@@ -81,6 +81,11 @@ constexpr std::array opcodes = {
 	       false},
 	Opcode{0xb7, "XRC_SEND_ONLY_INV", hdr_xrc | hdr_ieth | hdr_payload,
 	       false},
+	/* docs/protocol.md, of RC only */
+	Opcode{0xe0, "EXT_ATOMIC", hdr_ext_atomic, false},
+	Opcode{0xe1, "EXT_ATOMIC_ACK", hdr_aeth | hdr_ext_ack, true},
+	Opcode{0xe2, "IMM64", hdr_payload, false},
+	Opcode{0xe3, "IMM64_SE", hdr_payload, false},
 };
 
 constexpr std::array field_table = {
@@ -100,15 +105,21 @@ constexpr std::array field_table = {
 	Field{"srqn", 24, hdr_xrc, &Packet::srqn},
 	Field{"qkey", 32, hdr_deth, &Packet::qkey},
 	Field{"sqpn", 24, hdr_deth, &Packet::sqpn},
-	Field{"va", 64, hdr_reth | hdr_atomic, &Packet::va},
-	Field{"rkey", 32, hdr_reth | hdr_atomic, &Packet::rkey},
+	Field{"resv28", 28, hdr_ext_atomic, &Packet::resv28},
+	Field{"aop", 4, hdr_ext_atomic, &Packet::aop},
+	Field{"id", 32, hdr_ext_atomic | hdr_ext_ack, &Packet::id},
+	Field{"va", 64, hdr_reth | hdr_atomic | hdr_ext_atomic, &Packet::va},
+	Field{"rkey", 32, hdr_reth | hdr_atomic | hdr_ext_atomic,
+	      &Packet::rkey},
 	Field{"dlen", 32, hdr_reth, &Packet::dlen},
-	Field{"swap", 64, hdr_atomic, &Packet::swap},
-	Field{"add", 64, hdr_atomic, &Packet::swap},
-	Field{"cmp", 64, hdr_atomic, &Packet::cmp},
+	Field{"swap", 64, hdr_atomic | hdr_ext_atomic, &Packet::swap},
+	Field{"add", 64, hdr_atomic | hdr_ext_atomic, &Packet::swap},
+	Field{"mask", 64, hdr_ext_atomic, &Packet::mask},
+	Field{"cmp", 64, hdr_atomic | hdr_ext_atomic, &Packet::cmp},
+	Field{"cmask", 64, hdr_ext_atomic, &Packet::cmask},
 	Field{"syn", 8, hdr_aeth, &Packet::syn},
 	Field{"msn", 24, hdr_aeth, &Packet::msn},
-	Field{"orig", 64, hdr_atomic_ack, &Packet::orig},
+	Field{"orig", 64, hdr_atomic_ack | hdr_ext_ack, &Packet::orig},
 	Field{"imm", 32, hdr_imm, &Packet::imm},
 	Field{"inv", 32, hdr_ieth, &Packet::inv},
 };
@@ -116,6 +127,33 @@ constexpr std::array field_table = {
 uint64_t cut(uint64_t value, unsigned bits)
 {
 	return bits == 64 ? value : value & ((1ull << bits) - 1);
+}
+
+void encode_ext_atomic(Bytes &out, const Packet &p)
+{
+	put(out, p.resv28 << 4 | p.aop, 4);
+	put(out, p.id, 4);
+	put(out, p.rkey, 4);
+	put(out, p.va, 8);
+	put(out, p.swap, 8);
+	put(out, p.mask, 8);
+	put(out, p.cmp, 8);
+	put(out, p.cmask, 8);
+}
+
+void decode_ext_atomic(Packet &p, View &in)
+{
+	const uint64_t word = take(in, 4, "the extended atomic request");
+
+	p.resv28 = word >> 4;
+	p.aop = word & 15;
+	p.id = take(in, 4, "the extended atomic request");
+	p.rkey = take(in, 4, "the extended atomic request");
+	p.va = take(in, 8, "the extended atomic request");
+	p.swap = take(in, 8, "the extended atomic request");
+	p.mask = take(in, 8, "the extended atomic request");
+	p.cmp = take(in, 8, "the extended atomic request");
+	p.cmask = take(in, 8, "the extended atomic request");
 }
 
 } // namespace
@@ -179,10 +217,16 @@ Bytes encode(const Packet &packet, unsigned layout)
 		put(out, p.swap, 8);
 		put(out, p.cmp, 8);
 	}
+	if (layout & hdr_ext_atomic)
+		encode_ext_atomic(out, p);
 	if (layout & hdr_aeth)
 		put(out, p.syn << 24 | p.msn, 4);
 	if (layout & hdr_atomic_ack)
 		put(out, p.orig, 8);
+	if (layout & hdr_ext_ack) {
+		put(out, p.id, 4);
+		put(out, p.orig, 8);
+	}
 	if (layout & hdr_imm)
 		put(out, p.imm, 4);
 	if (layout & hdr_ieth)
@@ -238,12 +282,18 @@ static void decode_extensions(Packet &p, View &in, unsigned layout)
 		p.swap = take(in, 8, "the AtomicETH");
 		p.cmp = take(in, 8, "the AtomicETH");
 	}
+	if (layout & hdr_ext_atomic)
+		decode_ext_atomic(p, in);
 	if (layout & hdr_aeth) {
 		p.syn = take(in, 1, "the AETH");
 		p.msn = take(in, 3, "the AETH");
 	}
 	if (layout & hdr_atomic_ack)
 		p.orig = take(in, 8, "the AtomicAckETH");
+	if (layout & hdr_ext_ack) {
+		p.id = take(in, 4, "the extended atomic answer");
+		p.orig = take(in, 8, "the extended atomic answer");
+	}
 	if (layout & hdr_imm)
 		p.imm = take(in, 4, "the ImmDt");
 	if (layout & hdr_ieth)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * InfiniBand transport packets: the opcode table, and encoding and decoding of
- * BTH, extension headers, payload and pad (IBA volume 1, chapter 9).
+ * BTH, extension headers, payload and pad (IBA volume 1, chapter 9; docs/protocol.md for
+ * opcodes of pavo's own).
  *
  * Owns: struct Packet and the names of its fields, which are also the names that
  * scripts use. Used by: the script machine (to build and to compare) and the
@@ -27,6 +28,8 @@ enum Header : unsigned {
 	hdr_ieth = 1 << 6,
 	hdr_payload = 1 << 7,
 	hdr_xrc = 1 << 8,
+	hdr_ext_atomic = 1 << 9,
+	hdr_ext_ack = 1 << 10,
 };
 
 struct Opcode {
@@ -58,6 +61,8 @@ struct Packet {
 	uint64_t va = 0, rkey = 0, dlen = 0, swap = 0, cmp = 0;
 	/* AETH, AtomicAckETH, ImmDt, IETH */
 	uint64_t syn = 0, msn = 0, orig = 0, imm = 0, inv = 0;
+	/* Extended atomic requests, which have va, rkey, swap and cmp, too; id, their answers */
+	uint64_t resv28 = 0, aop = 0, id = 0, mask = 0, cmask = 0;
 
 	Bytes payload; /* without pad */
 };

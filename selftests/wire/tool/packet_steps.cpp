@@ -13,6 +13,8 @@ namespace {
 
 constexpr uint64_t psn_mask = 0xffffff;
 constexpr uint64_t unlimited_credits = 31;
+constexpr uint64_t all_ones = ~0ull;
+constexpr uint64_t ext_fetch_add = 0; /* of the AOpCodes */
 
 struct NamedCode {
 	const char *name;
@@ -179,8 +181,13 @@ void Machine::step_inject(const Statement &s)
 	packet.payload = spec.data;
 	packet.pad = pad_of(packet.payload);
 	packet.dlen = packet.payload.size();
+	packet.mask = all_ones;
+	packet.cmask = all_ones;
 	for (const auto &[field, value] : spec.fields)
 		packet.*field->member = value;
+	/* Without a mask fields are added, and one of 64 bits is the usual one. */
+	if (packet.aop == ext_fetch_add && !spec.mentions("mask"))
+		packet.mask = 0;
 	if (const std::string *text = s.find("src"))
 		envelope.src = parse_address(*text);
 	if (const std::string *text = s.find("sport"))
@@ -201,8 +208,8 @@ void Machine::step_inject(const Statement &s)
 /* Of every packet, also those that a script allows or skips. */
 void Machine::check_reserved(const Packet &packet) const
 {
-	if (packet.resv6 || packet.resv7)
-		throw Mismatch("a reserved field of the BTH is not 0: " +
+	if (packet.resv6 || packet.resv7 || packet.resv28)
+		throw Mismatch("a reserved field is not 0: " +
 			       describe(packet));
 	/* rdma_rxe has it 0; there is no path but one */
 	if (setup_.pavo && !packet.migreq)

@@ -180,6 +180,38 @@ void golden_atomic_and_ack()
 			 "0000000000000008"));
 }
 
+void golden_extended()
+{
+	Packet p;
+
+	p.opcode = opcode_by_name("EXT_ATOMIC")->code;
+	p.qpn = 1;
+	p.psn = 2;
+	p.resv28 = 0xabcdef1;
+	p.aop = 2;
+	p.id = 0x11223344;
+	p.rkey = 0x55667788;
+	p.va = 0x0102030405060708;
+	p.swap = 0x1112131415161718;
+	p.mask = 0x2122232425262728;
+	p.cmp = 0x3132333435363738;
+	p.cmask = 0x4142434445464748;
+	REQUIRE(encode(p, hdr_ext_atomic) ==
+		from_hex("e0 00 ffff 00 000001 00 000002 abcdef12 11223344"
+			 "55667788 0102030405060708 1112131415161718"
+			 "2122232425262728 3132333435363738"
+			 "4142434445464748"));
+	p.opcode = opcode_by_name("EXT_ATOMIC_ACK")->code;
+	p.syn = 0x1f;
+	p.msn = 7;
+	p.orig = 0x5152535455565758;
+	REQUIRE(encode(p, hdr_aeth | hdr_ext_ack) ==
+		from_hex("e1 00 ffff 00 000001 00 000002 1f 000007"
+			 "11223344 5152535455565758"));
+	REQUIRE(opcode_by_name("IMM64")->code == 0xe2);
+	REQUIRE(opcode_by_name("IMM64_SE")->code == 0xe3);
+}
+
 /* Every opcode, every field its headers have at a value of its own. */
 void round_trip()
 {
@@ -357,6 +389,7 @@ constexpr Test tests[] = {
 	{"icrc leaves variant fields out and no others", icrc_variant_fields},
 	{"write request, byte by byte", golden_write},
 	{"atomic request and answer, byte by byte", golden_atomic_and_ack},
+	{"extended atomic request and answer, byte by byte", golden_extended},
 	{"every opcode encodes, decodes, and refuses to be short", round_trip},
 	{"decoding refuses surplus, bad pad, unknown opcode", decode_refuses},
 	{"every byte of an envelope is checked", envelope_round_trip},

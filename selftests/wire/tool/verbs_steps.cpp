@@ -58,6 +58,13 @@ constexpr Name<ibv_wr_opcode> wr_opcodes[] = {
 	{"send_inv", IBV_WR_SEND_WITH_INV},
 };
 
+constexpr Name<Extended::Kind> extended_opcodes[] = {
+	{"ext_fadd", Extended::fetch_add},
+	{"ext_swap", Extended::swap},
+	{"ext_cas", Extended::cmp_swap},
+	{"imm64", Extended::imm64},
+};
+
 constexpr Name<int> access_flags[] = {
 	{"none", 0},
 	{"lw", IBV_ACCESS_LOCAL_WRITE},
@@ -102,6 +109,14 @@ T by_name(const Name<T> (&table)[N], std::string_view name)
 		if (row.name == name)
 			return row.value;
 	throw ScriptError("no such word: " + std::string(name));
+}
+
+template <typename T, size_t N>
+bool has_name(const Name<T> (&table)[N], std::string_view name)
+{
+	return std::any_of(table, table + N, [&](const Name<T> &row) {
+		return row.name == name;
+	});
 }
 
 template <typename T, size_t N>
@@ -163,14 +178,13 @@ void Machine::step_qp(const Statement &s)
 	if (s.find("state"))
 		c.target = by_name(states, s.get("state"));
 	c.signal_all = s.has_word("signal_all");
+	c.extended = s.has_word("extended");
 
 	/* Two regions everybody needs: l is local, r open to the other end. */
 	if (!dut().region("l"))
-		dut().add_region("l", region_size, IBV_ACCESS_LOCAL_WRITE,
-				 false);
+		dut().add_region("l", region_size, IBV_ACCESS_LOCAL_WRITE);
 	if (!dut().region("r"))
-		dut().add_region("r", region_size, access_of("lw,rw,rr,ra"),
-				 false);
+		dut().add_region("r", region_size, access_of("lw,rw,rr,ra"));
 	dut().create_qp(c);
 	envelope_.smac = mac_of(setup_.interface);
 	envelope_.dmac = dut().mac();
@@ -183,12 +197,17 @@ void Machine::step_mr(const Statement &s)
 {
 	const int access = s.find("access") ? access_of(s.get("access")) :
 					      access_of("lw,rw,rr,ra");
+	Placement placement;
 
+	placement.other_pd = s.has_word("other_pd");
+	if (const std::string *text = s.find("from"))
+		placement.from = value(*text);
+	placement.zero_based = s.has_word("zero_based");
 	if (s.has_word("empty"))
 		dut().add_empty_region(s.word(0), value(s.get("size")), access);
 	else
 		dut().add_region(s.word(0), value(s.get("size")), access,
-				 s.has_word("other_pd"));
+				 placement);
 }
 
 void Machine::step_srq(const Statement &s)
@@ -230,7 +249,7 @@ std::vector<ibv_sge> Machine::gather(const Statement &s)
 	std::vector<ibv_sge> sges;
 
 	if (s.find("len"))
-		sges.push_back({reinterpret_cast<uint64_t>(region("l").at),
+		sges.push_back({region("l").iova,
 				static_cast<uint32_t>(value(s.get("len"))),
 				region("l").lkey});
 	if (!s.find("sge"))
@@ -238,13 +257,35 @@ std::vector<ibv_sge> Machine::gather(const Statement &s)
 	for (const std::string &part : split(s.get("sge"), ',')) {
 		const bool bad_key = part.starts_with('!');
 		const Span span = region_span(bad_key ? part.substr(1) : part);
-		const auto base = reinterpret_cast<uint64_t>(span.region->at);
 
 		sges.push_back(
-			{base + span.offset, span.length,
+			{span.region->iova + span.offset, span.length,
 			 span.region->lkey ^ (bad_key ? 0x5a5a0000u : 0)});
 	}
 	return sges;
+}
+
+/* ext_fadd add= [mask=]   ext_swap swap=   ext_cas cmp= [cmask=] swap= [mask=]   imm64 imm= */
+std::optional<Extended> Machine::extended_of(const Statement &s)
+{
+	Extended e{};
+	const auto number = [&](const char *key, uint64_t otherwise) {
+		const std::string *text = s.find(key);
+
+		return text ? value(*text) : otherwise;
+	};
+
+	if (!has_name(extended_opcodes, s.word(0)))
+		return std::nullopt;
+	if (!dut().config().extended)
+		throw ScriptError("the queue pair is not extended");
+	e.kind = by_name(extended_opcodes, s.word(0));
+	for (const char *key : {"add", "swap", "imm"})
+		e.operand |= number(key, 0);
+	e.mask = number("mask", e.kind == Extended::cmp_swap ? ~0ull : 0);
+	e.compare = number("cmp", 0);
+	e.compare_mask = number("cmask", ~0ull);
+	return e;
 }
 
 void Machine::step_post(const Statement &s)
@@ -258,7 +299,9 @@ void Machine::step_post(const Statement &s)
 
 	r.sges = gather(s);
 	r.wr.wr_id = value(s.get("wr"));
-	r.wr.opcode = by_name(wr_opcodes, s.word(0));
+	r.extended = extended_of(s);
+	if (!r.extended)
+		r.wr.opcode = by_name(wr_opcodes, s.word(0));
 	r.wr.send_flags = s.has_word("unsignaled") ? 0 : IBV_SEND_SIGNALED;
 	for (const auto &flag : send_flags)
 		if (s.has_word(flag.name))
@@ -268,7 +311,7 @@ void Machine::step_post(const Statement &s)
 			static_cast<uint32_t>(number("inv", keys));
 	else
 		r.wr.imm_data = htonl(static_cast<uint32_t>(number("imm")));
-	if (r.wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	if (r.extended || r.wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 	    r.wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		r.wr.wr.atomic.remote_addr = number("va", addresses);
 		r.wr.wr.atomic.rkey =
@@ -303,11 +346,11 @@ void Machine::step_recv(const Statement &s)
 		dut().post_recv(value(s.get("wr")), gather(s));
 }
 
-/* completion send|recv STATUS[|STATUS..] wr= [op=] [len=] [imm=] [sqpn=] */
+/* completion send|recv STATUS[|STATUS..] wr= [op=] [len=] [imm=] [imm64=] [sqpn=] */
 void Machine::step_completion(const Statement &s)
 {
 	const Dut::Queue queue = queue_of(s.word(0));
-	std::optional<ibv_wc> wc;
+	std::optional<Completion> wc;
 	const auto check = [&](const char *key, uint64_t got) {
 		if (s.find(key) && value(s.get(key)) != got)
 			throw Mismatch(std::string(key) + " is " +
@@ -342,6 +385,10 @@ void Machine::step_completion(const Statement &s)
 	    wc->wc_flags & IBV_WC_WITH_IMM)
 		throw Mismatch("it has immediate data");
 	check("imm", ntohl(wc->imm_data));
+	if ((s.find("imm64") != nullptr) != wc->imm64.has_value())
+		throw Mismatch(wc->imm64 ? "it has immediate data of 8 bytes" :
+					   "it has none of 8 bytes");
+	check("imm64", wc->imm64.value_or(0));
 }
 
 void Machine::step_nothing(const Statement &s)
