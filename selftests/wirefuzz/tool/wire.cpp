@@ -253,16 +253,26 @@ void Wire::note_rights(const Built &built)
 
 	/* By any number: no harm is done by one that nothing has. */
 	windows_.allow();
-	if (!opcode || !(opcode->headers & (pw::hdr_reth | pw::hdr_atomic)) ||
-	    !target)
+	const unsigned memory = pw::hdr_reth | pw::hdr_atomic |
+				pw::hdr_ext_atomic;
+
+	if (!opcode || !(opcode->headers & memory) || !target)
 		return;
-	in = in.subspan(12 + (opcode->headers & pw::hdr_xrc ? 4 : 0));
-	if (in.size() < 16)
+
+	const bool ext = opcode->headers & pw::hdr_ext_atomic;
+
+	const size_t at =
+		12 + (opcode->headers & pw::hdr_xrc ? 4 : 0) + (ext ? 8 : 0);
+
+	if (in.size() < at + 16)
 		return;
+	in = in.subspan(at);
+	/* Of an extended atomic the key is in front. */
+	const uint64_t early_key = ext ? pw::take(in, 4, "rkey") : 0;
 	const uint64_t va = pw::take(in, 8, "va");
-	const uint64_t key = pw::take(in, 4, "rkey");
+	const uint64_t key = ext ? early_key : pw::take(in, 4, "rkey");
 	const uint64_t length =
-		opcode->headers & pw::hdr_atomic ? 8 : pw::take(in, 4, "dlen");
+		opcode->headers & pw::hdr_reth ? pw::take(in, 4, "dlen") : 8;
 
 	world_.regions().allow_remote(static_cast<uint32_t>(key), va, length,
 				      target->name, target->is_xrc());
