@@ -99,6 +99,7 @@ void add_wqe(Corpus &corpus, const char *name, uint32_t op, const Wqe &wqe,
 Corpus wqes()
 {
 	const Bytes data(100, 0x5a);
+	const uint64_t ones = ~0ull;
 	Corpus corpus;
 	Wqe chained = Wqe().sge(64, 1, 0x1000);
 
@@ -120,6 +121,17 @@ Corpus wqes()
 		Wqe().raddr(0x1000, 7, 8).atomic(1, 2).sge(8, 1, 1));
 	add_wqe(corpus, "fetch-add", PAVO_WQE_FETCH_ADD,
 		Wqe().raddr(0x1000, 7, 8).atomic(1, 0).sge(8, 1, 1));
+	add_wqe(corpus, "ext-fetch-add", PAVO_WQE_EXT_FETCH_ADD,
+		Wqe().raddr(0x1000, 7, 8)
+			.ext_atomic(1, 2, 0, ones)
+			.sge(8, 1, 1));
+	add_wqe(corpus, "ext-swap", PAVO_WQE_EXT_SWAP,
+		Wqe().raddr(0x1000, 7, 8)
+			.ext_atomic(1, ones, 0, ones)
+			.sge(8, 1, 1));
+	add_wqe(corpus, "ext-cmp-swap", PAVO_WQE_EXT_CMP_SWAP,
+		Wqe().raddr(0x1000, 7, 8).ext_atomic(1, 2, 3, 4).sge(8, 1, 1));
+	add_wqe(corpus, "imm64", PAVO_WQE_IMM64, Wqe().imm64(1));
 	add_wqe(corpus, "local-inv", PAVO_WQE_LOCAL_INV, Wqe());
 	add_wqe(corpus, "bind", PAVO_WQE_BIND_MW,
 		Wqe().bind(0x1000, 0x2000, 0x101, 0x102, 0x201, 0xf));

@@ -25,6 +25,10 @@ void clear_ignored_bits(uint8_t *headers, uint32_t flags)
 		headers[PAVO_BTH_LEN] = 0;
 	if (flags & PAVO_OPF_WETH)
 		std::memset(&headers[PAVO_BTH_LEN + 11], 0, 2);
+	if (flags & PAVO_OPF_EXTATOMICETH) {
+		std::memset(&headers[PAVO_BTH_LEN], 0, 3);
+		headers[PAVO_BTH_LEN + 3] &= 0x0f;
+	}
 }
 
 void check_accepted(const pavo_pkt &pkt, const uint8_t *bytes, size_t avail,

@@ -3,7 +3,7 @@
  * fuzz_wqe.cpp - pavo_parse_wqe() on any WQE, doorbell and limits. What it
  * accepts must be inside the WQE and add up.
  *
- * Input: doorbell (64 bits), a byte whose lowest bit says UD and whose others
+ * Input: doorbell (64 bits), a byte whose lowest two bits are the service and whose others
  * are the limit of entries, then the WQE.
  */
 #include <algorithm>
@@ -77,6 +77,33 @@ void check_way(const pavo_ud_seg &way)
 				  [](uint8_t byte) { return !byte; }));
 }
 
+/* Fields that an operation does not use are as they go on the wire. */
+void check_extended(const pavo_swqe &wqe, size_t size)
+{
+	constexpr uint64_t ones = ~0ull;
+
+	switch (wqe.op) {
+	case PAVO_WQE_EXT_SWAP:
+		CHECK(wqe.swap_add_mask == ones);
+		[[fallthrough]];
+	case PAVO_WQE_EXT_FETCH_ADD:
+		CHECK(!wqe.compare);
+		CHECK(wqe.compare_mask == ones);
+		[[fallthrough]];
+	case PAVO_WQE_EXT_CMP_SWAP:
+		CHECK(wqe.num_sge);
+		break;
+	case PAVO_WQE_IMM64:
+		CHECK(size == sizeof(pavo_next_seg) + sizeof(pavo_imm64_seg));
+		CHECK(wqe.flags & PAVO_SWQE_INLINE);
+		CHECK(wqe.data == wqe.raw + sizeof(pavo_next_seg));
+		[[fallthrough]];
+	default:
+		CHECK(!wqe.swap_add_mask);
+		CHECK(!wqe.compare_mask);
+	}
+}
+
 void check_accepted(const pavo_swqe &wqe, size_t size,
 		    const pavo_parser_limits &limits)
 {
@@ -93,6 +120,7 @@ void check_accepted(const pavo_swqe &wqe, size_t size,
 	CHECK(wqe.srqn <= (xrc ? 0xffffffu : 0));
 	if (pavo_op(wqe.op)->length)
 		CHECK(wqe.length == 8);
+	check_extended(wqe, size);
 	if (wqe.op == PAVO_WQE_BIND_MW)
 		CHECK(is_inside(wqe, size, wqe.bind, sizeof(*wqe.bind)));
 	else

@@ -14,90 +14,11 @@
 #include "cqe.h"
 #include "queue.h"
 #include "tap.h"
-#include "wqe.h"
+#include "wqe_slot.h"
 
 using namespace pavo;
 
 namespace {
-
-constexpr uint32_t SLOT = 256;
-
-struct TestSlot {
-	std::unique_ptr<std::byte[]> bytes{new std::byte[SLOT]};
-	WqeName name = {};
-
-	TestSlot() { memset(bytes.get(), 0xee, SLOT); }
-
-	int send(const ibv_send_wr &wr, ibv_qp_type type = IBV_QPT_RC,
-		 const pavo_ud_seg *av = nullptr, uint32_t flags = 0)
-	{
-		return build_send_wqe(bytes.get(), wr, limits(type), av, nullptr, flags,
-				      &name);
-	}
-
-	static WqeLimits limits(ibv_qp_type type)
-	{
-		return {.service = type,
-			.slot_size = SLOT,
-			.max_sge = 4,
-			.max_inline = 100};
-	}
-
-	/* The segment that begins @units into the slot. */
-	template <class Segment> Segment at(unsigned units) const
-	{
-		Segment segment;
-
-		memcpy(&segment, bytes.get() + units * PAVO_WQE_UNIT,
-		       sizeof(segment));
-		return segment;
-	}
-
-	bool clean_behind() const
-	{
-		for (uint32_t i = name.units * PAVO_WQE_UNIT; i < SLOT; i++)
-			if (bytes[i] != std::byte{0xee})
-				return false;
-		return true;
-	}
-};
-
-struct Wr : ibv_send_wr {
-	ibv_sge sge[5] = {{0x1000, 100, 7},
-			  {0x2000, 200, 8},
-			  {0x3000, 0, 9},
-			  {0x4000, 1, 10},
-			  {0x5000, 1, 11}};
-
-	explicit Wr(ibv_wr_opcode op, int sges = 0, unsigned flags = 0)
-		: ibv_send_wr()
-	{
-		opcode = op;
-		sg_list = sge;
-		num_sge = sges;
-		send_flags = flags;
-	}
-};
-
-void check_next(const TestSlot &slot, uint32_t flags, uint32_t imm)
-{
-	auto next = slot.at<pavo_next_seg>(0);
-
-	CHECK_EQ(next.next, 0, "a WQE is not linked until the next exists");
-	CHECK_EQ(next.size, 0);
-	CHECK_EQ(next.flags, flags);
-	CHECK_EQ(next.imm, imm);
-	CHECK(slot.clean_behind());
-}
-
-void check_data(const TestSlot &slot, unsigned units, const ibv_sge &sge)
-{
-	auto data = slot.at<pavo_data_seg>(units);
-
-	CHECK_EQ(data.byte_count, sge.length);
-	CHECK_EQ(data.lkey, sge.lkey);
-	CHECK_EQ(data.va, sge.addr);
-}
 
 void test_send()
 {
@@ -134,16 +55,6 @@ void test_send_variants()
 			  PAVO_WQE_SIGNALED),
 		 0);
 	check_next(all, PAVO_WQE_SIGNALED, 0);
-}
-
-void check_remote(const TestSlot &slot, uint64_t va, uint32_t rkey,
-		  uint32_t length)
-{
-	auto remote = slot.at<pavo_raddr_seg>(1);
-
-	CHECK_EQ(remote.va, va);
-	CHECK_EQ(remote.rkey, rkey);
-	CHECK_EQ(remote.length, length);
 }
 
 void test_rdma()
@@ -325,7 +236,11 @@ void test_services()
 		{IBV_WR_TSO, false, false, false},
 		{IBV_WR_DRIVER1, false, false, false},
 		{static_cast<ibv_wr_opcode>(15), false, false, false},
-		{static_cast<ibv_wr_opcode>(16), false, false, false},
+		{WR_EXT_FETCH_ADD, false, false, false},
+		{WR_EXT_SWAP, false, false, false},
+		{WR_EXT_CMP_SWAP, false, false, false},
+		{WR_IMM64, false, false, false},
+		{static_cast<ibv_wr_opcode>(20), false, false, false},
 		{static_cast<ibv_wr_opcode>(-1), false, false, false},
 	};
 	pavo_ud_seg av = {};
@@ -372,8 +287,8 @@ void test_slot_end()
 		WqeName name;
 
 		tight.slot_size = size;
-		CHECK_EQ(build_send_wqe(slot.get(), wr, tight, nullptr, nullptr, 0,
-					&name),
+		CHECK_EQ(build_send_wqe(slot.get(), wr, tight, nullptr, nullptr,
+					0, &name),
 			 size < 48 ? EINVAL : 0, size);
 	}
 }
@@ -490,11 +405,16 @@ void test_decode_opcodes()
 					 IBV_WC_LOCAL_INV,
 					 IBV_WC_BIND_MW,
 					 -1,
-					 IBV_WC_ATOMIC_WRITE};
+					 IBV_WC_ATOMIC_WRITE,
+					 -1,
+					 IBV_WC_FETCH_ADD,
+					 IBV_WC_COMP_SWAP,
+					 IBV_WC_COMP_SWAP,
+					 IBV_WC_SEND};
 
 	for (int op = 0; op < 256; op++) {
 		pavo_cqe cqe = sample_cqe();
-		bool known = op <= PAVO_WQE_ATOMIC_WRITE && send[op] >= 0;
+		bool known = op <= PAVO_WQE_IMM64 && send[op] >= 0;
 		ibv_wc wc;
 
 		cqe.opcode = static_cast<uint8_t>(op);
@@ -506,7 +426,8 @@ void test_decode_opcodes()
 			CHECK_EQ(static_cast<int>(wc.opcode), send[op], op);
 
 		cqe.flags = PAVO_CQE_RECV;
-		known = op == PAVO_WQE_SEND || op == PAVO_WQE_WRITE_IMM;
+		known = op == PAVO_WQE_SEND || op == PAVO_WQE_WRITE_IMM ||
+			op == PAVO_WQE_IMM64;
 		decode_cqe(cqe, &wc);
 		CHECK_EQ(wc.status, known ? IBV_WC_SUCCESS : IBV_WC_GENERAL_ERR,
 			 op);
@@ -585,12 +506,16 @@ int main()
 		 test_send_variants},
 		{"RDMA write and read", test_rdma},
 		{"atomics", test_atomics},
+		{"extended atomics", test_ext_atomics},
+		{"immediate data of eight bytes", test_imm64},
 		{"local invalidate and bind", test_keys},
 		{"datagram", test_datagram},
 		{"inline data of every length", test_inline},
 		{"operations of the services", test_services},
 		{"requests that are refused", test_refused},
 		{"nothing beyond the slot", test_slot_end},
+		{"nothing beyond it of extended operations",
+		 test_slot_end_extended},
 		{"chains and doorbells", test_chain},
 		{"receive", test_recv},
 		{"completion fields", test_decode},

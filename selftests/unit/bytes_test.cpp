@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bytes_samples.h"
+#include "ext_samples.h"
 #include "window_samples.h"
 
 namespace {
@@ -27,6 +28,7 @@ std::vector<Sample> all_samples()
 
 	all.insert(all.end(), std::begin(window_samples),
 		   std::end(window_samples));
+	all.insert(all.end(), std::begin(ext_samples), std::end(ext_samples));
 	return all;
 }
 

@@ -26,9 +26,16 @@ bool should_be_known(int opcode)
 		return op == 0x04 || op == 0x05;
 	case 0xc0: /* left to manufacturers: windows */
 		return op <= 0x03;
+	case 0xe0: /* the same: extended operations */
+		return op <= 0x03;
 	default: /* RD, CNP */
 		return false;
 	}
+}
+
+bool is_extended(uint8_t opcode)
+{
+	return (opcode & PAVO_SVC_MASK) == PAVO_SVC_EXT;
 }
 
 TEST(OpcodeTable, KnowsExactlyTheOpcodesOfItsServices)
@@ -45,12 +52,13 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 		unsigned int flag;
 		unsigned int len;
 	} extensions[] = {
-		{PAVO_OPF_RETH, 16},	  {PAVO_OPF_AETH, 4},
-		{PAVO_OPF_ATOMICETH, 28}, {PAVO_OPF_ATOMICACK, 8},
-		{PAVO_OPF_IMM, 4},	  {PAVO_OPF_IETH, 4},
-		{PAVO_OPF_DETH, 8},	  {PAVO_OPF_XRCETH, 4},
-		{PAVO_OPF_WETH, 16},	  {PAVO_OPF_WRETH, 40},
-		{PAVO_OPF_PVO, 8},
+		{PAVO_OPF_RETH, 16},	     {PAVO_OPF_AETH, 4},
+		{PAVO_OPF_ATOMICETH, 28},    {PAVO_OPF_ATOMICACK, 8},
+		{PAVO_OPF_IMM, 4},	     {PAVO_OPF_IETH, 4},
+		{PAVO_OPF_DETH, 8},	     {PAVO_OPF_XRCETH, 4},
+		{PAVO_OPF_WETH, 16},	     {PAVO_OPF_WRETH, 40},
+		{PAVO_OPF_PVO, 8},	     {PAVO_OPF_EXTATOMICETH, 52},
+		{PAVO_OPF_EXTATOMICACK, 12},
 	};
 
 	for (uint8_t opcode : known_opcodes()) {
@@ -73,7 +81,7 @@ TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
 			flags_of(opcode) &
 			(PAVO_OPF_SEND | PAVO_OPF_WRITE | PAVO_OPF_READ |
 			 PAVO_OPF_ATOMIC | PAVO_OPF_ATOMIC_WRITE |
-			 PAVO_OPF_ACK | PAVO_OPF_WETH);
+			 PAVO_OPF_ACK | PAVO_OPF_WETH | PAVO_OPF_IMM64);
 
 		EXPECT_EQ(__builtin_popcount(kinds), 1)
 			<< "opcode " << int(opcode);
@@ -86,6 +94,8 @@ TEST(OpcodeTable, RequestsAndResponsesAreToldApart)
 		int op = opcode & 0x1f;
 		bool response = op >= 0x0d && op <= 0x12;
 
+		if (is_extended(opcode))
+			response = opcode == 0xe1;
 		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_REQUEST), response)
 			<< "opcode " << int(opcode);
 	}
@@ -105,8 +115,8 @@ TEST(OpcodeTable, PlaceInMessageFollowsFromTheName)
 		};
 		uint32_t flags = flags_of(opcode);
 
-		/* What is for windows is never part of something longer. */
-		if (flags & PAVO_OPF_WETH) {
+		/* Packets of pavo's own are never part of a longer message. */
+		if (flags & PAVO_OPF_WETH || is_extended(opcode)) {
 			EXPECT_TRUE(flags & PAVO_OPF_FIRST &&
 				    flags & PAVO_OPF_LAST);
 			continue;
@@ -129,10 +139,34 @@ TEST(OpcodeTable, PayloadIsWhereItMayBe)
 		/* Only requests for data and their ends have none. */
 		if (flags_of(opcode) & PAVO_OPF_WETH)
 			none = op == 0x02 || op == 0x03;
+		if (is_extended(opcode))
+			none = op == 0x00 || op == 0x01;
 
 		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_PAYLOAD), none)
 			<< "opcode " << int(opcode);
 	}
+}
+
+TEST(OpcodeTable, ExtendedOperationsAreWhatTheDocumentSays)
+{
+	constexpr uint32_t only = PAVO_OPF_FIRST | PAVO_OPF_LAST;
+	constexpr uint32_t immediate = PAVO_OPF_REQUEST | PAVO_OPF_PAYLOAD |
+				       PAVO_OPF_IMM64 | only;
+
+	EXPECT_EQ(flags_of(0xe0), PAVO_OPF_REQUEST | PAVO_OPF_ATOMIC |
+					  PAVO_OPF_EXTATOMICETH | only);
+	EXPECT_EQ(flags_of(0xe1), PAVO_OPF_ATOMIC | PAVO_OPF_AETH |
+					  PAVO_OPF_EXTATOMICACK | only);
+	EXPECT_EQ(flags_of(0xe2), immediate);
+	EXPECT_EQ(flags_of(0xe3), immediate);
+}
+
+/* 0xc6 to 0xde belong to another protocol on the same UDP port. */
+TEST(OpcodeTable, OpcodesOfOthersAreFree)
+{
+	for (int opcode = 0xc4; opcode <= 0xdf; opcode++)
+		EXPECT_EQ(pavo_op_info(static_cast<uint8_t>(opcode)), nullptr)
+			<< "opcode " << opcode;
 }
 
 TEST(OpcodeTable, UcDoesWhatRcDoes)

@@ -5,6 +5,8 @@
  */
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "wire_env.h"
 
 namespace {
@@ -189,8 +191,8 @@ TEST(Parse, PayloadWhereThereIsNoneIsSurplus)
 			}
 		}
 	}
-	/* five of RC, and of XRC, two of windows */
-	EXPECT_EQ(tried, 12u * 299 * 4);
+	/* five of RC, and of XRC, two of windows, two of extended atomics */
+	EXPECT_EQ(tried, 14u * 299 * 4);
 }
 
 TEST(Parse, EveryOtherVersionIsRefused)
@@ -255,6 +257,10 @@ TEST(Parse, MigReqAndReservedBitsAreIgnored)
 			set[PAVO_BTH_LEN + 4] = 0xff;
 		if (flags_of(opcode) & PAVO_OPF_XRCETH)
 			set[PAVO_BTH_LEN] = 0xff;
+		if (flags_of(opcode) & PAVO_OPF_EXTATOMICETH) {
+			std::fill_n(&set[PAVO_BTH_LEN], 3, 0xff);
+			set[PAVO_BTH_LEN + 3] |= 0xf0;
+		}
 		for (const Bytes &udp : {clear, set}) {
 			Parsed parsed = parse(udp);
 

@@ -62,6 +62,10 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 				headers[PAVO_BTH_LEN] = 0;
 			if (flags_of(opcode) & PAVO_OPF_WETH)
 				std::fill_n(&headers[PAVO_BTH_LEN + 11], 2, 0);
+			if (flags_of(opcode) & PAVO_OPF_EXTATOMICETH) {
+				std::fill_n(&headers[PAVO_BTH_LEN], 3, 0);
+				headers[PAVO_BTH_LEN + 3] &= 0x0f;
+			}
 
 			Bytes udp = headers;
 
@@ -105,6 +109,7 @@ TEST(Build, TooLargeNumbersStayInTheirFields)
 		pkt.psn = 0xff000000;
 		pkt.msn = 0xff000000;
 		pkt.sqpn = 0xff000000;
+		pkt.aop = 0xf0;
 		EXPECT_EQ(to_hex(build(pkt)), to_hex(zero))
 			<< "opcode " << int(opcode);
 	}

@@ -81,6 +81,10 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 	pkt.dma_len = static_cast<uint32_t>(random.bits());
 	pkt.swap_add = random.bits();
 	pkt.compare = random.bits();
+	pkt.swap_add_mask = random.bits();
+	pkt.compare_mask = random.bits();
+	pkt.request_id = static_cast<uint32_t>(random.bits());
+	pkt.aop = static_cast<uint8_t>(random.below(16));
 	pkt.atomic_orig = random.bits();
 	pkt.syndrome = static_cast<uint8_t>(random.bits());
 	pkt.msn = random.below(1 << 24);
@@ -171,22 +175,31 @@ void expect_same_fields(const pavo_pkt &actual, const pavo_pkt &expected)
 	EXPECT_EQ(actual.pkey, expected.pkey);
 	EXPECT_EQ(actual.dqpn, expected.dqpn);
 	EXPECT_EQ(actual.psn, expected.psn);
-	if (flags & (PAVO_OPF_RETH | PAVO_OPF_ATOMICETH)) {
+	if (flags &
+	    (PAVO_OPF_RETH | PAVO_OPF_ATOMICETH | PAVO_OPF_EXTATOMICETH)) {
 		EXPECT_EQ(actual.va, expected.va);
 		EXPECT_EQ(actual.rkey, expected.rkey);
 	}
 	if (flags & PAVO_OPF_RETH) {
 		EXPECT_EQ(actual.dma_len, expected.dma_len);
 	}
-	if (flags & PAVO_OPF_ATOMICETH) {
+	if (flags & (PAVO_OPF_ATOMICETH | PAVO_OPF_EXTATOMICETH)) {
 		EXPECT_EQ(actual.swap_add, expected.swap_add);
 		EXPECT_EQ(actual.compare, expected.compare);
+	}
+	if (flags & PAVO_OPF_EXTATOMICETH) {
+		EXPECT_EQ(actual.aop, expected.aop);
+		EXPECT_EQ(actual.swap_add_mask, expected.swap_add_mask);
+		EXPECT_EQ(actual.compare_mask, expected.compare_mask);
+	}
+	if (flags & (PAVO_OPF_EXTATOMICETH | PAVO_OPF_EXTATOMICACK)) {
+		EXPECT_EQ(actual.request_id, expected.request_id);
 	}
 	if (flags & PAVO_OPF_AETH) {
 		EXPECT_EQ(actual.syndrome, expected.syndrome);
 		EXPECT_EQ(actual.msn, expected.msn);
 	}
-	if (flags & PAVO_OPF_ATOMICACK) {
+	if (flags & (PAVO_OPF_ATOMICACK | PAVO_OPF_EXTATOMICACK)) {
 		EXPECT_EQ(actual.atomic_orig, expected.atomic_orig);
 	}
 	if (flags & PAVO_OPF_IMM) {

@@ -52,6 +52,18 @@ public:
 		return add(pavo_atomic_seg{swap_add, compare});
 	}
 
+	Wqe &ext_atomic(uint64_t swap_add, uint64_t swap_add_mask,
+			uint64_t compare, uint64_t compare_mask)
+	{
+		return add(pavo_ext_atomic_seg{swap_add, swap_add_mask, compare,
+					       compare_mask});
+	}
+
+	Wqe &imm64(uint64_t imm, uint64_t reserved = 0)
+	{
+		return add(pavo_imm64_seg{imm, reserved});
+	}
+
 	Wqe &bind(uint64_t va, uint64_t length, uint32_t mw_rkey,
 		  uint32_t new_rkey, uint32_t mr_lkey, uint32_t access)
 	{

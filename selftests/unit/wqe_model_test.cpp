@@ -89,10 +89,43 @@ uint32_t ops_of(const pavo_parser_limits &limits)
 	case PAVO_FOR_UC:
 		return connected;
 	default:
-		return connected | 1u << PAVO_WQE_SEND_INV |
-		       1u << PAVO_WQE_READ | 1u << PAVO_WQE_CMP_SWAP |
-		       1u << PAVO_WQE_FETCH_ADD | 1u << PAVO_WQE_ATOMIC_WRITE;
+		break;
 	}
+
+	constexpr uint32_t reliable =
+		connected | 1u << PAVO_WQE_SEND_INV | 1u << PAVO_WQE_READ |
+		1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD |
+		1u << PAVO_WQE_ATOMIC_WRITE;
+
+	if (limits.service == PAVO_FOR_XRC)
+		return reliable;
+	return reliable | 1u << PAVO_WQE_EXT_FETCH_ADD |
+	       1u << PAVO_WQE_EXT_SWAP | 1u << PAVO_WQE_EXT_CMP_SWAP |
+	       1u << PAVO_WQE_IMM64;
+}
+
+bool is_ext_atomic(uint32_t op)
+{
+	return op == PAVO_WQE_EXT_FETCH_ADD || op == PAVO_WQE_EXT_SWAP ||
+	       op == PAVO_WQE_EXT_CMP_SWAP;
+}
+
+/* Fields that the operation does not use have one value. */
+bool operands_are_right(uint32_t op, const pavo_ext_atomic_seg &seg)
+{
+	if (op == PAVO_WQE_EXT_CMP_SWAP)
+		return true;
+	if (op == PAVO_WQE_EXT_SWAP && seg.swap_add_mask != UINT64_MAX)
+		return false;
+	return seg.compare == 0 && seg.compare_mask == UINT64_MAX;
+}
+
+/* NextSeg and Imm64Seg, nothing else. */
+WqeModelled model_imm64(const std::vector<uint8_t> &bytes)
+{
+	if (bytes.size() != 32 || at<pavo_imm64_seg>(bytes, 16).reserved)
+		return {PAVO_VE_WQE_SEGMENT};
+	return {.length = 8, .is_inline = true};
 }
 
 WqeModelled model_of(const Wqe &wqe, uint32_t op,
@@ -101,18 +134,20 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 	const std::vector<uint8_t> &bytes = wqe.bytes();
 	auto next = at<pavo_next_seg>(bytes, 0);
 	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
-	bool eight = atomic || op == PAVO_WQE_ATOMIC_WRITE;
+	bool ext = is_ext_atomic(op);
+	bool eight = atomic || ext || op == PAVO_WQE_ATOMIC_WRITE;
 	bool rdma = op == PAVO_WQE_WRITE || op == PAVO_WQE_WRITE_IMM ||
 		    op == PAVO_WQE_READ || eight;
 	bool ud = limits.service == PAVO_FOR_UD;
 	bool xrc = limits.service == PAVO_FOR_XRC;
 	size_t remote = 16 + (ud ? 48 : 0) + (xrc ? 16 : 0);
-	size_t offset = remote + (rdma ? 16 : 0) + (atomic ? 16 : 0);
+	size_t offset =
+		remote + (rdma ? 16 : 0) + (atomic ? 16 : 0) + (ext ? 32 : 0);
 	WqeModelled model;
 
 	if (next.size > 255 || next.flags > 3)
 		return {PAVO_VE_WQE_FLAGS};
-	if (op > 13 || !(ops_of(limits) >> op & 1))
+	if (op > 17 || !(ops_of(limits) >> op & 1))
 		return {PAVO_VE_WQE_OPCODE};
 	if (op == PAVO_WQE_BIND_MW)
 		return {bytes.size() == 48 ? PAVO_VE_NONE :
@@ -120,6 +155,8 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 	if (op == PAVO_WQE_NOP || op == PAVO_WQE_LOCAL_INV)
 		return {bytes.size() == 16 ? PAVO_VE_NONE :
 					     PAVO_VE_WQE_SEGMENT};
+	if (op == PAVO_WQE_IMM64)
+		return model_imm64(bytes);
 	if (bytes.size() < offset)
 		return {PAVO_VE_WQE_SEGMENT};
 	if (ud) {
@@ -143,8 +180,11 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 	if (op == PAVO_WQE_FETCH_ADD &&
 	    at<pavo_atomic_seg>(bytes, remote + 16).compare)
 		return {PAVO_VE_WQE_SEGMENT};
-	model_payload(model, bytes, offset, atomic || op == PAVO_WQE_READ,
-		      limits);
+	if (ext && !operands_are_right(
+			   op, at<pavo_ext_atomic_seg>(bytes, remote + 16)))
+		return {PAVO_VE_WQE_SEGMENT};
+	model_payload(model, bytes, offset,
+		      atomic || ext || op == PAVO_WQE_READ, limits);
 	if (model.err)
 		return model;
 	if (model.length > limits.max_len)
@@ -198,11 +238,40 @@ pavo_ud_seg random_way(Random &random)
 	return way;
 }
 
+/* Operands and masks, one of which may be wrong. */
+pavo_ext_atomic_seg random_operands(Random &random, uint32_t op)
+{
+	bool compares = op == PAVO_WQE_EXT_CMP_SWAP;
+	bool swap = op == PAVO_WQE_EXT_SWAP;
+	pavo_ext_atomic_seg seg = {
+		.swap_add = random.bits(),
+		.swap_add_mask = swap ? UINT64_MAX : random.bits(),
+		.compare = compares ? random.bits() : 0,
+		.compare_mask = compares ? random.bits() : UINT64_MAX,
+	};
+
+	switch (random.below(8)) {
+	case 0:
+		seg.swap_add_mask ^= 1ull << random.below(64);
+		break;
+	case 1:
+		seg.compare ^= 1ull << random.below(64);
+		break;
+	case 2:
+		seg.compare_mask ^= 1ull << random.below(64);
+		break;
+	default:
+		break;
+	}
+	return seg;
+}
+
 /* A WQE of @op that is right or wrong in a place or two. */
 Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 {
 	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
-	bool eight = atomic || op == PAVO_WQE_ATOMIC_WRITE;
+	bool ext = is_ext_atomic(op);
+	bool eight = atomic || ext || op == PAVO_WQE_ATOMIC_WRITE;
 	uint32_t entries = eight ? 1 : random.below(6);
 	std::vector<uint32_t> lengths;
 	uint32_t total = 0;
@@ -216,6 +285,8 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 		return wqe;
 	if (op == PAVO_WQE_BIND_MW)
 		return wqe.bind(random.bits(), random.bits(), 1, 2, 3, 4);
+	if (op == PAVO_WQE_IMM64)
+		return wqe.imm64(random.bits(), random.below(8) == 0);
 	if (limits.service == PAVO_FOR_UD)
 		wqe.add(random_way(random));
 	if (limits.service == PAVO_FOR_XRC && op != PAVO_WQE_NOP)
@@ -227,6 +298,8 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 			  random.below(8) ? total : random_length(random));
 	if (atomic)
 		wqe.atomic(random.bits(), random.coin() ? random.bits() : 0);
+	if (ext)
+		wqe.add(random_operands(random, op));
 	if (op != PAVO_WQE_NOP && random.below(3) == 0) {
 		std::vector<uint8_t> data(random.below(100));
 		auto len = static_cast<uint32_t>(data.size());
@@ -310,7 +383,7 @@ TEST(WqeModel, RandomWqesMeanWhatTheModelSays)
 						       xrc_limits()};
 		uint32_t service = random.below(std::size(services));
 		pavo_parser_limits limits = services[service];
-		uint32_t op = random.below(random.below(8) ? 11 : 32);
+		uint32_t op = random.below(random.below(8) ? 18 : 32);
 		Wqe wqe = random_wqe(random, op, limits);
 
 		limits.max_sge = 1 + random.below(8);

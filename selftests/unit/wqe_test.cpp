@@ -3,78 +3,9 @@
  * wqe_test.cpp - the WQE parser: what good WQEs mean, and every field at every
  * kind of wrong value.
  */
-#include <gtest/gtest.h>
-
-#include <numeric>
-
-#include "wqe_env.h"
+#include "wqe_good.h"
 
 namespace {
-
-const std::vector<uint32_t> rc_ops = {
-	PAVO_WQE_NOP,	    PAVO_WQE_SEND,     PAVO_WQE_SEND_IMM,
-	PAVO_WQE_SEND_INV,  PAVO_WQE_WRITE,    PAVO_WQE_WRITE_IMM,
-	PAVO_WQE_READ,	    PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD,
-	PAVO_WQE_LOCAL_INV, PAVO_WQE_BIND_MW,  PAVO_WQE_ATOMIC_WRITE,
-};
-const std::vector<uint32_t> sends = {PAVO_WQE_SEND, PAVO_WQE_SEND_IMM,
-				     PAVO_WQE_SEND_INV};
-const std::vector<uint32_t> writes = {PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM};
-const std::vector<uint32_t> atomics = {PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD};
-
-pavo_vendor_err rc(const Wqe &wqe, uint64_t db)
-{
-	ParsedWqe parsed = parse_wqe(wqe, db, rc_limits());
-
-	EXPECT_EQ(parsed.err, parsed->vendor_err);
-	return parsed.err;
-}
-
-pavo_vendor_err ud(const Wqe &wqe, uint64_t db, uint32_t mtu = 1024)
-{
-	ParsedWqe parsed = parse_wqe(wqe, db, ud_limits(mtu));
-
-	EXPECT_EQ(parsed.err, parsed->vendor_err);
-	return parsed.err;
-}
-
-/* A correct WQE of any RC operation. */
-Wqe good(uint32_t op)
-{
-	switch (op) {
-	case PAVO_WQE_NOP:
-	case PAVO_WQE_LOCAL_INV:
-		return Wqe();
-	case PAVO_WQE_BIND_MW:
-	case PAVO_WQE_REG_MR:
-		return Wqe().bind(0x1000, 0x2000, 3, 4, 5, 6);
-	case PAVO_WQE_SEND:
-	case PAVO_WQE_SEND_IMM:
-	case PAVO_WQE_SEND_INV:
-		return Wqe().sge(100, 1, 0x1000).sge(28, 2, 0x2000);
-	case PAVO_WQE_CMP_SWAP:
-	case PAVO_WQE_FETCH_ADD:
-		return Wqe()
-			.raddr(0x8000, 7, 8)
-			.atomic(11, op == PAVO_WQE_CMP_SWAP ? 12 : 0)
-			.sge(8, 1, 0x1000);
-	case PAVO_WQE_ATOMIC_WRITE:
-		return Wqe().raddr(0x8000, 7, 8).sge(8, 1, 0x1000);
-	default:
-		return Wqe()
-			.raddr(0x8000, 7, 128)
-			.sge(100, 1, 0x1000)
-			.sge(28, 2, 0x2000);
-	}
-}
-
-std::vector<uint8_t> pattern(size_t size)
-{
-	std::vector<uint8_t> data(size);
-
-	std::iota(data.begin(), data.end(), uint8_t(1));
-	return data;
-}
 
 /* ------------------------------------------------------------- doorbells */
 
@@ -118,6 +49,9 @@ TEST(WqeGood, NopIsEmptyAndDefinesEveryField)
 	EXPECT_EQ(parsed->npkts, 0u);
 	EXPECT_EQ(parsed->swap_add, 0u);
 	EXPECT_EQ(parsed->compare, 0u);
+	EXPECT_EQ(parsed->swap_add_mask, 0u);
+	EXPECT_EQ(parsed->compare_mask, 0u);
+	EXPECT_EQ(parsed->srqn, 0u);
 	EXPECT_EQ(parsed->next, 0u);
 	EXPECT_EQ(parsed->av, nullptr);
 	EXPECT_EQ(parsed->bind, nullptr);
@@ -373,8 +307,9 @@ TEST(WqeOperation, AnAtomicWriteIsOfEightBytes)
 TEST(WqeOperation, OnlyThoseOfTheServiceAreAllowed)
 {
 	for (uint32_t op = 0; op < 32; op++) {
-		bool in_rc = op <= PAVO_WQE_BIND_MW ||
-			     op == PAVO_WQE_ATOMIC_WRITE;
+		bool in_rc =
+			op <= PAVO_WQE_BIND_MW || op == PAVO_WQE_ATOMIC_WRITE ||
+			(op >= PAVO_WQE_EXT_FETCH_ADD && op <= PAVO_WQE_IMM64);
 		bool in_ud = op <= PAVO_WQE_SEND_IMM;
 		Wqe datagram = op == PAVO_WQE_NOP ? Wqe() : Wqe().add(ud_seg());
 

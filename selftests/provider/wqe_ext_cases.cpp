@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * wqe_ext_cases.cpp - WQEs of extended operations, byte by byte against the formats of
+ * uapi/rdma/pavo-abi.h. Cases of wqe_test.cpp.
+ */
+#include <cerrno>
+
+#include "wqe_slot.h"
+
+static void check_ext_atomic(ibv_wr_opcode opcode, uint32_t op,
+			     const pavo_ext_atomic_seg &operands)
+{
+	TestSlot slot;
+	Wr wr(opcode, 1, IBV_SEND_SIGNALED);
+	const Extension extension = {.atomic = operands};
+
+	wr.sge[0].length = 8;
+	wr.wr.atomic.remote_addr = 0x123456789abcull;
+	wr.wr.atomic.rkey = 88;
+	CHECK_EQ(slot.send(wr, extension), 0);
+	CHECK_EQ(slot.name.word, op);
+	CHECK_EQ(slot.name.units, 5);
+	check_next(slot, PAVO_WQE_SIGNALED, 0);
+	check_remote(slot, 0x123456789abcull, 88, 8);
+
+	auto segment = slot.at<pavo_ext_atomic_seg>(2);
+
+	CHECK_EQ(segment.swap_add, operands.swap_add);
+	CHECK_EQ(segment.swap_add_mask, operands.swap_add_mask);
+	CHECK_EQ(segment.compare, operands.compare);
+	CHECK_EQ(segment.compare_mask, operands.compare_mask);
+	check_data(slot, 4, wr.sge[0]);
+
+	wr.send_flags = IBV_SEND_FENCE;
+	wr.num_sge = 2;
+	CHECK_EQ(slot.send(wr, extension), 0, "the result may be scattered");
+	CHECK_EQ(slot.name.word, op | PAVO_DB_FENCE);
+	CHECK_EQ(slot.name.units, 6);
+	wr.send_flags = IBV_SEND_INLINE;
+	CHECK_EQ(slot.send(wr, extension), EINVAL);
+	wr.send_flags = 0;
+	CHECK_EQ(slot.send(wr), EINVAL, "verbs cannot ask for it");
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND})
+		CHECK_EQ(slot.send(wr, extension, type), EINVAL, type);
+}
+
+void test_ext_atomics()
+{
+	check_ext_atomic(WR_EXT_FETCH_ADD, PAVO_WQE_EXT_FETCH_ADD,
+			 {0x1111, 0x2222, 0, UINT64_MAX});
+	check_ext_atomic(WR_EXT_SWAP, PAVO_WQE_EXT_SWAP,
+			 {0x1111, UINT64_MAX, 0, UINT64_MAX});
+	check_ext_atomic(WR_EXT_CMP_SWAP, PAVO_WQE_EXT_CMP_SWAP,
+			 {0x1111, 0x2222, 0x3333, 0x4444});
+}
+
+void test_imm64()
+{
+	TestSlot slot;
+	Wr wr(WR_IMM64, 0, IBV_SEND_SOLICITED);
+	const Extension extension = {
+		.imm64 = {.imm = 0x0123456789abcdef, .reserved = 0}};
+
+	CHECK_EQ(slot.send(wr, extension), 0);
+	CHECK_EQ(slot.name.word, PAVO_WQE_IMM64);
+	CHECK_EQ(slot.name.units, 2);
+	check_next(slot, PAVO_WQE_SOLICITED, 0);
+	CHECK_EQ(slot.at<pavo_imm64_seg>(1).imm, 0x0123456789abcdef);
+	CHECK_EQ(slot.at<pavo_imm64_seg>(1).reserved, 0);
+	CHECK_EQ(slot.send(wr), EINVAL, "verbs cannot ask for it");
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND})
+		CHECK_EQ(slot.send(wr, extension, type), EINVAL, type);
+	wr.num_sge = 1;
+	CHECK_EQ(slot.send(wr, extension), EINVAL, "it has no entries");
+	wr.num_sge = 0;
+	wr.send_flags = IBV_SEND_INLINE;
+	CHECK_EQ(slot.send(wr, extension), EINVAL);
+}
+
+/* The same of requests that are longest. */
+void test_slot_end_extended()
+{
+	static constexpr struct {
+		ibv_wr_opcode opcode;
+		int entries;
+		uint32_t needs;
+	} cases[] = {{WR_EXT_CMP_SWAP, 1, 80}, {WR_IMM64, 0, 32}};
+	const Extension extension = {};
+
+	for (auto &c : cases) {
+		WqeLimits tight = TestSlot::limits(IBV_QPT_RC);
+		Wr wr(c.opcode, c.entries);
+
+		for (uint32_t size = 0; size <= 96; size += 16) {
+			std::unique_ptr<std::byte[]> slot(new std::byte[size]);
+			WqeName name;
+
+			tight.slot_size = size;
+			CHECK_EQ(build_send_wqe(slot.get(), wr, tight, nullptr,
+						&extension, 0, &name),
+				 size < c.needs ? EINVAL : 0, size);
+		}
+	}
+}

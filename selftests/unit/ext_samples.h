@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * ext_samples.h - one packet of every opcode of extended operations, its bytes written out
+ * by hand from docs/protocol.md. For bytes_test.cpp; read as bytes_samples.h.
+ */
+#ifndef PAVO_UNIT_EXT_SAMPLES_H
+#define PAVO_UNIT_EXT_SAMPLES_H
+
+#include "bytes_samples.h"
+
+inline const Sample ext_samples[] = {
+	{"ext_atomic",
+	 "e0 40 ffff 00 000108 80 000020 | 0000000 2 a1b2c3d4 191a1b1c "
+	 "1112131415161718 2122232425262728 3132333435363738 "
+	 "4142434445464748 5152535455565758",
+	 0,
+	 {.opcode = 0xe0,
+	  .ack_req = true,
+	  .pkey = 0xffff,
+	  .dqpn = 0x108,
+	  .psn = 0x20,
+	  .va = 0x1112131415161718,
+	  .rkey = 0x191a1b1c,
+	  .swap_add = 0x2122232425262728,
+	  .compare = 0x4142434445464748,
+	  .swap_add_mask = 0x3132333435363738,
+	  .compare_mask = 0x5152535455565758,
+	  .request_id = 0xa1b2c3d4,
+	  .aop = PAVO_AOP_CMP_SWAP}},
+	{"ext_atomic_ack",
+	 "e1 40 ffff 00 000109 00 a788c1 | 1f 000006 | a1b2c3d4 "
+	 "8070605040302010",
+	 0,
+	 {.opcode = 0xe1,
+	  .pkey = 0xffff,
+	  .dqpn = 0x109,
+	  .psn = 0xa788c1,
+	  .request_id = 0xa1b2c3d4,
+	  .atomic_orig = 0x8070605040302010,
+	  .syndrome = 0x1f,
+	  .msn = 6}},
+	{"imm64",
+	 "e2 40 ffff 00 000108 80 000021",
+	 8,
+	 {.opcode = 0xe2,
+	  .ack_req = true,
+	  .pkey = 0xffff,
+	  .dqpn = 0x108,
+	  .psn = 0x21}},
+	{"imm64_se",
+	 "e3 c0 ffff 00 000108 00 000022",
+	 8,
+	 {.opcode = 0xe3,
+	  .solicited = true,
+	  .pkey = 0xffff,
+	  .dqpn = 0x108,
+	  .psn = 0x22}},
+};
+
+#endif // PAVO_UNIT_EXT_SAMPLES_H
