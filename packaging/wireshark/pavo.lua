@@ -1,22 +1,28 @@
 -- SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 --
 -- pavo.lua - shows pavo's own packets in Wireshark and tshark: what follows the BTH of
--- opcodes that InfiniBand leaves to manufacturers (docs/protocol.md, "Windows").
+-- opcodes that InfiniBand leaves to manufacturers (docs/protocol.md, "Opcodes of its own").
 --
 --   tshark -X lua_script:pavo.lua -r CAPTURE -Y pavo
 --
 -- It adds to what Wireshark itself shows of RoCEv2; for root Wireshark 4.4 does not load it.
 -- Filters: pavo, pavo.type, pavo.key, pavo.node, pavo.window (source), pavo.to
 -- (destination window), pavo.payload; of RDMA pavo.rcxt, pavo.tid, pavo.pvo and the
--- others below; of what libraries say to each other pavo.word and pavo.word.*.
+-- others below; of what libraries say to each other pavo.word and pavo.word.*. Of the
+-- extended operations pavo.ext, and pavo.ext.* for every field of their headers.
 
-local pavo = Proto("pavo", "pavo windows")
+local pavo = Proto("pavo", "pavo")
 
 local BTH, WETH, WRETH, PVO, ICRC = 12, 16, 40, 8, 4
 local FLAGS = BTH + WETH + 38
 local types = { [0xc0] = "Message", [0xc1] = "Data", [0xc2] = "Read", [0xc3] = "Done" }
 local lengths = { [0xc0] = WETH, [0xc1] = WETH + WRETH, [0xc2] = WETH + WRETH + PVO,
 		  [0xc3] = WETH + WRETH }
+local AETH, EXT_ATOMIC, EXT_ANSWER, EXT_IMMEDIATE = 4, 52, 12, 8
+local ext_types = { [0xe0] = "Atomic Request", [0xe1] = "Atomic Response",
+		    [0xe2] = "Immediate Data", [0xe3] = "Immediate Data with Solicited Event" }
+local ext_lengths = { [0xe0] = EXT_ATOMIC, [0xe1] = AETH + EXT_ANSWER, [0xe2] = 0, [0xe3] = 0 }
+local operations = { [0] = "FetchAdd", [1] = "Swap", [2] = "CmpSwap" }
 local statuses = { [0] = "all has arrived", [1] = "no such table", [2] = "another job's",
 		   [3] = "outside of its table", [4] = "not, or no more, of that region" }
 local kinds = { [0] = "of a program", [1] = "exactly-once RDMA", [2] = "striping" }
@@ -61,9 +67,28 @@ f.word_oldest = ProtoField.uint64("pavo.word.oldest", "Oldest message", base.DEC
 f.word_length = ProtoField.uint64("pavo.word.length", "Its length", base.DEC)
 f.word_tag = ProtoField.uint32("pavo.word.tag", "Its tag", base.HEX)
 
+f.ext = ProtoField.uint8("pavo.ext", "Type", base.HEX, ext_types)
+f.ext_reserved = ProtoField.uint32("pavo.ext.reserved", "Reserved", base.HEX, nil, 0xfffffff0)
+f.ext_code = ProtoField.uint32("pavo.ext.code", "Atomic operation", base.DEC, operations, 0xf)
+f.ext_id = ProtoField.uint32("pavo.ext.id", "Request identifier", base.HEX)
+f.ext_key = ProtoField.uint32("pavo.ext.key", "Remote key", base.HEX)
+f.ext_address = ProtoField.uint64("pavo.ext.address", "Remote address", base.HEX)
+f.ext_data = ProtoField.uint64("pavo.ext.data", "Add or swap data", base.HEX)
+f.ext_mask = ProtoField.uint64("pavo.ext.mask", "Add or swap mask", base.HEX)
+f.ext_compare = ProtoField.uint64("pavo.ext.compare", "Compare data", base.HEX)
+f.ext_compare_mask = ProtoField.uint64("pavo.ext.compare_mask", "Compare mask", base.HEX)
+f.ext_syndrome = ProtoField.uint8("pavo.ext.syndrome", "Syndrome", base.HEX)
+f.ext_msn = ProtoField.uint24("pavo.ext.msn", "Message sequence number", base.DEC)
+f.ext_original = ProtoField.uint64("pavo.ext.original", "Value of before", base.HEX)
+f.ext_immediate = ProtoField.uint64("pavo.ext.immediate", "Immediate data", base.HEX)
+
 local short = ProtoExpert.new("pavo.short", "Packet ends inside its headers",
 			      expert.group.MALFORMED, expert.severity.ERROR)
-pavo.experts = { short }
+local not_eight = ProtoExpert.new("pavo.ext.not_eight", "Immediate data of another length than 8",
+				  expert.group.MALFORMED, expert.severity.ERROR)
+local surplus = ProtoExpert.new("pavo.surplus", "Bytes behind a header that has no payload",
+				expert.group.MALFORMED, expert.severity.ERROR)
+pavo.experts = { short, not_eight, surplus }
 
 local opcode_of = Field.new("infiniband.bth.opcode")
 local udp_payload = Field.new("udp.payload")
@@ -112,14 +137,58 @@ local function add_rdma(top, packet, opcode)
 	end
 end
 
+-- An extended operation: its header, or its eight bytes.
+local function add_extended(top, packet, opcode, length)
+	if opcode == 0xe0 then
+		add_parts(top, packet, BTH, { { f.ext_code, 4 }, { f.ext_id, 4 }, { f.ext_key, 4 },
+					      { f.ext_address, 8 }, { f.ext_data, 8 },
+					      { f.ext_mask, 8 }, { f.ext_compare, 8 },
+					      { f.ext_compare_mask, 8 } })
+		top:add(f.ext_reserved, packet(BTH, 4))
+	elseif opcode == 0xe1 then
+		add_parts(top, packet, BTH, { { f.ext_syndrome, 1 }, { f.ext_msn, 3 },
+					      { f.ext_id, 4 }, { f.ext_original, 8 } })
+	elseif length == EXT_IMMEDIATE then
+		top:add(f.ext_immediate, packet(BTH, EXT_IMMEDIATE))
+	else
+		top:add_proto_expert_info(not_eight)
+	end
+	if length > 0 and opcode < 0xe2 then
+		top:add_proto_expert_info(surplus)
+	end
+end
+
+local function dissect_extended(packet, opcode, pad, tree)
+	local top = tree:add(pavo, packet())
+	local length = packet:len() - BTH - ext_lengths[opcode] - pad - ICRC
+
+	top:add(f.ext, packet(0, 1))
+	if length < 0 then
+		top:add_proto_expert_info(short)
+		return
+	end
+	add_extended(top, packet, opcode, length)
+	top:append_text(", " .. ext_types[opcode])
+	if opcode == 0xe0 then
+		local code = bit.band(packet(BTH + 3, 1):uint(), 15)
+		top:append_text(", " .. (operations[code] or "reserved"))
+	end
+end
+
 function pavo.dissector(buffer, pinfo, tree)
 	local opcode, payload = opcode_of(), udp_payload()
 
-	if not opcode or not payload or not types[opcode.value] then
+	if not opcode or not payload or
+	   not types[opcode.value] and not ext_types[opcode.value] then
 		return
 	end
 	local packet = payload.range:tvb()
 	local pad = bit.band(bit.rshift(packet(1, 1):uint(), 4), 3)
+
+	if ext_types[opcode.value] then
+		dissect_extended(packet, opcode.value, pad, tree)
+		return
+	end
 	local top = tree:add(pavo, packet())
 
 	top:add(f.type, packet(0, 1))

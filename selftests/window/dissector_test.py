@@ -4,7 +4,8 @@
 # The Wireshark dissector (packaging/wireshark/pavo.lua) on captures of messages and of
 # RDMA that were recorded between two adapters (record-capture), and on one that was cut.
 # What they must be is made anew here: payloads by the pattern of the tests, the key of
-# the packets by the rule in docs/protocol.md. Prints TAP.
+# the packets by the rule in docs/protocol.md. Packets of extended operations are made up.
+# Prints TAP.
 import os
 import pathlib
 import shutil
@@ -307,9 +308,89 @@ def a_packet_that_ends_early_is_told():
         assert not made_up([packet[:whole]], "-Y", "pavo.short"), packet[0]
 
 
+EXT_FIELDS = ("ext", "ext.code", "ext.reserved", "ext.id", "ext.key", "ext.address", "ext.data",
+              "ext.mask", "ext.compare", "ext.compare_mask", "ext.syndrome", "ext.msn",
+              "ext.original", "ext.immediate")
+EXT_ATOMIC = struct.Struct(">IIIQQQQQ")
+OPERANDS = (0xa1b2c3d4, 0x191a1b1c, 0x1112131415161718, 0x2122232425262728,
+            0x3132333435363738, 0x4142434445464748, 0x5152535455565758)
+
+
+def extended(opcode, behind, pad=0):
+    """A packet of an extended operation: BTH, header or payload, pad, a checksum."""
+    return struct.pack(">BBHII", opcode, 0x40 | pad << 4, 0xffff, 0x108, 0x80000020) \
+        + behind + bytes(pad) + bytes(ICRC)
+
+
+def fields_of_extended(*packets):
+    """The fields that the dissector shows of each packet: names and numbers."""
+    options = ["-Y", "pavo.ext", "-T", "fields"]
+    for name in EXT_FIELDS:
+        options += ["-e", f"pavo.{name}"]
+    return [{name: int(value, 0) for name, value in zip(EXT_FIELDS, line.split("\t")) if value}
+            for line in made_up(packets, *options).splitlines()]
+
+
+def extended_atomics_are_shown():
+    """Every field of a request, by its bytes, and of a response."""
+    names = ("ext.id", "ext.key", "ext.address", "ext.data", "ext.mask", "ext.compare",
+             "ext.compare_mask")
+    requests = [extended(0xe0, EXT_ATOMIC.pack(word, *OPERANDS))
+                for word in (0, 1, 2, 15, 0xabcdef12)]
+    want = [{"ext": 0xe0, "ext.code": word & 15, "ext.reserved": word >> 4,
+             **dict(zip(names, OPERANDS))} for word in (0, 1, 2, 15, 0xabcdef12)]
+    have = fields_of_extended(*requests)
+    assert have == want, f"{have} instead of {want}"
+    response = extended(0xe1, struct.pack(">IIQ", 0x1f000102, 0xa1b2c3d4, 0x8070605040302010))
+    want = [{"ext": 0xe1, "ext.syndrome": 0x1f, "ext.msn": 0x102, "ext.id": 0xa1b2c3d4,
+             "ext.original": 0x8070605040302010}]
+    have = fields_of_extended(response)
+    assert have == want, f"{have} instead of {want}"
+
+
+def immediate_data_is_shown():
+    """Eight bytes, with and without solicited event; other lengths are told."""
+    for opcode in 0xe2, 0xe3:
+        have = fields_of_extended(extended(opcode, bytes(range(1, 9))))
+        assert have == [{"ext": opcode, "ext.immediate": 0x0102030405060708}], have
+        for length in 0, 4, 7, 9, 12:
+            packet = extended(opcode, bytes(length), -length & 3)
+            assert fields_of_extended(packet) == [{"ext": opcode}], length
+            assert made_up([packet], "-Y", "pavo.ext.not_eight"), length
+
+
+def extended_operations_have_names():
+    """The words that a person reads."""
+    request = EXT_ATOMIC.pack(0, *OPERANDS)
+    packets = [extended(0xe0, request[:3] + bytes([code]) + request[4:]) for code in range(4)]
+    packets += [extended(0xe1, bytes(16)), extended(0xe2, bytes(8)), extended(0xe3, bytes(8))]
+    text = made_up(packets, "-V")
+    for words in ("Type: Atomic Request (0xe0)", "Type: Atomic Response (0xe1)",
+                  "Type: Immediate Data (0xe2)",
+                  "Type: Immediate Data with Solicited Event (0xe3)",
+                  "= Atomic operation: FetchAdd (0)", "= Atomic operation: Swap (1)",
+                  "= Atomic operation: CmpSwap (2)", "Atomic Request, FetchAdd",
+                  "Atomic Request, reserved"):
+        assert words in text, words
+
+
+def extended_packets_of_wrong_length_are_told():
+    """A header that ends early, and bytes behind one."""
+    for opcode, length in (0xe0, 52), (0xe1, 16):
+        for n in range(0, length, 4):
+            packet = extended(opcode, bytes(n))
+            assert fields_of_extended(packet) == [{"ext": opcode}], n
+            assert made_up([packet], "-Y", "pavo.short"), (opcode, n)
+        whole = extended(opcode, bytes(length))
+        assert not made_up([whole], "-Y", "pavo.short || pavo.surplus"), opcode
+        assert made_up([extended(opcode, bytes(length + 4))], "-Y", "pavo.surplus"), opcode
+
+
 TESTS = (messages_are_shown, the_checksum_is_right, every_field_of_rdma_is_shown,
          rdma_was_recorded, kinds_and_results_have_names, flags_are_shown_one_by_one,
-         words_of_the_library_are_shown, a_packet_that_ends_early_is_told)
+         words_of_the_library_are_shown, a_packet_that_ends_early_is_told,
+         extended_atomics_are_shown, immediate_data_is_shown, extended_operations_have_names,
+         extended_packets_of_wrong_length_are_told)
 
 if not shutil.which("tshark"):
     print("1..0 # SKIP tshark is not installed")
