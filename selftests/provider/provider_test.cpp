@@ -145,7 +145,8 @@ int main()
 	Cases cases = {{"devices are known by pavo_abi alone", test_list},
 		       {"a module of another version is refused",
 			test_other_version}};
-	fake::Kernel the_kernel({{.name = "what-you-like", .pavo_abi = "1"},
+	fake::Kernel the_kernel({{.name = "what-you-like",
+				  .pavo_abi = std::to_string(PAVO_ABI_VERSION)},
 				 {.name = "newer", .pavo_abi = "99"},
 				 {.name = "foreign", .pavo_abi = ""}});
 
