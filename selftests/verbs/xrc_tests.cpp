@@ -15,92 +15,11 @@
 #include "qdisc.h"
 #include "tap.h"
 #include "window.h"
+#include "xrc.h"
 
 using namespace pv;
 
 namespace {
-
-/* An initiator at A and a target at B; receives come from SRQs of B's domain. */
-struct XrcLink : Link {
-	Handle xrcd = 0;
-	Srq srq;
-};
-
-Handle must_domain(Host &host)
-{
-	Made xrcd = host.open_xrcd();
-
-	if (xrcd.error == EOPNOTSUPP || xrcd.error == ENOSYS)
-		throw Skip("no XRC");
-	REQUIRE(!xrcd.error, "open_xrcd: ", strerror(xrcd.error));
-	return xrcd.id;
-}
-
-Srq must_srq(Env &env, Handle xrcd, const Cq &cq, Handle pd = 0)
-{
-	SrqSpec spec;
-
-	spec.xrcd = xrcd;
-	spec.cq = cq.id;
-	spec.pd = pd;
-	Srq srq = env.b.create_srq(spec);
-	REQUIRE(!srq.error, "create_srq_ex: ", strerror(srq.error));
-	return srq;
-}
-
-Side make_side(Host &host, const HostInfo &info, ibv_qp_type type, Handle xrcd,
-	       const LinkSpec &spec)
-{
-	Side side;
-	QpSpec qp;
-
-	side.host = &host;
-	side.info = info;
-	side.type = type;
-	side.send_cq = host.create_cq(256, spec.events);
-	side.recv_cq = host.create_cq(256, spec.events);
-	qp.send_cq = side.send_cq.id;
-	qp.recv_cq = side.recv_cq.id;
-	qp.xrcd = xrcd;
-	qp.cap = spec.cap;
-	qp.type = type;
-	side.qp = host.create_qp(qp);
-	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
-	return side;
-}
-
-/* @xrcd: the domain, or 0 for a new one */
-XrcLink connect_xrc(Env &env, LinkSpec spec = {}, Handle xrcd = 0)
-{
-	XrcLink link;
-	int can = std::min(env.info_a.device.max_qp_rd_atom, 4);
-
-	link.xrcd = xrcd ? xrcd : must_domain(env.b);
-	link.spec = spec;
-	link.mtu = std::min(spec.mtu ? spec.mtu : 4096, common_mtu(env));
-	link.rd_atomic = uint8_t(can);
-	link.a = make_side(env.a, env.info_a, IBV_QPT_XRC_SEND, 0, spec);
-	link.b =
-		make_side(env.b, env.info_b, IBV_QPT_XRC_RECV, link.xrcd, spec);
-	link.a.psn = spec.psn_a;
-	link.b.psn = spec.psn_b;
-	link.srq = must_srq(env, link.xrcd, link.b.recv_cq);
-	bring_up(link);
-	return link;
-}
-
-void must_post_xrc_srq(Env &env, const Srq &srq, const std::vector<RecvWr> &wrs)
-{
-	PostResult result = env.b.post_srq(srq.id, wrs);
-
-	REQUIRE(!result.error, "post_srq_recv: ", strerror(result.error));
-}
-
-SendWr to_srq(const Srq &srq, SendWr wr)
-{
-	wr.srqn = srq.number;
-	return wr;
-}
 
 /* One message with every byte around it checked. */
 void carry(Env &env, XrcLink &link, Op op, const Place &from, const Place &to,
@@ -168,18 +87,6 @@ void sweep_xrc(Env &env, Op op)
 					m + 1, 2 * m, 5 * m + 3})
 			carry(env, link, op, from, to, length);
 	}
-}
-
-/* A message that is refused with `status`; the target is in Error then. */
-void refused(Env &env, XrcLink &link, const SendWr &wr, ibv_wc_status status,
-	     const char *what)
-{
-	env.expect_async();
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, what), wr.id, status, what);
-	wait_state(env, link.a, IBV_QPS_ERR);
-	wait_state(env, link.b, IBV_QPS_ERR);
-	no_more(link.b, what);
 }
 
 } // namespace
@@ -328,7 +235,8 @@ PV_TEST("xrc.unknown_queue", "a number that no queue has is refused")
 		SendWr wr = make_wr(op, {out, 0}, 64, {in, 0});
 
 		wr.srqn = 0xfffff0;
-		refused(env, link, wr, IBV_WC_REM_INV_REQ_ERR, name_of(op));
+		must_refuse_xrc(env, link, wr, IBV_WC_REM_INV_REQ_ERR,
+				name_of(op));
 	}
 	must_match(env.b, in, 0, 64, 2, 0, "memory");
 }
@@ -340,8 +248,9 @@ PV_TEST("xrc.other_domain", "a queue of another domain is refused")
 
 	env.b.fill(in.id, 0, 64, 2, 0);
 	must_post_xrc_srq(env, other.srq, {{1, {{in.id, 0, 64, 0}}}});
-	refused(env, link, to_srq(other.srq, make_wr(Op::send, {out, 0}, 64)),
-		IBV_WC_REM_INV_REQ_ERR, "send");
+	must_refuse_xrc(env, link,
+			to_srq(other.srq, make_wr(Op::send, {out, 0}, 64)),
+			IBV_WC_REM_INV_REQ_ERR, "send");
 	no_more(other.b, "the other's receive");
 	must_match(env.b, in, 0, 64, 2, 0, "memory");
 	must_post(other.a, std::vector<SendWr>{to_srq(
@@ -367,8 +276,8 @@ PV_TEST("xrc.pd", "memory is touched by the protection domain of the queue")
 		 "its own");
 	must_match(env.b, in, 0, 64, 3, 0, "memory");
 	env.b.fill(in.id, 0, 64, 2, 0);
-	refused(env, link, to_srq(link.srq, wr), IBV_WC_REM_ACCESS_ERR,
-		"another queue's");
+	must_refuse_xrc(env, link, to_srq(link.srq, wr), IBV_WC_REM_ACCESS_ERR,
+			"another queue's");
 	must_match(env.b, in, 0, 64, 2, 0, "memory");
 }
 
@@ -446,7 +355,7 @@ PV_TEST("xrc.cq_overrun",
 		if (event.type == IBV_EVENT_SRQ_ERR)
 			REQUIRE_EQ(event.object, srq.id, "what it is about");
 	}
-	refused(env, link, wr, IBV_WC_REM_OP_ERR, "from a dead queue");
+	must_refuse_xrc(env, link, wr, IBV_WC_REM_OP_ERR, "from a dead queue");
 }
 
 PV_TEST("xrc.queue_goes", "a queue may go while targets could use it")
@@ -457,8 +366,8 @@ PV_TEST("xrc.queue_goes", "a queue may go while targets could use it")
 	must_post_xrc_srq(env, gone, {{1, {}}});
 	REQUIRE_EQ(env.b.destroy(Kind::srq, gone.id), 0, "destroy");
 	alive(env, link);
-	refused(env, link, to_srq(gone, make_wr(Op::send, {}, 0)),
-		IBV_WC_REM_INV_REQ_ERR, "to what is gone");
+	must_refuse_xrc(env, link, to_srq(gone, make_wr(Op::send, {}, 0)),
+			IBV_WC_REM_INV_REQ_ERR, "to what is gone");
 }
 
 PV_TEST("xrc.open", "a target that is opened again lives until both are closed")
@@ -506,184 +415,6 @@ PV_TEST("xrc.flush", "an initiator in Error flushes; a target has no receives")
 }
 
 /* A target is in the list of a PD from its first use of a queue of that. */
-PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
-				"target, be queue pairs few or many")
-{
-	constexpr uint64_t size = 16 << 20;
-	constexpr size_t many = 40;
-	Link binder = connect(env);
-	std::vector<Link> others;
-
-	env.expect_async();
-	for (size_t count : {size_t(0), many}) {
-		XrcLink link = connect_xrc(env);
-		Window window(env.b, IBV_MW_TYPE_1);
-		Mr out = must_reg(env.a, {size});
-		BindSpec spec = {must_reg(env.b, {size, 0, bindable_access}), 0,
-				 size};
-		const uint64_t seed = env.seed(), canary = env.seed();
-
-		if (count)
-			others = many_links(env, count);
-		env.a.fill(out.id, 0, size, seed, 0);
-		must_bind(env, binder.b, window, spec);
-		Moved matches(env.b, "rkm_matches"), walks(env.b, "rkm_walks");
-		SendWr write =
-			to_srq(link.srq, make_wr(Op::write, {out, 0}, size,
-						 {view_of(window, spec), 0}));
-		must_post(link.a, std::vector<SendWr>{write});
-		while (env.b.verify(spec.mr.id, 0, 8, seed, 0) != -1)
-			std::this_thread::yield();
-		must_bind(env, binder.b, window, {});
-		env.b.fill(spec.mr.id, 0, size, canary, 0);
-		check_wc(wait_send(env, link.a, "write", size), write.id,
-			 IBV_WC_REM_ACCESS_ERR, "write");
-		must_match(env.b, spec.mr, 0, size, canary, 0, "after its end");
-		REQUIRE_EQ(walks.by(), 1u, "walks");
-		REQUIRE_EQ(matches.by(), 1u, "operations that were ended");
-	}
-}
-
-/*
- * PD 0 of sources.md#keys-memory is that of entries which no key matches. Here it is that
- * of targets, whose operations are of several PDs: a walk of all queue pairs compares its
- * keys, a walk of another PD does not come by. A key is of one PD only
- * (docs/architecture.md, "Where pavo differs from the key manager document").
- */
-PV_TEST_LOCAL("rkm.pd_zero",
-	      "a queue pair without a PD: keys of another PD and others of the "
-	      "same end while it answers a read, and none of them matches")
-{
-	Moved keys(env.b, "rkm_keys"), matches(env.b, "rkm_matches");
-	LinkSpec patient, elsewhere;
-	patient.timeout = 0;
-	elsewhere.pd_b = env.b.alloc_pd().id;
-	XrcLink link = connect_xrc(env, patient);
-	Link own = connect(env), other = connect(env, elsewhere);
-	Window used(env.b, IBV_MW_TYPE_1), same(env.b, IBV_MW_TYPE_1),
-		foreign(env.b, IBV_MW_TYPE_1, elsewhere.pd_b);
-	auto bindable = [&](Handle pd) {
-		return must_reg(env.b, {page, 0, bindable_access, pd});
-	};
-	BindSpec spec = {bindable(0), 0, page};
-	BindSpec theirs = {bindable(elsewhere.pd_b), 0, page};
-	Mr in = must_reg(env.a, {page});
-	const uint64_t seed = env.seed();
-
-	env.b.fill(spec.mr.id, 0, page, seed, 0);
-	must_bind(env, own.b, used, spec);
-	auto in_use = [&] {
-		std::string word = slots_of(link.b).at(1);
-
-		/* It may just be tried again. */
-		std::erase(word, '*');
-		return strtoul(word.c_str(), nullptr, 16) == used->rkey &&
-		       word.size() == 8;
-	};
-	auto end_others = [&] {
-		must_bind(env, own.b, same, spec);
-		must_bind(env, own.b, same, {});
-		must_bind(env, other.b, foreign, theirs);
-		must_bind(env, other.b, foreign, {});
-	};
-	Qdisc queue(env.b, no_room);
-	SendWr read =
-		make_wr(Op::read, {in, 0}, page, {view_of(used, spec), 0});
-	must_post(link.a, std::vector<SendWr>{to_srq(link.srq, read)});
-	REQUIRE(eventually(env, in_use), "no read is under way");
-	end_others();
-	{
-		Parameter all("rkm_full_walk", "Y");
-
-		end_others();
-	}
-	REQUIRE(in_use(), "the read's slot was cleared");
-	queue.change(room);
-	REQUIRE_EQ(keys.by(),
-		   3 * slots_of(link.b).size() + 2 * slots_of(own.b).size() +
-			   2 * slots_of(other.b).size(),
-		   "slots compared");
-	REQUIRE_EQ(matches.by(), 0u, "matches");
-	REQUIRE_EQ(int(wait_send(env, link.a, "read").status), IBV_WC_SUCCESS,
-		   "read");
-	must_match(env.a, in, 0, page, seed, 0, "what was read");
-}
-
-namespace {
-
-/* Queue pairs that one walk of this window's domain looks at. */
-uint64_t looked_at(Env &env, Link &binder, Window &window, const BindSpec &spec)
-{
-	Moved qps(env.b, "rkm_qps"), walks(env.b, "rkm_walks");
-
-	must_bind(env, binder.b, window, spec);
-	must_bind(env, binder.b, window, {});
-	REQUIRE_EQ(walks.by(), 1u, "walks");
-	return qps.by();
-}
-
-} // namespace
-
-PV_TEST_LOCAL("rkm.xrc_strangers",
-	      "a domain's walks look at targets that used a queue of it, once")
-{
-	constexpr size_t many = 40;
-	Link binder = connect(env);
-	Window window(env.b, IBV_MW_TYPE_1);
-	BindSpec spec = {must_reg(env.b, {page, 0, bindable_access}), 0, page};
-	std::vector<XrcLink> links;
-	const uint64_t before = looked_at(env, binder, window, spec);
-
-	for (size_t i = 0; i < many; i++)
-		links.push_back(connect_xrc(env));
-	REQUIRE_EQ(looked_at(env, binder, window, spec), before,
-		   "with idle targets");
-	for (int round = 0; round < 3; round++) {
-		XrcLink &link = links[5];
-		SendWr wr = to_srq(link.srq, make_wr(Op::send, {}, 0));
-
-		must_post_xrc_srq(env, link.srq, {{1, {}}});
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-			 "send");
-		REQUIRE_EQ(looked_at(env, binder, window, spec), before + 1,
-			   "with one that was used");
-	}
-	REQUIRE_EQ(env.b.destroy(Kind::qp, links[5].b.qp.id), 0, "destroy_qp");
-	REQUIRE_EQ(looked_at(env, binder, window, spec), before,
-		   "without that target");
-}
-
-PV_TEST_LOCAL("rkm.xrc_most",
-	      "a target's requests may use queues of 256 protection domains; "
-	      "one of another is refused")
-{
-	constexpr size_t most = 256;
-	XrcLink link = connect_xrc(env);
-	const auto send = [&](const Srq &srq) {
-		return to_srq(srq, make_wr(Op::send, {}, 0));
-	};
-	const auto make_srq = [&] {
-		Srq srq = must_srq(env, link.xrcd, link.b.recv_cq,
-				   env.b.alloc_pd().id);
-
-		must_post_xrc_srq(env, srq, {{1, {}}});
-		return srq;
-	};
-
-	for (size_t i = 0; i < most; i++) {
-		SendWr wr = send(make_srq());
-
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-			 str("to queue ", i).c_str());
-		check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_SUCCESS,
-			 "receive");
-	}
-	refused(env, link, send(make_srq()), IBV_WC_REM_INV_REQ_ERR,
-		"one more");
-}
-
 PV_TEST_LOCAL("odp.xrc", "XRC: both ends' memory not there")
 {
 	XrcLink link = connect_xrc(env);
