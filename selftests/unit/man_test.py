@@ -22,7 +22,7 @@ from runner import tests  # noqa: E402  (path set above)
 
 PAGES = sorted((TREE / "docs/man").iterdir())
 INCLUDES = [f"-I{TREE}/{folder}" for folder in
-            ("userspace/libpavo/include", "uapi")]
+            ("userspace/libpavo/include", "userspace/provider/include", "uapi")]
 HEADERS = sorted((TREE / "userspace/libpavo/include/pavo").iterdir())
 # In pages the line that a program's first one is.
 PROGRAM = "#include"
