@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "../verbs/pattern.h"
+#include "../common/pattern.h"
 
 namespace {
 
@@ -49,14 +49,14 @@ bytes filled(size_t length, uint64_t seed)
 {
 	bytes memory(length);
 
-	pv::pattern_fill(memory.data(), length, seed, 0);
+	pattern_fill(memory.data(), length, seed, 0);
 	return memory;
 }
 
 void want_pattern(const char *what, const uint8_t *memory, size_t length,
 		  uint64_t seed)
 {
-	const int64_t wrong = pv::pattern_verify(memory, length, seed, 0);
+	const int64_t wrong = pattern_verify(memory, length, seed, 0);
 
 	if (wrong >= 0)
 		give_up(std::string(what) + " of " + std::to_string(length) +

@@ -38,7 +38,7 @@ if command -v mpicxx >/dev/null; then
 	mpi_program=$PAVO_BUILD/selftests/apps/pavo-mpi-check
 	mkdir -p "${mpi_program%/*}"
 	mpicxx -std=c++20 -O1 -Wall -Wextra -DOMPI_SKIP_MPICXX -o "$mpi_program" \
-		"$here/mpi_check.cpp" "$here/../verbs/pattern.cpp" || {
+		"$here/mpi_check.cpp" || {
 		echo "1..0 # mpicxx cannot build mpi_check.cpp"
 		exit 1
 	}

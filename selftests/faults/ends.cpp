@@ -11,6 +11,7 @@
 #include <fstream>
 #include <poll.h>
 
+#include "../common/pattern.h"
 #include "../provider/tap.h"
 
 namespace fs = std::filesystem;
@@ -131,25 +132,14 @@ Memory::~Memory()
 	ibv_dereg_mr(mr_);
 }
 
-static uint8_t pattern(uint32_t seed, size_t at)
-{
-	uint32_t x = seed * 2654435761u + static_cast<uint32_t>(at) * 40503u;
-
-	return static_cast<uint8_t>(x >> 16 ^ x >> 7);
-}
-
 void Memory::fill(uint32_t seed)
 {
-	for (size_t i = 0; i < bytes_.size(); i++)
-		bytes_[i] = pattern(seed, i);
+	pattern_fill(bytes_.data(), bytes_.size(), seed, 0);
 }
 
 bool Memory::holds(uint32_t seed, size_t size) const
 {
-	for (size_t i = 0; i < size; i++)
-		if (bytes_[i] != pattern(seed, i))
-			return false;
-	return true;
+	return pattern_verify(bytes_.data(), size, seed, 0) < 0;
 }
 
 /* -------------------------------------------------------------------- End */

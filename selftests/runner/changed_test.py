@@ -26,8 +26,8 @@ rule compile
 rule link
   command = cat $in >$out
 build selftests/verbs/a.o: compile ../selftests/verbs/a.cpp
-build selftests/verbs/pattern.o: compile ../selftests/verbs/pattern.cpp
-build selftests/verbs/libends.a: link selftests/verbs/pattern.o
+build selftests/verbs/ends.o: compile ../selftests/verbs/ends.cpp
+build selftests/verbs/libends.a: link selftests/verbs/ends.o
 build selftests/verbs/pavo-verbs: link selftests/verbs/a.o selftests/verbs/libends.a
 build selftests/verbs/pavo-traffic: link selftests/verbs/libends.a
 build userspace/libpavo/w.o: compile ../userspace/libpavo/window.cpp
@@ -44,7 +44,8 @@ default all
 """
 FILES = {
     "selftests/verbs/a.cpp": '#include "selftests/verbs/a.h"\n',
-    "selftests/verbs/a.h": "", "selftests/verbs/pattern.cpp": "",
+    "selftests/verbs/a.h": "", "selftests/common/pattern.h": "",
+    "selftests/verbs/ends.cpp": '#include "selftests/common/pattern.h"\n',
     "selftests/verbs/guest.sh": "", "selftests/verbs/lib.sh": "",
     "userspace/libpavo/window.cpp": '#include "userspace/libpavo/window.h"\n',
     "userspace/libpavo/window.h": "",
@@ -164,7 +165,8 @@ def programs_by_their_sources(repository):
     for name, expected in (
             ("selftests/verbs/a.cpp", {"verbs", "life"}),
             ("selftests/verbs/a.h", {"verbs", "life"}),
-            ("selftests/verbs/pattern.cpp", {"verbs", "life", "apps"}),
+            ("selftests/verbs/ends.cpp", {"verbs", "life"}),
+            ("selftests/common/pattern.h", {"verbs", "life", "apps"}),
             ("selftests/window/t.cpp", {"window"}),
             ("selftests/unit/u.cpp", {"unit-window"})):
         assert after(repository, name) == expected, name

@@ -15,7 +15,7 @@ HOST = ()                       # no guest: the same for every kernel
 GUEST_INPUTS = ("kernel/", "uapi/", "Kbuild", "qemu-scripts/", "userspace/provider/",
                 "selftests/verbs/lib.sh", "selftests/verbs/host-lib.sh")
 
-APPS_INPUTS = GUEST_INPUTS + ("selftests/verbs/pattern.cpp", "selftests/verbs/pattern.h")
+APPS_INPUTS = GUEST_INPUTS + ("selftests/common/pattern.h",)
 
 # A change of these may change what any group says.
 EVERYTHING = ("Makefile", "meson.build", "selftests/run", "selftests/runner/")

@@ -21,6 +21,7 @@
 
 #include <pavo/mr_cache.h>
 
+#include "../common/pattern.h"
 #include "allocations.h"
 #include "domain.h"
 #include "loop.h"
@@ -46,12 +47,6 @@ struct MrCacheTest : testing::Test {
 		if (!made)
 			throw std::system_error(errno, std::generic_category());
 		return made;
-	}
-
-	static void fill(std::span<std::byte> part, unsigned seed)
-	{
-		for (size_t i = 0; i < part.size(); i++)
-			part[i] = std::byte(i * 7 + i / 251 + seed);
 	}
 
 	/* What the adapter reads there is what the process does. */
@@ -103,9 +98,9 @@ TEST_F(MrCacheTest, CarriesDataAndIsFoundAgain)
 {
 	Memory memory(8 * page);
 
-	fill(memory.all(), 1);
+	common::fill(memory.all(), 1);
 	EXPECT_TRUE(same(memory.part(3, 6 * page)));
-	fill(memory.all(), 2);
+	common::fill(memory.all(), 2);
 	EXPECT_TRUE(same(memory.part(3, 6 * page)));
 	EXPECT_EQ(stats().misses, 1u);
 }
@@ -117,7 +112,7 @@ TEST_F(MrCacheTest, SeveralFragments)
 	size_t border = fragment - at % fragment;
 	std::span<std::byte> part = memory.part(border - 5000, 10000);
 
-	fill(part, 3);
+	common::fill(part, 3);
 	EXPECT_TRUE(same(part));
 	EXPECT_EQ(stats().entries, 2u);
 }
@@ -126,10 +121,10 @@ TEST_F(MrCacheTest, Replaced)
 {
 	Memory memory(4 * page);
 
-	fill(memory.all(), 4);
+	common::fill(memory.all(), 4);
 	EXPECT_TRUE(same(memory.all()));
 	memory.replace();
-	fill(memory.all(), 5);
+	common::fill(memory.all(), 5);
 	EXPECT_TRUE(same(memory.all()));
 	EXPECT_EQ(stats().changed, 1u);
 }
@@ -138,12 +133,12 @@ TEST_F(MrCacheTest, OnePageReplacedInTheMiddle)
 {
 	Memory memory(8 * page);
 
-	fill(memory.all(), 6);
+	common::fill(memory.all(), 6);
 	EXPECT_TRUE(same(memory.all()));
 	ASSERT_NE(mmap(memory.at() + 3 * page, page, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
 		  MAP_FAILED);
-	fill(memory.part(3 * page, page), 7);
+	common::fill(memory.part(3 * page, page), 7);
 	EXPECT_TRUE(same(memory.all()));
 }
 
@@ -184,11 +179,11 @@ TEST_F(MrCacheTest, SharedMemoryDetachedAndAnotherAttached)
 	void *at = shmat(first, nullptr, 0);
 	std::span part(static_cast<std::byte *>(at), 4 * page);
 
-	fill(part, 8);
+	common::fill(part, 8);
 	EXPECT_TRUE(same(part));
 	ASSERT_EQ(shmdt(at), 0);
 	ASSERT_EQ(shmat(second, at, 0), at);
-	fill(part, 9);
+	common::fill(part, 9);
 	EXPECT_TRUE(same(part));
 	shmdt(at);
 	shmctl(first, IPC_RMID, nullptr);
@@ -199,8 +194,8 @@ TEST_F(MrCacheTest, Moved)
 {
 	Memory memory(4 * page), other(4 * page);
 
-	fill(memory.all(), 10);
-	fill(other.all(), 11);
+	common::fill(memory.all(), 10);
+	common::fill(other.all(), 11);
 	EXPECT_TRUE(same(memory.all()));
 	EXPECT_TRUE(same(other.all()));
 	ASSERT_EQ(mremap(other.at(), 4 * page, 4 * page,
@@ -213,7 +208,7 @@ TEST_F(MrCacheTest, GivenBackByMadvise)
 {
 	Memory memory(4 * page);
 
-	fill(memory.all(), 12);
+	common::fill(memory.all(), 12);
 	EXPECT_TRUE(same(memory.all()));
 	ASSERT_EQ(madvise(memory.at() + page, page, MADV_DONTNEED), 0);
 	EXPECT_TRUE(same(memory.all()));
@@ -226,11 +221,11 @@ TEST_F(MrCacheTest, AFileCutAndMadeLongerAgain)
 	ASSERT_EQ(ftruncate(fd, 4 * page), 0);
 	Memory memory(fd, 4 * page);
 
-	fill(memory.all(), 13);
+	common::fill(memory.all(), 13);
 	EXPECT_TRUE(same(memory.all()));
 	ASSERT_EQ(ftruncate(fd, page), 0);
 	ASSERT_EQ(ftruncate(fd, 4 * page), 0);
-	fill(memory.part(2 * page, page), 14);
+	common::fill(memory.part(2 * page, page), 14);
 	EXPECT_TRUE(same(memory.all()));
 	close(fd);
 }
@@ -248,10 +243,10 @@ TEST_F(MrCacheTest, APrivateCopyOfAFile)
 
 	/* Read only so far: the pages are the file's until they are written to. */
 	EXPECT_TRUE(same(part, reading));
-	fill(part.first(2 * page), 15);
+	common::fill(part.first(2 * page), 15);
 	EXPECT_TRUE(same(part, reading));
 	EXPECT_TRUE(same(part));
-	fill(part, 20);
+	common::fill(part, 20);
 	EXPECT_TRUE(same(part, reading));
 	EXPECT_TRUE(same(part));
 	pavo_mr_cache_destroy(reading);
@@ -263,21 +258,21 @@ TEST_F(MrCacheTest, MarkedCopyOnWriteByFork)
 {
 	Memory memory(8 * page);
 
-	fill(memory.all(), 16);
+	common::fill(memory.all(), 16);
 	EXPECT_TRUE(same(memory.all()));
 	Process child([&](Process &self) {
 		self.meet();
 		/* Its own copy, and no longer the parent's. */
-		fill(memory.all(), 17);
+		common::fill(memory.all(), 17);
 		self.meet();
 		return true;
 	});
-	fill(memory.part(0, 4 * page), 18);
+	common::fill(memory.part(0, 4 * page), 18);
 	EXPECT_TRUE(same(memory.all()));
 	child.meet();
 	child.meet();
 	EXPECT_TRUE(same(memory.all()));
-	fill(memory.all(), 19);
+	common::fill(memory.all(), 19);
 	EXPECT_TRUE(same(memory.all()));
 	EXPECT_TRUE(child.good());
 	EXPECT_TRUE(same(memory.all()));
@@ -450,7 +445,7 @@ TEST_F(MrCacheTest, ThreadsThatReplaceTheirMemory)
 			for (int n = 0; n < rounds; n++) {
 				std::array<pavo_mr_piece, 2> pieces;
 
-				fill(memory.all(), n * threads + t);
+				common::fill(memory.all(), n * threads + t);
 				int got = pavo_mr_cache_get(cache, memory.at(),
 							    4 * page,
 							    pieces.data(),

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <utility>
 
+#include "../common/pattern.h"
 #include "rdma_world.h"
 
 using namespace rdma_world;
@@ -17,16 +18,10 @@ namespace {
 /* A number of a byte that no memory has. */
 constexpr uint64_t numbers = 1ull << 40;
 
-uint8_t made(uint64_t at, uint32_t n)
-{
-	return uint8_t(at * 13 + at / 239 + n * 29);
-}
-
 RdmaFill maker(uint32_t n)
 {
 	return [n](uint64_t at, std::span<std::byte> to) {
-		for (size_t i = 0; i < to.size(); i++)
-			to[i] = std::byte(made(at + i, n));
+		common::fill(to, n, at);
 	};
 }
 
@@ -102,7 +97,7 @@ struct Half {
 
 	uint8_t expected(size_t at) const
 	{
-		return from_fifo ? made(numbers + at, n) :
+		return from_fifo ? pattern_byte(n, numbers + at) :
 				   source.memory[500 + at];
 	}
 

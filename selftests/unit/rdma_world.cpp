@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "../common/pattern.h"
+
 namespace rdma_world {
 
 void End::put_done(uint32_t rcxt, const Context &c, uint8_t target,
@@ -468,8 +470,7 @@ void Bench::answer()
 
 void fill(std::vector<uint8_t> &memory, size_t from, size_t n, unsigned seed)
 {
-	for (size_t i = 0; i < n; i++)
-		memory[from + i] = uint8_t(seed * 37 + i * 11 + i / 251);
+	pattern_fill(memory.data() + from, n, seed, 0);
 }
 
 } // namespace rdma_world

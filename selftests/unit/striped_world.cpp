@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "../common/pattern.h"
+
 namespace striped {
 
 void End::send(size_t lane, const StripedWord &word)
@@ -174,8 +176,7 @@ void End::receive(const Packet &packet)
 
 void fill(std::vector<uint8_t> &memory, unsigned seed)
 {
-	for (size_t i = 0; i < memory.size(); i++)
-		memory[i] = uint8_t(seed * 37 + i * 11 + i / 251);
+	pattern_fill(memory.data(), memory.size(), seed, 0);
 }
 
 /* Would any packet that is under way still be placed for that operation? */

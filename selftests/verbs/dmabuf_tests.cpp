@@ -16,7 +16,7 @@
 #include <linux/udmabuf.h>
 
 #include "link.h"
-#include "pattern.h"
+#include "../common/pattern.h"
 #include "tap.h"
 
 using namespace pv;

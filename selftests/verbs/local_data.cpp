@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "local_host.h"
-#include "pattern.h"
+#include "../common/pattern.h"
 #include "tap.h"
 
 namespace pv {

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "pattern.h"
+#include "../common/pattern.h"
 #include "tap.h"
 
 namespace pv {

@@ -13,7 +13,7 @@
 
 #include "manager.h"
 #include "paged.h"
-#include "pattern.h"
+#include "../common/pattern.h"
 #include "tap.h"
 #include "window.h"
 

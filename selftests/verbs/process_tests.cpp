@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "link.h"
-#include "pattern.h"
+#include "../common/pattern.h"
 #include "remote_host.h"
 #include "tap.h"
 

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "pattern.h"
+#include "../common/pattern.h"
 #include "tap.h"
 #include "window.h"
 

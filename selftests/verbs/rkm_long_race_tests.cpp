@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../common/pattern.h"
 #include "manager.h"
 #include "tap.h"
 #include "window.h"
@@ -95,16 +96,6 @@ private:
 	std::thread thread_;
 };
 
-/* Of every place another byte; the complement is what is written. */
-std::vector<uint8_t> bytes(uint8_t flip)
-{
-	std::vector<uint8_t> all(target_size);
-
-	for (size_t i = 0; i < target_size; i++)
-		all[i] = uint8_t(i * 7 + i / 256) ^ flip;
-	return all;
-}
-
 } // namespace
 
 /* UC: a write with a dead key is dropped, and the next one may be good. */
@@ -120,7 +111,10 @@ PV_TEST_TWO_CPUS(
 	Mr out = must_reg(env.a, {target_size});
 	Window window(env.b, IBV_MW_TYPE_1);
 	uint8_t *memory = local(env.b).memory(in.id);
-	const std::vector<uint8_t> late = bytes(0), written = bytes(0xff);
+	const std::vector<uint8_t> late = common::pattern<uint8_t>(1,
+								   target_size),
+				   written = common::pattern<uint8_t>(
+					   2, target_size);
 	const uint32_t rounds = env.options.races / 40;
 	std::mt19937 random{1};
 	uint32_t hits = 0;

@@ -16,6 +16,7 @@
 
 #include <arpa/inet.h>
 
+#include "../common/pattern.h"
 #include "manager.h"
 #include "tap.h"
 #include "window.h"
@@ -32,16 +33,6 @@ struct Shape {
 	uint32_t bytes = 8;
 	int mtu = 0; /* 0: as large as they can be */
 };
-
-/* Of every place another byte, and of every @flip another one there. */
-std::vector<uint8_t> pattern(size_t bytes, uint8_t flip)
-{
-	std::vector<uint8_t> all(bytes);
-
-	for (size_t i = 0; i < bytes; i++)
-		all[i] = uint8_t(i * 7 + i / 256) ^ flip;
-	return all;
-}
 
 /* How far it is the pattern. */
 size_t same(const uint8_t *at, const std::vector<uint8_t> &all)
@@ -122,8 +113,10 @@ public:
 	Races(Env &env, ibv_qp_type type, EndedBy by, const Shape &shape)
 		: env_(env), by_(by), bytes_(shape.bytes),
 		  half_(racers * std::max<uint64_t>(bytes_, 64)),
-		  early_(pattern(bytes_, 0)), late_(pattern(bytes_, 0xff)),
-		  written_(pattern(bytes_, 0x55)), none_(pattern(bytes_, 0xaa)),
+		  early_(common::pattern<uint8_t>(1, bytes_)),
+		  late_(common::pattern<uint8_t>(2, bytes_)),
+		  written_(common::pattern<uint8_t>(3, bytes_)),
+		  none_(common::pattern<uint8_t>(4, bytes_)),
 		  memory_(must_reg(env.b, {2 * half_, 0, bindable_access})),
 		  out_(must_reg(env.a, {bytes_})), in_(must_reg(env.a, {half_}))
 	{

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "link.h"
-#include "pattern.h"
+#include "../common/pattern.h"
 #include "tap.h"
 
 using namespace pv;

@@ -146,15 +146,6 @@ bool eventually(const std::function<bool()> &condition)
 	return true;
 }
 
-std::vector<std::byte> pattern(uint32_t number, size_t length)
-{
-	std::vector<std::byte> bytes(length);
-
-	for (size_t i = 0; i < length; i++)
-		bytes[i] = std::byte(number * 31 + i * 7 + i / 253);
-	return bytes;
-}
-
 Pair::Pair(bool ipv6, uint32_t recv_frames, uint32_t send_frames)
 	: job_a(pavo::Job::reserve(device_a, world::job_id, world::job_key)),
 	  job_b(pavo::Job::join(device_b, world::job_id, world::job_key)),
@@ -187,17 +178,12 @@ Buffer::Buffer(pavo::Job &job, size_t bytes, uint32_t number, size_t around)
 
 void Buffer::fill(uint32_t number)
 {
-	auto bytes = pattern(number, memory.all().size());
-
-	memcpy(memory.at(), bytes.data(), bytes.size());
+	common::fill(memory.all(), number);
 }
 
 bool Buffer::holds(uint32_t number, size_t from, size_t bytes) const
 {
-	auto whole = pattern(number, memory.all().size());
-
-	return std::ranges::equal(memory.part(from, bytes),
-				  std::span(whole).subspan(from, bytes));
+	return common::holds(memory.part(from, bytes), number, from);
 }
 
 bool Buffer::holds(uint32_t number) const

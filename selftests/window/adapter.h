@@ -12,6 +12,7 @@
 
 #include <pavo/window.hpp>
 
+#include "../common/pattern.h"
 #include "../translate/world.h"
 #include "parameter.h"
 #include "task.h"
@@ -58,8 +59,7 @@ inline bool one_sent(pavo::Window &window, pavo_frame_state &state)
 	return window.sent({&state, 1}) == 1;
 }
 
-/* Bytes of message @number, that tell any other and any other place. */
-std::vector<std::byte> pattern(uint32_t number, size_t length);
+using common::pattern;
 
 /* Number 0 is the first adapter, 1 the second. */
 constexpr uint16_t node_a = 0, node_b = 1;

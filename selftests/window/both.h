@@ -88,9 +88,7 @@ struct Both : Pair {
 inline void fill(world::Memory &memory, size_t from, size_t bytes,
 		 uint32_t number)
 {
-	auto made = pattern(number, bytes);
-
-	memcpy(memory.at() + from, made.data(), bytes);
+	common::fill(memory.part(from, bytes), number);
 }
 
 inline bool equal(const world::Memory &a, size_t from_a, const world::Memory &b,

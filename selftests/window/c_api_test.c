@@ -123,21 +123,21 @@ static void there_and_back(struct end *a, struct end *b)
 	size_t i, wrong = 0;
 
 	for (i = 0; i < SIZE; i++)
-		a->memory[i] = pattern(1, i);
+		a->memory[i] = pattern_byte(1, i);
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
 	check(until(a, b, &a->ends, 1) && !a->error, "a put ends well");
 	check(until(a, b, &b->arrivals, 1) && b->tag == 77 && b->told == SIZE,
 	      "and the other end hears of all of it, once");
 	for (i = 0; i < SIZE; i++) {
-		wrong += b->memory[i] != pattern(1, i);
-		b->memory[i] = pattern(2, i);
+		wrong += b->memory[i] != pattern_byte(1, i);
+		b->memory[i] = pattern_byte(2, i);
 	}
 	check(!wrong, "every byte is there");
 	move.tell = 0;
 	must(!pavo_rdma_get(a->rdma, a->peer, &move, on_done, a), "get");
 	check(until(a, b, &a->ends, 2) && !a->error, "a get ends well");
 	for (i = 0; i < SIZE; i++)
-		wrong += a->memory[i] != pattern(2, i);
+		wrong += a->memory[i] != pattern_byte(2, i);
 	check(!wrong, "every byte is here");
 	check(!pavo_rdma_pending(a->rdma), "nothing is pending");
 }
@@ -155,7 +155,7 @@ static void looked_at(struct end *a, struct end *b)
 	size_t i, wrong = 0;
 
 	for (i = 0; i < SIZE; i++)
-		a->memory[i] = pattern(6, i);
+		a->memory[i] = pattern_byte(6, i);
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, pavo_complete, &good),
 	     "put");
 	move.remote_pvo ^= 1ull << 60;
@@ -167,7 +167,7 @@ static void looked_at(struct end *a, struct end *b)
 		pavo_rdma_progress(b->rdma);
 	}
 	for (i = 0; i < SIZE; i++)
-		wrong += b->memory[i] != pattern(6, i);
+		wrong += b->memory[i] != pattern_byte(6, i);
 	check(good.over && !good.error && !wrong, "a good end that is seen");
 	check(bad.over && bad.error == -EFAULT, "and a bad one");
 }
@@ -200,7 +200,7 @@ static void take(void *context, uint16_t node, uint32_t window, uint32_t tag,
 	(void)window;
 	for (i = 0; i < bytes; i++)
 		end->failed |= tag != 5 || at + i >= SIZE ||
-			       byte[i] != pattern(3, at + i);
+			       byte[i] != pattern_byte(3, at + i);
 	end->taken += bytes;
 }
 
@@ -213,7 +213,7 @@ static void make(void *context, uint32_t tag, uint64_t at, void *to,
 	(void)context;
 	(void)tag;
 	for (i = 0; i < bytes; i++)
-		byte[i] = pattern(3, at + i);
+		byte[i] = pattern_byte(3, at + i);
 }
 
 /* No end has memory: made here and taken there, and the other way round. */
@@ -258,7 +258,7 @@ static void make_of_seed(void *context, uint32_t tag, uint64_t at, void *to,
 	size_t i;
 
 	for (i = 0; i < bytes; i++)
-		byte[i] = tag == MADE ? pattern(*seed, at + i - FIRST) : 0;
+		byte[i] = tag == MADE ? pattern_byte(*seed, at + i - FIRST) : 0;
 }
 
 static pavo_fill_call *who_asks(void *context, uint16_t node, uint32_t window,
@@ -310,7 +310,7 @@ static void asked_for(struct end *a, struct end *b)
 		      asked.calls > 1 && !asked.wrong,
 	      "who makes data is told who asks, and for what");
 	for (i = 0; i < SIZE; i++)
-		wrong += a->memory[i] != pattern(asked.seed, i);
+		wrong += a->memory[i] != pattern_byte(asked.seed, i);
 	check(!wrong, "and by what it was told to be");
 
 	must(rdma && !pavo_rdma_lend(b->rdma, &lent, 1), "pavo_rdma_lend");
@@ -553,21 +553,21 @@ static void by_lanes(struct end *a, struct end *b)
 	connect_lanes(b, 0, a, lent_a);
 	check(pavo_striped_due(a->striped) == -1, "nothing is due on lanes");
 	for (i = 0; i < SIZE; i++)
-		a->memory[i] = pattern(4, i);
+		a->memory[i] = pattern_byte(4, i);
 	must(!pavo_striped_put(a->striped, &move, on_done, a), "put");
 	check(pavo_striped_due(a->striped) >= 0, "now something is");
 	check(until_striped(a, b, ended + 1) && b->arrivals == arrived + 1 &&
 		      b->tag == 78 && b->told == SIZE,
 	      "a put by several lanes");
 	for (i = 0; i < SIZE; i++) {
-		wrong += b->memory[i] != pattern(4, i);
-		b->memory[i] = pattern(5, i);
+		wrong += b->memory[i] != pattern_byte(4, i);
+		b->memory[i] = pattern_byte(5, i);
 	}
 	move.tell = 0;
 	must(!pavo_striped_get(a->striped, &move, on_done, a), "get");
 	check(until_striped(a, b, ended + 2), "a get by several lanes");
 	for (i = 0; i < SIZE; i++)
-		wrong += a->memory[i] != pattern(5, i);
+		wrong += a->memory[i] != pattern_byte(5, i);
 	check(!wrong, "every byte went both ways");
 	check_lanes(a);
 	close_lanes(a);

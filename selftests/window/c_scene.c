@@ -35,11 +35,6 @@ int failures(void)
 	return failed;
 }
 
-unsigned char pattern(unsigned int seed, size_t i)
-{
-	return (unsigned char)(seed * 31 + i * 7 + i / 253);
-}
-
 int64_t microseconds(void)
 {
 	struct timespec time;

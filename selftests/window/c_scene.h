@@ -8,6 +8,8 @@
 
 #include <pavo/pavo.h>
 
+#include "../common/pattern.h"
+
 enum { SIZE = 300000, CONTEXTS = 3, LANES = 2 };
 
 struct end {
@@ -38,8 +40,6 @@ void must(int good, const char *what);
 int checked(void);
 int failures(void);
 
-/* Byte @i of what has this @seed. */
-unsigned char pattern(unsigned int seed, size_t i);
 /* Now, as a clock that is never set. */
 int64_t microseconds(void);
 

@@ -41,7 +41,7 @@ static void take(void *context, const struct pavo_message *message)
 		pair->messages++;
 		pair->kind = message->kind;
 		for (i = 0; i < message->bytes; i++)
-			pair->wrong += bytes[i] != pattern(pair->kind, i);
+			pair->wrong += bytes[i] != pattern_byte(pair->kind, i);
 		break;
 	case PAVO_FRAME_RDMA_DONE:
 		pair->ends++;
@@ -53,7 +53,7 @@ static void take(void *context, const struct pavo_message *message)
 		for (i = sizeof(piece); i < message->bytes; i++)
 			pair->wrong +=
 				bytes[i] !=
-				pattern(8, piece.pvo + i - sizeof(piece));
+				pattern_byte(8, piece.pvo + i - sizeof(piece));
 		pair->pieces += message->bytes - sizeof(piece);
 		break;
 	default:
@@ -116,7 +116,7 @@ static void messages(struct pair *pair)
 	size_t i;
 
 	for (i = 0; i < sizeof(bytes); i++)
-		bytes[i] = pattern(64, i);
+		bytes[i] = pattern_byte(64, i);
 	must(!pavo_window_event_after(pair->to, 1, 0), "event_after");
 	must(!pavo_window_sent_event_after(pair->from, 2), "sent_event_after");
 	check(!pavo_window_send(pair->from, 1, to, 64, bytes, 500) &&
@@ -191,7 +191,7 @@ static void write_there(struct pair *pair, uint32_t here, uint32_t there)
 	uint32_t state = 99;
 
 	for (i = 0; i < SIZE; i++) {
-		pair->a->memory[i] = pattern(7, i);
+		pair->a->memory[i] = pattern_byte(7, i);
 		in[i] = 0xa5;
 	}
 	must(!pavo_window_prepare_rdma(pair->from, 1, 1, to, &request),
@@ -206,7 +206,7 @@ static void write_there(struct pair *pair, uint32_t here, uint32_t there)
 		      pair->done.target == 1,
 	      "and its target is told of all of it");
 	for (i = 0; i < SIZE; i++)
-		wrong += in[i] != (i < LENGTH ? pattern(7, i) : 0xa5);
+		wrong += in[i] != (i < LENGTH ? pattern_byte(7, i) : 0xa5);
 	check(!wrong, "every byte of it is there, and nothing else");
 	must(!pavo_window_prepare_rdma(pair->from, 1, 1, to, &request),
 	     "prepare_rdma");
@@ -230,7 +230,7 @@ static void pieces(struct pair *pair, uint32_t here, uint32_t there)
 	uint32_t i, states[2];
 
 	for (i = 0; i < sizeof(bytes); i++)
-		bytes[i] = pattern(8, i);
+		bytes[i] = pattern_byte(8, i);
 	check(pavo_window_prepare_piece(pair->from, 1, to, &piece, bytes,
 					pavo_window_piece_room(pair->from) +
 						1) == -EMSGSIZE,

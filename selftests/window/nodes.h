@@ -20,6 +20,7 @@
 #include <pavo/window.hpp>
 
 #include "../../userspace/examples/meeting.hpp"
+#include "../common/pattern.h"
 
 namespace nodes {
 
@@ -30,29 +31,27 @@ constexpr uint32_t used_again = 100;
 
 /* ----------------------------------------------------------------- patterns */
 
-/* Byte @i of what @node has as @number; any other node, number and place is another one. */
-inline std::byte pattern(uint32_t node, uint32_t number, size_t i)
+/* Of what @node has as @number. */
+inline uint64_t seed_of(uint32_t node, uint32_t number)
 {
-	return std::byte(node * 89 + number * 31 + i * 7 + i / 253);
+	return uint64_t(node) << 32 | number;
 }
 
-/* @from: what place the first of @bytes is */
+/* @from: the place of the first of @bytes */
 inline void fill(std::span<std::byte> bytes, uint32_t node, uint32_t number,
 		 size_t from = 0)
 {
-	for (size_t i = 0; i < bytes.size(); i++)
-		bytes[i] = pattern(node, number, from + i);
+	common::fill(bytes, seed_of(node, number), from);
 }
 
 /* The first that is wrong; bytes.size(): none is. */
 inline size_t first_wrong(std::span<const std::byte> bytes, uint32_t node,
 			  uint32_t number, size_t from = 0)
 {
-	size_t i = 0;
+	const int64_t at = pattern_verify(bytes.data(), bytes.size(),
+					  seed_of(node, number), from);
 
-	while (i < bytes.size() && bytes[i] == pattern(node, number, from + i))
-		i++;
-	return i;
+	return at < 0 ? bytes.size() : size_t(at);
 }
 
 inline void must_hold(std::span<const std::byte> bytes, uint32_t node,

@@ -53,18 +53,12 @@ public:
 		end_ = first.size();
 	}
 
-	void fill(uint32_t number)
-	{
-		std::ranges::copy(pattern(number, all_.size()), all_.begin());
-	}
+	void fill(uint32_t number) { common::fill(all_, number); }
 
 	/* All from there on, behind the region, too. */
 	bool holds_from(uint32_t number, size_t from) const
 	{
-		auto whole = pattern(number, all_.size());
-
-		return std::ranges::equal(all_.subspan(from),
-					  std::span(whole).subspan(from));
+		return common::holds(all_.subspan(from), number, from);
 	}
 
 	/* So many bytes before the end of the region. */

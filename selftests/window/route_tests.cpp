@@ -36,13 +36,6 @@ struct RouteEnds : Pair {
 		peer = introduce(rdma_a, rdma_b, node_b, b.number(), 2);
 	}
 
-	static void fill(const world::Memory &memory, uint32_t number)
-	{
-		auto bytes = pattern(number, route_memory);
-
-		memcpy(memory.at(), bytes.data(), route_memory);
-	}
-
 	/* All of it, there or here; every byte is looked at. */
 	void move(bool put, uint32_t number)
 	{
@@ -55,8 +48,8 @@ struct RouteEnds : Pair {
 				   .remote = mapping_b.pvo(),
 				   .length = route_memory};
 
-		fill(put ? memory_a : memory_b, number);
-		fill(put ? memory_b : memory_a, number + 1);
+		common::fill((put ? memory_a : memory_b).all(), number);
+		common::fill((put ? memory_b : memory_a).all(), number + 1);
 		if (put)
 			rdma_a.put(peer, all, over);
 		else
@@ -67,8 +60,7 @@ struct RouteEnds : Pair {
 			return ended;
 		}));
 		ASSERT_TRUE(std::ranges::equal(memory_a.all(), memory_b.all()));
-		ASSERT_TRUE(std::ranges::equal(memory_b.all(),
-					       pattern(number, route_memory)));
+		ASSERT_TRUE(common::holds(memory_b.all(), number));
 	}
 
 	/* @n short messages, and their ends. */

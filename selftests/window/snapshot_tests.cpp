@@ -207,22 +207,10 @@ struct SnapshotTarget {
 	std::unique_ptr<Window> window;
 };
 
-void fill_memory(std::span<std::byte> memory, uint32_t number)
-{
-	auto bytes = pattern(number, memory.size());
-
-	memcpy(memory.data(), bytes.data(), bytes.size());
-}
-
 std::span<std::byte> frame(const Window &window, uint32_t number)
 {
 	return {reinterpret_cast<std::byte *>(window.send_frame(number)),
 		PAVO_FRAME_SIZE};
-}
-
-bool holds(std::span<const std::byte> memory, uint32_t number)
-{
-	return std::ranges::equal(memory, pattern(number, memory.size()));
 }
 
 /*
@@ -266,13 +254,15 @@ TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 					 Traffic &traffic, uint32_t round) {
 		must(target.window->disable());
 		ASSERT_TRUE(nobody_at_work(*target.window));
-		fill_memory(memory.all(), round);
-		fill_memory(target.fifo(false), round + 1);
-		fill_memory(target.fifo(true), round + 2);
+		common::fill(memory.all(), round);
+		common::fill(target.fifo(false), round + 1);
+		common::fill(target.fifo(true), round + 2);
 		ASSERT_TRUE(traffic.more(2));
-		ASSERT_TRUE(holds(memory.all(), round)) << round;
-		ASSERT_TRUE(holds(target.fifo(false), round + 1)) << round;
-		ASSERT_TRUE(holds(target.fifo(true), round + 2)) << round;
+		ASSERT_TRUE(common::holds(memory.all(), round)) << round;
+		ASSERT_TRUE(common::holds(target.fifo(false), round + 1))
+			<< round;
+		ASSERT_TRUE(common::holds(target.fifo(true), round + 2))
+			<< round;
 	});
 }
 
@@ -282,17 +272,17 @@ TEST(Snapshot, RdmaEndsWithTheCall)
 	if (!world::has_two_cpus())
 		GTEST_SKIP() << "its threads do not meet on one CPU";
 
-	under_traffic(rounds_of(800),
-		      [](SnapshotTarget &target, world::Memory &memory,
-			 Traffic &traffic, uint32_t round) {
-			      if (round % 2)
-				      must(target.window->disable());
-			      else
-				      target.window.reset();
-			      fill_memory(memory.all(), round);
-			      ASSERT_TRUE(traffic.more(1));
-			      ASSERT_TRUE(holds(memory.all(), round)) << round;
-		      });
+	under_traffic(rounds_of(800), [](SnapshotTarget &target,
+					 world::Memory &memory,
+					 Traffic &traffic, uint32_t round) {
+		if (round % 2)
+			must(target.window->disable());
+		else
+			target.window.reset();
+		common::fill(memory.all(), round);
+		ASSERT_TRUE(traffic.more(1));
+		ASSERT_TRUE(common::holds(memory.all(), round)) << round;
+	});
 }
 
 /* A worker with very many frames before it is let go, and marks none of them later. */
@@ -342,14 +332,14 @@ TEST(Snapshot, OfTheOneThatSends)
 		EXPECT_TRUE(nobody_at_work(window));
 		/* The last first: that is what would be marked at last. */
 		for (uint32_t n = frames; n--;)
-			fill_memory(frame(window, n), n);
+			common::fill(frame(window, n), n);
 		sender.join();
 		EXPECT_EQ(window.lmt().rcxts, 0u);
 		EXPECT_EQ(window.lmt().send_ready, 0u);
 		EXPECT_TRUE(first == PAVO_FRAME_SENT || first == PAVO_FRAME_DEAD)
 			<< first;
 		for (uint32_t n = 0; n < frames; n++)
-			ASSERT_TRUE(holds(frame(window, n), n)) << n;
+			ASSERT_TRUE(common::holds(frame(window, n), n)) << n;
 		pair.b.receive([](const Message &) {});
 	}
 	EXPECT_GT(cut_short, 0u) << "no worker was interrupted";

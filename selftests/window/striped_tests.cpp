@@ -47,17 +47,11 @@ struct NodeMemory : world::Memory {
 		EXPECT_EQ(first.pvo(), second.pvo());
 	}
 
-	void fill(uint32_t number)
-	{
-		auto bytes = pattern(number, striped_memory);
-
-		memcpy(at(), bytes.data(), striped_memory);
-	}
+	void fill(uint32_t number) { common::fill(all(), number); }
 
 	bool holds(uint32_t number) const
 	{
-		return std::ranges::equal(all(),
-					  pattern(number, striped_memory));
+		return common::holds(all(), number);
 	}
 
 	pavo::Mapping first;

@@ -9,6 +9,7 @@
  */
 #include <stdexcept>
 
+#include "../../common/pattern.h"
 #include "marker.h"
 #include "tests.h"
 
@@ -110,8 +111,8 @@ std::vector<uint64_t> Verbs::latency(const LatencySpec &spec)
 	auto loop = spec.op == Op::send ? ping_pong : one_sided;
 	size_t stride = stride_of(spec.size);
 
-	fill(pair_.a.out, stride, spec.seed);
-	fill(pair_.b.out, stride, spec.seed ^ 0x5555);
+	pattern_fill(pair_.a.out, stride, spec.seed, 0);
+	pattern_fill(pair_.b.out, stride, spec.seed ^ 0x5555, 0);
 	loop(pair_, spec, warm_up);
 	blank(pair_.a.in, stride);
 	blank(pair_.b.in, stride);

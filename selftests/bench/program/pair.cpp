@@ -283,17 +283,6 @@ void Place::set(ibv_recv_wr &wr)
 	wr.num_sge = count_;
 }
 
-void fill(uint8_t *memory, size_t length, uint64_t seed)
-{
-	for (size_t at = 0; at + 8 <= length; at += 8) {
-		/* odd multiplier: no two positions of an area are alike */
-		uint64_t word = (seed + at) * 0x9e3779b97f4a7c15ull;
-
-		word ^= word >> 29;
-		memcpy(memory + at, &word, 8);
-	}
-}
-
 void blank(uint8_t *memory, size_t length)
 {
 	memset(memory, blank_byte, length);

@@ -101,8 +101,6 @@ private:
 	uint32_t bytes_;
 };
 
-/* Fills with a pattern in which every word says where it belongs. */
-void fill(uint8_t *memory, size_t length, uint64_t seed);
 /* What a receiving area holds before anything has arrived. */
 void blank(uint8_t *memory, size_t length);
 

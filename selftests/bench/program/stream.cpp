@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "../../common/pattern.h"
 #include "marker.h"
 #include "tests.h"
 
@@ -139,7 +140,7 @@ uint64_t Verbs::stream(const StreamSpec &spec)
 	uint8_t *source = read ? pair_.b.out : pair_.a.out;
 	uint8_t *target = read ? pair_.a.in : pair_.b.in;
 
-	fill(source, stride * spec.window, spec.seed);
+	pattern_fill(source, stride * spec.window, spec.seed, 0);
 	Stream stream(pair_, spec);
 	/* once round all slots: page tables, caches and timers are warm */
 	stream.run(spec.window);

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../common/pattern.h"
 #include "marker.h"
 
 namespace bench {
@@ -172,8 +173,8 @@ std::vector<uint64_t> Windows::latency(const LatencySpec &spec)
 	};
 	size_t stride = stride_of(spec.size);
 
-	fill(a_.out, stride, spec.seed);
-	fill(b_.out, stride, spec.seed ^ 0x5555);
+	pattern_fill(a_.out, stride, spec.seed, 0);
+	pattern_fill(b_.out, stride, spec.seed ^ 0x5555, 0);
 	run(warm_up);
 	blank(a_.in, stride);
 	blank(b_.in, stride);
@@ -263,7 +264,7 @@ uint64_t Windows::stream_messages(const StreamSpec &spec)
 {
 	size_t stride = stride_of(spec.size);
 
-	fill(a_.out, stride * spec.window, spec.seed);
+	pattern_fill(a_.out, stride * spec.window, spec.seed, 0);
 	MessageStream stream(a_, b_, wait_, spec);
 	stream.run(spec.window);
 	blank(b_.in, stride * spec.window);
@@ -410,7 +411,7 @@ uint64_t Windows::stream_rdma(const StreamSpec &spec)
 	uint8_t *source = read ? b_.out : a_.out;
 	uint8_t *target = read ? a_.in : b_.in;
 
-	fill(source, stride * spec.window, spec.seed);
+	pattern_fill(source, stride * spec.window, spec.seed, 0);
 	Operations operations(a_, b_, wait_, spec.op, spec.size);
 	run_operations(operations, spec, spec.window);
 	blank(target, stride * spec.window);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../common/pattern.h"
 #include "regions.h"
 
 namespace wf {
@@ -67,9 +68,7 @@ public:
 	{
 		uint8_t *from = memory_.data();
 
-		for (size_t i = 0; i < message; i++)
-			from[i] = static_cast<uint8_t>(i * 13 + number * 7 +
-						       (i >> 8));
+		pattern_fill(from, message, number, 0);
 		receive();
 		request(IBV_WR_SEND, 1);
 		wait(2);
