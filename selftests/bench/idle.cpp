@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "../common/files.h"
 #include "program/windows.h"
 
 using namespace bench;
@@ -37,14 +37,9 @@ void print(const char *what, size_t windows, const char *unit, double value)
 /* Bytes that a program could have now. */
 int64_t available()
 {
-	std::ifstream file("/proc/meminfo");
-	std::string word;
-	int64_t kib;
-
-	while (file >> word)
-		if (word == "MemAvailable:" && file >> kib)
-			return kib * 1024;
-	throw std::runtime_error("no MemAvailable");
+	return int64_t(common::number_behind("/proc/meminfo",
+					     "MemAvailable:")) *
+	       1024;
 }
 
 using Idle = std::vector<std::unique_ptr<pavo::Window>>;

@@ -7,14 +7,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <poll.h>
 
+#include "../common/adapter.h"
 #include "../common/pattern.h"
 #include "../provider/tap.h"
-
-namespace fs = std::filesystem;
 
 namespace faults {
 
@@ -79,32 +76,9 @@ void Device::find_gid()
 	CHECK(false, name_, " has no RoCE v2 GID of IPv4");
 }
 
-std::map<std::string, uint64_t> Device::counters() const
-{
-	fs::path folder = fs::path("/sys/class/infiniband") / name_ /
-			  "ports/1/hw_counters";
-	std::map<std::string, uint64_t> values;
-
-	for (const auto &file : fs::directory_iterator(folder)) {
-		std::ifstream in(file.path());
-		uint64_t value;
-
-		if (file.path().filename() != "lifespan" && in >> value)
-			values[file.path().filename()] = value;
-	}
-	return values;
-}
-
-/*
- * The kernel refreshes them once per lifespan only, so what is asked for right
- * after an event may be what was before it.
- */
 uint64_t Device::counter(const std::string &name) const
 {
-	auto values = counters();
-
-	CHECK(values.count(name), "no counter ", name);
-	return values[name];
+	return common::counter(name_, name);
 }
 
 int Device::event()

@@ -9,7 +9,6 @@
 #define PAVO_FAULTS_ENDS_H
 
 #include <infiniband/verbs.h>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -35,8 +34,7 @@ public:
 	const ibv_gid &gid() const { return gid_; }
 	uint8_t gid_index() const { return gid_index_; }
 	const std::string &name() const { return name_; }
-	/** The counters of the device by name, as rdma statistic has them. */
-	std::map<std::string, uint64_t> counters() const;
+	/** As old as the kernel has it: common/adapter.h. */
 	uint64_t counter(const std::string &name) const;
 	/** The next asynchronous event of the context, or -1 in time. */
 	int event();

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <stdexcept>
@@ -19,6 +18,8 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "../common/files.h"
 
 namespace faults {
 
@@ -59,11 +60,11 @@ public:
 			return "a kernel without fault injection";
 		/* Those that may sleep, too; and no stack of each on the console. */
 		for (std::string file : {"ignore-gfp-wait", "verbose"})
-			if (!(std::ofstream(slab + file) << 0 << std::flush))
+			if (!common::write_word(slab + file, 0))
 				return "no " + slab + file;
 		for (std::string of : {"fail_page_alloc", "fail_usercopy"})
-			std::ofstream("/sys/kernel/debug/" + of + "/verbose")
-				<< 0 << std::flush;
+			common::write_word(
+				"/sys/kernel/debug/" + of + "/verbose", 0);
 		return "";
 	}
 

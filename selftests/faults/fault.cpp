@@ -7,8 +7,8 @@
 #include "fault.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
+
+#include "../common/eventually.h"
 
 namespace faults {
 
@@ -34,13 +34,9 @@ ibv_wc_status status_of(pavo_vendor_err vendor)
 void expect_counted(const Device &device, const std::string &name,
 		    uint64_t before)
 {
-	using namespace std::chrono;
-	auto end = steady_clock::now() + seconds(patience);
-
-	while (device.counter(name) <= before) {
-		CHECK(steady_clock::now() < end, name, " stays at ", before);
-		std::this_thread::yield();
-	}
+	CHECK(common::eventually([&] { return device.counter(name) > before; },
+				 std::chrono::seconds(patience)),
+	      name, " stays at ", before);
 }
 
 static void run_fault(Hostile &hostile, const Fault &fault, QpSize size)

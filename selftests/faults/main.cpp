@@ -11,6 +11,7 @@
 #include <cstring>
 #include <getopt.h>
 
+#include "../common/adapter.h"
 #include "cases.h"
 
 using namespace faults;
@@ -90,7 +91,7 @@ Options parse(int argc, char **argv)
 /* What moved, for the reader; the cases have checked what had to. */
 void print_changes(const Device &device, std::map<std::string, uint64_t> before)
 {
-	for (auto &[name, value] : device.counters())
+	for (auto &[name, value] : common::counters(device.name()))
 		if (value != before[name])
 			printf("# %s %s +%llu\n", device.name().c_str(),
 			       name.c_str(),
@@ -106,7 +107,8 @@ int run(Options &options)
 	witness.testify();
 
 	Hostile hostile(options.world);
-	auto before_a = hostile.a.counters(), before_b = hostile.b.counters();
+	auto before_a = common::counters(options.world.name_a),
+	     before_b = common::counters(options.world.name_b);
 	Cases all, cases;
 
 	add_wqe_faults(all, hostile);

@@ -4,6 +4,7 @@
  * indices and entries.
  */
 #include <atomic>
+#include <map>
 
 #include "cases.h"
 #include "raw.h"

@@ -18,17 +18,17 @@
 #include <fstream>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <pavo/mr_cache.h>
 
+#include "../common/eventually.h"
+#include "../common/files.h"
 #include "domain.h"
 #include "world.h"
 
 using namespace std::chrono_literals;
 using namespace world;
-using std::chrono::steady_clock;
 
 namespace {
 
@@ -128,38 +128,17 @@ const Kind kinds[] = {
 	 }},
 };
 
-/* A number of a file that has lines of a name and a number. */
-size_t number_of(const std::string &file, const std::string &name)
-{
-	std::ifstream in(file);
-	std::string word;
-	size_t number = 0;
-
-	while (in >> word)
-		if (word == name && in >> number)
-			return number;
-	ADD_FAILURE() << name << " of " << file;
-	return 0;
-}
-
 /* Kernel memory of the cgroup. */
 size_t charged()
 {
-	return number_of(getenv("PAVO_CGROUP") + std::string("/memory.stat"),
-			 "kernel");
+	return common::number_behind(
+		getenv("PAVO_CGROUP") + std::string("/memory.stat"), "kernel");
 }
 
 /* What is freed behind a grace period is charged for so long. */
 bool falls_below(size_t bytes)
 {
-	const auto end = steady_clock::now() + 30s;
-
-	while (charged() > bytes) {
-		if (steady_clock::now() > end)
-			return false;
-		std::this_thread::yield();
-	}
-	return true;
+	return common::eventually([&] { return charged() <= bytes; }, 30s);
 }
 
 class Charged : public testing::TestWithParam<Kind> {};

@@ -10,12 +10,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <stdexcept>
-#include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "../common/errors.h"
+#include "../common/files.h"
 
 namespace world {
 
@@ -29,23 +28,13 @@ constexpr const char *count_file = "/proc/sys/vm/nr_hugepages";
 constexpr const char *free_file =
 	"/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
 
-size_t number_in(const char *path)
-{
-	std::ifstream file(path);
-	size_t number;
-
-	if (!(file >> number))
-		throw std::runtime_error(std::string("no ") + path);
-	return number;
-}
-
 std::byte *map(void *at, size_t bytes, int protection, int flags, int fd,
 	       off_t from)
 {
 	void *got = mmap(at, bytes, protection, flags, fd, from);
 
 	if (got == MAP_FAILED)
-		throw std::system_error(errno, std::generic_category(), "mmap");
+		common::throw_errno(errno, "mmap");
 	return static_cast<std::byte *>(got);
 }
 
@@ -80,9 +69,7 @@ public:
 			if (pread(table, &entry, sizeof(entry),
 				  off_t(where / small * sizeof(entry))) !=
 			    sizeof(entry))
-				throw std::system_error(errno,
-							std::generic_category(),
-							"pagemap");
+				common::throw_errno(errno, "pagemap");
 			found.emplace_back(entry & ((1ull << 55) - 1), i);
 		}
 		close(table);
@@ -135,19 +122,20 @@ bool has_huge_pages()
 	return !access(count_file, F_OK);
 }
 
-HugePages::HugePages(size_t wanted) : before_(number_in(count_file))
+HugePages::HugePages(size_t wanted)
+	: before_(common::read_word<size_t>(count_file))
 {
-	std::ofstream(count_file) << before_ + wanted;
+	common::write_word(count_file, before_ + wanted);
 }
 
 HugePages::~HugePages()
 {
-	std::ofstream(count_file) << before_;
+	common::write_word(count_file, before_);
 }
 
 size_t HugePages::free()
 {
-	return number_in(free_file);
+	return common::read_word<size_t>(free_file);
 }
 
 LargePage::LargePage() : more_(tried)

@@ -6,18 +6,14 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "../common/errors.h"
 #include "domain.h"
 
 namespace world {
 
-namespace {
+using common::must_make;
 
-template <class T> T *made(T *object, const char *what)
-{
-	if (!object)
-		throw std::system_error(errno, std::generic_category(), what);
-	return object;
-}
+namespace {
 
 /* Any of its addresses will do: it speaks to itself. */
 ibv_gid_entry own_address(ibv_context *context)
@@ -34,7 +30,7 @@ ibv_gid_entry own_address(ibv_context *context)
 
 Loop::Loop(const char *variable)
 	: owner_(true), context_(open_adapter(variable)),
-	  pd_(made(ibv_alloc_pd(context_), "protection domain"))
+	  pd_(must_make(ibv_alloc_pd(context_), "protection domain"))
 {
 	connect();
 }
@@ -57,14 +53,12 @@ Loop::~Loop()
 
 void Loop::modify(ibv_qp_attr &attr, int mask)
 {
-	if (int err = ibv_modify_qp(qp_, &attr, mask))
-		throw std::system_error(err, std::generic_category(),
-					"ibv_modify_qp");
+	common::must_return_0(ibv_modify_qp(qp_, &attr, mask), "ibv_modify_qp");
 }
 
 void Loop::connect()
 {
-	cq_ = made(ibv_create_cq(context_, 4, nullptr, nullptr, 0), "CQ");
+	cq_ = must_make(ibv_create_cq(context_, 4, nullptr, nullptr, 0), "CQ");
 	ibv_qp_init_attr init{};
 	init.send_cq = cq_;
 	init.recv_cq = cq_;
@@ -74,7 +68,7 @@ void Loop::connect()
 		    .max_recv_sge = 1,
 		    .max_inline_data = 0};
 	init.qp_type = IBV_QPT_RC;
-	qp_ = made(ibv_create_qp(pd_, &init), "queue pair");
+	qp_ = must_make(ibv_create_qp(pd_, &init), "queue pair");
 
 	ibv_gid_entry own = own_address(context_);
 	ibv_qp_attr attr{};
@@ -118,10 +112,10 @@ std::vector<std::byte> Loop::read(std::span<const pavo_mr_piece> pieces)
 		length += pieces[i].length;
 	}
 	std::vector<std::byte> seen(length);
-	ibv_mr *target = made(ibv_reg_mr(pd_, seen.data(), length,
-					 IBV_ACCESS_LOCAL_WRITE |
-						 IBV_ACCESS_REMOTE_WRITE),
-			      "region");
+	ibv_mr *target = must_make(ibv_reg_mr(pd_, seen.data(), length,
+					      IBV_ACCESS_LOCAL_WRITE |
+						      IBV_ACCESS_REMOTE_WRITE),
+				   "region");
 	ibv_send_wr wr{}, *bad;
 	wr.sg_list = sge;
 	wr.num_sge = int(pieces.size());

@@ -9,13 +9,12 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include <pavo/region_cache.hpp>
 
+#include "../common/eventually.h"
 #include "world.h"
 
 using namespace world;
@@ -118,16 +117,13 @@ TEST_F(RegionCacheTest, ItsOwnSecondsGoBy)
 	RegionCache ticking(
 		job,
 		{.entries = 0, .segments = 0, .idle_limit = 1, .flags = 0});
-	auto deadline =
-		std::chrono::steady_clock::now() + std::chrono::seconds(60);
 	Memory memory(page);
 	std::error_code error;
 
 	ticking.put(ticking.get(memory.all(), room, error));
 	ASSERT_EQ(ticking.stats().entries, 1u);
-	while (ticking.stats().entries &&
-	       std::chrono::steady_clock::now() < deadline)
-		std::this_thread::yield();
+	EXPECT_TRUE(
+		common::eventually([&] { return !ticking.stats().entries; }));
 	EXPECT_EQ(ticking.stats().idle, 1u);
 }
 

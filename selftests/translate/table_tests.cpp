@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -36,19 +35,18 @@ struct Table {
 /* Those of all jobs, as the privileged see them. */
 std::map<unsigned, Table> tables()
 {
-	std::ifstream file("/sys/kernel/debug/pavo/jobs");
 	std::map<unsigned, Table> found;
-	std::string line, word;
 
-	while (std::getline(file, line)) {
+	for (const std::string &line :
+	     common::lines_of("/sys/kernel/debug/pavo/jobs", "table ")) {
 		std::istringstream words(line);
+		std::string word;
 		unsigned number;
 		Table table{};
 
 		/* table 3 pages of 4096 entries 12 of 1048576 */
-		if (words >> word && word == "table" &&
-		    words >> number >> word >> word >> table.page >> word >>
-			    table.used >> word >> table.entries)
+		if (words >> word >> number >> word >> word >> table.page >>
+		    word >> table.used >> word >> table.entries)
 			found[number] = table;
 	}
 	return found;

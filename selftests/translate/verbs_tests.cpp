@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -119,12 +118,8 @@ struct FreeWindow {
 /* Bytes that count as those of the cgroup that this was started in. */
 size_t charged()
 {
-	std::ifstream file(getenv("PAVO_CGROUP") +
-			   std::string("/memory.current"));
-	size_t bytes = 0;
-
-	EXPECT_TRUE(file >> bytes);
-	return bytes;
+	return common::read_word<size_t>(getenv("PAVO_CGROUP") +
+					 std::string("/memory.current"));
 }
 
 /* Run by guest.sh in a cgroup of its own. An entry has 64 bytes. */

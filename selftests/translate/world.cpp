@@ -12,11 +12,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
+#include "../common/errors.h"
+
 namespace world {
+
+using common::must_not_fail;
 
 namespace {
 
@@ -32,14 +35,8 @@ std::string variable(const char *name)
 std::byte *check(void *at)
 {
 	if (at == MAP_FAILED)
-		throw std::system_error(errno, std::generic_category(), "mmap");
+		common::throw_errno(errno, "mmap");
 	return static_cast<std::byte *>(at);
-}
-
-void must(int result, const char *what)
-{
-	if (result < 0)
-		throw std::system_error(errno, std::generic_category(), what);
 }
 
 } // namespace
@@ -54,26 +51,10 @@ pavo::Device other_adapter()
 	return pavo::Device(variable("PAVO_PEER"));
 }
 
-unsigned parameter(const std::string &name)
-{
-	std::ifstream file("/sys/module/pavo/parameters/" + name);
-	unsigned value;
-
-	if (!(file >> value))
-		throw std::runtime_error("no parameter " + name);
-	return value;
-}
-
 size_t pinned()
 {
-	std::ifstream file("/proc/self/status");
-	std::string word;
-	size_t kib;
-
-	while (file >> word)
-		if (word == "VmPin:" && file >> kib)
-			return kib * 1024 / page;
-	throw std::runtime_error("no VmPin");
+	return common::number_behind("/proc/self/status", "VmPin:") * 1024 /
+	       page;
 }
 
 Memory::Memory(size_t bytes, int flags)
@@ -99,7 +80,7 @@ Memory::~Memory()
 
 void Memory::unmap()
 {
-	must(munmap(at_, bytes_), "munmap");
+	must_not_fail(munmap(at_, bytes_), "munmap");
 	mapped_ = false;
 }
 
@@ -122,11 +103,12 @@ int refusal(const std::function<void()> &call)
 
 Process::Process(const std::function<bool(Process &)> &body)
 {
-	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets_),
-	     "socketpair");
+	must_not_fail(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+				 sockets_),
+		      "socketpair");
 	std::cout << std::flush;
 	pid_ = fork();
-	must(pid_, "fork");
+	must_not_fail(pid_, "fork");
 	child_ = !pid_;
 	close(sockets_[child_]);
 	if (!child_)
@@ -152,7 +134,7 @@ void Process::meet()
 {
 	char byte = 0;
 
-	must(send(sockets_[!child_], &byte, 1, MSG_NOSIGNAL), "meet");
+	must_not_fail(send(sockets_[!child_], &byte, 1, MSG_NOSIGNAL), "meet");
 	if (recv(sockets_[!child_], &byte, 1, 0) != 1)
 		throw std::runtime_error("the other process is gone");
 }
@@ -168,7 +150,7 @@ bool Process::good()
 {
 	int status;
 
-	must(waitpid(pid_, &status, 0), "waitpid");
+	must_not_fail(waitpid(pid_, &status, 0), "waitpid");
 	reaped_ = true;
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
@@ -182,9 +164,9 @@ void become_user(size_t memlock, unsigned user)
 {
 	rlimit limit = {memlock, memlock};
 
-	must(setrlimit(RLIMIT_MEMLOCK, &limit), "setrlimit");
-	must(setresgid(user, user, user), "setresgid");
-	must(setresuid(user, user, user), "setresuid");
+	must_not_fail(setrlimit(RLIMIT_MEMLOCK, &limit), "setrlimit");
+	must_not_fail(setresgid(user, user, user), "setresgid");
+	must_not_fail(setresuid(user, user, user), "setresuid");
 }
 
 } // namespace world

@@ -17,6 +17,8 @@
 #include <pavo/device.hpp>
 #include <pavo/job.hpp>
 
+#include "../common/parameter.h"
+
 namespace world {
 
 inline constexpr size_t page = 4096;
@@ -33,8 +35,7 @@ inline constexpr uint64_t job_key = 0x5ec2e7;
 pavo::Device adapter();
 pavo::Device other_adapter();
 
-/* A parameter of the module. */
-unsigned parameter(const std::string &name);
+using common::parameter;
 
 /* Pages that are pinned for this process (VmPin). */
 size_t pinned();

@@ -109,16 +109,14 @@ std::vector<Entry> batch(ibv_cq_ex *cq, size_t most)
 
 std::vector<Entry> wait_entries(Env &env, ibv_cq_ex *cq, size_t count)
 {
-	auto end = std::chrono::steady_clock::now() +
-		   std::chrono::milliseconds(env.options.patience_ms);
 	std::vector<Entry> all;
 
-	while (all.size() < count) {
+	eventually(env, [&] {
 		for (const Entry &entry : batch(cq, count - all.size()))
 			all.push_back(entry);
-		REQUIRE(std::chrono::steady_clock::now() < end, all.size(),
-			" of ", count, " entries came");
-	}
+		return all.size() == count;
+	});
+	REQUIRE_EQ(all.size(), count, "entries that came");
 	return all;
 }
 

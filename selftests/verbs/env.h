@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "../common/eventually.h"
 #include "host.h"
 #include "local_host.h"
 
@@ -46,6 +47,11 @@ public:
 	/* The test provokes errors: asynchronous events are no surprise. */
 	void expect_async() { ignore_events_ = true; }
 
+	std::chrono::milliseconds patience() const
+	{
+		return std::chrono::milliseconds(options.patience_ms);
+	}
+
 	/* A new pattern for every message. */
 	uint64_t seed() { return ++seed_; }
 
@@ -71,6 +77,17 @@ private:
 inline LocalHost &local(Host &host)
 {
 	return dynamic_cast<LocalHost &>(host);
+}
+
+inline std::string device_name(Host &host)
+{
+	return ibv_get_device_name(local(host).context()->device);
+}
+
+/* Waits no longer than for a completion. Return: whether it has become so. */
+template <class Condition> bool eventually(Env &env, Condition &&condition)
+{
+	return common::eventually(condition, env.patience());
 }
 
 } // namespace pv

@@ -2,7 +2,6 @@
 /* The dump of keys: what it says of each, before and after it changes its meaning. */
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <iomanip>
 #include <sstream>
 
@@ -25,22 +24,15 @@ std::string hex(uint64_t number, int digits = 0)
 /* What is said of a key of B behind its PD; empty: there is no such key. */
 std::string said_of(Env &env, uint32_t key)
 {
-	std::ifstream dump("/sys/kernel/debug/pavo/keys");
-	std::string wanted = str(
-		ibv_get_device_name(local(env.b).raw_pd(0)->context->device),
-		" key ", hex(key, 8), " pd ");
-	std::string line, found;
-	int times = 0;
+	const std::string wanted =
+		str(device_name(env.b), " key ", hex(key, 8), " pd ");
+	const auto lines =
+		common::lines_of("/sys/kernel/debug/pavo/keys", wanted);
 
-	REQUIRE(dump.good(), "the dump cannot be opened");
-	while (std::getline(dump, line)) {
-		if (!line.starts_with(wanted))
-			continue;
-		found = line.substr(line.find(' ', wanted.size()) + 1);
-		times++;
-	}
-	REQUIRE(times < 2, "a key with two lines");
-	return found;
+	REQUIRE(lines.size() < 2, "a key with two lines");
+	if (lines.empty())
+		return "";
+	return lines[0].substr(lines[0].find(' ', wanted.size()) + 1);
 }
 
 void must_say(Env &env, uint32_t key, const std::string &wanted,

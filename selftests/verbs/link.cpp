@@ -8,9 +8,7 @@
 #include "link.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "tap.h"
 
@@ -130,15 +128,8 @@ ibv_qp_state state_of(Side &side)
 
 void wait_state(Env &env, Side &side, ibv_qp_state state)
 {
-	auto deadline = std::chrono::steady_clock::now() +
-			std::chrono::milliseconds(env.options.patience_ms);
-	ibv_qp_state now = state_of(side);
-
-	while (now != state && std::chrono::steady_clock::now() < deadline) {
-		std::this_thread::sleep_for(std::chrono::milliseconds(1));
-		now = state_of(side);
-	}
-	REQUIRE_EQ(int(now), state, "the QP did not get there");
+	eventually(env, [&] { return state_of(side) == state; });
+	REQUIRE_EQ(int(state_of(side)), state, "the QP did not get there");
 }
 
 static Side make_side(Host &host, const HostInfo &info, const LinkSpec &spec,

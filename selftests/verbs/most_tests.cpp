@@ -6,13 +6,13 @@
  */
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
 
+#include "../common/parameter.h"
 #include "link.h"
 #include "tap.h"
 
@@ -38,14 +38,14 @@ int in_use(const std::string &device, const std::string &kind)
 		       atoi(text.c_str() + at + kind.size() + 2);
 }
 
-/* That of a kind that verbs do not tell the limit of. 0: no such parameter. */
-int parameter(const char *name)
+/* Verbs do not tell it. 0: the module does not, either. */
+int max_xrcd()
 {
-	std::ifstream in(str("/sys/module/pavo/parameters/", name));
-	int value = 0;
-
-	in >> value;
-	return value;
+	try {
+		return int(common::parameter("max_xrcd"));
+	} catch (const common::Missing &) {
+		return 0;
+	}
 }
 
 using Undo = std::function<void()>;
@@ -163,7 +163,7 @@ std::vector<Maker> Material::makers()
 			 return undo(ibv_alloc_mw(pd, IBV_MW_TYPE_1),
 				     ibv_dealloc_mw);
 		 }},
-		{"xrcd", parameter("max_xrcd"),
+		{"xrcd", max_xrcd(),
 		 [this] {
 			 return undo(ibv_open_xrcd(context, &xrcd),
 				     ibv_close_xrcd);

@@ -3,8 +3,8 @@
 #include "qdisc.h"
 
 #include <cstdlib>
-#include <fstream>
 
+#include "../common/adapter.h"
 #include "env.h"
 #include "tap.h"
 
@@ -19,14 +19,8 @@ int tc(const std::string &arguments)
 
 std::string interface_of(Host &host)
 {
-	std::ifstream file(
-		str("/sys/class/infiniband/",
-		    ibv_get_device_name(local(host).context()->device),
-		    "/ports/1/gid_attrs/ndevs/0"));
-	std::string name;
-
-	file >> name;
-	return name;
+	return common::read_word(common::port_folder(device_name(host)) +
+				 "gid_attrs/ndevs/0");
 }
 
 } // namespace

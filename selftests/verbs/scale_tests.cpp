@@ -3,9 +3,7 @@
  * Many queue pairs on one adapter, all connected, all used; and what one costs
  * while it rests.
  */
-#include <fstream>
-#include <sstream>
-
+#include "../common/files.h"
 #include "link.h"
 #include "tap.h"
 
@@ -13,27 +11,12 @@ using namespace pv;
 
 namespace {
 
-/* A line "NAME: N kB" of a file below /proc, in bytes. */
-int64_t memory(const char *file, const std::string &name)
-{
-	std::ifstream in(file);
-	std::string line, word;
-
-	while (std::getline(in, line)) {
-		std::istringstream words(line);
-		int64_t kib;
-
-		if (words >> word >> kib && word == name + ":")
-			return kib * 1024;
-	}
-	throw Failure(str("no ", name, " in ", file));
-}
-
 /* What the kernel has given away, but for this process's own heap. */
 int64_t kernel_memory()
 {
-	return -memory("/proc/meminfo", "MemAvailable") -
-	       memory("/proc/self/status", "RssAnon");
+	return -1024 *
+	       int64_t(common::number_behind("/proc/meminfo", "MemAvailable:") +
+		       common::number_behind("/proc/self/status", "RssAnon:"));
 }
 
 constexpr uint32_t scale_slot = 64; /* bytes of each message */

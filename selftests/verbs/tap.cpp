@@ -17,6 +17,7 @@
 
 #include <unistd.h>
 
+#include "../common/files.h"
 #include "env.h"
 
 namespace pv {
@@ -163,6 +164,9 @@ Outcome run_one(Env &env, const Test &test, const RunOptions &options,
 		test.body(env);
 	} catch (const Skip &skip) {
 		why = skip.what();
+		outcome = Outcome::skipped;
+	} catch (const common::Missing &missing) {
+		why = missing.what();
 		outcome = Outcome::skipped;
 	} catch (const std::exception &error) {
 		why = error.what();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* ud.cpp - queue pairs for datagrams; see ud.h. */
-#include <chrono>
 #include <cstring>
 
 #include "ud.h"
@@ -129,15 +128,10 @@ void nothing_but_marker(Env &env, Side &from, Side &to, const Mr &in,
 	no_more(to, "only the marker");
 }
 
-void wait_moved(const Env &env, const Moved &counter, uint64_t count)
+void wait_moved(Env &env, const Moved &counter, uint64_t count)
 {
-	auto end = std::chrono::steady_clock::now() +
-		   std::chrono::milliseconds(env.options.patience_ms);
-	uint64_t by;
-
-	while ((by = counter.by()) < count)
-		REQUIRE(std::chrono::steady_clock::now() < end, "moved by ", by,
-			", not ", count);
+	REQUIRE(eventually(env, [&] { return counter.by() >= count; }),
+		"moved by ", counter.by(), ", not ", count);
 }
 
 } // namespace pv::ud

@@ -29,6 +29,6 @@ void check_received(Env &env, Side &from, Side &to, const Mr &in, uint64_t id,
 void nothing_but_marker(Env &env, Side &from, Side &to, const Mr &in,
 			uint64_t id);
 /* Reading a counter takes its time, see Moved. */
-void wait_moved(const Env &env, const Moved &counter, uint64_t count);
+void wait_moved(Env &env, const Moved &counter, uint64_t count);
 
 } // namespace pv::ud

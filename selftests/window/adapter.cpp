@@ -6,71 +6,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <memory>
-#include <sstream>
-#include <stdexcept>
-#include <thread>
 
 namespace windows {
 
 namespace {
-
-std::string port(const pavo::Device &device)
-{
-	return "/sys/class/infiniband/" + device.name() + "/ports/1/";
-}
-
-pavo::Gid parse(const std::string &text)
-{
-	std::istringstream words(text);
-	std::string word;
-	pavo::Gid gid{};
-
-	for (size_t i = 0; std::getline(words, word, ':') && i < 8; i++) {
-		unsigned value = std::stoul(word, nullptr, 16);
-
-		gid[2 * i] = value >> 8;
-		gid[2 * i + 1] = value;
-	}
-	return gid;
-}
-
-bool is_ipv4(const pavo::Gid &gid)
-{
-	return gid[10] == 0xff && gid[11] == 0xff && !gid[0];
-}
-
-/* The first that @fits. */
-Address find_address(const pavo::Device &device,
-		     const std::function<bool(const pavo::Gid &)> &fits)
-{
-	for (uint16_t i = 0; i < 64; i++) {
-		std::ifstream file(port(device) + "gids/" + std::to_string(i));
-		std::string text;
-
-		if (!(file >> text))
-			continue;
-		pavo::Gid gid = parse(text);
-		if (fits(gid))
-			return {i, gid};
-	}
-	throw std::runtime_error("no address of " + device.name());
-}
-
-/* The kernel shows numbers that are up to 10 ms old (lifespan). */
-uint64_t read_number(const std::string &path)
-{
-	std::this_thread::sleep_for(std::chrono::milliseconds(25));
-
-	std::ifstream file(path);
-	uint64_t value;
-
-	if (!(file >> value))
-		throw std::runtime_error("no " + path);
-	return value;
-}
 
 pavo::WindowOptions options(uint16_t node, const Address &address,
 			    uint32_t recv_frames, uint32_t send_frames)
@@ -88,62 +28,28 @@ pavo::WindowOptions options(uint16_t node, const Address &address,
 
 Address address_of(const pavo::Device &device, bool ipv6)
 {
-	return find_address(device, [ipv6](const pavo::Gid &gid) {
-		bool global = gid[0] == 0xfd || gid[0] == 0x20;
+	auto found = common::find_gid(device.name(), [&](const auto &gid) {
+		bool global = gid.bytes[0] == 0xfd || gid.bytes[0] == 0x20;
 
-		return ipv6 ? global : is_ipv4(gid);
+		return ipv6 ? global : gid.is_ipv4();
 	});
+
+	return {found.index, found.bytes};
 }
 
 Address address_in(const pavo::Device &device, uint8_t net)
 {
-	return find_address(device, [net](const pavo::Gid &gid) {
-		return is_ipv4(gid) && gid[12] == 10 && gid[13] == 9 &&
-		       gid[14] == net;
+	auto found = common::find_gid(device.name(), [&](const auto &gid) {
+		return gid.is_ipv4() && gid.bytes[12] == 10 &&
+		       gid.bytes[13] == 9 && gid.bytes[14] == net;
 	});
+
+	return {found.index, found.bytes};
 }
 
 void shell(const std::string &command)
 {
-	if (std::system(command.c_str()))
-		throw std::runtime_error("failed: " + command);
-}
-
-void must(std::error_code error)
-{
-	ASSERT_FALSE(error) << error.message();
-}
-
-void recover(const pavo::Device &device)
-{
-	std::ofstream file("/sys/class/infiniband/" + device.name() +
-			   "/recover");
-
-	ASSERT_TRUE(file << 1 << std::flush);
-}
-
-Moved::Moved(const pavo::Device &device, const std::string &counter)
-	: path_(port(device) + "hw_counters/" + counter),
-	  before_(read_number(path_))
-{
-}
-
-uint64_t Moved::by() const
-{
-	return read_number(path_) - before_;
-}
-
-bool eventually(const std::function<bool()> &condition)
-{
-	auto deadline =
-		std::chrono::steady_clock::now() + std::chrono::seconds(60);
-
-	while (!condition()) {
-		if (std::chrono::steady_clock::now() > deadline)
-			return false;
-		std::this_thread::yield();
-	}
-	return true;
+	must(!std::system(command.c_str()), "failed: " + command);
 }
 
 Pair::Pair(bool ipv6, uint32_t recv_frames, uint32_t send_frames)

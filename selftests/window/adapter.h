@@ -3,18 +3,17 @@
 #ifndef PAVO_WINDOW_ADAPTER_H
 #define PAVO_WINDOW_ADAPTER_H
 
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <pavo/window.hpp>
 
+#include "../common/adapter.h"
+#include "../common/eventually.h"
+#include "../common/parameter.h"
 #include "../common/pattern.h"
 #include "../translate/world.h"
-#include "parameter.h"
 #include "task.h"
 
 namespace windows {
@@ -33,25 +32,21 @@ Address address_in(const pavo::Device &device, uint8_t net);
 /* Runs a command of the shell, which has to end well. */
 void shell(const std::string &command);
 
-/* What was to go well went well. */
-void must(std::error_code error);
+using common::eventually;
+using common::must;
+using common::Parameter;
 
-/* Recovers an adapter's windows: all contexts are gone. */
-void recover(const pavo::Device &device);
+inline void recover(const pavo::Device &device)
+{
+	common::recover(device.name());
+}
 
-/* What a counter of an adapter has moved by since then. */
-class Moved {
-public:
-	Moved(const pavo::Device &device, const std::string &counter);
-	uint64_t by() const;
-
-private:
-	std::string path_;
-	uint64_t before_;
+struct Moved : common::Moved {
+	Moved(const pavo::Device &device, const std::string &counter)
+		: common::Moved(device.name(), counter)
+	{
+	}
 };
-
-/* Waits until it is so. Return: false: it has not become so in a minute. */
-bool eventually(const std::function<bool()> &condition);
 
 /* Whether the next frame was sent, and how. */
 inline bool one_sent(pavo::Window &window, pavo_frame_state &state)

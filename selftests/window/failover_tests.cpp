@@ -115,7 +115,7 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 int order(const pavo::Device &device, const std::string &words)
 {
 	const std::string path =
-		"/sys/class/infiniband/" + device.name() + "/recover";
+		common::adapter_folder(device.name()) + "recover";
 	int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)

@@ -50,10 +50,9 @@ struct LaneEnd {
 
 inline void adapter_is_active(const std::string &name)
 {
-	std::string path = "/sys/class/infiniband/" + name + "/ports/1/state";
-
+	/* "4: ACTIVE" */
 	ASSERT_TRUE(eventually([&] {
-		std::ifstream file(path);
+		std::ifstream file(common::port_folder(name) + "state");
 		std::string word;
 
 		return file >> word >> word && word == "ACTIVE";

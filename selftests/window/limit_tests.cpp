@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -37,13 +36,7 @@ struct WindowTest : testing::Test {
 /* Windows that the privileged see. */
 size_t listed()
 {
-	std::ifstream file("/sys/kernel/debug/pavo/windows");
-	std::string line;
-	size_t n = 0;
-
-	while (std::getline(file, line))
-		n++;
-	return n;
+	return common::lines_of("/sys/kernel/debug/pavo/windows").size();
 }
 
 /* Of a module that was loaded without any. */

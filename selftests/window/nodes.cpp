@@ -12,7 +12,6 @@
 #include <array>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <sstream>
 
 namespace nodes {
@@ -74,23 +73,6 @@ void together(examples::Meeting &meeting)
 examples::Meeting visit(const Arguments &arguments)
 {
 	return {arguments.host, port};
-}
-
-uint64_t counter(const std::string &adapter, const std::string &name)
-{
-	std::ifstream file("/sys/class/infiniband/" + adapter +
-			   "/ports/1/hw_counters/" + name);
-	uint64_t n = 0;
-
-	must(bool(file >> n), "no counter");
-	return n;
-}
-
-void recover(const std::string &adapter)
-{
-	std::ofstream file("/sys/class/infiniband/" + adapter + "/recover");
-
-	must(bool(file << 1 << std::flush), "recovery");
 }
 
 std::vector<uint32_t> contexts(pavo::Window &window, size_t n)

@@ -13,13 +13,13 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include <pavo/window.hpp>
 
 #include "../../userspace/examples/meeting.hpp"
+#include "../common/adapter.h"
+#include "../common/eventually.h"
 #include "../common/pattern.h"
 
 namespace nodes {
@@ -68,30 +68,13 @@ inline void must_hold(std::span<const std::byte> bytes, uint32_t node,
 
 /* ------------------------------------------------------------------ waiting */
 
+using common::must;
+
 /* Until it is so; throws when it has not become so in a minute and a half. */
 template <class Condition> void until(Condition &&condition, const char *what)
 {
-	auto deadline =
-		std::chrono::steady_clock::now() + std::chrono::seconds(90);
-
-	while (!condition()) {
-		if (std::chrono::steady_clock::now() > deadline)
-			throw std::runtime_error(std::string("in vain: ") +
-						 what);
-		std::this_thread::yield();
-	}
-}
-
-inline void must(std::error_code error, const char *what)
-{
-	if (error)
-		throw std::system_error(error, what);
-}
-
-inline void must(bool fine, const char *what)
-{
-	if (!fine)
-		throw std::runtime_error(what);
+	must(common::eventually(condition, std::chrono::seconds(90)),
+	     std::string("in vain: ") + what);
 }
 
 /* -------------------------------------------------------------- who is there */
@@ -151,11 +134,8 @@ examples::Meeting visit(const Arguments &arguments);
  */
 void introduce_second(examples::Node &node, examples::Meeting &meeting);
 
-/* A counter of an adapter. What it is now, it may say some milliseconds later. */
-uint64_t counter(const std::string &adapter, const std::string &name);
-
-/* What the administrator does: all contexts of the adapter are gone. */
-void recover(const std::string &adapter);
+using common::counter;
+using common::recover;
 
 /* Contexts that are not of a pavo::Rdma. */
 std::vector<uint32_t> contexts(pavo::Window &window, size_t n);

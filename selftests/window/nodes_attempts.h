@@ -16,14 +16,7 @@ constexpr auto patience = std::chrono::milliseconds(200);
 /* Until it is so, or an attempt was waited for. */
 template <class Condition> bool soon(Condition &&condition)
 {
-	auto deadline = std::chrono::steady_clock::now() + patience;
-
-	while (!condition()) {
-		if (std::chrono::steady_clock::now() > deadline)
-			return false;
-		std::this_thread::yield();
-	}
-	return true;
+	return common::eventually(condition, patience);
 }
 
 /* Whose pattern memory has when nothing was written to it by RDMA. */

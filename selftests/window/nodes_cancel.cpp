@@ -205,13 +205,10 @@ private:
 	 */
 	bool begin_to_get()
 	{
-		auto deadline = std::chrono::steady_clock::now() +
-				std::chrono::milliseconds(500);
-
 		asker_.attempt(false);
-		while (std::chrono::steady_clock::now() < deadline)
-			if (sink_.begun())
-				return true;
+		if (common::eventually([&] { return sink_.begun(); },
+				       std::chrono::milliseconds(500)))
+			return true;
 		must(asker_.asking().return_rcxts(
 			     {&asker_.request.local_rcxt, 1}),
 		     "return");

@@ -23,28 +23,14 @@ namespace {
 using examples::Address;
 
 /* 192.168.79 of the first adapter (nodes-lib.sh). */
-constexpr char second_net[] = "0000:0000:0000:0000:0000:ffff:c0a8:4f";
-
 Address second_of(const std::string &device)
 {
-	std::string gids = "/sys/class/infiniband/" + device + "/ports/1/gids/";
+	auto found = common::find_gid(device, [](const auto &gid) {
+		return gid.is_ipv4() && gid.bytes[12] == 192 &&
+		       gid.bytes[13] == 168 && gid.bytes[14] == 79;
+	});
 
-	for (uint16_t i = 0; i < 64; i++) {
-		std::ifstream file(gids + std::to_string(i));
-		std::string text;
-
-		if (!(file >> text) || !text.starts_with(second_net))
-			continue;
-		pavo::Gid gid{};
-		gid[10] = gid[11] = 0xff;
-		gid[12] = 192;
-		gid[13] = 168;
-		gid[14] = 79;
-		gid[15] = uint8_t(
-			std::stoul(text.substr(text.size() - 2), nullptr, 16));
-		return {i, gid};
-	}
-	throw std::runtime_error("no second address of " + device);
+	return {found.index, found.bytes};
 }
 
 /* Counts packets of RoCE that come for an address; heads of the first are kept. */

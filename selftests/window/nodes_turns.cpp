@@ -11,16 +11,16 @@
 #include <memory>
 
 #include "nodes_attempts.h"
-#include "parameter.h"
+#include "../common/parameter.h"
 #include "raw.h"
 
+using common::Parameter;
 using pavo::Message;
 using pavo::Window;
 using windows::AT_NODE;
 using windows::AT_WINDOW;
 using windows::field;
 using windows::Frame;
-using windows::Parameter;
 using windows::Wire;
 
 namespace nodes {
@@ -40,20 +40,12 @@ struct Order {
 	bool whole() const { return n == windows.size(); }
 };
 
-std::string interface_of(const pavo::Device &device)
-{
-	return std::filesystem::directory_iterator(
-		       "/sys/class/infiniband/" + device.name() + "/device/net")
-		->path()
-		.filename();
-}
-
 /* The end that looks at what comes, of one client after the other. */
 class Watcher {
 public:
 	explicit Watcher(const Arguments &arguments)
 		: asked(arguments, 2 * turns_length),
-		  wire_(interface_of(asked.node.device).c_str())
+		  wire_(common::interface_of(asked.node.device.name()).c_str())
 	{
 		std::vector<uint32_t> more =
 			contexts(asked.node.window, asked.clients());

@@ -4,7 +4,8 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <fstream>
+
+#include "../common/files.h"
 
 namespace windows {
 
@@ -12,13 +13,9 @@ std::string line_of(const pavo::Device &device, const pavo::Window &window)
 {
 	const std::string begin = device.name() + " window " +
 				  std::to_string(window.number()) + " ";
-	std::ifstream file(tables);
-	std::string line;
+	auto lines = common::lines_of(tables, begin);
 
-	while (std::getline(file, line))
-		if (line.starts_with(begin))
-			return line;
-	return "";
+	return lines.empty() ? "" : lines[0];
 }
 
 std::string as_text(const pavo::Device &device, const pavo_lmt &lmt)

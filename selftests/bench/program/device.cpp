@@ -14,6 +14,8 @@
 
 #include <net/if.h>
 
+#include "../../common/files.h"
+
 namespace bench {
 
 namespace {
@@ -35,14 +37,10 @@ ibv_context *open_by_name(const std::string &name)
 	return context;
 }
 
-uint64_t statistic(const std::string &netdev, const char *what)
+uint64_t statistic(const std::string &netdev, const std::string &what)
 {
-	std::ifstream file("/sys/class/net/" + netdev + "/statistics/" + what);
-	uint64_t value;
-
-	if (!(file >> value))
-		throw std::runtime_error("no statistics of " + netdev);
-	return value;
+	return common::read_word<uint64_t>("/sys/class/net/" + netdev +
+					   "/statistics/" + what);
 }
 
 } // namespace

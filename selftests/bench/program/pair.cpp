@@ -15,7 +15,12 @@
 
 #include <sys/mman.h>
 
+#include "../../common/errors.h"
+
 namespace bench {
+
+using common::must_make;
+using common::must_return_0;
 
 volatile sig_atomic_t out_of_time;
 
@@ -23,21 +28,6 @@ namespace {
 
 constexpr uint8_t blank_byte = 0xb5;
 constexpr uint32_t first_psn = 0xfffff0; /* wraps during every test */
-
-template <typename T> T *must(T *object, const char *what)
-{
-	if (!object)
-		throw std::runtime_error(std::string(what) + ": " +
-					 strerror(errno));
-	return object;
-}
-
-void must(int error, const char *what)
-{
-	if (error)
-		throw std::runtime_error(std::string(what) + ": " +
-					 strerror(error < 0 ? -error : error));
-}
 
 void check(const ibv_wc *wc, int count)
 {
@@ -55,10 +45,10 @@ void to_init(End &end)
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
 	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-	must(ibv_modify_qp(end.qp, &attr,
-			   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				   IBV_QP_ACCESS_FLAGS),
-	     "QP to INIT");
+	must_return_0(ibv_modify_qp(end.qp, &attr,
+				    IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+					    IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+		      "QP to INIT");
 }
 
 /* Both ends of a datagram service go to RTS alone. */
@@ -71,21 +61,22 @@ void to_datagrams(End &end, const End &peer)
 	attr.qkey = qkey;
 	attr.sq_psn = first_psn;
 	attr.qp_state = IBV_QPS_INIT;
-	must(ibv_modify_qp(end.qp, &attr,
-			   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				   IBV_QP_QKEY),
-	     "QP to INIT");
+	must_return_0(ibv_modify_qp(end.qp, &attr,
+				    IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+					    IBV_QP_PORT | IBV_QP_QKEY),
+		      "QP to INIT");
 	attr.qp_state = IBV_QPS_RTR;
-	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE), "QP to RTR");
+	must_return_0(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE), "QP to RTR");
 	attr.qp_state = IBV_QPS_RTS;
-	must(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN),
-	     "QP to RTS");
+	must_return_0(ibv_modify_qp(end.qp, &attr,
+				    IBV_QP_STATE | IBV_QP_SQ_PSN),
+		      "QP to RTS");
 	way.is_global = 1;
 	way.grh.dgid = peer.device.gid();
 	way.grh.sgid_index = end.device.gid_index();
 	way.grh.hop_limit = 1;
 	way.port_num = 1;
-	end.to_peer = must(ibv_create_ah(end.pd, &way), "AH");
+	end.to_peer = must_make(ibv_create_ah(end.pd, &way), "AH");
 }
 
 void to_rtr(End &end, const End &peer)
@@ -103,12 +94,12 @@ void to_rtr(End &end, const End &peer)
 	attr.ah_attr.grh.sgid_index = end.device.gid_index();
 	attr.ah_attr.grh.hop_limit = 1;
 	attr.ah_attr.port_num = 1;
-	must(ibv_modify_qp(end.qp, &attr,
-			   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				   IBV_QP_MAX_DEST_RD_ATOMIC |
-				   IBV_QP_MIN_RNR_TIMER),
-	     "QP to RTR");
+	must_return_0(ibv_modify_qp(end.qp, &attr,
+				    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+					    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+					    IBV_QP_MAX_DEST_RD_ATOMIC |
+					    IBV_QP_MIN_RNR_TIMER),
+		      "QP to RTR");
 }
 
 void to_rts(End &end, const End &peer)
@@ -121,11 +112,12 @@ void to_rts(End &end, const End &peer)
 	attr.rnr_retry = 7;
 	attr.sq_psn = first_psn;
 	attr.max_rd_atomic = peer.device.max_reads();
-	must(ibv_modify_qp(end.qp, &attr,
-			   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				   IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-				   IBV_QP_MAX_QP_RD_ATOMIC),
-	     "QP to RTS");
+	must_return_0(ibv_modify_qp(end.qp, &attr,
+				    IBV_QP_STATE | IBV_QP_TIMEOUT |
+					    IBV_QP_RETRY_CNT |
+					    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+					    IBV_QP_MAX_QP_RD_ATOMIC),
+		      "QP to RTS");
 }
 
 } // namespace
@@ -133,10 +125,11 @@ void to_rts(End &end, const End &peer)
 Completions::Completions(Device &device, int depth, Wait wait) : wait_(wait)
 {
 	if (wait == Wait::events)
-		channel_ = must(ibv_create_comp_channel(device.context()),
-				"completion channel");
-	cq_ = must(ibv_create_cq(device.context(), depth, nullptr, channel_, 0),
-		   "CQ");
+		channel_ = must_make(ibv_create_comp_channel(device.context()),
+				     "completion channel");
+	cq_ = must_make(ibv_create_cq(device.context(), depth, nullptr,
+				      channel_, 0),
+			"CQ");
 }
 
 Completions::~Completions()
@@ -161,7 +154,8 @@ int Completions::reap(ibv_wc *wc, int room)
 void Completions::arm()
 {
 	if (wait_ == Wait::events)
-		must(ibv_req_notify_cq(cq_, 0), "request for an event");
+		must_return_0(ibv_req_notify_cq(cq_, 0),
+			      "request for an event");
 }
 
 void Completions::next_event()
@@ -217,22 +211,23 @@ End::End(Device &device, Wait wait, Service service) : device(device)
 		throw std::runtime_error("no memory");
 	out = static_cast<uint8_t *>(map);
 	in = out + area_bytes;
-	pd = must(ibv_alloc_pd(device.context()), "PD");
-	mr = must(ibv_reg_mr(pd, map, 2 * area_bytes,
-			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				     IBV_ACCESS_REMOTE_READ),
-		  "MR");
+	pd = must_make(ibv_alloc_pd(device.context()), "PD");
+	mr = must_make(ibv_reg_mr(pd, map, 2 * area_bytes,
+				  IBV_ACCESS_LOCAL_WRITE |
+					  IBV_ACCESS_REMOTE_WRITE |
+					  IBV_ACCESS_REMOTE_READ),
+		       "MR");
 	sent = std::make_unique<Completions>(device, queue_depth, wait);
 	received = std::make_unique<Completions>(device, queue_depth, wait);
 	init.send_cq = sent->raw();
 	init.recv_cq = received->raw();
 	init.cap = {queue_depth, queue_depth, 1, datagrams ? 2u : 1u, 0};
 	init.qp_type = datagrams ? IBV_QPT_UD : IBV_QPT_RC;
-	qp = must(ibv_create_qp(pd, &init), "QP");
+	qp = must_make(ibv_create_qp(pd, &init), "QP");
 	if (datagrams)
-		grh_mr = must(ibv_reg_mr(pd, grh, sizeof(grh),
-					 IBV_ACCESS_LOCAL_WRITE),
-			      "MR");
+		grh_mr = must_make(ibv_reg_mr(pd, grh, sizeof(grh),
+					      IBV_ACCESS_LOCAL_WRITE),
+				   "MR");
 }
 
 /* Not for a half-made end: the program ends when making one fails. */

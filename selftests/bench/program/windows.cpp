@@ -19,10 +19,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../common/errors.h"
 #include "../../common/pattern.h"
 #include "marker.h"
 
 namespace bench {
+
+using common::must;
 
 namespace {
 
@@ -58,12 +61,6 @@ pavo::Gid gid_of(const Device &device)
 std::span<const std::byte> bytes(const uint8_t *at, size_t size)
 {
 	return {reinterpret_cast<const std::byte *>(at), size};
-}
-
-void must(std::error_code error, const char *what)
-{
-	if (error)
-		throw std::system_error(error, what);
 }
 
 /*

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
 #include <fstream>
 
 #include <unistd.h>
+
+#include "../../common/adapter.h"
 
 namespace wf {
 
@@ -21,17 +22,6 @@ constexpr std::string_view of_everyone[] = {"tx_packets", "tx_bytes",
 					    "rx_packets", "rx_bytes",
 					    "tx_acks",	  "rx_acks",
 					    "rkm_walk_ns"};
-
-/* Of the interface that an adapter is on. */
-pw::Mac mac_of_adapter(const std::string &device)
-{
-	const std::string folder =
-		"/sys/class/infiniband/" + device + "/device/net";
-
-	for (auto &entry : std::filesystem::directory_iterator(folder))
-		return pw::mac_of(entry.path().filename());
-	throw std::runtime_error("no interface of " + device);
-}
 
 std::string states_name(ibv_qp_state state)
 {
@@ -57,7 +47,8 @@ const std::map<std::string_view, ibv_qp_state> &Player::states()
 Player::Player(const std::string &device, const std::string &interface,
 	       Counters &counters, Failures *failures)
 	: world_(device), windows_(device, world_.regions()),
-	  wire_(interface, mac_of_adapter(device), world_, windows_),
+	  wire_(interface, pw::mac_of(common::interface_of(device)), world_,
+		windows_),
 	  counters_(counters), failures_(failures)
 {
 	wire_.listen();

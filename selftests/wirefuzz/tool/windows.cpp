@@ -5,9 +5,9 @@
 #include "windows.h"
 
 #include <cstring>
-#include <fstream>
 #include <system_error>
 
+#include "../../common/adapter.h"
 #include "world.h"
 
 namespace wf {
@@ -21,18 +21,9 @@ constexpr std::string_view window_owner = "w0";
 /* The GID table's first address of IPv4. */
 uint16_t index_of_ip4(const std::string &device)
 {
-	const std::string base =
-		"/sys/class/infiniband/" + device + "/ports/1/gids/";
-
-	for (uint16_t i = 0; i < 64; i++) {
-		std::ifstream file(base + std::to_string(i));
-		std::string gid;
-
-		if (file >> gid &&
-		    gid.starts_with("0000:0000:0000:0000:0000:ffff:"))
-			return i;
-	}
-	throw std::runtime_error("no address for windows");
+	return common::find_gid(device,
+				[](const auto &gid) { return gid.is_ipv4(); })
+		.index;
 }
 
 std::span<std::byte> bytes_of(Region &region)

@@ -13,7 +13,11 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "../../common/errors.h"
+
 namespace wf {
+
+using common::must_make;
 
 namespace {
 
@@ -37,14 +41,6 @@ ibv_context *open_adapter(const std::string &name)
 	return context;
 }
 
-template <class T> T *made(T *object, const char *what)
-{
-	if (!object)
-		throw std::runtime_error(std::string(what) + ": " +
-					 std::strerror(errno));
-	return object;
-}
-
 void set_nonblocking(int fd)
 {
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -65,12 +61,12 @@ World::World(const std::string &device) : context_(open_adapter(device))
 		usleep(1000);
 	}
 	set_nonblocking(context_->async_fd);
-	pd_ = made(ibv_alloc_pd(context_), "ibv_alloc_pd");
-	other_pd_ = made(ibv_alloc_pd(context_), "ibv_alloc_pd");
-	channel_ = made(ibv_create_comp_channel(context_), "comp_channel");
+	pd_ = must_make(ibv_alloc_pd(context_), "ibv_alloc_pd");
+	other_pd_ = must_make(ibv_alloc_pd(context_), "ibv_alloc_pd");
+	channel_ = must_make(ibv_create_comp_channel(context_), "comp_channel");
 	set_nonblocking(channel_->fd);
-	cq_ = made(ibv_create_cq(context_, cq_depth, nullptr, channel_, 0),
-		   "ibv_create_cq");
+	cq_ = must_make(ibv_create_cq(context_, cq_depth, nullptr, channel_, 0),
+			"ibv_create_cq");
 	regions_ = std::make_unique<Regions>(pd_, other_pd_);
 
 	ibv_xrcd_init_attr attr{};
@@ -78,7 +74,7 @@ World::World(const std::string &device) : context_(open_adapter(device))
 	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
 	attr.fd = -1;
 	attr.oflags = O_CREAT;
-	xrcd_ = made(ibv_open_xrcd(context_, &attr), "ibv_open_xrcd");
+	xrcd_ = must_make(ibv_open_xrcd(context_, &attr), "ibv_open_xrcd");
 	targets_ = {{"rc0", IBV_QPT_RC, false, false, 0x100},
 		    {"rc1", IBV_QPT_RC, true, true, 0x101},
 		    {"uc0", IBV_QPT_UC, false, false, 0x102},
