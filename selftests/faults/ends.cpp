@@ -10,6 +10,8 @@
 #include <poll.h>
 
 #include "../common/adapter.h"
+#include "../common/connect.h"
+#include "../common/device.h"
 #include "../common/pattern.h"
 #include "../provider/tap.h"
 
@@ -20,36 +22,24 @@ unsigned patience = 20;
 namespace {
 
 constexpr size_t BUFFER = 64 << 10;
-constexpr int REMOTE_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-
 using Clock = std::chrono::steady_clock;
-
-bool is_ipv4(const ibv_gid &gid)
-{
-	static constexpr uint8_t mapped[12] = {0, 0, 0, 0, 0,	 0,
-					       0, 0, 0, 0, 0xff, 0xff};
-
-	return !memcmp(gid.raw, mapped, sizeof(mapped));
-}
 
 } // namespace
 
 /* ----------------------------------------------------------------- Device */
 
-Device::Device(const std::string &name) : name_(name)
+Device::Device(const std::string &name)
+	: name_(name), context_(common::open_device(name))
 {
-	ibv_device **list = ibv_get_device_list(nullptr);
-
-	for (int i = 0; list && list[i]; i++)
-		if (name == ibv_get_device_name(list[i]))
-			context_ = ibv_open_device(list[i]);
-	ibv_free_device_list(list);
-	CHECK(context_, "cannot open ", name, ", errno ", errno);
 	CHECK(pavodv_is_supported(context_), name, " is not pavo's");
 	pd_ = ibv_alloc_pd(context_);
 	CHECK(pd_, "errno ", errno);
-	find_gid();
+
+	auto entry = common::ipv4_address_of(context_);
+
+	CHECK(entry, name, " has no RoCE v2 GID of IPv4");
+	gid_ = entry->gid;
+	gid_index_ = static_cast<uint8_t>(entry->gid_index);
 }
 
 Device::~Device()
@@ -58,22 +48,6 @@ Device::~Device()
 		ibv_dealloc_pd(pd_);
 	if (context_)
 		ibv_close_device(context_);
-}
-
-void Device::find_gid()
-{
-	ibv_gid_entry entries[64];
-	ssize_t count = ibv_query_gid_table(context_, entries, 64, 0);
-
-	for (ssize_t i = 0; i < count; i++) {
-		if (entries[i].gid_type != IBV_GID_TYPE_ROCE_V2 ||
-		    !is_ipv4(entries[i].gid))
-			continue;
-		gid_ = entries[i].gid;
-		gid_index_ = static_cast<uint8_t>(entries[i].gid_index);
-		return;
-	}
-	CHECK(false, name_, " has no RoCE v2 GID of IPv4");
 }
 
 uint64_t Device::counter(const std::string &name) const
@@ -168,67 +142,20 @@ End::~End()
 		ibv_destroy_cq(recv_cq_);
 }
 
-void End::to_init(ibv_qp_attr attr)
-{
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = 1;
-	mask |= qp_->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	CHECK_EQ(ibv_modify_qp(qp_, &attr, mask), 0);
-}
-
 void End::connect(const End &peer, uint32_t psn)
 {
-	const bool asks = qp_->qp_type != IBV_QPT_XRC_RECV;
-	const bool answers = qp_->qp_type != IBV_QPT_XRC_SEND;
-	const int serving = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	const int asking = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			   IBV_QP_MAX_QP_RD_ATOMIC;
-	ibv_qp_attr attr = {};
-
-	attr.qp_access_flags = REMOTE_ACCESS;
-	to_init(attr);
-
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = IBV_MTU_1024;
-	attr.dest_qp_num = peer.qp_->qp_num;
-	attr.rq_psn = psn;
-	attr.max_dest_rd_atomic = 4;
-	attr.min_rnr_timer = 1;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.port_num = 1;
-	attr.ah_attr.grh.dgid = peer.device_.gid();
-	attr.ah_attr.grh.sgid_index = device_.gid_index();
-	attr.ah_attr.grh.hop_limit = 64;
-	CHECK_EQ(ibv_modify_qp(qp_, &attr,
-			       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				       (answers ? serving : 0)),
-		 0);
-
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 17; /* half a second */
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	attr.sq_psn = psn;
-	attr.max_rd_atomic = 4;
-	CHECK_EQ(ibv_modify_qp(qp_, &attr,
-			       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN |
-				       (asks ? asking : 0)),
-		 0);
+	common::connect(qp_, {.gid = peer.device_.gid(),
+			      .gid_index = device_.gid_index(),
+			      .qpn = peer.qp_->qp_num,
+			      .rq_psn = psn,
+			      .sq_psn = psn,
+			      .min_rnr_timer = 1,
+			      .timeout = 17 /* half a second */});
 }
 
 void End::ready_datagram(uint32_t qkey)
 {
-	ibv_qp_attr attr = {};
-
-	attr.qkey = qkey;
-	to_init(attr);
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK_EQ(ibv_modify_qp(qp_, &attr, IBV_QP_STATE), 0);
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK_EQ(ibv_modify_qp(qp_, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	common::connect(qp_, {.qkey = qkey});
 }
 
 ibv_qp_state End::state()

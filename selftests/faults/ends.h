@@ -40,8 +40,6 @@ public:
 	int event();
 
 private:
-	void find_gid();
-
 	std::string name_;
 	ibv_context *context_ = nullptr;
 	ibv_pd *pd_ = nullptr;
@@ -110,7 +108,6 @@ public:
 
 private:
 	void create(const QpSize &size);
-	void to_init(ibv_qp_attr attr);
 
 	Device &device_;
 	ibv_cq *send_cq_ = nullptr;

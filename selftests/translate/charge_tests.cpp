@@ -16,14 +16,15 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <pavo/mr_cache.h>
 
+#include "../common/device.h"
 #include "../common/eventually.h"
 #include "../common/files.h"
+#include "../common/objects.h"
 #include "domain.h"
 #include "world.h"
 
@@ -32,100 +33,37 @@ using namespace world;
 
 namespace {
 
-using Undo = std::function<void()>;
-
-/* What objects are made of. */
-struct Material {
-	Domain pd{"PAVO_DEV"};
-	ibv_context *context = static_cast<ibv_pd *>(pd)->context;
-	ibv_cq *cq = ibv_create_cq(context, 1, nullptr, nullptr, 0);
-	Memory memory{page};
-	ibv_xrcd_init_attr xrcd = {
-		IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, -1, O_CREAT};
-	ibv_srq_init_attr srq = {nullptr, {1, 1, 0}};
-	ibv_qp_init_attr qp = {};
-	ibv_ah_attr ah = {};
-
-	Material()
-	{
-		qp.send_cq = qp.recv_cq = cq;
-		qp.cap = {1, 1, 1, 1, 0};
-		qp.qp_type = IBV_QPT_RC;
-		ah.is_global = 1;
-		ah.port_num = 1;
-		for (int i = 0; i < 16; i++) {
-			ibv_gid_entry entry = {};
-
-			if (ibv_query_gid_ex(context, 1, uint32_t(i), &entry,
-					     0) ||
-			    entry.gid_type != IBV_GID_TYPE_ROCE_V2)
-				continue;
-			ah.grh.sgid_index = uint8_t(i);
-			ah.grh.dgid = entry.gid;
-		}
-	}
-	~Material() { ibv_destroy_cq(cq); }
-	Material(const Material &) = delete;
-};
-
-template <typename Object, typename Unmake>
-Undo undo(Object *object, Unmake unmake)
-{
-	if (!object)
-		return {};
-	return [=] {
-		unmake(object);
-	};
-}
-
 struct Kind {
 	const char *name;
 	size_t least; /* bytes that one of them takes, rings and all */
-	Undo (*make)(Material &);
 };
 
 /* Everything of verbs that a process makes without limit of its own. */
-const Kind kinds[] = {
-	{"pd", 200,
-	 [](Material &m) {
-		 return undo(ibv_alloc_pd(m.context), ibv_dealloc_pd);
-	 }},
-	{"ah", 150,
-	 [](Material &m) {
-		 return undo(ibv_create_ah(m.pd, &m.ah), ibv_destroy_ah);
-	 }},
-	{"mr", 800,
-	 [](Material &m) {
-		 return undo(ibv_reg_mr(m.pd, m.memory.at(), 64, 0),
-			     ibv_dereg_mr);
-	 }},
-	{"mw", 500,
-	 [](Material &m) {
-		 return undo(ibv_alloc_mw(m.pd, IBV_MW_TYPE_1), ibv_dealloc_mw);
-	 }},
-	{"xrcd", 150,
-	 [](Material &m) {
-		 return undo(ibv_open_xrcd(m.context, &m.xrcd), ibv_close_xrcd);
-	 }},
-	{"cq", 4096,
-	 [](Material &m) {
-		 return undo(ibv_create_cq(m.context, 1, nullptr, nullptr, 0),
-			     ibv_destroy_cq);
-	 }},
-	{"srq", 4096,
-	 [](Material &m) {
-		 return undo(ibv_create_srq(m.pd, &m.srq), ibv_destroy_srq);
-	 }},
-	{"qp", 8192,
-	 [](Material &m) {
-		 return undo(ibv_create_qp(m.pd, &m.qp), ibv_destroy_qp);
-	 }},
-	/* A cache of regions opens one, for its entries. */
-	{"watch", 4096,
-	 [](Material &m) {
-		 return undo(pavo_mr_cache_create(m.pd, 0, nullptr),
-			     pavo_mr_cache_destroy);
-	 }},
+constexpr Kind kinds[] = {{"pd", 200},	 {"ah", 150},	{"mr", 800},
+			  {"mw", 500},	 {"xrcd", 150}, {"cq", 4096},
+			  {"srq", 4096}, {"qp", 8192},	{"watch", 4096}};
+
+ibv_ah_attr way_of(ibv_pd *pd)
+{
+	const ibv_gid_entry own = common::addresses_of(pd->context).at(0);
+
+	return common::address_vector(own.gid, uint8_t(own.gid_index));
+}
+
+/* What they are made of. */
+struct Material : Domain, common::Material {
+	Material() : Domain("PAVO_DEV"), common::Material(*this, way_of(*this))
+	{
+	}
+
+	common::Undo make(const std::string &kind)
+	{
+		if (kind != "watch")
+			return common::Material::make(kind);
+		/* A cache of regions opens one, for its entries. */
+		return common::undo(pavo_mr_cache_create(*this, 0, nullptr),
+				    pavo_mr_cache_destroy);
+	}
 };
 
 /* Kernel memory of the cgroup. */
@@ -147,17 +85,17 @@ TEST_P(Charged, DISABLED_ToTheCgroup)
 {
 	constexpr size_t count = 500;
 	Material material;
-	std::vector<Undo> made;
+	std::vector<common::Undo> made;
 
 	made.reserve(count);
-	GetParam().make(material)();
+	material.make(GetParam().name)();
 	const size_t before = charged();
 	for (size_t i = 0; i < count; i++) {
-		made.push_back(GetParam().make(material));
+		made.push_back(material.make(GetParam().name));
 		ASSERT_TRUE(made.back()) << i << ": errno " << errno;
 	}
 	EXPECT_GE(charged(), before + count * GetParam().least);
-	for (Undo &one : made)
+	for (common::Undo &one : made)
 		one();
 	EXPECT_TRUE(falls_below(before + count * GetParam().least / 2));
 }
@@ -173,7 +111,7 @@ int make_many(const Kind &kind)
 		return EIO;
 	Material material;
 	for (int i = 0; i < many; i++)
-		if (!kind.make(material))
+		if (!material.make(kind.name))
 			return errno;
 	return 0;
 }
@@ -192,7 +130,7 @@ TEST_P(Charged, DISABLED_NoMoreThanASmallCgroupPaysFor)
 					  WEXITSTATUS(status) == ENOMEM)
 		<< "status " << status;
 	Material material;
-	Undo one = GetParam().make(material);
+	common::Undo one = material.make(GetParam().name);
 	ASSERT_TRUE(one);
 	one();
 }

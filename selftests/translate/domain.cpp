@@ -2,28 +2,17 @@
 /* domain.cpp - adapters and protection domains; see domain.h. */
 #include "domain.h"
 
-#include <cerrno>
 #include <cstdlib>
-#include <stdexcept>
-#include <string>
-#include <system_error>
+
+#include "../common/device.h"
 
 namespace world {
 
 ibv_context *open_adapter(const char *variable)
 {
 	const char *name = getenv(variable);
-	ibv_device **list = ibv_get_device_list(nullptr);
-	ibv_context *context = nullptr;
 
-	for (int i = 0; name && list && list[i] && !context; i++)
-		if (name == std::string(ibv_get_device_name(list[i])))
-			context = ibv_open_device(list[i]);
-	ibv_free_device_list(list);
-	if (!context)
-		throw std::runtime_error(std::string(variable) +
-					 ": no such adapter");
-	return context;
+	return common::open_device(name ? name : variable);
 }
 
 Domain::Domain(const char *variable)

@@ -6,27 +6,13 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "../common/errors.h"
+#include "../common/connect.h"
+#include "../common/device.h"
 #include "domain.h"
 
 namespace world {
 
 using common::must_make;
-
-namespace {
-
-/* Any of its addresses will do: it speaks to itself. */
-ibv_gid_entry own_address(ibv_context *context)
-{
-	ibv_gid_entry entry;
-
-	for (uint32_t i = 0; !ibv_query_gid_ex(context, 1, i, &entry, 0); i++)
-		if (entry.gid_type == IBV_GID_TYPE_ROCE_V2)
-			return entry;
-	throw std::runtime_error("the adapter has no address");
-}
-
-} // namespace
 
 Loop::Loop(const char *variable)
 	: owner_(true), context_(open_adapter(variable)),
@@ -51,11 +37,6 @@ Loop::~Loop()
 	}
 }
 
-void Loop::modify(ibv_qp_attr &attr, int mask)
-{
-	common::must_return_0(ibv_modify_qp(qp_, &attr, mask), "ibv_modify_qp");
-}
-
 void Loop::connect()
 {
 	cq_ = must_make(ibv_create_cq(context_, 4, nullptr, nullptr, 0), "CQ");
@@ -70,34 +51,16 @@ void Loop::connect()
 	init.qp_type = IBV_QPT_RC;
 	qp_ = must_make(ibv_create_qp(pd_, &init), "queue pair");
 
-	ibv_gid_entry own = own_address(context_);
-	ibv_qp_attr attr{};
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = 1;
-	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	modify(attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
-			     IBV_QP_ACCESS_FLAGS);
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = IBV_MTU_1024;
-	attr.dest_qp_num = qp_->qp_num;
-	attr.max_dest_rd_atomic = 1;
-	attr.min_rnr_timer = 12;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.port_num = 1;
-	attr.ah_attr.grh.dgid = own.gid;
-	attr.ah_attr.grh.sgid_index = own.gid_index;
-	attr.ah_attr.grh.hop_limit = 64;
-	modify(attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 14;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	attr.max_rd_atomic = 1;
-	modify(attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-			     IBV_QP_MAX_QP_RD_ATOMIC);
+	/* Any of its addresses will do: it speaks to itself. */
+	const auto own = common::addresses_of(context_);
+
+	common::must(!own.empty(), "the adapter has no address");
+	common::connect(qp_, {.gid = own[0].gid,
+			      .gid_index = uint8_t(own[0].gid_index),
+			      .qpn = qp_->qp_num,
+			      .reads = 1,
+			      .dest_reads = 1,
+			      .access = IBV_ACCESS_REMOTE_WRITE});
 }
 
 std::vector<std::byte> Loop::read(std::span<const pavo_mr_piece> pieces)

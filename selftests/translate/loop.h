@@ -31,7 +31,6 @@ public:
 
 private:
 	void connect();
-	void modify(ibv_qp_attr &attr, int mask);
 
 	static constexpr unsigned most_pieces = 4;
 	bool owner_;

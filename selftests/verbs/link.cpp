@@ -14,47 +14,6 @@
 
 namespace pv {
 
-const int init_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-		      IBV_QP_ACCESS_FLAGS;
-const int rtr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-		     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-		     IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-const int rts_mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-		     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
-
-int mask_for(ibv_qp_type type, int rc_mask)
-{
-	constexpr int answers = IBV_QP_MAX_DEST_RD_ATOMIC |
-				IBV_QP_MIN_RNR_TIMER;
-	constexpr int asks = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			     IBV_QP_MAX_QP_RD_ATOMIC;
-
-	switch (type) {
-	case IBV_QPT_UC:
-		return rc_mask & ~(answers | asks | IBV_QP_TIMEOUT);
-	case IBV_QPT_XRC_SEND:
-		return rc_mask & ~answers;
-	case IBV_QPT_XRC_RECV:
-		return rc_mask & ~asks;
-	default:
-		return rc_mask;
-	}
-}
-
-ibv_mtu mtu_code(int bytes)
-{
-	int code = IBV_MTU_256;
-
-	while (mtu_bytes(ibv_mtu(code)) < bytes)
-		code++;
-	return ibv_mtu(code);
-}
-
-int mtu_bytes(ibv_mtu code)
-{
-	return 128 << int(code);
-}
-
 int common_mtu(const Env &env)
 {
 	return mtu_bytes(std::min(env.info_a.port.active_mtu,
@@ -63,43 +22,27 @@ int common_mtu(const Env &env)
 
 ibv_qp_attr init_attr(const LinkSpec &spec)
 {
-	ibv_qp_attr attr = {};
-
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = 1;
-	attr.qp_access_flags = spec.access;
-	return attr;
+	return common::init_attr({.access = spec.access});
 }
 
 ibv_qp_attr rtr_attr(const Link &link, const Side &self, const Side &peer)
 {
-	ibv_qp_attr attr = {};
-
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = mtu_code(link.mtu);
-	attr.dest_qp_num = peer.qp.number;
-	attr.rq_psn = peer.psn;
-	attr.max_dest_rd_atomic = link.rd_atomic;
-	attr.min_rnr_timer = link.spec.min_rnr_timer;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.port_num = 1;
-	attr.ah_attr.grh.dgid = peer.info.gid;
-	attr.ah_attr.grh.sgid_index = uint8_t(self.info.gid_index);
-	attr.ah_attr.grh.hop_limit = 64;
-	return attr;
+	return common::rtr_attr({.gid = peer.info.gid,
+				 .gid_index = uint8_t(self.info.gid_index),
+				 .qpn = peer.qp.number,
+				 .rq_psn = peer.psn,
+				 .mtu = common::mtu_code(link.mtu),
+				 .dest_reads = link.rd_atomic,
+				 .min_rnr_timer = link.spec.min_rnr_timer});
 }
 
 ibv_qp_attr rts_attr(const Link &link, const Side &self)
 {
-	ibv_qp_attr attr = {};
-
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = self.psn;
-	attr.timeout = link.spec.timeout;
-	attr.retry_cnt = link.spec.retry_count;
-	attr.rnr_retry = link.spec.rnr_retry;
-	attr.max_rd_atomic = link.rd_atomic;
-	return attr;
+	return common::rts_attr({.sq_psn = self.psn,
+				 .reads = link.rd_atomic,
+				 .timeout = link.spec.timeout,
+				 .retry_count = link.spec.retry_count,
+				 .rnr_retry = link.spec.rnr_retry});
 }
 
 void must_modify(Side &side, const ibv_qp_attr &attr, int mask,

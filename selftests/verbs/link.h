@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "../common/connect.h"
 #include "env.h"
 #include "host.h"
 
@@ -57,8 +58,8 @@ struct Link {
 	uint8_t rd_atomic = 0;
 };
 
-ibv_mtu mtu_code(int bytes);
-int mtu_bytes(ibv_mtu code);
+using common::mtu_bytes;
+using common::mtu_code;
 /* The largest path MTU both ends have, in bytes. */
 int common_mtu(const Env &env);
 
@@ -69,12 +70,11 @@ void bring_up(Link &link);
 /* Both. */
 Link connect(Env &env, const LinkSpec &spec = {});
 
-/*
- * The attributes of the three steps, and the masks that belong to them: those
- * of RC, and what other services take of them.
- */
-extern const int init_mask, rtr_mask, rts_mask;
-int mask_for(ibv_qp_type type, int rc_mask);
+/* The attributes of the three steps, and the masks that belong to them. */
+using common::init_mask;
+using common::mask_for;
+using common::rtr_mask;
+using common::rts_mask;
 ibv_qp_attr init_attr(const LinkSpec &spec);
 ibv_qp_attr rtr_attr(const Link &link, const Side &self, const Side &peer);
 ibv_qp_attr rts_attr(const Link &link, const Side &self);

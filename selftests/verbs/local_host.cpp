@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../common/device.h"
 #include "../common/pattern.h"
 #include "tap.h"
 
@@ -25,41 +26,11 @@ namespace {
 
 constexpr uint64_t guard_seed = 0x6775617264;
 
-ibv_context *open_by_name(const std::string &name)
-{
-	int count = 0;
-	ibv_device **list = ibv_get_device_list(&count);
-	ibv_context *context = nullptr;
-
-	if (!list)
-		throw std::runtime_error("ibv_get_device_list failed");
-	for (int i = 0; i < count && !context; i++)
-		if (name == ibv_get_device_name(list[i]))
-			context = ibv_open_device(list[i]);
-	ibv_free_device_list(list);
-	if (!context)
-		throw std::runtime_error(str("no verbs device ", name));
-	return context;
-}
-
-bool is_v4(const ibv_gid &gid)
-{
-	static const uint8_t prefix[12] = {0, 0, 0, 0, 0,    0,
-					   0, 0, 0, 0, 0xff, 0xff};
-
-	return !memcmp(gid.raw, prefix, sizeof(prefix));
-}
-
-bool is_link_local(const ibv_gid &gid)
-{
-	return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
-}
-
 } // namespace
 
 LocalHost::LocalHost(const Selector &selector)
 {
-	context_ = open_by_name(selector.device);
+	context_ = common::open_device(selector.device);
 	fcntl(context_->async_fd, F_SETFL,
 	      fcntl(context_->async_fd, F_GETFL) | O_NONBLOCK);
 	choose_gid(selector);
@@ -74,28 +45,19 @@ LocalHost::~LocalHost()
 /* A global address is preferred to a link-local one. */
 void LocalHost::choose_gid(const Selector &selector)
 {
-	ibv_port_attr port = {};
-	ibv_query_port(context_, 1, &port);
-	/* it must have room for all of them */
-	std::vector<ibv_gid_entry> entries(port.gid_tbl_len);
-	ssize_t count = ibv_query_gid_table(context_, entries.data(),
-					    entries.size(), 0);
+	const auto entries = common::addresses_of(context_);
 	const ibv_gid_entry *best = nullptr;
 
-	for (ssize_t i = 0; i < count; i++) {
-		const ibv_gid_entry &entry = entries[i];
-
-		if (entry.gid_type != IBV_GID_TYPE_ROCE_V2)
-			continue;
+	for (const ibv_gid_entry &entry : entries) {
 		if (selector.gid_index >= 0) {
 			if (entry.gid_index == uint32_t(selector.gid_index))
 				best = &entry;
 			continue;
 		}
-		if (is_v4(entry.gid) != (selector.gid == GidKind::v4))
+		if (common::is_ipv4(entry.gid) != (selector.gid == GidKind::v4))
 			continue;
-		if (!best ||
-		    (is_link_local(best->gid) && !is_link_local(entry.gid)))
+		if (!best || (common::is_link_local(best->gid) &&
+			      !common::is_link_local(entry.gid)))
 			best = &entry;
 	}
 	if (!best)

@@ -14,6 +14,7 @@
 #include "manager.h"
 #include "paged.h"
 #include "tap.h"
+#include "../common/device.h"
 #include "ud.h"
 
 using namespace pv;
@@ -28,7 +29,7 @@ ibv_gid group_gid(const Env &env, uint16_t n)
 {
 	ibv_gid gid = {};
 
-	if (is_v4(env.info_a.gid)) {
+	if (common::is_ipv4(env.info_a.gid)) {
 		gid.raw[10] = gid.raw[11] = 0xff;
 		gid.raw[12] = 239;
 		gid.raw[13] = 77;

@@ -2,17 +2,10 @@
 /* ud.cpp - queue pairs for datagrams; see ud.h. */
 #include <cstring>
 
+#include "../common/device.h"
 #include "ud.h"
 
 namespace pv::ud {
-
-bool is_v4(const ibv_gid &gid)
-{
-	static const uint8_t mapped[12] = {0, 0, 0, 0, 0,    0,
-					   0, 0, 0, 0, 0xff, 0xff};
-
-	return !memcmp(gid.raw, mapped, sizeof(mapped));
-}
 
 namespace {
 
@@ -28,7 +21,7 @@ void check_grh(Env &env, Side &to, const Mr &in, uint64_t id,
 
 		memcpy(bytes + i, &word, sizeof(word));
 	}
-	if (is_v4(env.info_a.gid)) {
+	if (common::is_ipv4(env.info_a.gid)) {
 		REQUIRE_EQ(bytes[20] >> 4, 4, "IP version");
 		REQUIRE(!memcmp(bytes + 32, from.raw + 12, 4), "source");
 		REQUIRE(!memcmp(bytes + 36, dest.raw + 12, 4), "destination");

@@ -7,35 +7,18 @@
 #include "device.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
 #include <net/if.h>
 
+#include "../../common/device.h"
 #include "../../common/files.h"
 
 namespace bench {
 
 namespace {
-
-ibv_context *open_by_name(const std::string &name)
-{
-	int count = 0;
-	ibv_device **list = ibv_get_device_list(&count);
-	ibv_context *context = nullptr;
-
-	if (!list)
-		throw std::runtime_error("no list of verbs devices");
-	for (int i = 0; i < count && !context; i++)
-		if (name == ibv_get_device_name(list[i]))
-			context = ibv_open_device(list[i]);
-	ibv_free_device_list(list);
-	if (!context)
-		throw std::runtime_error("cannot open verbs device " + name);
-	return context;
-}
 
 uint64_t statistic(const std::string &netdev, const std::string &what)
 {
@@ -74,7 +57,7 @@ Device::Device(const std::string &name) : name_(name)
 	ibv_device_attr device;
 	ibv_port_attr port;
 
-	context_ = open_by_name(name);
+	context_ = common::open_device(name);
 	if (ibv_query_device(context_, &device) ||
 	    ibv_query_port(context_, 1, &port))
 		throw std::runtime_error("cannot query " + name);
@@ -91,19 +74,14 @@ Device::~Device()
 
 void Device::choose_gid()
 {
-	static const uint8_t v4[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
-	ibv_gid_entry entries[64];
-	ssize_t count = ibv_query_gid_table(context_, entries, 64, 0);
-
-	for (ssize_t i = 0; i < count; i++) {
+	for (const ibv_gid_entry &entry : common::addresses_of(context_)) {
 		char name[IF_NAMESIZE];
 
-		if (entries[i].gid_type != IBV_GID_TYPE_ROCE_V2 ||
-		    memcmp(entries[i].gid.raw, v4, sizeof(v4)) ||
-		    !if_indextoname(entries[i].ndev_ifindex, name))
+		if (!common::is_ipv4(entry.gid) ||
+		    !if_indextoname(entry.ndev_ifindex, name))
 			continue;
-		gid_ = entries[i].gid;
-		gid_index_ = entries[i].gid_index;
+		gid_ = entry.gid;
+		gid_index_ = int(entry.gid_index);
 		netdev_ = name;
 		return;
 	}

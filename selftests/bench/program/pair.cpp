@@ -15,7 +15,7 @@
 
 #include <sys/mman.h>
 
-#include "../../common/errors.h"
+#include "../../common/connect.h"
 
 namespace bench {
 
@@ -38,86 +38,28 @@ void check(const ibv_wc *wc, int count)
 				ibv_wc_status_str(wc[i].status));
 }
 
-void to_init(End &end)
+/* A queue pair for datagrams takes of it what it needs, and an address handle. */
+void connect(End &end, const End &peer)
 {
-	ibv_qp_attr attr = {};
+	const uint8_t index = uint8_t(end.device.gid_index());
 
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = 1;
-	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-	must_return_0(ibv_modify_qp(end.qp, &attr,
-				    IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-					    IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		      "QP to INIT");
-}
-
-/* Both ends of a datagram service go to RTS alone. */
-void to_datagrams(End &end, const End &peer)
-{
-	ibv_qp_attr attr = {};
-	ibv_ah_attr way = {};
-
-	attr.port_num = 1;
-	attr.qkey = qkey;
-	attr.sq_psn = first_psn;
-	attr.qp_state = IBV_QPS_INIT;
-	must_return_0(ibv_modify_qp(end.qp, &attr,
-				    IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-					    IBV_QP_PORT | IBV_QP_QKEY),
-		      "QP to INIT");
-	attr.qp_state = IBV_QPS_RTR;
-	must_return_0(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE), "QP to RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	must_return_0(ibv_modify_qp(end.qp, &attr,
-				    IBV_QP_STATE | IBV_QP_SQ_PSN),
-		      "QP to RTS");
-	way.is_global = 1;
-	way.grh.dgid = peer.device.gid();
-	way.grh.sgid_index = end.device.gid_index();
-	way.grh.hop_limit = 1;
-	way.port_num = 1;
+	common::connect(end.qp,
+			{.gid = peer.device.gid(),
+			 .gid_index = index,
+			 .qpn = peer.qp->qp_num,
+			 .rq_psn = first_psn,
+			 .sq_psn = first_psn,
+			 .qkey = qkey,
+			 .mtu = std::min(end.device.mtu(), peer.device.mtu()),
+			 .reads = uint8_t(peer.device.max_reads()),
+			 .dest_reads = uint8_t(end.device.max_reads()),
+			 .hop_limit = 1,
+			 .access = IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ});
+	if (end.qp->qp_type != IBV_QPT_UD)
+		return;
+	ibv_ah_attr way = common::address_vector(peer.device.gid(), index, 1);
 	end.to_peer = must_make(ibv_create_ah(end.pd, &way), "AH");
-}
-
-void to_rtr(End &end, const End &peer)
-{
-	ibv_qp_attr attr = {};
-
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = std::min(end.device.mtu(), peer.device.mtu());
-	attr.dest_qp_num = peer.qp->qp_num;
-	attr.rq_psn = first_psn;
-	attr.max_dest_rd_atomic = end.device.max_reads();
-	attr.min_rnr_timer = 12;
-	attr.ah_attr.is_global = 1;
-	attr.ah_attr.grh.dgid = peer.device.gid();
-	attr.ah_attr.grh.sgid_index = end.device.gid_index();
-	attr.ah_attr.grh.hop_limit = 1;
-	attr.ah_attr.port_num = 1;
-	must_return_0(ibv_modify_qp(end.qp, &attr,
-				    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-					    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					    IBV_QP_MAX_DEST_RD_ATOMIC |
-					    IBV_QP_MIN_RNR_TIMER),
-		      "QP to RTR");
-}
-
-void to_rts(End &end, const End &peer)
-{
-	ibv_qp_attr attr = {};
-
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 14;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	attr.sq_psn = first_psn;
-	attr.max_rd_atomic = peer.device.max_reads();
-	must_return_0(ibv_modify_qp(end.qp, &attr,
-				    IBV_QP_STATE | IBV_QP_TIMEOUT |
-					    IBV_QP_RETRY_CNT |
-					    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-					    IBV_QP_MAX_QP_RD_ATOMIC),
-		      "QP to RTS");
 }
 
 } // namespace
@@ -248,17 +190,8 @@ End::~End()
 Pair::Pair(Device &first, Device &second, Wait wait, Service service)
 	: a(first, wait, service), b(second, wait, service)
 {
-	if (service == Service::ud) {
-		to_datagrams(a, b);
-		to_datagrams(b, a);
-		return;
-	}
-	to_init(a);
-	to_init(b);
-	to_rtr(a, b);
-	to_rtr(b, a);
-	to_rts(a, b);
-	to_rts(b, a);
+	connect(a, b);
+	connect(b, a);
 }
 
 Place::Place(End &end, size_t at, size_t size) : bytes_(uint32_t(size))

@@ -16,11 +16,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../common/connect.h"
+#include "../../common/device.h"
 #include "link.h"
 #include "pattern.h"
 #include "verbs_error.h"
 
 namespace pw {
+
+using common::must_return_0;
 
 namespace {
 
@@ -29,7 +33,6 @@ constexpr size_t page = 4096, guard = 4096;
 /* No region begins on a page or a cache line: that would hide mistakes. */
 constexpr size_t offset_in_page = 0x6a8;
 constexpr uint8_t guard_byte = 0xa5;
-constexpr uint32_t gid_table_max = 256;
 /* Operations of begin_operation(). */
 constexpr uint64_t extended_operations =
 	IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
@@ -47,44 +50,6 @@ bool readable(int fd)
 	pollfd wait{fd, POLLIN, 0};
 
 	return poll(&wait, 1, 0) > 0;
-}
-
-ibv_mtu mtu_code(unsigned bytes)
-{
-	switch (bytes) {
-	case 256:
-		return IBV_MTU_256;
-	case 512:
-		return IBV_MTU_512;
-	case 1024:
-		return IBV_MTU_1024;
-	case 2048:
-		return IBV_MTU_2048;
-	case 4096:
-		return IBV_MTU_4096;
-	}
-	throw std::runtime_error("no such MTU: " + std::to_string(bytes));
-}
-
-ibv_context *open_device(const std::string &name)
-{
-	int count = 0;
-	ibv_device **list = ibv_get_device_list(&count);
-	ibv_context *context = nullptr;
-	bool found = false;
-
-	for (int i = 0; i < count; i++) {
-		if (name != ibv_get_device_name(list[i]))
-			continue;
-		found = true;
-		context = ibv_open_device(list[i]);
-	}
-	if (list)
-		ibv_free_device_list(list);
-	if (!context)
-		fail(found ? "opening " + name : "no verbs device " + name,
-		     found ? errno : ENODEV);
-	return context;
 }
 
 std::string counter_folder(const std::string &device)
@@ -109,7 +74,7 @@ void Dut::load_providers()
 }
 
 Dut::Dut(const std::string &device, const Address &peer, int64_t deadline)
-	: context_(open_device(device)), device_(device), peer_(peer)
+	: context_(common::open_device(device)), device_(device), peer_(peer)
 {
 	while (!find_address(peer)) {
 		if (now_ns() > deadline)
@@ -159,24 +124,17 @@ Dut::~Dut()
 
 bool Dut::find_address(const Address &peer)
 {
-	ibv_gid_entry table[gid_table_max];
-	const ssize_t count =
-		ibv_query_gid_table(context_, table, gid_table_max, 0);
-
-	for (ssize_t i = 0; i < count; i++) {
+	for (const ibv_gid_entry &entry : common::addresses_of(context_)) {
 		Address address;
 		char name[IF_NAMESIZE];
-		const bool link_local = table[i].gid.raw[0] == 0xfe &&
-					(table[i].gid.raw[1] & 0xc0) == 0x80;
 
-		std::copy_n(table[i].gid.raw, address.size(), address.begin());
-		if (table[i].gid_type != IBV_GID_TYPE_ROCE_V2 || link_local ||
-		    table[i].port_num != port ||
+		std::copy_n(entry.gid.raw, address.size(), address.begin());
+		if (common::is_link_local(entry.gid) ||
 		    is_ip4(address) != is_ip4(peer) ||
-		    !if_indextoname(table[i].ndev_ifindex, name))
+		    !if_indextoname(entry.ndev_ifindex, name))
 			continue;
 		address_ = address;
-		gid_index_ = static_cast<uint8_t>(table[i].gid_index);
+		gid_index_ = static_cast<uint8_t>(entry.gid_index);
 		netdev_ = name;
 		return true;
 	}
@@ -254,7 +212,8 @@ Region *Dut::region(std::string_view name)
 
 void Dut::deregister(Region &region)
 {
-	must(ibv_dereg_mr(region.mr), "ibv_dereg_mr of " + region.name);
+	must_return_0(ibv_dereg_mr(region.mr),
+		      "ibv_dereg_mr of " + region.name);
 	region.mr = nullptr;
 }
 
@@ -376,14 +335,9 @@ std::optional<uint32_t> Dut::srqn(std::string_view name)
 
 	if (found == srqs_.end())
 		return std::nullopt;
-	must(ibv_get_srq_num(found->second, &number), "ibv_get_srq_num");
+	must_return_0(ibv_get_srq_num(found->second, &number),
+		      "ibv_get_srq_num");
 	return number;
-}
-
-/* What an XRC target has as well as RC. */
-bool Dut::is_reliable() const
-{
-	return config_.type == IBV_QPT_RC || config_.type == IBV_QPT_XRC_RECV;
 }
 
 void Dut::make_connected(const QpConfig &config)
@@ -429,66 +383,50 @@ void Dut::create_qp(const QpConfig &config)
 
 void Dut::to_init()
 {
-	ibv_qp_attr attr{};
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = port;
-	attr.qp_access_flags = static_cast<unsigned>(config_.access);
-	attr.qkey = config_.qkey;
-	mask |= config_.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to INIT");
+	must_return_0(
+		common::modify(
+			qp_,
+			common::init_attr({.qkey = config_.qkey,
+					   .access = unsigned(config_.access)}),
+			common::init_mask),
+		"modify_qp to INIT");
 }
 
 ibv_ah_attr Dut::peer_attr() const
 {
-	ibv_ah_attr attr{};
+	ibv_gid gid;
 
-	attr.is_global = 1;
-	attr.port_num = port;
-	attr.grh.sgid_index = gid_index_;
-	attr.grh.hop_limit = 64;
-	std::copy(peer_.begin(), peer_.end(), attr.grh.dgid.raw);
-	return attr;
+	std::copy(peer_.begin(), peer_.end(), gid.raw);
+	return common::address_vector(gid, gid_index_);
 }
 
 void Dut::to_rtr()
 {
-	ibv_qp_attr attr{};
-	int mask = IBV_QP_STATE;
+	const ibv_mtu mtu = common::mtu_code(int(config_.mtu));
+	ibv_qp_attr attr = common::rtr_attr({.qpn = config_.remote_qpn,
+					     .rq_psn = config_.rq_psn,
+					     .mtu = mtu,
+					     .dest_reads = config_.dest_rd,
+					     .min_rnr_timer = config_.min_rnr});
 
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = mtu_code(config_.mtu);
-	attr.dest_qp_num = config_.remote_qpn;
-	attr.rq_psn = config_.rq_psn;
-	attr.max_dest_rd_atomic = config_.dest_rd;
-	attr.min_rnr_timer = config_.min_rnr;
+	common::must(common::mtu_bytes(mtu) == int(config_.mtu),
+		     "no such MTU: " + std::to_string(config_.mtu));
 	attr.ah_attr = peer_attr();
-	if (config_.type != IBV_QPT_UD)
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			IBV_QP_RQ_PSN;
-	if (is_reliable())
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to RTR");
+	must_return_0(common::modify(qp_, attr, common::rtr_mask),
+		      "modify_qp to RTR");
 }
 
 void Dut::to_rts()
 {
-	ibv_qp_attr attr{};
-	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = config_.sq_psn;
-	attr.timeout = config_.timeout;
-	attr.retry_cnt = config_.retry;
-	attr.rnr_retry = config_.rnr_retry;
-	attr.max_rd_atomic = config_.rd;
-	if (is_reliable())
-		mask |= IBV_QP_TIMEOUT;
-	if (config_.type == IBV_QPT_RC)
-		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	must(ibv_modify_qp(qp_, &attr, mask), "modify_qp to RTS");
+	must_return_0(common::modify(qp_,
+				     common::rts_attr(
+					     {.sq_psn = config_.sq_psn,
+					      .reads = config_.rd,
+					      .timeout = config_.timeout,
+					      .retry_count = config_.retry,
+					      .rnr_retry = config_.rnr_retry}),
+				     common::rts_mask),
+		      "modify_qp to RTS");
 }
 
 void Dut::set_state(ibv_qp_state state, ibv_qp_attr attr, int mask)
@@ -506,7 +444,8 @@ void Dut::set_state(ibv_qp_state state, ibv_qp_attr attr, int mask)
 		break;
 	}
 	attr.qp_state = state;
-	must(ibv_modify_qp(qp_, &attr, IBV_QP_STATE | mask), "modify_qp");
+	must_return_0(ibv_modify_qp(qp_, &attr, IBV_QP_STATE | mask),
+		      "modify_qp");
 }
 
 ibv_qp_state Dut::state()
@@ -514,7 +453,8 @@ ibv_qp_state Dut::state()
 	ibv_qp_attr attr{};
 	ibv_qp_init_attr init{};
 
-	must(ibv_query_qp(qp_, &attr, IBV_QP_STATE, &init), "query_qp");
+	must_return_0(ibv_query_qp(qp_, &attr, IBV_QP_STATE, &init),
+		      "query_qp");
 	return attr.qp_state;
 }
 
@@ -532,7 +472,8 @@ void Dut::post_send(std::vector<SendRequest> &requests)
 		r.wr.next = i + 1 < requests.size() ? &requests[i + 1].wr :
 						      nullptr;
 	}
-	must(ibv_post_send(qp_, &requests.front().wr, &bad), "ibv_post_send");
+	must_return_0(ibv_post_send(qp_, &requests.front().wr, &bad),
+		      "ibv_post_send");
 }
 
 ibv_ah *Dut::peer()
@@ -553,7 +494,7 @@ void Dut::post_recv(uint64_t id, std::vector<ibv_sge> sges)
 	wr.wr_id = id;
 	wr.sg_list = sges.data();
 	wr.num_sge = static_cast<int>(sges.size());
-	must(ibv_post_recv(qp_, &wr, &bad), "ibv_post_recv");
+	must_return_0(ibv_post_recv(qp_, &wr, &bad), "ibv_post_recv");
 }
 
 void Dut::post_srq_recv(const std::string &srq, uint64_t id,
@@ -567,7 +508,8 @@ void Dut::post_srq_recv(const std::string &srq, uint64_t id,
 	wr.wr_id = id;
 	wr.sg_list = sges.data();
 	wr.num_sge = static_cast<int>(sges.size());
-	must(ibv_post_srq_recv(found->second, &wr, &bad), "ibv_post_srq_recv");
+	must_return_0(ibv_post_srq_recv(found->second, &wr, &bad),
+		      "ibv_post_srq_recv");
 }
 
 std::optional<Completion> Dut::poll(Queue queue)
@@ -585,7 +527,8 @@ std::optional<Completion> Dut::poll(Queue queue)
 
 void Dut::arm(Queue queue, bool solicited)
 {
-	must(ibv_req_notify_cq(cq_[queue], solicited), "ibv_req_notify_cq");
+	must_return_0(ibv_req_notify_cq(cq_[queue], solicited),
+		      "ibv_req_notify_cq");
 }
 
 bool Dut::take_event(Queue queue)
@@ -616,7 +559,7 @@ std::optional<uint64_t> Dut::port_counter(const std::string &name)
 {
 	ibv_port_attr attr{};
 
-	must(ibv_query_port(context_, port, &attr), "ibv_query_port");
+	must_return_0(ibv_query_port(context_, port, &attr), "ibv_query_port");
 	if (name == "bad_pkey_cntr")
 		return attr.bad_pkey_cntr;
 	if (name == "qkey_viol_cntr")

@@ -164,7 +164,6 @@ private:
 	ibv_xrcd *open_domain();
 	void make_srq(const SrqConfig &config);
 	void make_target();
-	bool is_reliable() const;
 	void to_init();
 	void to_rtr();
 	void to_rts();

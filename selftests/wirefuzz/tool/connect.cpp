@@ -4,6 +4,7 @@
  */
 #include <algorithm>
 
+#include "../../common/connect.h"
 #include "world.h"
 
 namespace wf {
@@ -11,7 +12,6 @@ namespace wf {
 namespace {
 
 constexpr uint32_t queue_depth = 64, inline_bytes = 64;
-constexpr uint8_t one_port = 1;
 constexpr unsigned usual_access = IBV_ACCESS_REMOTE_WRITE |
 				  IBV_ACCESS_REMOTE_READ |
 				  IBV_ACCESS_REMOTE_ATOMIC;
@@ -95,56 +95,40 @@ void World::begin(Target &target, const Step &step)
 
 int World::to_init(Target &target, const Step &step)
 {
-	ibv_qp_attr attr{};
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = one_port;
-	attr.qp_access_flags = static_cast<unsigned>(
-		step.number("access", usual_access) & usual_access);
-	attr.qkey = datagram_qkey;
-	mask |= target.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	return ibv_modify_qp(target.qp, &attr, mask);
+	return common::modify(
+		target.qp,
+		common::init_attr({.qkey = datagram_qkey,
+				   .access = unsigned(
+					   step.number("access", usual_access) &
+					   usual_access)}),
+		common::init_mask);
 }
 
 int World::to_rtr(Target &target, const Step &step)
 {
-	ibv_qp_attr attr{};
-	int mask = IBV_QP_STATE;
+	ibv_qp_attr attr = common::rtr_attr(
+		{.qpn = target.remote_qpn,
+		 .rq_psn = target.rq,
+		 .mtu = ibv_mtu(
+			 std::clamp<uint64_t>(step.number("mtu", 3), 1, 5)),
+		 .dest_reads = small(step, "dest_rd", 4),
+		 .min_rnr_timer = uint8_t(small(step, "min_rnr", 1) & 31)});
 
-	attr.qp_state = IBV_QPS_RTR;
-	attr.path_mtu = static_cast<ibv_mtu>(
-		std::clamp<uint64_t>(step.number("mtu", 3), 1, 5));
-	attr.dest_qp_num = target.remote_qpn;
-	attr.rq_psn = target.rq;
-	attr.max_dest_rd_atomic = small(step, "dest_rd", 4);
-	attr.min_rnr_timer = small(step, "min_rnr", 1) & 31;
 	attr.ah_attr = peer_attr(target.ipv6);
-	if (target.type != IBV_QPT_UD)
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			IBV_QP_RQ_PSN;
-	if (target.type == IBV_QPT_RC || target.type == IBV_QPT_XRC_RECV)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	return ibv_modify_qp(target.qp, &attr, mask);
+	return common::modify(target.qp, attr, common::rtr_mask);
 }
 
 int World::to_rts(Target &target, const Step &step)
 {
-	ibv_qp_attr attr{};
-	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = target.sq;
-	attr.timeout = small(step, "timeout", 8) & 31;
-	attr.retry_cnt = small(step, "retry", 2) & 7;
-	attr.rnr_retry = small(step, "rnr", 3) & 7;
-	attr.max_rd_atomic = small(step, "rd", 4);
-	if (target.is_reliable())
-		mask |= IBV_QP_TIMEOUT;
-	if (target.type == IBV_QPT_RC || target.type == IBV_QPT_XRC_SEND)
-		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	return ibv_modify_qp(target.qp, &attr, mask);
+	return common::modify(
+		target.qp,
+		common::rts_attr(
+			{.sq_psn = target.sq,
+			 .reads = small(step, "rd", 4),
+			 .timeout = uint8_t(small(step, "timeout", 8) & 31),
+			 .retry_count = uint8_t(small(step, "retry", 2) & 7),
+			 .rnr_retry = uint8_t(small(step, "rnr", 3) & 7)}),
+		common::rts_mask);
 }
 
 void World::set_state(Target &target, ibv_qp_state state, const Step &step)

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../common/connect.h"
+#include "../../common/device.h"
 #include "../../common/pattern.h"
 #include "regions.h"
 
@@ -40,13 +42,7 @@ class Talk {
 public:
 	explicit Talk(const std::string &device)
 	{
-		ibv_device **list = ibv_get_device_list(nullptr);
-
-		for (ibv_device **at = list; at && *at; at++)
-			if (device == ibv_get_device_name(*at))
-				context_ = ibv_open_device(*at);
-		need(context_, "device");
-		ibv_free_device_list(list);
+		context_ = common::open_device(device);
 		find_gid();
 		need(pd_ = ibv_alloc_pd(context_), "PD");
 		need(cq_ = ibv_create_cq(context_, 64, nullptr, nullptr, 0),
@@ -91,17 +87,11 @@ private:
 
 	void find_gid()
 	{
-		ibv_gid_entry table[64];
-		ssize_t count = 0;
-
 		for (int ms = 0; ms < 20000; ms++) {
-			count = ibv_query_gid_table(context_, table, 64, 0);
-			for (ssize_t i = 0; i < count; i++)
-				if (table[i].gid_type == IBV_GID_TYPE_ROCE_V2 &&
-				    table[i].gid.raw[10] == 0xff) {
-					gid_ = table[i];
-					return;
-				}
+			if (auto entry = common::ipv4_address_of(context_)) {
+				gid_ = *entry;
+				return;
+			}
 			usleep(1000);
 		}
 		throw Violation("witness: no address");
@@ -119,46 +109,16 @@ private:
 
 	void connect(ibv_qp *qp, uint32_t other)
 	{
-		ibv_qp_attr attr{};
-
-		attr.qp_state = IBV_QPS_INIT;
-		attr.port_num = 1;
-		attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
-				       IBV_ACCESS_REMOTE_READ;
-		int bad = ibv_modify_qp(qp, &attr,
-					IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-						IBV_QP_PORT |
-						IBV_QP_ACCESS_FLAGS);
-		attr.qp_state = IBV_QPS_RTR;
-		attr.path_mtu = IBV_MTU_1024;
-		attr.dest_qp_num = other;
-		attr.max_dest_rd_atomic = 4;
-		attr.min_rnr_timer = 1;
-		attr.ah_attr.is_global = 1;
-		attr.ah_attr.port_num = 1;
-		attr.ah_attr.grh.dgid = gid_.gid;
-		attr.ah_attr.grh.sgid_index =
-			static_cast<uint8_t>(gid_.gid_index);
-		attr.ah_attr.grh.hop_limit = 64;
-		bad |= ibv_modify_qp(qp, &attr,
-				     IBV_QP_STATE | IBV_QP_AV |
-					     IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-					     IBV_QP_RQ_PSN |
-					     IBV_QP_MAX_DEST_RD_ATOMIC |
-					     IBV_QP_MIN_RNR_TIMER);
-		attr.qp_state = IBV_QPS_RTS;
-		/* Half a second, seven times: memory may lack for long. */
-		attr.timeout = 17;
-		attr.retry_cnt = 7;
-		attr.rnr_retry = 7;
-		attr.max_rd_atomic = 4;
-		bad |= ibv_modify_qp(qp, &attr,
-				     IBV_QP_STATE | IBV_QP_TIMEOUT |
-					     IBV_QP_RETRY_CNT |
-					     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-					     IBV_QP_MAX_QP_RD_ATOMIC);
-		if (bad)
-			throw Violation("witness: cannot connect");
+		common::connect(
+			qp,
+			{.gid = gid_.gid,
+			 .gid_index = static_cast<uint8_t>(gid_.gid_index),
+			 .qpn = other,
+			 .min_rnr_timer = 1,
+			 /* Half a second, seven times: memory may lack for long. */
+			 .timeout = 17,
+			 .access = IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ});
 	}
 
 	ibv_sge piece(size_t part) const

@@ -13,7 +13,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "../../common/errors.h"
+#include "../../common/connect.h"
+#include "../../common/device.h"
 
 namespace wf {
 
@@ -21,25 +22,9 @@ using common::must_make;
 
 namespace {
 
-constexpr uint8_t the_port = 1;
 constexpr int cq_depth = 16384;
 constexpr uint32_t srq_depth = 256;
 constexpr int gid_patience_ms = 20000;
-
-ibv_context *open_adapter(const std::string &name)
-{
-	ibv_device **list = ibv_get_device_list(nullptr);
-	ibv_context *context = nullptr;
-
-	for (ibv_device **at = list; at && *at; at++)
-		if (name == ibv_get_device_name(*at))
-			context = ibv_open_device(*at);
-	if (list)
-		ibv_free_device_list(list);
-	if (!context)
-		throw std::runtime_error("no adapter " + name);
-	return context;
-}
 
 void set_nonblocking(int fd)
 {
@@ -53,7 +38,7 @@ pw::Address peer_address(bool ipv6)
 	return pw::parse_address(ipv6 ? "fd00:9::2" : "10.9.0.2");
 }
 
-World::World(const std::string &device) : context_(open_adapter(device))
+World::World(const std::string &device) : context_(common::open_device(device))
 {
 	for (int ms = 0; !find_addresses(); ms++) {
 		if (ms > gid_patience_ms)
@@ -110,21 +95,17 @@ World::~World()
 
 bool World::find_addresses()
 {
-	ibv_gid_entry table[64];
-	const ssize_t count = ibv_query_gid_table(context_, table, 64, 0);
 	bool found[2] = {};
 
-	for (ssize_t i = 0; i < count; i++) {
+	for (const ibv_gid_entry &entry : common::addresses_of(context_)) {
 		pw::Address address;
 
-		std::copy_n(table[i].gid.raw, address.size(), address.begin());
-		if (table[i].gid_type != IBV_GID_TYPE_ROCE_V2 ||
-		    address[0] == 0xfe)
+		std::copy_n(entry.gid.raw, address.size(), address.begin());
+		if (address[0] == 0xfe)
 			continue;
 		const bool ipv6 = !pw::is_ip4(address);
 
-		gids_[ipv6] = {address,
-			       static_cast<uint8_t>(table[i].gid_index)};
+		gids_[ipv6] = {address, static_cast<uint8_t>(entry.gid_index)};
 		found[ipv6] = true;
 	}
 	return found[0] && found[1];
@@ -201,14 +182,10 @@ Target *World::target_of_peer(uint32_t qpn)
 ibv_ah_attr World::peer_attr(bool ipv6) const
 {
 	const pw::Address peer = peer_address(ipv6);
-	ibv_ah_attr attr{};
+	ibv_gid gid;
 
-	attr.is_global = 1;
-	attr.port_num = the_port;
-	attr.grh.sgid_index = gids_[ipv6].index;
-	attr.grh.hop_limit = 64;
-	std::copy(peer.begin(), peer.end(), attr.grh.dgid.raw);
-	return attr;
+	std::copy(peer.begin(), peer.end(), gid.raw);
+	return common::address_vector(gid, gids_[ipv6].index);
 }
 
 uint64_t World::base(std::string_view field, std::string_view symbol) const
