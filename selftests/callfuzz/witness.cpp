@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "../faults/ends.h"
-#include "../provider/tap.h"
 #include "director.h"
 
 namespace callfuzz {
@@ -26,8 +25,8 @@ namespace callfuzz {
 			std::this_thread::sleep_for(
 				std::chrono::milliseconds(300));
 		}
-	} catch (const tap::Failed &failure) {
-		strncpy(shared.testimony, failure.text.c_str(),
+	} catch (const std::exception &failure) {
+		strncpy(shared.testimony, failure.what(),
 			sizeof(shared.testimony) - 1);
 	}
 	_exit(1);

@@ -8,7 +8,7 @@
 #ifndef PAVO_FAULTS_CASES_H
 #define PAVO_FAULTS_CASES_H
 
-#include "../provider/tap.h"
+#include "../common/cases.h"
 #include "ends.h"
 
 namespace faults {
@@ -24,7 +24,7 @@ struct Hostile {
 	}
 };
 
-using Cases = std::vector<tap::Case>;
+using common::Cases;
 
 void add_wqe_faults(Cases &cases, Hostile &hostile);
 void add_segment_faults(Cases &cases, Hostile &hostile);

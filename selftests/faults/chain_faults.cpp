@@ -34,15 +34,15 @@ void run_link(Hostile &hostile, const Link &link)
 	sq.ring(sq.doorbell(0, first), 2, 50);
 
 	wc = pair.a.sent();
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS, "the good one, vendor ",
-		 wc.vendor_err);
-	CHECK_EQ(wc.wr_id, 50);
-	CHECK(pair.sink.holds(seed, 64));
+	REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "the good one, vendor ",
+		   wc.vendor_err);
+	REQUIRE_EQ(wc.wr_id, 50);
+	REQUIRE(pair.sink.holds(seed, 64));
 	wc = pair.a.sent();
-	CHECK_EQ(wc.vendor_err, link.vendor);
-	CHECK_EQ(wc.wr_id, 51);
-	CHECK_EQ(wc.status, IBV_WC_LOC_QP_OP_ERR);
-	CHECK_EQ(pair.a.state(), IBV_QPS_ERR);
+	REQUIRE_EQ(wc.vendor_err, link.vendor);
+	REQUIRE_EQ(wc.wr_id, 51);
+	REQUIRE_EQ(wc.status, IBV_WC_LOC_QP_OP_ERR);
+	REQUIRE_EQ(pair.a.state(), IBV_QPS_ERR);
 	hostile.world.witness->testify();
 }
 
@@ -101,7 +101,7 @@ void circle(Hostile &hostile)
 	Wqe wqe[2] = {good_write(pair), good_write(pair)};
 	ibv_wc wc;
 
-	CHECK_EQ(sq.count(), 2);
+	REQUIRE_EQ(sq.count(), 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		Doorbell other = sq.doorbell(1 - i, wqe[1 - i]);
 
@@ -113,11 +113,11 @@ void circle(Hostile &hostile)
 	sq.ring(sq.doorbell(0, wqe[0]), 2, 0);
 	for (uint64_t i = 0; i < 2; i++) {
 		wc = pair.a.sent();
-		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-		CHECK_EQ(wc.wr_id, i);
+		REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
+		REQUIRE_EQ(wc.wr_id, i);
 	}
-	CHECK(!ibv_poll_cq(pair.a.send_cq(), 1, &wc),
-	      "a chain is no longer than the queue");
+	REQUIRE(!ibv_poll_cq(pair.a.send_cq(), 1, &wc),
+		"a chain is no longer than the queue");
 	hostile.world.witness->testify();
 }
 
@@ -148,14 +148,14 @@ void bad_in_the_middle(Hostile &hostile)
 	for (uint32_t i = 0; i < COUNT; i++) {
 		ibv_wc wc = pair.a.sent();
 
-		CHECK_EQ(wc.wr_id, i);
-		CHECK_EQ(wc.status,
-			 i < BAD ? IBV_WC_SUCCESS :
-			 i > BAD ? IBV_WC_WR_FLUSH_ERR :
-				   IBV_WC_LOC_PROT_ERR,
-			 "request ", i);
+		REQUIRE_EQ(wc.wr_id, i);
+		REQUIRE_EQ(wc.status,
+			   i < BAD ? IBV_WC_SUCCESS :
+			   i > BAD ? IBV_WC_WR_FLUSH_ERR :
+				     IBV_WC_LOC_PROT_ERR,
+			   "request ", i);
 	}
-	CHECK_EQ(pair.a.state(), IBV_QPS_ERR);
+	REQUIRE_EQ(pair.a.state(), IBV_QPS_ERR);
 	hostile.world.witness->testify();
 }
 
@@ -170,7 +170,7 @@ void rewritten(Hostile &hostile)
 	bad.at<pavo_data_seg>(
 		2) = {.byte_count = 0x7fffffff, .lkey = ~0u, .va = ~0ull};
 	bad.remote().length = 0x7fffffff;
-	CHECK_EQ(pavodv_query_qp(pair.a.qp(), &dv), 0);
+	REQUIRE_EQ(pavodv_query_qp(pair.a.qp(), &dv), 0);
 	for (uint32_t i = 0; i < 200; i++) {
 		sq.place(i, i % 2 ? good : bad);
 		pair.source.fill(i);
@@ -181,8 +181,8 @@ void rewritten(Hostile &hostile)
 
 		ibv_wc wc = pair.a.sent();
 
-		CHECK_EQ(wc.status, IBV_WC_SUCCESS, "request ", i);
-		CHECK(pair.sink.holds(i, 64), "request ", i);
+		REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "request ", i);
+		REQUIRE(pair.sink.holds(i, 64), "request ", i);
 	}
 	hostile.world.witness->testify();
 }

@@ -25,7 +25,7 @@ struct AddressHandle {
 		attr.grh.sgid_index = from.gid_index();
 		attr.grh.hop_limit = 64;
 		ah = ibv_create_ah(from.pd(), &attr);
-		CHECK(ah, "ibv_create_ah: errno ", errno);
+		REQUIRE(ah, "ibv_create_ah: errno ", errno);
 	}
 	~AddressHandle() { ibv_destroy_ah(ah); }
 	AddressHandle(const AddressHandle &) = delete;
@@ -51,7 +51,7 @@ struct Station {
 		wr.wr_id = id;
 		wr.sg_list = &sge;
 		wr.num_sge = 1;
-		CHECK_EQ(ibv_post_recv(end.qp(), &wr, &bad), 0);
+		REQUIRE_EQ(ibv_post_recv(end.qp(), &wr, &bad), 0);
 	}
 
 	/* @count sends in one call; number @bad of them is @spoiled. */
@@ -73,16 +73,16 @@ struct Station {
 			wrs[i].wr.ud.remote_qkey = QKEY;
 			wrs[i].next = i + 1 < count ? &wrs[i + 1] : nullptr;
 		}
-		CHECK_EQ(ibv_post_send(end.qp(), wrs.data(), &refused), 0);
+		REQUIRE_EQ(ibv_post_send(end.qp(), wrs.data(), &refused), 0);
 	}
 
 	void expect_sent(uint64_t id, ibv_wc_status status)
 	{
 		ibv_wc wc = end.sent();
 
-		CHECK_EQ(wc.wr_id, id, ibv_wc_status_str(wc.status));
-		CHECK_EQ(wc.status, status, "send ", id, ", vendor ",
-			 wc.vendor_err);
+		REQUIRE_EQ(wc.wr_id, id, ibv_wc_status_str(wc.status));
+		REQUIRE_EQ(wc.status, status, "send ", id, ", vendor ",
+			   wc.vendor_err);
 	}
 
 	void back_to_rts()
@@ -91,10 +91,10 @@ struct Station {
 
 		attr.qp_state = IBV_QPS_RTS;
 		attr.cur_qp_state = IBV_QPS_SQE;
-		CHECK_EQ(ibv_modify_qp(end.qp(), &attr,
-				       IBV_QP_STATE | IBV_QP_CUR_STATE),
-			 0);
-		CHECK_EQ(end.state(), IBV_QPS_RTS);
+		REQUIRE_EQ(ibv_modify_qp(end.qp(), &attr,
+					 IBV_QP_STATE | IBV_QP_CUR_STATE),
+			   0);
+		REQUIRE_EQ(end.state(), IBV_QPS_RTS);
 	}
 
 	End end;
@@ -122,12 +122,12 @@ struct Stations {
 	{
 		ibv_wc wc = to.end.received();
 
-		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-		CHECK_EQ(wc.wr_id, id);
-		CHECK_EQ(wc.byte_len, GRH + 200);
-		CHECK(!memcmp(to.memory.bytes() + GRH,
-			      from.memory.bytes() + 1024, 200),
-		      "data of ", id);
+		REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
+		REQUIRE_EQ(wc.wr_id, id);
+		REQUIRE_EQ(wc.byte_len, GRH + 200);
+		REQUIRE(!memcmp(to.memory.bytes() + GRH,
+				from.memory.bytes() + 1024, 200),
+			"data of ", id);
 	}
 
 	/* The first request of @a, written past the provider. */
@@ -188,7 +188,7 @@ void stops_sending_only(Hostile &hostile, const Kind &kind)
 		s.a.post(s.b, id, 4, 1, kind.spoil(s.a));
 		s.a.expect_sent(id, IBV_WC_SUCCESS);
 		s.a.expect_sent(id + 1, kind.status);
-		CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+		REQUIRE_EQ(s.a.end.state(), IBV_QPS_SQE);
 		s.a.expect_sent(id + 2, IBV_WC_WR_FLUSH_ERR);
 		s.a.expect_sent(id + 3, IBV_WC_WR_FLUSH_ERR);
 		s.expect_arrived(s.a, s.b, id);
@@ -197,7 +197,7 @@ void stops_sending_only(Hostile &hostile, const Kind &kind)
 		s.a.expect_sent(id + 10, IBV_WC_WR_FLUSH_ERR);
 		s.a.expect_sent(id + 11, IBV_WC_WR_FLUSH_ERR);
 		s.pass(s.b, s.a, id + 20);
-		CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+		REQUIRE_EQ(s.a.end.state(), IBV_QPS_SQE);
 
 		s.a.back_to_rts();
 		s.pass(s.a, s.b, id + 30);
@@ -235,17 +235,17 @@ void leaves_for(Hostile &hostile, ibv_qp_state next)
 	s.a.post(s.b, 0, 2, 0, kinds[0].spoil(s.a));
 	s.a.expect_sent(0, IBV_WC_LOC_PROT_ERR);
 	s.a.expect_sent(1, IBV_WC_WR_FLUSH_ERR);
-	CHECK(!ibv_poll_cq(s.a.end.recv_cq(), 1, &wc), "a receive completed");
+	REQUIRE(!ibv_poll_cq(s.a.end.recv_cq(), 1, &wc), "a receive completed");
 
 	attr.qp_state = next;
-	CHECK_EQ(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE), 0);
-	CHECK_EQ(s.a.end.state(), next);
+	REQUIRE_EQ(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE), 0);
+	REQUIRE_EQ(s.a.end.state(), next);
 	if (next == IBV_QPS_ERR) {
 		wc = s.a.end.received();
-		CHECK_EQ(wc.wr_id, 50);
-		CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+		REQUIRE_EQ(wc.wr_id, 50);
+		REQUIRE_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
 		attr.qp_state = IBV_QPS_RESET;
-		CHECK_EQ(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE), 0);
+		REQUIRE_EQ(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE), 0);
 	}
 	s.a.end.ready_datagram(QKEY);
 	s.pass(s.a, s.b, 60);
@@ -264,15 +264,15 @@ void refuses_wrong_ways(Hostile &hostile)
 	for (ibv_qp_state next :
 	     {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_SQD, IBV_QPS_SQE}) {
 		attr.qp_state = next;
-		CHECK(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE),
-		      "SQE to ", int(next), " was allowed");
-		CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+		REQUIRE(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE),
+			"SQE to ", int(next), " was allowed");
+		REQUIRE_EQ(s.a.end.state(), IBV_QPS_SQE);
 	}
 	attr.qp_state = IBV_QPS_RTS;
 	attr.cur_qp_state = IBV_QPS_SQD;
-	CHECK(ibv_modify_qp(s.a.end.qp(), &attr,
-			    IBV_QP_STATE | IBV_QP_CUR_STATE));
-	CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+	REQUIRE(ibv_modify_qp(s.a.end.qp(), &attr,
+			      IBV_QP_STATE | IBV_QP_CUR_STATE));
+	REQUIRE_EQ(s.a.end.state(), IBV_QPS_SQE);
 	s.a.back_to_rts();
 	s.pass(s.a, s.b, 1);
 	hostile.world.witness->testify();
@@ -296,10 +296,10 @@ void refuses_way(Hostile &hostile, const Way &way)
 	s.b.post_receive(1);
 	s.post_raw(10, way.spoil);
 	wc = s.a.end.sent();
-	CHECK_EQ(wc.status, IBV_WC_LOC_QP_OP_ERR, "vendor ", wc.vendor_err);
-	CHECK_EQ(wc.vendor_err, way.vendor);
-	CHECK_EQ(wc.wr_id, 10);
-	CHECK_EQ(s.a.end.state(), IBV_QPS_SQE);
+	REQUIRE_EQ(wc.status, IBV_WC_LOC_QP_OP_ERR, "vendor ", wc.vendor_err);
+	REQUIRE_EQ(wc.vendor_err, way.vendor);
+	REQUIRE_EQ(wc.wr_id, 10);
+	REQUIRE_EQ(s.a.end.state(), IBV_QPS_SQE);
 	s.a.post(s.b, 11, 1);
 	s.a.expect_sent(11, IBV_WC_WR_FLUSH_ERR);
 	expect_counted(hostile.a, "wqe_errors", wqe_errors);
@@ -312,7 +312,8 @@ void refuses_way(Hostile &hostile, const Way &way)
 	s.a.expect_sent(12, IBV_WC_SUCCESS);
 	s.expect_arrived(s.a, s.b, 1);
 	s.pass(s.b, s.a, 13);
-	CHECK(!ibv_poll_cq(s.b.end.recv_cq(), 1, &wc), "one too many arrived");
+	REQUIRE(!ibv_poll_cq(s.b.end.recv_cq(), 1, &wc),
+		"one too many arrived");
 	hostile.world.witness->testify();
 }
 
@@ -337,7 +338,7 @@ void loses_way(Hostile &hostile, const Way &way)
 	s.b.post_receive(1);
 	s.post_raw(10, way.spoil);
 	s.a.expect_sent(10, IBV_WC_SUCCESS);
-	CHECK_EQ(s.a.end.state(), IBV_QPS_RTS);
+	REQUIRE_EQ(s.a.end.state(), IBV_QPS_RTS);
 	expect_counted(hostile.a, "tx_drop_no_route", lost);
 	s.a.memory.fill(11);
 	s.a.post(s.b, 11, 1);

@@ -10,10 +10,10 @@
 #include <poll.h>
 
 #include "../common/adapter.h"
+#include "../common/check.h"
 #include "../common/connect.h"
 #include "../common/device.h"
 #include "../common/pattern.h"
-#include "../provider/tap.h"
 
 namespace faults {
 
@@ -31,13 +31,13 @@ using Clock = std::chrono::steady_clock;
 Device::Device(const std::string &name)
 	: name_(name), context_(common::open_device(name))
 {
-	CHECK(pavodv_is_supported(context_), name, " is not pavo's");
+	REQUIRE(pavodv_is_supported(context_), name, " is not pavo's");
 	pd_ = ibv_alloc_pd(context_);
-	CHECK(pd_, "errno ", errno);
+	REQUIRE(pd_, "errno ", errno);
 
 	auto entry = common::ipv4_address_of(context_);
 
-	CHECK(entry, name, " has no RoCE v2 GID of IPv4");
+	REQUIRE(entry, name, " has no RoCE v2 GID of IPv4");
 	gid_ = entry->gid;
 	gid_index_ = static_cast<uint8_t>(entry->gid_index);
 }
@@ -72,7 +72,7 @@ int Device::event()
 Memory::Memory(ibv_pd *pd, size_t size, int access)
 	: bytes_(size), mr_(ibv_reg_mr(pd, bytes_.data(), size, access))
 {
-	CHECK(mr_, "ibv_reg_mr: errno ", errno);
+	REQUIRE(mr_, "ibv_reg_mr: errno ", errno);
 }
 
 Memory::~Memory()
@@ -98,9 +98,9 @@ End::End(Device &device, QpSize size) : device_(device)
 
 	send_cq_ = ibv_create_cq(context, size.cqes, nullptr, nullptr, 0);
 	recv_cq_ = ibv_create_cq(context, size.cqes, nullptr, nullptr, 0);
-	CHECK(send_cq_ && recv_cq_, "ibv_create_cq: errno ", errno);
+	REQUIRE(send_cq_ && recv_cq_, "ibv_create_cq: errno ", errno);
 	create(size);
-	CHECK(qp_, "ibv_create_qp: errno ", errno);
+	REQUIRE(qp_, "ibv_create_qp: errno ", errno);
 }
 
 void End::create(const QpSize &size)
@@ -163,7 +163,7 @@ ibv_qp_state End::state()
 	ibv_qp_init_attr init;
 	ibv_qp_attr attr;
 
-	CHECK_EQ(ibv_query_qp(qp_, &attr, IBV_QP_STATE, &init), 0);
+	REQUIRE_EQ(ibv_query_qp(qp_, &attr, IBV_QP_STATE, &init), 0);
 	return attr.qp_state;
 }
 
@@ -175,11 +175,11 @@ ibv_wc End::completion(ibv_cq *cq)
 	do {
 		int n = ibv_poll_cq(cq, 1, &wc);
 
-		CHECK(n >= 0);
+		REQUIRE(n >= 0);
 		if (n)
 			return wc;
 	} while (Clock::now() < end);
-	CHECK(false, "no completion within ", patience, " s");
+	REQUIRE(false, "no completion within ", patience, " s");
 	return wc;
 }
 
@@ -216,7 +216,7 @@ void Witness::move(End &from, Memory &source, End &to, Memory &sink)
 	memset(sink.bytes(), 0, sink.size());
 	recv.sg_list = &into;
 	recv.num_sge = 1;
-	CHECK_EQ(ibv_post_recv(to.qp(), &recv, &bad_recv), 0);
+	REQUIRE_EQ(ibv_post_recv(to.qp(), &recv, &bad_recv), 0);
 
 	ibv_sge message = {source.address() + BUFFER / 2, 3000, source.lkey()};
 
@@ -231,16 +231,17 @@ void Witness::move(End &from, Memory &source, End &to, Memory &sink)
 	wr[1].num_sge = 1;
 	wr[1].wr_id = seed;
 	wr[1].send_flags = IBV_SEND_SIGNALED;
-	CHECK_EQ(ibv_post_send(from.qp(), wr, &bad), 0);
+	REQUIRE_EQ(ibv_post_send(from.qp(), wr, &bad), 0);
 
 	ibv_wc wc = from.sent();
 
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS, "witness: vendor ", wc.vendor_err);
-	CHECK_EQ(wc.wr_id, seed, "witness");
+	REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "witness: vendor ",
+		   wc.vendor_err);
+	REQUIRE_EQ(wc.wr_id, seed, "witness");
 	wc = to.received();
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS, "witness");
-	CHECK_EQ(wc.byte_len, 3000, "witness");
-	CHECK(sink.holds(seed, BUFFER / 2 + 3000), "witness: data");
+	REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "witness");
+	REQUIRE_EQ(wc.byte_len, 3000, "witness");
+	REQUIRE(sink.holds(seed, BUFFER / 2 + 3000), "witness: data");
 }
 
 void Witness::testify()

@@ -34,9 +34,9 @@ ibv_wc_status status_of(pavo_vendor_err vendor)
 void expect_counted(const Device &device, const std::string &name,
 		    uint64_t before)
 {
-	CHECK(common::eventually([&] { return device.counter(name) > before; },
-				 std::chrono::seconds(patience)),
-	      name, " stays at ", before);
+	REQUIRE(common::eventually([&] { return device.counter(name) > before; },
+				   std::chrono::seconds(patience)),
+		name, " stays at ", before);
 }
 
 static void run_fault(Hostile &hostile, const Fault &fault, QpSize size)
@@ -58,19 +58,19 @@ static void run_fault(Hostile &hostile, const Fault &fault, QpSize size)
 
 	ibv_wc wc = pair.a.sent();
 
-	CHECK_EQ(wc.status, status, ibv_wc_status_str(wc.status), ", vendor ",
-		 wc.vendor_err);
-	CHECK_EQ(wc.vendor_err, fault.vendor);
-	CHECK_EQ(wc.wr_id, id);
-	CHECK_EQ(wc.qp_num, pair.a.qp()->qp_num);
+	REQUIRE_EQ(wc.status, status, ibv_wc_status_str(wc.status), ", vendor ",
+		   wc.vendor_err);
+	REQUIRE_EQ(wc.vendor_err, fault.vendor);
+	REQUIRE_EQ(wc.wr_id, id);
+	REQUIRE_EQ(wc.qp_num, pair.a.qp()->qp_num);
 	if (status != IBV_WC_SUCCESS) {
-		CHECK_EQ(pair.a.state(), IBV_QPS_ERR);
-		CHECK(std::all_of(pair.sink.bytes(),
-				  pair.sink.bytes() + pair.sink.size(),
-				  [](uint8_t byte) { return !byte; }),
-		      "the other side was written to");
+		REQUIRE_EQ(pair.a.state(), IBV_QPS_ERR);
+		REQUIRE(std::all_of(pair.sink.bytes(),
+				    pair.sink.bytes() + pair.sink.size(),
+				    [](uint8_t byte) { return !byte; }),
+			"the other side was written to");
 	}
-	CHECK(!ibv_poll_cq(pair.a.send_cq(), 1, &wc), "a second completion");
+	REQUIRE(!ibv_poll_cq(pair.a.send_cq(), 1, &wc), "a second completion");
 	hostile.world.witness->testify();
 }
 

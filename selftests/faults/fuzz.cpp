@@ -30,25 +30,25 @@ public:
 			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND),
 		  random_(random)
 	{
-		CHECK_EQ(pavodv_query_context(a.context(), &context_), 0);
+		REQUIRE_EQ(pavodv_query_context(a.context(), &context_), 0);
 		for (End *end : {&from_, &to_})
 			end->ready_datagram(FUZZ_QKEY);
 		for (End *end : ends_) {
 			pavodv_qp qp;
 			pavodv_cq cq;
 
-			CHECK_EQ(pavodv_query_qp(end->qp(), &qp), 0);
+			REQUIRE_EQ(pavodv_query_qp(end->qp(), &qp), 0);
 			regions_.push_back({qp.sq, qp.sq_size});
 			regions_.push_back({qp.rq, qp.rq_size});
 			for (ibv_cq *ibcq : {end->send_cq(), end->recv_cq()}) {
-				CHECK_EQ(pavodv_query_cq(ibcq, &cq), 0);
+				REQUIRE_EQ(pavodv_query_cq(ibcq, &cq), 0);
 				regions_.push_back({cq.header, cq.size});
 			}
 		}
 		regions_.push_back({context_.doorbell, context_.doorbell_size});
 		for (ibv_mw_type type : {IBV_MW_TYPE_1, IBV_MW_TYPE_2}) {
 			windows_.push_back(ibv_alloc_mw(a.pd(), type));
-			CHECK(windows_.back());
+			REQUIRE(windows_.back());
 		}
 	}
 
@@ -245,8 +245,8 @@ private:
 			for (int i = 0; i < 5; i++)
 				Vandal(a, b, random).rampage();
 		}
-	} catch (const tap::Failed &failure) {
-		fprintf(stderr, "# fuzzer: %s\n", failure.text.c_str());
+	} catch (const std::exception &failure) {
+		fprintf(stderr, "# fuzzer: %s\n", failure.what());
 	}
 	_exit(1);
 }
@@ -261,17 +261,17 @@ void fuzz(Hostile &hostile)
 
 	/* What it does keeps a CPU in the kernel for seconds. */
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		throw tap::Skipped{"one CPU leaves none to the witness"};
+		throw common::Skip("one CPU leaves none to the witness");
 	child = fork();
-	CHECK(child >= 0);
+	REQUIRE(child >= 0);
 	if (!child)
 		vandalize(hostile.world);
 	try {
 		while (steady_clock::now() < end) {
 			hostile.world.witness->testify();
 			testimonies++;
-			CHECK_EQ(waitpid(child, &status, WNOHANG), 0,
-				 "the fuzzer ended, status ", status);
+			REQUIRE_EQ(waitpid(child, &status, WNOHANG), 0,
+				   "the fuzzer ended, status ", status);
 		}
 	} catch (...) {
 		kill(child, SIGKILL);
@@ -279,8 +279,8 @@ void fuzz(Hostile &hostile)
 		throw;
 	}
 	/* In the midst of it: the kernel cleans up after it. */
-	CHECK(!kill(child, SIGKILL));
-	CHECK_EQ(waitpid(child, &status, 0), child);
+	REQUIRE(!kill(child, SIGKILL));
+	REQUIRE_EQ(waitpid(child, &status, 0), child);
 	hostile.world.witness->testify();
 	printf("# seed %u, %u s, %u testimonies\n", hostile.world.seed,
 	       hostile.world.fuzz_seconds, testimonies);

@@ -19,7 +19,7 @@ struct Shown {
 		: memory(pd, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND),
 		  window(ibv_alloc_mw(pd, type), ibv_dealloc_mw)
 	{
-		CHECK(window);
+		REQUIRE(window);
 	}
 
 	Memory memory;

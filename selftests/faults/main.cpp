@@ -122,17 +122,17 @@ int run(Options &options)
 	add_xrc_faults(all, hostile);
 	add_mmap_faults(all, hostile);
 	add_fuzz(all, hostile);
-	for (tap::Case &test : all)
+	for (common::Case &test : all)
 		if (test.name.find(options.only) != std::string::npos)
 			cases.push_back(std::move(test));
 	if (options.list) {
-		for (const tap::Case &test : cases)
+		for (const common::Case &test : cases)
 			puts(test.name.c_str());
 		return 0;
 	}
 	printf("# seed %u\n", options.world.seed);
 
-	int result = tap::run(cases);
+	int result = common::run(cases);
 
 	print_changes(hostile.a, before_a);
 	print_changes(hostile.b, before_b);
@@ -147,8 +147,8 @@ int main(int argc, char **argv)
 
 	try {
 		return run(options);
-	} catch (const tap::Failed &failure) {
-		printf("Bail out! %s\n", failure.text.c_str());
+	} catch (const std::exception &failure) {
+		printf("Bail out! %s\n", failure.what());
 		return 1;
 	}
 }

@@ -53,7 +53,7 @@ Request request_of(ibv_context *context, const void *at)
 				.offset = offset,
 				.size = end - begin};
 	}
-	CHECK(false, "no mapping at ", at);
+	REQUIRE(false, "no mapping at ", at);
 	return {};
 }
 
@@ -62,10 +62,10 @@ struct Owner {
 	explicit Owner(const std::string &name)
 		: device(name), end(device, {.cqes = 1000})
 	{
-		CHECK_EQ(pavodv_query_cq(end.send_cq(), &cq), 0);
-		CHECK_EQ(pavodv_query_context(device.context(), &context), 0);
+		REQUIRE_EQ(pavodv_query_cq(end.send_cq(), &cq), 0);
+		REQUIRE_EQ(pavodv_query_context(device.context(), &context), 0);
 		area = request_of(device.context(), cq.header);
-		CHECK(area.size >= 4 * PAGE, "the test's CQ");
+		REQUIRE(area.size >= 4 * PAGE, "the test's CQ");
 	}
 
 	Device device;
@@ -82,8 +82,8 @@ void must_refuse(const Request &request, int error)
 
 	if (at)
 		munmap(at, request.size);
-	CHECK(!at, "it was mapped");
-	CHECK_EQ(why, error);
+	REQUIRE(!at, "it was mapped");
+	REQUIRE_EQ(why, error);
 }
 
 /* That it is not the test which cannot map anything. */
@@ -92,11 +92,11 @@ void must_map(const Owner &owner)
 	auto *mine = owner.cq.header;
 	auto *again = static_cast<pavo_cq_header *>(owner.area.map());
 
-	CHECK(again, "errno ", errno);
+	REQUIRE(again, "errno ", errno);
 	std::atomic_ref(mine->prod).store(0x5a5a);
-	CHECK_EQ(std::atomic_ref(again->prod).load(), 0x5a5au);
+	REQUIRE_EQ(std::atomic_ref(again->prod).load(), 0x5a5au);
 	std::atomic_ref(mine->prod).store(0);
-	CHECK_EQ(munmap(again, owner.area.size), 0);
+	REQUIRE_EQ(munmap(again, owner.area.size), 0);
 }
 
 struct Spoiling {
@@ -174,14 +174,14 @@ void refuses_changes(Hostile &hostile)
 	Owner owner(hostile.world.name_a);
 	void *at = owner.area.map();
 
-	CHECK(at, "errno ", errno);
-	CHECK(mprotect(at, owner.area.size, READ_WRITE | PROT_EXEC),
-	      "executable afterwards");
-	CHECK(mprotect(at, PAGE, PROT_EXEC), "a page executable afterwards");
-	CHECK(mremap(at, owner.area.size, owner.area.size + PAGE,
-		     MREMAP_MAYMOVE) == MAP_FAILED,
-	      "longer afterwards");
-	CHECK_EQ(munmap(at, owner.area.size), 0);
+	REQUIRE(at, "errno ", errno);
+	REQUIRE(mprotect(at, owner.area.size, READ_WRITE | PROT_EXEC),
+		"executable afterwards");
+	REQUIRE(mprotect(at, PAGE, PROT_EXEC), "a page executable afterwards");
+	REQUIRE(mremap(at, owner.area.size, owner.area.size + PAGE,
+		       MREMAP_MAYMOVE) == MAP_FAILED,
+		"longer afterwards");
+	REQUIRE_EQ(munmap(at, owner.area.size), 0);
 	must_map(owner);
 	hostile.world.witness->testify();
 }
@@ -200,7 +200,7 @@ void refuses_foreign(Hostile &hostile)
 	auto *page = owner.context.doorbell;
 	pavodv_context theirs = {};
 
-	CHECK_EQ(pavodv_query_context(other.context(), &theirs), 0);
+	REQUIRE_EQ(pavodv_query_context(other.context(), &theirs), 0);
 	request = request_of(other.context(), theirs.doorbell);
 	request.offset = request_of(owner.device.context(), page).offset;
 	memset(page->pad0, 0x5a, sizeof(page->pad0));
@@ -208,8 +208,8 @@ void refuses_foreign(Hostile &hostile)
 	auto *at = static_cast<pavo_doorbell_page *>(request.map());
 
 	if (at) {
-		CHECK_EQ(at->pad0[0], 0, "somebody else's page");
-		CHECK_EQ(munmap(at, request.size), 0);
+		REQUIRE_EQ(at->pad0[0], 0, "somebody else's page");
+		REQUIRE_EQ(munmap(at, request.size), 0);
 	}
 	hostile.world.witness->testify();
 }
@@ -224,17 +224,17 @@ void outlives(Hostile &hostile)
 
 		request = owner.area;
 		request.fd = dup(request.fd);
-		CHECK(request.fd >= 0);
+		REQUIRE(request.fd >= 0);
 		at = static_cast<uint8_t *>(request.map());
-		CHECK(at, "errno ", errno);
+		REQUIRE(at, "errno ", errno);
 	}
 	must_refuse(request, EINVAL);
 	memset(at, 0xff, request.size);
 	hostile.world.witness->testify();
 	for (size_t i = 0; i < request.size; i++)
-		CHECK_EQ(at[i], 0xff, "somebody writes at ", i);
-	CHECK_EQ(munmap(at, request.size), 0);
-	CHECK_EQ(close(request.fd), 0);
+		REQUIRE_EQ(at[i], 0xff, "somebody writes at ", i);
+	REQUIRE_EQ(munmap(at, request.size), 0);
+	REQUIRE_EQ(close(request.fd), 0);
 	hostile.world.witness->testify();
 }
 

@@ -20,7 +20,7 @@ struct OpenRq {
 	explicit OpenRq(Hostile &hostile, QpSize size = {})
 		: pair(hostile.a, hostile.b, size)
 	{
-		CHECK_EQ(pavodv_query_qp(pair.b.qp(), &dv), 0);
+		REQUIRE_EQ(pavodv_query_qp(pair.b.qp(), &dv), 0);
 	}
 
 	/* A correct receive WQE, through the provider. */
@@ -32,7 +32,7 @@ struct OpenRq {
 		wr.wr_id = wr_id;
 		wr.sg_list = &sge;
 		wr.num_sge = 1;
-		CHECK_EQ(ibv_post_recv(pair.b.qp(), &wr, &bad), 0);
+		REQUIRE_EQ(ibv_post_recv(pair.b.qp(), &wr, &bad), 0);
 	}
 
 	/* Of the first WQE; a QP's own has nothing to say there. */
@@ -59,8 +59,8 @@ struct OpenRq {
 	/* The sender hears of it, the receiver is in Error. */
 	void expect_refused(Hostile &hostile)
 	{
-		CHECK_EQ(pair.a.sent().status, IBV_WC_REM_OP_ERR);
-		CHECK_EQ(pair.b.state(), IBV_QPS_ERR);
+		REQUIRE_EQ(pair.a.sent().status, IBV_WC_REM_OP_ERR);
+		REQUIRE_EQ(pair.b.state(), IBV_QPS_ERR);
 		hostile.world.witness->testify();
 	}
 };
@@ -95,11 +95,11 @@ void rq_entry(Hostile &hostile, const EntryFault &fault)
 
 	ibv_wc wc = rq.pair.b.received();
 
-	CHECK_EQ(wc.status, fault.receiver);
-	CHECK_EQ(wc.vendor_err, fault.vendor);
-	CHECK_EQ(wc.wr_id, 70);
-	CHECK(rq.pair.a.sent().status != IBV_WC_SUCCESS);
-	CHECK_EQ(rq.pair.b.state(), IBV_QPS_ERR);
+	REQUIRE_EQ(wc.status, fault.receiver);
+	REQUIRE_EQ(wc.vendor_err, fault.vendor);
+	REQUIRE_EQ(wc.wr_id, 70);
+	REQUIRE(rq.pair.a.sent().status != IBV_WC_SUCCESS);
+	REQUIRE_EQ(rq.pair.b.state(), IBV_QPS_ERR);
 	hostile.world.witness->testify();
 }
 
@@ -164,11 +164,11 @@ void rq_module_words(Hostile &hostile)
 	rq.post();
 	std::atomic_ref(rq.dv.rq->cons).store(0x12345678);
 	std::atomic_ref(rq.dv.rq->flags).store(~0u);
-	CHECK_EQ(pavodv_kick_recv(rq.pair.b.qp()), 0);
+	REQUIRE_EQ(pavodv_kick_recv(rq.pair.b.qp()), 0);
 	rq.send();
-	CHECK_EQ(rq.pair.b.received().status, IBV_WC_SUCCESS);
-	CHECK_EQ(rq.pair.a.sent().status, IBV_WC_SUCCESS);
-	CHECK(rq.pair.sink.holds(64, 64));
+	REQUIRE_EQ(rq.pair.b.received().status, IBV_WC_SUCCESS);
+	REQUIRE_EQ(rq.pair.a.sent().status, IBV_WC_SUCCESS);
+	REQUIRE(rq.pair.sink.holds(64, 64));
 	hostile.world.witness->testify();
 }
 
@@ -182,14 +182,14 @@ void rq_index_in_error(Hostile &hostile)
 
 	rq.post(71);
 	attr.qp_state = IBV_QPS_ERR;
-	CHECK_EQ(ibv_modify_qp(rq.pair.b.qp(), &attr, IBV_QP_STATE), 0);
+	REQUIRE_EQ(ibv_modify_qp(rq.pair.b.qp(), &attr, IBV_QP_STATE), 0);
 	wc = rq.pair.b.received();
-	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
-	CHECK_EQ(wc.wr_id, 71);
+	REQUIRE_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	REQUIRE_EQ(wc.wr_id, 71);
 	std::atomic_ref(rq.dv.rq->prod).store(0x7fffffff);
-	CHECK_EQ(pavodv_kick_recv(rq.pair.b.qp()), 0);
+	REQUIRE_EQ(pavodv_kick_recv(rq.pair.b.qp()), 0);
 	expect_counted(hostile.b, "rq_index_errors", before);
-	CHECK(!ibv_poll_cq(rq.pair.b.recv_cq(), 1, &wc));
+	REQUIRE(!ibv_poll_cq(rq.pair.b.recv_cq(), 1, &wc));
 	hostile.world.witness->testify();
 }
 
@@ -204,7 +204,7 @@ struct OpenSrq {
 
 			attr.attr = {16, 2, 0};
 			srq = ibv_create_srq(device.pd(), &attr);
-			CHECK(srq, "ibv_create_srq: errno ", errno);
+			REQUIRE(srq, "ibv_create_srq: errno ", errno);
 		}
 		~Queue() { ibv_destroy_srq(srq); }
 	};
@@ -219,7 +219,7 @@ struct OpenSrq {
 		  pair(a, b, {.srq = queue.srq}),
 		  other(a, b, {.srq = queue.srq})
 	{
-		CHECK_EQ(pavodv_query_srq(queue.srq, &dv), 0);
+		REQUIRE_EQ(pavodv_query_srq(queue.srq, &dv), 0);
 	}
 
 	void post()
@@ -230,7 +230,7 @@ struct OpenSrq {
 		wr.wr_id = 70;
 		wr.sg_list = &sge;
 		wr.num_sge = 1;
-		CHECK_EQ(ibv_post_srq_recv(queue.srq, &wr, &bad), 0);
+		REQUIRE_EQ(ibv_post_srq_recv(queue.srq, &wr, &bad), 0);
 	}
 
 	void send(Pair &by)
@@ -246,18 +246,18 @@ struct OpenSrq {
 	void expect_dead(Hostile &hostile)
 	{
 		send(pair);
-		CHECK_EQ(pair.a.sent().status, IBV_WC_REM_OP_ERR);
-		CHECK_EQ(pair.b.state(), IBV_QPS_ERR);
+		REQUIRE_EQ(pair.a.sent().status, IBV_WC_REM_OP_ERR);
+		REQUIRE_EQ(pair.b.state(), IBV_QPS_ERR);
 		send(other);
-		CHECK_EQ(other.a.sent().status, IBV_WC_REM_OP_ERR);
+		REQUIRE_EQ(other.a.sent().status, IBV_WC_REM_OP_ERR);
 
 		std::map<int, int> events;
 
 		for (int i = 0; i < 5; i++)
 			events[b.event()]++;
-		CHECK_EQ(events[IBV_EVENT_SRQ_ERR], 1);
-		CHECK_EQ(events[IBV_EVENT_QP_FATAL], 2);
-		CHECK_EQ(events[IBV_EVENT_QP_LAST_WQE_REACHED], 2);
+		REQUIRE_EQ(events[IBV_EVENT_SRQ_ERR], 1);
+		REQUIRE_EQ(events[IBV_EVENT_QP_FATAL], 2);
+		REQUIRE_EQ(events[IBV_EVENT_QP_LAST_WQE_REACHED], 2);
 		hostile.world.witness->testify();
 	}
 };
@@ -305,9 +305,9 @@ void srq_module_words(Hostile &hostile)
 		srq.pair.source.fill(i);
 		sq.place(i, wqe);
 		sq.ring(sq.doorbell(i, wqe), 1, i);
-		CHECK_EQ(srq.pair.a.sent().status, IBV_WC_SUCCESS);
-		CHECK_EQ(srq.pair.b.received().wr_id, 70);
-		CHECK(srq.pair.sink.holds(i, 64));
+		REQUIRE_EQ(srq.pair.a.sent().status, IBV_WC_SUCCESS);
+		REQUIRE_EQ(srq.pair.b.received().wr_id, 70);
+		REQUIRE(srq.pair.sink.holds(i, 64));
 	}
 	hostile.world.witness->testify();
 }
@@ -322,7 +322,7 @@ struct OpenCq {
 		: a(hostile.world.name_a), b(hostile.world.name_b),
 		  pair(a, b, {.wrs = 64, .cqes = cqes})
 	{
-		CHECK_EQ(pavodv_query_cq(pair.a.send_cq(), &dv), 0);
+		REQUIRE_EQ(pavodv_query_cq(pair.a.send_cq(), &dv), 0);
 	}
 
 	/* One signalled write that nobody polls. */
@@ -337,9 +337,9 @@ struct OpenCq {
 
 	void expect_dead(Hostile &hostile)
 	{
-		CHECK_EQ(a.event(), IBV_EVENT_CQ_ERR);
-		CHECK_EQ(a.event(), IBV_EVENT_QP_FATAL);
-		CHECK_EQ(pair.a.state(), IBV_QPS_ERR);
+		REQUIRE_EQ(a.event(), IBV_EVENT_CQ_ERR);
+		REQUIRE_EQ(a.event(), IBV_EVENT_QP_FATAL);
+		REQUIRE_EQ(pair.a.state(), IBV_QPS_ERR);
 		hostile.world.witness->testify();
 	}
 };
@@ -376,8 +376,8 @@ void cq_module_words(Hostile &hostile)
 		std::atomic_ref(cq.dv.header->prod).store(i * 0x01010101u);
 		cq.write(i);
 		wc = cq.pair.a.sent();
-		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-		CHECK_EQ(wc.wr_id, i);
+		REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
+		REQUIRE_EQ(wc.wr_id, i);
 		memset(&cq.dv.entries[i % cq.dv.count], i % 2 ? 0xff : 0x00,
 		       offsetof(pavo_cqe, flags));
 	}
@@ -404,9 +404,9 @@ void cq_forged(Hostile &hostile)
 
 		int n = ibv_poll_cq(cq.pair.a.send_cq(), 16, wc);
 
-		CHECK(n >= 0 && n <= 16);
+		REQUIRE(n >= 0 && n <= 16);
 		for (int k = 0; k < n; k++)
-			CHECK(wc[k].wr_id == 0, "a request nobody posted");
+			REQUIRE(wc[k].wr_id == 0, "a request nobody posted");
 	}
 	hostile.world.witness->testify();
 }

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "../provider/tap.h"
+#include "../common/check.h"
 
 namespace faults {
 
@@ -108,7 +108,7 @@ Wqe good_datagram(End &from, End &to, uint32_t qkey, uint64_t va,
 
 RawSq::RawSq(End &end) : end_(end)
 {
-	CHECK_EQ(pavodv_query_qp(end.qp(), &dv_), 0);
+	REQUIRE_EQ(pavodv_query_qp(end.qp(), &dv_), 0);
 }
 
 void RawSq::place(uint32_t index, const Wqe &wqe)
@@ -116,7 +116,7 @@ void RawSq::place(uint32_t index, const Wqe &wqe)
 	auto *slot = static_cast<uint8_t *>(dv_.sq) +
 		     size_t{index % dv_.sq_wqe_cnt} * dv_.sq_wqe_size;
 
-	CHECK(wqe.bytes().size() <= dv_.sq_wqe_size, "the test's WQE");
+	REQUIRE(wqe.bytes().size() <= dv_.sq_wqe_size, "the test's WQE");
 	memcpy(slot, wqe.bytes().data(), wqe.bytes().size());
 }
 
@@ -130,13 +130,13 @@ Doorbell RawSq::doorbell(uint32_t index, const Wqe &wqe) const
 
 void RawSq::ring_bits(uint64_t bits)
 {
-	CHECK_EQ(pavodv_ring(end_.device().context(), bits), 0);
-	CHECK_EQ(pavodv_kick_send(end_.qp()), 0);
+	REQUIRE_EQ(pavodv_ring(end_.device().context(), bits), 0);
+	REQUIRE_EQ(pavodv_kick_send(end_.qp()), 0);
 }
 
 void RawSq::ring(const Doorbell &doorbell, uint32_t count, uint64_t wr_id)
 {
-	CHECK_EQ(pavodv_skip_send(end_.qp(), count, wr_id), 0);
+	REQUIRE_EQ(pavodv_skip_send(end_.qp(), count, wr_id), 0);
 	ring_bits(doorbell.pack());
 }
 

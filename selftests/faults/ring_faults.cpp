@@ -32,16 +32,16 @@ Wqe write_piece(Pair &pair, uint32_t n)
 void put_in_ring(End &end, const Doorbell &doorbell, uint32_t count,
 		 uint64_t wr_id)
 {
-	CHECK_EQ(pavodv_skip_send(end.qp(), count, wr_id), 0);
-	CHECK_EQ(pavodv_ring(end.device().context(), doorbell.pack()), 0);
+	REQUIRE_EQ(pavodv_skip_send(end.qp(), count, wr_id), 0);
+	REQUIRE_EQ(pavodv_ring(end.device().context(), doorbell.pack()), 0);
 }
 
 /* Bytes @n of what the source was filled with are at the start of the sink. */
 void must_end_with(Pair &pair, uint32_t n)
 {
-	CHECK(!memcmp(pair.sink.bytes(), pair.source.bytes() + n * PIECE,
-		      PIECE),
-	      "another piece than ", n);
+	REQUIRE(!memcmp(pair.sink.bytes(), pair.source.bytes() + n * PIECE,
+			PIECE),
+		"another piece than ", n);
 }
 
 /*
@@ -76,20 +76,20 @@ void rung_once(Hostile &hostile, unsigned place)
 		else
 			put_in_ring(one.a, first.doorbell(3, wqes[3]), 1, 60);
 	}
-	CHECK_EQ(pavodv_kick_send(two.a.qp()), 0);
+	REQUIRE_EQ(pavodv_kick_send(two.a.qp()), 0);
 	for (uint64_t id : {50, 51, 52, 60}) {
 		ibv_wc wc = one.a.sent();
 
-		CHECK_EQ(wc.status, IBV_WC_SUCCESS, "vendor ", wc.vendor_err);
-		CHECK_EQ(wc.wr_id, id);
+		REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "vendor ", wc.vendor_err);
+		REQUIRE_EQ(wc.wr_id, id);
 	}
 	ibv_wc wc = two.a.sent();
 
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS, "vendor ", wc.vendor_err);
-	CHECK_EQ(wc.wr_id, 70u);
+	REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "vendor ", wc.vendor_err);
+	REQUIRE_EQ(wc.wr_id, 70u);
 	must_end_with(one, 3);
 	must_end_with(two, 5);
-	CHECK_EQ(hostile.a.counter("wqe_errors"), refused);
+	REQUIRE_EQ(hostile.a.counter("wqe_errors"), refused);
 	hostile.world.witness->testify();
 }
 
@@ -101,7 +101,7 @@ struct Bound {
 			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND),
 		  window(ibv_alloc_mw(a.pd(), IBV_MW_TYPE_2), ibv_dealloc_mw)
 	{
-		CHECK(window);
+		REQUIRE(window);
 		Wqe bind =
 			Wqe(PAVO_WQE_BIND_MW)
 				.add(pavo_bind_seg{
@@ -115,7 +115,7 @@ struct Bound {
 		key = ibv_inc_rkey(window->rkey);
 		sq.place(0, bind);
 		sq.ring(sq.doorbell(0, bind), 1, 1);
-		CHECK_EQ(pair.a.sent().status, IBV_WC_SUCCESS);
+		REQUIRE_EQ(pair.a.sent().status, IBV_WC_SUCCESS);
 	}
 
 	void end_key()
@@ -146,7 +146,7 @@ private:
 	{
 		sched_param param = {.sched_priority = priority};
 
-		CHECK_EQ(sched_setscheduler(0, policy, &param), 0);
+		REQUIRE_EQ(sched_setscheduler(0, policy, &param), 0);
 	}
 };
 
@@ -167,8 +167,8 @@ void one_walk(Hostile &hostile)
 		ends.push_back(std::make_unique<End>(a));
 	/* What is shown may be some milliseconds old: behind this one it is of now. */
 	first.end_key();
-	CHECK_EQ(pavodv_kick_send(first.pair.a.qp()), 0);
-	CHECK_EQ(first.pair.a.sent().status, IBV_WC_SUCCESS);
+	REQUIRE_EQ(pavodv_kick_send(first.pair.a.qp()), 0);
+	REQUIRE_EQ(first.pair.a.sent().status, IBV_WC_SUCCESS);
 	expect_counted(a, "rkm_requests", shown);
 	const uint64_t walks = a.counter("rkm_walks");
 	const uint64_t requests = a.counter("rkm_requests");
@@ -179,18 +179,18 @@ void one_walk(Hostile &hostile)
 	{
 		Urgent urgent;
 
-		CHECK_EQ(pavodv_kick_send(one.pair.a.qp()), 0);
+		REQUIRE_EQ(pavodv_kick_send(one.pair.a.qp()), 0);
 	}
 	for (Bound *bound : {&one, &two}) {
 		ibv_wc wc = bound->pair.a.sent();
 
-		CHECK_EQ(wc.status, IBV_WC_SUCCESS, "vendor ", wc.vendor_err);
-		CHECK_EQ(wc.wr_id, 2u);
+		REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "vendor ", wc.vendor_err);
+		REQUIRE_EQ(wc.wr_id, 2u);
 	}
 	expect_counted(a, "rkm_requests", requests + 1);
-	CHECK_EQ(a.counter("rkm_requests") - requests, 2u);
-	CHECK_EQ(a.counter("rkm_walks") - walks, 1u, "walks");
-	CHECK_EQ(a.counter("rkm_qps") - qps, many + 3);
+	REQUIRE_EQ(a.counter("rkm_requests") - requests, 2u);
+	REQUIRE_EQ(a.counter("rkm_walks") - walks, 1u, "walks");
+	REQUIRE_EQ(a.counter("rkm_qps") - qps, many + 3);
 	hostile.world.witness->testify();
 }
 

@@ -214,7 +214,7 @@ struct OtherDomain {
 
 		explicit Pd(Device &device) : pd(ibv_alloc_pd(device.context()))
 		{
-			CHECK(pd, "errno ", errno);
+			REQUIRE(pd, "errno ", errno);
 		}
 		~Pd() { ibv_dealloc_pd(pd); }
 	} pd;

@@ -25,7 +25,7 @@ Owned<ibv_xrcd> open_domain(Device &device)
 	Owned<ibv_xrcd> xrcd(ibv_open_xrcd(device.context(), &attr),
 			     ibv_close_xrcd);
 
-	CHECK(xrcd, "ibv_open_xrcd: errno ", errno);
+	REQUIRE(xrcd, "ibv_open_xrcd: errno ", errno);
 	return xrcd;
 }
 
@@ -43,7 +43,7 @@ Owned<ibv_srq> make_queue(Device &device, ibv_xrcd *xrcd, ibv_cq *cq)
 	Owned<ibv_srq> srq(ibv_create_srq_ex(device.context(), &attr),
 			   ibv_destroy_srq);
 
-	CHECK(srq, "ibv_create_srq_ex: errno ", errno);
+	REQUIRE(srq, "ibv_create_srq_ex: errno ", errno);
 	return srq;
 }
 
@@ -59,13 +59,13 @@ struct XrcPair {
 		ibv_sge sge = {sink.address(), 1024, sink.lkey()};
 		ibv_recv_wr wr = {}, *bad;
 
-		CHECK_EQ(ibv_get_srq_num(queue.get(), &number), 0);
+		REQUIRE_EQ(ibv_get_srq_num(queue.get(), &number), 0);
 		a.connect(b, 1000);
 		b.connect(a, 1000);
 		wr.wr_id = 70;
 		wr.sg_list = &sge;
 		wr.num_sge = 1;
-		CHECK_EQ(ibv_post_srq_recv(queue.get(), &wr, &bad), 0);
+		REQUIRE_EQ(ibv_post_srq_recv(queue.get(), &wr, &bad), 0);
 		source.fill(1);
 	}
 
@@ -102,11 +102,11 @@ void arrives(Hostile &hostile)
 	XrcPair pair(hostile);
 	ibv_wc wc = pair.post(pair.send(pair.number));
 
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS, "vendor ", wc.vendor_err);
+	REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "vendor ", wc.vendor_err);
 	wc = pair.b.received();
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-	CHECK_EQ(wc.wr_id, 70);
-	CHECK(pair.sink.holds(1, 64));
+	REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
+	REQUIRE_EQ(wc.wr_id, 70);
+	REQUIRE(pair.sink.holds(1, 64));
 	hostile.world.witness->testify();
 }
 
@@ -116,12 +116,12 @@ void refused(Hostile &hostile, XrcPair &pair, const Wqe &wqe,
 {
 	ibv_wc wc = pair.post(wqe);
 
-	CHECK_EQ(wc.status, status, "vendor ", wc.vendor_err);
-	CHECK_EQ(wc.vendor_err, vendor);
-	CHECK_EQ(wc.wr_id, 0x1d);
-	CHECK_EQ(pair.a.state(), IBV_QPS_ERR);
-	CHECK(!ibv_poll_cq(pair.b.recv_cq(), 1, &wc), "a receive completed");
-	CHECK(!pair.sink.bytes()[0], "the other side was written to");
+	REQUIRE_EQ(wc.status, status, "vendor ", wc.vendor_err);
+	REQUIRE_EQ(wc.vendor_err, vendor);
+	REQUIRE_EQ(wc.wr_id, 0x1d);
+	REQUIRE_EQ(pair.a.state(), IBV_QPS_ERR);
+	REQUIRE(!ibv_poll_cq(pair.b.recv_cq(), 1, &wc), "a receive completed");
+	REQUIRE(!pair.sink.bytes()[0], "the other side was written to");
 	hostile.world.witness->testify();
 }
 
@@ -131,7 +131,7 @@ void too_large(Hostile &hostile, int bit)
 
 	refused(hostile, pair, pair.send(pair.number | 1u << bit),
 		IBV_WC_LOC_QP_OP_ERR, PAVO_VE_WQE_SEGMENT);
-	CHECK_EQ(pair.b.state(), IBV_QPS_RTS);
+	REQUIRE_EQ(pair.b.state(), IBV_QPS_RTS);
 }
 
 void reserved(Hostile &hostile, int word)
@@ -142,7 +142,7 @@ void reserved(Hostile &hostile, int word)
 	segment.reserved[word] = 0x80;
 	refused(hostile, pair, pair.send(segment), IBV_WC_LOC_QP_OP_ERR,
 		PAVO_VE_WQE_SEGMENT);
-	CHECK_EQ(pair.b.state(), IBV_QPS_RTS);
+	REQUIRE_EQ(pair.b.state(), IBV_QPS_RTS);
 }
 
 void missing(Hostile &hostile)
@@ -158,10 +158,10 @@ void of_nobody(Hostile &hostile, uint32_t srqn)
 	XrcPair pair(hostile);
 	uint64_t naks = hostile.b.counter("rx_nak_sent_invalid_request");
 
-	CHECK(srqn != pair.number, "the test's number");
+	REQUIRE(srqn != pair.number, "the test's number");
 	refused(hostile, pair, pair.send(srqn), IBV_WC_REM_INV_REQ_ERR,
 		PAVO_VE_REMOTE_NAK);
-	CHECK_EQ(pair.b.state(), IBV_QPS_ERR);
+	REQUIRE_EQ(pair.b.state(), IBV_QPS_ERR);
 	expect_counted(hostile.b, "rx_nak_sent_invalid_request", naks);
 }
 

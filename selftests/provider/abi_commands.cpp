@@ -106,13 +106,14 @@ template <class Kernel> struct Response {
 /* The library took our MAGIC for the driver's part, and nothing else. */
 void check_lengths(const fake::Call &call, const void *driver_out)
 {
-	CHECK(call.in.count(UVERBS_ATTR_UHW_IN), "command shorter than ours");
-	CHECK_EQ(call.in.at(UVERBS_ATTR_UHW_IN).size(), 8, "command length");
-	CHECK(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
-	CHECK(call.out.count(UVERBS_ATTR_UHW_OUT),
-	      "response shorter than ours");
-	CHECK_EQ(call.out.at(UVERBS_ATTR_UHW_OUT).second, 8, "response length");
-	CHECK(call.out.at(UVERBS_ATTR_UHW_OUT).first == driver_out);
+	REQUIRE(call.in.count(UVERBS_ATTR_UHW_IN), "command shorter than ours");
+	REQUIRE_EQ(call.in.at(UVERBS_ATTR_UHW_IN).size(), 8, "command length");
+	REQUIRE(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
+	REQUIRE(call.out.count(UVERBS_ATTR_UHW_OUT),
+		"response shorter than ours");
+	REQUIRE_EQ(call.out.at(UVERBS_ATTR_UHW_OUT).second, 8,
+		   "response length");
+	REQUIRE(call.out.at(UVERBS_ATTR_UHW_OUT).first == driver_out);
 }
 
 void test_pd_commands()
@@ -121,13 +122,13 @@ void test_pd_commands()
 	Response<ib_uverbs_alloc_pd_resp> resp;
 	ibv_pd pd = {};
 
-	CHECK_EQ(ibv_cmd_alloc_pd(context, &pd, &request.cmd, sizeof(request),
-				  resp.room.core(), resp.room.size()),
-		 0);
+	REQUIRE_EQ(ibv_cmd_alloc_pd(context, &pd, &request.cmd, sizeof(request),
+				    resp.room.core(), resp.room.size()),
+		   0);
 	check_lengths(kernel->last_command(IB_USER_VERBS_CMD_ALLOC_PD),
 		      &resp.room.driver);
-	CHECK_EQ(pd.handle, 11);
-	CHECK_EQ(ibv_cmd_dealloc_pd(&pd), 0);
+	REQUIRE_EQ(pd.handle, 11);
+	REQUIRE_EQ(ibv_cmd_dealloc_pd(&pd), 0);
 	kernel->last_method(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
 }
 
@@ -141,25 +142,25 @@ void test_mr_commands()
 	memset(&mr, 0xa5, sizeof(mr));
 	pd.context = context;
 	pd.handle = 12;
-	CHECK_EQ(ibv_cmd_reg_mr(&pd, &mr, 1000, 0x7000, 5, &mr, &request.cmd,
-				sizeof(request), resp.room.core(),
-				resp.room.size()),
-		 0);
+	REQUIRE_EQ(ibv_cmd_reg_mr(&pd, &mr, 1000, 0x7000, 5, &mr, &request.cmd,
+				  sizeof(request), resp.room.core(),
+				  resp.room.size()),
+		   0);
 
 	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_REG_MR);
 	auto core = call.input<ib_uverbs_reg_mr>(UVERBS_ATTR_CORE_IN);
 
 	check_lengths(call, &resp.room.driver);
-	CHECK_EQ(core.start, reinterpret_cast<uintptr_t>(&mr));
-	CHECK_EQ(core.length, 1000);
-	CHECK_EQ(core.hca_va, 0x7000);
-	CHECK_EQ(core.access_flags, 5);
-	CHECK_EQ(core.pd_handle, 12);
-	CHECK_EQ(mr.ibv_mr.lkey, 22);
-	CHECK_EQ(mr.ibv_mr.rkey, 23);
-	CHECK_EQ(static_cast<int>(mr.mr_type), VERBS_MR_KIND_MEMORY);
-	CHECK_EQ(mr.access, 5);
-	CHECK_EQ(ibv_cmd_dereg_mr(&mr), 0);
+	REQUIRE_EQ(core.start, reinterpret_cast<uintptr_t>(&mr));
+	REQUIRE_EQ(core.length, 1000);
+	REQUIRE_EQ(core.hca_va, 0x7000);
+	REQUIRE_EQ(core.access_flags, 5);
+	REQUIRE_EQ(core.pd_handle, 12);
+	REQUIRE_EQ(mr.ibv_mr.lkey, 22);
+	REQUIRE_EQ(mr.ibv_mr.rkey, 23);
+	REQUIRE_EQ(static_cast<int>(mr.mr_type), VERBS_MR_KIND_MEMORY);
+	REQUIRE_EQ(mr.access, 5);
+	REQUIRE_EQ(ibv_cmd_dereg_mr(&mr), 0);
 	kernel->last_method(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY);
 }
 
@@ -173,22 +174,23 @@ void test_rereg_commands()
 	pd.context = mr.ibv_mr.context = context;
 	pd.handle = 13;
 	mr.ibv_mr.handle = 14;
-	CHECK_EQ(ibv_cmd_rereg_mr(&mr, IBV_REREG_MR_CHANGE_PD, &pd, 2000,
-				  0x8000, 7, &pd, &request.cmd, sizeof(request),
-				  resp.room.core(), resp.room.size()),
-		 0);
+	REQUIRE_EQ(ibv_cmd_rereg_mr(&mr, IBV_REREG_MR_CHANGE_PD, &pd, 2000,
+				    0x8000, 7, &pd, &request.cmd,
+				    sizeof(request), resp.room.core(),
+				    resp.room.size()),
+		   0);
 
 	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_REREG_MR);
 	auto core = call.input<ib_uverbs_rereg_mr>(UVERBS_ATTR_CORE_IN);
 
 	check_lengths(call, &resp.room.driver);
-	CHECK_EQ(core.mr_handle, 14);
-	CHECK_EQ(core.flags, IBV_REREG_MR_CHANGE_PD);
-	CHECK_EQ(core.start, reinterpret_cast<uintptr_t>(&pd));
-	CHECK_EQ(core.length, 2000);
-	CHECK_EQ(core.hca_va, 0x8000);
-	CHECK_EQ(core.pd_handle, 13);
-	CHECK_EQ(core.access_flags, 7);
+	REQUIRE_EQ(core.mr_handle, 14);
+	REQUIRE_EQ(core.flags, IBV_REREG_MR_CHANGE_PD);
+	REQUIRE_EQ(core.start, reinterpret_cast<uintptr_t>(&pd));
+	REQUIRE_EQ(core.length, 2000);
+	REQUIRE_EQ(core.hca_va, 0x8000);
+	REQUIRE_EQ(core.pd_handle, 13);
+	REQUIRE_EQ(core.access_flags, 7);
 }
 
 void test_dmabuf_commands()
@@ -202,19 +204,19 @@ void test_dmabuf_commands()
 	pd.handle = 15;
 	err = ibv_cmd_reg_dmabuf_mr(&pd, 0x1000, 3000, 0x9000, 33, 9, &mr,
 				    nullptr);
-	CHECK_EQ(err, 0);
+	REQUIRE_EQ(err, 0);
 
 	fake::Call call = kernel->last_method(UVERBS_OBJECT_MR,
 					      UVERBS_METHOD_REG_DMABUF_MR);
 
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE], 15);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_OFFSET], 0x1000);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_LENGTH], 3000);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_IOVA], 0x9000);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_FD], 33);
-	CHECK_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS], 9);
-	CHECK_EQ(mr.ibv_mr.lkey, 72);
-	CHECK_EQ(static_cast<int>(mr.mr_type), VERBS_MR_KIND_DMABUF);
+	REQUIRE_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE], 15);
+	REQUIRE_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_OFFSET], 0x1000);
+	REQUIRE_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_LENGTH], 3000);
+	REQUIRE_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_IOVA], 0x9000);
+	REQUIRE_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_FD], 33);
+	REQUIRE_EQ(call.word[UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS], 9);
+	REQUIRE_EQ(mr.ibv_mr.lkey, 72);
+	REQUIRE_EQ(static_cast<int>(mr.mr_type), VERBS_MR_KIND_DMABUF);
 }
 
 void test_mw_commands()
@@ -226,19 +228,19 @@ void test_mw_commands()
 
 	pd.context = context;
 	pd.handle = 16;
-	CHECK_EQ(ibv_cmd_alloc_mw(&pd, IBV_MW_TYPE_2, &mw, &request.cmd,
-				  sizeof(request), resp.room.core(),
-				  resp.room.size()),
-		 0);
+	REQUIRE_EQ(ibv_cmd_alloc_mw(&pd, IBV_MW_TYPE_2, &mw, &request.cmd,
+				    sizeof(request), resp.room.core(),
+				    resp.room.size()),
+		   0);
 
 	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_ALLOC_MW);
 
 	check_lengths(call, &resp.room.driver);
-	CHECK_EQ(call.input<ib_uverbs_alloc_mw>(UVERBS_ATTR_CORE_IN).mw_type,
-		 IBV_MW_TYPE_2);
-	CHECK_EQ(mw.rkey, 32);
-	CHECK_EQ(mw.handle, 31);
-	CHECK_EQ(ibv_cmd_dealloc_mw(&mw), 0);
+	REQUIRE_EQ(call.input<ib_uverbs_alloc_mw>(UVERBS_ATTR_CORE_IN).mw_type,
+		   IBV_MW_TYPE_2);
+	REQUIRE_EQ(mw.rkey, 32);
+	REQUIRE_EQ(mw.handle, 31);
+	REQUIRE_EQ(ibv_cmd_dealloc_mw(&mw), 0);
 	kernel->last_method(UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY);
 }
 
@@ -248,28 +250,28 @@ void test_cq_commands()
 	Response<ib_uverbs_create_cq_resp> resp;
 	verbs_cq cq = {};
 
-	CHECK_EQ(ibv_cmd_create_cq(context, 60, nullptr, 2, &cq.cq,
-				   &request.cmd, sizeof(request),
-				   resp.room.core(), resp.room.size()),
-		 0);
+	REQUIRE_EQ(ibv_cmd_create_cq(context, 60, nullptr, 2, &cq.cq,
+				     &request.cmd, sizeof(request),
+				     resp.room.core(), resp.room.size()),
+		   0);
 
 	fake::Call call =
 		kernel->last_method(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
 
 	check_lengths(call, &resp.room.driver);
-	CHECK_EQ(call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_CQE), 60);
-	CHECK_EQ(call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR), 2);
-	CHECK_EQ(cq.cq.handle, 51);
-	CHECK_EQ(cq.cq.cqe, 63);
-	CHECK(resp.guard == MAGIC);
-	CHECK(!memcmp(&resp.room.driver, &ANSWER, sizeof(ANSWER)));
+	REQUIRE_EQ(call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_CQE), 60);
+	REQUIRE_EQ(call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR), 2);
+	REQUIRE_EQ(cq.cq.handle, 51);
+	REQUIRE_EQ(cq.cq.cqe, 63);
+	REQUIRE(resp.guard == MAGIC);
+	REQUIRE(!memcmp(&resp.room.driver, &ANSWER, sizeof(ANSWER)));
 
-	CHECK_EQ(ibv_cmd_req_notify_cq(&cq.cq, 1), 0);
+	REQUIRE_EQ(ibv_cmd_req_notify_cq(&cq.cq, 1), 0);
 	call = kernel->last_command(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
-	CHECK_EQ(call.input<ib_uverbs_req_notify_cq>(UVERBS_ATTR_CORE_IN)
-			 .solicited_only,
-		 1);
-	CHECK_EQ(ibv_cmd_destroy_cq(&cq.cq), 0);
+	REQUIRE_EQ(call.input<ib_uverbs_req_notify_cq>(UVERBS_ATTR_CORE_IN)
+			   .solicited_only,
+		   1);
+	REQUIRE_EQ(ibv_cmd_destroy_cq(&cq.cq), 0);
 }
 
 void test_cq_changes()
@@ -281,31 +283,31 @@ void test_cq_changes()
 	Objects o;
 
 	o.cq.handle = 52;
-	CHECK_EQ(ibv_cmd_resize_cq(&o.cq, 100, &request.cmd, sizeof(request),
-				   resp.room.core(), resp.room.size()),
-		 0);
+	REQUIRE_EQ(ibv_cmd_resize_cq(&o.cq, 100, &request.cmd, sizeof(request),
+				     resp.room.core(), resp.room.size()),
+		   0);
 
 	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_RESIZE_CQ);
 	auto core = call.input<ib_uverbs_resize_cq>(UVERBS_ATTR_CORE_IN);
 
 	check_lengths(call, &resp.room.driver);
-	CHECK_EQ(core.cq_handle, 52);
-	CHECK_EQ(core.cqe, 100);
-	CHECK_EQ(o.cq.cqe, 127);
+	REQUIRE_EQ(core.cq_handle, 52);
+	REQUIRE_EQ(core.cqe, 100);
+	REQUIRE_EQ(o.cq.cqe, 127);
 
 	attr.attr_mask = IBV_CQ_ATTR_MODERATE;
 	attr.moderate = {33, 44};
-	CHECK_EQ(ibv_cmd_modify_cq(&o.cq, &attr, &modify, sizeof(modify)), 0);
+	REQUIRE_EQ(ibv_cmd_modify_cq(&o.cq, &attr, &modify, sizeof(modify)), 0);
 	call = kernel->last_command(IB_USER_VERBS_EX_CMD_MODIFY_CQ |
 				    IB_USER_VERBS_CMD_FLAG_EXTENDED);
 
 	auto sent = call.input<ib_uverbs_ex_modify_cq>(UVERBS_ATTR_CORE_IN);
 
-	CHECK_EQ(sent.cq_handle, 52);
-	CHECK_EQ(sent.attr_mask, IBV_CQ_ATTR_MODERATE);
-	CHECK_EQ(sent.attr.cq_count, 33);
-	CHECK_EQ(sent.attr.cq_period, 44);
-	CHECK_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(), sizeof(sent));
+	REQUIRE_EQ(sent.cq_handle, 52);
+	REQUIRE_EQ(sent.attr_mask, IBV_CQ_ATTR_MODERATE);
+	REQUIRE_EQ(sent.attr.cq_count, 33);
+	REQUIRE_EQ(sent.attr.cq_period, 44);
+	REQUIRE_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(), sizeof(sent));
 }
 
 /* Room behind the structure shows a library that believes in a longer one. */
@@ -337,22 +339,22 @@ void test_create_qp_command()
 	attr.send_cq = attr.recv_cq = &o.cq;
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
 	attr.qp_type = IBV_QPT_RC;
-	CHECK_EQ(ibv_cmd_create_qp_ex(context, &g.qp, &attr, &request.cmd,
-				      sizeof(request), resp.room.core(),
-				      resp.room.size()),
-		 0);
+	REQUIRE_EQ(ibv_cmd_create_qp_ex(context, &g.qp, &attr, &request.cmd,
+					sizeof(request), resp.room.core(),
+					resp.room.size()),
+		   0);
 	check_lengths(kernel->last_method(UVERBS_OBJECT_QP,
 					  UVERBS_METHOD_QP_CREATE),
 		      &resp.room.driver);
-	CHECK_EQ(g.qp.qp.qp_num, 62);
-	CHECK_EQ(g.qp.qp.handle, 61);
-	CHECK_EQ(attr.cap.max_inline_data, 5);
-	CHECK_EQ(g.qp.comp_mask, 0, "comp_mask is misplaced");
-	CHECK(untouched(&g.qp.xrcd, sizeof(g.qp.xrcd)));
-	CHECK(untouched(g.guard, sizeof(g.guard)));
-	CHECK(!ibv_qp_to_qp_ex(&g.qp.qp));
+	REQUIRE_EQ(g.qp.qp.qp_num, 62);
+	REQUIRE_EQ(g.qp.qp.handle, 61);
+	REQUIRE_EQ(attr.cap.max_inline_data, 5);
+	REQUIRE_EQ(g.qp.comp_mask, 0, "comp_mask is misplaced");
+	REQUIRE(untouched(&g.qp.xrcd, sizeof(g.qp.xrcd)));
+	REQUIRE(untouched(g.guard, sizeof(g.guard)));
+	REQUIRE(!ibv_qp_to_qp_ex(&g.qp.qp));
 	g.qp.comp_mask = VERBS_QP_HAS_EX;
-	CHECK(ibv_qp_to_qp_ex(&g.qp.qp) == &g.qp.qp_ex);
+	REQUIRE(ibv_qp_to_qp_ex(&g.qp.qp) == &g.qp.qp_ex);
 }
 
 /* Only a QP of this kind makes the library write to the last member. */
@@ -367,11 +369,11 @@ void test_xrc_qp()
 	attr.xrcd = reinterpret_cast<ibv_xrcd *>(domain.data());
 	attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
 	attr.qp_type = IBV_QPT_XRC_RECV;
-	CHECK_EQ(ibv_cmd_create_qp_ex(context, &qp, &attr, &cmd, sizeof(cmd),
-				      resp.room.core(), resp.room.size()),
-		 0);
-	CHECK_EQ(qp.comp_mask, 1);
-	CHECK(qp.xrcd == domain.data(), "xrcd is misplaced");
+	REQUIRE_EQ(ibv_cmd_create_qp_ex(context, &qp, &attr, &cmd, sizeof(cmd),
+					resp.room.core(), resp.room.size()),
+		   0);
+	REQUIRE_EQ(qp.comp_mask, 1);
+	REQUIRE(qp.xrcd == domain.data(), "xrcd is misplaced");
 }
 
 void test_qp_commands()
@@ -384,33 +386,34 @@ void test_qp_commands()
 
 	o.qp.qp.handle = 63;
 	attr.qp_state = IBV_QPS_INIT;
-	CHECK_EQ(ibv_cmd_modify_qp(&o.qp.qp, &attr, IBV_QP_STATE, &modify.cmd,
-				   sizeof(modify)),
-		 0);
+	REQUIRE_EQ(ibv_cmd_modify_qp(&o.qp.qp, &attr, IBV_QP_STATE, &modify.cmd,
+				     sizeof(modify)),
+		   0);
 
 	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_MODIFY_QP);
 	auto core = call.input<ib_uverbs_modify_qp>(UVERBS_ATTR_CORE_IN);
 
-	CHECK_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(),
-		 sizeof(ib_uverbs_modify_qp));
-	CHECK(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
-	CHECK_EQ(core.qp_handle, 63);
-	CHECK_EQ(core.qp_state, IBV_QPS_INIT);
-	CHECK_EQ(core.attr_mask, IBV_QP_STATE);
+	REQUIRE_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(),
+		   sizeof(ib_uverbs_modify_qp));
+	REQUIRE(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
+	REQUIRE_EQ(core.qp_handle, 63);
+	REQUIRE_EQ(core.qp_state, IBV_QPS_INIT);
+	REQUIRE_EQ(core.attr_mask, IBV_QP_STATE);
 
-	CHECK_EQ(ibv_cmd_query_qp(&o.qp.qp, &attr, IBV_QP_CAP, &init,
-				  &query.cmd, sizeof(query)),
-		 ENOENT);
+	REQUIRE_EQ(ibv_cmd_query_qp(&o.qp.qp, &attr, IBV_QP_CAP, &init,
+				    &query.cmd, sizeof(query)),
+		   ENOENT);
 	call = kernel->last_command(IB_USER_VERBS_CMD_QUERY_QP);
-	CHECK_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(),
-		 sizeof(ib_uverbs_query_qp));
-	CHECK(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
-	CHECK_EQ(call.input<ib_uverbs_query_qp>(UVERBS_ATTR_CORE_IN).attr_mask,
-		 IBV_QP_CAP);
+	REQUIRE_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(),
+		   sizeof(ib_uverbs_query_qp));
+	REQUIRE(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
+	REQUIRE_EQ(
+		call.input<ib_uverbs_query_qp>(UVERBS_ATTR_CORE_IN).attr_mask,
+		IBV_QP_CAP);
 
-	CHECK_EQ(ibv_cmd_destroy_qp(&o.qp.qp), 0);
+	REQUIRE_EQ(ibv_cmd_destroy_qp(&o.qp.qp), 0);
 	call = kernel->last_method(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
-	CHECK_EQ(call.word[UVERBS_ATTR_DESTROY_QP_HANDLE], 63);
+	REQUIRE_EQ(call.word[UVERBS_ATTR_DESTROY_QP_HANDLE], 63);
 }
 
 void test_ah_commands()
@@ -422,22 +425,22 @@ void test_ah_commands()
 
 	attr.is_global = 1;
 	attr.grh.hop_limit = 44;
-	CHECK_EQ(ibv_cmd_create_ah(&o.pd, &o.ah, &attr, &resp, sizeof(resp)),
-		 0);
-	CHECK_EQ(o.ah.handle, 41);
+	REQUIRE_EQ(ibv_cmd_create_ah(&o.pd, &o.ah, &attr, &resp, sizeof(resp)),
+		   0);
+	REQUIRE_EQ(o.ah.handle, 41);
 
 	fake::Call call = kernel->last_command(IB_USER_VERBS_CMD_CREATE_AH);
 
-	CHECK_EQ(call.input<ib_uverbs_create_ah>(UVERBS_ATTR_CORE_IN)
-			 .attr.grh.hop_limit,
-		 44);
-	CHECK_EQ(ibv_cmd_destroy_ah(&o.ah), 0);
+	REQUIRE_EQ(call.input<ib_uverbs_create_ah>(UVERBS_ATTR_CORE_IN)
+			   .attr.grh.hop_limit,
+		   44);
+	REQUIRE_EQ(ibv_cmd_destroy_ah(&o.ah), 0);
 	gid.raw[0] = 0xff;
-	CHECK_EQ(ibv_cmd_attach_mcast(&o.qp.qp, &gid, 3), 0);
+	REQUIRE_EQ(ibv_cmd_attach_mcast(&o.qp.qp, &gid, 3), 0);
 	call = kernel->last_command(IB_USER_VERBS_CMD_ATTACH_MCAST);
-	CHECK_EQ(call.input<ib_uverbs_attach_mcast>(UVERBS_ATTR_CORE_IN).mlid,
-		 3);
-	CHECK_EQ(ibv_cmd_detach_mcast(&o.qp.qp, &gid, 4), 0);
+	REQUIRE_EQ(call.input<ib_uverbs_attach_mcast>(UVERBS_ATTR_CORE_IN).mlid,
+		   3);
+	REQUIRE_EQ(ibv_cmd_detach_mcast(&o.qp.qp, &gid, 4), 0);
 	kernel->last_command(IB_USER_VERBS_CMD_DETACH_MCAST);
 }
 
@@ -459,20 +462,20 @@ void test_query_commands()
 		}
 		return 0;
 	};
-	CHECK_EQ(ibv_cmd_query_device_any(context, nullptr, &attr, sizeof(attr),
-					  &resp, &size),
-		 0);
-	CHECK_EQ(attr.orig_attr.max_sge, 77);
-	CHECK_EQ(resp.base.max_sge, 77);
-	CHECK_EQ(attr.phys_port_cnt_ex, 3, "num_ports is misplaced");
-	CHECK_EQ(ibv_cmd_query_port(context, 1, &port, &cmd, sizeof(cmd)), 0);
+	REQUIRE_EQ(ibv_cmd_query_device_any(context, nullptr, &attr,
+					    sizeof(attr), &resp, &size),
+		   0);
+	REQUIRE_EQ(attr.orig_attr.max_sge, 77);
+	REQUIRE_EQ(resp.base.max_sge, 77);
+	REQUIRE_EQ(attr.phys_port_cnt_ex, 3, "num_ports is misplaced");
+	REQUIRE_EQ(ibv_cmd_query_port(context, 1, &port, &cmd, sizeof(cmd)), 0);
 	kernel->last_method(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
 	kernel->handler = serve;
 }
 
 } // namespace
 
-void add_command_cases(std::vector<tap::Case> &cases)
+void add_command_cases(common::Cases &cases)
 {
 	cases.insert(
 		cases.end(),

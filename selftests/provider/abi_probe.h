@@ -14,7 +14,7 @@
 
 #include "abi.h"
 #include "fake_uverbs.h"
-#include "tap.h"
+#include "../common/cases.h"
 
 constexpr uint32_t UVERBS_ABI = 7;
 constexpr uint32_t DRIVER_ID = 4242;
@@ -49,6 +49,6 @@ struct Objects {
 /* The kernel's side of all commands. */
 int serve(fake::Call &call);
 
-void add_command_cases(std::vector<tap::Case> &cases);
+void add_command_cases(common::Cases &cases);
 
 #endif /* PAVO_ABI_PROBE_H */

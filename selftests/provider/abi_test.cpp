@@ -189,42 +189,42 @@ void test_sysfs_device()
 {
 	const verbs_sysfs_dev &dev = seen.at_match;
 
-	CHECK(seen.sysfs, "the library did not offer the device");
-	CHECK_EQ(std::string(dev.sysfs_name), "uverbs0");
-	CHECK_EQ(dev.sysfs_cdev, makedev(231, 192));
-	CHECK_EQ(std::string(dev.ibdev_name), "probe");
-	CHECK_EQ(std::string(dev.ibdev_path),
-		 kernel->root() + "/class/infiniband/probe");
-	CHECK_EQ(std::string(dev.modalias), "fake:probe");
-	CHECK(dev.match == nullptr, "nothing matches yet");
-	CHECK(seen.match == &match_table[1], "matches by driver id");
-	CHECK_EQ(dev.flags, 1, "modalias was read");
-	CHECK_EQ(dev.node_guid, 0, "nobody asked for it yet");
-	CHECK_EQ(dev.driver_id, 0, "unknown when found through sysfs");
-	CHECK_EQ(dev.node_type, IBV_NODE_CA);
-	CHECK_EQ(dev.ibdev_idx, -1, "unknown when found through sysfs");
-	CHECK_EQ(dev.num_ports, 0, "unknown when found through sysfs");
-	CHECK_EQ(dev.abi_ver, UVERBS_ABI);
+	REQUIRE(seen.sysfs, "the library did not offer the device");
+	REQUIRE_EQ(std::string(dev.sysfs_name), "uverbs0");
+	REQUIRE_EQ(dev.sysfs_cdev, makedev(231, 192));
+	REQUIRE_EQ(std::string(dev.ibdev_name), "probe");
+	REQUIRE_EQ(std::string(dev.ibdev_path),
+		   kernel->root() + "/class/infiniband/probe");
+	REQUIRE_EQ(std::string(dev.modalias), "fake:probe");
+	REQUIRE(dev.match == nullptr, "nothing matches yet");
+	REQUIRE(seen.match == &match_table[1], "matches by driver id");
+	REQUIRE_EQ(dev.flags, 1, "modalias was read");
+	REQUIRE_EQ(dev.node_guid, 0, "nobody asked for it yet");
+	REQUIRE_EQ(dev.driver_id, 0, "unknown when found through sysfs");
+	REQUIRE_EQ(dev.node_type, IBV_NODE_CA);
+	REQUIRE_EQ(dev.ibdev_idx, -1, "unknown when found through sysfs");
+	REQUIRE_EQ(dev.num_ports, 0, "unknown when found through sysfs");
+	REQUIRE_EQ(dev.abi_ver, UVERBS_ABI);
 
 	struct stat st;
 
-	CHECK(!stat(dev.ibdev_path, &st));
-	CHECK_EQ(dev.time_created.tv_sec, st.st_mtim.tv_sec);
-	CHECK_EQ(dev.time_created.tv_nsec, st.st_mtim.tv_nsec);
+	REQUIRE(!stat(dev.ibdev_path, &st));
+	REQUIRE_EQ(dev.time_created.tv_sec, st.st_mtim.tv_sec);
+	REQUIRE_EQ(dev.time_created.tv_nsec, st.st_mtim.tv_nsec);
 
-	CHECK(be64toh(ibv_get_device_guid(list[0])) == 0x0123456789abcdefull);
-	CHECK(seen.sysfs->node_guid == 0x0123456789abcdefull);
-	CHECK_EQ(seen.sysfs->flags, 3, "the GUID was read");
+	REQUIRE(be64toh(ibv_get_device_guid(list[0])) == 0x0123456789abcdefull);
+	REQUIRE(seen.sysfs->node_guid == 0x0123456789abcdefull);
+	REQUIRE_EQ(seen.sysfs->flags, 3, "the GUID was read");
 }
 
 void test_device_ops()
 {
 	int fd = kernel->open_device();
 
-	CHECK(seen.wrong_range_asked > 0, "match_device is in its place");
-	CHECK(list && list[0] && !list[1], "one of the two versions matches");
-	CHECK(!ibv_import_device(fd));
-	CHECK_EQ(seen.imported, 1);
+	REQUIRE(seen.wrong_range_asked > 0, "match_device is in its place");
+	REQUIRE(list && list[0] && !list[1], "one of the two versions matches");
+	REQUIRE(!ibv_import_device(fd));
+	REQUIRE_EQ(seen.imported, 1);
 	close(fd);
 }
 
@@ -232,21 +232,21 @@ void test_device()
 {
 	verbs_device *device = seen.device;
 
-	CHECK(device && &device->device == list[0]);
-	CHECK(device->ops == &right_range);
-	CHECK(device->sysfs == seen.sysfs);
-	CHECK_EQ(std::string(device->device.name), "probe");
-	CHECK(device->entry.next && device->entry.next == device->entry.prev,
-	      "alone in the library's list");
-	CHECK(device->entry.next->next == &device->entry);
+	REQUIRE(device && &device->device == list[0]);
+	REQUIRE(device->ops == &right_range);
+	REQUIRE(device->sysfs == seen.sysfs);
+	REQUIRE_EQ(std::string(device->device.name), "probe");
+	REQUIRE(device->entry.next && device->entry.next == device->entry.prev,
+		"alone in the library's list");
+	REQUIRE(device->entry.next->next == &device->entry);
 
 	int before = device->refcount;
 
-	CHECK(before > 0 && before < 10, "refcount is ", before);
+	REQUIRE(before > 0 && before < 10, "refcount is ", before);
 	context = ibv_open_device(list[0]);
-	CHECK(context, "open failed with errno ", errno);
-	CHECK_EQ(device->refcount, before + 1, "an open device is held");
-	CHECK(device->core_support == CORE_SUPPORT);
+	REQUIRE(context, "open failed with errno ", errno);
+	REQUIRE_EQ(device->refcount, before + 1, "an open device is held");
+	REQUIRE(device->core_support == CORE_SUPPORT);
 }
 
 void test_context()
@@ -255,22 +255,22 @@ void test_context()
 		reinterpret_cast<std::byte *>(verbs_get_ctx(context)) -
 		offsetof(ProbeContext, verbs));
 
-	CHECK_EQ(mine->before, 0, "the room before the context is ours");
-	CHECK_EQ(context->num_comp_vectors, 5);
-	CHECK(context->device == list[0]);
+	REQUIRE_EQ(mine->before, 0, "the room before the context is ours");
+	REQUIRE_EQ(context->num_comp_vectors, 5);
+	REQUIRE(context->device == list[0]);
 
 	fake::Call call = kernel->last_method(UVERBS_OBJECT_DEVICE,
 					      UVERBS_METHOD_GET_CONTEXT);
 
-	CHECK_EQ(call.driver_id, DRIVER_ID);
-	CHECK(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
+	REQUIRE_EQ(call.driver_id, DRIVER_ID);
+	REQUIRE(call.input<uint64_t>(UVERBS_ATTR_UHW_IN) == MAGIC);
 }
 
-#define CALLS(member, expression)                                         \
-	do {                                                              \
-		seen.op = 0;                                              \
-		(void)(expression);                                       \
-		CHECK_EQ(seen.op, SLOT(member), #member " is misplaced"); \
+#define CALLS(member, expression)                                           \
+	do {                                                                \
+		seen.op = 0;                                                \
+		(void)(expression);                                         \
+		REQUIRE_EQ(seen.op, SLOT(member), #member " is misplaced"); \
 	} while (0)
 
 void test_private_ops()
@@ -359,7 +359,7 @@ void test_close()
 	int held = seen.device->refcount;
 
 	verbs_uninit_context(verbs);
-	CHECK_EQ(seen.device->refcount, held - 1);
+	REQUIRE_EQ(seen.device->refcount, held - 1);
 	free(reinterpret_cast<std::byte *>(verbs) -
 	     offsetof(ProbeContext, verbs));
 
@@ -368,8 +368,8 @@ void test_close()
 				    "/class/infiniband_verbs/uverbs0");
 	ibv_free_device_list(list);
 	list = ibv_get_device_list(nullptr);
-	CHECK(list && !list[0]);
-	CHECK_EQ(seen.uninit, 1);
+	REQUIRE(list && !list[0]);
+	REQUIRE_EQ(seen.uninit, 1);
 	ibv_free_device_list(list);
 }
 
@@ -377,7 +377,7 @@ void test_close()
 
 int main()
 {
-	std::vector<tap::Case> cases = {
+	common::Cases cases = {
 		{"verbs_sysfs_dev: every field", test_sysfs_device},
 		{"verbs_device_ops: callbacks and range", test_device_ops},
 		{"verbs_device: every field", test_device},
@@ -399,5 +399,5 @@ int main()
 	list = ibv_get_device_list(nullptr);
 	add_command_cases(cases);
 	cases.push_back({"closing and removal", test_close});
-	return tap::run(cases);
+	return common::run(cases);
 }

@@ -19,12 +19,12 @@ void test_lying_module()
 
 	for (uint32_t lie : {3u, 0x80000000u, UINT32_MAX}) {
 		engine.cqe_cnt_lie = lie;
-		CHECK(!ibv_create_cq(context, 16, nullptr, nullptr, 0));
-		CHECK_EQ(errno, EPROTO);
+		REQUIRE(!ibv_create_cq(context, 16, nullptr, nullptr, 0));
+		REQUIRE_EQ(errno, EPROTO);
 	}
 	engine.cqe_cnt_lie = 0;
 	engine.short_region = true;
-	CHECK(!ibv_create_cq(context, 1024, nullptr, nullptr, 0));
+	REQUIRE(!ibv_create_cq(context, 1024, nullptr, nullptr, 0));
 	engine.short_region = false;
 	kernel->last_method(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY);
 
@@ -34,7 +34,7 @@ void test_lying_module()
 	for (uint32_t lie : {3u, 1u << 20, 0x80000000u}) {
 		kernel->forget_calls();
 		engine.sq_cnt_lie = lie;
-		CHECK(!ibv_create_qp(user.pd, &attr));
+		REQUIRE(!ibv_create_qp(user.pd, &attr));
 		kernel->last_method(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
 	}
 	engine.sq_cnt_lie = 0;
@@ -45,7 +45,7 @@ void test_lying_module()
 	for (uint32_t lie : {3u, 1u << 20, 0x80000000u}) {
 		kernel->forget_calls();
 		engine.srq_cnt_lie = lie;
-		CHECK(!ibv_create_srq(user.pd, &srq));
+		REQUIRE(!ibv_create_srq(user.pd, &srq));
 		kernel->last_method(UVERBS_OBJECT_SRQ,
 				    UVERBS_METHOD_SRQ_DESTROY);
 	}
@@ -78,22 +78,22 @@ void check_srq_completions(User &user, ibv_srq *srq)
 	qp_attr.qp_type = IBV_QPT_RC;
 	qp_attr.cap = {8, 8, 1, 1, 0};
 	qp = ibv_create_qp(user.pd, &qp_attr);
-	CHECK(qp);
+	REQUIRE(qp);
 	cqe.qpn = qp->qp_num;
 	cqe.wqe = 0x55555555;
 	cqe.wr_id = 0xfedcba9876543210;
 	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_SRQ;
 	cqe.opcode = PAVO_WQE_SEND;
 	user.side().recv_cq->push(cqe);
-	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
-	CHECK_EQ(wc.wr_id, cqe.wr_id);
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	REQUIRE_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
+	REQUIRE_EQ(wc.wr_id, cqe.wr_id);
+	REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
 	cqe.qpn = user.qp->qp_num;
 	user.side().recv_cq->push(cqe);
-	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
-	CHECK_EQ(wc.wr_id, 0);
-	CHECK_EQ(wc.status, IBV_WC_GENERAL_ERR);
-	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	REQUIRE_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
+	REQUIRE_EQ(wc.wr_id, 0);
+	REQUIRE_EQ(wc.status, IBV_WC_GENERAL_ERR);
+	REQUIRE_EQ(ibv_destroy_qp(qp), 0);
 }
 
 /* Slots are free when the module has taken them, completions name requests. */
@@ -107,32 +107,32 @@ void test_srq()
 	calm_engine();
 	attr.attr = {8, 1, 0};
 	srq = ibv_create_srq(user.pd, &attr);
-	CHECK(srq);
+	REQUIRE(srq);
 
 	SrqSide &side = engine.srqs.at(srq->handle);
 
 	for (uint64_t i = 0; i < 8; i++)
-		CHECK_EQ(post_srq(srq, 0x123456789abc00 + i), 0);
-	CHECK_EQ(side.header()->prod, 8);
-	CHECK_EQ(post_srq(srq, 8), ENOMEM);
+		REQUIRE_EQ(post_srq(srq, 0x123456789abc00 + i), 0);
+	REQUIRE_EQ(side.header()->prod, 8);
+	REQUIRE_EQ(post_srq(srq, 8), ENOMEM);
 	for (uint32_t i = 0; i < 8; i++)
-		CHECK_EQ(side.wqe(i)->wr_id, 0x123456789abc00 + i);
-	CHECK_EQ(pavodv_query_srq(srq, &dv), 0);
-	CHECK_EQ(dv.head, 8);
-	CHECK_EQ(dv.wqe_cnt, 8);
+		REQUIRE_EQ(side.wqe(i)->wr_id, 0x123456789abc00 + i);
+	REQUIRE_EQ(pavodv_query_srq(srq, &dv), 0);
+	REQUIRE_EQ(dv.head, 8);
+	REQUIRE_EQ(dv.wqe_cnt, 8);
 
 	/* Taken, not yet complete: room for three and no more. */
 	std::atomic_ref(side.header()->cons).store(3);
 	for (uint64_t i = 0; i < 3; i++)
-		CHECK_EQ(post_srq(srq, 100 + i), 0);
-	CHECK_EQ(post_srq(srq, 103), ENOMEM);
+		REQUIRE_EQ(post_srq(srq, 100 + i), 0);
+	REQUIRE_EQ(post_srq(srq, 103), ENOMEM);
 	/* What cannot be is not believed. */
 	std::atomic_ref(side.header()->cons).store(0x70000000);
-	CHECK_EQ(post_srq(srq, 103), ENOMEM);
-	CHECK_EQ(side.header()->prod, 11);
+	REQUIRE_EQ(post_srq(srq, 103), ENOMEM);
+	REQUIRE_EQ(side.header()->prod, 11);
 
 	check_srq_completions(user, srq);
-	CHECK_EQ(ibv_destroy_srq(srq), 0);
+	REQUIRE_EQ(ibv_destroy_srq(srq), 0);
 }
 
 void test_unsupported()
@@ -142,8 +142,8 @@ void test_unsupported()
 
 	attr.send_cq = attr.recv_cq = user.send_cq;
 	attr.qp_type = IBV_QPT_RAW_PACKET;
-	CHECK(!ibv_create_qp(user.pd, &attr));
-	CHECK_EQ(errno, EOPNOTSUPP);
+	REQUIRE(!ibv_create_qp(user.pd, &attr));
+	REQUIRE_EQ(errno, EOPNOTSUPP);
 }
 
 /* There are no flags, but their absence may be said. */
@@ -160,13 +160,13 @@ void test_create_flags()
 
 	ibv_qp *qp = ibv_create_qp_ex(context, &attr);
 
-	CHECK(qp, "errno ", errno);
-	CHECK_EQ(attr.comp_mask,
-		 IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS);
-	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	REQUIRE(qp, "errno ", errno);
+	REQUIRE_EQ(attr.comp_mask,
+		   IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS);
+	REQUIRE_EQ(ibv_destroy_qp(qp), 0);
 	attr.create_flags = IBV_QP_CREATE_SCATTER_FCS;
-	CHECK(!ibv_create_qp_ex(context, &attr));
-	CHECK_EQ(errno, EOPNOTSUPP);
+	REQUIRE(!ibv_create_qp_ex(context, &attr));
+	REQUIRE_EQ(errno, EOPNOTSUPP);
 }
 
 void test_domains()
@@ -177,28 +177,29 @@ void test_domains()
 	User user;
 	ibv_td *td = ibv_alloc_td(context, &td_attr);
 
-	CHECK(td);
+	REQUIRE(td);
 	attr.pd = user.pd;
 	attr.td = td;
 
 	ibv_pd *parent = ibv_alloc_parent_domain(context, &attr);
 
-	CHECK(parent);
-	CHECK_EQ(ibv_dealloc_td(td), EBUSY);
-	CHECK_EQ(ibv_dealloc_pd(user.pd), EBUSY);
+	REQUIRE(parent);
+	REQUIRE_EQ(ibv_dealloc_td(td), EBUSY);
+	REQUIRE_EQ(ibv_dealloc_pd(user.pd), EBUSY);
 	qp_attr.send_cq = qp_attr.recv_cq = user.send_cq;
 	qp_attr.qp_type = IBV_QPT_RC;
 	qp_attr.cap = {8, 8, 1, 1, 0};
 
 	ibv_qp *qp = ibv_create_qp(parent, &qp_attr);
 
-	CHECK(qp);
-	CHECK_EQ(kernel->last_method(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE)
-			 .word[UVERBS_ATTR_CREATE_QP_PD_HANDLE],
-		 user.pd->handle);
-	CHECK_EQ(ibv_destroy_qp(qp), 0);
-	CHECK_EQ(ibv_dealloc_pd(parent), 0);
-	CHECK_EQ(ibv_dealloc_td(td), 0);
+	REQUIRE(qp);
+	REQUIRE_EQ(kernel->last_method(UVERBS_OBJECT_QP,
+				       UVERBS_METHOD_QP_CREATE)
+			   .word[UVERBS_ATTR_CREATE_QP_PD_HANDLE],
+		   user.pd->handle);
+	REQUIRE_EQ(ibv_destroy_qp(qp), 0);
+	REQUIRE_EQ(ibv_dealloc_pd(parent), 0);
+	REQUIRE_EQ(ibv_dealloc_td(td), 0);
 }
 
 struct Heap {
@@ -248,17 +249,17 @@ void test_allocators()
 	attr.pd = user.pd;
 	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
 	attr.alloc = heap_alloc;
-	CHECK(!ibv_alloc_parent_domain(context, &attr), "half an allocator");
-	CHECK_EQ(errno, EINVAL);
+	REQUIRE(!ibv_alloc_parent_domain(context, &attr), "half an allocator");
+	REQUIRE_EQ(errno, EINVAL);
 	attr.free = heap_free;
 	attr.comp_mask = 1u << 31;
-	CHECK(!ibv_alloc_parent_domain(context, &attr));
-	CHECK_EQ(errno, EINVAL);
+	REQUIRE(!ibv_alloc_parent_domain(context, &attr));
+	REQUIRE_EQ(errno, EINVAL);
 	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
 			 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 	attr.pd_context = &heap;
 	heap.pd = ibv_alloc_parent_domain(context, &attr);
-	CHECK(heap.pd);
+	REQUIRE(heap.pd);
 
 	init.send_cq = init.recv_cq = user.send_cq;
 	init.qp_type = IBV_QPT_RC;
@@ -269,25 +270,25 @@ void test_allocators()
 
 	ibv_qp *qp = ibv_create_qp_ex(context, &init);
 
-	CHECK(qp, "errno ", errno);
-	CHECK_EQ(heap.alive, 3, "both queues, and the request in the making");
-	CHECK_EQ(ibv_dealloc_pd(heap.pd), EBUSY);
-	CHECK_EQ(ibv_destroy_qp(qp), 0);
-	CHECK_EQ(heap.alive, 0);
+	REQUIRE(qp, "errno ", errno);
+	REQUIRE_EQ(heap.alive, 3, "both queues, and the request in the making");
+	REQUIRE_EQ(ibv_dealloc_pd(heap.pd), EBUSY);
+	REQUIRE_EQ(ibv_destroy_qp(qp), 0);
+	REQUIRE_EQ(heap.alive, 0);
 
 	heap.fails = true;
-	CHECK(!ibv_create_qp_ex(context, &init));
-	CHECK_EQ(errno, ENOMEM);
+	REQUIRE(!ibv_create_qp_ex(context, &init));
+	REQUIRE_EQ(errno, ENOMEM);
 	heap.fails = false;
 	heap.passes = true;
 	heap.calls = 0;
 	qp = ibv_create_qp_ex(context, &init);
-	CHECK(qp);
-	CHECK_EQ(heap.calls, 3);
-	CHECK_EQ(ibv_destroy_qp(qp), 0);
-	CHECK_EQ(heap.alive, 0);
-	CHECK(!heap.wrong, "arguments of its functions");
-	CHECK_EQ(ibv_dealloc_pd(heap.pd), 0);
+	REQUIRE(qp);
+	REQUIRE_EQ(heap.calls, 3);
+	REQUIRE_EQ(ibv_destroy_qp(qp), 0);
+	REQUIRE_EQ(heap.alive, 0);
+	REQUIRE(!heap.wrong, "arguments of its functions");
+	REQUIRE_EQ(ibv_dealloc_pd(heap.pd), 0);
 }
 
 /* Threads on one QP each, and two more that share one. */
@@ -328,9 +329,9 @@ void test_threads()
 
 		polled += ibv_poll_cq(user->send_cq, 16, wc);
 	}
-	CHECK_EQ(wrong.load(), 0);
-	CHECK_EQ(polled.load(), 4 * ROUNDS);
-	CHECK_EQ(engine.doorbells.size(), 4 * ROUNDS);
+	REQUIRE_EQ(wrong.load(), 0);
+	REQUIRE_EQ(polled.load(), 4 * ROUNDS);
+	REQUIRE_EQ(engine.doorbells.size(), 4 * ROUNDS);
 }
 
 void test_direct_access()
@@ -341,22 +342,22 @@ void test_direct_access()
 	User user;
 
 	calm_engine();
-	CHECK_EQ(pavodv_query_context(context, &ctx), 0);
+	REQUIRE_EQ(pavodv_query_context(context, &ctx), 0);
 	ctx.doorbell->pad0[0] = 0x5a;
-	CHECK_EQ(engine.doorbell_page()->pad0[0], 0x5a);
-	CHECK_EQ(pavodv_query_cq(user.send_cq, &cq), 0);
+	REQUIRE_EQ(engine.doorbell_page()->pad0[0], 0x5a);
+	REQUIRE_EQ(pavodv_query_cq(user.send_cq, &cq), 0);
 	cq.entries[3].timestamp = 33;
-	CHECK_EQ(user.side().send_cq->entry(3)->timestamp, 33);
-	CHECK_EQ(cq.count, 16);
-	CHECK_EQ(user.send(2, 1), 0);
-	CHECK_EQ(pavodv_query_qp(user.qp, &qp), 0);
-	CHECK_EQ(qp.sq_head, 2);
-	CHECK_EQ(qp.sq_wqe_cnt, 8);
-	CHECK(!memcmp(qp.sq, user.side().sq.memory, qp.sq_wqe_size));
-	CHECK_EQ(pavodv_skip_send(user.qp, 6, 70), 0);
-	CHECK_EQ(pavodv_skip_send(user.qp, 1, 80), ENOMEM);
-	CHECK_EQ(pavodv_kick_recv(user.qp), 0);
-	CHECK_EQ(engine.recv_kicks, 1);
+	REQUIRE_EQ(user.side().send_cq->entry(3)->timestamp, 33);
+	REQUIRE_EQ(cq.count, 16);
+	REQUIRE_EQ(user.send(2, 1), 0);
+	REQUIRE_EQ(pavodv_query_qp(user.qp, &qp), 0);
+	REQUIRE_EQ(qp.sq_head, 2);
+	REQUIRE_EQ(qp.sq_wqe_cnt, 8);
+	REQUIRE(!memcmp(qp.sq, user.side().sq.memory, qp.sq_wqe_size));
+	REQUIRE_EQ(pavodv_skip_send(user.qp, 6, 70), 0);
+	REQUIRE_EQ(pavodv_skip_send(user.qp, 1, 80), ENOMEM);
+	REQUIRE_EQ(pavodv_kick_recv(user.qp), 0);
+	REQUIRE_EQ(engine.recv_kicks, 1);
 }
 
 } // namespace

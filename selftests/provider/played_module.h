@@ -20,7 +20,7 @@
 
 #include "fake_uverbs.h"
 #include "pavo_dv.h"
-#include "tap.h"
+#include "../common/cases.h"
 
 extern fake::Kernel *kernel;
 extern ibv_context *context;
@@ -150,18 +150,18 @@ struct User {
 		ibv_qp_init_attr attr = {};
 
 		pd = ibv_alloc_pd(context);
-		CHECK(pd);
+		REQUIRE(pd);
 		send_cq = ibv_create_cq(context, 16, nullptr, nullptr, 0);
 		recv_cq = ibv_create_cq(context, 16, nullptr, nullptr, 0);
-		CHECK(send_cq && recv_cq, "errno ", errno);
+		REQUIRE(send_cq && recv_cq, "errno ", errno);
 		attr.send_cq = send_cq;
 		attr.recv_cq = recv_cq;
 		attr.qp_type = IBV_QPT_RC;
 		attr.sq_sig_all = all_signalled;
 		attr.cap = {wrs, wrs, 4, 4, 64};
 		qp = ibv_create_qp(pd, &attr);
-		CHECK(qp, "errno ", errno);
-		CHECK_EQ(attr.cap.max_inline_data, 64);
+		REQUIRE(qp, "errno ", errno);
+		REQUIRE_EQ(attr.cap.max_inline_data, 64);
 		go(state);
 	}
 
@@ -179,7 +179,7 @@ struct User {
 		ibv_qp_attr attr = {};
 
 		attr.qp_state = state;
-		CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+		REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 	}
 
 	QpSide &side() { return engine.qps.at(qp->qp_num); }
@@ -229,7 +229,7 @@ struct User {
 };
 
 /* The lists of cases. */
-using Cases = std::vector<tap::Case>;
+using common::Cases;
 
 void add_post_cases(Cases &cases);
 void add_poll_cases(Cases &cases);

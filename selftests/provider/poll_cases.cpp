@@ -21,27 +21,27 @@ void test_polling()
 	for (int round = 0; round < 50; round++) {
 		int burst = 1 + round % 8;
 
-		CHECK_EQ(user.send(burst, next), 0);
+		REQUIRE_EQ(user.send(burst, next), 0);
 		next += static_cast<uint64_t>(burst);
 		kernel->forget_calls();
 		engine.send_kicks = 0;
 		while (seen < next) {
 			int n = ibv_poll_cq(user.send_cq, 1 + round % 3, wc);
 
-			CHECK(n > 0);
+			REQUIRE(n > 0);
 			for (int i = 0; i < n; i++) {
-				CHECK_EQ(wc[i].wr_id, seen);
-				CHECK_EQ(wc[i].status, IBV_WC_SUCCESS);
-				CHECK_EQ(wc[i].opcode, IBV_WC_SEND);
-				CHECK_EQ(wc[i].qp_num, user.qp->qp_num);
+				REQUIRE_EQ(wc[i].wr_id, seen);
+				REQUIRE_EQ(wc[i].status, IBV_WC_SUCCESS);
+				REQUIRE_EQ(wc[i].opcode, IBV_WC_SEND);
+				REQUIRE_EQ(wc[i].qp_num, user.qp->qp_num);
 				seen++;
 			}
-			CHECK_EQ(user.side().send_cq->header()->cons, seen);
+			REQUIRE_EQ(user.side().send_cq->header()->cons, seen);
 		}
-		CHECK_EQ(ibv_poll_cq(user.send_cq, 20, wc), 0);
-		CHECK(kernel->calls().empty(), "polling is memory only");
-		CHECK_EQ(engine.send_kicks, 0);
-		CHECK_EQ(engine.recv_kicks, 0);
+		REQUIRE_EQ(ibv_poll_cq(user.send_cq, 20, wc), 0);
+		REQUIRE(kernel->calls().empty(), "polling is memory only");
+		REQUIRE_EQ(engine.send_kicks, 0);
+		REQUIRE_EQ(engine.recv_kicks, 0);
 	}
 }
 
@@ -52,12 +52,12 @@ void test_signalling()
 
 	calm_engine();
 	engine.completes = true;
-	CHECK_EQ(some.send(3, 1, 0), 0);
-	CHECK_EQ(some.send(1, 4), 0);
-	CHECK_EQ(ibv_poll_cq(some.send_cq, 8, wc), 1);
-	CHECK_EQ(wc[0].wr_id, 4);
-	CHECK_EQ(all.send(3, 1, 0), 0);
-	CHECK_EQ(ibv_poll_cq(all.send_cq, 8, wc), 3, "sq_sig_all");
+	REQUIRE_EQ(some.send(3, 1, 0), 0);
+	REQUIRE_EQ(some.send(1, 4), 0);
+	REQUIRE_EQ(ibv_poll_cq(some.send_cq, 8, wc), 1);
+	REQUIRE_EQ(wc[0].wr_id, 4);
+	REQUIRE_EQ(all.send(3, 1, 0), 0);
+	REQUIRE_EQ(ibv_poll_cq(all.send_cq, 8, wc), 3, "sq_sig_all");
 }
 
 void test_receiving()
@@ -68,11 +68,11 @@ void test_receiving()
 
 	calm_engine();
 	kernel->forget_calls();
-	CHECK_EQ(user.recv(8, 40), 0);
-	CHECK_EQ(user.side().rq_header()->prod, 8);
-	CHECK_EQ(engine.recv_kicks, 0, "posting receives is memory only");
-	CHECK(kernel->calls().empty(), "posting receives is memory only");
-	CHECK_EQ(user.recv(1, 99), ENOMEM);
+	REQUIRE_EQ(user.recv(8, 40), 0);
+	REQUIRE_EQ(user.side().rq_header()->prod, 8);
+	REQUIRE_EQ(engine.recv_kicks, 0, "posting receives is memory only");
+	REQUIRE(kernel->calls().empty(), "posting receives is memory only");
+	REQUIRE_EQ(user.recv(1, 99), ENOMEM);
 
 	pavo_data_seg data;
 
@@ -80,26 +80,26 @@ void test_receiving()
 	       user.side().rq.memory + PAVO_RQ_HEADER_SIZE +
 		       7 * user.side().rq_stride + sizeof(pavo_next_seg),
 	       sizeof(data));
-	CHECK_EQ(data.va, 0x2000);
+	REQUIRE_EQ(data.va, 0x2000);
 
 	cqe.qpn = user.qp->qp_num;
 	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_IMM;
 	cqe.opcode = PAVO_WQE_WRITE_IMM;
 	cqe.imm = 1234;
 	user.side().recv_cq->push(cqe);
-	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
-	CHECK_EQ(wc.wr_id, 40);
-	CHECK_EQ(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
-	CHECK_EQ(wc.imm_data, 1234);
-	CHECK_EQ(user.recv(1, 99), 0);
+	REQUIRE_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
+	REQUIRE_EQ(wc.wr_id, 40);
+	REQUIRE_EQ(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+	REQUIRE_EQ(wc.imm_data, 1234);
+	REQUIRE_EQ(user.recv(1, 99), 0);
 
 	user.side().rq_header()->flags = PAVO_RQ_NEED_KICK;
 	cqe.wqe = 1;
 	user.side().recv_cq->push(cqe);
-	CHECK_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
-	CHECK_EQ(wc.wr_id, 41);
-	CHECK_EQ(user.recv(1, 100), 0);
-	CHECK_EQ(engine.recv_kicks, 1, "in error the module must be told");
+	REQUIRE_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
+	REQUIRE_EQ(wc.wr_id, 41);
+	REQUIRE_EQ(user.recv(1, 100), 0);
+	REQUIRE_EQ(engine.recv_kicks, 1, "in error the module must be told");
 }
 
 void test_hostile_cqes()
@@ -110,36 +110,36 @@ void test_hostile_cqes()
 	CqSide &cq = *user.side().send_cq;
 
 	calm_engine();
-	CHECK_EQ(user.send(2, 7), 0);
+	REQUIRE_EQ(user.send(2, 7), 0);
 	cqe.qpn = user.qp->qp_num;
 	cqe.opcode = PAVO_WQE_SEND;
 	for (uint32_t wqe : {2u, 100u, 0x80000000u, UINT32_MAX}) {
 		cqe.wqe = wqe;
 		cq.push(cqe);
-		CHECK_EQ(ibv_poll_cq(user.send_cq, 1, wc), 1);
-		CHECK_EQ(wc[0].status, IBV_WC_GENERAL_ERR);
-		CHECK_EQ(wc[0].wr_id, 0);
-		CHECK_EQ(wc[0].qp_num, user.qp->qp_num);
+		REQUIRE_EQ(ibv_poll_cq(user.send_cq, 1, wc), 1);
+		REQUIRE_EQ(wc[0].status, IBV_WC_GENERAL_ERR);
+		REQUIRE_EQ(wc[0].wr_id, 0);
+		REQUIRE_EQ(wc[0].qp_num, user.qp->qp_num);
 	}
 	cqe.wqe = 0;
 	for (uint32_t qpn : {0u, 1u, 0xffffffu, 0x1000000u, UINT32_MAX}) {
 		cqe.qpn = qpn;
 		cq.push(cqe);
 	}
-	CHECK_EQ(ibv_poll_cq(user.send_cq, 16, wc), 0, "QPs nobody has");
-	CHECK_EQ(cq.header()->cons, cq.prod, "but they are consumed");
+	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 16, wc), 0, "QPs nobody has");
+	REQUIRE_EQ(cq.header()->cons, cq.prod, "but they are consumed");
 	cqe.qpn = user.qp->qp_num;
 	cq.push(cqe);
-	CHECK_EQ(ibv_poll_cq(user.send_cq, 16, wc), 1);
-	CHECK_EQ(wc[0].wr_id, 7, "the real one is not lost by that");
+	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 16, wc), 1);
+	REQUIRE_EQ(wc[0].wr_id, 7, "the real one is not lost by that");
 
 	/* The index is the provider's, whatever the header says. */
 	cq.header()->cons = 12345;
 	cqe.wqe = 1;
 	cq.push(cqe);
-	CHECK_EQ(ibv_poll_cq(user.send_cq, 16, wc), 1);
-	CHECK_EQ(wc[0].wr_id, 8);
-	CHECK_EQ(cq.header()->cons, cq.prod);
+	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 16, wc), 1);
+	REQUIRE_EQ(wc[0].wr_id, 8);
+	REQUIRE_EQ(cq.header()->cons, cq.prod);
 }
 
 void test_endless_ring()
@@ -163,7 +163,7 @@ void test_endless_ring()
 	for (int i = 0; i < 1000; i++) {
 		int n = ibv_poll_cq(user.send_cq, 64, wc);
 
-		CHECK(n >= 0 && n <= 64);
+		REQUIRE(n >= 0 && n <= 64);
 	}
 	stop = true;
 	writer.join();
@@ -178,23 +178,23 @@ void test_resize()
 	calm_engine();
 	engine.completes = true;
 	for (int size : {8, 64, 7, 1000, 16, 8, 32}) {
-		CHECK_EQ(user.send(7, next), 0);
+		REQUIRE_EQ(user.send(7, next), 0);
 		next += 7;
-		CHECK_EQ(ibv_poll_cq(user.send_cq, 3, wc), 3);
-		CHECK_EQ(wc[0].wr_id, seen);
-		CHECK_EQ(ibv_resize_cq(user.send_cq, size), 0);
-		CHECK(user.send_cq->cqe >= size);
-		CHECK_EQ(ibv_poll_cq(user.send_cq, 8, wc), 4, "size ", size);
+		REQUIRE_EQ(ibv_poll_cq(user.send_cq, 3, wc), 3);
+		REQUIRE_EQ(wc[0].wr_id, seen);
+		REQUIRE_EQ(ibv_resize_cq(user.send_cq, size), 0);
+		REQUIRE(user.send_cq->cqe >= size);
+		REQUIRE_EQ(ibv_poll_cq(user.send_cq, 8, wc), 4, "size ", size);
 		for (uint64_t i = 0; i < 4; i++)
-			CHECK_EQ(wc[i].wr_id, seen + 3 + i);
-		CHECK_EQ(user.side().send_cq->header()->cons, next);
+			REQUIRE_EQ(wc[i].wr_id, seen + 3 + i);
+		REQUIRE_EQ(user.side().send_cq->header()->cons, next);
 		seen = next;
 	}
 	for (uint32_t lie : {3u, 1u << 20, 0x80000000u}) {
 		engine.cqe_cnt_lie = lie;
-		CHECK_EQ(ibv_resize_cq(user.send_cq, 16), EPROTO);
+		REQUIRE_EQ(ibv_resize_cq(user.send_cq, 16), EPROTO);
 		engine.cqe_cnt_lie = 0;
-		CHECK_EQ(ibv_poll_cq(user.send_cq, 8, wc), 0);
+		REQUIRE_EQ(ibv_poll_cq(user.send_cq, 8, wc), 0);
 	}
 }
 
@@ -213,22 +213,22 @@ void test_extended()
 
 	ibv_cq_ex *cq = ibv_create_cq_ex(context, &init);
 
-	CHECK(cq, "errno ", errno);
+	REQUIRE(cq, "errno ", errno);
 	attr.send_cq = attr.recv_cq = ibv_cq_ex_to_cq(cq);
 	attr.qp_type = IBV_QPT_RC;
 	attr.cap = {8, 8, 1, 1, 0};
 
 	ibv_qp *qp = ibv_create_qp(user.pd, &attr);
 
-	CHECK(qp);
+	REQUIRE(qp);
 	CqSide &side = *engine.qps.at(qp->qp_num).send_cq;
 
-	CHECK_EQ(ibv_start_poll(cq, &poll), ENOENT);
+	REQUIRE_EQ(ibv_start_poll(cq, &poll), ENOENT);
 	/* nobody's entries alone: consumed, and the lock is free again */
 	cqe.qpn = 0xabcdef;
 	side.push(cqe);
-	CHECK_EQ(ibv_start_poll(cq, &poll), ENOENT);
-	CHECK_EQ(side.header()->cons, side.prod);
+	REQUIRE_EQ(ibv_start_poll(cq, &poll), ENOENT);
+	REQUIRE_EQ(side.header()->cons, side.prod);
 
 	cqe = {};
 	cqe.qpn = qp->qp_num;
@@ -240,21 +240,21 @@ void test_extended()
 	cqe.src_qp = 0x123456;
 	side.push(cqe);
 	side.push(cqe);
-	CHECK_EQ(ibv_start_poll(cq, &poll), 0);
-	CHECK_EQ(cq->status, IBV_WC_GENERAL_ERR, "it belongs to no request");
-	CHECK(ibv_wc_read_completion_ts(cq) == cqe.timestamp);
-	CHECK_EQ(ibv_wc_read_cvlan(cq), 77);
-	CHECK_EQ(ibv_wc_read_sl(cq), 3);
-	CHECK_EQ(ibv_wc_read_src_qp(cq), 0x123456);
-	CHECK_EQ(ibv_next_poll(cq), 0);
-	CHECK_EQ(ibv_next_poll(cq), ENOENT);
-	CHECK(side.header()->cons != side.prod, "told at the end only");
+	REQUIRE_EQ(ibv_start_poll(cq, &poll), 0);
+	REQUIRE_EQ(cq->status, IBV_WC_GENERAL_ERR, "it belongs to no request");
+	REQUIRE(ibv_wc_read_completion_ts(cq) == cqe.timestamp);
+	REQUIRE_EQ(ibv_wc_read_cvlan(cq), 77);
+	REQUIRE_EQ(ibv_wc_read_sl(cq), 3);
+	REQUIRE_EQ(ibv_wc_read_src_qp(cq), 0x123456);
+	REQUIRE_EQ(ibv_next_poll(cq), 0);
+	REQUIRE_EQ(ibv_next_poll(cq), ENOENT);
+	REQUIRE(side.header()->cons != side.prod, "told at the end only");
 	ibv_end_poll(cq);
-	CHECK_EQ(side.header()->cons, side.prod);
+	REQUIRE_EQ(side.header()->cons, side.prod);
 	poll.comp_mask = 1;
-	CHECK_EQ(ibv_start_poll(cq, &poll), EINVAL);
-	CHECK_EQ(ibv_destroy_qp(qp), 0);
-	CHECK_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	REQUIRE_EQ(ibv_start_poll(cq, &poll), EINVAL);
+	REQUIRE_EQ(ibv_destroy_qp(qp), 0);
+	REQUIRE_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
 }
 
 void test_destroyed_qp()
@@ -273,23 +273,23 @@ void test_destroyed_qp()
 
 	ibv_qp *doomed = ibv_create_qp(user.pd, &attr);
 
-	CHECK(doomed);
+	REQUIRE(doomed);
 	cqe.opcode = PAVO_WQE_SEND;
 	cqe.qpn = doomed->qp_num;
 	cq.push(cqe);
 	cqe.qpn = user.qp->qp_num;
 	calm_engine();
-	CHECK_EQ(user.send(1, 77), 0);
+	REQUIRE_EQ(user.send(1, 77), 0);
 	cq.push(cqe);
-	CHECK_EQ(ibv_destroy_qp(doomed), 0);
+	REQUIRE_EQ(ibv_destroy_qp(doomed), 0);
 
 	/* Its number is given out again at once. */
 	engine.next_qpn--;
 	doomed = ibv_create_qp(user.pd, &attr);
-	CHECK(doomed);
-	CHECK_EQ(ibv_poll_cq(user.send_cq, 4, wc), 1);
-	CHECK_EQ(wc[0].wr_id, 77);
-	CHECK_EQ(ibv_destroy_qp(doomed), 0);
+	REQUIRE(doomed);
+	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 4, wc), 1);
+	REQUIRE_EQ(wc[0].wr_id, 77);
+	REQUIRE_EQ(ibv_destroy_qp(doomed), 0);
 }
 
 void test_reset()
@@ -300,22 +300,22 @@ void test_reset()
 
 	calm_engine();
 	engine.completes = true;
-	CHECK_EQ(user.send(5, 1), 0);
-	CHECK_EQ(user.recv(5, 1), 0);
+	REQUIRE_EQ(user.send(5, 1), 0);
+	REQUIRE_EQ(user.recv(5, 1), 0);
 	cqe.qpn = user.qp->qp_num;
 	cqe.flags = PAVO_CQE_RECV;
 	cqe.opcode = PAVO_WQE_SEND;
 	user.side().recv_cq->push(cqe);
 	user.go(IBV_QPS_RESET);
-	CHECK_EQ(user.side().rq_header()->prod, 0, "counted since RESET");
-	CHECK_EQ(ibv_poll_cq(user.send_cq, 4, wc), 0, "entries of the past");
-	CHECK_EQ(ibv_poll_cq(user.recv_cq, 4, wc), 0, "entries of the past");
+	REQUIRE_EQ(user.side().rq_header()->prod, 0, "counted since RESET");
+	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 4, wc), 0, "entries of the past");
+	REQUIRE_EQ(ibv_poll_cq(user.recv_cq, 4, wc), 0, "entries of the past");
 
 	user.go(IBV_QPS_RTS);
-	CHECK_EQ(user.send(8, 50), 0, "all slots are free again");
-	CHECK_EQ(user.recv(8, 60), 0);
-	CHECK_EQ(ibv_poll_cq(user.send_cq, 1, wc), 1);
-	CHECK_EQ(wc[0].wr_id, 50);
+	REQUIRE_EQ(user.send(8, 50), 0, "all slots are free again");
+	REQUIRE_EQ(user.recv(8, 60), 0);
+	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 1, wc), 1);
+	REQUIRE_EQ(wc[0].wr_id, 50);
 }
 
 } // namespace

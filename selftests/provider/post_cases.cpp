@@ -11,14 +11,14 @@ void test_one_doorbell_per_chain()
 	User user;
 
 	calm_engine();
-	CHECK_EQ(user.send(1, 10), 0);
-	CHECK_EQ(engine.doorbells.size(), 1);
-	CHECK_EQ(engine.send_kicks, 1);
-	CHECK_EQ(user.send(6, 20), 0);
-	CHECK_EQ(engine.doorbells.size(), 2, "one for six requests");
-	CHECK_EQ(engine.send_kicks, 2);
-	CHECK_EQ(user.side().taken, 7, "the engine followed the chain");
-	CHECK_EQ(engine.doorbells[1] >> PAVO_DB_QPN_SHIFT, user.qp->qp_num);
+	REQUIRE_EQ(user.send(1, 10), 0);
+	REQUIRE_EQ(engine.doorbells.size(), 1);
+	REQUIRE_EQ(engine.send_kicks, 1);
+	REQUIRE_EQ(user.send(6, 20), 0);
+	REQUIRE_EQ(engine.doorbells.size(), 2, "one for six requests");
+	REQUIRE_EQ(engine.send_kicks, 2);
+	REQUIRE_EQ(user.side().taken, 7, "the engine followed the chain");
+	REQUIRE_EQ(engine.doorbells[1] >> PAVO_DB_QPN_SHIFT, user.qp->qp_num);
 }
 
 /* In a context of its own, with a page of its own, since it does not forget. */
@@ -31,18 +31,18 @@ void test_refused_write()
 	engine.page = kernel->make_region(page.info.size);
 	engine.db_cons = 0;
 	context = ibv_open_device(usual->device);
-	CHECK(context);
+	REQUIRE(context);
 	{
 		User user;
 
 		calm_engine();
 		engine.refuses_writes = true;
 		for (int chain = 1; chain <= 3; chain++) {
-			CHECK_EQ(user.send(2, 10 * chain), 0);
-			CHECK_EQ(engine.send_kicks, chain);
-			CHECK_EQ(engine.refused, 1, "once is enough");
+			REQUIRE_EQ(user.send(2, 10 * chain), 0);
+			REQUIRE_EQ(engine.send_kicks, chain);
+			REQUIRE_EQ(engine.refused, 1, "once is enough");
 		}
-		CHECK_EQ(user.side().taken, 6);
+		REQUIRE_EQ(user.side().taken, 6);
 		engine.refuses_writes = false;
 	}
 	ibv_close_device(context);
@@ -61,12 +61,12 @@ void test_kick_without_memory()
 		const uint32_t before = user.side().taken;
 
 		engine.lacks_memory = lacking;
-		CHECK_EQ(user.send(1, 10), 0);
-		CHECK_EQ(engine.lacks_memory, 0);
-		CHECK_EQ(user.side().taken, before + 1);
+		REQUIRE_EQ(user.send(1, 10), 0);
+		REQUIRE_EQ(engine.lacks_memory, 0);
+		REQUIRE_EQ(user.side().taken, before + 1);
 	}
-	CHECK_EQ(engine.doorbells.size(), 4);
-	CHECK_EQ(engine.send_kicks, 4);
+	REQUIRE_EQ(engine.doorbells.size(), 4);
+	REQUIRE_EQ(engine.send_kicks, 4);
 }
 
 void test_no_kick_when_polled()
@@ -75,10 +75,10 @@ void test_no_kick_when_polled()
 
 	calm_engine();
 	engine.doorbell_page()->flags = 0;
-	CHECK_EQ(user.send(3, 1), 0);
-	CHECK_EQ(engine.send_kicks, 0);
+	REQUIRE_EQ(user.send(3, 1), 0);
+	REQUIRE_EQ(engine.send_kicks, 0);
 	engine.drain();
-	CHECK_EQ(user.side().taken, 3);
+	REQUIRE_EQ(user.side().taken, 3);
 }
 
 void test_queue_full()
@@ -87,12 +87,12 @@ void test_queue_full()
 	int posted = 0;
 
 	calm_engine();
-	CHECK_EQ(user.send(10, 100, 0, &posted), ENOMEM);
-	CHECK_EQ(posted, 8, "bad_wr is the first that found no room");
-	CHECK_EQ(user.side().taken, 8, "those before it are posted");
-	CHECK_EQ(user.send(1, 200, 0, &posted), ENOMEM);
-	CHECK_EQ(posted, 0);
-	CHECK_EQ(engine.doorbells.size(), 1);
+	REQUIRE_EQ(user.send(10, 100, 0, &posted), ENOMEM);
+	REQUIRE_EQ(posted, 8, "bad_wr is the first that found no room");
+	REQUIRE_EQ(user.side().taken, 8, "those before it are posted");
+	REQUIRE_EQ(user.send(1, 200, 0, &posted), ENOMEM);
+	REQUIRE_EQ(posted, 0);
+	REQUIRE_EQ(engine.doorbells.size(), 1);
 
 	/* One signalled completion frees all before it. */
 	pavo_cqe cqe = {};
@@ -102,10 +102,10 @@ void test_queue_full()
 	cqe.wqe = 5;
 	cqe.opcode = PAVO_WQE_SEND;
 	user.side().send_cq->push(cqe);
-	CHECK_EQ(ibv_poll_cq(user.send_cq, 1, &wc), 1);
-	CHECK_EQ(wc.wr_id, 105);
-	CHECK_EQ(user.send(10, 300, 0, &posted), ENOMEM);
-	CHECK_EQ(posted, 6);
+	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 1, &wc), 1);
+	REQUIRE_EQ(wc.wr_id, 105);
+	REQUIRE_EQ(user.send(10, 300, 0, &posted), ENOMEM);
+	REQUIRE_EQ(posted, 6);
 }
 
 void test_bad_request_in_chain()
@@ -120,11 +120,11 @@ void test_bad_request_in_chain()
 	}
 	wr[1].opcode = IBV_WR_TSO;
 	wr[2].next = nullptr;
-	CHECK_EQ(ibv_post_send(user.qp, wr, &bad), EINVAL);
-	CHECK(bad == &wr[1]);
-	CHECK_EQ(user.side().taken, 1, "the one before it was posted");
-	CHECK_EQ(user.send(1, 5), 0);
-	CHECK_EQ(user.side().taken, 2, "the bad one left no hole");
+	REQUIRE_EQ(ibv_post_send(user.qp, wr, &bad), EINVAL);
+	REQUIRE(bad == &wr[1]);
+	REQUIRE_EQ(user.side().taken, 1, "the one before it was posted");
+	REQUIRE_EQ(user.send(1, 5), 0);
+	REQUIRE_EQ(user.side().taken, 2, "the bad one left no hole");
 }
 
 void test_states()
@@ -146,9 +146,9 @@ void test_states()
 		int posted = -1;
 
 		calm_engine();
-		CHECK_EQ(user.send(1, 1, 0, &posted), c.send, c.state);
-		CHECK_EQ(posted, c.send ? 0 : 1);
-		CHECK_EQ(user.recv(1, 1), c.recv, c.state);
+		REQUIRE_EQ(user.send(1, 1, 0, &posted), c.send, c.state);
+		REQUIRE_EQ(posted, c.send ? 0 : 1);
+		REQUIRE_EQ(user.recv(1, 1), c.recv, c.state);
 	}
 }
 
@@ -167,23 +167,23 @@ void test_ring_full()
 	calm_engine();
 	page->flags = 0;
 	for (int i = 0; i < PAVO_DB_RING_ENTRIES; i++)
-		CHECK_EQ(user.send(1, 1), 0);
-	CHECK_EQ(engine.send_kicks, 0);
-	CHECK_EQ(user.send(1, 1), 0, "a kick makes room");
-	CHECK_EQ(engine.send_kicks, 1);
+		REQUIRE_EQ(user.send(1, 1), 0);
+	REQUIRE_EQ(engine.send_kicks, 0);
+	REQUIRE_EQ(user.send(1, 1), 0, "a kick makes room");
+	REQUIRE_EQ(engine.send_kicks, 1);
 
 	engine.drains = false;
 	while (page->prod - page->cons < PAVO_DB_RING_ENTRIES)
-		CHECK_EQ(user.send(1, 1), 0);
-	CHECK_EQ(pavodv_ring(context, 0), EAGAIN);
-	CHECK_EQ(engine.send_kicks, 1);
+		REQUIRE_EQ(user.send(1, 1), 0);
+	REQUIRE_EQ(pavodv_ring(context, 0), EAGAIN);
+	REQUIRE_EQ(engine.send_kicks, 1);
 
 	int posted = -1;
 
-	CHECK_EQ(user.send(2, 1, 0, &posted), ENOMEM, "nobody drains");
-	CHECK_EQ(posted, 0, "nothing of the chain was posted");
-	CHECK(engine.send_kicks > 2 && engine.send_kicks < 1000,
-	      "tried, but not forever: ", engine.send_kicks);
+	REQUIRE_EQ(user.send(2, 1, 0, &posted), ENOMEM, "nobody drains");
+	REQUIRE_EQ(posted, 0, "nothing of the chain was posted");
+	REQUIRE(engine.send_kicks > 2 && engine.send_kicks < 1000,
+		"tried, but not forever: ", engine.send_kicks);
 	forget_doorbells();
 }
 
@@ -204,16 +204,16 @@ void test_hostile_page()
 			user.send(1, 1); /* any answer; sanitizers watch */
 			page->cons = cons;
 		}
-		CHECK_EQ(pavodv_ring(context, 0), 0);
-		CHECK(page->prod - cons <= 6, "the count is the provider's");
+		REQUIRE_EQ(pavodv_ring(context, 0), 0);
+		REQUIRE(page->prod - cons <= 6, "the count is the provider's");
 		forget_doorbells();
 	}
 	engine.drains = true;
 
 	User user;
 
-	CHECK_EQ(user.send(1, 1), 0);
-	CHECK_EQ(user.side().taken, 1);
+	REQUIRE_EQ(user.send(1, 1), 0);
+	REQUIRE_EQ(user.side().taken, 1);
 }
 
 /* The same queue, filled by ibv_wr_* calls. */
@@ -232,11 +232,11 @@ void test_built_chain()
 
 	ibv_qp *qp = ibv_create_qp_ex(context, &attr);
 
-	CHECK(qp, "errno ", errno);
+	REQUIRE(qp, "errno ", errno);
 	ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
 	QpSide &side = engine.qps.at(qp->qp_num);
 
-	CHECK(ex);
+	REQUIRE(ex);
 	qp->state = IBV_QPS_RTS;
 	calm_engine();
 	ibv_wr_start(ex);
@@ -246,11 +246,11 @@ void test_built_chain()
 		ibv_wr_send(ex);
 		ibv_wr_set_inline_data(ex, data, sizeof(data));
 	}
-	CHECK_EQ(engine.doorbells.size(), 0, "not before it is complete");
-	CHECK_EQ(ibv_wr_complete(ex), 0);
-	CHECK_EQ(engine.doorbells.size(), 1, "one for five requests");
-	CHECK_EQ(engine.send_kicks, 1);
-	CHECK_EQ(side.taken, 5);
+	REQUIRE_EQ(engine.doorbells.size(), 0, "not before it is complete");
+	REQUIRE_EQ(ibv_wr_complete(ex), 0);
+	REQUIRE_EQ(engine.doorbells.size(), 1, "one for five requests");
+	REQUIRE_EQ(engine.send_kicks, 1);
+	REQUIRE_EQ(side.taken, 5);
 
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
@@ -258,14 +258,14 @@ void test_built_chain()
 	ibv_wr_start(ex);
 	for (int i = 0; i < 4; i++)
 		ibv_wr_send(ex);
-	CHECK_EQ(ibv_wr_complete(ex), ENOMEM, "three are free");
-	CHECK_EQ(engine.doorbells.size(), 1, "nothing of these was posted");
-	CHECK_EQ(engine.send_kicks, 1);
-	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	REQUIRE_EQ(ibv_wr_complete(ex), ENOMEM, "three are free");
+	REQUIRE_EQ(engine.doorbells.size(), 1, "nothing of these was posted");
+	REQUIRE_EQ(engine.send_kicks, 1);
+	REQUIRE_EQ(ibv_destroy_qp(qp), 0);
 
 	attr.send_ops_flags = IBV_QP_EX_WITH_TSO;
-	CHECK(!ibv_create_qp_ex(context, &attr));
-	CHECK_EQ(errno, EOPNOTSUPP);
+	REQUIRE(!ibv_create_qp_ex(context, &attr));
+	REQUIRE_EQ(errno, EOPNOTSUPP);
 }
 
 } // namespace

@@ -48,21 +48,21 @@ void test_list()
 	ibv_device **list = ibv_get_device_list(nullptr);
 	int found = 0;
 
-	CHECK(list);
+	REQUIRE(list);
 	for (int i = 0; list[i]; i++) {
 		std::string name = ibv_get_device_name(list[i]);
 
-		CHECK(name != "foreign", "has no pavo_abi");
-		CHECK(name != "newer", "has a version we do not know");
+		REQUIRE(name != "foreign", "has no pavo_abi");
+		REQUIRE(name != "newer", "has a version we do not know");
 		if (name == "what-you-like") {
 			found++;
 			context = ibv_open_device(list[i]);
 		}
 	}
-	CHECK_EQ(found, 1);
-	CHECK(context, "errno ", errno);
+	REQUIRE_EQ(found, 1);
+	REQUIRE(context, "errno ", errno);
 	ibv_free_device_list(list);
-	CHECK(pavodv_is_supported(context));
+	REQUIRE(pavodv_is_supported(context));
 }
 
 /* The device there is; nullptr with errno if it does not open. */
@@ -72,7 +72,7 @@ ibv_context *open_device()
 	ibv_context *opened = nullptr;
 	int error = ENODEV;
 
-	CHECK(list);
+	REQUIRE(list);
 	for (int i = 0; list[i]; i++) {
 		if (strcmp(ibv_get_device_name(list[i]), "what-you-like"))
 			continue;
@@ -90,12 +90,12 @@ template <class F> std::string said(F f)
 	char text[512] = {};
 	int file = memfd_create("stderr", 0), before = dup(2);
 
-	CHECK(file >= 0 && before >= 0);
+	REQUIRE(file >= 0 && before >= 0);
 	dup2(file, 2);
 	f();
 	dup2(before, 2);
 	close(before);
-	CHECK(pread(file, text, sizeof(text) - 1, 0) >= 0);
+	REQUIRE(pread(file, text, sizeof(text) - 1, 0) >= 0);
 	close(file);
 	return text;
 }
@@ -117,25 +117,25 @@ void test_other_version()
 			error = errno;
 		});
 
-		CHECK(!opened);
-		CHECK_EQ(error, EPROTO);
-		CHECK(text.find("version " + std::to_string(version) +
-				", this provider knows " +
-				std::to_string(PAVO_ABI_VERSION)) !=
-			      std::string::npos,
-		      text);
+		REQUIRE(!opened);
+		REQUIRE_EQ(error, EPROTO);
+		REQUIRE(text.find("version " + std::to_string(version) +
+				  ", this provider knows " +
+				  std::to_string(PAVO_ABI_VERSION)) !=
+				std::string::npos,
+			text);
 	}
 	engine.abi_version = PAVO_ABI_VERSION;
 
 	ibv_context *opened = open_device();
 
-	CHECK(opened, "errno ", errno);
-	CHECK_EQ(ibv_close_device(opened), 0);
+	REQUIRE(opened, "errno ", errno);
+	REQUIRE_EQ(ibv_close_device(opened), 0);
 }
 
 void test_close()
 {
-	CHECK_EQ(ibv_close_device(context), 0);
+	REQUIRE_EQ(ibv_close_device(context), 0);
 }
 
 } // namespace
@@ -162,5 +162,5 @@ int main()
 	add_poll_cases(cases);
 	add_object_cases(cases);
 	cases.push_back({"closing", test_close});
-	return tap::run(cases);
+	return common::run(cases);
 }

@@ -17,31 +17,31 @@ static void check_ext_atomic(ibv_wr_opcode opcode, uint32_t op,
 	wr.sge[0].length = 8;
 	wr.wr.atomic.remote_addr = 0x123456789abcull;
 	wr.wr.atomic.rkey = 88;
-	CHECK_EQ(slot.send(wr, extension), 0);
-	CHECK_EQ(slot.name.word, op);
-	CHECK_EQ(slot.name.units, 5);
+	REQUIRE_EQ(slot.send(wr, extension), 0);
+	REQUIRE_EQ(slot.name.word, op);
+	REQUIRE_EQ(slot.name.units, 5);
 	check_next(slot, PAVO_WQE_SIGNALED, 0);
 	check_remote(slot, 0x123456789abcull, 88, 8);
 
 	auto segment = slot.at<pavo_ext_atomic_seg>(2);
 
-	CHECK_EQ(segment.swap_add, operands.swap_add);
-	CHECK_EQ(segment.swap_add_mask, operands.swap_add_mask);
-	CHECK_EQ(segment.compare, operands.compare);
-	CHECK_EQ(segment.compare_mask, operands.compare_mask);
+	REQUIRE_EQ(segment.swap_add, operands.swap_add);
+	REQUIRE_EQ(segment.swap_add_mask, operands.swap_add_mask);
+	REQUIRE_EQ(segment.compare, operands.compare);
+	REQUIRE_EQ(segment.compare_mask, operands.compare_mask);
 	check_data(slot, 4, wr.sge[0]);
 
 	wr.send_flags = IBV_SEND_FENCE;
 	wr.num_sge = 2;
-	CHECK_EQ(slot.send(wr, extension), 0, "the result may be scattered");
-	CHECK_EQ(slot.name.word, op | PAVO_DB_FENCE);
-	CHECK_EQ(slot.name.units, 6);
+	REQUIRE_EQ(slot.send(wr, extension), 0, "the result may be scattered");
+	REQUIRE_EQ(slot.name.word, op | PAVO_DB_FENCE);
+	REQUIRE_EQ(slot.name.units, 6);
 	wr.send_flags = IBV_SEND_INLINE;
-	CHECK_EQ(slot.send(wr, extension), EINVAL);
+	REQUIRE_EQ(slot.send(wr, extension), EINVAL);
 	wr.send_flags = 0;
-	CHECK_EQ(slot.send(wr), EINVAL, "verbs cannot ask for it");
+	REQUIRE_EQ(slot.send(wr), EINVAL, "verbs cannot ask for it");
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND})
-		CHECK_EQ(slot.send(wr, extension, type), EINVAL, type);
+		REQUIRE_EQ(slot.send(wr, extension, type), EINVAL, type);
 }
 
 void test_ext_atomics()
@@ -61,20 +61,20 @@ void test_imm64()
 	const Extension extension = {
 		.imm64 = {.imm = 0x0123456789abcdef, .reserved = 0}};
 
-	CHECK_EQ(slot.send(wr, extension), 0);
-	CHECK_EQ(slot.name.word, PAVO_WQE_IMM64);
-	CHECK_EQ(slot.name.units, 2);
+	REQUIRE_EQ(slot.send(wr, extension), 0);
+	REQUIRE_EQ(slot.name.word, PAVO_WQE_IMM64);
+	REQUIRE_EQ(slot.name.units, 2);
 	check_next(slot, PAVO_WQE_SOLICITED, 0);
-	CHECK_EQ(slot.at<pavo_imm64_seg>(1).imm, 0x0123456789abcdef);
-	CHECK_EQ(slot.at<pavo_imm64_seg>(1).reserved, 0);
-	CHECK_EQ(slot.send(wr), EINVAL, "verbs cannot ask for it");
+	REQUIRE_EQ(slot.at<pavo_imm64_seg>(1).imm, 0x0123456789abcdef);
+	REQUIRE_EQ(slot.at<pavo_imm64_seg>(1).reserved, 0);
+	REQUIRE_EQ(slot.send(wr), EINVAL, "verbs cannot ask for it");
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND})
-		CHECK_EQ(slot.send(wr, extension, type), EINVAL, type);
+		REQUIRE_EQ(slot.send(wr, extension, type), EINVAL, type);
 	wr.num_sge = 1;
-	CHECK_EQ(slot.send(wr, extension), EINVAL, "it has no entries");
+	REQUIRE_EQ(slot.send(wr, extension), EINVAL, "it has no entries");
 	wr.num_sge = 0;
 	wr.send_flags = IBV_SEND_INLINE;
-	CHECK_EQ(slot.send(wr, extension), EINVAL);
+	REQUIRE_EQ(slot.send(wr, extension), EINVAL);
 }
 
 /* The same of requests that are longest. */
@@ -96,9 +96,10 @@ void test_slot_end_extended()
 			WqeName name;
 
 			tight.slot_size = size;
-			CHECK_EQ(build_send_wqe(slot.get(), wr, tight, nullptr,
-						&extension, 0, &name),
-				 size < c.needs ? EINVAL : 0, size);
+			REQUIRE_EQ(build_send_wqe(slot.get(), wr, tight,
+						  nullptr, &extension, 0,
+						  &name),
+				   size < c.needs ? EINVAL : 0, size);
 		}
 	}
 }

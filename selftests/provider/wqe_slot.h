@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
+#include "../common/cases.h"
 #include "ops.h"
-#include "tap.h"
 #include "wqe.h"
 
 using namespace pavo;
@@ -85,20 +85,20 @@ inline void check_next(const TestSlot &slot, uint32_t flags, uint32_t imm)
 {
 	auto next = slot.at<pavo_next_seg>(0);
 
-	CHECK_EQ(next.next, 0, "a WQE is not linked until the next exists");
-	CHECK_EQ(next.size, 0);
-	CHECK_EQ(next.flags, flags);
-	CHECK_EQ(next.imm, imm);
-	CHECK(slot.clean_behind());
+	REQUIRE_EQ(next.next, 0, "a WQE is not linked until the next exists");
+	REQUIRE_EQ(next.size, 0);
+	REQUIRE_EQ(next.flags, flags);
+	REQUIRE_EQ(next.imm, imm);
+	REQUIRE(slot.clean_behind());
 }
 
 inline void check_data(const TestSlot &slot, unsigned units, const ibv_sge &sge)
 {
 	auto data = slot.at<pavo_data_seg>(units);
 
-	CHECK_EQ(data.byte_count, sge.length);
-	CHECK_EQ(data.lkey, sge.lkey);
-	CHECK_EQ(data.va, sge.addr);
+	REQUIRE_EQ(data.byte_count, sge.length);
+	REQUIRE_EQ(data.lkey, sge.lkey);
+	REQUIRE_EQ(data.va, sge.addr);
 }
 
 inline void check_remote(const TestSlot &slot, uint64_t va, uint32_t rkey,
@@ -106,9 +106,9 @@ inline void check_remote(const TestSlot &slot, uint64_t va, uint32_t rkey,
 {
 	auto remote = slot.at<pavo_raddr_seg>(1);
 
-	CHECK_EQ(remote.va, va);
-	CHECK_EQ(remote.rkey, rkey);
-	CHECK_EQ(remote.length, length);
+	REQUIRE_EQ(remote.va, va);
+	REQUIRE_EQ(remote.rkey, rkey);
+	REQUIRE_EQ(remote.length, length);
 }
 
 /* Cases of wqe_ext_cases.cpp. */

@@ -11,9 +11,9 @@
 #include <random>
 #include <vector>
 
+#include "../common/cases.h"
 #include "cqe.h"
 #include "queue.h"
-#include "tap.h"
 #include "wqe_slot.h"
 
 using namespace pavo;
@@ -25,10 +25,10 @@ void test_send()
 	TestSlot slot;
 	Wr wr(IBV_WR_SEND, 4, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
 
-	CHECK_EQ(slot.send(wr), 0);
+	REQUIRE_EQ(slot.send(wr), 0);
 	check_next(slot, PAVO_WQE_SIGNALED, 0);
-	CHECK_EQ(slot.name.word, PAVO_WQE_SEND | PAVO_DB_FENCE);
-	CHECK_EQ(slot.name.units, 4, "the empty entry takes no room");
+	REQUIRE_EQ(slot.name.word, PAVO_WQE_SEND | PAVO_DB_FENCE);
+	REQUIRE_EQ(slot.name.units, 4, "the empty entry takes no room");
 	check_data(slot, 1, wr.sge[0]);
 	check_data(slot, 2, wr.sge[1]);
 	check_data(slot, 3, wr.sge[3]);
@@ -41,19 +41,19 @@ void test_send_variants()
 	Wr with_inv(IBV_WR_SEND_WITH_INV, 1);
 
 	with_imm.imm_data = 0xcafe1234;
-	CHECK_EQ(imm.send(with_imm), 0);
+	REQUIRE_EQ(imm.send(with_imm), 0);
 	check_next(imm, PAVO_WQE_SOLICITED, 0xcafe1234);
-	CHECK_EQ(imm.name.word, PAVO_WQE_SEND_IMM);
-	CHECK_EQ(imm.name.units, 1);
+	REQUIRE_EQ(imm.name.word, PAVO_WQE_SEND_IMM);
+	REQUIRE_EQ(imm.name.units, 1);
 
 	with_inv.invalidate_rkey = 0xabc;
-	CHECK_EQ(inv.send(with_inv), 0);
+	REQUIRE_EQ(inv.send(with_inv), 0);
 	check_next(inv, 0, 0xabc);
-	CHECK_EQ(inv.name.word, PAVO_WQE_SEND_INV);
+	REQUIRE_EQ(inv.name.word, PAVO_WQE_SEND_INV);
 
-	CHECK_EQ(all.send(Wr(IBV_WR_SEND), IBV_QPT_RC, nullptr,
-			  PAVO_WQE_SIGNALED),
-		 0);
+	REQUIRE_EQ(all.send(Wr(IBV_WR_SEND), IBV_QPT_RC, nullptr,
+			    PAVO_WQE_SIGNALED),
+		   0);
 	check_next(all, PAVO_WQE_SIGNALED, 0);
 }
 
@@ -76,10 +76,10 @@ void test_rdma()
 		wr.imm_data = 0x11223344;
 		wr.wr.rdma.remote_addr = 0x123456789abcull;
 		wr.wr.rdma.rkey = 77;
-		CHECK_EQ(slot.send(wr), 0);
+		REQUIRE_EQ(slot.send(wr), 0);
 		check_next(slot, 0, c.imm);
-		CHECK_EQ(slot.name.word, c.op);
-		CHECK_EQ(slot.name.units, 4);
+		REQUIRE_EQ(slot.name.word, c.op);
+		REQUIRE_EQ(slot.name.units, 4);
 		check_remote(slot, 0x123456789abcull, 77, 300);
 		check_data(slot, 2, wr.sge[0]);
 		check_data(slot, 3, wr.sge[1]);
@@ -96,27 +96,27 @@ void test_atomics()
 	wr.wr.atomic.compare_add = 5;
 	wr.wr.atomic.swap = 6;
 	wr.wr.atomic.rkey = 88;
-	CHECK_EQ(cas.send(wr), 0);
+	REQUIRE_EQ(cas.send(wr), 0);
 	check_remote(cas, 0x8000, 88, 8);
-	CHECK_EQ(cas.at<pavo_atomic_seg>(2).compare, 5);
-	CHECK_EQ(cas.at<pavo_atomic_seg>(2).swap_add, 6);
+	REQUIRE_EQ(cas.at<pavo_atomic_seg>(2).compare, 5);
+	REQUIRE_EQ(cas.at<pavo_atomic_seg>(2).swap_add, 6);
 	check_data(cas, 3, wr.sge[0]);
-	CHECK_EQ(cas.name.word, PAVO_WQE_CMP_SWAP);
+	REQUIRE_EQ(cas.name.word, PAVO_WQE_CMP_SWAP);
 	check_next(cas, 0, 0);
 
 	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
-	CHECK_EQ(add.send(wr), 0);
-	CHECK_EQ(add.at<pavo_atomic_seg>(2).compare, 0);
-	CHECK_EQ(add.at<pavo_atomic_seg>(2).swap_add, 5);
-	CHECK_EQ(add.name.word, PAVO_WQE_FETCH_ADD);
-	CHECK_EQ(add.name.units, 4);
+	REQUIRE_EQ(add.send(wr), 0);
+	REQUIRE_EQ(add.at<pavo_atomic_seg>(2).compare, 0);
+	REQUIRE_EQ(add.at<pavo_atomic_seg>(2).swap_add, 5);
+	REQUIRE_EQ(add.name.word, PAVO_WQE_FETCH_ADD);
+	REQUIRE_EQ(add.name.units, 4);
 
 	wr.num_sge = 2;
-	CHECK_EQ(add.send(wr), 0, "the result may be scattered");
-	CHECK_EQ(add.name.units, 5);
+	REQUIRE_EQ(add.send(wr), 0, "the result may be scattered");
+	REQUIRE_EQ(add.name.units, 5);
 	wr.num_sge = 1;
 	wr.send_flags = IBV_SEND_INLINE;
-	CHECK_EQ(add.send(wr), EINVAL);
+	REQUIRE_EQ(add.send(wr), EINVAL);
 }
 
 void test_keys()
@@ -127,9 +127,9 @@ void test_keys()
 	ibv_mr mr = {};
 
 	wr.invalidate_rkey = 0x555;
-	CHECK_EQ(inv.send(wr), 0);
+	REQUIRE_EQ(inv.send(wr), 0);
 	check_next(inv, 0, 0x555);
-	CHECK_EQ(inv.name.word, PAVO_WQE_LOCAL_INV);
+	REQUIRE_EQ(inv.name.word, PAVO_WQE_LOCAL_INV);
 
 	mw.rkey = 0x700;
 	mr.lkey = 0x900;
@@ -140,22 +140,22 @@ void test_keys()
 				.addr = 0xa000,
 				.length = 4096,
 				.mw_access_flags = 3};
-	CHECK_EQ(bind.send(wr), 0);
+	REQUIRE_EQ(bind.send(wr), 0);
 
 	auto segment = bind.at<pavo_bind_seg>(1);
 
-	CHECK_EQ(segment.va, 0xa000);
-	CHECK_EQ(segment.length, 4096);
-	CHECK_EQ(segment.mw_rkey, 0x700);
-	CHECK_EQ(segment.new_rkey, 0x701);
-	CHECK_EQ(segment.mr_lkey, 0x900);
-	CHECK_EQ(segment.access, 3);
-	CHECK_EQ(bind.name.units, 3);
-	CHECK(bind.clean_behind());
+	REQUIRE_EQ(segment.va, 0xa000);
+	REQUIRE_EQ(segment.length, 4096);
+	REQUIRE_EQ(segment.mw_rkey, 0x700);
+	REQUIRE_EQ(segment.new_rkey, 0x701);
+	REQUIRE_EQ(segment.mr_lkey, 0x900);
+	REQUIRE_EQ(segment.access, 3);
+	REQUIRE_EQ(bind.name.units, 3);
+	REQUIRE(bind.clean_behind());
 	wr.bind_mw.bind_info.mr = nullptr;
-	CHECK_EQ(bind.send(wr), EINVAL);
+	REQUIRE_EQ(bind.send(wr), EINVAL);
 	wr.bind_mw.mw = nullptr;
-	CHECK_EQ(bind.send(wr), EINVAL);
+	REQUIRE_EQ(bind.send(wr), EINVAL);
 }
 
 void test_datagram()
@@ -167,19 +167,19 @@ void test_datagram()
 	memset(&av, 0x31, sizeof(av));
 	wr.wr.ud.remote_qpn = 0xff123456;
 	wr.wr.ud.remote_qkey = 0x80000001;
-	CHECK_EQ(slot.send(wr, IBV_QPT_UD, &av), 0);
+	REQUIRE_EQ(slot.send(wr, IBV_QPT_UD, &av), 0);
 
 	auto ud = slot.at<pavo_ud_seg>(1);
 
-	CHECK_EQ(ud.dest_qpn, 0x123456);
-	CHECK_EQ(ud.qkey, 0x80000001);
+	REQUIRE_EQ(ud.dest_qpn, 0x123456);
+	REQUIRE_EQ(ud.qkey, 0x80000001);
 	ud.dest_qpn = av.dest_qpn;
 	ud.qkey = av.qkey;
-	CHECK(!memcmp(&ud, &av, sizeof(av)), "the rest is the handle's");
+	REQUIRE(!memcmp(&ud, &av, sizeof(av)), "the rest is the handle's");
 	check_data(slot, 4, wr.sge[0]);
-	CHECK_EQ(slot.name.units, 5);
+	REQUIRE_EQ(slot.name.units, 5);
 	check_next(slot, 0, 0);
-	CHECK_EQ(slot.send(wr, IBV_QPT_UD, nullptr), EINVAL, "no handle");
+	REQUIRE_EQ(slot.send(wr, IBV_QPT_UD, nullptr), EINVAL, "no handle");
 }
 
 void test_inline()
@@ -197,24 +197,24 @@ void test_inline()
 		wr.sge[1] = {reinterpret_cast<uintptr_t>(data) + first,
 			     length - first, 0};
 		if (length > 100) {
-			CHECK_EQ(slot.send(wr), EINVAL, "max_inline is 100");
+			REQUIRE_EQ(slot.send(wr), EINVAL, "max_inline is 100");
 			continue;
 		}
-		CHECK_EQ(slot.send(wr), 0);
+		REQUIRE_EQ(slot.send(wr), 0);
 		if (!length) {
-			CHECK_EQ(slot.name.units, 1);
+			REQUIRE_EQ(slot.name.units, 1);
 			continue;
 		}
-		CHECK_EQ(slot.at<uint32_t>(1), PAVO_INLINE_SEG | length);
-		CHECK(!memcmp(slot.bytes.get() + PAVO_WQE_UNIT + 4, data,
-			      length));
-		CHECK_EQ(slot.name.units, 1 + (4 + length + 15) / 16);
+		REQUIRE_EQ(slot.at<uint32_t>(1), PAVO_INLINE_SEG | length);
+		REQUIRE(!memcmp(slot.bytes.get() + PAVO_WQE_UNIT + 4, data,
+				length));
+		REQUIRE_EQ(slot.name.units, 1 + (4 + length + 15) / 16);
 		check_next(slot, 0, 0);
 	}
 
 	TestSlot slot;
 
-	CHECK_EQ(slot.send(Wr(IBV_WR_RDMA_READ, 1, IBV_SEND_INLINE)), EINVAL);
+	REQUIRE_EQ(slot.send(Wr(IBV_WR_RDMA_READ, 1, IBV_SEND_INLINE)), EINVAL);
 }
 
 /* Which operation each service has (IBA table of transports). */
@@ -249,12 +249,12 @@ void test_services()
 		TestSlot slot;
 		Wr wr(c.opcode, 1);
 
-		CHECK_EQ(slot.send(wr, IBV_QPT_RC), c.rc ? 0 : EINVAL,
-			 "opcode ", c.opcode);
-		CHECK_EQ(slot.send(wr, IBV_QPT_UC), c.uc ? 0 : EINVAL,
-			 "opcode ", c.opcode);
-		CHECK_EQ(slot.send(wr, IBV_QPT_UD, &av), c.ud ? 0 : EINVAL,
-			 "opcode ", c.opcode);
+		REQUIRE_EQ(slot.send(wr, IBV_QPT_RC), c.rc ? 0 : EINVAL,
+			   "opcode ", c.opcode);
+		REQUIRE_EQ(slot.send(wr, IBV_QPT_UC), c.uc ? 0 : EINVAL,
+			   "opcode ", c.opcode);
+		REQUIRE_EQ(slot.send(wr, IBV_QPT_UD, &av), c.ud ? 0 : EINVAL,
+			   "opcode ", c.opcode);
 	}
 }
 
@@ -263,18 +263,18 @@ void test_refused()
 	TestSlot slot;
 	Wr wr(IBV_WR_SEND, 5);
 
-	CHECK_EQ(slot.send(wr), EINVAL, "max_sge is 4");
+	REQUIRE_EQ(slot.send(wr), EINVAL, "max_sge is 4");
 	wr.num_sge = -1;
-	CHECK_EQ(slot.send(wr), EINVAL);
+	REQUIRE_EQ(slot.send(wr), EINVAL);
 	wr.num_sge = 2;
 	wr.sge[0].length = 0x7fffffff;
 	wr.sge[1].length = 1;
-	CHECK_EQ(slot.send(wr), EINVAL, "2 GiB");
+	REQUIRE_EQ(slot.send(wr), EINVAL, "2 GiB");
 	wr.sge[1].length = 0;
-	CHECK_EQ(slot.send(wr), 0, "2 GiB less one");
+	REQUIRE_EQ(slot.send(wr), 0, "2 GiB less one");
 	wr.opcode = IBV_WR_RDMA_WRITE;
 	wr.sge[0].length = wr.sge[1].length = 0x80000000;
-	CHECK_EQ(slot.send(wr), EINVAL, "a sum of 2^32");
+	REQUIRE_EQ(slot.send(wr), EINVAL, "a sum of 2^32");
 }
 
 void test_slot_end()
@@ -287,9 +287,9 @@ void test_slot_end()
 		WqeName name;
 
 		tight.slot_size = size;
-		CHECK_EQ(build_send_wqe(slot.get(), wr, tight, nullptr, nullptr,
-					0, &name),
-			 size < 48 ? EINVAL : 0, size);
+		REQUIRE_EQ(build_send_wqe(slot.get(), wr, tight, nullptr,
+					  nullptr, 0, &name),
+			   size < 48 ? EINVAL : 0, size);
 	}
 }
 
@@ -297,25 +297,25 @@ void test_chain()
 {
 	TestSlot first, second;
 
-	CHECK_EQ(first.send(Wr(IBV_WR_RDMA_READ, 1)), 0);
-	CHECK_EQ(second.send(Wr(IBV_WR_SEND, 3, IBV_SEND_FENCE)), 0);
+	REQUIRE_EQ(first.send(Wr(IBV_WR_RDMA_READ, 1)), 0);
+	REQUIRE_EQ(second.send(Wr(IBV_WR_SEND, 3, IBV_SEND_FENCE)), 0);
 	link_wqe(first.bytes.get(), second.name, 5 * SLOT);
 
 	auto next = first.at<pavo_next_seg>(0);
 
-	CHECK_EQ(next.next & PAVO_DB_OP_MASK, PAVO_WQE_SEND);
-	CHECK_EQ(next.next & PAVO_DB_FENCE, PAVO_DB_FENCE);
-	CHECK_EQ(next.next >> PAVO_DB_OFFSET_SHIFT, 5 * SLOT / 16);
-	CHECK_EQ(next.size, second.name.units);
+	REQUIRE_EQ(next.next & PAVO_DB_OP_MASK, PAVO_WQE_SEND);
+	REQUIRE_EQ(next.next & PAVO_DB_FENCE, PAVO_DB_FENCE);
+	REQUIRE_EQ(next.next >> PAVO_DB_OFFSET_SHIFT, 5 * SLOT / 16);
+	REQUIRE_EQ(next.size, second.name.units);
 
 	uint64_t db = make_doorbell(0xabcdef, first.name, 4 * SLOT);
 
-	CHECK_EQ(db & PAVO_DB_OP_MASK, PAVO_WQE_READ);
-	CHECK_EQ(db & PAVO_DB_FENCE, 0);
-	CHECK_EQ(db >> PAVO_DB_OFFSET_SHIFT & PAVO_DB_OFFSET_MAX,
-		 4 * SLOT / 16);
-	CHECK_EQ(db >> PAVO_DB_SIZE_SHIFT & 0xff, first.name.units);
-	CHECK_EQ(db >> PAVO_DB_QPN_SHIFT, 0xabcdef);
+	REQUIRE_EQ(db & PAVO_DB_OP_MASK, PAVO_WQE_READ);
+	REQUIRE_EQ(db & PAVO_DB_FENCE, 0);
+	REQUIRE_EQ(db >> PAVO_DB_OFFSET_SHIFT & PAVO_DB_OFFSET_MAX,
+		   4 * SLOT / 16);
+	REQUIRE_EQ(db >> PAVO_DB_SIZE_SHIFT & 0xff, first.name.units);
+	REQUIRE_EQ(db >> PAVO_DB_QPN_SHIFT, 0xabcdef);
 }
 
 void test_recv()
@@ -327,7 +327,7 @@ void test_recv()
 
 	wr.sg_list = sge;
 	wr.num_sge = 3;
-	CHECK_EQ(build_recv_wqe(slot.bytes.get(), wr, limits), 0);
+	REQUIRE_EQ(build_recv_wqe(slot.bytes.get(), wr, limits), 0);
 	slot.name.units = 4;
 	check_next(slot, 0, 0);
 	check_data(slot, 1, sge[0]);
@@ -335,14 +335,14 @@ void test_recv()
 	check_data(slot, 3, sge[1]); /* zeros: the terminator */
 
 	wr.num_sge = 5;
-	CHECK_EQ(build_recv_wqe(slot.bytes.get(), wr, limits), EINVAL);
+	REQUIRE_EQ(build_recv_wqe(slot.bytes.get(), wr, limits), EINVAL);
 	wr.num_sge = 1;
 	limits.slot_size = 32;
-	CHECK_EQ(build_recv_wqe(slot.bytes.get(), wr, limits), EINVAL,
-		 "no room for the terminator");
+	REQUIRE_EQ(build_recv_wqe(slot.bytes.get(), wr, limits), EINVAL,
+		   "no room for the terminator");
 	limits.slot_size = SLOT;
 	sge[0].length = 0x80000000;
-	CHECK_EQ(build_recv_wqe(slot.bytes.get(), wr, limits), EINVAL);
+	REQUIRE_EQ(build_recv_wqe(slot.bytes.get(), wr, limits), EINVAL);
 }
 
 pavo_cqe sample_cqe()
@@ -368,27 +368,27 @@ void test_decode()
 
 	memset(&wc, 0xff, sizeof(wc));
 	decode_cqe(cqe, &wc);
-	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-	CHECK_EQ(wc.opcode, IBV_WC_RECV);
-	CHECK_EQ(wc.byte_len, 1234);
-	CHECK_EQ(wc.imm_data, 0x55667788);
-	CHECK_EQ(wc.qp_num, 0x42);
-	CHECK_EQ(wc.src_qp, 0x77);
-	CHECK_EQ(wc.pkey_index, 2);
-	CHECK_EQ(wc.sl, 5);
-	CHECK_EQ(wc.wc_flags, IBV_WC_WITH_IMM | IBV_WC_GRH);
-	CHECK_EQ(wc.vendor_err, 0);
+	REQUIRE_EQ(wc.status, IBV_WC_SUCCESS);
+	REQUIRE_EQ(wc.opcode, IBV_WC_RECV);
+	REQUIRE_EQ(wc.byte_len, 1234);
+	REQUIRE_EQ(wc.imm_data, 0x55667788);
+	REQUIRE_EQ(wc.qp_num, 0x42);
+	REQUIRE_EQ(wc.src_qp, 0x77);
+	REQUIRE_EQ(wc.pkey_index, 2);
+	REQUIRE_EQ(wc.sl, 5);
+	REQUIRE_EQ(wc.wc_flags, IBV_WC_WITH_IMM | IBV_WC_GRH);
+	REQUIRE_EQ(wc.vendor_err, 0);
 	/* the kind of IP header, in the place of a level that RoCE has not */
 	cqe.network_hdr_type = PAVO_NETWORK_IPV4;
 	decode_cqe(cqe, &wc);
-	CHECK_EQ(wc.sl, 2);
+	REQUIRE_EQ(wc.sl, 2);
 	cqe.network_hdr_type = PAVO_NETWORK_IPV6;
 	decode_cqe(cqe, &wc);
-	CHECK_EQ(wc.sl, 1);
+	REQUIRE_EQ(wc.sl, 1);
 	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_INV;
 	decode_cqe(cqe, &wc);
-	CHECK_EQ(wc.wc_flags, IBV_WC_WITH_INV);
-	CHECK_EQ(wc.invalidated_rkey, 0x55667788);
+	REQUIRE_EQ(wc.wc_flags, IBV_WC_WITH_INV);
+	REQUIRE_EQ(wc.invalidated_rkey, 0x55667788);
 }
 
 void test_decode_opcodes()
@@ -420,18 +420,18 @@ void test_decode_opcodes()
 		cqe.opcode = static_cast<uint8_t>(op);
 		cqe.flags = 0;
 		decode_cqe(cqe, &wc);
-		CHECK_EQ(wc.status, known ? IBV_WC_SUCCESS : IBV_WC_GENERAL_ERR,
-			 op);
+		REQUIRE_EQ(wc.status,
+			   known ? IBV_WC_SUCCESS : IBV_WC_GENERAL_ERR, op);
 		if (known)
-			CHECK_EQ(static_cast<int>(wc.opcode), send[op], op);
+			REQUIRE_EQ(static_cast<int>(wc.opcode), send[op], op);
 
 		cqe.flags = PAVO_CQE_RECV;
 		known = op == PAVO_WQE_SEND || op == PAVO_WQE_WRITE_IMM ||
 			op == PAVO_WQE_IMM64;
 		decode_cqe(cqe, &wc);
-		CHECK_EQ(wc.status, known ? IBV_WC_SUCCESS : IBV_WC_GENERAL_ERR,
-			 op);
-		CHECK(wc.opcode & IBV_WC_RECV);
+		REQUIRE_EQ(wc.status,
+			   known ? IBV_WC_SUCCESS : IBV_WC_GENERAL_ERR, op);
+		REQUIRE(wc.opcode & IBV_WC_RECV);
 	}
 }
 
@@ -445,24 +445,24 @@ void test_decode_status()
 		cqe.status = static_cast<uint8_t>(status);
 		cqe.vendor_err = PAVO_VE_LKEY;
 		decode_cqe(cqe, &wc);
-		CHECK_EQ(static_cast<int>(wc.status),
-			 known ? status : IBV_WC_GENERAL_ERR);
-		CHECK_EQ(wc.vendor_err, known ? PAVO_VE_LKEY : PAVO_VE_NONE);
+		REQUIRE_EQ(static_cast<int>(wc.status),
+			   known ? status : IBV_WC_GENERAL_ERR);
+		REQUIRE_EQ(wc.vendor_err, known ? PAVO_VE_LKEY : PAVO_VE_NONE);
 		/* A refused WQE may have had any opcode. */
 		cqe.opcode = 31;
 		decode_cqe(cqe, &wc);
-		CHECK(status == 0 || !known ||
-		      static_cast<int>(wc.status) == status);
+		REQUIRE(status == 0 || !known ||
+			static_cast<int>(wc.status) == status);
 	}
 }
 
 void test_owner()
 {
-	CHECK_EQ(owner_of_pass(0, 4), 1, "zeros are an empty ring");
-	CHECK_EQ(owner_of_pass(3, 4), 1);
-	CHECK_EQ(owner_of_pass(4, 4), 0);
-	CHECK_EQ(owner_of_pass(8, 4), 1);
-	CHECK_EQ(owner_of_pass(UINT32_MAX, 4), 0);
+	REQUIRE_EQ(owner_of_pass(0, 4), 1, "zeros are an empty ring");
+	REQUIRE_EQ(owner_of_pass(3, 4), 1);
+	REQUIRE_EQ(owner_of_pass(4, 4), 0);
+	REQUIRE_EQ(owner_of_pass(8, 4), 1);
+	REQUIRE_EQ(owner_of_pass(UINT32_MAX, 4), 0);
 }
 
 /* Entries that name WQEs that are not outstanding, all along the counts. */
@@ -473,34 +473,34 @@ void test_queue_indices()
 	uint32_t head = 0, tail = 0;
 	std::mt19937 random(1);
 
-	CHECK(queue.init(slots.data(), 8, TestSlot::limits(IBV_QPT_RC)));
+	REQUIRE(queue.init(slots.data(), 8, TestSlot::limits(IBV_QPT_RC)));
 	for (int i = 0; i < 100000; i++) {
 		uint32_t guess = tail - 20 + random() % 40;
 		uint64_t wr_id = 0;
 
 		while (random() % 3 && head - tail < 8) {
-			CHECK(queue.has_room(head));
+			REQUIRE(queue.has_room(head));
 			queue.remember(head, 1000 + head);
 			queue.set_head(++head);
 		}
-		CHECK_EQ(queue.has_room(head), head - tail < 8);
+		REQUIRE_EQ(queue.has_room(head), head - tail < 8);
 		if (guess - tail < head - tail) {
-			CHECK(queue.complete(guess, &wr_id));
-			CHECK_EQ(wr_id, 1000u + guess);
+			REQUIRE(queue.complete(guess, &wr_id));
+			REQUIRE_EQ(wr_id, 1000u + guess);
 			tail = guess + 1;
 		} else {
-			CHECK(!queue.complete(guess, &wr_id));
+			REQUIRE(!queue.complete(guess, &wr_id));
 		}
 	}
 	queue.reset();
-	CHECK(queue.has_room(0) && !queue.has_room(8));
+	REQUIRE(queue.has_room(0) && !queue.has_room(8));
 }
 
 } // namespace
 
 int main()
 {
-	return tap::run({
+	return common::run({
 		{"send", test_send},
 		{"send with immediate, invalidate, all signalled",
 		 test_send_variants},

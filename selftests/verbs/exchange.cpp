@@ -99,11 +99,12 @@ std::vector<Wc> wait_completions(Env &env, Side &side, Cq cq, uint32_t count,
 	if (wcs.size() < count) {
 		const Wc *last = wcs.empty() ? nullptr : &wcs.back();
 
-		fail(__FILE__, __LINE__,
-		     str(what, ": ", wcs.size(), " of ", count,
-			 " completions came; the last says ",
-			 last ? ibv_wc_status_str(last->status) : "nothing",
-			 "; QP state ", int(state_of(side))));
+		common::fail(__FILE__, __LINE__,
+			     str(what, ": ", wcs.size(), " of ", count,
+				 " completions came; the last says ",
+				 last ? ibv_wc_status_str(last->status) :
+					"nothing",
+				 "; QP state ", int(state_of(side))));
 	}
 	return wcs;
 }

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <iostream>
 #include <mutex>
 #include <thread>
@@ -27,13 +26,6 @@ std::vector<Test> &registry()
 	static std::vector<Test> tests;
 
 	return tests;
-}
-
-void fail(const char *file, int line, const std::string &text)
-{
-	const char *base = strrchr(file, '/');
-
-	throw Failure(str(base ? base + 1 : file, ":", line, ": ", text));
 }
 
 void note(const std::string &text)

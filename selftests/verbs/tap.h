@@ -1,31 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The test registry, the check macros and the TAP printer of pavo-verbs.
+ * The test registry and the TAP printer of pavo-verbs.
  *
  * Owns: the list of tests and everything that is printed on stdout.
- * Used by: every *_tests.cpp (PV_TEST, REQUIRE) and main.cpp (run_all).
+ * Used by: every *_tests.cpp (PV_TEST) and main.cpp (run_all).
  * Touches: nothing of verbs.
  */
 #pragma once
 
 #include <functional>
 #include <map>
-#include <sstream>
-#include <stdexcept>
-#include <string>
 #include <vector>
+
+#include "../common/check.h"
 
 namespace pv {
 
 class Env;
 
-struct Failure : std::runtime_error {
-	using std::runtime_error::runtime_error;
-};
-
-struct Skip : std::runtime_error {
-	using std::runtime_error::runtime_error;
-};
+using common::Failure;
+using common::Skip;
+using common::str;
 
 /* Where a test can run. */
 enum class Needs {
@@ -51,16 +46,6 @@ struct Register {
 				      std::move(body)});
 	}
 };
-
-template <typename... Parts> std::string str(const Parts &...parts)
-{
-	std::ostringstream out;
-
-	(out << ... << parts);
-	return out.str();
-}
-
-[[noreturn]] void fail(const char *file, int line, const std::string &text);
 
 /* A failure that is excused: only the one whose text says so. */
 struct Known {
@@ -109,21 +94,3 @@ int run_all(Env &env, const RunOptions &options);
 #define PV_TEST(name, what) PV_TEST_IN(pv::Needs::any, name, what)
 #define PV_TEST_LOCAL(name, what) PV_TEST_IN(pv::Needs::local, name, what)
 #define PV_TEST_TWO_CPUS(name, what) PV_TEST_IN(pv::Needs::two_cpus, name, what)
-
-#define REQUIRE(cond, ...)                                     \
-	do {                                                   \
-		if (!(cond))                                   \
-			pv::fail(__FILE__, __LINE__,           \
-				 pv::str(#cond, " is false; ", \
-					 ##__VA_ARGS__));      \
-	} while (0)
-
-#define REQUIRE_EQ(got, want, ...)                                         \
-	do {                                                               \
-		auto got_ = (got);                                         \
-		decltype(got_) want_ = static_cast<decltype(got_)>(want);  \
-		if (!(got_ == want_))                                      \
-			pv::fail(__FILE__, __LINE__,                       \
-				 pv::str(#got, " is ", +got_, ", wanted ", \
-					 +want_, "; ", ##__VA_ARGS__));    \
-	} while (0)
