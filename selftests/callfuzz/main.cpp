@@ -2,20 +2,16 @@
 /*
  * main.cpp - pavo-callfuzz: programs of calls to the module, in a guest with adapters wa0
  * and wb0 for the witness; the others it makes itself. Prints TAP.
- *
- * Usage: pavo-callfuzz --world SCRIPT [--corpus FOLDER]... [--seconds N] [--seed N]
- *                      [--save FOLDER] [--out FOLDER] [--least N] [--patience N]
- *        pavo-callfuzz --world SCRIPT --replay FILE [--times N] [--tell]
  */
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <getopt.h>
 #include <iterator>
 #include <random>
 #include <stdexcept>
 
+#include "../common/options.h"
 #include "fuzzer.h"
 
 using namespace callfuzz;
@@ -32,88 +28,34 @@ struct Asked {
 	bool tell = false;
 };
 
-[[noreturn]] void usage()
-{
-	fputs("usage: pavo-callfuzz --world SCRIPT [--corpus FOLDER]... "
-	      "[--seconds N]\n"
-	      "         [--seed N] [--save FOLDER] [--out FOLDER] [--least N] "
-	      "[--patience N]\n"
-	      "       pavo-callfuzz --world SCRIPT --replay FILE [--times N] "
-	      "[--tell]\n",
-	      stderr);
-	exit(2);
-}
-
-void take_option(Asked &asked, char letter, const char *text)
-{
-	const auto number = uint32_t(text ? strtoul(text, nullptr, 0) : 0);
-
-	switch (letter) {
-	case 'w':
-		asked.options.script = text;
-		break;
-	case 'c':
-		asked.corpus.push_back(text);
-		break;
-	case 's':
-		asked.seconds = number;
-		break;
-	case 'e':
-		asked.seed = number;
-		break;
-	case 'k':
-		asked.save = text;
-		break;
-	case 'o':
-		asked.options.out = text;
-		break;
-	case 'l':
-		asked.least = number;
-		break;
-	case 'p':
-		asked.options.patience = number;
-		break;
-	case 'm':
-		asked.options.call_ms = number;
-		break;
-	case 'r':
-		asked.replay = text;
-		break;
-	case 'n':
-		asked.times = number;
-		break;
-	case 't':
-		asked.tell = true;
-		break;
-	default:
-		usage();
-	}
-}
-
 Asked parse(int argc, char **argv)
 {
-	static const option longs[] = {
-		{"world", required_argument, nullptr, 'w'},
-		{"corpus", required_argument, nullptr, 'c'},
-		{"seconds", required_argument, nullptr, 's'},
-		{"seed", required_argument, nullptr, 'e'},
-		{"save", required_argument, nullptr, 'k'},
-		{"out", required_argument, nullptr, 'o'},
-		{"least", required_argument, nullptr, 'l'},
-		{"patience", required_argument, nullptr, 'p'},
-		{"call-ms", required_argument, nullptr, 'm'},
-		{"replay", required_argument, nullptr, 'r'},
-		{"times", required_argument, nullptr, 'n'},
-		{"tell", no_argument, nullptr, 't'},
-		{},
-	};
+	common::CommandLine app(
+		"pavo-callfuzz - programs of calls to the module, in a "
+		"guest\nPrints TAP.");
 	Asked asked;
-	int c;
+	Options &options = asked.options;
 
-	while ((c = getopt_long(argc, argv, "", longs, nullptr)) != -1)
-		take_option(asked, char(c), optarg);
-	if (asked.options.script.empty() || optind != argc)
-		usage();
+	app.add_option("--world", options.script, "world.sh")->required();
+	app.add_list("--corpus", asked.corpus,
+		     "folder of programs to begin with; may be repeated");
+	app.add_option("--seconds", asked.seconds,
+		       "how long programs at random are run (0)");
+	app.add_option("--seed", asked.seed, "of the programs at random");
+	app.add_option("--save", asked.save,
+		       "folder for programs that reach new places");
+	app.add_option("--out", options.out,
+		       "folder for what the host shall see");
+	app.add_option("--least", asked.least,
+		       "places of the module to be reached (0)");
+	app.add_option("--patience", options.patience,
+		       "seconds until something hangs (60)");
+	app.add_option("--call-ms", options.call_ms,
+		       "milliseconds until the next call does not wait (20)");
+	app.add_option("--replay", asked.replay, "run this program only");
+	app.add_option("--times", asked.times, "how often it is run (1)");
+	app.add_flag("--tell", asked.tell, "print how each call ended");
+	app.read(argc, argv);
 	return asked;
 }
 

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * main.cpp - pavo-faults: wrong input from user space, in a guest.
- *
- * Usage: pavo-faults --dev A --peer B [--only TEXT] [--seed N] [--seconds N]
- *                    [--patience N] [--list]
  * Two pavo devices that reach each other, both in this guest. Prints TAP and,
  * at the end, how the counters of the devices have moved.
  */
-#include <cstdlib>
-#include <cstring>
-#include <getopt.h>
-
 #include "../common/adapter.h"
+#include "../common/options.h"
 #include "cases.h"
 
 using namespace faults;
@@ -28,63 +22,28 @@ struct Options {
 	bool list = false;
 };
 
-[[noreturn]] void usage()
-{
-	fputs("usage: pavo-faults --dev A --peer B [--only TEXT] [--seed N]\n"
-	      "                   [--seconds N] [--patience N] [--list]\n",
-	      stderr);
-	exit(2);
-}
-
 Options parse(int argc, char **argv)
 {
-	static const option longs[] = {
-		{"dev", required_argument, nullptr, 'd'},
-		{"peer", required_argument, nullptr, 'p'},
-		{"only", required_argument, nullptr, 'o'},
-		{"seed", required_argument, nullptr, 's'},
-		{"seconds", required_argument, nullptr, 'n'},
-		{"patience", required_argument, nullptr, 'w'},
-		{"list", no_argument, nullptr, 'l'},
-		{},
-	};
+	common::CommandLine app(
+		"pavo-faults - wrong input from user space, in a guest\n"
+		"Prints TAP.");
 	Options options;
-	int c;
+	World &world = options.world;
 
-	while ((c = getopt_long(argc, argv, "", longs, nullptr)) != -1) {
-		uint32_t number = optarg ?
-					  static_cast<uint32_t>(
-						  strtoul(optarg, nullptr, 0)) :
-					  0;
-
-		switch (c) {
-		case 'd':
-			options.world.name_a = optarg;
-			break;
-		case 'p':
-			options.world.name_b = optarg;
-			break;
-		case 'o':
-			options.only = optarg;
-			break;
-		case 's':
-			options.world.seed = number;
-			break;
-		case 'n':
-			options.world.fuzz_seconds = number;
-			break;
-		case 'w':
-			patience = number;
-			break;
-		case 'l':
-			options.list = true;
-			break;
-		default:
-			usage();
-		}
-	}
-	if (options.world.name_a.empty() || options.world.name_b.empty())
-		usage();
+	app.add_option("--dev", world.name_a, "the adapter that is misused")
+		->required();
+	app.add_option("--peer", world.name_b,
+		       "another that it reaches, in this guest, too")
+		->required();
+	app.add_option("--only", options.only,
+		       "cases whose name contains this text");
+	app.add_option("--seed", world.seed, "of the random cases");
+	app.add_option("--seconds", world.fuzz_seconds,
+		       "how long the random ones take (20)");
+	app.add_option("--patience", patience,
+		       "seconds to wait for what must come (20)");
+	app.add_flag("--list", options.list, "print the names of the cases");
+	app.read(argc, argv);
 	return options;
 }
 

@@ -8,16 +8,15 @@
  *
  * Owns: the command line. Works with any driver; output is TAP.
  */
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <vector>
 
-#include <getopt.h>
 #include <unistd.h>
 
 #include "env.h"
+#include "gid_option.h"
 #include "local_host.h"
 #include "remote_host.h"
 #include "tap.h"
@@ -36,52 +35,6 @@ struct Options {
 	pv::EnvOptions env;
 	pv::RunOptions run;
 };
-
-constexpr const char *usage =
-	R"(usage: pavo-verbs --dev NAME (--peer NAME | --connect HOST | --server)
-  --gid v4|v6            which kind of GID to use (v4)
-  --gid-index N          a GID of --dev by its index
-  --peer-gid-index N     a GID of --peer by its index
-  --server               serve as the other end of a --connect
-  --once                 end after the first client (with --server)
-  --port N               TCP port of the control connection (18515)
-  --swap                 the other end plays the active part
-  --only TEXT            only tests whose name contains TEXT (repeatable)
-  --two-cpus             only tests that need two CPUs, and those of --only
-  --skip TEXT            leave those tests out (repeatable)
-  --known FILE           lines "TEST | text | reason": known failures of a peer
-  --list                 list the tests and what they check
-  --large BYTES          size of the large messages (64 MiB)
-  --huge                 messages of 2 GiB - 1 too
-  --many N               queue pairs on each adapter in scale.many_qps (256)
-  --races N              writes that race with the end of their key (100000)
-  --patience SECONDS     how long one completion may take (20)
-  --limit SECONDS        how long one test may take (120)
-)";
-
-[[noreturn]] void bad_usage()
-{
-	std::cerr << usage;
-	exit(2);
-}
-
-uint64_t number(const char *text)
-{
-	char *end = nullptr;
-	uint64_t value = strtoull(text, &end, 0);
-
-	if (end == text || *end)
-		bad_usage();
-	return value;
-}
-
-void take_gid(Options &o, const std::string &kind)
-{
-	if (kind != "v4" && kind != "v6")
-		bad_usage();
-	o.dev.gid = o.peer.gid = kind == "v6" ? pv::GidKind::v6 :
-						pv::GidKind::v4;
-}
 
 std::string trim(const std::string &text)
 {
@@ -112,127 +65,69 @@ void read_known(Options &o, const std::string &path)
 	}
 }
 
-/* An option, and what becomes of its value, which is in optarg. */
-struct Choice {
-	const char *name;
-	bool has_value;
-	void (*take)(Options &o);
-};
+/* Where the other end is; a program that lists its tests needs none. */
+void check_ends(const Options &o)
+{
+	const bool ends =
+		!o.connect.empty() + !o.peer.device.empty() + o.server == 1;
 
-const Choice choices[] = {
-	{"dev", true,
-	 [](Options &o) {
-		 o.dev.device = optarg;
-	 }},
-	{"peer", true,
-	 [](Options &o) {
-		 o.peer.device = optarg;
-	 }},
-	{"gid", true,
-	 [](Options &o) {
-		 take_gid(o, optarg);
-	 }},
-	{"gid-index", true,
-	 [](Options &o) {
-		 o.dev.gid_index = int(number(optarg));
-	 }},
-	{"peer-gid-index", true,
-	 [](Options &o) {
-		 o.peer.gid_index = int(number(optarg));
-	 }},
-	{"server", false,
-	 [](Options &o) {
-		 o.server = true;
-	 }},
-	{"once", false,
-	 [](Options &o) {
-		 o.once = true;
-	 }},
-	{"port", true,
-	 [](Options &o) {
-		 o.port = uint16_t(number(optarg));
-	 }},
-	{"connect", true,
-	 [](Options &o) {
-		 o.connect = optarg;
-	 }},
-	{"swap", false,
-	 [](Options &o) {
-		 o.swap = true;
-	 }},
-	{"only", true,
-	 [](Options &o) {
-		 o.run.only.push_back(optarg);
-	 }},
-	{"two-cpus", false,
-	 [](Options &o) {
-		 o.run.two_cpus = true;
-	 }},
-	{"skip", true,
-	 [](Options &o) {
-		 o.run.skip.push_back(optarg);
-	 }},
-	{"known", true,
-	 [](Options &o) {
-		 read_known(o, optarg);
-	 }},
-	{"list", false,
-	 [](Options &o) {
-		 o.list = true;
-	 }},
-	{"large", true,
-	 [](Options &o) {
-		 o.env.large = number(optarg);
-	 }},
-	{"huge", false,
-	 [](Options &o) {
-		 o.env.huge = true;
-	 }},
-	{"many", true,
-	 [](Options &o) {
-		 o.env.many = uint32_t(number(optarg));
-	 }},
-	{"races", true,
-	 [](Options &o) {
-		 o.env.races = uint32_t(number(optarg));
-	 }},
-	{"patience", true,
-	 [](Options &o) {
-		 o.env.patience_ms = uint32_t(number(optarg)) * 1000;
-	 }},
-	{"limit", true,
-	 [](Options &o) {
-		 o.run.limit_seconds = unsigned(number(optarg));
-	 }},
-	{"help", false,
-	 [](Options &) {
-		 std::cout << usage;
-		 exit(0);
-	 }},
-};
+	if (!o.list && (o.dev.device.empty() || !ends))
+		throw CLI::ValidationError(
+			"--dev is needed, and one of --peer, --connect and "
+			"--server");
+}
 
 Options parse(int argc, char **argv)
 {
+	common::CommandLine app(
+		"pavo-verbs - a matrix of tests between two verbs "
+		"devices\nPrints TAP.");
 	Options o;
-	std::vector<option> known;
-	int which = 0;
+	auto seconds = [&](const char *name, auto &&take, const char *help) {
+		app.add_option_function<uint32_t>(name, take, help);
+	};
 
-	for (const Choice &choice : choices)
-		known.push_back({choice.name, choice.has_value, nullptr, 0});
-	known.push_back({});
-	for (int c;
-	     (c = getopt_long(argc, argv, "", known.data(), &which)) != -1;) {
-		if (c)
-			bad_usage();
-		choices[which].take(o);
-	}
-	if (optind != argc)
-		bad_usage();
-	if (o.list)
-		return o;
-	if (o.dev.device.empty() ||
-	    o.server + !o.connect.empty() + !o.peer.device.empty() != 1)
-		bad_usage();
+	app.add_option("--dev", o.dev.device, "a device of this machine");
+	app.add_option("--peer", o.peer.device, "another, in this process");
+	app.add_option("--connect", o.connect,
+		       "the machine where --server was given");
+	app.add_flag("--server", o.server, "be the other end of a --connect");
+	app.add_flag("--once", o.once,
+		     "end after the first client (with --server)");
+	app.add_option("--port", o.port,
+		       "TCP port of the control connection (18515)");
+	app.add_flag("--swap", o.swap, "the other end plays the active part");
+	pv::add_gid_option(app, o.dev, o.peer);
+	app.add_option("--gid-index", o.dev.gid_index,
+		       "a GID of --dev by its index");
+	app.add_option("--peer-gid-index", o.peer.gid_index,
+		       "a GID of --peer by its index");
+	app.add_list("--only", o.run.only,
+		     "only tests whose name contains TEXT; may be repeated");
+	app.add_flag("--two-cpus", o.run.two_cpus,
+		     "only tests that need two CPUs, and those of --only");
+	app.add_list("--skip", o.run.skip,
+		     "leave those tests out; may be repeated");
+	app.add_option_function<std::string>(
+		"--known",
+		[&](const std::string &file) { read_known(o, file); },
+		"lines \"TEST | text | reason\": known failures of a peer");
+	app.add_flag("--list", o.list, "list the tests and what they check");
+	app.add_option("--large", o.env.large,
+		       "size of the large messages (64 MiB)");
+	app.add_flag("--huge", o.env.huge, "messages of 2 GiB - 1 too");
+	app.add_option("--many", o.env.many,
+		       "queue pairs on each adapter in scale.many_qps (256)");
+	app.add_option("--races", o.env.races,
+		       "writes that race with the end of their key (100000)");
+	seconds(
+		"--patience", [&](uint32_t n) { o.env.patience_ms = n * 1000; },
+		"how long one completion may take (20)");
+	seconds(
+		"--limit", [&](uint32_t n) { o.run.limit_seconds = n; },
+		"how long one test may take (120)");
+	app.callback([&] { check_ends(o); });
+	app.read(argc, argv);
 	return o;
 }
 

@@ -15,9 +15,8 @@
 #include <chrono>
 #include <iostream>
 
-#include <getopt.h>
-
 #include "env.h"
+#include "gid_option.h"
 #include "link.h"
 #include "tap.h"
 
@@ -68,55 +67,28 @@ struct Options {
 	uint32_t patience_ms = 8000;
 };
 
-[[noreturn]] void bad_usage()
-{
-	std::cerr << "usage: pavo-traffic --dev A --peer B [--gid v4|v6] "
-		     "[--mtu BYTES] [--patience SECONDS] "
-		     "[--timeout EXPONENT]\n";
-	exit(2);
-}
-
 Options parse(int argc, char **argv)
 {
-	static const option names[] = {
-		{"dev", 1, nullptr, 'd'},      {"peer", 1, nullptr, 'p'},
-		{"gid", 1, nullptr, 'g'},      {"mtu", 1, nullptr, 'm'},
-		{"patience", 1, nullptr, 't'}, {"timeout", 1, nullptr, 'e'},
-		{nullptr, 0, nullptr, 0}};
+	common::CommandLine app(
+		"pavo-traffic - verified messages between two devices "
+		"until told to stop");
 	Options o;
-	int c;
 
 	/* Bears a netdevice that is away for a while: 8 times 1.07 s. */
 	o.link.timeout = 18;
-
-	while ((c = getopt_long(argc, argv, "", names, nullptr)) != -1) {
-		switch (c) {
-		case 'd':
-			o.dev.device = optarg;
-			break;
-		case 'p':
-			o.peer.device = optarg;
-			break;
-		case 'm':
-			o.link.mtu = atoi(optarg);
-			break;
-		case 't':
-			o.patience_ms = uint32_t(atoi(optarg)) * 1000;
-			break;
-		case 'e':
-			o.link.timeout = uint8_t(atoi(optarg));
-			break;
-		case 'g':
-			o.dev.gid = o.peer.gid = std::string(optarg) == "v6" ?
-							 pv::GidKind::v6 :
-							 pv::GidKind::v4;
-			break;
-		default:
-			bad_usage();
-		}
-	}
-	if (o.dev.device.empty() || o.peer.device.empty())
-		bad_usage();
+	app.add_option("--dev", o.dev.device, "a device")->required();
+	app.add_option("--peer", o.peer.device, "its peer")->required();
+	pv::add_gid_option(app, o.dev, o.peer);
+	app.add_option("--mtu", o.link.mtu, "bytes (the most that both can)");
+	app.add_option_function<uint32_t>(
+		"--patience",
+		[&](uint32_t seconds) { o.patience_ms = seconds * 1000; },
+		"seconds that a completion may take (8)");
+	app.add_option_function<unsigned>(
+		"--timeout",
+		[&](unsigned exponent) { o.link.timeout = uint8_t(exponent); },
+		"of acknowledgements, as verbs have it (18)");
+	app.read(argc, argv);
 	return o;
 }
 

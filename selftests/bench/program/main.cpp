@@ -4,13 +4,6 @@
  *
  * Owns: arguments, the matrix of tests, the result lines (one JSON object per
  * test on stdout). Run in a guest by ../guest.sh, once per driver and round.
- *
- * usage: pavo-bench [options] DEVICE DEVICE
- *   --ops write,read,send   --tests bandwidth,rate,latency
- *   --sizes 2,64,...        --wait events|polling
- *   --service rc|ud|windows   what a device has none of has no line
- *   --scale N   N times the messages     --seed N   of the data
- *   --maps FILE   copies the program's memory map there, for the profiler
  */
 #include <algorithm>
 #include <cerrno>
@@ -18,16 +11,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
+#include <map>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <system_error>
 
-#include <getopt.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../common/options.h"
 #include "tests.h"
 
 namespace bench {
@@ -226,104 +218,48 @@ void run_all(const Options &options)
 			}
 }
 
-std::vector<std::string> words(const char *list)
-{
-	std::istringstream stream(list);
-	std::vector<std::string> result;
-	std::string word;
-
-	while (std::getline(stream, word, ','))
-		result.push_back(word);
-	return result;
-}
-
-/* Those of `all` that the list names, in the order of the list. */
-template <typename T>
-std::vector<T> chosen(const char *list, std::initializer_list<T> all)
-{
-	std::vector<T> result;
-
-	for (const std::string &word : words(list)) {
-		auto found = std::find_if(all.begin(), all.end(), [&](T each) {
-			return word == name_of(each);
-		});
-		if (found == all.end())
-			throw std::invalid_argument("no such thing: " + word);
-		result.push_back(*found);
-	}
-	return result;
-}
-
-Service service(std::string_view name)
-{
-	if (name == "rc")
-		return Service::rc;
-	if (name == "ud")
-		return Service::ud;
-	if (name == "windows")
-		return Service::windows;
-	throw std::invalid_argument("services are rc, ud and windows");
-}
-
-std::vector<size_t> sizes(const char *list)
-{
-	std::vector<size_t> result;
-
-	for (const std::string &word : words(list)) {
-		size_t size = std::stoul(word);
-
-		if (!size || size > max_size)
-			throw std::invalid_argument("sizes are 1 to 1048576");
-		result.push_back(size);
-	}
-	return result;
-}
-
 Options parse(int argc, char **argv)
 {
-	static const option known[] = {
-		{"ops", required_argument, nullptr, 'o'},
-		{"tests", required_argument, nullptr, 't'},
-		{"sizes", required_argument, nullptr, 's'},
-		{"wait", required_argument, nullptr, 'w'},
-		{"service", required_argument, nullptr, 'v'},
-		{"scale", required_argument, nullptr, 'n'},
-		{"seed", required_argument, nullptr, 'r'},
-		{"maps", required_argument, nullptr, 'm'},
-		{},
-	};
+	const std::map<std::string, Op> ops{
+		{"write", Op::write}, {"read", Op::read}, {"send", Op::send}};
+	const std::map<std::string, Kind> kinds{{"bandwidth", Kind::bandwidth},
+						{"rate", Kind::rate},
+						{"latency", Kind::latency}};
+	const std::map<std::string, Wait> waits{{"events", Wait::events},
+						{"polling", Wait::polling}};
+	const std::map<std::string, Service> services{{"rc", Service::rc},
+						      {"ud", Service::ud},
+						      {"windows",
+						       Service::windows}};
+	common::CommandLine app(
+		"pavo-bench - measures a pair of verbs devices, whatever "
+		"driver they have\nPrints a line of JSON for each test.");
 	Options options;
-	int c;
+	auto list = [&](const char *name, auto &values, const auto &names,
+			const char *help) {
+		app.add_list(name, values, help)
+			->delimiter(',')
+			->transform(CLI::CheckedTransformer(names));
+	};
 
-	while ((c = getopt_long(argc, argv, "", known, nullptr)) != -1) {
-		std::string_view value = optarg ? optarg : "";
-
-		if (c == 'o')
-			options.ops =
-				chosen(optarg, {Op::write, Op::read, Op::send});
-		else if (c == 't')
-			options.kinds =
-				chosen(optarg, {Kind::bandwidth, Kind::rate,
-						Kind::latency});
-		else if (c == 's')
-			options.sizes = sizes(optarg);
-		else if (c == 'w' && value == "polling")
-			options.wait = Wait::polling;
-		else if (c == 'v')
-			options.service = service(value);
-		else if (c == 'n')
-			options.scale = std::max(1, atoi(optarg));
-		else if (c == 'r')
-			options.seed = strtoull(optarg, nullptr, 0);
-		else if (c == 'm')
-			options.maps = optarg;
-		else if (c != 'w' || value != "events")
-			throw std::invalid_argument("see the top of main.cpp");
-	}
-	if (optind + 2 != argc)
-		throw std::invalid_argument("two devices, please");
-	options.devices[0] = argv[optind];
-	options.devices[1] = argv[optind + 1];
+	list("--ops", options.ops, ops, "what is done");
+	list("--tests", options.kinds, kinds, "what is measured");
+	app.add_list("--sizes", options.sizes, "bytes of a message")
+		->delimiter(',')
+		->check(CLI::Range(size_t(1), max_size));
+	app.add_option("--wait", options.wait, "how for completions (events)")
+		->transform(CLI::CheckedTransformer(waits));
+	app.add_option("--service", options.service,
+		       "what a device has none of has no line (rc)")
+		->transform(CLI::CheckedTransformer(services));
+	app.add_option("--scale", options.scale, "so many times the messages")
+		->check(CLI::PositiveNumber);
+	app.add_option("--seed", options.seed, "of the data (1)");
+	app.add_option("--maps", options.maps,
+		       "file for the program's memory map, for the profiler");
+	app.add_option("FIRST", options.devices[0], "a device")->required();
+	app.add_option("SECOND", options.devices[1], "its peer")->required();
+	app.read(argc, argv);
 	return options;
 }
 

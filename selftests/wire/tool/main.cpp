@@ -13,47 +13,17 @@
 #include <cstring>
 #include <filesystem>
 
-#include <getopt.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../common/options.h"
 #include "machine.h"
 
 namespace fs = std::filesystem;
 using namespace pw;
 
 namespace {
-
-constexpr const char *help =
-	R"(pavo-wire - test one queue pair of an RDMA device from the other end of its wire
-
-usage: pavo-wire --device DEV --interface IF [options] SCRIPT|FOLDER...
-       pavo-wire --check SCRIPT|FOLDER...
-
-  --device DEV      the verbs device under test; its network interface is one end
-                    of a veth pair
-  --interface IF    the other end of that pair; must be up, without any address
-  --peer4 ADDRESS   IPv4 address the scripts speak from (default 10.9.0.2)
-  --peer6 ADDRESS   IPv6 address the scripts speak from (default fd00:9::2)
-                    Both need a route and a permanent neighbour entry (IF's MAC)
-                    on DEV's interface, and must belong to no interface.
-  --type TYPE       what DEV is: pavo (default) or rxe. On rxe a script that says
-                    rxe-differs and fails is skipped; on pavo a counter that
-                    does not exist is a failure
-  --only TEXT       only cases whose name contains TEXT (may be repeated)
-  --patience S      seconds to wait for what must happen (default 10)
-  --limit S         seconds one case may take in all (default 30)
-  --list            print the names of the cases and end
-  --check           only check the grammar of the scripts, and that each expects
-                    something; needs no device
-  --kmsg            write the name of each case to the kernel's log
-  --trace           print the packets of every case, not only of failed ones
-  --help            this text
-
-Prints TAP. Exit status: 0 all passed, 1 something failed, 2 usage, 4 all skipped.
-The language is described in README.md next to the scripts.
-)";
 
 enum Result { passed = 0, failed = 1, skipped = 4 };
 
@@ -76,101 +46,67 @@ struct Planned {
 	std::exit(2);
 }
 
-unsigned positive(const char *text)
-{
-	const uint64_t number = evaluate(text);
-
-	if (!number || number > 3600)
-		usage(std::string("bad number of seconds: ") + text);
-	return static_cast<unsigned>(number);
-}
-
-/* One long option: what it does with its argument (nullptr if it has none). */
-struct Known {
-	const char *name;
-	bool argument;
-	void (*apply)(Options &o, const char *text);
-};
-
-constexpr Known known_options[] = {
-	{"device", true,
-	 [](Options &o, const char *text) {
-		 o.setup.device = text;
-	 }},
-	{"interface", true,
-	 [](Options &o, const char *text) {
-		 o.setup.interface = text;
-	 }},
-	{"peer4", true,
-	 [](Options &o, const char *text) {
-		 o.setup.peer4 = parse_address(text);
-	 }},
-	{"peer6", true,
-	 [](Options &o, const char *text) {
-		 o.setup.peer6 = parse_address(text);
-	 }},
-	{"type", true,
-	 [](Options &o, const char *text) {
-		 o.type = text;
-	 }},
-	{"only", true,
-	 [](Options &o, const char *text) {
-		 o.only.push_back(text);
-	 }},
-	{"patience", true,
-	 [](Options &o, const char *text) {
-		 o.setup.patience = 1000000000ll * positive(text);
-	 }},
-	{"limit", true,
-	 [](Options &o, const char *text) {
-		 o.limit = positive(text);
-	 }},
-	{"list", false,
-	 [](Options &o, const char *) {
-		 o.list = true;
-	 }},
-	{"check", false,
-	 [](Options &o, const char *) {
-		 o.check = true;
-	 }},
-	{"trace", false,
-	 [](Options &o, const char *) {
-		 o.trace = true;
-	 }},
-	{"kmsg", false,
-	 [](Options &o, const char *) {
-		 o.kmsg = true;
-	 }},
-	{"help", false,
-	 [](Options &, const char *) {
-		 std::fputs(help, stdout);
-		 std::exit(0);
-	 }},
-};
-
 Options parse_options(int argc, char **argv)
 {
-	std::vector<option> table;
+	common::CommandLine app(
+		"pavo-wire - test one queue pair of an RDMA device from "
+		"the other end of its wire");
 	Options o;
+	unsigned patience = 0;
+	auto address = [&](const char *name, Address &to, const char *help) {
+		app.add_option_function<std::string>(
+			name,
+			[&](const std::string &text) {
+				to = parse_address(text);
+			},
+			help);
+	};
 
-	for (const Known &known : known_options)
-		table.push_back({known.name, known.argument, nullptr, 0});
-	table.push_back({});
 	o.setup.peer4 = parse_address("10.9.0.2");
 	o.setup.peer6 = parse_address("fd00:9::2");
-	for (int at = 0;;) {
-		const int c = getopt_long(argc, argv, "", table.data(), &at);
-
-		if (c == -1)
-			break;
-		if (c != 0)
-			std::exit(2);
-		known_options[at].apply(o, optarg);
-	}
-	o.paths.assign(argv + optind, argv + argc);
+	app.footer("Prints TAP. Exit status: 0 all passed, 1 something failed, "
+		   "2 usage, 4 all skipped.\n"
+		   "The language is described in README.md next to the "
+		   "scripts. Both peer addresses need a\nroute and a "
+		   "permanent neighbour entry (the MAC of --interface) on the "
+		   "device's\ninterface, and must belong to no interface.");
+	app.add_rest("SCRIPT", o.paths, "scripts, and folders of them")
+		->required();
+	app.add_option("--device", o.setup.device,
+		       "the verbs device under test; its network interface is "
+		       "one end of a veth pair");
+	app.add_option("--interface", o.setup.interface,
+		       "the other end of that pair; must be up, without any "
+		       "address");
+	address("--peer4", o.setup.peer4,
+		"IPv4 address the scripts speak from (10.9.0.2)");
+	address("--peer6", o.setup.peer6,
+		"IPv6 address the scripts speak from (fd00:9::2)");
+	app.add_option("--type", o.type,
+		       "what the device is: pavo (default) or rxe. On rxe a "
+		       "script that says rxe-differs and fails is skipped; on "
+		       "pavo a counter that does not exist is a failure");
+	app.add_list("--only", o.only,
+		     "only cases whose name contains TEXT; may be repeated");
+	app.add_option("--patience", patience,
+		       "seconds to wait for what must happen (10)")
+		->check(CLI::Range(1, 3600));
+	app.add_option("--limit", o.limit,
+		       "seconds one case may take in all (30)")
+		->check(CLI::Range(1, 3600));
+	app.add_flag("--list", o.list, "print the names of the cases and end");
+	app.add_flag("--check", o.check,
+		     "only check the grammar of the scripts, and that each "
+		     "expects something; needs no device");
+	app.add_flag("--kmsg", o.kmsg,
+		     "write the name of each case to the kernel's log");
+	app.add_flag("--trace", o.trace,
+		     "print the packets of every case, not only of failed "
+		     "ones");
+	app.read(argc, argv);
+	if (patience)
+		o.setup.patience = 1000000000ll * patience;
 	o.setup.pavo = o.type == "pavo";
-	if (o.paths.empty())
-		usage("no script given");
 	if (!o.list && !o.check &&
 	    (o.setup.device.empty() || o.setup.interface.empty()))
 		usage("--device and --interface are needed");

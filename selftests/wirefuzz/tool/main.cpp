@@ -6,97 +6,49 @@
  * Owns: the command line. Called by guest.sh in a guest, as root.
  */
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
 
-#include <getopt.h>
-
+#include "../../common/options.h"
 #include "campaign.h"
 
 namespace {
 
 using namespace wf;
 
-constexpr char usage[] =
-	"usage: pavo-wirefuzz [OPTION...] [DIALOGUE...]\n"
-	"  Plays the dialogues of the files; with --seconds or --count also new ones.\n"
-	"  --device NAME      the adapter (wf0)\n"
-	"  --interface NAME   the other end of its wire (wtool)\n"
-	"  --seconds N        how long new dialogues are played\n"
-	"  --count N          how many\n"
-	"  --seed N           of the choices (1)\n"
-	"  --failures         allocations of the kernel fail now and then\n"
-	"  --patience N       seconds for the witness to make progress (30)\n"
-	"  --out FOLDER       for dialogues that were wrong, and the last ones\n"
-	"  --save FOLDER      for few dialogues that reach what all reached\n"
-	"  --print            prints the first COUNT dialogues; needs no adapter\n";
-
-enum Option {
-	device = 256,
-	interface,
-	seconds,
-	count,
-	seed,
-	failures,
-	patience,
-	out,
-	save,
-	print_only,
-	help
+struct Asked {
+	Options options;
+	bool only_print = false;
 };
 
-const option long_options[] = {
-	{"device", required_argument, nullptr, device},
-	{"interface", required_argument, nullptr, interface},
-	{"seconds", required_argument, nullptr, seconds},
-	{"count", required_argument, nullptr, count},
-	{"seed", required_argument, nullptr, seed},
-	{"failures", no_argument, nullptr, failures},
-	{"patience", required_argument, nullptr, patience},
-	{"out", required_argument, nullptr, out},
-	{"save", required_argument, nullptr, save},
-	{"print", no_argument, nullptr, print_only},
-	{"help", no_argument, nullptr, help},
-	{}};
-
-/* Return: false: not understood. */
-bool take_option(int chosen, Options &options, bool &only_print)
+Asked parse_arguments(int argc, char **argv)
 {
-	switch (chosen) {
-	case device:
-		options.device = optarg;
-		return true;
-	case interface:
-		options.interface = optarg;
-		return true;
-	case seconds:
-		options.seconds = std::atof(optarg);
-		return true;
-	case count:
-		options.count = std::strtoull(optarg, nullptr, 0);
-		return true;
-	case seed:
-		options.seed = std::strtoull(optarg, nullptr, 0);
-		return true;
-	case failures:
-		options.failures = true;
-		return true;
-	case patience:
-		options.patience =
-			static_cast<unsigned>(std::strtoul(optarg, nullptr, 0));
-		return true;
-	case out:
-		options.out = optarg;
-		return true;
-	case save:
-		options.save = optarg;
-		return true;
-	case print_only:
-		only_print = true;
-		return true;
-	}
-	return false;
+	common::CommandLine app(
+		"pavo-wirefuzz - plays the dialogues of files; with "
+		"--seconds or --count also new ones");
+	Asked asked;
+	Options &options = asked.options;
+
+	app.add_rest("DIALOGUE", options.files, "dialogues to begin with");
+	app.add_option("--device", options.device, "the adapter (wf0)");
+	app.add_option("--interface", options.interface,
+		       "the other end of its wire (wtool)");
+	app.add_option("--seconds", options.seconds,
+		       "how long new dialogues are played");
+	app.add_option("--count", options.count, "how many");
+	app.add_option("--seed", options.seed, "of the choices (1)");
+	app.add_flag("--failures", options.failures,
+		     "allocations of the kernel fail now and then");
+	app.add_option("--patience", options.patience,
+		       "seconds for the witness to make progress (30)");
+	app.add_option("--out", options.out,
+		       "folder for dialogues that were wrong, and the last "
+		       "ones");
+	app.add_option("--save", options.save,
+		       "folder for few dialogues that reach what all reached");
+	app.add_flag("--print", asked.only_print,
+		     "print the first COUNT dialogues; needs no adapter");
+	app.read(argc, argv);
+	return asked;
 }
 
 /* What is invented can be read again. */
@@ -144,20 +96,13 @@ int play_all(Options &options)
 
 int main(int argc, char **argv)
 {
-	Options options;
-	bool only_print = false;
-	int chosen;
-
 	std::setvbuf(stdout, nullptr, _IOLBF, 0);
-	while ((chosen = getopt_long(argc, argv, "", long_options, nullptr)) !=
-	       -1)
-		if (!take_option(chosen, options, only_print)) {
-			std::fputs(usage, chosen == help ? stdout : stderr);
-			return chosen == help ? 0 : 2;
-		}
-	options.files.assign(argv + optind, argv + argc);
+
+	Asked asked = parse_arguments(argc, argv);
+
 	try {
-		return only_print ? print_some(options) : play_all(options);
+		return asked.only_print ? print_some(asked.options) :
+					  play_all(asked.options);
 	} catch (const std::exception &fault) {
 		std::printf("# %s\n", fault.what());
 		return 1;
