@@ -5,7 +5,7 @@
  *
  * Owns: the types that tests speak (work requests by region handle and offset,
  * completions, specs). Implemented by: LocalHost (libibverbs in this process)
- * and RemoteHost (the same, behind a socket). Used by: every test.
+ * and remote_host() (the same, behind a socket). Used by: every test.
  *
  * Everything that crosses the socket is trivially copyable or a vector of such;
  * both ends are the same program.

@@ -156,8 +156,7 @@ int run(const Options &o)
 	env_options.two_machines = !o.connect.empty();
 	run_options.two_machines = env_options.two_machines;
 	if (env_options.two_machines)
-		there = std::make_unique<pv::RemoteHost>(
-			pv::connect_to(o.connect, o.port, 60));
+		there = pv::remote_host(pv::connect_to(o.connect, o.port, 60));
 	else
 		there = std::make_unique<pv::LocalHost>(o.peer);
 	if (o.swap) {

@@ -42,7 +42,7 @@ public:
 			serve_and_leave(device, fds[1]);
 		}
 		close(fds[1]);
-		host_ = std::make_unique<RemoteHost>(fds[0]);
+		host_ = remote_host(fds[0]);
 	}
 
 	~Child()
@@ -79,7 +79,7 @@ private:
 	}
 
 	pid_t pid_ = -1;
-	std::unique_ptr<RemoteHost> host_;
+	std::unique_ptr<Host> host_;
 };
 
 /* Runs `body` in a forked child; fails unless the child says all was well. */

@@ -36,7 +36,8 @@ public:
 	template <typename T> void put(const T &value)
 	{
 		if constexpr (requires { value.sges; }) {
-			put_request(value);
+			std::apply([&](auto &...part) { (put(part), ...); },
+				   parts_of(value));
 		} else {
 			static_assert(std::is_trivially_copyable_v<T>);
 			append(&value, sizeof(value));
@@ -59,7 +60,8 @@ public:
 	template <typename T> void get(T &value)
 	{
 		if constexpr (requires { value.sges; })
-			get_request(value);
+			std::apply([&](auto &...part) { (get(part), ...); },
+				   parts_of(value));
 		else
 			take(&value, sizeof(value));
 	}
@@ -90,50 +92,16 @@ public:
 	std::vector<char> data;
 
 private:
-	void put_request(const SendWr &wr)
+	/* What a request consists of, in the order in which it travels. */
+	template <typename Wr> static auto parts_of(Wr &wr)
 	{
-		put(wr.id);
-		put(wr.opcode);
-		put(wr.flags);
-		put(wr.imm);
-		put(wr.remote);
-		put(wr.rkey);
-		put(wr.compare_add);
-		put(wr.swap);
-		put(wr.srqn);
-		put(wr.ah);
-		put(wr.remote_qpn);
-		put(wr.qkey);
-		put(wr.sges);
-	}
-
-	void get_request(SendWr &wr)
-	{
-		get(wr.id);
-		get(wr.opcode);
-		get(wr.flags);
-		get(wr.imm);
-		get(wr.remote);
-		get(wr.rkey);
-		get(wr.compare_add);
-		get(wr.swap);
-		get(wr.srqn);
-		get(wr.ah);
-		get(wr.remote_qpn);
-		get(wr.qkey);
-		get(wr.sges);
-	}
-
-	void put_request(const RecvWr &wr)
-	{
-		put(wr.id);
-		put(wr.sges);
-	}
-
-	void get_request(RecvWr &wr)
-	{
-		get(wr.id);
-		get(wr.sges);
+		if constexpr (requires { wr.opcode; })
+			return std::tie(wr.id, wr.opcode, wr.flags, wr.imm,
+					wr.remote, wr.rkey, wr.compare_add,
+					wr.swap, wr.srqn, wr.ah, wr.remote_qpn,
+					wr.qkey, wr.sges);
+		else
+			return std::tie(wr.id, wr.sges);
 	}
 
 	void append(const void *from, size_t length)
@@ -269,7 +237,150 @@ void dispatch(Host &host, uint32_t number, Buffer &in, Buffer &out)
 
 template <typename R, typename... Args> R result_of(R (Host::*)(Args...));
 
+/* An end to which every call is a request on a socket. */
+class RemoteHost : public Host {
+	int fd_;
+
+	template <auto Method, typename... Args> auto ask(const Args &...args)
+	{
+		using R = decltype(result_of(Method));
+		Buffer out, in;
+		uint8_t failed;
+
+		out.put(number_of<Method>());
+		(out.put(args), ...);
+		send_message(fd_, out);
+		if (!receive_message(fd_, in))
+			throw std::runtime_error("control connection lost");
+		in.get(failed);
+		if (failed) {
+			std::string text;
+
+			in.get(text);
+			throw std::runtime_error("other end: " + text);
+		}
+		if constexpr (!std::is_void_v<R>) {
+			R result;
+
+			in.get(result);
+			return result;
+		}
+	}
+
+public:
+	explicit RemoteHost(int fd) : fd_(fd) {}
+	~RemoteHost() override { close(fd_); }
+
+	HostInfo info() override { return ask<&Host::info>(); }
+	Pd alloc_pd() override { return ask<&Host::alloc_pd>(); }
+	Cq create_cq(int depth, bool events) override
+	{
+		return ask<&Host::create_cq>(depth, events);
+	}
+	Mr reg_mr(MrSpec spec) override { return ask<&Host::reg_mr>(spec); }
+	Qp create_qp(QpSpec spec) override
+	{
+		return ask<&Host::create_qp>(spec);
+	}
+	int destroy(Kind kind, Handle id) override
+	{
+		return ask<&Host::destroy>(kind, id);
+	}
+	std::string clean(bool ignore_events) override
+	{
+		return ask<&Host::clean>(ignore_events);
+	}
+	Srq create_srq(SrqSpec spec) override
+	{
+		return ask<&Host::create_srq>(spec);
+	}
+	int modify_srq(Handle srq, ibv_srq_attr attr, int mask) override
+	{
+		return ask<&Host::modify_srq>(srq, attr, mask);
+	}
+	SrqState query_srq(Handle srq) override
+	{
+		return ask<&Host::query_srq>(srq);
+	}
+	PostResult post_srq(Handle srq, std::vector<RecvWr> wrs) override
+	{
+		return ask<&Host::post_srq>(srq, wrs);
+	}
+	Made open_xrcd() override { return ask<&Host::open_xrcd>(); }
+	Qp open_qp(Handle xrcd, uint32_t number) override
+	{
+		return ask<&Host::open_qp>(xrcd, number);
+	}
+	Made create_ah(ibv_gid gid) override
+	{
+		return ask<&Host::create_ah>(gid);
+	}
+	int attach(Handle qp, ibv_gid gid) override
+	{
+		return ask<&Host::attach>(qp, gid);
+	}
+	int detach(Handle qp, ibv_gid gid) override
+	{
+		return ask<&Host::detach>(qp, gid);
+	}
+	int modify(Handle qp, ibv_qp_attr attr, int mask) override
+	{
+		return ask<&Host::modify>(qp, attr, mask);
+	}
+	QpState query(Handle qp, int mask) override
+	{
+		return ask<&Host::query>(qp, mask);
+	}
+	PostResult post_send(Handle qp, std::vector<SendWr> wrs) override
+	{
+		return ask<&Host::post_send>(qp, wrs);
+	}
+	PostResult post_recv(Handle qp, std::vector<RecvWr> wrs) override
+	{
+		return ask<&Host::post_recv>(qp, wrs);
+	}
+	std::vector<Wc> poll(Handle cq, uint32_t count, uint32_t ms) override
+	{
+		return ask<&Host::poll>(cq, count, ms);
+	}
+	int arm(Handle cq, bool solicited_only) override
+	{
+		return ask<&Host::arm>(cq, solicited_only);
+	}
+	bool wait_event(Handle cq, uint32_t ms) override
+	{
+		return ask<&Host::wait_event>(cq, ms);
+	}
+	AsyncEvent async_event(uint32_t ms) override
+	{
+		return ask<&Host::async_event>(ms);
+	}
+	void fill(Handle mr, int64_t offset, uint64_t length, uint64_t seed,
+		  uint64_t position) override
+	{
+		ask<&Host::fill>(mr, offset, length, seed, position);
+	}
+	int64_t verify(Handle mr, int64_t offset, uint64_t length,
+		       uint64_t seed, uint64_t position) override
+	{
+		return ask<&Host::verify>(mr, offset, length, seed, position);
+	}
+	uint64_t load(Handle mr, int64_t offset) override
+	{
+		return ask<&Host::load>(mr, offset);
+	}
+	void store(Handle mr, int64_t offset, uint64_t value) override
+	{
+		ask<&Host::store>(mr, offset, value);
+	}
+};
+
 } // namespace
+
+std::unique_ptr<Host> remote_host(int fd)
+{
+	return std::make_unique<RemoteHost>(fd);
+}
 
 void serve(Host &host, int fd)
 {
@@ -290,180 +401,6 @@ void serve(Host &host, int fd)
 		send_message(fd, out);
 	}
 	host.clean(true);
-}
-
-template <auto Method, typename... Args>
-auto RemoteHost::call(const Args &...args)
-{
-	using R = decltype(result_of(Method));
-	Buffer out, in;
-	uint8_t failed;
-
-	out.put(number_of<Method>());
-	(out.put(args), ...);
-	send_message(fd_, out);
-	if (!receive_message(fd_, in))
-		throw std::runtime_error("control connection lost");
-	in.get(failed);
-	if (failed) {
-		std::string text;
-
-		in.get(text);
-		throw std::runtime_error("other end: " + text);
-	}
-	if constexpr (!std::is_void_v<R>) {
-		R result;
-
-		in.get(result);
-		return result;
-	}
-}
-
-RemoteHost::~RemoteHost()
-{
-	close(fd_);
-}
-
-HostInfo RemoteHost::info()
-{
-	return call<&Host::info>();
-}
-
-Pd RemoteHost::alloc_pd()
-{
-	return call<&Host::alloc_pd>();
-}
-
-Cq RemoteHost::create_cq(int depth, bool events)
-{
-	return call<&Host::create_cq>(depth, events);
-}
-
-Mr RemoteHost::reg_mr(MrSpec spec)
-{
-	return call<&Host::reg_mr>(spec);
-}
-
-Qp RemoteHost::create_qp(QpSpec spec)
-{
-	return call<&Host::create_qp>(spec);
-}
-
-int RemoteHost::destroy(Kind kind, Handle id)
-{
-	return call<&Host::destroy>(kind, id);
-}
-
-std::string RemoteHost::clean(bool ignore_events)
-{
-	return call<&Host::clean>(ignore_events);
-}
-
-Srq RemoteHost::create_srq(SrqSpec spec)
-{
-	return call<&Host::create_srq>(spec);
-}
-
-int RemoteHost::modify_srq(Handle srq, ibv_srq_attr attr, int mask)
-{
-	return call<&Host::modify_srq>(srq, attr, mask);
-}
-
-SrqState RemoteHost::query_srq(Handle srq)
-{
-	return call<&Host::query_srq>(srq);
-}
-
-PostResult RemoteHost::post_srq(Handle srq, std::vector<RecvWr> wrs)
-{
-	return call<&Host::post_srq>(srq, wrs);
-}
-
-Made RemoteHost::open_xrcd()
-{
-	return call<&Host::open_xrcd>();
-}
-
-Qp RemoteHost::open_qp(Handle xrcd, uint32_t number)
-{
-	return call<&Host::open_qp>(xrcd, number);
-}
-
-Made RemoteHost::create_ah(ibv_gid gid)
-{
-	return call<&Host::create_ah>(gid);
-}
-
-int RemoteHost::attach(Handle qp, ibv_gid gid)
-{
-	return call<&Host::attach>(qp, gid);
-}
-
-int RemoteHost::detach(Handle qp, ibv_gid gid)
-{
-	return call<&Host::detach>(qp, gid);
-}
-
-int RemoteHost::modify(Handle qp, ibv_qp_attr attr, int mask)
-{
-	return call<&Host::modify>(qp, attr, mask);
-}
-
-QpState RemoteHost::query(Handle qp, int mask)
-{
-	return call<&Host::query>(qp, mask);
-}
-
-PostResult RemoteHost::post_send(Handle qp, std::vector<SendWr> wrs)
-{
-	return call<&Host::post_send>(qp, wrs);
-}
-
-PostResult RemoteHost::post_recv(Handle qp, std::vector<RecvWr> wrs)
-{
-	return call<&Host::post_recv>(qp, wrs);
-}
-
-std::vector<Wc> RemoteHost::poll(Handle cq, uint32_t count, uint32_t ms)
-{
-	return call<&Host::poll>(cq, count, ms);
-}
-
-int RemoteHost::arm(Handle cq, bool solicited_only)
-{
-	return call<&Host::arm>(cq, solicited_only);
-}
-
-bool RemoteHost::wait_event(Handle cq, uint32_t ms)
-{
-	return call<&Host::wait_event>(cq, ms);
-}
-
-AsyncEvent RemoteHost::async_event(uint32_t ms)
-{
-	return call<&Host::async_event>(ms);
-}
-
-void RemoteHost::fill(Handle mr, int64_t offset, uint64_t length, uint64_t seed,
-		      uint64_t position)
-{
-	call<&Host::fill>(mr, offset, length, seed, position);
-}
-
-int64_t RemoteHost::verify(Handle mr, int64_t offset, uint64_t length,
-			   uint64_t seed, uint64_t position)
-{
-	return call<&Host::verify>(mr, offset, length, seed, position);
-}
-
-uint64_t RemoteHost::load(Handle mr, int64_t offset)
-{
-	return call<&Host::load>(mr, offset);
-}
-
-void RemoteHost::store(Handle mr, int64_t offset, uint64_t value)
-{
-	call<&Host::store>(mr, offset, value);
 }
 
 int listen_on(uint16_t port)
