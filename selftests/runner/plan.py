@@ -55,7 +55,8 @@ class Row:
 LINT = Row(
     kernels=HOST, once=True, module=False, always=True,
     inputs=("docs/", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", ".clang-format",
-            ".gitignore", "selftests/lint/", "selftests/run-full", "selftests/soak"),
+            ".gitignore", "selftests/README.md", "selftests/lint/", "selftests/run-full",
+            "selftests/soak"),
     bundles={"module": ("compiler", "sparse"), "shell": ("shell",),
              "format": ("format_kernel", "format_user"), "checkpatch": ("checkpatch",)})
 
