@@ -11,22 +11,13 @@
 
 #define PAYLOAD (PAVO_SEG_DATA | PAVO_SEG_INLINE)
 
-/* Opcodes of a message of sends or writes: @end is how its last packet is called. */
-#define MESSAGE(kind, end)                            \
-	.first = PAVO_OP_##kind##_FIRST,              \
-	.middle = PAVO_OP_##kind##_MIDDLE,            \
-	.last = PAVO_OP_##kind##_LAST##end,           \
-	.only = PAVO_OP_##kind##_ONLY##end
-
 #define EXT_ATOMIC(operation)                                            \
 	{                                                                \
 		.services = PAVO_FOR_RC,                                 \
 		.segments = PAVO_SEG_RADDR | PAVO_SEG_EXT_ATOMIC |       \
 			    PAVO_SEG_DATA,                               \
-		.answer = PAVO_ANSWER_VALUE,                             \
-		.length = sizeof(u64),                                   \
-		.only = PAVO_OP_EXT_ATOMIC,                              \
-		.aop = PAVO_AOP_##operation,                             \
+		.answer = PAVO_ANSWER_VALUE, .length = sizeof(u64),      \
+		.only = PAVO_OP_EXT_ATOMIC, .aop = PAVO_AOP_##operation, \
 	}
 
 const struct pavo_op pavo_ops[] = {
@@ -37,31 +28,46 @@ const struct pavo_op pavo_ops[] = {
 		.services = ALL,
 		.segments = PAYLOAD,
 		.answer = PAVO_ANSWER_ACK,
-		MESSAGE(SEND, ),
+		.first = PAVO_OP_SEND_FIRST,
+		.middle = PAVO_OP_SEND_MIDDLE,
+		.last = PAVO_OP_SEND_LAST,
+		.only = PAVO_OP_SEND_ONLY,
 	},
 	[PAVO_WQE_SEND_IMM] = {
 		.services = ALL,
 		.segments = PAYLOAD,
 		.answer = PAVO_ANSWER_ACK,
-		MESSAGE(SEND, _IMM),
+		.first = PAVO_OP_SEND_FIRST,
+		.middle = PAVO_OP_SEND_MIDDLE,
+		.last = PAVO_OP_SEND_LAST_IMM,
+		.only = PAVO_OP_SEND_ONLY_IMM,
 	},
 	[PAVO_WQE_SEND_INV] = {
 		.services = RELIABLE,
 		.segments = PAYLOAD,
 		.answer = PAVO_ANSWER_ACK,
-		MESSAGE(SEND, _INV),
+		.first = PAVO_OP_SEND_FIRST,
+		.middle = PAVO_OP_SEND_MIDDLE,
+		.last = PAVO_OP_SEND_LAST_INV,
+		.only = PAVO_OP_SEND_ONLY_INV,
 	},
 	[PAVO_WQE_WRITE] = {
 		.services = CONNECTED,
 		.segments = PAVO_SEG_RADDR | PAYLOAD,
 		.answer = PAVO_ANSWER_ACK,
-		MESSAGE(WRITE, ),
+		.first = PAVO_OP_WRITE_FIRST,
+		.middle = PAVO_OP_WRITE_MIDDLE,
+		.last = PAVO_OP_WRITE_LAST,
+		.only = PAVO_OP_WRITE_ONLY,
 	},
 	[PAVO_WQE_WRITE_IMM] = {
 		.services = CONNECTED,
 		.segments = PAVO_SEG_RADDR | PAYLOAD,
 		.answer = PAVO_ANSWER_ACK,
-		MESSAGE(WRITE, _IMM),
+		.first = PAVO_OP_WRITE_FIRST,
+		.middle = PAVO_OP_WRITE_MIDDLE,
+		.last = PAVO_OP_WRITE_LAST_IMM,
+		.only = PAVO_OP_WRITE_ONLY_IMM,
 	},
 	[PAVO_WQE_READ] = {
 		.services = RELIABLE,

@@ -34,8 +34,7 @@ static void *put_ext_atomic(void *pos, const struct ib_atomic_wr *wr, u8 op)
 
 	*seg = (struct pavo_ext_atomic_seg){
 		.swap_add = compare ? wr->swap : wr->compare_add,
-		.swap_add_mask = compare ? wr->swap_mask :
-					   wr->compare_add_mask,
+		.swap_add_mask = compare ? wr->swap_mask : wr->compare_add_mask,
 		.compare = compare ? wr->compare_add : 0,
 		.compare_mask = compare ? wr->compare_add_mask : ~0ull,
 	};

@@ -395,8 +395,8 @@ static void eight_bytes_done(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 {
 	pavo_use_end(qp, PAVO_SLOT_WRITE);
 	if (err)
-		fail(qp, pkt, err == -EINVAL ? PAVO_NAK_INV_REQ :
-					       PAVO_NAK_REM_OP);
+		fail(qp, pkt,
+		     err == -EINVAL ? PAVO_NAK_INV_REQ : PAVO_NAK_REM_OP);
 	else
 		answer_once(qp, pkt, res);
 }

@@ -67,8 +67,8 @@ enum pavo_window_op {
 };
 
 /*
- * Opcodes of masked atomics and immediate data of eight bytes (sources.md#ext), on RC only. 0xc6 to 0xde are those of
- * another protocol on the same UDP port.
+ * Opcodes of masked atomics and immediate data of eight bytes (sources.md#ext), on RC
+ * only. 0xc6 to 0xde are those of another protocol on the same UDP port.
  */
 enum pavo_ext_op {
 	PAVO_OP_EXT_ATOMIC = 0xe0,
@@ -105,7 +105,8 @@ enum pavo_op_flag {
 	PAVO_OPF_PVO = 1 << 20,
 	PAVO_OPF_EXTATOMICETH = 1 << 21,
 	PAVO_OPF_EXTATOMICACK = 1 << 22,
-	PAVO_OPF_IMM64 = 1 << 23, /* the payload is eight bytes of immediate data */
+	PAVO_OPF_IMM64 =
+		1 << 23, /* the payload is eight bytes of immediate data */
 };
 
 /* AOpCode of an extended atomic request (sources.md#ext-request). */
