@@ -19,8 +19,6 @@
 #include <string>
 #include <vector>
 
-#include <pavo/mr_cache.h>
-
 #include "../common/device.h"
 #include "../common/eventually.h"
 #include "../common/files.h"
@@ -41,7 +39,7 @@ struct Kind {
 /* Everything of verbs that a process makes without limit of its own. */
 constexpr Kind kinds[] = {{"pd", 200},	 {"ah", 150},	{"mr", 800},
 			  {"mw", 500},	 {"xrcd", 150}, {"cq", 4096},
-			  {"srq", 4096}, {"qp", 8192},	{"watch", 4096}};
+			  {"srq", 4096}, {"qp", 8192}};
 
 ibv_ah_attr way_of(ibv_pd *pd)
 {
@@ -54,15 +52,6 @@ ibv_ah_attr way_of(ibv_pd *pd)
 struct Material : Domain, common::Material {
 	Material() : Domain("PAVO_DEV"), common::Material(*this, way_of(*this))
 	{
-	}
-
-	common::Undo make(const std::string &kind)
-	{
-		if (kind != "watch")
-			return common::Material::make(kind);
-		/* A cache of regions opens one, for its entries. */
-		return common::undo(pavo_mr_cache_create(*this, 0, nullptr),
-				    pavo_mr_cache_destroy);
 	}
 };
 

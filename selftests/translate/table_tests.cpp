@@ -38,15 +38,16 @@ std::map<unsigned, Table> tables()
 	std::map<unsigned, Table> found;
 
 	for (const std::string &line :
-	     common::lines_of("/sys/kernel/debug/pavo/jobs", "table ")) {
+	     common::lines_of("/sys/kernel/debug/pavo/jobs")) {
 		std::istringstream words(line);
 		std::string word;
 		unsigned number;
 		Table table{};
 
 		/* table 3 pages of 4096 entries 12 of 1048576 */
-		if (words >> word >> number >> word >> word >> table.page >>
-		    word >> table.used >> word >> table.entries)
+		if (words >> word && word == "table" &&
+		    words >> number >> word >> word >> table.page >> word >>
+			    table.used >> word >> table.entries)
 			found[number] = table;
 	}
 	return found;
