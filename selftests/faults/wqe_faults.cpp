@@ -108,6 +108,19 @@ void add_opcodes(Cases &cases, Hostile &hostile)
 	for (uint32_t op = PAVO_WQE_REG_MR; op <= PAVO_DB_OP_MASK; op++) {
 		if (op == PAVO_WQE_ATOMIC_WRITE)
 			continue;
+		if (op >= PAVO_WQE_EXT_FETCH_ADD && op <= PAVO_WQE_IMM64) {
+			add_fault(cases, hostile,
+				  {.name = "doorbell: the body of a write, "
+					   "called operation " +
+					   std::to_string(op),
+				   .base = sized_write,
+				   .spoil =
+					   [op](Attempt &a) {
+						   a.doorbell.op = op;
+					   },
+				   .vendor = PAVO_VE_WQE_SEGMENT});
+			continue;
+		}
 		add_fault(cases, hostile,
 			  {.name = "doorbell: operation " + std::to_string(op),
 			   .base = sized_write,

@@ -47,9 +47,11 @@ uint64_t address_of(const Place &place)
 
 bool knows_ext(Host &host)
 {
-	return pavodv_query_ext(local(host).context()) ==
-	       (PAVODV_EXT_FETCH_ADD | PAVODV_EXT_SWAP | PAVODV_EXT_CMP_SWAP |
-		PAVODV_EXT_IMM64);
+	auto *here = dynamic_cast<LocalHost *>(&host);
+
+	return here && pavodv_query_ext(here->context()) ==
+			       (PAVODV_EXT_FETCH_ADD | PAVODV_EXT_SWAP |
+				PAVODV_EXT_CMP_SWAP | PAVODV_EXT_IMM64);
 }
 
 ExtLink connect_ext(Env &env, LinkSpec spec, bool events)

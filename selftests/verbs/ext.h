@@ -51,7 +51,7 @@ std::optional<Arrival> poll_arrival(ExtLink &link);
 /* Waits for one; fails if none comes, or if it is none of success. */
 Arrival wait_arrival(Env &env, ExtLink &link);
 
-/* What a device shows, for Skip. */
+/* Is it a device of this process that has the operations? */
 bool knows_ext(Host &host);
 
 } // namespace pv

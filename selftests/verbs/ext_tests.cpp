@@ -460,9 +460,9 @@ PV_TEST_LOCAL("ext.peer", "a queue pair's peer is unknown until it answers")
 	REQUIRE_EQ(int(peer), PAVODV_PEER_UNKNOWN);
 }
 
-PV_TEST_LOCAL("ext_peer.silent",
-	      "a peer that does not know the operations: an error after the set "
-	      "time, the rest is flushed")
+PV_TEST("ext_peer.silent",
+	"a peer that does not know the operations: an error after the set "
+	"time, the rest is flushed")
 {
 	LinkSpec impatient;
 	impatient.timeout = 12;

@@ -86,16 +86,6 @@ good_wire || exit 1
 	--only retry.peer_destroyed --only process.two --only ud. --only mcast. --skip large --skip huge ||
 	status=$?
 
-# Towards a peer that does not know the extended operations, where there is one.
-if [ "$type" = pavo ] && load_driver rxe; then
-	rdma link delete vb0
-	rdma link add vb1 type rxe netdev vb || exit 1
-	wait_for active vb1
-	"$program" --dev va0 --peer vb1 --gid v4 --only ext_peer. || status=$?
-	rdma link delete vb1
-	rdma link add vb0 type pavo netdev vb || exit 1
-	wait_for active vb0
-fi
 ip link set va mtu 1500
 ip link set vb mtu 1500
 wait_for active_mtu_is va0 1024

@@ -44,7 +44,7 @@ all_of_them()
 	each_way "example put_get$1" 7471 put_get
 	each_way "example ping_pong$1" 7472 ping_pong '' "${2#* }"
 	each_way "example reduction$1" 7474 reduction
-	each_way "example shared_lock$1" 7477 shared_lock '' "${2#* }"
+	each_way "example shared_lock$1" 7477 shared_lock '' 50
 	each_way "example key_value$1" 7473 key_value "$here/key-value"
 	between_nodes "$programs/pavo-nodes" "$1" "${2% *}"
 	striped_nodes "$programs/pavo-nodes" "$1" "${2% *}"
