@@ -19,7 +19,7 @@ Qp *to_qp_of(ibv_qp_ex *qp)
 	return reinterpret_cast<Qp *>(qp);
 }
 
-/* Of a device that is not pavo's nothing is known: there is nobody to tell. */
+/* Leaves a queue pair of another device alone: the call has no result to say so. */
 void begin(ibv_qp_ex *qp, ibv_wr_opcode opcode, const Extension &extension,
 	   uint32_t rkey = 0, uint64_t remote = 0)
 {
