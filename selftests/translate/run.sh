@@ -9,5 +9,5 @@ here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
 # Huge pages of the boot are side by side: large_page.h.
-exec "$PAVO_VM" run -q --mem 1G --append hugepages=64 --timeout "$(limit 240)" -- bash \
+exec "$PAVO_VM" run -q --mem 1G --append hugepages=64 --timeout "$(limit 600)" -- bash \
 	"$here/guest.sh" "$PAVO_BUILD/selftests/translate/pavo-translate" "$@"

@@ -8,5 +8,5 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
-exec "$PAVO_VM" cluster 3 -q --smp 1 --mem 512M --timeout "$(limit 240)" -- bash \
+exec "$PAVO_VM" cluster 3 -q --smp 1 --mem 512M --timeout "$(limit 600)" -- bash \
 	"$here/three-nodes.sh" "$PAVO_BUILD/userspace/examples" "$PAVO_BUILD/selftests/window"
