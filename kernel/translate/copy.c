@@ -198,7 +198,7 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
 }
 
 /* Others may change the word between two looks at it, but hardly every time. */
-#define ATTEMPTS 65536
+#define ATTEMPTS 1024
 
 /* By compare and exchange. -EAGAIN: the word did not keep still. */
 static int exchange(atomic64_t *word, const struct pavo_atomic *op, u64 *orig)
