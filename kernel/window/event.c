@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * event.c - who is told of a window's events (sources.md#windows-interrupt).
+ * event.c - handlers that are told of a window's events (sources.md#windows-interrupt).
  *
  * Called by receive.c when a threshold is reached, by window.c for commands and by
  * verbs/window.c. Of several handlers one gets an event: the next that is ready. An

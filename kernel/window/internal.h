@@ -32,7 +32,7 @@ struct pavo_fifo {
 };
 
 /**
- * struct pavo_events - who is told of a window's events; event.c.
+ * struct pavo_events - handlers that are told of a window's events; event.c.
  * @lock:       all of it; BH, a leaf, taken inside any other of a window
  * @handler:    eventfds, by their numbers
  * @registered: a bit for each of these

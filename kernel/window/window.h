@@ -76,11 +76,11 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 					  struct pavo_window_resp *resp);
 
 /**
- * pavo_window_disable - nothing is sent or received by it any more by those who begin
- * now, and its rCxts are nobody's: no RDMA of it touches memory when this returns. Who
- * is at work with its FIFOs at this moment may still be afterwards: pavo_window_snapshot()
- * tells (sources.md#windows-snapshot). Waits for nobody of
- * those. Context: process.
+ * pavo_window_disable - callers and packets that begin now send and receive nothing by it.
+ *
+ * Its rCxts are given back: no RDMA of it touches memory when this returns. CPUs that are at
+ * work with its FIFOs at this moment may still be afterwards, and are not waited for:
+ * pavo_window_snapshot() tells (sources.md#windows-snapshot). Context: process.
  */
 void pavo_window_disable(struct pavo_fifo_window *window);
 

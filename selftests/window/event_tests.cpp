@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * event_tests.cpp - who is told of a window's events, and when
+ * event_tests.cpp - handlers that are told of a window's events, and when
  * (sources.md#windows-interrupt).
  */
 #include <gtest/gtest.h>

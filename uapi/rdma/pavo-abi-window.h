@@ -435,7 +435,7 @@ enum pavo_lmt_event {
  * @node:         what this machine is to the job
  * @events:       eventfds that it was opened with, enum pavo_lmt_event.
  *                sources.md#windows-lmt has interrupt vector data in their place, of which
- *                an eventfd has none: they and @handlers are who is told, of a fatal error too
+ *                an eventfd has none: they and @handlers are told, of a fatal error too
  * @key:          stamped on what it sends, and what packets for it have to show; 0 for
  *                readers without CAP_NET_ADMIN
  * @recv_offset, @send_offset: addresses of the FIFOs: what mmap() of the window's uverbs
