@@ -90,6 +90,8 @@ TEST = {
                         "selftests/window/", "selftests/life/"),
                programs=("selftests/verbs/", "selftests/faults/", "selftests/translate/",
                          "selftests/window/")),
+    # One CPU; time that counts instructions.
+    "smp-ticks": Row(wide=(), programs=("selftests/verbs/pavo-verbs",)),
     "vm": Row(kernels=NATIVE + DEFAULT, once=True, module=False,
               inputs=("qemu-scripts/", "selftests/verbs/lib.sh",
                       "selftests/verbs/host-lib.sh")),

@@ -31,7 +31,7 @@ clear_guest()
 	[ ! -e /sys/class/net/va ] || ip link delete va
 }
 
-# Threads and processes, races with the end of a key or of memory, a huge page, CPU time.
+# Threads and processes, races with the end of a key or of memory, a huge page.
 verbs()
 {
 	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * CPU time that the kernel spends for a process that sleeps, as the ticks of /proc/stat
- * have it: it has a bound, and threads that compute get their share beside it. Not on User-Mode
- * Linux, which has one CPU and charges all of its ticks to the kernel.
+ * have it: it has a bound, and threads that compute get their share beside it. In a guest
+ * whose time counts instructions: elsewhere a busy host makes each tick dearer, and User-Mode
+ * Linux charges all ticks to the kernel.
  */
 #include <atomic>
 #include <fstream>
@@ -117,7 +118,7 @@ std::string to_text(const Ticks &ticks)
 
 } // namespace
 
-PV_TEST_TWO_CPUS(
+PV_TEST_TICKS(
 	"cpu.queued_reads",
 	"reads that a sleeping process has queued leave to threads that "
 	"compute an eighth of each CPU at least")
@@ -153,7 +154,7 @@ PV_TEST_TWO_CPUS(
 		to_state(link.a, IBV_QPS_RESET);
 }
 
-PV_TEST_TWO_CPUS(
+PV_TEST_TICKS(
 	"cpu.not_ready",
 	"a sender that tries for ever, of a receiver that sleeps, costs an "
 	"eighth of a CPU at most")

@@ -27,6 +27,7 @@ enum class Needs {
 	any, /* the other end may be on another machine */
 	local, /* needs both devices in this process */
 	two_cpus, /* the same, and two CPUs, or its threads do not meet */
+	ticks, /* local, and ticks that count instructions, not time of the host */
 };
 
 struct Test {
@@ -93,4 +94,5 @@ int run_all(Env &env, const RunOptions &options);
 
 #define PV_TEST(name, what) PV_TEST_IN(pv::Needs::any, name, what)
 #define PV_TEST_LOCAL(name, what) PV_TEST_IN(pv::Needs::local, name, what)
+#define PV_TEST_TICKS(name, what) PV_TEST_IN(pv::Needs::ticks, name, what)
 #define PV_TEST_TWO_CPUS(name, what) PV_TEST_IN(pv::Needs::two_cpus, name, what)
