@@ -55,11 +55,16 @@ struct Material : Domain, common::Material {
 	}
 };
 
-/* Kernel memory of the cgroup. */
+/*
+ * Kernel memory of the cgroup. Newer kernels sum up memory.stat every two seconds, and
+ * whenever a process reads cpu.stat.
+ */
 size_t charged()
 {
-	return common::number_behind(
-		getenv("PAVO_CGROUP") + std::string("/memory.stat"), "kernel");
+	const std::string group = getenv("PAVO_CGROUP");
+
+	common::number_behind(group + "/cpu.stat", "usage_usec");
+	return common::number_behind(group + "/memory.stat", "kernel");
 }
 
 /* What is freed behind a grace period is charged for so long. */
