@@ -29,10 +29,10 @@ void remove_disk()
 
 Disk::Disk(size_t size) : size_(size)
 {
-	works("modprobe -aq loop ext4");
+	works("modprobe -aq loop ext2");
 	if (!works("mkdir -p /run/pavo-disk && "
 		   "truncate -s 16M /run/pavo-disk-image && "
-		   "mkfs.ext4 -q /run/pavo-disk-image && mount -t ext4 "
+		   "mkfs.ext2 -q /run/pavo-disk-image && mount -t ext2 "
 		   "-o loop /run/pavo-disk-image /run/pavo-disk"))
 		throw Skip("no filesystem on a disk of its own");
 	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
