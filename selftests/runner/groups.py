@@ -107,9 +107,22 @@ def discover(rows, tests, tree=TREE, build=BUILD):
     return {name: found[name] for name in known + sorted(set(found) - set(known))}
 
 
-def make_items(rows, found, only=(), kernel=""):
+def _kernels_of(row, kernel, slow_calls):
+    """The kernels that an item runs on, "" for the host."""
+    if not row.kernels:
+        return ("",)
+    if kernel:
+        return (kernel,)
+    if slow_calls and row.calls:
+        return tuple(dict.fromkeys("default" if name == "native" else name
+                                   for name in row.kernels))
+    return row.kernels
+
+
+def make_items(rows, found, only=(), kernel="", slow_calls=False):
     """The items of a run: all that is not to be asked for, or what `only` names (groups,
-    or parts of them); on the kernels of the plan, or on `kernel`."""
+    or parts of them); on the kernels of the plan, or on `kernel`. Native guests have
+    `slow_calls` on this host."""
     items = []
     for group, programs in found.items():
         for part, program in programs:
@@ -119,8 +132,8 @@ def make_items(rows, found, only=(), kernel=""):
                 continue
             if not only and (row.asked or (kernel and row.once)):
                 continue
-            kernels = ((kernel,) if kernel else row.kernels) if row.kernels else ("",)
-            items += [dataclasses.replace(item, kernel=name) for name in kernels]
+            items += [dataclasses.replace(item, kernel=name)
+                      for name in _kernels_of(row, kernel, slow_calls)]
     return items
 
 

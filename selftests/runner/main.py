@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from . import changed, groups, plan, tap, times
+from . import changed, groups, host, plan, tap, times
 from .session import Session
 
 USAGE = """\
@@ -116,13 +116,18 @@ def _choose_items(options, say):
     """(items, how many names of --only are none)."""
     rows = plan.PLANS[options.plan]
     found = groups.discover(rows, groups.read_meson_tests(groups.BUILD))
-    items = groups.make_items(rows, found, options.only, options.kernel)
+    stop = host.read_stop(cache_folder())
+    slow = stop > host.SLOW
+    if slow and not options.kernel:
+        say(f"a stop of a traced process takes {stop * 1e6:.0f} us here: groups of many "
+            "system calls run emulated")
+    items = groups.make_items(rows, found, options.only, options.kernel, slow)
     there = {name for item in items for name in (item.group, item.key)}
     unknown = [name for name in options.only if name not in there]
     for name in unknown:
         say(f"no group '{name}' (there are: {', '.join(found)})")
     if options.changed:
-        every = groups.make_items(rows, found, list(found), options.kernel)
+        every = groups.make_items(rows, found, list(found), options.kernel, slow)
         items = _select_changed(items, every, options.changed, say)
     return items, len(unknown)
 

@@ -26,6 +26,9 @@ class Row:
     """How a group or a part of one runs."""
     # On each of these kernels once; none of them means on the host.
     kernels: tuple = DEFAULT
+    # Spends its time in system calls and processes: emulated in place of native where
+    # a native guest is slow at them (host.py).
+    calls: bool = False
     # CPUs that it keeps busy.
     seats: int = 1
     # Files that change what it says. One that ends with "/" is all below.
@@ -72,6 +75,10 @@ def add_inputs(row, *inputs):
     return dataclasses.replace(row, inputs=row.inputs + inputs)
 
 
+WINDOW = Row(kernels=NATIVE,
+             inputs=GUEST_INPUTS + ("userspace/libpavo/", "userspace/examples/"),
+             programs=("selftests/window/", "userspace/examples/"))
+
 TEST = {
     "lint": LINT,
     "unit": UNIT,
@@ -82,7 +89,7 @@ TEST = {
     "unit-soak": add_inputs(UNIT, "selftests/soak"),
     # Two guests with one CPU each, which mostly wait for each other.
     "interop": Row(kernels=NATIVE, programs=("selftests/verbs/pavo-verbs",)),
-    "apps": Row(kernels=NATIVE, inputs=APPS_INPUTS),
+    "apps": Row(kernels=NATIVE, calls=True, inputs=APPS_INPUTS),
     "apps-storage": Row(seats=2, inputs=APPS_INPUTS),
     # One emulated guest with two CPUs: tests of these groups that a native one lacks.
     "smp": Row(inputs=GUEST_INPUTS + ("userspace/libpavo/",),
@@ -98,7 +105,8 @@ TEST = {
     # Long: fresh roots of both distributions.
     "vm-fresh": Row(kernels=HOST, once=True, asked=True, module=False,
                     inputs=("qemu-scripts/",)),
-    "life": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/", "packaging/"),
+    "life": Row(kernels=NATIVE, calls=True,
+                inputs=GUEST_INPUTS + ("userspace/", "packaging/"),
                 programs=("selftests/verbs/pavo-verbs", "selftests/verbs/pavo-traffic",
                           "selftests/verbs/pavo-stuck",
                           "userspace/tools/")),
@@ -115,9 +123,9 @@ TEST = {
     # The programs of its corpus; at random in `make test-full` only.
     "callfuzz": Row(kernels=NATIVE, programs=("selftests/callfuzz/",),
                     sources=("selftests/faults/ends.cpp", "selftests/faults/ends.h")),
-    "window": Row(kernels=NATIVE,
-                  inputs=GUEST_INPUTS + ("userspace/libpavo/", "userspace/examples/"),
-                  programs=("selftests/window/", "userspace/examples/")),
+    "window": WINDOW,
+    "window-nodes": dataclasses.replace(WINDOW, calls=True),
+    "window-three": dataclasses.replace(WINDOW, calls=True),
     # One measures, one needs the sanitizer kernel, one the source of rdma-core.
     "bench": Row(asked=True, programs=("selftests/bench/",)),
     "planted": Row(asked=True, module=False),
@@ -127,7 +135,8 @@ TEST = {
 
 def on_kernels(key, *kernels, **changes):
     """The row of a plain run, on other kernels."""
-    return dataclasses.replace(TEST[key], kernels=kernels, once=False, **changes)
+    return dataclasses.replace(TEST[key], kernels=kernels, once=False, calls=False,
+                               **changes)
 
 
 # What `make test-full` runs instead. One CPU and every checker: all that the native
