@@ -118,10 +118,9 @@ std::string to_text(const Ticks &ticks)
 
 } // namespace
 
-PV_TEST_TICKS(
-	"cpu.queued_reads",
-	"reads that a sleeping process has queued leave to threads that "
-	"compute an eighth of each CPU at least")
+PV_TEST_TICKS("cpu.queued_reads",
+	      "reads that a sleeping process has queued leave to threads that "
+	      "compute an eighth of each CPU at least")
 {
 	constexpr uint64_t length = 8 << 20;
 	constexpr uint32_t links_made = 16, depth = 48;
