@@ -123,8 +123,9 @@ TEST = {
     # The programs of its corpus; at random in `make test-full` only.
     "callfuzz": Row(kernels=NATIVE, programs=("selftests/callfuzz/",),
                     sources=("selftests/faults/ends.cpp", "selftests/faults/ends.h")),
+    # One between three machines stays native: emulated they are so slow that windows give
+    # up lanes as late.
     "window": WINDOW,
-    # Three machines are too slow emulated: a window gives up lanes that are late.
     "window-nodes": dataclasses.replace(WINDOW, calls=True),
     # One measures, one needs the sanitizer kernel, one the source of rdma-core.
     "bench": Row(asked=True, programs=("selftests/bench/",)),
