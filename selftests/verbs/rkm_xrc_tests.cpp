@@ -51,9 +51,12 @@ PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
 			 IBV_WC_REM_ACCESS_ERR, "write");
 		must_match(env.b, spec.mr, 0, size, canary, 0, "after its end");
 		REQUIRE_EQ(walks.by(), 1u, "walks");
-		/* A walk of many comes later: the write may have met its end itself. */
-		if (!count || matches.by())
-			REQUIRE_EQ(matches.by(), 1u, "operations ended");
+		/*
+		 * A walk of many is made by a work. The write's next packet, which
+		 * looks its key up, may come before and end it.
+		 */
+		REQUIRE(matches.by() == 1 || (count && !matches.by()),
+			matches.by(), " operations were ended");
 	}
 }
 
