@@ -27,13 +27,16 @@ ibv_qp_attr init_attr(const LinkSpec &spec)
 
 ibv_qp_attr rtr_attr(const Link &link, const Side &self, const Side &peer)
 {
-	return common::rtr_attr({.gid = peer.info.gid,
-				 .gid_index = uint8_t(self.info.gid_index),
-				 .qpn = peer.qp.number,
-				 .rq_psn = peer.psn,
-				 .mtu = common::mtu_code(link.mtu),
-				 .dest_reads = link.rd_atomic,
-				 .min_rnr_timer = link.spec.min_rnr_timer});
+	const bool fewer = &self == &link.b && link.spec.rd_atomic_b;
+
+	return common::rtr_attr(
+		{.gid = peer.info.gid,
+		 .gid_index = uint8_t(self.info.gid_index),
+		 .qpn = peer.qp.number,
+		 .rq_psn = peer.psn,
+		 .mtu = common::mtu_code(link.mtu),
+		 .dest_reads = fewer ? link.spec.rd_atomic_b : link.rd_atomic,
+		 .min_rnr_timer = link.spec.min_rnr_timer});
 }
 
 ibv_qp_attr rts_attr(const Link &link, const Side &self)

@@ -25,6 +25,7 @@ struct LinkSpec {
 	uint8_t rnr_retry = 7;
 	uint8_t min_rnr_timer = 12; /* 0.64 ms */
 	uint8_t rd_atomic = 0; /* 0: what both can, no more than 8 */
+	uint8_t rd_atomic_b = 0; /* what B takes at once; 0: the same */
 	unsigned access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			  IBV_ACCESS_REMOTE_ATOMIC;
 	ibv_qp_cap cap = {64, 64, 4, 4, 0};

@@ -26,6 +26,7 @@
 
 #include "disk.h"
 #include "manager.h"
+#include "never.h"
 #include "tap.h"
 #include "window.h"
 
@@ -224,52 +225,6 @@ PV_TEST_LOCAL("odp.stuck_backlog",
 }
 
 namespace {
-
-/* Memory whose pages never come: a userfaultfd that nobody reads. */
-class Never {
-public:
-	explicit Never(size_t pages) : length_(pages * page)
-	{
-		uffdio_api api = {};
-		uffdio_register range = {};
-		void *at = mmap(nullptr, length_, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		REQUIRE(at != MAP_FAILED, "mmap");
-		memory = static_cast<uint8_t *>(at);
-		fd_ = int(syscall(SYS_userfaultfd, O_CLOEXEC));
-		if (fd_ < 0)
-			throw Skip("no userfaultfd");
-		api.api = UFFD_API;
-		range.range = {uintptr_t(at), length_};
-		range.mode = UFFDIO_REGISTER_MODE_MISSING;
-		REQUIRE(!ioctl(fd_, UFFDIO_API, &api) &&
-				!ioctl(fd_, UFFDIO_REGISTER, &range),
-			"userfaultfd");
-	}
-
-	~Never()
-	{
-		close(fd_);
-		munmap(memory, length_);
-	}
-	Never(const Never &) = delete;
-
-	/* Somebody waits for a page of it. */
-	void await() const
-	{
-		pollfd asked = {fd_, POLLIN, 0};
-
-		while (poll(&asked, 1, -1) != 1)
-			;
-	}
-
-	uint8_t *memory;
-
-private:
-	size_t length_;
-	int fd_ = -1;
-};
 
 /* Registered on demand, at the end B. */
 std::unique_ptr<ibv_mr, DeregMr> on_demand(Env &env, void *at, size_t length)
