@@ -13,7 +13,7 @@
 
 #define EXT_ATOMIC(operation)                                            \
 	{                                                                \
-		.services = PAVO_FOR_RC,                                 \
+		.services = RELIABLE,                                    \
 		.segments = PAVO_SEG_RADDR | PAVO_SEG_EXT_ATOMIC |       \
 			    PAVO_SEG_DATA,                               \
 		.answer = PAVO_ANSWER_VALUE, .length = sizeof(u64),      \
@@ -112,7 +112,7 @@ const struct pavo_op pavo_ops[] = {
 	[PAVO_WQE_EXT_SWAP] = EXT_ATOMIC(SWAP),
 	[PAVO_WQE_EXT_CMP_SWAP] = EXT_ATOMIC(CMP_SWAP),
 	[PAVO_WQE_IMM64] = {
-		.services = PAVO_FOR_RC,
+		.services = RELIABLE,
 		.segments = PAVO_SEG_IMM64,
 		.answer = PAVO_ANSWER_ACK,
 		.length = sizeof(u64),

@@ -75,11 +75,8 @@ static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode,
 			    const struct pavo_op_info *info)
 {
 	bool request = info->flags & PAVO_OPF_REQUEST;
-	u8 service = opcode & PAVO_SVC_MASK;
 
-	if (service == PAVO_SVC_EXT)
-		service = PAVO_SVC_RC;
-	if (service != pavo_service(qp))
+	if (pavo_opcode_service(opcode) != pavo_service(qp))
 		return false;
 	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);
 }

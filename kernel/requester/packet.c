@@ -77,9 +77,8 @@ int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
 {
 	u32 mtu = qp->attr.mtu, done = pkt * mtu;
 	struct pavo_pkt p = {
-		/* Extended opcodes have all of these bits. */
-		.opcode = pavo_service(qp) |
-			  request_opcode(wqe, pkt, wqe->npkts),
+		.opcode = pavo_opcode_of(pavo_service(qp),
+					 request_opcode(wqe, pkt, wqe->npkts)),
 		.ack_req = ack_req,
 		.pkey = PAVO_PKEY_DEFAULT,
 		.dqpn = qp->attr.dest_qpn,

@@ -499,7 +499,8 @@ static void execute_imm64(struct pavo_qp *qp, struct pavo_rx *rx)
 	}
 	if (!take_recv_wqe(qp, pkt))
 		return;
-	pavo_rq_complete(qp, &cqe, pkt->opcode == PAVO_OP_IMM64_SE);
+	pavo_rq_complete(qp, &cqe,
+			 (pkt->opcode & ~PAVO_EXT_XRC) == PAVO_OP_IMM64_SE);
 	done(qp, pkt);
 }
 

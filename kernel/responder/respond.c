@@ -124,7 +124,7 @@ static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
 {
 	u8 hdr[PAVO_MAX_HDR_LEN];
 
-	pkt->opcode |= pavo_service(qp);
+	pkt->opcode = pavo_opcode_of(pavo_service(qp), pkt->opcode);
 	pkt->pkey = PAVO_PKEY_DEFAULT;
 	pkt->dqpn = qp->attr.dest_qpn;
 	return pavo_tx_alloc(&qp->tally, &qp->flow, hdr, pavo_build(hdr, pkt),

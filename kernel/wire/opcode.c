@@ -40,6 +40,12 @@
 		.hdr_len = PAVO_BTH_LEN + (ext), \
 	}
 
+#define EXT_ROW(op, bit, f, ext)                 \
+	[PAVO_OP_##op | (bit)] = {               \
+		.flags = (f),                    \
+		.hdr_len = PAVO_BTH_LEN + (ext), \
+	}
+
 #define WINDOW_ROW(op, f, ext)                                   \
 	[PAVO_OP_WINDOW_##op] = {                                \
 		.flags = (f),                                    \
@@ -98,6 +104,17 @@
 			    (xf),                                              \
 		    PAVO_RETH_LEN + (xl))
 
+/* @bit: of the opcodes; @xf, @xl: as above */
+#define EXT_ROWS(bit, xf, xl)                                               \
+	EXT_ROW(EXT_ATOMIC, bit,                                            \
+		F_REQ | F_ATOMIC | F_ONLY | PAVO_OPF_EXTATOMICETH | (xf),   \
+		PAVO_EXTATOMICETH_LEN + (xl)),                              \
+		EXT_ROW(EXT_ATOMIC_ACK, bit,                                \
+			F_ATOMIC | F_ONLY | F_AETH | PAVO_OPF_EXTATOMICACK, \
+			PAVO_AETH_LEN + PAVO_EXTATOMICACK_LEN),             \
+		EXT_ROW(IMM64, bit, F_IMM64 | (xf), (xl)),                  \
+		EXT_ROW(IMM64_SE, bit, F_IMM64 | (xf), (xl))
+
 static const struct pavo_op_info pavo_op_table[256] = {
 	RELIABLE_ROWS(RC, 0, 0),
 	RELIABLE_ROWS(XRC, F_XRCETH, PAVO_XRCETH_LEN),
@@ -126,13 +143,8 @@ static const struct pavo_op_info pavo_op_table[256] = {
 	WINDOW_ROW(READ, F_WRETH | F_PVO, PAVO_WRETH_LEN + PAVO_PVOETH_LEN),
 	WINDOW_ROW(DONE, F_WRETH, PAVO_WRETH_LEN),
 
-	ROW(EXT, EXT_ATOMIC, F_REQ | F_ATOMIC | F_ONLY | PAVO_OPF_EXTATOMICETH,
-	    PAVO_EXTATOMICETH_LEN),
-	ROW(EXT, EXT_ATOMIC_ACK,
-	    F_ATOMIC | F_ONLY | F_AETH | PAVO_OPF_EXTATOMICACK,
-	    PAVO_AETH_LEN + PAVO_EXTATOMICACK_LEN),
-	ROW(EXT, IMM64, F_IMM64, 0),
-	ROW(EXT, IMM64_SE, F_IMM64, 0),
+	EXT_ROWS(0, 0, 0),
+	EXT_ROWS(PAVO_EXT_XRC, F_XRCETH, PAVO_XRCETH_LEN),
 };
 
 const struct pavo_op_info *pavo_op_info(u8 opcode)

@@ -67,8 +67,8 @@ enum pavo_window_op {
 };
 
 /*
- * Opcodes of masked atomics and immediate data of eight bytes (sources.md#ext), on RC
- * only. 0xc6 to 0xde are those of another protocol on the same UDP port.
+ * Opcodes of masked atomics and immediate data of eight bytes (sources.md#ext), as RC has
+ * them. 0xc6 to 0xde are those of another protocol on the same UDP port.
  */
 enum pavo_ext_op {
 	PAVO_OP_EXT_ATOMIC = 0xe0,
@@ -77,8 +77,26 @@ enum pavo_ext_op {
 	PAVO_OP_IMM64_SE = 0xe3, /* with solicited event */
 };
 
-/** Of the opcodes above; the service bits of those below are all ones. */
+/** The service bits of these opcodes, whatever their service. */
 #define PAVO_SVC_EXT 0xe0
+/** A bit that these opcodes have on XRC. */
+#define PAVO_EXT_XRC 0x04
+
+/** pavo_opcode_of - the opcode of an operation on a service (enum pavo_service). */
+static inline u8 pavo_opcode_of(u8 service, u8 op)
+{
+	if ((op & PAVO_SVC_MASK) != PAVO_SVC_EXT)
+		return service | op;
+	return service == PAVO_SVC_XRC ? op | PAVO_EXT_XRC : op;
+}
+
+/** pavo_opcode_service - the service of an opcode of queue pairs. */
+static inline u8 pavo_opcode_service(u8 opcode)
+{
+	if ((opcode & PAVO_SVC_MASK) != PAVO_SVC_EXT)
+		return opcode & PAVO_SVC_MASK;
+	return opcode & PAVO_EXT_XRC ? PAVO_SVC_XRC : PAVO_SVC_RC;
+}
 
 /* What an opcode is made of (struct pavo_op_info.flags). */
 enum pavo_op_flag {

@@ -19,9 +19,15 @@ local types = { [0xc0] = "Message", [0xc1] = "Data", [0xc2] = "Read", [0xc3] = "
 local lengths = { [0xc0] = WETH, [0xc1] = WETH + WRETH, [0xc2] = WETH + WRETH + PVO,
 		  [0xc3] = WETH + WRETH }
 local AETH, EXT_ATOMIC, EXT_ANSWER, EXT_IMMEDIATE = 4, 52, 12, 8
+local XRC = 4 -- the header of requests of XRC, and the bit that its opcodes have
 local ext_types = { [0xe0] = "Atomic Request", [0xe1] = "Atomic Response",
 		    [0xe2] = "Immediate Data", [0xe3] = "Immediate Data with Solicited Event" }
 local ext_lengths = { [0xe0] = EXT_ATOMIC, [0xe1] = AETH + EXT_ANSWER, [0xe2] = 0, [0xe3] = 0 }
+for opcode = 0xe0, 0xe3 do
+	local header = opcode == 0xe1 and 0 or XRC
+	ext_types[opcode + XRC] = "XRC " .. ext_types[opcode]
+	ext_lengths[opcode + XRC] = ext_lengths[opcode] + header
+end
 local operations = { [0] = "FetchAdd", [1] = "Swap", [2] = "CmpSwap" }
 local statuses = { [0] = "all has arrived", [1] = "no such table", [2] = "another job's",
 		   [3] = "outside of its table", [4] = "not, or no more, of that region" }
@@ -68,6 +74,7 @@ f.word_length = ProtoField.uint64("pavo.word.length", "Its length", base.DEC)
 f.word_tag = ProtoField.uint32("pavo.word.tag", "Its tag", base.HEX)
 
 f.ext = ProtoField.uint8("pavo.ext", "Type", base.HEX, ext_types)
+f.ext_queue = ProtoField.uint24("pavo.ext.queue", "Shared receive queue", base.HEX)
 f.ext_reserved = ProtoField.uint32("pavo.ext.reserved", "Reserved", base.HEX, nil, 0xfffffff0)
 f.ext_code = ProtoField.uint32("pavo.ext.code", "Atomic operation", base.DEC, operations, 0xf)
 f.ext_id = ProtoField.uint32("pavo.ext.id", "Request identifier", base.HEX)
@@ -137,19 +144,19 @@ local function add_rdma(top, packet, opcode)
 	end
 end
 
--- An extended operation: its header, or its eight bytes.
-local function add_extended(top, packet, opcode, length)
+-- An extended operation: its header, or its eight bytes, from @at on; the opcode is that of RC.
+local function add_extended(top, packet, at, opcode, length)
 	if opcode == 0xe0 then
-		add_parts(top, packet, BTH, { { f.ext_code, 4 }, { f.ext_id, 4 }, { f.ext_key, 4 },
+		add_parts(top, packet, at, { { f.ext_code, 4 }, { f.ext_id, 4 }, { f.ext_key, 4 },
 					      { f.ext_address, 8 }, { f.ext_data, 8 },
 					      { f.ext_mask, 8 }, { f.ext_compare, 8 },
 					      { f.ext_compare_mask, 8 } })
-		top:add(f.ext_reserved, packet(BTH, 4))
+		top:add(f.ext_reserved, packet(at, 4))
 	elseif opcode == 0xe1 then
-		add_parts(top, packet, BTH, { { f.ext_syndrome, 1 }, { f.ext_msn, 3 },
+		add_parts(top, packet, at, { { f.ext_syndrome, 1 }, { f.ext_msn, 3 },
 					      { f.ext_id, 4 }, { f.ext_original, 8 } })
 	elseif length == EXT_IMMEDIATE then
-		top:add(f.ext_immediate, packet(BTH, EXT_IMMEDIATE))
+		top:add(f.ext_immediate, packet(at, EXT_IMMEDIATE))
 	else
 		top:add_proto_expert_info(not_eight)
 	end
@@ -161,16 +168,21 @@ end
 local function dissect_extended(packet, opcode, pad, tree)
 	local top = tree:add(pavo, packet())
 	local length = packet:len() - BTH - ext_lengths[opcode] - pad - ICRC
+	local plain, at = bit.band(opcode, bit.bnot(XRC)), BTH
 
 	top:add(f.ext, packet(0, 1))
 	if length < 0 then
 		top:add_proto_expert_info(short)
 		return
 	end
-	add_extended(top, packet, opcode, length)
+	if plain ~= opcode and plain ~= 0xe1 then
+		top:add(f.ext_queue, packet(at + 1, 3))
+		at = at + XRC
+	end
+	add_extended(top, packet, at, plain, length)
 	top:append_text(", " .. ext_types[opcode])
-	if opcode == 0xe0 then
-		local code = bit.band(packet(BTH + 3, 1):uint(), 15)
+	if plain == 0xe0 then
+		local code = bit.band(packet(at + 3, 1):uint(), 15)
 		top:append_text(", " .. (operations[code] or "reserved"))
 	end
 end

@@ -40,7 +40,7 @@ static void check_ext_atomic(ibv_wr_opcode opcode, uint32_t op,
 	REQUIRE_EQ(slot.send(wr, extension), EINVAL);
 	wr.send_flags = 0;
 	REQUIRE_EQ(slot.send(wr), EINVAL, "verbs cannot ask for it");
-	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND})
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD})
 		REQUIRE_EQ(slot.send(wr, extension, type), EINVAL, type);
 }
 
@@ -68,13 +68,42 @@ void test_imm64()
 	REQUIRE_EQ(slot.at<pavo_imm64_seg>(1).imm, 0x0123456789abcdef);
 	REQUIRE_EQ(slot.at<pavo_imm64_seg>(1).reserved, 0);
 	REQUIRE_EQ(slot.send(wr), EINVAL, "verbs cannot ask for it");
-	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND})
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD})
 		REQUIRE_EQ(slot.send(wr, extension, type), EINVAL, type);
 	wr.num_sge = 1;
 	REQUIRE_EQ(slot.send(wr, extension), EINVAL, "it has no entries");
 	wr.num_sge = 0;
 	wr.send_flags = IBV_SEND_INLINE;
 	REQUIRE_EQ(slot.send(wr, extension), EINVAL);
+}
+
+/* Of XRC: the queue that takes the message is named behind NextSeg. */
+void test_extended_xrc()
+{
+	const Extension atomic = {
+		.atomic = {0x1111, UINT64_MAX, 0, UINT64_MAX}};
+	const Extension immediate = {.imm64 = {.imm = 7, .reserved = 0}};
+	TestSlot slot;
+	Wr swap(WR_EXT_SWAP, 1), imm(WR_IMM64, 0);
+
+	swap.sge[0].length = 8;
+	swap.wr.atomic.remote_addr = 0x123456789abcull;
+	swap.wr.atomic.rkey = 88;
+	swap.qp_type.xrc.remote_srqn = 0xabcdef;
+	REQUIRE_EQ(slot.send(swap, atomic, IBV_QPT_XRC_SEND), 0);
+	REQUIRE_EQ(slot.name.units, 6);
+	REQUIRE_EQ(slot.at<pavo_xrc_seg>(1).srqn, 0xabcdefu);
+	REQUIRE_EQ(slot.at<pavo_raddr_seg>(2).va, 0x123456789abcull);
+	REQUIRE_EQ(slot.at<pavo_raddr_seg>(2).rkey, 88u);
+	REQUIRE_EQ(slot.at<pavo_ext_atomic_seg>(3).swap_add, 0x1111u);
+	check_data(slot, 5, swap.sge[0]);
+	imm.qp_type.xrc.remote_srqn = 0xabcdef;
+	REQUIRE_EQ(slot.send(imm, immediate, IBV_QPT_XRC_SEND), 0);
+	REQUIRE_EQ(slot.name.units, 3);
+	REQUIRE_EQ(slot.at<pavo_xrc_seg>(1).srqn, 0xabcdefu);
+	REQUIRE_EQ(slot.at<pavo_imm64_seg>(2).imm, 7u);
+	imm.qp_type.xrc.remote_srqn = 1 << 24;
+	REQUIRE_EQ(slot.send(imm, immediate, IBV_QPT_XRC_SEND), EINVAL);
 }
 
 /* The same of requests that are longest. */

@@ -508,6 +508,7 @@ int main()
 		{"atomics", test_atomics},
 		{"extended atomics", test_ext_atomics},
 		{"immediate data of eight bytes", test_imm64},
+		{"extended operations of XRC", test_extended_xrc},
 		{"local invalidate and bind", test_keys},
 		{"datagram", test_datagram},
 		{"inline data of every length", test_inline},

@@ -26,8 +26,8 @@ bool should_be_known(int opcode)
 		return op == 0x04 || op == 0x05;
 	case 0xc0: /* left to manufacturers: windows */
 		return op <= 0x03;
-	case 0xe0: /* the same: extended operations */
-		return op <= 0x03;
+	case 0xe0: /* the same: extended operations of RC, then those of XRC */
+		return op <= 0x07;
 	default: /* RD, CNP */
 		return false;
 	}
@@ -95,7 +95,7 @@ TEST(OpcodeTable, RequestsAndResponsesAreToldApart)
 		bool response = op >= 0x0d && op <= 0x12;
 
 		if (is_extended(opcode))
-			response = opcode == 0xe1;
+			response = opcode == 0xe1 || opcode == 0xe5;
 		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_REQUEST), response)
 			<< "opcode " << int(opcode);
 	}
@@ -140,7 +140,7 @@ TEST(OpcodeTable, PayloadIsWhereItMayBe)
 		if (flags_of(opcode) & PAVO_OPF_WETH)
 			none = op == 0x02 || op == 0x03;
 		if (is_extended(opcode))
-			none = op == 0x00 || op == 0x01;
+			none = (op & 0x03) <= 0x01;
 
 		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_PAYLOAD), none)
 			<< "opcode " << int(opcode);
@@ -153,12 +153,19 @@ TEST(OpcodeTable, ExtendedOperationsAreWhatTheDocumentSays)
 	constexpr uint32_t immediate = PAVO_OPF_REQUEST | PAVO_OPF_PAYLOAD |
 				       PAVO_OPF_IMM64 | only;
 
-	EXPECT_EQ(flags_of(0xe0), PAVO_OPF_REQUEST | PAVO_OPF_ATOMIC |
-					  PAVO_OPF_EXTATOMICETH | only);
-	EXPECT_EQ(flags_of(0xe1), PAVO_OPF_ATOMIC | PAVO_OPF_AETH |
-					  PAVO_OPF_EXTATOMICACK | only);
+	constexpr uint32_t request = PAVO_OPF_REQUEST | PAVO_OPF_ATOMIC |
+				     PAVO_OPF_EXTATOMICETH | only;
+	constexpr uint32_t response = PAVO_OPF_ATOMIC | PAVO_OPF_AETH |
+				      PAVO_OPF_EXTATOMICACK | only;
+
+	EXPECT_EQ(flags_of(0xe0), request);
+	EXPECT_EQ(flags_of(0xe1), response);
 	EXPECT_EQ(flags_of(0xe2), immediate);
 	EXPECT_EQ(flags_of(0xe3), immediate);
+	EXPECT_EQ(flags_of(0xe4), request | PAVO_OPF_XRCETH);
+	EXPECT_EQ(flags_of(0xe5), response);
+	EXPECT_EQ(flags_of(0xe6), immediate | PAVO_OPF_XRCETH);
+	EXPECT_EQ(flags_of(0xe7), immediate | PAVO_OPF_XRCETH);
 }
 
 /* 0xc6 to 0xde belong to another protocol on the same UDP port. */
@@ -193,11 +200,35 @@ TEST(OpcodeTable, XrcDoesWhatRcDoes)
 
 TEST(OpcodeTable, XrcHeaderIsInAllRequestsOfXrcAndNowhereElse)
 {
-	for (uint8_t opcode : known_opcodes())
+	for (uint8_t opcode : known_opcodes()) {
+		bool xrc = (opcode & 0xe0) == 0xa0 || opcode >= 0xe4;
+
 		EXPECT_EQ(bool(flags_of(opcode) & PAVO_OPF_XRCETH),
-			  (opcode & PAVO_SVC_MASK) == PAVO_SVC_XRC &&
-				  flags_of(opcode) & PAVO_OPF_REQUEST)
+			  xrc && flags_of(opcode) & PAVO_OPF_REQUEST)
 			<< "opcode " << int(opcode);
+	}
+}
+
+TEST(OpcodeService, IsThatOfTheOpcode)
+{
+	for (int opcode = 0; opcode < 0xc0; opcode++)
+		EXPECT_EQ(pavo_opcode_service(uint8_t(opcode)), opcode & 0xe0);
+	for (int opcode = 0xe0; opcode <= 0xe3; opcode++)
+		EXPECT_EQ(pavo_opcode_service(uint8_t(opcode)), PAVO_SVC_RC);
+	for (int opcode = 0xe4; opcode <= 0xe7; opcode++)
+		EXPECT_EQ(pavo_opcode_service(uint8_t(opcode)), PAVO_SVC_XRC);
+}
+
+TEST(OpcodeService, MakesTheOpcodeOfAnOperation)
+{
+	for (int op = 0; op < 0x20; op++)
+		for (int service : {PAVO_SVC_RC, PAVO_SVC_UC, PAVO_SVC_XRC})
+			EXPECT_EQ(pavo_opcode_of(uint8_t(service), uint8_t(op)),
+				  service | op);
+	for (int op = 0xe0; op <= 0xe3; op++) {
+		EXPECT_EQ(pavo_opcode_of(PAVO_SVC_RC, uint8_t(op)), op);
+		EXPECT_EQ(pavo_opcode_of(PAVO_SVC_XRC, uint8_t(op)), op + 4);
+	}
 }
 
 TEST(OpcodeTable, DatagramHeaderIsInAllDatagramsAndNowhereElse)

@@ -258,8 +258,10 @@ TEST(Parse, MigReqAndReservedBitsAreIgnored)
 		if (flags_of(opcode) & PAVO_OPF_XRCETH)
 			set[PAVO_BTH_LEN] = 0xff;
 		if (flags_of(opcode) & PAVO_OPF_EXTATOMICETH) {
-			std::fill_n(&set[PAVO_BTH_LEN], 3, 0xff);
-			set[PAVO_BTH_LEN + 3] |= 0xf0;
+			uint8_t *header = &set[ext_atomic_at(opcode)];
+
+			std::fill_n(header, 3, 0xff);
+			header[3] |= 0xf0;
 		}
 		for (const Bytes &udp : {clear, set}) {
 			Parsed parsed = parse(udp);

@@ -63,8 +63,11 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 			if (flags_of(opcode) & PAVO_OPF_WETH)
 				std::fill_n(&headers[PAVO_BTH_LEN + 11], 2, 0);
 			if (flags_of(opcode) & PAVO_OPF_EXTATOMICETH) {
-				std::fill_n(&headers[PAVO_BTH_LEN], 3, 0);
-				headers[PAVO_BTH_LEN + 3] &= 0x0f;
+				uint8_t *header =
+					&headers[ext_atomic_at(opcode)];
+
+				std::fill_n(header, 3, 0);
+				header[3] &= 0x0f;
 			}
 
 			Bytes udp = headers;

@@ -29,6 +29,12 @@ std::vector<uint8_t> known_opcodes();
 /* Flags of an opcode that must be known. */
 uint32_t flags_of(uint8_t opcode);
 
+/* Where the ExtAtomicETH of an opcode begins: behind BTH and XRCETH. */
+inline size_t ext_atomic_at(uint8_t opcode)
+{
+	return PAVO_BTH_LEN + (opcode >= 0xe4 ? 4 : 0);
+}
+
 /* A packet of @opcode with a random value in every field, pad included. */
 pavo_pkt random_packet(Random &random, uint8_t opcode);
 

@@ -52,14 +52,42 @@ TEST(WqeGood, ImmediateDataOfEightBytesIsInTheWqe)
 	EXPECT_EQ(parsed->data[7], 0x11);
 }
 
-TEST(WqeOperation, ExtendedOnesAreOfRcAlone)
+TEST(WqeOperation, ExtendedOnesAreOfReliableServices)
 {
 	for (uint32_t op = PAVO_WQE_EXT_FETCH_ADD; op <= PAVO_WQE_IMM64; op++)
 		for (const pavo_parser_limits &limits :
-		     {uc_limits(), ud_limits(), xrc_limits()})
+		     {uc_limits(), ud_limits()})
 			EXPECT_EQ(parse_wqe(good(op), op, limits).err,
 				  PAVO_VE_WQE_OPCODE)
 				<< "operation " << op;
+}
+
+TEST(WqeOperation, ExtendedOnesOfXrcNameASharedReceiveQueue)
+{
+	Wqe queue = Wqe().add(pavo_xrc_seg{0xabcdef, {}});
+	ParsedWqe parsed =
+		parse_wqe(Wqe(queue).imm64(7), PAVO_WQE_IMM64, xrc_limits());
+
+	ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+	EXPECT_EQ(parsed->srqn, 0xabcdefu);
+	EXPECT_EQ(parsed->data[0], 7);
+	EXPECT_EQ(parse_wqe(good(PAVO_WQE_IMM64), PAVO_WQE_IMM64, xrc_limits())
+			  .err,
+		  PAVO_VE_WQE_SEGMENT);
+	for (uint32_t op : ext_atomics) {
+		parsed = parse_wqe(Wqe(queue)
+					   .raddr(0x8000, 7, 8)
+					   .ext_atomic(11, ones, 0, ones)
+					   .sge(8, 1, 0x1000),
+				   op, xrc_limits());
+		ASSERT_EQ(parsed.err, PAVO_VE_NONE) << "operation " << op;
+		EXPECT_EQ(parsed->srqn, 0xabcdefu);
+		EXPECT_EQ(parsed->raddr, 0x8000u);
+		EXPECT_EQ(parsed->swap_add, 11u);
+		EXPECT_EQ(parse_wqe(good(op), op, xrc_limits()).err,
+			  PAVO_VE_WQE_SEGMENT)
+			<< "operation " << op;
+	}
 }
 
 TEST(WqeSegments, MissingOnesOfExtendedOperationsAreNoticed)

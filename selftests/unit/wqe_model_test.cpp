@@ -95,13 +95,11 @@ uint32_t ops_of(const pavo_parser_limits &limits)
 	constexpr uint32_t reliable =
 		connected | 1u << PAVO_WQE_SEND_INV | 1u << PAVO_WQE_READ |
 		1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD |
-		1u << PAVO_WQE_ATOMIC_WRITE;
+		1u << PAVO_WQE_ATOMIC_WRITE | 1u << PAVO_WQE_EXT_FETCH_ADD |
+		1u << PAVO_WQE_EXT_SWAP | 1u << PAVO_WQE_EXT_CMP_SWAP |
+		1u << PAVO_WQE_IMM64;
 
-	if (limits.service == PAVO_FOR_XRC)
-		return reliable;
-	return reliable | 1u << PAVO_WQE_EXT_FETCH_ADD |
-	       1u << PAVO_WQE_EXT_SWAP | 1u << PAVO_WQE_EXT_CMP_SWAP |
-	       1u << PAVO_WQE_IMM64;
+	return reliable;
 }
 
 bool is_ext_atomic(uint32_t op)

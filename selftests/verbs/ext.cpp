@@ -9,6 +9,7 @@
 #include "manager.h"
 #include "pavo_dv.h"
 #include "tap.h"
+#include "xrc.h"
 
 namespace pv {
 namespace {
@@ -32,8 +33,15 @@ Cq make_extended_cq(Host &host, bool events)
 		events);
 }
 
+void name_queue(ExtLink &link)
+{
+	if (link.a.type == IBV_QPT_XRC_SEND)
+		ibv_wr_set_xrc_srqn(link.ex, link.srq.number);
+}
+
 void set_place(ExtLink &link, const Place &out)
 {
+	name_queue(link);
 	ibv_wr_set_sge(link.ex, out.mr.lkey,
 		       out.mr.address + uint64_t(out.offset), sizeof(uint64_t));
 }
@@ -54,23 +62,53 @@ bool knows_ext(Host &host)
 				PAVODV_EXT_CMP_SWAP | PAVODV_EXT_IMM64);
 }
 
+namespace {
+
+constexpr uint64_t standard_ops =
+	IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
+	IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+
+/* Asks the connected ends for what posts at A and polls at B. */
+void open_ends(Env &env, ExtLink &link)
+{
+	link.ex = ibv_qp_to_qp_ex(local(env.a).raw_qp(link.a.qp.id));
+	REQUIRE(link.ex, "not an extended QP");
+	if (knows_ext(env.b))
+		link.cq_b = reinterpret_cast<ibv_cq_ex *>(
+			local(env.b).raw_cq(link.b.recv_cq.id));
+}
+
+} // namespace
+
 ExtLink connect_ext(Env &env, LinkSpec spec, bool events)
 {
 	ExtLink link;
 
 	if (!knows_ext(env.a))
 		throw Skip("the device has no extended operations");
-	spec.send_ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
-			IBV_QP_EX_WITH_RDMA_READ |
-			IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	spec.send_ops = standard_ops;
 	if (knows_ext(env.b))
 		spec.cq_b = make_extended_cq(env.b, events);
 	static_cast<Link &>(link) = connect(env, spec);
-	link.ex = ibv_qp_to_qp_ex(local(env.a).raw_qp(link.a.qp.id));
-	REQUIRE(link.ex, "not an extended QP");
-	if (knows_ext(env.b))
-		link.cq_b = reinterpret_cast<ibv_cq_ex *>(
-			local(env.b).raw_cq(link.b.recv_cq.id));
+	open_ends(env, link);
+	return link;
+}
+
+ExtLink connect_ext_xrc(Env &env)
+{
+	ExtLink link;
+	LinkSpec spec;
+
+	if (!knows_ext(env.a) || !knows_ext(env.b))
+		throw Skip("a device has no extended operations");
+	spec.send_ops = standard_ops;
+	spec.cq_b = make_extended_cq(env.b, false);
+	spec.min_rnr_timer = 1;
+	XrcLink xrc = connect_xrc(env, spec);
+	static_cast<Link &>(link) = xrc;
+	link.xrcd = xrc.xrcd;
+	link.srq = xrc.srq;
+	open_ends(env, link);
 	return link;
 }
 
@@ -117,6 +155,7 @@ void cmp_swap(ExtLink &link, const Place &out, const Place &word,
 void imm64(ExtLink &link, uint64_t value)
 {
 	pavodv_wr_imm64(link.ex, htobe64(value));
+	name_queue(link);
 }
 
 std::optional<Arrival> poll_arrival(ExtLink &link)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * ext.h - a connection for extended operations: masked atomics, swap, and immediate data of
- * eight bytes (pavo_dv.h). Throws Skip where a device has none. Both ends are local.
+ * eight bytes (pavo_dv.h), of RC or XRC. Throws Skip where a device has none. Both ends are
+ * local.
  */
 #ifndef PAVO_VERBS_EXT_H
 #define PAVO_VERBS_EXT_H
@@ -17,6 +18,8 @@ namespace pv {
 struct ExtLink : Link {
 	ibv_qp_ex *ex = nullptr;
 	ibv_cq_ex *cq_b = nullptr;
+	Handle xrcd = 0; /* XRC: the domain of B */
+	Srq srq; /* XRC: the queue of B that the next requests name */
 };
 
 /* A receive that completed at B. */
@@ -30,6 +33,7 @@ struct Arrival {
 };
 
 ExtLink connect_ext(Env &env, LinkSpec spec = {}, bool events = false);
+ExtLink connect_ext_xrc(Env &env);
 
 /* Begins a request at A; end_ext() posts all that were begun since start_ext(). */
 void start_ext(ExtLink &link, uint64_t id, unsigned flags = IBV_SEND_SIGNALED);

@@ -12,7 +12,7 @@ namespace pv {
 namespace {
 
 Side make_side(Host &host, const HostInfo &info, ibv_qp_type type, Handle xrcd,
-	       const LinkSpec &spec)
+	       const LinkSpec &spec, const Cq &shared)
 {
 	Side side;
 	QpSpec qp;
@@ -21,12 +21,14 @@ Side make_side(Host &host, const HostInfo &info, ibv_qp_type type, Handle xrcd,
 	side.info = info;
 	side.type = type;
 	side.send_cq = host.create_cq(256, spec.events);
-	side.recv_cq = host.create_cq(256, spec.events);
+	side.recv_cq = shared.id ? shared : host.create_cq(256, spec.events);
 	qp.send_cq = side.send_cq.id;
 	qp.recv_cq = side.recv_cq.id;
 	qp.xrcd = xrcd;
 	qp.cap = spec.cap;
 	qp.type = type;
+	if (type == IBV_QPT_XRC_SEND)
+		qp.send_ops = spec.send_ops;
 	side.qp = host.create_qp(qp);
 	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
 	return side;
@@ -65,9 +67,10 @@ XrcLink connect_xrc(Env &env, LinkSpec spec, Handle xrcd)
 	link.spec = spec;
 	link.mtu = std::min(spec.mtu ? spec.mtu : 4096, common_mtu(env));
 	link.rd_atomic = uint8_t(can);
-	link.a = make_side(env.a, env.info_a, IBV_QPT_XRC_SEND, 0, spec);
-	link.b =
-		make_side(env.b, env.info_b, IBV_QPT_XRC_RECV, link.xrcd, spec);
+	link.a = make_side(env.a, env.info_a, IBV_QPT_XRC_SEND, 0, spec,
+			   spec.cq_a);
+	link.b = make_side(env.b, env.info_b, IBV_QPT_XRC_RECV, link.xrcd, spec,
+			   spec.cq_b);
 	link.a.psn = spec.psn_a;
 	link.b.psn = spec.psn_b;
 	link.srq = must_srq(env, link.xrcd, link.b.recv_cq);

@@ -308,7 +308,7 @@ def a_packet_that_ends_early_is_told():
         assert not made_up([packet[:whole]], "-Y", "pavo.short"), packet[0]
 
 
-EXT_FIELDS = ("ext", "ext.code", "ext.reserved", "ext.id", "ext.key", "ext.address", "ext.data",
+EXT_FIELDS = ("ext", "ext.queue", "ext.code", "ext.reserved", "ext.id", "ext.key", "ext.address", "ext.data",
               "ext.mask", "ext.compare", "ext.compare_mask", "ext.syndrome", "ext.msn",
               "ext.original", "ext.immediate")
 EXT_ATOMIC = struct.Struct(">IIIQQQQQ")
@@ -359,6 +359,25 @@ def immediate_data_is_shown():
             assert made_up([packet], "-Y", "pavo.ext.not_eight"), length
 
 
+def extended_operations_of_xrc_name_a_queue():
+    """The shared receive queue is in requests alone, and in front of what RC has."""
+    header = struct.pack(">I", 0xabcdef)
+    operands = EXT_ATOMIC.pack(1, *OPERANDS)
+    plain, = fields_of_extended(extended(0xe0, operands))
+    have, = fields_of_extended(extended(0xe4, header + operands))
+    assert have == {**plain, "ext": 0xe4, "ext.queue": 0xabcdef}, have
+    answer = struct.pack(">IIQ", 0x1f000102, 0xa1b2c3d4, 0x8070605040302010)
+    plain, = fields_of_extended(extended(0xe1, answer))
+    have, = fields_of_extended(extended(0xe5, answer))
+    assert have == {**plain, "ext": 0xe5}, have
+    for opcode in 0xe6, 0xe7:
+        have = fields_of_extended(extended(opcode, header + bytes(range(1, 9))))
+        assert have == [{"ext": opcode, "ext.queue": 0xabcdef,
+                         "ext.immediate": 0x0102030405060708}], have
+    text = made_up([extended(0xe4, header + operands)], "-V")
+    assert "XRC Atomic Request, Swap" in text, text
+
+
 def extended_operations_have_names():
     """The words that a person reads."""
     request = EXT_ATOMIC.pack(0, *OPERANDS)
@@ -389,7 +408,8 @@ def extended_packets_of_wrong_length_are_told():
 TESTS = (messages_are_shown, the_checksum_is_right, every_field_of_rdma_is_shown,
          rdma_was_recorded, kinds_and_results_have_names, flags_are_shown_one_by_one,
          words_of_the_library_are_shown, a_packet_that_ends_early_is_told,
-         extended_atomics_are_shown, immediate_data_is_shown, extended_operations_have_names,
+         extended_atomics_are_shown, immediate_data_is_shown,
+         extended_operations_of_xrc_name_a_queue, extended_operations_have_names,
          extended_packets_of_wrong_length_are_told)
 
 if not shutil.which("tshark"):

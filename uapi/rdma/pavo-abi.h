@@ -122,9 +122,9 @@ struct pavo_doorbell_page {
  *   SEND*            NextSeg [UdSeg | XrcSeg] (InlineSeg | DataSeg...)
  *   WRITE*, READ     NextSeg [XrcSeg] RaddrSeg (InlineSeg | DataSeg...)
  *   CMP_SWAP, FETCH_ADD  NextSeg [XrcSeg] RaddrSeg AtomicSeg DataSeg
- *   ATOMIC_WRITE     NextSeg RaddrSeg (InlineSeg | DataSeg), 8 bytes
- *   EXT_*            NextSeg RaddrSeg ExtAtomicSeg DataSeg
- *   IMM64            NextSeg Imm64Seg
+ *   ATOMIC_WRITE     NextSeg [XrcSeg] RaddrSeg (InlineSeg | DataSeg), 8 bytes
+ *   EXT_*            NextSeg [XrcSeg] RaddrSeg ExtAtomicSeg DataSeg
+ *   IMM64            NextSeg [XrcSeg] Imm64Seg
  *   LOCAL_INV        NextSeg, the key in imm
  *   BIND_MW          NextSeg BindSeg
  * UdSeg is there for UD, XrcSeg for XRC initiators, always and only.

@@ -27,7 +27,7 @@ struct Row {
 		       IBV_WC_##wc, IBV_QP_EX_WITH_##wr}}
 
 #define EXT(name, shape, wc) \
-	{WR_##name, {PAVO_WQE_##name, RC, Shape::shape, Word::NONE, false, IBV_WC_##wc, 0}}
+	{WR_##name, {PAVO_WQE_##name, RELIABLE, Shape::shape, Word::NONE, false, IBV_WC_##wc, 0}}
 
 constexpr Row ROWS[] = {
 	ROW(SEND,                 SEND,         ALL,       MESSAGE, NONE,      true,  SEND),

@@ -81,11 +81,15 @@ constexpr std::array opcodes = {
 	       false},
 	Opcode{0xb7, "XRC_SEND_ONLY_INV", hdr_xrc | hdr_ieth | hdr_payload,
 	       false},
-	/* docs/protocol.md, of RC only */
+	/* docs/protocol.md */
 	Opcode{0xe0, "EXT_ATOMIC", hdr_ext_atomic, false},
 	Opcode{0xe1, "EXT_ATOMIC_ACK", hdr_aeth | hdr_ext_ack, true},
 	Opcode{0xe2, "IMM64", hdr_payload, false},
 	Opcode{0xe3, "IMM64_SE", hdr_payload, false},
+	Opcode{0xe4, "XRC_EXT_ATOMIC", hdr_xrc | hdr_ext_atomic, false},
+	Opcode{0xe5, "XRC_EXT_ATOMIC_ACK", hdr_aeth | hdr_ext_ack, true},
+	Opcode{0xe6, "XRC_IMM64", hdr_xrc | hdr_payload, false},
+	Opcode{0xe7, "XRC_IMM64_SE", hdr_xrc | hdr_payload, false},
 };
 
 constexpr std::array field_table = {

@@ -210,6 +210,10 @@ void golden_extended()
 			 "11223344 5152535455565758"));
 	REQUIRE(opcode_by_name("IMM64")->code == 0xe2);
 	REQUIRE(opcode_by_name("IMM64_SE")->code == 0xe3);
+	REQUIRE(opcode_by_name("XRC_EXT_ATOMIC")->code == 0xe4);
+	REQUIRE(opcode_by_name("XRC_EXT_ATOMIC_ACK")->code == 0xe5);
+	REQUIRE(opcode_by_name("XRC_IMM64")->code == 0xe6);
+	REQUIRE(opcode_by_name("XRC_IMM64_SE")->code == 0xe7);
 }
 
 /* Every opcode, every field its headers have at a value of its own. */

@@ -98,13 +98,19 @@ struct Bits {
 };
 
 /**
- * Posts extended operations to a queue pair of RC that was made for ibv_wr_*(3). Each call posts
- * one request, with @id and @flags (IBV_SEND_*) of it. Return: none, or why it was not posted.
+ * Posts extended operations to a queue pair of RC or XRC that was made for ibv_wr_*(3). Each call
+ * posts one request, with @id and @flags (IBV_SEND_*) of it. Return: none, or why it was not posted.
  */
 class Extended {
 public:
-	/** @qp has to live longer. Throws std::system_error: EOPNOTSUPP. */
-	explicit Extended(ibv_qp *qp) : qp_(ibv_qp_to_qp_ex(qp))
+	/**
+	 * @qp: has to live longer
+	 * @srqn: XRC: the peer's shared receive queue, which takes immediate data and says
+	 *        by its protection domain which memory an atomic may touch
+	 * Throws std::system_error: EOPNOTSUPP.
+	 */
+	explicit Extended(ibv_qp *qp, uint32_t srqn = 0)
+		: qp_(ibv_qp_to_qp_ex(qp)), srqn_(srqn)
 	{
 		if (!qp_ || !pavodv_query_ext(qp->context))
 			throw std::system_error(
@@ -149,7 +155,7 @@ public:
 	{
 		begin(id, flags);
 		pavodv_wr_imm64(qp_, htobe64(value));
-		return to_error(ibv_wr_complete(qp_));
+		return end();
 	}
 
 	/** Does the peer know them? Unknown until one has ended. */
@@ -177,10 +183,18 @@ private:
 	std::error_code end(LocalWord old)
 	{
 		ibv_wr_set_sge(qp_, old.lkey, old.address, sizeof(uint64_t));
+		return end();
+	}
+
+	std::error_code end()
+	{
+		if (qp_->qp_base.qp_type == IBV_QPT_XRC_SEND)
+			ibv_wr_set_xrc_srqn(qp_, srqn_);
 		return to_error(ibv_wr_complete(qp_));
 	}
 
 	ibv_qp_ex *qp_;
+	uint32_t srqn_;
 };
 
 /** Eight bytes of the completion that @cq is at; none: it has none. */

@@ -133,12 +133,13 @@ int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
 
 /*
  * Extended operations: masked atomics, swap, and immediate data of eight bytes
- * (docs/sources.md#ext), between queue pairs of RC. They are posted like those of ibv_wr_*(3):
+ * (docs/sources.md#ext), between queue pairs of RC or XRC. They are posted like those of ibv_wr_*(3):
  * between ibv_wr_start() and ibv_wr_complete(), with wr_id and wr_flags set before, on a
  * queue pair made by ibv_create_qp_ex() with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS. On others
  * ibv_wr_complete() returns EINVAL.
  *
  * Behind an atomic, set where the eight bytes of before go: ibv_wr_set_sge().
+ * On XRC, name the peer's shared receive queue behind each: ibv_wr_set_xrc_srqn().
  * IBV_SEND_SOLICITED of immediate data raises a solicited event at the peer.
  */
 
