@@ -9,6 +9,7 @@
 
 extern "C" {
 #include "wire/wire.h"
+#include "wire/layout.h"
 }
 
 namespace {
@@ -26,8 +27,12 @@ void clear_ignored_bits(uint8_t *headers, uint32_t flags)
 	if (flags & PAVO_OPF_WETH)
 		std::memset(&headers[PAVO_BTH_LEN + 11], 0, 2);
 	if (flags & PAVO_OPF_EXTATOMICETH) {
-		std::memset(&headers[PAVO_BTH_LEN], 0, 3);
-		headers[PAVO_BTH_LEN + 3] &= 0x0f;
+		uint8_t *header = &headers[PAVO_BTH_LEN];
+
+		if (flags & PAVO_OPF_XRCETH)
+			header += PAVO_XRCETH_LEN;
+		std::memset(header, 0, 3);
+		header[3] &= 0x0f;
 	}
 }
 

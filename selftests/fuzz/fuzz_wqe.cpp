@@ -78,9 +78,11 @@ void check_way(const pavo_ud_seg &way)
 }
 
 /* Fields that an operation does not use are as they go on the wire. */
-void check_extended(const pavo_swqe &wqe, size_t size)
+void check_extended(const pavo_swqe &wqe, size_t size, bool xrc)
 {
 	constexpr uint64_t ones = ~0ull;
+	const size_t head =
+		sizeof(pavo_next_seg) + (xrc ? sizeof(pavo_xrc_seg) : 0);
 
 	switch (wqe.op) {
 	case PAVO_WQE_EXT_SWAP:
@@ -94,9 +96,9 @@ void check_extended(const pavo_swqe &wqe, size_t size)
 		CHECK(wqe.num_sge);
 		break;
 	case PAVO_WQE_IMM64:
-		CHECK(size == sizeof(pavo_next_seg) + sizeof(pavo_imm64_seg));
+		CHECK(size == head + sizeof(pavo_imm64_seg));
 		CHECK(wqe.flags & PAVO_SWQE_INLINE);
-		CHECK(wqe.data == wqe.raw + sizeof(pavo_next_seg));
+		CHECK(wqe.data == wqe.raw + head);
 		[[fallthrough]];
 	default:
 		CHECK(!wqe.swap_add_mask);
@@ -120,7 +122,7 @@ void check_accepted(const pavo_swqe &wqe, size_t size,
 	CHECK(wqe.srqn <= (xrc ? 0xffffffu : 0));
 	if (pavo_op(wqe.op)->length)
 		CHECK(wqe.length == 8);
-	check_extended(wqe, size);
+	check_extended(wqe, size, xrc);
 	if (wqe.op == PAVO_WQE_BIND_MW)
 		CHECK(is_inside(wqe, size, wqe.bind, sizeof(*wqe.bind)));
 	else

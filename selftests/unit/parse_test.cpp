@@ -191,8 +191,8 @@ TEST(Parse, PayloadWhereThereIsNoneIsSurplus)
 			}
 		}
 	}
-	/* five of RC, and of XRC, two of windows, two of extended atomics */
-	EXPECT_EQ(tried, 14u * 299 * 4);
+	/* five of RC, and of XRC, two of windows, four of extended atomics */
+	EXPECT_EQ(tried, 16u * 299 * 4);
 }
 
 TEST(Parse, EveryOtherVersionIsRefused)

@@ -118,12 +118,17 @@ bool operands_are_right(uint32_t op, const pavo_ext_atomic_seg &seg)
 	return seg.compare == 0 && seg.compare_mask == UINT64_MAX;
 }
 
-/* NextSeg and Imm64Seg, nothing else. */
-WqeModelled model_imm64(const std::vector<uint8_t> &bytes)
+/* Imm64Seg at @begin, and nothing behind it. */
+void model_imm64(WqeModelled &model, const std::vector<uint8_t> &bytes,
+		 size_t begin)
 {
-	if (bytes.size() != 32 || at<pavo_imm64_seg>(bytes, 16).reserved)
-		return {PAVO_VE_WQE_SEGMENT};
-	return {.length = 8, .is_inline = true};
+	if (bytes.size() != begin + 16 ||
+	    at<pavo_imm64_seg>(bytes, begin).reserved) {
+		model.err = PAVO_VE_WQE_SEGMENT;
+		return;
+	}
+	model.length = 8;
+	model.is_inline = true;
 }
 
 WqeModelled model_of(const Wqe &wqe, uint32_t op,
@@ -153,8 +158,6 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 	if (op == PAVO_WQE_NOP || op == PAVO_WQE_LOCAL_INV)
 		return {bytes.size() == 16 ? PAVO_VE_NONE :
 					     PAVO_VE_WQE_SEGMENT};
-	if (op == PAVO_WQE_IMM64)
-		return model_imm64(bytes);
 	if (bytes.size() < offset)
 		return {PAVO_VE_WQE_SEGMENT};
 	if (ud) {
@@ -174,6 +177,10 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 		    zeros != std::ssize(queue.reserved))
 			return {PAVO_VE_WQE_SEGMENT};
 		model.srqn = queue.srqn;
+	}
+	if (op == PAVO_WQE_IMM64) {
+		model_imm64(model, bytes, remote);
+		return model;
 	}
 	if (op == PAVO_WQE_FETCH_ADD &&
 	    at<pavo_atomic_seg>(bytes, remote + 16).compare)
@@ -283,14 +290,14 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 		return wqe;
 	if (op == PAVO_WQE_BIND_MW)
 		return wqe.bind(random.bits(), random.bits(), 1, 2, 3, 4);
-	if (op == PAVO_WQE_IMM64)
-		return wqe.imm64(random.bits(), random.below(8) == 0);
 	if (limits.service == PAVO_FOR_UD)
 		wqe.add(random_way(random));
 	if (limits.service == PAVO_FOR_XRC && op != PAVO_WQE_NOP)
 		wqe.add(pavo_xrc_seg{
 			.srqn = random.below(random.below(8) ? 1 << 24 : ~0u),
 			.reserved = {0, random.below(16) == 0, 0}});
+	if (op == PAVO_WQE_IMM64)
+		return wqe.imm64(random.bits(), random.below(8) == 0);
 	if (eight || (op >= PAVO_WQE_WRITE && op <= PAVO_WQE_READ))
 		wqe.raddr(random.bits(), random.below(1 << 31),
 			  random.below(8) ? total : random_length(random));
