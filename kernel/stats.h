@@ -38,6 +38,7 @@ struct pavo_dev;
 	X(tx_drop_node) /* a window has no address of it */         \
 	X(tx_drop_user_socket) /* a process sent to the port */     \
 	X(loss_timer_expired)                                       \
+	X(loss_timer_put_off) /* sent again, but not gone */        \
 	X(rnr_timer_expired)                                        \
 	X(retry_exceeded)                                           \
 	X(rnr_retry_exceeded)                                       \

@@ -72,6 +72,8 @@ int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
 		      struct pavo_sgl_pos *pos, u32 npkts, bool ack_req,
 		      bool again);
 int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
+void pavo_again_forget(struct pavo_requester *req);
+bool pavo_again_waits(const struct pavo_requester *req);
 
 /* receive.c */
 bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);

@@ -24,6 +24,40 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 n)
 	return pkt ? op->middle : op->first;
 }
 
+/* pavo_again_forget - there was progress, or nothing is sent any more. */
+void pavo_again_forget(struct pavo_requester *req)
+{
+	if (likely(!req->again))
+		return;
+	kfree_skb(req->again);
+	req->again = NULL;
+}
+
+/*
+ * pavo_again_waits - has the packet that was sent again not left this machine? As long
+ * as it is in a queue of the interface, it shares its data with the clone. No destructor
+ * tells, since a packet may be in a queue for longer than the module is there.
+ */
+bool pavo_again_waits(const struct pavo_requester *req)
+{
+	return req->again && skb_cloned(req->again);
+}
+
+/* Send a packet that was sent before, and remember the oldest of them that waits. */
+static int send_again(struct pavo_qp *qp, struct pavo_flow *flow,
+		      struct sk_buff *skb, unsigned int pad)
+{
+	int err = pavo_tx_seal(&qp->tally, flow, skb, pad);
+
+	if (err)
+		return err;
+	if (!pavo_again_waits(&qp->req)) {
+		pavo_again_forget(&qp->req);
+		qp->req.again = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+	}
+	return pavo_tx_sealed(&qp->tally, flow, skb);
+}
+
 /*
  * Headers and payload into an skb. Payload is attached as pages, unless it is
  * short, inline, sent again (its memory may be in use elsewhere by now, and
@@ -32,18 +66,19 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 n)
  */
 static int send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 			const struct pavo_swqe *wqe, struct pavo_pkt *pkt,
-			struct pavo_sgl_pos *pos, u32 len, bool copy)
+			struct pavo_sgl_pos *pos, u32 len, bool again)
 {
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct pavo_sgl_pos start = *pos;
 	unsigned int hdr_len;
 	enum pavo_vendor_err err;
 	struct sk_buff *skb;
+	bool copy;
 
-	copy = copy || len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
+	copy = again || len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
 	pkt->pad = -len & 3;
 	hdr_len = pavo_build(hdr, pkt);
-again:
+retry:
 	skb = pavo_tx_alloc(&qp->tally, flow, hdr, hdr_len, copy ? len : 0);
 	if (!skb)
 		return -ENOMEM;
@@ -53,12 +88,13 @@ again:
 		*pos = start;
 		if (err == PAVO_VE_WQE_SEGMENT && !copy) {
 			copy = true;
-			goto again;
+			goto retry;
 		}
 		return err;
 	}
 	trace_pavo_transmit(qp, pkt, len);
-	return pavo_tx_send(&qp->tally, flow, skb, pkt->pad);
+	return again ? send_again(qp, flow, skb, pkt->pad) :
+		       pavo_tx_send(&qp->tally, flow, skb, pkt->pad);
 }
 
 /*

@@ -27,6 +27,7 @@ static void release(struct pavo_qp *qp, u32 until)
 	req->asked = PAVO_PSN_NONE;
 	req->probing = false;
 	req->went_back = false;
+	pavo_again_forget(req);
 	pavo_timer_restart(&req->timer, ktime_get_ns());
 	if (until == req->sent)
 		pavo_timer_stop(&req->timer);
@@ -363,6 +364,11 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
+	if (pavo_again_waits(req) &&
+	    pavo_timer_put_off(&req->timer, ktime_get_ns())) {
+		pavo_count(qp, loss_timer_put_off);
+		return;
+	}
 	pavo_count(qp, loss_timer_expired);
 	req->went_back = false;
 	go_back(qp);

@@ -99,6 +99,7 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 
 	hrtimer_cancel(&req->hrtimer);
 	pavo_half_forget(qp, &req->half);
+	pavo_again_forget(req);
 	kvfree(req->doorbells);
 	kvfree(req->wqes);
 	kvfree(req->wr_id);
@@ -117,6 +118,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 
 	pavo_half_forget(qp, &req->half);
+	pavo_again_forget(req);
 	req->half.pending = 0;
 	req->db_head = 0;
 	req->db_tail = 0;

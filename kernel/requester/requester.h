@@ -26,6 +26,7 @@ struct ib_send_wr;
 struct pavo_qp;
 struct pavo_rx;
 struct pavo_ucontext;
+struct sk_buff;
 
 /* Bits of half.pending of a requester. */
 enum pavo_req_event {
@@ -76,6 +77,8 @@ struct pavo_tx_cursor {
  * @went_back:  the cursor went back for UPSN; once is enough
  * @ready:      sq_psn was taken (RTS reached since RESET)
  * @tell_drained: SQ_DRAINED is owed when nothing is under way any more
+ * @again:      a clone of a packet that was sent again. It shares the packet's data until
+ *              that has left the queues of this machine; NULL: no such packet
  * @pause:      ns until which the interface is given time; 0: none
  * @post_lock, @wr_id, @posted: posts of kernel consumers
  */
@@ -113,6 +116,7 @@ struct pavo_requester {
 	bool went_back;
 	bool ready;
 	bool tell_drained;
+	struct sk_buff *again;
 	u64 pause;
 	struct pavo_timer_state timer;
 	struct hrtimer hrtimer;

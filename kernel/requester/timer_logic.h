@@ -18,6 +18,9 @@
 /** How long a repeated NAK may be an echo, if no loss timer tells. */
 #define PAVO_ECHO_NS (100 * 1000 * 1000ull)
 
+/** Times that an expiry of the loss timer is put off without progress. */
+#define PAVO_PUT_OFF_MAX 32
+
 /** RNR NAKs of one packet that are counted: 10 us doubled so often is patience. */
 #define PAVO_RNR_WAITS_MAX 8
 
@@ -31,6 +34,7 @@
  * @retry_limit, @retries: limit and retries left
  * @rnr_limit, @rnr_retries: the same for RNR NAKs
  * @rnr_waits: RNR NAKs since there was progress, as far as they are counted
+ * @put_off:   expiries of the loss timer since then that were put off
  * @answered:  the peer has answered something since this began
  */
 struct pavo_timer_state {
@@ -42,6 +46,7 @@ struct pavo_timer_state {
 	u8 rnr_limit;
 	u8 rnr_retries;
 	u8 rnr_waits;
+	u8 put_off;
 	bool answered;
 };
 
@@ -57,6 +62,7 @@ static inline void pavo_timer_init(struct pavo_timer_state *t, u64 timeout,
 	t->rnr_limit = rnr_limit;
 	t->rnr_retries = rnr_limit;
 	t->rnr_waits = 0;
+	t->put_off = 0;
 	t->answered = false;
 }
 
@@ -83,6 +89,7 @@ static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
 	t->retries = t->retry_limit;
 	t->rnr_retries = t->rnr_limit;
 	t->rnr_waits = 0;
+	t->put_off = 0;
 	t->loss = t->timeout ? now + t->timeout : 0;
 }
 
@@ -122,6 +129,19 @@ static inline void pavo_timer_hold(struct pavo_timer_state *t, u64 now)
 	if (t->loss)
 		t->loss =
 			now + (t->timeout ? pavo_timer_wait(t) : PAVO_ECHO_NS);
+}
+
+/**
+ * pavo_timer_put_off - the loss timer has expired, but what was sent again has not left this
+ * machine: another attempt would only wait behind it. False: it was put off often enough.
+ */
+static inline bool pavo_timer_put_off(struct pavo_timer_state *t, u64 now)
+{
+	if (t->put_off == PAVO_PUT_OFF_MAX)
+		return false;
+	t->put_off++;
+	pavo_timer_hold(t, now);
+	return true;
 }
 
 /**

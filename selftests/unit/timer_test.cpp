@@ -43,6 +43,28 @@ uint64_t wait_after(int attempts)
 			       4 * timeout;
 }
 
+TEST(Timer, IsPutOffSoOftenWithoutProgress)
+{
+	pavo_timer_state t = timer();
+	uint64_t at = now;
+
+	pavo_timer_set(&t, at);
+	ASSERT_TRUE(pavo_timer_retry(&t, at));
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < PAVO_PUT_OFF_MAX; i++) {
+			at = pavo_timer_next(&t);
+			ASSERT_TRUE(pavo_timer_put_off(&t, at)) << i;
+			ASSERT_EQ(pavo_timer_next(&t), at + timeout);
+		}
+		ASSERT_FALSE(pavo_timer_put_off(&t, at));
+		/* No attempt was counted, and none brings more patience. */
+		ASSERT_EQ(t.retries, t.retry_limit - 1 + round);
+		ASSERT_TRUE(pavo_timer_retry(&t, at));
+		ASSERT_FALSE(pavo_timer_put_off(&t, at));
+		pavo_timer_restart(&t, at);
+	}
+}
+
 TEST(Timer, NothingRunsAtFirst)
 {
 	pavo_timer_state t = timer();

@@ -73,6 +73,10 @@ constexpr std::array ENTRIES = {
 	      {note, "answers did not come in time: lost, or the "
 		     "timeout of the queue pair is short for this "
 		     "network"}},
+	Entry{"loss_timer_put_off",
+	      {note, "packets wait in queues of this machine for longer than "
+		     "the timeout of their queue pair: the interface is slower"
+		     " than what is sent (tc -s qdisc), or set a longer one"}},
 	Entry{"retry_exceeded",
 	      {trouble, "connections were given up: the other end is gone"
 			" or cannot be reached"}},
