@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -19,10 +20,13 @@
 #include <string>
 #include <vector>
 
+#include <rdma/pavo-abi.h>
+
 #include "../common/device.h"
 #include "../common/eventually.h"
 #include "../common/files.h"
 #include "../common/objects.h"
+#include "command.hpp"
 #include "domain.h"
 #include "world.h"
 
@@ -36,10 +40,10 @@ struct Kind {
 	size_t least; /* bytes that one of them takes, rings and all */
 };
 
-/* Everything of verbs that a process makes without limit of its own. */
+/* All that a process makes by verbs without limit of its own. */
 constexpr Kind kinds[] = {{"pd", 200},	 {"ah", 150},	{"mr", 800},
 			  {"mw", 500},	 {"xrcd", 150}, {"cq", 4096},
-			  {"srq", 4096}, {"qp", 8192}};
+			  {"srq", 4096}, {"qp", 8192},	{"watch", 4096}};
 
 ibv_ah_attr way_of(ibv_pd *pd)
 {
@@ -53,6 +57,48 @@ struct Material : Domain, common::Material {
 	Material() : Domain("PAVO_DEV"), common::Material(*this, way_of(*this))
 	{
 	}
+
+	common::Undo make(const std::string &kind)
+	{
+		return kind == "watch" ? make_watch() :
+					 common::Material::make(kind);
+	}
+
+private:
+	/* Of a page, in its one slot. */
+	common::Undo make_watch()
+	{
+		const int fd = static_cast<ibv_pd *>(*this)->context->cmd_fd;
+		pavo::Command open(PAVO_OBJECT_WATCH, PAVO_METHOD_WATCH_OPEN);
+		pavo_mmap_info words = {};
+
+		errno = open.new_handle(PAVO_ATTR_WATCH_HANDLE)
+				.in(PAVO_ATTR_WATCH_SLOTS, uint32_t{1})
+				.out(PAVO_ATTR_WATCH_WORDS, words)
+				.run(fd);
+		if (errno)
+			return {};
+		const uint32_t handle = open.made();
+		const pavo_watch_set_args page = {
+			.start = uintptr_t(watched_.data()),
+			.length = watched_.size(),
+			.slot = 0,
+			.reserved = 0};
+		errno = pavo::Command(PAVO_OBJECT_WATCH, PAVO_METHOD_WATCH_SET)
+				.handle(PAVO_ATTR_WATCH_HANDLE, handle)
+				.in(PAVO_ATTR_WATCH_SET_ARGS, page)
+				.run(fd);
+		if (errno)
+			return {};
+		return [=] {
+			pavo::Command(PAVO_OBJECT_WATCH,
+				      PAVO_METHOD_WATCH_CLOSE)
+				.handle(PAVO_ATTR_WATCH_HANDLE, handle)
+				.run(fd);
+		};
+	}
+
+	alignas(4096) std::array<std::byte, 4096> watched_ = {};
 };
 
 /*
