@@ -2,8 +2,8 @@
 /*
  * device.h - the objects that every room knows: adapter, context, PD, CQ, QP.
  *
- * Who writes which part of a QP: context/ the attributes (struct
- * pavo_qp_attrs) under modify_mutex; requester/ and responder/ their half
+ * Who writes which part of a QP: qp/ the attributes (struct
+ * pavo_qp_attrs) under modify_mutex; requester/ and responder/ their side
  * under its lock. Everybody may read state with READ_ONCE(). Field by field, as
  * sources.md#engine-7-3: docs/architecture.md, "Fields of a queue pair".
  *
@@ -65,7 +65,7 @@ enum pavo_object {
 };
 
 /**
- * struct pavo_mcast - multicast groups of an adapter (context/mcast.c).
+ * struct pavo_mcast - multicast groups of an adapter (qp/mcast.c).
  * @groups: those that have members, by GID
  * @count:  of them
  */
@@ -94,7 +94,7 @@ struct pavo_mcast {
  * @rkm:       keys in use by inbound operations, and their end
  * @windows:   of processes
  * @used:      objects in existence, by enum pavo_object (limits.c)
- * @wq:        work of the QPs' halves that must leave the softirq, bound to CPUs
+ * @wq:        work of the QPs' sides that must leave the softirq, bound to CPUs
  * @end_wq:    ends and events of objects, bound to none
  * @node:      in main.c's table of adapters
  * @list:      in main.c's lists of live and of dead adapters
@@ -188,7 +188,7 @@ struct pavo_ah {
  * @moderate_us: or so long after the first of them; either 0: at once
  * @held:   completions that shall wake the waiter and have not yet
  * @timer:  for @moderate_us
- * @event:  bits of cq.c: events that are owed, raised by pavo_cq_raise() outside of any half
+ * @event:  bits of cq.c: events that are owed, raised by pavo_cq_raise() outside of any side
  * @dead:   overrun happened, nothing is written any more
  * @work:   tells the users of a dead CQ, and of events that bring about each other
  */
@@ -233,7 +233,7 @@ struct pavo_srq {
 };
 
 /**
- * struct pavo_qp_attrs - what modify_qp set (context/attr.c is the writer).
+ * struct pavo_qp_attrs - what modify_qp set (qp/attr.c is the writer).
  * @mtu: bytes
  */
 struct pavo_qp_attrs {
@@ -262,11 +262,11 @@ struct pavo_qp_attrs {
  *         and pavo_qp_send_error(), which only ever write Error and SQE.
  * @windows: memory windows of type 2 bound to it, under the key table's lock
  * @rkm:   slots of the keys that its peer uses
- * @flow:  valid from RTR on unless datagrams; changed under both half locks
+ * @flow:  valid from RTR on unless datagrams; changed under both side locks
  * @events: bits by enum ib_event_type, to be raised by @end_work
- * @work:  runs both halves in process context, on the CPU that began to send: when softirq
+ * @work:  runs both sides in process context, on the CPU that began to send: when softirq
  *         time is used up, and when what they waited for is there
- * @end_work: raises @events and flushes both halves, on any CPU: the owner of the one
+ * @end_work: raises @events and flushes both sides, on any CPU: the owner of the one
  *         that saw the error may spin until the flush is seen
  */
 struct pavo_qp {
@@ -428,7 +428,7 @@ void pavo_mmap_put(struct pavo_mmap *mmap);
  * @solicited: wakes a waiter that asked for solicited events only; a status
  *             other than success does so as well
  *
- * Context: any, also with a half locked. An overrun kills the CQ and moves
+ * Context: any, also with a side locked. An overrun kills the CQ and moves
  * its QPs to Error through an event (work).
  */
 void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
@@ -448,24 +448,24 @@ void pavo_srq_raise(struct pavo_srq *srq, enum ib_event_type type);
 /** pavo_srq_fail - nothing is taken from it any more; its lock is held. */
 void pavo_srq_fail(struct pavo_srq *srq);
 
-/* context/ */
+/* qp/ */
 
 /** pavo_qp_find - QP by number; RCU read side. */
 struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
 
 /**
- * pavo_qp_error - an unrecoverable error of a half: QP to Error, both halves
+ * pavo_qp_error - an unrecoverable error of a side: QP to Error, both sides
  * flush. @event: IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR,
  * IB_EVENT_QP_ACCESS_ERR to raise, or -1 for none.
  *
- * Context: any, also with a half locked (the flush happens when it is left).
+ * Context: any, also with a side locked (the flush happens when it is left).
  */
 void pavo_qp_error(struct pavo_qp *qp, int event);
 
 /**
  * pavo_qp_drained - QP in SQD: the last that was under way is done.
  *
- * Context: the requester half is locked.
+ * Context: the requester side is locked.
  */
 void pavo_qp_drained(struct pavo_qp *qp);
 
@@ -474,12 +474,12 @@ void pavo_qp_drained(struct pavo_qp *qp);
  * Error. UC and datagrams: to SQE, where the send queue flushes and the receive
  * queue goes on, until modify_qp takes the QP back to RTS (IBA 10.3.1).
  *
- * Context: the requester half is locked.
+ * Context: the requester side is locked.
  */
 void pavo_qp_send_error(struct pavo_qp *qp);
 
 /**
- * pavo_qp_continue - let the work of @qp go on with what a half has to send.
+ * pavo_qp_continue - let the work of @qp go on with what a side has to send.
  * @cpu: which sent the beginning: packets from two CPUs overtake each other
  */
 static inline void pavo_qp_continue(struct pavo_qp *qp, int cpu)
@@ -487,7 +487,7 @@ static inline void pavo_qp_continue(struct pavo_qp *qp, int cpu)
 	queue_work_on(cpu, qp->dev->wq, &qp->work);
 }
 
-/** pavo_qp_end - let events be raised, and halves of a QP in Error flushed. */
+/** pavo_qp_end - let events be raised, and sides of a QP in Error flushed. */
 static inline void pavo_qp_end(struct pavo_qp *qp)
 {
 	queue_work(qp->dev->end_wq, &qp->end_work);

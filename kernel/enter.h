@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * enter.h - how an owner of a half gets in, does what there is, and gets out without
- * leaving anything behind (half.h says what there is). The two halves differ in what
+ * enter.h - how an owner of a side gets in, does what there is, and gets out without
+ * leaving anything behind (side.h says what there is). The two sides differ in what
  * they do with a packet and with everything else; each of them builds this with its own.
  */
 #ifndef PAVO_ENTER_H
 #define PAVO_ENTER_H
 
-#include "context/context.h"
+#include "qp/qp.h"
 #include "device.h"
-#include "half.h"
+#include "side.h"
 #include "net/net.h"
 
 /* Rounds and packets from the backlog before others get the CPU. */
 #define PAVO_ENTER_BUDGET 256
 
 /**
- * struct pavo_half_work - what a half does. Both are called by its owner, RCU read side.
+ * struct pavo_side_work - what a side does. Both are called by its owner, RCU read side.
  * @handle: a packet. False: it has to be taken again when what it waits for is over
  * @visit:  whatever is pending. True: there is more than one visit may do
  */
-struct pavo_half_work {
+struct pavo_side_work {
 	bool (*handle)(struct pavo_qp *qp, struct pavo_rx *rx);
 	bool (*visit)(struct pavo_qp *qp);
 };
 
 /* Return: what is left of the budget. */
-static __always_inline int pavo_half_drain(struct pavo_qp *qp,
-					   struct pavo_half *half, int budget,
-					   const struct pavo_half_work *work)
+static __always_inline int pavo_side_drain(struct pavo_qp *qp,
+					   struct pavo_side *side, int budget,
+					   const struct pavo_side_work *work)
 {
 	struct sk_buff *skb;
 	struct pavo_rx rx;
 
-	for (; budget > 0 && !pavo_half_waits(half); budget--) {
-		skb = skb_dequeue(&half->backlog);
+	for (; budget > 0 && !pavo_side_waits(side); budget--) {
+		skb = skb_dequeue(&side->backlog);
 		if (!skb)
 			break;
 		pavo_rx_parse(&rx, qp->dev, skb);
@@ -42,96 +42,96 @@ static __always_inline int pavo_half_drain(struct pavo_qp *qp,
 			kfree_skb(skb);
 			pavo_user_waited(qp->user);
 		} else {
-			skb_queue_head(&half->backlog, skb);
+			skb_queue_head(&side->backlog, skb);
 		}
 	}
 	return budget;
 }
 
-/** pavo_half_run - do what there is, unless somebody else is at it; @cq is told of it. */
-static __always_inline void pavo_half_run(struct pavo_qp *qp,
-					  struct pavo_half *half,
+/** pavo_side_run - do what there is, unless somebody else is at it; @cq is told of it. */
+static __always_inline void pavo_side_run(struct pavo_qp *qp,
+					  struct pavo_side *side,
 					  struct pavo_cq *cq,
-					  const struct pavo_half_work *work)
+					  const struct pavo_side_work *work)
 {
 	int budget = PAVO_ENTER_BUDGET;
 	bool more = false;
 	int cpu;
 
 	do {
-		if (!spin_trylock_bh(&half->lock))
+		if (!spin_trylock_bh(&side->lock))
 			return;
 		cpu = smp_processor_id();
 		rcu_read_lock();
-		budget = pavo_half_drain(qp, half, budget - 1, work);
+		budget = pavo_side_drain(qp, side, budget - 1, work);
 		more = work->visit(qp) || budget <= 0;
 		rcu_read_unlock();
-		spin_unlock_bh(&half->lock);
+		spin_unlock_bh(&side->lock);
 		pavo_cq_raise(cq);
 		/*
 		 * Pairs with the atomics of who left something and found the
 		 * lock taken: one of us sees the other.
 		 */
 		smp_mb();
-	} while (!more && pavo_half_has_work(half));
+	} while (!more && pavo_side_has_work(side));
 	if (unlikely(more && pavo_qp_state(qp) == IB_QPS_ERR))
 		pavo_qp_end(qp);
 	else if (more)
 		pavo_qp_continue(qp, cpu);
 }
 
-/** pavo_half_receive - the same with a packet in hand, which it consumes; softirq. */
-static __always_inline void pavo_half_receive(struct pavo_qp *qp,
-					      struct pavo_half *half,
+/** pavo_side_receive - the same with a packet in hand, which it consumes; softirq. */
+static __always_inline void pavo_side_receive(struct pavo_qp *qp,
+					      struct pavo_side *side,
 					      struct pavo_cq *cq,
 					      struct pavo_rx *rx,
-					      const struct pavo_half_work *work)
+					      const struct pavo_side_work *work)
 {
 	bool more, done;
 
-	if (!skb_queue_empty_lockless(&half->backlog) ||
-	    !spin_trylock(&half->lock))
+	if (!skb_queue_empty_lockless(&side->backlog) ||
+	    !spin_trylock(&side->lock))
 		goto leave_it;
 	/* One that came meanwhile and has to wait is before this one. */
-	if (unlikely(!skb_queue_empty_lockless(&half->backlog))) {
-		spin_unlock(&half->lock);
+	if (unlikely(!skb_queue_empty_lockless(&side->backlog))) {
+		spin_unlock(&side->lock);
 		goto leave_it;
 	}
 	rcu_read_lock();
 	done = work->handle(qp, rx);
-	if (unlikely(!done) && !pavo_half_hold(half, qp->user, rx->skb)) {
+	if (unlikely(!done) && !pavo_side_hold(side, qp->user, rx->skb)) {
 		pavo_count(qp, rx_drop_backlog);
 		done = true;
 	}
 	more = work->visit(qp);
 	rcu_read_unlock();
-	spin_unlock(&half->lock);
+	spin_unlock(&side->lock);
 	if (likely(done))
 		pavo_rx_free(rx->skb);
 	pavo_cq_raise(cq);
-	smp_mb(); /* as in pavo_half_run() */
+	smp_mb(); /* as in pavo_side_run() */
 	if (more)
 		pavo_qp_continue(qp, smp_processor_id());
-	else if (pavo_half_has_work(half))
-		pavo_half_run(qp, half, cq, work);
+	else if (pavo_side_has_work(side))
+		pavo_side_run(qp, side, cq, work);
 	return;
 
 leave_it:
-	if (!pavo_half_defer(half, qp->user, rx->skb)) {
+	if (!pavo_side_defer(side, qp->user, rx->skb)) {
 		pavo_count(qp, rx_drop_backlog);
 		kfree_skb(rx->skb);
 	}
 	/* Pairs with the barrier of the owner, see above. */
 	smp_mb();
-	pavo_half_run(qp, half, cq, work);
+	pavo_side_run(qp, side, cq, work);
 }
 
-/** pavo_half_forget - the packets that wait are dropped; nobody is in the half. */
-static inline void pavo_half_forget(struct pavo_qp *qp, struct pavo_half *half)
+/** pavo_side_forget - the packets that wait are dropped; nobody is in the side. */
+static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 {
 	struct sk_buff *skb;
 
-	while ((skb = skb_dequeue(&half->backlog))) {
+	while ((skb = skb_dequeue(&side->backlog))) {
 		pavo_count(qp, rx_drop_state);
 		pavo_user_waited(qp->user);
 		kfree_skb(skb);

@@ -19,7 +19,7 @@
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_netlink.h>
-#include "context/context.h"
+#include "qp/qp.h"
 #include "debugfs.h"
 #include "device.h"
 #include "later.h"

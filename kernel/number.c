@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * number.c - random numbers for objects; see number.h. Called by context/, verbs/ and
+ * number.c - random numbers for objects; see number.h. Called by qp/, verbs/ and
  * translate/ when an object is made, and at the end of what has a table of objects.
  */
 #include <linux/random.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * payer.c - users, their bounds and what they pay for; see payer.h. Called by verbs/ when
- * queue pairs come and go and for objects that rdma core allocates, by the halves for each
+ * queue pairs come and go and for objects that rdma core allocates, by the sides for each
  * packet that has to wait, by translate/ and window/ for the user that is charged.
  */
 #include <linux/cred.h>

@@ -28,7 +28,7 @@ kuid_t pavo_payer(void);
  * @list:    in the list of all users
  * @uid:     pavo_payer()
  * @refs:    one for each queue pair
- * @waiting: packets that wait for halves of its queue pairs
+ * @waiting: packets that wait for sides of its queue pairs
  */
 struct pavo_user {
 	struct list_head list;

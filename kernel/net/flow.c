@@ -2,7 +2,7 @@
 /*
  * flow.c - flows: from an address vector to addresses, port and route.
  *
- * Called by context/ (connected QPs), by the requester for datagrams, and by
+ * Called by qp/ (connected QPs), by the requester for datagrams, and by
  * tx.c for the route of each packet. Owns the reference to the source GID and
  * the cached routes.
  */
@@ -18,7 +18,7 @@
 #include <rdma/ib_cache.h>
 #include "compat.h"
 #include "device.h"
-#include "private.h"
+#include "net_private.h"
 
 /* Is @daddr an address that packets of this family may be sent to? */
 static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)

@@ -4,14 +4,14 @@
  * member of those that its QPs are attached to, so that routers and switches
  * send the packets here and the stack lets them in.
  *
- * Called by context/mcast.c under RTNL.
+ * Called by qp/mcast.c under RTNL.
  */
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
 #include <linux/rtnetlink.h>
 #include "compat.h"
 #include "device.h"
-#include "private.h"
+#include "net_private.h"
 
 static struct net_device *own_ndev(struct pavo_dev *dev)
 {

@@ -20,7 +20,7 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include "device.h"
-#include "private.h"
+#include "net_private.h"
 
 #if IS_ENABLED(CONFIG_NETFILTER)
 

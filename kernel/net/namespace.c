@@ -8,7 +8,7 @@
 #include <linux/if_vlan.h>
 #include <net/net_namespace.h>
 #include "device.h"
-#include "private.h"
+#include "net_private.h"
 
 struct pavo_dev *pavo_dev_on(const struct net_device *ndev)
 {

@@ -32,7 +32,7 @@ struct pavo_tally;
  * @cache: routes, per CPU
  *
  * Made and destroyed in process context, constant between; used by the
- * halves of the QP.
+ * sides of the QP.
  */
 struct pavo_flow {
 	const struct ib_gid_attr *sgid;
@@ -211,7 +211,7 @@ bool pavo_rx_multicast(const struct pavo_rx *rx);
  */
 bool pavo_rx_to_many(const struct pavo_rx *rx);
 
-/** pavo_rx_deliver - hand a packet to the engine; in context/, consumes skb. */
+/** pavo_rx_deliver - hand a packet to the engine; in qp/, consumes skb. */
 void pavo_rx_deliver(struct pavo_rx *rx);
 
 #endif /* PAVO_NET_H */

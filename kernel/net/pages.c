@@ -9,7 +9,7 @@
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
-#include "private.h"
+#include "net_private.h"
 
 #define PAGES 128
 

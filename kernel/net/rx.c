@@ -18,7 +18,7 @@
 #include <net/route.h>
 #include "compat.h"
 #include "device.h"
-#include "private.h"
+#include "net_private.h"
 #include "reached.h"
 
 /*

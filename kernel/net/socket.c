@@ -11,7 +11,7 @@
 #include <net/net_namespace.h>
 #include <net/udp_tunnel.h>
 #include "compat.h"
-#include "private.h"
+#include "net_private.h"
 
 /**
  * struct pavo_net - the sockets of a namespace that has adapters.

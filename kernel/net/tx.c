@@ -2,7 +2,7 @@
 /*
  * tx.c - sending: an skb from headers and payload, and what goes around them.
  *
- * Called by both halves with BH disabled. Payload pages are attached with a
+ * Called by both sides with BH disabled. Payload pages are attached with a
  * reference of their own, so that memory may be deregistered and freed while
  * packets that carry it are still in a queue of the network stack.
  */
@@ -16,7 +16,7 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 #include "device.h"
-#include "private.h"
+#include "net_private.h"
 
 /* Most bytes behind the payload: pad and ICRC, rounded up. */
 #define PAVO_TRAILER_MAX 8

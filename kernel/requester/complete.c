@@ -3,9 +3,9 @@
  * complete.c - completions of send WQEs, in posting order, and the end of a
  * QP's requester in error.
  *
- * The only writer of req->tail. Called with the half owned.
+ * The only writer of req->tail. Called with the side owned.
  */
-#include "internal.h"
+#include "requester_private.h"
 
 static enum ib_wc_status status_of(u8 op, enum pavo_vendor_err vendor)
 {

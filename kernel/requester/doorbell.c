@@ -8,7 +8,7 @@
  * word is read once, and the number of doorbells is bounded by the ring.
  */
 #include <linux/sched/signal.h>
-#include "internal.h"
+#include "requester_private.h"
 
 /*
  * Put a doorbell on the FIFO. At most one for each WQE of the ring can be
@@ -27,7 +27,7 @@ static void push_doorbell(struct pavo_qp *qp, u64 db)
 		smp_store_release(&req->db_head, req->db_head + 1);
 	}
 	spin_unlock_bh(&req->db_lock);
-	set_bit(PAVO_REQ_DOORBELL, &req->half.pending);
+	set_bit(PAVO_REQ_DOORBELL, &req->side.pending);
 }
 
 static struct pavo_qp *doorbell_qp(struct pavo_dev *dev,

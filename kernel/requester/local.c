@@ -7,11 +7,11 @@
  * is carried out once; it completes when everything before it has. Touches
  * keys, through translate/.
  */
-#include "internal.h"
+#include "requester_private.h"
 
 static int execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
-	struct pavo_rkm_request *request = &qp->req.half.inval;
+	struct pavo_rkm_request *request = &qp->req.side.inval;
 
 	switch (wqe->op) {
 	case PAVO_WQE_LOCAL_INV:
@@ -33,7 +33,7 @@ static int execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
  */
 int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
-	struct pavo_rkm_request *request = &qp->req.half.inval;
+	struct pavo_rkm_request *request = &qp->req.side.inval;
 	bool back = pavo_rkm_came_back(request);
 	int err;
 
@@ -59,7 +59,7 @@ int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
  */
 int pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
-	struct pavo_rkm_request *request = &qp->req.half.inval;
+	struct pavo_rkm_request *request = &qp->req.side.inval;
 	int err;
 
 	if (!pavo_rkm_came_back(request) && request->state == PAVO_RKM_WAITING)

@@ -2,7 +2,7 @@
 /*
  * multiqueue.c - outstanding requests and what responses mean for them.
  *
- * Called by transmit.c (produce) and receive.c (judge, release). Pure, see
+ * Called by transmit.c (produce) and response.c (judge, release). Pure, see
  * multiqueue.h.
  */
 #include "multiqueue.h"

@@ -8,7 +8,7 @@
  * since all of a packet follows from its PSN, and a queue has as many
  * elements as the SQ has WQEs: it cannot overflow and needs no pool.
  *
- * Pure: no kernel objects; the owner of the requester half is the only user.
+ * Pure: no kernel objects; the owner of the requester side is the only user.
  */
 #ifndef PAVO_MULTIQUEUE_H
 #define PAVO_MULTIQUEUE_H

@@ -6,7 +6,7 @@
  * from its WQE and its index alone, so that sending it again is the same as
  * sending it: nothing but the WQE is kept.
  */
-#include "internal.h"
+#include "requester_private.h"
 #include "pavo_trace.h"
 
 /* The opcode of packet @pkt of @n by its place: First, Middle, Last, Only. */

@@ -5,7 +5,7 @@
  * Writes the same WQEs into the same ring as the provider does in user space,
  * and rings the same kind of doorbell; only the page between is missing.
  */
-#include "internal.h"
+#include "requester_private.h"
 
 static u32 total_length(const struct ib_send_wr *wr)
 {
@@ -168,7 +168,7 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&req->post_lock, flags);
-	set_bit(PAVO_REQ_DOORBELL, &req->half.pending);
+	set_bit(PAVO_REQ_DOORBELL, &req->side.pending);
 	/*
 	 * Consumers may post with interrupts off, or from their completion
 	 * handler; sending wants neither.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * requester.c - life of the requester half, and what its owner does (enter.h).
+ * requester.c - life of the requester side, and what its owner does (enter.h).
  */
 #include <linux/vmalloc.h>
 #include "enter.h"
-#include "internal.h"
+#include "requester_private.h"
 
 /* Inline data that every queue pair takes, as much as one entry names: bytes. */
 #define PAVO_LEAST_INLINE 16
@@ -69,7 +69,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	struct pavo_requester *req = &qp->req;
 	int err;
 
-	pavo_half_init(&req->half);
+	pavo_side_init(&req->side);
 	spin_lock_init(&req->db_lock);
 	spin_lock_init(&req->post_lock);
 	pavo_timers_init(qp);
@@ -92,13 +92,13 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	return err;
 }
 
-/* pavo_requester_destroy - nothing can enter the half any more; may sleep. */
+/* pavo_requester_destroy - nothing can enter the side any more; may sleep. */
 void pavo_requester_destroy(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
 	hrtimer_cancel(&req->hrtimer);
-	pavo_half_forget(qp, &req->half);
+	pavo_side_forget(qp, &req->side);
 	pavo_again_forget(req);
 	kvfree(req->doorbells);
 	kvfree(req->wqes);
@@ -117,9 +117,9 @@ void pavo_requester_reset(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
-	pavo_half_forget(qp, &req->half);
+	pavo_side_forget(qp, &req->side);
 	pavo_again_forget(req);
-	req->half.pending = 0;
+	req->side.pending = 0;
 	req->db_head = 0;
 	req->db_tail = 0;
 	req->in_chain = false;
@@ -133,7 +133,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 		     req->count);
 	pavo_mq_init(&req->outstanding.sends, req->outstanding.sends.ring,
 		     req->count);
-	pavo_window_init(&req->window);
+	pavo_cwnd_init(&req->cwnd);
 	req->reads_out = 0;
 	req->reread = PAVO_PSN_NONE;
 	req->unasked = 0;
@@ -204,13 +204,13 @@ static bool visit(struct pavo_qp *qp)
 	int state;
 
 	state = pavo_qp_state(qp);
-	if (unlikely(pavo_half_waits(&req->half)))
+	if (unlikely(pavo_side_waits(&req->side)))
 		pavo_timer_hold(&req->timer, ktime_get_ns());
-	if (test_and_clear_bit(PAVO_REQ_TIMER, &req->half.pending) &&
+	if (test_and_clear_bit(PAVO_REQ_TIMER, &req->side.pending) &&
 	    state != IB_QPS_ERR)
 		pavo_timers_check(qp);
-	clear_bit(PAVO_REQ_DOORBELL, &req->half.pending);
-	clear_bit(PAVO_REQ_FLUSH, &req->half.pending);
+	clear_bit(PAVO_REQ_DOORBELL, &req->side.pending);
+	clear_bit(PAVO_REQ_FLUSH, &req->side.pending);
 	/* The bits are cleared before looking at what they stand for. */
 	smp_mb__after_atomic();
 	state = pavo_qp_state(qp);
@@ -222,14 +222,14 @@ static bool visit(struct pavo_qp *qp)
 	return !budget;
 }
 
-static const struct pavo_half_work work = {
+static const struct pavo_side_work work = {
 	.handle = pavo_requester_handle,
 	.visit = visit,
 };
 
 static void run(struct pavo_qp *qp)
 {
-	pavo_half_run(qp, &qp->req.half, qp->send_cq, &work);
+	pavo_side_run(qp, &qp->req.side, qp->send_cq, &work);
 }
 
 void pavo_requester_run(struct pavo_qp *qp)
@@ -241,14 +241,14 @@ void pavo_requester_run(struct pavo_qp *qp)
 
 void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
-	pavo_half_receive(qp, &qp->req.half, qp->send_cq, rx, &work);
+	pavo_side_receive(qp, &qp->req.side, qp->send_cq, rx, &work);
 	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
 		pavo_responder_end(qp);
 }
 
-/* pavo_requester_end - the other half has seen an error. */
+/* pavo_requester_end - the other side has seen an error. */
 void pavo_requester_end(struct pavo_qp *qp)
 {
-	if (test_bit(PAVO_REQ_FLUSH, &qp->req.half.pending))
+	if (test_bit(PAVO_REQ_FLUSH, &qp->req.side.pending))
 		run(qp);
 }

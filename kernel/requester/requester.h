@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * requester.h - the door of requester/: the half of a QP that asks.
+ * requester.h - the door of requester/: the side of a QP that asks.
  *
  * Flow of a send: doorbell.c takes doorbells -> scheduler.c orders them and
  * follows chains -> parser.c makes a private, checked copy of each WQE ->
  * transmit.c admits, segments, numbers and sends -> multiqueue.c remembers
- * what is outstanding -> receive.c acts on responses -> complete.c writes the
+ * what is outstanding -> response.c acts on responses -> complete.c writes the
  * completions. timers.c brings lost packets back.
  *
- * Everything behind half.lock. See half.h for who enters when.
+ * Everything behind side.lock. See side.h for who enters when.
  */
 #ifndef PAVO_REQUESTER_H
 #define PAVO_REQUESTER_H
 
 #include <linux/hrtimer.h>
 #include <linux/types.h>
-#include "../half.h"
+#include "../side.h"
 #include "../wire/psn.h"
 #include "multiqueue.h"
 #include "parser.h"
 #include "timer_logic.h"
-#include "window_logic.h"
+#include "cwnd.h"
 
 struct ib_send_wr;
 struct pavo_qp;
@@ -28,7 +28,7 @@ struct pavo_rx;
 struct pavo_ucontext;
 struct sk_buff;
 
-/* Bits of half.pending of a requester. */
+/* Bits of side.pending of a requester. */
 enum pavo_req_event {
 	PAVO_REQ_DOORBELL, /* the doorbell FIFO is not empty */
 	PAVO_REQ_TIMER, /* a deadline has passed */
@@ -49,11 +49,11 @@ struct pavo_tx_cursor {
 };
 
 /**
- * struct pavo_requester - requester half.
+ * struct pavo_requester - requester side.
  * @sq, @sq_mmap:     send queue ring, shared with the process or private
  * @wqe_size, @count: stride and number of slots
  * @doorbells:  taken but unparsed doorbells, count entries; db_head is moved
- *              by whoever drains the page (under db_lock), db_tail by the half
+ *              by whoever drains the page (under db_lock), db_tail by the side
  * @chain:      doorbell form of the next WQE of a chain; valid if @in_chain
  *              (the indicator, sources.md#engine-2-4-4); @chained counts its
  *              WQEs
@@ -83,7 +83,7 @@ struct pavo_tx_cursor {
  * @post_lock, @wr_id, @posted: posts of kernel consumers
  */
 struct pavo_requester {
-	struct pavo_half half;
+	struct pavo_side side;
 	void *sq;
 	struct pavo_mmap *sq_mmap;
 	u32 wqe_size;
@@ -107,7 +107,7 @@ struct pavo_requester {
 	u32 upsn;
 	u32 sent;
 	struct pavo_multiqueue outstanding;
-	struct pavo_window window;
+	struct pavo_cwnd cwnd;
 	u32 reads_out;
 	u32 reread;
 	u32 unasked;
@@ -129,17 +129,17 @@ struct pavo_requester {
 int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info);
 void pavo_requester_destroy(struct pavo_qp *qp);
 
-/** pavo_requester_reset - as after creation; QP in RESET, half not entered. */
+/** pavo_requester_reset - as after creation; QP in RESET, side not entered. */
 void pavo_requester_reset(struct pavo_qp *qp);
 
 /** pavo_requester_ready - QP came to RTS: take sq_psn, limits and timers. */
 void pavo_requester_ready(struct pavo_qp *qp);
 
-/** pavo_requester_patience - take timeout and retry counts; half locked. */
+/** pavo_requester_patience - take timeout and retry counts; side locked. */
 void pavo_requester_patience(struct pavo_qp *qp);
 
 /**
- * pavo_requester_recover - QP leaves SQE, half locked: what was posted up to
+ * pavo_requester_recover - QP leaves SQE, side locked: what was posted up to
  * now is flushed, whoever posts later finds a working queue.
  */
 void pavo_requester_recover(struct pavo_qp *qp);

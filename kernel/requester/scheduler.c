@@ -7,7 +7,7 @@
  * and has it parsed. Fairness between QPs comes from the budget of a run.
  */
 #include <rdma/ib_addr.h>
-#include "internal.h"
+#include "requester_private.h"
 #include "pavo_trace.h"
 
 static u8 service_of(const struct pavo_qp *qp)

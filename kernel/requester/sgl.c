@@ -6,7 +6,7 @@
  * Keys are translated again for every packet, under RCU, so that a region
  * that goes away is never touched afterwards.
  */
-#include "internal.h"
+#include "requester_private.h"
 
 /*
  * The next piece of at most @len bytes that lies in one entry: its region,
@@ -35,7 +35,7 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
 	status = pavo_xlate(qp->dev, qp->pd, sge->lkey, *va, *len, access,
 			    region);
 	if (unlikely(status == PAVO_XLATE_FAULT))
-		return pavo_fault_ask(qp, &qp->req.half, *region, *va, *len,
+		return pavo_fault_ask(qp, &qp->req.side, *region, *va, *len,
 				      access) ?
 			       PAVO_VE_WAIT :
 			       PAVO_VE_LKEY_RANGE;

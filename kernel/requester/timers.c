@@ -8,14 +8,14 @@
  * fires too early it is set anew. So acknowledged traffic costs no timer
  * operation per packet.
  */
-#include "internal.h"
+#include "requester_private.h"
 #include "pavo_trace.h"
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, req.hrtimer);
 
-	set_bit(PAVO_REQ_TIMER, &qp->req.half.pending);
+	set_bit(PAVO_REQ_TIMER, &qp->req.side.pending);
 	pavo_requester_run(qp);
 	return HRTIMER_NORESTART;
 }

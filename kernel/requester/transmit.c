@@ -5,9 +5,9 @@
  *
  * Numbers WQEs (PSNs), admits packets to the window, and moves the cursor,
  * which stands at the next packet to send. Sending again is nothing but
- * moving the cursor back. Called by requester.c with the half owned.
+ * moving the cursor back. Called by requester.c with the side owned.
  */
-#include "internal.h"
+#include "requester_private.h"
 
 static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
@@ -102,7 +102,7 @@ static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
 		return true;
 	if (req->probing && in_flight)
 		return false;
-	if (!pavo_window_admits(&req->window, in_flight, span))
+	if (!pavo_cwnd_admits(&req->cwnd, in_flight, span))
 		return false;
 	return !pavo_op_is_answered(wqe->op) ||
 	       req->reads_out < qp->attr.max_rd_atomic;
@@ -135,7 +135,7 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
 		return true;
 	if (pavo_psn_add(wqe->first_psn, pkt + 1) == req->asked)
 		return true;
-	return req->unasked + 1 >= pavo_window_ask(&req->window) ||
+	return req->unasked + 1 >= pavo_cwnd_ask(&req->cwnd) ||
 	       (again && req->probing);
 }
 
@@ -292,7 +292,7 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (req->timer.rnr || req->pause || pavo_half_waits(&req->half))
+	if (req->timer.rnr || req->pause || pavo_side_waits(&req->side))
 		return budget;
 	do {
 		while (budget && req->cursor.wqe != req->head &&

@@ -4,12 +4,12 @@
  *
  * A datagram that cannot be delivered is dropped and counted; neither side is told
  * (IBA 9.8.3). A posted receive with memory of its own that cannot be written is an error
- * of this end. Half owned.
+ * of this end. Side owned.
  */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include "internal.h"
+#include "responder_private.h"
 
 /* IBA 11.4.2.1: 40 bytes in front of the payload. */
 #define PAVO_GRH_LEN 40

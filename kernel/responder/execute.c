@@ -5,10 +5,10 @@
  *
  * Order of checks as IBA 9.7.4: PSN, opcode sequence, opcode, length, rkey.
  * A failed check becomes a NAK; the fatal ones move the QP to Error. Called by
- * responder.c with the half owned, for the reliable services, and by
+ * responder.c with the side owned, for the reliable services, and by
  * unreliable.c for sends and writes that nobody acknowledges.
  */
-#include "internal.h"
+#include "responder_private.h"
 #include "translate/atomic.h"
 
 /*
@@ -165,7 +165,7 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	 * All but the end of it was done when the packet was here before; holding
 	 * it took back how far the receive WQE had come.
 	 */
-	if (unlikely(pavo_rkm_came_back(&resp->half.inval))) {
+	if (unlikely(pavo_rkm_came_back(&resp->side.inval))) {
 		resp->wqe->done += pkt->payload;
 		end_send(qp, pkt);
 		return;
@@ -193,9 +193,9 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	}
 	if (inv) {
-		err = pavo_key_invalidate(qp, pkt->inv_rkey, &resp->half.inval);
+		err = pavo_key_invalidate(qp, pkt->inv_rkey, &resp->side.inval);
 		if (err == PAVO_VE_WAIT) {
-			WRITE_ONCE(resp->half.hold, true);
+			WRITE_ONCE(resp->side.hold, true);
 			return;
 		}
 		if (err) {

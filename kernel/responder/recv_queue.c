@@ -6,7 +6,7 @@
  * WQE of the QP's ring, its own or a shared one (rq.c). Also posts of kernel
  * consumers, and the end of all that is posted.
  */
-#include "internal.h"
+#include "responder_private.h"
 
 /* pavo_xrc_rq - the SRQ of a request, if it is in the target's domain; RCU. */
 struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn)
@@ -234,7 +234,7 @@ int pavo_responder_post(struct pavo_qp *qp, const struct ib_recv_wr *wr,
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return err;
 	/* Its consumer may poll and do nothing else: flushed at once if that can be. */
-	set_bit(PAVO_RESP_FLUSH, &resp->half.pending);
+	set_bit(PAVO_RESP_FLUSH, &resp->side.pending);
 	if (irqs_disabled() || in_hardirq())
 		pavo_qp_end(qp);
 	else

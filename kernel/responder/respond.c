@@ -6,9 +6,9 @@
  * most one ACK or NAK, the latest, since an ACK covers all before it and a
  * read's answer is one. Answers are sent in bursts that leave the CPU to
  * others in between, not in the receive path. What the interface has no room
- * for stays due and is tried again after a pause. Half owned.
+ * for stays due and is tried again after a pause. Side owned.
  */
-#include "internal.h"
+#include "responder_private.h"
 #include "pavo_trace.h"
 
 /*
@@ -135,7 +135,7 @@ static enum hrtimer_restart pause_over(struct hrtimer *timer)
 {
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, resp.pause);
 
-	set_bit(PAVO_RESP_SEND, &qp->resp.half.pending);
+	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
 	pavo_responder_run(qp);
 	return HRTIMER_NORESTART;
 }
@@ -273,7 +273,7 @@ static enum pavo_xlate make_read(struct pavo_qp *qp, struct pavo_resource *res,
 	status = pavo_xlate_remote(qp, res->rkey, res->va, len,
 				   IB_ACCESS_REMOTE_READ, &region);
 	if (unlikely(status == PAVO_XLATE_FAULT))
-		return pavo_fault_ask(qp, &qp->resp.half, region, res->va, len,
+		return pavo_fault_ask(qp, &qp->resp.side, region, res->va, len,
 				      false) ?
 			       PAVO_XLATE_FAULT :
 			       PAVO_XLATE_LENGTH;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * responder.c - life of the responder half, and what its owner does (enter.h).
+ * responder.c - life of the responder side, and what its owner does (enter.h).
  */
 #include "enter.h"
-#include "internal.h"
+#include "responder_private.h"
 
 /* About a millisecond each: for the end of what a peer has under way. */
 #define RESIZE_TRIES 1000
@@ -36,7 +36,7 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	struct pavo_responder *resp = &qp->resp;
 	int err;
 
-	pavo_half_init(&resp->half);
+	pavo_side_init(&resp->side);
 	pavo_respond_init(qp);
 	resp->wqe = kzalloc(sizeof(*resp->wqe), GFP_KERNEL_ACCOUNT);
 	if (!resp->wqe)
@@ -49,13 +49,13 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	return err;
 }
 
-/* pavo_responder_destroy - nothing can enter the half any more; may sleep. */
+/* pavo_responder_destroy - nothing can enter the side any more; may sleep. */
 void pavo_responder_destroy(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 
 	hrtimer_cancel(&resp->pause);
-	pavo_half_forget(qp, &resp->half);
+	pavo_side_forget(qp, &resp->side);
 	kfree(resp->wqe);
 	kfree(resp->resources);
 	pavo_rkm_free(qp);
@@ -68,9 +68,9 @@ void pavo_responder_reset(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 
-	pavo_half_forget(qp, &resp->half);
-	resp->half.pending = 0;
-	WRITE_ONCE(resp->half.hold, false);
+	pavo_side_forget(qp, &resp->side);
+	resp->side.pending = 0;
+	WRITE_ONCE(resp->side.hold, false);
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
@@ -124,10 +124,10 @@ int pavo_responder_resize(struct pavo_qp *qp)
 	int tries;
 
 	for (tries = 0; slots && resources && tries < RESIZE_TRIES; tries++) {
-		spin_lock_bh(&qp->resp.half.lock);
+		spin_lock_bh(&qp->resp.side.lock);
 		done = replace(qp, &resources, slots, count);
-		spin_unlock_bh(&qp->resp.half.lock);
-		smp_mb(); /* as in pavo_half_run() */
+		spin_unlock_bh(&qp->resp.side.lock);
+		smp_mb(); /* as in pavo_side_run() */
 		pavo_responder_run(qp);
 		if (done)
 			break;
@@ -187,9 +187,9 @@ static bool handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	u32 off = wqe->active ? wqe->off : 0;
 	u32 i = wqe->active ? wqe->i : 0;
 
-	WRITE_ONCE(qp->resp.half.hold, false);
+	WRITE_ONCE(qp->resp.side.hold, false);
 	dispatch(qp, rx);
-	if (likely(!qp->resp.half.hold))
+	if (likely(!qp->resp.side.hold))
 		return true;
 	wqe->done = done;
 	wqe->off = off;
@@ -202,9 +202,9 @@ static bool visit(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 
-	if (test_and_clear_bit(PAVO_RESP_SEND, &resp->half.pending))
+	if (test_and_clear_bit(PAVO_RESP_SEND, &resp->side.pending))
 		resp->paused = false;
-	clear_bit(PAVO_RESP_FLUSH, &resp->half.pending);
+	clear_bit(PAVO_RESP_FLUSH, &resp->side.pending);
 	/* The bits are cleared before looking at what they stand for. */
 	smp_mb__after_atomic();
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
@@ -214,14 +214,14 @@ static bool visit(struct pavo_qp *qp)
 	return !pavo_rq_flush(qp, PAVO_FLUSH_BUDGET);
 }
 
-static const struct pavo_half_work work = {
+static const struct pavo_side_work work = {
 	.handle = handle,
 	.visit = visit,
 };
 
 static void run(struct pavo_qp *qp)
 {
-	pavo_half_run(qp, &qp->resp.half, qp->recv_cq, &work);
+	pavo_side_run(qp, &qp->resp.side, qp->recv_cq, &work);
 }
 
 void pavo_responder_run(struct pavo_qp *qp)
@@ -233,15 +233,15 @@ void pavo_responder_run(struct pavo_qp *qp)
 
 void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
-	pavo_half_receive(qp, &qp->resp.half, qp->recv_cq, rx, &work);
+	pavo_side_receive(qp, &qp->resp.side, qp->recv_cq, rx, &work);
 	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
 		pavo_requester_end(qp);
 }
 
-/* pavo_responder_end - the other half has seen an error. */
+/* pavo_responder_end - the other side has seen an error. */
 void pavo_responder_end(struct pavo_qp *qp)
 {
-	if (test_bit(PAVO_RESP_FLUSH, &qp->resp.half.pending))
+	if (test_bit(PAVO_RESP_FLUSH, &qp->resp.side.pending))
 		run(qp);
 }
 
@@ -251,9 +251,9 @@ void pavo_responder_kick(struct pavo_qp *qp)
 		pavo_responder_flush(qp);
 }
 
-/* pavo_responder_flush - enter the half to flush it; QP is in Error. */
+/* pavo_responder_flush - enter the side to flush it; QP is in Error. */
 void pavo_responder_flush(struct pavo_qp *qp)
 {
-	set_bit(PAVO_RESP_FLUSH, &qp->resp.half.pending);
+	set_bit(PAVO_RESP_FLUSH, &qp->resp.side.pending);
 	pavo_responder_run(qp);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * responder.h - the door of responder/: the half of a QP that answers.
+ * responder.h - the door of responder/: the side of a QP that answers.
  *
  * Flow of a request: execute.c checks and executes it -> recv_queue.c hands
  * out receive WQEs -> translate/ -> memory; respond.c owns the queue of
@@ -12,7 +12,7 @@
 
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
-#include "../half.h"
+#include "../side.h"
 
 struct ib_recv_wr;
 struct pavo_cq;
@@ -36,7 +36,7 @@ struct pavo_recv_wqe;
  * @wqe_size, @count: slots; @max_sge: entries of a WQE
  * @head:      WQEs taken (free running)
  * @pd:        whose memory the WQEs name
- * @srq:       NULL: a QP's own, under its half's lock
+ * @srq:       NULL: a QP's own, under its side's lock
  * @cq:        XRC: where WQEs complete; else NULL, the QP's receive CQ
  * @lock:      SRQ: @head, and what the SRQ does when a WQE is taken
  * @post_lock, @wr_id: posts of kernel consumers
@@ -51,12 +51,12 @@ struct pavo_rq {
 	struct pavo_pd *pd;
 	struct pavo_srq *srq;
 	struct pavo_cq *cq;
-	spinlock_t lock; /* SRQ: head, limit, failed; taken in a half, leaf */
+	spinlock_t lock; /* SRQ: head, limit, failed; taken in a side, leaf */
 	spinlock_t post_lock; /* posts of kernel consumers */
 	u64 *wr_id;
 };
 
-/* Bits of half.pending of a responder. */
+/* Bits of side.pending of a responder. */
 enum pavo_resp_event {
 	PAVO_RESP_SEND, /* what answers waited for may be there */
 	PAVO_RESP_FLUSH, /* the QP moved to Error, or was posted to in Error */
@@ -74,7 +74,7 @@ struct pavo_write_addr {
 };
 
 /**
- * struct pavo_responder - responder half.
+ * struct pavo_responder - responder side.
  * @own:       the QP's receive queue; without a ring if it has none
  * @rq:        where receive WQEs are taken from: @own, or an SRQ's. XRC
  *             targets: that of the packet at hand, with number @srqn, valid no
@@ -95,7 +95,7 @@ struct pavo_write_addr {
  * @wqe:       private copy of the receive WQE in use
  */
 struct pavo_responder {
-	struct pavo_half half;
+	struct pavo_side side;
 	struct pavo_rq own;
 	struct pavo_rq *rq;
 	u32 srqn;

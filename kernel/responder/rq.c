@@ -3,11 +3,11 @@
  * rq.c - rings of receive WQEs: the receive queue of a QP, or one that QPs
  * share (SRQ). Taking the next WQE, and posts of kernel consumers.
  *
- * Called by recv_queue.c with a half owned and by verbs/srq.c. The ring is
+ * Called by recv_queue.c with a side owned and by verbs/srq.c. The ring is
  * hostile: the index is read once and checked, the WQE is copied and the copy
  * is checked.
  */
-#include "internal.h"
+#include "responder_private.h"
 
 int pavo_rq_init(struct pavo_rq *rq, struct pavo_ucontext *uctx, u32 max_wr,
 		 u32 max_sge, struct pavo_mmap_info *info)

@@ -6,9 +6,9 @@
  * lost, nothing is posted, its memory may not be written - the rest of it is
  * dropped and counted, and the next First or Only packet begins anew. What is
  * wrong with a posted receive is an error of this end: the QP goes to Error.
- * Called by responder.c with the half owned.
+ * Called by responder.c with the side owned.
  */
-#include "internal.h"
+#include "responder_private.h"
 
 /*
  * pavo_message_drop - give up the message in progress. Its receive WQE was not
@@ -70,6 +70,6 @@ void pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx)
 	else
 		pavo_execute_write(qp, rx);
 	/* Whatever became of it, its PSN is used up; unless it comes again. */
-	if (likely(!resp->half.hold))
+	if (likely(!resp->side.hold))
 		resp->epsn = pavo_psn_add(pkt->psn, 1);
 }

@@ -3,7 +3,7 @@
  * copy.c - bytes into and out of pages, and of regions page by page, and pages that go
  * out as they are.
  *
- * Called by both halves inside the RCU section in which they translated the
+ * Called by both sides inside the RCU section in which they translated the
  * range; nothing here checks bounds again. Touches the memory of the region
  * and nothing else.
  */

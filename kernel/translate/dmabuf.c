@@ -17,7 +17,7 @@
 #include <linux/slab.h>
 #include "device.h"
 #include "translate.h"
-#include "translate/internal.h"
+#include "translate/translate_private.h"
 
 PAVO_IMPORT_DMA_BUF;
 

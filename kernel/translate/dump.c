@@ -6,7 +6,7 @@
 #include <linux/seq_file.h>
 #include "device.h"
 #include "translate.h"
-#include "translate/internal.h"
+#include "translate/translate_private.h"
 
 /* Lines of an adapter at most: seq_file keeps all of them in memory. */
 #define LINES 65536

@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include "device.h"
 #include "translate.h"
-#include "translate/internal.h"
+#include "translate/translate_private.h"
 
 /* The key is there, but there is nothing behind it yet. */
 static int fast_alloc(struct pavo_mr *mr, struct ib_pd *ibpd, u32 max_num_sg)

@@ -3,7 +3,7 @@
  * key.c - keys: giving them out, taking them back, and the one decision
  * whether the holder of a key may touch a range of memory.
  *
- * Called by region.c and window.c (insert, replace, remove) and by both halves
+ * Called by region.c and mw.c (insert, replace, remove) and by both sides
  * of the QPs for every piece of memory that a packet or WQE names.
  *
  * A key is (index << 8 | tag). Both are drawn at random: all 32 bits are to be guessed by

@@ -5,7 +5,7 @@
  * A page is known from the time that somebody touched it through the region
  * until the kernel takes it back. Packets are dealt with where nobody may
  * sleep, so they only look: a page is there, under RCU, or it is not, and then
- * the half of the QP waits (pavo_fault_ask()) until a thread of pager.c has had it
+ * the side of the QP waits (pavo_fault_ask()) until a thread of pager.c has had it
  * brought in. Who takes pages back (mmu notifier) hides them and waits for a
  * grace period; nothing keeps a page beyond its RCU section, and none is
  * attached to a packet.
@@ -24,7 +24,7 @@
 #include <linux/slab.h>
 #include "device.h"
 #include "translate.h"
-#include "translate/internal.h"
+#include "translate/translate_private.h"
 #include "translate/pager.h"
 
 /* Low bits of an entry of pages[], above them is the struct page. */
@@ -277,12 +277,12 @@ void pavo_odp_put(struct pavo_odp *odp)
 	odp_free(odp);
 }
 
-bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
+bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
 		    const struct pavo_region *region, u64 va, u64 len,
 		    bool write)
 {
 	u64 at = va - region->iova + region->offset;
-	struct pavo_missing *missing = &half->missing;
+	struct pavo_missing *missing = &side->missing;
 	unsigned long first = at >> PAGE_SHIFT;
 	struct pavo_fault *fault;
 
@@ -310,7 +310,7 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
 		.count = ((at + len - 1) >> PAGE_SHIFT) - first + 1,
 		.write = write,
 		.qp = qp,
-		.half = half,
+		.side = side,
 	};
 	missing->id = region->odp->id;
 	missing->first = first;

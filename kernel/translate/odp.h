@@ -13,7 +13,7 @@
 
 struct page;
 struct pavo_dev;
-struct pavo_half;
+struct pavo_side;
 struct pavo_memory;
 struct pavo_odp;
 struct pavo_qp;
@@ -32,23 +32,23 @@ struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
 
 /**
  * pavo_fault_ask - a range is not there (PAVO_XLATE_FAULT): have it brought in by a
- * thread of the process's memory. The QP's work runs the half again then.
+ * thread of the process's memory. The QP's work runs the side again then.
  *
  * Return: false if that was tried and cannot be done.
  *
- * Context: the half is locked; RCU read side.
+ * Context: the side is locked; RCU read side.
  */
-bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
+bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
 		    const struct pavo_region *region, u64 va, u64 len,
 		    bool write);
 
 /**
- * pavo_fault_detach - @half does not wait any more, and what failed before says nothing:
+ * pavo_fault_detach - @side does not wait any more, and what failed before says nothing:
  * its QP is in RESET. The thread that brings the pages in may go on, for itself.
  *
- * Context: process; no half is locked.
+ * Context: process; no side is locked.
  */
-void pavo_fault_detach(struct pavo_half *half);
+void pavo_fault_detach(struct pavo_side *side);
 
 int pavo_pager_init(void);
 void pavo_pager_exit(void);
@@ -79,14 +79,14 @@ static inline struct page *pavo_odp_page(const struct pavo_odp *odp,
 	return NULL;
 }
 
-static inline bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_half *half,
+static inline bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
 				  const struct pavo_region *region, u64 va,
 				  u64 len, bool write)
 {
 	return false;
 }
 
-static inline void pavo_fault_detach(struct pavo_half *half)
+static inline void pavo_fault_detach(struct pavo_side *side)
 {
 }
 

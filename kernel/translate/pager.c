@@ -50,7 +50,7 @@ struct pavo_pager {
 
 static struct workqueue_struct *grow_wq;
 static LIST_HEAD(pagers);
-/* All pagers, faults, and what halves know of them. BH: packets ask for pages. */
+/* All pagers, faults, and what sides know of them. BH: packets ask for pages. */
 static DEFINE_SPINLOCK(lock);
 
 /* Threads begun, and their ends; each is waited for when the module goes. */
@@ -64,10 +64,10 @@ static void free_pager(struct pavo_pager *pager)
 	kfree(pager);
 }
 
-/* The half goes on. Lock held. */
+/* The side goes on. Lock held. */
 static void tell_half(struct pavo_fault *fault, int err)
 {
-	struct pavo_missing *missing = &fault->half->missing;
+	struct pavo_missing *missing = &fault->side->missing;
 
 	if (err) {
 		rcu_read_lock(); /* for the counter */
@@ -75,7 +75,7 @@ static void tell_half(struct pavo_fault *fault, int err)
 		rcu_read_unlock();
 	}
 	missing->fault = NULL;
-	/* Pairs with the acquire in pavo_half_waits(). */
+	/* Pairs with the acquire in pavo_side_waits(). */
 	smp_store_release(&missing->state,
 			  err ? PAVO_MISSING_FAILED : PAVO_MISSING_NONE);
 	queue_work(fault->qp->dev->wq, &fault->qp->work);
@@ -87,7 +87,7 @@ static void end_fault(struct pavo_fault *fault, int err)
 	spin_lock_bh(&lock);
 	list_del(&fault->list);
 	fault->thread = NULL;
-	if (fault->half)
+	if (fault->side)
 		tell_half(fault, err);
 	spin_unlock_bh(&lock);
 	pavo_odp_put(fault->odp);
@@ -334,15 +334,15 @@ void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp)
 		end_fault(fault, -ECANCELED);
 }
 
-void pavo_fault_detach(struct pavo_half *half)
+void pavo_fault_detach(struct pavo_side *side)
 {
-	struct pavo_missing *missing = &half->missing;
+	struct pavo_missing *missing = &side->missing;
 	struct pavo_fault *fault, *unserved = NULL;
 
 	spin_lock_bh(&lock);
 	fault = missing->fault;
 	if (fault) {
-		fault->half = NULL;
+		fault->side = NULL;
 		fault->qp = NULL;
 		if (!fault->thread) {
 			list_del(&fault->list);

@@ -14,7 +14,7 @@
 #include <linux/types.h>
 
 struct mm_struct;
-struct pavo_half;
+struct pavo_side;
 struct pavo_odp;
 struct pavo_pager;
 struct pavo_qp;
@@ -26,7 +26,7 @@ struct task_struct;
  * @odp:   the memory; a reference
  * @first, @count: pages
  * @write: they are to be written to
- * @qp, @half: to go on when it is over; NULL: detached
+ * @qp, @side: to go on when it is over; NULL: detached
  * @thread: serves or ends it, and frees it; NULL while it waits
  */
 struct pavo_fault {
@@ -36,7 +36,7 @@ struct pavo_fault {
 	unsigned long count;
 	bool write;
 	struct pavo_qp *qp;
-	struct pavo_half *half;
+	struct pavo_side *side;
 	struct task_struct *thread;
 };
 

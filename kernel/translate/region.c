@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include "device.h"
 #include "translate.h"
-#include "translate/internal.h"
+#include "translate/translate_private.h"
 
 #define PAVO_ACCESS_REMOTE                                \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \

@@ -2,7 +2,7 @@
 /*
  * rkm.c - remote key manager: the walk over the keys in use.
  *
- * Called by whoever takes a key's meaning away (region.c, window.c, fast.c), after
+ * Called by whoever takes a key's meaning away (region.c, mw.c, fast.c), after
  * the key table was changed. A PD with few QPs is walked at once; otherwise
  * requests are gathered and one work walks for all of them, resting in between,
  * while only those who asked wait. Responders never do: they share nothing with the
@@ -402,12 +402,12 @@ void pavo_rkm_slots_free(struct pavo_slots *slots)
 
 bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_slots *slots)
 {
-	struct pavo_half *half = &qp->resp.half;
+	struct pavo_side *side = &qp->resp.side;
 	struct pavo_slots *old;
 	u32 i;
 
 	old = rcu_dereference_protected(qp->rkm.slots,
-					lockdep_is_held(&half->lock));
+					lockdep_is_held(&side->lock));
 	for (i = 0; old && i < old->count; i++)
 		if (atomic64_read(&old->slot[i]))
 			return false;

@@ -165,7 +165,7 @@ void pavo_rkm_remove(struct pavo_qp *qp);
  * pavo_rkm_join - the peer of an XRC target is about to use keys of @pd: walks of that
  * find the target from now on.
  *
- * Context: the responder half is owned, no key is in use; RCU read side, in which the SRQ
+ * Context: the responder side is owned, no key is in use; RCU read side, in which the SRQ
  * was found that the request names.
  * Return: 0; -ENOSPC: the target has PAVO_RKM_LINKS PDs; -ENOMEM.
  */
@@ -180,7 +180,7 @@ struct pavo_slots *pavo_rkm_slots_alloc(u32 reads);
 void pavo_rkm_slots_free(struct pavo_slots *slots);
 /**
  * pavo_rkm_slots_replace - @slots are those of @qp from now on; what it had before is
- * freed. Context: the responder half is locked.
+ * freed. Context: the responder side is locked.
  *
  * Return: false if an operation is under way, and the slots stay the caller's.
  */

@@ -264,7 +264,7 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
  * and @len is not 0, @slot holds the key and is as after pavo_use_enter();
  * otherwise it is free.
  *
- * Context: RCU read side, the responder half of @qp.
+ * Context: RCU read side, the responder side of @qp.
  */
 enum pavo_xlate pavo_use_begin(struct pavo_qp *qp, unsigned int slot, u32 key,
 			       u64 va, u64 len, int access);
@@ -293,7 +293,7 @@ enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 /**
  * pavo_mw_bind - carry out a bind: type 1 also another one or none, type 2 from
  * unbound to bound (IBA 10.6.7).
- * @request: of the half that asks; for PAVO_VE_WAIT
+ * @request: of the side that asks; for PAVO_VE_WAIT
  *
  * Return: 0, a positive enum pavo_vendor_err if it is not allowed, -ENOMEM.
  * PAVO_VE_WAIT: it is done, but may complete only when @request is.

@@ -2,7 +2,7 @@
 /*
  * watch.c - words in shared memory that change when memory of a process does.
  *
- * Called by verbs/watch.c in process context, and by the kernel when it takes
+ * Called by verbs/watch_methods.c in process context, and by the kernel when it takes
  * pages of a watched range away. Owns the slots. The kernel waits until it has been
  * told: when munmap() or fork() is over, the word has changed.
  */

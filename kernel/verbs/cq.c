@@ -2,7 +2,7 @@
 /*
  * cq.c - completion queues, of user space and of the kernel.
  *
- * Owns the rings of completions (resize.c replaces them). The halves of QPs
+ * Owns the rings of completions (resize.c replaces them). The sides of QPs
  * push entries, with themselves locked, and raise the events that are owed when
  * they are left. User space polls its ring in its own memory; kernel consumers
  * poll here.
@@ -21,8 +21,8 @@
 #define PAVO_CQE_FORGOTTEN U32_MAX
 
 /*
- * Bits of a CQ's @event. TELLING: the completion handler is being called. A half that owes an
- * event meanwhile leaves it to that caller; the half may run inside the handler itself.
+ * Bits of a CQ's @event. TELLING: the completion handler is being called. A side that owes an
+ * event meanwhile leaves it to that caller; the side may run inside the handler itself.
  */
 #define PAVO_CQ_OWED 0
 #define PAVO_CQ_TELLING 1

@@ -2,7 +2,7 @@
 /*
  * mmap.c - memory that module and process share: rings and doorbell pages.
  *
- * Areas are made for the contexts, the CQs and both halves of QPs and are
+ * Areas are made for the contexts, the CQs and both sides of QPs and are
  * mapped by offsets that rdma core hands out. A mapping holds references to
  * the pages themselves, so the area can be freed while it is still mapped:
  * the process then looks at memory that nobody else uses.

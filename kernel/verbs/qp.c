@@ -2,11 +2,11 @@
 /*
  * qp.c - the life of queue pairs, and posting.
  *
- * Called by rdma core. Puts the two halves and the entry in the QP table
+ * Called by rdma core. Puts the two sides and the entry in the QP table
  * together; states and attributes are context/'s business.
  */
 #include <rdma/uverbs_ioctl.h>
-#include "context/context.h"
+#include "qp/qp.h"
 #include "device.h"
 #include "payer.h"
 #include "verbs/verbs.h"
@@ -70,7 +70,7 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 	pavo_qp_context_init(qp);
 }
 
-/* Both halves, then the number: with that, packets can find the QP. */
+/* Both sides, then the number: with that, packets can find the QP. */
 static int pavo_qp_build(struct pavo_qp *qp, struct pavo_create_qp_resp *resp)
 {
 	int err;

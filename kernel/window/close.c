@@ -14,7 +14,7 @@
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include "translate/job.h"
-#include "window/internal.h"
+#include "window/window_private.h"
 
 /* Nothing becomes ready any more, no slot is to be had. Return: it was open. */
 static bool shut(struct pavo_fifo_window *window)

@@ -3,14 +3,14 @@
  * event.c - handlers that are told of a window's events (sources.md#windows-interrupt).
  *
  * Called by receive.c when a threshold is reached, by window.c for commands and by
- * verbs/window.c. Of several handlers one gets an event: the next that is ready. An
+ * verbs/window_methods.c. Of several handlers one gets an event: the next that is ready. An
  * event says that it is time to look, no more, so those that find nobody ready
  * count as one. The end of a window is everybody's: nothing comes after it that could
  * wake whoever sleeps.
  */
 #include <linux/bitmap.h>
 #include <linux/nospec.h>
-#include "window/internal.h"
+#include "window/window_private.h"
 
 void pavo_events_init(struct pavo_events *events)
 {

@@ -6,7 +6,7 @@
 #ifndef PAVO_WINDOW_RDMA_H
 #define PAVO_WINDOW_RDMA_H
 
-#include "window/internal.h"
+#include "window/window_private.h"
 
 /**
  * pavo_rdma_request - begin what frame @number asks for.

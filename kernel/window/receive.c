@@ -2,7 +2,7 @@
 /*
  * receive.c - from packets to frames of receive FIFOs (sources.md#windows-receive).
  *
- * Called by context/ for every packet with a window's header. Several CPUs may fill
+ * Called by qp/ for every packet with a window's header. Several CPUs may fill
  * one FIFO at a time, in no order: each takes a slot under the lock and writes it
  * without. Whatever does not fit anywhere is dropped and counted, and nobody is told.
  */

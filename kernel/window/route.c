@@ -11,7 +11,7 @@
 #include <linux/hash.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
-#include "window/internal.h"
+#include "window/window_private.h"
 
 /* Routes of an adapter's windows that wait for their end before who changes some does. */
 #define MOST_RETIRED 1024

@@ -2,7 +2,7 @@
 /*
  * window.c - the life of windows, and their commands.
  *
- * Called by verbs/window.c in process context. Owns the table of windows. Packets and
+ * Called by verbs/window_methods.c in process context. Owns the table of windows. Packets and
  * workers find a window under RCU; how it ends is close.c's.
  */
 #include <linux/bitmap.h>
@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include "number.h"
 #include "translate/job.h"
-#include "window/internal.h"
+#include "window/window_private.h"
 
 static unsigned int max_windows = 16384;
 module_param(max_windows, uint, 0444);

@@ -3,7 +3,7 @@
  * icrc.c - what the invariant CRC of a RoCEv2 packet begins with (IBA annex
  * A17.3.3).
  *
- * Called by net/icrc.c, which runs the CRC over the rest. Touches only its
+ * Called by net/packet_icrc.c, which runs the CRC over the rest. Touches only its
  * arguments.
  */
 #include <linux/string.h>

@@ -4,24 +4,24 @@
  *
  * The only writer of qp->state and qp->flow, and the only reader of qp->events, in
  * which the responder sets bits, too. verbs/qp.c asks for transitions in process
- * context, one at a time under modify_mutex; both halves report errors from wherever
- * they are (pavo_qp_error()). A state that the halves act on is entered with both of
+ * context, one at a time under modify_mutex; both sides report errors from wherever
+ * they are (pavo_qp_error()). A state that the sides act on is entered with both of
  * them locked, so they never see it half set up; only SQE and Error come at any time,
  * and they look for the bit.
  *
- * Lock order: modify_mutex, requester half, responder half.
+ * Lock order: modify_mutex, requester side, responder side.
  */
-#include "context/context.h"
+#include "qp/qp.h"
 #include "device.h"
 #include "pavo_trace.h"
 #include "reached.h"
 #include "verbs/verbs.h"
 
-static void pavo_halves_lock(struct pavo_qp *qp) __acquires(&qp->req.half.lock)
-	__acquires(&qp->resp.half.lock)
+static void pavo_halves_lock(struct pavo_qp *qp) __acquires(&qp->req.side.lock)
+	__acquires(&qp->resp.side.lock)
 {
-	spin_lock_bh(&qp->req.half.lock);
-	spin_lock_bh(&qp->resp.half.lock);
+	spin_lock_bh(&qp->req.side.lock);
+	spin_lock_bh(&qp->resp.side.lock);
 }
 
 static void pavo_halves_run(struct pavo_qp *qp)
@@ -31,14 +31,14 @@ static void pavo_halves_run(struct pavo_qp *qp)
 }
 
 /*
- * Whoever found a half locked left it something to do and went (half.h), so
+ * Whoever found a side locked left it something to do and went (side.h), so
  * they are run after every change; that also does what the change allows.
  */
 static void pavo_halves_unlock(struct pavo_qp *qp)
-	__releases(&qp->resp.half.lock) __releases(&qp->req.half.lock)
+	__releases(&qp->resp.side.lock) __releases(&qp->req.side.lock)
 {
-	spin_unlock_bh(&qp->resp.half.lock);
-	spin_unlock_bh(&qp->req.half.lock);
+	spin_unlock_bh(&qp->resp.side.lock);
+	spin_unlock_bh(&qp->req.side.lock);
 	/* pairs with the barriers of those who leave something */
 	smp_mb();
 	pavo_halves_run(qp);
@@ -57,15 +57,15 @@ static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
 }
 
 /*
- * What the halves waited for may be over: an owner who looked before and is not out
+ * What the sides waited for may be over: an owner who looked before and is not out
  * yet looks again.
  */
 static void pavo_halves_wake(struct pavo_qp *qp)
 {
 	/* Pairs with the barrier in front of that look. */
 	smp_mb__before_atomic();
-	set_bit(PAVO_REQ_DOORBELL, &qp->req.half.pending);
-	set_bit(PAVO_RESP_SEND, &qp->resp.half.pending);
+	set_bit(PAVO_REQ_DOORBELL, &qp->req.side.pending);
+	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
 	pavo_halves_run(qp);
 }
 
@@ -102,8 +102,8 @@ static bool pavo_qp_to_error(struct pavo_qp *qp, int from)
 	if (cmpxchg(&qp->state, from, IB_QPS_ERR) != from)
 		return false;
 	trace_pavo_state(qp, from, IB_QPS_ERR);
-	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
-	set_bit(PAVO_RESP_FLUSH, &qp->resp.half.pending);
+	set_bit(PAVO_REQ_FLUSH, &qp->req.side.pending);
+	set_bit(PAVO_RESP_FLUSH, &qp->resp.side.pending);
 	return true;
 }
 
@@ -144,14 +144,14 @@ void pavo_qp_send_error(struct pavo_qp *qp)
 		return;
 	trace_pavo_state(qp, state, IB_QPS_SQE);
 	pavo_count(qp, sq_errors);
-	set_bit(PAVO_REQ_FLUSH, &qp->req.half.pending);
+	set_bit(PAVO_REQ_FLUSH, &qp->req.side.pending);
 }
 
-/* Those that the QP asked for are over; nobody uses the halves. */
+/* Those that the QP asked for are over; nobody uses the sides. */
 static void forget_invalidations(struct pavo_qp *qp)
 {
-	struct pavo_rkm_request *req = &qp->req.half.inval;
-	struct pavo_rkm_request *resp = &qp->resp.half.inval;
+	struct pavo_rkm_request *req = &qp->req.side.inval;
+	struct pavo_rkm_request *resp = &qp->resp.side.inval;
 
 	if (req->state == PAVO_RKM_NONE && resp->state == PAVO_RKM_NONE)
 		return;
@@ -175,8 +175,8 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	pavo_halves_unlock(qp);
 
 	/* A fault that is served goes on without the queue pair. */
-	pavo_fault_detach(&qp->req.half);
-	pavo_fault_detach(&qp->resp.half);
+	pavo_fault_detach(&qp->req.side);
+	pavo_fault_detach(&qp->resp.side);
 	if (has_flow)
 		pavo_flow_destroy(&flow);
 	forget_invalidations(qp);
@@ -209,7 +209,7 @@ static int pavo_qp_set_flow(struct pavo_qp *qp)
 }
 
 /*
- * Enter @next with both halves locked; fails if an error was faster.
+ * Enter @next with both sides locked; fails if an error was faster.
  * @tell_drained: SQD: SQ_DRAINED is asked for. If nothing is under way the
  * requester finds that out as soon as it is run, else when the last answer
  * comes.
@@ -247,7 +247,7 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		pavo_qp_reset(qp);
 		return 0;
 	case IB_QPS_ERR:
-		/* tried again if a half was faster with SQE */
+		/* tried again if a side was faster with SQE */
 		while (from != IB_QPS_ERR && !pavo_qp_to_error(qp, from))
 			from = pavo_qp_state(qp);
 		pavo_halves_run(qp);

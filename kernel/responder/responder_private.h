@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * internal.h - between the files of responder/; nobody else includes it.
+ * responder_private.h - between the files of responder/; nobody else includes it.
  *
- * Everything here runs with half.lock held, BH disabled, in an RCU read-side
+ * Everything here runs with side.lock held, BH disabled, in an RCU read-side
  * section, unless said otherwise.
  */
-#ifndef PAVO_RESPONDER_INTERNAL_H
-#define PAVO_RESPONDER_INTERNAL_H
+#ifndef PAVO_RESPONDER_PRIVATE_H
+#define PAVO_RESPONDER_PRIVATE_H
 
 #include "../device.h"
 
@@ -79,11 +79,11 @@ static inline bool pavo_fault_hold(struct pavo_qp *qp,
 				   const struct pavo_region *region, u64 va,
 				   u64 len, bool write)
 {
-	struct pavo_half *half = &qp->resp.half;
+	struct pavo_side *side = &qp->resp.side;
 
-	const bool hold = pavo_fault_ask(qp, half, region, va, len, write);
+	const bool hold = pavo_fault_ask(qp, side, region, va, len, write);
 
-	WRITE_ONCE(half->hold, hold);
+	WRITE_ONCE(side->hold, hold);
 	return hold;
 }
 
@@ -133,4 +133,4 @@ void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 void pavo_respond_init(struct pavo_qp *qp);
 bool pavo_respond(struct pavo_qp *qp, unsigned int budget);
 
-#endif /* PAVO_RESPONDER_INTERNAL_H */
+#endif /* PAVO_RESPONDER_PRIVATE_H */

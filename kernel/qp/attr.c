@@ -7,7 +7,7 @@
  * table (ib_modify_qp_is_ok()); here are the limits of their values.
  */
 #include <rdma/ib_cache.h>
-#include "context/context.h"
+#include "qp/qp.h"
 #include "device.h"
 
 /* Programs give a QP what they give its regions; only rights for peers count. */

@@ -11,7 +11,7 @@
 #include <linux/jhash.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
-#include "context/context.h"
+#include "qp/qp.h"
 #include "device.h"
 #include "pavo_trace.h"
 

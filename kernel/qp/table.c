@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * table.c - the QP table: numbers to QPs, and arriving packets to halves.
+ * table.c - the QP table: numbers to QPs, and arriving packets to sides.
  *
  * Owns dev->qps. Called by verbs/qp.c when QPs come and go, by net/ with every
  * packet and by requester/ with every doorbell.
@@ -9,7 +9,7 @@
  * when a grace period after its removal has passed.
  */
 #include <linux/if_vlan.h>
-#include "context/context.h"
+#include "qp/qp.h"
 #include "device.h"
 #include "number.h"
 #include "pavo_trace.h"
@@ -81,7 +81,7 @@ static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode,
 	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);
 }
 
-/* The states that a half takes packets in; acquired with what they rest on. */
+/* The states that a side takes packets in; acquired with what they rest on. */
 static bool pavo_state_takes(const struct pavo_qp *qp, bool request)
 {
 	/* pairs with the atomic in pavo_qp_enter() */
@@ -153,7 +153,7 @@ static void count_packet(const struct pavo_tally *tally,
 }
 
 /**
- * pavo_rx_deliver - hand a packet to the half of the QP that it is for.
+ * pavo_rx_deliver - hand a packet to the side of the QP that it is for.
  * @rx: parsed packet, its ICRC is right; the skb is consumed
  *
  * Context: softirq; RCU is read-locked here.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * internal.h - between the files of translate/; nobody else includes it.
+ * translate_private.h - between the files of translate/; nobody else includes it.
  */
-#ifndef PAVO_TRANSLATE_INTERNAL_H
-#define PAVO_TRANSLATE_INTERNAL_H
+#ifndef PAVO_TRANSLATE_PRIVATE_H
+#define PAVO_TRANSLATE_PRIVATE_H
 
 #include "../device.h"
 
@@ -39,4 +39,4 @@ void pavo_dmabuf_release(struct pavo_dmabuf *dmabuf);
  */
 struct pavo_region *pavo_mr_fast_end(struct pavo_region *now);
 
-#endif /* PAVO_TRANSLATE_INTERNAL_H */
+#endif /* PAVO_TRANSLATE_PRIVATE_H */

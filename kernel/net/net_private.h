@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * private.h - what the files of net/ share among themselves.
+ * net_private.h - what the files of net/ share among themselves.
  */
 #ifndef PAVO_NET_PRIVATE_H
 #define PAVO_NET_PRIVATE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * job.c - jobs and mappings as objects of the uverbs file: permission, handles and
+ * job_methods.c - jobs and mappings as objects of the uverbs file: permission, handles and
  * the end of a process are the core's. Called through ib_device.driver_def; calls
  * translate/job.h. Each object is charged to the rdma cgroup by the core.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * icrc.c - the ICRC over a whole packet, wherever its bytes are.
+ * packet_icrc.c - the ICRC over a whole packet, wherever its bytes are.
  *
  * Called by tx.c for what goes out and by rx.c for what comes in. Which
  * header bits count is wire/'s business (pavo_icrc_head()); this file feeds
@@ -17,7 +17,7 @@
 #include <linux/module.h>
 #include <linux/skbuff.h>
 #include "compat.h"
-#include "private.h"
+#include "net_private.h"
 
 #ifdef PAVO_CRC32_BY_CRYPTO
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * window.c - memory windows (IBA 10.6.7): keys of their own for a part of a
+ * mw.c - memory windows (IBA 10.6.7): keys of their own for a part of a
  * region, given and taken by work requests; and invalidation of keys.
  *
  * Objects are made and destroyed by verbs/ in process context; bound and
- * invalidated by both halves of the QPs, which may not sleep. What a bound
+ * invalidated by both sides of the QPs, which may not sleep. What a bound
  * window means is a region of its own over the pages of the MR; it is
  * published in the place of what the key meant before, so that packets look
  * up a window as they look up anything.
@@ -14,7 +14,7 @@
 #include "device.h"
 #include "payer.h"
 #include "translate.h"
-#include "translate/internal.h"
+#include "translate/translate_private.h"
 
 #define PAVO_MW_ACCESS                                    \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
@@ -76,7 +76,7 @@ static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
 }
 
 /*
- * The same for a half of @qp. Return: 0: nobody uses it any more; PAVO_VE_WAIT:
+ * The same for a side of @qp. Return: 0: nobody uses it any more; PAVO_VE_WAIT:
  * nobody will when @request is done.
  */
 static int dismiss_for(struct pavo_qp *qp, struct pavo_region *old,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * place.c - bytes into and out of memory that PVOs name.
+ * pvo_copy.c - bytes into and out of memory that PVOs name.
  *
  * Called by window/ for each packet of RDMA, in the RCU section in which it is dealt
  * with: what is unmapped meanwhile stays pinned until that is over. Every page is

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * internal.h - between the files of requester/; nobody else includes it.
+ * requester_private.h - between the files of requester/; nobody else includes it.
  *
- * Everything here runs with half.lock held, BH disabled, in an RCU read-side
+ * Everything here runs with side.lock held, BH disabled, in an RCU read-side
  * section, unless said otherwise.
  */
-#ifndef PAVO_REQUESTER_INTERNAL_H
-#define PAVO_REQUESTER_INTERNAL_H
+#ifndef PAVO_REQUESTER_PRIVATE_H
+#define PAVO_REQUESTER_PRIVATE_H
 
 #include "../device.h"
 
@@ -16,7 +16,7 @@
  * A long read is asked for in pieces of this many packets, so that the window
  * bounds the burst of responses as it does the burst of requests.
  */
-#define PAVO_READ_CHUNK PAVO_WINDOW_LEAST
+#define PAVO_READ_CHUNK PAVO_CWND_LEAST
 /* Payload up to this is copied into the packet; beyond, pages are attached. */
 #define PAVO_COPYBREAK 256
 /* WQEs parsed and packets sent before others get the CPU. */
@@ -75,7 +75,7 @@ int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
 void pavo_again_forget(struct pavo_requester *req);
 bool pavo_again_waits(const struct pavo_requester *req);
 
-/* receive.c */
+/* response.c */
 bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);
 void pavo_requester_timeout(struct pavo_qp *qp);
 
@@ -91,4 +91,4 @@ void pavo_timers_init(struct pavo_qp *qp);
 void pavo_timers_arm(struct pavo_qp *qp);
 void pavo_timers_check(struct pavo_qp *qp);
 
-#endif /* PAVO_REQUESTER_INTERNAL_H */
+#endif /* PAVO_REQUESTER_PRIVATE_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * context.h - the door of context/ (CxtMgt): QP table, state machine and
+ * qp.h - the door of qp/ (CxtMgt): QP table, state machine and
  * attributes. Called by verbs/qp.c; packets enter through pavo_rx_deliver().
  */
-#ifndef PAVO_CONTEXT_H
-#define PAVO_CONTEXT_H
+#ifndef PAVO_QP_H
+#define PAVO_QP_H
 
 #include <rdma/ib_verbs.h>
 
@@ -49,7 +49,7 @@ int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid);
 /** pavo_mcast_leave - the interface leaves, and all its groups before; RTNL. */
 void pavo_mcast_leave(struct pavo_dev *dev);
 
-/* The rest is the inside of context/. */
+/* The rest is the inside of qp/. */
 
 /** pavo_mcast_deliver - a packet to QPN 0xffffff; RCU; mcast.c */
 void pavo_mcast_deliver(struct pavo_rx *rx);
@@ -68,4 +68,4 @@ int pavo_attr_check(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 void pavo_attr_apply(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 		     int mask);
 
-#endif /* PAVO_CONTEXT_H */
+#endif /* PAVO_QP_H */

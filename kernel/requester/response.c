@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * receive.c - RequesterRecvControl (sources.md#engine-3-4-5): what a response
+ * response.c - RequesterRecvControl (sources.md#engine-3-4-5): what a response
  * does to outstanding requests.
  *
  * UPSN is the oldest unacknowledged PSN, RPSN the response's. The judgement
  * is multiqueue.c's; here it is carried out: release, go back, scatter read
- * data, fail. Called by requester.c with the half owned.
+ * data, fail. Called by requester.c with the side owned.
  */
-#include "internal.h"
+#include "requester_private.h"
 #include "pavo_trace.h"
 
 /* Everything before @until is done. */
@@ -19,7 +19,7 @@ static void release(struct pavo_qp *qp, u32 until)
 
 	if (until == req->upsn)
 		return;
-	pavo_window_acked(&req->window, pavo_psn_diff(until, req->upsn));
+	pavo_cwnd_acked(&req->cwnd, pavo_psn_diff(until, req->upsn));
 	req->upsn = until;
 	pavo_mq_release(&req->outstanding.sends, until);
 	pavo_mq_release(&req->outstanding.reads, until);
@@ -62,7 +62,7 @@ static void go_back(struct pavo_qp *qp)
 		return;
 	}
 	trace_pavo_retransmit(qp);
-	pavo_window_lost(&req->window);
+	pavo_cwnd_lost(&req->cwnd);
 	req->went_back = true;
 	req->reads_out = 0;
 	pavo_transmit_seek(qp, req->upsn);
@@ -294,7 +294,7 @@ static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	else
 		err = take_read_data(qp, wqe, n, rx);
 	if (err == PAVO_VE_WAIT) {
-		WRITE_ONCE(req->half.hold, true);
+		WRITE_ONCE(req->side.hold, true);
 		return;
 	}
 	if (err) {
@@ -344,7 +344,7 @@ bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
-	WRITE_ONCE(qp->req.half.hold, false);
+	WRITE_ONCE(qp->req.side.hold, false);
 	pavo_timer_answered(&qp->req.timer);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
@@ -352,7 +352,7 @@ bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 		handle_ack(qp, &rx->pkt);
 	else
 		handle_response(qp, rx);
-	return !qp->req.half.hold;
+	return !qp->req.side.hold;
 }
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * window.c - windows as objects of the uverbs file. Called through the methods in
- * verbs/job.c's list; calls window/window.h.
+ * window_methods.c - windows as objects of the uverbs file. Called through the methods in
+ * verbs/job_methods.c's list; calls window/window.h.
  */
 #include <linux/capability.h>
 #include <rdma/uverbs_ioctl.h>

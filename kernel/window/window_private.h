@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* internal.h - what a window is inside window/. */
-#ifndef PAVO_WINDOW_INTERNAL_H
-#define PAVO_WINDOW_INTERNAL_H
+/* window_private.h - what a window is inside window/. */
+#ifndef PAVO_WINDOW_PRIVATE_H
+#define PAVO_WINDOW_PRIVATE_H
 
 #include <linux/bitops.h>
 #include <linux/eventfd.h>
@@ -270,4 +270,4 @@ struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
 /** pavo_window_quantum - frames that are sent of a window in a turn. */
 u32 pavo_window_quantum(void);
 
-#endif /* PAVO_WINDOW_INTERNAL_H */
+#endif /* PAVO_WINDOW_PRIVATE_H */
