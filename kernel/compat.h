@@ -71,7 +71,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /*
- * Pinning for a long time what is only read: a page that is shared until somebody
+ * Pinning for a long time what is only read: a page that is shared until a process
  * writes to it must become the process's own first. Pinning sees to that, or has
  * to be told to act as if it were written to.
  */

@@ -48,7 +48,7 @@ static __always_inline int pavo_side_drain(struct pavo_qp *qp,
 	return budget;
 }
 
-/** pavo_side_run - do what there is, unless somebody else is at it; @cq is told of it. */
+/** pavo_side_run - do what there is, unless another owner is at it; @cq is told of it. */
 static __always_inline void pavo_side_run(struct pavo_qp *qp,
 					  struct pavo_side *side,
 					  struct pavo_cq *cq,
@@ -126,7 +126,7 @@ leave_it:
 	pavo_side_run(qp, side, cq, work);
 }
 
-/** pavo_side_forget - the packets that wait are dropped; nobody is in the side. */
+/** pavo_side_forget - drop the packets that wait; the side has no owner. */
 static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 {
 	struct sk_buff *skb;

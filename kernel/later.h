@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * later.h - what is to be done when nobody in an RCU section can see something any
- * more, so that nobody has to wait for that.
+ * later.h - what is to be done when no RCU section can see something any
+ * more, so that no caller has to wait for that.
  */
 #ifndef PAVO_LATER_H
 #define PAVO_LATER_H

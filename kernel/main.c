@@ -422,8 +422,8 @@ static struct pavo_dev *pavo_any_adapter(void)
 
 /*
  * Not ib_unregister_driver(): pavo has no driver id of its own, and would take
- * the adapters of every driver that has none either. An adapter that somebody
- * else is removing is on the list as well: this waits for them.
+ * the adapters of every driver that has none either. An adapter that another
+ * process is removing is on the list as well: this waits for them.
  */
 static void pavo_remove_all(void)
 {

@@ -4,7 +4,7 @@
  *
  * What a queue pair does, packet by packet, and every counter as it moves
  * (which is where drops with their reason come from). All are off, and cost a
- * no-op instruction each, until somebody turns them on.
+ * no-op instruction each, until an administrator turns them on.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM pavo

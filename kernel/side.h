@@ -4,7 +4,7 @@
  *
  * A side is owned by whoever holds its lock, and the lock is only ever tried:
  * who does not get it leaves a packet on the backlog or a bit in pending, and
- * goes; the owner looks again after it let go. So nobody spins while the
+ * goes; the owner looks again after it let go. So no CPU spins while the
  * owner sends a window of packets, a packet that comes back to the CPU that
  * sent it cannot deadlock, and packets are executed where they arrive.
  *

@@ -15,7 +15,7 @@ static const struct rdma_stat_desc pavo_counter_desc[] = {
 };
 
 #ifdef CONFIG_PROVE_RCU
-/* Nobody else's counters may be written outside of RCU. */
+/* Counters of a QP may be written in RCU only. */
 void pavo_tally_check(const struct pavo_tally *tally)
 {
 	bool of_qp = tally != &tally->dev->tally;

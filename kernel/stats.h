@@ -71,7 +71,7 @@ struct pavo_dev;
 	X(rx_drop_no_memory) /* no copy for a group's QP */         \
 	X(rx_drop_window) /* no such window */                      \
 	X(rx_drop_window_key) /* of another job */                  \
-	X(rx_drop_fifo_full) /* nobody consumes the frames */       \
+	X(rx_drop_fifo_full) /* the process consumes no frames */   \
 	X(rx_drop_rcxt) /* not the window's */                      \
 	X(rx_drop_rcxt_busy)                                        \
 	X(rx_drop_tid) /* of an attempt that is over */             \
@@ -128,7 +128,7 @@ struct pavo_stats {
 };
 
 /**
- * struct pavo_tally - what somebody counts in. An adapter has one and so has
+ * struct pavo_tally - the counters of an owner. An adapter has one and so has
  * every QP, whose counters are the adapter's unless `rdma statistic qp bind` gave
  * it others (verbs/counter.c).
  * @dev:   the adapter

@@ -7,7 +7,7 @@
 #include "pavo_trace.h"
 
 /**
- * pavo_count_traced - somebody wants to see counters move.
+ * pavo_count_traced - show a counter that moves to the tracer.
  * @dev: the adapter
  * @name: of the counter
  */

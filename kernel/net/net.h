@@ -167,7 +167,7 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
 /**
  * pavo_net_get - make sure @net has its sockets; process context.
  *
- * Return: 0; -EADDRINUSE if somebody else (rdma_rxe) has the port.
+ * Return: 0; -EADDRINUSE if another driver (rdma_rxe) has the port.
  */
 int pavo_net_get(struct net *net);
 

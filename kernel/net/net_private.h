@@ -51,7 +51,7 @@ int pavo_pages_init(void);
 void pavo_pages_exit(void);
 
 /**
- * pavo_page_take - a page that nobody else has, with a reference, to copy into. What is
+ * pavo_page_take - a page without another user, with a reference, to copy into. What is
  * in it is an earlier packet's.
  *
  * Context: BH disabled.

@@ -2,7 +2,7 @@
 /*
  * pages.c - pages that payload is copied into, a ring of them for each CPU.
  *
- * A packet has a reference to its page. When the ring comes round and nobody else has one
+ * A packet has a reference to its page. When the ring comes round and no packet has one
  * any more the page is used again, so that neither the page allocator nor its zeroing is
  * in the way of every packet. As many as the packets of a QP that may be unanswered; where
  * more are under way pages are allocated.

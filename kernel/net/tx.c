@@ -154,7 +154,7 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 
 	get_page(page);
 	add_frag(skb, page, offset, len);
-	/* the process may write to it: nobody else is to rely on its content */
+	/* the process may write to it: no other reader may rely on its content */
 	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	return true;
 }

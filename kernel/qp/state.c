@@ -96,7 +96,7 @@ void pavo_qp_context_init(struct pavo_qp *qp)
 	INIT_WORK(&qp->end_work, pavo_qp_end_work);
 }
 
-/* From @from to Error, unless somebody else moved the QP meanwhile. */
+/* From @from to Error, unless another CPU moved the QP meanwhile. */
 static bool pavo_qp_to_error(struct pavo_qp *qp, int from)
 {
 	if (cmpxchg(&qp->state, from, IB_QPS_ERR) != from)
@@ -147,7 +147,7 @@ void pavo_qp_send_error(struct pavo_qp *qp)
 	set_bit(PAVO_REQ_FLUSH, &qp->req.side.pending);
 }
 
-/* Those that the QP asked for are over; nobody uses the sides. */
+/* Those that the QP asked for are over; the sides have no owner. */
 static void forget_invalidations(struct pavo_qp *qp)
 {
 	struct pavo_rkm_request *req = &qp->req.side.inval;

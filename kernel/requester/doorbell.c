@@ -12,7 +12,7 @@
 
 /*
  * Put a doorbell on the FIFO. At most one for each WQE of the ring can be
- * meaningful, so more than that is somebody's error and dropped.
+ * meaningful, so more than that is an error of the process and dropped.
  */
 static void push_doorbell(struct pavo_qp *qp, u64 db)
 {

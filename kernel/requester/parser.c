@@ -76,7 +76,7 @@ static enum pavo_vendor_err parse_payload(struct pavo_swqe *wqe,
 	return parse_sgl(wqe, r, max_sge);
 }
 
-/* What does not fit the packet would go to somebody else, cut short. */
+/* A number that does not fit the packet would be cut short, and name another queue pair. */
 static enum pavo_vendor_err parse_ud(struct pavo_swqe *wqe,
 				     struct seg_reader *r)
 {

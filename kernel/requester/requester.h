@@ -157,7 +157,7 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 /** pavo_requester_receive - a response packet; softirq; consumes rx->skb. */
 void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx);
 
-/** pavo_requester_run - do what is pending unless somebody else is at it. */
+/** pavo_requester_run - do what is pending unless another owner is at it. */
 void pavo_requester_run(struct pavo_qp *qp);
 
 /**

@@ -192,7 +192,7 @@ static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		}
 		fallthrough;
 	default:
-		/* Nobody knows what it acknowledges, if anything. */
+		/* It acknowledges something unknown, or nothing. */
 		pavo_count(qp, rx_drop_syndrome);
 	}
 }

@@ -119,7 +119,7 @@ static bool last_of_train(struct pavo_requester *req,
 }
 
 /*
- * Ask for an ACK at the end of a message somebody waits for, where nothing
+ * Ask for an ACK at the end of a message that a consumer waits for, where nothing
  * that will be acknowledged follows, and often enough to keep the window
  * moving. Reads and atomics are always answered.
  */
@@ -161,7 +161,7 @@ static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	cur->sge_off = pos->off;
 	if (cur->pkt >= wqe->npkts)
 		*cur = (struct pavo_tx_cursor){ .wqe = cur->wqe + 1 };
-	/* Sent is done: nobody will answer. */
+	/* Sent is done: the peer does not answer. */
 	if (!pavo_is_reliable(qp))
 		req->upsn = req->sent;
 	if (!req->timer.loss && req->timer.timeout)
@@ -219,7 +219,7 @@ static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		req->numbered--;
 		return false;
 	}
-	/* Sent is done: nobody will answer. */
+	/* Sent is done: the peer does not answer. */
 	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 	req->sent = req->npsn;
 	req->upsn = req->npsn;
@@ -255,7 +255,7 @@ static bool transmit_one(struct pavo_qp *qp)
 
 /*
  * Where nothing more is sent before an answer comes, in SQD and in front of a bad WQE,
- * somebody has to have been asked for one. That was not to be seen when the last packet
+ * the peer has to have been asked for one. That was not to be seen when the last packet
  * went: it goes again, once, since a duplicate is acknowledged, too. False: no need.
  */
 static bool ask(struct pavo_qp *qp)

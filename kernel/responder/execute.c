@@ -6,7 +6,7 @@
  * Order of checks as IBA 9.7.4: PSN, opcode sequence, opcode, length, rkey.
  * A failed check becomes a NAK; the fatal ones move the QP to Error. Called by
  * responder.c with the side owned, for the reliable services, and by
- * unreliable.c for sends and writes that nobody acknowledges.
+ * unreliable.c for sends and writes without acknowledgment.
  */
 #include "responder_private.h"
 #include "translate/atomic.h"
@@ -60,7 +60,7 @@ static void fail_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		      u8 syndrome)
 {
 	pavo_rq_fail(qp, status, vendor);
-	/* With nobody to tell, it is an error of this end alone. */
+	/* Without a peer to tell, it is an error of this end alone. */
 	fail(qp, pkt, pavo_is_reliable(qp) ? syndrome : PAVO_NAK_REM_OP);
 }
 

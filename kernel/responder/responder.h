@@ -156,7 +156,7 @@ void pavo_responder_kick(struct pavo_qp *qp);
 /** pavo_responder_receive - a request packet; softirq; consumes rx->skb. */
 void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx);
 
-/** pavo_responder_run - do what is pending unless somebody else is at it. */
+/** pavo_responder_run - do what is pending unless another owner is at it. */
 void pavo_responder_run(struct pavo_qp *qp);
 
 /** pavo_responder_end - as pavo_requester_end(). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * responder_private.h - between the files of responder/; nobody else includes it.
+ * responder_private.h - between the files of responder/, which alone include it.
  *
  * Everything here runs with side.lock held, BH disabled, in an RCU read-side
  * section, unless said otherwise.

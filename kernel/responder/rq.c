@@ -44,7 +44,7 @@ void pavo_rq_destroy(struct pavo_rq *rq)
 	rq->ring = NULL;
 }
 
-/* pavo_rq_reset - as after creation; nobody takes from it. */
+/* pavo_rq_reset - as after creation; no side takes from it. */
 void pavo_rq_reset(struct pavo_rq *rq)
 {
 	rq->head = 0;

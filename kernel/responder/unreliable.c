@@ -2,7 +2,7 @@
 /*
  * unreliable.c - receiving on UC queue pairs (IBA 9.8.2).
  *
- * Nobody is answered. Whatever is wrong with a message - a packet of it is
+ * The peer gets no answer. Whatever is wrong with a message - a packet of it is
  * lost, nothing is posted, its memory may not be written - the rest of it is
  * dropped and counted, and the next First or Only packet begins anew. What is
  * wrong with a posted receive is an error of this end: the QP goes to Error.

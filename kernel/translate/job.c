@@ -305,7 +305,7 @@ static struct buffer *new_buffer(struct pavo_job *job, struct pavo_pin *pin)
 	return buffer;
 }
 
-/* Nobody uses it any more. Job locked. */
+/* It has no user any more. Job locked. */
 static void end_buffer(struct pavo_job *job, struct buffer *buffer)
 {
 	pavo_tce_unmap(&buffer->run);

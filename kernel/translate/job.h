@@ -84,7 +84,7 @@ u64 pavo_job_window_key(const struct pavo_job *job);
 struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length);
 
 /**
- * pavo_job_unmap - one use less. After the last nobody touches the buffer any more
+ * pavo_job_unmap - one use less. After the last no packet touches the buffer any more
  * when this returns, but for packets that wait in a queue of an interface with its
  * pages attached: they are dropped for their ICRC if those change. Sleeps.
  *

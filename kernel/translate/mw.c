@@ -66,7 +66,7 @@ static struct pavo_region *unbind(struct pavo_mw *mw, u32 key)
 	return old;
 }
 
-/* Nobody uses @old after this, which sleeps. */
+/* @old has no user after this, which sleeps. */
 static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
 {
 	if (!old)
@@ -76,8 +76,8 @@ static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
 }
 
 /*
- * The same for a side of @qp. Return: 0: nobody uses it any more; PAVO_VE_WAIT:
- * nobody will when @request is done.
+ * The same for a side of @qp. Return: 0: it has no user any more; PAVO_VE_WAIT:
+ * it has none when @request is done.
  */
 static int dismiss_for(struct pavo_qp *qp, struct pavo_region *old,
 		       struct pavo_rkm_request *request)
@@ -202,7 +202,7 @@ static void set_view(struct pavo_region *view, struct pavo_qp *qp,
 
 /*
  * Check and switch, keys locked. @view: room for the new meaning, taken over
- * if there is to be one; @old: what nobody may find any more.
+ * if there is to be one; @old: what no packet may find any more.
  */
 static enum pavo_vendor_err bind(struct pavo_qp *qp,
 				 const struct pavo_bind_seg *seg,

@@ -2,8 +2,8 @@
 /*
  * odp.c - on-demand paging: regions whose memory is not pinned.
  *
- * A page is known from the time that somebody touched it through the region
- * until the kernel takes it back. Packets are dealt with where nobody may
+ * A page is known from the time that a packet touched it through the region
+ * until the kernel takes it back. Packets are dealt with where no code may
  * sleep, so they only look: a page is there, under RCU, or it is not, and then
  * the side of the QP waits (pavo_fault_ask()) until a thread of pager.c has had it
  * brought in. Who takes pages back (mmu notifier) hides them and waits for a

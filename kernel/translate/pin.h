@@ -61,7 +61,7 @@ void pavo_pin_exit(void);
 struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
 			  bool writable);
 
-/** pavo_unpin - one use less by the process @mm; nobody touches the pages after the last. */
+/** pavo_unpin - one use less by the process @mm; no packet touches the pages after the last. */
 void pavo_unpin(struct pavo_pin *pin, const struct mm_struct *mm);
 
 /** struct pavo_pin_totals - all pins of this machine. */

@@ -38,7 +38,7 @@
  * @shift: page size is 1 << shift; 12, 16 or 24. Changes only while the table is
  *         empty, and a grace period before it gets its next entry: readers, who read
  *         this first and then one entry, never take an entry for one of another size
- * @job:   JOBID of its owner; 0: nobody's, nothing in it is valid
+ * @job:   JOBID of its owner; 0: it has none, nothing in it is valid
  */
 struct pavo_tce_table {
 	const u64 *tce;

@@ -115,7 +115,7 @@ err_give:
 	return NULL;
 }
 
-/* Nobody can find the region any more, or could yet. */
+/* No packet can find the region any more, or could yet. */
 void pavo_mr_free(struct pavo_mr *mr)
 {
 	memory_release(&mr->memory);
@@ -243,7 +243,7 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 }
 
 /*
- * The new meaning takes the place of the old one, which nobody uses any more
+ * The new meaning takes the place of the old one, which no packet uses any more
  * when it is returned in @region. What peers have begun goes on with the new one:
  * the key stays theirs. Not with windows on it (IBA 10.6.6.2.4).
  */
@@ -277,7 +277,7 @@ static bool takes_away(const struct pavo_mr *mr, int flags, int access)
 /*
  * What peers have begun with the key ends before it means anything else, as with a
  * window that moves: part of a message must not go to the old memory and part to
- * the new. Meanwhile they are refused, and nobody can bind a window to the region;
+ * the new. Meanwhile they are refused, and no queue pair can bind a window to the region;
  * its users by L_Key notice nothing.
  */
 static int rereg_close(struct pavo_mr *mr)

@@ -176,7 +176,7 @@ void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd);
 
 /** pavo_rkm_slots_alloc - slots for @reads reads at a time; NULL: no memory. Sleeps. */
 struct pavo_slots *pavo_rkm_slots_alloc(u32 reads);
-/** pavo_rkm_slots_free - they were given to nobody. */
+/** pavo_rkm_slots_free - free slots that no queue pair got. */
 void pavo_rkm_slots_free(struct pavo_slots *slots);
 /**
  * pavo_rkm_slots_replace - @slots are those of @qp from now on; what it had before is
@@ -185,7 +185,7 @@ void pavo_rkm_slots_free(struct pavo_slots *slots);
  * Return: false if an operation is under way, and the slots stay the caller's.
  */
 bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_slots *slots);
-/** pavo_rkm_free - nobody looks at the slots any more. */
+/** pavo_rkm_free - free the slots; no walk looks at them any more. */
 void pavo_rkm_free(struct pavo_qp *qp);
 
 /** pavo_rkm_forget - no operation is under way: the QP was reset. */

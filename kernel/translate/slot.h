@@ -70,7 +70,7 @@ static inline bool pavo_slot_matches(u64 word, u32 key)
  * pavo_slot_revoke - take validity away if the operation uses @key.
  * @left: what the word was left as; for pavo_slot_quiet(), if it is of @key
  *
- * Return: it did use it, and nobody had taken its validity away before.
+ * Return: it did use it, and no walk had taken its validity away before.
  */
 static inline bool pavo_slot_revoke(atomic64_t *slot, u32 key, u64 *left)
 {

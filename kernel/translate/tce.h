@@ -51,7 +51,7 @@ unsigned int pavo_tce_slot_tables(void);
 void pavo_tce_give(unsigned int slot, u32 job);
 
 /**
- * pavo_tce_take - they belong to nobody, and their memory is freed. There are no
+ * pavo_tce_take - they belong to no job, and their memory is freed. There are no
  * entries in them any more. Sleeps.
  */
 void pavo_tce_take(unsigned int slot);
@@ -71,7 +71,7 @@ int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
 		 struct pavo_tce_run *run);
 
 /**
- * pavo_tce_unmap - undo that. When it returns nobody uses the entries. Context: as
+ * pavo_tce_unmap - undo that. When it returns no packet uses the entries. Context: as
  * pavo_tce_map().
  */
 void pavo_tce_unmap(const struct pavo_tce_run *run);

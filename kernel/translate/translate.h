@@ -213,7 +213,7 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
 void pavo_keys_show(struct seq_file *file, struct pavo_dev *dev);
 
 /**
- * pavo_key_remove - the key of @region is nobody's any more. What it meant ends as
+ * pavo_key_remove - take the key of @region out of the table. What it meant ends as
  * what pavo_key_replace() returns.
  *
  * Context: table->xa locked.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * translate_private.h - between the files of translate/; nobody else includes it.
+ * translate_private.h - between the files of translate/, which alone include it.
  */
 #ifndef PAVO_TRANSLATE_PRIVATE_H
 #define PAVO_TRANSLATE_PRIVATE_H

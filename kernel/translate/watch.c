@@ -74,7 +74,7 @@ struct pavo_watch *pavo_watch_open(struct ib_ucontext *uctx, u32 slots,
 	return watch;
 }
 
-/* The word says that nobody looks. Mutex held, or nobody else is left. */
+/* The word says that the kernel does not look. Mutex held, or this is the last user. */
 static void end(struct pavo_watch *watch, u32 at)
 {
 	struct slot *slot = watch->slots[at];
@@ -119,7 +119,7 @@ static int begin(struct pavo_watch *watch, u32 at, unsigned long start,
 	}
 	watch->slots[at] = slot;
 	/*
-	 * Of what was under way already nobody is told. The caller registers the
+	 * No word tells of a change that was under way already. The caller registers the
 	 * memory after that, not before.
 	 */
 	mmu_interval_read_begin(&slot->notifier);

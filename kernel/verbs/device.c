@@ -43,7 +43,7 @@ static int pavo_query_device(struct ib_device *ibdev,
 	memset(attr, 0, sizeof(*attr));
 	attr->fw_ver = PAVO_ABI_VERSION;
 	attr->sys_image_guid = ibdev->node_guid;
-	/* nobody's number: there is no vendor */
+	/* the number of no vendor: there is none */
 	attr->vendor_id = 0xffffff;
 	attr->max_mr_size = PAVO_MAX_MR_SIZE;
 	attr->page_size_cap = PAGE_SIZE;

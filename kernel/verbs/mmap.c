@@ -5,7 +5,7 @@
  * Areas are made for the contexts, the CQs and both sides of QPs and are
  * mapped by offsets that rdma core hands out. A mapping holds references to
  * the pages themselves, so the area can be freed while it is still mapped:
- * the process then looks at memory that nobody else uses.
+ * the process then looks at memory without another user.
  */
 #include <linux/vmalloc.h>
 #include "compat.h"
@@ -32,7 +32,7 @@ struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
 	if (!mmap)
 		return NULL;
 	refcount_set(&mmap->refs, 1);
-	/* Not vmalloc_user(), which nobody's cgroup is charged for. */
+	/* Not vmalloc_user(), which is charged to no cgroup. */
 	mmap->addr = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!mmap->addr)
 		goto err_free;
@@ -115,7 +115,7 @@ static int map_pages(struct vm_area_struct *vma, void *addr)
  * @uctx: context of the file
  * @vma: offset and size must be exactly those of an area of @uctx
  *
- * What peers send ends up in rings, so nobody is to execute it.
+ * Data of peers ends up in rings, so no process may execute it.
  *
  * Return: 0, -EINVAL if there is no such area, -EPERM if it is to be executed.
  */

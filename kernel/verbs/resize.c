@@ -125,7 +125,7 @@ int pavo_resize_cq(struct ib_cq *ibcq, pavo_cq_size cqe, struct ib_udata *udata)
 	struct pavo_new_ring to = {};
 	int err;
 
-	/* nobody in the kernel asks for it */
+	/* no consumer in the kernel asks for it */
 	if (!ibcq->uobject)
 		return -EOPNOTSUPP;
 	if (cqe < 1 || cqe > PAVO_MAX_CQE)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * close.c - the end of a window: disabled, looked at until nobody uses it any more,
+ * close.c - the end of a window: disabled, looked at until no CPU uses it any more,
  * closed (sources.md#windows-snapshot).
  *
  * Whoever works for a window, by sending or receiving, is in an RCU section while it is
  * at it. So the snapshot of the tasks at work is a state of RCU, which kernels
- * keep anyway: it has passed when all of those have ended. Nobody waits for that here:
+ * keep anyway: it has passed when all of those have ended. No caller waits for that here:
  * a process asks, and what is closed is freed later. The live view, of windows that
  * CPUs are at, is for people only.
  */

@@ -4,7 +4,7 @@
  *
  * Called by receive.c when a threshold is reached, by window.c for commands and by
  * verbs/window_methods.c. Of several handlers one gets an event: the next that is ready. An
- * event says that it is time to look, no more, so those that find nobody ready
+ * event says that it is time to look, no more, so those that find no handler ready
  * count as one. The end of a window is everybody's: nothing comes after it that could
  * wake whoever sleeps.
  */
@@ -36,7 +36,7 @@ static void give(struct pavo_events *events, u32 number)
 	pavo_eventfd_signal(events->handler[number]);
 }
 
-/* To the next that is ready, or to nobody yet. Lock held. */
+/* To the next handler that is ready, or to none yet. Lock held. */
 static void hand_out(struct pavo_events *events)
 {
 	u32 number =
@@ -163,7 +163,7 @@ int pavo_window_remove_handler(struct pavo_fifo_window *window, u32 number)
 	if (__test_and_clear_bit(number, &events->registered)) {
 		swap(ctx, events->handler[number]);
 		__clear_bit(number, &events->ready);
-		/* Whether it has dealt with its event nobody knows. */
+		/* It may have dealt with its event, or not. */
 		if (__test_and_clear_bit(number, &events->given) &&
 		    !events->over)
 			hand_out(events);

@@ -88,7 +88,7 @@ bool pavo_rdma_put_done(struct pavo_fifo_window *window,
 
 /*
  * All came, or it turned out that it cannot. This end hears of it first: where its
- * FIFO is full nobody does, and the next attempt at the operation ends it, of which
+ * FIFO is full neither does, and the next attempt at the operation ends it, of which
  * nothing is placed again.
  */
 static bool end_placing(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
@@ -418,7 +418,7 @@ static bool use(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return receive_done(window, rcxt, pkt);
 }
 
-/* Nobody sends anything else. */
+/* No adapter sends anything else. */
 static bool valid(const struct pavo_pkt *pkt)
 {
 	const u8 last = pkt->opcode == PAVO_OP_WINDOW_DONE ? PAVO_PVO_KEY :

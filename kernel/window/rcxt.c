@@ -40,7 +40,7 @@ void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool)
 	mutex_destroy(&pool->mutex);
 }
 
-/* The pool's memory, when somebody needs it. */
+/* The pool's memory, when a window needs it. */
 static int fill_pool(struct pavo_rcxt_pool *pool)
 {
 	u32 count = clamp_t(u32, max_rcxts, 1, MOST_RCXTS), i;

@@ -4,7 +4,7 @@
  *
  * Called by qp/ for every packet with a window's header. Several CPUs may fill
  * one FIFO at a time, in no order: each takes a slot under the lock and writes it
- * without. Whatever does not fit anywhere is dropped and counted, and nobody is told.
+ * without. A packet that does not fit is dropped and counted, and no end is told.
  */
 #include <linux/skbuff.h>
 #include "window/rdma.h"
@@ -17,7 +17,7 @@ static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
 
 	spin_lock(&window->lock);
 	/*
-	 * Slots come back by command, and nobody calls for that. The command page of one
+	 * Slots come back by command, and no process calls for that. The command page of one
 	 * that is closed meanwhile is the process's own.
 	 */
 	if (!fifo->avail && !window->closed)

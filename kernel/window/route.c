@@ -28,7 +28,7 @@
  * @later: how they end
  * @all:   of their adapter, which ends after them
  * @moved: the flows belong to those that came after these
- * @turn:  counts packets; nobody's in particular, so some turns are taken twice
+ * @turn:  counts packets, by several CPUs at a time, so some turns are taken twice
  * @n:     how many, at least 1
  * @flows: each with a port of its own
  */
@@ -122,7 +122,7 @@ static int add_route(struct pavo_routes *routes,
 	return err;
 }
 
-/* From @first on; nobody uses them. */
+/* From @first on; no packet uses them. */
 static void free_routes(struct pavo_routes *routes, u32 first)
 {
 	u32 i;

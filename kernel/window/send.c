@@ -157,7 +157,7 @@ static bool send_quantum(struct pavo_fifo_window *window)
 	return room;
 }
 
-/* The next window that is active and nobody's, from the cursor on; RCU. */
+/* The next window that is active and that no worker has, from the cursor on; RCU. */
 static struct pavo_fifo_window *next_window(struct pavo_windows *all)
 {
 	u32 from = READ_ONCE(all->cursor), id;
@@ -212,8 +212,8 @@ static enum turn take_turn(struct pavo_windows *all)
 }
 
 /*
- * Is there a window with something to send that nobody has? Who has one comes here after
- * its turn: nobody else is to look for it again and again until then.
+ * Is there a window with something to send that no worker has? A worker comes here after
+ * its turn: no other is to look for its window again and again until then.
  */
 static bool anything_left(struct pavo_windows *all)
 {

@@ -91,7 +91,7 @@ void pavo_window_disable(struct pavo_fifo_window *window);
 int pavo_window_snapshot(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_close - disable it, and free it when nobody is at work with it any more,
+ * pavo_window_close - disable it, and free it when no CPU is at work with it any more,
  * which is later. Context: process.
  */
 void pavo_window_close(struct pavo_fifo_window *window);

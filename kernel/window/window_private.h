@@ -38,7 +38,7 @@ struct pavo_fifo {
  * @registered: a bit for each of these
  * @ready:      may be given the next one
  * @given:      were given one and are not ready again
- * @kept:       an event was given to nobody
+ * @kept:       an event found no handler ready
  * @over:       the window is at its end: whoever is ready is told so
  * @next:       whose turn it is
  */
@@ -162,7 +162,7 @@ static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 
 /* event.c */
 void pavo_events_init(struct pavo_events *events);
-/** pavo_events_free - nobody raises one any more. */
+/** pavo_events_free - free them; no CPU raises one any more. */
 void pavo_events_free(struct pavo_events *events);
 /** pavo_event_early - tell of the @n-th frame from now early. The window's lock held. */
 void pavo_event_early(struct pavo_fifo_window *window, u32 n);
@@ -177,7 +177,7 @@ void pavo_events_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
  * counts as its locked memory. The FIFOs stay.
  */
 void pavo_window_leave(struct pavo_fifo_window *window);
-/** pavo_window_free - nobody finds it, or not any more. Sleeps. */
+/** pavo_window_free - free a window that cannot be found. Sleeps. */
 void pavo_window_free(struct pavo_fifo_window *window);
 
 /** enum pavo_window_task - what a CPU may be at, for the live view. */

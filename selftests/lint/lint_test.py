@@ -3,7 +3,7 @@
 #
 # Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
 # planted is found each time until it is gone, also one in a file that another reads in, and
-# what is clean is not looked at again. Also that citations and docs/sources.md agree. Tools
+# what is clean is not looked at again. Also citations, and words that are not used. Tools
 # and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
 # temporary folders only.
 import os
@@ -222,6 +222,14 @@ def citations_and_sources_agree(tree):
     assert tree.lint("sources")[0] == ["docs/sources.md: doc-1 is there twice"]
 
 
+def words_that_are_not_used_are_found(tree):
+    """By line, with what to write; not elsewhere, and not where a line says why."""
+    tree.file("kernel/a.c", "/* one\n * Nobody waits.\n * lint-words: it quotes nobody\n */\n")
+    tree.file("docs/a.md", "nobody\n")
+    found, _ = tree.lint("words")
+    assert len(found) == 1 and found[0].startswith("kernel/a.c:2: Nobody: "), found
+
+
 def an_interrupted_build_is_begun_again():
     """What it said was not kept, so all has to be said again."""
     with tempfile.TemporaryDirectory() as place:
@@ -271,7 +279,7 @@ TESTS = [tests.give(Tree, test) for test in (
     a_fault_is_found_each_time, one_in_a_file_that_is_read_in, another_tool_looks_again,
     a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
     a_layout_is_found_each_time, a_warning_is_found_each_time,
-    citations_and_sources_agree)] + [
+    citations_and_sources_agree, words_that_are_not_used_are_found)] + [
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded]
 
 sys.exit(tests.run("lint", TESTS))

@@ -40,7 +40,7 @@ enum pavo_frame_type {
  */
 enum pavo_message_kind {
 	PAVO_MESSAGE_PLAIN = 0, /* of programs */
-	/* of libraries to each other; 64 and above: of nobody here */
+	/* of libraries to each other; 64 and above: of no library here */
 	PAVO_MESSAGE_RDMA = 1,
 	PAVO_MESSAGE_STRIPED = 2,
 };
@@ -317,7 +317,7 @@ enum pavo_window_attr {
 	PAVO_ATTR_WINDOW_HANDLER_MADE, /* out: __u32, number of a handler */
 	PAVO_ATTR_WINDOW_HANDLER, /* in: __u32, likewise */
 	/*
-	 * out: __u32. 0: nobody is at work any more with what a window was before
+	 * out: __u32. 0: no CPU is at work any more with what a window was before
 	 * it was disabled; else how many may be, at least 1.
 	 */
 	PAVO_ATTR_WINDOW_AT_WORK,
@@ -439,7 +439,7 @@ enum pavo_lmt_event {
  * @key:          stamped on what it sends, and what packets for it have to show; 0 for
  *                readers without CAP_NET_ADMIN
  * @recv_offset, @send_offset: addresses of the FIFOs: what mmap() of the window's uverbs
- *                file is given. Addresses in the kernel are told to nobody
+ *                file is given. Addresses in the kernel are told to no process
  */
 struct pavo_lmt {
 	__u32 state;

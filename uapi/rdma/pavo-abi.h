@@ -90,7 +90,7 @@ enum pavo_wqe_op {
 #define PAVO_DB_RING_ENTRIES 256
 
 /* Bits of pavo_doorbell_page.flags, written by the module. */
-#define PAVO_DB_NEED_KICK 0x1u /* nobody polls: ring, then call the kernel */
+#define PAVO_DB_NEED_KICK 0x1u /* no worker polls: ring, then call the kernel */
 
 /**
  * struct pavo_doorbell_page - one per context, one page, mapped read/write.
