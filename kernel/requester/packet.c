@@ -29,7 +29,7 @@ void pavo_again_forget(struct pavo_requester *req)
 {
 	if (likely(!req->again))
 		return;
-	kfree_skb(req->again);
+	consume_skb(req->again);
 	req->again = NULL;
 }
 
@@ -55,6 +55,9 @@ static int send_again(struct pavo_qp *qp, struct pavo_flow *flow,
 		pavo_again_forget(&qp->req);
 		qp->req.again = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	}
+	/* The clone may be there for longer than the route. */
+	if (qp->req.again)
+		skb_dst_drop(qp->req.again);
 	return pavo_tx_sealed(&qp->tally, flow, skb);
 }
 
