@@ -95,7 +95,7 @@ int go_there(const addrinfo &at)
 		close(fd);
 		usleep(100'000);
 	}
-	fail("nobody is there");
+	fail("no other end is there");
 }
 
 } // namespace
@@ -181,7 +181,7 @@ Meeting Door::meet()
 	int fd = accept(fd_, nullptr, nullptr);
 
 	if (fd < 0)
-		fail("nobody came");
+		fail("no other end came");
 	return {fd, ++last_};
 }
 

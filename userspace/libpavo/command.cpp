@@ -16,7 +16,7 @@ Command::Command(uint16_t object, uint16_t method)
 {
 	header().object_id = object;
 	header().method_id = method;
-	/* Nobody gave pavo a number of its own. */
+	/* The kernel has given pavo no number of its own. */
 	header().driver_id = RDMA_DRIVER_UNKNOWN;
 }
 

@@ -6,7 +6,7 @@
  * A hit takes no lock: it counts a use of the entry first and looks then whether the
  * entry is (still) what it wants. Entries are never given back to the heap, so that
  * looking is always allowed; one that is `gone` is left alone, and while it has uses,
- * nobody makes another of it. All else is done under the mutex.
+ * no thread makes another of it. All else is done under the mutex.
  */
 #ifndef PAVO_FRAGMENT_CACHE_HPP
 #define PAVO_FRAGMENT_CACHE_HPP
@@ -353,7 +353,7 @@ private:
 		entries_[first].next = next;
 	}
 
-	/* Nobody gets it any more; it ends when its uses have. */
+	/* No caller gets it any more; it ends when its uses have. */
 	void retire(uint32_t i, uint64_t &counter) noexcept
 	{
 		Entry &entry = entries_[i];

@@ -78,7 +78,7 @@ public:
 	{
 		if (owner_.is_this())
 			return;
-		/* In a child there is no such thread, and nobody to wait for. */
+		/* In a child there is no such thread to wait for. */
 		(void)ticker_.release();
 		watch_.forget();
 		cache_.forget();

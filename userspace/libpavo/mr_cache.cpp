@@ -62,7 +62,7 @@ private:
 	int access_;
 };
 
-/* A range that nobody asked for must not be open to others. */
+/* A range that was not asked for must not be open to others. */
 pavo_cache_options for_access(const pavo_cache_options *options, int access)
 {
 	constexpr int remote = IBV_ACCESS_REMOTE_READ |

@@ -31,7 +31,7 @@ class Rdma::WindowPort : public RdmaPort {
 public:
 	explicit WindowPort(Window &window) : window_(window)
 	{
-		/* Marks of frames that somebody sent before are not its own. */
+		/* Marks of frames that were sent before are not its own. */
 		window.forget_sent();
 	}
 

@@ -99,7 +99,7 @@ public:
 
 	/*
 	 * With its Rdma go all contexts of the lane, of operations of both ends: they are
-	 * nobody's, and their packets are dropped. The new one has none, for words; there
+	 * in no window, and their packets are dropped. The new one has none, for words; there
 	 * is none where the adapter is gone.
 	 */
 	void close(size_t number) override

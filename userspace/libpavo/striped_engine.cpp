@@ -170,7 +170,7 @@ void StripedEngine::enqueue(const Shared &operation)
 		waiting_.push_front(operation);
 }
 
-/* An operation without bytes is one chunk as well: somebody has to be there. */
+/* An operation without bytes is one chunk as well: the other end has to be there. */
 StripedEngine::Chunk StripedEngine::next_chunk(Operation &operation) const
 {
 	uint64_t left = operation.move.length - operation.asked;
@@ -336,7 +336,7 @@ void StripedEngine::hear(const Heard &heard, Clock::time_point now)
 {
 	const StripedWord &word = heard.word;
 
-	/* Of somebody who was here before, on the same windows. */
+	/* Of an end that was here before, on the same windows. */
 	if (word.lane >= lanes_.size() || word.token != lanes_[word.lane].mine)
 		return;
 	switch (word.what) {

@@ -19,7 +19,7 @@
 namespace pavo {
 namespace {
 
-/* A QPN nobody has: marks entries that belong to no QP any more. */
+/* A QPN that no queue pair has: marks entries that belong to no QP any more. */
 constexpr uint32_t QPN_NONE = UINT32_MAX;
 
 bool is_valid(Cq *cq, uint32_t index)
@@ -162,7 +162,7 @@ int destroy_cq(ibv_cq *ibcq)
 
 /*
  * The module moves what we have not consumed to a new ring, where it keeps its
- * numbers. Nobody polls meanwhile: the old ring is dead when the call returns.
+ * numbers. No thread polls meanwhile: the old ring is dead when the call returns.
  */
 int resize_cq(ibv_cq *ibcq, int cqe)
 {

@@ -164,7 +164,7 @@ void set_functions(ibv_cq_ex *cq)
 
 /*
  * An overrun is always an error here: writing over entries that were not
- * polled would make completions of somebody else's requests disappear.
+ * polled would make completions of another queue pair's requests disappear.
  */
 int check_attr(const ibv_cq_init_attr_ex &attr)
 {

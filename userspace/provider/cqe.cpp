@@ -83,7 +83,7 @@ void decode_cqe(const pavo_cqe &cqe, ibv_wc *wc)
 	wc->pkey_index = cqe.pkey_index;
 	wc->sl = service_level(cqe);
 
-	/* A failed request may well have an opcode nobody knows. */
+	/* A failed request may well have an opcode that does not exist. */
 	if (!known && recv)
 		wc->opcode = IBV_WC_RECV;
 	if (cqe.status > IBV_WC_GENERAL_ERR ||

@@ -166,7 +166,7 @@ bool is_xrc(ibv_qp_type type)
 
 /*
  * An XRC target completes to the CQs of SRQs, and may be open several times:
- * nobody looks for it by its number.
+ * no completion looks for it by its number.
  */
 bool completes(const Qp *qp)
 {

@@ -37,7 +37,7 @@ private:
 /** May requests be posted to a send queue in this state? */
 bool may_send(ibv_qp_state state);
 
-/** After announce(), without the lock: calls the module if nobody polls. */
+/** After announce(), without the lock: calls the module if no worker polls. */
 int kick_if_needed(const ibv_qp *qp);
 
 } // namespace pavo

@@ -95,7 +95,7 @@ constexpr std::array ENTRIES = {
 		     "both ends and of the switches"}},
 	Entry{"rx_drop_short",
 	      {trouble, "packets end too early: something on the way cuts"
-			" them, or somebody forges packets"}},
+			" them, or a host forges packets"}},
 	Entry{"rx_drop_too_long",
 	      {trouble, "a peer sends more than a path MTU or a frame "
 			"takes: its adapter or library is wrong"}},
@@ -109,7 +109,7 @@ constexpr std::array ENTRIES = {
 			"wrong"}},
 	Entry{"rx_drop_surplus",
 	      {trouble, "packets with data where none may be: the peer's "
-			"adapter is wrong, or somebody forges packets"}},
+			"adapter is wrong, or a host forges packets"}},
 	Entry{"rx_drop_icrc",
 	      {trouble, "packets arrive damaged: hardware, or something "
 			"on the way that rewrites them"}},
@@ -130,16 +130,16 @@ constexpr std::array ENTRIES = {
 			"agree"}},
 	Entry{"rx_drop_address",
 	      {trouble, "packets from another address than the peer's: "
-			"two machines use one address, or somebody forges"}},
+			"two machines use one address, or a host forges"}},
 	Entry{"rx_drop_psn_ghost",
 	      {trouble, "answers to what was never asked: a stale peer, "
-			"or somebody forges packets"}},
+			"or a host forges packets"}},
 	Entry{"rx_drop_response",
-	      {trouble, "responses that nobody waits for: a stale peer, "
-			"or somebody forges packets"}},
+	      {trouble, "responses that no request waits for: a stale peer, "
+			"or a host forges packets"}},
 	Entry{"rx_drop_syndrome",
 	      {trouble, "acknowledgements that are none: a peer that does not "
-			"keep to the specification, or somebody forges "
+			"keep to the specification, or a host forges "
 			"packets"}},
 	Entry{"rx_drop_out_of_sequence",
 	      {note, "packets behind a lost one; they come again"}},
@@ -185,7 +185,7 @@ constexpr std::array ENTRIES = {
 		     "again: the routes differ too much in delay"}},
 	Entry{"rx_drop_rdma_length",
 	      {trouble, "a window got another length than was announced: "
-			"the peer's library is wrong, or somebody forges"}},
+			"the peer's library is wrong, or a host forges"}},
 	Entry{"rx_drop_rdma_pvo",
 	      {trouble, "a window was to touch memory it may not: the "
 			"peer's PVO or key is wrong, or memory is gone"}},

@@ -26,7 +26,7 @@
 
 /** Flags of struct pavo_cache_options. */
 enum pavo_cache_flags {
-	/** No thread; pavo_*_tick() is called by somebody, once in a second. */
+	/** No thread; pavo_*_tick() is to be called once in a second. */
 	PAVO_CACHE_NO_TIMER = 1,
 	/**
 	 * Nothing is registered that was not asked for, but to the ends of its

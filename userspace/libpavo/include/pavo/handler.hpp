@@ -18,7 +18,7 @@ namespace pavo {
  *
  * An event is what Window::recv_threshold() and its sibling ask for. It goes to one
  * handler that is ready, in turn, which is not ready after that. Where none is ready it
- * is the next one's that becomes it; several that nobody was ready for are one. So it
+ * is the next one's that becomes it; several that found no handler ready are one. So it
  * says that it is time to look: there may be more messages than were asked for, or none,
  * if another has taken them.
  *

@@ -155,7 +155,7 @@ typedef void pavo_fill_call(void *context, uint32_t tag, uint64_t at, void *to,
 			    size_t bytes);
 /**
  * Another end asks for @bytes that this process makes, from number @at on: all of an
- * operation, or of one of its pieces. Return: what makes them, NULL: nobody; the other end
+ * operation, or of one of its pieces. Return: what makes them, NULL: nothing; the other end
  * does not get them, and times out. @with: is @context; may be set to another one for what
  * is returned, which has to live until pavo_rdma_close(), for bytes that are lost are asked
  * for again.

@@ -56,7 +56,7 @@ public:
 	/**
 	 * After a recovery of the adapter, with which all contexts were gone: as many in
 	 * their place, whose numbers are others. Without one nothing happens.
-	 * Return: as take(); the numbers are nobody's then, and it may be called again.
+	 * Return: as take(); the numbers name no context then, and it may be called again.
 	 */
 	std::error_code renew() noexcept;
 

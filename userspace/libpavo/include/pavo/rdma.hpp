@@ -57,7 +57,7 @@ struct RdmaOptions {
 struct RdmaPeer {
 	uint16_t node;
 	uint32_t window;
-	/** Contexts that it lends to nobody else: of Rdma::lend(). */
+	/** Contexts that it lends to no other peer: of Rdma::lend(). */
 	std::vector<uint32_t> rcxts;
 };
 
@@ -119,7 +119,7 @@ struct RdmaAsked {
 };
 
 /**
- * Operations by one window. It takes over the window's frames: nobody else sends or
+ * Operations by one window. It takes over the window's frames: no other object sends or
  * receives by it. For one thread at a time; nothing happens but in progress().
  */
 class Rdma {
@@ -141,7 +141,7 @@ public:
 	std::error_code lend(std::span<uint32_t> rcxts) noexcept;
 	/**
 	 * A peer, and as many contexts of this window. @error: EINVAL: it lends none; as
-	 * Rcxts::take(). What is returned is nobody then.
+	 * Rcxts::take(). What is returned names no peer then.
 	 */
 	Peer add(const RdmaPeer &peer, std::error_code &error) noexcept;
 

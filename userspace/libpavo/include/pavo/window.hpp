@@ -198,13 +198,13 @@ public:
 
 	/**
 	 * Ends its work, without waiting for what others do with it at this moment:
-	 * nobody begins to send or receive by it any more, its contexts are gone, and no
+	 * no CPU begins to send or receive by it any more, its contexts are gone, and no
 	 * RDMA by it writes to memory when this returns. Frames that were not sent by then
 	 * are not; some are marked PAVO_FRAME_DEAD, others are not marked. Only snapshot() and lmt() make sense after that.
 	 */
 	std::error_code disable() noexcept;
 	/**
-	 * After disable(): how many may still be at work with what it was. 0: nobody, from
+	 * After disable(): how many may still be at work with what it was. 0: none, from
 	 * now on: its FIFOs and all memory it knew of may be used for something else.
 	 * To be called again and again, for some milliseconds. Return: negative errno
 	 * (-EINVAL: it is not disabled).
