@@ -220,7 +220,7 @@ static bool begin_write(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return false;
 	}
-	status = pavo_use_begin(qp, PAVO_SLOT_WRITE, pkt->rkey, pkt->va,
+	status = pavo_use_begin(qp, PAVO_KEY_SLOT_WRITE, pkt->rkey, pkt->va,
 				pkt->dma_len, IB_ACCESS_REMOTE_WRITE);
 	if (status) {
 		fail_access(qp, pkt, status);
@@ -270,15 +270,16 @@ static bool write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	if (!rx->pkt.payload)
 		return true;
-	if (!(flags & PAVO_OPF_FIRST) && !pavo_use_enter(qp, PAVO_SLOT_WRITE)) {
+	if (!(flags & PAVO_OPF_FIRST) &&
+	    !pavo_use_enter(qp, PAVO_KEY_SLOT_WRITE)) {
 		fail_access(qp, &rx->pkt, PAVO_XLATE_STATE);
 		return false;
 	}
 	good = write_payload(qp, rx);
 	if (good ? flags & PAVO_OPF_LAST : flags & PAVO_OPF_FIRST)
-		pavo_use_end(qp, PAVO_SLOT_WRITE);
+		pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
 	else
-		pavo_use_leave(qp, PAVO_SLOT_WRITE);
+		pavo_use_leave(qp, PAVO_KEY_SLOT_WRITE);
 	return good;
 }
 
@@ -298,7 +299,7 @@ void pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	left = resp->write.left;
 	if (last ? pkt->payload != left : pkt->payload >= left) {
-		pavo_use_end(qp, PAVO_SLOT_WRITE);
+		pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
@@ -366,7 +367,7 @@ static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 	struct pavo_resource *res;
 	enum pavo_xlate status;
 
-	status = pavo_use_begin(qp, PAVO_SLOT_WRITE, pkt->rkey, pkt->va,
+	status = pavo_use_begin(qp, PAVO_KEY_SLOT_WRITE, pkt->rkey, pkt->va,
 				sizeof(u64), access);
 	if (unlikely(status)) {
 		fail_access(qp, pkt, status);
@@ -378,12 +379,12 @@ static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 		if (status != PAVO_XLATE_FAULT ||
 		    !pavo_fault_hold(qp, *region, pkt->va, sizeof(u64), true))
 			fail_access(qp, pkt, status);
-		pavo_use_end(qp, PAVO_SLOT_WRITE);
+		pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
 		return NULL;
 	}
 	res = pavo_resource_new(qp);
 	if (!res) {
-		pavo_use_end(qp, PAVO_SLOT_WRITE);
+		pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 	}
 	return res;
@@ -393,7 +394,7 @@ static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 static void eight_bytes_done(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			     struct pavo_resource *res, int err)
 {
-	pavo_use_end(qp, PAVO_SLOT_WRITE);
+	pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
 	if (err)
 		fail(qp, pkt,
 		     err == -EINVAL ? PAVO_NAK_INV_REQ : PAVO_NAK_REM_OP);

@@ -31,7 +31,7 @@ struct pavo_resource *pavo_resource_new(struct pavo_qp *qp)
 static unsigned int slot_of(const struct pavo_qp *qp,
 			    const struct pavo_resource *res)
 {
-	return PAVO_SLOT_READ(res - qp->resp.resources);
+	return PAVO_KEY_SLOT_READ(res - qp->resp.resources);
 }
 
 /*

@@ -96,7 +96,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
  * answered before may be asked for again: the latest of it is kept.
  */
 static bool replace(struct pavo_qp *qp, struct pavo_resource **resources,
-		    struct pavo_slots *slots, u32 count)
+		    struct pavo_key_slots *slots, u32 count)
 {
 	struct pavo_responder *resp = &qp->resp;
 	u32 kept = min(count, resp->res_count), at = resp->res_head, i;
@@ -117,7 +117,7 @@ static bool replace(struct pavo_qp *qp, struct pavo_resource **resources,
 int pavo_responder_resize(struct pavo_qp *qp)
 {
 	u32 count = max_t(u32, 1, qp->attr.max_dest_rd_atomic);
-	struct pavo_slots *slots = pavo_rkm_slots_alloc(count);
+	struct pavo_key_slots *slots = pavo_rkm_slots_alloc(count);
 	struct pavo_resource *resources =
 		kcalloc(count, sizeof(*resources), GFP_KERNEL_ACCOUNT);
 	bool done = false;

@@ -243,30 +243,30 @@ static atomic64_t *slot_of(const struct pavo_qp *qp, unsigned int slot)
 enum pavo_xlate pavo_use_begin(struct pavo_qp *qp, unsigned int slot, u32 key,
 			       u64 va, u64 len, int access)
 {
-	struct pavo_slots *slots = rcu_dereference(qp->rkm.slots);
+	struct pavo_key_slots *slots = rcu_dereference(qp->rkm.slots);
 	enum pavo_xlate status;
 
 	if (!len)
 		return PAVO_XLATE_OK;
-	/* First the slot, then the key's meaning: see slot.h. */
-	pavo_slot_begin(&slots->slot[slot], slots->gen++, key);
+	/* First the slot, then the key's meaning: see key_slot.h. */
+	pavo_key_slot_begin(&slots->slot[slot], slots->gen++, key);
 	status = pavo_check_remote(qp, key, va, len, access);
 	if (unlikely(status))
-		pavo_slot_end(&slots->slot[slot]);
+		pavo_key_slot_end(&slots->slot[slot]);
 	return status;
 }
 
 bool pavo_use_enter(struct pavo_qp *qp, unsigned int slot)
 {
-	return pavo_slot_enter(slot_of(qp, slot));
+	return pavo_key_slot_enter(slot_of(qp, slot));
 }
 
 void pavo_use_leave(struct pavo_qp *qp, unsigned int slot)
 {
-	pavo_slot_leave(slot_of(qp, slot));
+	pavo_key_slot_leave(slot_of(qp, slot));
 }
 
 void pavo_use_end(struct pavo_qp *qp, unsigned int slot)
 {
-	pavo_slot_end(slot_of(qp, slot));
+	pavo_key_slot_end(slot_of(qp, slot));
 }

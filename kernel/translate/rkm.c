@@ -6,7 +6,7 @@
  * the key table was changed. A PD with few QPs is walked at once; otherwise
  * requests are gathered and one work walks for all of them, resting in between,
  * while only those who asked wait. Responders never do: they share nothing with the
- * walk but their slots (slot.h).
+ * walk but their slots (key_slot.h).
  */
 #include <linux/completion.h>
 #include <linux/ktime.h>
@@ -39,18 +39,18 @@ static void revoke(struct pavo_walk *walk, atomic64_t *slot, u32 key)
 	u64 left;
 
 	/* If another walk has, it may still wait for a copy, as this one has to. */
-	walk->matches += pavo_slot_revoke(slot, key, &left);
-	if ((u32)left != key || pavo_slot_quiet(slot, left))
+	walk->matches += pavo_key_slot_revoke(slot, key, &left);
+	if ((u32)left != key || pavo_key_slot_quiet(slot, left))
 		return;
 	walk->stalls++;
 	/* One packet is being copied by another CPU. */
-	while (!pavo_slot_quiet(slot, left))
+	while (!pavo_key_slot_quiet(slot, left))
 		cpu_relax();
 }
 
 static void walk_qp(struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
 {
-	const struct pavo_slots *slots;
+	const struct pavo_key_slots *slots;
 	unsigned int i, k;
 
 	walk->qps++;
@@ -68,7 +68,7 @@ static void walk_qp(struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
 static void begin_walk(struct pavo_walk *walk, struct pavo_pd *pd)
 {
 	*walk = (struct pavo_walk){ .pd = pd, .began = ktime_get_ns() };
-	/* The key table was changed; slots are looked at now (slot.h). */
+	/* The key table was changed; slots are looked at now (key_slot.h). */
 	smp_mb();
 }
 
@@ -384,10 +384,10 @@ void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd)
 	mutex_unlock(&dev->rkm.mutex);
 }
 
-struct pavo_slots *pavo_rkm_slots_alloc(u32 reads)
+struct pavo_key_slots *pavo_rkm_slots_alloc(u32 reads)
 {
 	u32 count = 1 + reads;
-	struct pavo_slots *slots;
+	struct pavo_key_slots *slots;
 
 	slots = kzalloc(struct_size(slots, slot, count), GFP_KERNEL_ACCOUNT);
 	if (slots)
@@ -395,15 +395,15 @@ struct pavo_slots *pavo_rkm_slots_alloc(u32 reads)
 	return slots;
 }
 
-void pavo_rkm_slots_free(struct pavo_slots *slots)
+void pavo_rkm_slots_free(struct pavo_key_slots *slots)
 {
 	kfree(slots);
 }
 
-bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_slots *slots)
+bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_key_slots *slots)
 {
 	struct pavo_side *side = &qp->resp.side;
-	struct pavo_slots *old;
+	struct pavo_key_slots *old;
 	u32 i;
 
 	old = rcu_dereference_protected(qp->rkm.slots,
@@ -424,13 +424,13 @@ void pavo_rkm_free(struct pavo_qp *qp)
 
 void pavo_rkm_forget(struct pavo_qp *qp)
 {
-	struct pavo_slots *slots;
+	struct pavo_key_slots *slots;
 	u32 i;
 
 	rcu_read_lock();
 	slots = rcu_dereference(qp->rkm.slots);
 	for (i = 0; slots && i < slots->count; i++)
-		pavo_slot_end(&slots->slot[i]);
+		pavo_key_slot_end(&slots->slot[i]);
 	rcu_read_unlock();
 }
 
@@ -442,13 +442,13 @@ static void show_slot(struct seq_file *file, u64 word)
 		seq_puts(file, " -");
 	else
 		seq_printf(file, " %08x%s%s", (u32)word,
-			   word & PAVO_SLOT_BUSY ? "*" : "",
-			   word & PAVO_SLOT_VALID ? "" : "!");
+			   word & PAVO_KEY_SLOT_BUSY ? "*" : "",
+			   word & PAVO_KEY_SLOT_VALID ? "" : "!");
 }
 
 void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev)
 {
-	const struct pavo_slots *slots;
+	const struct pavo_key_slots *slots;
 	struct pavo_qp *qp;
 	u32 i;
 

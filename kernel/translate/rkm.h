@@ -16,7 +16,7 @@
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include "translate/slot.h"
+#include "translate/key_slot.h"
 
 struct completion;
 struct pavo_dev;
@@ -25,14 +25,14 @@ struct pavo_qp;
 struct seq_file;
 
 /* Slots of a QP: one for writes and atomics, then one for each read. */
-#define PAVO_SLOT_WRITE 0
-#define PAVO_SLOT_READ(resource) (1 + (resource))
+#define PAVO_KEY_SLOT_WRITE 0
+#define PAVO_KEY_SLOT_READ(resource) (1 + (resource))
 
 /**
- * struct pavo_slots - remote key memory of one QP.
+ * struct pavo_key_slots - remote key memory of one QP.
  * @gen: of the operation that began last; the responder's
  */
-struct pavo_slots {
+struct pavo_key_slots {
 	struct rcu_head rcu;
 	u32 gen;
 	u32 count;
@@ -71,7 +71,7 @@ struct pavo_rkm_link {
  * @of_dev: in the list of all
  */
 struct pavo_rkm_qp {
-	struct pavo_slots __rcu *slots;
+	struct pavo_key_slots __rcu *slots;
 	struct pavo_pd *pd;
 	struct pavo_rkm_link own;
 	struct list_head links;
@@ -175,16 +175,16 @@ int pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd);
 void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd);
 
 /** pavo_rkm_slots_alloc - slots for @reads reads at a time; NULL: no memory. Sleeps. */
-struct pavo_slots *pavo_rkm_slots_alloc(u32 reads);
+struct pavo_key_slots *pavo_rkm_slots_alloc(u32 reads);
 /** pavo_rkm_slots_free - free slots that no queue pair got. */
-void pavo_rkm_slots_free(struct pavo_slots *slots);
+void pavo_rkm_slots_free(struct pavo_key_slots *slots);
 /**
  * pavo_rkm_slots_replace - @slots are those of @qp from now on; what it had before is
  * freed. Context: the responder side is locked.
  *
  * Return: false if an operation is under way, and the slots stay the caller's.
  */
-bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_slots *slots);
+bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_key_slots *slots);
 /** pavo_rkm_free - free the slots; no walk looks at them any more. */
 void pavo_rkm_free(struct pavo_qp *qp);
 

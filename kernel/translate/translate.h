@@ -258,7 +258,7 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 /**
  * pavo_use_begin - an operation of the peer of @qp begins: may it touch the range by
  * the R_Key @key?
- * @slot: PAVO_SLOT_*; not in use
+ * @slot: PAVO_KEY_SLOT_*; not in use
  *
  * Checked as by pavo_xlate(), all of the range but its presence. If that is granted,
  * and @len is not 0, @slot holds the key and is as after pavo_use_enter();

@@ -16,12 +16,12 @@
 #include "verbs/verbs.h"
 
 /**
- * struct slot - one range that is watched.
+ * struct watch_slot - one range that is watched.
  * @notifier: tells of what happens to it
  * @word:     where the process reads that. The process can write to it, too; it is
  *            not read here.
  */
-struct slot {
+struct watch_slot {
 	struct mmu_interval_notifier notifier;
 	u32 *word;
 };
@@ -37,7 +37,7 @@ struct pavo_watch {
 	struct pavo_mmap *area;
 	struct mutex mutex; /* slots */
 	u32 nslots;
-	struct slot *slots[];
+	struct watch_slot *slots[];
 };
 
 static bool invalidate(struct mmu_interval_notifier *notifier,
@@ -45,7 +45,8 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 		       unsigned long seq)
 {
 	mmu_interval_set_seq(notifier, seq);
-	WRITE_ONCE(*container_of(notifier, struct slot, notifier)->word, 1);
+	WRITE_ONCE(*container_of(notifier, struct watch_slot, notifier)->word,
+		   1);
 	return true;
 }
 
@@ -77,7 +78,7 @@ struct pavo_watch *pavo_watch_open(struct ib_ucontext *uctx, u32 slots,
 /* The word says that the kernel does not look. Mutex held, or this is the last user. */
 static void end(struct pavo_watch *watch, u32 at)
 {
-	struct slot *slot = watch->slots[at];
+	struct watch_slot *slot = watch->slots[at];
 
 	if (!slot)
 		return;
@@ -102,7 +103,7 @@ void pavo_watch_close(struct pavo_watch *watch)
 static int begin(struct pavo_watch *watch, u32 at, unsigned long start,
 		 unsigned long length)
 {
-	struct slot *slot;
+	struct watch_slot *slot;
 	int err;
 
 	slot = kzalloc(sizeof(*slot), GFP_KERNEL_ACCOUNT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * slot_test.cpp - words of the remote key memory: alone, and with an invalidator
+ * key_slot_test.cpp - words of the remote key memory: alone, and with an invalidator
  * and a responder at them at the same time. Names and numbers of the cases:
  * sources.md#keys-timing, figures 13 to 17.
  */
@@ -14,7 +14,7 @@
 #include <vector>
 
 extern "C" {
-#include "translate/slot.h"
+#include "translate/key_slot.h"
 }
 
 namespace {
@@ -29,13 +29,13 @@ struct Memory {
 
 	void begin(unsigned n, unsigned slot, uint32_t key)
 	{
-		pavo_slot_begin(&vi[n][slot], gen++, key);
-		pavo_slot_leave(&vi[n][slot]);
+		pavo_key_slot_begin(&vi[n][slot], gen++, key);
+		pavo_key_slot_leave(&vi[n][slot]);
 	}
 
 	bool valid(unsigned n, unsigned slot) const
 	{
-		return atomic64_read(&vi[n][slot]) & PAVO_SLOT_VALID;
+		return atomic64_read(&vi[n][slot]) & PAVO_KEY_SLOT_VALID;
 	}
 
 	/* The walk: all slots, also after a match. Return: matches. */
@@ -46,10 +46,10 @@ struct Memory {
 
 		for (Vi &v : vi)
 			for (atomic64_t &slot : v) {
-				if (!pavo_slot_revoke(&slot, key, &left))
+				if (!pavo_key_slot_revoke(&slot, key, &left))
 					continue;
 				matches++;
-				EXPECT_TRUE(pavo_slot_quiet(&slot, left));
+				EXPECT_TRUE(pavo_key_slot_quiet(&slot, left));
 			}
 		return matches;
 	}
@@ -59,13 +59,13 @@ TEST(Slot, HasOneValidOneBusyThirtyGenerationAndThirtyTwoKeyBits)
 {
 	atomic64_t slot{};
 
-	pavo_slot_begin(&slot, 0x3fffffff, 0xffffffff);
+	pavo_key_slot_begin(&slot, 0x3fffffff, 0xffffffff);
 	EXPECT_EQ(uint64_t(atomic64_read(&slot)), ~0ull);
-	pavo_slot_begin(&slot, 0x40000001, 0x1234567);
+	pavo_key_slot_begin(&slot, 0x40000001, 0x1234567);
 	EXPECT_EQ(uint64_t(atomic64_read(&slot)), 0xc000000101234567);
-	pavo_slot_leave(&slot);
+	pavo_key_slot_leave(&slot);
 	EXPECT_EQ(uint64_t(atomic64_read(&slot)), 0x8000000101234567);
-	pavo_slot_end(&slot);
+	pavo_key_slot_end(&slot);
 	EXPECT_EQ(atomic64_read(&slot), 0);
 }
 
@@ -74,20 +74,20 @@ TEST(Slot, ACopyEntersWhileTheKeyIsValid)
 	atomic64_t slot{};
 	u64 left = 0, again = 0;
 
-	EXPECT_FALSE(pavo_slot_enter(&slot));
-	pavo_slot_begin(&slot, 1, 7);
-	pavo_slot_leave(&slot);
-	EXPECT_TRUE(pavo_slot_enter(&slot));
-	EXPECT_FALSE(pavo_slot_revoke(&slot, 8, &left));
-	EXPECT_TRUE(pavo_slot_revoke(&slot, 7, &left));
-	EXPECT_FALSE(pavo_slot_quiet(&slot, left)) << "it is in";
-	EXPECT_FALSE(pavo_slot_revoke(&slot, 7, &again)) << "only once";
+	EXPECT_FALSE(pavo_key_slot_enter(&slot));
+	pavo_key_slot_begin(&slot, 1, 7);
+	pavo_key_slot_leave(&slot);
+	EXPECT_TRUE(pavo_key_slot_enter(&slot));
+	EXPECT_FALSE(pavo_key_slot_revoke(&slot, 8, &left));
+	EXPECT_TRUE(pavo_key_slot_revoke(&slot, 7, &left));
+	EXPECT_FALSE(pavo_key_slot_quiet(&slot, left)) << "it is in";
+	EXPECT_FALSE(pavo_key_slot_revoke(&slot, 7, &again)) << "only once";
 	EXPECT_EQ(u32(again), 7u) << "but whoever comes second waits, too";
-	EXPECT_FALSE(pavo_slot_quiet(&slot, again));
-	pavo_slot_leave(&slot);
-	EXPECT_TRUE(pavo_slot_quiet(&slot, left));
-	EXPECT_TRUE(pavo_slot_quiet(&slot, again));
-	EXPECT_FALSE(pavo_slot_enter(&slot));
+	EXPECT_FALSE(pavo_key_slot_quiet(&slot, again));
+	pavo_key_slot_leave(&slot);
+	EXPECT_TRUE(pavo_key_slot_quiet(&slot, left));
+	EXPECT_TRUE(pavo_key_slot_quiet(&slot, again));
+	EXPECT_FALSE(pavo_key_slot_enter(&slot));
 }
 
 TEST(Slot, TheNextOperationIsNotTheOneThatWasEnded)
@@ -95,13 +95,13 @@ TEST(Slot, TheNextOperationIsNotTheOneThatWasEnded)
 	atomic64_t slot{};
 	u64 left = 0;
 
-	pavo_slot_begin(&slot, 1, 7);
-	EXPECT_TRUE(pavo_slot_revoke(&slot, 7, &left));
-	pavo_slot_end(&slot);
-	pavo_slot_begin(&slot, 2, 7);
-	EXPECT_TRUE(pavo_slot_quiet(&slot, left)) << "that copy is over";
-	pavo_slot_leave(&slot);
-	EXPECT_TRUE(pavo_slot_enter(&slot));
+	pavo_key_slot_begin(&slot, 1, 7);
+	EXPECT_TRUE(pavo_key_slot_revoke(&slot, 7, &left));
+	pavo_key_slot_end(&slot);
+	pavo_key_slot_begin(&slot, 2, 7);
+	EXPECT_TRUE(pavo_key_slot_quiet(&slot, left)) << "that copy is over";
+	pavo_key_slot_leave(&slot);
+	EXPECT_TRUE(pavo_key_slot_enter(&slot));
 }
 
 /* Drawing 13: one PD, nothing matches. */
@@ -138,7 +138,7 @@ TEST(Walk, ASlotThatIsNotValidDoesNotMatch)
 	Memory memory;
 
 	memory.begin(0, 0, 5);
-	pavo_slot_end(&memory.vi[0][0]);
+	pavo_key_slot_end(&memory.vi[0][0]);
 	EXPECT_EQ(memory.walk(5), 0u);
 	EXPECT_EQ(memory.walk(0), 0u) << "an empty word is no key 0";
 }
@@ -155,18 +155,18 @@ TEST(Walk, NeverClearsANewKey)
 		u64 left;
 
 		while (!stop.stop_requested())
-			if (pavo_slot_revoke(&slot, 1, &left))
-				while (!pavo_slot_quiet(&slot, left))
+			if (pavo_key_slot_revoke(&slot, 1, &left))
+				while (!pavo_key_slot_quiet(&slot, left))
 					std::this_thread::yield();
 	});
 
 	for (uint32_t gen = 0; gen < rounds; gen++) {
-		pavo_slot_begin(&slot, 2 * gen, 1);
-		pavo_slot_end(&slot);
-		pavo_slot_begin(&slot, 2 * gen + 1, 2);
-		pavo_slot_leave(&slot);
-		ASSERT_TRUE(pavo_slot_enter(&slot)) << "round " << gen;
-		pavo_slot_end(&slot);
+		pavo_key_slot_begin(&slot, 2 * gen, 1);
+		pavo_key_slot_end(&slot);
+		pavo_key_slot_begin(&slot, 2 * gen + 1, 2);
+		pavo_key_slot_leave(&slot);
+		ASSERT_TRUE(pavo_key_slot_enter(&slot)) << "round " << gen;
+		pavo_key_slot_end(&slot);
 	}
 }
 
@@ -189,19 +189,20 @@ TEST(Walk, AfterItNothingIsWrittenThroughTheKey)
 
 			if (!key)
 				continue;
-			pavo_slot_begin(&slot, gen, key);
+			pavo_key_slot_begin(&slot, gen, key);
 			if (table.load(std::memory_order_relaxed) != key) {
-				pavo_slot_end(&slot);
+				pavo_key_slot_end(&slot);
 				continue;
 			}
 			memory.store(key, std::memory_order_relaxed);
-			pavo_slot_leave(&slot);
-			for (int i = 0; i < 3 && pavo_slot_enter(&slot); i++) {
+			pavo_key_slot_leave(&slot);
+			for (int i = 0; i < 3 && pavo_key_slot_enter(&slot);
+			     i++) {
 				memory.store(key, std::memory_order_relaxed);
 				writes++;
-				pavo_slot_leave(&slot);
+				pavo_key_slot_leave(&slot);
 			}
-			pavo_slot_end(&slot);
+			pavo_key_slot_end(&slot);
 		}
 	});
 
@@ -214,8 +215,8 @@ TEST(Walk, AfterItNothingIsWrittenThroughTheKey)
 				std::this_thread::yield();
 		table.store(0, std::memory_order_release);
 		std::atomic_thread_fence(std::memory_order_seq_cst);
-		if (pavo_slot_revoke(&slot, key, &left))
-			while (!pavo_slot_quiet(&slot, left))
+		if (pavo_key_slot_revoke(&slot, key, &left))
+			while (!pavo_key_slot_quiet(&slot, left))
 				std::this_thread::yield();
 		memory.store(0);
 		for (int i = 0; i < 8; i++) {
