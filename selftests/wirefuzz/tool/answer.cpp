@@ -37,6 +37,20 @@ uint64_t code_of(const char *name)
 	return pw::opcode_by_name(name)->code;
 }
 
+/* Masked atomics and immediate data of eight bytes; those of XRC have bit 2. */
+bool is_extended(uint64_t opcode)
+{
+	return (opcode & 0xe0) == 0xe0;
+}
+
+/* The service that acknowledges it. */
+uint64_t service_of(uint64_t opcode)
+{
+	if (!is_extended(opcode))
+		return opcode & 0xe0;
+	return opcode & 0x04 ? 0xa0 : 0;
+}
+
 bool is_request(const pw::Packet &packet)
 {
 	const pw::Opcode *opcode =
@@ -50,7 +64,7 @@ bool is_request(const pw::Packet &packet)
 void Wire::answer_read(Target &target, const pw::Packet &request,
 		       const std::string &how)
 {
-	const uint64_t service = request.opcode & 0xe0;
+	const uint64_t service = service_of(request.opcode);
 	uint64_t left = request.dlen;
 	std::vector<pw::Packet> packets;
 
@@ -85,10 +99,11 @@ void Wire::answer_read(Target &target, const pw::Packet &request,
 void Wire::answer_one(Target &target, const pw::Packet &request,
 		      const std::string &how)
 {
-	const uint64_t service = request.opcode & 0xe0;
+	const uint64_t service = service_of(request.opcode);
 	const uint64_t plain = request.opcode & 0x1f;
+	const bool ext = is_extended(request.opcode);
 	const uint64_t syndrome = syndrome_of(how);
-	const bool reads = plain == code_of("READ_REQ");
+	const bool reads = !ext && plain == code_of("READ_REQ");
 	const bool atomic = plain == code_of("CMP_SWAP") ||
 			    plain == code_of("FETCH_ADD");
 	const bool wrong = how == "wrong";
@@ -101,7 +116,11 @@ void Wire::answer_one(Target &target, const pw::Packet &request,
 	packet.psn = request.psn + (how == "ghost" ? 1000 : 0);
 	packet.syn = syndrome;
 	packet.msn = target.msn & 0xffffff;
-	if (syndrome == credits_unlimited && atomic) {
+	if (syndrome == credits_unlimited && ext && !(plain & 0x02)) {
+		packet.opcode = request.opcode | 0x01;
+		packet.id = request.id;
+		packet.orig = request.psn;
+	} else if (syndrome == credits_unlimited && atomic) {
 		packet.opcode = service | code_of("ATOMIC_ACK");
 		packet.orig = request.psn;
 	} else if (syndrome == credits_unlimited &&

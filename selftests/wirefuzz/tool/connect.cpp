@@ -45,6 +45,11 @@ void World::make_qp(Target &target)
 			return;
 		attr.cap.max_recv_wr = attr.cap.max_recv_sge = 0;
 	}
+	/* For extended operations; those of verbs are posted as ever. */
+	if (target.type == IBV_QPT_RC || target.type == IBV_QPT_XRC_SEND) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		attr.send_ops_flags = IBV_QP_EX_WITH_SEND;
+	}
 	target.qp = ibv_create_qp_ex(context_, &attr);
 }
 

@@ -145,9 +145,37 @@ public:
 		step.set("swap", {"", random_.any()});
 	}
 
+	void extended_atomic()
+	{
+		Step &step = packet(service_prefix() + "EXT_ATOMIC", ask_++);
+
+		step.set("va", {random_.one_in(4) ? "o" : "r",
+				8 * random_.below(4000)});
+		step.set("rkey", {step.find("va")->symbol, 0});
+		step.set("aop", {"", random_.one_in(8) ? random_.below(16) :
+							 random_.below(3)});
+		for (const char *field : {"id", "swap", "mask", "cmp", "cmask"})
+			if (!random_.one_in(3))
+				step.set(field, {"", random_.any()});
+	}
+
+	/* Eight bytes, and now and then another number of them. */
+	void immediate()
+	{
+		Step &step = packet(service_prefix() + (random_.one_in(2) ?
+								"IMM64" :
+								"IMM64_SE"),
+				    ask_++);
+
+		step.set("data",
+			 {"", random_.one_in(8) ? random_.below(20) : 8});
+		if (random_.one_in(2))
+			step.set("ackreq", {"", 1});
+	}
+
 	void ask()
 	{
-		switch (random_.below(target_[0] == 'u' ? 2 : 6)) {
+		switch (random_.below(target_[0] == 'u' ? 2 : 8)) {
 		case 0:
 			return message("SEND", random_.one_in(3));
 		case 1:
@@ -155,6 +183,10 @@ public:
 			return message("WRITE", random_.one_in(4));
 		case 3:
 			return atomic();
+		case 4:
+			return extended_atomic();
+		case 5:
+			return immediate();
 		default:
 			return read();
 		}
@@ -163,16 +195,18 @@ public:
 	/* The adapter asks. */
 	void post()
 	{
-		static constexpr std::array<const char *, 8> operations = {
-			"SEND", "SEND_IMM", "WRITE", "WRITE_IMM",
-			"READ", "CAS",	    "FADD",  "READ"};
+		static constexpr std::array<const char *, 12> operations = {
+			"SEND",	    "SEND_IMM", "WRITE",   "WRITE_IMM",
+			"READ",	    "CAS",	"FADD",	   "READ",
+			"EXT_FADD", "EXT_SWAP", "EXT_CAS", "IMM64"};
 		Step &step = add("post", target_);
 
 		step.name = operations[random_.below(target_[1] == 'd' ? 2 :
 						     target_[0] == 'u' ? 4 :
-									 8)];
+									 12)];
 		step.set("len", {"", some_length(random_, 2 * mtu())});
-		if (step.name == "CAS" || step.name == "FADD") {
+		if (step.name.ends_with("CAS") || step.name.ends_with("FADD") ||
+		    step.name == "EXT_SWAP") {
 			step.set("len", {"", 8});
 			step.set("at", {"l", random_.below(1000)});
 			step.set("va", {"", 0x1000});
@@ -201,13 +235,14 @@ public:
 	/* A response by hand, which may be the right one. */
 	void respond()
 	{
-		static constexpr std::array<const char *, 6> names = {
+		static constexpr std::array<const char *, 7> names = {
 			"ACK",
 			"ACK",
 			"READ_RESP_ONLY",
 			"READ_RESP_FIRST",
 			"READ_RESP_LAST",
-			"ATOMIC_ACK"};
+			"ATOMIC_ACK",
+			"EXT_ATOMIC_ACK"};
 		static constexpr std::array<uint64_t, 6> syndromes = {
 			0x1f, 0x1f, 0x60, 0x21, 0x62, 0x10};
 		Step &step = packet(service_prefix() + random_.pick(names),
@@ -215,6 +250,8 @@ public:
 
 		step.set("syn", {"", random_.pick(syndromes)});
 		step.set("msn", {"", random_.below(4)});
+		if (step.name.ends_with("EXT_ATOMIC_ACK"))
+			step.set("id", {"", random_.below(4)});
 		if (step.name.find("RESP") != std::string::npos)
 			step.set("data", {"", some_length(random_, mtu())});
 	}

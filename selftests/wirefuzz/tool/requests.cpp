@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include <pavo_dv.h>
 #include <poll.h>
 
 #include "world.h"
@@ -29,6 +30,29 @@ const std::map<std::string_view, ibv_wr_opcode> operations = {
 	{"LOCAL_INV", IBV_WR_LOCAL_INV},
 	{"AWRITE", IBV_WR_ATOMIC_WRITE},
 };
+
+/* What the number of an XRC request names at the peer. */
+constexpr uint32_t remote_srqn = 0x55;
+
+bool is_extended(std::string_view name)
+{
+	return name.starts_with("EXT_") || name == "IMM64";
+}
+
+unsigned flags_of(const Step &step)
+{
+	unsigned flags = 0;
+
+	for (auto &[key, flag] :
+	     std::initializer_list<std::pair<const char *, unsigned>>{
+		     {"signal", IBV_SEND_SIGNALED},
+		     {"fence", IBV_SEND_FENCE},
+		     {"inline", IBV_SEND_INLINE},
+		     {"solicited", IBV_SEND_SOLICITED}})
+		if (step.number(key, 0))
+			flags |= flag;
+	return flags;
+}
 
 bool is_readable(int fd)
 {
@@ -74,14 +98,7 @@ bool World::fill_send(Target &target, const Step &step, ibv_send_wr &wr)
 	if (found == operations.end())
 		return false;
 	wr.opcode = found->second;
-	for (auto &[key, flag] :
-	     std::initializer_list<std::pair<const char *, unsigned>>{
-		     {"signal", IBV_SEND_SIGNALED},
-		     {"fence", IBV_SEND_FENCE},
-		     {"inline", IBV_SEND_INLINE},
-		     {"solicited", IBV_SEND_SOLICITED}})
-		if (step.number(key, 0))
-			wr.send_flags |= flag;
+	wr.send_flags = flags_of(step);
 	wr.imm_data = static_cast<uint32_t>(step.number("imm", 7));
 	const Value *va = step.find("va"), *rkey = step.find("rkey");
 	const uint64_t address = va ? resolve("va", *va) : 0x10000;
@@ -101,8 +118,49 @@ bool World::fill_send(Target &target, const Step &step, ibv_send_wr &wr)
 		return handle_ != nullptr;
 	}
 	if (target.is_xrc())
-		wr.qp_type.xrc.remote_srqn = 0x55;
+		wr.qp_type.xrc.remote_srqn = remote_srqn;
 	return true;
+}
+
+/* By pavo_dv.h: masked atomics, swap, and immediate data of eight bytes. */
+void World::post_extended(Target &target, const Step &step)
+{
+	const Value *va = step.find("va"), *at = step.find("at");
+	const uint64_t address = va ? resolve("va", *va) : 0x10000;
+	const uint64_t mask = step.number("mask", UINT64_MAX);
+	const bool atomic = step.name != "IMM64";
+	ibv_qp_ex *ex = ibv_qp_to_qp_ex(target.qp);
+	std::vector<ibv_sge> sges;
+
+	if (!ex)
+		return;
+	if (atomic)
+		sges = pieces(step, at ? *at : Value{"l", 0}, target.name);
+	for (uint64_t n = std::min<uint64_t>(step.number("n", 1), 64); n; n--) {
+		ibv_wr_start(ex);
+		ex->wr_id = new_id();
+		ex->wr_flags = flags_of(step);
+		target.posted.insert(ex->wr_id);
+		if (step.name == "EXT_FADD")
+			pavodv_wr_ext_fetch_add(ex, 0x1234, address,
+						step.number("add", 1), mask);
+		else if (step.name == "EXT_SWAP")
+			pavodv_wr_ext_swap(ex, 0x1234, address,
+					   step.number("swap", 2));
+		else if (step.name == "EXT_CAS")
+			pavodv_wr_ext_cmp_swap(ex, 0x1234, address,
+					       step.number("add", 1),
+					       step.number("cmask", UINT64_MAX),
+					       step.number("swap", 2), mask);
+		else
+			pavodv_wr_imm64(ex, step.number("imm", 7));
+		if (atomic)
+			ibv_wr_set_sge_list(ex, sges.size(), sges.data());
+		if (target.is_xrc())
+			ibv_wr_set_xrc_srqn(ex, remote_srqn);
+		if (ibv_wr_complete(ex))
+			break;
+	}
 }
 
 void World::post(Target &target, const Step &step)
@@ -112,6 +170,8 @@ void World::post(Target &target, const Step &step)
 	const Value usual{step.name == "READ" ? "l" : "s", 0};
 	bool fetches;
 
+	if (target.qp && is_extended(step.name))
+		return post_extended(target, step);
 	if (!target.qp || target.type == IBV_QPT_XRC_RECV ||
 	    !fill_send(target, step, wr))
 		return;

@@ -109,6 +109,7 @@ private:
 	uint64_t base(std::string_view field, std::string_view symbol) const;
 	uint64_t new_id() { return ++last_id_; }
 	bool fill_send(Target &target, const Step &step, ibv_send_wr &wr);
+	void post_extended(Target &target, const Step &step);
 	std::vector<ibv_sge> pieces(const Step &step, const Value &at,
 				    const std::string &owner);
 	void bind_first(Target &target, ibv_mw_bind_info &info);
