@@ -30,7 +30,10 @@ u32 pavo_cq_consumed(struct pavo_cq *cq);
 
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
-/* Objects and methods of pavo's own (job_methods.c); of those watch_methods.c's and window_methods.c's. */
+/*
+ * Objects and methods of pavo's own (job_methods.c); of those watch_methods.c's and
+ * window_methods.c's.
+ */
 extern const struct uapi_definition pavo_uapi_defs[];
 extern const struct uapi_definition pavo_watch_defs[];
 extern const struct uapi_definition pavo_window_defs[];
