@@ -2,7 +2,7 @@
 /*
  * device.h - the objects that every room knows: adapter, context, PD, CQ, QP.
  *
- * Who writes which part of a QP: qp/ the attributes (struct
+ * Writers of the parts of a QP: qp/ the attributes (struct
  * pavo_qp_attrs) under modify_mutex; requester/ and responder/ their side
  * under its lock. Everybody may read state with READ_ONCE(). Field by field, as
  * sources.md#engine-7-3: docs/architecture.md, "Fields of a queue pair".

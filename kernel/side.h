@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * side.h - what there is to do for a side of a QP, and who does it.
+ * side.h - what there is to do for a side of a QP, and its owner.
  *
  * A side is owned by whoever holds its lock, and the lock is only ever tried:
  * who does not get it leaves a packet on the backlog or a bit in pending, and

@@ -57,7 +57,7 @@ static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
 }
 
 /*
- * What the sides waited for may be over: an owner who looked before and is not out
+ * What the sides waited for may be over: an owner that looked before and is not out
  * yet looks again.
  */
 static void pavo_halves_wake(struct pavo_qp *qp)

@@ -8,7 +8,7 @@
  * what is outstanding -> response.c acts on responses -> complete.c writes the
  * completions. timers.c brings lost packets back.
  *
- * Everything behind side.lock. See side.h for who enters when.
+ * Everything behind side.lock. See side.h for when an owner enters.
  */
 #ifndef PAVO_REQUESTER_H
 #define PAVO_REQUESTER_H

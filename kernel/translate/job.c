@@ -2,7 +2,7 @@
 /*
  * job.c - jobs: slots, members, and the buffers that are mapped for them.
  *
- * Called by verbs/job_methods.c in process context. Owns who is in a job and which of its
+ * Called by verbs/job_methods.c in process context. Owns the members of a job and which of its
  * members use a buffer; where entries go is tce.c's, which pages are the same is
  * pin.c's.
  */

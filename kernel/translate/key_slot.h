@@ -7,13 +7,13 @@
  *     | valid | busy |   generation 30   |         R_Key 32          |
  *
  * Its responder writes the word when the operation begins and when it ends, and
- * sets busy around every copy. Who invalidates a key only ever takes "valid" away,
+ * sets busy around every copy. A walker only ever takes "valid" away,
  * from the very word it saw: an operation that began meanwhile, with the same key
  * even, is another generation. The word is all that the two share; none waits for a
  * lock of the other. Pure.
  *
  * Why nothing slips through: the responder writes the word, then looks the key up;
- * who invalidates changes the key table, then looks at the words, with a full
+ * the walker looks at the words after the key table was changed, with a full
  * barrier in between on both sides. One of them sees the other.
  */
 #ifndef PAVO_KEY_SLOT_H
