@@ -9,8 +9,9 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include "debugfs.h"
-#include "device.h"
-#include "translate/job.h"
+#include "jobs/job.h"
+#include "memory/memory.h"
+#include "window/window.h"
 
 static struct dentry *root;
 

@@ -3,7 +3,14 @@
 #ifndef PAVO_DEBUGFS_H
 #define PAVO_DEBUGFS_H
 
+struct pavo_dev;
+struct seq_file;
+
 void pavo_debugfs_init(void);
 void pavo_debugfs_exit(void);
+
+/** pavo_show_adapters - @show each adapter of this machine (main.c). Sleeps. */
+void pavo_show_adapters(struct seq_file *file,
+			void (*show)(struct seq_file *, struct pavo_dev *));
 
 #endif /* PAVO_DEBUGFS_H */

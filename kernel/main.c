@@ -3,29 +3,30 @@
  * main.c - the front door: load and unload, `rdma link add`, and what happens
  * to the interfaces below.
  *
- * Owns the table of adapters and the life of struct pavo_dev. Called by the
- * kernel (init, exit), by rdma core (newlink, dealloc_driver) and by the
- * network stack (notifier); the receive path looks adapters up here.
+ * Owns the life of struct pavo_dev. Called by the kernel (init, exit), by rdma
+ * core (newlink, dealloc_driver) and by the network stack (notifier).
  *
- * Locks: adapters_lock covers the table, both lists and what pavo_detach()
- * lets go of. RTNL is taken before it.
+ * Locks: adapters_lock covers both lists, changes of adapter.c's table and what
+ * pavo_detach() lets go of. RTNL is taken before it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/hashtable.h>
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_netlink.h>
-#include "qp/qp.h"
 #include "debugfs.h"
-#include "device.h"
+#include "demux.h"
+#include "jobs/job.h"
 #include "later.h"
+#include "memory/memory.h"
+#include "net/net.h"
 #include "number.h"
-#include "translate/job.h"
+#include "qp/mcast.h"
 #include "verbs/verbs.h"
+#include "window/window.h"
 
 MODULE_DESCRIPTION("pavo: RDMA adapter in software (RoCEv2)");
 MODULE_AUTHOR("pavo developers");
@@ -33,20 +34,8 @@ MODULE_LICENSE("Dual BSD/GPL");
 MODULE_ALIAS_RDMA_LINK("pavo");
 
 static DEFINE_MUTEX(adapters_lock);
-static DEFINE_HASHTABLE(adapters, 6);
 static LIST_HEAD(live_adapters); /* from pavo_alloc() .. */
 static LIST_HEAD(dead_adapters); /* .. to the end of pavo_dealloc() .. */
-
-struct pavo_dev *pavo_dev_find(const struct net_device *ndev)
-{
-	struct pavo_dev *dev;
-
-	hash_for_each_possible_rcu(adapters, dev, node, (unsigned long)ndev) {
-		if (rcu_access_pointer(dev->ndev) == ndev)
-			return dev;
-	}
-	return NULL;
-}
 
 void pavo_show_adapters(struct seq_file *file,
 			void (*show)(struct seq_file *, struct pavo_dev *))
@@ -118,8 +107,7 @@ static void pavo_dealloc(struct ib_device *ibdev)
 	struct pavo_dev *dev = to_pavo_dev(ibdev);
 
 	mutex_lock(&adapters_lock);
-	if (hash_hashed(&dev->node))
-		hash_del_rcu(&dev->node);
+	pavo_dev_forget(dev);
 	mutex_unlock(&adapters_lock);
 	pavo_detach(dev);
 	/* no packet is on its way through the tables any more */
@@ -218,7 +206,7 @@ static int pavo_attach(struct pavo_dev *dev, struct net_device *ndev,
 		dev->net = net;
 		dev->attached = true;
 		dev->port_up = pavo_link_is_up(ndev);
-		hash_add_rcu(adapters, &dev->node, (unsigned long)ndev);
+		pavo_dev_publish(dev, ndev);
 	}
 	mutex_unlock(&adapters_lock);
 	rtnl_unlock();
@@ -452,7 +440,7 @@ static int __init pavo_init(void)
 	err = pavo_jobs_init();
 	if (err)
 		goto err_pager;
-	err = pavo_net_init();
+	err = pavo_net_init(pavo_demux_receive);
 	if (err)
 		goto err_jobs;
 	err = pavo_parent_init();

@@ -13,7 +13,7 @@
 #define PAVO_TRACE_H
 
 #include <linux/tracepoint.h>
-#include "device.h"
+#include "qp/qp.h"
 
 /* Declarations in the shape of calls. */
 /* clang-format off */

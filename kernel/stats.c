@@ -5,7 +5,7 @@
  * Called by rdma core (`rdma statistic`, sysfs hw_counters); reads the per-CPU
  * counters that all rooms write. rdma core adds those of verbs/counter.c.
  */
-#include "device.h"
+#include "adapter.h"
 
 /* in the order of enum pavo_counter: both come from one list */
 static const struct rdma_stat_desc pavo_counter_desc[] = {

@@ -16,8 +16,9 @@
 #include <net/route.h>
 #include <net/sock.h>
 #include <rdma/ib_cache.h>
+#include "adapter.h"
 #include "compat.h"
-#include "device.h"
+#include "net/net.h"
 #include "net_private.h"
 
 /* Is @daddr an address that packets of this family may be sent to? */

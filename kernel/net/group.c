@@ -9,8 +9,9 @@
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
 #include <linux/rtnetlink.h>
+#include "adapter.h"
 #include "compat.h"
-#include "device.h"
+#include "net/net.h"
 #include "net_private.h"
 
 static struct net_device *own_ndev(struct pavo_dev *dev)

@@ -19,7 +19,8 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
-#include "device.h"
+#include "adapter.h"
+#include "net/net.h"
 #include "net_private.h"
 
 #if IS_ENABLED(CONFIG_NETFILTER)

@@ -7,7 +7,8 @@
 #include <linux/capability.h>
 #include <linux/if_vlan.h>
 #include <net/net_namespace.h>
-#include "device.h"
+#include "adapter.h"
+#include "net/net.h"
 #include "net_private.h"
 
 struct pavo_dev *pavo_dev_on(const struct net_device *ndev)

@@ -157,6 +157,15 @@ struct pavo_rx {
 bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
 
 /**
+ * pavo_rx_take - find the adapter of a datagram, take it apart and verify its ICRC.
+ * @rx: what the engine goes by, if it is taken
+ *
+ * Context: softirq, RCU read side.
+ * Return: false if it was dropped; the reason is counted, @skb consumed.
+ */
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb);
+
+/**
  * pavo_rx_parse - parse @skb again, one that waited on a QP's backlog.
  *
  * It was parsed and its ICRC verified before it was put there.
@@ -197,7 +206,11 @@ void pavo_net_leave(struct pavo_dev *dev, const struct in6_addr *gid);
  */
 bool pavo_net_admin(const struct pavo_dev *dev);
 
-int pavo_net_init(void);
+/**
+ * pavo_net_init - @receive is called for each datagram to the port, by the sockets, as
+ * &struct udp_tunnel_sock_cfg.encap_rcv.
+ */
+int pavo_net_init(int (*receive)(struct sock *sk, struct sk_buff *skb));
 void pavo_net_exit(void);
 
 /** pavo_rx_dgid - the destination address of a packet, as a GID. */
@@ -210,8 +223,5 @@ bool pavo_rx_multicast(const struct pavo_rx *rx);
  * has it: how it was routed is looked at.
  */
 bool pavo_rx_to_many(const struct pavo_rx *rx);
-
-/** pavo_rx_deliver - hand a packet to the engine; in qp/, consumes skb. */
-void pavo_rx_deliver(struct pavo_rx *rx);
 
 #endif /* PAVO_NET_H */

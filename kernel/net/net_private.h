@@ -11,7 +11,6 @@
 struct dst_entry;
 struct page;
 struct sk_buff;
-struct sock;
 
 /**
  * pavo_flow_route - the way to the other end, with a reference.
@@ -58,9 +57,6 @@ void pavo_pages_exit(void);
  * Return: NULL without memory.
  */
 struct page *pavo_page_take(void);
-
-/** pavo_encap_rcv - the sockets' receive function (rx.c); consumes @skb. */
-int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb);
 
 /**
  * pavo_packet_crc - the CRC-32 that the ICRC is made of (annex A17.3.3).

@@ -17,9 +17,8 @@
 #include <net/ip.h>
 #include <net/route.h>
 #include "compat.h"
-#include "device.h"
+#include "adapter.h"
 #include "net_private.h"
-#include "reached.h"
 
 /*
  * Traffic of the machine with itself comes by the loopback interface: the
@@ -198,40 +197,30 @@ static enum pavo_parse_status parse(struct pavo_rx *rx)
 	return status;
 }
 
-static void receive(struct sk_buff *skb)
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
 {
 	enum pavo_parse_status status;
-	struct pavo_rx rx;
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "received outside of RCU");
-	rx.skb = skb;
-	rx.ipv6 = is_ipv6(skb);
-	rx.dev = find_dev(skb, rx.ipv6);
-	if (unlikely(!rx.dev))
+	rx->skb = skb;
+	rx->ipv6 = is_ipv6(skb);
+	rx->dev = find_dev(skb, rx->ipv6);
+	if (unlikely(!rx->dev))
 		goto drop;
 
-	status = parse(&rx);
+	status = parse(rx);
 	if (unlikely(status != PAVO_PARSE_OK)) {
-		count_bad(rx.dev, status);
+		count_bad(rx->dev, status);
 		goto drop;
 	}
-	if (unlikely(!icrc_ok(&rx))) {
-		pavo_count(rx.dev, rx_drop_icrc);
+	if (unlikely(!icrc_ok(rx))) {
+		pavo_count(rx->dev, rx_drop_icrc);
 		goto drop;
 	}
-	pavo_rx_deliver(&rx);
-	return;
+	return true;
 drop:
 	kfree_skb(skb);
-}
-
-int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb)
-{
-	bool seen = pavo_reached_begin();
-
-	receive(skb);
-	pavo_reached_end(seen);
-	return 0;
+	return false;
 }
 
 void pavo_rx_dgid(const struct pavo_rx *rx, struct in6_addr *gid)

@@ -33,6 +33,8 @@ struct pavo_net {
 static LIST_HEAD(nets);
 static unsigned int adapters; /* in all of them */
 static DEFINE_MUTEX(nets_mutex); /* the list and all that is in it */
+/* Set while the module is loaded, constant after that. */
+static int (*receive_datagram)(struct sock *sk, struct sk_buff *skb);
 
 bool pavo_net_guarded(void)
 {
@@ -53,7 +55,7 @@ static struct socket *open_socket(struct net *net, int family)
 {
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type = 1,
-		.encap_rcv = pavo_encap_rcv,
+		.encap_rcv = receive_datagram,
 	};
 	/* RoCEv2 over IPv6 has no UDP checksum either: none is asked for */
 	struct udp_port_cfg port = {
@@ -79,7 +81,7 @@ static void close_sockets(struct pavo_net *pn)
 		udp_tunnel_sock_release(pavo_tunnel_sock(pn->v6));
 	pn->v4 = NULL;
 	pn->v6 = NULL;
-	/* a packet that found the socket may still be in pavo_encap_rcv() */
+	/* a packet that found the socket may still be in receive_datagram() */
 	synchronize_net();
 }
 
@@ -192,10 +194,11 @@ static struct pernet_operations net_ops = {
 	.exit = net_ends,
 };
 
-int pavo_net_init(void)
+int pavo_net_init(int (*receive)(struct sock *sk, struct sk_buff *skb))
 {
 	int err;
 
+	receive_datagram = receive;
 	err = pavo_icrc_init();
 	if (err)
 		return err;

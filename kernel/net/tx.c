@@ -15,7 +15,8 @@
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/route.h>
-#include "device.h"
+#include "net/net.h"
+#include "stats.h"
 #include "net_private.h"
 
 /* Most bytes behind the payload: pad and ICRC, rounded up. */

@@ -11,9 +11,9 @@
 #include <linux/jhash.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
-#include "qp/qp.h"
-#include "device.h"
 #include "pavo_trace.h"
+#include "qp/mcast.h"
+#include "qp/qp.h"
 
 /**
  * struct pavo_mcast_group - a group that has members.
@@ -183,35 +183,17 @@ void pavo_mcast_leave(struct pavo_dev *dev)
 	}
 }
 
-/* One copy; the responder takes it as if it had come alone. */
-static void pavo_mcast_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
-{
-	struct pavo_rx copy = *rx;
-
-	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
-	copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
-	if (!copy.skb)
-		pavo_count(rx->dev, rx_drop_no_memory);
-	else if (pavo_rx_accept(qp, &copy))
-		pavo_responder_receive(qp, &copy);
-	else
-		kfree_skb(copy.skb);
-}
-
-void pavo_mcast_deliver(struct pavo_rx *rx)
+bool pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
+			 void (*take)(struct pavo_qp *, const struct pavo_rx *),
+			 const struct pavo_rx *rx)
 {
 	struct pavo_mcast_member *member;
 	struct pavo_mcast_group *group;
-	struct in6_addr gid;
 
-	pavo_rx_dgid(rx, &gid);
-	group = pavo_mcast_find(rx->dev, &gid);
-	if (!group) {
-		pavo_count(rx->dev, rx_drop_qpn);
-		kfree_skb(rx->skb);
-		return;
-	}
+	group = pavo_mcast_find(dev, gid);
+	if (!group)
+		return false;
 	list_for_each_entry_rcu(member, &group->members, node)
-		pavo_mcast_copy(member->qp, rx);
-	consume_skb(rx->skb);
+		take(member->qp, rx);
+	return true;
 }

@@ -1,71 +1,210 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * qp.h - the door of qp/ (CxtMgt): QP table, state machine and
- * attributes. Called by verbs/qp.c; packets enter through pavo_rx_deliver().
+ * qp.h - a queue pair: its two sides, its attributes, its state and its failure.
+ *
+ * Writers of the parts of a QP: qp/ the attributes (struct
+ * pavo_qp_attrs) under modify_mutex; requester/ and responder/ their side
+ * under its lock. Everybody may read state with READ_ONCE(). Field by field, as
+ * sources.md#engine-7-3: docs/architecture.md, "Fields of a queue pair".
+ *
+ * References: packets find a QP in the table under RCU and use it only inside
+ * that RCU section; timers and work of a QP are stopped before it is freed.
  */
 #ifndef PAVO_QP_H
 #define PAVO_QP_H
 
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
+#include "adapter.h"
+#include "memory/pd.h"
+#include "net/net.h"
+#include "qp/requester_side.h"
+#include "qp/responder_side.h"
+#include "rings/cq_ring.h"
 
-struct in6_addr;
-struct pavo_dev;
-struct pavo_qp;
-struct pavo_rx;
+/**
+ * struct pavo_qp_attrs - what modify_qp set (qp/attr.c is the writer).
+ * @mtu: bytes
+ */
+struct pavo_qp_attrs {
+	u32 mtu;
+	enum ib_mtu mtu_code;
+	u32 dest_qpn;
+	u32 qkey;
+	u16 pkey_index;
+	int access;
+	u32 sq_psn;
+	u32 rq_psn;
+	u8 timeout;
+	u8 retry_cnt;
+	u8 rnr_retry;
+	u8 min_rnr_timer;
+	u8 max_rd_atomic;
+	u8 max_dest_rd_atomic;
+	struct rdma_ah_attr ah;
+};
 
-/** pavo_qp_context_init - a new QP, in RESET and in no table. */
-void pavo_qp_context_init(struct pavo_qp *qp);
+/**
+ * struct pavo_qp - queue pair.
+ * @pd: NULL for XRC targets: each request brings that of its SRQ
+ * @send_cq, @recv_cq: NULL where the type of QP completes nothing
+ * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
+ *         and pavo_qp_send_error(), which only ever write Error and SQE.
+ * @windows: memory windows of type 2 bound to it, under the key table's lock
+ * @rkm:   slots of the keys that its peer uses
+ * @flow:  valid from RTR on unless datagrams; changed under both side locks
+ * @events: bits by enum ib_event_type, to be raised by @end_work
+ * @work:  runs both sides in process context, on the CPU that began to send: when softirq
+ *         time is used up, and when what they waited for is there
+ * @end_work: raises @events and flushes both sides, on any CPU: the owner of the one
+ *         that saw the error may spin until the flush is seen
+ */
+struct pavo_qp {
+	struct ib_qp ib;
+	struct pavo_dev *dev;
+	struct pavo_tally tally;
+	struct pavo_pd *pd;
+	struct pavo_cq *send_cq;
+	struct pavo_cq *recv_cq;
+	struct pavo_srq *srq; /* NULL: it has a receive queue of its own */
+	struct pavo_ucontext *uctx;
+	struct pavo_user *user; /* NULL: the kernel */
+	struct ib_qp_cap cap;
+	bool sq_sig_all;
+	struct list_head windows;
+	struct pavo_rkm_qp rkm;
+	int state;
+	struct mutex modify_mutex; /* attr, and transitions of state */
+	struct pavo_qp_attrs attr;
+	struct pavo_flow flow;
+	bool has_flow;
+	struct pavo_requester req;
+	struct pavo_responder resp;
+	unsigned long events;
+	struct work_struct work;
+	struct work_struct end_work;
+};
+
+static inline struct pavo_qp *to_pavo_qp(struct ib_qp *ib)
+{
+	return container_of(ib, struct pavo_qp, ib);
+}
+
+static inline int pavo_qp_state(const struct pavo_qp *qp)
+{
+	return READ_ONCE(qp->state);
+}
+
+/* Every message is one packet and brings its own address. */
+static inline bool pavo_is_datagram(const struct pavo_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_UD || qp->ib.qp_type == IB_QPT_GSI;
+}
+
+/* Connected, but nothing is acknowledged: what was sent is done. */
+static inline bool pavo_is_unreliable(const struct pavo_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_UC;
+}
+
+/* Acknowledged: what is lost is sent again. */
+static inline bool pavo_is_reliable(const struct pavo_qp *qp)
+{
+	return !pavo_is_datagram(qp) && !pavo_is_unreliable(qp);
+}
+
+/* The ends of an XRC connection: one asks, the other answers. */
+static inline bool pavo_is_xrc_target(const struct pavo_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_XRC_TGT;
+}
+
+static inline bool pavo_is_xrc_initiator(const struct pavo_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_XRC_INI;
+}
+
+/*
+ * Whose memory the peer may touch: the QP's own. XRC: that of the SRQ which the
+ * request at hand names (annex A14).
+ */
+static inline struct pavo_pd *pavo_peer_pd(const struct pavo_qp *qp)
+{
+	return qp->pd ?: qp->resp.rq->pd;
+}
+
+/* Upper three bits of the opcodes of a QP's packets. */
+static inline u8 pavo_service(const struct pavo_qp *qp)
+{
+	switch (qp->ib.qp_type) {
+	case IB_QPT_UC:
+		return PAVO_SVC_UC;
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		return PAVO_SVC_UD;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return PAVO_SVC_XRC;
+	default:
+		return PAVO_SVC_RC;
+	}
+}
+
+/* table.c */
 
 /** pavo_qp_number - give @qp a QPN (1 for GSI) and enter it in the table. */
 int pavo_qp_number(struct pavo_qp *qp);
 
-/**
- * pavo_qp_remove - take @qp out of the table; when it returns no packet,
- * timer or work can be using it, and it is in RESET. May sleep.
- */
-void pavo_qp_remove(struct pavo_qp *qp);
+/** pavo_qp_forget - no packet or doorbell finds @qp after a grace period. */
+void pavo_qp_forget(struct pavo_qp *qp);
 
-/** pavo_qp_modify - check and apply attributes and state; may sleep. */
-int pavo_qp_modify(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask);
+/** pavo_qp_find - QP by number; RCU read side. */
+struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
 
-/**
- * pavo_qp_query - report attributes and capabilities; PSNs only where @mask asks for them.
- */
-void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask,
-		   struct ib_qp_init_attr *init);
+/* failure.c */
+
+/** pavo_qp_to_error - from @from to Error. False: another CPU moved the QP meanwhile. */
+bool pavo_qp_to_error(struct pavo_qp *qp, int from);
 
 /**
- * pavo_mcast_attach - @qp gets a copy of all datagrams to a group; may sleep.
- * @gid: multicast GID, an IPv4 group as ::ffff:a.b.c.d
+ * pavo_qp_error - an unrecoverable error of a side: QP to Error, both sides
+ * flush. @event: IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR,
+ * IB_EVENT_QP_ACCESS_ERR to raise, or -1 for none.
  *
- * Return: 0; -EEXIST if it does already, -ENOSPC beyond a limit, or why the
- * interface cannot join the group.
+ * Context: any, also with a side locked (the flush happens when it is left).
  */
-int pavo_mcast_attach(struct pavo_qp *qp, const struct in6_addr *gid);
+void pavo_qp_error(struct pavo_qp *qp, int event);
 
-/** pavo_mcast_detach - undo that; -EINVAL if @qp is not attached. */
-int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid);
+/**
+ * pavo_qp_drained - QP in SQD: the last that was under way is done.
+ *
+ * Context: the requester side is locked.
+ */
+void pavo_qp_drained(struct pavo_qp *qp);
 
-/** pavo_mcast_leave - the interface leaves, and all its groups before; RTNL. */
-void pavo_mcast_leave(struct pavo_dev *dev);
+/**
+ * pavo_qp_send_error - a send WQE cannot be executed. Reliable services: QP to
+ * Error. UC and datagrams: to SQE, where the send queue flushes and the receive
+ * queue goes on, until modify_qp takes the QP back to RTS (IBA 10.3.1).
+ *
+ * Context: the requester side is locked.
+ */
+void pavo_qp_send_error(struct pavo_qp *qp);
 
-/* The rest is the inside of qp/. */
+/**
+ * pavo_qp_continue - let the work of @qp go on with what a side has to send.
+ * @cpu: which sent the beginning: packets from two CPUs overtake each other
+ */
+static inline void pavo_qp_continue(struct pavo_qp *qp, int cpu)
+{
+	queue_work_on(cpu, qp->dev->wq, &qp->work);
+}
 
-/** pavo_mcast_deliver - a packet to QPN 0xffffff; RCU; mcast.c */
-void pavo_mcast_deliver(struct pavo_rx *rx);
-
-/** pavo_rx_accept - is the packet one for @qp? If not it was counted; table.c */
-bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx);
-
-/** pavo_qp_reset - to RESET, from any state; state.c. */
-void pavo_qp_reset(struct pavo_qp *qp);
-
-/** pavo_attr_check - are the attributes of @mask within limits? attr.c */
-int pavo_attr_check(struct pavo_qp *qp, const struct ib_qp_attr *attr,
-		    int mask);
-
-/** pavo_attr_apply - take the attributes of @mask over; attr.c */
-void pavo_attr_apply(struct pavo_qp *qp, const struct ib_qp_attr *attr,
-		     int mask);
+/** pavo_qp_end - let events be raised, and sides of a QP in Error flushed. */
+static inline void pavo_qp_end(struct pavo_qp *qp)
+{
+	queue_work(qp->dev->end_wq, &qp->end_work);
+}
 
 #endif /* PAVO_QP_H */

@@ -8,6 +8,8 @@
  * word is read once, and the number of doorbells is bounded by the ring.
  */
 #include <linux/sched/signal.h>
+#include "rings/mmap.h"
+#include "rings/ucontext.h"
 #include "requester_private.h"
 
 /*

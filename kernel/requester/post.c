@@ -5,6 +5,7 @@
  * Writes the same WQEs into the same ring as the provider does in user space,
  * and rings the same kind of doorbell; only the page between is missing.
  */
+#include "requester/ah.h"
 #include "requester_private.h"
 
 static u32 total_length(const struct ib_send_wr *wr)

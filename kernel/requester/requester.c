@@ -3,7 +3,10 @@
  * requester.c - life of the requester side, and what its owner does (enter.h).
  */
 #include <linux/vmalloc.h>
-#include "enter.h"
+#include "qp/enter.h"
+#include "responder/responder.h"
+#include "rings/mmap.h"
+#include "rings/ucontext.h"
 #include "requester_private.h"
 
 /* Inline data that every queue pair takes, as much as one entry names: bytes. */

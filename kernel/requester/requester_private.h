@@ -8,7 +8,10 @@
 #ifndef PAVO_REQUESTER_PRIVATE_H
 #define PAVO_REQUESTER_PRIVATE_H
 
-#include "../device.h"
+#include "memory/memory.h"
+#include "net/net.h"
+#include "qp/qp.h"
+#include "requester/requester.h"
 
 /* No PSN: those have 24 bits. */
 #define PAVO_PSN_NONE (~0u)

@@ -9,7 +9,7 @@
  * unreliable.c for sends and writes without acknowledgment.
  */
 #include "responder_private.h"
-#include "translate/atomic.h"
+#include "memory/atomic.h"
 
 /*
  * A NAK that ends the QP. The answers due before it go out first, or the

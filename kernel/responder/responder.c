@@ -2,7 +2,8 @@
 /*
  * responder.c - life of the responder side, and what its owner does (enter.h).
  */
-#include "enter.h"
+#include "qp/enter.h"
+#include "requester/requester.h"
 #include "responder_private.h"
 
 /* About a millisecond each: for the end of what a peer has under way. */

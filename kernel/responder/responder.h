@@ -12,7 +12,7 @@
 
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
-#include "../side.h"
+#include "qp/side.h"
 
 struct ib_recv_wr;
 struct pavo_cq;
@@ -26,111 +26,6 @@ struct pavo_ucontext;
 
 struct pavo_resource;
 struct pavo_recv_wqe;
-
-/** Most reads and atomics of a peer that can be unanswered at a time. */
-#define PAVO_MAX_RESOURCES 128
-
-/**
- * struct pavo_rq - a ring of receive WQEs: one QP's, or shared by QPs (SRQ).
- * @ring, @mmap: shared with the process, or private to the kernel
- * @wqe_size, @count: slots; @max_sge: entries of a WQE
- * @head:      WQEs taken (free running)
- * @pd:        whose memory the WQEs name
- * @srq:       NULL: a QP's own, under its side's lock
- * @cq:        XRC: where WQEs complete; else NULL, the QP's receive CQ
- * @lock:      SRQ: @head, and what the SRQ does when a WQE is taken
- * @post_lock, @wr_id: posts of kernel consumers
- */
-struct pavo_rq {
-	struct pavo_rq_header *ring;
-	struct pavo_mmap *mmap;
-	u32 wqe_size;
-	u32 count;
-	u32 max_sge;
-	u32 head;
-	struct pavo_pd *pd;
-	struct pavo_srq *srq;
-	struct pavo_cq *cq;
-	spinlock_t lock; /* SRQ: head, limit, failed; taken in a side, leaf */
-	spinlock_t post_lock; /* posts of kernel consumers */
-	u64 *wr_id;
-};
-
-/* Bits of side.pending of a responder. */
-enum pavo_resp_event {
-	PAVO_RESP_SEND, /* what answers waited for may be there */
-	PAVO_RESP_FLUSH, /* the QP moved to Error, or was posted to in Error */
-};
-
-/**
- * struct pavo_write_addr - WriteAddrTable entry (sources.md#engine-4-4-3): where the
- * message being received goes on, for packets that carry no address.
- */
-struct pavo_write_addr {
-	u64 va;
-	u32 rkey;
-	u32 left;
-	u32 total;
-};
-
-/**
- * struct pavo_responder - responder side.
- * @own:       the QP's receive queue; without a ring if it has none
- * @rq:        where receive WQEs are taken from: @own, or an SRQ's. XRC
- *             targets: that of the packet at hand, with number @srqn, valid no
- *             longer than the RCU section it was found in; NULL: there is none
- * @epsn:      expected PSN
- * @msn:       messages completed
- * @message:   kind of message in progress: 0, PAVO_OPF_SEND or PAVO_OPF_WRITE
- * @nak_sent:  a sequence error NAK went out for @epsn
- * @established: COMM_EST was raised
- * @last_wqe_told: LAST_WQE_REACHED was raised
- * @failing:   a fatal NAK is due; nothing more is executed, and when it is sent
- *             the QP goes to Error with @fatal_event
- * @resources: rd_atomic resources, @res_count = max_dest_rd_atomic of them;
- *             the next new one is @res_head
- * @send_queue, @send_head, @send_tail: indices of those to be answered
- * @ack_due, @ack_syndrome, @ack_psn: ACK or NAK to send behind them
- * @paused:    the interface refused an answer; none is tried until @pause fires
- * @wqe:       private copy of the receive WQE in use
- */
-struct pavo_responder {
-	struct pavo_side side;
-	struct pavo_rq own;
-	struct pavo_rq *rq;
-	u32 srqn;
-	u32 epsn;
-	u32 msn;
-	u16 message;
-	bool nak_sent;
-	bool established;
-	bool last_wqe_told;
-	bool failing;
-	enum ib_event_type fatal_event;
-	struct pavo_write_addr write;
-	struct pavo_resource *resources;
-	u32 res_count;
-	u32 res_head;
-	u8 send_queue[PAVO_MAX_RESOURCES];
-	u8 send_head;
-	u8 send_tail;
-	bool ack_due;
-	u8 ack_syndrome;
-	u32 ack_psn;
-	bool paused;
-	struct hrtimer pause;
-	struct pavo_recv_wqe *wqe;
-};
-
-/** pavo_rq_init - a ring of at least @max_wr slots; the rest of @rq is zero. */
-int pavo_rq_init(struct pavo_rq *rq, struct pavo_ucontext *uctx, u32 max_wr,
-		 u32 max_sge, struct pavo_mmap_info *info);
-void pavo_rq_destroy(struct pavo_rq *rq);
-void pavo_rq_reset(struct pavo_rq *rq);
-
-/** pavo_rq_post - write work requests of kernel consumers to the ring. */
-int pavo_rq_post(struct pavo_rq *rq, const struct ib_recv_wr *wr,
-		 const struct ib_recv_wr **bad_wr);
 
 int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info);
 void pavo_responder_destroy(struct pavo_qp *qp);

@@ -8,7 +8,10 @@
 #ifndef PAVO_RESPONDER_PRIVATE_H
 #define PAVO_RESPONDER_PRIVATE_H
 
-#include "../device.h"
+#include "memory/memory.h"
+#include "net/net.h"
+#include "qp/qp.h"
+#include "responder/responder.h"
 
 /* Packets of answers sent before others get the CPU, and packets executed. */
 #define PAVO_RESPOND_BUDGET 64
@@ -51,26 +54,6 @@ struct pavo_resource {
 	u64 orig;
 };
 
-/**
- * struct pavo_recv_wqe - private copy of the receive WQE in use.
- * @active:  taken and not completed
- * @number:  free-running number
- * @wr_id:   of an SRQ's WQE
- * @length:  bytes that fit in its entries, @done: bytes written so far
- * @i, @off: entry and offset that @done stands at
- */
-struct pavo_recv_wqe {
-	bool active;
-	u32 number;
-	u64 wr_id;
-	u32 length;
-	u32 done;
-	u32 num_sge;
-	u32 i;
-	u32 off;
-	struct pavo_data_seg sge[PAVO_MAX_SGE];
-};
-
 /*
  * Pages that the packet in hand needs are missing: ask for them, and take the
  * packet again when they are there. False: they cannot be had.
@@ -86,15 +69,6 @@ static inline bool pavo_fault_hold(struct pavo_qp *qp,
 	WRITE_ONCE(side->hold, hold);
 	return hold;
 }
-
-/* rq.c; the rest of it is behind the door */
-enum pavo_rq_status {
-	PAVO_RQ_OK,
-	PAVO_RQ_EMPTY, /* "Invalid WQE" (sources.md#engine-7-1-6): RNR */
-	PAVO_RQ_BAD, /* index or WQE is not one */
-};
-
-enum pavo_rq_status pavo_rq_pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe);
 
 /* recv_queue.c */
 struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn);

@@ -6,8 +6,10 @@
  * (struct pavo_ud_seg); requester/post.c copies it into the WQEs of kernel
  * consumers. User space writes its WQEs itself.
  */
-#include "device.h"
+#include "adapter.h"
+#include "net/net.h"
 #include "payer.h"
+#include "requester/ah.h"
 #include "verbs/verbs.h"
 
 static void pavo_av_from_attr(struct pavo_ud_seg *av,

@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_counter.h>
-#include "device.h"
+#include "qp/qp.h"
 #include "verbs/verbs.h"
 
 /* What is bound together counts here. */

@@ -9,9 +9,16 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
-#include "device.h"
+#include "control/control.h"
+#include "memory/memory.h"
+#include "net/net.h"
 #include "payer.h"
+#include "qp/qp.h"
+#include "requester/ah.h"
+#include "rings/mmap.h"
+#include "rings/ucontext.h"
 #include "verbs/verbs.h"
+#include "window/window.h"
 
 #define PAVO_GID_TBL_LEN 1024
 

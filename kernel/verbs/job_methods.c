@@ -7,7 +7,7 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>
-#include "translate/job.h"
+#include "jobs/job.h"
 #include "verbs/verbs.h"
 
 #define UVERBS_MODULE_NAME pavo

@@ -6,9 +6,14 @@
  * together; states and attributes are context/'s business.
  */
 #include <rdma/uverbs_ioctl.h>
-#include "qp/qp.h"
-#include "device.h"
+#include "control/control.h"
+#include "memory/memory.h"
 #include "payer.h"
+#include "qp/mcast.h"
+#include "qp/qp.h"
+#include "requester/requester.h"
+#include "responder/responder.h"
+#include "rings/ucontext.h"
 #include "verbs/verbs.h"
 
 static int pavo_qp_check(const struct ib_qp_init_attr *init,

@@ -11,8 +11,11 @@
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
-#include "device.h"
-#include "verbs/ring.h"
+#include "adapter.h"
+#include "rings/cq_ring.h"
+#include "rings/cqe.h"
+#include "rings/mmap.h"
+#include "rings/ucontext.h"
 #include "verbs/verbs.h"
 
 /*

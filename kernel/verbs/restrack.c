@@ -10,7 +10,8 @@
 #include <net/sock.h>
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
-#include "device.h"
+#include "memory/memory.h"
+#include "qp/qp.h"
 #include "verbs/verbs.h"
 
 /* @secret: helps to forge packets, or tells where memory is: for administrators. */

@@ -3,28 +3,19 @@
  * srq.c - shared receive queues: their life, their limit and their events; the
  * domains that those of XRC belong to.
  *
- * Called by rdma core; the ring is responder/rq.c's, as that of a QP is. User
+ * Called by rdma core; the ring is rings/rq.c's, as that of a QP is. User
  * space posts to its ring in its own memory, kernel consumers post here.
  */
 #include <rdma/uverbs_ioctl.h>
-#include "device.h"
+#include "adapter.h"
+#include "memory/pd.h"
 #include "number.h"
 #include "payer.h"
+#include "rings/cq_ring.h"
+#include "rings/rq.h"
+#include "rings/ucontext.h"
 #include "verbs/verbs.h"
-
-void pavo_srq_raise(struct pavo_srq *srq, enum ib_event_type type)
-{
-	set_bit(type, &srq->events);
-	queue_work(to_pavo_dev(srq->ib.device)->wq, &srq->work);
-}
-
-void pavo_srq_fail(struct pavo_srq *srq)
-{
-	if (srq->failed)
-		return;
-	srq->failed = true;
-	pavo_srq_raise(srq, IB_EVENT_SRQ_ERR);
-}
+#include "wire/wire.h"
 
 static void pavo_srq_work(struct work_struct *work)
 {

@@ -10,23 +10,25 @@
 #include "../compat.h"
 
 struct net_device;
-struct pavo_cq;
 struct pavo_dev;
 struct uapi_definition;
-struct vm_area_struct;
+
+/**
+ * struct pavo_xrcd - XRC domain.
+ * @charge: paid by the memory cgroup, see pavo_charge()
+ */
+struct pavo_xrcd {
+	struct ib_xrcd ib;
+	void *charge;
+};
+
+static inline struct pavo_xrcd *to_pavo_xrcd(struct ib_xrcd *ib)
+{
+	return container_of(ib, struct pavo_xrcd, ib);
+}
 
 /** pavo_verbs_setup - fill in ops and attributes before registration. */
 void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev);
-
-/**
- * pavo_cq_forget - drop completions of a QP that were not polled, of a CQ of
- * the kernel: their wr_ids die with the QP's queues. (User space does this for
- * its own CQs.)
- */
-void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
-
-/** pavo_cq_consumed - entries that were polled so far, as a process says of its own. */
-u32 pavo_cq_consumed(struct pavo_cq *cq);
 
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
@@ -37,9 +39,6 @@ u32 pavo_cq_consumed(struct pavo_cq *cq);
 extern const struct uapi_definition pavo_uapi_defs[];
 extern const struct uapi_definition pavo_watch_defs[];
 extern const struct uapi_definition pavo_window_defs[];
-
-int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
-void pavo_mmap_free(struct rdma_user_mmap_entry *entry);
 
 int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   pavo_cq_args *args);

@@ -5,7 +5,7 @@
  */
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>
-#include "translate/watch.h"
+#include "memory/watch.h"
 #include "verbs/verbs.h"
 
 #define UVERBS_MODULE_NAME pavo

@@ -6,8 +6,10 @@
 #include <linux/capability.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>
-#include "device.h"
+#include "adapter.h"
 #include "verbs/verbs.h"
+#include "window/rcxt.h"
+#include "window/window.h"
 
 #define UVERBS_MODULE_NAME pavo
 #include <rdma/uverbs_named_ioctl.h>

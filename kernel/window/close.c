@@ -13,7 +13,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
-#include "translate/job.h"
+#include "jobs/job.h"
 #include "window/window_private.h"
 
 /* Nothing becomes ready any more, no slot is to be had. Return: it was open. */

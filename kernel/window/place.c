@@ -9,7 +9,7 @@
  * other rCxts are placed at the same time by other CPUs.
  */
 #include <linux/skbuff.h>
-#include "translate/job.h"
+#include "jobs/job.h"
 #include "window/rdma.h"
 
 /* A counter for each verdict that drops a packet. */

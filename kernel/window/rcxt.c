@@ -7,7 +7,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include "number.h"
-#include "translate/job.h"
+#include "jobs/job.h"
 #include "window/rdma.h"
 
 static unsigned int max_rcxts = 100000;

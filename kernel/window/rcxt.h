@@ -13,6 +13,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
+#include "window/adapter_windows.h"
 #include "window/order.h"
 
 struct pavo_fifo_window;
@@ -84,24 +85,6 @@ struct pavo_rcxt {
 	u32 left;
 	u32 fragment;
 	u32 frame;
-};
-
-/**
- * struct pavo_rcxt_pool - of an adapter.
- * @all:   @count of them, NULL until the first is taken
- * @key:   part of their numbers; random at first, then counts @recoveries
- * @users: how many each user has, by its number; those that have any
- * @free:  handed out at its head, given back at its tail, so that a number comes back
- *         only after all others had their turn
- */
-struct pavo_rcxt_pool {
-	struct mutex mutex; /* lists and owners */
-	struct pavo_rcxt *all;
-	u32 count;
-	u32 key;
-	u32 recoveries;
-	struct xarray users;
-	struct list_head free;
 };
 
 void pavo_rcxts_init(struct pavo_rcxt_pool *pool);

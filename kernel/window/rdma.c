@@ -8,7 +8,8 @@
  * An rCxt may be cancelled at any moment: a packet is made under its lock, up to its ICRC,
  * and sent after that. So when a cancel is over the memory is not read for it.
  */
-#include "translate/job.h"
+#include "jobs/job.h"
+#include "memory/memory.h"
 #include "window/rdma.h"
 
 /* ----------------------------------------------------- what is to be sent */

@@ -13,7 +13,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "number.h"
-#include "translate/job.h"
+#include "jobs/job.h"
 #include "window/window_private.h"
 
 static unsigned int max_windows = 16384;

@@ -14,7 +14,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/pavo-abi.h>
-#include "window/rcxt.h"
+#include "window/adapter_windows.h"
 
 struct ib_ucontext;
 struct pavo_dev;
@@ -23,35 +23,6 @@ struct pavo_rx;
 struct pavo_fifo_window;
 struct pavo_window_tasks;
 struct seq_file;
-
-/**
- * struct pavo_windows - windows of an adapter.
- * @table:   number -> struct pavo_fifo_window, read under RCU
- * @next:    number that is tried first for a new one
- * @active:  vector of windows that have frames to send, a bit for each number
- * @most:    bits of it
- * @cursor:  where the round robin goes on
- * @workers: transmit workers at work, each for one turn
- * @manager: work manager: hands out what no worker was free for, or the interface
- *           had no room for
- * @rcxts:   RDMA contexts
- * @tasks:   the live view: who is at work, by CPU
- * @closing: pages of windows that are closed and not freed yet
- * @retired: routes of windows that were replaced and not freed yet
- */
-struct pavo_windows {
-	struct xarray table;
-	u32 next;
-	unsigned long *active;
-	u32 most;
-	u32 cursor;
-	atomic_t workers;
-	struct delayed_work manager;
-	struct pavo_rcxt_pool rcxts;
-	struct pavo_window_tasks __percpu *tasks;
-	atomic_long_t closing;
-	atomic_t retired;
-};
 
 int pavo_windows_init(struct pavo_windows *windows);
 /**

@@ -8,9 +8,12 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include "adapter.h"
 #include "compat.h"
-#include "device.h"
 #include "later.h"
+#include "net/net.h"
+#include "rings/mmap.h"
+#include "window/rcxt.h"
 #include "window/window.h"
 
 /**

@@ -16,7 +16,7 @@
 #include "wqe_env.h"
 
 extern "C" {
-#include "translate/pvo.h"
+#include "jobs/pvo.h"
 #include "wire/wire.h"
 }
 

@@ -11,7 +11,7 @@
 #include "fuzz.h"
 
 extern "C" {
-#include "translate/pvo.h"
+#include "jobs/pvo.h"
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include "random.h"
 
 extern "C" {
-#include "translate/atomic.h"
+#include "memory/atomic.h"
 }
 
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 extern "C" {
-#include "translate/key_slot.h"
+#include "memory/key_slot.h"
 }
 
 namespace {

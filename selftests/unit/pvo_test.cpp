@@ -13,7 +13,7 @@
 #include "random.h"
 
 extern "C" {
-#include "translate/pvo.h"
+#include "jobs/pvo.h"
 }
 
 namespace {

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * adapter.h - an adapter: one RDMA device on one network interface, with the table that each
+ * room keeps of its objects, and how many objects there may be.
+ */
+#ifndef PAVO_ADAPTER_H
+#define PAVO_ADAPTER_H
+
+#include <linux/netdevice.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/pavo-abi.h>
+#include "compat.h"
+#include "memory/key_table.h"
+#include "parent.h"
+#include "stats.h"
+#include "window/adapter_windows.h"
+
+/* Limits as reported by query_device; limits.c lowers some when told to. */
+#define PAVO_MAX_SGE 30
+#define PAVO_MAX_INLINE 512
+#define PAVO_MAX_QP_WR 16384
+#define PAVO_MAX_CQE 1048576
+/* Reads and atomics of a peer that can be unanswered at a time. */
+#define PAVO_MAX_RD_ATOMIC 128
+#define PAVO_MAX_DATAGRAM 4096
+#define PAVO_MAX_MSG_SIZE 0x7fffffffu
+#define PAVO_MAX_QP 262144
+#define PAVO_MAX_CQ 262144
+#define PAVO_MAX_PD 65536
+#define PAVO_MAX_AH 262144
+#define PAVO_MAX_SRQ 65536
+#define PAVO_MAX_SRQ_WR 32768
+#define PAVO_MAX_XRCD 65536
+/* An IPv6 group costs its namespace's socket memory that is scarce. */
+#define PAVO_MAX_MCAST_GRP 256
+/* Copies that one packet may cause. */
+#define PAVO_MAX_MCAST_QP_ATTACH 256
+#define PAVO_MAX_TOTAL_MCAST_QP_ATTACH 16384
+
+/* Objects that are counted against their limit. */
+enum pavo_object {
+	PAVO_OBJ_QP,
+	PAVO_OBJ_CQ,
+	PAVO_OBJ_PD,
+	PAVO_OBJ_AH,
+	PAVO_OBJ_MR,
+	PAVO_OBJ_MW,
+	PAVO_OBJ_SRQ,
+	PAVO_OBJ_XRCD,
+	PAVO_OBJ_ATTACH, /* queue pairs to multicast groups */
+	PAVO_OBJ_COUNT,
+};
+
+/**
+ * struct pavo_mcast - multicast groups of an adapter (qp/mcast.c).
+ * @groups: those that have members, by GID
+ * @count:  of them
+ */
+struct pavo_mcast {
+	struct hlist_head groups[64];
+	u32 count;
+};
+
+/**
+ * struct pavo_dev - an adapter: one RDMA device on one network interface.
+ * @ndev:      the interface; set to NULL (RCU) when it goes away, and from
+ *             then on @net may be gone, too
+ * @net:       its namespace, whose sockets are held
+ * @attached:  @ndev and @net are held (main.c)
+ * @gone:      the interface was unregistered
+ * @parent:    above it in sysfs; under adapters_lock of main.c
+ * @port_up:   link state as last reported to users
+ * @link_known: @speed and @width are those of the present link
+ * @tally:     its counters
+ * @bad_pkeys, @bad_qkeys: packets refused for these (PortInfo, IBA 14.2.5.6)
+ * @qps:       QPN -> struct pavo_qp, read under RCU
+ * @srqs:      number -> struct pavo_srq of XRC, read under RCU
+ * @counters:  number -> counters of their own that QPs count in
+ * @mcast:     multicast groups
+ * @keys:      memory keys
+ * @rkm:       keys in use by inbound operations, and their end
+ * @windows:   of processes
+ * @used:      objects in existence, by enum pavo_object (limits.c)
+ * @wq:        work of the QPs' sides that must leave the softirq, bound to CPUs
+ * @end_wq:    ends and events of objects, bound to none
+ * @node:      in adapter.c's table
+ * @list:      in main.c's lists of live and of dead adapters
+ */
+struct pavo_dev {
+	struct ib_device ib;
+	struct net_device __rcu *ndev;
+	netdevice_tracker ndev_tracker;
+	struct pavo_parent parent;
+	struct net *net;
+	bool attached;
+	bool gone;
+	bool port_up;
+	bool link_known;
+	u16 speed;
+	u8 width;
+	struct pavo_tally tally;
+	atomic_t bad_pkeys;
+	atomic_t bad_qkeys;
+	struct xarray qps;
+	struct xarray srqs;
+	struct xarray counters;
+	struct pavo_mcast mcast;
+	struct pavo_key_table keys;
+	struct pavo_rkm rkm;
+	struct pavo_windows windows;
+	atomic_t used[PAVO_OBJ_COUNT];
+	struct workqueue_struct *wq;
+	struct workqueue_struct *end_wq;
+	struct hlist_node node;
+	struct list_head list;
+};
+
+/* Violations of a port are counted in 16 bits and stay at the most there is. */
+static inline void pavo_violation(atomic_t *count)
+{
+	atomic_add_unless(count, 1, U16_MAX);
+}
+
+static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
+{
+	return container_of(ib, struct pavo_dev, ib);
+}
+
+/* adapter.c */
+
+/** pavo_dev_find - the adapter on an interface, NULL if none; RCU read side. */
+struct pavo_dev *pavo_dev_find(const struct net_device *ndev);
+
+/**
+ * pavo_dev_publish - @dev is the adapter on @ndev from now on. pavo_dev_forget() ends that,
+ * also of one that was never published.
+ *
+ * Context: one caller at a time (main.c).
+ */
+void pavo_dev_publish(struct pavo_dev *dev, const struct net_device *ndev);
+void pavo_dev_forget(struct pavo_dev *dev);
+
+/* limits.c */
+
+int pavo_limits_check(void);
+int pavo_limit(enum pavo_object object);
+bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object);
+void pavo_object_give(struct pavo_dev *dev, enum pavo_object object);
+
+#endif /* PAVO_ADAPTER_H */

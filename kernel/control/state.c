@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * state.c - the state machine of QPs (IBA 10.3.1).
+ *
+ * With qp/failure.c the only writer of qp->state, the only one of qp->flow, and the only
+ * reader of qp->events, in which the responder sets bits, too. verbs/qp.c asks for transitions in process
+ * context, one at a time under modify_mutex; both sides report errors from wherever
+ * they are (pavo_qp_error()). A state that the sides act on is entered with both of
+ * them locked, so they never see it half set up; only SQE and Error come at any time,
+ * and they look for the bit.
+ *
+ * Lock order: modify_mutex, requester side, responder side.
+ */
+#include "control/control.h"
+#include "memory/memory.h"
+#include "pavo_trace.h"
+#include "qp/qp.h"
+#include "reached.h"
+#include "requester/requester.h"
+#include "responder/responder.h"
+#include "verbs/verbs.h"
+
+static void pavo_sides_lock(struct pavo_qp *qp) __acquires(&qp->req.side.lock)
+	__acquires(&qp->resp.side.lock)
+{
+	spin_lock_bh(&qp->req.side.lock);
+	spin_lock_bh(&qp->resp.side.lock);
+}
+
+static void pavo_sides_run(struct pavo_qp *qp)
+{
+	pavo_requester_run(qp);
+	pavo_responder_run(qp);
+}
+
+/*
+ * Whoever found a side locked left it something to do and went (side.h), so
+ * they are run after every change; that also does what the change allows.
+ */
+static void pavo_sides_unlock(struct pavo_qp *qp)
+	__releases(&qp->resp.side.lock) __releases(&qp->req.side.lock)
+{
+	spin_unlock_bh(&qp->resp.side.lock);
+	spin_unlock_bh(&qp->req.side.lock);
+	/* pairs with the barriers of those who leave something */
+	smp_mb();
+	pavo_sides_run(qp);
+}
+
+static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = qp->ib.device,
+		.element.qp = &qp->ib,
+		.event = type,
+	};
+
+	if (qp->ib.event_handler)
+		qp->ib.event_handler(&event, qp->ib.qp_context);
+}
+
+/*
+ * What the sides waited for may be over: an owner that looked before and is not out
+ * yet looks again.
+ */
+static void pavo_sides_wake(struct pavo_qp *qp)
+{
+	/* Pairs with the barrier in front of that look. */
+	smp_mb__before_atomic();
+	set_bit(PAVO_REQ_DOORBELL, &qp->req.side.pending);
+	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
+	pavo_sides_run(qp);
+}
+
+static void pavo_qp_work(struct work_struct *work)
+{
+	bool seen = pavo_reached_begin();
+
+	pavo_sides_wake(container_of(work, struct pavo_qp, work));
+	pavo_reached_end(seen);
+}
+
+static void pavo_qp_end_work(struct work_struct *work)
+{
+	struct pavo_qp *qp = container_of(work, struct pavo_qp, end_work);
+	unsigned long events = xchg(&qp->events, 0);
+	unsigned int type;
+
+	pavo_sides_wake(qp);
+	for_each_set_bit(type, &events, BITS_PER_LONG)
+		pavo_qp_raise(qp, type);
+}
+
+void pavo_qp_context_init(struct pavo_qp *qp)
+{
+	qp->state = IB_QPS_RESET;
+	mutex_init(&qp->modify_mutex);
+	INIT_WORK(&qp->work, pavo_qp_work);
+	INIT_WORK(&qp->end_work, pavo_qp_end_work);
+}
+
+/* Those that the QP asked for are over; the sides have no owner. */
+static void forget_invalidations(struct pavo_qp *qp)
+{
+	struct pavo_rkm_request *req = &qp->req.side.inval;
+	struct pavo_rkm_request *resp = &qp->resp.side.inval;
+
+	if (req->state == PAVO_RKM_NONE && resp->state == PAVO_RKM_NONE)
+		return;
+	pavo_rkm_settle(qp->dev);
+	req->state = PAVO_RKM_NONE;
+	resp->state = PAVO_RKM_NONE;
+}
+
+void pavo_qp_reset(struct pavo_qp *qp)
+{
+	struct pavo_flow flow = qp->flow;
+	bool has_flow;
+
+	pavo_sides_lock(qp);
+	trace_pavo_state(qp, qp->state, IB_QPS_RESET);
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	pavo_requester_reset(qp);
+	pavo_responder_reset(qp);
+	has_flow = qp->has_flow;
+	qp->has_flow = false;
+	pavo_sides_unlock(qp);
+
+	/* A fault that is served goes on without the queue pair. */
+	pavo_fault_detach(&qp->req.side);
+	pavo_fault_detach(&qp->resp.side);
+	if (has_flow)
+		pavo_flow_destroy(&flow);
+	forget_invalidations(qp);
+	xchg(&qp->events, 0);
+	/* what was not polled names WQEs that are no more */
+	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);
+	pavo_cq_forget(qp->recv_cq, qp->ib.qp_num);
+}
+
+void pavo_qp_remove(struct pavo_qp *qp)
+{
+	pavo_qp_forget(qp);
+	mutex_lock(&qp->modify_mutex);
+	pavo_qp_reset(qp);
+	mutex_unlock(&qp->modify_mutex);
+	/* Its slots are empty. */
+	pavo_rkm_remove(qp);
+	synchronize_rcu_expedited();
+	/* In this order: timers leave things to the works. */
+	hrtimer_cancel(&qp->req.hrtimer);
+	hrtimer_cancel(&qp->resp.pause);
+	cancel_work_sync(&qp->end_work);
+	cancel_work_sync(&qp->work);
+}
+
+/* Replace the flow by one for the present attributes. */
+static int pavo_qp_set_flow(struct pavo_qp *qp)
+{
+	struct pavo_flow old, new;
+	bool had_flow;
+	int err;
+
+	err = pavo_flow_init(&new, qp->dev, &qp->attr.ah, qp->ib.qp_num,
+			     qp->attr.dest_qpn, true);
+	if (err)
+		return err;
+	pavo_sides_lock(qp);
+	had_flow = qp->has_flow;
+	old = qp->flow;
+	qp->flow = new;
+	qp->has_flow = true;
+	pavo_sides_unlock(qp);
+	if (had_flow)
+		pavo_flow_destroy(&old);
+	return 0;
+}
+
+/*
+ * Enter @next with both sides locked; fails if an error was faster.
+ * @tell_drained: SQD: SQ_DRAINED is asked for. If nothing is under way the
+ * requester finds that out as soon as it is run, else when the last answer
+ * comes.
+ */
+static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
+			 bool tell_drained)
+{
+	bool ok;
+
+	pavo_sides_lock(qp);
+	if (from == IB_QPS_RTR && next == IB_QPS_RTS)
+		pavo_requester_ready(qp);
+	else if (from == IB_QPS_SQD && next == IB_QPS_SQD)
+		pavo_requester_patience(qp);
+	else if (from == IB_QPS_SQE)
+		pavo_requester_recover(qp);
+	ok = cmpxchg(&qp->state, from, next) == from;
+	if (ok && from != next)
+		trace_pavo_state(qp, from, next);
+	if (from != next)
+		qp->req.tell_drained = ok && tell_drained;
+	pavo_sides_unlock(qp);
+	return ok ? 0 : -EINVAL;
+}
+
+/* Attributes have been checked and applied. */
+static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
+			const struct ib_qp_attr *attr, int mask)
+{
+	bool tell_drained;
+	int err = 0;
+
+	switch (next) {
+	case IB_QPS_RESET:
+		pavo_qp_reset(qp);
+		return 0;
+	case IB_QPS_ERR:
+		/* tried again if a side was faster with SQE */
+		while (from != IB_QPS_ERR && !pavo_qp_to_error(qp, from))
+			from = pavo_qp_state(qp);
+		pavo_sides_run(qp);
+		return 0;
+	}
+
+	if (mask & IB_QP_AV && !pavo_is_datagram(qp)) {
+		err = pavo_qp_set_flow(qp);
+		if (err)
+			return err;
+	}
+	if (next == IB_QPS_RTR)
+		err = pavo_responder_ready(qp);
+	else if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		err = pavo_responder_resize(qp);
+	/* In SQD some are what the requester goes by. */
+	if (err || (from == next && from != IB_QPS_SQD))
+		return err;
+	tell_drained = next == IB_QPS_SQD &&
+		       (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
+		       attr->en_sqd_async_notify;
+	return pavo_qp_enter(qp, from, next, tell_drained);
+}
+
+static int pavo_qp_modify_locked(struct pavo_qp *qp,
+				 const struct ib_qp_attr *attr, int mask)
+{
+	int cur = pavo_qp_state(qp);
+	int next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	struct pavo_qp_attrs old = qp->attr;
+	int err;
+
+	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
+		return -EINVAL;
+	if (!ib_modify_qp_is_ok(cur, next, qp->ib.qp_type, mask))
+		return -EINVAL;
+	err = pavo_attr_check(qp, attr, mask);
+	if (err)
+		return err;
+	pavo_attr_apply(qp, attr, mask);
+	err = pavo_qp_move(qp, cur, next, attr, mask);
+	if (err)
+		qp->attr = old;
+	return err;
+}
+
+int pavo_qp_modify(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask)
+{
+	int err;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	mutex_lock(&qp->modify_mutex);
+	err = pavo_qp_modify_locked(qp, attr, mask);
+	mutex_unlock(&qp->modify_mutex);
+	return err;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * demux.c - which window, group or side of a queue pair gets an arriving packet.
+ *
+ * Called by the network stack through the sockets of net/, which check the packet first.
+ */
+#include <linux/if_vlan.h>
+#include <linux/udp.h>
+#include "demux.h"
+#include "net/net.h"
+#include "pavo_trace.h"
+#include "qp/mcast.h"
+#include "qp/qp.h"
+#include "reached.h"
+#include "requester/requester.h"
+#include "responder/responder.h"
+#include "window/window.h"
+
+/* The number of no QP: the packet is for those in its multicast group. */
+#define PAVO_MCAST_QPN 0xffffff
+
+static bool service_fits(const struct pavo_qp *qp, u8 opcode,
+			    const struct pavo_op_info *info)
+{
+	bool request = info->flags & PAVO_OPF_REQUEST;
+
+	if (pavo_opcode_service(opcode) != pavo_service(qp))
+		return false;
+	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);
+}
+
+/* The states that a side takes packets in; acquired with what they rest on. */
+static bool state_takes(const struct pavo_qp *qp, bool request)
+{
+	/* pairs with the atomic in pavo_qp_enter() */
+	int state = smp_load_acquire(&qp->state);
+
+	switch (state) {
+	case IB_QPS_RTR:
+		return request;
+	case IB_QPS_RTS:
+	case IB_QPS_SQD:
+	case IB_QPS_SQE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Who gets a datagram is told its VLAN. The interface it came by may be gone
+ * when a backlog is drained, so what it took off is put back.
+ */
+static void keep_vlan(struct sk_buff *skb)
+{
+	if (is_vlan_dev(skb->dev))
+		__vlan_hwaccel_put_tag(skb, vlan_dev_vlan_proto(skb->dev),
+				       vlan_dev_vlan_id(skb->dev));
+}
+
+static bool accept(struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+	bool to_group;
+
+	if (unlikely(!service_fits(qp, pkt->opcode, pkt->info))) {
+		pavo_count(qp, rx_drop_service);
+		return false;
+	}
+	if (unlikely(!pavo_pkey_ok(pkt->pkey, PAVO_PKEY_DEFAULT))) {
+		pavo_count(qp, rx_drop_pkey);
+		pavo_violation(&qp->dev->bad_pkeys);
+		return false;
+	}
+	if (unlikely(!state_takes(qp,
+				       pkt->info->flags & PAVO_OPF_REQUEST))) {
+		pavo_count(qp, rx_drop_state);
+		return false;
+	}
+	if (qp->has_flow && unlikely(!pavo_flow_match(&qp->flow, rx))) {
+		pavo_count(qp, rx_drop_address);
+		return false;
+	}
+	if (!pavo_is_datagram(qp))
+		return true;
+	/* one to a group names no QP, and one to a QP is sent to its address */
+	to_group = pkt->dqpn == PAVO_MCAST_QPN;
+	if (unlikely(pavo_rx_multicast(rx) != to_group)) {
+		pavo_count(qp, rx_drop_qpn);
+		return false;
+	}
+	keep_vlan(rx->skb);
+	return true;
+}
+
+static void count_packet(const struct pavo_tally *tally,
+			 const struct pavo_rx *rx)
+{
+	pavo_tally_add(tally, rx_packets, 1);
+	pavo_tally_add(tally, rx_bytes, rx->skb->len - sizeof(struct udphdr));
+}
+
+/* One copy; the responder takes it as if it had come alone. */
+static void deliver_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	struct pavo_rx copy = *rx;
+
+	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
+	copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
+	if (!copy.skb)
+		pavo_count(rx->dev, rx_drop_no_memory);
+	else if (accept(qp, &copy))
+		pavo_responder_receive(qp, &copy);
+	else
+		kfree_skb(copy.skb);
+}
+
+static void deliver_to_group(struct pavo_rx *rx)
+{
+	struct in6_addr gid;
+
+	pavo_rx_dgid(rx, &gid);
+	if (pavo_mcast_for_each(rx->dev, &gid, deliver_copy, rx)) {
+		consume_skb(rx->skb);
+		return;
+	}
+	pavo_count(rx->dev, rx_drop_qpn);
+	kfree_skb(rx->skb);
+}
+
+/* Hand a checked packet to a window, to a group, or to the side of the QP that it is for. */
+static void deliver(struct pavo_rx *rx)
+{
+	struct pavo_qp *qp;
+
+	rcu_read_lock();
+	if (rx->pkt.info->flags & PAVO_OPF_WETH) {
+		count_packet(&rx->dev->tally, rx);
+		pavo_window_receive(rx);
+		goto out;
+	}
+	if (unlikely(rx->pkt.dqpn == PAVO_MCAST_QPN)) {
+		count_packet(&rx->dev->tally, rx);
+		deliver_to_group(rx);
+		goto out;
+	}
+	qp = pavo_qp_find(rx->dev, rx->pkt.dqpn);
+	count_packet(qp ? &qp->tally : &rx->dev->tally, rx);
+	if (qp)
+		trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
+	if (unlikely(!qp)) {
+		pavo_count(rx->dev, rx_drop_qpn);
+		kfree_skb(rx->skb);
+	} else if (unlikely(!accept(qp, rx))) {
+		kfree_skb(rx->skb);
+	} else if (rx->pkt.info->flags & PAVO_OPF_REQUEST) {
+		pavo_responder_receive(qp, rx);
+	} else {
+		pavo_requester_receive(qp, rx);
+	}
+out:
+	rcu_read_unlock();
+}
+
+int pavo_demux_receive(struct sock *sk, struct sk_buff *skb)
+{
+	bool seen = pavo_reached_begin();
+	struct pavo_rx rx;
+
+	if (pavo_rx_take(&rx, skb))
+		deliver(&rx);
+	pavo_reached_end(seen);
+	return 0;
+}

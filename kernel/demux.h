@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * demux.h - where packets come in.
+ */
+#ifndef PAVO_DEMUX_H
+#define PAVO_DEMUX_H
+
+struct sk_buff;
+struct sock;
+
+/**
+ * pavo_demux_receive - a datagram to the RoCEv2 port; consumes @skb.
+ *
+ * Context: softirq, RCU read side. Return: 0, which tells the socket that it was taken.
+ */
+int pavo_demux_receive(struct sock *sk, struct sk_buff *skb);
+
+#endif /* PAVO_DEMUX_H */

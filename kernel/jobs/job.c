@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * job.c - jobs: slots, members, and the buffers that are mapped for them.
+ *
+ * Called by verbs/job_methods.c in process context. Owns the members of a job and which of its
+ * members use a buffer; where entries go is tce.c's, which pages are the same is
+ * pin.c's.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/overflow.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
+#include <linux/seq_file.h>
+#include <linux/siphash.h>
+#include <linux/slab.h>
+#include "later.h"
+#include "jobs/job.h"
+#include "memory/pin.h"
+#include "jobs/tce.h"
+#include "payer.h"
+
+static unsigned int jobs_per_user = 2;
+module_param(jobs_per_user, uint, 0644);
+MODULE_PARM_DESC(jobs_per_user,
+		 "job slots that a user without CAP_SYS_RESOURCE may have (2)");
+
+/**
+ * struct pavo_job - a job on this machine.
+ * @id:       JOBID
+ * @slot:     its tables
+ * @uid:      whose it is
+ * @payer:    the user that it counts for
+ * @key:      secret of its members
+ * @limit:    bytes that may be mapped at a time; 0: any number
+ * @members:  who reserved it or joined; under jobs_mutex
+ * @users:    those and uses of buffers: the job ends with the last; likewise
+ * @mutex:    all below, and the tables of the slot
+ * @buffers:  mapped ones
+ * @pages:    of all of them
+ * @mappings: uses of them
+ * @shared:   how often a buffer was found mapped already
+ */
+struct pavo_job {
+	u32 id;
+	unsigned int slot;
+	kuid_t uid;
+	kuid_t payer;
+	u64 key;
+	u64 limit;
+	unsigned int members;
+	unsigned int users;
+	struct mutex mutex; /* all below */
+	struct list_head buffers;
+	u64 pages;
+	u64 mappings;
+	u64 shared;
+};
+
+/**
+ * struct buffer - pages that are mapped for a job.
+ * @list:  in its job's
+ * @pin:   keeps them; its tag is this
+ * @run:   their entries
+ * @users: struct use, at least one
+ */
+struct buffer {
+	struct list_head list;
+	struct pavo_pin *pin;
+	struct pavo_tce_run run;
+	struct list_head users;
+};
+
+/**
+ * struct use - what pavo_job_map() gives.
+ * @mapping: what others see of it
+ * @list:    in its buffer's
+ * @job:     keeps it from ending
+ * @buffer:  what is used
+ * @mm:      of the process that asked; held by mmgrab()
+ */
+struct use {
+	struct pavo_mapping mapping;
+	struct list_head list;
+	struct pavo_job *job;
+	struct buffer *buffer;
+	struct mm_struct *mm;
+};
+
+static DEFINE_MUTEX(jobs_mutex); /* jobs, and members of each */
+static struct pavo_job *jobs[PAVO_TCE_TABLES];
+
+int pavo_jobs_init(void)
+{
+	int err;
+
+	err = pavo_tce_init();
+	return err ?: pavo_pin_init();
+}
+
+void pavo_jobs_exit(void)
+{
+	pavo_pin_exit();
+}
+
+/* ------------------------------------------------------------ membership */
+
+static struct pavo_job *find_job(u32 id)
+{
+	unsigned int i;
+
+	for (i = 0; i < pavo_tce_slots(); i++)
+		if (jobs[i] && jobs[i]->id == id)
+			return jobs[i];
+	return NULL;
+}
+
+static int free_slot(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < pavo_tce_slots(); i++)
+		if (!jobs[i])
+			return i;
+	return -ENOSPC;
+}
+
+static bool has_too_many(kuid_t payer)
+{
+	unsigned int i, n = 0;
+
+	if (capable(CAP_SYS_RESOURCE))
+		return false;
+	for (i = 0; i < pavo_tce_slots(); i++)
+		if (jobs[i] && uid_eq(jobs[i]->payer, payer))
+			n++;
+	return n >= READ_ONCE(jobs_per_user);
+}
+
+/* A slot for that job, or why it gets none. Mutex held. */
+static int slot_for(u32 id)
+{
+	if (find_job(id))
+		return -EEXIST;
+	if (has_too_many(pavo_payer()))
+		return -EDQUOT;
+	return free_slot();
+}
+
+/* Return: its slot, or why it has none. */
+static int take_slot(struct pavo_job *job)
+{
+	int slot;
+
+	mutex_lock(&jobs_mutex);
+	slot = slot_for(job->id);
+	if (slot >= 0) {
+		job->slot = slot;
+		jobs[slot] = job;
+		pavo_tce_give(slot, job->id);
+	}
+	mutex_unlock(&jobs_mutex);
+	return slot;
+}
+
+struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit)
+{
+	struct pavo_job *job;
+	int slot;
+
+	if (!id)
+		return ERR_PTR(-EINVAL);
+	job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+	if (!job)
+		return ERR_PTR(-ENOMEM);
+	job->id = id;
+	job->uid = current_euid();
+	job->payer = pavo_payer();
+	job->key = key;
+	job->limit = limit;
+	job->members = 1;
+	job->users = 1;
+	mutex_init(&job->mutex);
+	INIT_LIST_HEAD(&job->buffers);
+
+	slot = take_slot(job);
+	/* One may be kept by windows that are closed and not quite gone. */
+	if (slot < 0 && pavo_later_pending()) {
+		pavo_later_settle();
+		slot = take_slot(job);
+	}
+	if (slot >= 0)
+		return job;
+	mutex_destroy(&job->mutex);
+	kfree(job);
+	return ERR_PTR(slot);
+}
+
+struct pavo_job *pavo_job_join(u32 id, u64 key)
+{
+	struct pavo_job *job;
+
+	mutex_lock(&jobs_mutex);
+	job = find_job(id);
+	if (!job)
+		job = ERR_PTR(-ENOENT);
+	else if (!uid_eq(job->uid, current_euid()) || job->key != key)
+		job = ERR_PTR(-EACCES);
+	if (!IS_ERR(job)) {
+		job->members++;
+		job->users++;
+	}
+	mutex_unlock(&jobs_mutex);
+	return job;
+}
+
+/* One user less, and perhaps one member. The last ends the job. */
+static void leave(struct pavo_job *job, unsigned int members)
+{
+	bool last;
+
+	mutex_lock(&jobs_mutex);
+	job->members -= members;
+	last = !--job->users;
+	if (last) {
+		pavo_tce_take(job->slot);
+		jobs[job->slot] = NULL;
+	}
+	mutex_unlock(&jobs_mutex);
+	if (!last)
+		return;
+	WARN_ON(!list_empty(&job->buffers));
+	mutex_destroy(&job->mutex);
+	kfree(job);
+}
+
+void pavo_job_leave(struct pavo_job *job)
+{
+	leave(job, 1);
+}
+
+void pavo_job_use(struct pavo_job *job)
+{
+	mutex_lock(&jobs_mutex);
+	job->users++;
+	mutex_unlock(&jobs_mutex);
+}
+
+void pavo_job_unuse(struct pavo_job *job)
+{
+	leave(job, 0);
+}
+
+u32 pavo_job_id(const struct pavo_job *job)
+{
+	return job->id;
+}
+
+kuid_t pavo_job_user(const struct pavo_job *job)
+{
+	return job->payer;
+}
+
+u64 pavo_job_window_key(const struct pavo_job *job)
+{
+	/* The same on all machines; it does not tell the key of the job. */
+	const siphash_key_t secret = { { job->key, ~job->key } };
+
+	return siphash_1u32(job->id, &secret);
+}
+
+/* --------------------------------------------------------------- buffers */
+
+static bool within_limit(const struct pavo_job *job, unsigned long npages)
+{
+	return !job->limit || job->pages + npages <= job->limit >> PAGE_SHIFT;
+}
+
+/* Map the pages of @pin. Job locked. */
+static struct buffer *new_buffer(struct pavo_job *job, struct pavo_pin *pin)
+{
+	struct buffer *buffer;
+	int err;
+
+	if (!within_limit(job, pin->key.npages))
+		return ERR_PTR(-EDQUOT);
+	buffer = kzalloc(sizeof(*buffer), GFP_KERNEL_ACCOUNT);
+	if (!buffer)
+		return ERR_PTR(-ENOMEM);
+	err = pavo_tce_map(job->slot, pin->pages, pin->key.npages,
+			   &buffer->run);
+	if (err) {
+		kfree(buffer);
+		return ERR_PTR(err);
+	}
+	buffer->pin = pin;
+	INIT_LIST_HEAD(&buffer->users);
+	list_add_tail(&buffer->list, &job->buffers);
+	pin->tag = buffer;
+	job->pages += pin->key.npages;
+	return buffer;
+}
+
+/* It has no user any more. Job locked. */
+static void end_buffer(struct pavo_job *job, struct buffer *buffer)
+{
+	pavo_tce_unmap(&buffer->run);
+	list_del(&buffer->list);
+	buffer->pin->tag = NULL;
+	job->pages -= buffer->pin->key.npages;
+	kfree(buffer);
+}
+
+/* One more user of the pages of @pin. Job locked. */
+static int begin_use(struct pavo_job *job, struct use *use,
+		     struct pavo_pin *pin, u64 start)
+{
+	struct buffer *buffer = pin->tag;
+
+	use->mapping.shared = buffer;
+	if (buffer) {
+		job->shared++;
+	} else {
+		buffer = new_buffer(job, pin);
+		if (IS_ERR(buffer))
+			return PTR_ERR(buffer);
+	}
+	list_add_tail(&use->list, &buffer->users);
+	job->mappings++;
+	use->buffer = buffer;
+	use->mapping.pvo = buffer->run.pvo + offset_in_page(start);
+	use->mapping.shift = buffer->run.shift;
+	return 0;
+}
+
+/* By the calling process. */
+static struct use *new_use(struct pavo_job *job)
+{
+	struct use *use = kzalloc(sizeof(*use), GFP_KERNEL_ACCOUNT);
+
+	if (!use)
+		return NULL;
+	pavo_job_use(job);
+	use->job = job;
+	use->mm = current->mm;
+	mmgrab(use->mm);
+	return use;
+}
+
+static void free_use(struct use *use)
+{
+	struct pavo_job *job = use->job;
+
+	mmdrop(use->mm);
+	kfree(use);
+	pavo_job_unuse(job);
+}
+
+struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length)
+{
+	struct pavo_pin *pin;
+	struct use *use;
+	u64 end;
+	int err;
+
+	if (!length || length > PAVO_PVO_OFFSET_MASK ||
+	    check_add_overflow(start, length - 1, &end) || end > ULONG_MAX)
+		return ERR_PTR(-EINVAL);
+	use = new_use(job);
+	if (!use)
+		return ERR_PTR(-ENOMEM);
+	pin = pavo_pin(job, start, length, true);
+	if (IS_ERR(pin)) {
+		free_use(use);
+		return ERR_CAST(pin);
+	}
+	mutex_lock(&job->mutex);
+	err = begin_use(job, use, pin, start);
+	mutex_unlock(&job->mutex);
+	if (err) {
+		pavo_unpin(pin, use->mm);
+		free_use(use);
+		return ERR_PTR(err);
+	}
+	return &use->mapping;
+}
+
+void pavo_job_unmap(struct pavo_mapping *mapping)
+{
+	struct use *use = container_of(mapping, struct use, mapping);
+	struct buffer *buffer = use->buffer;
+	struct pavo_pin *pin = buffer->pin;
+	struct pavo_job *job = use->job;
+
+	mutex_lock(&job->mutex);
+	list_del(&use->list);
+	job->mappings--;
+	if (list_empty(&buffer->users))
+		end_buffer(job, buffer);
+	mutex_unlock(&job->mutex);
+	pavo_unpin(pin, use->mm);
+	free_use(use);
+}
+
+enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,
+				    u64 length)
+{
+	enum pavo_pvo_result result;
+
+	rcu_read_lock();
+	result = pavo_pvo_check(pavo_tce_tables, job->id, pvo, length);
+	rcu_read_unlock();
+	return result;
+}
+
+/* --------------------------------------------------------------- looking */
+
+void pavo_job_query(struct pavo_job *job, struct pavo_job_info *info)
+{
+	struct buffer *buffer;
+
+	memset(info, 0, sizeof(*info));
+	mutex_lock(&job->mutex);
+	info->id = job->id;
+	info->slot = job->slot;
+	info->limit = job->limit;
+	info->pinned = job->pages << PAGE_SHIFT;
+	info->mappings = job->mappings;
+	info->shared = job->shared;
+	list_for_each_entry(buffer, &job->buffers, list)
+		info->buffers++;
+	mutex_unlock(&job->mutex);
+	mutex_lock(&jobs_mutex);
+	info->members = job->members;
+	mutex_unlock(&jobs_mutex);
+}
+
+static void show_job(struct seq_file *file, struct pavo_job *job)
+{
+	unsigned int i;
+
+	mutex_lock(&job->mutex);
+	seq_printf(file, "slot %u job %u uid %u members %u mappings %llu",
+		   job->slot, job->id,
+		   from_kuid_munged(&init_user_ns, job->uid), job->members,
+		   job->mappings);
+	seq_printf(file, " shared %llu pinned %llu limit %llu\n", job->shared,
+		   job->pages << PAGE_SHIFT, job->limit);
+	for (i = 0; i < pavo_tce_slot_tables(); i++) {
+		struct pavo_tce_use use = pavo_tce_use(job->slot, i);
+
+		seq_printf(file, "  table %u pages of %lu entries %u of %u\n",
+			   use.table, 1ul << use.shift, use.used, use.entries);
+	}
+	mutex_unlock(&job->mutex);
+}
+
+int pavo_jobs_show(struct seq_file *file, void *data)
+{
+	struct pavo_pin_totals totals;
+	unsigned int i;
+
+	pavo_pin_totals(&totals);
+	seq_printf(file, "pins %llu pages %llu uses %llu\n", totals.pins,
+		   totals.pages, totals.uses);
+	mutex_lock(&jobs_mutex);
+	for (i = 0; i < pavo_tce_slots(); i++)
+		if (jobs[i])
+			show_job(file, jobs[i]);
+	mutex_unlock(&jobs_mutex);
+	return 0;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pvo_copy.c - bytes into and out of memory that PVOs name.
+ *
+ * Called by window/ for each packet of RDMA, in the RCU section in which it is dealt
+ * with: what is unmapped meanwhile stays pinned until that is over. Every page is
+ * translated when it is touched.
+ */
+#include <linux/highmem.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include "jobs/job.h"
+#include "jobs/tce.h"
+#include "memory/memory.h"
+#include "net/net.h"
+
+bool pavo_copy_reads = true;
+module_param_named(copy_reads, pavo_copy_reads, bool, 0644);
+MODULE_PARM_DESC(copy_reads,
+		 "what peers read is copied, not attached by page (Y)");
+
+/* Payload up to this is copied into the head of a packet, in any case. */
+#define HEAD_MOST 256u
+
+/* The page of one byte, and how much of it may be used from there on. */
+static enum pavo_pvo_result page_of(u32 job, u64 pvo, struct page **page,
+				    unsigned int *offset, unsigned int *left)
+{
+	struct pavo_pvo_place place;
+	enum pavo_pvo_result result;
+
+	result = pavo_pvo_translate(pavo_tce_tables, job, pvo, &place);
+	if (result)
+		return result;
+	*page = pfn_to_page(place.real >> PAGE_SHIFT);
+	*offset = offset_in_page(place.real);
+	*left = min_t(u64, place.left, PAGE_SIZE - *offset);
+	return PAVO_PVO_OK;
+}
+
+enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
+				       struct sk_buff *skb, unsigned int from,
+				       unsigned int len)
+{
+	unsigned int offset, left, n;
+	enum pavo_pvo_result result;
+	struct page *page;
+
+	result = pavo_pvo_check(pavo_tce_tables, pavo_job_id(job), pvo, len);
+	for (; !result && len; pvo += n, from += n, len -= n) {
+		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
+		if (result)
+			break;
+		n = min(len, left);
+		/* It was parsed, so it has all that its header speaks of. */
+		WARN_ON_ONCE(pavo_page_from_skb(page, offset, skb, from, n));
+	}
+	return result;
+}
+
+/* One piece of payload; false: no memory. */
+static bool add_piece(struct sk_buff *skb, struct page *page,
+		      unsigned int offset, unsigned int n, bool copy)
+{
+	void *room;
+
+	if (!copy && pavo_tx_add_page(skb, page, offset, n))
+		return true;
+	room = pavo_tx_put(skb, n);
+	if (room)
+		memcpy_from_page(room, page, offset, n);
+	return room;
+}
+
+int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
+		    unsigned int len, bool copy)
+{
+	enum pavo_pvo_result result;
+	unsigned int offset, left, n;
+	struct page *page;
+
+	copy |= pavo_job_head(len) == len;
+	for (; len; pvo += n, len -= n) {
+		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
+		if (result)
+			return result;
+		n = min(len, left);
+		if (!add_piece(skb, page, offset, n, copy))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+unsigned int pavo_job_head(unsigned int len)
+{
+	return len <= HEAD_MOST ? len : 0;
+}

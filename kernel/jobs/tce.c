@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * tce.c - the TCE tables of this machine: memory of the tables, places in them,
+ * keys. Called by job.c, which lets one in at a time for each slot; packets read
+ * entries under RCU (pvo.c).
+ *
+ * Keys go round, from a random start that is chosen when the module is loaded and
+ * never again: a PVO of an earlier region, job or load does not fit what is in its
+ * place now.
+ */
+#include <linux/bitmap.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/vmalloc.h>
+#include "jobs/tce.h"
+
+#define KEYS ((1u << PAVO_PVO_KEY_BITS) - 1) /* 1 to that */
+#define SMALL_SHIFT PAGE_SHIFT
+#define MEDIUM_SHIFT 16
+#define LARGE_SHIFT 24
+
+static unsigned int job_slots = 5;
+module_param(job_slots, uint, 0444);
+MODULE_PARM_DESC(job_slots, "jobs that may have TCE tables at a time (5)");
+
+static unsigned int job_large_tables = 4;
+module_param(job_large_tables, uint, 0444);
+MODULE_PARM_DESC(job_large_tables,
+		 "tables of 64 KiB or 16 MiB pages for each job (4)");
+
+static unsigned int job_small_tables = 2;
+module_param(job_small_tables, uint, 0444);
+MODULE_PARM_DESC(job_small_tables, "tables of 4 KiB pages for each job (2)");
+
+static unsigned int tce_large_entries = 1 << 16;
+module_param(tce_large_entries, uint, 0444);
+MODULE_PARM_DESC(tce_large_entries,
+		 "pages that a table of large pages can hold (65536)");
+
+static unsigned int tce_small_entries = 1 << 20;
+module_param(tce_small_entries, uint, 0444);
+MODULE_PARM_DESC(tce_small_entries,
+		 "pages that a table of small pages can hold (1048576)");
+
+/**
+ * struct space - what is behind a table.
+ * @tce:   its entries; NULL until the first is needed
+ * @used:  bit map of them
+ * @in_use: how many
+ * @next_key: of the next region
+ */
+struct space {
+	u64 *tce;
+	unsigned long *used;
+	u32 in_use;
+	u32 next_key;
+};
+
+struct pavo_tce_table pavo_tce_tables[PAVO_TCE_TABLES];
+static struct space spaces[PAVO_TCE_TABLES];
+
+unsigned int pavo_tce_slots(void)
+{
+	return job_slots;
+}
+
+unsigned int pavo_tce_slot_tables(void)
+{
+	return job_large_tables + job_small_tables;
+}
+
+/* Large tables come first in a slot. */
+static bool is_large(unsigned int index)
+{
+	return index < job_large_tables;
+}
+
+static u32 entries_of(unsigned int index)
+{
+	return is_large(index) ? tce_large_entries : tce_small_entries;
+}
+
+int pavo_tce_init(void)
+{
+	const u64 bytes = PAVO_PVO_OFFSET_MASK + 1;
+	unsigned int i;
+
+	if (!job_small_tables || job_small_tables > PAVO_TCE_TABLES ||
+	    job_large_tables > PAVO_TCE_TABLES ||
+	    job_slots > PAVO_TCE_TABLES / pavo_tce_slot_tables()) {
+		pr_err("job_slots * (job_large_tables + job_small_tables) must not be more than 32, and a slot needs a small table\n");
+		return -EINVAL;
+	}
+	if (!tce_small_entries || tce_small_entries > bytes >> SMALL_SHIFT ||
+	    !tce_large_entries || tce_large_entries > bytes >> LARGE_SHIFT) {
+		pr_err("tce_small_entries must be 1 to 2^30, tce_large_entries 1 to 2^18\n");
+		return -EINVAL;
+	}
+	for (i = 0; i < PAVO_TCE_TABLES; i++)
+		spaces[i].next_key = 1 + get_random_u32() % KEYS;
+	return 0;
+}
+
+void pavo_tce_give(unsigned int slot, u32 job)
+{
+	unsigned int i, table = slot * pavo_tce_slot_tables();
+
+	for (i = 0; i < pavo_tce_slot_tables(); i++, table++) {
+		pavo_tce_tables[table].shift = is_large(i) ? LARGE_SHIFT :
+							     SMALL_SHIFT;
+		/* Pairs with table_of() in pvo.c. */
+		smp_store_release(&pavo_tce_tables[table].job, job);
+	}
+}
+
+void pavo_tce_take(unsigned int slot)
+{
+	unsigned int first = slot * pavo_tce_slot_tables();
+	unsigned int end = first + pavo_tce_slot_tables(), i;
+
+	for (i = first; i < end; i++)
+		WRITE_ONCE(pavo_tce_tables[i].job, 0);
+	synchronize_rcu_expedited();
+	for (i = first; i < end; i++) {
+		WARN_ON(spaces[i].in_use);
+		pavo_tce_tables[i].count = 0;
+		pavo_tce_tables[i].tce = NULL;
+		vfree(spaces[i].tce);
+		kvfree(spaces[i].used);
+		spaces[i].tce = NULL;
+		spaces[i].used = NULL;
+	}
+}
+
+/* Do these pages make up one that is 1 << @shift large? */
+static bool is_page(struct page **pages, u8 shift)
+{
+	unsigned long pfn = page_to_pfn(pages[0]);
+	unsigned long i, n = 1ul << (shift - PAGE_SHIFT);
+
+	if (!IS_ALIGNED(pfn, n))
+		return false;
+	for (i = 1; i < n; i++)
+		if (page_to_pfn(pages[i]) != pfn + i)
+			return false;
+	return true;
+}
+
+/* Do all of them come in pages of that size? */
+static bool come_in(struct page **pages, unsigned long npages, u8 shift)
+{
+	unsigned long i, n = 1ul << (shift - PAGE_SHIFT);
+
+	if (npages % n)
+		return false;
+	for (i = 0; i < npages; i += n)
+		if (!is_page(pages + i, shift))
+			return false;
+	return true;
+}
+
+/*
+ * Can entries of that size be in this table? An empty one changes its size. Who reads
+ * it by the old one finds nothing in it as long as that takes: an entry of 64 KiB taken
+ * for one of 16 MiB would let him reach far behind it. Keys can be guessed.
+ */
+static bool takes(unsigned int table, unsigned int index, u8 shift)
+{
+	struct pavo_tce_table *t = &pavo_tce_tables[table];
+	bool small = shift == SMALL_SHIFT;
+
+	if (is_large(index) == small)
+		return false;
+	if (t->shift == shift)
+		return true;
+	if (spaces[table].in_use)
+		return false;
+	WRITE_ONCE(t->shift, shift);
+	synchronize_rcu_expedited();
+	return true;
+}
+
+/* Memory for the table, if it has none yet. */
+static int equip(unsigned int table, u32 entries)
+{
+	struct space *space = &spaces[table];
+
+	if (space->tce)
+		return 0;
+	space->used = kvcalloc(BITS_TO_LONGS(entries), sizeof(long),
+			       GFP_KERNEL_ACCOUNT);
+	space->tce = __vmalloc(array_size(entries, sizeof(*space->tce)),
+			       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!space->used || !space->tce) {
+		kvfree(space->used);
+		vfree(space->tce);
+		space->used = NULL;
+		space->tce = NULL;
+		return -ENOMEM;
+	}
+	pavo_tce_tables[table].tce = space->tce;
+	/* Pairs with entry_of() in pvo.c. */
+	smp_store_release(&pavo_tce_tables[table].count, entries);
+	return 0;
+}
+
+static u32 next_key(struct space *space)
+{
+	u32 key = space->next_key;
+
+	space->next_key = key == KEYS ? 1 : key + 1;
+	return key;
+}
+
+/* The first place in the table that is free. False: there is none. */
+static bool reserve(unsigned int table, u32 count, struct pavo_tce_run *run)
+{
+	struct pavo_tce_table *t = &pavo_tce_tables[table];
+	struct space *space = &spaces[table];
+	unsigned long at;
+
+	at = bitmap_find_next_zero_area(space->used, t->count, 0, count, 0);
+	if (at >= t->count)
+		return false;
+	bitmap_set(space->used, at, count);
+	space->in_use += count;
+	*run = (struct pavo_tce_run){
+		.pvo = pavo_pvo(next_key(space), table, (u64)at << t->shift),
+		.table = table,
+		.first = at,
+		.count = count,
+		.shift = t->shift,
+	};
+	return true;
+}
+
+static int place(unsigned int slot, u8 shift, unsigned long count,
+		 struct pavo_tce_run *run)
+{
+	unsigned int i, table = slot * pavo_tce_slot_tables();
+	int err;
+
+	for (i = 0; i < pavo_tce_slot_tables(); i++, table++) {
+		if (count > entries_of(i) || !takes(table, i, shift))
+			continue;
+		err = equip(table, entries_of(i));
+		if (err)
+			return err;
+		if (reserve(table, count, run))
+			return 0;
+	}
+	return -ENOSPC;
+}
+
+static void write(const struct pavo_tce_run *run, struct page **pages)
+{
+	u64 *tce = spaces[run->table].tce + run->first;
+	unsigned int step = run->shift - PAGE_SHIFT;
+	u32 i;
+
+	for (i = 0; i < run->count; i++)
+		WRITE_ONCE(tce[i],
+			   pavo_tce(run->pvo,
+				    page_to_phys(pages[(u64)i << step])));
+}
+
+int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
+		 struct pavo_tce_run *run)
+{
+	static const u8 shifts[] = { LARGE_SHIFT, MEDIUM_SHIFT, SMALL_SHIFT };
+	int err = -ENOSPC;
+	unsigned long i;
+
+	for (i = 0; i < npages; i++)
+		if (page_to_phys(pages[i]) > PAVO_PVO_OFFSET_MASK)
+			return -ERANGE;
+	for (i = 0; err == -ENOSPC && i < ARRAY_SIZE(shifts); i++)
+		if (come_in(pages, npages, shifts[i]))
+			err = place(slot, shifts[i],
+				    npages >> (shifts[i] - PAGE_SHIFT), run);
+	if (!err)
+		write(run, pages);
+	return err;
+}
+
+void pavo_tce_unmap(const struct pavo_tce_run *run)
+{
+	struct space *space = &spaces[run->table];
+	u32 i;
+
+	for (i = 0; i < run->count; i++)
+		WRITE_ONCE(space->tce[run->first + i], 0);
+	synchronize_rcu_expedited();
+	bitmap_clear(space->used, run->first, run->count);
+	space->in_use -= run->count;
+}
+
+struct pavo_tce_use pavo_tce_use(unsigned int slot, unsigned int index)
+{
+	unsigned int table = slot * pavo_tce_slot_tables() + index;
+
+	return (struct pavo_tce_use){
+		.table = table,
+		.shift = pavo_tce_tables[table].shift,
+		.entries = entries_of(index),
+		.used = spaces[table].in_use,
+	};
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * dump.c - the translation and protection table, for people: what each key of an adapter
+ * means at this moment. Called by debugfs.c for root, which may see keys.
+ */
+#include <linux/seq_file.h>
+#include "memory/memory.h"
+#include "memory/memory_private.h"
+#include "qp/qp.h"
+
+/* Lines of an adapter at most: seq_file keeps all of them in memory. */
+#define LINES 65536
+
+static const char *kind_of(const struct pavo_region *region)
+{
+	if (region->mw)
+		return region->mw->ib.type == IB_MW_TYPE_1 ? "window-1" :
+							     "window-2";
+	if (region->mr->fast)
+		return "fast";
+	if (region->mr->memory.dmabuf)
+		return "dma-buf";
+	if (region->odp)
+		return "on-demand";
+	return region->pages ? "pinned" : "dma";
+}
+
+static void show_rights(struct seq_file *file, int access)
+{
+	static const struct {
+		int bit;
+		char name;
+	} rights[] = {
+		{ IB_ACCESS_LOCAL_WRITE, 'l' },
+		{ IB_ACCESS_REMOTE_WRITE, 'w' },
+		{ IB_ACCESS_REMOTE_READ, 'r' },
+		{ IB_ACCESS_REMOTE_ATOMIC, 'a' },
+		{ IB_ACCESS_MW_BIND, 'b' },
+	};
+	unsigned int i;
+
+	seq_puts(file, " rights ");
+	for (i = 0; i < ARRAY_SIZE(rights); i++)
+		seq_putc(file, access & rights[i].bit ? rights[i].name : '-');
+}
+
+/* The keys are locked, so that what a region points to stays. */
+static void show_region(struct seq_file *file, const struct pavo_dev *dev,
+			const struct pavo_region *region)
+{
+	seq_printf(file, "%s key %08x pd %u %s %s", dev->ib.name, region->key,
+		   region->pd->ib.res.id, kind_of(region),
+		   region->valid ? "valid" : "free");
+	if (region->valid) {
+		seq_printf(file, " at %llx length %llx", region->iova,
+			   region->length);
+		show_rights(file, region->access);
+	}
+	if (region->mw && region->mr)
+		seq_printf(file, " of %08x", region->mr->region->key);
+	if (region->qp)
+		seq_printf(file, " qp %u", region->qp->ib.qp_num);
+	if (!region->mw && region->mr->windows)
+		seq_printf(file, " windows %u", region->mr->windows);
+	seq_putc(file, '\n');
+}
+
+void pavo_keys_show(struct seq_file *file, struct pavo_dev *dev)
+{
+	struct xarray *xa = &dev->keys.xa;
+	unsigned int lines = 0, more = 0;
+	struct pavo_region *region;
+	unsigned long index = 0;
+
+	for (;; index++) {
+		xa_lock_bh(xa);
+		region = xa_find(xa, &index, ULONG_MAX, XA_PRESENT);
+		if (region && lines < LINES)
+			show_region(file, dev, region);
+		xa_unlock_bh(xa);
+		if (!region)
+			break;
+		if (lines < LINES)
+			lines++;
+		else
+			more++;
+		cond_resched();
+	}
+	if (more)
+		seq_printf(file, "%s and %u more\n", dev->ib.name, more);
+}

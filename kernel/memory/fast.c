@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * fast.c - fast registration: regions of kernel consumers whose pages are
+ * listed by ib_map_mr_sg() and whose key gets and loses its meaning by work
+ * requests, without sleeping.
+ *
+ * Objects are made by verbs/ in process context; listing and registration
+ * happen in any. Addresses are kernel addresses, as everywhere on a device
+ * without DMA.
+ */
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include "memory/memory.h"
+#include "memory/memory_private.h"
+#include "qp/qp.h"
+
+/* The key is there, but there is nothing behind it yet. */
+static int fast_alloc(struct pavo_mr *mr, struct ib_pd *ibpd, u32 max_num_sg)
+{
+	struct pavo_fast *fast;
+
+	fast = kvzalloc(struct_size(fast, pages, max_num_sg), GFP_KERNEL);
+	if (!fast)
+		return -ENOMEM;
+	fast->max = max_num_sg;
+	fast->none.mr = mr;
+	fast->none.pd = to_pavo_pd(ibpd);
+	mr->fast = fast;
+	kfree(mr->region);
+	mr->region = &fast->none;
+	return 0;
+}
+
+struct ib_mr *pavo_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			    u32 max_num_sg)
+{
+	struct pavo_mr *mr;
+	int err;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > PAVO_MAX_FAST_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = pavo_mr_alloc(ibpd, 0);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = fast_alloc(mr, ibpd, max_num_sg);
+	if (err) {
+		pavo_mr_free(mr);
+		return ERR_PTR(err);
+	}
+	return pavo_mr_publish(mr);
+}
+
+static int set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct pavo_fast *fast = to_pavo_mr(ibmr)->fast;
+
+	if (fast->count == fast->max)
+		return -ENOMEM;
+	fast->pages[fast->count++] = virt_to_page((void *)(uintptr_t)addr);
+	return 0;
+}
+
+int pavo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		   unsigned int *sg_offset)
+{
+	struct pavo_mr *mr = to_pavo_mr(ibmr);
+
+	if (!mr->fast || ibmr->page_size != PAGE_SIZE)
+		return -EINVAL;
+	mr->fast->count = 0;
+	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
+}
+
+/* May @qp give this key of its own region that meaning? Keys are locked. */
+static enum pavo_vendor_err fast_fits(const struct pavo_qp *qp,
+				      const struct pavo_region *now,
+				      const struct pavo_bind_seg *seg)
+{
+	if (!now || now->mw || !now->mr->fast)
+		return PAVO_VE_LKEY;
+	if (now->pd != qp->pd)
+		return PAVO_VE_LKEY_PD;
+	if (now->valid || (seg->new_rkey ^ now->key) >> 8)
+		return PAVO_VE_KEY_STATE;
+	if (!now->mr->fast->count || pavo_check_access(seg->access) ||
+	    seg->access & (IB_ACCESS_MW_BIND | IB_ACCESS_ON_DEMAND))
+		return PAVO_VE_LKEY_ACCESS;
+	return PAVO_VE_NONE;
+}
+
+static void set_fast(struct pavo_region *region, struct pavo_mr *mr,
+		     const struct pavo_bind_seg *seg, struct pavo_pd *pd)
+{
+	*region = (struct pavo_region){
+		.key = seg->new_rkey,
+		.access = seg->access,
+		.valid = true,
+		/* As those of windows. */
+		.copied = true,
+		.pd = pd,
+		.iova = seg->access & IB_ZERO_BASED ? 0 : seg->va,
+		.length = seg->length,
+		.offset = offset_in_page(seg->va),
+		.pages = mr->fast->pages,
+		.mr = mr,
+	};
+}
+
+int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg)
+{
+	struct pavo_key_table *keys = &qp->dev->keys;
+	struct pavo_region *now, *next;
+	enum pavo_vendor_err err;
+
+	next = kmalloc(sizeof(*next), GFP_ATOMIC | __GFP_NOWARN);
+	if (!next)
+		return -ENOMEM;
+	xa_lock_bh(&keys->xa);
+	now = xa_load(&keys->xa, seg->mr_lkey >> 8);
+	err = fast_fits(qp, now, seg);
+	if (!err) {
+		set_fast(next, now->mr, seg, qp->pd);
+		pavo_key_replace(keys, next);
+		next->mr->region = next;
+	}
+	xa_unlock_bh(&keys->xa);
+	if (err)
+		kfree(next);
+	return err;
+}
+
+struct pavo_region *pavo_mr_fast_end(struct pavo_region *now)
+{
+	struct pavo_mr *mr = now->mr;
+
+	WRITE_ONCE(mr->fast->none.key, now->key);
+	mr->region = &mr->fast->none;
+	return pavo_key_replace(&mr->dev->keys, mr->region);
+}

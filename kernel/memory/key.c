@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * key.c - keys: giving them out, taking them back, and the one decision
+ * whether the holder of a key may touch a range of memory.
+ *
+ * Called by region.c and mw.c (insert, replace, remove) and by both sides
+ * of the QPs for every piece of memory that a packet or WQE names.
+ *
+ * A key is (index << 8 | tag). Both are drawn at random: all 32 bits are to be guessed by
+ * a sender that was not told the key, and a stale one is refused as any other guess is.
+ */
+#include <linux/limits.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include "memory/memory.h"
+#include "number.h"
+#include "qp/qp.h"
+
+#define PAVO_ACCESS_WRITES                                \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+	 IB_ACCESS_REMOTE_ATOMIC)
+
+/*
+ * What the local DMA key of kernel consumers stands for: all memory, by
+ * kernel address. It is in no table and belongs to every PD of the kernel.
+ */
+static struct pavo_region kernel_memory = {
+	.access = IB_ACCESS_LOCAL_WRITE,
+	.valid = true,
+	.length = U64_MAX,
+};
+
+/*
+ * All but OK are errors of protection to whoever asked for memory of his own. Versions of
+ * clang-format lay it out differently.
+ */
+/* clang-format off */
+#define REFUSED(vendor)                                         \
+	{ vendor, IB_WC_LOC_PROT_ERR, IB_WC_MW_BIND_ERR,        \
+	  PAVO_NAK_REM_ACCESS, PAVO_NAK_REM_OP }
+/* clang-format on */
+
+static const struct pavo_xlate_codes codes[] = {
+	[PAVO_XLATE_OK] = { PAVO_VE_NONE, IB_WC_SUCCESS, IB_WC_SUCCESS,
+			    PAVO_AETH_ACK, PAVO_AETH_ACK },
+	[PAVO_XLATE_LENGTH] = REFUSED(PAVO_VE_LKEY_RANGE),
+	[PAVO_XLATE_KEY] = REFUSED(PAVO_VE_LKEY),
+	[PAVO_XLATE_FLAGS] = REFUSED(PAVO_VE_LKEY_ACCESS),
+	[PAVO_XLATE_PD] = REFUSED(PAVO_VE_LKEY_PD),
+	[PAVO_XLATE_STATE] = REFUSED(PAVO_VE_KEY_STATE),
+	[PAVO_XLATE_QP] = REFUSED(PAVO_VE_LKEY),
+	/* Tried in vain to bring it in: it is not there. */
+	[PAVO_XLATE_FAULT] = REFUSED(PAVO_VE_LKEY_RANGE),
+};
+
+const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status)
+{
+	return &codes[status];
+}
+
+const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor)
+{
+	static const struct pavo_xlate_codes none = {
+		PAVO_VE_NONE, IB_WC_GENERAL_ERR, IB_WC_GENERAL_ERR,
+		PAVO_NAK_REM_OP, PAVO_NAK_REM_OP
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(codes); i++)
+		if (codes[i].vendor == vendor)
+			return &codes[i];
+	return &none;
+}
+
+void pavo_key_table_init(struct pavo_key_table *table)
+{
+	BUILD_BUG_ON(offsetofend(struct pavo_region, pages) > 64);
+	xa_init_flags(&table->xa,
+		      XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+}
+
+void pavo_key_table_destroy(struct pavo_key_table *table)
+{
+	pavo_numbers_end(&table->xa);
+}
+
+/* Packets are going to look at @region, and no further for what is seldom there. */
+static void complete_region(struct pavo_region *region)
+{
+	region->paged = region->odp;
+	region->window = region->mw;
+}
+
+int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
+{
+	u32 index;
+	int err;
+
+	/*
+	 * Reserved first: the region may be found when it knows its key. Index 0 is left
+	 * out, since key 0 is the local DMA key.
+	 */
+	err = pavo_number_reserve(&table->xa, 1, PAVO_MAX_MR + PAVO_MAX_MW,
+				  &index);
+	if (err)
+		return err == -EBUSY ? -ENOSPC : err;
+	region->key = index << 8 | (get_random_u32() & PAVO_KEY_TAG);
+	complete_region(region);
+	return xa_err(xa_store_bh(&table->xa, index, region, GFP_KERNEL));
+}
+
+void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
+{
+	__xa_erase(&table->xa, region->key >> 8);
+}
+
+struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
+				     struct pavo_region *region)
+{
+	complete_region(region);
+	/* The place is there, so nothing is allocated. */
+	return __xa_store(&table->xa, region->key >> 8, region, GFP_ATOMIC);
+}
+
+static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
+				       u32 key)
+{
+	struct pavo_region *region;
+
+	if (!key)
+		return pd->ib.uobject ? NULL : &kernel_memory;
+
+	region = xa_load(&dev->keys.xa, key >> 8);
+	/* Of a window that shows nothing, another bind may change it meanwhile. */
+	return region && READ_ONCE(region->key) == key ? region : NULL;
+}
+
+/* The decision, but for what only one kind of key asks. */
+static enum pavo_xlate judge(const struct pavo_region *region,
+			     const struct pavo_pd *pd, u64 va, u64 len,
+			     int access)
+{
+	u64 offset;
+
+	if (unlikely(region->pd != pd && region != &kernel_memory))
+		return PAVO_XLATE_PD;
+	if (unlikely(!region->valid))
+		return PAVO_XLATE_STATE;
+	if (unlikely(access & ~region->access))
+		return PAVO_XLATE_FLAGS;
+
+	/* A @va before the region becomes an offset far behind its end. */
+	offset = va - region->iova;
+	if (unlikely(offset > region->length || len > region->length - offset))
+		return PAVO_XLATE_LENGTH;
+	return PAVO_XLATE_OK;
+}
+
+enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
+			   u64 va, u64 len, int access,
+			   struct pavo_region **region)
+{
+	struct pavo_region *found;
+	enum pavo_xlate status;
+
+	*region = NULL;
+	if (!len)
+		return PAVO_XLATE_OK;
+
+	found = find_region(dev, pd, key);
+	if (unlikely(!found || found->window))
+		return PAVO_XLATE_KEY;
+	status = judge(found, pd, va, len, access);
+	if (likely(!status))
+		*region = found;
+	return status;
+}
+
+/* Are the pages there, where they may be missing? */
+static bool present(const struct pavo_region *region, u64 va, u64 len,
+		    int access)
+{
+	return likely(!region->paged) ||
+	       pavo_odp_present(region, va, len, access & PAVO_ACCESS_WRITES);
+}
+
+enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
+			   u64 va, u64 len, int access,
+			   struct pavo_region **region)
+{
+	enum pavo_xlate status;
+
+	status = pavo_check(dev, pd, key, va, len, access, region);
+	if (likely(!status) && *region && !present(*region, va, len, access))
+		return PAVO_XLATE_FAULT;
+	return status;
+}
+
+static enum pavo_xlate judge_remote(struct pavo_qp *qp, u32 key, u64 va,
+				    u64 len, int access,
+				    struct pavo_region **region)
+{
+	struct pavo_region *found = find_region(qp->dev, pavo_peer_pd(qp), key);
+
+	*region = found;
+	if (unlikely(!found))
+		return PAVO_XLATE_KEY;
+	if (unlikely(found->qp && found->qp != qp))
+		return PAVO_XLATE_QP;
+	return judge(found, pavo_peer_pd(qp), va, len, access);
+}
+
+enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+				  int access, struct pavo_region **region)
+{
+	enum pavo_xlate status;
+
+	*region = NULL;
+	if (!len)
+		return PAVO_XLATE_OK;
+	status = judge_remote(qp, key, va, len, access, region);
+	if (likely(!status) && !present(*region, va, len, access))
+		return PAVO_XLATE_FAULT;
+	return status;
+}
+
+enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+				  int access)
+{
+	struct pavo_region *found;
+
+	if (!len)
+		return PAVO_XLATE_OK;
+	return judge_remote(qp, key, va, len, access, &found);
+}
+
+/* Those that pavo_rkm_slots() made before the QP could receive. */
+static atomic64_t *slot_of(const struct pavo_qp *qp, unsigned int slot)
+{
+	return &rcu_dereference(qp->rkm.slots)->slot[slot];
+}
+
+enum pavo_xlate pavo_use_begin(struct pavo_qp *qp, unsigned int slot, u32 key,
+			       u64 va, u64 len, int access)
+{
+	struct pavo_key_slots *slots = rcu_dereference(qp->rkm.slots);
+	enum pavo_xlate status;
+
+	if (!len)
+		return PAVO_XLATE_OK;
+	/* First the slot, then the key's meaning: see key_slot.h. */
+	pavo_key_slot_begin(&slots->slot[slot], slots->gen++, key);
+	status = pavo_check_remote(qp, key, va, len, access);
+	if (unlikely(status))
+		pavo_key_slot_end(&slots->slot[slot]);
+	return status;
+}
+
+bool pavo_use_enter(struct pavo_qp *qp, unsigned int slot)
+{
+	return pavo_key_slot_enter(slot_of(qp, slot));
+}
+
+void pavo_use_leave(struct pavo_qp *qp, unsigned int slot)
+{
+	pavo_key_slot_leave(slot_of(qp, slot));
+}
+
+void pavo_use_end(struct pavo_qp *qp, unsigned int slot)
+{
+	pavo_key_slot_end(slot_of(qp, slot));
+}

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * odp.c - on-demand paging: regions whose memory is not pinned.
+ *
+ * A page is known from the time that a packet touched it through the region
+ * until the kernel takes it back. Packets are dealt with where no code may
+ * sleep, so they only look: a page is there, under RCU, or it is not, and then
+ * the side of the QP waits (pavo_fault_ask()) until a thread of pager.c has had it
+ * brought in. Who takes pages back (mmu notifier) hides them and waits for a
+ * grace period; nothing keeps a page beyond its RCU section, and none is
+ * attached to a packet.
+ *
+ * HMM is used directly and not through rdma core's ib_umem_odp, whose map of
+ * DMA addresses is of no use here and cannot be read without its mutex.
+ */
+#include <linux/atomic.h>
+#include <linux/hmm.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/refcount.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "memory/memory.h"
+#include "memory/memory_private.h"
+#include "memory/pager.h"
+#include "qp/qp.h"
+
+/* Low bits of an entry of pages[], above them is the struct page. */
+#define PRESENT 1ul
+#define WRITABLE 2ul
+#define FLAGS (PRESENT | WRITABLE)
+/* Pages brought in at a time. */
+#define BATCH 64
+/* Who asks for one gets those behind it, too, as with faults of processes. */
+#define AHEAD 16
+/* The kernel may take pages back faster than they come: try that long, */
+#define FAULT_TIMEOUT HZ
+/* and again so often when pages came that had to be waited for. */
+#define FAULT_WAITS 16
+
+static atomic64_t last_id;
+
+/**
+ * struct pavo_odp - memory that comes and goes.
+ * @id:       no other has or had it; not 0
+ * @notifier: tells of what is taken back
+ * @dev:      for its counters, while there is the region
+ * @mm:       whose memory it is; @pager has hold of it
+ * @pager:    whose threads bring pages in
+ * @mutex:    writers of @pages
+ * @ended:    there is no region any more, and there shall be no pages
+ * @users:    the region, and faults under way
+ * @start:    address of the first page
+ * @npages:   how many there are
+ * @pages:    one entry each, read under RCU. One that loses PRESENT keeps its
+ *            page until a grace period is over: who saw the bit may go on.
+ */
+struct pavo_odp {
+	u64 id;
+	struct mmu_interval_notifier notifier;
+	struct pavo_dev *dev;
+	struct mm_struct *mm;
+	struct pavo_pager *pager;
+	struct mutex mutex; /* pages, and ended */
+	bool ended;
+	refcount_t users;
+	unsigned long start;
+	unsigned long npages;
+	unsigned long *pages;
+};
+
+static struct page *entry_page(unsigned long entry)
+{
+	return (struct page *)(entry & ~FLAGS);
+}
+
+struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index)
+{
+	return entry_page(READ_ONCE(odp->pages[index]));
+}
+
+bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
+		      bool write)
+{
+	unsigned long need = write ? FLAGS : PRESENT;
+	u64 at = va - region->iova + region->offset;
+	unsigned long i;
+
+	for (i = at >> PAGE_SHIFT; i <= (at + len - 1) >> PAGE_SHIFT; i++)
+		if ((READ_ONCE(region->odp->pages[i]) & need) != need)
+			return false;
+	return true;
+}
+
+/* The pages from @first to @last are not there any more. Mutex held; sleeps. */
+static void hide(struct pavo_odp *odp, unsigned long first, unsigned long last)
+{
+	unsigned long i, entry;
+	bool any = false;
+
+	for (i = first; i <= last; i++) {
+		entry = odp->pages[i];
+		if (entry & PRESENT) {
+			WRITE_ONCE(odp->pages[i], entry & ~PRESENT);
+			any = true;
+		}
+	}
+	if (!any)
+		return;
+	synchronize_rcu_expedited();
+	for (i = first; i <= last; i++) {
+		entry = odp->pages[i];
+		if (entry & WRITABLE)
+			set_page_dirty(entry_page(entry));
+		WRITE_ONCE(odp->pages[i], 0);
+	}
+}
+
+static bool invalidate(struct mmu_interval_notifier *notifier,
+		       const struct mmu_notifier_range *range,
+		       unsigned long seq)
+{
+	struct pavo_odp *odp =
+		container_of(notifier, struct pavo_odp, notifier);
+	unsigned long end = odp->start + odp->npages * PAGE_SIZE;
+	unsigned long from = max(range->start, odp->start);
+	unsigned long to = min(range->end, end);
+
+	if (!mmu_notifier_range_blockable(range))
+		return false;
+	mutex_lock(&odp->mutex);
+	mmu_interval_set_seq(notifier, seq);
+	if (from < to)
+		hide(odp, (from - odp->start) >> PAGE_SHIFT,
+		     (to - 1 - odp->start) >> PAGE_SHIFT);
+	mutex_unlock(&odp->mutex);
+	pavo_count(odp->dev, odp_invalidations);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops notifier_ops = {
+	.invalidate = invalidate,
+};
+
+/* What HMM found, unless it was taken back meanwhile. False: try again. */
+static bool store(struct pavo_odp *odp, const struct hmm_range *range,
+		  unsigned long first, unsigned long count)
+{
+	unsigned long i, entry, pfn;
+	bool valid;
+
+	mutex_lock(&odp->mutex);
+	valid = !odp->ended &&
+		!mmu_interval_read_retry(&odp->notifier, range->notifier_seq);
+	for (i = 0; valid && i < count; i++) {
+		pfn = range->hmm_pfns[i];
+		if (!(pfn & HMM_PFN_VALID))
+			continue;
+		entry = (unsigned long)hmm_pfn_to_page(pfn) | PRESENT;
+		if (pfn & HMM_PFN_WRITE)
+			entry |= WRITABLE;
+		WRITE_ONCE(odp->pages[first + i], entry);
+	}
+	mutex_unlock(&odp->mutex);
+	return valid;
+}
+
+/*
+ * Have those pages of @range faulted in that are not there as they shall be: 0: all were.
+ * Under the lock of the memory, which is let go of while a page is waited for; a signal
+ * ends that.
+ */
+static int fault_in(struct pavo_odp *odp, const struct hmm_range *range,
+		    unsigned long count, unsigned long need)
+{
+	unsigned int flags = FAULT_FLAG_REMOTE;
+	bool unlocked = false;
+	int n = 0, err;
+	unsigned long i;
+
+	if (need & HMM_PFN_WRITE)
+		flags |= FAULT_FLAG_WRITE;
+	for (i = 0; i < count; i++) {
+		if ((range->hmm_pfns[i] & need) == need)
+			continue;
+		if (range->hmm_pfns[i] & HMM_PFN_ERROR)
+			return -EFAULT;
+		err = fixup_user_fault(odp->mm, range->start + i * PAGE_SIZE,
+				       flags, &unlocked);
+		if (err)
+			return err;
+		n++;
+	}
+	return n;
+}
+
+/* One attempt. Return: 0; 1 or -EBUSY: try again; another negative errno. */
+static int look_and_fault(struct pavo_odp *odp, struct hmm_range *range,
+			  unsigned long count, unsigned long need)
+{
+	int err;
+
+	range->notifier_seq = mmu_interval_read_begin(&odp->notifier);
+	err = mmap_read_lock_killable(odp->mm);
+	if (err)
+		return err;
+	err = hmm_range_fault(range);
+	if (!err && need)
+		err = fault_in(odp, range, count, need);
+	mmap_read_unlock(odp->mm);
+	return min(err, 1);
+}
+
+/* Bring in at most BATCH pages; @need: HMM_PFN_*, 0: those that are there. */
+static int bring_in_some(struct pavo_odp *odp, unsigned long first,
+			 unsigned long count, unsigned long need)
+{
+	unsigned long until = jiffies + FAULT_TIMEOUT;
+	unsigned int waits = FAULT_WAITS;
+	unsigned long pfns[BATCH];
+	struct hmm_range range = {
+		.notifier = &odp->notifier,
+		.start = odp->start + first * PAGE_SIZE,
+		.end = odp->start + (first + count) * PAGE_SIZE,
+		.hmm_pfns = pfns,
+	};
+	int err;
+
+	do {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (READ_ONCE(odp->ended))
+			return -ECANCELED;
+		if (time_after(jiffies, until))
+			return -EBUSY;
+		err = look_and_fault(odp, &range, count, need);
+		/* To have waited for a page is no lack of progress. */
+		if (err == 1 && waits && waits--)
+			until = jiffies + FAULT_TIMEOUT;
+		if (err < 0 && err != -EBUSY)
+			return err;
+	} while (err || !store(odp, &range, first, count));
+	return 0;
+}
+
+static int bring_in(struct pavo_odp *odp, unsigned long first,
+		    unsigned long count, unsigned long need)
+{
+	unsigned long n;
+	int err = 0;
+
+	if (!mmget_not_zero(odp->mm))
+		return -EFAULT;
+	for (; count && !err; first += n, count -= n) {
+		n = min_t(unsigned long, count, BATCH);
+		err = bring_in_some(odp, first, n, need);
+		cond_resched();
+	}
+	mmput(odp->mm);
+	return err;
+}
+
+static void odp_free(struct pavo_odp *odp)
+{
+	mutex_destroy(&odp->mutex);
+	kvfree(odp->pages);
+	kfree(odp);
+}
+
+void pavo_odp_put(struct pavo_odp *odp)
+{
+	if (!refcount_dec_and_test(&odp->users))
+		return;
+	pavo_pager_put(odp->pager);
+	odp_free(odp);
+}
+
+bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
+		    const struct pavo_region *region, u64 va, u64 len,
+		    bool write)
+{
+	u64 at = va - region->iova + region->offset;
+	struct pavo_missing *missing = &side->missing;
+	unsigned long first = at >> PAGE_SHIFT;
+	struct pavo_fault *fault;
+
+	/* One at a time; behind it, it will be asked for again. */
+	if (missing->state == PAVO_MISSING_WAITING)
+		return true;
+	if (missing->state == PAVO_MISSING_FAILED) {
+		missing->state = PAVO_MISSING_NONE;
+		if (missing->id == region->odp->id && missing->first == first)
+			return false;
+	}
+	fault = kmalloc(sizeof(*fault), GFP_ATOMIC | __GFP_NOWARN);
+	if (!fault) {
+		pavo_qp_continue(qp, smp_processor_id());
+		return true;
+	}
+	if (!refcount_inc_not_zero(&region->odp->users)) {
+		kfree(fault);
+		return false;
+	}
+	pavo_count(qp, odp_faults);
+	*fault = (struct pavo_fault){
+		.odp = region->odp,
+		.first = first,
+		.count = ((at + len - 1) >> PAGE_SHIFT) - first + 1,
+		.write = write,
+		.qp = qp,
+		.side = side,
+	};
+	missing->id = region->odp->id;
+	missing->first = first;
+	missing->fault = fault;
+	WRITE_ONCE(missing->state, PAVO_MISSING_WAITING);
+	pavo_pager_serve(region->odp->pager, fault);
+	return true;
+}
+
+/* With what is behind them, if that can be had, too. */
+int pavo_odp_fault(const struct pavo_fault *fault)
+{
+	struct pavo_odp *odp = fault->odp;
+	unsigned long need = HMM_PFN_VALID;
+	unsigned long more;
+
+	if (fault->write)
+		need |= HMM_PFN_WRITE;
+	more = min_t(unsigned long, odp->npages - fault->first, AHEAD);
+	if (more > fault->count && !bring_in(odp, fault->first, more, need))
+		return 0;
+	return bring_in(odp, fault->first, fault->count, need);
+}
+
+static struct pavo_odp *odp_alloc(struct pavo_dev *dev, u64 start, u64 length)
+{
+	struct pavo_odp *odp;
+
+	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+	if (!odp)
+		return NULL;
+	odp->id = atomic64_inc_return(&last_id);
+	odp->dev = dev;
+	odp->start = start & PAGE_MASK;
+	odp->npages = PFN_UP(start + length - odp->start);
+	odp->pages = kvcalloc(odp->npages, sizeof(*odp->pages),
+			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!odp->pages) {
+		kfree(odp);
+		return NULL;
+	}
+	mutex_init(&odp->mutex);
+	refcount_set(&odp->users, 1);
+	return odp;
+}
+
+int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
+		 u64 length)
+{
+	struct pavo_odp *odp;
+	int err;
+
+	odp = odp_alloc(dev, start, length);
+	if (!odp)
+		return -ENOMEM;
+	odp->mm = current->mm;
+	odp->pager = pavo_pager_get(odp->mm);
+	if (!odp->pager) {
+		odp_free(odp);
+		return -ENOMEM;
+	}
+	err = mmu_interval_notifier_insert(&odp->notifier, odp->mm, odp->start,
+					   odp->npages * PAGE_SIZE,
+					   &notifier_ops);
+	if (err) {
+		pavo_odp_put(odp);
+		return err;
+	}
+	memory->odp = odp;
+	memory->start = start;
+	return 0;
+}
+
+/* Waits for no page: threads that do find the memory ended. */
+void pavo_odp_release(struct pavo_odp *odp)
+{
+	if (!odp)
+		return;
+	mutex_lock(&odp->mutex);
+	WRITE_ONCE(odp->ended, true);
+	hide(odp, 0, odp->npages - 1);
+	mutex_unlock(&odp->mutex);
+	pavo_pager_end(odp->pager, odp);
+	mmu_interval_notifier_remove(&odp->notifier);
+	pavo_odp_put(odp);
+}
+
+void pavo_odp_set(struct pavo_region *region, const struct pavo_memory *memory)
+{
+	region->odp = memory->odp;
+	region->pages = (struct page **)memory->odp->pages;
+	region->offset = offset_in_page(memory->start);
+	region->copied = true;
+}
+
+/* The memory of an entry, held; an error if it may not be prefetched so. */
+static struct pavo_odp *prefetch_get(struct pavo_dev *dev, struct pavo_pd *pd,
+				     const struct ib_sge *sge, int access,
+				     u64 *at)
+{
+	struct pavo_odp *odp = ERR_PTR(-EINVAL);
+	struct pavo_region *region;
+
+	rcu_read_lock();
+	switch (pavo_check(dev, pd, sge->lkey, sge->addr, sge->length, access,
+			   &region)) {
+	case PAVO_XLATE_OK:
+		if (region && region->odp &&
+		    refcount_inc_not_zero(&region->odp->users)) {
+			odp = region->odp;
+			*at = sge->addr - region->iova + region->offset;
+		}
+		break;
+	case PAVO_XLATE_LENGTH:
+		odp = ERR_PTR(-EFAULT);
+		break;
+	case PAVO_XLATE_FLAGS:
+		odp = ERR_PTR(-EPERM);
+		break;
+	default:
+		break;
+	}
+	rcu_read_unlock();
+	return odp;
+}
+
+static int prefetch_entry(struct pavo_dev *dev, struct pavo_pd *pd,
+			  const struct ib_sge *sge, int access,
+			  unsigned long need)
+{
+	struct pavo_odp *odp;
+	u64 at = 0;
+	int err;
+
+	odp = prefetch_get(dev, pd, sge, access, &at);
+	if (IS_ERR(odp))
+		return PTR_ERR(odp);
+	err = bring_in(odp, at >> PAGE_SHIFT,
+		       PFN_UP(offset_in_page(at) + sge->length), need);
+	pavo_odp_put(odp);
+	return err;
+}
+
+/* Whether it shall be done in the background is up to us: it is not. */
+int pavo_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
+		   u32 flags, struct ib_sge *sg_list, u32 num_sge,
+		   struct uverbs_attr_bundle *attrs)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
+	unsigned long need = 0;
+	int access = 0, err = 0;
+	u32 i;
+
+	switch (advice) {
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE:
+		access = IB_ACCESS_LOCAL_WRITE;
+		need = HMM_PFN_VALID | HMM_PFN_WRITE;
+		break;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
+		need = HMM_PFN_VALID;
+		break;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT:
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+		return -EOPNOTSUPP;
+	for (i = 0; i < num_sge && !err; i++)
+		err = prefetch_entry(dev, to_pavo_pd(ibpd), &sg_list[i], access,
+				     need);
+	return err;
+}

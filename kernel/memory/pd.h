@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pd.h - protection domains: whose keys name which memory.
+ */
+#ifndef PAVO_PD_H
+#define PAVO_PD_H
+
+#include <rdma/ib_verbs.h>
+#include "memory/rkm.h"
+
+/**
+ * struct pavo_pd - protection domain.
+ * @charge: paid by the process's memory cgroup, as in other objects: see pavo_charge()
+ * @rkm: its QPs, for the remote key manager
+ */
+struct pavo_pd {
+	struct ib_pd ib;
+	void *charge;
+	struct pavo_rkm_list rkm;
+};
+
+static inline struct pavo_pd *to_pavo_pd(struct ib_pd *ib)
+{
+	return container_of(ib, struct pavo_pd, ib);
+}
+
+#endif /* PAVO_PD_H */

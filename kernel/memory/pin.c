@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pin.c - pinned memory of processes: taken once, counted once, however many
+ * regions, adapters and processes of a job use it.
+ *
+ * Called by region.c and job.c in process context. Owns the table of pins, which
+ * belongs to the machine and not to an adapter. rdma core's ib_umem belongs to one
+ * device and counts every registration anew; that is why it is not used here.
+ */
+#include <linux/backing-dev.h>
+#include <linux/capability.h>
+#include <linux/hashtable.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/pagemap.h>
+#include <linux/rhashtable.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "compat.h"
+#include "memory/pin.h"
+
+/* Pages pinned or released before others get a turn. */
+#define BATCH 512
+
+static const struct rhashtable_params params = {
+	.key_len = sizeof(struct pavo_pin_key),
+	.key_offset = offsetof(struct pavo_pin, key),
+	.head_offset = offsetof(struct pavo_pin, node),
+	.automatic_shrinking = true,
+};
+
+/**
+ * struct process - one that uses pins.
+ * @node:  in the table of them
+ * @mm:    it; held by mmgrab()
+ * @parts: of its
+ * @lent:  pages that it uses and that count as another's pinned memory
+ */
+struct process {
+	struct hlist_node node;
+	struct mm_struct *mm;
+	unsigned int parts;
+	unsigned long lent;
+};
+
+/**
+ * struct part - what a process has in a pin.
+ * @list:    in the pin's; it counts as pinned memory of the first one's process
+ * @process: which
+ * @uses:    how often it asked for it; not 0
+ */
+struct part {
+	struct list_head list;
+	struct process *process;
+	unsigned int uses;
+};
+
+static struct rhltable pins;
+static DEFINE_HASHTABLE(processes, 6);
+static DEFINE_MUTEX(pins_mutex); /* pins, their parts, processes, totals */
+static struct pavo_pin_totals totals;
+
+int pavo_pin_init(void)
+{
+	return rhltable_init(&pins, &params);
+}
+
+void pavo_pin_exit(void)
+{
+	WARN_ON(totals.pins);
+	rhltable_destroy(&pins);
+}
+
+void pavo_pin_totals(struct pavo_pin_totals *copy)
+{
+	mutex_lock(&pins_mutex);
+	*copy = totals;
+	mutex_unlock(&pins_mutex);
+}
+
+static void unpin_pages(struct page **pages, unsigned long npages, bool dirty)
+{
+	unsigned long n;
+
+	for (; npages; pages += n, npages -= n) {
+		n = min_t(unsigned long, npages, BATCH);
+		unpin_user_pages_dirty_lock(pages, n, dirty);
+		cond_resched();
+	}
+}
+
+/*
+ * -EFAULT if a filesystem writes the page back. The filesystem prepares for that in the
+ * fault that makes the page writable; the adapter's writes make no fault, so it would
+ * later find a dirty page that it knows nothing of. The lock keeps the page in its file.
+ */
+static int refuse_written_back(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+	int err;
+
+	if (folio_test_anon(folio) || folio_test_hugetlb(folio))
+		return 0;
+	err = folio_lock_killable(folio);
+	if (err)
+		return err;
+	if (folio->mapping && mapping_can_writeback(folio->mapping))
+		err = -EFAULT;
+	folio_unlock(folio);
+	return err;
+}
+
+/* Return: 0, or the error of the first page that must not stay pinned for writing. */
+static int check_writable(struct page **pages, unsigned long npages)
+{
+	int err = 0;
+
+	while (!err && npages--)
+		err = refuse_written_back(*pages++);
+	return err;
+}
+
+static int pin_pages(u64 start, struct page **pages, unsigned long npages,
+		     bool writable)
+{
+	unsigned int flags = FOLL_LONGTERM |
+			     (writable ? FOLL_WRITE : PAVO_FOLL_READ);
+	unsigned long done = 0;
+	long n;
+
+	while (done < npages) {
+		if (fatal_signal_pending(current)) {
+			n = -EINTR;
+			goto err;
+		}
+		cond_resched();
+		n = pin_user_pages_fast(start + done * PAGE_SIZE,
+					min_t(unsigned long, npages - done,
+					      BATCH),
+					flags, pages + done);
+		if (n <= 0) {
+			n = n ?: -EFAULT;
+			goto err;
+		}
+		done += n;
+		if (PAVO_PINS_WRITTEN_BACK && writable) {
+			n = check_writable(pages + done - n, n);
+			if (n)
+				goto err;
+		}
+	}
+	return 0;
+err:
+	unpin_pages(pages, done, false);
+	return n;
+}
+
+static bool fits(unsigned long npages)
+{
+	return npages <= rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT ||
+	       capable(CAP_IPC_LOCK);
+}
+
+/* To be released by finish_pin() or drop_pin(). */
+static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
+				bool writable)
+{
+	/* No bytes are in no page, wherever they begin. */
+	unsigned long npages = length ? PFN_UP(offset_in_page(start) + length) :
+					0;
+	struct pavo_pin *pin;
+	int err;
+
+	if (npages && !can_do_mlock())
+		return ERR_PTR(-EPERM);
+	/* More than that can never be: do not even begin. */
+	if (!fits(npages))
+		return ERR_PTR(-ENOMEM);
+	pin = kvzalloc(struct_size(pin, pages, npages),
+		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!pin)
+		return ERR_PTR(-ENOMEM);
+	err = pin_pages(start & PAGE_MASK, pin->pages, npages, writable);
+	if (err) {
+		kvfree(pin);
+		return ERR_PTR(err);
+	}
+	pin->key = (struct pavo_pin_key){
+		.owner = owner,
+		.first = npages ? pin->pages[0] : NULL,
+		.npages = npages,
+	};
+	pin->writable = writable;
+	INIT_LIST_HEAD(&pin->parts);
+	return pin;
+}
+
+static void drop_pin(struct pavo_pin *pin)
+{
+	unpin_pages(pin->pages, pin->key.npages, pin->writable);
+	kvfree(pin);
+}
+
+/* The same pages for the same owner, good for the same use. Mutex held. */
+static struct pavo_pin *find(const struct pavo_pin *like)
+{
+	struct rhlist_head *list, *pos;
+	struct pavo_pin *pin;
+
+	/* Only read under RCU; it stays while the mutex is held. */
+	rcu_read_lock();
+	list = rhltable_lookup(&pins, &like->key, params);
+	rcu_read_unlock();
+	rhl_for_each_entry_rcu(pin, pos, list, node) {
+		if (like->writable && !pin->writable)
+			continue;
+		if (!memcmp(pin->pages, like->pages,
+			    array_size(like->key.npages, sizeof(*pin->pages))))
+			return pin;
+	}
+	return NULL;
+}
+
+/* -------------------------------------------- whose it is; all: mutex held */
+
+static struct process *get_process(struct mm_struct *mm)
+{
+	struct process *process;
+
+	hash_for_each_possible(processes, process, node, (unsigned long)mm) {
+		if (process->mm == mm) {
+			process->parts++;
+			return process;
+		}
+	}
+	process = kzalloc(sizeof(*process), GFP_KERNEL_ACCOUNT);
+	if (!process)
+		return NULL;
+	mmgrab(mm);
+	process->mm = mm;
+	process->parts = 1;
+	hash_add(processes, &process->node, (unsigned long)mm);
+	return process;
+}
+
+static void put_process(struct process *process)
+{
+	if (--process->parts)
+		return;
+	hash_del(&process->node);
+	mmdrop(process->mm);
+	kfree(process);
+}
+
+static void uncount(struct process *process, unsigned long npages, bool lent)
+{
+	if (lent)
+		process->lent -= npages;
+	else
+		atomic64_sub(npages, &process->mm->pinned_vm);
+}
+
+/* @lent: they count as another's. The caller's limit is for all that it uses. */
+static int count(struct process *process, unsigned long npages, bool lent)
+{
+	u64 now;
+
+	if (lent) {
+		process->lent += npages;
+		now = atomic64_read(&process->mm->pinned_vm);
+	} else {
+		now = atomic64_add_return(npages, &process->mm->pinned_vm);
+	}
+	if (fits(now + process->lent))
+		return 0;
+	uncount(process, npages, lent);
+	return -ENOMEM;
+}
+
+static struct part *part_of(const struct pavo_pin *pin,
+			    const struct mm_struct *mm)
+{
+	struct part *part;
+
+	list_for_each_entry(part, &pin->parts, list)
+		if (part->process->mm == mm)
+			return part;
+	return NULL;
+}
+
+static struct part *new_part(struct pavo_pin *pin)
+{
+	struct part *part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!part)
+		return ERR_PTR(-ENOMEM);
+	part->process = get_process(current->mm);
+	if (!part->process) {
+		kfree(part);
+		return ERR_PTR(-ENOMEM);
+	}
+	err = count(part->process, pin->key.npages, !list_empty(&pin->parts));
+	if (err) {
+		put_process(part->process);
+		kfree(part);
+		return ERR_PTR(err);
+	}
+	list_add_tail(&part->list, &pin->parts);
+	return part;
+}
+
+/* One more use by the caller. */
+static int begin_use(struct pavo_pin *pin)
+{
+	struct part *part = part_of(pin, current->mm) ?: new_part(pin);
+
+	if (IS_ERR(part))
+		return PTR_ERR(part);
+	part->uses++;
+	totals.uses++;
+	return 0;
+}
+
+/*
+ * It counts as memory of the process that is first now, if it did as that of one who
+ * does not use it any more.
+ */
+static void hand_on(struct pavo_pin *pin)
+{
+	struct part *next =
+		list_first_entry_or_null(&pin->parts, struct part, list);
+
+	if (!next)
+		return;
+	uncount(next->process, pin->key.npages, true);
+	atomic64_add(pin->key.npages, &next->process->mm->pinned_vm);
+}
+
+/* One use less by that process. */
+static void end_use(struct pavo_pin *pin, const struct mm_struct *mm)
+{
+	struct part *part = part_of(pin, mm);
+	bool lent;
+
+	totals.uses--;
+	if (--part->uses)
+		return;
+	lent = !list_is_first(&part->list, &pin->parts);
+	uncount(part->process, pin->key.npages, lent);
+	list_del(&part->list);
+	if (!lent)
+		hand_on(pin);
+	put_process(part->process);
+	kfree(part);
+}
+
+/* Let it be found. */
+static int insert(struct pavo_pin *pin)
+{
+	int err = begin_use(pin);
+
+	if (err)
+		return err;
+	err = rhltable_insert(&pins, &pin->node, params);
+	if (err) {
+		end_use(pin, current->mm);
+		return err;
+	}
+	totals.pins++;
+	totals.pages += pin->key.npages;
+	return 0;
+}
+
+struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
+			  bool writable)
+{
+	struct pavo_pin *made, *pin;
+	int err;
+
+	made = new_pin(owner, start, length, writable);
+	if (IS_ERR(made))
+		return made;
+	mutex_lock(&pins_mutex);
+	pin = find(made);
+	if (pin) {
+		err = begin_use(pin);
+	} else {
+		err = insert(made);
+		pin = made;
+	}
+	mutex_unlock(&pins_mutex);
+	if (err || pin != made)
+		drop_pin(made);
+	return err ? ERR_PTR(err) : pin;
+}
+
+void pavo_unpin(struct pavo_pin *pin, const struct mm_struct *mm)
+{
+	bool last;
+
+	mutex_lock(&pins_mutex);
+	end_use(pin, mm);
+	last = list_empty(&pin->parts);
+	if (last) {
+		rhltable_remove(&pins, &pin->node, params);
+		totals.pins--;
+		totals.pages -= pin->key.npages;
+	}
+	mutex_unlock(&pins_mutex);
+	if (last)
+		drop_pin(pin);
+}

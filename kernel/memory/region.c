@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * region.c - memory regions: from registration to deregistration.
+ *
+ * Called by verbs/ through ib_device_ops, in process context. Their memory is
+ * pinned by pin.c, another driver's (dmabuf.c) or on demand (odp.c).
+ */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include "memory/memory.h"
+#include "memory/memory_private.h"
+
+#define PAVO_ACCESS_REMOTE                                \
+	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
+	 IB_ACCESS_REMOTE_ATOMIC)
+
+/*
+ * Flags that change nothing here and so are always granted; relaxed ordering
+ * is among the optional ones.
+ */
+#define PAVO_ACCESS_HINTS (IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+
+#define PAVO_ACCESS_SUPPORTED                                             \
+	(IB_ACCESS_LOCAL_WRITE | PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
+	 IB_ZERO_BASED | IB_ACCESS_ON_DEMAND | PAVO_ACCESS_HINTS)
+
+int pavo_check_access(int access)
+{
+	if (access & ~PAVO_ACCESS_SUPPORTED)
+		return -EINVAL;
+	/* IBA 10.6.3.2: who may write from remote must be able to locally */
+	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
+	    !(access & IB_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return 0;
+}
+
+static void memory_release(struct pavo_memory *memory)
+{
+	if (memory->pin)
+		pavo_unpin(memory->pin, memory->pin->key.owner);
+	pavo_dmabuf_release(memory->dmabuf);
+	pavo_odp_release(memory->odp);
+}
+
+/* Pin [start, start + length) of the calling process. */
+static int pin(struct pavo_memory *memory, u64 start, u64 length, int access)
+{
+	struct pavo_pin *pin;
+
+	pin = pavo_pin(current->mm, start, length, ib_access_writable(access));
+	if (IS_ERR(pin))
+		return PTR_ERR(pin);
+	*memory = (struct pavo_memory){ .pin = pin, .start = start };
+	return 0;
+}
+
+static int check_range(u64 start, u64 length, u64 iova)
+{
+	u64 end;
+
+	/* Such a region is good for messages of no bytes (IBA 10.6.3.1). */
+	if (!length)
+		return 0;
+	if (length > PAVO_MAX_MR_SIZE ||
+	    check_add_overflow(iova, length - 1, &end) ||
+	    check_add_overflow(start, length - 1, &end) || end > ULONG_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+/* A region of @mr with the memory that @mr has; NULL without memory. */
+static struct pavo_region *region_alloc(struct pavo_mr *mr, struct ib_pd *ibpd,
+					int access)
+{
+	struct pavo_region *region;
+
+	region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
+	if (!region)
+		return NULL;
+	region->mr = mr;
+	region->pd = to_pavo_pd(ibpd);
+	region->access = access;
+	region->valid = true;
+	return region;
+}
+
+static void set_memory(struct pavo_region *region,
+		       const struct pavo_memory *memory)
+{
+	region->pages = memory->pin->pages;
+	region->offset = offset_in_page(memory->start);
+}
+
+struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
+	struct pavo_mr *mr;
+
+	if (!pavo_object_take(dev, PAVO_OBJ_MR))
+		return NULL;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		goto err_give;
+	mr->dev = dev;
+	mr->region = region_alloc(mr, ibpd, access);
+	if (mr->region)
+		return mr;
+
+	kfree(mr);
+err_give:
+	pavo_object_give(dev, PAVO_OBJ_MR);
+	return NULL;
+}
+
+/* No packet can find the region any more, or could yet. */
+void pavo_mr_free(struct pavo_mr *mr)
+{
+	memory_release(&mr->memory);
+	if (!mr->fast || mr->region != &mr->fast->none)
+		kfree(mr->region);
+	kvfree(mr->fast);
+	pavo_object_give(mr->dev, PAVO_OBJ_MR);
+	kfree(mr);
+}
+
+/* Let it be found; it is freed if that cannot be. */
+struct ib_mr *pavo_mr_publish(struct pavo_mr *mr)
+{
+	int err;
+
+	err = pavo_key_insert(&mr->dev->keys, mr->region);
+	if (err) {
+		pavo_mr_free(mr);
+		return ERR_PTR(err);
+	}
+	mr->ib.lkey = mr->region->key;
+	mr->ib.rkey = mr->region->key;
+	return &mr->ib;
+}
+
+struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	struct pavo_mr *mr;
+
+	mr = pavo_mr_alloc(ibpd, access);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->region->length = U64_MAX;
+	return pavo_mr_publish(mr);
+}
+
+/* Memory of the calling process, pinned or on demand. */
+static int set_user_memory(struct pavo_mr *mr, u64 start)
+{
+	struct pavo_region *region = mr->region;
+	int err;
+
+	if (region->access & IB_ACCESS_ON_DEMAND && region->length) {
+		err = pavo_odp_get(&mr->memory, mr->dev, start, region->length);
+		if (!err)
+			pavo_odp_set(region, &mr->memory);
+		return err;
+	}
+	err = pin(&mr->memory, start, region->length, region->access);
+	if (!err)
+		set_memory(region, &mr->memory);
+	return err;
+}
+
+struct pavo_mr *pavo_mr_begin(struct ib_pd *ibpd, u64 start, u64 length,
+			      u64 virt_addr, int access)
+{
+	u64 iova = access & IB_ZERO_BASED ? 0 : virt_addr;
+	struct pavo_mr *mr;
+	int err;
+
+	err = pavo_check_access(access);
+	if (!err)
+		err = check_range(start, length, iova);
+	if (err)
+		return ERR_PTR(err);
+	mr = pavo_mr_alloc(ibpd, access);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->region->iova = iova;
+	mr->region->length = length;
+	return mr;
+}
+
+struct ib_mr *pavo_mr_finish(struct pavo_mr *mr, int err)
+{
+	if (!err)
+		return pavo_mr_publish(mr);
+	pavo_mr_free(mr);
+	return ERR_PTR(err);
+}
+
+struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 virt_addr, int access,
+			       struct ib_udata *udata)
+{
+	struct pavo_mr *mr;
+
+	mr = pavo_mr_begin(ibpd, start, length, virt_addr, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return pavo_mr_finish(mr, set_user_memory(mr, start));
+}
+
+/*
+ * Must memory be pinned anew? For another place it must, and where pages that
+ * were pinned for reading shall be written to from now on.
+ */
+static bool needs_pin(const struct pavo_mr *mr, int flags, int access)
+{
+	return flags & IB_MR_REREG_TRANS ||
+	       (ib_access_writable(access) && !mr->memory.pin->writable);
+}
+
+/* What @mr shall mean, and its memory if that is another. */
+static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
+			 struct pavo_region *next, struct pavo_memory *memory)
+{
+	int err;
+
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		if (mr->memory.pin->key.owner != current->mm)
+			return -EINVAL;
+		start = mr->memory.start;
+		length = next->length;
+	} else {
+		next->length = length;
+	}
+	err = check_range(start, length, next->iova);
+	if (!err)
+		err = pin(memory, start, length, next->access);
+	if (!err)
+		set_memory(next, memory);
+	return err;
+}
+
+/*
+ * The new meaning takes the place of the old one, which no packet uses any more
+ * when it is returned in @region. What peers have begun goes on with the new one:
+ * the key stays theirs. Not with windows on it (IBA 10.6.6.2.4).
+ */
+static int rereg_switch(struct pavo_mr *mr, struct pavo_region **region)
+{
+	struct pavo_key_table *keys = &mr->dev->keys;
+	int err = 0;
+
+	xa_lock_bh(&keys->xa);
+	if (mr->windows) {
+		err = -EBUSY;
+	} else {
+		pavo_key_replace(keys, *region);
+		swap(mr->region, *region);
+	}
+	xa_unlock_bh(&keys->xa);
+	if (!err)
+		synchronize_rcu_expedited();
+	return err;
+}
+
+/* Do peers lose what they could do with the key: memory, domain, or rights? */
+static bool takes_away(const struct pavo_mr *mr, int flags, int access)
+{
+	int had = mr->region->access & PAVO_ACCESS_REMOTE;
+
+	return had &&
+	       (flags & (IB_MR_REREG_TRANS | IB_MR_REREG_PD) || had & ~access);
+}
+
+/*
+ * What peers have begun with the key ends before it means anything else, as with a
+ * window that moves: part of a message must not go to the old memory and part to
+ * the new. Meanwhile they are refused, and no queue pair can bind a window to the region;
+ * its users by L_Key notice nothing.
+ */
+static int rereg_close(struct pavo_mr *mr)
+{
+	struct pavo_region *region;
+	int err;
+
+	region = kmemdup(mr->region, sizeof(*region), GFP_KERNEL_ACCOUNT);
+	if (!region)
+		return -ENOMEM;
+	region->access &= ~(PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND);
+	err = rereg_switch(mr, &region);
+	if (!err)
+		pavo_rkm_finish(mr->dev, region->pd, region->key);
+	kfree(region);
+	return err;
+}
+
+/*
+ * Re-registration keeps the keys. If it fails the region is what it was.
+ *
+ * Return: NULL, the object stays the same; or an error.
+ */
+struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				 u64 length, u64 virt_addr, int access,
+				 struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct pavo_mr *mr = to_pavo_mr(ibmr);
+	struct pavo_memory memory = {};
+	struct pavo_region *next;
+	int err = 0;
+
+	if (!mr->memory.pin)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->region->access;
+	if (access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EOPNOTSUPP);
+	err = pavo_check_access(access);
+	if (err)
+		return ERR_PTR(err);
+
+	next = kmemdup(mr->region, sizeof(*next), GFP_KERNEL_ACCOUNT);
+	if (!next)
+		return ERR_PTR(-ENOMEM);
+	next->access = access;
+	if (flags & IB_MR_REREG_PD)
+		next->pd = to_pavo_pd(ibpd);
+	if (access & IB_ZERO_BASED)
+		next->iova = 0;
+	else if (flags & IB_MR_REREG_TRANS)
+		next->iova = virt_addr;
+	else if (mr->region->access & IB_ZERO_BASED)
+		next->iova = mr->memory.start;
+
+	if (needs_pin(mr, flags, access))
+		err = rereg_prepare(mr, flags, start, length, next, &memory);
+	if (!err) {
+		if (takes_away(mr, flags, access))
+			err = rereg_close(mr);
+		if (!err)
+			err = rereg_switch(mr, &next);
+		if (!err && memory.pin)
+			swap(mr->memory, memory);
+		/* What it had, or after a refusal what it should have had. */
+		memory_release(&memory);
+	}
+	kfree(next);
+	return ERR_PTR(err);
+}
+
+/* Operations of peers that began with the key come to their end, too. */
+static void end_use(struct pavo_dev *dev, const struct pavo_region *region)
+{
+	if (region->access & PAVO_ACCESS_REMOTE)
+		pavo_rkm_finish(dev, region->pd, region->key);
+	/* For users by L_Key. */
+	synchronize_rcu_expedited();
+}
+
+/* Not with windows on it (IBA 10.6.6.2.3): they would show freed memory. */
+static int mr_remove(struct pavo_mr *mr)
+{
+	struct pavo_key_table *keys = &mr->dev->keys;
+	int err = 0;
+
+	xa_lock_bh(&keys->xa);
+	if (mr->windows)
+		err = -EBUSY;
+	else
+		pavo_key_remove(keys, mr->region);
+	xa_unlock_bh(&keys->xa);
+	if (!err)
+		end_use(mr->dev, mr->region);
+	return err;
+}
+
+int pavo_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct pavo_mr *mr = to_pavo_mr(ibmr);
+	int err;
+
+	err = mr_remove(mr);
+	if (!err)
+		pavo_mr_free(mr);
+	return err;
+}

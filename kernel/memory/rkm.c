@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rkm.c - remote key manager: the walk over the keys in use.
+ *
+ * Called by whoever takes a key's meaning away (region.c, mw.c, fast.c), after
+ * the key table was changed. A PD with few QPs is walked at once; otherwise
+ * requests are gathered and one work walks for all of them, resting in between,
+ * while only those who asked wait. Responders never do: they share nothing with the
+ * walk but their slots (key_slot.h).
+ */
+#include <linux/completion.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/rculist.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include "memory/memory.h"
+#include "pavo_trace.h"
+#include "qp/qp.h"
+
+/* QPs of a PD up to which a walk is made at once, wherever that is. */
+#define AT_ONCE 32
+
+static bool rkm_full_walk;
+module_param(rkm_full_walk, bool, 0644);
+MODULE_PARM_DESC(rkm_full_walk,
+		 "invalidations look at all queue pairs, for tests (N)");
+
+void pavo_rkm_list_init(struct pavo_rkm_list *list)
+{
+	INIT_LIST_HEAD(&list->qps);
+	list->count = 0;
+}
+
+/* ---------------------------------------------------------------- the walk */
+
+static void revoke(struct pavo_walk *walk, atomic64_t *slot, u32 key)
+{
+	u64 left;
+
+	/* If another walk has, it may still wait for a copy, as this one has to. */
+	walk->matches += pavo_key_slot_revoke(slot, key, &left);
+	if ((u32)left != key || pavo_key_slot_quiet(slot, left))
+		return;
+	walk->stalls++;
+	/* One packet is being copied by another CPU. */
+	while (!pavo_key_slot_quiet(slot, left))
+		cpu_relax();
+}
+
+static void walk_qp(struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
+{
+	const struct pavo_key_slots *slots;
+	unsigned int i, k;
+
+	walk->qps++;
+	rcu_read_lock();
+	slots = rcu_dereference(qp->slots);
+	for (i = 0; slots && i < slots->count; i++)
+		for (k = 0; k < walk->count; k++) {
+			walk->keys++;
+			revoke(walk, (atomic64_t *)&slots->slot[i],
+			       walk->key[k]);
+		}
+	rcu_read_unlock();
+}
+
+static void begin_walk(struct pavo_walk *walk, struct pavo_pd *pd)
+{
+	*walk = (struct pavo_walk){ .pd = pd, .began = ktime_get_ns() };
+	/* The key table was changed; slots are looked at now (key_slot.h). */
+	smp_mb();
+}
+
+static void end_walk(struct pavo_dev *dev, const struct pavo_walk *walk)
+{
+	u64 ns = ktime_get_ns() - walk->began;
+
+	pavo_count(dev, rkm_walks);
+	pavo_tally_add(&dev->tally, rkm_walk_ns, ns);
+	pavo_tally_add(&dev->tally, rkm_requests, walk->count);
+	pavo_tally_add(&dev->tally, rkm_qps, walk->qps);
+	pavo_tally_add(&dev->tally, rkm_pd_fail, walk->pd_fail);
+	pavo_tally_add(&dev->tally, rkm_keys, walk->keys);
+	pavo_tally_add(&dev->tally, rkm_matches, walk->matches);
+	pavo_tally_add(&dev->tally, rkm_stalls, walk->stalls);
+	trace_pavo_rkm(dev, walk, ns);
+}
+
+/* A walk of few QPs. False: they are too many, or all are wanted. */
+static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
+{
+	const struct pavo_rkm_link *link;
+	struct pavo_walk walk;
+
+	if (READ_ONCE(rkm_full_walk) || READ_ONCE(pd->rkm.count) > AT_ONCE)
+		return false;
+	begin_walk(&walk, pd);
+	walk.key[0] = key;
+	walk.count = 1;
+	rcu_read_lock();
+	list_for_each_entry_rcu(link, &pd->rkm.qps, of_pd)
+		walk_qp(&walk, link->qp);
+	rcu_read_unlock();
+	end_walk(dev, &walk);
+	return true;
+}
+
+/*
+ * Could a key of the walk's PD be in use there? The PD of an XRC target is that of its
+ * last request, and slots of earlier ones may still be in use: it is always looked at.
+ */
+static bool concerns(const struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
+{
+	return qp->own.pd == walk->pd || !qp->own.pd;
+}
+
+static void walk_every_qp(struct pavo_rkm *rkm, struct pavo_walk *walk)
+{
+	const struct pavo_rkm_qp *qp;
+
+	list_for_each_entry(qp, &rkm->all, of_dev) {
+		if (concerns(walk, qp)) {
+			walk_qp(walk, qp);
+		} else {
+			walk->qps++;
+			walk->pd_fail++;
+		}
+		cond_resched();
+	}
+}
+
+/*
+ * The mutex is held, so nothing leaves the list while the walk rests. A queue pair that
+ * joins meanwhile finds the key changed (pavo_rkm_join()).
+ */
+static void walk_pd(struct pavo_rkm *rkm, struct pavo_walk *walk)
+{
+	const struct pavo_rkm_link *link;
+
+	list_for_each_entry_rcu(link, &walk->pd->rkm.qps, of_pd,
+				lockdep_is_held(&rkm->mutex)) {
+		walk_qp(walk, link->qp);
+		cond_resched();
+	}
+}
+
+/* ------------------------------------------------------------- the requests */
+
+static void finish(struct pavo_dev *dev, struct pavo_rkm_request *request)
+{
+	struct pavo_qp *qp = request->qp;
+
+	list_del(&request->list);
+	if (!qp) {
+		complete(request->done);
+		return;
+	}
+	/*
+	 * Once it is done nothing else keeps the QP: who destroys it waits for a
+	 * grace period, then for its work.
+	 */
+	rcu_read_lock();
+	/* Pairs with the acquires of those who look at it. */
+	smp_store_release(&request->state, PAVO_RKM_DONE);
+	queue_work(dev->wq, &qp->work);
+	rcu_read_unlock();
+}
+
+/* One walk, for as many of the requests as are of the first one's PD. */
+static void serve(struct pavo_dev *dev, struct list_head *requests)
+{
+	struct pavo_rkm_request *request, *next;
+	LIST_HEAD(served);
+	struct pavo_walk walk;
+
+	request = list_first_entry(requests, struct pavo_rkm_request, list);
+	begin_walk(&walk, request->pd);
+	list_for_each_entry_safe(request, next, requests, list) {
+		if (request->pd != walk.pd || walk.count == PAVO_WALK_KEYS)
+			continue;
+		walk.key[walk.count++] = request->key;
+		list_move_tail(&request->list, &served);
+	}
+	mutex_lock(&dev->rkm.mutex);
+	if (READ_ONCE(rkm_full_walk))
+		walk_every_qp(&dev->rkm, &walk);
+	else
+		walk_pd(&dev->rkm, &walk);
+	mutex_unlock(&dev->rkm.mutex);
+	end_walk(dev, &walk);
+	list_for_each_entry_safe(request, next, &served, list)
+		finish(dev, request);
+}
+
+static void rkm_work(struct work_struct *work)
+{
+	struct pavo_rkm *rkm = container_of(work, struct pavo_rkm, work);
+	struct pavo_dev *dev = container_of(rkm, struct pavo_dev, rkm);
+	LIST_HEAD(requests);
+
+	for (;;) {
+		spin_lock_bh(&rkm->lock);
+		list_splice_tail_init(&rkm->requests, &requests);
+		spin_unlock_bh(&rkm->lock);
+		if (list_empty(&requests))
+			return;
+		serve(dev, &requests);
+	}
+}
+
+static void ask(struct pavo_dev *dev, struct pavo_rkm_request *request)
+{
+	spin_lock_bh(&dev->rkm.lock);
+	list_add_tail(&request->list, &dev->rkm.requests);
+	spin_unlock_bh(&dev->rkm.lock);
+	queue_work(dev->wq, &dev->rkm.work);
+}
+
+bool pavo_rkm_start(struct pavo_qp *qp, struct pavo_pd *pd, u32 key,
+		    struct pavo_rkm_request *request)
+{
+	if (walk_at_once(qp->dev, pd, key))
+		return true;
+	request->pd = pd;
+	request->key = key;
+	request->qp = qp;
+	request->state = PAVO_RKM_WAITING;
+	ask(qp->dev, request);
+	return false;
+}
+
+void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct pavo_rkm_request request = {
+		.pd = pd,
+		.key = key,
+		.done = &done,
+	};
+
+	if (walk_at_once(dev, pd, key))
+		return;
+	ask(dev, &request);
+	wait_for_completion(&done);
+}
+
+void pavo_rkm_settle(struct pavo_dev *dev)
+{
+	flush_work(&dev->rkm.work);
+}
+
+/* ------------------------------------------------------------------ the QPs */
+
+void pavo_rkm_init(struct pavo_rkm *rkm)
+{
+	mutex_init(&rkm->mutex);
+	INIT_LIST_HEAD(&rkm->all);
+	spin_lock_init(&rkm->list_lock);
+	spin_lock_init(&rkm->lock);
+	INIT_LIST_HEAD(&rkm->requests);
+	INIT_WORK(&rkm->work, rkm_work);
+}
+
+static void add_link(struct pavo_rkm_link *link, struct pavo_rkm_qp *qp,
+		     struct pavo_pd *pd)
+{
+	link->qp = qp;
+	link->pd = pd;
+	WRITE_ONCE(pd->rkm.count, pd->rkm.count + 1);
+	list_add_tail_rcu(&link->of_pd, &pd->rkm.qps);
+}
+
+static void del_link(struct pavo_rkm_link *link)
+{
+	struct pavo_rkm_list *list = &link->pd->rkm;
+
+	WRITE_ONCE(list->count, list->count - 1);
+	list_del_rcu(&link->of_pd);
+}
+
+/* One that was allocated. */
+static void free_link(struct pavo_rkm_link *link)
+{
+	del_link(link);
+	list_del(&link->of_qp);
+	link->qp->nlinks--;
+	kfree_rcu(link, rcu);
+}
+
+void pavo_rkm_add(struct pavo_qp *qp)
+{
+	struct pavo_rkm *rkm = &qp->dev->rkm;
+
+	INIT_LIST_HEAD(&qp->rkm.links);
+	qp->rkm.pd = qp->pd;
+	mutex_lock(&rkm->mutex);
+	list_add_tail(&qp->rkm.of_dev, &rkm->all);
+	if (qp->pd) {
+		spin_lock_bh(&rkm->list_lock);
+		add_link(&qp->rkm.own, &qp->rkm, qp->pd);
+		spin_unlock_bh(&rkm->list_lock);
+	}
+	mutex_unlock(&rkm->mutex);
+}
+
+void pavo_rkm_remove(struct pavo_qp *qp)
+{
+	struct pavo_rkm *rkm = &qp->dev->rkm;
+	struct pavo_rkm_link *link, *next;
+
+	mutex_lock(&rkm->mutex);
+	list_del(&qp->rkm.of_dev);
+	spin_lock_bh(&rkm->list_lock);
+	if (qp->pd)
+		del_link(&qp->rkm.own);
+	list_for_each_entry_safe(link, next, &qp->rkm.links, of_qp)
+		free_link(link);
+	spin_unlock_bh(&rkm->list_lock);
+	mutex_unlock(&rkm->mutex);
+}
+
+static int make_link(struct pavo_rkm_qp *qp, struct pavo_pd *pd)
+{
+	struct pavo_rkm_link *link;
+
+	if (qp->nlinks == PAVO_RKM_LINKS)
+		return -ENOSPC;
+	link = kzalloc(sizeof(*link), GFP_ATOMIC | __GFP_NOWARN);
+	if (!link)
+		return -ENOMEM;
+	qp->nlinks++;
+	list_add(&link->of_qp, &qp->links);
+	add_link(link, qp, pd);
+	return 0;
+}
+
+/* The link that is found comes to the front: a peer mostly uses few PDs in turn. */
+static bool find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
+{
+	struct pavo_rkm_link *link;
+
+	list_for_each_entry(link, &qp->links, of_qp) {
+		if (link->pd == pd) {
+			list_move(&link->of_qp, &qp->links);
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The link is in the list before a slot says that a key is in use, and that before the
+ * key is looked up, with full barriers. So a walker that does not see the link has
+ * changed the key before that.
+ */
+int pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd)
+{
+	struct pavo_rkm *rkm = &qp->dev->rkm;
+	int err;
+
+	if (likely(READ_ONCE(qp->rkm.pd) == pd))
+		return 0;
+	spin_lock_bh(&rkm->list_lock);
+	err = find_link(&qp->rkm, pd) ? 0 : make_link(&qp->rkm, pd);
+	if (!err)
+		WRITE_ONCE(qp->rkm.pd, pd);
+	spin_unlock_bh(&rkm->list_lock);
+	return err;
+}
+
+void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd)
+{
+	struct pavo_rkm_link *link, *next;
+
+	mutex_lock(&dev->rkm.mutex);
+	spin_lock_bh(&dev->rkm.list_lock);
+	/* Its own queue pairs are gone; these are of targets. */
+	list_for_each_entry_safe(link, next, &pd->rkm.qps, of_pd) {
+		WRITE_ONCE(link->qp->pd, NULL);
+		free_link(link);
+	}
+	spin_unlock_bh(&dev->rkm.list_lock);
+	mutex_unlock(&dev->rkm.mutex);
+}
+
+struct pavo_key_slots *pavo_rkm_slots_alloc(u32 reads)
+{
+	u32 count = 1 + reads;
+	struct pavo_key_slots *slots;
+
+	slots = kzalloc(struct_size(slots, slot, count), GFP_KERNEL_ACCOUNT);
+	if (slots)
+		slots->count = count;
+	return slots;
+}
+
+void pavo_rkm_slots_free(struct pavo_key_slots *slots)
+{
+	kfree(slots);
+}
+
+bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_key_slots *slots)
+{
+	struct pavo_side *side = &qp->resp.side;
+	struct pavo_key_slots *old;
+	u32 i;
+
+	old = rcu_dereference_protected(qp->rkm.slots,
+					lockdep_is_held(&side->lock));
+	for (i = 0; old && i < old->count; i++)
+		if (atomic64_read(&old->slot[i]))
+			return false;
+	rcu_assign_pointer(qp->rkm.slots, slots);
+	if (old)
+		kfree_rcu(old, rcu);
+	return true;
+}
+
+void pavo_rkm_free(struct pavo_qp *qp)
+{
+	kfree(rcu_replace_pointer(qp->rkm.slots, NULL, true));
+}
+
+void pavo_rkm_forget(struct pavo_qp *qp)
+{
+	struct pavo_key_slots *slots;
+	u32 i;
+
+	rcu_read_lock();
+	slots = rcu_dereference(qp->rkm.slots);
+	for (i = 0; slots && i < slots->count; i++)
+		pavo_key_slot_end(&slots->slot[i]);
+	rcu_read_unlock();
+}
+
+/* ------------------------------------------------------------------ looking */
+
+static void show_slot(struct seq_file *file, u64 word)
+{
+	if (!word)
+		seq_puts(file, " -");
+	else
+		seq_printf(file, " %08x%s%s", (u32)word,
+			   word & PAVO_KEY_SLOT_BUSY ? "*" : "",
+			   word & PAVO_KEY_SLOT_VALID ? "" : "!");
+}
+
+void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev)
+{
+	const struct pavo_key_slots *slots;
+	struct pavo_qp *qp;
+	u32 i;
+
+	mutex_lock(&dev->rkm.mutex);
+	list_for_each_entry(qp, &dev->rkm.all, rkm.of_dev) {
+		seq_printf(file, "%s qp %u pd ", dev->ib.name, qp->ib.qp_num);
+		if (qp->pd)
+			seq_printf(file, "%u:", qp->pd->ib.res.id);
+		else
+			seq_puts(file, "*:");
+		rcu_read_lock();
+		slots = rcu_dereference(qp->rkm.slots);
+		for (i = 0; slots && i < slots->count; i++)
+			show_slot(file, atomic64_read(&slots->slot[i]));
+		rcu_read_unlock();
+		seq_putc(file, '\n');
+		cond_resched();
+	}
+	mutex_unlock(&dev->rkm.mutex);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * watch.c - words in shared memory that change when memory of a process does.
+ *
+ * Called by verbs/watch_methods.c in process context, and by the kernel when it takes
+ * pages of a watched range away. Owns the slots. The kernel waits until it has been
+ * told: when munmap() or fork() is over, the word has changed.
+ */
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/mutex.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include "memory/watch.h"
+#include "rings/mmap.h"
+#include "verbs/verbs.h"
+
+/**
+ * struct watch_slot - one range that is watched.
+ * @notifier: tells of what happens to it
+ * @word:     where the process reads that. The process can write to it, too; it is
+ *            not read here.
+ */
+struct watch_slot {
+	struct mmu_interval_notifier notifier;
+	u32 *word;
+};
+
+/**
+ * struct pavo_watch - what one process wants to be told.
+ * @area:   one word for each slot
+ * @mutex:  @slots
+ * @nslots: how many there are; constant
+ * @slots:  those in use
+ */
+struct pavo_watch {
+	struct pavo_mmap *area;
+	struct mutex mutex; /* slots */
+	u32 nslots;
+	struct watch_slot *slots[];
+};
+
+static bool invalidate(struct mmu_interval_notifier *notifier,
+		       const struct mmu_notifier_range *range,
+		       unsigned long seq)
+{
+	mmu_interval_set_seq(notifier, seq);
+	WRITE_ONCE(*container_of(notifier, struct watch_slot, notifier)->word,
+		   1);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops notifier_ops = {
+	.invalidate = invalidate,
+};
+
+struct pavo_watch *pavo_watch_open(struct ib_ucontext *uctx, u32 slots,
+				   struct pavo_mmap_info *info)
+{
+	struct pavo_watch *watch;
+
+	if (!slots || slots > PAVO_WATCH_SLOTS)
+		return ERR_PTR(-EINVAL);
+	watch = kvzalloc(struct_size(watch, slots, slots), GFP_KERNEL_ACCOUNT);
+	if (!watch)
+		return ERR_PTR(-ENOMEM);
+	watch->area = pavo_mmap_create(uctx, slots * sizeof(u32), info);
+	if (!watch->area) {
+		kvfree(watch);
+		return ERR_PTR(-ENOMEM);
+	}
+	memset(watch->area->addr, 0xff, slots * sizeof(u32));
+	mutex_init(&watch->mutex);
+	watch->nslots = slots;
+	return watch;
+}
+
+/* The word says that the kernel does not look. Mutex held, or this is the last user. */
+static void end(struct pavo_watch *watch, u32 at)
+{
+	struct watch_slot *slot = watch->slots[at];
+
+	if (!slot)
+		return;
+	mmu_interval_notifier_remove(&slot->notifier);
+	WRITE_ONCE(*slot->word, 1);
+	watch->slots[at] = NULL;
+	kfree(slot);
+}
+
+void pavo_watch_close(struct pavo_watch *watch)
+{
+	u32 i;
+
+	for (i = 0; i < watch->nslots; i++)
+		end(watch, i);
+	pavo_mmap_destroy(watch->area);
+	mutex_destroy(&watch->mutex);
+	kvfree(watch);
+}
+
+/* Mutex held. */
+static int begin(struct pavo_watch *watch, u32 at, unsigned long start,
+		 unsigned long length)
+{
+	struct watch_slot *slot;
+	int err;
+
+	slot = kzalloc(sizeof(*slot), GFP_KERNEL_ACCOUNT);
+	if (!slot)
+		return -ENOMEM;
+	slot->word = (u32 *)watch->area->addr + at;
+	WRITE_ONCE(*slot->word, 0);
+	err = mmu_interval_notifier_insert(&slot->notifier, current->mm, start,
+					   length, &notifier_ops);
+	if (err) {
+		WRITE_ONCE(*slot->word, 1);
+		kfree(slot);
+		return err;
+	}
+	watch->slots[at] = slot;
+	/*
+	 * No word tells of a change that was under way already. The caller registers the
+	 * memory after that, not before.
+	 */
+	mmu_interval_read_begin(&slot->notifier);
+	return 0;
+}
+
+int pavo_watch_set(struct pavo_watch *watch, u32 slot, u64 start, u64 length)
+{
+	u64 last;
+	int err = 0;
+
+	if (slot >= watch->nslots ||
+	    (length && check_add_overflow(start, length - 1, &last)) ||
+	    (length && last >= ALIGN_DOWN(ULONG_MAX, PAGE_SIZE)))
+		return -EINVAL;
+	mutex_lock(&watch->mutex);
+	end(watch, slot);
+	if (length)
+		err = begin(watch, slot, start & PAGE_MASK,
+			    PAGE_ALIGN(last + 1) - (start & PAGE_MASK));
+	mutex_unlock(&watch->mutex);
+	return err;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * enter.h - how an owner of a side gets in, does what there is, and gets out without
+ * leaving anything behind (side.h says what there is). The two sides differ in what
+ * they do with a packet and with everything else; each of them builds this with its own.
+ */
+#ifndef PAVO_ENTER_H
+#define PAVO_ENTER_H
+
+#include "net/net.h"
+#include "qp/qp.h"
+#include "qp/side.h"
+
+/* Rounds and packets from the backlog before others get the CPU. */
+#define PAVO_ENTER_BUDGET 256
+
+/**
+ * struct pavo_side_work - what a side does. Both are called by its owner, RCU read side.
+ * @handle: a packet. False: it has to be taken again when what it waits for is over
+ * @visit:  whatever is pending. True: there is more than one visit may do
+ */
+struct pavo_side_work {
+	bool (*handle)(struct pavo_qp *qp, struct pavo_rx *rx);
+	bool (*visit)(struct pavo_qp *qp);
+};
+
+/* Return: what is left of the budget. */
+static __always_inline int pavo_side_drain(struct pavo_qp *qp,
+					   struct pavo_side *side, int budget,
+					   const struct pavo_side_work *work)
+{
+	struct sk_buff *skb;
+	struct pavo_rx rx;
+
+	for (; budget > 0 && !pavo_side_waits(side); budget--) {
+		skb = skb_dequeue(&side->backlog);
+		if (!skb)
+			break;
+		pavo_rx_parse(&rx, qp->dev, skb);
+		if (work->handle(qp, &rx)) {
+			kfree_skb(skb);
+			pavo_user_waited(qp->user);
+		} else {
+			skb_queue_head(&side->backlog, skb);
+		}
+	}
+	return budget;
+}
+
+/** pavo_side_run - do what there is, unless another owner is at it; @cq is told of it. */
+static __always_inline void pavo_side_run(struct pavo_qp *qp,
+					  struct pavo_side *side,
+					  struct pavo_cq *cq,
+					  const struct pavo_side_work *work)
+{
+	int budget = PAVO_ENTER_BUDGET;
+	bool more = false;
+	int cpu;
+
+	do {
+		if (!spin_trylock_bh(&side->lock))
+			return;
+		cpu = smp_processor_id();
+		rcu_read_lock();
+		budget = pavo_side_drain(qp, side, budget - 1, work);
+		more = work->visit(qp) || budget <= 0;
+		rcu_read_unlock();
+		spin_unlock_bh(&side->lock);
+		pavo_cq_raise(cq);
+		/*
+		 * Pairs with the atomics of who left something and found the
+		 * lock taken: one of us sees the other.
+		 */
+		smp_mb();
+	} while (!more && pavo_side_has_work(side));
+	if (unlikely(more && pavo_qp_state(qp) == IB_QPS_ERR))
+		pavo_qp_end(qp);
+	else if (more)
+		pavo_qp_continue(qp, cpu);
+}
+
+/** pavo_side_receive - the same with a packet in hand, which it consumes; softirq. */
+static __always_inline void pavo_side_receive(struct pavo_qp *qp,
+					      struct pavo_side *side,
+					      struct pavo_cq *cq,
+					      struct pavo_rx *rx,
+					      const struct pavo_side_work *work)
+{
+	bool more, done;
+
+	if (!skb_queue_empty_lockless(&side->backlog) ||
+	    !spin_trylock(&side->lock))
+		goto leave_it;
+	/* One that came meanwhile and has to wait is before this one. */
+	if (unlikely(!skb_queue_empty_lockless(&side->backlog))) {
+		spin_unlock(&side->lock);
+		goto leave_it;
+	}
+	rcu_read_lock();
+	done = work->handle(qp, rx);
+	if (unlikely(!done) && !pavo_side_hold(side, qp->user, rx->skb)) {
+		pavo_count(qp, rx_drop_backlog);
+		done = true;
+	}
+	more = work->visit(qp);
+	rcu_read_unlock();
+	spin_unlock(&side->lock);
+	if (likely(done))
+		pavo_rx_free(rx->skb);
+	pavo_cq_raise(cq);
+	smp_mb(); /* as in pavo_side_run() */
+	if (more)
+		pavo_qp_continue(qp, smp_processor_id());
+	else if (pavo_side_has_work(side))
+		pavo_side_run(qp, side, cq, work);
+	return;
+
+leave_it:
+	if (!pavo_side_defer(side, qp->user, rx->skb)) {
+		pavo_count(qp, rx_drop_backlog);
+		kfree_skb(rx->skb);
+	}
+	/* Pairs with the barrier of the owner, see above. */
+	smp_mb();
+	pavo_side_run(qp, side, cq, work);
+}
+
+/** pavo_side_forget - drop the packets that wait; the side has no owner. */
+static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
+{
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&side->backlog))) {
+		pavo_count(qp, rx_drop_state);
+		pavo_user_waited(qp->user);
+		kfree_skb(skb);
+	}
+}
+
+#endif /* PAVO_ENTER_H */

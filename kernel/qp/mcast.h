@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * mcast.h - multicast groups: which queue pairs get a copy of a datagram.
+ */
+#ifndef PAVO_MCAST_H
+#define PAVO_MCAST_H
+
+#include <linux/types.h>
+
+struct in6_addr;
+struct pavo_dev;
+struct pavo_qp;
+struct pavo_rx;
+
+/**
+ * pavo_mcast_attach - @qp gets a copy of all datagrams to a group; may sleep.
+ * @gid: multicast GID, an IPv4 group as ::ffff:a.b.c.d
+ *
+ * Return: 0; -EEXIST if it does already, -ENOSPC beyond a limit, or why the
+ * interface cannot join the group.
+ */
+int pavo_mcast_attach(struct pavo_qp *qp, const struct in6_addr *gid);
+
+/** pavo_mcast_detach - undo that; -EINVAL if @qp is not attached. */
+int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid);
+
+/** pavo_mcast_leave - the interface leaves, and all its groups before; RTNL. */
+void pavo_mcast_leave(struct pavo_dev *dev);
+
+/**
+ * pavo_mcast_for_each - call @take with @rx for each member of a group.
+ *
+ * Context: RCU read side. Return: false if there is no such group.
+ */
+bool pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
+			 void (*take)(struct pavo_qp *, const struct pavo_rx *),
+			 const struct pavo_rx *rx);
+
+#endif /* PAVO_MCAST_H */

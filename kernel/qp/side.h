@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * side.h - what there is to do for a side of a QP, and its owner.
+ *
+ * A side is owned by whoever holds its lock, and the lock is only ever tried:
+ * who does not get it leaves a packet on the backlog or a bit in pending, and
+ * goes; the owner looks again after it let go. So no CPU spins while the
+ * owner sends a window of packets, a packet that comes back to the CPU that
+ * sent it cannot deadlock, and packets are executed where they arrive.
+ *
+ * enter.h is how. Exception: who changes a QP's state or room in process context takes
+ * the lock for good, and runs the side afterwards.
+ */
+#ifndef PAVO_SIDE_H
+#define PAVO_SIDE_H
+
+#include <linux/bitops.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/time64.h>
+#include "memory/rkm.h"
+#include "payer.h"
+
+struct pavo_fault;
+
+/** Packets that may wait for a busy side; more are dropped and counted. */
+#define PAVO_BACKLOG_MAX 1024
+
+/** Pause of a side after the interface refused a packet. */
+#define PAVO_CONGESTED_NS NSEC_PER_MSEC
+
+/* What a side waits for: pages that are to be brought in (translate/odp.c). */
+enum pavo_missing_state {
+	PAVO_MISSING_NONE,
+	PAVO_MISSING_WAITING, /* a thread sees to it, and has the QP's work run */
+	PAVO_MISSING_FAILED, /* it could not; the next try may tell */
+};
+
+/**
+ * struct pavo_missing - pages that a side needs.
+ * @state: enum pavo_missing_state; WAITING is begun by the side and ended by the thread,
+ *         or by pavo_fault_detach()
+ * @id:    of the memory, and @first: of its pages; for a side that looks at FAILED
+ * @fault: while it is WAITING; under the lock of translate/pager.c
+ */
+struct pavo_missing {
+	int state;
+	u64 id;
+	unsigned long first;
+	struct pavo_fault *fault;
+};
+
+/**
+ * struct pavo_side - entry of a side.
+ * @lock:    held by the owner, BH disabled
+ * @pending: event bits of the side
+ * @backlog: parsed and verified packets; own lock inside
+ * @missing: pages it waits for; packets stay on the backlog meanwhile
+ * @inval:   invalidation of a key that was asked for, and may not be told yet
+ * @hold:    the packet in hand is to be taken again when that is over
+ */
+struct pavo_side {
+	spinlock_t lock; /* ownership of the side */
+	unsigned long pending;
+	struct sk_buff_head backlog;
+	struct pavo_missing missing;
+	struct pavo_rkm_request inval;
+	bool hold;
+};
+
+static inline void pavo_side_init(struct pavo_side *side)
+{
+	spin_lock_init(&side->lock);
+	side->pending = 0;
+	side->missing = (struct pavo_missing){};
+	side->inval.state = PAVO_RKM_NONE;
+	side->hold = false;
+	skb_queue_head_init(&side->backlog);
+}
+
+static inline bool pavo_side_waits(const struct pavo_side *side)
+{
+	/* Pairs with the release at the end of waiting. */
+	if (smp_load_acquire(&side->missing.state) == PAVO_MISSING_WAITING)
+		return true;
+	if (!READ_ONCE(side->hold))
+		return false;
+	/* With that in translate/rkm.c. */
+	return smp_load_acquire(&side->inval.state) == PAVO_RKM_WAITING;
+}
+
+static inline bool pavo_side_has_work(const struct pavo_side *side)
+{
+	return READ_ONCE(side->pending) ||
+	       (!skb_queue_empty_lockless(&side->backlog) &&
+		!pavo_side_waits(side));
+}
+
+/**
+ * pavo_side_defer - leave a packet; false if the backlog is full, or the user has as many
+ * as it may.
+ */
+static inline bool pavo_side_defer(struct pavo_side *side,
+				   struct pavo_user *user, struct sk_buff *skb)
+{
+	if (skb_queue_len_lockless(&side->backlog) >= PAVO_BACKLOG_MAX ||
+	    !pavo_user_wait(user))
+		return false;
+	skb_queue_tail(&side->backlog, skb);
+	return true;
+}
+
+/**
+ * pavo_side_hold - the packet in hand is to be taken again: it waits before all others.
+ * False: the user has as many as it may, and the packet is lost.
+ */
+static inline bool pavo_side_hold(struct pavo_side *side,
+				  struct pavo_user *user, struct sk_buff *skb)
+{
+	if (!pavo_user_wait(user))
+		return false;
+	skb_queue_head(&side->backlog, skb);
+	return true;
+}
+
+#endif /* PAVO_SIDE_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * ah.h - address handles: where a datagram goes, in work requests of kernel consumers.
+ */
+#ifndef PAVO_AH_H
+#define PAVO_AH_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/pavo-abi.h>
+
+/**
+ * struct pavo_ah - address handle.
+ * @charge: paid by the memory cgroup, see pavo_charge()
+ * @av: address vector, as the segment of a WQE has it
+ */
+struct pavo_ah {
+	struct ib_ah ib;
+	void *charge;
+	struct pavo_ud_seg av;
+};
+
+static inline struct pavo_ah *to_pavo_ah(struct ib_ah *ib)
+{
+	return container_of(ib, struct pavo_ah, ib);
+}
+
+#endif /* PAVO_AH_H */

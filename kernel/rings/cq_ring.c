@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * cq_ring.c - rings of completions: entries, and the events that are owed for them.
+ *
+ * The sides of QPs push entries, with themselves locked, and raise the events that
+ * are owed when they are left. User space polls its ring in its own memory; verbs/cq.c
+ * polls those of kernel consumers, and verbs/resize.c replaces rings.
+ *
+ * Lock: cq->lock, inside of everything.
+ */
+#include <linux/ktime.h>
+#include "adapter.h"
+#include "rings/cq_ring.h"
+#include "rings/cqe.h"
+
+/* QPN of an entry whose QP is gone: no QP has more than 24 bits. */
+#define PAVO_CQE_FORGOTTEN U32_MAX
+
+/* A handler that posts to a queue pair in Error owes itself events; a worker goes on then. */
+#define PAVO_CQ_CALLS 16
+
+/*
+ * Is there room for another entry? @cons of a CQ of user space may be
+ * anything; entries that are not there cannot have been consumed.
+ */
+static bool pavo_cq_room(struct pavo_cq *cq)
+{
+	struct pavo_dev *dev = to_pavo_dev(cq->ib.device);
+	u32 cons = cq->ib.uobject ? READ_ONCE(cq->ring->cons) : cq->cons;
+	u32 used = cq->prod - cons;
+
+	if (likely(used < cq->count))
+		return true;
+	if (used > cq->count)
+		pavo_count(dev, cq_index_errors);
+	pavo_count(dev, cq_overruns);
+	return false;
+}
+
+u32 pavo_cq_consumed(struct pavo_cq *cq)
+{
+	unsigned long flags;
+	u32 cons;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cons = cq->ib.uobject ? READ_ONCE(cq->ring->cons) : cq->cons;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return cons;
+}
+
+static void pavo_cqe_write(struct pavo_cq *cq, const struct pavo_cqe *from)
+{
+	struct pavo_cqe cqe = *from;
+
+	cqe.timestamp = ktime_get_ns();
+	pavo_cqe_put(cq->cqes, cq->count, cq->prod, &cqe);
+	cq->prod++;
+	WRITE_ONCE(cq->ring->prod, cq->prod);
+}
+
+void pavo_cq_owe(struct pavo_cq *cq)
+{
+	cq->armed = 0;
+	cq->held = 0;
+	set_bit(PAVO_CQ_OWED, &cq->event);
+}
+
+/*
+ * A waiter is to be woken by the entry just written: now, or, when the CQ's
+ * events are moderated, by the last of so many or after so long.
+ */
+static void pavo_cq_wake(struct pavo_cq *cq)
+{
+	if (++cq->held >= cq->moderate_count || !cq->moderate_us)
+		pavo_cq_owe(cq);
+	else if (cq->held == 1)
+		hrtimer_start(&cq->timer,
+			      ns_to_ktime(cq->moderate_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+}
+
+/* The first completion held back has waited long enough. */
+static enum hrtimer_restart pavo_cq_timer(struct hrtimer *timer)
+{
+	struct pavo_cq *cq = container_of(timer, struct pavo_cq, timer);
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->held)
+		pavo_cq_owe(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	pavo_cq_raise(cq);
+	return HRTIMER_NORESTART;
+}
+
+void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
+		  bool solicited)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->dead)
+		goto out;
+	if (unlikely(!pavo_cq_room(cq))) {
+		cq->dead = true;
+		set_bit(PAVO_CQ_OVERRUN, &cq->event);
+		queue_work(to_pavo_dev(cq->ib.device)->wq, &cq->work);
+		goto out;
+	}
+	pavo_cqe_write(cq, cqe);
+	if (cq->armed == IB_CQ_NEXT_COMP ||
+	    (cq->armed && (solicited || cqe->status != IB_WC_SUCCESS)))
+		pavo_cq_wake(cq);
+out:
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+/* BH disabled: a caller that is preempted would hold up the events of others. */
+static void pavo_cq_tell(struct pavo_cq *cq)
+{
+	unsigned int calls;
+
+	for (calls = 0; test_bit(PAVO_CQ_OWED, &cq->event); calls++) {
+		if (calls == PAVO_CQ_CALLS) {
+			queue_work(to_pavo_dev(cq->ib.device)->end_wq,
+				   &cq->work);
+			return;
+		}
+		if (test_and_set_bit(PAVO_CQ_TELLING, &cq->event))
+			return;
+		if (test_and_clear_bit(PAVO_CQ_OWED, &cq->event))
+			cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+		clear_bit_unlock(PAVO_CQ_TELLING, &cq->event);
+		/* One that has found the bit set owes its event already. */
+		smp_mb__after_atomic();
+	}
+}
+
+void pavo_cq_raise(struct pavo_cq *cq)
+{
+	if (!cq || !test_bit(PAVO_CQ_OWED, &cq->event))
+		return;
+	local_bh_disable();
+	pavo_cq_tell(cq);
+	local_bh_enable();
+}
+
+void pavo_cq_forget(struct pavo_cq *cq, u32 qpn)
+{
+	unsigned long flags;
+	u32 n;
+
+	if (!cq || cq->ib.uobject)
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	for (n = cq->cons; n != cq->prod; n++) {
+		struct pavo_cqe *cqe = &cq->cqes[n & (cq->count - 1)];
+
+		if (cqe->qpn == qpn)
+			cqe->qpn = PAVO_CQE_FORGOTTEN;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+void pavo_cq_timer_init(struct pavo_cq *cq)
+{
+	pavo_hrtimer_setup(&cq->timer, pavo_cq_timer, CLOCK_MONOTONIC,
+			   HRTIMER_MODE_REL_SOFT);
+}

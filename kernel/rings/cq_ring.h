@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * cq_ring.h - completion queues: rings of completions, and the events that are owed for them.
+ */
+#ifndef PAVO_RINGS_CQ_RING_H
+#define PAVO_RINGS_CQ_RING_H
+
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/pavo-abi.h>
+
+struct pavo_mmap;
+
+/*
+ * Bits of a CQ's @event. TELLING: the completion handler is being called. A side that owes an
+ * event meanwhile leaves it to that caller; the side may run inside the handler itself.
+ */
+#define PAVO_CQ_OWED 0
+#define PAVO_CQ_TELLING 1
+#define PAVO_CQ_OVERRUN 2
+
+/**
+ * struct pavo_cq - completion queue.
+ * @mmap, @ring, @cqes, @count: header and entries; mapped by user space, or
+ *          private to the kernel. Replaced under @lock by resize.c.
+ * @prod:   entries written, under @lock
+ * @cons:   kernel CQs: entries polled, under @lock
+ * @armed:  enum ib_cq_notify_flags asked for, 0 if not
+ * @moderate_count: events come after so many completions,
+ * @moderate_us: or so long after the first of them; either 0: at once
+ * @held:   completions that shall wake the waiter and have not yet
+ * @timer:  for @moderate_us
+ * @event:  PAVO_CQ_*: events that are owed, raised by pavo_cq_raise() outside of any side
+ * @dead:   overrun happened, nothing is written any more
+ * @work:   tells the users of a dead CQ, and of events that bring about each other
+ */
+struct pavo_cq {
+	struct ib_cq ib;
+	struct pavo_mmap *mmap;
+	struct pavo_cq_header *ring;
+	struct pavo_cqe *cqes;
+	u32 count; /* a power of two */
+	spinlock_t lock; /* all below, and writing entries */
+	u32 prod;
+	u32 cons;
+	int armed;
+	u16 moderate_count;
+	u16 moderate_us;
+	u32 held;
+	struct hrtimer timer;
+	unsigned long event;
+	bool dead;
+	struct work_struct work;
+	struct mutex resize_mutex; /* one resize at a time */
+};
+
+static inline struct pavo_cq *to_pavo_cq(struct ib_cq *ib)
+{
+	return container_of(ib, struct pavo_cq, ib);
+}
+
+/**
+ * pavo_cq_push - write a completion; all fields of @cqe but owner are taken.
+ * @solicited: wakes a waiter that asked for solicited events only; a status
+ *             other than success does so as well
+ *
+ * Context: any, also with a side locked. An overrun kills the CQ and moves
+ * its QPs to Error through an event (work).
+ */
+void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
+		  bool solicited);
+
+/**
+ * pavo_cq_raise - call the completion handler if a push owed it one. One caller at a time;
+ * a handler that brings about another event is called again when it has returned.
+ */
+void pavo_cq_raise(struct pavo_cq *cq);
+
+/**
+ * pavo_cq_forget - drop completions of a QP that were not polled, of a CQ of
+ * the kernel: their wr_ids die with the QP's queues. (User space does this for
+ * its own CQs.)
+ */
+void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
+
+/** pavo_cq_consumed - entries that were polled so far, as a process says of its own. */
+u32 pavo_cq_consumed(struct pavo_cq *cq);
+
+/**
+ * pavo_cq_owe - its waiter is to be woken: pavo_cq_raise() tells it.
+ *
+ * Context: cq->lock is held.
+ */
+void pavo_cq_owe(struct pavo_cq *cq);
+
+/** pavo_cq_timer_init - the timer that ends moderation. */
+void pavo_cq_timer_init(struct pavo_cq *cq);
+
+#endif /* PAVO_RINGS_CQ_RING_H */

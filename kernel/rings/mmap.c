@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * mmap.c - memory that module and process share: rings and doorbell pages.
+ *
+ * Areas are made for the contexts, the CQs and both sides of QPs and are
+ * mapped by offsets that rdma core hands out. A mapping holds references to
+ * the pages themselves, so the area can be freed while it is still mapped:
+ * the process then looks at memory without another user.
+ */
+#include <linux/vmalloc.h>
+#include "compat.h"
+#include "rings/mmap.h"
+#include "verbs/verbs.h"
+
+/**
+ * pavo_mmap_create - make an area of zeroed memory.
+ * @uctx: who may map it; NULL: an area that stays inside the kernel
+ * @size: bytes, rounded up to whole pages
+ * @info: what to tell user space; may be NULL if @uctx is
+ *
+ * Return: the area, NULL without memory.
+ */
+struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
+				   struct pavo_mmap_info *info)
+{
+	struct pavo_mmap *mmap;
+
+	size = PAGE_ALIGN(size);
+	if (size > U32_MAX)
+		return NULL;
+	mmap = kzalloc(sizeof(*mmap), GFP_KERNEL_ACCOUNT);
+	if (!mmap)
+		return NULL;
+	refcount_set(&mmap->refs, 1);
+	/* Not vmalloc_user(), which is charged to no cgroup. */
+	mmap->addr = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!mmap->addr)
+		goto err_free;
+	if (!uctx)
+		return mmap;
+
+	if (rdma_user_mmap_entry_insert(uctx, &mmap->entry, size))
+		goto err_vfree;
+	info->offset = rdma_user_mmap_get_offset(&mmap->entry);
+	info->size = size;
+	return mmap;
+
+err_vfree:
+	vfree(mmap->addr);
+err_free:
+	kfree(mmap);
+	return NULL;
+}
+
+/**
+ * pavo_mmap_hold - keep the memory of an area, also after its pavo_mmap_destroy().
+ * @mmap: the area
+ */
+void pavo_mmap_hold(struct pavo_mmap *mmap)
+{
+	refcount_inc(&mmap->refs);
+}
+
+/**
+ * pavo_mmap_put - as often as it was held. Sleeps.
+ * @mmap: the area or NULL
+ */
+void pavo_mmap_put(struct pavo_mmap *mmap)
+{
+	if (!mmap || !refcount_dec_and_test(&mmap->refs))
+		return;
+	vfree(mmap->addr);
+	kfree(mmap);
+}
+
+/**
+ * pavo_mmap_destroy - give an area up.
+ * @mmap: the area or NULL; the module must not use it any more, unless it holds it
+ */
+void pavo_mmap_destroy(struct pavo_mmap *mmap)
+{
+	if (!mmap)
+		return;
+	if (mmap->entry.ucontext)
+		rdma_user_mmap_entry_remove(&mmap->entry);
+	else
+		pavo_mmap_put(mmap);
+}
+
+/**
+ * pavo_mmap_free - the last user of an entry is gone; called by rdma core.
+ * @entry: of a &struct pavo_mmap
+ */
+void pavo_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	pavo_mmap_put(container_of(entry, struct pavo_mmap, entry));
+}
+
+/* All of @addr, page by page: remap_vmalloc_range() is for vmalloc_user() only. */
+static int map_pages(struct vm_area_struct *vma, void *addr)
+{
+	unsigned long at;
+	int err = 0;
+
+	pavo_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	for (at = vma->vm_start; !err && at < vma->vm_end; at += PAGE_SIZE) {
+		err = vm_insert_page(vma, at, vmalloc_to_page(addr));
+		addr += PAGE_SIZE;
+	}
+	return err;
+}
+
+/**
+ * pavo_mmap - mmap() of the uverbs file.
+ * @uctx: context of the file
+ * @vma: offset and size must be exactly those of an area of @uctx
+ *
+ * Data of peers ends up in rings, so no process may execute it.
+ *
+ * Return: 0, -EINVAL if there is no such area, -EPERM if it is to be executed.
+ */
+int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	struct pavo_mmap *mmap;
+	int err;
+
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	pavo_vm_flags_clear(vma, VM_MAYEXEC);
+	entry = rdma_user_mmap_entry_get(uctx, vma);
+	if (!entry)
+		return -EINVAL;
+	mmap = container_of(entry, struct pavo_mmap, entry);
+	err = map_pages(vma, mmap->addr);
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}

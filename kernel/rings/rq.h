@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * rq.h - rings of receive WQEs: the receive queue of a QP, or one that QPs share (SRQ).
+ */
+#ifndef PAVO_RINGS_RQ_H
+#define PAVO_RINGS_RQ_H
+
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/pavo-abi.h>
+#include "adapter.h"
+
+struct pavo_cq;
+struct pavo_mmap;
+struct pavo_mmap_info;
+struct pavo_pd;
+struct pavo_ucontext;
+
+/**
+ * struct pavo_rq - a ring of receive WQEs: one QP's, or shared by QPs (SRQ).
+ * @ring, @mmap: shared with the process, or private to the kernel
+ * @wqe_size, @count: slots; @max_sge: entries of a WQE
+ * @head:      WQEs taken (free running)
+ * @pd:        whose memory the WQEs name
+ * @srq:       NULL: a QP's own, under its side's lock
+ * @cq:        XRC: where WQEs complete; else NULL, the QP's receive CQ
+ * @lock:      SRQ: @head, and what the SRQ does when a WQE is taken
+ * @post_lock, @wr_id: posts of kernel consumers
+ */
+struct pavo_rq {
+	struct pavo_rq_header *ring;
+	struct pavo_mmap *mmap;
+	u32 wqe_size;
+	u32 count;
+	u32 max_sge;
+	u32 head;
+	struct pavo_pd *pd;
+	struct pavo_srq *srq;
+	struct pavo_cq *cq;
+	spinlock_t lock; /* SRQ: head, limit, failed; taken in a side, leaf */
+	spinlock_t post_lock; /* posts of kernel consumers */
+	u64 *wr_id;
+};
+
+/**
+ * struct pavo_recv_wqe - private copy of the receive WQE in use.
+ * @active:  taken and not completed
+ * @number:  free-running number
+ * @wr_id:   of an SRQ's WQE
+ * @length:  bytes that fit in its entries, @done: bytes written so far
+ * @i, @off: entry and offset that @done stands at
+ */
+struct pavo_recv_wqe {
+	bool active;
+	u32 number;
+	u64 wr_id;
+	u32 length;
+	u32 done;
+	u32 num_sge;
+	u32 i;
+	u32 off;
+	struct pavo_data_seg sge[PAVO_MAX_SGE];
+};
+
+/**
+ * struct pavo_srq - shared receive queue.
+ * @limit:  fewer WQEs than this: an event, once; 0: none is asked for
+ * @failed: the ring is none; nothing is taken from it any more
+ * @events: bits by enum ib_event_type, to be raised by @work
+ */
+struct pavo_srq {
+	struct ib_srq ib;
+	struct pavo_rq rq;
+	u32 limit;
+	bool failed;
+	unsigned long events;
+	struct work_struct work;
+};
+
+static inline struct pavo_srq *to_pavo_srq(struct ib_srq *ib)
+{
+	return container_of(ib, struct pavo_srq, ib);
+}
+
+/** pavo_rq_init - a ring of at least @max_wr slots; the rest of @rq is zero. */
+int pavo_rq_init(struct pavo_rq *rq, struct pavo_ucontext *uctx, u32 max_wr,
+		 u32 max_sge, struct pavo_mmap_info *info);
+void pavo_rq_destroy(struct pavo_rq *rq);
+void pavo_rq_reset(struct pavo_rq *rq);
+
+/** pavo_rq_post - write work requests of kernel consumers to the ring. */
+int pavo_rq_post(struct pavo_rq *rq, const struct ib_recv_wr *wr,
+		 const struct ib_recv_wr **bad_wr);
+
+enum pavo_rq_status {
+	PAVO_RQ_OK,
+	PAVO_RQ_EMPTY, /* "Invalid WQE" (sources.md#engine-7-1-6): RNR */
+	PAVO_RQ_BAD, /* index or WQE is not one */
+};
+
+enum pavo_rq_status pavo_rq_pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe);
+
+/** pavo_srq_raise - an event of an SRQ, to be told by its work; any context. */
+void pavo_srq_raise(struct pavo_srq *srq, enum ib_event_type type);
+
+/** pavo_srq_fail - nothing is taken from it any more; its lock is held. */
+void pavo_srq_fail(struct pavo_srq *srq);
+
+#endif /* PAVO_RINGS_RQ_H */
