@@ -76,7 +76,7 @@ static void pavo_qp_work(struct work_struct *work)
 {
 	bool seen = pavo_reached_begin();
 
-	pavo_sides_wake(container_of(work, struct pavo_qp, work));
+	pavo_sides_wake(container_of(work, struct pavo_qp, holder.work));
 	pavo_reached_end(seen);
 }
 
@@ -95,7 +95,7 @@ void pavo_qp_context_init(struct pavo_qp *qp)
 {
 	qp->state = IB_QPS_RESET;
 	mutex_init(&qp->modify_mutex);
-	INIT_WORK(&qp->work, pavo_qp_work);
+	INIT_WORK(&qp->holder.work, pavo_qp_work);
 	INIT_WORK(&qp->end_work, pavo_qp_end_work);
 }
 
@@ -127,8 +127,8 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	pavo_sides_unlock(qp);
 
 	/* A fault that is served goes on without the queue pair. */
-	pavo_fault_detach(&qp->req.side);
-	pavo_fault_detach(&qp->resp.side);
+	pavo_fault_detach(&qp->req.side.missing);
+	pavo_fault_detach(&qp->resp.side.missing);
 	if (has_flow)
 		pavo_flow_destroy(&flow);
 	forget_invalidations(qp);
@@ -145,13 +145,13 @@ void pavo_qp_remove(struct pavo_qp *qp)
 	pavo_qp_reset(qp);
 	mutex_unlock(&qp->modify_mutex);
 	/* Its slots are empty. */
-	pavo_rkm_remove(qp);
+	pavo_rkm_remove(&qp->holder);
 	synchronize_rcu_expedited();
 	/* In this order: timers leave things to the works. */
 	hrtimer_cancel(&qp->req.hrtimer);
 	hrtimer_cancel(&qp->resp.pause);
 	cancel_work_sync(&qp->end_work);
-	cancel_work_sync(&qp->work);
+	cancel_work_sync(&qp->holder.work);
 }
 
 /* Replace the flow by one for the present attributes. */

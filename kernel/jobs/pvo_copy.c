@@ -9,17 +9,11 @@
 #include <linux/highmem.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/skbuff.h>
 #include "jobs/job.h"
 #include "jobs/tce.h"
 #include "memory/memory.h"
 #include "net/net.h"
-
-bool pavo_copy_reads = true;
-module_param_named(copy_reads, pavo_copy_reads, bool, 0644);
-MODULE_PARM_DESC(copy_reads,
-		 "what peers read is copied, not attached by page (Y)");
 
 /* Payload up to this is copied into the head of a packet, in any case. */
 #define HEAD_MOST 256u

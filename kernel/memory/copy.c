@@ -11,12 +11,18 @@
 #include <linux/highmem.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/pfn.h>
 #include <linux/skbuff.h>
 #include "memory/atomic.h"
 #include "memory/memory.h"
 #include "net/net.h"
+
+bool pavo_copy_reads = true;
+module_param_named(copy_reads, pavo_copy_reads, bool, 0644);
+MODULE_PARM_DESC(copy_reads,
+		 "what peers read is copied, not attached by page (Y)");
 
 /*
  * The page of a region that its byte @at, from the start of its first page, is in. Packets

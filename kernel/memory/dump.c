@@ -6,7 +6,7 @@
 #include <linux/seq_file.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
-#include "qp/qp.h"
+#include "memory/holder.h"
 
 /* Lines of an adapter at most: seq_file keeps all of them in memory. */
 #define LINES 65536
@@ -58,8 +58,8 @@ static void show_region(struct seq_file *file, const struct pavo_dev *dev,
 	}
 	if (region->mw && region->mr)
 		seq_printf(file, " of %08x", region->mr->region->key);
-	if (region->qp)
-		seq_printf(file, " qp %u", region->qp->ib.qp_num);
+	if (region->holder)
+		seq_printf(file, " qp %u", region->holder->number);
 	if (!region->mw && region->mr->windows)
 		seq_printf(file, " windows %u", region->mr->windows);
 	seq_putc(file, '\n');

@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
-#include "qp/qp.h"
+#include "memory/holder.h"
 
 /* The key is there, but there is nothing behind it yet. */
 static int fast_alloc(struct pavo_mr *mr, struct ib_pd *ibpd, u32 max_num_sg)
@@ -75,13 +75,13 @@ int pavo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 }
 
 /* May @qp give this key of its own region that meaning? Keys are locked. */
-static enum pavo_vendor_err fast_fits(const struct pavo_qp *qp,
+static enum pavo_vendor_err fast_fits(const struct pavo_holder *holder,
 				      const struct pavo_region *now,
 				      const struct pavo_bind_seg *seg)
 {
 	if (!now || now->mw || !now->mr->fast)
 		return PAVO_VE_LKEY;
-	if (now->pd != qp->pd)
+	if (now->pd != holder->pd)
 		return PAVO_VE_LKEY_PD;
 	if (now->valid || (seg->new_rkey ^ now->key) >> 8)
 		return PAVO_VE_KEY_STATE;
@@ -109,9 +109,9 @@ static void set_fast(struct pavo_region *region, struct pavo_mr *mr,
 	};
 }
 
-int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg)
+int pavo_mr_fast_reg(struct pavo_holder *holder, const struct pavo_bind_seg *seg)
 {
-	struct pavo_key_table *keys = &qp->dev->keys;
+	struct pavo_key_table *keys = &holder->dev->keys;
 	struct pavo_region *now, *next;
 	enum pavo_vendor_err err;
 
@@ -120,9 +120,9 @@ int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg)
 		return -ENOMEM;
 	xa_lock_bh(&keys->xa);
 	now = xa_load(&keys->xa, seg->mr_lkey >> 8);
-	err = fast_fits(qp, now, seg);
+	err = fast_fits(holder, now, seg);
 	if (!err) {
-		set_fast(next, now->mr, seg, qp->pd);
+		set_fast(next, now->mr, seg, holder->pd);
 		pavo_key_replace(keys, next);
 		next->mr->region = next;
 	}

@@ -14,7 +14,8 @@
 #include <linux/rcupdate.h>
 #include "memory/memory.h"
 #include "number.h"
-#include "qp/qp.h"
+#include "wire/wire.h"
+#include "memory/holder.h"
 
 #define PAVO_ACCESS_WRITES                                \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -196,21 +197,21 @@ enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 	return status;
 }
 
-static enum pavo_xlate judge_remote(struct pavo_qp *qp, u32 key, u64 va,
+static enum pavo_xlate judge_remote(struct pavo_holder *holder, u32 key, u64 va,
 				    u64 len, int access,
 				    struct pavo_region **region)
 {
-	struct pavo_region *found = find_region(qp->dev, pavo_peer_pd(qp), key);
+	struct pavo_region *found = find_region(holder->dev, holder->peer_pd, key);
 
 	*region = found;
 	if (unlikely(!found))
 		return PAVO_XLATE_KEY;
-	if (unlikely(found->qp && found->qp != qp))
+	if (unlikely(found->holder && found->holder != holder))
 		return PAVO_XLATE_QP;
-	return judge(found, pavo_peer_pd(qp), va, len, access);
+	return judge(found, holder->peer_pd, va, len, access);
 }
 
-enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va, u64 len,
 				  int access, struct pavo_region **region)
 {
 	enum pavo_xlate status;
@@ -218,55 +219,55 @@ enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 	*region = NULL;
 	if (!len)
 		return PAVO_XLATE_OK;
-	status = judge_remote(qp, key, va, len, access, region);
+	status = judge_remote(holder, key, va, len, access, region);
 	if (likely(!status) && !present(*region, va, len, access))
 		return PAVO_XLATE_FAULT;
 	return status;
 }
 
-enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va, u64 len,
 				  int access)
 {
 	struct pavo_region *found;
 
 	if (!len)
 		return PAVO_XLATE_OK;
-	return judge_remote(qp, key, va, len, access, &found);
+	return judge_remote(holder, key, va, len, access, &found);
 }
 
 /* Those that pavo_rkm_slots() made before the QP could receive. */
-static atomic64_t *slot_of(const struct pavo_qp *qp, unsigned int slot)
+static atomic64_t *slot_of(const struct pavo_holder *holder, unsigned int slot)
 {
-	return &rcu_dereference(qp->rkm.slots)->slot[slot];
+	return &rcu_dereference(holder->rkm.slots)->slot[slot];
 }
 
-enum pavo_xlate pavo_use_begin(struct pavo_qp *qp, unsigned int slot, u32 key,
+enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot, u32 key,
 			       u64 va, u64 len, int access)
 {
-	struct pavo_key_slots *slots = rcu_dereference(qp->rkm.slots);
+	struct pavo_key_slots *slots = rcu_dereference(holder->rkm.slots);
 	enum pavo_xlate status;
 
 	if (!len)
 		return PAVO_XLATE_OK;
 	/* First the slot, then the key's meaning: see key_slot.h. */
 	pavo_key_slot_begin(&slots->slot[slot], slots->gen++, key);
-	status = pavo_check_remote(qp, key, va, len, access);
+	status = pavo_check_remote(holder, key, va, len, access);
 	if (unlikely(status))
 		pavo_key_slot_end(&slots->slot[slot]);
 	return status;
 }
 
-bool pavo_use_enter(struct pavo_qp *qp, unsigned int slot)
+bool pavo_use_enter(struct pavo_holder *holder, unsigned int slot)
 {
-	return pavo_key_slot_enter(slot_of(qp, slot));
+	return pavo_key_slot_enter(slot_of(holder, slot));
 }
 
-void pavo_use_leave(struct pavo_qp *qp, unsigned int slot)
+void pavo_use_leave(struct pavo_holder *holder, unsigned int slot)
 {
-	pavo_key_slot_leave(slot_of(qp, slot));
+	pavo_key_slot_leave(slot_of(holder, slot));
 }
 
-void pavo_use_end(struct pavo_qp *qp, unsigned int slot)
+void pavo_use_end(struct pavo_holder *holder, unsigned int slot)
 {
-	pavo_key_slot_end(slot_of(qp, slot));
+	pavo_key_slot_end(slot_of(holder, slot));
 }

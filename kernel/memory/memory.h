@@ -43,7 +43,7 @@ struct pavo_fast;
 struct pavo_pd;
 struct pavo_mr;
 struct pavo_mw;
-struct pavo_qp;
+struct pavo_holder;
 
 /* Translation status (sources.md#engine-7-1-3); from STATE on they are ours. */
 enum pavo_xlate {
@@ -107,7 +107,7 @@ const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor);
  * @copied:  its pages are not to be attached to packets
  * @paged:   there is an @odp, and @window: a @mw; set when it gets into the table
  * @pd:      whose it is
- * @qp:      windows of type 2: the only QP by which peers may use it
+ * @holder:  windows of type 2: the only QP by which peers may use it
  * @iova:    virtual address of the first byte, as users of the key name it
  * @length:  bytes
  * @offset:  of the first byte from the start of pages[0]
@@ -128,7 +128,7 @@ struct pavo_region {
 	bool paged;
 	bool window;
 	struct pavo_pd *pd;
-	const struct pavo_qp *qp;
+	const struct pavo_holder *holder;
 	u64 iova;
 	u64 length;
 	u64 offset;
@@ -258,7 +258,7 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			   struct pavo_region **region);
 
 /**
- * pavo_use_begin - an operation of the peer of @qp begins: may it touch the range by
+ * pavo_use_begin - an operation of the peer of @holder begins: may it touch the range by
  * the R_Key @key?
  * @slot: PAVO_KEY_SLOT_*; not in use
  *
@@ -266,30 +266,30 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
  * and @len is not 0, @slot holds the key and is as after pavo_use_enter();
  * otherwise it is free.
  *
- * Context: RCU read side, the responder side of @qp.
+ * Context: RCU read side, the responder side of @holder.
  */
-enum pavo_xlate pavo_use_begin(struct pavo_qp *qp, unsigned int slot, u32 key,
+enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot, u32 key,
 			       u64 va, u64 len, int access);
 
 /**
  * pavo_use_enter - a packet of that operation. False: its key was invalidated.
  * Who invalidates it now waits for pavo_use_leave() or pavo_use_end().
  */
-bool pavo_use_enter(struct pavo_qp *qp, unsigned int slot);
-void pavo_use_leave(struct pavo_qp *qp, unsigned int slot);
+bool pavo_use_enter(struct pavo_holder *holder, unsigned int slot);
+void pavo_use_leave(struct pavo_holder *holder, unsigned int slot);
 
 /** pavo_use_end - the operation is over, or failed, or there is none. */
-void pavo_use_end(struct pavo_qp *qp, unsigned int slot);
+void pavo_use_end(struct pavo_holder *holder, unsigned int slot);
 
 /**
  * pavo_xlate_remote - where is the memory of that packet, as pavo_xlate()? Between
  * pavo_use_begin() or pavo_use_enter() and the end of that.
  */
-enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va, u64 len,
 				  int access, struct pavo_region **region);
 
 /** pavo_check_remote - the same question, asked without the wish to touch. */
-enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
+enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va, u64 len,
 				  int access);
 
 /**
@@ -302,7 +302,7 @@ enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
  *
  * Context: BH disabled, RCU read side; no use of a key begun.
  */
-int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg,
+int pavo_mw_bind(struct pavo_holder *holder, const struct pavo_bind_seg *seg,
 		 struct pavo_rkm_request *request);
 
 /**
@@ -311,11 +311,11 @@ int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg,
  *
  * Return and context: as pavo_mw_bind().
  */
-int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
+int pavo_mr_fast_reg(struct pavo_holder *holder, const struct pavo_bind_seg *seg);
 
 /**
  * pavo_key_invalidate - take the validity of @key away, for a WQE or the peer
- * of @qp: a window of type 2 that is bound to @qp, or a region of a kernel
+ * of @holder: a window of type 2 that is bound to @holder, or a region of a kernel
  * consumer's fast registration. When it is done no byte changes or leaves any
  * more by what peers do with that key. Who uses it as L_Key is not waited for: a
  * request of the consumer's own that is being carried out on another CPU may copy
@@ -323,18 +323,18 @@ int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
  *
  * Return, @request and context: as pavo_mw_bind().
  */
-int pavo_key_invalidate(struct pavo_qp *qp, u32 key,
+int pavo_key_invalidate(struct pavo_holder *holder, u32 key,
 			struct pavo_rkm_request *request);
 
 /** pavo_key_invalidate_local - the same for LOCAL_INV, which may find it done. */
-int pavo_key_invalidate_local(struct pavo_qp *qp, u32 key,
+int pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
 			      struct pavo_rkm_request *request);
 
 /** pavo_key_check_invalidate - would it be allowed? Context: RCU read side. */
-int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key);
+int pavo_key_check_invalidate(struct pavo_holder *holder, u32 key);
 
-/** pavo_mw_forget_qp - @qp goes: its windows are not bound any more. */
-void pavo_mw_forget_qp(struct pavo_qp *qp);
+/** pavo_mw_forget_qp - @holder goes: its windows are not bound any more. */
+void pavo_mw_forget_qp(struct pavo_holder *holder);
 
 /**
  * pavo_region_page - the page that holds @va, a translated address.

@@ -14,7 +14,7 @@
 #include "memory/memory.h"
 #include "memory/memory_private.h"
 #include "payer.h"
-#include "qp/qp.h"
+#include "memory/holder.h"
 
 #define PAVO_MW_ACCESS                                    \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
@@ -79,14 +79,14 @@ static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
  * The same for a side of @qp. Return: 0: it has no user any more; PAVO_VE_WAIT:
  * it has none when @request is done.
  */
-static int dismiss_for(struct pavo_qp *qp, struct pavo_region *old,
+static int dismiss_for(struct pavo_holder *holder, struct pavo_region *old,
 		       struct pavo_rkm_request *request)
 {
 	bool done;
 
 	if (!old)
 		return 0;
-	done = pavo_rkm_start(qp, old->pd, old->key, request);
+	done = pavo_rkm_start(holder, old->pd, old->key, request);
 	kfree_rcu(old, rcu);
 	return done ? 0 : PAVO_VE_WAIT;
 }
@@ -110,33 +110,33 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 	return 0;
 }
 
-void pavo_mw_forget_qp(struct pavo_qp *qp)
+void pavo_mw_forget_qp(struct pavo_holder *holder)
 {
-	struct pavo_key_table *keys = &qp->dev->keys;
+	struct pavo_key_table *keys = &holder->dev->keys;
 	struct pavo_region *old;
 	struct pavo_mw *mw;
 
 	for (;;) {
 		old = NULL;
 		xa_lock_bh(&keys->xa);
-		mw = list_first_entry_or_null(&qp->windows, struct pavo_mw,
+		mw = list_first_entry_or_null(&holder->windows, struct pavo_mw,
 					      of_qp);
 		if (mw)
 			old = unbind(mw, mw->bound->key);
 		xa_unlock_bh(&keys->xa);
 		if (!old)
 			return;
-		dismiss(qp->dev, old);
+		dismiss(holder->dev, old);
 	}
 }
 
 /* May @qp bind this window to that key now? */
-static bool window_fits(const struct pavo_qp *qp, const struct pavo_region *now,
+static bool window_fits(const struct pavo_holder *holder, const struct pavo_region *now,
 			const struct pavo_bind_seg *seg)
 {
 	const struct pavo_mw *mw = now->mw;
 
-	if (now->pd != qp->pd)
+	if (now->pd != holder->pd)
 		return false;
 	if (mw->ib.type == IB_MW_TYPE_1)
 		return now->key == seg->mw_rkey &&
@@ -146,7 +146,7 @@ static bool window_fits(const struct pavo_qp *qp, const struct pavo_region *now,
 }
 
 /* May a window show this part of @mr with these rights? */
-static enum pavo_vendor_err range_fits(const struct pavo_qp *qp,
+static enum pavo_vendor_err range_fits(const struct pavo_holder *holder,
 				       const struct pavo_region *mr,
 				       const struct pavo_bind_seg *seg)
 {
@@ -154,7 +154,7 @@ static enum pavo_vendor_err range_fits(const struct pavo_qp *qp,
 
 	if (!mr || mr->key != seg->mr_lkey || mr->mw)
 		return PAVO_VE_LKEY;
-	if (mr->pd != qp->pd || !mr->pages)
+	if (mr->pd != holder->pd || !mr->pages)
 		return PAVO_VE_MW_BIND;
 	if (!mr->valid || mr->mr->fast || !(mr->access & IB_ACCESS_MW_BIND))
 		return PAVO_VE_MW_RANGE;
@@ -178,7 +178,7 @@ static u32 key_of_bind(const struct pavo_region *now,
 }
 
 /* What the window shall mean, all checks passed. */
-static void set_view(struct pavo_region *view, struct pavo_qp *qp,
+static void set_view(struct pavo_region *view, struct pavo_holder *holder,
 		     struct pavo_mw *mw, const struct pavo_region *mr,
 		     const struct pavo_bind_seg *seg, u32 key)
 {
@@ -188,8 +188,8 @@ static void set_view(struct pavo_region *view, struct pavo_qp *qp,
 		.valid = true,
 		/* Attached to packets, they could leave after its end. */
 		.copied = true,
-		.pd = qp->pd,
-		.qp = mw->ib.type == IB_MW_TYPE_2 ? qp : NULL,
+		.pd = holder->pd,
+		.holder = mw->ib.type == IB_MW_TYPE_2 ? holder : NULL,
 		.iova = seg->access & IB_ZERO_BASED ? 0 : seg->va,
 		.length = seg->length,
 		.offset = mr->offset + (seg->va - mr->iova),
@@ -204,24 +204,24 @@ static void set_view(struct pavo_region *view, struct pavo_qp *qp,
  * Check and switch, keys locked. @view: room for the new meaning, taken over
  * if there is to be one; @old: what no packet may find any more.
  */
-static enum pavo_vendor_err bind(struct pavo_qp *qp,
+static enum pavo_vendor_err bind(struct pavo_holder *holder,
 				 const struct pavo_bind_seg *seg,
 				 struct pavo_region **view,
 				 struct pavo_region **old)
 {
-	struct pavo_key_table *keys = &qp->dev->keys;
+	struct pavo_key_table *keys = &holder->dev->keys;
 	struct pavo_region *now = xa_load(&keys->xa, seg->mw_rkey >> 8);
 	struct pavo_region *mr = NULL;
 	enum pavo_vendor_err err;
 	struct pavo_mw *mw;
 	u32 key;
 
-	if (!now || !now->mw || !window_fits(qp, now, seg))
+	if (!now || !now->mw || !window_fits(holder, now, seg))
 		return PAVO_VE_MW_BIND;
 	mw = now->mw;
 	if (seg->length) {
 		mr = xa_load(&keys->xa, seg->mr_lkey >> 8);
-		err = range_fits(qp, mr, seg);
+		err = range_fits(holder, mr, seg);
 		if (err)
 			return err;
 	}
@@ -230,17 +230,17 @@ static enum pavo_vendor_err bind(struct pavo_qp *qp,
 	if (!mr)
 		return PAVO_VE_NONE;
 
-	set_view(*view, qp, mw, mr, seg, key);
+	set_view(*view, holder, mw, mr, seg, key);
 	pavo_key_replace(keys, *view);
 	mw->bound = *view;
 	mr->mr->windows++;
 	if (mw->ib.type == IB_MW_TYPE_2)
-		list_add(&mw->of_qp, &qp->windows);
+		list_add(&mw->of_qp, &holder->windows);
 	*view = NULL;
 	return PAVO_VE_NONE;
 }
 
-int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg,
+int pavo_mw_bind(struct pavo_holder *holder, const struct pavo_bind_seg *seg,
 		 struct pavo_rkm_request *request)
 {
 	struct pavo_region *view = NULL, *old = NULL;
@@ -253,64 +253,64 @@ int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg,
 		if (!view)
 			return -ENOMEM;
 	}
-	xa_lock_bh(&qp->dev->keys.xa);
-	err = bind(qp, seg, &view, &old);
-	xa_unlock_bh(&qp->dev->keys.xa);
+	xa_lock_bh(&holder->dev->keys.xa);
+	err = bind(holder, seg, &view, &old);
+	xa_unlock_bh(&holder->dev->keys.xa);
 	kfree(view);
-	return err ?: dismiss_for(qp, old, request);
+	return err ?: dismiss_for(holder, old, request);
 }
 
 /* May @qp, or its peer, invalidate what @key means now? */
-static enum pavo_vendor_err may_invalidate(const struct pavo_qp *qp, u32 key,
+static enum pavo_vendor_err may_invalidate(const struct pavo_holder *holder, u32 key,
 					   const struct pavo_region *now)
 {
 	if (!now || now->key != key)
 		return PAVO_VE_LKEY;
-	if (now->pd != pavo_peer_pd(qp))
+	if (now->pd != holder->peer_pd)
 		return PAVO_VE_LKEY_PD;
 	if (now->mw ? now->mw->ib.type != IB_MW_TYPE_2 : !now->mr->fast)
 		return PAVO_VE_LKEY_ACCESS;
-	if (!now->valid || (now->qp && now->qp != qp))
+	if (!now->valid || (now->holder && now->holder != holder))
 		return PAVO_VE_KEY_STATE;
 	return PAVO_VE_NONE;
 }
 
-int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key)
+int pavo_key_check_invalidate(struct pavo_holder *holder, u32 key)
 {
-	return may_invalidate(qp, key, xa_load(&qp->dev->keys.xa, key >> 8));
+	return may_invalidate(holder, key, xa_load(&holder->dev->keys.xa, key >> 8));
 }
 
 /*
  * A region of fast registration that is not registered has nothing to lose: its consumer
  * may say so again. Kernel consumers begin a chain with that.
  */
-static bool is_free_already(const struct pavo_qp *qp, u32 key,
+static bool is_free_already(const struct pavo_holder *holder, u32 key,
 			    const struct pavo_region *now)
 {
-	return now && now->key == key && now->pd == qp->pd && !now->mw &&
+	return now && now->key == key && now->pd == holder->pd && !now->mw &&
 	       now->mr->fast && !now->valid;
 }
 
-int pavo_key_invalidate_local(struct pavo_qp *qp, u32 key,
+int pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
 			      struct pavo_rkm_request *request)
 {
-	if (is_free_already(qp, key, xa_load(&qp->dev->keys.xa, key >> 8)))
+	if (is_free_already(holder, key, xa_load(&holder->dev->keys.xa, key >> 8)))
 		return PAVO_VE_NONE;
-	return pavo_key_invalidate(qp, key, request);
+	return pavo_key_invalidate(holder, key, request);
 }
 
-int pavo_key_invalidate(struct pavo_qp *qp, u32 key,
+int pavo_key_invalidate(struct pavo_holder *holder, u32 key,
 			struct pavo_rkm_request *request)
 {
-	struct pavo_key_table *keys = &qp->dev->keys;
+	struct pavo_key_table *keys = &holder->dev->keys;
 	struct pavo_region *now, *old = NULL;
 	enum pavo_vendor_err err;
 
 	xa_lock_bh(&keys->xa);
 	now = xa_load(&keys->xa, key >> 8);
-	err = may_invalidate(qp, key, now);
+	err = may_invalidate(holder, key, now);
 	if (!err)
 		old = now->mw ? unbind(now->mw, key) : pavo_mr_fast_end(now);
 	xa_unlock_bh(&keys->xa);
-	return err ?: dismiss_for(qp, old, request);
+	return err ?: dismiss_for(holder, old, request);
 }

@@ -25,7 +25,7 @@
 #include "memory/memory.h"
 #include "memory/memory_private.h"
 #include "memory/pager.h"
-#include "qp/qp.h"
+#include "memory/holder.h"
 
 /* Low bits of an entry of pages[], above them is the struct page. */
 #define PRESENT 1ul
@@ -277,12 +277,11 @@ void pavo_odp_put(struct pavo_odp *odp)
 	odp_free(odp);
 }
 
-bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
+bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
 		    const struct pavo_region *region, u64 va, u64 len,
 		    bool write)
 {
 	u64 at = va - region->iova + region->offset;
-	struct pavo_missing *missing = &side->missing;
 	unsigned long first = at >> PAGE_SHIFT;
 	struct pavo_fault *fault;
 
@@ -296,21 +295,21 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
 	}
 	fault = kmalloc(sizeof(*fault), GFP_ATOMIC | __GFP_NOWARN);
 	if (!fault) {
-		pavo_qp_continue(qp, smp_processor_id());
+		pavo_holder_continue(holder, smp_processor_id());
 		return true;
 	}
 	if (!refcount_inc_not_zero(&region->odp->users)) {
 		kfree(fault);
 		return false;
 	}
-	pavo_count(qp, odp_faults);
+	pavo_tally_add(holder->tally, odp_faults, 1);
 	*fault = (struct pavo_fault){
 		.odp = region->odp,
 		.first = first,
 		.count = ((at + len - 1) >> PAGE_SHIFT) - first + 1,
 		.write = write,
-		.qp = qp,
-		.side = side,
+		.holder = holder,
+		.missing = missing,
 	};
 	missing->id = region->odp->id;
 	missing->first = first;

@@ -12,12 +12,33 @@
 #include <rdma/ib_verbs.h>
 
 struct page;
+struct pavo_fault;
 struct pavo_dev;
-struct pavo_side;
 struct pavo_memory;
 struct pavo_odp;
-struct pavo_qp;
+struct pavo_holder;
 struct pavo_region;
+
+/* What a side waits for: pages that are to be brought in (translate/odp.c). */
+enum pavo_missing_state {
+	PAVO_MISSING_NONE,
+	PAVO_MISSING_WAITING, /* a thread sees to it, and has the QP's work run */
+	PAVO_MISSING_FAILED, /* it could not; the next try may tell */
+};
+
+/**
+ * struct pavo_missing - pages that a side needs.
+ * @state: enum pavo_missing_state; WAITING is begun by the side and ended by the thread,
+ *         or by pavo_fault_detach()
+ * @id:    of the memory, and @first: of its pages; for a side that looks at FAILED
+ * @fault: while it is WAITING; under the lock of translate/pager.c
+ */
+struct pavo_missing {
+	int state;
+	u64 id;
+	unsigned long first;
+	struct pavo_fault *fault;
+};
 
 #if IS_ENABLED(CONFIG_HMM_MIRROR)
 #define PAVO_HAS_ODP true
@@ -38,17 +59,17 @@ struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
  *
  * Context: the side is locked; RCU read side.
  */
-bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
+bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
 		    const struct pavo_region *region, u64 va, u64 len,
 		    bool write);
 
 /**
- * pavo_fault_detach - @side does not wait any more, and what failed before says nothing:
+ * pavo_fault_detach - @missing does not wait any more, and what failed before says nothing:
  * its QP is in RESET. The thread that brings the pages in may go on, for itself.
  *
  * Context: process; no side is locked.
  */
-void pavo_fault_detach(struct pavo_side *side);
+void pavo_fault_detach(struct pavo_missing *missing);
 
 int pavo_pager_init(void);
 void pavo_pager_exit(void);
@@ -79,14 +100,14 @@ static inline struct page *pavo_odp_page(const struct pavo_odp *odp,
 	return NULL;
 }
 
-static inline bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
+static inline bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
 				  const struct pavo_region *region, u64 va,
 				  u64 len, bool write)
 {
 	return false;
 }
 
-static inline void pavo_fault_detach(struct pavo_side *side)
+static inline void pavo_fault_detach(struct pavo_missing *missing)
 {
 }
 

@@ -15,7 +15,7 @@
 #include <linux/wait.h>
 #include "memory/memory.h"
 #include "memory/pager.h"
-#include "qp/qp.h"
+#include "memory/holder.h"
 #include "reached.h"
 
 /* Faults of one process that are served at a time; the rest wait for their turn. */
@@ -66,20 +66,20 @@ static void free_pager(struct pavo_pager *pager)
 }
 
 /* The side goes on. Lock held. */
-static void tell_half(struct pavo_fault *fault, int err)
+static void tell_side(struct pavo_fault *fault, int err)
 {
-	struct pavo_missing *missing = &fault->side->missing;
+	struct pavo_missing *missing = fault->missing;
 
 	if (err) {
 		rcu_read_lock(); /* for the counter */
-		pavo_count(fault->qp, odp_fault_errors);
+		pavo_tally_add(fault->holder->tally, odp_fault_errors, 1);
 		rcu_read_unlock();
 	}
 	missing->fault = NULL;
 	/* Pairs with the acquire in pavo_side_waits(). */
 	smp_store_release(&missing->state,
 			  err ? PAVO_MISSING_FAILED : PAVO_MISSING_NONE);
-	queue_work(fault->qp->dev->wq, &fault->qp->work);
+	queue_work(fault->holder->dev->wq, &fault->holder->work);
 }
 
 /* It is over. Not under the lock. */
@@ -88,8 +88,8 @@ static void end_fault(struct pavo_fault *fault, int err)
 	spin_lock_bh(&lock);
 	list_del(&fault->list);
 	fault->thread = NULL;
-	if (fault->side)
-		tell_half(fault, err);
+	if (fault->missing)
+		tell_side(fault, err);
 	spin_unlock_bh(&lock);
 	pavo_odp_put(fault->odp);
 	kfree(fault);
@@ -335,16 +335,15 @@ void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp)
 		end_fault(fault, -ECANCELED);
 }
 
-void pavo_fault_detach(struct pavo_side *side)
+void pavo_fault_detach(struct pavo_missing *missing)
 {
-	struct pavo_missing *missing = &side->missing;
 	struct pavo_fault *fault, *unserved = NULL;
 
 	spin_lock_bh(&lock);
 	fault = missing->fault;
 	if (fault) {
-		fault->side = NULL;
-		fault->qp = NULL;
+		fault->missing = NULL;
+		fault->holder = NULL;
 		if (!fault->thread) {
 			list_del(&fault->list);
 			unserved = fault;

@@ -14,10 +14,10 @@
 #include <linux/types.h>
 
 struct mm_struct;
-struct pavo_side;
+struct pavo_missing;
 struct pavo_odp;
 struct pavo_pager;
-struct pavo_qp;
+struct pavo_holder;
 struct task_struct;
 
 /**
@@ -35,8 +35,8 @@ struct pavo_fault {
 	unsigned long first;
 	unsigned long count;
 	bool write;
-	struct pavo_qp *qp;
-	struct pavo_side *side;
+	struct pavo_holder *holder;
+	struct pavo_missing *missing;
 	struct task_struct *thread;
 };
 

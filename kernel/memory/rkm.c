@@ -16,7 +16,7 @@
 #include <linux/slab.h>
 #include "memory/memory.h"
 #include "pavo_trace.h"
-#include "qp/qp.h"
+#include "memory/holder.h"
 
 /* QPs of a PD up to which a walk is made at once, wherever that is. */
 #define AT_ONCE 32
@@ -149,10 +149,10 @@ static void walk_pd(struct pavo_rkm *rkm, struct pavo_walk *walk)
 
 static void finish(struct pavo_dev *dev, struct pavo_rkm_request *request)
 {
-	struct pavo_qp *qp = request->qp;
+	struct pavo_holder *holder = request->holder;
 
 	list_del(&request->list);
-	if (!qp) {
+	if (!holder) {
 		complete(request->done);
 		return;
 	}
@@ -163,7 +163,7 @@ static void finish(struct pavo_dev *dev, struct pavo_rkm_request *request)
 	rcu_read_lock();
 	/* Pairs with the acquires of those who look at it. */
 	smp_store_release(&request->state, PAVO_RKM_DONE);
-	queue_work(dev->wq, &qp->work);
+	queue_work(dev->wq, &holder->work);
 	rcu_read_unlock();
 }
 
@@ -217,16 +217,16 @@ static void ask(struct pavo_dev *dev, struct pavo_rkm_request *request)
 	queue_work(dev->wq, &dev->rkm.work);
 }
 
-bool pavo_rkm_start(struct pavo_qp *qp, struct pavo_pd *pd, u32 key,
+bool pavo_rkm_start(struct pavo_holder *holder, struct pavo_pd *pd, u32 key,
 		    struct pavo_rkm_request *request)
 {
-	if (walk_at_once(qp->dev, pd, key))
+	if (walk_at_once(holder->dev, pd, key))
 		return true;
 	request->pd = pd;
 	request->key = key;
-	request->qp = qp;
+	request->holder = holder;
 	request->state = PAVO_RKM_WAITING;
-	ask(qp->dev, request);
+	ask(holder->dev, request);
 	return false;
 }
 
@@ -288,33 +288,33 @@ static void free_link(struct pavo_rkm_link *link)
 	kfree_rcu(link, rcu);
 }
 
-void pavo_rkm_add(struct pavo_qp *qp)
+void pavo_rkm_add(struct pavo_holder *holder)
 {
-	struct pavo_rkm *rkm = &qp->dev->rkm;
+	struct pavo_rkm *rkm = &holder->dev->rkm;
 
-	INIT_LIST_HEAD(&qp->rkm.links);
-	qp->rkm.pd = qp->pd;
+	INIT_LIST_HEAD(&holder->rkm.links);
+	holder->rkm.pd = holder->pd;
 	mutex_lock(&rkm->mutex);
-	list_add_tail(&qp->rkm.of_dev, &rkm->all);
-	if (qp->pd) {
+	list_add_tail(&holder->rkm.of_dev, &rkm->all);
+	if (holder->pd) {
 		spin_lock_bh(&rkm->list_lock);
-		add_link(&qp->rkm.own, &qp->rkm, qp->pd);
+		add_link(&holder->rkm.own, &holder->rkm, holder->pd);
 		spin_unlock_bh(&rkm->list_lock);
 	}
 	mutex_unlock(&rkm->mutex);
 }
 
-void pavo_rkm_remove(struct pavo_qp *qp)
+void pavo_rkm_remove(struct pavo_holder *holder)
 {
-	struct pavo_rkm *rkm = &qp->dev->rkm;
+	struct pavo_rkm *rkm = &holder->dev->rkm;
 	struct pavo_rkm_link *link, *next;
 
 	mutex_lock(&rkm->mutex);
-	list_del(&qp->rkm.of_dev);
+	list_del(&holder->rkm.of_dev);
 	spin_lock_bh(&rkm->list_lock);
-	if (qp->pd)
-		del_link(&qp->rkm.own);
-	list_for_each_entry_safe(link, next, &qp->rkm.links, of_qp)
+	if (holder->pd)
+		del_link(&holder->rkm.own);
+	list_for_each_entry_safe(link, next, &holder->rkm.links, of_qp)
 		free_link(link);
 	spin_unlock_bh(&rkm->list_lock);
 	mutex_unlock(&rkm->mutex);
@@ -354,17 +354,18 @@ static bool find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
  * key is looked up, with full barriers. So a walker that does not see the link has
  * changed the key before that.
  */
-int pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd)
+int pavo_rkm_join(struct pavo_holder *holder, struct pavo_pd *pd)
 {
-	struct pavo_rkm *rkm = &qp->dev->rkm;
+	struct pavo_rkm *rkm = &holder->dev->rkm;
 	int err;
 
-	if (likely(READ_ONCE(qp->rkm.pd) == pd))
+	holder->peer_pd = pd;
+	if (likely(READ_ONCE(holder->rkm.pd) == pd))
 		return 0;
 	spin_lock_bh(&rkm->list_lock);
-	err = find_link(&qp->rkm, pd) ? 0 : make_link(&qp->rkm, pd);
+	err = find_link(&holder->rkm, pd) ? 0 : make_link(&holder->rkm, pd);
 	if (!err)
-		WRITE_ONCE(qp->rkm.pd, pd);
+		WRITE_ONCE(holder->rkm.pd, pd);
 	spin_unlock_bh(&rkm->list_lock);
 	return err;
 }
@@ -400,35 +401,34 @@ void pavo_rkm_slots_free(struct pavo_key_slots *slots)
 	kfree(slots);
 }
 
-bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_key_slots *slots)
+bool pavo_rkm_slots_replace(struct pavo_holder *holder, struct pavo_key_slots *slots)
 {
-	struct pavo_side *side = &qp->resp.side;
 	struct pavo_key_slots *old;
 	u32 i;
 
-	old = rcu_dereference_protected(qp->rkm.slots,
-					lockdep_is_held(&side->lock));
+	/* The responder side is locked: a lock that this room does not know. */
+	old = rcu_dereference_protected(holder->rkm.slots, true);
 	for (i = 0; old && i < old->count; i++)
 		if (atomic64_read(&old->slot[i]))
 			return false;
-	rcu_assign_pointer(qp->rkm.slots, slots);
+	rcu_assign_pointer(holder->rkm.slots, slots);
 	if (old)
 		kfree_rcu(old, rcu);
 	return true;
 }
 
-void pavo_rkm_free(struct pavo_qp *qp)
+void pavo_rkm_free(struct pavo_holder *holder)
 {
-	kfree(rcu_replace_pointer(qp->rkm.slots, NULL, true));
+	kfree(rcu_replace_pointer(holder->rkm.slots, NULL, true));
 }
 
-void pavo_rkm_forget(struct pavo_qp *qp)
+void pavo_rkm_forget(struct pavo_holder *holder)
 {
 	struct pavo_key_slots *slots;
 	u32 i;
 
 	rcu_read_lock();
-	slots = rcu_dereference(qp->rkm.slots);
+	slots = rcu_dereference(holder->rkm.slots);
 	for (i = 0; slots && i < slots->count; i++)
 		pavo_key_slot_end(&slots->slot[i]);
 	rcu_read_unlock();
@@ -449,18 +449,18 @@ static void show_slot(struct seq_file *file, u64 word)
 void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev)
 {
 	const struct pavo_key_slots *slots;
-	struct pavo_qp *qp;
+	struct pavo_holder *holder;
 	u32 i;
 
 	mutex_lock(&dev->rkm.mutex);
-	list_for_each_entry(qp, &dev->rkm.all, rkm.of_dev) {
-		seq_printf(file, "%s qp %u pd ", dev->ib.name, qp->ib.qp_num);
-		if (qp->pd)
-			seq_printf(file, "%u:", qp->pd->ib.res.id);
+	list_for_each_entry(holder, &dev->rkm.all, rkm.of_dev) {
+		seq_printf(file, "%s qp %u pd ", dev->ib.name, holder->number);
+		if (holder->pd)
+			seq_printf(file, "%u:", holder->pd->ib.res.id);
 		else
 			seq_puts(file, "*:");
 		rcu_read_lock();
-		slots = rcu_dereference(qp->rkm.slots);
+		slots = rcu_dereference(holder->rkm.slots);
 		for (i = 0; slots && i < slots->count; i++)
 			show_slot(file, atomic64_read(&slots->slot[i]));
 		rcu_read_unlock();

@@ -22,7 +22,7 @@
 struct completion;
 struct pavo_dev;
 struct pavo_pd;
-struct pavo_qp;
+struct pavo_holder;
 struct seq_file;
 
 /* Slots of a QP: one for writes and atomics, then one for each read. */
@@ -93,14 +93,14 @@ struct pavo_rkm_list {
  * struct pavo_rkm_request - one key to be invalidated, by the manager's work.
  * @pd, @key: which
  * @state: enum pavo_rkm_state
- * @qp:   goes on when it is done; else @done is completed
+ * @holder: goes on when it is done; NULL: @done is completed
  */
 struct pavo_rkm_request {
 	struct list_head list;
 	struct pavo_pd *pd;
 	u32 key;
 	int state;
-	struct pavo_qp *qp;
+	struct pavo_holder *holder;
 	struct completion *done;
 };
 
@@ -140,9 +140,9 @@ struct pavo_walk {
 void pavo_rkm_init(struct pavo_rkm *rkm);
 void pavo_rkm_list_init(struct pavo_rkm_list *list);
 
-/** pavo_rkm_add - @qp exists. pavo_rkm_remove - a grace period before it does not. */
-void pavo_rkm_add(struct pavo_qp *qp);
-void pavo_rkm_remove(struct pavo_qp *qp);
+/** pavo_rkm_add - @holder exists. pavo_rkm_remove - a grace period before it does not. */
+void pavo_rkm_add(struct pavo_holder *holder);
+void pavo_rkm_remove(struct pavo_holder *holder);
 
 /**
  * pavo_rkm_join - the peer of an XRC target is about to use keys of @pd: walks of that
@@ -152,7 +152,7 @@ void pavo_rkm_remove(struct pavo_qp *qp);
  * was found that the request names.
  * Return: 0; -ENOSPC: the target has PAVO_RKM_LINKS PDs; -ENOMEM.
  */
-int pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd);
+int pavo_rkm_join(struct pavo_holder *holder, struct pavo_pd *pd);
 
 /** pavo_rkm_part - @pd ends: the XRC targets in its list leave it. Sleeps. */
 void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd);
@@ -162,17 +162,17 @@ struct pavo_key_slots *pavo_rkm_slots_alloc(u32 reads);
 /** pavo_rkm_slots_free - free slots that no queue pair got. */
 void pavo_rkm_slots_free(struct pavo_key_slots *slots);
 /**
- * pavo_rkm_slots_replace - @slots are those of @qp from now on; what it had before is
+ * pavo_rkm_slots_replace - @slots are those of @holder from now on; what it had before is
  * freed. Context: the responder side is locked.
  *
  * Return: false if an operation is under way, and the slots stay the caller's.
  */
-bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_key_slots *slots);
+bool pavo_rkm_slots_replace(struct pavo_holder *holder, struct pavo_key_slots *slots);
 /** pavo_rkm_free - free the slots; no walk looks at them any more. */
-void pavo_rkm_free(struct pavo_qp *qp);
+void pavo_rkm_free(struct pavo_holder *holder);
 
 /** pavo_rkm_forget - no operation is under way: the QP was reset. */
-void pavo_rkm_forget(struct pavo_qp *qp);
+void pavo_rkm_forget(struct pavo_holder *holder);
 
 /**
  * pavo_rkm_start - end all use of @key, which means something else now.
@@ -183,7 +183,7 @@ void pavo_rkm_forget(struct pavo_qp *qp);
  *
  * Context: RCU read side; no copy of the caller's is running.
  */
-bool pavo_rkm_start(struct pavo_qp *qp, struct pavo_pd *pd, u32 key,
+bool pavo_rkm_start(struct pavo_holder *holder, struct pavo_pd *pd, u32 key,
 		    struct pavo_rkm_request *request);
 
 /** pavo_rkm_came_back - is it done? That is told once. */

@@ -76,7 +76,7 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 	if (unlikely(more && pavo_qp_state(qp) == IB_QPS_ERR))
 		pavo_qp_end(qp);
 	else if (more)
-		pavo_qp_continue(qp, cpu);
+		pavo_holder_continue(&qp->holder, cpu);
 }
 
 /** pavo_side_receive - the same with a packet in hand, which it consumes; softirq. */
@@ -110,7 +110,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 	pavo_cq_raise(cq);
 	smp_mb(); /* as in pavo_side_run() */
 	if (more)
-		pavo_qp_continue(qp, smp_processor_id());
+		pavo_holder_continue(&qp->holder, smp_processor_id());
 	else if (pavo_side_has_work(side))
 		pavo_side_run(qp, side, cq, work);
 	return;

@@ -17,6 +17,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include "adapter.h"
+#include "memory/holder.h"
 #include "memory/pd.h"
 #include "net/net.h"
 #include "qp/requester_side.h"
@@ -47,16 +48,12 @@ struct pavo_qp_attrs {
 
 /**
  * struct pavo_qp - queue pair.
- * @pd: NULL for XRC targets: each request brings that of its SRQ
+ * @holder: its memory and keys
  * @send_cq, @recv_cq: NULL where the type of QP completes nothing
  * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
  *         and pavo_qp_send_error(), which only ever write Error and SQE.
- * @windows: memory windows of type 2 bound to it, under the key table's lock
- * @rkm:   slots of the keys that its peer uses
  * @flow:  valid from RTR on unless datagrams; changed under both side locks
  * @events: bits by enum ib_event_type, to be raised by @end_work
- * @work:  runs both sides in process context, on the CPU that began to send: when softirq
- *         time is used up, and when what they waited for is there
  * @end_work: raises @events and flushes both sides, on any CPU: the owner of the one
  *         that saw the error may spin until the flush is seen
  */
@@ -64,7 +61,7 @@ struct pavo_qp {
 	struct ib_qp ib;
 	struct pavo_dev *dev;
 	struct pavo_tally tally;
-	struct pavo_pd *pd;
+	struct pavo_holder holder;
 	struct pavo_cq *send_cq;
 	struct pavo_cq *recv_cq;
 	struct pavo_srq *srq; /* NULL: it has a receive queue of its own */
@@ -72,8 +69,6 @@ struct pavo_qp {
 	struct pavo_user *user; /* NULL: the kernel */
 	struct ib_qp_cap cap;
 	bool sq_sig_all;
-	struct list_head windows;
-	struct pavo_rkm_qp rkm;
 	int state;
 	struct mutex modify_mutex; /* attr, and transitions of state */
 	struct pavo_qp_attrs attr;
@@ -82,7 +77,6 @@ struct pavo_qp {
 	struct pavo_requester req;
 	struct pavo_responder resp;
 	unsigned long events;
-	struct work_struct work;
 	struct work_struct end_work;
 };
 
@@ -123,15 +117,6 @@ static inline bool pavo_is_xrc_target(const struct pavo_qp *qp)
 static inline bool pavo_is_xrc_initiator(const struct pavo_qp *qp)
 {
 	return qp->ib.qp_type == IB_QPT_XRC_INI;
-}
-
-/*
- * Whose memory the peer may touch: the QP's own. XRC: that of the SRQ which the
- * request at hand names (annex A14).
- */
-static inline struct pavo_pd *pavo_peer_pd(const struct pavo_qp *qp)
-{
-	return qp->pd ?: qp->resp.rq->pd;
 }
 
 /* Upper three bits of the opcodes of a QP's packets. */
@@ -191,15 +176,6 @@ void pavo_qp_drained(struct pavo_qp *qp);
  * Context: the requester side is locked.
  */
 void pavo_qp_send_error(struct pavo_qp *qp);
-
-/**
- * pavo_qp_continue - let the work of @qp go on with what a side has to send.
- * @cpu: which sent the beginning: packets from two CPUs overtake each other
- */
-static inline void pavo_qp_continue(struct pavo_qp *qp, int cpu)
-{
-	queue_work_on(cpu, qp->dev->wq, &qp->work);
-}
 
 /** pavo_qp_end - let events be raised, and sides of a QP in Error flushed. */
 static inline void pavo_qp_end(struct pavo_qp *qp)

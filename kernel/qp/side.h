@@ -18,37 +18,15 @@
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/time64.h>
+#include "memory/odp.h"
 #include "memory/rkm.h"
 #include "payer.h"
-
-struct pavo_fault;
 
 /** Packets that may wait for a busy side; more are dropped and counted. */
 #define PAVO_BACKLOG_MAX 1024
 
 /** Pause of a side after the interface refused a packet. */
 #define PAVO_CONGESTED_NS NSEC_PER_MSEC
-
-/* What a side waits for: pages that are to be brought in (translate/odp.c). */
-enum pavo_missing_state {
-	PAVO_MISSING_NONE,
-	PAVO_MISSING_WAITING, /* a thread sees to it, and has the QP's work run */
-	PAVO_MISSING_FAILED, /* it could not; the next try may tell */
-};
-
-/**
- * struct pavo_missing - pages that a side needs.
- * @state: enum pavo_missing_state; WAITING is begun by the side and ended by the thread,
- *         or by pavo_fault_detach()
- * @id:    of the memory, and @first: of its pages; for a side that looks at FAILED
- * @fault: while it is WAITING; under the lock of translate/pager.c
- */
-struct pavo_missing {
-	int state;
-	u64 id;
-	unsigned long first;
-	struct pavo_fault *fault;
-};
 
 /**
  * struct pavo_side - entry of a side.

@@ -46,9 +46,11 @@ int pavo_qp_number(struct pavo_qp *qp)
 {
 	int err = give_number(qp);
 
-	if (!err)
-		pavo_rkm_add(qp);
-	return err;
+	if (err)
+		return err;
+	qp->holder.number = qp->ib.qp_num;
+	pavo_rkm_add(&qp->holder);
+	return 0;
 }
 
 void pavo_qp_forget(struct pavo_qp *qp)

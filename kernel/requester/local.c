@@ -15,11 +15,11 @@ static int execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 
 	switch (wqe->op) {
 	case PAVO_WQE_LOCAL_INV:
-		return pavo_key_invalidate_local(qp, wqe->imm, request);
+		return pavo_key_invalidate_local(&qp->holder, wqe->imm, request);
 	case PAVO_WQE_BIND_MW:
-		return pavo_mw_bind(qp, wqe->bind, request);
+		return pavo_mw_bind(&qp->holder, wqe->bind, request);
 	case PAVO_WQE_REG_MR:
-		return pavo_mr_fast_reg(qp, wqe->bind);
+		return pavo_mr_fast_reg(&qp->holder, wqe->bind);
 	default:
 		return 0;
 	}
@@ -68,7 +68,7 @@ int pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		wqe->flags &= ~(PAVO_SWQE_WAITS | PAVO_SWQE_READ_INV);
 		return 0;
 	}
-	err = pavo_key_invalidate_local(qp, wqe->imm, request);
+	err = pavo_key_invalidate_local(&qp->holder, wqe->imm, request);
 	if (err == PAVO_VE_WAIT)
 		wqe->flags |= PAVO_SWQE_WAITS;
 	else

@@ -179,6 +179,6 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 	else if (pavo_qp_state(qp) >= IB_QPS_SQE)
 		pavo_qp_end(qp);
 	else
-		queue_work(qp->dev->wq, &qp->work);
+		queue_work(qp->dev->wq, &qp->holder.work);
 	return err;
 }

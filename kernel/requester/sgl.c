@@ -32,10 +32,10 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
 	*len = min(*len, sge->byte_count - pos->off);
 	*va = sge->va + pos->off;
 	pos->off += *len;
-	status = pavo_xlate(qp->dev, qp->pd, sge->lkey, *va, *len, access,
+	status = pavo_xlate(qp->dev, qp->holder.pd, sge->lkey, *va, *len, access,
 			    region);
 	if (unlikely(status == PAVO_XLATE_FAULT))
-		return pavo_fault_ask(qp, &qp->req.side, *region, *va, *len,
+		return pavo_fault_ask(&qp->holder, &qp->req.side.missing, *region, *va, *len,
 				      access) ?
 			       PAVO_VE_WAIT :
 			       PAVO_VE_LKEY_RANGE;
@@ -74,7 +74,7 @@ enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
 	for (i = 0; i < wqe->num_sge; i++) {
 		const struct pavo_data_seg *sge = &wqe->sge[i];
 
-		status = pavo_check(qp->dev, qp->pd, sge->lkey, sge->va,
+		status = pavo_check(qp->dev, qp->holder.pd, sge->lkey, sge->va,
 				    sge->byte_count, access, &region);
 		if (status)
 			return pavo_xlate_code(status)->vendor;

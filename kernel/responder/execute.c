@@ -174,7 +174,7 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	/* Asked before the data is written, done when it is. */
 	if (inv) {
-		err = pavo_key_check_invalidate(qp, pkt->inv_rkey);
+		err = pavo_key_check_invalidate(&qp->holder, pkt->inv_rkey);
 		if (err) {
 			fail_invalidate(qp, pkt, err);
 			return;
@@ -193,7 +193,7 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	}
 	if (inv) {
-		err = pavo_key_invalidate(qp, pkt->inv_rkey, &resp->side.inval);
+		err = pavo_key_invalidate(&qp->holder, pkt->inv_rkey, &resp->side.inval);
 		if (err == PAVO_VE_WAIT) {
 			WRITE_ONCE(resp->side.hold, true);
 			return;
@@ -220,7 +220,7 @@ static bool begin_write(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return false;
 	}
-	status = pavo_use_begin(qp, PAVO_KEY_SLOT_WRITE, pkt->rkey, pkt->va,
+	status = pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE, pkt->rkey, pkt->va,
 				pkt->dma_len, IB_ACCESS_REMOTE_WRITE);
 	if (status) {
 		fail_access(qp, pkt, status);
@@ -244,7 +244,7 @@ static bool write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 	struct pavo_region *region;
 	enum pavo_xlate status;
 
-	status = pavo_xlate_remote(qp, write->rkey, write->va, len,
+	status = pavo_xlate_remote(&qp->holder, write->rkey, write->va, len,
 				   IB_ACCESS_REMOTE_WRITE, &region);
 	if (unlikely(status)) {
 		if (status != PAVO_XLATE_FAULT ||
@@ -271,15 +271,15 @@ static bool write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (!rx->pkt.payload)
 		return true;
 	if (!(flags & PAVO_OPF_FIRST) &&
-	    !pavo_use_enter(qp, PAVO_KEY_SLOT_WRITE)) {
+	    !pavo_use_enter(&qp->holder, PAVO_KEY_SLOT_WRITE)) {
 		fail_access(qp, &rx->pkt, PAVO_XLATE_STATE);
 		return false;
 	}
 	good = write_payload(qp, rx);
 	if (good ? flags & PAVO_OPF_LAST : flags & PAVO_OPF_FIRST)
-		pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
+		pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
 	else
-		pavo_use_leave(qp, PAVO_KEY_SLOT_WRITE);
+		pavo_use_leave(&qp->holder, PAVO_KEY_SLOT_WRITE);
 	return good;
 }
 
@@ -299,7 +299,7 @@ void pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	left = resp->write.left;
 	if (last ? pkt->payload != left : pkt->payload >= left) {
-		pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
+		pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return;
 	}
@@ -367,24 +367,24 @@ static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 	struct pavo_resource *res;
 	enum pavo_xlate status;
 
-	status = pavo_use_begin(qp, PAVO_KEY_SLOT_WRITE, pkt->rkey, pkt->va,
+	status = pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE, pkt->rkey, pkt->va,
 				sizeof(u64), access);
 	if (unlikely(status)) {
 		fail_access(qp, pkt, status);
 		return NULL;
 	}
-	status = pavo_xlate_remote(qp, pkt->rkey, pkt->va, sizeof(u64), access,
+	status = pavo_xlate_remote(&qp->holder, pkt->rkey, pkt->va, sizeof(u64), access,
 				   region);
 	if (unlikely(status)) {
 		if (status != PAVO_XLATE_FAULT ||
 		    !pavo_fault_hold(qp, *region, pkt->va, sizeof(u64), true))
 			fail_access(qp, pkt, status);
-		pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
+		pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
 		return NULL;
 	}
 	res = pavo_resource_new(qp);
 	if (!res) {
-		pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
+		pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 	}
 	return res;
@@ -394,7 +394,7 @@ static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 static void eight_bytes_done(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			     struct pavo_resource *res, int err)
 {
-	pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
+	pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
 	if (err)
 		fail(qp, pkt,
 		     err == -EINVAL ? PAVO_NAK_INV_REQ : PAVO_NAK_REM_OP);
@@ -596,7 +596,7 @@ static bool find_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	resp->rq = pavo_xrc_rq(qp, pkt->srqn);
 	if (!resp->rq)
 		return true;
-	switch (pavo_rkm_join(qp, resp->rq->pd)) {
+	switch (pavo_rkm_join(&qp->holder, resp->rq->pd)) {
 	case -ENOMEM:
 		pavo_count(qp, rx_drop_no_memory);
 		return false;

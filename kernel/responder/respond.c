@@ -44,15 +44,15 @@ enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 	enum pavo_xlate status;
 
 	/* One that still waits to be answered has a place to go back to. */
-	status = pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
+	status = pavo_check_remote(&qp->holder, pkt->rkey, pkt->va, pkt->dma_len,
 				   IB_ACCESS_REMOTE_READ);
 	if (!status)
-		status = pavo_use_begin(qp, slot_of(qp, res), pkt->rkey,
+		status = pavo_use_begin(&qp->holder, slot_of(qp, res), pkt->rkey,
 					pkt->va, pkt->dma_len,
 					IB_ACCESS_REMOTE_READ);
 	if (status)
 		return status;
-	pavo_use_leave(qp, slot_of(qp, res));
+	pavo_use_leave(&qp->holder, slot_of(qp, res));
 	res->rkey = pkt->rkey;
 	res->srqn = pkt->srqn;
 	res->va = pkt->va;
@@ -259,7 +259,7 @@ static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
 		return true;
 	qp->resp.rq = pavo_xrc_rq(qp, res->srqn);
 	/* Another may have its number by now, of another domain. */
-	return qp->resp.rq && !pavo_rkm_join(qp, qp->resp.rq->pd);
+	return qp->resp.rq && !pavo_rkm_join(&qp->holder, qp->resp.rq->pd);
 }
 
 /* The packet that is next, its key in use. */
@@ -270,10 +270,10 @@ static enum pavo_xlate make_read(struct pavo_qp *qp, struct pavo_resource *res,
 	struct pavo_region *region;
 	enum pavo_xlate status;
 
-	status = pavo_xlate_remote(qp, res->rkey, res->va, len,
+	status = pavo_xlate_remote(&qp->holder, res->rkey, res->va, len,
 				   IB_ACCESS_REMOTE_READ, &region);
 	if (unlikely(status == PAVO_XLATE_FAULT))
-		return pavo_fault_ask(qp, &qp->resp.side, region, res->va, len,
+		return pavo_fault_ask(&qp->holder, &qp->resp.side.missing, region, res->va, len,
 				      false) ?
 			       PAVO_XLATE_FAULT :
 			       PAVO_XLATE_LENGTH;
@@ -301,12 +301,12 @@ static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 
 	if (!find_memory(qp, res))
 		return PAVO_XLATE_KEY;
-	if (unlikely(len && !pavo_use_enter(qp, slot_of(qp, res))))
+	if (unlikely(len && !pavo_use_enter(&qp->holder, slot_of(qp, res))))
 		return PAVO_XLATE_STATE;
 	status = make_read(qp, res, &pkt, &skb, len);
 	/* What is attached may leave later, but as it is now (ICRC). */
 	if (len)
-		pavo_use_leave(qp, slot_of(qp, res));
+		pavo_use_leave(&qp->holder, slot_of(qp, res));
 	if (unlikely(status))
 		return status;
 	if (unlikely(!transmit(qp, &pkt, skb, len)))
@@ -316,7 +316,7 @@ static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	res->va += len;
 	res->left -= len;
 	if (!res->left)
-		pavo_use_end(qp, slot_of(qp, res));
+		pavo_use_end(&qp->holder, slot_of(qp, res));
 	return PAVO_XLATE_OK;
 }
 
@@ -338,7 +338,7 @@ static bool send_next(struct pavo_qp *qp)
 	if (unlikely(status && res->answered)) {
 		/* All of it was sent once, and its memory may go after that. */
 		pavo_count(qp, rx_drop_duplicate_read);
-		pavo_use_end(qp, slot_of(qp, res));
+		pavo_use_end(&qp->holder, slot_of(qp, res));
 		res->left = 0;
 	} else if (unlikely(status)) {
 		/* Its key ended under the read: an error of the access. */

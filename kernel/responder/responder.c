@@ -26,7 +26,7 @@ static int init_rq(struct pavo_qp *qp, struct pavo_mmap_info *info)
 			   qp->cap.max_recv_sge, info);
 	if (err)
 		return err;
-	own->pd = qp->pd;
+	own->pd = qp->holder.pd;
 	qp->resp.rq = own;
 	qp->cap.max_recv_wr = own->count;
 	return 0;
@@ -59,7 +59,7 @@ void pavo_responder_destroy(struct pavo_qp *qp)
 	pavo_side_forget(qp, &resp->side);
 	kfree(resp->wqe);
 	kfree(resp->resources);
-	pavo_rkm_free(qp);
+	pavo_rkm_free(&qp->holder);
 	pavo_rq_destroy(&resp->own);
 	resp->wqe = NULL;
 	resp->resources = NULL;
@@ -86,7 +86,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	if (resp->resources)
 		memset(resp->resources, 0,
 		       resp->res_count * sizeof(*resp->resources));
-	pavo_rkm_forget(qp);
+	pavo_rkm_forget(&qp->holder);
 	resp->wqe->active = false;
 	if (resp->own.ring)
 		pavo_rq_reset(&resp->own);
@@ -103,7 +103,7 @@ static bool replace(struct pavo_qp *qp, struct pavo_resource **resources,
 	u32 kept = min(count, resp->res_count), at = resp->res_head, i;
 
 	if (resp->send_head != resp->send_tail ||
-	    !pavo_rkm_slots_replace(qp, slots))
+	    !pavo_rkm_slots_replace(&qp->holder, slots))
 		return false;
 	for (i = kept; i--;) {
 		at = (at ?: resp->res_count) - 1;
@@ -211,7 +211,7 @@ static bool visit(struct pavo_qp *qp)
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, PAVO_RESPOND_BUDGET);
 	/* What the peer had under way is over. */
-	pavo_rkm_forget(qp);
+	pavo_rkm_forget(&qp->holder);
 	return !pavo_rq_flush(qp, PAVO_FLUSH_BUDGET);
 }
 

@@ -16,7 +16,7 @@
  */
 void pavo_message_drop(struct pavo_qp *qp)
 {
-	pavo_use_end(qp, PAVO_KEY_SLOT_WRITE);
+	pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
 	qp->resp.message = 0;
 	pavo_rq_rewind(qp);
 }

@@ -61,7 +61,10 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 {
 	qp->dev = to_pavo_dev(qp->ib.device);
 	qp->tally = qp->dev->tally;
-	qp->pd = qp->ib.pd ? to_pavo_pd(qp->ib.pd) : NULL;
+	qp->holder.dev = qp->dev;
+	qp->holder.tally = &qp->tally;
+	qp->holder.pd = qp->ib.pd ? to_pavo_pd(qp->ib.pd) : NULL;
+	qp->holder.peer_pd = qp->holder.pd;
 	qp->send_cq = init->send_cq ? to_pavo_cq(init->send_cq) : NULL;
 	qp->recv_cq = init->recv_cq ? to_pavo_cq(init->recv_cq) : NULL;
 	qp->srq = init->srq ? to_pavo_srq(init->srq) : NULL;
@@ -71,7 +74,7 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 	if (!pavo_is_xrc_target(qp))
 		qp->cap = init->cap;
 	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	INIT_LIST_HEAD(&qp->windows);
+	INIT_LIST_HEAD(&qp->holder.windows);
 	pavo_qp_context_init(qp);
 }
 
@@ -106,7 +109,7 @@ err_requester:
 static void pavo_qp_demolish(struct pavo_qp *qp)
 {
 	pavo_qp_remove(qp);
-	pavo_mw_forget_qp(qp);
+	pavo_mw_forget_qp(&qp->holder);
 	pavo_requester_destroy(qp);
 	pavo_responder_destroy(qp);
 	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);
