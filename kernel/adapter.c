@@ -20,7 +20,6 @@ struct pavo_dev *pavo_dev_find(const struct net_device *ndev)
 	return NULL;
 }
 
-
 void pavo_dev_publish(struct pavo_dev *dev, const struct net_device *ndev)
 {
 	hash_add_rcu(adapters, &dev->node, (unsigned long)ndev);

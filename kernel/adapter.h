@@ -33,6 +33,9 @@
 #define PAVO_MAX_SRQ 65536
 #define PAVO_MAX_SRQ_WR 32768
 #define PAVO_MAX_XRCD 65536
+/* Regions and memory windows: they share the indexes of keys. */
+#define PAVO_MAX_MR 0x7fffff
+#define PAVO_MAX_MW 0x7fffff
 /* An IPv6 group costs its namespace's socket memory that is scarce. */
 #define PAVO_MAX_MCAST_GRP 256
 /* Copies that one packet may cause. */

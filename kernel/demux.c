@@ -20,7 +20,7 @@
 #define PAVO_MCAST_QPN 0xffffff
 
 static bool service_fits(const struct pavo_qp *qp, u8 opcode,
-			    const struct pavo_op_info *info)
+			 const struct pavo_op_info *info)
 {
 	bool request = info->flags & PAVO_OPF_REQUEST;
 
@@ -72,8 +72,7 @@ static bool accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_violation(&qp->dev->bad_pkeys);
 		return false;
 	}
-	if (unlikely(!state_takes(qp,
-				       pkt->info->flags & PAVO_OPF_REQUEST))) {
+	if (unlikely(!state_takes(qp, pkt->info->flags & PAVO_OPF_REQUEST))) {
 		pavo_count(qp, rx_drop_state);
 		return false;
 	}

@@ -7,7 +7,7 @@
  * and unmake an object; what is set is what ibv_devinfo shows.
  */
 #include <linux/moduleparam.h>
-#include "memory/memory.h"
+#include "adapter.h"
 
 /* The kernel's own users (QP 1, rdma_cm) shall find room. */
 #define PAVO_LEAST 8

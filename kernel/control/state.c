@@ -3,9 +3,9 @@
  * state.c - the state machine of QPs (IBA 10.3.1).
  *
  * With qp/failure.c the only writer of qp->state, the only one of qp->flow, and the only
- * reader of qp->events, in which the responder sets bits, too. verbs/qp.c asks for transitions in process
- * context, one at a time under modify_mutex; both sides report errors from wherever
- * they are (pavo_qp_error()). A state that the sides act on is entered with both of
+ * reader of qp->events, in which the responder sets bits, too. verbs/qp.c asks for
+ * transitions in process context, one at a time under modify_mutex; both sides report
+ * errors from wherever they are (pavo_qp_error()). A state that the sides act on is entered with both of
  * them locked, so they never see it half set up; only SQE and Error come at any time,
  * and they look for the bit.
  *
@@ -18,7 +18,6 @@
 #include "reached.h"
 #include "requester/requester.h"
 #include "responder/responder.h"
-#include "verbs/verbs.h"
 
 static void pavo_sides_lock(struct pavo_qp *qp) __acquires(&qp->req.side.lock)
 	__acquires(&qp->resp.side.lock)

@@ -109,7 +109,8 @@ static void set_fast(struct pavo_region *region, struct pavo_mr *mr,
 	};
 }
 
-int pavo_mr_fast_reg(struct pavo_holder *holder, const struct pavo_bind_seg *seg)
+int pavo_mr_fast_reg(struct pavo_holder *holder,
+		     const struct pavo_bind_seg *seg)
 {
 	struct pavo_key_table *keys = &holder->dev->keys;
 	struct pavo_region *now, *next;

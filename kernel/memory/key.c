@@ -201,7 +201,8 @@ static enum pavo_xlate judge_remote(struct pavo_holder *holder, u32 key, u64 va,
 				    u64 len, int access,
 				    struct pavo_region **region)
 {
-	struct pavo_region *found = find_region(holder->dev, holder->peer_pd, key);
+	struct pavo_region *found =
+		find_region(holder->dev, holder->peer_pd, key);
 
 	*region = found;
 	if (unlikely(!found))
@@ -211,8 +212,9 @@ static enum pavo_xlate judge_remote(struct pavo_holder *holder, u32 key, u64 va,
 	return judge(found, holder->peer_pd, va, len, access);
 }
 
-enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va, u64 len,
-				  int access, struct pavo_region **region)
+enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
+				  u64 len, int access,
+				  struct pavo_region **region)
 {
 	enum pavo_xlate status;
 
@@ -225,8 +227,8 @@ enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va, u
 	return status;
 }
 
-enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va, u64 len,
-				  int access)
+enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
+				  u64 len, int access)
 {
 	struct pavo_region *found;
 
@@ -241,8 +243,8 @@ static atomic64_t *slot_of(const struct pavo_holder *holder, unsigned int slot)
 	return &rcu_dereference(holder->rkm.slots)->slot[slot];
 }
 
-enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot, u32 key,
-			       u64 va, u64 len, int access)
+enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
+			       u32 key, u64 va, u64 len, int access)
 {
 	struct pavo_key_slots *slots = rcu_dereference(holder->rkm.slots);
 	enum pavo_xlate status;

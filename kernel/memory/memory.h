@@ -87,9 +87,6 @@ const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor);
 /* Beside enum pavo_vendor_err, never shown: nothing is wrong, but wait. */
 #define PAVO_VE_WAIT ((enum pavo_vendor_err)0xff)
 
-/** Regions and windows of an adapter at most; they share the indexes. */
-#define PAVO_MAX_MR 0x7fffff
-#define PAVO_MAX_MW 0x7fffff
 /** Pages of a region of fast registration at most. */
 #define PAVO_MAX_FAST_PAGES 512
 /** Longest region: its page list has to fit one kvmalloc(). */
@@ -268,8 +265,8 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
  *
  * Context: RCU read side, the responder side of @holder.
  */
-enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot, u32 key,
-			       u64 va, u64 len, int access);
+enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
+			       u32 key, u64 va, u64 len, int access);
 
 /**
  * pavo_use_enter - a packet of that operation. False: its key was invalidated.
@@ -285,12 +282,13 @@ void pavo_use_end(struct pavo_holder *holder, unsigned int slot);
  * pavo_xlate_remote - where is the memory of that packet, as pavo_xlate()? Between
  * pavo_use_begin() or pavo_use_enter() and the end of that.
  */
-enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va, u64 len,
-				  int access, struct pavo_region **region);
+enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
+				  u64 len, int access,
+				  struct pavo_region **region);
 
 /** pavo_check_remote - the same question, asked without the wish to touch. */
-enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va, u64 len,
-				  int access);
+enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
+				  u64 len, int access);
 
 /**
  * pavo_mw_bind - carry out a bind: type 1 also another one or none, type 2 from
@@ -311,7 +309,8 @@ int pavo_mw_bind(struct pavo_holder *holder, const struct pavo_bind_seg *seg,
  *
  * Return and context: as pavo_mw_bind().
  */
-int pavo_mr_fast_reg(struct pavo_holder *holder, const struct pavo_bind_seg *seg);
+int pavo_mr_fast_reg(struct pavo_holder *holder,
+		     const struct pavo_bind_seg *seg);
 
 /**
  * pavo_key_invalidate - take the validity of @key away, for a WQE or the peer

@@ -131,7 +131,8 @@ void pavo_mw_forget_qp(struct pavo_holder *holder)
 }
 
 /* May @qp bind this window to that key now? */
-static bool window_fits(const struct pavo_holder *holder, const struct pavo_region *now,
+static bool window_fits(const struct pavo_holder *holder,
+			const struct pavo_region *now,
 			const struct pavo_bind_seg *seg)
 {
 	const struct pavo_mw *mw = now->mw;
@@ -261,7 +262,8 @@ int pavo_mw_bind(struct pavo_holder *holder, const struct pavo_bind_seg *seg,
 }
 
 /* May @qp, or its peer, invalidate what @key means now? */
-static enum pavo_vendor_err may_invalidate(const struct pavo_holder *holder, u32 key,
+static enum pavo_vendor_err may_invalidate(const struct pavo_holder *holder,
+					   u32 key,
 					   const struct pavo_region *now)
 {
 	if (!now || now->key != key)
@@ -277,7 +279,8 @@ static enum pavo_vendor_err may_invalidate(const struct pavo_holder *holder, u32
 
 int pavo_key_check_invalidate(struct pavo_holder *holder, u32 key)
 {
-	return may_invalidate(holder, key, xa_load(&holder->dev->keys.xa, key >> 8));
+	return may_invalidate(holder, key,
+			      xa_load(&holder->dev->keys.xa, key >> 8));
 }
 
 /*
@@ -294,7 +297,8 @@ static bool is_free_already(const struct pavo_holder *holder, u32 key,
 int pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
 			      struct pavo_rkm_request *request)
 {
-	if (is_free_already(holder, key, xa_load(&holder->dev->keys.xa, key >> 8)))
+	if (is_free_already(holder, key,
+			    xa_load(&holder->dev->keys.xa, key >> 8)))
 		return PAVO_VE_NONE;
 	return pavo_key_invalidate(holder, key, request);
 }

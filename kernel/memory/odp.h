@@ -100,7 +100,8 @@ static inline struct page *pavo_odp_page(const struct pavo_odp *odp,
 	return NULL;
 }
 
-static inline bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
+static inline bool pavo_fault_ask(struct pavo_holder *holder,
+				  struct pavo_missing *missing,
 				  const struct pavo_region *region, u64 va,
 				  u64 len, bool write)
 {

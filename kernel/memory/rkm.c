@@ -401,7 +401,8 @@ void pavo_rkm_slots_free(struct pavo_key_slots *slots)
 	kfree(slots);
 }
 
-bool pavo_rkm_slots_replace(struct pavo_holder *holder, struct pavo_key_slots *slots)
+bool pavo_rkm_slots_replace(struct pavo_holder *holder,
+			    struct pavo_key_slots *slots)
 {
 	struct pavo_key_slots *old;
 	u32 i;

@@ -167,7 +167,8 @@ void pavo_rkm_slots_free(struct pavo_key_slots *slots);
  *
  * Return: false if an operation is under way, and the slots stay the caller's.
  */
-bool pavo_rkm_slots_replace(struct pavo_holder *holder, struct pavo_key_slots *slots);
+bool pavo_rkm_slots_replace(struct pavo_holder *holder,
+			    struct pavo_key_slots *slots);
 /** pavo_rkm_free - free the slots; no walk looks at them any more. */
 void pavo_rkm_free(struct pavo_holder *holder);
 

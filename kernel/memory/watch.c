@@ -13,7 +13,6 @@
 #include <linux/slab.h>
 #include "memory/watch.h"
 #include "rings/mmap.h"
-#include "verbs/verbs.h"
 
 /**
  * struct watch_slot - one range that is watched.

@@ -15,7 +15,8 @@ static int execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 
 	switch (wqe->op) {
 	case PAVO_WQE_LOCAL_INV:
-		return pavo_key_invalidate_local(&qp->holder, wqe->imm, request);
+		return pavo_key_invalidate_local(&qp->holder, wqe->imm,
+						 request);
 	case PAVO_WQE_BIND_MW:
 		return pavo_mw_bind(&qp->holder, wqe->bind, request);
 	case PAVO_WQE_REG_MR:

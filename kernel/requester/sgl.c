@@ -32,11 +32,11 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
 	*len = min(*len, sge->byte_count - pos->off);
 	*va = sge->va + pos->off;
 	pos->off += *len;
-	status = pavo_xlate(qp->dev, qp->holder.pd, sge->lkey, *va, *len, access,
-			    region);
+	status = pavo_xlate(qp->dev, qp->holder.pd, sge->lkey, *va, *len,
+			    access, region);
 	if (unlikely(status == PAVO_XLATE_FAULT))
-		return pavo_fault_ask(&qp->holder, &qp->req.side.missing, *region, *va, *len,
-				      access) ?
+		return pavo_fault_ask(&qp->holder, &qp->req.side.missing,
+				      *region, *va, *len, access) ?
 			       PAVO_VE_WAIT :
 			       PAVO_VE_LKEY_RANGE;
 	return pavo_xlate_code(status)->vendor;

@@ -193,7 +193,8 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	}
 	if (inv) {
-		err = pavo_key_invalidate(&qp->holder, pkt->inv_rkey, &resp->side.inval);
+		err = pavo_key_invalidate(&qp->holder, pkt->inv_rkey,
+					  &resp->side.inval);
 		if (err == PAVO_VE_WAIT) {
 			WRITE_ONCE(resp->side.hold, true);
 			return;
@@ -220,8 +221,8 @@ static bool begin_write(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		fail(qp, pkt, PAVO_NAK_INV_REQ);
 		return false;
 	}
-	status = pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE, pkt->rkey, pkt->va,
-				pkt->dma_len, IB_ACCESS_REMOTE_WRITE);
+	status = pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE, pkt->rkey,
+				pkt->va, pkt->dma_len, IB_ACCESS_REMOTE_WRITE);
 	if (status) {
 		fail_access(qp, pkt, status);
 		return false;
@@ -367,14 +368,14 @@ static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 	struct pavo_resource *res;
 	enum pavo_xlate status;
 
-	status = pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE, pkt->rkey, pkt->va,
-				sizeof(u64), access);
+	status = pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE, pkt->rkey,
+				pkt->va, sizeof(u64), access);
 	if (unlikely(status)) {
 		fail_access(qp, pkt, status);
 		return NULL;
 	}
-	status = pavo_xlate_remote(&qp->holder, pkt->rkey, pkt->va, sizeof(u64), access,
-				   region);
+	status = pavo_xlate_remote(&qp->holder, pkt->rkey, pkt->va, sizeof(u64),
+				   access, region);
 	if (unlikely(status)) {
 		if (status != PAVO_XLATE_FAULT ||
 		    !pavo_fault_hold(qp, *region, pkt->va, sizeof(u64), true))

@@ -44,11 +44,11 @@ enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 	enum pavo_xlate status;
 
 	/* One that still waits to be answered has a place to go back to. */
-	status = pavo_check_remote(&qp->holder, pkt->rkey, pkt->va, pkt->dma_len,
-				   IB_ACCESS_REMOTE_READ);
+	status = pavo_check_remote(&qp->holder, pkt->rkey, pkt->va,
+				   pkt->dma_len, IB_ACCESS_REMOTE_READ);
 	if (!status)
-		status = pavo_use_begin(&qp->holder, slot_of(qp, res), pkt->rkey,
-					pkt->va, pkt->dma_len,
+		status = pavo_use_begin(&qp->holder, slot_of(qp, res),
+					pkt->rkey, pkt->va, pkt->dma_len,
 					IB_ACCESS_REMOTE_READ);
 	if (status)
 		return status;
@@ -273,8 +273,8 @@ static enum pavo_xlate make_read(struct pavo_qp *qp, struct pavo_resource *res,
 	status = pavo_xlate_remote(&qp->holder, res->rkey, res->va, len,
 				   IB_ACCESS_REMOTE_READ, &region);
 	if (unlikely(status == PAVO_XLATE_FAULT))
-		return pavo_fault_ask(&qp->holder, &qp->resp.side.missing, region, res->va, len,
-				      false) ?
+		return pavo_fault_ask(&qp->holder, &qp->resp.side.missing,
+				      region, res->va, len, false) ?
 			       PAVO_XLATE_FAULT :
 			       PAVO_XLATE_LENGTH;
 	if (likely(!status))

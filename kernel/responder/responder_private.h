@@ -64,7 +64,8 @@ static inline bool pavo_fault_hold(struct pavo_qp *qp,
 {
 	struct pavo_side *side = &qp->resp.side;
 
-	const bool hold = pavo_fault_ask(&qp->holder, &side->missing, region, va, len, write);
+	const bool hold = pavo_fault_ask(&qp->holder, &side->missing, region,
+					 va, len, write);
 
 	WRITE_ONCE(side->hold, hold);
 	return hold;

@@ -10,7 +10,6 @@
 #include <linux/vmalloc.h>
 #include "compat.h"
 #include "rings/mmap.h"
-#include "verbs/verbs.h"
 
 /**
  * pavo_mmap_create - make an area of zeroed memory.

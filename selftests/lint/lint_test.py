@@ -3,8 +3,8 @@
 #
 # Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
 # planted is found each time until it is gone, also one in a file that another reads in, and
-# what is clean is not looked at again. Also citations, and words that are not used. Tools
-# and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
+# what is clean is not looked at again. Also citations, words that are not used, and ways
+# between rooms. Tools and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
 # temporary folders only.
 import os
 import pathlib
@@ -19,6 +19,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import clean  # noqa: E402  (path set above)
 import module_build  # noqa: E402
+import rooms  # noqa: E402
 from runner import tests  # noqa: E402
 
 # Finds the word "fault" in files and in those that they read in; notes what it looked at.
@@ -275,11 +276,85 @@ def hashes_are_bounded():
             "file1"]
 
 
+ROOMS = rooms.Table("""
+[[room]]
+name = "low"
+what = "the bottom"
+files = ["low/", "high/table."]
+uses = []
+[[room]]
+name = "high"
+what = "the top"
+files = ["high/"]
+uses = ["low"]
+[[everywhere]]
+files = ["trace.h"]
+why = "it shows all"
+[[knot]]
+from = "low/odd.c"
+to = "high/a."
+why = "a test"
+""")
+
+
+def rooms_include_what_is_below():
+    """A way up is found by line; the table's exceptions are none."""
+    contents = {"low/a.c": '#include "a.h"\n\n#include "high/a.h"\n', "low/a.h": "",
+                "low/odd.c": '#include "../high/a.h"\n#include "trace.h"\n',
+                "high/a.c": '#include "low/a.h"\n#include "high/table.h"\n#include <x.h>\n',
+                "high/a.h": "", "high/table.h": "", "trace.h": '#include "high/a.h"\n'}
+    assert rooms.check_table(ROOMS, contents) == []
+    assert rooms.judge_includes(ROOMS, contents) == [
+        "kernel/low/a.c:3: low may not include high/a.h of high"]
+    contents["high/table.h"] = '#include "high/a.h"\n'
+    assert "kernel/high/table.h:1: low may not include high/a.h of high" in \
+        rooms.judge_includes(ROOMS, contents)
+
+
+def private_headers_stay_in_their_folder():
+    """Whatever the table says of the two rooms."""
+    contents = {"low/low_private.h": "", "low/a.c": '#include "low_private.h"\n',
+                "high/a.c": '#include "low/low_private.h"\n'}
+    assert rooms.judge_includes(ROOMS, contents) == [
+        "kernel/high/a.c:1: low/low_private.h is private to its folder"]
+
+
+def rooms_call_what_is_below():
+    """A call up is found by its symbol, a permission that no file needs as well."""
+    objects = {"low/a.c": "0000 T pavo_low\n                 U pavo_high\n",
+               "low/odd.c": "                 U pavo_high\n",
+               "high/a.c": "0010 T pavo_high\n                 U pavo_low\n U printk\n"}
+    assert rooms.judge_calls(ROOMS, {}, objects) == [
+        "kernel/low/a.c: low may not call pavo_high of high (high/a.c)"]
+    objects["high/a.c"] = "0010 T pavo_high\n"
+    assert "kernel/rooms.toml: high does not use low" in rooms.judge_calls(ROOMS, {}, objects)
+
+
+def the_table_of_rooms_is_in_order():
+    """A room stands above those that it uses, and every file is in one."""
+    table = rooms.Table('[[room]]\nname = "a"\nwhat = ""\nfiles = ["a/"]\nuses = ["b"]\n'
+                        '[[room]]\nname = "b"\nwhat = ""\nfiles = ["b/"]\nuses = []\n')
+    assert rooms.check_table(table, ["a/x.c", "y.c"]) == [
+        "kernel/rooms.toml: a uses b, which does not stand before it",
+        "kernel/y.c: no room has it (kernel/rooms.toml)"]
+
+
+def the_figure_has_a_box_for_each_room():
+    """And a line to each room that is not reached by another one."""
+    figure = rooms.draw(ROOMS)
+    assert figure.count('class="name"') == 2 and figure.count("<line ") == 1
+    top, bottom = (figure.index(f">{name}</text>") for name in ("high", "low"))
+    assert figure[:top].rsplit('y="', 1)[1] != figure[:bottom].rsplit('y="', 1)[1]
+
+
 TESTS = [tests.give(Tree, test) for test in (
     a_fault_is_found_each_time, one_in_a_file_that_is_read_in, another_tool_looks_again,
     a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
     a_layout_is_found_each_time, a_warning_is_found_each_time,
     citations_and_sources_agree, words_that_are_not_used_are_found)] + [
-    an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded]
+    an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
+    rooms_include_what_is_below, private_headers_stay_in_their_folder,
+    rooms_call_what_is_below, the_table_of_rooms_is_in_order,
+    the_figure_has_a_box_for_each_room]
 
 sys.exit(tests.run("lint", TESTS))

@@ -60,7 +60,7 @@ LINT = Row(
     inputs=("docs/", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", ".clang-format",
             ".gitignore", "selftests/README.md", "selftests/lint/", "selftests/run-full",
             "selftests/soak"),
-    bundles={"module": ("compiler", "sparse"), "shell": ("shell",),
+    bundles={"module": ("compiler", "sparse", "calls"), "shell": ("shell",),
              "format": ("format_kernel", "format_user"), "checkpatch": ("checkpatch",)})
 
 # Each program is an item: "unit-" and its name with hyphens. What it compiles and which
