@@ -30,7 +30,10 @@ struct pavo_atomic {
 };
 
 /**
- * pavo_atomic_add - the sum of @a and @b, field by field; @tops has the highest bit of each.
+ * pavo_atomic_add - the sum of two words, field by field.
+ * @a:    a word
+ * @b:    a word
+ * @tops: the highest bit of each field
  *
  * Without its highest bit a field has room for its own carry. The highest bits are then added
  * without carry, by exclusive or.

@@ -50,7 +50,9 @@ void pavo_jobs_exit(void);
 struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit);
 
 /**
- * pavo_job_join - make the calling process a member of job @id.
+ * pavo_job_join - make the calling process a member of a job.
+ * @id:  JOBID
+ * @key: key of the job
  *
  * Return: the job; -ENOENT: this machine does not have it; -EACCES: it is another user's, or
  * @key is wrong. Context: process.
@@ -76,6 +78,9 @@ u64 pavo_job_window_key(const struct pavo_job *job);
 /**
  * pavo_job_map - pin [@start, @start + @length) of the calling process and map it
  * for @job. If a process of the job has mapped these pages already, share that mapping.
+ * @job:    the job
+ * @start:  address of the first byte
+ * @length: bytes
  *
  * The process must be allowed to write to the memory: TCEs have no access rights.
  *
@@ -89,6 +94,7 @@ struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length);
  * pavo_job_unmap - end one use of a buffer. Sleeps. After the last use no packet touches the
  * buffer when this returns, with one exception: packets with its pages attached may still wait
  * in a queue of an interface. A receiver drops them for their ICRC if the pages change.
+ * @mapping: from pavo_job_map()
  *
  * If the process was charged for the pages and others still use them, the charge moves to one
  * of those: see pavo_pin().
@@ -100,7 +106,13 @@ enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,
 				    u64 length);
 
 /**
- * pavo_job_from_skb - copy @len bytes from @skb at @from to memory of @job.
+ * pavo_job_from_skb - copy data of a packet to memory of a job.
+ * @job:  the job
+ * @pvo:  PVO of the first byte
+ * @skb:  the packet
+ * @from: offset of the data from skb->data
+ * @len:  bytes
+ *
  * Return: PAVO_PVO_OK; else a part of the range may not be touched, and no byte was written,
  * unless a process unmapped the memory meanwhile. Context: RCU read side, BH disabled.
  */
@@ -109,8 +121,12 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 				       unsigned int len);
 
 /**
- * pavo_job_to_skb - make @len bytes of memory of @job payload of @skb, which has room for
- * pavo_job_head(@len) in its head.
+ * pavo_job_to_skb - make memory of a job payload of a packet, which has room for
+ * pavo_job_head() of @len in its head.
+ * @job:  the job
+ * @pvo:  PVO of the first byte
+ * @skb:  the packet
+ * @len:  bytes
  * @copy: attach no page
  *
  * Return: 0; enum pavo_pvo_result; -ENOMEM. Context: RCU read side, BH disabled.

@@ -68,6 +68,8 @@ static inline bool pavo_key_slot_matches(u64 word, u32 key)
 
 /**
  * pavo_key_slot_revoke - clear "valid" if the operation uses @key.
+ * @slot: the slot
+ * @key:  the key that was invalidated
  * @left: the word without "valid"; for pavo_key_slot_quiet(), if it is of @key
  *
  * Return: true if this call cleared it; false if the operation uses another key, or another

@@ -24,6 +24,11 @@ struct pavo_region;
 
 /**
  * pavo_odp_present - are all pages of a translated range there?
+ * @region: an on-demand region
+ * @va:     first byte
+ * @len:    bytes
+ * @write:  they must be writable, too
+ *
  * Context: RCU read side; pages that are there stay until it ends.
  */
 bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
@@ -33,6 +38,12 @@ struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
 /**
  * pavo_fault_ask - have a pager bring in a range that is not there (PAVO_XLATE_FAULT). The
  * QP's work runs the side again afterwards.
+ * @qp:     the QP
+ * @side:   its side that waits
+ * @region: the region
+ * @va:     first byte
+ * @len:    bytes
+ * @write:  they are needed for writing
  *
  * Return: false if the pager has failed to bring the range in.
  *
@@ -45,6 +56,7 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
 /**
  * pavo_fault_detach - end the wait of @side, whose QP is in RESET, and forget an earlier
  * failure. A pager that serves the fault may go on, and runs no side afterwards.
+ * @side: the side
  *
  * Context: process; no side is locked.
  */

@@ -43,7 +43,8 @@ struct pavo_fault {
 };
 
 /**
- * pavo_pager_get - the pager of @mm, with a reference for one more region. Sleeps.
+ * pavo_pager_get - the pager of a process, with a reference for one more region. Sleeps.
+ * @mm: memory of the process
  *
  * Return: NULL without memory.
  */
@@ -57,6 +58,8 @@ void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault);
 /**
  * pavo_pager_end - end waiting faults of @odp with an error, and kill threads that serve one.
  * Does not wait for the threads. Process context.
+ * @pager: pager of the process
+ * @odp:   the memory that ends
  */
 void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp);
 

@@ -46,7 +46,10 @@ void pavo_pin_exit(void);
 
 /**
  * pavo_pin - pin [@start, @start + @length) of the calling process.
- * @owner: an mm, or a job; pins are shared within one owner
+ * @owner:    an mm, or a job; pins are shared within one owner
+ * @start:    address of the first byte
+ * @length:   bytes
+ * @writable: pin for writing
  *
  * If the same pages are pinned for @owner already, at another address or through another
  * adapter, that pin is shared and not counted again. Pages are compared, not addresses.

@@ -106,9 +106,12 @@ enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
 					struct pavo_pvo_place *place);
 
 /**
- * pavo_pvo_check - may a window of @job touch @length bytes from @pvo on? Protection is per
- * page: bytes behind a buffer in its last page count as part of it. A @length of 0 asks for
- * the byte at @pvo.
+ * pavo_pvo_check - may a window of a job touch a range? Protection is per
+ * page: bytes behind a buffer in its last page count as part of it.
+ * @tables: PAVO_TCE_TABLES of them
+ * @job:    JOBID
+ * @pvo:    PVO of the first byte
+ * @length: bytes; 0 asks for the byte at @pvo
  */
 enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
 				    u32 job, u64 pvo, u64 length);

@@ -87,6 +87,8 @@ struct pavo_rkm_qp {
 /**
  * struct pavo_rkm_list - QPs of a PD, by their links; read under RCU. Links are added under the
  * manager's list lock, and removed under its mutex and the list lock.
+ * @qps:   links to the QPs
+ * @count: how many
  */
 struct pavo_rkm_list {
 	struct list_head qps;
@@ -172,6 +174,8 @@ void pavo_rkm_remove(struct pavo_qp *qp);
 
 /**
  * pavo_rkm_join - let walks of @pd find an XRC target, whose peer is about to use keys of @pd.
+ * @qp: the XRC target
+ * @pd: PD of the SRQ
  *
  * Context: the responder side is owned, no key is in use. The caller is in the RCU read-side
  * section in which it found the SRQ that the request names.
@@ -187,8 +191,11 @@ struct pavo_key_slots *pavo_rkm_slots_alloc(u32 reads);
 /** pavo_rkm_slots_free - free slots that were given to no queue pair. */
 void pavo_rkm_slots_free(struct pavo_key_slots *slots);
 /**
- * pavo_rkm_slots_replace - give @qp these slots, and free its old ones. Context: the responder
- * side is locked.
+ * pavo_rkm_slots_replace - give a QP other slots, and free its old ones.
+ * @qp:    the QP
+ * @slots: from pavo_rkm_slots_alloc()
+ *
+ * Context: the responder side is locked.
  *
  * Return: false if an operation is under way; @slots stay the caller's then.
  */
@@ -201,6 +208,9 @@ void pavo_rkm_forget(struct pavo_qp *qp);
 
 /**
  * pavo_rkm_start - end all use of @key, whose meaning has changed.
+ * @qp:  QP of the caller
+ * @pd:  PD of the key
+ * @key: the key
  * @request: of the calling side, for a walk that is too long to be made at once
  *
  * Return: true: the walk is done. False: the manager's work walks, sets @request->state to
@@ -228,6 +238,8 @@ void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key);
  * pavo_rkm_show - print the remote key memory of all QPs: number, PD and slots of each, first
  * the slot of writes, then those of reads. The PD of an XRC target is "*": its requests bring
  * it. Sleeps.
+ * @file: where to
+ * @dev:  the adapter
  */
 void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev);
 

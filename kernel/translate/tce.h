@@ -60,11 +60,16 @@ void pavo_tce_give(unsigned int slot, u32 job);
 /**
  * pavo_tce_take - take the tables of @slot from their job and free their memory. Called when
  * no entry is in use any more. Sleeps.
+ * @slot: the job slot
  */
 void pavo_tce_take(unsigned int slot);
 
 /**
  * pavo_tce_map - make entries for pages, of the largest size that all of them come in.
+ * @slot:   the job slot
+ * @pages:  the pages
+ * @npages: how many
+ * @run:    set; the entries
  *
  * A large page must lie whole in the buffer, at a multiple of its size in real memory. So
  * entries never let a peer reach beyond the pages that were mapped.
@@ -79,6 +84,8 @@ int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
 
 /**
  * pavo_tce_unmap - balances pavo_tce_map(). When it returns, no packet uses the entries.
+ * @run: the entries
+ *
  * Context: as pavo_tce_map().
  */
 void pavo_tce_unmap(const struct pavo_tce_run *run);

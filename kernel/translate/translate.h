@@ -78,6 +78,8 @@ const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status);
 
 /**
  * pavo_xlate_vendor - the codes with that @vendor.
+ * @vendor: vendor_err
+ *
  * Return: codes with IB_WC_GENERAL_ERR if @vendor is not the vendor_err of a translation.
  */
 const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor);
@@ -124,6 +126,7 @@ struct pavo_key_table {
  * @odp:     keeper of the pages of an on-demand region, else NULL
  * @mr:      the MR with the memory; NULL for a memory window that is not bound
  * @mw:      the memory window, if the key is one; it has no L_Key
+ * @rcu:     for freeing
  *
  * Constant while the key is in the table: a change of meaning puts a new region in
  * the place of the old one. The fields for access to pinned memory, by remote or local key,
@@ -166,6 +169,7 @@ struct pavo_memory {
 /**
  * struct pavo_mr - memory region, the verbs object.
  * @ib:      lkey == rkey == the key
+ * @dev:     its adapter
  * @region:  what the key means now
  * @memory:  empty for kernel regions
  * @fast:    regions of fast registration (kernel consumers), else NULL
@@ -184,6 +188,8 @@ struct pavo_mr {
 /**
  * struct pavo_mw - memory window, the verbs object.
  * @ib:      first
+ * @charge:  see pavo_charge()
+ * @dev:     its adapter
  * @none:    meaning of its key while it is not bound
  * @bound:   meaning of its key while it is bound, else NULL
  * @of_qp:   type 2, bound: in the list of its QP's memory windows
@@ -210,19 +216,25 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
  * window-1, window-2), and "valid" or "free". Of a valid key also range (hexadecimal) and
  * rights. Then the key of the region below a memory window, the QP of a memory window of type
  * 2, the number of memory windows on a region. Sleeps.
+ * @file: where to
+ * @dev:  the adapter
  */
 void pavo_keys_show(struct seq_file *file, struct pavo_dev *dev);
 
 /**
  * pavo_key_remove - take the key of @region out of the table. The caller then ends its use,
  * as after pavo_key_replace().
+ * @table:  the keys of the adapter
+ * @region: what the key means
  *
  * Context: table->xa locked.
  */
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
- * pavo_key_replace - the index of @region means @region from now on.
+ * pavo_key_replace - let the index of a key mean another region.
+ * @table:  the keys of the adapter
+ * @region: the new meaning, with its key
  *
  * Return: the old meaning. Packets may look at it until a grace period is over; peers stop
  * using it with pavo_rkm_start() or pavo_rkm_finish().
@@ -234,6 +246,11 @@ struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 
 /**
  * pavo_xlate - decide whether a WQE of @pd may touch [@va, @va + @len) by the L_Key @key.
+ * @dev:    the adapter
+ * @pd:     PD of the QP or SRQ
+ * @key:    the L_Key
+ * @va:     first byte
+ * @len:    bytes
  * @access: IB_ACCESS_* that must all be granted; 0 for reading
  * @region: found region, valid until rcu_read_unlock(); NULL if @len is 0
  *
@@ -257,7 +274,12 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 /**
  * pavo_use_begin - begin an operation of the peer of @qp, if it may touch the range by the
  * R_Key @key.
- * @slot: PAVO_KEY_SLOT_*; not in use
+ * @qp:     the QP
+ * @slot:   PAVO_KEY_SLOT_*; not in use
+ * @key:    the R_Key
+ * @va:     first byte of the range
+ * @len:    bytes
+ * @access: IB_ACCESS_* that must all be granted
  *
  * Makes the checks of pavo_xlate(), without presence. If they pass and @len is not 0, @slot
  * holds the key and is as after pavo_use_enter(); otherwise it is free.
@@ -270,6 +292,8 @@ enum pavo_xlate pavo_use_begin(struct pavo_qp *qp, unsigned int slot, u32 key,
 /**
  * pavo_use_enter - begin the copy of another packet of that operation. From here on a walker
  * waits for pavo_use_leave() or pavo_use_end().
+ * @qp:   the QP
+ * @slot: as of pavo_use_begin()
  *
  * Return: false if the key was invalidated.
  */
@@ -282,6 +306,12 @@ void pavo_use_end(struct pavo_qp *qp, unsigned int slot);
 /**
  * pavo_xlate_remote - find the memory of that packet, as pavo_xlate() does for L_Keys. Called
  * behind pavo_use_begin() or pavo_use_enter(), before pavo_use_leave() or pavo_use_end().
+ * @qp:     the QP
+ * @key:    the R_Key
+ * @va:     first byte of the packet's part
+ * @len:    bytes of it
+ * @access: IB_ACCESS_* that must all be granted
+ * @region: as of pavo_xlate()
  */
 enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 				  int access, struct pavo_region **region);
@@ -293,6 +323,8 @@ enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 /**
  * pavo_mw_bind - carry out a bind (IBA 10.6.7). A bind of type 1 may also move or unbind the
  * memory window; one of type 2 takes it from unbound to bound.
+ * @qp:      the QP
+ * @seg:     the bind
  * @request: of the side that asks; used for PAVO_VE_WAIT
  *
  * Return: 0, a positive enum pavo_vendor_err if it is not allowed, -ENOMEM.
@@ -306,6 +338,8 @@ int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg,
 /**
  * pavo_mr_fast_reg - carry out a REG_MR: give the key of a region that is not valid
  * the listed pages as its meaning.
+ * @qp:  the QP
+ * @seg: key, address, length and rights
  *
  * Return and context: as pavo_mw_bind().
  */
@@ -314,12 +348,15 @@ int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
 /**
  * pavo_key_invalidate - invalidate @key, for a WQE or the peer of @qp. @key names a memory
  * window of type 2 that is bound to @qp, or a region of a kernel consumer's fast registration.
+ * @qp:      the QP
+ * @key:     the key
+ * @request: as of pavo_mw_bind()
  *
  * When it is done, operations of peers by that key change no byte and send none. Uses as L_Key
  * are not waited for: a request of the consumer's own that another CPU is carrying out may
  * copy its packet to the end.
  *
- * Return, @request and context: as pavo_mw_bind().
+ * Return and context: as pavo_mw_bind().
  */
 int pavo_key_invalidate(struct pavo_qp *qp, u32 key,
 			struct pavo_rkm_request *request);
@@ -335,15 +372,21 @@ int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key);
 void pavo_mw_forget_qp(struct pavo_qp *qp);
 
 /**
- * pavo_region_page - the page that holds @va, a translated address.
- * @offset: of @va in the page; bytes up to the end of the page are contiguous
+ * pavo_region_page - the page that holds a translated address.
+ * @region: the region
+ * @va:     the address
+ * @offset: set; of @va in the page. Bytes up to the end of the page are contiguous
  */
 struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 			      unsigned int *offset);
 
 /**
- * pavo_page_from_skb - copy @n bytes to @page from @offset on, not beyond its end.
- * @skb, @from: source, offset from skb->data
+ * pavo_page_from_skb - copy bytes of a packet to a page.
+ * @page:   the page
+ * @offset: first byte in it
+ * @skb:    the packet
+ * @from:   offset from skb->data
+ * @n:      bytes; the page must have as many
  *
  * Return: 0, or -EFAULT if the packet ends before @from + @n.
  */
@@ -352,8 +395,11 @@ int pavo_page_from_skb(struct page *page, unsigned int offset,
 
 /**
  * pavo_region_from_skb - the one copy of receiving: packet to memory.
- * @va, @len: inside the range that was translated
- * @skb, @from: source, offset from skb->data
+ * @region: the region
+ * @va:     first byte, inside the range that was translated
+ * @skb:    the packet
+ * @from:   offset from skb->data
+ * @len:    bytes, inside the range
  *
  * Return: 0, or -EFAULT if the packet ends before @from + @len.
  */
@@ -373,8 +419,12 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 		      unsigned int len);
 
 /**
- * pavo_region_attach - make the pages of @len bytes at @va payload of @skb, each with
+ * pavo_region_attach - make the pages of a translated range payload of a packet, each with
  * a reference (pavo_tx_add_page()).
+ * @region: the region
+ * @va:     first byte
+ * @skb:    the packet
+ * @len:    bytes
  *
  * Return: false if pages of @region must not be attached, or @skb has no room for them. @skb
  * may have some of the pages by then: the caller drops it and copies into another one.
@@ -383,15 +433,21 @@ bool pavo_region_attach(const struct pavo_region *region, u64 va,
 			struct sk_buff *skb, unsigned int len);
 
 /**
- * pavo_region_store - write 8 bytes at @va at once; @value as it is in memory.
+ * pavo_region_store - write 8 bytes in one store.
+ * @region: the region
+ * @va:     the address
+ * @value:  as it is in memory
  *
  * Return: 0, or -EINVAL if the memory behind @va is not aligned to 8 bytes.
  */
 int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
 
 /**
- * pavo_region_atomic - carry out an atomic operation on 8 bytes at @va.
- * @orig: what the memory held before, in host order
+ * pavo_region_atomic - carry out an atomic operation on 8 bytes.
+ * @region: the region
+ * @va:     the address
+ * @op:     the operation
+ * @orig:   set to the old value, in host order
  *
  * Atomic also towards the CPUs of the process that owns the memory.
  *

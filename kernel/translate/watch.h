@@ -14,8 +14,10 @@ struct pavo_mmap_info;
 struct pavo_watch;
 
 /**
- * pavo_watch_open - make a watch of @slots slots, none in use.
- * @info: set; how the process maps the words
+ * pavo_watch_open - make a watch; none of its slots is in use.
+ * @uctx:  ucontext of the process
+ * @slots: number of slots
+ * @info:  set; how the process maps the words
  *
  * Return: the watch; -EINVAL; -ENOMEM. Context: process.
  */
@@ -28,6 +30,8 @@ void pavo_watch_close(struct pavo_watch *watch);
 /**
  * pavo_watch_set - let @slot watch memory of the calling process. Its word is 0 from
  * now on, until any page of the range changes.
+ * @watch:  the watch
+ * @slot:   number of the slot
  * @start:  rounded down to a page, as the end is rounded up
  * @length: 0: the slot watches nothing any more
  *

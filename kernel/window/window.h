@@ -56,6 +56,7 @@ int pavo_windows_init(struct pavo_windows *windows);
 /**
  * pavo_windows_stop - end the manager and wait until closed windows are freed. Called when no
  * window is open any more. Sleeps.
+ * @windows: of the adapter
  */
 void pavo_windows_stop(struct pavo_windows *windows);
 /** pavo_windows_destroy - free everything; no window and no work of the adapter is left. */
