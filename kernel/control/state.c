@@ -33,15 +33,15 @@ static void pavo_sides_run(struct pavo_qp *qp)
 }
 
 /*
- * Whoever found a side locked left it something to do and went (side.h), so
- * they are run after every change; that also does what the change allows.
+ * Unlock both sides and run them: a CPU that found one locked has left it something to do
+ * (side.h), and the new state may allow more.
  */
 static void pavo_sides_unlock(struct pavo_qp *qp)
 	__releases(&qp->resp.side.lock) __releases(&qp->req.side.lock)
 {
 	spin_unlock_bh(&qp->resp.side.lock);
 	spin_unlock_bh(&qp->req.side.lock);
-	/* pairs with the barriers of those who leave something */
+	/* pairs with the barriers of CPUs that leave something (enter.h) */
 	smp_mb();
 	pavo_sides_run(qp);
 }
@@ -59,12 +59,12 @@ static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
 }
 
 /*
- * What the sides waited for may be over: an owner that looked before and is not out
- * yet looks again.
+ * Run both sides, because a wait of theirs may be over. The bits make an owner look again
+ * that looked before and has not let go yet.
  */
 static void pavo_sides_wake(struct pavo_qp *qp)
 {
-	/* Pairs with the barrier in front of that look. */
+	/* Pairs with the owner's barrier before it looks at pending (enter.h). */
 	smp_mb__before_atomic();
 	set_bit(PAVO_REQ_DOORBELL, &qp->req.side.pending);
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
@@ -132,7 +132,7 @@ void pavo_qp_reset(struct pavo_qp *qp)
 		pavo_flow_destroy(&flow);
 	forget_invalidations(qp);
 	xchg(&qp->events, 0);
-	/* what was not polled names WQEs that are no more */
+	/* completions that were not polled name WQEs that are gone */
 	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);
 	pavo_cq_forget(qp->recv_cq, qp->ib.qp_num);
 }
@@ -176,10 +176,9 @@ static int pavo_qp_set_flow(struct pavo_qp *qp)
 }
 
 /*
- * Enter @next with both sides locked; fails if an error was faster.
- * @tell_drained: SQD: SQ_DRAINED is asked for. If nothing is under way the
- * requester finds that out as soon as it is run, else when the last answer
- * comes.
+ * Enter @next with both sides locked; fails if an error has changed the state meanwhile.
+ * @tell_drained: SQD: the event SQ_DRAINED is asked for. The requester raises it as soon as
+ * it runs and nothing is under way, else with the last response.
  */
 static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
 			 bool tell_drained)
@@ -202,7 +201,7 @@ static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
 	return ok ? 0 : -EINVAL;
 }
 
-/* Attributes have been checked and applied. */
+/* Carry out a transition whose attributes have been checked and applied. */
 static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 			const struct ib_qp_attr *attr, int mask)
 {
@@ -214,7 +213,7 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		pavo_qp_reset(qp);
 		return 0;
 	case IB_QPS_ERR:
-		/* tried again if a side was faster with SQE */
+		/* try again if a side has moved the QP to SQE */
 		while (from != IB_QPS_ERR && !pavo_qp_to_error(qp, from))
 			from = pavo_qp_state(qp);
 		pavo_sides_run(qp);
@@ -230,7 +229,7 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		err = pavo_responder_ready(qp);
 	else if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		err = pavo_responder_resize(qp);
-	/* In SQD some are what the requester goes by. */
+	/* In SQD the requester has to take over changed timeouts and retries. */
 	if (err || (from == next && from != IB_QPS_SQD))
 		return err;
 	tell_drained = next == IB_QPS_SQD &&

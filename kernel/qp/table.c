@@ -5,14 +5,14 @@
  * Owns dev->qps. Called by verbs/qp.c and control/ when QPs come and go, by demux.c
  * with every packet and by requester/ with every doorbell.
  *
- * Lookups are under RCU, and so is all use of what they find: a QP is freed
- * when a grace period after its removal has passed.
+ * Callers look a QP up and use it in one RCU section: it is freed a grace period after its
+ * removal.
  */
 #include "number.h"
 #include "pavo_trace.h"
 #include "qp/qp.h"
 
-/* 0 and 1 are the management QPs (IBA 10.2.4.1); few are set aside with them */
+/* 0 and 1 are the management QPs (IBA 10.2.4.1); some more numbers stay unused */
 #define PAVO_GSI_QPN 1
 #define PAVO_FIRST_QPN 17
 #define PAVO_LAST_QPN 0xfffffe

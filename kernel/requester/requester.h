@@ -2,13 +2,13 @@
 /*
  * requester.h - the door of requester/: the side of a QP that asks.
  *
- * Flow of a send: doorbell.c takes doorbells -> scheduler.c orders them and
- * follows chains -> parser.c makes a private, checked copy of each WQE ->
- * transmit.c admits, segments, numbers and sends -> multiqueue.c remembers
- * what is outstanding -> response.c acts on responses -> complete.c writes the
- * completions. timers.c brings lost packets back.
+ * Flow of a send: doorbell.c takes doorbells -> scheduler.c orders them,
+ * follows chains and copies each WQE -> parser.c checks the copy ->
+ * transmit.c numbers, admits and sends -> multiqueue.c remembers outstanding
+ * messages -> response.c acts on responses -> complete.c writes the
+ * completions. timers.c has lost packets sent again.
  *
- * Everything behind side.lock. See side.h for when an owner enters.
+ * side.lock protects the fields, with exceptions named below. See side.h for owners.
  */
 #ifndef PAVO_REQUESTER_H
 #define PAVO_REQUESTER_H
@@ -32,24 +32,27 @@ struct sk_buff;
 int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info);
 void pavo_requester_destroy(struct pavo_qp *qp);
 
-/** pavo_requester_reset - as after creation; QP in RESET, side not entered. */
+/** pavo_requester_reset - set the side back to creation; QP in RESET, no owner. */
 void pavo_requester_reset(struct pavo_qp *qp);
 
-/** pavo_requester_ready - QP came to RTS: take sq_psn, limits and timers. */
+/** pavo_requester_ready - the QP enters RTS: take sq_psn, timeout and retry counts. */
 void pavo_requester_ready(struct pavo_qp *qp);
 
 /** pavo_requester_patience - take timeout and retry counts; side locked. */
 void pavo_requester_patience(struct pavo_qp *qp);
 
 /**
- * pavo_requester_recover - QP leaves SQE, side locked: what was posted up to
- * now is flushed, whoever posts later finds a working queue.
+ * pavo_requester_recover - the QP leaves SQE: flush all WQEs that were posted up to
+ * now. The side is locked.
+ * @qp: the QP
  */
 void pavo_requester_recover(struct pavo_qp *qp);
 
 /**
- * pavo_requester_drain - take all doorbells of a context's page and run the
- * QPs they name. The kick of user space; process context.
+ * pavo_requester_drain - take all doorbells of a ucontext's page and run the
+ * QPs that they name. The kick of user space; process context.
+ * @dev:  the adapter
+ * @uctx: the ucontext
  */
 void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx);
 
@@ -57,20 +60,21 @@ void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx);
 int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 			const struct ib_send_wr **bad_wr);
 
-/** pavo_requester_receive - a response packet; softirq; consumes rx->skb. */
+/** pavo_requester_receive - receive a response; softirq; consumes @rx->skb. */
 void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx);
 
-/** pavo_requester_run - do what is pending unless another owner is at it. */
+/** pavo_requester_run - do pending work, unless the side has an owner. */
 void pavo_requester_run(struct pavo_qp *qp);
 
 /**
- * pavo_requester_end - the QP is in Error, and the responder is not entered: complete all
- * as flushed if that was not done. The CPU that saw the error does so, because the owner
- * of a completion queue may poll without end and let no work run.
+ * pavo_requester_end - the responder's owner has seen the QP in Error and let go: complete
+ * all WQEs as flushed, if that is pending. The CPU that saw the error does so, because a
+ * consumer may poll its completion queue without end and let no work run.
+ * @qp: the QP
  */
 void pavo_requester_end(struct pavo_qp *qp);
 
-/** pavo_requester_idle - nothing outstanding and nothing to send (SQD). */
+/** pavo_requester_idle - are all numbered WQEs completed (SQD)? */
 bool pavo_requester_idle(struct pavo_qp *qp);
 
 #endif /* PAVO_REQUESTER_H */

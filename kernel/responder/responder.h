@@ -2,10 +2,10 @@
 /*
  * responder.h - the door of responder/: the side of a QP that answers.
  *
- * Flow of a request: execute.c checks and executes it -> recv_queue.c hands
- * out receive WQEs -> translate/ -> memory; respond.c owns the queue of
+ * Flow of a request: execute.c checks and executes it, with receive WQEs of recv_queue.c and
+ * memory of translate/. respond.c owns the queue of
  * answers (reads, atomics, one ACK or NAK behind them) and sends them in
- * order under transmit flow control.
+ * order, with pauses when the interface has no room.
  */
 #ifndef PAVO_RESPONDER_H
 #define PAVO_RESPONDER_H
@@ -31,13 +31,14 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info);
 void pavo_responder_destroy(struct pavo_qp *qp);
 void pavo_responder_reset(struct pavo_qp *qp);
 
-/** pavo_responder_ready - QP comes to RTR: take rq_psn; as pavo_responder_resize(). */
+/** pavo_responder_ready - the QP enters RTR: take rq_psn, and pavo_responder_resize(). */
 int pavo_responder_ready(struct pavo_qp *qp);
 
 /**
- * pavo_responder_resize - room for max_dest_rd_atomic reads and atomics. Sleeps.
+ * pavo_responder_resize - make room for max_dest_rd_atomic reads and atomics. Sleeps.
+ * @qp: the QP
  *
- * Return: 0; -ENOMEM; -EBUSY: the peer has had something under way for a second.
+ * Return: 0; -ENOMEM; -EBUSY: operations of the peer were under way for a second.
  */
 int pavo_responder_resize(struct pavo_qp *qp);
 
@@ -48,16 +49,16 @@ int pavo_responder_post(struct pavo_qp *qp, const struct ib_recv_wr *wr,
 /** pavo_responder_kick - user space posted to a QP in Error: flush it. */
 void pavo_responder_kick(struct pavo_qp *qp);
 
-/** pavo_responder_receive - a request packet; softirq; consumes rx->skb. */
+/** pavo_responder_receive - receive a request; softirq; consumes @rx->skb. */
 void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx);
 
-/** pavo_responder_run - do what is pending unless another owner is at it. */
+/** pavo_responder_run - do pending work, unless the side has an owner. */
 void pavo_responder_run(struct pavo_qp *qp);
 
 /** pavo_responder_end - as pavo_requester_end(). */
 void pavo_responder_end(struct pavo_qp *qp);
 
-/** pavo_responder_flush - the QP is in Error: complete all as flushed. */
+/** pavo_responder_flush - the QP is in Error: complete all receives as flushed. */
 void pavo_responder_flush(struct pavo_qp *qp);
 
 #endif /* PAVO_RESPONDER_H */

@@ -60,7 +60,7 @@ int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed = 0;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* who waits for any completion waits for the solicited ones as well */
+	/* arming for any completion stays when solicited ones are asked for later */
 	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
 	if ((flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->prod != cq->cons)
@@ -83,7 +83,7 @@ static void pavo_wc_flags(struct ib_wc *wc, const struct pavo_cqe *cqe)
 		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
 		wc->network_hdr_type = cqe->network_hdr_type;
 	}
-	/* 0 is no VLAN but a mere priority tag */
+	/* VLAN 0 is a mere priority tag */
 	if (cqe->vlan) {
 		wc->wc_flags |= IB_WC_WITH_VLAN;
 		wc->vlan_id = cqe->vlan;
@@ -99,7 +99,7 @@ static u64 pavo_recv_wr_id(const struct pavo_qp *qp, const struct pavo_cqe *cqe)
 	return rq->wr_id[cqe->wqe & (rq->count - 1)];
 }
 
-/* Turn an entry into what kernel consumers want; its QP exists. */
+/* Turn an entry into a work completion of a kernel consumer; its QP exists. */
 static void pavo_wc_fill(struct ib_wc *wc, const struct pavo_cqe *cqe,
 			 struct pavo_qp *qp)
 {
@@ -152,7 +152,7 @@ int pavo_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc)
 static int pavo_cq_check(const struct ib_cq_init_attr *attr,
 			 const struct ib_udata *udata)
 {
-	/* entries have time stamps whether they are asked for or not */
+	/* every entry has a time stamp, asked for or not */
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > PAVO_MAX_CQE)
@@ -217,7 +217,7 @@ int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
 
-	/* its QPs are gone: nothing queues or starts these any more */
+	/* its QPs are gone, so no side queues or starts these any more */
 	cancel_work_sync(&cq->work);
 	hrtimer_cancel(&cq->timer);
 	pavo_mmap_destroy(cq->mmap);
@@ -225,7 +225,7 @@ int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	return 0;
 }
 
-/* Events after @count completions, or @us after the first of them. */
+/* Set moderation: events after @count completions, or @us after the first of them. */
 int pavo_modify_cq(struct ib_cq *ibcq, u16 count, u16 us)
 {
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
@@ -234,7 +234,7 @@ int pavo_modify_cq(struct ib_cq *ibcq, u16 count, u16 us)
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->moderate_count = count;
 	cq->moderate_us = us;
-	/* what was held back by the old rule is not held any longer */
+	/* raise what was held back by the old setting */
 	if (cq->held)
 		pavo_cq_owe(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);

@@ -32,10 +32,7 @@ void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev);
 
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
-/*
- * Objects and methods of pavo's own (job_methods.c); of those watch_methods.c's and
- * window_methods.c's.
- */
+/* Objects and methods of pavo's own: all (job_methods.c), and those of two other files. */
 extern const struct uapi_definition pavo_uapi_defs[];
 extern const struct uapi_definition pavo_watch_defs[];
 extern const struct uapi_definition pavo_window_defs[];
