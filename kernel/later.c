@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * later.c - runs functions after a grace period; see later.h. Called by window/ and
- * translate/. A caller that needs what they give back may wait for them.
+ * memory/ and jobs/. A caller that needs what they give back may wait for them.
  */
 #include <linux/atomic.h>
 #include <linux/rcupdate.h>

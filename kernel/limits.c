@@ -3,7 +3,7 @@
  * limits.c - how many objects of each kind an adapter may have.
  *
  * Parameters of the module lower them (modprobe pavo max_mr=10000), for a node
- * whose users share its memory. Called by verbs/, qp/ and translate/ when they make
+ * whose users share its memory. Called by verbs/, qp/ and memory/ when they make
  * or destroy an object. ibv_devinfo shows the limits.
  */
 #include <linux/moduleparam.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * number.c - random numbers for objects; see number.h. Called by qp/, verbs/ and
- * translate/ when an object is made, and by the owners of tables when a table ends.
+ * memory/ when an object is made, and by the owners of tables when a table ends.
  */
 #include <linux/random.h>
 #include <linux/xarray.h>

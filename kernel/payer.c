@@ -2,7 +2,7 @@
 /*
  * payer.c - users, their bounds and charges; see payer.h. Called by verbs/ when queue pairs
  * come and go and for objects that rdma core allocates, by the sides for each packet that has
- * to wait, and by translate/ for memory windows and jobs.
+ * to wait, and by memory/ and jobs/ for memory windows and jobs.
  */
 #include <linux/cred.h>
 #include <linux/list.h>

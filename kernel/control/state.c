@@ -98,7 +98,7 @@ void pavo_qp_context_init(struct pavo_qp *qp)
 	INIT_WORK(&qp->end_work, pavo_qp_end_work);
 }
 
-/* Those that the QP asked for are over; the sides have no owner. */
+/* Wait until walks that the QP asked for are over, and forget them. The sides have no owner. */
 static void forget_invalidations(struct pavo_qp *qp)
 {
 	struct pavo_rkm_request *req = &qp->req.side.inval;

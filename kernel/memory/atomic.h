@@ -6,8 +6,8 @@
  *
  * Pure: arithmetic, the same in the module and in the unit tests.
  */
-#ifndef PAVO_TRANSLATE_ATOMIC_H
-#define PAVO_TRANSLATE_ATOMIC_H
+#ifndef PAVO_MEMORY_ATOMIC_H
+#define PAVO_MEMORY_ATOMIC_H
 
 #include <linux/types.h>
 #include "../wire/wire.h"
@@ -60,4 +60,4 @@ static inline u64 pavo_atomic_result(const struct pavo_atomic *op, u64 old)
 	return old;
 }
 
-#endif /* PAVO_TRANSLATE_ATOMIC_H */
+#endif /* PAVO_MEMORY_ATOMIC_H */

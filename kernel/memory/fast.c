@@ -72,7 +72,7 @@ int pavo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
 }
 
-/* May @qp give this key of its own region that meaning? Keys are locked. */
+/* May @holder give the key of @now the meaning of @seg? Keys are locked. */
 static enum pavo_vendor_err fast_fits(const struct pavo_holder *holder,
 				      const struct pavo_region *now,
 				      const struct pavo_bind_seg *seg)

@@ -237,7 +237,7 @@ enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
 	return judge_remote(holder, key, va, len, access, &found);
 }
 
-/* Those that pavo_rkm_slots() made before the QP could receive. */
+/* The slots exist: pavo_rkm_slots_replace() set them before the QP could receive. */
 static atomic64_t *slot_of(const struct pavo_holder *holder, unsigned int slot)
 {
 	return &rcu_dereference(holder->rkm.slots)->slot[slot];

@@ -15,7 +15,7 @@
  * struct pavo_key_table - keys of one adapter.
  * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
  *          RCU. Its lock (BH) is held for every change of what a key means,
- *          and protects the bindings of windows.
+ *          and protects the bindings of memory windows.
  */
 struct pavo_key_table {
 	struct xarray xa;
@@ -23,12 +23,12 @@ struct pavo_key_table {
 
 /**
  * struct pavo_rkm - the manager of an adapter.
- * @mutex:    held during a walk, which thus may rest: nothing leaves a list
+ * @mutex:    held during a walk, so that no QP leaves a list while the walker sleeps
  * @all:      every QP, under @mutex
- * @list_lock: lists of PDs; inside of it is none
+ * @list_lock: lists of PDs; leaf
  * @lock:     @requests; leaf
- * @requests: that no walk has taken up yet; one walk serves all of a PD
- * @work:     walks
+ * @requests: not taken up by a walk yet; one walk serves several of one PD
+ * @work:     walks for @requests
  */
 struct pavo_rkm {
 	struct mutex mutex; /* walks, and what leaves a list */

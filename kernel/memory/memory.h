@@ -104,9 +104,10 @@ const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor);
  * @access:  IB_ACCESS_*
  * @valid:   false: the key exists but names no memory at the moment
  * @copied:  its pages are not to be attached to packets
- * @paged:   there is an @odp, and @window: a @mw; set when it gets into the table
- * @pd:      whose it is
- * @holder:  windows of type 2: the only QP by which peers may use it
+ * @paged:   there is an @odp; set when the region gets into the table
+ * @window:  there is a @mw; likewise
+ * @pd:      the protection domain that may use the key
+ * @holder:  memory windows of type 2: the only QP by which peers may use it
  * @iova:    virtual address of the first byte, as users of the key name it
  * @length:  bytes
  * @offset:  of the first byte from the start of pages[0]
@@ -270,9 +271,14 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			   struct pavo_region **region);
 
 /**
- * pavo_use_begin - an operation of the peer of @holder begins: may it touch the range by
- * the R_Key @key?
- * @slot: PAVO_KEY_SLOT_*; not in use
+ * pavo_use_begin - begin an operation of the peer of @holder, if it may touch the range by the
+ * R_Key @key.
+ * @holder: the QP
+ * @slot:   PAVO_KEY_SLOT_*; not in use
+ * @key:    the R_Key
+ * @va:     first byte of the range
+ * @len:    bytes
+ * @access: IB_ACCESS_* that must all be granted
  *
  * Makes the checks of pavo_xlate(), without presence. If they pass and @len is not 0, @slot
  * holds the key and is as after pavo_use_enter(); otherwise it is free.
@@ -285,7 +291,7 @@ enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
 /**
  * pavo_use_enter - begin the copy of another packet of that operation. From here on a walker
  * waits for pavo_use_leave() or pavo_use_end().
- * @qp:   the QP
+ * @holder: the QP
  * @slot: as of pavo_use_begin()
  *
  * Return: false if the key was invalidated.
@@ -293,13 +299,13 @@ enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
 bool pavo_use_enter(struct pavo_holder *holder, unsigned int slot);
 void pavo_use_leave(struct pavo_holder *holder, unsigned int slot);
 
-/** pavo_use_end - the operation is over, or failed, or there is none. */
+/** pavo_use_end - the operation is over or has failed; also allowed where there is none. */
 void pavo_use_end(struct pavo_holder *holder, unsigned int slot);
 
 /**
  * pavo_xlate_remote - find the memory of that packet, as pavo_xlate() does for L_Keys. Called
  * behind pavo_use_begin() or pavo_use_enter(), before pavo_use_leave() or pavo_use_end().
- * @qp:     the QP
+ * @holder: the QP
  * @key:    the R_Key
  * @va:     first byte of the packet's part
  * @len:    bytes of it
@@ -310,14 +316,14 @@ enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
 				  u64 len, int access,
 				  struct pavo_region **region);
 
-/** pavo_check_remote - the same question, asked without the wish to touch. */
+/** pavo_check_remote - as pavo_xlate_remote(), but pages need not be present. */
 enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
 				  u64 len, int access);
 
 /**
  * pavo_mw_bind - carry out a bind (IBA 10.6.7). A bind of type 1 may also move or unbind the
  * memory window; one of type 2 takes it from unbound to bound.
- * @qp:      the QP
+ * @holder: the QP
  * @seg:     the bind
  * @request: of the side that asks; used for PAVO_VE_WAIT
  *
@@ -332,7 +338,7 @@ int pavo_mw_bind(struct pavo_holder *holder, const struct pavo_bind_seg *seg,
 /**
  * pavo_mr_fast_reg - carry out a REG_MR: give the key of a region that is not valid
  * the listed pages as its meaning.
- * @qp:  the QP
+ * @holder: the QP
  * @seg: key, address, length and rights
  *
  * Return and context: as pavo_mw_bind().
@@ -341,12 +347,11 @@ int pavo_mr_fast_reg(struct pavo_holder *holder,
 		     const struct pavo_bind_seg *seg);
 
 /**
- * pavo_key_invalidate - take the validity of @key away, for a WQE or the peer
- * of @holder: a window of type 2 that is bound to @holder, or a region of a kernel
- * consumer's fast registration. When it is done no byte changes or leaves any
- * more by what peers do with that key. Who uses it as L_Key is not waited for: a
- * request of the consumer's own that is being carried out on another CPU may copy
- * its packet to the end.
+ * pavo_key_invalidate - invalidate @key, for a WQE or the peer of @holder. @key names a memory
+ * window of type 2 that is bound to @holder, or a region of a kernel consumer's fast registration.
+ * @holder:  the QP
+ * @key:     the key
+ * @request: as of pavo_mw_bind()
  *
  * When it is done, operations of peers by that key change no byte and send none. Uses as L_Key
  * are not waited for: a request of the consumer's own that another CPU is carrying out may
@@ -357,14 +362,14 @@ int pavo_mr_fast_reg(struct pavo_holder *holder,
 int pavo_key_invalidate(struct pavo_holder *holder, u32 key,
 			struct pavo_rkm_request *request);
 
-/** pavo_key_invalidate_local - the same for LOCAL_INV, which may find it done. */
+/** pavo_key_invalidate_local - the same for LOCAL_INV: no error where @key is free already. */
 int pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
 			      struct pavo_rkm_request *request);
 
-/** pavo_key_check_invalidate - would it be allowed? Context: RCU read side. */
+/** pavo_key_check_invalidate - would pavo_key_invalidate() allow it? Context: RCU read side. */
 int pavo_key_check_invalidate(struct pavo_holder *holder, u32 key);
 
-/** pavo_mw_forget_qp - @holder goes: its windows are not bound any more. */
+/** pavo_mw_forget_qp - unbind all memory windows of @holder, which is going away. Sleeps. */
 void pavo_mw_forget_qp(struct pavo_holder *holder);
 
 /**

@@ -75,7 +75,7 @@ static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
 }
 
 /*
- * The same for a side of @qp, without sleeping. Return: 0: @old has no user any more;
+ * The same for a side of @holder, without sleeping. Return: 0: @old has no user any more;
  * PAVO_VE_WAIT: it has none when @request is done.
  */
 static int dismiss_for(struct pavo_holder *holder, struct pavo_region *old,
@@ -129,7 +129,7 @@ void pavo_mw_forget_qp(struct pavo_holder *holder)
 	}
 }
 
-/* May @qp bind this window to that key now? */
+/* May @holder bind the memory window of @now as @seg says? */
 static bool window_fits(const struct pavo_holder *holder,
 			const struct pavo_region *now,
 			const struct pavo_bind_seg *seg)
@@ -145,7 +145,7 @@ static bool window_fits(const struct pavo_holder *holder,
 	return !mw->bound && seg->length;
 }
 
-/* May a window show this part of @mr with these rights? */
+/* May a memory window show that part of @mr with those rights? */
 static enum pavo_vendor_err range_fits(const struct pavo_holder *holder,
 				       const struct pavo_region *mr,
 				       const struct pavo_bind_seg *seg)
@@ -177,7 +177,7 @@ static u32 key_of_bind(const struct pavo_region *now,
 	return (now->key & ~PAVO_KEY_TAG) | (seg->new_rkey & PAVO_KEY_TAG);
 }
 
-/* What the window shall mean, all checks passed. */
+/* Fill @view with the meaning after the bind; all checks have passed. */
 static void set_view(struct pavo_region *view, struct pavo_holder *holder,
 		     struct pavo_mw *mw, const struct pavo_region *mr,
 		     const struct pavo_bind_seg *seg, u32 key)
@@ -260,7 +260,7 @@ int pavo_mw_bind(struct pavo_holder *holder, const struct pavo_bind_seg *seg,
 	return err ?: dismiss_for(holder, old, request);
 }
 
-/* May @qp, or its peer, invalidate what @key means now? */
+/* May @holder or its peer invalidate @key, which means @now? */
 static enum pavo_vendor_err may_invalidate(const struct pavo_holder *holder,
 					   u32 key,
 					   const struct pavo_region *now)

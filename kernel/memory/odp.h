@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * odp.h - the interface of on-demand paging to other files; included by translate.h.
+ * odp.h - the interface of on-demand paging to other files; included by memory.h.
  * Kernels without HMM, by which the adapter learns a process's pages, have no on-demand
  * regions.
  */
@@ -19,7 +19,7 @@ struct pavo_odp;
 struct pavo_holder;
 struct pavo_region;
 
-/* What a side waits for: pages that are to be brought in (translate/odp.c). */
+/* State of pages that a side waits for (memory/odp.c). */
 enum pavo_missing_state {
 	PAVO_MISSING_NONE,
 	PAVO_MISSING_WAITING, /* a thread sees to it, and has the QP's work run */
@@ -28,10 +28,11 @@ enum pavo_missing_state {
 
 /**
  * struct pavo_missing - pages that a side needs.
- * @state: enum pavo_missing_state; WAITING is begun by the side and ended by the thread,
- *         or by pavo_fault_detach()
- * @id:    of the memory, and @first: of its pages; for a side that looks at FAILED
- * @fault: while it is WAITING; under the lock of translate/pager.c
+ * @state: enum pavo_missing_state; the side begins WAITING, and the pager's thread or
+ *         pavo_fault_detach() ends it
+ * @id:    id of the memory; tells the side whether FAILED is of the range that it tries
+ * @first: first page, likewise
+ * @fault: set while WAITING; under the lock of memory/pager.c
  */
 struct pavo_missing {
 	int state;
@@ -59,7 +60,7 @@ struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
 /**
  * pavo_fault_ask - have a pager bring in a range that is not there (PAVO_XLATE_FAULT). The
  * QP's work runs the side again afterwards.
- * @qp:     the QP
+ * @holder: the QP
  * @side:   its side that waits
  * @region: the region
  * @va:     first byte
@@ -75,8 +76,9 @@ bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
 		    bool write);
 
 /**
- * pavo_fault_detach - @missing does not wait any more, and what failed before says nothing:
- * its QP is in RESET. The thread that brings the pages in may go on, for itself.
+ * pavo_fault_detach - end the wait of @side, whose QP is in RESET, and forget an earlier
+ * failure. A pager that serves the fault may go on, and runs no side afterwards.
+ * @side: the side
  *
  * Context: process; no side is locked.
  */

@@ -27,7 +27,7 @@ struct task_struct;
  * @first: index of the first page
  * @count: number of pages
  * @write: the pages are needed for writing
- * @qp:    its work runs when the fault is over; NULL: detached
+ * @holder: its work runs when the fault is over; NULL: detached
  * @side:  the side that waits; NULL: detached
  * @thread: serves or ends the fault, and frees it; NULL while it waits
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * pin.h - pinned memory of processes, held once for all of its users; included by
- * translate.h.
+ * memory.h.
  */
 #ifndef PAVO_PIN_H
 #define PAVO_PIN_H

@@ -53,7 +53,7 @@ struct pavo_key_slots {
  * struct pavo_rkm_link - puts a QP into the list of a PD whose keys its peer may use.
  * @of_pd: in the PD's list
  * @of_qp: XRC targets: in the QP's list of links
- * @qp:    the QP
+ * @holder: the QP
  * @pd:    the PD
  * @rcu:   for freeing
  */
@@ -102,7 +102,8 @@ struct pavo_rkm_list {
  * @pd:    PD of the key
  * @key:   the key
  * @state: enum pavo_rkm_state
- * @holder: goes on when it is done; NULL: @done is completed
+ * @holder: its work runs when the walk is done; NULL: @done is completed instead
+ * @done:  see @holder
  */
 struct pavo_rkm_request {
 	struct list_head list;
@@ -149,13 +150,13 @@ struct pavo_walk {
 void pavo_rkm_init(struct pavo_rkm *rkm);
 void pavo_rkm_list_init(struct pavo_rkm_list *list);
 
-/** pavo_rkm_add - @holder exists. pavo_rkm_remove - a grace period before it does not. */
+/** pavo_rkm_add - let walks find @holder. */
 void pavo_rkm_add(struct pavo_holder *holder);
 void pavo_rkm_remove(struct pavo_holder *holder);
 
 /**
  * pavo_rkm_join - let walks of @pd find an XRC target, whose peer is about to use keys of @pd.
- * @qp: the XRC target
+ * @holder: the XRC target
  * @pd: PD of the SRQ
  *
  * Context: the responder side is owned, no key is in use. The caller is in the RCU read-side
@@ -172,8 +173,9 @@ struct pavo_key_slots *pavo_rkm_slots_alloc(u32 reads);
 /** pavo_rkm_slots_free - free slots that were given to no queue pair. */
 void pavo_rkm_slots_free(struct pavo_key_slots *slots);
 /**
- * pavo_rkm_slots_replace - @slots are those of @holder from now on; what it had before is
- * freed. Context: the responder side is locked.
+ * pavo_rkm_slots_replace - give a QP other slots, and free its old ones.
+ * @holder: the QP
+ * @slots: from pavo_rkm_slots_alloc()
  *
  * Context: the responder side is locked.
  *
@@ -181,15 +183,15 @@ void pavo_rkm_slots_free(struct pavo_key_slots *slots);
  */
 bool pavo_rkm_slots_replace(struct pavo_holder *holder,
 			    struct pavo_key_slots *slots);
-/** pavo_rkm_free - free the slots; no walk looks at them any more. */
+/** pavo_rkm_free - free the slots of @holder, which no walk can find any more. */
 void pavo_rkm_free(struct pavo_holder *holder);
 
-/** pavo_rkm_forget - no operation is under way: the QP was reset. */
+/** pavo_rkm_forget - end all operations in the slots: the QP was reset. */
 void pavo_rkm_forget(struct pavo_holder *holder);
 
 /**
  * pavo_rkm_start - end all use of @key, whose meaning has changed.
- * @qp:  QP of the caller
+ * @holder: QP of the caller
  * @pd:  PD of the key
  * @key: the key
  * @request: of the calling side, for a walk that is too long to be made at once

@@ -2,7 +2,7 @@
 /*
  * flow.c - flows: from an address vector to addresses, port and route.
  *
- * Called by qp/ (connected QPs), by the requester for datagrams, by window/ for routes to
+ * Called by control/ (connected QPs), by the requester for datagrams, by window/ for routes to
  * nodes, and by tx.c for the route of each packet. Owns the reference to the source GID and
  * the cached routes.
  */

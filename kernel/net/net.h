@@ -187,7 +187,10 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
 bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb);
 
 /**
- * pavo_rx_parse - parse @skb again, one that waited on a QP's backlog.
+ * pavo_rx_parse - parse a packet again that waited on a QP's backlog.
+ * @rx:  set
+ * @dev: the adapter
+ * @skb: the packet
  *
  * It was parsed and its ICRC verified before it was put there.
  */

@@ -13,18 +13,19 @@ struct pavo_qp;
 struct pavo_rx;
 
 /**
- * pavo_mcast_attach - @qp gets a copy of all datagrams to a group; may sleep.
+ * pavo_mcast_attach - let a QP get a copy of all datagrams to a group; may sleep.
+ * @qp:  the QP
  * @gid: multicast GID, an IPv4 group as ::ffff:a.b.c.d
  *
- * Return: 0; -EEXIST if it does already, -ENOSPC beyond a limit, or why the
- * interface cannot join the group.
+ * Return: 0; -EEXIST if it is attached already, -ENOSPC beyond a limit, or the errno with
+ * which the interface could not join the group.
  */
 int pavo_mcast_attach(struct pavo_qp *qp, const struct in6_addr *gid);
 
-/** pavo_mcast_detach - undo that; -EINVAL if @qp is not attached. */
+/** pavo_mcast_detach - balances pavo_mcast_attach(); -EINVAL if @qp is not attached. */
 int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid);
 
-/** pavo_mcast_leave - the interface leaves, and all its groups before; RTNL. */
+/** pavo_mcast_leave - let an interface that is going away leave all groups; RTNL. */
 void pavo_mcast_leave(struct pavo_dev *dev);
 
 /**

@@ -2,7 +2,7 @@
 /*
  * qp.h - a queue pair: its two sides, its attributes, its state and its failure.
  *
- * Writers of the parts of a QP: qp/ the attributes (struct
+ * Writers of the parts of a QP: control/ the attributes (struct
  * pavo_qp_attrs) under modify_mutex; requester/ and responder/ their side
  * under its lock. Everybody may read state with READ_ONCE(). Field by field, as
  * sources.md#engine-7-3: docs/architecture.md, "Fields of a queue pair".
@@ -25,7 +25,7 @@
 #include "rings/cq_ring.h"
 
 /**
- * struct pavo_qp_attrs - what modify_qp set (qp/attr.c is the writer).
+ * struct pavo_qp_attrs - what modify_qp set (control/attr.c is the writer).
  * @mtu: bytes
  */
 struct pavo_qp_attrs {

@@ -25,10 +25,11 @@ enum pavo_req_event {
 };
 
 /**
- * struct pavo_tx_cursor - what is sent next.
+ * struct pavo_tx_cursor - a packet, and the place of its payload.
  * @wqe: free-running number of the WQE
  * @pkt: packet of that WQE
- * @sge, @sge_off: where in its SGL that packet's payload begins
+ * @sge: entry of its SGL in which the packet's payload begins
+ * @sge_off: offset in that entry
  */
 struct pavo_tx_cursor {
 	u32 wqe;
@@ -39,37 +40,49 @@ struct pavo_tx_cursor {
 
 /**
  * struct pavo_requester - requester side.
- * @sq, @sq_mmap:     send queue ring, shared with the process or private
- * @wqe_size, @count: stride and number of slots
- * @doorbells:  taken but unparsed doorbells, count entries; db_head is moved
- *              by whoever drains the page (under db_lock), db_tail by the side
+ * @side:       lock, pending bits and backlog
+ * @sq:         send queue ring, shared with the process or private
+ * @sq_mmap:    its memory
+ * @wqe_size:   stride of WQE slots in @sq
+ * @count:      number of WQE slots
+ * @db_lock:    protects @db_head and the doorbells behind it
+ * @doorbells:  FIFO of doorbells that are not parsed yet, @count entries
+ * @db_head:    doorbells put in, under @db_lock (kernel consumers: @post_lock)
+ * @db_tail:    doorbells taken out, by the owner
  * @chain:      doorbell form of the next WQE of a chain; valid if @in_chain
- *              (the indicator, sources.md#engine-2-4-4); @chained counts its
- *              WQEs
- * @wqes:       private copies, count entries of wqe_stride bytes
+ * @chained:    counts the WQEs of the chain
+ * @in_chain:   a chain is being followed (the indicator, sources.md#engine-2-4-4)
+ * @wqes:       private copies of WQEs, @count entries
+ * @wqe_stride: bytes of an entry
  * @head:       WQEs parsed (free running)
- * @last_local: the last of them that sends nothing but changes keys
- * @numbered:   WQEs that have PSNs, @tail: oldest not completed
- * @cursor:     next packet to send; behind what was sent when resending
+ * @last_local: number of the last parsed WQE that sends nothing but changes keys
+ * @numbered:   WQEs that have PSNs
+ * @tail:       oldest WQE that is not completed
+ * @cursor:     next packet to send; goes back to send packets again
  * @scatter:    next packet of read data that is expected
- * @npsn:       Next PSN: first never sent
+ * @npsn:       Next PSN: the first that no WQE has
  * @upsn:       oldest unacknowledged PSN
  * @sent:       high-water mark: PSN behind the last one ever sent
  * @outstanding: MultiQueue
- * @window:     how much may be in flight
+ * @cwnd:       bound for packets in flight
  * @reads_out:  read and atomic requests sent and unanswered
- * @reread:     PSN of the last read request that began inside a chunk, if it
- *              is still UPSN, which it was then; else PAVO_PSN_NONE
+ * @reread:     PSN of the last read request that began inside a chunk; PAVO_PSN_NONE after
+ *              progress of UPSN
  * @unasked:    packets sent since the last AckReq
- * @asked:      end of what was sent when it had to be asked for by sending again
- * @probing:    after a timeout only the oldest packet is sent, until answered
- * @went_back:  the cursor went back for UPSN; once is enough
+ * @asked:      PSN behind a packet that was sent again only to ask for an ACK; else
+ *              PAVO_PSN_NONE
+ * @probing:    after a timeout: only the oldest packet is sent, until it is answered
+ * @went_back:  the cursor went back to UPSN; it does so once for a UPSN
  * @ready:      sq_psn was taken (RTS reached since RESET)
- * @tell_drained: SQ_DRAINED is owed when nothing is under way any more
- * @again:      a clone of a packet that was sent again. It shares the packet's data until
- *              that has left the queues of this machine; NULL: no such packet
- * @pause:      ns until which the interface is given time; 0: none
- * @post_lock, @wr_id, @posted: posts of kernel consumers
+ * @tell_drained: raise SQ_DRAINED when nothing is under way any more
+ * @again:      clone of a packet that was sent again. The two share data until the packet
+ *              has left the queues of this machine; NULL: none
+ * @pause:      time in ns until which nothing is sent, for the interface; 0: none
+ * @timer:      loss timer and RNR timer
+ * @hrtimer:    fires at their deadlines and at the end of @pause
+ * @post_lock:  protects posts of kernel consumers
+ * @wr_id:      of kernel consumers, by WQE slot
+ * @posted:     WQEs that a kernel consumer posted
  */
 struct pavo_requester {
 	struct pavo_side side;

@@ -22,8 +22,12 @@ enum pavo_resp_event {
 };
 
 /**
- * struct pavo_write_addr - WriteAddrTable entry (sources.md#engine-4-4-3): where the
- * message being received goes on, for packets that carry no address.
+ * struct pavo_write_addr - WriteAddrTable entry (sources.md#engine-4-4-3): the place of the
+ * next packet of a write, which carries no address.
+ * @va:    address
+ * @rkey:  R_Key of the write
+ * @left:  bytes to come
+ * @total: bytes of the write
  */
 struct pavo_write_addr {
 	u64 va;
@@ -34,23 +38,33 @@ struct pavo_write_addr {
 
 /**
  * struct pavo_responder - responder side.
+ * @side:      lock, pending bits and backlog
  * @own:       the QP's receive queue; without a ring if it has none
- * @rq:        where receive WQEs are taken from: @own, or an SRQ's. XRC
- *             targets: that of the packet at hand, with number @srqn, valid no
- *             longer than the RCU section it was found in; NULL: there is none
+ * @rq:        receive WQEs are taken from here: @own, or an SRQ's. XRC
+ *             targets: that of the packet at hand, valid in the RCU section
+ *             that found it; NULL: no such SRQ
+ * @srqn:      XRC targets: number of the SRQ of the message in progress
  * @epsn:      expected PSN
  * @msn:       messages completed
  * @message:   kind of message in progress: 0, PAVO_OPF_SEND or PAVO_OPF_WRITE
  * @nak_sent:  a sequence error NAK went out for @epsn
  * @established: COMM_EST was raised
  * @last_wqe_told: LAST_WQE_REACHED was raised
- * @failing:   a fatal NAK is due; nothing more is executed, and when it is sent
- *             the QP goes to Error with @fatal_event
- * @resources: rd_atomic resources, @res_count = max_dest_rd_atomic of them;
- *             the next new one is @res_head
- * @send_queue, @send_head, @send_tail: indices of those to be answered
- * @ack_due, @ack_syndrome, @ack_psn: ACK or NAK to send behind them
- * @paused:    the interface refused an answer; none is tried until @pause fires
+ * @failing:   a fatal NAK is due. No request is executed any more, and when the NAK
+ *             is sent the QP goes to Error
+ * @fatal_event: event to raise then
+ * @write:     place of a write in progress
+ * @resources: rd_atomic resources
+ * @res_count: number of @resources: max_dest_rd_atomic, at least 1
+ * @res_head:  index of the next new resource
+ * @send_queue: indices of resources to be answered
+ * @send_head: first entry (free running)
+ * @send_tail: behind the last entry (free running)
+ * @ack_due:   an ACK or NAK is to be sent behind them
+ * @ack_syndrome: its syndrome
+ * @ack_psn:   its PSN
+ * @paused:    the interface refused an answer; send none until @pause fires
+ * @pause:     timer of that pause
  * @wqe:       private copy of the receive WQE in use
  */
 struct pavo_responder {

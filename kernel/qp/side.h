@@ -58,12 +58,12 @@ static inline void pavo_side_init(struct pavo_side *side)
 
 static inline bool pavo_side_waits(const struct pavo_side *side)
 {
-	/* Pairs with the release in translate/pager.c. */
+	/* Pairs with the release in memory/pager.c. */
 	if (smp_load_acquire(&side->missing.state) == PAVO_MISSING_WAITING)
 		return true;
 	if (!READ_ONCE(side->hold))
 		return false;
-	/* Pairs with the release in translate/rkm.c. */
+	/* Pairs with the release in memory/rkm.c. */
 	return smp_load_acquire(&side->inval.state) == PAVO_RKM_WAITING;
 }
 

@@ -4,7 +4,7 @@
  *
  * Called by transmit.c when the turn of such a WQE has come: all WQEs before it
  * have been sent (with a fence: answered), and none behind it. A WQE is carried out once, and
- * completes when all WQEs before it have. Touches keys, through translate/.
+ * completes when all WQEs before it have. Touches keys, through memory/.
  */
 #include "requester_private.h"
 

@@ -28,7 +28,7 @@ struct pavo_rx;
 struct pavo_ucontext;
 struct sk_buff;
 
-/** pavo_requester_init - rings and private copies for @cap; may sleep. */
+/** pavo_requester_init - allocate rings and private copies for @qp->cap; may sleep. */
 int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info);
 void pavo_requester_destroy(struct pavo_qp *qp);
 

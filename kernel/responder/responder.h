@@ -3,7 +3,7 @@
  * responder.h - the door of responder/: the side of a QP that answers.
  *
  * Flow of a request: execute.c checks and executes it, with receive WQEs of recv_queue.c and
- * memory of translate/. respond.c owns the queue of
+ * memory of memory/. respond.c owns the queue of
  * answers (reads, atomics, one ACK or NAK behind them) and sends them in
  * order, with pauses when the interface has no room.
  */

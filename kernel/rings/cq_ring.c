@@ -16,12 +16,15 @@
 /* QPN of an entry whose QP is gone: no QP has more than 24 bits. */
 #define PAVO_CQE_FORGOTTEN U32_MAX
 
-/* A handler that posts to a queue pair in Error owes itself events; a worker goes on then. */
+/*
+ * Calls of the handler in a row before a work goes on: a handler that posts to a queue pair in
+ * Error brings about another event each time.
+ */
 #define PAVO_CQ_CALLS 16
 
 /*
- * Is there room for another entry? @cons of a CQ of user space may be
- * anything; entries that are not there cannot have been consumed.
+ * Is there room for another entry? The consumer index of user space may have any value: one
+ * that claims entries which were never written counts as an overrun.
  */
 static bool pavo_cq_room(struct pavo_cq *cq)
 {
@@ -66,8 +69,8 @@ void pavo_cq_owe(struct pavo_cq *cq)
 }
 
 /*
- * A waiter is to be woken by the entry just written: now, or, when the CQ's
- * events are moderated, by the last of so many or after so long.
+ * Wake the waiter for the entry just written: at once, or, if events are moderated, with
+ * the last of moderate_count entries or moderate_us after the first.
  */
 static void pavo_cq_wake(struct pavo_cq *cq)
 {
@@ -79,7 +82,7 @@ static void pavo_cq_wake(struct pavo_cq *cq)
 			      HRTIMER_MODE_REL_SOFT);
 }
 
-/* The first completion held back has waited long enough. */
+/* Raise the event moderate_us after the first completion that was held back. */
 static enum hrtimer_restart pavo_cq_timer(struct hrtimer *timer)
 {
 	struct pavo_cq *cq = container_of(timer, struct pavo_cq, timer);
@@ -115,7 +118,10 @@ out:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-/* BH disabled: a caller that is preempted would hold up the events of others. */
+/*
+ * Call the handler as long as an event is owed. BH disabled: a preempted caller would hold up
+ * events of other CPUs.
+ */
 static void pavo_cq_tell(struct pavo_cq *cq)
 {
 	unsigned int calls;

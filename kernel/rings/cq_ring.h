@@ -80,13 +80,14 @@ void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
 void pavo_cq_raise(struct pavo_cq *cq);
 
 /**
- * pavo_cq_forget - drop completions of a QP that were not polled, of a CQ of
- * the kernel: their wr_ids die with the QP's queues. (User space does this for
- * its own CQs.)
+ * pavo_cq_forget - drop the completions of a QP that a kernel consumer has not polled: their
+ * wr_ids are freed with the QP's queues. (User space does this for its own CQs.)
+ * @cq:  a CQ; NULL or one of user space: nothing is done
+ * @qpn: number of the QP
  */
 void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
 
-/** pavo_cq_consumed - entries that were polled so far, as a process says of its own. */
+/** pavo_cq_consumed - entries polled so far; for a CQ of user space, as the process claims. */
 u32 pavo_cq_consumed(struct pavo_cq *cq);
 
 /**

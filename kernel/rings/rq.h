@@ -19,14 +19,18 @@ struct pavo_ucontext;
 
 /**
  * struct pavo_rq - a ring of receive WQEs: one QP's, or shared by QPs (SRQ).
- * @ring, @mmap: shared with the process, or private to the kernel
- * @wqe_size, @count: slots; @max_sge: entries of a WQE
+ * @ring:      header and WQE slots, shared with the process or private to the kernel
+ * @mmap:      memory of @ring
+ * @wqe_size:  stride of WQE slots
+ * @count:     number of WQE slots
+ * @max_sge:   entries of a WQE at most
  * @head:      WQEs taken (free running)
- * @pd:        whose memory the WQEs name
- * @srq:       NULL: a QP's own, under its side's lock
- * @cq:        XRC: where WQEs complete; else NULL, the QP's receive CQ
- * @lock:      SRQ: @head, and what the SRQ does when a WQE is taken
- * @post_lock, @wr_id: posts of kernel consumers
+ * @pd:        the WQEs name memory of this PD
+ * @srq:       the SRQ; NULL: a QP's own ring, under the lock of its side
+ * @cq:        XRC: WQEs complete here; NULL: in the QP's receive CQ
+ * @lock:      SRQ: protects @head, limit and failure
+ * @post_lock: protects posts of kernel consumers
+ * @wr_id:     of kernel consumers, by WQE slot
  */
 struct pavo_rq {
 	struct pavo_rq_header *ring;
@@ -48,8 +52,12 @@ struct pavo_rq {
  * @active:  taken and not completed
  * @number:  free-running number
  * @wr_id:   of an SRQ's WQE
- * @length:  bytes that fit in its entries, @done: bytes written so far
- * @i, @off: entry and offset that @done stands at
+ * @length:  bytes that fit in its entries
+ * @done:    bytes written so far
+ * @num_sge: number of entries
+ * @i:       entry of the next byte
+ * @off:     its offset in that entry
+ * @sge:     the entries
  */
 struct pavo_recv_wqe {
 	bool active;
@@ -83,7 +91,7 @@ static inline struct pavo_srq *to_pavo_srq(struct ib_srq *ib)
 	return container_of(ib, struct pavo_srq, ib);
 }
 
-/** pavo_rq_init - a ring of at least @max_wr slots; the rest of @rq is zero. */
+/** pavo_rq_init - make a ring of at least @max_wr WQE slots; the rest of @rq is zero. */
 int pavo_rq_init(struct pavo_rq *rq, struct pavo_ucontext *uctx, u32 max_wr,
 		 u32 max_sge, struct pavo_mmap_info *info);
 void pavo_rq_destroy(struct pavo_rq *rq);

@@ -2,7 +2,7 @@
 /*
  * job_methods.c - jobs and mappings as objects of the uverbs file. rdma core checks permission,
  * keeps handles, ends the objects with their process, and charges each to the rdma cgroup.
- * Called through ib_device.driver_def; calls translate/job.h.
+ * Called through ib_device.driver_def; calls jobs/job.h.
  */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>

@@ -15,12 +15,15 @@ struct pavo_rcxt;
 struct pavo_window_tasks;
 
 /**
- * struct pavo_rcxt_pool - of an adapter.
- * @all:   @count of them, NULL until the first is taken
- * @key:   part of their numbers; random at first, then counts @recoveries
- * @users: how many each user has, by its number; those that have any
- * @free:  handed out at its head, given back at its tail, so that a number comes back
- *         only after all others had their turn
+ * struct pavo_rcxt_pool - the rCxts of an adapter.
+ * @mutex: lists, and the owners of rCxts
+ * @all:   array of all rCxts; NULL until the first is taken
+ * @count: how many they are
+ * @key:   part of their numbers; random at first, then counts up with each recovery
+ * @recoveries: number of recoveries
+ * @users: uid -> number of rCxts that the user has, if any
+ * @free:  free rCxts. Taken from its head and given back at its tail, so that a number comes
+ *         back only after all other free ones had their turn
  */
 struct pavo_rcxt_pool {
 	struct mutex mutex; /* lists and owners */
@@ -35,17 +38,16 @@ struct pavo_rcxt_pool {
 /**
  * struct pavo_windows - windows of an adapter.
  * @table:   number -> struct pavo_fifo_window, read under RCU
- * @next:    number that is tried first for a new one
- * @active:  vector of windows that have frames to send, a bit for each number
- * @most:    bits of it
- * @cursor:  where the round robin goes on
+ * @next:    number to try first for a new window
+ * @active:  vector of windows with something to send, a bit for each number
+ * @most:    number of bits in @active
+ * @cursor:  number of the window at which the round robin goes on
  * @workers: transmit workers at work, each for one turn
- * @manager: work manager: hands out what no worker was free for, or the interface
- *           had no room for
- * @rcxts:   RDMA contexts
- * @tasks:   the live view: who is at work, by CPU
+ * @manager: work manager: sends what found no free worker, or no room at the interface
+ * @rcxts:   pool of rCxts
+ * @tasks:   the live view: the windows that each CPU is working for
  * @closing: pages of windows that are closed and not freed yet
- * @retired: routes of windows that were replaced and not freed yet
+ * @retired: routes that were replaced and are not freed yet
  */
 struct pavo_windows {
 	struct xarray table;

@@ -2,7 +2,7 @@
 /*
  * receive.c - from packets to frames of receive FIFOs (sources.md#windows-receive).
  *
- * Called by qp/ for every packet with a window's header. Several CPUs may fill
+ * Called by demux.c for every packet with a window's header. Several CPUs may fill
  * one FIFO at a time, in no order: each takes a FIFO slot under the lock and writes the frame
  * without it. A packet that finds no slot is dropped and counted; its sender is not told.
  */

@@ -4,7 +4,7 @@
  *
  * A window belongs to a process and a job and uses one adapter. The engine of verbs
  * knows nothing of windows. Both use the network (net/), the packet formats (wire/) and the
- * checks of memory (translate/).
+ * checks of memory (memory/, jobs/).
  */
 #ifndef PAVO_WINDOW_H
 #define PAVO_WINDOW_H
