@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pavo_dv.h - direct access to what the provider shares with the module.
+ * pavo_dv.h - direct access to the memory that the provider shares with the
+ * module.
  *
  * For applications: operations that verbs do not have, at the end of this file.
- * For tests and tools: where the doorbell page and the rings of a context, a
- * CQ or a QP are, and the calls into the module without anything around them. A
- * process that writes into these regions competes with the provider itself; nothing
- * is locked here.
+ * For tests and tools: where the doorbell page and the rings of a context, a CQ
+ * or a QP are, and the calls into the module without anything around them. A
+ * process that writes into these regions competes with the provider itself; no
+ * lock protects them.
  *
  * Exported by libpavo-rdmavNN.so, usable from C.
  */
@@ -24,7 +25,8 @@ extern "C" {
 #endif
 
 /**
- * enum pavodv_resource - what the functions of a parent domain allocate
+ * enum pavodv_resource - kinds of memory that the functions of a parent domain
+ * allocate
  *
  * The lower half of their resource_type; pavo has no number in the upper one.
  * @PAVODV_RES_WR_IDS: a wr_id for every slot of a queue
@@ -36,7 +38,7 @@ enum pavodv_resource {
 };
 
 /**
- * struct pavodv_context - what belongs to an open device
+ * struct pavodv_context - the mapped memory of an open device
  * @doorbell, @doorbell_size: the mapped doorbell page
  * @abi_version: PAVO_ABI_VERSION of the provider
  */
@@ -123,11 +125,10 @@ int pavodv_kick_send(struct ibv_qp *qp);
 int pavodv_kick_recv(struct ibv_qp *qp);
 
 /**
- * pavodv_skip_send - count WQEs as posted that the caller wrote by himself
+ * pavodv_skip_send - count WQEs as posted that the caller wrote itself
  *
- * Their completions are then believed by ibv_poll_cq(), with a wr_id of
- * @wr_id + n for the n-th. Returns 0, ENOMEM if the queue has fewer free
- * slots, EOPNOTSUPP.
+ * ibv_poll_cq() then believes their completions, with a wr_id of @wr_id + n for
+ * the n-th. Returns 0, ENOMEM if the queue has fewer free slots, EOPNOTSUPP.
  */
 int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
 
@@ -138,9 +139,10 @@ int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
  * queue pair made by ibv_create_qp_ex() with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS. On others
  * ibv_wr_complete() returns EINVAL.
  *
- * Behind an atomic, set where the eight bytes of before go: ibv_wr_set_sge().
- * On XRC, name the peer's shared receive queue behind each: ibv_wr_set_xrc_srqn().
- * IBV_SEND_SOLICITED of immediate data raises a solicited event at the peer.
+ * Behind an atomic, set the place for the eight bytes of before:
+ * ibv_wr_set_sge(). On XRC, name the peer's shared receive queue behind each:
+ * ibv_wr_set_xrc_srqn(). IBV_SEND_SOLICITED of immediate data raises a
+ * solicited event at the peer.
  */
 
 /**
