@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * trouble.cpp - see trouble.h. The counters are those of kernel/stats.h; that each
- * has its place here is checked by selftests/lint.
+ * trouble.cpp - see trouble.h. The counters are those of kernel/stats.h;
+ * selftests/lint checks that each has its place here.
  */
 #include "trouble.h"
 
@@ -18,7 +18,7 @@ struct Entry {
 
 using enum Severity;
 
-/* Traffic, what it costs, and what a repetition leaves behind: no matter how many. */
+/* Traffic, its cost, and traces of repetitions: no number of them is trouble. */
 constexpr std::string_view NORMAL[] = {
 	"tx_packets",	     "tx_bytes",
 	"rx_packets",	     "rx_bytes",
@@ -265,7 +265,7 @@ Meaning meaning_of(std::string_view counter)
 	if (std::find(std::begin(NORMAL), std::end(NORMAL), counter) !=
 	    std::end(NORMAL))
 		return {none, ""};
-	/* Of a module that is newer than this program. */
+	/* A counter of a module that is newer than this program. */
 	if (counter.find("_drop_") != counter.npos ||
 	    counter.starts_with("db_") || counter.ends_with("_errors"))
 		return {trouble, "not known here: docs/statistics.md of the "
