@@ -25,7 +25,7 @@ constexpr uint32_t job_id = 1001;
 constexpr uint64_t job_key = 0x7075745f676574;
 constexpr uint16_t port = 7471;
 constexpr uint32_t size = 1 << 20;
-constexpr uint32_t finished = 1; /* tag of an operation that the peer hears of */
+constexpr uint32_t finished = 1; /* tag: the peer hears of the operation */
 
 /* Numbers that each end tells the other. */
 struct Card {

@@ -120,7 +120,8 @@ void receive(End &end, const std::string &name)
 	if (!arrived)
 		throw std::runtime_error("the other end gave up");
 	if (end.meeting.exchange(end.hash()) != end.hash())
-		throw std::runtime_error("the bytes are not those that were sent");
+		throw std::runtime_error(
+			"the bytes are not those that were sent");
 
 	std::ofstream file(name, std::ios::binary);
 	file.write(reinterpret_cast<const char *>(end.buffer.data()),
@@ -158,7 +159,8 @@ void send(End &end, const std::vector<std::string> &adapters)
 	}
 	examples::must(result, "put");
 	if (end.meeting.exchange(end.hash()) != end.hash())
-		throw std::runtime_error("the file came, but not as it was sent");
+		throw std::runtime_error(
+			"the file came, but not as it was sent");
 }
 
 std::vector<std::string> split(const std::string &text)
