@@ -139,8 +139,8 @@ class Guest:
 
     def _boot_lost(self):
         """Whether an ended machine was lost by the emulator while it booted: it
-        seldom resets, panics or dies there, for no fault of the kernel's. What
-        QEMU refuses (status 1) and what guest/init gives up for is final."""
+        seldom resets, panics or dies there, for no fault of the kernel's. A
+        machine that QEMU refuses (status 1) or that guest/init gives up is final."""
         return (self.machine.accel == "tcg" and not self.booted() and
                 self.process.returncode <= 0 and
                 self.boot_attempts < LOST_BOOTS and

@@ -16,7 +16,7 @@
 
 namespace pavo {
 
-/** What a queue can hold; the service decides which operations are allowed. */
+/** The limits of a queue's WQEs; the service decides which operations are allowed. */
 struct WqeLimits {
 	ibv_qp_type service;
 	uint32_t slot_size; /* bytes */
