@@ -77,11 +77,15 @@ struct pavo_job_open_args {
 
 /**
  * struct pavo_job_info - numbers of a job on this machine at present.
+ * @id:       JOBID
  * @slot:     job slot
  * @members:  opens that have not been closed
- * @limit, @pinned: bytes
+ * @reserved: 0
+ * @limit:    bytes that may be mapped at a time; 0: no limit
+ * @pinned:   bytes
  * @buffers:  pinned and mapped, each once
- * @mappings: uses of them; @shared: times that a buffer was mapped already
+ * @mappings: uses of them
+ * @shared:   times that a buffer was mapped already
  */
 struct pavo_job_info {
 	__u32 id;
@@ -158,7 +162,11 @@ enum pavo_watch_attr {
 
 /**
  * struct pavo_watch_set_args - from now on @slot watches the pages of this range, and no
- * longer those of before. @length 0: it watches no memory.
+ * longer those of before.
+ * @start:    first byte of the range
+ * @length:   bytes; 0: the slot watches no memory
+ * @slot:     number of the slot
+ * @reserved: 0
  */
 struct pavo_watch_set_args {
 	__aligned_u64 start;

@@ -73,6 +73,7 @@ enum pavo_frame_state {
  * @window: destination, or source
  * @type:   enum pavo_frame_type
  * @kind:   of a message, enum pavo_message_kind; else 0
+ * @reserved: 0
  * @state:  enum pavo_frame_state. A sender writes 0, and the adapter another state when it
  *          has dealt with the frame. In an arrived frame all other bytes are there when the
  *          state is not 0; the consumer makes it 0 when it is done.
@@ -159,13 +160,20 @@ struct pavo_rdma_request {
  * struct pavo_rdma_piece - the beginning of the payload of a frame RDMA_PIECE. The rest is
  * data, up to PAVO_PIECE_DATA; a frame to be sent has no more than max_payload (struct
  * pavo_window_resp) with this structure.
- * @local_rcxt, @remote_rcxt, @tid, @tag, @flags, @attempts, @cookie: as of a request; all
- *            pieces of an operation have the same. A higher tid than before begins an
- *            operation, unless a frame RDMA_READ with that tid did. FROM_FIFO is not set
+ * @local_rcxt: as of a request, and so @remote_rcxt, @tid, @tag, @flags, @attempts and
+ *            @cookie; all pieces of an operation have the same
+ * @remote_rcxt: see @local_rcxt
+ * @tid:      see @local_rcxt. A higher one than before begins an operation, unless a frame
+ *            RDMA_READ with that tid did
  * @pvo:      the place of this piece, or for TO_FIFO the number of its first byte
  * @total:    bytes of all pieces
  * @fragment: from 0 on, in any order; every attempt is cut in the same way
+ * @tag:      see @local_rcxt
+ * @attempts: see @local_rcxt
+ * @flags:    see @local_rcxt; FROM_FIFO is not set
  * @reserved: 0
+ * @cookie:   see @local_rcxt
+ * @reserved2: 0
  *
  * Adapters cut data for a FIFO at multiples of PAVO_PIECE_ALIGN.
  */
@@ -192,7 +200,8 @@ struct pavo_rdma_piece {
  * @rcxt:      of this window
  * @peer_rcxt: of the other end
  * @tid:       of the attempt; ignore attempts older than the last
- * @length, @tag: as requested
+ * @length:    as requested
+ * @tag:       as requested
  * @cookie:    of this end's request, 0 if the other end made it
  * @status:    enum pavo_pvo_result; not 0: memory named by the request may not be
  *             touched, and the operation is over
@@ -275,7 +284,9 @@ enum pavo_window_command {
 /**
  * struct pavo_command_page - shared with the process.
  * @producer: commands written so far, the process's
+ * @reserved: 0
  * @consumer: taken so far, the adapter's
+ * @reserved2: 0
  * @ring:     command number n is in entry n % PAVO_WCMD_RING
  */
 struct pavo_command_page {
@@ -336,11 +347,13 @@ enum pavo_window_flag {
 
 /**
  * struct pavo_window_args - a window to be opened.
- * @send_frames, @recv_frames: of its FIFOs
+ * @send_frames: of its send FIFO
+ * @recv_frames: of its receive FIFO
  * @nodes:      addresses that it may know, 1 to 65536
  * @node:       number of this machine in the job
  * @sgid_index: the adapter's address that it uses
- * @recv_event, @send_event: eventfds, or -1
+ * @recv_event: an eventfd, or -1
+ * @send_event: an eventfd, or -1
  * @flags:      enum pavo_window_flag
  *
  * Errors: EINVAL; ENOSPC: the adapter has as many as it may (parameter max_windows);
@@ -359,7 +372,11 @@ struct pavo_window_args {
 };
 
 /**
- * struct pavo_window_resp - @window: its number, 24 bits
+ * struct pavo_window_resp - a window that was opened.
+ * @send:        its send FIFO
+ * @recv:        its receive FIFO
+ * @commands:    its command page
+ * @window:      its number, 24 bits
  * @max_payload: of a frame, so that its packet fits the interface
  */
 struct pavo_window_resp {
@@ -415,21 +432,28 @@ enum pavo_lmt_event {
  * process reads it; root reads those of all windows in debugfs.
  * @state:        1: valid; 2: dead, after a request named memory that is not its
  *                job's; 3: disabled
- * @window, @job: numbers
- * @recv_frames, @send_frames: sizes of the FIFOs
+ * @window:       number of the window
+ * @job:          number of its job
+ * @recv_frames:  size of the receive FIFO
  * @recv_count:   frames that have arrived, the slot of the next one is that modulo
- *                @recv_frames; @send_count likewise
+ *                @recv_frames
  * @recv_free:    slots for frames that may arrive
+ * @recv_threshold: frames until the event; 0: none
+ * @send_frames:  size of the send FIFO
+ * @send_count:   frames that were sent, likewise
  * @send_ready:   frames that are ready to be sent; not those of the turn under way
- * @recv_threshold, @send_threshold: frames until the event; 0: none
+ * @send_threshold: frames until the event; 0: none
  * @quantum:      frames of it that are sent in a turn
- * @rcxts:        queued to send: @rcxt_head and @rcxt_tail; 0 if there are none
+ * @rcxts:        queued to send
+ * @rcxt_head:    the first of them; 0 if there are none
+ * @rcxt_tail:    the last of them; 0 if there are none
  * @fatal_rcxt:   of the request after which the window was dead
  * @rcxts_owned:  taken from the adapter's pool
  * @recoveries:   of the adapter: with each all rCxts were gone
  * @flags:        it was opened with
  * @recv_early:   frames until the early event; 0: none
- * @handlers:     that are registered, a bit for each number; @handlers_ready: of these
+ * @handlers:     that are registered, a bit for each number
+ * @handlers_ready: those of them that are ready
  * @event_kept:   1: an event is remembered for the next handler that is ready
  * @quantum_left: frames, then packets of RDMA, that are left of the window's present turn,
  *                1 to @quantum; 0: it is another window's turn
@@ -439,8 +463,9 @@ enum pavo_lmt_event {
  *                an eventfd has none. A fatal error raises these and @handlers, too
  * @key:          stamped on packets of the window, and required of packets for it; 0 for
  *                readers without CAP_NET_ADMIN
- * @recv_offset, @send_offset: addresses of the FIFOs: offsets for mmap() of the window's
- *                uverbs file. The kernel tells its own addresses to no process
+ * @recv_offset:  address of the receive FIFO: the offset for mmap() of the window's uverbs
+ *                file. The kernel tells its own addresses to no process
+ * @send_offset:  likewise of the send FIFO
  */
 struct pavo_lmt {
 	__u32 state;

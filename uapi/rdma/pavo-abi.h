@@ -34,6 +34,7 @@
  * struct pavo_mmap_info - a mappable region, as announced by the module.
  * @offset: to be given to mmap() on the uverbs file
  * @size:   bytes, a multiple of the page size; 0 means that there is no region
+ * @reserved: 0
  */
 struct pavo_mmap_info {
 	__aligned_u64 offset;
@@ -96,8 +97,10 @@ enum pavo_wqe_op {
  * struct pavo_doorbell_page - one per ucontext, one page, mapped read/write.
  * @prod:  entries written so far (free running); written by user space with
  *         release order after the entry
+ * @pad0:  keeps @cons in another cache line
  * @cons:  entries taken so far (free running); written by the module
  * @flags: PAVO_DB_*
+ * @pad1:  keeps @ring in another cache line
  * @ring:  entry i of the free-running count is at ring[i % ENTRIES]
  *
  * Several threads of a process share it and must exclude each other. The kick is the uverbs
@@ -205,7 +208,8 @@ struct pavo_imm64_seg {
  * @qkey:       Q_Key; with the top bit set the QP's own is used (IBA 10.2.5)
  * @flow_label: 20 bits; the module ignores those above
  * @sgid_index: source GID index of the sending device
- * @hop_limit, @traffic_class: of the IP header
+ * @hop_limit:  of the IP header
+ * @traffic_class: of the IP header
  * @dmac:       destination MAC as resolved when the address handle was made
  * @port_num:   PAVO_PORT
  * @reserved:   0
@@ -226,6 +230,7 @@ struct pavo_ud_seg {
 /**
  * struct pavo_xrc_seg - the shared receive queue of a message (XRC, IBA annex A14).
  * @srqn: number of the shared receive queue at the other end, 24 bits
+ * @reserved: 0
  */
 struct pavo_xrc_seg {
 	__u32 srqn;
@@ -260,7 +265,8 @@ struct pavo_data_seg {
  * struct pavo_bind_seg - a bind of a memory window (BIND_MW).
  * @va:     start of the memory window
  * @length: bytes
- * @mw_rkey, @new_rkey: the memory window's present key and the one it shall have
+ * @mw_rkey: the memory window's present key
+ * @new_rkey: the key that it shall have
  * @mr_lkey: region bound to
  * @access: IB_ACCESS_* of the memory window
  */
@@ -282,8 +288,10 @@ struct pavo_bind_seg {
  * struct pavo_rq_header - start of the RQ region; the slots follow it.
  * @prod:  WQEs posted since RESET (free running); written by user space with
  *         release order after the WQE
+ * @pad0:  keeps @cons in another cache line
  * @cons:  WQEs taken since RESET; written by the module, a hint only
  * @flags: PAVO_RQ_*; read by the poster after a full barrier behind @prod
+ * @pad1:  keeps the slots in another cache line
  *
  * There is no receive doorbell: an arriving Send is the doorbell. A receive WQE is NextSeg,
  * DataSegs, and a terminator of 16 zero bytes, in slot n % rq_wqe_cnt at
@@ -308,6 +316,7 @@ struct pavo_rq_header {
 /**
  * struct pavo_srq_seg - first segment of a WQE of a shared receive queue.
  * @wr_id: comes back in pavo_cqe.wr_id
+ * @reserved: 0
  */
 struct pavo_srq_seg {
 	__aligned_u64 wr_id;
@@ -344,10 +353,13 @@ struct pavo_srq_seg {
  * @vendor_err: reason in detail, enum pavo_vendor_err
  * @pkey_index: UD
  * @vlan:      UD: id of the VLAN that the packet came by; 0: none
+ * @smac:      0
  * @status:    enum ib_wc_status / ibv_wc_status
  * @opcode:    enum pavo_wqe_op of a send WQE; PAVO_WQE_SEND, PAVO_WQE_WRITE_IMM or
  *             PAVO_WQE_IMM64 for a receive
+ * @sl:        0
  * @network_hdr_type: UD with GRH: PAVO_NETWORK_*
+ * @reserved:  0
  * @wr_id:  with PAVO_CQE_SRQ: from the WQE
  * @flags:     PAVO_CQE_*; written last, with release order
  *
@@ -382,7 +394,9 @@ struct pavo_cqe {
 /**
  * struct pavo_cq_header - start of the CQ region; the entries follow it.
  * @cons: entries consumed (free running), written by user space
+ * @pad0: keeps @prod in another cache line
  * @prod: entries written (free running), written by the module, a hint only
+ * @pad1: keeps the entries in another cache line
  */
 struct pavo_cq_header {
 	__u32 cons;
@@ -432,19 +446,24 @@ struct pavo_alloc_ucontext_resp {
  * struct pavo_create_cq_resp - the ring of a new CQ, or the new ring of one
  * that was resized: it holds the entries that were not consumed yet, at their
  * old free-running numbers.
+ * @ring:     region to map
+ * @cqe_cnt:  entries, a power of two
+ * @reserved: 0
  */
 struct pavo_create_cq_resp {
 	struct pavo_mmap_info ring;
-	__u32 cqe_cnt; /* entries, a power of two */
+	__u32 cqe_cnt;
 	__u32 reserved;
 };
 
 /**
  * struct pavo_create_qp_resp - the queues of a new QP.
- * @sq, @rq:     regions to map
+ * @sq:          region of the SQ to map
+ * @rq:          region of the RQ to map
  * @sq_wqe_size: stride of a slot in bytes, a multiple of 16
  * @sq_wqe_cnt:  slots, a power of two
- * @rq_wqe_size, @rq_wqe_cnt: the same for the RQ
+ * @rq_wqe_size: the same for the RQ
+ * @rq_wqe_cnt:  the same for the RQ
  */
 struct pavo_create_qp_resp {
 	struct pavo_mmap_info sq;
@@ -458,8 +477,10 @@ struct pavo_create_qp_resp {
 /**
  * struct pavo_create_srq_resp - a new shared receive queue.
  * @rq: region to map, as that of a QP's RQ
- * @wqe_size, @wqe_cnt: stride of a slot in bytes; slots, a power of two
+ * @wqe_size: stride of a slot in bytes
+ * @wqe_cnt: slots, a power of two
  * @srqn: its number for XRC, 24 bits
+ * @reserved: 0
  */
 struct pavo_create_srq_resp {
 	struct pavo_mmap_info rq;
