@@ -9,7 +9,7 @@ MARK = "lint-words"
 ACTOR = "name the actor: process, peer, adapter, owner, walker, CPU"
 # In all lines of a file.
 WORDS = (
-    (re.compile(r"\b(?:nobody|somebody)\b", re.IGNORECASE), ACTOR),
+    (re.compile(r"\b(?:nobody|somebody)\b", re.IGNORECASE), ACTOR),  # lint-words: the rule
     (re.compile(r"\bcongestion window\b", re.IGNORECASE), "cwnd"),
     (re.compile(r"\b(?:requester|responder|asking|answering) hal(?:f|ves)\b", re.IGNORECASE),
      "the parts of a queue pair are sides"),
