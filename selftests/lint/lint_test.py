@@ -250,7 +250,7 @@ def sentences_without_an_actor_are_found():
         "He who: whoever. <!-- lint-words: Such is it -->\n") == [
             ("1", "What"), ("5", "Who"), ("6", "Such"), ("8", "Those who"), ("14", "Whatever")]
     assert found_words(
-        "docs/man/a.7", ".SS What is left\n.B What\nis there. Whoever\nsleeps\n") == [  # lint-words: data
+        "docs/man/a.7", ".SS What is left\n.B What\nis there. Whoever\nsleeps\n") == [  # lint-words
             ("1", "What"), ("2", "What"), ("3", "Whoever")]  # lint-words: data
     assert found_words(
         "uapi/a.h",
@@ -271,7 +271,7 @@ def sentences_have_their_reach():
     text = "/* What nobody knows. */\n"  # lint-words: data
     for name in ("kernel/a.c", "userspace/libpavo/a.h"):
         assert found_words(name, text) == [("1", "nobody")]  # lint-words: data
-        assert found_words(name, text, everything=True) == [("1", "What"), ("1", "nobody")]  # lint-words: data
+        assert found_words(name, text, everything=True) == [("1", "What"), ("1", "nobody")]  # lint-words
     for name in ("userspace/tools/a.cpp", "Makefile", "README.md", "packaging/a.lua"):
         assert words.covers(name)
     for name in ("docs/glossary.md", "qemu-scripts/kernels/a.config", "selftests/a.c"):
