@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Makefile - the front desk: one target for everything a person does with the
-# tree. Owns nothing itself: the module is built by the kernel's own build from
-# Kbuild, user space by Meson, tests and demo by the scripts they lie with.
-# Everything made goes to build/; the module for kernel V to build/kernel/V/.
+# Makefile - the front desk: one target for everything that a person does with the tree.
+# Owns nothing itself: the kernel's own build makes the module from Kbuild, Meson makes
+# user space, and the scripts beside tests and demo run those. All results go to build/;
+# the module for kernel V to build/kernel/V/.
 
 .DEFAULT_GOAL := all
 .NOTPARALLEL:
@@ -11,13 +11,13 @@ SHELL := /bin/bash
 JOBS  ?= $(shell nproc)
 BUILD := $(CURDIR)/build
 VM    := $(CURDIR)/qemu-scripts/pavo-vm
-# Runs what compiles: tells how far it is, keeps the rest in a log.
+# Runs compilers: tells how far they are, keeps the rest in a log.
 STEP  := $(CURDIR)/qemu-scripts/build-step
 
-# KDIR: headers (or build tree) of the kernel to build for. Or KERNEL=: a name
-# pavo-vm knows - an installed version, 6.12, sanitizer - to build and test for.
-# Without either it is the running kernel, or with BUILD_FOR=guests that of the guests.
-# Looked for once, and late: the headers may have to be installed first.
+# KDIR: headers (or build tree) of the kernel to build for. Or KERNEL=: a name pavo-vm
+# knows - an installed version, 6.12, sanitizer - to build and test for. Without either
+# it is the running kernel, or with BUILD_FOR=guests that of the guests. Make looks for
+# it once, and late: the headers may have to be installed first.
 BUILD_FOR ?= running
 ifeq ($(origin KDIR),undefined)
 FOUND = $(eval FOUND := $(shell qemu-scripts/find-headers \
@@ -40,8 +40,9 @@ export PAVO_KERNEL := $(KERNEL)
 export RDMA_CORE_SRC
 
 # ccache, where it is installed, by the names of the compilers. It knows a file of this
-# tree in other folders by its path from the folder that the compiler runs in: the
-# kernel's make runs in a view of its headers, and options that name a folder are left out.
+# tree in other folders by its path from the folder that the compiler runs in. The
+# kernel's make runs in a view of its headers, and options that name a folder are left
+# out.
 KVIEW = $(KDIR)
 CCACHE_LINKS ?= /usr/lib/ccache
 ifneq ($(wildcard $(CCACHE_LINKS)/gcc),)
@@ -52,9 +53,10 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_IGNOREOPTIONS := -DKBUILD_MODFILE=* -fmacro-prefix-map=*
 endif
 
-# What ninja builds of user space; see selftests/meson.build.
+# Targets of user space for ninja; see selftests/meson.build.
 PARTS := product
-# Groups that are asked for, each also by a part of it; lint builds what it looks at.
+# Groups that the user asks for, each also by a part of it; lint builds the files that
+# it looks at.
 comma := ,
 GROUPS_ASKED = $(sort $(foreach part,$(subst $(comma), ,$(ONLY)), \
 	$(firstword $(subst -, ,$(part)))))
@@ -65,13 +67,13 @@ help:
 	@echo 'make install    install both (as root; DESTDIR= is honoured)'
 	@echo 'make demo       two virtual machines move real data (first time: a few minutes)'
 	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel,'
-	@echo '                CHANGED=REVISION for what a change since then can affect'
+	@echo '                CHANGED=REVISION for the tests that a change since then can affect'
 	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
 	@echo 'make soak GROUP=group TIMES=20 LOAD=4  one group again and again on a busy machine'
 	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
 	@echo 'make bench      pavo and rdma_rxe side by side'
 	@echo 'make bench-windows  windows beside queue pairs of both'
-	@echo 'make bench-keys  what keys, their walks and their caches cost'
+	@echo 'make bench-keys  the cost of keys, of their walks and of their caches'
 	@echo 'make lint       style and static checks only'
 	@echo 'make modules / userspace / deps / clean / help'
 	@echo 'KDIR=DIR        kernel headers to build for (now: $(KDIR))'
@@ -121,7 +123,7 @@ $(BUILD)/build.ninja:
 		echo "Meson is missing. Try 'make deps'." >&2; exit 1; }
 	@$(STEP) configuration '$(BUILD)/logs/meson.log' meson setup '$(BUILD)'
 
-# Nobody has the key that the distribution signs its modules with.
+# The key that the distribution signs its modules with is secret.
 install: build-deps modules userspace
 	@qemu-scripts/install-deps install
 	$(MAKE) -C '$(KDIR)' M='$(KOUT)' INSTALL_MOD_PATH='$(DESTDIR)' \
@@ -137,7 +139,7 @@ deps:
 
 # --- looking at it ----------------------------------------------------------
 
-# What a kernel named by KERNEL= needs before anything is built for it.
+# Steps that a kernel named by KERNEL= needs before anything is built for it.
 BUILT_KERNELS := sanitizer kcsan native native-sanitizer
 
 kernel:
@@ -167,7 +169,7 @@ build = $(if $(1),@$(MAKE) --no-print-directory -s userspace PARTS='$(1)')
 # Guests load the module, and tests look at that one.
 demo test test-full soak test-pyverbs lint bench bench-windows bench-keys: export BUILD_FOR = guests
 
-# Lays out all code as .clang-format says.
+# Lays out all code by .clang-format.
 format: format-deps
 	find kernel uapi userspace selftests -name '*.[ch]' -o -name '*.cpp' | \
 		xargs clang-format -i
@@ -175,7 +177,7 @@ format: format-deps
 lint: lint-deps
 	selftests/run --only lint
 
-# What of the tests is wanted.
+# The tests that the user wants.
 CHOICE = $(if $(ONLY),--only '$(ONLY)') $(if $(CHANGED),--changed '$(CHANGED)')
 
 # Kernels that the plan has for it (selftests/runner/plan.py), each with its module.

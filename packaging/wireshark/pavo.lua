@@ -1,15 +1,16 @@
 -- SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 --
--- pavo.lua - shows pavo's own packets in Wireshark and tshark: what follows the BTH of
--- opcodes that InfiniBand leaves to manufacturers (docs/protocol.md, "Opcodes of its own").
+-- pavo.lua - shows pavo's own packets in Wireshark and tshark: the headers behind the
+-- BTH of opcodes that InfiniBand leaves to manufacturers (docs/protocol.md, "Opcodes of
+-- its own").
 --
 --   tshark -X lua_script:pavo.lua -r CAPTURE -Y pavo
 --
--- It adds to what Wireshark itself shows of RoCEv2; for root Wireshark 4.4 does not load it.
--- Filters: pavo, pavo.type, pavo.key, pavo.node, pavo.window (source), pavo.to
+-- It adds to Wireshark's own display of RoCEv2; for root Wireshark 4.4 does not load
+-- it. Filters: pavo, pavo.type, pavo.key, pavo.node, pavo.window (source), pavo.to
 -- (destination window), pavo.payload; of RDMA pavo.rcxt, pavo.tid, pavo.pvo and the
--- others below; of what libraries say to each other pavo.word and pavo.word.*. Of the
--- extended operations pavo.ext, and pavo.ext.* for every field of their headers.
+-- others below; of the words of libraries to each other pavo.word and pavo.word.*; of
+-- the extended operations pavo.ext, and pavo.ext.* for every field of their headers.
 
 local pavo = Proto("pavo", "pavo")
 
@@ -100,7 +101,7 @@ pavo.experts = { short, not_eight, surplus }
 local opcode_of = Field.new("infiniband.bth.opcode")
 local udp_payload = Field.new("udp.payload")
 
--- One field behind the other; what has none is left out.
+-- Adds one field behind the other, and leaves out a part without a field.
 local function add_parts(top, packet, at, parts)
 	for _, part in ipairs(parts) do
 		if part[1] then
@@ -110,7 +111,7 @@ local function add_parts(top, packet, at, parts)
 	end
 end
 
--- What libraries say to each other, which is known by kind and length.
+-- A word of libraries to each other, known by kind and length.
 local function add_word(top, packet, kind, length)
 	local at = BTH + WETH
 
@@ -128,7 +129,7 @@ local function add_word(top, packet, kind, length)
 	end
 end
 
--- What is behind the WETH of all but messages.
+-- The part behind the WETH of all packets but messages.
 local function add_rdma(top, packet, opcode)
 	local at = BTH + WETH
 	local parts = { { f.rcxt, 4 }, { f.peer_rcxt, 4 }, { f.tid, 8 }, { f.pvo, 8 },

@@ -74,7 +74,7 @@ def _machine_options(parser):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong arguments are told by their own status: 2 is a command's too."""
+    """Wrong arguments have a status of their own, because a command may return 2, too."""
 
     def error(self, message):
         self.print_usage(sys.stderr)

@@ -25,7 +25,7 @@ EXIT_NAMES = {
 
 
 class SetupError(Exception):
-    """Nothing could be started; the text says what to do about it."""
+    """pavo-vm could start no machine; the text gives advice."""
 
 
 def cache_dir(*parts):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: judging a kernel's console. A test that "passed" while the kernel
-# complained has failed; this file says which lines are complaints. Called by
-# guest.py when a machine has ended; reads log files only.
+# Owns: judging a kernel's console. A test that "passed" while the kernel complained has
+# failed; this file knows the lines that are complaints. Called by guest.py when a
+# machine has ended; reads log files only.
 import re
 
 # Every pattern is a report the kernel itself makes about a bug.
@@ -84,7 +84,7 @@ def _own_defect(lines, index):
 
 
 def panic(lines):
-    """What the kernel panicked about, or None."""
+    """The reason of the kernel's panic, or None."""
     for line in lines:
         found = PANIC.search(line)
         if found:
@@ -93,12 +93,12 @@ def panic(lines):
 
 
 def wrong_clock(lines):
-    """Whether the kernel had two opinions of the speed of its clock."""
+    """Whether the kernel measured its clock's speed twice, with different results."""
     return any(CLOCK.search(line) for line in lines)
 
 
 def setup_failure(lines):
-    """Why guest/init gave up, or None."""
+    """The reason why guest/init gave up, or None."""
     for line in lines:
         found = SETUP.search(line)
         if found:

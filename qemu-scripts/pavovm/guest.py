@@ -17,16 +17,16 @@ from .common import (EXIT_CONSOLE, EXIT_DIED, EXIT_PANIC, EXIT_TIMEOUT,
                      SetupError)
 
 BOOT_ATTEMPTS = 5
-# one that ends before any module is loaded is the emulator's doing, or the kernel's
-# if it ends so each time
+# if a machine ends before any module is loaded, it is the emulator's fault, or the
+# kernel's if it ends so each time
 LOST_BOOTS = 3
-# an emulated machine that says nothing for so long while it boots has stopped
+# an emulated machine that is silent for so long while it boots has stopped
 BOOT_SILENCE = 120.0
 
 
 @dataclasses.dataclass
 class Machine:
-    """What all machines of a run have in common."""
+    """The settings that all machines of a run have in common."""
     kernel: object
     initrd: pathlib.Path
     accel: str                  # "kvm", "tcg" or "native"
@@ -84,7 +84,7 @@ class Guest:
         self.spoke = 0.0
 
     def prepare(self, job, shell=None):
-        """Writes what the guest will read: environment and job."""
+        """Writes the files that the guest will read: environment and job."""
         self.own.mkdir()
         (self.own / "out").mkdir()
         m = self.machine
@@ -139,8 +139,8 @@ class Guest:
 
     def _boot_lost(self):
         """Whether an ended machine was lost by the emulator while it booted: it
-        seldom resets, panics or dies there, for no fault of the kernel's. What
-        QEMU refuses (status 1) and what guest/init gives up for is final."""
+        seldom resets, panics or dies there, for no fault of the kernel's. A
+        machine that QEMU refuses (status 1) or that guest/init gives up is final."""
         return (self.machine.accel == "tcg" and not self.booted() and
                 self.process.returncode <= 0 and
                 self.boot_attempts < LOST_BOOTS and

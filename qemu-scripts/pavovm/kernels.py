@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: which kernel a guest boots - installed ones, ones unpacked or built
-# into the cache (fetch-kernel, build-kernel), or one given by its
-# files. Called by cli.py; reads /boot, /lib/modules and the cache.
+# Owns: the choice of the kernel that a guest boots - installed ones, ones unpacked or
+# built into the cache (fetch-kernel, build-kernel), or one given by its files. Called
+# by cli.py; reads /boot, /lib/modules and the cache.
 import dataclasses
 import pathlib
 import re
@@ -18,7 +18,7 @@ class Kernel:
     release: str
     image: pathlib.Path
     modules: pathlib.Path        # .../lib/modules/RELEASE
-    name: str                    # what the user calls it
+    name: str                    # the user's name for it
 
     @property
     def native(self):

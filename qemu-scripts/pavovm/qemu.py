@@ -64,7 +64,7 @@ def command(guest):
 
 
 def start(guest, line):
-    """Starts it; what QEMU itself says goes to the messages."""
+    """Starts it; QEMU's own output goes to the messages."""
     with open(guest.messages, "wb") as log:
         return subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=log,
                                 stderr=log, start_new_session=True)

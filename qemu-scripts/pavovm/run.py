@@ -49,7 +49,7 @@ class Run:
         return verdicts
 
     def close(self):
-        """Ends whatever still runs."""
+        """Ends the machines that still run."""
         for guest in self.guests:
             guest.stop("ended by the host")
         if self.wire:

@@ -96,9 +96,9 @@ def run(machine, nodes, folder, ui):
         raise SetupError("a native kernel has no terminal for a shell; "
                          "give --kernel of an emulated one")
     machine.timeout = FOREVER
-    # the shell's own terminal: only what is grave may write over it
+    # the shell's own terminal: only grave messages may write over it
     machine.append += " loglevel=4"
-    machine.allow = (".*",)     # what happens is seen and judged by the user
+    machine.allow = (".*",)     # the user sees and judges all lines
     places = pathlib.Path(tempfile.mkdtemp(prefix="pavo-shell-"))
     whole = Run(machine, nodes, folder, ui)
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: what the user sees. Guest output goes to stdout untouched (prefixed
-# with the node in a cluster); everything of pavo-vm's own goes to stderr, with
-# a live status line when that is a terminal. Called by run.py and cli.py.
+# Owns: the user's display. Guest output goes to stdout untouched (prefixed with the
+# node in a cluster); all messages of pavo-vm's own go to stderr, with a live status
+# line when that is a terminal. Called by run.py and cli.py.
 import os
 import sys
 import time

@@ -29,7 +29,7 @@ def command(guest):
     return words + m.append.split() + list(m.qemu_args)
 
 
-# Machines on a CPU that are told apart when the next looks for one.
+# Machines on a CPU that the next one can tell apart when it looks for a CPU.
 PLACES = 8
 
 

@@ -28,8 +28,8 @@ class End:
     def qemu_arguments(self):
         """QEMU arguments that make it the node's eth0."""
         # event_idx: with it a wire has once stopped for ever, though QEMU had the mend
-        # of the stall that is known (f937309fbdbb there). Without it every refill of the
-        # receive queue is told while QEMU waits for one.
+        # of the stall that is known (f937309fbdbb there). Without it the guest tells
+        # every refill of the receive queue while QEMU waits for one.
         return ["-netdev", "dgram,id=wire,local.type=unix,"
                 f"local.path={self.mine},remote.type=unix,remote.path={self.peer}",
                 "-device", f"virtio-net-pci,netdev=wire,mac={self.mac},romfile=,"
@@ -42,7 +42,7 @@ class End:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
 
     def connect(self):
-        """Joins it to the peer's, which has to be there."""
+        """Joins it to the peer's, which must exist."""
         self.socket.connect(str(self.peer))
 
 

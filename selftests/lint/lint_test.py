@@ -3,9 +3,9 @@
 #
 # Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
 # planted is found each time until it is gone, also one in a file that another reads in, and
-# what is clean is not looked at again. Also citations, words that are not used, and ways
-# between rooms. Tools and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
-# temporary folders only.
+# what is clean is not looked at again. Also citations, words that are not used (words.py), and
+# ways between rooms (rooms.py). Tools and make are stand-ins. Prints TAP. Run by the group unit
+# through Meson; writes into temporary folders only.
 import os
 import pathlib
 import shutil
@@ -20,6 +20,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import clean  # noqa: E402  (path set above)
 import module_build  # noqa: E402
 import rooms  # noqa: E402
+import words  # noqa: E402
 from runner import tests  # noqa: E402
 
 # Finds the word "fault" in files and in those that they read in; notes what it looked at.
@@ -226,9 +227,56 @@ def citations_and_sources_agree(tree):
 def words_that_are_not_used_are_found(tree):
     """By line, with what to write; not elsewhere, and not where a line says why."""
     tree.file("kernel/a.c", "/* one\n * Nobody waits.\n * lint-words: it quotes nobody\n */\n")
-    tree.file("docs/glossary.md", "nobody\n")
+    tree.file("docs/glossary.md", "nobody\n")  # lint-words: data
+    tree.file("qemu-scripts/kernels/a.config", "# nobody\n")  # lint-words: data
+    tree.file("docs/a.md", "The CPU waits. Who comes later\ndoes not.\n")
     found, _ = tree.lint("words")
-    assert len(found) == 1 and found[0].startswith("kernel/a.c:2: Nobody: "), found
+    assert [finding.split(": ")[:2] for finding in found] == [
+        ["docs/a.md:1", "Who"], ["kernel/a.c:2", "Nobody"]], found  # lint-words: data
+
+
+def found_words(name, text, **more):
+    """The lines and words that are found in a file."""
+    return [tuple(finding[len(name) + 1:].split(": ")[:2])
+            for finding in words.find(name, text, **more)]
+
+
+def sentences_without_an_actor_are_found():
+    """In prose, by the first word; questions, code, quotations and later words are none."""
+    assert found_words(
+        "docs/a.md",
+        "# What it does\n\n# What is a QP?\n\nIt waits. Who has the\nlock goes. Such\n"
+        "memory stays. What does a\npeer see? Those who\nwait: what they get, say \"What\".\n"
+        "\n```\nWhat ever\n```\n| Whatever comes | one |\n"
+        "He who: whoever. <!-- lint-words: Such is it -->\n") == [
+            ("1", "What"), ("5", "Who"), ("6", "Such"), ("8", "Those who"), ("14", "Whatever")]
+    assert found_words(
+        "docs/man/a.7", ".SS What is left\n.B What\nis there. Whoever\nsleeps\n") == [  # lint-words
+            ("1", "What"), ("2", "What"), ("3", "Whoever")]  # lint-words: data
+    assert found_words(
+        "uapi/a.h",
+        '/* Is it new? What\n * came? Such a\n * one. */\nchar *a = "What /* Who goes";\n'
+        "int b; // One\n/* One\n * who */\n/**\n * @who: what it is\n"
+        " * @b: Whatever comes\n */\n") == [
+            ("2", "Such"), ("6", "One who"), ("10", "Whatever")]
+    assert found_words(
+        "qemu-scripts/a",
+        'a="Who goes"  # Who comes\n""" What it is. """\n${#a} What\n') == [  # lint-words: data
+            ("1", "Who"), ("2", "What")]
+    assert found_words(
+        "packaging/a.lua", 'a = "-- What is it" -- What is it.\n') == [("1", "What")]
+
+
+def sentences_have_their_reach():
+    """Where they are still to be rewritten only words are found."""
+    text = "/* What nobody knows. */\n"  # lint-words: data
+    for name in ("kernel/a.c", "userspace/libpavo/a.h"):
+        assert found_words(name, text) == [("1", "nobody")]  # lint-words: data
+        assert found_words(name, text, everything=True) == [("1", "What"), ("1", "nobody")]  # lint-words
+    for name in ("userspace/tools/a.cpp", "Makefile", "README.md", "packaging/a.lua"):
+        assert words.covers(name)
+    for name in ("docs/glossary.md", "qemu-scripts/kernels/a.config", "selftests/a.c"):
+        assert not words.covers(name)
 
 
 def an_interrupted_build_is_begun_again():
@@ -352,6 +400,7 @@ TESTS = [tests.give(Tree, test) for test in (
     a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
     a_layout_is_found_each_time, a_warning_is_found_each_time,
     citations_and_sources_agree, words_that_are_not_used_are_found)] + [
+    sentences_without_an_actor_are_found, sentences_have_their_reach,
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
     rooms_include_what_is_below, private_headers_stay_in_their_folder,
     rooms_call_what_is_below, the_table_of_rooms_is_in_order,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pavo-abi-objects.h - objects of pavo's own and what can be done with them: jobs,
- * mappings, watches, windows. Included by pavo-abi.h; what a window shares with its process
- * is in pavo-abi-window.h.
+ * pavo-abi-objects.h - objects of pavo's own and their methods: jobs, mappings, watches,
+ * windows. Included by pavo-abi.h; pavo-abi-window.h has the memory that a window shares
+ * with its process.
  */
 #ifndef PAVO_ABI_OBJECTS_H
 #define PAVO_ABI_OBJECTS_H
@@ -12,9 +12,8 @@
 /* ------------------------------------------------------------------ jobs */
 
 /*
- * Objects of pavo's own and what can be done with them: methods of the uverbs file
- * (RDMA_VERBS_IOCTL). The first number of each kind is UVERBS_ID_NS_SHIFT's, where
- * those of drivers begin.
+ * Objects of pavo's own have methods of the uverbs file (RDMA_VERBS_IOCTL). The first
+ * number of each kind is that of UVERBS_ID_NS_SHIFT, where the numbers of drivers begin.
  *
  * A job (sources.md#windows-tce) owns TCE tables of the machine;
  * a mapping is a buffer in them, to be named by its PVO.
@@ -26,7 +25,7 @@ enum pavo_uverbs_object {
 	PAVO_OBJECT_MAPPING,
 	PAVO_OBJECT_WATCH,
 	PAVO_OBJECT_WINDOW,
-	PAVO_OBJECT_WINDOW_MORE, /* none; more methods of windows */
+	PAVO_OBJECT_WINDOW_MORE, /* no object; more methods of windows */
 };
 
 enum pavo_job_method {
@@ -56,18 +55,18 @@ enum pavo_mapping_attr {
 	PAVO_ATTR_MAPPING_RESP, /* out: struct pavo_map_resp */
 };
 
-/* pavo_job_open_args.flags: make the job; without it: join the job that is there */
+/* pavo_job_open_args.flags: make the job; without the flag: join an existing job */
 #define PAVO_JOB_RESERVE 0x1u
 
 /**
- * struct pavo_job_open_args - which job.
+ * struct pavo_job_open_args - names a job.
  * @id:    JOBID, the same on all machines of the job; not 0
  * @flags: PAVO_JOB_RESERVE or 0
  * @key:   secret of the job's members
  * @limit: when reserving: bytes that may be mapped at a time; 0: no limit
  *
- * Errors: EINVAL; reserving: EEXIST, ENOSPC (no slot free), EDQUOT (the user has
- * as many as one may); joining: ENOENT, EACCES (wrong key, or another user's).
+ * Errors: EINVAL; reserving: EEXIST, ENOSPC (no slot free), EDQUOT (the user has as many as
+ * a user may have); joining: ENOENT, EACCES (wrong key, or another user's).
  */
 struct pavo_job_open_args {
 	__u32 id;
@@ -77,12 +76,16 @@ struct pavo_job_open_args {
 };
 
 /**
- * struct pavo_job_info - what a job has on this machine at this moment.
+ * struct pavo_job_info - numbers of a job on this machine at present.
+ * @id:       JOBID
  * @slot:     job slot
  * @members:  opens that have not been closed
- * @limit, @pinned: bytes
+ * @reserved: 0
+ * @limit:    bytes that may be mapped at a time; 0: no limit
+ * @pinned:   bytes
  * @buffers:  pinned and mapped, each once
- * @mappings: uses of them; @shared: how often one was found mapped already
+ * @mappings: uses of them
+ * @shared:   times that a buffer was mapped already
  */
 struct pavo_job_info {
 	__u32 id;
@@ -96,13 +99,13 @@ struct pavo_job_info {
 	__aligned_u64 shared;
 };
 
-/** What becomes of a PVO that a window of the job uses, in the order of checks. */
+/** Results of the use of a PVO by a window of the job, in the order of checks. */
 enum pavo_pvo_result {
 	PAVO_PVO_OK = 0,
-	PAVO_PVO_TABLE = 1, /* no such table, or it belongs to no job */
-	PAVO_PVO_JOB = 2, /* the table is another job's */
+	PAVO_PVO_TABLE = 1, /* the table does not exist, or belongs to no job */
+	PAVO_PVO_JOB = 2, /* the table belongs to another job */
 	PAVO_PVO_RANGE = 3, /* behind the end of the table */
-	PAVO_PVO_KEY = 4, /* that page is not, or no more, of that region */
+	PAVO_PVO_KEY = 4, /* the page is not, or no more, of that region */
 };
 
 /** struct pavo_job_check_args - may @length bytes from @pvo on be touched? */
@@ -118,11 +121,11 @@ struct pavo_map_args {
 };
 
 /**
- * struct pavo_map_resp - where it is now.
- * @pvo:       Protocol Virtual Offset of its first byte: region key in bits 63..47,
- *             table in 46..42, offset in the table in 41..0. Byte offsets may be added.
- * @page_size: bytes of a page of its table: protection is per page
- * @shared:    not 0: those pages were mapped already
+ * struct pavo_map_resp - the mapping.
+ * @pvo:       Protocol Virtual Offset of the first byte: region key in bits 63..47, table
+ *             in 46..42, offset in the table in 41..0. Byte offsets may be added.
+ * @page_size: bytes of a page of the table: protection is per page
+ * @shared:    not 0: the pages were mapped already
  */
 struct pavo_map_resp {
 	__aligned_u64 pvo;
@@ -133,13 +136,12 @@ struct pavo_map_resp {
 /* --------------------------------------------------------------- watches */
 
 /*
- * A watch has slots; each may watch memory of the process that sets it. Who keeps
- * memory registered after use learns from the slot's word, a __u32 in the area that
- * is mapped, that the pages there may be others now: it is 0 until the memory is
- * unmapped, replaced, moved, protected or marked copy-on-write (as by fork()), and
- * not 0 when the call that did it returns. Nor is that of a slot that watches nothing.
- * There are no watches where the kernel cannot
- * tell (CONFIG_MMU_NOTIFIER).
+ * A watch has slots; each may watch memory of the process that sets it. A process that
+ * keeps memory registered after use reads the slot's word, a __u32 in the mapped area. The
+ * word tells it that the pages may be others now: it is 0 until the memory is unmapped,
+ * replaced, moved, protected or marked copy-on-write (as by fork()), and not 0 when the
+ * call that did so returns. The word of a slot that watches no memory is not 0, either. A
+ * kernel without CONFIG_MMU_NOTIFIER has no watches.
  */
 
 /* Most slots of a watch. */
@@ -159,8 +161,12 @@ enum pavo_watch_attr {
 };
 
 /**
- * struct pavo_watch_set_args - from now on @slot watches the pages of this range,
- * and not what it watched before. @length 0: it watches nothing.
+ * struct pavo_watch_set_args - from now on @slot watches the pages of this range, and no
+ * longer those of before.
+ * @start:    first byte of the range
+ * @length:   bytes; 0: the slot watches no memory
+ * @slot:     number of the slot
+ * @reserved: 0
  */
 struct pavo_watch_set_args {
 	__aligned_u64 start;

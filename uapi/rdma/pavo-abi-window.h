@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pavo-abi-window.h - windows: what a process shares with an adapter, and RDMA between
- * windows. Included by pavo-abi.h.
+ * pavo-abi-window.h - windows: the memory that a process shares with an adapter, and RDMA
+ * between windows. Included by pavo-abi.h.
  */
 #ifndef PAVO_ABI_WINDOW_H
 #define PAVO_ABI_WINDOW_H
@@ -11,14 +11,14 @@
 /* --------------------------------------------------------------- windows */
 
 /*
- * A window (sources.md#windows-window) is a pair of FIFOs and a command page
- * that a process shares with an adapter. FIFOs are rings of frames. What is sent is a
- * packet for each frame, to a window of the same job; nothing is sent twice, and
- * packets may be lost and overtake each other.
+ * A window (sources.md#windows-window) is a pair of FIFOs and a command page that a process
+ * shares with an adapter. FIFOs are rings of frames. The adapter sends a packet for each
+ * frame, to a window of the same job. It sends no packet twice, and packets may be lost and
+ * overtake each other.
  */
 #define PAVO_FRAME_SIZE 2048u
 #define PAVO_FRAME_HDR_SIZE 16u
-/* Bytes of a frame that are written last, and which a consumer looks at. */
+/* Bytes of a frame that the adapter writes last, and that a consumer looks at. */
 #define PAVO_FRAME_LINE 64u
 #define PAVO_FRAME_PAYLOAD (PAVO_FRAME_SIZE - PAVO_FRAME_HDR_SIZE)
 
@@ -35,8 +35,8 @@ enum pavo_frame_type {
 };
 
 /*
- * pavo_frame_hdr.kind of messages: who among the processes they are for. The adapter
- * carries it and looks at nothing of it.
+ * pavo_frame_hdr.kind of messages: the part of the receiving process that they are for. The
+ * adapter carries the kind and does not look at it.
  */
 enum pavo_message_kind {
 	PAVO_MESSAGE_PLAIN = 0, /* of programs */
@@ -47,7 +47,7 @@ enum pavo_message_kind {
 
 /* pavo_frame_hdr.state */
 enum pavo_frame_state {
-	PAVO_FRAME_EMPTY = 0, /* nothing has arrived; or it was not sent yet */
+	PAVO_FRAME_EMPTY = 0, /* no frame has arrived; or it was not sent yet */
 	PAVO_FRAME_ARRIVED = 1,
 	PAVO_FRAME_SENT = 2, /* the last one of the adapter, and those below */
 	PAVO_FRAME_NOT_SENT = 3, /* the network stack did not take it: again? */
@@ -56,26 +56,27 @@ enum pavo_frame_state {
 	PAVO_FRAME_BAD_NODE = 6, /* the window knows no address of it */
 	PAVO_FRAME_BAD_WINDOW = 7, /* not a number of 24 bits */
 	PAVO_FRAME_BAD_REQUEST =
-		8, /* flags that are none; another peer than its operation's */
+		8, /* undefined flags; another peer than its operation's */
 	PAVO_FRAME_BAD_RCXT =
 		9, /* not this window's, or of before a recovery */
-	PAVO_FRAME_BUSY = 10, /* the rCxt is sending something else */
+	PAVO_FRAME_BUSY = 10, /* the rCxt sends data of another operation */
 	PAVO_FRAME_STALE = 11, /* tid not above that of the rCxt */
-	PAVO_FRAME_BAD_PVO = 12, /* no such memory; the window is dead */
+	PAVO_FRAME_BAD_PVO = 12, /* not the job's memory; the window is dead */
 	PAVO_FRAME_CANCELLED = 13, /* before all of it was sent */
-	PAVO_FRAME_DEAD = 14, /* the window is (pavo_lmt.state) */
+	PAVO_FRAME_DEAD = 14, /* the window is dead (pavo_lmt.state) */
 };
 
 /**
- * struct pavo_frame_hdr - how a frame begins; payload follows.
- * @node:   destination; of an arrived frame: where it came from
+ * struct pavo_frame_hdr - the beginning of a frame; payload follows.
+ * @node:   destination; of an arrived frame: its source
  * @length: bytes of payload
- * @window: destination, or where it came from
+ * @window: destination, or source
  * @type:   enum pavo_frame_type
  * @kind:   of a message, enum pavo_message_kind; else 0
- * @state:  enum pavo_frame_state. A sender writes it as 0 and the adapter something
- *          else when it has dealt with the frame. In an arrived frame everything else
- *          is there when it is not 0; the consumer makes it 0 when it is done.
+ * @reserved: 0
+ * @state:  enum pavo_frame_state. A sender writes 0, and the adapter another state when it
+ *          has dealt with the frame. In an arrived frame all other bytes are there when the
+ *          state is not 0; the consumer makes it 0 when it is done.
  */
 struct pavo_frame_hdr {
 	__u16 node;
@@ -88,52 +89,53 @@ struct pavo_frame_hdr {
 };
 
 /*
- * RDMA (sources.md#windows-write, sources.md#windows-read). The data of an operation goes as
- * packets that each say where they belong, so they may come in any order. The state
- * of an operation is in two rCxts, one at each end, that the windows took from their
- * adapters. The tid tells attempts from each other: each request on an rCxt has a
- * higher one than all before. Nothing is sent twice by the adapter: if no end is told
- * in time the process does it again, with a higher tid.
+ * RDMA (sources.md#windows-write, sources.md#windows-read). The data of an operation goes
+ * as packets that each say where they belong, so they may come in any order. The state of
+ * an operation is in two rCxts, one at each end, that the windows took from their adapters.
+ * The tid tells attempts from each other: each request on an rCxt has a higher one than all
+ * before. The adapter sends no packet twice: if no end comes in time, the process asks for
+ * the operation again, with a higher tid.
  */
 enum pavo_rdma_flag {
-	PAVO_RDMA_TELL_SOURCE =
-		0x1, /* when all has arrived, the data's source */
+	PAVO_RDMA_TELL_SOURCE = 0x1, /* when all data has arrived, its source */
 	PAVO_RDMA_TELL_TARGET = 0x2, /* ... and its target */
 	/*
-	 * Half RDMA: memory at one end only, and the FIFO at the other. Data for it
-	 * comes as frames RDMA_PIECE in any order; where a PVO of the target is asked
-	 * for there is a number that the process chose, which counts bytes.
+	 * Half RDMA: memory at one end only, and the FIFO at the other. Data for the FIFO
+	 * comes as frames RDMA_PIECE in any order. In place of the target's PVO there is a
+	 * number that the process chose, which counts bytes.
 	 */
 	PAVO_RDMA_TO_FIFO = 0x4,
 	/*
-	 * Of a read: the source's process gets the request as a frame RDMA_READ and
-	 * sends pieces.
+	 * In a read: the source's process gets the request as a frame RDMA_READ and sends
+	 * pieces.
 	 */
 	PAVO_RDMA_FROM_FIFO = 0x8,
 	PAVO_RDMA_FLAGS = 0xf,
 };
 
 /**
- * struct pavo_rdma_request - payload of frames RDMA_WRITE and RDMA_READ, whose
- * pavo_frame_hdr has the other end's node and window, and the size of this as length.
+ * struct pavo_rdma_request - payload of frames RDMA_WRITE and RDMA_READ. Their
+ * pavo_frame_hdr has the other end's node and window, and the size of this structure as
+ * length.
  * @local_rcxt:  of this window
  * @remote_rcxt: of the other
  * @tid:         higher than any before on either of them
  * @local_pvo:   memory of this job on this machine: source of a write, target of
  *               a read
- * @remote_pvo:  on the other
+ * @remote_pvo:  memory of the job at the other end
  * @length:      bytes; 0 is allowed
  * @tag:         told to both ends
  * @flags:       enum pavo_rdma_flag
  * @reserved:    0
  * @attempts:    how many tids ago the operation was begun first; 0: it begins now. The
- *               other end goes on with what it has of it, and where that is all, it
- *               is not placed again.
+ *               other end goes on with the data that it has, and does not place a complete
+ *               operation again.
  * @cookie:      told to this end
  *
- * The frame is marked when the last packet has been sent, or the request of a read. It
- * says nothing about arrival. Packets that wait in a queue of the interface refer to the
- * memory of a write: what changes before they leave does not arrive.
+ * The adapter marks the frame when it has sent the last packet, or the request of a read.
+ * The mark says nothing about arrival. Packets that wait in a queue of the interface refer
+ * to the memory of a write: if a byte changes before its packet leaves, the packet does not
+ * arrive.
  */
 struct pavo_rdma_request {
 	__u32 local_rcxt;
@@ -150,23 +152,30 @@ struct pavo_rdma_request {
 };
 
 /*
- * An arrived frame RDMA_READ: @local_rcxt, @local_pvo are this end's, the others those
- * of who asked, as they are to be in the pieces; @cookie is 0.
+ * In an arrived frame RDMA_READ @local_rcxt and @local_pvo are this end's. The other fields
+ * are those of the end that asked, and go into the pieces as they are; @cookie is 0.
  */
 
 /**
- * struct pavo_rdma_piece - how the payload of a frame RDMA_PIECE begins. The rest is
- * data, up to PAVO_PIECE_DATA, and to be sent no more than max_payload
- * (struct pavo_window_resp) with this.
- * @local_rcxt, @remote_rcxt, @tid, @tag, @flags, @attempts, @cookie: as of a request;
- *            those of one operation have the same. A higher tid than before begins
- *            one, unless a frame RDMA_READ with that tid did. FROM_FIFO is not set
- * @pvo:      where this piece goes, or for TO_FIFO what number it is from
+ * struct pavo_rdma_piece - the beginning of the payload of a frame RDMA_PIECE. The rest is
+ * data, up to PAVO_PIECE_DATA; a frame to be sent has no more than max_payload (struct
+ * pavo_window_resp) with this structure.
+ * @local_rcxt: as of a request, and so @remote_rcxt, @tid, @tag, @flags, @attempts and
+ *            @cookie; all pieces of an operation have the same
+ * @remote_rcxt: see @local_rcxt
+ * @tid:      see @local_rcxt. A higher one than before begins an operation, unless a frame
+ *            RDMA_READ with that tid did
+ * @pvo:      the place of this piece, or for TO_FIFO the number of its first byte
  * @total:    bytes of all pieces
  * @fragment: from 0 on, in any order; every attempt is cut in the same way
+ * @tag:      see @local_rcxt
+ * @attempts: see @local_rcxt
+ * @flags:    see @local_rcxt; FROM_FIFO is not set
  * @reserved: 0
+ * @cookie:   see @local_rcxt
+ * @reserved2: 0
  *
- * What adapters cut for a FIFO is cut at multiples of PAVO_PIECE_ALIGN.
+ * Adapters cut data for a FIFO at multiples of PAVO_PIECE_ALIGN.
  */
 struct pavo_rdma_piece {
 	__u32 local_rcxt;
@@ -189,13 +198,14 @@ struct pavo_rdma_piece {
 /**
  * struct pavo_rdma_done - payload of frames RDMA_DONE; all data can be seen.
  * @rcxt:      of this window
- * @peer_rcxt: the other
- * @tid:       which attempt; older ones than the last are to be ignored
- * @length, @tag: as requested
- * @cookie:    of this end's request, 0 where it was the other's
+ * @peer_rcxt: of the other end
+ * @tid:       of the attempt; ignore attempts older than the last
+ * @length:    as requested
+ * @tag:       as requested
+ * @cookie:    of this end's request, 0 if the other end made it
  * @status:    enum pavo_pvo_result; not 0: memory named by the request may not be
  *             touched, and the operation is over
- * @target:    1: this end is where the data went; 0: where it came from
+ * @target:    1: this end is the data's target; 0: its source
  * @attempts:  as requested
  */
 struct pavo_rdma_done {
@@ -216,28 +226,28 @@ struct pavo_rdma_done {
  */
 #define PAVO_RCXT_INDEX_BITS 20
 /*
- * Most that are taken, given back or cancelled by one call; EINVAL: more, none, or half of
- * one. Errors of taking, and then none are: ENOSPC: the adapter has not so many left
+ * Most rCxts that one call takes, gives back or cancels; EINVAL: more, none, or half of
+ * one. A call to take them that fails takes none: ENOSPC: the adapter has not so many left
  * (parameter max_rcxts); EDQUOT: the user has as many as it may (rcxts_per_user); ENOMEM;
- * ESHUTDOWN: the window is disabled. Of the others, and then those before it were: EINVAL:
- * one is not the window's; of giving back EBUSY: it has something to send.
+ * ESHUTDOWN: the window is disabled. The other calls stop at an rCxt: EINVAL: it is not the
+ * window's; giving back, EBUSY: it has data to send. They have done those before it.
  */
 #define PAVO_RCXTS_AT_ONCE 1024u
 
 /*
- * Handlers of events (sources.md#windows-interrupt). A window has up to so many, each
- * an eventfd that the process registered. Events are those of the receive FIFO. Each
- * goes to one handler that is ready, in turn, and that one is not ready from then on
- * until it says so again. Where none is, the event is remembered, as one however many
- * there were, and is the next one's that becomes ready. A handler that goes after it
- * was given one, and before it was ready again, leaves the event to the others. What a
- * handler finds in the FIFO is what is there when it looks, not when the event was:
- * there may be more, or nothing any more. The eventfd recv_event that a window was
- * opened with is raised by every event.
+ * Handlers of events (sources.md#windows-interrupt). A window has up to so many, each an
+ * eventfd that the process registered. Events are those of the receive FIFO. Each goes to
+ * one handler that is ready, in turn, and that handler is not ready from then on until it
+ * says so again. If none is ready, the adapter remembers one event, however many there
+ * were, for the next handler that becomes ready. A handler that goes after it was given an
+ * event, and before it was ready again, leaves the event to the others. A handler sees the
+ * FIFO at the time when it looks, not at the time of the event: there may be more frames,
+ * or none any more. Every event also raises the eventfd recv_event that a window was opened
+ * with.
  *
- * The end of a window is told to all, ready or not: when it is dead, disabled or closed,
- * and when its adapter goes, every handler's eventfd is raised, and so are recv_event and
- * send_event. From then on a handler that says that it is ready is told at once.
+ * The end of a window wakes all handlers, ready or not: when it is dead, disabled or
+ * closed, and when its adapter goes, the adapter raises every handler's eventfd, recv_event
+ * and send_event. From then on a handler that says that it is ready gets an event at once.
  */
 #define PAVO_HANDLERS 16u
 
@@ -254,16 +264,16 @@ enum pavo_window_command {
 		1, /* that many more frames are ready to be sent */
 	PAVO_WCMD_RETURN_SLOTS = 2, /* that many arrived frames were consumed */
 	/*
-	 * Event when the n-th frame from now has arrived, or was sent. 0 and what
-	 * is above 2^31 - 1, so all ones: none.
+	 * Event when the n-th frame from now has arrived, or was sent. 0 and numbers above
+	 * 2^31 - 1, so all ones: none.
 	 */
 	PAVO_WCMD_RECV_THRESHOLD = 3,
 	PAVO_WCMD_SEND_THRESHOLD = 4,
 	/*
-	 * In place of RECV_THRESHOLD: event as soon as the n-th frame has its slot,
-	 * before it can be seen. Who is told polls the header, for a while: frames
-	 * that were under way at the command count, so the event may be early by
-	 * one that was seen already, but never late.
+	 * In place of RECV_THRESHOLD: event as soon as the n-th frame has its slot, before
+	 * it can be seen. A handler that gets the event polls the header for a while.
+	 * Frames that were under way at the command count, so the event may be early by a
+	 * frame that was seen already, but never late.
 	 */
 	PAVO_WCMD_RECV_THRESHOLD_EARLY = 5,
 	PAVO_WCMD_HANDLER_READY = 6, /* the handler of that number */
@@ -274,7 +284,9 @@ enum pavo_window_command {
 /**
  * struct pavo_command_page - shared with the process.
  * @producer: commands written so far, the process's
+ * @reserved: 0
  * @consumer: taken so far, the adapter's
+ * @reserved2: 0
  * @ring:     command number n is in entry n % PAVO_WCMD_RING
  */
 struct pavo_command_page {
@@ -317,8 +329,8 @@ enum pavo_window_attr {
 	PAVO_ATTR_WINDOW_HANDLER_MADE, /* out: __u32, number of a handler */
 	PAVO_ATTR_WINDOW_HANDLER, /* in: __u32, likewise */
 	/*
-	 * out: __u32. 0: no CPU is at work any more with what a window was before
-	 * it was disabled; else how many may be, at least 1.
+	 * out: __u32. 0: no CPU is at work any more with the window as it was before it was
+	 * disabled; else the number of CPUs that may be, at least 1.
 	 */
 	PAVO_ATTR_WINDOW_AT_WORK,
 };
@@ -326,8 +338,8 @@ enum pavo_window_attr {
 /* pavo_window_args.flags */
 enum pavo_window_flag {
 	/*
-	 * It takes packets that were sent to a multicast group or a broadcast address;
-	 * else they are dropped. Adapters send none.
+	 * The window takes packets that were sent to a multicast group or a broadcast
+	 * address; else the adapter drops them. Adapters send none.
 	 */
 	PAVO_WINDOW_BROADCAST = 0x1,
 	PAVO_WINDOW_FLAGS = 0x1,
@@ -335,11 +347,13 @@ enum pavo_window_flag {
 
 /**
  * struct pavo_window_args - a window to be opened.
- * @send_frames, @recv_frames: of its FIFOs
+ * @send_frames: of its send FIFO
+ * @recv_frames: of its receive FIFO
  * @nodes:      addresses that it may know, 1 to 65536
- * @node:       what this machine is to the others of the job
+ * @node:       number of this machine in the job
  * @sgid_index: the adapter's address that it uses
- * @recv_event, @send_event: eventfds, or -1
+ * @recv_event: an eventfd, or -1
+ * @send_event: an eventfd, or -1
  * @flags:      enum pavo_window_flag
  *
  * Errors: EINVAL; ENOSPC: the adapter has as many as it may (parameter max_windows);
@@ -358,7 +372,11 @@ struct pavo_window_args {
 };
 
 /**
- * struct pavo_window_resp - @window: its number, 24 bits
+ * struct pavo_window_resp - a window that was opened.
+ * @send:        its send FIFO
+ * @recv:        its receive FIFO
+ * @commands:    its command page
+ * @window:      its number, 24 bits
  * @max_payload: of a frame, so that its packet fits the interface
  */
 struct pavo_window_resp {
@@ -375,7 +393,7 @@ struct pavo_window_resp {
 
 enum pavo_node_flag {
 	PAVO_NODE_ADD =
-		0x1, /* to the routes that there are; else instead of them */
+		0x1, /* beside the routes of before; else instead of them */
 	PAVO_NODE_SGID = 0x2, /* from @sgid_index, not from the window's */
 	PAVO_NODE_FLAGS = 0x3,
 };
@@ -386,13 +404,13 @@ enum pavo_node_flag {
  * @gid:        an address of the node
  * @node:       its number
  * @flags:      enum pavo_node_flag
- * @ports:      how many UDP source ports, each a route: what switches and receivers
- *              tell flows by. 1 to PAVO_ROUTE_PORTS_MOST; 0: the usual number, 4
+ * @ports:      number of UDP source ports, each a route, by which switches and receivers
+ *              tell flows. 1 to PAVO_ROUTE_PORTS_MOST; 0: the usual number, 4
  * @sgid_index: an address of this adapter, with PAVO_NODE_SGID; else 0
  * @reserved:   0
  *
- * Errors: EINVAL: no such node, address or flag; ENOSPC: more routes than
- * PAVO_ROUTES_MOST; ENOMEM. What there was stays then.
+ * Errors: EINVAL: unknown node, address or flag; ENOSPC: more routes than PAVO_ROUTES_MOST;
+ * ENOMEM. After an error the routes are as before.
  */
 struct pavo_window_node_args {
 	__u8 gid[16];
@@ -411,35 +429,43 @@ enum pavo_lmt_event {
 
 /**
  * struct pavo_lmt - local mapping table of a window (sources.md#windows-lmt), as its
- * process reads it; the privileged read those of all windows in debugfs.
+ * process reads it; root reads those of all windows in debugfs.
  * @state:        1: valid; 2: dead, after a request named memory that is not its
  *                job's; 3: disabled
- * @window, @job: numbers
- * @recv_frames, @send_frames: sizes of the FIFOs
+ * @window:       number of the window
+ * @job:          number of its job
+ * @recv_frames:  size of the receive FIFO
  * @recv_count:   frames that have arrived, the slot of the next one is that modulo
- *                @recv_frames; @send_count likewise
+ *                @recv_frames
  * @recv_free:    slots for frames that may arrive
+ * @recv_threshold: frames until the event; 0: none
+ * @send_frames:  size of the send FIFO
+ * @send_count:   frames that were sent, likewise
  * @send_ready:   frames that are ready to be sent; not those of the turn under way
- * @recv_threshold, @send_threshold: frames until the event; 0: none
+ * @send_threshold: frames until the event; 0: none
  * @quantum:      frames of it that are sent in a turn
- * @rcxts:        queued to send: @rcxt_head and @rcxt_tail; 0 if there are none
+ * @rcxts:        queued to send
+ * @rcxt_head:    the first of them; 0 if there are none
+ * @rcxt_tail:    the last of them; 0 if there are none
  * @fatal_rcxt:   of the request after which the window was dead
  * @rcxts_owned:  taken from the adapter's pool
  * @recoveries:   of the adapter: with each all rCxts were gone
  * @flags:        it was opened with
  * @recv_early:   frames until the early event; 0: none
- * @handlers:     that are registered, a bit for each number; @handlers_ready: of these
- * @event_kept:   1: an event is remembered for the next that is ready
- * @quantum_left: frames, then packets of RDMA, that are left of the turn which the
- *                window has just now, 1 to @quantum; 0: it is another's
- * @node:         what this machine is to the job
+ * @handlers:     that are registered, a bit for each number
+ * @handlers_ready: those of them that are ready
+ * @event_kept:   1: an event is remembered for the next handler that is ready
+ * @quantum_left: frames, then packets of RDMA, that are left of the window's present turn,
+ *                1 to @quantum; 0: it is another window's turn
+ * @node:         number of this machine in the job
  * @events:       eventfds that it was opened with, enum pavo_lmt_event.
  *                sources.md#windows-lmt has interrupt vector data in their place, of which
- *                an eventfd has none: they and @handlers are told, of a fatal error too
- * @key:          stamped on what it sends, and what packets for it have to show; 0 for
+ *                an eventfd has none. A fatal error raises these and @handlers, too
+ * @key:          stamped on packets of the window, and required of packets for it; 0 for
  *                readers without CAP_NET_ADMIN
- * @recv_offset, @send_offset: addresses of the FIFOs: what mmap() of the window's uverbs
- *                file is given. Addresses in the kernel are told to no process
+ * @recv_offset:  address of the receive FIFO: the offset for mmap() of the window's uverbs
+ *                file. The kernel tells its own addresses to no process
+ * @send_offset:  likewise of the send FIFO
  */
 struct pavo_lmt {
 	__u32 state;

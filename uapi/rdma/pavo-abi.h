@@ -6,8 +6,8 @@
  * completion queue, and the driver part of the uverbs commands. Included by
  * the module and by the libibverbs provider; depends on nothing but types.
  *
- * All shared memory is in the byte order of the host. Everything in it is
- * untrusted by the module: it reads each word once, copies, checks, then uses.
+ * All shared memory is in the byte order of the host. The module trusts none of it: it
+ * reads each word once, copies, checks, then uses.
  *
  * Doorbells follow sources.md#engine-7-1-1, segments sources.md#engine-2-4-3, and
  * receive WQEs sources.md#engine-4-4-2.
@@ -33,7 +33,8 @@
 /**
  * struct pavo_mmap_info - a mappable region, as announced by the module.
  * @offset: to be given to mmap() on the uverbs file
- * @size:   bytes, a multiple of the page size; 0 means there is no region
+ * @size:   bytes, a multiple of the page size; 0 means that there is no region
+ * @reserved: 0
  */
 struct pavo_mmap_info {
 	__aligned_u64 offset;
@@ -86,23 +87,25 @@ enum pavo_wqe_op {
 #define PAVO_DB_SIZE_SHIFT 32
 #define PAVO_DB_QPN_SHIFT 40
 
-/** Entries of a context's doorbell ring; a power of two. */
+/** Entries of a ucontext's doorbell ring; a power of two. */
 #define PAVO_DB_RING_ENTRIES 256
 
 /* Bits of pavo_doorbell_page.flags, written by the module. */
 #define PAVO_DB_NEED_KICK 0x1u /* no worker polls: ring, then call the kernel */
 
 /**
- * struct pavo_doorbell_page - one per context, one page, mapped read/write.
+ * struct pavo_doorbell_page - one per ucontext, one page, mapped read/write.
  * @prod:  entries written so far (free running); written by user space with
  *         release order after the entry
+ * @pad0:  keeps @cons in another cache line
  * @cons:  entries taken so far (free running); written by the module
  * @flags: PAVO_DB_*
+ * @pad1:  keeps @ring in another cache line
  * @ring:  entry i of the free-running count is at ring[i % ENTRIES]
  *
- * Several threads of a process share it and must exclude each other. The kick
- * is the uverbs POST_SEND command without work requests on any QP of the
- * context: it drains the whole ring in the caller's context.
+ * Several threads of a process share it and must exclude each other. The kick is the uverbs
+ * POST_SEND command without work requests on any QP of the ucontext: it drains the whole
+ * ring in the caller's context.
  */
 struct pavo_doorbell_page {
 	__u32 prod;
@@ -189,7 +192,7 @@ struct pavo_ext_atomic_seg {
 };
 
 /**
- * struct pavo_imm64_seg - what IMM64 carries (Imm64Seg; sources.md#ext-immediate).
+ * struct pavo_imm64_seg - the data of IMM64 (Imm64Seg; sources.md#ext-immediate).
  * @imm:      eight bytes, as they go on the wire and come to the peer's completion
  * @reserved: 0
  */
@@ -199,13 +202,14 @@ struct pavo_imm64_seg {
 };
 
 /**
- * struct pavo_ud_seg - where a datagram goes (UDSeg).
+ * struct pavo_ud_seg - the destination of a datagram (UDSeg).
  * @dgid:       destination GID (an IPv4 address as ::ffff:a.b.c.d)
  * @dest_qpn:   destination QP, 24 bits
  * @qkey:       Q_Key; with the top bit set the QP's own is used (IBA 10.2.5)
- * @flow_label: 20 bits; what is above them is ignored
+ * @flow_label: 20 bits; the module ignores those above
  * @sgid_index: source GID index of the sending device
- * @hop_limit, @traffic_class: of the IP header
+ * @hop_limit:  of the IP header
+ * @traffic_class: of the IP header
  * @dmac:       destination MAC as resolved when the address handle was made
  * @port_num:   PAVO_PORT
  * @reserved:   0
@@ -224,8 +228,9 @@ struct pavo_ud_seg {
 };
 
 /**
- * struct pavo_xrc_seg - whose receives a message uses (XRC, IBA annex A14).
+ * struct pavo_xrc_seg - the shared receive queue of a message (XRC, IBA annex A14).
  * @srqn: number of the shared receive queue at the other end, 24 bits
+ * @reserved: 0
  */
 struct pavo_xrc_seg {
 	__u32 srqn;
@@ -257,12 +262,13 @@ struct pavo_data_seg {
 };
 
 /**
- * struct pavo_bind_seg - what a memory window is bound to (BIND_MW).
- * @va:     start of the window
+ * struct pavo_bind_seg - a bind of a memory window (BIND_MW).
+ * @va:     start of the memory window
  * @length: bytes
- * @mw_rkey, @new_rkey: the window's present key and the one it shall have
+ * @mw_rkey: the memory window's present key
+ * @new_rkey: the key that it shall have
  * @mr_lkey: region bound to
- * @access: IB_ACCESS_* of the window
+ * @access: IB_ACCESS_* of the memory window
  */
 struct pavo_bind_seg {
 	__aligned_u64 va;
@@ -282,13 +288,15 @@ struct pavo_bind_seg {
  * struct pavo_rq_header - start of the RQ region; the slots follow it.
  * @prod:  WQEs posted since RESET (free running); written by user space with
  *         release order after the WQE
+ * @pad0:  keeps @cons in another cache line
  * @cons:  WQEs taken since RESET; written by the module, a hint only
  * @flags: PAVO_RQ_*; read by the poster after a full barrier behind @prod
+ * @pad1:  keeps the slots in another cache line
  *
- * There is no receive doorbell: an arriving Send is the doorbell. A receive
- * WQE is NextSeg, DataSegs, and a terminator of 16 zero bytes, in slot
- * n % rq_wqe_cnt at PAVO_RQ_HEADER_SIZE + slot * rq_wqe_size. The kick is the
- * uverbs POST_RECV command without work requests.
+ * There is no receive doorbell: an arriving Send is the doorbell. A receive WQE is NextSeg,
+ * DataSegs, and a terminator of 16 zero bytes, in slot n % rq_wqe_cnt at
+ * PAVO_RQ_HEADER_SIZE + slot * rq_wqe_size. The kick is the uverbs POST_RECV command
+ * without work requests.
  *
  * A shared receive queue has the same region. QPs take its WQEs in turn but
  * complete them in any order, so a WQE brings its wr_id along: NextSeg is
@@ -308,6 +316,7 @@ struct pavo_rq_header {
 /**
  * struct pavo_srq_seg - first segment of a WQE of a shared receive queue.
  * @wr_id: comes back in pavo_cqe.wr_id
+ * @reserved: 0
  */
 struct pavo_srq_seg {
 	__aligned_u64 wr_id;
@@ -325,7 +334,7 @@ struct pavo_srq_seg {
 #define PAVO_CQE_SRQ 0x20u /* of an SRQ: wr_id names the WQE, not wqe */
 #define PAVO_CQE_IMM64 0x40u
 
-/* What is in the place of the GRH; the numbers of enum rdma_network_type. */
+/* The header in the place of the GRH; the numbers of enum rdma_network_type. */
 #define PAVO_NETWORK_IPV4 2
 #define PAVO_NETWORK_IPV6 3
 
@@ -343,11 +352,14 @@ struct pavo_srq_seg {
  * @src_qp:    UD: sender's QPN
  * @vendor_err: reason in detail, enum pavo_vendor_err
  * @pkey_index: UD
- * @vlan:      UD: id of the VLAN it came by; 0: none
+ * @vlan:      UD: id of the VLAN that the packet came by; 0: none
+ * @smac:      0
  * @status:    enum ib_wc_status / ibv_wc_status
  * @opcode:    enum pavo_wqe_op of a send WQE; PAVO_WQE_SEND, PAVO_WQE_WRITE_IMM or
  *             PAVO_WQE_IMM64 for a receive
+ * @sl:        0
  * @network_hdr_type: UD with GRH: PAVO_NETWORK_*
+ * @reserved:  0
  * @wr_id:  with PAVO_CQE_SRQ: from the WQE
  * @flags:     PAVO_CQE_*; written last, with release order
  *
@@ -382,7 +394,9 @@ struct pavo_cqe {
 /**
  * struct pavo_cq_header - start of the CQ region; the entries follow it.
  * @cons: entries consumed (free running), written by user space
+ * @pad0: keeps @prod in another cache line
  * @prod: entries written (free running), written by the module, a hint only
+ * @pad1: keeps the entries in another cache line
  */
 struct pavo_cq_header {
 	__u32 cons;
@@ -393,7 +407,7 @@ struct pavo_cq_header {
 
 #define PAVO_CQ_HEADER_SIZE 128
 
-/* Why a work request failed, beside its status. */
+/* The reason why a work request failed, beside its status. */
 enum pavo_vendor_err {
 	PAVO_VE_NONE = 0,
 	PAVO_VE_FLUSHED = 1,
@@ -412,7 +426,7 @@ enum pavo_vendor_err {
 	PAVO_VE_RETRY = 13,
 	PAVO_VE_RNR_RETRY = 14,
 	PAVO_VE_BAD_RESPONSE = 15,
-	PAVO_VE_AV = 16, /* address vector: QPN or port that cannot be */
+	PAVO_VE_AV = 16, /* address vector: impossible QPN or port */
 	PAVO_VE_RQ_INDEX = 17, /* RQ producer index beyond the queue */
 	PAVO_VE_RQ_LENGTH = 18, /* message longer than the receive WQE */
 	PAVO_VE_KEY_STATE = 19, /* invalidated, or not yet valid */
@@ -432,19 +446,24 @@ struct pavo_alloc_ucontext_resp {
  * struct pavo_create_cq_resp - the ring of a new CQ, or the new ring of one
  * that was resized: it holds the entries that were not consumed yet, at their
  * old free-running numbers.
+ * @ring:     region to map
+ * @cqe_cnt:  entries, a power of two
+ * @reserved: 0
  */
 struct pavo_create_cq_resp {
 	struct pavo_mmap_info ring;
-	__u32 cqe_cnt; /* entries, a power of two */
+	__u32 cqe_cnt;
 	__u32 reserved;
 };
 
 /**
- * struct pavo_create_qp_resp - where the queues of a new QP are.
- * @sq, @rq:     regions to map
+ * struct pavo_create_qp_resp - the queues of a new QP.
+ * @sq:          region of the SQ to map
+ * @rq:          region of the RQ to map
  * @sq_wqe_size: stride of a slot in bytes, a multiple of 16
  * @sq_wqe_cnt:  slots, a power of two
- * @rq_wqe_size, @rq_wqe_cnt: the same for the RQ
+ * @rq_wqe_size: the same for the RQ
+ * @rq_wqe_cnt:  the same for the RQ
  */
 struct pavo_create_qp_resp {
 	struct pavo_mmap_info sq;
@@ -456,10 +475,12 @@ struct pavo_create_qp_resp {
 };
 
 /**
- * struct pavo_create_srq_resp - where a new shared receive queue is.
+ * struct pavo_create_srq_resp - a new shared receive queue.
  * @rq: region to map, as that of a QP's RQ
- * @wqe_size, @wqe_cnt: stride of a slot in bytes; slots, a power of two
+ * @wqe_size: stride of a slot in bytes
+ * @wqe_cnt: slots, a power of two
  * @srqn: its number for XRC, 24 bits
+ * @reserved: 0
  */
 struct pavo_create_srq_resp {
 	struct pavo_mmap_info rq;

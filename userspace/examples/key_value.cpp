@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * key_value.cpp - a store of keys and values that is read without its server.
+ * key_value.cpp - a store of keys and values that clients read without its server.
  *
  *   first machine:   key_value pavo0 [--clients N]           (1)
  *   others:          key_value pavo0 ADDRESS-OF-THE-FIRST    then, line by line:
  *                    put KEY VALUE | get KEY | end
  *
- * The table is memory of the first, the server. A client reads a bucket by RDMA, and the
- * server's processor has no part in that; it changes one by a message, which the server
- * carries out and answers. Messages may be lost and come twice: a client repeats what was
- * not answered, and to put the same again changes nothing.
+ * The table is memory of the first machine, the server. A client reads a bucket by RDMA,
+ * and the server's processor has no part in that. It changes a bucket by a message,
+ * which the server carries out and answers. Messages may be lost and come twice: a
+ * client repeats a message that was not answered, and a second put of the same value
+ * changes nothing.
  */
 #include <array>
 #include <chrono>
@@ -85,7 +86,7 @@ struct Answer {
 	uint64_t taken;
 };
 
-/* What a client has to know to read the table. */
+/* Numbers that a client needs to read the table. */
 struct Card {
 	uint32_t context;
 	pavo::Pvo table;
@@ -97,12 +98,12 @@ void say(pavo::Rdma &rdma, uint16_t node, uint32_t window, const T &what)
 	std::error_code error =
 		rdma.send(node, window, std::as_bytes(std::span(&what, 1)));
 
-	/* What was not sent is as good as lost. */
+	/* A message that was not sent is as good as lost. */
 	if (error && error != std::errc::no_buffer_space)
 		throw std::system_error(error, "message");
 }
 
-/* A message that is a @T, or nothing. */
+/* A message that is a @T, or none. */
 template <class T> std::optional<T> read_as(const pavo::Message &message)
 {
 	T value;
@@ -129,7 +130,7 @@ public:
 		});
 	}
 
-	/* Until each of so many clients has said that it is at its end. */
+	/* Serves until each of so many clients has said that it is at its end. */
 	void serve(unsigned clients)
 	{
 		examples::Door door(port);
@@ -145,7 +146,7 @@ public:
 		}
 		while (ended_.size() < clients)
 			rdma_.progress();
-		/* Until the last answer has come, or was not waited for. */
+		/* Until the last answer has come, or the client has stopped waiting for it. */
 		for (auto until = Clock::now() + 10 * patience;
 		     Clock::now() < until;)
 			rdma_.progress();
@@ -170,7 +171,7 @@ private:
 
 		if (bucket.check && bucket.key.get() != key)
 			return {request.number, 1};
-		/* Who reads meanwhile sees that the sum is wrong. */
+		/* A client that reads meanwhile sees that the sum is wrong. */
 		bucket.check = 0;
 		bucket.key = request.key;
 		bucket.value = request.value;
@@ -266,7 +267,7 @@ private:
 
 	examples::Meeting meeting_;
 	examples::Node node_;
-	/* The one that was read last. */
+	/* The bucket that was read last. */
 	Bucket bucket_{};
 	pavo::Mapping mapping_;
 	pavo::Rdma rdma_;

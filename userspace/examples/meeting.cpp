@@ -187,13 +187,13 @@ Meeting Door::meet()
 
 namespace {
 
-/* What each end has to know of the other. */
+/* Numbers that each end tells the other. */
 struct Card {
 	pavo::Gid gid;
 	uint32_t window;
 };
 
-/* Another adapter of this machine may have reserved it. */
+/* A program may have reserved it through another adapter of this machine. */
 pavo::Job reserve_or_join(const pavo::Device &device, uint32_t id, uint64_t key)
 {
 	try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * meeting.hpp - what the examples share: programs find each other by TCP and tell what
- * RDMA needs to be told beforehand. Any other way would do.
+ * meeting.hpp - the common part of the examples: programs find each other by TCP and
+ * tell each other the numbers that RDMA needs beforehand. Any other way would do.
  */
 #ifndef PAVO_EXAMPLES_MEETING_HPP
 #define PAVO_EXAMPLES_MEETING_HPP
@@ -14,7 +14,7 @@
 
 namespace examples {
 
-/** The RoCE v2 address of an adapter that its windows use, and where it stands. */
+/** The RoCE v2 address of an adapter that its windows use, and its GID index. */
 struct Address {
 	uint16_t index;
 	pavo::Gid gid;
@@ -23,21 +23,21 @@ struct Address {
 /** Throws std::runtime_error: the adapter's interface has no such address. */
 Address address_of(const std::string &device, bool ipv6 = false);
 
-/** A TCP connection to the other program. The one that waits is node 0. */
+/** A TCP connection to the other program. The program that waits is node 0. */
 class Meeting {
 public:
-	/** @host: empty: waits for one other, else goes there. Throws. */
+	/** @host: empty: waits for another program, else connects there. Throws. */
 	Meeting(const std::string &host, uint16_t port);
 	~Meeting();
 	Meeting(Meeting &&from) noexcept;
 
-	/** This one waited. */
+	/** This program waited. */
 	bool first() const { return !node_; }
 	/** The numbers of this node and of the other. */
 	uint16_t node() const { return node_; }
 	uint16_t other() const { return other_; }
 
-	/** The other has told something, or is gone: exchange() would not wait. */
+	/** The other program has sent a value, or is gone: exchange() would not wait. */
 	bool anything() const;
 
 	/** Tells @mine, and returns the other's. */
@@ -63,14 +63,14 @@ private:
 	uint16_t other_ = 0;
 };
 
-/** Where one program waits for several others: nodes 1, 2, ... as they come. */
+/** A place where one program waits for several others: nodes 1, 2, ... as they come. */
 class Door {
 public:
 	explicit Door(uint16_t port);
 	~Door();
 	Door(const Door &) = delete;
 
-	/** With the next. */
+	/** Meets the next program. */
 	Meeting meet();
 
 private:
@@ -85,14 +85,15 @@ inline void must(std::error_code error, const char *what)
 		throw std::system_error(error, what);
 }
 
-/** What a program has to have before it can talk: a window of a job. */
+/** The objects that a program needs before it can talk: a window of a job. */
 struct Node {
 	Node(const std::string &device_name, uint32_t job_id, uint64_t job_key,
 	     uint16_t number);
 
 	/**
-	 * Tells its address and its window, and learns the other's: it can be sent to
-	 * after that. Return: the number of the other's window. Throws.
+	 * Tells the other program its address and its window, and learns the other's.
+	 * Its window can send there after that. Return: the number of the other's
+	 * window. Throws.
 	 */
 	uint32_t introduce(Meeting &meeting);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * ping_pong.cpp - messages between windows, there and back, and how long that takes.
+ * ping_pong.cpp - messages between windows, there and back, and the time of a round.
  *
  *   first machine:   ping_pong pavo0
  *   second machine:  ping_pong pavo0 ADDRESS-OF-THE-FIRST [ROUNDS]
  *
- * Messages may be lost: who waits for an answer too long asks again, and both know by
- * the number in a message whether they have seen it.
+ * Messages may be lost: a program that waits too long for an answer asks again. Both
+ * know by the number in a message whether they have seen it.
  */
 #include <algorithm>
 #include <chrono>
@@ -75,11 +75,11 @@ struct End {
 	examples::Node node;
 	/* The other's. */
 	uint32_t window;
-	/* As many as the end that asks was told. */
+	/* As many as the asking end was started with. */
 	uint32_t rounds;
 };
 
-/* Every question is answered, also one that was answered before. */
+/* Answers every question, also one that was answered before. */
 void answer(End &end)
 {
 	for (uint32_t last = 0; last < end.rounds;)

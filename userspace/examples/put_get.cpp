@@ -6,8 +6,8 @@
  *   second machine:  put_get pavo0 ADDRESS-OF-THE-FIRST
  *
  * The second puts a megabyte into memory of the first, which hears of it and changes
- * each byte; then the second gets it back. Each operation happens exactly once, whatever
- * the network loses.
+ * each byte. Then the second gets it back. Each operation happens exactly once, even if
+ * the network loses packets.
  */
 #include <algorithm>
 #include <array>
@@ -25,9 +25,9 @@ constexpr uint32_t job_id = 1001;
 constexpr uint64_t job_key = 0x7075745f676574;
 constexpr uint16_t port = 7471;
 constexpr uint32_t size = 1 << 20;
-constexpr uint32_t finished = 1; /* tag of what the other end is to hear of */
+constexpr uint32_t finished = 1; /* tag: the peer hears of the operation */
 
-/* What each end has to know of the other. */
+/* Numbers that each end tells the other. */
 struct Card {
 	std::array<uint32_t, 4> contexts;
 	pavo::Pvo memory;
@@ -55,7 +55,7 @@ struct End {
 		memory = theirs.memory;
 	}
 
-	/* One operation, to its end. */
+	/* Runs one operation to its end. */
 	void move(bool put, bool tell)
 	{
 		pavo::RdmaMove move{.local = mapping.pvo(),

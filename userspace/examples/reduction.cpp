@@ -7,7 +7,7 @@
  *
  * Each sender puts its vectors by RDMA; at the first machine they come as frames, in any
  * order, and each element is folded into the result once (reduction.hpp). The senders
- * get the results when all are there. Everybody looks whether they are right.
+ * get the results when all are there. Every program checks them.
  */
 #include <array>
 #include <cstdio>
@@ -32,7 +32,7 @@ constexpr uint16_t port = 7474;
 constexpr uint32_t elements = 10'007;
 constexpr uint32_t bytes = elements * 8;
 
-/* Which vector a tag means: three ways to fold, of two types. */
+/* The vector that a tag means: three ways to fold, of two types. */
 constexpr std::array folds = {Fold::SUM, Fold::MIN, Fold::MAX};
 constexpr uint32_t vectors = 2 * folds.size();
 
@@ -102,7 +102,7 @@ bool all_right(uint16_t nodes, const std::byte *results)
 	return true;
 }
 
-/* What one end has to know of the other. */
+/* Numbers that each end tells the other. */
 struct Card {
 	std::array<uint32_t, 2> contexts;
 	pavo::Pvo results;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * reduction.hpp - vectors of many senders become one (sources.md#windows-half): each
- * puts its own from memory, and what takes them in adds the pieces up as they come. No vector is stored but the result.
+ * sender puts its own from memory, and the receiver folds the pieces in as they come. It
+ * stores no vector but the result.
  */
 #ifndef PAVO_EXAMPLES_REDUCTION_HPP
 #define PAVO_EXAMPLES_REDUCTION_HPP
@@ -24,7 +25,7 @@ template <class T> class Reduction {
 	static_assert(PAVO_PIECE_ALIGN % sizeof(T) == 0);
 
 public:
-	/** @own: the vector of this one, with which it begins */
+	/** @own: the vector of this machine, with which the result begins */
 	Reduction(Fold fold, std::vector<T> own)
 		: fold_(fold), result_(std::move(own))
 	{

@@ -7,7 +7,7 @@
  *   second machine:  shared_lock pavo0 ADDRESS-OF-THE-FIRST [ROUNDS]
  *
  * The first machine has the memory and uses its own CPU's atomics; threads of the second
- * use RDMA, each with a queue pair of its own. What the lock protects is a record that a writer
+ * use RDMA, each with a queue pair of its own. The lock protects a record that a writer
  * changes number by number: a reader that sees two different numbers has found an error.
  */
 #include <array>
@@ -89,7 +89,7 @@ Own<ibv_context> open_device(const std::string &name)
 	return Own<ibv_context>(must_have(context, name.c_str()));
 }
 
-/* A queue pair, and where it reads to and writes from. */
+/* A queue pair, and the memory that it reads to and writes from. */
 class Lane {
 public:
 	Lane(ibv_context *context, ibv_pd *pd)
@@ -151,7 +151,7 @@ public:
 				     IBV_QP_MAX_QP_RD_ATOMIC);
 	}
 
-	/* Where the table of the other machine is. */
+	/* The place of the table in the other machine. */
 	void aim(uint64_t address, uint32_t rkey)
 	{
 		address_ = address;

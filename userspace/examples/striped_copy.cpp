@@ -6,8 +6,9 @@
  *   second machine:  striped_copy pavo0,pavo1 ADDRESS-OF-THE-FIRST FROM-FILE
  *
  * Each adapter is a lane; the first of one machine is connected with the first of the
- * other, and so on. One that fails on the way is done without. The second says how much
- * went by each lane, the first whether what came is what was sent.
+ * other, and so on. If a lane fails on the way, the others carry its part. The second
+ * says how much went by each lane, and the first whether the bytes came as they were
+ * sent.
  */
 #include <array>
 #include <chrono>
@@ -43,11 +44,11 @@ struct Lane : examples::Node {
 	{
 	}
 
-	/* It stays mapped as long as any adapter is there. */
+	/* The buffer stays mapped as long as any adapter is there. */
 	pavo::Mapping mapping;
 };
 
-/* What the ends have to know of each other first. */
+/* Numbers that the ends tell each other first. */
 struct Hello {
 	uint64_t bytes;
 	size_t lanes;
@@ -90,7 +91,7 @@ struct End {
 			"the other end of a lane");
 	}
 
-	/* FNV-1a of what is in the buffer. */
+	/* FNV-1a of the buffer's bytes. */
 	uint64_t hash() const
 	{
 		uint64_t value = 0xcbf29ce484222325;
@@ -113,13 +114,14 @@ void receive(End &end, const std::string &name)
 
 	end.striped.on_arrival(
 		[&](const pavo::StripedArrival &) { arrived = true; });
-	/* It has to be said that it came, and the other end has to hear that. */
+	/* This end has to say that the file came, and the other end has to hear that. */
 	while (!end.meeting.anything())
 		end.striped.progress();
 	if (!arrived)
 		throw std::runtime_error("the other end gave up");
 	if (end.meeting.exchange(end.hash()) != end.hash())
-		throw std::runtime_error("what came is not what was sent");
+		throw std::runtime_error(
+			"the bytes are not those that were sent");
 
 	std::ofstream file(name, std::ios::binary);
 	file.write(reinterpret_cast<const char *>(end.buffer.data()),
@@ -157,7 +159,8 @@ void send(End &end, const std::vector<std::string> &adapters)
 	}
 	examples::must(result, "put");
 	if (end.meeting.exchange(end.hash()) != end.hash())
-		throw std::runtime_error("it came, but not as it was sent");
+		throw std::runtime_error(
+			"the file came, but not as it was sent");
 }
 
 std::vector<std::string> split(const std::string &text)

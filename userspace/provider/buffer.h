@@ -3,9 +3,9 @@
  * buffer.h - memory that belongs to a queue and lies on this side alone.
  *
  * A parent domain may bring functions to allocate and free it (see
- * ibv_alloc_parent_domain(3)); otherwise it is the heap's. What the module
- * shares with us is mapped and never comes from there. Used by queue.h and
- * qp_ex.cpp.
+ * ibv_alloc_parent_domain(3)); otherwise it comes from the heap. Memory that
+ * the module shares with the provider is mapped and never comes from there.
+ * Used by queue.h and qp_ex.cpp.
  */
 #ifndef PAVO_PROVIDER_BUFFER_H
 #define PAVO_PROVIDER_BUFFER_H
@@ -50,9 +50,9 @@ public:
 	}
 
 	/**
-	 * @size zeroed bytes, once. @from may be null, or say for itself that
-	 * this is the heap's business. False without memory,
-	 * with errno set.
+	 * @size zeroed bytes, once. If @from is null, or its function leaves
+	 * the work to it, the heap gives them. False without memory, with errno
+	 * set.
 	 */
 	bool allocate(Allocator *from, size_t size, pavodv_resource resource)
 	{

@@ -128,7 +128,7 @@ constexpr verbs_context_ops context_ops = [] {
 	return ops;
 }();
 
-/* Those whose code is libibverbs' own; its addresses are no constants. */
+/* Operations whose code is libibverbs' own; its addresses are no constants. */
 void set_ops(verbs_context *context)
 {
 	verbs_context_ops passed_on = {};

@@ -2,10 +2,10 @@
 /*
  * cq.cpp - completion queues: life, size and polling.
  *
- * Owns: our side of the mapped ring. The module writes entries, we read each
- * one once into a private copy, because the mapping can be written by anyone
- * in the process: whatever is in it may confuse the application's view of its
- * own requests, but never lead us outside of our tables.
+ * Owns: our side of the mapped ring. The module writes entries, and the
+ * provider reads each one once into a private copy, because every thread of the
+ * process can write to the mapping. A bad entry may confuse the application's
+ * view of its own requests, but never leads the provider outside of its tables.
  */
 #include <bit>
 #include <cerrno>
@@ -37,15 +37,15 @@ bool next_cqe(Cq *cq, pavo_cqe *copy)
 	if (!is_valid(cq, cq->cons))
 		return false;
 	memcpy(copy, &cq->entries[cq->cons & (cq->count - 1)], sizeof(*copy));
-	/* The compiler must not go back to the ring for what it has read. */
+	/* The compiler must not read the ring again for a value that it has read. */
 	asm volatile("" ::: "memory");
 	cq->cons++;
 	return true;
 }
 
 /*
- * A peer that has answered an extended operation knows them. One that never answered any may
- * know none, or may be gone.
+ * A peer that has answered an extended operation knows them. A peer that never
+ * answered any may know none, or may be gone.
  */
 void learn_of_peer(Qp *qp, const ibv_wc &wc, uint8_t op)
 {
@@ -58,7 +58,7 @@ void learn_of_peer(Qp *qp, const ibv_wc &wc, uint8_t op)
 		qp->peer = PAVODV_PEER_SILENT;
 }
 
-/* False if the entry is not to be seen: its QP is gone, or was reset. */
+/* False if the application must not see the entry: its QP is gone, or was reset. */
 bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 {
 	Qp *qp = context->state->qps.find(cqe.qpn);
@@ -161,8 +161,9 @@ int destroy_cq(ibv_cq *ibcq)
 }
 
 /*
- * The module moves what we have not consumed to a new ring, where it keeps its
- * numbers. No thread polls meanwhile: the old ring is dead when the call returns.
+ * The module moves entries that were not consumed to a new ring, where they
+ * keep their numbers. No thread polls meanwhile: the old ring is dead when the
+ * call returns.
  */
 int resize_cq(ibv_cq *ibcq, int cqe)
 {

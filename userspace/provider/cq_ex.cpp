@@ -14,7 +14,7 @@
 namespace pavo {
 namespace {
 
-/* What a completion can tell; flow tags and tag matching are not ours. */
+/* The fields of a completion; flow tags and tag matching are not among them. */
 constexpr uint64_t WC_FLAGS =
 	IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM |
 	IBV_WC_EX_WITH_SRC_QP | IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL |

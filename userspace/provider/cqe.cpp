@@ -9,7 +9,7 @@
 namespace pavo {
 namespace {
 
-/* False for what a receive queue cannot have completed. */
+/* False if a receive queue cannot have completed that. */
 bool recv_opcode(uint8_t op, ibv_wc_opcode *opcode)
 {
 	switch (op) {
@@ -39,8 +39,8 @@ unsigned int wc_flags(uint8_t flags)
 }
 
 /*
- * RoCE has no service levels. Adapters in hardware tell here what kind of header
- * is in the place of the GRH, and UCX drops datagrams over IPv4 where they do not.
+ * RoCE has no service levels. Adapters in hardware tell here the kind of header
+ * in the place of the GRH, and UCX drops datagrams over IPv4 without it.
  */
 uint8_t service_level(const pavo_cqe &cqe)
 {

@@ -20,8 +20,8 @@ inline uint8_t owner_of_pass(uint32_t index, uint32_t count)
 }
 
 /**
- * Fills @wc, except wr_id, from @cqe. An entry that says what no entry can say
- * (the ring is memory the application can write) becomes a general error.
+ * Fills @wc, except wr_id, from @cqe. An impossible entry (the application can
+ * write to the memory of the ring) becomes a general error.
  */
 void decode_cqe(const pavo_cqe &cqe, ibv_wc *wc);
 

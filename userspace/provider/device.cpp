@@ -61,8 +61,8 @@ void uninit_device(verbs_device *device)
 }
 
 /*
- * Nothing but the end: match_device() decides. libibverbs walks it for every
- * device whose driver has a number, rdma_rxe's for one.
+ * The table has no entry but the end: match_device() decides. libibverbs walks
+ * it for every device whose driver has a number, rdma_rxe's for one.
  */
 const verbs_match_ent match_nothing[] = {{}};
 

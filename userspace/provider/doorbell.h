@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doorbell.h - the doorbell page of a context, seen by the one who rings.
+ * doorbell.h - the doorbell page of a context, from the side that rings.
  *
  * Owns: our side of struct pavo_doorbell_page. Called by post_send.cpp and
  * dv.cpp; several threads may ring, the lock in here keeps them apart.

@@ -27,7 +27,7 @@ template <class Kernel> struct Request {
 	Kernel kernel;
 };
 
-/* More than memory is ever short for, of a process that goes on. */
+/* More attempts than memory is ever short for in a process that goes on. */
 constexpr int KICK_ATTEMPTS = 10000;
 /* Attributes of the method that carries a command. */
 constexpr size_t CARRIERS = 3;
@@ -89,9 +89,9 @@ int by_ioctl(const ibv_context *context, uint32_t command, const Kernel &kernel,
 }
 
 /*
- * The write is the cheaper one. It is refused, for ever, to a process that has changed
- * its credentials since it opened the device, and may find no memory; another way is
- * tried then.
+ * The write is the cheaper one. The kernel refuses it, for ever, to a process
+ * that has changed its credentials since it opened the device, and it may find
+ * no memory. The provider then tries another way.
  */
 template <class Kernel>
 int call_once(ibv_context *context, uint32_t command, const Kernel &kernel,
@@ -111,8 +111,9 @@ int call_once(ibv_context *context, uint32_t command, const Kernel &kernel,
 }
 
 /*
- * The requests are in the ring already, and cannot be taken back: an application that is
- * told that there was no memory would post them again, and both would be carried out.
+ * The requests are in the ring already, and the provider cannot take them back.
+ * After an error for lack of memory an application would post them again, and
+ * the module would carry out both.
  */
 template <class Kernel, class Response>
 int call(const ibv_qp *qp, uint32_t command, uint32_t wqe_size)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * memory.cpp - memory regions and windows: passed on to the kernel.
+ * memory.cpp - memory regions and memory windows: passed on to the kernel.
  *
- * The provider keeps nothing of them; keys are made and checked by the module.
+ * The provider keeps nothing of them; the module makes and checks keys.
  */
 #include <cerrno>
 #include <memory>
@@ -93,7 +93,7 @@ int dealloc_mw(ibv_mw *mw)
 	return err;
 }
 
-/* Windows of type 1: the verb chooses the next key, posting does the rest. */
+/* Memory windows of type 1: the verb chooses the next key, posting does the rest. */
 int bind_mw(ibv_qp *qp, ibv_mw *mw, ibv_mw_bind *bind)
 {
 	uint32_t before = mw->rkey;

@@ -48,7 +48,7 @@ constexpr Row ROWS[] = {
 };
 // clang-format on
 
-/* The rows by opcode of verbs; no services: the provider does not know it. */
+/* The rows by opcode of verbs; no services: the provider does not know the opcode. */
 constexpr auto BY_OPCODE = [] {
 	std::array<Operation, 20> of = {};
 

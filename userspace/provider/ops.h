@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * ops.h - the provider's table of operations: a row says what a work request of verbs is
- * for the module, and what its completion is called. The module's own is kernel/ops.h.
+ * ops.h - the provider's table of operations: a row gives the module's
+ * operation for a work request of verbs, and the opcode of its completion. The
+ * module's own table is kernel/ops.h.
  *
  * Called by wqe.cpp, cqe.cpp and qp.cpp. Constant data, nothing else.
  */
@@ -59,7 +60,7 @@ const Operation *find_operation(ibv_qp_type service, ibv_wr_opcode opcode);
 /** Can a QP of @type be asked for all of @ops (IBV_QP_EX_WITH_*)? */
 bool send_ops_supported(ibv_qp_type type, uint64_t ops);
 
-/** What the completion of @op is called; false: no operation has that number. */
+/** The opcode of @op's completion; false: no operation has that number. */
 bool find_send_completion(uint8_t op, ibv_wc_opcode *opcode);
 
 /** Is it one that a peer may not know? */

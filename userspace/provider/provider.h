@@ -2,9 +2,9 @@
 /*
  * provider.h - the objects of the provider and its operations.
  *
- * Owns: struct layouts shared by the provider's files. Every object begins
- * with what libibverbs knows it by, so that a cast leads from one to the other.
- * Private to userspace/provider; the outside sees pavo_dv.h.
+ * Owns: struct layouts shared by the provider's files. Every object begins with
+ * the structure that libibverbs knows, so that a cast leads from one to the
+ * other. Private to userspace/provider; the outside sees pavo_dv.h.
  *
  * Locks, in the order they are taken: Context::qp_mutex (life of QPs), CQ locks
  * (by address if two), queue locks, the lock of the doorbell ring.
@@ -37,8 +37,8 @@ public:
 	~Mapping();
 
 	/**
-	 * Maps what @info announces. False with errno set if that fails, or if
-	 * the region has fewer bytes than @needed.
+	 * Maps the region that @info announces. False with errno set if that
+	 * fails, or if the region has fewer bytes than @needed.
 	 */
 	bool map(int fd, const pavo_mmap_info &info, uint64_t needed);
 
@@ -56,7 +56,7 @@ private:
 	size_t size_ = 0;
 };
 
-/** What a context has beyond the part that libibverbs allocates. */
+/** The provider's part of a context, beside the part that libibverbs allocates. */
 struct ContextState {
 	ContextState(Mapping &page, bool shared)
 		: doorbells(static_cast<pavo_doorbell_page *>(page.data()),
@@ -147,7 +147,7 @@ struct Ah {
 	pavo_ud_seg av; /* all but what the work request brings */
 };
 
-/* Casts from what libibverbs hands us; all are the first member. */
+/* Casts from the objects of libibverbs; all are the first member. */
 static_assert(std::is_standard_layout_v<Context>);
 
 inline Context *to_context(ibv_context *context)

@@ -2,8 +2,8 @@
 /*
  * qp.cpp - queue pairs: life, attributes, mapped queues.
  *
- * Owns: the context's QP table as its only writer. A QP number may be given
- * out again by the kernel as soon as a QP is gone, so qp_mutex is held from
+ * Owns: the context's QP table as its only writer. The kernel may give out a QP
+ * number again as soon as the QP is gone. So the provider holds qp_mutex from
  * before the kernel acts until table and completion queues agree with it.
  */
 #include <algorithm>
@@ -129,7 +129,7 @@ bool make_builder(Qp *qp, const ibv_qp_init_attr_ex &attr)
 	return true;
 }
 
-/* What later issues bring is refused here and not by half. */
+/* Refuse attributes of later issues here, and as a whole. */
 int check_attr(const ibv_qp_init_attr_ex &attr)
 {
 	constexpr uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
@@ -174,8 +174,8 @@ bool completes(const Qp *qp)
 }
 
 /*
- * What the kernel is told. Of an XRC QP only what its type has; and nothing is
- * read that comp_mask does not say is there.
+ * The attributes for the kernel: for an XRC QP only those that its type has,
+ * and no field that comp_mask does not announce.
  */
 ibv_qp_init_attr_ex used_attr(const ibv_qp_init_attr_ex &attr)
 {

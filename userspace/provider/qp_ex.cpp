@@ -3,12 +3,12 @@
  * qp_ex.cpp - the other way to post: requests put together by calls between
  * ibv_wr_start() and ibv_wr_complete() or ibv_wr_abort().
  *
- * Called by applications through the functions in struct ibv_qp_ex. What they
- * say is gathered as a struct ibv_send_wr, so that the WQE is made, and its
- * limits are kept, where they are for ibv_post_send(). The data of inline
- * requests and the lists of entries are copied at once: they are the
- * application's only during the call. A chain with anything wrong in it is not
- * posted at all; ibv_wr_complete() says why.
+ * Called by applications through the functions in struct ibv_qp_ex. The calls
+ * fill a struct ibv_send_wr, so that the same code as for ibv_post_send() makes
+ * the WQE and keeps its limits. The data of inline requests and the lists of
+ * entries are copied at once: they are the application's only during the call.
+ * The provider does not post a chain with an error in it at all;
+ * ibv_wr_complete() returns the error.
  */
 #include "qp_ex.h"
 
@@ -24,7 +24,7 @@ bool SendBuilder::init(Allocator *from, const ibv_qp_cap &cap)
 
 	max_sges_ = cap.max_send_sge;
 	max_inline_ = cap.max_inline_data;
-	/* inline data is one entry whatever the limit of those is */
+	/* inline data is one entry, with any limit of entries */
 	entries = std::max<size_t>(max_sges_, 1) * sizeof(ibv_sge);
 	if (!memory_.allocate(from, entries + max_inline_, PAVODV_RES_REQUEST))
 		return false;
@@ -41,7 +41,7 @@ void SendBuilder::start(Qp *qp)
 	err_ = may_send(qp->verbs.qp.state) ? 0 : EINVAL;
 }
 
-/* The first error is the one that is told. */
+/* ibv_wr_complete() returns the first error. */
 void SendBuilder::fail(int err)
 {
 	if (!err_)
@@ -61,7 +61,7 @@ ibv_send_wr *SendBuilder::begin(ibv_wr_opcode opcode)
 	wr_ = {};
 	wr_.wr_id = qp_ex_->wr_id;
 	wr_.opcode = opcode;
-	/* inline is what has its data set inline */
+	/* inline: the request whose data is set inline */
 	wr_.send_flags = qp_ex_->wr_flags &
 			 ~static_cast<unsigned int>(IBV_SEND_INLINE);
 	wr_.sg_list = sges_;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * qp_ex.h - a queue pair whose requests are put together by calls (ibv_wr_*).
- * Called by qp.cpp when such a one is made; see qp_ex.cpp.
+ * Called by qp.cpp when it makes one; see qp_ex.cpp.
  */
 #ifndef PAVO_PROVIDER_QP_EX_H
 #define PAVO_PROVIDER_QP_EX_H
@@ -12,14 +12,14 @@
 
 namespace pavo {
 
-/** What has been said about the requests of a chain; under the queue's lock. */
+/** The requests of a chain so far; under the queue's lock. */
 class SendBuilder {
 public:
 	/** False without memory. @cap: that of the QP, in domain @from. */
 	bool init(Allocator *from, const ibv_qp_cap &cap);
 
 	void start(Qp *qp);
-	/** The next request; the one before is complete with that. */
+	/** Begins the next request; the one before is then complete. */
 	ibv_send_wr *begin(ibv_wr_opcode opcode);
 	/** The same for one with operands that verbs do not have. */
 	ibv_send_wr *begin(ibv_wr_opcode opcode, const Extension &extension);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * queue.h - a work queue as its user sees it: slots, and what is in them.
+ * queue.h - a work queue as its user sees it: slots and their contents.
  *
  * Owns: the user's indices of an SQ or RQ and the wr_id of every slot. Used by
  * post_send.cpp and post_recv.cpp (at the head, under the queue's lock) and by
@@ -65,8 +65,8 @@ public:
 	}
 
 	/**
-	 * WQE @index and all before it are complete. False if no such WQE is
-	 * outstanding: the entry that said so is not to be believed.
+	 * WQE @index and all before it are complete. False if that WQE is not
+	 * outstanding: the caller must not believe the entry.
 	 */
 	bool complete(uint32_t index, uint64_t *wr_id)
 	{

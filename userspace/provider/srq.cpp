@@ -2,8 +2,8 @@
 /*
  * srq.cpp - shared receive queues: life, attributes, mapped ring.
  *
- * Posting is post_recv.cpp. Completions carry their wr_id, so nothing of an
- * SRQ is looked up when a CQ is polled.
+ * Posting is post_recv.cpp. Completions carry their wr_id, so polling a CQ
+ * looks up nothing of an SRQ.
  */
 #include <cerrno>
 #include <memory>
@@ -50,7 +50,7 @@ std::unique_ptr<Srq> new_srq(ibv_pd *pd)
 	return srq;
 }
 
-/* The module has made it; @err: or not. */
+/* The module has made the SRQ, or failed with @err. */
 ibv_srq *finish(std::unique_ptr<Srq> srq, ibv_pd *pd, int err,
 		const Response &resp, uint32_t max_sge)
 {

@@ -2,7 +2,7 @@
 /*
  * wqe.cpp - see wqe.h. The formats are those of uapi/rdma/pavo-abi.h.
  *
- * What is checked here is what the verbs interface promises to refuse at
+ * This file checks the things that the verbs interface promises to refuse at
  * posting time. The module trusts none of it and checks everything again.
  */
 #include "wqe.h"
@@ -204,7 +204,7 @@ int put_bind(Slot &slot, const ibv_send_wr &wr)
 {
 	const ibv_mw_bind_info &info = wr.bind_mw.bind_info;
 
-	/* A window without length is unbound, and then without a region. */
+	/* A memory window without length is unbound, and then without a region. */
 	if (!wr.bind_mw.mw || (info.length && !info.mr))
 		return EINVAL;
 
@@ -234,7 +234,7 @@ uint32_t immediate_word(const ibv_send_wr &wr, Word word)
 	return 0;
 }
 
-/* Whose receives a message takes, or whose memory it touches. */
+/* The shared receive queue that gives a message its receive, or its domain. */
 int put_xrc(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 	    const WqeLimits &limits)
 {

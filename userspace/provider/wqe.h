@@ -16,7 +16,7 @@
 
 namespace pavo {
 
-/** What a queue can hold; the service decides which operations are allowed. */
+/** The limits of a queue's WQEs; the service decides which operations are allowed. */
 struct WqeLimits {
 	ibv_qp_type service;
 	uint32_t slot_size; /* bytes */
@@ -41,7 +41,7 @@ union Extension {
  * Writes the send WQE of @wr into @slot, not linked to any other.
  * @av: address vector of a datagram, without the fields the request brings;
  *      null if the service has none
- * @extension: operands of such a request; else null
+ * @extension: operands of a request that verbs have no opcode for; else null
  * @flags: PAVO_WQE_SIGNALED if every request of the queue is signalled
  * Returns 0 or a positive errno; then the slot's content does not matter.
  */
@@ -50,8 +50,8 @@ int build_send_wqe(std::byte *slot, const ibv_send_wr &wr,
 		   const Extension *extension, uint32_t flags, WqeName *name);
 
 /**
- * The key that a window has after the bind @wr: the index is the window's own, the request
- * chooses the low eight bits.
+ * The key that a memory window has after the bind @wr: the index is the memory
+ * window's own, the request chooses the low eight bits.
  */
 uint32_t bound_key(const ibv_send_wr &wr);
 

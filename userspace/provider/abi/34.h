@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * abi/34.h - what this provider uses of libibverbs' private interface 34.
+ * abi/34.h - the part of libibverbs' private interface 34 that this provider
+ * uses.
  *
  * Owns: our own declarations of the structures and functions that libibverbs
  * shares with providers under the symbol version IBVERBS_PRIVATE_34 (rdma-core
  * 44 to 56). Distributions do not ship the original header. Only the layout is
- * shared with it; what the provider never touches is left opaque.
- * Included by abi.h alone, which the build points at the right number.
+ * shared with it; members that the provider never touches are opaque. Included
+ * by abi.h alone, which the build points at the right number.
  *
  * selftests/provider/abi_test.cpp checks every offset, size and slot declared
  * here against the library that is installed. A later number is one more file
@@ -240,9 +241,9 @@ struct verbs_context_ops {
 /* ------------------------------------------- commands sent to the kernel */
 
 /*
- * A command is the uverbs header, the kernel's structure and, behind it, what
- * the driver adds (nothing in pavo's case). libibverbs fills all of it; the
- * provider only has to give the room.
+ * A command is the uverbs header, the kernel's structure and, behind it, the
+ * driver's part (empty for pavo). libibverbs fills all of it; the provider only
+ * has to give the room.
  */
 template <class Kernel> struct alignas(8) verbs_command {
 	ib_uverbs_cmd_hdr hdr;

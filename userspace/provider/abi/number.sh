@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# number.sh - which private interface does the installed libibverbs have?
+# number.sh - finds the number of the installed libibverbs' private interface.
 #
-# Called by meson.build as: number.sh LIBRARY. Reads the number from the
-# library's symbol version IBVERBS_PRIVATE_NN and prints it if there is a
-# header NN.h beside this script; says what to do otherwise.
+# Called by meson.build as: number.sh LIBRARY. Reads the number from the library's
+# symbol version IBVERBS_PRIVATE_NN and prints it if there is a header NN.h beside this
+# script; otherwise it prints advice.
 set -eu
 
 library=$1

@@ -19,7 +19,7 @@
 
 namespace copy {
 
-/* What went wrong, in words for the user. */
+/* An error, in words for the user. */
 class Error : public std::runtime_error {
 public:
 	using std::runtime_error::runtime_error;
@@ -48,7 +48,7 @@ using CompChannel =
 using Cq = std::unique_ptr<ibv_cq, Releaser<ibv_cq, ibv_destroy_cq>>;
 using Mr = std::unique_ptr<ibv_mr, Releaser<ibv_mr, ibv_dereg_mr>>;
 
-/* Where to connect to, or to listen at. */
+/* The address to connect to, or to listen at. */
 struct Where {
 	std::string host;
 	std::string port;
@@ -72,7 +72,7 @@ public:
 	void set_up(uint32_t depth, size_t size, int access);
 	void disconnect();
 
-	/* What the other side put into its connect or accept. */
+	/* The private data of the other side's connect or accept. */
 	std::span<const std::byte> peer_data() const { return peer_data_; }
 	std::byte *buffer() { return buffer_.get(); }
 	const ibv_mr &mr() const { return *mr_; }
@@ -85,7 +85,7 @@ public:
 
 	/*
 	 * The next successful completion; throws if one failed, if the peer
-	 * left, or if nothing happened for the time limit.
+	 * left, or if none came within the time limit.
 	 */
 	ibv_wc wait_completion();
 	/* Waits for the peer to leave. */

@@ -107,7 +107,7 @@ copy::Options parse(int argc, char **argv, std::string &what)
 		}
 	}
 	if (argc - optind < 2)
-		wrong_use("what to do, and with which file?");
+		wrong_use("give a command and a file");
 	what = argv[optind];
 	options.file = argv[optind + 1];
 	if (what == "send") {
@@ -115,7 +115,7 @@ copy::Options parse(int argc, char **argv, std::string &what)
 			wrong_use("send needs a file and a host");
 		options.where.host = argv[optind + 2];
 	} else if (what != "receive" || argc - optind != 2) {
-		wrong_use("it is 'receive FILE' or 'send FILE HOST'");
+		wrong_use("the command is 'receive FILE' or 'send FILE HOST'");
 	}
 	return options;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * protocol.h - what the two sides of pavo-copy say to each other.
+ * protocol.h - the messages between the two sides of pavo-copy.
  *
  * Owns the layout of the private data exchanged while connecting, and the
  * meaning of immediate data. Used by sender.cpp and receiver.cpp.
@@ -9,7 +9,7 @@
  * its memory. Chunk n of the file is written by RDMA into slot n % slots, its
  * length being the immediate data. The receiver gives a slot back with an empty
  * message (DATA_TAKEN), and says DATA_DONE once the file is complete on disk.
- * All numbers are big-endian. Each side distrusts what the other says.
+ * All numbers are big-endian. Each side checks all numbers of the other.
  */
 #pragma once
 

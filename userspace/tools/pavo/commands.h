@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * commands.h - what the command can do. Options come from main.cpp; results go
- * to standard output; all throw Error.
+ * commands.h - the functions of the command. Options come from main.cpp;
+ * results go to standard output; all throw Error.
  */
 #pragma once
 
@@ -24,10 +24,10 @@ struct TopOptions {
 	unsigned int count = 0; /* rounds; 0: until interrupted */
 };
 
-/** How the adapters are at this moment. */
+/** Shows the adapters' state at this moment. */
 void status(const StatusOptions &options);
 
-/** What they do, again and again. */
+/** Shows the adapters' work, again and again. */
 void top(const TopOptions &options);
 
 } // namespace pavo

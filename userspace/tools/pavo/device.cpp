@@ -2,8 +2,8 @@
 /*
  * device.cpp - see device.h.
  *
- * An adapter is pavo's if it has the attribute pavo_abi: its name is the
- * user's choice. Everything may vanish while it is read.
+ * An adapter is pavo's if it has the attribute pavo_abi: its name is the user's
+ * choice. Every file may vanish while the program reads it.
  */
 #include "device.h"
 
@@ -24,7 +24,7 @@ const fs::path DEVICES = "/sys/class/infiniband";
 const fs::path INTERFACES = "/sys/class/net";
 /* gid_tbl_len of the adapter; entries come and go in between. */
 constexpr unsigned int GIDS = 1024;
-/* After so many empty entries no more are looked for. */
+/* After so many empty entries the search ends. */
 constexpr unsigned int EMPTY_GIDS = 32;
 
 std::optional<std::string> read_line(const fs::path &file)
@@ -161,7 +161,7 @@ Counters read_counters(const std::string &name)
 	for (const auto &entry : fs::directory_iterator(folder, error)) {
 		std::string counter = entry.path().filename();
 
-		/* Not a counter: how long the kernel keeps what it has read. */
+		/* Not a counter: the time for which the kernel keeps values that it has read. */
 		if (counter == "lifespan")
 			continue;
 		if (auto value = read_number(entry.path()))

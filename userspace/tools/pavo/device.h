@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * device.h - what sysfs tells about pavo's adapters. Reads only; used by
+ * device.h - pavo's adapters as sysfs shows them. Reads only; used by
  * status.cpp and top.cpp.
  */
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace pavo {
 
-/** What went wrong, and what to do, for the user to read. */
+/** An error, with advice, for the user to read. */
 struct Error : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
@@ -44,8 +44,8 @@ using Counters = std::map<std::string, uint64_t>;
 std::vector<std::string> device_names();
 
 /**
- * @wanted, or all adapters if it is empty. Throws Error if one of them is not
- * there or not pavo's, or if there is none at all.
+ * @wanted, or all adapters if it is empty. Throws Error if one of them does not
+ * exist or is not pavo's, or if there is none at all.
  */
 std::vector<std::string> choose_devices(const std::vector<std::string> &wanted);
 

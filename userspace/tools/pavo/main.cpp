@@ -17,7 +17,7 @@ constexpr int WRONG_USE = 2;
 void add_status(CLI::App &app, pavo::StatusOptions &options)
 {
 	CLI::App *command = app.add_subcommand(
-		"status", "how the adapters are, and what is wrong with them");
+		"status", "state of the adapters, and trouble with advice");
 
 	command->add_option("device", options.devices,
 			    "adapters to show (all)");
@@ -32,7 +32,7 @@ void add_status(CLI::App &app, pavo::StatusOptions &options)
 void add_top(CLI::App &app, pavo::TopOptions &options)
 {
 	CLI::App *command = app.add_subcommand(
-		"top", "what the adapters do, as rates, again and again");
+		"top", "work of the adapters, as rates, again and again");
 
 	command->add_option("device", options.devices,
 			    "adapters to show (all)");
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 	pavo::TopOptions top;
 
 	app.require_subcommand(1);
-	app.footer("Adapters are made and removed with rdma(8): rdma link add "
+	app.footer("Make and remove adapters with rdma(8): rdma link add "
 		   "pavo0 type pavo netdev eth0.\n"
 		   "Exit status: 0 done, 1 failed, 2 wrong use.");
 	add_status(app, status);

@@ -89,7 +89,7 @@ void nested(const nlattr *attribute, OnAttribute use)
 	mnl_attr_parse_nested(attribute, on_attribute, &use);
 }
 
-/* The driver's own: a name, perhaps how to print it, a value; and again. */
+/* The driver's own: a name, perhaps a print type, a value; and again. */
 void take_details(QueuePair &qp, const nlattr *table)
 {
 	std::string name;

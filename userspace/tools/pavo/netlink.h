@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * netlink.h - what RDMA netlink tells: how many objects an adapter has, and
- * its queue pairs. Used by status.cpp and top.cpp.
+ * netlink.h - adapters as RDMA netlink shows them: numbers of objects, and
+ * queue pairs. Used by status.cpp and top.cpp.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct QueuePair {
 /** Kind ("qp", "cq", "mr", ...) to number. */
 using Resources = std::map<std::string, uint64_t>;
 
-/** A conversation with the kernel. All throw Error. */
+/** A conversation with the kernel. All functions throw Error. */
 class Netlink {
 public:
 	Netlink();

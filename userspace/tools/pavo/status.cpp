@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * status.cpp - `pavo status`: how the adapters are, and what is wrong with
- * them. Called by main.cpp; reads by device.h and netlink.h.
+ * status.cpp - `pavo status`: state and trouble of the adapters. Called by
+ * main.cpp; reads by device.h and netlink.h.
  */
 #include <cstdio>
 
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/* Everything of one adapter, read once: both outputs say the same. */
+/* All values of one adapter, read once: both outputs say the same. */
 struct Report {
 	Device device;
 	Counters counters;

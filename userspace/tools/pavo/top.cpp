@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * top.cpp - `pavo top`: what the adapters do, as rates. On a terminal the
+ * top.cpp - `pavo top`: the work of the adapters, as rates. On a terminal the
  * screen is drawn anew each time; elsewhere, and as JSON, rounds follow each
  * other. Called by main.cpp; reads by device.h and netlink.h.
  */
@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-/* As many counters are shown as fit most terminals. */
+/* As many counters as fit most terminals. */
 constexpr size_t MOVING_SHOWN = 14;
 
 struct Sample {
@@ -36,7 +36,7 @@ struct Sample {
 	Counters counters;
 };
 
-/* What happened between two samples, each second. */
+/* Events between two samples, each second. */
 struct Rates {
 	Device device;
 	Resources resources;
@@ -172,7 +172,7 @@ public:
 	}
 
 private:
-	/* Without names: whatever there is, also what comes later. */
+	/* Without names: all adapters, also those that come later. */
 	std::vector<std::string> names() const
 	{
 		if (!options_.devices.empty())

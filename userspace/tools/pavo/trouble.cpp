@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * trouble.cpp - see trouble.h. The counters are those of kernel/stats.h; that each
- * has its place here is checked by selftests/lint.
+ * trouble.cpp - see trouble.h. The counters are those of kernel/stats.h;
+ * selftests/lint checks that each has its place here.
  */
 #include "trouble.h"
 
@@ -18,7 +18,7 @@ struct Entry {
 
 using enum Severity;
 
-/* Traffic, what it costs, and what a repetition leaves behind: no matter how many. */
+/* Traffic, its cost, and traces of repetitions: no number of them is trouble. */
 constexpr std::string_view NORMAL[] = {
 	"tx_packets",	     "tx_bytes",
 	"rx_packets",	     "rx_bytes",
@@ -57,10 +57,10 @@ constexpr std::array ENTRIES = {
 	      {note, "the interface refused packets: its queue is full"
 		     " (tc -s qdisc)"}},
 	Entry{"tx_drop_filtered",
-	      {trouble, "a packet filter forbids what is sent: nft list "
+	      {trouble, "a packet filter drops outgoing packets: see nft list "
 			"ruleset, and let UDP port 4791 out"}},
 	Entry{"tx_drop_too_long",
-	      {trouble, "packets are longer than the way takes: was the "
+	      {trouble, "packets are longer than the route takes: was the "
 			"MTU made smaller under open connections?"}},
 	Entry{"tx_drop_node",
 	      {trouble, "a window could not answer a node: give its "
@@ -75,17 +75,17 @@ constexpr std::array ENTRIES = {
 		     "network"}},
 	Entry{"loss_timer_put_off",
 	      {note, "packets wait in queues of this machine for longer than "
-		     "the timeout of their queue pair: the interface is slower"
-		     " than what is sent (tc -s qdisc), or set a longer one"}},
+		     "the timeout of their queue pair: the interface is too"
+		     " slow for them (tc -s qdisc), or the timeout too short"}},
 	Entry{"retry_exceeded",
 	      {trouble, "connections were given up: the other end is gone"
 			" or cannot be reached"}},
 	Entry{"rnr_retry_exceeded",
 	      {trouble, "connections were given up because the receiver "
-			"had nothing posted: see rnr_retry of its peer, "
+			"had posted no receive: see rnr_retry of its peer, "
 			"and why it posts late"}},
 	Entry{"rx_duplicate_requests",
-	      {note, "peers asked again for what was done: answers "
+	      {note, "peers repeated requests that were done: answers "
 		     "were lost, or their timeout is short"}},
 	Entry{"rx_out_of_sequence",
 	      {note, "requests were lost or overtook: look at the "
@@ -132,15 +132,17 @@ constexpr std::array ENTRIES = {
 	      {trouble, "packets from another address than the peer's: "
 			"two machines use one address, or a host forges"}},
 	Entry{"rx_drop_psn_ghost",
-	      {trouble, "answers to what was never asked: a stale peer, "
-			"or a host forges packets"}},
+	      {trouble,
+	       "answers to packets that were never sent: a stale peer, "
+	       "or a host forges packets"}},
 	Entry{"rx_drop_response",
 	      {trouble, "responses that no request waits for: a stale peer, "
 			"or a host forges packets"}},
 	Entry{"rx_drop_syndrome",
-	      {trouble, "acknowledgements that are none: a peer that does not "
-			"keep to the specification, or a host forges "
-			"packets"}},
+	      {trouble,
+	       "acknowledgements of an undefined kind: a peer that does not "
+	       "keep to the specification, or a host forges "
+	       "packets"}},
 	Entry{"rx_drop_out_of_sequence",
 	      {note, "packets behind a lost one; they come again"}},
 	Entry{"rx_drop_duplicate_read",
@@ -157,8 +159,9 @@ constexpr std::array ENTRIES = {
 			"the receives posted for them: make those longer, "
 			"by 40 bytes for datagrams"}},
 	Entry{"rx_drop_invalid_request",
-	      {trouble, "UC: a peer sent what the queue pair does not "
-			"allow (opcode sequence, access flags)"}},
+	      {trouble,
+	       "UC: a peer sent a request that the queue pair does not "
+	       "allow (opcode sequence, access flags)"}},
 	Entry{"rx_drop_access",
 	      {trouble, "UC: a peer used a key, address or right it does "
 			"not have: its application is wrong"}},
@@ -187,17 +190,18 @@ constexpr std::array ENTRIES = {
 	      {trouble, "a window got another length than was announced: "
 			"the peer's library is wrong, or a host forges"}},
 	Entry{"rx_drop_rdma_pvo",
-	      {trouble, "a window was to touch memory it may not: the "
+	      {trouble, "packets name memory that a window may not touch: the "
 			"peer's PVO or key is wrong, or memory is gone"}},
 	Entry{"rx_drop_rdma_invalid",
-	      {trouble, "RDMA of windows with a flag or status that is "
-			"none: the peer's version differs, or it is wrong"}},
+	      {trouble, "RDMA of windows with an undefined flag or "
+			"status: the peer's version differs, or it is wrong"}},
 	Entry{"window_bad_commands",
-	      {trouble, "a process put into a window's command page what "
-			"is no command: its library is wrong"}},
+	      {trouble, "a process wrote an invalid command into a window's "
+			"command page: its library is wrong"}},
 	Entry{"rx_nak_sent_invalid_request",
-	      {trouble, "a peer sent what the queue pair does not allow "
-			"(access flags, message longer than the receive)"}},
+	      {trouble,
+	       "a peer sent a request that the queue pair does not allow "
+	       "(access flags, message longer than the receive)"}},
 	Entry{"rx_nak_sent_remote_access",
 	      {trouble, "a peer used a key, address or right it does not "
 			"have: its application is wrong"}},
@@ -205,11 +209,11 @@ constexpr std::array ENTRIES = {
 	      {trouble, "peers' requests failed for the receives posted "
 			"here: keys, addresses or lengths of those are wrong"}},
 	Entry{"db_ring_index",
-	      {trouble, "a doorbell page has an index that cannot be: its"
+	      {trouble, "a doorbell page has an impossible index: its"
 			" application wrote over it"}},
 	Entry{"db_bad_qpn",
-	      {trouble, "an application rings for a queue pair that is "
-			"not: it uses one that it destroyed"}},
+	      {trouble, "an application rings for a queue pair that does not "
+			"exist: it uses one that it destroyed"}},
 	Entry{"db_foreign_qp",
 	      {trouble, "an application rings for a queue pair of another"
 			" process: it wrote over its doorbell page"}},
@@ -223,8 +227,8 @@ constexpr std::array ENTRIES = {
 	      {trouble, "applications posted invalid send requests: the "
 			"status of each completion says what is wrong"}},
 	Entry{"rq_index_errors",
-	      {trouble, "a receive queue has an index or request that "
-			"cannot be: its application wrote over it"}},
+	      {trouble, "a receive queue has an impossible index or "
+			"request: its application wrote over it"}},
 	Entry{"cq_overruns",
 	      {trouble, "a completion queue is too small for its queue "
 			"pairs: make it larger, or poll more often"}},
@@ -232,7 +236,7 @@ constexpr std::array ENTRIES = {
 	      {trouble, "memory registered on demand is not there any "
 			"more: an application unmapped it too early"}},
 	Entry{"cq_index_errors",
-	      {trouble, "a completion queue has an index that cannot be: "
+	      {trouble, "a completion queue has an impossible index: "
 			"its application wrote over it"}},
 	Entry{"qp_errors",
 	      {note, "queue pairs moved to Error: their applications' "
@@ -250,7 +254,7 @@ constexpr bool all_advise()
 	return true;
 }
 
-static_assert(all_advise(), "an alarm says what to do");
+static_assert(all_advise(), "an alarm has advice");
 
 } // namespace
 
@@ -265,7 +269,7 @@ Meaning meaning_of(std::string_view counter)
 	if (std::find(std::begin(NORMAL), std::end(NORMAL), counter) !=
 	    std::end(NORMAL))
 		return {none, ""};
-	/* Of a module that is newer than this program. */
+	/* A counter of a module that is newer than this program. */
 	if (counter.find("_drop_") != counter.npos ||
 	    counter.starts_with("db_") || counter.ends_with("_errors"))
 		return {trouble, "not known here: docs/statistics.md of the "

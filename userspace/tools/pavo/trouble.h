@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * trouble.h - which counters tell of trouble, and what a person can do about
- * it. Used by status.cpp and top.cpp.
+ * trouble.h - the counters that tell of trouble, with advice for people. Used
+ * by status.cpp and top.cpp.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ enum class Severity {
 
 struct Meaning {
 	Severity severity;
-	std::string_view advice; /* what to do; empty only if none */
+	std::string_view advice; /* empty only if severity is none */
 };
 
 /** Of a counter of `rdma statistic`; trouble for drops that are unknown here. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pavo_dv.h - direct access to what the provider shares with the module.
+ * pavo_dv.h - direct access to the memory that the provider shares with the
+ * module.
  *
  * For applications: operations that verbs do not have, at the end of this file.
- * For tests and tools: where the doorbell page and the rings of a context, a
- * CQ or a QP are, and the calls into the module without anything around them. A
- * process that writes into these regions competes with the provider itself; nothing
- * is locked here.
+ * For tests and tools: where the doorbell page and the rings of a context, a CQ
+ * or a QP are, and the calls into the module without anything around them. A
+ * process that writes into these regions competes with the provider itself; no
+ * lock protects them.
  *
  * Exported by libpavo-rdmavNN.so, usable from C.
  */
@@ -24,7 +25,8 @@ extern "C" {
 #endif
 
 /**
- * enum pavodv_resource - what the functions of a parent domain allocate
+ * enum pavodv_resource - kinds of memory that the functions of a parent domain
+ * allocate
  *
  * The lower half of their resource_type; pavo has no number in the upper one.
  * @PAVODV_RES_WR_IDS: a wr_id for every slot of a queue
@@ -36,8 +38,9 @@ enum pavodv_resource {
 };
 
 /**
- * struct pavodv_context - what belongs to an open device
- * @doorbell, @doorbell_size: the mapped doorbell page
+ * struct pavodv_context - the mapped memory of an open device
+ * @doorbell: the mapped doorbell page
+ * @doorbell_size: its bytes
  * @abi_version: PAVO_ABI_VERSION of the provider
  */
 struct pavodv_context {
@@ -48,8 +51,10 @@ struct pavodv_context {
 
 /**
  * struct pavodv_cq - a completion queue
- * @header, @size: the mapped region, which the header begins
- * @entries, @count: the ring in it
+ * @header: the mapped region, which the header begins
+ * @size: its bytes
+ * @entries: the ring in it
+ * @count: its entries
  */
 struct pavodv_cq {
 	struct pavo_cq_header *header;
@@ -60,13 +65,19 @@ struct pavodv_cq {
 
 /**
  * struct pavodv_qp - a queue pair
- * @sq, @sq_size: the mapped send queue
- * @sq_wqe_size, @sq_wqe_cnt: its slots
+ * @sq: the mapped send queue
+ * @sq_size: its bytes
+ * @sq_wqe_size: bytes of a slot
+ * @sq_wqe_cnt: its slots
  * @sq_head: WQEs posted through the provider since RESET
- * @rq, @rq_size: the mapped receive queue with its header; null if none
- * @rq_slots, @rq_wqe_size, @rq_wqe_cnt: its slots
+ * @rq: the mapped receive queue with its header; null if none
+ * @rq_size: its bytes
+ * @rq_slots: its first slot
+ * @rq_wqe_size: bytes of a slot
+ * @rq_wqe_cnt: its slots
  * @rq_head: as sq_head
- * @qpn, @handle: as the wire and as uverbs know it
+ * @qpn: as the wire knows it
+ * @handle: as uverbs knows it
  */
 struct pavodv_qp {
 	void *sq;
@@ -86,8 +97,11 @@ struct pavodv_qp {
 
 /**
  * struct pavodv_srq - a shared receive queue
- * @rq, @size: the mapped ring with its header
- * @slots, @wqe_size, @wqe_cnt: its slots
+ * @rq: the mapped ring with its header
+ * @size: its bytes
+ * @slots: its first slot
+ * @wqe_size: bytes of a slot
+ * @wqe_cnt: its slots
  * @head: WQEs posted through the provider
  */
 struct pavodv_srq {
@@ -111,6 +125,8 @@ int pavodv_query_srq(struct ibv_srq *srq, struct pavodv_srq *out);
 
 /**
  * pavodv_ring - put 64 bits into the context's doorbell ring, as they are
+ * @context:  an open device
+ * @doorbell: the bits
  *
  * Returns 0, EAGAIN if the ring is full, EOPNOTSUPP. Does not kick.
  */
@@ -123,11 +139,13 @@ int pavodv_kick_send(struct ibv_qp *qp);
 int pavodv_kick_recv(struct ibv_qp *qp);
 
 /**
- * pavodv_skip_send - count WQEs as posted that the caller wrote by himself
+ * pavodv_skip_send - count WQEs as posted that the caller wrote itself
+ * @qp:    a queue pair
+ * @count: number of WQEs
+ * @wr_id: of the first of them
  *
- * Their completions are then believed by ibv_poll_cq(), with a wr_id of
- * @wr_id + n for the n-th. Returns 0, ENOMEM if the queue has fewer free
- * slots, EOPNOTSUPP.
+ * ibv_poll_cq() then believes their completions, with a wr_id of @wr_id + n for
+ * the n-th. Returns 0, ENOMEM if the queue has fewer free slots, EOPNOTSUPP.
  */
 int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
 
@@ -138,16 +156,19 @@ int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
  * queue pair made by ibv_create_qp_ex() with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS. On others
  * ibv_wr_complete() returns EINVAL.
  *
- * Behind an atomic, set where the eight bytes of before go: ibv_wr_set_sge().
- * On XRC, name the peer's shared receive queue behind each: ibv_wr_set_xrc_srqn().
- * IBV_SEND_SOLICITED of immediate data raises a solicited event at the peer.
+ * Behind an atomic, set the place for the eight bytes of before:
+ * ibv_wr_set_sge(). On XRC, name the peer's shared receive queue behind each:
+ * ibv_wr_set_xrc_srqn(). IBV_SEND_SOLICITED of immediate data raises a
+ * solicited event at the peer.
  */
 
 /**
  * pavodv_wr_ext_fetch_add - add to fields of a word.
- * @rkey, @remote: eight bytes of the peer's memory, aligned
- * @add:           added field by field
- * @tops:          a set bit is the highest of a field; 0: the word is one field
+ * @qp:     a queue pair, between ibv_wr_start() and ibv_wr_complete()
+ * @rkey:   the peer's key
+ * @remote: eight bytes of the peer's memory, aligned
+ * @add:    added field by field
+ * @tops:   a set bit is the highest of a field; 0: the word is one field
  */
 void pavodv_wr_ext_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey,
 			     uint64_t remote, uint64_t add, uint64_t tops);
@@ -158,8 +179,13 @@ void pavodv_wr_ext_swap(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote,
 
 /**
  * pavodv_wr_ext_cmp_swap - compare bits of a word, and replace bits of it.
- * @compare, @compare_mask: bits that have to be equal, and their value
- * @swap, @swap_mask:       bits that are replaced then, and their value
+ * @qp:           see pavodv_wr_ext_fetch_add()
+ * @rkey:         the peer's key
+ * @remote:       eight bytes of the peer's memory, aligned
+ * @compare:      value of the bits that have to be equal
+ * @compare_mask: these bits
+ * @swap:         value of the bits that are replaced then
+ * @swap_mask:    these bits
  */
 void pavodv_wr_ext_cmp_swap(struct ibv_qp_ex *qp, uint32_t rkey,
 			    uint64_t remote, uint64_t compare,
@@ -168,6 +194,8 @@ void pavodv_wr_ext_cmp_swap(struct ibv_qp_ex *qp, uint32_t rkey,
 
 /**
  * pavodv_wr_imm64 - send eight bytes that come with the peer's completion.
+ * @qp:  see pavodv_wr_ext_fetch_add()
+ * @imm: the eight bytes
  *
  * They take a receive request, whose memory stays as it is. The peer reads them by
  * pavodv_wc_read_imm64().
@@ -176,6 +204,8 @@ void pavodv_wr_imm64(struct ibv_qp_ex *qp, __be64 imm);
 
 /**
  * pavodv_wc_read_imm64 - the eight bytes of the completion that @cq is at.
+ * @cq:  an extended completion queue
+ * @imm: place for the eight bytes
  *
  * Between ibv_start_poll() and ibv_end_poll(). Other ways to poll show such a completion as
  * IBV_WC_RECV of eight bytes, without immediate data.
