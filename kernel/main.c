@@ -267,7 +267,7 @@ static int pavo_register(struct pavo_dev *dev, struct net_device *ndev,
 	if (err)
 		return err;
 
-	/* Did the interface leave when the notifier could not act on it yet? */
+	/* Did the interface leave when the adapter was not registered yet? */
 	rtnl_lock();
 	gone = dev->gone;
 	rtnl_unlock();

@@ -2,8 +2,8 @@
 /*
  * job.c - jobs: job slots, members, and the buffers that are mapped for them.
  *
- * Called by verbs/job_methods.c and window/ in process context. Owns the members of a job and
- * the uses of its buffers. tce.c decides where entries go, pin.c which pages are the same.
+ * Called by verbs/job_methods.c in process context, and by window/. Owns the members of a job
+ * and the uses of its buffers. tce.c decides where entries go, pin.c which pages are the same.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

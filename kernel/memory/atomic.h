@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * atomic.h - what an atomic operation makes of a word. The masked operations
- * (sources.md#ext-fetch-add, sources.md#ext-swap, sources.md#ext-cmp-swap) have those of IBA
- * 9.4.5 as special cases.
+ * (sources.md#ext-fetch-add, sources.md#ext-swap, sources.md#ext-cmp-swap) have those of
+ * IBA 9.4.5 as special cases.
  *
  * Pure: arithmetic, the same in the module and in the unit tests.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * side.h - what there is to do for a side of a QP, and its owner.
+ * side.h - a side of a QP: the work that waits for it, and its owner.
  *
  * The owner of a side is the CPU that holds its lock, and a CPU only ever tries the lock. A
  * CPU that does not get it leaves a packet on the backlog or a bit in pending, and goes on;

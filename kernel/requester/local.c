@@ -2,7 +2,7 @@
 /*
  * local.c - WQEs that send nothing: bind, register, invalidate.
  *
- * Called by transmit.c when the turn of such a WQE has come: all WQEs before it
+ * Called by transmit.c when the turn of a WQE has come: all WQEs before it
  * have been sent (with a fence: answered), and none behind it. A WQE is carried out once, and
  * completes when all WQEs before it have. Touches keys, through memory/.
  */

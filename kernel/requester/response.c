@@ -149,7 +149,7 @@ static void nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	pavo_complete_fatal(qp, req->upsn, status, PAVO_VE_REMOTE_NAK);
 }
 
-/* A NAK of PSN n acknowledges everything before n. */
+/* Act on a NAK of PSN n, which acknowledges all packets before n. */
 static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_requester *req = &qp->req;

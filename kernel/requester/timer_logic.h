@@ -101,7 +101,7 @@ static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
  * pavo_timer_wait - how long the loss timer waits at present, in ns.
  * @t: the timers
  *
- * The set value is the least; IBA allows four times as much (9.7.6.1.3). If two attempts
+ * The set value is the least; four times as much is allowed (IBA 9.7.6.1.3). If two attempts
  * failed, peer or path are busy, so later waits are longer. A peer that has never answered is
  * more likely not there: its waits stay short, so that the consumer is told soon.
  */

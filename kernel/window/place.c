@@ -392,8 +392,8 @@ static bool receive_done(struct pavo_fifo_window *window,
 		return false;
 	}
 	/*
-	 * The peer has refused the operation, or it has all data. In either case stop sending:
-	 * the process may reuse the memory.
+	 * The peer cannot take the data or has none to give, or it has all data. In each case
+	 * stop sending: the process may reuse the memory.
 	 */
 	pavo_rdma_end(window, rcxt,
 		      status ? PAVO_FRAME_CANCELLED : PAVO_FRAME_SENT);

@@ -17,7 +17,7 @@
 #define MOST_RETIRED 1024
 /* Ports where a process asks for 0 of them; uapi says so. */
 #define USUAL_PORTS 4
-/* Low bits of a flow label: a UDP source port has as many bits that differ. */
+/* Low bits of a flow label, which make UDP source ports differ. */
 #define PORT_BITS 14
 #define PORT_MASK (BIT(PORT_BITS) - 1)
 /* Step from port to port: odd, so that all ports differ; large, so that many bits differ. */

@@ -91,7 +91,7 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	struct pavo_flow *flow;
 
 	memcpy(&line, frame, sizeof(line));
-	/* Everything below looks at the copy, not at the frame. */
+	/* The checks below look at the copy, not at the frame. */
 	barrier();
 	if (READ_ONCE(window->dead) || READ_ONCE(window->closed))
 		return PAVO_FRAME_DEAD;
@@ -177,7 +177,7 @@ enum turn {
 	NOTHING_LEFT,
 	TURN_TAKEN,
 	NO_ROOM, /* at the interface */
-	NO_WORKER /* window_workers of them are at work */
+	NO_WORKER /* as many workers as allowed (window_workers) are busy */
 };
 
 /* RCU read side, BH disabled. */

@@ -63,7 +63,7 @@ enum pavo_window_op {
 	PAVO_OP_WINDOW_MESSAGE = 0xc0, /* a frame, from FIFO to FIFO */
 	PAVO_OP_WINDOW_DATA = 0xc1, /* data of a write or a read */
 	PAVO_OP_WINDOW_READ = 0xc2, /* asks for data */
-	PAVO_OP_WINDOW_DONE = 0xc3, /* to the source: all came, or an error */
+	PAVO_OP_WINDOW_DONE = 0xc3, /* the end: all data came, or an error */
 };
 
 /*
@@ -299,8 +299,8 @@ enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
  * @hdr: at least PAVO_MAX_HDR_LEN bytes
  * @pkt: with all fields of the headers that its opcode has
  *
- * MigReq is sent as 1 (migrated), which is right for a port without path migration (IBA
- * 17.2.8).
+ * MigReq is sent as 1 (migrated), which is right for a port without path migration
+ * (IBA 17.2.8).
  *
  * Return: length of the headers, 0 if the opcode is unknown.
  */
