@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * atomic.h - what an atomic operation makes of a word: the masked ones
- * (sources.md#ext-fetch-add, sources.md#ext-swap, sources.md#ext-cmp-swap), of which those of
- * IBA 9.4.5 are special cases.
+ * atomic.h - what an atomic operation makes of a word. The masked operations
+ * (sources.md#ext-fetch-add, sources.md#ext-swap, sources.md#ext-cmp-swap) have those of
+ * IBA 9.4.5 as special cases.
  *
  * Pure: arithmetic, the same in the module and in the unit tests.
  */
@@ -16,9 +16,10 @@
  * struct pavo_atomic - an atomic operation and its operands, host byte order.
  * @aop:      enum pavo_aop
  * @swap_add: value to swap in, or to add
- * @swap_add_mask: CMP_SWAP: bits to swap in; FETCH_ADD: a set bit is the highest of a
- *            field, beyond which nothing is carried
- * @compare, @compare_mask: CMP_SWAP: value and bits of it to compare with
+ * @swap_add_mask: CMP_SWAP: bits to swap in; FETCH_ADD: each set bit is the highest of a
+ *            field, and no carry leaves a field
+ * @compare:  CMP_SWAP: value to compare with
+ * @compare_mask: CMP_SWAP: bits to compare
  */
 struct pavo_atomic {
 	enum pavo_aop aop;
@@ -29,17 +30,20 @@ struct pavo_atomic {
 };
 
 /**
- * pavo_atomic_add - the sum of @a and @b in fields, the highest bits of which are @tops.
+ * pavo_atomic_add - the sum of two words, field by field.
+ * @a:    a word
+ * @b:    a word
+ * @tops: the highest bit of each field
  *
- * Without its highest bit a field has room for its own carry; the highest bits are added
- * without any.
+ * Without its highest bit a field has room for its own carry. The highest bits are then added
+ * without carry, by exclusive or.
  */
 static inline u64 pavo_atomic_add(u64 a, u64 b, u64 tops)
 {
 	return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
 }
 
-/** pavo_atomic_result - what is in the word afterwards, if @old was in it before. */
+/** pavo_atomic_result - the new value of a word that held @old. */
 static inline u64 pavo_atomic_result(const struct pavo_atomic *op, u64 old)
 {
 	switch (op->aop) {

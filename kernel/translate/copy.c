@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * copy.c - bytes into and out of pages, and of regions page by page, and pages that go
- * out as they are.
+ * copy.c - copies bytes into and out of pages and regions, and attaches pages of regions to
+ * packets.
  *
  * Called by both sides inside the RCU section in which they translated the
- * range; nothing here checks bounds again. Touches the memory of the region
+ * range; no function here checks bounds again. Touches the memory of the region
  * and nothing else.
  */
 #include <linux/atomic.h>
@@ -20,8 +20,8 @@
 #include "translate/atomic.h"
 
 /*
- * The page of a region that its byte @at, from the start of its first page, is in. Packets
- * bring it: it was compared with the bounds, but a CPU that guesses does not wait for that.
+ * The index of the page with byte @at, counted from the start of the region's first page. @at
+ * comes from packets: it was checked, but a CPU may speculate past that check.
  */
 static unsigned long page_of(const struct pavo_region *region, u64 at)
 {
@@ -43,7 +43,7 @@ struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 		return region->pages[page_of(region, at)];
 	}
 
-	/* All kernel memory: an address of this device is a kernel address. */
+	/* The region of all kernel memory: its addresses are kernel addresses. */
 	*offset = offset_in_page(va);
 	if (is_vmalloc_addr((void *)(uintptr_t)va))
 		return vmalloc_to_page((void *)(uintptr_t)va);
@@ -51,9 +51,9 @@ struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 }
 
 /*
- * The page that starts at @from in the fragments of @skb, if it is there as
- * one: with page-aligned buffers on both ends and a path MTU of a page, every
- * full packet on a wire that keeps fragments is such a case.
+ * The whole page that starts at @from in the fragments of @skb, or NULL if the bytes are not
+ * one page. Every full packet has one if the buffers of both ends are page-aligned, the path
+ * MTU is a page and the wire keeps fragments.
  */
 static struct page *whole_page(const struct sk_buff *skb, unsigned int from)
 {
@@ -165,8 +165,8 @@ bool pavo_region_attach(const struct pavo_region *region, u64 va,
 }
 
 /*
- * The 8 bytes at @va, mapped; what is aligned is within one page. NULL if the memory
- * behind @va is not aligned.
+ * Map the 8 bytes at @va; an aligned word is within one page. NULL if the memory behind @va
+ * is not aligned.
  */
 static atomic64_t *map_word(const struct pavo_region *region, u64 va,
 			    struct page **page)
@@ -197,10 +197,10 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
 	return 0;
 }
 
-/* Others may change the word between two looks at it, but hardly every time. */
+/* A bound only: other CPUs hardly change the word between all of so many looks at it. */
 #define ATTEMPTS 1024
 
-/* By compare and exchange. -EAGAIN: the word did not keep still. */
+/* Carry out @op by compare and exchange. -EAGAIN: the word changed at every attempt. */
 static int exchange(atomic64_t *word, const struct pavo_atomic *op, u64 *orig)
 {
 	s64 old = atomic64_read(word);

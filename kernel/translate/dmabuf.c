@@ -2,12 +2,11 @@
 /*
  * dmabuf.c - regions made of a dma-buf: memory that another driver exported.
  *
- * Called by verbs/ in process context. rdma core's own help for dma-bufs
- * (ib_umem_dmabuf) attaches a device that does DMA; this one has the CPU copy,
- * so it maps the buffer for the CPU as long as the region lives, which also
- * keeps the exporter from moving it. Buffers that are not memory (I/O) are
- * refused. Its pages belong to the exporter and are never given to the network
- * stack: payload is copied.
+ * Called by verbs/ in process context. rdma core's ib_umem_dmabuf attaches a device that
+ * does DMA, but the adapter copies with the CPU. So it maps the buffer for the CPU as long
+ * as the region lives, which also keeps the exporter from moving it. Buffers of I/O memory
+ * are refused. The pages belong to the exporter and are never given to the network stack:
+ * payload is copied.
  */
 #include <linux/dma-buf.h>
 #include <linux/module.h>
@@ -23,10 +22,10 @@ PAVO_IMPORT_DMA_BUF;
 
 /**
  * struct pavo_dmabuf - memory of another driver, mapped for the CPU.
- * @buf:    held
- * @map:    of all of it
- * @pages:  of the part that was asked for
- * @offset: where it begins in the first of them
+ * @buf:    the dma-buf, with a reference
+ * @map:    mapping of the whole buffer
+ * @pages:  pages of the part that was registered
+ * @offset: start of that part in the first page
  */
 struct pavo_dmabuf {
 	struct dma_buf *buf;
@@ -35,7 +34,7 @@ struct pavo_dmabuf {
 	unsigned int offset;
 };
 
-/* Take the buffer behind @fd, if the process may use it like that. */
+/* Take a reference to the buffer behind @fd, if the process may use that part so. */
 static struct dma_buf *get(int fd, u64 offset, u64 length, int access)
 {
 	struct dma_buf *buf = dma_buf_get(fd);
@@ -68,7 +67,7 @@ static struct pavo_dmabuf *map(struct dma_buf *buf)
 	dmabuf->buf = buf;
 	err = pavo_dma_buf_vmap(buf, &dmabuf->map);
 	if (err) {
-		/* That is how exporters without the operation answer. */
+		/* Exporters without the operation answer -EINVAL. */
 		err = err == -EINVAL ? -EOPNOTSUPP : err;
 		goto err_free;
 	}
@@ -119,7 +118,7 @@ static int list_pages(struct pavo_dmabuf *dmabuf, u64 offset, u64 length)
 	return 0;
 }
 
-/* Give @mr the memory of a dma-buf. What is there is freed with @mr. */
+/* Give @mr the memory of a dma-buf. On error the caller frees @mr, with the rest. */
 static int set_dmabuf(struct pavo_mr *mr, u64 offset, int fd)
 {
 	struct pavo_region *region = mr->region;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * dump.c - the translation and protection table, for people: what each key of an adapter
- * means at this moment. Called by debugfs.c for root, which may see keys.
+ * means at this moment. Called by debugfs.c; only root can read the file, since it shows keys.
  */
 #include <linux/seq_file.h>
 #include "device.h"
 #include "translate.h"
 #include "translate/translate_private.h"
 
-/* Lines of an adapter at most: seq_file keeps all of them in memory. */
+/* Lines of an adapter at most: seq_file keeps all of its output in memory. */
 #define LINES 65536
 
 static const char *kind_of(const struct pavo_region *region)
@@ -44,7 +44,7 @@ static void show_rights(struct seq_file *file, int access)
 		seq_putc(file, access & rights[i].bit ? rights[i].name : '-');
 }
 
-/* The keys are locked, so that what a region points to stays. */
+/* The keys are locked, so the objects that a region points to stay. */
 static void show_region(struct seq_file *file, const struct pavo_dev *dev,
 			const struct pavo_region *region)
 {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * fast.c - fast registration: regions of kernel consumers whose pages are
- * listed by ib_map_mr_sg() and whose key gets and loses its meaning by work
- * requests, without sleeping.
+ * fast.c - fast registration: regions of kernel consumers. ib_map_mr_sg() lists their pages;
+ * work requests give and take the meaning of their keys, without sleeping.
  *
- * Objects are made by verbs/ in process context; listing and registration
- * happen in any. Addresses are kernel addresses, as everywhere on a device
- * without DMA.
+ * verbs/ makes the objects in process context; pages are listed and registered in any
+ * context. Addresses are kernel addresses, as everywhere on a device without DMA.
  */
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
@@ -15,7 +13,7 @@
 #include "translate.h"
 #include "translate/translate_private.h"
 
-/* The key is there, but there is nothing behind it yet. */
+/* Room for the list of pages; the key of @mr means nothing until a REG_MR. */
 static int fast_alloc(struct pavo_mr *mr, struct ib_pd *ibpd, u32 max_num_sg)
 {
 	struct pavo_fast *fast;
@@ -74,7 +72,7 @@ int pavo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
 }
 
-/* May @qp give this key of its own region that meaning? Keys are locked. */
+/* May @qp give the key of @now the meaning of @seg? Keys are locked. */
 static enum pavo_vendor_err fast_fits(const struct pavo_qp *qp,
 				      const struct pavo_region *now,
 				      const struct pavo_bind_seg *seg)
@@ -98,7 +96,7 @@ static void set_fast(struct pavo_region *region, struct pavo_mr *mr,
 		.key = seg->new_rkey,
 		.access = seg->access,
 		.valid = true,
-		/* As those of windows. */
+		/* As for memory windows: attached pages could leave after the invalidation. */
 		.copied = true,
 		.pd = pd,
 		.iova = seg->access & IB_ZERO_BASED ? 0 : seg->va,

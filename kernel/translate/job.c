@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * job.c - jobs: slots, members, and the buffers that are mapped for them.
+ * job.c - jobs: job slots, members, and the buffers that are mapped for them.
  *
- * Called by verbs/job_methods.c in process context. Owns the members of a job and which of its
- * members use a buffer; where entries go is tce.c's, which pages are the same is
- * pin.c's.
+ * Called by verbs/job_methods.c in process context, and by window/. Owns the members of a job
+ * and the uses of its buffers. tce.c decides where entries go, pin.c which pages are the same.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -32,17 +31,18 @@ MODULE_PARM_DESC(jobs_per_user,
 /**
  * struct pavo_job - a job on this machine.
  * @id:       JOBID
- * @slot:     its tables
- * @uid:      whose it is
+ * @slot:     its job slot
+ * @uid:      user whose processes may join
  * @payer:    the user that it counts for
  * @key:      secret of its members
  * @limit:    bytes that may be mapped at a time; 0: any number
- * @members:  who reserved it or joined; under jobs_mutex
- * @users:    those and uses of buffers: the job ends with the last; likewise
+ * @members:  processes that reserved it or joined; under jobs_mutex
+ * @users:    references: members, uses of buffers, windows. The job ends with the last; under
+ *            jobs_mutex
  * @mutex:    all below, and the tables of the slot
- * @buffers:  mapped ones
- * @pages:    of all of them
- * @mappings: uses of them
+ * @buffers:  the mapped buffers
+ * @pages:    pages of all of them
+ * @mappings: uses of all of them
  * @shared:   how often a buffer was found mapped already
  */
 struct pavo_job {
@@ -63,10 +63,10 @@ struct pavo_job {
 
 /**
  * struct buffer - pages that are mapped for a job.
- * @list:  in its job's
- * @pin:   keeps them; its tag is this
- * @run:   their entries
- * @users: struct use, at least one
+ * @list:  in its job's list
+ * @pin:   keeps the pages; its tag points back here
+ * @run:   their TCEs
+ * @users: list of struct use, at least one
  */
 struct buffer {
 	struct list_head list;
@@ -76,12 +76,12 @@ struct buffer {
 };
 
 /**
- * struct use - what pavo_job_map() gives.
- * @mapping: what others see of it
- * @list:    in its buffer's
- * @job:     keeps it from ending
- * @buffer:  what is used
- * @mm:      of the process that asked; held by mmgrab()
+ * struct use - one use of a buffer; pavo_job_map() makes it.
+ * @mapping: the part that callers see
+ * @list:    in its buffer's list
+ * @job:     with a reference
+ * @buffer:  the buffer
+ * @mm:      of the process that mapped it; held by mmgrab()
  */
 struct use {
 	struct pavo_mapping mapping;
@@ -141,7 +141,7 @@ static bool has_too_many(kuid_t payer)
 	return n >= READ_ONCE(jobs_per_user);
 }
 
-/* A slot for that job, or why it gets none. Mutex held. */
+/* A free slot for job @id, or a negative errno. Mutex held. */
 static int slot_for(u32 id)
 {
 	if (find_job(id))
@@ -151,7 +151,7 @@ static int slot_for(u32 id)
 	return free_slot();
 }
 
-/* Return: its slot, or why it has none. */
+/* Give @job a slot. Return: the slot, or a negative errno. */
 static int take_slot(struct pavo_job *job)
 {
 	int slot;
@@ -188,7 +188,7 @@ struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit)
 	INIT_LIST_HEAD(&job->buffers);
 
 	slot = take_slot(job);
-	/* One may be kept by windows that are closed and not quite gone. */
+	/* A job may be kept by closed windows that are not freed yet: wait for them. */
 	if (slot < 0 && pavo_later_pending()) {
 		pavo_later_settle();
 		slot = take_slot(job);
@@ -218,7 +218,7 @@ struct pavo_job *pavo_job_join(u32 id, u64 key)
 	return job;
 }
 
-/* One user less, and perhaps one member. The last ends the job. */
+/* Drop a reference, and @members members. The last reference ends the job. */
 static void leave(struct pavo_job *job, unsigned int members)
 {
 	bool last;
@@ -267,7 +267,7 @@ kuid_t pavo_job_user(const struct pavo_job *job)
 
 u64 pavo_job_window_key(const struct pavo_job *job)
 {
-	/* The same on all machines; it does not tell the key of the job. */
+	/* The same on all machines; the job's key does not follow from it. */
 	const siphash_key_t secret = { { job->key, ~job->key } };
 
 	return siphash_1u32(job->id, &secret);
@@ -280,7 +280,7 @@ static bool within_limit(const struct pavo_job *job, unsigned long npages)
 	return !job->limit || job->pages + npages <= job->limit >> PAGE_SHIFT;
 }
 
-/* Map the pages of @pin. Job locked. */
+/* Make a buffer of the pages of @pin, with TCEs. Job locked. */
 static struct buffer *new_buffer(struct pavo_job *job, struct pavo_pin *pin)
 {
 	struct buffer *buffer;
@@ -305,7 +305,7 @@ static struct buffer *new_buffer(struct pavo_job *job, struct pavo_pin *pin)
 	return buffer;
 }
 
-/* It has no user any more. Job locked. */
+/* Unmap and free a buffer without users. Job locked. */
 static void end_buffer(struct pavo_job *job, struct buffer *buffer)
 {
 	pavo_tce_unmap(&buffer->run);
@@ -315,7 +315,7 @@ static void end_buffer(struct pavo_job *job, struct buffer *buffer)
 	kfree(buffer);
 }
 
-/* One more user of the pages of @pin. Job locked. */
+/* Add @use to the buffer of @pin; make the buffer if there is none. Job locked. */
 static int begin_use(struct pavo_job *job, struct use *use,
 		     struct pavo_pin *pin, u64 start)
 {
@@ -337,7 +337,7 @@ static int begin_use(struct pavo_job *job, struct use *use,
 	return 0;
 }
 
-/* By the calling process. */
+/* A use by the calling process, without a buffer yet. NULL: no memory. */
 static struct use *new_use(struct pavo_job *job)
 {
 	struct use *use = kzalloc(sizeof(*use), GFP_KERNEL_ACCOUNT);

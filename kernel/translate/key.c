@@ -3,11 +3,11 @@
  * key.c - keys: giving them out, taking them back, and the one decision
  * whether the holder of a key may touch a range of memory.
  *
- * Called by region.c and mw.c (insert, replace, remove) and by both sides
+ * Called by region.c, mw.c and fast.c (insert, replace, remove) and by both sides
  * of the QPs for every piece of memory that a packet or WQE names.
  *
- * A key is (index << 8 | tag). Both are drawn at random: all 32 bits are to be guessed by
- * a sender that was not told the key, and a stale one is refused as any other guess is.
+ * A key is (index << 8 | tag). Both are drawn at random, so a sender that was not told the key
+ * has to guess all 32 bits. A stale key is refused like a wrong guess.
  */
 #include <linux/limits.h>
 #include <linux/random.h>
@@ -21,8 +21,8 @@
 	 IB_ACCESS_REMOTE_ATOMIC)
 
 /*
- * What the local DMA key of kernel consumers stands for: all memory, by
- * kernel address. It is in no table and belongs to every PD of the kernel.
+ * The meaning of the kernel consumers' local DMA key: all memory, by kernel address. It is
+ * in no table and belongs to every PD of the kernel.
  */
 static struct pavo_region kernel_memory = {
 	.access = IB_ACCESS_LOCAL_WRITE,
@@ -31,8 +31,8 @@ static struct pavo_region kernel_memory = {
 };
 
 /*
- * All but OK are errors of protection to whoever asked for memory of his own. Versions of
- * clang-format lay it out differently.
+ * Codes of a refusal: a protection error for a work request's own memory. Versions of
+ * clang-format lay the macro out differently.
  */
 /* clang-format off */
 #define REFUSED(vendor)                                         \
@@ -49,7 +49,7 @@ static const struct pavo_xlate_codes codes[] = {
 	[PAVO_XLATE_PD] = REFUSED(PAVO_VE_LKEY_PD),
 	[PAVO_XLATE_STATE] = REFUSED(PAVO_VE_KEY_STATE),
 	[PAVO_XLATE_QP] = REFUSED(PAVO_VE_LKEY),
-	/* Tried in vain to bring it in: it is not there. */
+	/* Reported only after the pager failed to bring the pages in. */
 	[PAVO_XLATE_FAULT] = REFUSED(PAVO_VE_LKEY_RANGE),
 };
 
@@ -84,7 +84,7 @@ void pavo_key_table_destroy(struct pavo_key_table *table)
 	pavo_numbers_end(&table->xa);
 }
 
-/* Packets are going to look at @region, and no further for what is seldom there. */
+/* Copy the rare pointers to flags in the cache line that packets look at. */
 static void complete_region(struct pavo_region *region)
 {
 	region->paged = region->odp;
@@ -97,8 +97,8 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 	int err;
 
 	/*
-	 * Reserved first: the region may be found when it knows its key. Index 0 is left
-	 * out, since key 0 is the local DMA key.
+	 * Reserve the index first: a region must know its key before packets can find it.
+	 * Index 0 is left out, since key 0 is the local DMA key.
 	 */
 	err = pavo_number_reserve(&table->xa, 1, PAVO_MAX_MR + PAVO_MAX_MW,
 				  &index);
@@ -118,7 +118,7 @@ struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 				     struct pavo_region *region)
 {
 	complete_region(region);
-	/* The place is there, so nothing is allocated. */
+	/* The index has an entry, so the xarray allocates nothing. */
 	return __xa_store(&table->xa, region->key >> 8, region, GFP_ATOMIC);
 }
 
@@ -131,11 +131,11 @@ static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
 		return pd->ib.uobject ? NULL : &kernel_memory;
 
 	region = xa_load(&dev->keys.xa, key >> 8);
-	/* Of a window that shows nothing, another bind may change it meanwhile. */
+	/* READ_ONCE(): a bind or unbind may change the key of an unbound memory window. */
 	return region && READ_ONCE(region->key) == key ? region : NULL;
 }
 
-/* The decision, but for what only one kind of key asks. */
+/* The checks that local and remote keys have in common. */
 static enum pavo_xlate judge(const struct pavo_region *region,
 			     const struct pavo_pd *pd, u64 va, u64 len,
 			     int access)
@@ -176,7 +176,7 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 	return status;
 }
 
-/* Are the pages there, where they may be missing? */
+/* Are the pages there? Only those of on-demand regions can be missing. */
 static bool present(const struct pavo_region *region, u64 va, u64 len,
 		    int access)
 {
@@ -234,7 +234,7 @@ enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 	return judge_remote(qp, key, va, len, access, &found);
 }
 
-/* Those that pavo_rkm_slots() made before the QP could receive. */
+/* The slots exist: pavo_rkm_slots_replace() set them before the QP could receive. */
 static atomic64_t *slot_of(const struct pavo_qp *qp, unsigned int slot)
 {
 	return &rcu_dereference(qp->rkm.slots)->slot[slot];

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * key_slot.h - one word of the remote key memory: the key that an inbound operation
- * uses, and whether it still may (sources.md#keys-memory).
+ * key_slot.h - a remote-key slot: the key that an operation of a peer uses, and whether it
+ * still may (sources.md#keys-memory).
  *
  *     63      62     61                32 31                        0
  *     | valid | busy |   generation 30   |         R_Key 32          |
  *
- * Its responder writes the word when the operation begins and when it ends, and
- * sets busy around every copy. A walker only ever takes "valid" away,
- * from the very word it saw: an operation that began meanwhile, with the same key
- * even, is another generation. The word is all that the two share; none waits for a
- * lock of the other. Pure.
+ * The responder writes the word when the operation begins and when it ends, and sets
+ * "busy" around every copy. A walker only ever clears "valid", and only in the very word
+ * that it saw: an operation that began meanwhile has another generation, even with the same
+ * key. Responder and walker share the word and no lock. Pure.
  *
- * Why nothing slips through: the responder writes the word, then looks the key up;
- * the walker looks at the words after the key table was changed, with a full
- * barrier in between on both sides. One of them sees the other.
+ * Why no operation slips through: the responder writes the word, then looks the key up.
+ * The walker looks at the words after the key table was changed. Both have a full barrier
+ * in between, so one of them sees the other.
  */
 #ifndef PAVO_KEY_SLOT_H
 #define PAVO_KEY_SLOT_H
@@ -27,18 +26,18 @@
 #define PAVO_KEY_SLOT_GEN_SHIFT 32
 #define PAVO_KEY_SLOT_GEN_MASK 0x3fffffffu
 
-/** pavo_key_slot_begin - an operation with @key begins, and its first copy, too. */
+/** pavo_key_slot_begin - begin an operation with @key, and its first copy. */
 static inline void pavo_key_slot_begin(atomic64_t *slot, u32 gen, u32 key)
 {
 	u64 word = PAVO_KEY_SLOT_VALID | PAVO_KEY_SLOT_BUSY | key |
 		   (u64)(gen & PAVO_KEY_SLOT_GEN_MASK)
 			   << PAVO_KEY_SLOT_GEN_SHIFT;
 
-	/* A full barrier; the key is looked up behind it. */
+	/* A full barrier; the responder looks the key up behind it. */
 	atomic64_xchg(slot, word);
 }
 
-/** pavo_key_slot_enter - another copy. False: the key was invalidated. */
+/** pavo_key_slot_enter - begin another copy. False: the key was invalidated. */
 static inline bool pavo_key_slot_enter(atomic64_t *slot)
 {
 	s64 word = atomic64_read(slot);
@@ -50,13 +49,13 @@ static inline bool pavo_key_slot_enter(atomic64_t *slot)
 	return true;
 }
 
-/** pavo_key_slot_leave - the copy is over, the operation is not. */
+/** pavo_key_slot_leave - end a copy; the operation goes on. */
 static inline void pavo_key_slot_leave(atomic64_t *slot)
 {
 	atomic64_fetch_andnot_release(PAVO_KEY_SLOT_BUSY, slot);
 }
 
-/** pavo_key_slot_end - the operation is over, or there is none. */
+/** pavo_key_slot_end - end the operation, if there is one. */
 static inline void pavo_key_slot_end(atomic64_t *slot)
 {
 	atomic64_set_release(slot, 0);
@@ -68,10 +67,13 @@ static inline bool pavo_key_slot_matches(u64 word, u32 key)
 }
 
 /**
- * pavo_key_slot_revoke - take validity away if the operation uses @key.
- * @left: what the word was left as; for pavo_key_slot_quiet(), if it is of @key
+ * pavo_key_slot_revoke - clear "valid" if the operation uses @key.
+ * @slot: the slot
+ * @key:  the key that was invalidated
+ * @left: the word without "valid"; for pavo_key_slot_quiet(), if it is of @key
  *
- * Return: it did use it, and no walk had taken its validity away before.
+ * Return: true if this call cleared it; false if the operation uses another key, or another
+ * walk had cleared it before.
  */
 static inline bool pavo_key_slot_revoke(atomic64_t *slot, u32 key, u64 *left)
 {
@@ -85,7 +87,7 @@ static inline bool pavo_key_slot_revoke(atomic64_t *slot, u32 key, u64 *left)
 	return true;
 }
 
-/** pavo_key_slot_quiet - the copy that ran when the slot was revoked is over. */
+/** pavo_key_slot_quiet - is the copy over that ran when the slot was revoked? */
 static inline bool pavo_key_slot_quiet(const atomic64_t *slot, u64 left)
 {
 	return !(left & PAVO_KEY_SLOT_BUSY) ||

@@ -3,11 +3,10 @@
  * mw.c - memory windows (IBA 10.6.7): keys of their own for a part of a
  * region, given and taken by work requests; and invalidation of keys.
  *
- * Objects are made and destroyed by verbs/ in process context; bound and
- * invalidated by both sides of the QPs, which may not sleep. What a bound
- * window means is a region of its own over the pages of the MR; it is
- * published in the place of what the key meant before, so that packets look
- * up a window as they look up anything.
+ * verbs/ makes and destroys the objects in process context. Both sides of the QPs bind and
+ * invalidate, and may not sleep. A bound memory window has a struct pavo_region of its own
+ * over the pages of the MR. It replaces the key's old meaning in the table, so packets look a
+ * memory window up as they look up any key.
  */
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -19,7 +18,7 @@
 #define PAVO_MW_ACCESS                                    \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 	 IB_ACCESS_REMOTE_ATOMIC)
-/* What a bind may name. Local rights mean nothing: windows have no L_Key. */
+/* Flags that a bind may name. Local rights have no effect: memory windows have no L_Key. */
 #define PAVO_MW_FLAGS (PAVO_MW_ACCESS | IB_ACCESS_LOCAL_WRITE | IB_ZERO_BASED)
 
 int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
@@ -51,7 +50,7 @@ err_charge:
 	return err;
 }
 
-/* The window shows nothing from now on. Return: what it showed, or NULL. */
+/* Unbind @mw; @key is its key from now on. Return: the old meaning, or NULL. Keys are locked. */
 static struct pavo_region *unbind(struct pavo_mw *mw, u32 key)
 {
 	struct pavo_region *old = mw->bound;
@@ -66,7 +65,7 @@ static struct pavo_region *unbind(struct pavo_mw *mw, u32 key)
 	return old;
 }
 
-/* @old has no user after this, which sleeps. */
+/* End all use of @old, then free it. Sleeps. */
 static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
 {
 	if (!old)
@@ -76,8 +75,8 @@ static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
 }
 
 /*
- * The same for a side of @qp. Return: 0: it has no user any more; PAVO_VE_WAIT:
- * it has none when @request is done.
+ * The same for a side of @qp, without sleeping. Return: 0: @old has no user any more;
+ * PAVO_VE_WAIT: it has none when @request is done.
  */
 static int dismiss_for(struct pavo_qp *qp, struct pavo_region *old,
 		       struct pavo_rkm_request *request)
@@ -97,13 +96,13 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 	struct pavo_key_table *keys = &mw->dev->keys;
 	struct pavo_region *old;
 
-	/* At once, or it could be bound again while its use ends. */
+	/* Remove the key at once, or it could be bound again while its use ends. */
 	xa_lock_bh(&keys->xa);
 	old = unbind(mw, mw->bound ? mw->bound->key : mw->none.key);
 	pavo_key_remove(keys, &mw->none);
 	xa_unlock_bh(&keys->xa);
 	dismiss(mw->dev, old);
-	/* For those who looked at the window itself. */
+	/* For packets that found mw->none. */
 	synchronize_rcu_expedited();
 	pavo_object_give(mw->dev, PAVO_OBJ_MW);
 	pavo_charge_end(mw->charge);
@@ -130,7 +129,7 @@ void pavo_mw_forget_qp(struct pavo_qp *qp)
 	}
 }
 
-/* May @qp bind this window to that key now? */
+/* May @qp bind the memory window of @now as @seg says? */
 static bool window_fits(const struct pavo_qp *qp, const struct pavo_region *now,
 			const struct pavo_bind_seg *seg)
 {
@@ -141,11 +140,11 @@ static bool window_fits(const struct pavo_qp *qp, const struct pavo_region *now,
 	if (mw->ib.type == IB_MW_TYPE_1)
 		return now->key == seg->mw_rkey &&
 		       !(seg->access & IB_ZERO_BASED);
-	/* Type 2 goes from free to bound; its old tag says nothing. */
+	/* Type 2 goes from free to bound; the tag of its old key does not matter. */
 	return !mw->bound && seg->length;
 }
 
-/* May a window show this part of @mr with these rights? */
+/* May a memory window show that part of @mr with those rights? */
 static enum pavo_vendor_err range_fits(const struct pavo_qp *qp,
 				       const struct pavo_region *mr,
 				       const struct pavo_bind_seg *seg)
@@ -168,8 +167,8 @@ static enum pavo_vendor_err range_fits(const struct pavo_qp *qp,
 }
 
 /*
- * The index is the window's for life; the bind chooses the tag, whatever index it names
- * beside it (IBA 10.6.7.2.1).
+ * The key after the bind: a memory window keeps its index, and the bind chooses the tag. The
+ * index bits of the bind are ignored (IBA 10.6.7.2.1).
  */
 static u32 key_of_bind(const struct pavo_region *now,
 		       const struct pavo_bind_seg *seg)
@@ -177,7 +176,7 @@ static u32 key_of_bind(const struct pavo_region *now,
 	return (now->key & ~PAVO_KEY_TAG) | (seg->new_rkey & PAVO_KEY_TAG);
 }
 
-/* What the window shall mean, all checks passed. */
+/* Fill @view with the meaning after the bind; all checks have passed. */
 static void set_view(struct pavo_region *view, struct pavo_qp *qp,
 		     struct pavo_mw *mw, const struct pavo_region *mr,
 		     const struct pavo_bind_seg *seg, u32 key)
@@ -186,7 +185,7 @@ static void set_view(struct pavo_region *view, struct pavo_qp *qp,
 		.key = key,
 		.access = seg->access & PAVO_MW_ACCESS,
 		.valid = true,
-		/* Attached to packets, they could leave after its end. */
+		/* Attached pages could leave after the key was invalidated. */
 		.copied = true,
 		.pd = qp->pd,
 		.qp = mw->ib.type == IB_MW_TYPE_2 ? qp : NULL,
@@ -201,8 +200,8 @@ static void set_view(struct pavo_region *view, struct pavo_qp *qp,
 }
 
 /*
- * Check and switch, keys locked. @view: room for the new meaning, taken over
- * if there is to be one; @old: what no packet may find any more.
+ * Check, and switch the meaning of the key. @view: room for the new meaning, set to NULL if
+ * used; @old: the old meaning, whose use the caller ends. Keys are locked.
  */
 static enum pavo_vendor_err bind(struct pavo_qp *qp,
 				 const struct pavo_bind_seg *seg,
@@ -260,7 +259,7 @@ int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg,
 	return err ?: dismiss_for(qp, old, request);
 }
 
-/* May @qp, or its peer, invalidate what @key means now? */
+/* May @qp or its peer invalidate @key, which means @now? */
 static enum pavo_vendor_err may_invalidate(const struct pavo_qp *qp, u32 key,
 					   const struct pavo_region *now)
 {
@@ -281,8 +280,8 @@ int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key)
 }
 
 /*
- * A region of fast registration that is not registered has nothing to lose: its consumer
- * may say so again. Kernel consumers begin a chain with that.
+ * Is the key that of an unregistered region of fast registration? LOCAL_INV of it is allowed:
+ * kernel consumers begin a chain with one.
  */
 static bool is_free_already(const struct pavo_qp *qp, u32 key,
 			    const struct pavo_region *now)

@@ -2,13 +2,12 @@
 /*
  * odp.c - on-demand paging: regions whose memory is not pinned.
  *
- * A page is known from the time that a packet touched it through the region
- * until the kernel takes it back. Packets are dealt with where no code may
- * sleep, so they only look: a page is there, under RCU, or it is not, and then
- * the side of the QP waits (pavo_fault_ask()) until a thread of pager.c has had it
- * brought in. Who takes pages back (mmu notifier) hides them and waits for a
- * grace period; nothing keeps a page beyond its RCU section, and none is
- * attached to a packet.
+ * A region knows a page from the time that a packet touched it or a process prefetched it,
+ * until the kernel takes it back. Packet processing cannot sleep, so it only looks under RCU
+ * whether a page is there. If not, the side of the QP waits (pavo_fault_ask()) until a pager
+ * has brought the page in. When the kernel takes pages back, the MMU notifier hides them and
+ * waits for a grace period. No side keeps a page beyond its RCU section, and none is attached
+ * to a packet.
  *
  * HMM is used directly and not through rdma core's ib_umem_odp, whose map of
  * DMA addresses is of no use here and cannot be read without its mutex.
@@ -27,35 +26,35 @@
 #include "translate/translate_private.h"
 #include "translate/pager.h"
 
-/* Low bits of an entry of pages[], above them is the struct page. */
+/* Low bits of an entry of pages[]; the other bits are the struct page pointer. */
 #define PRESENT 1ul
 #define WRITABLE 2ul
 #define FLAGS (PRESENT | WRITABLE)
 /* Pages brought in at a time. */
 #define BATCH 64
-/* Who asks for one gets those behind it, too, as with faults of processes. */
+/* Pages brought in for a fault of fewer, as the kernel's fault-around does. */
 #define AHEAD 16
-/* The kernel may take pages back faster than they come: try that long, */
+/* Give up after so long: the kernel may take pages back faster than they come. */
 #define FAULT_TIMEOUT HZ
-/* and again so often when pages came that had to be waited for. */
+/* Begin that time anew so often, when a page came that had to be waited for. */
 #define FAULT_WAITS 16
 
 static atomic64_t last_id;
 
 /**
- * struct pavo_odp - memory that comes and goes.
- * @id:       no other has or had it; not 0
- * @notifier: tells of what is taken back
- * @dev:      for its counters, while there is the region
- * @mm:       whose memory it is; @pager has hold of it
- * @pager:    whose threads bring pages in
- * @mutex:    writers of @pages
- * @ended:    there is no region any more, and there shall be no pages
- * @users:    the region, and faults under way
+ * struct pavo_odp - memory of an on-demand region.
+ * @id:       unique for ever; not 0
+ * @notifier: tells when the kernel takes pages back
+ * @dev:      for its counters; valid as long as the region lives
+ * @mm:       the process's memory; @pager holds a reference
+ * @pager:    brings pages in
+ * @mutex:    protects writes to @pages, and @ended
+ * @ended:    the region is gone; store no pages any more
+ * @users:    references: one of the region, one for each fault or prefetch under way
  * @start:    address of the first page
- * @npages:   how many there are
- * @pages:    one entry each, read under RCU. One that loses PRESENT keeps its
- *            page until a grace period is over: who saw the bit may go on.
+ * @npages:   number of pages
+ * @pages:    an entry for each, read under RCU. An entry that loses PRESENT keeps its
+ *            page for a grace period, for packets that saw the bit.
  */
 struct pavo_odp {
 	u64 id;
@@ -94,7 +93,7 @@ bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
 	return true;
 }
 
-/* The pages from @first to @last are not there any more. Mutex held; sleeps. */
+/* Hide the pages from @first to @last, and wait until no packet uses them. Mutex held; sleeps. */
 static void hide(struct pavo_odp *odp, unsigned long first, unsigned long last)
 {
 	unsigned long i, entry;
@@ -144,7 +143,7 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
 	.invalidate = invalidate,
 };
 
-/* What HMM found, unless it was taken back meanwhile. False: try again. */
+/* Enter the pages that HMM found. False: the kernel took some back meanwhile; try again. */
 static bool store(struct pavo_odp *odp, const struct hmm_range *range,
 		  unsigned long first, unsigned long count)
 {
@@ -168,9 +167,10 @@ static bool store(struct pavo_odp *odp, const struct hmm_range *range,
 }
 
 /*
- * Have those pages of @range faulted in that are not there as they shall be: 0: all were.
- * Under the lock of the memory, which is let go of while a page is waited for; a signal
- * ends that.
+ * Fault in the pages of @range that lack bits of @need. Called with mmap_lock, which is
+ * released while a page is waited for; a signal ends the wait.
+ *
+ * Return: the number of such pages, or a negative errno.
  */
 static int fault_in(struct pavo_odp *odp, const struct hmm_range *range,
 		    unsigned long count, unsigned long need)
@@ -196,7 +196,7 @@ static int fault_in(struct pavo_odp *odp, const struct hmm_range *range,
 	return n;
 }
 
-/* One attempt. Return: 0; 1 or -EBUSY: try again; another negative errno. */
+/* Make one attempt. Return: 0; 1 or -EBUSY: try again; another negative errno. */
 static int look_and_fault(struct pavo_odp *odp, struct hmm_range *range,
 			  unsigned long count, unsigned long need)
 {
@@ -213,7 +213,7 @@ static int look_and_fault(struct pavo_odp *odp, struct hmm_range *range,
 	return min(err, 1);
 }
 
-/* Bring in at most BATCH pages; @need: HMM_PFN_*, 0: those that are there. */
+/* Bring in at most BATCH pages. @need: HMM_PFN_*; 0: only pages that the process has now. */
 static int bring_in_some(struct pavo_odp *odp, unsigned long first,
 			 unsigned long count, unsigned long need)
 {
@@ -236,7 +236,7 @@ static int bring_in_some(struct pavo_odp *odp, unsigned long first,
 		if (time_after(jiffies, until))
 			return -EBUSY;
 		err = look_and_fault(odp, &range, count, need);
-		/* To have waited for a page is no lack of progress. */
+		/* A page that was waited for is progress. */
 		if (err == 1 && waits && waits--)
 			until = jiffies + FAULT_TIMEOUT;
 		if (err < 0 && err != -EBUSY)
@@ -286,7 +286,7 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
 	unsigned long first = at >> PAGE_SHIFT;
 	struct pavo_fault *fault;
 
-	/* One at a time; behind it, it will be asked for again. */
+	/* A side has one fault at a time; it asks again when that is over. */
 	if (missing->state == PAVO_MISSING_WAITING)
 		return true;
 	if (missing->state == PAVO_MISSING_FAILED) {
@@ -320,7 +320,7 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
 	return true;
 }
 
-/* With what is behind them, if that can be had, too. */
+/* Bring in the pages of @fault, and up to AHEAD in all if those can be had, too. */
 int pavo_odp_fault(const struct pavo_fault *fault)
 {
 	struct pavo_odp *odp = fault->odp;
@@ -384,7 +384,7 @@ int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 	return 0;
 }
 
-/* Waits for no page: threads that do find the memory ended. */
+/* Does not wait for pagers: they see @ended, and are killed if they wait for a page. */
 void pavo_odp_release(struct pavo_odp *odp)
 {
 	if (!odp)
@@ -406,7 +406,7 @@ void pavo_odp_set(struct pavo_region *region, const struct pavo_memory *memory)
 	region->copied = true;
 }
 
-/* The memory of an entry, held; an error if it may not be prefetched so. */
+/* The memory of @sge, with a reference; an error if the process may not prefetch it so. */
 static struct pavo_odp *prefetch_get(struct pavo_dev *dev, struct pavo_pd *pd,
 				     const struct ib_sge *sge, int access,
 				     u64 *at)
@@ -454,7 +454,7 @@ static int prefetch_entry(struct pavo_dev *dev, struct pavo_pd *pd,
 	return err;
 }
 
-/* Whether it shall be done in the background is up to us: it is not. */
+/* IBV_ADVISE_MR_FLAG_FLUSH is only a hint: the call always waits for the pages. */
 int pavo_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sg_list, u32 num_sge,
 		   struct uverbs_attr_bundle *attrs)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * odp.h - what others have to know of on-demand paging; included by
- * translate.h. Kernels that cannot tell what a process's pages are (HMM) have
- * none of it, and no region is of that kind there.
+ * odp.h - the interface of on-demand paging to other files; included by translate.h.
+ * Kernels without HMM, by which the adapter learns a process's pages, have no on-demand
+ * regions.
  */
 #ifndef PAVO_ODP_H
 #define PAVO_ODP_H
@@ -24,17 +24,28 @@ struct pavo_region;
 
 /**
  * pavo_odp_present - are all pages of a translated range there?
- * Context: RCU read side, and they stay until it ends.
+ * @region: an on-demand region
+ * @va:     first byte
+ * @len:    bytes
+ * @write:  they must be writable, too
+ *
+ * Context: RCU read side; pages that are there stay until it ends.
  */
 bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
 		      bool write);
 struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
 
 /**
- * pavo_fault_ask - a range is not there (PAVO_XLATE_FAULT): have it brought in by a
- * thread of the process's memory. The QP's work runs the side again then.
+ * pavo_fault_ask - have a pager bring in a range that is not there (PAVO_XLATE_FAULT). The
+ * QP's work runs the side again afterwards.
+ * @qp:     the QP
+ * @side:   its side that waits
+ * @region: the region
+ * @va:     first byte
+ * @len:    bytes
+ * @write:  they are needed for writing
  *
- * Return: false if that was tried and cannot be done.
+ * Return: false if the pager has failed to bring the range in.
  *
  * Context: the side is locked; RCU read side.
  */
@@ -43,8 +54,9 @@ bool pavo_fault_ask(struct pavo_qp *qp, struct pavo_side *side,
 		    bool write);
 
 /**
- * pavo_fault_detach - @side does not wait any more, and what failed before says nothing:
- * its QP is in RESET. The thread that brings the pages in may go on, for itself.
+ * pavo_fault_detach - end the wait of @side, whose QP is in RESET, and forget an earlier
+ * failure. A pager that serves the fault may go on, and runs no side afterwards.
+ * @side: the side
  *
  * Context: process; no side is locked.
  */

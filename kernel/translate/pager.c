@@ -2,9 +2,9 @@
 /*
  * pager.c - threads that wait for pages; see pager.h.
  *
- * Called by odp.c. Each process with memory on demand has a pager, and that at least one
- * thread; as long as faults wait there may be more of them, up to a bound. The machine's
- * pagers and their faults are under one lock, which nothing is done in.
+ * Called by odp.c. Each process with on-demand regions has a pager, with at least one thread,
+ * and more while faults wait, up to a bound. One lock protects all pagers of the machine and
+ * their faults; no page is brought in under it.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -17,21 +17,21 @@
 #include "reached.h"
 #include "translate/pager.h"
 
-/* Faults of one process that are served at a time; the rest wait for their turn. */
+/* Threads of one process, each with one fault at a time; other faults wait. */
 #define THREADS 4
-/* How long a thread beyond the first waits for more. */
+/* How long a thread waits for a fault before it ends, if it is not the only one. */
 #define LINGER HZ
 
 /**
- * struct pavo_pager - threads of one process's memory.
- * @list:    in the list of all
- * @mm:      whose memory; mmgrab()
- * @users:   pieces of memory. At 0 the threads end, and the last frees it.
- * @threads: that there are, or are being started
- * @idle: those that wait for a fault
- * @starting: one that has not begun yet, and may not come to be
+ * struct pavo_pager - threads that bring in pages of one process.
+ * @list:    in the list of all pagers
+ * @mm:      memory of the process; mmgrab()
+ * @users:   its on-demand regions. At 0 the threads end, and the last one frees the pager.
+ * @threads: number of threads, with those in @starting
+ * @idle:    threads that wait for a fault
+ * @starting: threads that have not begun yet; their start may fail
  * @waiting: faults that no thread serves yet
- * @serving: those that one does
+ * @serving: faults that a thread serves
  * @wait:    where threads wait
  * @grow:    starts another thread
  */
@@ -50,21 +50,21 @@ struct pavo_pager {
 
 static struct workqueue_struct *grow_wq;
 static LIST_HEAD(pagers);
-/* All pagers, faults, and what sides know of them. BH: packets ask for pages. */
+/* Protects pagers, faults and the faults' ends in sides. BH: packets ask for pages. */
 static DEFINE_SPINLOCK(lock);
 
-/* Threads begun, and their ends; each is waited for when the module goes. */
+/* Threads begun, and their ends: the module's exit waits for each. */
 static atomic_t begun;
 static DECLARE_COMPLETION(ended);
 
-/* No thread of it is there or will be. */
+/* Called when the pager has no thread and will get none. */
 static void free_pager(struct pavo_pager *pager)
 {
 	mmdrop(pager->mm);
 	kfree(pager);
 }
 
-/* The side goes on. Lock held. */
+/* Let the waiting side go on. Lock held. */
 static void tell_half(struct pavo_fault *fault, int err)
 {
 	struct pavo_missing *missing = &fault->side->missing;
@@ -81,7 +81,7 @@ static void tell_half(struct pavo_fault *fault, int err)
 	queue_work(fault->qp->dev->wq, &fault->qp->work);
 }
 
-/* It is over. Not under the lock. */
+/* End and free the fault. Lock not held. */
 static void end_fault(struct pavo_fault *fault, int err)
 {
 	spin_lock_bh(&lock);
@@ -94,7 +94,7 @@ static void end_fault(struct pavo_fault *fault, int err)
 	kfree(fault);
 }
 
-/* The next fault, or NULL: there is none. Lock held. */
+/* Take the next fault for this thread; NULL: none waits. Lock held. */
 static struct pavo_fault *take_fault(struct pavo_pager *pager)
 {
 	struct pavo_fault *fault;
@@ -109,9 +109,9 @@ static struct pavo_fault *take_fault(struct pavo_pager *pager)
 }
 
 /*
- * Some waits in a fault end by no signal: a FUSE server has taken the request and is silent.
- * Nothing but the thread waits then, and the module stays in use, or it would be unloaded
- * under the thread.
+ * Serve a fault with a reference to the module. Some waits end by no signal, as when a FUSE
+ * server has taken a request and is silent. Then only this thread waits, and the reference
+ * keeps the module from being unloaded under it.
  */
 static int serve_fault(const struct pavo_fault *fault)
 {
@@ -135,19 +135,19 @@ static void serve_all(struct pavo_pager *pager)
 		if (!fault)
 			return;
 		end_fault(fault, serve_fault(fault));
-		/* It was for that fault alone. */
+		/* A kill was meant for that fault alone. */
 		flush_signals(current);
 		cond_resched();
 	}
 }
 
-/* Is there anything to do for a thread that waits? */
+/* Has a waiting thread anything to do? */
 static bool is_called(const struct pavo_pager *pager)
 {
 	return !list_empty_careful(&pager->waiting) || !READ_ONCE(pager->users);
 }
 
-/* Shall this thread go? Lock held. */
+/* Should this thread end? Lock held. */
 static bool is_spare(const struct pavo_pager *pager, bool lingered)
 {
 	if (!list_empty(&pager->waiting))
@@ -156,7 +156,7 @@ static bool is_spare(const struct pavo_pager *pager, bool lingered)
 	       (lingered && pager->threads - pager->starting > 1);
 }
 
-/* One thread less. Return: it was the last, and the pager is to be freed. Lock held. */
+/* Count a thread less. Return: true if the caller is to free the pager. Lock held. */
 static bool leave(struct pavo_pager *pager)
 {
 	return !--pager->threads && !pager->users;
@@ -167,7 +167,7 @@ static int pager_thread(void *data)
 	struct pavo_pager *pager = data;
 	bool lingered = false, last, seen;
 
-	/* The only way to have a thread out of a fault; see pavo_pager_end(). */
+	/* Only a signal gets a thread out of a fault; see pavo_pager_end(). */
 	allow_signal(SIGKILL);
 	spin_lock_bh(&lock);
 	pager->starting--;
@@ -194,7 +194,7 @@ static int pager_thread(void *data)
 	kthread_complete_and_exit(&ended, 0);
 }
 
-/* One more thread, which is counted already. */
+/* Start a thread that is counted already. */
 static int begin_thread(struct pavo_pager *pager)
 {
 	struct task_struct *task;
@@ -211,10 +211,10 @@ static void grow(struct work_struct *work)
 	struct pavo_pager *pager = container_of(work, struct pavo_pager, grow);
 	bool last;
 
-	/* From here on the pager is the thread's. */
+	/* A started thread may free the pager: do not touch it any more. */
 	if (!begin_thread(pager))
 		return;
-	/* Those that there are have to do. */
+	/* No memory for a thread: the others serve all faults. */
 	spin_lock_bh(&lock);
 	pager->starting--;
 	last = leave(pager);
@@ -232,7 +232,7 @@ void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault)
 		pager->threads++;
 		queue_work(grow_wq, &pager->grow);
 	}
-	/* Once the lock is let go of, the fault may be over and the pager gone. */
+	/* Still under the lock: behind it the fault may be over and the pager gone. */
 	wake_up(&pager->wait);
 	spin_unlock_bh(&lock);
 }
@@ -305,7 +305,7 @@ void pavo_pager_put(struct pavo_pager *pager)
 	spin_lock_bh(&lock);
 	WRITE_ONCE(pager->users, pager->users - 1);
 	if (!pager->users) {
-		/* A new one is made for the same memory, if it comes to that. */
+		/* Later regions of the process get a new pager. */
 		list_del(&pager->list);
 		/* Under the lock: without users the last thread frees it. */
 		wake_up_all(&pager->wait);

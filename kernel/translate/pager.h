@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pager.h - pages that are brought in for queue pairs, by threads of the process's own
- * memory; between odp.c and pager.c.
+ * pager.h - threads that bring pages in for queue pairs, some for each process's memory;
+ * between odp.c and pager.c.
  *
- * A page may take as long as the process likes, or never come (FUSE, userfaultfd). So the
- * wait belongs to a thread alone: the queue pair that asked detaches from the fault,
- * the memory that ends has the thread killed, and other processes have other threads.
+ * A page may take as long as a process likes, or never come (FUSE, userfaultfd). So only a
+ * thread waits for it: the queue pair that asked can detach from the fault, the end of the
+ * region kills the thread, and other processes have other threads.
  */
 #ifndef PAVO_PAGER_H
 #define PAVO_PAGER_H
@@ -22,12 +22,14 @@ struct task_struct;
 
 /**
  * struct pavo_fault - pages to be brought in.
- * @list:  of its pager's that wait, or that are being served
+ * @list:  in its pager's list of waiting or of served faults
  * @odp:   the memory; a reference
- * @first, @count: pages
- * @write: they are to be written to
- * @qp, @side: to go on when it is over; NULL: detached
- * @thread: serves or ends it, and frees it; NULL while it waits
+ * @first: index of the first page
+ * @count: number of pages
+ * @write: the pages are needed for writing
+ * @qp:    its work runs when the fault is over; NULL: detached
+ * @side:  the side that waits; NULL: detached
+ * @thread: serves or ends the fault, and frees it; NULL while it waits
  */
 struct pavo_fault {
 	struct list_head list;
@@ -41,28 +43,31 @@ struct pavo_fault {
 };
 
 /**
- * pavo_pager_get - the pager of @mm, with one more piece of memory. Sleeps.
+ * pavo_pager_get - the pager of a process, with a reference for one more region. Sleeps.
+ * @mm: memory of the process
  *
  * Return: NULL without memory.
  */
 struct pavo_pager *pavo_pager_get(struct mm_struct *mm);
-/** pavo_pager_put - that memory is gone, and all faults of it. Process context. */
+/** pavo_pager_put - balances pavo_pager_get(); no fault of the region is left. Process context. */
 void pavo_pager_put(struct pavo_pager *pager);
 
-/** pavo_pager_serve - a thread of @pager is to serve @fault, which it frees. Any context. */
+/** pavo_pager_serve - have a thread of @pager serve @fault, and free it. Any context. */
 void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault);
 
 /**
- * pavo_pager_end - @odp ends: faults of it that wait are over with an error, and threads
- * that serve one are killed. Does not wait for them. Process context.
+ * pavo_pager_end - end waiting faults of @odp with an error, and kill threads that serve one.
+ * Does not wait for the threads. Process context.
+ * @pager: pager of the process
+ * @odp:   the memory that ends
  */
 void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp);
 
 /* odp.c, for the threads */
 
-/** pavo_odp_fault - bring in what @fault asks for; 0 or a negative errno. Sleeps. */
+/** pavo_odp_fault - bring in the pages of @fault; 0 or a negative errno. Sleeps. */
 int pavo_odp_fault(const struct pavo_fault *fault);
-/** pavo_odp_put - one reference less. Process context. */
+/** pavo_odp_put - drop a reference. Process context. */
 void pavo_odp_put(struct pavo_odp *odp);
 
 #endif /* PAVO_PAGER_H */

@@ -4,8 +4,8 @@
  * regions, adapters and processes of a job use it.
  *
  * Called by region.c and job.c in process context. Owns the table of pins, which
- * belongs to the machine and not to an adapter. rdma core's ib_umem belongs to one
- * device and counts every registration anew; that is why it is not used here.
+ * belongs to the machine and not to an adapter. rdma core's ib_umem is not used: it belongs
+ * to one device and counts every registration anew.
  */
 #include <linux/backing-dev.h>
 #include <linux/capability.h>
@@ -21,7 +21,7 @@
 #include "compat.h"
 #include "translate/pin.h"
 
-/* Pages pinned or released before others get a turn. */
+/* Pages pinned or released between two reschedules. */
 #define BATCH 512
 
 static const struct rhashtable_params params = {
@@ -32,11 +32,11 @@ static const struct rhashtable_params params = {
 };
 
 /**
- * struct process - one that uses pins.
- * @node:  in the table of them
- * @mm:    it; held by mmgrab()
- * @parts: of its
- * @lent:  pages that it uses and that count as another's pinned memory
+ * struct process - a process that uses pins.
+ * @node:  in the table of processes
+ * @mm:    its memory; held by mmgrab()
+ * @parts: number of pins that it uses
+ * @lent:  pages that it uses and another process is charged for
  */
 struct process {
 	struct hlist_node node;
@@ -46,10 +46,10 @@ struct process {
 };
 
 /**
- * struct part - what a process has in a pin.
- * @list:    in the pin's; it counts as pinned memory of the first one's process
- * @process: which
- * @uses:    how often it asked for it; not 0
+ * struct part - the share of a process in a pin.
+ * @list:    in the pin's list; the process of the first part is charged
+ * @process: the process
+ * @uses:    how often it uses the pin; not 0
  */
 struct part {
 	struct list_head list;
@@ -92,9 +92,10 @@ static void unpin_pages(struct page **pages, unsigned long npages, bool dirty)
 }
 
 /*
- * -EFAULT if a filesystem writes the page back. The filesystem prepares for that in the
- * fault that makes the page writable; the adapter's writes make no fault, so it would
- * later find a dirty page that it knows nothing of. The lock keeps the page in its file.
+ * Refuse a page that a filesystem writes back, with -EFAULT. A filesystem prepares for
+ * writeback in the fault that makes the page writable. The adapter's writes make no fault, so
+ * the filesystem would find a dirty page that it is not prepared for. The folio lock keeps the
+ * page in its file.
  */
 static int refuse_written_back(struct page *page)
 {
@@ -112,7 +113,7 @@ static int refuse_written_back(struct page *page)
 	return err;
 }
 
-/* Return: 0, or the error of the first page that must not stay pinned for writing. */
+/* Return: 0, or the error of the first page that must not be pinned for writing. */
 static int check_writable(struct page **pages, unsigned long npages)
 {
 	int err = 0;
@@ -163,11 +164,11 @@ static bool fits(unsigned long npages)
 	       capable(CAP_IPC_LOCK);
 }
 
-/* To be released by finish_pin() or drop_pin(). */
+/* Pin the range, as a pin that is in no table yet; drop_pin() frees it. */
 static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
 				bool writable)
 {
-	/* No bytes are in no page, wherever they begin. */
+	/* A range of no bytes has no page, even where @start is inside of one. */
 	unsigned long npages = length ? PFN_UP(offset_in_page(start) + length) :
 					0;
 	struct pavo_pin *pin;
@@ -175,7 +176,7 @@ static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
 
 	if (npages && !can_do_mlock())
 		return ERR_PTR(-EPERM);
-	/* More than that can never be: do not even begin. */
+	/* A range over the limit can never be counted: do not begin. */
 	if (!fits(npages))
 		return ERR_PTR(-ENOMEM);
 	pin = kvzalloc(struct_size(pin, pages, npages),
@@ -203,13 +204,13 @@ static void drop_pin(struct pavo_pin *pin)
 	kvfree(pin);
 }
 
-/* The same pages for the same owner, good for the same use. Mutex held. */
+/* Find a pin of the same pages for the same owner, writable if @like is. Mutex held. */
 static struct pavo_pin *find(const struct pavo_pin *like)
 {
 	struct rhlist_head *list, *pos;
 	struct pavo_pin *pin;
 
-	/* Only read under RCU; it stays while the mutex is held. */
+	/* The look-up wants RCU; the mutex keeps what it finds. */
 	rcu_read_lock();
 	list = rhltable_lookup(&pins, &like->key, params);
 	rcu_read_unlock();
@@ -223,7 +224,7 @@ static struct pavo_pin *find(const struct pavo_pin *like)
 	return NULL;
 }
 
-/* -------------------------------------------- whose it is; all: mutex held */
+/* ----------------------------------- processes and charges; all: mutex held */
 
 static struct process *get_process(struct mm_struct *mm)
 {
@@ -262,7 +263,10 @@ static void uncount(struct process *process, unsigned long npages, bool lent)
 		atomic64_sub(npages, &process->mm->pinned_vm);
 }
 
-/* @lent: they count as another's. The caller's limit is for all that it uses. */
+/*
+ * Charge @process for pages, or note them as lent where another process is charged. Its limit
+ * bounds the sum.
+ */
 static int count(struct process *process, unsigned long npages, bool lent)
 {
 	u64 now;
@@ -312,7 +316,7 @@ static struct part *new_part(struct pavo_pin *pin)
 	return part;
 }
 
-/* One more use by the caller. */
+/* Count one more use by the calling process. */
 static int begin_use(struct pavo_pin *pin)
 {
 	struct part *part = part_of(pin, current->mm) ?: new_part(pin);
@@ -325,8 +329,8 @@ static int begin_use(struct pavo_pin *pin)
 }
 
 /*
- * It counts as memory of the process that is first now, if it did as that of one who
- * does not use it any more.
+ * Move the charge to the process that is first now: the charged process stopped using the
+ * pages.
  */
 static void hand_on(struct pavo_pin *pin)
 {
@@ -339,7 +343,7 @@ static void hand_on(struct pavo_pin *pin)
 	atomic64_add(pin->key.npages, &next->process->mm->pinned_vm);
 }
 
-/* One use less by that process. */
+/* Count one use less by the process @mm. */
 static void end_use(struct pavo_pin *pin, const struct mm_struct *mm)
 {
 	struct part *part = part_of(pin, mm);
@@ -357,7 +361,7 @@ static void end_use(struct pavo_pin *pin, const struct mm_struct *mm)
 	kfree(part);
 }
 
-/* Let it be found. */
+/* Count the first use of a new pin, and put it into the table. */
 static int insert(struct pavo_pin *pin)
 {
 	int err = begin_use(pin);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pin.h - pinned memory of processes, held once for all who use it; included by
+ * pin.h - pinned memory of processes, held once for all of its users; included by
  * translate.h.
  */
 #ifndef PAVO_PIN_H
@@ -11,7 +11,12 @@
 #include <linux/rhashtable-types.h>
 #include <linux/types.h>
 
-/** struct pavo_pin_key - what pins have in common that may be the same. */
+/**
+ * struct pavo_pin_key - hash key of pins: equal in pins of the same pages for the same owner.
+ * @owner:  an mm, or a job
+ * @first:  first page; NULL: no pages
+ * @npages: number of pages
+ */
 struct pavo_pin_key {
 	const void *owner;
 	struct page *first;
@@ -21,10 +26,10 @@ struct pavo_pin_key {
 /**
  * struct pavo_pin - a run of a process's pages, pinned.
  * @node:     in the table of all pins of this machine
- * @key:      who shares it, and what it is
- * @parts:    processes that use it; it counts as pinned memory of the first
+ * @key:      owner, first page, number of pages
+ * @parts:    processes that use it; the first one is charged for the pages
  * @writable: pinned for writing
- * @tag:      the owner's
+ * @tag:      for the owner's use
  * @pages:    @key.npages of them; constant
  */
 struct pavo_pin {
@@ -41,30 +46,39 @@ void pavo_pin_exit(void);
 
 /**
  * pavo_pin - pin [@start, @start + @length) of the calling process.
- * @owner: pins are shared among those that name the same: an mm, or a job
+ * @owner:    an mm, or a job; pins are shared within one owner
+ * @start:    address of the first byte
+ * @length:   bytes
+ * @writable: pin for writing
  *
- * Where these very pages are pinned for @owner already, by another address or
- * through another adapter, they are not pinned and not counted again: it is the
- * pages that are compared, not where they are mapped. New ones are counted as
- * pinned memory of the process, and as that of another who uses them when it does not
- * any more. RLIMIT_MEMLOCK is for all that a process uses so, whosesoever memory it is
- * counted as; each pin once, however often it was asked for. Pages are pinned
- * first, since only then is it known whether they are new: for a moment each thread
- * may have as much as the limit pinned beside what is counted.
+ * If the same pages are pinned for @owner already, at another address or through another
+ * adapter, that pin is shared and not counted again. Pages are compared, not addresses.
  *
- * Return: one more use of the pin; -EPERM: may lock no memory at all; -ENOMEM:
- * more than its limit, or none left; -EFAULT: not all of it is memory that can
- * be used so; -EINTR.
+ * A new pin is charged to the calling process (mm->pinned_vm). When that process stops using
+ * it, the charge moves to the next user. RLIMIT_MEMLOCK of a process bounds all pins that it
+ * uses, each once, whichever process is charged.
+ *
+ * Pages are pinned before it is known whether they are new. So for a moment a thread may have
+ * as much as the limit pinned beyond what is counted.
+ *
+ * Return: the pin, with one more use by the process; -EPERM: it may lock no memory; -ENOMEM:
+ * over the limit, or no memory; -EFAULT: part of the range is not memory that can be used so;
+ * -EINTR.
  *
  * Context: process; sleeps.
  */
 struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
 			  bool writable);
 
-/** pavo_unpin - one use less by the process @mm; no packet touches the pages after the last. */
+/** pavo_unpin - end a use by the process @mm. Before the last, packets must be done with it. */
 void pavo_unpin(struct pavo_pin *pin, const struct mm_struct *mm);
 
-/** struct pavo_pin_totals - all pins of this machine. */
+/**
+ * struct pavo_pin_totals - all pins of this machine.
+ * @pins:  how many
+ * @pages: pages in them
+ * @uses:  how often they are used
+ */
 struct pavo_pin_totals {
 	u64 pins;
 	u64 pages;

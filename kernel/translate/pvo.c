@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* pvo.c - what a Protocol Virtual Offset means; see pvo.h. Pure. */
+/* pvo.c - translates Protocol Virtual Offsets; see pvo.h. Pure. */
 #include <asm/barrier.h>
 #include <linux/compiler.h>
 #include <linux/nospec.h>
 #include "pvo.h"
 
-/* The table of a PVO, if it is the job's. */
+/* The table that @pvo names, if the job has it. */
 static enum pavo_pvo_result table_of(const struct pavo_tce_table *tables,
 				     u32 job, u64 pvo,
 				     const struct pavo_tce_table **found)
 {
 	const struct pavo_tce_table *table = &tables[pavo_pvo_table(pvo)];
-	/* Pairs with the releases in tce.c: an owned table is complete. */
+	/* Pairs with the release in pavo_tce_give(): a table with a job is complete. */
 	u32 owner = smp_load_acquire(&table->job);
 
 	if (!owner)
@@ -22,16 +22,16 @@ static enum pavo_pvo_result table_of(const struct pavo_tce_table *tables,
 	return PAVO_PVO_OK;
 }
 
-/* The entry of page @index, if it is one of the region of @pvo. */
+/* The entry of page @index, if it is of the buffer of @pvo. */
 static enum pavo_pvo_result entry_of(const struct pavo_tce_table *table,
 				     u64 index, u64 pvo, u64 *tce)
 {
-	/* Pairs with tce.c: entries are there before they are counted. */
+	/* Pairs with equip() in tce.c, which sets the entries before their count. */
 	u64 count = smp_load_acquire(&table->count);
 
 	if (index >= count)
 		return PAVO_PVO_RANGE;
-	/* A packet brings it. */
+	/* The index comes from a packet: a CPU may speculate past the check. */
 	index = array_index_nospec(index, count);
 	*tce = READ_ONCE(table->tce[index]);
 	if (!*tce || pavo_tce_key(*tce) != pavo_tce_key(pvo))
@@ -79,7 +79,7 @@ enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
 		return PAVO_PVO_RANGE;
 	index = offset >> shift;
 	last = (offset + (length ? length - 1 : 0)) >> shift;
-	/* Before the walk: it is the table that bounds it. */
+	/* Check first: the size of the table bounds the loop. */
 	if (last >= smp_load_acquire(&table->count))
 		return PAVO_PVO_RANGE;
 	for (; index <= last; index++) {

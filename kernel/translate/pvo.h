@@ -3,20 +3,20 @@
  * pvo.h - Protocol Virtual Offsets and Translation Control Entries: their bits,
  * and what a PVO means (sources.md#windows-tce, tables I and II).
  *
- * A PVO names a byte of a registered buffer to any node:
+ * A PVO names a byte of a mapped buffer to any node:
  *
  *     63            47 46   42 41                                  0
  *     | region key 17 | table 5 |        virtual offset 42         |
  *
- * The virtual offset counts bytes from the start of a table, so that a byte
- * offset may be added to a PVO. A TCE is one page of a table:
+ * The virtual offset counts bytes from the start of a table, so a byte offset can be added to
+ * a PVO. A TCE is one page of a table:
  *
  *     63                 42 41                                     0
  *     |     TCE key 22     |             real address 42           |
  *
- * whose key is the region key joined with the number of the table: bits 63 to 42
- * of the two are equal where they belong together. A TCE of 0 is no page; no
- * region has key 0. Pure.
+ * The TCE key is the region key joined with the number of the table: bits 63 to 42
+ * of a PVO and a TCE are equal if they belong together. A TCE of 0 is no page; no
+ * buffer has key 0. Pure.
  */
 #ifndef PAVO_PVO_H
 #define PAVO_PVO_H
@@ -28,17 +28,18 @@
 #define PAVO_PVO_TABLE_BITS 5
 #define PAVO_PVO_OFFSET_BITS 42
 
-/** Tables that a PVO can name: its five bits. */
+/** Tables that the five bits of a PVO can name. */
 #define PAVO_TCE_TABLES 32
 #define PAVO_PVO_OFFSET_MASK ((1ull << PAVO_PVO_OFFSET_BITS) - 1)
 
 /**
  * struct pavo_tce_table - pages of one size for one job.
- * @tce:   @count entries
+ * @tce:   the entries
+ * @count: how many there are
  * @shift: page size is 1 << shift; 12, 16 or 24. Changes only while the table is
- *         empty, and a grace period before it gets its next entry: readers, who read
- *         this first and then one entry, never take an entry for one of another size
- * @job:   JOBID of its owner; 0: it has none, nothing in it is valid
+ *         empty, and a grace period before its next entry. Readers read @shift before
+ *         an entry, so they never take an entry for one of another size.
+ * @job:   JOBID of the job that has it; 0: no job has it, and no entry is valid
  */
 struct pavo_tce_table {
 	const u64 *tce;
@@ -57,7 +58,7 @@ struct pavo_pvo_place {
 	u64 left;
 };
 
-/** pavo_pvo - of byte @offset of table @table, region key @key. */
+/** pavo_pvo - the PVO of byte @offset of table @table, with region key @key. */
 static inline u64 pavo_pvo(u32 key, u32 table, u64 offset)
 {
 	return (u64)key << (PAVO_PVO_TABLE_BITS + PAVO_PVO_OFFSET_BITS) |
@@ -74,13 +75,13 @@ static inline u64 pavo_pvo_offset(u64 pvo)
 	return pvo & PAVO_PVO_OFFSET_MASK;
 }
 
-/** pavo_tce_key - the 22 bits that tell to which region a PVO or TCE belongs. */
+/** pavo_tce_key - the 22 bits that say to which buffer a PVO or TCE belongs. */
 static inline u32 pavo_tce_key(u64 pvo_or_tce)
 {
 	return pvo_or_tce >> PAVO_PVO_OFFSET_BITS;
 }
 
-/** pavo_tce - of a page of the region of @pvo at real address @real. */
+/** pavo_tce - the TCE of a page of the buffer of @pvo, at real address @real. */
 static inline u64 pavo_tce(u64 pvo, u64 real)
 {
 	return (pvo & ~PAVO_PVO_OFFSET_MASK) | real;
@@ -92,9 +93,10 @@ static inline u64 pavo_tce_real(u64 tce)
 }
 
 /**
- * pavo_pvo_translate - find one byte.
+ * pavo_pvo_translate - find the byte that @pvo names.
  * @tables: PAVO_TCE_TABLES of them
- * @job:    of the window that asks; not 0
+ * @job:    JOBID of the window that asks; not 0
+ * @pvo:    the PVO
  * @place:  set if the result is PAVO_PVO_OK
  *
  * Entries may change meanwhile; each is read once.
@@ -104,9 +106,12 @@ enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
 					struct pavo_pvo_place *place);
 
 /**
- * pavo_pvo_check - may @length bytes from @pvo on be touched? Protection is per
- * page: what follows a region inside its last page counts as part of it. A length
- * of 0 asks for the byte at @pvo.
+ * pavo_pvo_check - may a window of a job touch a range? Protection is per
+ * page: bytes behind a buffer in its last page count as part of it.
+ * @tables: PAVO_TCE_TABLES of them
+ * @job:    JOBID
+ * @pvo:    PVO of the first byte
+ * @length: bytes; 0 asks for the byte at @pvo
  */
 enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
 				    u32 job, u64 pvo, u64 length);

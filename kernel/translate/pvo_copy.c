@@ -2,9 +2,9 @@
 /*
  * pvo_copy.c - bytes into and out of memory that PVOs name.
  *
- * Called by window/ for each packet of RDMA, in the RCU section in which it is dealt
- * with: what is unmapped meanwhile stays pinned until that is over. Every page is
- * translated when it is touched.
+ * Called by window/ for each packet of RDMA, in the packet's RCU section: a buffer that a
+ * process unmaps meanwhile stays pinned until the section ends. Every page is translated when
+ * it is touched.
  */
 #include <linux/highmem.h>
 #include <linux/minmax.h>
@@ -21,10 +21,10 @@ module_param_named(copy_reads, pavo_copy_reads, bool, 0644);
 MODULE_PARM_DESC(copy_reads,
 		 "what peers read is copied, not attached by page (Y)");
 
-/* Payload up to this is copied into the head of a packet, in any case. */
+/* Payload up to this length is always copied into the head of the packet. */
 #define HEAD_MOST 256u
 
-/* The page of one byte, and how much of it may be used from there on. */
+/* The page of the byte at @pvo, and how many bytes from there on are @left in it. */
 static enum pavo_pvo_result page_of(u32 job, u64 pvo, struct page **page,
 				    unsigned int *offset, unsigned int *left)
 {
@@ -54,13 +54,13 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 		if (result)
 			break;
 		n = min(len, left);
-		/* It was parsed, so it has all that its header speaks of. */
+		/* The parser has checked that the packet has all bytes of its header's length. */
 		WARN_ON_ONCE(pavo_page_from_skb(page, offset, skb, from, n));
 	}
 	return result;
 }
 
-/* One piece of payload; false: no memory. */
+/* Add @n bytes of @page to the payload. False: no memory. */
 static bool add_piece(struct sk_buff *skb, struct page *page,
 		      unsigned int offset, unsigned int n, bool copy)
 {

@@ -2,8 +2,8 @@
 /*
  * region.c - memory regions: from registration to deregistration.
  *
- * Called by verbs/ through ib_device_ops, in process context. Their memory is
- * pinned by pin.c, another driver's (dmabuf.c) or on demand (odp.c).
+ * Called by verbs/ through ib_device_ops, in process context. The memory of a region is
+ * pinned (pin.c), another driver's (dmabuf.c) or on demand (odp.c).
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -17,8 +17,8 @@
 	 IB_ACCESS_REMOTE_ATOMIC)
 
 /*
- * Flags that change nothing here and so are always granted; relaxed ordering
- * is among the optional ones.
+ * Flags that change nothing on this adapter and so are always granted. The optional ones
+ * include relaxed ordering.
  */
 #define PAVO_ACCESS_HINTS (IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
@@ -30,7 +30,7 @@ int pavo_check_access(int access)
 {
 	if (access & ~PAVO_ACCESS_SUPPORTED)
 		return -EINVAL;
-	/* IBA 10.6.3.2: who may write from remote must be able to locally */
+	/* IBA 10.6.3.2: remote write and atomic rights need local write. */
 	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -61,7 +61,7 @@ static int check_range(u64 start, u64 length, u64 iova)
 {
 	u64 end;
 
-	/* Such a region is good for messages of no bytes (IBA 10.6.3.1). */
+	/* A region without bytes is good for messages without bytes (IBA 10.6.3.1). */
 	if (!length)
 		return 0;
 	if (length > PAVO_MAX_MR_SIZE ||
@@ -71,7 +71,7 @@ static int check_range(u64 start, u64 length, u64 iova)
 	return 0;
 }
 
-/* A region of @mr with the memory that @mr has; NULL without memory. */
+/* A valid region of @mr, without pages yet. NULL: no memory. */
 static struct pavo_region *region_alloc(struct pavo_mr *mr, struct ib_pd *ibpd,
 					int access)
 {
@@ -115,7 +115,7 @@ err_give:
 	return NULL;
 }
 
-/* No packet can find the region any more, or could yet. */
+/* Called when no packet can find the region: before it is published, or after its removal. */
 void pavo_mr_free(struct pavo_mr *mr)
 {
 	memory_release(&mr->memory);
@@ -126,7 +126,7 @@ void pavo_mr_free(struct pavo_mr *mr)
 	kfree(mr);
 }
 
-/* Let it be found; it is freed if that cannot be. */
+/* Give @mr its key and put it into the table; free it if that fails. */
 struct ib_mr *pavo_mr_publish(struct pavo_mr *mr)
 {
 	int err;
@@ -211,8 +211,8 @@ struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 }
 
 /*
- * Must memory be pinned anew? For another place it must, and where pages that
- * were pinned for reading shall be written to from now on.
+ * Must memory be pinned anew? Yes for another address, and for write access to pages that
+ * were pinned for reading.
  */
 static bool needs_pin(const struct pavo_mr *mr, int flags, int access)
 {
@@ -220,7 +220,7 @@ static bool needs_pin(const struct pavo_mr *mr, int flags, int access)
 	       (ib_access_writable(access) && !mr->memory.pin->writable);
 }
 
-/* What @mr shall mean, and its memory if that is another. */
+/* Pin the memory that @mr gets, and fill @next with it. */
 static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 			 struct pavo_region *next, struct pavo_memory *memory)
 {
@@ -243,9 +243,9 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
 }
 
 /*
- * The new meaning takes the place of the old one, which no packet uses any more
- * when it is returned in @region. What peers have begun goes on with the new one:
- * the key stays theirs. Not with windows on it (IBA 10.6.6.2.4).
+ * Put @region into the place of the old meaning, and return the old one in @region, which no
+ * packet uses any more. Operations that peers have begun go on with the new meaning: their
+ * slots stay valid. A region with memory windows on it is refused (IBA 10.6.6.2.4).
  */
 static int rereg_switch(struct pavo_mr *mr, struct pavo_region **region)
 {
@@ -265,7 +265,7 @@ static int rereg_switch(struct pavo_mr *mr, struct pavo_region **region)
 	return err;
 }
 
-/* Do peers lose what they could do with the key: memory, domain, or rights? */
+/* Does the change take anything from peers: memory, domain, or rights? */
 static bool takes_away(const struct pavo_mr *mr, int flags, int access)
 {
 	int had = mr->region->access & PAVO_ACCESS_REMOTE;
@@ -275,10 +275,10 @@ static bool takes_away(const struct pavo_mr *mr, int flags, int access)
 }
 
 /*
- * What peers have begun with the key ends before it means anything else, as with a
- * window that moves: part of a message must not go to the old memory and part to
- * the new. Meanwhile they are refused, and no queue pair can bind a window to the region;
- * its users by L_Key notice nothing.
+ * Close the key to peers and end what they have begun with it, as for a memory window that
+ * moves: no message may go in part to the old memory and in part to the new. Until the key
+ * gets its new meaning peers are refused, and no queue pair can bind a memory window to the
+ * region. Users by L_Key notice nothing.
  */
 static int rereg_close(struct pavo_mr *mr)
 {
@@ -297,7 +297,7 @@ static int rereg_close(struct pavo_mr *mr)
 }
 
 /*
- * Re-registration keeps the keys. If it fails the region is what it was.
+ * Re-registration keeps the keys. If it fails, the region stays as it was.
  *
  * Return: NULL, the object stays the same; or an error.
  */
@@ -342,23 +342,22 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 			err = rereg_switch(mr, &next);
 		if (!err && memory.pin)
 			swap(mr->memory, memory);
-		/* What it had, or after a refusal what it should have had. */
+		/* The old memory, or the new memory if the switch failed. */
 		memory_release(&memory);
 	}
 	kfree(next);
 	return ERR_PTR(err);
 }
 
-/* Operations of peers that began with the key come to their end, too. */
+/* End the operations of peers by the key, then wait for users by L_Key. */
 static void end_use(struct pavo_dev *dev, const struct pavo_region *region)
 {
 	if (region->access & PAVO_ACCESS_REMOTE)
 		pavo_rkm_finish(dev, region->pd, region->key);
-	/* For users by L_Key. */
 	synchronize_rcu_expedited();
 }
 
-/* Not with windows on it (IBA 10.6.6.2.3): they would show freed memory. */
+/* Refuse while memory windows are on it (IBA 10.6.6.2.3): they would show freed memory. */
 static int mr_remove(struct pavo_mr *mr)
 {
 	struct pavo_key_table *keys = &mr->dev->keys;

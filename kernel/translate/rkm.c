@@ -2,11 +2,10 @@
 /*
  * rkm.c - remote key manager: the walk over the keys in use.
  *
- * Called by whoever takes a key's meaning away (region.c, mw.c, fast.c), after
- * the key table was changed. A PD with few QPs is walked at once; otherwise
- * requests are gathered and one work walks for all of them, resting in between,
- * while only those who asked wait. Responders never do: they share nothing with the
- * walk but their slots (key_slot.h).
+ * Called by region.c and mw.c when a key loses its meaning, after the key table was changed.
+ * A PD with few QPs is walked at once. For others requests are gathered, and one work walks
+ * for all of them and reschedules in between; only the askers wait. Responders never wait:
+ * they share nothing with the walker but their slots (key_slot.h).
  */
 #include <linux/completion.h>
 #include <linux/ktime.h>
@@ -18,7 +17,7 @@
 #include "pavo_trace.h"
 #include "translate.h"
 
-/* QPs of a PD up to which a walk is made at once, wherever that is. */
+/* QPs of a PD up to which the caller makes the walk itself, in any context. */
 #define AT_ONCE 32
 
 static bool rkm_full_walk;
@@ -38,12 +37,12 @@ static void revoke(struct pavo_walk *walk, atomic64_t *slot, u32 key)
 {
 	u64 left;
 
-	/* If another walk has, it may still wait for a copy, as this one has to. */
+	/* Where another walk revoked the slot, a copy may still run: this walk waits, too. */
 	walk->matches += pavo_key_slot_revoke(slot, key, &left);
 	if ((u32)left != key || pavo_key_slot_quiet(slot, left))
 		return;
 	walk->stalls++;
-	/* One packet is being copied by another CPU. */
+	/* Another CPU is copying one packet. */
 	while (!pavo_key_slot_quiet(slot, left))
 		cpu_relax();
 }
@@ -68,7 +67,7 @@ static void walk_qp(struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
 static void begin_walk(struct pavo_walk *walk, struct pavo_pd *pd)
 {
 	*walk = (struct pavo_walk){ .pd = pd, .began = ktime_get_ns() };
-	/* The key table was changed; slots are looked at now (key_slot.h). */
+	/* Between the change of the key table and the look at slots (key_slot.h). */
 	smp_mb();
 }
 
@@ -87,7 +86,7 @@ static void end_walk(struct pavo_dev *dev, const struct pavo_walk *walk)
 	trace_pavo_rkm(dev, walk, ns);
 }
 
-/* A walk of few QPs. False: they are too many, or all are wanted. */
+/* Walk, if the PD has few QPs. False: it has too many, or rkm_full_walk is set. */
 static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
 {
 	const struct pavo_rkm_link *link;
@@ -107,8 +106,8 @@ static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
 }
 
 /*
- * Could a key of the walk's PD be in use there? The PD of an XRC target is that of its
- * last request, and slots of earlier ones may still be in use: it is always looked at.
+ * Could the peer of @qp be using a key of the walk's PD? XRC targets, which have no PD of
+ * their own, are always visited: slots of earlier requests may still be in use.
  */
 static bool concerns(const struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
 {
@@ -131,8 +130,8 @@ static void walk_every_qp(struct pavo_rkm *rkm, struct pavo_walk *walk)
 }
 
 /*
- * The mutex is held, so nothing leaves the list while the walk rests. A queue pair that
- * joins meanwhile finds the key changed (pavo_rkm_join()).
+ * The mutex is held, so no queue pair leaves the list while the walker sleeps. A queue pair
+ * that joins meanwhile finds the key changed (pavo_rkm_join()).
  */
 static void walk_pd(struct pavo_rkm *rkm, struct pavo_walk *walk)
 {
@@ -157,17 +156,17 @@ static void finish(struct pavo_dev *dev, struct pavo_rkm_request *request)
 		return;
 	}
 	/*
-	 * Once it is done nothing else keeps the QP: who destroys it waits for a
+	 * After the store nothing but RCU keeps the QP: destroying it waits for a
 	 * grace period, then for its work.
 	 */
 	rcu_read_lock();
-	/* Pairs with the acquires of those who look at it. */
+	/* Pairs with the acquires in pavo_rkm_came_back() and pavo_side_waits(). */
 	smp_store_release(&request->state, PAVO_RKM_DONE);
 	queue_work(dev->wq, &qp->work);
 	rcu_read_unlock();
 }
 
-/* One walk, for as many of the requests as are of the first one's PD. */
+/* Make one walk for the first request, and for up to PAVO_WALK_KEYS of the same PD. */
 static void serve(struct pavo_dev *dev, struct list_head *requests)
 {
 	struct pavo_rkm_request *request, *next;
@@ -279,7 +278,7 @@ static void del_link(struct pavo_rkm_link *link)
 	list_del_rcu(&link->of_pd);
 }
 
-/* One that was allocated. */
+/* Remove and free a link that make_link() allocated. */
 static void free_link(struct pavo_rkm_link *link)
 {
 	del_link(link);
@@ -335,7 +334,7 @@ static int make_link(struct pavo_rkm_qp *qp, struct pavo_pd *pd)
 	return 0;
 }
 
-/* The link that is found comes to the front: a peer mostly uses few PDs in turn. */
+/* Find the link to @pd and move it to the front: a peer mostly uses few PDs in turn. */
 static bool find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
 {
 	struct pavo_rkm_link *link;
@@ -350,9 +349,8 @@ static bool find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
 }
 
 /*
- * The link is in the list before a slot says that a key is in use, and that before the
- * key is looked up, with full barriers. So a walker that does not see the link has
- * changed the key before that.
+ * Full barriers order three steps of a request: link in the list, key in the slot, look-up of
+ * the key. So where a walker does not see the link, the key was changed before the look-up.
  */
 int pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd)
 {
@@ -375,7 +373,7 @@ void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd)
 
 	mutex_lock(&dev->rkm.mutex);
 	spin_lock_bh(&dev->rkm.list_lock);
-	/* Its own queue pairs are gone; these are of targets. */
+	/* The PD's own queue pairs are gone; the links left are those of XRC targets. */
 	list_for_each_entry_safe(link, next, &pd->rkm.qps, of_pd) {
 		WRITE_ONCE(link->qp->pd, NULL);
 		free_link(link);

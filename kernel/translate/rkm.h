@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rkm.h - remote key manager (sources.md#keys): which keys inbound operations are using,
- * and their end when a key loses its meaning (sources.md#keys-walk). Included by
- * translate.h.
+ * rkm.h - remote key manager (sources.md#keys): knows which keys operations of peers are
+ * using, and ends these operations when a key loses its meaning (sources.md#keys-walk).
+ * Included by translate.h.
  *
- * Who invalidates a key first changes what it means in the key table, then has
- * the slots of all QPs of its protection domain walked. When the walk is done no
- * operation that began with the key goes on, and no copy of one is running.
+ * An invalidation first changes the meaning of the key in the key table, then has the slots
+ * of all QPs of its protection domain walked. When the walk is done, no operation that began
+ * with the key goes on, and no copy of one is running.
  */
 #ifndef PAVO_RKM_H
 #define PAVO_RKM_H
@@ -30,7 +30,10 @@ struct seq_file;
 
 /**
  * struct pavo_key_slots - remote key memory of one QP.
- * @gen: of the operation that began last; the responder's
+ * @rcu:   for freeing
+ * @gen:   generation of the next operation; the responder writes it
+ * @count: number of slots
+ * @slot:  the slots: one for writes and atomics, then those of reads
  */
 struct pavo_key_slots {
 	struct rcu_head rcu;
@@ -40,16 +43,18 @@ struct pavo_key_slots {
 };
 
 /*
- * PDs whose keys the peer of one XRC target may use at a time: the links take 20 KiB, which
+ * PDs whose keys the peer of one XRC target may use at a time. The links take 20 KiB, which
  * is little beside the target itself.
  */
 #define PAVO_RKM_LINKS 256
 
 /**
- * struct pavo_rkm_link - a QP in the list of a PD whose keys its peer may use.
- * @of_pd: in that list
- * @of_qp: XRC targets: in the QP's list of such
- * @qp, @pd: the two
+ * struct pavo_rkm_link - puts a QP into the list of a PD whose keys its peer may use.
+ * @of_pd: in the PD's list
+ * @of_qp: XRC targets: in the QP's list of links
+ * @qp:    the QP
+ * @pd:    the PD
+ * @rcu:   for freeing
  */
 struct pavo_rkm_link {
 	struct list_head of_pd;
@@ -62,13 +67,13 @@ struct pavo_rkm_link {
 /**
  * struct pavo_rkm_qp - what the manager knows of a QP.
  * @slots: NULL until the QP can receive; read under RCU
- * @pd:    whose keys its peer may use. XRC targets: that of the SRQ which a request used
- *         last, or NULL
- * @own:   in the list of its PD; XRC targets: unused
- * @links: XRC targets: one for each PD of an SRQ that a request has used, the one looked
- *         for last in front
- * @nlinks: how many
- * @of_dev: in the list of all
+ * @pd:    its peer may use keys of this PD. XRC targets: the PD of the SRQ that a request
+ *         used last, or NULL
+ * @own:   its link to its PD; XRC targets: unused
+ * @links: XRC targets: a link for each PD of an SRQ that a request has used, the last used
+ *         one in front
+ * @nlinks: number of @links
+ * @of_dev: in the list of all QPs of the adapter
  */
 struct pavo_rkm_qp {
 	struct pavo_key_slots __rcu *slots;
@@ -80,8 +85,10 @@ struct pavo_rkm_qp {
 };
 
 /**
- * struct pavo_rkm_list - QPs of a PD, by their links; read under RCU. Links come under the
- * manager's list lock, and go under its mutex and that.
+ * struct pavo_rkm_list - QPs of a PD, by their links; read under RCU. Links are added under the
+ * manager's list lock, and removed under its mutex and the list lock.
+ * @qps:   links to the QPs
+ * @count: how many
  */
 struct pavo_rkm_list {
 	struct list_head qps;
@@ -89,10 +96,13 @@ struct pavo_rkm_list {
 };
 
 /**
- * struct pavo_rkm_request - one key to be invalidated, by the manager's work.
- * @pd, @key: which
+ * struct pavo_rkm_request - a key that the manager's work is to walk for.
+ * @list:  in the manager's requests
+ * @pd:    PD of the key
+ * @key:   the key
  * @state: enum pavo_rkm_state
- * @qp:   goes on when it is done; else @done is completed
+ * @qp:    its work runs when the walk is done; NULL: @done is completed instead
+ * @done:  see @qp
  */
 struct pavo_rkm_request {
 	struct list_head list;
@@ -111,12 +121,12 @@ enum pavo_rkm_state {
 
 /**
  * struct pavo_rkm - the manager of an adapter.
- * @mutex:    held during a walk, which thus may rest: nothing leaves a list
+ * @mutex:    held during a walk, so that no QP leaves a list while the walker sleeps
  * @all:      every QP, under @mutex
- * @list_lock: lists of PDs; inside of it is none
+ * @list_lock: lists of PDs; leaf
  * @lock:     @requests; leaf
- * @requests: that no walk has taken up yet; one walk serves all of a PD
- * @work:     walks
+ * @requests: not taken up by a walk yet; one walk serves several of one PD
+ * @work:     walks for @requests
  */
 struct pavo_rkm {
 	struct mutex mutex; /* walks, and what leaves a list */
@@ -132,15 +142,15 @@ struct pavo_rkm {
 
 /**
  * struct pavo_walk - one walk.
- * @pd:      whose keys, @count of them in
- * @key:     these, are looked for
- * @count:   see @key
- * @began:   ns
- * @qps:     looked at,
- * @pd_fail: of them of another PD
- * @keys:    slots compared with a key
- * @matches: revoked
- * @stalls:  of them with a copy running, which was waited for
+ * @pd:      PD of the keys
+ * @key:     keys to look for
+ * @count:   number of keys in @key
+ * @began:   when the walk began, in ns
+ * @qps:     QPs visited
+ * @pd_fail: QPs of another PD among them
+ * @keys:    comparisons of a slot with a key
+ * @matches: slots revoked
+ * @stalls:  slots whose running copy the walker waited for
  */
 struct pavo_walk {
 	struct pavo_pd *pd;
@@ -157,53 +167,61 @@ struct pavo_walk {
 void pavo_rkm_init(struct pavo_rkm *rkm);
 void pavo_rkm_list_init(struct pavo_rkm_list *list);
 
-/** pavo_rkm_add - @qp exists. pavo_rkm_remove - a grace period before it does not. */
+/** pavo_rkm_add - let walks find @qp. */
 void pavo_rkm_add(struct pavo_qp *qp);
+/** pavo_rkm_remove - let no walk find @qp; a grace period before it is freed. */
 void pavo_rkm_remove(struct pavo_qp *qp);
 
 /**
- * pavo_rkm_join - the peer of an XRC target is about to use keys of @pd: walks of that
- * find the target from now on.
+ * pavo_rkm_join - let walks of @pd find an XRC target, whose peer is about to use keys of @pd.
+ * @qp: the XRC target
+ * @pd: PD of the SRQ
  *
- * Context: the responder side is owned, no key is in use; RCU read side, in which the SRQ
- * was found that the request names.
+ * Context: the responder side is owned, no key is in use. The caller is in the RCU read-side
+ * section in which it found the SRQ that the request names.
  * Return: 0; -ENOSPC: the target has PAVO_RKM_LINKS PDs; -ENOMEM.
  */
 int pavo_rkm_join(struct pavo_qp *qp, struct pavo_pd *pd);
 
-/** pavo_rkm_part - @pd ends: the XRC targets in its list leave it. Sleeps. */
+/** pavo_rkm_part - take XRC targets out of the list of @pd, which is ending. Sleeps. */
 void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd);
 
 /** pavo_rkm_slots_alloc - slots for @reads reads at a time; NULL: no memory. Sleeps. */
 struct pavo_key_slots *pavo_rkm_slots_alloc(u32 reads);
-/** pavo_rkm_slots_free - free slots that no queue pair got. */
+/** pavo_rkm_slots_free - free slots that were given to no queue pair. */
 void pavo_rkm_slots_free(struct pavo_key_slots *slots);
 /**
- * pavo_rkm_slots_replace - @slots are those of @qp from now on; what it had before is
- * freed. Context: the responder side is locked.
+ * pavo_rkm_slots_replace - give a QP other slots, and free its old ones.
+ * @qp:    the QP
+ * @slots: from pavo_rkm_slots_alloc()
  *
- * Return: false if an operation is under way, and the slots stay the caller's.
+ * Context: the responder side is locked.
+ *
+ * Return: false if an operation is under way; @slots stay the caller's then.
  */
 bool pavo_rkm_slots_replace(struct pavo_qp *qp, struct pavo_key_slots *slots);
-/** pavo_rkm_free - free the slots; no walk looks at them any more. */
+/** pavo_rkm_free - free the slots of @qp, which no walk can find any more. */
 void pavo_rkm_free(struct pavo_qp *qp);
 
-/** pavo_rkm_forget - no operation is under way: the QP was reset. */
+/** pavo_rkm_forget - end all operations in the slots: the QP was reset. */
 void pavo_rkm_forget(struct pavo_qp *qp);
 
 /**
- * pavo_rkm_start - end all use of @key, which means something else now.
- * @request: the QP's, for a walk that is too long to be made at once
+ * pavo_rkm_start - end all use of @key, whose meaning has changed.
+ * @qp:  QP of the caller
+ * @pd:  PD of the key
+ * @key: the key
+ * @request: of the calling side, for a walk that is too long to be made at once
  *
- * Return: true: it is done. False: it will be; @request.state tells, and the QP's
- * work runs then.
+ * Return: true: the walk is done. False: the manager's work walks, sets @request->state to
+ * PAVO_RKM_DONE and runs the QP's work.
  *
  * Context: RCU read side; no copy of the caller's is running.
  */
 bool pavo_rkm_start(struct pavo_qp *qp, struct pavo_pd *pd, u32 key,
 		    struct pavo_rkm_request *request);
 
-/** pavo_rkm_came_back - is it done? That is told once. */
+/** pavo_rkm_came_back - is the walk done? Returns true once for each request. */
 static inline bool pavo_rkm_came_back(struct pavo_rkm_request *request)
 {
 	/* Pairs with the release in finish(). */
@@ -213,17 +231,19 @@ static inline bool pavo_rkm_came_back(struct pavo_rkm_request *request)
 	return true;
 }
 
-/** pavo_rkm_finish - the same, and wait. Sleeps. */
+/** pavo_rkm_finish - as pavo_rkm_start(), and wait until the walk is done. Sleeps. */
 void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key);
 
 /**
- * pavo_rkm_show - remote key memory of all QPs, for people: of each its number, its PD
- * (*: an XRC target, whose requests bring it), and the words of its slots: first that of
- * writes, then those of reads. Sleeps.
+ * pavo_rkm_show - print the remote key memory of all QPs: number, PD and slots of each, first
+ * the slot of writes, then those of reads. The PD of an XRC target is "*": its requests bring
+ * it. Sleeps.
+ * @file: where to
+ * @dev:  the adapter
  */
 void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev);
 
-/** pavo_rkm_settle - requests made so far are done, or ended. Sleeps. */
+/** pavo_rkm_settle - wait until the manager's work has served all requests. Sleeps. */
 void pavo_rkm_settle(struct pavo_dev *dev);
 
 #endif /* PAVO_RKM_H */

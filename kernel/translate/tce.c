@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * tce.c - the TCE tables of this machine: memory of the tables, places in them,
- * keys. Called by job.c, which lets one in at a time for each slot; packets read
+ * keys. Called by job.c, with the mutex of the job that has the slot; packets read
  * entries under RCU (pvo.c).
  *
- * Keys go round, from a random start that is chosen when the module is loaded and
- * never again: a PVO of an earlier region, job or load does not fit what is in its
- * place now.
+ * Keys go round, from a random start that is chosen once, when the module is loaded. So the
+ * PVO of an earlier buffer, job or load does not fit the entries that are in its place now.
  */
 #include <linux/bitmap.h>
 #include <linux/io.h>
@@ -17,7 +16,7 @@
 #include <linux/vmalloc.h>
 #include "translate/tce.h"
 
-#define KEYS ((1u << PAVO_PVO_KEY_BITS) - 1) /* 1 to that */
+#define KEYS ((1u << PAVO_PVO_KEY_BITS) - 1) /* keys are 1 to KEYS */
 #define SMALL_SHIFT PAGE_SHIFT
 #define MEDIUM_SHIFT 16
 #define LARGE_SHIFT 24
@@ -46,11 +45,11 @@ MODULE_PARM_DESC(tce_small_entries,
 		 "pages that a table of small pages can hold (1048576)");
 
 /**
- * struct space - what is behind a table.
+ * struct space - bookkeeping of a table.
  * @tce:   its entries; NULL until the first is needed
- * @used:  bit map of them
- * @in_use: how many
- * @next_key: of the next region
+ * @used:  bit map of entries in use
+ * @in_use: how many they are
+ * @next_key: key of the next buffer
  */
 struct space {
 	u64 *tce;
@@ -135,7 +134,7 @@ void pavo_tce_take(unsigned int slot)
 	}
 }
 
-/* Do these pages make up one that is 1 << @shift large? */
+/* Do these pages make up one page of 1 << @shift bytes? */
 static bool is_page(struct page **pages, u8 shift)
 {
 	unsigned long pfn = page_to_pfn(pages[0]);
@@ -149,7 +148,7 @@ static bool is_page(struct page **pages, u8 shift)
 	return true;
 }
 
-/* Do all of them come in pages of that size? */
+/* Do all of the pages make up pages of 1 << @shift bytes? */
 static bool come_in(struct page **pages, unsigned long npages, u8 shift)
 {
 	unsigned long i, n = 1ul << (shift - PAGE_SHIFT);
@@ -163,9 +162,9 @@ static bool come_in(struct page **pages, unsigned long npages, u8 shift)
 }
 
 /*
- * Can entries of that size be in this table? An empty one changes its size. Who reads
- * it by the old one finds nothing in it as long as that takes: an entry of 64 KiB taken
- * for one of 16 MiB would let him reach far behind it. Keys can be guessed.
+ * Can the table take entries of that size? An empty large table changes its size if need be.
+ * It stays empty for a grace period, so no reader with the old size finds an entry: one of
+ * 64 KiB read as one of 16 MiB would let a peer that guesses the key reach far behind it.
  */
 static bool takes(unsigned int table, unsigned int index, u8 shift)
 {
@@ -183,7 +182,7 @@ static bool takes(unsigned int table, unsigned int index, u8 shift)
 	return true;
 }
 
-/* Memory for the table, if it has none yet. */
+/* Allocate the memory of the table, if it has none yet. */
 static int equip(unsigned int table, u32 entries)
 {
 	struct space *space = &spaces[table];
@@ -215,7 +214,7 @@ static u32 next_key(struct space *space)
 	return key;
 }
 
-/* The first place in the table that is free. False: there is none. */
+/* Take the first free place for @count entries. False: there is none. */
 static bool reserve(unsigned int table, u32 count, struct pavo_tce_run *run)
 {
 	struct pavo_tce_table *t = &pavo_tce_tables[table];

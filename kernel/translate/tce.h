@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * tce.h - the TCE tables of this machine: which there are, and their entries
- * (sources.md#windows-tce).
+ * tce.h - the TCE tables of this machine, and their entries (sources.md#windows-tce).
  *
- * All adapters use the same tables. They belong to job slots, a few of large and
- * a few of small pages to each. Small tables have pages of 4 KiB, large ones of
- * 64 KiB or of 16 MiB: an empty one takes the size that is first asked of it.
+ * All adapters use the same tables. Each job slot has some large and some small tables.
+ * Small tables have pages of 4 KiB, large ones of 64 KiB or of 16 MiB: the first entry of an
+ * empty large table decides.
  */
 #ifndef PAVO_TCE_H
 #define PAVO_TCE_H
@@ -19,9 +18,11 @@ struct page;
 extern struct pavo_tce_table pavo_tce_tables[PAVO_TCE_TABLES];
 
 /**
- * struct pavo_tce_run - entries of one region, side by side.
- * @pvo:   of the first byte of the first page
- * @table: where they are, @count of them from @first on
+ * struct pavo_tce_run - entries of one buffer, side by side.
+ * @pvo:   PVO of the first byte of the first page
+ * @table: their table
+ * @first: index of the first entry
+ * @count: number of entries
  * @shift: page size is 1 << shift
  */
 struct pavo_tce_run {
@@ -32,7 +33,13 @@ struct pavo_tce_run {
 	u8 shift;
 };
 
-/** struct pavo_tce_use - how full a table is. */
+/**
+ * struct pavo_tce_use - how full a table is.
+ * @table:   its number
+ * @shift:   page size is 1 << shift
+ * @entries: entries that it can hold
+ * @used:    entries in use
+ */
 struct pavo_tce_use {
 	u32 table;
 	u32 shift;
@@ -40,30 +47,35 @@ struct pavo_tce_use {
 	u32 used;
 };
 
-/** pavo_tce_init - Return: -EINVAL if the parameters ask for more than 32 tables. */
+/** pavo_tce_init - check the parameters. Return: 0; -EINVAL: too many tables or pages. */
 int pavo_tce_init(void);
 
-/** pavo_tce_slots - job slots there are; each has pavo_tce_slot_tables() tables. */
+/** pavo_tce_slots - number of job slots; each has pavo_tce_slot_tables() tables. */
 unsigned int pavo_tce_slots(void);
 unsigned int pavo_tce_slot_tables(void);
 
-/** pavo_tce_give - the tables of @slot belong to job @job from now on. */
+/** pavo_tce_give - give the tables of @slot to job @job. */
 void pavo_tce_give(unsigned int slot, u32 job);
 
 /**
- * pavo_tce_take - they belong to no job, and their memory is freed. There are no
- * entries in them any more. Sleeps.
+ * pavo_tce_take - take the tables of @slot from their job and free their memory. Called when
+ * no entry is in use any more. Sleeps.
+ * @slot: the job slot
  */
 void pavo_tce_take(unsigned int slot);
 
 /**
- * pavo_tce_map - make entries for pages, of the largest size that they come in.
+ * pavo_tce_map - make entries for pages, of the largest size that all of them come in.
+ * @slot:   the job slot
+ * @pages:  the pages
+ * @npages: how many
+ * @run:    set; the entries
  *
- * A large page is one that lies whole in the region, at a multiple of its size in
- * real memory: entries never let anybody reach beyond what was asked for.
+ * A large page must lie whole in the buffer, at a multiple of its size in real memory. So
+ * entries never let a peer reach beyond the pages that were mapped.
  *
- * Return: 0; -ENOSPC: no table of @slot has room; -ERANGE: a page lies behind
- * what 42 bits can address; -ENOMEM.
+ * Return: 0; -ENOSPC: no table of @slot has room; -ERANGE: the address of a page needs more
+ * than 42 bits; -ENOMEM.
  *
  * Context: one at a time for each slot; sleeps.
  */
@@ -71,12 +83,14 @@ int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
 		 struct pavo_tce_run *run);
 
 /**
- * pavo_tce_unmap - undo that. When it returns no packet uses the entries. Context: as
- * pavo_tce_map().
+ * pavo_tce_unmap - balances pavo_tce_map(). When it returns, no packet uses the entries.
+ * @run: the entries
+ *
+ * Context: as pavo_tce_map().
  */
 void pavo_tce_unmap(const struct pavo_tce_run *run);
 
-/** pavo_tce_use - of table @index of @slot. Context: as pavo_tce_map(). */
+/** pavo_tce_use - how full table @index of @slot is. Context: as pavo_tce_map(). */
 struct pavo_tce_use pavo_tce_use(unsigned int slot, unsigned int index);
 
 #endif /* PAVO_TCE_H */

@@ -5,15 +5,16 @@
  * Owns: the table of keys of an adapter and the regions behind them. This is
  * the only place that decides whether a piece of memory may be touched.
  *
- * Lifetime: a region is found and used inside one RCU read-side section
- * (packet processing always is one) and never kept beyond it; users look the
- * key up again for every packet. Peers' operations are noted in slots (rkm.h):
- * whoever takes a key's meaning away changes the table first, has those slots walked
- * and completes after that: from then on no byte changes through the key, and what is
- * written later is not read by it, since what peers read is copied into packets. Without
- * pavo_copy_reads pages of plain regions are attached to packets, which may wait in a queue
- * of the interface (docs/architecture.md, "What waits in a queue"); those of a region with
- * @copied never are.
+ * Lifetime: a side finds and uses a region inside one RCU read-side section (packet
+ * processing always is one). It looks the key up again for every packet.
+ *
+ * Operations of peers are noted in remote-key slots (rkm.h). An invalidation changes the key
+ * table first, then has the slots walked, and completes after the walk. From then on no byte
+ * changes through the key, and no peer reads by it what is written later: data that peers read
+ * is copied into packets. With pavo_copy_reads off, pages of plain regions are attached to
+ * packets, which may wait in a queue of the interface (docs/architecture.md, "What waits in a
+ * queue"). Pages of a region with @copied are never attached.
+ *
  * Deregistration also waits for a grace period, for users by L_Key.
  */
 #ifndef PAVO_TRANSLATE_H
@@ -43,7 +44,7 @@ struct pavo_mr;
 struct pavo_mw;
 struct pavo_qp;
 
-/* Translation status (sources.md#engine-7-1-3); from STATE on they are ours. */
+/* Translation status (sources.md#engine-7-1-3); STATE and those behind it are pavo's own. */
 enum pavo_xlate {
 	PAVO_XLATE_OK = 0,
 	PAVO_XLATE_LENGTH = 1, /* outside of the region */
@@ -51,20 +52,19 @@ enum pavo_xlate {
 	PAVO_XLATE_FLAGS = 3, /* access not granted */
 	PAVO_XLATE_PD = 4, /* of another protection domain */
 	PAVO_XLATE_STATE = 5, /* invalidated, or not yet valid */
-	PAVO_XLATE_QP = 6, /* window that is bound to another QP */
+	PAVO_XLATE_QP = 6, /* a memory window that is bound to another QP */
 	PAVO_XLATE_FAULT =
 		7, /* allowed, but pages are not there: pavo_fault_ask */
 };
 
 /**
- * struct pavo_xlate_codes - what a translation status is to those who are told.
- * @vendor: vendor_err of the completion when it was a work request's own memory, or a
- *          key that it was to change,
- * @status: and the completion's status (IBA 11.6.2) if it was memory, or a key that the
- *          peer wanted to be invalidated,
- * @bind:   or if it was a key that the request itself was to change
- * @nak:    AETH syndrome (IBA 9.7.5.2.4) when it was a peer's request that named the key,
- * @recv:   or when a peer's request took a receive WQE that did
+ * struct pavo_xlate_codes - how consumers and peers are told of a translation status.
+ * @vendor: vendor_err of the completion, where a work request named the memory or the key
+ * @status: status of the same completion (IBA 11.6.2), if the request named memory or the
+ *          peer's message named a key to be invalidated
+ * @bind:   its status instead, if the request was itself to change the key
+ * @nak:    AETH syndrome (IBA 9.7.5.2.4) for a peer's request that named the key
+ * @recv:   AETH syndrome for a peer's request that took a receive WQE with the key
  */
 struct pavo_xlate_codes {
 	enum pavo_vendor_err vendor;
@@ -78,14 +78,16 @@ const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status);
 
 /**
  * pavo_xlate_vendor - the codes with that @vendor.
- * Return: with IB_WC_GENERAL_ERR if it is not the vendor_err of a translation.
+ * @vendor: vendor_err
+ *
+ * Return: codes with IB_WC_GENERAL_ERR if @vendor is not the vendor_err of a translation.
  */
 const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor);
 
-/* Beside enum pavo_vendor_err, never shown: nothing is wrong, but wait. */
+/* No error: the caller has to wait. Beside enum pavo_vendor_err, and in no completion. */
 #define PAVO_VE_WAIT ((enum pavo_vendor_err)0xff)
 
-/** Regions and windows of an adapter at most; they share the indexes. */
+/** Regions and memory windows of an adapter at most; they share the indexes. */
 #define PAVO_MAX_MR 0x7fffff
 #define PAVO_MAX_MW 0x7fffff
 /** Pages of a region of fast registration at most. */
@@ -97,7 +99,7 @@ const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor);
  * struct pavo_key_table - keys of one adapter.
  * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
  *          RCU. Its lock (BH) is held for every change of what a key means,
- *          and protects the bindings of windows.
+ *          and protects the bindings of memory windows.
  */
 struct pavo_key_table {
 	struct xarray xa;
@@ -111,22 +113,24 @@ struct pavo_key_table {
  * done to it.
  * @key:     24 bits of index, 8 bits that tell a stale key
  * @access:  IB_ACCESS_*
- * @valid:   may be used; if not, the key is there for its owner only
+ * @valid:   false: the key exists but names no memory at the moment
  * @copied:  its pages are not to be attached to packets
- * @paged:   there is an @odp, and @window: a @mw; set when it gets into the table
- * @pd:      whose it is
- * @qp:      windows of type 2: the only QP by which peers may use it
+ * @paged:   there is an @odp; set when the region gets into the table
+ * @window:  there is a @mw; likewise
+ * @pd:      the protection domain that may use the key
+ * @qp:      memory windows of type 2: the only QP by which peers may use it
  * @iova:    virtual address of the first byte, as users of the key name it
  * @length:  bytes
  * @offset:  of the first byte from the start of pages[0]
  * @pages:   one per PAGE_SIZE; NULL for the region of all kernel memory (DMA)
- * @odp:     keeper of the pages where they come and go, else NULL
- * @mr:      the MR whose memory it is; NULL for a window that is not bound
- * @mw:      the window, if it is one: it has no L_Key
+ * @odp:     keeper of the pages of an on-demand region, else NULL
+ * @mr:      the MR with the memory; NULL for a memory window that is not bound
+ * @mw:      the memory window, if the key is one; it has no L_Key
+ * @rcu:     for freeing
  *
- * Constant while the key is in the table: a change of meaning is a new region in
- * the place of the old one. All that an access to pinned memory looks at, by remote or
- * local key, comes first and is one cache line (of 64 bytes; kmalloc() aligns to 128).
+ * Constant while the key is in the table: a change of meaning puts a new region in
+ * the place of the old one. The fields for access to pinned memory, by remote or local key,
+ * come first and share one cache line (of 64 bytes; kmalloc() aligns to 128).
  */
 struct pavo_region {
 	u32 key;
@@ -141,7 +145,7 @@ struct pavo_region {
 	u64 length;
 	u64 offset;
 	struct page **pages;
-	/* the end of that line */
+	/* the end of that cache line */
 	struct pavo_odp *odp;
 	struct pavo_mr *mr;
 	struct pavo_mw *mw;
@@ -149,10 +153,10 @@ struct pavo_region {
 };
 
 /**
- * struct pavo_memory - what the pages of a region are from.
+ * struct pavo_memory - where the pages of a region come from; at most one pointer is set.
  * @pin:    pinned memory of a process
- * @dmabuf: or memory of another driver
- * @odp:    or memory of a process that is not pinned
+ * @dmabuf: memory of another driver
+ * @odp:    memory of a process, on demand
  * @start:  address of the first byte in the process
  */
 struct pavo_memory {
@@ -165,11 +169,12 @@ struct pavo_memory {
 /**
  * struct pavo_mr - memory region, the verbs object.
  * @ib:      lkey == rkey == the key
+ * @dev:     its adapter
  * @region:  what the key means now
- * @memory:  nothing for kernel regions
+ * @memory:  empty for kernel regions
  * @fast:    regions of fast registration (kernel consumers), else NULL
- * @windows: bound to it, under the key table's lock; while there are any the
- *           region stays what it is
+ * @windows: memory windows bound to it, under the key table's lock; while there are any,
+ *           the region is neither deregistered nor registered anew
  */
 struct pavo_mr {
 	struct ib_mr ib;
@@ -183,9 +188,11 @@ struct pavo_mr {
 /**
  * struct pavo_mw - memory window, the verbs object.
  * @ib:      first
- * @none:    what its key means while it is not bound
- * @bound:   what it means while it is; NULL: not bound
- * @of_qp:   type 2, bound: in the list of its QP's windows
+ * @charge:  see pavo_charge()
+ * @dev:     its adapter
+ * @none:    meaning of its key while it is not bound
+ * @bound:   meaning of its key while it is bound, else NULL
+ * @of_qp:   type 2, bound: in the list of its QP's memory windows
  *
  * All under the key table's lock.
  */
@@ -201,30 +208,36 @@ struct pavo_mw {
 void pavo_key_table_init(struct pavo_key_table *table);
 void pavo_key_table_destroy(struct pavo_key_table *table);
 
-/** pavo_key_insert - give @region a key and let it be found; may sleep. */
+/** pavo_key_insert - give @region a key and put it into the table; may sleep. */
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
- * pavo_keys_show - a line for each key: its PD, what it is a key of (dma, pinned, dma-buf,
- * on-demand, fast; window-1, window-2), whether it means anything, and then its range
- * (hexadecimal), its rights, the key of the region below a window, the QP of a window of
- * type 2, the windows on a region. Sleeps.
+ * pavo_keys_show - print a line for each key: PD, kind (dma, pinned, dma-buf, on-demand, fast;
+ * window-1, window-2), and "valid" or "free". Of a valid key also range (hexadecimal) and
+ * rights. Then the key of the region below a memory window, the QP of a memory window of type
+ * 2, the number of memory windows on a region. Sleeps.
+ * @file: where to
+ * @dev:  the adapter
  */
 void pavo_keys_show(struct seq_file *file, struct pavo_dev *dev);
 
 /**
- * pavo_key_remove - take the key of @region out of the table. What it meant ends as
- * what pavo_key_replace() returns.
+ * pavo_key_remove - take the key of @region out of the table. The caller then ends its use,
+ * as after pavo_key_replace().
+ * @table:  the keys of the adapter
+ * @region: what the key means
  *
  * Context: table->xa locked.
  */
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
- * pavo_key_replace - the index of @region means @region from now on.
+ * pavo_key_replace - let the index of a key mean another region.
+ * @table:  the keys of the adapter
+ * @region: the new meaning, with its key
  *
- * Return: what it meant before, which may be looked at until a grace period is
- * over; its use ends with pavo_rkm_start() or pavo_rkm_finish().
+ * Return: the old meaning. Packets may look at it until a grace period is over; peers stop
+ * using it with pavo_rkm_start() or pavo_rkm_finish().
  *
  * Context: table->xa locked.
  */
@@ -232,17 +245,20 @@ struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 				     struct pavo_region *region);
 
 /**
- * pavo_xlate - may a WQE of the holder of @pd touch [@va, @va + @len) by the
- * L_Key @key?
+ * pavo_xlate - decide whether a WQE of @pd may touch [@va, @va + @len) by the L_Key @key.
+ * @dev:    the adapter
+ * @pd:     PD of the QP or SRQ
+ * @key:    the L_Key
+ * @va:     first byte
+ * @len:    bytes
  * @access: IB_ACCESS_* that must all be granted; 0 for reading
  * @region: found region, valid until rcu_read_unlock(); NULL if @len is 0
  *
- * With PAVO_XLATE_FAULT @region is what to ask for the missing pages; nothing
- * else may be done with it.
+ * With PAVO_XLATE_FAULT, @region is good for pavo_fault_ask() and nothing else.
  *
  * The order of checks is key, PD, state, flags, length, presence. A zero-length access
- * needs no valid key (IBA 9.7.4.1.3). Keys of kernel PDs (local_dma_lkey) are
- * refused for PDs of user space, windows for everybody: they have no L_Key.
+ * needs no valid key (IBA 9.7.4.1.3). The key of all kernel memory (local_dma_lkey) is
+ * refused for PDs of user space. Memory windows are always refused: they have no L_Key.
  *
  * Context: RCU read side, any.
  */
@@ -250,19 +266,23 @@ enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			   u64 va, u64 len, int access,
 			   struct pavo_region **region);
 
-/** pavo_check - the same question, asked without the wish to touch. */
+/** pavo_check - as pavo_xlate(), but pages need not be present. */
 enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			   u64 va, u64 len, int access,
 			   struct pavo_region **region);
 
 /**
- * pavo_use_begin - an operation of the peer of @qp begins: may it touch the range by
- * the R_Key @key?
- * @slot: PAVO_KEY_SLOT_*; not in use
+ * pavo_use_begin - begin an operation of the peer of @qp, if it may touch the range by the
+ * R_Key @key.
+ * @qp:     the QP
+ * @slot:   PAVO_KEY_SLOT_*; not in use
+ * @key:    the R_Key
+ * @va:     first byte of the range
+ * @len:    bytes
+ * @access: IB_ACCESS_* that must all be granted
  *
- * Checked as by pavo_xlate(), all of the range but its presence. If that is granted,
- * and @len is not 0, @slot holds the key and is as after pavo_use_enter();
- * otherwise it is free.
+ * Makes the checks of pavo_xlate(), without presence. If they pass and @len is not 0, @slot
+ * holds the key and is as after pavo_use_enter(); otherwise it is free.
  *
  * Context: RCU read side, the responder side of @qp.
  */
@@ -270,33 +290,45 @@ enum pavo_xlate pavo_use_begin(struct pavo_qp *qp, unsigned int slot, u32 key,
 			       u64 va, u64 len, int access);
 
 /**
- * pavo_use_enter - a packet of that operation. False: its key was invalidated.
- * Who invalidates it now waits for pavo_use_leave() or pavo_use_end().
+ * pavo_use_enter - begin the copy of another packet of that operation. From here on a walker
+ * waits for pavo_use_leave() or pavo_use_end().
+ * @qp:   the QP
+ * @slot: as of pavo_use_begin()
+ *
+ * Return: false if the key was invalidated.
  */
 bool pavo_use_enter(struct pavo_qp *qp, unsigned int slot);
 void pavo_use_leave(struct pavo_qp *qp, unsigned int slot);
 
-/** pavo_use_end - the operation is over, or failed, or there is none. */
+/** pavo_use_end - the operation is over or has failed; also allowed where there is none. */
 void pavo_use_end(struct pavo_qp *qp, unsigned int slot);
 
 /**
- * pavo_xlate_remote - where is the memory of that packet, as pavo_xlate()? Between
- * pavo_use_begin() or pavo_use_enter() and the end of that.
+ * pavo_xlate_remote - find the memory of that packet, as pavo_xlate() does for L_Keys. Called
+ * behind pavo_use_begin() or pavo_use_enter(), before pavo_use_leave() or pavo_use_end().
+ * @qp:     the QP
+ * @key:    the R_Key
+ * @va:     first byte of the packet's part
+ * @len:    bytes of it
+ * @access: IB_ACCESS_* that must all be granted
+ * @region: as of pavo_xlate()
  */
 enum pavo_xlate pavo_xlate_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 				  int access, struct pavo_region **region);
 
-/** pavo_check_remote - the same question, asked without the wish to touch. */
+/** pavo_check_remote - as pavo_xlate_remote(), but pages need not be present. */
 enum pavo_xlate pavo_check_remote(struct pavo_qp *qp, u32 key, u64 va, u64 len,
 				  int access);
 
 /**
- * pavo_mw_bind - carry out a bind: type 1 also another one or none, type 2 from
- * unbound to bound (IBA 10.6.7).
- * @request: of the side that asks; for PAVO_VE_WAIT
+ * pavo_mw_bind - carry out a bind (IBA 10.6.7). A bind of type 1 may also move or unbind the
+ * memory window; one of type 2 takes it from unbound to bound.
+ * @qp:      the QP
+ * @seg:     the bind
+ * @request: of the side that asks; used for PAVO_VE_WAIT
  *
  * Return: 0, a positive enum pavo_vendor_err if it is not allowed, -ENOMEM.
- * PAVO_VE_WAIT: it is done, but may complete only when @request is.
+ * PAVO_VE_WAIT: the bind is done, but completes only after @request is done.
  *
  * Context: BH disabled, RCU read side; no use of a key begun.
  */
@@ -304,58 +336,72 @@ int pavo_mw_bind(struct pavo_qp *qp, const struct pavo_bind_seg *seg,
 		 struct pavo_rkm_request *request);
 
 /**
- * pavo_mr_fast_reg - carry out a REG_MR: the key of a region that is not valid
- * gets the listed pages as its meaning.
+ * pavo_mr_fast_reg - carry out a REG_MR: give the key of a region that is not valid
+ * the listed pages as its meaning.
+ * @qp:  the QP
+ * @seg: key, address, length and rights
  *
  * Return and context: as pavo_mw_bind().
  */
 int pavo_mr_fast_reg(struct pavo_qp *qp, const struct pavo_bind_seg *seg);
 
 /**
- * pavo_key_invalidate - take the validity of @key away, for a WQE or the peer
- * of @qp: a window of type 2 that is bound to @qp, or a region of a kernel
- * consumer's fast registration. When it is done no byte changes or leaves any
- * more by what peers do with that key. Who uses it as L_Key is not waited for: a
- * request of the consumer's own that is being carried out on another CPU may copy
- * its packet to the end.
+ * pavo_key_invalidate - invalidate @key, for a WQE or the peer of @qp. @key names a memory
+ * window of type 2 that is bound to @qp, or a region of a kernel consumer's fast registration.
+ * @qp:      the QP
+ * @key:     the key
+ * @request: as of pavo_mw_bind()
  *
- * Return, @request and context: as pavo_mw_bind().
+ * When it is done, operations of peers by that key change no byte and send none. Uses as L_Key
+ * are not waited for: a request of the consumer's own that another CPU is carrying out may
+ * copy its packet to the end.
+ *
+ * Return and context: as pavo_mw_bind().
  */
 int pavo_key_invalidate(struct pavo_qp *qp, u32 key,
 			struct pavo_rkm_request *request);
 
-/** pavo_key_invalidate_local - the same for LOCAL_INV, which may find it done. */
+/** pavo_key_invalidate_local - the same for LOCAL_INV: no error where @key is free already. */
 int pavo_key_invalidate_local(struct pavo_qp *qp, u32 key,
 			      struct pavo_rkm_request *request);
 
-/** pavo_key_check_invalidate - would it be allowed? Context: RCU read side. */
+/** pavo_key_check_invalidate - would pavo_key_invalidate() allow it? Context: RCU read side. */
 int pavo_key_check_invalidate(struct pavo_qp *qp, u32 key);
 
-/** pavo_mw_forget_qp - @qp goes: its windows are not bound any more. */
+/** pavo_mw_forget_qp - unbind all memory windows of @qp, which is going away. Sleeps. */
 void pavo_mw_forget_qp(struct pavo_qp *qp);
 
 /**
- * pavo_region_page - the page that holds @va, a translated address.
- * @offset: of @va in the page; bytes up to the end of the page are contiguous
+ * pavo_region_page - the page that holds a translated address.
+ * @region: the region
+ * @va:     the address
+ * @offset: set; of @va in the page. Bytes up to the end of the page are contiguous
  */
 struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 			      unsigned int *offset);
 
 /**
- * pavo_page_from_skb - copy @n bytes to @page from @offset on, not beyond its end.
- * @skb, @from: source, offset from skb->data
+ * pavo_page_from_skb - copy bytes of a packet to a page.
+ * @page:   the page
+ * @offset: first byte in it
+ * @skb:    the packet
+ * @from:   offset from skb->data
+ * @n:      bytes; the page must have as many
  *
- * Return: 0, or -EFAULT if the packet is shorter than said.
+ * Return: 0, or -EFAULT if the packet ends before @from + @n.
  */
 int pavo_page_from_skb(struct page *page, unsigned int offset,
 		       struct sk_buff *skb, unsigned int from, unsigned int n);
 
 /**
  * pavo_region_from_skb - the one copy of receiving: packet to memory.
- * @va, @len: inside the range that was translated
- * @skb, @from: source, offset from skb->data
+ * @region: the region
+ * @va:     first byte, inside the range that was translated
+ * @skb:    the packet
+ * @from:   offset from skb->data
+ * @len:    bytes, inside the range
  *
- * Return: 0, or -EFAULT if the packet is shorter than said.
+ * Return: 0, or -EFAULT if the packet ends before @from + @len.
  */
 int pavo_region_from_skb(const struct pavo_region *region, u64 va,
 			 struct sk_buff *skb, unsigned int from,
@@ -365,7 +411,7 @@ int pavo_region_from_skb(const struct pavo_region *region, u64 va,
 void pavo_region_write(const struct pavo_region *region, u64 va,
 		       const void *from, unsigned int len);
 
-/* What peers read is copied into packets, whatever it is of; no page is attached. */
+/* Copy all data that peers read into packets; attach no page. */
 extern bool pavo_copy_reads;
 
 /** pavo_region_read - copy @len bytes at @va out to a kernel buffer. */
@@ -373,30 +419,40 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 		      unsigned int len);
 
 /**
- * pavo_region_attach - the pages of @len bytes at @va become payload of @skb, each with
+ * pavo_region_attach - make the pages of a translated range payload of a packet, each with
  * a reference (pavo_tx_add_page()).
+ * @region: the region
+ * @va:     first byte
+ * @skb:    the packet
+ * @len:    bytes
  *
- * Return: false if that cannot be, or the skb has no room for as many: it is of no use
- * any more, and the caller copies into another.
+ * Return: false if pages of @region must not be attached, or @skb has no room for them. @skb
+ * may have some of the pages by then: the caller drops it and copies into another one.
  */
 bool pavo_region_attach(const struct pavo_region *region, u64 va,
 			struct sk_buff *skb, unsigned int len);
 
 /**
- * pavo_region_store - write 8 bytes at @va at once; @value as it is in memory.
+ * pavo_region_store - write 8 bytes in one store.
+ * @region: the region
+ * @va:     the address
+ * @value:  as it is in memory
  *
  * Return: 0, or -EINVAL if the memory behind @va is not aligned to 8 bytes.
  */
 int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
 
 /**
- * pavo_region_atomic - carry out an atomic operation on 8 bytes at @va.
- * @orig: what the memory held before, in host order
+ * pavo_region_atomic - carry out an atomic operation on 8 bytes.
+ * @region: the region
+ * @va:     the address
+ * @op:     the operation
+ * @orig:   set to the old value, in host order
  *
  * Atomic also towards the CPUs of the process that owns the memory.
  *
- * Return: 0; -EINVAL if the memory behind @va is not aligned to 8 bytes; -EAGAIN if a CPU
- * changed it each time that the adapter looked.
+ * Return: 0; -EINVAL if the memory behind @va is not aligned to 8 bytes; -EAGAIN if other
+ * CPUs changed the word at every attempt.
  */
 int pavo_region_atomic(const struct pavo_region *region, u64 va,
 		       const struct pavo_atomic *op, u64 *orig);

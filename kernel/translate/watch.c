@@ -2,9 +2,9 @@
 /*
  * watch.c - words in shared memory that change when memory of a process does.
  *
- * Called by verbs/watch_methods.c in process context, and by the kernel when it takes
- * pages of a watched range away. Owns the slots. The kernel waits until it has been
- * told: when munmap() or fork() is over, the word has changed.
+ * Called by verbs/watch_methods.c in process context, and by the kernel (MMU notifier) before
+ * it changes pages of a watched range. Owns the slots. The kernel waits for the notifier, so
+ * the word has changed when munmap() or fork() returns.
  */
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
@@ -17,9 +17,8 @@
 
 /**
  * struct watch_slot - one range that is watched.
- * @notifier: tells of what happens to it
- * @word:     where the process reads that. The process can write to it, too; it is
- *            not read here.
+ * @notifier: tells when its pages change
+ * @word:     tells the process. The module never reads it, since the process can write to it.
  */
 struct watch_slot {
 	struct mmu_interval_notifier notifier;
@@ -27,11 +26,11 @@ struct watch_slot {
 };
 
 /**
- * struct pavo_watch - what one process wants to be told.
+ * struct pavo_watch - the slots of one process.
  * @area:   one word for each slot
  * @mutex:  @slots
- * @nslots: how many there are; constant
- * @slots:  those in use
+ * @nslots: number of slots; constant
+ * @slots:  by number; NULL: not in use
  */
 struct pavo_watch {
 	struct pavo_mmap *area;
@@ -75,7 +74,7 @@ struct pavo_watch *pavo_watch_open(struct ib_ucontext *uctx, u32 slots,
 	return watch;
 }
 
-/* The word says that the kernel does not look. Mutex held, or this is the last user. */
+/* End a slot; its word says "changed" from now on. Mutex held, or the watch is closing. */
 static void end(struct pavo_watch *watch, u32 at)
 {
 	struct watch_slot *slot = watch->slots[at];
@@ -99,7 +98,7 @@ void pavo_watch_close(struct pavo_watch *watch)
 	kvfree(watch);
 }
 
-/* Mutex held. */
+/* Let slot @at watch the range. Mutex held. */
 static int begin(struct pavo_watch *watch, u32 at, unsigned long start,
 		 unsigned long length)
 {
@@ -120,8 +119,8 @@ static int begin(struct pavo_watch *watch, u32 at, unsigned long start,
 	}
 	watch->slots[at] = slot;
 	/*
-	 * No word tells of a change that was under way already. The caller registers the
-	 * memory after that, not before.
+	 * Wait until changes that were under way are over, since the word does not tell of
+	 * them. The caller registers the memory after this call.
 	 */
 	mmu_interval_read_begin(&slot->notifier);
 	return 0;
