@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * close.c - the end of a window: disabled, looked at until no CPU uses it any more,
+ * close.c - the end of a window: it is disabled, looked at until no CPU uses it any more,
  * closed (sources.md#windows-snapshot).
  *
- * Whoever works for a window, by sending or receiving, is in an RCU section while it is
- * at it. So the snapshot of the tasks at work is a state of RCU, which kernels
- * keep anyway: it has passed when all of those have ended. No caller waits for that here:
- * a process asks, and what is closed is freed later. The live view, of windows that
- * CPUs are at, is for people only.
+ * A CPU that sends or receives for a window is in an RCU section. So the snapshot of the tasks
+ * at work is a state of RCU: it has passed when all of these sections have ended. No caller
+ * waits for that: the process asks, and a closed window is freed later. The live view shows
+ * which CPU works for which window, for people only.
  */
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
@@ -16,7 +15,7 @@
 #include "translate/job.h"
 #include "window/window_private.h"
 
-/* Nothing becomes ready any more, no slot is to be had. Return: it was open. */
+/* Take away frames to be sent and free FIFO slots. Return: false: it was closed already. */
 static bool shut(struct pavo_fifo_window *window)
 {
 	bool open;
@@ -36,7 +35,7 @@ void pavo_window_disable(struct pavo_fifo_window *window)
 	mutex_lock(&window->mutex);
 	if (shut(window)) {
 		pavo_rcxts_return_all(window);
-		/* Last: who begins after that sees all of the above. */
+		/* Last: a CPU whose RCU section begins after this sees the window shut. */
 		window->snapshot = start_poll_synchronize_rcu();
 		window->disabled = true;
 		pavo_window_over(window);
@@ -44,13 +43,13 @@ void pavo_window_disable(struct pavo_fifo_window *window)
 	mutex_unlock(&window->mutex);
 }
 
-/* The number of a window; 0: none. */
+/* Number of the window that @cpu works for in @task; 0: none. */
 static u32 at_work(const struct pavo_windows *all, int cpu, int task)
 {
 	return READ_ONCE(per_cpu_ptr(all->tasks, cpu)->window[task]);
 }
 
-/* CPUs that are at it at this moment. */
+/* Number of tasks, of all CPUs, that work for the window at this moment. */
 static int count_at_work(const struct pavo_fifo_window *window)
 {
 	const struct pavo_windows *all = &window->dev->windows;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * event.c - handlers that are told of a window's events (sources.md#windows-interrupt).
+ * event.c - handlers of a window's events (sources.md#windows-interrupt).
  *
  * Called by receive.c when a threshold is reached, by window.c for commands and by
- * verbs/window_methods.c. Of several handlers one gets an event: the next that is ready. An
- * event says that it is time to look, no more, so those that find no handler ready
- * count as one. The end of a window is everybody's: nothing comes after it that could
- * wake whoever sleeps.
+ * verbs/window_methods.c. The next handler that is ready gets the event. An event only says
+ * that it is time to look, so events that find no handler ready count as one. The end of a
+ * window is told to all handlers, since no later event could wake them.
  */
 #include <linux/bitmap.h>
 #include <linux/nospec.h>
@@ -27,7 +26,7 @@ void pavo_events_free(struct pavo_events *events)
 
 /* --------------------------------------------------------------- hand-out */
 
-/* To a handler, which is registered. Lock held, so its eventfd is there. */
+/* Raise a registered handler. Lock held, so its eventfd stays. */
 static void give(struct pavo_events *events, u32 number)
 {
 	__clear_bit(number, &events->ready);
@@ -36,7 +35,7 @@ static void give(struct pavo_events *events, u32 number)
 	pavo_eventfd_signal(events->handler[number]);
 }
 
-/* To the next handler that is ready, or to none yet. Lock held. */
+/* Give an event to the next handler that is ready; keep it if none is. Lock held. */
 static void hand_out(struct pavo_events *events)
 {
 	u32 number =
@@ -70,7 +69,7 @@ void pavo_window_over(struct pavo_fifo_window *window)
 	if (window->send.event)
 		pavo_eventfd_signal(window->send.event);
 	spin_lock_bh(&events->lock);
-	/* Who is ready after that is told then. */
+	/* A handler that becomes ready after this is raised at once. */
 	events->over = true;
 	for_each_set_bit(number, &events->registered, PAVO_HANDLERS)
 		give(events, number);
@@ -104,8 +103,8 @@ bool pavo_event_ready(struct pavo_fifo_window *window, u32 number)
 void pavo_event_early(struct pavo_fifo_window *window, u32 n)
 {
 	/*
-	 * Frames that have a slot and cannot be seen: who looks after the command
-	 * does not find them, so they are some of the n.
+	 * Count in the frames that have a slot but cannot be seen yet: a process that looks
+	 * after its command does not find them.
 	 */
 	u32 under_way =
 		window->recv.count - (u32)atomic_read_acquire(&window->written);
@@ -163,7 +162,7 @@ int pavo_window_remove_handler(struct pavo_fifo_window *window, u32 number)
 	if (__test_and_clear_bit(number, &events->registered)) {
 		swap(ctx, events->handler[number]);
 		__clear_bit(number, &events->ready);
-		/* It may have dealt with its event, or not. */
+		/* The handler may not have looked since its event: give the event to another. */
 		if (__test_and_clear_bit(number, &events->given) &&
 		    !events->over)
 			hand_out(events);

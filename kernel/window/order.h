@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * order.h - what order the packets of RDMA may come in: any. Which attempt a packet
- * belongs to, and whether it came before (sources.md#windows-write). Pure.
+ * order.h - decides to which attempt a packet of RDMA belongs, and whether it came before.
+ * Packets may come in any order (sources.md#windows-write). Pure.
  *
- * The network of sources.md#windows-order duplicates no packets. Ethernet may, so each
- * packet of an operation has a number, and those that came are remembered as far as packets
- * can overtake each other. What is further ahead counts as lost.
+ * The network of sources.md#windows-order duplicates no packets, but Ethernet may. So each
+ * packet of an operation has a number, its fragment. The target remembers the fragments that
+ * came, up to PAVO_SEEN_BITS ahead of the first missing one. A packet further ahead counts as
+ * lost.
  */
 #ifndef PAVO_WINDOW_ORDER_H
 #define PAVO_WINDOW_ORDER_H
@@ -17,8 +18,8 @@
 
 /**
  * struct pavo_seen - fragments that came.
- * @base: all before it did
- * @bits: and these, of [@base, @base + PAVO_SEEN_BITS); bit n is that of fragment n
+ * @base: the first missing fragment
+ * @bits: the fragments of [@base, @base + PAVO_SEEN_BITS) that came; fragment n has bit n
  *        modulo PAVO_SEEN_BITS
  */
 struct pavo_seen {
@@ -41,7 +42,7 @@ static inline u64 *pavo_seen_word(struct pavo_seen *seen, u32 fragment,
 	return &seen->bits[at / 64];
 }
 
-/** pavo_seen_look - did @fragment come? */
+/** pavo_seen_look - did @fragment come before? */
 static inline enum pavo_seen_verdict pavo_seen_look(struct pavo_seen *seen,
 						    u32 fragment)
 {
@@ -62,7 +63,7 @@ static inline void pavo_seen_note(struct pavo_seen *seen, u32 fragment)
 
 	word = pavo_seen_word(seen, fragment, &bit);
 	*word |= bit;
-	/* At most PAVO_SEEN_BITS of them, each for one that came. */
+	/* Ends: each round clears a bit, and there are PAVO_SEEN_BITS. */
 	while (word = pavo_seen_word(seen, seen->base, &bit), *word & bit) {
 		*word &= ~bit;
 		seen->base++;
@@ -70,13 +71,13 @@ static inline void pavo_seen_note(struct pavo_seen *seen, u32 fragment)
 }
 
 /**
- * struct pavo_attempt - how far an rCxt is.
- * @tid:      the last that was begun on it; 0: none
- * @first:    that of the first attempt at the same operation
- * @complete: the last of those whose data all came; 0: none
- * @sending:  it sends the data of @tid
- * @placing:  it takes the data of @tid
- * @feeding:  the process sends the data of @tid, in pieces
+ * struct pavo_attempt - the operation of an rCxt, and how far it is.
+ * @tid:      tid of the latest attempt; 0: none
+ * @first:    tid of the first attempt at the same operation
+ * @complete: latest tid whose data all came; 0: none
+ * @sending:  the rCxt sends the data of @tid
+ * @placing:  the rCxt takes the data of @tid
+ * @feeding:  the process itself sends the data of @tid, in pieces
  */
 struct pavo_attempt {
 	u64 tid;
@@ -88,22 +89,22 @@ struct pavo_attempt {
 };
 
 enum pavo_tid_verdict {
-	PAVO_TID_PART, /* of what is going on */
+	PAVO_TID_PART, /* part of the attempt that is going on */
 	PAVO_TID_BEGIN, /* a new operation */
-	PAVO_TID_RESUME, /* another attempt at what is going on: what came, came */
-	PAVO_TID_REPEAT, /* an attempt of one that is complete */
-	PAVO_TID_STALE,
-	PAVO_TID_LATE, /* of what is over */
-	PAVO_TID_BUSY, /* new, but there is something to be sent */
+	PAVO_TID_RESUME, /* another attempt at the operation, which keeps what came */
+	PAVO_TID_REPEAT, /* another attempt at an operation that is complete */
+	PAVO_TID_STALE, /* a tid that is too low */
+	PAVO_TID_LATE, /* part of an attempt that is over */
+	PAVO_TID_BUSY, /* a new operation, but the rCxt is sending */
 };
 
-/** pavo_tid_first - the tid with which an operation was begun. */
+/** pavo_tid_first - the tid of the first attempt, @attempts before @tid. */
 static inline u64 pavo_tid_first(u64 tid, u16 attempts)
 {
 	return attempts < tid ? tid - attempts : tid;
 }
 
-/** pavo_tid_resumes - is @tid, a higher one, an attempt at what is being placed? */
+/** pavo_tid_resumes - is @tid, above the latest, an attempt at the operation being placed? */
 static inline bool pavo_tid_resumes(const struct pavo_attempt *a, u64 tid,
 				    u16 attempts)
 {
@@ -111,18 +112,18 @@ static inline bool pavo_tid_resumes(const struct pavo_attempt *a, u64 tid,
 	       pavo_tid_first(tid, attempts) == a->first;
 }
 
-/** pavo_tid_repeats - is @tid, a higher one, an attempt at what has all come? */
+/** pavo_tid_repeats - is @tid, above the latest, an attempt at an operation that is complete? */
 static inline bool pavo_tid_repeats(const struct pavo_attempt *a, u64 tid,
 				    u16 attempts)
 {
 	return attempts && pavo_tid_first(tid, attempts) <= a->complete;
 }
 
-/** pavo_tid_data - a packet with data comes. @attempts: struct pavo_rdma_request. */
+/** pavo_tid_data - judge a packet with data. @attempts: see struct pavo_rdma_request. */
 static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
 						  u64 tid, u16 attempts)
 {
-	/* Data of an earlier attempt at the same is as good. */
+	/* Data of an earlier attempt at the same operation is as good. */
 	if (tid < a->tid)
 		return a->placing && pavo_tid_first(tid, attempts) == a->first ?
 			       PAVO_TID_PART :
@@ -137,7 +138,7 @@ static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
 						    PAVO_TID_BEGIN;
 }
 
-/** pavo_tid_request - a request for data comes, or one of the process's own. */
+/** pavo_tid_request - judge a request: of the peer, or of this end's process. */
 static inline enum pavo_tid_verdict
 pavo_tid_request(const struct pavo_attempt *a, u64 tid)
 {
@@ -147,9 +148,13 @@ pavo_tid_request(const struct pavo_attempt *a, u64 tid)
 }
 
 /**
- * pavo_tid_ends - is an end told with @tid that of what is going on? The source of a read
- * is told with the tid of the reader's last attempt, whose request may be lost. An
- * attempt before the one that is going on ends nothing.
+ * pavo_tid_ends - does an end with @tid end the operation of the rCxt?
+ * @a:        the operation
+ * @tid:      tid in the packet
+ * @attempts: likewise
+ *
+ * An end may have a higher tid: the reader tells the source with the tid of its latest attempt,
+ * whose request may be lost. The end of an earlier attempt ends nothing.
  */
 static inline bool pavo_tid_ends(const struct pavo_attempt *a, u64 tid,
 				 u16 attempts)
@@ -158,7 +163,7 @@ static inline bool pavo_tid_ends(const struct pavo_attempt *a, u64 tid,
 				 pavo_tid_first(tid, attempts) == a->first);
 }
 
-/** pavo_tid_piece - a piece of data that the process itself sends. */
+/** pavo_tid_piece - judge a piece of data that the process itself sends. */
 static inline enum pavo_tid_verdict pavo_tid_piece(const struct pavo_attempt *a,
 						   u64 tid)
 {

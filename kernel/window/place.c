@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * place.c - RDMA between windows, the receiving side: data to memory or frames in
- * whatever order it comes, requests for data, and the news that all has come.
+ * any order, requests for data, and ends of operations.
  *
- * Called by receive.c for packets with the window's key. An rCxt is locked while one
- * packet of it is placed, so when the last byte is counted all are there, and when a
- * cancel or a higher tid has the lock none is on its way to memory any more. Packets of
- * other rCxts are placed at the same time by other CPUs.
+ * Called by receive.c for packets with the window's key. An rCxt is locked while a packet of
+ * it is placed. So all bytes are in place when the last one is counted, and a cancel or a
+ * higher tid, which takes the lock, finds no byte on its way to memory. Other CPUs place
+ * packets of other rCxts at the same time.
  */
 #include <linux/skbuff.h>
 #include "translate/job.h"
@@ -21,7 +21,7 @@ static void count_verdict(struct pavo_dev *dev, enum pavo_tid_verdict verdict)
 		pavo_count(dev, rx_drop_tid);
 }
 
-/* Who sent @pkt, about what. */
+/* The window and rCxt that sent @pkt. */
 static struct pavo_rdma_peer sender(const struct pavo_pkt *pkt)
 {
 	return (struct pavo_rdma_peer){
@@ -38,7 +38,7 @@ static bool from_peer(const struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
 	return pavo_rdma_same_peer(&rcxt->peer, &peer);
 }
 
-/* What the source of the data is to hear. */
+/* A message to the source: its operation is over, or failed with @status. */
 static struct pavo_rdma_told end_of(struct pavo_fifo_window *window,
 				    const struct pavo_rcxt *rcxt, u64 tid,
 				    enum pavo_pvo_result status)
@@ -87,9 +87,11 @@ bool pavo_rdma_put_done(struct pavo_fifo_window *window,
 }
 
 /*
- * All came, or it turned out that it cannot. This end hears of it first: where its
- * FIFO is full neither does, and the next attempt at the operation ends it, of which
- * nothing is placed again.
+ * End an operation of which all data came, or whose data has no place (@status). This end's
+ * process is told first. If its FIFO is full, neither end is told, and the next attempt at the
+ * operation ends it, without placing anything again.
+ *
+ * Return: is @told to be sent to the source?
  */
 static bool end_placing(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 			enum pavo_pvo_result status,
@@ -112,7 +114,7 @@ static bool end_placing(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return rcxt->flags & PAVO_RDMA_TELL_SOURCE;
 }
 
-/* A frame for the process instead of memory; false: none is free. */
+/* Put the data into a frame of the FIFO. False: the FIFO is full. */
 static bool put_piece(struct pavo_fifo_window *window,
 		      const struct pavo_rcxt *rcxt, const struct pavo_rx *rx)
 {
@@ -141,7 +143,7 @@ static bool put_piece(struct pavo_fifo_window *window,
 	return pavo_window_put(window, &put);
 }
 
-/* To memory or to the FIFO. False: it did not get there; @result: nor will it. */
+/* Put data into memory or the FIFO. False: not possible now; with @result set: never. */
 static bool deliver(struct pavo_fifo_window *window,
 		    const struct pavo_rcxt *rcxt, const struct pavo_rx *rx,
 		    enum pavo_pvo_result *result)
@@ -157,7 +159,7 @@ static bool deliver(struct pavo_fifo_window *window,
 	return !*result;
 }
 
-/* What is between a packet that is new and its place; true: it may go there. */
+/* Do the bytes of a new packet fit the operation? */
 static bool check_length(struct pavo_dev *dev, const struct pavo_rcxt *rcxt,
 			 const struct pavo_pkt *pkt)
 {
@@ -173,9 +175,11 @@ static bool check_length(struct pavo_dev *dev, const struct pavo_rcxt *rcxt,
 }
 
 /*
- * Some of an operation has no place, so all of it ends. Where that is this end's fault,
- * for what it asked for was to go to memory that is there no more, its window is dead. The
- * packet may say what it likes: it is the request that tells.
+ * End an operation because some of its data has no place. If this process's own read named
+ * memory that is not its job's, its window is dead. The memory of the request decides that, not
+ * the PVO of the packet, which a peer may have invented.
+ *
+ * Return: is @told to be sent to the source?
  */
 static bool refuse_place(struct pavo_fifo_window *window,
 			 struct pavo_rcxt *rcxt, enum pavo_pvo_result status,
@@ -191,7 +195,7 @@ static bool refuse_place(struct pavo_fifo_window *window,
 	return rcxt->flags & PAVO_RDMA_TELL_SOURCE;
 }
 
-/* Return: whether it was placed. @tell: whether @told is to be sent. */
+/* Place a new packet. Return: was it placed? @tell: set if @told is to be sent. */
 static bool place(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		  struct pavo_rx *rx, struct pavo_rdma_told *told, bool *tell)
 {
@@ -228,7 +232,7 @@ static bool receive_part(struct pavo_fifo_window *window,
 		return place(window, rcxt, rx, told, tell);
 	case PAVO_SEEN_AGAIN:
 		pavo_count(window->dev, rx_drop_rdma_again);
-		/* All is here, but the process had no room to be told so. */
+		/* All data has come, but the FIFO was full when the process was to be told. */
 		if (!rcxt->left)
 			*tell = end_placing(window, rcxt, PAVO_PVO_OK, told);
 		break;
@@ -239,7 +243,7 @@ static bool receive_part(struct pavo_fifo_window *window,
 	return false;
 }
 
-/* An attempt at what is here already: say so, once for each. */
+/* Answer an attempt at an operation that is complete, once for each attempt. */
 static bool repeat(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		   const struct pavo_pkt *pkt, struct pavo_rdma_told *told)
 {
@@ -259,7 +263,7 @@ static bool repeat(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return rcxt->flags & PAVO_RDMA_TELL_SOURCE;
 }
 
-/* Another attempt goes on where the last one ended; anything else begins anew. */
+/* Resume the operation if @pkt is another attempt at it; else begin a new one. */
 static void begin_or_resume(struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt,
 			    bool resume)
 {
@@ -305,7 +309,7 @@ static bool receive_data(struct pavo_fifo_window *window,
 	return false;
 }
 
-/* The process is to send the data; false: there is no room to tell it. */
+/* Ask the process to send the data of a read. False: its FIFO is full. */
 static bool put_request(struct pavo_fifo_window *window,
 			const struct pavo_pkt *pkt)
 {
@@ -332,7 +336,7 @@ static bool put_request(struct pavo_fifo_window *window,
 	return pavo_window_put(window, &put);
 }
 
-/* Return: whether it was used: there is something to be sent now. */
+/* Take a peer's request for data. Return: true: this end has something to send now. */
 static bool receive_request(struct pavo_fifo_window *window,
 			    struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
 {
@@ -347,7 +351,7 @@ static bool receive_request(struct pavo_fifo_window *window,
 		count_verdict(window->dev, verdict);
 		return false;
 	}
-	/* Where the process answers, its own frames say that there is no way. */
+	/* A process that sends the data itself learns of a missing route by its own frames. */
 	if (!from_fifo && !pavo_window_knows(window, pkt->src_node)) {
 		pavo_count(window->dev, tx_drop_node);
 		return false;
@@ -364,14 +368,14 @@ static bool receive_request(struct pavo_fifo_window *window,
 	return pavo_rdma_queue(window, rcxt);
 }
 
-/* Is there anybody who waits for the end? Not if it was told already, or not asked for. */
+/* Is the operation of @rcxt open? Its end may have been told already, or not asked for. */
 static bool open_end(const struct pavo_rcxt *rcxt)
 {
 	return rcxt->told || rcxt->now.sending || rcxt->now.placing ||
 	       rcxt->now.feeding;
 }
 
-/* Return: whether it was used. */
+/* Take a packet that tells of an end. Return: was it used? */
 static bool receive_done(struct pavo_fifo_window *window,
 			 struct pavo_rcxt *rcxt, const struct pavo_pkt *pkt)
 {
@@ -382,14 +386,14 @@ static bool receive_done(struct pavo_fifo_window *window,
 		pavo_count(window->dev, rx_drop_tid);
 		return false;
 	}
-	/* Data that still comes tells of its own end. */
+	/* An operation that takes data ends with its last byte, not with a packet. */
 	if (!status && rcxt->now.placing) {
 		pavo_count(window->dev, rx_drop_tid);
 		return false;
 	}
 	/*
-	 * The other end cannot take it, or has nothing to give; or it has all, though
-	 * another attempt is still being sent, of memory that may go now.
+	 * The peer cannot take the data or has none to give, or it has all data. In each case
+	 * stop sending: the process may reuse the memory.
 	 */
 	pavo_rdma_end(window, rcxt,
 		      status ? PAVO_FRAME_CANCELLED : PAVO_FRAME_SENT);
@@ -401,7 +405,7 @@ static bool receive_done(struct pavo_fifo_window *window,
 	return true;
 }
 
-/* On an rCxt that is locked. Return: whether the packet was used. */
+/* Use a packet on its rCxt, which is locked. Return: was it used? */
 static bool use(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		struct pavo_rx *rx, struct pavo_rdma_told *told, bool *tell)
 {
@@ -418,7 +422,7 @@ static bool use(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return receive_done(window, rcxt, pkt);
 }
 
-/* No adapter sends anything else. */
+/* Has the packet only flags and a status that adapters send? */
 static bool valid(const struct pavo_pkt *pkt)
 {
 	const u8 last = pkt->opcode == PAVO_OP_WINDOW_DONE ? PAVO_PVO_KEY :

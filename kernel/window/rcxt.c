@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rcxt.c - the pool of RDMA contexts; see rcxt.h. */
+/* rcxt.c - the pool of rCxts; see rcxt.h. */
 #include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -29,7 +29,7 @@ void pavo_rcxts_init(struct pavo_rcxt_pool *pool)
 	mutex_init(&pool->mutex);
 	INIT_LIST_HEAD(&pool->free);
 	xa_init(&pool->users);
-	/* So that numbers of before a restart of this machine are none now. */
+	/* Random, so that numbers of before a restart of this machine are invalid. */
 	pool->key = get_random_u32() & KEY_MASK;
 }
 
@@ -40,7 +40,7 @@ void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool)
 	mutex_destroy(&pool->mutex);
 }
 
-/* The pool's memory, when a window needs it. */
+/* Allocate the pool, when a window first needs it. */
 static int fill_pool(struct pavo_rcxt_pool *pool)
 {
 	u32 count = clamp_t(u32, max_rcxts, 1, MOST_RCXTS), i;
@@ -57,14 +57,14 @@ static int fill_pool(struct pavo_rcxt_pool *pool)
 		list_add_tail(&all[i].owned, &pool->free);
 	}
 	pool->count = count;
-	/* Pairs with the acquire of those who look for one. */
+	/* Pairs with the acquire in pavo_rcxt_find(). */
 	smp_store_release(&pool->all, all);
 	return 0;
 }
 
 /*
- * How many rCxts the user of a window's job has, whichever process asks for them: one
- * more, if that may be. The pool's mutex is held.
+ * Charge one more rCxt to the user that the window's job counts for, whichever process asks.
+ * The pool's mutex is held.
  */
 static int charge(struct pavo_fifo_window *window)
 {
@@ -79,7 +79,7 @@ static int charge(struct pavo_fifo_window *window)
 	return xa_err(has);
 }
 
-/* One less. Nothing is allocated for that. */
+/* Take back a charge. The xarray allocates nothing for that. */
 static void uncharge(struct pavo_fifo_window *window)
 {
 	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
@@ -92,7 +92,7 @@ static void uncharge(struct pavo_fifo_window *window)
 		xa_erase(&pool->users, user);
 }
 
-/* Nothing is known of it but whose it is, and what that calls it. */
+/* Give @rcxt to @window, by the number @id and with no operation; NULL: to the pool. */
 static void give(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
 		 u32 id, struct pavo_seen *seen)
 {
@@ -151,7 +151,7 @@ int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n)
 	err = READ_ONCE(window->closed) ? -ESHUTDOWN : fill_pool(pool);
 	for (taken = 0; !err && taken < n; taken++)
 		err = take_one(window, &ids[taken]);
-	/* The one that failed was counted, but not taken. */
+	/* The loop counted the one that failed, which was not taken. */
 	for (taken = err && taken ? taken - 1 : 0; taken; taken--) {
 		rcxt = list_last_entry(&window->owned, struct pavo_rcxt, owned);
 		put_one(window, rcxt);
@@ -166,7 +166,7 @@ struct pavo_rcxt *pavo_rcxt_find(struct pavo_fifo_window *window, u32 id)
 	u32 index = id & INDEX_MASK;
 	struct pavo_rcxt *all;
 
-	/* Pairs with fill_pool(): its memory is complete, and counted. */
+	/* Pairs with fill_pool(), which sets memory and count first. */
 	all = smp_load_acquire(&pool->all);
 	if (!all || index >= pool->count)
 		return NULL;
@@ -183,7 +183,7 @@ bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
 	       id >> PAVO_RCXT_INDEX_BITS == READ_ONCE(pool->key);
 }
 
-/* No packet gets at it any more. */
+/* Take @rcxt from its window: packets do not find it any more. */
 static int disown(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		  u32 id)
 {
@@ -216,7 +216,7 @@ int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id)
 	return err;
 }
 
-/* Whatever it was at. The pool's mutex is held, so its window is there. */
+/* End the operation of @rcxt and take it back. The pool's mutex is held, so its window stays. */
 static void take_away(struct pavo_rcxt *rcxt, enum pavo_frame_state state)
 {
 	struct pavo_fifo_window *window = rcxt->window;
@@ -235,9 +235,9 @@ void pavo_rcxts_recover(struct pavo_rcxt_pool *pool)
 	u32 i;
 
 	mutex_lock(&pool->mutex);
-	/* First, so that no packet finds one on its way back. */
+	/* First the key, so that no packet finds an rCxt that is being taken back. */
 	WRITE_ONCE(pool->key, (pool->key + 1) & KEY_MASK);
-	/* Whoever finds that out may ask for others: it waits for the mutex. */
+	/* A process that sees this may take new rCxts at once: it waits for the mutex. */
 	WRITE_ONCE(pool->recoveries, pool->recoveries + 1);
 	for (i = 0; i < pool->count; i++) {
 		take_away(&pool->all[i], PAVO_FRAME_BAD_RCXT);

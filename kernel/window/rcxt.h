@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rcxt.h - RDMA contexts: the state of one operation at one end (sources.md#windows-rcxt),
+ * rcxt.h - rCxts: the state of one operation at one end (sources.md#windows-rcxt),
  * and the pool of an adapter that windows take them from.
  *
- * Packets find a context by its number, which is all they need: the pool's memory
- * stays until the adapter ends. Whoever uses one locks it and looks whose it is.
+ * Packets find an rCxt by its number, and need no reference: the pool's memory stays until
+ * the adapter ends. A CPU locks the rCxt, then checks which window has it.
  */
 #ifndef PAVO_WINDOW_RCXT_H
 #define PAVO_WINDOW_RCXT_H
@@ -18,14 +18,19 @@
 struct pavo_fifo_window;
 struct pavo_windows;
 
-/** struct pavo_rdma_peer - the other end of an operation: its node, window, rCxt. */
+/**
+ * struct pavo_rdma_peer - the other end of an operation.
+ * @window: its window
+ * @rcxt:   its rCxt
+ * @node:   its node
+ */
 struct pavo_rdma_peer {
 	u32 window;
 	u32 rcxt;
 	u16 node;
 };
 
-/* The same window; its rCxt may be another after a recovery there. */
+/* Is it the same window? Its rCxt may be another one after a recovery there. */
 static inline bool pavo_rdma_same_window(const struct pavo_rdma_peer *a,
 					 const struct pavo_rdma_peer *b)
 {
@@ -39,27 +44,31 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
 }
 
 /**
- * struct pavo_rcxt - one.
+ * struct pavo_rcxt - state of one operation at this end.
  * @lock:     all but @owned and @queued; BH, taken before a window's lock
- * @owned:    in its window's list, or in that of free ones; the pool's mutex
- * @queued:   in its window's list of those with something to send; the window's lock
- * @window:   whose it is; NULL: in the pool
- * @id:       its number, as that window knows it, also after a recovery
- * @now:      how far it is
- * @seen:     fragments of what it takes, memory of its own while it has a window
- * @told:     the end is to be told to this process, when a packet says so
- * @own:      begun by frame number @frame, which is to be marked
- * @sends:    how often there was something to be sent on it, whoever had it: never the
- *            same again
+ * @owned:    in its window's list, or in the pool's free list; under the pool's mutex
+ * @queued:   in its window's list of rCxts with something to send; under the window's lock
+ * @window:   the window that has it; NULL: in the pool
+ * @id:       its number, as the window knows it; stays after a recovery
+ * @now:      the operation, and how far it is
+ * @seen:     fragments that came; allocated while a window has the rCxt
+ * @told:     tell this process of the end when a packet says that it has come
+ * @own:      a frame RDMA_WRITE of this process began the operation, and is to be marked
+ * @sends:    counts how often it began to send, for all windows that had it, so that no value
+ *            comes again
  * @reading:  it takes data for memory that this process named, at @to
- * @flags, @attempts, @tag, @total: of the operation, see struct pavo_rdma_request
- * @cookie:   of this process
+ * @flags:    of the operation, see struct pavo_rdma_request
+ * @attempts: likewise
+ * @tag:      likewise
  * @peer:     the other end
- * @from:     where the data is that it sends, a PVO
- * @to:       where it goes, at the other end, or at this one if it is @reading; a
+ * @cookie:   of this process
+ * @total:    bytes of the operation
+ * @from:     PVO of the data that it sends
+ * @to:       where the data goes: a PVO of the peer, or of this end if @reading; a
  *            number for TO_FIFO
  * @left:     bytes that have not been sent, or have not come
- * @fragment: the next to be sent
+ * @fragment: number of the next packet to be sent
+ * @frame:    number of the frame, if @own
  */
 struct pavo_rcxt {
 	spinlock_t lock; /* all but the lists */
@@ -87,12 +96,15 @@ struct pavo_rcxt {
 };
 
 /**
- * struct pavo_rcxt_pool - of an adapter.
- * @all:   @count of them, NULL until the first is taken
- * @key:   part of their numbers; random at first, then counts @recoveries
- * @users: how many each user has, by its number; those that have any
- * @free:  handed out at its head, given back at its tail, so that a number comes back
- *         only after all others had their turn
+ * struct pavo_rcxt_pool - the rCxts of an adapter.
+ * @mutex: lists, and the owners of rCxts
+ * @all:   array of all rCxts; NULL until the first is taken
+ * @count: how many they are
+ * @key:   part of their numbers; random at first, then counts up with each recovery
+ * @recoveries: number of recoveries
+ * @users: uid -> number of rCxts that the user has, if any
+ * @free:  free rCxts. Taken from its head and given back at its tail, so that a number comes
+ *         back only after all other free ones had their turn
  */
 struct pavo_rcxt_pool {
 	struct mutex mutex; /* lists and owners */
@@ -108,36 +120,50 @@ void pavo_rcxts_init(struct pavo_rcxt_pool *pool);
 void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool);
 
 /**
- * pavo_rcxts_take - @n contexts for @window, all or none; their tid is 0.
- * Return: 0; -ENOSPC: the pool has not so many; -EDQUOT: they are more than
- * rcxts_per_user of the user whose job it is; -ENOMEM; -ESHUTDOWN: it is disabled.
- * Context: process.
+ * pavo_rcxts_take - give @window rCxts, all or none; their tid is 0.
+ * @window: the window
+ * @ids:    set to their numbers
+ * @n:      how many
+ *
+ * Return: 0; -ENOSPC: the pool has not so many; -EDQUOT: the user that the job counts for would
+ * have more than rcxts_per_user; -ENOMEM; -ESHUTDOWN: the window is disabled. Context: process.
  */
 int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n);
 
 /**
- * pavo_rcxt_return - Return: 0; -EINVAL: not the window's; -EBUSY: it has something
- * to send (cancel first). Context: process.
+ * pavo_rcxt_return - give an rCxt back to the pool.
+ * @window: the window that has it
+ * @id:     its number
+ *
+ * Return: 0; -EINVAL: the window does not have it; -EBUSY: it is sending (cancel first).
+ * Context: process.
  */
 int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id);
 
 /**
- * pavo_rcxts_return_all - the window is closed: what they are at ends, no packet touches
- * memory by them when this returns, and it gets no more. Context: process.
+ * pavo_rcxts_return_all - end the operations of all rCxts of a closed window, and give them
+ * back to the pool. No packet touches memory by them when this returns. Context: process.
+ * @window: the window; pavo_rcxts_take() refuses it from now on
  */
 void pavo_rcxts_return_all(struct pavo_fifo_window *window);
 
 /**
- * pavo_rcxts_recover - begin anew (sources.md#windows-failover): all go back
- * to the pool, and no number that was given out is one any more. Sleeps.
+ * pavo_rcxts_recover - recovery (sources.md#windows-failover): take all rCxts back to the pool,
+ * and make all numbers that were given out invalid. Sleeps.
+ * @pool: the pool
  */
 void pavo_rcxts_recover(struct pavo_rcxt_pool *pool);
 
 /**
- * pavo_rcxt_find - the place of number @id in the pool, or NULL. To be locked, and
- * then used only if pavo_rcxt_owned().
+ * pavo_rcxt_find - the rCxt at the place that @id names. The caller locks it, then uses it only
+ * if pavo_rcxt_owned() says so.
+ * @window: a window of the adapter
+ * @id:     number of the rCxt
+ *
+ * Return: NULL: the pool has no such place.
  */
 struct pavo_rcxt *pavo_rcxt_find(struct pavo_fifo_window *window, u32 id);
+/** pavo_rcxt_owned - has @window @rcxt, by the number @id? @rcxt is locked. */
 bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
 		     const struct pavo_rcxt *rcxt, u32 id);
 

@@ -4,9 +4,9 @@
  * packets.
  *
  * Called by send.c, whose worker has the window for itself. Each packet of data says
- * where it belongs, and nothing is kept of it once it is sent (sources.md#windows-write).
- * An rCxt may be cancelled at any moment: a packet is made under its lock, up to its ICRC,
- * and sent after that. So when a cancel is over the memory is not read for it.
+ * where it belongs, and the adapter forgets it once it is sent (sources.md#windows-write).
+ * A process may cancel an rCxt at any moment. So a packet is made under the rCxt's lock, up to
+ * its ICRC, and sent after that: no memory is read for the rCxt after a cancel returned.
  */
 #include "translate/job.h"
 #include "window/rdma.h"
@@ -36,7 +36,7 @@ static void mark_frame(struct pavo_fifo_window *window, u32 number,
 {
 	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
 
-	/* The process may use the slot again when it sees that. */
+	/* The process may use the FIFO slot again when it sees the state. */
 	smp_store_release(&hdr->state, state);
 	pavo_fifo_tell(&window->send);
 }
@@ -57,8 +57,8 @@ void pavo_rdma_end(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 }
 
 /*
- * A region is whole: where its first and its last byte are, all between them is. What
- * goes away later is seen when it is touched.
+ * Check the first and the last byte only: a buffer is mapped as a whole. Memory that a process
+ * unmaps later is noticed when it is touched.
  */
 bool pavo_rdma_mapped(const struct pavo_fifo_window *window, u64 pvo,
 		      u32 length)
@@ -94,7 +94,7 @@ static struct pavo_pkt packet_to(const struct pavo_fifo_window *window,
 	};
 }
 
-/* A packet with a copy of @length bytes at @data. */
+/* Send a packet with a copy of @length bytes at @data. */
 static int send_copy(struct pavo_fifo_window *window, enum pavo_window_op op,
 		     const struct pavo_rdma_told *told, const void *data,
 		     u32 length)
@@ -132,7 +132,7 @@ int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
 	return err;
 }
 
-/* The next packet of an rCxt, at @sends of it, and where it goes; made if it has an @skb. */
+/* The next packet of an rCxt: @sends is that of the rCxt, @skb is set once it is made. */
 struct piece {
 	struct pavo_pkt pkt;
 	u64 sends;
@@ -144,7 +144,7 @@ struct piece {
 	struct sk_buff *skb;
 };
 
-/* Bytes of a packet; those that become frames fit one. */
+/* Bytes of data in a packet; those of one that becomes a frame must fit the frame. */
 static u32 room_of(const struct pavo_fifo_window *window, u8 flags)
 {
 	if (!(flags & PAVO_RDMA_TO_FIFO))
@@ -153,7 +153,7 @@ static u32 room_of(const struct pavo_fifo_window *window, u8 flags)
 	       ~(PAVO_PIECE_ALIGN - 1);
 }
 
-/* What the packet says. The rCxt is locked. */
+/* Fill @piece with the next packet of @rcxt, which is locked. */
 static void describe(const struct pavo_fifo_window *window,
 		     const struct pavo_rcxt *rcxt, struct piece *piece)
 {
@@ -181,10 +181,10 @@ static void describe(const struct pavo_fifo_window *window,
 		packet_to(window, PAVO_OP_WINDOW_DATA, &told, piece->length);
 }
 
-/* Return: 0; a negative errno; enum pavo_pvo_result. The rCxt is locked. */
+/* Make the packet, up to its ICRC. Return: 0; a negative errno; enum pavo_pvo_result. */
 static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 {
-	/* Another attempt at a packet takes the next route. */
+	/* The same packet of the next attempt takes the next route. */
 	u32 turn = (u32)piece->pkt.rdma.tid + piece->pkt.rdma.fragment;
 	const struct pavo_tally *tally = &window->dev->tally;
 	u8 hdr[PAVO_MAX_HDR_LEN];
@@ -211,7 +211,10 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 	return err;
 }
 
-/* Return: as make_packet(); -ENOENT: there is none; -ENODEV: the window is dead. */
+/*
+ * Make the next packet of @rcxt. Return: as make_packet(); -ENOENT: there is none; -ENODEV:
+ * the window is dead.
+ */
 static int next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		      struct piece *piece)
 {
@@ -227,7 +230,7 @@ static int next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return err;
 }
 
-/* Return: as next_piece(). */
+/* Make and send the next packet of @rcxt. Return: as next_piece(), or of pavo_tx_sealed(). */
 static int send_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		      struct piece *piece)
 {
@@ -243,9 +246,9 @@ static int send_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 }
 
 /*
- * Is the rCxt, locked, still at what @piece is of? Since that was made the rCxt may have
- * gone back to the pool and come again, to the same window, by the same number, with the
- * same tid.
+ * Is @rcxt, locked, still sending the operation of @piece? Since @piece was made, the rCxt may
+ * have gone back to the pool and come to the same window again, even with the same number and
+ * tid. Only @sends differs then.
  */
 static bool still_sending(const struct pavo_rcxt *rcxt,
 			  const struct piece *piece)
@@ -253,7 +256,7 @@ static bool still_sending(const struct pavo_rcxt *rcxt,
 	return rcxt->now.sending && rcxt->sends == piece->sends;
 }
 
-/* Nothing more is sent. Return: whether a frame of this process began it. */
+/* End the sending of @rcxt. Return: did a frame of this process begin the operation? */
 static bool give_up(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		    const struct piece *piece, enum pavo_frame_state state)
 {
@@ -269,7 +272,10 @@ static bool give_up(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return own;
 }
 
-/* The memory of what is to be sent is not there: whose fault is it? */
+/*
+ * The data to be sent is not memory of the job. If this process asked for the operation, its
+ * window is dead; else the peer is told.
+ */
 static void memory_is_gone(struct pavo_fifo_window *window,
 			   struct pavo_rcxt *rcxt, const struct piece *piece,
 			   enum pavo_pvo_result result)
@@ -289,14 +295,14 @@ static void memory_is_gone(struct pavo_fifo_window *window,
 	pavo_rdma_tell(window, PAVO_OP_WINDOW_DONE, &told);
 }
 
-/* One packet is on its way, or lost. Return: whether there is more. */
+/* Go on behind a packet that was sent, or lost on its way. Return: is there more to send? */
 static bool piece_sent(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		       const struct piece *piece)
 {
 	bool more = false;
 
 	spin_lock(&rcxt->lock);
-	/* Unless it was cancelled meanwhile. */
+	/* The process may have cancelled it meanwhile. */
 	if (still_sending(rcxt, piece)) {
 		rcxt->left -= piece->length;
 		rcxt->from += piece->length;
@@ -310,7 +316,7 @@ static bool piece_sent(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return more;
 }
 
-/* Its turn is over: others of the window come first now. */
+/* Take the first rCxt of the window's list and move it to the end. */
 static struct pavo_rcxt *first_rcxt(struct pavo_fifo_window *window)
 {
 	struct pavo_rcxt *rcxt;
@@ -347,7 +353,7 @@ bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
 			memory_is_gone(window, rcxt, &piece, err);
 			break;
 		}
-		/* What finds no way is lost, as it may be on any way. */
+		/* A packet without a route counts as sent and lost, as on any network. */
 		if (!piece_sent(window, rcxt, &piece))
 			break;
 	}

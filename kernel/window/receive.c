@@ -3,13 +3,13 @@
  * receive.c - from packets to frames of receive FIFOs (sources.md#windows-receive).
  *
  * Called by qp/ for every packet with a window's header. Several CPUs may fill
- * one FIFO at a time, in no order: each takes a slot under the lock and writes it
- * without. A packet that does not fit is dropped and counted, and no end is told.
+ * one FIFO at a time, in no order: each takes a FIFO slot under the lock and writes the frame
+ * without it. A packet that finds no slot is dropped and counted; its sender is not told.
  */
 #include <linux/skbuff.h>
 #include "window/rdma.h"
 
-/* A slot for one frame; false: the process has consumed too little. */
+/* Take a FIFO slot for one frame. False: the process has returned none. */
 static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
 {
 	struct pavo_fifo *fifo = &window->recv;
@@ -17,8 +17,8 @@ static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
 
 	spin_lock(&window->lock);
 	/*
-	 * Slots come back by command, and no process calls for that. The command page of one
-	 * that is closed meanwhile is the process's own.
+	 * The process returns slots by commands and makes no call for them: look for them now.
+	 * A window that is closed meanwhile has lost its command page to the process.
 	 */
 	if (!fifo->avail && !window->closed)
 		pavo_window_commands(window);
@@ -34,7 +34,7 @@ static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
 	return taken;
 }
 
-/* The last of a frame, by which it is seen. */
+/* Write the header, last of all: its state makes the frame visible. */
 static void write_header(struct pavo_frame_hdr *hdr, const struct pavo_put *put,
 			 u32 length)
 {
@@ -48,8 +48,8 @@ static void write_header(struct pavo_frame_hdr *hdr, const struct pavo_put *put,
 }
 
 /*
- * All but the first line, then that, then the word that says so: a consumer who sees
- * it sees the whole frame. Short messages are in the first line only.
+ * Write all but the first line, then the first line, then the state: a process that sees the
+ * state sees the whole frame. A short message has the first line only.
  */
 static void write_frame(void *frame, const struct pavo_put *put)
 {
@@ -58,7 +58,7 @@ static void write_frame(void *frame, const struct pavo_put *put)
 	const struct pavo_rx *rx = put->rx;
 	u32 data = rx ? rx->pkt.payload : 0, first = min(data, room);
 
-	/* It was parsed, so it has all that its header speaks of. */
+	/* The parser has checked that the packet has all bytes of its header's length. */
 	if (data) {
 		WARN_ON_ONCE(skb_copy_bits(rx->skb, rx->payload + first,
 					   frame + PAVO_FRAME_LINE,
@@ -86,14 +86,14 @@ bool pavo_window_put(struct pavo_fifo_window *window,
 	return true;
 }
 
-/* One for many is for windows that said so. */
+/* Only windows opened with PAVO_WINDOW_BROADCAST take multicasts and broadcasts. */
 static bool may_have(const struct pavo_fifo_window *window,
 		     const struct pavo_rx *rx)
 {
 	return window->flags & PAVO_WINDOW_BROADCAST || !pavo_rx_to_many(rx);
 }
 
-/* One that may have it. */
+/* Find the window of a packet; NULL: the packet is dropped, which was counted. */
 static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 {
 	struct pavo_dev *dev = rx->dev;

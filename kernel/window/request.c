@@ -3,8 +3,8 @@
  * request.c - RDMA between windows: from frames of send FIFOs to operations on rCxts.
  *
  * Called by send.c, whose worker has the window for itself. A write is put into the
- * window's queue of rCxts with something to send (rdma.c), of a read a packet asks the
- * other end for data, and a piece is a packet at once: its data is in the frame
+ * window's list of rCxts with something to send (rdma.c). For a read, a packet asks the
+ * other end for data. A piece is sent at once: its data is in the frame
  * (sources.md#windows-half).
  */
 #include "window/rdma.h"
@@ -44,8 +44,8 @@ void pavo_rdma_expect(struct pavo_rcxt *rcxt)
 /* ------------------------------------------------------- writes and reads */
 
 /*
- * What frame number @frame asks for, copied: on @rcxt of this window, with @peer;
- * @wreth is as it goes into packets, @local the PVO of this end.
+ * The request of frame number @frame, copied: an operation on @rcxt of this window, with
+ * @peer. @wreth is what goes into packets, @local the PVO of this end.
  */
 struct ask {
 	u8 type;
@@ -78,7 +78,7 @@ static u32 begin_write(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 					       PAVO_FRAME_DEAD;
 }
 
-/* Is it another attempt at the read that the rCxt was at last? */
+/* Does @ask repeat the read that the rCxt had last? */
 static bool same_read(const struct pavo_rcxt *rcxt, const struct ask *ask)
 {
 	return ask->type == PAVO_FRAME_RDMA_READ &&
@@ -88,10 +88,10 @@ static bool same_read(const struct pavo_rcxt *rcxt, const struct ask *ask)
 }
 
 /*
- * What has come of a read is kept by the next attempt. If that is all, the process
- * has not looked yet and is told again: it waits for the tid of its last attempt. Or
- * the source has not heard of the end (pavo_rdma_request()).
- * Return: false: it begins anew.
+ * Go on with a read whose earlier attempt brought some data, and keep that data. If all data
+ * has come, tell the process again: it waits for the tid of its last attempt. The source is
+ * told again, too (pavo_rdma_request()).
+ * Return: false: @ask begins a new operation.
  */
 static bool go_on_reading(struct pavo_fifo_window *window,
 			  struct pavo_rcxt *rcxt, const struct ask *ask,
@@ -119,7 +119,7 @@ static bool go_on_reading(struct pavo_fifo_window *window,
 	return true;
 }
 
-/* Data may come before its sender is back here. */
+/* Set up a read, before its packet is sent: data may come before the sender returns. */
 static u32 begin_read(struct pavo_rcxt *rcxt, const struct ask *ask)
 {
 	rcxt->told = rcxt->flags & PAVO_RDMA_TELL_TARGET;
@@ -129,7 +129,10 @@ static u32 begin_read(struct pavo_rcxt *rcxt, const struct ask *ask)
 	return PAVO_FRAME_EMPTY;
 }
 
-/* Of a read to memory: is that its job's? That of a write is looked at as it is sent. */
+/*
+ * Is the memory that a read goes to the job's? The memory of a write is checked when it is
+ * sent.
+ */
 static bool room_for(const struct pavo_fifo_window *window,
 		     const struct ask *ask)
 {
@@ -138,7 +141,7 @@ static bool room_for(const struct pavo_fifo_window *window,
 	       pavo_rdma_mapped(window, ask->local, ask->wreth.total);
 }
 
-/* On an rCxt that is locked. */
+/* Begin or resume the operation of @ask on its rCxt, which is locked. */
 static u32 begin(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		 const struct ask *ask)
 {
@@ -163,7 +166,7 @@ static u32 begin(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return begin_read(rcxt, ask);
 }
 
-/* What packets to @hdr's window need. Return: enum pavo_frame_state. */
+/* Can packets go to the window of @hdr? Return: enum pavo_frame_state; EMPTY: yes. */
 static u32 check_way(struct pavo_fifo_window *window,
 		     const struct pavo_frame_hdr *hdr)
 {
@@ -177,7 +180,7 @@ static u32 check_way(struct pavo_fifo_window *window,
 static u32 check_request(const struct pavo_frame_hdr *hdr,
 			 const struct pavo_rdma_request *request)
 {
-	/* What a write takes from the FIFO comes as pieces, without a request. */
+	/* A write from the FIFO is pieces only, without a request. */
 	const u32 not_of_writes =
 		hdr->type == PAVO_FRAME_RDMA_WRITE ? PAVO_RDMA_FROM_FIFO : 0;
 
@@ -213,7 +216,7 @@ static struct ask ask_of(const struct pavo_frame_hdr *hdr,
 	};
 }
 
-/* The source of a read is asked for its data, or told that it is here. */
+/* Ask the source of a read for its data, or tell it that all has come. */
 static u32 tell_source(struct pavo_fifo_window *window, enum pavo_window_op op,
 		       const struct ask *ask)
 {
@@ -258,7 +261,7 @@ u32 pavo_rdma_request(struct pavo_fifo_window *window,
 
 /* ----------------------------------------------------------------- pieces */
 
-/* On an rCxt that is locked. Return: enum pavo_frame_state; EMPTY: it may be sent. */
+/* Check a piece against its rCxt, which is locked. Return: enum pavo_frame_state; EMPTY: send. */
 static u32 begin_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		       const struct pavo_rdma_peer *peer,
 		       const struct pavo_rdma_piece *piece,

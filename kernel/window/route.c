@@ -3,34 +3,34 @@
  * route.c - the nodes that a window knows, and the routes to each
  * (sources.md#windows-striping).
  *
- * Called by verbs/ in process context to change them, by send.c, rdma.c and place.c
+ * Called by verbs/ in process context to change routes, and by send.c, rdma.c and place.c
  * for each packet under RCU. Packets may come in any order, so each may take another
- * route: another UDP source port, by which switches and receivers tell flows from each
- * other, another address of the node, or another of this adapter.
+ * route: another UDP source port, by which switches and receivers tell flows apart,
+ * another address of the node, or another address of this adapter.
  */
 #include <linux/hash.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
 #include "window/window_private.h"
 
-/* Routes of an adapter's windows that wait for their end before who changes some does. */
+/* Replaced routes of an adapter, not freed yet, up to which a change does not wait. */
 #define MOST_RETIRED 1024
-/* Ports of a route of which none were asked for; uapi says so. */
+/* Ports where a process asks for 0 of them; uapi says so. */
 #define USUAL_PORTS 4
-/* What ports are told by: the bits of a flow label below its upper six. */
+/* Low bits of a flow label, which make UDP source ports differ. */
 #define PORT_BITS 14
 #define PORT_MASK (BIT(PORT_BITS) - 1)
-/* From port to port: odd, so all differ, and far, so that many bits do. */
+/* Step from port to port: odd, so that all ports differ; large, so that many bits differ. */
 #define PORT_STEP 10127
 
 /**
- * struct pavo_routes - the ways to a node.
- * @later: how they end
- * @all:   of their adapter, which ends after them
- * @moved: the flows belong to those that came after these
- * @turn:  counts packets, by several CPUs at a time, so some turns are taken twice
- * @n:     how many, at least 1
- * @flows: each with a port of its own
+ * struct pavo_routes - the routes to a node.
+ * @later: frees them
+ * @all:   windows of their adapter, which ends after them
+ * @moved: the flows were moved to the routes that replaced these
+ * @turn:  counts packets. Several CPUs count without a lock, so some turns are taken twice
+ * @n:     number of routes, at least 1
+ * @flows: the routes, each with a port of its own
  */
 struct pavo_routes {
 	struct pavo_later later;
@@ -53,9 +53,9 @@ static struct pavo_routes *routes_to(const struct pavo_fifo_window *window,
 }
 
 /*
- * Every route once in a round. Where a round begins is as good as random: what is sent
- * in step with it, such as attempts at the same thing, does not meet the same route
- * for ever.
+ * Take every route once in a round, and begin each round at a hashed place. So packets that
+ * are sent in step with the rounds, as attempts at one operation may be, do not meet the same
+ * route for ever.
  */
 struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
 {
@@ -86,9 +86,9 @@ bool pavo_window_knows(const struct pavo_fifo_window *window, u32 node)
 /* ------------------------------------------------------------------ changes */
 
 /*
- * The flow label of route @i to a node, never 0, which would be none. The source port
- * follows from it (rdma_get_udp_sport()): all have the same upper bits and others
- * below, so the ports of up to 2^14 routes differ, too.
+ * The flow label of route @i to a node, never 0, which would mean no label. The source port
+ * follows from it (rdma_get_udp_sport()). All labels to a node have the same upper bits and
+ * different lower ones, so the ports of up to 2^14 routes differ, too.
  */
 static u32 label_of(const struct pavo_fifo_window *window, u32 node, u32 i)
 {
@@ -108,7 +108,7 @@ static int add_route(struct pavo_routes *routes,
 							window->sgid_index;
 	int err;
 
-	/* A byte to rdma core. */
+	/* rdma core has a byte for the index. */
 	if (sgid_index > U8_MAX)
 		return -EINVAL;
 	rdma_ah_set_grh(&attr, NULL, label_of(window, args->node, routes->n),
@@ -122,7 +122,7 @@ static int add_route(struct pavo_routes *routes,
 	return err;
 }
 
-/* From @first on; no packet uses them. */
+/* Free routes and their flows from @first on; no packet uses them. */
 static void free_routes(struct pavo_routes *routes, u32 first)
 {
 	u32 i;
@@ -132,7 +132,7 @@ static void free_routes(struct pavo_routes *routes, u32 first)
 	kfree(routes);
 }
 
-/* @old, which may be NULL, with @args added. */
+/* Make a copy of @old, which may be NULL, with the routes of @args added. */
 static struct pavo_routes *extend(struct pavo_fifo_window *window,
 				  struct pavo_routes *old,
 				  const struct pavo_window_node_args *args)
@@ -159,7 +159,7 @@ static struct pavo_routes *extend(struct pavo_fifo_window *window,
 	return ERR_PTR(err);
 }
 
-/* No packet takes one of them any more. */
+/* Free replaced routes: a grace period is over, and no packet uses them. */
 static void end_routes(struct pavo_later *later)
 {
 	struct pavo_routes *routes =

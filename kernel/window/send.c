@@ -2,14 +2,14 @@
 /*
  * send.c - from frames of send FIFOs to packets.
  *
- * A window with frames to send has its bit in the vector of active windows. Workers
- * take windows in turn, some frames of each; there are only so many workers at a time.
- * A caller with something to send is a worker for the length of a turn, in which it is
- * not preempted: a caller that cannot go on never keeps a turn. What no worker was free
- * for the work manager hands out. No order is promised (sources.md#windows-send).
+ * A window with something to send has its bit in the vector of active windows. Workers
+ * take windows in turn, some frames of each; the number of workers at a time is bounded.
+ * A caller with something to send is a worker for one turn after the other. Bottom halves are
+ * off during a turn, so no preempted caller keeps one. The work manager sends what found no
+ * free worker. No order is promised (sources.md#windows-send).
  *
- * Frames are memory that the process may write to at any time: headers are copied,
- * then looked at.
+ * The process may write to its frames at any time. So a worker copies a header first, then
+ * checks the copy.
  */
 #include <linux/module.h>
 #include "window/rdma.h"
@@ -24,9 +24,9 @@ module_param(window_quantum, uint, 0644);
 MODULE_PARM_DESC(window_quantum,
 		 "frames that are sent of one window before the next (16)");
 
-/* Frames that are sent without others getting a word in. */
+/* Bound for window_quantum: a turn runs with bottom halves off. */
 #define MOST_QUANTUM 1024
-/* Turns of a worker before others get the CPU. */
+/* Turns of a worker before the work manager takes over. */
 #define TURNS 64
 
 u32 pavo_window_quantum(void)
@@ -91,7 +91,7 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	struct pavo_flow *flow;
 
 	memcpy(&line, frame, sizeof(line));
-	/* What is looked at below is this copy. */
+	/* The checks below look at the copy, not at the frame. */
 	barrier();
 	if (READ_ONCE(window->dead) || READ_ONCE(window->closed))
 		return PAVO_FRAME_DEAD;
@@ -112,7 +112,7 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	return send_message(window, flow, &line, frame);
 }
 
-/* A frame after which nothing comes is marked by what it began. */
+/* Send a frame and mark it. rdma.c marks a frame that began a write (state EMPTY) later. */
 static void deal_with_frame(struct pavo_fifo_window *window, u32 number)
 {
 	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
@@ -120,13 +120,13 @@ static void deal_with_frame(struct pavo_fifo_window *window, u32 number)
 
 	if (state == PAVO_FRAME_EMPTY)
 		return;
-	/* The process may use the slot again when it sees that. */
+	/* The process may use the FIFO slot again when it sees the state. */
 	smp_store_release(&hdr->state, state);
 	pavo_fifo_tell(&window->send);
 }
 
 /*
- * Some frames of a window that is this worker's, then some packets of RDMA. False: the
+ * Send some frames of the window that this worker has, then some packets of RDMA. False: the
  * interface has no room. RCU read side, BH disabled.
  */
 static bool send_quantum(struct pavo_fifo_window *window)
@@ -139,7 +139,7 @@ static bool send_quantum(struct pavo_fifo_window *window)
 
 	spin_lock(&window->lock);
 	n = min(fifo->avail, quantum);
-	/* First: the process may start a slot again as soon as its frame is marked. */
+	/* Before sending: the process may start a FIFO slot again once its frame is marked. */
 	fifo->avail -= n;
 	spin_unlock(&window->lock);
 	for (i = 0; i < n; i++) {
@@ -150,14 +150,14 @@ static bool send_quantum(struct pavo_fifo_window *window)
 	WRITE_ONCE(window->quantum_left, 0);
 	spin_lock(&window->lock);
 	fifo->count += n;
-	/* Unless it was closed meanwhile: its number may be another's by now. */
+	/* The number of a closed window may be another window's by now. */
 	if (!window->closed && !fifo->avail && !window->nrcxts)
 		clear_bit(window->id, all->active);
 	spin_unlock(&window->lock);
 	return room;
 }
 
-/* The next window that is active and that no worker has, from the cursor on; RCU. */
+/* Take the next active window that no worker has, from the cursor on. RCU read side. */
 static struct pavo_fifo_window *next_window(struct pavo_windows *all)
 {
 	u32 from = READ_ONCE(all->cursor), id;
@@ -177,7 +177,7 @@ enum turn {
 	NOTHING_LEFT,
 	TURN_TAKEN,
 	NO_ROOM, /* at the interface */
-	NO_WORKER /* as many as may be are at work */
+	NO_WORKER /* as many workers as allowed (window_workers) are busy */
 };
 
 /* RCU read side, BH disabled. */
@@ -212,8 +212,8 @@ static enum turn take_turn(struct pavo_windows *all)
 }
 
 /*
- * Is there a window with something to send that no worker has? A worker comes here after
- * its turn: no other is to look for its window again and again until then.
+ * Has any window something to send, and no worker? Each worker asks after its own turn, so
+ * a window that a worker has is left to that worker.
  */
 static bool anything_left(struct pavo_windows *all)
 {
@@ -232,14 +232,14 @@ static bool anything_left(struct pavo_windows *all)
 	return left;
 }
 
-/* @patience: in jiffies, until the manager looks again if no worker is free */
+/* @patience: jiffies until the work manager looks again, if all workers are busy */
 static void transmit(struct pavo_dev *dev, unsigned long patience)
 {
 	struct pavo_windows *all = &dev->windows;
 	unsigned int turns = TURNS;
 	enum turn turn;
 
-	/* Pairs with the barrier below: a worker sees the bit, or is gone. */
+	/* Pairs with the barrier below: a worker sees the active bit, or has let its window go. */
 	smp_mb();
 	do {
 		turn = take_turn(all);
@@ -249,7 +249,7 @@ static void transmit(struct pavo_dev *dev, unsigned long patience)
 		queue_delayed_work(dev->wq, &all->manager, patience);
 		return;
 	}
-	/* A caller that found nothing but windows that this one had relies on this one. */
+	/* A caller that found only windows of this worker relies on this worker to look again. */
 	smp_mb__after_atomic();
 	if (anything_left(all))
 		queue_delayed_work(dev->wq, &all->manager, turn == NO_ROOM);

@@ -3,7 +3,7 @@
  * window.c - the life of windows, and their commands.
  *
  * Called by verbs/window_methods.c in process context. Owns the table of windows. Packets and
- * workers find a window under RCU; how it ends is close.c's.
+ * workers find a window under RCU; close.c ends it.
  */
 #include <linux/bitmap.h>
 #include <linux/log2.h>
@@ -20,11 +20,11 @@ static unsigned int max_windows = 16384;
 module_param(max_windows, uint, 0444);
 MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^24 - 1 (16384)");
 
-/* Addresses that a window may know. */
+/* Nodes that a window may know. */
 #define MOST_NODES 65536
-/* Pages of windows that wait for their end while others are opened: 64 MiB. */
+/* Pages of closed windows, not freed yet, up to which opening does not wait: 64 MiB. */
 #define MOST_CLOSING (SZ_64M >> PAGE_SHIFT)
-/* Bytes in a packet of RDMA: a page, as the largest path MTU. */
+/* Bytes of data in a packet of RDMA at most: as the largest path MTU. */
 #define MOST_RDMA_PAYLOAD 4096
 
 int pavo_windows_init(struct pavo_windows *windows)
@@ -44,7 +44,7 @@ void pavo_windows_stop(struct pavo_windows *windows)
 {
 	cancel_delayed_work_sync(&windows->manager);
 	pavo_later_settle();
-	/* Addresses that paths gave back are freed by rdma core's. */
+	/* rdma core's workqueue frees the GIDs that routes gave back. */
 	flush_workqueue(ib_wq);
 }
 
@@ -58,7 +58,7 @@ void pavo_windows_destroy(struct pavo_windows *windows)
 
 /* ---------------------------------------------------------------- commands */
 
-/* 0 and all ones mean that no event is wanted, and so does what is as good as never. */
+/* 0 and all ones ask for no event; any number above INT_MAX counts as all ones. */
 static u32 threshold_of(u32 n)
 {
 	return n > INT_MAX ? 0 : n;
@@ -67,11 +67,11 @@ static u32 threshold_of(u32 n)
 static void set_threshold(struct pavo_fifo *fifo, u32 n)
 {
 	atomic_set(&fifo->threshold, threshold_of(n));
-	/* Pairs with those of pavo_fifo_tell() and pavo_window_arrived(). */
+	/* Pairs with the barriers of pavo_fifo_tell() and pavo_window_arrived(). */
 	smp_mb();
 }
 
-/* Of receiving there is one: early or not. Lock held. */
+/* Set the receive threshold, early or not; the other kind is off then. Lock held. */
 static void set_recv_threshold(struct pavo_fifo_window *window, u32 n,
 			       bool early)
 {
@@ -86,7 +86,7 @@ static bool carry_out(struct pavo_fifo_window *window, u64 command)
 
 	if (command != ((u64)op << PAVO_WCMD_OP_SHIFT | arg))
 		return false;
-	/* All that is left to be told is that this is the end. */
+	/* A handler that becomes ready after the end still has to be told of the end. */
 	if (window->closed && op != PAVO_WCMD_HANDLER_READY)
 		return true;
 	switch (op) {
@@ -121,7 +121,7 @@ void pavo_window_commands(struct pavo_fifo_window *window)
 	struct pavo_command_page *page = window->commands->addr;
 	u32 producer, n;
 
-	/* Pairs with the process's release: what it wrote before is there. */
+	/* Pairs with the process's release: its commands are in the ring. */
 	producer = smp_load_acquire(&page->producer);
 	n = producer - window->consumer;
 	if (n > PAVO_WCMD_RING) {
@@ -133,7 +133,7 @@ void pavo_window_commands(struct pavo_fifo_window *window)
 		if (!carry_out(window, READ_ONCE(page->ring[window->consumer %
 							    PAVO_WCMD_RING])))
 			pavo_count(window->dev, window_bad_commands);
-	/* Pairs with the process's acquire: their entries may be used again. */
+	/* Pairs with the process's acquire: it may use the entries again. */
 	smp_store_release(&page->consumer, window->consumer);
 }
 
@@ -163,7 +163,7 @@ static bool valid(const struct pavo_window_args *args)
 	       args->nodes <= MOST_NODES && !(args->flags & ~PAVO_WINDOW_FLAGS);
 }
 
-/* So that a packet fits the interface, with headers of IPv6. */
+/* Bytes of payload with which a packet fits the interface, also over IPv6. */
 static u32 payload_for(struct pavo_dev *dev, enum pavo_window_op op, u32 most)
 {
 	const unsigned int headers = sizeof(struct ipv6hdr) +
@@ -207,7 +207,7 @@ static void free_fifo(struct pavo_fifo *fifo)
 		eventfd_ctx_put(fifo->event);
 }
 
-/* FIFOs are memory that is not swapped: they count as locked. */
+/* Charge the FIFOs to the process as locked memory: they are never swapped. */
 static int count_memory(struct pavo_fifo_window *window)
 {
 	unsigned long pages = (window->send.mask + window->recv.mask + 2ul) *
@@ -297,7 +297,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 
 	if (!valid(args))
 		return ERR_PTR(-EINVAL);
-	/* Who closes does not wait, so who opens does before it is too much. */
+	/* Closing does not wait for memory to be freed, so opening does if it is too much. */
 	if (atomic_long_read(&dev->windows.closing) > MOST_CLOSING)
 		pavo_later_settle();
 	window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
@@ -318,7 +318,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	spin_lock_init(&window->lock);
 	pavo_events_init(&window->events);
 	mutex_init(&window->mutex);
-	/* So that whatever is cut at PAVO_PIECE_ALIGN has a first piece. */
+	/* A packet must hold a piece that is cut at a multiple of PAVO_PIECE_ALIGN. */
 	err = window->rdma_payload < 2 * PAVO_PIECE_ALIGN ? -EMSGSIZE : 0;
 	if (!err)
 		err = open_memory(window, uctx, args, resp);
@@ -337,7 +337,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 
 /* ----------------------------------------------------------------- looking */
 
-/* Number of what is queued at @at; 0: nothing is. Lock held. */
+/* Number of the rCxt that is queued at @at; 0: the list ends there. Lock held. */
 static u32 id_of(const struct pavo_fifo_window *window,
 		 const struct list_head *at)
 {
@@ -353,7 +353,7 @@ static u32 state_of(const struct pavo_fifo_window *window)
 	return window->dead ? 2 : 1;
 }
 
-/* What a process maps it by. */
+/* The offset by which a process maps the FIFO. */
 static u64 offset_of(const struct pavo_fifo *fifo)
 {
 	return rdma_user_mmap_get_offset(&fifo->area->entry);
@@ -415,7 +415,7 @@ static void show_fifos(struct seq_file *file, const struct pavo_lmt *lmt)
 		   lmt->quantum_left);
 }
 
-/* A window is a line, whatever there is to be told. */
+/* Show a window, in one line. */
 static void show(struct seq_file *file, const struct pavo_dev *dev,
 		 const struct pavo_lmt *lmt)
 {

@@ -3,8 +3,8 @@
  * window.h - the door of window/: the transport of FIFOs (sources.md#windows).
  *
  * A window belongs to a process and a job and uses one adapter. The engine of verbs
- * knows nothing of it; the two share the network (net/), the headers (wire/) and what
- * memory may be touched (translate/).
+ * knows nothing of windows. Both use the network (net/), the packet formats (wire/) and the
+ * checks of memory (translate/).
  */
 #ifndef PAVO_WINDOW_H
 #define PAVO_WINDOW_H
@@ -27,17 +27,16 @@ struct seq_file;
 /**
  * struct pavo_windows - windows of an adapter.
  * @table:   number -> struct pavo_fifo_window, read under RCU
- * @next:    number that is tried first for a new one
- * @active:  vector of windows that have frames to send, a bit for each number
- * @most:    bits of it
- * @cursor:  where the round robin goes on
+ * @next:    number to try first for a new window
+ * @active:  vector of windows with something to send, a bit for each number
+ * @most:    number of bits in @active
+ * @cursor:  number of the window at which the round robin goes on
  * @workers: transmit workers at work, each for one turn
- * @manager: work manager: hands out what no worker was free for, or the interface
- *           had no room for
- * @rcxts:   RDMA contexts
- * @tasks:   the live view: who is at work, by CPU
+ * @manager: work manager: sends what found no free worker, or no room at the interface
+ * @rcxts:   pool of rCxts
+ * @tasks:   the live view: the windows that each CPU is working for
  * @closing: pages of windows that are closed and not freed yet
- * @retired: routes of windows that were replaced and not freed yet
+ * @retired: routes that were replaced and are not freed yet
  */
 struct pavo_windows {
 	struct xarray table;
@@ -55,17 +54,21 @@ struct pavo_windows {
 
 int pavo_windows_init(struct pavo_windows *windows);
 /**
- * pavo_windows_stop - there are none any more; nor will the manager run, and those that
- * were closed are freed. Sleeps.
+ * pavo_windows_stop - end the manager and wait until closed windows are freed. Called when no
+ * window is open any more. Sleeps.
+ * @windows: of the adapter
  */
 void pavo_windows_stop(struct pavo_windows *windows);
-/** pavo_windows_destroy - there are none any more, nor work of the adapter. */
+/** pavo_windows_destroy - free everything; no window and no work of the adapter is left. */
 void pavo_windows_destroy(struct pavo_windows *windows);
 
 /**
- * pavo_window_open - a window of @job on @dev.
- * @args: of user space, not checked yet; errors as told there
- * @resp: what user space is told
+ * pavo_window_open - open a window of @job on @dev.
+ * @dev:  the adapter
+ * @uctx: of the process, for the mappings
+ * @job:  the job
+ * @args: from user space, not checked yet; errors as listed there
+ * @resp: answer to user space
  *
  * Context: process.
  */
@@ -76,71 +79,92 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 					  struct pavo_window_resp *resp);
 
 /**
- * pavo_window_disable - callers and packets that begin now send and receive nothing by it.
+ * pavo_window_disable - let callers and packets that begin now send and receive nothing by
+ * @window.
+ * @window: the window
  *
- * Its rCxts are given back: no RDMA of it touches memory when this returns. CPUs that are at
- * work with its FIFOs at this moment may still be afterwards, and are not waited for:
- * pavo_window_snapshot() tells (sources.md#windows-snapshot). Context: process.
+ * Gives its rCxts back to the pool: when this returns, no RDMA by them touches memory. Does not
+ * wait for CPUs that are at work with its FIFOs: pavo_window_snapshot() tells when they have
+ * ended (sources.md#windows-snapshot). Context: process.
  */
 void pavo_window_disable(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_snapshot - Return: how many may still be at work with what the window was
- * when it was disabled; -EINVAL: it is not. Once it is 0 it stays so. Context: process.
+ * pavo_window_snapshot - count the CPUs that may still be at work with a window that was
+ * disabled.
+ * @window: the window
+ *
+ * Return: their number; once 0 it stays 0. -EINVAL: the window is not disabled. Context: process.
  */
 int pavo_window_snapshot(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_close - disable it, and free it when no CPU is at work with it any more,
- * which is later. Context: process.
+ * pavo_window_close - disable a window, and free it later, when no CPU is at work with it.
+ * @window: the window
+ *
+ * Does not wait. Context: process.
  */
 void pavo_window_close(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_add_handler - an eventfd that may be given events; see PAVO_HANDLERS.
- * Return: its number; -EBADF, -EINVAL: no eventfd; -ENOSPC: too many. Context: process.
+ * pavo_window_add_handler - register an eventfd as a handler of events; see PAVO_HANDLERS.
+ * @window: the window
+ * @fd:     the eventfd
+ *
+ * Return: its number; -EBADF, -EINVAL: not an eventfd; -ENOSPC: too many. Context: process.
  */
 int pavo_window_add_handler(struct pavo_fifo_window *window, int fd);
-/** pavo_window_remove_handler - Return: 0; -EINVAL: none of that number. */
+/** pavo_window_remove_handler - Return: 0; -EINVAL: no handler has that number. */
 int pavo_window_remove_handler(struct pavo_fifo_window *window, u32 number);
 
 /**
- * pavo_window_node - routes to a node. Return: 0, or what struct pavo_window_node_args
- * says. Context: process.
+ * pavo_window_node - set or add routes to a node.
+ * @window: the window
+ * @args:   from user space, not checked yet
+ *
+ * Return: 0, or an error listed at struct pavo_window_node_args. Context: process.
  */
 int pavo_window_node(struct pavo_fifo_window *window,
 		     const struct pavo_window_node_args *args);
 
 /**
- * pavo_window_cancel - end what an rCxt is at: nothing more of it is sent or placed
- * when this returns. A higher tid begins anew, also one of the other end's that is on its
- * way. Return: 0; -EINVAL: not the window's. Context: process.
+ * pavo_window_cancel - end the operation of an rCxt: when this returns, no more of it is sent
+ * or placed. A higher tid begins a new operation, also one of the peer that is on its way.
+ * @window: the window
+ * @rcxt:   number of the rCxt
+ *
+ * Return: 0; -EINVAL: the window does not have it. Context: process.
  */
 int pavo_window_cancel(struct pavo_fifo_window *window, u32 rcxt);
 
-/** pavo_window_kick - look for commands, and carry them out. Context: process. */
+/** pavo_window_kick - carry out new commands, and send. Context: process. */
 void pavo_window_kick(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_lmt - its local mapping table, as it is at this moment, with its key: that
- * is for the privileged.
+ * pavo_window_lmt - read the local mapping table of a window, as it is at this moment.
+ * @window: the window
+ * @lmt:    set; with the window key, which the caller shows to privileged readers only
  */
 void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
 
 /**
- * pavo_windows_recover - recovery of the adapter: what windows have under way ends, their
- * rCxts are none any more. Sleeps. pavo_windows_recoveries - how often that was.
+ * pavo_windows_recover - recovery of an adapter: end all operations of its windows, and take
+ * all rCxts from them. Sleeps.
+ * @dev: the adapter
  */
 void pavo_windows_recover(struct pavo_dev *dev);
+/** pavo_windows_recoveries - number of recoveries of @dev. */
 u32 pavo_windows_recoveries(const struct pavo_dev *dev);
 
-/** pavo_window_show - tables of all windows, for the privileged. Sleeps. */
+/** pavo_window_show - print the LMTs of all windows, for root. Sleeps. */
 void pavo_window_show(struct seq_file *file, struct pavo_dev *dev);
-/** pavo_window_live_show - who is at work, and what is closed and not freed yet. */
+/** pavo_window_live_show - print which CPU works for which window, and pages not freed yet. */
 void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev);
 
 /**
- * pavo_window_receive - a packet for a window; consumes its skb.
+ * pavo_window_receive - receive a packet for a window; consumes its skb.
+ * @rx: the packet
+ *
  * Context: softirq, RCU read side.
  */
 void pavo_window_receive(struct pavo_rx *rx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* window_private.h - what a window is inside window/. */
+/* window_private.h - the objects that the files of window/ share. */
 #ifndef PAVO_WINDOW_PRIVATE_H
 #define PAVO_WINDOW_PRIVATE_H
 
@@ -16,11 +16,11 @@
 /**
  * struct pavo_fifo - a ring of frames, shared with the process.
  * @area:      its memory
- * @mask:      number of frames - 1; a power of two
- * @count:     frames the adapter has dealt with; the lock's
- * @avail:     frames it may deal with: free slots, or frames ready to be sent; likewise
- * @threshold: frames until the event; 0: none
- * @event:     NULL: none is wanted
+ * @mask:      number of frames less 1; that number is a power of two
+ * @count:     frames that the adapter has taken; under the window's lock
+ * @avail:     frames that it may take: free FIFO slots, or frames ready to be sent; likewise
+ * @threshold: frames until the event; 0: no event
+ * @event:     eventfd of the process; NULL: none
  */
 struct pavo_fifo {
 	struct pavo_mmap *area;
@@ -32,15 +32,15 @@ struct pavo_fifo {
 };
 
 /**
- * struct pavo_events - handlers that are told of a window's events; event.c.
- * @lock:       all of it; BH, a leaf, taken inside any other of a window
- * @handler:    eventfds, by their numbers
- * @registered: a bit for each of these
- * @ready:      may be given the next one
- * @given:      were given one and are not ready again
+ * struct pavo_events - handlers of a window's events; event.c.
+ * @lock:       protects all fields; BH, a leaf, taken inside any other lock of a window
+ * @handler:    eventfds, by handler number
+ * @registered: bits: handlers that exist
+ * @ready:      bits: handlers that may be given the next event
+ * @given:      bits: handlers that were given an event and are not ready again
  * @kept:       an event found no handler ready
- * @over:       the window is at its end: whoever is ready is told so
- * @next:       whose turn it is
+ * @over:       the window has ended: a handler that becomes ready is raised at once
+ * @next:       handler that comes next in turn
  */
 struct pavo_events {
 	spinlock_t lock; /* all of it */
@@ -54,35 +54,43 @@ struct pavo_events {
 };
 
 /**
- * struct pavo_fifo_window - a window; its local mapping table is all of this.
- * @dev, @job: whose
- * @id:        number, in the packets of others
- * @key:       stamped on what it sends; that of all windows of the job
- * @node:      what this machine is to the job
+ * struct pavo_fifo_window - a window; its local mapping table is read from these fields.
+ * @dev:       its adapter
+ * @job:       its job
+ * @id:        its number, in packets to it
+ * @key:       in all packets from and to it; the same for all windows of the job
+ * @node:      number of this machine in the job
+ * @sgid_index: see struct pavo_window_args
  * @flags:     enum pavo_window_flag
- * @sgid_index, @max_payload: see struct pavo_window_args, _resp
+ * @max_payload: see struct pavo_window_resp
  * @rdma_payload: bytes of data in a packet of RDMA
- * @lock:      commands and counts; BH; only that of @events is taken inside
- * @consumer:  commands taken; lock held
- * @closed:    none are carried out any more, it is disabled; likewise
- * @dead:      a request named memory that is not there: nothing is sent or received
- *             any more; @fatal_rcxt was that request's
- * @rcxts:     @nrcxts with something to send, in the order of their turns; lock held
- * @owned:     all @nowned that it has taken; the pool's mutex
- * @recv, @send: FIFOs
- * @early:     frames of @recv until the early event; 0: none; lock held
- * @written:   frames of @recv that can be seen; less than its count while some are
- *             being written
+ * @lock:      commands and counts; BH; only the lock of @events is taken inside
+ * @consumer:  commands taken; under @lock
+ * @closed:    the window is disabled, and carries out no command but HANDLER_READY; under @lock
+ * @dead:      a request of the process named memory that is not its job's: the window sends and
+ *             receives nothing any more
+ * @fatal_rcxt: rCxt of that request
+ * @rcxts:     rCxts with something to send, in the order of their turns; under @lock
+ * @nrcxts:    how many they are
+ * @owned:     all rCxts that it has taken; under the pool's mutex
+ * @nowned:    how many they are
+ * @recv:      receive FIFO
+ * @send:      send FIFO
+ * @early:     frames of @recv until the early event; 0: no event; under @lock
+ * @written:   frames of @recv that the process can see; less than its count while CPUs are
+ *             writing some
  * @events:    handlers
  * @commands:  command page
- * @sending:   bit 0: a worker is at it
- * @quantum_left: of that worker's turn, itself included; 0: none has one
+ * @sending:   bit 0: a worker has the window
+ * @quantum_left: frames or packets left of that worker's turn, with the one at hand; 0: no turn
  * @mutex:     changes of @routes, disabling
- * @nodes:     how many there may be
- * @routes:    to them, NULL: not known; read under RCU
- * @locked:    pages that count as locked memory of @mm (mmgrab)
- * @disabled:  since that state of RCU, @snapshot; mutex
- * @later:     its end
+ * @nodes:     number of nodes that it may know
+ * @routes:    routes to each node, NULL: not known; read under RCU
+ * @mm:        memory of the process; mmgrab()
+ * @locked:    pages that count as locked memory of @mm
+ * @disabled:  set once the window is disabled and @snapshot is valid; under @mutex
+ * @snapshot:  state of RCU at that time
+ * @later:     frees the window
  */
 struct pavo_fifo_window {
 	struct pavo_dev *dev;
@@ -121,40 +129,41 @@ struct pavo_fifo_window {
 	struct pavo_later later;
 };
 
-/* A frame of a FIFO, in memory that the process writes to as it likes. */
+/* A frame of a FIFO. The process may write to it at any time. */
 static inline void *pavo_frame(const struct pavo_fifo *fifo, u32 number)
 {
 	return fifo->area->addr + (number & fifo->mask) * PAVO_FRAME_SIZE;
 }
 
-/** pavo_fifo_tell - one more frame was sent; tell who waits for this one. */
+/** pavo_fifo_tell - one more frame was sent; raise the event if it is due. */
 static inline void pavo_fifo_tell(struct pavo_fifo *fifo)
 {
 	if (!fifo->event)
 		return;
-	/* Pairs with set_threshold(): who asks, then looks, misses none. */
+	/* Pairs with set_threshold(): a process that sets, then looks, misses no frame. */
 	smp_mb();
-	/* 0: this was it; less: none is wanted */
+	/* 0: the event is due now; less: no event is wanted */
 	if (!atomic_dec_if_positive(&fifo->threshold))
 		pavo_eventfd_signal(fifo->event);
 }
 
-/** pavo_window_event - one of the handlers is to look. Any context but hard IRQs. */
+/** pavo_window_event - raise recv_event and one handler. Any context but hard IRQs. */
 void pavo_window_event(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_over - nothing comes or goes any more: all are to look, now and whenever
- * they say that they are ready. Any context but hard IRQs.
+ * pavo_window_over - the window has ended: raise all of its eventfds, and each handler again
+ * when it becomes ready. Any context but hard IRQs.
+ * @window: the window
  */
 void pavo_window_over(struct pavo_fifo_window *window);
 
-/** pavo_window_arrived - one more frame can be seen; tell who waits for this one. */
+/** pavo_window_arrived - one more frame can be seen; raise the event if it is due. */
 static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 {
-	/* Pairs with pavo_event_early(): what counts as written can be seen. */
+	/* Pairs with pavo_event_early(): a frame that is counted can be seen. */
 	smp_mb__before_atomic();
 	atomic_inc(&window->written);
-	/* Pairs with set_threshold(): who asks, then looks, misses none. */
+	/* Pairs with set_threshold(): a process that sets, then looks, misses no frame. */
 	smp_mb__after_atomic();
 	if (!atomic_dec_if_positive(&window->recv.threshold))
 		pavo_window_event(window);
@@ -162,25 +171,26 @@ static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 
 /* event.c */
 void pavo_events_init(struct pavo_events *events);
-/** pavo_events_free - free them; no CPU raises one any more. */
+/** pavo_events_free - release the eventfds; no CPU raises one any more. */
 void pavo_events_free(struct pavo_events *events);
-/** pavo_event_early - tell of the @n-th frame from now early. The window's lock held. */
+/** pavo_event_early - raise the early event with the @n-th frame from now. Window locked. */
 void pavo_event_early(struct pavo_fifo_window *window, u32 n);
-/** pavo_event_slot - a slot was taken. Return: it is to be told of. Lock held. */
+/** pavo_event_slot - a FIFO slot was taken. Return: is the early event due? Window locked. */
 bool pavo_event_slot(struct pavo_fifo_window *window);
-/** pavo_event_ready - a handler is. Return: false: there is none of that number. */
+/** pavo_event_ready - a handler is ready. Return: false: no handler has that number. */
 bool pavo_event_ready(struct pavo_fifo_window *window, u32 number);
 void pavo_events_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
 
 /**
- * pavo_window_leave - give up what the process knows of a window: its mappings, and what
- * counts as its locked memory. The FIFOs stay.
+ * pavo_window_leave - take a window from its process: its mappings, and the locked memory that
+ * the process is charged for. The FIFOs stay.
+ * @window: the window
  */
 void pavo_window_leave(struct pavo_fifo_window *window);
-/** pavo_window_free - free a window that cannot be found. Sleeps. */
+/** pavo_window_free - free a window that no CPU can find any more. Sleeps. */
 void pavo_window_free(struct pavo_fifo_window *window);
 
-/** enum pavo_window_task - what a CPU may be at, for the live view. */
+/* What a CPU may be doing for a window, for the live view. */
 enum pavo_window_task {
 	PAVO_TASK_SENDS,
 	PAVO_TASK_RECEIVES,
@@ -188,52 +198,64 @@ enum pavo_window_task {
 };
 
 /**
- * struct pavo_window_tasks - of a CPU: numbers of the windows that it is at work for,
- * 0: none.
+ * struct pavo_window_tasks - what a CPU is doing.
+ * @window: by enum pavo_window_task, the number of the window that it works for; 0: none
  */
 struct pavo_window_tasks {
 	u32 window[PAVO_TASKS];
 };
 
-/** pavo_window_at_work - BH disabled. @id: 0: not any more */
+/** pavo_window_at_work - note that this CPU works for window @id; 0: for none. BH disabled. */
 static inline void pavo_window_at_work(struct pavo_windows *all,
 				       enum pavo_window_task task, u32 id)
 {
 	this_cpu_write(all->tasks->window[task], id);
 }
 
-/** pavo_window_commands - take what is in the command page. Lock held. */
+/** pavo_window_commands - carry out the commands in the command page. Window locked. */
 void pavo_window_commands(struct pavo_fifo_window *window);
 
-/** pavo_window_transmit - send what is ready, of any window. BH enabled. */
+/** pavo_window_transmit - send for any window with something to send. BH enabled. */
 void pavo_window_transmit(struct pavo_dev *dev);
 void pavo_window_manager(struct work_struct *work);
 
 /**
- * pavo_window_flow - the next of the routes to @node in their turn, or NULL;
- * pavo_window_flow_of - that of packet number @turn of something; pavo_window_knows - is
- * there any? RCU read side.
+ * pavo_window_flow - the route to @node whose turn it is. RCU read side.
+ * @window: the window
+ * @node:   number of the node
+ *
+ * Return: NULL: the window does not know the node.
  */
 struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node);
+/** pavo_window_flow_of - route number @turn, modulo their number; else as pavo_window_flow(). */
 struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
 				      u32 turn);
+/** pavo_window_knows - has @window a route to @node? RCU read side. */
 bool pavo_window_knows(const struct pavo_fifo_window *window, u32 node);
 
 /**
- * pavo_window_nodes_init - @window may know that many, and knows none. Return: 0;
- * -ENOMEM. pavo_window_nodes_destroy - forget all, when no packet looks for one. Sleeps.
+ * pavo_window_nodes_init - give @window room for nodes; it knows none yet.
+ * @window: the window
+ * @nodes:  number of nodes
+ *
+ * Return: 0; -ENOMEM.
  */
 int pavo_window_nodes_init(struct pavo_fifo_window *window, u32 nodes);
+/** pavo_window_nodes_destroy - free all routes, when no packet looks for one. Sleeps. */
 void pavo_window_nodes_destroy(struct pavo_fifo_window *window);
 
-/** pavo_window_wake - send what is ready, later. Any context. */
+/** pavo_window_wake - let the work manager send. Any context. */
 void pavo_window_wake(struct pavo_windows *all);
 
 /**
- * struct pavo_put - a frame for the process.
- * @type, @kind, @node, @window: as in its header
- * @head, @head_len: how its payload begins; no longer than the first line
- * @rx: what follows is the payload of this packet; NULL: nothing
+ * struct pavo_put - a frame to be put into the receive FIFO.
+ * @type:     as in its header
+ * @kind:     likewise
+ * @node:     likewise
+ * @window:   likewise
+ * @head:     first bytes of its payload
+ * @head_len: number of these, no more than fit the first line
+ * @rx:       the packet whose payload follows @head; NULL: none
  */
 struct pavo_put {
 	enum pavo_frame_type type;
@@ -246,20 +268,29 @@ struct pavo_put {
 };
 
 /**
- * pavo_window_put - Return: false: its FIFO is full, which was counted.
- * Context: BH disabled.
+ * pavo_window_put - put a frame into the receive FIFO.
+ * @window: the window
+ * @put:    the frame
+ *
+ * Return: false: the FIFO is full, which was counted. Context: BH disabled.
  */
 bool pavo_window_put(struct pavo_fifo_window *window,
 		     const struct pavo_put *put);
 
-/* The line of a frame, as it was once. */
+/* A copy of the first line of a frame. */
 struct pavo_frame_line {
 	struct pavo_frame_hdr hdr;
 	u8 payload[PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE];
 };
 
 /**
- * pavo_window_packet - a packet with @length bytes of payload to be written at @room.
+ * pavo_window_packet - make a packet with room for its payload.
+ * @window: the window that sends it
+ * @flow:   its route
+ * @pkt:    its headers
+ * @length: bytes of payload
+ * @room:   set; where the caller writes the payload
+ *
  * Return: NULL: no memory, which was counted. Context: BH disabled.
  */
 struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
@@ -267,7 +298,7 @@ struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
 				   const struct pavo_pkt *pkt, u32 length,
 				   void **room);
 
-/** pavo_window_quantum - frames that are sent of a window in a turn. */
+/** pavo_window_quantum - frames of a window that a worker sends in a turn. */
 u32 pavo_window_quantum(void);
 
 #endif /* PAVO_WINDOW_PRIVATE_H */
