@@ -2,8 +2,8 @@
 /*
  * flow.c - flows: from an address vector to addresses, port and route.
  *
- * Called by qp/ (connected QPs), by the requester for datagrams, and by
- * tx.c for the route of each packet. Owns the reference to the source GID and
+ * Called by qp/ (connected QPs), by the requester for datagrams, by window/ for routes to
+ * nodes, and by tx.c for the route of each packet. Owns the reference to the source GID and
  * the cached routes.
  */
 #include <linux/if_vlan.h>
@@ -20,7 +20,7 @@
 #include "device.h"
 #include "net_private.h"
 
-/* Is @daddr an address that packets of this family may be sent to? */
+/* May packets of this family be sent to @daddr? */
 static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)
 {
 	if (ipv6)
@@ -28,7 +28,7 @@ static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)
 	return ipv6_addr_v4mapped(daddr) && daddr->s6_addr32[3];
 }
 
-/* The fields that follow from the source GID; RCU read side. */
+/* Set the fields that follow from the source GID; RCU read side. */
 static int take_sgid(struct pavo_flow *flow)
 {
 	const struct ib_gid_attr *sgid = flow->sgid;
@@ -37,7 +37,7 @@ static int take_sgid(struct pavo_flow *flow)
 	if (sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
 		return -EINVAL;
 	ndev = rdma_read_gid_attr_ndev_rcu(sgid);
-	/* GIDs of a VLAN in another namespace are in the table as well. */
+	/* The GID table also has the GIDs of VLANs that were moved to another namespace. */
 	if (IS_ERR(ndev) || !pavo_dev_owns(to_pavo_dev(sgid->device), ndev))
 		return -EINVAL;
 
@@ -111,7 +111,7 @@ static struct dst_entry *find_route4(struct pavo_flow *flow,
 	rt = ip_route_output_key(net, &fl);
 	if (IS_ERR(rt))
 		return NULL;
-	/* RDMA knows no broadcast, and who may send it was not checked. */
+	/* RDMA has no broadcast, and no check was made that the user may send one. */
 	if (rt->rt_flags & RTCF_BROADCAST) {
 		ip_rt_put(rt);
 		return NULL;
@@ -140,7 +140,7 @@ static struct dst_entry *find_route6(struct pavo_flow *flow,
 	return IS_ERR(dst) ? NULL : dst;
 }
 
-/* The adapter's interface, or a VLAN of it, that has the address; RCU. */
+/* Find the interface of the adapter, or a VLAN of it, with the source address; RCU. */
 static struct net_device *find_own(const struct pavo_flow *flow)
 {
 	struct pavo_dev *dev = to_pavo_dev(flow->sgid->device);
@@ -165,13 +165,13 @@ static struct dst_entry *find_route(struct pavo_flow *flow)
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(flow->sgid);
 	/*
-	 * An address that is taken away takes its GID entry along for good.
-	 * If it comes back (IPv6 addresses do so with the link), the entry is
-	 * a new one, but for those that are connected it is the same GID.
+	 * The GID entry of an address that is removed is gone for good. If the
+	 * address comes back (IPv6 addresses do so with the link), it gets a new
+	 * entry, which to connected QPs is still the same GID.
 	 */
 	if (IS_ERR(ndev))
 		ndev = find_own(flow);
-	/* It may have been moved since the flow was made. */
+	/* The interface may have been moved to another namespace since. */
 	if (ndev && pavo_dev_owns(to_pavo_dev(flow->sgid->device), ndev))
 		dst = flow->ipv6 ? find_route6(flow, ndev) :
 				   find_route4(flow, ndev);

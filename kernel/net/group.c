@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * group.c - multicast groups of the IP layer: the interface of an adapter is a
- * member of those that its QPs are attached to, so that routers and switches
- * send the packets here and the stack lets them in.
+ * group.c - multicast groups of the IP layer. The interface of an adapter joins the groups
+ * that its QPs are attached to, so that routers and switches send the packets here and the
+ * network stack accepts them.
  *
  * Called by qp/mcast.c under RTNL.
  */

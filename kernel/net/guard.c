@@ -2,9 +2,9 @@
 /*
  * guard.c - keeps user sockets of this machine away from the RoCEv2 port.
  *
- * A receiver trusts an RDMA packet for its addresses, numbers and key. The kernel alone
- * sends them; with sendto() any process could, and write into connections that are not its
- * own. So while there is an adapter, packets of user sockets to that port are dropped as
+ * A receiver trusts an RDMA packet for its addresses, numbers and key. Only the kernel should
+ * send such packets: with sendto() any process could write into connections of others. So
+ * while the machine has an adapter, packets of user sockets to that port are dropped as
  * they leave, in every namespace, behind all other rules. Called by netfilter for each
  * packet that this machine sends.
  */
@@ -32,13 +32,13 @@ module_param(allow_user_packets, bool, 0644);
 MODULE_PARM_DESC(allow_user_packets,
 		 "processes may send to UDP port 4791, for tests (N)");
 
-/* Kernel users, rdma_rxe among them, have sockets of the kernel or none. */
+/* Is it a user's socket? Kernel senders, as rdma_rxe, have kernel sockets or none. */
 static bool is_users(const struct sock *sk)
 {
 	return sk && sk_fullsock(sk) && !sk->sk_kern_sock;
 }
 
-/* Offset of the UDP header, or -1: of another protocol, or not its first fragment. */
+/* Offset of the UDP header; -1: another protocol, or not the first fragment. */
 static int find_udp4(const struct sk_buff *skb)
 {
 	const struct iphdr *ip = ip_hdr(skb);
@@ -122,7 +122,7 @@ void pavo_guard_end(struct net *net)
 	nf_unregister_net_hooks(net, hooks, ARRAY_SIZE(hooks));
 }
 
-#else /* a kernel that filters nothing */
+#else /* a kernel without netfilter */
 
 int pavo_guard_begin(struct net *net)
 {

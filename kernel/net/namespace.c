@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * namespace.c - the network namespace of an adapter: that of its interface, for as long as
- * it has one. Called by rx.c and flow.c for each interface that is not the adapter's own,
- * and by verbs/ for each act of an administrator.
+ * namespace.c - the network namespace of an adapter: that of its interface, as long as
+ * it has one. Called by rx.c, guard.c and flow.c to find the adapter or namespace of an
+ * interface, and by verbs/ to check that the caller is an administrator.
  */
 #include <linux/capability.h>
 #include <linux/if_vlan.h>
@@ -18,7 +18,7 @@ struct pavo_dev *pavo_dev_on(const struct net_device *ndev)
 	if (dev || !is_vlan_dev(ndev))
 		return dev;
 	below = vlan_dev_real_dev(ndev);
-	/* A VLAN that was moved is another namespace's, as its addresses are. */
+	/* A VLAN that was moved belongs to another namespace, as its addresses do. */
 	if (!net_eq(dev_net(below), dev_net(ndev)))
 		return NULL;
 	return pavo_dev_find(below);

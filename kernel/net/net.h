@@ -22,17 +22,20 @@ struct pavo_tally;
 #define PAVO_FLOW_LABEL 0xfffff
 
 /**
- * struct pavo_flow - the path of a connected QP, or of one datagram.
- * @sgid:  source GID; a reference is held. Its netdevice is the way out.
- * @dgid:  destination GID, an IPv4 address as ::ffff:a.b.c.d
- * @ipv6:  family, from the GID type
- * @saddr, @daddr: the addresses as on the wire (IPv4: last word)
+ * struct pavo_flow - the path of a connected QP, of one datagram, or of a window's route.
+ * @sgid:  source GID; a reference is held. Packets leave by its netdevice.
+ * @ipv6:  family, from the source GID
+ * @traffic_class: for the IP header
+ * @hop_limit: for the IP header; 0: as the route says
+ * @flow_label: for the IPv6 header and @sport
  * @headroom: bytes to keep in front of the BTH for link, IP and UDP headers
  * @sport: UDP source port, from flow label or QPNs: entropy for ECMP
+ * @saddr: source address (IPv4: ::ffff:a.b.c.d)
+ * @daddr: destination address, likewise
  * @cache: routes, per CPU
+ * @cached: @cache is in use
  *
- * Made and destroyed in process context, constant between; used by the
- * sides of the QP.
+ * Constant between pavo_flow_init() and pavo_flow_destroy().
  */
 struct pavo_flow {
 	const struct ib_gid_attr *sgid;
@@ -50,8 +53,12 @@ struct pavo_flow {
 
 /**
  * pavo_flow_init - resolve an address vector into a flow.
- * @lqpn, @rqpn: QPNs, for the source port's entropy if flow_label is 0
- * @cached: keep routes (connected QPs); may sleep then
+ * @flow:   the flow
+ * @dev:    its adapter
+ * @attr:   the address vector
+ * @lqpn:   own QPN, for the source port's entropy if the flow label is 0
+ * @rqpn:   the peer's QPN, likewise
+ * @cached: keep routes; may sleep then
  *
  * Takes its own reference to the sgid attribute of @attr->grh.sgid_index.
  *
@@ -63,16 +70,15 @@ int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
 void pavo_flow_destroy(struct pavo_flow *flow);
 
 /**
- * pavo_tx_alloc - an skb for one packet.
+ * pavo_tx_alloc - make an skb for one packet.
  * @tally:   the sender's counters
+ * @flow:    its path
  * @hdr:     built headers (BTH ..)
  * @hdr_len: their length
- * @copy:    payload bytes that pavo_tx_put() will be asked for and that are to be in
- *           the head
+ * @copy:    bytes of payload that pavo_tx_put() will put into the head
  *
- * Has room for link, IP and UDP headers in front and pad + ICRC behind. The
- * payload is put or added piece by piece in its order; skb->cb must stay
- * untouched.
+ * The skb has room for link, IP and UDP headers in front and pad + ICRC behind. The caller
+ * puts or adds the payload piece by piece, in its order, and leaves skb->cb alone.
  *
  * Context: BH disabled.
  * Return: NULL without memory (counted).
@@ -82,10 +88,12 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 			      unsigned int hdr_len, unsigned int copy);
 
 /**
- * pavo_tx_put - room for @len payload bytes at the end, to be written now.
+ * pavo_tx_put - make room for payload at the end, for the caller to write now.
+ * @skb: from pavo_tx_alloc()
+ * @len: bytes
  *
- * In the head if it was announced to pavo_tx_alloc() and no page was added before.
- * Otherwise it is a fragment of its own; for payload of a page's size that is best.
+ * The room is in the head if pavo_tx_alloc() was told of it and no page was added before.
+ * Otherwise it is a fragment of its own, which is best for payload of a page's size.
  *
  * Context: BH disabled.
  * Return: NULL without memory, or without a free fragment.
@@ -93,7 +101,11 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 void *pavo_tx_put(struct sk_buff *skb, unsigned int len);
 
 /**
- * pavo_tx_add_page - attach @len bytes of @page as payload, with a reference.
+ * pavo_tx_add_page - attach a part of a page as payload, with a reference.
+ * @skb:    from pavo_tx_alloc()
+ * @page:   the page
+ * @offset: first byte in it
+ * @len:    bytes
  *
  * Return: false if the skb has no free fragment, or if the page may not be
  * attached (kernel memory without page references): the caller then copies.
@@ -104,31 +116,39 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 /**
  * pavo_tx_send - finish (pad, UDP, IP, ICRC) and send; consumes @skb.
  * @tally: the sender's counters
- * @pad: pad bytes to add before the ICRC, 0..3, as announced in the BTH
+ * @flow:  the path
+ * @skb:   the packet
+ * @pad:   pad bytes to add before the ICRC, 0..3, as announced in the BTH
  *
  * Context: BH disabled.
- * Return: 0; -EHOSTUNREACH (no route, filtered, or too long for it), -ENOBUFS
- * (no memory, or the interface refused), all counted: to the transport the
- * packet is lost.
+ * Return: 0; -EHOSTUNREACH (no route, filtered, or too long for the route), -ENOBUFS
+ * (no memory, or the interface refused). Errors are counted, and the packet is lost.
  */
 int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
 
 /**
- * pavo_tx_seal, pavo_tx_sealed - the same in two steps. After the first the packet is
- * what it is: if bytes of attached pages change, its ICRC is wrong. An error of either
- * has consumed @skb.
+ * pavo_tx_seal - first step of pavo_tx_send(): finish the packet. If bytes of attached pages
+ * change after that, its ICRC is wrong.
+ * @tally: as of pavo_tx_send()
+ * @flow:  likewise
+ * @skb:   likewise; consumed by an error
+ * @pad:   likewise
+ *
+ * Return: as pavo_tx_send().
  */
 int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
+/** pavo_tx_sealed - second step of pavo_tx_send(): send; consumes @skb. */
 int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
 		   struct sk_buff *skb);
 
 /**
- * pavo_rx_free - the packet was used up.
+ * pavo_rx_free - free a packet that was used.
+ * @skb: the packet
  *
  * Gives the skb to the CPU's cache, from which pavo_tx_alloc() takes the next
- * one: an ACK is sent in what its request came in. Drops use kfree_skb(),
+ * one: an ACK goes out in the skb of its request. Drops use kfree_skb(),
  * which tells the kernel's drop monitor.
  *
  * Context: BH disabled.
@@ -140,6 +160,7 @@ static inline void pavo_rx_free(struct sk_buff *skb)
 
 /**
  * struct pavo_rx - a received packet on its way through the engine.
+ * @dev:     its adapter
  * @skb:     data points to the UDP header; network header is set
  * @payload: offset of the payload from skb->data
  * @pkt:     parsed headers; ICRC has been verified
@@ -153,11 +174,14 @@ struct pavo_rx {
 	struct pavo_pkt pkt;
 };
 
-/** pavo_flow_match - does the packet come from the flow's other end, to us? */
+/** pavo_flow_match - does @rx come from the address of the flow's peer, to its own address? */
 bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
 
 /**
- * pavo_rx_parse - parse @skb again, one that waited on a QP's backlog.
+ * pavo_rx_parse - parse a packet again that waited on a QP's backlog.
+ * @rx:  set
+ * @dev: the adapter
+ * @skb: the packet
  *
  * It was parsed and its ICRC verified before it was put there.
  */
@@ -165,7 +189,8 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
 		   struct sk_buff *skb);
 
 /**
- * pavo_net_get - make sure @net has its sockets; process context.
+ * pavo_net_get - make sure that a namespace has its sockets; process context.
+ * @net: the namespace
  *
  * Return: 0; -EADDRINUSE if another driver (rdma_rxe) has the port.
  */
@@ -173,16 +198,19 @@ int pavo_net_get(struct net *net);
 
 /**
  * pavo_net_put - balances pavo_net_get(). The last one closes the sockets:
- * when it returns no packet is on its way into the engine.
+ * when it returns, no packet is on its way into the engine.
+ * @net: the namespace; used as a name only
  *
- * @net itself may be gone already: an adapter can outlive its namespace for a
- * moment. The namespace's end closes the sockets in any case.
+ * The namespace may be gone already, since an adapter can outlive it for a
+ * moment. The end of a namespace closes its sockets in any case.
  */
 void pavo_net_put(struct net *net);
 /**
- * pavo_net_join - the interface of @dev becomes a member of a group; RTNL.
+ * pavo_net_join - let the interface of an adapter join a group.
+ * @dev: the adapter
  * @gid: multicast GID, an IPv4 group as ::ffff:a.b.c.d
  *
+ * Context: RTNL is held.
  * Return: 0; a negative errno if the interface has no such address family, or
  * the group cannot be joined.
  */
@@ -190,8 +218,9 @@ int pavo_net_join(struct pavo_dev *dev, const struct in6_addr *gid);
 void pavo_net_leave(struct pavo_dev *dev, const struct in6_addr *gid);
 
 /**
- * pavo_net_admin - may the caller manage the network of @dev: has it CAP_NET_ADMIN in the
- * namespace of the interface? Without an interface: in the first namespace.
+ * pavo_net_admin - may the caller manage the network of an adapter? It needs CAP_NET_ADMIN in
+ * the namespace of the interface; without an interface, in the initial namespace.
+ * @dev: the adapter
  *
  * Context: process.
  */
@@ -206,8 +235,9 @@ void pavo_rx_dgid(const struct pavo_rx *rx, struct in6_addr *gid);
 /** pavo_rx_multicast - was the packet sent to a group? */
 bool pavo_rx_multicast(const struct pavo_rx *rx);
 /**
- * pavo_rx_to_many - was it, or to all on a network? Only as long as the network stack
- * has it: how it was routed is looked at.
+ * pavo_rx_to_many - was the packet sent to a group or a broadcast address? To be called while
+ * the skb still has its input route, so not for packets from a backlog.
+ * @rx: the packet
  */
 bool pavo_rx_to_many(const struct pavo_rx *rx);
 

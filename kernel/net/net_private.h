@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * net_private.h - what the files of net/ share among themselves.
+ * net_private.h - what the files of net/ share.
  */
 #ifndef PAVO_NET_PRIVATE_H
 #define PAVO_NET_PRIVATE_H
@@ -14,36 +14,50 @@ struct sk_buff;
 struct sock;
 
 /**
- * pavo_flow_route - the way to the other end, with a reference.
+ * pavo_flow_route - find the route of a flow; with a reference.
+ * @flow: the flow
  *
  * Context: BH disabled.
- * Return: NULL if there is none, or the source address is gone.
+ * Return: NULL if there is no route, or the source address is gone.
  */
 struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
 
 /**
- * pavo_net_group6 - let @ndev join or leave an IPv6 group, by the socket of
- * its namespace (socket.c); RTNL is held.
+ * pavo_net_group6 - let an interface join or leave an IPv6 group, by the socket of
+ * its namespace (socket.c).
+ * @net:   the namespace
+ * @ndev:  the interface
+ * @group: the group
+ * @join:  false: leave
+ *
+ * Context: RTNL is held.
  */
 int pavo_net_group6(struct net *net, const struct net_device *ndev,
 		    const struct in6_addr *group, bool join);
 
 /**
- * pavo_dev_on - the adapter that @ndev carries packets of: on it, or on the interface whose
- * VLAN it is in the same namespace; NULL: none. RCU read side.
+ * pavo_dev_on - find the adapter whose packets come by an interface.
+ * @ndev: the adapter's interface, or a VLAN of it in the same namespace
+ *
+ * Context: RCU read side.
+ * Return: NULL: no adapter's.
  */
 struct pavo_dev *pavo_dev_on(const struct net_device *ndev);
 
 /**
- * pavo_dev_owns - is @ndev in the namespace of @dev? What is not does not carry its
- * packets, whatever interface it was made on. RCU read side.
+ * pavo_dev_owns - is an interface in the namespace of an adapter? Only then may it carry the
+ * adapter's packets, as a VLAN of its interface.
+ * @dev:  the adapter
+ * @ndev: the interface
+ *
+ * Context: RCU read side.
  */
 bool pavo_dev_owns(const struct pavo_dev *dev, const struct net_device *ndev);
 
-/** pavo_net_guarded - is there an adapter in any namespace? */
+/** pavo_net_guarded - does any namespace have an adapter? */
 bool pavo_net_guarded(void);
 
-/* guard.c: of each namespace, with its life; sleeps */
+/* guard.c: called for each namespace when it begins and ends; sleeps */
 int pavo_guard_begin(struct net *net);
 void pavo_guard_end(struct net *net);
 
@@ -51,8 +65,8 @@ int pavo_pages_init(void);
 void pavo_pages_exit(void);
 
 /**
- * pavo_page_take - a page without another user, with a reference, to copy into. What is
- * in it is an earlier packet's.
+ * pavo_page_take - take a page to copy payload into; with a reference. No other packet uses
+ * it, but it has the bytes of an earlier one.
  *
  * Context: BH disabled.
  * Return: NULL without memory.
@@ -63,21 +77,25 @@ struct page *pavo_page_take(void);
 int pavo_encap_rcv(struct sock *sk, struct sk_buff *skb);
 
 /**
- * pavo_packet_crc - the CRC-32 that the ICRC is made of (annex A17.3.3).
- * @crc: result, not complemented. Over a packet to the end of its pad the
- *       complement is its ICRC, to be stored least significant byte first;
- *       over a packet with a good ICRC the result is PAVO_CRC_GOOD.
- * @ip, @udp, @bth: the headers, each in contiguous memory
+ * pavo_packet_crc - compute the CRC-32 that the ICRC is made of (annex A17.3.3).
+ * @crc:  result, not complemented. Over a packet to the end of its pad the
+ *        complement is its ICRC, to be stored least significant byte first;
+ *        over a packet with a good ICRC the result is PAVO_CRC_GOOD.
+ * @skb:  the packet
+ * @ip:   its IP header, in contiguous memory
+ * @ipv6: family of @ip
+ * @udp:  its UDP header, likewise
+ * @bth:  its BTH, likewise
  * @from: offset from skb->data of the byte behind the BTH
  * @len:  bytes from there on
  *
- * Return: false if not all of the bytes can be read.
+ * Return: false if some of the bytes cannot be read.
  */
 bool pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
 		     bool ipv6, const void *udp, const void *bth,
 		     unsigned int from, unsigned int len);
 
-/* What a CRC-32 register holds after any data and its own CRC. */
+/* Value of a CRC-32 register after any data and the CRC of that data. */
 #define PAVO_CRC_GOOD 0xdebb20e3u
 
 int pavo_icrc_init(void);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * packet_icrc.c - the ICRC over a whole packet, wherever its bytes are.
+ * packet_icrc.c - the ICRC over a whole packet, in head, fragments and list of an skb.
  *
- * Called by tx.c for what goes out and by rx.c for what comes in. Which
- * header bits count is wire/'s business (pavo_icrc_head()); this file feeds
+ * Called by tx.c for packets out and by rx.c for packets in. wire/ decides which
+ * header bits count (pavo_icrc_head()); this file feeds
  * the rest of the packet to the fastest CRC-32 of the machine.
  *
- * Up to Linux 6.13 the library function crc32_le() works by tables and the
- * carry-less multiplication of the CPU is behind the crypto API. The price of
- * the latter (indirect calls, entering and leaving the FPU) pays off from
- * some length on. Later crc32_le() has it all.
+ * Up to Linux 6.13 the library function crc32_le() works by tables, and the
+ * carry-less multiplication of the CPU is behind the crypto API. The cost of
+ * that API (indirect calls, entering and leaving the FPU) pays off from
+ * some length on. In later kernels crc32_le() itself uses the instruction.
  */
 #include <crypto/hash.h>
 #include <linux/crc32.h>
@@ -28,8 +28,9 @@
  */
 #define PAVO_CRC_LONG 96
 
-/* A descriptor of crc32, whose state is the CRC itself, without the final
- * complement; the self test makes sure of that.
+/*
+ * A descriptor of crc32. Its state is the CRC itself, without the final complement; the self
+ * test checks that.
  */
 struct crc_desc {
 	struct shash_desc desc;
@@ -55,7 +56,7 @@ static inline u32 crc_block(u32 crc, const void *p, unsigned int len)
 	return crc32_le(crc, p, len);
 }
 
-/* Does the algorithm keep its state as crc_long() believes? */
+/* Does the algorithm keep its state as crc_long() expects? */
 static bool crc_self_test(struct crypto_shash *tfm)
 {
 	u8 *buf;
@@ -79,7 +80,7 @@ static bool crc_self_test(struct crypto_shash *tfm)
 
 int pavo_icrc_init(void)
 {
-	/* By its own name first: "crc32" is what happens to be loaded. */
+	/* Ask by driver name first: "crc32" is any driver that happens to be loaded. */
 	static const char *const names[] = { "crc32-pclmul", "crc32" };
 	struct crypto_shash *tfm;
 	const char *driver;
@@ -90,7 +91,7 @@ int pavo_icrc_init(void)
 		if (IS_ERR(tfm))
 			continue;
 		driver = crypto_tfm_alg_driver_name(crypto_shash_tfm(tfm));
-		/* the generic one is crc32_le() with a longer way to it */
+		/* the generic driver only calls crc32_le() */
 		if (strcmp(driver, "crc32-generic") && crc_self_test(tfm)) {
 			crc_tfm = tfm;
 			pr_info("pavo: CRC by %s\n", driver);
@@ -127,7 +128,7 @@ void pavo_icrc_exit(void)
 
 #endif
 
-/* The CRC over a part of a fragment. */
+/* Add a part of a fragment to the CRC. */
 static bool crc_frag(u32 *crc, const skb_frag_t *frag, unsigned int offset,
 		     unsigned int len)
 {
@@ -151,8 +152,8 @@ static bool crc_list(u32 *crc, const struct sk_buff *skb, unsigned int from,
 		     unsigned int len);
 
 /*
- * The CRC over [@from, @from + @len) of an skb: linear part, fragments, list
- * of further skbs. False if not all of it is there to be read.
+ * Add [@from, @from + @len) of an skb to the CRC: linear part, fragments, list
+ * of further skbs. False if some of the bytes cannot be read.
  */
 static bool crc_skb(u32 *crc, const struct sk_buff *skb, unsigned int from,
 		    unsigned int len)

@@ -2,10 +2,10 @@
 /*
  * pages.c - pages that payload is copied into, a ring of them for each CPU.
  *
- * A packet has a reference to its page. When the ring comes round and no packet has one
- * any more the page is used again, so that neither the page allocator nor its zeroing is
- * in the way of every packet. As many as the packets of a QP that may be unanswered; where
- * more are under way pages are allocated.
+ * A packet has a reference to its page. When the ring comes round to a page that no packet
+ * has any more, the page is used again, so most packets cost no page allocation. A ring has as
+ * many pages as a QP may have packets in flight. If a page is still in use, a new one takes its
+ * place.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -47,7 +47,7 @@ struct page *pavo_page_take(void)
 	struct page *page = *place;
 
 	ring->next = (ring->next + 1) % PAGES;
-	/* Who had it has read it: giving a reference back is a full barrier. */
+	/* Readers are done with it: dropping their reference was a full barrier. */
 	if (!page || page_ref_count(page) != 1) {
 		page = alloc_page(GFP_ATOMIC | __GFP_NOWARN);
 		if (unlikely(!page))

@@ -3,10 +3,9 @@
  * rx.c - receiving: from a UDP datagram to a checked packet of an adapter.
  *
  * Called by the network stack for every datagram to the RoCEv2 port, in
- * softirq. Everything in it is the sender's choice: nothing is believed
- * before it was checked, and nothing is acted upon before the ICRC was
- * verified. No allocation, no lock, no copy but of headers that are scattered.
- * The stack holds the RCU read lock all the time.
+ * softirq. A sender chooses every byte of it: this file checks each field before it uses it,
+ * and acts on no packet before its ICRC is verified. It allocates nothing, takes no lock and
+ * copies nothing but scattered headers. The stack holds the RCU read lock all the time.
  */
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
@@ -22,8 +21,8 @@
 #include "reached.h"
 
 /*
- * Traffic of the machine with itself comes by the loopback interface: the
- * destination address tells the adapter.
+ * Find the adapter by the destination address: packets of the machine to itself come by the
+ * loopback interface.
  */
 static struct pavo_dev *find_dev_by_address(struct sk_buff *skb, bool ipv6)
 {
@@ -72,7 +71,7 @@ static bool has_address4(const struct net_device *ndev, __be32 addr)
 	return false;
 }
 
-/* An adapter below a VRF, to which a packet is addressed. */
+/* Search below a VRF for the adapter that a packet is addressed to. */
 struct addressed {
 	const struct sk_buff *skb;
 	struct pavo_dev *dev;
@@ -94,9 +93,9 @@ static int find_addressed(struct net_device *ndev,
 }
 
 /*
- * A VRF puts itself in the place of the interface that a packet came by, and
- * keeps its number; what the machine sends to itself came by the VRF. The
- * address alone tells nothing: another VRF may have the same.
+ * Find the adapter below a VRF. skb->dev is the VRF; the number of the interface that the
+ * packet came by is kept in the skb. A packet of the machine to itself came by the VRF: then
+ * the address decides, but only below this VRF, since another VRF may have the same address.
  */
 static struct pavo_dev *find_dev_of_vrf(struct sk_buff *skb, bool ipv6)
 {
@@ -168,10 +167,10 @@ static bool icrc_ok(const struct pavo_rx *rx)
 }
 
 /*
- * Take the packet's headers apart. @skb->data is the UDP header. They are
- * pulled out of page fragments first, which their sender may still write to:
- * what was checked once must read the same when a backlog is drained. But
- * headers only: a page of payload is to stay a page (see whole_page()).
+ * Parse the packet's headers; skb->data is the UDP header. Pull them out of page fragments
+ * first: their sender may still write to these, and a header must read the same when a
+ * backlog is drained. Pull headers only: a page of payload is to stay a page (see
+ * whole_page()).
  */
 static enum pavo_parse_status parse(struct pavo_rx *rx)
 {

@@ -3,7 +3,7 @@
  * socket.c - the UDP sockets on the RoCEv2 port, one pair per namespace.
  *
  * Called by main.c when adapters come and go, and by the network stack when a
- * namespace ends. The sockets only receive: packets go out past them.
+ * namespace ends. The sockets only receive: tx.c sends without them.
  */
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -17,10 +17,10 @@
  * struct pavo_net - the sockets of a namespace that has adapters.
  * @node:  in nets
  * @net:   the namespace, as a name only: it may be gone, and another one may
- *         have come to live at the same address
- * @users: adapters
+ *         live at the same address
+ * @users: number of its adapters
  * @v4:    NULL if the namespace has ended
- * @v6:    NULL as well without IPv6
+ * @v6:    NULL also without IPv6
  */
 struct pavo_net {
 	struct list_head node;
@@ -31,8 +31,8 @@ struct pavo_net {
 };
 
 static LIST_HEAD(nets);
-static unsigned int adapters; /* in all of them */
-static DEFINE_MUTEX(nets_mutex); /* the list and all that is in it */
+static unsigned int adapters; /* in all namespaces */
+static DEFINE_MUTEX(nets_mutex); /* the list and its entries */
 
 bool pavo_net_guarded(void)
 {
@@ -55,7 +55,7 @@ static struct socket *open_socket(struct net *net, int family)
 		.encap_type = 1,
 		.encap_rcv = pavo_encap_rcv,
 	};
-	/* RoCEv2 over IPv6 has no UDP checksum either: none is asked for */
+	/* RoCEv2 has no UDP checksum over IPv6 either: ask for none */
 	struct udp_port_cfg port = {
 		.family = family,
 		.local_udp_port = htons(PAVO_UDP_PORT),
@@ -172,8 +172,8 @@ int pavo_net_group6(struct net *net, const struct net_device *ndev,
 }
 
 /*
- * The namespace ends; its interfaces are gone. Adapters that are still about
- * to be removed find the sockets closed.
+ * A namespace ends, and its interfaces are gone. Adapters that are being removed find its
+ * sockets closed.
  */
 static void __net_exit net_ends(struct net *net)
 {

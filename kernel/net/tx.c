@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * tx.c - sending: an skb from headers and payload, and what goes around them.
+ * tx.c - sending: makes an skb from headers and payload, adds UDP, IP and ICRC, and sends it.
  *
- * Called by both sides with BH disabled. Payload pages are attached with a
- * reference of their own, so that memory may be deregistered and freed while
- * packets that carry it are still in a queue of the network stack.
+ * Called by both sides and by window/ with BH disabled. Attached payload pages have a
+ * reference of their own, so memory may be deregistered and freed while packets with it are
+ * still in a queue of the network stack.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -21,17 +21,16 @@
 /* Most bytes behind the payload: pad and ICRC, rounded up. */
 #define PAVO_TRAILER_MAX 8
 
-/* Longest piece of payload that is cut from it, too; more gets a page of its own. */
+/* Longest piece of payload that is cut from the CPU's page; more gets a page of its own. */
 #define PAVO_PIECE_MAX 256
 
-/* Longest head that is cut from the CPU's page; more is left to the slab. */
+/* Longest head that is cut from the CPU's page; a longer one comes from the slab. */
 #define PAVO_HEAD_MAX 2048
 
 /*
- * An skb with room for @len bytes. Its head is a piece of a page, as drivers
- * have it on receive: cheaper than the slab, and there is a page to take
- * references to. In front of the head, where the skb does not know of it, is
- * room for the trailer; see put_trailer().
+ * Make an skb with room for @len bytes. Its head is a piece of a page, as drivers do
+ * it on receive. That is cheaper than the slab, and a fragment can refer to the page. In front
+ * of the head, outside of the skb, is room for the trailer; see put_trailer().
  */
 static struct sk_buff *alloc_head(unsigned int len)
 {
@@ -92,7 +91,7 @@ static void add_mem(struct sk_buff *skb, void *mem, unsigned int len)
 	add_frag(skb, page, mem - page_address(page), len);
 }
 
-/* Room of @len bytes as a fragment; a page of its own if that is worth it. */
+/* Make room for @len bytes as a fragment; a long one gets a page of its own. */
 static void *put_frag(struct sk_buff *skb, unsigned int len)
 {
 	struct page *page;
@@ -122,7 +121,7 @@ void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
 	return put_frag(skb, len);
 }
 
-/* Room for pad and ICRC, behind all that is there. */
+/* Make room for pad and ICRC behind the payload. */
 static void *put_trailer(struct sk_buff *skb, unsigned int len)
 {
 	void *room;
@@ -154,7 +153,7 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 
 	get_page(page);
 	add_frag(skb, page, offset, len);
-	/* the process may write to it: no other reader may rely on its content */
+	/* the process may write to the page: the stack must not rely on its content */
 	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	return true;
 }
@@ -166,7 +165,7 @@ static void push_udp(struct sk_buff *skb, const struct pavo_flow *flow)
 	udp->source = flow->sport;
 	udp->dest = htons(PAVO_UDP_PORT);
 	udp->len = htons(skb->len);
-	udp->check = 0; /* the ICRC protects more; annex A17.3.1 */
+	udp->check = 0; /* the ICRC protects the packet; annex A17.3.1 */
 	skb_reset_transport_header(skb);
 }
 
@@ -204,7 +203,7 @@ static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow,
 	skb->protocol = htons(ETH_P_IPV6);
 }
 
-/* The ICRC of a packet that is complete but for it; it goes to @icrc. */
+/* Compute the ICRC of a packet that is otherwise complete, and write it to @icrc. */
 static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
 {
 	const u8 *udp = skb_transport_header(skb);
@@ -222,14 +221,14 @@ static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
 }
 
 /*
- * The stack did not take a packet. Where it will not take it the next time,
- * either, the packet is lost as on a wire that is cut: the sender's timer and
- * retry count decide. Else the sender pauses.
+ * Count a packet that the stack refused. If it would refuse it the next time, too, the packet
+ * is lost as on a cut wire, and the sender's timer and retry count decide
+ * (-EHOSTUNREACH). Else the sender pauses (-ENOBUFS).
  */
 static int refused(const struct pavo_tally *tally, int err)
 {
 	switch (err) {
-	case -EPERM: /* what a filter's drop rule makes of it */
+	case -EPERM: /* dropped by a rule of a filter */
 		pavo_tally_add(tally, tx_drop_filtered, 1);
 		return -EHOSTUNREACH;
 	case -EMSGSIZE:
