@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * ah.c - address handles: where datagrams go.
+ * ah.c - address handles: the destinations of datagrams.
  *
  * An address handle is an address vector in the form that WQEs carry it
  * (struct pavo_ud_seg); requester/post.c copies it into the WQEs of kernel

@@ -2,9 +2,9 @@
 /*
  * counter.c - counters of their own for some QPs (`rdma statistic qp`).
  *
- * Called by rdma core, which binds QPs by hand or by rule and which adds these
- * counters to the adapter's when it shows those: so a bound QP counts in its own
- * only, at the same cost. A counter is known to the core by its number.
+ * Called by rdma core, which binds QPs by hand or by rule. It adds these counters to the
+ * adapter's when it shows those, so a bound QP counts in its own only, at the same cost. rdma
+ * core knows a counter by its number.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -12,7 +12,7 @@
 #include "device.h"
 #include "verbs/verbs.h"
 
-/* What is bound together counts here. */
+/* Counters of the QPs that are bound to one rdma_counter. */
 struct pavo_own_stats {
 	struct pavo_stats __percpu *stats;
 };
@@ -44,8 +44,8 @@ static struct pavo_own_stats *create(struct pavo_dev *dev, u32 *id)
 }
 
 /*
- * From now on @ibqp, which is bound to no other, counts in @counter. One without
- * a number is new. The core holds the counter's mutex.
+ * Let @ibqp, which has no other counter, count in @counter. A counter without a number is
+ * new. rdma core holds the counter's mutex.
  */
 static int pavo_counter_bind(struct rdma_counter *counter, PAVO_COUNTER_QP)
 {
@@ -64,8 +64,8 @@ static int pavo_counter_bind(struct rdma_counter *counter, PAVO_COUNTER_QP)
 }
 
 /*
- * @ibqp counts in its adapter's counters again. It may still be about to add
- * something to those it leaves.
+ * Let @ibqp count in its adapter's counters again. A CPU may still be adding to the counters
+ * that it leaves.
  */
 static int pavo_counter_unbind(PAVO_COUNTER_QP)
 {
@@ -86,9 +86,9 @@ static int pavo_counter_update(struct rdma_counter *counter)
 }
 
 /*
- * The last QP was unbound. The core has added the counters to what it
- * remembers for the port. What came later, from those who were just counting, is
- * added to the adapter's: nothing is lost between the two.
+ * The last QP was unbound, and rdma core has added the counters to those of the port. CPUs
+ * that were still counting may have added more since: add that to the adapter's counters, so
+ * nothing is lost.
  */
 static int pavo_counter_dealloc(struct rdma_counter *counter)
 {

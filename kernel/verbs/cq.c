@@ -2,10 +2,9 @@
 /*
  * cq.c - completion queues, of user space and of the kernel.
  *
- * Owns the rings of completions (resize.c replaces them). The sides of QPs
- * push entries, with themselves locked, and raise the events that are owed when
- * they are left. User space polls its ring in its own memory; kernel consumers
- * poll here.
+ * Owns the rings of completions (resize.c replaces them). The sides of QPs push entries while
+ * they are locked; their owners raise the events owed after they let go. User space polls its
+ * ring in mapped memory; kernel consumers poll here.
  *
  * Lock: cq->lock, inside of everything.
  */
@@ -21,14 +20,18 @@
 #define PAVO_CQE_FORGOTTEN U32_MAX
 
 /*
- * Bits of a CQ's @event. TELLING: the completion handler is being called. A side that owes an
- * event meanwhile leaves it to that caller; the side may run inside the handler itself.
+ * Bits of a CQ's @event. OWED: an event is to be raised. TELLING: a CPU is calling the completion
+ * handler. An event that is owed meanwhile is left to that CPU, since the side that owes it may
+ * run inside the handler itself.
  */
 #define PAVO_CQ_OWED 0
 #define PAVO_CQ_TELLING 1
 #define PAVO_CQ_OVERRUN 2
 
-/* A handler that posts to a queue pair in Error owes itself events; a worker goes on then. */
+/*
+ * Calls of the handler in a row before a work goes on: a handler that posts to a queue pair in
+ * Error brings about another event each time.
+ */
 #define PAVO_CQ_CALLS 16
 
 /* Tell the CQ's consumer, its queue pairs and shared receive queues that it has overrun. */
@@ -72,8 +75,8 @@ static void pavo_cq_run(struct work_struct *work)
 }
 
 /*
- * Is there room for another entry? @cons of a CQ of user space may be
- * anything; entries that are not there cannot have been consumed.
+ * Is there room for another entry? The consumer index of user space may have any value: one
+ * that claims entries which were never written counts as an overrun.
  */
 static bool pavo_cq_room(struct pavo_cq *cq)
 {
@@ -118,8 +121,8 @@ static void pavo_cq_owe(struct pavo_cq *cq)
 }
 
 /*
- * A waiter is to be woken by the entry just written: now, or, when the CQ's
- * events are moderated, by the last of so many or after so long.
+ * Wake the waiter for the entry just written: at once, or, if events are moderated, with
+ * the last of moderate_count entries or moderate_us after the first.
  */
 static void pavo_cq_wake(struct pavo_cq *cq)
 {
@@ -131,7 +134,7 @@ static void pavo_cq_wake(struct pavo_cq *cq)
 			      HRTIMER_MODE_REL_SOFT);
 }
 
-/* The first completion held back has waited long enough. */
+/* Raise the event moderate_us after the first completion that was held back. */
 static enum hrtimer_restart pavo_cq_timer(struct hrtimer *timer)
 {
 	struct pavo_cq *cq = container_of(timer, struct pavo_cq, timer);
@@ -167,7 +170,10 @@ out:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-/* BH disabled: a caller that is preempted would hold up the events of others. */
+/*
+ * Call the handler as long as an event is owed. BH disabled: a preempted caller would hold up
+ * events of other CPUs.
+ */
 static void pavo_cq_tell(struct pavo_cq *cq)
 {
 	unsigned int calls;
@@ -183,7 +189,7 @@ static void pavo_cq_tell(struct pavo_cq *cq)
 		if (test_and_clear_bit(PAVO_CQ_OWED, &cq->event))
 			cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 		clear_bit_unlock(PAVO_CQ_TELLING, &cq->event);
-		/* One that has found the bit set owes its event already. */
+		/* A CPU that found TELLING set had set OWED before: look again. */
 		smp_mb__after_atomic();
 	}
 }
@@ -204,7 +210,7 @@ int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed = 0;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* who waits for any completion waits for the solicited ones as well */
+	/* arming for any completion stays when solicited ones are asked for later */
 	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
 	if ((flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->prod != cq->cons)
@@ -227,7 +233,7 @@ static void pavo_wc_flags(struct ib_wc *wc, const struct pavo_cqe *cqe)
 		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
 		wc->network_hdr_type = cqe->network_hdr_type;
 	}
-	/* 0 is no VLAN but a mere priority tag */
+	/* VLAN 0 is a mere priority tag */
 	if (cqe->vlan) {
 		wc->wc_flags |= IB_WC_WITH_VLAN;
 		wc->vlan_id = cqe->vlan;
@@ -243,7 +249,7 @@ static u64 pavo_recv_wr_id(const struct pavo_qp *qp, const struct pavo_cqe *cqe)
 	return rq->wr_id[cqe->wqe & (rq->count - 1)];
 }
 
-/* Turn an entry into what kernel consumers want; its QP exists. */
+/* Turn an entry into a work completion of a kernel consumer; its QP exists. */
 static void pavo_wc_fill(struct ib_wc *wc, const struct pavo_cqe *cqe,
 			 struct pavo_qp *qp)
 {
@@ -313,7 +319,7 @@ void pavo_cq_forget(struct pavo_cq *cq, u32 qpn)
 static int pavo_cq_check(const struct ib_cq_init_attr *attr,
 			 const struct ib_udata *udata)
 {
-	/* entries have time stamps whether they are asked for or not */
+	/* every entry has a time stamp, asked for or not */
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > PAVO_MAX_CQE)
@@ -379,7 +385,7 @@ int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
 
-	/* its QPs are gone: nothing queues or starts these any more */
+	/* its QPs are gone, so no side queues or starts these any more */
 	cancel_work_sync(&cq->work);
 	hrtimer_cancel(&cq->timer);
 	pavo_mmap_destroy(cq->mmap);
@@ -387,7 +393,7 @@ int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	return 0;
 }
 
-/* Events after @count completions, or @us after the first of them. */
+/* Set moderation: events after @count completions, or @us after the first of them. */
 int pavo_modify_cq(struct ib_cq *ibcq, u16 count, u16 us)
 {
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
@@ -396,7 +402,7 @@ int pavo_modify_cq(struct ib_cq *ibcq, u16 count, u16 us)
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->moderate_count = count;
 	cq->moderate_us = us;
-	/* what was held back by the old rule is not held any longer */
+	/* raise what was held back by the old setting */
 	if (cq->held)
 		pavo_cq_owe(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);

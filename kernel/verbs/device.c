@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * device.c - the adapter as rdma core sees it: its ops, limits, port, GUIDs;
- * contexts and protection domains.
+ * ucontexts and protection domains.
  *
  * Called by main.c (pavo_verbs_setup()) and through the ops by rdma core.
  */
@@ -15,7 +15,7 @@
 
 #define PAVO_GID_TBL_LEN 1024
 
-/* On-demand paging: of explicit regions, for all that uses memory. */
+/* On-demand paging: explicit regions only, for every operation that uses memory. */
 static void pavo_query_odp(struct ib_device_attr *attr)
 {
 	const u32 messages = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
@@ -36,14 +36,14 @@ static int pavo_query_device(struct ib_device *ibdev,
 			     struct ib_device_attr *attr,
 			     struct ib_udata *udata)
 {
-	/* there is none when the core itself asks */
+	/* @udata is NULL when rdma core itself asks */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
 	memset(attr, 0, sizeof(*attr));
 	attr->fw_ver = PAVO_ABI_VERSION;
 	attr->sys_image_guid = ibdev->node_guid;
-	/* the number of no vendor: there is none */
+	/* the number for "no vendor" */
 	attr->vendor_id = 0xffffff;
 	attr->max_mr_size = PAVO_MAX_MR_SIZE;
 	attr->page_size_cap = PAGE_SIZE;
@@ -92,8 +92,8 @@ static int pavo_query_device(struct ib_device *ibdev,
 }
 
 /*
- * The speed is asked for once per change of the link: it takes RTNL. Where
- * there is none to be had, the slowest is named.
+ * Ask the interface for its speed once per change of the link, since that takes RTNL. If it
+ * has none, report the slowest.
  */
 static void pavo_query_speed(struct pavo_dev *dev, struct ib_port_attr *attr)
 {
@@ -109,7 +109,7 @@ static void pavo_query_speed(struct pavo_dev *dev, struct ib_port_attr *attr)
 	attr->active_width = dev->width;
 }
 
-/* What depends on the interface; without one the port is disabled. */
+/* Set the attributes that depend on the interface; without one the port is disabled. */
 static void pavo_query_link(struct pavo_dev *dev, struct ib_port_attr *attr)
 {
 	struct net_device *ndev;
@@ -218,8 +218,8 @@ static void pavo_dealloc_ucontext(struct ib_ucontext *ibuctx)
 
 /*
  * The device goes while a process holds it. rdma core destroys its objects
- * and reports a fatal event; what is still mapped is plain memory. That this
- * op exists is what tells rdma core not to wait for the process.
+ * and reports a fatal event; areas that are still mapped become plain memory. Because
+ * this op exists, rdma core does not wait for the process.
  */
 static void pavo_disassociate_ucontext(struct ib_ucontext *ibuctx)
 {
@@ -244,7 +244,7 @@ static int pavo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
 
-	/* A queue pair of another domain (XRC) may still have asked for a walk. */
+	/* A queue pair of XRC, without a PD of its own, may still have asked for a walk. */
 	pavo_rkm_settle(dev);
 	pavo_rkm_part(dev, to_pavo_pd(ibpd));
 	pavo_object_give(dev, PAVO_OBJ_PD);
@@ -252,7 +252,7 @@ static int pavo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
-/* The provider matches on this: no driver id of the kernel's list is ours. */
+/* The provider matches on this attribute: pavo has no driver id in the kernel's list. */
 static ssize_t pavo_abi_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
@@ -262,8 +262,8 @@ static ssize_t pavo_abi_show(struct device *device,
 static DEVICE_ATTR_RO(pavo_abi);
 
 /*
- * The adapter behind an attribute. In shared mode every namespace has a device of its own
- * in sysfs, which is not part of an ib_device; rdma core's helper knows both.
+ * The adapter of an attribute. In shared mode every namespace has a device of its own
+ * in sysfs, which is not part of an ib_device; rdma core's helper handles both.
  */
 static struct pavo_dev *pavo_dev_of_sysfs(struct device *device)
 {
@@ -271,8 +271,8 @@ static struct pavo_dev *pavo_dev_of_sysfs(struct device *device)
 }
 
 /*
- * End what windows have under way. The file belongs to root of the namespace that it shows
- * in; the adapter belongs to the namespace of its interface.
+ * Recover the windows of an adapter. The check is needed: the file belongs to root of the
+ * namespace that shows it, but the adapter to the namespace of its interface.
  */
 static ssize_t recover_store(struct device *device,
 			     struct device_attribute *attr, const char *buf,
@@ -396,8 +396,8 @@ static const struct ib_device_ops pavo_device_ops = {
 /**
  * pavo_verbs_setup - fill in ops and attributes before registration.
  * @dev: the adapter
- * @ndev: its interface; GUIDs are made of its address and stay what they are
- *        when that changes, as IBA wants it
+ * @ndev: its interface; the GUID is made of its address and stays when the address
+ *        changes, as IBA wants it
  */
 void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev)
 {
@@ -409,7 +409,7 @@ void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev)
 	ib->num_comp_vectors = num_possible_cpus();
 	ib->local_dma_lkey = 0;
 	addrconf_addr_eui48((void *)&ib->node_guid, ndev->dev_addr);
-	/* the kicks of doorbell page and receive queue, and arming a CQ */
+	/* kicks of the doorbell page and of receive queues, and arming a CQ */
 	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
 			       BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);

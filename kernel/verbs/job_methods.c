@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * job_methods.c - jobs and mappings as objects of the uverbs file: permission, handles and
- * the end of a process are the core's. Called through ib_device.driver_def; calls
- * translate/job.h. Each object is charged to the rdma cgroup by the core.
+ * job_methods.c - jobs and mappings as objects of the uverbs file. rdma core checks permission,
+ * keeps handles, ends the objects with their process, and charges each to the rdma cgroup.
+ * Called through ib_device.driver_def; calls translate/job.h.
  */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>

@@ -2,10 +2,10 @@
 /*
  * mmap.c - memory that module and process share: rings and doorbell pages.
  *
- * Areas are made for the contexts, the CQs and both sides of QPs and are
- * mapped by offsets that rdma core hands out. A mapping holds references to
+ * Areas are made for ucontexts, CQs, both sides of QPs, SRQs, watches and windows. A process
+ * maps them by offsets that rdma core hands out. A mapping holds references to
  * the pages themselves, so the area can be freed while it is still mapped:
- * the process then looks at memory without another user.
+ * the process then has memory that the module does not use any more.
  */
 #include <linux/vmalloc.h>
 #include "compat.h"
@@ -14,9 +14,9 @@
 
 /**
  * pavo_mmap_create - make an area of zeroed memory.
- * @uctx: who may map it; NULL: an area that stays inside the kernel
+ * @uctx: ucontext that may map it; NULL: the area stays inside the kernel
  * @size: bytes, rounded up to whole pages
- * @info: what to tell user space; may be NULL if @uctx is
+ * @info: set for user space; may be NULL if @uctx is
  *
  * Return: the area, NULL without memory.
  */
@@ -53,7 +53,7 @@ err_free:
 }
 
 /**
- * pavo_mmap_hold - keep the memory of an area, also after its pavo_mmap_destroy().
+ * pavo_mmap_hold - keep the memory of an area beyond its pavo_mmap_destroy().
  * @mmap: the area
  */
 void pavo_mmap_hold(struct pavo_mmap *mmap)
@@ -62,7 +62,7 @@ void pavo_mmap_hold(struct pavo_mmap *mmap)
 }
 
 /**
- * pavo_mmap_put - as often as it was held. Sleeps.
+ * pavo_mmap_put - balances pavo_mmap_hold(). Sleeps.
  * @mmap: the area or NULL
  */
 void pavo_mmap_put(struct pavo_mmap *mmap)
@@ -75,7 +75,7 @@ void pavo_mmap_put(struct pavo_mmap *mmap)
 
 /**
  * pavo_mmap_destroy - give an area up.
- * @mmap: the area or NULL; the module must not use it any more, unless it holds it
+ * @mmap: the area or NULL; a caller that still uses it must have held it
  */
 void pavo_mmap_destroy(struct pavo_mmap *mmap)
 {
@@ -96,7 +96,7 @@ void pavo_mmap_free(struct rdma_user_mmap_entry *entry)
 	pavo_mmap_put(container_of(entry, struct pavo_mmap, entry));
 }
 
-/* All of @addr, page by page: remap_vmalloc_range() is for vmalloc_user() only. */
+/* Map @addr page by page: remap_vmalloc_range() is for vmalloc_user() only. */
 static int map_pages(struct vm_area_struct *vma, void *addr)
 {
 	unsigned long at;
@@ -112,7 +112,7 @@ static int map_pages(struct vm_area_struct *vma, void *addr)
 
 /**
  * pavo_mmap - mmap() of the uverbs file.
- * @uctx: context of the file
+ * @uctx: ucontext of the file
  * @vma: offset and size must be exactly those of an area of @uctx
  *
  * Data of peers ends up in rings, so no process may execute it.

@@ -3,7 +3,7 @@
  * qp.c - the life of queue pairs, and posting.
  *
  * Called by rdma core. Puts the two sides and the entry in the QP table
- * together; states and attributes are context/'s business.
+ * together; qp/ has states and attributes.
  */
 #include <rdma/uverbs_ioctl.h>
 #include "qp/qp.h"
@@ -21,13 +21,13 @@ static int pavo_qp_check(const struct ib_qp_init_attr *init,
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 		break;
-	case IB_QPT_XRC_TGT: /* shared by processes, so it is the kernel's */
+	case IB_QPT_XRC_TGT: /* processes share it, so it belongs to the kernel */
 		return init->create_flags || !init->xrcd ? -EINVAL : 0;
 	case IB_QPT_GSI:
 		if (udata)
 			return -EPERM;
 		break;
-	case IB_QPT_XRC_INI: /* the kernel's work requests know no SRQ */
+	case IB_QPT_XRC_INI: /* work requests of kernel consumers cannot name an SRQ */
 		if (!udata)
 			return -EOPNOTSUPP;
 		break;
@@ -70,7 +70,7 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 	pavo_qp_context_init(qp);
 }
 
-/* Both sides, then the number: with that, packets can find the QP. */
+/* Make both sides, then the number, by which packets can find the QP. */
 static int pavo_qp_build(struct pavo_qp *qp, struct pavo_create_qp_resp *resp)
 {
 	int err;
@@ -169,7 +169,7 @@ int pavo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* @gid is a multicast one, and @ibqp for datagrams: rdma core looked. */
+/* rdma core has checked that @gid is a multicast GID and @ibqp is for datagrams. */
 int pavo_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct in6_addr group;
@@ -187,8 +187,8 @@ int pavo_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 }
 
 /*
- * From user space this is the kick: it comes without work requests, and on
- * whatever QP of the context, to have the doorbell page emptied.
+ * From user space this is the kick: a call without work requests, on any QP of the
+ * ucontext, to have the doorbell page emptied.
  */
 int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr)
@@ -205,7 +205,7 @@ int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return 0;
 }
 
-/* From user space: the QP is in Error, what was posted is to be flushed. */
+/* From user space: the QP is in Error, and posted receives are to be flushed. */
 int pavo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr)
 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * resize.c - another ring for a completion queue, while completions go on.
+ * resize.c - gives a completion queue another ring, while completions go on.
  *
- * Called by rdma core. Entries that were not consumed move to the new ring at
- * their old free-running numbers. There may be a million of them, so what is
- * there at the beginning is copied while the CQ goes on; only what came
- * meanwhile is copied under its lock. The process may write into the old ring
- * while that happens: it then finds in the new one what it wrote.
+ * Called by rdma core. Entries that were not consumed move to the new ring and keep
+ * their free-running numbers. There may be a million of them, so most are copied while the CQ
+ * goes on, and only those that came meanwhile under its lock. If the process writes into the
+ * old ring during the copy, it may find its own bytes in the new one.
  */
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
@@ -17,9 +16,9 @@
 
 /*
  * struct pavo_new_ring - a ring that is being filled.
- * @mmap, @header, @cqes, @count: as in struct pavo_cq
+ * @mmap, @header, @cqes, @count: as @mmap, @ring, @cqes, @count of struct pavo_cq
  * @cons:   first entry that was not consumed
- * @copied: entries before this one are in it
+ * @copied: entries before this one are copied
  */
 struct pavo_new_ring {
 	struct pavo_mmap *mmap;
@@ -31,8 +30,8 @@ struct pavo_new_ring {
 };
 
 /*
- * What has to be moved: from the consumer's number, which user space may have
- * made anything, to the producer's. Under the CQ's lock.
+ * Find the entries to move: from the consumer's number to the producer's. User space may have
+ * written any value to the former. Called with the CQ's lock.
  */
 static int pavo_resize_begin(struct pavo_cq *cq, struct pavo_new_ring *to)
 {
@@ -57,7 +56,7 @@ static void pavo_resize_copy(const struct pavo_cq *cq, struct pavo_new_ring *to,
 	}
 }
 
-/* The entries that will be written next must not look valid before. */
+/* Make all entries look invalid until they are written. */
 static void pavo_resize_clear(struct pavo_new_ring *to)
 {
 	u32 n;
@@ -78,7 +77,7 @@ static void pavo_resize_swap(struct pavo_cq *cq, struct pavo_new_ring *to)
 	cq->ib.cqe = to->count;
 }
 
-/* Fill @to and put it in place of the CQ's ring, which is in @to then. */
+/* Fill @to and swap it with the CQ's ring. */
 static int pavo_resize_move(struct pavo_cq *cq, struct pavo_new_ring *to)
 {
 	u32 prod;
@@ -138,7 +137,7 @@ int pavo_resize_cq(struct ib_cq *ibcq, pavo_cq_size cqe, struct ib_udata *udata)
 	err = pavo_resize_alloc(&to, udata);
 	if (!err)
 		err = pavo_resize_move(cq, &to);
-	/* the old ring, or the new one if it was not to be */
+	/* the old ring, or the new one after an error */
 	pavo_mmap_destroy(to.mmap);
 	mutex_unlock(&cq->resize_mutex);
 	return err;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * restrack.c - what `rdma -dd resource show` tells about objects of ours.
+ * restrack.c - details of pavo's objects for `rdma -dd resource show`.
  *
- * Called by rdma core, which holds a reference to the object. A snapshot
- * without locks: each number is right for itself, they need not fit together.
+ * Called by rdma core, which holds a reference to the object. Reads without locks: each number
+ * is right, but two numbers may be of different moments.
  */
 #include <linux/capability.h>
 #include <net/netlink.h>
@@ -13,7 +13,7 @@
 #include "device.h"
 #include "verbs/verbs.h"
 
-/* @secret: helps to forge packets, or tells where memory is: for administrators. */
+/* @secret: for administrators only: it helps to forge packets, or shows addresses. */
 struct detail {
 	const char *name;
 	u64 value;
@@ -21,8 +21,8 @@ struct detail {
 };
 
 /*
- * As rdma core decides it for keys: both the reader and, of a dump, the opener of the
- * socket are administrators of the first namespace.
+ * May the reader see secrets? As for keys in rdma core: the reader must be an administrator of
+ * the initial namespace, and so must the opener of the socket of a dump.
  */
 static bool is_admin(const struct sk_buff *msg)
 {
@@ -54,9 +54,8 @@ static int put_details(struct sk_buff *msg, const struct detail *detail,
 }
 
 /*
- * sq_*: WQEs counted since RESET, so that taken - completed are under way.
- * rq_*: the same of the receive side, of a queue of its own; posted is what the process
- * says.
+ * sq_*: WQEs counted since RESET, so taken - completed are under way.
+ * rq_*: the same for a receive queue of the QP's own; rq_posted is what the process claims.
  */
 int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
@@ -106,7 +105,7 @@ int pavo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 	const struct pavo_region *region;
 	struct detail detail[4] = {};
 
-	/* what the key means may change meanwhile */
+	/* the meaning of the key may change meanwhile; RCU keeps the old one */
 	rcu_read_lock();
 	region = READ_ONCE(mr->region);
 	detail[0] = (struct detail){ "valid", region->valid };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ring.h - how entries lie in the ring of a completion queue; for cq.c, which
- * writes them as they come, and resize.c, which moves them to another ring.
+ * ring.h - layout of the ring of a completion queue; for cq.c, which writes entries,
+ * and resize.c, which moves them to another ring.
  */
 #ifndef PAVO_VERBS_RING_H
 #define PAVO_VERBS_RING_H
@@ -23,8 +23,8 @@ static inline u8 pavo_cqe_owner(u32 count, u32 index)
 }
 
 /*
- * Make entry @index of a ring of @count what @from says, and valid. The word
- * with the owner bit is written last and at once.
+ * Write @from to entry @index of a ring of @count entries, and make it valid. The word
+ * with the owner bit is written last, in one store.
  */
 static inline void pavo_cqe_put(struct pavo_cqe *ring, u32 count, u32 index,
 				const struct pavo_cqe *from)
@@ -40,7 +40,7 @@ static inline void pavo_cqe_put(struct pavo_cqe *ring, u32 count, u32 index,
 	cqe->flags &= ~PAVO_CQE_OWNER;
 	cqe->flags |= pavo_cqe_owner(count, index);
 	memcpy(slot, word, sizeof(u64) * last);
-	/* who sees this word sees the entry */
+	/* a process that sees this word sees the whole entry */
 	smp_store_release(&slot[last], word[last]);
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * srq.c - shared receive queues: their life, their limit and their events; the
- * domains that those of XRC belong to.
+ * srq.c - shared receive queues: their life, their limit and their events; XRC domains.
  *
- * Called by rdma core; the ring is responder/rq.c's, as that of a QP is. User
- * space posts to its ring in its own memory, kernel consumers post here.
+ * Called by rdma core. responder/rq.c has the ring, as for the receive queue of a QP. User
+ * space posts to its ring in mapped memory, kernel consumers post here.
  */
 #include <rdma/uverbs_ioctl.h>
 #include "device.h"
@@ -57,7 +56,7 @@ static int pavo_srq_check(const struct ib_srq_init_attr *init,
 	return 0;
 }
 
-/* An SRQ of XRC has a number, by which requests name it, and a CQ. */
+/* Give an SRQ of XRC its CQ, and the number by which requests name it. */
 static int pavo_srq_number(struct pavo_srq *srq)
 {
 	struct pavo_dev *dev = to_pavo_dev(srq->ib.device);
@@ -74,7 +73,7 @@ static int pavo_srq_number(struct pavo_srq *srq)
 	return xa_err(xa_store_bh(&dev->srqs, number, srq, GFP_KERNEL));
 }
 
-/* When it returns no packet is using the SRQ any more; may sleep. */
+/* Let no packet find the SRQ, and wait until none uses it; may sleep. */
 static void pavo_srq_forget(struct pavo_srq *srq)
 {
 	if (srq->ib.srq_type != IB_SRQT_XRC)
@@ -83,7 +82,7 @@ static void pavo_srq_forget(struct pavo_srq *srq)
 	synchronize_rcu_expedited();
 }
 
-/* The ring, and what user space is told of it. */
+/* Make the ring and tell user space of it. */
 static int pavo_srq_build(struct pavo_srq *srq, struct ib_srq_init_attr *init,
 			  struct ib_udata *udata)
 {
@@ -140,8 +139,8 @@ int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 }
 
 /*
- * The size stays what it is: a ring that a process has mapped cannot be
- * replaced without its help, and the command has no room to tell it.
+ * Set the limit. The size cannot change: a process would have to map a new ring, and the
+ * command has no room to tell it so.
  */
 int pavo_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -158,7 +157,7 @@ int pavo_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (attr->srq_limit > rq->count)
 		return -EINVAL;
 
-	/* what is below the limit already is told at once */
+	/* raise the event at once if the queue is below the limit already */
 	spin_lock_bh(&rq->lock);
 	srq->limit = attr->srq_limit;
 	if (srq->limit && READ_ONCE(rq->ring->prod) - rq->head < srq->limit) {
@@ -184,7 +183,7 @@ int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct pavo_srq *srq = to_pavo_srq(ibsrq);
 
 	pavo_srq_forget(srq);
-	/* its QPs are gone: nothing queues it any more */
+	/* its QPs are gone, so no side queues the work any more */
 	cancel_work_sync(&srq->work);
 	pavo_rq_destroy(&srq->rq);
 	pavo_object_give(to_pavo_dev(ibsrq->device), PAVO_OBJ_SRQ);

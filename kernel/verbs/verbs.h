@@ -19,21 +19,19 @@ struct vm_area_struct;
 void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev);
 
 /**
- * pavo_cq_forget - drop completions of a QP that were not polled, of a CQ of
- * the kernel: their wr_ids die with the QP's queues. (User space does this for
- * its own CQs.)
+ * pavo_cq_forget - drop the completions of a QP that a kernel consumer has not polled: their
+ * wr_ids are freed with the QP's queues. (User space does this for its own CQs.)
+ * @cq:  a CQ; NULL or one of user space: nothing is done
+ * @qpn: number of the QP
  */
 void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
 
-/** pavo_cq_consumed - entries that were polled so far, as a process says of its own. */
+/** pavo_cq_consumed - entries polled so far; for a CQ of user space, as the process claims. */
 u32 pavo_cq_consumed(struct pavo_cq *cq);
 
-/* The rest is the inside of verbs/: the ops that device.c puts together. */
+/* The rest is for verbs/ only: the ops that device.c puts together. */
 
-/*
- * Objects and methods of pavo's own (job_methods.c); of those watch_methods.c's and
- * window_methods.c's.
- */
+/* Objects and methods of pavo's own: all (job_methods.c), and those of two other files. */
 extern const struct uapi_definition pavo_uapi_defs[];
 extern const struct uapi_definition pavo_watch_defs[];
 extern const struct uapi_definition pavo_window_defs[];

@@ -71,14 +71,14 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_QUERY)(struct uverbs_attr_bundle *attrs)
 
 	pavo_window_lmt(uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE),
 			&lmt);
-	/* For whom RDMA netlink has keys of regions. Asking is no offence. */
+	/* As RDMA netlink does for keys of regions. noaudit: to query is no offence. */
 	if (!ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN))
 		lmt.key = 0;
 	return uverbs_copy_to_struct_or_zero(attrs, PAVO_ATTR_WINDOW_LMT, &lmt,
 					     sizeof(lmt));
 }
 
-/* Numbers of rCxts; 0: not as many as may be, or half of one. */
+/* How many rCxts the attribute has room for; 0: none, too many, or not whole numbers. */
 static u32 count_rcxts(struct uverbs_attr_bundle *attrs, u16 attr)
 {
 	int len = uverbs_attr_get_len(attrs, attr);
@@ -113,7 +113,7 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_TAKE_RCXTS)(struct uverbs_attr_bundle *attrs)
 	return err;
 }
 
-/* @act on each of those that are named, until one fails. */
+/* Call @act for each rCxt that the attribute names, until a call fails. */
 static int with_rcxts(struct uverbs_attr_bundle *attrs,
 		      int (*act)(struct pavo_fifo_window *window, u32 rcxt))
 {
@@ -242,7 +242,7 @@ DECLARE_UVERBS_NAMED_METHOD(
 			    UVERBS_ATTR_STRUCT(struct pavo_lmt, event_kept),
 			    UA_MANDATORY));
 
-/* Room for so many numbers. */
+/* An attribute with numbers of rCxts. */
 #define RCXTS UVERBS_ATTR_SIZE(sizeof(u32), PAVO_RCXTS_AT_ONCE * sizeof(u32))
 
 DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_TAKE_RCXTS,
