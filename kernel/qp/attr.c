@@ -3,14 +3,14 @@
  * attr.c - attributes of QPs: what may be set, and what is reported.
  *
  * The only writer of qp->attr, under modify_mutex. Called by state.c (modify)
- * and verbs/qp.c (query). Which attributes a transition takes is rdma core's
- * table (ib_modify_qp_is_ok()); here are the limits of their values.
+ * and verbs/qp.c (query). rdma core's table (ib_modify_qp_is_ok()) says which attributes a
+ * transition takes; this file checks their values.
  */
 #include <rdma/ib_cache.h>
 #include "qp/qp.h"
 #include "device.h"
 
-/* Programs give a QP what they give its regions; only rights for peers count. */
+/* Programs give a QP the flags of their regions; only the rights for peers have an effect. */
 #define PAVO_QP_ACCESS                                                         \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |                      \
 	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | \
@@ -43,13 +43,13 @@ static int pavo_check_mtu(struct pavo_qp *qp, enum ib_mtu mtu)
 	return mtu >= IB_MTU_256 && mtu <= port.active_mtu ? 0 : -EINVAL;
 }
 
-/* Attributes of the path: where to, and how big the packets are. */
+/* Check the attributes of the path: destination, port, P_Key, MTU. */
 static int pavo_check_path(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 			   int mask)
 {
 	int err;
 
-	/* there is one port, so there is no path to migrate to */
+	/* an adapter has one port, so it has no path to migrate to */
 	if (mask & IB_QP_ALT_PATH)
 		return -EOPNOTSUPP;
 	if ((mask & IB_QP_PATH_MIG_STATE) &&
@@ -156,7 +156,7 @@ void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask,
 	attr->path_mtu = from->mtu_code;
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	attr->qkey = from->qkey;
-	/* rdma core asks for nothing in particular, and shows it to every user. */
+	/* RDMA netlink queries with mask 0 and shows the result to every user: no PSNs then. */
 	if (mask & IB_QP_RQ_PSN)
 		attr->rq_psn = from->rq_psn;
 	if (mask & IB_QP_SQ_PSN)

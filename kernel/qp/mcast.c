@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * mcast.c - multicast groups: which QPs get a copy of a datagram.
+ * mcast.c - multicast groups: gives each QP of a group its copy of a datagram.
  *
  * Owns dev->mcast. Called by verbs/qp.c (attach, detach), by table.c with every
  * packet to QPN 0xffffff, by main.c when the interface leaves.
@@ -19,8 +19,8 @@
  * struct pavo_mcast_group - a group that has members.
  * @node: in its bucket
  * @gid: IPv4 groups as ::ffff:a.b.c.d
- * @members: struct pavo_mcast_member, @count of them
- * @count: at least one, but for a moment
+ * @members: list of struct pavo_mcast_member
+ * @count: number of members; 0 only while a group is made
  * @joined: the interface is a member, too
  * @rcu: to free it
  */
@@ -47,7 +47,7 @@ static struct hlist_head *pavo_mcast_bucket(struct pavo_dev *dev,
 	return &dev->mcast.groups[hash % ARRAY_SIZE(dev->mcast.groups)];
 }
 
-/* Under RTNL, or RCU. */
+/* Find the group of @gid. Under RTNL, or RCU. */
 static struct pavo_mcast_group *pavo_mcast_find(struct pavo_dev *dev,
 						const struct in6_addr *gid)
 {
@@ -73,7 +73,7 @@ pavo_mcast_member(struct pavo_mcast_group *group, const struct pavo_qp *qp)
 	return NULL;
 }
 
-/* A new group, with the interface in it. */
+/* Make a group, and let the interface join it. */
 static struct pavo_mcast_group *pavo_mcast_create(struct pavo_dev *dev,
 						  const struct in6_addr *gid)
 {
@@ -183,7 +183,7 @@ void pavo_mcast_leave(struct pavo_dev *dev)
 	}
 }
 
-/* One copy; the responder takes it as if it had come alone. */
+/* Give @qp a copy. Its responder handles it as a packet of its own. */
 static void pavo_mcast_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	struct pavo_rx copy = *rx;

@@ -4,10 +4,9 @@
  *
  * The only writer of qp->state and qp->flow, and the only reader of qp->events, in
  * which the responder sets bits, too. verbs/qp.c asks for transitions in process
- * context, one at a time under modify_mutex; both sides report errors from wherever
- * they are (pavo_qp_error()). A state that the sides act on is entered with both of
- * them locked, so they never see it half set up; only SQE and Error come at any time,
- * and they look for the bit.
+ * context, one at a time under modify_mutex. Both sides report errors from any context
+ * (pavo_qp_error()). A transition locks both sides, so an owner never sees a state half set
+ * up. Only SQE and Error come at any time; a bit in pending tells the owners.
  *
  * Lock order: modify_mutex, requester side, responder side.
  */
@@ -31,15 +30,15 @@ static void pavo_halves_run(struct pavo_qp *qp)
 }
 
 /*
- * Whoever found a side locked left it something to do and went (side.h), so
- * they are run after every change; that also does what the change allows.
+ * Unlock both sides and run them: a CPU that found one locked has left it something to do
+ * (side.h), and the new state may allow more.
  */
 static void pavo_halves_unlock(struct pavo_qp *qp)
 	__releases(&qp->resp.side.lock) __releases(&qp->req.side.lock)
 {
 	spin_unlock_bh(&qp->resp.side.lock);
 	spin_unlock_bh(&qp->req.side.lock);
-	/* pairs with the barriers of those who leave something */
+	/* pairs with the barriers of CPUs that leave something (enter.h) */
 	smp_mb();
 	pavo_halves_run(qp);
 }
@@ -57,12 +56,12 @@ static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
 }
 
 /*
- * What the sides waited for may be over: an owner that looked before and is not out
- * yet looks again.
+ * Run both sides, because a wait of theirs may be over. The bits make an owner look again
+ * that looked before and has not let go yet.
  */
 static void pavo_halves_wake(struct pavo_qp *qp)
 {
-	/* Pairs with the barrier in front of that look. */
+	/* Pairs with the owner's barrier before it looks at pending (enter.h). */
 	smp_mb__before_atomic();
 	set_bit(PAVO_REQ_DOORBELL, &qp->req.side.pending);
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
@@ -96,7 +95,7 @@ void pavo_qp_context_init(struct pavo_qp *qp)
 	INIT_WORK(&qp->end_work, pavo_qp_end_work);
 }
 
-/* From @from to Error, unless another CPU moved the QP meanwhile. */
+/* Move the QP from @from to Error. False: another CPU has moved it meanwhile. */
 static bool pavo_qp_to_error(struct pavo_qp *qp, int from)
 {
 	if (cmpxchg(&qp->state, from, IB_QPS_ERR) != from)
@@ -117,7 +116,7 @@ void pavo_qp_error(struct pavo_qp *qp, int event)
 			return;
 	} while (!pavo_qp_to_error(qp, state));
 
-	rcu_read_lock(); /* for the counter, anybody may call */
+	rcu_read_lock(); /* for the counter: callers may be in any context */
 	pavo_count(qp, qp_errors);
 	rcu_read_unlock();
 	if (event >= 0)
@@ -147,7 +146,7 @@ void pavo_qp_send_error(struct pavo_qp *qp)
 	set_bit(PAVO_REQ_FLUSH, &qp->req.side.pending);
 }
 
-/* Those that the QP asked for are over; the sides have no owner. */
+/* Wait until walks that the QP asked for are over, and forget them. The sides have no owner. */
 static void forget_invalidations(struct pavo_qp *qp)
 {
 	struct pavo_rkm_request *req = &qp->req.side.inval;
@@ -174,14 +173,14 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	qp->has_flow = false;
 	pavo_halves_unlock(qp);
 
-	/* A fault that is served goes on without the queue pair. */
+	/* A thread that serves a fault goes on without the queue pair. */
 	pavo_fault_detach(&qp->req.side);
 	pavo_fault_detach(&qp->resp.side);
 	if (has_flow)
 		pavo_flow_destroy(&flow);
 	forget_invalidations(qp);
 	xchg(&qp->events, 0);
-	/* what was not polled names WQEs that are no more */
+	/* completions that were not polled name WQEs that are gone */
 	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);
 	pavo_cq_forget(qp->recv_cq, qp->ib.qp_num);
 }
@@ -209,10 +208,9 @@ static int pavo_qp_set_flow(struct pavo_qp *qp)
 }
 
 /*
- * Enter @next with both sides locked; fails if an error was faster.
- * @tell_drained: SQD: SQ_DRAINED is asked for. If nothing is under way the
- * requester finds that out as soon as it is run, else when the last answer
- * comes.
+ * Enter @next with both sides locked; fails if an error has changed the state meanwhile.
+ * @tell_drained: SQD: the event SQ_DRAINED is asked for. The requester raises it as soon as
+ * it runs and nothing is under way, else with the last response.
  */
 static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
 			 bool tell_drained)
@@ -235,7 +233,7 @@ static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
 	return ok ? 0 : -EINVAL;
 }
 
-/* Attributes have been checked and applied. */
+/* Carry out a transition whose attributes have been checked and applied. */
 static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 			const struct ib_qp_attr *attr, int mask)
 {
@@ -247,7 +245,7 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		pavo_qp_reset(qp);
 		return 0;
 	case IB_QPS_ERR:
-		/* tried again if a side was faster with SQE */
+		/* try again if a side has moved the QP to SQE */
 		while (from != IB_QPS_ERR && !pavo_qp_to_error(qp, from))
 			from = pavo_qp_state(qp);
 		pavo_halves_run(qp);
@@ -263,7 +261,7 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		err = pavo_responder_ready(qp);
 	else if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		err = pavo_responder_resize(qp);
-	/* In SQD some are what the requester goes by. */
+	/* In SQD the requester has to take over changed timeouts and retries. */
 	if (err || (from == next && from != IB_QPS_SQD))
 		return err;
 	tell_drained = next == IB_QPS_SQD &&

@@ -5,8 +5,8 @@
  * Owns dev->qps. Called by verbs/qp.c when QPs come and go, by net/ with every
  * packet and by requester/ with every doorbell.
  *
- * Lookups are under RCU, and so is all use of what they find: a QP is freed
- * when a grace period after its removal has passed.
+ * Callers look a QP up and use it in one RCU section: it is freed a grace period after its
+ * removal.
  */
 #include <linux/if_vlan.h>
 #include "qp/qp.h"
@@ -14,7 +14,7 @@
 #include "number.h"
 #include "pavo_trace.h"
 
-/* 0 and 1 are the management QPs (IBA 10.2.4.1); few are set aside with them */
+/* 0 and 1 are the management QPs (IBA 10.2.4.1); some more numbers stay unused */
 #define PAVO_GSI_QPN 1
 #define PAVO_FIRST_QPN 17
 /* addresses a multicast group */
@@ -61,10 +61,10 @@ void pavo_qp_remove(struct pavo_qp *qp)
 	mutex_lock(&qp->modify_mutex);
 	pavo_qp_reset(qp);
 	mutex_unlock(&qp->modify_mutex);
-	/* Its slots are empty. */
+	/* The reset has emptied its remote-key slots. */
 	pavo_rkm_remove(qp);
 	synchronize_rcu_expedited();
-	/* In this order: timers leave things to the works. */
+	/* Timers first: they queue the works. */
 	hrtimer_cancel(&qp->req.hrtimer);
 	hrtimer_cancel(&qp->resp.pause);
 	cancel_work_sync(&qp->end_work);
@@ -81,7 +81,10 @@ static bool pavo_service_ok(const struct pavo_qp *qp, u8 opcode,
 	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);
 }
 
-/* The states that a side takes packets in; acquired with what they rest on. */
+/*
+ * Does a side take packets in the present state? The acquire makes visible what was set up
+ * for the state.
+ */
 static bool pavo_state_takes(const struct pavo_qp *qp, bool request)
 {
 	/* pairs with the atomic in pavo_qp_enter() */
@@ -100,8 +103,8 @@ static bool pavo_state_takes(const struct pavo_qp *qp, bool request)
 }
 
 /*
- * Who gets a datagram is told its VLAN. The interface it came by may be gone
- * when a backlog is drained, so what it took off is put back.
+ * Keep the VLAN of a datagram in its skb, for its completion: the VLAN's interface may be gone
+ * when a backlog is drained.
  */
 static void pavo_keep_vlan(struct sk_buff *skb)
 {
@@ -135,7 +138,7 @@ bool pavo_rx_accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 	}
 	if (!pavo_is_datagram(qp))
 		return true;
-	/* one to a group names no QP, and one to a QP is sent to its address */
+	/* a packet to a group has QPN 0xffffff, and no other packet has a group's address */
 	to_group = pkt->dqpn == PAVO_MCAST_QPN;
 	if (unlikely(pavo_rx_multicast(rx) != to_group)) {
 		pavo_count(qp, rx_drop_qpn);
@@ -153,8 +156,8 @@ static void count_packet(const struct pavo_tally *tally,
 }
 
 /**
- * pavo_rx_deliver - hand a packet to the side of the QP that it is for.
- * @rx: parsed packet, its ICRC is right; the skb is consumed
+ * pavo_rx_deliver - hand a packet to the window, or to the side of the QP, that it names.
+ * @rx: parsed packet with a good ICRC; the skb is consumed
  *
  * Context: softirq; RCU is read-locked here.
  */
