@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * build.c - struct pavo_pkt to the bytes of its headers (IBA 9.2, 9.3).
+ * build.c - writes the headers of a struct pavo_pkt as bytes (IBA 9.2, 9.3).
  *
- * Called by requester/ and responder/ for every packet sent. Touches only its
+ * Called by requester/, responder/ and window/ for every packet sent. Touches only its
  * arguments; the mirror of parse.c.
  */
 #include <linux/string.h>

@@ -3,10 +3,9 @@
  * bytes.h - big endian numbers at any address. Private to wire/ (parse.c,
  * build.c).
  *
- * Written out in bytes: headers lie at any alignment, 24-bit fields have no
- * type anyway, the header with the kernel's own helpers has moved between the
- * kernel versions supported, and user space has none. Compilers make one load
- * or store and a byte swap of each.
+ * Written out in bytes, since headers lie at any alignment and 24-bit fields have no type.
+ * The kernel's helpers are in different headers of the supported kernels, and user space has
+ * none. Compilers make one load or store and a byte swap of each.
  */
 #ifndef PAVO_WIRE_BYTES_H
 #define PAVO_WIRE_BYTES_H
@@ -39,7 +38,7 @@ static inline void pavo_put_be16(u8 *p, u16 v)
 	p[1] = (u8)v;
 }
 
-/* The upper 8 bits of @v are left out. */
+/* Write the lower 24 bits of @v. */
 static inline void pavo_put_be24(u8 *p, u32 v)
 {
 	p[0] = (u8)(v >> 16);

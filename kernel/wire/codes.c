@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * codes.c - numbers that packets carry as codes.
+ * codes.c - decodes numbers that packets carry as codes.
  *
  * Called by requester/ when an RNR NAK arrives. Constant data, nothing else.
  */

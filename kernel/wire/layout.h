@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * layout.h - where the fields of the transport headers are (IBA 9.2, 9.3).
+ * layout.h - offsets of the fields of the transport headers (IBA 9.2, 9.3).
  * Private to wire/ (opcode.c, parse.c, build.c, icrc.c).
  *
- * Offsets are from the first byte of the header they belong to.
+ * An offset counts from the first byte of its header.
  */
 #ifndef PAVO_WIRE_LAYOUT_H
 #define PAVO_WIRE_LAYOUT_H

@@ -3,7 +3,7 @@
  * opcode.c - the opcode table: what each BTH opcode means and which headers
  * follow it (IBA 9.2.1, tables 38 and 39; annex A14 for XRC).
  *
- * Called by everybody who looks at packets. Constant data, nothing else.
+ * Called by all folders that handle packets. Constant data only.
  */
 #include <linux/stddef.h>
 #include "layout.h"
@@ -53,8 +53,8 @@
 	}
 
 /*
- * The reliable services have the same operations. @xf, @xl: header that all
- * requests of the service have, and its length
+ * The reliable services have the same operations. @xf, @xl: flag and length of a header that
+ * all requests of the service have
  */
 #define RELIABLE_ROWS(svc, xf, xl)                                             \
 	ROW(svc, SEND_FIRST, F_SEND | F_FIRST | (xf), (xl)),                   \
@@ -104,7 +104,7 @@
 			    (xf),                                              \
 		    PAVO_RETH_LEN + (xl))
 
-/* @bit: of the opcodes; @xf, @xl: as above */
+/* @bit: bit of the opcodes that names the service; @xf, @xl: as above */
 #define EXT_ROWS(bit, xf, xl)                                               \
 	EXT_ROW(EXT_ATOMIC, bit,                                            \
 		F_REQ | F_ATOMIC | F_ONLY | PAVO_OPF_EXTATOMICETH | (xf),   \
@@ -137,7 +137,7 @@ static const struct pavo_op_info pavo_op_table[256] = {
 	ROW(UD, SEND_ONLY_IMM, F_SEND | F_ONLY | F_DETH | F_IMM,
 	    PAVO_DETH_LEN + PAVO_IMM_LEN),
 
-	/* left to manufacturers, as all below */
+	/* IBA leaves the opcodes from here on to manufacturers */
 	WINDOW_ROW(MESSAGE, F_WETH | F_PAYLOAD, 0),
 	WINDOW_ROW(DATA, F_WRETH | F_PAYLOAD, PAVO_WRETH_LEN),
 	WINDOW_ROW(READ, F_WRETH | F_PVO, PAVO_WRETH_LEN + PAVO_PVOETH_LEN),

@@ -2,8 +2,8 @@
 /*
  * parse.c - header parser: bytes of a packet to struct pavo_pkt (IBA 9.2, 9.3).
  *
- * Called by net/ for every received packet, before anything is known of it.
- * Touches only its arguments; reads no byte behind what it was told is there.
+ * Called by net/ for every received packet, before any other check.
+ * Touches only its arguments; reads no byte behind @avail.
  */
 #include <linux/string.h>
 #include "bytes.h"
@@ -143,8 +143,8 @@ enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
 	unsigned int rest;
 
 	/*
-	 * The pad makes every packet a multiple of four; one that is not ends
-	 * inside the pad that its payload needs.
+	 * The pad makes the length of every packet a multiple of four. A packet of
+	 * another length ends inside its pad.
 	 */
 	if (len < PAVO_BTH_LEN + PAVO_ICRC_LEN || len % 4 ||
 	    avail < PAVO_BTH_LEN)

@@ -2,8 +2,8 @@
 /*
  * psn.h - arithmetic of packet sequence numbers (IBA 9.7.2).
  *
- * PSNs are 24 bits and wrap. "Before" and "after" are meant in the half of
- * the circle around a PSN. Pure: usable by everybody, in user space too.
+ * PSNs are 24 bits and wrap. A PSN is "after" another if it is at most half of the circle
+ * ahead, else "before" it. Pure: also for user space.
  */
 #ifndef PAVO_PSN_H
 #define PAVO_PSN_H
@@ -20,9 +20,10 @@ static inline u32 pavo_psn_add(u32 psn, s32 n)
 
 /**
  * pavo_psn_diff - how many packets @a is after @b, -2^23 .. 2^23 - 1.
+ * @a: a PSN
+ * @b: a PSN
  *
- * Shifting into the top of a word lets the sign bit of the word stand for
- * the sign of a 24-bit difference.
+ * The shift puts the sign of the 24-bit difference into the sign bit of the word.
  */
 static inline s32 pavo_psn_diff(u32 a, u32 b)
 {
@@ -31,11 +32,12 @@ static inline s32 pavo_psn_diff(u32 a, u32 b)
 
 /**
  * pavo_psn_passed - does @psn lie behind all of the @npkts PSNs from @first on?
+ * @psn:   within 2^22 PSNs of the message
+ * @first: its first PSN
  * @npkts: up to 2^23, a message of 2 GiB - 1 in packets of 256 bytes
  *
- * Such a message spans half of the circle, so one comparison with its end
- * cannot tell "behind it" from "before it"; its middle decides. @psn must be
- * within 2^22 PSNs of the message.
+ * The longest message spans half of the circle, so a comparison with its end alone
+ * cannot tell "behind it" from "before it"; its middle decides.
  */
 static inline bool pavo_psn_passed(u32 psn, u32 first, u32 npkts)
 {

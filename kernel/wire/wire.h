@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * wire.h - the door of wire/: formats of RoCEv2 packets and what can be done
- * with them (IBA volume 1 chapter 9, annex A17).
+ * wire.h - the door of wire/: formats of RoCEv2 packets, parsing and building them
+ * (IBA volume 1 chapter 9, annex A17).
  *
  * Pure functions over bytes: no kernel objects, no allocation, no locks. The
  * same C files are built into the unit tests in user space.
@@ -16,10 +16,10 @@
 #define PAVO_UDP_PORT 4791
 #define PAVO_ICRC_LEN 4
 #define PAVO_BTH_LEN 12
-/** BTH + the longest that one opcode can have behind it (WETH, WRETH, PVO). */
+/** BTH and the longest extension headers of an opcode (WETH, WRETH, PVO). */
 #define PAVO_MAX_HDR_LEN (PAVO_BTH_LEN + 16 + 40 + 8)
 #define PAVO_QPN_MASK 0xffffffu
-/** IBA 10.9.1: the P_Key every port has, full member of the default partition */
+/** The P_Key that every port has: full member of the default partition (IBA 10.9.1) */
 #define PAVO_PKEY_DEFAULT 0xffffu
 
 /* BTH opcodes: service in the upper 3 bits, operation in the lower 5. */
@@ -61,14 +61,14 @@ enum pavo_bth_op {
 /* Opcodes of windows; the BTH's destination QP is the destination window. */
 enum pavo_window_op {
 	PAVO_OP_WINDOW_MESSAGE = 0xc0, /* a frame, from FIFO to FIFO */
-	PAVO_OP_WINDOW_DATA = 0xc1, /* a piece of what is written or read */
-	PAVO_OP_WINDOW_READ = 0xc2, /* asks for such */
-	PAVO_OP_WINDOW_DONE = 0xc3, /* to the data's source: all has arrived */
+	PAVO_OP_WINDOW_DATA = 0xc1, /* data of a write or a read */
+	PAVO_OP_WINDOW_READ = 0xc2, /* asks for data */
+	PAVO_OP_WINDOW_DONE = 0xc3, /* the end: all data came, or an error */
 };
 
 /*
- * Opcodes of masked atomics and immediate data of eight bytes (sources.md#ext), as RC has
- * them. 0xc6 to 0xde are those of another protocol on the same UDP port.
+ * Opcodes of masked atomics and immediate data of eight bytes (sources.md#ext), on RC. Another
+ * protocol on the same UDP port uses 0xc6 to 0xde.
  */
 enum pavo_ext_op {
 	PAVO_OP_EXT_ATOMIC = 0xe0,
@@ -77,9 +77,9 @@ enum pavo_ext_op {
 	PAVO_OP_IMM64_SE = 0xe3, /* with solicited event */
 };
 
-/** The service bits of these opcodes, whatever their service. */
+/** Service bits of enum pavo_ext_op, on RC and on XRC. */
 #define PAVO_SVC_EXT 0xe0
-/** A bit that these opcodes have on XRC. */
+/** Bit that is set in enum pavo_ext_op on XRC. */
 #define PAVO_EXT_XRC 0x04
 
 /** pavo_opcode_of - the opcode of an operation on a service (enum pavo_service). */
@@ -98,7 +98,7 @@ static inline u8 pavo_opcode_service(u8 opcode)
 	return opcode & PAVO_EXT_XRC ? PAVO_SVC_XRC : PAVO_SVC_RC;
 }
 
-/* What an opcode is made of (struct pavo_op_info.flags). */
+/* Properties of an opcode (struct pavo_op_info.flags). */
 enum pavo_op_flag {
 	PAVO_OPF_REQUEST = 1 << 0, /* for the responder; else a response */
 	PAVO_OPF_SEND = 1 << 1,
@@ -154,7 +154,7 @@ enum pavo_aeth {
 	PAVO_AETH_RNR = 0x20,
 	PAVO_AETH_NAK = 0x60,
 	PAVO_AETH_VALUE = 0x1f,
-	/** ACK without end-to-end credits: the responder does not limit */
+	/* ACK without end-to-end credits: the responder sets no limit */
 	PAVO_AETH_ACK_UNLIMITED = 0x1f,
 	PAVO_NAK_PSN_SEQ = 0x60,
 	PAVO_NAK_INV_REQ = 0x61,
@@ -164,17 +164,17 @@ enum pavo_aeth {
 
 /**
  * struct pavo_wreth - RDMA between windows (sources.md#windows-write).
- * @rcxt:      context of the window that the packet is for
- * @peer_rcxt: that of the window that it comes from
+ * @rcxt:      rCxt of the window that the packet is for
+ * @peer_rcxt: rCxt of the window that it comes from
  * @tid:       transaction id
- * @pvo:       where the payload goes; of a read: where its data is
+ * @pvo:       where the payload goes; in a request for data: where the data is
  * @total:     bytes of the whole operation
- * @fragment:  which piece this is, from 0
- * @tag:       the protocol's; carried to those who are told of the end
- * @attempts:  how many tids ago the operation was begun first
+ * @fragment:  number of the packet in the operation, from 0
+ * @tag:       of the process that asked; both ends are told it when the operation ends
+ * @attempts:  number of tids since the first attempt at the operation
  * @flags:     enum pavo_rdma_flag
- * @status:    of the end: enum pavo_pvo_result
- * @back_pvo:  of a read: where its data goes
+ * @status:    of an end: enum pavo_pvo_result
+ * @back_pvo:  in a request for data: where the data goes
  */
 struct pavo_wreth {
 	u32 rcxt;
@@ -193,31 +193,42 @@ struct pavo_wreth {
 /**
  * struct pavo_pkt - the headers of a packet, in host byte order.
  *
- * Only the fields of the headers the opcode has are defined after parsing and
- * used when building. Filled by pavo_parse(), consumed by pavo_build().
+ * After parsing, only the fields of headers that the opcode has are defined; building uses
+ * only these.
  *
  * @info:    row of the opcode table; set by parse, not needed by build
  * @opcode:  BTH opcode
  * @pad:     PadCnt, 0..3
- * @solicited, @ack_req: BTH SE and A bits
- * @fecn, @becn: congestion marks
+ * @solicited: BTH: SE
+ * @ack_req: BTH: A
+ * @fecn:    BTH: congestion mark
+ * @becn:    BTH: likewise
  * @pkey:    partition key
  * @dqpn:    destination QP, 24 bits
  * @psn:     24 bits
  * @payload: payload bytes without pad and ICRC (set by parse only)
- * @va, @rkey, @dma_len: RETH (dma_len), AtomicETH (va, rkey)
- * @swap_add, @compare: AtomicETH, ExtAtomicETH
- * @swap_add_mask, @compare_mask: ExtAtomicETH
+ * @va:      RETH, AtomicETH, ExtAtomicETH
+ * @rkey:    likewise
+ * @dma_len: RETH
+ * @swap_add: AtomicETH, ExtAtomicETH
+ * @compare: likewise
+ * @swap_add_mask: ExtAtomicETH
+ * @compare_mask: likewise
+ * @request_id: ExtAtomicETH, ExtAtomicAckETH
  * @aop:     ExtAtomicETH: enum pavo_aop, 4 bits
- * @request_id: ExtAtomicETH, and the answer's copy
- * @syndrome, @msn: AETH
- * @atomic_orig: AtomicAckETH
+ * @atomic_orig: AtomicAckETH, ExtAtomicAckETH
+ * @syndrome: AETH
+ * @msn:     AETH
  * @imm:     immediate data, network order as user space sees it
  * @inv_rkey: IETH
- * @qkey, @sqpn: DETH
- * @srqn: XRCETH, 24 bits
- * @window_key, @src_node, @kind, @src_window: WETH; the last has 24 bits
- * @rdma: WRETH
+ * @qkey:    DETH
+ * @sqpn:    DETH
+ * @srqn:    XRCETH, 24 bits
+ * @window_key: WETH
+ * @src_node: WETH
+ * @kind:    WETH
+ * @src_window: WETH, 24 bits
+ * @rdma:    WRETH
  */
 struct pavo_pkt {
 	const struct pavo_op_info *info;
@@ -255,13 +266,13 @@ struct pavo_pkt {
 	struct pavo_wreth rdma;
 };
 
-/** pavo_pkey_ok - same partition, and not both limited members (IBA 10.9.3). */
+/** pavo_pkey_ok - is it the same partition, with a full member (IBA 10.9.3)? */
 static inline bool pavo_pkey_ok(u16 a, u16 b)
 {
 	return !((a ^ b) & 0x7fff) && ((a | b) & 0x8000);
 }
 
-/* Why a packet is not one (results of pavo_parse()). */
+/* Results of pavo_parse(): why a packet is dropped. */
 enum pavo_parse_status {
 	PAVO_PARSE_OK = 0,
 	PAVO_PARSE_SHORT, /* ends inside its headers, pad or ICRC */
@@ -271,11 +282,11 @@ enum pavo_parse_status {
 };
 
 /**
- * pavo_parse - take the headers of a packet apart.
+ * pavo_parse - parse the headers of a packet.
  * @pkt:   result
  * @hdr:   first bytes behind the UDP header
- * @avail: how many of them are at @hdr; PAVO_PARSE_SHORT if the opcode has
- *         more headers than that, never with min(@len, PAVO_MAX_HDR_LEN)
+ * @avail: number of bytes at @hdr. If the headers are longer: PAVO_PARSE_SHORT; that cannot
+ *         be with min(@len, PAVO_MAX_HDR_LEN)
  * @len:   length of the UDP payload, headers to ICRC
  *
  * MigReq and all reserved fields are ignored (IBA 9.2).
@@ -286,8 +297,10 @@ enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
 /**
  * pavo_build - write BTH and extension headers.
  * @hdr: at least PAVO_MAX_HDR_LEN bytes
- * @pkt: all fields that @pkt->opcode's headers have; MigReq is sent as 1
- *       (migrated), which is what a port without path migration is (IBA 17.2.8)
+ * @pkt: with all fields of the headers that its opcode has
+ *
+ * MigReq is sent as 1 (migrated), which is right for a port without path migration
+ * (IBA 17.2.8).
  *
  * Return: length of the headers, 0 if the opcode is unknown.
  */
@@ -297,11 +310,12 @@ unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt);
 #define PAVO_ICRC_HEAD_MAX 68
 
 /**
- * pavo_icrc_head - the first bytes that the ICRC covers, variant fields masked.
- * @out: PAVO_ICRC_HEAD_MAX bytes
- * @ip:  the IPv4 (20 bytes, no options) or IPv6 header as on the wire
- * @udp: the UDP header
- * @bth: the BTH
+ * pavo_icrc_head - write the first bytes that the ICRC covers, with variant fields masked.
+ * @out:  PAVO_ICRC_HEAD_MAX bytes
+ * @ip:   the IPv4 (20 bytes, no options) or IPv6 header as on the wire
+ * @ipv6: which of the two
+ * @udp:  the UDP header
+ * @bth:  the BTH
  *
  * The ICRC (annex A17.3.3) is CRC-32 over this, over all that follows the BTH
  * to the end of the pad, with all-ones seed and complemented, and is stored
@@ -321,6 +335,7 @@ static inline unsigned int pavo_mtu_bytes(int code)
 /**
  * pavo_rnr_ns - the delay that an RNR NAK's 5-bit timer field asks for, in ns
  * (IBA table 45: 0 is 655.36 ms, 1 is 10 us, 31 is 491.52 ms).
+ * @code: the field
  */
 u64 pavo_rnr_ns(u8 code);
 
