@@ -2,7 +2,7 @@
 /*
  * compat.h - every difference between the kernels that pavo builds for.
  *
- * Nothing else in the module looks at the kernel's version. A name in here
+ * No other file of the module looks at the kernel's version. A name in here
  * says what is wanted, never which kernel it is for.
  */
 #ifndef PAVO_COMPAT_H
@@ -14,7 +14,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* create_cq was given the whole attribute bundle instead of the driver part. */
+/* create_cq gets the whole attribute bundle instead of the driver's part. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define pavo_cq_args struct uverbs_attr_bundle
 
@@ -31,7 +31,7 @@ static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
 }
 #endif
 
-/* A name given by hand may be protected from udev's renaming. */
+/* The name that an administrator gave can be protected from udev's renaming. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 static inline void pavo_name_is_users(struct ib_device *ib)
 {
@@ -44,8 +44,8 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /*
- * Registration of user memory was given a DMA handle. There can be none: pavo
- * has no op to make one.
+ * Registration of user memory gets a DMA handle, always NULL: pavo has no op to
+ * make one.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define PAVO_REG_MR_ARGS struct ib_dmah *dmah, struct ib_udata *udata
@@ -53,14 +53,14 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define PAVO_REG_MR_ARGS struct ib_udata *udata
 #endif
 
-/* Asking a kobject for the namespaces of its children changes nothing in it. */
+/* The op that asks a kobject for the namespaces of its children takes a const pointer. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define pavo_kobject_arg const struct kobject
 #else
 #define pavo_kobject_arg struct kobject
 #endif
 
-/* Registration of dma-bufs was given it all, and later a DMA handle, too. */
+/* Registration of dma-bufs gets the attribute bundle, and later a DMA handle, too. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define PAVO_REG_DMABUF_ARGS \
 	struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs
@@ -71,9 +71,9 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /*
- * Pinning for a long time what is only read: a page that is shared until a process
- * writes to it must become the process's own first. Pinning sees to that, or has
- * to be told to act as if it were written to.
+ * Pinning for reading, for a long time: a page that is shared until a process writes to it
+ * must become the process's own first. Newer kernels do that; older ones do so only for a
+ * pin that pretends to write.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define PAVO_FOLL_READ 0
@@ -82,12 +82,12 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /*
- * Pinning for writing, for a long time, pages that a filesystem writes back: refused by
- * the kernel itself from 6.4 on.
+ * Does the kernel pin pages that a filesystem writes back, for writing and for a long time?
+ * Newer kernels refuse that themselves.
  */
 #define PAVO_PINS_WRITTEN_BACK (LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0))
 
-/* Mapping a dma-buf for the CPU: who takes the buffer's lock? */
+/* Mapping a dma-buf for the CPU by a caller that does not hold the buffer's lock. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define pavo_dma_buf_vmap dma_buf_vmap_unlocked
 #define pavo_dma_buf_vunmap dma_buf_vunmap_unlocked
@@ -96,7 +96,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define pavo_dma_buf_vunmap dma_buf_vunmap
 #endif
 
-/* Flags of a mapping are changed by functions that know its locks. */
+/* Functions change the flags of a mapping, and take its locks. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
 #define pavo_vm_flags_clear vm_flags_clear
 #define pavo_vm_flags_set vm_flags_set
@@ -114,14 +114,14 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 }
 #endif
 
-/* Names of groups of symbols became strings. */
+/* Names of symbol namespaces are strings. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define PAVO_IMPORT_DMA_BUF MODULE_IMPORT_NS("DMA_BUF")
 #else
 #define PAVO_IMPORT_DMA_BUF MODULE_IMPORT_NS(DMA_BUF)
 #endif
 
-/* The source of a trace event's string is known from its declaration. */
+/* A trace event knows the source of a string from its declaration. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define pavo_assign_str(dst, src) __assign_str(dst)
 #else
@@ -129,8 +129,8 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #endif
 
 /*
- * What a device can do for which older kernels had no name: their consumers do not
- * ask for it. The numbers are those of the verbs in user space.
+ * Atomic write. Older kernels have no names for it, and their consumers do not ask for it. The
+ * numbers are those of the verbs in user space.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define PAVO_CAP_ATOMIC_WRITE IB_DEVICE_ATOMIC_WRITE
@@ -142,21 +142,21 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #define PAVO_WC_ATOMIC_WRITE ((enum ib_wc_opcode)9)
 #endif
 
-/* What an eventfd is moved by is always one. */
+/* Signalling an eventfd always adds one. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
 #define pavo_eventfd_signal(ctx) eventfd_signal(ctx)
 #else
 #define pavo_eventfd_signal(ctx) eventfd_signal((ctx), 1)
 #endif
 
-/* Until then the CPU's help for CRC-32 was to be had from the crypto API. */
+/* The accelerated CRC-32 is in the crypto API only. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define PAVO_CRC32_BY_CRYPTO 1
 #endif
 
 /*
- * Binding a QP to counters was given the port, and the core was given the size of
- * the object.
+ * Binding a QP to counters gets the port, and rdma core has to know the size of the
+ * counter object.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define PAVO_COUNTER_QP struct ib_qp *ibqp, u32 port
@@ -171,7 +171,7 @@ struct pavo_counter_object {
 #define PAVO_COUNTER_OBJ_SIZE
 #endif
 
-/* Setting up an hrtimer and giving it its function became one call. */
+/* One call sets up an hrtimer and its function. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define pavo_hrtimer_setup hrtimer_setup
 #else
@@ -182,7 +182,7 @@ struct pavo_counter_object {
 	} while (0)
 #endif
 
-/* Resizing a CQ was left to processes, and its new size lost the sign. */
+/* Only processes can resize a CQ, and the size is unsigned. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
 #define pavo_resize_cq_op resize_user_cq
 #define pavo_cq_size unsigned int
@@ -191,21 +191,21 @@ struct pavo_counter_object {
 #define pavo_cq_size int
 #endif
 
-/* A work queue whose items stay on their CPU has to say so. */
+/* A work queue whose items stay on their CPU needs a flag. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
 #define PAVO_WQ_PERCPU WQ_PERCPU
 #else
 #define PAVO_WQ_PERCPU 0
 #endif
 
-/* All pages of a fragment came to have their descriptors side by side. */
+/* The page descriptors of a fragment are side by side. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
 #define pavo_nth_page(page, n) ((page) + (n))
 #else
 #define pavo_nth_page nth_page
 #endif
 
-/* Functions of tunnels were given struct sock in place of struct socket. */
+/* Functions of tunnels take struct sock in place of struct socket. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
 #define pavo_tunnel_sock(sock) ((sock)->sk)
 #else
@@ -213,8 +213,8 @@ struct pavo_counter_object {
 #endif
 
 /*
- * What net/ needs of IPv6. It was a module and spoken to through a table of
- * functions, until it could only be built in, or be absent.
+ * Functions of IPv6 for net/. In older kernels IPv6 may be a module, and a table of functions
+ * leads to it; in newer ones it is built in or absent.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
 #include <net/ipv6_stubs.h>

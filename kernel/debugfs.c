@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * debugfs.c - /sys/kernel/debug/pavo: what this machine shares among its
- * adapters, and the keys, the remote key memory and the windows of each, for people.
- * Called by main.c. What else belongs to one adapter is shown by RDMA netlink
+ * debugfs.c - /sys/kernel/debug/pavo: jobs, which the adapters of this machine share, and the
+ * keys, remote-key slots and windows of each adapter, for people.
+ * Called by main.c. RDMA netlink shows other details of an adapter
  * (verbs/restrack.c, stats.c).
  */
 #include <linux/debugfs.h>

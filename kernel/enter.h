@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * enter.h - how an owner of a side gets in, does what there is, and gets out without
- * leaving anything behind (side.h says what there is). The two sides differ in what
- * they do with a packet and with everything else; each of them builds this with its own.
+ * enter.h - how a CPU becomes the owner of a side, does the pending work, and lets go
+ * without leaving work behind (side.h). The two sides differ in how they handle packets and
+ * pending work; each builds these functions with its own struct pavo_side_work.
  */
 #ifndef PAVO_ENTER_H
 #define PAVO_ENTER_H
@@ -12,20 +12,20 @@
 #include "side.h"
 #include "net/net.h"
 
-/* Rounds and packets from the backlog before others get the CPU. */
+/* Rounds and packets from the backlog before the QP's work takes over. */
 #define PAVO_ENTER_BUDGET 256
 
 /**
- * struct pavo_side_work - what a side does. Both are called by its owner, RCU read side.
- * @handle: a packet. False: it has to be taken again when what it waits for is over
- * @visit:  whatever is pending. True: there is more than one visit may do
+ * struct pavo_side_work - functions of a side; its owner calls them, RCU read side.
+ * @handle: handle a packet. False: handle it again when the side's wait is over
+ * @visit:  do the pending work. True: there is more than the budget of one visit
  */
 struct pavo_side_work {
 	bool (*handle)(struct pavo_qp *qp, struct pavo_rx *rx);
 	bool (*visit)(struct pavo_qp *qp);
 };
 
-/* Return: what is left of the budget. */
+/* Handle packets of the backlog. Return: what is left of the budget. */
 static __always_inline int pavo_side_drain(struct pavo_qp *qp,
 					   struct pavo_side *side, int budget,
 					   const struct pavo_side_work *work)
@@ -48,7 +48,7 @@ static __always_inline int pavo_side_drain(struct pavo_qp *qp,
 	return budget;
 }
 
-/** pavo_side_run - do what there is, unless another owner is at it; @cq is told of it. */
+/** pavo_side_run - do pending work unless the side has an owner; then raise events of @cq. */
 static __always_inline void pavo_side_run(struct pavo_qp *qp,
 					  struct pavo_side *side,
 					  struct pavo_cq *cq,
@@ -69,8 +69,8 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		spin_unlock_bh(&side->lock);
 		pavo_cq_raise(cq);
 		/*
-		 * Pairs with the atomics of who left something and found the
-		 * lock taken: one of us sees the other.
+		 * Pairs with the atomics of a CPU that left something and found
+		 * the lock taken: one of the two sees the other.
 		 */
 		smp_mb();
 	} while (!more && pavo_side_has_work(side));
@@ -80,7 +80,7 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		pavo_qp_continue(qp, cpu);
 }
 
-/** pavo_side_receive - the same with a packet in hand, which it consumes; softirq. */
+/** pavo_side_receive - the same, with a packet in hand, which it consumes; softirq. */
 static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 					      struct pavo_side *side,
 					      struct pavo_cq *cq,
@@ -92,7 +92,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 	if (!skb_queue_empty_lockless(&side->backlog) ||
 	    !spin_trylock(&side->lock))
 		goto leave_it;
-	/* One that came meanwhile and has to wait is before this one. */
+	/* A packet that came meanwhile goes before this one. */
 	if (unlikely(!skb_queue_empty_lockless(&side->backlog))) {
 		spin_unlock(&side->lock);
 		goto leave_it;
@@ -126,7 +126,7 @@ leave_it:
 	pavo_side_run(qp, side, cq, work);
 }
 
-/** pavo_side_forget - drop the packets that wait; the side has no owner. */
+/** pavo_side_forget - drop the packets of the backlog; no owner handles them meanwhile. */
 static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 {
 	struct sk_buff *skb;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * later.c - ends that wait for a grace period; see later.h. Called by window/ and
- * translate/. Who needs what they give back may wait for them.
+ * later.c - runs functions after a grace period; see later.h. Called by window/ and
+ * translate/. A caller that needs what they give back may wait for them.
  */
 #include <linux/atomic.h>
 #include <linux/rcupdate.h>
@@ -28,7 +28,7 @@ static void run(struct work_struct *work)
 		container_of(to_rcu_work(work), struct pavo_later, work);
 
 	later->act(later);
-	/* Pairs with pavo_later_pending(): what it gave back can be had. */
+	/* Pairs with pavo_later_pending(): its caller can take what @act gave back. */
 	smp_mb__before_atomic();
 	atomic_dec(&pending);
 }
@@ -48,7 +48,7 @@ bool pavo_later_pending(void)
 
 void pavo_later_settle(void)
 {
-	/* First they all become work, then that is done. */
+	/* Wait until each is queued as a work, then until the works are done. */
 	rcu_barrier();
 	flush_workqueue(later_wq);
 }

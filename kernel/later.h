@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * later.h - what is to be done when no RCU section can see something any
- * more, so that no caller has to wait for that.
+ * later.h - runs a function after a grace period, so that no caller has to wait for one:
+ * frees objects when no RCU section can see them any more.
  */
 #ifndef PAVO_LATER_H
 #define PAVO_LATER_H
@@ -9,7 +9,11 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-/** struct pavo_later - one such thing; part of what is to end. */
+/**
+ * struct pavo_later - a function to run; embedded in the object that ends.
+ * @work: runs it
+ * @act:  the function
+ */
 struct pavo_later {
 	struct rcu_work work;
 	void (*act)(struct pavo_later *later);
@@ -19,16 +23,19 @@ int pavo_later_init(void);
 void pavo_later_exit(void);
 
 /**
- * pavo_later - call @act in process context, after a grace period that begins now. It may
- * free @later. Does not wait. Context: process.
+ * pavo_later - call a function in process context, after a grace period that begins now.
+ * @later: embedded in the object
+ * @act:   the function; it may free @later
+ *
+ * Does not wait. Context: process.
  */
 void pavo_later(struct pavo_later *later,
 		void (*act)(struct pavo_later *later));
 
-/** pavo_later_pending - is there anything that was not done yet? */
+/** pavo_later_pending - has a function not run yet? */
 bool pavo_later_pending(void);
 
-/** pavo_later_settle - all that was to be done is done. Sleeps. */
+/** pavo_later_settle - wait until all functions have run. Sleeps. */
 void pavo_later_settle(void);
 
 #endif /* PAVO_LATER_H */

@@ -2,14 +2,14 @@
 /*
  * limits.c - how many objects of each kind an adapter may have.
  *
- * Who loads the module may lower them (modprobe pavo max_mr=10000), for a node
- * whose users share its memory. Called by verbs/ and translate/ when they make
- * and unmake an object; what is set is what ibv_devinfo shows.
+ * Parameters of the module lower them (modprobe pavo max_mr=10000), for a node
+ * whose users share its memory. Called by verbs/, qp/ and translate/ when they make
+ * or destroy an object. ibv_devinfo shows the limits.
  */
 #include <linux/moduleparam.h>
 #include "device.h"
 
-/* The kernel's own users (QP 1, rdma_cm) shall find room. */
+/* Least value of a limit: kernel consumers (QP 1, rdma_cm) need some objects. */
 #define PAVO_LEAST 8
 
 static unsigned int limit[PAVO_OBJ_COUNT] = {
@@ -62,7 +62,7 @@ MODULE_PARM_DESC(max_total_mcast_qp_attach,
 		 "queue pairs in multicast groups of an adapter, all together");
 
 /**
- * pavo_limits_check - are the module's parameters possible?
+ * pavo_limits_check - check the limits among the module's parameters.
  *
  * Return: 0; -EINVAL, and the log names the parameter and its range.
  */
@@ -86,13 +86,13 @@ int pavo_limit(enum pavo_object object)
 	return limit[object];
 }
 
-/** pavo_object_take - one more; false: there are as many as there may be. */
+/** pavo_object_take - count one more object; false: the limit is reached. */
 bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object)
 {
 	return atomic_add_unless(&dev->used[object], 1, limit[object]);
 }
 
-/** pavo_object_give - one less. */
+/** pavo_object_give - count one object less. */
 void pavo_object_give(struct pavo_dev *dev, enum pavo_object object)
 {
 	atomic_dec(&dev->used[object]);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * main.c - the front door: load and unload, `rdma link add`, and what happens
- * to the interfaces below.
+ * main.c - the front door: load and unload, `rdma link add`, and events of the interfaces
+ * below.
  *
  * Owns the table of adapters and the life of struct pavo_dev. Called by the
  * kernel (init, exit), by rdma core (newlink, dealloc_driver) and by the
  * network stack (notifier); the receive path looks adapters up here.
  *
- * Locks: adapters_lock covers the table, both lists and what pavo_detach()
- * lets go of. RTNL is taken before it.
+ * Locks: adapters_lock protects the table, both lists and the fields that pavo_detach()
+ * clears. RTNL is taken before it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -60,9 +60,8 @@ void pavo_show_adapters(struct seq_file *file,
 }
 
 /*
- * Let go of the interface and of its namespace's sockets, once. When an
- * interface leaves, this may not wait for the adapter's removal: neither the
- * interface nor its namespace would wait for that in every case.
+ * Let go of the interface and of its namespace's sockets, once. When an interface leaves, do
+ * so at once and not with the adapter's removal: interface and namespace may be gone by then.
  */
 static void pavo_detach(struct pavo_dev *dev)
 {
@@ -84,14 +83,14 @@ static void pavo_detach(struct pavo_dev *dev)
 }
 
 /*
- * rdma core has the last word on when an adapter ends, but it tells no one
- * when pavo_dealloc() has returned to it. So that the module is not unloaded
- * under those last instructions, dead adapters are kept until the lock that
- * pavo_dealloc() is called with could be taken.
+ * Free dead adapters. rdma core decides when an adapter ends, but does not tell when
+ * pavo_dealloc() has returned to it. rdma core calls pavo_dealloc() with a lock held, so the
+ * reaper takes that lock before it frees the adapter. Then no last instructions of
+ * pavo_dealloc() are left, and the module can be unloaded.
  *
- * Their devices in sysfs are the parents of those that rdma core makes for an
- * adapter in other namespaces. One that ends removes these on its own, perhaps
- * at this moment, and needs the parent until it is through.
+ * The device of a dead adapter in sysfs is the parent of the devices that rdma core has made
+ * for it in other namespaces. A namespace that is ending removes these by itself and needs
+ * the parent until it is done: wait for that first.
  */
 static void pavo_reap(struct work_struct *work)
 {
@@ -122,7 +121,7 @@ static void pavo_dealloc(struct ib_device *ibdev)
 		hash_del_rcu(&dev->node);
 	mutex_unlock(&adapters_lock);
 	pavo_detach(dev);
-	/* no packet is on its way through the tables any more */
+	/* wait until no packet uses the tables */
 	synchronize_rcu();
 
 	pavo_windows_stop(&dev->windows);
@@ -175,8 +174,8 @@ static struct pavo_dev *pavo_alloc(void)
 	dev->tally.dev = dev;
 	dev->tally.stats = alloc_percpu(struct pavo_stats);
 	/*
-	 * Bound to CPUs: what goes on elsewhere overtakes what went before. Of normal
-	 * priority: what a process asked for may not take the CPU from others.
+	 * Bound to CPUs: packets that another CPU sends would overtake those sent before.
+	 * Of normal priority: work for one process must not take the CPU from others.
 	 */
 	dev->wq = alloc_workqueue("pavo", bound, 0);
 	dev->end_wq =
@@ -256,8 +255,8 @@ static int pavo_get_sockets(const struct net_device *ndev, struct net *net)
 }
 
 /*
- * Register an attached adapter. The caller holds a reference, since anybody
- * can remove the device as soon as it is registered.
+ * Register an attached adapter. The caller holds a reference, since an administrator can
+ * remove the device as soon as it is registered.
  */
 static int pavo_register(struct pavo_dev *dev, struct net_device *ndev,
 			 const char *name)
@@ -267,9 +266,8 @@ static int pavo_register(struct pavo_dev *dev, struct net_device *ndev,
 
 	pavo_verbs_setup(dev, ndev);
 	/*
-	 * rdma core makes all devices in the first namespace. If that means
-	 * that the interface's namespace does not see it (exclusive mode),
-	 * ours is there and nowhere else.
+	 * rdma core makes all devices in the initial namespace. If the interface's
+	 * namespace does not see them (exclusive mode), move this one there.
 	 */
 	if (!rdma_dev_access_netns(&dev->ib, dev_net(ndev)))
 		write_pnet(&dev->ib.coredev.rdma_net, dev_net(ndev));
@@ -281,7 +279,7 @@ static int pavo_register(struct pavo_dev *dev, struct net_device *ndev,
 	if (err)
 		return err;
 
-	/* Did the interface leave when the notifier could not act on it yet? */
+	/* Did the interface leave when the adapter was not registered yet? */
 	rtnl_lock();
 	gone = dev->gone;
 	rtnl_unlock();
@@ -346,7 +344,7 @@ static void pavo_link_changed(struct pavo_dev *dev,
 	ib_dispatch_event(&event);
 }
 
-/* The interface leaves: its adapter is removed when RTNL is not held. */
+/* The interface leaves: detach at once, and queue the adapter's removal. RTNL is held. */
 static void pavo_netdev_left(struct pavo_dev *dev)
 {
 	pavo_mcast_leave(dev);
@@ -367,8 +365,8 @@ static void pavo_netdev_renamed(struct pavo_dev *dev, struct net_device *ndev)
 }
 
 /*
- * Under RTNL. MTU and addresses need nothing: the former is looked up when it
- * is asked for, the latter are brought into the GID table by rdma core.
+ * Act on an event of an interface, under RTNL. A changed MTU needs no action, since it is
+ * looked up when used; rdma core keeps the addresses in the GID table.
  */
 static int pavo_netdev_event(struct notifier_block *nb, unsigned long event,
 			     void *ptr)
@@ -421,9 +419,9 @@ static struct pavo_dev *pavo_any_adapter(void)
 }
 
 /*
- * Not ib_unregister_driver(): pavo has no driver id of its own, and would take
- * the adapters of every driver that has none either. An adapter that another
- * process is removing is on the list as well: this waits for them.
+ * Remove all adapters, and wait for those that another process is removing.
+ * ib_unregister_driver() would not do: pavo has no driver id of its own, so it would also
+ * remove the devices of other drivers without one.
  */
 static void pavo_remove_all(void)
 {
@@ -480,12 +478,12 @@ err_later:
 
 static void __exit pavo_exit(void)
 {
-	/* no adapter is made any more; those that are being made are there */
+	/* waits for calls that are making an adapter, and allows no new ones */
 	rdma_link_unregister(&pavo_link_ops);
 	unregister_netdevice_notifier(&pavo_netdev_notifier);
 	pavo_remove_all();
 	pavo_debugfs_exit();
-	/* RCU callbacks of ours would outlive us */
+	/* wait for RCU callbacks, whose code is this module's */
 	rcu_barrier();
 	pavo_parent_exit();
 	pavo_net_exit();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * number.c - random numbers for objects; see number.h. Called by qp/, verbs/ and
- * translate/ when an object is made, and at the end of what has a table of objects.
+ * translate/ when an object is made, and by the owners of tables when a table ends.
  */
 #include <linux/random.h>
 #include <linux/xarray.h>
 #include "number.h"
 
-/* Draws before the next free number is taken: that happens to nearly full tables only. */
+/* Draws before the next free number is taken; only nearly full tables need so many. */
 #define DRAWS 32
 
 static u32 draw(u32 low, u32 high)
@@ -33,7 +33,7 @@ int pavo_number_reserve(struct xarray *xa, u32 low, u32 high, u32 *number)
 	return err < 0 ? err : 0;
 }
 
-/* A reserved number is an entry that xas_find() does not skip. */
+/* Is a number reserved or stored? xas_find() does not skip reserved ones. */
 static bool any_left(struct xarray *xa)
 {
 	XA_STATE(xas, xa, 0);

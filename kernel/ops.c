@@ -118,7 +118,7 @@ const struct pavo_op pavo_ops[] = {
 		.length = sizeof(u64),
 		.only = PAVO_OP_IMM64,
 	},
-	/* To the end of what a doorbell can name. */
+	/* The table has a row for every number that a doorbell can name. */
 	[PAVO_DB_OP_MASK] = {},
 };
 

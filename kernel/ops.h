@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ops.h - the table of operations: a row says all that differs between one work request
- * and another. docs/architecture.md has how to add one.
+ * ops.h - the table of operations: a row says how an operation differs from others.
+ * docs/architecture.md says how to add one.
  *
  * Pure: constant data, the same in the module, the unit tests and the fuzzer. Included by
- * requester/ and by verbs/, which gives completions of the kernel's users their opcode.
+ * requester/, and by verbs/ for the opcodes in completions of kernel consumers.
  */
 #ifndef PAVO_OPS_H
 #define PAVO_OPS_H
@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #include <rdma/pavo-abi.h>
 
-/* Services that an operation is of (struct pavo_op.services; sources.md#engine-1-1, and more). */
+/* Services that have an operation (struct pavo_op.services; sources.md#engine-1-1, and more). */
 enum pavo_op_service {
 	PAVO_FOR_RC = 1 << 0,
 	PAVO_FOR_UC = 1 << 1,
@@ -20,24 +20,24 @@ enum pavo_op_service {
 	PAVO_FOR_XRC = 1 << 3,
 };
 
-/* Segments behind NextSeg and that of the service, in their order (struct pavo_op.segments). */
+/* Segments behind NextSeg and UDSeg or XrcSeg, in their order (struct pavo_op.segments). */
 enum pavo_op_segment {
 	PAVO_SEG_RADDR = 1 << 0,
 	PAVO_SEG_ATOMIC = 1 << 1,
 	PAVO_SEG_BIND = 1 << 2,
 	PAVO_SEG_DATA =
 		1 << 3, /* any number; payload, or where the answer goes */
-	PAVO_SEG_INLINE = 1 << 4, /* or one of these */
+	PAVO_SEG_INLINE = 1 << 4, /* one, in the place of DataSegs */
 	PAVO_SEG_EXT_ATOMIC = 1 << 5, /* in the place of PAVO_SEG_ATOMIC */
 	PAVO_SEG_IMM64 = 1 << 6,
 };
 
-/* How the peer answers (struct pavo_op.answer). Those from READ on take its resources. */
+/* How the peer answers (struct pavo_op.answer). READ and those behind it take its resources. */
 enum pavo_op_answer {
-	PAVO_ANSWER_NONE, /* nothing is sent: the adapter carries it out */
+	PAVO_ANSWER_NONE, /* nothing is sent: the adapter itself carries it out */
 	PAVO_ANSWER_ACK,
 	PAVO_ANSWER_READ, /* packets of data */
-	PAVO_ANSWER_VALUE, /* one packet, the value of before */
+	PAVO_ANSWER_VALUE, /* one packet, with the old value */
 	PAVO_ANSWER_EMPTY, /* one packet, a read response without data */
 };
 
@@ -47,9 +47,11 @@ enum pavo_op_answer {
  * @segments: enum pavo_op_segment
  * @answer:   enum pavo_op_answer
  * @length:   bytes that it always has; 0: any number
- * @kernel:   for consumers in the kernel only
- * @first, @middle, @last, @only: BTH opcodes of its packets, without the service; an
- *            operation that is always one packet has the last of them only
+ * @kernel:   for kernel consumers only
+ * @first:    BTH opcode of its first packet, without the service; 0 if it is always one packet
+ * @middle:   opcode of the packets in the middle, likewise
+ * @last:     opcode of the last packet, likewise
+ * @only:     opcode of an only packet
  * @aop:      extended atomics: enum pavo_aop
  */
 struct pavo_op {
@@ -68,19 +70,19 @@ struct pavo_op {
 /** The table, by enum pavo_wqe_op; a row for each number that a doorbell can carry. */
 extern const struct pavo_op pavo_ops[PAVO_DB_OP_MASK + 1];
 
-/** pavo_op - the row of an operation; the low bits of a doorbell are always one. */
+/** pavo_op - the row of an operation; any value of a doorbell's operation bits has one. */
 static inline const struct pavo_op *pavo_op(u8 op)
 {
 	return &pavo_ops[op & PAVO_DB_OP_MASK];
 }
 
-/** pavo_op_is_local - is nothing sent? */
+/** pavo_op_is_local - does the adapter carry it out without sending? */
 static inline bool pavo_op_is_local(u8 op)
 {
 	return pavo_op(op)->answer == PAVO_ANSWER_NONE;
 }
 
-/** pavo_op_is_answered - by a response of its own, for which the peer has resources? */
+/** pavo_op_is_answered - does it get a response of its own, which takes a resource of the peer? */
 static inline bool pavo_op_is_answered(u8 op)
 {
 	return pavo_op(op)->answer >= PAVO_ANSWER_READ;
@@ -96,9 +98,9 @@ static inline bool pavo_op_brings(u8 op)
 #ifdef __KERNEL__
 #include <rdma/ib_verbs.h>
 
-/** pavo_op_of_wr - the operation that a consumer in the kernel asks for; NOP: none. */
+/** pavo_op_of_wr - the operation of a kernel consumer's work request; NOP: unknown. */
 u8 pavo_op_of_wr(enum ib_wr_opcode wr);
-/** pavo_op_wc - what its completion is called for consumers in the kernel. */
+/** pavo_op_wc - opcode of its completion for kernel consumers. */
 enum ib_wc_opcode pavo_op_wc(u8 op);
 #endif
 

@@ -2,12 +2,11 @@
 /*
  * parent.c - the device above an adapter in sysfs.
  *
- * Programs (librdmacm's tests, ibdev2netdev, container plug-ins) learn which
- * interface an adapter is on from /sys/class/infiniband/ADAPTER/device/net, as
- * a card would have it. The interface's own parent cannot serve: a veth has
- * none, and a bond's is not the one that carries the addresses. So every
- * adapter gets a device of its own in /sys/devices/virtual/pavo, with a folder
- * "net" in which a link leads to the interface.
+ * Programs (librdmacm's tests, ibdev2netdev, container plug-ins) look for the
+ * interface of an adapter in /sys/class/infiniband/ADAPTER/device/net, as for a
+ * card. The interface's own parent cannot serve: a veth has none, and a bond's parent does
+ * not lead to the interface with the addresses. So every adapter gets a device of its own in
+ * /sys/devices/virtual/pavo, with a folder "net" in which a link leads to the interface.
  *
  * Owns the class of these devices. Called by main.c.
  */
@@ -21,8 +20,7 @@ static struct class pavo_class = { .name = "pavo" };
 static DEFINE_IDA(pavo_parents);
 
 /*
- * A link in "net" belongs to the interface's namespace, as the interface does:
- * elsewhere the folder looks empty.
+ * A link in "net" belongs to the interface's namespace: in others the folder looks empty.
  */
 static const struct kobj_ns_type_operations *
 pavo_net_ns_type(pavo_kobject_arg *kobj)
@@ -95,7 +93,7 @@ void pavo_parent_unlink(struct pavo_parent *parent)
 	/* the folder goes with the link in it */
 	kobject_del(&parent->net);
 	kobject_put(&parent->net);
-	/* its memory is used again, and its release is code of this module */
+	/* wait: a later link reuses the memory, and the release is code of this module */
 	wait_for_completion(&parent->net_gone);
 }
 

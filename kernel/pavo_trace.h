@@ -2,9 +2,9 @@
 /*
  * pavo_trace.h - tracepoints: /sys/kernel/tracing/events/pavo.
  *
- * What a queue pair does, packet by packet, and every counter as it moves
- * (which is where drops with their reason come from). All are off, and cost a
- * no-op instruction each, until an administrator turns them on.
+ * They show the packets and states of queue pairs, walks over keys, and every counter as
+ * it moves, so also each drop with its reason. All are off until an administrator turns them
+ * on, and cost a no-op instruction each.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM pavo
@@ -50,7 +50,7 @@ TRACE_EVENT(pavo_post,
 		  __entry->length, __entry->flags, __entry->vendor_err)
 );
 
-/* A packet of a queue pair goes out, or came in. */
+/* A queue pair sends or receives a packet. */
 DECLARE_EVENT_CLASS(pavo_packet,
 	TP_PROTO(const struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		 u32 payload),
@@ -91,7 +91,7 @@ DEFINE_EVENT(pavo_packet, pavo_receive,
 	TP_ARGS(qp, pkt, payload)
 );
 
-/* An acknowledgment is acted on. @syndrome: IBA 9.7.5.2 */
+/* The requester acts on an acknowledgment. @syndrome: IBA 9.7.5.2 */
 TRACE_EVENT(pavo_ack,
 	TP_PROTO(const struct pavo_qp *qp, u32 psn, u8 syndrome),
 	TP_ARGS(qp, psn, syndrome),
@@ -178,8 +178,8 @@ TRACE_EVENT(pavo_state,
 );
 
 /*
- * A walk of the remote key manager is over: of which PD, for how many keys, the first of
- * them; queue pairs passed over for their PD (rkm_full_walk), and slots compared with a key.
+ * A walk of the remote key manager is over. It had @keys keys of @pd, the first is @key.
+ * @pd_fail: queue pairs of another PD (rkm_full_walk); @compares: slots compared with a key.
  */
 TRACE_EVENT(pavo_rkm,
 	TP_PROTO(const struct pavo_dev *dev, const struct pavo_walk *walk,
@@ -215,7 +215,7 @@ TRACE_EVENT(pavo_rkm,
 		  __entry->matches, __entry->stalls, __entry->ns)
 );
 
-/* A counter moved by one; drops are the names with _drop_. */
+/* A counter moved; those of drops have _drop_ in their names. */
 TRACE_EVENT(pavo_count,
 	TP_PROTO(const struct pavo_dev *dev, const char *name),
 	TP_ARGS(dev, name),

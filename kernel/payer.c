@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * payer.c - users, their bounds and what they pay for; see payer.h. Called by verbs/ when
- * queue pairs come and go and for objects that rdma core allocates, by the sides for each
- * packet that has to wait, by translate/ and window/ for the user that is charged.
+ * payer.c - users, their bounds and charges; see payer.h. Called by verbs/ when queue pairs
+ * come and go and for objects that rdma core allocates, by the sides for each packet that has
+ * to wait, and by translate/ for memory windows and jobs.
  */
 #include <linux/cred.h>
 #include <linux/list.h>
@@ -35,7 +35,7 @@ kuid_t pavo_payer(void)
 	return uid_valid(uid) ? uid : current_euid();
 }
 
-/* What rdma core's handle of an object takes. */
+/* Bytes that rdma core's handle of an object takes. */
 #define PAVO_CORE_HANDLE 128
 
 int pavo_charge(void **charge, size_t size, const struct ib_udata *udata)

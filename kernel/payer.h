@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * payer.h - users of the machine, as far as bounds are kept for each of them.
+ * payer.h - users of the machine, and the bounds that are kept for each of them.
  */
 #ifndef PAVO_PAYER_H
 #define PAVO_PAYER_H
@@ -16,18 +16,18 @@ struct ib_udata;
 /**
  * pavo_payer - the user that the caller's objects count for.
  *
- * In a user namespace that is its owner, however many uids it has; of a namespace that
- * root made, the user that is root in there.
+ * In a user namespace that is the namespace's owner, however many uids it has. In a namespace
+ * that root made, it is the user that is root in there.
  *
  * Context: process.
  */
 kuid_t pavo_payer(void);
 
 /**
- * struct pavo_user - what a user has of the machine that no memory cgroup pays for.
+ * struct pavo_user - what a user takes of the machine and no memory cgroup pays for.
  * @list:    in the list of all users
- * @uid:     pavo_payer()
- * @refs:    one for each queue pair
+ * @uid:     result of pavo_payer()
+ * @refs:    one for each of its queue pairs
  * @waiting: packets that wait for sides of its queue pairs
  */
 struct pavo_user {
@@ -39,13 +39,13 @@ struct pavo_user {
 
 /**
  * pavo_charge - have the caller's memory cgroup pay for an object.
- * @charge: what pavo_charge_end() is to be given; NULL where the kernel makes it
- * @size:   of the object
- * @udata:  of a process that makes it; NULL: the kernel does
+ * @charge: set, for pavo_charge_end(); NULL for an object of the kernel
+ * @size:   size of the object
+ * @udata:  of the process that makes the object; NULL: the kernel makes it
  *
  * rdma core allocates protection domains, address handles, memory windows and XRC
- * domains, and its handles of them, and has no one pay. So pavo allocates as much again
- * that is paid for.
+ * domains, and its handles of them, without charging a cgroup. So pavo allocates as much
+ * again, charged to the caller's.
  *
  * Return: 0 or -ENOMEM.
  *
@@ -55,19 +55,19 @@ int pavo_charge(void **charge, size_t size, const struct ib_udata *udata);
 /** pavo_charge_end - balances pavo_charge(). Context: any. */
 void pavo_charge_end(void *charge);
 
-/** pavo_user_get - the caller's, with a reference; NULL without memory. Sleeps. */
+/** pavo_user_get - the user of the caller, with a reference; NULL without memory. Sleeps. */
 struct pavo_user *pavo_user_get(void);
 /** pavo_user_put - balances pavo_user_get(); NULL is allowed. Sleeps. */
 void pavo_user_put(struct pavo_user *user);
 
 /**
- * pavo_user_wait - one more packet waits. False: there are as many as a user may have.
+ * pavo_user_wait - count one more packet that waits. False: the user has as many as it may.
  * @user: NULL is the kernel, which may have any number
  *
  * Context: any.
  */
 bool pavo_user_wait(struct pavo_user *user);
-/** pavo_user_waited - one less. */
+/** pavo_user_waited - count one packet less. */
 static inline void pavo_user_waited(struct pavo_user *user)
 {
 	if (user)

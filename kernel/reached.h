@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * reached.h - lets a fuzzer (selftests/callfuzz) see what packets and workers reach, as
- * KCOV shows it what system calls do. Nothing at all on kernels without KCOV.
+ * reached.h - shows a fuzzer (selftests/callfuzz) which code packets and workers reach, as
+ * KCOV shows it for system calls. Does nothing on kernels without KCOV.
  *
- * Around the body of what the network stack or a worker calls; not one within another.
+ * Put begin and end around the body of a function that the network stack or a worker calls,
+ * and never one pair inside another.
  */
 #ifndef PAVO_REACHED_H
 #define PAVO_REACHED_H
@@ -15,7 +16,7 @@
 /* The number that the fuzzer asks for. */
 #define PAVO_KCOV_ID 0x7061
 
-/* In a process's own call KCOV is at work already, or not wanted. */
+/* Begin, but not in a system call of a process: there KCOV runs already, or is not wanted. */
 static inline bool pavo_reached_begin(void)
 {
 	const bool seen = IS_ENABLED(CONFIG_KCOV) &&

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * side.h - what there is to do for a side of a QP, and its owner.
+ * side.h - a side of a QP: the work that waits for it, and its owner.
  *
- * A side is owned by whoever holds its lock, and the lock is only ever tried:
- * who does not get it leaves a packet on the backlog or a bit in pending, and
- * goes; the owner looks again after it let go. So no CPU spins while the
- * owner sends a window of packets, a packet that comes back to the CPU that
- * sent it cannot deadlock, and packets are executed where they arrive.
+ * The owner of a side is the CPU that holds its lock, and a CPU only ever tries the lock. A
+ * CPU that does not get it leaves a packet on the backlog or a bit in pending, and goes on;
+ * the owner looks again after it let go. So no CPU spins while the owner sends a cwnd of
+ * packets, a packet that comes back to the CPU that sent it cannot deadlock, and packets are
+ * executed where they arrive.
  *
- * enter.h is how. Exception: who changes a QP's state or room in process context takes
- * the lock for good, and runs the side afterwards.
+ * enter.h has the code. Exception: process context that changes a QP's state, or the room for
+ * its reads, waits for the lock and runs the side afterwards.
  */
 #ifndef PAVO_SIDE_H
 #define PAVO_SIDE_H
@@ -29,19 +29,20 @@ struct pavo_fault;
 /** Pause of a side after the interface refused a packet. */
 #define PAVO_CONGESTED_NS NSEC_PER_MSEC
 
-/* What a side waits for: pages that are to be brought in (translate/odp.c). */
+/* State of pages that a side waits for (translate/odp.c). */
 enum pavo_missing_state {
 	PAVO_MISSING_NONE,
-	PAVO_MISSING_WAITING, /* a thread sees to it, and has the QP's work run */
-	PAVO_MISSING_FAILED, /* it could not; the next try may tell */
+	PAVO_MISSING_WAITING, /* a pager brings them in, then the QP's work runs */
+	PAVO_MISSING_FAILED, /* the pager failed; the side's next try reports it */
 };
 
 /**
  * struct pavo_missing - pages that a side needs.
- * @state: enum pavo_missing_state; WAITING is begun by the side and ended by the thread,
- *         or by pavo_fault_detach()
- * @id:    of the memory, and @first: of its pages; for a side that looks at FAILED
- * @fault: while it is WAITING; under the lock of translate/pager.c
+ * @state: enum pavo_missing_state; the side begins WAITING, and the pager's thread or
+ *         pavo_fault_detach() ends it
+ * @id:    id of the memory; tells the side whether FAILED is of the range that it tries
+ * @first: first page, likewise
+ * @fault: set while WAITING; under the lock of translate/pager.c
  */
 struct pavo_missing {
 	int state;
@@ -51,13 +52,13 @@ struct pavo_missing {
 };
 
 /**
- * struct pavo_side - entry of a side.
+ * struct pavo_side - what requester and responder have in common.
  * @lock:    held by the owner, BH disabled
  * @pending: event bits of the side
- * @backlog: parsed and verified packets; own lock inside
- * @missing: pages it waits for; packets stay on the backlog meanwhile
- * @inval:   invalidation of a key that was asked for, and may not be told yet
- * @hold:    the packet in hand is to be taken again when that is over
+ * @backlog: parsed and verified packets that wait; has a lock of its own
+ * @missing: pages that the side waits for; packets stay on the backlog meanwhile
+ * @inval:   an invalidation that the side asked for, whose walk may still run
+ * @hold:    handle the packet in hand again when @missing or @inval is over
  */
 struct pavo_side {
 	spinlock_t lock; /* ownership of the side */
@@ -80,12 +81,12 @@ static inline void pavo_side_init(struct pavo_side *side)
 
 static inline bool pavo_side_waits(const struct pavo_side *side)
 {
-	/* Pairs with the release at the end of waiting. */
+	/* Pairs with the release in translate/pager.c. */
 	if (smp_load_acquire(&side->missing.state) == PAVO_MISSING_WAITING)
 		return true;
 	if (!READ_ONCE(side->hold))
 		return false;
-	/* With that in translate/rkm.c. */
+	/* Pairs with the release in translate/rkm.c. */
 	return smp_load_acquire(&side->inval.state) == PAVO_RKM_WAITING;
 }
 
@@ -97,8 +98,12 @@ static inline bool pavo_side_has_work(const struct pavo_side *side)
 }
 
 /**
- * pavo_side_defer - leave a packet; false if the backlog is full, or the user has as many
- * as it may.
+ * pavo_side_defer - leave a packet to the owner, at the end of the backlog.
+ * @side: the side
+ * @user: of its QP
+ * @skb:  the packet
+ *
+ * Return: false: the backlog is full, or the user has as many packets waiting as it may.
  */
 static inline bool pavo_side_defer(struct pavo_side *side,
 				   struct pavo_user *user, struct sk_buff *skb)
@@ -111,8 +116,12 @@ static inline bool pavo_side_defer(struct pavo_side *side,
 }
 
 /**
- * pavo_side_hold - the packet in hand is to be taken again: it waits before all others.
- * False: the user has as many as it may, and the packet is lost.
+ * pavo_side_hold - put the packet in hand at the head of the backlog, to be handled again.
+ * @side: the side
+ * @user: of its QP
+ * @skb:  the packet
+ *
+ * Return: false: the user has as many packets waiting as it may, and the packet is lost.
  */
 static inline bool pavo_side_hold(struct pavo_side *side,
 				  struct pavo_user *user, struct sk_buff *skb)

@@ -15,7 +15,7 @@ static const struct rdma_stat_desc pavo_counter_desc[] = {
 };
 
 #ifdef CONFIG_PROVE_RCU
-/* Counters of a QP may be written in RCU only. */
+/* Warn if counters of a QP are written outside of RCU. */
 void pavo_tally_check(const struct pavo_tally *tally)
 {
 	bool of_qp = tally != &tally->dev->tally;
@@ -26,7 +26,7 @@ void pavo_tally_check(const struct pavo_tally *tally)
 #endif
 
 /**
- * pavo_stats_sum - add up what all CPUs counted.
+ * pavo_stats_sum - add up the counters of all CPUs.
  * @stats: per CPU
  * @sum: PAVO_CNT_COUNT values, overwritten
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stats.h - the counters of an adapter: one name for every kind of drop.
+ * stats.h - the counters of an adapter, with a name for every reason of a drop.
  *
  * Written from any context (per CPU, no lock), read by `rdma statistic`. A
  * counter that says a packet was dropped begins with rx_drop_; the reason is
@@ -35,10 +35,10 @@ struct pavo_dev;
 	X(tx_drop_congested) /* refused by the interface */         \
 	X(tx_drop_filtered) /* refused by a packet filter */        \
 	X(tx_drop_too_long) /* longer than the route takes */       \
-	X(tx_drop_node) /* a window has no address of it */         \
+	X(tx_drop_node) /* the window has no route to it */         \
 	X(tx_drop_user_socket) /* a process sent to the port */     \
 	X(loss_timer_expired)                                       \
-	X(loss_timer_put_off) /* sent again, but not gone */        \
+	X(loss_timer_put_off) /* packet is in a queue here */       \
 	X(rnr_timer_expired)                                        \
 	X(retry_exceeded)                                           \
 	X(rnr_retry_exceeded)                                       \
@@ -49,7 +49,7 @@ struct pavo_dev;
 	X(rx_drop_too_long) /* payload beyond the path MTU */       \
 	X(rx_drop_version)                                          \
 	X(rx_drop_opcode) /* unknown opcode */                      \
-	X(rx_drop_surplus) /* payload that may not be */            \
+	X(rx_drop_surplus) /* payload, but opcode has none */       \
 	X(rx_drop_icrc)                                             \
 	X(rx_drop_qpn) /* no such QP */                             \
 	X(rx_drop_service) /* not the QP's service type */          \
@@ -59,7 +59,7 @@ struct pavo_dev;
 	X(rx_drop_address) /* not from its peer; to many */         \
 	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */       \
 	X(rx_drop_response) /* response to no request */            \
-	X(rx_drop_syndrome) /* neither ACK nor a NAK there is */    \
+	X(rx_drop_syndrome) /* neither ACK nor a known NAK */       \
 	X(rx_drop_old_response) /* to one that was answered */      \
 	X(rx_drop_out_of_sequence) /* behind a gap already NAKed */ \
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \
@@ -79,33 +79,33 @@ struct pavo_dev;
 	X(rx_drop_rdma_far) /* overtook too many */                 \
 	X(rx_drop_rdma_length) /* more than announced */            \
 	X(rx_drop_rdma_pvo) /* memory that may not be touched */    \
-	X(rx_drop_rdma_invalid) /* flag or status that is none */   \
+	X(rx_drop_rdma_invalid) /* unknown flag or status */        \
 	X(rx_frames) /* packets that became frames */               \
 	X(tx_frames) /* and frames that became packets */           \
 	X(tx_rdma_packets) /* data between windows */               \
 	X(rx_rdma_packets)                                          \
 	X(rdma_done) /* all of an operation came */                 \
-	X(rdma_repeats) /* attempts of what had come */             \
+	X(rdma_repeats) /* attempts at complete operations */       \
 	X(window_bad_commands) /* in a command page */              \
 	X(window_events) /* of receiving, and deaths */             \
 	X(window_no_worker) /* all of them are at work */           \
-	X(window_manager) /* goes on with what was left */          \
+	X(window_manager) /* runs of the work manager */            \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \
 	X(rx_nak_sent_remote_operational)                           \
 	X(db_ring_index) /* producer index beyond ring */           \
 	X(db_bad_qpn) /* no such QP */                              \
-	X(db_foreign_qp) /* QP of another context */                \
+	X(db_foreign_qp) /* QP of another ucontext */               \
 	X(db_bad_state) /* QP before RTS */                         \
 	X(db_overflow) /* more doorbells than WQEs */               \
 	X(wqe_errors) /* send WQEs refused */                       \
 	X(rq_index_errors) /* RQ producer index absurd */           \
 	X(cq_overruns)                                              \
-	X(odp_faults) /* pages asked for that were not there */     \
-	X(odp_fault_errors) /* and could not be had */              \
+	X(odp_faults) /* requests to bring pages in */              \
+	X(odp_fault_errors) /* faults that failed */                \
 	X(odp_invalidations) /* pages taken back by the kernel */   \
 	X(rkm_walks) /* over the keys in use */                     \
-	X(rkm_requests) /* keys that those looked for */            \
+	X(rkm_requests) /* keys that walks looked for */            \
 	X(rkm_qps) /* QPs looked at */                              \
 	X(rkm_pd_fail) /* of another protection domain */           \
 	X(rkm_keys) /* slots compared with a key */                 \
@@ -128,13 +128,12 @@ struct pavo_stats {
 };
 
 /**
- * struct pavo_tally - the counters of an owner. An adapter has one and so has
- * every QP, whose counters are the adapter's unless `rdma statistic qp bind` gave
- * it others (verbs/counter.c).
+ * struct pavo_tally - the counters of an adapter or of a QP. A QP counts in those of its
+ * adapter unless `rdma statistic qp bind` gave it others (verbs/counter.c).
  * @dev:   the adapter
- * @stats: counters per CPU. An adapter's stay; those of a QP may change under way
- *         and are freed an RCU grace period later, so who counts in a QP has
- *         preemption or BH disabled, or RCU read-locked.
+ * @stats: counters per CPU. Those of an adapter stay. Those of a QP may be replaced and
+ *         are freed a grace period later, so counting in a QP needs RCU read-locked, or
+ *         preemption or BH disabled.
  */
 struct pavo_tally {
 	struct pavo_dev *dev;
@@ -163,7 +162,7 @@ static inline void pavo_tally_check(const struct pavo_tally *tally)
 			pavo_count_traced(_tally->dev, #name);       \
 	} while (0)
 
-/* Rooms write, for an adapter or a QP: pavo_count(qp, rx_drop_state); */
+/* Count one for an adapter or a QP: pavo_count(qp, rx_drop_state); */
 #define pavo_count(owner, name) pavo_tally_add(&(owner)->tally, name, 1)
 
 void pavo_stats_sum(const struct pavo_stats __percpu *stats, u64 *sum);
