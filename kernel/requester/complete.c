@@ -45,7 +45,7 @@ static void complete_oldest(struct pavo_qp *qp, enum ib_wc_status status,
 	smp_store_release(&req->tail, req->tail + 1);
 }
 
-/* The key of the oldest WQE, a read, is to end first. False: it does not complete now. */
+/* End the key of the oldest WQE, a read with invalidation. False: it does not complete now. */
 static bool end_read_key(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	int err = pavo_local_end_read(qp, wqe);
@@ -81,9 +81,9 @@ void pavo_complete_acked(struct pavo_qp *qp)
 }
 
 /*
- * pavo_complete_bad - if a bad WQE has become the oldest, its turn to fail has
- * come, and the QP's turn to go to Error, or to SQE. That comes first: who sees
- * the completion may ask for the state, or move on from it.
+ * pavo_complete_bad - if the oldest WQE is bad, move the QP to Error or SQE and complete the
+ * WQE in error. The state changes first: a consumer that sees the completion may query or
+ * modify the QP.
  */
 void pavo_complete_bad(struct pavo_qp *qp)
 {
@@ -101,8 +101,8 @@ void pavo_complete_bad(struct pavo_qp *qp)
 }
 
 /*
- * pavo_complete_fatal - the request with PSN @psn failed: everything before it
- * that is still open is flushed, it completes with @status, QP to Error.
+ * pavo_complete_fatal - the request with PSN @psn failed: flush the WQEs before it that are
+ * still open, complete it with @status, and move the QP to Error.
  */
 void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum ib_wc_status status,
 			 enum pavo_vendor_err vendor)
@@ -122,8 +122,8 @@ void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum ib_wc_status status,
 }
 
 /*
- * pavo_complete_flush - in Error and SQE: complete what was posted as flushed,
- * also what was never looked at.
+ * pavo_complete_flush - in Error and SQE: complete all posted WQEs as flushed,
+ * also those that were not parsed yet.
  *
  * Return: what is left of the budget.
  */
@@ -156,11 +156,11 @@ void pavo_requester_recover(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
-	/* Each WQE is taken and completed; there are no more than slots. */
+	/* A budget for all: each WQE is taken and completed, and the ring has @count of them. */
 	rcu_read_lock();
 	pavo_complete_flush(qp, 2 * req->count);
 	rcu_read_unlock();
-	/* PSNs of what was flushed are left out: to the peer it was lost. */
+	/* Leave out the PSNs of flushed WQEs: to the peer their packets were lost. */
 	req->sent = req->npsn;
 	req->upsn = req->npsn;
 }

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cwnd.h - how many packets of a QP may be in flight.
+ * cwnd.h - the cwnd: how many packets of a QP may be in flight.
  *
- * The engine of sources.md#engine-3-4-1 has no window and leaves it to the fabric to
- * lose nothing; Ethernet and a receiver's queues do lose when too much is under way. So
- * every loss halves the window, and every window that comes through makes it a little
- * wider again, as TCP has it (RFC 5681, 3.1: multiplicative decrease, additive increase). Pure.
+ * The engine of sources.md#engine-3-4-1 has no cwnd and relies on a fabric that loses no
+ * packets. Ethernet and a receiver's queues lose packets when too many are in flight. So
+ * every loss halves the cwnd, and every cwnd of acknowledged packets widens it a little, as in
+ * TCP (RFC 5681, 3.1: multiplicative decrease, additive increase). Pure.
  */
 #ifndef PAVO_CWND_H
 #define PAVO_CWND_H
 
 #include <linux/types.h>
 
-/** Packets in flight at most; what a QP begins with. */
+/** Largest cwnd, with which a QP begins. */
 #define PAVO_CWND 128
-/** And at least: one request for a piece of a long read (PAVO_READ_CHUNK). */
+/** Smallest cwnd: one chunk of a long read (PAVO_READ_CHUNK). */
 #define PAVO_CWND_LEAST 32
-/** By so many it grows. */
+/** Packets by which a cwnd grows. */
 #define PAVO_CWND_STEP 4
 
 /**
- * struct pavo_cwnd - of one QP.
+ * struct pavo_cwnd - the cwnd of a QP.
  * @size:  packets that may be in flight
- * @acked: packets acknowledged since it changed last
+ * @acked: packets acknowledged since @size changed last
  */
 struct pavo_cwnd {
 	u32 size;
@@ -35,7 +35,7 @@ static inline void pavo_cwnd_init(struct pavo_cwnd *w)
 	w->acked = 0;
 }
 
-/** pavo_cwnd_lost - something has to be sent again. */
+/** pavo_cwnd_lost - shrink after a loss. */
 static inline void pavo_cwnd_lost(struct pavo_cwnd *w)
 {
 	w->size /= 2;
@@ -44,7 +44,7 @@ static inline void pavo_cwnd_lost(struct pavo_cwnd *w)
 	w->acked = 0;
 }
 
-/** pavo_cwnd_acked - @packets more have come through. */
+/** pavo_cwnd_acked - count @packets more that were acknowledged, and grow if due. */
 static inline void pavo_cwnd_acked(struct pavo_cwnd *w, u32 packets)
 {
 	if (w->size == PAVO_CWND)
@@ -58,7 +58,7 @@ static inline void pavo_cwnd_acked(struct pavo_cwnd *w, u32 packets)
 	w->acked = 0;
 }
 
-/** pavo_cwnd_admits - @packets more beside the @in_flight that are. */
+/** pavo_cwnd_admits - may @packets more be sent beside @in_flight? Always if none is. */
 static inline bool pavo_cwnd_admits(const struct pavo_cwnd *w, u32 in_flight,
 				    u32 packets)
 {

@@ -2,17 +2,17 @@
 /*
  * doorbell.c - DoorbellProcessing (sources.md#engine-2-4-1).
  *
- * Takes 64-bit doorbells out of a context's page, finds out whether they may
- * be acted on, and leaves them on the FIFO of their QP for the scheduler.
+ * Takes 64-bit doorbells out of the page of a ucontext, checks them, and leaves them in
+ * the FIFO of their QP for the scheduler.
  * Runs in the context of the process that kicked. The page is hostile: each
- * word is read once, and the number of doorbells is bounded by the ring.
+ * word is read once, and the ring bounds the number of doorbells.
  */
 #include <linux/sched/signal.h>
 #include "requester_private.h"
 
 /*
- * Put a doorbell on the FIFO. At most one for each WQE of the ring can be
- * meaningful, so more than that is an error of the process and dropped.
+ * Put a doorbell into the FIFO. A process needs at most one for each WQE of the ring; more are
+ * its error, and dropped.
  */
 static void push_doorbell(struct pavo_qp *qp, u64 db)
 {
@@ -51,9 +51,8 @@ static struct pavo_qp *doorbell_qp(struct pavo_dev *dev,
 }
 
 /*
- * Take doorbells as long as they are for one QP, so that a train of them is
- * one run of that QP. Returns the QP to run, with *more telling whether the
- * ring had another one.
+ * Take doorbells as long as they are for one QP, so that many of them cost
+ * one run of that QP. Return: the QP to run; *more: the ring has a doorbell for another one.
  */
 static struct pavo_qp *take_batch(struct pavo_dev *dev,
 				  struct pavo_ucontext *uctx, bool *more)
@@ -102,7 +101,7 @@ void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 		if (qp)
 			pavo_requester_run(qp);
 		rcu_read_unlock();
-		/* Each round may send for a while; others want the CPU, too. */
+		/* A round may send for a while: let other tasks run. */
 		cond_resched();
 	} while (more && ++rounds < 2 * PAVO_DB_RING_ENTRIES &&
 		 !fatal_signal_pending(current));

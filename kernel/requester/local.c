@@ -2,10 +2,9 @@
 /*
  * local.c - WQEs that send nothing: bind, register, invalidate.
  *
- * Called by transmit.c when such a WQE's turn has come: everything posted
- * before it has been sent (with a fence: answered), nothing behind it. Each
- * is carried out once; it completes when everything before it has. Touches
- * keys, through translate/.
+ * Called by transmit.c when the turn of a WQE has come: all WQEs before it
+ * have been sent (with a fence: answered), and none behind it. A WQE is carried out once, and
+ * completes when all WQEs before it have. Touches keys, through translate/.
  */
 #include "requester_private.h"
 
@@ -29,7 +28,7 @@ static int execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
  * pavo_local_execute - carry out a WQE that sends nothing.
  *
  * Return: 0, a positive enum pavo_vendor_err, or -ENOMEM: try again.
- * PAVO_VE_WAIT: the QP's work will come again, and with it the WQE.
+ * PAVO_VE_WAIT: call again for the WQE when the QP's work runs.
  */
 int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
@@ -37,7 +36,7 @@ int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	bool back = pavo_rkm_came_back(request);
 	int err;
 
-	/* It may be one that was flushed meanwhile that is waited for. */
+	/* The running walk may be for an earlier WQE, which was flushed meanwhile. */
 	if (!back && request->state == PAVO_RKM_WAITING)
 		return PAVO_VE_WAIT;
 	if (wqe->flags & PAVO_SWQE_WAITS) {
@@ -51,11 +50,11 @@ int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 }
 
 /*
- * pavo_local_end_read - a read with invalidation was answered: its key ends, then it may
- * complete.
+ * pavo_local_end_read - invalidate the key of a read with invalidation that was answered; it
+ * completes after that.
  *
- * Return: 0, a positive enum pavo_vendor_err, or PAVO_VE_WAIT: the QP's work will come
- * again.
+ * Return: 0, a positive enum pavo_vendor_err, or PAVO_VE_WAIT: call again when the QP's work
+ * runs.
  */
 int pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {

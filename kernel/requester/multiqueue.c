@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * multiqueue.c - outstanding requests and what responses mean for them.
+ * multiqueue.c - outstanding requests, and the meaning of responses for them.
  *
  * Called by transmit.c (produce) and response.c (judge, release). Pure, see
  * multiqueue.h.

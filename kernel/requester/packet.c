@@ -2,9 +2,9 @@
 /*
  * packet.c - ReqPktGen (sources.md#engine-3-4-4): one request packet.
  *
- * Called by transmit.c, which decides what is sent when. A packet is made
- * from its WQE and its index alone, so that sending it again is the same as
- * sending it: nothing but the WQE is kept.
+ * Called by transmit.c, which decides which packet is sent when. A packet is made
+ * from its WQE and its index alone. So only the WQE is kept, and sending a packet again is the
+ * same as sending it.
  */
 #include "requester_private.h"
 #include "pavo_trace.h"
@@ -24,7 +24,7 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 n)
 	return pkt ? op->middle : op->first;
 }
 
-/* pavo_again_forget - there was progress, or nothing is sent any more. */
+/* pavo_again_forget - free the clone: there was progress, or the side is reset. */
 void pavo_again_forget(struct pavo_requester *req)
 {
 	if (likely(!req->again))
@@ -34,9 +34,9 @@ void pavo_again_forget(struct pavo_requester *req)
 }
 
 /*
- * pavo_again_waits - has the packet that was sent again not left this machine? As long
- * as it is in a queue of the interface, it shares its data with the clone. No destructor
- * tells, since a packet may be in a queue for longer than the module is there.
+ * pavo_again_waits - is the packet that was sent again still in a queue of this machine? As
+ * long as it is, it shares its data with the clone. An skb destructor would not do: a packet
+ * may be in a queue when the module is gone.
  */
 bool pavo_again_waits(const struct pavo_requester *req)
 {
@@ -55,17 +55,17 @@ static int send_again(struct pavo_qp *qp, struct pavo_flow *flow,
 		pavo_again_forget(&qp->req);
 		qp->req.again = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	}
-	/* The clone may be there for longer than the route. */
+	/* The clone must not hold the route, since it may live long. */
 	if (qp->req.again)
 		skb_dst_drop(qp->req.again);
 	return pavo_tx_sealed(&qp->tally, flow, skb);
 }
 
 /*
- * Headers and payload into an skb. Payload is attached as pages, unless it is
- * short, inline, sent again (its memory may be in use elsewhere by now, and
- * a page changed between ICRC and wire would be dropped once more), or
- * spread over more pages than an skb takes.
+ * Make an skb of headers and payload, and send it. Payload is attached as pages, unless it is
+ * short, inline, sent again, or in more pages than an skb takes. A packet sent again is copied
+ * because the process may reuse its memory by now: a page that changes between ICRC and wire
+ * would have the packet dropped once more.
  */
 static int send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 			const struct pavo_swqe *wqe, struct pavo_pkt *pkt,
@@ -103,8 +103,8 @@ retry:
 /*
  * pavo_request_send - send one request packet of a connected QP's WQE.
  * @pkt:   its index in the message (reads: in the response)
- * @pos:   where its payload begins; moved behind it
- * @npkts: reads: response packets asked for by this request
+ * @pos:   place of its payload; moved behind it
+ * @npkts: reads: response packets that this request asks for
  * @again: it was sent before
  *
  * Return: 0; a negative errno of the network; a positive enum pavo_vendor_err
@@ -164,7 +164,7 @@ static void datagram_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
 /*
  * pavo_datagram_send - send a UD WQE, which is one packet.
  *
- * A datagram whose way is not known is lost like any other: counted, no error.
+ * A datagram without a route is lost as on any network: counted, but no error of the WQE.
  *
  * Return: as pavo_request_send().
  */

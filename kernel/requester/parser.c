@@ -33,7 +33,7 @@ static enum pavo_vendor_err parse_inline(struct pavo_swqe *wqe,
 
 	if (!(pavo_op(wqe->op)->segments & PAVO_SEG_INLINE))
 		return PAVO_VE_WQE_SEGMENT;
-	/* Compared before rounding, so that nothing can wrap. */
+	/* Compare before rounding, so that nothing can wrap. */
 	if (len > r->left - sizeof(*seg))
 		return PAVO_VE_WQE_LENGTH;
 	if (r->left - (len + sizeof(*seg)) >= PAVO_WQE_UNIT)
@@ -76,7 +76,7 @@ static enum pavo_vendor_err parse_payload(struct pavo_swqe *wqe,
 	return parse_sgl(wqe, r, max_sge);
 }
 
-/* A number that does not fit the packet would be cut short, and name another queue pair. */
+/* Parse a UDSeg. A QPN beyond 24 bits would be cut short, and name another queue pair. */
 static enum pavo_vendor_err parse_ud(struct pavo_swqe *wqe,
 				     struct seg_reader *r)
 {
@@ -108,7 +108,7 @@ static enum pavo_vendor_err parse_xrc(struct pavo_swqe *wqe,
 	return PAVO_VE_NONE;
 }
 
-/* Masks that the operation does not use say nothing: they are all ones. */
+/* Parse an ExtAtomicSeg. Masks that the operation does not use must be all ones. */
 static enum pavo_vendor_err parse_ext_atomic(struct pavo_swqe *wqe,
 					     struct seg_reader *r)
 {
@@ -142,7 +142,7 @@ static enum pavo_vendor_err parse_imm64(struct pavo_swqe *wqe,
 	return PAVO_VE_NONE;
 }
 
-/* RaddrSeg, and AtomicSeg behind it. @raddr: RaddrSeg if the op has one. */
+/* Parse RaddrSeg, and the atomic segment behind it. @raddr: set if the operation has one. */
 static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 					 struct seg_reader *r,
 					 const struct pavo_raddr_seg **raddr)
@@ -171,7 +171,7 @@ static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
 	return PAVO_VE_NONE;
 }
 
-/* NextSeg says it all, but for a BindSeg. */
+/* Parse a WQE that sends nothing: NextSeg, and perhaps a BindSeg. */
 static enum pavo_vendor_err parse_local(struct pavo_swqe *wqe,
 					struct seg_reader *r)
 {
@@ -242,7 +242,7 @@ enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 	wqe->compare = 0;
 	wqe->swap_add_mask = 0;
 	wqe->compare_mask = 0;
-	/* A size that cannot be leads nowhere: the chain ends here. */
+	/* The chain ends at a size that is not possible. */
 	wqe->next = next->size > 0xff ?
 			    0 :
 			    (u64)next->size << PAVO_DB_SIZE_SHIFT | next->next;

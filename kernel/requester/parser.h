@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * parser.h - the WQE parser (sources.md#engine-2-4-3): what a send WQE says.
+ * parser.h - the WQE parser (sources.md#engine-2-4-3): turns a send WQE into a struct pavo_swqe.
  *
- * Pure: works on a private copy of the WQE, knows nothing of memory, QPs or
- * locks, and is built into the unit tests and the fuzzer in user space.
+ * Pure: works on a private copy of the WQE, touches no memory region, QP or lock, and is
+ * built into the unit tests and the fuzzer in user space.
  */
 #ifndef PAVO_PARSER_H
 #define PAVO_PARSER_H
@@ -17,32 +17,37 @@
 
 /* Bits of pavo_swqe.flags behind those of NextSeg. */
 /*
- * Of a read, from kernel consumers only (IB_WR_RDMA_READ_WITH_INV): before it completes the
- * key in imm ends. In NextSeg as well.
+ * A read of a kernel consumer (IB_WR_RDMA_READ_WITH_INV): invalidate the key in imm before it
+ * completes. The flag is in NextSeg as well.
  */
 #define PAVO_SWQE_READ_INV 0x04
 #define PAVO_SWQE_FENCE 0x80
 #define PAVO_SWQE_INLINE 0x40
-/* Its local memory is still to be checked (set by the scheduler). */
+/* The local memory is not checked yet (set by the scheduler). */
 #define PAVO_SWQE_UNCHECKED 0x20
-/* done, and to complete when a walk over keys in use is (local.c) */
+/* Carried out; completes when a walk over keys in use is done (local.c). */
 #define PAVO_SWQE_WAITS 0x10
 
 /**
  * struct pavo_swqe - private, checked copy of a send WQE.
  * @op:       enum pavo_wqe_op
  * @flags:    PAVO_WQE_* and PAVO_SWQE_*
- * @vendor_err: PAVO_VE_NONE, or why the WQE cannot be executed. It completes
+ * @vendor_err: PAVO_VE_NONE, or the reason why the WQE cannot be executed. It completes
  *            in error when all WQEs before it have completed.
  * @num_sge:  entries at @sge
  * @number:   free-running number of the WQE
  * @length:   bytes of payload (of the answer for reads and atomics)
  * @imm:      as in NextSeg
- * @rkey, @raddr: RaddrSeg
+ * @raddr:    RaddrSeg
+ * @rkey:     RaddrSeg
  * @srqn:     XrcSeg
- * @swap_add, @compare: AtomicSeg; ExtAtomicSeg with the masks
+ * @swap_add: AtomicSeg, ExtAtomicSeg
+ * @compare:  AtomicSeg, ExtAtomicSeg
+ * @swap_add_mask: ExtAtomicSeg
+ * @compare_mask: ExtAtomicSeg
  * @next:     doorbell form (without QPN) of the next WQE; size 0: chain ends
- * @first_psn, @npkts: set when it is numbered; reads: of the response packets
+ * @first_psn: first PSN, set when the WQE is numbered
+ * @npkts:    number of PSNs, likewise; reads: of the response packets
  * @av:       UDSeg, in @raw
  * @bind:     BindSeg, in @raw
  * @sge:      DataSegs, in @raw
@@ -75,10 +80,11 @@ struct pavo_swqe {
 };
 
 /**
- * struct pavo_parser_limits - what a QP allows.
- * @service: enum pavo_op_service. UD: a UDSeg is there, and @max_len is the path MTU; XRC:
- *           an XrcSeg is there
- * @kernel:  of the kernel, which has operations of its own and may set PAVO_SWQE_READ_INV
+ * struct pavo_parser_limits - limits of a QP.
+ * @service: enum pavo_op_service. UD: a WQE has a UDSeg, and @max_len is the path MTU; XRC:
+ *           a WQE has an XrcSeg
+ * @kernel:  the consumer is in the kernel: it has operations of its own, and
+ *           PAVO_SWQE_READ_INV
  * @max_sge: entries of the SGL
  * @max_len: bytes of a message
  */
@@ -106,13 +112,14 @@ static inline u32 pavo_db_qpn(u64 db)
 }
 
 /**
- * pavo_parse_wqe - take apart and check the WQE whose copy is in @wqe->raw.
+ * pavo_parse_wqe - parse and check the WQE whose copy is in @wqe->raw.
  * @wqe:  every field but @raw, @number and @first_psn is written
  * @db:   the doorbell, or link of a chain, that names it
  * @size: bytes of the copy, a multiple of 16, at least sizeof(NextSeg)
+ * @limits: limits of the QP
  *
- * @wqe->next is valid whatever is wrong with the rest, so that a chain can be
- * followed (and flushed) beyond a bad WQE. Local keys are not looked at.
+ * @wqe->next is valid also after an error, so that a chain can be followed (and flushed)
+ * beyond a bad WQE. Local keys are not checked.
  *
  * Return: the same as @wqe->vendor_err.
  */

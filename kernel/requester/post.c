@@ -2,8 +2,8 @@
 /*
  * post.c - ib_post_send of kernel consumers.
  *
- * Writes the same WQEs into the same ring as the provider does in user space,
- * and rings the same kind of doorbell; only the page between is missing.
+ * Writes WQEs into the ring as the provider does in user space, and puts doorbells into
+ * the FIFO of the QP without a doorbell page.
  */
 #include "requester_private.h"
 
@@ -41,7 +41,7 @@ static void *put_ext_atomic(void *pos, const struct ib_atomic_wr *wr, u8 op)
 	return seg + 1;
 }
 
-/* RaddrSeg and AtomicSeg, where the operation has them. */
+/* Write RaddrSeg and AtomicSeg or ExtAtomicSeg, if the operation has them. */
 static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
 {
 	struct pavo_raddr_seg *raddr = pos;
@@ -67,7 +67,7 @@ static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
 	return atomic + 1;
 }
 
-/* BindSeg of a fast registration; place and length are the region's. */
+/* Write the BindSeg of a fast registration, with address and length of the region. */
 static void *put_reg(void *pos, const struct ib_send_wr *wr)
 {
 	const struct ib_reg_wr *reg = reg_wr(wr);
@@ -94,7 +94,7 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 
 	if (wr->num_sge > qp->cap.max_send_sge)
 		return -EINVAL;
-	/* Inline is allowed to be a wish; kernel memory needs no copy. */
+	/* IB_SEND_INLINE is ignored: it is only a hint, and kernel memory needs no copy. */
 	next->next = 0;
 	next->size = 0;
 	next->flags = 0;
@@ -170,8 +170,8 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 	spin_unlock_irqrestore(&req->post_lock, flags);
 	set_bit(PAVO_REQ_DOORBELL, &req->side.pending);
 	/*
-	 * Consumers may post with interrupts off, or from their completion
-	 * handler; sending wants neither.
+	 * Consumers may post with interrupts off or in a hard interrupt, where nothing
+	 * can be sent: a work does it then.
 	 */
 	if (!irqs_disabled() && !in_hardirq())
 		pavo_requester_run(qp);

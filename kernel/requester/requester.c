@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * requester.c - life of the requester side, and what its owner does (enter.h).
+ * requester.c - life of the requester side, and the work of its owner (enter.h).
  */
 #include <linux/vmalloc.h>
 #include "enter.h"
 #include "requester_private.h"
 
-/* Inline data that every queue pair takes, as much as one entry names: bytes. */
+/* Bytes of inline data that every queue pair takes: as long as one entry. */
 #define PAVO_LEAST_INLINE 16
 
-/* What comes before the payload in every WQE that has any. */
+/* Bytes of a WQE before its payload. */
 static u32 head_size(const struct pavo_qp *qp)
 {
 	u32 head = sizeof(struct pavo_next_seg);
@@ -24,8 +24,8 @@ static u32 head_size(const struct pavo_qp *qp)
 }
 
 /*
- * A WQE of max_send_sge entries, or of max_inline bytes, whichever is more.
- * Atomics have a segment more, which may be an ExtAtomicSeg, and no inline data.
+ * Bytes of a WQE slot: room for max_send_sge entries or max_inline_data bytes, whichever is
+ * more. Atomics have one segment more, up to an ExtAtomicSeg, and no inline data.
  */
 static u32 slot_size(const struct pavo_qp *qp)
 {
@@ -38,7 +38,7 @@ static u32 slot_size(const struct pavo_qp *qp)
 	return head_size(qp) + max(data, in);
 }
 
-/* What there is room for anyway is granted: at least what was asked for. */
+/* Bytes of inline data that fit the slot; at least as many as the consumer asked for. */
 static u32 inline_room(const struct pavo_qp *qp)
 {
 	u32 room = qp->req.wqe_size - head_size(qp) -
@@ -92,7 +92,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	return err;
 }
 
-/* pavo_requester_destroy - nothing can enter the side any more; may sleep. */
+/* pavo_requester_destroy - free everything; no CPU enters the side any more. May sleep. */
 void pavo_requester_destroy(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
@@ -176,7 +176,7 @@ bool pavo_requester_idle(struct pavo_qp *qp)
 	return qp->req.tail == qp->req.numbered;
 }
 
-/* New WQEs, packets and completions, until nothing moves or time is up. */
+/* Parse WQEs, send and complete, until nothing moves or the budget is used up. */
 static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
 {
 	unsigned int before;
@@ -192,10 +192,9 @@ static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
 }
 
 /*
- * One visit of the owner. True: the budget is used up and there may be more.
+ * Do the pending work of the side. True: the budget is used up and there may be more.
  *
- * Before RTS there is nothing to do; the attributes that sending needs are
- * not there.
+ * Before RTS nothing is sent, since the attributes for that are not set.
  */
 static bool visit(struct pavo_qp *qp)
 {
@@ -211,7 +210,7 @@ static bool visit(struct pavo_qp *qp)
 		pavo_timers_check(qp);
 	clear_bit(PAVO_REQ_DOORBELL, &req->side.pending);
 	clear_bit(PAVO_REQ_FLUSH, &req->side.pending);
-	/* The bits are cleared before looking at what they stand for. */
+	/* Clear the bits before looking at the work that they stand for. */
 	smp_mb__after_atomic();
 	state = pavo_qp_state(qp);
 	if (state >= IB_QPS_SQE)
@@ -246,7 +245,7 @@ void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_responder_end(qp);
 }
 
-/* pavo_requester_end - the other side has seen an error. */
+/* pavo_requester_end - flush if that is pending: the responder's owner has seen an error. */
 void pavo_requester_end(struct pavo_qp *qp)
 {
 	if (test_bit(PAVO_REQ_FLUSH, &qp->req.side.pending))

@@ -2,13 +2,13 @@
 /*
  * requester.h - the door of requester/: the side of a QP that asks.
  *
- * Flow of a send: doorbell.c takes doorbells -> scheduler.c orders them and
- * follows chains -> parser.c makes a private, checked copy of each WQE ->
- * transmit.c admits, segments, numbers and sends -> multiqueue.c remembers
- * what is outstanding -> response.c acts on responses -> complete.c writes the
- * completions. timers.c brings lost packets back.
+ * Flow of a send: doorbell.c takes doorbells -> scheduler.c orders them,
+ * follows chains and copies each WQE -> parser.c checks the copy ->
+ * transmit.c numbers, admits and sends -> multiqueue.c remembers outstanding
+ * messages -> response.c acts on responses -> complete.c writes the
+ * completions. timers.c has lost packets sent again.
  *
- * Everything behind side.lock. See side.h for when an owner enters.
+ * side.lock protects the fields, with exceptions named below. See side.h for owners.
  */
 #ifndef PAVO_REQUESTER_H
 #define PAVO_REQUESTER_H
@@ -36,10 +36,11 @@ enum pavo_req_event {
 };
 
 /**
- * struct pavo_tx_cursor - what is sent next.
+ * struct pavo_tx_cursor - a packet, and the place of its payload.
  * @wqe: free-running number of the WQE
  * @pkt: packet of that WQE
- * @sge, @sge_off: where in its SGL that packet's payload begins
+ * @sge: entry of its SGL in which the packet's payload begins
+ * @sge_off: offset in that entry
  */
 struct pavo_tx_cursor {
 	u32 wqe;
@@ -50,37 +51,49 @@ struct pavo_tx_cursor {
 
 /**
  * struct pavo_requester - requester side.
- * @sq, @sq_mmap:     send queue ring, shared with the process or private
- * @wqe_size, @count: stride and number of slots
- * @doorbells:  taken but unparsed doorbells, count entries; db_head is moved
- *              by whoever drains the page (under db_lock), db_tail by the side
+ * @side:       lock, pending bits and backlog
+ * @sq:         send queue ring, shared with the process or private
+ * @sq_mmap:    its memory
+ * @wqe_size:   stride of WQE slots in @sq
+ * @count:      number of WQE slots
+ * @db_lock:    protects @db_head and the doorbells behind it
+ * @doorbells:  FIFO of doorbells that are not parsed yet, @count entries
+ * @db_head:    doorbells put in, under @db_lock (kernel consumers: @post_lock)
+ * @db_tail:    doorbells taken out, by the owner
  * @chain:      doorbell form of the next WQE of a chain; valid if @in_chain
- *              (the indicator, sources.md#engine-2-4-4); @chained counts its
- *              WQEs
- * @wqes:       private copies, count entries of wqe_stride bytes
+ * @chained:    counts the WQEs of the chain
+ * @in_chain:   a chain is being followed (the indicator, sources.md#engine-2-4-4)
+ * @wqes:       private copies of WQEs, @count entries
+ * @wqe_stride: bytes of an entry
  * @head:       WQEs parsed (free running)
- * @last_local: the last of them that sends nothing but changes keys
- * @numbered:   WQEs that have PSNs, @tail: oldest not completed
- * @cursor:     next packet to send; behind what was sent when resending
+ * @last_local: number of the last parsed WQE that sends nothing but changes keys
+ * @numbered:   WQEs that have PSNs
+ * @tail:       oldest WQE that is not completed
+ * @cursor:     next packet to send; goes back to send packets again
  * @scatter:    next packet of read data that is expected
- * @npsn:       Next PSN: first never sent
+ * @npsn:       Next PSN: the first that no WQE has
  * @upsn:       oldest unacknowledged PSN
  * @sent:       high-water mark: PSN behind the last one ever sent
  * @outstanding: MultiQueue
- * @window:     how much may be in flight
+ * @cwnd:       bound for packets in flight
  * @reads_out:  read and atomic requests sent and unanswered
- * @reread:     PSN of the last read request that began inside a chunk, if it
- *              is still UPSN, which it was then; else PAVO_PSN_NONE
+ * @reread:     PSN of the last read request that began inside a chunk; PAVO_PSN_NONE after
+ *              progress of UPSN
  * @unasked:    packets sent since the last AckReq
- * @asked:      end of what was sent when it had to be asked for by sending again
- * @probing:    after a timeout only the oldest packet is sent, until answered
- * @went_back:  the cursor went back for UPSN; once is enough
+ * @asked:      PSN behind a packet that was sent again only to ask for an ACK; else
+ *              PAVO_PSN_NONE
+ * @probing:    after a timeout: only the oldest packet is sent, until it is answered
+ * @went_back:  the cursor went back to UPSN; it does so once for a UPSN
  * @ready:      sq_psn was taken (RTS reached since RESET)
- * @tell_drained: SQ_DRAINED is owed when nothing is under way any more
- * @again:      a clone of a packet that was sent again. It shares the packet's data until
- *              that has left the queues of this machine; NULL: no such packet
- * @pause:      ns until which the interface is given time; 0: none
- * @post_lock, @wr_id, @posted: posts of kernel consumers
+ * @tell_drained: raise SQ_DRAINED when nothing is under way any more
+ * @again:      clone of a packet that was sent again. The two share data until the packet
+ *              has left the queues of this machine; NULL: none
+ * @pause:      time in ns until which nothing is sent, for the interface; 0: none
+ * @timer:      loss timer and RNR timer
+ * @hrtimer:    fires at their deadlines and at the end of @pause
+ * @post_lock:  protects posts of kernel consumers
+ * @wr_id:      of kernel consumers, by WQE slot
+ * @posted:     WQEs that a kernel consumer posted
  */
 struct pavo_requester {
 	struct pavo_side side;
@@ -125,28 +138,31 @@ struct pavo_requester {
 	u32 posted;
 };
 
-/** pavo_requester_init - rings and private copies for @cap; may sleep. */
+/** pavo_requester_init - allocate rings and private copies for @qp->cap; may sleep. */
 int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info);
 void pavo_requester_destroy(struct pavo_qp *qp);
 
-/** pavo_requester_reset - as after creation; QP in RESET, side not entered. */
+/** pavo_requester_reset - set the side back to creation; QP in RESET, no owner. */
 void pavo_requester_reset(struct pavo_qp *qp);
 
-/** pavo_requester_ready - QP came to RTS: take sq_psn, limits and timers. */
+/** pavo_requester_ready - the QP enters RTS: take sq_psn, timeout and retry counts. */
 void pavo_requester_ready(struct pavo_qp *qp);
 
 /** pavo_requester_patience - take timeout and retry counts; side locked. */
 void pavo_requester_patience(struct pavo_qp *qp);
 
 /**
- * pavo_requester_recover - QP leaves SQE, side locked: what was posted up to
- * now is flushed, whoever posts later finds a working queue.
+ * pavo_requester_recover - the QP leaves SQE: flush all WQEs that were posted up to
+ * now. The side is locked.
+ * @qp: the QP
  */
 void pavo_requester_recover(struct pavo_qp *qp);
 
 /**
- * pavo_requester_drain - take all doorbells of a context's page and run the
- * QPs they name. The kick of user space; process context.
+ * pavo_requester_drain - take all doorbells of a ucontext's page and run the
+ * QPs that they name. The kick of user space; process context.
+ * @dev:  the adapter
+ * @uctx: the ucontext
  */
 void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx);
 
@@ -154,20 +170,21 @@ void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx);
 int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 			const struct ib_send_wr **bad_wr);
 
-/** pavo_requester_receive - a response packet; softirq; consumes rx->skb. */
+/** pavo_requester_receive - receive a response; softirq; consumes @rx->skb. */
 void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx);
 
-/** pavo_requester_run - do what is pending unless another owner is at it. */
+/** pavo_requester_run - do pending work, unless the side has an owner. */
 void pavo_requester_run(struct pavo_qp *qp);
 
 /**
- * pavo_requester_end - the QP is in Error, and the responder is not entered: complete all
- * as flushed if that was not done. The CPU that saw the error does so, because the owner
- * of a completion queue may poll without end and let no work run.
+ * pavo_requester_end - the responder's owner has seen the QP in Error and let go: complete
+ * all WQEs as flushed, if that is pending. The CPU that saw the error does so, because a
+ * consumer may poll its completion queue without end and let no work run.
+ * @qp: the QP
  */
 void pavo_requester_end(struct pavo_qp *qp);
 
-/** pavo_requester_idle - nothing outstanding and nothing to send (SQD). */
+/** pavo_requester_idle - are all numbered WQEs completed (SQD)? */
 bool pavo_requester_idle(struct pavo_qp *qp);
 
 #endif /* PAVO_REQUESTER_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * requester_private.h - between the files of requester/, which alone include it.
+ * requester_private.h - what the files of requester/ share; no other folder includes it.
  *
- * Everything here runs with side.lock held, BH disabled, in an RCU read-side
+ * These functions run with side.lock held, BH disabled, in an RCU read-side
  * section, unless said otherwise.
  */
 #ifndef PAVO_REQUESTER_PRIVATE_H
@@ -10,16 +10,16 @@
 
 #include "../device.h"
 
-/* No PSN: those have 24 bits. */
+/* Not a PSN: PSNs have 24 bits. */
 #define PAVO_PSN_NONE (~0u)
 /*
- * A long read is asked for in pieces of this many packets, so that the window
+ * A long read is asked for in chunks of this many packets, so that the cwnd
  * bounds the burst of responses as it does the burst of requests.
  */
 #define PAVO_READ_CHUNK PAVO_CWND_LEAST
 /* Payload up to this is copied into the packet; beyond, pages are attached. */
 #define PAVO_COPYBREAK 256
-/* WQEs parsed and packets sent before others get the CPU. */
+/* WQEs parsed and packets sent before the QP's work takes over. */
 #define PAVO_RUN_BUDGET 512
 
 /* Position in a scatter/gather list. */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * response.c - RequesterRecvControl (sources.md#engine-3-4-5): what a response
- * does to outstanding requests.
+ * response.c - RequesterRecvControl (sources.md#engine-3-4-5): carries out what a response
+ * means for outstanding requests.
  *
- * UPSN is the oldest unacknowledged PSN, RPSN the response's. The judgement
- * is multiqueue.c's; here it is carried out: release, go back, scatter read
- * data, fail. Called by requester.c with the side owned.
+ * UPSN is the oldest unacknowledged PSN, RPSN the response's. multiqueue.c judges a response;
+ * this file releases, goes back, scatters read data, or fails. Called by requester.c with the
+ * side owned.
  */
 #include "requester_private.h"
 #include "pavo_trace.h"
 
-/* Everything before @until is done. */
+/* All packets before PSN @until are done. */
 static void release(struct pavo_qp *qp, u32 until)
 {
 	struct pavo_requester *req = &qp->req;
@@ -32,7 +32,7 @@ static void release(struct pavo_qp *qp, u32 until)
 	if (until == req->sent)
 		pavo_timer_stop(&req->timer);
 
-	/* An answer to what was sent before going back: skip that. */
+	/* A response to packets sent before the cursor went back: do not send these again. */
 	psn = cur->wqe == req->numbered ?
 		      req->npsn :
 		      pavo_psn_add(pavo_swqe(req, cur->wqe)->first_psn,
@@ -43,9 +43,9 @@ static void release(struct pavo_qp *qp, u32 until)
 }
 
 /*
- * Send again from UPSN. Later packets behind the same gap tell the same story
- * and do not start it anew; if the new attempt is lost the timer will say so,
- * or, where none runs, the story told again and nothing after it.
+ * Send again from UPSN, once for a gap. Later responses may report the same gap and do not
+ * start that anew. If the new attempt is lost, the loss timer expires; without a set value it
+ * runs after a repeated report (pavo_timer_told_again()).
  */
 static void go_back(struct pavo_qp *qp)
 {
@@ -69,8 +69,8 @@ static void go_back(struct pavo_qp *qp)
 }
 
 /*
- * It answers nothing that is outstanding. Old answers are normal after sending
- * again, those of the future are not.
+ * Count a response to no outstanding request. Old ones are normal after sending again; those
+ * ahead of all requests are not.
  */
 static void count_unasked(struct pavo_qp *qp, u32 rpsn)
 {
@@ -107,7 +107,7 @@ static void rnr_nak(struct pavo_qp *qp, u8 code)
 	struct pavo_requester *req = &qp->req;
 
 	pavo_count(qp, rx_rnr_naks);
-	/* More than one packet may have been refused: wait once. */
+	/* The peer may have refused more than one packet: wait once. */
 	if (req->timer.rnr)
 		return;
 	if (!pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
@@ -119,8 +119,8 @@ static void rnr_nak(struct pavo_qp *qp, u8 code)
 	trace_pavo_retransmit(qp);
 	req->probing = false;
 	/*
-	 * Packets behind the refused one may be complained of as a gap, during
-	 * the delay or after it: the same story.
+	 * The peer may report the packets behind the refused one as a gap, during
+	 * the delay or after it: do not go back for that.
 	 */
 	req->went_back = true;
 	req->reads_out = 0;
@@ -142,14 +142,14 @@ static void nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	case PAVO_NAK_REM_ACCESS:
 		status = IB_WC_REM_ACCESS_ERR;
 		break;
-	default: /* PAVO_NAK_REM_OP, the last that there is */
+	default: /* PAVO_NAK_REM_OP, the last known one */
 		status = IB_WC_REM_OP_ERR;
 	}
 	/* Fatal to the request by IBA, but not by sources.md#engine-nak. */
 	pavo_complete_fatal(qp, req->upsn, status, PAVO_VE_REMOTE_NAK);
 }
 
-/* A NAK of PSN n acknowledges everything before n. */
+/* Act on a NAK of PSN n, which acknowledges all packets before n. */
 static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_requester *req = &qp->req;
@@ -164,8 +164,8 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		    !acknowledge(qp, pavo_psn_add(pkt->psn, -1));
 
 	/*
-	 * A read's answer was lost and a request behind it refused: both wait for as long
-	 * as the NAK asks for, or the refused one would be repeated too early.
+	 * If a read's response was lost and a request behind it got an RNR NAK, both wait for
+	 * the delay: the refused request would be sent too early otherwise.
 	 */
 	if (rnr && pavo_qp_state(qp) != IB_QPS_ERR)
 		rnr_nak(qp, pkt->syndrome & PAVO_AETH_VALUE);
@@ -192,12 +192,12 @@ static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		}
 		fallthrough;
 	default:
-		/* It acknowledges something unknown, or nothing. */
+		/* An unknown NAK, or a reserved class. */
 		pavo_count(qp, rx_drop_syndrome);
 	}
 }
 
-/* Where the data of response packet @pkt of @wqe goes. */
+/* Move the scatter cursor to the data of response packet @pkt of @wqe. */
 static void scatter_seek(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			 u32 pkt)
 {
@@ -216,8 +216,8 @@ static void scatter_seek(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 }
 
 /*
- * Does response packet @n of @wqe come as one of its place? A chunk is answered
- * by First .. Last or by Only. One that was asked for again from its middle on
+ * Has response packet @n of @wqe the opcode of its place? The response to a chunk is
+ * First .. Last or Only. One that was asked for again from its middle on
  * begins there, too, unless this is the late answer to the first request.
  */
 static bool in_place(const struct pavo_requester *req,
@@ -243,7 +243,7 @@ static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
 	enum pavo_vendor_err err;
 	struct pavo_sgl_pos pos;
 
-	/* it has brought its data, the answer is empty */
+	/* the request brought the data (atomic write), the response is empty */
 	if (pavo_op(wqe->op)->answer == PAVO_ANSWER_EMPTY)
 		want = 0;
 
@@ -263,7 +263,7 @@ static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
 	return err;
 }
 
-/* The answer of an atomic of any kind: is it one to that request (sources.md#ext-response)? */
+/* Is it the response to that atomic, plain or extended (sources.md#ext-response)? */
 static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
 {
 	bool ext = pavo_op(wqe->op)->segments & PAVO_SEG_EXT_ATOMIC;
@@ -273,7 +273,7 @@ static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
 	return !ext || pkt->request_id == wqe->number;
 }
 
-/* The response that is next in line: take its data, then release its PSN. */
+/* Take the data of the expected response, then release its PSN. */
 static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_requester *req = &qp->req;
@@ -318,7 +318,7 @@ static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	switch (pavo_multiqueue_response(&req->outstanding, req->upsn,
 					 req->sent, rx->pkt.psn, &until)) {
 	case PAVO_ACK_RELEASE:
-		/* It acknowledges the sends and writes before it. */
+		/* The response acknowledges the sends and writes before it. */
 		release(qp, until);
 		take_response(qp, rx);
 		break;
@@ -338,7 +338,7 @@ static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 /*
  * pavo_requester_handle - act on one response packet.
  *
- * Return: false if it has to be handled again: its data's pages are missing.
+ * Return: false: handle it again when the missing pages of its data are there.
  */
 bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -356,9 +356,9 @@ bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * pavo_requester_timeout - the loss timer expired: send the oldest packet
- * again, and nothing else until it is answered. Without a set value it was
- * the responder who spoke of a gap: it needs to see what is behind it.
+ * pavo_requester_timeout - the loss timer expired: send the oldest packet again, and no other
+ * until it is answered. Without a set value the timer ran because the peer reported a gap
+ * twice: then send the packets behind the oldest one, too.
  */
 void pavo_requester_timeout(struct pavo_qp *qp)
 {

@@ -2,8 +2,8 @@
 /*
  * scheduler.c - WQEScheduler (sources.md#engine-2-4-2) and its indicator.
  *
- * Takes WQEs in posting order: those of the chain being followed first (the
- * Q2 of that), then the next doorbell (Q1). Makes the private copy of each
+ * Takes WQEs in posting order: those of the chain being followed first (the document's
+ * Q2), then the next doorbell (Q1). Makes the private copy of each
  * and has it parsed. Fairness between QPs comes from the budget of a run.
  */
 #include <rdma/ib_addr.h>
@@ -19,7 +19,7 @@ static u8 service_of(const struct pavo_qp *qp)
 	return pavo_is_xrc_initiator(qp) ? PAVO_FOR_XRC : PAVO_FOR_RC;
 }
 
-/* The next doorbell or chain link; false if there is none. */
+/* Take the next chain link or doorbell; false if there is none. */
 static bool next_link(struct pavo_requester *req, u64 *db)
 {
 	if (req->in_chain) {
@@ -36,8 +36,8 @@ static bool next_link(struct pavo_requester *req, u64 *db)
 }
 
 /*
- * Follow the chain, but not round in a circle: a chain cannot have more WQEs
- * than the ring has slots.
+ * Note the next link of the chain. The end comes at the latest after as many WQEs as the ring
+ * has WQE slots, so a chain in a circle ends, too.
  */
 static void follow(struct pavo_requester *req, const struct pavo_swqe *wqe)
 {
@@ -45,7 +45,7 @@ static void follow(struct pavo_requester *req, const struct pavo_swqe *wqe)
 	req->chain = wqe->next;
 }
 
-/* The WQE cannot even be read: it becomes one that only fails. */
+/* Make a WQE that cannot be read one that only fails. */
 static void unreadable(struct pavo_swqe *wqe, enum pavo_vendor_err err)
 {
 	memset(wqe, 0, sizeof(*wqe));
@@ -54,8 +54,8 @@ static void unreadable(struct pavo_swqe *wqe, enum pavo_vendor_err err)
 }
 
 /*
- * A datagram is one packet: as much as the port's MTU takes at present, which
- * is nothing on an interface for smaller packets than InfiniBand has.
+ * Bytes of a datagram at most: it is one packet, of the port's present MTU. 0 on an interface
+ * with a smaller MTU than the smallest of IBA.
  */
 static u32 datagram_max(struct pavo_dev *dev)
 {
@@ -65,9 +65,9 @@ static u32 datagram_max(struct pavo_dev *dev)
 }
 
 /*
- * What the parser cannot know: local memory, and whether reads are allowed.
- * Where keys are to be changed by a WQE that was not carried out yet, what
- * they mean is asked when this WQE's turn comes.
+ * Make the checks that the parser cannot make: local memory, and whether reads are allowed.
+ * If an earlier WQE that is not carried out yet changes keys, check the memory when the turn
+ * of this WQE comes.
  */
 static enum pavo_vendor_err check_access(struct pavo_qp *qp,
 					 struct pavo_swqe *wqe)
@@ -107,7 +107,7 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 		unreadable(wqe, PAVO_VE_WQE_SIZE);
 	} else {
 		memcpy(wqe->raw, req->sq + slot, size);
-		/* From here on only the copy is looked at. */
+		/* From here on use only the copy. */
 		barrier();
 		pavo_parse_wqe(wqe, db, size, &limits);
 		if (!wqe->vendor_err)
@@ -124,7 +124,7 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 }
 
 /*
- * pavo_schedule - take WQEs as long as there are any and room for them.
+ * pavo_schedule - take WQEs as long as some are posted and there is room for copies.
  *
  * Return: what is left of the budget.
  */

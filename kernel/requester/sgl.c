@@ -3,13 +3,13 @@
  * sgl.c - DataPack (sources.md#engine-2-4-5): one gap-free stream of bytes from
  * or to the entries of a WQE.
  *
- * Keys are translated again for every packet, under RCU, so that a region
- * that goes away is never touched afterwards.
+ * Keys are translated again for every packet, under RCU, so no packet touches a region
+ * after its end.
  */
 #include "requester_private.h"
 
 /*
- * The next piece of at most @len bytes that lies in one entry: its region,
+ * Find the next piece of at most @len bytes that lies in one entry: its region,
  * address and length. Moves @pos behind it.
  */
 static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
@@ -42,7 +42,7 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
 	return pavo_xlate_code(status)->vendor;
 }
 
-/* pavo_sgl_advance - move @pos on by @len bytes, which the SGL has. */
+/* pavo_sgl_advance - move @pos on by @len bytes; the SGL has as many. */
 void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 		      u32 len)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * timer_logic.h - Loss and RNR timer of a QP (sources.md#engine-3-4-2) and their
+ * timer_logic.h - loss timer and RNR timer of a QP (sources.md#engine-3-4-2) and their
  * events (sources.md#engine-7-1-4).
  *
- * The table scanned by a thread becomes a deadline per QP that is
- * moved by storing a number; timers.c wakes up and asks whether it passed.
- * Time is given in, in ns. Pure.
+ * The document has a table that a thread scans. Here each timer is a deadline, moved by
+ * storing a number; timers.c checks whether it has passed. Callers pass the time in ns. Pure.
  */
 #ifndef PAVO_TIMER_LOGIC_H
 #define PAVO_TIMER_LOGIC_H
@@ -15,13 +14,13 @@
 /** An RNR retry count of 7 means: for ever (IBA 9.7.5.2.8). */
 #define PAVO_RNR_RETRY_INFINITE 7
 
-/** How long a repeated NAK may be an echo, if no loss timer tells. */
+/** Wait after a repeated NAK, if the loss timer has no set value. */
 #define PAVO_ECHO_NS (100 * 1000 * 1000ull)
 
 /** Times that an expiry of the loss timer is put off without progress. */
 #define PAVO_PUT_OFF_MAX 32
 
-/** RNR NAKs of one packet that are counted: 10 us doubled so often is patience. */
+/** RNR NAKs of one packet that are counted: 10 us doubled so often exceed the patience. */
 #define PAVO_RNR_WAITS_MAX 8
 
 /** Longest wait that repeated RNR NAKs of one packet grow to, if they ask for less. */
@@ -29,13 +28,16 @@
 
 /**
  * struct pavo_timer_state - both timers.
- * @loss, @rnr:   deadlines; 0 while the timer does not run
- * @timeout:      set value of the loss timer; 0: it never runs
- * @retry_limit, @retries: limit and retries left
- * @rnr_limit, @rnr_retries: the same for RNR NAKs
- * @rnr_waits: RNR NAKs since there was progress, as far as they are counted
- * @put_off:   expiries of the loss timer since then that were put off
- * @answered:  the peer has answered something since this began
+ * @loss:      deadline of the loss timer; 0: it does not run
+ * @rnr:       deadline of the RNR timer, likewise
+ * @timeout:   set value of the loss timer; 0: none
+ * @retry_limit: retries at most
+ * @retries:   retries left
+ * @rnr_limit: the same for RNR NAKs
+ * @rnr_retries: likewise
+ * @rnr_waits: RNR NAKs since the last progress, up to PAVO_RNR_WAITS_MAX
+ * @put_off:   expiries of the loss timer since the last progress that were put off
+ * @answered:  the peer has sent a response since pavo_timer_init()
  */
 struct pavo_timer_state {
 	u64 loss;
@@ -50,7 +52,7 @@ struct pavo_timer_state {
 	bool answered;
 };
 
-/** pavo_timer_init - limits as by modify_qp; both timers stopped. */
+/** pavo_timer_init - set value and limits; both timers are stopped. */
 static inline void pavo_timer_init(struct pavo_timer_state *t, u64 timeout,
 				   u8 retry_limit, u8 rnr_limit)
 {
@@ -66,7 +68,7 @@ static inline void pavo_timer_init(struct pavo_timer_state *t, u64 timeout,
 	t->answered = false;
 }
 
-/** pavo_timer_set - Set event: something is outstanding. */
+/** pavo_timer_set - Set event: packets are outstanding. */
 static inline void pavo_timer_set(struct pavo_timer_state *t, u64 now)
 {
 	if (!t->loss && t->timeout)
@@ -80,8 +82,10 @@ static inline void pavo_timer_stop(struct pavo_timer_state *t)
 }
 
 /**
- * pavo_timer_restart - Restart event: progress; value and counts reloaded. The
- * request that was to be delayed is among what was answered.
+ * pavo_timer_restart - Restart event, after progress: reload deadline and counts. The RNR timer
+ * stops, since the request that it delayed was answered.
+ * @t:   the timers
+ * @now: the time
  */
 static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
 {
@@ -95,11 +99,11 @@ static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
 
 /**
  * pavo_timer_wait - how long the loss timer waits at present, in ns.
+ * @t: the timers
  *
- * The set value is the least, four times as much is allowed (IBA 9.7.6.1.3). What
- * two attempts could not mend is a peer or a path with too much to do: the more
- * often it was tried, the longer it gets. A peer that never answered has nothing to do
- * for this sender: more likely it is not there, and the sender is told soon.
+ * The set value is the least; four times as much is allowed (IBA 9.7.6.1.3). If two attempts
+ * failed, peer or path are busy, so later waits are longer. A peer that has never answered is
+ * more likely not there: its waits stay short, so that the consumer is told soon.
  */
 static inline u64 pavo_timer_wait(const struct pavo_timer_state *t)
 {
@@ -111,8 +115,10 @@ static inline u64 pavo_timer_wait(const struct pavo_timer_state *t)
 }
 
 /**
- * pavo_timer_retry - one more attempt is needed (timeout, sequence NAK, lost
- * response); false: Counter Expired, the retries are used up.
+ * pavo_timer_retry - take a retry (timeout, sequence NAK, lost response); false: Counter
+ * Expired, no retry is left.
+ * @t:   the timers
+ * @now: the time
  */
 static inline bool pavo_timer_retry(struct pavo_timer_state *t, u64 now)
 {
@@ -123,7 +129,7 @@ static inline bool pavo_timer_retry(struct pavo_timer_state *t, u64 now)
 	return true;
 }
 
-/** pavo_timer_hold - it is we who are late: the loss timer begins anew. */
+/** pavo_timer_hold - begin the loss timer anew, because this side itself is late. */
 static inline void pavo_timer_hold(struct pavo_timer_state *t, u64 now)
 {
 	if (t->loss)
@@ -132,8 +138,12 @@ static inline void pavo_timer_hold(struct pavo_timer_state *t, u64 now)
 }
 
 /**
- * pavo_timer_put_off - the loss timer has expired, but what was sent again has not left this
- * machine: another attempt would only wait behind it. False: it was put off often enough.
+ * pavo_timer_put_off - put off an expiry of the loss timer: the packet that was sent again has
+ * not left this machine, and another attempt would only wait behind it.
+ * @t:   the timers
+ * @now: the time
+ *
+ * Return: false: it was put off PAVO_PUT_OFF_MAX times without progress.
  */
 static inline bool pavo_timer_put_off(struct pavo_timer_state *t, u64 now)
 {
@@ -145,10 +155,13 @@ static inline bool pavo_timer_put_off(struct pavo_timer_state *t, u64 now)
 }
 
 /**
- * pavo_timer_told_again - the peer speaks of a gap though what fills it was sent
- * again: an echo, something that was under way before, or that was lost, too. The
- * peer is there, but busy: the loss timer begins anew, and tells if nothing else
- * comes; this once it runs even if it has no set value.
+ * pavo_timer_told_again - begin the loss timer anew, because the peer reports a gap once more
+ * after the packets that fill it were sent again.
+ * @t:   the timers
+ * @now: the time
+ *
+ * The report may be late, or the packets were lost again. The peer is there, but may be busy.
+ * If the packets were lost, the timer expires; here it runs even without a set value.
  */
 static inline void pavo_timer_told_again(struct pavo_timer_state *t, u64 now)
 {
@@ -160,17 +173,19 @@ static inline void pavo_timer_told_again(struct pavo_timer_state *t, u64 now)
 		t->loss = now + PAVO_ECHO_NS;
 }
 
-/** pavo_timer_answered - something came from the peer, whatever it says. */
+/** pavo_timer_answered - note that the peer has sent a response. */
 static inline void pavo_timer_answered(struct pavo_timer_state *t)
 {
 	t->answered = true;
 }
 
 /**
- * pavo_timer_rnr_wait - how long an RNR NAK that asks for @delay is waited for, in ns.
+ * pavo_timer_rnr_wait - how long to wait after an RNR NAK, in ns.
+ * @t:     the timers
+ * @delay: what the NAK asks for
  *
- * The delay is the least (IBA 9.7.5.2.8). Two NAKs are taken at their word. After that
- * the receiver sleeps, and asking it again and again costs CPU time of both ends: the
+ * The delay is the least (IBA 9.7.5.2.8), and the wait after the first two NAKs. After that
+ * the receiver probably sleeps, and asking it often costs CPU time of both ends: the
  * wait doubles up to PAVO_RNR_PATIENCE_NS.
  */
 static inline u64 pavo_timer_rnr_wait(const struct pavo_timer_state *t,
@@ -184,8 +199,12 @@ static inline u64 pavo_timer_rnr_wait(const struct pavo_timer_state *t,
 }
 
 /**
- * pavo_timer_rnr - an RNR NAK asks to wait for @delay; false: retries used up.
- * The loss timer rests meanwhile.
+ * pavo_timer_rnr - start the RNR timer after an RNR NAK; the loss timer stops meanwhile.
+ * @t:     the timers
+ * @now:   the time
+ * @delay: what the NAK asks for
+ *
+ * Return: false: no retry is left.
  */
 static inline bool pavo_timer_rnr(struct pavo_timer_state *t, u64 now,
 				  u64 delay)
@@ -202,7 +221,7 @@ static inline bool pavo_timer_rnr(struct pavo_timer_state *t, u64 now,
 	return true;
 }
 
-/** pavo_timer_loss_expired - Timer Expired of the loss timer? */
+/** pavo_timer_loss_expired - has the loss timer expired (Timer Expired event)? */
 static inline bool pavo_timer_loss_expired(const struct pavo_timer_state *t,
 					   u64 now)
 {
@@ -218,7 +237,7 @@ static inline bool pavo_timer_rnr_expired(struct pavo_timer_state *t, u64 now)
 	return true;
 }
 
-/** pavo_timer_next - the nearer deadline; 0 if none runs. */
+/** pavo_timer_next - the nearer deadline; 0 if no timer runs. */
 static inline u64 pavo_timer_next(const struct pavo_timer_state *t)
 {
 	if (t->loss && t->rnr)

@@ -3,8 +3,8 @@
  * timers.c - TimerControl (sources.md#engine-3-4-2): wakes a QP when one of its
  * deadlines may have passed.
  *
- * A deadline is moved by storing a number (timer_logic.h). The hrtimer is left
- * where it is as long as it fires no later than the nearest deadline; when it
+ * Storing a number moves a deadline (timer_logic.h). The hrtimer stays as it is
+ * as long as it fires no later than the nearest deadline; if it
  * fires too early it is set anew. So acknowledged traffic costs no timer
  * operation per packet.
  */
@@ -26,7 +26,7 @@ void pavo_timers_init(struct pavo_qp *qp)
 			   HRTIMER_MODE_ABS_SOFT);
 }
 
-/* pavo_timers_arm - make sure of waking up by the nearest deadline. */
+/* pavo_timers_arm - make the hrtimer fire no later than the nearest deadline. */
 void pavo_timers_arm(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;

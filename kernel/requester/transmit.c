@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * transmit.c - RequesterTransControl (sources.md#engine-3-4-1): what is sent
+ * transmit.c - RequesterTransControl (sources.md#engine-3-4-1): decides which packet is sent
  * when.
  *
- * Numbers WQEs (PSNs), admits packets to the window, and moves the cursor,
- * which stands at the next packet to send. Sending again is nothing but
- * moving the cursor back. Called by requester.c with the side owned.
+ * Numbers WQEs (PSNs), admits packets by the cwnd, and moves the cursor,
+ * which stands at the next packet to send. To send packets again, the cursor
+ * moves back. Called by requester.c with the side owned.
  */
 #include "requester_private.h"
 
@@ -29,7 +29,7 @@ static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		pavo_mq_produce(mq, wqe->number, wqe->first_psn, wqe->npkts);
 }
 
-/* A fenced WQE waits for reads and atomics, an invalidation for everything. */
+/* Has a fenced WQE to wait? It waits for reads and atomics; an invalidation, for all WQEs. */
 static bool fenced(const struct pavo_requester *req,
 		   const struct pavo_swqe *wqe)
 {
@@ -41,8 +41,8 @@ static bool fenced(const struct pavo_requester *req,
 }
 
 /*
- * May the WQE at the cursor begin? A bad one is never begun, it waits for its
- * turn to fail.
+ * May the WQE at the cursor begin? A bad one never begins; it fails when its turn to complete
+ * comes.
  */
 static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
@@ -82,7 +82,7 @@ static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	return true;
 }
 
-/* Packets that the request at the cursor stands for, up to a chunk's end. */
+/* PSNs of the request at the cursor; for a read, up to the end of the chunk. */
 static u32 request_span(const struct pavo_swqe *wqe, u32 pkt)
 {
 	if (wqe->op != PAVO_WQE_READ)
@@ -108,7 +108,7 @@ static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
 	       req->reads_out < qp->attr.max_rd_atomic;
 }
 
-/* Behind this one comes nothing that is sure to be acknowledged. */
+/* Is no WQE behind this one sure to be acknowledged? */
 static bool last_of_train(struct pavo_requester *req,
 			  const struct pavo_swqe *wqe)
 {
@@ -119,9 +119,9 @@ static bool last_of_train(struct pavo_requester *req,
 }
 
 /*
- * Ask for an ACK at the end of a message that a consumer waits for, where nothing
- * that will be acknowledged follows, and often enough to keep the window
- * moving. Reads and atomics are always answered.
+ * Should the packet ask for an ACK? Yes at the end of a message that a consumer waits for, or
+ * behind which no WQE is sure to be acknowledged, and often enough to keep the cwnd moving.
+ * Reads and atomics are always answered.
  */
 static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
 		     bool again)
@@ -139,7 +139,7 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
 	       (again && req->probing);
 }
 
-/* The packet at the cursor is on its way: move on. */
+/* The packet at the cursor was sent: move the cursor on. */
 static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 		 const struct pavo_sgl_pos *pos)
 {
@@ -161,7 +161,7 @@ static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	cur->sge_off = pos->off;
 	if (cur->pkt >= wqe->npkts)
 		*cur = (struct pavo_tx_cursor){ .wqe = cur->wqe + 1 };
-	/* Sent is done: the peer does not answer. */
+	/* The peer does not answer, so a sent packet is done. */
 	if (!pavo_is_reliable(qp))
 		req->upsn = req->sent;
 	if (!req->timer.loss && req->timer.timeout)
@@ -169,9 +169,9 @@ static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 }
 
 /*
- * Send the packet at the cursor. What the network refuses for want of room is
- * tried again after a pause; what it cannot route is lost, and the loss timer
- * will find out. False: stop sending for now.
+ * Send the packet at the cursor. If the network has no room, try it again after a pause. A
+ * packet without a route counts as lost, and the loss timer finds out. False: stop sending
+ * for now.
  */
 static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 {
@@ -219,7 +219,7 @@ static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		req->numbered--;
 		return false;
 	}
-	/* Sent is done: the peer does not answer. */
+	/* The peer does not answer, so a sent packet is done. */
 	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 	req->sent = req->npsn;
 	req->upsn = req->npsn;
@@ -254,9 +254,9 @@ static bool transmit_one(struct pavo_qp *qp)
 }
 
 /*
- * Where nothing more is sent before an answer comes, in SQD and in front of a bad WQE,
- * the peer has to have been asked for one. That was not to be seen when the last packet
- * went: it goes again, once, since a duplicate is acknowledged, too. False: no need.
+ * In SQD and in front of a bad WQE nothing more is sent before an ACK comes. If the last packet
+ * did not ask for one, because that could not be known, send it again, once: a duplicate is
+ * acknowledged, too. False: no need.
  */
 static bool ask(struct pavo_qp *qp)
 {
@@ -276,7 +276,7 @@ static bool ask(struct pavo_qp *qp)
 		return false;
 	req->asked = end;
 	pavo_transmit_seek(qp, pavo_psn_add(end, -1));
-	/* Reads and atomics are answered anyway. */
+	/* Reads and atomics are answered in any case. */
 	if (!pavo_op_is_answered(pavo_swqe(req, req->cursor.wqe)->op))
 		return true;
 	req->cursor = cur;
@@ -284,7 +284,7 @@ static bool ask(struct pavo_qp *qp)
 }
 
 /*
- * pavo_transmit - send what may be sent.
+ * pavo_transmit - send packets as long as that is allowed.
  *
  * Return: what is left of the budget.
  */
