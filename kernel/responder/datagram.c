@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * datagram.c - receiving on UD queue pairs, the one of the GSI among them.
+ * datagram.c - receiving on UD queue pairs and on that of the GSI.
  *
- * A datagram that cannot be delivered is dropped and counted; neither side is told
- * (IBA 9.8.3). A posted receive with memory of its own that cannot be written is an error
- * of this end. Side owned.
+ * A datagram that cannot be delivered is dropped and counted; neither end is told
+ * (IBA 9.8.3). A posted receive whose memory cannot be written is an error
+ * of this end. Called with the side owned.
  */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include "responder_private.h"
 
-/* IBA 11.4.2.1: 40 bytes in front of the payload. */
+/* Bytes of a GRH in front of the payload (IBA 11.4.2.1). */
 #define PAVO_GRH_LEN 40
 
 /*
- * The GRH of RoCEv2 is the IP header: an IPv6 one as it is, an IPv4 one in
+ * Write the GRH, which is the IP header on RoCEv2: an IPv6 one as it is, an IPv4 one in
  * the last 20 of the 40 bytes (annex A17.4.5.1).
  */
 static enum pavo_vendor_err write_grh(struct pavo_qp *qp, struct pavo_rx *rx)
@@ -44,10 +44,10 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 	};
 	enum pavo_vendor_err err;
 
-	/* kernel users get the number as it is */
+	/* kernel consumers get the number as it is */
 	BUILD_BUG_ON(RDMA_NETWORK_IPV4 - PAVO_NETWORK_IPV4);
 	BUILD_BUG_ON(RDMA_NETWORK_IPV6 - PAVO_NETWORK_IPV6);
-	/* The GID it was sent to is one of the VLAN's; see table.c. */
+	/* The datagram was sent to a GID of that VLAN; see table.c. */
 	if (skb_vlan_tag_present(rx->skb))
 		cqe.vlan = skb_vlan_tag_get_id(rx->skb);
 	/*
@@ -65,7 +65,7 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 		return;
 	if (err) {
 		pavo_rq_fail(qp, pavo_xlate_vendor(err)->status, err);
-		/* The GSI's QP serves everybody, it survives. */
+		/* The GSI's QP serves all processes: it must not fail. */
 		if (qp->ib.qp_type != IB_QPT_GSI)
 			pavo_qp_error(qp, IB_EVENT_QP_FATAL);
 		return;

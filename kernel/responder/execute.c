@@ -12,8 +12,8 @@
 #include "translate/atomic.h"
 
 /*
- * A NAK that ends the QP. The answers due before it go out first, or the
- * requester would take it for a sign that they were lost.
+ * Send a NAK that ends the QP. Answers that are due go out first, or the requester would take
+ * them for lost.
  */
 static void fail(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 syndrome)
 {
@@ -35,14 +35,14 @@ static void fail(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 syndrome)
 	pavo_respond_fatal(qp, pkt->psn, syndrome, event);
 }
 
-/* The memory that it names may not be touched so. */
+/* The peer may not touch the memory that the request names. */
 static void fail_access(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			enum pavo_xlate status)
 {
 	fail(qp, pkt, pavo_xlate_code(status)->nak);
 }
 
-/* The message is longer than its receive: the sender's mistake, or its malice. */
+/* The message is longer than its receive: an error of the sender. */
 static void fail_length(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	if (!pavo_is_reliable(qp)) {
@@ -60,11 +60,11 @@ static void fail_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		      u8 syndrome)
 {
 	pavo_rq_fail(qp, status, vendor);
-	/* Without a peer to tell, it is an error of this end alone. */
+	/* UC tells the peer nothing: it is an error of this end alone. */
 	fail(qp, pkt, pavo_is_reliable(qp) ? syndrome : PAVO_NAK_REM_OP);
 }
 
-/* Nothing posted: the requester shall try this PSN again later. */
+/* No receive is posted: ask the requester to send this PSN again later. */
 static void receiver_not_ready(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	if (!pavo_is_reliable(qp)) {
@@ -74,11 +74,11 @@ static void receiver_not_ready(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	}
 	pavo_count(qp, tx_rnr_naks);
 	pavo_respond_ack(qp, pkt->psn, PAVO_AETH_RNR | qp->attr.min_rnr_timer);
-	/* What follows in flight is no gap to complain of. */
+	/* Packets behind it in flight must not be reported as a gap. */
 	qp->resp.nak_sent = true;
 }
 
-/* False: the receive WQE cannot be had, and it was said so. */
+/* Take a receive WQE. False: there is none, and the request was answered or dropped. */
 static bool take_recv_wqe(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	switch (pavo_rq_take(qp)) {
@@ -93,7 +93,7 @@ static bool take_recv_wqe(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	}
 }
 
-/* Executed: the PSN, or all PSNs of a read, are used up. */
+/* Move on behind an executed request, by all of its PSNs. */
 static void advance(struct pavo_qp *qp, const struct pavo_pkt *pkt, u32 npkts)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -130,7 +130,7 @@ static void complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 	pavo_rq_complete(qp, &cqe, pkt->solicited);
 }
 
-/* The peer wants to take a key of ours back, but may not. */
+/* The peer may not invalidate the key that its Send names. */
 static void fail_invalidate(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			    enum pavo_vendor_err err)
 {
@@ -152,7 +152,7 @@ static void end_send(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	done(qp, pkt);
 }
 
-/* pavo_execute_send - a packet of a send that fits its place. */
+/* pavo_execute_send - carry out a packet of a send; its opcode and length have been checked. */
 void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -162,8 +162,8 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	enum pavo_vendor_err err;
 
 	/*
-	 * All but the end of it was done when the packet was here before; holding
-	 * it took back how far the receive WQE had come.
+	 * The walk for the packet's invalidation is done, and so were all steps before it.
+	 * Holding the packet has set the receive WQE back: move it on.
 	 */
 	if (unlikely(pavo_rkm_came_back(&resp->side.inval))) {
 		resp->wqe->done += pkt->payload;
@@ -172,7 +172,7 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	}
 	if (!take_recv_wqe(qp, pkt))
 		return;
-	/* Asked before the data is written, done when it is. */
+	/* Check the key before the data is written; invalidate it afterwards. */
 	if (inv) {
 		err = pavo_key_check_invalidate(qp, pkt->inv_rkey);
 		if (err) {
@@ -207,7 +207,7 @@ void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * Check the range of a write when it begins; remember where it goes on.
+ * Begin a write: check its whole range, and note the place of its first byte.
  * False: refused.
  */
 static bool begin_write(struct pavo_qp *qp, const struct pavo_pkt *pkt)
@@ -234,8 +234,8 @@ static bool begin_write(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 }
 
 /*
- * Put the payload where the message stands, its key in use. False: refused, or
- * it comes again.
+ * Write the payload to the place of the packet; the remote-key slot is busy. False: refused,
+ * or the packet is handled again.
  */
 static bool write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -262,7 +262,7 @@ static bool write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 	return true;
 }
 
-/* The same with the use of the key, which a First or Only packet has begun. */
+/* Write the payload, with the slot busy meanwhile; begin_write() did that for a First or Only. */
 static bool write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	u32 flags = rx->pkt.info->flags;
@@ -283,7 +283,7 @@ static bool write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 	return good;
 }
 
-/* pavo_execute_write - a packet of a write that fits its place. */
+/* pavo_execute_write - carry out a packet of a write; its opcode and length have been checked. */
 void pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -292,7 +292,7 @@ void pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 	bool imm = pkt->info->flags & PAVO_OPF_IMM;
 	u32 left;
 
-	/* Before any effect: an RNR NAK must leave nothing half done. */
+	/* Before any effect: after an RNR NAK the whole packet comes again. */
 	if (imm && !take_recv_wqe(qp, pkt))
 		return;
 	if (pkt->info->flags & PAVO_OPF_FIRST && !begin_write(qp, pkt))
@@ -342,7 +342,7 @@ static void execute_read(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	pavo_resource_send(qp, res);
 }
 
-/* What was executed is answered by one packet, now and if it comes again. */
+/* Let one packet answer an executed operation, now and if the request comes again. */
 static void answer_once(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			struct pavo_resource *res)
 {
@@ -356,9 +356,9 @@ static void answer_once(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 }
 
 /*
- * An operation on eight bytes: its region, in use, and the place for its answer.
- * NULL: it is refused, or the packet will be taken again. There is no write
- * under way whose slot this could be.
+ * Begin an operation on eight bytes: find its region, with the slot of writes busy, and a
+ * resource for its answer. The slot is free, since no write is in progress.
+ * NULL: refused, or the packet is handled again.
  */
 static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 					 const struct pavo_pkt *pkt, int access,
@@ -390,7 +390,7 @@ static struct pavo_resource *eight_bytes(struct pavo_qp *qp,
 	return res;
 }
 
-/* The operation was done, or could not be. It is answered once, and again. */
+/* End an operation on eight bytes, and answer it. @err: it could not be done. */
 static void eight_bytes_done(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			     struct pavo_resource *res, int err)
 {
@@ -402,7 +402,7 @@ static void eight_bytes_done(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		answer_once(qp, pkt, res);
 }
 
-/* The operation that the packet asks for; false: there is none of that number. */
+/* Set @op to the atomic that the packet asks for. False: an unknown AOpCode. */
 static bool read_atomic(const struct pavo_pkt *pkt, struct pavo_atomic *op)
 {
 	bool ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH;
@@ -425,9 +425,9 @@ static bool read_atomic(const struct pavo_pkt *pkt, struct pavo_atomic *op)
 }
 
 /*
- * Where the memory is not aligned nothing happens, whatever the address says. Of the standard's
- * operations that has to be aligned, too (IBA 9.7.4.1.6); of the extended ones, an offset
- * from the beginning of the region need not be (sources.md#ext-errors).
+ * Carry out an atomic. The memory must be aligned. For IBA's own operations the address must be
+ * aligned, too (IBA 9.7.4.1.6); for extended ones it need not be, since it may be an offset from
+ * the beginning of the region (sources.md#ext-errors).
  */
 static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
@@ -453,7 +453,7 @@ static void execute_atomic(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	eight_bytes_done(qp, pkt, res, err);
 }
 
-/* Eight bytes, written at once, behind everything that came before. */
+/* Write eight bytes in one store, behind all earlier writes. */
 static void execute_atomic_write(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
@@ -478,8 +478,8 @@ static void execute_atomic_write(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * Eight bytes for a completion (sources.md#ext-immediate): they take a receive WQE and leave
- * its memory alone. The opcode alone says whether the event is solicited.
+ * Put eight bytes into a completion (sources.md#ext-immediate). They take a receive WQE and
+ * leave its memory alone. The opcode, not SE, says whether the event is solicited.
  */
 static void execute_imm64(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -506,8 +506,8 @@ static void execute_imm64(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * pavo_fits_message - IBA 9.7.4.1.2 and .1.4: does the opcode continue the message
- * in progress, and has its payload the length its place asks for?
+ * pavo_fits_message - does the opcode continue the message in progress, and has the payload the
+ * length for its place (IBA 9.7.4.1.2 and 9.7.4.1.4)?
  */
 bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
@@ -532,7 +532,7 @@ bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	return true;
 }
 
-/* A request that was executed before: answer as then, change nothing. */
+/* Answer a request that was executed before, without executing it again. */
 static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	u32 flags = pkt->info->flags;
@@ -557,7 +557,7 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		u32 skipped = pavo_psn_diff(pkt->psn, res->first);
 		u32 n = max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
 
-		/* Only what the original covered, and still may be read. */
+		/* Answer only what the original covered and the peer still may read. */
 		if (pkt->dma_len > PAVO_MAX_MSG_SIZE ||
 		    n > res->npkts - skipped || pavo_read_begin(qp, res, pkt)) {
 			pavo_count(qp, rx_drop_duplicate_read);
@@ -570,7 +570,7 @@ static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	pavo_resource_send(qp, res);
 }
 
-/* A gap: say so once, then drop until the expected packet comes. */
+/* Report a gap once, then drop packets until the expected one comes. */
 static void out_of_sequence(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -585,9 +585,8 @@ static void out_of_sequence(struct pavo_qp *qp)
 }
 
 /*
- * XRC: look for the SRQ that a request names. There is none for the target either if its
- * requests use SRQs of too many PDs. False: there is no memory to be found by walks of its
- * keys, and the packet is lost.
+ * XRC: find the SRQ that a request names; @rq is NULL if it does not exist, or the target has
+ * used SRQs of too many PDs. False: no memory to join the SRQ's PD, and the packet is lost.
  */
 static bool find_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
@@ -607,9 +606,8 @@ static bool find_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 }
 
 /*
- * XRC: the SRQ that a request names, which gives it its receives and says whose
- * memory it may touch. All packets of a message name the same one. False: it
- * is none of the target's domain, or another one than before.
+ * XRC: take the SRQ that find_srq() found for the request. All packets of a message must name
+ * the same one. False: the target's domain does not have it, or the message began with another.
  */
 static bool take_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {

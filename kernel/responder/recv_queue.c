@@ -2,13 +2,12 @@
 /*
  * recv_queue.c - RQWQEManager (sources.md#engine-4-4-2): the receive WQE in use.
  *
- * There is no receive doorbell: an arriving Send comes here and takes the next
- * WQE of the QP's ring, its own or a shared one (rq.c). Also posts of kernel
- * consumers, and the end of all that is posted.
+ * Receives have no doorbell: an arriving Send takes the next WQE of the QP's ring, its own or
+ * a shared one (rq.c). Also posts for kernel consumers, and flushes posted WQEs.
  */
 #include "responder_private.h"
 
-/* pavo_xrc_rq - the SRQ of a request, if it is in the target's domain; RCU. */
+/* pavo_xrc_rq - ring of the SRQ that a request names, if it is in the target's domain; RCU. */
 struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn)
 {
 	struct pavo_srq *srq = xa_load(&qp->dev->srqs, srqn);
@@ -32,7 +31,7 @@ enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp)
 }
 
 /*
- * The next piece of the WQE in use, at most *len bytes, all in one entry.
+ * Find the next piece of the WQE in use: at most *len bytes, all in one entry.
  */
 static enum pavo_vendor_err next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 				       struct pavo_region **region)
@@ -65,7 +64,7 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 /*
  * pavo_rq_scatter - write payload to the next bytes of the WQE in use.
  *
- * PAVO_VE_RQ_LENGTH ("Invalid Entry", sources.md#engine-7-1-6): it is too small.
+ * PAVO_VE_RQ_LENGTH ("Invalid Entry", sources.md#engine-7-1-6): the WQE is too small.
  */
 enum pavo_vendor_err pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
 				     u32 from, u32 len)
@@ -109,7 +108,7 @@ enum pavo_vendor_err pavo_rq_write(struct pavo_qp *qp, const void *data,
 	return PAVO_VE_NONE;
 }
 
-/* pavo_rq_complete - the message of the WQE in use is here. */
+/* pavo_rq_complete - complete the WQE in use: all of its message came. */
 void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -126,12 +125,15 @@ void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 		pavo_cq_push(qp->recv_cq, cqe, solicited);
 		return;
 	}
-	/* The CQ of another SRQ may be next; and processes do not call back. */
+	/*
+	 * Raise its event now: the next packet may name another SRQ, with another CQ. The
+	 * side is locked, but the handler is that of a process (uverbs), which calls nothing here.
+	 */
 	pavo_cq_push(resp->rq->cq, cqe, solicited);
 	pavo_cq_raise(resp->rq->cq);
 }
 
-/* pavo_rq_fail - the WQE in use completes in error. */
+/* pavo_rq_fail - complete the WQE in use in error. */
 void pavo_rq_fail(struct pavo_qp *qp, enum ib_wc_status status,
 		  enum pavo_vendor_err vendor)
 {
@@ -145,7 +147,7 @@ void pavo_rq_fail(struct pavo_qp *qp, enum ib_wc_status status,
 		pavo_rq_complete(qp, &cqe, true);
 }
 
-/* pavo_rq_rewind - the message broke off: the WQE in use is as if just taken. */
+/* pavo_rq_rewind - a message broke off: set the WQE in use back to its begin. */
 void pavo_rq_rewind(struct pavo_qp *qp)
 {
 	struct pavo_recv_wqe *wqe = qp->resp.wqe;
@@ -156,8 +158,8 @@ void pavo_rq_rewind(struct pavo_qp *qp)
 }
 
 /*
- * A QP in Error takes nothing from its SRQ any more; its user waits to hear
- * that before he destroys the QP (IBA 11.6.3.1).
+ * Raise LAST_WQE_REACHED: a QP in Error takes no WQEs from its SRQ any more. Its consumer
+ * waits for that before it destroys the QP (IBA 11.6.3.1).
  */
 static void last_wqe_reached(struct pavo_qp *qp)
 {
@@ -168,7 +170,7 @@ static void last_wqe_reached(struct pavo_qp *qp)
 	pavo_qp_end(qp);
 }
 
-/* All posted WQEs of a QP's own ring, and those that are posted from now on. */
+/* Flush the posted WQEs of a QP's own ring, and have a process call for later posts. */
 static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
 {
 	struct pavo_recv_wqe *wqe = qp->resp.wqe;
@@ -195,8 +197,8 @@ static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
 }
 
 /*
- * pavo_rq_flush - in Error: complete all WQEs of the QP as flushed, and ask the
- * poster to call for what it posts from now on.
+ * pavo_rq_flush - in Error: complete all WQEs of the QP as flushed, and ask the process
+ * to make a call for WQEs that it posts later.
  *
  * Return: what is left of the budget.
  */
@@ -206,7 +208,7 @@ unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget)
 
 	if (pavo_is_xrc_target(qp)) {
 		resp->rq = pavo_xrc_rq(qp, resp->srqn);
-		/* Its SRQ was destroyed, and with it who would want to know. */
+		/* The SRQ was destroyed, so no completion is expected. */
 		if (!resp->rq)
 			resp->wqe->active = false;
 	}
@@ -233,7 +235,7 @@ int pavo_responder_post(struct pavo_qp *qp, const struct ib_recv_wr *wr,
 	smp_mb();
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return err;
-	/* Its consumer may poll and do nothing else: flushed at once if that can be. */
+	/* Flush at once if possible: the consumer may poll without end. */
 	set_bit(PAVO_RESP_FLUSH, &resp->side.pending);
 	if (irqs_disabled() || in_hardirq())
 		pavo_qp_end(qp);

@@ -2,18 +2,18 @@
 /*
  * respond.c - RespPktGen (sources.md#engine-4-4-4): the answers, in order.
  *
- * Reads and atomics that were accepted wait in the send queue; behind them at
- * most one ACK or NAK, the latest, since an ACK covers all before it and a
- * read's answer is one. Answers are sent in bursts that leave the CPU to
- * others in between, not in the receive path. What the interface has no room
- * for stays due and is tried again after a pause. Side owned.
+ * Accepted reads and atomics wait in the send queue. Behind them waits at
+ * most one ACK or NAK, the latest: an ACK covers all requests before it, and the answer of a
+ * read is an ACK, too. A visit sends a bounded burst of answers; the QP's work goes on with
+ * the rest. An answer for which the interface has no room stays due and is tried again after a
+ * pause. Called with the side owned.
  */
 #include "responder_private.h"
 #include "pavo_trace.h"
 
 /*
- * pavo_resource_new - room to remember one more read or atomic; NULL if as
- * many as agreed (max_dest_rd_atomic) are still unanswered.
+ * pavo_resource_new - take a resource for one more read or atomic; NULL if the oldest of
+ * max_dest_rd_atomic is still unanswered.
  */
 struct pavo_resource *pavo_resource_new(struct pavo_qp *qp)
 {
@@ -35,15 +35,15 @@ static unsigned int slot_of(const struct pavo_qp *qp,
 }
 
 /*
- * pavo_read_begin - a read that shall be answered, or answered again: its memory.
- * If it may not be read the resource is as before.
+ * pavo_read_begin - check the memory of a read that is to be answered, for the first time or
+ * again, and note it in @res. On an error @res is as before.
  */
 enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 				const struct pavo_pkt *pkt)
 {
 	enum pavo_xlate status;
 
-	/* One that still waits to be answered has a place to go back to. */
+	/* Check first: the slot of a read that is still being answered stays then. */
 	status = pavo_check_remote(qp, pkt->rkey, pkt->va, pkt->dma_len,
 				   IB_ACCESS_REMOTE_READ);
 	if (!status)
@@ -61,8 +61,8 @@ enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 }
 
 /*
- * pavo_resource_find - the read or atomic whose PSNs include @psn: the latest. One
- * that nothing has replaced yet may be so old that its PSNs have come round.
+ * pavo_resource_find - find the latest read or atomic whose PSNs include @psn. An older
+ * resource may match, too, if PSNs have gone round since.
  */
 struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn)
 {
@@ -93,9 +93,9 @@ void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res)
 }
 
 /*
- * pavo_respond_ack - an ACK or NAK is due behind all answers queued.
+ * pavo_respond_ack - let an ACK or NAK follow all queued answers.
  *
- * An ACK of what lies before a NAK that waits says less than the NAK does.
+ * An ACK of a PSN before a waiting NAK is left out: the NAK acknowledges that PSN, too.
  */
 void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome)
 {
@@ -110,7 +110,7 @@ void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome)
 	resp->ack_syndrome = syndrome;
 }
 
-/* pavo_respond_fatal - the same, and when it is sent the QP goes to Error. */
+/* pavo_respond_fatal - the same with a NAK, after which the QP goes to Error. */
 void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event)
 {
@@ -147,8 +147,8 @@ void pavo_respond_init(struct pavo_qp *qp)
 }
 
 /*
- * False: there was no memory for @skb, or no room at the interface, and nothing is
- * sent for a while. What cannot be routed is lost, which its receiver finds out.
+ * Send an answer. False: there was no memory for @skb, or no room at the interface; pause. An
+ * answer without a route is lost, and the peer's loss timer finds out.
  */
 static bool transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		     struct sk_buff *skb, u32 payload)
@@ -210,10 +210,10 @@ static u8 read_opcode(const struct pavo_resource *res, bool last)
 }
 
 /*
- * Payload of a read response: copied, so that it leaves as it is now, whatever becomes of
- * the memory while it waits in a queue; or attached, without pavo_copy_reads. An answer
- * given again is copied even then, because a page that changes on its way is dropped for
- * its ICRC, and that must not happen for ever.
+ * Add payload to a read response. A copy leaves as the memory is now, even if that changes
+ * while the packet waits in a queue. With pavo_copy_reads off, pages are attached instead. An
+ * answer that is sent again is always copied: a packet whose page changes on its way is
+ * dropped for its ICRC, and that must not happen for ever.
  */
 static bool add_payload(struct pavo_region *region, struct sk_buff *skb, u64 va,
 			u32 len, bool copy)
@@ -247,22 +247,22 @@ static struct sk_buff *read_packet(struct pavo_qp *qp,
 			pavo_count(qp, tx_drop_no_memory);
 			return NULL;
 		}
-		/* Memory whose pages cannot be attached. */
+		/* The pages cannot be attached: try with a copy. */
 		copy = true;
 	}
 }
 
-/* XRC: the SRQ whose memory an answer is of; false: it is gone. */
+/* XRC: find the SRQ by whose PD an answer is translated. False: it is gone. */
 static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
 {
 	if (!pavo_is_xrc_target(qp))
 		return true;
 	qp->resp.rq = pavo_xrc_rq(qp, res->srqn);
-	/* Another may have its number by now, of another domain. */
+	/* Another SRQ may have the number by now: join its PD, as for a request. */
 	return qp->resp.rq && !pavo_rkm_join(qp, qp->resp.rq->pd);
 }
 
-/* The packet that is next, its key in use. */
+/* Make the next packet of a read, while its remote-key slot is busy. */
 static enum pavo_xlate make_read(struct pavo_qp *qp, struct pavo_resource *res,
 				 struct pavo_pkt *pkt, struct sk_buff **skb,
 				 u32 len)
@@ -283,8 +283,8 @@ static enum pavo_xlate make_read(struct pavo_qp *qp, struct pavo_resource *res,
 }
 
 /*
- * Send the next packet of a read. Return: PAVO_XLATE_FAULT: it has to wait, for its
- * memory or for the interface; another error: its memory is gone.
+ * Send the next packet of a read. Return: PAVO_XLATE_FAULT: wait for pages or for the
+ * interface; another error: the memory may not be read any more.
  */
 static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
@@ -304,7 +304,7 @@ static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	if (unlikely(len && !pavo_use_enter(qp, slot_of(qp, res))))
 		return PAVO_XLATE_STATE;
 	status = make_read(qp, res, &pkt, &skb, len);
-	/* What is attached may leave later, but as it is now (ICRC). */
+	/* Attached pages may leave later, but only as they are now (ICRC). */
 	if (len)
 		pavo_use_leave(qp, slot_of(qp, res));
 	if (unlikely(status))
@@ -320,7 +320,7 @@ static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	return PAVO_XLATE_OK;
 }
 
-/* The next packet of the oldest queued answer. False: it has to wait. */
+/* Send the next packet of the oldest queued answer. False: it has to wait. */
 static bool send_next(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -336,12 +336,12 @@ static bool send_next(struct pavo_qp *qp)
 	if (unlikely(status == PAVO_XLATE_FAULT))
 		return false;
 	if (unlikely(status && res->answered)) {
-		/* All of it was sent once, and its memory may go after that. */
+		/* All of it was sent once; after that the key may end without an error. */
 		pavo_count(qp, rx_drop_duplicate_read);
 		pavo_use_end(qp, slot_of(qp, res));
 		res->left = 0;
 	} else if (unlikely(status)) {
-		/* Its key ended under the read: an error of the access. */
+		/* The key ended during the read: a remote access error. */
 		pavo_count(qp, rx_nak_sent_remote_access);
 		resp->send_head = resp->send_tail;
 		pavo_respond_fatal(qp, res->psn, pavo_xlate_code(status)->nak,
@@ -357,7 +357,7 @@ static bool send_next(struct pavo_qp *qp)
 }
 
 /*
- * pavo_respond - send what is due, at most @budget packets.
+ * pavo_respond - send answers that are due, at most @budget packets.
  *
  * Return: true if more is due.
  */

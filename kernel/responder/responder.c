@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * responder.c - life of the responder side, and what its owner does (enter.h).
+ * responder.c - life of the responder side, and the work of its owner (enter.h).
  */
 #include "enter.h"
 #include "responder_private.h"
 
-/* About a millisecond each: for the end of what a peer has under way. */
+/* Tries of about a millisecond each, until no operation of the peer is under way. */
 #define RESIZE_TRIES 1000
 
-/* The ring that receive WQEs come from. */
+/* Set the ring of receive WQEs: one of the QP's own, or that of its SRQ. */
 static int init_rq(struct pavo_qp *qp, struct pavo_mmap_info *info)
 {
 	struct pavo_rq *own = &qp->resp.own;
@@ -49,7 +49,7 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	return err;
 }
 
-/* pavo_responder_destroy - nothing can enter the side any more; may sleep. */
+/* pavo_responder_destroy - free everything; no CPU enters the side any more. May sleep. */
 void pavo_responder_destroy(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -92,8 +92,8 @@ void pavo_responder_reset(struct pavo_qp *qp)
 }
 
 /*
- * Other @resources and @slots, unless the peer has something under way. What was
- * answered before may be asked for again: the latest of it is kept.
+ * Replace resources and remote-key slots, unless operations of the peer are under way. Keep the
+ * latest resources: the peer may send these requests again.
  */
 static bool replace(struct pavo_qp *qp, struct pavo_resource **resources,
 		    struct pavo_key_slots *slots, u32 count)
@@ -146,8 +146,8 @@ int pavo_responder_ready(struct pavo_qp *qp)
 }
 
 /*
- * A packet before RTS tells that the peer is there, even if the message that
- * should have said so was lost (IBA 11.6.3.2): raised once, by the work.
+ * Raise COMM_EST, once, for a packet before RTS: the peer is connected, even if the message
+ * of the connection manager was lost (IBA 11.6.3.2).
  */
 static void established(struct pavo_qp *qp)
 {
@@ -177,8 +177,8 @@ static void dispatch(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * Deal with a packet. False: it has to be dealt with again, when the pages it
- * is for are there; then the receive WQE in use is as it was before.
+ * Handle a packet. False: handle it again when the side's wait (pages, or a walk) is over; the
+ * receive WQE in use is as it was before.
  */
 static bool handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -197,7 +197,7 @@ static bool handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	return false;
 }
 
-/* Send answers, or flush. True: more is due than one visit may do. */
+/* Send answers, or flush. True: more is due than the budget of a visit. */
 static bool visit(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -205,11 +205,11 @@ static bool visit(struct pavo_qp *qp)
 	if (test_and_clear_bit(PAVO_RESP_SEND, &resp->side.pending))
 		resp->paused = false;
 	clear_bit(PAVO_RESP_FLUSH, &resp->side.pending);
-	/* The bits are cleared before looking at what they stand for. */
+	/* Clear the bits before looking at the work that they stand for. */
 	smp_mb__after_atomic();
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, PAVO_RESPOND_BUDGET);
-	/* What the peer had under way is over. */
+	/* All operations of the peer end. */
 	pavo_rkm_forget(qp);
 	return !pavo_rq_flush(qp, PAVO_FLUSH_BUDGET);
 }
@@ -238,7 +238,7 @@ void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_requester_end(qp);
 }
 
-/* pavo_responder_end - the other side has seen an error. */
+/* pavo_responder_end - flush if that is pending: the requester's owner has seen an error. */
 void pavo_responder_end(struct pavo_qp *qp)
 {
 	if (test_bit(PAVO_RESP_FLUSH, &qp->resp.side.pending))
@@ -251,7 +251,7 @@ void pavo_responder_kick(struct pavo_qp *qp)
 		pavo_responder_flush(qp);
 }
 
-/* pavo_responder_flush - enter the side to flush it; QP is in Error. */
+/* pavo_responder_flush - run the side to flush it; the QP is in Error. */
 void pavo_responder_flush(struct pavo_qp *qp)
 {
 	set_bit(PAVO_RESP_FLUSH, &qp->resp.side.pending);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * responder_private.h - between the files of responder/, which alone include it.
+ * responder_private.h - what the files of responder/ share; no other folder includes it.
  *
- * Everything here runs with side.lock held, BH disabled, in an RCU read-side
+ * These functions run with side.lock held, BH disabled, in an RCU read-side
  * section, unless said otherwise.
  */
 #ifndef PAVO_RESPONDER_PRIVATE_H
@@ -10,7 +10,7 @@
 
 #include "../device.h"
 
-/* Packets of answers sent before others get the CPU, and packets executed. */
+/* Packets of answers that one visit sends, and receives that it flushes. */
 #define PAVO_RESPOND_BUDGET 64
 #define PAVO_FLUSH_BUDGET 512
 /* Payload of answers up to this is copied; beyond, pages are attached. */
@@ -19,17 +19,23 @@
 /**
  * struct pavo_resource - a read or atomic that was accepted, kept so that it
  * can be answered again (IBA 9.7.5.1.2: RDMA read/atomic resources).
- * @first, @npkts: its PSNs
+ * @first:   its first PSN
+ * @npkts:   number of its PSNs
  * @atomic:  the answer is @orig, else memory
  * @ext:     the answer has @request_id as well
  * @store:   an atomic write: the answer is an empty read response
  * @queued:  on the send queue
- * @replay:  asked for again: payload is copied
+ * @replay:  answered again: payload is copied
  * @answered: all of the answer was sent once
- * @msn:     MSN its answer carries
- * @psn:     next PSN to answer; @va, @left: memory from there on
- * @srqn:    XRC: SRQ whose protection domain the memory is of
- * @begun:   a packet of the present answer went out
+ * @begun:   a packet of the present answer was sent
+ * @msn:     MSN of its answer
+ * @psn:     next PSN to answer
+ * @rkey:    R_Key of a read's memory
+ * @srqn:    XRC: the memory is of the PD of this SRQ
+ * @request_id: of an extended atomic
+ * @left:    bytes of the read from @va on that are not sent
+ * @va:      address of the next byte
+ * @orig:    old value of an atomic's memory
  */
 struct pavo_resource {
 	u32 first;
@@ -56,8 +62,12 @@ struct pavo_resource {
  * @active:  taken and not completed
  * @number:  free-running number
  * @wr_id:   of an SRQ's WQE
- * @length:  bytes that fit in its entries, @done: bytes written so far
- * @i, @off: entry and offset that @done stands at
+ * @length:  bytes that fit in its entries
+ * @done:    bytes written so far
+ * @num_sge: number of entries
+ * @i:       entry of the next byte
+ * @off:     its offset in that entry
+ * @sge:     the entries
  */
 struct pavo_recv_wqe {
 	bool active;
@@ -72,8 +82,8 @@ struct pavo_recv_wqe {
 };
 
 /*
- * Pages that the packet in hand needs are missing: ask for them, and take the
- * packet again when they are there. False: they cannot be had.
+ * Ask for missing pages that the packet in hand needs, and handle the
+ * packet again when they are there. False: the pager cannot bring them in.
  */
 static inline bool pavo_fault_hold(struct pavo_qp *qp,
 				   const struct pavo_region *region, u64 va,
@@ -87,11 +97,11 @@ static inline bool pavo_fault_hold(struct pavo_qp *qp,
 	return hold;
 }
 
-/* rq.c; the rest of it is behind the door */
+/* rq.c; its other functions are in responder.h */
 enum pavo_rq_status {
 	PAVO_RQ_OK,
 	PAVO_RQ_EMPTY, /* "Invalid WQE" (sources.md#engine-7-1-6): RNR */
-	PAVO_RQ_BAD, /* index or WQE is not one */
+	PAVO_RQ_BAD, /* an impossible index or WQE */
 };
 
 enum pavo_rq_status pavo_rq_pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * rq.c - rings of receive WQEs: the receive queue of a QP, or one that QPs
- * share (SRQ). Taking the next WQE, and posts of kernel consumers.
+ * share (SRQ). Takes the next WQE, and posts for kernel consumers.
  *
  * Called by recv_queue.c with a side owned and by verbs/srq.c. The ring is
  * hostile: the index is read once and checked, the WQE is copied and the copy
@@ -44,7 +44,7 @@ void pavo_rq_destroy(struct pavo_rq *rq)
 	rq->ring = NULL;
 }
 
-/* pavo_rq_reset - as after creation; no side takes from it. */
+/* pavo_rq_reset - set the ring back to creation; no side takes WQEs from it. */
 void pavo_rq_reset(struct pavo_rq *rq)
 {
 	rq->head = 0;
@@ -60,9 +60,8 @@ static void *slot(const struct pavo_rq *rq, u32 n)
 }
 
 /*
- * Copy the entries up to the terminator of 16 zero bytes. A slot without one,
- * or an entry beyond 2 GiB, is not a receive WQE; nor is one whose first segment
- * says what it may not.
+ * Copy the entries up to the terminator of 16 zero bytes. False: the slot has no receive WQE,
+ * because it has no terminator, an entry of 2 GiB or more, or a bad first segment.
  */
 static bool copy_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 {
@@ -108,16 +107,16 @@ static enum pavo_rq_status pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe,
 	if (posted > rq->count || !copy_wqe(rq, wqe))
 		return PAVO_RQ_BAD;
 	*left = posted - 1;
-	/* Lets kernel posters use the slot again: the copy comes before. */
+	/* After the copy: a kernel consumer may use the WQE slot again. */
 	smp_store_release(&rq->head, rq->head + 1);
-	/* The same for a process that posts to an SRQ. */
+	/* After the copy: so may a process that posts to an SRQ. */
 	smp_store_release(&rq->ring->cons, rq->head);
 	return PAVO_RQ_OK;
 }
 
 /*
- * A limit tells once, when fewer WQEs than that are left; a ring that is none
- * is not looked at again (IBA 10.2.9.5, 11.6.3.5).
+ * Take a WQE of an SRQ. Raise the limit event once, when fewer WQEs than the limit are left.
+ * Take nothing from a ring that was found bad (IBA 10.2.9.5, 11.6.3.5).
  */
 static enum pavo_rq_status pop_shared(struct pavo_rq *rq,
 				      struct pavo_recv_wqe *wqe)
@@ -164,7 +163,7 @@ static int post_one(struct pavo_rq *rq, const struct ib_recv_wr *wr)
 	if (rq->srq)
 		first->wr_id = wr->wr_id;
 	for (i = 0; i < wr->num_sge; i++, sge++) {
-		/* Nothing to move, and all zeros would be the end of the list. */
+		/* Leave out empty entries: all zeros would end the list. */
 		if (!sge->length)
 			continue;
 		seg->byte_count = sge->length;

@@ -2,17 +2,17 @@
 /*
  * unreliable.c - receiving on UC queue pairs (IBA 9.8.2).
  *
- * The peer gets no answer. Whatever is wrong with a message - a packet of it is
- * lost, nothing is posted, its memory may not be written - the rest of it is
- * dropped and counted, and the next First or Only packet begins anew. What is
- * wrong with a posted receive is an error of this end: the QP goes to Error.
+ * The peer gets no answer. If a packet of a message is lost, no receive is posted or the
+ * memory may not be written, the rest of the message is
+ * dropped and counted, and the next First or Only packet begins anew. A bad
+ * posted receive is an error of this end: the QP goes to Error.
  * Called by responder.c with the side owned.
  */
 #include "responder_private.h"
 
 /*
- * pavo_message_drop - give up the message in progress. Its receive WQE was not
- * completed and serves the next message; the key that it used is out of use.
+ * pavo_message_drop - give up the message in progress. Its receive WQE is kept for the next
+ * message; its use of a key ends.
  */
 void pavo_message_drop(struct pavo_qp *qp)
 {
@@ -22,7 +22,7 @@ void pavo_message_drop(struct pavo_qp *qp)
 }
 
 /*
- * pavo_unreliable_refuse - what would be a fatal NAK of a reliable service.
+ * pavo_unreliable_refuse - refuse a packet for which a reliable service sends a fatal NAK.
  * @syndrome: that of the NAK
  */
 void pavo_unreliable_refuse(struct pavo_qp *qp, u8 syndrome)
@@ -38,7 +38,7 @@ void pavo_unreliable_refuse(struct pavo_qp *qp, u8 syndrome)
 	pavo_message_drop(qp);
 }
 
-/* A packet was lost, or one that should have followed never came. */
+/* Drop the message in progress if packets of it were lost. */
 static void check_sequence(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -69,7 +69,7 @@ void pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_execute_send(qp, rx);
 	else
 		pavo_execute_write(qp, rx);
-	/* Whatever became of it, its PSN is used up; unless it comes again. */
+	/* Also a dropped packet uses up its PSN; one that is handled again does not. */
 	if (likely(!resp->side.hold))
 		resp->epsn = pavo_psn_add(pkt->psn, 1);
 }
