@@ -192,16 +192,12 @@ void rewritten(Hostile &hostile)
 void add_chain_faults(Cases &cases, Hostile &hostile)
 {
 	add_links(cases, hostile);
-	cases.push_back({"chain: a circle in a queue of two", [&hostile] {
-				 circle(hostile);
-			 }});
-	cases.push_back({"chain: a bad WQE among good ones", [&hostile] {
-				 bad_in_the_middle(hostile);
-			 }});
-	cases.push_back(
-		{"chain: slots overwritten behind the doorbell", [&hostile] {
-			 rewritten(hostile);
-		 }});
+	cases.push_back({"chain: a circle in a queue of two",
+			 [&hostile] { circle(hostile); }});
+	cases.push_back({"chain: a bad WQE among good ones",
+			 [&hostile] { bad_in_the_middle(hostile); }});
+	cases.push_back({"chain: slots overwritten behind the doorbell",
+			 [&hostile] { rewritten(hostile); }});
 }
 
 } // namespace faults

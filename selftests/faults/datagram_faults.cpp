@@ -377,21 +377,14 @@ std::vector<Way> bad_ways()
 std::vector<Way> good_ways()
 {
 	return {
-		{"nothing wrong",
-		 [](pavo_ud_seg &) {
-		 }},
+		{"nothing wrong", [](pavo_ud_seg &) {}},
 		{"flow label of 32 bits",
-		 [](pavo_ud_seg &seg) {
-			 seg.flow_label = ~0u;
-		 }},
+		 [](pavo_ud_seg &seg) { seg.flow_label = ~0u; }},
 		{"another MAC address",
 		 [](pavo_ud_seg &seg) {
 			 memset(seg.dmac, 0x5a, sizeof(seg.dmac));
 		 }},
-		{"hop limit 0",
-		 [](pavo_ud_seg &seg) {
-			 seg.hop_limit = 0;
-		 }},
+		{"hop limit 0", [](pavo_ud_seg &seg) { seg.hop_limit = 0; }},
 	};
 }
 
@@ -399,21 +392,15 @@ std::vector<Way> lost_ways()
 {
 	return {
 		{"source GID 255",
-		 [](pavo_ud_seg &seg) {
-			 seg.sgid_index = 255;
-		 }},
+		 [](pavo_ud_seg &seg) { seg.sgid_index = 255; }},
 		{"no destination",
 		 [](pavo_ud_seg &seg) {
 			 memset(seg.dgid, 0, sizeof(seg.dgid));
 		 }},
 		{"a destination of the other family",
-		 [](pavo_ud_seg &seg) {
-			 seg.dgid[0] = 0xfd;
-		 }},
+		 [](pavo_ud_seg &seg) { seg.dgid[0] = 0xfd; }},
 		{"everybody",
-		 [](pavo_ud_seg &seg) {
-			 memset(seg.dgid + 12, 0xff, 4);
-		 }},
+		 [](pavo_ud_seg &seg) { memset(seg.dgid + 12, 0xff, 4); }},
 	};
 }
 
@@ -435,19 +422,14 @@ void add_datagram_faults(Cases &cases, Hostile &hostile)
 				 [&hostile, &kind] {
 					 stops_sending_only(hostile, kind);
 				 }});
-	cases.push_back(
-		{"datagram: a full queue behind a bad send", [&hostile] {
-			 recovers_with_a_full_queue(hostile);
-		 }});
-	cases.push_back({"datagram: SQE to ERR", [&hostile] {
-				 leaves_for(hostile, IBV_QPS_ERR);
-			 }});
-	cases.push_back({"datagram: SQE to RESET", [&hostile] {
-				 leaves_for(hostile, IBV_QPS_RESET);
-			 }});
-	cases.push_back({"datagram: ways that SQE does not have", [&hostile] {
-				 refuses_wrong_ways(hostile);
-			 }});
+	cases.push_back({"datagram: a full queue behind a bad send",
+			 [&hostile] { recovers_with_a_full_queue(hostile); }});
+	cases.push_back({"datagram: SQE to ERR",
+			 [&hostile] { leaves_for(hostile, IBV_QPS_ERR); }});
+	cases.push_back({"datagram: SQE to RESET",
+			 [&hostile] { leaves_for(hostile, IBV_QPS_RESET); }});
+	cases.push_back({"datagram: ways that SQE does not have",
+			 [&hostile] { refuses_wrong_ways(hostile); }});
 	add_ways(cases, hostile, bad_ways(), refuses_way);
 	add_ways(cases, hostile, good_ways(), takes_way);
 	add_ways(cases, hostile, lost_ways(), loses_way);

@@ -210,31 +210,23 @@ void add_doorbell_faults(Cases &cases, Hostile &hostile)
 	cases.push_back({"doorbell: the kernel's QP 1", [&hostile] {
 				 expect_dropped(hostile, 1, "db_foreign_qp");
 			 }});
-	cases.push_back({"doorbell: a QP that is gone", [&hostile] {
-				 destroyed(hostile);
-			 }});
-	cases.push_back({"doorbell: a QP of another context", [&hostile] {
-				 other_context(hostile);
-			 }});
-	cases.push_back({"doorbell: a QP of another process", [&hostile] {
-				 other_process(hostile);
-			 }});
-	cases.push_back({"doorbell: a QP in RESET", [&hostile] {
-				 not_ready(hostile);
-			 }});
+	cases.push_back({"doorbell: a QP that is gone",
+			 [&hostile] { destroyed(hostile); }});
+	cases.push_back({"doorbell: a QP of another context",
+			 [&hostile] { other_context(hostile); }});
+	cases.push_back({"doorbell: a QP of another process",
+			 [&hostile] { other_process(hostile); }});
+	cases.push_back({"doorbell: a QP in RESET",
+			 [&hostile] { not_ready(hostile); }});
 	for (uint32_t prod : {257u, 1000u, 1u << 31, ~0u, ~0u - 300})
-		cases.push_back({"doorbell page: producer index jumps to " +
-					 std::to_string(prod),
-				 [&hostile, prod] {
-					 index_jump(hostile, prod);
-				 }});
-	cases.push_back(
-		{"doorbell page: the module's words overwritten", [&hostile] {
-			 module_words(hostile);
-		 }});
-	cases.push_back({"doorbell page: more doorbells than WQEs", [&hostile] {
-				 overflow(hostile);
-			 }});
+		cases.push_back(
+			{"doorbell page: producer index jumps to " +
+				 std::to_string(prod),
+			 [&hostile, prod] { index_jump(hostile, prod); }});
+	cases.push_back({"doorbell page: the module's words overwritten",
+			 [&hostile] { module_words(hostile); }});
+	cases.push_back({"doorbell page: more doorbells than WQEs",
+			 [&hostile] { overflow(hostile); }});
 }
 
 } // namespace faults

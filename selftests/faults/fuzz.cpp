@@ -290,9 +290,8 @@ void fuzz(Hostile &hostile)
 
 void add_fuzz(Cases &cases, Hostile &hostile)
 {
-	cases.push_back({"fuzz: all shared memory at random", [&hostile] {
-				 fuzz(hostile);
-			 }});
+	cases.push_back({"fuzz: all shared memory at random",
+			 [&hostile] { fuzz(hostile); }});
 }
 
 } // namespace faults

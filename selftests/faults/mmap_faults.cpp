@@ -107,46 +107,21 @@ struct Spoiling {
 
 const Spoiling spoilings[] = {
 	{"an offset that was never given",
-	 [](Request &r) {
-		 r.offset = uint64_t{1} << 30;
-	 }},
+	 [](Request &r) { r.offset = uint64_t{1} << 30; }},
 	{"the last offset there is",
-	 [](Request &r) {
-		 r.offset = ~uint64_t{0} >> 1 & ~(PAGE - 1);
-	 }},
-	{"the second page",
-	 [](Request &r) {
-		 r.offset += PAGE;
-	 }},
+	 [](Request &r) { r.offset = ~uint64_t{0} >> 1 & ~(PAGE - 1); }},
+	{"the second page", [](Request &r) { r.offset += PAGE; }},
 	{"the second page to the end",
 	 [](Request &r) {
 		 r.offset += PAGE;
 		 r.size -= PAGE;
 	 }},
-	{"not a page's beginning",
-	 [](Request &r) {
-		 r.offset += 64;
-	 }},
-	{"one page of many",
-	 [](Request &r) {
-		 r.size = PAGE;
-	 }},
-	{"a page less",
-	 [](Request &r) {
-		 r.size -= PAGE;
-	 }},
-	{"a page more",
-	 [](Request &r) {
-		 r.size += PAGE;
-	 }},
-	{"1 GiB",
-	 [](Request &r) {
-		 r.size = size_t{1} << 30;
-	 }},
-	{"private",
-	 [](Request &r) {
-		 r.flags = MAP_PRIVATE;
-	 }},
+	{"not a page's beginning", [](Request &r) { r.offset += 64; }},
+	{"one page of many", [](Request &r) { r.size = PAGE; }},
+	{"a page less", [](Request &r) { r.size -= PAGE; }},
+	{"a page more", [](Request &r) { r.size += PAGE; }},
+	{"1 GiB", [](Request &r) { r.size = size_t{1} << 30; }},
+	{"private", [](Request &r) { r.flags = MAP_PRIVATE; }},
 	{"private to read",
 	 [](Request &r) {
 		 r.flags = MAP_PRIVATE;
@@ -247,15 +222,12 @@ void add_mmap_faults(Cases &cases, Hostile &hostile)
 				 [&hostile, &spoiling] {
 					 refuses(hostile, spoiling);
 				 }});
-	cases.push_back({"mapping: changed afterwards", [&hostile] {
-				 refuses_changes(hostile);
-			 }});
-	cases.push_back({"mapping: of another context", [&hostile] {
-				 refuses_foreign(hostile);
-			 }});
-	cases.push_back({"mapping: of what is gone", [&hostile] {
-				 outlives(hostile);
-			 }});
+	cases.push_back({"mapping: changed afterwards",
+			 [&hostile] { refuses_changes(hostile); }});
+	cases.push_back({"mapping: of another context",
+			 [&hostile] { refuses_foreign(hostile); }});
+	cases.push_back({"mapping: of what is gone",
+			 [&hostile] { outlives(hostile); }});
 }
 
 } // namespace faults

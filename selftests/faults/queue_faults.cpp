@@ -128,9 +128,8 @@ void add_rq_entries(Cases &cases, Hostile &hostile)
 
 	for (const EntryFault &fault : faults)
 		cases.push_back(
-			{"receive WQE: " + fault.what, [&hostile, fault] {
-				 rq_entry(hostile, fault);
-			 }});
+			{"receive WQE: " + fault.what,
+			 [&hostile, fault] { rq_entry(hostile, fault); }});
 }
 
 /* Not a receive WQE at all. */
@@ -416,22 +415,17 @@ void cq_forged(Hostile &hostile)
 void add_queue_faults(Cases &cases, Hostile &hostile)
 {
 	for (uint32_t prod : {0xffffffffu, 18u, 1000u, 1u << 31})
-		cases.push_back({"receive queue: producer index " +
-					 std::to_string(prod),
-				 [&hostile, prod] {
-					 rq_index(hostile, prod);
-				 }});
-	cases.push_back({"receive queue: producer index in Error", [&hostile] {
-				 rq_index_in_error(hostile);
-			 }});
-	cases.push_back(
-		{"receive queue: the module's words overwritten", [&hostile] {
-			 rq_module_words(hostile);
-		 }});
+		cases.push_back(
+			{"receive queue: producer index " +
+				 std::to_string(prod),
+			 [&hostile, prod] { rq_index(hostile, prod); }});
+	cases.push_back({"receive queue: producer index in Error",
+			 [&hostile] { rq_index_in_error(hostile); }});
+	cases.push_back({"receive queue: the module's words overwritten",
+			 [&hostile] { rq_module_words(hostile); }});
 	add_rq_entries(cases, hostile);
-	cases.push_back({"receive WQE: no terminator", [&hostile] {
-				 rq_shapeless(hostile, no_terminator);
-			 }});
+	cases.push_back({"receive WQE: no terminator",
+			 [&hostile] { rq_shapeless(hostile, no_terminator); }});
 	cases.push_back({"receive WQE: an entry beyond 2 GiB", [&hostile] {
 				 rq_shapeless(hostile, [](OpenRq &rq) {
 					 rq.entry(0)->byte_count |= 1u << 31;
@@ -449,38 +443,27 @@ void add_queue_faults(Cases &cases, Hostile &hostile)
 				 });
 			 }});
 	for (uint32_t prod : {0xffffffffu, 18u, 1u << 31})
-		cases.push_back({"shared receive queue: producer index " +
-					 std::to_string(prod),
-				 [&hostile, prod] {
-					 srq_index(hostile, prod);
-				 }});
-	cases.push_back(
-		{"shared receive queue: a WQE without an end", [&hostile] {
-			 srq_shapeless(hostile);
-		 }});
-	cases.push_back({"shared receive queue: reserved bits", [&hostile] {
-				 srq_reserved(hostile);
-			 }});
+		cases.push_back(
+			{"shared receive queue: producer index " +
+				 std::to_string(prod),
+			 [&hostile, prod] { srq_index(hostile, prod); }});
+	cases.push_back({"shared receive queue: a WQE without an end",
+			 [&hostile] { srq_shapeless(hostile); }});
+	cases.push_back({"shared receive queue: reserved bits",
+			 [&hostile] { srq_reserved(hostile); }});
 	cases.push_back({"shared receive queue: the module's words overwritten",
-			 [&hostile] {
-				 srq_module_words(hostile);
-			 }});
+			 [&hostile] { srq_module_words(hostile); }});
 	for (uint32_t cons : {1u, 1000u, 1u << 31, ~0u - 100})
-		cases.push_back({"completion queue: consumer index " +
-					 std::to_string(cons),
-				 [&hostile, cons] {
-					 cq_index(hostile, cons);
-				 }});
-	cases.push_back({"completion queue: never consumed", [&hostile] {
-				 cq_overrun(hostile);
-			 }});
+		cases.push_back(
+			{"completion queue: consumer index " +
+				 std::to_string(cons),
+			 [&hostile, cons] { cq_index(hostile, cons); }});
+	cases.push_back({"completion queue: never consumed",
+			 [&hostile] { cq_overrun(hostile); }});
 	cases.push_back({"completion queue: the module's words overwritten",
-			 [&hostile] {
-				 cq_module_words(hostile);
-			 }});
-	cases.push_back({"completion queue: forged entries", [&hostile] {
-				 cq_forged(hostile);
-			 }});
+			 [&hostile] { cq_module_words(hostile); }});
+	cases.push_back({"completion queue: forged entries",
+			 [&hostile] { cq_forged(hostile); }});
 }
 
 } // namespace faults

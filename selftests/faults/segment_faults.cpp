@@ -37,37 +37,19 @@ void add_remote_ranges(Cases &cases, Hostile &hostile)
 		std::function<void(Attempt &)> spoil;
 	} list[] = {
 		{"unknown key",
-		 [](Attempt &a) {
-			 a.wqe.remote().rkey ^= 0x5a5a00;
-		 }},
-		{"key 0",
-		 [](Attempt &a) {
-			 a.wqe.remote().rkey = 0;
-		 }},
-		{"key ffffffff",
-		 [](Attempt &a) {
-			 a.wqe.remote().rkey = ~0u;
-		 }},
+		 [](Attempt &a) { a.wqe.remote().rkey ^= 0x5a5a00; }},
+		{"key 0", [](Attempt &a) { a.wqe.remote().rkey = 0; }},
+		{"key ffffffff", [](Attempt &a) { a.wqe.remote().rkey = ~0u; }},
 		{"variant bits of the key",
-		 [](Attempt &a) {
-			 a.wqe.remote().rkey ^= 1;
-		 }},
-		{"one byte before",
-		 [](Attempt &a) {
-			 a.wqe.remote().va--;
-		 }},
+		 [](Attempt &a) { a.wqe.remote().rkey ^= 1; }},
+		{"one byte before", [](Attempt &a) { a.wqe.remote().va--; }},
 		{"one byte too far",
 		 [](Attempt &a) {
 			 a.wqe.remote().va += a.pair.sink.size() - 63;
 		 }},
-		{"address 0",
-		 [](Attempt &a) {
-			 a.wqe.remote().va = 0;
-		 }},
+		{"address 0", [](Attempt &a) { a.wqe.remote().va = 0; }},
 		{"address that wraps",
-		 [](Attempt &a) {
-			 a.wqe.remote().va = ~0ull - 10;
-		 }},
+		 [](Attempt &a) { a.wqe.remote().va = ~0ull - 10; }},
 	};
 
 	for (auto &entry : list)

@@ -60,34 +60,18 @@ void add_offsets(Cases &cases, Hostile &hostile)
 		const char *what;
 		std::function<uint32_t(RawSq &)> offset;
 	} list[] = {
-		{"one unit further",
-		 [](RawSq &) {
-			 return 1u;
-		 }},
+		{"one unit further", [](RawSq &) { return 1u; }},
 		{"one unit before the next slot",
-		 [](RawSq &sq) {
-			 return sq.stride_units() - 1;
-		 }},
-		{"the next slot",
-		 [](RawSq &sq) {
-			 return sq.stride_units();
-		 }},
+		 [](RawSq &sq) { return sq.stride_units() - 1; }},
+		{"the next slot", [](RawSq &sq) { return sq.stride_units(); }},
 		{"the last slot",
 		 [](RawSq &sq) {
 			 return (sq.count() - 1) * sq.stride_units();
 		 }},
 		{"the end of the queue",
-		 [](RawSq &sq) {
-			 return sq.count() * sq.stride_units();
-		 }},
-		{"2^25",
-		 [](RawSq &) {
-			 return 1u << 25;
-		 }},
-		{"the largest",
-		 [](RawSq &) {
-			 return PAVO_DB_OFFSET_MAX;
-		 }},
+		 [](RawSq &sq) { return sq.count() * sq.stride_units(); }},
+		{"2^25", [](RawSq &) { return 1u << 25; }},
+		{"the largest", [](RawSq &) { return PAVO_DB_OFFSET_MAX; }},
 	};
 
 	for (auto &entry : list)

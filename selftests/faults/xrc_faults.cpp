@@ -169,30 +169,22 @@ void of_nobody(Hostile &hostile, uint32_t srqn)
 
 void add_xrc_faults(Cases &cases, Hostile &hostile)
 {
-	cases.push_back({"XrcSeg: nothing wrong", [&hostile] {
-				 arrives(hostile);
-			 }});
+	cases.push_back(
+		{"XrcSeg: nothing wrong", [&hostile] { arrives(hostile); }});
 	for (int bit : {24, 25, 31})
 		cases.push_back(
 			{"XrcSeg: a number with bit " + std::to_string(bit),
-			 [&hostile, bit] {
-				 too_large(hostile, bit);
-			 }});
+			 [&hostile, bit] { too_large(hostile, bit); }});
 	for (int word : {0, 1, 2})
 		cases.push_back(
 			{"XrcSeg: reserved word " + std::to_string(word),
-			 [&hostile, word] {
-				 reserved(hostile, word);
-			 }});
-	cases.push_back({"XrcSeg: there is none", [&hostile] {
-				 missing(hostile);
-			 }});
+			 [&hostile, word] { reserved(hostile, word); }});
+	cases.push_back(
+		{"XrcSeg: there is none", [&hostile] { missing(hostile); }});
 	for (uint32_t srqn : {0u, 0xffffffu})
 		cases.push_back(
 			{"XrcSeg: nobody's number " + std::to_string(srqn),
-			 [&hostile, srqn] {
-				 of_nobody(hostile, srqn);
-			 }});
+			 [&hostile, srqn] { of_nobody(hostile, srqn); }});
 }
 
 } // namespace faults

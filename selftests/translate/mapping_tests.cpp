@@ -243,9 +243,7 @@ bool come_and_go(const Job &job, const Memory &view, int rounds)
 bool two_come_and_go(const Job &job, const Memory &view, int rounds)
 {
 	std::atomic<int> good = 0;
-	auto one = [&] {
-		good += come_and_go(job, view, rounds);
-	};
+	auto one = [&] { good += come_and_go(job, view, rounds); };
 	std::thread first(one), second(one);
 
 	first.join();

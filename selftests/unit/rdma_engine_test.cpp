@@ -181,9 +181,7 @@ TEST(RdmaEngine, AnErrorEndsIt)
 	int ends = 0, told = 0;
 
 	bench.port.refused = 1000;
-	bench.arrived = [&](const RdmaArrival &) {
-		told++;
-	};
+	bench.arrived = [&](const RdmaArrival &) { told++; };
 	for (int round = 1; round < 4; round++) {
 		bench.engine.begin(
 			true, bench.peer,

@@ -37,9 +37,7 @@ struct Half {
 	{
 		fill(source.memory, 500, length, n);
 		fill(target.memory, 0, memory_size, n + 1);
-		bench.process = [this] {
-			answer();
-		};
+		bench.process = [this] { answer(); };
 		bench.arrived = [this](const RdmaArrival &arrival) {
 			EXPECT_EQ(arrival.length, length);
 			/* It comes behind all pieces. */

@@ -238,9 +238,7 @@ PV_TEST("data.bidirectional",
 		Mr out, in, pulled;
 		uint64_t seed;
 	};
-	auto reg = [](Host &h) {
-		return must_reg(h, {size * rounds, 3});
-	};
+	auto reg = [](Host &h) { return must_reg(h, {size * rounds, 3}); };
 	End ends[2] = {
 		{link.a, link.b, reg(env.a), reg(env.a), reg(env.a),
 		 env.seed()},

@@ -207,9 +207,7 @@ void carry_out(Host &host, R (Host::*method)(Args...), Buffer &in, Buffer &out)
 	std::tuple<std::decay_t<Args>...> args;
 
 	std::apply([&](auto &...arg) { (in.get(arg), ...); }, args);
-	auto invoke = [&](auto &...arg) {
-		return (host.*method)(arg...);
-	};
+	auto invoke = [&](auto &...arg) { return (host.*method)(arg...); };
 
 	if constexpr (std::is_void_v<R>) {
 		std::apply(invoke, args);

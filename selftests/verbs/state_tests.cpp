@@ -194,60 +194,42 @@ struct BadValue {
 
 const BadValue bad_values[] = {
 	{"port 0", IBV_QPS_RESET, IBV_QPS_INIT,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.port_num = 0;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.port_num = 0; }},
 	{"port 2", IBV_QPS_RESET, IBV_QPS_INIT,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.port_num = 2;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.port_num = 2; }},
 	{"pkey_index beyond the table", IBV_QPS_RESET, IBV_QPS_INIT,
 	 [](ibv_qp_attr &a, const HostInfo &i) {
 		 a.pkey_index = i.port.pkey_tbl_len;
 	 }},
 	{"path_mtu 0", IBV_QPS_INIT, IBV_QPS_RTR,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.path_mtu = ibv_mtu(0);
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.path_mtu = ibv_mtu(0); }},
 	{"path_mtu 6", IBV_QPS_INIT, IBV_QPS_RTR,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.path_mtu = ibv_mtu(6);
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.path_mtu = ibv_mtu(6); }},
 	{"sgid_index beyond the table", IBV_QPS_INIT, IBV_QPS_RTR,
 	 [](ibv_qp_attr &a, const HostInfo &i) {
 		 a.ah_attr.grh.sgid_index =
 			 uint8_t(std::min(i.port.gid_tbl_len, 255));
 	 }},
 	{"no GRH", IBV_QPS_INIT, IBV_QPS_RTR,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.ah_attr.is_global = 0;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.ah_attr.is_global = 0; }},
 	{"max_dest_rd_atomic", IBV_QPS_INIT, IBV_QPS_RTR,
 	 [](ibv_qp_attr &a, const HostInfo &i) {
 		 a.max_dest_rd_atomic =
 			 uint8_t(std::min(i.device.max_qp_rd_atom + 1, 255));
 	 }},
 	{"min_rnr_timer 32", IBV_QPS_INIT, IBV_QPS_RTR,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.min_rnr_timer = 32;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.min_rnr_timer = 32; }},
 	{"max_rd_atomic", IBV_QPS_RTR, IBV_QPS_RTS,
 	 [](ibv_qp_attr &a, const HostInfo &i) {
 		 a.max_rd_atomic = uint8_t(
 			 std::min(i.device.max_qp_init_rd_atom + 1, 255));
 	 }},
 	{"timeout 32", IBV_QPS_RTR, IBV_QPS_RTS,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.timeout = 32;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.timeout = 32; }},
 	{"retry_cnt 8", IBV_QPS_RTR, IBV_QPS_RTS,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.retry_cnt = 8;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.retry_cnt = 8; }},
 	{"rnr_retry 8", IBV_QPS_RTR, IBV_QPS_RTS,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.rnr_retry = 8;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.rnr_retry = 8; }},
 };
 
 } // namespace

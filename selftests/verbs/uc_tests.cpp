@@ -124,9 +124,8 @@ struct RegisterUcSweeps {
 			registry().push_back(
 				{"uc." + name,
 				 str(name_of(op), " of every kind of length"),
-				 Needs::any, [op](Env &env) {
-					 sweep_uc(env, op);
-				 }});
+				 Needs::any,
+				 [op](Env &env) { sweep_uc(env, op); }});
 		}
 	}
 } register_uc_sweeps;

@@ -137,9 +137,7 @@ TEST(ExactlyOnce, WrongMemoryThereIsToldAndOthersGoOn)
 {
 	Both both;
 	std::vector<std::error_code> errors;
-	auto note = [&](std::error_code error) {
-		errors.push_back(error);
-	};
+	auto note = [&](std::error_code error) { errors.push_back(error); };
 	RdmaMove move{.local = both.mapping_a.pvo(),
 		      .remote = {both.mapping_b.pvo().value ^ 1ull << 60},
 		      .length = 5000};
@@ -166,9 +164,7 @@ TEST(ExactlyOnce, WrongMemoryHereEndsTheWindow)
 					1ull << 60},
 			      .remote = both.mapping_b.pvo(),
 			      .length = 10};
-		auto over = [&](std::error_code error) {
-			result = error;
-		};
+		auto over = [&](std::error_code error) { result = error; };
 
 		if (write)
 			both.rdma_a.put(both.b_of_a, move, over);

@@ -36,34 +36,22 @@ Frame forged_read(Scene &scene)
 
 const Forgery reads[] = {
 	{"AnotherKey", "rx_drop_window_key",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_KEY + 7] ^= 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_KEY + 7] ^= 1; }},
 	{"ANodeWithoutARoute", "tx_drop_node",
 	 [](Scene &, Frame &frame) {
 		 set_field(frame, AT_NODE, 2, 5);
 		 set_field(frame, AT_TOTAL, 4, 0xffffffff);
 	 }},
 	{"AFlagThatIsNone", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_FLAGS] |= 0x10;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_FLAGS] |= 0x10; }},
 	{"AllFlags", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_FLAGS] = 0xff;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_FLAGS] = 0xff; }},
 	{"AStatus", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_STATUS] = PAVO_PVO_TABLE;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_STATUS] = PAVO_PVO_TABLE; }},
 	{"Data", "rx_drop_surplus",
-	 [](Scene &, Frame &frame) {
-		 resize(frame, AT_END_OF_READ, 100);
-	 }},
+	 [](Scene &, Frame &frame) { resize(frame, AT_END_OF_READ, 100); }},
 	{"HalfAPvo", "rx_drop_short",
-	 [](Scene &, Frame &frame) {
-		 resize(frame, AT_BACK_PVO + 4, 0);
-	 }},
+	 [](Scene &, Frame &frame) { resize(frame, AT_BACK_PVO + 4, 0); }},
 };
 
 class ForgedRead : public testing::TestWithParam<Forgery> {};
@@ -205,9 +193,7 @@ struct Waiting : Scene {
 
 const Forgery ends[] = {
 	{"AnotherKey", "rx_drop_window_key",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_KEY + 3] ^= 0x80;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_KEY + 3] ^= 0x80; }},
 	{"ATidBefore", "rx_drop_tid",
 	 [](Scene &, Frame &frame) {
 		 set_field(frame, AT_TID, 8, field(frame, AT_TID, 8) - 1);
@@ -217,17 +203,11 @@ const Forgery ends[] = {
 		 set_field(frame, AT_TID, 8, field(frame, AT_TID, 8) + 1);
 	 }},
 	{"TheLastTidThereIs", "rx_drop_tid",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_TID, 8, ~0ull);
-	 }},
+	 [](Scene &, Frame &frame) { set_field(frame, AT_TID, 8, ~0ull); }},
 	{"AnotherWindow", "rx_drop_tid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_WINDOW + 2] ^= 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_WINDOW + 2] ^= 1; }},
 	{"AnotherNode", "rx_drop_tid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_NODE + 1] ^= 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_NODE + 1] ^= 1; }},
 	{"AnotherContextThere", "rx_drop_tid",
 	 [](Scene &scene, Frame &frame) {
 		 set_field(frame, AT_PEER_RCXT, 4, scene.forged_a);
@@ -237,21 +217,13 @@ const Forgery ends[] = {
 		 set_field(frame, AT_RCXT, 4, scene.forged_b + 5);
 	 }},
 	{"AStatusThatIsNone", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_STATUS] = PAVO_PVO_KEY + 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_STATUS] = PAVO_PVO_KEY + 1; }},
 	{"AnAbsurdStatus", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_STATUS] = 0xff;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_STATUS] = 0xff; }},
 	{"AFlagThatIsNone", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_FLAGS] |= 0x80;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_FLAGS] |= 0x80; }},
 	{"Data", "rx_drop_surplus",
-	 [](Scene &, Frame &frame) {
-		 resize(frame, AT_PAYLOAD, 4);
-	 }},
+	 [](Scene &, Frame &frame) { resize(frame, AT_PAYLOAD, 4); }},
 };
 
 class ForgedEnd : public testing::TestWithParam<Forgery> {};
@@ -377,13 +349,9 @@ Frame forged_piece(Scene &scene)
 
 const Forgery pieces[] = {
 	{"AFlagThatIsNone", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_FLAGS] |= 0x20;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_FLAGS] |= 0x20; }},
 	{"AStatus", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_STATUS] = PAVO_PVO_KEY;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_STATUS] = PAVO_PVO_KEY; }},
 };
 
 class ForgedPiece : public testing::TestWithParam<Forgery> {};

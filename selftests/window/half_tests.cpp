@@ -385,9 +385,7 @@ TEST(Half, RefusesWhatCannotBe)
 		      .length = 10,
 		      .to_fifo = true};
 	int ended = 0;
-	auto over = [&](std::error_code) {
-		ended++;
-	};
+	auto over = [&](std::error_code) { ended++; };
 
 	EXPECT_EQ(both.rdma_a.put(both.b_of_a, move, over),
 		  std::errc::invalid_argument)

@@ -17,9 +17,7 @@ namespace {
 
 const Forgery writes[] = {
 	{"AnotherKey", "rx_drop_window_key",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_KEY] ^= 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_KEY] ^= 1; }},
 	{"NoSuchWindow", "rx_drop_window",
 	 [](Scene &scene, Frame &frame) {
 		 set_field(frame, AT_DWINDOW, 3, scene.b.number() + 1000);
@@ -30,18 +28,14 @@ const Forgery writes[] = {
 		 resize(frame, AT_PAYLOAD, 0);
 	 }},
 	{"AnEndWithData", "rx_drop_surplus",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_OPCODE] = 0xc3;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_OPCODE] = 0xc3; }},
 	{"ARequestThatIsShort", "rx_drop_short",
 	 [](Scene &, Frame &frame) {
 		 frame[AT_OPCODE] = 0xc2;
 		 resize(frame, AT_PAYLOAD, 0);
 	 }},
 	{"DataThatIsShort", "rx_drop_short",
-	 [](Scene &, Frame &frame) {
-		 resize(frame, AT_PAYLOAD - 8, 0);
-	 }},
+	 [](Scene &, Frame &frame) { resize(frame, AT_PAYLOAD - 8, 0); }},
 	{"AMessageThatIsShort", "rx_drop_short",
 	 [](Scene &, Frame &frame) {
 		 frame[AT_OPCODE] = 0xc0;

@@ -102,9 +102,7 @@ void move(End &end, bool put, bool tell, Middle &&middle)
 			      .remote = end.remote,
 			      .length = message_size,
 			      .tell = tell};
-	auto over = [&](std::error_code error) {
-		result = error;
-	};
+	auto over = [&](std::error_code error) { result = error; };
 
 	if (put)
 		end.striped.put(all, over);

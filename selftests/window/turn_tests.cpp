@@ -215,9 +215,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 			ASSERT_EQ(ended(ends.a).tid, tid);
 		}
 	});
-	auto in_turn = [&] {
-		return ends.a.lmt().quantum_left != 0;
-	};
+	auto in_turn = [&] { return ends.a.lmt().quantum_left != 0; };
 	Moved runs(ends.device_a, "window_manager");
 	uint64_t calls = 0, met = 0;
 
