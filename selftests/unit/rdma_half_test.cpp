@@ -4,7 +4,6 @@
  * while adapters are recovered.
  */
 #include <algorithm>
-#include <cstring>
 #include <ostream>
 #include <utility>
 
@@ -180,7 +179,7 @@ TEST(RdmaEngine, HalfOperationsOnce)
 
 			ASSERT_NO_FATAL_FAILURE(happens_once(bench, half, tell))
 				<< "seed " << seed << ", " << n << ": " << half;
-			/* What is under way still is nobody's. */
+			/* No operation owns what is still under way. */
 			for (int i = 0; i < 200; i++) {
 				bench.world.step();
 				bench.other.look(bench.world.now);
