@@ -5,7 +5,6 @@
  */
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@ constexpr uint8_t message = 0xc0, data = 0xc1, read_request = 0xc2, done = 0xc3;
 
 /* ------------------------------------------------------------ made-up reads */
 
-/* b is to send 1000 bytes of its memory to a context of a's that is nobody's. */
+/* b is to send 1000 bytes of its memory to a context of a's that has no owner. */
 Frame forged_read(Scene &scene)
 {
 	Frame frame = scene.forged();
@@ -146,7 +145,7 @@ TEST(ForgedReads, AndEndsForAnotherJob)
 
 /* ------------------------------------------------------------- made-up ends */
 
-/* b waits for the end of something that nobody at a knows of. */
+/* b waits for the end of something that a does not know of. */
 struct Waiting : Scene {
 	explicit Waiting(bool write)
 	{

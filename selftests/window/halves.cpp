@@ -83,7 +83,7 @@ public:
 	}
 
 private:
-	/* Nobody goes on before all have come. */
+	/* No thread goes on before all have come. */
 	void together()
 	{
 		for (char word : {'c', 'g'})
