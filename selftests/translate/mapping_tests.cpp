@@ -193,7 +193,7 @@ TEST_F(Sharing, ByTwoProcesses)
 	close(fd);
 }
 
-/* Who has mapped it twice has it until it has unmapped it twice. */
+/* A process that has mapped it twice has it until it has unmapped it twice. */
 TEST_F(Sharing, ABufferCountsAsItsFirstUsers)
 {
 	int fd = memfd_create("shared", MFD_CLOEXEC);
@@ -252,7 +252,7 @@ bool two_come_and_go(const Job &job, const Memory &view, int rounds)
 }
 
 /*
- * Whoever goes hands the pages on to one who has just come: two threads in each of two
+ * A thread that goes hands the pages on to one that has just come: two threads in each of two
  * processes, while a third process has jobs come and go.
  */
 TEST_F(Sharing, ByManyWhoComeAndGo)
