@@ -225,9 +225,9 @@ def citations_and_sources_agree(tree):
 def words_that_are_not_used_are_found(tree):
     """By line, with what to write; not elsewhere, and not where a line says why."""
     tree.file("kernel/a.c", "/* one\n * Nobody waits.\n * lint-words: it quotes nobody\n */\n")
-    tree.file("docs/glossary.md", "nobody\n")
+    tree.file("docs/glossary.md", "nobody\n")  # lint-words: data
     found, _ = tree.lint("words")
-    assert len(found) == 1 and found[0].startswith("kernel/a.c:2: Nobody: "), found
+    assert len(found) == 1 and found[0].startswith("kernel/a.c:2: Nobody: "), found  # lint-words
 
 
 def an_interrupted_build_is_begun_again():

@@ -7,7 +7,7 @@ import re
 # A line with this word is left alone; say in the line why.
 MARK = "lint-words"
 WORDS = (
-    (re.compile(r"\b(?:nobody|somebody)\b", re.IGNORECASE),
+    (re.compile(r"\b(?:nobody|somebody)\b", re.IGNORECASE),  # lint-words: the rule
      "name the actor: process, peer, adapter, owner, walker, CPU"),
     (re.compile(r"\bcongestion window\b", re.IGNORECASE), "cwnd"),
     (re.compile(r"\b(?:requester|responder|asking|answering) hal(?:f|ves)\b", re.IGNORECASE),
