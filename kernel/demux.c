@@ -48,8 +48,8 @@ static bool state_takes(const struct pavo_qp *qp, bool request)
 }
 
 /*
- * Who gets a datagram is told its VLAN. The interface it came by may be gone
- * when a backlog is drained, so what it took off is put back.
+ * The completion of a datagram tells its VLAN. The interface that took the tag off may be
+ * gone when a backlog is drained, so put the tag back.
  */
 static void keep_vlan(struct sk_buff *skb)
 {

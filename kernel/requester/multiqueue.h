@@ -72,7 +72,7 @@ bool pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts);
 /** pavo_mq_release - drop all messages that lie wholly before PSN @upsn. */
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn);
 
-/* What an acknowledgment means (sources.md#engine-3-4-5). */
+/* The meaning of an acknowledgment (sources.md#engine-3-4-5). */
 enum pavo_ack_verdict {
 	PAVO_ACK_DROP, /* a duplicate, or of a packet never sent */
 	PAVO_ACK_RELEASE, /* all packets up to and with its PSN are done */

@@ -210,7 +210,7 @@ static bool visit(struct pavo_qp *qp)
 	smp_mb__after_atomic();
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, PAVO_RESPOND_BUDGET);
-	/* What the peer had under way is over. */
+	/* Operations of the peer are over. */
 	pavo_rkm_forget(&qp->holder);
 	return !pavo_rq_flush(qp, PAVO_FLUSH_BUDGET);
 }

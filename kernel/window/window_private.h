@@ -193,7 +193,7 @@ void pavo_window_leave(struct pavo_fifo_window *window);
 /** pavo_window_free - free a window that no CPU can find any more. Sleeps. */
 void pavo_window_free(struct pavo_fifo_window *window);
 
-/* What a CPU may be doing for a window, for the live view. */
+/* The work of a CPU for a window, for the live view. */
 enum pavo_window_task {
 	PAVO_TASK_SENDS,
 	PAVO_TASK_RECEIVES,

@@ -33,7 +33,7 @@ if needs ucx_perftest ucx-utils; then
 	wide uct rc_verbs cswap -s 8 -n 50 -w 5
 	ucp tag_bw 1000000 20
 	ucp ucp_fadd 8 50
-	as=$nobody ucp tag_bw 1000000 5
+	as=$ordinary ucp tag_bw 1000000 5
 	wide ucp tag_lat 64 200
 	wide ucp tag_bw 8000 200
 	wide ucp ucp_put_bw 65536 50
@@ -53,7 +53,7 @@ if needs fi_pingpong libfabric-bin; then
 	fabric verbs msg
 	fabric verbs dgram
 	fabric "verbs;ofi_rxm" rdm
-	as=$nobody fabric "verbs;ofi_rxm" rdm
+	as=$ordinary fabric "verbs;ofi_rxm" rdm
 fi
 
 # mpi NAME ARGUMENTS...: two ranks on each node, started from the client. Debian's
@@ -71,5 +71,5 @@ mpi_jobs=0
 
 if needs mpirun openmpi-bin && needs "$mpi_program" libopenmpi-dev; then
 	mpi "over UCX" --mca pml ucx --mca osc ucx
-	as=$nobody mpi "over UCX" --mca pml ucx --mca osc ucx
+	as=$ordinary mpi "over UCX" --mca pml ucx --mca osc ucx
 fi

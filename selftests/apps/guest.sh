@@ -28,7 +28,7 @@ slow_kernel && PAIR_LIMIT=300
 
 # An ordinary user needs nothing but the right to lock the memory.
 # shellcheck disable=SC2034  # for the parts
-nobody="setpriv --reuid nobody --regid nogroup --clear-groups env HOME=/tmp"
+ordinary="setpriv --reuid nobody --regid nogroup --clear-groups env HOME=/tmp" # lint-words: a user of Debian
 
 # wide COMMAND...: only where there is time for it (make test-full)
 wide()

@@ -145,9 +145,7 @@ void collectives()
 		want_equal("sum", sum[i], int64_t(i) * ranks * (ranks + 1) / 2);
 
 	/* rank A gives rank B 1000 * A + 17 * B + 1 bytes */
-	auto share = [](int from, int to) {
-		return 1000 * from + 17 * to + 1;
-	};
+	auto share = [](int from, int to) { return 1000 * from + 17 * to + 1; };
 	std::vector<int> in_sizes, in_at, out_sizes, out_at;
 	bytes in, out;
 

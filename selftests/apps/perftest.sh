@@ -54,7 +54,7 @@ wide perf ib_write_lat -c XRC -s 64 -n 50
 wide perf ib_atomic_bw -c XRC -n 50
 
 # shared receive queues, events in place of polling, many queue pairs, both
-# directions at once, chains of work requests, memory that nobody pinned
+# directions at once, chains of work requests, memory that is not pinned
 perf ib_send_bw --use-srq -s 4096 -n 100 -q 8
 perf ib_send_bw -e -s 65536 -n 20
 perf ib_write_bw -q 64 -s 4096 -n 20

@@ -92,8 +92,8 @@ needs nc.traditional netcat-traditional &&
 	between "netcat under librspreload" cm_listening "$here/socket-file give @" \
 		"$here/socket-file take @"
 
-line="$nobody ibv_rc_pingpong -d rdma0 -g $gid4 -c -s 4096 -n 100"
+line="$ordinary ibv_rc_pingpong -d rdma0 -g $gid4 -c -s 4096 -n 100"
 between "ibv_rc_pingpong of an ordinary user" "listening 18515" "$line" "$line @"
 between "rping of an ordinary user" cm_listening \
-	"$nobody $here/rping-server 20 -a @ -S 1000" \
-	"$nobody $here/rping-client 20 -a @ -S 1000"
+	"$ordinary $here/rping-server 20 -a @ -S 1000" \
+	"$ordinary $here/rping-client 20 -a @ -S 1000"

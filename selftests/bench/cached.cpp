@@ -149,9 +149,7 @@ template <class Kind>
 void measure(Kind &kind, char *memory, size_t count,
 	     std::vector<typename Kind::Piece> &pieces)
 {
-	auto place = [&](size_t n) {
-		return memory + n * PAVO_CACHE_FRAGMENT;
-	};
+	auto place = [&](size_t n) { return memory + n * PAVO_CACHE_FRAGMENT; };
 
 	for (size_t n = 0; n < count; n++) {
 		kind.get(place(n), pieces[0]);

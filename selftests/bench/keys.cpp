@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -139,7 +138,7 @@ private:
 	}
 };
 
-/* As who asks sees it, and by itself. */
+/* As the asking thread sees it, and by itself. */
 void walk_often(Env &env, Link &binder, Window &window, const BindSpec &spec,
 		size_t qps)
 {

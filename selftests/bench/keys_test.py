@@ -52,7 +52,7 @@ def percentiles():
 
 
 def histograms():
-    """Powers of two; one that nobody is in between is told, too."""
+    """Powers of two; an empty one in between is told, too."""
     assert keys.histogram([5, 4, 7, 16]) == [(8, 3), (16, 0), (32, 1)]
 
 

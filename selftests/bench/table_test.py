@@ -73,7 +73,7 @@ def unequal_rounds():
         table.compare(rounds, "rxe", "pavo")
     except table.UnequalRounds:
         return
-    raise AssertionError("nobody noticed")
+    raise AssertionError("the table did not notice")
 
 
 def failures_are_told():
@@ -174,7 +174,7 @@ def contest_refuses():
         found, refused = reorder(*parts)
         assert not found and len(refused) == 1, parts
     assert refused[0].startswith("windows: of the packets 7.1 (7.0 - 25.0) % were sent")
-    # what nobody looked at is none
+    # what was not looked at is none
     nothing = [{"rxe": ([row("write", "bandwidth", 65536, 1)],) * 2 + ([],)}]
     found, refused = contest.reordering(nothing)
     assert not found and refused[0].startswith("rdma_rxe RC: of the packets 0.0 (")

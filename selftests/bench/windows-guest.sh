@@ -80,7 +80,7 @@ for ((round = 1; round <= rounds; round++)); do
 		measure "$round" "${contestants[(i + round) % ${#contestants[@]}]}"
 	done
 done
-# Ten thousand ends of windows take long otherwise, and nobody measures them.
+# Ten thousand ends of windows take long otherwise, and no bench measures them.
 echo 1 >/sys/kernel/rcu_expedited
 echo 1048576 >/proc/sys/vm/max_map_count
 load pavo

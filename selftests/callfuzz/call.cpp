@@ -200,12 +200,11 @@ private:
 
 	void put_header(Bytes &bytes, bool extended)
 	{
-		ib_uverbs_cmd_hdr header = {};
 		ib_uverbs_ex_cmd_hdr more = {};
 		size_t size = bytes.size();
+		ib_uverbs_cmd_hdr header = {.command = entry_.numbers[0],
+					    .in_words = uint16_t(size / 4)};
 
-		header.command = entry_.numbers[0];
-		header.in_words = uint16_t(size / 4);
 		header.out_words =
 			uint16_t(twist_or(Twist::room, answer_room / 4));
 		if (extended) {

@@ -158,11 +158,10 @@ Entry read_line(const Line &line)
 						 {'m', How::method},
 						 {'n', How::netlink}};
 	std::istringstream how(line.how + 1);
-	Entry entry;
+	Entry entry = {.name = line.name,
+		       .makes = line.makes,
+		       .how = hows.at(line.how[0])};
 
-	entry.name = line.name;
-	entry.makes = line.makes;
-	entry.how = hows.at(line.how[0]);
 	how >> std::setbase(0);
 	for (unsigned &number : entry.numbers)
 		how >> number;

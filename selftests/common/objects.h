@@ -21,9 +21,7 @@ template <class Object, class Unmake> Undo undo(Object *object, Unmake unmake)
 {
 	if (!object)
 		return {};
-	return [=] {
-		unmake(object);
-	};
+	return [=] { unmake(object); };
 }
 
 /* What such objects are made of: as little as each kind takes. */

@@ -24,19 +24,32 @@ struct Hostile {
 	}
 };
 
-using common::Cases;
+/** The cases of all files, with the devices that they misuse. */
+struct Faults {
+	Hostile &hostile;
+	common::Cases cases = {};
 
-void add_wqe_faults(Cases &cases, Hostile &hostile);
-void add_segment_faults(Cases &cases, Hostile &hostile);
-void add_key_faults(Cases &cases, Hostile &hostile);
-void add_ring_faults(Cases &cases, Hostile &hostile);
-void add_chain_faults(Cases &cases, Hostile &hostile);
-void add_doorbell_faults(Cases &cases, Hostile &hostile);
-void add_queue_faults(Cases &cases, Hostile &hostile);
-void add_datagram_faults(Cases &cases, Hostile &hostile);
-void add_xrc_faults(Cases &cases, Hostile &hostile);
-void add_mmap_faults(Cases &cases, Hostile &hostile);
-void add_fuzz(Cases &cases, Hostile &hostile);
+	/** A case that calls @test with the devices and @args. */
+	template <class Test, class... Args>
+	void add(const std::string &name, Test test, Args... args)
+	{
+		cases.push_back({name, [=, &hostile = hostile] {
+					 test(hostile, args...);
+				 }});
+	}
+};
+
+void add_wqe_faults(Faults &faults);
+void add_segment_faults(Faults &faults);
+void add_key_faults(Faults &faults);
+void add_ring_faults(Faults &faults);
+void add_chain_faults(Faults &faults);
+void add_doorbell_faults(Faults &faults);
+void add_queue_faults(Faults &faults);
+void add_datagram_faults(Faults &faults);
+void add_xrc_faults(Faults &faults);
+void add_mmap_faults(Faults &faults);
+void add_fuzz(Faults &faults);
 
 /** Fails unless counter @name of @device comes to exceed @before in time. */
 void expect_counted(const Device &device, const std::string &name,

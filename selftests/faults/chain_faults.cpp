@@ -24,7 +24,6 @@ void run_link(Hostile &hostile, const Link &link)
 	Wqe first = good_write(pair), second = good_write(pair);
 	Doorbell next = link.to(sq, sq.doorbell(1, second));
 	uint32_t seed = hostile.world.seed;
-	ibv_wc wc;
 
 	pair.source.fill(seed);
 	first.next().next = next.low();
@@ -33,7 +32,7 @@ void run_link(Hostile &hostile, const Link &link)
 	sq.place(1, second);
 	sq.ring(sq.doorbell(0, first), 2, 50);
 
-	wc = pair.a.sent();
+	ibv_wc wc = pair.a.sent();
 	REQUIRE_EQ(wc.status, IBV_WC_SUCCESS, "the good one, vendor ",
 		   wc.vendor_err);
 	REQUIRE_EQ(wc.wr_id, 50);
@@ -46,7 +45,7 @@ void run_link(Hostile &hostile, const Link &link)
 	hostile.world.witness->testify();
 }
 
-void add_links(Cases &cases, Hostile &hostile)
+void add_links(Faults &faults)
 {
 	const Link links[] = {
 		{"to itself",
@@ -88,9 +87,7 @@ void add_links(Cases &cases, Hostile &hostile)
 	};
 
 	for (const Link &link : links)
-		cases.push_back({"chain: " + link.what, [&hostile, link] {
-					 run_link(hostile, link);
-				 }});
+		faults.add("chain: " + link.what, run_link, link);
 }
 
 /* In a queue of two slots the circle is made of correct links. */
@@ -189,19 +186,12 @@ void rewritten(Hostile &hostile)
 
 } // namespace
 
-void add_chain_faults(Cases &cases, Hostile &hostile)
+void add_chain_faults(Faults &faults)
 {
-	add_links(cases, hostile);
-	cases.push_back({"chain: a circle in a queue of two", [&hostile] {
-				 circle(hostile);
-			 }});
-	cases.push_back({"chain: a bad WQE among good ones", [&hostile] {
-				 bad_in_the_middle(hostile);
-			 }});
-	cases.push_back(
-		{"chain: slots overwritten behind the doorbell", [&hostile] {
-			 rewritten(hostile);
-		 }});
+	add_links(faults);
+	faults.add("chain: a circle in a queue of two", circle);
+	faults.add("chain: a bad WQE among good ones", bad_in_the_middle);
+	faults.add("chain: slots overwritten behind the doorbell", rewritten);
 }
 
 } // namespace faults

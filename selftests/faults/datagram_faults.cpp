@@ -3,6 +3,7 @@
  * datagram_faults.cpp - bad sends of datagrams. They stop the send queue (SQE)
  * and nothing else: receiving goes on, and modify_qp brings the queue back.
  */
+#include "../common/connect.h"
 #include "cases.h"
 #include "raw.h"
 
@@ -17,13 +18,9 @@ struct AddressHandle {
 
 	AddressHandle(Device &from, Device &to)
 	{
-		ibv_ah_attr attr = {};
+		ibv_ah_attr attr =
+			common::address_vector(to.gid(), from.gid_index());
 
-		attr.is_global = 1;
-		attr.port_num = 1;
-		attr.grh.dgid = to.gid();
-		attr.grh.sgid_index = from.gid_index();
-		attr.grh.hop_limit = 64;
 		ah = ibv_create_ah(from.pd(), &attr);
 		REQUIRE(ah, "ibv_create_ah: errno ", errno);
 	}
@@ -87,10 +84,9 @@ struct Station {
 
 	void back_to_rts()
 	{
-		ibv_qp_attr attr = {};
+		ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS,
+				    .cur_qp_state = IBV_QPS_SQE};
 
-		attr.qp_state = IBV_QPS_RTS;
-		attr.cur_qp_state = IBV_QPS_SQE;
 		REQUIRE_EQ(ibv_modify_qp(end.qp(), &attr,
 					 IBV_QP_STATE | IBV_QP_CUR_STATE),
 			   0);
@@ -207,7 +203,7 @@ void stops_sending_only(Hostile &hostile, const Kind &kind)
 	hostile.world.witness->testify();
 }
 
-/* Who goes on as soon as the error is seen gets the whole queue flushed. */
+/* A process that goes on as soon as it sees the error gets the whole queue flushed. */
 void recovers_with_a_full_queue(Hostile &hostile)
 {
 	constexpr uint32_t count = 4096;
@@ -228,7 +224,6 @@ void recovers_with_a_full_queue(Hostile &hostile)
 void leaves_for(Hostile &hostile, ibv_qp_state next)
 {
 	Stations s(hostile);
-	ibv_qp_attr attr = {};
 	ibv_wc wc;
 
 	s.a.post_receive(50);
@@ -237,7 +232,7 @@ void leaves_for(Hostile &hostile, ibv_qp_state next)
 	s.a.expect_sent(1, IBV_WC_WR_FLUSH_ERR);
 	REQUIRE(!ibv_poll_cq(s.a.end.recv_cq(), 1, &wc), "a receive completed");
 
-	attr.qp_state = next;
+	ibv_qp_attr attr = {.qp_state = next};
 	REQUIRE_EQ(ibv_modify_qp(s.a.end.qp(), &attr, IBV_QP_STATE), 0);
 	REQUIRE_EQ(s.a.end.state(), next);
 	if (next == IBV_QPS_ERR) {
@@ -291,11 +286,10 @@ void refuses_way(Hostile &hostile, const Way &way)
 	Stations s(hostile);
 	uint64_t wqe_errors = hostile.a.counter("wqe_errors");
 	uint64_t sq_errors = hostile.a.counter("sq_errors");
-	ibv_wc wc;
 
 	s.b.post_receive(1);
 	s.post_raw(10, way.spoil);
-	wc = s.a.end.sent();
+	ibv_wc wc = s.a.end.sent();
 	REQUIRE_EQ(wc.status, IBV_WC_LOC_QP_OP_ERR, "vendor ", wc.vendor_err);
 	REQUIRE_EQ(wc.vendor_err, way.vendor);
 	REQUIRE_EQ(wc.wr_id, 10);
@@ -377,21 +371,14 @@ std::vector<Way> bad_ways()
 std::vector<Way> good_ways()
 {
 	return {
-		{"nothing wrong",
-		 [](pavo_ud_seg &) {
-		 }},
+		{"nothing wrong", [](pavo_ud_seg &) {}},
 		{"flow label of 32 bits",
-		 [](pavo_ud_seg &seg) {
-			 seg.flow_label = ~0u;
-		 }},
+		 [](pavo_ud_seg &seg) { seg.flow_label = ~0u; }},
 		{"another MAC address",
 		 [](pavo_ud_seg &seg) {
 			 memset(seg.dmac, 0x5a, sizeof(seg.dmac));
 		 }},
-		{"hop limit 0",
-		 [](pavo_ud_seg &seg) {
-			 seg.hop_limit = 0;
-		 }},
+		{"hop limit 0", [](pavo_ud_seg &seg) { seg.hop_limit = 0; }},
 	};
 }
 
@@ -399,58 +386,40 @@ std::vector<Way> lost_ways()
 {
 	return {
 		{"source GID 255",
-		 [](pavo_ud_seg &seg) {
-			 seg.sgid_index = 255;
-		 }},
+		 [](pavo_ud_seg &seg) { seg.sgid_index = 255; }},
 		{"no destination",
 		 [](pavo_ud_seg &seg) {
 			 memset(seg.dgid, 0, sizeof(seg.dgid));
 		 }},
 		{"a destination of the other family",
-		 [](pavo_ud_seg &seg) {
-			 seg.dgid[0] = 0xfd;
-		 }},
+		 [](pavo_ud_seg &seg) { seg.dgid[0] = 0xfd; }},
 		{"everybody",
-		 [](pavo_ud_seg &seg) {
-			 memset(seg.dgid + 12, 0xff, 4);
-		 }},
+		 [](pavo_ud_seg &seg) { memset(seg.dgid + 12, 0xff, 4); }},
 	};
 }
 
-void add_ways(Cases &cases, Hostile &hostile, const std::vector<Way> &ways,
+void add_ways(Faults &faults, const std::vector<Way> &ways,
 	      void (*test)(Hostile &, const Way &))
 {
 	for (const Way &way : ways)
-		cases.push_back({"UDSeg: " + way.what, [&hostile, way, test] {
-					 test(hostile, way);
-				 }});
+		faults.add("UDSeg: " + way.what, test, way);
 }
 
 } // namespace
 
-void add_datagram_faults(Cases &cases, Hostile &hostile)
+void add_datagram_faults(Faults &faults)
 {
 	for (const Kind &kind : kinds)
-		cases.push_back({std::string("datagram: ") + kind.name,
-				 [&hostile, &kind] {
-					 stops_sending_only(hostile, kind);
-				 }});
-	cases.push_back(
-		{"datagram: a full queue behind a bad send", [&hostile] {
-			 recovers_with_a_full_queue(hostile);
-		 }});
-	cases.push_back({"datagram: SQE to ERR", [&hostile] {
-				 leaves_for(hostile, IBV_QPS_ERR);
-			 }});
-	cases.push_back({"datagram: SQE to RESET", [&hostile] {
-				 leaves_for(hostile, IBV_QPS_RESET);
-			 }});
-	cases.push_back({"datagram: ways that SQE does not have", [&hostile] {
-				 refuses_wrong_ways(hostile);
-			 }});
-	add_ways(cases, hostile, bad_ways(), refuses_way);
-	add_ways(cases, hostile, good_ways(), takes_way);
-	add_ways(cases, hostile, lost_ways(), loses_way);
+		faults.add(std::string("datagram: ") + kind.name,
+			   stops_sending_only, kind);
+	faults.add("datagram: a full queue behind a bad send",
+		   recovers_with_a_full_queue);
+	faults.add("datagram: SQE to ERR", leaves_for, IBV_QPS_ERR);
+	faults.add("datagram: SQE to RESET", leaves_for, IBV_QPS_RESET);
+	faults.add("datagram: ways that SQE does not have", refuses_wrong_ways);
+	add_ways(faults, bad_ways(), refuses_way);
+	add_ways(faults, good_ways(), takes_way);
+	add_ways(faults, lost_ways(), loses_way);
 }
 
 } // namespace faults

@@ -89,10 +89,9 @@ void other_process(Hostile &hostile)
 {
 	int to_child[2], from_child[2], status;
 	uint32_t qpn = 0;
-	pid_t child;
 
 	REQUIRE(!pipe(to_child) && !pipe(from_child));
-	child = fork();
+	pid_t child = fork();
 	REQUIRE(child >= 0);
 	if (!child)
 		owner(hostile.world, from_child[1], to_child[0]);
@@ -114,7 +113,7 @@ void not_ready(Hostile &hostile)
 	expect_dropped(hostile, end.qp()->qp_num, "db_bad_state");
 }
 
-/* A context whose doorbell page nobody else needs, and a pair on it. */
+/* A context whose doorbell page no other test needs, and a pair on it. */
 struct Spoilt {
 	Device a, b;
 	Pair pair;
@@ -199,42 +198,24 @@ void overflow(Hostile &hostile)
 
 } // namespace
 
-void add_doorbell_faults(Cases &cases, Hostile &hostile)
+void add_doorbell_faults(Faults &faults)
 {
 	for (uint32_t qpn : {0u, 2u, 0x800000u, 0xffffffu})
-		cases.push_back({"doorbell: QP " + std::to_string(qpn),
-				 [&hostile, qpn] {
-					 expect_dropped(hostile, qpn,
-							"db_bad_qpn");
-				 }});
-	cases.push_back({"doorbell: the kernel's QP 1", [&hostile] {
-				 expect_dropped(hostile, 1, "db_foreign_qp");
-			 }});
-	cases.push_back({"doorbell: a QP that is gone", [&hostile] {
-				 destroyed(hostile);
-			 }});
-	cases.push_back({"doorbell: a QP of another context", [&hostile] {
-				 other_context(hostile);
-			 }});
-	cases.push_back({"doorbell: a QP of another process", [&hostile] {
-				 other_process(hostile);
-			 }});
-	cases.push_back({"doorbell: a QP in RESET", [&hostile] {
-				 not_ready(hostile);
-			 }});
+		faults.add("doorbell: QP " + std::to_string(qpn),
+			   expect_dropped, qpn, "db_bad_qpn");
+	faults.add("doorbell: the kernel's QP 1", expect_dropped, 1,
+		   "db_foreign_qp");
+	faults.add("doorbell: a QP that is gone", destroyed);
+	faults.add("doorbell: a QP of another context", other_context);
+	faults.add("doorbell: a QP of another process", other_process);
+	faults.add("doorbell: a QP in RESET", not_ready);
 	for (uint32_t prod : {257u, 1000u, 1u << 31, ~0u, ~0u - 300})
-		cases.push_back({"doorbell page: producer index jumps to " +
-					 std::to_string(prod),
-				 [&hostile, prod] {
-					 index_jump(hostile, prod);
-				 }});
-	cases.push_back(
-		{"doorbell page: the module's words overwritten", [&hostile] {
-			 module_words(hostile);
-		 }});
-	cases.push_back({"doorbell page: more doorbells than WQEs", [&hostile] {
-				 overflow(hostile);
-			 }});
+		faults.add("doorbell page: producer index jumps to " +
+				   std::to_string(prod),
+			   index_jump, prod);
+	faults.add("doorbell page: the module's words overwritten",
+		   module_words);
+	faults.add("doorbell page: more doorbells than WQEs", overflow);
 }
 
 } // namespace faults

@@ -105,9 +105,8 @@ End::End(Device &device, QpSize size) : device_(device)
 
 void End::create(const QpSize &size)
 {
-	ibv_qp_init_attr_ex attr = {};
+	ibv_qp_init_attr_ex attr = {.qp_type = size.type};
 
-	attr.qp_type = size.type;
 	if (size.type == IBV_QPT_XRC_RECV) {
 		attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
 		attr.xrcd = size.xrcd;

@@ -2,7 +2,7 @@
 /*
  * fault.cpp - see fault.h: one hostile WQE alone on a fresh QP. It has to
  * complete with the exact reason, take its QP to Error, write nothing to the
- * other side and disturb nobody else.
+ * other side and disturb no other pair.
  */
 #include "fault.h"
 
@@ -39,20 +39,21 @@ void expect_counted(const Device &device, const std::string &name,
 		name, " stays at ", before);
 }
 
-static void run_fault(Hostile &hostile, const Fault &fault, QpSize size)
+static void run_fault(Hostile &hostile, const std::function<Wqe(Pair &)> &base,
+		      pavo_vendor_err vendor,
+		      const std::function<void(Attempt &)> &spoil,
+		      ibv_wc_status status, QpSize size)
 {
 	Pair pair(hostile.a, hostile.b, size);
 	RawSq sq(pair.a);
-	Wqe wqe = fault.base(pair);
+	Wqe wqe = base(pair);
 	Attempt attempt{.pair = pair,
 			.wqe = wqe,
 			.doorbell = sq.doorbell(0, wqe),
 			.sq = sq};
-	ibv_wc_status status = fault.status ? fault.status :
-					      status_of(fault.vendor);
 	constexpr uint64_t id = 0x1d;
 
-	fault.spoil(attempt);
+	spoil(attempt);
 	sq.place(0, attempt.wqe);
 	sq.ring(attempt.doorbell, 1, id);
 
@@ -60,7 +61,7 @@ static void run_fault(Hostile &hostile, const Fault &fault, QpSize size)
 
 	REQUIRE_EQ(wc.status, status, ibv_wc_status_str(wc.status), ", vendor ",
 		   wc.vendor_err);
-	REQUIRE_EQ(wc.vendor_err, fault.vendor);
+	REQUIRE_EQ(wc.vendor_err, vendor);
 	REQUIRE_EQ(wc.wr_id, id);
 	REQUIRE_EQ(wc.qp_num, pair.a.qp()->qp_num);
 	if (status != IBV_WC_SUCCESS) {
@@ -74,13 +75,15 @@ static void run_fault(Hostile &hostile, const Fault &fault, QpSize size)
 	hostile.world.witness->testify();
 }
 
-void add_fault(Cases &cases, Hostile &hostile, Fault fault, QpSize size)
+void add_fault(Faults &faults, const std::string &name,
+	       std::function<Wqe(Pair &)> base, pavo_vendor_err vendor,
+	       std::function<void(Attempt &)> spoil, ibv_wc_status status,
+	       QpSize size)
 {
-	std::string name = fault.name;
-
-	cases.push_back({name, [&hostile, fault = std::move(fault), size] {
-				 run_fault(hostile, fault, size);
-			 }});
+	if (!status)
+		status = status_of(vendor);
+	faults.add(name, run_fault, std::move(base), vendor, std::move(spoil),
+		   status, size);
 }
 
 } // namespace faults

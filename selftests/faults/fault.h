@@ -22,20 +22,17 @@ struct Attempt {
 	std::vector<std::shared_ptr<void>> kept = {};
 };
 
-struct Fault {
-	std::string name;
-	std::function<Wqe(Pair &)> base;
-	std::function<void(Attempt &)> spoil;
-	pavo_vendor_err vendor;
-	/* What the other side says, for faults only it can see. */
-	ibv_wc_status status = IBV_WC_SUCCESS;
-};
-
 /** The status that belongs to a reason, as the module documents it. */
 ibv_wc_status status_of(pavo_vendor_err vendor);
 
-/** Makes a case of @fault. */
-void add_fault(Cases &cases, Hostile &hostile, Fault fault, QpSize size = {});
+/**
+ * A case that posts the WQE of @base when @spoil has changed it. @status: what the other
+ * side says, for faults only it can see; else it follows from @vendor.
+ */
+void add_fault(Faults &faults, const std::string &name,
+	       std::function<Wqe(Pair &)> base, pavo_vendor_err vendor,
+	       std::function<void(Attempt &)> spoil,
+	       ibv_wc_status status = IBV_WC_SUCCESS, QpSize size = {});
 
 } // namespace faults
 

@@ -131,14 +131,12 @@ private:
 	/* An error stops the queue only; it is told to go on. */
 	void datagram()
 	{
-		ibv_qp_attr attr = {};
-
 		post(from_, datagrams_++,
 		     good_datagram(from_, to_, FUZZ_QKEY,
 				   pair_.source.address(), any() % 2048,
 				   pair_.source));
-		attr.qp_state = IBV_QPS_RTS;
-		attr.cur_qp_state = IBV_QPS_SQE;
+		ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS,
+				    .cur_qp_state = IBV_QPS_SQE};
 		if (any() % 4 == 0)
 			ibv_modify_qp(from_.qp(), &attr,
 				      IBV_QP_STATE | IBV_QP_CUR_STATE);
@@ -257,12 +255,11 @@ void fuzz(Hostile &hostile)
 	auto end = steady_clock::now() + seconds(hostile.world.fuzz_seconds);
 	unsigned testimonies = 0;
 	int status;
-	pid_t child;
 
 	/* What it does keeps a CPU in the kernel for seconds. */
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		throw common::Skip("one CPU leaves none to the witness");
-	child = fork();
+	pid_t child = fork();
 	REQUIRE(child >= 0);
 	if (!child)
 		vandalize(hostile.world);
@@ -288,11 +285,9 @@ void fuzz(Hostile &hostile)
 
 } // namespace
 
-void add_fuzz(Cases &cases, Hostile &hostile)
+void add_fuzz(Faults &faults)
 {
-	cases.push_back({"fuzz: all shared memory at random", [&hostile] {
-				 fuzz(hostile);
-			 }});
+	faults.add("fuzz: all shared memory at random", fuzz);
 }
 
 } // namespace faults

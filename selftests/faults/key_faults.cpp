@@ -3,7 +3,6 @@
  * key_faults.cpp - WQEs that change keys, with wrong values: binds of windows
  * and invalidations.
  */
-#include <algorithm>
 #include <memory>
 
 #include "fault.h"
@@ -55,7 +54,7 @@ auto bind(std::function<void(pavo_bind_seg &, Shown &)> spoil)
 	};
 }
 
-void add_binds(Cases &cases, Hostile &hostile)
+void add_binds(Faults &faults)
 {
 	struct {
 		const char *what;
@@ -96,32 +95,20 @@ void add_binds(Cases &cases, Hostile &hostile)
 	for (auto &entry : list) {
 		bool good = entry.vendor == PAVO_VE_NONE;
 
-		add_fault(cases, hostile,
-			  {.name = std::string("BindSeg: ") + entry.what,
-			   .base = empty_bind,
-			   .spoil = bind(entry.spoil),
-			   .vendor = entry.vendor,
-			   .status = good ? IBV_WC_SUCCESS :
-					    IBV_WC_MW_BIND_ERR});
+		add_fault(faults, std::string("BindSeg: ") + entry.what,
+			  empty_bind, entry.vendor, bind(entry.spoil),
+			  good ? IBV_WC_SUCCESS : IBV_WC_MW_BIND_ERR);
 	}
-	add_fault(cases, hostile,
-		  {.name = "BindSeg: missing",
-		   .base = empty_bind,
-		   .spoil = [](Attempt &a) { a.doorbell.size = 1; },
-		   .vendor = PAVO_VE_WQE_SEGMENT});
-	add_fault(cases, hostile,
-		  {.name = "BindSeg: half of it",
-		   .base = empty_bind,
-		   .spoil = [](Attempt &a) { a.doorbell.size = 2; },
-		   .vendor = PAVO_VE_WQE_SEGMENT});
-	add_fault(cases, hostile,
-		  {.name = "BindSeg: for a fast registration",
-		   .base = empty_bind,
-		   .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_REG_MR; },
-		   .vendor = PAVO_VE_WQE_OPCODE});
+	add_fault(faults, "BindSeg: missing", empty_bind, PAVO_VE_WQE_SEGMENT,
+		  [](Attempt &a) { a.doorbell.size = 1; });
+	add_fault(faults, "BindSeg: half of it", empty_bind,
+		  PAVO_VE_WQE_SEGMENT, [](Attempt &a) { a.doorbell.size = 2; });
+	add_fault(faults, "BindSeg: for a fast registration", empty_bind,
+		  PAVO_VE_WQE_OPCODE,
+		  [](Attempt &a) { a.doorbell.op = PAVO_WQE_REG_MR; });
 }
 
-void add_invalidations(Cases &cases, Hostile &hostile)
+void add_invalidations(Faults &faults)
 {
 	struct {
 		const char *what;
@@ -138,29 +125,25 @@ void add_invalidations(Cases &cases, Hostile &hostile)
 	};
 
 	for (auto &entry : list)
-		add_fault(cases, hostile,
-			  {.name = std::string("LOCAL_INV: ") + entry.what,
-			   .base = invalidation,
-			   .spoil =
-				   [entry](Attempt &a) {
-					   a.wqe.next().imm = entry.key(a.pair);
-				   },
-			   .vendor = entry.vendor,
-			   .status = IBV_WC_MW_BIND_ERR});
+		add_fault(
+			faults, std::string("LOCAL_INV: ") + entry.what,
+			invalidation, entry.vendor,
+			[entry](Attempt &a) {
+				a.wqe.next().imm = entry.key(a.pair);
+			},
+			IBV_WC_MW_BIND_ERR);
 	add_fault(
-		cases, hostile,
-		{.name = "LOCAL_INV: with a data entry",
-		 .base = [](Pair &pair) { return good_send(pair); },
-		 .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_LOCAL_INV; },
-		 .vendor = PAVO_VE_WQE_SEGMENT});
+		faults, "LOCAL_INV: with a data entry",
+		[](Pair &pair) { return good_send(pair); }, PAVO_VE_WQE_SEGMENT,
+		[](Attempt &a) { a.doorbell.op = PAVO_WQE_LOCAL_INV; });
 }
 
 } // namespace
 
-void add_key_faults(Cases &cases, Hostile &hostile)
+void add_key_faults(Faults &faults)
 {
-	add_binds(cases, hostile);
-	add_invalidations(cases, hostile);
+	add_binds(faults);
+	add_invalidations(faults);
 }
 
 } // namespace faults

@@ -68,20 +68,21 @@ int run(Options &options)
 	Hostile hostile(options.world);
 	auto before_a = common::counters(options.world.name_a),
 	     before_b = common::counters(options.world.name_b);
-	Cases all, cases;
+	Faults all{hostile};
+	common::Cases cases;
 
-	add_wqe_faults(all, hostile);
-	add_segment_faults(all, hostile);
-	add_key_faults(all, hostile);
-	add_chain_faults(all, hostile);
-	add_doorbell_faults(all, hostile);
-	add_ring_faults(all, hostile);
-	add_queue_faults(all, hostile);
-	add_datagram_faults(all, hostile);
-	add_xrc_faults(all, hostile);
-	add_mmap_faults(all, hostile);
-	add_fuzz(all, hostile);
-	for (common::Case &test : all)
+	add_wqe_faults(all);
+	add_segment_faults(all);
+	add_key_faults(all);
+	add_chain_faults(all);
+	add_doorbell_faults(all);
+	add_ring_faults(all);
+	add_queue_faults(all);
+	add_datagram_faults(all);
+	add_xrc_faults(all);
+	add_mmap_faults(all);
+	add_fuzz(all);
+	for (common::Case &test : all.cases)
 		if (test.name.find(options.only) != std::string::npos)
 			cases.push_back(std::move(test));
 	if (options.list) {

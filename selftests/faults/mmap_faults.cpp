@@ -107,46 +107,21 @@ struct Spoiling {
 
 const Spoiling spoilings[] = {
 	{"an offset that was never given",
-	 [](Request &r) {
-		 r.offset = uint64_t{1} << 30;
-	 }},
+	 [](Request &r) { r.offset = uint64_t{1} << 30; }},
 	{"the last offset there is",
-	 [](Request &r) {
-		 r.offset = ~uint64_t{0} >> 1 & ~(PAGE - 1);
-	 }},
-	{"the second page",
-	 [](Request &r) {
-		 r.offset += PAGE;
-	 }},
+	 [](Request &r) { r.offset = ~uint64_t{0} >> 1 & ~(PAGE - 1); }},
+	{"the second page", [](Request &r) { r.offset += PAGE; }},
 	{"the second page to the end",
 	 [](Request &r) {
 		 r.offset += PAGE;
 		 r.size -= PAGE;
 	 }},
-	{"not a page's beginning",
-	 [](Request &r) {
-		 r.offset += 64;
-	 }},
-	{"one page of many",
-	 [](Request &r) {
-		 r.size = PAGE;
-	 }},
-	{"a page less",
-	 [](Request &r) {
-		 r.size -= PAGE;
-	 }},
-	{"a page more",
-	 [](Request &r) {
-		 r.size += PAGE;
-	 }},
-	{"1 GiB",
-	 [](Request &r) {
-		 r.size = size_t{1} << 30;
-	 }},
-	{"private",
-	 [](Request &r) {
-		 r.flags = MAP_PRIVATE;
-	 }},
+	{"not a page's beginning", [](Request &r) { r.offset += 64; }},
+	{"one page of many", [](Request &r) { r.size = PAGE; }},
+	{"a page less", [](Request &r) { r.size -= PAGE; }},
+	{"a page more", [](Request &r) { r.size += PAGE; }},
+	{"1 GiB", [](Request &r) { r.size = size_t{1} << 30; }},
+	{"private", [](Request &r) { r.flags = MAP_PRIVATE; }},
 	{"private to read",
 	 [](Request &r) {
 		 r.flags = MAP_PRIVATE;
@@ -208,13 +183,13 @@ void refuses_foreign(Hostile &hostile)
 	auto *at = static_cast<pavo_doorbell_page *>(request.map());
 
 	if (at) {
-		REQUIRE_EQ(at->pad0[0], 0, "somebody else's page");
+		REQUIRE_EQ(at->pad0[0], 0, "another context's page");
 		REQUIRE_EQ(munmap(at, request.size), 0);
 	}
 	hostile.world.witness->testify();
 }
 
-/* A mapping outlives what was mapped; it is nobody's memory then. */
+/* A mapping outlives what was mapped; the memory has no owner then. */
 void outlives(Hostile &hostile)
 {
 	Request request;
@@ -232,7 +207,7 @@ void outlives(Hostile &hostile)
 	memset(at, 0xff, request.size);
 	hostile.world.witness->testify();
 	for (size_t i = 0; i < request.size; i++)
-		REQUIRE_EQ(at[i], 0xff, "somebody writes at ", i);
+		REQUIRE_EQ(at[i], 0xff, "the adapter writes at ", i);
 	REQUIRE_EQ(munmap(at, request.size), 0);
 	REQUIRE_EQ(close(request.fd), 0);
 	hostile.world.witness->testify();
@@ -240,22 +215,14 @@ void outlives(Hostile &hostile)
 
 } // namespace
 
-void add_mmap_faults(Cases &cases, Hostile &hostile)
+void add_mmap_faults(Faults &faults)
 {
 	for (const Spoiling &spoiling : spoilings)
-		cases.push_back({std::string("mapping: ") + spoiling.what,
-				 [&hostile, &spoiling] {
-					 refuses(hostile, spoiling);
-				 }});
-	cases.push_back({"mapping: changed afterwards", [&hostile] {
-				 refuses_changes(hostile);
-			 }});
-	cases.push_back({"mapping: of another context", [&hostile] {
-				 refuses_foreign(hostile);
-			 }});
-	cases.push_back({"mapping: of what is gone", [&hostile] {
-				 outlives(hostile);
-			 }});
+		faults.add(std::string("mapping: ") + spoiling.what, refuses,
+			   spoiling);
+	faults.add("mapping: changed afterwards", refuses_changes);
+	faults.add("mapping: of another context", refuses_foreign);
+	faults.add("mapping: of what is gone", outlives);
 }
 
 } // namespace faults

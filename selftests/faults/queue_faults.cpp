@@ -103,9 +103,9 @@ void rq_entry(Hostile &hostile, const EntryFault &fault)
 	hostile.world.witness->testify();
 }
 
-void add_rq_entries(Cases &cases, Hostile &hostile)
+void add_rq_entries(Faults &faults)
 {
-	const EntryFault faults[] = {
+	const EntryFault entries[] = {
 		{"unknown key", [](OpenRq &q) { q.entry(0)->lkey ^= 0x7700; },
 		 IBV_WC_LOC_PROT_ERR, PAVO_VE_LKEY},
 		{"key of the sender's memory",
@@ -126,11 +126,8 @@ void add_rq_entries(Cases &cases, Hostile &hostile)
 		 IBV_WC_LOC_LEN_ERR, PAVO_VE_RQ_LENGTH},
 	};
 
-	for (const EntryFault &fault : faults)
-		cases.push_back(
-			{"receive WQE: " + fault.what, [&hostile, fault] {
-				 rq_entry(hostile, fault);
-			 }});
+	for (const EntryFault &entry : entries)
+		faults.add("receive WQE: " + entry.what, rq_entry, entry);
 }
 
 /* Not a receive WQE at all. */
@@ -177,13 +174,11 @@ void rq_index_in_error(Hostile &hostile)
 {
 	OpenRq rq(hostile);
 	uint64_t before = hostile.b.counter("rq_index_errors");
-	ibv_qp_attr attr = {};
-	ibv_wc wc;
 
 	rq.post(71);
-	attr.qp_state = IBV_QPS_ERR;
+	ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
 	REQUIRE_EQ(ibv_modify_qp(rq.pair.b.qp(), &attr, IBV_QP_STATE), 0);
-	wc = rq.pair.b.received();
+	ibv_wc wc = rq.pair.b.received();
 	REQUIRE_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
 	REQUIRE_EQ(wc.wr_id, 71);
 	std::atomic_ref(rq.dv.rq->prod).store(0x7fffffff);
@@ -200,9 +195,8 @@ struct OpenSrq {
 
 		explicit Queue(Device &device)
 		{
-			ibv_srq_init_attr attr = {};
+			ibv_srq_init_attr attr = {.attr = {16, 2, 0}};
 
-			attr.attr = {16, 2, 0};
 			srq = ibv_create_srq(device.pd(), &attr);
 			REQUIRE(srq, "ibv_create_srq: errno ", errno);
 		}
@@ -325,7 +319,7 @@ struct OpenCq {
 		REQUIRE_EQ(pavodv_query_cq(pair.a.send_cq(), &dv), 0);
 	}
 
-	/* One signalled write that nobody polls. */
+	/* One signalled write that the test does not poll. */
 	void write(uint32_t number)
 	{
 		RawSq sq(pair.a);
@@ -406,81 +400,47 @@ void cq_forged(Hostile &hostile)
 
 		REQUIRE(n >= 0 && n <= 16);
 		for (int k = 0; k < n; k++)
-			REQUIRE(wc[k].wr_id == 0, "a request nobody posted");
+			REQUIRE(wc[k].wr_id == 0,
+				"a request that was not posted");
 	}
 	hostile.world.witness->testify();
 }
 
 } // namespace
 
-void add_queue_faults(Cases &cases, Hostile &hostile)
+void add_queue_faults(Faults &faults)
 {
 	for (uint32_t prod : {0xffffffffu, 18u, 1000u, 1u << 31})
-		cases.push_back({"receive queue: producer index " +
-					 std::to_string(prod),
-				 [&hostile, prod] {
-					 rq_index(hostile, prod);
-				 }});
-	cases.push_back({"receive queue: producer index in Error", [&hostile] {
-				 rq_index_in_error(hostile);
-			 }});
-	cases.push_back(
-		{"receive queue: the module's words overwritten", [&hostile] {
-			 rq_module_words(hostile);
-		 }});
-	add_rq_entries(cases, hostile);
-	cases.push_back({"receive WQE: no terminator", [&hostile] {
-				 rq_shapeless(hostile, no_terminator);
-			 }});
-	cases.push_back({"receive WQE: an entry beyond 2 GiB", [&hostile] {
-				 rq_shapeless(hostile, [](OpenRq &rq) {
-					 rq.entry(0)->byte_count |= 1u << 31;
-				 });
-			 }});
-	cases.push_back(
-		{"receive WQE: a wr_id of a shared queue's", [&hostile] {
-			 rq_shapeless(hostile, [](OpenRq &rq) {
-				 rq.next_seg()->wr_id = 1ull << 32;
-			 });
-		 }});
-	cases.push_back({"receive WQE: reserved bits", [&hostile] {
-				 rq_shapeless(hostile, [](OpenRq &rq) {
-					 rq.next_seg()->reserved = 1ull << 63;
-				 });
-			 }});
+		faults.add("receive queue: producer index " +
+				   std::to_string(prod),
+			   rq_index, prod);
+	faults.add("receive queue: producer index in Error", rq_index_in_error);
+	faults.add("receive queue: the module's words overwritten",
+		   rq_module_words);
+	add_rq_entries(faults);
+	faults.add("receive WQE: no terminator", rq_shapeless, no_terminator);
+	faults.add("receive WQE: an entry beyond 2 GiB", rq_shapeless,
+		   [](OpenRq &rq) { rq.entry(0)->byte_count |= 1u << 31; });
+	faults.add("receive WQE: a wr_id of a shared queue's", rq_shapeless,
+		   [](OpenRq &rq) { rq.next_seg()->wr_id = 1ull << 32; });
+	faults.add("receive WQE: reserved bits", rq_shapeless,
+		   [](OpenRq &rq) { rq.next_seg()->reserved = 1ull << 63; });
 	for (uint32_t prod : {0xffffffffu, 18u, 1u << 31})
-		cases.push_back({"shared receive queue: producer index " +
-					 std::to_string(prod),
-				 [&hostile, prod] {
-					 srq_index(hostile, prod);
-				 }});
-	cases.push_back(
-		{"shared receive queue: a WQE without an end", [&hostile] {
-			 srq_shapeless(hostile);
-		 }});
-	cases.push_back({"shared receive queue: reserved bits", [&hostile] {
-				 srq_reserved(hostile);
-			 }});
-	cases.push_back({"shared receive queue: the module's words overwritten",
-			 [&hostile] {
-				 srq_module_words(hostile);
-			 }});
+		faults.add("shared receive queue: producer index " +
+				   std::to_string(prod),
+			   srq_index, prod);
+	faults.add("shared receive queue: a WQE without an end", srq_shapeless);
+	faults.add("shared receive queue: reserved bits", srq_reserved);
+	faults.add("shared receive queue: the module's words overwritten",
+		   srq_module_words);
 	for (uint32_t cons : {1u, 1000u, 1u << 31, ~0u - 100})
-		cases.push_back({"completion queue: consumer index " +
-					 std::to_string(cons),
-				 [&hostile, cons] {
-					 cq_index(hostile, cons);
-				 }});
-	cases.push_back({"completion queue: never consumed", [&hostile] {
-				 cq_overrun(hostile);
-			 }});
-	cases.push_back({"completion queue: the module's words overwritten",
-			 [&hostile] {
-				 cq_module_words(hostile);
-			 }});
-	cases.push_back({"completion queue: forged entries", [&hostile] {
-				 cq_forged(hostile);
-			 }});
+		faults.add("completion queue: consumer index " +
+				   std::to_string(cons),
+			   cq_index, cons);
+	faults.add("completion queue: never consumed", cq_overrun);
+	faults.add("completion queue: the module's words overwritten",
+		   cq_module_words);
+	faults.add("completion queue: forged entries", cq_forged);
 }
 
 } // namespace faults

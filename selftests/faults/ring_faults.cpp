@@ -196,19 +196,14 @@ void one_walk(Hostile &hostile)
 
 } // namespace
 
-void add_ring_faults(Cases &cases, Hostile &hostile)
+void add_ring_faults(Faults &faults)
 {
 	for (unsigned place : {0u, 1u, 2u})
-		cases.push_back({"doorbells: three of two queue pairs, rung "
-				 "once, the other's is number " +
-					 std::to_string(place),
-				 [&hostile, place] {
-					 rung_once(hostile, place);
-				 }});
-	cases.push_back(
-		{"doorbells: the ends of two keys, in one walk", [&hostile] {
-			 one_walk(hostile);
-		 }});
+		faults.add("doorbells: three of two queue pairs, rung "
+			   "once, the other's is number " +
+				   std::to_string(place),
+			   rung_once, place);
+	faults.add("doorbells: the ends of two keys, in one walk", one_walk);
 }
 
 } // namespace faults

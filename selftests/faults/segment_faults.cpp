@@ -30,92 +30,62 @@ pavo_data_seg &data(Attempt &a, size_t entry = 0)
 }
 
 /* The other side finds out; it answers with a NAK. */
-void add_remote_ranges(Cases &cases, Hostile &hostile)
+void add_remote_ranges(Faults &faults)
 {
 	struct {
 		const char *what;
 		std::function<void(Attempt &)> spoil;
 	} list[] = {
 		{"unknown key",
-		 [](Attempt &a) {
-			 a.wqe.remote().rkey ^= 0x5a5a00;
-		 }},
-		{"key 0",
-		 [](Attempt &a) {
-			 a.wqe.remote().rkey = 0;
-		 }},
-		{"key ffffffff",
-		 [](Attempt &a) {
-			 a.wqe.remote().rkey = ~0u;
-		 }},
+		 [](Attempt &a) { a.wqe.remote().rkey ^= 0x5a5a00; }},
+		{"key 0", [](Attempt &a) { a.wqe.remote().rkey = 0; }},
+		{"key ffffffff", [](Attempt &a) { a.wqe.remote().rkey = ~0u; }},
 		{"variant bits of the key",
-		 [](Attempt &a) {
-			 a.wqe.remote().rkey ^= 1;
-		 }},
-		{"one byte before",
-		 [](Attempt &a) {
-			 a.wqe.remote().va--;
-		 }},
+		 [](Attempt &a) { a.wqe.remote().rkey ^= 1; }},
+		{"one byte before", [](Attempt &a) { a.wqe.remote().va--; }},
 		{"one byte too far",
 		 [](Attempt &a) {
 			 a.wqe.remote().va += a.pair.sink.size() - 63;
 		 }},
-		{"address 0",
-		 [](Attempt &a) {
-			 a.wqe.remote().va = 0;
-		 }},
+		{"address 0", [](Attempt &a) { a.wqe.remote().va = 0; }},
 		{"address that wraps",
-		 [](Attempt &a) {
-			 a.wqe.remote().va = ~0ull - 10;
-		 }},
+		 [](Attempt &a) { a.wqe.remote().va = ~0ull - 10; }},
 	};
 
 	for (auto &entry : list)
-		add_fault(cases, hostile,
-			  {.name = std::string("RaddrSeg: ") + entry.what,
-			   .base = plain_write,
-			   .spoil = entry.spoil,
-			   .vendor = PAVO_VE_REMOTE_NAK,
-			   .status = IBV_WC_REM_ACCESS_ERR});
+		add_fault(faults, std::string("RaddrSeg: ") + entry.what,
+			  plain_write, PAVO_VE_REMOTE_NAK, entry.spoil,
+			  IBV_WC_REM_ACCESS_ERR);
 	for (uint32_t length : {0u, 1u, 63u, 65u, 1u << 30, 1u << 31, ~0u})
-		add_fault(cases, hostile,
-			  {.name = "RaddrSeg: length " +
-				   std::to_string(length) + " for 64 bytes",
-			   .base = plain_write,
-			   .spoil =
-				   [length](Attempt &a) {
-					   a.wqe.remote().length = length;
-				   },
-			   .vendor = PAVO_VE_WQE_LENGTH});
+		add_fault(faults,
+			  "RaddrSeg: length " + std::to_string(length) +
+				  " for 64 bytes",
+			  plain_write, PAVO_VE_WQE_LENGTH,
+			  [length](Attempt &a) {
+				  a.wqe.remote().length = length;
+			  });
 }
 
-void add_atomics(Cases &cases, Hostile &hostile)
+void add_atomics(Faults &faults)
 {
 	for (uint32_t length : {0u, 4u, 7u, 9u, 16u})
-		add_fault(cases, hostile,
-			  {.name = "AtomicSeg: result of " +
-				   std::to_string(length) + " bytes",
-			   .base = good_atomic,
-			   .spoil =
-				   [length](Attempt &a) {
-					   a.wqe.remote().length = length;
-					   data(a, 1).byte_count = length;
-				   },
-			   .vendor = PAVO_VE_WQE_LENGTH});
-	add_fault(cases, hostile,
-		  {.name = "AtomicSeg: misaligned remote address",
-		   .base = good_atomic,
-		   .spoil = [](Attempt &a) { a.wqe.remote().va += 4; },
-		   .vendor = PAVO_VE_REMOTE_NAK,
-		   .status = IBV_WC_REM_INV_REQ_ERR});
-	add_fault(cases, hostile,
-		  {.name = "AtomicSeg: missing",
-		   .base = good_atomic,
-		   .spoil = [](Attempt &a) { a.doorbell.size = 2; },
-		   .vendor = PAVO_VE_WQE_SEGMENT});
+		add_fault(faults,
+			  "AtomicSeg: result of " + std::to_string(length) +
+				  " bytes",
+			  good_atomic, PAVO_VE_WQE_LENGTH,
+			  [length](Attempt &a) {
+				  a.wqe.remote().length = length;
+				  data(a, 1).byte_count = length;
+			  });
+	add_fault(
+		faults, "AtomicSeg: misaligned remote address", good_atomic,
+		PAVO_VE_REMOTE_NAK, [](Attempt &a) { a.wqe.remote().va += 4; },
+		IBV_WC_REM_INV_REQ_ERR);
+	add_fault(faults, "AtomicSeg: missing", good_atomic,
+		  PAVO_VE_WQE_SEGMENT, [](Attempt &a) { a.doorbell.size = 2; });
 }
 
-void add_ranges(Cases &cases, Hostile &hostile)
+void add_ranges(Faults &faults)
 {
 	struct {
 		const char *what;
@@ -144,15 +114,12 @@ void add_ranges(Cases &cases, Hostile &hostile)
 	};
 
 	for (auto &entry : list)
-		add_fault(cases, hostile,
-			  {.name = std::string("DataSeg: ") + entry.what,
-			   .base = plain_write,
-			   .spoil = entry.spoil,
-			   .vendor = entry.vendor});
+		add_fault(faults, std::string("DataSeg: ") + entry.what,
+			  plain_write, entry.vendor, entry.spoil);
 }
 
 /* Entries whose lengths are the fault. */
-void add_lengths(Cases &cases, Hostile &hostile)
+void add_lengths(Faults &faults)
 {
 	struct {
 		const char *what;
@@ -169,42 +136,31 @@ void add_lengths(Cases &cases, Hostile &hostile)
 	};
 
 	for (auto &entry : list)
-		add_fault(cases, hostile,
-			  {.name = std::string("DataSeg: ") + entry.what,
-			   .base = plain_write,
-			   .spoil =
-				   [entry](Attempt &a) {
-					   pavo_data_seg second = data(a);
+		add_fault(faults, std::string("DataSeg: ") + entry.what,
+			  plain_write, entry.vendor, [entry](Attempt &a) {
+				  pavo_data_seg second = data(a);
 
-					   data(a).byte_count = entry.first;
-					   second.byte_count = entry.second;
-					   a.wqe.add(second);
-					   a.wqe.remote().length =
-						   entry.first + entry.second;
-					   a.doorbell.size = a.wqe.units();
-				   },
-			   .vendor = entry.vendor});
-	add_fault(cases, hostile,
-		  {.name = "DataSeg: 2 GiB less one of a small region",
-		   .base = plain_write,
-		   .spoil =
-			   [](Attempt &a) {
-				   data(a).byte_count = 0x7fffffff;
-				   a.wqe.remote().length = 0x7fffffff;
-			   },
-		   .vendor = PAVO_VE_LKEY_RANGE});
+				  data(a).byte_count = entry.first;
+				  second.byte_count = entry.second;
+				  a.wqe.add(second);
+				  a.wqe.remote().length =
+					  entry.first + entry.second;
+				  a.doorbell.size = a.wqe.units();
+			  });
+	add_fault(faults, "DataSeg: 2 GiB less one of a small region",
+		  plain_write, PAVO_VE_LKEY_RANGE, [](Attempt &a) {
+			  data(a).byte_count = 0x7fffffff;
+			  a.wqe.remote().length = 0x7fffffff;
+		  });
 	/* The slot is long because of inline data; one entry is the limit. */
-	add_fault(cases, hostile,
-		  {.name = "DataSeg: more entries than the QP was made for",
-		   .base = plain_write,
-		   .spoil =
-			   [](Attempt &a) {
-				   a.wqe.add(data(a));
-				   a.wqe.remote().length = 128;
-				   a.doorbell.size = a.wqe.units();
-			   },
-		   .vendor = PAVO_VE_WQE_SEGMENT},
-		  {.sges = 1, .inline_data = 256});
+	add_fault(faults, "DataSeg: more entries than the QP was made for",
+		  plain_write, PAVO_VE_WQE_SEGMENT,
+		  [](Attempt &a) {
+			  a.wqe.add(data(a));
+			  a.wqe.remote().length = 128;
+			  a.doorbell.size = a.wqe.units();
+		  },
+		  IBV_WC_SUCCESS, {.sges = 1, .inline_data = 256});
 }
 
 /* A PD with memory in it. */
@@ -225,48 +181,36 @@ struct OtherDomain {
 	}
 };
 
-void add_foreign_keys(Cases &cases, Hostile &hostile)
+void add_foreign_keys(Faults &faults)
 {
-	add_fault(cases, hostile,
-		  {.name = "DataSeg: key of another PD",
-		   .base = plain_write,
-		   .spoil =
-			   [](Attempt &a) {
-				   auto other = std::make_shared<OtherDomain>(
-					   a.pair.a.device());
+	add_fault(faults, "DataSeg: key of another PD", plain_write,
+		  PAVO_VE_LKEY_PD, [](Attempt &a) {
+			  auto other = std::make_shared<OtherDomain>(
+				  a.pair.a.device());
 
-				   data(a).lkey = other->memory.lkey();
-				   data(a).va = other->memory.address();
-				   a.kept.push_back(other);
-			   },
-		   .vendor = PAVO_VE_LKEY_PD});
-	add_fault(cases, hostile,
-		  {.name = "DataSeg: key of a region that is gone",
-		   .base = plain_write,
-		   .spoil =
-			   [](Attempt &a) {
-				   Memory gone(a.pair.a.device().pd(), 4096);
+			  data(a).lkey = other->memory.lkey();
+			  data(a).va = other->memory.address();
+			  a.kept.push_back(other);
+		  });
+	add_fault(faults, "DataSeg: key of a region that is gone", plain_write,
+		  PAVO_VE_LKEY, [](Attempt &a) {
+			  Memory gone(a.pair.a.device().pd(), 4096);
 
-				   data(a).lkey = gone.lkey();
-				   data(a).va = gone.address();
-			   },
-		   .vendor = PAVO_VE_LKEY});
-	add_fault(cases, hostile,
-		  {.name = "DataSeg: reading into memory one may not write",
-		   .base = plain_read,
-		   .spoil =
-			   [](Attempt &a) {
-				   auto fixed = std::make_shared<Memory>(
-					   a.pair.a.device().pd(), 4096, 0);
+			  data(a).lkey = gone.lkey();
+			  data(a).va = gone.address();
+		  });
+	add_fault(faults, "DataSeg: reading into memory one may not write",
+		  plain_read, PAVO_VE_LKEY_ACCESS, [](Attempt &a) {
+			  auto fixed = std::make_shared<Memory>(
+				  a.pair.a.device().pd(), 4096, 0);
 
-				   data(a).lkey = fixed->lkey();
-				   data(a).va = fixed->address();
-				   a.kept.push_back(fixed);
-			   },
-		   .vendor = PAVO_VE_LKEY_ACCESS});
+			  data(a).lkey = fixed->lkey();
+			  data(a).va = fixed->address();
+			  a.kept.push_back(fixed);
+		  });
 }
 
-void add_inlines(Cases &cases, Hostile &hostile)
+void add_inlines(Faults &faults)
 {
 	/* 24 bytes and the word before them are two units. */
 	struct {
@@ -284,44 +228,34 @@ void add_inlines(Cases &cases, Hostile &hostile)
 	};
 
 	for (auto &entry : list)
-		add_fault(
-			cases, hostile,
-			{.name = "InlineSeg: " + std::to_string(entry.length) +
-				 " bytes in two units",
-			 .base = plain_inline,
-			 .spoil =
-				 [entry](Attempt &a) {
-					 data(a).byte_count = PAVO_INLINE_SEG |
-							      entry.length;
-					 a.wqe.remote().length = entry.length;
-				 },
-			 .vendor = entry.vendor});
-	add_fault(cases, hostile,
-		  {.name = "InlineSeg: for a read",
-		   .base = plain_inline,
-		   .spoil = [](Attempt &a) { a.doorbell.op = PAVO_WQE_READ; },
-		   .vendor = PAVO_VE_WQE_SEGMENT});
-	add_fault(cases, hostile,
-		  {.name = "InlineSeg: a data entry behind it",
-		   .base = plain_inline,
-		   .spoil =
-			   [](Attempt &a) {
-				   a.wqe.add(pavo_data_seg{});
-				   a.doorbell.size = a.wqe.units();
-			   },
-		   .vendor = PAVO_VE_WQE_SEGMENT});
+		add_fault(faults,
+			  "InlineSeg: " + std::to_string(entry.length) +
+				  " bytes in two units",
+			  plain_inline, entry.vendor, [entry](Attempt &a) {
+				  data(a).byte_count = PAVO_INLINE_SEG |
+						       entry.length;
+				  a.wqe.remote().length = entry.length;
+			  });
+	add_fault(faults, "InlineSeg: for a read", plain_inline,
+		  PAVO_VE_WQE_SEGMENT,
+		  [](Attempt &a) { a.doorbell.op = PAVO_WQE_READ; });
+	add_fault(faults, "InlineSeg: a data entry behind it", plain_inline,
+		  PAVO_VE_WQE_SEGMENT, [](Attempt &a) {
+			  a.wqe.add(pavo_data_seg{});
+			  a.doorbell.size = a.wqe.units();
+		  });
 }
 
 } // namespace
 
-void add_segment_faults(Cases &cases, Hostile &hostile)
+void add_segment_faults(Faults &faults)
 {
-	add_remote_ranges(cases, hostile);
-	add_atomics(cases, hostile);
-	add_ranges(cases, hostile);
-	add_lengths(cases, hostile);
-	add_foreign_keys(cases, hostile);
-	add_inlines(cases, hostile);
+	add_remote_ranges(faults);
+	add_atomics(faults);
+	add_ranges(faults);
+	add_lengths(faults);
+	add_foreign_keys(faults);
+	add_inlines(faults);
 }
 
 } // namespace faults

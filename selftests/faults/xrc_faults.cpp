@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * xrc_faults.cpp - requests of XRC whose XrcSeg says what it must not: numbers
- * of more than 24 bits, of nobody's queue, and none at all.
+ * of more than 24 bits, of a queue that is not there, and none at all.
  */
 #include <fcntl.h>
 #include <memory>
@@ -17,11 +17,11 @@ using Owned = std::unique_ptr<Object, int (*)(Object *)>;
 
 Owned<ibv_xrcd> open_domain(Device &device)
 {
-	ibv_xrcd_init_attr attr = {};
+	ibv_xrcd_init_attr attr = {.comp_mask = IBV_XRCD_INIT_ATTR_FD |
+						IBV_XRCD_INIT_ATTR_OFLAGS,
+				   .fd = -1,
+				   .oflags = O_CREAT};
 
-	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
-	attr.fd = -1;
-	attr.oflags = O_CREAT;
 	Owned<ibv_xrcd> xrcd(ibv_open_xrcd(device.context(), &attr),
 			     ibv_close_xrcd);
 
@@ -31,11 +31,11 @@ Owned<ibv_xrcd> open_domain(Device &device)
 
 Owned<ibv_srq> make_queue(Device &device, ibv_xrcd *xrcd, ibv_cq *cq)
 {
-	ibv_srq_init_attr_ex attr = {};
+	ibv_srq_init_attr_ex attr = {
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC};
 
-	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-			 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
-	attr.srq_type = IBV_SRQT_XRC;
 	attr.attr = {.max_wr = 4, .max_sge = 1, .srq_limit = 0};
 	attr.pd = device.pd();
 	attr.xrcd = xrcd;
@@ -110,7 +110,7 @@ void arrives(Hostile &hostile)
 	hostile.world.witness->testify();
 }
 
-/* Nobody's receive is taken, whoever it was that refused. */
+/* No receive is taken, whichever side refused. */
 void refused(Hostile &hostile, XrcPair &pair, const Wqe &wqe,
 	     ibv_wc_status status, pavo_vendor_err vendor)
 {
@@ -167,32 +167,20 @@ void of_nobody(Hostile &hostile, uint32_t srqn)
 
 } // namespace
 
-void add_xrc_faults(Cases &cases, Hostile &hostile)
+void add_xrc_faults(Faults &faults)
 {
-	cases.push_back({"XrcSeg: nothing wrong", [&hostile] {
-				 arrives(hostile);
-			 }});
+	faults.add("XrcSeg: nothing wrong", arrives);
 	for (int bit : {24, 25, 31})
-		cases.push_back(
-			{"XrcSeg: a number with bit " + std::to_string(bit),
-			 [&hostile, bit] {
-				 too_large(hostile, bit);
-			 }});
+		faults.add("XrcSeg: a number with bit " + std::to_string(bit),
+			   too_large, bit);
 	for (int word : {0, 1, 2})
-		cases.push_back(
-			{"XrcSeg: reserved word " + std::to_string(word),
-			 [&hostile, word] {
-				 reserved(hostile, word);
-			 }});
-	cases.push_back({"XrcSeg: there is none", [&hostile] {
-				 missing(hostile);
-			 }});
+		faults.add("XrcSeg: reserved word " + std::to_string(word),
+			   reserved, word);
+	faults.add("XrcSeg: there is none", missing);
 	for (uint32_t srqn : {0u, 0xffffffu})
-		cases.push_back(
-			{"XrcSeg: nobody's number " + std::to_string(srqn),
-			 [&hostile, srqn] {
-				 of_nobody(hostile, srqn);
-			 }});
+		faults.add(/* lint-words: a name */ "XrcSeg: nobody's number " +
+				   std::to_string(srqn),
+			   of_nobody, srqn);
 }
 
 } // namespace faults

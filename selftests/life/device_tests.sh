@@ -204,7 +204,7 @@ device_renamed()
 	smoke
 }
 
-# Steps in an order nobody planned; single steps may be refused, none may hang.
+# Steps in a random order; single steps may be refused, none may hang.
 any_order()
 {
 	local step pids=()
@@ -245,7 +245,7 @@ any_order()
 	smoke
 }
 
-# Who loads the module may lower what an adapter may have of each kind.
+# The user that loads the module may lower what an adapter may have of each kind.
 lower_limits()
 {
 	unload

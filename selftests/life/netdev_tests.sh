@@ -81,7 +81,7 @@ mtu_under_traffic()
 	stop_traffic
 }
 
-# Who sends what is under way: la, or lb if that is the answer to a read.
+# The interface that sends what is under way: la, or lb if that is the answer to a read.
 too_long_somewhere()
 {
 	counted la tx_drop_too_long || counted lb tx_drop_too_long
@@ -115,7 +115,7 @@ wide()
 	tc qdisc "$1" dev "$2" root tbf rate 10gbit burst 100000 limit 1000000
 }
 
-# Its queue is full, most of the time: who sends pauses and goes on.
+# Its queue is full, most of the time: the sender pauses and goes on.
 queue_full()
 {
 	add_pair

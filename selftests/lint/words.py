@@ -26,12 +26,12 @@ SUBJECT_ADVICE = "say which process, peer, packet or memory it is"
 # The end of a sentence, or of the heading, cell or comment that it is alone in.
 SENTENCE_END = re.compile(r"[.!?](?=[\s*\"')|]|$)|\n\s*[*#]*\s*\n|\n#|\*/|\|")
 
-PLACES = ("kernel/", "uapi/", "userspace/", "docs/", "packaging/", "qemu-scripts/", "README",
-          "CONTRIBUTING", "Makefile", "Kbuild", "meson.build")
+PLACES = ("kernel/", "uapi/", "userspace/", "docs/", "packaging/", "qemu-scripts/", "selftests/",
+          "README", "CONTRIBUTING", "Makefile", "Kbuild", "meson.build")
 # The glossary lists the words. A changed fragment of kernels/ builds all guest kernels anew.
 LEFT_ALONE = ("docs/glossary.md", "qemu-scripts/kernels/")
 # Sentences of these are still to be rewritten: SUBJECT and MORE_WORDS do not reach there.
-NOT_YET = ("kernel/", "userspace/libpavo/")
+NOT_YET = ("selftests/", "userspace/libpavo/")
 
 C_PARTS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|(?P<prose>/\*.*?\*/|//[^\n]*)',
                      re.DOTALL)

@@ -137,11 +137,9 @@ void test_mr_commands()
 	Request<verbs_cmd_reg_mr> request;
 	Response<ib_uverbs_reg_mr_resp> resp;
 	verbs_mr mr;
-	ibv_pd pd = {};
 
 	memset(&mr, 0xa5, sizeof(mr));
-	pd.context = context;
-	pd.handle = 12;
+	ibv_pd pd = {.context = context, .handle = 12};
 	REQUIRE_EQ(ibv_cmd_reg_mr(&pd, &mr, 1000, 0x7000, 5, &mr, &request.cmd,
 				  sizeof(request), resp.room.core(),
 				  resp.room.size()),
@@ -196,14 +194,11 @@ void test_rereg_commands()
 void test_dmabuf_commands()
 {
 	verbs_mr mr;
-	ibv_pd pd = {};
-	int err;
 
 	memset(&mr, 0xa5, sizeof(mr));
-	pd.context = context;
-	pd.handle = 15;
-	err = ibv_cmd_reg_dmabuf_mr(&pd, 0x1000, 3000, 0x9000, 33, 9, &mr,
-				    nullptr);
+	ibv_pd pd = {.context = context, .handle = 15};
+	int err = ibv_cmd_reg_dmabuf_mr(&pd, 0x1000, 3000, 0x9000, 33, 9, &mr,
+					nullptr);
 	REQUIRE_EQ(err, 0);
 
 	fake::Call call = kernel->last_method(UVERBS_OBJECT_MR,
@@ -224,10 +219,8 @@ void test_mw_commands()
 	Request<verbs_cmd_alloc_mw> request;
 	Response<ib_uverbs_alloc_mw_resp> resp;
 	ibv_mw mw = {};
-	ibv_pd pd = {};
+	ibv_pd pd = {.context = context, .handle = 16};
 
-	pd.context = context;
-	pd.handle = 16;
 	REQUIRE_EQ(ibv_cmd_alloc_mw(&pd, IBV_MW_TYPE_2, &mw, &request.cmd,
 				    sizeof(request), resp.room.core(),
 				    resp.room.size()),
@@ -279,7 +272,6 @@ void test_cq_changes()
 	Request<verbs_cmd_resize_cq> request;
 	Response<ib_uverbs_resize_cq_resp> resp;
 	verbs_cmd_modify_cq modify = {};
-	ibv_modify_cq_attr attr = {};
 	Objects o;
 
 	o.cq.handle = 52;
@@ -295,8 +287,8 @@ void test_cq_changes()
 	REQUIRE_EQ(core.cqe, 100);
 	REQUIRE_EQ(o.cq.cqe, 127);
 
-	attr.attr_mask = IBV_CQ_ATTR_MODERATE;
-	attr.moderate = {33, 44};
+	ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE,
+				   .moderate = {33, 44}};
 	REQUIRE_EQ(ibv_cmd_modify_cq(&o.cq, &attr, &modify, sizeof(modify)), 0);
 	call = kernel->last_command(IB_USER_VERBS_EX_CMD_MODIFY_CQ |
 				    IB_USER_VERBS_CMD_FLAG_EXTENDED);
@@ -330,12 +322,11 @@ void test_create_qp_command()
 {
 	Request<verbs_cmd_create_qp> request;
 	Response<ib_uverbs_create_qp_resp> resp;
-	ibv_qp_init_attr_ex attr = {};
 	GuardedQp g;
 	Objects o;
 
 	memset(&g, 0xa5, sizeof(g));
-	attr.pd = &o.pd;
+	ibv_qp_init_attr_ex attr = {.pd = &o.pd};
 	attr.send_cq = attr.recv_cq = &o.cq;
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
 	attr.qp_type = IBV_QPT_RC;
@@ -362,13 +353,13 @@ void test_xrc_qp()
 {
 	verbs_cmd_create_qp cmd = {};
 	Response<ib_uverbs_create_qp_resp> resp;
-	ibv_qp_init_attr_ex attr = {};
 	std::array<std::byte, 64> domain = {}; /* as libibverbs' own */
 	verbs_qp qp = {};
 
-	attr.xrcd = reinterpret_cast<ibv_xrcd *>(domain.data());
-	attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
-	attr.qp_type = IBV_QPT_XRC_RECV;
+	ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_XRC_RECV,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
+		.xrcd = reinterpret_cast<ibv_xrcd *>(domain.data())};
 	REQUIRE_EQ(ibv_cmd_create_qp_ex(context, &qp, &attr, &cmd, sizeof(cmd),
 					resp.room.core(), resp.room.size()),
 		   0);
@@ -381,11 +372,10 @@ void test_qp_commands()
 	Request<verbs_cmd_modify_qp> modify;
 	Request<verbs_cmd_query_qp> query;
 	ibv_qp_init_attr init = {};
-	ibv_qp_attr attr = {};
 	Objects o;
 
 	o.qp.qp.handle = 63;
-	attr.qp_state = IBV_QPS_INIT;
+	ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT};
 	REQUIRE_EQ(ibv_cmd_modify_qp(&o.qp.qp, &attr, IBV_QP_STATE, &modify.cmd,
 				     sizeof(modify)),
 		   0);
@@ -419,12 +409,10 @@ void test_qp_commands()
 void test_ah_commands()
 {
 	ib_uverbs_create_ah_resp resp = {};
-	ibv_ah_attr attr = {};
 	ibv_gid gid = {};
 	Objects o;
+	ibv_ah_attr attr = {.grh = {.hop_limit = 44}, .is_global = 1};
 
-	attr.is_global = 1;
-	attr.grh.hop_limit = 44;
 	REQUIRE_EQ(ibv_cmd_create_ah(&o.pd, &o.ah, &attr, &resp, sizeof(resp)),
 		   0);
 	REQUIRE_EQ(o.ah.handle, 41);

@@ -199,7 +199,7 @@ void test_sysfs_device()
 	REQUIRE(dev.match == nullptr, "nothing matches yet");
 	REQUIRE(seen.match == &match_table[1], "matches by driver id");
 	REQUIRE_EQ(dev.flags, 1, "modalias was read");
-	REQUIRE_EQ(dev.node_guid, 0, "nobody asked for it yet");
+	REQUIRE_EQ(dev.node_guid, 0, "the test has not asked for it yet");
 	REQUIRE_EQ(dev.driver_id, 0, "unknown when found through sysfs");
 	REQUIRE_EQ(dev.node_type, IBV_NODE_CA);
 	REQUIRE_EQ(dev.ibdev_idx, -1, "unknown when found through sysfs");

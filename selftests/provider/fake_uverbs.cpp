@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -104,11 +103,10 @@ void Kernel::add_device(const DeviceText &device, int index)
 Region Kernel::make_region(uint32_t size)
 {
 	Region region = {};
-	void *at;
 
 	size = (size + 4095) & ~4095u;
-	at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd_,
-		  static_cast<off_t>(memory_used_));
+	void *at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			memory_fd_, static_cast<off_t>(memory_used_));
 	if (at == MAP_FAILED || memory_used_ + size > MEMORY)
 		throw std::runtime_error("no region");
 	region.info.offset = memory_used_;
@@ -183,7 +181,6 @@ int Kernel::ioctl(int, void *arg)
 {
 	auto *hdr = static_cast<ib_uverbs_ioctl_hdr *>(arg);
 	Call call = {};
-	int err;
 
 	call.is_method = true;
 	call.object = hdr->object_id;
@@ -219,7 +216,7 @@ int Kernel::ioctl(int, void *arg)
 			return -1;
 		}
 	}
-	err = serve(call);
+	int err = serve(call);
 	if (!err)
 		return 0;
 	errno = err;
@@ -233,7 +230,6 @@ long Kernel::write(int, const void *data, size_t size)
 		uint64_t response;
 		uint32_t qp_handle, wr_count, sge_count, wqe_size;
 	} post = {};
-	int err;
 
 	if (size != sizeof(post)) {
 		errno = EINVAL;
@@ -246,7 +242,7 @@ long Kernel::write(int, const void *data, size_t size)
 		errno = EINVAL;
 		return -1;
 	}
-	err = on_write ? on_write(post.hdr.command, post.qp_handle) : 0;
+	int err = on_write ? on_write(post.hdr.command, post.qp_handle) : 0;
 	if (!err)
 		return static_cast<long>(size);
 	errno = err;
@@ -265,10 +261,9 @@ extern "C" {
 int open(const char *path, int flags, ...)
 {
 	va_list args;
-	mode_t mode;
 
 	va_start(args, flags);
-	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+	mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
 	va_end(args);
 	if (fake::is_device(path))
 		return fake::Kernel::instance()->open_device();
@@ -303,10 +298,9 @@ int ioctl(int fd, unsigned long request, ...) noexcept
 {
 	fake::Kernel *kernel = fake::Kernel::instance();
 	va_list args;
-	void *arg;
 
 	va_start(args, request);
-	arg = va_arg(args, void *);
+	void *arg = va_arg(args, void *);
 	va_end(args);
 	if (kernel && kernel->owns(fd) && request == RDMA_VERBS_IOCTL)
 		return kernel->ioctl(fd, arg);

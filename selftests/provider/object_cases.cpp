@@ -39,9 +39,8 @@ void test_lying_module()
 	}
 	engine.sq_cnt_lie = 0;
 
-	ibv_srq_init_attr srq = {};
+	ibv_srq_init_attr srq = {.attr = {8, 1, 0}};
 
-	srq.attr = {8, 1, 0};
 	for (uint32_t lie : {3u, 1u << 20, 0x80000000u}) {
 		kernel->forget_calls();
 		engine.srq_cnt_lie = lie;
@@ -67,17 +66,15 @@ int post_srq(ibv_srq *srq, uint64_t wr_id)
 /* Believed of a QP that takes from the queue, and of no other. */
 void check_srq_completions(User &user, ibv_srq *srq)
 {
-	ibv_qp_init_attr qp_attr = {};
 	pavo_cqe cqe = {};
-	ibv_qp *qp;
 	ibv_wc wc;
+	ibv_qp_init_attr qp_attr = {.send_cq = user.send_cq,
+				    .recv_cq = user.recv_cq,
+				    .srq = srq,
+				    .cap = {8, 8, 1, 1, 0},
+				    .qp_type = IBV_QPT_RC};
+	ibv_qp *qp = ibv_create_qp(user.pd, &qp_attr);
 
-	qp_attr.send_cq = user.send_cq;
-	qp_attr.recv_cq = user.recv_cq;
-	qp_attr.srq = srq;
-	qp_attr.qp_type = IBV_QPT_RC;
-	qp_attr.cap = {8, 8, 1, 1, 0};
-	qp = ibv_create_qp(user.pd, &qp_attr);
 	REQUIRE(qp);
 	cqe.qpn = qp->qp_num;
 	cqe.wqe = 0x55555555;
@@ -99,14 +96,12 @@ void check_srq_completions(User &user, ibv_srq *srq)
 /* Slots are free when the module has taken them, completions name requests. */
 void test_srq()
 {
-	ibv_srq_init_attr attr = {};
 	pavodv_srq dv = {};
 	User user;
-	ibv_srq *srq;
 
 	calm_engine();
-	attr.attr = {8, 1, 0};
-	srq = ibv_create_srq(user.pd, &attr);
+	ibv_srq_init_attr attr = {.attr = {8, 1, 0}};
+	ibv_srq *srq = ibv_create_srq(user.pd, &attr);
 	REQUIRE(srq);
 
 	SrqSide &side = engine.srqs.at(srq->handle);
@@ -172,14 +167,12 @@ void test_create_flags()
 void test_domains()
 {
 	ibv_td_init_attr td_attr = {};
-	ibv_parent_domain_init_attr attr = {};
 	ibv_qp_init_attr qp_attr = {};
 	User user;
 	ibv_td *td = ibv_alloc_td(context, &td_attr);
 
 	REQUIRE(td);
-	attr.pd = user.pd;
-	attr.td = td;
+	ibv_parent_domain_init_attr attr = {.pd = user.pd, .td = td};
 
 	ibv_pd *parent = ibv_alloc_parent_domain(context, &attr);
 
@@ -241,14 +234,14 @@ void heap_free(ibv_pd *pd, void *context, void *memory, uint64_t resource)
 
 void test_allocators()
 {
-	ibv_parent_domain_init_attr attr = {};
 	ibv_qp_init_attr_ex init = {};
 	User user;
 	Heap heap;
+	ibv_parent_domain_init_attr attr = {
+		.pd = user.pd,
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS,
+		.alloc = heap_alloc};
 
-	attr.pd = user.pd;
-	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
-	attr.alloc = heap_alloc;
 	REQUIRE(!ibv_alloc_parent_domain(context, &attr), "half an allocator");
 	REQUIRE_EQ(errno, EINVAL);
 	attr.free = heap_free;
@@ -310,11 +303,9 @@ void test_threads()
 			ibv_wc wc[4];
 
 			for (int sent = 0; sent < ROUNDS;) {
-				int n;
-
 				if (!user->send(1, 1))
 					sent++;
-				n = ibv_poll_cq(user->send_cq, 4, wc);
+				int n = ibv_poll_cq(user->send_cq, 4, wc);
 				for (int k = 0; k < n; k++)
 					wrong += wc[k].status ||
 						 wc[k].wr_id != 1;

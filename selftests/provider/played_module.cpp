@@ -32,11 +32,11 @@ void Engine::take(uint64_t db)
 			abort();
 		memcpy(&next, qp.sq.memory + offset, sizeof(next));
 		if (completes && next.flags & PAVO_WQE_SIGNALED) {
-			pavo_cqe cqe = {};
+			pavo_cqe cqe = {.qpn = qpn,
+					.wqe = qp.taken,
+					.opcode =
+						uint8_t(db & PAVO_DB_OP_MASK)};
 
-			cqe.qpn = qpn;
-			cqe.wqe = qp.taken;
-			cqe.opcode = db & PAVO_DB_OP_MASK;
 			qp.send_cq->push(cqe);
 		}
 		qp.taken++;
@@ -50,14 +50,14 @@ int create_cq(fake::Call &call)
 {
 	uint32_t handle = engine.next_handle++;
 	CqSide &cq = engine.cqs[handle];
-	pavo_create_cq_resp resp = {};
 
 	cq.count =
 		std::bit_ceil(call.input<uint32_t>(UVERBS_ATTR_CREATE_CQ_CQE));
 	cq.region = kernel->make_region(PAVO_CQ_HEADER_SIZE +
 					cq.count * sizeof(pavo_cqe));
-	resp.ring = cq.region.info;
-	resp.cqe_cnt = engine.cqe_cnt_lie ? engine.cqe_cnt_lie : cq.count;
+	pavo_create_cq_resp resp = {
+		.ring = cq.region.info,
+		.cqe_cnt = engine.cqe_cnt_lie ? engine.cqe_cnt_lie : cq.count};
 	if (engine.short_region)
 		resp.ring.size = 4096;
 	call.output(UVERBS_ATTR_CREATE_CQ_RESP_CQE, cq.count);
@@ -72,7 +72,6 @@ int resize_cq(fake::Call &call)
 	auto core = call.input<ib_uverbs_resize_cq>(UVERBS_ATTR_CORE_IN);
 	CqSide &cq = engine.cqs.at(core.cq_handle);
 	CqSide old = cq;
-	pavo_create_cq_resp resp = {};
 
 	cq.count = std::bit_ceil(core.cqe);
 	cq.region = kernel->make_region(PAVO_CQ_HEADER_SIZE +
@@ -88,8 +87,9 @@ int resize_cq(fake::Call &call)
 		cqe.flags &= static_cast<uint8_t>(~PAVO_CQE_OWNER);
 		cq.push(cqe);
 	}
-	resp.ring = cq.region.info;
-	resp.cqe_cnt = engine.cqe_cnt_lie ? engine.cqe_cnt_lie : cq.count;
+	pavo_create_cq_resp resp = {
+		.ring = cq.region.info,
+		.cqe_cnt = engine.cqe_cnt_lie ? engine.cqe_cnt_lie : cq.count};
 	call.output(UVERBS_ATTR_CORE_OUT, cq.count);
 	call.output(UVERBS_ATTR_UHW_OUT, resp);
 	return 0;
@@ -100,7 +100,6 @@ int create_qp(fake::Call &call)
 	auto cap = call.input<ibv_qp_cap>(UVERBS_ATTR_CREATE_QP_CAP);
 	uint32_t qpn = engine.next_qpn++;
 	QpSide &qp = engine.qps[qpn];
-	pavo_create_qp_resp resp = {};
 
 	qp.sq_stride = 256;
 	qp.sq_count = std::bit_ceil(cap.max_send_wr);
@@ -114,12 +113,14 @@ int create_qp(fake::Call &call)
 	qp.recv_cq = &engine.cqs.at(static_cast<uint32_t>(
 		call.word[UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE]));
 	cap.max_inline_data = 64;
-	resp.sq = qp.sq.info;
-	resp.rq = qp.rq.info;
-	resp.sq_wqe_size = qp.sq_stride;
-	resp.sq_wqe_cnt = engine.sq_cnt_lie ? engine.sq_cnt_lie : qp.sq_count;
-	resp.rq_wqe_size = qp.rq_stride;
-	resp.rq_wqe_cnt = qp.rq_count;
+	pavo_create_qp_resp resp = {.sq = qp.sq.info,
+				    .rq = qp.rq.info,
+				    .sq_wqe_size = qp.sq_stride,
+				    .sq_wqe_cnt = engine.sq_cnt_lie ?
+							  engine.sq_cnt_lie :
+							  qp.sq_count,
+				    .rq_wqe_size = qp.rq_stride,
+				    .rq_wqe_cnt = qp.rq_count};
 	call.output(UVERBS_ATTR_CREATE_QP_RESP_CAP, cap);
 	call.output(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, qpn);
 	call.set_word(UVERBS_ATTR_CREATE_QP_HANDLE, qpn);
@@ -132,16 +133,16 @@ int create_srq(fake::Call &call)
 	uint32_t handle = engine.next_handle++;
 	SrqSide &srq = engine.srqs[handle];
 	uint32_t sges = call.input<uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_SGE);
-	pavo_create_srq_resp resp = {};
 
 	srq.stride = 16 * (2 + sges);
 	srq.count = std::bit_ceil(
 		call.input<uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_WR));
 	srq.rq = kernel->make_region(PAVO_RQ_HEADER_SIZE +
 				     srq.stride * srq.count);
-	resp.rq = srq.rq.info;
-	resp.wqe_size = srq.stride;
-	resp.wqe_cnt = engine.srq_cnt_lie ? engine.srq_cnt_lie : srq.count;
+	pavo_create_srq_resp resp = {
+		.rq = srq.rq.info,
+		.wqe_size = srq.stride,
+		.wqe_cnt = engine.srq_cnt_lie ? engine.srq_cnt_lie : srq.count};
 	call.output(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, srq.count);
 	call.output(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, sges);
 	call.set_word(UVERBS_ATTR_CREATE_SRQ_HANDLE, handle);
@@ -153,10 +154,10 @@ int serve_method(fake::Call &call)
 {
 	switch (call.object << 16 | call.method) {
 	case UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_GET_CONTEXT: {
-		pavo_alloc_ucontext_resp resp = {};
+		pavo_alloc_ucontext_resp resp = {.abi_version =
+							 engine.abi_version,
+						 .doorbell = engine.page.info};
 
-		resp.abi_version = engine.abi_version;
-		resp.doorbell = engine.page.info;
 		call.output(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
 			    uint32_t{1});
 		call.output(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t{0});

@@ -147,18 +147,16 @@ struct User {
 	explicit User(ibv_qp_state state = IBV_QPS_RTS, uint32_t wrs = 8,
 		      int all_signalled = 0)
 	{
-		ibv_qp_init_attr attr = {};
-
 		pd = ibv_alloc_pd(context);
 		REQUIRE(pd);
 		send_cq = ibv_create_cq(context, 16, nullptr, nullptr, 0);
 		recv_cq = ibv_create_cq(context, 16, nullptr, nullptr, 0);
 		REQUIRE(send_cq && recv_cq, "errno ", errno);
-		attr.send_cq = send_cq;
-		attr.recv_cq = recv_cq;
-		attr.qp_type = IBV_QPT_RC;
-		attr.sq_sig_all = all_signalled;
-		attr.cap = {wrs, wrs, 4, 4, 64};
+		ibv_qp_init_attr attr = {.send_cq = send_cq,
+					 .recv_cq = recv_cq,
+					 .cap = {wrs, wrs, 4, 4, 64},
+					 .qp_type = IBV_QPT_RC,
+					 .sq_sig_all = all_signalled};
 		qp = ibv_create_qp(pd, &attr);
 		REQUIRE(qp, "errno ", errno);
 		REQUIRE_EQ(attr.cap.max_inline_data, 64);
@@ -176,9 +174,8 @@ struct User {
 
 	void go(ibv_qp_state state)
 	{
-		ibv_qp_attr attr = {};
+		ibv_qp_attr attr = {.qp_state = state};
 
-		attr.qp_state = state;
 		REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 	}
 
@@ -191,7 +188,6 @@ struct User {
 		std::vector<ibv_send_wr> wr(static_cast<size_t>(count));
 		ibv_sge sge = {0x1000, 64, 5};
 		ibv_send_wr *bad = nullptr;
-		int err;
 
 		for (int i = 0; i < count; i++) {
 			wr[i].wr_id = wr_id + static_cast<uint64_t>(i);
@@ -201,7 +197,7 @@ struct User {
 			wr[i].opcode = IBV_WR_SEND;
 			wr[i].send_flags = flags;
 		}
-		err = ibv_post_send(qp, wr.data(), &bad);
+		int err = ibv_post_send(qp, wr.data(), &bad);
 		if (posted)
 			*posted = err ? static_cast<int>(bad - wr.data()) :
 					count;
@@ -214,13 +210,12 @@ struct User {
 		ibv_recv_wr *bad;
 
 		for (int i = 0; i < count; i++) {
-			ibv_recv_wr wr = {};
-			int err;
+			ibv_recv_wr wr = {.wr_id = wr_id +
+						   static_cast<uint64_t>(i),
+					  .sg_list = &sge,
+					  .num_sge = 1};
+			int err = ibv_post_recv(qp, &wr, &bad);
 
-			wr.wr_id = wr_id + static_cast<uint64_t>(i);
-			wr.sg_list = &sge;
-			wr.num_sge = 1;
-			err = ibv_post_recv(qp, &wr, &bad);
 			if (err)
 				return err;
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * poll_cases.cpp - completions: polling, receives, entries nobody should
- * believe, QPs that are gone or were reset.
+ * poll_cases.cpp - completions: polling, receives, entries that the
+ * provider must not believe, QPs that are gone or were reset.
  */
 #include "played_module.h"
 
@@ -63,7 +63,6 @@ void test_signalling()
 void test_receiving()
 {
 	User user;
-	pavo_cqe cqe = {};
 	ibv_wc wc;
 
 	calm_engine();
@@ -82,10 +81,10 @@ void test_receiving()
 	       sizeof(data));
 	REQUIRE_EQ(data.va, 0x2000);
 
-	cqe.qpn = user.qp->qp_num;
-	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_IMM;
-	cqe.opcode = PAVO_WQE_WRITE_IMM;
-	cqe.imm = 1234;
+	pavo_cqe cqe = {.qpn = user.qp->qp_num,
+			.imm = 1234,
+			.opcode = PAVO_WQE_WRITE_IMM,
+			.flags = PAVO_CQE_RECV | PAVO_CQE_IMM};
 	user.side().recv_cq->push(cqe);
 	REQUIRE_EQ(ibv_poll_cq(user.recv_cq, 1, &wc), 1);
 	REQUIRE_EQ(wc.wr_id, 40);
@@ -106,13 +105,11 @@ void test_hostile_cqes()
 {
 	User user;
 	ibv_wc wc[16];
-	pavo_cqe cqe = {};
 	CqSide &cq = *user.side().send_cq;
 
 	calm_engine();
 	REQUIRE_EQ(user.send(2, 7), 0);
-	cqe.qpn = user.qp->qp_num;
-	cqe.opcode = PAVO_WQE_SEND;
+	pavo_cqe cqe = {.qpn = user.qp->qp_num, .opcode = PAVO_WQE_SEND};
 	for (uint32_t wqe : {2u, 100u, 0x80000000u, UINT32_MAX}) {
 		cqe.wqe = wqe;
 		cq.push(cqe);
@@ -126,7 +123,8 @@ void test_hostile_cqes()
 		cqe.qpn = qpn;
 		cq.push(cqe);
 	}
-	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 16, wc), 0, "QPs nobody has");
+	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 16, wc), 0,
+		   "QPs that are not there");
 	REQUIRE_EQ(cq.header()->cons, cq.prod, "but they are consumed");
 	cqe.qpn = user.qp->qp_num;
 	cq.push(cqe);
@@ -149,7 +147,7 @@ void test_endless_ring()
 	CqSide &cq = *user.side().send_cq;
 	std::atomic<bool> stop{false};
 
-	/* Somebody flips owner bits as fast as it can. */
+	/* A thread flips owner bits as fast as it can. */
 	std::thread writer([&] {
 		uint8_t owner = 0;
 
@@ -200,16 +198,14 @@ void test_resize()
 
 void test_extended()
 {
-	ibv_cq_init_attr_ex init = {};
 	ibv_qp_init_attr attr = {};
 	ibv_poll_cq_attr poll = {};
-	pavo_cqe cqe = {};
 	User user;
-
-	init.cqe = 16;
-	init.wc_flags = IBV_WC_STANDARD_FLAGS |
-			uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP} |
-			uint64_t{IBV_WC_EX_WITH_CVLAN};
+	ibv_cq_init_attr_ex init = {
+		.cqe = 16,
+		.wc_flags = IBV_WC_STANDARD_FLAGS |
+			    uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP} |
+			    uint64_t{IBV_WC_EX_WITH_CVLAN}};
 
 	ibv_cq_ex *cq = ibv_create_cq_ex(context, &init);
 
@@ -224,8 +220,8 @@ void test_extended()
 	CqSide &side = *engine.qps.at(qp->qp_num).send_cq;
 
 	REQUIRE_EQ(ibv_start_poll(cq, &poll), ENOENT);
-	/* nobody's entries alone: consumed, and the lock is free again */
-	cqe.qpn = 0xabcdef;
+	/* entries of no QP alone: consumed, and the lock is free again */
+	pavo_cqe cqe = {.qpn = 0xabcdef};
 	side.push(cqe);
 	REQUIRE_EQ(ibv_start_poll(cq, &poll), ENOENT);
 	REQUIRE_EQ(side.header()->cons, side.prod);
@@ -260,7 +256,6 @@ void test_extended()
 void test_destroyed_qp()
 {
 	User user, other;
-	pavo_cqe cqe = {};
 	CqSide &cq = *user.side().send_cq;
 	ibv_wc wc[4];
 
@@ -274,8 +269,7 @@ void test_destroyed_qp()
 	ibv_qp *doomed = ibv_create_qp(user.pd, &attr);
 
 	REQUIRE(doomed);
-	cqe.opcode = PAVO_WQE_SEND;
-	cqe.qpn = doomed->qp_num;
+	pavo_cqe cqe = {.qpn = doomed->qp_num, .opcode = PAVO_WQE_SEND};
 	cq.push(cqe);
 	cqe.qpn = user.qp->qp_num;
 	calm_engine();
@@ -295,16 +289,15 @@ void test_destroyed_qp()
 void test_reset()
 {
 	User user;
-	pavo_cqe cqe = {};
 	ibv_wc wc[4];
 
 	calm_engine();
 	engine.completes = true;
 	REQUIRE_EQ(user.send(5, 1), 0);
 	REQUIRE_EQ(user.recv(5, 1), 0);
-	cqe.qpn = user.qp->qp_num;
-	cqe.flags = PAVO_CQE_RECV;
-	cqe.opcode = PAVO_WQE_SEND;
+	pavo_cqe cqe = {.qpn = user.qp->qp_num,
+			.opcode = PAVO_WQE_SEND,
+			.flags = PAVO_CQE_RECV};
 	user.side().recv_cq->push(cqe);
 	user.go(IBV_QPS_RESET);
 	REQUIRE_EQ(user.side().rq_header()->prod, 0, "counted since RESET");

@@ -95,12 +95,10 @@ void test_queue_full()
 	REQUIRE_EQ(engine.doorbells.size(), 1);
 
 	/* One signalled completion frees all before it. */
-	pavo_cqe cqe = {};
 	ibv_wc wc;
+	pavo_cqe cqe = {
+		.qpn = user.qp->qp_num, .wqe = 5, .opcode = PAVO_WQE_SEND};
 
-	cqe.qpn = user.qp->qp_num;
-	cqe.wqe = 5;
-	cqe.opcode = PAVO_WQE_SEND;
 	user.side().send_cq->push(cqe);
 	REQUIRE_EQ(ibv_poll_cq(user.send_cq, 1, &wc), 1);
 	REQUIRE_EQ(wc.wr_id, 105);
@@ -180,7 +178,7 @@ void test_ring_full()
 
 	int posted = -1;
 
-	REQUIRE_EQ(user.send(2, 1, 0, &posted), ENOMEM, "nobody drains");
+	REQUIRE_EQ(user.send(2, 1, 0, &posted), ENOMEM, "no thread drains");
 	REQUIRE_EQ(posted, 0, "nothing of the chain was posted");
 	REQUIRE(engine.send_kicks > 2 && engine.send_kicks < 1000,
 		"tried, but not forever: ", engine.send_kicks);

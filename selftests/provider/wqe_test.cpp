@@ -123,7 +123,6 @@ void test_keys()
 {
 	TestSlot inv, bind;
 	Wr wr(IBV_WR_LOCAL_INV);
-	ibv_mw mw = {};
 	ibv_mr mr = {};
 
 	wr.invalidate_rkey = 0x555;
@@ -131,7 +130,7 @@ void test_keys()
 	check_next(inv, 0, 0x555);
 	REQUIRE_EQ(inv.name.word, PAVO_WQE_LOCAL_INV);
 
-	mw.rkey = 0x700;
+	ibv_mw mw = {.rkey = 0x700};
 	mr.lkey = 0x900;
 	wr.opcode = IBV_WR_BIND_MW;
 	wr.bind_mw.mw = &mw;
@@ -322,11 +321,9 @@ void test_recv()
 {
 	TestSlot slot;
 	ibv_sge sge[5] = {{0x1000, 100, 7}, {0, 0, 0}, {0x3000, 9, 9}};
-	ibv_recv_wr wr = {};
 	WqeLimits limits = TestSlot::limits(IBV_QPT_RC);
+	ibv_recv_wr wr = {.sg_list = sge, .num_sge = 3};
 
-	wr.sg_list = sge;
-	wr.num_sge = 3;
 	REQUIRE_EQ(build_recv_wqe(slot.bytes.get(), wr, limits), 0);
 	slot.name.units = 4;
 	check_next(slot, 0, 0);
@@ -347,17 +344,16 @@ void test_recv()
 
 pavo_cqe sample_cqe()
 {
-	pavo_cqe cqe = {};
+	pavo_cqe cqe = {.qpn = 0x42,
+			.wqe = 3,
+			.byte_len = 1234,
+			.imm = 0x55667788,
+			.src_qp = 0x77,
+			.pkey_index = 2,
+			.opcode = PAVO_WQE_SEND,
+			.sl = 5,
+			.flags = PAVO_CQE_RECV | PAVO_CQE_IMM | PAVO_CQE_GRH};
 
-	cqe.qpn = 0x42;
-	cqe.wqe = 3;
-	cqe.byte_len = 1234;
-	cqe.imm = 0x55667788;
-	cqe.src_qp = 0x77;
-	cqe.pkey_index = 2;
-	cqe.sl = 5;
-	cqe.opcode = PAVO_WQE_SEND;
-	cqe.flags = PAVO_CQE_RECV | PAVO_CQE_IMM | PAVO_CQE_GRH;
 	return cqe;
 }
 

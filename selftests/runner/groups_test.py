@@ -91,7 +91,7 @@ def every_unit_test_finds_its_program():
 
 
 def a_group_has_nothing_of_another():
-    """Nobody waits for what is not started."""
+    """The runner waits for nothing that is not started."""
     built = inputs("lint")
     assert not [name for name in built if name.startswith("selftests/")], built
     assert not [name for name in inputs("wire") if "pavo-verbs" in name]

@@ -49,7 +49,7 @@ def what_was_planned_has_to_come():
 
 
 def more_than_was_planned():
-    """Tests that nobody knew of: one of the numbers is wrong."""
+    """Tests beyond the plan: one of the numbers is wrong."""
     found = prints("1..1", "ok 1 one", "ok 2 two")
     assert found[0] == (2, 1, 0), found
 

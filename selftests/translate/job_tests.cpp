@@ -37,7 +37,7 @@ TEST(Job, IsOneForAllAdapters)
 	EXPECT_EQ(job.info().members, 2u);
 }
 
-/* Its file stays open with it: the number is nobody else's, and the job not left. */
+/* Its file stays open with it: no other file gets the number, and the job is not left. */
 TEST(Job, OutlivesItsDevice)
 {
 	auto device = std::make_unique<pavo::Device>(adapter());
@@ -53,7 +53,7 @@ TEST(Job, OutlivesItsDevice)
 	job.reset();
 	EXPECT_NE(fcntl(number, F_GETFD), -1) << "the mapping needs it";
 	mapping.reset();
-	EXPECT_EQ(fcntl(number, F_GETFD), -1) << "nobody needs it";
+	EXPECT_EQ(fcntl(number, F_GETFD), -1) << "no object needs it";
 }
 
 /* What would be closed twice. */

@@ -18,7 +18,7 @@ public:
 	~HugePages();
 	HugePages(const HugePages &) = delete;
 
-	/* That nobody has yet. */
+	/* Pages that no process has yet. */
 	static size_t free();
 
 private:

@@ -2,9 +2,7 @@
 /* loop.cpp - a queue pair that is connected to itself; see loop.h. */
 #include "loop.h"
 
-#include <cerrno>
 #include <stdexcept>
-#include <system_error>
 
 #include "../common/connect.h"
 #include "../common/device.h"
@@ -40,9 +38,7 @@ Loop::~Loop()
 void Loop::connect()
 {
 	cq_ = must_make(ibv_create_cq(context_, 4, nullptr, nullptr, 0), "CQ");
-	ibv_qp_init_attr init{};
-	init.send_cq = cq_;
-	init.recv_cq = cq_;
+	ibv_qp_init_attr init = {.send_cq = cq_, .recv_cq = cq_};
 	init.cap = {.max_send_wr = 4,
 		    .max_recv_wr = 1,
 		    .max_send_sge = most_pieces,

@@ -193,7 +193,7 @@ TEST_F(Sharing, ByTwoProcesses)
 	close(fd);
 }
 
-/* Who has mapped it twice has it until it has unmapped it twice. */
+/* A process that has mapped it twice has it until it has unmapped it twice. */
 TEST_F(Sharing, ABufferCountsAsItsFirstUsers)
 {
 	int fd = memfd_create("shared", MFD_CLOEXEC);
@@ -243,9 +243,7 @@ bool come_and_go(const Job &job, const Memory &view, int rounds)
 bool two_come_and_go(const Job &job, const Memory &view, int rounds)
 {
 	std::atomic<int> good = 0;
-	auto one = [&] {
-		good += come_and_go(job, view, rounds);
-	};
+	auto one = [&] { good += come_and_go(job, view, rounds); };
 	std::thread first(one), second(one);
 
 	first.join();
@@ -254,7 +252,7 @@ bool two_come_and_go(const Job &job, const Memory &view, int rounds)
 }
 
 /*
- * Whoever goes hands the pages on to one who has just come: two threads in each of two
+ * A thread that goes hands the pages on to one that has just come: two threads in each of two
  * processes, while a third process has jobs come and go.
  */
 TEST_F(Sharing, ByManyWhoComeAndGo)

@@ -5,7 +5,6 @@
  */
 #include <gtest/gtest.h>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <unistd.h>
@@ -163,7 +162,7 @@ TEST_F(MrCacheTest, ATickEndsWhatWasUnmapped)
 	pavo_mr_piece old = kept(memory.all());
 
 	memory.unmap();
-	EXPECT_EQ(pinned(), before + 4) << "nobody has looked yet";
+	EXPECT_EQ(pinned(), before + 4) << "the cache has not looked yet";
 	pavo_mr_cache_tick(cache);
 	EXPECT_EQ(pinned(), before);
 	EXPECT_EQ(stats().changed, 1u);
@@ -298,7 +297,7 @@ TEST_F(MrCacheTest, RemoteRightsOpenNothingThatWasNotAskedFor)
 	pavo_mr_cache_destroy(open);
 }
 
-/* As pavo/cache.h says: who has the key of one has that of the other. */
+/* As pavo/cache.h says: a peer with the key of one has that of the other. */
 TEST_F(MrCacheTest, BuffersThatTouchHaveOneKey)
 {
 	pavo_mr_cache *open =

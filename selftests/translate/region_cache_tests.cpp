@@ -200,7 +200,7 @@ TEST_F(RegionCacheTest, ATickEndsWhatWasUnmapped)
 	pavo::Pvo old = look(memory.all())[0].pvo;
 
 	memory.unmap();
-	EXPECT_EQ(pinned(), before + 4) << "nobody has looked yet";
+	EXPECT_EQ(pinned(), before + 4) << "the cache has not looked yet";
 	cache.tick();
 	EXPECT_EQ(job.check(old, 1), PAVO_PVO_KEY);
 	EXPECT_EQ(pinned(), before);

@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -81,7 +80,7 @@ TEST(Tables, ThirtyOfThirtyTwoInFiveSlots)
 					    "tce_small_entries"));
 		EXPECT_EQ(table.used, 0u);
 	}
-	/* All can be named, by anyone: what is another's or nobody's is that. */
+	/* All can be named, by anyone: the adapter says which is another's or free. */
 	unsigned own = jobs[2].info().slot;
 	for (uint64_t number = 0; number < named; number++) {
 		pavo::Pvo pvo{1ull << 47 | number << 42};

@@ -26,6 +26,9 @@ std::vector<Sample> all_samples()
 {
 	std::vector<Sample> all(std::begin(samples), std::end(samples));
 
+	for (const Sample &sample : samples)
+		if (sample.name.starts_with("rc_"))
+			all.push_back(xrc_sample(sample));
 	all.insert(all.end(), std::begin(window_samples),
 		   std::end(window_samples));
 	all.insert(all.end(), std::begin(ext_samples), std::end(ext_samples));
@@ -56,7 +59,7 @@ TEST_P(EveryOpcode, IsParsedAsWritten)
 
 INSTANTIATE_TEST_SUITE_P(Bytes, EveryOpcode, testing::ValuesIn(all_samples()),
 			 [](const testing::TestParamInfo<Sample> &info) {
-				 return std::string(info.param.name);
+				 return info.param.name;
 			 });
 
 TEST(Bytes, NoOpcodeWithoutASample)

@@ -68,7 +68,7 @@ public:
 
 	void leave(uint32_t entry, const Registration &made) noexcept
 	{
-		/* Who gets it now must not get it. */
+		/* A caller that gets it now must not get it. */
 		std::this_thread::yield();
 		std::lock_guard lock(mutex);
 

@@ -2,8 +2,6 @@
 /* cwnd_test.cpp - what may be in flight: losses and acknowledgments in. */
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "random.h"
 
 extern "C" {

@@ -47,14 +47,13 @@ Frame cut(bool ipv6, const char *hex, size_t udp_len = 8)
 		at += len;
 		return Bytes(begin, begin + static_cast<long>(len));
 	};
-	Frame frame;
+	Frame frame = {.ipv6 = ipv6,
+		       .ip = next(ipv6 ? 40 : 20),
+		       .udp = next(udp_len),
+		       .bth = next(12),
+		       .rest = next(bytes.size() - at - 4),
+		       .icrc = next(4)};
 
-	frame.ipv6 = ipv6;
-	frame.ip = next(ipv6 ? 40 : 20);
-	frame.udp = next(udp_len);
-	frame.bth = next(12);
-	frame.rest = next(bytes.size() - at - 4);
-	frame.icrc = next(4);
 	return frame;
 }
 

@@ -50,7 +50,7 @@ def own_pages_that_are_named_exist():
 
 
 def all_are_installed():
-    """A page that nobody can read is none."""
+    """A page that man cannot render is none."""
     text = "".join((TREE / "userspace" / folder / "meson.build").read_text()
                    for folder in ("libpavo", "provider", "tools/pavo",
                                   "tools/pavo-copy"))
@@ -107,7 +107,7 @@ def functions(header):
     inner = re.compile(r"\)[\w\s]*(?::[^;{}]*)?\{[^{}]*\}|\{[^{};]*\}|return \{[^{}]*\}")
     while inner.search(text):
         text = inner.sub(";", text)
-    # Destructors are nobody's to call, nor is what co_await calls.
+    # Programs call neither destructors nor what co_await calls.
     return set(re.findall(r"(?<![~\w])(?!void\b|await_)([A-Za-z]\w*)\(", text))
 
 

@@ -5,10 +5,8 @@
  */
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <deque>
 #include <set>
-#include <vector>
 
 #include "random.h"
 

@@ -17,11 +17,9 @@ constexpr unsigned int ack_at = 8; /* AckReq, reserved */
 
 pavo_pkt plain_packet(uint8_t opcode, uint8_t pad = 0)
 {
-	pavo_pkt pkt{};
+	pavo_pkt pkt = {
+		.opcode = opcode, .pad = pad, .pkey = PAVO_PKEY_DEFAULT};
 
-	pkt.opcode = opcode;
-	pkt.pad = pad;
-	pkt.pkey = PAVO_PKEY_DEFAULT;
 	return pkt;
 }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <vector>
 
 #include "random.h"
@@ -88,7 +87,6 @@ struct Layout {
 	{
 		uint32_t t = pavo_pvo_table(pvo);
 		uint64_t offset = pavo_pvo_offset(pvo);
-		const Region *region;
 
 		if (tables[t].job == 0)
 			return PAVO_PVO_TABLE;
@@ -96,7 +94,7 @@ struct Layout {
 			return PAVO_PVO_JOB;
 		if (offset >= tables[t].count * page(t))
 			return PAVO_PVO_RANGE;
-		region = region_at(t, offset);
+		const Region *region = region_at(t, offset);
 		return region && region->key == pvo >> 47 ? PAVO_PVO_OK :
 							    PAVO_PVO_KEY;
 	}
@@ -240,7 +238,7 @@ TEST(Pvo, ARangeIsAllItsBytes)
 		EXPECT_GT(count, 100u);
 }
 
-/* What is not mapped has key 0, in table 0 as well: nobody may name it so. */
+/* What is not mapped has key 0, in table 0 as well: no process may name it so. */
 TEST(Pvo, KeyZeroOpensNothing)
 {
 	std::array<u64, 4> none = {};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* rdma_engine_test.cpp - exactly-once RDMA, from memory to memory. */
-#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
@@ -144,7 +143,7 @@ TEST(RdmaEngine, SlowIsNotLost)
 	}
 }
 
-/* Nobody there: it is given up after so many attempts, and what comes next goes on. */
+/* No peer is there: the request is given up after so many attempts, and others go on. */
 TEST(RdmaEngine, GivesUp)
 {
 	Bench bench(1, 1000, 6);
@@ -181,9 +180,7 @@ TEST(RdmaEngine, AnErrorEndsIt)
 	int ends = 0, told = 0;
 
 	bench.port.refused = 1000;
-	bench.arrived = [&](const RdmaArrival &) {
-		told++;
-	};
+	bench.arrived = [&](const RdmaArrival &) { told++; };
 	for (int round = 1; round < 4; round++) {
 		bench.engine.begin(
 			true, bench.peer,
@@ -224,7 +221,7 @@ TEST(RdmaEngine, RefusesWhatCannotBe)
 	EXPECT_TRUE(refused(true, bench.peer + 1, {.length = 1}));
 	EXPECT_TRUE(refused(false, ~size_t(0), {.length = 1}));
 	EXPECT_TRUE(refused(true, bench.peer, {.length = 1, .from_fifo = true}))
-		<< "nobody makes the data";
+		<< "no feeder makes the data";
 	/* Numbers of bytes at the target, whichever end that is. */
 	EXPECT_TRUE(
 		refused(true, bench.peer,

@@ -4,7 +4,6 @@
  * while adapters are recovered.
  */
 #include <algorithm>
-#include <cstring>
 #include <ostream>
 #include <utility>
 
@@ -37,9 +36,7 @@ struct Half {
 	{
 		fill(source.memory, 500, length, n);
 		fill(target.memory, 0, memory_size, n + 1);
-		bench.process = [this] {
-			answer();
-		};
+		bench.process = [this] { answer(); };
 		bench.arrived = [this](const RdmaArrival &arrival) {
 			EXPECT_EQ(arrival.length, length);
 			/* It comes behind all pieces. */
@@ -182,7 +179,7 @@ TEST(RdmaEngine, HalfOperationsOnce)
 
 			ASSERT_NO_FATAL_FAILURE(happens_once(bench, half, tell))
 				<< "seed " << seed << ", " << n << ": " << half;
-			/* What is under way still is nobody's. */
+			/* No operation owns what is still under way. */
 			for (int i = 0; i < 200; i++) {
 				bench.world.step();
 				bench.other.look(bench.world.now);

@@ -86,13 +86,12 @@ TEST(Build, UnknownOpcodesWriteNothing)
 	for (int opcode = 0; opcode < 256; opcode++) {
 		uint8_t block[PAVO_MAX_HDR_LEN];
 		uint8_t before[PAVO_MAX_HDR_LEN];
-		pavo_pkt pkt{};
 
 		if (pavo_op_info(static_cast<uint8_t>(opcode)))
 			continue;
 		std::memset(block, 0x5a, sizeof(block));
 		std::memcpy(before, block, sizeof(block));
-		pkt.opcode = static_cast<uint8_t>(opcode);
+		pavo_pkt pkt = {.opcode = static_cast<uint8_t>(opcode)};
 		EXPECT_EQ(pavo_build(block, &pkt), 0u) << "opcode " << opcode;
 		EXPECT_EQ(std::memcmp(block, before, sizeof(block)), 0);
 	}
@@ -102,9 +101,8 @@ TEST(Build, UnknownOpcodesWriteNothing)
 TEST(Build, TooLargeNumbersStayInTheirFields)
 {
 	for (uint8_t opcode : known_opcodes()) {
-		pavo_pkt pkt{};
+		pavo_pkt pkt = {.opcode = opcode};
 
-		pkt.opcode = opcode;
 		Bytes zero = build(pkt);
 
 		pkt.pad = 0xfc;

@@ -118,7 +118,7 @@ bool throws(World &world, int steps)
 	return false;
 }
 
-/* Nobody is told anything twice: what is lost is lost. */
+/* No end repeats a word: what is lost is lost. */
 StripedOptions without_repeats()
 {
 	StripedOptions options = World::usual();
@@ -342,7 +342,7 @@ TEST(StripedEngine, APutIsNotOverBeforeTheOtherEndClosedTheLane)
 	check_quiet(world);
 }
 
-/* A lane that has failed as well, but nobody knows: words take the others, too. */
+/* A lane that has failed as well, but no end knows it: words take the others, too. */
 TEST(StripedEngine, WordsTakeLanesInTurn)
 {
 	World world(13, 3);
@@ -420,7 +420,7 @@ TEST(StripedEngine, NoLaneIsLeft)
 	for (int i = 0; i < 20; i++)
 		world.step();
 	world.wires[0] = world.wires[1] = Wire::CUT;
-	ASSERT_TRUE(world.run(1500)) << "nobody waits for words";
+	ASSERT_TRUE(world.run(1500)) << "no end waits for words";
 	for (uint32_t tag : {1u, 2u, 3u}) {
 		EXPECT_EQ(world.a.ended[tag], 1) << tag;
 		EXPECT_EQ(world.a.errors[tag], std::errc::network_unreachable)
@@ -554,7 +554,7 @@ TEST(StripedEngine, WordsThatAreNotForItChangeNothing)
 	world.b.engine.heard(0, word);
 	word.what = StripedWord::tell;
 	world.b.engine.heard(0, word);
-	/* Nobody asked. */
+	/* No end asked. */
 	word.lane = 0;
 	word.token = World::token(true, 0);
 	word.what = StripedWord::closed;
@@ -603,7 +603,7 @@ TEST(StripedEngine, IsToldOnceOfEach)
 	EXPECT_EQ(tell(3 + 4096), 0u) << "too far ahead to be remembered";
 	word.oldest = 4;
 	EXPECT_EQ(tell(3 + 4096), 1u);
-	EXPECT_EQ(tell(3), 1u) << "nobody waits for that any more";
+	EXPECT_EQ(tell(3), 1u) << "no end waits for that any more";
 	EXPECT_EQ(tell(4000), 1u);
 	word.oldest = 9000;
 	EXPECT_EQ(tell(5), 1u) << "older than the oldest: nonsense";

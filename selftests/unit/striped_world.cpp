@@ -141,7 +141,7 @@ void End::receive(const Packet &packet)
 		1, (packet.move.length + packet_size - 1) / packet_size);
 	Packet done = packet;
 
-	/* Who does not look has a full FIFO soon. */
+	/* An end that does not look has a full FIFO soon. */
 	if (packet.kind == Packet::WORD) {
 		if (asleep)
 			return;

@@ -145,11 +145,11 @@ public:
 
 	static StripedOptions usual()
 	{
-		StripedOptions options;
+		StripedOptions options = {
+			.chunk = 64,
+			.patience = std::chrono::microseconds(300),
+			.most_patience = std::chrono::microseconds(3000)};
 
-		options.chunk = 64;
-		options.patience = std::chrono::microseconds(300);
-		options.most_patience = std::chrono::microseconds(3000);
 		return options;
 	}
 

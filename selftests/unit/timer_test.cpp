@@ -230,7 +230,7 @@ TEST(Timer, RnrDelayIsWaitedForOnce)
 	EXPECT_EQ(pavo_timer_next(&t), 0u);
 }
 
-/* Whoever answers beyond the refused request has taken it. */
+/* A responder that answers beyond the refused request has taken it. */
 TEST(Timer, ProgressEndsTheRnrDelay)
 {
 	pavo_timer_state t = timer();

@@ -65,38 +65,37 @@ uint32_t flags_of(uint8_t opcode)
 
 pavo_pkt random_packet(Random &random, uint8_t opcode)
 {
-	pavo_pkt pkt{};
+	pavo_pkt pkt = {.opcode = opcode,
+			.pad = static_cast<uint8_t>(random.below(4)),
+			.solicited = random.coin(),
+			.ack_req = random.coin(),
+			.fecn = random.coin(),
+			.becn = random.coin(),
+			.pkey = static_cast<uint16_t>(random.bits()),
+			.dqpn = random.below(1 << 24),
+			.psn = random.below(1 << 24),
+			.va = random.bits(),
+			.rkey = static_cast<uint32_t>(random.bits()),
+			.dma_len = static_cast<uint32_t>(random.bits()),
+			.swap_add = random.bits(),
+			.compare = random.bits(),
+			.swap_add_mask = random.bits(),
+			.compare_mask = random.bits(),
+			.request_id = static_cast<uint32_t>(random.bits()),
+			.aop = static_cast<uint8_t>(random.below(16)),
+			.atomic_orig = random.bits(),
+			.syndrome = static_cast<uint8_t>(random.bits()),
+			.msn = random.below(1 << 24),
+			.imm = static_cast<uint32_t>(random.bits()),
+			.inv_rkey = static_cast<uint32_t>(random.bits()),
+			.qkey = static_cast<uint32_t>(random.bits()),
+			.sqpn = random.below(1 << 24),
+			.srqn = random.below(1 << 24),
+			.window_key = random.bits(),
+			.src_node = static_cast<uint16_t>(random.bits()),
+			.kind = static_cast<uint8_t>(random.bits()),
+			.src_window = random.below(1 << 24)};
 
-	pkt.opcode = opcode;
-	pkt.pad = static_cast<uint8_t>(random.below(4));
-	pkt.solicited = random.coin();
-	pkt.ack_req = random.coin();
-	pkt.fecn = random.coin();
-	pkt.becn = random.coin();
-	pkt.pkey = static_cast<uint16_t>(random.bits());
-	pkt.dqpn = random.below(1 << 24);
-	pkt.psn = random.below(1 << 24);
-	pkt.va = random.bits();
-	pkt.rkey = static_cast<uint32_t>(random.bits());
-	pkt.dma_len = static_cast<uint32_t>(random.bits());
-	pkt.swap_add = random.bits();
-	pkt.compare = random.bits();
-	pkt.swap_add_mask = random.bits();
-	pkt.compare_mask = random.bits();
-	pkt.request_id = static_cast<uint32_t>(random.bits());
-	pkt.aop = static_cast<uint8_t>(random.below(16));
-	pkt.atomic_orig = random.bits();
-	pkt.syndrome = static_cast<uint8_t>(random.bits());
-	pkt.msn = random.below(1 << 24);
-	pkt.imm = static_cast<uint32_t>(random.bits());
-	pkt.inv_rkey = static_cast<uint32_t>(random.bits());
-	pkt.qkey = static_cast<uint32_t>(random.bits());
-	pkt.sqpn = random.below(1 << 24);
-	pkt.srqn = random.below(1 << 24);
-	pkt.window_key = random.bits();
-	pkt.src_node = static_cast<uint16_t>(random.bits());
-	pkt.kind = static_cast<uint8_t>(random.bits());
-	pkt.src_window = random.below(1 << 24);
 	pkt.rdma = {
 		.rcxt = static_cast<uint32_t>(random.bits()),
 		.peer_rcxt = static_cast<uint32_t>(random.bits()),

@@ -19,10 +19,8 @@ extern "C" {
 /* A correct UDSeg. */
 inline pavo_ud_seg ud_seg(uint32_t dest_qpn = 0x123456)
 {
-	pavo_ud_seg seg{};
+	pavo_ud_seg seg = {.dest_qpn = dest_qpn, .port_num = PAVO_PORT};
 
-	seg.dest_qpn = dest_qpn;
-	seg.port_num = PAVO_PORT;
 	return seg;
 }
 

@@ -4,7 +4,6 @@
  * side, what becomes of both queue pairs, and that memory stays untouched.
  */
 #include <cerrno>
-#include <cstring>
 
 #include "link.h"
 #include "tap.h"
@@ -13,7 +12,7 @@ using namespace pv;
 
 namespace {
 
-constexpr uint64_t clean = 5; /* seed of memory nobody may write */
+constexpr uint64_t clean = 5; /* seed of memory no peer may write */
 
 struct Violation {
 	Op op;
@@ -26,21 +25,18 @@ void must_be_refused(Env &env, const Violation &v, LinkSpec spec = {})
 {
 	env.expect_async();
 	Link link = connect(env, spec);
-	Mr local = must_reg(env.a, {region_size, 1});
+	Mr local = must_reg(env.a, {region_size, 1}, clean + 1);
 	SendWr good = make_wr(Op::write, {}, 0, v.target);
 	SendWr bad = make_wr(v.op, {local, 0}, v.length, v.target);
 	SendWr after = make_wr(Op::send, {}, 0);
 
-	env.a.fill(local.id, 0, region_size, clean + 1, 0);
 	env.b.fill(v.target.mr.id, 0, v.target.mr.length, clean, 0);
-	must_post(link.b, std::vector<RecvWr>{{1, {}}});
+	must_post(link.b, RecvWr{1, {}});
 	must_post(link.a, std::vector<SendWr>{good, bad, after});
-	check_wc(wait_send(env, link.a, v.what), good.id, IBV_WC_SUCCESS,
-		 "the request before it");
-	check_wc(wait_send(env, link.a, v.what), bad.id, IBV_WC_REM_ACCESS_ERR,
-		 v.what);
-	check_wc(wait_send(env, link.a, v.what), after.id, IBV_WC_WR_FLUSH_ERR,
-		 "the request after it");
+	expect_send(env, link.a, good.id, "the request before it");
+	expect_send(env, link.a, bad.id, v.what, IBV_WC_REM_ACCESS_ERR);
+	expect_send(env, link.a, after.id, "the request after it",
+		    IBV_WC_WR_FLUSH_ERR);
 	wait_state(env, link.a, IBV_QPS_ERR);
 	must_match(env.b, v.target.mr, 0, v.target.mr.length, clean, 0,
 		   str(v.what, ": target memory").c_str());
@@ -129,15 +125,12 @@ void responder_fate(Env &env, Op op, const Place &target)
 	Mr local = must_reg(env.a, {64});
 
 	must_post(link.b, std::vector<RecvWr>{{99, {}}, {100, {}}});
-	must_post(link.a,
-		  std::vector<SendWr>{make_wr(op, {local, 0}, 64, target)});
+	must_post(link.a, make_wr(op, {local, 0}, 64, target));
 	REQUIRE_EQ(wait_send(env, link.a, name_of(op)).status,
 		   IBV_WC_REM_ACCESS_ERR, name_of(op));
 	wait_state(env, link.b, IBV_QPS_ERR);
-	check_wc(wait_recv(env, link.b, "posted receive"), 99,
-		 IBV_WC_WR_FLUSH_ERR, "first receive");
-	check_wc(wait_recv(env, link.b, "posted receive"), 100,
-		 IBV_WC_WR_FLUSH_ERR, "second receive");
+	expect_recv(env, link.b, 99, "first receive", IBV_WC_WR_FLUSH_ERR);
+	expect_recv(env, link.b, 100, "second receive", IBV_WC_WR_FLUSH_ERR);
 	AsyncEvent event = env.b.async_event(env.options.patience_ms);
 	while (event.type == IBV_EVENT_COMM_EST)
 		event = env.b.async_event(env.options.patience_ms);
@@ -221,9 +214,8 @@ PV_TEST("remote_access.atomic_permission",
 		wr.compare_add = 17;
 		wr.swap = 18;
 		env.b.store(mr.id, 4, 17);
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "atomic"), wr.id,
-			 IBV_WC_REM_ACCESS_ERR, "atomic without permission");
+		must_send(env, link.a, wr, "atomic without permission",
+			  IBV_WC_REM_ACCESS_ERR);
 		REQUIRE_EQ(env.b.load(mr.id, 4), 17u, "value");
 	}
 }
@@ -271,17 +263,13 @@ PV_TEST("remote_access.qp_flags",
 
 	env.expect_async();
 	for (auto &c : cases) {
-		LinkSpec spec;
-
-		spec.access = c.access;
-		Link link = connect(env, spec);
-		Mr mr = remote_region(env), local = must_reg(env.a, {64});
-		SendWr wr = make_wr(c.op, {local, 0}, 64, {mr, 0});
+		Link link = connect(env, {.access = c.access});
+		Mr mr = remote_region(env),
+		   local = must_reg(env.a, {64}, clean);
 
 		env.b.fill(mr.id, 0, region_size, clean, 0);
-		env.a.fill(local.id, 0, 64, clean, 0);
-		must_post(link.b, std::vector<RecvWr>{{}});
-		must_post(link.a, std::vector<SendWr>{wr});
+		must_post(link.b, RecvWr{});
+		must_post(link.a, make_wr(c.op, {local, 0}, 64, {mr, 0}));
 		Wc wc = wait_send(env, link.a, name_of(c.op));
 		/* Drivers differ in which of the two NAKs they send. */
 		REQUIRE(wc.status == IBV_WC_REM_ACCESS_ERR ||
@@ -324,9 +312,7 @@ PV_TEST("remote_access.deregistered",
 			env.b.fill(other.id, 0, region_size, clean, 0);
 			wr.remote = other.address;
 		}
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "stale key"), wr.id,
-			 IBV_WC_REM_ACCESS_ERR, "stale key");
+		must_send(env, link.a, wr, "stale key", IBV_WC_REM_ACCESS_ERR);
 	}
 	must_match(env.b, other, 0, region_size, clean, 0, "the new region");
 }
@@ -340,20 +326,14 @@ namespace {
 void local_error(Env &env, SendWr bad, ibv_wc_status status, const char *what,
 		 Handle pd = 0)
 {
-	LinkSpec spec;
-
 	env.expect_async();
-	spec.pd_a = pd;
-	Link link = connect(env, spec);
-	MrSpec good_spec;
-
-	good_spec.length = 30000;
-	good_spec.pd = pd;
-	Mr good = must_reg(env.a, good_spec), in = must_reg(env.b, {30000});
+	Link link = connect(env, {.pd_a = pd});
+	MrSpec good_spec = {.length = 30000, .pd = pd};
+	Mr good = must_reg(env.a, good_spec),
+	   in = must_reg(env.b, {30000}, clean);
 	std::vector<SendWr> wrs;
 
 	env.a.fill(good.id, 0, 30000, 9, 0);
-	env.b.fill(in.id, 0, 30000, clean, 0);
 	wrs.push_back(make_wr(Op::write, {good, 0}, 15000, {in, 0}));
 	wrs.push_back(make_wr(Op::send, {good, 0}, 100));
 	if (bad.opcode != IBV_WR_SEND) {
@@ -365,16 +345,13 @@ void local_error(Env &env, SendWr bad, ibv_wc_status status, const char *what,
 	must_post(link.b, std::vector<RecvWr>{{1, {{in.id, 25000, 100, 0}}},
 					      {2, {{in.id, 26000, 100, 0}}}});
 	must_post(link.a, wrs);
-	check_wc(wait_send(env, link.a, what), wrs[0].id, IBV_WC_SUCCESS,
-		 "write before");
-	check_wc(wait_send(env, link.a, what), wrs[1].id, IBV_WC_SUCCESS,
-		 "send before");
-	check_wc(wait_send(env, link.a, what), bad.id, status, what);
-	check_wc(wait_send(env, link.a, what), wrs[3].id, IBV_WC_WR_FLUSH_ERR,
-		 "write after");
+	expect_send(env, link.a, wrs[0].id, "write before");
+	expect_send(env, link.a, wrs[1].id, "send before");
+	expect_send(env, link.a, bad.id, what, status);
+	expect_send(env, link.a, wrs[3].id, "write after", IBV_WC_WR_FLUSH_ERR);
 	no_more(link.a, what);
 	wait_state(env, link.a, IBV_QPS_ERR);
-	check_wc(wait_recv(env, link.b, what), 1, IBV_WC_SUCCESS, "receive");
+	expect_recv(env, link.b, 1, "receive");
 	no_more(link.b, what);
 	must_match(env.b, in, 0, 15000, 9, 0, "written before");
 	must_match(env.b, in, 15000, 10000, clean, 15000, "not written");
@@ -441,9 +418,8 @@ PV_TEST("local_access.other_pd",
 PV_TEST("local_access.read_into_read_only",
 	"read data may not go to a region without LOCAL_WRITE")
 {
-	Mr mr = must_reg(env.a, {4096, 0, 0});
+	Mr mr = must_reg(env.a, {4096, 0, 0}, clean);
 
-	env.a.fill(mr.id, 0, 4096, clean, 0);
 	local_error(env, make_wr(Op::read, {mr, 0}, 100, {}),
 		    IBV_WC_LOC_PROT_ERR, "read into a read-only region");
 }
@@ -463,12 +439,12 @@ void bad_receive(Env &env, const std::vector<Sge> &sges, uint64_t length,
 
 	must_post(link.b, std::vector<RecvWr>{{1, sges}, {2, {}}});
 	must_post(link.a, std::vector<SendWr>{send, after});
-	check_wc(wait_send(env, link.a, what), send.id, at_a, what);
-	check_wc(wait_send(env, link.a, what), after.id, IBV_WC_WR_FLUSH_ERR,
-		 "the send after it");
-	check_wc(wait_recv(env, link.b, what), 1, at_b, what);
-	check_wc(wait_recv(env, link.b, what), 2, IBV_WC_WR_FLUSH_ERR,
-		 "the receive after it");
+	expect_send(env, link.a, send.id, what, at_a);
+	expect_send(env, link.a, after.id, "the send after it",
+		    IBV_WC_WR_FLUSH_ERR);
+	expect_recv(env, link.b, 1, what, at_b);
+	expect_recv(env, link.b, 2, "the receive after it",
+		    IBV_WC_WR_FLUSH_ERR);
 	wait_state(env, link.a, IBV_QPS_ERR);
 	wait_state(env, link.b, IBV_QPS_ERR);
 }
@@ -501,9 +477,8 @@ PV_TEST("receive_error.too_small",
 PV_TEST("receive_error.bad_lkey",
 	"a receive with a wrong L_Key: LOC_PROT_ERR there, REM_OP_ERR here")
 {
-	Mr in = must_reg(env.b, {4096});
+	Mr in = must_reg(env.b, {4096}, clean);
 
-	env.b.fill(in.id, 0, 4096, clean, 0);
 	bad_receive(env, {{in.id, 0, 4096, 0x10100}}, 100, IBV_WC_LOC_PROT_ERR,
 		    IBV_WC_REM_OP_ERR, "receive with a bad key");
 	must_match(env.b, in, 0, 4096, clean, 0, "receiver's memory");
@@ -512,9 +487,8 @@ PV_TEST("receive_error.bad_lkey",
 PV_TEST("receive_error.out_of_bounds",
 	"a receive entry that leaves its region: LOC_PROT_ERR, REM_OP_ERR")
 {
-	Mr in = must_reg(env.b, {4096, 40});
+	Mr in = must_reg(env.b, {4096, 40}, clean);
 
-	env.b.fill(in.id, 0, 4096, clean, 0);
 	bad_receive(env, {{in.id, 4000, 97, 0}}, 97, IBV_WC_LOC_PROT_ERR,
 		    IBV_WC_REM_OP_ERR, "receive out of bounds");
 	must_match(env.b, in, 0, 4096, clean, 0, "receiver's memory");
@@ -523,9 +497,8 @@ PV_TEST("receive_error.out_of_bounds",
 PV_TEST("receive_error.read_only",
 	"a receive into a region without LOCAL_WRITE: LOC_PROT_ERR, REM_OP_ERR")
 {
-	Mr in = must_reg(env.b, {4096, 0, IBV_ACCESS_REMOTE_READ});
+	Mr in = must_reg(env.b, {4096, 0, IBV_ACCESS_REMOTE_READ}, clean);
 
-	env.b.fill(in.id, 0, 4096, clean, 0);
 	bad_receive(env, {{in.id, 0, 4096, 0}}, 100, IBV_WC_LOC_PROT_ERR,
 		    IBV_WC_REM_OP_ERR, "receive into a read-only region");
 	must_match(env.b, in, 0, 4096, clean, 0, "receiver's memory");
@@ -545,15 +518,11 @@ PV_TEST("receive_error.write_imm_ignores_entries",
 	"a write with immediate consumes a receive but not its entries")
 {
 	Link link = connect(env);
-	Mr out = must_reg(env.a, {256}), in = must_reg(env.b, {4096});
+	Mr out = must_reg(env.a, {256}, 8), in = must_reg(env.b, {4096}, clean);
 
-	env.a.fill(out.id, 0, 256, 8, 0);
-	env.b.fill(in.id, 0, 4096, clean, 0);
-	must_post(link.b, std::vector<RecvWr>{{3, {{in.id, 0, 10, 0}}}});
-	must_post(link.a, std::vector<SendWr>{make_wr(Op::write_imm, {out, 0},
-						      256, {in, 1000})});
-	check_wc(wait_recv(env, link.b, "write with immediate"), 3,
-		 IBV_WC_SUCCESS, "entry shorter than the write");
+	must_post(link.b, RecvWr{3, {{in.id, 0, 10, 0}}});
+	must_post(link.a, make_wr(Op::write_imm, {out, 0}, 256, {in, 1000}));
+	expect_recv(env, link.b, 3, "entry shorter than the write");
 	wait_send(env, link.a, "write");
 	must_match(env.b, in, 0, 1000, clean, 0, "the receive's own entry");
 	must_match(env.b, in, 1000, 256, 8, 0, "written data");

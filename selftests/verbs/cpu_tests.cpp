@@ -163,7 +163,7 @@ PV_TEST_TICKS(
 	Link link = connect(env, spec);
 	Moved naks(env.a, "rx_rnr_naks");
 
-	must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+	must_post(link.a, make_wr(Op::send, {}, 0));
 	/* It has slowed down by then. */
 	REQUIRE(eventually(env, [&] { return naks.by() > 20; }),
 		"there are no NAKs");

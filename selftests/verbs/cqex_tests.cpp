@@ -3,7 +3,6 @@
  * Extended completion queues: what they tell, their clock, moderated events.
  */
 #include <cerrno>
-#include <chrono>
 #include <ctime>
 
 #include <arpa/inet.h>
@@ -43,10 +42,8 @@ uint64_t now_ns(clockid_t clock)
 
 ibv_cq_init_attr_ex attributes(uint32_t depth)
 {
-	ibv_cq_init_attr_ex attr = {};
+	ibv_cq_init_attr_ex attr = {.cqe = depth, .wc_flags = all_fields};
 
-	attr.cqe = depth;
-	attr.wc_flags = all_fields;
 	return attr;
 }
 
@@ -128,10 +125,9 @@ struct ExtendedLink {
 
 ExtendedLink extended_link(Env &env, uint32_t depth = 64)
 {
-	LinkSpec spec;
+	LinkSpec spec = {.cq_a = make_extended(env.a, attributes(depth)),
+			 .cq_b = make_extended(env.b, attributes(depth))};
 
-	spec.cq_a = make_extended(env.a, attributes(depth));
-	spec.cq_b = make_extended(env.b, attributes(depth));
 	REQUIRE_EQ(spec.cq_a.error, 0, "ibv_create_cq_ex");
 	REQUIRE_EQ(spec.cq_b.error, 0, "ibv_create_cq_ex");
 	return {connect(env, spec), extended(env.a, spec.cq_a),
@@ -145,21 +141,19 @@ int error_of(Host &host, const ibv_cq_init_attr_ex &attr)
 
 void moderate(Host &host, const Cq &cq, uint16_t count, uint16_t us)
 {
-	ibv_modify_cq_attr attr = {};
+	ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE,
+				   .moderate = {count, us}};
 
-	attr.attr_mask = IBV_CQ_ATTR_MODERATE;
-	attr.moderate = {count, us};
 	REQUIRE_EQ(ibv_modify_cq(local(host).raw_cq(cq.id), &attr), 0,
 		   "ibv_modify_cq");
 }
 
-/* Empty sends whose completions nobody has polled yet. */
+/* Empty sends whose completions are not polled yet. */
 void complete_sends(Env &env, Link &link, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		must_post(link.b, std::vector<RecvWr>{{}});
-		must_post(link.a,
-			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.b, RecvWr{});
+		must_post(link.a, make_wr(Op::send, {}, 0));
 		wait_send(env, link.a, "send");
 	}
 }
@@ -205,8 +199,8 @@ PV_TEST_LOCAL("cqex.fields",
 
 	wr.id = 0x1234567890abcdef;
 	wr.imm = 0xcafe0001;
-	must_post(x.link.b, std::vector<RecvWr>{{0xfedcba0987654321, {}}});
-	must_post(x.link.a, std::vector<SendWr>{wr});
+	must_post(x.link.b, RecvWr{0xfedcba0987654321, {}});
+	must_post(x.link.a, wr);
 
 	Entry sent = wait_entries(env, x.a, 1)[0];
 	Entry received = wait_entries(env, x.b, 1)[0];
@@ -245,14 +239,13 @@ PV_TEST_LOCAL("cqex.clock",
 	      "the device's clock is the one of the time stamps, and says so")
 {
 	ibv_device_attr_ex attr = {};
-	ibv_values_ex values = {};
 	ibv_context *context = local(env.a).context();
 	uint64_t before, after;
 
 	REQUIRE_EQ(ibv_query_device_ex(context, nullptr, &attr), 0);
 	REQUIRE_EQ(attr.hca_core_clock, 1000000u, "kHz");
 	REQUIRE_EQ(attr.completion_timestamp_mask, UINT64_MAX);
-	values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
 	before = now_ns(CLOCK_MONOTONIC);
 	REQUIRE_EQ(ibv_query_rt_values_ex(context, &values), 0);
 	after = now_ns(CLOCK_MONOTONIC);
@@ -278,8 +271,8 @@ PV_TEST_LOCAL("cqex.batches",
 			SendWr wr = make_wr(Op::send, {}, 0);
 
 			wr.id = posted++;
-			must_post(x.link.b, std::vector<RecvWr>{{wr.id, {}}});
-			must_post(x.link.a, std::vector<SendWr>{wr});
+			must_post(x.link.b, RecvWr{wr.id, {}});
+			must_post(x.link.a, wr);
 		}
 		for (ibv_cq_ex *cq : {x.a, x.b}) {
 			uint64_t id = seen;
@@ -305,9 +298,8 @@ PV_TEST_LOCAL("cqex.both_ways",
 	ExtendedLink x = extended_link(env);
 
 	for (int i = 0; i < 6; i++) {
-		must_post(x.link.b, std::vector<RecvWr>{{}});
-		must_post(x.link.a,
-			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(x.link.b, RecvWr{});
+		must_post(x.link.a, make_wr(Op::send, {}, 0));
 		if (i & 1)
 			wait_send(env, x.link.a, "ibv_poll_cq");
 		else
@@ -365,18 +357,15 @@ PV_TEST_LOCAL("cqex.single_threaded",
 	ibv_td_init_attr td_attr = {};
 	ibv_td *td = ibv_alloc_td(context, &td_attr);
 	REQUIRE(td, "ibv_alloc_td");
-	ibv_parent_domain_init_attr pd_attr = {};
-
-	pd_attr.pd = local(env.a).raw_pd(0);
-	pd_attr.td = td;
+	ibv_parent_domain_init_attr pd_attr = {.pd = local(env.a).raw_pd(0),
+					       .td = td};
 	ibv_pd *parent = ibv_alloc_parent_domain(context, &pd_attr);
 	REQUIRE(parent, "ibv_alloc_parent_domain");
 	ibv_cq_init_attr_ex attr = attributes(16);
-	LinkSpec spec;
 
 	attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
 	attr.parent_domain = parent;
-	spec.cq_a = make_extended(env.a, attr);
+	LinkSpec spec = {.cq_a = make_extended(env.a, attr)};
 	attr = attributes(16);
 	attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
 	attr.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
@@ -386,8 +375,8 @@ PV_TEST_LOCAL("cqex.single_threaded",
 
 	Link link = connect(env, spec);
 
-	must_post(link.b, std::vector<RecvWr>{{9, {}}});
-	must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+	must_post(link.b, RecvWr{9, {}});
+	must_post(link.a, make_wr(Op::send, {}, 0));
 	wait_entries(env, extended(env.a, spec.cq_a), 1);
 	REQUIRE_EQ(wait_entries(env, extended(env.b, spec.cq_b), 1)[0].id, 9u);
 	REQUIRE_EQ(ibv_dealloc_pd(parent), EBUSY, "it has a CQ");
@@ -400,11 +389,9 @@ PV_TEST_LOCAL("cqex.single_threaded",
 PV_TEST_LOCAL("cqex.moderation_count",
 	      "an event after so many completions and not before")
 {
-	LinkSpec spec;
 	int told = 0;
 
-	spec.events = true;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.events = true});
 
 	moderate(env.b, link.b.recv_cq, 4, longest_us);
 	for (int round = 0; round < 50 && told < 3; round++)
@@ -436,10 +423,9 @@ PV_TEST_LOCAL("cqex.moderation_period",
 	      "an event so long after the first completion, and not before")
 {
 	constexpr uint16_t period_us = 60000;
-	LinkSpec spec;
 	ibv_cq_init_attr_ex attr = attributes(64);
+	LinkSpec spec = {.cq_b = make_extended(env.b, attr, true)};
 
-	spec.cq_b = make_extended(env.b, attr, true);
 	REQUIRE_EQ(spec.cq_b.error, 0);
 	Link link = connect(env, spec);
 	moderate(env.b, spec.cq_b, 1000, period_us);

@@ -27,13 +27,9 @@ std::vector<uint64_t> boundary_lengths(int mtu)
 
 void sweep(Env &env, Op op, int mtu)
 {
-	LinkSpec spec;
+	Link link = connect(env, {.mtu = mtu});
+	MrSpec mr = {.length = uint64_t(mtu) * 17 + 1024};
 
-	spec.mtu = mtu;
-	Link link = connect(env, spec);
-	MrSpec mr;
-
-	mr.length = uint64_t(mtu) * 17 + 1024;
 	mr.misalign = 4091; /* five bytes, then a page boundary */
 	Place local = {must_reg(env.a, mr), 0},
 	      remote = {must_reg(env.b, mr), 0};
@@ -70,13 +66,8 @@ struct RegisterSweeps {
 
 void large(Env &env, Op op, uint64_t length)
 {
-	LinkSpec spec;
-
-	spec.timeout = 17;
-	Link link = connect(env, spec);
-	MrSpec mr;
-
-	mr.length = length;
+	Link link = connect(env, {.timeout = 17});
+	MrSpec mr = {.length = length};
 	Place local = {must_reg(env.a, mr), 0},
 	      remote = {must_reg(env.b, mr), 0};
 	exchange(env, link.a, link.b, op, local, remote, length);
@@ -124,20 +115,13 @@ PV_TEST("data.zero_length_sge",
 	"a scatter entry of length zero carries nothing, and receives nothing")
 {
 	Link link = connect(env);
-	Mr mr_a = must_reg(env.a, {4096}), mr_b = must_reg(env.b, {4096});
+	Mr mr_a = must_reg(env.a, {4096}), mr_b = must_reg(env.b, {4096}, 77);
 	SendWr send = make_wr(Op::send, {mr_a, 0}, 0);
-	RecvWr recv;
 
 	send.sges = {{mr_a.id, 0, 0, 0}};
-	recv.id = 5;
-	recv.sges = {{mr_b.id, 0, 0, 0}};
-	env.b.fill(mr_b.id, 0, 4096, 77, 0);
-	must_post(link.b, std::vector<RecvWr>{recv});
-	must_post(link.a, std::vector<SendWr>{send});
-	check_wc(wait_send(env, link.a, "send"), send.id, IBV_WC_SUCCESS,
-		 "send");
-	Wc wc = wait_recv(env, link.b, "receive");
-	check_wc(wc, 5, IBV_WC_SUCCESS, "receive");
+	must_post(link.b, RecvWr{.id = 5, .sges = {{mr_b.id, 0, 0, 0}}});
+	must_send(env, link.a, send, "send");
+	Wc wc = expect_recv(env, link.b, 5, "receive");
 	REQUIRE_EQ(wc.byte_len, 0u, "nothing was sent");
 	must_match(env.b, mr_b, 0, 4096, 77, 0, "the receiver's memory");
 }
@@ -153,11 +137,7 @@ PV_TEST("data.inline",
 	uint32_t most = link.a.qp.cap.max_inline_data;
 
 	REQUIRE(most >= 64, "max_inline_data ", most);
-	MrSpec plain;
-
-	plain.length = 4096;
-	plain.misalign = 13;
-	plain.registered = false;
+	MrSpec plain = {.length = 4096, .misalign = 13, .registered = false};
 	Mr source = must_reg(env.a, plain), target = must_reg(env.b, {4096, 5});
 
 	for (uint32_t length = 0; length <= most;
@@ -172,13 +152,12 @@ PV_TEST("data.inline",
 			if (op == Op::send)
 				recv.sges = {{target.id, 9, length + 1, 0}};
 			if (takes_recv(op))
-				must_post(link.b, std::vector<RecvWr>{recv});
+				must_post(link.b, recv);
 			env.b.fill(target.id, 0, length + 64, 1, 0);
 			env.a.fill(source.id, 0, length, seed, 0);
-			must_post(link.a, std::vector<SendWr>{wr});
+			must_post(link.a, wr);
 			env.a.fill(source.id, 0, length, seed + 9999, 0);
-			check_wc(wait_send(env, link.a, "inline"), wr.id,
-				 IBV_WC_SUCCESS, "inline");
+			expect_send(env, link.a, wr.id, "inline");
 			if (takes_recv(op))
 				REQUIRE_EQ(wait_recv(env, link.b, "inline")
 						   .byte_len,
@@ -200,10 +179,7 @@ PV_TEST("data.inline_gather",
 
 	spec.cap.max_inline_data = 60;
 	Link link = connect(env, spec);
-	MrSpec plain;
-
-	plain.length = 4096;
-	plain.registered = false;
+	MrSpec plain = {.length = 4096, .registered = false};
 	Mr source = must_reg(env.a, plain), target = must_reg(env.b, {4096});
 	SendWr wr = make_wr(Op::write, {}, 0, {target, 1});
 	uint32_t lengths[] = {1, 17, 0, 42};
@@ -218,9 +194,7 @@ PV_TEST("data.inline_gather",
 		offset += length + 100;
 	}
 	env.b.fill(target.id, 0, 256, 1, 0);
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "inline"), wr.id, IBV_WC_SUCCESS,
-		 "inline");
+	must_send(env, link.a, wr, "inline");
 	must_match(env.b, target, 1, position, seed, 0, "gathered inline data");
 	must_match(env.b, target, 1 + position, 100, 1, 1 + position,
 		   "bytes after");
@@ -238,9 +212,7 @@ PV_TEST("data.bidirectional",
 		Mr out, in, pulled;
 		uint64_t seed;
 	};
-	auto reg = [](Host &h) {
-		return must_reg(h, {size * rounds, 3});
-	};
+	auto reg = [](Host &h) { return must_reg(h, {size * rounds, 3}); };
 	End ends[2] = {
 		{link.a, link.b, reg(env.a), reg(env.a), reg(env.a),
 		 env.seed()},

@@ -140,7 +140,7 @@ void run(Env &env, Link &link, Op op, const Mr &at_a, uint64_t remote,
 
 	wr.remote = remote;
 	wr.rkey = rkey;
-	must_post(link.a, std::vector<SendWr>{wr});
+	must_post(link.a, wr);
 	check_wc(wait_send(env, link.a, name_of(op), length), wr.id,
 		 IBV_WC_SUCCESS, name_of(op));
 }
@@ -167,8 +167,7 @@ void use(Env &env, DmaBuffer &buffer, size_t offset, size_t length,
 	/* Locally: sent from, and received into. */
 	seed = env.seed();
 	buffer.fill(offset, length, seed);
-	must_post(link.a, std::vector<RecvWr>{
-				  {1, {{at_a.id, 0, uint32_t(length), 0}}}});
+	must_post(link.a, RecvWr{1, {{at_a.id, 0, uint32_t(length), 0}}});
 	ibv_sge sge = {iova, uint32_t(length), mr->lkey};
 	ibv_send_wr send = {}, *bad_send;
 	ibv_recv_wr recv = {}, *bad_recv;
@@ -180,17 +179,14 @@ void use(Env &env, DmaBuffer &buffer, size_t offset, size_t length,
 	ibv_qp *qp = local(env.b).raw_qp(link.b.qp.id);
 
 	REQUIRE_EQ(ibv_post_send(qp, &send, &bad_send), 0, "post_send");
-	check_wc(wait_recv(env, link.a, "receive"), 1, IBV_WC_SUCCESS,
-		 "receive");
-	check_wc(wait_send(env, link.b, "send"), 0, IBV_WC_SUCCESS, "send");
+	expect_recv(env, link.a, 1, "receive");
+	expect_send(env, link.b, 0, "send");
 	must_match(env.a, at_a, 0, length, seed, 0, "sent");
 	seed = env.seed();
 	env.a.fill(at_a.id, 0, length, seed, 0);
 	REQUIRE_EQ(ibv_post_recv(qp, &recv, &bad_recv), 0, "post_recv");
-	must_post(link.a,
-		  std::vector<SendWr>{make_wr(Op::send, {at_a, 0}, length)});
-	check_wc(wait_recv(env, link.b, "receive"), 0, IBV_WC_SUCCESS,
-		 "receive");
+	must_post(link.a, make_wr(Op::send, {at_a, 0}, length));
+	expect_recv(env, link.b, 0, "receive");
 	wait_send(env, link.a, "send");
 	buffer.must_hold(offset, length, seed, "received");
 	REQUIRE_EQ(ibv_dereg_mr(mr), 0, "dereg_mr");
@@ -219,7 +215,7 @@ PV_TEST_LOCAL("dmabuf.outlives_fd",
 	      "a region holds its buffer: the file and its mapping may go")
 {
 	Link link = connect(env);
-	Mr at_a = must_reg(env.a, {buffer_size}),
+	Mr at_a = must_reg(env.a, {buffer_size}, 31),
 	   back = must_reg(env.a, {buffer_size});
 	ibv_mr *mr;
 
@@ -228,7 +224,6 @@ PV_TEST_LOCAL("dmabuf.outlives_fd",
 
 		mr = must_reg_dmabuf(env, buffer.fd(), 0, buffer_size, 0);
 	}
-	env.a.fill(at_a.id, 0, buffer_size, 31, 0);
 	run(env, link, Op::write, at_a, 0, mr->rkey, buffer_size);
 	run(env, link, Op::read, back, 0, mr->rkey, buffer_size);
 	must_match(env.a, back, 0, buffer_size, 31, 0, "read back");

@@ -82,11 +82,23 @@ void must_post(Side &side, const std::vector<RecvWr> &wrs)
 		" at request ", result.bad_index);
 }
 
-Mr must_reg(Host &host, const MrSpec &spec)
+void must_post(Side &side, const SendWr &wr)
+{
+	must_post(side, std::vector{wr});
+}
+
+void must_post(Side &side, const RecvWr &wr)
+{
+	must_post(side, std::vector{wr});
+}
+
+Mr must_reg(Host &host, const MrSpec &spec, std::optional<uint64_t> seed)
 {
 	Mr mr = host.reg_mr(spec);
 
 	REQUIRE(!mr.error, "reg_mr of ", spec.length, ": ", strerror(mr.error));
+	if (seed)
+		host.fill(mr.id, 0, spec.length, *seed, 0);
 	return mr;
 }
 
@@ -136,21 +148,47 @@ void check_wc(const Wc &wc, uint64_t id, ibv_wc_status status, const char *what)
 		ibv_wc_status_str(status));
 }
 
+Wc expect_send(Env &env, Side &side, uint64_t id, const char *what,
+	       ibv_wc_status status)
+{
+	Wc wc = wait_send(env, side, what);
+
+	check_wc(wc, id, status, what);
+	return wc;
+}
+
+Wc expect_recv(Env &env, Side &side, uint64_t id, const char *what,
+	       ibv_wc_status status)
+{
+	Wc wc = wait_recv(env, side, what);
+
+	check_wc(wc, id, status, what);
+	return wc;
+}
+
+Wc must_send(Env &env, Side &side, const SendWr &wr, const char *what,
+	     ibv_wc_status status)
+{
+	must_post(side, wr);
+	return expect_send(env, side, wr.id, what, status);
+}
+
+/* By Op. */
+static constexpr struct {
+	const char *name;
+	ibv_wr_opcode wr;
+	ibv_wc_opcode wc;
+} ops[] = {
+	{"send", IBV_WR_SEND, IBV_WC_SEND},
+	{"send with immediate", IBV_WR_SEND_WITH_IMM, IBV_WC_SEND},
+	{"write", IBV_WR_RDMA_WRITE, IBV_WC_RDMA_WRITE},
+	{"write with immediate", IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WC_RDMA_WRITE},
+	{"read", IBV_WR_RDMA_READ, IBV_WC_RDMA_READ},
+};
+
 const char *name_of(Op op)
 {
-	switch (op) {
-	case Op::send:
-		return "send";
-	case Op::send_imm:
-		return "send with immediate";
-	case Op::write:
-		return "write";
-	case Op::write_imm:
-		return "write with immediate";
-	case Op::read:
-		return "read";
-	}
-	return "?";
+	return ops[int(op)].name;
 }
 
 bool takes_recv(Op op)
@@ -160,34 +198,12 @@ bool takes_recv(Op op)
 
 ibv_wr_opcode wr_opcode(Op op)
 {
-	switch (op) {
-	case Op::send:
-		return IBV_WR_SEND;
-	case Op::send_imm:
-		return IBV_WR_SEND_WITH_IMM;
-	case Op::write:
-		return IBV_WR_RDMA_WRITE;
-	case Op::write_imm:
-		return IBV_WR_RDMA_WRITE_WITH_IMM;
-	case Op::read:
-		return IBV_WR_RDMA_READ;
-	}
-	return IBV_WR_SEND;
+	return ops[int(op)].wr;
 }
 
 ibv_wc_opcode wc_opcode(Op op)
 {
-	switch (op) {
-	case Op::send:
-	case Op::send_imm:
-		return IBV_WC_SEND;
-	case Op::write:
-	case Op::write_imm:
-		return IBV_WC_RDMA_WRITE;
-	case Op::read:
-		return IBV_WC_RDMA_READ;
-	}
-	return IBV_WC_SEND;
+	return ops[int(op)].wc;
 }
 
 SendWr make_wr(Op op, const Place &local, uint64_t length, const Place &remote)
@@ -230,20 +246,19 @@ void exchange(Env &env, Side &active, Side &passive, Op op, const Place &local,
 	uint64_t seed = env.seed(), background = env.seed();
 	bool read = op == Op::read;
 	SendWr wr = make_wr(op, local, length, remote);
-	RecvWr recv;
 
 	paint(*active.host, local, length, read ? background : seed,
 	      background);
 	paint(*passive.host, remote, length, read ? seed : background,
 	      background);
-	recv.id = ~wr.id;
+	RecvWr recv = {.id = ~wr.id};
 	if (op != Op::write_imm && length)
 		recv.sges = {
 			{remote.mr.id, remote.offset, uint32_t(length), 0}};
 	if (takes_recv(op))
-		must_post(passive, std::vector<RecvWr>{recv});
+		must_post(passive, recv);
 	wr.flags = IBV_SEND_SIGNALED | flags;
-	must_post(active, std::vector<SendWr>{wr});
+	must_post(active, wr);
 
 	std::string what = str(name_of(op), " of ", length);
 	Wc done = wait_send(env, active, what.c_str(), length);

@@ -2,8 +2,6 @@
 /* ext.cpp - see ext.h. */
 #include "ext.h"
 
-#include <cerrno>
-
 #include <endian.h>
 
 #include "manager.h"
@@ -20,12 +18,11 @@ Cq make_extended_cq(Host &host, bool events)
 
 	return here.make_cq(
 		[&](ibv_comp_channel *channel, void *id) -> ibv_cq * {
-			ibv_cq_init_attr_ex attr = {};
-
-			attr.cqe = 1024;
-			attr.wc_flags = IBV_WC_STANDARD_FLAGS;
-			attr.channel = channel;
-			attr.cq_context = id;
+			ibv_cq_init_attr_ex attr = {
+				.cqe = 1024,
+				.cq_context = id,
+				.channel = channel,
+				.wc_flags = IBV_WC_STANDARD_FLAGS};
 			ibv_cq_ex *cq = ibv_create_cq_ex(here.context(), &attr);
 
 			return cq ? ibv_cq_ex_to_cq(cq) : nullptr;
@@ -97,14 +94,13 @@ ExtLink connect_ext(Env &env, LinkSpec spec, bool events)
 ExtLink connect_ext_xrc(Env &env)
 {
 	ExtLink link;
-	LinkSpec spec;
 
 	if (!knows_ext(env.a) || !knows_ext(env.b))
 		throw Skip("a device has no extended operations");
-	spec.send_ops = standard_ops;
-	spec.cq_b = make_extended_cq(env.b, false);
-	spec.min_rnr_timer = 1;
-	XrcLink xrc = connect_xrc(env, spec);
+	XrcLink xrc =
+		connect_xrc(env, {.min_rnr_timer = 1,
+				  .send_ops = standard_ops,
+				  .cq_b = make_extended_cq(env.b, false)});
 	static_cast<Link &>(link) = xrc;
 	link.xrcd = xrc.xrcd;
 	link.srq = xrc.srq;

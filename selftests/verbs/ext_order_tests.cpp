@@ -5,9 +5,7 @@
  * data has to be right in both. guest.sh runs them on a good wire and on one that loses,
  * doubles and reorders.
  */
-#include <cstring>
 #include <functional>
-#include <vector>
 
 #include "ext.h"
 #include "manager.h"
@@ -48,19 +46,16 @@ struct Scene {
 	/* Completions of A come in order, whatever the row says of B. */
 	void ends()
 	{
-		check_wc(wait_send(env, link.a, "first"), 1, IBV_WC_SUCCESS,
-			 "first");
-		check_wc(wait_send(env, link.a, "second"), 2, IBV_WC_SUCCESS,
-			 "second");
+		expect_send(env, link.a, 1, "first");
+		expect_send(env, link.a, 2, "second");
 	}
 
 	void post_receives(int count)
 	{
 		for (int i = 0; i < count; i++)
 			must_post(link.b,
-				  std::vector<RecvWr>{
-					  {uint64_t(i),
-					   {{in.id, 0, uint32_t(size), 0}}}});
+				  RecvWr{uint64_t(i),
+					 {{in.id, 0, uint32_t(size), 0}}});
 	}
 
 	void immediate() { imm64(link, number); }

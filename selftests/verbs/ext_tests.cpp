@@ -52,8 +52,7 @@ struct Words {
 void must_end(Env &env, ExtLink &link, ibv_wc_opcode opcode, const char *what)
 {
 	REQUIRE_EQ(end_ext(link), 0, what, ": ibv_wr_complete");
-	Wc wc = wait_send(env, link.a, what);
-	check_wc(wc, 1, IBV_WC_SUCCESS, what);
+	Wc wc = expect_send(env, link.a, 1, what);
 	REQUIRE_EQ(int(wc.opcode), opcode, what, ": opcode");
 }
 
@@ -63,7 +62,7 @@ void must_be_refused(Env &env, ExtLink &link, ibv_wc_status status,
 {
 	env.expect_async();
 	REQUIRE_EQ(end_ext(link), 0, what, ": ibv_wr_complete");
-	check_wc(wait_send(env, link.a, what), 1, status, what);
+	expect_send(env, link.a, 1, what, status);
 	wait_state(env, link.a, IBV_QPS_ERR);
 	wait_state(env, link.b, IBV_QPS_ERR);
 }
@@ -182,10 +181,9 @@ PV_TEST_LOCAL("ext.imm64",
 	      "as it is")
 {
 	ExtLink link = connect_ext(env);
-	Mr memory = must_reg(env.b, {64});
 	const uint64_t seed = env.seed();
+	Mr memory = must_reg(env.b, {64}, seed);
 
-	env.b.fill(memory.id, 0, 64, seed, 0);
 	must_post(link.b,
 		  std::vector<RecvWr>{{1, {{memory.id, 0, 64, 0}}}, {2, {}}});
 	for (uint64_t imm : {value, ones}) {
@@ -208,12 +206,11 @@ PV_TEST_LOCAL(
 {
 	ExtLink link = connect_ext(env);
 
-	must_post(link.b, std::vector<RecvWr>{{1, {}}});
+	must_post(link.b, RecvWr{1, {}});
 	start_ext(link, 1);
 	imm64(link, value);
 	must_end(env, link, IBV_WC_SEND, "immediate data");
-	Wc wc = wait_recv(env, link.b, "receive");
-	check_wc(wc, 1, IBV_WC_SUCCESS, "receive");
+	Wc wc = expect_recv(env, link.b, 1, "receive");
 	REQUIRE_EQ(int(wc.opcode), IBV_WC_RECV);
 	REQUIRE_EQ(wc.byte_len, 8u);
 	REQUIRE_EQ(wc.flags, 0u);
@@ -223,11 +220,9 @@ PV_TEST_LOCAL("ext.imm64_srq", "eight bytes take a receive of a shared queue")
 {
 	SrqSpec shared;
 	Srq srq = env.b.create_srq(shared);
-	LinkSpec spec;
 
 	REQUIRE(!srq.error, "create_srq");
-	spec.srq_b = srq.id;
-	ExtLink link = connect_ext(env, spec);
+	ExtLink link = connect_ext(env, {.srq_b = srq.id});
 	REQUIRE_EQ(env.b.post_srq(srq.id, {{5, {}}}).error, 0);
 	start_ext(link, 1);
 	imm64(link, value);
@@ -244,7 +239,7 @@ PV_TEST_LOCAL(
 	ExtLink link = connect_ext(env, {}, true);
 
 	for (unsigned flag : {0u, unsigned(IBV_SEND_SOLICITED)}) {
-		must_post(link.b, std::vector<RecvWr>{{1, {}}});
+		must_post(link.b, RecvWr{1, {}});
 		REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, true), 0, "arm");
 		start_ext(link, 1, IBV_SEND_SIGNALED | flag);
 		imm64(link, value);
@@ -259,28 +254,24 @@ PV_TEST_LOCAL(
 
 PV_TEST_LOCAL("ext.imm64_not_ready", "without a receive the sender tries again")
 {
-	LinkSpec spec;
-	spec.min_rnr_timer = 1;
-	ExtLink link = connect_ext(env, spec);
+	ExtLink link = connect_ext(env, {.min_rnr_timer = 1});
 	Moved naks(env.a, "rx_rnr_naks");
 
 	start_ext(link, 1);
 	imm64(link, value);
 	REQUIRE_EQ(end_ext(link), 0);
 	REQUIRE(eventually(env, [&] { return naks.by() > 2; }), "no NAK");
-	must_post(link.b, std::vector<RecvWr>{{1, {}}});
+	must_post(link.b, RecvWr{1, {}});
 	REQUIRE(wait_arrival(env, link).imm64 == value, "immediate data");
-	check_wc(wait_send(env, link.a, "send"), 1, IBV_WC_SUCCESS, "send");
+	expect_send(env, link.a, 1, "send");
 	no_more(link.a, "send");
 }
 
 PV_TEST_LOCAL("ext.where_not", "refused at post: services, lists, inline data")
 {
 	Words words(env);
-	LinkSpec uc;
+	LinkSpec uc = {.type = IBV_QPT_UC, .send_ops = IBV_QP_EX_WITH_SEND};
 
-	uc.type = IBV_QPT_UC;
-	uc.send_ops = IBV_QP_EX_WITH_SEND;
 	if (!knows_ext(env.a))
 		throw Skip("the device has no extended operations");
 	Link other = connect(env, uc);
@@ -326,12 +317,10 @@ namespace {
 /* A region at B that is addressed from 0 and begins four bytes behind an aligned address. */
 Mr based_at_four(Env &env)
 {
-	MrSpec spec;
-
-	spec.length = 24;
-	spec.misalign = 4;
-	spec.access = all_access | IBV_ACCESS_ZERO_BASED;
-	Mr region = must_reg(env.b, spec);
+	Mr region =
+		must_reg(env.b, {.length = 24,
+				 .misalign = 4,
+				 .access = all_access | IBV_ACCESS_ZERO_BASED});
 	region.address = 0;
 	return region;
 }
@@ -391,16 +380,14 @@ PV_TEST_LOCAL("ext.rights", "without the right, or beyond the region: refused")
 {
 	for (int kind = 0; kind < 3; kind++) {
 		LinkSpec spec;
-		MrSpec readable;
 
 		if (kind == 0)
 			spec.access = IBV_ACCESS_REMOTE_WRITE |
 				      IBV_ACCESS_REMOTE_READ;
 		ExtLink link = connect_ext(env, spec);
 		Words words(env);
-		readable.length = 8;
-		readable.access = IBV_ACCESS_REMOTE_READ;
-		Mr weak = must_reg(env.b, readable);
+		Mr weak = must_reg(env.b, {.length = 8,
+					   .access = IBV_ACCESS_REMOTE_READ});
 		start_ext(link, 1);
 		if (kind == 1)
 			swap(link, words.out, {weak, 0}, value);
@@ -421,11 +408,8 @@ PV_TEST_LOCAL(
 	"those before it are carried out")
 {
 	constexpr uint8_t agreed = 3;
-	LinkSpec spec;
 
-	spec.timeout = 0;
-	spec.rd_atomic_b = agreed;
-	ExtLink link = connect_ext(env, spec);
+	ExtLink link = connect_ext(env, {.timeout = 0, .rd_atomic_b = agreed});
 	if (link.rd_atomic <= agreed)
 		throw Skip("the ends take no more than that");
 	Never never(1);
@@ -476,9 +460,7 @@ PV_TEST_LOCAL("ext.on_demand", "atomics on memory that is not there yet")
 				    int(all_access | IBV_ACCESS_ON_DEMAND));
 	if (!region)
 		throw Skip("no on-demand paging");
-	Mr paged;
-	paged.address = uintptr_t(at);
-	paged.rkey = region->rkey;
+	Mr paged = {.address = uintptr_t(at), .rkey = region->rkey};
 	start_ext(link, 1);
 	fetch_add(link, words.out, {paged, 64}, value, 1ull << 31);
 	must_end(env, link, IBV_WC_FETCH_ADD, "fetch and add");
@@ -511,10 +493,7 @@ PV_TEST("ext_peer.silent",
 	"a peer that does not know the operations: an error after the set "
 	"time, the rest is flushed")
 {
-	LinkSpec impatient;
-	impatient.timeout = 12;
-	impatient.retry_count = 2;
-	ExtLink link = connect_ext(env, impatient);
+	ExtLink link = connect_ext(env, {.timeout = 12, .retry_count = 2});
 	Words words(env);
 	pavodv_peer peer;
 

@@ -3,7 +3,6 @@
  * Extended operations of XRC: each request names a shared receive queue of the peer, which takes
  * immediate data and says by its protection domain which memory an atomic may touch.
  */
-#include <vector>
 
 #include "ext.h"
 #include "manager.h"
@@ -21,7 +20,7 @@ constexpr uint64_t stale = 0xfedcba9876543210;
 void must_succeed(Env &env, ExtLink &link, const char *what)
 {
 	REQUIRE_EQ(end_ext(link), 0, what, ": ibv_wr_complete");
-	check_wc(wait_send(env, link.a, what), 1, IBV_WC_SUCCESS, what);
+	expect_send(env, link.a, 1, what);
 }
 
 } // namespace
@@ -64,11 +63,10 @@ PV_TEST_LOCAL(
 	"stays as it is")
 {
 	ExtLink link = connect_ext_xrc(env);
-	Mr memory = must_reg(env.b, {64});
 	const uint64_t seed = env.seed();
+	Mr memory = must_reg(env.b, {64}, seed);
 	uint64_t id = 10;
 
-	env.b.fill(memory.id, 0, 64, seed, 0);
 	must_post_xrc_srq(env, link.srq,
 			  {{10, {{memory.id, 0, 64, 0}}}, {11, {}}});
 	for (uint64_t imm : {fresh, all_bits}) {
@@ -101,7 +99,7 @@ PV_TEST_LOCAL("ext_xrc.not_ready",
 	Arrival arrival = wait_arrival(env, link);
 	REQUIRE_EQ(arrival.id, 10u);
 	REQUIRE(arrival.imm64 == fresh, "immediate data");
-	check_wc(wait_send(env, link.a, "send"), 1, IBV_WC_SUCCESS, "send");
+	expect_send(env, link.a, 1, "send");
 	link.srq = other;
 	start_ext(link, 1);
 	imm64(link, all_bits);
@@ -124,8 +122,7 @@ PV_TEST_LOCAL("ext_xrc.refused",
 	start_ext(link, 1);
 	swap(link, {result, 0}, {words, 4}, fresh);
 	REQUIRE_EQ(end_ext(link), 0, "ibv_wr_complete");
-	check_wc(wait_send(env, link.a, "swap"), 1, IBV_WC_REM_INV_REQ_ERR,
-		 "swap");
+	expect_send(env, link.a, 1, "swap", IBV_WC_REM_INV_REQ_ERR);
 	wait_state(env, link.a, IBV_QPS_ERR);
 	wait_state(env, link.b, IBV_QPS_ERR);
 	for (int64_t at : {0, 8, 16})

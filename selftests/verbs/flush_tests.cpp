@@ -3,8 +3,6 @@
  * What happens to posted work when a queue pair goes to ERR or RESET: flushed
  * completely, in order, once, and nothing touches memory afterwards.
  */
-#include <cerrno>
-#include <cstring>
 
 #include "link.h"
 #include "tap.h"
@@ -102,10 +100,8 @@ PV_TEST("flush.done_stays_done",
 	must_post(link.b, numbered_receives(0, 7));
 	must_post(link.a, wrs);
 	for (uint64_t i = 0; i < 7; i++) {
-		check_wc(wait_send(env, link.a, "good"), i, IBV_WC_SUCCESS,
-			 "good sends");
-		check_wc(wait_recv(env, link.b, "good"), i, IBV_WC_SUCCESS,
-			 "good receives");
+		expect_send(env, link.a, i, "good sends");
+		expect_recv(env, link.b, i, "good receives");
 	}
 	to_state(link.a, IBV_QPS_ERR);
 	must_flush(wait_completions(env, link.a, link.a.send_cq, 13, "rest"),
@@ -116,10 +112,9 @@ PV_TEST("flush.post_in_error",
 	"requests posted in ERR are accepted and flushed")
 {
 	Link link = connect(env);
-	Mr mr = must_reg(env.a, {4096}), target = must_reg(env.b, {4096});
+	Mr mr = must_reg(env.a, {4096}), target = must_reg(env.b, {4096}, 8);
 
 	to_state(link.a, IBV_QPS_ERR);
-	env.b.fill(target.id, 0, 4096, 8, 0);
 	for (uint64_t round = 0; round < 3; round++) {
 		SendWr write = make_wr(Op::write, {mr, 0}, 64, {target, 0});
 		SendWr quiet = make_wr(Op::send, {}, 0);
@@ -142,10 +137,7 @@ PV_TEST("flush.post_in_error",
 PV_TEST("flush.queue_refills_in_error",
 	"flushed requests free their slots: ten times the queue's depth")
 {
-	LinkSpec spec;
-
-	spec.cap = {8, 8, 1, 1, 0};
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = {8, 8, 1, 1, 0}});
 	uint32_t sends = link.a.qp.cap.max_send_wr;
 	uint32_t recvs = link.a.qp.cap.max_recv_wr;
 
@@ -209,18 +201,12 @@ PV_TEST("flush.reset_drops", "RESET drops posted work without completions")
 PV_TEST("flush.no_late_read",
 	"after its flush a request no longer reads its buffers")
 {
-	LinkSpec spec;
-
 	env.expect_async();
-	spec.mtu = 256;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.mtu = 256});
 	constexpr uint64_t size = 4 << 20;
-	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {size});
-	SendWr wr = make_wr(Op::write, {out, 0}, size, {in, 0});
+	Mr out = must_reg(env.a, {size}, 1), in = must_reg(env.b, {size}, 2);
 
-	env.a.fill(out.id, 0, size, 1, 0);
-	env.b.fill(in.id, 0, size, 2, 0);
-	must_post(link.a, std::vector<SendWr>{wr});
+	must_post(link.a, make_wr(Op::write, {out, 0}, size, {in, 0}));
 	to_state(link.a, IBV_QPS_ERR);
 	Wc wc = wait_send(env, link.a, "interrupted write");
 	REQUIRE(wc.status == IBV_WC_WR_FLUSH_ERR || wc.status == IBV_WC_SUCCESS,
@@ -239,19 +225,13 @@ PV_TEST("flush.no_late_read",
 PV_TEST("flush.no_late_write",
 	"after its flush a receive's buffer is not written any more")
 {
-	LinkSpec spec;
-
 	env.expect_async();
-	spec.mtu = 256;
-	spec.timeout = 12;
-	spec.retry_count = 1;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.mtu = 256, .timeout = 12, .retry_count = 1});
 	constexpr uint64_t size = 4 << 20;
 	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {size});
 
-	must_post(link.b, std::vector<RecvWr>{{1, {{in.id, 0, size, 0}}}});
-	must_post(link.a,
-		  std::vector<SendWr>{make_wr(Op::send, {out, 0}, size)});
+	must_post(link.b, RecvWr{1, {{in.id, 0, size, 0}}});
+	must_post(link.a, make_wr(Op::send, {out, 0}, size));
 	to_state(link.b, IBV_QPS_ERR);
 	Wc wc = wait_recv(env, link.b, "interrupted receive");
 	REQUIRE(wc.status == IBV_WC_WR_FLUSH_ERR || wc.status == IBV_WC_SUCCESS,
@@ -267,16 +247,12 @@ PV_TEST("flush.no_late_write",
 PV_TEST("flush.no_late_read_data",
 	"after its flush a read's buffer is not written any more")
 {
-	LinkSpec spec;
-
 	env.expect_async();
-	spec.mtu = 256;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.mtu = 256});
 	constexpr uint64_t size = 4 << 20;
 	Mr in = must_reg(env.a, {size}), origin = must_reg(env.b, {size});
 
-	must_post(link.a, std::vector<SendWr>{make_wr(Op::read, {in, 0}, size,
-						      {origin, 0})});
+	must_post(link.a, make_wr(Op::read, {in, 0}, size, {origin, 0}));
 	to_state(link.a, IBV_QPS_ERR);
 	wait_send(env, link.a, "interrupted read");
 	env.a.fill(in.id, 0, size, 9, 0);

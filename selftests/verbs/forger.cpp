@@ -71,7 +71,6 @@ void Forger::send(const Forged &what)
 	const Bytes transport = make_transport(what);
 	const size_t udp = 8 + transport.size() + 4;
 	Bytes packet;
-	sockaddr_in to = {};
 
 	put(packet, 0x4500, 2);
 	put(packet, 20 + udp, 2);
@@ -90,7 +89,7 @@ void Forger::send(const Forged &what)
 	for (int i = 0; i < 4; i++, crc >>= 8)
 		packet.push_back(uint8_t(crc));
 
-	to.sin_family = AF_INET;
+	sockaddr_in to = {.sin_family = AF_INET};
 	memcpy(&to.sin_addr, to_, sizeof(to_));
 	REQUIRE_EQ(sendto(fd_, packet.data(), packet.size(), 0,
 			  reinterpret_cast<sockaddr *>(&to), sizeof(to)),

@@ -52,7 +52,7 @@ good_wire()
 [ ! -e /proc/sys/vm/nr_hugepages ] || echo 8 >/proc/sys/vm/nr_hugepages
 
 veth_pair va vb 9000 || exit 1
-# Nobody sends a UC packet again: the wire may lose none, however slow this is.
+# No requester sends a UC packet again: the wire may lose none, however slow this is.
 echo 10000 >/proc/sys/net/core/netdev_max_backlog
 # Both ends of scale.many_qps are in one process, which maps two rings of each.
 echo 262144 >/proc/sys/vm/max_map_count

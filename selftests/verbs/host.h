@@ -140,12 +140,12 @@ struct SendWr {
 	Handle ah = 0; /* UD, and the two below */
 	uint32_t remote_qpn = 0;
 	uint32_t qkey = 0;
-	std::vector<Sge> sges;
+	std::vector<Sge> sges = {};
 };
 
 struct RecvWr {
 	uint64_t id = 0;
-	std::vector<Sge> sges;
+	std::vector<Sge> sges = {};
 };
 
 struct PostResult {
@@ -191,7 +191,7 @@ public:
 	virtual SrqState query_srq(Handle srq) = 0;
 	virtual PostResult post_srq(Handle srq, std::vector<RecvWr> wrs) = 0;
 	virtual Made open_xrcd() = 0;
-	/* A target QP that somebody made in this domain. */
+	/* A target QP that another process made in this domain. */
 	virtual Qp open_qp(Handle xrcd, uint32_t number) = 0;
 	virtual Made create_ah(ibv_gid gid) = 0;
 	virtual int attach(Handle qp, ibv_gid gid) = 0;

@@ -4,7 +4,6 @@
  * invalidate): what is invalid is refused, nothing else becomes so, and what
  * completed as invalid is not touched any more.
  */
-#include <cstring>
 #include <thread>
 
 #include <arpa/inet.h>
@@ -72,11 +71,9 @@ void remote_error(Env &env, Link &link, uint32_t key, const char *what)
 	SendWr wr = send_inv({out, 0}, 64, key);
 
 	env.expect_async();
-	must_post(link.b, std::vector<RecvWr>{{1, {{in.id, 0, 64, 0}}}});
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, what), wr.id, IBV_WC_REM_ACCESS_ERR,
-		 what);
-	check_wc(wait_recv(env, link.b, what), 1, IBV_WC_LOC_PROT_ERR, what);
+	must_post(link.b, RecvWr{1, {{in.id, 0, 64, 0}}});
+	must_send(env, link.a, wr, what, IBV_WC_REM_ACCESS_ERR);
+	expect_recv(env, link.b, 1, what, IBV_WC_LOC_PROT_ERR);
 	wait_state(env, link.b, IBV_QPS_ERR);
 }
 
@@ -138,22 +135,18 @@ PV_TEST_LOCAL("inv.send", "send with invalidate: data and key arrive, the key "
 		Link link = connect(env);
 		Window window(env.b, IBV_MW_TYPE_2);
 		BindSpec spec = {bindable_region(env), 0, region_size};
-		Mr out = must_reg(env.a, {20000}),
-		   in = must_reg(env.b, {20000});
 		uint64_t seed = env.seed();
+		Mr out = must_reg(env.a, {20000}, seed),
+		   in = must_reg(env.b, {20000});
 
 		must_bind(env, link.b, window, spec);
-		env.a.fill(out.id, 0, 20000, seed, 0);
 		exchange(env, link.a, link.b, Op::write, {out, 0},
 			 {view_of(window, spec), 0}, region_size);
 		env.a.fill(out.id, 0, 20000, seed, 0);
-		must_post(link.b,
-			  std::vector<RecvWr>{{1, {{in.id, 0, 20000, 0}}}});
-		SendWr wr = send_inv({out, 0}, length, window->rkey);
+		must_post(link.b, RecvWr{1, {{in.id, 0, 20000, 0}}});
 
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "send with invalidate"), wr.id,
-			 IBV_WC_SUCCESS, "send with invalidate");
+		must_send(env, link.a, send_inv({out, 0}, length, window->rkey),
+			  "send with invalidate");
 		check_inv(wait_recv(env, link.b, "receive"), length,
 			  window->rkey);
 		must_match(env.b, in, 0, length, seed, 0, "its data");
@@ -176,16 +169,14 @@ PV_TEST_LOCAL("inv.send_inline", "send with invalidate, its data in the WQE")
 		uint64_t seed = env.seed();
 
 		must_bind(env, link.b, window, spec);
-		must_post(link.b,
-			  std::vector<RecvWr>{{1, {{in.id, 0, 64, 0}}}});
+		must_post(link.b, RecvWr{1, {{in.id, 0, 64, 0}}});
 		env.a.fill(out.id, 0, 64, seed, 0);
 		SendWr wr = send_inv({out, 0}, 51, window->rkey);
 
 		wr.flags |= IBV_SEND_INLINE;
-		must_post(link.a, std::vector<SendWr>{wr});
+		must_post(link.a, wr);
 		check_inv(wait_recv(env, link.b, "receive"), 51, window->rkey);
-		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-			 "send");
+		expect_send(env, link.a, wr.id, "send");
 		must_match(env.b, in, 0, 51, seed, 0, "its data");
 	}
 }
@@ -282,11 +273,9 @@ PV_TEST_LOCAL("inv.fence", "a fenced invalidation waits for what was posted "
 			post_local_inv(link.b, window->rkey,
 				       IBV_SEND_SIGNALED | IBV_SEND_FENCE);
 
-		check_wc(wait_send(env, link.b, "read"), read.id,
-			 IBV_WC_SUCCESS, "read");
+		expect_send(env, link.b, read.id, "read");
 		must_match(env.b, here, 0, 1 << 20, seed, 0, "its data");
-		check_wc(wait_send(env, link.b, "invalidate"), id,
-			 IBV_WC_SUCCESS, "invalidate");
+		expect_send(env, link.b, id, "invalidate");
 	}
 	no_more(link.b, "fence");
 }

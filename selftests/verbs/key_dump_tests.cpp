@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The dump of keys: what it says of each, before and after it changes its meaning. */
-#include <cerrno>
-#include <cstring>
 #include <iomanip>
 #include <sstream>
 

@@ -61,14 +61,14 @@ int register_addresses(LocalHost &host, uint64_t length)
 int register_as_user(const Selector &device, uint64_t length)
 {
 	constexpr rlimit little = {64 << 10, 64 << 10};
-	constexpr uid_t nobody = 65534;
+	constexpr uid_t ordinary = 65534;
 	pid_t pid = fork();
 	int status = 0;
 
 	REQUIRE(pid >= 0, "fork");
 	if (!pid) {
 		if (setrlimit(RLIMIT_MEMLOCK, &little) ||
-		    setresuid(nobody, nobody, nobody))
+		    setresuid(ordinary, ordinary, ordinary))
 			_exit(ENXIO);
 		try {
 			LocalHost host(device);
@@ -89,10 +89,7 @@ PV_TEST("limit.send_queue_full",
 	"exactly max_send_wr requests fit; the next is ENOMEM and named by bad_wr")
 {
 	for (uint32_t depth : {1u, 3u, 16u, 100u}) {
-		LinkSpec spec;
-
-		spec.cap = {depth, 200, 1, 1, 0};
-		Link link = connect(env, spec);
+		Link link = connect(env, {.cap = {depth, 200, 1, 1, 0}});
 		uint32_t room = link.a.qp.cap.max_send_wr;
 
 		REQUIRE(room >= depth, "asked for ", depth, ", got ", room);
@@ -109,8 +106,8 @@ PV_TEST("limit.send_queue_full",
 		if (room > 200)
 			continue;
 		wait_completions(env, link.a, link.a.send_cq, room, "sends");
-		must_post(link.b, std::vector<RecvWr>{{}});
-		must_post(link.a, std::vector<SendWr>{wrs[0]});
+		must_post(link.b, RecvWr{});
+		must_post(link.a, wrs[0]);
 		wait_send(env, link.a, "room again");
 	}
 }
@@ -119,10 +116,7 @@ PV_TEST("limit.recv_queue_full",
 	"exactly max_recv_wr receives fit; the next is ENOMEM and named by bad_wr")
 {
 	for (uint32_t depth : {1u, 3u, 16u, 100u}) {
-		LinkSpec spec;
-
-		spec.cap = {16, depth, 1, 1, 0};
-		Link link = connect(env, spec);
+		Link link = connect(env, {.cap = {16, depth, 1, 1, 0}});
 		uint32_t room = link.b.qp.cap.max_recv_wr;
 
 		REQUIRE(room >= depth, "asked for ", depth, ", got ", room);
@@ -130,10 +124,9 @@ PV_TEST("limit.recv_queue_full",
 		PostResult result = env.b.post_recv(link.b.qp.id, wrs);
 		REQUIRE_EQ(result.error, ENOMEM, "one more than ", room);
 		REQUIRE_EQ(result.bad_index, int(room), "bad_wr");
-		must_post(link.a,
-			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a, make_wr(Op::send, {}, 0));
 		wait_recv(env, link.b, "receive");
-		must_post(link.b, std::vector<RecvWr>{{}});
+		must_post(link.b, RecvWr{});
 		REQUIRE_EQ(env.b.post_recv(link.b.qp.id, {{}}).error, ENOMEM,
 			   "full again");
 	}
@@ -145,13 +138,11 @@ PV_TEST("limit.queues_longest",
 	const uint32_t most_a = uint32_t(env.info_a.device.max_qp_wr);
 	const uint32_t most_b = uint32_t(env.info_b.device.max_qp_wr);
 	const uint32_t depth = std::min(most_a, most_b);
-	LinkSpec spec;
 
 	if (depth > 1u << 15)
 		throw Skip(str("a queue has room for ", depth));
-	spec.cap = {depth, depth, 1, 1, 0};
-	spec.cq_depth = int(depth);
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = {depth, depth, 1, 1, 0},
+				  .cq_depth = int(depth)});
 	const uint32_t room_a = link.a.qp.cap.max_send_wr;
 	const uint32_t room_b = link.b.qp.cap.max_recv_wr;
 	REQUIRE(room_a >= depth && room_a <= most_a, "got ", room_a);
@@ -185,21 +176,17 @@ PV_TEST("limit.sge_read",
 	"a read scatters over max_sge_rd entries, one more is refused")
 {
 	const uint32_t most = uint32_t(env.info_a.device.max_sge_rd);
-	LinkSpec spec;
 
 	REQUIRE(most > 0 && most <= uint32_t(env.info_a.device.max_sge),
 		"max_sge_rd ", most);
-	spec.cap = {4, 4, most, 1, 0};
-	Link link = connect(env, spec);
-	Mr in = must_reg(env.a, {most * 5}), from = must_reg(env.b, {most * 3});
+	Link link = connect(env, {.cap = {4, 4, most, 1, 0}});
+	Mr in = must_reg(env.a, {most * 5}, 1),
+	   from = must_reg(env.b, {most * 3}, 2);
 	SendWr wr = make_wr(Op::read, {}, 0, {from, 0});
 
-	env.a.fill(in.id, 0, most * 5, 1, 0);
-	env.b.fill(from.id, 0, most * 3, 2, 0);
 	for (uint32_t i = 0; i < most; i++)
 		wr.sges.push_back({in.id, 5 * i, 3, 0});
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "read"), wr.id, IBV_WC_SUCCESS, "read");
+	must_send(env, link.a, wr, "read");
 	for (uint32_t i = 0; i < most; i++) {
 		must_match(env.a, in, 5 * i, 3, 2, 3 * i, "entry");
 		must_match(env.a, in, 5 * i + 3, 2, 1, 5 * i + 3, "gap");
@@ -236,8 +223,7 @@ PV_TEST("limit.sge",
 	result = env.a.post_send(link.a.qp.id, {good, bad, after});
 	REQUIRE_EQ(result.error, EINVAL, sends + 1, " entries to send");
 	REQUIRE_EQ(result.bad_index, 1, "bad_wr");
-	check_wc(wait_send(env, link.a, "send"), good.id, IBV_WC_SUCCESS,
-		 "the request before the bad one");
+	expect_send(env, link.a, good.id, "the request before the bad one");
 	REQUIRE_EQ(wait_recv(env, link.b, "receive").byte_len, 3 * sends,
 		   "byte_len");
 	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 30).empty(),
@@ -261,9 +247,7 @@ PV_TEST("limit.inline",
 		/* some programs ask for none and take these for granted */
 		REQUIRE(room >= 16, "asked for ", asked, ", got ", room);
 		wr.flags |= IBV_SEND_INLINE;
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "inline"), wr.id,
-			 IBV_WC_SUCCESS, "the most there is");
+		must_send(env, link.a, wr, "the most there is");
 		wr.sges = {{out.id, 0, room + 1, 0}};
 		int error = env.a.post_send(link.a.qp.id, {wr}).error;
 		REQUIRE(error == EINVAL || error == ENOMEM,
@@ -279,12 +263,10 @@ PV_TEST("limit.inline_read", "a read cannot be inline")
 	spec.cap.max_inline_data = 64;
 	env.expect_async();
 	Link link = connect(env, spec);
-	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+	Mr out = must_reg(env.a, {64}, 3), in = must_reg(env.b, {64}, 4);
 	SendWr wr = make_wr(Op::read, {out, 0}, 16, {in, 0});
 
 	wr.flags |= IBV_SEND_INLINE;
-	env.a.fill(out.id, 0, 64, 3, 0);
-	env.b.fill(in.id, 0, 64, 4, 0);
 	/* Refused at once, or an error completion, or the flag is ignored. */
 	if (!env.a.post_send(link.a.qp.id, {wr}).error) {
 		Wc wc = wait_send(env, link.a, "inline read");
@@ -314,11 +296,8 @@ PV_TEST("limit.bad_opcode", "an opcode that is none is refused when posted")
 PV_TEST("limit.message_too_long",
 	"2 GiB and more in one message is refused or LOC_LEN_ERR, never sent")
 {
-	LinkSpec spec;
-
 	env.expect_async();
-	spec.cap = {4, 4, 4, 4, 0};
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = {4, 4, 4, 4, 0}});
 	Mr out = must_reg(env.a, {1 << 20}), in = must_reg(env.b, {1 << 20});
 	SendWr wr = make_wr(Op::write, {}, 0, {in, 0});
 
@@ -343,16 +322,13 @@ PV_TEST("limit.message_longest",
 	const uint64_t total = uint64_t{env.info_a.port.max_msg_sz} + 1;
 	const uint32_t parts = uint32_t(env.info_a.device.max_sge);
 	const uint64_t length = (total + parts - 1) / parts;
-	LinkSpec spec;
 
 	if (length > 256u << 20)
 		throw Skip("it would take too much memory");
 	env.expect_async();
-	spec.cap = {4, 4, parts, 4, 0};
-	Link link = connect(env, spec);
-	Mr out = must_reg(env.a, {length}), in = must_reg(env.b, {4096});
+	Link link = connect(env, {.cap = {4, 4, parts, 4, 0}});
+	Mr out = must_reg(env.a, {length}), in = must_reg(env.b, {4096}, 5);
 
-	env.b.fill(in.id, 0, 4096, 5, 0);
 	for (Op op : {Op::write, Op::read, Op::send}) {
 		SendWr wr = make_wr(op, {}, 0, {in, 0});
 
@@ -370,12 +346,10 @@ PV_TEST("limit.message_longest",
 			prove_alive(env, link);
 			continue;
 		}
-		check_wc(wait_send(env, link.a, "too long"), wr.id,
-			 IBV_WC_LOC_LEN_ERR, name_of(op));
+		expect_send(env, link.a, wr.id, name_of(op),
+			    IBV_WC_LOC_LEN_ERR);
 		wait_state(env, link.a, IBV_QPS_ERR);
-		to_state(link.a, IBV_QPS_RESET);
-		to_state(link.b, IBV_QPS_RESET);
-		bring_up(link);
+		reconnect(link);
 	}
 	must_match(env.b, in, 0, 4096, 5, 0, "target");
 }

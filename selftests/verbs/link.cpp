@@ -58,9 +58,8 @@ void must_modify(Side &side, const ibv_qp_attr &attr, int mask,
 
 void to_state(Side &side, ibv_qp_state state)
 {
-	ibv_qp_attr attr = {};
+	ibv_qp_attr attr = {.qp_state = state};
 
-	attr.qp_state = state;
 	must_modify(side, attr, IBV_QP_STATE, "modify to a state");
 }
 
@@ -81,12 +80,8 @@ void wait_state(Env &env, Side &side, ibv_qp_state state)
 static Side make_side(Host &host, const HostInfo &info, const LinkSpec &spec,
 		      const Cq &shared, Handle pd, Handle srq)
 {
-	Side side;
-	QpSpec qp;
+	Side side = {.host = &host, .info = info, .type = spec.type};
 
-	side.host = &host;
-	side.info = info;
-	side.type = spec.type;
 	if (shared.id) {
 		side.send_cq = side.recv_cq = shared;
 	} else {
@@ -95,15 +90,14 @@ static Side make_side(Host &host, const HostInfo &info, const LinkSpec &spec,
 		side.recv_cq = host.create_cq(spec.cq_depth, spec.events);
 		REQUIRE_EQ(side.recv_cq.error, 0, "create_cq");
 	}
-	qp.send_cq = side.send_cq.id;
-	qp.recv_cq = side.recv_cq.id;
-	qp.pd = pd;
-	qp.srq = srq;
-	qp.cap = spec.cap;
-	qp.signal_all = spec.signal_all;
-	qp.send_ops = spec.send_ops;
-	qp.type = spec.type;
-	side.qp = host.create_qp(qp);
+	side.qp = host.create_qp({.send_cq = side.send_cq.id,
+				  .recv_cq = side.recv_cq.id,
+				  .pd = pd,
+				  .cap = spec.cap,
+				  .signal_all = spec.signal_all,
+				  .type = spec.type,
+				  .send_ops = spec.send_ops,
+				  .srq = srq});
 	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
 	return side;
 }
@@ -143,6 +137,13 @@ void bring_up(Link &link)
 	step(link.b, rtr_attr(link, link.b, link.a), rtr_mask, "B to RTR");
 	step(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
 	step(link.b, rts_attr(link, link.b), rts_mask, "B to RTS");
+}
+
+void reconnect(Link &link)
+{
+	to_state(link.a, IBV_QPS_RESET);
+	to_state(link.b, IBV_QPS_RESET);
+	bring_up(link);
 }
 
 Link connect(Env &env, const LinkSpec &spec)

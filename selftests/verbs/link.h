@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "../common/connect.h"
@@ -33,8 +34,8 @@ struct LinkSpec {
 	uint64_t send_ops = 0; /* of both QPs, for ibv_wr_* */
 	bool events = false;
 	int cq_depth = 256;
-	Cq cq_a; /* one CQ for all, if given */
-	Cq cq_b;
+	Cq cq_a = {}; /* one CQ for all, if given */
+	Cq cq_b = {};
 	Handle pd_a = 0;
 	Handle pd_b = 0;
 	Handle srq_a = 0;
@@ -68,7 +69,9 @@ int common_mtu(const Env &env);
 Link make_link(Env &env, const LinkSpec &spec = {});
 /* Moves both QPs from RESET to RTS. */
 void bring_up(Link &link);
-/* Both. */
+/* Moves both QPs to RESET, and from there to RTS. */
+void reconnect(Link &link);
+/* Makes and brings up. */
 Link connect(Env &env, const LinkSpec &spec = {});
 
 /* The attributes of the three steps, and the masks that belong to them. */
@@ -89,8 +92,11 @@ void wait_state(Env &env, Side &side, ibv_qp_state state);
 
 void must_post(Side &side, const std::vector<SendWr> &wrs);
 void must_post(Side &side, const std::vector<RecvWr> &wrs);
+void must_post(Side &side, const SendWr &wr);
+void must_post(Side &side, const RecvWr &wr);
 
-Mr must_reg(Host &host, const MrSpec &spec);
+/* @seed: of the pattern that fills all of it. */
+Mr must_reg(Host &host, const MrSpec &spec, std::optional<uint64_t> seed = {});
 
 /*
  * Waits for exactly `count` completions and fails if they do not come.
@@ -105,6 +111,14 @@ void no_more(Side &side, const char *what);
 
 void check_wc(const Wc &wc, uint64_t id, ibv_wc_status status,
 	      const char *what);
+/* Wait for the next completion of a side, which has to be of this request. */
+Wc expect_send(Env &env, Side &side, uint64_t id, const char *what,
+	       ibv_wc_status status = IBV_WC_SUCCESS);
+Wc expect_recv(Env &env, Side &side, uint64_t id, const char *what,
+	       ibv_wc_status status = IBV_WC_SUCCESS);
+/* Posts a request, and waits for the completion that it has to have. */
+Wc must_send(Env &env, Side &side, const SendWr &wr, const char *what,
+	     ibv_wc_status status = IBV_WC_SUCCESS);
 
 enum class Op { send, send_imm, write, write_imm, read };
 const char *name_of(Op op);

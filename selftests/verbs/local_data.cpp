@@ -4,7 +4,6 @@
  *
  * Called by: tests through Host, the RPC server.
  */
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 
@@ -107,9 +106,9 @@ PostResult LocalHost::post_send(Handle qp, std::vector<SendWr> wrs)
 	}
 
 	ibv_send_wr *bad = nullptr;
-	PostResult result;
+	PostResult result = {
+		.error = ibv_post_send(raw_qp(qp), list.data(), &bad)};
 
-	result.error = ibv_post_send(raw_qp(qp), list.data(), &bad);
 	if (result.error && bad)
 		result.bad_index = int(bad - list.data());
 	return result;

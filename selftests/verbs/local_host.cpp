@@ -12,7 +12,6 @@
 #include <map>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -192,13 +191,13 @@ Mr LocalHost::reg_mr(MrSpec spec)
 
 Qp LocalHost::create_qp(QpSpec spec)
 {
-	ibv_qp_init_attr_ex init = {};
 	Handle id = next_++;
+	ibv_qp_init_attr_ex init = {
+		.qp_context = reinterpret_cast<void *>(uintptr_t(id)),
+		.cap = spec.cap,
+		.qp_type = spec.type,
+		.sq_sig_all = spec.signal_all};
 
-	init.qp_context = reinterpret_cast<void *>(uintptr_t(id));
-	init.cap = spec.cap;
-	init.qp_type = spec.type;
-	init.sq_sig_all = spec.signal_all;
 	if (spec.xrcd) {
 		init.comp_mask = IBV_QP_INIT_ATTR_XRCD;
 		init.xrcd = raw_xrcd(spec.xrcd);

@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 
+#include "../common/connect.h"
 #include "local_host.h"
 #include "tap.h"
 
@@ -47,15 +48,15 @@ ibv_xrcd *LocalHost::raw_xrcd(Handle id)
 
 Srq LocalHost::create_srq(SrqSpec spec)
 {
-	ibv_srq_init_attr_ex init = {};
 	Handle id = next_++;
 	uint32_t number = 0;
+	ibv_srq_init_attr_ex init = {
+		.srq_context = reinterpret_cast<void *>(uintptr_t(id)),
+		.attr = {spec.max_wr, spec.max_sge, spec.limit},
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_BASIC,
+		.pd = raw_pd(spec.pd)};
 
-	init.srq_context = reinterpret_cast<void *>(uintptr_t(id));
-	init.attr = {spec.max_wr, spec.max_sge, spec.limit};
-	init.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
-	init.srq_type = IBV_SRQT_BASIC;
-	init.pd = raw_pd(spec.pd);
 	if (spec.xrcd) {
 		init.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
 		init.srq_type = IBV_SRQT_XRC;
@@ -87,11 +88,11 @@ SrqState LocalHost::query_srq(Handle srq)
 
 Made LocalHost::open_xrcd()
 {
-	ibv_xrcd_init_attr init = {};
+	ibv_xrcd_init_attr init = {.comp_mask = IBV_XRCD_INIT_ATTR_FD |
+						IBV_XRCD_INIT_ATTR_OFLAGS,
+				   .fd = -1,
+				   .oflags = O_CREAT};
 
-	init.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
-	init.fd = -1;
-	init.oflags = O_CREAT;
 	errno = 0;
 	ibv_xrcd *xrcd = ibv_open_xrcd(context_, &init);
 	if (!xrcd)
@@ -102,15 +103,15 @@ Made LocalHost::open_xrcd()
 
 Qp LocalHost::open_qp(Handle xrcd, uint32_t number)
 {
-	ibv_qp_open_attr open = {};
 	Handle id = next_++;
+	ibv_qp_open_attr open = {
+		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
+			     IBV_QP_OPEN_ATTR_CONTEXT | IBV_QP_OPEN_ATTR_TYPE,
+		.qp_num = number,
+		.xrcd = raw_xrcd(xrcd),
+		.qp_context = reinterpret_cast<void *>(uintptr_t(id)),
+		.qp_type = IBV_QPT_XRC_RECV};
 
-	open.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
-			 IBV_QP_OPEN_ATTR_CONTEXT | IBV_QP_OPEN_ATTR_TYPE;
-	open.qp_num = number;
-	open.xrcd = raw_xrcd(xrcd);
-	open.qp_context = reinterpret_cast<void *>(uintptr_t(id));
-	open.qp_type = IBV_QPT_XRC_RECV;
 	errno = 0;
 	ibv_qp *qp = ibv_open_qp(context_, &open);
 	if (!qp)
@@ -121,13 +122,8 @@ Qp LocalHost::open_qp(Handle xrcd, uint32_t number)
 
 Made LocalHost::create_ah(ibv_gid gid)
 {
-	ibv_ah_attr attr = {};
+	ibv_ah_attr attr = common::address_vector(gid, uint8_t(gid_index_));
 
-	attr.is_global = 1;
-	attr.port_num = 1;
-	attr.grh.dgid = gid;
-	attr.grh.sgid_index = uint8_t(gid_index_);
-	attr.grh.hop_limit = 64;
 	attr.grh.flow_label = ~0u; /* as UCX does; 20 bits of it count */
 	errno = 0;
 	ibv_ah *ah = ibv_create_ah(raw_pd(0), &attr);

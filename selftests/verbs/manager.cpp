@@ -25,13 +25,12 @@ std::vector<std::string> slots_of(const Side &side)
 std::vector<Link> many_links(Env &env, size_t count, Handle pd_b)
 {
 	std::vector<Link> links;
-	LinkSpec spec;
+	LinkSpec spec = {.rd_atomic = 3,
+			 .cap = {4, 4, 1, 1, 0},
+			 .cq_a = env.a.create_cq(4096, false),
+			 .cq_b = env.b.create_cq(4096, false),
+			 .pd_b = pd_b};
 
-	spec.cap = {4, 4, 1, 1, 0};
-	spec.rd_atomic = 3;
-	spec.pd_b = pd_b;
-	spec.cq_a = env.a.create_cq(4096, false);
-	spec.cq_b = env.b.create_cq(4096, false);
 	for (size_t i = 0; i < count; i++)
 		links.push_back(connect(env, spec));
 	return links;

@@ -5,7 +5,6 @@
  */
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include <arpa/inet.h>
@@ -76,10 +75,8 @@ PV_TEST("ud.send", "datagrams of every kind of length, with their GRH")
 		uint64_t seed = env.seed();
 
 		env.a.fill(out.id, 0, mtu, seed, 0);
-		must_post(b, std::vector<RecvWr>{receive(in, id)});
-		must_post(a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, a, "send"), wr.id, IBV_WC_SUCCESS,
-			 "send");
+		must_post(b, receive(in, id));
+		must_send(env, a, wr, "send");
 		check_received(env, a, b, in, id++, wr, length, seed,
 			       env.info_b.gid);
 	}
@@ -93,14 +90,12 @@ PV_TEST_LOCAL("ud.answer", "an address handle made of a completion leads back")
 	   back = must_reg(env.a, {slot});
 	SendWr wr =
 		datagram(out, 64, must_ah(env.a, env.info_b.gid), b.qp.number);
-	ibv_wc wc = {};
 
-	must_post(b, std::vector<RecvWr>{receive(in, 0)});
-	must_post(a, std::vector<RecvWr>{receive(back, 0)});
-	must_post(a, std::vector<SendWr>{wr});
+	must_post(b, receive(in, 0));
+	must_post(a, receive(back, 0));
+	must_post(a, wr);
 	Wc got = wait_recv(env, b, "receive");
-	wc.wc_flags = got.flags;
-	wc.src_qp = got.src_qp;
+	ibv_wc wc = {.src_qp = got.src_qp, .wc_flags = got.flags};
 	ibv_ah *ah = ibv_create_ah_from_wc(
 		host.raw_pd(0), &wc,
 		reinterpret_cast<ibv_grh *>(host.memory(in.id)), 1);
@@ -122,7 +117,7 @@ PV_TEST_LOCAL("ud.answer", "an address handle made of a completion leads back")
 	answer.wr.ud.remote_qkey = qkey;
 	REQUIRE_EQ(ibv_post_send(host.raw_qp(b.qp.id), &answer, &bad), 0,
 		   "post_send");
-	check_wc(wait_send(env, b, "answer"), 1, IBV_WC_SUCCESS, "answer");
+	expect_send(env, b, 1, "answer");
 	wr.imm = 77;
 	check_received(env, b, a, back, 0, wr, 100, seed, env.info_a.gid);
 	REQUIRE_EQ(ibv_destroy_ah(ah), 0, "destroy_ah");
@@ -148,7 +143,7 @@ PV_TEST("ud.srq", "two queue pairs take their datagrams from one queue")
 		env.a.fill(out.id, 0, 500, seed, 0);
 		REQUIRE_EQ(env.b.post_srq(srq.id, {receive(in, id)}).error, 0,
 			   "post");
-		must_post(a, std::vector<SendWr>{wr});
+		must_post(a, wr);
 		wait_send(env, a, "send");
 		check_received(env, a, to, in, id, wr, 500, seed,
 			       env.info_b.gid);
@@ -159,18 +154,16 @@ PV_TEST("ud.qkey",
 	"a wrong Q_Key is dropped; with the top bit the QP's is sent")
 {
 	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
-	Mr out = must_reg(env.a, {8}), in = must_reg(env.b, {4 * slot});
+	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {8}, seed), in = must_reg(env.b, {4 * slot});
 	SendWr wr =
 		datagram(out, 8, must_ah(env.a, env.info_b.gid), b.qp.number);
-	uint64_t seed = env.seed();
 
-	env.a.fill(out.id, 0, 8, seed, 0);
 	must_post(b, std::vector<RecvWr>{receive(in, 0), receive(in, 1)});
 	wr.qkey = qkey + 1;
-	must_post(a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, a, "wrong"), wr.id, IBV_WC_SUCCESS, "wrong");
+	must_send(env, a, wr, "wrong");
 	wr.qkey = 0x80000000;
-	must_post(a, std::vector<SendWr>{wr});
+	must_post(a, wr);
 	wait_send(env, a, "the QP's own");
 	check_received(env, a, b, in, 0, wr, 8, seed, env.info_b.gid);
 	nothing_but_marker(env, a, b, in, 1);
@@ -188,7 +181,7 @@ PV_TEST("ud.no_receive",
 	wait_completions(env, a, a.send_cq, 2, "sends");
 	/* What waits for the receiver is dropped before a later one comes. */
 	REQUIRE(env.b.poll(b.recv_cq.id, 1, 20).empty(), "nothing posted");
-	must_post(b, std::vector<RecvWr>{receive(in, 0)});
+	must_post(b, receive(in, 0));
 	nothing_but_marker(env, a, b, in, 0);
 }
 
@@ -201,12 +194,10 @@ PV_TEST("ud.too_long", "a datagram beyond the MTU fails; RTS revives the queue")
 			     b.qp.number);
 
 	env.expect_async();
-	must_post(a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, a, "too long"), wr.id, IBV_WC_LOC_LEN_ERR,
-		 "too long");
+	must_send(env, a, wr, "too long", IBV_WC_LOC_LEN_ERR);
 	REQUIRE_EQ(int(state_of(a)), IBV_QPS_SQE, "state");
 	to_state(a, IBV_QPS_RTS);
-	must_post(b, std::vector<RecvWr>{receive(in, 0)});
+	must_post(b, receive(in, 0));
 	nothing_but_marker(env, a, b, in, 0);
 }
 
@@ -218,13 +209,9 @@ public:
 	ColdSender(Side &side, const ibv_gid &to)
 		: qp_(local(*side.host).raw_qp(side.qp.id))
 	{
-		ibv_ah_attr attr = {};
+		ibv_ah_attr attr = common::address_vector(
+			to, uint8_t(side.info.gid_index));
 
-		attr.is_global = 1;
-		attr.port_num = 1;
-		attr.grh.dgid = to;
-		attr.grh.sgid_index = uint8_t(side.info.gid_index);
-		attr.grh.hop_limit = 64;
 		ah_ = ibv_create_ah(qp_->pd, &attr);
 		REQUIRE(ah_, "create_ah: ", strerror(errno));
 	}
@@ -280,11 +267,8 @@ PV_TEST_LOCAL("odp.ud", "UD: both ends' memory not there, nothing is lost")
 			else
 				post_recv(*b, to, offset, grh + length);
 			sender.post(part_of(from, offset, length), *b);
-			check_wc(wait_send(env, a, "datagram"), 0,
-				 IBV_WC_SUCCESS, "datagram");
-			Wc wc = wait_recv(env, *b, "receive");
-
-			check_wc(wc, 0, IBV_WC_SUCCESS, "receive");
+			expect_send(env, a, 0, "datagram");
+			Wc wc = expect_recv(env, *b, 0, "receive");
 			REQUIRE_EQ(wc.byte_len, length + grh, "byte_len");
 			to.must_hold(seed, offset + grh, length, "payload");
 			to.must_hold(1, 0, offset, "what is before it");
@@ -311,8 +295,8 @@ PV_TEST("mcast.copies",
 	}
 	Mr spare = must_reg(env.b, {2 * slot});
 	must_attach(elsewhere, other);
-	must_post(outside, std::vector<RecvWr>{receive(spare, 0)});
-	must_post(elsewhere, std::vector<RecvWr>{receive(spare, 1)});
+	must_post(outside, receive(spare, 0));
+	must_post(elsewhere, receive(spare, 1));
 
 	Handle ah = must_ah(env.a, gid);
 	for (uint64_t id = 0; id < 4; id++) {
@@ -322,11 +306,8 @@ PV_TEST("mcast.copies",
 
 		env.a.fill(out.id, 0, 2000, seed, 0);
 		for (int i = 0; i < members; i++)
-			must_post(to[i],
-				  std::vector<RecvWr>{receive(in[i], id)});
-		must_post(a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, a, "send"), wr.id, IBV_WC_SUCCESS,
-			 "send");
+			must_post(to[i], receive(in[i], id));
+		must_send(env, a, wr, "send");
 		for (int i = 0; i < members; i++)
 			check_received(env, a, to[i], in[i], id, wr, length,
 				       seed, gid);
@@ -339,17 +320,17 @@ PV_TEST("mcast.own", "a sender that is a member gets its own datagram, once")
 {
 	ibv_gid gid = group_gid(env, 3);
 	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
-	Mr out = must_reg(env.a, {100}), in_a = must_reg(env.a, {2 * slot}),
+	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {100}, seed),
+	   in_a = must_reg(env.a, {2 * slot}),
 	   in_b = must_reg(env.b, {2 * slot});
 	SendWr wr = datagram(out, 100, must_ah(env.a, gid), multicast_qpn);
-	uint64_t seed = env.seed();
 
 	must_attach(a, gid);
 	must_attach(b, gid);
-	env.a.fill(out.id, 0, 100, seed, 0);
 	must_post(a, std::vector<RecvWr>{receive(in_a, 0), receive(in_a, 1)});
 	must_post(b, std::vector<RecvWr>{receive(in_b, 0), receive(in_b, 1)});
-	must_post(a, std::vector<SendWr>{wr});
+	must_post(a, wr);
 	wait_send(env, a, "send");
 	check_received(env, a, a, in_a, 0, wr, 100, seed, gid);
 	check_received(env, a, b, in_b, 0, wr, 100, seed, gid);
@@ -363,19 +344,19 @@ PV_TEST("mcast.detach", "who has left gets nothing, who stays still does")
 	Side a = make_ud(env.a, env.info_a),
 	     leaves = make_ud(env.b, env.info_b),
 	     stays = make_ud(env.b, env.info_b);
-	Mr out = must_reg(env.a, {100}), in_l = must_reg(env.b, {2 * slot}),
+	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {100}, seed),
+	   in_l = must_reg(env.b, {2 * slot}),
 	   in_s = must_reg(env.b, {2 * slot});
 	SendWr wr = datagram(out, 100, must_ah(env.a, gid), multicast_qpn);
-	uint64_t seed = env.seed();
 
 	must_attach(leaves, gid);
 	must_attach(stays, gid);
 	REQUIRE_EQ(env.b.detach(leaves.qp.id, gid), 0, "detach");
 	REQUIRE_EQ(env.b.detach(leaves.qp.id, gid), EINVAL, "detached already");
-	env.a.fill(out.id, 0, 100, seed, 0);
-	must_post(leaves, std::vector<RecvWr>{receive(in_l, 0)});
-	must_post(stays, std::vector<RecvWr>{receive(in_s, 0)});
-	must_post(a, std::vector<SendWr>{wr});
+	must_post(leaves, receive(in_l, 0));
+	must_post(stays, receive(in_s, 0));
+	must_post(a, wr);
 	wait_send(env, a, "send");
 	check_received(env, a, stays, in_s, 0, wr, 100, seed, gid);
 	nothing_but_marker(env, a, leaves, in_l, 0);
@@ -388,23 +369,21 @@ PV_TEST("mcast.qkey",
 	Side a = make_ud(env.a, env.info_a), good = make_ud(env.b, env.info_b),
 	     empty = make_ud(env.b, env.info_b),
 	     wrong = make_ud(env.b, env.info_b);
-	Mr out = must_reg(env.a, {100}), in = must_reg(env.b, {4 * slot});
-	SendWr wr = datagram(out, 100, must_ah(env.a, gid), multicast_qpn);
-	ibv_qp_attr attr = {};
 	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {100}, seed), in = must_reg(env.b, {4 * slot});
+	SendWr wr = datagram(out, 100, must_ah(env.a, gid), multicast_qpn);
 
 	for (Side *side : {&wrong, &empty, &good})
 		must_attach(*side, gid);
-	attr.qkey = qkey + 1;
+	ibv_qp_attr attr = {.qkey = qkey + 1};
 	must_modify(wrong, attr, IBV_QP_QKEY, "Q_Key");
-	env.a.fill(out.id, 0, 100, seed, 0);
-	must_post(wrong, std::vector<RecvWr>{receive(in, 1)});
-	must_post(good, std::vector<RecvWr>{receive(in, 0)});
-	must_post(a, std::vector<SendWr>{wr});
+	must_post(wrong, receive(in, 1));
+	must_post(good, receive(in, 0));
+	must_post(a, wr);
 	wait_send(env, a, "send");
 	check_received(env, a, good, in, 0, wr, 100, seed, gid);
 	no_more(wrong, "another Q_Key");
-	must_post(empty, std::vector<RecvWr>{receive(in, 2)});
+	must_post(empty, receive(in, 2));
 	nothing_but_marker(env, a, empty, in, 2);
 }
 

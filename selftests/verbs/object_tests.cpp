@@ -5,7 +5,6 @@
  */
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "link.h"
 #include "tap.h"
@@ -16,10 +15,8 @@ namespace {
 
 LinkSpec impatient()
 {
-	LinkSpec spec;
+	LinkSpec spec = {.timeout = 12, .retry_count = 2};
 
-	spec.timeout = 12;
-	spec.retry_count = 2;
 	return spec;
 }
 
@@ -39,11 +36,8 @@ PV_TEST("object.in_use",
 {
 	Link link = make_link(env);
 	Pd pd = env.a.alloc_pd();
-	MrSpec spec;
 
-	spec.length = 64;
-	spec.pd = pd.id;
-	Mr mr = must_reg(env.a, spec);
+	Mr mr = must_reg(env.a, {.length = 64, .pd = pd.id});
 	REQUIRE_EQ(env.a.destroy(Kind::cq, link.a.send_cq.id), EBUSY, "CQ");
 	REQUIRE_EQ(env.a.destroy(Kind::cq, link.a.recv_cq.id), EBUSY, "CQ");
 	REQUIRE_EQ(env.a.destroy(Kind::pd, pd.id), EBUSY, "PD");
@@ -65,9 +59,7 @@ PV_TEST("object.destroy_with_work",
 	for (int round = 0; round < 12; round++) {
 		Link link = connect(env, impatient());
 
-		must_post(link.b,
-			  std::vector<RecvWr>{
-				  {1, {{at_b.id, 0, uint32_t(size), 0}}}});
+		must_post(link.b, RecvWr{1, {{at_b.id, 0, uint32_t(size), 0}}});
 		must_post(
 			link.a,
 			std::vector<SendWr>{
@@ -179,13 +171,12 @@ PV_TEST("object.dereg_receive_buffer",
 	Mr in = must_reg(env.b, {4096});
 	SendWr wr = make_wr(Op::send, {must_reg(env.a, {64}), 0}, 64);
 
-	must_post(link.b, std::vector<RecvWr>{{1, {{in.id, 0, 64, 0}}}});
+	must_post(link.b, RecvWr{1, {{in.id, 0, 64, 0}}});
 	REQUIRE_EQ(env.b.destroy(Kind::mr, in.id), 0, "dereg_mr");
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_LOC_PROT_ERR,
-		 "receive into a region that went");
-	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_REM_OP_ERR,
-		 "its send");
+	must_post(link.a, wr);
+	expect_recv(env, link.b, 1, "receive into a region that went",
+		    IBV_WC_LOC_PROT_ERR);
+	expect_send(env, link.a, wr.id, "its send", IBV_WC_REM_OP_ERR);
 }
 
 PV_TEST("object.many",
@@ -221,12 +212,10 @@ PV_TEST("object.churn", "made, connected, used and destroyed 40 times")
 	for (int i = 0; i < 40; i++) {
 		Link link = connect(env);
 
-		must_post(link.b, std::vector<RecvWr>{{uint64_t(i), {}}});
-		must_post(link.a,
-			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.b, RecvWr{uint64_t(i), {}});
+		must_post(link.a, make_wr(Op::send, {}, 0));
 		wait_send(env, link.a, "send");
-		check_wc(wait_recv(env, link.b, "receive"), uint64_t(i),
-			 IBV_WC_SUCCESS, "receive");
+		expect_recv(env, link.b, uint64_t(i), "receive");
 		for (Side *side : {&link.a, &link.b}) {
 			side->host->destroy(Kind::qp, side->qp.id);
 			side->host->destroy(Kind::cq, side->send_cq.id);
@@ -238,9 +227,7 @@ PV_TEST("object.churn", "made, connected, used and destroyed 40 times")
 PV_TEST("object.stale_cqe",
 	"completions not polled before the queue pair died do no harm")
 {
-	LinkSpec spec;
-
-	spec.cq_a = env.a.create_cq(64, false);
+	LinkSpec spec = {.cq_a = env.a.create_cq(64, false)};
 	Link gone = connect(env, spec);
 	Link stays = connect(env, spec);
 
@@ -258,9 +245,7 @@ PV_TEST_LOCAL("object.resize_cq",
 	      "a CQ resized under load keeps every completion, in order")
 {
 	LocalHost &host = local(env.b);
-	LinkSpec spec;
-
-	spec.cq_b = env.b.create_cq(40, false);
+	LinkSpec spec = {.cq_b = env.b.create_cq(40, false)};
 	Link link = connect(env, spec);
 	std::vector<RecvWr> recvs(30);
 
@@ -268,8 +253,7 @@ PV_TEST_LOCAL("object.resize_cq",
 		recvs[i].id = i;
 	must_post(link.b, recvs);
 	for (int i = 0; i < 20; i++)
-		must_post(link.a,
-			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a, make_wr(Op::send, {}, 0));
 	wait_completions(env, link.a, link.a.send_cq, 20, "sends");
 	int error = ibv_resize_cq(host.raw_cq(spec.cq_b.id), 300);
 	if (error == EOPNOTSUPP || error == ENOSYS)
@@ -279,8 +263,7 @@ PV_TEST_LOCAL("object.resize_cq",
 	REQUIRE(ibv_resize_cq(host.raw_cq(spec.cq_b.id), 1),
 		"shrunk below what is in it");
 	for (int i = 0; i < 10; i++)
-		must_post(link.a,
-			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a, make_wr(Op::send, {}, 0));
 	auto wcs = wait_completions(env, link.b, spec.cq_b, 30, "receives");
 	for (size_t i = 0; i < wcs.size(); i++)
 		check_wc(wcs[i], i, IBV_WC_SUCCESS, "receives");

@@ -31,9 +31,7 @@ void carry_cold(Env &env, Link &link, Paged &a, Paged &b, ibv_wr_opcode opcode,
 	b.fill(1);
 	post_recv(link.b, b, 1000, length);
 	must_run(env, link, a, b, opcode, 1000, length);
-	Wc wc = wait_recv(env, link.b, "receive");
-
-	check_wc(wc, 0, IBV_WC_SUCCESS, "receive");
+	Wc wc = expect_recv(env, link.b, 0, "receive");
 	REQUIRE_EQ(wc.byte_len, length, "byte_len");
 	b.must_hold(seed, 1000, length, "data");
 	b.must_hold(1, 0, 1000, "what is before it");
@@ -62,8 +60,7 @@ PV_TEST_LOCAL("odp.data", "every operation, with both ends' memory not there")
 		b.fill(1);
 		post_recv(link.b, b, 1000, length);
 		must_run(env, link, a, b, IBV_WR_SEND, 1000, length);
-		check_wc(wait_recv(env, link.b, "receive"), 0, IBV_WC_SUCCESS,
-			 "receive");
+		expect_recv(env, link.b, 0, "receive");
 		b.must_hold(seed, 1000, length, "received data");
 	}
 	uint64_t value = 37;
@@ -78,13 +75,10 @@ PV_TEST_LOCAL("odp.data", "every operation, with both ends' memory not there")
 	REQUIRE_EQ(value, 42u, "atomic's value");
 }
 
-/* Writes tell nobody that they have come but by immediate data. */
+/* A responder is told that a write has come by immediate data only. */
 PV_TEST_LOCAL("odp.uc", "UC: both ends' memory not there, nothing is lost")
 {
-	LinkSpec spec;
-
-	spec.type = IBV_QPT_UC;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.type = IBV_QPT_UC});
 	Paged a(env.a), b(env.b);
 	Moved faults(env.b, "odp_faults");
 
@@ -97,12 +91,11 @@ PV_TEST_LOCAL("odp.uc", "UC: both ends' memory not there, nothing is lost")
 PV_TEST_LOCAL("odp.srq", "shared receives whose memory is not there")
 {
 	Srq srq = env.b.create_srq({});
-	LinkSpec spec;
 
 	if (srq.error == EOPNOTSUPP)
 		throw Skip("no shared receive queues");
 	REQUIRE(!srq.error, "create_srq: ", strerror(srq.error));
-	spec.srq_b = srq.id;
+	LinkSpec spec = {.srq_b = srq.id};
 	Link links[] = {connect(env, spec), connect(env, spec)};
 	Paged a(env.a), b(env.b);
 	Moved faults(env.b, "odp_faults");
@@ -115,8 +108,7 @@ PV_TEST_LOCAL("odp.srq", "shared receives whose memory is not there")
 			b.fill(1);
 			post_srq_recv(env.b, srq, b, 1000, length);
 			must_run(env, link, a, b, IBV_WR_SEND, 1000, length);
-			check_wc(wait_recv(env, link.b, "receive"), 0,
-				 IBV_WC_SUCCESS, "receive");
+			expect_recv(env, link.b, 0, "receive");
 			b.must_hold(seed, 1000, length, "received data");
 			b.must_hold(1, 0, 1000, "what is before it");
 		}
@@ -207,19 +199,19 @@ PV_TEST_LOCAL("odp.gone", "memory that is not mapped, or not for writing: an "
 		uint64_t id =
 			post(link.a, a, b, IBV_WR_RDMA_WRITE, 5 * page, 8);
 
-		check_wc(wait_send(env, link.a, "write"), id,
-			 IBV_WC_REM_ACCESS_ERR, "write to what is not there");
+		expect_send(env, link.a, id, "write to what is not there",
+			    IBV_WC_REM_ACCESS_ERR);
 		id = post(back.b, b, a, IBV_WR_RDMA_READ, 5 * page, 8);
-		check_wc(wait_send(env, back.b, "read"), id,
-			 IBV_WC_LOC_PROT_ERR, "read into what is not there");
+		expect_send(env, back.b, id, "read into what is not there",
+			    IBV_WC_LOC_PROT_ERR);
 		b.must_hold(3, 0, 5 * page, "memory before it");
 		if (mapped)
 			continue;
 		Link third = connect(env);
 
 		id = post(third.b, b, a, IBV_WR_RDMA_WRITE, 5 * page, 8);
-		check_wc(wait_send(env, third.b, "write"), id,
-			 IBV_WC_LOC_PROT_ERR, "write from what is not there");
+		expect_send(env, third.b, id, "write from what is not there",
+			    IBV_WC_LOC_PROT_ERR);
 	}
 }
 
@@ -242,7 +234,8 @@ PV_TEST_LOCAL("odp.counted", "pages that are brought in, taken back and not "
 	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, page);
 	REQUIRE_EQ(here.by(), once, "faults of memory that is there");
 	REQUIRE_EQ(there.by(), once_there, "faults of memory that is there");
-	REQUIRE_EQ(gone.by(), hidden, "times that nobody took pages back");
+	REQUIRE_EQ(gone.by(), hidden,
+		   "times that the kernel took no pages back");
 	b.cool();
 	REQUIRE(gone.by() > hidden, "pages were taken back");
 	must_run(env, link, a, b, IBV_WR_RDMA_WRITE, 0, page);
@@ -251,8 +244,8 @@ PV_TEST_LOCAL("odp.counted", "pages that are brought in, taken back and not "
 	REQUIRE(!munmap(b.data + 5 * page, page), "munmap");
 	uint64_t id = post(link.a, a, b, IBV_WR_RDMA_WRITE, 5 * page, 8);
 
-	check_wc(wait_send(env, link.a, "write"), id, IBV_WC_REM_ACCESS_ERR,
-		 "write to what is not there");
+	expect_send(env, link.a, id, "write to what is not there",
+		    IBV_WC_REM_ACCESS_ERR);
 	REQUIRE(fails.by(), "faults that failed");
 }
 
@@ -313,11 +306,10 @@ PV_TEST_LOCAL("odp.window", "a window on memory that is not there")
 	Link link = connect(env);
 	Paged a(env.a), b(env.b, bindable_access);
 	Window window(env.b, IBV_MW_TYPE_1);
-	ibv_mw_bind bind = {};
+	ibv_mw_bind bind = {.send_flags = IBV_SEND_SIGNALED,
+			    .bind_info = {b.mr, uintptr_t(b.data) + page,
+					  8 * page, window_access}};
 
-	bind.send_flags = IBV_SEND_SIGNALED;
-	bind.bind_info = {b.mr, uintptr_t(b.data) + page, 8 * page,
-			  window_access};
 	REQUIRE_EQ(ibv_bind_mw(local(env.b).raw_qp(link.b.qp.id), window.get(),
 			       &bind),
 		   0, "bind");
@@ -331,7 +323,7 @@ PV_TEST_LOCAL("odp.window", "a window on memory that is not there")
 	uint64_t id = post(link.a, a, b, IBV_WR_RDMA_WRITE, page, 8 * page);
 
 	b.mr->rkey = own;
-	check_wc(wait_send(env, link.a, "write"), id, IBV_WC_SUCCESS, "write");
+	expect_send(env, link.a, id, "write");
 	REQUIRE(!memcmp(a.data + page, b.data + page, 8 * page), "its data");
 	REQUIRE_EQ(window.free(), 0, "dealloc_mw");
 }

@@ -27,9 +27,8 @@ SendWr atomic_wr(ibv_wr_opcode opcode, const Mr &result, int64_t offset,
 
 uint64_t run_atomic(Env &env, Link &link, const SendWr &wr, const Mr &result)
 {
-	must_post(link.a, std::vector<SendWr>{wr});
-	Wc wc = wait_send(env, link.a, "atomic");
-	check_wc(wc, wr.id, IBV_WC_SUCCESS, "atomic");
+	must_post(link.a, wr);
+	Wc wc = expect_send(env, link.a, wr.id, "atomic");
 	REQUIRE_EQ(int(wc.opcode),
 		   wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? IBV_WC_COMP_SWAP :
 							    IBV_WC_FETCH_ADD,
@@ -43,7 +42,8 @@ PV_TEST("atomic.fetch_and_add",
 	"returns the old value, adds with wrap, touches eight bytes only")
 {
 	Link link = connect(env);
-	Mr result = must_reg(env.a, {4096}), target = must_reg(env.b, {4096});
+	Mr result = must_reg(env.a, {4096}, 4),
+	   target = must_reg(env.b, {4096}, 3);
 	uint64_t value = 0x1122334455667788, addends[] = {0,
 							  1,
 							  0xff,
@@ -51,8 +51,6 @@ PV_TEST("atomic.fetch_and_add",
 							  0x8000000000000000,
 							  1ull << 32};
 
-	env.b.fill(target.id, 0, 4096, 3, 0);
-	env.a.fill(result.id, 0, 4096, 4, 0);
 	env.b.store(target.id, 64, value);
 	for (uint64_t addend : addends) {
 		SendWr wr = atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, result, 24,
@@ -73,10 +71,10 @@ PV_TEST("atomic.compare_and_swap",
 	"swaps only when equal, always returns the old value")
 {
 	Link link = connect(env);
-	Mr result = must_reg(env.a, {4096}), target = must_reg(env.b, {4096});
+	Mr result = must_reg(env.a, {4096}),
+	   target = must_reg(env.b, {4096}, 3);
 	uint64_t value = 0xfedcba9876543210;
 
-	env.b.fill(target.id, 0, 4096, 3, 0);
 	env.b.store(target.id, 4088, value);
 	auto swap = [&](uint64_t compare, uint64_t next) {
 		return run_atomic(env, link,
@@ -106,9 +104,7 @@ PV_TEST("atomic.scattered_result",
 
 	env.b.store(target.id, 8, value);
 	wr.sges = {{result.id, 1, 3, 0}, {result.id, 100, 5, 0}};
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "atomic"), wr.id, IBV_WC_SUCCESS,
-		 "atomic");
+	must_send(env, link.a, wr, "atomic");
 	got = (env.a.load(result.id, 1) & 0xffffff) |
 	      (env.a.load(result.id, 100) & 0xffffffffff) << 24;
 	REQUIRE_EQ(got, value, "result put together");
@@ -151,19 +147,16 @@ PV_TEST("order.fence_after_read",
 		uint64_t seed = env.seed();
 		SendWr read = make_wr(Op::read, {pulled, 0}, size, {origin, 0});
 		SendWr send = make_wr(Op::send, {pulled, 0}, size);
-		RecvWr recv;
 
 		env.a.fill(pulled.id, 0, size, 1, 0);
 		env.b.fill(inbox.id, 0, size, 2, 0);
 		env.b.fill(origin.id, 0, size, seed, 0);
-		recv.sges = {{inbox.id, 0, size, 0}};
+		RecvWr recv = {.sges = {{inbox.id, 0, size, 0}}};
 		send.flags |= IBV_SEND_FENCE;
-		must_post(link.b, std::vector<RecvWr>{recv});
+		must_post(link.b, recv);
 		must_post(link.a, std::vector<SendWr>{read, send});
-		check_wc(wait_send(env, link.a, "read"), read.id,
-			 IBV_WC_SUCCESS, "read first");
-		check_wc(wait_send(env, link.a, "send"), send.id,
-			 IBV_WC_SUCCESS, "send second");
+		expect_send(env, link.a, read.id, "read first");
+		expect_send(env, link.a, send.id, "send");
 		wait_recv(env, link.b, "receive");
 		must_match(env.b, inbox, 0, size, seed, 0, "fenced send");
 	}
@@ -200,7 +193,7 @@ PV_TEST("order.write_then_send",
 		SendWr send = make_wr(Op::send, {}, 0);
 
 		env.a.fill(out.id, 0, size, seed, 0);
-		must_post(link.b, std::vector<RecvWr>{{}});
+		must_post(link.b, RecvWr{});
 		must_post(link.a, std::vector<SendWr>{write, send});
 		wait_recv(env, link.b, "receive");
 		must_match(env.b, in, 0, size, seed, 0, "written before");
@@ -213,11 +206,10 @@ PV_TEST("order.read_after_write",
 {
 	Link link = connect(env);
 	constexpr uint32_t size = 20003;
-	Mr out = must_reg(env.a, {size}), back = must_reg(env.a, {size});
-	Mr there = must_reg(env.b, {size});
 	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {size}, seed), back = must_reg(env.a, {size});
+	Mr there = must_reg(env.b, {size});
 
-	env.a.fill(out.id, 0, size, seed, 0);
 	must_post(link.a,
 		  std::vector<SendWr>{
 			  make_wr(Op::write, {out, 0}, size, {there, 0}),
@@ -229,17 +221,14 @@ PV_TEST("order.read_after_write",
 PV_TEST("order.pipeline",
 	"2000 small sends through queues of 32: none lost, doubled or reordered")
 {
-	LinkSpec spec;
 	constexpr uint32_t total = 2000, depth = 32, size = 50;
 
-	spec.cap = {depth, depth, 1, 1, 0};
-	Link link = connect(env, spec);
-	Mr out = must_reg(env.a, {total * size}),
-	   in = must_reg(env.b, {total * size});
+	Link link = connect(env, {.cap = {depth, depth, 1, 1, 0}});
 	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {total * size}, seed),
+	   in = must_reg(env.b, {total * size});
 	uint32_t posted = 0, sent = 0, offered = 0, received = 0;
 
-	env.a.fill(out.id, 0, total * size, seed, 0);
 	while (received < total || sent < total) {
 		std::vector<RecvWr> recvs;
 		std::vector<SendWr> sends;
@@ -277,11 +266,9 @@ PV_TEST("order.pipeline",
 PV_TEST("order.signalling_mix",
 	"only signalled requests complete, in order, and all slots come free")
 {
-	LinkSpec spec;
 	constexpr uint32_t depth = 16;
 
-	spec.cap = {depth, depth, 1, 1, 0};
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = {depth, depth, 1, 1, 0}});
 	Mr out = must_reg(env.a, {4096}), in = must_reg(env.b, {4096});
 	uint32_t slots = link.a.qp.cap.max_send_wr;
 	uint64_t id = 0;
@@ -313,10 +300,7 @@ PV_TEST("order.signalling_mix",
 PV_TEST("order.signal_all",
 	"a queue pair with sq_sig_all completes unsignalled requests too")
 {
-	LinkSpec spec;
-
-	spec.signal_all = true;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.signal_all = true});
 	Mr out = must_reg(env.a, {4096}), in = must_reg(env.b, {4096});
 	std::vector<SendWr> wrs;
 
@@ -363,10 +347,7 @@ PV_TEST("order.psn_wrap",
 
 PV_TEST("order.psn_wrap_atomic", "atomics with the last PSNs and the first")
 {
-	LinkSpec spec;
-
-	spec.psn_a = 0xfffffe;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.psn_a = 0xfffffe});
 	Mr result = must_reg(env.a, {64}), target = must_reg(env.b, {64});
 
 	env.b.store(target.id, 8, 0);
@@ -380,17 +361,14 @@ PV_TEST("order.psn_wrap_atomic", "atomics with the last PSNs and the first")
 
 static void many_reads(Env &env, uint8_t rd_atomic)
 {
-	LinkSpec spec;
 	constexpr uint32_t count = 48, size = 9001;
 
-	spec.rd_atomic = rd_atomic;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.rd_atomic = rd_atomic});
 	Mr in = must_reg(env.a, {count * size, 1});
-	Mr origin = must_reg(env.b, {count * size, 4095});
 	uint64_t seed = env.seed();
+	Mr origin = must_reg(env.b, {count * size, 4095}, seed);
 	std::vector<SendWr> wrs;
 
-	env.b.fill(origin.id, 0, count * size, seed, 0);
 	for (uint32_t i = 0; i < count; i++) {
 		int64_t at = int64_t(i) * size;
 
@@ -424,22 +402,20 @@ PV_TEST("order.mixed_operations",
 {
 	Link link = connect(env);
 	constexpr uint32_t rounds = 12, size = 5003;
-	Mr out = must_reg(env.a, {rounds * size}),
+	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {rounds * size}, seed),
 	   back = must_reg(env.a, {rounds * size});
 	Mr sums = must_reg(env.a, {rounds * 8});
 	Mr written = must_reg(env.b, {rounds * size}),
 	   inbox = must_reg(env.b, {rounds * size});
 	Mr counter = must_reg(env.b, {8});
-	uint64_t seed = env.seed();
 	std::vector<SendWr> wrs;
 
-	env.a.fill(out.id, 0, rounds * size, seed, 0);
 	env.b.store(counter.id, 0, 1000);
 	for (uint32_t i = 0; i < rounds; i++) {
 		int64_t at = int64_t(i) * size;
-		RecvWr recv = {i, {{inbox.id, at, size, 0}}};
 
-		must_post(link.b, std::vector<RecvWr>{recv});
+		must_post(link.b, RecvWr{i, {{inbox.id, at, size, 0}}});
 		wrs.push_back(
 			make_wr(Op::write, {out, at}, size, {written, at}));
 		wrs.push_back(
@@ -465,29 +441,25 @@ PV_TEST("order.many_qps_one_cq",
 	"12 queue pairs share one CQ: each message reaches its own peer")
 {
 	constexpr uint32_t pairs = 12, size = 6007;
-	LinkSpec spec;
 	std::vector<Link> links;
-
-	spec.cq_a = env.a.create_cq(256, false);
-	spec.cq_b = env.b.create_cq(256, false);
-	Mr out = must_reg(env.a, {pairs * size}),
-	   in = must_reg(env.b, {pairs * size});
+	LinkSpec spec = {.cq_a = env.a.create_cq(256, false),
+			 .cq_b = env.b.create_cq(256, false)};
 	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {pairs * size}, seed),
+	   in = must_reg(env.b, {pairs * size});
 
-	env.a.fill(out.id, 0, pairs * size, seed, 0);
 	for (uint32_t i = 0; i < pairs; i++) {
 		spec.psn_a = 0x1000 * i;
 		links.push_back(connect(env, spec));
 		must_post(links[i].b,
-			  std::vector<RecvWr>{
-				  {i, {{in.id, int64_t(i) * size, size, 0}}}});
+			  RecvWr{i, {{in.id, int64_t(i) * size, size, 0}}});
 	}
 	for (uint32_t i = 0; i < pairs; i++) {
 		SendWr wr =
 			make_wr(Op::send_imm, {out, int64_t(i) * size}, size);
 
 		wr.id = wr.imm = i;
-		must_post(links[i].a, std::vector<SendWr>{wr});
+		must_post(links[i].a, wr);
 	}
 	std::vector<bool> seen(pairs);
 	for (const Wc &wc :

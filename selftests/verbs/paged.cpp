@@ -112,21 +112,18 @@ ibv_sge part_of(const Paged &memory, size_t offset, size_t length)
 uint64_t post(Side &side, Paged &from, Paged &to, ibv_wr_opcode opcode,
 	      size_t offset, size_t length, unsigned flags)
 {
-	ibv_send_wr wr = {};
+	ibv_send_wr wr = {.opcode = opcode, .send_flags = flags};
 
-	wr.opcode = opcode;
-	wr.send_flags = flags;
 	return post_request(side, &wr, from, to, offset, length);
 }
 
 uint64_t post_xrc(Side &side, uint32_t srqn, Paged &from, Paged &to,
 		  ibv_wr_opcode opcode, size_t offset, size_t length)
 {
-	ibv_send_wr wr = {};
+	ibv_send_wr wr = {.opcode = opcode,
+			  .send_flags = IBV_SEND_SIGNALED,
+			  .qp_type = {.xrc = {.remote_srqn = srqn}}};
 
-	wr.opcode = opcode;
-	wr.send_flags = IBV_SEND_SIGNALED;
-	wr.qp_type.xrc.remote_srqn = srqn;
 	return post_request(side, &wr, from, to, offset, length);
 }
 
@@ -135,8 +132,7 @@ void must_run(Env &env, Link &link, Paged &from, Paged &to,
 {
 	uint64_t id = post(link.a, from, to, opcode, offset, length);
 
-	check_wc(wait_send(env, link.a, "on demand"), id, IBV_WC_SUCCESS,
-		 "on demand");
+	expect_send(env, link.a, id, "on demand");
 }
 
 void post_recv(Side &side, Paged &to, size_t offset, size_t length)

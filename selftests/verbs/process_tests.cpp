@@ -3,7 +3,6 @@
  * Several processes: each with its own context on the device, killed while
  * messages travel, forked while regions are registered, gone without a word.
  */
-#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -150,9 +149,8 @@ PV_TEST_LOCAL("process.key_of_another",
 	SendWr wr = make_wr(Op::write, {mine, 0}, 64, {theirs, 0});
 
 	both.b.fill(theirs.id, 0, 4096, 11, 0);
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_REM_ACCESS_ERR,
-		 "write with a key of another process");
+	must_send(env, link.a, wr, "write with a key of another process",
+		  IBV_WC_REM_ACCESS_ERR);
 	must_match(both.b, theirs, 0, 4096, 11, 0, "their memory");
 }
 
@@ -166,11 +164,8 @@ PV_TEST_LOCAL(
 		Child child(env.device_b);
 		Env both(env.a, child.host(), env.options, env.device_a,
 			 env.device_b);
-		LinkSpec spec;
 
-		spec.timeout = 12;
-		spec.retry_count = 2;
-		Link link = connect(both, spec);
+		Link link = connect(both, {.timeout = 12, .retry_count = 2});
 		Mr mr = must_reg(both.a, {size}),
 		   there = must_reg(both.b, {size});
 		std::vector<SendWr> wrs(8,
@@ -178,9 +173,8 @@ PV_TEST_LOCAL(
 
 		for (int i = 0; i < 2; i++)
 			must_post(link.b,
-				  std::vector<RecvWr>{{0,
-						       {{there.id, 0,
-							 uint32_t(size), 0}}}});
+				  RecvWr{0,
+					 {{there.id, 0, uint32_t(size), 0}}});
 		must_post(link.a, wrs);
 		child.kill_now();
 		auto wcs = wait_completions(both, link.a, link.a.send_cq, 8,
@@ -243,11 +237,11 @@ PV_TEST_LOCAL(
 {
 	Link link = connect(env);
 	constexpr uint64_t size = 300000;
-	Mr out = must_reg(env.a, {size, 77}), in = must_reg(env.b, {size, 99});
+	Mr out = must_reg(env.a, {size, 77}, 1),
+	   in = must_reg(env.b, {size, 99});
 	uint8_t *target = local(env.b).memory(in.id);
 	int pipe_fds[2];
 
-	env.a.fill(out.id, 0, size, 1, 0);
 	env.b.fill(in.id, 0, size, 2, 0);
 	REQUIRE(!pipe2(pipe_fds, O_CLOEXEC), "pipe");
 	pid_t pid = fork();
@@ -269,8 +263,7 @@ PV_TEST_LOCAL(
 			env.a.fill(out.id, 0, size, seed, 0);
 			env.b.fill(in.id, 0, size, 2, 0);
 			must_post(link.a,
-				  std::vector<SendWr>{make_wr(
-					  Op::write, {out, 0}, size, {in, 0})});
+				  make_wr(Op::write, {out, 0}, size, {in, 0}));
 			REQUIRE_EQ(wait_send(env, link.a, "write").status,
 				   IBV_WC_SUCCESS, "write");
 			must_match(env.b, in, 0, size, seed, 0,
@@ -322,7 +315,7 @@ PV_TEST_LOCAL("process.other_user",
 			prove_alive(mine, own);
 			return mine.end().empty();
 		},
-		"child that is nobody now");
+		"child without privileges");
 }
 
 PV_TEST_LOCAL(

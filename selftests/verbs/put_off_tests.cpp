@@ -14,10 +14,8 @@ namespace {
 /* 16 ms; one attempt more. */
 LinkSpec impatient()
 {
-	LinkSpec spec;
+	LinkSpec spec = {.timeout = 12, .retry_count = 1};
 
-	spec.timeout = 12;
-	spec.retry_count = 1;
 	return spec;
 }
 
@@ -39,9 +37,7 @@ PV_TEST_LOCAL("put_off.late",
 	{
 		Qdisc slow(env.a, "netem limit 1000 delay 300ms");
 
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_SUCCESS,
-			 "write");
+		must_send(env, link.a, wr, "write");
 	}
 	must_match(env.b, to.mr, 0, length, seed, 0, "what was written");
 	REQUIRE(put_off.by() > 0, "no expiry was put off");
@@ -63,9 +59,7 @@ PV_TEST_LOCAL(
 	Qdisc never(env.a, "netem limit 1000 delay 200s");
 
 	env.expect_async();
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_RETRY_EXC_ERR,
-		 "write");
+	must_send(env, link.a, wr, "write", IBV_WC_RETRY_EXC_ERR);
 	wait_state(env, link.a, IBV_QPS_ERR);
 	REQUIRE_EQ(put_off.by(), most, "put off");
 	REQUIRE_EQ(expired.by(), 2u, "attempts");

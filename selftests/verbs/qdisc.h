@@ -15,7 +15,7 @@ namespace pv {
 
 /*
  * There is no room for anything, and nothing in it: all waits until there is. To be
- * changed, not ended, where nobody sends again: an end loses what comes just then.
+ * changed, not ended, where no requester sends again: an end loses what comes just then.
  */
 constexpr const char *no_room = "pfifo limit 0", *room = "pfifo limit 1000";
 

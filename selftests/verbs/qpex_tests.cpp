@@ -25,10 +25,8 @@ constexpr uint64_t rc_ops =
 
 LinkSpec ex_spec(uint64_t ops = rc_ops)
 {
-	LinkSpec spec;
+	LinkSpec spec = {.cap = {16, 16, 4, 4, 100}, .send_ops = ops};
 
-	spec.send_ops = ops;
-	spec.cap = {16, 16, 4, 4, 100};
 	return spec;
 }
 
@@ -57,13 +55,12 @@ void prove_sending(Env &env, Link &link, uint64_t id)
 {
 	ibv_qp_ex *ex = ex_of(link.a);
 
-	must_post(link.b, std::vector<RecvWr>{{id, {}}});
+	must_post(link.b, RecvWr{id, {}});
 	start(ex, id);
 	ibv_wr_send(ex);
 	REQUIRE_EQ(ibv_wr_complete(ex), 0);
-	check_wc(wait_send(env, link.a, "send"), id, IBV_WC_SUCCESS, "send");
-	check_wc(wait_recv(env, link.b, "receive"), id, IBV_WC_SUCCESS,
-		 "receive");
+	expect_send(env, link.a, id, "send");
+	expect_recv(env, link.b, id, "receive");
 }
 
 int error_of(Host &host, ibv_qp_type type, uint64_t ops)
@@ -143,11 +140,9 @@ PV_TEST_LOCAL("qpex.all_in_a_chain",
 	      "one chain with every operation: order, data, completions")
 {
 	Link link = connect(env, ex_spec());
-	Mr out = must_reg(env.a, {4096}), in = must_reg(env.b, {4096});
+	Mr out = must_reg(env.a, {4096}, 1), in = must_reg(env.b, {4096}, 2);
 	ibv_qp_ex *ex = ex_of(link.a);
 
-	env.a.fill(out.id, 0, 4096, 1, 0);
-	env.b.fill(in.id, 0, 4096, 2, 0);
 	env.b.store(in.id, 2048, 40);
 	env.b.store(in.id, 2056, 7);
 	must_post(link.b, std::vector<RecvWr>{{20, {{in.id, 1024, 100, 0}}},
@@ -211,18 +206,16 @@ PV_TEST_LOCAL("qpex.sge_list", "entries are gathered, the last list counts")
 	ibv_wr_set_sge_list(ex, 4, list);
 	memset(list, 0xff, sizeof(list));
 	REQUIRE_EQ(ibv_wr_complete(ex), 0);
-	check_wc(wait_send(env, link.a, "write"), 1, IBV_WC_SUCCESS, "write");
+	expect_send(env, link.a, 1, "write");
 	must_match(env.b, in, 0, 213, 5, 0, "gathered");
 }
 
 PV_TEST_LOCAL("qpex.abort", "an aborted chain was never there")
 {
 	Link link = connect(env, ex_spec());
-	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+	Mr out = must_reg(env.a, {64}, 1), in = must_reg(env.b, {64}, 2);
 	ibv_qp_ex *ex = ex_of(link.a);
 
-	env.a.fill(out.id, 0, 64, 1, 0);
-	env.b.fill(in.id, 0, 64, 2, 0);
 	for (uint64_t i = 0; i < 40; i++) {
 		start(ex, i);
 		ibv_wr_rdma_write(ex, in.rkey, in.address);
@@ -233,7 +226,7 @@ PV_TEST_LOCAL("qpex.abort", "an aborted chain was never there")
 	start(ex, 0);
 	REQUIRE_EQ(ibv_wr_complete(ex), 0, "an empty chain");
 	prove_sending(env, link, 77);
-	must_match(env.b, in, 0, 64, 2, 0, "what nobody wrote");
+	must_match(env.b, in, 0, 64, 2, 0, "what was not written");
 	no_more(link.a, "aborted requests");
 }
 
@@ -278,7 +271,7 @@ PV_TEST_LOCAL("qpex.all_or_nothing",
 	start(ex, 1);
 	ibv_wr_set_sge(ex, 0, 0, 0);
 	REQUIRE_EQ(ibv_wr_complete(ex), EINVAL, "data of no request");
-	must_match(env.b, in, 0, 64, 2, 0, "what nobody wrote");
+	must_match(env.b, in, 0, 64, 2, 0, "what was not written");
 }
 
 PV_TEST_LOCAL("qpex.full", "a chain longer than the queue is ENOMEM")
@@ -318,8 +311,7 @@ PV_TEST_LOCAL("qpex.states",
 	start(ex, 2);
 	ibv_wr_send(ex);
 	REQUIRE_EQ(ibv_wr_complete(ex), 0, "in Error");
-	check_wc(wait_send(env, link.a, "flushed"), 2, IBV_WC_WR_FLUSH_ERR,
-		 "flushed");
+	expect_send(env, link.a, 2, "flushed", IBV_WC_WR_FLUSH_ERR);
 }
 
 PV_TEST_LOCAL("qpex.flags",
@@ -337,15 +329,13 @@ PV_TEST_LOCAL("qpex.flags",
 		ex->wr_id = 100 + round;
 		ibv_wr_rdma_write(ex, in.rkey, in.address);
 		REQUIRE_EQ(ibv_wr_complete(ex), 0);
-		check_wc(wait_send(env, link.a, "write"), 100 + round,
-			 IBV_WC_SUCCESS, "write");
+		expect_send(env, link.a, 100 + round, "write");
 
 		SendWr wr = make_wr(Op::write, {}, 0, {in, 0});
 
 		wr.id = round;
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "ibv_post_send"), round,
-			 IBV_WC_SUCCESS, "ibv_post_send");
+		must_post(link.a, wr);
+		expect_send(env, link.a, round, "ibv_post_send");
 	}
 	no_more(link.a, "unsignalled ones");
 }
@@ -375,28 +365,25 @@ PV_TEST_LOCAL("qpex.window",
 				IBV_QP_EX_WITH_LOCAL_INV |
 				IBV_QP_EX_WITH_SEND_WITH_INV);
 	Link link = connect(env, spec);
-	Mr out = must_reg(env.a, {64});
+	Mr out = must_reg(env.a, {64}, 3);
 	Mr in = must_reg(env.b, {256, 0, all_access | IBV_ACCESS_MW_BIND});
 	ibv_mw *mw = ibv_alloc_mw(local(env.b).raw_pd(0), IBV_MW_TYPE_2);
 	REQUIRE(mw, "ibv_alloc_mw: ", errno);
 	std::unique_ptr<ibv_mw, int (*)(ibv_mw *)> owner(mw, ibv_dealloc_mw);
-	ibv_mr mr = {};
-	ibv_mw_bind_info info = {};
 	uint32_t rkey = ibv_inc_rkey(mw->rkey);
 	ibv_qp_ex *a = ex_of(link.a), *b = ex_of(link.b);
+	ibv_mr mr = {.lkey = in.lkey};
+	ibv_mw_bind_info info = {.mr = &mr,
+				 .addr = in.address + 64,
+				 .length = 64,
+				 .mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
-	mr.lkey = in.lkey;
-	info.mr = &mr;
-	info.addr = in.address + 64;
-	info.length = 64;
-	info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	env.a.fill(out.id, 0, 64, 3, 0);
 	start(b, 1);
 	ibv_wr_bind_mw(b, mw, rkey, &info);
 	REQUIRE_EQ(ibv_wr_complete(b), 0);
-	check_wc(wait_send(env, link.b, "bind"), 1, IBV_WC_SUCCESS, "bind");
+	expect_send(env, link.b, 1, "bind");
 
-	must_post(link.b, std::vector<RecvWr>{{9, {}}});
+	must_post(link.b, RecvWr{9, {}});
 	start(a, 2);
 	ibv_wr_rdma_write(a, rkey, in.address + 64);
 	set(a, out, 0, 64);
@@ -420,8 +407,8 @@ PV_TEST_LOCAL("qpex.window",
 	ibv_wr_rdma_write(a, second, in.address + 64);
 	set(a, out, 0, 64);
 	REQUIRE_EQ(ibv_wr_complete(a), 0);
-	check_wc(wait_send(env, link.a, "write"), 4, IBV_WC_REM_ACCESS_ERR,
-		 "through an invalid window");
+	expect_send(env, link.a, 4, "through an invalid window",
+		    IBV_WC_REM_ACCESS_ERR);
 }
 
 PV_TEST_LOCAL("qpex.threads", "chains of two threads do not mix")
@@ -486,10 +473,10 @@ PV_TEST_LOCAL("qpex.atomic_write",
 	Mr in = must_reg(env.b,
 			 {64, 0,
 			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				  IBV_ACCESS_REMOTE_READ});
+				  IBV_ACCESS_REMOTE_READ},
+			 2);
 	ibv_qp_ex *ex = ex_of(link.a);
 
-	env.b.fill(in.id, 0, 64, 2, 0);
 	for (uint64_t i = 0; i < 50; i++) {
 		uint64_t value = 0x0102030405060708 * (i + 1);
 		uint64_t second = ~value;
@@ -504,8 +491,7 @@ PV_TEST_LOCAL("qpex.atomic_write",
 		ibv_wr_set_inline_data(ex, &value, 8);
 		value = 0;
 		REQUIRE_EQ(ibv_wr_complete(ex), 0);
-		check_wc(wait_send(env, link.a, "write"), i, IBV_WC_SUCCESS,
-			 "write");
+		expect_send(env, link.a, i, "write");
 		value = 0x0102030405060708 * (i + 1);
 		REQUIRE_EQ(env.a.load(out.id, 0), value, "read in between");
 		REQUIRE_EQ(env.b.load(in.id, 8), second, "written last");
@@ -516,8 +502,7 @@ PV_TEST_LOCAL("qpex.atomic_write",
 	start(ex, 1);
 	ibv_wr_atomic_write(ex, in.rkey, in.address + 8, "12345678");
 	REQUIRE_EQ(ibv_wr_complete(ex), 0);
-	Wc wc = wait_send(env, link.a, "atomic write");
-	check_wc(wc, 1, IBV_WC_SUCCESS, "atomic write");
+	Wc wc = expect_send(env, link.a, 1, "atomic write");
 	REQUIRE_EQ(int(wc.opcode), int(IBV_WC_ATOMIC_WRITE));
 
 	/* only whole words, and only with the right to write */
@@ -529,8 +514,7 @@ PV_TEST_LOCAL("qpex.atomic_write",
 	start(ex, 3);
 	ibv_wr_atomic_write(ex, in.rkey, in.address + 4, "12345678");
 	REQUIRE_EQ(ibv_wr_complete(ex), 0);
-	check_wc(wait_send(env, link.a, "not aligned"), 3,
-		 IBV_WC_REM_INV_REQ_ERR, "not aligned");
+	expect_send(env, link.a, 3, "not aligned", IBV_WC_REM_INV_REQ_ERR);
 	must_match(env.b, in, 0, 8, 2, 0, "after the refused one");
 }
 
@@ -542,15 +526,14 @@ PV_TEST_LOCAL("qpex.atomic_write_rights",
 	Mr in = must_reg(env.b,
 			 {64, 0,
 			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-				  IBV_ACCESS_REMOTE_ATOMIC});
+				  IBV_ACCESS_REMOTE_ATOMIC},
+			 2);
 	ibv_qp_ex *ex = ex_of(link.a);
 
 	env.expect_async();
-	env.b.fill(in.id, 0, 64, 2, 0);
 	start(ex, 3);
 	ibv_wr_atomic_write(ex, in.rkey, in.address, "12345678");
 	REQUIRE_EQ(ibv_wr_complete(ex), 0);
-	check_wc(wait_send(env, link.a, "refused"), 3, IBV_WC_REM_ACCESS_ERR,
-		 "refused");
+	expect_send(env, link.a, 3, "refused", IBV_WC_REM_ACCESS_ERR);
 	must_match(env.b, in, 0, 64, 2, 0, "refused");
 }

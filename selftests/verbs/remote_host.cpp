@@ -207,9 +207,7 @@ void carry_out(Host &host, R (Host::*method)(Args...), Buffer &in, Buffer &out)
 	std::tuple<std::decay_t<Args>...> args;
 
 	std::apply([&](auto &...arg) { (in.get(arg), ...); }, args);
-	auto invoke = [&](auto &...arg) {
-		return (host.*method)(arg...);
-	};
+	auto invoke = [&](auto &...arg) { return (host.*method)(arg...); };
 
 	if constexpr (std::is_void_v<R>) {
 		std::apply(invoke, args);
@@ -407,11 +405,10 @@ int listen_on(uint16_t port)
 {
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int on = 1, off = 0;
-	sockaddr_in6 any = {};
+	sockaddr_in6 any = {.sin6_family = AF_INET6,
+			    .sin6_port = htons(port),
+			    .sin6_addr = in6addr_any};
 
-	any.sin6_family = AF_INET6;
-	any.sin6_port = htons(port);
-	any.sin6_addr = in6addr_any;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	if (fd < 0 ||
@@ -457,8 +454,7 @@ int connect_to(const std::string &address, uint16_t port, unsigned seconds)
 		}
 		close(fd);
 		if (clock::now() > deadline)
-			throw std::runtime_error(
-				str(address, ": nobody serves"));
+			throw std::runtime_error(str(address, ": no server"));
 		std::this_thread::sleep_for(std::chrono::milliseconds(100));
 	}
 }

@@ -87,8 +87,7 @@ void must_receive(Env &env, Link &link, const Region &r)
 	env.a.fill(out.id, 0, out.length, seed, 0);
 	REQUIRE_EQ(ibv_post_recv(local(env.b).raw_qp(link.b.qp.id), &wr, &bad),
 		   0, "post_recv");
-	must_post(link.a,
-		  std::vector<SendWr>{make_wr(Op::send, {out, 0}, out.length)});
+	must_post(link.a, make_wr(Op::send, {out, 0}, out.length));
 	REQUIRE_EQ(int(wait_send(env, link.a, "send").status), IBV_WC_SUCCESS,
 		   "send");
 	REQUIRE_EQ(int(wait_recv(env, link.b, "receive").status),
@@ -142,9 +141,7 @@ PV_TEST_LOCAL("rereg.pd", "another protection domain, and back")
 {
 	Region r = make_region(env);
 	Pd pd = env.b.alloc_pd();
-	LinkSpec spec;
-
-	spec.pd_b = pd.id;
+	LinkSpec spec = {.pd_b = pd.id};
 	Link there = connect(env, spec), here = connect(env);
 
 	must_refuse_on(env, there, r.mr, 0, Op::write, "of the other PD");
@@ -330,7 +327,7 @@ bool change_under_a_write(Env &env, uint64_t size)
 	REQUIRE(mr, "ibv_reg_mr: ", strerror(errno));
 	place.rkey = mr->rkey;
 	SendWr wr = make_wr(Op::write, {out, 0}, size, {place, 0});
-	must_post(link.a, std::vector<SendWr>{wr});
+	must_post(link.a, wr);
 	while (pattern_verify(memory.half(0), 8, seed, 0) != -1)
 		std::this_thread::yield();
 	memory.show(1);
@@ -346,10 +343,10 @@ bool change_under_a_write(Env &env, uint64_t size)
 	check_wc(wc, wr.id, IBV_WC_REM_ACCESS_ERR, "write");
 	memory.must_hold(0, old_canary, "the old memory, after the change");
 	memory.must_hold(1, new_canary, "the new memory");
-	/* Who comes now finds the new one. */
+	/* A request that comes now finds the new one. */
 	Link fresh = connect(env);
 	wr = make_wr(Op::write, {out, 0}, size, {place, 0});
-	must_post(fresh.a, std::vector<SendWr>{wr});
+	must_post(fresh.a, wr);
 	check_wc(wait_send(env, fresh.a, "write", size), wr.id, IBV_WC_SUCCESS,
 		 "a write that began afterwards");
 	memory.must_hold(1, seed, "what it wrote");
@@ -418,7 +415,7 @@ PV_TEST_LOCAL("mr.access_flags", "every flag that a region can have")
 		must_work(env, link, mr);
 		env.b.destroy(Kind::mr, mr.id);
 	}
-	/* An optional flag that nobody knows is no reason to refuse. */
+	/* An optional flag that the module does not know is no reason to refuse. */
 	Mr mr = must_reg(env.b, {region_size, 100, all_access | 1u << 29});
 
 	must_work(env, link, mr);
@@ -453,7 +450,7 @@ PV_TEST_LOCAL("mr.huge_pages", "a region of huge pages, whole and in part")
 
 		wr.remote = uintptr_t(data);
 		wr.rkey = raw->rkey;
-		must_post(link.a, std::vector<SendWr>{wr});
+		must_post(link.a, wr);
 		check_wc(wait_send(env, link.a, "write", size), wr.id,
 			 IBV_WC_SUCCESS, "write");
 		memcpy(local(env.a).memory(out.id), map, start);

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <random>
 #include <thread>
 
@@ -32,9 +31,8 @@ int resize(Host &host, Cq &cq, int size)
 void leave(Env &env, Link &link, uint32_t count, uint64_t id)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		must_post(link.b, std::vector<RecvWr>{{id + i, {}}});
-		must_post(link.a,
-			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.b, RecvWr{id + i, {}});
+		must_post(link.a, make_wr(Op::send, {}, 0));
 		/* acknowledged: B's completion is there */
 		wait_send(env, link.a, "send");
 	}
@@ -54,10 +52,9 @@ PV_TEST_LOCAL("resize.keeps",
 	      "from any size to any other, at any place of the ring")
 {
 	static const int sizes[] = {1, 16, 3, 64, 64, 1000, 8, 2, 32};
-	LinkSpec spec;
 	uint64_t id = 0;
+	LinkSpec spec = {.cq_b = env.b.create_cq(8, false)};
 
-	spec.cq_b = env.b.create_cq(8, false);
 	REQUIRE_EQ(spec.cq_b.error, 0);
 	Link link = connect(env, spec);
 	for (int round = 0; round < 4; round++) {
@@ -84,9 +81,8 @@ PV_TEST_LOCAL("resize.keeps",
 PV_TEST_LOCAL("resize.refused",
 	      "too small for what is in it, or no size at all: EINVAL, no harm")
 {
-	LinkSpec spec;
+	LinkSpec spec = {.cq_b = env.b.create_cq(8, false)};
 
-	spec.cq_b = env.b.create_cq(8, false);
 	REQUIRE_EQ(spec.cq_b.error, 0);
 	Link link = connect(env, spec);
 	int depth = link.b.recv_cq.depth;
@@ -111,10 +107,7 @@ PV_TEST_LOCAL("resize.refused",
 
 PV_TEST_LOCAL("resize.armed", "who waited for an event still gets it")
 {
-	LinkSpec spec;
-
-	spec.events = true;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.events = true});
 
 	REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, false), 0);
 	REQUIRE_EQ(resize(env.b, link.b.recv_cq, 1000), 0);
@@ -127,10 +120,7 @@ PV_TEST_LOCAL("resize.armed", "who waited for an event still gets it")
 PV_TEST_LOCAL("resize.forgets",
 	      "a QP destroyed after the resize takes its completions along")
 {
-	LinkSpec spec;
-
-	spec.cq_b = env.b.create_cq(8, false);
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cq_b = env.b.create_cq(8, false)});
 
 	leave(env, link, 3, 1);
 	REQUIRE_EQ(resize(env.b, link.b.recv_cq, 100), 0);
@@ -189,8 +179,7 @@ private:
 			while (i - seen_ >= in_flight && !stop_)
 				std::this_thread::yield();
 			receive(i);
-			must_post(link_.a, std::vector<SendWr>{
-						   make_wr(Op::send, {}, 0)});
+			must_post(link_.a, make_wr(Op::send, {}, 0));
 			wait_send(env_, link_.a, "send");
 		}
 	}
@@ -250,9 +239,8 @@ private:
 PV_TEST_LOCAL("resize.under_load",
 	      "while one thread posts and one polls: all of it, in order")
 {
-	LinkSpec spec;
+	LinkSpec spec = {.cq_b = env.b.create_cq(32, false)};
 
-	spec.cq_b = env.b.create_cq(32, false);
 	REQUIRE_EQ(spec.cq_b.error, 0);
 	Link link = connect(env, spec);
 

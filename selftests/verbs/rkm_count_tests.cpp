@@ -42,11 +42,9 @@ void must_send_inv(Env &env, Link &link, uint32_t key)
 
 	wr.opcode = IBV_WR_SEND_WITH_INV;
 	wr.imm = ntohl(key);
-	must_post(link.b, std::vector<RecvWr>{{1, {}}});
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS, "send");
-	check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_SUCCESS,
-		 "receive");
+	must_post(link.b, RecvWr{1, {}});
+	must_send(env, link.a, wr, "send");
+	expect_recv(env, link.b, 1, "receive");
 }
 
 void rereg(Env &env, const Mr &mr, int flags, Handle pd, unsigned access)
@@ -192,18 +190,16 @@ PV_TEST_LOCAL("rkm.stalls", "a walk that finds a copy running waits for it, "
 	constexpr uint64_t size = 1 << 20;
 	if (std::thread::hardware_concurrency() < 2)
 		throw Skip("one CPU: nothing runs beside a walk");
-	LinkSpec uc;
-	uc.type = IBV_QPT_UC;
+	LinkSpec uc = {.type = IBV_QPT_UC};
 	Link link = connect(env, uc), binder = connect(env, uc);
 	Window window(env.b, IBV_MW_TYPE_1);
 	BindSpec spec = {must_reg(env.b, {size, 0, bindable_access}), 0, size};
-	Mr out = must_reg(env.a, {size});
+	Mr out = must_reg(env.a, {size}, 1);
 	std::atomic<uint32_t> key{0};
 	std::atomic<bool> stop{false};
 	Moved stalls(env.b, "rkm_stalls"), matches(env.b, "rkm_matches");
 	int rounds = 0;
 
-	env.a.fill(out.id, 0, size, 1, 0);
 	must_bind(env, binder.b, window, spec);
 	key = window->rkey;
 	std::thread writer([&] {

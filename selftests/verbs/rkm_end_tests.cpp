@@ -46,7 +46,7 @@ public:
 		nothing.flags = 0;
 		nothing.sges.clear();
 		for (int i = 0; wcs.empty() && i < kicks; i++) {
-			must_post(side(), std::vector<SendWr>{nothing});
+			must_post(side(), nothing);
 			wcs = env_.b.poll(side().send_cq.id, 1, 0);
 		}
 		if (wcs.empty())
@@ -149,10 +149,10 @@ PV_TEST_LOCAL("rkm.deallocated_while_bound",
 		/* What is posted; the window itself goes. */
 		ibv_mw named = *window.get();
 		ibv_qp *qp = local(env.b).raw_qp(link.b.qp.id);
-		ibv_mw_bind bind = {};
-		bind.send_flags = IBV_SEND_SIGNALED;
-		bind.bind_info = {local(env.b).raw_mr(memory.id),
-				  memory.address, page, window_access};
+		ibv_mw_bind bind = {
+			.send_flags = IBV_SEND_SIGNALED,
+			.bind_info = {local(env.b).raw_mr(memory.id),
+				      memory.address, page, window_access}};
 		std::atomic<uint32_t> posted{0};
 		std::thread binder([&] {
 			while (posted < binds &&
@@ -175,9 +175,7 @@ PV_TEST_LOCAL("rkm.deallocated_while_bound",
 			   round, ", ", bound, " binds: dereg_mr");
 		if (bound == binds)
 			continue;
-		to_state(link.a, IBV_QPS_RESET);
-		to_state(link.b, IBV_QPS_RESET);
-		bring_up(link);
+		reconnect(link);
 	}
 	note(str(met, " of ", rounds, " among the binds"));
 	prove_alive(env, link);

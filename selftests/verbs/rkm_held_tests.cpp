@@ -22,12 +22,11 @@ constexpr int mtu = 1024;
 /* Without a loss timer; three reads and a write at a time, as sources.md#keys-memory has it. */
 LinkSpec held_spec()
 {
-	LinkSpec spec;
+	LinkSpec spec = {.mtu = mtu,
+			 .timeout = 0,
+			 .rd_atomic = 3,
+			 .cap = {4, 4, 1, 1, 0}};
 
-	spec.cap = {4, 4, 1, 1, 0};
-	spec.mtu = mtu;
-	spec.timeout = 0;
-	spec.rd_atomic = 3;
 	return spec;
 }
 
@@ -209,15 +208,15 @@ public:
 		SendWr read = make_wr(Op::read, {in_, 0}, size,
 				      {view_of(window_, spec), 0});
 
-		must_post(link_.a, std::vector<SendWr>{read});
+		must_post(link_.a, read);
 		REQUIRE(eventually(env_, [&] { return refused.by() > 0; }),
 			"nothing holds the answers up");
 		end();
 		for (size_t i = 0; i < size; i++)
 			from()[i] = uint8_t(~before_[i]);
 		narrow.change("tbf rate 10gbit burst 1000000 limit 1000000");
-		check_wc(wait_send(env_, link_.a, "read"), read.id,
-			 IBV_WC_REM_ACCESS_ERR, "read");
+		expect_send(env_, link_.a, read.id, "read",
+			    IBV_WC_REM_ACCESS_ERR);
 		check();
 	}
 
@@ -244,10 +243,9 @@ private:
 		wr.opcode = IBV_WR_SEND_WITH_INV;
 		/* Keys do not travel in network order, immediate data does. */
 		wr.imm = ntohl(window_->rkey);
-		must_post(link_.b, std::vector<RecvWr>{{1, {}}});
-		must_post(link_.a, std::vector<SendWr>{wr});
-		check_wc(wait_recv(env_, link_.b, "send with invalidate"), 1,
-			 IBV_WC_SUCCESS, "send with invalidate");
+		must_post(link_.b, RecvWr{1, {}});
+		must_post(link_.a, wr);
+		expect_recv(env_, link_.b, 1, "send with invalidate");
 	}
 
 	/* What was there before, as far as it came, and nothing behind that. */

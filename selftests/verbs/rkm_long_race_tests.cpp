@@ -104,9 +104,7 @@ PV_TEST_TWO_CPUS(
 	"writes of several packets race with the end of their key: after "
 	"its completion no byte of all the buffer changes")
 {
-	LinkSpec uc;
-	uc.type = IBV_QPT_UC;
-	Link link = connect(env, uc), binder = connect(env);
+	Link link = connect(env, {.type = IBV_QPT_UC}), binder = connect(env);
 	Mr in = must_reg(env.b, {target_size, 0, bindable_access});
 	Mr out = must_reg(env.a, {target_size});
 	Window window(env.b, IBV_MW_TYPE_1);

@@ -120,14 +120,13 @@ public:
 		  memory_(must_reg(env.b, {2 * half_, 0, bindable_access})),
 		  out_(must_reg(env.a, {bytes_})), in_(must_reg(env.a, {half_}))
 	{
-		LinkSpec spec;
+		LinkSpec spec = {.type = type,
+				 .mtu = shape.mtu,
+				 .rd_atomic = 1,
+				 .cap = {4, 4, 1, 1, 0},
+				 .cq_a = env.a.create_cq(1024, false),
+				 .cq_b = env.b.create_cq(1024, false)};
 
-		spec.type = type;
-		spec.mtu = shape.mtu;
-		spec.cap = {4, 4, 1, 1, 0};
-		spec.rd_atomic = 1;
-		spec.cq_a = env.a.create_cq(1024, false);
-		spec.cq_b = env.b.create_cq(1024, false);
 		for (size_t i = 0; i < racers; i++)
 			racers_.emplace_back(
 				env, connect(env, spec),
@@ -282,8 +281,7 @@ private:
 				racer.window = std::make_unique<Window>(
 					env_.b, IBV_MW_TYPE_2);
 			if (by_ == EndedBy::send_inv)
-				must_post(racer.link.b,
-					  std::vector<RecvWr>{{i, {}}});
+				must_post(racer.link.b, RecvWr{i, {}});
 			post_bind(binder_of(i), *racer.window, racer.spec);
 			racer.key = (*racer.window)->rkey;
 		}
@@ -328,7 +326,7 @@ private:
 			   0, "rereg_mr");
 	}
 
-	/* When it has returned nobody uses the key. */
+	/* When it has returned no operation uses the key. */
 	void end_object(Racer &racer)
 	{
 		if (by_ == EndedBy::dealloc) {
@@ -350,7 +348,7 @@ private:
 		racer.region = nullptr;
 	}
 
-	/* Return: the id of the completion that tells that nobody uses the key. */
+	/* Return: the id of the completion that tells that no operation uses the key. */
 	uint64_t post_end(size_t i)
 	{
 		Racer &racer = racers_[i];
@@ -364,10 +362,8 @@ private:
 			return post_bind(binder_of(i), *racer.window, next);
 		}
 
-		SendWr wr;
+		SendWr wr = {.id = racers + i, .opcode = IBV_WR_SEND_WITH_INV};
 
-		wr.id = racers + i;
-		wr.opcode = IBV_WR_SEND_WITH_INV;
 		/* Keys do not travel in network order, immediate data does. */
 		wr.imm = ntohl(racer.key);
 		env_.a.post_send(racer.link.a.qp.id, {wr});
@@ -497,14 +493,12 @@ private:
 
 	void revive(Link &link)
 	{
-		to_state(link.a, IBV_QPS_RESET);
-		to_state(link.b, IBV_QPS_RESET);
-		bring_up(link);
+		reconnect(link);
 		if (++revived_ % 256 == 0)
 			drain();
 	}
 
-	/* Nobody looks at the events of queue pairs that were refused. */
+	/* The test does not look at the events of queue pairs that were refused. */
 	void drain()
 	{
 		for (Host *host : {&env_.a, &env_.b})
@@ -527,7 +521,7 @@ private:
 	const uint64_t half_; /* of the memory: windows move to the other one */
 	/*
 	 * What is in memory before the end of its key, and after that; what peers write
-	 * to it; what is where nobody has read or written.
+	 * to it; what is where no operation has read or written.
 	 */
 	const std::vector<uint8_t> early_, late_, written_, none_;
 	Mr memory_;
@@ -563,7 +557,7 @@ void race(Env &env, ibv_qp_type type, EndedBy by, uint32_t rounds,
 		 " just being copied, ", ends.flushed, " flushed"));
 	REQUIRE(ends.ended() >= uint64_t(rounds) * racers, "ends of keys");
 	REQUIRE(races.races(), "one of the two nearly always came first");
-	/* Nobody would have taken them, but they have left. */
+	/* The receiver would not have taken them, but they have left. */
 	REQUIRE_EQ(changed.by(), 0u, "answers with what was written later");
 }
 

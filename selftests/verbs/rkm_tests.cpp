@@ -4,10 +4,8 @@
  * sources.md#keys-memory (256 queue pairs, four slots each), and what they are for. Where
  * operations are to be under way at the end of their key: rkm_held_tests.cpp.
  */
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <thread>
 
@@ -177,10 +175,8 @@ PV_TEST_TWO_CPUS(
 	"a responder whose slot has another key by the time the walk is "
 	"there: that one is not taken, and keys in use are ended")
 {
-	LinkSpec uc;
-	uc.type = IBV_QPT_UC;
-	uc.mtu = 256;
-	Link link = connect(env, uc), binder = connect(env);
+	Link link = connect(env, {.type = IBV_QPT_UC, .mtu = 256}),
+	     binder = connect(env);
 	Window window(env.b, IBV_MW_TYPE_1);
 	BindSpec spec = {bindable_pages(env), 0, page};
 	Mr out = must_reg(env.a, {page}), in = must_reg(env.b, {page});
@@ -229,16 +225,14 @@ PV_TEST_TWO_CPUS(
 }
 
 /*
- * UC, because nobody answers there and no queue pair ends: a write with a dead key
+ * UC, because no responder answers there and no queue pair ends: a write with a dead key
  * is dropped, and the next one may be good.
  */
 PV_TEST_TWO_CPUS("rkm.race", "writes race with the end of their key, --races "
 			     "times: after its completion no byte changes")
 {
 	constexpr uint64_t canary = 0x0123456789abcdef;
-	LinkSpec uc;
-	uc.type = IBV_QPT_UC;
-	Link link = connect(env, uc), binder = connect(env);
+	Link link = connect(env, {.type = IBV_QPT_UC}), binder = connect(env);
 	Mr in = bindable_pages(env), out = must_reg(env.a, {page});
 	Window window(env.b, IBV_MW_TYPE_1);
 	BindSpec spec = {in, 0, page};
@@ -296,7 +290,7 @@ bool move_in_the_middle(Env &env)
 	must_bind(env, binder.b, window, spec);
 	Mr old = view_of(window, spec);
 	SendWr write = make_wr(Op::write, {out, 0}, size, {old, 0});
-	must_post(link.a, std::vector<SendWr>{write});
+	must_post(link.a, write);
 	while (env.b.verify(first.id, 0, 8, seed, 0) != -1)
 		std::this_thread::yield();
 	must_bind(env, binder.b, window, moved);
@@ -344,9 +338,7 @@ PV_TEST_LOCAL("rkm.five_bytes", "a window of five bytes: the fifth can be "
 	env.expect_async();
 	SendWr wr =
 		make_wr(Op::write, {here, 0}, 1, {view_of(window, spec), 1006});
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "the sixth"), wr.id,
-		 IBV_WC_REM_ACCESS_ERR, "the sixth");
+	must_send(env, link.a, wr, "the sixth", IBV_WC_REM_ACCESS_ERR);
 }
 
 PV_TEST_LOCAL("rkm.two_binds", "two at once on different queue pairs: both "
@@ -363,10 +355,8 @@ PV_TEST_LOCAL("rkm.two_binds", "two at once on different queue pairs: both "
 		Moved walks(env.b, "rkm_walks"), keys(env.b, "rkm_requests");
 		uint64_t a = post_bind(first.b, one, {});
 		uint64_t b = post_bind(second.b, two, {});
-		check_wc(wait_send(env, first.b, "one"), a, IBV_WC_SUCCESS,
-			 "one");
-		check_wc(wait_send(env, second.b, "two"), b, IBV_WC_SUCCESS,
-			 "two");
+		expect_send(env, first.b, a, "one");
+		expect_send(env, second.b, b, "two");
 		REQUIRE_EQ(keys.by(), 2u, "keys");
 		REQUIRE(walks.by() == 1 || walks.by() == 2, walks.by(),
 			" walks");
@@ -381,8 +371,7 @@ PV_TEST_LOCAL("rkm.other_traffic", "traffic goes on while --many queue pairs "
 				   "are walked over")
 {
 	Link link = connect(env), binder = connect(env);
-	LinkSpec apart;
-	apart.pd_b = env.b.alloc_pd().id;
+	LinkSpec apart = {.pd_b = env.b.alloc_pd().id};
 	Link alone = connect(env, apart);
 	Window window(env.b, IBV_MW_TYPE_1),
 		other(env.b, IBV_MW_TYPE_1, apart.pd_b);
@@ -445,11 +434,10 @@ PV_TEST_LOCAL("rkm.foreign_cq", "a queue pair cannot complete to another "
 	for (int i = 0; i < 16; i++)
 		cqs.push_back(ibv_create_cq(other, 16, nullptr, nullptr, 0));
 	Pd pd = env.b.alloc_pd();
-	ibv_qp_init_attr init = {};
-	init.send_cq = cqs.back();
-	init.recv_cq = cqs.back();
-	init.cap = {1, 1, 1, 1, 0};
-	init.qp_type = IBV_QPT_RC;
+	ibv_qp_init_attr init = {.send_cq = cqs.back(),
+				 .recv_cq = cqs.back(),
+				 .cap = {1, 1, 1, 1, 0},
+				 .qp_type = IBV_QPT_RC};
 	ibv_qp *qp = ibv_create_qp(local(env.b).raw_pd(pd.id), &init);
 	if (qp)
 		ibv_destroy_qp(qp);
@@ -494,17 +482,13 @@ PV_TEST_LOCAL("rkm.send_inv_waits",
 
 		wr.opcode = IBV_WR_SEND_WITH_INV;
 		wr.imm = ntohl(window->rkey);
-		must_post(link.b,
-			  std::vector<RecvWr>{{1, {{in.id, 0, 5 * page, 0}}}});
-		must_post(link.a, std::vector<SendWr>{wr});
-		Wc wc = wait_recv(env, link.b, "receive");
-
-		check_wc(wc, 1, IBV_WC_SUCCESS, "receive");
+		must_post(link.b, RecvWr{1, {{in.id, 0, 5 * page, 0}}});
+		must_post(link.a, wr);
+		Wc wc = expect_recv(env, link.b, 1, "receive");
 		REQUIRE_EQ(wc.byte_len, length, "its length");
 		REQUIRE_EQ(htonl(wc.imm), window->rkey, "its key");
 		must_match(env.b, in, 0, length, seed, 0, "its data");
-		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-			 "send");
+		expect_send(env, link.a, wr.id, "send");
 	}
 }
 
@@ -523,7 +507,7 @@ PV_TEST_LOCAL("rkm.dump",
 	snprintf(key, sizeof(key), "%08x", in.rkey);
 	REQUIRE(slots_of(link.b) == none, "before");
 	SendWr wr = make_wr(Op::write, {out, 0}, size, {in, 0});
-	must_post(link.a, std::vector<SendWr>{wr});
+	must_post(link.a, wr);
 	while (wcs.empty()) {
 		std::vector<std::string> slots = slots_of(link.b);
 

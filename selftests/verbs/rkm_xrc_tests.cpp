@@ -3,8 +3,6 @@
  * Walks of the remote key manager and XRC targets, which have no protection domain of their
  * own: each request brings that of the queue which it names.
  */
-#include <algorithm>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,7 +40,7 @@ PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
 		SendWr write =
 			to_srq(link.srq, make_wr(Op::write, {out, 0}, size,
 						 {view_of(window, spec), 0}));
-		must_post(link.a, std::vector<SendWr>{write});
+		must_post(link.a, write);
 		while (env.b.verify(spec.mr.id, 0, 8, seed, 0) != -1)
 			std::this_thread::yield();
 		must_bind(env, binder.b, window, {});
@@ -105,7 +103,7 @@ PV_TEST_LOCAL("rkm.pd_zero",
 	Qdisc queue(env.b, no_room);
 	SendWr read =
 		make_wr(Op::read, {in, 0}, page, {view_of(used, spec), 0});
-	must_post(link.a, std::vector<SendWr>{to_srq(link.srq, read)});
+	must_post(link.a, to_srq(link.srq, read));
 	REQUIRE(eventually(env, in_use), "no read is under way");
 	end_others();
 	{
@@ -159,9 +157,7 @@ PV_TEST_LOCAL("rkm.xrc_strangers",
 		SendWr wr = to_srq(link.srq, make_wr(Op::send, {}, 0));
 
 		must_post_xrc_srq(env, link.srq, {{1, {}}});
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-			 "send");
+		must_send(env, link.a, wr, "send");
 		REQUIRE_EQ(looked_at(env, binder, window, spec), before + 1,
 			   "with one that was used");
 	}
@@ -188,13 +184,9 @@ PV_TEST_LOCAL("rkm.xrc_most",
 	};
 
 	for (size_t i = 0; i < most; i++) {
-		SendWr wr = send(make_srq());
-
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-			 str("to queue ", i).c_str());
-		check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_SUCCESS,
-			 "receive");
+		must_send(env, link.a, send(make_srq()),
+			  str("to queue ", i).c_str());
+		expect_recv(env, link.b, 1, "receive");
 	}
 	must_refuse_xrc(env, link, send(make_srq()), IBV_WC_REM_INV_REQ_ERR,
 			"one more");

@@ -29,23 +29,20 @@ void late_receive(Env &env, Op op, uint64_t length)
 {
 	Link link = connect(env);
 	Mr out = must_reg(env.a, {length + 1, 3}),
-	   in = must_reg(env.b, {length + 1, 7});
+	   in = must_reg(env.b, {length + 1, 7}, 1);
 	SendWr wr = make_wr(op, {out, 0}, length, {in, 0});
 	uint64_t seed = env.seed();
-	RecvWr recv;
 
 	env.a.fill(out.id, 0, length, seed, 0);
-	env.b.fill(in.id, 0, length + 1, 1, 0);
-	must_post(link.a, std::vector<SendWr>{wr});
+	must_post(link.a, wr);
 	REQUIRE(env.a.poll(link.a.send_cq.id, 1, several_delays_ms).empty(),
 		"completed without a receive");
-	recv.id = 7;
+	RecvWr recv = {.id = 7};
 	if (op != Op::write_imm)
 		recv.sges = {{in.id, 0, uint32_t(length), 0}};
-	must_post(link.b, std::vector<RecvWr>{recv});
-	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS, "send");
-	Wc wc = wait_recv(env, link.b, "receive");
-	check_wc(wc, 7, IBV_WC_SUCCESS, "receive");
+	must_post(link.b, recv);
+	expect_send(env, link.a, wr.id, "send");
+	Wc wc = expect_recv(env, link.b, 7, "receive");
 	REQUIRE_EQ(wc.byte_len, length, "byte_len");
 	must_match(env.b, in, 0, length, seed, 0, "late data");
 	must_match(env.b, in, length, 1, 1, length, "byte after");
@@ -56,23 +53,20 @@ void late_receive(Env &env, Op op, uint64_t length)
 /* rnr_retry = `retries`: how long until it fails, and how. */
 int64_t exhausted(Env &env, uint8_t retries, uint8_t timer)
 {
-	LinkSpec spec;
-
 	env.expect_async();
-	spec.rnr_retry = retries;
-	spec.min_rnr_timer = timer;
-	Link link = connect(env, spec);
+	Link link =
+		connect(env, {.rnr_retry = retries, .min_rnr_timer = timer});
 	SendWr first = make_wr(Op::send, {}, 0),
 	       second = make_wr(Op::send, {}, 0);
 	auto start = clock::now();
 
 	must_post(link.a, std::vector<SendWr>{first, second});
-	check_wc(wait_send(env, link.a, "failing send"), first.id,
-		 IBV_WC_RNR_RETRY_EXC_ERR, "failing send");
+	expect_send(env, link.a, first.id, "failing send",
+		    IBV_WC_RNR_RETRY_EXC_ERR);
 	int64_t took = ms_since(start);
 
-	check_wc(wait_send(env, link.a, "next send"), second.id,
-		 IBV_WC_WR_FLUSH_ERR, "the request after it");
+	expect_send(env, link.a, second.id, "the request after it",
+		    IBV_WC_WR_FLUSH_ERR);
 	wait_state(env, link.a, IBV_QPS_ERR);
 	REQUIRE_EQ(int(state_of(link.b)), IBV_QPS_RTS, "the receiver's state");
 	return took;
@@ -102,14 +96,12 @@ PV_TEST("rnr.queue_waits_too",
 {
 	Link link = connect(env);
 	constexpr uint32_t count = 20, size = 3001;
-	Mr out = must_reg(env.a, {count * size}),
-	   in = must_reg(env.b, {count * size});
-	Mr plain = must_reg(env.b, {size});
 	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {count * size}, seed),
+	   in = must_reg(env.b, {count * size});
+	Mr plain = must_reg(env.b, {size}, 1);
 	std::vector<SendWr> wrs;
 
-	env.a.fill(out.id, 0, count * size, seed, 0);
-	env.b.fill(plain.id, 0, size, 1, 0);
 	for (uint32_t i = 0; i < count; i++)
 		wrs.push_back(
 			make_wr(Op::send_imm, {out, int64_t(i) * size}, size));
@@ -123,15 +115,11 @@ PV_TEST("rnr.queue_waits_too",
 			must_match(env.b, plain, 0, size, 1, 0,
 				   "the write behind the waiting sends");
 		must_post(link.b,
-			  std::vector<RecvWr>{
-				  {i, {{in.id, int64_t(i) * size, size, 0}}}});
-		check_wc(wait_send(env, link.a, "send"), wrs[i].id,
-			 IBV_WC_SUCCESS, "send");
-		check_wc(wait_recv(env, link.b, "receive"), i, IBV_WC_SUCCESS,
-			 "receive");
+			  RecvWr{i, {{in.id, int64_t(i) * size, size, 0}}});
+		expect_send(env, link.a, wrs[i].id, "send");
+		expect_recv(env, link.b, i, "receive");
 	}
-	check_wc(wait_send(env, link.a, "write"), wrs[count].id, IBV_WC_SUCCESS,
-		 "write at the end");
+	expect_send(env, link.a, wrs[count].id, "write at the end");
 	no_more(link.b, "each once");
 	must_match(env.b, in, 0, count * size, seed, 0, "all sends");
 	must_match(env.b, plain, 0, size, seed, 0, "the write");
@@ -164,18 +152,16 @@ PV_TEST("rnr.six_retries", "rnr_retry 6: six delays pass, then the end")
 PV_TEST("rnr.count_starts_anew",
 	"the retry count is per message, not for the life of the queue pair")
 {
-	LinkSpec spec;
+	LinkSpec spec = {.rnr_retry = 6};
 
-	spec.rnr_retry = 6;
 	spec.min_rnr_timer = 24; /* 41 ms */
 	Link link = connect(env, spec);
 
 	for (int i = 0; i < 5; i++) {
-		must_post(link.a,
-			  std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+		must_post(link.a, make_wr(Op::send, {}, 0));
 		REQUIRE(env.a.poll(link.a.send_cq.id, 1, 90).empty(),
 			"completed without a receive");
-		must_post(link.b, std::vector<RecvWr>{{}});
+		must_post(link.b, RecvWr{});
 		REQUIRE_EQ(wait_send(env, link.a, "send").status,
 			   IBV_WC_SUCCESS, "message ", i);
 		wait_recv(env, link.b, "receive");
@@ -186,22 +172,18 @@ PV_TEST("rnr.reads_do_not_wait",
 	"reads before the waiting send complete, reads behind it wait")
 {
 	Link link = connect(env);
-	Mr in = must_reg(env.a, {8192}), origin = must_reg(env.b, {8192});
+	Mr in = must_reg(env.a, {8192}), origin = must_reg(env.b, {8192}, 5);
 	SendWr before = make_wr(Op::read, {in, 0}, 4096, {origin, 0});
 	SendWr waiting = make_wr(Op::send, {}, 0);
 	SendWr behind = make_wr(Op::read, {in, 4096}, 4096, {origin, 4096});
 
-	env.b.fill(origin.id, 0, 8192, 5, 0);
 	must_post(link.a, std::vector<SendWr>{before, waiting, behind});
-	check_wc(wait_send(env, link.a, "read before"), before.id,
-		 IBV_WC_SUCCESS, "read before");
+	expect_send(env, link.a, before.id, "read before");
 	REQUIRE(env.a.poll(link.a.send_cq.id, 1, several_delays_ms).empty(),
 		"completed without a receive");
-	must_post(link.b, std::vector<RecvWr>{{}});
-	check_wc(wait_send(env, link.a, "send"), waiting.id, IBV_WC_SUCCESS,
-		 "send");
-	check_wc(wait_send(env, link.a, "read behind"), behind.id,
-		 IBV_WC_SUCCESS, "read behind");
+	must_post(link.b, RecvWr{});
+	expect_send(env, link.a, waiting.id, "send");
+	expect_send(env, link.a, behind.id, "read behind");
 	must_match(env.a, in, 0, 8192, 5, 0, "both reads");
 }
 
@@ -210,13 +192,13 @@ static void peer_gone(Env &env, const SendWr &wr, Link &link)
 	auto start = clock::now();
 
 	must_post(link.a, std::vector<SendWr>{wr, wr});
-	check_wc(wait_send(env, link.a, "to nobody"), wr.id,
-		 IBV_WC_RETRY_EXC_ERR, "to nobody");
+	expect_send(env, link.a, wr.id, "to no queue pair",
+		    IBV_WC_RETRY_EXC_ERR);
 	/* Three silences of 16.8 ms at least: the first and two retries. */
 	REQUIRE(ms_since(start) >= 33, "gave up after ", ms_since(start),
 		" ms");
-	check_wc(wait_send(env, link.a, "next"), wr.id, IBV_WC_WR_FLUSH_ERR,
-		 "the request after it");
+	expect_send(env, link.a, wr.id, "the request after it",
+		    IBV_WC_WR_FLUSH_ERR);
 	wait_state(env, link.a, IBV_QPS_ERR);
 }
 
@@ -224,12 +206,8 @@ PV_TEST("retry.peer_destroyed",
 	"requests to a destroyed QP end in RETRY_EXC_ERR, the rest is flushed")
 {
 	for (Op op : {Op::send, Op::write, Op::read}) {
-		LinkSpec spec;
-
 		env.expect_async();
-		spec.timeout = 12;
-		spec.retry_count = 2;
-		Link link = connect(env, spec);
+		Link link = connect(env, {.timeout = 12, .retry_count = 2});
 		Mr mr = must_reg(env.a, {8192}),
 		   target = must_reg(env.b, {8192});
 
@@ -240,15 +218,10 @@ PV_TEST("retry.peer_destroyed",
 
 PV_TEST("retry.peer_in_reset", "a QP in RESET does not answer: RETRY_EXC_ERR")
 {
-	LinkSpec spec;
-
 	env.expect_async();
-	spec.timeout = 12;
-	spec.retry_count = 2;
-	Link link = connect(env, spec);
-	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64});
+	Link link = connect(env, {.timeout = 12, .retry_count = 2});
+	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64}, 3);
 
-	env.b.fill(target.id, 0, 64, 3, 0);
 	to_state(link.b, IBV_QPS_RESET);
 	peer_gone(env, make_wr(Op::write, {mr, 0}, 64, {target, 0}), link);
 	must_match(env.b, target, 0, 64, 3, 0, "memory of the silent peer");
@@ -256,15 +229,10 @@ PV_TEST("retry.peer_in_reset", "a QP in RESET does not answer: RETRY_EXC_ERR")
 
 PV_TEST("retry.peer_in_error", "a QP in ERR does not answer: RETRY_EXC_ERR")
 {
-	LinkSpec spec;
-
 	env.expect_async();
-	spec.timeout = 12;
-	spec.retry_count = 2;
-	Link link = connect(env, spec);
-	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64});
+	Link link = connect(env, {.timeout = 12, .retry_count = 2});
+	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64}, 3);
 
-	env.b.fill(target.id, 0, 64, 3, 0);
 	to_state(link.b, IBV_QPS_ERR);
 	peer_gone(env, make_wr(Op::write, {mr, 0}, 64, {target, 0}), link);
 	must_match(env.b, target, 0, 64, 3, 0, "memory of the silent peer");
@@ -273,16 +241,11 @@ PV_TEST("retry.peer_in_error", "a QP in ERR does not answer: RETRY_EXC_ERR")
 PV_TEST("retry.wrong_psn",
 	"a peer that expects other PSNs never accepts: RETRY_EXC_ERR")
 {
-	LinkSpec spec;
-
 	env.expect_async();
-	spec.timeout = 12;
-	spec.retry_count = 2;
-	Link link = make_link(env, spec);
-	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64});
+	Link link = make_link(env, {.timeout = 12, .retry_count = 2});
+	Mr mr = must_reg(env.a, {64}), target = must_reg(env.b, {64}, 3);
 
 	bring_up(link);
-	env.b.fill(target.id, 0, 64, 3, 0);
 	/* A starts again, 100 ahead of what B expects. */
 	to_state(link.a, IBV_QPS_RESET);
 	must_modify(link.a, init_attr(link.spec), init_mask, "A to INIT");
@@ -290,8 +253,7 @@ PV_TEST("retry.wrong_psn",
 		    "A to RTR");
 	link.a.psn += 100;
 	must_modify(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
-	must_post(link.a, std::vector<SendWr>{make_wr(Op::write, {mr, 0}, 64,
-						      {target, 0})});
+	must_post(link.a, make_wr(Op::write, {mr, 0}, 64, {target, 0}));
 	REQUIRE_EQ(wait_send(env, link.a, "ahead of the peer").status,
 		   IBV_WC_RETRY_EXC_ERR, "ahead of the peer");
 	must_match(env.b, target, 0, 64, 3, 0, "memory of the peer");
@@ -303,14 +265,13 @@ PV_TEST_LOCAL(
 	"as it is allowed: a NAK in a millisecond at most")
 {
 	constexpr uint64_t first = 20; /* before the sender has slowed down */
-	LinkSpec spec;
-	spec.rnr_retry = 7;
+	LinkSpec spec = {.rnr_retry = 7};
 	spec.min_rnr_timer = 1; /* 10 us */
 	Link link = connect(env, spec);
 	SendWr wr = make_wr(Op::send, {}, 0);
 	Moved naks(env.a, "rx_rnr_naks");
 
-	must_post(link.a, std::vector<SendWr>{wr});
+	must_post(link.a, wr);
 	REQUIRE(eventually(env, [&] { return naks.by() > first; }),
 		"there are no NAKs");
 	const auto start = clock::now();
@@ -323,8 +284,7 @@ PV_TEST_LOCAL(
 
 	REQUIRE(count > 0 && count <= ms + first, "NAKs: ", count, " in ", ms,
 		" ms");
-	must_post(link.b, std::vector<RecvWr>{{7, {}}});
-	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS, "send");
-	check_wc(wait_recv(env, link.b, "receive"), 7, IBV_WC_SUCCESS,
-		 "receive");
+	must_post(link.b, RecvWr{7, {}});
+	expect_send(env, link.a, wr.id, "send");
+	expect_recv(env, link.b, 7, "receive");
 }

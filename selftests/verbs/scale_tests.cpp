@@ -32,13 +32,13 @@ void use_all(Env &env, std::vector<Link> &links, Side Link::*from,
 	sender.host->fill(out.id, 0, out.length, seed, 0);
 	receiver.host->fill(in.id, 0, in.length, seed + 1, 0);
 	for (uint32_t i = 0; i < links.size(); i++) {
-		RecvWr recv;
 		SendWr send = make_wr(Op::send, {out, int64_t(i) * scale_slot},
 				      scale_slot);
 
-		recv.sges = {{in.id, int64_t(i) * scale_slot, scale_slot, 0}};
-		must_post(links[i].*to, std::vector<RecvWr>{recv});
-		must_post(links[i].*from, std::vector<SendWr>{send});
+		must_post(links[i].*to,
+			  RecvWr{.sges = {{in.id, int64_t(i) * scale_slot,
+					   scale_slot, 0}}});
+		must_post(links[i].*from, send);
 		if (i % batch == batch - 1 || i + 1 == links.size()) {
 			const uint32_t count = i % batch + 1;
 
@@ -64,15 +64,14 @@ PV_TEST_LOCAL("scale.many_qps",
 {
 	const uint32_t many = env.options.many;
 	std::vector<Link> links;
-	LinkSpec spec;
 
 	REQUIRE(env.info_a.device.max_qp >= int(many), "max_qp ",
 		env.info_a.device.max_qp);
 	Mr mr_a = must_reg(env.a, {uint64_t(many) * scale_slot});
 	Mr mr_b = must_reg(env.b, {uint64_t(many) * scale_slot});
-	spec.cap = {1, 1, 1, 1, 0};
-	spec.cq_a = env.a.create_cq(1024, false);
-	spec.cq_b = env.b.create_cq(1024, false);
+	LinkSpec spec = {.cap = {1, 1, 1, 1, 0},
+			 .cq_a = env.a.create_cq(1024, false),
+			 .cq_b = env.b.create_cq(1024, false)};
 	links.reserve(many);
 	/* one to begin with: what is made once only */
 	links.push_back(connect(env, spec));

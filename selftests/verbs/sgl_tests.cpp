@@ -50,11 +50,10 @@ struct Layout {
 Layout lay_out(Host &host, std::mt19937 &random,
 	       const std::vector<uint32_t> &pieces)
 {
-	Layout layout;
 	uint64_t total = std::accumulate(pieces.begin(), pieces.end(), 0ull);
 	int64_t at[2] = {0, 0};
 
-	layout.region_length = total + pieces.size() * 600 + 8192;
+	Layout layout = {.region_length = total + pieces.size() * 600 + 8192};
 	for (uint32_t misalign : {1u, 4093u})
 		layout.regions.push_back(
 			must_reg(host, {layout.region_length, misalign}));
@@ -118,10 +117,8 @@ void gather_scatter(Env &env, Op op, unsigned seed_of_cuts)
 {
 	uint32_t count_a = most_sges(env.info_a),
 		 count_b = most_sges(env.info_b);
-	LinkSpec spec;
 
-	spec.cap = {16, 16, count_a, count_b, 0};
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = {16, 16, count_a, count_b, 0}});
 	std::mt19937 random(seed_of_cuts);
 	uint64_t m = uint64_t(link.mtu);
 
@@ -135,10 +132,7 @@ void gather_scatter(Env &env, Op op, unsigned seed_of_cuts)
 
 		wr.sges = out.sges;
 		if (op == Op::send) {
-			RecvWr recv;
-
-			recv.sges = in.sges;
-			must_post(link.b, std::vector<RecvWr>{recv});
+			must_post(link.b, RecvWr{.sges = in.sges});
 			fill_pieces(env.a, out, seed);
 		} else {
 			Mr whole = must_reg(env.b, {total + 64, 4095});
@@ -154,9 +148,7 @@ void gather_scatter(Env &env, Op op, unsigned seed_of_cuts)
 			in.sges = {{whole.id, 7, uint32_t(total), 0}};
 			in.region_length = total + 64;
 		}
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "gathered"), wr.id,
-			 IBV_WC_SUCCESS, str("gather of ", total).c_str());
+		must_send(env, link.a, wr, str("gather of ", total).c_str());
 		if (op == Op::send)
 			REQUIRE_EQ(wait_recv(env, link.b, "scattered").byte_len,
 				   total, "receive byte_len");
@@ -186,28 +178,20 @@ PV_TEST("sgl.read", "read scatters over many odd entries of two regions")
 PV_TEST("sgl.recv_longer",
 	"a message shorter than its receive leaves the rest of the entries alone")
 {
-	LinkSpec spec;
-
-	spec.cap = {16, 16, 4, 4, 0};
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = {16, 16, 4, 4, 0}});
 	std::mt19937 random(4);
 	Layout in = lay_out(env.b, random, {501, 1, 3000, 2000});
-	Mr out = must_reg(env.a, {8192, 2});
 	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {8192, 2}, seed);
 
-	env.a.fill(out.id, 0, 8192, seed, 0);
 	/* Ends inside the first entry, at its end, in the third one. */
 	for (uint64_t length : {1, 501, 502, 503, 2222, 5502}) {
-		RecvWr recv;
 		SendWr wr = make_wr(Op::send, {out, 0}, length);
 
 		for (const Mr &mr : in.regions)
 			env.b.fill(mr.id, 0, in.region_length, background, 0);
-		recv.sges = in.sges;
-		must_post(link.b, std::vector<RecvWr>{recv});
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-			 "send");
+		must_post(link.b, RecvWr{.sges = in.sges});
+		must_send(env, link.a, wr, "send");
 		REQUIRE_EQ(wait_recv(env, link.b, "receive").byte_len, length,
 			   "byte_len is the message's, not the buffer's");
 		check_pieces(env.b, in, length, seed);
@@ -218,17 +202,15 @@ PV_TEST("sgl.same_bytes_twice",
 	"entries of one request may name the same source bytes")
 {
 	Link link = connect(env);
-	Mr out = must_reg(env.a, {4096, 9}), in = must_reg(env.b, {8192, 1});
-	SendWr wr = make_wr(Op::write, {}, 0, {in, 0});
 	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {4096, 9}, seed),
+	   in = must_reg(env.b, {8192, 1});
+	SendWr wr = make_wr(Op::write, {}, 0, {in, 0});
 
-	env.a.fill(out.id, 0, 4096, seed, 0);
 	wr.sges = {{out.id, 0, 1001, 0},
 		   {out.id, 500, 1001, 0},
 		   {out.id, 0, 1001, 0}};
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_SUCCESS,
-		 "write");
+	must_send(env, link.a, wr, "write");
 	must_match(env.b, in, 0, 1001, seed, 0, "first piece");
 	must_match(env.b, in, 1001, 1001, seed, 500, "overlapping piece");
 	must_match(env.b, in, 2002, 1001, seed, 0, "repeated piece");

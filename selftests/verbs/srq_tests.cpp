@@ -65,10 +65,8 @@ void cross(Env &env, Link &link, const Srq &srq, uint64_t id)
 	SendWr wr = make_wr(Op::send, {}, 0);
 
 	must_post_srq(env, srq, {{id, {}}});
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS, "send");
-	check_wc(wait_recv(env, link.b, "receive"), id, IBV_WC_SUCCESS,
-		 "receive");
+	must_send(env, link.a, wr, "send");
+	expect_recv(env, link.b, id, "receive");
 }
 
 /* The next event, which has to be of this kind about this object. */
@@ -93,27 +91,22 @@ void shared_by_three(Env &env, ibv_qp_type type)
 {
 	constexpr uint32_t rounds = 8, pairs = 3, count = rounds * pairs;
 	Srq srq = must_srq(env);
-	LinkSpec spec;
+	LinkSpec spec = {.type = type, .cq_b = env.b.create_cq(256, false)};
 
-	spec.type = type;
-	spec.cq_b = env.b.create_cq(256, false);
 	std::vector<Link> links;
 	for (uint32_t i = 0; i < pairs; i++)
 		links.push_back(connect_srq(env, srq, spec));
-	Mr out = must_reg(env.a, {count * message_size}),
-	   in = must_reg(env.b, {count * message_size});
 	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {count * message_size}, seed),
+	   in = must_reg(env.b, {count * message_size}, 1);
 
-	env.a.fill(out.id, 0, count * message_size, seed, 0);
-	env.b.fill(in.id, 0, count * message_size, 1, 0);
 	must_post_srq(env, srq, receives(in, 0, count));
 	for (uint32_t i = 0; i < count; i++) {
 		Link &link = links[i % pairs];
 
-		must_post(link.a, std::vector<SendWr>{send_of(out, i)});
+		must_post(link.a, send_of(out, i));
 		wait_send(env, link.a, "send");
-		Wc wc = wait_recv(env, link.b, "receive");
-		check_wc(wc, i, IBV_WC_SUCCESS, "WQEs are taken in order");
+		Wc wc = expect_recv(env, link.b, i, "WQEs are taken in order");
 		REQUIRE_EQ(wc.qp_number, link.b.qp.number, "qp_num");
 		REQUIRE_EQ(wc.byte_len, message_size, "byte_len");
 	}
@@ -136,17 +129,13 @@ PV_TEST("srq.write_imm", "a write with immediate takes one of its WQEs")
 {
 	Srq srq = must_srq(env);
 	Link link = connect_srq(env, srq);
-	Mr out = must_reg(env.a, {message_size}),
+	Mr out = must_reg(env.a, {message_size}, 5),
 	   in = must_reg(env.b, {message_size});
 	SendWr wr = make_wr(Op::write_imm, {out, 0}, message_size, {in, 0});
 
-	env.a.fill(out.id, 0, message_size, 5, 0);
 	must_post_srq(env, srq, {{0x1234567890abcdef, {}}});
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_SUCCESS,
-		 "write");
-	Wc wc = wait_recv(env, link.b, "receive");
-	check_wc(wc, 0x1234567890abcdef, IBV_WC_SUCCESS, "receive");
+	must_send(env, link.a, wr, "write");
+	Wc wc = expect_recv(env, link.b, 0x1234567890abcdef, "receive");
 	REQUIRE_EQ(wc.imm, wr.imm, "immediate data");
 	must_match(env.b, in, 0, message_size, 5, 0, "data");
 }
@@ -156,26 +145,20 @@ PV_TEST("srq.interleaved",
 {
 	constexpr uint32_t length = 200000, each = 8;
 	Srq srq = must_srq(env);
-	LinkSpec spec;
-
-	spec.cq_b = env.b.create_cq(256, false);
+	LinkSpec spec = {.cq_b = env.b.create_cq(256, false)};
 	Link one = connect_srq(env, srq, spec),
 	     two = connect_srq(env, srq, spec);
-	Mr out_one = must_reg(env.a, {length}),
-	   out_two = must_reg(env.a, {length});
+	Mr out_one = must_reg(env.a, {length}, 11),
+	   out_two = must_reg(env.a, {length}, 22);
 	Mr in = must_reg(env.b, {2 * each * length});
 	std::vector<RecvWr> recvs;
 
-	env.a.fill(out_one.id, 0, length, 11, 0);
-	env.a.fill(out_two.id, 0, length, 22, 0);
 	for (uint32_t i = 0; i < 2 * each; i++)
 		recvs.push_back({i, {{in.id, int64_t(i) * length, length, 0}}});
 	must_post_srq(env, srq, recvs);
 	for (uint32_t i = 0; i < each; i++) {
-		must_post(one.a, std::vector<SendWr>{make_wr(
-					 Op::send, {out_one, 0}, length)});
-		must_post(two.a, std::vector<SendWr>{make_wr(
-					 Op::send, {out_two, 0}, length)});
+		must_post(one.a, make_wr(Op::send, {out_one, 0}, length));
+		must_post(two.a, make_wr(Op::send, {out_two, 0}, length));
 	}
 	wait_completions(env, one.a, one.a.send_cq, each, "sends of one");
 	wait_completions(env, two.a, two.a.send_cq, each, "sends of two");
@@ -190,10 +173,7 @@ PV_TEST("srq.interleaved",
 
 PV_TEST("srq.wraps", "a small queue used 300 times over")
 {
-	SrqSpec small;
-
-	small.max_wr = 4;
-	Srq srq = must_srq(env, small);
+	Srq srq = must_srq(env, {.max_wr = 4});
 	Link link = connect_srq(env, srq);
 	Mr out = must_reg(env.a, {message_size}),
 	   in = must_reg(env.b, {message_size});
@@ -204,10 +184,9 @@ PV_TEST("srq.wraps", "a small queue used 300 times over")
 
 		env.a.fill(out.id, 0, message_size, seed, 0);
 		must_post_srq(env, srq, {{i, {{in.id, 0, message_size, 0}}}});
-		must_post(link.a, std::vector<SendWr>{wr});
+		must_post(link.a, wr);
 		wait_send(env, link.a, "send");
-		check_wc(wait_recv(env, link.b, "receive"), i, IBV_WC_SUCCESS,
-			 "receive");
+		expect_recv(env, link.b, i, "receive");
 		must_match(env.b, in, 0, message_size, seed, 0, "message");
 	}
 }
@@ -215,22 +194,18 @@ PV_TEST("srq.wraps", "a small queue used 300 times over")
 PV_TEST("srq.rnr", "an empty queue: senders wait, and go on when it is filled")
 {
 	Srq srq = must_srq(env);
-	LinkSpec spec;
-
-	spec.cq_b = env.b.create_cq(64, false);
+	LinkSpec spec = {.cq_b = env.b.create_cq(64, false)};
 	Link one = connect_srq(env, srq, spec),
 	     two = connect_srq(env, srq, spec);
 	SendWr wr_one = make_wr(Op::send, {}, 0),
 	       wr_two = make_wr(Op::send, {}, 0);
 
-	must_post(one.a, std::vector<SendWr>{wr_one});
-	must_post(two.a, std::vector<SendWr>{wr_two});
+	must_post(one.a, wr_one);
+	must_post(two.a, wr_two);
 	REQUIRE(env.a.poll(one.a.send_cq.id, 1, 20).empty(), "nothing posted");
 	must_post_srq(env, srq, {{1, {}}, {2, {}}});
-	check_wc(wait_send(env, one.a, "one"), wr_one.id, IBV_WC_SUCCESS,
-		 "one");
-	check_wc(wait_send(env, two.a, "two"), wr_two.id, IBV_WC_SUCCESS,
-		 "two");
+	expect_send(env, one.a, wr_one.id, "one");
+	expect_send(env, two.a, wr_two.id, "two");
 	wait_completions(env, one.b, spec.cq_b, 2, "receives");
 }
 
@@ -244,7 +219,7 @@ PV_TEST("srq.full", "as many WQEs as it said fit, and not one more")
 	PostResult result = env.b.post_srq(srq.id, wrs);
 	REQUIRE_EQ(result.error, ENOMEM, "one more");
 	REQUIRE_EQ(result.bad_index, int(srq.max_wr), "bad_wr");
-	must_post(link.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
+	must_post(link.a, make_wr(Op::send, {}, 0));
 	wait_recv(env, link.b, "receive");
 	must_post_srq(env, srq, {{}});
 	REQUIRE_EQ(env.b.post_srq(srq.id, {{}}).error, ENOMEM, "full again");
@@ -253,10 +228,8 @@ PV_TEST("srq.full", "as many WQEs as it said fit, and not one more")
 PV_TEST("srq.sizes", "sizes at the limits of the device and beyond")
 {
 	const ibv_device_attr &can = env.info_b.device;
-	SrqSpec spec;
-
-	spec.max_wr = uint32_t(can.max_srq_wr);
-	spec.max_sge = uint32_t(can.max_srq_sge);
+	SrqSpec spec = {.max_wr = uint32_t(can.max_srq_wr),
+			.max_sge = uint32_t(can.max_srq_sge)};
 	Srq srq = must_srq(env, spec);
 	REQUIRE(srq.max_wr >= spec.max_wr && srq.max_sge >= spec.max_sge,
 		"less than was asked for");
@@ -278,24 +251,19 @@ PV_TEST("srq.sizes", "sizes at the limits of the device and beyond")
 
 PV_TEST("srq.scatter", "as many entries as it has, one too many is refused")
 {
-	SrqSpec spec;
-
-	spec.max_sge = 7;
-	Srq srq = must_srq(env, spec);
+	Srq srq = must_srq(env, {.max_sge = 7});
 	Link link = connect_srq(env, srq);
-	Mr out = must_reg(env.a, {message_size}),
-	   in = must_reg(env.b, {2 * message_size});
+	Mr out = must_reg(env.a, {message_size}, 5),
+	   in = must_reg(env.b, {2 * message_size}, 6);
 	RecvWr recv;
 
-	env.a.fill(out.id, 0, message_size, 5, 0);
-	env.b.fill(in.id, 0, 2 * message_size, 6, 0);
 	/* from the back to the front, with holes */
 	for (uint32_t i = 0; i < srq.max_sge; i++)
 		recv.sges.push_back({in.id, 5500 - int64_t(i) * 800, 450, 0});
 	must_post_srq(env, srq, {recv});
 	recv.sges.push_back({in.id, 0, 1, 0});
 	REQUIRE_EQ(env.b.post_srq(srq.id, {recv}).error, EINVAL, "one more");
-	must_post(link.a, std::vector<SendWr>{send_of(out, 0)});
+	must_post(link.a, send_of(out, 0));
 	REQUIRE_EQ(wait_recv(env, link.b, "receive").byte_len, message_size,
 		   "length");
 	for (uint32_t i = 0; i < 7; i++) {
@@ -322,8 +290,7 @@ PV_TEST("srq.limit", "the limit event: once, when fewer are left, and anew")
 		REQUIRE_EQ(env.b.query_srq(srq.id).attr.srq_limit,
 			   attr.srq_limit, "query");
 		for (int i = 0; i < 4; i++) {
-			must_post(link.a, std::vector<SendWr>{
-						  make_wr(Op::send, {}, 0)});
+			must_post(link.a, make_wr(Op::send, {}, 0));
 			wait_recv(env, link.b, "receive");
 			if (i == 1)
 				no_event(env, "as many as the limit are left");
@@ -340,9 +307,8 @@ PV_TEST("srq.limit", "the limit event: once, when fewer are left, and anew")
 PV_TEST("srq.limit_edges", "limits that cannot be, or are undercut already")
 {
 	Srq srq = must_srq(env);
-	ibv_srq_attr attr = {};
+	ibv_srq_attr attr = {.srq_limit = srq.max_wr + 1};
 
-	attr.srq_limit = srq.max_wr + 1;
 	REQUIRE_EQ(env.b.modify_srq(srq.id, attr, IBV_SRQ_LIMIT), EINVAL,
 		   "more than it holds");
 	no_event(env, "nothing armed");
@@ -367,9 +333,8 @@ PV_TEST("srq.last_wqe",
 	must_event(env, IBV_EVENT_QP_LAST_WQE_REACHED, gone.b.qp.id);
 	no_event(env, "told once");
 	no_more(gone.b, "its WQEs are not flushed");
-	must_post(stays.a, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
-	check_wc(wait_recv(env, stays.b, "receive"), 2, IBV_WC_SUCCESS,
-		 "the other pair");
+	must_post(stays.a, make_wr(Op::send, {}, 0));
+	expect_recv(env, stays.b, 2, "the other pair");
 	wait_send(env, stays.a, "send");
 	cross(env, stays, srq, 3);
 }
@@ -383,9 +348,8 @@ PV_TEST("srq.bad_wqe", "a bad key in a WQE harms the pair that took it alone")
 
 	env.expect_async();
 	must_post_srq(env, srq, {{7, {{in.id, 0, message_size, 0x100}}}});
-	must_post(hit.a, std::vector<SendWr>{send_of(out, 0)});
-	check_wc(wait_recv(env, hit.b, "receive"), 7, IBV_WC_LOC_PROT_ERR,
-		 "receive");
+	must_post(hit.a, send_of(out, 0));
+	expect_recv(env, hit.b, 7, "receive", IBV_WC_LOC_PROT_ERR);
 	REQUIRE_EQ(wait_send(env, hit.a, "send").status, IBV_WC_REM_OP_ERR,
 		   "send");
 	wait_state(env, hit.b, IBV_QPS_ERR);
@@ -401,9 +365,8 @@ PV_TEST("srq.too_small", "a WQE that is too small fails the message")
 
 	env.expect_async();
 	must_post_srq(env, srq, {{7, {{in.id, 0, message_size - 1, 0}}}});
-	must_post(link.a, std::vector<SendWr>{send_of(out, 0)});
-	check_wc(wait_recv(env, link.b, "receive"), 7, IBV_WC_LOC_LEN_ERR,
-		 "receive");
+	must_post(link.a, send_of(out, 0));
+	expect_recv(env, link.b, 7, "receive", IBV_WC_LOC_LEN_ERR);
 	REQUIRE_EQ(wait_send(env, link.a, "send").status,
 		   IBV_WC_REM_INV_REQ_ERR, "send");
 }
@@ -414,30 +377,18 @@ PV_TEST_LOCAL(
 {
 	constexpr uint32_t room = message_size - 1;
 	Srq srq = must_srq(env);
-	LinkSpec spec;
-
-	spec.type = IBV_QPT_UC;
+	LinkSpec spec = {.type = IBV_QPT_UC};
 	Link hit = connect_srq(env, srq, spec),
 	     other = connect_srq(env, srq, spec);
-	Mr out = must_reg(env.a, {message_size}),
-	   in = must_reg(env.b, {2 * message_size});
+	Mr out = must_reg(env.a, {message_size}, 5),
+	   in = must_reg(env.b, {2 * message_size}, 1);
 	SendWr fits = make_wr(Op::send, {out, 1}, room);
 
-	env.a.fill(out.id, 0, message_size, 5, 0);
-	env.b.fill(in.id, 0, 2 * message_size, 1, 0);
 	must_post_srq(env, srq, {{7, {{in.id, 0, room, 0}}}});
-	for (int i = 0; i < 2; i++) {
-		SendWr wr = send_of(out, 0);
-
-		must_post(hit.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, hit.a, "long send"), wr.id,
-			 IBV_WC_SUCCESS, "long send");
-	}
-	must_post(hit.a, std::vector<SendWr>{fits});
-	check_wc(wait_send(env, hit.a, "short send"), fits.id, IBV_WC_SUCCESS,
-		 "short send");
-	check_wc(wait_recv(env, hit.b, "receive"), 7, IBV_WC_SUCCESS,
-		 "receive");
+	for (int i = 0; i < 2; i++)
+		must_send(env, hit.a, send_of(out, 0), "long send");
+	must_send(env, hit.a, fits, "short send");
+	expect_recv(env, hit.b, 7, "receive");
 	must_match(env.b, in, 0, room, 5, 1, "message that fits");
 	must_match(env.b, in, room, 2 * message_size - room, 1, room,
 		   "memory behind it");
@@ -447,27 +398,22 @@ PV_TEST_LOCAL(
 
 PV_TEST("srq.pd", "keys in its WQEs are those of its own protection domain")
 {
-	SrqSpec spec;
-	MrSpec mr;
-
-	spec.pd = mr.pd = env.b.alloc_pd().id;
-	mr.length = message_size;
-	Srq srq = must_srq(env, spec);
+	MrSpec mr = {.length = message_size, .pd = env.b.alloc_pd().id};
+	Srq srq = must_srq(env, {.pd = mr.pd});
 	Link link = connect_srq(env, srq);
-	Mr out = must_reg(env.a, {message_size}), ours = must_reg(env.b, mr),
+	Mr out = must_reg(env.a, {message_size}, 5), ours = must_reg(env.b, mr),
 	   of_qp = must_reg(env.b, {message_size});
 
 	env.expect_async();
-	env.a.fill(out.id, 0, message_size, 5, 0);
 	must_post_srq(env, srq,
 		      {{1, {{ours.id, 0, message_size, 0}}},
 		       {2, {{of_qp.id, 0, message_size, 0}}}});
-	must_post(link.a, std::vector<SendWr>{send_of(out, 0)});
-	check_wc(wait_recv(env, link.b, "first"), 1, IBV_WC_SUCCESS, "first");
+	must_post(link.a, send_of(out, 0));
+	expect_recv(env, link.b, 1, "first");
 	must_match(env.b, ours, 0, message_size, 5, 0, "message");
-	must_post(link.a, std::vector<SendWr>{send_of(out, 0)});
-	check_wc(wait_recv(env, link.b, "second"), 2, IBV_WC_LOC_PROT_ERR,
-		 "a key of the QP's domain");
+	must_post(link.a, send_of(out, 0));
+	expect_recv(env, link.b, 2, "a key of the QP's domain",
+		    IBV_WC_LOC_PROT_ERR);
 }
 
 PV_TEST("srq.refused",
@@ -499,8 +445,6 @@ PV_TEST("srq.reset", "a pair that is reset and connected again goes on")
 
 	for (uint64_t i = 0; i < 3; i++) {
 		cross(env, link, srq, i);
-		to_state(link.a, IBV_QPS_RESET);
-		to_state(link.b, IBV_QPS_RESET);
-		bring_up(link);
+		reconnect(link);
 	}
 }

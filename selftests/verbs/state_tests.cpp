@@ -128,17 +128,17 @@ std::string arrow(ibv_qp_state from, ibv_qp_state to)
 /* Every attribute with another value than usual. */
 LinkSpec unusual_spec()
 {
-	LinkSpec spec;
+	LinkSpec spec = {.mtu = 512,
+			 .psn_a = 0xabcdef,
+			 .timeout = 11,
+			 .retry_count = 5,
+			 .rnr_retry = 3,
+			 .min_rnr_timer = 21,
+			 .rd_atomic = 2,
+			 .access = IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_ATOMIC,
+			 .signal_all = true};
 
-	spec.psn_a = 0xabcdef;
-	spec.timeout = 11;
-	spec.retry_count = 5;
-	spec.rnr_retry = 3;
-	spec.min_rnr_timer = 21;
-	spec.rd_atomic = 2;
-	spec.mtu = 512;
-	spec.access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-	spec.signal_all = true;
 	return spec;
 }
 
@@ -194,60 +194,42 @@ struct BadValue {
 
 const BadValue bad_values[] = {
 	{"port 0", IBV_QPS_RESET, IBV_QPS_INIT,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.port_num = 0;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.port_num = 0; }},
 	{"port 2", IBV_QPS_RESET, IBV_QPS_INIT,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.port_num = 2;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.port_num = 2; }},
 	{"pkey_index beyond the table", IBV_QPS_RESET, IBV_QPS_INIT,
 	 [](ibv_qp_attr &a, const HostInfo &i) {
 		 a.pkey_index = i.port.pkey_tbl_len;
 	 }},
 	{"path_mtu 0", IBV_QPS_INIT, IBV_QPS_RTR,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.path_mtu = ibv_mtu(0);
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.path_mtu = ibv_mtu(0); }},
 	{"path_mtu 6", IBV_QPS_INIT, IBV_QPS_RTR,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.path_mtu = ibv_mtu(6);
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.path_mtu = ibv_mtu(6); }},
 	{"sgid_index beyond the table", IBV_QPS_INIT, IBV_QPS_RTR,
 	 [](ibv_qp_attr &a, const HostInfo &i) {
 		 a.ah_attr.grh.sgid_index =
 			 uint8_t(std::min(i.port.gid_tbl_len, 255));
 	 }},
 	{"no GRH", IBV_QPS_INIT, IBV_QPS_RTR,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.ah_attr.is_global = 0;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.ah_attr.is_global = 0; }},
 	{"max_dest_rd_atomic", IBV_QPS_INIT, IBV_QPS_RTR,
 	 [](ibv_qp_attr &a, const HostInfo &i) {
 		 a.max_dest_rd_atomic =
 			 uint8_t(std::min(i.device.max_qp_rd_atom + 1, 255));
 	 }},
 	{"min_rnr_timer 32", IBV_QPS_INIT, IBV_QPS_RTR,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.min_rnr_timer = 32;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.min_rnr_timer = 32; }},
 	{"max_rd_atomic", IBV_QPS_RTR, IBV_QPS_RTS,
 	 [](ibv_qp_attr &a, const HostInfo &i) {
 		 a.max_rd_atomic = uint8_t(
 			 std::min(i.device.max_qp_init_rd_atom + 1, 255));
 	 }},
 	{"timeout 32", IBV_QPS_RTR, IBV_QPS_RTS,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.timeout = 32;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.timeout = 32; }},
 	{"retry_cnt 8", IBV_QPS_RTR, IBV_QPS_RTS,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.retry_cnt = 8;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.retry_cnt = 8; }},
 	{"rnr_retry 8", IBV_QPS_RTR, IBV_QPS_RTS,
-	 [](ibv_qp_attr &a, const HostInfo &) {
-		 a.rnr_retry = 8;
-	 }},
+	 [](ibv_qp_attr &a, const HostInfo &) { a.rnr_retry = 8; }},
 };
 
 } // namespace
@@ -500,15 +482,13 @@ PV_TEST("state.reuse_after_error",
 	for (int round = 0; round < 3; round++) {
 		bad.rkey = target.rkey ^ 0xffff00;
 		must_post(link.b, std::vector<RecvWr>{{1, {}}, {2, {}}});
-		must_post(link.a, std::vector<SendWr>{bad});
+		must_post(link.a, bad);
 		REQUIRE_EQ(wait_send(env, link.a, "bad key").status,
 			   IBV_WC_REM_ACCESS_ERR, "bad key");
 		wait_state(env, link.a, IBV_QPS_ERR);
 		to_state(link.b, IBV_QPS_ERR);
 		wait_completions(env, link.b, link.b.recv_cq, 2, "flushed");
-		to_state(link.a, IBV_QPS_RESET);
-		to_state(link.b, IBV_QPS_RESET);
-		bring_up(link);
+		reconnect(link);
 		no_more(link.a, "after RESET");
 		no_more(link.b, "after RESET");
 		prove_alive(env, link);
@@ -518,25 +498,21 @@ PV_TEST("state.reuse_after_error",
 PV_TEST("state.sqd_holds_sends", "in SQD new sends wait; back in RTS they go")
 {
 	Link link = connect(env);
-	Mr out = must_reg(env.a, {4096}), in = must_reg(env.b, {4096});
+	Mr out = must_reg(env.a, {4096}, 3), in = must_reg(env.b, {4096}, 4);
 	SendWr wr = make_wr(Op::write, {out, 0}, 4096, {in, 0});
 
-	env.a.fill(out.id, 0, 4096, 3, 0);
-	env.b.fill(in.id, 0, 4096, 4, 0);
 	to_state(link.a, IBV_QPS_SQD);
-	must_post(link.a, std::vector<SendWr>{wr});
+	must_post(link.a, wr);
 	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 50).empty(),
 		"completed in SQD");
 	must_match(env.b, in, 0, 4096, 4, 0, "not written in SQD");
 	/* The other direction is not concerned. */
-	must_post(link.a, std::vector<RecvWr>{{5, {}}});
-	must_post(link.b, std::vector<SendWr>{make_wr(Op::send, {}, 0)});
-	check_wc(wait_recv(env, link.a, "receive in SQD"), 5, IBV_WC_SUCCESS,
-		 "receive in SQD");
+	must_post(link.a, RecvWr{5, {}});
+	must_post(link.b, make_wr(Op::send, {}, 0));
+	expect_recv(env, link.a, 5, "receive in SQD");
 	wait_send(env, link.b, "send to SQD");
 	to_state(link.a, IBV_QPS_RTS);
-	check_wc(wait_send(env, link.a, "write"), wr.id, IBV_WC_SUCCESS,
-		 "after SQD");
+	expect_send(env, link.a, wr.id, "after SQD");
 	must_match(env.b, in, 0, 4096, 3, 0, "written after SQD");
 }
 
@@ -545,18 +521,15 @@ PV_TEST("state.sqd_drained_event",
 {
 	Link link = connect(env);
 	SendWr wr = make_wr(Op::send, {}, 0);
-	ibv_qp_attr attr = {};
 
-	must_post(link.a, std::vector<SendWr>{wr}); /* waits: no receive */
-	attr.qp_state = IBV_QPS_SQD;
-	attr.en_sqd_async_notify = 1;
+	must_post(link.a, wr); /* waits: no receive */
+	ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
 	must_modify(link.a, attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
 		    "to SQD");
 	REQUIRE_EQ(env.a.async_event(50).type, -1,
 		   "event while one is under way");
-	must_post(link.b, std::vector<RecvWr>{{}});
-	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-		 "the send begun before SQD");
+	must_post(link.b, RecvWr{});
+	expect_send(env, link.a, wr.id, "the send begun before SQD");
 	AsyncEvent event = env.a.async_event(env.options.patience_ms);
 	REQUIRE_EQ(event.type, int(IBV_EVENT_SQ_DRAINED), "event");
 	REQUIRE_EQ(event.object, link.a.qp.id, "the event's QP");
@@ -573,16 +546,15 @@ PV_TEST("state.sqd_drained_at_once",
 		SendWr wr = make_wr(Op::send, {}, 0);
 
 		if (busy)
-			must_post(link.a, std::vector<SendWr>{wr});
+			must_post(link.a, wr);
 		attr.qp_state = IBV_QPS_SQD;
 		attr.en_sqd_async_notify = 1;
 		must_modify(link.a, attr,
 			    IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
 			    "to SQD");
 		if (busy) {
-			must_post(link.b, std::vector<RecvWr>{{}});
-			check_wc(wait_send(env, link.a, "send"), wr.id,
-				 IBV_WC_SUCCESS, "the send before SQD");
+			must_post(link.b, RecvWr{});
+			expect_send(env, link.a, wr.id, "the send before SQD");
 			wait_recv(env, link.b, "receive");
 		}
 		to_state(link.a, IBV_QPS_RTS);

@@ -7,7 +7,6 @@
  * Prints "asked" when the request is on its way, and ends by a signal. Called by
  * selftests/life/security_tests.sh. Owns the mount point that it is given.
  */
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -20,7 +19,6 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "env.h"
@@ -171,8 +169,7 @@ int main(int argc, char **argv)
 		peer.device = argv[2];
 		pv::LocalHost a(dev), b(peer);
 		pv::Env env(a, b, pv::EnvOptions{}, dev, peer);
-		pv::LinkSpec spec;
-		spec.timeout = 0;
+		pv::LinkSpec spec = {.timeout = 0};
 		pv::Link link = pv::connect(env, spec);
 		pv::Mr out = pv::must_reg(a, {8});
 		ibv_mr *region =
@@ -180,9 +177,8 @@ int main(int argc, char **argv)
 				   int(pv::all_access | IBV_ACCESS_ON_DEMAND));
 		if (!region)
 			fail("ibv_reg_mr");
-		pv::Mr in;
-		in.address = uintptr_t(region->addr);
-		in.rkey = region->rkey;
+		pv::Mr in = {.address = uintptr_t(region->addr),
+			     .rkey = region->rkey};
 		pv::must_post(link.a,
 			      std::vector<pv::SendWr>{pv::make_wr(
 				      pv::Op::write, {out, 0}, 8, {in, 0})});

@@ -7,7 +7,6 @@
  */
 #include "tap.h"
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <memory>
 #include <thread>
 
 #include "link.h"
@@ -99,15 +98,14 @@ void write_slot(ibv_qp *qp, const Slots &slots, uint32_t slot, const Crew &crew)
 {
 	uint64_t at = uint64_t(slot) * slots.size;
 	ibv_sge sge = {slots.out.address + at, slots.size, slots.out.lkey};
-	ibv_send_wr wr = {};
+	ibv_send_wr wr = {.wr_id = slot,
+			  .sg_list = &sge,
+			  .num_sge = 1,
+			  .opcode = IBV_WR_RDMA_WRITE,
+			  .send_flags = IBV_SEND_SIGNALED,
+			  .wr = {.rdma = {.remote_addr = slots.in.address + at,
+					  .rkey = slots.in.rkey}}};
 
-	wr.wr_id = slot;
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
-	wr.opcode = IBV_WR_RDMA_WRITE;
-	wr.send_flags = IBV_SEND_SIGNALED;
-	wr.wr.rdma.remote_addr = slots.in.address + at;
-	wr.wr.rdma.rkey = slots.in.rkey;
 	post_patiently(qp, wr, crew);
 }
 
@@ -145,11 +143,9 @@ PV_TEST_LOCAL("thread.posters_on_one_qp",
 	      "4 threads post 300 writes each on one queue pair, one polls")
 {
 	constexpr uint32_t threads = 4, each = 300;
-	LinkSpec spec;
 
-	spec.cap = {32, 1, 1, 1, 0};
-	spec.cq_depth = threads * each;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = {32, 1, 1, 1, 0},
+				  .cq_depth = threads * each});
 	Slots slots = make_slots(env, threads * each, 333);
 	ibv_qp *qp = local(env.a).raw_qp(link.a.qp.id);
 	std::vector<std::atomic<int>> seen(slots.count);
@@ -175,11 +171,10 @@ PV_TEST_LOCAL(
 	"6 queue pairs driven by 3 threads complete into one CQ polled by 3")
 {
 	constexpr uint32_t pairs = 6, each = 200;
-	LinkSpec spec;
 	std::vector<Link> links;
+	LinkSpec spec = {.cap = {32, 1, 1, 1, 0},
+			 .cq_a = env.a.create_cq(pairs * each, false)};
 
-	spec.cap = {32, 1, 1, 1, 0};
-	spec.cq_a = env.a.create_cq(pairs * each, false);
 	for (uint32_t i = 0; i < pairs; i++)
 		links.push_back(connect(env, spec));
 	Slots slots = make_slots(env, pairs * each, 217);
@@ -209,10 +204,8 @@ PV_TEST_LOCAL("thread.both_directions",
 	      "each end driven by its own thread, sending to the other")
 {
 	constexpr uint32_t count = 400, size = 1500;
-	LinkSpec spec;
 
-	spec.cap = {64, 64, 1, 1, 0};
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = {64, 64, 1, 1, 0}});
 	Crew crew;
 	Mr out[2] = {must_reg(env.a, {count * size}),
 		     must_reg(env.b, {count * size})};
@@ -231,12 +224,11 @@ PV_TEST_LOCAL("thread.both_directions",
 				for (; offered < count && offered - got < 60;
 				     offered++)
 					must_post(self,
-						  std::vector<RecvWr>{
-							  {offered,
-							   {{in[e].id,
-							     int64_t(offered) *
-								     size,
-							     size, 0}}}});
+						  RecvWr{offered,
+							 {{in[e].id,
+							   int64_t(offered) *
+								   size,
+							   size, 0}}});
 				for (; posted < count && posted - sent < 60;
 				     posted++) {
 					SendWr wr = make_wr(Op::send, {}, 0);
@@ -244,8 +236,7 @@ PV_TEST_LOCAL("thread.both_directions",
 						    int64_t(posted) * size,
 						    size, 0}};
 					wr.id = posted;
-					must_post(self,
-						  std::vector<SendWr>{wr});
+					must_post(self, wr);
 				}
 				for (const Wc &wc :
 				     self.host->poll(self.send_cq.id, 60, 0))
@@ -271,12 +262,10 @@ PV_TEST_LOCAL("thread.error_while_posting",
 	env.expect_async();
 	for (int round = 0; round < 5; round++) {
 		constexpr uint32_t threads = 3, each = 400;
-		LinkSpec spec;
 
-		spec.cap = {64, 1, 1, 1, 0};
-		spec.cq_depth = threads * each;
-		spec.timeout = 12;
-		Link link = connect(env, spec);
+		Link link = connect(env, {.timeout = 12,
+					  .cap = {64, 1, 1, 1, 0},
+					  .cq_depth = threads * each});
 		Slots slots = make_slots(env, threads, 700);
 		ibv_qp *qp = local(env.a).raw_qp(link.a.qp.id);
 		ibv_cq *cq = local(env.a).raw_cq(link.a.send_cq.id);
@@ -386,12 +375,10 @@ PV_TEST_LOCAL("thread.sleeping_consumer",
 	      "a thread sleeps on the channel while another sends 200 messages")
 {
 	constexpr uint32_t count = 200;
-	LinkSpec spec;
 
-	spec.events = true;
-	spec.cap = {64, 256, 1, 1, 0};
-	spec.cq_depth = 512;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = {64, 256, 1, 1, 0},
+				  .events = true,
+				  .cq_depth = 512});
 	Crew crew;
 	std::vector<RecvWr> recvs(count);
 
@@ -417,8 +404,7 @@ PV_TEST_LOCAL("thread.sleeping_consumer",
 	});
 	crew.add([&] {
 		for (uint32_t i = 0; i < count && !crew.failed(); i++) {
-			must_post(link.a, std::vector<SendWr>{
-						  make_wr(Op::send, {}, 0)});
+			must_post(link.a, make_wr(Op::send, {}, 0));
 			wait_send(env, link.a, "send");
 		}
 	});

@@ -150,9 +150,8 @@ int main(int argc, char **argv)
 	signal(SIGTERM, on_term);
 	try {
 		WatchedHost a(o.dev), b(o.peer);
-		pv::EnvOptions options;
+		pv::EnvOptions options = {.patience_ms = o.patience_ms};
 
-		options.patience_ms = o.patience_ms;
 		pv::Env env(a, b, options, o.dev, o.peer);
 		try {
 			pv::Link link = connect(env, o.link);

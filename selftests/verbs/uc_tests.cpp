@@ -5,7 +5,6 @@
  * the next one is not harmed.
  */
 #include <cerrno>
-#include <cstring>
 
 #include "link.h"
 #include "tap.h"
@@ -26,17 +25,16 @@ Link connect_uc(Env &env, LinkSpec spec = {})
 void post_for(Side &passive, Op op, uint64_t id, const Place &to,
 	      uint64_t length)
 {
-	RecvWr recv;
+	RecvWr recv = {.id = id};
 
-	recv.id = id;
 	if (op != Op::write_imm && op != Op::write && length)
 		recv.sges = {{to.mr.id, to.offset, uint32_t(length), 0}};
-	must_post(passive, std::vector<RecvWr>{recv});
+	must_post(passive, recv);
 }
 
 /*
- * One message with every byte checked. A plain write tells nobody when it has
- * arrived, so an empty send follows it.
+ * One message with every byte checked. A responder does not see the end of
+ * a plain write, so an empty send follows it.
  */
 void carry(Env &env, Side &active, Side &passive, Op op, const Place &from,
 	   const Place &to, uint64_t length, unsigned flags = 0)
@@ -93,9 +91,7 @@ void sweep_uc(Env &env, Op op)
 	int64_t shift = 0;
 
 	for (int mtu : {256, 1024, 4096}) {
-		LinkSpec spec;
-
-		spec.mtu = std::min(mtu, common_mtu(env));
+		LinkSpec spec = {.mtu = std::min(mtu, common_mtu(env))};
 		Link link = connect_uc(env, spec);
 		uint64_t m = uint64_t(spec.mtu);
 		Place from = {must_reg(env.a, {17 * m + 64, 4091}), 0},
@@ -124,9 +120,8 @@ struct RegisterUcSweeps {
 			registry().push_back(
 				{"uc." + name,
 				 str(name_of(op), " of every kind of length"),
-				 Needs::any, [op](Env &env) {
-					 sweep_uc(env, op);
-				 }});
+				 Needs::any,
+				 [op](Env &env) { sweep_uc(env, op); }});
 		}
 	}
 } register_uc_sweeps;
@@ -134,8 +129,7 @@ struct RegisterUcSweeps {
 /* A message that B cannot take in any way; then the pair works as before. */
 void dropped(Env &env, Link &link, const SendWr &wr, const char *what)
 {
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, what), wr.id, IBV_WC_SUCCESS, what);
+	must_send(env, link.a, wr, what);
 	uc_alive(env, link);
 	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_RTS, what);
 	REQUIRE_EQ(int(state_of(link.b)), IBV_QPS_RTS, what);
@@ -156,12 +150,10 @@ void bad_receive(Env &env, Link &link, const RecvWr &recv, ibv_wc_status status,
 {
 	env.expect_async();
 	must_post(link.b, std::vector<RecvWr>{recv, {77, {}}});
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-		 "the sender knows nothing of it");
-	check_wc(wait_recv(env, link.b, "receive"), recv.id, status, "receive");
-	check_wc(wait_recv(env, link.b, "next"), 77, IBV_WC_WR_FLUSH_ERR,
-		 "the receive behind it");
+	must_send(env, link.a, wr, "the sender knows nothing of it");
+	expect_recv(env, link.b, recv.id, "receive", status);
+	expect_recv(env, link.b, 77, "the receive behind it",
+		    IBV_WC_WR_FLUSH_ERR);
 	wait_state(env, link.b, IBV_QPS_ERR);
 	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_RTS, "the sender");
 }
@@ -201,17 +193,14 @@ PV_TEST("uc.inline", "inline data by send and by write")
 PV_TEST("uc.order", "200 messages of all kinds arrive once and in order")
 {
 	constexpr uint32_t count = 200, size = 3001;
-	LinkSpec spec;
 
-	spec.type = IBV_QPT_UC;
-	spec.cap = {256, 256, 4, 4, 0};
-	Link link = connect(env, spec);
-	Mr out = must_reg(env.a, {count * size}),
-	   in = must_reg(env.b, {count * size});
+	Link link =
+		connect(env, {.type = IBV_QPT_UC, .cap = {256, 256, 4, 4, 0}});
 	uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {count * size}, seed),
+	   in = must_reg(env.b, {count * size});
 	std::vector<RecvWr> recvs;
 
-	env.a.fill(out.id, 0, count * size, seed, 0);
 	for (uint32_t i = 0; i < count; i++) {
 		recvs.push_back({i, {}});
 		if (i % 2 == 0)
@@ -224,7 +213,7 @@ PV_TEST("uc.order", "200 messages of all kinds arrive once and in order")
 				    size, {in, int64_t(i) * size});
 
 		wr.imm = i;
-		must_post(link.a, std::vector<SendWr>{wr});
+		must_post(link.a, wr);
 	}
 	wait_completions(env, link.a, link.a.send_cq, count, "sends");
 	auto wcs = wait_completions(env, link.b, link.b.recv_cq, count,
@@ -250,10 +239,7 @@ PV_TEST("uc.no_receive", "sends without a receive are lost, later ones arrive")
 PV_TEST("uc.write_refused",
 	"a write that may not be changes nothing and harms nothing")
 {
-	LinkSpec spec;
-
-	spec.access = IBV_ACCESS_REMOTE_WRITE;
-	Link link = connect_uc(env, spec);
+	Link link = connect_uc(env, {.access = IBV_ACCESS_REMOTE_WRITE});
 	Mr out = must_reg(env.a, {50000});
 	Mr in = must_reg(env.b, {50000}),
 	   closed = must_reg(env.b, {50000, 0, IBV_ACCESS_LOCAL_WRITE});
@@ -269,20 +255,15 @@ PV_TEST("uc.write_refused",
 
 PV_TEST("uc.write_right", "a QP that does not allow writes drops them")
 {
-	LinkSpec spec;
-
-	spec.access = 0;
-	Link link = connect_uc(env, spec);
-	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+	Link link = connect_uc(env, {.access = 0});
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64}, 9);
 	SendWr wr = make_wr(Op::write, {out, 0}, 64, {in, 0});
 	SendWr marker = make_wr(Op::send, {}, 0);
 
-	env.b.fill(in.id, 0, 64, 9, 0);
-	must_post(link.b, std::vector<RecvWr>{{5, {}}});
+	must_post(link.b, RecvWr{5, {}});
 	must_post(link.a, std::vector<SendWr>{wr, marker});
 	wait_completions(env, link.a, link.a.send_cq, 2, "write and send");
-	check_wc(wait_recv(env, link.b, "send behind it"), 5, IBV_WC_SUCCESS,
-		 "send behind it");
+	expect_recv(env, link.b, 5, "send behind it");
 	must_match(env.b, in, 0, 64, 9, 0, "memory");
 }
 
@@ -291,21 +272,15 @@ PV_TEST("uc.receive_too_small",
 	"is there for the next one")
 {
 	Link link = connect_uc(env);
-	Mr out = must_reg(env.a, {9000}), in = must_reg(env.b, {9000});
 	const uint64_t seed = env.seed();
+	Mr out = must_reg(env.a, {9000}, seed), in = must_reg(env.b, {9000});
 
-	env.a.fill(out.id, 0, 9000, seed, 0);
-	must_post(link.b, std::vector<RecvWr>{{4, {{in.id, 0, 8999, 0}}}});
+	must_post(link.b, RecvWr{4, {{in.id, 0, 8999, 0}}});
 	for (uint64_t length : {9000, 9000, 8999}) {
-		SendWr wr = make_wr(Op::send, {out, 0}, length);
-
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_SUCCESS,
-			 "the sender knows nothing of it");
+		must_send(env, link.a, make_wr(Op::send, {out, 0}, length),
+			  "the sender knows nothing of it");
 	}
-	Wc wc = wait_recv(env, link.b, "receive");
-
-	check_wc(wc, 4, IBV_WC_SUCCESS, "receive");
+	Wc wc = expect_recv(env, link.b, 4, "receive");
 	REQUIRE_EQ(wc.byte_len, 8999u, "of the one that fits");
 	must_match(env.b, in, 0, 8999, seed, 0, "data");
 	uc_alive(env, link);
@@ -347,16 +322,12 @@ PV_TEST("uc.sqe", "a bad send stops sending only; RTS brings it back")
 
 	bad.sges[0].key_xor = 0x100;
 	must_post(link.a, std::vector<SendWr>{bad, behind});
-	check_wc(wait_send(env, link.a, "bad"), bad.id, IBV_WC_LOC_PROT_ERR,
-		 "bad");
-	check_wc(wait_send(env, link.a, "behind"), behind.id,
-		 IBV_WC_WR_FLUSH_ERR, "behind it");
+	expect_send(env, link.a, bad.id, "bad", IBV_WC_LOC_PROT_ERR);
+	expect_send(env, link.a, behind.id, "behind it", IBV_WC_WR_FLUSH_ERR);
 	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_SQE, "state");
 	/* Receiving goes on. */
 	carry(env, link.b, link.a, Op::send, at_b, at_a, 20000);
-	must_post(link.a, std::vector<SendWr>{behind});
-	check_wc(wait_send(env, link.a, "in SQE"), behind.id,
-		 IBV_WC_WR_FLUSH_ERR, "posted in SQE");
+	must_send(env, link.a, behind, "posted in SQE", IBV_WC_WR_FLUSH_ERR);
 	to_state(link.a, IBV_QPS_RTS);
 	carry(env, link.a, link.b, Op::send, at_a, at_b, 20000);
 	uc_alive(env, link);
@@ -383,9 +354,7 @@ PV_TEST("uc.psn_jump",
 
 PV_TEST("uc.states", "attributes that each step needs, and those of RC alone")
 {
-	LinkSpec spec;
-
-	spec.type = IBV_QPT_UC;
+	LinkSpec spec = {.type = IBV_QPT_UC};
 	Link link = make_link(env, spec);
 	int rtr = mask_for(IBV_QPT_UC, rtr_mask),
 	    rts = mask_for(IBV_QPT_UC, rts_mask);
@@ -418,13 +387,11 @@ PV_TEST("uc.flush", "in Error all that is posted is flushed, on both queues")
 
 	must_post(link.a, std::vector<RecvWr>{{1, {}}, {2, {}}});
 	to_state(link.a, IBV_QPS_ERR);
-	must_post(link.a, std::vector<SendWr>{wr});
-	must_post(link.a, std::vector<RecvWr>{{3, {}}});
-	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_WR_FLUSH_ERR,
-		 "send");
+	must_post(link.a, wr);
+	must_post(link.a, RecvWr{3, {}});
+	expect_send(env, link.a, wr.id, "send", IBV_WC_WR_FLUSH_ERR);
 	for (uint64_t id : {1, 2, 3})
-		check_wc(wait_recv(env, link.a, "receive"), id,
-			 IBV_WC_WR_FLUSH_ERR, "receive");
+		expect_recv(env, link.a, id, "receive", IBV_WC_WR_FLUSH_ERR);
 }
 
 PV_TEST("uc.drain", "SQD lets begun messages end and holds the others back")
@@ -432,22 +399,18 @@ PV_TEST("uc.drain", "SQD lets begun messages end and holds the others back")
 	Link link = connect_uc(env);
 	Place at_a = {must_reg(env.a, {20000}), 0},
 	      at_b = {must_reg(env.b, {20000}), 0};
-	ibv_qp_attr attr = {};
 	SendWr held = make_wr(Op::send_imm, at_a, 20000);
 
 	carry(env, link.a, link.b, Op::send, at_a, at_b, 20000);
-	attr.qp_state = IBV_QPS_SQD;
-	attr.en_sqd_async_notify = 1;
+	ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
 	must_modify(link.a, attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
 		    "SQD");
 	REQUIRE_EQ(env.a.async_event(env.options.patience_ms).type,
 		   IBV_EVENT_SQ_DRAINED, "event");
-	must_post(link.b,
-		  std::vector<RecvWr>{{6, {{at_b.mr.id, 0, 20000, 0}}}});
-	must_post(link.a, std::vector<SendWr>{held});
+	must_post(link.b, RecvWr{6, {{at_b.mr.id, 0, 20000, 0}}});
+	must_post(link.a, held);
 	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 20).empty(), "sent in SQD");
 	to_state(link.a, IBV_QPS_RTS);
-	check_wc(wait_send(env, link.a, "held"), held.id, IBV_WC_SUCCESS,
-		 "after SQD");
-	check_wc(wait_recv(env, link.b, "held"), 6, IBV_WC_SUCCESS, "receive");
+	expect_send(env, link.a, held.id, "after SQD");
+	expect_recv(env, link.b, 6, "receive");
 }

@@ -36,25 +36,20 @@ void check_grh(Env &env, Side &to, const Mr &in, uint64_t id,
 
 Side make_ud(Host &host, const HostInfo &info, Handle srq)
 {
-	Side side;
-	QpSpec qp;
-	ibv_qp_attr attr = {};
+	Side side = {.host = &host,
+		     .info = info,
+		     .type = IBV_QPT_UD,
+		     .send_cq = host.create_cq(512, false),
+		     .recv_cq = host.create_cq(512, false)};
 
-	side.host = &host;
-	side.info = info;
-	side.type = IBV_QPT_UD;
-	side.send_cq = host.create_cq(512, false);
-	side.recv_cq = host.create_cq(512, false);
-	qp.send_cq = side.send_cq.id;
-	qp.recv_cq = side.recv_cq.id;
-	qp.cap = {128, 128, 4, 4, 64};
-	qp.type = IBV_QPT_UD;
-	qp.srq = srq;
-	side.qp = host.create_qp(qp);
+	side.qp = host.create_qp({.send_cq = side.send_cq.id,
+				  .recv_cq = side.recv_cq.id,
+				  .cap = {128, 128, 4, 4, 64},
+				  .type = IBV_QPT_UD,
+				  .srq = srq});
 	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = 1;
-	attr.qkey = qkey;
+	ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .qkey = qkey, .port_num = 1};
 	must_modify(side, attr,
 		    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			    IBV_QP_QKEY,
@@ -93,9 +88,7 @@ void check_received(Env &env, Side &from, Side &to, const Mr &in, uint64_t id,
 		    const SendWr &wr, uint32_t length, uint64_t seed,
 		    const ibv_gid &dest)
 {
-	Wc wc = wait_recv(env, to, "receive");
-
-	check_wc(wc, id, IBV_WC_SUCCESS, "receive");
+	Wc wc = expect_recv(env, to, id, "receive");
 	REQUIRE_EQ(wc.byte_len, length + grh, "byte_len");
 	REQUIRE_EQ(wc.src_qp, from.qp.number, "src_qp");
 	REQUIRE_EQ(wc.qp_number, to.qp.number, "qp_num");
@@ -115,7 +108,7 @@ void nothing_but_marker(Env &env, Side &from, Side &to, const Mr &in,
 	uint64_t seed = env.seed();
 
 	from.host->fill(out.id, 0, 64, seed, 0);
-	must_post(from, std::vector<SendWr>{wr});
+	must_post(from, wr);
 	wait_send(env, from, "marker");
 	check_received(env, from, to, in, id, wr, 64, seed, to.info.gid);
 	no_more(to, "only the marker");

@@ -17,23 +17,20 @@ constexpr uint32_t short_load = short_room - grh;
 void send_plain(Env &env, Side &a, const Side &b, const Mr &out,
 		uint32_t length)
 {
-	SendWr wr = datagram(out, length, must_ah(env.a, env.info_b.gid),
-			     b.qp.number);
-
-	must_post(a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, a, "send"), wr.id, IBV_WC_SUCCESS, "send");
+	must_send(env, a,
+		  datagram(out, length, must_ah(env.a, env.info_b.gid),
+			   b.qp.number),
+		  "send");
 }
 
 /* Two that are too long and one that fits, for one receive of `b`, number 1. */
 void check_short(Env &env, Side &a, Side &b, const Mr &in)
 {
-	Mr out = must_reg(env.a, {short_load + 1});
+	Mr out = must_reg(env.a, {short_load + 1}, 3);
 
-	env.a.fill(out.id, 0, short_load + 1, 3, 0);
 	for (uint32_t length : {short_load + 1, short_load + 1, short_load})
 		send_plain(env, a, b, out, length);
-	Wc wc = wait_recv(env, b, "receive");
-	check_wc(wc, 1, IBV_WC_SUCCESS, "receive");
+	Wc wc = expect_recv(env, b, 1, "receive");
 	REQUIRE_EQ(wc.byte_len, short_room, "of the one that fits");
 	must_match(env.b, in, grh, short_load, 3, 0, "data");
 	must_match(env.b, in, short_room, slot - short_room, 4, short_room,
@@ -48,10 +45,9 @@ PV_TEST("ud.receive_too_small",
 	"the receive is there for the next one")
 {
 	Side a = make_ud(env.a, env.info_a), b = make_ud(env.b, env.info_b);
-	Mr in = must_reg(env.b, {slot});
+	Mr in = must_reg(env.b, {slot}, 4);
 
-	env.b.fill(in.id, 0, slot, 4, 0);
-	must_post(b, std::vector<RecvWr>{{1, {{in.id, 0, short_room, 0}}}});
+	must_post(b, RecvWr{1, {{in.id, 0, short_room, 0}}});
 	check_short(env, a, b, in);
 }
 
@@ -65,10 +61,9 @@ PV_TEST_LOCAL(
 	Side a = make_ud(env.a, env.info_a),
 	     b = make_ud(env.b, env.info_b, srq.id),
 	     other = make_ud(env.b, env.info_b, srq.id);
-	Mr in = must_reg(env.b, {slot}), behind = must_reg(env.b, {slot});
+	Mr in = must_reg(env.b, {slot}, 4), behind = must_reg(env.b, {slot});
 	Moved dropped(env.b, "rx_drop_recv_length");
 
-	env.b.fill(in.id, 0, slot, 4, 0);
 	REQUIRE(!env.b.post_srq(srq.id, {{1, {{in.id, 0, short_room, 0}}}})
 			 .error,
 		"post_srq");

@@ -29,13 +29,13 @@ LocalHost &local_of(Side &side)
 
 ibv_mw_bind_info info_of(Side &side, const BindSpec &spec)
 {
-	ibv_mw_bind_info info = {};
 	uint64_t base = spec.base < 0 ? spec.mr.address : uint64_t(spec.base);
+	ibv_mw_bind_info info = {
+		.mr = spec.mr.id ? local_of(side).raw_mr(spec.mr.id) : nullptr,
+		.addr = spec.mr.id ? base + uint64_t(spec.offset) : 0,
+		.length = spec.length,
+		.mw_access_flags = spec.access};
 
-	info.mr = spec.mr.id ? local_of(side).raw_mr(spec.mr.id) : nullptr;
-	info.addr = spec.mr.id ? base + uint64_t(spec.offset) : 0;
-	info.length = spec.length;
-	info.mw_access_flags = spec.access;
 	return info;
 }
 
@@ -72,11 +72,10 @@ uint64_t post_bind(Side &side, Window &window, const BindSpec &spec)
 	int error;
 
 	if (window->type == IBV_MW_TYPE_1) {
-		ibv_mw_bind bind = {};
+		ibv_mw_bind bind = {.wr_id = id,
+				    .send_flags = spec.flags,
+				    .bind_info = info_of(side, spec)};
 
-		bind.wr_id = id;
-		bind.send_flags = spec.flags;
-		bind.bind_info = info_of(side, spec);
 		error = ibv_bind_mw(qp, window.get(), &bind);
 		REQUIRE(!error, "ibv_bind_mw: ", strerror(error));
 		return id;
@@ -104,22 +103,19 @@ uint64_t post_bind(Side &side, Window &window, const BindSpec &spec)
 void must_bind(Env &env, Side &side, Window &window, const BindSpec &spec)
 {
 	uint64_t id = post_bind(side, window, spec);
-	Wc wc = wait_send(env, side, "bind");
-
-	check_wc(wc, id, IBV_WC_SUCCESS, "bind");
+	Wc wc = expect_send(env, side, id, "bind");
 	REQUIRE_EQ(int(wc.opcode), IBV_WC_BIND_MW, "opcode of a bind");
 }
 
 uint64_t post_local_inv(Side &side, uint32_t key, unsigned flags)
 {
 	ibv_send_wr wr = {}, *bad;
-	int error;
 
 	wr.wr_id = next_id();
 	wr.opcode = IBV_WR_LOCAL_INV;
 	wr.send_flags = flags;
 	wr.invalidate_rkey = key;
-	error = ibv_post_send(local_of(side).raw_qp(side.qp.id), &wr, &bad);
+	int error = ibv_post_send(local_of(side).raw_qp(side.qp.id), &wr, &bad);
 	REQUIRE(!error, "post local invalidate: ", strerror(error));
 	return wr.wr_id;
 }
@@ -127,9 +123,7 @@ uint64_t post_local_inv(Side &side, uint32_t key, unsigned flags)
 void must_invalidate(Env &env, Side &side, uint32_t key)
 {
 	uint64_t id = post_local_inv(side, key);
-	Wc wc = wait_send(env, side, "local invalidate");
-
-	check_wc(wc, id, IBV_WC_SUCCESS, "local invalidate");
+	Wc wc = expect_send(env, side, id, "local invalidate");
 	REQUIRE_EQ(int(wc.opcode), IBV_WC_LOCAL_INV, "its opcode");
 }
 
@@ -160,9 +154,7 @@ void must_refuse_on(Env &env, Link &link, const Mr &view, int64_t offset, Op op,
 	env.expect_async();
 	env.b.fill(view.id, 0, view.length, clean, 0);
 	env.a.fill(at_a.id, 0, 8, clean + 7, 0);
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, what), wr.id, IBV_WC_REM_ACCESS_ERR,
-		 what);
+	must_send(env, link.a, wr, what, IBV_WC_REM_ACCESS_ERR);
 	wait_state(env, link.b, IBV_QPS_ERR);
 	must_match(env.b, view, 0, view.length, clean, 0, what);
 	must_match(env.a, at_a, 0, 8, clean + 7, 0, what);

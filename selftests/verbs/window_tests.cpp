@@ -4,7 +4,6 @@
  * binds are refused and how, and that no window outlives its region.
  */
 #include <cerrno>
-#include <cstring>
 
 #include <rdma/pavo-abi.h>
 
@@ -29,9 +28,7 @@ void bind_error(Env &env, ibv_mw_type type, BindSpec spec, uint32_t vendor,
 
 	env.expect_async();
 	uint64_t id = post_bind(link.b, window, spec);
-	Wc wc = wait_send(env, link.b, what);
-
-	check_wc(wc, id, IBV_WC_MW_BIND_ERR, what);
+	Wc wc = expect_send(env, link.b, id, what, IBV_WC_MW_BIND_ERR);
 	check_vendor(link.b, wc, vendor, what);
 	wait_state(env, link.b, IBV_QPS_ERR);
 	must_refuse(env, view_of(window, spec), spec.offset, Op::write, what);
@@ -63,9 +60,7 @@ PV_TEST_LOCAL("mw.data",
 		wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
 		wr.compare_add = 5;
 		env.b.store(mr.id, 4, 37);
-		must_post(link.a, std::vector<SendWr>{wr});
-		check_wc(wait_send(env, link.a, "atomic"), wr.id,
-			 IBV_WC_SUCCESS, "atomic through a window");
+		must_send(env, link.a, wr, "atomic through a window");
 		REQUIRE_EQ(env.b.load(mr.id, 4), 42u, "its value");
 		REQUIRE_EQ(env.a.load(local.id, 0), 37u, "its result");
 	}
@@ -288,8 +283,7 @@ PV_TEST_LOCAL(
 		uint64_t id = post_bind(link.b, window, spec);
 
 		REQUIRE_EQ(window->rkey, index | tag, "the key as posted");
-		check_wc(wait_send(env, link.b, "bind"), id, IBV_WC_SUCCESS,
-			 "bind");
+		expect_send(env, link.b, id, "bind");
 		exchange(env, link.a, link.b, Op::write, {local, 0},
 			 {view_of(window, spec), 0}, region_size);
 		must_invalidate(env, link.b, window->rkey);
@@ -327,8 +321,7 @@ PV_TEST_LOCAL("mw.bound_twice",
 	spec.length = 100;
 	uint64_t id = post_bind(other.b, window, spec);
 
-	check_wc(wait_send(env, other.b, "second bind"), id, IBV_WC_MW_BIND_ERR,
-		 "second bind");
+	expect_send(env, other.b, id, "second bind", IBV_WC_MW_BIND_ERR);
 	exchange(env, link.a, link.b, Op::write, {local, 0}, {view, 0}, 4096);
 }
 
@@ -344,29 +337,23 @@ PV_TEST_LOCAL("mw.in_order", "a bind takes its place among sends: complete "
 		SendWr first = make_wr(Op::write, {at_b, 0}, 300000, {at_a, 0});
 		SendWr told = make_wr(Op::send, {at_b, 0}, 4);
 
-		first.flags = 0; /* not signalled: nobody asked for an ACK */
-		must_post(link.a,
-			  std::vector<RecvWr>{{9, {{at_a.id, 500000, 4, 0}}}});
-		must_post(link.b, std::vector<SendWr>{first});
+		first.flags = 0; /* not signalled: no request asks for an ACK */
+		must_post(link.a, RecvWr{9, {{at_a.id, 500000, 4, 0}}});
+		must_post(link.b, first);
 		uint64_t id = post_bind(link.b, window, spec);
 
-		must_post(link.b, std::vector<SendWr>{told});
-		check_wc(wait_recv(env, link.a, "the message"), 9,
-			 IBV_WC_SUCCESS, "the message");
-		/* Who was told of the key may use it at once. */
+		must_post(link.b, told);
+		expect_recv(env, link.a, 9, "the message");
+		/* A peer that was told of the key may use it at once. */
 		SendWr use = make_wr(Op::write, {at_a, 0}, region_size,
 				     {view_of(window, spec), 0});
 		uint64_t seed = env.seed();
 
 		env.a.fill(at_a.id, 0, region_size, seed, 0);
-		must_post(link.a, std::vector<SendWr>{use});
-		check_wc(wait_send(env, link.a, "use"), use.id, IBV_WC_SUCCESS,
-			 "use of the key");
+		must_send(env, link.a, use, "use of the key");
 		must_match(env.b, spec.mr, 0, region_size, seed, 0, "its data");
-		check_wc(wait_send(env, link.b, "bind"), id, IBV_WC_SUCCESS,
-			 "bind");
-		check_wc(wait_send(env, link.b, "message"), told.id,
-			 IBV_WC_SUCCESS, "message");
+		expect_send(env, link.b, id, "bind");
+		expect_send(env, link.b, told.id, "message");
 		must_invalidate(env, link.b, window->rkey);
 	}
 }

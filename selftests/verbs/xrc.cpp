@@ -14,19 +14,18 @@ namespace {
 Side make_side(Host &host, const HostInfo &info, ibv_qp_type type, Handle xrcd,
 	       const LinkSpec &spec, const Cq &shared)
 {
-	Side side;
-	QpSpec qp;
+	Side side = {.host = &host,
+		     .info = info,
+		     .type = type,
+		     .send_cq = host.create_cq(256, spec.events),
+		     .recv_cq = shared.id ? shared :
+					    host.create_cq(256, spec.events)};
 
-	side.host = &host;
-	side.info = info;
-	side.type = type;
-	side.send_cq = host.create_cq(256, spec.events);
-	side.recv_cq = shared.id ? shared : host.create_cq(256, spec.events);
-	qp.send_cq = side.send_cq.id;
-	qp.recv_cq = side.recv_cq.id;
-	qp.xrcd = xrcd;
-	qp.cap = spec.cap;
-	qp.type = type;
+	QpSpec qp = {.send_cq = side.send_cq.id,
+		     .recv_cq = side.recv_cq.id,
+		     .cap = spec.cap,
+		     .type = type,
+		     .xrcd = xrcd};
 	if (type == IBV_QPT_XRC_SEND)
 		qp.send_ops = spec.send_ops;
 	side.qp = host.create_qp(qp);
@@ -48,12 +47,7 @@ Handle must_domain(Host &host)
 
 Srq must_srq(Env &env, Handle xrcd, const Cq &cq, Handle pd)
 {
-	SrqSpec spec;
-
-	spec.xrcd = xrcd;
-	spec.cq = cq.id;
-	spec.pd = pd;
-	Srq srq = env.b.create_srq(spec);
+	Srq srq = env.b.create_srq({.pd = pd, .xrcd = xrcd, .cq = cq.id});
 	REQUIRE(!srq.error, "create_srq_ex: ", strerror(srq.error));
 	return srq;
 }
@@ -95,8 +89,7 @@ void must_refuse_xrc(Env &env, XrcLink &link, const SendWr &wr,
 		     ibv_wc_status status, const char *what)
 {
 	env.expect_async();
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, what), wr.id, status, what);
+	must_send(env, link.a, wr, what, status);
 	wait_state(env, link.a, IBV_QPS_ERR);
 	wait_state(env, link.b, IBV_QPS_ERR);
 	no_more(link.b, what);

@@ -3,11 +3,9 @@
  * The XRC service (IBA annex A14): initiator and target queue pairs, shared
  * receive queues named by each message, domains, and targets that are shared.
  */
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <thread>
 
 #include "link.h"
 #include "manager.h"
@@ -43,7 +41,7 @@ void carry(Env &env, XrcLink &link, Op op, const Place &from, const Place &to,
 				{to.mr.id, to.offset, uint32_t(length), 0}};
 		must_post_xrc_srq(env, link.srq, {recv});
 	}
-	must_post(link.a, std::vector<SendWr>{wr});
+	must_post(link.a, wr);
 	Wc wc = wait_send(env, link.a, what.c_str(), length);
 	check_wc(wc, wr.id, IBV_WC_SUCCESS, what.c_str());
 	REQUIRE_EQ(int(wc.opcode), wc_opcode(op), what);
@@ -75,10 +73,7 @@ void alive(Env &env, XrcLink &link)
 void sweep_xrc(Env &env, Op op)
 {
 	for (int mtu : {256, 1024, 4096}) {
-		LinkSpec spec;
-
-		spec.mtu = mtu;
-		XrcLink link = connect_xrc(env, spec);
+		XrcLink link = connect_xrc(env, {.mtu = mtu});
 		uint64_t m = uint64_t(link.mtu);
 		Place from = {must_reg(env.a, {8 * m, 4091}), 7},
 		      to = {must_reg(env.b, {8 * m, 4091}), 13};
@@ -126,14 +121,12 @@ PV_TEST("xrc.atomics", "compare and swap, fetch and add")
 	env.b.store(word.id, 8, 1000);
 	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
 	wr.compare_add = 17;
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "add"), wr.id, IBV_WC_SUCCESS, "add");
+	must_send(env, link.a, wr, "add");
 	REQUIRE_EQ(env.a.load(result.id, 0), 1000u, "old value");
 	wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
 	wr.compare_add = 1017;
 	wr.swap = 5;
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "swap"), wr.id, IBV_WC_SUCCESS, "swap");
+	must_send(env, link.a, wr, "swap");
 	REQUIRE_EQ(env.a.load(result.id, 0), 1017u, "old value");
 	REQUIRE_EQ(env.b.load(word.id, 8), 5u, "new value");
 }
@@ -144,16 +137,14 @@ PV_TEST("xrc.inline", "inline data fits beside the number of the queue")
 
 	spec.cap.max_inline_data = 200;
 	XrcLink link = connect_xrc(env, spec);
-	Mr out = must_reg(env.a, {200}), in = must_reg(env.b, {200});
+	Mr out = must_reg(env.a, {200}, 4), in = must_reg(env.b, {200});
 	SendWr wr = to_srq(link.srq,
 			   make_wr(Op::write_imm, {out, 0}, 200, {in, 0}));
 
-	env.a.fill(out.id, 0, 200, 4, 0);
 	wr.flags |= IBV_SEND_INLINE;
 	must_post_xrc_srq(env, link.srq, {{1, {}}});
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_SUCCESS,
-		 "receive");
+	must_post(link.a, wr);
+	expect_recv(env, link.b, 1, "receive");
 	must_match(env.b, in, 0, 200, 4, 0, "data");
 }
 
@@ -164,19 +155,17 @@ PV_TEST("xrc.names_queue",
 	XrcLink link = connect_xrc(env);
 	Cq other_cq = env.b.create_cq(64, false);
 	Srq other = must_srq(env, link.xrcd, other_cq);
-	Mr out = must_reg(env.a, {count * size}),
+	Mr out = must_reg(env.a, {count * size}, 3),
 	   in = must_reg(env.b, {count * size});
 
-	env.a.fill(out.id, 0, count * size, 3, 0);
 	for (uint32_t i = 0; i < count; i++)
 		must_post_xrc_srq(env, i % 3 ? other : link.srq,
 				  {{i, {{in.id, int64_t(i) * size, size, 0}}}});
 	for (uint32_t i = 0; i < count; i++)
 		must_post(link.a,
-			  std::vector<SendWr>{to_srq(
-				  i % 3 ? other : link.srq,
-				  make_wr(Op::send, {out, int64_t(i) * size},
-					  size))});
+			  to_srq(i % 3 ? other : link.srq,
+				 make_wr(Op::send, {out, int64_t(i) * size},
+					 size)));
 	wait_completions(env, link.a, link.a.send_cq, count, "sends");
 	auto ours = wait_completions(env, link.b, link.b.recv_cq, count / 3,
 				     "receives of one queue");
@@ -195,11 +184,10 @@ PV_TEST("xrc.shared_by_targets", "two targets of a domain use one queue")
 	SendWr wr = to_srq(one.srq, make_wr(Op::send, {}, 0));
 
 	must_post_xrc_srq(env, one.srq, {{1, {}}, {2, {}}});
-	must_post(two.a, std::vector<SendWr>{wr});
-	Wc wc = wait_recv(env, one.b, "by the second");
-	check_wc(wc, 1, IBV_WC_SUCCESS, "by the second");
+	must_post(two.a, wr);
+	Wc wc = expect_recv(env, one.b, 1, "by the second");
 	REQUIRE_EQ(wc.qp_number, two.b.qp.number, "qp_num");
-	must_post(one.a, std::vector<SendWr>{wr});
+	must_post(one.a, wr);
 	wc = wait_recv(env, one.b, "by the first");
 	check_wc(wc, 2, IBV_WC_SUCCESS, "by the first");
 	REQUIRE_EQ(wc.qp_number, one.b.qp.number, "qp_num");
@@ -209,27 +197,23 @@ PV_TEST("xrc.rnr", "an empty queue: the message waits, one of another passes")
 {
 	XrcLink waits = connect_xrc(env);
 	XrcLink passes = connect_xrc(env, {}, waits.xrcd);
-	Mr out = must_reg(env.a, {9000}), in = must_reg(env.b, {9000});
+	Mr out = must_reg(env.a, {9000}, 6), in = must_reg(env.b, {9000});
 	SendWr wr = to_srq(waits.srq, make_wr(Op::send, {out, 0}, 9000));
 
-	env.a.fill(out.id, 0, 9000, 6, 0);
-	must_post(waits.a, std::vector<SendWr>{wr});
+	must_post(waits.a, wr);
 	alive(env, passes);
 	REQUIRE(env.a.poll(waits.a.send_cq.id, 1, 20).empty(),
 		"completed without a receive");
 	must_post_xrc_srq(env, waits.srq, {{4, {{in.id, 0, 9000, 0}}}});
-	check_wc(wait_send(env, waits.a, "send"), wr.id, IBV_WC_SUCCESS,
-		 "send");
-	check_wc(wait_recv(env, waits.b, "receive"), 4, IBV_WC_SUCCESS,
-		 "receive");
+	expect_send(env, waits.a, wr.id, "send");
+	expect_recv(env, waits.b, 4, "receive");
 	must_match(env.b, in, 0, 9000, 6, 0, "data");
 }
 
 PV_TEST("xrc.unknown_queue", "a number that no queue has is refused")
 {
-	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64}, 2);
 
-	env.b.fill(in.id, 0, 64, 2, 0);
 	for (Op op : {Op::send, Op::write, Op::read}) {
 		XrcLink link = connect_xrc(env);
 		SendWr wr = make_wr(op, {out, 0}, 64, {in, 0});
@@ -244,36 +228,28 @@ PV_TEST("xrc.unknown_queue", "a number that no queue has is refused")
 PV_TEST("xrc.other_domain", "a queue of another domain is refused")
 {
 	XrcLink link = connect_xrc(env), other = connect_xrc(env);
-	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64}, 2);
 
-	env.b.fill(in.id, 0, 64, 2, 0);
 	must_post_xrc_srq(env, other.srq, {{1, {{in.id, 0, 64, 0}}}});
 	must_refuse_xrc(env, link,
 			to_srq(other.srq, make_wr(Op::send, {out, 0}, 64)),
 			IBV_WC_REM_INV_REQ_ERR, "send");
 	no_more(other.b, "the other's receive");
 	must_match(env.b, in, 0, 64, 2, 0, "memory");
-	must_post(other.a, std::vector<SendWr>{to_srq(
-				   other.srq, make_wr(Op::send, {}, 0))});
-	check_wc(wait_recv(env, other.b, "receive"), 1, IBV_WC_SUCCESS,
-		 "the other domain");
+	must_post(other.a, to_srq(other.srq, make_wr(Op::send, {}, 0)));
+	expect_recv(env, other.b, 1, "the other domain");
 }
 
 PV_TEST("xrc.pd", "memory is touched by the protection domain of the queue")
 {
 	XrcLink link = connect_xrc(env);
-	MrSpec spec;
-
-	spec.length = 64;
-	spec.pd = env.b.alloc_pd().id;
+	MrSpec spec = {.length = 64, .pd = env.b.alloc_pd().id};
 	Srq other = must_srq(env, link.xrcd, link.b.recv_cq, spec.pd);
-	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, spec);
+	Mr out = must_reg(env.a, {64}, 3), in = must_reg(env.b, spec);
 	SendWr wr = make_wr(Op::write, {out, 0}, 64, {in, 0});
 
-	env.a.fill(out.id, 0, 64, 3, 0);
-	must_post(link.a, std::vector<SendWr>{to_srq(other, wr)});
-	check_wc(wait_send(env, link.a, "its own"), wr.id, IBV_WC_SUCCESS,
-		 "its own");
+	must_post(link.a, to_srq(other, wr));
+	expect_send(env, link.a, wr.id, "its own");
 	must_match(env.b, in, 0, 64, 3, 0, "memory");
 	env.b.fill(in.id, 0, 64, 2, 0);
 	must_refuse_xrc(env, link, to_srq(link.srq, wr), IBV_WC_REM_ACCESS_ERR,
@@ -289,24 +265,20 @@ PV_TEST("xrc.bad_receive", "a receive with a bad key fails on its queue's CQ")
 
 	env.expect_async();
 	must_post_xrc_srq(env, link.srq, {{1, {{in.id, 0, 64, 0x100}}}});
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_recv(env, link.b, "receive"), 1, IBV_WC_LOC_PROT_ERR,
-		 "receive");
-	check_wc(wait_send(env, link.a, "send"), wr.id, IBV_WC_REM_OP_ERR,
-		 "send");
+	must_post(link.a, wr);
+	expect_recv(env, link.b, 1, "receive", IBV_WC_LOC_PROT_ERR);
+	expect_send(env, link.a, wr.id, "send", IBV_WC_REM_OP_ERR);
 }
 
 PV_TEST("xrc.limit", "the limit event of its queue")
 {
 	XrcLink link = connect_xrc(env);
-	ibv_srq_attr attr = {};
 
 	must_post_xrc_srq(env, link.srq, std::vector<RecvWr>(2));
-	attr.srq_limit = 2;
+	ibv_srq_attr attr = {.srq_limit = 2};
 	REQUIRE_EQ(env.b.modify_srq(link.srq.id, attr, IBV_SRQ_LIMIT), 0,
 		   "arm");
-	must_post(link.a, std::vector<SendWr>{
-				  to_srq(link.srq, make_wr(Op::send, {}, 0))});
+	must_post(link.a, to_srq(link.srq, make_wr(Op::send, {}, 0)));
 	wait_recv(env, link.b, "receive");
 	AsyncEvent event = env.b.async_event(env.options.patience_ms);
 	while (event.type == IBV_EVENT_COMM_EST)
@@ -317,15 +289,11 @@ PV_TEST("xrc.limit", "the limit event of its queue")
 
 PV_TEST("xrc.completion_event", "an armed CQ of a queue tells of a message")
 {
-	LinkSpec spec;
-
-	spec.events = true;
-	XrcLink link = connect_xrc(env, spec);
+	XrcLink link = connect_xrc(env, {.events = true});
 
 	must_post_xrc_srq(env, link.srq, std::vector<RecvWr>(2));
 	REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, false), 0, "arm");
-	must_post(link.a, std::vector<SendWr>{
-				  to_srq(link.srq, make_wr(Op::send, {}, 0))});
+	must_post(link.a, to_srq(link.srq, make_wr(Op::send, {}, 0)));
 	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
 		"no event");
 	wait_recv(env, link.b, "receive");
@@ -344,7 +312,7 @@ PV_TEST("xrc.cq_overrun",
 	env.expect_async();
 	must_post_xrc_srq(env, srq, std::vector<RecvWr>(size_t(count) + 1));
 	for (int i = 0; i < count; i++) {
-		must_post(link.a, std::vector<SendWr>{wr});
+		must_post(link.a, wr);
 		wait_send(env, link.a, "send");
 	}
 	while (!events[IBV_EVENT_CQ_ERR] || !events[IBV_EVENT_SRQ_ERR]) {
@@ -408,9 +376,7 @@ PV_TEST("xrc.flush", "an initiator in Error flushes; a target has no receives")
 	must_post_xrc_srq(env, link.srq, {{1, {}}});
 	to_state(link.a, IBV_QPS_ERR);
 	to_state(link.b, IBV_QPS_ERR);
-	must_post(link.a, std::vector<SendWr>{wr});
-	check_wc(wait_send(env, link.a, "flush"), wr.id, IBV_WC_WR_FLUSH_ERR,
-		 "flush");
+	must_send(env, link.a, wr, "flush", IBV_WC_WR_FLUSH_ERR);
 	no_more(link.b, "the queue keeps its receives");
 }
 
@@ -425,8 +391,7 @@ PV_TEST_LOCAL("odp.xrc", "XRC: both ends' memory not there")
 		uint64_t id = post_xrc(link.a, link.srq.number, a, b, opcode,
 				       offset, length);
 
-		check_wc(wait_send(env, link.a, "on demand"), id,
-			 IBV_WC_SUCCESS, "on demand");
+		expect_send(env, link.a, id, "on demand");
 	};
 
 	for (size_t length : {size_t(100), 3 * page, paged_size - 1000})
@@ -441,8 +406,7 @@ PV_TEST_LOCAL("odp.xrc", "XRC: both ends' memory not there")
 				post_srq_recv(env.b, link.srq, b, 1000, length);
 			run(opcode, 1000, length);
 			if (opcode == IBV_WR_SEND)
-				check_wc(wait_recv(env, link.b, "receive"), 0,
-					 IBV_WC_SUCCESS, "receive");
+				expect_recv(env, link.b, 0, "receive");
 			(read ? a : b).must_hold(seed, 1000, length, "data");
 			(read ? a : b).must_hold(1, 0, 1000, "before it");
 		}

@@ -54,7 +54,7 @@ copy_tree()
 		tar -c --null --files-from=- | tar -x -C "$root/pavo" --no-same-owner
 }
 
-# What is fetched lies in the cache. make is what somebody has who calls it.
+# What is fetched lies in the cache. a user who calls make has it.
 make_root()
 {
 	local proxy

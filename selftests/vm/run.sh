@@ -332,7 +332,7 @@ as_user()
 		--inh-caps=-all "$@"
 }
 
-# Why there is nobody to try it, if so. The kernels that root fetched are root's.
+# Why there is no user to try it, if so. The kernels that root fetched are root's.
 no_user()
 {
 	if [ "$(id -u)" != 0 ]; then

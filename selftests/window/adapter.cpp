@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -15,12 +14,11 @@ namespace {
 pavo::WindowOptions options(uint16_t node, const Address &address,
 			    uint32_t recv_frames, uint32_t send_frames)
 {
-	pavo::WindowOptions options;
+	pavo::WindowOptions options = {.node = node,
+				       .send_frames = send_frames,
+				       .recv_frames = recv_frames,
+				       .gid_index = address.index};
 
-	options.node = node;
-	options.gid_index = address.index;
-	options.recv_frames = recv_frames;
-	options.send_frames = send_frames;
 	return options;
 }
 

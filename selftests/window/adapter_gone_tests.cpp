@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t mapped_size = 1 << 16;
 
-/* Of an operation to nobody: some milliseconds until it is given up. */
+/* Of an operation to no peer: some milliseconds until it is given up. */
 const pavo::RdmaOptions hasty_options{
 	.patience = std::chrono::microseconds(2000),
 	.most_patience = std::chrono::microseconds(2000),
@@ -104,7 +104,7 @@ TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 	EXPECT_EQ(other.job.info().id, world::job_id);
 }
 
-/* Who has something to send hears of it, and operations end. */
+/* A window with something to send hears of it, and operations end. */
 TEST_F(AdapterGone, IsToldByRdma)
 {
 	if (!world::has_two_cpus())
@@ -164,12 +164,11 @@ struct InC {
 	{
 		LaneEnd other("wd0", node_b);
 		LaneEnd here("wc0", node_a);
-		pavo_window_options options{};
 		const uint32_t nobodys = 1;
 
 		device = pavo_device_open("wc0");
 		job = pavo_job_open(device, world::job_id, world::job_key);
-		options.gid_index = here.address.index;
+		pavo_window_options options = {.gid_index = here.address.index};
 		window = pavo_window_open(job, &options);
 		raw = pavo_window_open(job, &options);
 		mapping = pavo_mapping_open(job, memory.at(), mapped_size);
@@ -205,7 +204,6 @@ TEST_F(AdapterGone, IsToldInCToo)
 	InC c;
 	uint64_t pvo = pavo_mapping_pvo(c.mapping);
 	pavo_completion completion{};
-	pavo_move move{};
 	pavo_job_info info;
 	pavo_lmt lmt;
 	int said = 0;
@@ -233,8 +231,7 @@ TEST_F(AdapterGone, IsToldInCToo)
 	EXPECT_FALSE(pavo_handler_open(c.raw));
 	EXPECT_EQ(errno, EIO);
 
-	move.local_pvo = pvo;
-	move.bytes = 100;
+	pavo_move move = {.local_pvo = pvo, .bytes = 100};
 	ASSERT_FALSE(pavo_rdma_put(c.rdma, c.peer, &move, pavo_complete,
 				   &completion));
 	ASSERT_TRUE(eventually([&] {

@@ -115,7 +115,7 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	EXPECT_TRUE(scene.honest());
 }
 
-/* Who asks once more for what was read already is told so, and no byte is sent. */
+/* A peer that asks again for what it has read is told so, and no byte is sent. */
 TEST(Again, AReadThatIsComplete)
 {
 	Ends ends;

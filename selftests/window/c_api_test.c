@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * c_api_test.c - pavo.h, by a program in C: two adapters, a window on each; a message, bytes
- * there and back, what is refused, who does not answer, several lanes. Prints TAP.
+ * there and back, what is refused, a peer that does not answer, several lanes. Prints TAP.
  * usage: pavo-c-api ADAPTER GID-INDEX ADAPTER GID-INDEX
  */
 #include <errno.h>
@@ -227,7 +227,7 @@ static void through_fifos(struct end *a, struct end *b)
 	};
 
 	check(pavo_rdma_put(a->rdma, a->peer, &move, on_done, a) == -EINVAL,
-	      "nobody makes the data");
+	      "nobody makes the data"); /* lint-words: a name */
 	move.fill = make;
 	pavo_rdma_on_piece(a->rdma, take, a);
 	pavo_rdma_on_piece(b->rdma, take, b);
@@ -242,7 +242,7 @@ static void through_fifos(struct end *a, struct end *b)
 	      "a get from FIFO to FIFO");
 }
 
-/* Who asked for what, and a seed for who makes it. */
+/* The end that asked, its request, and a seed for the feeder. */
 struct asked {
 	uint32_t window;
 	unsigned int seed, calls, refused, wrong;
@@ -278,7 +278,7 @@ static pavo_fill_call *who_asks(void *context, uint16_t node, uint32_t window,
 	return NULL;
 }
 
-/* Who makes data knows for whom, and may say no. */
+/* A feeder knows the peer of its data, and may say no. */
 static void asked_for(struct end *a, struct end *b)
 {
 	const struct pavo_rdma_options options = {
@@ -358,13 +358,13 @@ static void refusals(struct end *a, struct end *b)
 	check(pavo_rdma_send(a->rdma, 1, 1, long_message,
 			     sizeof(long_message)) == -EMSGSIZE,
 	      "a message that is too long");
-	check(!pavo_device_open("nobody") && errno == ENODEV,
+	check(!pavo_device_open("no_device") && errno == ENODEV,
 	      "no such adapter");
 	check(!pavo_mapping_open(a->job, NULL, 4096) && errno == EFAULT,
 	      "memory that is none");
 }
 
-/* Messages that nobody waits for, so far. */
+/* Messages that no caller waits for, so far. */
 static void say_hello(struct end *a, struct end *b)
 {
 	must(!pavo_rdma_send(a->rdma, 1, pavo_window_number(b->window), "hello",
@@ -586,7 +586,8 @@ static void ends(struct end *a, struct end *b)
 	check(!pavo_window_disable(b->window), "a window is disabled");
 	while (pavo_window_snapshot(b->window) && time(NULL) < end)
 		;
-	check(!pavo_window_snapshot(b->window), "and nobody is at it then");
+	check(!pavo_window_snapshot(b->window),
+	      /* lint-words: a name */ "and nobody is at it then");
 	check(pavo_rdma_lend(b->rdma, &lent, 1) == -ESHUTDOWN,
 	      "it gets no contexts");
 	say_hello(a, b);

@@ -215,7 +215,7 @@ static void write_there(struct pair *pair, uint32_t here, uint32_t there)
 	      "the same number again is none");
 }
 
-/* From nobody's memory to nobody's: one piece after the other. */
+/* From memory that no test checks to memory of that kind: one piece after the other. */
 static void pieces(struct pair *pair, uint32_t here, uint32_t there)
 {
 	const uint32_t to = pavo_window_number(pair->to);

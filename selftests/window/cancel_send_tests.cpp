@@ -156,7 +156,7 @@ bool all_of(const Buffer &buffer, const std::vector<std::byte> &first,
 TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 {
 	if (std::thread::hardware_concurrency() < 2)
-		GTEST_SKIP() << "one CPU: nobody cancels while it sends";
+		GTEST_SKIP() << "one CPU: no thread cancels while it sends";
 	Copied copied("va");
 	LongWay way;
 	Ends ends(world::page);

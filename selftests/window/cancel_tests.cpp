@@ -113,7 +113,7 @@ TEST(CancelAtTheTarget, LeavesWhatHasNotComeYetToBegin)
 		EXPECT_TRUE(scene.holds(n)) << n;
 }
 
-/* What is final: the context is nobody's, or the memory. */
+/* What is final: the context has no owner, or the memory. */
 TEST(CancelAtTheTarget, IsFinalWithTheContextOrTheMemory)
 {
 	for (bool context : {true, false}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * command_tests.cpp - what a process may write into the memory that it shares with the
- * adapter: anything. It costs itself a counted refusal, and nobody else anything.
+ * adapter: anything. It costs the process a counted refusal, and other processes nothing.
  */
 #include <gtest/gtest.h>
 

@@ -10,7 +10,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -18,7 +17,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
 #include <pavo/handler.hpp>
 
@@ -107,9 +105,8 @@ private:
 	{
 		Handler handler(window_);
 		int set = epoll_create1(EPOLL_CLOEXEC);
-		epoll_event event{};
+		epoll_event event = {.events = EPOLLIN};
 
-		event.events = EPOLLIN;
 		EXPECT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, handler.fd(), &event),
 			  0);
 		while (ask_for_next(handler)) {
@@ -153,10 +150,9 @@ void kill(Window &window, uint16_t node, uint32_t to)
 struct End : testing::Test {
 	End()
 	{
-		pavo::WindowOptions options;
+		pavo::WindowOptions options = {.recv_event = recv.fd,
+					       .send_event = send.fd};
 
-		options.recv_event = recv.fd;
-		options.send_event = send.fd;
 		window = another(pair, options);
 	}
 
@@ -259,12 +255,11 @@ struct Side : LaneEnd {
 		: LaneEnd(name, node), sleepers(*window), memory(length),
 		  mapping(job, memory.all())
 	{
-		pavo::WindowOptions options;
+		pavo::WindowOptions options = {.node = node,
+					       .gid_index = address.index,
+					       .recv_event = recv.fd,
+					       .send_event = send.fd};
 
-		options.node = node;
-		options.gid_index = address.index;
-		options.recv_event = recv.fd;
-		options.send_event = send.fd;
 		sender = std::make_unique<Window>(job, options);
 		must(window->take_rcxts({&target, 1}));
 		must(sender->take_rcxts({&source, 1}));
@@ -331,7 +326,7 @@ struct Side : LaneEnd {
 		EXPECT_EQ(window->snapshot(), -EIO);
 	}
 
-	/* It still works, though nobody is at the other end. */
+	/* It still works, though no window is at the other end. */
 	void expect_alive()
 	{
 		EXPECT_FALSE(over);
@@ -423,7 +418,7 @@ TEST_F(TakenAway, AnIdleAdapterWakesAll)
 		d.window->lmt(error);
 		return error == std::errc::io_error;
 	}));
-	/* There is nobody to be told twice, and nothing to be undone. */
+	/* No waiter is told twice, and nothing has to be undone. */
 	EXPECT_EQ(c.window->disable(), std::errc::io_error);
 }
 

@@ -64,7 +64,7 @@ struct Handlers : testing::Test {
 		})) << came;
 	}
 
-	/* An event, and it is with somebody or remembered. */
+	/* An event, which a handler has now or the window remembers. */
 	void raise()
 	{
 		Moved events(pair.device_b, "window_events");
@@ -74,7 +74,7 @@ struct Handlers : testing::Test {
 		ASSERT_TRUE(eventually([&] { return events.by() == 1; }));
 	}
 
-	/* Who was given an event: its place in @all; -1: nobody within @ms. */
+	/* The handler that was given an event: its place in @all; -1: none within @ms. */
 	int given(int ms = 0)
 	{
 		std::array<epoll_event, PAVO_HANDLERS> events{};
@@ -117,12 +117,12 @@ TEST_F(Handlers, WhoIsNotReadyGetsNone)
 	EXPECT_EQ(given(long_enough), 1);
 	EXPECT_EQ(pair.b.lmt().handlers_ready, 0u);
 	EXPECT_EQ(pair.b.lmt().event_kept, 0u);
-	/* Nobody said that he is ready again. */
+	/* No handler said that it is ready again. */
 	for (int n = 0; n < 5; n++)
 		raise();
 	EXPECT_EQ(given(), -1);
 	EXPECT_EQ(pair.b.lmt().event_kept, 1u);
-	/* All five are one, and the first one's who is. */
+	/* All five are one, which the first ready handler gets. */
 	must(all[2]->ready());
 	EXPECT_EQ(given(), 2);
 	EXPECT_EQ(pair.b.lmt().event_kept, 0u);
@@ -134,7 +134,7 @@ TEST_F(Handlers, WhoIsNotReadyGetsNone)
 	EXPECT_EQ(given(), -1);
 }
 
-/* Whether it was dealt with nobody knows. */
+/* The window cannot know whether the handler dealt with it. */
 TEST_F(Handlers, WhoGoesLeavesItsEventToOthers)
 {
 	auto one = std::make_unique<Handler>(pair.b);
@@ -176,8 +176,8 @@ TEST_F(Handlers, WhoGoesLeavesItsEventToOthers)
 /* That of the window's beginning is told of all of them. */
 TEST_F(Handlers, TheWindowsOwnEventfdIsAlwaysReady)
 {
-	pavo::WindowOptions options;
-	options.recv_event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	pavo::WindowOptions options = {
+		.recv_event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
 	auto window = another(pair, options);
 	Handler handler(*window);
 	Moved events(pair.device_b, "window_events");
@@ -541,7 +541,7 @@ private:
 
 		do {
 			if (poll(files.data(), files.size(), long_enough) < 1) {
-				ADD_FAILURE() << "nobody is told of more";
+				ADD_FAILURE() << "no handler is told of more";
 				end();
 			}
 		} while (!over_ && !handler.take());

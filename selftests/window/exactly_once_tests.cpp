@@ -137,9 +137,7 @@ TEST(ExactlyOnce, WrongMemoryThereIsToldAndOthersGoOn)
 {
 	Both both;
 	std::vector<std::error_code> errors;
-	auto note = [&](std::error_code error) {
-		errors.push_back(error);
-	};
+	auto note = [&](std::error_code error) { errors.push_back(error); };
 	RdmaMove move{.local = both.mapping_a.pvo(),
 		      .remote = {both.mapping_b.pvo().value ^ 1ull << 60},
 		      .length = 5000};
@@ -166,9 +164,7 @@ TEST(ExactlyOnce, WrongMemoryHereEndsTheWindow)
 					1ull << 60},
 			      .remote = both.mapping_b.pvo(),
 			      .length = 10};
-		auto over = [&](std::error_code error) {
-			result = error;
-		};
+		auto over = [&](std::error_code error) { result = error; };
 
 		if (write)
 			both.rdma_a.put(both.b_of_a, move, over);
@@ -189,10 +185,10 @@ TEST(ExactlyOnce, NobodyThereTimesOut)
 
 	/* A window that there is not. */
 	std::error_code error;
-	auto nobody =
+	auto absent =
 		both.rdma_a.add({node_b, both.b.number() + 77, {1, 2}}, error);
 	must(error);
-	both.rdma_a.put(nobody,
+	both.rdma_a.put(absent,
 			{.local = both.mapping_a.pvo(),
 			 .remote = both.mapping_b.pvo(),
 			 .length = 10},
@@ -284,7 +280,7 @@ Task never_begun(Both &both, std::vector<std::error_code> &results)
 	results.push_back(co_await both.rdma_a.get(both.b_of_a + 1, nothing));
 }
 
-/* Who awaits what is refused goes on at once: there is no end to wait for. */
+/* A caller that awaits what is refused goes on at once: there is no end to wait for. */
 TEST(ExactlyOnce, WhatIsRefusedIsNotWaitedFor)
 {
 	Both both;

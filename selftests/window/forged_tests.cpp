@@ -5,7 +5,6 @@
  */
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@ constexpr uint8_t message = 0xc0, data = 0xc1, read_request = 0xc2, done = 0xc3;
 
 /* ------------------------------------------------------------ made-up reads */
 
-/* b is to send 1000 bytes of its memory to a context of a's that is nobody's. */
+/* b is to send 1000 bytes of its memory to a context of a's that has no owner. */
 Frame forged_read(Scene &scene)
 {
 	Frame frame = scene.forged();
@@ -36,34 +35,22 @@ Frame forged_read(Scene &scene)
 
 const Forgery reads[] = {
 	{"AnotherKey", "rx_drop_window_key",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_KEY + 7] ^= 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_KEY + 7] ^= 1; }},
 	{"ANodeWithoutARoute", "tx_drop_node",
 	 [](Scene &, Frame &frame) {
 		 set_field(frame, AT_NODE, 2, 5);
 		 set_field(frame, AT_TOTAL, 4, 0xffffffff);
 	 }},
 	{"AFlagThatIsNone", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_FLAGS] |= 0x10;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_FLAGS] |= 0x10; }},
 	{"AllFlags", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_FLAGS] = 0xff;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_FLAGS] = 0xff; }},
 	{"AStatus", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_STATUS] = PAVO_PVO_TABLE;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_STATUS] = PAVO_PVO_TABLE; }},
 	{"Data", "rx_drop_surplus",
-	 [](Scene &, Frame &frame) {
-		 resize(frame, AT_END_OF_READ, 100);
-	 }},
+	 [](Scene &, Frame &frame) { resize(frame, AT_END_OF_READ, 100); }},
 	{"HalfAPvo", "rx_drop_short",
-	 [](Scene &, Frame &frame) {
-		 resize(frame, AT_BACK_PVO + 4, 0);
-	 }},
+	 [](Scene &, Frame &frame) { resize(frame, AT_BACK_PVO + 4, 0); }},
 };
 
 class ForgedRead : public testing::TestWithParam<Forgery> {};
@@ -158,7 +145,7 @@ TEST(ForgedReads, AndEndsForAnotherJob)
 
 /* ------------------------------------------------------------- made-up ends */
 
-/* b waits for the end of something that nobody at a knows of. */
+/* b waits for the end of something that a does not know of. */
 struct Waiting : Scene {
 	explicit Waiting(bool write)
 	{
@@ -205,9 +192,7 @@ struct Waiting : Scene {
 
 const Forgery ends[] = {
 	{"AnotherKey", "rx_drop_window_key",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_KEY + 3] ^= 0x80;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_KEY + 3] ^= 0x80; }},
 	{"ATidBefore", "rx_drop_tid",
 	 [](Scene &, Frame &frame) {
 		 set_field(frame, AT_TID, 8, field(frame, AT_TID, 8) - 1);
@@ -217,17 +202,11 @@ const Forgery ends[] = {
 		 set_field(frame, AT_TID, 8, field(frame, AT_TID, 8) + 1);
 	 }},
 	{"TheLastTidThereIs", "rx_drop_tid",
-	 [](Scene &, Frame &frame) {
-		 set_field(frame, AT_TID, 8, ~0ull);
-	 }},
+	 [](Scene &, Frame &frame) { set_field(frame, AT_TID, 8, ~0ull); }},
 	{"AnotherWindow", "rx_drop_tid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_WINDOW + 2] ^= 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_WINDOW + 2] ^= 1; }},
 	{"AnotherNode", "rx_drop_tid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_NODE + 1] ^= 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_NODE + 1] ^= 1; }},
 	{"AnotherContextThere", "rx_drop_tid",
 	 [](Scene &scene, Frame &frame) {
 		 set_field(frame, AT_PEER_RCXT, 4, scene.forged_a);
@@ -237,21 +216,13 @@ const Forgery ends[] = {
 		 set_field(frame, AT_RCXT, 4, scene.forged_b + 5);
 	 }},
 	{"AStatusThatIsNone", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_STATUS] = PAVO_PVO_KEY + 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_STATUS] = PAVO_PVO_KEY + 1; }},
 	{"AnAbsurdStatus", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_STATUS] = 0xff;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_STATUS] = 0xff; }},
 	{"AFlagThatIsNone", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_FLAGS] |= 0x80;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_FLAGS] |= 0x80; }},
 	{"Data", "rx_drop_surplus",
-	 [](Scene &, Frame &frame) {
-		 resize(frame, AT_PAYLOAD, 4);
-	 }},
+	 [](Scene &, Frame &frame) { resize(frame, AT_PAYLOAD, 4); }},
 };
 
 class ForgedEnd : public testing::TestWithParam<Forgery> {};
@@ -377,13 +348,9 @@ Frame forged_piece(Scene &scene)
 
 const Forgery pieces[] = {
 	{"AFlagThatIsNone", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_FLAGS] |= 0x20;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_FLAGS] |= 0x20; }},
 	{"AStatus", "rx_drop_rdma_invalid",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_STATUS] = PAVO_PVO_KEY;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_STATUS] = PAVO_PVO_KEY; }},
 };
 
 class ForgedPiece : public testing::TestWithParam<Forgery> {};

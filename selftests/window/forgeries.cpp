@@ -37,17 +37,11 @@ std::vector<Forgery> of_memory()
 {
 	return {
 		{"AnotherRegion", "rx_drop_rdma_pvo",
-		 [](Scene &, Frame &frame) {
-			 frame[AT_PVO] ^= 0x10;
-		 }},
+		 [](Scene &, Frame &frame) { frame[AT_PVO] ^= 0x10; }},
 		{"AnotherTable", "rx_drop_rdma_pvo",
-		 [](Scene &, Frame &frame) {
-			 frame[AT_PVO + 2] ^= 0x40;
-		 }},
+		 [](Scene &, Frame &frame) { frame[AT_PVO + 2] ^= 0x40; }},
 		{"BehindTheTable", "rx_drop_rdma_pvo",
-		 [](Scene &, Frame &frame) {
-			 frame[AT_PVO + 2] |= 3;
-		 }},
+		 [](Scene &, Frame &frame) { frame[AT_PVO + 2] |= 3; }},
 		{"AcrossTheEndOfTheRegion", "rx_drop_rdma_pvo",
 		 [](Scene &scene, Frame &frame) {
 			 set_field(frame, AT_PVO, 8,

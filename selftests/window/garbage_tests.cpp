@@ -29,11 +29,10 @@ constexpr uint32_t garbage_frames = 64;
 
 pavo::WindowOptions options_of(uint16_t node, const Address &address)
 {
-	pavo::WindowOptions options;
+	pavo::WindowOptions options = {.node = node,
+				       .send_frames = garbage_frames,
+				       .gid_index = address.index};
 
-	options.node = node;
-	options.gid_index = address.index;
-	options.send_frames = garbage_frames;
 	return options;
 }
 
@@ -90,16 +89,15 @@ public:
 	/* It does what it is for, at last. */
 	void works()
 	{
-		pavo_rdma_request request{};
 		uint32_t n = 0;
+		pavo_rdma_request request = {.local_rcxt = rcxt_a_,
+					     .remote_rcxt = rcxt_b_,
+					     .tid = 1,
+					     .local_pvo = here_.pvo(),
+					     .remote_pvo = there_.pvo(),
+					     .length = garbage_mapped,
+					     .flags = PAVO_RDMA_TELL_SOURCE};
 
-		request.local_rcxt = rcxt_a_;
-		request.remote_rcxt = rcxt_b_;
-		request.tid = 1;
-		request.local_pvo = here_.pvo();
-		request.remote_pvo = there_.pvo();
-		request.length = garbage_mapped;
-		request.flags = PAVO_RDMA_TELL_SOURCE;
 		ASSERT_FALSE(
 			a_.prepare_rdma(true, node_b, b_.number(), request));
 		ASSERT_FALSE(a_.start());
@@ -159,7 +157,7 @@ uint64_t command_word(uint64_t op, uint32_t argument)
 	return op << PAVO_WCMD_OP_SHIFT | argument;
 }
 
-/* Who writes the garbage: windows of the first job, and contexts and memory of theirs. */
+/* The writers of garbage: windows of the first job, and contexts and memory of theirs. */
 struct Villain : testing::Test {
 	Villain()
 		: bystander(pair),
@@ -236,29 +234,28 @@ struct Villain : testing::Test {
 	/* A frame RDMA_WRITE, READ or PIECE; both begin in the same way. */
 	void body(std::byte *to, bool write)
 	{
-		pavo_rdma_request request{};
+		pavo_rdma_request request = {
+			.local_rcxt = rcxt(mine),
+			.remote_rcxt = rcxt(theirs),
+			.tid = some_tid(),
+			.local_pvo = source(write ? 100 : 12),
+			.remote_pvo = pvo(there, 12),
+			.length = length(),
+			.tag = length(),
+			.flags = uint8_t(one_in(12) ? random() : random() % 8),
+			.reserved = uint8_t(one_in(24) ? random() : 0),
+			.attempts = uint16_t(one_in(4) ? random() % 4 : 0),
+			.cookie = uint32_t(random())};
 
-		request.local_rcxt = rcxt(mine);
-		request.remote_rcxt = rcxt(theirs);
-		request.tid = some_tid();
-		request.local_pvo = source(write ? 100 : 12);
-		request.remote_pvo = pvo(there, 12);
-		request.length = length();
-		request.tag = length();
-		request.flags = uint8_t(one_in(12) ? random() : random() % 8);
-		request.reserved = uint8_t(one_in(24) ? random() : 0);
-		request.attempts = uint16_t(one_in(4) ? random() % 4 : 0);
-		request.cookie = uint32_t(random());
 		memcpy(to, &request, sizeof(request));
 	}
 
 	void piece(std::byte *to)
 	{
-		pavo_rdma_piece piece{};
+		pavo_rdma_piece piece = {.local_rcxt = rcxt(mine),
+					 .remote_rcxt = rcxt(theirs),
+					 .tid = some_tid()};
 
-		piece.local_rcxt = rcxt(mine);
-		piece.remote_rcxt = rcxt(theirs);
-		piece.tid = some_tid();
 		/* Where a write has its source. */
 		piece.pvo = harmless ? there.pvo() : pvo(there, 12);
 		piece.total = length();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * gone_tests.cpp - reads to memory of one's own that is not there: at once, or no more when
- * the data comes. Whoever asked is at fault then, whatever packets say.
+ * the data comes. The end that asked is at fault then, whatever packets say.
  */
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using namespace windows;
 
 namespace {
 
-/* b reads 1000 bytes of a's into memory of its own; nobody answers but the test. */
+/* b reads 1000 bytes of a's into memory of its own; only the test answers. */
 struct Reading : Scene {
 	explicit Reading(unsigned flags = PAVO_RDMA_TELL_TARGET)
 	{
@@ -106,7 +106,7 @@ TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
 			late(scene.device_b, "rx_drop_window"),
 			word(scene.device_a, "rx_drop_rcxt");
 
-		/* The request, which nobody at a knows what to do with. */
+		/* The request, which a cannot carry out. */
 		ASSERT_EQ(scene.ask(), PAVO_FRAME_SENT);
 		ASSERT_TRUE(eventually([&] { return word.by() == 1; }));
 		scene.mapping.reset();
@@ -114,7 +114,7 @@ TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
 		scene.send(frame);
 		ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));
 		EXPECT_TRUE(eventually([&] { return scene.dead(); }));
-		/* Who sent it hears that it is of no use, if that was asked for. */
+		/* Its sender hears that it is of no use, if that was asked for. */
 		EXPECT_TRUE(
 			eventually([&] { return word.by() == 1 + !!told; }));
 		EXPECT_TRUE(quiet(scene.b));

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <vector>
 
 #include "both.h"
@@ -385,9 +384,7 @@ TEST(Half, RefusesWhatCannotBe)
 		      .length = 10,
 		      .to_fifo = true};
 	int ended = 0;
-	auto over = [&](std::error_code) {
-		ended++;
-	};
+	auto over = [&](std::error_code) { ended++; };
 
 	EXPECT_EQ(both.rdma_a.put(both.b_of_a, move, over),
 		  std::errc::invalid_argument)
@@ -397,7 +394,7 @@ TEST(Half, RefusesWhatCannotBe)
 	move.remote = {numbers};
 	EXPECT_EQ(both.rdma_a.put(both.b_of_a, move, over),
 		  std::errc::invalid_argument)
-		<< "nobody makes the data";
+		<< "no feeder makes the data";
 	EXPECT_EQ(both.rdma_a.pending(), 0u);
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(ended, 0);

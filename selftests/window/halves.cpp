@@ -83,7 +83,7 @@ public:
 	}
 
 private:
-	/* Nobody goes on before all have come. */
+	/* No thread goes on before all have come. */
 	void together()
 	{
 		for (char word : {'c', 'g'})
@@ -167,9 +167,7 @@ private:
 				    .tell = put,
 				    .tag = tag};
 		std::error_code result;
-		auto done = [&](std::error_code error) {
-			result = error;
-		};
+		auto done = [&](std::error_code error) { result = error; };
 
 		examples::must(put ? rdma_.put(peer_, move, done) :
 				     rdma_.get(peer_, move, done),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * hostile_tests.cpp - packets of RDMA that somebody made up, with a checksum that is right:
- * each is dropped for its own reason, nothing is touched that may not be, and who is
- * honest goes on. A real packet is the model for them all.
+ * hostile_tests.cpp - packets of RDMA that an attacker made up, with a right checksum:
+ * each is dropped for its own reason, nothing is touched that may not be, and honest
+ * ends go on. A real packet is the model for them all.
  */
 #include <gtest/gtest.h>
 
@@ -17,9 +17,7 @@ namespace {
 
 const Forgery writes[] = {
 	{"AnotherKey", "rx_drop_window_key",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_KEY] ^= 1;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_KEY] ^= 1; }},
 	{"NoSuchWindow", "rx_drop_window",
 	 [](Scene &scene, Frame &frame) {
 		 set_field(frame, AT_DWINDOW, 3, scene.b.number() + 1000);
@@ -30,18 +28,14 @@ const Forgery writes[] = {
 		 resize(frame, AT_PAYLOAD, 0);
 	 }},
 	{"AnEndWithData", "rx_drop_surplus",
-	 [](Scene &, Frame &frame) {
-		 frame[AT_OPCODE] = 0xc3;
-	 }},
+	 [](Scene &, Frame &frame) { frame[AT_OPCODE] = 0xc3; }},
 	{"ARequestThatIsShort", "rx_drop_short",
 	 [](Scene &, Frame &frame) {
 		 frame[AT_OPCODE] = 0xc2;
 		 resize(frame, AT_PAYLOAD, 0);
 	 }},
 	{"DataThatIsShort", "rx_drop_short",
-	 [](Scene &, Frame &frame) {
-		 resize(frame, AT_PAYLOAD - 8, 0);
-	 }},
+	 [](Scene &, Frame &frame) { resize(frame, AT_PAYLOAD - 8, 0); }},
 	{"AMessageThatIsShort", "rx_drop_short",
 	 [](Scene &, Frame &frame) {
 		 frame[AT_OPCODE] = 0xc0;
@@ -74,8 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Own, ForgedWrite, testing::ValuesIn(writes), name_of);
 TEST(Hostile, PacketsToManyAreForWindowsThatSaidSo)
 {
 	Scene scene;
-	pavo::WindowOptions options;
-	options.broadcast = true;
+	pavo::WindowOptions options = {.broadcast = true};
 	auto open = another(scene, options);
 	uint32_t rcxt;
 	uint64_t n = 0;
@@ -138,7 +131,7 @@ TEST(Hostile, WindowsOfAnotherJob)
 	EXPECT_TRUE(scene.honest());
 }
 
-/* Any fields at any values, from somebody who knows the job's key. */
+/* Any fields at any values, from an attacker that knows the job's key. */
 TEST(Hostile, AnythingAtAll)
 {
 	Scene scene;

@@ -22,12 +22,11 @@ struct LaneEnd {
 	LaneEnd(const char *name, uint16_t node)
 		: device(name), job(job_of(device)), address(address_of(device))
 	{
-		pavo::WindowOptions options;
+		pavo::WindowOptions options = {.node = node,
+					       .send_frames = 256,
+					       .recv_frames = 1024,
+					       .gid_index = address.index};
 
-		options.node = node;
-		options.gid_index = address.index;
-		options.recv_frames = 1024;
-		options.send_frames = 256;
 		window = std::make_unique<pavo::Window>(job, options);
 	}
 

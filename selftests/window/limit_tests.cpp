@@ -51,9 +51,7 @@ TEST_F(WindowTest, ParametersAreTheUsual)
 
 TEST_F(WindowTest, ItsTableSaysWhatItIs)
 {
-	WindowOptions options;
-	options.send_frames = 32;
-	options.recv_frames = 64;
+	WindowOptions options = {.send_frames = 32, .recv_frames = 64};
 	Window window(job, options);
 	pavo_lmt lmt = window.lmt();
 
@@ -72,15 +70,13 @@ TEST_F(WindowTest, ItsTableSaysWhatItIs)
 TEST_F(WindowTest, RefusesWhatCannotBe)
 {
 	for (uint32_t frames : {0u, 8u, 17u, 65536u}) {
-		WindowOptions options;
-		options.send_frames = frames;
+		WindowOptions options = {.send_frames = frames};
 		EXPECT_EQ(refusal_of(options), EINVAL) << frames;
 		options = {};
 		options.recv_frames = frames;
 		EXPECT_EQ(refusal_of(options), EINVAL) << frames;
 	}
-	WindowOptions options;
-	options.nodes = 0;
+	WindowOptions options = {.nodes = 0};
 	EXPECT_EQ(refusal_of(options), EINVAL);
 	options.nodes = 65537;
 	EXPECT_EQ(refusal_of(options), EINVAL);
@@ -94,8 +90,7 @@ TEST_F(WindowTest, RefusesWhatCannotBe)
 
 TEST_F(WindowTest, AddressesThatAreNone)
 {
-	WindowOptions options;
-	options.gid_index = address_of(a).index;
+	WindowOptions options = {.gid_index = address_of(a).index};
 	Window window(job, options);
 	pavo::Gid none{};
 
@@ -177,8 +172,7 @@ TEST(Closing, UnderTraffic)
 	});
 
 	for (int n = 0; n < rounds; n++) {
-		WindowOptions options;
-		options.recv_frames = 64;
+		WindowOptions options = {.recv_frames = 64};
 		std::unique_ptr<Window> window = another(pair, options);
 
 		target = window->number();

@@ -88,11 +88,10 @@ TEST(Table, RootReadsAllOfIt)
 {
 	Ends ends;
 	LmtEvent recv, send;
-	pavo::WindowOptions options;
-	options.recv_event = recv.fd;
-	options.send_event = send.fd;
-	options.recv_frames = 32;
-	options.broadcast = true;
+	pavo::WindowOptions options = {.recv_frames = 32,
+				       .recv_event = recv.fd,
+				       .send_event = send.fd,
+				       .broadcast = true};
 	auto window = another(ends, options);
 	pavo::Handler one(*window), two(*window);
 	uint32_t rcxts[3];
@@ -194,7 +193,7 @@ TEST(Table, WhatIsLeftOfATurn)
 	constexpr uint32_t quantum = 1024;
 
 	if (std::thread::hardware_concurrency() < 2)
-		GTEST_SKIP() << "one CPU: nobody can look meanwhile";
+		GTEST_SKIP() << "one CPU: no thread can look meanwhile";
 	Parameter turns("window_quantum", quantum);
 	Pair pair(false, 16, quantum);
 	std::atomic<bool> over = false;

@@ -179,8 +179,7 @@ TEST(Message, OnlyToWindowsOfTheJob)
 	Pair pair;
 	pavo::Job other = pavo::Job::reserve(pair.device_b, world::job_id + 1,
 					     world::job_key);
-	pavo::WindowOptions options;
-	options.gid_index = pair.address_b.index;
+	pavo::WindowOptions options = {.gid_index = pair.address_b.index};
 	pavo::Window foreign(other, options);
 	Moved key(pair.device_b, "rx_drop_window_key");
 	Moved none(pair.device_b, "rx_drop_window");
@@ -251,8 +250,7 @@ TEST(Message, MarkedSlotsAreUsedAgainAtOnce)
 
 	Parameter workers("window_workers", 1), quantum("window_quantum", 64);
 	Pair pair;
-	pavo::WindowOptions options;
-	options.send_frames = 16;
+	pavo::WindowOptions options = {.send_frames = 16};
 	std::unique_ptr<pavo::Window> small = another(pair, options);
 	Moved bad(pair.device_b, "window_bad_commands");
 	Moved sent(pair.device_b, "tx_frames");
@@ -283,10 +281,9 @@ TEST(Message, WindowsTakeTurns)
 	constexpr uint32_t many = 8192;
 	Parameter workers("window_workers", 1), quantum("window_quantum", 4);
 	Pair pair(false, 2 * many, many);
-	pavo::WindowOptions options;
-	options.send_frames = 64;
-	options.node = node_a;
-	options.gid_index = pair.address_a.index;
+	pavo::WindowOptions options = {.node = node_a,
+				       .send_frames = 64,
+				       .gid_index = pair.address_a.index};
 	pavo::Window small(pair.job_a, options);
 	must(small.set_node(node_b, pair.address_b.gid));
 	uint32_t last_of_small = 0, of_small = 0, all = 0;
@@ -388,7 +385,7 @@ TEST(Network, WhateverItDoesMessagesAreWhole)
 			std::this_thread::yield();
 		look();
 	}
-	/* Nine of ten have come, of which nobody can be sure. */
+	/* Nine of ten have come, of which no sender can be sure. */
 	EXPECT_TRUE(eventually([&] {
 		look();
 		return std::count(seen.begin(), seen.end(), 0u) < count / 10;
@@ -422,8 +419,7 @@ TEST(Threshold, TheNthMessageRaisesTheEvent)
 {
 	Pair pair;
 	MessageEvent event;
-	pavo::WindowOptions options;
-	options.recv_event = event.fd();
+	pavo::WindowOptions options = {.recv_event = event.fd()};
 	std::unique_ptr<pavo::Window> window = another(pair, options);
 	auto send = [&](uint32_t n) {
 		uint32_t before = window->lmt().recv_count;
@@ -454,8 +450,7 @@ TEST(Threshold, OfFramesThatWereSent)
 {
 	Pair pair;
 	MessageEvent event;
-	pavo::WindowOptions options;
-	options.send_event = event.fd();
+	pavo::WindowOptions options = {.send_event = event.fd()};
 	std::unique_ptr<pavo::Window> window = another(pair, options);
 
 	must(window->send_threshold(2));

@@ -19,7 +19,7 @@ two_adapters()
 	load_driver pavo || return 1
 	ip addr add "192.168.79.$NODE/24" dev eth0 || return 1
 	rdma link add rdma0 type pavo netdev eth0 || return 1
-	# Who looks for one of two interfaces on a wire does not get the other's answer.
+	# A node that looks for one of two interfaces on a wire does not get the other's answer.
 	sysctl -qw net.ipv4.conf.all.arp_ignore=1 || return 1
 	modprobe macvlan
 	ip link add link eth0 name mv0 type macvlan mode bridge &&

@@ -9,7 +9,6 @@
 #include "nodes.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <exception>
 #include <sstream>

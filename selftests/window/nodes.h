@@ -96,7 +96,7 @@ struct Arguments {
 struct Visitors {
 	explicit Visitors(unsigned clients);
 
-	/* Nobody goes on before all have come here. */
+	/* No node goes on before all have come here. */
 	void together();
 	/* All have come, or are gone: who serves may come, too. */
 	bool all_wait() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * nodes_attempts.h - what tests share that make each attempt of RDMA themselves, without
- * pavo::Rdma: nobody repeats what the network loses, but the test.
+ * pavo::Rdma: only the test repeats what the network loses.
  */
 #ifndef PAVO_WINDOW_NODES_ATTEMPTS_H
 #define PAVO_WINDOW_NODES_ATTEMPTS_H

@@ -227,14 +227,13 @@ public:
 	/* All of the memory. */
 	void move(bool put, bool tell, uint32_t tag)
 	{
-		pavo_move move{};
 		pavo_completion end{};
+		pavo_move move = {.local_pvo = pavo_mapping_pvo(mapping_.get()),
+				  .remote_pvo = remote_,
+				  .bytes = library_length,
+				  .tag = tag,
+				  .tell = tell};
 
-		move.local_pvo = pavo_mapping_pvo(mapping_.get());
-		move.remote_pvo = remote_;
-		move.bytes = library_length;
-		move.tag = tag;
-		move.tell = tell;
 		must(!(put ? pavo_rdma_put : pavo_rdma_get)(
 			     rdma_.get(), peer_, &move, pavo_complete, &end),
 		     "an operation");
@@ -252,10 +251,9 @@ private:
 					examples::Meeting &meeting)
 	{
 		examples::Address address = examples::address_of(adapter);
-		pavo_window_options options{};
+		pavo_window_options options = {.node = meeting.node(),
+					       .gid_index = address.index};
 
-		options.node = meeting.node();
-		options.gid_index = address.index;
 		auto window = opened(pavo_window_open(job_.get(), &options),
 				     pavo_window_close);
 		Place theirs = meeting.exchange(

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * nodes_rdma.cpp - exactly-once RDMA between machines, in all forms: memory or the FIFO at
- * either end. Whoever is told that bytes are there uses their memory for something else at
+ * either end. An end that is told that bytes are there uses their memory for something else at
  * once, and looks in the end whether anything was written to it after that. Adapters may
  * recover in the middle, at both ends.
  */
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <map>
@@ -30,7 +29,7 @@ namespace {
 
 /* Number of a byte where there is no memory. */
 constexpr uint64_t numbers = 0x12345'6789'0000;
-/* Whose pattern memory has that nobody writes to. */
+/* The pattern of memory that no end writes to. */
 constexpr uint32_t rdma_untouched = 200;
 constexpr size_t gap = 5;
 /* How often an adapter recovers, if it does. */

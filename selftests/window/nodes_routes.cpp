@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
 #include <set>
 
 #include "nodes.h"

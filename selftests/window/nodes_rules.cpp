@@ -4,7 +4,6 @@
  * tids that are over, by contexts that are at something or not the window's, and packets
  * of a time before the adapter's recovery. Nothing is written, and no window dies of it.
  */
-#include <array>
 #include <functional>
 
 #include "nodes_attempts.h"

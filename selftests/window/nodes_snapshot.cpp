@@ -129,7 +129,7 @@ private:
 				must(at_work >= 0, "snapshot");
 				return !at_work;
 			},
-			"nobody to use a window");
+			"no process to use a window");
 		fill(fifo(window, false), used_again, number + 1);
 		fill(fifo(window, true), used_again, number + 2);
 	}
@@ -167,7 +167,7 @@ private:
 
 /* ------------------------------------------------------------------- client */
 
-/* Messages and RDMA writes that nobody acknowledges. */
+/* Messages and RDMA writes that no peer acknowledges. */
 class Archer {
 public:
 	explicit Archer(const Arguments &arguments)

@@ -4,7 +4,6 @@
  * second one's link goes down, or it is taken away: all bytes are there once, and what comes
  * after that goes by the first. Or both begin anew: they go on.
  */
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <functional>
@@ -91,8 +90,8 @@ void serve_all(const Visitors &visitors,
 }
 
 /*
- * All of the memory. @middle: called once, when every lane has chunks under way and nobody
- * has looked for their ends yet, so that there is more for each.
+ * All of the memory. @middle: called once, when every lane has chunks under way and the test
+ * has not looked for their ends yet, so that there is more for each.
  */
 template <class Middle>
 void move(End &end, bool put, bool tell, Middle &&middle)
@@ -102,9 +101,7 @@ void move(End &end, bool put, bool tell, Middle &&middle)
 			      .remote = end.remote,
 			      .length = message_size,
 			      .tell = tell};
-	auto over = [&](std::error_code error) {
-		result = error;
-	};
+	auto over = [&](std::error_code error) { result = error; };
 
 	if (put)
 		end.striped.put(all, over);

@@ -4,7 +4,6 @@
  * its local mapping table, as the process reads it and as root does, and the pool of
  * contexts, from head to tail, all of which can be used.
  */
-#include <algorithm>
 #include <array>
 
 #include "nodes_attempts.h"

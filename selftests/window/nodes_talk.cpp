@@ -132,7 +132,7 @@ private:
 
 		must(came.node > 0 && came.node <= seen_.size() &&
 			     came.window == server_.windows[came.node - 1u],
-		     "a message comes from somebody else");
+		     "a message comes from another window");
 		seen_[came.node - 1u].insert(head.number);
 		taken_++;
 		say(window(), came.node, came.window,
@@ -183,7 +183,7 @@ public:
 	}
 
 private:
-	/* Who was given an event; -1: nobody within @ms. */
+	/* The handler that was given an event; -1: none within @ms. */
 	int given(int ms) const
 	{
 		std::array<epoll_event, 4> events{};
@@ -254,7 +254,7 @@ void no_event(Listener &listener, Handlers &handlers)
 			},
 			"more messages");
 		must(handlers.quiet() && !window.lmt().event_kept,
-		     "an event that nobody asked for");
+		     "an event without a request");
 	}
 }
 
@@ -317,7 +317,7 @@ private:
 					 came);
 
 			must(!came.node && came.window == client_.window,
-			     "an answer comes from somebody else");
+			     "an answer comes from another window");
 			must(head.number < next_, "an answer to nothing");
 			open_.erase(head.number);
 			enough_ = enough_ || head.enough;

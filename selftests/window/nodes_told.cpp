@@ -208,7 +208,7 @@ public:
 		const uint64_t right = asker_.request.remote_pvo;
 
 		for (bool write : {true, false}) {
-			/* Another key; and a page that nobody mapped. */
+			/* Another key; and a page that is not mapped. */
 			asker_.request.remote_pvo = right ^ uint64_t(1) << 60;
 			must(asker_.told(write).status == PAVO_PVO_KEY,
 			     "a wrong key has another status");

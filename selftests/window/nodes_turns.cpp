@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <filesystem>
 #include <memory>
 
 #include "nodes_attempts.h"
@@ -137,7 +136,7 @@ private:
 /*
  * Two windows that are to have something to send at the same time, though each call makes
  * the caller a worker. The first one's receive FIFO is full: before the next packet is
- * dropped the adapter looks at its commands, and nobody sends for that.
+ * dropped the adapter looks at its commands, and no worker sends for that.
  */
 class Sender {
 public:
@@ -259,7 +258,7 @@ private:
 		asker_.meeting.exchange('p');
 	}
 
-	/* As Window::start(), but nobody looks. */
+	/* As Window::start(), but no worker looks. */
 	void command_start(uint32_t frames)
 	{
 		pavo_command_page *page = first_->commands();

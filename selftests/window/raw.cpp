@@ -69,12 +69,11 @@ void seal(Frame &frame)
 Wire::Wire(const char *interface, Way way)
 	: fd_(socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL))), way_(way)
 {
-	sockaddr_ll address{};
 	int room = 8 << 20;
+	sockaddr_ll address = {.sll_family = AF_PACKET,
+			       .sll_protocol = htons(ETH_P_ALL),
+			       .sll_ifindex = int(if_nametoindex(interface))};
 
-	address.sll_family = AF_PACKET;
-	address.sll_protocol = htons(ETH_P_ALL);
-	address.sll_ifindex = int(if_nametoindex(interface));
 	if (fd_ < 0 ||
 	    bind(fd_, reinterpret_cast<sockaddr *>(&address), sizeof(address)))
 		throw std::runtime_error("no raw socket");

@@ -7,7 +7,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -140,7 +139,7 @@ TEST_F(RcxtAbuse, NumbersThatAreNone)
 	EXPECT_EQ(owned(), own.size() - 1);
 	EXPECT_EQ(with(give_back, {own[0], foreign, own[2]}), EINVAL);
 	EXPECT_EQ(owned(), own.size() - 2);
-	EXPECT_EQ(with(cancel, {own[0]}), EINVAL) << "it is nobody's";
+	EXPECT_EQ(with(cancel, {own[0]}), EINVAL) << "it has no owner";
 	EXPECT_EQ(with(give_back, {own[2], own[3]}), 0);
 	EXPECT_EQ(owned(), 0u);
 	EXPECT_EQ(pair.a.lmt().rcxts_owned, 1u);

@@ -25,7 +25,7 @@ using States = std::array<pavo_frame_state, 3>;
 constexpr States refused{PAVO_FRAME_BAD_RCXT, PAVO_FRAME_BAD_RCXT,
 			 PAVO_FRAME_BAD_RCXT},
 	sent{PAVO_FRAME_SENT, PAVO_FRAME_SENT, PAVO_FRAME_SENT};
-constexpr uint32_t some = 100, nobody = ~0u;
+constexpr uint32_t some = 100, no_context = ~0u;
 
 /* A window beside that of end a, with memory and contexts of its own. */
 class Stranger {
@@ -70,7 +70,7 @@ public:
 			  std::errc::invalid_argument);
 		EXPECT_EQ(window.return_rcxts({&rcxt, 1}),
 			  std::errc::invalid_argument);
-		EXPECT_EQ(attempt(own, nobody, ++own_tid), sent);
+		EXPECT_EQ(attempt(own, no_context, ++own_tid), sent);
 	}
 
 	Ends &ends;
@@ -91,10 +91,9 @@ private:
 
 	pavo::WindowOptions options() const
 	{
-		pavo::WindowOptions options;
+		pavo::WindowOptions options = {
+			.node = node_a, .gid_index = ends.address_a.index};
 
-		options.node = node_a;
-		options.gid_index = ends.address_a.index;
 		return options;
 	}
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -47,11 +46,10 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	put(true, write);
 	put(true, ends.request(2, 100));
 	put(false, read);
-	pavo_rdma_piece piece{};
-	piece.local_rcxt = ends.rcxt_a;
-	piece.remote_rcxt = ends.rcxt_b;
-	piece.tid = 4;
-	piece.total = 1;
+	pavo_rdma_piece piece = {.local_rcxt = ends.rcxt_a,
+				 .remote_rcxt = ends.rcxt_b,
+				 .tid = 4,
+				 .total = 1};
 	ASSERT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), piece, 1,
 					  [](std::span<std::byte> to) {
 						  to[0] = std::byte(0xee);
@@ -68,14 +66,14 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 100'000),
 				       ends.there.memory.part(0, 100'000)));
 	EXPECT_TRUE(ends.there.holds(2, 100'000, (1 << 20) - 100'000));
-	EXPECT_EQ(asked.by(), 0u) << "nobody was asked for anything";
+	EXPECT_EQ(asked.by(), 0u) << "no peer was asked for anything";
 	EXPECT_TRUE(quiet(ends.a));
 	/* The tids that were refused are as good as new. */
 	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), PAVO_FRAME_SENT);
 	EXPECT_EQ(ended(ends.a).tid, 2u);
 }
 
-/* b waits for data on its context, so nobody is given any by it. */
+/* b waits for data on its context, so no peer is given any by it. */
 TEST(Busy, AReadOfOneThatTakesData)
 {
 	Ends ends;
@@ -83,15 +81,15 @@ TEST(Busy, AReadOfOneThatTakesData)
 	pavo_frame_state state = PAVO_FRAME_EMPTY;
 
 	wait.local_rcxt = ends.rcxt_b;
-	/* Nobody's. */
+	/* It has no owner. */
 	wait.remote_rcxt = ends.rcxt_a + 1;
 	std::swap(wait.local_pvo, wait.remote_pvo);
-	Moved nobody(ends.device_a, "rx_drop_rcxt");
+	Moved unowned(ends.device_a, "rx_drop_rcxt");
 	ASSERT_FALSE(ends.b.prepare_rdma(false, node_a, ends.a.number(), wait));
 	ASSERT_FALSE(ends.b.start());
 	ASSERT_TRUE(eventually([&] { return ends.b.sent({&state, 1}) == 1; }));
 	ASSERT_EQ(state, PAVO_FRAME_SENT);
-	ASSERT_TRUE(eventually([&] { return nobody.by() == 1; }));
+	ASSERT_TRUE(eventually([&] { return unowned.by() == 1; }));
 	Moved busy(ends.device_b, "rx_drop_rcxt_busy"),
 		stale(ends.device_b, "rx_drop_tid"),
 		given(ends.device_b, "tx_rdma_packets");
@@ -147,7 +145,7 @@ struct UsersWindow {
 	pavo::Window window;
 };
 
-/* All windows of a user together; nobody else's, and not root's. */
+/* All windows of a user together; not other users', and not root's. */
 TEST(Quota, AUserHasNotAllContexts)
 {
 	constexpr unsigned most = 10, one = 5001, another = 5002;
@@ -264,9 +262,8 @@ TEST_F(RcxtPool, OfTheAdapterIsAQueue)
 	EXPECT_EQ(take(pair.a, 6), rest);
 	/* Those of a window that ends come back, too. */
 	ASSERT_FALSE(pair.a.disable());
-	pavo::WindowOptions options;
-	options.node = node_a;
-	options.gid_index = pair.address_a.index;
+	pavo::WindowOptions options = {.node = node_a,
+				       .gid_index = pair.address_a.index};
 	pavo::Window next(pair.job_a, options);
 	Numbers again = take(next, most);
 	std::ranges::sort(again);
@@ -296,13 +293,12 @@ TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
 		Numbers some = take(*window, 1 + round % 4);
 
 		for (uint32_t rcxt : some) {
-			pavo_rdma_request request{};
+			pavo_rdma_request request = {.local_rcxt = rcxt,
+						     .tid = 1,
+						     .local_pvo = here.pvo(),
+						     .remote_pvo = there.pvo(),
+						     .length = 1 << 16};
 
-			request.local_rcxt = rcxt;
-			request.tid = 1;
-			request.local_pvo = here.pvo();
-			request.remote_pvo = there.pvo();
-			request.length = 1 << 16;
 			EXPECT_FALSE(window->prepare_rdma(
 				true, node_a, pair.a.number(), request));
 		}
@@ -342,15 +338,15 @@ TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
 	for (uint64_t tid = 1; tid <= 4; tid++) {
 		there.fill(uint32_t(tid + 1));
 		for (uint32_t n = 0; n < most; n++) {
-			pavo_rdma_request request{};
+			pavo_rdma_request request = {
+				.local_rcxt = mine[n],
+				.remote_rcxt = theirs[n],
+				.tid = tid,
+				.local_pvo = here.pvo(n * part),
+				.remote_pvo = there.pvo(n * part),
+				.length = part,
+				.flags = PAVO_RDMA_TELL_SOURCE};
 
-			request.local_rcxt = mine[n];
-			request.remote_rcxt = theirs[n];
-			request.tid = tid;
-			request.local_pvo = here.pvo(n * part);
-			request.remote_pvo = there.pvo(n * part);
-			request.length = part;
-			request.flags = PAVO_RDMA_TELL_SOURCE;
 			ASSERT_FALSE(pair.a.prepare_rdma(
 				true, node_b, pair.b.number(), request));
 		}

@@ -26,9 +26,8 @@ uint32_t owned(const pavo::Window &window)
 /* Another window of the first adapter. */
 std::unique_ptr<pavo::Window> beside(const Pair &pair)
 {
-	pavo::WindowOptions options;
+	pavo::WindowOptions options = {.gid_index = pair.address_a.index};
 
-	options.gid_index = pair.address_a.index;
 	return std::make_unique<pavo::Window>(pair.job_a, options);
 }
 

@@ -382,8 +382,7 @@ TEST(Closing, UnderRdma)
 
 	must(pair.a.take_rcxts({&mine, 1}));
 	for (int round = 0; round < 60; round++) {
-		pavo::WindowOptions options;
-		options.recv_frames = 64;
+		pavo::WindowOptions options = {.recv_frames = 64};
 		auto window = another(pair, options);
 		auto mapping = std::make_unique<pavo::Mapping>(pair.job_b,
 							       memory.all());

@@ -58,7 +58,7 @@ std::vector<int64_t> expected(Fold fold)
 	return all;
 }
 
-/* Who folds: end a of a pair. */
+/* The end that folds: a of a pair. */
 struct Collector : Pair {
 	Collector()
 		: Pair(false, 1024, 256), memory(all_bytes),

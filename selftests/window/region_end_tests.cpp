@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <system_error>
 
 #include "../translate/large_page.h"
 #include "adapter.h"
@@ -73,7 +72,7 @@ public:
 	size_t end() const { return end_; }
 
 private:
-	/* Given back in the end, when nobody has them. */
+	/* Given back in the end, when no region has them. */
 	std::unique_ptr<world::HugePages> huge_;
 	std::unique_ptr<LargePage> large_;
 	std::unique_ptr<Memory> memory_;

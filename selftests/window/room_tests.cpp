@@ -117,7 +117,7 @@ void start(pavo::Window &window, bool write, uint16_t node, uint32_t to,
 	ASSERT_FALSE(window.start());
 }
 
-/* Of whatever end: who sends is not asked, given data or given back. */
+/* Of whatever end: the sender is not asked, given data or given back. */
 TEST(Congested, AContextThatSendsIsBusy)
 {
 	Ends ends(long_length);
@@ -168,7 +168,7 @@ TEST(Congested, AContextThatSendsIsBusy)
 	EXPECT_FALSE(ends.a.return_rcxts(both));
 }
 
-/* Who had the turn comes last: head and tail of the queue go round in the order of requests. */
+/* The window that had the turn comes last: the queue goes round in the order of requests. */
 TEST(Congested, ContextsThatSendTakeTurnsInOrder)
 {
 	constexpr size_t many = 3;

@@ -183,7 +183,7 @@ TEST(Routes, OverIPv6)
 	EXPECT_GE(frames.size(), route_memory / 1380);
 	expect_even(ports, routes, frames.size());
 	expect_ports(ports);
-	/* Whoever balances by labels sees as many ways, and those are the same. */
+	/* A router that balances by labels sees as many ways, and those are the same. */
 	expect_even(labels, routes, frames.size());
 	EXPECT_FALSE(labels.contains(0));
 	for (const Frame &frame : frames)

@@ -30,7 +30,7 @@ struct Scene : Ends {
 		there.fill(2);
 	}
 
-	/* A write of 1000 bytes on contexts that nobody forges. */
+	/* A write of 1000 bytes on contexts that no test forges. */
 	bool honest()
 	{
 		auto write = request(++tid, 1000);

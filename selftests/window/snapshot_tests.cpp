@@ -64,10 +64,9 @@ public:
 		: pair_(pair), source_(size),
 		  mapping_(pair.job_a, source_.all())
 	{
-		pavo::WindowOptions options;
+		pavo::WindowOptions options = {
+			.node = node_a, .gid_index = pair.address_a.index};
 
-		options.node = node_a;
-		options.gid_index = pair.address_a.index;
 		writer_ = std::make_unique<Window>(pair.job_a, options);
 		must(writer_->set_node(node_b, pair.address_b.gid));
 		must(writer_->take_rcxts({&rcxt_, 1}));
@@ -172,11 +171,10 @@ struct SnapshotTarget {
 	SnapshotTarget(Pair &pair, Traffic &traffic,
 		       const pavo::Mapping &mapping)
 	{
-		pavo::WindowOptions options;
 		uint32_t rcxt;
+		pavo::WindowOptions options = {.send_frames = frames,
+					       .recv_frames = frames};
 
-		options.recv_frames = frames;
-		options.send_frames = frames;
 		window = another(pair, options);
 		must(window->take_rcxts({&rcxt, 1}));
 		traffic.aim(window->number(), rcxt, mapping.pvo().value);
@@ -266,7 +264,7 @@ TEST(Snapshot, AtZeroTheMemoryIsTheProcesss)
 	});
 }
 
-/* Its contexts are nobody's when the call returns, which waits for nobody. */
+/* No window owns its contexts when the call returns, which waits for none. */
 TEST(Snapshot, RdmaEndsWithTheCall)
 {
 	if (!world::has_two_cpus())
@@ -304,10 +302,10 @@ TEST(Snapshot, OfTheOneThatSends)
 
 	must(pair.b.take_rcxts({&request.remote_rcxt, 1}));
 	for (uint32_t round = 0; round < rounds; round++) {
-		pavo::WindowOptions options;
-		options.node = node_a;
-		options.gid_index = pair.address_a.index;
-		options.send_frames = frames;
+		pavo::WindowOptions options = {.node = node_a,
+					       .send_frames = frames,
+					       .gid_index =
+						       pair.address_a.index};
 		Window window(pair.job_a, options);
 		auto mark = [&](uint32_t n) {
 			return std::atomic_ref(window.send_frame(n)->state)
@@ -392,16 +390,15 @@ TEST(Closed, NobodyIsWaitedFor)
 	EXPECT_TRUE(eventually([&] { return closing(pair.device_b) == 0; }));
 }
 
-/* Who opens waits before it is too much. */
+/* A process that opens waits before it is too much. */
 TEST(Closed, NotAllMemoryWaits)
 {
 	constexpr long most = (64 << 20) / 4096, each = 2 * 4096 * 2048 / 4096;
 	Pair pair;
-	pavo::WindowOptions options;
 	long worst = 0;
+	pavo::WindowOptions options = {.send_frames = 4096,
+				       .recv_frames = 4096};
 
-	options.send_frames = 4096;
-	options.recv_frames = 4096;
 	for (int n = 0; n < 40; n++) {
 		another(pair, options).reset();
 		worst = std::max(worst, closing(pair.device_b));
@@ -452,11 +449,10 @@ TEST(Live, ShowsWhoIsAtWork)
 TEST(Broadcast, IsAllowedByAFlag)
 {
 	Pair pair;
-	pavo::WindowOptions options;
 
 	EXPECT_EQ(pair.b.lmt().flags, 0u);
 	EXPECT_EQ(shown("windows").find("broadcast"), std::string::npos);
-	options.broadcast = true;
+	pavo::WindowOptions options = {.broadcast = true};
 	auto window = another(pair, options);
 	EXPECT_EQ(window->lmt().flags, uint32_t(PAVO_WINDOW_BROADCAST));
 	EXPECT_NE(shown("windows").find(" broadcast"), std::string::npos);

@@ -8,10 +8,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 
 #include <pavo/striped.hpp>
@@ -469,7 +467,7 @@ TEST_F(Striping, RefusesWhatCannotBe)
 	EXPECT_EQ(other.connect(0, {1, 1, {}}), std::errc::invalid_argument);
 	EXPECT_FALSE(other.lane(0).living);
 	EXPECT_FALSE(other.lane(0).why);
-	/* Nobody to speak to. */
+	/* There is no peer. */
 	std::optional<std::error_code> result;
 	other.put({.local = {}, .remote = {}, .length = 10},
 		  [&](std::error_code error) { result = error; });
@@ -494,7 +492,7 @@ TEST_F(Striping, RefusesWhatCannotBe)
 
 /*
  * Words made up by other windows of the job: a lane stays what it was. They are as the other
- * end's would be, so it is who sends them that counts.
+ * end's would be, so it is their sender that counts.
  */
 TEST_F(Striping, WordsOfStrangersAreNotHeard)
 {

@@ -26,9 +26,7 @@ std::string as_text(const pavo::Device &device, const pavo_lmt &lmt)
 		snprintf(text, sizeof(text), "0x%" PRIx64, n);
 		return std::string(text);
 	};
-	auto dec = [](uint64_t n) {
-		return std::to_string(n);
-	};
+	auto dec = [](uint64_t n) { return std::to_string(n); };
 	char key[32];
 
 	snprintf(key, sizeof(key), "%016" PRIx64, uint64_t(lmt.key));

@@ -6,7 +6,7 @@
 #include <coroutine>
 #include <exception>
 
-/* Nobody waits for it. */
+/* No caller waits for it. */
 struct Task {
 	struct promise_type {
 		Task get_return_object() { return {}; }

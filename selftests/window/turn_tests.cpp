@@ -48,16 +48,16 @@ private:
 /*
  * Two windows that are to have something to send at the same time, though each call makes
  * the caller a worker. The first one's receive FIFO is full: before the next packet is
- * dropped the adapter looks at its commands, and nobody sends for that.
+ * dropped the adapter looks at its commands, and no worker sends for that.
  */
 struct Turns : testing::TestWithParam<uint32_t> {
 	Turns()
 	{
-		pavo::WindowOptions options;
+		pavo::WindowOptions options = {.node = node_a,
+					       .recv_frames = PAVO_FIFO_LEAST,
+					       .gid_index =
+						       ends.address_a.index};
 
-		options.recv_frames = PAVO_FIFO_LEAST;
-		options.node = node_a;
-		options.gid_index = ends.address_a.index;
 		first = std::make_unique<pavo::Window>(ends.job_a, options);
 		must(first->set_node(node_b, ends.address_b.gid));
 		for (uint32_t n = 0; n < PAVO_FIFO_LEAST; n++)
@@ -190,7 +190,7 @@ TEST(Workers, TheManagerGoesOn)
 }
 
 /*
- * Who has something to send while the only other window is in the hands of a worker sends
+ * A window with something to send while the only other window is in the hands of a worker sends
  * that, and leaves the other to its worker: the manager does not run until that is done.
  */
 TEST(Workers, LeaveAWindowToWhoHasIt)
@@ -202,9 +202,8 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 	/* An operation is a turn. */
 	Parameter quantum("window_quantum", 1024);
 	Ends ends(length);
-	pavo::WindowOptions options;
-	options.node = node_a;
-	options.gid_index = ends.address_a.index;
+	pavo::WindowOptions options = {.node = node_a,
+				       .gid_index = ends.address_a.index};
 	pavo::Window other(ends.job_a, options);
 	must(other.set_node(node_b, ends.address_b.gid));
 	std::atomic<bool> over = false;
@@ -215,9 +214,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 			ASSERT_EQ(ended(ends.a).tid, tid);
 		}
 	});
-	auto in_turn = [&] {
-		return ends.a.lmt().quantum_left != 0;
-	};
+	auto in_turn = [&] { return ends.a.lmt().quantum_left != 0; };
 	Moved runs(ends.device_a, "window_manager");
 	uint64_t calls = 0, met = 0;
 
@@ -249,7 +246,7 @@ uint64_t send_by_two(Pair &pair, pavo::Window &other,
 			pavo_frame_state state = PAVO_FRAME_EMPTY;
 
 			ASSERT_FALSE(window.send(node_b, pair.b.number(), {}));
-			/* Whoever it is that sends it. */
+			/* Whichever worker sends it. */
 			ASSERT_TRUE(eventually(
 				[&] { return one_sent(window, state); }));
 			ASSERT_EQ(state, PAVO_FRAME_SENT);
@@ -265,15 +262,14 @@ uint64_t send_by_two(Pair &pair, pavo::Window &other,
 	return sent;
 }
 
-/* As many as the parameter says: who comes when all are at work does not wait for them. */
+/* As many as the parameter says: a caller that comes when all are at work does not wait. */
 TEST(Workers, AreNoMoreThanTheyMayBe)
 {
 	if (std::thread::hardware_concurrency() < 2)
 		GTEST_SKIP() << "one CPU: never two at work";
 	Pair pair;
-	pavo::WindowOptions options;
-	options.node = node_a;
-	options.gid_index = pair.address_a.index;
+	pavo::WindowOptions options = {.node = node_a,
+				       .gid_index = pair.address_a.index};
 	pavo::Window other(pair.job_a, options);
 	must(other.set_node(node_b, pair.address_b.gid));
 	uint64_t sent;
@@ -313,15 +309,14 @@ void stay_on(int cpu, bool urgent)
 TEST(Workers, AreNotHeldByCallersThatStandStill)
 {
 	if (std::thread::hardware_concurrency() < 2)
-		GTEST_SKIP() << "one CPU: nobody sends meanwhile";
+		GTEST_SKIP() << "one CPU: no thread sends meanwhile";
 
 	using namespace std::chrono;
 	constexpr uint32_t enough = 200, frames = 64;
 	Parameter workers("window_workers", 2), quantum("window_quantum", 1);
 	Pair pair;
-	pavo::WindowOptions options;
-	options.node = node_a;
-	options.gid_index = pair.address_a.index;
+	pavo::WindowOptions options = {.node = node_a,
+				       .gid_index = pair.address_a.index};
 	std::atomic<bool> over = false, still = false;
 	std::atomic<uint32_t> stops = 0;
 	std::vector<std::thread> threads;

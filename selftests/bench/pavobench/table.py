@@ -60,7 +60,7 @@ def _pairs(rounds, base, other):
 
 def vanished(rounds, base, other):
     """In words, the tests that compare() has no line of, because in no round both
-    drivers came to a result: nobody can say whether their floor is kept."""
+    drivers came to a result: it is unknown whether their floor is kept."""
     return [f"{op} {test} {size}: in no round {base} and {other} both finished it, "
             "there is no ratio"
             for (op, test, size), rows in _pairs(rounds, base, other).items()

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -79,7 +78,6 @@ Result measure_stream(Transport &ends, const Options &options, Op op, Kind kind,
 		      size_t size)
 {
 	StreamSpec spec = {};
-	Result result;
 
 	spec.op = op;
 	spec.size = size;
@@ -88,8 +86,7 @@ Result measure_stream(Transport &ends, const Options &options, Op op, Kind kind,
 	spec.chain = kind == Kind::rate ? std::max(1, spec.window / 4) : 1;
 	spec.signal = std::max(1, spec.window / 4);
 	spec.seed = options.seed;
-	result.messages = spec.messages;
-	result.total = ends.stream(spec);
+	Result result = {.messages = spec.messages, .total = ends.stream(spec)};
 	result.typical = result.least = result.most =
 		result.total / result.messages;
 	return result;
@@ -98,13 +95,12 @@ Result measure_stream(Transport &ends, const Options &options, Op op, Kind kind,
 Result measure_latency(Transport &ends, const Options &options, Op op,
 		       size_t size)
 {
-	LatencySpec spec = {};
 	Result result;
-
-	spec.op = op;
-	spec.size = size;
-	spec.messages = messages_of(Kind::latency, size) * options.scale;
-	spec.seed = options.seed;
+	LatencySpec spec = {.op = op,
+			    .size = size,
+			    .messages = messages_of(Kind::latency, size) *
+					options.scale,
+			    .seed = options.seed};
 
 	std::vector<uint64_t> times = ends.latency(spec);
 

@@ -8,7 +8,6 @@
 #include "pair.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -145,7 +144,6 @@ ibv_wc Completions::await()
 End::End(Device &device, Wait wait, Service service) : device(device)
 {
 	bool datagrams = service == Service::ud;
-	ibv_qp_init_attr init = {};
 	void *map = mmap(nullptr, 2 * area_bytes, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
@@ -161,10 +159,11 @@ End::End(Device &device, Wait wait, Service service) : device(device)
 		       "MR");
 	sent = std::make_unique<Completions>(device, queue_depth, wait);
 	received = std::make_unique<Completions>(device, queue_depth, wait);
-	init.send_cq = sent->raw();
-	init.recv_cq = received->raw();
-	init.cap = {queue_depth, queue_depth, 1, datagrams ? 2u : 1u, 0};
-	init.qp_type = datagrams ? IBV_QPT_UD : IBV_QPT_RC;
+	ibv_qp_init_attr init = {
+		.send_cq = sent->raw(),
+		.recv_cq = received->raw(),
+		.cap = {queue_depth, queue_depth, 1, datagrams ? 2u : 1u, 0},
+		.qp_type = datagrams ? IBV_QPT_UD : IBV_QPT_RC};
 	qp = must_make(ibv_create_qp(pd, &init), "QP");
 	if (datagrams)
 		grh_mr = must_make(ibv_reg_mr(pd, grh, sizeof(grh),

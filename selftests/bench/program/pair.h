@@ -75,7 +75,7 @@ struct End {
 	std::unique_ptr<Completions> received;
 	ibv_qp *qp = nullptr;
 	ibv_ah *to_peer = nullptr; /* UD */
-	uint8_t grh[40]; /* where those of datagrams go; nobody looks */
+	uint8_t grh[40]; /* where those of datagrams go; no test looks */
 	ibv_mr *grh_mr = nullptr; /* UD */
 };
 

@@ -75,7 +75,7 @@ void Stream::take_receives()
 
 	while ((count = pair_.b.received->reap(wc, batch)))
 		give_receives(count);
-	/* a message is received before its sender is told so; of datagrams nobody is */
+	/* a message is received before its sender is told so; a sender of datagrams is not told */
 	while (given_ < done_ + spec_.window) {
 		if (!pair_.a.to_peer)
 			throw std::runtime_error(

@@ -9,7 +9,6 @@
 #include "windows.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string>

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -260,11 +259,10 @@ void Dut::make_queue(Queue queue, uint32_t depth)
 		fail("ibv_create_comp_channel");
 	nonblocking(channel_[queue]->fd);
 	if (config_.extended) {
-		ibv_cq_init_attr_ex attr{};
+		ibv_cq_init_attr_ex attr = {.cqe = depth,
+					    .channel = channel_[queue],
+					    .wc_flags = IBV_WC_STANDARD_FLAGS};
 
-		attr.cqe = depth;
-		attr.channel = channel_[queue];
-		attr.wc_flags = IBV_WC_STANDARD_FLAGS;
 		extended_cq_[queue] = ibv_create_cq_ex(context_, &attr);
 		if (extended_cq_[queue])
 			cq_[queue] = ibv_cq_ex_to_cq(extended_cq_[queue]);
@@ -278,11 +276,10 @@ void Dut::make_queue(Queue queue, uint32_t depth)
 
 ibv_xrcd *Dut::open_domain()
 {
-	ibv_xrcd_init_attr attr{};
-
-	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
-	attr.fd = -1;
-	attr.oflags = O_CREAT;
+	ibv_xrcd_init_attr attr = {.comp_mask = IBV_XRCD_INIT_ATTR_FD |
+						IBV_XRCD_INIT_ATTR_OFLAGS,
+				   .fd = -1,
+				   .oflags = O_CREAT};
 
 	ibv_xrcd *domain = ibv_open_xrcd(context_, &attr);
 
@@ -293,18 +290,16 @@ ibv_xrcd *Dut::open_domain()
 
 void Dut::make_srq(const SrqConfig &config)
 {
-	ibv_srq_init_attr_ex attr{};
-
 	if (config.other_domain && !other_xrcd_)
 		other_xrcd_ = open_domain();
-	attr.attr.max_wr = config_.depth;
-	attr.attr.max_sge = config_.sges;
-	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-			 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
-	attr.srq_type = IBV_SRQT_XRC;
-	attr.pd = config.other_pd ? other_pd() : pd_;
-	attr.xrcd = config.other_domain ? other_xrcd_ : xrcd_;
-	attr.cq = cq_[recv_queue];
+	ibv_srq_init_attr_ex attr = {
+		.attr = {.max_wr = config_.depth, .max_sge = config_.sges},
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = config.other_pd ? other_pd() : pd_,
+		.xrcd = config.other_domain ? other_xrcd_ : xrcd_,
+		.cq = cq_[recv_queue]};
 
 	ibv_srq *srq = ibv_create_srq_ex(context_, &attr);
 
@@ -316,15 +311,13 @@ void Dut::make_srq(const SrqConfig &config)
 /* An XRC target, its domain, and the queues that its messages name. */
 void Dut::make_target()
 {
-	ibv_qp_init_attr_ex attr{};
-
 	xrcd_ = open_domain();
 	make_srq({std::string(first_srq)});
 	for (const SrqConfig &config : srq_configs_)
 		make_srq(config);
-	attr.qp_type = IBV_QPT_XRC_RECV;
-	attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
-	attr.xrcd = xrcd_;
+	ibv_qp_init_attr_ex attr = {.qp_type = IBV_QPT_XRC_RECV,
+				    .comp_mask = IBV_QP_INIT_ATTR_XRCD,
+				    .xrcd = xrcd_};
 	qp_ = ibv_create_qp_ex(context_, &attr);
 }
 
@@ -342,19 +335,19 @@ std::optional<uint32_t> Dut::srqn(std::string_view name)
 
 void Dut::make_connected(const QpConfig &config)
 {
-	ibv_qp_init_attr_ex init{};
+	ibv_qp_init_attr_ex init = {.send_cq = cq_[send_queue],
+				    .recv_cq = cq_[recv_queue],
+				    .cap = {.max_send_wr = config.depth,
+					    .max_recv_wr = config.depth,
+					    .max_send_sge = config.sges,
+					    .max_recv_sge = config.sges,
+					    .max_inline_data =
+						    config.inline_data},
+				    .qp_type = config.type,
+				    .sq_sig_all = config.signal_all,
+				    .comp_mask = IBV_QP_INIT_ATTR_PD,
+				    .pd = pd_};
 
-	init.send_cq = cq_[send_queue];
-	init.recv_cq = cq_[recv_queue];
-	init.qp_type = config.type;
-	init.sq_sig_all = config.signal_all;
-	init.cap.max_send_wr = config.depth;
-	init.cap.max_recv_wr = config.depth;
-	init.cap.max_send_sge = config.sges;
-	init.cap.max_recv_sge = config.sges;
-	init.cap.max_inline_data = config.inline_data;
-	init.pd = pd_;
-	init.comp_mask = IBV_QP_INIT_ATTR_PD;
 	if (config.extended) {
 		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		init.send_ops_flags = extended_operations;

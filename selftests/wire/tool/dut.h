@@ -114,7 +114,7 @@ public:
 				 int access);
 	Region *region(std::string_view name);
 	void deregister(Region &region);
-	/* Nobody may touch the page with that byte until check_regions(). */
+	/* No side may touch the page with that byte until check_regions(). */
 	void hide(Region &region, uint64_t offset);
 	/* "" or what bytes of which region changed though no statement said so. */
 	std::string check_regions();

@@ -79,8 +79,6 @@ Stamping::~Stamping()
 
 Link::Link(const std::string &interface)
 {
-	sockaddr_ll address{};
-
 	/* Protocol 0: nothing arrives before the socket is bound to one interface. */
 	socket_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (socket_ < 0)
@@ -89,8 +87,8 @@ Link::Link(const std::string &interface)
 	set_option(socket_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 	set_option(socket_, SOL_PACKET, PACKET_AUXDATA, 1);
 	set_option(socket_, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
-	address.sll_family = AF_PACKET;
-	address.sll_protocol = htons(ETH_P_ALL);
+	sockaddr_ll address = {.sll_family = AF_PACKET,
+			       .sll_protocol = htons(ETH_P_ALL)};
 	address.sll_ifindex =
 		static_cast<int>(if_nametoindex(interface.c_str()));
 	if (!address.sll_ifindex)
@@ -117,14 +115,12 @@ std::optional<Arrival> Link::read_one()
 	static uint8_t buffer[frame_max];
 	alignas(cmsghdr) char control[256];
 	iovec vector{buffer, sizeof(buffer)};
-	msghdr message{};
 	Arrival arrival{now_ns(), {}};
 	bool csum_done = true;
-
-	message.msg_iov = &vector;
-	message.msg_iovlen = 1;
-	message.msg_control = control;
-	message.msg_controllen = sizeof(control);
+	msghdr message = {.msg_iov = &vector,
+			  .msg_iovlen = 1,
+			  .msg_control = control,
+			  .msg_controllen = sizeof(control)};
 
 	const ssize_t length = recvmsg(socket_, &message, 0);
 

@@ -32,7 +32,7 @@ struct Arrival {
 };
 
 /*
- * While it lives the kernel stamps packets. It patches its own code for the first who asks
+ * While it lives the kernel stamps packets. It patches its own code for the first socket that asks
  * for that, and after the last; once for all cases is better: an emulated CPU that runs
  * that code at that moment has been seen to stop at half of it (int3 in netif_rx_internal).
  */

@@ -6,7 +6,6 @@
 #include "machine.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
  * Called by: guest.sh in a guest, meson (--check) on the build machine.
  */
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

@@ -92,10 +92,9 @@ static std::optional<uint64_t> syndrome(const Statement &s,
 
 PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 {
-	PacketSpec spec;
 	std::string op = s.word(0);
+	PacketSpec spec = {.name = op};
 
-	spec.name = op;
 	if (spec.is("NAK") || spec.is("RNR"))
 		op.replace(op.size() - 3, 3, "ACK");
 	spec.opcode = opcode_by_name(op);
@@ -145,14 +144,13 @@ PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 
 Damage Machine::damage(const Statement &s)
 {
-	Damage d;
 	const auto number = [&](const char *key) -> std::optional<uint64_t> {
 		const std::string *text = s.find(key);
 
 		return text ? std::optional(value(*text)) : std::nullopt;
 	};
 
-	d.icrc_flip = s.find("icrc") && s.get("icrc") == "bad";
+	Damage d = {.icrc_flip = s.find("icrc") && s.get("icrc") == "bad"};
 	if (!d.icrc_flip && s.find("icrc"))
 		d.icrc = static_cast<uint32_t>(*number("icrc"));
 	d.cut = number("cut");

@@ -118,15 +118,13 @@ void make_cases(Script &script, const Choices &choices)
 Script read_script(const std::string &path, const std::string &name)
 {
 	std::ifstream in(path);
-	Script script;
 	Choices choices;
 	std::string text;
 	bool body = false;
 
 	if (!in)
 		throw ScriptError("cannot read " + path);
-	script.path = path;
-	script.name = name;
+	Script script = {.path = path, .name = name};
 	for (unsigned number = 1; std::getline(in, text); number++) {
 		text = text.substr(0, text.find('#'));
 
@@ -199,11 +197,9 @@ static std::string substitute(const std::string &text,
 
 Statement parse_statement(const Line &line, const Variables &variables)
 {
-	Statement s;
 	auto all = tokens(substitute(line.text, variables));
+	Statement s = {.line = line.number, .verb = all.front()};
 
-	s.line = line.number;
-	s.verb = all.front();
 	for (const std::string &token : all) {
 		s.text += (s.text.empty() ? "" : " ") + token;
 		if (&token == &all.front())

@@ -320,9 +320,8 @@ void damages()
 {
 	const Envelope e = some_envelope(false);
 	const Bytes body(32, 7);
-	Damage d;
+	Damage d = {.icrc_flip = true};
 
-	d.icrc_flip = true;
 	REQUIRE(is_malformed([&] { open(wrap(e, body, d), true); }));
 	d = {};
 	d.cut = 5;

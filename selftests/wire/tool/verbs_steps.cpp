@@ -197,9 +197,8 @@ void Machine::step_mr(const Statement &s)
 {
 	const int access = s.find("access") ? access_of(s.get("access")) :
 					      access_of("lw,rw,rr,ra");
-	Placement placement;
+	Placement placement = {.other_pd = s.has_word("other_pd")};
 
-	placement.other_pd = s.has_word("other_pd");
 	if (const std::string *text = s.find("from"))
 		placement.from = value(*text);
 	placement.zero_based = s.has_word("zero_based");
@@ -467,7 +466,7 @@ void Machine::step_set_state(const Statement &s)
 
 /*
  * mem PIECE DATA: it contains that now, and must at the end.
- * mem PIECE same: it is as it was.   mem PIECE any: nobody knows, nobody minds.
+ * mem PIECE same: it is as it was.   mem PIECE any: anything may be there.
  */
 void Machine::step_mem(const Statement &s)
 {

@@ -4,7 +4,6 @@
  */
 #include "campaign.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -225,14 +224,13 @@ void Campaign::report(const std::string &what)
 				 std::to_string(played_) + ".txt";
 	const std::string comment = what.substr(0, what.find('\n'));
 	Dialogue wrong = recent_.back();
-	bool again;
 
 	std::printf("# dialogue %llu of seed %llu: %s\n",
 		    static_cast<unsigned long long>(played_),
 		    static_cast<unsigned long long>(options_.seed),
 		    what.c_str());
 	write_dialogue(name, comment, wrong);
-	again = fails_again(wrong, what);
+	bool again = fails_again(wrong, what);
 	if (!again) {
 		wrong = joined(recent_);
 		again = fails_again(wrong, what);

@@ -25,10 +25,9 @@ uint8_t small(const Step &step, const char *key, uint64_t otherwise)
 
 void World::make_qp(Target &target)
 {
-	ibv_qp_init_attr_ex attr{};
 	const bool receiver = target.type == IBV_QPT_XRC_RECV;
+	ibv_qp_init_attr_ex attr = {.qp_type = target.type};
 
-	attr.qp_type = target.type;
 	attr.send_cq = attr.recv_cq = cq_;
 	attr.cap = {queue_depth, queue_depth, 4, 4, inline_bytes};
 	attr.comp_mask = receiver ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
@@ -73,11 +72,9 @@ void World::destroy(Target &target)
 
 void World::reset(Target &target)
 {
-	ibv_qp_attr attr{};
-
 	if (!target.qp)
 		return;
-	attr.qp_state = IBV_QPS_RESET;
+	ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
 	if (ibv_modify_qp(target.qp, &attr, IBV_QP_STATE))
 		destroy(target);
 	else

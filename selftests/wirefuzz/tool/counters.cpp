@@ -145,7 +145,6 @@ const std::vector<uint64_t> &Counters::read()
 {
 	static uint8_t buffer[answer_most];
 	Message question;
-	ssize_t length;
 
 	question.header.nlmsg_type =
 		RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET);
@@ -154,7 +153,7 @@ const std::vector<uint64_t> &Counters::read()
 	question.port = {{8, RDMA_NLDEV_ATTR_PORT_INDEX}, first_port};
 	if (!ask(question, sizeof(question)))
 		return values_;
-	length = recv(socket_, buffer, answer_most, MSG_DONTWAIT);
+	ssize_t length = recv(socket_, buffer, answer_most, MSG_DONTWAIT);
 	if (length < NLMSG_HDRLEN ||
 	    reinterpret_cast<nlmsghdr *>(buffer)->nlmsg_type == NLMSG_ERROR)
 		return values_;

@@ -272,10 +272,8 @@ public:
 
 	Step &add(const std::string &verb, const std::string &subject = "")
 	{
-		Step step;
+		Step step = {.verb = verb, .subject = subject};
 
-		step.verb = verb;
-		step.subject = subject;
 		said_.push_back(std::move(step));
 		return said_.back();
 	}

@@ -2,7 +2,6 @@
 /*
  * Changed dialogues: see invent.h.
  */
-#include <algorithm>
 #include <array>
 
 #include "../../wire/tool/packet.h"

@@ -168,16 +168,15 @@ void World::post(Target &target, const Step &step)
 	ibv_send_wr wr{}, *bad = nullptr;
 	const Value *at = step.find("at");
 	const Value usual{step.name == "READ" ? "l" : "s", 0};
-	bool fetches;
 
 	if (target.qp && is_extended(step.name))
 		return post_extended(target, step);
 	if (!target.qp || target.type == IBV_QPT_XRC_RECV ||
 	    !fill_send(target, step, wr))
 		return;
-	fetches = wr.opcode == IBV_WR_RDMA_READ ||
-		  wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-		  wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	bool fetches = wr.opcode == IBV_WR_RDMA_READ ||
+		       wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		       wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 	auto sges = pieces(step, at ? *at : usual,
 			   fetches ? target.name : std::string());
 	wr.sg_list = sges.data();
@@ -230,13 +229,11 @@ void World::receive(Target &target, const Step &step)
 
 void World::bind_first(Target &target, ibv_mw_bind_info &info)
 {
-	ibv_mw_bind bind{};
-
 	if (!windows_[0])
 		return;
-	bind.wr_id = new_id();
-	bind.send_flags = IBV_SEND_SIGNALED;
-	bind.bind_info = info;
+	ibv_mw_bind bind = {.wr_id = new_id(),
+			    .send_flags = IBV_SEND_SIGNALED,
+			    .bind_info = info};
 	target.posted.insert(bind.wr_id);
 	ibv_bind_mw(target.qp, windows_[0], &bind);
 	regions_->set_window_key("mw1", windows_[0]->rkey);
@@ -264,11 +261,10 @@ void World::bind(const Step &step)
 {
 	Target *by = target(step.subject);
 	Region *shown = regions_->find("r");
-	ibv_mw_bind_info info{};
 
 	if (!by || !by->qp || by->type == IBV_QPT_XRC_RECV || !shown->mr)
 		return;
-	info.mr = shown->mr;
+	ibv_mw_bind_info info = {.mr = shown->mr};
 	info.addr =
 		reinterpret_cast<uintptr_t>(shown->at) + step.number("at", 0);
 	info.length = step.number("len", 4096);

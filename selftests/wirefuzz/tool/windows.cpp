@@ -4,7 +4,6 @@
  */
 #include "windows.h"
 
-#include <cstring>
 #include <system_error>
 
 #include "../../common/adapter.h"
@@ -43,12 +42,10 @@ Windows::Windows(const std::string &device, Regions &regions)
 
 void Windows::make_window()
 {
-	pavo::WindowOptions options;
 	const pw::Address peer = peer_address(false);
+	pavo::WindowOptions options = {
+		.send_frames = 64, .recv_frames = 64, .gid_index = index_};
 
-	options.gid_index = index_;
-	options.send_frames = 64;
-	options.recv_frames = 64;
 	window_.emplace(*job_, options);
 	window_->set_node(peer_node, peer);
 	rcxts_ = {};
@@ -119,9 +116,9 @@ void Windows::request(const Step &step)
 
 		return resolve(given ? *given : otherwise);
 	};
-	pavo_rdma_request request{};
+	pavo_rdma_request request = {
+		.local_rcxt = static_cast<uint32_t>(value("rcxt", {"c0", 0}))};
 
-	request.local_rcxt = static_cast<uint32_t>(value("rcxt", {"c0", 0}));
 	request.remote_rcxt =
 		static_cast<uint32_t>(value("peer_rcxt", {"", 5}));
 	request.tid = value("tid", {"", 1});

@@ -31,10 +31,9 @@ constexpr std::string_view may_get_lost[] = {"udp_len",	 "ip_len", "udp_csum",
 int open_fence()
 {
 	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	sockaddr_in address{};
+	sockaddr_in address = {.sin_family = AF_INET,
+			       .sin_port = htons(fence_port)};
 
-	address.sin_family = AF_INET;
-	address.sin_port = htons(fence_port);
 	if (fd < 0 ||
 	    bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address)))
 		throw std::runtime_error("no socket for fences");
@@ -217,7 +216,6 @@ Wire::Built Wire::build(const Step &step)
 Wire::Built Wire::build_window(const Step &step)
 {
 	WindowPacket packet;
-	Built built;
 	const unsigned layout =
 		window_layout(window_opcode(step.name).value_or(0));
 
@@ -240,8 +238,8 @@ Wire::Built Wire::build_window(const Step &step)
 		     {"pkey", &WindowPacket::pkey},
 		     {"tver", &WindowPacket::tver}})
 		packet.*member = step.number(name, packet.*member);
-	built.transport = encode(packet, layout);
-	built.qpn = packet.qpn & 0xffffff;
+	Built built = {.transport = encode(packet, layout),
+		       .qpn = uint32_t(packet.qpn & 0xffffff)};
 	return built;
 }
 

@@ -99,9 +99,8 @@ private:
 
 	ibv_qp *make_qp()
 	{
-		ibv_qp_init_attr attr{};
+		ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC};
 
-		attr.qp_type = IBV_QPT_RC;
 		attr.send_cq = attr.recv_cq = cq_;
 		attr.cap = {8, 8, 1, 1, 0};
 		return ibv_create_qp(pd_, &attr);

@@ -5,12 +5,10 @@
 #include "world.h"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 
 #include <fcntl.h>
 #include <net/if.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "../../common/connect.h"
@@ -54,11 +52,11 @@ World::World(const std::string &device) : context_(common::open_device(device))
 			"ibv_create_cq");
 	regions_ = std::make_unique<Regions>(pd_, other_pd_);
 
-	ibv_xrcd_init_attr attr{};
+	ibv_xrcd_init_attr attr = {.comp_mask = IBV_XRCD_INIT_ATTR_FD |
+						IBV_XRCD_INIT_ATTR_OFLAGS,
+				   .fd = -1,
+				   .oflags = O_CREAT};
 
-	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
-	attr.fd = -1;
-	attr.oflags = O_CREAT;
 	xrcd_ = must_make(ibv_open_xrcd(context_, &attr), "ibv_open_xrcd");
 	targets_ = {{"rc0", IBV_QPT_RC, false, false, 0x100},
 		    {"rc1", IBV_QPT_RC, true, true, 0x101},
@@ -114,13 +112,12 @@ bool World::find_addresses()
 void World::make_shared(Shared &shared)
 {
 	const bool xrc = shared.name != "s2";
-	ibv_srq_init_attr_ex attr{};
+	ibv_srq_init_attr_ex attr = {
+		.attr = {.max_wr = srq_depth, .max_sge = 2},
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = xrc ? IBV_SRQT_XRC : IBV_SRQT_BASIC,
+		.pd = shared.other_pd ? other_pd_ : pd_};
 
-	attr.attr.max_wr = srq_depth;
-	attr.attr.max_sge = 2;
-	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
-	attr.srq_type = xrc ? IBV_SRQT_XRC : IBV_SRQT_BASIC;
-	attr.pd = shared.other_pd ? other_pd_ : pd_;
 	if (xrc) {
 		attr.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
 		attr.xrcd = xrcd_;
