@@ -253,7 +253,7 @@ Port::piece(uint16_t, uint32_t, const pavo_rdma_piece &piece, uint32_t length,
 	return {};
 }
 
-std::error_code Port::request(bool write, uint16_t, uint32_t,
+std::error_code Port::request(Direction direction, uint16_t, uint32_t,
 			      const pavo_rdma_request &request, uint32_t &frame)
 {
 	auto found = end.contexts.find(request.local_rcxt);
@@ -273,7 +273,8 @@ std::error_code Port::request(bool write, uint16_t, uint32_t,
 	if (world.random.below(100) < world.loss)
 		return std::make_error_code(std::errc::no_buffer_space);
 	frame = next++;
-	pavo_frame_state state = ask(write, frame, found->second, request);
+	pavo_frame_state state = ask(direction == Direction::write, frame,
+				     found->second, request);
 	if (state != PAVO_FRAME_EMPTY)
 		end.marks[frame] = state;
 	return {};

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "../common/direction.h"
 #include "random.h"
 #include "rdma_engine.hpp"
 #include "rdma_once.hpp"
@@ -152,7 +153,8 @@ struct Port : RdmaPort {
 	piece(uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
 	      uint32_t length,
 	      const std::function<void(std::span<std::byte>)> &fill) override;
-	std::error_code request(bool write, uint16_t node, uint32_t window,
+	std::error_code request(Direction direction, uint16_t node,
+				uint32_t window,
 				const pavo_rdma_request &request,
 				uint32_t &frame) override;
 	pavo_frame_state result(uint32_t frame) override;

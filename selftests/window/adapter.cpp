@@ -124,7 +124,8 @@ pavo_frame_state Ends::ask(bool write, const pavo_rdma_request &request)
 {
 	pavo_frame_state state = PAVO_FRAME_EMPTY;
 
-	EXPECT_FALSE(a.prepare_rdma(write, node_b, b.number(), request));
+	EXPECT_FALSE(a.prepare_rdma(common::direction_of(write), node_b,
+				    b.number(), request));
 	EXPECT_FALSE(a.start());
 	eventually([&] { return a.sent({&state, 1}) == 1; });
 	return state;

@@ -10,6 +10,7 @@
 #include <pavo/window.hpp>
 
 #include "../common/adapter.h"
+#include "../common/direction.h"
 #include "../common/eventually.h"
 #include "../common/parameter.h"
 #include "../common/pattern.h"

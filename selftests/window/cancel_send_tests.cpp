@@ -180,9 +180,9 @@ TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 		ends.there.fill(2);
 		const auto *frame =
 			ends.a.send_frame(uint32_t(sent_frames * round));
-		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
-						 ends.request(++round,
-							      sent_length, 0)));
+		ASSERT_FALSE(ends.a.prepare_rdma(
+			pavo::Direction::write, node_b, ends.b.number(),
+			ends.request(++round, sent_length, 0)));
 		ASSERT_FALSE(ends.a.prepare(node_b, ends.b.number(), {}));
 		LongWay::again();
 		std::thread other([&] {

@@ -145,7 +145,7 @@ void kill(Window &window, uint16_t node, uint32_t to)
 	request.tid = 1;
 	request.local_pvo = uint64_t(1) << 60;
 	request.length = 100;
-	must(window.prepare_rdma(true, node, to, request));
+	must(window.prepare_rdma(pavo::Direction::write, node, to, request));
 	must(window.start());
 }
 
@@ -292,7 +292,8 @@ struct Side : LaneEnd {
 		while (!over && !why) {
 			/* Full frames, and contexts that are busy, do no harm. */
 			request.tid++;
-			(void)sender->prepare_rdma(true, node, to, request);
+			(void)sender->prepare_rdma(pavo::Direction::write, node,
+						   to, request);
 			(void)sender->prepare(node, to, bytes);
 			why = sender->start();
 			if (!why)

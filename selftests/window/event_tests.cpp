@@ -369,8 +369,8 @@ TEST_F(Handlers, EarlyEventsOfRdma)
 		request.length = 50000;
 		request.flags = PAVO_RDMA_TELL_TARGET;
 		must(pair.b.recv_threshold_early(1));
-		must(pair.a.prepare_rdma(true, node_b, pair.b.number(),
-					 request));
+		must(pair.a.prepare_rdma(pavo::Direction::write, node_b,
+					 pair.b.number(), request));
 		must(pair.a.start());
 		ASSERT_EQ(given(long_enough), 0);
 		ASSERT_TRUE(eventually([&] {

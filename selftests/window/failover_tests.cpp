@@ -96,7 +96,7 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 		pavo_frame_state state = PAVO_FRAME_EMPTY;
 		ASSERT_FALSE(ends.a.prepare_rdma(
-			true, node_b, ends.b.number(),
+			pavo::Direction::write, node_b, ends.b.number(),
 			ends.request(1, failover_length, 0)));
 		std::thread sender([&] { ends.a.start(); });
 		recover(ends.device_a);
@@ -189,7 +189,7 @@ struct FailoverLoad {
 				    .length = size,
 				    .tell = true,
 				    .tag = n,
-				    .to_fifo = to_fifo(n)};
+				    .target = common::end_of(to_fifo(n))};
 		auto over = [this, n](std::error_code error) {
 			EXPECT_FALSE(error) << n << ": " << error.message();
 			ended++;

@@ -100,8 +100,8 @@ public:
 		request.remote_pvo = there_.pvo();
 		request.length = garbage_mapped;
 		request.flags = PAVO_RDMA_TELL_SOURCE;
-		ASSERT_FALSE(
-			a_.prepare_rdma(true, node_b, b_.number(), request));
+		ASSERT_FALSE(a_.prepare_rdma(pavo::Direction::write, node_b,
+					     b_.number(), request));
 		ASSERT_FALSE(a_.start());
 		EXPECT_EQ(ended(a_).tid, 1u);
 		EXPECT_TRUE(std::ranges::equal(

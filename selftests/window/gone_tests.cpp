@@ -31,7 +31,8 @@ struct Reading : Scene {
 	{
 		pavo_frame_state state = PAVO_FRAME_EMPTY;
 
-		EXPECT_FALSE(b.prepare_rdma(false, node_a, a.number(), asked));
+		EXPECT_FALSE(b.prepare_rdma(pavo::Direction::read, node_a,
+					    a.number(), asked));
 		EXPECT_FALSE(b.start());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
 		return state;

@@ -327,7 +327,7 @@ TEST(Half, AFullFifoForgetsNothing)
 			 .length = length,
 			 .tell = true,
 			 .tag = 3,
-			 .to_fifo = true},
+			 .target = pavo::RdmaEnd::fifo},
 			[&](std::error_code error) {
 				EXPECT_FALSE(error) << error.message();
 				ended++;
@@ -366,7 +366,7 @@ TEST(Half, ToldOfAllPiecesTogether)
 			 .length = length,
 			 .tell = true,
 			 .tag = 9,
-			 .to_fifo = true},
+			 .target = pavo::RdmaEnd::fifo},
 			[&](std::error_code error) {
 				EXPECT_FALSE(error) << error.message();
 				ended++;
@@ -383,7 +383,7 @@ TEST(Half, RefusesWhatCannotBe)
 	RdmaMove move{.local = both.mapping_a.pvo(),
 		      .remote = {(1ull << 63) - 9},
 		      .length = 10,
-		      .to_fifo = true};
+		      .target = pavo::RdmaEnd::fifo};
 	int ended = 0;
 	auto over = [&](std::error_code) {
 		ended++;
@@ -393,7 +393,7 @@ TEST(Half, RefusesWhatCannotBe)
 		  std::errc::invalid_argument)
 		<< "numbers of bytes that are too high";
 	EXPECT_EQ(both.rdma_a.put(99, move, over), std::errc::invalid_argument);
-	move.from_fifo = true;
+	move.source = pavo::RdmaEnd::fifo;
 	move.remote = {numbers};
 	EXPECT_EQ(both.rdma_a.put(both.b_of_a, move, over),
 		  std::errc::invalid_argument)
@@ -402,7 +402,7 @@ TEST(Half, RefusesWhatCannotBe)
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(ended, 0);
 	/* The last that there are. */
-	move.from_fifo = false;
+	move.source = pavo::RdmaEnd::memory;
 	move.remote = {(1ull << 63) - 10};
 	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, over));
 	ASSERT_TRUE(both.run());
@@ -419,7 +419,7 @@ TEST(Half, NobodyFeeds)
 			{.local = both.mapping_a.pvo(),
 			 .remote = {numbers},
 			 .length = 10,
-			 .from_fifo = true},
+			 .source = pavo::RdmaEnd::fifo},
 			[&](std::error_code error) { result = error; });
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(result, std::errc::timed_out);
@@ -453,8 +453,8 @@ struct Half {
 			      .length = length,
 			      .tell = n % 3 == 0,
 			      .tag = n,
-			      .to_fifo = to_fifo,
-			      .from_fifo = from_fifo};
+			      .target = common::end_of(to_fifo),
+			      .source = common::end_of(from_fifo)};
 
 		if (write && from_fifo)
 			move.fill = filler();

@@ -126,8 +126,8 @@ TEST(Table, RootReadsAllOfIt)
 	request.local_rcxt = rcxts[1];
 	request.remote_rcxt = ends.rcxt_a;
 	request.local_pvo = 1;
-	ASSERT_FALSE(
-		window->prepare_rdma(true, node_a, ends.a.number(), request));
+	ASSERT_FALSE(window->prepare_rdma(pavo::Direction::write, node_a,
+					  ends.a.number(), request));
 	ASSERT_FALSE(window->start());
 	/* The event of that is the ready handler's. */
 	ASSERT_TRUE(eventually([&] {

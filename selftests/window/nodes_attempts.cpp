@@ -2,6 +2,8 @@
 /* nodes_attempts.cpp - see nodes_attempts.h. */
 #include "nodes_attempts.h"
 
+#include "../common/direction.h"
+
 namespace nodes {
 
 Asked::Asked(const Arguments &arguments, size_t bytes_of_each)
@@ -39,7 +41,9 @@ pavo_frame_state Asker::ask(bool write)
 	pavo_frame_state state = PAVO_FRAME_EMPTY;
 	std::span one(&state, 1);
 
-	must(asking().prepare_rdma(write, 0, window, request), "RDMA");
+	must(asking().prepare_rdma(common::direction_of(write), 0, window,
+				   request),
+	     "RDMA");
 	must(asking().start(), "start");
 	until([&] { return asking().sent(one) == 1; }, "a frame to be sent");
 	return state;

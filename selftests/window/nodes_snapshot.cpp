@@ -213,7 +213,9 @@ private:
 				      message(window(), client_.self(),
 					      {number_++, 0})),
 		     "message");
-		must(window().prepare_rdma(true, 0, at, request_), "RDMA");
+		must(window().prepare_rdma(pavo::Direction::write, 0, at,
+					   request_),
+		     "RDMA");
 		must(window().start(), "start");
 		until(
 			[&] {

@@ -175,8 +175,8 @@ public:
 				request.local_pvo += turns_length;
 				request.remote_pvo += turns_length;
 			}
-			must(window.prepare_rdma(true, 0, asker_.window,
-						 request),
+			must(window.prepare_rdma(pavo::Direction::write, 0,
+						 asker_.window, request),
 			     "a write");
 		});
 		asker_.meeting.exchange('d');

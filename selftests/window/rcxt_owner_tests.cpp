@@ -45,9 +45,10 @@ public:
 		size_t known = 0;
 
 		for (size_t i : {0, 1})
-			must(window.prepare_rdma(
-				i == 0, node_b, ends.b.number(),
-				request(rcxts[i], remote, tid)));
+			must(window.prepare_rdma(common::direction_of(i == 0),
+						 node_b, ends.b.number(),
+						 request(rcxts[i], remote,
+							 tid)));
 		must(window.prepare_piece(
 			node_b, ends.b.number(), piece(rcxts[2], remote, tid),
 			some, [](std::span<std::byte> to) {

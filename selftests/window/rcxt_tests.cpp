@@ -39,8 +39,9 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	Ends ends;
 	auto write = ends.request(1, 100'000), read = ends.request(3, 100);
 	auto put = [&](bool is_write, const pavo_rdma_request &request) {
-		ASSERT_FALSE(ends.a.prepare_rdma(is_write, node_b,
-						 ends.b.number(), request));
+		ASSERT_FALSE(ends.a.prepare_rdma(common::direction_of(is_write),
+						 node_b, ends.b.number(),
+						 request));
 	};
 	Moved asked(ends.device_b, "rx_drop_rcxt_busy");
 
@@ -87,7 +88,8 @@ TEST(Busy, AReadOfOneThatTakesData)
 	wait.remote_rcxt = ends.rcxt_a + 1;
 	std::swap(wait.local_pvo, wait.remote_pvo);
 	Moved nobody(ends.device_a, "rx_drop_rcxt");
-	ASSERT_FALSE(ends.b.prepare_rdma(false, node_a, ends.a.number(), wait));
+	ASSERT_FALSE(ends.b.prepare_rdma(pavo::Direction::read, node_a,
+					 ends.a.number(), wait));
 	ASSERT_FALSE(ends.b.start());
 	ASSERT_TRUE(eventually([&] { return ends.b.sent({&state, 1}) == 1; }));
 	ASSERT_EQ(state, PAVO_FRAME_SENT);
@@ -304,7 +306,8 @@ TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
 			request.remote_pvo = there.pvo();
 			request.length = 1 << 16;
 			EXPECT_FALSE(window->prepare_rdma(
-				true, node_a, pair.a.number(), request));
+				pavo::Direction::write, node_a, pair.a.number(),
+				request));
 		}
 		EXPECT_FALSE(window->start());
 		if (round % 3 == 1) {
@@ -352,7 +355,8 @@ TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
 			request.length = part;
 			request.flags = PAVO_RDMA_TELL_SOURCE;
 			ASSERT_FALSE(pair.a.prepare_rdma(
-				true, node_b, pair.b.number(), request));
+				pavo::Direction::write, node_b, pair.b.number(),
+				request));
 		}
 		ASSERT_FALSE(pair.a.start());
 		for (uint32_t n = 0; n < most; n++)

@@ -249,8 +249,8 @@ TEST(Cancel, EndsIt)
 		auto request = ends.request(++tid, 1 << 20, 0);
 
 		ends.there.fill(100 + round);
-		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
-						 request));
+		ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
+						 ends.b.number(), request));
 		/* It sends while this thread goes on. */
 		std::thread sender([&] { EXPECT_FALSE(ends.a.start()); });
 		EXPECT_TRUE(eventually([&] { return begun(100 + round); }));
@@ -402,8 +402,8 @@ TEST(Closing, UnderRdma)
 
 		must(window->take_rcxts({&rcxt, 1}));
 		request.remote_rcxt = rcxt;
-		ASSERT_FALSE(pair.a.prepare_rdma(true, node_b, window->number(),
-						 request));
+		ASSERT_FALSE(pair.a.prepare_rdma(pavo::Direction::write, node_b,
+						 window->number(), request));
 		std::thread sender([&] { pair.a.start(); });
 		if (round % 3)
 			eventually([&] { return placed.by() > before; });
@@ -508,8 +508,10 @@ TEST(Request, WrongOnesAreRefused)
 	EXPECT_EQ(ends.ask(false, request), PAVO_FRAME_BAD_REQUEST);
 	request = ends.request(1, 100);
 	pavo_frame_state state;
-	ASSERT_FALSE(ends.a.prepare_rdma(true, 63, ends.b.number(), request));
-	ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, 1 << 24, request));
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, 63,
+					 ends.b.number(), request));
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
+					 1 << 24, request));
 	ASSERT_FALSE(ends.a.start());
 	for (auto expected : {PAVO_FRAME_BAD_NODE, PAVO_FRAME_BAD_WINDOW}) {
 		ASSERT_TRUE(

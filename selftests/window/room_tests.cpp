@@ -54,8 +54,8 @@ TEST(Congested, SoDoesWhoAnswersARead)
 
 	std::swap(request.local_rcxt, request.remote_rcxt);
 	std::swap(request.local_pvo, request.remote_pvo);
-	ASSERT_FALSE(
-		ends.b.prepare_rdma(false, node_a, ends.a.number(), request));
+	ASSERT_FALSE(ends.b.prepare_rdma(pavo::Direction::read, node_a,
+					 ends.a.number(), request));
 	ASSERT_FALSE(ends.b.start());
 	comes_in_whole(ends, ends.b, refused, placed);
 }
@@ -113,7 +113,8 @@ pavo_frame_state mark(Ends &ends, uint32_t number)
 void start(pavo::Window &window, bool write, uint16_t node, uint32_t to,
 	   const pavo_rdma_request &request)
 {
-	ASSERT_FALSE(window.prepare_rdma(write, node, to, request));
+	ASSERT_FALSE(window.prepare_rdma(common::direction_of(write), node, to,
+					 request));
 	ASSERT_FALSE(window.start());
 }
 
@@ -183,8 +184,8 @@ TEST(Congested, ContextsThatSendTakeTurnsInOrder)
 
 		request.local_rcxt = here[n];
 		request.remote_rcxt = there[n];
-		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
-						 request));
+		ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
+						 ends.b.number(), request));
 	}
 	/* In one turn, before the first of them has its own. */
 	ASSERT_FALSE(ends.a.start());

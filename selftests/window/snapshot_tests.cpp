@@ -139,8 +139,8 @@ private:
 			request.length = size;
 			request.tid++;
 			if (!window ||
-			    writer_->prepare_rdma(true, node_b, window,
-						  request) ||
+			    writer_->prepare_rdma(pavo::Direction::write,
+						  node_b, window, request) ||
 			    writer_->start()) {
 				std::this_thread::yield();
 				continue;
@@ -320,8 +320,8 @@ TEST(Snapshot, OfTheOneThatSends)
 		request.local_pvo = mapping_a.pvo().value;
 		request.remote_pvo = mapping_b.pvo().value;
 		request.length = size;
-		must(window.prepare_rdma(true, node_b, pair.b.number(),
-					 request));
+		must(window.prepare_rdma(pavo::Direction::write, node_b,
+					 pair.b.number(), request));
 		for (uint32_t n = 1; n < frames; n++)
 			must(window.prepare(node_b, pair.b.number(), {}));
 		std::thread sender([&] { window.start(); });

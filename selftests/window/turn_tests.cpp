@@ -140,13 +140,13 @@ TEST_P(Turns, OfRdma)
 
 	must(first->take_rcxts({&rcxts[0], 1}));
 	must(ends.b.take_rcxts({&rcxts[1], 1}));
-	ASSERT_FALSE(
-		ends.a.prepare_rdma(true, node_b, ends.b.number(), request));
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
+					 ends.b.number(), request));
 	request.local_rcxt = rcxts[0];
 	request.remote_rcxt = rcxts[1];
 	request.remote_pvo += each * packet;
-	ASSERT_FALSE(
-		first->prepare_rdma(true, node_b, ends.b.number(), request));
+	ASSERT_FALSE(first->prepare_rdma(pavo::Direction::write, node_b,
+					 ends.b.number(), request));
 	start_both(1);
 	ASSERT_TRUE(eventually([&] {
 		for (const Frame &frame : in.recorded())

@@ -198,7 +198,10 @@ int pavo_window_cancel(pavo_window *window, const uint32_t *rcxts, size_t n)
 int pavo_window_prepare_rdma(pavo_window *window, int write, uint16_t node,
 			     uint32_t to, const pavo_rdma_request *request)
 {
-	return -window->window.prepare_rdma(write != 0, node, to, *request)
+	return -window->window
+			.prepare_rdma(write ? pavo::Direction::write :
+					      pavo::Direction::read,
+				      node, to, *request)
 			.value();
 }
 

@@ -35,13 +35,14 @@ public:
 		window.forget_sent();
 	}
 
-	std::error_code request(bool write, uint16_t node, uint32_t window,
+	std::error_code request(Direction direction, uint16_t node,
+				uint32_t window,
 				const pavo_rdma_request &request,
 				uint32_t &frame) override
 	{
 		take_marks();
 		std::error_code error =
-			window_.prepare_rdma(write, node, window, request);
+			window_.prepare_rdma(direction, node, window, request);
 
 		if (!error) {
 			frame = written_++;
@@ -177,11 +178,11 @@ Rdma::Peer Rdma::add(const RdmaPeer &peer, std::error_code &error) noexcept
 	return added;
 }
 
-std::error_code Rdma::begin(bool write, Peer peer, const RdmaMove &move,
-			    Done done)
+std::error_code Rdma::begin(Direction direction, Peer peer,
+			    const RdmaMove &move, Done done)
 {
 	std::error_code error = unless_no_memory([&] {
-		return engine_->begin(write, peer, move, std::move(done),
+		return engine_->begin(direction, peer, move, std::move(done),
 				      Clock::now());
 	});
 
@@ -193,36 +194,38 @@ std::error_code Rdma::begin(bool write, Peer peer, const RdmaMove &move,
 
 std::error_code Rdma::put(Peer peer, const RdmaMove &move, Done done)
 {
-	return begin(true, peer, move, std::move(done));
+	return begin(Direction::write, peer, move, std::move(done));
 }
 
 std::error_code Rdma::get(Peer peer, const RdmaMove &move, Done done)
 {
-	return begin(false, peer, move, std::move(done));
+	return begin(Direction::read, peer, move, std::move(done));
 }
 
-std::error_code Rdma::begin(bool write, Peer peer, const RdmaMove &move,
+std::error_code Rdma::begin(Direction direction, Peer peer,
+			    const RdmaMove &move,
 			    Completion &completion) noexcept
 {
-	return unless_no_memory(
-		[&] { return begin(write, peer, move, completion.begun()); });
+	return unless_no_memory([&] {
+		return begin(direction, peer, move, completion.begun());
+	});
 }
 
 std::error_code Rdma::put(Peer peer, const RdmaMove &move,
 			  Completion &completion) noexcept
 {
-	return begin(true, peer, move, completion);
+	return begin(Direction::write, peer, move, completion);
 }
 
 std::error_code Rdma::get(Peer peer, const RdmaMove &move,
 			  Completion &completion) noexcept
 {
-	return begin(false, peer, move, completion);
+	return begin(Direction::read, peer, move, completion);
 }
 
 bool Rdma::Transfer::await_suspend(std::coroutine_handle<> handle)
 {
-	error_ = rdma_.begin(write_, peer_, move_,
+	error_ = rdma_.begin(direction_, peer_, move_,
 			     [this, handle](std::error_code error) {
 				     error_ = error;
 				     handle.resume();

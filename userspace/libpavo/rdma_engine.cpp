@@ -37,14 +37,16 @@ void nothing(uint64_t, std::span<std::byte> to)
 	std::ranges::fill(to, std::byte(0));
 }
 
-bool possible(bool write, const RdmaMove &move)
+bool possible(Direction direction, const RdmaMove &move)
 {
+	bool write = direction == Direction::write;
 	uint64_t first = (write ? move.remote : move.local).value;
 
 	/* What is above is for words (RdmaTold). */
-	if (move.to_fifo && first > RdmaTold::numbers - move.length)
+	if (move.target == RdmaEnd::fifo &&
+	    first > RdmaTold::numbers - move.length)
 		return false;
-	return !write || !move.from_fifo || move.fill;
+	return !write || move.source == RdmaEnd::memory || move.fill;
 }
 
 } // namespace
@@ -73,14 +75,15 @@ size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
 	return peers_.size() - 1;
 }
 
-std::error_code RdmaEngine::begin(bool write, size_t peer, const RdmaMove &move,
-				  Done done, Clock::time_point now)
+std::error_code RdmaEngine::begin(Direction direction, size_t peer,
+				  const RdmaMove &move, Done done,
+				  Clock::time_point now)
 {
 	auto operation = std::make_shared<Operation>();
 
-	if (peer >= peers_.size() || !possible(write, move))
+	if (peer >= peers_.size() || !possible(direction, move))
 		return code(std::errc::invalid_argument);
-	operation->write = write;
+	operation->direction = direction;
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->told = !move.tell;
@@ -95,7 +98,7 @@ std::error_code RdmaEngine::begin(bool write, size_t peer, const RdmaMove &move,
 /* Bytes that are asked for at a time. */
 uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
 {
-	return move.to_fifo || move.from_fifo ?
+	return move.target == RdmaEnd::fifo || move.source == RdmaEnd::fifo ?
 		       std::min(options_.piece, options_.half_piece) :
 		       options_.piece;
 }
@@ -111,22 +114,24 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 	uint32_t left = move.length - operation.asked;
 	uint32_t piece = piece_of(move);
 	bool last = operation.begun && !left;
-	bool only = operation.write && move.length <= piece;
+	bool write = operation.direction == Direction::write;
+	bool only = write && move.length <= piece;
 
-	channel.write = operation.write || last;
+	channel.direction = write || last ? Direction::write : Direction::read;
 	channel.offset = operation.asked;
 	channel.length = std::min(left, piece);
-	channel.flags = channel.write ? PAVO_RDMA_TELL_SOURCE :
-					PAVO_RDMA_TELL_TARGET;
+	channel.flags = channel.direction == Direction::write ?
+				PAVO_RDMA_TELL_SOURCE :
+				PAVO_RDMA_TELL_TARGET;
 	if (!operation.told && only)
 		channel.flags |= PAVO_RDMA_TELL_TARGET;
 	if (last || only)
 		operation.told = true;
-	if (move.to_fifo || last)
+	if (move.target == RdmaEnd::fifo || last)
 		channel.flags |= PAVO_RDMA_TO_FIFO;
 	channel.tells = last;
-	channel.feeds = last || (move.from_fifo && operation.write);
-	if (move.from_fifo && !operation.write && !last)
+	channel.feeds = last || (move.source == RdmaEnd::fifo && write);
+	if (move.source == RdmaEnd::fifo && !write && !last)
 		channel.flags |= PAVO_RDMA_FROM_FIFO;
 	operation.begun = true;
 	operation.asked += channel.length;
@@ -251,8 +256,9 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 		.attempts = channel.attempts,
 		.cookie = 0,
 	};
-	std::error_code error = port_.request(
-		channel.write, peer.node, peer.window, request, channel.frame);
+	std::error_code error = port_.request(channel.direction, peer.node,
+					      peer.window, request,
+					      channel.frame);
 
 	channel.framed = !error;
 	if (error && error != std::errc::no_buffer_space)
@@ -273,7 +279,7 @@ void RdmaEngine::again(Channel &channel, Clock::time_point now)
 	bool give_up = channel.attempts + 1u >= options_.attempts;
 
 	/* A write may still be sending its last attempt; a read keeps what came. */
-	if (channel.write || give_up)
+	if (channel.direction == Direction::write || give_up)
 		port_.cancel(channel.local);
 	unframe(channel);
 	if (give_up) {
@@ -345,7 +351,7 @@ void RdmaEngine::renew_channel(size_t number, uint32_t now_it_is,
 	channel.remote = now_it_is;
 	if (!channel.operation)
 		return;
-	if (!channel.write || ended < first) {
+	if (channel.direction == Direction::read || ended < first) {
 		again(channel, now);
 		return;
 	}
@@ -418,7 +424,8 @@ bool RdmaEngine::still_sending(const Channel &channel,
 {
 	if (channel.feeds)
 		return feeder_.busy(channel.local);
-	return channel.write && channel.framed && state == PAVO_FRAME_EMPTY;
+	return channel.direction == Direction::write && channel.framed &&
+	       state == PAVO_FRAME_EMPTY;
 }
 
 /* Of one that is at something. */

@@ -29,7 +29,7 @@ public:
 	 * Asks for a piece. Return: no_buffer_space: not now. @frame is set to a number
 	 * by which result() tells what became of it.
 	 */
-	virtual std::error_code request(bool write, uint16_t node,
+	virtual std::error_code request(Direction direction, uint16_t node,
 					uint32_t window,
 					const pavo_rdma_request &request,
 					uint32_t &frame) = 0;
@@ -74,8 +74,9 @@ public:
 	/** @locals: contexts here, one for each of the peer's. */
 	size_t add(const RdmaPeer &peer, std::span<const uint32_t> locals);
 	/** Return: invalid_argument: there is no such peer; it cannot be moved so. */
-	std::error_code begin(bool write, size_t peer, const RdmaMove &move,
-			      Done done, Clock::time_point now);
+	std::error_code begin(Direction direction, size_t peer,
+			      const RdmaMove &move, Done done,
+			      Clock::time_point now);
 	/** A frame RDMA_DONE. True: it was of an operation of this end. */
 	bool done(const pavo_rdma_done &done, Clock::time_point now);
 	/**
@@ -109,7 +110,7 @@ public:
 
 private:
 	struct Operation {
-		bool write;
+		Direction direction;
 		RdmaMove move;
 		Done done;
 		std::error_code error;
@@ -129,7 +130,7 @@ private:
 		uint64_t tid = 0;
 		/** What it is at; null: nothing. */
 		Shared operation;
-		bool write = false;
+		Direction direction = Direction::read;
 		uint32_t offset = 0;
 		uint32_t length = 0;
 		uint8_t flags = 0;

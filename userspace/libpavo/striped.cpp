@@ -82,7 +82,7 @@ public:
 		return due;
 	}
 
-	void begin(size_t number, uint64_t chunk, bool write,
+	void begin(size_t number, uint64_t chunk, Direction direction,
 		   const RdmaMove &move) override
 	{
 		Lane &lane = lanes_[number];
@@ -90,7 +90,8 @@ public:
 			engine_->over(chunk, error);
 		};
 		std::error_code error =
-			write ? lane.rdma->put(lane.number, move, over) :
+			direction == Direction::write ?
+				lane.rdma->put(lane.number, move, over) :
 				lane.rdma->get(lane.number, move, over);
 
 		if (error)
@@ -217,46 +218,47 @@ std::error_code Striped::connect(size_t lane, const RdmaPeer &peer) noexcept
 	});
 }
 
-std::error_code Striped::begin(bool write, const StripedMove &move, Done done)
+std::error_code Striped::begin(Direction direction, const StripedMove &move,
+			       Done done)
 {
 	return unless_no_memory([&] {
-		engine_->begin(write, move, std::move(done), Clock::now());
+		engine_->begin(direction, move, std::move(done), Clock::now());
 		return std::error_code();
 	});
 }
 
 std::error_code Striped::put(const StripedMove &move, Done done)
 {
-	return begin(true, move, std::move(done));
+	return begin(Direction::write, move, std::move(done));
 }
 
 std::error_code Striped::get(const StripedMove &move, Done done)
 {
-	return begin(false, move, std::move(done));
+	return begin(Direction::read, move, std::move(done));
 }
 
-std::error_code Striped::begin(bool write, const StripedMove &move,
+std::error_code Striped::begin(Direction direction, const StripedMove &move,
 			       Completion &completion) noexcept
 {
 	return unless_no_memory(
-		[&] { return begin(write, move, completion.begun()); });
+		[&] { return begin(direction, move, completion.begun()); });
 }
 
 std::error_code Striped::put(const StripedMove &move,
 			     Completion &completion) noexcept
 {
-	return begin(true, move, completion);
+	return begin(Direction::write, move, completion);
 }
 
 std::error_code Striped::get(const StripedMove &move,
 			     Completion &completion) noexcept
 {
-	return begin(false, move, completion);
+	return begin(Direction::read, move, completion);
 }
 
 bool Striped::Transfer::await_suspend(std::coroutine_handle<> handle)
 {
-	error_ = striped_.begin(write_, move_,
+	error_ = striped_.begin(direction_, move_,
 				[this, handle](std::error_code error) {
 					error_ = error;
 					handle.resume();

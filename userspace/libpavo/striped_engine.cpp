@@ -139,7 +139,8 @@ void StripedEngine::give_up(size_t number, std::error_code why,
 		lane_of_.erase(chunk);
 		operation.under_way--;
 		/* Its last packets may yet come to the other end. */
-		if (operation.write && state == Lane::CLOSED)
+		if (operation.direction == Direction::write &&
+		    state == Lane::CLOSED)
 			operation.closing.insert(number);
 		operation.again.push_back(flight.chunk);
 		if (!operation.error)
@@ -149,12 +150,12 @@ void StripedEngine::give_up(size_t number, std::error_code why,
 
 /* ------------------------------------------------------------------ chunks */
 
-void StripedEngine::begin(bool write, const StripedMove &move, Done done,
-			  Clock::time_point now)
+void StripedEngine::begin(Direction direction, const StripedMove &move,
+			  Done done, Clock::time_point now)
 {
 	auto operation = std::make_shared<Operation>();
 
-	operation->write = write;
+	operation->direction = direction;
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->call.due = now;
@@ -197,7 +198,7 @@ void StripedEngine::launch(size_t lane, const Shared &operation)
 	operation->under_way++;
 	lanes_[lane].flights[number] = {operation, chunk};
 	lane_of_[number] = lane;
-	port_.begin(lane, number, operation->write,
+	port_.begin(lane, number, operation->direction,
 		    {.local = move.local + chunk.offset,
 		     .remote = move.remote + chunk.offset,
 		     .length = chunk.length});

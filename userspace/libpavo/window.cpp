@@ -258,14 +258,16 @@ std::error_code Window::prepare(uint16_t node, uint32_t window,
 	return prepare(header, payload);
 }
 
-std::error_code Window::prepare_rdma(bool write, uint16_t node, uint32_t window,
+std::error_code Window::prepare_rdma(Direction direction, uint16_t node,
+				     uint32_t window,
 				     const pavo_rdma_request &request) noexcept
 {
 	pavo_frame_hdr header{};
 
 	header.node = node;
 	header.window = window;
-	header.type = write ? PAVO_FRAME_RDMA_WRITE : PAVO_FRAME_RDMA_READ;
+	header.type = direction == Direction::write ? PAVO_FRAME_RDMA_WRITE :
+						      PAVO_FRAME_RDMA_READ;
 	return prepare(header, std::as_bytes(std::span(&request, 1)));
 }
 

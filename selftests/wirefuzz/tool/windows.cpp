@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "../../common/adapter.h"
+#include "../../common/direction.h"
 #include "world.h"
 
 namespace wf {
@@ -130,7 +131,8 @@ void Windows::request(const Step &step)
 	request.length = static_cast<uint32_t>(value("len", {"", 1000}));
 	request.flags = static_cast<uint8_t>(value("flags", {"", 3}));
 	request.attempts = static_cast<uint16_t>(value("attempts", {"", 0}));
-	window_->prepare_rdma(step.name == "WRITE", peer_node, 0x200, request);
+	window_->prepare_rdma(common::direction_of(step.name == "WRITE"),
+			      peer_node, 0x200, request);
 	window_->start();
 }
 

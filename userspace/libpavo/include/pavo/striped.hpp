@@ -132,17 +132,24 @@ public:
 
 	private:
 		friend class Striped;
-		Transfer(Striped &striped, bool write, const StripedMove &move)
-			: striped_(striped), write_(write), move_(move)
+		Transfer(Striped &striped, Direction direction,
+			 const StripedMove &move)
+			: striped_(striped), direction_(direction), move_(move)
 		{
 		}
 		Striped &striped_;
-		bool write_;
+		Direction direction_;
 		StripedMove move_;
 		std::error_code error_;
 	};
-	Transfer put(const StripedMove &move) { return {*this, true, move}; }
-	Transfer get(const StripedMove &move) { return {*this, false, move}; }
+	Transfer put(const StripedMove &move)
+	{
+		return {*this, Direction::write, move};
+	}
+	Transfer get(const StripedMove &move)
+	{
+		return {*this, Direction::read, move};
+	}
 
 	/** Called in progress() for what the other end moved and told of, once for each. */
 	void on_arrival(std::function<void(const StripedArrival &)> call);
@@ -161,8 +168,9 @@ public:
 private:
 	class LanePort;
 
-	std::error_code begin(bool write, const StripedMove &move, Done done);
-	std::error_code begin(bool write, const StripedMove &move,
+	std::error_code begin(Direction direction, const StripedMove &move,
+			      Done done);
+	std::error_code begin(Direction direction, const StripedMove &move,
 			      Completion &completion) noexcept;
 
 	std::unique_ptr<LanePort> port_;

@@ -47,6 +47,9 @@ struct RouteOptions {
 	std::optional<uint16_t> gid_index = {};
 };
 
+/** Which way RDMA moves bytes: from here to there, or from there to here. */
+enum class Direction { write, read };
+
 /** Where a message came from, and what it says; the bytes are in the FIFO. */
 struct Message {
 	uint16_t node;
@@ -179,11 +182,12 @@ public:
 	std::error_code cancel(std::span<const uint32_t> rcxts) noexcept;
 
 	/**
-	 * A request for RDMA, in @write from here to there; nothing happens before
-	 * start(). What becomes of it is told by sent(), in the order of frames, and of
-	 * its data by messages, here or there, as request.flags say.
+	 * A request for RDMA; nothing happens before start(). What becomes of it is told
+	 * by sent(), in the order of frames, and of its data by messages, here or there,
+	 * as request.flags say.
 	 */
-	std::error_code prepare_rdma(bool write, uint16_t node, uint32_t window,
+	std::error_code prepare_rdma(Direction direction, uint16_t node,
+				     uint32_t window,
 				     const pavo_rdma_request &request) noexcept;
 
 	/**
