@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "adapter.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using Clock = std::chrono::steady_clock;
@@ -178,8 +179,8 @@ TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 
 		ends.here.fill(1);
 		ends.there.fill(2);
-		const auto *frame =
-			ends.a.send_frame(uint32_t(sent_frames * round));
+		const auto *frame = shared_of(ends.a).send_frame(
+			uint32_t(sent_frames * round));
 		ASSERT_FALSE(ends.a.prepare_rdma(
 			pavo::Direction::write, node_b, ends.b.number(),
 			ends.request(++round, sent_length, 0)));

@@ -23,6 +23,7 @@
 #include <pavo/handler.hpp>
 
 #include "lane.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Handler;
@@ -297,7 +298,7 @@ struct Side : LaneEnd {
 			(void)sender->prepare(node, to, bytes);
 			why = sender->start();
 			if (!why)
-				why = sender->kick();
+				why = shared_of(*sender).kick();
 			std::this_thread::yield();
 		}
 	}
@@ -323,7 +324,7 @@ struct Side : LaneEnd {
 		EXPECT_EQ(why, std::errc::io_error);
 		EXPECT_EQ(window->lmt(error).state, 0u);
 		EXPECT_EQ(error, std::errc::io_error);
-		EXPECT_EQ(window->kick(), std::errc::io_error);
+		EXPECT_EQ(shared_of(*window).kick(), std::errc::io_error);
 		EXPECT_EQ(window->take_rcxts({&rcxt, 1}), std::errc::io_error);
 		EXPECT_EQ(window->cancel({&target, 1}), std::errc::io_error);
 		EXPECT_EQ(window->return_rcxts({&target, 1}),

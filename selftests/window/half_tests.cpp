@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "both.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -286,7 +287,7 @@ TEST(Half, WrongPieces)
 	ASSERT_FALSE(ends.a.cancel({&ends.rcxt_a, 1}));
 	EXPECT_EQ(wrong([](auto &p) { p.fragment = 1; }), PAVO_FRAME_STALE);
 	/* Longer than it may be, or shorter. */
-	auto *frame = ends.a.send_frame(ends.a.lmt().send_count);
+	auto *frame = shared_of(ends.a).send_frame(ends.a.lmt().send_count);
 	ASSERT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), good, 0,
 					  [](std::span<std::byte>) {}));
 	frame->length = sizeof(good) - 1;

@@ -21,6 +21,7 @@
 
 #include "adapter.h"
 #include "raw.h"
+#include "shared_window.hpp"
 #include "table.h"
 
 using namespace windows;
@@ -62,7 +63,7 @@ TEST(Table, AddressesOfTheFifos)
 	auto word = [&](uint64_t offset, uint32_t frames, uint32_t number) {
 		size_t size = size_t(frames) * PAVO_FRAME_SIZE;
 		void *at = mmap(nullptr, size, PROT_READ, MAP_SHARED,
-				pair.a.fd(), off_t(offset));
+				shared_of(pair.a).fd(), off_t(offset));
 		uint32_t value = 0;
 
 		EXPECT_NE(at, MAP_FAILED);
@@ -76,8 +77,8 @@ TEST(Table, AddressesOfTheFifos)
 		return value;
 	};
 
-	pair.a.recv_frame(7)->window = 0x5a5a01;
-	pair.a.send_frame(9)->window = 0x5a5a02;
+	shared_of(pair.a).recv_frame(7)->window = 0x5a5a01;
+	shared_of(pair.a).send_frame(9)->window = 0x5a5a02;
 	EXPECT_EQ(word(lmt.recv_offset, lmt.recv_frames, 7), 0x5a5a01u);
 	EXPECT_EQ(word(lmt.send_offset, lmt.send_frames, 9), 0x5a5a02u);
 	EXPECT_NE(pair.b.lmt().recv_offset, pair.b.lmt().send_offset);

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "adapter.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -202,10 +203,10 @@ TEST(Message, EveryFrameIsMarked)
 
 	for (int n = 0; n < 6; n++)
 		must(pair.a.prepare(node_b, number, bytes));
-	pair.a.send_frame(1)->type = 77;
-	pair.a.send_frame(2)->length = pair.a.max_payload() + 1;
-	pair.a.send_frame(3)->node = 5;
-	pair.a.send_frame(4)->window = 1 << 24;
+	shared_of(pair.a).send_frame(1)->type = 77;
+	shared_of(pair.a).send_frame(2)->length = pair.a.max_payload() + 1;
+	shared_of(pair.a).send_frame(3)->node = 5;
+	shared_of(pair.a).send_frame(4)->window = 1 << 24;
 	EXPECT_EQ(pair.a.sent(states), 0u) << "not started";
 	must(pair.a.start());
 	size_t n = 0;

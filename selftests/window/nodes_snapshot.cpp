@@ -10,6 +10,7 @@
 #include <set>
 
 #include "nodes.h"
+#include "shared_window.hpp"
 
 using pavo::Message;
 using pavo::Window;
@@ -136,7 +137,8 @@ private:
 
 	std::span<std::byte> fifo(const Window &window, bool send) const
 	{
-		auto *at = send ? window.send_frame(0) : window.recv_frame(0);
+		auto *at = send ? shared_of(window).send_frame(0) :
+				  shared_of(window).recv_frame(0);
 
 		return {reinterpret_cast<std::byte *>(at),
 			frames * size_t(PAVO_FRAME_SIZE)};

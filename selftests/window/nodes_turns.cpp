@@ -13,6 +13,7 @@
 #include "nodes_attempts.h"
 #include "../common/parameter.h"
 #include "raw.h"
+#include "shared_window.hpp"
 
 using common::Parameter;
 using pavo::Message;
@@ -262,7 +263,7 @@ private:
 	/* As Window::start(), but nobody looks. */
 	void command_start(uint32_t frames)
 	{
-		pavo_command_page *page = first_->commands();
+		pavo_command_page *page = shared_of(*first_).commands();
 
 		page->ring[page->producer % PAVO_WCMD_RING] =
 			uint64_t(PAVO_WCMD_START_TRANSMIT)

@@ -12,6 +12,7 @@
 
 #include "adapter.h"
 #include "raw.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -106,7 +107,7 @@ constexpr uint32_t long_length = 4 << 20, packets = (room_length + 1379) / 1380;
 pavo_frame_state mark(Ends &ends, uint32_t number)
 {
 	return pavo_frame_state(
-		std::atomic_ref(ends.a.send_frame(number)->state)
+		std::atomic_ref(shared_of(ends.a).send_frame(number)->state)
 			.load(std::memory_order_acquire));
 }
 

@@ -20,6 +20,7 @@
 
 #include "adapter.h"
 #include "command.hpp"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -197,7 +198,8 @@ struct SnapshotTarget {
 
 	std::span<std::byte> fifo(bool send) const
 	{
-		auto *at = send ? window->send_frame(0) : window->recv_frame(0);
+		auto *at = send ? shared_of(*window).send_frame(0) :
+				  shared_of(*window).recv_frame(0);
 
 		return {reinterpret_cast<std::byte *>(at),
 			frames * size_t(PAVO_FRAME_SIZE)};
@@ -209,7 +211,8 @@ struct SnapshotTarget {
 
 std::span<std::byte> frame(const Window &window, uint32_t number)
 {
-	return {reinterpret_cast<std::byte *>(window.send_frame(number)),
+	return {reinterpret_cast<std::byte *>(
+			shared_of(window).send_frame(number)),
 		PAVO_FRAME_SIZE};
 }
 
@@ -310,7 +313,8 @@ TEST(Snapshot, OfTheOneThatSends)
 		options.send_frames = frames;
 		Window window(pair.job_a, options);
 		auto mark = [&](uint32_t n) {
-			return std::atomic_ref(window.send_frame(n)->state)
+			return std::atomic_ref(
+				       shared_of(window).send_frame(n)->state)
 				.load();
 		};
 
@@ -367,7 +371,8 @@ TEST(Disabled, NothingGoesInOrOut)
 	must(pair.b.send(node_a, pair.a.number(), bytes));
 	ASSERT_TRUE(eventually([&] { return dropped.by() == 1; }));
 	EXPECT_EQ(sent.by(), 0u);
-	EXPECT_EQ(pair.b.send_frame(0)->state, uint32_t(PAVO_FRAME_EMPTY));
+	EXPECT_EQ(shared_of(pair.b).send_frame(0)->state,
+		  uint32_t(PAVO_FRAME_EMPTY));
 	EXPECT_FALSE(pair.b.receive([](const Message &) {}));
 	EXPECT_EQ(pair.b.take_rcxts({&rcxt, 1}).value(), ESHUTDOWN);
 	EXPECT_EQ(pair.b.return_rcxts({&rcxt, 1}), std::errc::invalid_argument);

@@ -19,6 +19,7 @@
 
 #include "adapter.h"
 #include "raw.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -75,7 +76,7 @@ struct Turns : testing::TestWithParam<uint32_t> {
 	/* @n frames of it are ready; then those of the other, and all are sent. */
 	void start_both(uint32_t n)
 	{
-		pavo_command_page *page = first->commands();
+		pavo_command_page *page = shared_of(*first).commands();
 		uint64_t command = uint64_t(PAVO_WCMD_START_TRANSMIT)
 				   << PAVO_WCMD_OP_SHIFT;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "error.hpp"
+#include "shared_window.hpp"
 #include "striped_engine.hpp"
 
 namespace pavo {
@@ -68,7 +69,7 @@ public:
 	void probe()
 	{
 		for (size_t i = 0; i < lanes_.size(); i++)
-			if (auto error = lanes_[i].window->kick())
+			if (auto error = shared_of(*lanes_[i].window).kick())
 				engine_->failed(i, error);
 	}
 

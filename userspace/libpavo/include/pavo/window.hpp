@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -19,6 +20,8 @@
 #include <pavo/job.hpp>
 
 namespace pavo {
+
+class SharedWindow;
 
 /** A GID: an IPv6 address, or one of IPv4 as ::ffff:a.b.c.d. */
 using Gid = std::array<uint8_t, 16>;
@@ -90,9 +93,9 @@ public:
 	Window &operator=(const Window &) = delete;
 
 	/** In messages of others it is the window's number; of this adapter. */
-	uint32_t number() const { return number_; }
+	uint32_t number() const;
 	/** Bytes of a message; the interface's MTU decides, up to 2032. */
-	size_t max_payload() const { return max_payload_; }
+	size_t max_payload() const;
 
 	/**
 	 * The address of a node: routes to it, which packets take in turn, instead of
@@ -225,18 +228,8 @@ public:
 		return lmt(error);
 	}
 
-	/** For tests: memory that is shared with the adapter. */
-	pavo_frame_hdr *send_frame(uint32_t number) const;
-	pavo_frame_hdr *recv_frame(uint32_t number) const;
-	pavo_command_page *commands() const { return commands_; }
-	/** Makes the adapter look for commands. */
-	std::error_code kick() noexcept;
-	/** What its methods are called with. */
-	int fd() const { return file_->number(); }
-	uint32_t handle() const { return handle_; }
-
 private:
-	friend class Handler;
+	friend SharedWindow &shared_of(const Window &window);
 
 	std::error_code prepare(const pavo_frame_hdr &header,
 				std::span<const std::byte> payload) noexcept;
@@ -272,23 +265,11 @@ private:
 	bool peek(Message &message) noexcept;
 	void consume() noexcept;
 	void give_back(size_t n) noexcept;
-	bool command(pavo_window_command op, uint32_t argument) noexcept;
-	std::error_code command_now(pavo_window_command op,
-				    uint32_t argument) noexcept;
-	void unmap() noexcept;
 	std::error_code routes(uint16_t node, const Gid &gid,
 			       const RouteOptions &options,
 			       uint16_t flags) noexcept;
 
-	std::shared_ptr<const File> file_;
-	uint32_t handle_;
-	uint32_t number_;
-	size_t max_payload_;
-	uint32_t send_mask_;
-	uint32_t recv_mask_;
-	std::byte *send_ = nullptr;
-	std::byte *recv_ = nullptr;
-	pavo_command_page *commands_ = nullptr;
+	std::unique_ptr<SharedWindow> shared_;
 	/** Frames written, of those started, and of those asked for. */
 	uint32_t written_ = 0;
 	uint32_t started_ = 0;
