@@ -115,7 +115,7 @@ uint32_t marked(const pavo_frame_hdr *frame)
 /* What was under way has come by when the second message has. */
 void settle(Ends &ends)
 {
-	pavo_frame_state states[2] = {};
+	pavo::FrameState states[2] = {};
 	size_t known = 0, come = 0;
 	auto frames_are_known = [&](size_t n) {
 		return eventually([&] {
@@ -126,8 +126,8 @@ void settle(Ends &ends)
 	};
 
 	ASSERT_TRUE(frames_are_known(2));
-	EXPECT_TRUE(states[0] == PAVO_FRAME_CANCELLED ||
-		    states[0] == PAVO_FRAME_SENT);
+	EXPECT_TRUE(states[0] == pavo::FrameState::cancelled ||
+		    states[0] == pavo::FrameState::sent);
 	ASSERT_FALSE(ends.a.send(node_b, ends.b.number(), {}));
 	known = 0;
 	ASSERT_TRUE(frames_are_known(1));

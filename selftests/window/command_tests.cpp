@@ -144,7 +144,7 @@ TEST_F(Command, Garbage)
 	}
 	over = true;
 	scribbler.join();
-	pavo_lmt lmt = pair.a.lmt();
+	pavo::Lmt lmt = pair.a.lmt();
 	EXPECT_LE(lmt.send_ready, 64u);
 	EXPECT_LE(lmt.recv_free, 256u);
 	EXPECT_GT(bad.by(), 0u);

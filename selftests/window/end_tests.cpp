@@ -101,7 +101,8 @@ private:
 		if (window_.recv_threshold(1))
 			return false;
 		look();
-		return !handler.ready() && window_.lmt(error).state == 1;
+		return !handler.ready() &&
+		       window_.lmt(error).state == pavo::WindowState::valid;
 	}
 
 	void serve()
@@ -140,7 +141,7 @@ private:
 /* A write from memory that is none. */
 void kill(Window &window, uint16_t node, uint32_t to)
 {
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 
 	must(window.take_rcxts({&request.local_rcxt, 1}));
 	request.tid = 1;
@@ -177,7 +178,7 @@ TEST_F(End, ByDeathWakesAll)
 	EXPECT_TRUE(recv.raised());
 	EXPECT_TRUE(send.raised());
 	EXPECT_EQ(sleepers.join(), Sleepers::many);
-	EXPECT_EQ(window->lmt().state, 2u);
+	EXPECT_EQ(window->lmt().state, pavo::WindowState::dead);
 }
 
 TEST_F(End, ByDisablingWakesAll)
@@ -215,8 +216,10 @@ TEST_F(End, IsToldToThoseThatComeLate)
 		must(ready.ready());
 		if (dead) {
 			kill(*own, node_a, pair.a.number());
-			ASSERT_TRUE(eventually(
-				[&] { return own->lmt().state == 2; }));
+			ASSERT_TRUE(eventually([&] {
+				return own->lmt().state ==
+				       pavo::WindowState::dead;
+			}));
 		} else {
 			must(own->disable());
 		}
@@ -241,7 +244,7 @@ TEST_F(End, TakesCommandsThatChangeNothing)
 	for (uint32_t n = 0; n < 3 * PAVO_WCMD_RING; n++)
 		ASSERT_FALSE(window->recv_threshold(1));
 	must(window->send(node_a, pair.a.number(), {}));
-	pavo_lmt lmt = window->lmt();
+	pavo::Lmt lmt = window->lmt();
 	EXPECT_EQ(lmt.recv_threshold, 0u);
 	EXPECT_EQ(lmt.send_ready, 0u);
 	EXPECT_EQ(lmt.recv_free, 0u);
@@ -322,7 +325,7 @@ struct Side : LaneEnd {
 		if (thread.joinable())
 			thread.join();
 		EXPECT_EQ(why, std::errc::io_error);
-		EXPECT_EQ(window->lmt(error).state, 0u);
+		EXPECT_EQ(window->lmt(error).state, pavo::WindowState::none);
 		EXPECT_EQ(error, std::errc::io_error);
 		EXPECT_EQ(shared_of(*window).kick(), std::errc::io_error);
 		EXPECT_EQ(window->take_rcxts({&rcxt, 1}), std::errc::io_error);
@@ -339,7 +342,7 @@ struct Side : LaneEnd {
 		EXPECT_FALSE(over);
 		stop();
 		EXPECT_FALSE(why) << why.message();
-		EXPECT_EQ(window->lmt().state, 1u);
+		EXPECT_EQ(window->lmt().state, pavo::WindowState::valid);
 		EXPECT_TRUE(recv.silent());
 		must(window->disable());
 		EXPECT_EQ(sleepers.join(), Sleepers::many);
@@ -362,7 +365,7 @@ struct Side : LaneEnd {
 	Event recv, send;
 	std::unique_ptr<Window> sender;
 	uint32_t source = 0, target = 0;
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 	std::atomic<bool> over = false;
 	std::error_code why;
 	std::thread thread;

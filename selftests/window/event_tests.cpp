@@ -354,7 +354,7 @@ TEST_F(Handlers, EarlyEventsOfRdma)
 	pavo::Mapping mapping_a(pair.job_a, memory.part(0, 50000));
 	pavo::Mapping mapping_b(pair.job_b, memory.part(50000, 50000));
 	uint32_t rcxt_a, rcxt_b;
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 
 	must(add().ready());
 	must(pair.a.take_rcxts({&rcxt_a, 1}));

@@ -86,13 +86,14 @@ public:
 	{
 		return here_.holds(21) && there_.holds(22) &&
 		       fifos() == fifos_ && b_.lmt().recv_count == 20 &&
-		       a_.lmt().state == 1 && b_.lmt().state == 1;
+		       a_.lmt().state == pavo::WindowState::valid &&
+		       b_.lmt().state == pavo::WindowState::valid;
 	}
 
 	/* It does what it is for, at last. */
 	void works()
 	{
-		pavo_rdma_request request{};
+		pavo::RequestFrame request{};
 		uint32_t n = 0;
 
 		request.local_rcxt = rcxt_a_;
@@ -387,7 +388,7 @@ TEST_F(Villain, RequestsOfAnyKind)
 		moved.emplace_back(pair.device_b, reason);
 	for (uint32_t n = 1; n <= 2500 && !HasFatalFailure(); n++) {
 		round();
-		if (window->lmt().state == 2) {
+		if (window->lmt().state == pavo::WindowState::dead) {
 			deaths++;
 			open();
 		}
@@ -398,7 +399,7 @@ TEST_F(Villain, RequestsOfAnyKind)
 			ASSERT_TRUE(within()) << n;
 		}
 	}
-	EXPECT_EQ(pair.b.lmt().state, 1u);
+	EXPECT_EQ(pair.b.lmt().state, pavo::WindowState::valid);
 	EXPECT_GT(deaths, 0u);
 	for (uint32_t state :
 	     {PAVO_FRAME_SENT, PAVO_FRAME_BAD_TYPE, PAVO_FRAME_BAD_LENGTH,
@@ -463,8 +464,8 @@ TEST_F(Villain, RequestsThatChange)
 	}
 	over = true;
 	scribbler.join();
-	EXPECT_EQ(window->lmt().state, 1u);
-	EXPECT_EQ(pair.b.lmt().state, 1u);
+	EXPECT_EQ(window->lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(pair.b.lmt().state, pavo::WindowState::valid);
 	EXPECT_GT(placed.by(), 0u);
 	EXPECT_TRUE(bystander.untouched());
 	EXPECT_TRUE(within());

@@ -59,7 +59,7 @@ TEST(Table, WhoIsToldAndWhereItIs)
 TEST(Table, AddressesOfTheFifos)
 {
 	Pair pair;
-	pavo_lmt lmt = pair.a.lmt();
+	pavo::Lmt lmt = pair.a.lmt();
 	auto word = [&](uint64_t offset, uint32_t frames, uint32_t number) {
 		size_t size = size_t(frames) * PAVO_FRAME_SIZE;
 		void *at = mmap(nullptr, size, PROT_READ, MAP_SHARED,
@@ -98,7 +98,7 @@ TEST(Table, RootReadsAllOfIt)
 	pavo::Handler one(*window), two(*window);
 	uint32_t rcxts[3];
 	auto same = [&] {
-		pavo_lmt lmt = window->lmt();
+		pavo::Lmt lmt = window->lmt();
 
 		EXPECT_EQ(line_of(ends.device_b, *window),
 			  as_text(ends.device_b, lmt));
@@ -112,13 +112,13 @@ TEST(Table, RootReadsAllOfIt)
 	ASSERT_FALSE(window->send(node_a, ends.a.number(), {}));
 	ASSERT_FALSE(ends.a.send(node_b, window->number(), {}));
 	ASSERT_TRUE(eventually([&] {
-		pavo_lmt lmt = window->lmt();
+		pavo::Lmt lmt = window->lmt();
 
 		return lmt.recv_count == 1 && lmt.send_count == 1 &&
 		       lmt.recv_threshold == 4 && lmt.send_threshold == 8;
 	}));
 	same();
-	pavo_lmt lmt = window->lmt();
+	pavo::Lmt lmt = window->lmt();
 	EXPECT_NE(lmt.key, 0u);
 	EXPECT_EQ(lmt.rcxts_owned, 3u);
 	EXPECT_EQ(lmt.handlers, 3u);
@@ -133,8 +133,8 @@ TEST(Table, RootReadsAllOfIt)
 	/* The event of that is the ready handler's. */
 	ASSERT_TRUE(eventually([&] {
 		lmt = window->lmt();
-		return lmt.state == 2 && !lmt.handlers_ready &&
-		       lmt.send_count == 2;
+		return lmt.state == pavo::WindowState::dead &&
+		       !lmt.handlers_ready && lmt.send_count == 2;
 	}));
 	EXPECT_EQ(window->lmt().fatal_rcxt, rcxts[1]);
 	same();
@@ -179,7 +179,7 @@ TEST(Table, OrdinaryUsersSeeNoKey)
 		pavo::Job own = pavo::Job::reserve(mine, world::job_id + 1,
 						   world::job_key);
 		pavo::Window windows(own);
-		pavo_lmt lmt = windows.lmt();
+		pavo::Lmt lmt = windows.lmt();
 
 		/* Nor is there a way to all tables. */
 		return !lmt.key && lmt.window == windows.number() &&
@@ -202,7 +202,7 @@ TEST(Table, WhatIsLeftOfATurn)
 	uint32_t most = 0;
 	bool between = false;
 	std::thread sender([&] {
-		std::vector<pavo_frame_state> states(quantum);
+		std::vector<pavo::FrameState> states(quantum);
 
 		while (!over) {
 			size_t known = 0;

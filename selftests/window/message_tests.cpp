@@ -197,7 +197,7 @@ TEST(Message, OnlyToWindowsOfTheJob)
 TEST(Message, EveryFrameIsMarked)
 {
 	Pair pair;
-	std::array<pavo_frame_state, 8> states{};
+	std::array<pavo::FrameState, 8> states{};
 	Bytes bytes = pattern(1, 20);
 	uint32_t number = pair.b.number();
 
@@ -214,12 +214,12 @@ TEST(Message, EveryFrameIsMarked)
 		n += pair.a.sent(std::span(states).subspan(n));
 		return n == 6;
 	}));
-	EXPECT_EQ(states[0], PAVO_FRAME_SENT);
-	EXPECT_EQ(states[1], PAVO_FRAME_BAD_TYPE);
-	EXPECT_EQ(states[2], PAVO_FRAME_BAD_LENGTH);
-	EXPECT_EQ(states[3], PAVO_FRAME_BAD_NODE);
-	EXPECT_EQ(states[4], PAVO_FRAME_BAD_WINDOW);
-	EXPECT_EQ(states[5], PAVO_FRAME_SENT);
+	EXPECT_EQ(states[0], pavo::FrameState::sent);
+	EXPECT_EQ(states[1], pavo::FrameState::bad_type);
+	EXPECT_EQ(states[2], pavo::FrameState::bad_length);
+	EXPECT_EQ(states[3], pavo::FrameState::bad_node);
+	EXPECT_EQ(states[4], pavo::FrameState::bad_window);
+	EXPECT_EQ(states[5], pavo::FrameState::sent);
 	EXPECT_EQ(take(pair.b).bytes, bytes);
 	EXPECT_EQ(take(pair.b).bytes, bytes);
 }

@@ -30,15 +30,16 @@ Asker::Asker(const Arguments &arguments, size_t bytes)
 void Asker::attempt(bool write)
 {
 	request.tid++;
-	pavo_frame_state state = ask(write);
+	pavo::FrameState state = ask(write);
 
-	must(state == PAVO_FRAME_SENT || state == PAVO_FRAME_NOT_SENT,
+	must(state == pavo::FrameState::sent ||
+		     state == pavo::FrameState::not_sent,
 	     "a request was refused");
 }
 
-pavo_frame_state Asker::ask(bool write)
+pavo::FrameState Asker::ask(bool write)
 {
-	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	pavo::FrameState state = pavo::FrameState::empty;
 	std::span one(&state, 1);
 
 	must(asking().prepare_rdma(common::direction_of(write), 0, window,
@@ -49,9 +50,9 @@ pavo_frame_state Asker::ask(bool write)
 	return state;
 }
 
-pavo_rdma_done Asker::told(bool write)
+pavo::DoneFrame Asker::told(bool write)
 {
-	pavo_rdma_done answer{};
+	pavo::DoneFrame answer{};
 
 	request.flags = write ? PAVO_RDMA_TELL_SOURCE : PAVO_RDMA_TELL_TARGET;
 	request.attempts = 0;
@@ -68,14 +69,14 @@ pavo_rdma_done Asker::told(bool write)
 	return answer;
 }
 
-bool Asker::hear(pavo_rdma_done &answer)
+bool Asker::hear(pavo::DoneFrame &answer)
 {
 	bool heard = false;
 
 	asking().receive([&](const pavo::Message &came) {
-		must(came.type == PAVO_FRAME_RDMA_DONE,
+		must(came.type == pavo::FrameType::rdma_done,
 		     "told of what is no end of RDMA");
-		pavo_rdma_done done = came.done();
+		pavo::DoneFrame done = came.done();
 		if (done.tid != request.tid)
 			return;
 		must(done.tag == request.tag, "told of another operation");

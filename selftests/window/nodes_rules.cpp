@@ -59,9 +59,10 @@ public:
 
 	void must_live()
 	{
-		pavo_lmt lmt = asked.node.window.lmt();
+		pavo::Lmt lmt = asked.node.window.lmt();
 
-		must(lmt.state == 1, "a window died of what others do");
+		must(lmt.state == pavo::WindowState::valid,
+		     "a window died of what others do");
 		must(!lmt.recv_count, "told of what was dropped");
 	}
 
@@ -85,7 +86,8 @@ public:
 	void write_well(uint32_t number)
 	{
 		fill(asker.memory, asker.self(), number);
-		must(asker.told(true).status == PAVO_PVO_OK, "a good write");
+		must(asker.told(true).status == pavo::PvoResult::ok,
+		     "a good write");
 	}
 
 	/* Once and again, until the other end has counted it. */
@@ -111,7 +113,7 @@ public:
 	 */
 	void by_another(uint32_t remote, uint64_t tid, bool write)
 	{
-		pavo_rdma_request good = asker.request;
+		pavo::RequestFrame good = asker.request;
 
 		fill(asker.memory, untouched, 1);
 		asker.request.local_rcxt = contexts(asker.asking(), 1)[0];
@@ -127,7 +129,7 @@ public:
 	void two_at_once()
 	{
 		auto here = contexts(asker.asking(), 2);
-		pavo_rdma_request request = asker.request;
+		pavo::RequestFrame request = asker.request;
 
 		until_dropped([&] {
 			for (uint32_t rcxt : here) {
@@ -156,7 +158,7 @@ private:
 
 	void wait_sent(size_t frames)
 	{
-		pavo_frame_state state;
+		pavo::FrameState state;
 
 		until(
 			[&] {

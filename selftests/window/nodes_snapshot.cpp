@@ -207,7 +207,7 @@ private:
 	/* One of each; when both have left the next may. */
 	void shoot(uint32_t at)
 	{
-		std::array<pavo_frame_state, 2> states{};
+		std::array<pavo::FrameState, 2> states{};
 		size_t marked = 0;
 
 		request_.tid++;
@@ -226,16 +226,16 @@ private:
 				return marked == states.size();
 			},
 			"frames to be sent");
-		for (pavo_frame_state state : states)
-			must(state == PAVO_FRAME_SENT ||
-				     state == PAVO_FRAME_NOT_SENT,
+		for (pavo::FrameState state : states)
+			must(state == pavo::FrameState::sent ||
+				     state == pavo::FrameState::not_sent,
 			     "a frame was refused");
 	}
 
 	Client client_;
 	std::vector<std::byte> memory_;
 	pavo::Mapping mapping_;
-	pavo_rdma_request request_{};
+	pavo::RequestFrame request_{};
 	uint32_t number_ = 0;
 };
 

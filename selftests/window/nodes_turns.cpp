@@ -167,7 +167,7 @@ public:
 
 		asker_.request.length = turns_length;
 		rounds(1, [&](Window &window) {
-			pavo_rdma_request request = asker_.request;
+			pavo::RequestFrame request = asker_.request;
 
 			request.tid = ++asker_.request.tid;
 			if (&window == first_.get()) {
@@ -190,7 +190,7 @@ public:
 		Parameter quantum("window_quantum", 1);
 		auto window = another({.send_frames = 1024});
 		uint64_t before = counter(adapter, "window_manager");
-		std::vector<pavo_frame_state> states(many);
+		std::vector<pavo::FrameState> states(many);
 		size_t known = 0;
 
 		for (uint32_t n = 0; n < many; n++)
@@ -204,7 +204,7 @@ public:
 				return known == many;
 			},
 			"all messages to be sent");
-		must(std::ranges::count(states, PAVO_FRAME_SENT) == many,
+		must(std::ranges::count(states, pavo::FrameState::sent) == many,
 		     "a message was not sent");
 		until(
 			[&] {
@@ -234,13 +234,13 @@ private:
 		Order order;
 
 		do {
-			poked([&](const pavo_lmt &lmt) {
+			poked([&](const pavo::Lmt &lmt) {
 				return lmt.recv_count == PAVO_FIFO_LEAST;
 			});
 			prepare(*first_);
 			prepare(asker_.asking());
 			command_start(frames);
-			poked([&](const pavo_lmt &lmt) {
+			poked([&](const pavo::Lmt &lmt) {
 				return lmt.send_ready == frames;
 			});
 			must(asker_.asking().start(), "start");

@@ -19,9 +19,9 @@ using namespace windows;
 namespace {
 
 /* All frames that were started at a, as they are marked. */
-std::vector<pavo_frame_state> marks(Ends &ends, size_t n)
+std::vector<pavo::FrameState> marks(Ends &ends, size_t n)
 {
-	std::vector<pavo_frame_state> states(n);
+	std::vector<pavo::FrameState> states(n);
 	size_t known = 0;
 
 	EXPECT_FALSE(ends.a.start());
@@ -38,7 +38,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	Parameter quantum("window_quantum", 16);
 	Ends ends;
 	auto write = ends.request(1, 100'000), read = ends.request(3, 100);
-	auto put = [&](bool is_write, const pavo_rdma_request &request) {
+	auto put = [&](bool is_write, const pavo::RequestFrame &request) {
 		ASSERT_FALSE(ends.a.prepare_rdma(common::direction_of(is_write),
 						 node_b, ends.b.number(),
 						 request));
@@ -48,7 +48,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	put(true, write);
 	put(true, ends.request(2, 100));
 	put(false, read);
-	pavo_rdma_piece piece{};
+	pavo::PieceFrame piece{};
 	piece.local_rcxt = ends.rcxt_a;
 	piece.remote_rcxt = ends.rcxt_b;
 	piece.tid = 4;
@@ -59,9 +59,10 @@ TEST(Busy, AContextThatHasSomethingToSend)
 					  }));
 	/* Older ones are that first. */
 	put(true, ends.request(1, 100));
-	EXPECT_EQ(marks(ends, 5), (std::vector{PAVO_FRAME_SENT, PAVO_FRAME_BUSY,
-					       PAVO_FRAME_BUSY, PAVO_FRAME_BUSY,
-					       PAVO_FRAME_STALE}));
+	EXPECT_EQ(marks(ends, 5),
+		  (std::vector{pavo::FrameState::sent, pavo::FrameState::busy,
+			       pavo::FrameState::busy, pavo::FrameState::busy,
+			       pavo::FrameState::stale}));
 	/* What it was at is done, as if nothing had been. */
 	auto done = ended(ends.a);
 	EXPECT_EQ(done.tid, 1u);
@@ -72,7 +73,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	EXPECT_EQ(asked.by(), 0u) << "nobody was asked for anything";
 	EXPECT_TRUE(quiet(ends.a));
 	/* The tids that were refused are as good as new. */
-	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), PAVO_FRAME_SENT);
+	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 2u);
 }
 
@@ -81,7 +82,7 @@ TEST(Busy, AReadOfOneThatTakesData)
 {
 	Ends ends;
 	auto wait = ends.request(5, 100, PAVO_RDMA_TELL_TARGET);
-	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	pavo::FrameState state = pavo::FrameState::empty;
 
 	wait.local_rcxt = ends.rcxt_b;
 	/* Nobody's. */
@@ -92,18 +93,18 @@ TEST(Busy, AReadOfOneThatTakesData)
 					 ends.a.number(), wait));
 	ASSERT_FALSE(ends.b.start());
 	ASSERT_TRUE(eventually([&] { return ends.b.sent({&state, 1}) == 1; }));
-	ASSERT_EQ(state, PAVO_FRAME_SENT);
+	ASSERT_EQ(state, pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return nobody.by() == 1; }));
 	Moved busy(ends.device_b, "rx_drop_rcxt_busy"),
 		stale(ends.device_b, "rx_drop_tid"),
 		given(ends.device_b, "tx_rdma_packets");
 	auto read = ends.request(4, 100, PAVO_RDMA_TELL_TARGET);
-	EXPECT_EQ(ends.ask(false, read), PAVO_FRAME_SENT);
+	EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
 	EXPECT_TRUE(eventually([&] { return stale.by() == 1; }))
 		<< "an older one is that first";
 	for (uint64_t n = 1; n <= 3; n++) {
 		read.tid = 5 + n;
-		EXPECT_EQ(ends.ask(false, read), PAVO_FRAME_SENT);
+		EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
 		ASSERT_TRUE(eventually([&] { return busy.by() == n; }));
 	}
 	EXPECT_EQ(given.by(), 0u);
@@ -113,7 +114,7 @@ TEST(Busy, AReadOfOneThatTakesData)
 	/* As soon as it is at nothing it is given. */
 	ASSERT_FALSE(ends.b.cancel({&ends.rcxt_b, 1}));
 	read.tid = 9;
-	EXPECT_EQ(ends.ask(false, read), PAVO_FRAME_SENT);
+	EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 9u);
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 100),
 				       ends.there.memory.part(0, 100)));
@@ -298,7 +299,7 @@ TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
 		Numbers some = take(*window, 1 + round % 4);
 
 		for (uint32_t rcxt : some) {
-			pavo_rdma_request request{};
+			pavo::RequestFrame request{};
 
 			request.local_rcxt = rcxt;
 			request.tid = 1;
@@ -345,7 +346,7 @@ TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
 	for (uint64_t tid = 1; tid <= 4; tid++) {
 		there.fill(uint32_t(tid + 1));
 		for (uint32_t n = 0; n < most; n++) {
-			pavo_rdma_request request{};
+			pavo::RequestFrame request{};
 
 			request.local_rcxt = mine[n];
 			request.remote_rcxt = theirs[n];

@@ -123,10 +123,10 @@ private:
 
 	void writes()
 	{
-		pavo_rdma_request request{};
+		pavo::RequestFrame request{};
 
 		while (!over_) {
-			pavo_frame_state state;
+			pavo::FrameState state;
 			uint32_t window;
 			{
 				std::lock_guard guard(mutex_);
@@ -302,7 +302,7 @@ TEST(Snapshot, OfTheOneThatSends)
 	world::Memory here(size), there(size);
 	pavo::Mapping mapping_a(pair.job_a, here.all());
 	pavo::Mapping mapping_b(pair.job_b, there.all());
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 	uint32_t cut_short = 0;
 
 	must(pair.b.take_rcxts({&request.remote_rcxt, 1}));
@@ -362,7 +362,7 @@ TEST(Disabled, NothingGoesInOrOut)
 	must(pair.b.disable());
 	must(pair.b.disable());
 	ASSERT_TRUE(nobody_at_work(pair.b));
-	EXPECT_EQ(pair.b.lmt().state, 3u);
+	EXPECT_EQ(pair.b.lmt().state, pavo::WindowState::disabled);
 	EXPECT_EQ(pair.b.lmt().rcxts_owned, 0u);
 	EXPECT_NE(shown("windows").find(" disabled"), std::string::npos);
 	Moved dropped(pair.device_b, "rx_drop_window");

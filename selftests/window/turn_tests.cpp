@@ -212,7 +212,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 	std::thread writer([&] {
 		for (uint64_t tid = 1; !over; tid++) {
 			ASSERT_EQ(ends.ask(true, ends.request(tid, length)),
-				  PAVO_FRAME_SENT);
+				  pavo::FrameState::sent);
 			ASSERT_EQ(ended(ends.a).tid, tid);
 		}
 	});
@@ -226,7 +226,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 	EXPECT_TRUE(eventually([&] {
 		if (!in_turn())
 			return false;
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		pavo::FrameState state = pavo::FrameState::empty;
 
 		must(other.send(node_b, ends.b.number(), {}));
 		met += in_turn();
@@ -247,13 +247,13 @@ uint64_t send_by_two(Pair &pair, pavo::Window &other,
 	std::atomic<bool> over = false;
 	auto send = [&](pavo::Window &window) {
 		while (!over) {
-			pavo_frame_state state = PAVO_FRAME_EMPTY;
+			pavo::FrameState state = pavo::FrameState::empty;
 
 			ASSERT_FALSE(window.send(node_b, pair.b.number(), {}));
 			/* Whoever it is that sends it. */
 			ASSERT_TRUE(eventually(
 				[&] { return one_sent(window, state); }));
-			ASSERT_EQ(state, PAVO_FRAME_SENT);
+			ASSERT_EQ(state, pavo::FrameState::sent);
 			sent++;
 		}
 	};
@@ -357,7 +357,7 @@ TEST(Workers, AreNotHeldByCallersThatStandStill)
 	uint32_t asked = 0, late = 0;
 
 	EXPECT_TRUE(eventually([&] {
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		pavo::FrameState state = pavo::FrameState::empty;
 		const uint32_t before = stops;
 
 		if (!still)

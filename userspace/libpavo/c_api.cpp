@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "abi.hpp"
 #include "c_objects.hpp"
 #include "job_open.hpp"
 
@@ -166,14 +167,14 @@ int pavo_job_info_of(const pavo_job *job, pavo_job_info *info)
 {
 	std::error_code error;
 
-	*info = job->job.info(error);
+	*info = pavo::to_abi(job->job.info(error));
 	return -error.value();
 }
 
 int pavo_job_check(const pavo_job *job, uint64_t pvo, uint64_t bytes)
 {
 	std::error_code error;
-	pavo_pvo_result result = job->job.check({pvo}, bytes, error);
+	pavo::PvoResult result = job->job.check({pvo}, bytes, error);
 
 	return error ? -error.value() : int(result);
 }

@@ -11,20 +11,20 @@ namespace pavo {
 namespace {
 
 /* What a frame's mark means for the piece; none: it may still come. */
-std::error_code verdict(pavo_frame_state state)
+std::error_code verdict(FrameState state)
 {
 	switch (state) {
-	case PAVO_FRAME_SENT:
-	case PAVO_FRAME_NOT_SENT:
-	case PAVO_FRAME_BUSY:
-	case PAVO_FRAME_CANCELLED:
+	case FrameState::sent:
+	case FrameState::not_sent:
+	case FrameState::busy:
+	case FrameState::cancelled:
 	/* A recovery: by the next attempt it has another. */
-	case PAVO_FRAME_BAD_RCXT:
+	case FrameState::bad_rcxt:
 		return {};
-	case PAVO_FRAME_BAD_PVO:
-	case PAVO_FRAME_DEAD:
+	case FrameState::bad_pvo:
+	case FrameState::dead:
 		return code(std::errc::owner_dead);
-	case PAVO_FRAME_BAD_NODE:
+	case FrameState::bad_node:
 		return code(std::errc::host_unreachable);
 	default:
 		return code(std::errc::invalid_argument);
@@ -121,18 +121,18 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 	channel.offset = operation.asked;
 	channel.length = std::min(left, piece);
 	channel.flags = channel.direction == Direction::write ?
-				PAVO_RDMA_TELL_SOURCE :
-				PAVO_RDMA_TELL_TARGET;
+				rdma_flag::tell_source :
+				rdma_flag::tell_target;
 	if (!operation.told && only)
-		channel.flags |= PAVO_RDMA_TELL_TARGET;
+		channel.flags |= rdma_flag::tell_target;
 	if (last || only)
 		operation.told = true;
 	if (move.target == RdmaEnd::fifo || last)
-		channel.flags |= PAVO_RDMA_TO_FIFO;
+		channel.flags |= rdma_flag::to_fifo;
 	channel.tells = last;
 	channel.feeds = last || (move.source == RdmaEnd::fifo && write);
 	if (move.source == RdmaEnd::fifo && !write && !last)
-		channel.flags |= PAVO_RDMA_FROM_FIFO;
+		channel.flags |= rdma_flag::from_fifo;
 	operation.begun = true;
 	operation.asked += channel.length;
 	operation.under_way++;
@@ -187,16 +187,14 @@ void RdmaEngine::feed(Channel &channel)
 			 .tag = move.tag,
 			 .attempts = channel.attempts,
 			 .flags = channel.flags,
-			 .reserved = 0,
-			 .cookie = 0,
-			 .reserved2 = 0},
+			 .cookie = 0},
 		.at = (move.local + channel.offset).value,
 		.fill = tells ? RdmaFill(nothing) : move.fill,
 	});
 }
 
 void RdmaEngine::feed(uint16_t node, uint32_t window,
-		      const pavo_rdma_request &request, RdmaFill fill)
+		      const RequestFrame &request, RdmaFill fill)
 {
 	/* This end's own operations are not for others to end. */
 	if (by_local_.contains(request.local_rcxt))
@@ -212,10 +210,8 @@ void RdmaEngine::feed(uint16_t node, uint32_t window,
 			 .fragment = 0,
 			 .tag = request.tag,
 			 .attempts = request.attempts,
-			 .flags = uint8_t(request.flags & ~PAVO_RDMA_FROM_FIFO),
-			 .reserved = 0,
-			 .cookie = 0,
-			 .reserved2 = 0},
+			 .flags = uint8_t(request.flags & ~rdma_flag::from_fifo),
+			 .cookie = 0},
 		.at = request.local_pvo,
 		.fill = std::move(fill),
 	});
@@ -243,7 +239,7 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 		feed(channel);
 		return;
 	}
-	pavo_rdma_request request = {
+	RequestFrame request = {
 		.local_rcxt = channel.local,
 		.remote_rcxt = channel.remote,
 		.tid = channel.tid,
@@ -252,7 +248,6 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 		.length = channel.length,
 		.tag = move.tag,
 		.flags = channel.flags,
-		.reserved = 0,
 		.attempts = channel.attempts,
 		.cookie = 0,
 	};
@@ -401,7 +396,7 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 		finish(operation);
 }
 
-bool RdmaEngine::done(const pavo_rdma_done &done, Clock::time_point now)
+bool RdmaEngine::done(const DoneFrame &done, Clock::time_point now)
 {
 	auto found = by_local_.find(done.rcxt);
 
@@ -412,27 +407,26 @@ bool RdmaEngine::done(const pavo_rdma_done &done, Clock::time_point now)
 	if (!channel.operation || done.tid != channel.tid)
 		return true;
 	piece_over(found->second,
-		   done.status ? code(std::errc::bad_address) :
-				 std::error_code(),
+		   done.status == PvoResult::ok ? std::error_code() :
+						  code(std::errc::bad_address),
 		   now);
 	return true;
 }
 
 /* Its data has not all gone out yet. */
-bool RdmaEngine::still_sending(const Channel &channel,
-			       pavo_frame_state state) const
+bool RdmaEngine::still_sending(const Channel &channel, FrameState state) const
 {
 	if (channel.feeds)
 		return feeder_.busy(channel.local);
 	return channel.direction == Direction::write && channel.framed &&
-	       state == PAVO_FRAME_EMPTY;
+	       state == FrameState::empty;
 }
 
 /* Of one that is at something. */
 void RdmaEngine::look_at(size_t number, Clock::time_point now)
 {
 	Channel &channel = channels_[number];
-	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	FrameState state = FrameState::empty;
 
 	if (channel.framed)
 		state = port_.result(channel.frame);
@@ -440,11 +434,11 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 	if (still_sending(channel, state) &&
 	    now - channel.asked < options_.most_patience * options_.attempts)
 		channel.deadline = now + patience(channel);
-	if (state != PAVO_FRAME_EMPTY) {
+	if (state != FrameState::empty) {
 		channel.framed = false;
 		channel.refused = verdict(state);
 		/* Nothing is under way of what was not sent: no long wait. */
-		if (state != PAVO_FRAME_SENT)
+		if (state != FrameState::sent)
 			channel.deadline = std::min(channel.deadline,
 						    now + options_.patience);
 	}

@@ -116,6 +116,15 @@ pavo_frame_hdr *SharedWindow::recv_frame(uint32_t number) const
 	return frame_at(recv_, number & (recv_frames_ - 1));
 }
 
+std::error_code SharedWindow::query(pavo_lmt &lmt) const noexcept
+{
+	lmt = {};
+	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
+			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			    .out(PAVO_ATTR_WINDOW_LMT, lmt)
+			    .run(fd()));
+}
+
 bool SharedWindow::command(pavo_window_command op, uint32_t argument) noexcept
 {
 	std::atomic_ref consumer(commands_->consumer);

@@ -39,6 +39,9 @@ public:
 	pavo_frame_hdr *recv_frame(uint32_t number) const;
 	pavo_command_page *commands() const { return commands_; }
 
+	/** Reads the local mapping table to @lmt; all is 0 where that fails. */
+	std::error_code query(pavo_lmt &lmt) const noexcept;
+
 	/** Writes a command. Return: false: the ring is full. */
 	bool command(pavo_window_command op, uint32_t argument) noexcept;
 	/** Makes the adapter look for commands. */

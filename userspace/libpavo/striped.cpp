@@ -119,7 +119,7 @@ public:
 
 		/* What cannot be sent is said again, like what is lost. */
 		if (lane.rdma && !lane.peer.rcxts.empty())
-			(void)lane.rdma->send_kind(PAVO_MESSAGE_STRIPED,
+			(void)lane.rdma->send_kind(message_kind::striped,
 						   lane.peer.node,
 						   lane.peer.window,
 						   word.encode());
@@ -159,7 +159,7 @@ private:
 	void listen(size_t number)
 	{
 		lanes_[number].rdma->on_control(
-			PAVO_MESSAGE_STRIPED,
+			message_kind::striped,
 			[this, number](const Message &message) {
 				hear(number, message);
 			});

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "abi.hpp"
 #include "command.hpp"
 #include "error.hpp"
 #include "shared_window.hpp"
@@ -23,6 +24,36 @@ uint32_t state_of(pavo_frame_hdr *frame)
 void set_state(pavo_frame_hdr *frame, uint32_t state)
 {
 	std::atomic_ref(frame->state).store(state, std::memory_order_release);
+}
+
+/* @method with all of @rcxts, some at a time. */
+std::error_code with_rcxts(const SharedWindow &shared,
+			   pavo_window_method method,
+			   std::span<const uint32_t> rcxts) noexcept
+{
+	while (!rcxts.empty()) {
+		auto some = rcxts.first(
+			std::min<size_t>(rcxts.size(), PAVO_RCXTS_AT_ONCE));
+		int err = Command(PAVO_OBJECT_WINDOW, method)
+				  .handle(PAVO_ATTR_WINDOW_HANDLE,
+					  shared.handle())
+				  .in_array(PAVO_ATTR_WINDOW_RCXTS, some)
+				  .run(shared.fd());
+
+		if (err)
+			return code(err);
+		rcxts = rcxts.subspan(some.size());
+	}
+	return {};
+}
+
+/* What a payload begins with; 0 where it is too short. */
+template <class Head> Head head_of(std::span<const std::byte> payload)
+{
+	Head head{};
+
+	memcpy(&head, payload.data(), std::min(sizeof(head), payload.size()));
+	return head;
 }
 
 } // namespace
@@ -99,15 +130,12 @@ int Window::snapshot() const noexcept
 	return err ? -err : int(at_work);
 }
 
-pavo_lmt Window::lmt(std::error_code &error) const noexcept
+Lmt Window::lmt(std::error_code &error) const noexcept
 {
-	pavo_lmt lmt{};
+	pavo_lmt lmt;
 
-	error = code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
-			     .handle(PAVO_ATTR_WINDOW_HANDLE, shared_->handle())
-			     .out(PAVO_ATTR_WINDOW_LMT, lmt)
-			     .run(shared_->fd()));
-	return lmt;
+	error = shared_->query(lmt);
+	return from_abi(lmt);
 }
 
 /* -------------------------------------------------------------- thresholds */
@@ -129,66 +157,64 @@ std::error_code Window::send_threshold(uint32_t n) noexcept
 
 /* ----------------------------------------------------------------- sending */
 
-std::error_code Window::prepare(uint16_t node, uint32_t window,
-				std::span<const std::byte> payload,
-				uint8_t kind) noexcept
+/* Header of a frame, but for its length and state. */
+struct Window::Heading {
+	uint16_t node;
+	uint32_t window;
+	FrameType type;
+	uint8_t kind = message_kind::plain;
+};
+
+/* @fill writes all of the payload to where it is told. */
+template <class Fill>
+std::error_code Window::write_frame(const Heading &heading, size_t length,
+				    Fill &&fill) noexcept
 {
+	pavo_frame_hdr *frame = shared_->send_frame(written_);
 	pavo_frame_hdr header{};
 
-	header.node = node;
-	header.window = window;
-	header.type = PAVO_FRAME_MESSAGE;
-	header.kind = kind;
-	return prepare(header, payload);
-}
-
-std::error_code Window::prepare_rdma(Direction direction, uint16_t node,
-				     uint32_t window,
-				     const pavo_rdma_request &request) noexcept
-{
-	pavo_frame_hdr header{};
-
-	header.node = node;
-	header.window = window;
-	header.type = direction == Direction::write ? PAVO_FRAME_RDMA_WRITE :
-						      PAVO_FRAME_RDMA_READ;
-	return prepare(header, std::as_bytes(std::span(&request, 1)));
-}
-
-std::error_code Window::free_frame(pavo_frame_hdr *&frame) noexcept
-{
-	frame = shared_->send_frame(written_);
+	if (length > max_payload())
+		return code(EMSGSIZE);
 	/* Its slot was used before, and the adapter is not done with that. */
 	if (written_ - started_ >= shared_->send_frames() ||
 	    (lapped_ && state_of(frame) == PAVO_FRAME_EMPTY))
 		return code(ENOBUFS);
-	return {};
-}
-
-void Window::written(pavo_frame_hdr *frame, const pavo_frame_hdr &header,
-		     size_t length) noexcept
-{
+	fill(reinterpret_cast<std::byte *>(frame + 1));
+	header.node = heading.node;
+	header.length = uint16_t(length);
+	header.window = heading.window;
+	header.type = uint8_t(heading.type);
+	header.kind = heading.kind;
 	/* But its state, by which the adapter's mark of before is told. */
 	memcpy(frame, &header, offsetof(pavo_frame_hdr, state));
-	frame->length = uint16_t(length);
 	set_state(frame, PAVO_FRAME_EMPTY);
 	written_++;
 	lapped_ = lapped_ || written_ >= shared_->send_frames();
+	return {};
 }
 
-std::error_code Window::prepare(const pavo_frame_hdr &header,
-				std::span<const std::byte> payload) noexcept
+std::error_code Window::prepare(uint16_t node, uint32_t window,
+				std::span<const std::byte> payload,
+				uint8_t kind) noexcept
 {
-	pavo_frame_hdr *frame;
+	return write_frame({node, window, FrameType::message, kind},
+			   payload.size(), [&](std::byte *to) {
+				   std::ranges::copy(payload, to);
+			   });
+}
 
-	if (payload.size() > max_payload())
-		return code(EMSGSIZE);
-	if (std::error_code error = free_frame(frame))
-		return error;
-	if (!payload.empty())
-		memcpy(frame + 1, payload.data(), payload.size());
-	written(frame, header, payload.size());
-	return {};
+std::error_code Window::prepare_rdma(Direction direction, uint16_t node,
+				     uint32_t window,
+				     const RequestFrame &request) noexcept
+{
+	const pavo_rdma_request body = to_abi(request);
+	FrameType type = direction == Direction::write ? FrameType::rdma_write :
+							 FrameType::rdma_read;
+
+	return write_frame({node, window, type}, sizeof(body),
+			   [&](std::byte *to) {
+				   memcpy(to, &body, sizeof(body));
+			   });
 }
 
 uint32_t Window::piece_room() const
@@ -198,24 +224,17 @@ uint32_t Window::piece_room() const
 }
 
 std::error_code Window::prepare_piece(
-	uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
+	uint16_t node, uint32_t window, const PieceFrame &piece,
 	uint32_t length,
 	const std::function<void(std::span<std::byte>)> &fill) noexcept
 {
-	pavo_frame_hdr header{}, *frame;
+	const pavo_rdma_piece head = to_abi(piece);
 
-	if (sizeof(piece) + length > max_payload())
-		return code(EMSGSIZE);
-	if (std::error_code error = free_frame(frame))
-		return error;
-	header.node = node;
-	header.window = window;
-	header.type = PAVO_FRAME_RDMA_PIECE;
-	memcpy(frame + 1, &piece, sizeof(piece));
-	fill({reinterpret_cast<std::byte *>(frame + 1) + sizeof(piece),
-	      length});
-	written(frame, header, sizeof(piece) + length);
-	return {};
+	return write_frame({node, window, FrameType::rdma_piece},
+			   sizeof(head) + length, [&](std::byte *to) {
+				   memcpy(to, &head, sizeof(head));
+				   fill({to + sizeof(head), length});
+			   });
 }
 
 std::error_code Window::start() noexcept
@@ -237,7 +256,7 @@ std::error_code Window::send(uint16_t node, uint32_t window,
 	return error ? error : start();
 }
 
-size_t Window::sent(std::span<pavo_frame_state> states) noexcept
+size_t Window::sent(std::span<FrameState> states) noexcept
 {
 	size_t n = 0;
 
@@ -250,7 +269,7 @@ size_t Window::sent(std::span<pavo_frame_state> states) noexcept
 
 		if (state == PAVO_FRAME_EMPTY)
 			break;
-		states[n] = pavo_frame_state(state);
+		states[n] = FrameState(state);
 	}
 	return n;
 }
@@ -279,62 +298,34 @@ std::error_code Window::take_rcxts(std::span<uint32_t> rcxts) noexcept
 	return {};
 }
 
-/* @method with all of @rcxts, some at a time. */
-std::error_code Window::with_rcxts(pavo_window_method method,
-				   std::span<const uint32_t> rcxts) noexcept
-{
-	while (!rcxts.empty()) {
-		auto some = rcxts.first(
-			std::min<size_t>(rcxts.size(), PAVO_RCXTS_AT_ONCE));
-		int err = Command(PAVO_OBJECT_WINDOW, method)
-				  .handle(PAVO_ATTR_WINDOW_HANDLE,
-					  shared_->handle())
-				  .in_array(PAVO_ATTR_WINDOW_RCXTS, some)
-				  .run(shared_->fd());
-
-		if (err)
-			return code(err);
-		rcxts = rcxts.subspan(some.size());
-	}
-	return {};
-}
-
 std::error_code Window::return_rcxts(std::span<const uint32_t> rcxts) noexcept
 {
-	return with_rcxts(PAVO_METHOD_WINDOW_RETURN_RCXTS, rcxts);
+	return with_rcxts(*shared_, PAVO_METHOD_WINDOW_RETURN_RCXTS, rcxts);
 }
 
 std::error_code Window::cancel(std::span<const uint32_t> rcxts) noexcept
 {
-	return with_rcxts(PAVO_METHOD_WINDOW_CANCEL, rcxts);
+	return with_rcxts(*shared_, PAVO_METHOD_WINDOW_CANCEL, rcxts);
 }
 
-namespace {
-
-/* What a payload begins with; 0 where it is too short. */
-template <class Head> Head head_of(std::span<const std::byte> payload)
+DoneFrame Message::done() const
 {
-	Head head{};
-
-	memcpy(&head, payload.data(), std::min(sizeof(head), payload.size()));
-	return head;
+	return from_abi(head_of<pavo_rdma_done>(payload));
 }
 
-} // namespace
-
-pavo_rdma_done Message::done() const
+PieceFrame Message::piece() const
 {
-	return head_of<pavo_rdma_done>(payload);
+	return from_abi(head_of<pavo_rdma_piece>(payload));
 }
 
-pavo_rdma_piece Message::piece() const
+std::span<const std::byte> Message::piece_bytes() const
 {
-	return head_of<pavo_rdma_piece>(payload);
+	return payload.subspan(sizeof(pavo_rdma_piece));
 }
 
-pavo_rdma_request Message::request() const
+RequestFrame Message::request() const
 {
-	return head_of<pavo_rdma_request>(payload);
+	return from_abi(head_of<pavo_rdma_request>(payload));
 }
 
 /* --------------------------------------------------------------- receiving */
@@ -348,7 +339,7 @@ bool Window::peek(Message &message) noexcept
 	message = {frame->node, frame->window,
 		   std::span(reinterpret_cast<const std::byte *>(frame + 1),
 			     frame->length),
-		   pavo_frame_type(frame->type), frame->kind};
+		   FrameType(frame->type), frame->kind};
 	return true;
 }
 

@@ -61,7 +61,7 @@ void Windows::make_window()
 void Windows::complete()
 {
 	try {
-		if (window_ && window_->lmt().state != 1)
+		if (window_ && window_->lmt().state != pavo::WindowState::valid)
 			window_.reset();
 		if (!job_)
 			job_ = pavo::Job::reserve(device_, fuzzed_job, secret);
@@ -120,7 +120,7 @@ void Windows::request(const Step &step)
 
 		return resolve(given ? *given : otherwise);
 	};
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 
 	request.local_rcxt = static_cast<uint32_t>(value("rcxt", {"c0", 0}));
 	request.remote_rcxt =

@@ -201,8 +201,8 @@ public:
 	std::error_code send(uint16_t node, uint32_t window,
 			     std::span<const std::byte> payload) noexcept;
 	/**
-	 * The same, of a kind of its own, 64 to 255 (enum pavo_message_kind). Return:
-	 * EINVAL: a kind below that; those are the library's.
+	 * The same, of a kind of its own, from message_kind::first_own on. Return:
+	 * EINVAL: a kind below that; those are for libraries.
 	 */
 	std::error_code
 	send_control(uint8_t kind, uint16_t node, uint32_t window,
