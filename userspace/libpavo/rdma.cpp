@@ -219,15 +219,18 @@ std::error_code Rdma::get(Peer peer, const RdmaMove &move,
 	return begin(Direction::read, peer, move, completion);
 }
 
-bool Rdma::Transfer::await_suspend(std::coroutine_handle<> handle)
+Transfer Rdma::put(Peer peer, const RdmaMove &move)
 {
-	error_ = rdma_.begin(direction_, peer_, move_,
-			     [this, handle](std::error_code error) {
-				     error_ = error;
-				     handle.resume();
-			     });
-	/* What was not begun is over. */
-	return !error_;
+	return Transfer([this, peer, move](Done done) {
+		return begin(Direction::write, peer, move, std::move(done));
+	});
+}
+
+Transfer Rdma::get(Peer peer, const RdmaMove &move)
+{
+	return Transfer([this, peer, move](Done done) {
+		return begin(Direction::read, peer, move, std::move(done));
+	});
 }
 
 std::error_code Rdma::send(uint16_t node, uint32_t window,

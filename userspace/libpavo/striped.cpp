@@ -257,15 +257,18 @@ std::error_code Striped::get(const StripedMove &move,
 	return begin(Direction::read, move, completion);
 }
 
-bool Striped::Transfer::await_suspend(std::coroutine_handle<> handle)
+Transfer Striped::put(const StripedMove &move)
 {
-	error_ = striped_.begin(direction_, move_,
-				[this, handle](std::error_code error) {
-					error_ = error;
-					handle.resume();
-				});
-	/* What was not begun is over. */
-	return !error_;
+	return Transfer([this, move](Done done) {
+		return begin(Direction::write, move, std::move(done));
+	});
+}
+
+Transfer Striped::get(const StripedMove &move)
+{
+	return Transfer([this, move](Done done) {
+		return begin(Direction::read, move, std::move(done));
+	});
 }
 
 void Striped::on_arrival(std::function<void(const StripedArrival &)> call)

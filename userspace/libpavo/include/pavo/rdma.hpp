@@ -15,7 +15,6 @@
 #define PAVO_RDMA_HPP
 
 #include <chrono>
-#include <coroutine>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,6 +25,7 @@
 
 #include <pavo/completion.hpp>
 #include <pavo/rcxt.hpp>
+#include <pavo/transfer.hpp>
 #include <pavo/window.hpp>
 
 namespace pavo {
@@ -127,7 +127,7 @@ struct RdmaAsked {
  */
 class Rdma {
 public:
-	using Done = std::function<void(std::error_code)>;
+	using Done = Transfer::Done;
 	using Clock = std::chrono::steady_clock;
 	/** Which peer: what add() returned. */
 	using Peer = size_t;
@@ -167,35 +167,9 @@ public:
 	std::error_code get(Peer peer, const RdmaMove &move,
 			    Completion &completion) noexcept;
 
-	/** The same, to be awaited: co_await rdma.put(...) is a std::error_code. */
-	class Transfer {
-	public:
-		bool await_ready() const noexcept { return false; }
-		bool await_suspend(std::coroutine_handle<> handle);
-		std::error_code await_resume() const noexcept { return error_; }
-
-	private:
-		friend class Rdma;
-		Transfer(Rdma &rdma, Direction direction, Peer peer,
-			 const RdmaMove &move)
-			: rdma_(rdma), direction_(direction), peer_(peer),
-			  move_(move)
-		{
-		}
-		Rdma &rdma_;
-		Direction direction_;
-		Peer peer_;
-		RdmaMove move_;
-		std::error_code error_;
-	};
-	Transfer put(Peer peer, const RdmaMove &move)
-	{
-		return {*this, Direction::write, peer, move};
-	}
-	Transfer get(Peer peer, const RdmaMove &move)
-	{
-		return {*this, Direction::read, peer, move};
-	}
+	/** The same, to be awaited. Throws std::bad_alloc. */
+	Transfer put(Peer peer, const RdmaMove &move);
+	Transfer get(Peer peer, const RdmaMove &move);
 
 	/** A message of the window, see Window::send(). */
 	std::error_code send(uint16_t node, uint32_t window,

@@ -8,7 +8,6 @@
 #define PAVO_STRIPED_HPP
 
 #include <chrono>
-#include <coroutine>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -123,33 +122,9 @@ public:
 	std::error_code get(const StripedMove &move,
 			    Completion &completion) noexcept;
 
-	/** The same, to be awaited: co_await striped.put(...) is a std::error_code. */
-	class Transfer {
-	public:
-		bool await_ready() const noexcept { return false; }
-		bool await_suspend(std::coroutine_handle<> handle);
-		std::error_code await_resume() const noexcept { return error_; }
-
-	private:
-		friend class Striped;
-		Transfer(Striped &striped, Direction direction,
-			 const StripedMove &move)
-			: striped_(striped), direction_(direction), move_(move)
-		{
-		}
-		Striped &striped_;
-		Direction direction_;
-		StripedMove move_;
-		std::error_code error_;
-	};
-	Transfer put(const StripedMove &move)
-	{
-		return {*this, Direction::write, move};
-	}
-	Transfer get(const StripedMove &move)
-	{
-		return {*this, Direction::read, move};
-	}
+	/** The same, to be awaited. Throws std::bad_alloc. */
+	Transfer put(const StripedMove &move);
+	Transfer get(const StripedMove &move);
 
 	/** Called in progress() for what the other end moved and told of, once for each. */
 	void on_arrival(std::function<void(const StripedArrival &)> call);
