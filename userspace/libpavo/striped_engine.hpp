@@ -146,12 +146,12 @@ private:
 
 	struct Lane {
 		enum State {
-			UNCONNECTED,
-			LIVING,
-			CLOSED, /* here */
-			OVER, /* at both ends */
+			unconnected,
+			living,
+			closed, /* here */
+			over, /* at both ends */
 		};
-		State state = UNCONNECTED;
+		State state = unconnected;
 		uint32_t mine;
 		uint32_t theirs = 0;
 		size_t room = 0;
