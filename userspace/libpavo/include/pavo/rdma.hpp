@@ -136,6 +136,7 @@ public:
 	/** Operations that are not over are cancelled; their Done is not called. */
 	~Rdma();
 	Rdma(const Rdma &) = delete;
+	Rdma &operator=(const Rdma &) = delete;
 
 	/**
 	 * Contexts for one peer's operations on this window, to be told to it: as many as

@@ -88,6 +88,7 @@ public:
 	/** Operations that are not over are cancelled here; their Done is not called. */
 	~Striped();
 	Striped(const Striped &) = delete;
+	Striped &operator=(const Striped &) = delete;
 
 	/**
 	 * The next lane, from 0 on, by a window that has routes to the other end.

@@ -294,6 +294,7 @@ private:
 		explicit Slots(Window &window) : window_(window) {}
 		~Slots() { window_.give_back(n_); }
 		Slots(const Slots &) = delete;
+		Slots &operator=(const Slots &) = delete;
 		size_t taken() const { return n_; }
 
 		struct One {
@@ -304,6 +305,7 @@ private:
 				slots.n_++;
 			}
 			One(const One &) = delete;
+			One &operator=(const One &) = delete;
 			Slots &slots;
 		};
 
