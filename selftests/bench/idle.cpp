@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include <rdma/pavo-abi.h>
+
 #include "../common/files.h"
 #include "program/windows.h"
 

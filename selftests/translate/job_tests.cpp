@@ -208,7 +208,7 @@ TEST(Job, StaysWhileABufferIsMapped)
 	delete job;
 	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key); }), EEXIST);
 	Job again = Job::join(a, job_id, job_key);
-	EXPECT_EQ(again.check(mapping.pvo(), page), PAVO_PVO_OK);
+	EXPECT_EQ(again.check(mapping.pvo(), page), pavo::PvoResult::ok);
 }
 
 } // namespace

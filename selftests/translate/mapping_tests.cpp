@@ -66,13 +66,14 @@ TEST_F(Pvo, ReachesTheBufferAndNothingBehindItsLastPage)
 	Mapping mapping(job, memory.part(100, 2 * page));
 	pavo::Pvo pvo = mapping.pvo();
 
-	EXPECT_EQ(job.check(pvo, 2 * page), PAVO_PVO_OK);
-	EXPECT_EQ(job.check(pvo + page, page), PAVO_PVO_OK);
+	EXPECT_EQ(job.check(pvo, 2 * page), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(pvo + page, page), pavo::PvoResult::ok);
 	/* Protection is per page: to the end of the third, and no further. */
-	EXPECT_EQ(job.check(pvo, 3 * page - 100), PAVO_PVO_OK);
-	EXPECT_EQ(job.check(pvo, 3 * page - 99), PAVO_PVO_KEY);
-	EXPECT_EQ(job.check(pvo + 3 * page, 1), PAVO_PVO_KEY);
-	EXPECT_EQ(job.check({pvo.value | offset_mask}, 1), PAVO_PVO_RANGE);
+	EXPECT_EQ(job.check(pvo, 3 * page - 100), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(pvo, 3 * page - 99), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(pvo + 3 * page, 1), pavo::PvoResult::key);
+	EXPECT_EQ(job.check({pvo.value | offset_mask}, 1),
+		  pavo::PvoResult::range);
 }
 
 TEST_F(Pvo, DoesNotReachTheNeighbour)
@@ -85,7 +86,7 @@ TEST_F(Pvo, DoesNotReachTheNeighbour)
 		  second.pvo().value & offset_mask)
 		<< "places are given out from the first on";
 	EXPECT_NE(key_of(first.pvo()), key_of(second.pvo()));
-	EXPECT_EQ(job.check(first.pvo(), page + 1), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(first.pvo(), page + 1), pavo::PvoResult::key);
 }
 
 TEST_F(Pvo, MeansNothingAfterItsEnd)
@@ -97,11 +98,12 @@ TEST_F(Pvo, MeansNothingAfterItsEnd)
 
 		old = mapping.pvo();
 	}
-	EXPECT_EQ(job.check(old, 1), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key);
 	Mapping mapping(job, other.all());
 	ASSERT_EQ(mapping.pvo().value & offset_mask, old.value & offset_mask);
-	EXPECT_EQ(job.check(mapping.pvo(), 1), PAVO_PVO_OK);
-	EXPECT_EQ(job.check(old, 1), PAVO_PVO_KEY) << "that place, another key";
+	EXPECT_EQ(job.check(mapping.pvo(), 1), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key)
+		<< "that place, another key";
 }
 
 TEST_F(Pvo, IsTheJobsOnly)
@@ -113,11 +115,11 @@ TEST_F(Pvo, IsTheJobsOnly)
 		Mapping mapping(other, memory.all());
 
 		pvo = mapping.pvo();
-		EXPECT_EQ(other.check(pvo, 1), PAVO_PVO_OK);
-		EXPECT_EQ(job.check(pvo, 1), PAVO_PVO_JOB);
+		EXPECT_EQ(other.check(pvo, 1), pavo::PvoResult::ok);
+		EXPECT_EQ(job.check(pvo, 1), pavo::PvoResult::job);
 	}
-	EXPECT_EQ(job.check(pvo, 1), PAVO_PVO_TABLE);
-	EXPECT_EQ(job.check(unowned, 1), PAVO_PVO_TABLE);
+	EXPECT_EQ(job.check(pvo, 1), pavo::PvoResult::table);
+	EXPECT_EQ(job.check(unowned, 1), pavo::PvoResult::table);
 }
 
 TEST_F(Sharing, ABufferIsFoundAgain)
@@ -178,7 +180,7 @@ TEST_F(Sharing, ByTwoProcesses)
 		self.meet();
 		self.meet();
 		return same && at_first == 0 && pinned() == 8 &&
-		       joined.check(pvo, 8 * page) == PAVO_PVO_OK;
+		       joined.check(pvo, 8 * page) == pavo::PvoResult::ok;
 	});
 
 	child.meet();
@@ -186,10 +188,10 @@ TEST_F(Sharing, ByTwoProcesses)
 	EXPECT_EQ(job.info().mappings, 2u);
 	mapping.reset();
 	EXPECT_EQ(pinned(), 0u);
-	EXPECT_EQ(job.check(pvo, 8 * page), PAVO_PVO_OK);
+	EXPECT_EQ(job.check(pvo, 8 * page), pavo::PvoResult::ok);
 	child.meet();
 	EXPECT_TRUE(child.good());
-	EXPECT_EQ(job.check(pvo, 8 * page), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(pvo, 8 * page), pavo::PvoResult::key);
 	close(fd);
 }
 
@@ -233,7 +235,8 @@ bool come_and_go(const Job &job, const Memory &view, int rounds)
 	for (int i = 0; i < rounds; i++) {
 		Mapping mapping(job, view.all());
 
-		if (job.check(mapping.pvo(), view.all().size()) != PAVO_PVO_OK)
+		if (job.check(mapping.pvo(), view.all().size()) !=
+		    pavo::PvoResult::ok)
 			return false;
 	}
 	return true;
@@ -305,8 +308,8 @@ TEST_F(Sharing, OtherPagesAtThatAddressAreAnotherBuffer)
 	EXPECT_FALSE(second.shared());
 	EXPECT_NE(second.pvo(), first.pvo());
 	EXPECT_EQ(job.info().buffers, 2u);
-	EXPECT_EQ(job.check(first.pvo(), 4 * page), PAVO_PVO_OK);
-	EXPECT_EQ(job.check(second.pvo(), 4 * page), PAVO_PVO_OK);
+	EXPECT_EQ(job.check(first.pvo(), 4 * page), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(second.pvo(), 4 * page), pavo::PvoResult::ok);
 }
 
 TEST_F(Pages, HugeOnesAreMappedAsLargeOnes)
@@ -318,13 +321,14 @@ TEST_F(Pages, HugeOnesAreMappedAsLargeOnes)
 		Mapping whole(job, memory.all());
 
 		EXPECT_EQ(whole.page_size(), 65536u);
-		EXPECT_EQ(job.check(whole.pvo(), huge), PAVO_PVO_OK);
-		EXPECT_EQ(job.check(whole.pvo(), huge + 1), PAVO_PVO_KEY);
+		EXPECT_EQ(job.check(whole.pvo(), huge), pavo::PvoResult::ok);
+		EXPECT_EQ(job.check(whole.pvo(), huge + 1),
+			  pavo::PvoResult::key);
 		/* A large page would let others reach what was not given. */
 		Mapping part(job, memory.part(65536, 65536 + page));
 		EXPECT_EQ(part.page_size(), page);
 		EXPECT_EQ(job.check(part.pvo(), 65536 + page + 1),
-			  PAVO_PVO_KEY);
+			  pavo::PvoResult::key);
 	} catch (const std::system_error &error) {
 		GTEST_SKIP() << error.what();
 	}
@@ -465,7 +469,7 @@ TEST_F(Limits, OfTheTables)
 			  ENOSPC);
 		for (size_t i = 0; i < pages; i++)
 			ASSERT_EQ(job.check(mappings[i].pvo(), page),
-				  PAVO_PVO_OK);
+				  pavo::PvoResult::ok);
 		/* Any order: the even ones, then the odd ones from behind. */
 		for (size_t i = 0; i < pages; i += 2)
 			Mapping gone = std::move(mappings[i]);
@@ -508,7 +512,7 @@ TEST_F(Pvo, DISABLED_IsWrittenDown)
 	std::ofstream file(getenv("PAVO_NOTES"));
 
 	file << mapping.pvo().value << '\n';
-	EXPECT_EQ(job.check(mapping.pvo(), page), PAVO_PVO_OK);
+	EXPECT_EQ(job.check(mapping.pvo(), page), pavo::PvoResult::ok);
 }
 
 TEST_F(Pvo, DISABLED_OfAnEarlierLoadIsStale)
@@ -521,7 +525,7 @@ TEST_F(Pvo, DISABLED_OfAnEarlierLoadIsStale)
 	ASSERT_TRUE(file >> old.value);
 	ASSERT_EQ(old.value & ~0ull >> 17, mapping.pvo().value & ~0ull >> 17)
 		<< "the same table, the same place";
-	EXPECT_EQ(job.check(old, page), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(old, page), pavo::PvoResult::key);
 }
 
 } // namespace

@@ -140,7 +140,7 @@ TEST_F(Nomem, Caches)
 		[&] {
 			for (auto &piece : pieces)
 				EXPECT_EQ(job.check(piece.pvo, piece.length),
-					  PAVO_PVO_OK);
+					  pavo::PvoResult::ok);
 			cache->put(pieces);
 			memory.replace();
 		});

@@ -58,7 +58,7 @@ TEST_F(RegionCacheTest, GivesTheSamePvoAgain)
 	ASSERT_EQ(first.size(), 1u);
 	EXPECT_EQ(first[0].start, memory.at() + 10);
 	EXPECT_EQ(first[0].length, 5 * page);
-	EXPECT_EQ(job.check(first[0].pvo, 5 * page), PAVO_PVO_OK);
+	EXPECT_EQ(job.check(first[0].pvo, 5 * page), pavo::PvoResult::ok);
 	EXPECT_EQ(look(memory.part(page, 20))[0].pvo,
 		  first[0].pvo + (page - 10));
 	EXPECT_EQ(cache.stats().misses, 1u);
@@ -76,7 +76,8 @@ TEST_F(RegionCacheTest, PiecesOfABufferOfSeveralFragments)
 	ASSERT_GE(pieces.size(), 3u);
 	for (const RegionPiece &piece : pieces) {
 		EXPECT_EQ(piece.start, at);
-		EXPECT_EQ(job.check(piece.pvo, piece.length), PAVO_PVO_OK);
+		EXPECT_EQ(job.check(piece.pvo, piece.length),
+			  pavo::PvoResult::ok);
 		at += piece.length;
 		EXPECT_TRUE(at == buffer.data() + buffer.size() ||
 			    reinterpret_cast<uintptr_t>(at) % fragment == 0);
@@ -176,7 +177,7 @@ TEST_F(RegionCacheTest, ReplacedMemoryHasAnotherPvo)
 
 	memory.replace();
 	EXPECT_NE(look(memory.all())[0].pvo, old);
-	EXPECT_EQ(job.check(old, 1), PAVO_PVO_KEY) << "it ended";
+	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key) << "it ended";
 	EXPECT_EQ(cache.stats().changed, 1u);
 }
 
@@ -188,7 +189,7 @@ TEST_F(RegionCacheTest, UnmappedMemoryIsRefusedAndItsPvoEnds)
 
 	memory.unmap();
 	EXPECT_EQ(refusal_of(memory.all()), EFAULT);
-	EXPECT_EQ(job.check(old, 1), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key);
 	EXPECT_EQ(pinned(), before);
 	EXPECT_EQ(cache.stats().entries, 0u);
 }
@@ -202,7 +203,7 @@ TEST_F(RegionCacheTest, ATickEndsWhatWasUnmapped)
 	memory.unmap();
 	EXPECT_EQ(pinned(), before + 4) << "the cache has not looked yet";
 	cache.tick();
-	EXPECT_EQ(job.check(old, 1), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key);
 	EXPECT_EQ(pinned(), before);
 	EXPECT_EQ(cache.stats().changed, 1u);
 }
@@ -217,9 +218,9 @@ TEST_F(RegionCacheTest, WhatIsInUseSurvivesItsReplacement)
 
 	memory.replace();
 	EXPECT_NE(look(memory.all())[0].pvo, old);
-	EXPECT_EQ(job.check(old, 4 * page), PAVO_PVO_OK);
+	EXPECT_EQ(job.check(old, 4 * page), pavo::PvoResult::ok);
 	cache.put(pieces);
-	EXPECT_EQ(job.check(old, 1), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key);
 }
 
 TEST_F(RegionCacheTest, AChildIsRefusedAndLeavesTheParentsAlone)
@@ -242,7 +243,7 @@ TEST_F(RegionCacheTest, AChildIsRefusedAndLeavesTheParentsAlone)
 	});
 
 	EXPECT_TRUE(child.good());
-	EXPECT_EQ(job.check(pieces[0].pvo, 4 * page), PAVO_PVO_OK);
+	EXPECT_EQ(job.check(pieces[0].pvo, 4 * page), pavo::PvoResult::ok);
 	own->put(pieces);
 	EXPECT_EQ(own->stats().entries, 1u);
 }

@@ -86,9 +86,9 @@ TEST(Tables, ThirtyOfThirtyTwoInFiveSlots)
 		pavo::Pvo pvo{1ull << 47 | number << 42};
 
 		EXPECT_EQ(jobs[2].check(pvo, 1),
-			  number >= slots * each ? PAVO_PVO_TABLE :
-			  number / each == own	 ? PAVO_PVO_RANGE :
-						   PAVO_PVO_JOB)
+			  number >= slots * each ? pavo::PvoResult::table :
+			  number / each == own	 ? pavo::PvoResult::range :
+						   pavo::PvoResult::job)
 			<< number;
 	}
 }
@@ -124,10 +124,10 @@ TEST_F(LargePages, AreOneEntry)
 	EXPECT_EQ(whole.page_size(), large);
 	EXPECT_EQ(entries(large), 1u);
 	EXPECT_EQ(pinned(), before + large / page);
-	EXPECT_EQ(job.check(whole.pvo(), large), PAVO_PVO_OK);
-	EXPECT_EQ(job.check(whole.pvo() + (large - 1), 1), PAVO_PVO_OK);
-	EXPECT_EQ(job.check(whole.pvo(), large + 1), PAVO_PVO_KEY);
-	EXPECT_EQ(job.check(whole.pvo() + large, 1), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(whole.pvo(), large), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(whole.pvo() + (large - 1), 1), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(whole.pvo(), large + 1), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(whole.pvo() + large, 1), pavo::PvoResult::key);
 }
 
 /* An entry of a page reaches all of it: of a part it would give away the rest. */
@@ -138,9 +138,10 @@ TEST_F(LargePages, NotForAPart)
 	Mapping whole(job, memory->all());
 
 	EXPECT_EQ(half.page_size(), medium);
-	EXPECT_EQ(job.check(half.pvo(), large / 2 + 1), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(half.pvo(), large / 2 + 1), pavo::PvoResult::key);
 	EXPECT_EQ(most.page_size(), page);
-	EXPECT_EQ(job.check(most.pvo(), large - page + 1), PAVO_PVO_KEY);
+	EXPECT_EQ(job.check(most.pvo(), large - page + 1),
+		  pavo::PvoResult::key);
 	EXPECT_EQ(whole.page_size(), large) << "another table";
 	EXPECT_EQ(entries(large), 1u);
 	EXPECT_EQ(entries(medium), large / 2 / medium);
@@ -162,7 +163,7 @@ TEST_F(LargePages, AnEntryIsNotTakenForALargerOne)
 		while (!stop.stop_requested()) {
 			pavo::Pvo pvo{guess};
 
-			reached += job.check(pvo, 1) == PAVO_PVO_OK;
+			reached += job.check(pvo, 1) == pavo::PvoResult::ok;
 			looks++;
 		}
 	});

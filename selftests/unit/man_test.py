@@ -99,8 +99,6 @@ def examples_compile():
 def functions(header):
     """What programs may call by a header: functions, members, macros with arguments."""
     text = header.read_text()
-    # With what stands below, up to the next comment.
-    text = re.sub(r"/\*\* For tests:.*?(?=/\*|\Z)", "", text, flags=re.S)
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
     text = re.sub(r"^(\t*)private:\n.*?^\1\};", "", text, flags=re.S | re.M)
     # Bodies, from the innermost outwards: of statements, of functions, what is set.

@@ -46,7 +46,7 @@ TEST(RdmaEngine, EveryOperationOnceWhateverIsLost)
 				      .tell = tell,
 				      .tag = n};
 			bench.engine.begin(
-				write, bench.peer, move,
+				common::direction_of(write), bench.peer, move,
 				[&](std::error_code error) {
 					EXPECT_FALSE(error) << error.message();
 					ends++;
@@ -95,7 +95,7 @@ TEST(RdmaEngine, ManyAtATime)
 				      .tell = n % 3 == 0,
 				      .tag = n};
 			bench.engine.begin(
-				true, bench.peer, move,
+				Direction::write, bench.peer, move,
 				[&, n](std::error_code error) {
 					EXPECT_FALSE(error);
 					ends[n]++;
@@ -126,7 +126,7 @@ TEST(RdmaEngine, SlowIsNotLost)
 		auto wanted = write ? bench.world.a.memory :
 				      bench.world.b.memory;
 		bench.engine.begin(
-			write, bench.peer,
+			common::direction_of(write), bench.peer,
 			{.local = {0}, .remote = {0}, .length = 4000},
 			[&](std::error_code error) { result = error; },
 			bench.world.now);
@@ -152,7 +152,7 @@ TEST(RdmaEngine, GivesUp)
 	bench.world.loss = 100;
 	for (bool write : {true, false})
 		bench.engine.begin(
-			write, bench.peer,
+			common::direction_of(write), bench.peer,
 			{.local = {0},
 			 .remote = {0},
 			 .length = 2500,
@@ -166,7 +166,8 @@ TEST(RdmaEngine, GivesUp)
 	bench.world.loss = 0;
 	errors.clear();
 	bench.engine.begin(
-		true, bench.peer, {.local = {0}, .remote = {0}, .length = 2500},
+		Direction::write, bench.peer,
+		{.local = {0}, .remote = {0}, .length = 2500},
 		[&](std::error_code error) { errors.push_back(error); },
 		bench.world.now);
 	ASSERT_TRUE(bench.run());
@@ -183,7 +184,7 @@ TEST(RdmaEngine, AnErrorEndsIt)
 	bench.arrived = [&](const RdmaArrival &) { told++; };
 	for (int round = 1; round < 4; round++) {
 		bench.engine.begin(
-			true, bench.peer,
+			Direction::write, bench.peer,
 			{.local = {0},
 			 .remote = {0},
 			 .length = 20'000,
@@ -212,7 +213,7 @@ TEST(RdmaEngine, RefusesWhatCannotBe)
 	int said = 0;
 	auto refused = [&](bool write, size_t peer, const RdmaMove &move) {
 		return bench.engine.begin(
-			       write, peer, move,
+			       common::direction_of(write), peer, move,
 			       [&](std::error_code) { said++; },
 			       bench.world.now) == std::errc::invalid_argument;
 	};
@@ -220,25 +221,29 @@ TEST(RdmaEngine, RefusesWhatCannotBe)
 
 	EXPECT_TRUE(refused(true, bench.peer + 1, {.length = 1}));
 	EXPECT_TRUE(refused(false, ~size_t(0), {.length = 1}));
-	EXPECT_TRUE(refused(true, bench.peer, {.length = 1, .from_fifo = true}))
+	EXPECT_TRUE(refused(true, bench.peer,
+			    {.length = 1, .source = RdmaEnd::fifo}))
 		<< "no feeder makes the data";
 	/* Numbers of bytes at the target, whichever end that is. */
-	EXPECT_TRUE(
-		refused(true, bench.peer,
-			{.remote = {most - 9}, .length = 10, .to_fifo = true}));
-	EXPECT_TRUE(
-		refused(true, bench.peer,
-			{.remote = {most + 5}, .length = 0, .to_fifo = true}));
-	EXPECT_TRUE(
-		refused(false, bench.peer,
-			{.local = {most - 9}, .length = 10, .to_fifo = true}));
+	EXPECT_TRUE(refused(
+		true, bench.peer,
+		{.remote = {most - 9}, .length = 10, .target = RdmaEnd::fifo}));
+	EXPECT_TRUE(refused(
+		true, bench.peer,
+		{.remote = {most + 5}, .length = 0, .target = RdmaEnd::fifo}));
+	EXPECT_TRUE(refused(
+		false, bench.peer,
+		{.local = {most - 9}, .length = 10, .target = RdmaEnd::fifo}));
 	EXPECT_EQ(bench.engine.pending(), 0u);
-	EXPECT_FALSE(refused(
-		true, bench.peer,
-		{.remote = {most - 10}, .length = 10, .to_fifo = true}));
-	EXPECT_FALSE(refused(
-		true, bench.peer,
-		{.local = {most}, .remote = {0}, .length = 10, .to_fifo = true}))
+	EXPECT_FALSE(refused(true, bench.peer,
+			     {.remote = {most - 10},
+			      .length = 10,
+			      .target = RdmaEnd::fifo}));
+	EXPECT_FALSE(refused(true, bench.peer,
+			     {.local = {most},
+			      .remote = {0},
+			      .length = 10,
+			      .target = RdmaEnd::fifo}))
 		<< "memory may be anywhere";
 	bench.engine.stop();
 	EXPECT_EQ(said, 0);
@@ -253,7 +258,7 @@ TEST(RdmaEngine, NothingComesOfWhatWasGivenUp)
 	fill(bench.world.a.memory, 0, memory_size, 1);
 	fill(bench.world.b.memory, 0, memory_size, 2);
 	bench.engine.begin(
-		false, bench.peer,
+		Direction::read, bench.peer,
 		{.local = {0}, .remote = {0}, .length = 2500},
 		[&](std::error_code error) { result = error; },
 		bench.world.now);
@@ -284,7 +289,7 @@ TEST(RdmaEngine, AttemptsGoOnWhereTheLastEnded)
 		fill(bench.world.a.memory, 0, 10'000, write);
 		fill(bench.world.b.memory, 0, 10'000, !write);
 		bench.engine.begin(
-			write, bench.peer,
+			common::direction_of(write), bench.peer,
 			{.local = {0}, .remote = {0}, .length = 10'000},
 			[&](std::error_code error) {
 				EXPECT_FALSE(error);
@@ -308,7 +313,8 @@ TEST(RdmaEngine, BacksOff)
 
 	bench.world.loss = 100;
 	bench.engine.begin(
-		true, bench.peer, {.local = {0}, .remote = {0}, .length = 10},
+		Direction::write, bench.peer,
+		{.local = {0}, .remote = {0}, .length = 10},
 		[&](std::error_code) { over = true; }, bench.world.now);
 	ASSERT_TRUE(bench.run());
 	EXPECT_TRUE(over);
@@ -328,12 +334,12 @@ TEST(RdmaEngine, BeginsFromDone)
 		ASSERT_FALSE(error);
 		if (--left)
 			bench.engine.begin(
-				true, bench.peer,
+				Direction::write, bench.peer,
 				{.local = {0}, .remote = {64}, .length = 64},
 				next, bench.world.now);
 	};
 
-	bench.engine.begin(true, bench.peer,
+	bench.engine.begin(Direction::write, bench.peer,
 			   {.local = {0}, .remote = {64}, .length = 64}, next,
 			   bench.world.now);
 	ASSERT_TRUE(bench.run());
@@ -349,7 +355,7 @@ TEST(RdmaEngine, WhatACallThrowsHoldsNothingUp)
 
 	for (int n = 0; n < 10; n++)
 		bench.engine.begin(
-			n % 2, bench.peer,
+			common::direction_of(n % 2), bench.peer,
 			{.local = {0}, .remote = {64}, .length = 64},
 			[&](std::error_code error) {
 				EXPECT_FALSE(error);
@@ -383,7 +389,7 @@ TEST(RdmaEngine, APieceOfManyPacketsComesInTheEnd)
 		end->memory.resize(length);
 	fill(bench.world.a.memory, 0, length, 3);
 	bench.engine.begin(
-		true, bench.peer, {.length = length},
+		Direction::write, bench.peer, {.length = length},
 		[&](std::error_code error) {
 			EXPECT_FALSE(error) << error.message();
 			ended++;
@@ -403,7 +409,7 @@ TEST(RdmaEngine, StopsWithoutAWord)
 
 	for (int n = 0; n < 10; n++)
 		bench.engine.begin(
-			n % 2, bench.peer,
+			common::direction_of(n % 2), bench.peer,
 			{.local = {0}, .remote = {0}, .length = 5000},
 			[&](std::error_code) { said = true; }, bench.world.now);
 	bench.engine.stop();

@@ -60,8 +60,8 @@ struct Half {
 			.length = length,
 			.tell = tell,
 			.tag = n,
-			.to_fifo = to_fifo,
-			.from_fifo = from_fifo,
+			.target = common::end_of(to_fifo),
+			.source = common::end_of(from_fifo),
 			.fill = write && from_fifo ? maker(n) : RdmaFill()};
 	}
 
@@ -152,7 +152,7 @@ void happens_once(Bench &bench, Half &half, bool tell)
 	int ends = 0;
 
 	bench.engine.begin(
-		half.write, bench.peer, half.move(tell),
+		common::direction_of(half.write), bench.peer, half.move(tell),
 		[&](std::error_code error) {
 			EXPECT_FALSE(error) << error.message();
 			ends++;

@@ -103,7 +103,7 @@ struct Pending {
 		fill(bench.world.a.memory, 0, 500, 3);
 		bench.world.still = true;
 		bench.engine.begin(
-			true, bench.peer,
+			Direction::write, bench.peer,
 			{.local = {0}, .remote = {}, .length = 500},
 			[this](std::error_code error) { result = error; },
 			bench.world.now);

@@ -11,8 +11,7 @@
 
 namespace rdma_world {
 
-void End::put_done(uint32_t rcxt, const Context &c, uint8_t target,
-		   uint64_t tid)
+void End::put_done(uint32_t rcxt, const Context &c, bool target, uint64_t tid)
 {
 	/* A FIFO that is full now and then. */
 	frames.push_back({.rcxt = rcxt,
@@ -21,7 +20,7 @@ void End::put_done(uint32_t rcxt, const Context &c, uint8_t target,
 			  .length = c.of.total,
 			  .tag = c.of.tag,
 			  .cookie = 0,
-			  .status = 0,
+			  .status = PvoResult::ok,
 			  .target = target,
 			  .attempts = c.of.attempts});
 }
@@ -48,7 +47,7 @@ void End::transmit(uint32_t rcxt, Context &c)
 		return;
 	c.now.sending = false;
 	if (c.own)
-		marks[c.frame] = PAVO_FRAME_SENT;
+		marks[c.frame] = FrameState::sent;
 }
 
 void End::receive_data(Context &c, const Packet &packet)
@@ -72,7 +71,7 @@ void End::receive_data(Context &c, const Packet &packet)
 	case PAVO_TID_PART:
 		break;
 	case PAVO_TID_REPEAT:
-		if (!packet.fragment && packet.flags & PAVO_RDMA_TELL_SOURCE) {
+		if (!packet.fragment && packet.flags & rdma_flag::tell_source) {
 			Packet done = packet;
 
 			done.kind = Packet::DONE;
@@ -101,7 +100,7 @@ void End::receive_data(Context &c, const Packet &packet)
 		return;
 	if (c.left)
 		return;
-	if (c.of.flags & PAVO_RDMA_TELL_SOURCE) {
+	if (c.of.flags & rdma_flag::tell_source) {
 		Packet done = c.of;
 
 		done.kind = Packet::DONE;
@@ -114,7 +113,7 @@ void End::receive_data(Context &c, const Packet &packet)
 /* To memory, or to a FIFO that is full now and then. */
 bool End::deliver(const Context &c, const Packet &packet)
 {
-	if (!(c.of.flags & PAVO_RDMA_TO_FIFO)) {
+	if (!(c.of.flags & rdma_flag::to_fifo)) {
 		std::copy(packet.payload.begin(), packet.payload.end(),
 			  memory.begin() + long(packet.pvo));
 		return true;
@@ -129,7 +128,7 @@ bool End::deliver(const Context &c, const Packet &packet)
 /* All is here; false: but its process has no room to be told. */
 bool End::end(Context &c, const Packet &packet)
 {
-	if (c.of.flags & PAVO_RDMA_TELL_TARGET) {
+	if (c.of.flags & rdma_flag::tell_target) {
 		if (world.random.below(100) < world.loss)
 			return false;
 		put_done(packet.rcxt, c, 1, c.now.tid);
@@ -152,7 +151,6 @@ void End::ask_process(Context &c, const Packet &packet)
 			 .length = packet.total,
 			 .tag = packet.tag,
 			 .flags = packet.flags,
-			 .reserved = 0,
 			 .attempts = packet.attempts,
 			 .cookie = 0});
 	c.now.tid = packet.tid;
@@ -161,7 +159,7 @@ void End::ask_process(Context &c, const Packet &packet)
 }
 
 /* Of a frame; false: it is not sent. */
-bool End::begin_piece(const pavo_rdma_piece &piece)
+bool End::begin_piece(const PieceFrame &piece)
 {
 	auto found = contexts.find(piece.local_rcxt);
 
@@ -177,7 +175,7 @@ bool End::begin_piece(const pavo_rdma_piece &piece)
 		c.now.first = pavo_tid_first(piece.tid, piece.attempts);
 		c.now.placing = false;
 		c.now.feeding = true;
-		c.told = piece.flags & PAVO_RDMA_TELL_SOURCE;
+		c.told = piece.flags & rdma_flag::tell_source;
 		c.of.total = piece.total;
 		c.of.tag = piece.tag;
 		return true;
@@ -200,7 +198,7 @@ void End::receive(const Packet &packet)
 		if (pavo_tid_request(&c.now, packet.tid) != PAVO_TID_BEGIN ||
 		    c.now.placing)
 			return;
-		if (packet.flags & PAVO_RDMA_FROM_FIFO) {
+		if (packet.flags & rdma_flag::from_fifo) {
 			ask_process(c, packet);
 			return;
 		}
@@ -217,7 +215,7 @@ void End::receive(const Packet &packet)
 		c.told = false;
 		c.now.feeding = false;
 		if (c.now.sending && c.own)
-			marks[c.frame] = PAVO_FRAME_SENT;
+			marks[c.frame] = FrameState::sent;
 		c.now.sending = false;
 		put_done(packet.rcxt, c, 0, packet.tid);
 	}
@@ -226,7 +224,7 @@ void End::receive(const Packet &packet)
 /* ------------------------------------------------------------------- ports */
 
 std::error_code
-Port::piece(uint16_t, uint32_t, const pavo_rdma_piece &piece, uint32_t length,
+Port::piece(uint16_t, uint32_t, const PieceFrame &piece, uint32_t length,
 	    const std::function<void(std::span<std::byte>)> &fill)
 {
 	/* Frames are few. */
@@ -253,19 +251,19 @@ Port::piece(uint16_t, uint32_t, const pavo_rdma_piece &piece, uint32_t length,
 	return {};
 }
 
-std::error_code Port::request(bool write, uint16_t, uint32_t,
-			      const pavo_rdma_request &request, uint32_t &frame)
+std::error_code Port::request(Direction direction, uint16_t, uint32_t,
+			      const RequestFrame &request, uint32_t &frame)
 {
 	auto found = end.contexts.find(request.local_rcxt);
 
 	if (found == end.contexts.end()) {
 		frame = next++;
-		end.marks[frame] = PAVO_FRAME_BAD_RCXT;
+		end.marks[frame] = FrameState::bad_rcxt;
 		return {};
 	}
 	EXPECT_GT(request.tid, found->second.now.tid) << "tids only grow";
 	/* A number is no memory, nor is that of no bytes. */
-	if (request.length && !(request.flags & PAVO_RDMA_TO_FIFO) &&
+	if (request.length && !(request.flags & rdma_flag::to_fifo) &&
 	    request.local_pvo >= refused) {
 		refusals++;
 		return std::make_error_code(std::errc::message_size);
@@ -273,23 +271,24 @@ std::error_code Port::request(bool write, uint16_t, uint32_t,
 	if (world.random.below(100) < world.loss)
 		return std::make_error_code(std::errc::no_buffer_space);
 	frame = next++;
-	pavo_frame_state state = ask(write, frame, found->second, request);
-	if (state != PAVO_FRAME_EMPTY)
+	FrameState state = ask(direction == Direction::write, frame,
+			       found->second, request);
+	if (state != FrameState::empty)
 		end.marks[frame] = state;
 	return {};
 }
 
 /* Return: what the frame is marked with at once. */
-pavo_frame_state Port::ask(bool write, uint32_t frame, Context &c,
-			   const pavo_rdma_request &request)
+FrameState Port::ask(bool write, uint32_t frame, Context &c,
+		     const RequestFrame &request)
 {
 	if (c.now.sending)
-		return PAVO_FRAME_BUSY;
+		return FrameState::busy;
 	if (!write && pavo_tid_repeats(&c.now, request.tid, request.attempts)) {
 		c.now.tid = request.tid;
 		c.of.attempts = request.attempts;
 		end.put_done(request.local_rcxt, c, 1, request.tid);
-		return PAVO_FRAME_SENT;
+		return FrameState::sent;
 	}
 	bool resume = !write &&
 		      pavo_tid_resumes(&c.now, request.tid, request.attempts);
@@ -299,7 +298,7 @@ pavo_frame_state Port::ask(bool write, uint32_t frame, Context &c,
 	c.now.placing = !write;
 	c.now.feeding = false;
 	c.now.sending = write;
-	c.told = write && request.flags & PAVO_RDMA_TELL_SOURCE;
+	c.told = write && request.flags & rdma_flag::tell_source;
 	c.own = write;
 	c.frame = frame;
 	if (!resume) {
@@ -320,16 +319,16 @@ pavo_frame_state Port::ask(bool write, uint32_t frame, Context &c,
 		.flags = request.flags,
 		.payload = {}};
 	if (write)
-		return PAVO_FRAME_EMPTY;
+		return FrameState::empty;
 	world.send(c.of);
-	return PAVO_FRAME_SENT;
+	return FrameState::sent;
 }
 
-pavo_frame_state Port::result(uint32_t frame)
+FrameState Port::result(uint32_t frame)
 {
 	auto found = end.marks.find(frame);
 
-	return found == end.marks.end() ? PAVO_FRAME_EMPTY : found->second;
+	return found == end.marks.end() ? FrameState::empty : found->second;
 }
 
 void Port::ask_about(uint16_t, uint32_t, uint32_t rcxt)
@@ -347,7 +346,7 @@ void Port::cancel(uint32_t rcxt)
 	Context &c = found->second;
 
 	if (c.now.sending && c.own)
-		end.marks[c.frame] = PAVO_FRAME_CANCELLED;
+		end.marks[c.frame] = FrameState::cancelled;
 	c.now.sending = false;
 	c.now.placing = false;
 	c.now.feeding = false;

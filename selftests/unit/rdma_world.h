@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "../common/direction.h"
 #include "random.h"
 #include "rdma_engine.hpp"
 #include "rdma_once.hpp"
@@ -68,10 +69,10 @@ struct End {
 	World &world;
 	std::vector<uint8_t> memory = std::vector<uint8_t>(memory_size);
 	std::map<uint32_t, Context> contexts;
-	std::vector<pavo_rdma_done> frames;
+	std::vector<DoneFrame> frames;
 	std::vector<Piece> pieces;
-	std::vector<pavo_rdma_request> asked;
-	std::map<uint32_t, pavo_frame_state> marks;
+	std::vector<RequestFrame> asked;
+	std::map<uint32_t, FrameState> marks;
 	uint32_t recoveries = 0;
 
 	/* A recovery: all contexts have other names, and know nothing. */
@@ -81,7 +82,7 @@ struct End {
 
 		for (auto &[rcxt, context] : contexts) {
 			if (context.now.sending && context.own)
-				marks[context.frame] = PAVO_FRAME_BAD_RCXT;
+				marks[context.frame] = FrameState::bad_rcxt;
 			fresh[rcxt + 1000];
 		}
 		contexts = std::move(fresh);
@@ -91,12 +92,12 @@ struct End {
 	void receive(const Packet &packet);
 	void receive_data(Context &c, const Packet &packet);
 	void transmit(uint32_t rcxt, Context &c);
-	void put_done(uint32_t rcxt, const Context &c, uint8_t target,
+	void put_done(uint32_t rcxt, const Context &c, bool target,
 		      uint64_t tid);
 	bool deliver(const Context &c, const Packet &packet);
 	bool end(Context &c, const Packet &packet);
 	void ask_process(Context &c, const Packet &packet);
-	bool begin_piece(const pavo_rdma_piece &piece);
+	bool begin_piece(const PieceFrame &piece);
 };
 
 class World {
@@ -149,13 +150,13 @@ struct Port : RdmaPort {
 
 	uint32_t piece_room() const override { return fragment_size; }
 	std::error_code
-	piece(uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
+	piece(uint16_t node, uint32_t window, const PieceFrame &piece,
 	      uint32_t length,
 	      const std::function<void(std::span<std::byte>)> &fill) override;
-	std::error_code request(bool write, uint16_t node, uint32_t window,
-				const pavo_rdma_request &request,
+	std::error_code request(Direction direction, uint16_t node,
+				uint32_t window, const RequestFrame &request,
 				uint32_t &frame) override;
-	pavo_frame_state result(uint32_t frame) override;
+	FrameState result(uint32_t frame) override;
 	void forget(uint32_t) override {}
 	void ask_about(uint16_t node, uint32_t window, uint32_t rcxt) override;
 	void cancel(uint32_t rcxt) override;
@@ -170,8 +171,8 @@ struct Port : RdmaPort {
 	int refusals = 0;
 
 private:
-	pavo_frame_state ask(bool write, uint32_t frame, Context &c,
-			     const pavo_rdma_request &request);
+	FrameState ask(bool write, uint32_t frame, Context &c,
+		       const RequestFrame &request);
 };
 
 /* Two engines on a network, of which one begins all operations. */

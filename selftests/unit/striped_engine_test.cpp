@@ -90,7 +90,7 @@ TEST(StripedEngine, WhoHearsOfAnEndMayBegin)
 		EXPECT_FALSE(error);
 		if (++ends < 20)
 			world.a.engine.begin(
-				true,
+				Direction::write,
 				{.local = {0}, .remote = {0}, .length = 100},
 				again, world.now);
 	};
@@ -141,7 +141,8 @@ TEST(StripedEngine, WhatAnEndThrowsHoldsNothingUp)
 
 	/* Each is a chunk, and lanes have room for six. */
 	for (int n = 0; n < 10; n++)
-		a.engine.begin(n % 2, {.length = 64}, end, world.now);
+		a.engine.begin(common::direction_of(n % 2), {.length = 64}, end,
+			       world.now);
 	while (a.engine.pending() && thrown <= 10) {
 		/* Not looked at until all that can be is over. */
 		a.asleep = true;
@@ -168,8 +169,8 @@ TEST(StripedEngine, AfterACallThatThrewAllGoesOn)
 	World world(16, 1);
 
 	world.a.engine.begin(
-		true, {.length = 64}, [](std::error_code) { throw Thrown(); },
-		world.now);
+		Direction::write, {.length = 64},
+		[](std::error_code) { throw Thrown(); }, world.now);
 	ASSERT_TRUE(throws(world, 1000));
 	EXPECT_FALSE(world.a.engine.pending());
 	world.a.put(0, 0, 64, false, 1);

@@ -28,7 +28,7 @@ void End::move(bool write, const StripedMove &move)
 		EXPECT_TRUE(error || !may_write(write, move)) << move.tag;
 	};
 
-	engine.begin(write, move, done, world.now);
+	engine.begin(common::direction_of(write), move, done, world.now);
 }
 
 void End::put(uint64_t from, uint64_t to, uint64_t length, bool tell,

@@ -17,6 +17,7 @@
 #include <tuple>
 #include <vector>
 
+#include "../common/direction.h"
 #include "random.h"
 #include "striped_engine.hpp"
 
@@ -66,11 +67,12 @@ struct End : StripedPort {
 	{
 	}
 
-	void begin(size_t lane, uint64_t chunk, bool write,
+	void begin(size_t lane, uint64_t chunk, Direction direction,
 		   const RdmaMove &move) override
 	{
 		EXPECT_TRUE(lanes[lane].open) << "a chunk for a closed lane";
-		lanes[lane].flights[chunk] = {write, move};
+		lanes[lane].flights[chunk] = {direction == Direction::write,
+					      move};
 		lanes[lane].begun++;
 		lanes[lane].most =
 			std::max(lanes[lane].most, lanes[lane].flights.size());

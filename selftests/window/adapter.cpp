@@ -102,8 +102,8 @@ Ends::Ends(size_t bytes, bool ipv6, size_t around)
 	must(b.take_rcxts({&rcxt_b, 1}));
 }
 
-pavo_rdma_request Ends::request(uint64_t tid, uint32_t length,
-				unsigned flags) const
+pavo::RequestFrame Ends::request(uint64_t tid, uint32_t length,
+				 unsigned flags) const
 {
 	return {.local_rcxt = rcxt_a,
 		.remote_rcxt = rcxt_b,
@@ -113,29 +113,30 @@ pavo_rdma_request Ends::request(uint64_t tid, uint32_t length,
 		.length = length,
 		.tag = uint32_t(0xabc000 + tid),
 		.flags = uint8_t(flags),
-		.reserved = 0,
 		.attempts = 0,
 		.cookie = uint32_t(0x50 + tid)};
 }
 
-pavo_frame_state Ends::ask(bool write, const pavo_rdma_request &request)
+pavo::FrameState Ends::ask(bool write, const pavo::RequestFrame &request)
 {
-	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	pavo::FrameState state = pavo::FrameState::empty;
 
-	EXPECT_FALSE(a.prepare_rdma(write, node_b, b.number(), request));
+	EXPECT_FALSE(a.prepare_rdma(common::direction_of(write), node_b,
+				    b.number(), request));
 	EXPECT_FALSE(a.start());
 	eventually([&] { return a.sent({&state, 1}) == 1; });
 	return state;
 }
 
-pavo_rdma_done ended(pavo::Window &window)
+pavo::DoneFrame ended(pavo::Window &window)
 {
-	pavo_rdma_done done{};
+	pavo::DoneFrame done{};
 
 	eventually([&] {
 		return window.receive(
 			[&](const pavo::Message &message) {
-				EXPECT_EQ(message.type, PAVO_FRAME_RDMA_DONE);
+				EXPECT_EQ(message.type,
+					  pavo::FrameType::rdma_done);
 				done = message.done();
 			},
 			1);

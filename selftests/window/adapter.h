@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include <rdma/pavo-abi.h>
+
 #include <pavo/window.hpp>
 
 #include "../common/adapter.h"
+#include "../common/direction.h"
 #include "../common/eventually.h"
 #include "../common/parameter.h"
 #include "../common/pattern.h"
@@ -49,7 +52,7 @@ struct Moved : common::Moved {
 };
 
 /* Whether the next frame was sent, and how. */
-inline bool one_sent(pavo::Window &window, pavo_frame_state &state)
+inline bool one_sent(pavo::Window &window, pavo::FrameState &state)
 {
 	return window.sent({&state, 1}) == 1;
 }
@@ -111,11 +114,12 @@ struct Ends : Pair {
 		      size_t around = 0);
 
 	/* From one end's memory to the other's. */
-	pavo_rdma_request request(uint64_t tid, uint32_t length,
-				  unsigned flags = PAVO_RDMA_TELL_SOURCE) const;
+	pavo::RequestFrame
+	request(uint64_t tid, uint32_t length,
+		unsigned flags = PAVO_RDMA_TELL_SOURCE) const;
 
 	/* Asks by window a. Return: what the frame was marked with. */
-	pavo_frame_state ask(bool write, const pavo_rdma_request &request);
+	pavo::FrameState ask(bool write, const pavo::RequestFrame &request);
 
 	Buffer here;
 	Buffer there;
@@ -124,7 +128,7 @@ struct Ends : Pair {
 };
 
 /* The next that ended, as this window is told; tid 0: nothing has. */
-pavo_rdma_done ended(pavo::Window &window);
+pavo::DoneFrame ended(pavo::Window &window);
 
 /* Nothing has come. */
 bool quiet(pavo::Window &window);

@@ -68,11 +68,11 @@ TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 	std::error_code error;
 
 	must(window.take_rcxts({&rcxt, 1}));
-	EXPECT_EQ(window.lmt(error).state, 1u);
+	EXPECT_EQ(window.lmt(error).state, pavo::WindowState::valid);
 	EXPECT_FALSE(error);
 	EXPECT_EQ(end.job.info(error).id, world::job_id);
 	EXPECT_FALSE(error);
-	EXPECT_EQ(end.job.check(mapping.pvo(), 1, error), PAVO_PVO_OK);
+	EXPECT_EQ(end.job.check(mapping.pvo(), 1, error), pavo::PvoResult::ok);
 	EXPECT_FALSE(error);
 
 	take_away();
@@ -81,9 +81,10 @@ TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 	EXPECT_TRUE(nothing(window.lmt()));
 	EXPECT_TRUE(nothing(end.job.info(error)));
 	EXPECT_EQ(error, std::errc::io_error);
-	EXPECT_EQ(end.job.check(mapping.pvo(), 1, error), PAVO_PVO_TABLE);
+	EXPECT_EQ(end.job.check(mapping.pvo(), 1, error),
+		  pavo::PvoResult::table);
 	EXPECT_EQ(error, std::errc::io_error);
-	EXPECT_EQ(end.job.check(mapping.pvo(), 1), PAVO_PVO_TABLE);
+	EXPECT_EQ(end.job.check(mapping.pvo(), 1), pavo::PvoResult::table);
 
 	for (std::error_code code :
 	     {window.take_rcxts({&rcxt, 1}), window.return_rcxts({&rcxt, 1}),
@@ -100,7 +101,7 @@ TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 	EXPECT_EQ(world::refusal([&] { pavo::Handler handler(window); }), EIO);
 	EXPECT_EQ(world::refusal([] { pavo::Device again("wc0"); }), ENODEV);
 	/* Others of the job are well. */
-	EXPECT_EQ(other.window->lmt().state, 1u);
+	EXPECT_EQ(other.window->lmt().state, pavo::WindowState::valid);
 	EXPECT_EQ(other.job.info().id, world::job_id);
 }
 

@@ -74,7 +74,7 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	Scene scene;
 	Frame frame = scene.forged();
 	uint32_t messages = 0;
-	pavo_rdma_done told{};
+	pavo::DoneFrame told{};
 
 	ASSERT_EQ(scene.b.lmt().recv_frames, slots);
 	Moved frames(scene.device_b, "rx_frames");
@@ -94,7 +94,7 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	EXPECT_EQ(again.by(), 1u);
 	EXPECT_EQ(done.by(), 0u);
 	auto take = [&](const Message &message) {
-		if (message.type == PAVO_FRAME_RDMA_DONE)
+		if (message.type == pavo::FrameType::rdma_done)
 			told = message.done();
 		else
 			messages++;
@@ -121,7 +121,7 @@ TEST(Again, AReadThatIsComplete)
 	Ends ends;
 	auto request = ends.request(10, 5000, PAVO_RDMA_TELL_TARGET);
 
-	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 10u);
 	ends.here.fill(9);
 	Moved repeats(ends.device_a, "rdma_repeats"),
@@ -130,11 +130,11 @@ TEST(Again, AReadThatIsComplete)
 		request.tid = 10u + attempt;
 		request.attempts = attempt;
 		request.cookie = 7u + attempt;
-		ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+		ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 		auto done = ended(ends.a);
 		EXPECT_EQ(done.tid, request.tid);
 		EXPECT_EQ(done.length, 5000u);
-		EXPECT_EQ(done.status, PAVO_PVO_OK);
+		EXPECT_EQ(done.status, pavo::PvoResult::ok);
 	}
 	EXPECT_EQ(repeats.by(), 3u);
 	EXPECT_EQ(sent.by(), 0u);
@@ -142,7 +142,7 @@ TEST(Again, AReadThatIsComplete)
 	/* One that is not the same, or a new one, is read. */
 	request.tid = 14;
 	request.attempts = 0;
-	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 14u);
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 5000),
 				       ends.there.memory.part(0, 5000)));
@@ -176,24 +176,24 @@ TEST(Again, TheSourceOfAReadThatWasNotTold)
 		if (!ends.a.send(node_b, ends.b.number(), {}))
 			n++;
 	ASSERT_TRUE(eventually([&] { return frames.by() == slots; }));
-	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 10u);
 	ASSERT_TRUE(eventually([&] { return full.by() == 1; }));
 	ends.b.receive([](const Message &message) {
-		EXPECT_EQ(message.type, PAVO_FRAME_MESSAGE);
+		EXPECT_EQ(message.type, pavo::FrameType::message);
 	});
 	const uint64_t packets = sent.by();
 	for (uint16_t attempt : {1, 2, 3}) {
 		request.tid = 10u + attempt;
 		request.attempts = attempt;
-		ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+		ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 		EXPECT_EQ(ended(ends.a).tid, request.tid);
 		if (attempt == 1) {
 			auto done = ended(ends.b);
 			/* The attempt that it knows of. */
 			EXPECT_EQ(done.tid, 10u);
 			EXPECT_EQ(done.length, 5000u);
-			EXPECT_EQ(done.status, PAVO_PVO_OK);
+			EXPECT_EQ(done.status, pavo::PvoResult::ok);
 			EXPECT_EQ(done.target, 0);
 		}
 		EXPECT_TRUE(

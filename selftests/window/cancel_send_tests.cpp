@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "adapter.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using Clock = std::chrono::steady_clock;
@@ -114,7 +115,7 @@ uint32_t marked(const pavo_frame_hdr *frame)
 /* What was under way has come by when the second message has. */
 void settle(Ends &ends)
 {
-	pavo_frame_state states[2] = {};
+	pavo::FrameState states[2] = {};
 	size_t known = 0, come = 0;
 	auto frames_are_known = [&](size_t n) {
 		return eventually([&] {
@@ -125,8 +126,8 @@ void settle(Ends &ends)
 	};
 
 	ASSERT_TRUE(frames_are_known(2));
-	EXPECT_TRUE(states[0] == PAVO_FRAME_CANCELLED ||
-		    states[0] == PAVO_FRAME_SENT);
+	EXPECT_TRUE(states[0] == pavo::FrameState::cancelled ||
+		    states[0] == pavo::FrameState::sent);
 	ASSERT_FALSE(ends.a.send(node_b, ends.b.number(), {}));
 	known = 0;
 	ASSERT_TRUE(frames_are_known(1));
@@ -178,11 +179,11 @@ TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 
 		ends.here.fill(1);
 		ends.there.fill(2);
-		const auto *frame =
-			ends.a.send_frame(uint32_t(sent_frames * round));
-		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
-						 ends.request(++round,
-							      sent_length, 0)));
+		const auto *frame = shared_of(ends.a).send_frame(
+			uint32_t(sent_frames * round));
+		ASSERT_FALSE(ends.a.prepare_rdma(
+			pavo::Direction::write, node_b, ends.b.number(),
+			ends.request(++round, sent_length, 0)));
 		ASSERT_FALSE(ends.a.prepare(node_b, ends.b.number(), {}));
 		LongWay::again();
 		std::thread other([&] {

@@ -131,7 +131,7 @@ TEST(CancelAtTheTarget, IsFinalWithTheContextOrTheMemory)
 			scene.counts(scene.packet(0, 100 + attempt, attempt),
 				     why);
 		EXPECT_TRUE(scene.clean());
-		EXPECT_EQ(scene.b.lmt().state, 1u);
+		EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "adapter.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -19,7 +20,7 @@ namespace {
 
 void put(pavo::Window &window, uint64_t command)
 {
-	pavo_command_page *page = window.commands();
+	pavo_command_page *page = shared_of(window).commands();
 
 	page->ring[page->producer % PAVO_WCMD_RING] = command;
 	std::atomic_ref(page->producer).fetch_add(1);
@@ -39,7 +40,7 @@ struct Command : testing::Test {
 		Moved one(pair.device_a, "window_bad_commands");
 
 		put(pair.a, command);
-		ASSERT_FALSE(pair.a.kick());
+		ASSERT_FALSE(shared_of(pair.a).kick());
 		EXPECT_EQ(one.by(), 1u) << std::hex << command;
 	}
 
@@ -84,13 +85,13 @@ TEST_F(Command, MoreFramesThanThereAre)
 
 TEST_F(Command, AProducerThatJumps)
 {
-	pavo_command_page *page = pair.a.commands();
+	pavo_command_page *page = shared_of(pair.a).commands();
 
 	for (uint32_t by : {257u, 1u << 31, ~0u}) {
 		Moved one(pair.device_a, "window_bad_commands");
 
 		page->producer += by;
-		ASSERT_FALSE(pair.a.kick());
+		ASSERT_FALSE(shared_of(pair.a).kick());
 		EXPECT_EQ(one.by(), 1u) << by;
 		EXPECT_EQ(page->consumer, page->producer);
 	}
@@ -101,7 +102,7 @@ TEST_F(Command, AWholeRingOfThem)
 {
 	for (uint32_t n = 0; n < PAVO_WCMD_RING; n++)
 		put(pair.a, word(PAVO_WCMD_RECV_THRESHOLD, n));
-	ASSERT_FALSE(pair.a.kick());
+	ASSERT_FALSE(shared_of(pair.a).kick());
 	EXPECT_EQ(bad.by(), 0u);
 	EXPECT_EQ(pair.a.lmt().recv_threshold, PAVO_WCMD_RING - 1);
 	works();
@@ -114,8 +115,8 @@ TEST_F(Command, Garbage)
 	std::atomic<bool> over = false;
 	std::vector<std::byte *> frames;
 	for (uint32_t n = 0; n < 64; n++)
-		frames.push_back(
-			reinterpret_cast<std::byte *>(pair.a.send_frame(n)));
+		frames.push_back(reinterpret_cast<std::byte *>(
+			shared_of(pair.a).send_frame(n)));
 	std::thread scribbler([&] {
 		std::mt19937_64 own(2);
 
@@ -129,7 +130,7 @@ TEST_F(Command, Garbage)
 						       std::memory_order_relaxed);
 	});
 	for (int n = 0; n < 3000; n++) {
-		pavo_command_page *page = pair.a.commands();
+		pavo_command_page *page = shared_of(pair.a).commands();
 
 		for (uint64_t i = random() % 8; i--;)
 			put(pair.a, random() % 2 ? random() :
@@ -139,11 +140,11 @@ TEST_F(Command, Garbage)
 			page->producer = uint32_t(random());
 		if (random() % 64 == 0)
 			page->consumer = uint32_t(random());
-		ASSERT_FALSE(pair.a.kick());
+		ASSERT_FALSE(shared_of(pair.a).kick());
 	}
 	over = true;
 	scribbler.join();
-	pavo_lmt lmt = pair.a.lmt();
+	pavo::Lmt lmt = pair.a.lmt();
 	EXPECT_LE(lmt.send_ready, 64u);
 	EXPECT_LE(lmt.recv_free, 256u);
 	EXPECT_GT(bad.by(), 0u);

@@ -21,6 +21,7 @@
 #include <pavo/handler.hpp>
 
 #include "lane.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Handler;
@@ -98,7 +99,8 @@ private:
 		if (window_.recv_threshold(1))
 			return false;
 		look();
-		return !handler.ready() && window_.lmt(error).state == 1;
+		return !handler.ready() &&
+		       window_.lmt(error).state == pavo::WindowState::valid;
 	}
 
 	void serve()
@@ -136,13 +138,13 @@ private:
 /* A write from memory that is none. */
 void kill(Window &window, uint16_t node, uint32_t to)
 {
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 
 	must(window.take_rcxts({&request.local_rcxt, 1}));
 	request.tid = 1;
 	request.local_pvo = uint64_t(1) << 60;
 	request.length = 100;
-	must(window.prepare_rdma(true, node, to, request));
+	must(window.prepare_rdma(pavo::Direction::write, node, to, request));
 	must(window.start());
 }
 
@@ -172,7 +174,7 @@ TEST_F(End, ByDeathWakesAll)
 	EXPECT_TRUE(recv.raised());
 	EXPECT_TRUE(send.raised());
 	EXPECT_EQ(sleepers.join(), Sleepers::many);
-	EXPECT_EQ(window->lmt().state, 2u);
+	EXPECT_EQ(window->lmt().state, pavo::WindowState::dead);
 }
 
 TEST_F(End, ByDisablingWakesAll)
@@ -210,8 +212,10 @@ TEST_F(End, IsToldToThoseThatComeLate)
 		must(ready.ready());
 		if (dead) {
 			kill(*own, node_a, pair.a.number());
-			ASSERT_TRUE(eventually(
-				[&] { return own->lmt().state == 2; }));
+			ASSERT_TRUE(eventually([&] {
+				return own->lmt().state ==
+				       pavo::WindowState::dead;
+			}));
 		} else {
 			must(own->disable());
 		}
@@ -236,7 +240,7 @@ TEST_F(End, TakesCommandsThatChangeNothing)
 	for (uint32_t n = 0; n < 3 * PAVO_WCMD_RING; n++)
 		ASSERT_FALSE(window->recv_threshold(1));
 	must(window->send(node_a, pair.a.number(), {}));
-	pavo_lmt lmt = window->lmt();
+	pavo::Lmt lmt = window->lmt();
 	EXPECT_EQ(lmt.recv_threshold, 0u);
 	EXPECT_EQ(lmt.send_ready, 0u);
 	EXPECT_EQ(lmt.recv_free, 0u);
@@ -287,11 +291,12 @@ struct Side : LaneEnd {
 		while (!over && !why) {
 			/* Full frames, and contexts that are busy, do no harm. */
 			request.tid++;
-			(void)sender->prepare_rdma(true, node, to, request);
+			(void)sender->prepare_rdma(pavo::Direction::write, node,
+						   to, request);
 			(void)sender->prepare(node, to, bytes);
 			why = sender->start();
 			if (!why)
-				why = sender->kick();
+				why = shared_of(*sender).kick();
 			std::this_thread::yield();
 		}
 	}
@@ -315,9 +320,9 @@ struct Side : LaneEnd {
 		if (thread.joinable())
 			thread.join();
 		EXPECT_EQ(why, std::errc::io_error);
-		EXPECT_EQ(window->lmt(error).state, 0u);
+		EXPECT_EQ(window->lmt(error).state, pavo::WindowState::none);
 		EXPECT_EQ(error, std::errc::io_error);
-		EXPECT_EQ(window->kick(), std::errc::io_error);
+		EXPECT_EQ(shared_of(*window).kick(), std::errc::io_error);
 		EXPECT_EQ(window->take_rcxts({&rcxt, 1}), std::errc::io_error);
 		EXPECT_EQ(window->cancel({&target, 1}), std::errc::io_error);
 		EXPECT_EQ(window->return_rcxts({&target, 1}),
@@ -332,7 +337,7 @@ struct Side : LaneEnd {
 		EXPECT_FALSE(over);
 		stop();
 		EXPECT_FALSE(why) << why.message();
-		EXPECT_EQ(window->lmt().state, 1u);
+		EXPECT_EQ(window->lmt().state, pavo::WindowState::valid);
 		EXPECT_TRUE(recv.silent());
 		must(window->disable());
 		EXPECT_EQ(sleepers.join(), Sleepers::many);
@@ -355,7 +360,7 @@ struct Side : LaneEnd {
 	Event recv, send;
 	std::unique_ptr<Window> sender;
 	uint32_t source = 0, target = 0;
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 	std::atomic<bool> over = false;
 	std::error_code why;
 	std::thread thread;

@@ -25,6 +25,7 @@
 
 #include "adapter.h"
 #include "command.hpp"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Handler;
@@ -353,7 +354,7 @@ TEST_F(Handlers, EarlyEventsOfRdma)
 	pavo::Mapping mapping_a(pair.job_a, memory.part(0, 50000));
 	pavo::Mapping mapping_b(pair.job_b, memory.part(50000, 50000));
 	uint32_t rcxt_a, rcxt_b;
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 
 	must(add().ready());
 	must(pair.a.take_rcxts({&rcxt_a, 1}));
@@ -369,8 +370,8 @@ TEST_F(Handlers, EarlyEventsOfRdma)
 		request.length = 50000;
 		request.flags = PAVO_RDMA_TELL_TARGET;
 		must(pair.b.recv_threshold_early(1));
-		must(pair.a.prepare_rdma(true, node_b, pair.b.number(),
-					 request));
+		must(pair.a.prepare_rdma(pavo::Direction::write, node_b,
+					 pair.b.number(), request));
 		must(pair.a.start());
 		ASSERT_EQ(given(long_enough), 0);
 		ASSERT_TRUE(eventually([&] {
@@ -392,19 +393,19 @@ int add_handler(const pavo::Window &window, int32_t fd)
 
 	return pavo::Command(PAVO_OBJECT_WINDOW_MORE,
 			     PAVO_METHOD_WINDOW_ADD_HANDLER)
-		.handle(PAVO_ATTR_WINDOW_HANDLE, window.handle())
+		.handle(PAVO_ATTR_WINDOW_HANDLE, shared_of(window).handle())
 		.in(PAVO_ATTR_WINDOW_EVENT, fd)
 		.out(PAVO_ATTR_WINDOW_HANDLER_MADE, number)
-		.run(window.fd());
+		.run(shared_of(window).fd());
 }
 
 int remove_handler(const pavo::Window &window, uint32_t number)
 {
 	return pavo::Command(PAVO_OBJECT_WINDOW_MORE,
 			     PAVO_METHOD_WINDOW_REMOVE_HANDLER)
-		.handle(PAVO_ATTR_WINDOW_HANDLE, window.handle())
+		.handle(PAVO_ATTR_WINDOW_HANDLE, shared_of(window).handle())
 		.in(PAVO_ATTR_WINDOW_HANDLER, number)
-		.run(window.fd());
+		.run(shared_of(window).fd());
 }
 
 TEST_F(Handlers, NumbersAndFilesThatAreNone)
@@ -415,10 +416,10 @@ TEST_F(Handlers, NumbersAndFilesThatAreNone)
 	EXPECT_EQ(add_handler(pair.b, -1), EBADF);
 	EXPECT_EQ(add_handler(pair.b, 1000), EBADF);
 	EXPECT_EQ(add_handler(pair.b, STDOUT_FILENO), EINVAL);
-	EXPECT_EQ(add_handler(pair.b, pair.b.fd()), EINVAL);
+	EXPECT_EQ(add_handler(pair.b, shared_of(pair.b).fd()), EINVAL);
 	add();
 	for (uint32_t number : {1u, 15u, 16u, 17u, 64u, 1u << 31, ~0u}) {
-		pavo_command_page *page = pair.b.commands();
+		pavo_command_page *page = shared_of(pair.b).commands();
 
 		EXPECT_EQ(remove_handler(pair.b, number), EINVAL) << number;
 		page->ring[page->producer % PAVO_WCMD_RING] =
@@ -426,7 +427,7 @@ TEST_F(Handlers, NumbersAndFilesThatAreNone)
 				<< PAVO_WCMD_OP_SHIFT |
 			number;
 		std::atomic_ref(page->producer).fetch_add(1);
-		must(pair.b.kick());
+		must(shared_of(pair.b).kick());
 		EXPECT_EQ(bad.by(), ++refused) << number;
 	}
 	EXPECT_EQ(pair.b.lmt().handlers, 1u);

@@ -172,8 +172,8 @@ TEST(ExactlyOnce, WrongMemoryHereEndsTheWindow)
 			both.rdma_a.get(both.b_of_a, move, over);
 		ASSERT_TRUE(both.run());
 		EXPECT_EQ(result, std::errc::owner_dead);
-		EXPECT_EQ(both.a.lmt().state, 2u);
-		EXPECT_EQ(both.b.lmt().state, 1u);
+		EXPECT_EQ(both.a.lmt().state, pavo::WindowState::dead);
+		EXPECT_EQ(both.b.lmt().state, pavo::WindowState::valid);
 	}
 }
 

@@ -36,7 +36,7 @@ bool told(Ends &ends, uint64_t tid)
 {
 	auto done = ended(ends.a);
 
-	return done.tid == tid && done.status == PAVO_PVO_OK;
+	return done.tid == tid && done.status == pavo::PvoResult::ok;
 }
 
 TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
@@ -45,7 +45,7 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	Wire in("vb"), out("va");
 
 	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
-		  PAVO_FRAME_SENT);
+		  pavo::FrameState::sent);
 	ASSERT_TRUE(told(ends, 1));
 	auto frames = in.recorded();
 	ASSERT_EQ(frames.size(), (failover_length + 1379) / 1380);
@@ -60,11 +60,12 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	ASSERT_TRUE(eventually([&] { return stale.by() == frames.size(); }));
 	/* Also of whoever has not noticed. */
 	ASSERT_EQ(ends.ask(true, ends.request(2, failover_length)),
-		  PAVO_FRAME_SENT);
+		  pavo::FrameState::sent);
 	ASSERT_TRUE(
 		eventually([&] { return stale.by() == 2 * frames.size(); }));
 	EXPECT_TRUE(ends.there.holds(3));
-	EXPECT_EQ(ends.b.lmt().state, 1u) << "no window error";
+	EXPECT_EQ(ends.b.lmt().state, pavo::WindowState::valid)
+		<< "no window error";
 	EXPECT_TRUE(quiet(ends.b));
 	EXPECT_TRUE(quiet(ends.a));
 	/* New ones are good. */
@@ -74,7 +75,7 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	EXPECT_NE(ends.rcxt_b >> PAVO_RCXT_INDEX_BITS,
 		  before >> PAVO_RCXT_INDEX_BITS);
 	ASSERT_EQ(ends.ask(true, ends.request(3, failover_length)),
-		  PAVO_FRAME_SENT);
+		  pavo::FrameState::sent);
 	ASSERT_TRUE(told(ends, 3));
 	EXPECT_TRUE(ends.there.holds(1));
 }
@@ -86,7 +87,7 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 
 	recover(ends.device_a);
 	EXPECT_EQ(ends.ask(true, ends.request(1, failover_length, 0)),
-		  PAVO_FRAME_BAD_RCXT);
+		  pavo::FrameState::bad_rcxt);
 	EXPECT_EQ(ends.a.return_rcxts({&old, 1}), std::errc::invalid_argument);
 	EXPECT_EQ(ends.a.cancel({&old, 1}), std::errc::invalid_argument);
 	for (int round = 0; round < 40; round++) {
@@ -94,18 +95,18 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		must(ends.a.take_rcxts(many));
 		ends.rcxt_a = many[50];
 		must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		pavo::FrameState state = pavo::FrameState::empty;
 		ASSERT_FALSE(ends.a.prepare_rdma(
-			true, node_b, ends.b.number(),
+			pavo::Direction::write, node_b, ends.b.number(),
 			ends.request(1, failover_length, 0)));
 		std::thread sender([&] { ends.a.start(); });
 		recover(ends.device_a);
 		sender.join();
 		ASSERT_TRUE(
 			eventually([&] { return one_sent(ends.a, state); }));
-		ASSERT_TRUE(state == PAVO_FRAME_SENT ||
-			    state == PAVO_FRAME_BAD_RCXT)
-			<< state;
+		ASSERT_TRUE(state == pavo::FrameState::sent ||
+			    state == pavo::FrameState::bad_rcxt)
+			<< uint32_t(state);
 		ASSERT_EQ(ends.a.lmt().rcxts, 0u);
 		ASSERT_EQ(ends.a.lmt().rcxts_owned, 0u);
 	}
@@ -146,7 +147,7 @@ TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 	EXPECT_EQ(ends.b.lmt().recoveries, before);
 	EXPECT_EQ(ends.b.lmt().rcxts_owned, 1u);
 	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
-		  PAVO_FRAME_SENT);
+		  pavo::FrameState::sent);
 	EXPECT_TRUE(told(ends, 1));
 	EXPECT_EQ(order(ends.device_b, "1\n"), 0);
 	EXPECT_EQ(ends.b.lmt().recoveries, before + 1);
@@ -189,7 +190,7 @@ struct FailoverLoad {
 				    .length = size,
 				    .tell = true,
 				    .tag = n,
-				    .to_fifo = to_fifo(n)};
+				    .target = common::end_of(to_fifo(n))};
 		auto over = [this, n](std::error_code error) {
 			EXPECT_FALSE(error) << n << ": " << error.message();
 			ended++;
@@ -309,7 +310,7 @@ TEST(Failover, LeavesPacketsBehind)
 	std::ofstream file(left_behind);
 
 	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
-		  PAVO_FRAME_SENT);
+		  pavo::FrameState::sent);
 	ASSERT_TRUE(told(ends, 1));
 	file << ends.there.pvo() << ' ' << ends.b.number() << '\n';
 	for (const Frame &frame : in.recorded()) {
@@ -351,10 +352,10 @@ TEST(Failover, OfALifeBeforeTheAdapterTakesNothing)
 	Moved refused(ends.device_b, "rx_drop_rdma_pvo");
 	auto request = ends.request(1, failover_length, 0);
 	request.remote_pvo = pvo;
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));
 	EXPECT_TRUE(ends.there.holds(2));
-	EXPECT_EQ(ends.b.lmt().state, 1u);
+	EXPECT_EQ(ends.b.lmt().state, pavo::WindowState::valid);
 }
 
 } // namespace

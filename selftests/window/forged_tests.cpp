@@ -99,7 +99,8 @@ TEST(ForgedReads, OfMoreThanThereIsEndAtTheRegion)
 		EXPECT_FALSE(memcmp(&one[AT_PAYLOAD], bytes.data(), packet));
 	}
 	EXPECT_EQ(scene.b.lmt().rcxts, 0u);
-	EXPECT_EQ(scene.b.lmt().state, 1u) << "it was not its fault";
+	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid)
+		<< "it was not its fault";
 	EXPECT_TRUE(scene.honest());
 }
 
@@ -149,7 +150,7 @@ TEST(ForgedReads, AndEndsForAnotherJob)
 struct Waiting : Scene {
 	explicit Waiting(bool write)
 	{
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		pavo::FrameState state = pavo::FrameState::empty;
 
 		asked = request(++tid, 100);
 		asked.local_rcxt = forged_b;
@@ -157,10 +158,11 @@ struct Waiting : Scene {
 		std::swap(asked.local_pvo, asked.remote_pvo);
 		asked.flags = write ? PAVO_RDMA_TELL_SOURCE :
 				      PAVO_RDMA_TELL_TARGET;
-		EXPECT_FALSE(b.prepare_rdma(write, node_a, a.number(), asked));
+		EXPECT_FALSE(b.prepare_rdma(common::direction_of(write), node_a,
+					    a.number(), asked));
 		EXPECT_FALSE(b.start());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
-		EXPECT_EQ(state, PAVO_FRAME_SENT);
+		EXPECT_EQ(state, pavo::FrameState::sent);
 	}
 
 	/* Its end, as a would tell it. */
@@ -187,7 +189,7 @@ struct Waiting : Scene {
 		EXPECT_TRUE(quiet(b));
 	}
 
-	pavo_rdma_request asked;
+	pavo::RequestFrame asked;
 };
 
 const Forgery ends[] = {
@@ -260,7 +262,7 @@ TEST(ForgedEnds, TellWhatThisEndKnows)
 	EXPECT_EQ(told.length, scene.asked.length);
 	EXPECT_EQ(told.tag, scene.asked.tag);
 	EXPECT_EQ(told.cookie, scene.asked.cookie);
-	EXPECT_EQ(told.status, PAVO_PVO_OK);
+	EXPECT_EQ(told.status, pavo::PvoResult::ok);
 	EXPECT_EQ(told.target, 0);
 	for (int n = 0; n < 3; n++)
 		scene.refuses(frame, "rx_drop_tid");
@@ -302,7 +304,7 @@ TEST(ForgedEnds, OfALaterAttemptThanTheSourceHasHeardOf)
 	scene.send(frame);
 	auto told = ended(scene.b);
 	EXPECT_EQ(told.tid, tid);
-	EXPECT_EQ(told.status, PAVO_PVO_OK);
+	EXPECT_EQ(told.status, pavo::PvoResult::ok);
 	EXPECT_EQ(told.target, 0);
 	scene.send(frame);
 	EXPECT_TRUE(eventually([&] { return late.by() == others + 1; }))
@@ -323,7 +325,7 @@ TEST(ForgedEnds, OfAReadAreNotBelievedWithoutItsData)
 	scene.send(frame);
 	auto told = ended(scene.b);
 	EXPECT_EQ(told.tid, scene.asked.tid);
-	EXPECT_EQ(told.status, PAVO_PVO_JOB);
+	EXPECT_EQ(told.status, pavo::PvoResult::job);
 	EXPECT_EQ(told.target, 1);
 	scene.refuses(frame, "rx_drop_tid");
 	/* Its data comes too late now. */
@@ -379,7 +381,7 @@ TEST(ForgedPieces, ThatDifferFromTheFirst)
 	Frame frame = forged_piece(scene);
 	std::vector<uint64_t> numbers;
 	auto take = [&](const Message &one) {
-		ASSERT_EQ(one.type, PAVO_FRAME_RDMA_PIECE);
+		ASSERT_EQ(one.type, pavo::FrameType::rdma_piece);
 		EXPECT_EQ(one.piece_bytes().size(), 1000u);
 		EXPECT_EQ(one.piece().total, 3000u);
 		EXPECT_EQ(one.piece().flags & PAVO_RDMA_TO_FIFO,
@@ -451,10 +453,11 @@ TEST(ForgedPieces, ThatNoFrameHasRoomFor)
 	const struct {
 		uint8_t opcode;
 		size_t headers, most;
-		pavo_frame_type type;
-	} kinds[] = {
-		{message, message_at, PAVO_FRAME_PAYLOAD, PAVO_FRAME_MESSAGE},
-		{data, AT_PAYLOAD, PAVO_PIECE_DATA, PAVO_FRAME_RDMA_PIECE}};
+		pavo::FrameType type;
+	} kinds[] = {{message, message_at, PAVO_FRAME_PAYLOAD,
+		      pavo::FrameType::message},
+		     {data, AT_PAYLOAD, PAVO_PIECE_DATA,
+		      pavo::FrameType::rdma_piece}};
 
 	for (auto &kind : kinds) {
 		Frame frame = forged_piece(scene);

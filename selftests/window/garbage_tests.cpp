@@ -18,6 +18,7 @@
 #include <pavo/handler.hpp>
 
 #include "adapter.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -67,7 +68,8 @@ public:
 			eventually([&] { return b_.lmt().recv_count == 20; }));
 		/* What can be seen, not what has a slot. */
 		EXPECT_TRUE(eventually([&] {
-			return std::atomic_ref(b_.recv_frame(19)->state)
+			return std::atomic_ref(
+				       shared_of(b_).recv_frame(19)->state)
 				       .load(std::memory_order_acquire) ==
 			       PAVO_FRAME_ARRIVED;
 		}));
@@ -83,23 +85,24 @@ public:
 	{
 		return here_.holds(21) && there_.holds(22) &&
 		       fifos() == fifos_ && b_.lmt().recv_count == 20 &&
-		       a_.lmt().state == 1 && b_.lmt().state == 1;
+		       a_.lmt().state == pavo::WindowState::valid &&
+		       b_.lmt().state == pavo::WindowState::valid;
 	}
 
 	/* It does what it is for, at last. */
 	void works()
 	{
 		uint32_t n = 0;
-		pavo_rdma_request request = {.local_rcxt = rcxt_a_,
-					     .remote_rcxt = rcxt_b_,
-					     .tid = 1,
-					     .local_pvo = here_.pvo(),
-					     .remote_pvo = there_.pvo(),
-					     .length = garbage_mapped,
-					     .flags = PAVO_RDMA_TELL_SOURCE};
+		pavo::RequestFrame request = {.local_rcxt = rcxt_a_,
+					      .remote_rcxt = rcxt_b_,
+					      .tid = 1,
+					      .local_pvo = here_.pvo(),
+					      .remote_pvo = there_.pvo(),
+					      .length = garbage_mapped,
+					      .flags = PAVO_RDMA_TELL_SOURCE};
 
-		ASSERT_FALSE(
-			a_.prepare_rdma(true, node_b, b_.number(), request));
+		ASSERT_FALSE(a_.prepare_rdma(pavo::Direction::write, node_b,
+					     b_.number(), request));
 		ASSERT_FALSE(a_.start());
 		EXPECT_EQ(ended(a_).tid, 1u);
 		EXPECT_TRUE(std::ranges::equal(
@@ -121,11 +124,11 @@ private:
 
 		for (const pavo::Window *window : {&a_, &b_})
 			for (auto &part :
-			     {bytes_of(window->send_frame(0),
+			     {bytes_of(shared_of(*window).send_frame(0),
 				       garbage_frames * PAVO_FRAME_SIZE),
-			      bytes_of(window->recv_frame(0),
+			      bytes_of(shared_of(*window).recv_frame(0),
 				       256 * PAVO_FRAME_SIZE),
-			      bytes_of(window->commands(),
+			      bytes_of(shared_of(*window).commands(),
 				       sizeof(pavo_command_page))})
 				all.insert(all.end(), part.begin(), part.end());
 		return all;
@@ -144,7 +147,7 @@ private:
 
 void command(pavo::Window &window, uint64_t command_word)
 {
-	pavo_command_page *shared = window.commands();
+	pavo_command_page *shared = shared_of(window).commands();
 	uint32_t n = shared->producer;
 
 	shared->ring[n % PAVO_WCMD_RING] = command_word;
@@ -294,7 +297,7 @@ struct Villain : testing::Test {
 
 	void frame(uint32_t number)
 	{
-		pavo_frame_hdr *hdr = window->send_frame(number);
+		pavo_frame_hdr *hdr = shared_of(*window).send_frame(number);
 		auto *to = reinterpret_cast<std::byte *>(hdr + 1);
 
 		header(hdr);
@@ -313,7 +316,8 @@ struct Villain : testing::Test {
 
 	uint32_t mark(uint32_t number)
 	{
-		return std::atomic_ref(window->send_frame(number)->state)
+		return std::atomic_ref(
+			       shared_of(*window).send_frame(number)->state)
 			.load(std::memory_order_acquire);
 	}
 
@@ -325,7 +329,7 @@ struct Villain : testing::Test {
 		for (uint32_t i = 0; i < n; i++)
 			frame(next + i);
 		command(*window, command_word(PAVO_WCMD_START_TRANSMIT, n));
-		ASSERT_FALSE(window->kick());
+		ASSERT_FALSE(shared_of(*window).kick());
 		for (uint32_t i = 0; i < n; i++) {
 			ASSERT_TRUE(eventually([&] { return mark(next + i); }));
 			seen.insert(mark(next + i));
@@ -381,7 +385,7 @@ TEST_F(Villain, RequestsOfAnyKind)
 		moved.emplace_back(pair.device_b, reason);
 	for (uint32_t n = 1; n <= 2500 && !HasFatalFailure(); n++) {
 		round();
-		if (window->lmt().state == 2) {
+		if (window->lmt().state == pavo::WindowState::dead) {
 			deaths++;
 			open();
 		}
@@ -392,7 +396,7 @@ TEST_F(Villain, RequestsOfAnyKind)
 			ASSERT_TRUE(within()) << n;
 		}
 	}
-	EXPECT_EQ(pair.b.lmt().state, 1u);
+	EXPECT_EQ(pair.b.lmt().state, pavo::WindowState::valid);
 	EXPECT_GT(deaths, 0u);
 	for (uint32_t state :
 	     {PAVO_FRAME_SENT, PAVO_FRAME_BAD_TYPE, PAVO_FRAME_BAD_LENGTH,
@@ -422,7 +426,8 @@ TEST_F(Villain, RequestsThatChange)
 
 	harmless = true;
 	for (uint32_t n = 0; n < garbage_frames; n++) {
-		auto *at = reinterpret_cast<uint64_t *>(window->send_frame(n));
+		auto *at = reinterpret_cast<uint64_t *>(
+			shared_of(*window).send_frame(n));
 
 		for (auto *values : {&first, &second}) {
 			frame(n);
@@ -450,14 +455,14 @@ TEST_F(Villain, RequestsThatChange)
 	for (int n = 0; n < 400; n++) {
 		command(*window, command_word(PAVO_WCMD_START_TRANSMIT,
 					      1 + uint32_t(random() % 8)));
-		EXPECT_FALSE(window->kick());
+		EXPECT_FALSE(shared_of(*window).kick());
 		look_away(pair.b);
 		look_away(*window);
 	}
 	over = true;
 	scribbler.join();
-	EXPECT_EQ(window->lmt().state, 1u);
-	EXPECT_EQ(pair.b.lmt().state, 1u);
+	EXPECT_EQ(window->lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(pair.b.lmt().state, pavo::WindowState::valid);
 	EXPECT_GT(placed.by(), 0u);
 	EXPECT_TRUE(bystander.untouched());
 	EXPECT_TRUE(within());
@@ -497,7 +502,7 @@ TEST_F(Villain, CommandsOfAnyKind)
 		eventually([&] { return window->lmt().recv_free == free; }));
 	Moved counter(pair.device_a, "window_bad_commands");
 	for (int round = 0; round < 3000; round++) {
-		pavo_command_page *shared = window->commands();
+		pavo_command_page *shared = shared_of(*window).commands();
 
 		for (uint64_t i = random() % 16; i--;) {
 			uint64_t value = command_word(random() % 9,
@@ -516,13 +521,13 @@ TEST_F(Villain, CommandsOfAnyKind)
 		}
 		/* More than a ring can hold: none of them is looked at. */
 		if (one_in(50)) {
-			ASSERT_FALSE(window->kick());
+			ASSERT_FALSE(shared_of(*window).kick());
 			shared->producer += PAVO_WCMD_RING + 1 +
 					    uint32_t(random() % 100'000);
 			wrong++;
 		}
 		shared->consumer = uint32_t(random());
-		ASSERT_FALSE(window->kick());
+		ASSERT_FALSE(shared_of(*window).kick());
 		ASSERT_TRUE(
 			eventually([&] { return !window->lmt().send_ready; }));
 		ready = 0;

@@ -27,11 +27,12 @@ struct Reading : Scene {
 		asked.local_pvo = mapping->pvo().value;
 	}
 
-	pavo_frame_state ask()
+	pavo::FrameState ask()
 	{
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		pavo::FrameState state = pavo::FrameState::empty;
 
-		EXPECT_FALSE(b.prepare_rdma(false, node_a, a.number(), asked));
+		EXPECT_FALSE(b.prepare_rdma(pavo::Direction::read, node_a,
+					    a.number(), asked));
 		EXPECT_FALSE(b.start());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
 		return state;
@@ -57,12 +58,13 @@ struct Reading : Scene {
 
 	bool dead()
 	{
-		return b.lmt().state == 2 && b.lmt().fatal_rcxt == forged_b;
+		return b.lmt().state == pavo::WindowState::dead &&
+		       b.lmt().fatal_rcxt == forged_b;
 	}
 
 	world::Memory memory{mapped};
 	std::optional<pavo::Mapping> mapping;
-	pavo_rdma_request asked;
+	pavo::RequestFrame asked;
 };
 
 /* Neither asked for nor told: the window is dead. */
@@ -73,12 +75,12 @@ TEST(OwnMemory, ThatIsNoneEndsTheWindowOfAReadAtOnce)
 		Moved asked(scene.device_a, "rx_drop_rcxt");
 
 		scene.asked.local_pvo ^= wrong;
-		EXPECT_EQ(scene.ask(), PAVO_FRAME_BAD_PVO);
+		EXPECT_EQ(scene.ask(), pavo::FrameState::bad_pvo);
 		EXPECT_TRUE(scene.dead());
 		EXPECT_TRUE(quiet(scene.b));
-		EXPECT_EQ(scene.ask(), PAVO_FRAME_DEAD);
+		EXPECT_EQ(scene.ask(), pavo::FrameState::dead);
 		EXPECT_EQ(asked.by(), 0u);
-		EXPECT_EQ(scene.a.lmt().state, 1u);
+		EXPECT_EQ(scene.a.lmt().state, pavo::WindowState::valid);
 	}
 }
 
@@ -89,12 +91,12 @@ TEST(OwnMemory, IsNotLookedForWhereThereIsNone)
 
 	scene.asked.local_pvo = 0;
 	scene.asked.flags |= PAVO_RDMA_TO_FIFO;
-	EXPECT_EQ(scene.ask(), PAVO_FRAME_SENT);
+	EXPECT_EQ(scene.ask(), pavo::FrameState::sent);
 	scene.asked.flags ^= PAVO_RDMA_TO_FIFO;
 	scene.asked.length = 0;
 	scene.asked.tid = ++scene.tid;
-	EXPECT_EQ(scene.ask(), PAVO_FRAME_SENT);
-	EXPECT_EQ(scene.b.lmt().state, 1u);
+	EXPECT_EQ(scene.ask(), pavo::FrameState::sent);
+	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
 	EXPECT_TRUE(scene.honest());
 }
 
@@ -107,7 +109,7 @@ TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
 			word(scene.device_a, "rx_drop_rcxt");
 
 		/* The request, which a cannot carry out. */
-		ASSERT_EQ(scene.ask(), PAVO_FRAME_SENT);
+		ASSERT_EQ(scene.ask(), pavo::FrameState::sent);
 		ASSERT_TRUE(eventually([&] { return word.by() == 1; }));
 		scene.mapping.reset();
 		Frame frame = scene.answer();
@@ -121,7 +123,7 @@ TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
 		scene.send(frame);
 		EXPECT_TRUE(eventually([&] { return late.by() == 1; }));
 		EXPECT_TRUE(scene.untouched());
-		EXPECT_EQ(scene.a.lmt().state, 1u);
+		EXPECT_EQ(scene.a.lmt().state, pavo::WindowState::valid);
 	}
 }
 
@@ -131,15 +133,15 @@ TEST(OwnMemory, ThatIsThereKeepsTheWindowAliveWhateverComes)
 	Reading scene;
 	Moved refused(scene.device_b, "rx_drop_rdma_pvo");
 
-	ASSERT_EQ(scene.ask(), PAVO_FRAME_SENT);
+	ASSERT_EQ(scene.ask(), pavo::FrameState::sent);
 	Frame frame = scene.answer();
 	set_field(frame, AT_PVO, 8, scene.asked.local_pvo ^ uint64_t(1) << 60);
 	scene.send(frame);
 	auto done = ended(scene.b);
 	EXPECT_EQ(done.tid, scene.asked.tid);
-	EXPECT_EQ(done.status, PAVO_PVO_KEY);
+	EXPECT_EQ(done.status, pavo::PvoResult::key);
 	EXPECT_EQ(refused.by(), 1u);
-	EXPECT_EQ(scene.b.lmt().state, 1u);
+	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
 	EXPECT_TRUE(scene.untouched());
 	EXPECT_TRUE(scene.honest());
 }
@@ -151,14 +153,14 @@ TEST(OwnMemory, OfOthersIsTheirs)
 	Moved refused(scene.device_b, "rx_drop_rdma_pvo");
 
 	/* On the context that a read of it was at. */
-	ASSERT_EQ(scene.ask(), PAVO_FRAME_SENT);
+	ASSERT_EQ(scene.ask(), pavo::FrameState::sent);
 	scene.mapping.reset();
 	Frame frame = scene.forged();
 	set_field(frame, AT_PVO, 8, scene.asked.local_pvo);
 	scene.send(frame);
 	EXPECT_TRUE(eventually([&] { return refused.by() == 1; }));
 	EXPECT_TRUE(scene.untouched());
-	EXPECT_EQ(scene.b.lmt().state, 1u);
+	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
 	EXPECT_TRUE(scene.honest());
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "both.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -23,17 +24,13 @@ constexpr uint64_t numbers = 0x12345'6789'0000;
 
 /* A frame that has come, copied. */
 struct HalfFrame {
-	pavo_frame_type type;
+	pavo::FrameType type;
 	uint16_t node;
 	uint32_t window;
 	std::vector<std::byte> payload;
 
-	pavo_rdma_piece piece() const
-	{
-		pavo_rdma_piece piece{};
-		memcpy(&piece, payload.data(), sizeof(piece));
-		return piece;
-	}
+	pavo::Message message() const { return {node, window, payload, type}; }
+	pavo::PieceFrame piece() const { return message().piece(); }
 	std::span<const std::byte> bytes() const
 	{
 		return std::span(payload).subspan(sizeof(pavo_rdma_piece));
@@ -61,10 +58,10 @@ std::vector<HalfFrame> frames(pavo::Window &window, size_t n)
 }
 
 /* A piece from end a to end b, @length bytes of pattern @number. */
-pavo_frame_state send_piece(Ends &ends, const pavo_rdma_piece &piece,
+pavo::FrameState send_piece(Ends &ends, const pavo::PieceFrame &piece,
 			    uint32_t length, uint32_t number)
 {
-	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	pavo::FrameState state = pavo::FrameState::empty;
 	auto bytes = pattern(number, length);
 
 	EXPECT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), piece,
@@ -77,8 +74,8 @@ pavo_frame_state send_piece(Ends &ends, const pavo_rdma_piece &piece,
 	return state;
 }
 
-pavo_rdma_piece piece_of(const Ends &ends, uint64_t tid, uint32_t total,
-			 unsigned flags = PAVO_RDMA_TELL_SOURCE)
+pavo::PieceFrame piece_of(const Ends &ends, uint64_t tid, uint32_t total,
+			  unsigned flags = PAVO_RDMA_TELL_SOURCE)
 {
 	return {.local_rcxt = ends.rcxt_a,
 		.remote_rcxt = ends.rcxt_b,
@@ -89,9 +86,7 @@ pavo_rdma_piece piece_of(const Ends &ends, uint64_t tid, uint32_t total,
 		.tag = uint32_t(0xdef000 + tid),
 		.attempts = 0,
 		.flags = uint8_t(flags),
-		.reserved = 0,
-		.cookie = uint32_t(0x70 + tid),
-		.reserved2 = 0};
+		.cookie = uint32_t(0x70 + tid)};
 }
 
 /* Half-receive write: frames say which bytes they have, and the word comes last. */
@@ -106,15 +101,15 @@ TEST(Half, AWriteBecomesFrames)
 	uint32_t at = 0, fragment = 0;
 
 	request.remote_pvo = numbers;
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	while (at < length) {
 		auto come = frames(ends.b, 1);
 
 		ASSERT_EQ(come.size(), 1u);
-		ASSERT_EQ(come[0].type, PAVO_FRAME_RDMA_PIECE);
+		ASSERT_EQ(come[0].type, pavo::FrameType::rdma_piece);
 		EXPECT_EQ(come[0].node, node_a);
 		EXPECT_EQ(come[0].window, ends.a.number());
-		pavo_rdma_piece piece = come[0].piece();
+		pavo::PieceFrame piece = come[0].piece();
 		EXPECT_EQ(piece.local_rcxt, ends.rcxt_b);
 		EXPECT_EQ(piece.remote_rcxt, ends.rcxt_a);
 		EXPECT_EQ(piece.tid, 7u);
@@ -147,12 +142,12 @@ TEST(Half, AReadBecomesFrames)
 	uint32_t at = 0;
 
 	request.local_pvo = numbers;
-	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 	while (at < length) {
 		auto come = frames(ends.a, 1);
 
 		ASSERT_EQ(come.size(), 1u);
-		ASSERT_EQ(come[0].type, PAVO_FRAME_RDMA_PIECE);
+		ASSERT_EQ(come[0].type, pavo::FrameType::rdma_piece);
 		EXPECT_EQ(come[0].piece().pvo, numbers + at);
 		EXPECT_EQ(come[0].piece().cookie, request.cookie);
 		auto bytes = come[0].bytes();
@@ -182,7 +177,7 @@ TEST(Half, PiecesAreWritten)
 		piece.fragment = n;
 		EXPECT_TRUE(quiet(ends.a)) << "not before all are there";
 		ASSERT_EQ(send_piece(ends, piece, cuts[n].length, 30 + n),
-			  PAVO_FRAME_SENT);
+			  pavo::FrameState::sent);
 	}
 	auto done = ended(ends.a);
 	EXPECT_EQ(done.tid, 5u);
@@ -206,15 +201,14 @@ TEST(Half, AReadAsksTheProcess)
 		ends.request(4, total,
 			     PAVO_RDMA_TELL_TARGET | PAVO_RDMA_TELL_SOURCE |
 				     PAVO_RDMA_FROM_FIFO);
-	pavo_rdma_request asked;
 
 	request.remote_pvo = numbers;
-	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 	auto come = frames(ends.b, 1);
 	ASSERT_EQ(come.size(), 1u);
-	ASSERT_EQ(come[0].type, PAVO_FRAME_RDMA_READ);
-	ASSERT_EQ(come[0].payload.size(), sizeof(asked));
-	memcpy(&asked, come[0].payload.data(), sizeof(asked));
+	ASSERT_EQ(come[0].type, pavo::FrameType::rdma_read);
+	ASSERT_EQ(come[0].payload.size(), sizeof(pavo_rdma_request));
+	pavo::RequestFrame asked = come[0].message().request();
 	EXPECT_EQ(asked.local_rcxt, ends.rcxt_b);
 	EXPECT_EQ(asked.remote_rcxt, ends.rcxt_a);
 	EXPECT_EQ(asked.tid, 4u);
@@ -226,19 +220,17 @@ TEST(Half, AReadAsksTheProcess)
 	EXPECT_EQ(asked.cookie, 0u);
 
 	auto bytes = pattern(44, total);
-	pavo_rdma_piece piece{.local_rcxt = asked.local_rcxt,
-			      .remote_rcxt = asked.remote_rcxt,
-			      .tid = asked.tid,
-			      .pvo = asked.remote_pvo,
-			      .total = total,
-			      .fragment = 0,
-			      .tag = asked.tag,
-			      .attempts = 0,
-			      .flags = uint8_t(asked.flags &
-					       ~PAVO_RDMA_FROM_FIFO),
-			      .reserved = 0,
-			      .cookie = 0,
-			      .reserved2 = 0};
+	pavo::PieceFrame piece{.local_rcxt = asked.local_rcxt,
+			       .remote_rcxt = asked.remote_rcxt,
+			       .tid = asked.tid,
+			       .pvo = asked.remote_pvo,
+			       .total = total,
+			       .fragment = 0,
+			       .tag = asked.tag,
+			       .attempts = 0,
+			       .flags = uint8_t(asked.flags &
+						~PAVO_RDMA_FROM_FIFO),
+			       .cookie = 0};
 	ASSERT_FALSE(ends.b.prepare_piece(come[0].node, come[0].window, piece,
 					  total, [&](std::span<std::byte> to) {
 						  std::ranges::copy(bytes,
@@ -257,48 +249,63 @@ TEST(Half, WrongPieces)
 	Ends ends;
 	auto good = piece_of(ends, 9, 200, 0);
 	auto wrong = [&](auto change) {
-		pavo_rdma_piece piece = good;
+		pavo::PieceFrame piece = good;
 
 		change(piece);
 		return send_piece(ends, piece, 100, 1);
 	};
+	/* The library writes 0 to what is reserved; it is changed in the frame. */
+	auto reserved = [&](auto change) {
+		auto *frame =
+			shared_of(ends.a).send_frame(ends.a.lmt().send_count);
+		pavo::FrameState state = pavo::FrameState::empty;
+
+		EXPECT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), good,
+						  100,
+						  [](std::span<std::byte>) {}));
+		change(*reinterpret_cast<pavo_rdma_piece *>(frame + 1));
+		EXPECT_FALSE(ends.a.start());
+		eventually([&] { return ends.a.sent({&state, 1}) == 1; });
+		return state;
+	};
 	uint32_t other = 0;
 
 	EXPECT_EQ(wrong([&](auto &p) { p.local_rcxt ^= 1; }),
-		  PAVO_FRAME_BAD_RCXT);
+		  pavo::FrameState::bad_rcxt);
 	EXPECT_EQ(wrong([](auto &p) { p.local_rcxt = ~0u; }),
-		  PAVO_FRAME_BAD_RCXT);
+		  pavo::FrameState::bad_rcxt);
 	EXPECT_EQ(wrong([](auto &p) { p.flags = PAVO_RDMA_FROM_FIFO; }),
-		  PAVO_FRAME_BAD_REQUEST);
+		  pavo::FrameState::bad_request);
 	EXPECT_EQ(wrong([](auto &p) { p.flags = 0x80; }),
-		  PAVO_FRAME_BAD_REQUEST);
-	EXPECT_EQ(wrong([](auto &p) { p.reserved = 1; }),
-		  PAVO_FRAME_BAD_REQUEST);
-	EXPECT_EQ(wrong([](auto &p) { p.reserved2 = 1; }),
-		  PAVO_FRAME_BAD_REQUEST);
-	ASSERT_EQ(wrong([](auto &) {}), PAVO_FRAME_SENT);
+		  pavo::FrameState::bad_request);
+	EXPECT_EQ(reserved([](auto &p) { p.reserved = 1; }),
+		  pavo::FrameState::bad_request);
+	EXPECT_EQ(reserved([](auto &p) { p.reserved2 = 1; }),
+		  pavo::FrameState::bad_request);
+	ASSERT_EQ(wrong([](auto &) {}), pavo::FrameState::sent);
 	/* The operation has begun: with this end, by this tid. */
-	EXPECT_EQ(wrong([](auto &p) { p.tid--; }), PAVO_FRAME_STALE);
+	EXPECT_EQ(wrong([](auto &p) { p.tid--; }), pavo::FrameState::stale);
 	must(ends.a.take_rcxts({&other, 1}));
 	EXPECT_EQ(wrong([&](auto &p) { p.remote_rcxt = other; }),
-		  PAVO_FRAME_BAD_REQUEST);
+		  pavo::FrameState::bad_request);
 	ASSERT_FALSE(ends.a.cancel({&ends.rcxt_a, 1}));
-	EXPECT_EQ(wrong([](auto &p) { p.fragment = 1; }), PAVO_FRAME_STALE);
+	EXPECT_EQ(wrong([](auto &p) { p.fragment = 1; }),
+		  pavo::FrameState::stale);
 	/* Longer than it may be, or shorter. */
-	auto *frame = ends.a.send_frame(ends.a.lmt().send_count);
+	auto *frame = shared_of(ends.a).send_frame(ends.a.lmt().send_count);
 	ASSERT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), good, 0,
 					  [](std::span<std::byte>) {}));
-	frame->length = sizeof(good) - 1;
+	frame->length = sizeof(pavo_rdma_piece) - 1;
 	ASSERT_FALSE(ends.a.start());
-	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	pavo::FrameState state = pavo::FrameState::empty;
 	ASSERT_TRUE(eventually([&] { return ends.a.sent({&state, 1}) == 1; }));
-	EXPECT_EQ(state, PAVO_FRAME_BAD_LENGTH);
+	EXPECT_EQ(state, pavo::FrameState::bad_length);
 	EXPECT_EQ(ends.a.prepare_piece(node_b, ends.b.number(), good, 2032,
 				       [](std::span<std::byte>) {}),
 		  std::errc::message_size);
 	/* Writes have no process to ask. */
 	EXPECT_EQ(ends.ask(true, ends.request(20, 10, PAVO_RDMA_FROM_FIFO)),
-		  PAVO_FRAME_BAD_REQUEST);
+		  pavo::FrameState::bad_request);
 }
 
 /* A piece for which there is no frame did not come, and comes by the next attempt. */
@@ -326,7 +333,7 @@ TEST(Half, AFullFifoForgetsNothing)
 			 .length = length,
 			 .tell = true,
 			 .tag = 3,
-			 .to_fifo = true},
+			 .target = pavo::RdmaEnd::fifo},
 			[&](std::error_code error) {
 				EXPECT_FALSE(error) << error.message();
 				ended++;
@@ -365,7 +372,7 @@ TEST(Half, ToldOfAllPiecesTogether)
 			 .length = length,
 			 .tell = true,
 			 .tag = 9,
-			 .to_fifo = true},
+			 .target = pavo::RdmaEnd::fifo},
 			[&](std::error_code error) {
 				EXPECT_FALSE(error) << error.message();
 				ended++;
@@ -382,7 +389,7 @@ TEST(Half, RefusesWhatCannotBe)
 	RdmaMove move{.local = both.mapping_a.pvo(),
 		      .remote = {(1ull << 63) - 9},
 		      .length = 10,
-		      .to_fifo = true};
+		      .target = pavo::RdmaEnd::fifo};
 	int ended = 0;
 	auto over = [&](std::error_code) { ended++; };
 
@@ -390,7 +397,7 @@ TEST(Half, RefusesWhatCannotBe)
 		  std::errc::invalid_argument)
 		<< "numbers of bytes that are too high";
 	EXPECT_EQ(both.rdma_a.put(99, move, over), std::errc::invalid_argument);
-	move.from_fifo = true;
+	move.source = pavo::RdmaEnd::fifo;
 	move.remote = {numbers};
 	EXPECT_EQ(both.rdma_a.put(both.b_of_a, move, over),
 		  std::errc::invalid_argument)
@@ -399,7 +406,7 @@ TEST(Half, RefusesWhatCannotBe)
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(ended, 0);
 	/* The last that there are. */
-	move.from_fifo = false;
+	move.source = pavo::RdmaEnd::memory;
 	move.remote = {(1ull << 63) - 10};
 	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, over));
 	ASSERT_TRUE(both.run());
@@ -416,7 +423,7 @@ TEST(Half, NobodyFeeds)
 			{.local = both.mapping_a.pvo(),
 			 .remote = {numbers},
 			 .length = 10,
-			 .from_fifo = true},
+			 .source = pavo::RdmaEnd::fifo},
 			[&](std::error_code error) { result = error; });
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(result, std::errc::timed_out);
@@ -450,8 +457,8 @@ struct Half {
 			      .length = length,
 			      .tell = n % 3 == 0,
 			      .tag = n,
-			      .to_fifo = to_fifo,
-			      .from_fifo = from_fifo};
+			      .target = common::end_of(to_fifo),
+			      .source = common::end_of(from_fifo)};
 
 		if (write && from_fifo)
 			move.fill = filler();

@@ -87,7 +87,8 @@ TEST(Hostile, PacketsToManyAreForWindowsThatSaidSo)
 		scene.send(text);
 		EXPECT_TRUE(eventually([&] {
 			return open->receive([](const Message &message) {
-				EXPECT_EQ(message.type, PAVO_FRAME_MESSAGE);
+				EXPECT_EQ(message.type,
+					  pavo::FrameType::message);
 				EXPECT_EQ(message.payload.size(), 100u);
 			});
 		})) << forgery.name;
@@ -176,7 +177,7 @@ TEST(Hostile, AnythingAtAll)
 	EXPECT_TRUE(scene.honest());
 	EXPECT_TRUE(scene.there.holds(2, 0, page));
 	EXPECT_TRUE(scene.there.holds(2, page + mapped, page));
-	EXPECT_EQ(scene.b.lmt().state, 1u);
+	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
 }
 
 } // namespace

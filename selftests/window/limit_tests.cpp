@@ -53,9 +53,9 @@ TEST_F(WindowTest, ItsTableSaysWhatItIs)
 {
 	WindowOptions options = {.send_frames = 32, .recv_frames = 64};
 	Window window(job, options);
-	pavo_lmt lmt = window.lmt();
+	pavo::Lmt lmt = window.lmt();
 
-	EXPECT_EQ(lmt.state, 1u);
+	EXPECT_EQ(lmt.state, pavo::WindowState::valid);
 	EXPECT_EQ(lmt.window, window.number());
 	EXPECT_GT(lmt.window, 0u);
 	EXPECT_EQ(lmt.job, job_id);

@@ -21,6 +21,7 @@
 
 #include "adapter.h"
 #include "raw.h"
+#include "shared_window.hpp"
 #include "table.h"
 
 using namespace windows;
@@ -58,11 +59,11 @@ TEST(Table, WhoIsToldAndWhereItIs)
 TEST(Table, AddressesOfTheFifos)
 {
 	Pair pair;
-	pavo_lmt lmt = pair.a.lmt();
+	pavo::Lmt lmt = pair.a.lmt();
 	auto word = [&](uint64_t offset, uint32_t frames, uint32_t number) {
 		size_t size = size_t(frames) * PAVO_FRAME_SIZE;
 		void *at = mmap(nullptr, size, PROT_READ, MAP_SHARED,
-				pair.a.fd(), off_t(offset));
+				shared_of(pair.a).fd(), off_t(offset));
 		uint32_t value = 0;
 
 		EXPECT_NE(at, MAP_FAILED);
@@ -76,8 +77,8 @@ TEST(Table, AddressesOfTheFifos)
 		return value;
 	};
 
-	pair.a.recv_frame(7)->window = 0x5a5a01;
-	pair.a.send_frame(9)->window = 0x5a5a02;
+	shared_of(pair.a).recv_frame(7)->window = 0x5a5a01;
+	shared_of(pair.a).send_frame(9)->window = 0x5a5a02;
 	EXPECT_EQ(word(lmt.recv_offset, lmt.recv_frames, 7), 0x5a5a01u);
 	EXPECT_EQ(word(lmt.send_offset, lmt.send_frames, 9), 0x5a5a02u);
 	EXPECT_NE(pair.b.lmt().recv_offset, pair.b.lmt().send_offset);
@@ -96,7 +97,7 @@ TEST(Table, RootReadsAllOfIt)
 	pavo::Handler one(*window), two(*window);
 	uint32_t rcxts[3];
 	auto same = [&] {
-		pavo_lmt lmt = window->lmt();
+		pavo::Lmt lmt = window->lmt();
 
 		EXPECT_EQ(line_of(ends.device_b, *window),
 			  as_text(ends.device_b, lmt));
@@ -110,13 +111,13 @@ TEST(Table, RootReadsAllOfIt)
 	ASSERT_FALSE(window->send(node_a, ends.a.number(), {}));
 	ASSERT_FALSE(ends.a.send(node_b, window->number(), {}));
 	ASSERT_TRUE(eventually([&] {
-		pavo_lmt lmt = window->lmt();
+		pavo::Lmt lmt = window->lmt();
 
 		return lmt.recv_count == 1 && lmt.send_count == 1 &&
 		       lmt.recv_threshold == 4 && lmt.send_threshold == 8;
 	}));
 	same();
-	pavo_lmt lmt = window->lmt();
+	pavo::Lmt lmt = window->lmt();
 	EXPECT_NE(lmt.key, 0u);
 	EXPECT_EQ(lmt.rcxts_owned, 3u);
 	EXPECT_EQ(lmt.handlers, 3u);
@@ -125,14 +126,14 @@ TEST(Table, RootReadsAllOfIt)
 	request.local_rcxt = rcxts[1];
 	request.remote_rcxt = ends.rcxt_a;
 	request.local_pvo = 1;
-	ASSERT_FALSE(
-		window->prepare_rdma(true, node_a, ends.a.number(), request));
+	ASSERT_FALSE(window->prepare_rdma(pavo::Direction::write, node_a,
+					  ends.a.number(), request));
 	ASSERT_FALSE(window->start());
 	/* The event of that is the ready handler's. */
 	ASSERT_TRUE(eventually([&] {
 		lmt = window->lmt();
-		return lmt.state == 2 && !lmt.handlers_ready &&
-		       lmt.send_count == 2;
+		return lmt.state == pavo::WindowState::dead &&
+		       !lmt.handlers_ready && lmt.send_count == 2;
 	}));
 	EXPECT_EQ(window->lmt().fatal_rcxt, rcxts[1]);
 	same();
@@ -177,7 +178,7 @@ TEST(Table, OrdinaryUsersSeeNoKey)
 		pavo::Job own = pavo::Job::reserve(mine, world::job_id + 1,
 						   world::job_key);
 		pavo::Window windows(own);
-		pavo_lmt lmt = windows.lmt();
+		pavo::Lmt lmt = windows.lmt();
 
 		/* Nor is there a way to all tables. */
 		return !lmt.key && lmt.window == windows.number() &&
@@ -200,7 +201,7 @@ TEST(Table, WhatIsLeftOfATurn)
 	uint32_t most = 0;
 	bool between = false;
 	std::thread sender([&] {
-		std::vector<pavo_frame_state> states(quantum);
+		std::vector<pavo::FrameState> states(quantum);
 
 		while (!over) {
 			size_t known = 0;

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "adapter.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -195,16 +196,16 @@ TEST(Message, OnlyToWindowsOfTheJob)
 TEST(Message, EveryFrameIsMarked)
 {
 	Pair pair;
-	std::array<pavo_frame_state, 8> states{};
+	std::array<pavo::FrameState, 8> states{};
 	Bytes bytes = pattern(1, 20);
 	uint32_t number = pair.b.number();
 
 	for (int n = 0; n < 6; n++)
 		must(pair.a.prepare(node_b, number, bytes));
-	pair.a.send_frame(1)->type = 77;
-	pair.a.send_frame(2)->length = pair.a.max_payload() + 1;
-	pair.a.send_frame(3)->node = 5;
-	pair.a.send_frame(4)->window = 1 << 24;
+	shared_of(pair.a).send_frame(1)->type = 77;
+	shared_of(pair.a).send_frame(2)->length = pair.a.max_payload() + 1;
+	shared_of(pair.a).send_frame(3)->node = 5;
+	shared_of(pair.a).send_frame(4)->window = 1 << 24;
 	EXPECT_EQ(pair.a.sent(states), 0u) << "not started";
 	must(pair.a.start());
 	size_t n = 0;
@@ -212,12 +213,12 @@ TEST(Message, EveryFrameIsMarked)
 		n += pair.a.sent(std::span(states).subspan(n));
 		return n == 6;
 	}));
-	EXPECT_EQ(states[0], PAVO_FRAME_SENT);
-	EXPECT_EQ(states[1], PAVO_FRAME_BAD_TYPE);
-	EXPECT_EQ(states[2], PAVO_FRAME_BAD_LENGTH);
-	EXPECT_EQ(states[3], PAVO_FRAME_BAD_NODE);
-	EXPECT_EQ(states[4], PAVO_FRAME_BAD_WINDOW);
-	EXPECT_EQ(states[5], PAVO_FRAME_SENT);
+	EXPECT_EQ(states[0], pavo::FrameState::sent);
+	EXPECT_EQ(states[1], pavo::FrameState::bad_type);
+	EXPECT_EQ(states[2], pavo::FrameState::bad_length);
+	EXPECT_EQ(states[3], pavo::FrameState::bad_node);
+	EXPECT_EQ(states[4], pavo::FrameState::bad_window);
+	EXPECT_EQ(states[5], pavo::FrameState::sent);
 	EXPECT_EQ(take(pair.b).bytes, bytes);
 	EXPECT_EQ(take(pair.b).bytes, bytes);
 }

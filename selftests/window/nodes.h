@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include <rdma/pavo-abi.h>
+
 #include <pavo/window.hpp>
 
 #include "../../userspace/examples/meeting.hpp"

@@ -2,6 +2,8 @@
 /* nodes_attempts.cpp - see nodes_attempts.h. */
 #include "nodes_attempts.h"
 
+#include "../common/direction.h"
+
 namespace nodes {
 
 Asked::Asked(const Arguments &arguments, size_t bytes_of_each)
@@ -28,26 +30,29 @@ Asker::Asker(const Arguments &arguments, size_t bytes)
 void Asker::attempt(bool write)
 {
 	request.tid++;
-	pavo_frame_state state = ask(write);
+	pavo::FrameState state = ask(write);
 
-	must(state == PAVO_FRAME_SENT || state == PAVO_FRAME_NOT_SENT,
+	must(state == pavo::FrameState::sent ||
+		     state == pavo::FrameState::not_sent,
 	     "a request was refused");
 }
 
-pavo_frame_state Asker::ask(bool write)
+pavo::FrameState Asker::ask(bool write)
 {
-	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	pavo::FrameState state = pavo::FrameState::empty;
 	std::span one(&state, 1);
 
-	must(asking().prepare_rdma(write, 0, window, request), "RDMA");
+	must(asking().prepare_rdma(common::direction_of(write), 0, window,
+				   request),
+	     "RDMA");
 	must(asking().start(), "start");
 	until([&] { return asking().sent(one) == 1; }, "a frame to be sent");
 	return state;
 }
 
-pavo_rdma_done Asker::told(bool write)
+pavo::DoneFrame Asker::told(bool write)
 {
-	pavo_rdma_done answer{};
+	pavo::DoneFrame answer{};
 
 	request.flags = write ? PAVO_RDMA_TELL_SOURCE : PAVO_RDMA_TELL_TARGET;
 	request.attempts = 0;
@@ -64,14 +69,14 @@ pavo_rdma_done Asker::told(bool write)
 	return answer;
 }
 
-bool Asker::hear(pavo_rdma_done &answer)
+bool Asker::hear(pavo::DoneFrame &answer)
 {
 	bool heard = false;
 
 	asking().receive([&](const pavo::Message &came) {
-		must(came.type == PAVO_FRAME_RDMA_DONE,
+		must(came.type == pavo::FrameType::rdma_done,
 		     "told of what is no end of RDMA");
-		pavo_rdma_done done = came.done();
+		pavo::DoneFrame done = came.done();
 		if (done.tid != request.tid)
 			return;
 		must(done.tag == request.tag, "told of another operation");

@@ -57,18 +57,18 @@ struct Asker : Client {
 	 */
 	void attempt(bool write);
 	/* What the frame was marked with. */
-	pavo_frame_state ask(bool write);
+	pavo::FrameState ask(bool write);
 	/* How it ended: of one attempt after the other, one is answered. */
-	pavo_rdma_done told(bool write);
+	pavo::DoneFrame told(bool write);
 
 	std::vector<std::byte> memory;
 	pavo::Mapping mapping;
 	/* All of the memory, from one end to the other. */
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 
 private:
 	/* Of the last attempt; of others it may be told later. */
-	bool hear(pavo_rdma_done &answer);
+	bool hear(pavo::DoneFrame &answer);
 };
 
 } // namespace nodes

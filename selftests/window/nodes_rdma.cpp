@@ -13,6 +13,7 @@
 
 #include <pavo/rdma.hpp>
 
+#include "../common/direction.h"
 #include "nodes.h"
 
 using pavo::Pvo;
@@ -353,8 +354,8 @@ private:
 			      .length = operation.length,
 			      .tell = operation.tell,
 			      .tag = tag,
-			      .to_fifo = operation.to_fifo,
-			      .from_fifo = operation.from_fifo};
+			      .target = common::end_of(operation.to_fifo),
+			      .source = common::end_of(operation.from_fifo)};
 		auto over = [this, tag](std::error_code error) {
 			end(tag, error);
 		};

@@ -58,9 +58,10 @@ public:
 
 	void must_live()
 	{
-		pavo_lmt lmt = asked.node.window.lmt();
+		pavo::Lmt lmt = asked.node.window.lmt();
 
-		must(lmt.state == 1, "a window died of what others do");
+		must(lmt.state == pavo::WindowState::valid,
+		     "a window died of what others do");
 		must(!lmt.recv_count, "told of what was dropped");
 	}
 
@@ -84,7 +85,8 @@ public:
 	void write_well(uint32_t number)
 	{
 		fill(asker.memory, asker.self(), number);
-		must(asker.told(true).status == PAVO_PVO_OK, "a good write");
+		must(asker.told(true).status == pavo::PvoResult::ok,
+		     "a good write");
 	}
 
 	/* Once and again, until the other end has counted it. */
@@ -110,7 +112,7 @@ public:
 	 */
 	void by_another(uint32_t remote, uint64_t tid, bool write)
 	{
-		pavo_rdma_request good = asker.request;
+		pavo::RequestFrame good = asker.request;
 
 		fill(asker.memory, untouched, 1);
 		asker.request.local_rcxt = contexts(asker.asking(), 1)[0];
@@ -126,14 +128,15 @@ public:
 	void two_at_once()
 	{
 		auto here = contexts(asker.asking(), 2);
-		pavo_rdma_request request = asker.request;
+		pavo::RequestFrame request = asker.request;
 
 		until_dropped([&] {
 			for (uint32_t rcxt : here) {
 				request.local_rcxt = rcxt;
 				request.tid++;
 				must(asker.asking().prepare_rdma(
-					     false, 0, asker.window, request),
+					     pavo::Direction::read, 0,
+					     asker.window, request),
 				     "a read");
 			}
 			must(asker.asking().start(), "start");
@@ -154,7 +157,7 @@ private:
 
 	void wait_sent(size_t frames)
 	{
-		pavo_frame_state state;
+		pavo::FrameState state;
 
 		until(
 			[&] {

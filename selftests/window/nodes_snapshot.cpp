@@ -10,6 +10,7 @@
 #include <set>
 
 #include "nodes.h"
+#include "shared_window.hpp"
 
 using pavo::Message;
 using pavo::Window;
@@ -136,7 +137,8 @@ private:
 
 	std::span<std::byte> fifo(const Window &window, bool send) const
 	{
-		auto *at = send ? window.send_frame(0) : window.recv_frame(0);
+		auto *at = send ? shared_of(window).send_frame(0) :
+				  shared_of(window).recv_frame(0);
 
 		return {reinterpret_cast<std::byte *>(at),
 			frames * size_t(PAVO_FRAME_SIZE)};
@@ -205,7 +207,7 @@ private:
 	/* One of each; when both have left the next may. */
 	void shoot(uint32_t at)
 	{
-		std::array<pavo_frame_state, 2> states{};
+		std::array<pavo::FrameState, 2> states{};
 		size_t marked = 0;
 
 		request_.tid++;
@@ -213,7 +215,9 @@ private:
 				      message(window(), client_.self(),
 					      {number_++, 0})),
 		     "message");
-		must(window().prepare_rdma(true, 0, at, request_), "RDMA");
+		must(window().prepare_rdma(pavo::Direction::write, 0, at,
+					   request_),
+		     "RDMA");
 		must(window().start(), "start");
 		until(
 			[&] {
@@ -222,16 +226,16 @@ private:
 				return marked == states.size();
 			},
 			"frames to be sent");
-		for (pavo_frame_state state : states)
-			must(state == PAVO_FRAME_SENT ||
-				     state == PAVO_FRAME_NOT_SENT,
+		for (pavo::FrameState state : states)
+			must(state == pavo::FrameState::sent ||
+				     state == pavo::FrameState::not_sent,
 			     "a frame was refused");
 	}
 
 	Client client_;
 	std::vector<std::byte> memory_;
 	pavo::Mapping mapping_;
-	pavo_rdma_request request_{};
+	pavo::RequestFrame request_{};
 	uint32_t number_ = 0;
 };
 

@@ -30,7 +30,7 @@ void must_agree(const examples::Node &node)
 
 	until(
 		[&] {
-			pavo_lmt lmt = node.window.lmt();
+			pavo::Lmt lmt = node.window.lmt();
 
 			return windows::line_of(device, node.window) ==
 			       windows::as_text(device, lmt);
@@ -45,7 +45,7 @@ void must_agree(const examples::Node &node)
 void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 {
 	meeting.exchange('g');
-	const pavo_lmt before = node.window.lmt();
+	const pavo::Lmt before = node.window.lmt();
 	bool over = false;
 
 	while (!over) {
@@ -56,7 +56,7 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 		});
 		over = meeting.exchange(here) && here;
 	}
-	const pavo_lmt after = node.window.lmt();
+	const pavo::Lmt after = node.window.lmt();
 	must(after.send_count != before.send_count, "sends are not counted");
 	must(after.key && meeting.exchange(uint64_t(after.key)) == after.key,
 	     "windows of a job have two keys");
@@ -74,10 +74,10 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 /* Every field that this end decides about. */
 void must_have(const examples::Node &node, uint16_t number, size_t rcxts)
 {
-	const pavo_lmt lmt = node.window.lmt();
+	const pavo::Lmt lmt = node.window.lmt();
 
-	must(lmt.state == 1 && lmt.node == number && lmt.job == job_id &&
-		     lmt.window == node.window.number() &&
+	must(lmt.state == pavo::WindowState::valid && lmt.node == number &&
+		     lmt.job == job_id && lmt.window == node.window.number() &&
 		     lmt.send_frames == 64 && lmt.recv_frames == 256 &&
 		     lmt.rcxts_owned == rcxts && !lmt.rcxts && !lmt.events &&
 		     !lmt.handlers && !lmt.fatal_rcxt,
@@ -161,7 +161,7 @@ void ask_tables(const Arguments &arguments)
 		asker.request.remote_rcxt = theirs[n];
 		asker.request.local_pvo = here + n * table_part;
 		asker.request.remote_pvo = there + n * table_part;
-		must(asker.told(true).status == PAVO_PVO_OK, "a write");
+		must(asker.told(true).status == pavo::PvoResult::ok, "a write");
 	}
 	must(asker.asking().return_rcxts(all), "return");
 	must_have(asker.node, self, 1);

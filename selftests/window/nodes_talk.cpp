@@ -65,7 +65,7 @@ Head look(const Window &window, uint32_t node, const Message &message)
 {
 	Head head;
 
-	must(message.type == PAVO_FRAME_MESSAGE &&
+	must(message.type == pavo::FrameType::message &&
 		     message.payload.size() >= sizeof(head),
 	     "what came is no message");
 	memcpy(&head, message.payload.data(), sizeof(head));

@@ -55,13 +55,14 @@ public:
 
 	void take(const Message &came)
 	{
-		pavo_rdma_done done = came.done();
+		pavo::DoneFrame done = came.done();
 		uint32_t tag = done.tag;
 
-		must(came.type == PAVO_FRAME_RDMA_DONE && tag <= tag_ &&
+		must(came.type == pavo::FrameType::rdma_done && tag <= tag_ &&
 			     is_told(tag) && done.target == !is_source(tag),
 		     "told of what was not to be told");
-		must(done.status == PAVO_PVO_OK && done.length == told_length,
+		must(done.status == pavo::PvoResult::ok &&
+			     done.length == told_length,
 		     "told of something else");
 		must(tids_.insert(done.tid).second, "told twice of an attempt");
 		must((tag == tag_ && !heard_) || asks_ || is_source(tag),
@@ -210,10 +211,10 @@ public:
 		for (bool write : {true, false}) {
 			/* Another key; and a page that is not mapped. */
 			asker_.request.remote_pvo = right ^ uint64_t(1) << 60;
-			must(asker_.told(write).status == PAVO_PVO_KEY,
+			must(asker_.told(write).status == pavo::PvoResult::key,
 			     "a wrong key has another status");
 			asker_.request.remote_pvo = right + (uint64_t(1) << 36);
-			must(asker_.told(write).status != PAVO_PVO_OK,
+			must(asker_.told(write).status != pavo::PvoResult::ok,
 			     "a page that is not mapped was read or written");
 			must_hold(asker_.memory, untouched, 0);
 		}
@@ -227,27 +228,27 @@ public:
 	void honest()
 	{
 		fill(asker_.memory, asker_.self(), 1);
-		must(asker_.told(true).status == PAVO_PVO_OK,
+		must(asker_.told(true).status == pavo::PvoResult::ok,
 		     "an honest write");
 	}
 
 	/* Its own memory it has to know: its window is dead, for everybody. */
 	void at_home()
 	{
-		pavo_rdma_request &request = asker_.request;
+		pavo::RequestFrame &request = asker_.request;
 		const uint64_t right = request.local_pvo;
 		Window &window = asker_.asking();
 
 		request.tid++;
 		request.local_pvo ^= uint64_t(1) << 60;
-		must(asker_.ask(true) == PAVO_FRAME_BAD_PVO,
+		must(asker_.ask(true) == pavo::FrameState::bad_pvo,
 		     "memory that is not its own was sent");
-		must(window.lmt().state == 2 &&
+		must(window.lmt().state == pavo::WindowState::dead &&
 			     window.lmt().fatal_rcxt == request.local_rcxt,
 		     "the window does not say of what it died");
 		request.tid++;
 		request.local_pvo = right;
-		must(asker_.ask(true) == PAVO_FRAME_DEAD,
+		must(asker_.ask(true) == pavo::FrameState::dead,
 		     "a dead window sends");
 		be_sent_to();
 	}
@@ -300,7 +301,8 @@ void suffer_violations(const Arguments &arguments)
 		"clients that are dead");
 	for (examples::Meeting &meeting : asked.meetings)
 		meeting.exchange('e');
-	must(window.lmt().state == 1 && !window.lmt().recv_count,
+	must(window.lmt().state == pavo::WindowState::valid &&
+		     !window.lmt().recv_count,
 	     "what others do wrong came to this window");
 }
 

@@ -12,6 +12,7 @@
 #include "nodes_attempts.h"
 #include "../common/parameter.h"
 #include "raw.h"
+#include "shared_window.hpp"
 
 using common::Parameter;
 using pavo::Message;
@@ -165,7 +166,7 @@ public:
 
 		asker_.request.length = turns_length;
 		rounds(1, [&](Window &window) {
-			pavo_rdma_request request = asker_.request;
+			pavo::RequestFrame request = asker_.request;
 
 			request.tid = ++asker_.request.tid;
 			if (&window == first_.get()) {
@@ -174,8 +175,8 @@ public:
 				request.local_pvo += turns_length;
 				request.remote_pvo += turns_length;
 			}
-			must(window.prepare_rdma(true, 0, asker_.window,
-						 request),
+			must(window.prepare_rdma(pavo::Direction::write, 0,
+						 asker_.window, request),
 			     "a write");
 		});
 		asker_.meeting.exchange('d');
@@ -188,7 +189,7 @@ public:
 		Parameter quantum("window_quantum", 1);
 		auto window = another({.send_frames = 1024});
 		uint64_t before = counter(adapter, "window_manager");
-		std::vector<pavo_frame_state> states(many);
+		std::vector<pavo::FrameState> states(many);
 		size_t known = 0;
 
 		for (uint32_t n = 0; n < many; n++)
@@ -202,7 +203,7 @@ public:
 				return known == many;
 			},
 			"all messages to be sent");
-		must(std::ranges::count(states, PAVO_FRAME_SENT) == many,
+		must(std::ranges::count(states, pavo::FrameState::sent) == many,
 		     "a message was not sent");
 		until(
 			[&] {
@@ -232,13 +233,13 @@ private:
 		Order order;
 
 		do {
-			poked([&](const pavo_lmt &lmt) {
+			poked([&](const pavo::Lmt &lmt) {
 				return lmt.recv_count == PAVO_FIFO_LEAST;
 			});
 			prepare(*first_);
 			prepare(asker_.asking());
 			command_start(frames);
-			poked([&](const pavo_lmt &lmt) {
+			poked([&](const pavo::Lmt &lmt) {
 				return lmt.send_ready == frames;
 			});
 			must(asker_.asking().start(), "start");
@@ -261,7 +262,7 @@ private:
 	/* As Window::start(), but no worker looks. */
 	void command_start(uint32_t frames)
 	{
-		pavo_command_page *page = first_->commands();
+		pavo_command_page *page = shared_of(*first_).commands();
 
 		page->ring[page->producer % PAVO_WCMD_RING] =
 			uint64_t(PAVO_WCMD_START_TRANSMIT)

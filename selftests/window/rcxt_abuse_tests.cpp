@@ -15,6 +15,7 @@
 
 #include "adapter.h"
 #include "command.hpp"
+#include "shared_window.hpp"
 
 using namespace windows;
 
@@ -35,9 +36,9 @@ struct RcxtAbuse : testing::Test {
 				     PAVO_METHOD_WINDOW_TAKE_RCXTS)
 			.handle(PAVO_ATTR_WINDOW_HANDLE, handle)
 			.out_array(PAVO_ATTR_WINDOW_RCXTS_TAKEN, to)
-			.run(pair.b.fd());
+			.run(shared_of(pair.b).fd());
 	}
-	int take(ByteSpan to) { return take(to, pair.b.handle()); }
+	int take(ByteSpan to) { return take(to, shared_of(pair.b).handle()); }
 
 	int with(uint16_t method, std::span<const std::byte> from,
 		 uint32_t handle)
@@ -45,11 +46,11 @@ struct RcxtAbuse : testing::Test {
 		return pavo::Command(PAVO_OBJECT_WINDOW, method)
 			.handle(PAVO_ATTR_WINDOW_HANDLE, handle)
 			.in_array(PAVO_ATTR_WINDOW_RCXTS, from)
-			.run(pair.b.fd());
+			.run(shared_of(pair.b).fd());
 	}
 	int with(uint16_t method, std::span<const std::byte> from)
 	{
-		return with(method, from, pair.b.handle());
+		return with(method, from, shared_of(pair.b).handle());
 	}
 	int with(uint16_t method, std::vector<uint32_t> numbers)
 	{
@@ -152,7 +153,7 @@ TEST_F(RcxtAbuse, WindowsThatAreNone)
 	auto bytes = std::as_writable_bytes(std::span(&number, 1));
 
 	for (uint32_t wrong :
-	     {pair.job_b.handle(), pair.b.handle() + 1000, ~0u}) {
+	     {pair.job_b.handle(), shared_of(pair.b).handle() + 1000, ~0u}) {
 		EXPECT_NE(take(bytes, wrong), 0) << wrong;
 		EXPECT_NE(with(give_back, bytes, wrong), 0) << wrong;
 		EXPECT_NE(with(cancel, bytes, wrong), 0) << wrong;

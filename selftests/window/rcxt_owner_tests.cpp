@@ -20,11 +20,12 @@ namespace {
 
 /* Of a write, a read and a piece: on which contexts, and what becomes of them. */
 using Numbers = std::array<uint32_t, 3>;
-using States = std::array<pavo_frame_state, 3>;
+using States = std::array<pavo::FrameState, 3>;
 
-constexpr States refused{PAVO_FRAME_BAD_RCXT, PAVO_FRAME_BAD_RCXT,
-			 PAVO_FRAME_BAD_RCXT},
-	sent{PAVO_FRAME_SENT, PAVO_FRAME_SENT, PAVO_FRAME_SENT};
+constexpr States refused{pavo::FrameState::bad_rcxt, pavo::FrameState::bad_rcxt,
+			 pavo::FrameState::bad_rcxt},
+	sent{pavo::FrameState::sent, pavo::FrameState::sent,
+	     pavo::FrameState::sent};
 constexpr uint32_t some = 100, no_context = ~0u;
 
 /* A window beside that of end a, with memory and contexts of its own. */
@@ -45,9 +46,10 @@ public:
 		size_t known = 0;
 
 		for (size_t i : {0, 1})
-			must(window.prepare_rdma(
-				i == 0, node_b, ends.b.number(),
-				request(rcxts[i], remote, tid)));
+			must(window.prepare_rdma(common::direction_of(i == 0),
+						 node_b, ends.b.number(),
+						 request(rcxts[i], remote,
+							 tid)));
 		must(window.prepare_piece(
 			node_b, ends.b.number(), piece(rcxts[2], remote, tid),
 			some, [](std::span<std::byte> to) {
@@ -97,8 +99,8 @@ private:
 		return options;
 	}
 
-	pavo_rdma_request request(uint32_t rcxt, uint32_t remote,
-				  uint64_t tid) const
+	pavo::RequestFrame request(uint32_t rcxt, uint32_t remote,
+				   uint64_t tid) const
 	{
 		return {.local_rcxt = rcxt,
 			.remote_rcxt = remote,
@@ -108,13 +110,12 @@ private:
 			.length = some,
 			.tag = 0,
 			.flags = 0,
-			.reserved = 0,
 			.attempts = 0,
 			.cookie = 0};
 	}
 
-	pavo_rdma_piece piece(uint32_t rcxt, uint32_t remote,
-			      uint64_t tid) const
+	pavo::PieceFrame piece(uint32_t rcxt, uint32_t remote,
+			       uint64_t tid) const
 	{
 		return {.local_rcxt = rcxt,
 			.remote_rcxt = remote,
@@ -125,9 +126,7 @@ private:
 			.tag = 0,
 			.attempts = 0,
 			.flags = 0,
-			.reserved = 0,
-			.cookie = 0,
-			.reserved2 = 0};
+			.cookie = 0};
 	}
 
 	uint64_t own_tid = 0;
@@ -144,9 +143,9 @@ struct RcxtOwner : testing::TestWithParam<bool> {
 
 	/* From window @from to window @to of @node, bytes of pattern @number. */
 	void send_piece(pavo::Window &from, uint16_t node, uint32_t to,
-			pavo_rdma_piece piece, uint32_t number)
+			pavo::PieceFrame piece, uint32_t number)
 	{
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		pavo::FrameState state = pavo::FrameState::empty;
 		auto bytes = pattern(number, some);
 
 		must(from.prepare_piece(
@@ -155,7 +154,7 @@ struct RcxtOwner : testing::TestWithParam<bool> {
 			}));
 		must(from.start());
 		EXPECT_TRUE(eventually([&] { return one_sent(from, state); }));
-		EXPECT_EQ(state, PAVO_FRAME_SENT);
+		EXPECT_EQ(state, pavo::FrameState::sent);
 	}
 
 	Ends ends{1 << 18};
@@ -165,18 +164,16 @@ struct RcxtOwner : testing::TestWithParam<bool> {
 /* Between two pieces of a write: the context is being fed. */
 TEST_P(RcxtOwner, GoesOnFeedingIt)
 {
-	pavo_rdma_piece piece{.local_rcxt = ends.rcxt_a,
-			      .remote_rcxt = ends.rcxt_b,
-			      .tid = 5,
-			      .pvo = ends.there.pvo(),
-			      .total = 2 * some,
-			      .fragment = 0,
-			      .tag = 0,
-			      .attempts = 0,
-			      .flags = PAVO_RDMA_TELL_SOURCE,
-			      .reserved = 0,
-			      .cookie = 0,
-			      .reserved2 = 0};
+	pavo::PieceFrame piece{.local_rcxt = ends.rcxt_a,
+			       .remote_rcxt = ends.rcxt_b,
+			       .tid = 5,
+			       .pvo = ends.there.pvo(),
+			       .total = 2 * some,
+			       .fragment = 0,
+			       .tag = 0,
+			       .attempts = 0,
+			       .flags = PAVO_RDMA_TELL_SOURCE,
+			       .cookie = 0};
 
 	send_piece(ends.a, node_b, ends.b.number(), piece, 10);
 	is_refused(5);
@@ -195,15 +192,15 @@ TEST_P(RcxtOwner, GoesOnFeedingIt)
 /* Between a read and its answer, which the process at the other end gives. */
 TEST_P(RcxtOwner, GoesOnReadingByIt)
 {
-	pavo_rdma_request asked{};
+	pavo::RequestFrame asked{};
 
 	ASSERT_EQ(ends.ask(false, ends.request(5, some,
 					       PAVO_RDMA_TELL_TARGET |
 						       PAVO_RDMA_FROM_FIFO)),
-		  PAVO_FRAME_SENT);
+		  pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] {
 		return ends.b.receive([&](const Message &message) {
-			EXPECT_EQ(message.type, PAVO_FRAME_RDMA_READ);
+			EXPECT_EQ(message.type, pavo::FrameType::rdma_read);
 			asked = message.request();
 		});
 	}));
@@ -218,9 +215,7 @@ TEST_P(RcxtOwner, GoesOnReadingByIt)
 		    .tag = asked.tag,
 		    .attempts = 0,
 		    .flags = PAVO_RDMA_TELL_TARGET,
-		    .reserved = 0,
-		    .cookie = 0,
-		    .reserved2 = 0},
+		    .cookie = 0},
 		   12);
 	EXPECT_EQ(ended(ends.a).tid, 5u);
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, some),
@@ -234,15 +229,16 @@ TEST_P(RcxtOwner, BeginsWhenItLikes)
 	is_refused(1);
 	EXPECT_TRUE(ends.there.holds(2));
 	EXPECT_TRUE(quiet(ends.b));
-	ASSERT_EQ(ends.ask(true, ends.request(1, 1 << 18)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(1, 1 << 18)),
+		  pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 1u);
 	EXPECT_TRUE(ends.there.holds(1));
 	EXPECT_EQ(ends.a.lmt().rcxts_owned, 1u);
 	EXPECT_EQ(stranger.window.lmt().rcxts_owned, stranger.own.size());
 	must(ends.a.return_rcxts({&ends.rcxt_a, 1}));
 	is_refused(1);
-	EXPECT_EQ(ends.a.lmt().state, 1u);
-	EXPECT_EQ(stranger.window.lmt().state, 1u);
+	EXPECT_EQ(ends.a.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(stranger.window.lmt().state, pavo::WindowState::valid);
 }
 
 /* At any moment of what goes from memory to memory. */
@@ -268,7 +264,7 @@ TEST_P(RcxtOwner, GoesOnAtAnyMoment)
 				   ends.request(tid, 1 << 18,
 						write ? PAVO_RDMA_TELL_SOURCE :
 							PAVO_RDMA_TELL_TARGET)),
-			  PAVO_FRAME_SENT);
+			  pavo::FrameState::sent);
 		EXPECT_EQ(ended(ends.a).tid, tid);
 		EXPECT_TRUE((write ? ends.there : ends.here).holds(20 + done));
 		return done >= operations && made >= attempts;

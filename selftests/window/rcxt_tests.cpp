@@ -18,9 +18,9 @@ using namespace windows;
 namespace {
 
 /* All frames that were started at a, as they are marked. */
-std::vector<pavo_frame_state> marks(Ends &ends, size_t n)
+std::vector<pavo::FrameState> marks(Ends &ends, size_t n)
 {
-	std::vector<pavo_frame_state> states(n);
+	std::vector<pavo::FrameState> states(n);
 	size_t known = 0;
 
 	EXPECT_FALSE(ends.a.start());
@@ -37,28 +37,30 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	Parameter quantum("window_quantum", 16);
 	Ends ends;
 	auto write = ends.request(1, 100'000), read = ends.request(3, 100);
-	auto put = [&](bool is_write, const pavo_rdma_request &request) {
-		ASSERT_FALSE(ends.a.prepare_rdma(is_write, node_b,
-						 ends.b.number(), request));
+	auto put = [&](bool is_write, const pavo::RequestFrame &request) {
+		ASSERT_FALSE(ends.a.prepare_rdma(common::direction_of(is_write),
+						 node_b, ends.b.number(),
+						 request));
 	};
 	Moved asked(ends.device_b, "rx_drop_rcxt_busy");
 
 	put(true, write);
 	put(true, ends.request(2, 100));
 	put(false, read);
-	pavo_rdma_piece piece = {.local_rcxt = ends.rcxt_a,
-				 .remote_rcxt = ends.rcxt_b,
-				 .tid = 4,
-				 .total = 1};
+	pavo::PieceFrame piece = {.local_rcxt = ends.rcxt_a,
+				  .remote_rcxt = ends.rcxt_b,
+				  .tid = 4,
+				  .total = 1};
 	ASSERT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), piece, 1,
 					  [](std::span<std::byte> to) {
 						  to[0] = std::byte(0xee);
 					  }));
 	/* Older ones are that first. */
 	put(true, ends.request(1, 100));
-	EXPECT_EQ(marks(ends, 5), (std::vector{PAVO_FRAME_SENT, PAVO_FRAME_BUSY,
-					       PAVO_FRAME_BUSY, PAVO_FRAME_BUSY,
-					       PAVO_FRAME_STALE}));
+	EXPECT_EQ(marks(ends, 5),
+		  (std::vector{pavo::FrameState::sent, pavo::FrameState::busy,
+			       pavo::FrameState::busy, pavo::FrameState::busy,
+			       pavo::FrameState::stale}));
 	/* What it was at is done, as if nothing had been. */
 	auto done = ended(ends.a);
 	EXPECT_EQ(done.tid, 1u);
@@ -69,7 +71,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	EXPECT_EQ(asked.by(), 0u) << "no peer was asked for anything";
 	EXPECT_TRUE(quiet(ends.a));
 	/* The tids that were refused are as good as new. */
-	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), PAVO_FRAME_SENT);
+	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 2u);
 }
 
@@ -78,28 +80,29 @@ TEST(Busy, AReadOfOneThatTakesData)
 {
 	Ends ends;
 	auto wait = ends.request(5, 100, PAVO_RDMA_TELL_TARGET);
-	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	pavo::FrameState state = pavo::FrameState::empty;
 
 	wait.local_rcxt = ends.rcxt_b;
 	/* It has no owner. */
 	wait.remote_rcxt = ends.rcxt_a + 1;
 	std::swap(wait.local_pvo, wait.remote_pvo);
 	Moved unowned(ends.device_a, "rx_drop_rcxt");
-	ASSERT_FALSE(ends.b.prepare_rdma(false, node_a, ends.a.number(), wait));
+	ASSERT_FALSE(ends.b.prepare_rdma(pavo::Direction::read, node_a,
+					 ends.a.number(), wait));
 	ASSERT_FALSE(ends.b.start());
 	ASSERT_TRUE(eventually([&] { return ends.b.sent({&state, 1}) == 1; }));
-	ASSERT_EQ(state, PAVO_FRAME_SENT);
+	ASSERT_EQ(state, pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return unowned.by() == 1; }));
 	Moved busy(ends.device_b, "rx_drop_rcxt_busy"),
 		stale(ends.device_b, "rx_drop_tid"),
 		given(ends.device_b, "tx_rdma_packets");
 	auto read = ends.request(4, 100, PAVO_RDMA_TELL_TARGET);
-	EXPECT_EQ(ends.ask(false, read), PAVO_FRAME_SENT);
+	EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
 	EXPECT_TRUE(eventually([&] { return stale.by() == 1; }))
 		<< "an older one is that first";
 	for (uint64_t n = 1; n <= 3; n++) {
 		read.tid = 5 + n;
-		EXPECT_EQ(ends.ask(false, read), PAVO_FRAME_SENT);
+		EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
 		ASSERT_TRUE(eventually([&] { return busy.by() == n; }));
 	}
 	EXPECT_EQ(given.by(), 0u);
@@ -109,7 +112,7 @@ TEST(Busy, AReadOfOneThatTakesData)
 	/* As soon as it is at nothing it is given. */
 	ASSERT_FALSE(ends.b.cancel({&ends.rcxt_b, 1}));
 	read.tid = 9;
-	EXPECT_EQ(ends.ask(false, read), PAVO_FRAME_SENT);
+	EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 9u);
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 100),
 				       ends.there.memory.part(0, 100)));
@@ -293,14 +296,15 @@ TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
 		Numbers some = take(*window, 1 + round % 4);
 
 		for (uint32_t rcxt : some) {
-			pavo_rdma_request request = {.local_rcxt = rcxt,
-						     .tid = 1,
-						     .local_pvo = here.pvo(),
-						     .remote_pvo = there.pvo(),
-						     .length = 1 << 16};
+			pavo::RequestFrame request = {.local_rcxt = rcxt,
+						      .tid = 1,
+						      .local_pvo = here.pvo(),
+						      .remote_pvo = there.pvo(),
+						      .length = 1 << 16};
 
 			EXPECT_FALSE(window->prepare_rdma(
-				true, node_a, pair.a.number(), request));
+				pavo::Direction::write, node_a, pair.a.number(),
+				request));
 		}
 		EXPECT_FALSE(window->start());
 		if (round % 3 == 1) {
@@ -338,7 +342,7 @@ TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
 	for (uint64_t tid = 1; tid <= 4; tid++) {
 		there.fill(uint32_t(tid + 1));
 		for (uint32_t n = 0; n < most; n++) {
-			pavo_rdma_request request = {
+			pavo::RequestFrame request = {
 				.local_rcxt = mine[n],
 				.remote_rcxt = theirs[n],
 				.tid = tid,
@@ -348,7 +352,8 @@ TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
 				.flags = PAVO_RDMA_TELL_SOURCE};
 
 			ASSERT_FALSE(pair.a.prepare_rdma(
-				true, node_b, pair.b.number(), request));
+				pavo::Direction::write, node_b, pair.b.number(),
+				request));
 		}
 		ASSERT_FALSE(pair.a.start());
 		for (uint32_t n = 0; n < most; n++)

@@ -104,8 +104,8 @@ TEST(Rcxts, EndWhatTheyAreAt)
 
 		request.local_rcxt = (*here)[0];
 		request.remote_rcxt = (*there)[0];
-		must(ends.a.prepare_rdma(true, node_b, ends.b.number(),
-					 request));
+		must(ends.a.prepare_rdma(pavo::Direction::write, node_b,
+					 ends.b.number(), request));
 		must(ends.a.start());
 		if (round % 2) {
 			must(there->cancel());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "adapter.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -34,7 +35,7 @@ TEST_P(RdmaOver, WritesOfEveryLength)
 		auto request = ends.request(++tid, length);
 		request.local_pvo += 3;
 		request.remote_pvo += 5;
-		ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+		ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 		auto done = ended(ends.a);
 		ASSERT_EQ(done.tid, tid);
 		EXPECT_EQ(done.rcxt, ends.rcxt_a);
@@ -42,7 +43,7 @@ TEST_P(RdmaOver, WritesOfEveryLength)
 		EXPECT_EQ(done.length, length);
 		EXPECT_EQ(done.tag, request.tag);
 		EXPECT_EQ(done.cookie, request.cookie);
-		EXPECT_EQ(done.status, PAVO_PVO_OK);
+		EXPECT_EQ(done.status, pavo::PvoResult::ok);
 		EXPECT_EQ(done.target, 0);
 		auto from = ends.here.memory.part(3, length);
 		auto to = ends.there.memory.part(5, length);
@@ -67,7 +68,7 @@ TEST_P(RdmaOver, ReadsOfEveryLength)
 			ends.request(++tid, length, PAVO_RDMA_TELL_TARGET);
 		request.local_pvo += 9;
 		request.remote_pvo += 2;
-		ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+		ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 		auto done = ended(ends.a);
 		ASSERT_EQ(done.tid, tid);
 		EXPECT_EQ(done.cookie, request.cookie);
@@ -101,7 +102,8 @@ TEST(Rdma, WhoIsTold)
 			Moved complete(write ? ends.device_b : ends.device_a,
 				       "rdma_done");
 
-			ASSERT_EQ(ends.ask(write, request), PAVO_FRAME_SENT);
+			ASSERT_EQ(ends.ask(write, request),
+				  pavo::FrameState::sent);
 			if (flags & PAVO_RDMA_TELL_TARGET) {
 				auto done = ended(target);
 				ASSERT_EQ(done.tid, tid);
@@ -126,11 +128,14 @@ TEST(Tid, LowerAndEqualOnesAreStale)
 {
 	Ends ends;
 
-	ASSERT_EQ(ends.ask(true, ends.request(7, 100)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(7, 100)), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 7u);
-	EXPECT_EQ(ends.ask(true, ends.request(7, 100)), PAVO_FRAME_STALE);
-	EXPECT_EQ(ends.ask(true, ends.request(6, 100)), PAVO_FRAME_STALE);
-	EXPECT_EQ(ends.ask(false, ends.request(7, 100)), PAVO_FRAME_STALE);
+	EXPECT_EQ(ends.ask(true, ends.request(7, 100)),
+		  pavo::FrameState::stale);
+	EXPECT_EQ(ends.ask(true, ends.request(6, 100)),
+		  pavo::FrameState::stale);
+	EXPECT_EQ(ends.ask(false, ends.request(7, 100)),
+		  pavo::FrameState::stale);
 	/* The other end has one of its own, which packets must exceed. */
 	uint32_t fresh;
 	must(ends.a.take_rcxts({&fresh, 1}));
@@ -138,14 +143,14 @@ TEST(Tid, LowerAndEqualOnesAreStale)
 	request.local_rcxt = fresh;
 	ends.there.fill(3);
 	Moved stale(ends.device_b, "rx_drop_tid");
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return stale.by() == 1; }));
 	EXPECT_TRUE(ends.there.holds(3, 0, 100));
 	request.tid = 6;
-	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return stale.by() == 2; }));
 	request.tid = 8;
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 8u);
 	EXPECT_TRUE(quiet(ends.a));
 }
@@ -156,7 +161,7 @@ TEST(Tid, AnotherAttemptOfWhatIsCompleteIsAnsweredOnly)
 	Ends ends;
 	auto request = ends.request(10, 5000, both);
 
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 10u);
 	ASSERT_EQ(ended(ends.b).tid, 10u);
 	ends.there.fill(9);
@@ -164,7 +169,7 @@ TEST(Tid, AnotherAttemptOfWhatIsCompleteIsAnsweredOnly)
 	for (uint16_t attempt : {1, 2, 3}) {
 		request.tid = 10u + attempt;
 		request.attempts = attempt;
-		ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+		ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 		ASSERT_EQ(ended(ends.a).tid, request.tid);
 	}
 	EXPECT_EQ(repeats.by(), 3u);
@@ -173,7 +178,7 @@ TEST(Tid, AnotherAttemptOfWhatIsCompleteIsAnsweredOnly)
 	/* A new operation is placed. */
 	request.tid = 14;
 	request.attempts = 0;
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 14u);
 	EXPECT_FALSE(ends.there.holds(9, 0, 5000));
 }
@@ -188,7 +193,7 @@ TEST(Rcxt, OnlyTheWindowsOwn)
 	for (uint32_t wrong : {ends.rcxt_a ^ 0x80000000u, ends.rcxt_a + 1,
 			       0xffffffffu, ends.rcxt_a ^ 0x000fffffu}) {
 		request.local_rcxt = wrong;
-		EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_BAD_RCXT);
+		EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_rcxt);
 	}
 	request = ends.request(1, 100);
 	ends.there.fill(4);
@@ -197,7 +202,7 @@ TEST(Rcxt, OnlyTheWindowsOwn)
 	     {ends.rcxt_b ^ 0x80000000u, ends.rcxt_b + 1, 0xffffffffu}) {
 		request.remote_rcxt = wrong;
 		request.tid = ++sent;
-		EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+		EXPECT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	}
 	ASSERT_TRUE(eventually([&] { return foreign.by() == sent; }));
 	EXPECT_TRUE(ends.there.holds(4, 0, 100));
@@ -235,7 +240,7 @@ TEST(Cancel, EndsIt)
 	};
 	/* What was under way has come by when this message has. */
 	auto all_came = [&] {
-		pavo_frame_state state;
+		pavo::FrameState state;
 
 		return !ends.a.send(node_b, ends.b.number(), {}) &&
 		       eventually([&] {
@@ -245,12 +250,12 @@ TEST(Cancel, EndsIt)
 	};
 
 	for (int round = 0; round < 50; round++) {
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		pavo::FrameState state = pavo::FrameState::empty;
 		auto request = ends.request(++tid, 1 << 20, 0);
 
 		ends.there.fill(100 + round);
-		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
-						 request));
+		ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
+						 ends.b.number(), request));
 		/* It sends while this thread goes on. */
 		std::thread sender([&] { EXPECT_FALSE(ends.a.start()); });
 		EXPECT_TRUE(eventually([&] { return begun(100 + round); }));
@@ -262,9 +267,9 @@ TEST(Cancel, EndsIt)
 		sender.join();
 		ASSERT_TRUE(
 			eventually([&] { return one_sent(ends.a, state); }));
-		EXPECT_TRUE(state == PAVO_FRAME_SENT ||
-			    (round % 2 && state == PAVO_FRAME_CANCELLED))
-			<< state;
+		EXPECT_TRUE(state == pavo::FrameState::sent ||
+			    (round % 2 && state == pavo::FrameState::cancelled))
+			<< uint32_t(state);
 		ASSERT_TRUE(all_came());
 		ASSERT_TRUE(ends.there.holds(round)) << round;
 	}
@@ -273,7 +278,7 @@ TEST(Cancel, EndsIt)
 	EXPECT_EQ(ends.a.lmt().rcxts, 0u);
 	/* And both go on. */
 	ASSERT_EQ(ends.ask(true, ends.request(++tid, 1 << 20)),
-		  PAVO_FRAME_SENT);
+		  pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, tid);
 }
 
@@ -338,9 +343,9 @@ TEST(Network, RdmaDoesNotCareForOrder)
 			request.tid = ++tid;
 			request.attempts = attempt;
 			auto state = ends.ask(write, request);
-			ASSERT_TRUE(state == PAVO_FRAME_SENT ||
-				    state == PAVO_FRAME_NOT_SENT)
-				<< state;
+			ASSERT_TRUE(state == pavo::FrameState::sent ||
+				    state == pavo::FrameState::not_sent)
+				<< uint32_t(state);
 			auto patience = std::chrono::steady_clock::now() +
 					std::chrono::milliseconds(100);
 			while (!here &&
@@ -348,7 +353,8 @@ TEST(Network, RdmaDoesNotCareForOrder)
 				ends.a.receive([&](const Message &message) {
 					auto done = message.done();
 					here |= done.tid == tid;
-					EXPECT_EQ(done.status, PAVO_PVO_OK);
+					EXPECT_EQ(done.status,
+						  pavo::PvoResult::ok);
 				});
 				ends.b.receive([&](const Message &message) {
 					auto done = message.done();
@@ -386,23 +392,23 @@ TEST(Closing, UnderRdma)
 		auto window = another(pair, options);
 		auto mapping = std::make_unique<pavo::Mapping>(pair.job_b,
 							       memory.all());
-		pavo_rdma_request request = {.local_rcxt = mine,
-					     .remote_rcxt = 0,
-					     .tid = ++tid,
-					     .local_pvo = source.pvo(),
-					     .remote_pvo = mapping->pvo().value,
-					     .length = 1 << 18,
-					     .tag = 0,
-					     .flags = 0,
-					     .reserved = 0,
-					     .attempts = 0,
-					     .cookie = 0};
+		pavo::RequestFrame request = {.local_rcxt = mine,
+					      .remote_rcxt = 0,
+					      .tid = ++tid,
+					      .local_pvo = source.pvo(),
+					      .remote_pvo =
+						      mapping->pvo().value,
+					      .length = 1 << 18,
+					      .tag = 0,
+					      .flags = 0,
+					      .attempts = 0,
+					      .cookie = 0};
 		uint64_t before = placed.by();
 
 		must(window->take_rcxts({&rcxt, 1}));
 		request.remote_rcxt = rcxt;
-		ASSERT_FALSE(pair.a.prepare_rdma(true, node_b, window->number(),
-						 request));
+		ASSERT_FALSE(pair.a.prepare_rdma(pavo::Direction::write, node_b,
+						 window->number(), request));
 		std::thread sender([&] { pair.a.start(); });
 		if (round % 3)
 			eventually([&] { return placed.by() > before; });
@@ -412,7 +418,7 @@ TEST(Closing, UnderRdma)
 		else
 			mapping.reset();
 		memset(memory.at(), 0x77, memory.all().size());
-		pavo_frame_state state;
+		pavo::FrameState state;
 		sender.join();
 		ASSERT_TRUE(
 			eventually([&] { return one_sent(pair.a, state); }));
@@ -429,10 +435,10 @@ TEST(Violation, AtHomeItEndsTheWindow)
 	auto request = ends.request(1, 100);
 
 	request.local_pvo ^= uint64_t(1) << 60;
-	EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_BAD_PVO);
-	EXPECT_EQ(ends.a.lmt().state, 2u);
+	EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_pvo);
+	EXPECT_EQ(ends.a.lmt().state, pavo::WindowState::dead);
 	EXPECT_EQ(ends.a.lmt().fatal_rcxt, ends.rcxt_a);
-	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), PAVO_FRAME_DEAD);
+	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), pavo::FrameState::dead);
 	Moved dropped(ends.device_a, "rx_drop_window");
 	ASSERT_FALSE(ends.b.send(node_a, ends.a.number(), {}));
 	EXPECT_TRUE(eventually([&] { return dropped.by() == 1; }));
@@ -451,22 +457,23 @@ TEST(Violation, AbroadItIsTold)
 		Moved refused(ends.device_b, "rx_drop_rdma_pvo");
 
 		request.remote_pvo ^= uint64_t(1) << 60;
-		ASSERT_EQ(ends.ask(write, request), PAVO_FRAME_SENT);
+		ASSERT_EQ(ends.ask(write, request), pavo::FrameState::sent);
 		auto done = ended(ends.a);
 		EXPECT_EQ(done.tid, tid);
-		EXPECT_EQ(done.status, PAVO_PVO_KEY);
+		EXPECT_EQ(done.status, pavo::PvoResult::key);
 		EXPECT_EQ(refused.by(), 1u);
 	}
 	/* Beyond the end of the region: no packet that crosses it is placed. */
 	ends.there.fill(5);
 	auto request = ends.request(++tid, 100);
 	request.remote_pvo += (1 << 20) - 50;
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
-	EXPECT_NE(ended(ends.a).status, PAVO_PVO_OK);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	EXPECT_NE(ended(ends.a).status, pavo::PvoResult::ok);
 	EXPECT_TRUE(ends.there.holds(5, 0, 1 << 20));
 	/* Both go on. */
-	ASSERT_EQ(ends.ask(true, ends.request(++tid, 100)), PAVO_FRAME_SENT);
-	EXPECT_EQ(ended(ends.a).status, PAVO_PVO_OK);
+	ASSERT_EQ(ends.ask(true, ends.request(++tid, 100)),
+		  pavo::FrameState::sent);
+	EXPECT_EQ(ended(ends.a).status, pavo::PvoResult::ok);
 }
 
 /* For record-capture; as dissector_test.py expects them: fifteen packets. */
@@ -474,9 +481,9 @@ TEST(Rdma, DISABLED_FifteenForARecord)
 {
 	Ends ends(8192);
 	uint64_t tid = 1ull << 40;
-	auto record = [&](bool write, pavo_rdma_request request) {
+	auto record = [&](bool write, pavo::RequestFrame request) {
 		request.tid = ++tid;
-		ASSERT_EQ(ends.ask(write, request), PAVO_FRAME_SENT);
+		ASSERT_EQ(ends.ask(write, request), pavo::FrameState::sent);
 		ASSERT_EQ(ended(ends.a).tid, tid);
 	};
 	auto request = ends.request(0, 3001, both);
@@ -501,16 +508,24 @@ TEST(Request, WrongOnesAreRefused)
 	auto request = ends.request(1, 100);
 
 	request.flags = 0x10;
-	EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_BAD_REQUEST);
+	EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_request);
 	request = ends.request(1, 100);
-	request.reserved = 1;
-	EXPECT_EQ(ends.ask(false, request), PAVO_FRAME_BAD_REQUEST);
-	request = ends.request(1, 100);
-	pavo_frame_state state;
-	ASSERT_FALSE(ends.a.prepare_rdma(true, 63, ends.b.number(), request));
-	ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, 1 << 24, request));
+	pavo::FrameState state;
+	/* The library writes 0 to what is reserved; it is changed in the frame. */
+	auto *frame = shared_of(ends.a).send_frame(1);
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::read, node_b,
+					 ends.b.number(), request));
+	reinterpret_cast<pavo_rdma_request *>(frame + 1)->reserved = 1;
 	ASSERT_FALSE(ends.a.start());
-	for (auto expected : {PAVO_FRAME_BAD_NODE, PAVO_FRAME_BAD_WINDOW}) {
+	ASSERT_TRUE(eventually([&] { return one_sent(ends.a, state); }));
+	EXPECT_EQ(state, pavo::FrameState::bad_request);
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, 63,
+					 ends.b.number(), request));
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
+					 1 << 24, request));
+	ASSERT_FALSE(ends.a.start());
+	for (auto expected :
+	     {pavo::FrameState::bad_node, pavo::FrameState::bad_window}) {
 		ASSERT_TRUE(
 			eventually([&] { return one_sent(ends.a, state); }));
 		EXPECT_EQ(state, expected);

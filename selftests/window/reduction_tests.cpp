@@ -118,7 +118,7 @@ struct Sender {
 				       .length = bytes,
 				       .tell = true,
 				       .tag = i,
-				       .to_fifo = true},
+				       .target = pavo::RdmaEnd::fifo},
 				      [this](std::error_code error) {
 					      EXPECT_FALSE(error)
 						      << error.message();

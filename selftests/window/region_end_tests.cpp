@@ -109,10 +109,10 @@ TEST_P(RegionEnd, AWriteToItIsDroppedThereAndTold)
 	Moved placed(ends.device_b, "rx_rdma_packets");
 
 	request.remote_pvo = pages->pvo_before_end(before_end);
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	auto done = ended(ends.a);
 	EXPECT_EQ(done.tid, 1u);
-	EXPECT_EQ(done.status, PAVO_PVO_KEY);
+	EXPECT_EQ(done.status, pavo::PvoResult::key);
 	EXPECT_EQ(refused.by(), 1u);
 	EXPECT_EQ(placed.by(), 2u);
 	expect_two_packets(ends.here.memory.all(),
@@ -121,14 +121,14 @@ TEST_P(RegionEnd, AWriteToItIsDroppedThereAndTold)
 	/* Up to the end it is good, and both go on. */
 	request = ends.request(2, before_end);
 	request.remote_pvo = pages->pvo_before_end(before_end);
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
-	EXPECT_EQ(ended(ends.a).status, PAVO_PVO_OK);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	EXPECT_EQ(ended(ends.a).status, pavo::PvoResult::ok);
 	EXPECT_TRUE(std::ranges::equal(
 		ends.here.memory.part(0, before_end),
 		pages->before_its_end(before_end).first(before_end)));
 	EXPECT_TRUE(pages->holds_from(4, pages->end()));
-	EXPECT_EQ(ends.a.lmt().state, 1u);
-	EXPECT_EQ(ends.b.lmt().state, 1u);
+	EXPECT_EQ(ends.a.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.b.lmt().state, pavo::WindowState::valid);
 }
 
 TEST_P(RegionEnd, AReadOfItEndsThereAndIsTold)
@@ -138,17 +138,17 @@ TEST_P(RegionEnd, AReadOfItEndsThereAndIsTold)
 	Moved placed(ends.device_a, "rx_rdma_packets");
 
 	request.remote_pvo = pages->pvo_before_end(before_end);
-	ASSERT_EQ(ends.ask(false, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 	auto done = ended(ends.a);
 	EXPECT_EQ(done.tid, 1u);
-	EXPECT_EQ(done.status, PAVO_PVO_KEY);
+	EXPECT_EQ(done.status, pavo::PvoResult::key);
 	EXPECT_EQ(refused.by(), 1u);
 	EXPECT_EQ(placed.by(), 2u);
 	expect_two_packets(pages->before_its_end(before_end),
 			   ends.here.memory.all());
 	EXPECT_TRUE(ends.here.holds(1, 2 * packet, length - 2 * packet));
-	EXPECT_EQ(ends.a.lmt().state, 1u);
-	EXPECT_EQ(ends.b.lmt().state, 1u);
+	EXPECT_EQ(ends.a.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.b.lmt().state, pavo::WindowState::valid);
 }
 
 /* Both are of one job of one machine: the same memory serves at home. */
@@ -158,8 +158,8 @@ TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
 	Moved sent(ends.device_a, "tx_rdma_packets");
 
 	request.local_pvo = pages->pvo_before_end(before_end);
-	EXPECT_EQ(ends.ask(true, request), PAVO_FRAME_BAD_PVO);
-	EXPECT_EQ(ends.a.lmt().state, 2u);
+	EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_pvo);
+	EXPECT_EQ(ends.a.lmt().state, pavo::WindowState::dead);
 	EXPECT_EQ(ends.a.lmt().fatal_rcxt, ends.rcxt_a);
 	EXPECT_EQ(sent.by(), 2u);
 	ASSERT_TRUE(eventually([&] {
@@ -168,7 +168,7 @@ TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
 			ends.there.memory.part(0, 2 * packet));
 	}));
 	EXPECT_TRUE(ends.there.holds(2, 2 * packet, length - 2 * packet));
-	EXPECT_EQ(ends.b.lmt().state, 1u);
+	EXPECT_EQ(ends.b.lmt().state, pavo::WindowState::valid);
 }
 
 /* Of a read that is seen before anything is asked for. */
@@ -178,12 +178,12 @@ TEST_P(RegionEnd, AReadBehindItEndsTheWindow)
 	Moved sent(ends.device_b, "tx_rdma_packets");
 
 	request.local_pvo = pages->pvo_before_end(before_end);
-	EXPECT_EQ(ends.ask(false, request), PAVO_FRAME_BAD_PVO);
-	EXPECT_EQ(ends.a.lmt().state, 2u);
+	EXPECT_EQ(ends.ask(false, request), pavo::FrameState::bad_pvo);
+	EXPECT_EQ(ends.a.lmt().state, pavo::WindowState::dead);
 	EXPECT_EQ(ends.a.lmt().fatal_rcxt, ends.rcxt_a);
 	EXPECT_TRUE(quiet(ends.a));
 	EXPECT_EQ(sent.by(), 0u);
-	EXPECT_EQ(ends.b.lmt().state, 1u);
+	EXPECT_EQ(ends.b.lmt().state, pavo::WindowState::valid);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, RegionEnd,

@@ -12,6 +12,7 @@
 
 #include "adapter.h"
 #include "raw.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -27,7 +28,7 @@ void comes_in_whole(Ends &ends, pavo::Window &who, Moved &refused,
 	auto done = ended(who);
 
 	EXPECT_EQ(done.tid, 1u);
-	EXPECT_EQ(done.status, PAVO_PVO_OK);
+	EXPECT_EQ(done.status, pavo::PvoResult::ok);
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.all(),
 				       ends.there.memory.all()));
 	EXPECT_GT(refused.by(), 0u) << "there was room for everything";
@@ -41,7 +42,7 @@ TEST(Congested, AWriteWaitsAndLosesNothing)
 	Moved placed(ends.device_b, "rx_rdma_packets");
 
 	ASSERT_EQ(ends.ask(true, ends.request(1, room_length)),
-		  PAVO_FRAME_SENT);
+		  pavo::FrameState::sent);
 	comes_in_whole(ends, ends.a, refused, placed);
 }
 
@@ -54,8 +55,8 @@ TEST(Congested, SoDoesWhoAnswersARead)
 
 	std::swap(request.local_rcxt, request.remote_rcxt);
 	std::swap(request.local_pvo, request.remote_pvo);
-	ASSERT_FALSE(
-		ends.b.prepare_rdma(false, node_a, ends.a.number(), request));
+	ASSERT_FALSE(ends.b.prepare_rdma(pavo::Direction::read, node_a,
+					 ends.a.number(), request));
 	ASSERT_FALSE(ends.b.start());
 	comes_in_whole(ends, ends.b, refused, placed);
 }
@@ -64,7 +65,7 @@ TEST(Congested, FramesAreMarkedWithWhatBecameOfThem)
 {
 	constexpr uint32_t count = 64;
 	Pair pair;
-	std::vector<pavo_frame_state> states(count);
+	std::vector<pavo::FrameState> states(count);
 	std::vector<uint32_t> seen(count);
 	Moved refused(pair.device_a, "tx_drop_congested");
 	size_t known = 0, come = 0;
@@ -77,8 +78,8 @@ TEST(Congested, FramesAreMarkedWithWhatBecameOfThem)
 		known += pair.a.sent(std::span(states).subspan(known));
 		return known == count;
 	}));
-	auto sent = std::ranges::count(states, PAVO_FRAME_SENT);
-	auto not_sent = std::ranges::count(states, PAVO_FRAME_NOT_SENT);
+	auto sent = std::ranges::count(states, pavo::FrameState::sent);
+	auto not_sent = std::ranges::count(states, pavo::FrameState::not_sent);
 	EXPECT_EQ(sent + not_sent, count);
 	EXPECT_GT(sent, 0);
 	EXPECT_EQ(uint64_t(not_sent), refused.by());
@@ -95,7 +96,7 @@ TEST(Congested, FramesAreMarkedWithWhatBecameOfThem)
 		return come == size_t(sent);
 	}));
 	for (uint32_t n = 0; n < count; n++)
-		EXPECT_EQ(seen[n], states[n] == PAVO_FRAME_SENT) << n;
+		EXPECT_EQ(seen[n], states[n] == pavo::FrameState::sent) << n;
 }
 
 /* ------------------------------------------------ contexts that are sending */
@@ -103,17 +104,18 @@ TEST(Congested, FramesAreMarkedWithWhatBecameOfThem)
 constexpr uint32_t long_length = 4 << 20, packets = (room_length + 1379) / 1380;
 
 /* How frame @number of a is marked; it may be none yet. */
-pavo_frame_state mark(Ends &ends, uint32_t number)
+pavo::FrameState mark(Ends &ends, uint32_t number)
 {
-	return pavo_frame_state(
-		std::atomic_ref(ends.a.send_frame(number)->state)
+	return pavo::FrameState(
+		std::atomic_ref(shared_of(ends.a).send_frame(number)->state)
 			.load(std::memory_order_acquire));
 }
 
 void start(pavo::Window &window, bool write, uint16_t node, uint32_t to,
-	   const pavo_rdma_request &request)
+	   const pavo::RequestFrame &request)
 {
-	ASSERT_FALSE(window.prepare_rdma(write, node, to, request));
+	ASSERT_FALSE(window.prepare_rdma(common::direction_of(write), node, to,
+					 request));
 	ASSERT_FALSE(window.start());
 }
 
@@ -133,7 +135,7 @@ TEST(Congested, AContextThatSendsIsBusy)
 	request.remote_rcxt = other_b;
 	start(ends.a, true, node_b, ends.b.number(), request);
 	EXPECT_TRUE(eventually([&] { return ends.a.lmt().rcxts == 2; }));
-	pavo_lmt lmt = ends.a.lmt();
+	pavo::Lmt lmt = ends.a.lmt();
 	EXPECT_EQ(std::min(lmt.rcxt_head, lmt.rcxt_tail),
 		  std::min(ends.rcxt_a, other_a));
 	EXPECT_EQ(std::max(lmt.rcxt_head, lmt.rcxt_tail),
@@ -141,8 +143,9 @@ TEST(Congested, AContextThatSendsIsBusy)
 	start(ends.a, true, node_b, ends.b.number(), ends.request(2, 100));
 	start(ends.a, false, node_b, ends.b.number(), ends.request(3, 100));
 	for (uint32_t number : {2u, 3u})
-		EXPECT_TRUE(eventually(
-			[&] { return mark(ends, number) == PAVO_FRAME_BUSY; }));
+		EXPECT_TRUE(eventually([&] {
+			return mark(ends, number) == pavo::FrameState::busy;
+		}));
 	EXPECT_EQ(ends.a.return_rcxts({&ends.rcxt_a, 1}),
 		  std::errc::device_or_resource_busy);
 	/* By b: a read of it, and data for it. */
@@ -156,13 +159,14 @@ TEST(Congested, AContextThatSendsIsBusy)
 	start(ends.b, true, node_a, ends.a.number(), request);
 	EXPECT_TRUE(eventually([&] { return busy.by() == 2; }));
 	EXPECT_TRUE(ends.here.holds(1));
-	EXPECT_EQ(mark(ends, 0), PAVO_FRAME_EMPTY) << "it still sends";
-	EXPECT_EQ(mark(ends, 1), PAVO_FRAME_EMPTY) << "so does the other";
+	EXPECT_EQ(mark(ends, 0), pavo::FrameState::empty) << "it still sends";
+	EXPECT_EQ(mark(ends, 1), pavo::FrameState::empty)
+		<< "so does the other";
 	/* It is free as soon as it is at nothing. */
 	uint32_t both[] = {ends.rcxt_a, other_a};
 	ASSERT_FALSE(ends.a.cancel(both));
 	for (uint32_t number : {0u, 1u})
-		EXPECT_EQ(mark(ends, number), PAVO_FRAME_CANCELLED);
+		EXPECT_EQ(mark(ends, number), pavo::FrameState::cancelled);
 	EXPECT_EQ(ends.a.lmt().rcxts, 0u);
 	EXPECT_EQ(ends.a.lmt().rcxt_head, 0u);
 	EXPECT_FALSE(ends.a.return_rcxts(both));
@@ -183,13 +187,13 @@ TEST(Congested, ContextsThatSendTakeTurnsInOrder)
 
 		request.local_rcxt = here[n];
 		request.remote_rcxt = there[n];
-		ASSERT_FALSE(ends.a.prepare_rdma(true, node_b, ends.b.number(),
-						 request));
+		ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
+						 ends.b.number(), request));
 	}
 	/* In one turn, before the first of them has its own. */
 	ASSERT_FALSE(ends.a.start());
 	EXPECT_TRUE(eventually([&] {
-		pavo_lmt lmt = ends.a.lmt();
+		pavo::Lmt lmt = ends.a.lmt();
 		size_t head =
 			std::ranges::find(here, lmt.rcxt_head) - here.begin();
 
@@ -203,7 +207,7 @@ TEST(Congested, ContextsThatSendTakeTurnsInOrder)
 	EXPECT_EQ(std::ranges::count(was_head, true), many);
 	/* What is left when the middle one goes is still in order. */
 	ASSERT_FALSE(ends.a.cancel({&here[1], 1}));
-	pavo_lmt lmt = ends.a.lmt();
+	pavo::Lmt lmt = ends.a.lmt();
 	EXPECT_EQ(lmt.rcxts, many - 1);
 	EXPECT_EQ(std::min(lmt.rcxt_head, lmt.rcxt_tail),
 		  std::min(here[0], here[2]));
@@ -223,7 +227,7 @@ TEST(Congested, AnEndThatComesBeforeAllIsSentAgain)
 	Ends ends(room_length);
 	auto request = ends.request(1, room_length);
 
-	ASSERT_EQ(ends.ask(true, request), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 1u);
 	ends.there.fill(9);
 	Moved repeats(ends.device_b, "rdma_repeats"),
@@ -233,10 +237,10 @@ TEST(Congested, AnEndThatComesBeforeAllIsSentAgain)
 	start(ends.a, true, node_b, ends.b.number(), request);
 	auto done = ended(ends.a);
 	/* The frame was marked by that, and before. */
-	EXPECT_EQ(mark(ends, 1), PAVO_FRAME_SENT);
+	EXPECT_EQ(mark(ends, 1), pavo::FrameState::sent);
 	EXPECT_FALSE(ends.a.return_rcxts({&ends.rcxt_a, 1}));
 	EXPECT_EQ(done.tid, 2u);
-	EXPECT_EQ(done.status, PAVO_PVO_OK);
+	EXPECT_EQ(done.status, pavo::PvoResult::ok);
 	EXPECT_EQ(done.cookie, request.cookie);
 	EXPECT_LT(sent.by(), packets / 2);
 	EXPECT_EQ(repeats.by(), 1u);
@@ -251,7 +255,7 @@ TEST(Congested, AnEndOfBeforeEndsNothing)
 	Ends ends(2 * room_length);
 	Wire at_a("va"), from_b("vb");
 
-	ASSERT_EQ(ends.ask(true, ends.request(1, 100)), PAVO_FRAME_SENT);
+	ASSERT_EQ(ends.ask(true, ends.request(1, 100)), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 1u);
 	auto before = at_a.recorded(0xc3);
 	ASSERT_EQ(before.size(), 1u);
@@ -264,11 +268,11 @@ TEST(Congested, AnEndOfBeforeEndsNothing)
 		from_b.send(before[0]);
 		ASSERT_TRUE(eventually([&] { return late.by() == n; }));
 	}
-	EXPECT_EQ(mark(ends, 1), PAVO_FRAME_EMPTY) << "it is being sent";
+	EXPECT_EQ(mark(ends, 1), pavo::FrameState::empty) << "it is being sent";
 	EXPECT_TRUE(quiet(ends.a));
 	/* All of it comes, and its own end. */
 	EXPECT_EQ(ended(ends.a).tid, 2u);
-	EXPECT_EQ(mark(ends, 1), PAVO_FRAME_SENT);
+	EXPECT_EQ(mark(ends, 1), pavo::FrameState::sent);
 	EXPECT_EQ(placed.by(), (2 * room_length + 1379) / 1380);
 	EXPECT_TRUE(ends.there.holds(1));
 }
@@ -283,9 +287,9 @@ TEST(Congested, ARefusalStopsWhatIsSent)
 	request.remote_pvo ^= uint64_t(1) << 60;
 	start(ends.a, true, node_b, ends.b.number(), request);
 	auto done = ended(ends.a);
-	EXPECT_EQ(mark(ends, 0), PAVO_FRAME_CANCELLED);
+	EXPECT_EQ(mark(ends, 0), pavo::FrameState::cancelled);
 	EXPECT_EQ(done.tid, 1u);
-	EXPECT_EQ(done.status, PAVO_PVO_KEY);
+	EXPECT_EQ(done.status, pavo::PvoResult::key);
 	EXPECT_LT(sent.by(), packets / 2);
 	EXPECT_FALSE(ends.a.return_rcxts({&ends.rcxt_a, 1}));
 	EXPECT_TRUE(ends.there.holds(2));

@@ -37,12 +37,12 @@ struct Scene : Ends {
 		bool told = false;
 
 		write.remote_pvo += 100;
-		if (ask(true, write) != PAVO_FRAME_SENT)
+		if (ask(true, write) != pavo::FrameState::sent)
 			return false;
 		return eventually([&] {
 			       a.receive([&](const pavo::Message &message) {
 				       told |= message.type ==
-						       PAVO_FRAME_RDMA_DONE &&
+						       pavo::FrameType::rdma_done &&
 					       message.done().tid == tid &&
 					       message.done().rcxt == rcxt_a;
 			       });
@@ -92,7 +92,7 @@ struct Scene : Ends {
 		EXPECT_TRUE(quiet(b));
 		EXPECT_TRUE(there.holds(2));
 		EXPECT_TRUE(here.holds(1));
-		EXPECT_EQ(b.lmt().state, 1u);
+		EXPECT_EQ(b.lmt().state, pavo::WindowState::valid);
 		EXPECT_TRUE(honest());
 	}
 

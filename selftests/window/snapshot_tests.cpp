@@ -20,6 +20,7 @@
 
 #include "adapter.h"
 #include "command.hpp"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -121,10 +122,10 @@ private:
 
 	void writes()
 	{
-		pavo_rdma_request request{};
+		pavo::RequestFrame request{};
 
 		while (!over_) {
-			pavo_frame_state state;
+			pavo::FrameState state;
 			uint32_t window;
 			{
 				std::lock_guard guard(mutex_);
@@ -138,8 +139,8 @@ private:
 			request.length = size;
 			request.tid++;
 			if (!window ||
-			    writer_->prepare_rdma(true, node_b, window,
-						  request) ||
+			    writer_->prepare_rdma(pavo::Direction::write,
+						  node_b, window, request) ||
 			    writer_->start()) {
 				std::this_thread::yield();
 				continue;
@@ -195,7 +196,8 @@ struct SnapshotTarget {
 
 	std::span<std::byte> fifo(bool send) const
 	{
-		auto *at = send ? window->send_frame(0) : window->recv_frame(0);
+		auto *at = send ? shared_of(*window).send_frame(0) :
+				  shared_of(*window).recv_frame(0);
 
 		return {reinterpret_cast<std::byte *>(at),
 			frames * size_t(PAVO_FRAME_SIZE)};
@@ -207,7 +209,8 @@ struct SnapshotTarget {
 
 std::span<std::byte> frame(const Window &window, uint32_t number)
 {
-	return {reinterpret_cast<std::byte *>(window.send_frame(number)),
+	return {reinterpret_cast<std::byte *>(
+			shared_of(window).send_frame(number)),
 		PAVO_FRAME_SIZE};
 }
 
@@ -297,7 +300,7 @@ TEST(Snapshot, OfTheOneThatSends)
 	world::Memory here(size), there(size);
 	pavo::Mapping mapping_a(pair.job_a, here.all());
 	pavo::Mapping mapping_b(pair.job_b, there.all());
-	pavo_rdma_request request{};
+	pavo::RequestFrame request{};
 	uint32_t cut_short = 0;
 
 	must(pair.b.take_rcxts({&request.remote_rcxt, 1}));
@@ -308,7 +311,8 @@ TEST(Snapshot, OfTheOneThatSends)
 						       pair.address_a.index};
 		Window window(pair.job_a, options);
 		auto mark = [&](uint32_t n) {
-			return std::atomic_ref(window.send_frame(n)->state)
+			return std::atomic_ref(
+				       shared_of(window).send_frame(n)->state)
 				.load();
 		};
 
@@ -318,8 +322,8 @@ TEST(Snapshot, OfTheOneThatSends)
 		request.local_pvo = mapping_a.pvo().value;
 		request.remote_pvo = mapping_b.pvo().value;
 		request.length = size;
-		must(window.prepare_rdma(true, node_b, pair.b.number(),
-					 request));
+		must(window.prepare_rdma(pavo::Direction::write, node_b,
+					 pair.b.number(), request));
 		for (uint32_t n = 1; n < frames; n++)
 			must(window.prepare(node_b, pair.b.number(), {}));
 		std::thread sender([&] { window.start(); });
@@ -356,7 +360,7 @@ TEST(Disabled, NothingGoesInOrOut)
 	must(pair.b.disable());
 	must(pair.b.disable());
 	ASSERT_TRUE(nobody_at_work(pair.b));
-	EXPECT_EQ(pair.b.lmt().state, 3u);
+	EXPECT_EQ(pair.b.lmt().state, pavo::WindowState::disabled);
 	EXPECT_EQ(pair.b.lmt().rcxts_owned, 0u);
 	EXPECT_NE(shown("windows").find(" disabled"), std::string::npos);
 	Moved dropped(pair.device_b, "rx_drop_window");
@@ -365,7 +369,8 @@ TEST(Disabled, NothingGoesInOrOut)
 	must(pair.b.send(node_a, pair.a.number(), bytes));
 	ASSERT_TRUE(eventually([&] { return dropped.by() == 1; }));
 	EXPECT_EQ(sent.by(), 0u);
-	EXPECT_EQ(pair.b.send_frame(0)->state, uint32_t(PAVO_FRAME_EMPTY));
+	EXPECT_EQ(shared_of(pair.b).send_frame(0)->state,
+		  uint32_t(PAVO_FRAME_EMPTY));
 	EXPECT_FALSE(pair.b.receive([](const Message &) {}));
 	EXPECT_EQ(pair.b.take_rcxts({&rcxt, 1}).value(), ESHUTDOWN);
 	EXPECT_EQ(pair.b.return_rcxts({&rcxt, 1}), std::errc::invalid_argument);

@@ -85,7 +85,8 @@ TEST(Failover, OfALifeBeforeTheAdapterPlacesNoPacket)
 		[&] { return refused.by() == now.before.frames.size(); }));
 	EXPECT_EQ(other.by(), 0u);
 	EXPECT_TRUE(now.there.holds(2));
-	EXPECT_EQ(now.b.lmt().state, 1u) << "no window error at this end";
+	EXPECT_EQ(now.b.lmt().state, pavo::WindowState::valid)
+		<< "no window error at this end";
 	EXPECT_TRUE(quiet(now.b));
 
 	/* It was the key alone: with that of today they come in, all of them. */
@@ -111,13 +112,14 @@ TEST(Failover, OfALifeBeforeTheAdapterSendsNothing)
 	ASSERT_NO_FATAL_FAILURE(expect_only_the_key_differs(now));
 	Moved sent(now.device_a, "tx_rdma_packets");
 	request.local_pvo = now.before.pvo;
-	EXPECT_EQ(now.ask(true, request), PAVO_FRAME_BAD_PVO);
-	EXPECT_EQ(now.a.lmt().state, 2u);
+	EXPECT_EQ(now.ask(true, request), pavo::FrameState::bad_pvo);
+	EXPECT_EQ(now.a.lmt().state, pavo::WindowState::dead);
 	EXPECT_EQ(now.a.lmt().fatal_rcxt, now.rcxt_a);
-	EXPECT_EQ(now.ask(true, now.request(2, stale_length)), PAVO_FRAME_DEAD);
+	EXPECT_EQ(now.ask(true, now.request(2, stale_length)),
+		  pavo::FrameState::dead);
 	EXPECT_EQ(sent.by(), 0u);
 	EXPECT_TRUE(now.there.holds(2));
-	EXPECT_EQ(now.b.lmt().state, 1u);
+	EXPECT_EQ(now.b.lmt().state, pavo::WindowState::valid);
 }
 
 } // namespace

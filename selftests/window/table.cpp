@@ -18,7 +18,7 @@ std::string line_of(const pavo::Device &device, const pavo::Window &window)
 	return lines.empty() ? "" : lines[0];
 }
 
-std::string as_text(const pavo::Device &device, const pavo_lmt &lmt)
+std::string as_text(const pavo::Device &device, const pavo::Lmt &lmt)
 {
 	auto number = [](uint64_t n) {
 		char text[32];
@@ -48,9 +48,9 @@ std::string as_text(const pavo::Device &device, const pavo_lmt &lmt)
 	       " handlers " + number(lmt.handlers) + " ready " +
 	       number(lmt.handlers_ready) + " kept " + dec(lmt.event_kept) +
 	       (lmt.flags & PAVO_WINDOW_BROADCAST ? " broadcast" : "") +
-	       (lmt.state == 2 ? " dead" :
-		lmt.state == 3 ? " disabled" :
-				 "");
+	       (lmt.state == pavo::WindowState::dead	 ? " dead" :
+		lmt.state == pavo::WindowState::disabled ? " disabled" :
+							   "");
 }
 
 } // namespace windows

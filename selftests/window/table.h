@@ -15,7 +15,7 @@ constexpr const char *tables = "/sys/kernel/debug/pavo/windows";
 /* What is there of a window; "": nothing. */
 std::string line_of(const pavo::Device &device, const pavo::Window &window);
 /* What that has to be. */
-std::string as_text(const pavo::Device &device, const pavo_lmt &lmt);
+std::string as_text(const pavo::Device &device, const pavo::Lmt &lmt);
 
 } // namespace windows
 

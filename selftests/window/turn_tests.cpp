@@ -19,6 +19,7 @@
 
 #include "adapter.h"
 #include "raw.h"
+#include "shared_window.hpp"
 
 using namespace windows;
 using pavo::Message;
@@ -75,7 +76,7 @@ struct Turns : testing::TestWithParam<uint32_t> {
 	/* @n frames of it are ready; then those of the other, and all are sent. */
 	void start_both(uint32_t n)
 	{
-		pavo_command_page *page = first->commands();
+		pavo_command_page *page = shared_of(*first).commands();
 		uint64_t command = uint64_t(PAVO_WCMD_START_TRANSMIT)
 				   << PAVO_WCMD_OP_SHIFT;
 
@@ -140,13 +141,13 @@ TEST_P(Turns, OfRdma)
 
 	must(first->take_rcxts({&rcxts[0], 1}));
 	must(ends.b.take_rcxts({&rcxts[1], 1}));
-	ASSERT_FALSE(
-		ends.a.prepare_rdma(true, node_b, ends.b.number(), request));
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
+					 ends.b.number(), request));
 	request.local_rcxt = rcxts[0];
 	request.remote_rcxt = rcxts[1];
 	request.remote_pvo += each * packet;
-	ASSERT_FALSE(
-		first->prepare_rdma(true, node_b, ends.b.number(), request));
+	ASSERT_FALSE(first->prepare_rdma(pavo::Direction::write, node_b,
+					 ends.b.number(), request));
 	start_both(1);
 	ASSERT_TRUE(eventually([&] {
 		for (const Frame &frame : in.recorded())
@@ -210,7 +211,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 	std::thread writer([&] {
 		for (uint64_t tid = 1; !over; tid++) {
 			ASSERT_EQ(ends.ask(true, ends.request(tid, length)),
-				  PAVO_FRAME_SENT);
+				  pavo::FrameState::sent);
 			ASSERT_EQ(ended(ends.a).tid, tid);
 		}
 	});
@@ -222,7 +223,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 	EXPECT_TRUE(eventually([&] {
 		if (!in_turn())
 			return false;
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		pavo::FrameState state = pavo::FrameState::empty;
 
 		must(other.send(node_b, ends.b.number(), {}));
 		met += in_turn();
@@ -243,13 +244,13 @@ uint64_t send_by_two(Pair &pair, pavo::Window &other,
 	std::atomic<bool> over = false;
 	auto send = [&](pavo::Window &window) {
 		while (!over) {
-			pavo_frame_state state = PAVO_FRAME_EMPTY;
+			pavo::FrameState state = pavo::FrameState::empty;
 
 			ASSERT_FALSE(window.send(node_b, pair.b.number(), {}));
 			/* Whichever worker sends it. */
 			ASSERT_TRUE(eventually(
 				[&] { return one_sent(window, state); }));
-			ASSERT_EQ(state, PAVO_FRAME_SENT);
+			ASSERT_EQ(state, pavo::FrameState::sent);
 			sent++;
 		}
 	};
@@ -351,7 +352,7 @@ TEST(Workers, AreNotHeldByCallersThatStandStill)
 	uint32_t asked = 0, late = 0;
 
 	EXPECT_TRUE(eventually([&] {
-		pavo_frame_state state = PAVO_FRAME_EMPTY;
+		pavo::FrameState state = pavo::FrameState::empty;
 		const uint32_t before = stops;
 
 		if (!still)

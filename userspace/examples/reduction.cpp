@@ -226,7 +226,7 @@ bool contribute(const std::string &device, const std::string &host)
 					 .length = bytes,
 					 .tell = true,
 					 .tag = n,
-					 .to_fifo = true},
+					 .target = pavo::RdmaEnd::fifo},
 					over),
 			       "no put");
 	}

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "abi.hpp"
 #include "c_objects.hpp"
 #include "job_open.hpp"
 
@@ -69,8 +70,13 @@ int64_t microseconds_until(pavo::Rdma::Clock::time_point due)
 	return std::chrono::ceil<std::chrono::microseconds>(due - now).count();
 }
 
-int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
-	  pavo_done_call *done, void *context)
+pavo::RdmaEnd end_of(int is_fifo)
+{
+	return is_fifo ? pavo::RdmaEnd::fifo : pavo::RdmaEnd::memory;
+}
+
+int begin(pavo_rdma *rdma, pavo::Direction direction, int peer,
+	  const pavo_move *move, pavo_done_call *done, void *context)
 {
 	return status([&] {
 		pavo::RdmaMove what{.local = {move->local_pvo},
@@ -78,8 +84,9 @@ int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
 				    .length = move->bytes,
 				    .tell = move->tell != 0,
 				    .tag = move->tag,
-				    .to_fifo = move->to_fifo != 0,
-				    .from_fifo = move->from_fifo != 0};
+				    .target = end_of(move->to_fifo),
+				    .source = end_of(move->from_fifo)};
+		bool write = direction == pavo::Direction::write;
 		pavo::Rdma &own = rdma->rdma;
 		auto ended = over(done, context);
 
@@ -93,8 +100,8 @@ int begin(pavo_rdma *rdma, bool write, int peer, const pavo_move *move,
 	});
 }
 
-int begin(pavo_striped *striped, bool write, const pavo_striped_move *move,
-	  pavo_done_call *done, void *context)
+int begin(pavo_striped *striped, pavo::Direction direction,
+	  const pavo_striped_move *move, pavo_done_call *done, void *context)
 {
 	return status([&] {
 		pavo::StripedMove what{.local = {move->local_pvo},
@@ -105,7 +112,9 @@ int begin(pavo_striped *striped, bool write, const pavo_striped_move *move,
 		pavo::Striped &own = striped->striped;
 		auto ended = over(done, context);
 
-		return -(write ? own.put(what, ended) : own.get(what, ended))
+		return -(direction == pavo::Direction::write ?
+				 own.put(what, ended) :
+				 own.get(what, ended))
 				.value();
 	});
 }
@@ -158,14 +167,14 @@ int pavo_job_info_of(const pavo_job *job, pavo_job_info *info)
 {
 	std::error_code error;
 
-	*info = job->job.info(error);
+	*info = pavo::to_abi(job->job.info(error));
 	return -error.value();
 }
 
 int pavo_job_check(const pavo_job *job, uint64_t pvo, uint64_t bytes)
 {
 	std::error_code error;
-	pavo_pvo_result result = job->job.check({pvo}, bytes, error);
+	pavo::PvoResult result = job->job.check({pvo}, bytes, error);
 
 	return error ? -error.value() : int(result);
 }
@@ -273,13 +282,13 @@ int pavo_rdma_add(pavo_rdma *rdma, uint16_t node, uint32_t window,
 int pavo_rdma_put(pavo_rdma *rdma, int peer, const pavo_move *move,
 		  pavo_done_call *done, void *context)
 {
-	return begin(rdma, true, peer, move, done, context);
+	return begin(rdma, pavo::Direction::write, peer, move, done, context);
 }
 
 int pavo_rdma_get(pavo_rdma *rdma, int peer, const pavo_move *move,
 		  pavo_done_call *done, void *context)
 {
-	return begin(rdma, false, peer, move, done, context);
+	return begin(rdma, pavo::Direction::read, peer, move, done, context);
 }
 
 int pavo_rdma_send(pavo_rdma *rdma, uint16_t node, uint32_t window,
@@ -385,13 +394,13 @@ int pavo_striped_connect(pavo_striped *striped, int lane, uint16_t node,
 int pavo_striped_put(pavo_striped *striped, const pavo_striped_move *move,
 		     pavo_done_call *done, void *context)
 {
-	return begin(striped, true, move, done, context);
+	return begin(striped, pavo::Direction::write, move, done, context);
 }
 
 int pavo_striped_get(pavo_striped *striped, const pavo_striped_move *move,
 		     pavo_done_call *done, void *context)
 {
-	return begin(striped, false, move, done, context);
+	return begin(striped, pavo::Direction::read, move, done, context);
 }
 
 int pavo_striped_progress(pavo_striped *striped)

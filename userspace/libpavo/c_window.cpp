@@ -6,7 +6,9 @@
 #include <cstring>
 #include <span>
 
+#include "abi.hpp"
 #include "c_objects.hpp"
+#include "shared_window.hpp"
 
 using pavo::c::guarded;
 
@@ -154,10 +156,10 @@ uint32_t pavo_window_received(const pavo_window *window)
 size_t pavo_window_sent(pavo_window *window, uint32_t *states, size_t n)
 {
 	size_t known = 0;
-	pavo_frame_state state;
+	pavo::FrameState state;
 
 	while (known < n && window->window.sent({&state, 1}))
-		states[known++] = state;
+		states[known++] = uint32_t(state);
 	return known;
 }
 
@@ -173,10 +175,7 @@ int pavo_window_sent_event_after(pavo_window *window, uint32_t n)
 
 int pavo_window_lmt(const pavo_window *window, pavo_lmt *lmt)
 {
-	std::error_code error;
-
-	*lmt = window->window.lmt(error);
-	return -error.value();
+	return -pavo::shared_of(window->window).query(*lmt).value();
 }
 
 int pavo_window_take_rcxts(pavo_window *window, uint32_t *rcxts, size_t n)
@@ -198,7 +197,10 @@ int pavo_window_cancel(pavo_window *window, const uint32_t *rcxts, size_t n)
 int pavo_window_prepare_rdma(pavo_window *window, int write, uint16_t node,
 			     uint32_t to, const pavo_rdma_request *request)
 {
-	return -window->window.prepare_rdma(write != 0, node, to, *request)
+	return -window->window
+			.prepare_rdma(write ? pavo::Direction::write :
+					      pavo::Direction::read,
+				      node, to, pavo::from_abi(*request))
 			.value();
 }
 
@@ -210,11 +212,11 @@ int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
 
 	if (bytes > own.piece_room())
 		return -EMSGSIZE;
-	return -own.prepare_piece(node, to, *piece, uint32_t(bytes),
-				  [&](std::span<std::byte> room) {
-					  memcpy(room.data(), data,
-						 room.size());
-				  })
+	return -own.prepare_piece(
+			   node, to, pavo::from_abi(*piece), uint32_t(bytes),
+			   [&](std::span<std::byte> room) {
+				   memcpy(room.data(), data, room.size());
+			   })
 			.value();
 }
 

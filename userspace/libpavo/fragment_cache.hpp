@@ -99,6 +99,9 @@ public:
 				registrar_.leave(i, entries_[i].registration);
 	}
 
+	FragmentCache(const FragmentCache &) = delete;
+	FragmentCache &operator=(const FragmentCache &) = delete;
+
 	/** The process is another's child: what is registered is not its own. */
 	void forget() noexcept
 	{

@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "error.hpp"
+#include "shared_window.hpp"
 
 namespace pavo {
 
@@ -32,10 +33,11 @@ Handler::Handler(Window &window)
 		throw error(errno, "eventfd of a handler");
 	int err =
 		Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_ADD_HANDLER)
-			.handle(PAVO_ATTR_WINDOW_HANDLE, window.handle())
+			.handle(PAVO_ATTR_WINDOW_HANDLE,
+				shared_of(window).handle())
 			.in(PAVO_ATTR_WINDOW_EVENT, int32_t(fd_))
 			.out(PAVO_ATTR_WINDOW_HANDLER_MADE, number_)
-			.run(window.fd());
+			.run(shared_of(window).fd());
 	if (err) {
 		close(fd_);
 		throw error(err, "handler of events" + advice(err));
@@ -45,15 +47,15 @@ Handler::Handler(Window &window)
 Handler::~Handler()
 {
 	Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_REMOVE_HANDLER)
-		.handle(PAVO_ATTR_WINDOW_HANDLE, window_.handle())
+		.handle(PAVO_ATTR_WINDOW_HANDLE, shared_of(window_).handle())
 		.in(PAVO_ATTR_WINDOW_HANDLER, number_)
-		.run(window_.fd());
+		.run(shared_of(window_).fd());
 	close(fd_);
 }
 
 std::error_code Handler::ready() noexcept
 {
-	return window_.command_now(PAVO_WCMD_HANDLER_READY, number_);
+	return shared_of(window_).command_now(PAVO_WCMD_HANDLER_READY, number_);
 }
 
 bool Handler::take() noexcept

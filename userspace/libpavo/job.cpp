@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "abi.hpp"
 #include "command.hpp"
 #include "error.hpp"
 #include "mapping.hpp"
@@ -65,36 +66,42 @@ std::string advice_map(int err)
 	}
 }
 
-} // namespace
-
-Job::Job(const Device &device, const pavo_job_open_args &args)
-	: file_(device.file())
+/* Return: the handle of a member of it. */
+uint32_t open_job(const File &file, const pavo_job_open_args &args)
 {
 	Command command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_OPEN);
-	int err;
+	int err = command.new_handle(PAVO_ATTR_JOB_HANDLE)
+			  .in(PAVO_ATTR_JOB_OPEN_ARGS, args)
+			  .run(file.number());
 
-	err = command.new_handle(PAVO_ATTR_JOB_HANDLE)
-		      .in(PAVO_ATTR_JOB_OPEN_ARGS, args)
-		      .run(fd());
 	if (err)
 		throw error(err, "job " + std::to_string(args.id) +
 					 advice(err, args.flags));
-	handle_ = command.made();
+	return command.made();
+}
+
+} // namespace
+
+Job::Job(std::shared_ptr<const File> file, uint32_t handle)
+	: file_(std::move(file)), handle_(handle)
+{
 }
 
 Job Job::reserve(const Device &device, uint32_t id, uint64_t key,
 		 uint64_t limit)
 {
-	return {device,
-		{.id = id,
-		 .flags = PAVO_JOB_RESERVE,
-		 .key = key,
-		 .limit = limit}};
+	return {device.file(),
+		open_job(*device.file(), {.id = id,
+					  .flags = PAVO_JOB_RESERVE,
+					  .key = key,
+					  .limit = limit})};
 }
 
 Job Job::join(const Device &device, uint32_t id, uint64_t key)
 {
-	return {device, {.id = id, .flags = 0, .key = key, .limit = 0}};
+	return {device.file(),
+		open_job(*device.file(),
+			 {.id = id, .flags = 0, .key = key, .limit = 0})};
 }
 
 Job::~Job()
@@ -119,17 +126,17 @@ Job &Job::operator=(Job &&from) noexcept
 
 JobInfo Job::info(std::error_code &error) const noexcept
 {
-	JobInfo info{};
+	pavo_job_info info{};
 
 	error = code(Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_QUERY)
 			     .handle(PAVO_ATTR_JOB_HANDLE, handle_)
 			     .out(PAVO_ATTR_JOB_INFO, info)
 			     .run(fd()));
-	return info;
+	return from_abi(info);
 }
 
-pavo_pvo_result Job::check(Pvo pvo, uint64_t length,
-			   std::error_code &error) const noexcept
+PvoResult Job::check(Pvo pvo, uint64_t length,
+		     std::error_code &error) const noexcept
 {
 	pavo_job_check_args args = {.pvo = pvo.value, .length = length};
 	uint32_t result = PAVO_PVO_TABLE;
@@ -139,7 +146,7 @@ pavo_pvo_result Job::check(Pvo pvo, uint64_t length,
 			     .in(PAVO_ATTR_JOB_CHECK_ARGS, args)
 			     .out(PAVO_ATTR_JOB_CHECK_RESULT, result)
 			     .run(fd()));
-	return pavo_pvo_result(result);
+	return PvoResult(result);
 }
 
 int map_memory(int fd, uint32_t job, const pavo_map_args &args,

@@ -34,6 +34,7 @@ public:
 	Owner();
 	~Owner();
 	Owner(const Owner &) = delete;
+	Owner &operator=(const Owner &) = delete;
 
 	/** The kernel wipes the word when it makes a child. */
 	bool is_this() const noexcept { return *word_; }
@@ -47,6 +48,8 @@ class Ticker {
 public:
 	explicit Ticker(std::function<void()> tick);
 	~Ticker();
+	Ticker(const Ticker &) = delete;
+	Ticker &operator=(const Ticker &) = delete;
 
 private:
 	std::mutex mutex_; /* stop_ */
@@ -83,6 +86,9 @@ public:
 		watch_.forget();
 		cache_.forget();
 	}
+
+	Lazy(const Lazy &) = delete;
+	Lazy &operator=(const Lazy &) = delete;
 
 	/**
 	 * Pieces of @all, made by @make(Entry, number, Range).

@@ -15,9 +15,6 @@ namespace pavo {
 
 namespace {
 
-/* Of messages: those below are the library's. */
-constexpr uint8_t first_own_kind = 64;
-
 /* The tid of an operation's first attempt. */
 uint64_t first_of(uint64_t tid, uint16_t attempts)
 {
@@ -35,17 +32,17 @@ public:
 		window.forget_sent();
 	}
 
-	std::error_code request(bool write, uint16_t node, uint32_t window,
-				const pavo_rdma_request &request,
+	std::error_code request(Direction direction, uint16_t node,
+				uint32_t window, const RequestFrame &request,
 				uint32_t &frame) override
 	{
 		take_marks();
 		std::error_code error =
-			window_.prepare_rdma(write, node, window, request);
+			window_.prepare_rdma(direction, node, window, request);
 
 		if (!error) {
 			frame = written_++;
-			marks_[frame] = PAVO_FRAME_EMPTY;
+			marks_[frame] = FrameState::empty;
 		}
 		return error;
 	}
@@ -53,7 +50,7 @@ public:
 	uint32_t piece_room() const override { return window_.piece_room(); }
 
 	std::error_code
-	piece(uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
+	piece(uint16_t node, uint32_t window, const PieceFrame &piece,
 	      uint32_t length,
 	      const std::function<void(std::span<std::byte>)> &fill) override
 	{
@@ -80,12 +77,12 @@ public:
 		return error;
 	}
 
-	pavo_frame_state result(uint32_t frame) override
+	FrameState result(uint32_t frame) override
 	{
 		auto found = marks_.find(frame);
-		pavo_frame_state state = found->second;
+		FrameState state = found->second;
 
-		if (state != PAVO_FRAME_EMPTY)
+		if (state != FrameState::empty)
 			marks_.erase(found);
 		return state;
 	}
@@ -102,7 +99,7 @@ public:
 	/* Goes with the next start; who hears nothing asks again. */
 	void say(uint16_t node, uint32_t window, const RdmaWord &word)
 	{
-		send(node, window, word.encode(), PAVO_MESSAGE_RDMA);
+		send(node, window, word.encode(), message_kind::rdma);
 	}
 
 	/* A context was not this window's: since the last call. */
@@ -111,11 +108,11 @@ public:
 	/* Before slots are used again. */
 	void take_marks()
 	{
-		pavo_frame_state state;
+		FrameState state;
 
 		for (; window_.sent({&state, 1}); marked_++) {
-			dead_ = dead_ || state == PAVO_FRAME_DEAD;
-			lost_ = lost_ || state == PAVO_FRAME_BAD_RCXT;
+			dead_ = dead_ || state == FrameState::dead;
+			lost_ = lost_ || state == FrameState::bad_rcxt;
 			auto found = marks_.find(marked_);
 
 			if (found != marks_.end())
@@ -128,7 +125,7 @@ private:
 	/* Frames written, and of those marked, in their order. */
 	uint32_t written_ = 0;
 	uint32_t marked_ = 0;
-	std::unordered_map<uint32_t, pavo_frame_state> marks_;
+	std::unordered_map<uint32_t, FrameState> marks_;
 	/* The window is, after a PVO that was none. */
 	bool dead_ = false;
 	bool lost_ = false;
@@ -177,11 +174,11 @@ Rdma::Peer Rdma::add(const RdmaPeer &peer, std::error_code &error) noexcept
 	return added;
 }
 
-std::error_code Rdma::begin(bool write, Peer peer, const RdmaMove &move,
-			    Done done)
+std::error_code Rdma::begin(Direction direction, Peer peer,
+			    const RdmaMove &move, Done done)
 {
 	std::error_code error = unless_no_memory([&] {
-		return engine_->begin(write, peer, move, std::move(done),
+		return engine_->begin(direction, peer, move, std::move(done),
 				      Clock::now());
 	});
 
@@ -193,54 +190,59 @@ std::error_code Rdma::begin(bool write, Peer peer, const RdmaMove &move,
 
 std::error_code Rdma::put(Peer peer, const RdmaMove &move, Done done)
 {
-	return begin(true, peer, move, std::move(done));
+	return begin(Direction::write, peer, move, std::move(done));
 }
 
 std::error_code Rdma::get(Peer peer, const RdmaMove &move, Done done)
 {
-	return begin(false, peer, move, std::move(done));
+	return begin(Direction::read, peer, move, std::move(done));
 }
 
-std::error_code Rdma::begin(bool write, Peer peer, const RdmaMove &move,
+std::error_code Rdma::begin(Direction direction, Peer peer,
+			    const RdmaMove &move,
 			    Completion &completion) noexcept
 {
-	return unless_no_memory(
-		[&] { return begin(write, peer, move, completion.begun()); });
+	return unless_no_memory([&] {
+		return begin(direction, peer, move, completion.begun());
+	});
 }
 
 std::error_code Rdma::put(Peer peer, const RdmaMove &move,
 			  Completion &completion) noexcept
 {
-	return begin(true, peer, move, completion);
+	return begin(Direction::write, peer, move, completion);
 }
 
 std::error_code Rdma::get(Peer peer, const RdmaMove &move,
 			  Completion &completion) noexcept
 {
-	return begin(false, peer, move, completion);
+	return begin(Direction::read, peer, move, completion);
 }
 
-bool Rdma::Transfer::await_suspend(std::coroutine_handle<> handle)
+Transfer Rdma::put(Peer peer, const RdmaMove &move)
 {
-	error_ = rdma_.begin(write_, peer_, move_,
-			     [this, handle](std::error_code error) {
-				     error_ = error;
-				     handle.resume();
-			     });
-	/* What was not begun is over. */
-	return !error_;
+	return Transfer([this, peer, move](Done done) {
+		return begin(Direction::write, peer, move, std::move(done));
+	});
+}
+
+Transfer Rdma::get(Peer peer, const RdmaMove &move)
+{
+	return Transfer([this, peer, move](Done done) {
+		return begin(Direction::read, peer, move, std::move(done));
+	});
 }
 
 std::error_code Rdma::send(uint16_t node, uint32_t window,
 			   std::span<const std::byte> payload) noexcept
 {
-	return send_kind(PAVO_MESSAGE_PLAIN, node, window, payload);
+	return send_kind(message_kind::plain, node, window, payload);
 }
 
 std::error_code Rdma::send_control(uint8_t kind, uint16_t node, uint32_t window,
 				   std::span<const std::byte> payload) noexcept
 {
-	if (kind < first_own_kind)
+	if (kind < message_kind::first_own)
 		return code(std::errc::invalid_argument);
 	return send_kind(kind, node, window, payload);
 }
@@ -255,7 +257,7 @@ std::error_code Rdma::send_kind(uint8_t kind, uint16_t node, uint32_t window,
 
 void Rdma::on_message(std::function<void(const Message &)> call)
 {
-	on_control(PAVO_MESSAGE_PLAIN, std::move(call));
+	on_control(message_kind::plain, std::move(call));
 }
 
 void Rdma::on_control(uint8_t kind, std::function<void(const Message &)> call)
@@ -280,14 +282,14 @@ void Rdma::on_feed(std::function<RdmaFill(const RdmaAsked &)> call)
 
 void Rdma::take_done(const Message &message, Clock::time_point now)
 {
-	pavo_rdma_done done = message.done();
+	DoneFrame done = message.done();
 	uint32_t rcxt = done.rcxt;
 
 	done.rcxt = once_->name(rcxt);
 	if (engine_->done(done, now))
 		return;
 	/* What failed here fails there, too, and is asked for again or given up. */
-	if (done.target && !done.status)
+	if (done.target && done.status == PvoResult::ok)
 		arrive({message.node, message.window, rcxt, done.tag,
 			done.length},
 		       first_of(done.tid, done.attempts));
@@ -306,7 +308,7 @@ void Rdma::arrive(const RdmaArrival &arrival, uint64_t first)
 
 void Rdma::take_piece(const Message &message)
 {
-	pavo_rdma_piece piece = message.piece();
+	PieceFrame piece = message.piece();
 	uint64_t first = first_of(piece.tid, piece.attempts);
 
 	if (!once_->piece(piece.local_rcxt, first, piece.fragment))
@@ -322,7 +324,7 @@ void Rdma::take_piece(const Message &message)
 
 void Rdma::take_asked(const Message &message)
 {
-	pavo_rdma_request request = message.request();
+	RequestFrame request = message.request();
 	RdmaFill fill;
 
 	if (feed_)
@@ -395,17 +397,17 @@ void Rdma::take(const Message &message, Clock::time_point now)
 	auto found = message_.find(message.kind);
 
 	switch (message.type) {
-	case PAVO_FRAME_RDMA_DONE:
+	case FrameType::rdma_done:
 		take_done(message, now);
 		break;
-	case PAVO_FRAME_RDMA_PIECE:
+	case FrameType::rdma_piece:
 		take_piece(message);
 		break;
-	case PAVO_FRAME_RDMA_READ:
+	case FrameType::rdma_read:
 		take_asked(message);
 		break;
 	default:
-		if (message.kind == PAVO_MESSAGE_RDMA)
+		if (message.kind == message_kind::rdma)
 			take_word(message, now);
 		else if (found != message_.end() && found->second)
 			found->second(message);

@@ -11,20 +11,20 @@ namespace pavo {
 namespace {
 
 /* What a frame's mark means for the piece; none: it may still come. */
-std::error_code verdict(pavo_frame_state state)
+std::error_code verdict(FrameState state)
 {
 	switch (state) {
-	case PAVO_FRAME_SENT:
-	case PAVO_FRAME_NOT_SENT:
-	case PAVO_FRAME_BUSY:
-	case PAVO_FRAME_CANCELLED:
+	case FrameState::sent:
+	case FrameState::not_sent:
+	case FrameState::busy:
+	case FrameState::cancelled:
 	/* A recovery: by the next attempt it has another. */
-	case PAVO_FRAME_BAD_RCXT:
+	case FrameState::bad_rcxt:
 		return {};
-	case PAVO_FRAME_BAD_PVO:
-	case PAVO_FRAME_DEAD:
+	case FrameState::bad_pvo:
+	case FrameState::dead:
 		return code(std::errc::owner_dead);
-	case PAVO_FRAME_BAD_NODE:
+	case FrameState::bad_node:
 		return code(std::errc::host_unreachable);
 	default:
 		return code(std::errc::invalid_argument);
@@ -37,14 +37,16 @@ void nothing(uint64_t, std::span<std::byte> to)
 	std::ranges::fill(to, std::byte(0));
 }
 
-bool possible(bool write, const RdmaMove &move)
+bool possible(Direction direction, const RdmaMove &move)
 {
+	bool write = direction == Direction::write;
 	uint64_t first = (write ? move.remote : move.local).value;
 
 	/* What is above is for words (RdmaTold). */
-	if (move.to_fifo && first > RdmaTold::numbers - move.length)
+	if (move.target == RdmaEnd::fifo &&
+	    first > RdmaTold::numbers - move.length)
 		return false;
-	return !write || !move.from_fifo || move.fill;
+	return !write || move.source == RdmaEnd::memory || move.fill;
 }
 
 } // namespace
@@ -73,14 +75,15 @@ size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
 	return peers_.size() - 1;
 }
 
-std::error_code RdmaEngine::begin(bool write, size_t peer, const RdmaMove &move,
-				  Done done, Clock::time_point now)
+std::error_code RdmaEngine::begin(Direction direction, size_t peer,
+				  const RdmaMove &move, Done done,
+				  Clock::time_point now)
 {
 	auto operation = std::make_shared<Operation>();
 
-	if (peer >= peers_.size() || !possible(write, move))
+	if (peer >= peers_.size() || !possible(direction, move))
 		return code(std::errc::invalid_argument);
-	operation->write = write;
+	operation->direction = direction;
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->told = !move.tell;
@@ -95,7 +98,7 @@ std::error_code RdmaEngine::begin(bool write, size_t peer, const RdmaMove &move,
 /* Bytes that are asked for at a time. */
 uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
 {
-	return move.to_fifo || move.from_fifo ?
+	return move.target == RdmaEnd::fifo || move.source == RdmaEnd::fifo ?
 		       std::min(options_.piece, options_.half_piece) :
 		       options_.piece;
 }
@@ -111,23 +114,25 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 	uint32_t left = move.length - operation.asked;
 	uint32_t piece = piece_of(move);
 	bool last = operation.begun && !left;
-	bool only = operation.write && move.length <= piece;
+	bool write = operation.direction == Direction::write;
+	bool only = write && move.length <= piece;
 
-	channel.write = operation.write || last;
+	channel.direction = write || last ? Direction::write : Direction::read;
 	channel.offset = operation.asked;
 	channel.length = std::min(left, piece);
-	channel.flags = channel.write ? PAVO_RDMA_TELL_SOURCE :
-					PAVO_RDMA_TELL_TARGET;
+	channel.flags = channel.direction == Direction::write ?
+				rdma_flag::tell_source :
+				rdma_flag::tell_target;
 	if (!operation.told && only)
-		channel.flags |= PAVO_RDMA_TELL_TARGET;
+		channel.flags |= rdma_flag::tell_target;
 	if (last || only)
 		operation.told = true;
-	if (move.to_fifo || last)
-		channel.flags |= PAVO_RDMA_TO_FIFO;
+	if (move.target == RdmaEnd::fifo || last)
+		channel.flags |= rdma_flag::to_fifo;
 	channel.tells = last;
-	channel.feeds = last || (move.from_fifo && operation.write);
-	if (move.from_fifo && !operation.write && !last)
-		channel.flags |= PAVO_RDMA_FROM_FIFO;
+	channel.feeds = last || (move.source == RdmaEnd::fifo && write);
+	if (move.source == RdmaEnd::fifo && !write && !last)
+		channel.flags |= rdma_flag::from_fifo;
 	operation.begun = true;
 	operation.asked += channel.length;
 	operation.under_way++;
@@ -182,16 +187,14 @@ void RdmaEngine::feed(Channel &channel)
 			 .tag = move.tag,
 			 .attempts = channel.attempts,
 			 .flags = channel.flags,
-			 .reserved = 0,
-			 .cookie = 0,
-			 .reserved2 = 0},
+			 .cookie = 0},
 		.at = (move.local + channel.offset).value,
 		.fill = tells ? RdmaFill(nothing) : move.fill,
 	});
 }
 
 void RdmaEngine::feed(uint16_t node, uint32_t window,
-		      const pavo_rdma_request &request, RdmaFill fill)
+		      const RequestFrame &request, RdmaFill fill)
 {
 	/* This end's own operations are not for others to end. */
 	if (by_local_.contains(request.local_rcxt))
@@ -207,10 +210,8 @@ void RdmaEngine::feed(uint16_t node, uint32_t window,
 			 .fragment = 0,
 			 .tag = request.tag,
 			 .attempts = request.attempts,
-			 .flags = uint8_t(request.flags & ~PAVO_RDMA_FROM_FIFO),
-			 .reserved = 0,
-			 .cookie = 0,
-			 .reserved2 = 0},
+			 .flags = uint8_t(request.flags & ~rdma_flag::from_fifo),
+			 .cookie = 0},
 		.at = request.local_pvo,
 		.fill = std::move(fill),
 	});
@@ -238,7 +239,7 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 		feed(channel);
 		return;
 	}
-	pavo_rdma_request request = {
+	RequestFrame request = {
 		.local_rcxt = channel.local,
 		.remote_rcxt = channel.remote,
 		.tid = channel.tid,
@@ -247,12 +248,12 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 		.length = channel.length,
 		.tag = move.tag,
 		.flags = channel.flags,
-		.reserved = 0,
 		.attempts = channel.attempts,
 		.cookie = 0,
 	};
-	std::error_code error = port_.request(
-		channel.write, peer.node, peer.window, request, channel.frame);
+	std::error_code error = port_.request(channel.direction, peer.node,
+					      peer.window, request,
+					      channel.frame);
 
 	channel.framed = !error;
 	if (error && error != std::errc::no_buffer_space)
@@ -273,7 +274,7 @@ void RdmaEngine::again(Channel &channel, Clock::time_point now)
 	bool give_up = channel.attempts + 1u >= options_.attempts;
 
 	/* A write may still be sending its last attempt; a read keeps what came. */
-	if (channel.write || give_up)
+	if (channel.direction == Direction::write || give_up)
 		port_.cancel(channel.local);
 	unframe(channel);
 	if (give_up) {
@@ -345,7 +346,7 @@ void RdmaEngine::renew_channel(size_t number, uint32_t now_it_is,
 	channel.remote = now_it_is;
 	if (!channel.operation)
 		return;
-	if (!channel.write || ended < first) {
+	if (channel.direction == Direction::read || ended < first) {
 		again(channel, now);
 		return;
 	}
@@ -395,7 +396,7 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 		finish(operation);
 }
 
-bool RdmaEngine::done(const pavo_rdma_done &done, Clock::time_point now)
+bool RdmaEngine::done(const DoneFrame &done, Clock::time_point now)
 {
 	auto found = by_local_.find(done.rcxt);
 
@@ -406,26 +407,26 @@ bool RdmaEngine::done(const pavo_rdma_done &done, Clock::time_point now)
 	if (!channel.operation || done.tid != channel.tid)
 		return true;
 	piece_over(found->second,
-		   done.status ? code(std::errc::bad_address) :
-				 std::error_code(),
+		   done.status == PvoResult::ok ? std::error_code() :
+						  code(std::errc::bad_address),
 		   now);
 	return true;
 }
 
 /* Its data has not all gone out yet. */
-bool RdmaEngine::still_sending(const Channel &channel,
-			       pavo_frame_state state) const
+bool RdmaEngine::still_sending(const Channel &channel, FrameState state) const
 {
 	if (channel.feeds)
 		return feeder_.busy(channel.local);
-	return channel.write && channel.framed && state == PAVO_FRAME_EMPTY;
+	return channel.direction == Direction::write && channel.framed &&
+	       state == FrameState::empty;
 }
 
 /* Of one that is at something. */
 void RdmaEngine::look_at(size_t number, Clock::time_point now)
 {
 	Channel &channel = channels_[number];
-	pavo_frame_state state = PAVO_FRAME_EMPTY;
+	FrameState state = FrameState::empty;
 
 	if (channel.framed)
 		state = port_.result(channel.frame);
@@ -433,11 +434,11 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 	if (still_sending(channel, state) &&
 	    now - channel.asked < options_.most_patience * options_.attempts)
 		channel.deadline = now + patience(channel);
-	if (state != PAVO_FRAME_EMPTY) {
+	if (state != FrameState::empty) {
 		channel.framed = false;
 		channel.refused = verdict(state);
 		/* Nothing is under way of what was not sent: no long wait. */
-		if (state != PAVO_FRAME_SENT)
+		if (state != FrameState::sent)
 			channel.deadline = std::min(channel.deadline,
 						    now + options_.patience);
 	}

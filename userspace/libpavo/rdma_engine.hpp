@@ -29,12 +29,12 @@ public:
 	 * Asks for a piece. Return: no_buffer_space: not now. @frame is set to a number
 	 * by which result() tells what became of it.
 	 */
-	virtual std::error_code request(bool write, uint16_t node,
+	virtual std::error_code request(Direction direction, uint16_t node,
 					uint32_t window,
-					const pavo_rdma_request &request,
+					const RequestFrame &request,
 					uint32_t &frame) = 0;
-	/** What became of a request, PAVO_FRAME_EMPTY: not known yet. */
-	virtual pavo_frame_state result(uint32_t frame) = 0;
+	/** What became of a request, FrameState::empty: not known yet. */
+	virtual FrameState result(uint32_t frame) = 0;
 	/** result() will not be asked for it. */
 	virtual void forget(uint32_t frame) = 0;
 	/** Nothing more of what this rCxt is at is sent or placed. */
@@ -74,16 +74,17 @@ public:
 	/** @locals: contexts here, one for each of the peer's. */
 	size_t add(const RdmaPeer &peer, std::span<const uint32_t> locals);
 	/** Return: invalid_argument: there is no such peer; it cannot be moved so. */
-	std::error_code begin(bool write, size_t peer, const RdmaMove &move,
-			      Done done, Clock::time_point now);
+	std::error_code begin(Direction direction, size_t peer,
+			      const RdmaMove &move, Done done,
+			      Clock::time_point now);
 	/** A frame RDMA_DONE. True: it was of an operation of this end. */
-	bool done(const pavo_rdma_done &done, Clock::time_point now);
+	bool done(const DoneFrame &done, Clock::time_point now);
 	/**
 	 * Data that another end asked for by one of the contexts that were lent, made by
 	 * @fill. A later attempt takes the place of an earlier one.
 	 */
-	void feed(uint16_t node, uint32_t window,
-		  const pavo_rdma_request &request, RdmaFill fill);
+	void feed(uint16_t node, uint32_t window, const RequestFrame &request,
+		  RdmaFill fill);
 	/**
 	 * A recovery took a context away, here or at a peer, and another is in its
 	 * place: what it was at is asked for again by that. None of that name: nothing
@@ -109,7 +110,7 @@ public:
 
 private:
 	struct Operation {
-		bool write;
+		Direction direction;
 		RdmaMove move;
 		Done done;
 		std::error_code error;
@@ -129,7 +130,7 @@ private:
 		uint64_t tid = 0;
 		/** What it is at; null: nothing. */
 		Shared operation;
-		bool write = false;
+		Direction direction = Direction::read;
 		uint32_t offset = 0;
 		uint32_t length = 0;
 		uint8_t flags = 0;
@@ -162,8 +163,7 @@ private:
 	void renew_channel(size_t channel, uint32_t now_it_is, uint64_t ended,
 			   Clock::time_point now);
 	void unframe(Channel &channel);
-	bool still_sending(const Channel &channel,
-			   pavo_frame_state state) const;
+	bool still_sending(const Channel &channel, FrameState state) const;
 	void feed(Channel &channel);
 	void pump_feeds();
 	uint32_t piece_of(const RdmaMove &move) const;

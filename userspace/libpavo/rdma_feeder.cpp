@@ -15,7 +15,7 @@ void RdmaFeeder::start(const RdmaFeed &feed)
 std::error_code RdmaFeeder::next(Progress &progress)
 {
 	const RdmaFeed &feed = progress.feed;
-	pavo_rdma_piece piece = feed.head;
+	PieceFrame piece = feed.head;
 	uint32_t length =
 		std::min(piece.total - progress.offset, port_.piece_room());
 	std::error_code error;

@@ -24,7 +24,7 @@ public:
 	virtual uint32_t piece_room() const = 0;
 	/** Some data. Return: no_buffer_space: not now. */
 	virtual std::error_code
-	piece(uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
+	piece(uint16_t node, uint32_t window, const PieceFrame &piece,
 	      uint32_t length,
 	      const std::function<void(std::span<std::byte>)> &fill) = 0;
 };
@@ -34,7 +34,7 @@ struct RdmaFeed {
 	uint16_t node;
 	uint32_t window;
 	/** As all pieces of it begin; pvo: where the first byte goes. */
-	pavo_rdma_piece head;
+	PieceFrame head;
 	/** Number of the first byte, for @fill. */
 	uint64_t at;
 	RdmaFill fill;

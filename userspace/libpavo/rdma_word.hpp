@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * rdma_word.hpp - what Rdma says to the other end's about contexts that a recovery took away,
- * in messages of kind PAVO_MESSAGE_RDMA. Any may be lost, or come twice. Private to the
+ * in messages of kind message_kind::rdma. Any may be lost, or come twice. Private to the
  * library.
  */
 #ifndef PAVO_RDMA_WORD_HPP

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "error.hpp"
+#include "shared_window.hpp"
 #include "striped_engine.hpp"
 
 namespace pavo {
@@ -68,7 +69,7 @@ public:
 	void probe()
 	{
 		for (size_t i = 0; i < lanes_.size(); i++)
-			if (auto error = lanes_[i].window->kick())
+			if (auto error = shared_of(*lanes_[i].window).kick())
 				engine_->failed(i, error);
 	}
 
@@ -82,7 +83,7 @@ public:
 		return due;
 	}
 
-	void begin(size_t number, uint64_t chunk, bool write,
+	void begin(size_t number, uint64_t chunk, Direction direction,
 		   const RdmaMove &move) override
 	{
 		Lane &lane = lanes_[number];
@@ -90,7 +91,8 @@ public:
 			engine_->over(chunk, error);
 		};
 		std::error_code error =
-			write ? lane.rdma->put(lane.number, move, over) :
+			direction == Direction::write ?
+				lane.rdma->put(lane.number, move, over) :
 				lane.rdma->get(lane.number, move, over);
 
 		if (error)
@@ -117,7 +119,7 @@ public:
 
 		/* What cannot be sent is said again, like what is lost. */
 		if (lane.rdma && !lane.peer.rcxts.empty())
-			(void)lane.rdma->send_kind(PAVO_MESSAGE_STRIPED,
+			(void)lane.rdma->send_kind(message_kind::striped,
 						   lane.peer.node,
 						   lane.peer.window,
 						   word.encode());
@@ -157,7 +159,7 @@ private:
 	void listen(size_t number)
 	{
 		lanes_[number].rdma->on_control(
-			PAVO_MESSAGE_STRIPED,
+			message_kind::striped,
 			[this, number](const Message &message) {
 				hear(number, message);
 			});
@@ -217,52 +219,56 @@ std::error_code Striped::connect(size_t lane, const RdmaPeer &peer) noexcept
 	});
 }
 
-std::error_code Striped::begin(bool write, const StripedMove &move, Done done)
+std::error_code Striped::begin(Direction direction, const StripedMove &move,
+			       Done done)
 {
 	return unless_no_memory([&] {
-		engine_->begin(write, move, std::move(done), Clock::now());
+		engine_->begin(direction, move, std::move(done), Clock::now());
 		return std::error_code();
 	});
 }
 
 std::error_code Striped::put(const StripedMove &move, Done done)
 {
-	return begin(true, move, std::move(done));
+	return begin(Direction::write, move, std::move(done));
 }
 
 std::error_code Striped::get(const StripedMove &move, Done done)
 {
-	return begin(false, move, std::move(done));
+	return begin(Direction::read, move, std::move(done));
 }
 
-std::error_code Striped::begin(bool write, const StripedMove &move,
+std::error_code Striped::begin(Direction direction, const StripedMove &move,
 			       Completion &completion) noexcept
 {
 	return unless_no_memory(
-		[&] { return begin(write, move, completion.begun()); });
+		[&] { return begin(direction, move, completion.begun()); });
 }
 
 std::error_code Striped::put(const StripedMove &move,
 			     Completion &completion) noexcept
 {
-	return begin(true, move, completion);
+	return begin(Direction::write, move, completion);
 }
 
 std::error_code Striped::get(const StripedMove &move,
 			     Completion &completion) noexcept
 {
-	return begin(false, move, completion);
+	return begin(Direction::read, move, completion);
 }
 
-bool Striped::Transfer::await_suspend(std::coroutine_handle<> handle)
+Transfer Striped::put(const StripedMove &move)
 {
-	error_ = striped_.begin(write_, move_,
-				[this, handle](std::error_code error) {
-					error_ = error;
-					handle.resume();
-				});
-	/* What was not begun is over. */
-	return !error_;
+	return Transfer([this, move](Done done) {
+		return begin(Direction::write, move, std::move(done));
+	});
+}
+
+Transfer Striped::get(const StripedMove &move)
+{
+	return Transfer([this, move](Done done) {
+		return begin(Direction::read, move, std::move(done));
+	});
 }
 
 void Striped::on_arrival(std::function<void(const StripedArrival &)> call)

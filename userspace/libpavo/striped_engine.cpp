@@ -77,8 +77,8 @@ void StripedEngine::connect(size_t number, uint32_t token, size_t room)
 	lane.theirs = token;
 	lane.room = std::max(room, least_room);
 	/* Unless the other end was faster, and has closed it. */
-	if (lane.state == Lane::UNCONNECTED) {
-		lane.state = Lane::LIVING;
+	if (lane.state == Lane::unconnected) {
+		lane.state = Lane::living;
 		lane.account.living = true;
 	}
 }
@@ -94,7 +94,7 @@ StripedLane StripedEngine::lane(size_t number) const
 bool StripedEngine::any_living() const
 {
 	return std::ranges::any_of(lanes_, [](const Lane &lane) {
-		return lane.state == Lane::LIVING;
+		return lane.state == Lane::living;
 	});
 }
 
@@ -106,7 +106,7 @@ std::optional<size_t> StripedEngine::lane_with_room() const
 	for (size_t i = 0; i < lanes_.size(); i++) {
 		const Lane &lane = lanes_[i];
 
-		if (lane.state == Lane::LIVING &&
+		if (lane.state == Lane::living &&
 		    lane.flights.size() < lane.room &&
 		    (!best ||
 		     lane.flights.size() < lanes_[*best].flights.size()))
@@ -117,7 +117,7 @@ std::optional<size_t> StripedEngine::lane_with_room() const
 
 void StripedEngine::failed(size_t lane, std::error_code why)
 {
-	if (lanes_[lane].state == Lane::LIVING && !lanes_[lane].failure)
+	if (lanes_[lane].state == Lane::living && !lanes_[lane].failure)
 		lanes_[lane].failure = why;
 }
 
@@ -139,7 +139,8 @@ void StripedEngine::give_up(size_t number, std::error_code why,
 		lane_of_.erase(chunk);
 		operation.under_way--;
 		/* Its last packets may yet come to the other end. */
-		if (operation.write && state == Lane::CLOSED)
+		if (operation.direction == Direction::write &&
+		    state == Lane::closed)
 			operation.closing.insert(number);
 		operation.again.push_back(flight.chunk);
 		if (!operation.error)
@@ -149,12 +150,12 @@ void StripedEngine::give_up(size_t number, std::error_code why,
 
 /* ------------------------------------------------------------------ chunks */
 
-void StripedEngine::begin(bool write, const StripedMove &move, Done done,
-			  Clock::time_point now)
+void StripedEngine::begin(Direction direction, const StripedMove &move,
+			  Done done, Clock::time_point now)
 {
 	auto operation = std::make_shared<Operation>();
 
-	operation->write = write;
+	operation->direction = direction;
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->call.due = now;
@@ -197,7 +198,7 @@ void StripedEngine::launch(size_t lane, const Shared &operation)
 	operation->under_way++;
 	lanes_[lane].flights[number] = {operation, chunk};
 	lane_of_[number] = lane;
-	port_.begin(lane, number, operation->write,
+	port_.begin(lane, number, operation->direction,
 		    {.local = move.local + chunk.offset,
 		     .remote = move.remote + chunk.offset,
 		     .length = chunk.length});
@@ -290,10 +291,10 @@ void StripedEngine::hear_close(size_t number, Clock::time_point now)
 {
 	Lane &lane = lanes_[number];
 
-	if (lane.state == Lane::LIVING || lane.state == Lane::UNCONNECTED)
-		give_up(number, code(std::errc::connection_aborted), Lane::OVER,
+	if (lane.state == Lane::living || lane.state == Lane::unconnected)
+		give_up(number, code(std::errc::connection_aborted), Lane::over,
 			now);
-	lane.state = Lane::OVER;
+	lane.state = Lane::over;
 }
 
 /* Answered when it was heard, now or before. */
@@ -345,8 +346,8 @@ void StripedEngine::hear(const Heard &heard, Clock::time_point now)
 		answer(heard, StripedWord::closed);
 		break;
 	case StripedWord::closed:
-		if (lanes_[word.lane].state == Lane::CLOSED)
-			lanes_[word.lane].state = Lane::OVER;
+		if (lanes_[word.lane].state == Lane::closed)
+			lanes_[word.lane].state = Lane::over;
 		break;
 	case StripedWord::tell:
 		hear_tell(heard);
@@ -365,7 +366,7 @@ size_t StripedEngine::lane_for(const Call &call) const
 	std::vector<size_t> living;
 
 	for (size_t i = 0; i < lanes_.size(); i++)
-		if (lanes_[i].state == Lane::LIVING)
+		if (lanes_[i].state == Lane::living)
 			living.push_back(i);
 	if (living.empty())
 		return call.attempts % lanes_.size();
@@ -401,7 +402,7 @@ uint64_t StripedEngine::oldest() const
 void StripedEngine::say_all(Clock::time_point now)
 {
 	for (size_t i = 0; i < lanes_.size(); i++)
-		if (lanes_[i].state == Lane::CLOSED)
+		if (lanes_[i].state == Lane::closed)
 			say(lanes_[i].call,
 			    {.what = StripedWord::close, .lane = uint16_t(i)},
 			    now);
@@ -428,7 +429,7 @@ bool StripedEngine::ready(Operation &operation, Clock::time_point now)
 	bool unanswered = false;
 
 	std::erase_if(operation.closing, [&](size_t lane) {
-		return lanes_[lane].state == Lane::OVER;
+		return lanes_[lane].state == Lane::over;
 	});
 	for (size_t lane : operation.closing)
 		unanswered |= given_up(lanes_[lane].call, now);
@@ -488,7 +489,7 @@ size_t StripedEngine::look(Clock::time_point now)
 		chunk_over(chunk, error);
 	for (size_t i = 0; i < lanes_.size(); i++)
 		if (lanes_[i].failure)
-			give_up(i, lanes_[i].failure, Lane::CLOSED, now);
+			give_up(i, lanes_[i].failure, Lane::closed, now);
 	for (; !heard_.empty(); words++) {
 		Heard heard = heard_.front();
 
@@ -511,7 +512,7 @@ StripedEngine::Clock::time_point StripedEngine::due() const
 	    !ended_.empty() || (operations_ && !any_living()))
 		return Clock::time_point::min();
 	for (const Lane &lane : lanes_)
-		if (lane.state == Lane::CLOSED)
+		if (lane.state == Lane::closed)
 			due = std::min(due, lane.call.due);
 	for (const Shared &operation : begun_)
 		if (operation->telling && !operation->told)

@@ -56,7 +56,7 @@ public:
 	virtual ~StripedPort() = default;
 
 	/** A chunk by a lane; over() is told of its end, but not at once. */
-	virtual void begin(size_t lane, uint64_t chunk, bool write,
+	virtual void begin(size_t lane, uint64_t chunk, Direction direction,
 			   const RdmaMove &move) = 0;
 	/**
 	 * From now on nothing is sent or placed at this end for chunks of the lane, and
@@ -82,7 +82,7 @@ public:
 	/** @token: the other end's; @room: chunks that it may have under way. */
 	void connect(size_t lane, uint32_t token, size_t room);
 
-	void begin(bool write, const StripedMove &move, Done done,
+	void begin(Direction direction, const StripedMove &move, Done done,
 		   Clock::time_point now);
 	void on_arrival(std::function<void(const StripedArrival &)> call)
 	{
@@ -114,7 +114,7 @@ private:
 	};
 
 	struct Operation {
-		bool write;
+		Direction direction;
 		StripedMove move;
 		Done done;
 		std::error_code error;
@@ -146,12 +146,12 @@ private:
 
 	struct Lane {
 		enum State {
-			UNCONNECTED,
-			LIVING,
-			CLOSED, /* here */
-			OVER, /* at both ends */
+			unconnected,
+			living,
+			closed, /* here */
+			over, /* at both ends */
 		};
-		State state = UNCONNECTED;
+		State state = unconnected;
 		uint32_t mine;
 		uint32_t theirs = 0;
 		size_t room = 0;

@@ -22,6 +22,7 @@ public:
 	Watch(int fd, uint32_t slots);
 	~Watch();
 	Watch(const Watch &) = delete;
+	Watch &operator=(const Watch &) = delete;
 
 	/** Return: 0 or errno. @length 0: the slot watches nothing any more. */
 	int set(uint32_t slot, uintptr_t start, size_t length) noexcept;

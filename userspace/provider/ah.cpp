@@ -23,7 +23,7 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 		errno = EINVAL;
 		return nullptr;
 	}
-	ah.reset(new (std::nothrow) Ah{});
+	ah = make_object<Ah>();
 	if (!ah)
 		return nullptr;
 	err = ibv_cmd_create_ah(pd, &ah->ah, attr, &resp, sizeof(resp));
@@ -54,7 +54,7 @@ int destroy_ah(ibv_ah *ah)
 	int err = ibv_cmd_destroy_ah(ah);
 
 	if (!err)
-		delete to_ah(ah);
+		adopt_object(to_ah(ah)).reset();
 	return err;
 }
 

@@ -58,7 +58,7 @@ public:
 	{
 		if (from && from->alloc) {
 			memory_ = from->alloc(from->pd, from->context, size,
-					      ALIGNMENT, resource);
+					      alignment, resource);
 			if (memory_ != IBV_ALLOCATOR_USE_DEFAULT) {
 				if (!memory_) {
 					errno = ENOMEM;
@@ -78,7 +78,7 @@ public:
 	template <class T> T *as() const { return static_cast<T *>(memory_); }
 
 private:
-	static constexpr size_t ALIGNMENT = 64; /* a cache line */
+	static constexpr size_t alignment = 64; /* a cache line */
 
 	void *memory_ = nullptr;
 	Allocator *from_ = nullptr;

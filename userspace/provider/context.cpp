@@ -69,8 +69,7 @@ int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr)
 
 void close_context(Context *context)
 {
-	delete context->state;
-	delete context->page;
+	adopt_object(context->state).reset();
 	verbs_uninit_context(&context->verbs);
 	free(context); /* libibverbs allocated it */
 }
@@ -172,12 +171,12 @@ bool connect_module(Context *context)
 		return false;
 	}
 
-	context->page = new (std::nothrow) Mapping;
-	if (!context->page || !context->page->map(fd, resp.driver.doorbell,
-						  sizeof(pavo_doorbell_page)))
+	Mapping page;
+
+	if (!page.map(fd, resp.driver.doorbell, sizeof(pavo_doorbell_page)))
 		return false;
-	context->state = new (std::nothrow)
-		ContextState(*context->page, !single_threaded());
+	context->state =
+		make_object<ContextState>(page, !single_threaded()).release();
 	return context->state != nullptr;
 }
 

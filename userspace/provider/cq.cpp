@@ -20,7 +20,7 @@ namespace pavo {
 namespace {
 
 /* A QPN that no queue pair has: marks entries that belong to no QP any more. */
-constexpr uint32_t QPN_NONE = UINT32_MAX;
+constexpr uint32_t qpn_none = UINT32_MAX;
 
 bool is_valid(Cq *cq, uint32_t index)
 {
@@ -65,7 +65,7 @@ bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 	bool srq = cqe.flags & PAVO_CQE_SRQ;
 
 	/* An XRC target is in no table of ours, it may be another process'. */
-	if (!qp && !(srq && cqe.qpn != QPN_NONE && context->state->xrc_srqs))
+	if (!qp && !(srq && cqe.qpn != qpn_none && context->state->xrc_srqs))
 		return false;
 	if (srq) {
 		decode_cqe(cqe, wc);
@@ -112,12 +112,13 @@ bool map_ring(Cq *cq, int fd, const pavo_create_cq_resp &resp)
 
 } // namespace
 
-Cq *make_cq(ibv_context *ibcontext, int cqe, ibv_comp_channel *channel,
-	    int comp_vector, bool shared)
+std::unique_ptr<Cq> make_cq(ibv_context *ibcontext, int cqe,
+			    ibv_comp_channel *channel, int comp_vector,
+			    bool shared)
 {
 	verbs_response<ib_uverbs_create_cq_resp, pavo_create_cq_resp> resp = {};
 	verbs_cmd_create_cq cmd = {};
-	std::unique_ptr<Cq> cq(new (std::nothrow) Cq(shared));
+	auto cq = make_object<Cq>(shared);
 	int err;
 
 	if (!cq)
@@ -135,16 +136,16 @@ Cq *make_cq(ibv_context *ibcontext, int cqe, ibv_comp_channel *channel,
 		errno = err;
 		return nullptr;
 	}
-	return cq.release();
+	return cq;
 }
 
 ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel,
 		  int comp_vector)
 {
-	Cq *cq = make_cq(context, cqe, channel, comp_vector,
-			 to_context(context)->state->shared);
+	auto cq = make_cq(context, cqe, channel, comp_vector,
+			  to_context(context)->state->shared);
 
-	return cq ? &cq->verbs.cq : nullptr;
+	return cq ? &cq.release()->verbs.cq : nullptr;
 }
 
 int destroy_cq(ibv_cq *ibcq)
@@ -156,7 +157,7 @@ int destroy_cq(ibv_cq *ibcq)
 		return err;
 	if (cq->parent)
 		cq->parent->users--;
-	delete cq;
+	adopt_object(cq).reset();
 	return 0;
 }
 
@@ -230,7 +231,7 @@ void forget_qp(Cq *cq, uint32_t qpn)
 		std::atomic_ref entry_qpn(cq->entries[slot].qpn);
 
 		if (entry_qpn.load(std::memory_order_relaxed) == qpn)
-			entry_qpn.store(QPN_NONE, std::memory_order_relaxed);
+			entry_qpn.store(qpn_none, std::memory_order_relaxed);
 	}
 }
 

@@ -15,20 +15,20 @@ namespace pavo {
 namespace {
 
 /* The fields of a completion; flow tags and tag matching are not among them. */
-constexpr uint64_t WC_FLAGS =
+constexpr uint64_t known_wc_flags =
 	IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM |
 	IBV_WC_EX_WITH_SRC_QP | IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL |
 	IBV_WC_EX_WITH_DLID_PATH_BITS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
 	IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 
-constexpr uint64_t NS_PER_S = 1000000000;
+constexpr uint64_t ns_per_s = 1000000000;
 
 uint64_t now_ns(clockid_t clock)
 {
 	timespec ts = {};
 
 	clock_gettime(clock, &ts);
-	return static_cast<uint64_t>(ts.tv_sec) * NS_PER_S +
+	return static_cast<uint64_t>(ts.tv_sec) * ns_per_s +
 	       static_cast<uint64_t>(ts.tv_nsec);
 }
 
@@ -171,7 +171,7 @@ int check_attr(const ibv_cq_init_attr_ex &attr)
 	constexpr uint32_t masks = IBV_CQ_INIT_ATTR_MASK_FLAGS |
 				   IBV_CQ_INIT_ATTR_MASK_PD;
 
-	if (attr.wc_flags & ~WC_FLAGS || attr.comp_mask & ~masks)
+	if (attr.wc_flags & ~known_wc_flags || attr.comp_mask & ~masks)
 		return EOPNOTSUPP;
 	if (attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 	    attr.flags &
@@ -199,15 +199,14 @@ bool is_shared(const Context *context, const ibv_cq_init_attr_ex &attr)
 ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 {
 	int err = check_attr(*attr);
-	Cq *cq;
 
 	if (err) {
 		errno = err;
 		return nullptr;
 	}
-	cq = make_cq(context, static_cast<int>(attr->cqe), attr->channel,
-		     static_cast<int>(attr->comp_vector),
-		     is_shared(to_context(context), *attr));
+	auto cq = make_cq(context, static_cast<int>(attr->cqe), attr->channel,
+			  static_cast<int>(attr->comp_vector),
+			  is_shared(to_context(context), *attr));
 	if (!cq)
 		return nullptr;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) {
@@ -215,7 +214,7 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 		cq->parent->users++;
 	}
 	set_functions(&cq->verbs.cq_ex);
-	return &cq->verbs.cq_ex;
+	return &cq.release()->verbs.cq_ex;
 }
 
 /* The clock of completions, in its units: nanoseconds of CLOCK_MONOTONIC. */

@@ -50,14 +50,14 @@ bool match_device(verbs_sysfs_dev *sysfs)
 
 verbs_device *alloc_device(verbs_sysfs_dev *)
 {
-	auto *device = new (std::nothrow) Device{};
+	auto device = make_object<Device>();
 
-	return device ? &device->verbs : nullptr;
+	return device ? &device.release()->verbs : nullptr;
 }
 
 void uninit_device(verbs_device *device)
 {
-	delete reinterpret_cast<Device *>(device);
+	adopt_object(reinterpret_cast<Device *>(device)).reset();
 }
 
 /*

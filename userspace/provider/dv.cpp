@@ -23,7 +23,7 @@ PAVO_PUBLIC int pavodv_query_context(ibv_context *context, pavodv_context *out)
 		return EOPNOTSUPP;
 	*out = {
 		.doorbell = to_context(context)->state->doorbells.page(),
-		.doorbell_size = to_context(context)->page->size(),
+		.doorbell_size = to_context(context)->state->page.size(),
 		.abi_version = PAVO_ABI_VERSION,
 	};
 	return 0;

@@ -28,9 +28,9 @@ template <class Kernel> struct Request {
 };
 
 /* More attempts than memory is ever short for in a process that goes on. */
-constexpr int KICK_ATTEMPTS = 10000;
+constexpr int kick_attempts = 10000;
 /* Attributes of the method that carries a command. */
-constexpr size_t CARRIERS = 3;
+constexpr size_t carriers = 3;
 
 template <class Kernel>
 int by_write(const ibv_context *context, uint32_t command, Kernel kernel,
@@ -66,14 +66,14 @@ int by_ioctl(const ibv_context *context, uint32_t command, const Kernel &kernel,
 {
 	alignas(ib_uverbs_ioctl_hdr)
 		std::byte room[sizeof(ib_uverbs_ioctl_hdr) +
-			       CARRIERS * sizeof(ib_uverbs_attr)] = {};
+			       carriers * sizeof(ib_uverbs_attr)] = {};
 	auto *header = new (room) ib_uverbs_ioctl_hdr{};
 	int err;
 
 	header->length = sizeof(room);
 	header->object_id = UVERBS_OBJECT_DEVICE;
 	header->method_id = UVERBS_METHOD_INVOKE_WRITE;
-	header->num_attrs = CARRIERS;
+	header->num_attrs = carriers;
 	header->driver_id = RDMA_DRIVER_UNKNOWN;
 	header->attrs[0] = attribute(UVERBS_ATTR_CORE_IN, sizeof(kernel),
 				     reinterpret_cast<uintptr_t>(&kernel));
@@ -125,7 +125,7 @@ int call(const ibv_qp *qp, uint32_t command, uint32_t wqe_size)
 	kernel.response = reinterpret_cast<uintptr_t>(&resp);
 	kernel.qp_handle = qp->handle;
 	kernel.wqe_size = wqe_size;
-	for (int i = 0; i < KICK_ATTEMPTS && err == ENOMEM; i++) {
+	for (int i = 0; i < kick_attempts && err == ENOMEM; i++) {
 		if (i)
 			sched_yield();
 		err = call_once(qp->context, command, kernel, sizeof(resp));

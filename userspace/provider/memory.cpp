@@ -15,7 +15,7 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 {
 	verbs_cmd_reg_mr cmd = {};
 	ib_uverbs_reg_mr_resp resp = {};
-	std::unique_ptr<verbs_mr> mr(new (std::nothrow) verbs_mr{});
+	auto mr = make_object<verbs_mr>();
 	int err;
 
 	if (!mr)
@@ -32,7 +32,7 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 		      int fd, int access)
 {
-	std::unique_ptr<verbs_mr> mr(new (std::nothrow) verbs_mr{});
+	auto mr = make_object<verbs_mr>();
 	int err;
 
 	if (!mr)
@@ -62,7 +62,7 @@ int dereg_mr(verbs_mr *mr)
 	int err = ibv_cmd_dereg_mr(mr);
 
 	if (!err)
-		delete mr;
+		adopt_object(mr).reset();
 	return err;
 }
 
@@ -70,7 +70,7 @@ ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type)
 {
 	verbs_cmd_alloc_mw cmd = {};
 	ib_uverbs_alloc_mw_resp resp = {};
-	std::unique_ptr<ibv_mw> mw(new (std::nothrow) ibv_mw{});
+	auto mw = make_object<ibv_mw>();
 	int err;
 
 	if (!mw)
@@ -89,7 +89,7 @@ int dealloc_mw(ibv_mw *mw)
 	int err = ibv_cmd_dealloc_mw(mw);
 
 	if (!err)
-		delete mw;
+		adopt_object(mw).reset();
 	return err;
 }
 

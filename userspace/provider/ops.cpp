@@ -8,13 +8,13 @@
 namespace pavo {
 namespace {
 
-constexpr uint8_t RC = 1 << 0;
-constexpr uint8_t UC = 1 << 1;
-constexpr uint8_t UD = 1 << 2;
-constexpr uint8_t XRC = 1 << 3;
-constexpr uint8_t RELIABLE = RC | XRC;
-constexpr uint8_t CONNECTED = RELIABLE | UC;
-constexpr uint8_t ALL = CONNECTED | UD;
+constexpr uint8_t rc = 1 << 0;
+constexpr uint8_t uc = 1 << 1;
+constexpr uint8_t ud = 1 << 2;
+constexpr uint8_t xrc = 1 << 3;
+constexpr uint8_t reliable = rc | xrc;
+constexpr uint8_t connected = reliable | uc;
+constexpr uint8_t all = connected | ud;
 
 struct Row {
 	ibv_wr_opcode opcode;
@@ -27,41 +27,41 @@ struct Row {
 		       IBV_WC_##wc, IBV_QP_EX_WITH_##wr}}
 
 #define EXT(name, shape, wc) \
-	{WR_##name, {PAVO_WQE_##name, RELIABLE, Shape::shape, Word::NONE, false, IBV_WC_##wc, 0}}
+	{WR_##name, {PAVO_WQE_##name, reliable, Shape::shape, Word::none, false, IBV_WC_##wc, 0}}
 
-constexpr Row ROWS[] = {
-	ROW(SEND,                 SEND,         ALL,       MESSAGE, NONE,      true,  SEND),
-	ROW(SEND_WITH_IMM,        SEND_IMM,     ALL,       MESSAGE, IMMEDIATE, true,  SEND),
-	ROW(SEND_WITH_INV,        SEND_INV,     RELIABLE,  MESSAGE, KEY,       true,  SEND),
-	ROW(RDMA_WRITE,           WRITE,        CONNECTED, REMOTE,  NONE,      true,  RDMA_WRITE),
-	ROW(RDMA_WRITE_WITH_IMM,  WRITE_IMM,    CONNECTED, REMOTE,  IMMEDIATE, true,  RDMA_WRITE),
-	ROW(RDMA_READ,            READ,         RELIABLE,  REMOTE,  NONE,      false, RDMA_READ),
-	ROW(ATOMIC_CMP_AND_SWP,   CMP_SWAP,     RELIABLE,  ATOMIC,  NONE,      false, COMP_SWAP),
-	ROW(ATOMIC_FETCH_AND_ADD, FETCH_ADD,    RELIABLE,  ATOMIC,  NONE,      false, FETCH_ADD),
-	ROW(ATOMIC_WRITE,         ATOMIC_WRITE, RELIABLE,  REMOTE,  NONE,      true,  ATOMIC_WRITE),
-	ROW(LOCAL_INV,            LOCAL_INV,    CONNECTED, KEY,     KEY,       false, LOCAL_INV),
-	ROW(BIND_MW,              BIND_MW,      CONNECTED, BIND,    NONE,      false, BIND_MW),
-	EXT(EXT_FETCH_ADD, EXT_ATOMIC, FETCH_ADD),
-	EXT(EXT_SWAP,      EXT_ATOMIC, COMP_SWAP),
-	EXT(EXT_CMP_SWAP,  EXT_ATOMIC, COMP_SWAP),
-	EXT(IMM64,         IMM64,      SEND),
+constexpr Row rows[] = {
+	ROW(SEND,                 SEND,         all,       message, none,      true,  SEND),
+	ROW(SEND_WITH_IMM,        SEND_IMM,     all,       message, immediate, true,  SEND),
+	ROW(SEND_WITH_INV,        SEND_INV,     reliable,  message, key,       true,  SEND),
+	ROW(RDMA_WRITE,           WRITE,        connected, remote,  none,      true,  RDMA_WRITE),
+	ROW(RDMA_WRITE_WITH_IMM,  WRITE_IMM,    connected, remote,  immediate, true,  RDMA_WRITE),
+	ROW(RDMA_READ,            READ,         reliable,  remote,  none,      false, RDMA_READ),
+	ROW(ATOMIC_CMP_AND_SWP,   CMP_SWAP,     reliable,  atomic,  none,      false, COMP_SWAP),
+	ROW(ATOMIC_FETCH_AND_ADD, FETCH_ADD,    reliable,  atomic,  none,      false, FETCH_ADD),
+	ROW(ATOMIC_WRITE,         ATOMIC_WRITE, reliable,  remote,  none,      true,  ATOMIC_WRITE),
+	ROW(LOCAL_INV,            LOCAL_INV,    connected, key,     key,       false, LOCAL_INV),
+	ROW(BIND_MW,              BIND_MW,      connected, bind,    none,      false, BIND_MW),
+	EXT(EXT_FETCH_ADD, ext_atomic, FETCH_ADD),
+	EXT(EXT_SWAP,      ext_atomic, COMP_SWAP),
+	EXT(EXT_CMP_SWAP,  ext_atomic, COMP_SWAP),
+	EXT(IMM64,         imm64,      SEND),
 };
 // clang-format on
 
 /* The rows by opcode of verbs; no services: the provider does not know the opcode. */
-constexpr auto BY_OPCODE = [] {
+constexpr auto by_opcode = [] {
 	std::array<Operation, 20> of = {};
 
-	for (const Row &row : ROWS)
+	for (const Row &row : rows)
 		of[row.opcode] = row.operation;
 	return of;
 }();
 
 /* By number of the module. */
-constexpr auto BY_NUMBER = [] {
+constexpr auto by_number = [] {
 	std::array<Operation, PAVO_WQE_OP_COUNT> of = {};
 
-	for (const Row &row : ROWS)
+	for (const Row &row : rows)
 		of[row.operation.op] = row.operation;
 	return of;
 }();
@@ -70,13 +70,13 @@ uint8_t service_bit(ibv_qp_type type)
 {
 	switch (type) {
 	case IBV_QPT_RC:
-		return RC;
+		return rc;
 	case IBV_QPT_UC:
-		return UC;
+		return uc;
 	case IBV_QPT_UD:
-		return UD;
+		return ud;
 	case IBV_QPT_XRC_SEND:
-		return XRC;
+		return xrc;
 	default:
 		return 0;
 	}
@@ -88,15 +88,15 @@ const Operation *find_operation(ibv_qp_type service, ibv_wr_opcode opcode)
 {
 	auto index = static_cast<size_t>(opcode);
 
-	if (index >= BY_OPCODE.size() ||
-	    !(BY_OPCODE[index].services & service_bit(service)))
+	if (index >= by_opcode.size() ||
+	    !(by_opcode[index].services & service_bit(service)))
 		return nullptr;
-	return &BY_OPCODE[index];
+	return &by_opcode[index];
 }
 
 bool send_ops_supported(ibv_qp_type type, uint64_t ops)
 {
-	for (const Row &row : ROWS)
+	for (const Row &row : rows)
 		if (row.operation.services & service_bit(type))
 			ops &= ~row.operation.flag;
 	return !ops;
@@ -104,9 +104,9 @@ bool send_ops_supported(ibv_qp_type type, uint64_t ops)
 
 bool find_send_completion(uint8_t op, ibv_wc_opcode *opcode)
 {
-	if (op >= BY_NUMBER.size() || !BY_NUMBER[op].services)
+	if (op >= by_number.size() || !by_number[op].services)
 		return false;
-	*opcode = BY_NUMBER[op].wc;
+	*opcode = by_number[op].wc;
 	return true;
 }
 

@@ -17,13 +17,13 @@ namespace pavo {
 
 /** Segments that follow NextSeg and that of the service. */
 enum class Shape : uint8_t {
-	MESSAGE,
-	REMOTE,
-	ATOMIC,
-	KEY,
-	BIND,
-	EXT_ATOMIC,
-	IMM64
+	message,
+	remote,
+	atomic,
+	key,
+	bind,
+	ext_atomic,
+	imm64
 };
 
 /* Requests that verbs have no opcode for; see pavo_dv.h. */
@@ -33,7 +33,7 @@ constexpr auto WR_EXT_CMP_SWAP = static_cast<ibv_wr_opcode>(18);
 constexpr auto WR_IMM64 = static_cast<ibv_wr_opcode>(19);
 
 /** Meaning of the word of NextSeg that is the operation's own. */
-enum class Word : uint8_t { NONE, IMMEDIATE, KEY };
+enum class Word : uint8_t { none, immediate, key };
 
 /**
  * @op:         enum pavo_wqe_op

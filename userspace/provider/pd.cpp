@@ -16,7 +16,7 @@ ibv_pd *alloc_pd(ibv_context *context)
 {
 	verbs_cmd_alloc_pd cmd = {};
 	ib_uverbs_alloc_pd_resp resp = {};
-	auto *pd = new (std::nothrow) Pd{};
+	auto pd = make_object<Pd>();
 	int err;
 
 	if (!pd)
@@ -24,11 +24,10 @@ ibv_pd *alloc_pd(ibv_context *context)
 	err = ibv_cmd_alloc_pd(context, &pd->pd, &cmd, sizeof(cmd), &resp,
 			       sizeof(resp));
 	if (err) {
-		delete pd;
 		errno = err;
 		return nullptr;
 	}
-	return &pd->pd;
+	return &pd.release()->pd;
 }
 
 static int dealloc_parent(Pd *parent)
@@ -38,7 +37,7 @@ static int dealloc_parent(Pd *parent)
 	parent->parent_of->users--;
 	if (parent->domain)
 		parent->domain->users--;
-	delete parent;
+	adopt_object(parent).reset();
 	return 0;
 }
 
@@ -53,23 +52,22 @@ int dealloc_pd(ibv_pd *ibpd)
 		return EBUSY;
 	err = ibv_cmd_dealloc_pd(ibpd);
 	if (!err)
-		delete pd;
+		adopt_object(pd).reset();
 	return err;
 }
 
 ibv_td *alloc_td(ibv_context *context, ibv_td_init_attr *attr)
 {
-	ThreadDomain *domain;
-
 	if (attr->comp_mask) {
 		errno = EINVAL;
 		return nullptr;
 	}
-	domain = new (std::nothrow) ThreadDomain{};
+	auto domain = make_object<ThreadDomain>();
+
 	if (!domain)
 		return nullptr;
 	domain->td.context = context;
-	return &domain->td;
+	return &domain.release()->td;
 }
 
 int dealloc_td(ibv_td *td)
@@ -78,7 +76,7 @@ int dealloc_td(ibv_td *td)
 
 	if (domain->users)
 		return EBUSY;
-	delete domain;
+	adopt_object(domain).reset();
 	return 0;
 }
 
@@ -97,13 +95,12 @@ static bool is_valid(const ibv_parent_domain_init_attr &attr)
 ibv_pd *alloc_parent_domain(ibv_context *context,
 			    ibv_parent_domain_init_attr *attr)
 {
-	Pd *parent;
-
 	if (!is_valid(*attr)) {
 		errno = EINVAL;
 		return nullptr;
 	}
-	parent = new (std::nothrow) Pd{};
+	auto parent = make_object<Pd>();
+
 	if (!parent)
 		return nullptr;
 
@@ -123,7 +120,7 @@ ibv_pd *alloc_parent_domain(ibv_context *context,
 	}
 	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
 		parent->allocator.context = attr->pd_context;
-	return &parent->pd;
+	return &parent.release()->pd;
 }
 
 } // namespace pavo

@@ -14,7 +14,7 @@
 namespace pavo {
 
 /* A full ring is drained by each kick; others may fill it again meanwhile. */
-static constexpr int RING_ATTEMPTS = 64;
+static constexpr int ring_attempts = 64;
 
 int SqChain::add(const ibv_send_wr &wr, const Extension *extension)
 {
@@ -53,7 +53,7 @@ int SqChain::announce()
 
 	/* First, as the completion may be polled at any moment after. */
 	sq_.set_head(head_);
-	for (int i = 0; i < RING_ATTEMPTS; i++) {
+	for (int i = 0; i < ring_attempts; i++) {
 		if (ring.ring(doorbell))
 			return 0;
 		err = kick_send(&qp_->verbs.qp);

@@ -15,12 +15,12 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <type_traits>
 #include <utility>
 
 #include "abi.h"
 #include "doorbell.h"
+#include "own.h"
 #include "pavo_dv.h"
 #include "qp_table.h"
 #include "queue.h"
@@ -58,13 +58,16 @@ private:
 
 /** The provider's part of a context, beside the part that libibverbs allocates. */
 struct ContextState {
-	ContextState(Mapping &page, bool shared)
-		: doorbells(static_cast<pavo_doorbell_page *>(page.data()),
+	/** Takes over the mapping of the doorbell page. */
+	ContextState(Mapping &mapped, bool shared)
+		: doorbells(static_cast<pavo_doorbell_page *>(mapped.data()),
 			    shared),
 		  shared(shared)
 	{
+		page.swap(mapped);
 	}
 
+	Mapping page;
 	DoorbellRing doorbells;
 	QpTable qps;
 	std::mutex qp_mutex;
@@ -75,8 +78,7 @@ struct ContextState {
 
 struct Context {
 	verbs_context verbs;
-	Mapping *page;
-	ContextState *state;
+	ContextState *state; /* adopted when the context is closed */
 };
 
 struct Device {
@@ -224,8 +226,9 @@ int resize_cq(ibv_cq *cq, int cqe);
 int modify_cq(ibv_cq *cq, ibv_modify_cq_attr *attr);
 int poll_cq(ibv_cq *cq, int num_entries, ibv_wc *wc);
 /** A CQ and its ring; null with errno set. @shared: by several threads. */
-Cq *make_cq(ibv_context *context, int cqe, ibv_comp_channel *channel,
-	    int comp_vector, bool shared);
+std::unique_ptr<Cq> make_cq(ibv_context *context, int cqe,
+			    ibv_comp_channel *channel, int comp_vector,
+			    bool shared);
 /**
  * Takes entries until one is the application's, which is in @cqe and @wc then.
  * @begun: @cq's consumer number when polling began. Its lock is held.

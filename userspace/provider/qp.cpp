@@ -118,7 +118,7 @@ bool make_builder(Qp *qp, const ibv_qp_init_attr_ex &attr)
 {
 	if (!has_send_ops(attr))
 		return true;
-	qp->builder.reset(new (std::nothrow) SendBuilder);
+	qp->builder = make_object<SendBuilder>();
 	if (!qp->builder) {
 		errno = ENOMEM;
 		return false;
@@ -255,7 +255,7 @@ ibv_qp *create_qp_ex(ibv_context *ibcontext, ibv_qp_init_attr_ex *attr)
 	}
 	ours = used_attr(*attr);
 	shared = context->state->shared && !(ours.pd && to_pd(ours.pd)->domain);
-	qp.reset(new (std::nothrow) Qp(shared));
+	qp = make_object<Qp>(shared);
 	if (!qp)
 		return nullptr;
 
@@ -340,7 +340,7 @@ int destroy_qp(ibv_qp *ibqp)
 	err = ibv_cmd_destroy_qp(ibqp);
 	if (err)
 		return err;
-	qp.reset(to_qp(ibqp));
+	qp = adopt_object(to_qp(ibqp));
 
 	BothCqs cqs(qp.get());
 

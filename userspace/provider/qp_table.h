@@ -36,22 +36,22 @@ public:
 	{
 		const Leaf *leaf;
 
-		if (qpn >= QPN_COUNT)
+		if (qpn >= qpn_count)
 			return nullptr;
-		leaf = leaves_[qpn / LEAF_SIZE].load(std::memory_order_acquire);
+		leaf = leaves_[qpn / leaf_size].load(std::memory_order_acquire);
 		if (!leaf)
 			return nullptr;
-		return (*leaf)[qpn % LEAF_SIZE].load(std::memory_order_acquire);
+		return (*leaf)[qpn % leaf_size].load(std::memory_order_acquire);
 	}
 
 	bool insert(uint32_t qpn, Qp *qp)
 	{
 		Leaf *leaf;
 
-		if (qpn >= QPN_COUNT)
+		if (qpn >= qpn_count)
 			return false;
 
-		auto &root = leaves_[qpn / LEAF_SIZE];
+		auto &root = leaves_[qpn / leaf_size];
 
 		leaf = root.load(std::memory_order_relaxed);
 		if (!leaf) {
@@ -60,26 +60,26 @@ public:
 				return false;
 			root.store(leaf, std::memory_order_release);
 		}
-		(*leaf)[qpn % LEAF_SIZE].store(qp, std::memory_order_release);
+		(*leaf)[qpn % leaf_size].store(qp, std::memory_order_release);
 		return true;
 	}
 
 	/** @qpn was inserted. */
 	void remove(uint32_t qpn)
 	{
-		Leaf *leaf = leaves_[qpn / LEAF_SIZE].load(
+		Leaf *leaf = leaves_[qpn / leaf_size].load(
 			std::memory_order_relaxed);
 
-		(*leaf)[qpn % LEAF_SIZE].store(nullptr,
+		(*leaf)[qpn % leaf_size].store(nullptr,
 					       std::memory_order_release);
 	}
 
 private:
-	static constexpr uint32_t QPN_COUNT = 1u << 24;
-	static constexpr uint32_t LEAF_SIZE = 1u << 10;
-	using Leaf = std::array<std::atomic<Qp *>, LEAF_SIZE>;
+	static constexpr uint32_t qpn_count = 1u << 24;
+	static constexpr uint32_t leaf_size = 1u << 10;
+	using Leaf = std::array<std::atomic<Qp *>, leaf_size>;
 
-	std::array<std::atomic<Leaf *>, QPN_COUNT / LEAF_SIZE> leaves_{};
+	std::array<std::atomic<Leaf *>, qpn_count / leaf_size> leaves_{};
 };
 
 } // namespace pavo

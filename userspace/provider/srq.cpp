@@ -43,7 +43,7 @@ std::unique_ptr<Srq> new_srq(ibv_pd *pd)
 	bool shared = to_context(pd->context)->state->shared &&
 		      !to_pd(pd)->domain;
 
-	std::unique_ptr<Srq> srq(new (std::nothrow) Srq(shared));
+	auto srq = make_object<Srq>(shared);
 
 	if (srq)
 		srq->rq.set_allocator(&to_pd(pd)->allocator);
@@ -132,7 +132,7 @@ int destroy_srq(ibv_srq *ibsrq)
 		return err;
 	if (srq->verbs.srq_type == IBV_SRQT_XRC)
 		state->xrc_srqs--;
-	delete srq;
+	adopt_object(srq).reset();
 	return 0;
 }
 

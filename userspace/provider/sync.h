@@ -34,11 +34,11 @@ public:
 
 	void lock()
 	{
-		uint32_t expected = FREE;
+		uint32_t expected = free;
 
 		if (!shared_)
 			return;
-		if (!word_.compare_exchange_strong(expected, TAKEN,
+		if (!word_.compare_exchange_strong(expected, taken,
 						   std::memory_order_acquire))
 			wait();
 	}
@@ -47,29 +47,29 @@ public:
 	{
 		if (!shared_)
 			return;
-		if (word_.exchange(FREE, std::memory_order_release) == WAITED)
+		if (word_.exchange(free, std::memory_order_release) == waited)
 			futex(FUTEX_WAKE_PRIVATE, 1);
 	}
 
 private:
-	enum : uint32_t { FREE, TAKEN, WAITED };
-	static constexpr int SPINS = 100;
+	enum : uint32_t { free, taken, waited };
+	static constexpr int spins = 100;
 
 	void wait()
 	{
-		for (int i = 0; i < SPINS; i++) {
-			uint32_t expected = FREE;
+		for (int i = 0; i < spins; i++) {
+			uint32_t expected = free;
 
 			cpu_relax();
-			if (word_.load(std::memory_order_relaxed) == FREE &&
+			if (word_.load(std::memory_order_relaxed) == free &&
 			    word_.compare_exchange_weak(
-				    expected, TAKEN, std::memory_order_acquire))
+				    expected, taken, std::memory_order_acquire))
 				return;
 		}
-		/* Taken as WAITED: others may sleep behind us. */
-		while (word_.exchange(WAITED, std::memory_order_acquire) !=
-		       FREE)
-			futex(FUTEX_WAIT_PRIVATE, WAITED);
+		/* Taken as waited: others may sleep behind us. */
+		while (word_.exchange(waited, std::memory_order_acquire) !=
+		       free)
+			futex(FUTEX_WAIT_PRIVATE, waited);
 	}
 
 	void futex(int op, uint32_t value)
@@ -78,7 +78,7 @@ private:
 			value, nullptr, nullptr, 0);
 	}
 
-	std::atomic<uint32_t> word_{FREE};
+	std::atomic<uint32_t> word_{free};
 	bool shared_;
 };
 

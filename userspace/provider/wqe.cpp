@@ -15,7 +15,7 @@
 namespace pavo {
 namespace {
 
-constexpr uint64_t MAX_MESSAGE = 0x7fffffff;
+constexpr uint64_t max_message = 0x7fffffff;
 
 /* Hands out the slot segment by segment and never beyond its end. */
 class Slot {
@@ -54,7 +54,7 @@ private:
 	uint32_t used_ = 0;
 };
 
-/* Sum of the entries, or more than MAX_MESSAGE if they are too long. */
+/* Sum of the entries, or more than max_message if they are too long. */
 uint64_t total_length(const ibv_sge *sge, int count)
 {
 	uint64_t sum = 0;
@@ -120,7 +120,7 @@ int put_message(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 {
 	uint64_t length = total_length(wr.sg_list, wr.num_sge);
 
-	if (length > MAX_MESSAGE)
+	if (length > max_message)
 		return EINVAL;
 	if (limits.service == IBV_QPT_UD) {
 		pavo_ud_seg ud;
@@ -141,7 +141,7 @@ int put_remote(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 {
 	uint64_t length = total_length(wr.sg_list, wr.num_sge);
 
-	if (length > MAX_MESSAGE)
+	if (length > max_message)
 		return EINVAL;
 	if (op.op == PAVO_WQE_ATOMIC_WRITE && length != sizeof(uint64_t))
 		return EINVAL;
@@ -224,11 +224,11 @@ int put_bind(Slot &slot, const ibv_send_wr &wr)
 uint32_t immediate_word(const ibv_send_wr &wr, Word word)
 {
 	switch (word) {
-	case Word::IMMEDIATE:
+	case Word::immediate:
 		return wr.imm_data;
-	case Word::KEY:
+	case Word::key:
 		return wr.invalidate_rkey;
-	case Word::NONE:
+	case Word::none:
 		return 0;
 	}
 	return 0;
@@ -240,8 +240,8 @@ int put_xrc(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 {
 	pavo_xrc_seg xrc = {};
 
-	if (limits.service != IBV_QPT_XRC_SEND || op.shape == Shape::KEY ||
-	    op.shape == Shape::BIND)
+	if (limits.service != IBV_QPT_XRC_SEND || op.shape == Shape::key ||
+	    op.shape == Shape::bind)
 		return 0;
 	xrc.srqn = wr.qp_type.xrc.remote_srqn;
 	if (xrc.srqn > 0xffffff || !slot.put(xrc))
@@ -254,19 +254,19 @@ int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 	     const Extension *extension)
 {
 	switch (op.shape) {
-	case Shape::MESSAGE:
+	case Shape::message:
 		return put_message(slot, wr, op, limits, av);
-	case Shape::REMOTE:
+	case Shape::remote:
 		return put_remote(slot, wr, op, limits);
-	case Shape::ATOMIC:
+	case Shape::atomic:
 		return put_atomic(slot, wr, op.op == PAVO_WQE_CMP_SWAP);
-	case Shape::BIND:
+	case Shape::bind:
 		return put_bind(slot, wr);
-	case Shape::EXT_ATOMIC:
+	case Shape::ext_atomic:
 		return put_ext_atomic(slot, wr, extension);
-	case Shape::IMM64:
+	case Shape::imm64:
 		return put_imm64(slot, wr, extension);
-	case Shape::KEY:
+	case Shape::key:
 		return 0;
 	}
 	return EINVAL;
@@ -331,7 +331,7 @@ int build_recv_wqe(std::byte *start, const ibv_recv_wr &wr,
 	    static_cast<uint32_t>(wr.num_sge) > limits.max_sge)
 		return EINVAL;
 	for (int i = 0; i < wr.num_sge; i++)
-		if (wr.sg_list[i].length > MAX_MESSAGE)
+		if (wr.sg_list[i].length > max_message)
 			return EINVAL;
 	if (!slot.put(first) || put_data(slot, wr.sg_list, wr.num_sge) ||
 	    !slot.put(terminator))

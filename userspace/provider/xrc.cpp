@@ -14,7 +14,7 @@ namespace pavo {
 
 ibv_xrcd *open_xrcd(ibv_context *context, ibv_xrcd_init_attr *attr)
 {
-	std::unique_ptr<verbs_xrcd> xrcd(new (std::nothrow) verbs_xrcd{});
+	auto xrcd = make_object<verbs_xrcd>();
 	ib_uverbs_open_xrcd_resp resp = {};
 	verbs_cmd_open_xrcd cmd = {};
 	int err;
@@ -36,13 +36,13 @@ int close_xrcd(ibv_xrcd *ibxrcd)
 	int err = ibv_cmd_close_xrcd(xrcd);
 
 	if (!err)
-		delete xrcd;
+		adopt_object(xrcd).reset();
 	return err;
 }
 
 ibv_qp *open_qp(ibv_context *context, ibv_qp_open_attr *attr)
 {
-	std::unique_ptr<Qp> qp(new (std::nothrow) Qp(true));
+	auto qp = make_object<Qp>(true);
 	ib_uverbs_create_qp_resp resp = {};
 	verbs_cmd_open_qp cmd = {};
 	int err;

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "../../common/adapter.h"
+#include "../../common/direction.h"
 #include "world.h"
 
 namespace wf {
@@ -57,7 +58,7 @@ void Windows::make_window()
 void Windows::complete()
 {
 	try {
-		if (window_ && window_->lmt().state != 1)
+		if (window_ && window_->lmt().state != pavo::WindowState::valid)
 			window_.reset();
 		if (!job_)
 			job_ = pavo::Job::reserve(device_, fuzzed_job, secret);
@@ -116,7 +117,7 @@ void Windows::request(const Step &step)
 
 		return resolve(given ? *given : otherwise);
 	};
-	pavo_rdma_request request = {
+	pavo::RequestFrame request = {
 		.local_rcxt = static_cast<uint32_t>(value("rcxt", {"c0", 0}))};
 
 	request.remote_rcxt =
@@ -127,7 +128,8 @@ void Windows::request(const Step &step)
 	request.length = static_cast<uint32_t>(value("len", {"", 1000}));
 	request.flags = static_cast<uint8_t>(value("flags", {"", 3}));
 	request.attempts = static_cast<uint16_t>(value("attempts", {"", 0}));
-	window_->prepare_rdma(step.name == "WRITE", peer_node, 0x200, request);
+	window_->prepare_rdma(common::direction_of(step.name == "WRITE"),
+			      peer_node, 0x200, request);
 	window_->start();
 }
 

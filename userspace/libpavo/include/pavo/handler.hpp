@@ -39,6 +39,7 @@ public:
 	/** An event that it was given and did not follow by ready() is another's. */
 	~Handler();
 	Handler(const Handler &) = delete;
+	Handler &operator=(const Handler &) = delete;
 
 	/** An eventfd that does not block: readable when there is an event. */
 	int fd() const { return fd_; }

@@ -8,10 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <system_error>
-
-#include <rdma/pavo-abi.h>
 
 #include <pavo/device.hpp>
 
@@ -31,7 +30,31 @@ struct Pvo {
 	friend bool operator==(Pvo, Pvo) = default;
 };
 
-using JobInfo = pavo_job_info;
+/** State of a job on this machine at a moment. */
+struct JobInfo {
+	uint32_t id = 0;
+	/** Number of its job slot. */
+	uint32_t slot = 0;
+	/** Objects that joined it, and did not leave. */
+	uint32_t members = 0;
+	/** Bytes that may be mapped at a time, and those that are pinned. */
+	uint64_t limit = 0;
+	uint64_t pinned = 0;
+	/** Pinned and mapped, each once. */
+	uint64_t buffers = 0;
+	/** Uses of them, and how often one was found mapped already. */
+	uint64_t mappings = 0;
+	uint64_t shared = 0;
+};
+
+/** Verdict on a PVO that a window of the job uses, in the order of checks. */
+enum class PvoResult : uint8_t {
+	ok = 0,
+	table = 1, /* no such table, or it belongs to no job */
+	job = 2, /* the table is another job's */
+	range = 3, /* behind the end of the table */
+	key = 4, /* that page is not, or no more, of that region */
+};
 
 /** Membership in a job; processes of one job see the same buffers. */
 class Job {
@@ -71,11 +94,11 @@ public:
 	}
 	/**
 	 * What would become of @length bytes from @pvo on, if a window of this job
-	 * used them? @error: likewise; they could not be used then (PAVO_PVO_TABLE).
+	 * used them? @error: likewise; they could not be used then (PvoResult::table).
 	 */
-	pavo_pvo_result check(Pvo pvo, uint64_t length,
-			      std::error_code &error) const noexcept;
-	pavo_pvo_result check(Pvo pvo, uint64_t length) const noexcept
+	PvoResult check(Pvo pvo, uint64_t length,
+			std::error_code &error) const noexcept;
+	PvoResult check(Pvo pvo, uint64_t length) const noexcept
 	{
 		std::error_code error;
 
@@ -87,7 +110,7 @@ public:
 	uint32_t handle() const { return handle_; }
 
 private:
-	Job(const Device &device, const pavo_job_open_args &args);
+	Job(std::shared_ptr<const File> file, uint32_t handle);
 
 	std::shared_ptr<const File> file_;
 	uint32_t handle_;

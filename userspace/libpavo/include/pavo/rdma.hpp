@@ -15,7 +15,6 @@
 #define PAVO_RDMA_HPP
 
 #include <chrono>
-#include <coroutine>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,6 +25,7 @@
 
 #include <pavo/completion.hpp>
 #include <pavo/rcxt.hpp>
+#include <pavo/transfer.hpp>
 #include <pavo/window.hpp>
 
 namespace pavo {
@@ -75,6 +75,9 @@ struct RdmaArrival {
 /** Writes bytes number @at and those behind it to @to, all of them; throws nothing. */
 using RdmaFill = std::function<void(uint64_t at, std::span<std::byte> to)>;
 
+/** Kind of an end of an operation. */
+enum class RdmaEnd { memory, fifo };
+
 /** What an operation moves, and who hears of it. */
 struct RdmaMove {
 	Pvo local;
@@ -84,17 +87,17 @@ struct RdmaMove {
 	bool tell = false;
 	uint32_t tag = 0;
 	/**
-	 * Half RDMA (sources.md#windows-half): the target is no memory, but its process
-	 * takes the data in pieces (Rdma::on_piece()) as they come. In place of its PVO there is a number of the first byte; those of all
-	 * bytes are below 2^63.
+	 * Half RDMA (sources.md#windows-half): where the target is a FIFO its process
+	 * takes the data in pieces (Rdma::on_piece()) as they come. In place of its PVO
+	 * there is a number of the first byte; those of all bytes are below 2^63.
 	 */
-	bool to_fifo = false;
+	RdmaEnd target = RdmaEnd::memory;
 	/**
-	 * Likewise, the source: its process makes the data when it is sent. Here @fill
-	 * is called for it in progress(), there what Rdma::on_feed() returns; several
-	 * times for the same bytes, if some are lost.
+	 * Where the source is a FIFO its process makes the data when it is sent. Here
+	 * @fill is called for it in progress(), there what Rdma::on_feed() returns;
+	 * several times for the same bytes, if some are lost.
 	 */
-	bool from_fifo = false;
+	RdmaEnd source = RdmaEnd::memory;
 	RdmaFill fill = {};
 };
 
@@ -124,7 +127,7 @@ struct RdmaAsked {
  */
 class Rdma {
 public:
-	using Done = std::function<void(std::error_code)>;
+	using Done = Transfer::Done;
 	using Clock = std::chrono::steady_clock;
 	/** Which peer: what add() returned. */
 	using Peer = size_t;
@@ -133,6 +136,7 @@ public:
 	/** Operations that are not over are cancelled; their Done is not called. */
 	~Rdma();
 	Rdma(const Rdma &) = delete;
+	Rdma &operator=(const Rdma &) = delete;
 
 	/**
 	 * Contexts for one peer's operations on this window, to be told to it: as many as
@@ -152,9 +156,9 @@ public:
 	 * is not what the PVO says; owner_dead: this window is dead after a PVO of its own
 	 * that was none, of a put or of a get; what Window::prepare() refuses.
 	 * Operations end in any order.
-	 * Return: invalid_argument: there is no such peer; a put from_fifo without @fill;
-	 * to_fifo with numbers that are too high. not_enough_memory. It was not begun
-	 * then, and @done is not called.
+	 * Return: invalid_argument: there is no such peer; a put from a FIFO without
+	 * @fill; to a FIFO with numbers that are too high. not_enough_memory. It was not
+	 * begun then, and @done is not called.
 	 */
 	std::error_code put(Peer peer, const RdmaMove &move, Done done);
 	std::error_code get(Peer peer, const RdmaMove &move, Done done);
@@ -164,41 +168,16 @@ public:
 	std::error_code get(Peer peer, const RdmaMove &move,
 			    Completion &completion) noexcept;
 
-	/** The same, to be awaited: co_await rdma.put(...) is a std::error_code. */
-	class Transfer {
-	public:
-		bool await_ready() const noexcept { return false; }
-		bool await_suspend(std::coroutine_handle<> handle);
-		std::error_code await_resume() const noexcept { return error_; }
-
-	private:
-		friend class Rdma;
-		Transfer(Rdma &rdma, bool write, Peer peer,
-			 const RdmaMove &move)
-			: rdma_(rdma), write_(write), peer_(peer), move_(move)
-		{
-		}
-		Rdma &rdma_;
-		bool write_;
-		Peer peer_;
-		RdmaMove move_;
-		std::error_code error_;
-	};
-	Transfer put(Peer peer, const RdmaMove &move)
-	{
-		return {*this, true, peer, move};
-	}
-	Transfer get(Peer peer, const RdmaMove &move)
-	{
-		return {*this, false, peer, move};
-	}
+	/** The same, to be awaited. Throws std::bad_alloc. */
+	Transfer put(Peer peer, const RdmaMove &move);
+	Transfer get(Peer peer, const RdmaMove &move);
 
 	/** A message of the window, see Window::send(). */
 	std::error_code send(uint16_t node, uint32_t window,
 			     std::span<const std::byte> payload) noexcept;
 	/**
-	 * The same, of a kind of its own, 64 to 255 (enum pavo_message_kind). Return:
-	 * EINVAL: a kind below that; those are the library's.
+	 * The same, of a kind of its own, from message_kind::first_own on. Return:
+	 * EINVAL: a kind below that; those are for libraries.
 	 */
 	std::error_code
 	send_control(uint8_t kind, uint16_t node, uint32_t window,
@@ -212,7 +191,7 @@ public:
 	/** Called in progress() for data that is not for memory; comes in any order. */
 	void on_piece(std::function<void(const RdmaPiece &)> call);
 	/**
-	 * Called in progress() for data that others get from_fifo. Returns what makes
+	 * Called in progress() for data that others get from a FIFO. Returns what makes
 	 * it; none: they do not get it, and time out.
 	 */
 	void on_feed(std::function<RdmaFill(const RdmaAsked &)> call);
@@ -249,9 +228,10 @@ private:
 
 	std::error_code send_kind(uint8_t kind, uint16_t node, uint32_t window,
 				  std::span<const std::byte> payload) noexcept;
-	std::error_code begin(bool write, Peer peer, const RdmaMove &move,
-			      Done done);
-	std::error_code begin(bool write, Peer peer, const RdmaMove &move,
+	std::error_code begin(Direction direction, Peer peer,
+			      const RdmaMove &move, Done done);
+	std::error_code begin(Direction direction, Peer peer,
+			      const RdmaMove &move,
 			      Completion &completion) noexcept;
 	void take(const Message &message, Clock::time_point now);
 	void take_done(const Message &message, Clock::time_point now);

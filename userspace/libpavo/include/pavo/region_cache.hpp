@@ -39,6 +39,7 @@ public:
 	/** Nothing may be in use any more. */
 	~RegionCache();
 	RegionCache(const RegionCache &) = delete;
+	RegionCache &operator=(const RegionCache &) = delete;
 
 	/**
 	 * Pieces of @buffer, in order, to be given to put() after use.

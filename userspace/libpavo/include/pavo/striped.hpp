@@ -8,7 +8,6 @@
 #define PAVO_STRIPED_HPP
 
 #include <chrono>
-#include <coroutine>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -89,6 +88,7 @@ public:
 	/** Operations that are not over are cancelled here; their Done is not called. */
 	~Striped();
 	Striped(const Striped &) = delete;
+	Striped &operator=(const Striped &) = delete;
 
 	/**
 	 * The next lane, from 0 on, by a window that has routes to the other end.
@@ -123,26 +123,9 @@ public:
 	std::error_code get(const StripedMove &move,
 			    Completion &completion) noexcept;
 
-	/** The same, to be awaited: co_await striped.put(...) is a std::error_code. */
-	class Transfer {
-	public:
-		bool await_ready() const noexcept { return false; }
-		bool await_suspend(std::coroutine_handle<> handle);
-		std::error_code await_resume() const noexcept { return error_; }
-
-	private:
-		friend class Striped;
-		Transfer(Striped &striped, bool write, const StripedMove &move)
-			: striped_(striped), write_(write), move_(move)
-		{
-		}
-		Striped &striped_;
-		bool write_;
-		StripedMove move_;
-		std::error_code error_;
-	};
-	Transfer put(const StripedMove &move) { return {*this, true, move}; }
-	Transfer get(const StripedMove &move) { return {*this, false, move}; }
+	/** The same, to be awaited. Throws std::bad_alloc. */
+	Transfer put(const StripedMove &move);
+	Transfer get(const StripedMove &move);
 
 	/** Called in progress() for what the other end moved and told of, once for each. */
 	void on_arrival(std::function<void(const StripedArrival &)> call);
@@ -161,8 +144,9 @@ public:
 private:
 	class LanePort;
 
-	std::error_code begin(bool write, const StripedMove &move, Done done);
-	std::error_code begin(bool write, const StripedMove &move,
+	std::error_code begin(Direction direction, const StripedMove &move,
+			      Done done);
+	std::error_code begin(Direction direction, const StripedMove &move,
 			      Completion &completion) noexcept;
 
 	std::unique_ptr<LanePort> port_;

@@ -10,15 +10,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <system_error>
 
-#include <rdma/pavo-abi.h>
-
+#include <pavo/frame.hpp>
 #include <pavo/job.hpp>
 
 namespace pavo {
+
+class SharedWindow;
 
 /** A GID: an IPv6 address, or one of IPv4 as ::ffff:a.b.c.d. */
 using Gid = std::array<uint8_t, 16>;
@@ -52,21 +54,77 @@ struct Message {
 	uint16_t node;
 	uint32_t window;
 	std::span<const std::byte> payload;
-	/** PAVO_FRAME_MESSAGE, or of RDMA: see done(), piece(), request(). */
-	pavo_frame_type type = PAVO_FRAME_MESSAGE;
-	/** enum pavo_message_kind */
-	uint8_t kind = PAVO_MESSAGE_PLAIN;
+	/** A message, or of RDMA: see done(), piece(), request(). */
+	FrameType type = FrameType::message;
+	/** Of message_kind; 0 where it is no message. */
+	uint8_t kind = message_kind::plain;
 
 	/** The end of an RDMA operation. */
-	pavo_rdma_done done() const;
+	DoneFrame done() const;
 	/** Some of its data, which follows in the payload; FIFO in place of memory. */
-	pavo_rdma_piece piece() const;
-	std::span<const std::byte> piece_bytes() const
-	{
-		return payload.subspan(sizeof(pavo_rdma_piece));
-	}
-	/** Data that another end asks for, PAVO_FRAME_RDMA_READ. */
-	pavo_rdma_request request() const;
+	PieceFrame piece() const;
+	std::span<const std::byte> piece_bytes() const;
+	/** Data that another end asks for, FrameType::rdma_read. */
+	RequestFrame request() const;
+};
+
+/** State of a window; none: its adapter is gone. */
+enum class WindowState : uint32_t {
+	none = 0,
+	valid = 1,
+	dead = 2, /* after a request that named memory that is not its job's */
+	disabled = 3,
+};
+
+/** The local mapping table of a window (sources.md#windows-lmt). */
+struct Lmt {
+	WindowState state = WindowState::none;
+	/** Numbers. */
+	uint32_t window = 0;
+	uint32_t job = 0;
+	/** Frames that have arrived; the slot of the next is that modulo recv_frames. */
+	uint32_t recv_frames = 0;
+	uint32_t recv_count = 0;
+	/** Slots for frames that may arrive. */
+	uint32_t recv_free = 0;
+	/** Frames until the event; 0: none. */
+	uint32_t recv_threshold = 0;
+	uint32_t send_frames = 0;
+	uint32_t send_count = 0;
+	/** Ready to be sent; without those of the turn under way. */
+	uint32_t send_ready = 0;
+	uint32_t send_threshold = 0;
+	/** Frames of it that are sent in a turn. */
+	uint32_t quantum = 0;
+	/** Contexts that are queued to send; 0 if there are none. */
+	uint32_t rcxts = 0;
+	uint32_t rcxt_head = 0;
+	uint32_t rcxt_tail = 0;
+	/** Context of the request after which the window was dead. */
+	uint32_t fatal_rcxt = 0;
+	/** Contexts that it took from the adapter's pool. */
+	uint32_t rcxts_owned = 0;
+	/** Of the adapter: with each all contexts were gone. */
+	uint32_t recoveries = 0;
+	/** 1: WindowOptions::broadcast. */
+	uint32_t flags = 0;
+	/** Frames until the early event; 0: none. */
+	uint32_t recv_early = 0;
+	/** Handlers, and those that are ready: a bit for each number. */
+	uint32_t handlers = 0;
+	uint32_t handlers_ready = 0;
+	/** 1: an event is remembered for the next that is ready. */
+	uint32_t event_kept = 0;
+	/** What is left of its turn: frames, then packets of RDMA; 0: it has none. */
+	uint32_t quantum_left = 0;
+	uint32_t node = 0;
+	/** Eventfds that it was opened with: 1: recv_event; 2: send_event. */
+	uint32_t events = 0;
+	/** What its packets show; 0 for readers without CAP_NET_ADMIN. */
+	uint64_t key = 0;
+	/** Offsets of the FIFOs in the uverbs file. */
+	uint64_t recv_offset = 0;
+	uint64_t send_offset = 0;
 };
 
 /**
@@ -87,14 +145,14 @@ public:
 	Window &operator=(const Window &) = delete;
 
 	/** In messages of others it is the window's number; of this adapter. */
-	uint32_t number() const { return number_; }
+	uint32_t number() const;
 	/** Bytes of a message; the interface's MTU decides, up to 2032. */
-	size_t max_payload() const { return max_payload_; }
+	size_t max_payload() const;
 
 	/**
 	 * The address of a node: routes to it, which packets take in turn, instead of
 	 * those that there were; or beside them (sources.md#windows-striping).
-	 * Return: EINVAL: no such node or address; ENOSPC: more than PAVO_ROUTES_MOST;
+	 * Return: EINVAL: no such node or address; ENOSPC: more than 64;
 	 * ENOMEM. What there was stays then.
 	 */
 	std::error_code set_node(uint16_t node, const Gid &gid,
@@ -103,17 +161,17 @@ public:
 				  const RouteOptions &options = {}) noexcept;
 
 	/**
-	 * Sends a message. @kind: what it is to its receiver, enum pavo_message_kind.
+	 * Sends a message. @kind: what it is to its receiver, of message_kind.
 	 * Return: ENOBUFS: all frames are waiting to be sent; EMSGSIZE: longer than
 	 * max_payload().
 	 */
 	std::error_code send(uint16_t node, uint32_t window,
 			     std::span<const std::byte> payload,
-			     uint8_t kind = PAVO_MESSAGE_PLAIN) noexcept;
+			     uint8_t kind = message_kind::plain) noexcept;
 	/** The same, but nothing happens before start(). */
 	std::error_code prepare(uint16_t node, uint32_t window,
 				std::span<const std::byte> payload,
-				uint8_t kind = PAVO_MESSAGE_PLAIN) noexcept;
+				uint8_t kind = message_kind::plain) noexcept;
 	std::error_code start() noexcept;
 
 	/**
@@ -121,7 +179,7 @@ public:
 	 * states, in order, as far as they are known.
 	 * Return: how many of @states were filled.
 	 */
-	size_t sent(std::span<pavo_frame_state> states) noexcept;
+	size_t sent(std::span<FrameState> states) noexcept;
 	/** What was sent so far will not be asked for by sent(). */
 	void forget_sent() noexcept { asked_ = written_; }
 
@@ -142,7 +200,7 @@ public:
 		}
 		return slots.taken();
 	}
-	/** How many it has received, and thrown away: as pavo_lmt.recv_count. */
+	/** How many it has received, and thrown away: as Lmt::recv_count. */
 	uint32_t received() const { return consumed_; }
 
 	/**
@@ -179,19 +237,20 @@ public:
 	std::error_code cancel(std::span<const uint32_t> rcxts) noexcept;
 
 	/**
-	 * A request for RDMA, in @write from here to there; nothing happens before
-	 * start(). What becomes of it is told by sent(), in the order of frames, and of
-	 * its data by messages, here or there, as request.flags say.
+	 * A request for RDMA; nothing happens before start(). What becomes of it is told
+	 * by sent(), in the order of frames, and of its data by messages, here or there,
+	 * as request.flags say.
 	 */
-	std::error_code prepare_rdma(bool write, uint16_t node, uint32_t window,
-				     const pavo_rdma_request &request) noexcept;
+	std::error_code prepare_rdma(Direction direction, uint16_t node,
+				     uint32_t window,
+				     const RequestFrame &request) noexcept;
 
 	/**
 	 * Some of the data of an operation: @fill writes @length bytes, up to
 	 * piece_room(), to where it is told, and throws nothing. Likewise.
 	 */
 	std::error_code prepare_piece(
-		uint16_t node, uint32_t window, const pavo_rdma_piece &piece,
+		uint16_t node, uint32_t window, const PieceFrame &piece,
 		uint32_t length,
 		const std::function<void(std::span<std::byte>)> &fill) noexcept;
 	uint32_t piece_room() const;
@@ -200,7 +259,8 @@ public:
 	 * Ends its work, without waiting for what others do with it at this moment:
 	 * no CPU begins to send or receive by it any more, its contexts are gone, and no
 	 * RDMA by it writes to memory when this returns. Frames that were not sent by then
-	 * are not; some are marked PAVO_FRAME_DEAD, others are not marked. Only snapshot() and lmt() make sense after that.
+	 * are not; some are marked FrameState::dead, others are not marked. Only
+	 * snapshot() and lmt() make sense after that.
 	 */
 	std::error_code disable() noexcept;
 	/**
@@ -212,41 +272,29 @@ public:
 	int snapshot() const noexcept;
 
 	/** Its local mapping table. @error: EIO: the adapter is gone; all is 0 then. */
-	pavo_lmt lmt(std::error_code &error) const noexcept;
+	Lmt lmt(std::error_code &error) const noexcept;
 	/** The same for whom its state, which is never 0, is answer enough. */
-	pavo_lmt lmt() const noexcept
+	Lmt lmt() const noexcept
 	{
 		std::error_code error;
 
 		return lmt(error);
 	}
 
-	/** For tests: memory that is shared with the adapter. */
-	pavo_frame_hdr *send_frame(uint32_t number) const;
-	pavo_frame_hdr *recv_frame(uint32_t number) const;
-	pavo_command_page *commands() const { return commands_; }
-	/** Makes the adapter look for commands. */
-	std::error_code kick() noexcept;
-	/** What its methods are called with. */
-	int fd() const { return file_->number(); }
-	uint32_t handle() const { return handle_; }
-
 private:
-	friend class Handler;
+	friend SharedWindow &shared_of(const Window &window);
 
-	std::error_code prepare(const pavo_frame_hdr &header,
-				std::span<const std::byte> payload) noexcept;
-	std::error_code free_frame(pavo_frame_hdr *&frame) noexcept;
-	void written(pavo_frame_hdr *frame, const pavo_frame_hdr &header,
-		     size_t length) noexcept;
-	std::error_code with_rcxts(pavo_window_method method,
-				   std::span<const uint32_t> rcxts) noexcept;
+	struct Heading;
+	template <class Fill>
+	std::error_code write_frame(const Heading &heading, size_t length,
+				    Fill &&fill) noexcept;
 	/* Slots that are given back also where what is called throws. */
 	class Slots {
 	public:
 		explicit Slots(Window &window) : window_(window) {}
 		~Slots() { window_.give_back(n_); }
 		Slots(const Slots &) = delete;
+		Slots &operator=(const Slots &) = delete;
 		size_t taken() const { return n_; }
 
 		struct One {
@@ -257,6 +305,7 @@ private:
 				slots.n_++;
 			}
 			One(const One &) = delete;
+			One &operator=(const One &) = delete;
 			Slots &slots;
 		};
 
@@ -268,23 +317,11 @@ private:
 	bool peek(Message &message) noexcept;
 	void consume() noexcept;
 	void give_back(size_t n) noexcept;
-	bool command(pavo_window_command op, uint32_t argument) noexcept;
-	std::error_code command_now(pavo_window_command op,
-				    uint32_t argument) noexcept;
-	void unmap() noexcept;
 	std::error_code routes(uint16_t node, const Gid &gid,
 			       const RouteOptions &options,
 			       uint16_t flags) noexcept;
 
-	std::shared_ptr<const File> file_;
-	uint32_t handle_;
-	uint32_t number_;
-	size_t max_payload_;
-	uint32_t send_mask_;
-	uint32_t recv_mask_;
-	std::byte *send_ = nullptr;
-	std::byte *recv_ = nullptr;
-	pavo_command_page *commands_ = nullptr;
+	std::unique_ptr<SharedWindow> shared_;
 	/** Frames written, of those started, and of those asked for. */
 	uint32_t written_ = 0;
 	uint32_t started_ = 0;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * shared_window.hpp - the adapter's side of a window: its handle, both FIFOs and the command
+ * page. Private to the library, and to tests that look into that memory.
+ */
+#ifndef PAVO_SHARED_WINDOW_HPP
+#define PAVO_SHARED_WINDOW_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <system_error>
+
+#include <rdma/pavo-abi.h>
+
+#include <pavo/window.hpp>
+
+namespace pavo {
+
+class SharedWindow {
+public:
+	/** Opens a window and maps its memory. Throws as Window does. */
+	SharedWindow(const Job &job, const WindowOptions &options);
+	/** Closes it. */
+	~SharedWindow();
+	SharedWindow(const SharedWindow &) = delete;
+	SharedWindow &operator=(const SharedWindow &) = delete;
+
+	/** Arguments of its methods. */
+	int fd() const { return file_->number(); }
+	uint32_t handle() const { return handle_; }
+
+	uint32_t number() const { return number_; }
+	size_t max_payload() const { return max_payload_; }
+	uint32_t send_frames() const { return send_frames_; }
+
+	/** The slots of a FIFO that frame @number is in. */
+	pavo_frame_hdr *send_frame(uint32_t number) const;
+	pavo_frame_hdr *recv_frame(uint32_t number) const;
+	pavo_command_page *commands() const { return commands_; }
+
+	/** Reads the local mapping table to @lmt; all is 0 where that fails. */
+	std::error_code query(pavo_lmt &lmt) const noexcept;
+
+	/** Writes a command. Return: false: the ring is full. */
+	bool command(pavo_window_command op, uint32_t argument) noexcept;
+	/** Makes the adapter look for commands. */
+	std::error_code kick() noexcept;
+	/** Both. */
+	std::error_code command_now(pavo_window_command op,
+				    uint32_t argument) noexcept;
+
+private:
+	void close() noexcept;
+
+	std::shared_ptr<const File> file_;
+	uint32_t handle_;
+	uint32_t number_;
+	size_t max_payload_;
+	uint32_t send_frames_;
+	uint32_t recv_frames_;
+	std::byte *send_ = nullptr;
+	std::byte *recv_ = nullptr;
+	pavo_command_page *commands_ = nullptr;
+};
+
+/** The memory of @window. */
+SharedWindow &shared_of(const Window &window);
+
+} // namespace pavo
+
+#endif // PAVO_SHARED_WINDOW_HPP
