@@ -22,7 +22,7 @@ pavo::RdmaFill filler(pavo_fill_call *fill, void *context, uint32_t tag)
 	};
 }
 
-/* What is 0 stays as it was. */
+/* An option that is 0 stays as it was. */
 template <class T> void set(T &option, uint32_t value)
 {
 	if (value)

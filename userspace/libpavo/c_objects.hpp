@@ -61,7 +61,7 @@ struct pavo_striped {
 
 namespace pavo::c {
 
-/* What @call gives, or nothing and errno. */
+/* The result of @call, or nothing and errno. */
 template <class Call> auto *guarded(Call &&call)
 {
 	using Made = decltype(call());

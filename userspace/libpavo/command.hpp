@@ -24,14 +24,14 @@ public:
 	Command &handle(uint16_t attr, uint32_t value);
 	Command &new_handle(uint16_t attr);
 
-	/** What is read; up to 8 bytes are part of the attribute itself. */
+	/** A value that the kernel reads; up to 8 bytes are part of the attribute itself. */
 	template <typename T> Command &in(uint16_t attr, const T &value)
 	{
 		static_assert(std::is_trivially_copyable_v<T>);
 		return read(attr, &value, sizeof(value));
 	}
 
-	/** What is written; it has to live until run() is over. */
+	/** A value that the kernel writes; it has to live until run() is over. */
 	template <typename T> Command &out(uint16_t attr, T &value)
 	{
 		static_assert(std::is_trivially_copyable_v<T>);

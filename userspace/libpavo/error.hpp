@@ -29,8 +29,8 @@ inline std::error_code code(std::errc number)
 }
 
 /**
- * What @call returns, a code; not_enough_memory where its containers find none. What is
- * said of that is in rdma.hpp.
+ * The code that @call returns; not_enough_memory where its containers find none: see
+ * rdma.hpp.
  */
 template <class Call> std::error_code unless_no_memory(Call &&call)
 {

@@ -64,7 +64,7 @@ public:
 	static constexpr size_t page = 4096;
 	static constexpr uint32_t none = FragmentMap::none;
 
-	/** One registration. Those who use it may read all but what is private. */
+	/** One registration. Its users may read all but the private members. */
 	class alignas(64) Entry {
 	public:
 		Range range{};
@@ -268,7 +268,7 @@ private:
 		return err;
 	}
 
-	/* What may be there when something else is not. */
+	/* A limit: the call may succeed when another registration is gone. */
 	static bool is_limit(int err) noexcept
 	{
 		switch (err) {
@@ -416,9 +416,9 @@ private:
 	}
 
 	/*
-	 * What to register in the place of @asked, with what is registered of its
-	 * fragment already: one range, and twice as long each time, so that
-	 * whoever goes through a fragment bit by bit registers it a few times.
+	 * The range to register in the place of @asked, with what is registered of
+	 * its fragment already: one range, and twice as long each time, so that
+	 * a process that goes through a fragment bit by bit registers it a few times.
 	 */
 	Range widened(const Range &asked) const noexcept
 	{

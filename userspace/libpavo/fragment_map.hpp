@@ -17,8 +17,8 @@
 namespace pavo {
 
 /**
- * Numbers of entries by fragment. One changes it at a time; find() may be called by
- * anyone meanwhile, and its answer may be that of before or none: whoever asks looks
+ * Numbers of entries by fragment. One thread changes it at a time; any thread may call
+ * find() meanwhile, and the answer may be that of before or none: the caller looks
  * at the entry itself.
  */
 class FragmentMap {
@@ -185,8 +185,8 @@ private:
 	}
 
 	/*
-	 * Segments without fragments go. What then is behind a gap in its probing
-	 * is moved into it, until there is none (each move shortens a way).
+	 * Segments without fragments go. A segment that then is behind a gap in its probing
+	 * moves into the gap, until there is none (each move shortens a way).
 	 */
 	void drop_empty() noexcept
 	{

@@ -19,7 +19,7 @@ constexpr const char *cgroup_is_full =
 	": the rdma cgroup of this process has as many objects as it may "
 	"(rdma.max)";
 
-/* What to do about it, beside what errno says. */
+/* Advice about an error, beside what errno says. */
 std::string advice(int err, bool reserve)
 {
 	switch (err) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* job_open.hpp - into a job, whoever of its processes is first. Private to the library. */
+/* job_open.hpp - into a job, whichever of its processes is first. Private to the library. */
 #ifndef PAVO_JOB_OPEN_HPP
 #define PAVO_JOB_OPEN_HPP
 
@@ -11,9 +11,10 @@ namespace pavo {
 constexpr unsigned job_open_tries = 64;
 
 /**
- * What @reserve() gives, or if the job is there @join(). If it has ended by then, for the
- * last of its processes left it, the same again. Throws what they throw, but of @reserve
- * not that there is one; of @join that there is none only after job_open_tries of them.
+ * The result of @reserve(), or if the job is there of @join(). If the job has ended by
+ * then, for the last of its processes left it, the same again. Throws what they throw, but
+ * of @reserve not that there is one; of @join that there is none only after job_open_tries
+ * of them.
  */
 template <class Reserve, class Join>
 auto reserve_or_join(Reserve &&reserve, Join &&join)

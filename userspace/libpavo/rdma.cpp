@@ -182,7 +182,7 @@ std::error_code Rdma::begin(Direction direction, Peer peer,
 				      Clock::now());
 	});
 
-	/* What cannot be handed over now is with the next. */
+	/* Frames that cannot be handed over now go with the next. */
 	if (!error)
 		(void)window_.start();
 	return error;
@@ -288,7 +288,7 @@ void Rdma::take_done(const Message &message, Clock::time_point now)
 	done.rcxt = once_->name(rcxt);
 	if (engine_->done(done, now))
 		return;
-	/* What failed here fails there, too, and is asked for again or given up. */
+	/* An operation that failed here fails there, too; its end asks again or gives up. */
 	if (done.target && done.status == PvoResult::ok)
 		arrive({message.node, message.window, rcxt, done.tag,
 			done.length},
@@ -356,7 +356,7 @@ std::error_code Rdma::answer(Clock::time_point now)
 		return {};
 	std::error_code error = renew(now);
 	uint32_t come = error ? 0 : window_.lmt(error).recv_count;
-	/* Who hears nothing asks again. */
+	/* A peer that hears nothing asks again. */
 	if (error) {
 		asked_.clear();
 		return error;

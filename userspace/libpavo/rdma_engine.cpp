@@ -10,7 +10,7 @@ namespace pavo {
 
 namespace {
 
-/* What a frame's mark means for the piece; none: it may still come. */
+/* Verdict of a frame's mark on the piece; none: it may still come. */
 std::error_code verdict(FrameState state)
 {
 	switch (state) {
@@ -42,7 +42,7 @@ bool possible(Direction direction, const RdmaMove &move)
 	bool write = direction == Direction::write;
 	uint64_t first = (write ? move.remote : move.local).value;
 
-	/* What is above is for words (RdmaTold). */
+	/* Numbers above are for words (RdmaTold). */
 	if (move.target == RdmaEnd::fifo &&
 	    first > RdmaTold::numbers - move.length)
 		return false;
@@ -104,8 +104,8 @@ uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
 }
 
 /*
- * What comes next of an operation that waits: the next piece, or when all are over the
- * word for the other end. Only where a write is one piece no word is needed, for pieces
+ * The next part of an operation that waits: the next piece, or when all are over the
+ * word for the other end. Only a write of one piece needs no word, for pieces
  * may end in any order.
  */
 void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
@@ -138,7 +138,7 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 	operation.under_way++;
 }
 
-/* Idle channels get work. What is all asked for waits aside for its ends. */
+/* Idle channels get work. An operation that is all asked for waits aside for its ends. */
 void RdmaEngine::pump(size_t number, Clock::time_point now)
 {
 	Peer &peer = peers_[number];
@@ -222,7 +222,7 @@ void RdmaEngine::pump_feeds()
 	feeder_.pump([this](uint32_t rcxt, std::error_code error) {
 		auto found = by_local_.find(rcxt);
 
-		/* Who asked for data asks again, if it does not come. */
+		/* The peer that asked for data asks again, if it does not come. */
 		if (found != by_local_.end())
 			channels_[found->second].refused = error;
 	});

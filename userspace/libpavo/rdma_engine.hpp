@@ -33,7 +33,7 @@ public:
 					uint32_t window,
 					const RequestFrame &request,
 					uint32_t &frame) = 0;
-	/** What became of a request, FrameState::empty: not known yet. */
+	/** The outcome of a request, FrameState::empty: not known yet. */
 	virtual FrameState result(uint32_t frame) = 0;
 	/** result() will not be asked for it. */
 	virtual void forget(uint32_t frame) = 0;
@@ -41,7 +41,7 @@ public:
 	virtual void cancel(uint32_t rcxt) = 0;
 	/**
 	 * No answer comes from a peer's context: did a recovery of its adapter take it
-	 * away? What comes of that comes by RdmaEngine::renew_remote().
+	 * away? The answer comes by RdmaEngine::renew_remote().
 	 */
 	virtual void ask_about(uint16_t node, uint32_t window,
 			       uint32_t rcxt) = 0;
@@ -93,8 +93,8 @@ public:
 	void renew_local(uint32_t old, uint32_t now_it_is,
 			 Clock::time_point now);
 	/**
-	 * @ended: first tid of the last write that is over there; 0: none is. What cannot
-	 * be is not believed: nothing happens.
+	 * @ended: first tid of the last write that is over there; 0: none is. The
+	 * engine does not believe what cannot be: nothing happens.
 	 */
 	void renew_remote(uint16_t node, uint32_t window, uint32_t old,
 			  uint32_t now_it_is, uint64_t ended,
@@ -128,7 +128,7 @@ private:
 		uint32_t local;
 		uint32_t remote;
 		uint64_t tid = 0;
-		/** What it is at; null: nothing. */
+		/** The operation under way on it; null: none. */
 		Shared operation;
 		Direction direction = Direction::read;
 		uint32_t offset = 0;

@@ -45,7 +45,7 @@ public:
 		return names;
 	}
 
-	/** What it is called now; itself: there is none of that name. */
+	/** Its present name; itself: there is none of that name. */
 	uint32_t name(uint32_t rcxt) const
 	{
 		auto found = index_.find(rcxt);

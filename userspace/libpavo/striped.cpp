@@ -117,7 +117,7 @@ public:
 	{
 		Lane &lane = lanes_[number];
 
-		/* What cannot be sent is said again, like what is lost. */
+		/* The engine repeats words that cannot be sent, like those that are lost. */
 		if (lane.rdma && !lane.peer.rcxts.empty())
 			(void)lane.rdma->send_kind(message_kind::striped,
 						   lane.peer.node,
@@ -144,7 +144,7 @@ private:
 		return {};
 	}
 
-	/* What a lane cannot go on after is its own failure. */
+	/* An error after which a lane cannot go on is its own failure. */
 	size_t progress(size_t number)
 	{
 		Lane &lane = lanes_[number];

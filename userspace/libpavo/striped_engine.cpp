@@ -121,7 +121,7 @@ void StripedEngine::failed(size_t lane, std::error_code why)
 		lanes_[lane].failure = why;
 }
 
-/* What it had under way goes by other lanes. */
+/* Chunks that it had under way go by other lanes. */
 void StripedEngine::give_up(size_t number, std::error_code why,
 			    Lane::State state, Clock::time_point now)
 {

@@ -25,7 +25,7 @@
 
 namespace pavo {
 
-/** What both ends tell each other; any may be lost, or come twice. */
+/** A word of one end to the other; it may be lost, or come twice. */
 struct StripedWord {
 	enum What : uint8_t {
 		close = 1, /* @lane is closed here: close it, too */

@@ -47,7 +47,7 @@ std::error_code with_rcxts(const SharedWindow &shared,
 	return {};
 }
 
-/* What a payload begins with; 0 where it is too short. */
+/* The beginning of a payload; 0 where it is too short. */
 template <class Head> Head head_of(std::span<const std::byte> payload)
 {
 	Head head{};

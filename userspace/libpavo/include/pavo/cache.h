@@ -3,12 +3,12 @@
  * cache.h - memory that stays registered after use (sources.md#windows-lazy): what
  * caches for windows (region_cache.hpp) and for verbs (mr_cache.h) have in common. C and C++.
  *
- * The address space is looked at in fragments of 16 MiB. A buffer that crosses from
- * one to the next is given as several pieces, each with a name of its own. What is
- * registered of a fragment grows with what is asked for; it stays registered until it
+ * The cache looks at the address space in fragments of 16 MiB. A buffer that crosses from
+ * one to the next is given as several pieces, each with a name of its own. The
+ * registered part of a fragment grows with what is asked for. It stays registered until it
  * has been idle too long, until room is needed, or until the kernel tells that the
  * memory there is not what it was: unmapped, replaced, moved, protected, or marked
- * copy-on-write. It may be asked for again right after that.
+ * copy-on-write. A process may ask for it again right after that.
  *
  * A cache belongs to the process that made it: after fork(), the child is refused
  * (ECHILD), sees statistics that are all 0, and may destroy it, which leaves the parent's registrations alone.

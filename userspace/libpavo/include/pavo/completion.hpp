@@ -13,7 +13,7 @@
 namespace pavo {
 
 /**
- * What has become of the operation that it was given to last, in place of a call:
+ * The outcome of the operation that it was given to last, in place of a call:
  *
  *	Completion moved;
  *	if (auto error = rdma.put(peer, move, moved))

@@ -30,7 +30,7 @@ private:
 };
 
 /**
- * An adapter. What is made through it keeps its file open, so objects may go in any order.
+ * An adapter. Objects that are made through it keep its file open, so they may go in any order.
  * Several may be open for one adapter.
  */
 class Device {

@@ -46,7 +46,7 @@ public:
 		return value << begin(number) & mask(number);
 	}
 
-	/** What field @number of @word holds. */
+	/** The value of field @number of @word. */
 	constexpr uint64_t get(unsigned number, uint64_t word) const
 	{
 		return (word & mask(number)) >> begin(number);

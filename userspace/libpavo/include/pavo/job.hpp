@@ -76,13 +76,13 @@ public:
 	 * EACCES: the key is wrong, or it is another user's.
 	 */
 	static Job join(const Device &device, uint32_t id, uint64_t key);
-	/** Leaves. What is mapped stays until it is unmapped. */
+	/** Leaves. Mappings stay until they are unmapped. */
 	~Job();
 	Job(Job &&from) noexcept;
 	Job &operator=(Job &&from) noexcept;
 
 	/**
-	 * What the job has on this machine now. @error: EIO: the adapter is gone; all
+	 * State of the job on this machine now. @error: EIO: the adapter is gone; all
 	 * is 0 then, also the id, which is no job's.
 	 */
 	JobInfo info(std::error_code &error) const noexcept;

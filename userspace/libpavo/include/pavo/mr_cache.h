@@ -44,8 +44,8 @@ void pavo_mr_cache_destroy(struct pavo_mr_cache *cache);
  * pavo_mr_cache_get - keys of a buffer, to be given to pavo_mr_cache_put() after use.
  * @pieces: for PAVO_CACHE_PIECES(@length) of them, @room being how many
  *
- * What is found costs no call of the kernel; nothing is allocated but what
- * ibv_reg_mr() allocates for what is not found. May be called by several threads.
+ * A piece that is found costs no call of the kernel. For others ibv_reg_mr() allocates
+ * memory; the cache itself allocates none. Several threads may call it.
  *
  * Return: how many of @pieces there are, in order, as long as the buffer together;
  * -ECHILD; -ENOBUFS: @room is too small, or all entries are in use; -ENOMEM: more

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * pavo.h - the library for C, and for languages that call C: jobs, mapped memory, windows,
- * and RDMA that happens exactly once, also over several adapters. What the calls mean is
- * said in the C++ headers of the same names (job.hpp, window.hpp, handler.hpp, rdma.hpp,
- * striped.hpp). Windows without that: pavo_window.h.
+ * and RDMA that happens exactly once, also over several adapters. The C++ headers of the
+ * same names (job.hpp, window.hpp, handler.hpp, rdma.hpp, striped.hpp) say what the calls
+ * mean. Windows without that: pavo_window.h.
  *
  * Every pavo_*_open() gives an object or NULL, and says in errno why not; the object lives
  * until its pavo_*_close(), and has to be closed before those that it was made with.
@@ -52,10 +52,10 @@ struct pavo_job *pavo_job_reserve(struct pavo_device *device, uint32_t id,
 struct pavo_job *pavo_job_join(struct pavo_device *device, uint32_t id,
 			       uint64_t key);
 void pavo_job_close(struct pavo_job *job);
-/** What it has on this machine now. -EIO: the adapter is gone; all is 0 then. */
+/** State of the job on this machine now. -EIO: the adapter is gone; all is 0 then. */
 int pavo_job_info_of(const struct pavo_job *job, struct pavo_job_info *info);
 /**
- * What would become of @bytes from @pvo on, if a window of the job used them here. Return:
+ * The verdict on @bytes from @pvo on, if a window of the job used them here. Return:
  * enum pavo_pvo_result, PAVO_PVO_OK (0): they may be used; -EIO: the adapter is gone.
  */
 int pavo_job_check(const struct pavo_job *job, uint64_t pvo, uint64_t bytes);
@@ -138,10 +138,10 @@ int pavo_handler_ready(struct pavo_handler *handler);
 /** Return: 1: it was given one, which it was told by that; 0: not. */
 int pavo_handler_take(struct pavo_handler *handler);
 
-/** What came; @payload is valid during the call only. */
+/** A message; @payload is valid during the call only. */
 typedef void pavo_message_call(void *context, uint16_t node, uint32_t window,
 			       const void *payload, size_t bytes);
-/** What another end moved here, or took from here, and told of; all its bytes. */
+/** Data that another end moved here, or took from here, and told of; all its bytes. */
 typedef void pavo_arrival_call(void *context, uint16_t node, uint32_t window,
 			       uint32_t tag, uint32_t bytes);
 /** An operation is over: 0, or a negative errno. */
@@ -295,7 +295,7 @@ struct pavo_striped_options {
 	uint32_t attempts;
 };
 
-/** What the other end moved here, or took from here, and told of. */
+/** Data that the other end moved here, or took from here, and told of. */
 typedef void pavo_striped_arrival_call(void *context, uint32_t tag,
 				       uint64_t bytes);
 
@@ -315,7 +315,10 @@ void pavo_striped_close(struct pavo_striped *striped);
  */
 int pavo_striped_add(struct pavo_striped *striped, struct pavo_window *window,
 		     uint32_t *rcxts, size_t n);
-/** What the other end's lane of that number is, and lent. -EINVAL, -ENODEV, -ENOSPC. */
+/**
+ * Address of the other end's lane of that number, and contexts that it lent. -EINVAL,
+ * -ENODEV, -ENOSPC.
+ */
 int pavo_striped_connect(struct pavo_striped *striped, int lane, uint16_t node,
 			 uint32_t window, const uint32_t *rcxts, size_t n);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pavo_window.h - for C, what a window does for who wants its frames for himself: messages,
- * what became of them, and RDMA as the adapter does it, at most once. What the calls mean
- * is said in window.hpp. Not for a window that a struct pavo_rdma or pavo_striped has.
+ * pavo_window.h - windows for C programs that use the frames themselves: messages,
+ * their outcome, and RDMA as the adapter does it, at most once. window.hpp says what the
+ * calls mean. Not for a window that a struct pavo_rdma or pavo_striped has.
  *
  * Calls return 0 or a negative errno, unless told otherwise.
  */
@@ -59,11 +59,11 @@ size_t pavo_window_receive(struct pavo_window *window, size_t most,
 uint32_t pavo_window_received(const struct pavo_window *window);
 
 /**
- * What became of frames that were sent and not asked for yet, in order, as far as it is
+ * The outcome of frames that were sent and not asked for yet, in order, as far as it is
  * known: enum pavo_frame_state. Return: how many of @n @states were filled.
  */
 size_t pavo_window_sent(struct pavo_window *window, uint32_t *states, size_t n);
-/** What was sent so far will not be asked for. */
+/** The program will not ask for frames that were sent so far. */
 void pavo_window_forget_sent(struct pavo_window *window);
 /** An event, of options.send_event, when @n more frames were sent; 0: none. */
 int pavo_window_sent_event_after(struct pavo_window *window, uint32_t n);

@@ -6,7 +6,7 @@
  *
  * Errors, here and in all headers of the library: only constructors throw, Job::reserve()
  * and Job::join() among them, which are constructors with names. All other calls return a
- * std::error_code, or set one. What a program's own calls throw goes through. Where the
+ * std::error_code, or set one. The caller gets what a program's own calls throw. Where the
  * process itself has no memory left, calls that return a code say not_enough_memory, but
  * progress(), in which operations of many callers go on, and on_...() throw
  * std::bad_alloc; after either an Rdma or a Striped can only be ended.
@@ -42,11 +42,11 @@ struct RdmaOptions {
 	/** Attempts before the operation fails with timed_out, up to 65535. */
 	unsigned attempts = 64;
 	/**
-	 * Bytes that are asked for at a time. What is lost is asked for again whole,
-	 * and as many pieces are under way as a peer has given contexts. Nothing is
-	 * gained by more than 4096 packets (5 MiB at an MTU of 1500), for an attempt gets
-	 * no further than that beyond the first packet that it misses: longer pieces come,
-	 * by more attempts, of which there have to be enough.
+	 * Bytes of a piece, which is asked for at a time. A piece with a lost packet is
+	 * asked for again whole, and as many pieces are under way as a peer has given
+	 * contexts. Pieces of more than 4096 packets (5 MiB at an MTU of 1500) gain nothing:
+	 * an attempt gets no further than that beyond the first packet that it misses.
+	 * Longer pieces come, by more attempts, of which there have to be enough.
 	 */
 	uint32_t piece = 1 << 18;
 	/** ... where one end is a FIFO, whose frames have to have room for all. */
@@ -61,7 +61,7 @@ struct RdmaPeer {
 	std::vector<uint32_t> rcxts;
 };
 
-/** What came from the other end by itself, or was taken: all its data can be seen. */
+/** An operation that the other end began, to this end or from it: all its data can be seen. */
 struct RdmaArrival {
 	uint16_t node;
 	uint32_t window;
@@ -78,7 +78,7 @@ using RdmaFill = std::function<void(uint64_t at, std::span<std::byte> to)>;
 /** Kind of an end of an operation. */
 enum class RdmaEnd { memory, fifo };
 
-/** What an operation moves, and who hears of it. */
+/** An operation: the bytes that it moves, and the ends that hear of it. */
 struct RdmaMove {
 	Pvo local;
 	Pvo remote;
@@ -145,7 +145,7 @@ public:
 	std::error_code lend(std::span<uint32_t> rcxts) noexcept;
 	/**
 	 * A peer, and as many contexts of this window. @error: EINVAL: it lends none; as
-	 * Rcxts::take(). What is returned names no peer then.
+	 * Rcxts::take(). The result names no peer then.
 	 */
 	Peer add(const RdmaPeer &peer, std::error_code &error) noexcept;
 

@@ -56,7 +56,7 @@ public:
 
 	/** Once in a second; see PAVO_CACHE_NO_TIMER. */
 	void tick() noexcept;
-	/** What has been counted; in a child of its owner all 0. */
+	/** Counts; in a child of its owner all 0. */
 	pavo_cache_stats stats() const noexcept;
 
 private:

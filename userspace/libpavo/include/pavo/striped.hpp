@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * striped.hpp - one message over several adapters (sources.md#windows-striping). It
- * goes in chunks, each to be told the end of; a lane gets the next one when it has room, so fast lanes carry more than slow ones. What
- * a lane that fails did not finish goes over the others.
+ * goes in chunks, each to be told the end of; a lane gets the next one when it has room, so
+ * fast lanes carry more than slow ones. If a lane fails, its chunks that are not finished go
+ * over the others.
  */
 #ifndef PAVO_STRIPED_HPP
 #define PAVO_STRIPED_HPP
@@ -23,8 +24,8 @@ class StripedEngine;
 
 struct StripedOptions {
 	/**
-	 * Bytes of a chunk, at least 1. What a lane has under way has to go through it
-	 * in the time of an attempt, so it is not much.
+	 * Bytes of a chunk, at least 1. All chunks that a lane has under way have to go
+	 * through it in the time of an attempt, so a chunk is small.
 	 */
 	uint32_t chunk = 1 << 16;
 	/**
@@ -45,7 +46,7 @@ struct StripedOptions {
 	unsigned attempts = 64;
 };
 
-/** What an operation moves, as RdmaMove, but longer. */
+/** An operation, as RdmaMove, but longer. */
 struct StripedMove {
 	Pvo local;
 	Pvo remote;
@@ -55,7 +56,7 @@ struct StripedMove {
 	uint32_t tag = 0;
 };
 
-/** What came from the other end by itself, or was taken: all can be seen. */
+/** An operation that the other end began, to this end or from it: all can be seen. */
 struct StripedArrival {
 	uint32_t tag;
 	uint64_t length;
@@ -99,7 +100,7 @@ public:
 	std::error_code add(Window &window,
 			    std::span<uint32_t> contexts) noexcept;
 	/**
-	 * What the other end's lane of that number is. Return: EINVAL: there is none, or
+	 * Address of the other end's lane of that number. Return: EINVAL: there is none, or
 	 * it has no contexts; ENODEV: its adapter here is gone; as Rcxts::take().
 	 */
 	std::error_code connect(size_t lane, const RdmaPeer &peer) noexcept;
@@ -130,7 +131,7 @@ public:
 	/** Called in progress() for what the other end moved and told of, once for each. */
 	void on_arrival(std::function<void(const StripedArrival &)> call);
 
-	/** Return: how much there was to do. What a lane fails by is told by lane(). */
+	/** Return: how much there was to do. lane() tells by which error a lane failed. */
 	size_t progress();
 	/** Operations that are not over. */
 	size_t pending() const;

@@ -26,7 +26,7 @@ class SharedWindow;
 using Gid = std::array<uint8_t, 16>;
 
 struct WindowOptions {
-	/** What this machine is to the others of the job. */
+	/** Number of this machine in the job. */
 	uint16_t node = 0;
 	/** Frames of the FIFOs: powers of two, 16 to 32768. */
 	uint32_t send_frames = 64;
@@ -115,12 +115,12 @@ struct Lmt {
 	uint32_t handlers_ready = 0;
 	/** 1: an event is remembered for the next that is ready. */
 	uint32_t event_kept = 0;
-	/** What is left of its turn: frames, then packets of RDMA; 0: it has none. */
+	/** Rest of its turn: frames, then packets of RDMA; 0: it has none. */
 	uint32_t quantum_left = 0;
 	uint32_t node = 0;
 	/** Eventfds that it was opened with: 1: recv_event; 2: send_event. */
 	uint32_t events = 0;
-	/** What its packets show; 0 for readers without CAP_NET_ADMIN. */
+	/** The key in its packets; 0 for readers without CAP_NET_ADMIN. */
 	uint64_t key = 0;
 	/** Offsets of the FIFOs in the uverbs file. */
 	uint64_t recv_offset = 0;
@@ -153,7 +153,7 @@ public:
 	 * The address of a node: routes to it, which packets take in turn, instead of
 	 * those that there were; or beside them (sources.md#windows-striping).
 	 * Return: EINVAL: no such node or address; ENOSPC: more than 64;
-	 * ENOMEM. What there was stays then.
+	 * ENOMEM. Routes stay as they were then.
 	 */
 	std::error_code set_node(uint16_t node, const Gid &gid,
 				 const RouteOptions &options = {}) noexcept;
@@ -175,12 +175,12 @@ public:
 	std::error_code start() noexcept;
 
 	/**
-	 * What became of frames that were sent and not asked for yet: their
+	 * The outcome of frames that were sent and not asked for yet: their
 	 * states, in order, as far as they are known.
 	 * Return: how many of @states were filled.
 	 */
 	size_t sent(std::span<FrameState> states) noexcept;
-	/** What was sent so far will not be asked for by sent(). */
+	/** sent() leaves out all frames that were sent so far. */
 	void forget_sent() noexcept { asked_ = written_; }
 
 	/**
@@ -205,15 +205,15 @@ public:
 
 	/**
 	 * An event when the @n-th message from now has arrived; 0, and what is above
-	 * 2^31 - 1: none. What had arrived before does not count: look for messages
+	 * 2^31 - 1: none. Messages that came before do not count: look for messages
 	 * after that, then wait.
 	 */
 	std::error_code recv_threshold(uint32_t n) noexcept;
 	/**
 	 * In place of that: an event as soon as the @n-th message, or end of RDMA, is
-	 * about to be written, so that waking up takes no time of its own. Who wakes
-	 * calls receive() until there is something, for some microseconds; if nothing
-	 * comes, what the event was of has been seen before it: ask for the next.
+	 * about to be written, so that waking up takes no time of its own. A thread that
+	 * wakes calls receive() until there is a message, for some microseconds. If none
+	 * comes, the program has seen the message of that event before: ask for the next.
 	 */
 	std::error_code recv_threshold_early(uint32_t n) noexcept;
 	std::error_code send_threshold(uint32_t n) noexcept;
@@ -237,9 +237,9 @@ public:
 	std::error_code cancel(std::span<const uint32_t> rcxts) noexcept;
 
 	/**
-	 * A request for RDMA; nothing happens before start(). What becomes of it is told
-	 * by sent(), in the order of frames, and of its data by messages, here or there,
-	 * as request.flags say.
+	 * A request for RDMA; nothing happens before start(). sent() tells the outcome of
+	 * its frame, in the order of frames. Messages tell the end of its data, here or
+	 * there, as request.flags say.
 	 */
 	std::error_code prepare_rdma(Direction direction, uint16_t node,
 				     uint32_t window,
