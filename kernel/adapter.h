@@ -68,26 +68,31 @@ struct pavo_mcast {
 
 /**
  * struct pavo_dev - an adapter: one RDMA device on one network interface.
- * @ndev:      the interface; set to NULL (RCU) when it goes away, and from
- *             then on @net may be gone, too
- * @net:       its namespace, whose sockets are held
- * @attached:  @ndev and @net are held (main.c)
- * @gone:      the interface was unregistered
+ * @ib:        the device of rdma core, first
+ * @ndev:      the interface; set to NULL (RCU) when it goes away. From then on @net may be
+ *             gone, too
+ * @ndev_tracker: of the reference to @ndev
  * @parent:    above it in sysfs; under adapters_lock of main.c
- * @port_up:   link state as last reported to users
+ * @net:       namespace of the interface; the adapter holds its sockets
+ * @attached:  the adapter holds @ndev and @net (main.c)
+ * @gone:      the interface was unregistered
+ * @port_up:   link state that users were told last
  * @link_known: @speed and @width are those of the present link
+ * @speed:     of the port, enum ib_port_speed
+ * @width:     of the port, enum ib_port_width
  * @tally:     its counters
- * @bad_pkeys, @bad_qkeys: packets refused for these (PortInfo, IBA 14.2.5.6)
+ * @bad_pkeys: packets with a wrong P_Key (PortInfo, IBA 14.2.5.6)
+ * @bad_qkeys: packets with a wrong Q_Key (PortInfo, IBA 14.2.5.6)
  * @qps:       QPN -> struct pavo_qp, read under RCU
  * @srqs:      number -> struct pavo_srq of XRC, read under RCU
- * @counters:  number -> counters of their own that QPs count in
+ * @counters:  number -> counters that some QPs have of their own
  * @mcast:     multicast groups
  * @keys:      memory keys
- * @rkm:       keys in use by inbound operations, and their end
- * @windows:   of processes
+ * @rkm:       keys that operations of peers use, and the end of that use
+ * @windows:   windows of processes
  * @used:      objects in existence, by enum pavo_object (limits.c)
  * @wq:        work of the QPs' sides that must leave the softirq, bound to CPUs
- * @end_wq:    ends and events of objects, bound to none
+ * @end_wq:    ends and events of objects, bound to no CPU
  * @node:      in adapter.c's table
  * @list:      in main.c's lists of live and of dead adapters
  */
@@ -137,12 +142,15 @@ static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
 struct pavo_dev *pavo_dev_find(const struct net_device *ndev);
 
 /**
- * pavo_dev_publish - @dev is the adapter on @ndev from now on. pavo_dev_forget() ends that,
- * also of one that was never published.
+ * pavo_dev_publish - let packets of an interface find its adapter.
+ * @dev:  the adapter
+ * @ndev: the interface
  *
  * Context: one caller at a time (main.c).
  */
 void pavo_dev_publish(struct pavo_dev *dev, const struct net_device *ndev);
+
+/** pavo_dev_forget - end that; also for an adapter that was never published. */
 void pavo_dev_forget(struct pavo_dev *dev);
 
 /* limits.c */

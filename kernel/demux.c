@@ -32,7 +32,7 @@ static bool service_fits(const struct pavo_qp *qp, u8 opcode,
 /* The states that a side takes packets in; acquired with what they rest on. */
 static bool state_takes(const struct pavo_qp *qp, bool request)
 {
-	/* pairs with the atomic in pavo_qp_enter() */
+	/* pairs with the atomic in enter_state() of control/state.c */
 	int state = smp_load_acquire(&qp->state);
 
 	switch (state) {

@@ -9,9 +9,12 @@ struct sk_buff;
 struct sock;
 
 /**
- * pavo_demux_receive - a datagram to the RoCEv2 port; consumes @skb.
+ * pavo_demux_receive - take a datagram to the RoCEv2 port.
+ * @sk:  the socket that it came to
+ * @skb: the datagram; consumed
  *
- * Context: softirq, RCU read side. Return: 0, which tells the socket that it was taken.
+ * Context: softirq, RCU read side.
+ * Return: 0, which tells the socket that the datagram was taken.
  */
 int pavo_demux_receive(struct sock *sk, struct sk_buff *skb);
 

@@ -7,7 +7,7 @@
  * core (newlink, dealloc_driver) and by the network stack (notifier).
  *
  * Locks: adapters_lock covers both lists, changes of adapter.c's table and what
- * pavo_detach() lets go of. RTNL is taken before it.
+ * detach_adapter() lets go of. RTNL is taken before it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -34,8 +34,8 @@ MODULE_LICENSE("Dual BSD/GPL");
 MODULE_ALIAS_RDMA_LINK("pavo");
 
 static DEFINE_MUTEX(adapters_lock);
-static LIST_HEAD(live_adapters); /* from pavo_alloc() .. */
-static LIST_HEAD(dead_adapters); /* .. to the end of pavo_dealloc() .. */
+static LIST_HEAD(live_adapters); /* from alloc_adapter() .. */
+static LIST_HEAD(dead_adapters); /* .. to the end of dealloc_adapter() .. */
 
 void pavo_show_adapters(struct seq_file *file,
 			void (*show)(struct seq_file *, struct pavo_dev *))
@@ -52,7 +52,7 @@ void pavo_show_adapters(struct seq_file *file,
  * Let go of the interface and of its namespace's sockets, once. When an interface leaves, do
  * so at once and not with the adapter's removal: interface and namespace may be gone by then.
  */
-static void pavo_detach(struct pavo_dev *dev)
+static void detach_adapter(struct pavo_dev *dev)
 {
 	struct net_device *ndev;
 	bool attached;
@@ -73,15 +73,15 @@ static void pavo_detach(struct pavo_dev *dev)
 
 /*
  * Free dead adapters. rdma core decides when an adapter ends, but does not tell when
- * pavo_dealloc() has returned to it. rdma core calls pavo_dealloc() with a lock held, so the
+ * dealloc_adapter() has returned to it. rdma core calls dealloc_adapter() with a lock held, so the
  * reaper takes that lock before it frees the adapter. Then no last instructions of
- * pavo_dealloc() are left, and the module can be unloaded.
+ * dealloc_adapter() are left, and the module can be unloaded.
  *
  * The device of a dead adapter in sysfs is the parent of the devices that rdma core has made
  * for it in other namespaces. A namespace that is ending removes these by itself and needs
  * the parent until it is done: wait for that first.
  */
-static void pavo_reap(struct work_struct *work)
+static void reap_adapters(struct work_struct *work)
 {
 	struct pavo_dev *dev, *next;
 	LIST_HEAD(dead);
@@ -98,17 +98,17 @@ static void pavo_reap(struct work_struct *work)
 	}
 }
 
-static DECLARE_WORK(reap_work, pavo_reap);
+static DECLARE_WORK(reap_work, reap_adapters);
 
 /* The end of an adapter, registered or not: ops.dealloc_driver. */
-static void pavo_dealloc(struct ib_device *ibdev)
+static void dealloc_adapter(struct ib_device *ibdev)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibdev);
 
 	mutex_lock(&adapters_lock);
 	pavo_dev_forget(dev);
 	mutex_unlock(&adapters_lock);
-	pavo_detach(dev);
+	detach_adapter(dev);
 	/* wait until no packet uses the tables */
 	synchronize_rcu();
 
@@ -135,10 +135,10 @@ static const struct ib_device_ops pavo_main_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = PAVO_ABI_VERSION,
-	.dealloc_driver = pavo_dealloc,
+	.dealloc_driver = dealloc_adapter,
 };
 
-static struct pavo_dev *pavo_alloc(void)
+static struct pavo_dev *alloc_adapter(void)
 {
 	const unsigned int bound = WQ_MEM_RECLAIM | PAVO_WQ_PERCPU;
 	struct pavo_dev *dev;
@@ -177,14 +177,14 @@ static struct pavo_dev *pavo_alloc(void)
 	return dev;
 }
 
-static bool pavo_link_is_up(const struct net_device *ndev)
+static bool link_is_up(const struct net_device *ndev)
 {
 	return netif_running(ndev) && netif_carrier_ok(ndev);
 }
 
 /* Make @dev the adapter of @ndev, which must not be leaving. */
-static int pavo_attach(struct pavo_dev *dev, struct net_device *ndev,
-		       struct net *net)
+static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
+			  struct net *net)
 {
 	int err = 0;
 
@@ -204,7 +204,7 @@ static int pavo_attach(struct pavo_dev *dev, struct net_device *ndev,
 		rcu_assign_pointer(dev->ndev, ndev);
 		dev->net = net;
 		dev->attached = true;
-		dev->port_up = pavo_link_is_up(ndev);
+		dev->port_up = link_is_up(ndev);
 		pavo_dev_publish(dev, ndev);
 	}
 	mutex_unlock(&adapters_lock);
@@ -212,7 +212,7 @@ static int pavo_attach(struct pavo_dev *dev, struct net_device *ndev,
 	return err;
 }
 
-static int pavo_check_netdev(const struct net_device *ndev)
+static int check_netdev(const struct net_device *ndev)
 {
 	const char *why = NULL;
 
@@ -228,7 +228,7 @@ static int pavo_check_netdev(const struct net_device *ndev)
 	return -EINVAL;
 }
 
-static int pavo_get_sockets(const struct net_device *ndev, struct net *net)
+static int get_sockets(const struct net_device *ndev, struct net *net)
 {
 	static const char busy[] = "in use here; by rdma_rxe?";
 	int err = pavo_net_get(net);
@@ -246,8 +246,8 @@ static int pavo_get_sockets(const struct net_device *ndev, struct net *net)
  * Register an attached adapter. The caller holds a reference, since an administrator can
  * remove the device as soon as it is registered.
  */
-static int pavo_register(struct pavo_dev *dev, struct net_device *ndev,
-			 const char *name)
+static int register_adapter(struct pavo_dev *dev, struct net_device *ndev,
+			    const char *name)
 {
 	bool gone;
 	int err;
@@ -277,29 +277,29 @@ static int pavo_register(struct pavo_dev *dev, struct net_device *ndev,
 }
 
 /* rdma link add NAME type pavo netdev NDEV */
-static int pavo_newlink(const char *name, struct net_device *ndev)
+static int add_link(const char *name, struct net_device *ndev)
 {
 	struct net *net = dev_net(ndev);
 	struct pavo_dev *dev;
 	int err;
 
-	err = pavo_check_netdev(ndev);
+	err = check_netdev(ndev);
 	if (err)
 		return err;
-	dev = pavo_alloc();
+	dev = alloc_adapter();
 	if (!dev)
 		return -ENOMEM;
-	err = pavo_get_sockets(ndev, net);
+	err = get_sockets(ndev, net);
 	if (err)
 		goto err_dealloc;
-	err = pavo_attach(dev, ndev, net);
+	err = attach_adapter(dev, ndev, net);
 	if (err) {
 		pavo_net_put(net);
 		goto err_dealloc;
 	}
 
 	get_device(&dev->ib.dev);
-	err = pavo_register(dev, ndev, name);
+	err = register_adapter(dev, ndev, name);
 	if (err)
 		ib_dealloc_device(&dev->ib);
 	put_device(&dev->ib.dev);
@@ -312,17 +312,16 @@ err_dealloc:
 
 static struct rdma_link_ops pavo_link_ops = {
 	.type = "pavo",
-	.newlink = pavo_newlink,
+	.newlink = add_link,
 };
 
-static void pavo_link_changed(struct pavo_dev *dev,
-			      const struct net_device *ndev)
+static void change_link(struct pavo_dev *dev, const struct net_device *ndev)
 {
 	struct ib_event event = {
 		.device = &dev->ib,
 		.element.port_num = PAVO_PORT,
 	};
-	bool up = pavo_link_is_up(ndev);
+	bool up = link_is_up(ndev);
 
 	WRITE_ONCE(dev->link_known, false);
 	if (dev->port_up == up)
@@ -333,10 +332,10 @@ static void pavo_link_changed(struct pavo_dev *dev,
 }
 
 /* The interface leaves: detach at once, and queue the adapter's removal. RTNL is held. */
-static void pavo_netdev_left(struct pavo_dev *dev)
+static void leave_netdev(struct pavo_dev *dev)
 {
 	pavo_mcast_leave(dev);
-	pavo_detach(dev);
+	detach_adapter(dev);
 	dev->gone = true;
 	if (!ib_device_try_get(&dev->ib))
 		return;
@@ -344,7 +343,7 @@ static void pavo_netdev_left(struct pavo_dev *dev)
 	ib_device_put(&dev->ib);
 }
 
-static void pavo_netdev_renamed(struct pavo_dev *dev, struct net_device *ndev)
+static void rename_netdev(struct pavo_dev *dev, struct net_device *ndev)
 {
 	mutex_lock(&adapters_lock);
 	if (dev->attached && pavo_parent_link(&dev->parent, ndev))
@@ -356,8 +355,8 @@ static void pavo_netdev_renamed(struct pavo_dev *dev, struct net_device *ndev)
  * Act on an event of an interface, under RTNL. A changed MTU needs no action, since it is
  * looked up when used; rdma core keeps the addresses in the GID table.
  */
-static int pavo_netdev_event(struct notifier_block *nb, unsigned long event,
-			     void *ptr)
+static int handle_netdev_event(struct notifier_block *nb, unsigned long event,
+			       void *ptr)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
 	struct pavo_dev *dev;
@@ -372,16 +371,16 @@ static int pavo_netdev_event(struct notifier_block *nb, unsigned long event,
 
 	switch (event) {
 	case NETDEV_UNREGISTER:
-		pavo_netdev_left(dev);
+		leave_netdev(dev);
 		break;
 	case NETDEV_CHANGENAME:
-		pavo_netdev_renamed(dev, ndev);
+		rename_netdev(dev, ndev);
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		if (ib_device_try_get(&dev->ib)) {
-			pavo_link_changed(dev, ndev);
+			change_link(dev, ndev);
 			ib_device_put(&dev->ib);
 		}
 		break;
@@ -391,10 +390,10 @@ static int pavo_netdev_event(struct notifier_block *nb, unsigned long event,
 }
 
 static struct notifier_block pavo_netdev_notifier = {
-	.notifier_call = pavo_netdev_event,
+	.notifier_call = handle_netdev_event,
 };
 
-static struct pavo_dev *pavo_any_adapter(void)
+static struct pavo_dev *get_any_adapter(void)
 {
 	struct pavo_dev *dev;
 
@@ -411,11 +410,11 @@ static struct pavo_dev *pavo_any_adapter(void)
  * ib_unregister_driver() would not do: pavo has no driver id of its own, so it would also
  * remove the devices of other drivers without one.
  */
-static void pavo_remove_all(void)
+static void remove_adapters(void)
 {
 	struct pavo_dev *dev;
 
-	while ((dev = pavo_any_adapter())) {
+	while ((dev = get_any_adapter())) {
 		ib_unregister_device(&dev->ib);
 		put_device(&dev->ib.dev);
 	}
@@ -469,7 +468,7 @@ static void __exit pavo_exit(void)
 	/* waits for calls that are making an adapter, and allows no new ones */
 	rdma_link_unregister(&pavo_link_ops);
 	unregister_netdevice_notifier(&pavo_netdev_notifier);
-	pavo_remove_all();
+	remove_adapters();
 	pavo_debugfs_exit();
 	/* wait for RCU callbacks, whose code is this module's */
 	rcu_barrier();

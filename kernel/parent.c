@@ -28,13 +28,13 @@ pavo_net_ns_type(pavo_kobject_arg *kobj)
 	return &net_ns_type_operations;
 }
 
-static void pavo_net_release(struct kobject *kobj)
+static void release_net(struct kobject *kobj)
 {
 	complete(&container_of(kobj, struct pavo_parent, net)->net_gone);
 }
 
 static const struct kobj_type pavo_net_type = {
-	.release = pavo_net_release,
+	.release = release_net,
 	.sysfs_ops = &kobj_sysfs_ops,
 	.child_ns_type = pavo_net_ns_type,
 };

@@ -17,7 +17,7 @@
 	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | \
 	 IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB | IB_ACCESS_RELAXED_ORDERING)
 
-static int pavo_check_av(struct pavo_qp *qp, const struct rdma_ah_attr *ah)
+static int check_av(struct pavo_qp *qp, const struct rdma_ah_attr *ah)
 {
 	const struct ib_gid_attr *sgid;
 
@@ -33,7 +33,7 @@ static int pavo_check_av(struct pavo_qp *qp, const struct rdma_ah_attr *ah)
 	return 0;
 }
 
-static int pavo_check_mtu(struct pavo_qp *qp, enum ib_mtu mtu)
+static int check_mtu(struct pavo_qp *qp, enum ib_mtu mtu)
 {
 	struct ib_port_attr port;
 	int err;
@@ -45,8 +45,8 @@ static int pavo_check_mtu(struct pavo_qp *qp, enum ib_mtu mtu)
 }
 
 /* Check the attributes of the path: destination, port, P_Key, MTU. */
-static int pavo_check_path(struct pavo_qp *qp, const struct ib_qp_attr *attr,
-			   int mask)
+static int check_path(struct pavo_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
 {
 	int err;
 
@@ -63,11 +63,11 @@ static int pavo_check_path(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 	if ((mask & IB_QP_DEST_QPN) && attr->dest_qp_num > PAVO_QPN_MASK)
 		return -EINVAL;
 	if (mask & IB_QP_PATH_MTU) {
-		err = pavo_check_mtu(qp, attr->path_mtu);
+		err = check_mtu(qp, attr->path_mtu);
 		if (err)
 			return err;
 	}
-	return mask & IB_QP_AV ? pavo_check_av(qp, &attr->ah_attr) : 0;
+	return mask & IB_QP_AV ? check_av(qp, &attr->ah_attr) : 0;
 }
 
 int pavo_attr_check(struct pavo_qp *qp, const struct ib_qp_attr *attr, int mask)
@@ -95,11 +95,11 @@ int pavo_attr_check(struct pavo_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
 	    attr->max_dest_rd_atomic > PAVO_MAX_RD_ATOMIC)
 		return -EINVAL;
-	return pavo_check_path(qp, attr, mask);
+	return check_path(qp, attr, mask);
 }
 
-static void pavo_apply_path(struct pavo_qp_attrs *to,
-			    const struct ib_qp_attr *attr, int mask)
+static void apply_path(struct pavo_qp_attrs *to, const struct ib_qp_attr *attr,
+		       int mask)
 {
 	if (mask & IB_QP_PKEY_INDEX)
 		to->pkey_index = attr->pkey_index;
@@ -142,7 +142,7 @@ void pavo_attr_apply(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 		to->max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		to->max_dest_rd_atomic = attr->max_dest_rd_atomic;
-	pavo_apply_path(to, attr, mask);
+	apply_path(to, attr, mask);
 }
 
 void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask,

@@ -19,14 +19,14 @@
 #include "requester/requester.h"
 #include "responder/responder.h"
 
-static void pavo_sides_lock(struct pavo_qp *qp) __acquires(&qp->req.side.lock)
+static void lock_sides(struct pavo_qp *qp) __acquires(&qp->req.side.lock)
 	__acquires(&qp->resp.side.lock)
 {
 	spin_lock_bh(&qp->req.side.lock);
 	spin_lock_bh(&qp->resp.side.lock);
 }
 
-static void pavo_sides_run(struct pavo_qp *qp)
+static void run_sides(struct pavo_qp *qp)
 {
 	pavo_requester_run(qp);
 	pavo_responder_run(qp);
@@ -36,17 +36,17 @@ static void pavo_sides_run(struct pavo_qp *qp)
  * Unlock both sides and run them: a CPU that found one locked has left it something to do
  * (side.h), and the new state may allow more.
  */
-static void pavo_sides_unlock(struct pavo_qp *qp)
-	__releases(&qp->resp.side.lock) __releases(&qp->req.side.lock)
+static void unlock_sides(struct pavo_qp *qp) __releases(&qp->resp.side.lock)
+	__releases(&qp->req.side.lock)
 {
 	spin_unlock_bh(&qp->resp.side.lock);
 	spin_unlock_bh(&qp->req.side.lock);
 	/* pairs with the barriers of CPUs that leave something (enter.h) */
 	smp_mb();
-	pavo_sides_run(qp);
+	run_sides(qp);
 }
 
-static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
+static void raise_event(struct pavo_qp *qp, enum ib_event_type type)
 {
 	struct ib_event event = {
 		.device = qp->ib.device,
@@ -62,40 +62,40 @@ static void pavo_qp_raise(struct pavo_qp *qp, enum ib_event_type type)
  * Run both sides, because a wait of theirs may be over. The bits make an owner look again
  * that looked before and has not let go yet.
  */
-static void pavo_sides_wake(struct pavo_qp *qp)
+static void wake_sides(struct pavo_qp *qp)
 {
 	/* Pairs with the owner's barrier before it looks at pending (enter.h). */
 	smp_mb__before_atomic();
 	set_bit(PAVO_REQ_DOORBELL, &qp->req.side.pending);
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
-	pavo_sides_run(qp);
+	run_sides(qp);
 }
 
-static void pavo_qp_work(struct work_struct *work)
+static void run_work(struct work_struct *work)
 {
 	bool seen = pavo_reached_begin();
 
-	pavo_sides_wake(container_of(work, struct pavo_qp, holder.work));
+	wake_sides(container_of(work, struct pavo_qp, holder.work));
 	pavo_reached_end(seen);
 }
 
-static void pavo_qp_end_work(struct work_struct *work)
+static void run_end_work(struct work_struct *work)
 {
 	struct pavo_qp *qp = container_of(work, struct pavo_qp, end_work);
 	unsigned long events = xchg(&qp->events, 0);
 	unsigned int type;
 
-	pavo_sides_wake(qp);
+	wake_sides(qp);
 	for_each_set_bit(type, &events, BITS_PER_LONG)
-		pavo_qp_raise(qp, type);
+		raise_event(qp, type);
 }
 
 void pavo_qp_context_init(struct pavo_qp *qp)
 {
 	qp->state = IB_QPS_RESET;
 	mutex_init(&qp->modify_mutex);
-	INIT_WORK(&qp->holder.work, pavo_qp_work);
-	INIT_WORK(&qp->end_work, pavo_qp_end_work);
+	INIT_WORK(&qp->holder.work, run_work);
+	INIT_WORK(&qp->end_work, run_end_work);
 }
 
 /* Wait until walks that the QP asked for are over, and forget them. The sides have no owner. */
@@ -116,14 +116,14 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	struct pavo_flow flow = qp->flow;
 	bool has_flow;
 
-	pavo_sides_lock(qp);
+	lock_sides(qp);
 	trace_pavo_state(qp, qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	pavo_requester_reset(qp);
 	pavo_responder_reset(qp);
 	has_flow = qp->has_flow;
 	qp->has_flow = false;
-	pavo_sides_unlock(qp);
+	unlock_sides(qp);
 
 	/* A fault that is served goes on without the queue pair. */
 	pavo_fault_detach(&qp->req.side.missing);
@@ -154,7 +154,7 @@ void pavo_qp_remove(struct pavo_qp *qp)
 }
 
 /* Replace the flow by one for the present attributes. */
-static int pavo_qp_set_flow(struct pavo_qp *qp)
+static int set_flow(struct pavo_qp *qp)
 {
 	struct pavo_flow old, new;
 	bool had_flow;
@@ -164,12 +164,12 @@ static int pavo_qp_set_flow(struct pavo_qp *qp)
 			     qp->attr.dest_qpn, true);
 	if (err)
 		return err;
-	pavo_sides_lock(qp);
+	lock_sides(qp);
 	had_flow = qp->has_flow;
 	old = qp->flow;
 	qp->flow = new;
 	qp->has_flow = true;
-	pavo_sides_unlock(qp);
+	unlock_sides(qp);
 	if (had_flow)
 		pavo_flow_destroy(&old);
 	return 0;
@@ -180,12 +180,12 @@ static int pavo_qp_set_flow(struct pavo_qp *qp)
  * @tell_drained: SQD: the event SQ_DRAINED is asked for. The requester raises it as soon as
  * it runs and nothing is under way, else with the last response.
  */
-static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
-			 bool tell_drained)
+static int enter_state(struct pavo_qp *qp, int from, int next,
+		       bool tell_drained)
 {
 	bool ok;
 
-	pavo_sides_lock(qp);
+	lock_sides(qp);
 	if (from == IB_QPS_RTR && next == IB_QPS_RTS)
 		pavo_requester_ready(qp);
 	else if (from == IB_QPS_SQD && next == IB_QPS_SQD)
@@ -197,13 +197,13 @@ static int pavo_qp_enter(struct pavo_qp *qp, int from, int next,
 		trace_pavo_state(qp, from, next);
 	if (from != next)
 		qp->req.tell_drained = ok && tell_drained;
-	pavo_sides_unlock(qp);
+	unlock_sides(qp);
 	return ok ? 0 : -EINVAL;
 }
 
 /* Carry out a transition whose attributes have been checked and applied. */
-static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
-			const struct ib_qp_attr *attr, int mask)
+static int move_state(struct pavo_qp *qp, int from, int next,
+		      const struct ib_qp_attr *attr, int mask)
 {
 	bool tell_drained;
 	int err = 0;
@@ -216,12 +216,12 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 		/* try again if a side has moved the QP to SQE */
 		while (from != IB_QPS_ERR && !pavo_qp_to_error(qp, from))
 			from = pavo_qp_state(qp);
-		pavo_sides_run(qp);
+		run_sides(qp);
 		return 0;
 	}
 
 	if (mask & IB_QP_AV && !pavo_is_datagram(qp)) {
-		err = pavo_qp_set_flow(qp);
+		err = set_flow(qp);
 		if (err)
 			return err;
 	}
@@ -235,11 +235,11 @@ static int pavo_qp_move(struct pavo_qp *qp, int from, int next,
 	tell_drained = next == IB_QPS_SQD &&
 		       (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
 		       attr->en_sqd_async_notify;
-	return pavo_qp_enter(qp, from, next, tell_drained);
+	return enter_state(qp, from, next, tell_drained);
 }
 
-static int pavo_qp_modify_locked(struct pavo_qp *qp,
-				 const struct ib_qp_attr *attr, int mask)
+static int modify_locked(struct pavo_qp *qp, const struct ib_qp_attr *attr,
+			 int mask)
 {
 	int cur = pavo_qp_state(qp);
 	int next = mask & IB_QP_STATE ? attr->qp_state : cur;
@@ -254,7 +254,7 @@ static int pavo_qp_modify_locked(struct pavo_qp *qp,
 	if (err)
 		return err;
 	pavo_attr_apply(qp, attr, mask);
-	err = pavo_qp_move(qp, cur, next, attr, mask);
+	err = move_state(qp, cur, next, attr, mask);
 	if (err)
 		qp->attr = old;
 	return err;
@@ -267,7 +267,7 @@ int pavo_qp_modify(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask)
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
 	mutex_lock(&qp->modify_mutex);
-	err = pavo_qp_modify_locked(qp, attr, mask);
+	err = modify_locked(qp, attr, mask);
 	mutex_unlock(&qp->modify_mutex);
 	return err;
 }

@@ -36,8 +36,9 @@ struct pavo_holder {
 };
 
 /**
- * pavo_holder_continue - let the work of a queue pair go on with what a side has to send.
- * @cpu: which sent the beginning: packets from two CPUs overtake each other
+ * pavo_holder_continue - let the work of a queue pair go on with the packets of a side.
+ * @holder: the queue pair
+ * @cpu:    the CPU that sent the first of them: packets from two CPUs overtake each other
  */
 static inline void pavo_holder_continue(struct pavo_holder *holder, int cpu)
 {

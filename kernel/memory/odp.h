@@ -61,7 +61,7 @@ struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
  * pavo_fault_ask - have a pager bring in a range that is not there (PAVO_XLATE_FAULT). The
  * QP's work runs the side again afterwards.
  * @holder: the QP
- * @side:   its side that waits
+ * @missing: of the side that needs the pages
  * @region: the region
  * @va:     first byte
  * @len:    bytes
@@ -78,7 +78,7 @@ bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
 /**
  * pavo_fault_detach - end the wait of @side, whose QP is in RESET, and forget an earlier
  * failure. A pager that serves the fault may go on, and runs no side afterwards.
- * @side: the side
+ * @missing: of the side that needs the pages
  *
  * Context: process; no side is locked.
  */

@@ -28,7 +28,7 @@ struct task_struct;
  * @count: number of pages
  * @write: the pages are needed for writing
  * @holder: its work runs when the fault is over; NULL: detached
- * @side:  the side that waits; NULL: detached
+ * @missing: of the side that waits
  * @thread: serves or ends the fault, and frees it; NULL while it waits
  */
 struct pavo_fault {

@@ -10,8 +10,9 @@
 
 /**
  * struct pavo_pd - protection domain.
+ * @ib:     the object of rdma core, first
  * @charge: paid by the process's memory cgroup, as in other objects: see pavo_charge()
- * @rkm: its QPs, for the remote key manager
+ * @rkm:    its QPs, for the remote key manager
  */
 struct pavo_pd {
 	struct ib_pd ib;

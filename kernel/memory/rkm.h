@@ -53,7 +53,7 @@ struct pavo_key_slots {
  * struct pavo_rkm_link - puts a QP into the list of a PD whose keys its peer may use.
  * @of_pd: in the PD's list
  * @of_qp: XRC targets: in the QP's list of links
- * @holder: the QP
+ * @qp:    the QP
  * @pd:    the PD
  * @rcu:   for freeing
  */

@@ -179,10 +179,11 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
 
 /**
  * pavo_rx_take - find the adapter of a datagram, take it apart and verify its ICRC.
- * @rx: what the engine goes by, if it is taken
+ * @rx:  set to what the engine goes by, if the datagram is taken
+ * @skb: the datagram; consumed if it is not taken
  *
  * Context: softirq, RCU read side.
- * Return: false if it was dropped; the reason is counted, @skb consumed.
+ * Return: false if the datagram was dropped; a counter says why.
  */
 bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb);
 
@@ -236,8 +237,11 @@ void pavo_net_leave(struct pavo_dev *dev, const struct in6_addr *gid);
 bool pavo_net_admin(const struct pavo_dev *dev);
 
 /**
- * pavo_net_init - @receive is called for each datagram to the port, by the sockets, as
- * &struct udp_tunnel_sock_cfg.encap_rcv.
+ * pavo_net_init - get ready for adapters.
+ * @receive: the sockets call it for each datagram to the port, as
+ *           &struct udp_tunnel_sock_cfg.encap_rcv
+ *
+ * Return: 0; -ENOMEM.
  */
 int pavo_net_init(int (*receive)(struct sock *sk, struct sk_buff *skb));
 void pavo_net_exit(void);

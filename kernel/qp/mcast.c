@@ -19,7 +19,7 @@
  * struct pavo_mcast_group - a group that has members.
  * @node: in its bucket
  * @gid: IPv4 groups as ::ffff:a.b.c.d
- * @members: list of struct pavo_mcast_member
+ * @members: list of struct find_member
  * @count: number of members; 0 only while a group is made
  * @joined: the interface is a member, too
  * @rcu: to free it
@@ -33,14 +33,14 @@ struct pavo_mcast_group {
 	struct rcu_head rcu;
 };
 
-struct pavo_mcast_member {
+struct find_member {
 	struct list_head node;
 	struct pavo_qp *qp;
 	struct rcu_head rcu;
 };
 
-static struct hlist_head *pavo_mcast_bucket(struct pavo_dev *dev,
-					    const struct in6_addr *gid)
+static struct hlist_head *find_bucket(struct pavo_dev *dev,
+				      const struct in6_addr *gid)
 {
 	u32 hash = jhash(gid, sizeof(*gid), 0);
 
@@ -48,12 +48,12 @@ static struct hlist_head *pavo_mcast_bucket(struct pavo_dev *dev,
 }
 
 /* Find the group of @gid. Under RTNL, or RCU. */
-static struct pavo_mcast_group *pavo_mcast_find(struct pavo_dev *dev,
-						const struct in6_addr *gid)
+static struct pavo_mcast_group *find_group(struct pavo_dev *dev,
+					   const struct in6_addr *gid)
 {
 	struct pavo_mcast_group *group;
 
-	hlist_for_each_entry_rcu(group, pavo_mcast_bucket(dev, gid), node,
+	hlist_for_each_entry_rcu(group, find_bucket(dev, gid), node,
 				 lockdep_rtnl_is_held()) {
 		if (ipv6_addr_equal(&group->gid, gid))
 			return group;
@@ -61,10 +61,10 @@ static struct pavo_mcast_group *pavo_mcast_find(struct pavo_dev *dev,
 	return NULL;
 }
 
-static struct pavo_mcast_member *
-pavo_mcast_member(struct pavo_mcast_group *group, const struct pavo_qp *qp)
+static struct find_member *find_member(struct pavo_mcast_group *group,
+				       const struct pavo_qp *qp)
 {
-	struct pavo_mcast_member *member;
+	struct find_member *member;
 
 	list_for_each_entry(member, &group->members, node) {
 		if (member->qp == qp)
@@ -74,8 +74,8 @@ pavo_mcast_member(struct pavo_mcast_group *group, const struct pavo_qp *qp)
 }
 
 /* Make a group, and let the interface join it. */
-static struct pavo_mcast_group *pavo_mcast_create(struct pavo_dev *dev,
-						  const struct in6_addr *gid)
+static struct pavo_mcast_group *create_group(struct pavo_dev *dev,
+					     const struct in6_addr *gid)
 {
 	struct pavo_mcast_group *group;
 	int err;
@@ -94,12 +94,11 @@ static struct pavo_mcast_group *pavo_mcast_create(struct pavo_dev *dev,
 	}
 	group->joined = true;
 	dev->mcast.count++;
-	hlist_add_head_rcu(&group->node, pavo_mcast_bucket(dev, gid));
+	hlist_add_head_rcu(&group->node, find_bucket(dev, gid));
 	return group;
 }
 
-static void pavo_mcast_destroy(struct pavo_dev *dev,
-			       struct pavo_mcast_group *group)
+static void destroy_group(struct pavo_dev *dev, struct pavo_mcast_group *group)
 {
 	hlist_del_rcu(&group->node);
 	dev->mcast.count--;
@@ -108,11 +107,11 @@ static void pavo_mcast_destroy(struct pavo_dev *dev,
 	kfree_rcu(group, rcu);
 }
 
-static int pavo_mcast_add(struct pavo_mcast_group *group, struct pavo_qp *qp)
+static int add_member(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
-	struct pavo_mcast_member *member;
+	struct find_member *member;
 
-	if (pavo_mcast_member(group, qp))
+	if (find_member(group, qp))
 		return -EEXIST;
 	if (group->count >= PAVO_MAX_MCAST_QP_ATTACH ||
 	    !pavo_object_take(qp->dev, PAVO_OBJ_ATTACH))
@@ -134,15 +133,15 @@ int pavo_mcast_attach(struct pavo_qp *qp, const struct in6_addr *gid)
 	int err;
 
 	rtnl_lock();
-	group = pavo_mcast_find(qp->dev, gid);
+	group = find_group(qp->dev, gid);
 	if (!group)
-		group = pavo_mcast_create(qp->dev, gid);
+		group = create_group(qp->dev, gid);
 	if (IS_ERR(group)) {
 		err = PTR_ERR(group);
 	} else {
-		err = pavo_mcast_add(group, qp);
+		err = add_member(group, qp);
 		if (!group->count)
-			pavo_mcast_destroy(qp->dev, group);
+			destroy_group(qp->dev, group);
 	}
 	rtnl_unlock();
 	return err;
@@ -150,19 +149,19 @@ int pavo_mcast_attach(struct pavo_qp *qp, const struct in6_addr *gid)
 
 int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid)
 {
-	struct pavo_mcast_member *member = NULL;
+	struct find_member *member = NULL;
 	struct pavo_mcast_group *group;
 
 	rtnl_lock();
-	group = pavo_mcast_find(qp->dev, gid);
+	group = find_group(qp->dev, gid);
 	if (group)
-		member = pavo_mcast_member(group, qp);
+		member = find_member(group, qp);
 	if (member) {
 		list_del_rcu(&member->node);
 		kfree_rcu(member, rcu);
 		pavo_object_give(qp->dev, PAVO_OBJ_ATTACH);
 		if (!--group->count)
-			pavo_mcast_destroy(qp->dev, group);
+			destroy_group(qp->dev, group);
 	}
 	rtnl_unlock();
 	return member ? 0 : -EINVAL;
@@ -187,10 +186,10 @@ bool pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
 			 void (*take)(struct pavo_qp *, const struct pavo_rx *),
 			 const struct pavo_rx *rx)
 {
-	struct pavo_mcast_member *member;
+	struct find_member *member;
 	struct pavo_mcast_group *group;
 
-	group = pavo_mcast_find(dev, gid);
+	group = find_group(dev, gid);
 	if (!group)
 		return false;
 	list_for_each_entry_rcu(member, &group->members, node)

@@ -29,9 +29,14 @@ int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid);
 void pavo_mcast_leave(struct pavo_dev *dev);
 
 /**
- * pavo_mcast_for_each - call @take with @rx for each member of a group.
+ * pavo_mcast_for_each - hand a packet to each member of a group.
+ * @dev:  the adapter
+ * @gid:  the group
+ * @take: called for each member with @rx, which stays the caller's
+ * @rx:   the packet
  *
- * Context: RCU read side. Return: false if there is no such group.
+ * Context: RCU read side.
+ * Return: false if there is no such group.
  */
 bool pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
 			 void (*take)(struct pavo_qp *, const struct pavo_rx *),

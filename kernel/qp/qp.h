@@ -25,8 +25,22 @@
 #include "rings/cq_ring.h"
 
 /**
- * struct pavo_qp_attrs - what modify_qp set (control/attr.c is the writer).
- * @mtu: bytes
+ * struct pavo_qp_attrs - attributes that modify_qp set (control/attr.c is the writer).
+ * @mtu:       bytes
+ * @mtu_code:  the same, as verbs have it
+ * @dest_qpn:  QPN of the peer
+ * @qkey:      Q_Key of datagrams
+ * @pkey_index: always 0
+ * @access:    IB_ACCESS_* that the peer may use
+ * @sq_psn:    first PSN to send
+ * @rq_psn:    first PSN to expect
+ * @timeout:   4.096 us * 2^timeout until the loss timer expires; 0: never
+ * @retry_cnt: attempts after a loss
+ * @rnr_retry: attempts after an RNR NAK; 7: no end
+ * @min_rnr_timer: code of the delay that RNR NAKs ask for (IBA 9.7.5.2.8)
+ * @max_rd_atomic: reads and atomics that may be unanswered
+ * @max_dest_rd_atomic: reads and atomics of the peer that may be unanswered
+ * @ah:        path to the peer
  */
 struct pavo_qp_attrs {
 	u32 mtu;
@@ -48,14 +62,28 @@ struct pavo_qp_attrs {
 
 /**
  * struct pavo_qp - queue pair.
- * @holder: its memory and keys
- * @send_cq, @recv_cq: NULL where the type of QP completes nothing
- * @state: enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
- *         and pavo_qp_send_error(), which only ever write Error and SQE.
- * @flow:  valid from RTR on unless datagrams; changed under both side locks
- * @events: bits by enum ib_event_type, to be raised by @end_work
+ * @ib:      the object of rdma core, first
+ * @dev:     its adapter
+ * @tally:   its counters
+ * @holder:  its memory and keys
+ * @send_cq: NULL where the type of QP completes no request
+ * @recv_cq: NULL where the type of QP completes no receive
+ * @srq:     NULL: it has a receive queue of its own
+ * @uctx:    of the process; NULL: a kernel consumer's
+ * @user:    the user that is bounded for it; NULL: the kernel
+ * @cap:     sizes of its queues
+ * @sq_sig_all: all requests complete with a CQE
+ * @state:   enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
+ *           and pavo_qp_send_error(), which only ever write Error and SQE.
+ * @modify_mutex: for @attr, and transitions of @state
+ * @attr:    attributes
+ * @flow:    valid from RTR on unless datagrams; changed under both side locks
+ * @has_flow: @flow is valid
+ * @req:     the requester
+ * @resp:    the responder
+ * @events:  bits by enum ib_event_type, which @end_work raises
  * @end_work: raises @events and flushes both sides, on any CPU: the owner of the one
- *         that saw the error may spin until the flush is seen
+ *           that saw the error may spin until the flush is seen
  */
 struct pavo_qp {
 	struct ib_qp ib;
@@ -153,25 +181,28 @@ struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
 bool pavo_qp_to_error(struct pavo_qp *qp, int from);
 
 /**
- * pavo_qp_error - an unrecoverable error of a side: QP to Error, both sides
- * flush. @event: IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR,
- * IB_EVENT_QP_ACCESS_ERR to raise, or -1 for none.
+ * pavo_qp_error - an unrecoverable error of a side: QP to Error, both sides flush.
+ * @qp:    the QP
+ * @event: IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR, IB_EVENT_QP_ACCESS_ERR to raise, or -1
+ *         for none
  *
  * Context: any, also with a side locked (the flush happens when it is left).
  */
 void pavo_qp_error(struct pavo_qp *qp, int event);
 
 /**
- * pavo_qp_drained - QP in SQD: the last that was under way is done.
+ * pavo_qp_drained - tell of a QP in SQD that its last request is done.
+ * @qp: the QP
  *
  * Context: the requester side is locked.
  */
 void pavo_qp_drained(struct pavo_qp *qp);
 
 /**
- * pavo_qp_send_error - a send WQE cannot be executed. Reliable services: QP to
- * Error. UC and datagrams: to SQE, where the send queue flushes and the receive
- * queue goes on, until modify_qp takes the QP back to RTS (IBA 10.3.1).
+ * pavo_qp_send_error - a send WQE cannot be executed. Reliable services: QP to Error. UC and
+ * datagrams: to SQE, where the send queue flushes and the receive queue goes on, until
+ * modify_qp takes the QP back to RTS (IBA 10.3.1).
+ * @qp: the QP
  *
  * Context: the requester side is locked.
  */

@@ -10,8 +10,9 @@
 
 /**
  * struct pavo_ah - address handle.
+ * @ib:     the object of rdma core, first
  * @charge: paid by the memory cgroup, see pavo_charge()
- * @av: address vector, as the segment of a WQE has it
+ * @av:     address vector, as the segment of a WQE has it
  */
 struct pavo_ah {
 	struct ib_ah ib;

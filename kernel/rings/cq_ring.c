@@ -26,7 +26,7 @@
  * Is there room for another entry? The consumer index of user space may have any value: one
  * that claims entries which were never written counts as an overrun.
  */
-static bool pavo_cq_room(struct pavo_cq *cq)
+static bool has_room(struct pavo_cq *cq)
 {
 	struct pavo_dev *dev = to_pavo_dev(cq->ib.device);
 	u32 cons = cq->ib.uobject ? READ_ONCE(cq->ring->cons) : cq->cons;
@@ -51,7 +51,7 @@ u32 pavo_cq_consumed(struct pavo_cq *cq)
 	return cons;
 }
 
-static void pavo_cqe_write(struct pavo_cq *cq, const struct pavo_cqe *from)
+static void write_cqe(struct pavo_cq *cq, const struct pavo_cqe *from)
 {
 	struct pavo_cqe cqe = *from;
 
@@ -72,7 +72,7 @@ void pavo_cq_owe(struct pavo_cq *cq)
  * Wake the waiter for the entry just written: at once, or, if events are moderated, with
  * the last of moderate_count entries or moderate_us after the first.
  */
-static void pavo_cq_wake(struct pavo_cq *cq)
+static void wake_waiter(struct pavo_cq *cq)
 {
 	if (++cq->held >= cq->moderate_count || !cq->moderate_us)
 		pavo_cq_owe(cq);
@@ -83,7 +83,7 @@ static void pavo_cq_wake(struct pavo_cq *cq)
 }
 
 /* Raise the event moderate_us after the first completion that was held back. */
-static enum hrtimer_restart pavo_cq_timer(struct hrtimer *timer)
+static enum hrtimer_restart end_moderation(struct hrtimer *timer)
 {
 	struct pavo_cq *cq = container_of(timer, struct pavo_cq, timer);
 	unsigned long flags;
@@ -104,16 +104,16 @@ void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
 	spin_lock_irqsave(&cq->lock, flags);
 	if (cq->dead)
 		goto out;
-	if (unlikely(!pavo_cq_room(cq))) {
+	if (unlikely(!has_room(cq))) {
 		cq->dead = true;
 		set_bit(PAVO_CQ_OVERRUN, &cq->event);
 		queue_work(to_pavo_dev(cq->ib.device)->wq, &cq->work);
 		goto out;
 	}
-	pavo_cqe_write(cq, cqe);
+	write_cqe(cq, cqe);
 	if (cq->armed == IB_CQ_NEXT_COMP ||
 	    (cq->armed && (solicited || cqe->status != IB_WC_SUCCESS)))
-		pavo_cq_wake(cq);
+		wake_waiter(cq);
 out:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
@@ -122,7 +122,7 @@ out:
  * Call the handler as long as an event is owed. BH disabled: a preempted caller would hold up
  * events of other CPUs.
  */
-static void pavo_cq_tell(struct pavo_cq *cq)
+static void tell_handler(struct pavo_cq *cq)
 {
 	unsigned int calls;
 
@@ -147,7 +147,7 @@ void pavo_cq_raise(struct pavo_cq *cq)
 	if (!cq || !test_bit(PAVO_CQ_OWED, &cq->event))
 		return;
 	local_bh_disable();
-	pavo_cq_tell(cq);
+	tell_handler(cq);
 	local_bh_enable();
 }
 
@@ -170,6 +170,6 @@ void pavo_cq_forget(struct pavo_cq *cq, u32 qpn)
 
 void pavo_cq_timer_init(struct pavo_cq *cq)
 {
-	pavo_hrtimer_setup(&cq->timer, pavo_cq_timer, CLOCK_MONOTONIC,
+	pavo_hrtimer_setup(&cq->timer, end_moderation, CLOCK_MONOTONIC,
 			   HRTIMER_MODE_REL_SOFT);
 }

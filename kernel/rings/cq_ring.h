@@ -24,18 +24,24 @@ struct pavo_mmap;
 
 /**
  * struct pavo_cq - completion queue.
- * @mmap, @ring, @cqes, @count: header and entries; mapped by user space, or
- *          private to the kernel. Replaced under @lock by resize.c.
- * @prod:   entries written, under @lock
- * @cons:   kernel CQs: entries polled, under @lock
+ * @ib:     the object of rdma core, first
+ * @mmap:   the memory of @ring and @cqes: mapped by the process, or private to the kernel.
+ *          verbs/resize.c replaces it under @lock
+ * @ring:   its header
+ * @cqes:   its entries
+ * @count:  of them, a power of two
+ * @lock:   all below, and writing entries
+ * @prod:   entries written
+ * @cons:   kernel CQs: entries polled
  * @armed:  enum ib_cq_notify_flags asked for, 0 if not
  * @moderate_count: events come after so many completions,
  * @moderate_us: or so long after the first of them; either 0: at once
  * @held:   completions that shall wake the waiter and have not yet
  * @timer:  for @moderate_us
  * @event:  PAVO_CQ_*: events that are owed, raised by pavo_cq_raise() outside of any side
- * @dead:   overrun happened, nothing is written any more
+ * @dead:   it has overrun: no entry is written any more
  * @work:   tells the users of a dead CQ, and of events that bring about each other
+ * @resize_mutex: one resize at a time
  */
 struct pavo_cq {
 	struct ib_cq ib;
@@ -63,7 +69,9 @@ static inline struct pavo_cq *to_pavo_cq(struct ib_cq *ib)
 }
 
 /**
- * pavo_cq_push - write a completion; all fields of @cqe but owner are taken.
+ * pavo_cq_push - write a completion.
+ * @cq:        the CQ
+ * @cqe:       the completion; its owner bit does not matter
  * @solicited: wakes a waiter that asked for solicited events only; a status
  *             other than success does so as well
  *
@@ -74,8 +82,9 @@ void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
 		  bool solicited);
 
 /**
- * pavo_cq_raise - call the completion handler if a push owed it one. One caller at a time;
- * a handler that brings about another event is called again when it has returned.
+ * pavo_cq_raise - call the completion handler if a push owed it one. One caller at a time: a
+ * handler that brings about another event is called again when it has returned.
+ * @cq: the CQ, or NULL
  */
 void pavo_cq_raise(struct pavo_cq *cq);
 
@@ -91,7 +100,8 @@ void pavo_cq_forget(struct pavo_cq *cq, u32 qpn);
 u32 pavo_cq_consumed(struct pavo_cq *cq);
 
 /**
- * pavo_cq_owe - its waiter is to be woken: pavo_cq_raise() tells it.
+ * pavo_cq_owe - note that the waiter is to be woken: pavo_cq_raise() tells it.
+ * @cq: the CQ
  *
  * Context: cq->lock is held.
  */

@@ -73,9 +73,12 @@ struct pavo_recv_wqe {
 
 /**
  * struct pavo_srq - shared receive queue.
- * @limit:  fewer WQEs than this: an event, once; 0: none is asked for
- * @failed: the ring is none; nothing is taken from it any more
- * @events: bits by enum ib_event_type, to be raised by @work
+ * @ib:     the object of rdma core, first
+ * @rq:     its ring
+ * @limit:  fewer WQEs than this: an event, once; 0: no consumer asked for it
+ * @failed: the ring is damaged; no WQE is taken from it any more
+ * @events: bits by enum ib_event_type, which @work raises
+ * @work:   see @events
  */
 struct pavo_srq {
 	struct ib_srq ib;

@@ -14,9 +14,11 @@ struct pavo_mmap;
 
 /**
  * struct pavo_ucontext - an open device file.
- * @page:    doorbell page, shared with the process
- * @db_lock: one drainer of the page at a time
- * @db_cons: doorbells taken; page->cons is only a copy for the process
+ * @ib:        the object of rdma core, first
+ * @page_mmap: memory of @page
+ * @page:      doorbell page, shared with the process
+ * @db_lock:   for @db_cons, and for taking doorbells from the page
+ * @db_cons:   doorbells taken; page->cons is only a copy for the process
  */
 struct pavo_ucontext {
 	struct ib_ucontext ib;

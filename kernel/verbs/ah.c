@@ -12,8 +12,7 @@
 #include "requester/ah.h"
 #include "verbs/verbs.h"
 
-static void pavo_av_from_attr(struct pavo_ud_seg *av,
-			      const struct rdma_ah_attr *attr)
+static void make_av(struct pavo_ud_seg *av, const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 
@@ -43,7 +42,7 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		pavo_charge_end(ah->charge);
 		return -ENOMEM;
 	}
-	pavo_av_from_attr(&ah->av, attr);
+	make_av(&ah->av, attr);
 	return 0;
 }
 

@@ -17,7 +17,7 @@ struct pavo_own_stats {
 	struct pavo_stats __percpu *stats;
 };
 
-static struct rdma_hw_stats *pavo_counter_alloc(struct rdma_counter *counter)
+static struct rdma_hw_stats *alloc_counter(struct rdma_counter *counter)
 {
 	return pavo_stats_alloc();
 }
@@ -47,7 +47,7 @@ static struct pavo_own_stats *create(struct pavo_dev *dev, u32 *id)
  * Let @ibqp, which has no other counter, count in @counter. A counter without a number is
  * new. rdma core holds the counter's mutex.
  */
-static int pavo_counter_bind(struct rdma_counter *counter, PAVO_COUNTER_QP)
+static int bind_counter(struct rdma_counter *counter, PAVO_COUNTER_QP)
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 	struct pavo_own_stats *own;
@@ -67,7 +67,7 @@ static int pavo_counter_bind(struct rdma_counter *counter, PAVO_COUNTER_QP)
  * Let @ibqp count in its adapter's counters again. A CPU may still be adding to the counters
  * that it leaves.
  */
-static int pavo_counter_unbind(PAVO_COUNTER_QP)
+static int unbind_counter(PAVO_COUNTER_QP)
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 
@@ -76,7 +76,7 @@ static int pavo_counter_unbind(PAVO_COUNTER_QP)
 	return 0;
 }
 
-static int pavo_counter_update(struct rdma_counter *counter)
+static int update_counter(struct rdma_counter *counter)
 {
 	struct pavo_dev *dev = to_pavo_dev(counter->device);
 	struct pavo_own_stats *own = xa_load(&dev->counters, counter->id);
@@ -90,7 +90,7 @@ static int pavo_counter_update(struct rdma_counter *counter)
  * that were still counting may have added more since: add that to the adapter's counters, so
  * nothing is lost.
  */
-static int pavo_counter_dealloc(struct rdma_counter *counter)
+static int dealloc_counter(struct rdma_counter *counter)
 {
 	struct pavo_dev *dev = to_pavo_dev(counter->device);
 	struct pavo_own_stats *own = xa_erase(&dev->counters, counter->id);
@@ -113,11 +113,11 @@ static int pavo_counter_dealloc(struct rdma_counter *counter)
 }
 
 const struct ib_device_ops pavo_counter_ops = {
-	.counter_alloc_stats = pavo_counter_alloc,
-	.counter_update_stats = pavo_counter_update,
-	.counter_bind_qp = pavo_counter_bind,
-	.counter_unbind_qp = pavo_counter_unbind,
-	.counter_dealloc = pavo_counter_dealloc,
+	.counter_alloc_stats = alloc_counter,
+	.counter_update_stats = update_counter,
+	.counter_bind_qp = bind_counter,
+	.counter_unbind_qp = unbind_counter,
+	.counter_dealloc = dealloc_counter,
 
 	PAVO_COUNTER_OBJ_SIZE
 };

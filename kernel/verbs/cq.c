@@ -14,7 +14,7 @@
 #include "verbs/verbs.h"
 
 /* Tell the CQ's consumer, its queue pairs and shared receive queues that it has overrun. */
-static void pavo_cq_overrun(struct pavo_cq *cq)
+static void tell_overrun(struct pavo_cq *cq)
 {
 	struct pavo_dev *dev = to_pavo_dev(cq->ib.device);
 	struct ib_event event = {
@@ -44,12 +44,12 @@ static void pavo_cq_overrun(struct pavo_cq *cq)
 	rcu_read_unlock();
 }
 
-static void pavo_cq_run(struct work_struct *work)
+static void run_cq_work(struct work_struct *work)
 {
 	struct pavo_cq *cq = container_of(work, struct pavo_cq, work);
 
 	if (test_and_clear_bit(PAVO_CQ_OVERRUN, &cq->event))
-		pavo_cq_overrun(cq);
+		tell_overrun(cq);
 	pavo_cq_raise(cq);
 }
 
@@ -69,7 +69,7 @@ int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return missed;
 }
 
-static void pavo_wc_flags(struct ib_wc *wc, const struct pavo_cqe *cqe)
+static void fill_wc_flags(struct ib_wc *wc, const struct pavo_cqe *cqe)
 {
 	if (cqe->flags & PAVO_CQE_IMM) {
 		wc->wc_flags |= IB_WC_WITH_IMM;
@@ -90,7 +90,7 @@ static void pavo_wc_flags(struct ib_wc *wc, const struct pavo_cqe *cqe)
 	}
 }
 
-static u64 pavo_recv_wr_id(const struct pavo_qp *qp, const struct pavo_cqe *cqe)
+static u64 find_recv_wr_id(const struct pavo_qp *qp, const struct pavo_cqe *cqe)
 {
 	const struct pavo_rq *rq = &qp->resp.own;
 
@@ -100,12 +100,12 @@ static u64 pavo_recv_wr_id(const struct pavo_qp *qp, const struct pavo_cqe *cqe)
 }
 
 /* Turn an entry into a work completion of a kernel consumer; its QP exists. */
-static void pavo_wc_fill(struct ib_wc *wc, const struct pavo_cqe *cqe,
-			 struct pavo_qp *qp)
+static void fill_wc(struct ib_wc *wc, const struct pavo_cqe *cqe,
+		    struct pavo_qp *qp)
 {
 	memset(wc, 0, sizeof(*wc));
 	if (cqe->flags & PAVO_CQE_RECV) {
-		wc->wr_id = pavo_recv_wr_id(qp, cqe);
+		wc->wr_id = find_recv_wr_id(qp, cqe);
 		wc->opcode = cqe->opcode == PAVO_WQE_WRITE_IMM ?
 				     IB_WC_RECV_RDMA_WITH_IMM :
 				     IB_WC_RECV;
@@ -121,7 +121,7 @@ static void pavo_wc_fill(struct ib_wc *wc, const struct pavo_cqe *cqe,
 	wc->pkey_index = cqe->pkey_index;
 	wc->sl = cqe->sl;
 	wc->port_num = PAVO_PORT;
-	pavo_wc_flags(wc, cqe);
+	fill_wc_flags(wc, cqe);
 }
 
 int pavo_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc)
@@ -142,15 +142,15 @@ int pavo_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc)
 
 		cq->cons++;
 		if (qp)
-			pavo_wc_fill(&wc[polled++], cqe, qp);
+			fill_wc(&wc[polled++], cqe, qp);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	rcu_read_unlock();
 	return polled;
 }
 
-static int pavo_cq_check(const struct ib_cq_init_attr *attr,
-			 const struct ib_udata *udata)
+static int check_attr(const struct ib_cq_init_attr *attr,
+		      const struct ib_udata *udata)
 {
 	/* every entry has a time stamp, asked for or not */
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
@@ -162,7 +162,7 @@ static int pavo_cq_check(const struct ib_cq_init_attr *attr,
 	return 0;
 }
 
-static int pavo_cq_build(struct pavo_cq *cq, struct ib_udata *udata)
+static int build_ring(struct pavo_cq *cq, struct ib_udata *udata)
 {
 	struct pavo_create_cq_resp resp = { .cqe_cnt = cq->count };
 	struct pavo_ucontext *uctx;
@@ -194,17 +194,17 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
 	int err;
 
-	err = pavo_cq_check(attr, udata);
+	err = check_attr(attr, udata);
 	if (err)
 		return err;
 	if (!pavo_object_take(dev, PAVO_OBJ_CQ))
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_mutex);
-	INIT_WORK(&cq->work, pavo_cq_run);
+	INIT_WORK(&cq->work, run_cq_work);
 	pavo_cq_timer_init(cq);
 	cq->count = roundup_pow_of_two(attr->cqe);
-	err = pavo_cq_build(cq, udata);
+	err = build_ring(cq, udata);
 	if (err) {
 		pavo_object_give(dev, PAVO_OBJ_CQ);
 		return err;

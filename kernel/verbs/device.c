@@ -23,7 +23,7 @@
 #define PAVO_GID_TBL_LEN 1024
 
 /* On-demand paging: explicit regions only, for every operation that uses memory. */
-static void pavo_query_odp(struct ib_device_attr *attr)
+static void query_odp(struct ib_device_attr *attr)
 {
 	const u32 messages = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
 			     IB_ODP_SUPPORT_SRQ_RECV;
@@ -39,9 +39,8 @@ static void pavo_query_odp(struct ib_device_attr *attr)
 	caps->per_transport_caps.ud_odp_caps = messages;
 }
 
-static int pavo_query_device(struct ib_device *ibdev,
-			     struct ib_device_attr *attr,
-			     struct ib_udata *udata)
+static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			struct ib_udata *udata)
 {
 	/* @udata is NULL when rdma core itself asks */
 	if (udata && (udata->inlen || udata->outlen))
@@ -64,7 +63,7 @@ static int pavo_query_device(struct ib_device *ibdev,
 		PAVO_CAP_ATOMIC_WRITE;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
 	if (PAVO_HAS_ODP)
-		pavo_query_odp(attr);
+		query_odp(attr);
 	attr->max_send_sge = PAVO_MAX_SGE;
 	attr->max_recv_sge = PAVO_MAX_SGE;
 	attr->max_sge_rd = PAVO_MAX_SGE;
@@ -102,7 +101,7 @@ static int pavo_query_device(struct ib_device *ibdev,
  * Ask the interface for its speed once per change of the link, since that takes RTNL. If it
  * has none, report the slowest.
  */
-static void pavo_query_speed(struct pavo_dev *dev, struct ib_port_attr *attr)
+static void query_speed(struct pavo_dev *dev, struct ib_port_attr *attr)
 {
 	if (!READ_ONCE(dev->link_known)) {
 		WRITE_ONCE(dev->link_known, true);
@@ -117,7 +116,7 @@ static void pavo_query_speed(struct pavo_dev *dev, struct ib_port_attr *attr)
 }
 
 /* Set the attributes that depend on the interface; without one the port is disabled. */
-static void pavo_query_link(struct pavo_dev *dev, struct ib_port_attr *attr)
+static void query_link(struct pavo_dev *dev, struct ib_port_attr *attr)
 {
 	struct net_device *ndev;
 	bool running = false, carrier = false;
@@ -143,8 +142,8 @@ static void pavo_query_link(struct pavo_dev *dev, struct ib_port_attr *attr)
 	}
 }
 
-static int pavo_query_port(struct ib_device *ibdev, u32 port,
-			   struct ib_port_attr *attr)
+static int query_port(struct ib_device *ibdev, u32 port,
+		      struct ib_port_attr *attr)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibdev);
 
@@ -157,13 +156,13 @@ static int pavo_query_port(struct ib_device *ibdev, u32 port,
 	attr->max_vl_num = 1;
 	attr->bad_pkey_cntr = atomic_read(&dev->bad_pkeys);
 	attr->qkey_viol_cntr = atomic_read(&dev->bad_qkeys);
-	pavo_query_link(dev, attr);
-	pavo_query_speed(dev, attr);
+	query_link(dev, attr);
+	query_speed(dev, attr);
 	return 0;
 }
 
-static int pavo_port_immutable(struct ib_device *ibdev, u32 port,
-			       struct ib_port_immutable *immutable)
+static int get_port_immutable(struct ib_device *ibdev, u32 port,
+			      struct ib_port_immutable *immutable)
 {
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
 	immutable->gid_tbl_len = PAVO_GID_TBL_LEN;
@@ -172,13 +171,12 @@ static int pavo_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-static enum rdma_link_layer pavo_link_layer(struct ib_device *ibdev, u32 port)
+static enum rdma_link_layer get_link_layer(struct ib_device *ibdev, u32 port)
 {
 	return IB_LINK_LAYER_ETHERNET;
 }
 
-static int pavo_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
-			   u16 *pkey)
+static int query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
 	if (index)
 		return -EINVAL;
@@ -186,13 +184,12 @@ static int pavo_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
-static void pavo_fw_str(struct ib_device *ibdev, char *str)
+static void print_version(struct ib_device *ibdev, char *str)
 {
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "abi %u", PAVO_ABI_VERSION);
 }
 
-static int pavo_alloc_ucontext(struct ib_ucontext *ibuctx,
-			       struct ib_udata *udata)
+static int alloc_ucontext(struct ib_ucontext *ibuctx, struct ib_udata *udata)
 {
 	struct pavo_ucontext *uctx = to_pavo_uctx(ibuctx);
 	struct pavo_alloc_ucontext_resp resp = {
@@ -218,7 +215,7 @@ static int pavo_alloc_ucontext(struct ib_ucontext *ibuctx,
 	return err;
 }
 
-static void pavo_dealloc_ucontext(struct ib_ucontext *ibuctx)
+static void dealloc_ucontext(struct ib_ucontext *ibuctx)
 {
 	pavo_mmap_destroy(to_pavo_uctx(ibuctx)->page_mmap);
 }
@@ -228,11 +225,11 @@ static void pavo_dealloc_ucontext(struct ib_ucontext *ibuctx)
  * and reports a fatal event; areas that are still mapped become plain memory. Because
  * this op exists, rdma core does not wait for the process.
  */
-static void pavo_disassociate_ucontext(struct ib_ucontext *ibuctx)
+static void disassociate_ucontext(struct ib_ucontext *ibuctx)
 {
 }
 
-static int pavo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
 	struct pavo_pd *pd = to_pavo_pd(ibpd);
@@ -247,7 +244,7 @@ static int pavo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
-static int pavo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
 
@@ -272,7 +269,7 @@ static DEVICE_ATTR_RO(pavo_abi);
  * The adapter of an attribute. In shared mode every namespace has a device of its own
  * in sysfs, which is not part of an ib_device; rdma core's helper handles both.
  */
-static struct pavo_dev *pavo_dev_of_sysfs(struct device *device)
+static struct pavo_dev *find_dev_of_sysfs(struct device *device)
 {
 	return rdma_device_to_drv_device(device, struct pavo_dev, ib);
 }
@@ -285,7 +282,7 @@ static ssize_t recover_store(struct device *device,
 			     struct device_attribute *attr, const char *buf,
 			     size_t count)
 {
-	struct pavo_dev *dev = pavo_dev_of_sysfs(device);
+	struct pavo_dev *dev = find_dev_of_sysfs(device);
 	bool now;
 	int err;
 
@@ -304,7 +301,7 @@ static ssize_t recover_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  pavo_windows_recoveries(pavo_dev_of_sysfs(device)));
+			  pavo_windows_recoveries(find_dev_of_sysfs(device)));
 }
 
 static DEVICE_ATTR_RW(recover);
@@ -319,41 +316,41 @@ static const struct attribute_group pavo_attr_group = {
 	.attrs = pavo_attributes,
 };
 
-static struct ib_mr *pavo_reg_mr_op(struct ib_pd *ibpd, u64 start, u64 length,
-				    u64 iova, int access, PAVO_REG_MR_ARGS)
+static struct ib_mr *reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				 u64 iova, int access, PAVO_REG_MR_ARGS)
 {
 	return pavo_reg_user_mr(ibpd, start, length, iova, access, udata);
 }
 
-static struct ib_mr *pavo_reg_dmabuf_op(struct ib_pd *ibpd, u64 offset,
-					u64 length, u64 iova, int fd,
-					int access, PAVO_REG_DMABUF_ARGS)
+static struct ib_mr *reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
+				   u64 iova, int fd, int access,
+				   PAVO_REG_DMABUF_ARGS)
 {
 	return pavo_reg_dmabuf_mr(ibpd, offset, length, iova, fd, access);
 }
 
 static const struct ib_device_ops pavo_device_ops = {
 	.device_group = &pavo_attr_group,
-	.query_device = pavo_query_device,
-	.query_port = pavo_query_port,
-	.query_pkey = pavo_query_pkey,
-	.get_port_immutable = pavo_port_immutable,
-	.get_link_layer = pavo_link_layer,
-	.get_dev_fw_str = pavo_fw_str,
+	.query_device = query_device,
+	.query_port = query_port,
+	.query_pkey = query_pkey,
+	.get_port_immutable = get_port_immutable,
+	.get_link_layer = get_link_layer,
+	.get_dev_fw_str = print_version,
 	.alloc_hw_port_stats = pavo_alloc_hw_port_stats,
 	.get_hw_stats = pavo_get_hw_stats,
 	.fill_res_qp_entry = pavo_fill_res_qp_entry,
 	.fill_res_cq_entry = pavo_fill_res_cq_entry,
 	.fill_res_mr_entry = pavo_fill_res_mr_entry,
 
-	.alloc_ucontext = pavo_alloc_ucontext,
-	.dealloc_ucontext = pavo_dealloc_ucontext,
-	.disassociate_ucontext = pavo_disassociate_ucontext,
+	.alloc_ucontext = alloc_ucontext,
+	.dealloc_ucontext = dealloc_ucontext,
+	.disassociate_ucontext = disassociate_ucontext,
 	.mmap = pavo_mmap,
 	.mmap_free = pavo_mmap_free,
 
-	.alloc_pd = pavo_alloc_pd,
-	.dealloc_pd = pavo_dealloc_pd,
+	.alloc_pd = alloc_pd,
+	.dealloc_pd = dealloc_pd,
 	.create_ah = pavo_create_ah,
 	.create_user_ah = pavo_create_ah,
 	.query_ah = pavo_query_ah,
@@ -380,10 +377,10 @@ static const struct ib_device_ops pavo_device_ops = {
 	.post_send = pavo_post_send,
 	.post_recv = pavo_post_recv,
 	.get_dma_mr = pavo_get_dma_mr,
-	.reg_user_mr = pavo_reg_mr_op,
+	.reg_user_mr = reg_user_mr,
 	.alloc_mr = pavo_alloc_mr,
 	.map_mr_sg = pavo_map_mr_sg,
-	.reg_user_mr_dmabuf = pavo_reg_dmabuf_op,
+	.reg_user_mr_dmabuf = reg_dmabuf_mr,
 	.advise_mr = pavo_advise_mr,
 	.rereg_user_mr = pavo_rereg_user_mr,
 	.dereg_mr = pavo_dereg_mr,

@@ -16,8 +16,8 @@
 #include "rings/ucontext.h"
 #include "verbs/verbs.h"
 
-static int pavo_qp_check(const struct ib_qp_init_attr *init,
-			 const struct ib_udata *udata)
+static int check_init(const struct ib_qp_init_attr *init,
+		      const struct ib_udata *udata)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
@@ -55,9 +55,8 @@ static int pavo_qp_check(const struct ib_qp_init_attr *init,
 	return 0;
 }
 
-static void pavo_qp_setup(struct pavo_qp *qp,
-			  const struct ib_qp_init_attr *init,
-			  struct ib_udata *udata)
+static void set_up_qp(struct pavo_qp *qp, const struct ib_qp_init_attr *init,
+		      struct ib_udata *udata)
 {
 	qp->dev = to_pavo_dev(qp->ib.device);
 	qp->tally = qp->dev->tally;
@@ -79,7 +78,7 @@ static void pavo_qp_setup(struct pavo_qp *qp,
 }
 
 /* Make both sides, then the number, by which packets can find the QP. */
-static int pavo_qp_build(struct pavo_qp *qp, struct pavo_create_qp_resp *resp)
+static int build_qp(struct pavo_qp *qp, struct pavo_create_qp_resp *resp)
 {
 	int err;
 
@@ -106,7 +105,7 @@ err_requester:
 	return err;
 }
 
-static void pavo_qp_demolish(struct pavo_qp *qp)
+static void demolish_qp(struct pavo_qp *qp)
 {
 	pavo_qp_remove(qp);
 	pavo_mw_forget_qp(&qp->holder);
@@ -124,13 +123,13 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct pavo_create_qp_resp resp = {};
 	int err;
 
-	err = pavo_qp_check(init, udata);
+	err = check_init(init, udata);
 	if (err)
 		return err;
 	if (!pavo_object_take(dev, PAVO_OBJ_QP))
 		return -ENOMEM;
 
-	pavo_qp_setup(qp, init, udata);
+	set_up_qp(qp, init, udata);
 	if (udata) {
 		qp->user = pavo_user_get();
 		if (!qp->user) {
@@ -138,7 +137,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			goto err_give;
 		}
 	}
-	err = pavo_qp_build(qp, &resp);
+	err = build_qp(qp, &resp);
 	if (err)
 		goto err_user;
 	init->cap = qp->cap;
@@ -148,7 +147,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (!err)
 		return 0;
-	pavo_qp_demolish(qp);
+	demolish_qp(qp);
 err_user:
 	pavo_user_put(qp->user);
 err_give:
@@ -158,7 +157,7 @@ err_give:
 
 int pavo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
-	pavo_qp_demolish(to_pavo_qp(ibqp));
+	demolish_qp(to_pavo_qp(ibqp));
 	pavo_user_put(to_pavo_qp(ibqp)->user);
 	pavo_object_give(to_pavo_dev(ibqp->device), PAVO_OBJ_QP);
 	return 0;

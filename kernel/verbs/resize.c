@@ -36,7 +36,7 @@ struct pavo_new_ring {
  * Find the entries to move: from the consumer's number to the producer's. User space may have
  * written any value to the former. Called with the CQ's lock.
  */
-static int pavo_resize_begin(struct pavo_cq *cq, struct pavo_new_ring *to)
+static int begin_resize(struct pavo_cq *cq, struct pavo_new_ring *to)
 {
 	u32 used;
 
@@ -48,8 +48,8 @@ static int pavo_resize_begin(struct pavo_cq *cq, struct pavo_new_ring *to)
 	return 0;
 }
 
-static void pavo_resize_copy(const struct pavo_cq *cq, struct pavo_new_ring *to,
-			     u32 end)
+static void copy_entries(const struct pavo_cq *cq, struct pavo_new_ring *to,
+			 u32 end)
 {
 	u32 slot;
 
@@ -60,7 +60,7 @@ static void pavo_resize_copy(const struct pavo_cq *cq, struct pavo_new_ring *to,
 }
 
 /* Make all entries look invalid until they are written. */
-static void pavo_resize_clear(struct pavo_new_ring *to)
+static void clear_ring(struct pavo_new_ring *to)
 {
 	u32 n;
 
@@ -69,7 +69,7 @@ static void pavo_resize_clear(struct pavo_new_ring *to)
 			pavo_cqe_owner(to->count, n) ^ PAVO_CQE_OWNER;
 }
 
-static void pavo_resize_swap(struct pavo_cq *cq, struct pavo_new_ring *to)
+static void swap_rings(struct pavo_cq *cq, struct pavo_new_ring *to)
 {
 	to->header->cons = to->cons;
 	to->header->prod = cq->prod;
@@ -81,32 +81,32 @@ static void pavo_resize_swap(struct pavo_cq *cq, struct pavo_new_ring *to)
 }
 
 /* Fill @to and swap it with the CQ's ring. */
-static int pavo_resize_move(struct pavo_cq *cq, struct pavo_new_ring *to)
+static int move_ring(struct pavo_cq *cq, struct pavo_new_ring *to)
 {
 	u32 prod;
 	int err;
 
 	spin_lock_irq(&cq->lock);
-	err = pavo_resize_begin(cq, to);
+	err = begin_resize(cq, to);
 	prod = cq->prod;
 	spin_unlock_irq(&cq->lock);
 	if (err)
 		return err;
-	pavo_resize_clear(to);
-	pavo_resize_copy(cq, to, prod);
+	clear_ring(to);
+	copy_entries(cq, to, prod);
 
 	spin_lock_irq(&cq->lock);
 	if (cq->dead || cq->prod - to->cons > to->count) {
 		err = -EINVAL;
 	} else {
-		pavo_resize_copy(cq, to, cq->prod);
-		pavo_resize_swap(cq, to);
+		copy_entries(cq, to, cq->prod);
+		swap_rings(cq, to);
 	}
 	spin_unlock_irq(&cq->lock);
 	return err;
 }
 
-static int pavo_resize_alloc(struct pavo_new_ring *to, struct ib_udata *udata)
+static int alloc_ring(struct pavo_new_ring *to, struct ib_udata *udata)
 {
 	struct pavo_create_cq_resp resp = { .cqe_cnt = to->count };
 	struct pavo_ucontext *uctx;
@@ -137,9 +137,9 @@ int pavo_resize_cq(struct ib_cq *ibcq, pavo_cq_size cqe, struct ib_udata *udata)
 	to.count = roundup_pow_of_two(cqe);
 
 	mutex_lock(&cq->resize_mutex);
-	err = pavo_resize_alloc(&to, udata);
+	err = alloc_ring(&to, udata);
 	if (!err)
-		err = pavo_resize_move(cq, &to);
+		err = move_ring(cq, &to);
 	/* the old ring, or the new one after an error */
 	pavo_mmap_destroy(to.mmap);
 	mutex_unlock(&cq->resize_mutex);

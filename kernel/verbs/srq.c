@@ -16,7 +16,7 @@
 #include "verbs/verbs.h"
 #include "wire/wire.h"
 
-static void pavo_srq_work(struct work_struct *work)
+static void run_srq_work(struct work_struct *work)
 {
 	struct pavo_srq *srq = container_of(work, struct pavo_srq, work);
 	unsigned long events = xchg(&srq->events, 0);
@@ -34,8 +34,8 @@ static void pavo_srq_work(struct work_struct *work)
 	}
 }
 
-static int pavo_srq_check(const struct ib_srq_init_attr *init,
-			  const struct ib_udata *udata)
+static int check_init(const struct ib_srq_init_attr *init,
+		      const struct ib_udata *udata)
 {
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
@@ -48,7 +48,7 @@ static int pavo_srq_check(const struct ib_srq_init_attr *init,
 }
 
 /* Give an SRQ of XRC its CQ, and the number by which requests name it. */
-static int pavo_srq_number(struct pavo_srq *srq)
+static int number_srq(struct pavo_srq *srq)
 {
 	struct pavo_dev *dev = to_pavo_dev(srq->ib.device);
 	u32 number;
@@ -65,7 +65,7 @@ static int pavo_srq_number(struct pavo_srq *srq)
 }
 
 /* Let no packet find the SRQ, and wait until none uses it; may sleep. */
-static void pavo_srq_forget(struct pavo_srq *srq)
+static void forget_srq(struct pavo_srq *srq)
 {
 	if (srq->ib.srq_type != IB_SRQT_XRC)
 		return;
@@ -74,8 +74,8 @@ static void pavo_srq_forget(struct pavo_srq *srq)
 }
 
 /* Make the ring and tell user space of it. */
-static int pavo_srq_build(struct pavo_srq *srq, struct ib_srq_init_attr *init,
-			  struct ib_udata *udata)
+static int build_srq(struct pavo_srq *srq, struct ib_srq_init_attr *init,
+		     struct ib_udata *udata)
 {
 	struct pavo_create_srq_resp resp = {};
 	struct pavo_ucontext *uctx = NULL;
@@ -92,7 +92,7 @@ static int pavo_srq_build(struct pavo_srq *srq, struct ib_srq_init_attr *init,
 	rq->pd = to_pavo_pd(srq->ib.pd);
 	rq->srq = srq;
 	init->attr.max_wr = rq->count;
-	err = pavo_srq_number(srq);
+	err = number_srq(srq);
 	if (err)
 		goto err_rq;
 	if (!udata)
@@ -104,7 +104,7 @@ static int pavo_srq_build(struct pavo_srq *srq, struct ib_srq_init_attr *init,
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (!err)
 		return 0;
-	pavo_srq_forget(srq);
+	forget_srq(srq);
 err_rq:
 	pavo_rq_destroy(rq);
 	return err;
@@ -117,13 +117,13 @@ int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct pavo_srq *srq = to_pavo_srq(ibsrq);
 	int err;
 
-	err = pavo_srq_check(init, udata);
+	err = check_init(init, udata);
 	if (err)
 		return err;
 	if (!pavo_object_take(dev, PAVO_OBJ_SRQ))
 		return -ENOMEM;
-	INIT_WORK(&srq->work, pavo_srq_work);
-	err = pavo_srq_build(srq, init, udata);
+	INIT_WORK(&srq->work, run_srq_work);
+	err = build_srq(srq, init, udata);
 	if (err)
 		pavo_object_give(dev, PAVO_OBJ_SRQ);
 	return err;
@@ -173,7 +173,7 @@ int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct pavo_srq *srq = to_pavo_srq(ibsrq);
 
-	pavo_srq_forget(srq);
+	forget_srq(srq);
 	/* its QPs are gone, so no side queues the work any more */
 	cancel_work_sync(&srq->work);
 	pavo_rq_destroy(&srq->rq);

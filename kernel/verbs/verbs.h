@@ -15,6 +15,7 @@ struct uapi_definition;
 
 /**
  * struct pavo_xrcd - XRC domain.
+ * @ib:     the object of rdma core, first
  * @charge: paid by the memory cgroup, see pavo_charge()
  */
 struct pavo_xrcd {
