@@ -22,7 +22,7 @@ enum class Fold { SUM, MIN, MAX };
 
 /** The result so far of vectors of @T: int64_t or double. */
 template <class T> class Reduction {
-	static_assert(PAVO_PIECE_ALIGN % sizeof(T) == 0);
+	static_assert(pavo::piece_align % sizeof(T) == 0);
 
 public:
 	/** @own: the vector of this machine, with which the result begins */

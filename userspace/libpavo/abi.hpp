@@ -22,6 +22,7 @@ static_assert(rdma_flag::tell_source == PAVO_RDMA_TELL_SOURCE &&
 	      rdma_flag::tell_target == PAVO_RDMA_TELL_TARGET &&
 	      rdma_flag::to_fifo == PAVO_RDMA_TO_FIFO &&
 	      rdma_flag::from_fifo == PAVO_RDMA_FROM_FIFO);
+static_assert(piece_align == PAVO_PIECE_ALIGN);
 
 inline JobInfo from_abi(const pavo_job_info &info)
 {

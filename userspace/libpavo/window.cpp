@@ -220,7 +220,7 @@ std::error_code Window::prepare_rdma(Direction direction, uint16_t node,
 uint32_t Window::piece_room() const
 {
 	return uint32_t(max_payload() - sizeof(pavo_rdma_piece)) &
-	       ~(PAVO_PIECE_ALIGN - 1);
+	       ~(piece_align - 1);
 }
 
 std::error_code Window::prepare_piece(

@@ -59,6 +59,9 @@ constexpr uint8_t to_fifo = 0x4; /* half RDMA: the target is a FIFO */
 constexpr uint8_t from_fifo = 0x8; /* of a read: the source is a FIFO */
 } // namespace rdma_flag
 
+/** Adapters cut data for a FIFO at multiples of this. */
+constexpr uint32_t piece_align = 64;
+
 /** A request for RDMA, sent or, of type rdma_read, received. */
 struct RequestFrame {
 	/** Contexts of this window and of the other. */
