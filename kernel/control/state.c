@@ -5,9 +5,9 @@
  * With qp/failure.c the only writer of qp->state, the only one of qp->flow, and the only
  * reader of qp->events, in which the responder sets bits, too. verbs/qp.c asks for
  * transitions in process context, one at a time under modify_mutex; both sides report
- * errors from wherever they are (pavo_qp_error()). A state that the sides act on is entered with both of
- * them locked, so they never see it half set up; only SQE and Error come at any time,
- * and they look for the bit.
+ * errors from any context (pavo_qp_error()). A transition locks both sides, so an owner
+ * never sees a state half set up. Only SQE and Error come at any time; a bit in pending
+ * tells the owners.
  *
  * Lock order: modify_mutex, requester side, responder side.
  */
