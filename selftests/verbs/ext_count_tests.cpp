@@ -101,7 +101,11 @@ private:
 	Region word_;
 };
 
-/* CPU threads that count in the upper half of the same word, to tell them apart. */
+/*
+ * CPU threads that count in the upper half of the same word, to tell them apart. They let
+ * others run in between: on a kernel whose checkers make the adapter slow, a thread that only
+ * counts changes the word at each of the adapter's attempts (copy.c, ATTEMPTS).
+ */
 class CpuCounters {
 public:
 	CpuCounters(uint64_t *word, size_t count)
@@ -112,6 +116,7 @@ public:
 					__atomic_fetch_add(word, 1ull << 32,
 							   __ATOMIC_RELAXED);
 					added_++;
+					std::this_thread::yield();
 				}
 			});
 	}
