@@ -5,7 +5,7 @@
 #include <pavo/mr_cache.h>
 #include <pavo/device.hpp>
 #include <pavo/job.hpp>
-#include <pavo/region_cache.hpp>
+#include <pavo/mapping_cache.hpp>
 #include <sys/mman.h>
 
 #include <chrono>
@@ -95,7 +95,7 @@ private:
 /* Mappings of a job. */
 class Mappings {
 public:
-	using Piece = pavo::RegionPiece;
+	using Piece = pavo::MappingPiece;
 	static constexpr const char *found = "mapping found";
 	static constexpr const char *given_back = "mapping given back";
 	static constexpr const char *made = "mapping made and ended";
@@ -113,7 +113,7 @@ public:
 
 		cache_.get(memory(at), {&piece, 1}, error);
 		if (error)
-			fail("RegionCache", error.value());
+			fail("MappingCache", error.value());
 	}
 
 	void put(const Piece &piece) { cache_.put({&piece, 1}); }
@@ -128,7 +128,7 @@ private:
 
 	pavo::Device device_;
 	pavo::Job job_;
-	pavo::RegionCache cache_;
+	pavo::MappingCache cache_;
 };
 
 /* What the rows below cost without the calls. */

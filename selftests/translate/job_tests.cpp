@@ -14,7 +14,7 @@
 #include <pavo/handler.hpp>
 #include <pavo/rcxt.hpp>
 #include <pavo/rdma.hpp>
-#include <pavo/region_cache.hpp>
+#include <pavo/mapping_cache.hpp>
 #include <pavo/striped.hpp>
 #include <pavo/window.hpp>
 
@@ -71,8 +71,8 @@ static_assert(!std::is_copy_constructible_v<pavo::Rdma> &&
 	      !std::is_copy_assignable_v<pavo::Rdma>);
 static_assert(!std::is_copy_constructible_v<pavo::Striped> &&
 	      !std::is_copy_assignable_v<pavo::Striped>);
-static_assert(!std::is_copy_constructible_v<pavo::RegionCache> &&
-	      !std::is_copy_assignable_v<pavo::RegionCache>);
+static_assert(!std::is_copy_constructible_v<pavo::MappingCache> &&
+	      !std::is_copy_assignable_v<pavo::MappingCache>);
 
 TEST(Job, HasOneReserver)
 {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <pavo/region_cache.hpp>
+#include <pavo/mapping_cache.hpp>
 #include <pavo/window.hpp>
 
 #include "../faults/fail_nth.h"
@@ -123,12 +123,12 @@ TEST_F(Nomem, Caches)
 	Device device = adapter();
 	Job job = Job::reserve(device, job_id, job_key);
 	Memory memory(32 * page);
-	std::vector<pavo::RegionPiece> room(8);
-	std::optional<pavo::RegionCache> cache;
+	std::vector<pavo::MappingPiece> room(8);
+	std::optional<pavo::MappingCache> cache;
 
-	makes<pavo::RegionCache>("cache", job, by_hand);
+	makes<pavo::MappingCache>("cache", job, by_hand);
 	cache.emplace(job, by_hand);
-	std::span<pavo::RegionPiece> pieces;
+	std::span<pavo::MappingPiece> pieces;
 	in_turn(
 		"first use",
 		[&] {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * cache.h - memory that stays registered after use (sources.md#windows-lazy): what
- * caches for windows (region_cache.hpp) and for verbs (mr_cache.h) have in common. C and C++.
+ * caches for windows (mapping_cache.hpp) and for verbs (mr_cache.h) have in common. C and C++.
  *
  * The cache looks at the address space in fragments of 16 MiB. A buffer that crosses from
  * one to the next is given as several pieces, each with a name of its own. The

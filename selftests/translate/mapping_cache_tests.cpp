@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * region_cache_tests.cpp - mappings of a job that are kept after use: what is found
+ * mapping_cache_tests.cpp - mappings of a job that are kept after use: what is found
  * again, what ends, and what a child may do.
  */
 #include <gtest/gtest.h>
@@ -12,29 +12,29 @@
 #include <memory>
 #include <vector>
 
-#include <pavo/region_cache.hpp>
+#include <pavo/mapping_cache.hpp>
 
 #include "../common/eventually.h"
 #include "world.h"
 
 using namespace world;
 using pavo::Job;
-using pavo::RegionCache;
-using pavo::RegionPiece;
+using pavo::MappingCache;
+using pavo::MappingPiece;
 
 namespace {
 
-struct RegionCacheTest : testing::Test {
+struct MappingCacheTest : testing::Test {
 	pavo::Device a = adapter();
 	Job job = Job::reserve(a, job_id, job_key);
-	RegionCache cache{job, by_hand};
-	std::array<RegionPiece, 8> room{};
+	MappingCache cache{job, by_hand};
+	std::array<MappingPiece, 8> room{};
 
 	/* Its pieces, given back at once. */
-	std::vector<RegionPiece> look(std::span<std::byte> buffer)
+	std::vector<MappingPiece> look(std::span<std::byte> buffer)
 	{
 		std::error_code error;
-		std::span<RegionPiece> pieces = cache.get(buffer, room, error);
+		std::span<MappingPiece> pieces = cache.get(buffer, room, error);
 
 		EXPECT_EQ(error.value(), 0) << error.message();
 		cache.put(pieces);
@@ -50,10 +50,10 @@ struct RegionCacheTest : testing::Test {
 	}
 };
 
-TEST_F(RegionCacheTest, GivesTheSamePvoAgain)
+TEST_F(MappingCacheTest, GivesTheSamePvoAgain)
 {
 	Memory memory(8 * page);
-	std::vector<RegionPiece> first = look(memory.part(10, 5 * page));
+	std::vector<MappingPiece> first = look(memory.part(10, 5 * page));
 
 	ASSERT_EQ(first.size(), 1u);
 	EXPECT_EQ(first[0].start, memory.at() + 10);
@@ -65,16 +65,16 @@ TEST_F(RegionCacheTest, GivesTheSamePvoAgain)
 	EXPECT_EQ(job.info().mappings, 1u);
 }
 
-TEST_F(RegionCacheTest, PiecesOfABufferOfSeveralFragments)
+TEST_F(MappingCacheTest, PiecesOfABufferOfSeveralFragments)
 {
 	Memory memory(3 * fragment);
 	std::span<std::byte> buffer = memory.part(5, 2 * fragment + 100);
-	std::vector<RegionPiece> pieces = look(buffer);
+	std::vector<MappingPiece> pieces = look(buffer);
 	std::byte *at = buffer.data();
 
 	ASSERT_LE(pieces.size(), PAVO_CACHE_PIECES(buffer.size()));
 	ASSERT_GE(pieces.size(), 3u);
-	for (const RegionPiece &piece : pieces) {
+	for (const MappingPiece &piece : pieces) {
 		EXPECT_EQ(piece.start, at);
 		EXPECT_EQ(job.check(piece.pvo, piece.length),
 			  pavo::PvoResult::ok);
@@ -86,7 +86,7 @@ TEST_F(RegionCacheTest, PiecesOfABufferOfSeveralFragments)
 	EXPECT_EQ(look(buffer)[1].pvo, pieces[1].pvo);
 }
 
-TEST_F(RegionCacheTest, TooLittleRoomLeavesNothingInUse)
+TEST_F(MappingCacheTest, TooLittleRoomLeavesNothingInUse)
 {
 	Memory memory(2 * fragment);
 	std::error_code error;
@@ -100,7 +100,7 @@ TEST_F(RegionCacheTest, TooLittleRoomLeavesNothingInUse)
 	EXPECT_EQ(job.info().pinned, 0u);
 }
 
-TEST_F(RegionCacheTest, EndsWhatIsIdle)
+TEST_F(MappingCacheTest, EndsWhatIsIdle)
 {
 	size_t before = pinned();
 	Memory memory(4 * page);
@@ -113,9 +113,9 @@ TEST_F(RegionCacheTest, EndsWhatIsIdle)
 	EXPECT_EQ(cache.stats().idle, 1u);
 }
 
-TEST_F(RegionCacheTest, ItsOwnSecondsGoBy)
+TEST_F(MappingCacheTest, ItsOwnSecondsGoBy)
 {
-	RegionCache ticking(
+	MappingCache ticking(
 		job,
 		{.entries = 0, .segments = 0, .idle_limit = 1, .flags = 0});
 	Memory memory(page);
@@ -128,10 +128,10 @@ TEST_F(RegionCacheTest, ItsOwnSecondsGoBy)
 	EXPECT_EQ(ticking.stats().idle, 1u);
 }
 
-TEST_F(RegionCacheTest, MakesRoomWhenTheJobHasItsLimit)
+TEST_F(MappingCacheTest, MakesRoomWhenTheJobHasItsLimit)
 {
 	Job small = Job::reserve(a, job_id + 1, job_key, 4 * page);
-	RegionCache own(small, by_hand);
+	MappingCache own(small, by_hand);
 	Memory memory(3 * fragment);
 	std::error_code error;
 
@@ -147,7 +147,7 @@ TEST_F(RegionCacheTest, MakesRoomWhenTheJobHasItsLimit)
 	EXPECT_EQ(error.value(), EDQUOT);
 }
 
-TEST_F(RegionCacheTest, MemoryThatIsNotThere)
+TEST_F(MappingCacheTest, MemoryThatIsNotThere)
 {
 	Memory memory(2 * page);
 	std::span<std::byte> all = memory.all();
@@ -159,7 +159,7 @@ TEST_F(RegionCacheTest, MemoryThatIsNotThere)
 	EXPECT_EQ(refusal_of({memory.at(), 0}), 0);
 }
 
-TEST_F(RegionCacheTest, AProtectedPageIsNotFoundAgain)
+TEST_F(MappingCacheTest, AProtectedPageIsNotFoundAgain)
 {
 	Memory memory(4 * page);
 
@@ -170,7 +170,7 @@ TEST_F(RegionCacheTest, AProtectedPageIsNotFoundAgain)
 	EXPECT_EQ(refusal_of(memory.all()), 0);
 }
 
-TEST_F(RegionCacheTest, ReplacedMemoryHasAnotherPvo)
+TEST_F(MappingCacheTest, ReplacedMemoryHasAnotherPvo)
 {
 	Memory memory(4 * page);
 	pavo::Pvo old = look(memory.all())[0].pvo;
@@ -181,7 +181,7 @@ TEST_F(RegionCacheTest, ReplacedMemoryHasAnotherPvo)
 	EXPECT_EQ(cache.stats().changed, 1u);
 }
 
-TEST_F(RegionCacheTest, UnmappedMemoryIsRefusedAndItsPvoEnds)
+TEST_F(MappingCacheTest, UnmappedMemoryIsRefusedAndItsPvoEnds)
 {
 	size_t before = pinned();
 	Memory memory(4 * page);
@@ -194,7 +194,7 @@ TEST_F(RegionCacheTest, UnmappedMemoryIsRefusedAndItsPvoEnds)
 	EXPECT_EQ(cache.stats().entries, 0u);
 }
 
-TEST_F(RegionCacheTest, ATickEndsWhatWasUnmapped)
+TEST_F(MappingCacheTest, ATickEndsWhatWasUnmapped)
 {
 	size_t before = pinned();
 	Memory memory(4 * page);
@@ -208,12 +208,12 @@ TEST_F(RegionCacheTest, ATickEndsWhatWasUnmapped)
 	EXPECT_EQ(cache.stats().changed, 1u);
 }
 
-TEST_F(RegionCacheTest, WhatIsInUseSurvivesItsReplacement)
+TEST_F(MappingCacheTest, WhatIsInUseSurvivesItsReplacement)
 {
 	Memory memory(4 * page);
-	std::array<RegionPiece, 2> held{};
+	std::array<MappingPiece, 2> held{};
 	std::error_code error;
-	std::span<RegionPiece> pieces = cache.get(memory.all(), held, error);
+	std::span<MappingPiece> pieces = cache.get(memory.all(), held, error);
 	pavo::Pvo old = held[0].pvo;
 
 	memory.replace();
@@ -223,15 +223,15 @@ TEST_F(RegionCacheTest, WhatIsInUseSurvivesItsReplacement)
 	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key);
 }
 
-TEST_F(RegionCacheTest, AChildIsRefusedAndLeavesTheParentsAlone)
+TEST_F(MappingCacheTest, AChildIsRefusedAndLeavesTheParentsAlone)
 {
 	Memory memory(4 * page);
-	auto own = std::make_unique<RegionCache>(job, pavo_cache_options{});
+	auto own = std::make_unique<MappingCache>(job, pavo_cache_options{});
 	std::error_code error;
-	std::span<RegionPiece> pieces = own->get(memory.all(), room, error);
+	std::span<MappingPiece> pieces = own->get(memory.all(), room, error);
 	Process child([&](Process &) {
 		std::error_code refused;
-		std::array<RegionPiece, 2> none{};
+		std::array<MappingPiece, 2> none{};
 
 		own->get(memory.all(), none, refused);
 		own->put(pieces);
@@ -249,7 +249,7 @@ TEST_F(RegionCacheTest, AChildIsRefusedAndLeavesTheParentsAlone)
 }
 
 /* Run by guest.sh in a cgroup with three objects: the job, a watch, and one mapping. */
-TEST_F(RegionCacheTest, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
+TEST_F(MappingCacheTest, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 {
 	Memory memory(3 * fragment);
 
@@ -259,8 +259,8 @@ TEST_F(RegionCacheTest, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 	EXPECT_EQ(job.info().mappings, 1u);
 	/* What is in use stays. */
 	std::error_code error;
-	std::array<RegionPiece, 2> held{};
-	std::span<RegionPiece> pieces =
+	std::array<MappingPiece, 2> held{};
+	std::span<MappingPiece> pieces =
 		cache.get(memory.part(0, page), held, error);
 	ASSERT_EQ(error.value(), 0) << error.message();
 	EXPECT_EQ(refusal_of(memory.part(fragment, page)), EAGAIN);
@@ -268,20 +268,20 @@ TEST_F(RegionCacheTest, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 	EXPECT_EQ(refusal_of(memory.part(fragment, page)), 0);
 }
 
-TEST_F(RegionCacheTest, RefusesWhatCannotBe)
+TEST_F(MappingCacheTest, RefusesWhatCannotBe)
 {
 	EXPECT_EQ(refusal([&] {
-			  RegionCache(job, {.entries = 65537,
-					    .segments = 0,
-					    .idle_limit = 0,
-					    .flags = 0});
+			  MappingCache(job, {.entries = 65537,
+					     .segments = 0,
+					     .idle_limit = 0,
+					     .flags = 0});
 		  }),
 		  EINVAL);
 	EXPECT_EQ(refusal([&] {
-			  RegionCache(job, {.entries = 0,
-					    .segments = 0,
-					    .idle_limit = 0,
-					    .flags = 4});
+			  MappingCache(job, {.entries = 0,
+					     .segments = 0,
+					     .idle_limit = 0,
+					     .flags = 4});
 		  }),
 		  EINVAL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * region_cache.hpp - PVOs of buffers, kept after use; see cache.h.
+ * mapping_cache.hpp - PVOs of buffers, kept after use; see cache.h.
  */
 #ifndef PAVO_REGION_CACHE_HPP
 #define PAVO_REGION_CACHE_HPP
@@ -17,7 +17,7 @@
 namespace pavo {
 
 /** A buffer, or the part of it that is in one fragment. */
-struct RegionPiece {
+struct MappingPiece {
 	std::byte *start;
 	size_t length;
 	/** Of the first byte. */
@@ -27,19 +27,19 @@ struct RegionPiece {
 };
 
 /** Mappings of a job, kept after use. All calls may be made by several threads. */
-class RegionCache {
+class MappingCache {
 public:
 	/**
 	 * @job: has to live as long as the cache
 	 * Throws std::system_error: EPROTONOSUPPORT, EOPNOTSUPP: the kernel
 	 * cannot tell when memory changes (CONFIG_MMU_NOTIFIER); EINVAL.
 	 */
-	explicit RegionCache(const Job &job,
-			     const pavo_cache_options &options = {});
+	explicit MappingCache(const Job &job,
+			      const pavo_cache_options &options = {});
 	/** Nothing may be in use any more. */
-	~RegionCache();
-	RegionCache(const RegionCache &) = delete;
-	RegionCache &operator=(const RegionCache &) = delete;
+	~MappingCache();
+	MappingCache(const MappingCache &) = delete;
+	MappingCache &operator=(const MappingCache &) = delete;
 
 	/**
 	 * Pieces of @buffer, in order, to be given to put() after use.
@@ -49,10 +49,10 @@ public:
 	 * ENOBUFS (@room is too small, or all entries are in use), and what
 	 * Mapping throws. Memory is allocated by no call.
 	 */
-	std::span<RegionPiece> get(std::span<std::byte> buffer,
-				   std::span<RegionPiece> room,
-				   std::error_code &error) noexcept;
-	void put(std::span<const RegionPiece> pieces) noexcept;
+	std::span<MappingPiece> get(std::span<std::byte> buffer,
+				    std::span<MappingPiece> room,
+				    std::error_code &error) noexcept;
+	void put(std::span<const MappingPiece> pieces) noexcept;
 
 	/** Once in a second; see PAVO_CACHE_NO_TIMER. */
 	void tick() noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* region_cache.cpp - mappings of a job, kept after use; see region_cache.hpp. */
-#include <pavo/region_cache.hpp>
+/* mapping_cache.cpp - mappings of a job, kept after use; see mapping_cache.hpp. */
+#include <pavo/mapping_cache.hpp>
 
 #include "lazy.hpp"
 #include "mapping.hpp"
@@ -57,11 +57,11 @@ private:
 
 } // namespace
 
-struct RegionCache::Inside : Lazy<Mapper> {
+struct MappingCache::Inside : Lazy<Mapper> {
 	using Lazy<Mapper>::Lazy;
 
-	static RegionPiece piece(const Cache::Entry &entry, uint32_t number,
-				 Range part) noexcept
+	static MappingPiece piece(const Cache::Entry &entry, uint32_t number,
+				  Range part) noexcept
 	{
 		return {
 			.start = reinterpret_cast<std::byte *>(part.start),
@@ -72,8 +72,8 @@ struct RegionCache::Inside : Lazy<Mapper> {
 		};
 	}
 
-	[[gnu::noinline]] std::span<RegionPiece>
-	get_all(Range all, std::span<RegionPiece> room,
+	[[gnu::noinline]] std::span<MappingPiece>
+	get_all(Range all, std::span<MappingPiece> room,
 		std::error_code &error) noexcept
 	{
 		int n = get_slowly(all, room, piece);
@@ -87,17 +87,17 @@ struct RegionCache::Inside : Lazy<Mapper> {
 	}
 };
 
-RegionCache::RegionCache(const Job &job, const pavo_cache_options &options)
+MappingCache::MappingCache(const Job &job, const pavo_cache_options &options)
 	: file_(job.file()),
 	  inside_(std::make_unique<Inside>(options, job.fd(), job))
 {
 }
 
-RegionCache::~RegionCache() = default;
+MappingCache::~MappingCache() = default;
 
-std::span<RegionPiece> RegionCache::get(std::span<std::byte> buffer,
-					std::span<RegionPiece> room,
-					std::error_code &error) noexcept
+std::span<MappingPiece> MappingCache::get(std::span<std::byte> buffer,
+					  std::span<MappingPiece> room,
+					  std::error_code &error) noexcept
 {
 	const Range all = Range::of(buffer.data(), buffer.size());
 	Inside &inside = *inside_;
@@ -108,17 +108,17 @@ std::span<RegionPiece> RegionCache::get(std::span<std::byte> buffer,
 	return room.first(1);
 }
 
-void RegionCache::put(std::span<const RegionPiece> pieces) noexcept
+void MappingCache::put(std::span<const MappingPiece> pieces) noexcept
 {
 	inside_->put(pieces);
 }
 
-void RegionCache::tick() noexcept
+void MappingCache::tick() noexcept
 {
 	inside_->tick();
 }
 
-pavo_cache_stats RegionCache::stats() const noexcept
+pavo_cache_stats MappingCache::stats() const noexcept
 {
 	return inside_->stats();
 }
