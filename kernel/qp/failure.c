@@ -28,7 +28,7 @@ void pavo_qp_error(struct pavo_qp *qp, int event)
 			return;
 	} while (!pavo_qp_to_error(qp, state));
 
-	rcu_read_lock(); /* for the counter, anybody may call */
+	rcu_read_lock(); /* for the counter: callers may be in any context */
 	pavo_count(qp, qp_errors);
 	rcu_read_unlock();
 	if (event >= 0)

@@ -102,6 +102,8 @@ static bool replace(struct pavo_qp *qp, struct pavo_resource **resources,
 	struct pavo_responder *resp = &qp->resp;
 	u32 kept = min(count, resp->res_count), at = resp->res_head, i;
 
+	/* pavo_rkm_slots_replace() relies on it, and does not know the lock. */
+	lockdep_assert_held(&resp->side.lock);
 	if (resp->send_head != resp->send_tail ||
 	    !pavo_rkm_slots_replace(&qp->holder, slots))
 		return false;
