@@ -43,7 +43,7 @@ TRACE_EVENT(pavo_post,
 		__entry->length = wqe->length;
 		__entry->op = wqe->op;
 		__entry->flags = wqe->flags;
-		__entry->vendor_err = wqe->vendor_err;
+		__entry->vendor_err = pavo_status_codes(wqe->status)->vendor;
 	),
 	TP_printk("%s qp %u wqe %u op %u length %u flags %#x error %u",
 		  __get_str(dev), __entry->qpn, __entry->number, __entry->op,

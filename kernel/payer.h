@@ -67,6 +67,17 @@ void pavo_user_put(struct pavo_user *user);
  * Context: any.
  */
 bool pavo_user_wait(struct pavo_user *user);
+/**
+ * pavo_user_park - count one more packet that waits, whatever the bound: a side has begun to
+ * handle it, and has no second one.
+ * @user: NULL is the kernel
+ */
+static inline void pavo_user_park(struct pavo_user *user)
+{
+	if (user)
+		atomic_inc(&user->waiting);
+}
+
 /** pavo_user_waited - count one packet less. */
 static inline void pavo_user_waited(struct pavo_user *user)
 {

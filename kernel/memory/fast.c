@@ -73,20 +73,20 @@ int pavo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 }
 
 /* May @holder give the key of @now the meaning of @seg? Keys are locked. */
-static enum pavo_vendor_err fast_fits(const struct pavo_holder *holder,
-				      const struct pavo_region *now,
-				      const struct pavo_bind_seg *seg)
+static enum pavo_status fast_fits(const struct pavo_holder *holder,
+				  const struct pavo_region *now,
+				  const struct pavo_bind_seg *seg)
 {
 	if (!now || now->mw || !now->mr->fast)
-		return PAVO_VE_LKEY;
+		return PAVO_ST_KEY;
 	if (now->pd != holder->pd)
-		return PAVO_VE_LKEY_PD;
+		return PAVO_ST_PD;
 	if (now->valid || (seg->new_rkey ^ now->key) >> 8)
-		return PAVO_VE_KEY_STATE;
+		return PAVO_ST_STATE;
 	if (!now->mr->fast->count || pavo_check_access(seg->access) ||
 	    seg->access & (IB_ACCESS_MW_BIND | IB_ACCESS_ON_DEMAND))
-		return PAVO_VE_LKEY_ACCESS;
-	return PAVO_VE_NONE;
+		return PAVO_ST_ACCESS;
+	return PAVO_ST_OK;
 }
 
 static void set_fast(struct pavo_region *region, struct pavo_mr *mr,
@@ -107,28 +107,28 @@ static void set_fast(struct pavo_region *region, struct pavo_mr *mr,
 	};
 }
 
-int pavo_mr_fast_reg(struct pavo_holder *holder,
-		     const struct pavo_bind_seg *seg)
+enum pavo_status pavo_mr_fast_reg(struct pavo_holder *holder,
+				  const struct pavo_bind_seg *seg)
 {
 	struct pavo_key_table *keys = &holder->dev->keys;
 	struct pavo_region *now, *next;
-	enum pavo_vendor_err err;
+	enum pavo_status status;
 
 	next = kmalloc(sizeof(*next), GFP_ATOMIC | __GFP_NOWARN);
 	if (!next)
-		return -ENOMEM;
+		return PAVO_ST_BUSY;
 	xa_lock_bh(&keys->xa);
 	now = xa_load(&keys->xa, seg->mr_lkey >> 8);
-	err = fast_fits(holder, now, seg);
-	if (!err) {
+	status = fast_fits(holder, now, seg);
+	if (!status) {
 		set_fast(next, now->mr, seg, holder->pd);
 		pavo_key_replace(keys, next);
 		next->mr->region = next;
 	}
 	xa_unlock_bh(&keys->xa);
-	if (err)
+	if (status)
 		kfree(next);
-	return err;
+	return status;
 }
 
 struct pavo_region *pavo_mr_fast_end(struct pavo_region *now)

@@ -31,48 +31,6 @@ static struct pavo_region kernel_memory = {
 	.length = U64_MAX,
 };
 
-/*
- * Codes of a refusal: a protection error for a work request's own memory. Versions of
- * clang-format lay the macro out differently.
- */
-/* clang-format off */
-#define REFUSED(vendor)                                         \
-	{ vendor, IB_WC_LOC_PROT_ERR, IB_WC_MW_BIND_ERR,        \
-	  PAVO_NAK_REM_ACCESS, PAVO_NAK_REM_OP }
-/* clang-format on */
-
-static const struct pavo_xlate_codes codes[] = {
-	[PAVO_XLATE_OK] = { PAVO_VE_NONE, IB_WC_SUCCESS, IB_WC_SUCCESS,
-			    PAVO_AETH_ACK, PAVO_AETH_ACK },
-	[PAVO_XLATE_LENGTH] = REFUSED(PAVO_VE_LKEY_RANGE),
-	[PAVO_XLATE_KEY] = REFUSED(PAVO_VE_LKEY),
-	[PAVO_XLATE_FLAGS] = REFUSED(PAVO_VE_LKEY_ACCESS),
-	[PAVO_XLATE_PD] = REFUSED(PAVO_VE_LKEY_PD),
-	[PAVO_XLATE_STATE] = REFUSED(PAVO_VE_KEY_STATE),
-	[PAVO_XLATE_QP] = REFUSED(PAVO_VE_LKEY),
-	/* Reported only after the pager failed to bring the pages in. */
-	[PAVO_XLATE_FAULT] = REFUSED(PAVO_VE_LKEY_RANGE),
-};
-
-const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status)
-{
-	return &codes[status];
-}
-
-const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor)
-{
-	static const struct pavo_xlate_codes none = {
-		PAVO_VE_NONE, IB_WC_GENERAL_ERR, IB_WC_GENERAL_ERR,
-		PAVO_NAK_REM_OP, PAVO_NAK_REM_OP
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(codes); i++)
-		if (codes[i].vendor == vendor)
-			return &codes[i];
-	return &none;
-}
-
 void pavo_key_table_init(struct pavo_key_table *table)
 {
 	BUILD_BUG_ON(offsetofend(struct pavo_region, pages) > 64);
@@ -137,40 +95,40 @@ static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
 }
 
 /* The checks that local and remote keys have in common. */
-static enum pavo_xlate judge(const struct pavo_region *region,
-			     const struct pavo_pd *pd, u64 va, u64 len,
-			     int access)
+static enum pavo_status judge(const struct pavo_region *region,
+			      const struct pavo_pd *pd, u64 va, u64 len,
+			      int access)
 {
 	u64 offset;
 
 	if (unlikely(region->pd != pd && region != &kernel_memory))
-		return PAVO_XLATE_PD;
+		return PAVO_ST_PD;
 	if (unlikely(!region->valid))
-		return PAVO_XLATE_STATE;
+		return PAVO_ST_STATE;
 	if (unlikely(access & ~region->access))
-		return PAVO_XLATE_FLAGS;
+		return PAVO_ST_ACCESS;
 
 	/* A @va before the region becomes an offset far behind its end. */
 	offset = va - region->iova;
 	if (unlikely(offset > region->length || len > region->length - offset))
-		return PAVO_XLATE_LENGTH;
-	return PAVO_XLATE_OK;
+		return PAVO_ST_RANGE;
+	return PAVO_ST_OK;
 }
 
-enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
-			   u64 va, u64 len, int access,
-			   struct pavo_region **region)
+enum pavo_status pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
+			    u64 va, u64 len, int access,
+			    struct pavo_region **region)
 {
 	struct pavo_region *found;
-	enum pavo_xlate status;
+	enum pavo_status status;
 
 	*region = NULL;
 	if (!len)
-		return PAVO_XLATE_OK;
+		return PAVO_ST_OK;
 
 	found = find_region(dev, pd, key);
 	if (unlikely(!found || found->window))
-		return PAVO_XLATE_KEY;
+		return PAVO_ST_KEY;
 	status = judge(found, pd, va, len, access);
 	if (likely(!status))
 		*region = found;
@@ -185,55 +143,55 @@ static bool present(const struct pavo_region *region, u64 va, u64 len,
 	       pavo_odp_present(region, va, len, access & PAVO_ACCESS_WRITES);
 }
 
-enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
-			   u64 va, u64 len, int access,
-			   struct pavo_region **region)
+enum pavo_status pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
+			    u64 va, u64 len, int access,
+			    struct pavo_region **region)
 {
-	enum pavo_xlate status;
+	enum pavo_status status;
 
 	status = pavo_check(dev, pd, key, va, len, access, region);
 	if (likely(!status) && *region && !present(*region, va, len, access))
-		return PAVO_XLATE_FAULT;
+		return PAVO_ST_FAULT;
 	return status;
 }
 
-static enum pavo_xlate judge_remote(struct pavo_holder *holder, u32 key, u64 va,
-				    u64 len, int access,
-				    struct pavo_region **region)
+static enum pavo_status judge_remote(struct pavo_holder *holder, u32 key,
+				     u64 va, u64 len, int access,
+				     struct pavo_region **region)
 {
 	struct pavo_region *found =
 		find_region(holder->dev, holder->peer_pd, key);
 
 	*region = found;
 	if (unlikely(!found))
-		return PAVO_XLATE_KEY;
+		return PAVO_ST_KEY;
 	if (unlikely(found->holder && found->holder != holder))
-		return PAVO_XLATE_QP;
+		return PAVO_ST_QP;
 	return judge(found, holder->peer_pd, va, len, access);
 }
 
-enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
-				  u64 len, int access,
-				  struct pavo_region **region)
+enum pavo_status pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
+				   u64 len, int access,
+				   struct pavo_region **region)
 {
-	enum pavo_xlate status;
+	enum pavo_status status;
 
 	*region = NULL;
 	if (!len)
-		return PAVO_XLATE_OK;
+		return PAVO_ST_OK;
 	status = judge_remote(holder, key, va, len, access, region);
 	if (likely(!status) && !present(*region, va, len, access))
-		return PAVO_XLATE_FAULT;
+		return PAVO_ST_FAULT;
 	return status;
 }
 
-enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
-				  u64 len, int access)
+enum pavo_status pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
+				   u64 len, int access)
 {
 	struct pavo_region *found;
 
 	if (!len)
-		return PAVO_XLATE_OK;
+		return PAVO_ST_OK;
 	return judge_remote(holder, key, va, len, access, &found);
 }
 
@@ -243,14 +201,14 @@ static atomic64_t *slot_of(const struct pavo_holder *holder, unsigned int slot)
 	return &rcu_dereference(holder->rkm.slots)->slot[slot];
 }
 
-enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
-			       u32 key, u64 va, u64 len, int access)
+enum pavo_status pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
+				u32 key, u64 va, u64 len, int access)
 {
 	struct pavo_key_slots *slots = rcu_dereference(holder->rkm.slots);
-	enum pavo_xlate status;
+	enum pavo_status status;
 
 	if (!len)
-		return PAVO_XLATE_OK;
+		return PAVO_ST_OK;
 	/* First the slot, then the key's meaning: see key_slot.h. */
 	pavo_key_slot_begin(&slots->slot[slot], slots->gen++, key);
 	status = pavo_check_remote(holder, key, va, len, access);

@@ -34,6 +34,7 @@
 #include "memory/pd.h"
 #include "memory/pin.h"
 #include "memory/rkm.h"
+#include "status.h"
 
 struct page;
 struct sk_buff;
@@ -45,49 +46,6 @@ struct pavo_pd;
 struct pavo_mr;
 struct pavo_mw;
 struct pavo_holder;
-
-/* Translation status (sources.md#engine-7-1-3); STATE and those behind it are pavo's own. */
-enum pavo_xlate {
-	PAVO_XLATE_OK = 0,
-	PAVO_XLATE_LENGTH = 1, /* outside of the region */
-	PAVO_XLATE_KEY = 2, /* no such key */
-	PAVO_XLATE_FLAGS = 3, /* access not granted */
-	PAVO_XLATE_PD = 4, /* of another protection domain */
-	PAVO_XLATE_STATE = 5, /* invalidated, or not yet valid */
-	PAVO_XLATE_QP = 6, /* a memory window that is bound to another QP */
-	PAVO_XLATE_FAULT =
-		7, /* allowed, but pages are not there: pavo_fault_ask */
-};
-
-/**
- * struct pavo_xlate_codes - how consumers and peers are told of a translation status.
- * @vendor: vendor_err of the completion, where a work request named the memory or the key
- * @status: status of the same completion (IBA 11.6.2), if the request named memory or the
- *          peer's message named a key to be invalidated
- * @bind:   its status instead, if the request was itself to change the key
- * @nak:    AETH syndrome (IBA 9.7.5.2.4) for a peer's request that named the key
- * @recv:   AETH syndrome for a peer's request that took a receive WQE with the key
- */
-struct pavo_xlate_codes {
-	enum pavo_vendor_err vendor;
-	enum ib_wc_status status;
-	enum ib_wc_status bind;
-	u8 nak;
-	u8 recv;
-};
-
-const struct pavo_xlate_codes *pavo_xlate_code(enum pavo_xlate status);
-
-/**
- * pavo_xlate_vendor - the codes with that @vendor.
- * @vendor: vendor_err
- *
- * Return: codes with IB_WC_GENERAL_ERR if @vendor is not the vendor_err of a translation.
- */
-const struct pavo_xlate_codes *pavo_xlate_vendor(enum pavo_vendor_err vendor);
-
-/* No error: the caller has to wait. Beside enum pavo_vendor_err, and in no completion. */
-#define PAVO_VE_WAIT ((enum pavo_vendor_err)0xff)
 
 /** Pages of a region of fast registration at most. */
 #define PAVO_MAX_FAST_PAGES 512
@@ -253,7 +211,7 @@ struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
  * @access: IB_ACCESS_* that must all be granted; 0 for reading
  * @region: found region, valid until rcu_read_unlock(); NULL if @len is 0
  *
- * With PAVO_XLATE_FAULT, @region is good for pavo_fault_ask() and nothing else.
+ * With PAVO_ST_FAULT, @region is good for pavo_fault_ask() and nothing else.
  *
  * The order of checks is key, PD, state, flags, length, presence. A zero-length access
  * needs no valid key (IBA 9.7.4.1.3). The key of all kernel memory (local_dma_lkey) is
@@ -261,14 +219,14 @@ struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
  *
  * Context: RCU read side, any.
  */
-enum pavo_xlate pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
-			   u64 va, u64 len, int access,
-			   struct pavo_region **region);
+enum pavo_status pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
+			    u64 va, u64 len, int access,
+			    struct pavo_region **region);
 
 /** pavo_check - as pavo_xlate(), but pages need not be present. */
-enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
-			   u64 va, u64 len, int access,
-			   struct pavo_region **region);
+enum pavo_status pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
+			    u64 va, u64 len, int access,
+			    struct pavo_region **region);
 
 /**
  * pavo_use_begin - begin an operation of the peer of @holder, if it may touch the range by the
@@ -285,8 +243,8 @@ enum pavo_xlate pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
  *
  * Context: RCU read side, the responder side of @holder.
  */
-enum pavo_xlate pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
-			       u32 key, u64 va, u64 len, int access);
+enum pavo_status pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
+				u32 key, u64 va, u64 len, int access);
 
 /**
  * pavo_use_enter - begin the copy of another packet of that operation. From here on a walker
@@ -312,28 +270,29 @@ void pavo_use_end(struct pavo_holder *holder, unsigned int slot);
  * @access: IB_ACCESS_* that must all be granted
  * @region: as of pavo_xlate()
  */
-enum pavo_xlate pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
-				  u64 len, int access,
-				  struct pavo_region **region);
+enum pavo_status pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
+				   u64 len, int access,
+				   struct pavo_region **region);
 
 /** pavo_check_remote - as pavo_xlate_remote(), but pages need not be present. */
-enum pavo_xlate pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
-				  u64 len, int access);
+enum pavo_status pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
+				   u64 len, int access);
 
 /**
  * pavo_mw_bind - carry out a bind (IBA 10.6.7). A bind of type 1 may also move or unbind the
  * memory window; one of type 2 takes it from unbound to bound.
  * @holder: the QP
  * @seg:     the bind
- * @request: of the side that asks; used for PAVO_VE_WAIT
+ * @request: of the side that asks; used for PAVO_ST_WAIT
  *
- * Return: 0, a positive enum pavo_vendor_err if it is not allowed, -ENOMEM.
- * PAVO_VE_WAIT: the bind is done, but completes only after @request is done.
+ * Return: PAVO_ST_OK; why it is not allowed; PAVO_ST_BUSY: no memory now. PAVO_ST_WAIT: the bind
+ * is done, but completes only after @request is done.
  *
  * Context: BH disabled, RCU read side; no use of a key begun.
  */
-int pavo_mw_bind(struct pavo_holder *holder, const struct pavo_bind_seg *seg,
-		 struct pavo_rkm_request *request);
+enum pavo_status pavo_mw_bind(struct pavo_holder *holder,
+			      const struct pavo_bind_seg *seg,
+			      struct pavo_rkm_request *request);
 
 /**
  * pavo_mr_fast_reg - carry out a REG_MR: give the key of a region that is not valid
@@ -343,8 +302,8 @@ int pavo_mw_bind(struct pavo_holder *holder, const struct pavo_bind_seg *seg,
  *
  * Return and context: as pavo_mw_bind().
  */
-int pavo_mr_fast_reg(struct pavo_holder *holder,
-		     const struct pavo_bind_seg *seg);
+enum pavo_status pavo_mr_fast_reg(struct pavo_holder *holder,
+				  const struct pavo_bind_seg *seg);
 
 /**
  * pavo_key_invalidate - invalidate @key, for a WQE or the peer of @holder. @key names a memory
@@ -359,15 +318,15 @@ int pavo_mr_fast_reg(struct pavo_holder *holder,
  *
  * Return and context: as pavo_mw_bind().
  */
-int pavo_key_invalidate(struct pavo_holder *holder, u32 key,
-			struct pavo_rkm_request *request);
+enum pavo_status pavo_key_invalidate(struct pavo_holder *holder, u32 key,
+				     struct pavo_rkm_request *request);
 
 /** pavo_key_invalidate_local - the same for LOCAL_INV: no error where @key is free already. */
-int pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
-			      struct pavo_rkm_request *request);
+enum pavo_status pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
+					   struct pavo_rkm_request *request);
 
 /** pavo_key_check_invalidate - would pavo_key_invalidate() allow it? Context: RCU read side. */
-int pavo_key_check_invalidate(struct pavo_holder *holder, u32 key);
+enum pavo_status pavo_key_check_invalidate(struct pavo_holder *holder, u32 key);
 
 /** pavo_mw_forget_qp - unbind all memory windows of @holder, which is going away. Sleeps. */
 void pavo_mw_forget_qp(struct pavo_holder *holder);

@@ -75,19 +75,20 @@ static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
 }
 
 /*
- * The same for a side of @holder, without sleeping. Return: 0: @old has no user any more;
- * PAVO_VE_WAIT: it has none when @request is done.
+ * The same for a side of @holder, without sleeping. Return: PAVO_ST_OK: @old has no user any more;
+ * PAVO_ST_WAIT: it has none when @request is done.
  */
-static int dismiss_for(struct pavo_holder *holder, struct pavo_region *old,
-		       struct pavo_rkm_request *request)
+static enum pavo_status dismiss_for(struct pavo_holder *holder,
+				    struct pavo_region *old,
+				    struct pavo_rkm_request *request)
 {
 	bool done;
 
 	if (!old)
-		return 0;
+		return PAVO_ST_OK;
 	done = pavo_rkm_start(holder, old->pd, old->key, request);
 	kfree_rcu(old, rcu);
-	return done ? 0 : PAVO_VE_WAIT;
+	return done ? PAVO_ST_OK : PAVO_ST_WAIT;
 }
 
 int pavo_dealloc_mw(struct ib_mw *ibmw)
@@ -146,25 +147,25 @@ static bool window_fits(const struct pavo_holder *holder,
 }
 
 /* May a memory window show that part of @mr with those rights? */
-static enum pavo_vendor_err range_fits(const struct pavo_holder *holder,
-				       const struct pavo_region *mr,
-				       const struct pavo_bind_seg *seg)
+static enum pavo_status range_fits(const struct pavo_holder *holder,
+				   const struct pavo_region *mr,
+				   const struct pavo_bind_seg *seg)
 {
 	u64 offset;
 
 	if (!mr || mr->key != seg->mr_lkey || mr->mw)
-		return PAVO_VE_LKEY;
+		return PAVO_ST_KEY;
 	if (mr->pd != holder->pd || !mr->pages)
-		return PAVO_VE_MW_BIND;
+		return PAVO_ST_MW_BIND;
 	if (!mr->valid || mr->mr->fast || !(mr->access & IB_ACCESS_MW_BIND))
-		return PAVO_VE_MW_RANGE;
+		return PAVO_ST_MW_RANGE;
 	if (seg->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(mr->access & IB_ACCESS_LOCAL_WRITE))
-		return PAVO_VE_MW_RANGE;
+		return PAVO_ST_MW_RANGE;
 	offset = seg->va - mr->iova;
 	if (offset > mr->length || seg->length > mr->length - offset)
-		return PAVO_VE_MW_RANGE;
-	return PAVO_VE_NONE;
+		return PAVO_ST_MW_RANGE;
+	return PAVO_ST_OK;
 }
 
 /*
@@ -204,31 +205,31 @@ static void set_view(struct pavo_region *view, struct pavo_holder *holder,
  * Check, and switch the meaning of the key. @view: room for the new meaning, set to NULL if
  * used; @old: the old meaning, whose use the caller ends. Keys are locked.
  */
-static enum pavo_vendor_err bind(struct pavo_holder *holder,
-				 const struct pavo_bind_seg *seg,
-				 struct pavo_region **view,
-				 struct pavo_region **old)
+static enum pavo_status bind(struct pavo_holder *holder,
+			     const struct pavo_bind_seg *seg,
+			     struct pavo_region **view,
+			     struct pavo_region **old)
 {
 	struct pavo_key_table *keys = &holder->dev->keys;
 	struct pavo_region *now = xa_load(&keys->xa, seg->mw_rkey >> 8);
 	struct pavo_region *mr = NULL;
-	enum pavo_vendor_err err;
+	enum pavo_status status;
 	struct pavo_mw *mw;
 	u32 key;
 
 	if (!now || !now->mw || !window_fits(holder, now, seg))
-		return PAVO_VE_MW_BIND;
+		return PAVO_ST_MW_BIND;
 	mw = now->mw;
 	if (seg->length) {
 		mr = xa_load(&keys->xa, seg->mr_lkey >> 8);
-		err = range_fits(holder, mr, seg);
-		if (err)
-			return err;
+		status = range_fits(holder, mr, seg);
+		if (status)
+			return status;
 	}
 	key = key_of_bind(now, seg);
 	*old = unbind(mw, key);
 	if (!mr)
-		return PAVO_VE_NONE;
+		return PAVO_ST_OK;
 
 	set_view(*view, holder, mw, mr, seg, key);
 	pavo_key_replace(keys, *view);
@@ -237,46 +238,46 @@ static enum pavo_vendor_err bind(struct pavo_holder *holder,
 	if (mw->ib.type == IB_MW_TYPE_2)
 		list_add(&mw->of_qp, &holder->windows);
 	*view = NULL;
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }
 
-int pavo_mw_bind(struct pavo_holder *holder, const struct pavo_bind_seg *seg,
-		 struct pavo_rkm_request *request)
+enum pavo_status pavo_mw_bind(struct pavo_holder *holder,
+			      const struct pavo_bind_seg *seg,
+			      struct pavo_rkm_request *request)
 {
 	struct pavo_region *view = NULL, *old = NULL;
-	enum pavo_vendor_err err;
+	enum pavo_status status;
 
 	if (seg->access & ~PAVO_MW_FLAGS)
-		return PAVO_VE_MW_RANGE;
+		return PAVO_ST_MW_RANGE;
 	if (seg->length) {
 		view = kzalloc(sizeof(*view), GFP_ATOMIC | __GFP_NOWARN);
 		if (!view)
-			return -ENOMEM;
+			return PAVO_ST_BUSY;
 	}
 	xa_lock_bh(&holder->dev->keys.xa);
-	err = bind(holder, seg, &view, &old);
+	status = bind(holder, seg, &view, &old);
 	xa_unlock_bh(&holder->dev->keys.xa);
 	kfree(view);
-	return err ?: dismiss_for(holder, old, request);
+	return status ?: dismiss_for(holder, old, request);
 }
 
 /* May @holder or its peer invalidate @key, which means @now? */
-static enum pavo_vendor_err may_invalidate(const struct pavo_holder *holder,
-					   u32 key,
-					   const struct pavo_region *now)
+static enum pavo_status may_invalidate(const struct pavo_holder *holder,
+				       u32 key, const struct pavo_region *now)
 {
 	if (!now || now->key != key)
-		return PAVO_VE_LKEY;
+		return PAVO_ST_KEY;
 	if (now->pd != holder->peer_pd)
-		return PAVO_VE_LKEY_PD;
+		return PAVO_ST_PD;
 	if (now->mw ? now->mw->ib.type != IB_MW_TYPE_2 : !now->mr->fast)
-		return PAVO_VE_LKEY_ACCESS;
+		return PAVO_ST_ACCESS;
 	if (!now->valid || (now->holder && now->holder != holder))
-		return PAVO_VE_KEY_STATE;
-	return PAVO_VE_NONE;
+		return PAVO_ST_STATE;
+	return PAVO_ST_OK;
 }
 
-int pavo_key_check_invalidate(struct pavo_holder *holder, u32 key)
+enum pavo_status pavo_key_check_invalidate(struct pavo_holder *holder, u32 key)
 {
 	return may_invalidate(holder, key,
 			      xa_load(&holder->dev->keys.xa, key >> 8));
@@ -293,27 +294,27 @@ static bool is_free_already(const struct pavo_holder *holder, u32 key,
 	       now->mr->fast && !now->valid;
 }
 
-int pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
-			      struct pavo_rkm_request *request)
+enum pavo_status pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
+					   struct pavo_rkm_request *request)
 {
 	if (is_free_already(holder, key,
 			    xa_load(&holder->dev->keys.xa, key >> 8)))
-		return PAVO_VE_NONE;
+		return PAVO_ST_OK;
 	return pavo_key_invalidate(holder, key, request);
 }
 
-int pavo_key_invalidate(struct pavo_holder *holder, u32 key,
-			struct pavo_rkm_request *request)
+enum pavo_status pavo_key_invalidate(struct pavo_holder *holder, u32 key,
+				     struct pavo_rkm_request *request)
 {
 	struct pavo_key_table *keys = &holder->dev->keys;
 	struct pavo_region *now, *old = NULL;
-	enum pavo_vendor_err err;
+	enum pavo_status status;
 
 	xa_lock_bh(&keys->xa);
 	now = xa_load(&keys->xa, key >> 8);
-	err = may_invalidate(holder, key, now);
-	if (!err)
+	status = may_invalidate(holder, key, now);
+	if (!status)
 		old = now->mw ? unbind(now->mw, key) : pavo_mr_fast_end(now);
 	xa_unlock_bh(&keys->xa);
-	return err ?: dismiss_for(holder, old, request);
+	return status ?: dismiss_for(holder, old, request);
 }

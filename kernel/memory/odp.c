@@ -277,9 +277,10 @@ void pavo_odp_put(struct pavo_odp *odp)
 	odp_free(odp);
 }
 
-bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
-		    const struct pavo_region *region, u64 va, u64 len,
-		    bool write)
+enum pavo_status pavo_fault_ask(struct pavo_holder *holder,
+				struct pavo_missing *missing,
+				const struct pavo_region *region, u64 va,
+				u64 len, bool write)
 {
 	u64 at = va - region->iova + region->offset;
 	unsigned long first = at >> PAGE_SHIFT;
@@ -287,20 +288,20 @@ bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
 
 	/* A side has one fault at a time; it asks again when that is over. */
 	if (missing->state == PAVO_MISSING_WAITING)
-		return true;
+		return PAVO_ST_WAIT;
 	if (missing->state == PAVO_MISSING_FAILED) {
 		missing->state = PAVO_MISSING_NONE;
 		if (missing->id == region->odp->id && missing->first == first)
-			return false;
+			return PAVO_ST_RANGE;
 	}
 	fault = kmalloc(sizeof(*fault), GFP_ATOMIC | __GFP_NOWARN);
 	if (!fault) {
 		pavo_holder_continue(holder, smp_processor_id());
-		return true;
+		return PAVO_ST_WAIT;
 	}
 	if (!refcount_inc_not_zero(&region->odp->users)) {
 		kfree(fault);
-		return false;
+		return PAVO_ST_RANGE;
 	}
 	pavo_tally_add(holder->tally, odp_faults, 1);
 	*fault = (struct pavo_fault){
@@ -316,7 +317,7 @@ bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
 	missing->fault = fault;
 	WRITE_ONCE(missing->state, PAVO_MISSING_WAITING);
 	pavo_pager_serve(region->odp->pager, fault);
-	return true;
+	return PAVO_ST_WAIT;
 }
 
 /* Bring in the pages of @fault, and up to AHEAD in all if those can be had, too. */
@@ -416,17 +417,17 @@ static struct pavo_odp *prefetch_get(struct pavo_dev *dev, struct pavo_pd *pd,
 	rcu_read_lock();
 	switch (pavo_check(dev, pd, sge->lkey, sge->addr, sge->length, access,
 			   &region)) {
-	case PAVO_XLATE_OK:
+	case PAVO_ST_OK:
 		if (region && region->odp &&
 		    refcount_inc_not_zero(&region->odp->users)) {
 			odp = region->odp;
 			*at = sge->addr - region->iova + region->offset;
 		}
 		break;
-	case PAVO_XLATE_LENGTH:
+	case PAVO_ST_RANGE:
 		odp = ERR_PTR(-EFAULT);
 		break;
-	case PAVO_XLATE_FLAGS:
+	case PAVO_ST_ACCESS:
 		odp = ERR_PTR(-EPERM);
 		break;
 	default:

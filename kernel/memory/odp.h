@@ -10,6 +10,7 @@
 #include <linux/kconfig.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
+#include "status.h"
 
 struct page;
 struct pavo_fault;
@@ -58,7 +59,7 @@ bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
 struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
 
 /**
- * pavo_fault_ask - have a pager bring in a range that is not there (PAVO_XLATE_FAULT). The
+ * pavo_fault_ask - have a pager bring in a range that is not there (PAVO_ST_FAULT). The
  * QP's work runs the side again afterwards.
  * @holder: the QP
  * @missing: of the side that needs the pages
@@ -67,13 +68,14 @@ struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
  * @len:    bytes
  * @write:  they are needed for writing
  *
- * Return: false if the pager has failed to bring the range in.
+ * Return: PAVO_ST_WAIT, or PAVO_ST_RANGE if the pager has failed to bring the range in.
  *
  * Context: the side is locked; RCU read side.
  */
-bool pavo_fault_ask(struct pavo_holder *holder, struct pavo_missing *missing,
-		    const struct pavo_region *region, u64 va, u64 len,
-		    bool write);
+enum pavo_status pavo_fault_ask(struct pavo_holder *holder,
+				struct pavo_missing *missing,
+				const struct pavo_region *region, u64 va,
+				u64 len, bool write);
 
 /**
  * pavo_fault_detach - end the wait of @side, whose QP is in RESET, and forget an earlier
@@ -113,12 +115,12 @@ static inline struct page *pavo_odp_page(const struct pavo_odp *odp,
 	return NULL;
 }
 
-static inline bool pavo_fault_ask(struct pavo_holder *holder,
-				  struct pavo_missing *missing,
-				  const struct pavo_region *region, u64 va,
-				  u64 len, bool write)
+static inline enum pavo_status pavo_fault_ask(struct pavo_holder *holder,
+					      struct pavo_missing *missing,
+					      const struct pavo_region *region,
+					      u64 va, u64 len, bool write)
 {
-	return false;
+	return PAVO_ST_RANGE;
 }
 
 static inline void pavo_fault_detach(struct pavo_missing *missing)

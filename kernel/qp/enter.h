@@ -16,13 +16,26 @@
 
 /**
  * struct pavo_side_work - functions of a side; its owner calls them, RCU read side.
- * @handle: handle a packet. False: handle it again when the side's wait is over
+ * @handle: handle a packet. PAVO_ST_WAIT: it is parked, and is handled on when the side's wait
+ *          is over
  * @visit:  do the pending work. True: there is more than the budget of one visit
  */
 struct pavo_side_work {
-	bool (*handle)(struct pavo_qp *qp, struct pavo_rx *rx);
+	enum pavo_status (*handle)(struct pavo_qp *qp, struct pavo_rx *rx);
 	bool (*visit)(struct pavo_qp *qp);
 };
+
+/* Handle a packet. True: it is parked. */
+static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
+					     struct pavo_side *side,
+					     struct pavo_rx *rx,
+					     const struct pavo_side_work *work)
+{
+	if (unlikely(work->handle(qp, rx) == PAVO_ST_WAIT))
+		return true;
+	pavo_side_unpark(side);
+	return false;
+}
 
 /* Handle packets of the backlog. Return: what is left of the budget. */
 static __always_inline int pavo_side_drain(struct pavo_qp *qp,
@@ -37,11 +50,11 @@ static __always_inline int pavo_side_drain(struct pavo_qp *qp,
 		if (!skb)
 			break;
 		pavo_rx_parse(&rx, qp->dev, skb);
-		if (work->handle(qp, &rx)) {
+		if (unlikely(pavo_side_handle(qp, side, &rx, work))) {
+			skb_queue_head(&side->backlog, skb);
+		} else {
 			kfree_skb(skb);
 			pavo_user_waited(qp->user);
-		} else {
-			skb_queue_head(&side->backlog, skb);
 		}
 	}
 	return budget;
@@ -86,7 +99,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 					      struct pavo_rx *rx,
 					      const struct pavo_side_work *work)
 {
-	bool more, done;
+	bool more, parked;
 
 	if (!skb_queue_empty_lockless(&side->backlog) ||
 	    !spin_trylock(&side->lock))
@@ -97,15 +110,15 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 		goto leave_it;
 	}
 	rcu_read_lock();
-	done = work->handle(qp, rx);
-	if (unlikely(!done) && !pavo_side_hold(side, qp->user, rx->skb)) {
-		pavo_count(qp, rx_drop_backlog);
-		done = true;
+	parked = pavo_side_handle(qp, side, rx, work);
+	if (unlikely(parked)) {
+		pavo_user_park(qp->user);
+		skb_queue_head(&side->backlog, rx->skb);
 	}
 	more = work->visit(qp);
 	rcu_read_unlock();
 	spin_unlock(&side->lock);
-	if (likely(done))
+	if (likely(!parked))
 		pavo_rx_free(rx->skb);
 	pavo_cq_raise(cq);
 	smp_mb(); /* as in pavo_side_run() */
@@ -125,7 +138,10 @@ leave_it:
 	pavo_side_run(qp, side, cq, work);
 }
 
-/** pavo_side_forget - drop the packets of the backlog; no owner handles them meanwhile. */
+/**
+ * pavo_side_forget - drop the packets of the backlog, a parked one among them; no owner handles
+ * them meanwhile.
+ */
 static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 {
 	struct sk_buff *skb;
@@ -135,6 +151,7 @@ static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 		pavo_user_waited(qp->user);
 		kfree_skb(skb);
 	}
+	pavo_side_unpark(side);
 }
 
 #endif /* PAVO_ENTER_H */

@@ -13,8 +13,6 @@
 
 struct pavo_resource;
 
-#define PAVO_MAX_RESOURCES PAVO_MAX_RD_ATOMIC
-
 /* Bits of side.pending of a responder. */
 enum pavo_resp_event {
 	PAVO_RESP_SEND, /* what answers waited for may be there */
@@ -46,7 +44,7 @@ struct pavo_write_addr {
  * @srqn:      XRC targets: number of the SRQ of the message in progress
  * @epsn:      expected PSN
  * @msn:       messages completed
- * @message:   kind of message in progress: 0, PAVO_OPF_SEND or PAVO_OPF_WRITE
+ * @message:   kind of message in progress: 0, PAVO_KIND_SEND or PAVO_KIND_WRITE
  * @nak_sent:  a sequence error NAK went out for @epsn
  * @established: COMM_EST was raised
  * @last_wqe_told: LAST_WQE_REACHED was raised
@@ -74,7 +72,7 @@ struct pavo_responder {
 	u32 srqn;
 	u32 epsn;
 	u32 msn;
-	u16 message;
+	u8 message;
 	bool nak_sent;
 	bool established;
 	bool last_wqe_told;
@@ -84,7 +82,7 @@ struct pavo_responder {
 	struct pavo_resource *resources;
 	u32 res_count;
 	u32 res_head;
-	u8 send_queue[PAVO_MAX_RESOURCES];
+	u8 send_queue[PAVO_MAX_RD_ATOMIC];
 	u8 send_head;
 	u8 send_tail;
 	bool ack_due;

@@ -21,12 +21,21 @@
 #include "memory/odp.h"
 #include "memory/rkm.h"
 #include "payer.h"
+#include "status.h"
 
 /** Packets that may wait for a busy side; more are dropped and counted. */
 #define PAVO_BACKLOG_MAX 1024
 
 /** Pause of a side after the interface refused a packet. */
 #define PAVO_CONGESTED_NS NSEC_PER_MSEC
+
+/** enum pavo_step - where the handling of a parked packet goes on. */
+enum pavo_step {
+	PAVO_STEP_BEGIN, /* no packet is parked */
+	PAVO_STEP_GRH, /* bytes of the GRH are to be written */
+	PAVO_STEP_DATA, /* the request is checked; bytes are to be written */
+	PAVO_STEP_KEY, /* a walk for the key that it invalidates is under way */
+};
 
 /**
  * struct pavo_side - what requester and responder have in common.
@@ -35,7 +44,9 @@
  * @backlog: parsed and verified packets that wait; has a lock of its own
  * @missing: pages that the side waits for; packets stay on the backlog meanwhile
  * @inval:   an invalidation that the side asked for, whose walk may still run
- * @hold:    handle the packet in hand again when @missing or @inval is over
+ * @step:    enum pavo_step. If it is not BEGIN, the first packet of @backlog is parked: the side
+ *           has begun to handle it, and goes on there when @missing or @inval is over
+ * @done:    bytes of that step that have been written
  */
 struct pavo_side {
 	spinlock_t lock; /* ownership of the side */
@@ -43,7 +54,8 @@ struct pavo_side {
 	struct sk_buff_head backlog;
 	struct pavo_missing missing;
 	struct pavo_rkm_request inval;
-	bool hold;
+	u8 step;
+	u32 done;
 };
 
 static inline void pavo_side_init(struct pavo_side *side)
@@ -52,7 +64,8 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->pending = 0;
 	side->missing = (struct pavo_missing){};
 	side->inval.state = PAVO_RKM_NONE;
-	side->hold = false;
+	side->step = PAVO_STEP_BEGIN;
+	side->done = 0;
 	skb_queue_head_init(&side->backlog);
 }
 
@@ -61,7 +74,7 @@ static inline bool pavo_side_waits(const struct pavo_side *side)
 	/* Pairs with the release in memory/pager.c. */
 	if (smp_load_acquire(&side->missing.state) == PAVO_MISSING_WAITING)
 		return true;
-	if (!READ_ONCE(side->hold))
+	if (READ_ONCE(side->step) == PAVO_STEP_BEGIN)
 		return false;
 	/* Pairs with the release in memory/rkm.c. */
 	return smp_load_acquire(&side->inval.state) == PAVO_RKM_WAITING;
@@ -93,20 +106,26 @@ static inline bool pavo_side_defer(struct pavo_side *side,
 }
 
 /**
- * pavo_side_hold - put the packet in hand at the head of the backlog, to be handled again.
+ * pavo_side_park - park the packet in hand.
  * @side: the side
- * @user: of its QP
- * @skb:  the packet
+ * @step: where its handling goes on
  *
- * Return: false: the user has as many packets waiting as it may, and the packet is lost.
+ * Return: PAVO_ST_WAIT, for the caller to pass on.
  */
-static inline bool pavo_side_hold(struct pavo_side *side,
-				  struct pavo_user *user, struct sk_buff *skb)
+static inline enum pavo_status pavo_side_park(struct pavo_side *side,
+					      enum pavo_step step)
 {
-	if (!pavo_user_wait(user))
-		return false;
-	skb_queue_head(&side->backlog, skb);
-	return true;
+	WRITE_ONCE(side->step, step);
+	return PAVO_ST_WAIT;
+}
+
+/** pavo_side_unpark - the packet in hand is handled, or dropped. */
+static inline void pavo_side_unpark(struct pavo_side *side)
+{
+	if (likely(side->step == PAVO_STEP_BEGIN))
+		return;
+	WRITE_ONCE(side->step, PAVO_STEP_BEGIN);
+	side->done = 0;
 }
 
 #endif /* PAVO_SIDE_H */

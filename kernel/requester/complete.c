@@ -7,53 +7,47 @@
  */
 #include "requester_private.h"
 
-static enum ib_wc_status status_of(u8 op, enum pavo_vendor_err vendor)
+/*
+ * Complete the oldest WQE. This is the requester's edge: the status becomes one of a completion.
+ * @of_key: it is of the key that the WQE was to change
+ */
+static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
+			 bool of_key)
 {
-	const struct pavo_xlate_codes *codes = pavo_xlate_vendor(vendor);
-
-	if (codes->status != IB_WC_GENERAL_ERR)
-		return pavo_op_is_local(op) ? codes->bind : codes->status;
-	switch (vendor) {
-	case PAVO_VE_MW_BIND:
-	case PAVO_VE_MW_RANGE:
-		return IB_WC_MW_BIND_ERR;
-	case PAVO_VE_WQE_LENGTH:
-		return IB_WC_LOC_LEN_ERR;
-	default:
-		return IB_WC_LOC_QP_OP_ERR;
-	}
-}
-
-/* Complete the oldest WQE. */
-static void complete_oldest(struct pavo_qp *qp, enum ib_wc_status status,
-			    enum pavo_vendor_err vendor)
-{
+	const struct pavo_status_codes *codes = pavo_status_codes(status);
 	struct pavo_requester *req = &qp->req;
 	const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
 	struct pavo_cqe cqe = {
 		.qpn = qp->ib.qp_num,
 		.wqe = req->tail,
 		.byte_len = wqe->length,
-		.status = status,
-		.vendor_err = vendor,
+		.status = of_key ? codes->wc_key : codes->wc,
+		.vendor_err = codes->vendor,
 		.opcode = wqe->op,
 	};
 
-	if (status != IB_WC_SUCCESS || wqe->flags & PAVO_WQE_SIGNALED)
+	if (status || wqe->flags & PAVO_WQE_SIGNALED)
 		pavo_cq_push(qp->send_cq, &cqe, false);
 	/* Frees the slot for kernel posters; pairs with pavo_requester_post. */
 	smp_store_release(&req->tail, req->tail + 1);
 }
 
+static void complete_oldest(struct pavo_qp *qp, enum pavo_status status)
+{
+	u8 op = pavo_swqe(&qp->req, qp->req.tail)->op;
+
+	complete_wqe(qp, status, pavo_op_is_local(op));
+}
+
 /* End the key of the oldest WQE, a read with invalidation. False: it does not complete now. */
 static bool end_read_key(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
-	int err = pavo_local_end_read(qp, wqe);
+	enum pavo_status status = pavo_local_end_read(qp, wqe);
 
-	if (!err)
+	if (!status)
 		return true;
-	if (err != PAVO_VE_WAIT) {
-		complete_oldest(qp, status_of(PAVO_WQE_LOCAL_INV, err), err);
+	if (status != PAVO_ST_WAIT) {
+		complete_wqe(qp, status, true);
 		pavo_qp_error(qp, -1);
 	}
 	return false;
@@ -72,7 +66,7 @@ void pavo_complete_acked(struct pavo_qp *qp)
 		if (unlikely(wqe->flags & PAVO_SWQE_READ_INV) &&
 		    !end_read_key(qp, wqe))
 			return;
-		complete_oldest(qp, IB_WC_SUCCESS, PAVO_VE_NONE);
+		complete_oldest(qp, PAVO_ST_OK);
 	}
 	if (unlikely(req->tell_drained) && pavo_requester_idle(qp)) {
 		req->tell_drained = false;
@@ -89,23 +83,18 @@ void pavo_complete_bad(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
-	enum pavo_vendor_err vendor;
 
-	if (req->tail == req->head)
-		return;
-	vendor = wqe->vendor_err;
-	if (!vendor)
+	if (req->tail == req->head || !wqe->status)
 		return;
 	pavo_qp_send_error(qp);
-	complete_oldest(qp, status_of(wqe->op, vendor), vendor);
+	complete_oldest(qp, wqe->status);
 }
 
 /*
  * pavo_complete_fatal - the request with PSN @psn failed: flush the WQEs before it that are
  * still open, complete it with @status, and move the QP to Error.
  */
-void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum ib_wc_status status,
-			 enum pavo_vendor_err vendor)
+void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum pavo_status status)
 {
 	struct pavo_requester *req = &qp->req;
 
@@ -113,10 +102,10 @@ void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum ib_wc_status status,
 		const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
 
 		if (!pavo_psn_passed(psn, wqe->first_psn, wqe->npkts)) {
-			complete_oldest(qp, status, vendor);
+			complete_oldest(qp, status);
 			break;
 		}
-		complete_oldest(qp, IB_WC_WR_FLUSH_ERR, PAVO_VE_FLUSHED);
+		complete_oldest(qp, PAVO_ST_FLUSHED);
 	}
 	pavo_qp_error(qp, -1);
 }
@@ -135,8 +124,7 @@ unsigned int pavo_complete_flush(struct pavo_qp *qp, unsigned int budget)
 	req->pause = 0;
 	for (;;) {
 		while (budget && req->tail != req->head) {
-			complete_oldest(qp, IB_WC_WR_FLUSH_ERR,
-					PAVO_VE_FLUSHED);
+			complete_oldest(qp, PAVO_ST_FLUSHED);
 			budget--;
 		}
 		budget = pavo_schedule(qp, budget);

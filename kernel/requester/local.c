@@ -8,7 +8,7 @@
  */
 #include "requester_private.h"
 
-static int execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+static enum pavo_status execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
 	struct pavo_rkm_request *request = &qp->req.side.inval;
 
@@ -21,57 +21,56 @@ static int execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 	case PAVO_WQE_REG_MR:
 		return pavo_mr_fast_reg(&qp->holder, wqe->bind);
 	default:
-		return 0;
+		return PAVO_ST_OK;
 	}
 }
 
 /*
  * pavo_local_execute - carry out a WQE that sends nothing.
  *
- * Return: 0, a positive enum pavo_vendor_err, or -ENOMEM: try again.
- * PAVO_VE_WAIT: call again for the WQE when the QP's work runs.
+ * Return: PAVO_ST_OK; why it failed. PAVO_ST_BUSY: call again after a pause. PAVO_ST_WAIT: call
+ * again for the WQE when the QP's work runs.
  */
-int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
+enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_rkm_request *request = &qp->req.side.inval;
 	bool back = pavo_rkm_came_back(request);
-	int err;
+	enum pavo_status status;
 
 	/* The running walk may be for an earlier WQE, which was flushed meanwhile. */
 	if (!back && request->state == PAVO_RKM_WAITING)
-		return PAVO_VE_WAIT;
+		return PAVO_ST_WAIT;
 	if (wqe->flags & PAVO_SWQE_WAITS) {
 		wqe->flags &= ~PAVO_SWQE_WAITS;
-		return 0;
+		return PAVO_ST_OK;
 	}
-	err = execute(qp, wqe);
-	if (err == PAVO_VE_WAIT)
+	status = execute(qp, wqe);
+	if (status == PAVO_ST_WAIT)
 		wqe->flags |= PAVO_SWQE_WAITS;
-	return err;
+	return status;
 }
 
 /*
  * pavo_local_end_read - invalidate the key of a read with invalidation that was answered; it
  * completes after that.
  *
- * Return: 0, a positive enum pavo_vendor_err, or PAVO_VE_WAIT: call again when the QP's work
- * runs.
+ * Return: as pavo_local_execute().
  */
-int pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe)
+enum pavo_status pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_rkm_request *request = &qp->req.side.inval;
-	int err;
+	enum pavo_status status;
 
 	if (!pavo_rkm_came_back(request) && request->state == PAVO_RKM_WAITING)
-		return PAVO_VE_WAIT;
+		return PAVO_ST_WAIT;
 	if (wqe->flags & PAVO_SWQE_WAITS) {
 		wqe->flags &= ~(PAVO_SWQE_WAITS | PAVO_SWQE_READ_INV);
-		return 0;
+		return PAVO_ST_OK;
 	}
-	err = pavo_key_invalidate_local(&qp->holder, wqe->imm, request);
-	if (err == PAVO_VE_WAIT)
+	status = pavo_key_invalidate_local(&qp->holder, wqe->imm, request);
+	if (status == PAVO_ST_WAIT)
 		wqe->flags |= PAVO_SWQE_WAITS;
 	else
 		wqe->flags &= ~PAVO_SWQE_READ_INV;
-	return err;
+	return status;
 }

@@ -61,20 +61,29 @@ static int send_again(struct pavo_qp *qp, struct pavo_flow *flow,
 	return pavo_tx_sealed(&qp->tally, flow, skb);
 }
 
+static enum pavo_status status_of_net(int err)
+{
+	if (likely(!err))
+		return PAVO_ST_OK;
+	return err == -ENOMEM || err == -ENOBUFS ? PAVO_ST_BUSY : PAVO_ST_LOST;
+}
+
 /*
  * Make an skb of headers and payload, and send it. Payload is attached as pages, unless it is
  * short, inline, sent again, or in more pages than an skb takes. A packet sent again is copied
  * because the process may reuse its memory by now: a page that changes between ICRC and wire
  * would have the packet dropped once more.
  */
-static int send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
-			const struct pavo_swqe *wqe, struct pavo_pkt *pkt,
-			struct pavo_sgl_pos *pos, u32 len, bool again)
+static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
+				     const struct pavo_swqe *wqe,
+				     struct pavo_pkt *pkt,
+				     struct pavo_sgl_pos *pos, u32 len,
+				     bool again)
 {
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct pavo_sgl_pos start = *pos;
 	unsigned int hdr_len;
-	enum pavo_vendor_err err;
+	enum pavo_status status;
 	struct sk_buff *skb;
 	bool copy;
 
@@ -84,20 +93,21 @@ static int send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 retry:
 	skb = pavo_tx_alloc(&qp->tally, flow, hdr, hdr_len, copy ? len : 0);
 	if (!skb)
-		return -ENOMEM;
-	err = pavo_sgl_gather(qp, wqe, pos, len, skb, !copy);
-	if (unlikely(err)) {
+		return PAVO_ST_BUSY;
+	status = pavo_sgl_gather(qp, wqe, pos, len, skb, !copy);
+	if (unlikely(status)) {
 		kfree_skb(skb);
 		*pos = start;
-		if (err == PAVO_VE_WQE_SEGMENT && !copy) {
+		if (status == PAVO_ST_FRAGMENTS) {
 			copy = true;
 			goto retry;
 		}
-		return err;
+		return status;
 	}
 	trace_pavo_transmit(qp, pkt, len);
-	return again ? send_again(qp, flow, skb, pkt->pad) :
-		       pavo_tx_send(&qp->tally, flow, skb, pkt->pad);
+	return status_of_net(
+		again ? send_again(qp, flow, skb, pkt->pad) :
+			pavo_tx_send(&qp->tally, flow, skb, pkt->pad));
 }
 
 /*
@@ -107,12 +117,11 @@ retry:
  * @npkts: reads: response packets that this request asks for
  * @again: it was sent before
  *
- * Return: 0; a negative errno of the network; a positive enum pavo_vendor_err
- * if its memory may not be read.
+ * Return: PAVO_ST_OK, PAVO_ST_LOST, PAVO_ST_BUSY, PAVO_ST_WAIT; why its memory may not be read.
  */
-int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
-		      struct pavo_sgl_pos *pos, u32 npkts, bool ack_req,
-		      bool again)
+enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
+				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
+				   bool ack_req, bool again)
 {
 	u32 mtu = qp->attr.mtu, done = pkt * mtu;
 	struct pavo_pkt p = {
@@ -168,7 +177,7 @@ static void datagram_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
  *
  * Return: as pavo_request_send().
  */
-int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
+enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_pkt p = {
 		.opcode = PAVO_SVC_UD | pavo_op(wqe->op)->only,
@@ -183,18 +192,17 @@ int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	struct pavo_sgl_pos pos = {};
 	struct pavo_flow flow;
 	struct rdma_ah_attr ah;
-	int err;
+	enum pavo_status status;
 
 	/* IBA 10.2.5: with the top bit set the QP's own Q_Key is sent. */
 	if (p.qkey & BIT(31))
 		p.qkey = qp->attr.qkey;
 	datagram_ah(wqe->av, &ah);
-	err = pavo_flow_init(&flow, qp->dev, &ah, qp->ib.qp_num, p.dqpn, false);
-	if (err) {
+	if (pavo_flow_init(&flow, qp->dev, &ah, qp->ib.qp_num, p.dqpn, false)) {
 		pavo_count(qp, tx_drop_no_route);
-		return err;
+		return PAVO_ST_LOST;
 	}
-	err = send_payload(qp, &flow, wqe, &p, &pos, wqe->length, false);
+	status = send_payload(qp, &flow, wqe, &p, &pos, wqe->length, false);
 	pavo_flow_destroy(&flow);
-	return err;
+	return status;
 }

@@ -25,49 +25,49 @@ static const void *take(struct seg_reader *r, u32 size)
 	return seg;
 }
 
-static enum pavo_vendor_err parse_inline(struct pavo_swqe *wqe,
-					 struct seg_reader *r)
+static enum pavo_status parse_inline(struct pavo_swqe *wqe,
+				     struct seg_reader *r)
 {
 	const struct pavo_inline_seg *seg = (const void *)r->pos;
 	u32 len = seg->byte_count & ~PAVO_INLINE_SEG;
 
 	if (!(pavo_op(wqe->op)->segments & PAVO_SEG_INLINE))
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	/* Compare before rounding, so that nothing can wrap. */
 	if (len > r->left - sizeof(*seg))
-		return PAVO_VE_WQE_LENGTH;
+		return PAVO_ST_WQE_LENGTH;
 	if (r->left - (len + sizeof(*seg)) >= PAVO_WQE_UNIT)
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	wqe->flags |= PAVO_SWQE_INLINE;
 	wqe->data = r->pos + sizeof(*seg);
 	wqe->length = len;
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }
 
-static enum pavo_vendor_err parse_sgl(struct pavo_swqe *wqe,
-				      struct seg_reader *r, u32 max_sge)
+static enum pavo_status parse_sgl(struct pavo_swqe *wqe, struct seg_reader *r,
+				  u32 max_sge)
 {
 	u32 count = r->left / sizeof(struct pavo_data_seg);
 	u32 i;
 
 	wqe->sge = (const void *)r->pos;
 	if (count > max_sge)
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	for (i = 0; i < count; i++) {
 		u32 len = wqe->sge[i].byte_count;
 
 		if (len & PAVO_INLINE_SEG)
-			return PAVO_VE_WQE_SEGMENT;
+			return PAVO_ST_WQE_SEGMENT;
 		if (len > PAVO_MAX_MSG - wqe->length)
-			return PAVO_VE_WQE_LENGTH;
+			return PAVO_ST_WQE_LENGTH;
 		wqe->length += len;
 	}
 	wqe->num_sge = count;
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }
 
-static enum pavo_vendor_err parse_payload(struct pavo_swqe *wqe,
-					  struct seg_reader *r, u32 max_sge)
+static enum pavo_status parse_payload(struct pavo_swqe *wqe,
+				      struct seg_reader *r, u32 max_sge)
 {
 	const struct pavo_inline_seg *seg = (const void *)r->pos;
 
@@ -77,122 +77,118 @@ static enum pavo_vendor_err parse_payload(struct pavo_swqe *wqe,
 }
 
 /* Parse a UDSeg. A QPN beyond 24 bits would be cut short, and name another queue pair. */
-static enum pavo_vendor_err parse_ud(struct pavo_swqe *wqe,
-				     struct seg_reader *r)
+static enum pavo_status parse_ud(struct pavo_swqe *wqe, struct seg_reader *r)
 {
 	const struct pavo_ud_seg *seg = take(r, sizeof(*seg));
 	u8 reserved = 0;
 	u32 i;
 
 	if (!seg)
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	for (i = 0; i < sizeof(seg->reserved); i++)
 		reserved |= seg->reserved[i];
 	if (reserved)
-		return PAVO_VE_WQE_FLAGS;
+		return PAVO_ST_WQE_FLAGS;
 	if (seg->dest_qpn >> 24 || seg->port_num != PAVO_PORT)
-		return PAVO_VE_AV;
+		return PAVO_ST_AV;
 	wqe->av = seg;
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }
 
-static enum pavo_vendor_err parse_xrc(struct pavo_swqe *wqe,
-				      struct seg_reader *r)
+static enum pavo_status parse_xrc(struct pavo_swqe *wqe, struct seg_reader *r)
 {
 	const struct pavo_xrc_seg *seg = take(r, sizeof(*seg));
 
 	if (!seg || seg->srqn >> 24 || seg->reserved[0] || seg->reserved[1] ||
 	    seg->reserved[2])
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	wqe->srqn = seg->srqn;
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }
 
 /* Parse an ExtAtomicSeg. Masks that the operation does not use must be all ones. */
-static enum pavo_vendor_err parse_ext_atomic(struct pavo_swqe *wqe,
-					     struct seg_reader *r)
+static enum pavo_status parse_ext_atomic(struct pavo_swqe *wqe,
+					 struct seg_reader *r)
 {
 	const struct pavo_ext_atomic_seg *seg = take(r, sizeof(*seg));
 
 	if (!seg)
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	wqe->swap_add = seg->swap_add;
 	wqe->swap_add_mask = seg->swap_add_mask;
 	wqe->compare = seg->compare;
 	wqe->compare_mask = seg->compare_mask;
 	if (wqe->op == PAVO_WQE_EXT_CMP_SWAP)
-		return PAVO_VE_NONE;
+		return PAVO_ST_OK;
 	if (wqe->compare || ~wqe->compare_mask)
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	if (wqe->op == PAVO_WQE_EXT_SWAP && ~wqe->swap_add_mask)
-		return PAVO_VE_WQE_SEGMENT;
-	return PAVO_VE_NONE;
+		return PAVO_ST_WQE_SEGMENT;
+	return PAVO_ST_OK;
 }
 
-static enum pavo_vendor_err parse_imm64(struct pavo_swqe *wqe,
-					struct seg_reader *r)
+static enum pavo_status parse_imm64(struct pavo_swqe *wqe, struct seg_reader *r)
 {
 	const struct pavo_imm64_seg *seg = take(r, sizeof(*seg));
 
 	if (!seg || seg->reserved || r->left)
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	wqe->flags |= PAVO_SWQE_INLINE;
 	wqe->data = (const u8 *)&seg->imm;
 	wqe->length = sizeof(seg->imm);
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }
 
 /* Parse RaddrSeg, and the atomic segment behind it. @raddr: set if the operation has one. */
-static enum pavo_vendor_err parse_remote(struct pavo_swqe *wqe,
-					 struct seg_reader *r,
-					 const struct pavo_raddr_seg **raddr)
+static enum pavo_status parse_remote(struct pavo_swqe *wqe,
+				     struct seg_reader *r,
+				     const struct pavo_raddr_seg **raddr)
 {
 	u8 segments = pavo_op(wqe->op)->segments;
 	const struct pavo_atomic_seg *atomic;
 
 	if (!(segments & PAVO_SEG_RADDR))
-		return PAVO_VE_NONE;
+		return PAVO_ST_OK;
 	*raddr = take(r, sizeof(**raddr));
 	if (!*raddr)
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	wqe->raddr = (*raddr)->va;
 	wqe->rkey = (*raddr)->rkey;
 	if (segments & PAVO_SEG_EXT_ATOMIC)
 		return parse_ext_atomic(wqe, r);
 	if (!(segments & PAVO_SEG_ATOMIC))
-		return PAVO_VE_NONE;
+		return PAVO_ST_OK;
 	atomic = take(r, sizeof(*atomic));
 	if (!atomic)
-		return PAVO_VE_WQE_SEGMENT;
+		return PAVO_ST_WQE_SEGMENT;
 	wqe->swap_add = atomic->swap_add;
 	wqe->compare = atomic->compare;
 	if (wqe->op == PAVO_WQE_FETCH_ADD && wqe->compare)
-		return PAVO_VE_WQE_SEGMENT;
-	return PAVO_VE_NONE;
+		return PAVO_ST_WQE_SEGMENT;
+	return PAVO_ST_OK;
 }
 
 /* Parse a WQE that sends nothing: NextSeg, and perhaps a BindSeg. */
-static enum pavo_vendor_err parse_local(struct pavo_swqe *wqe,
-					struct seg_reader *r)
+static enum pavo_status parse_local(struct pavo_swqe *wqe, struct seg_reader *r)
 {
 	if (pavo_op(wqe->op)->segments & PAVO_SEG_BIND) {
 		wqe->bind = take(r, sizeof(*wqe->bind));
 		if (!wqe->bind)
-			return PAVO_VE_WQE_SEGMENT;
+			return PAVO_ST_WQE_SEGMENT;
 	}
-	return r->left ? PAVO_VE_WQE_SEGMENT : PAVO_VE_NONE;
+	return r->left ? PAVO_ST_WQE_SEGMENT : PAVO_ST_OK;
 }
 
-static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
-					   struct seg_reader *r,
-					   const struct pavo_parser_limits *lim)
+static enum pavo_status parse_segments(struct pavo_swqe *wqe,
+				       struct seg_reader *r,
+				       const struct pavo_parser_limits *lim)
 {
 	const struct pavo_op *op = pavo_op(wqe->op);
 	const struct pavo_raddr_seg *raddr = NULL;
-	enum pavo_vendor_err err = PAVO_VE_NONE;
+	enum pavo_status err = PAVO_ST_OK;
 
 	if (!(op->services & lim->service) || (op->kernel && !lim->kernel))
-		return PAVO_VE_WQE_OPCODE;
+		return PAVO_ST_WQE_OPCODE;
 	if (pavo_op_is_local(wqe->op))
 		return parse_local(wqe, r);
 	if (lim->service == PAVO_FOR_UD)
@@ -208,16 +204,16 @@ static enum pavo_vendor_err parse_segments(struct pavo_swqe *wqe,
 	if (err)
 		return err;
 	if (wqe->length > lim->max_len)
-		return PAVO_VE_WQE_LENGTH;
+		return PAVO_ST_WQE_LENGTH;
 	if (raddr && raddr->length != wqe->length)
-		return PAVO_VE_WQE_LENGTH;
+		return PAVO_ST_WQE_LENGTH;
 	if (op->length && wqe->length != op->length)
-		return PAVO_VE_WQE_LENGTH;
-	return PAVO_VE_NONE;
+		return PAVO_ST_WQE_LENGTH;
+	return PAVO_ST_OK;
 }
 
-enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
-				    const struct pavo_parser_limits *limits)
+enum pavo_status pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
+				const struct pavo_parser_limits *limits)
 {
 	const struct pavo_next_seg *next = (const void *)wqe->raw;
 	struct seg_reader r = {
@@ -252,8 +248,8 @@ enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 	wqe->data = NULL;
 
 	if (next->size > 0xff || next->flags & ~known)
-		wqe->vendor_err = PAVO_VE_WQE_FLAGS;
+		wqe->status = PAVO_ST_WQE_FLAGS;
 	else
-		wqe->vendor_err = parse_segments(wqe, &r, limits);
-	return wqe->vendor_err;
+		wqe->status = parse_segments(wqe, &r, limits);
+	return wqe->status;
 }

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include <rdma/pavo-abi.h>
 #include "ops.h"
+#include "status.h"
 
 /* Largest message of RC and UC (IBA 9.4.3). */
 #define PAVO_MAX_MSG 0x7fffffffu
@@ -32,8 +33,8 @@
  * struct pavo_swqe - private, checked copy of a send WQE.
  * @op:       enum pavo_wqe_op
  * @flags:    PAVO_WQE_* and PAVO_SWQE_*
- * @vendor_err: PAVO_VE_NONE, or the reason why the WQE cannot be executed. It completes
- *            in error when all WQEs before it have completed.
+ * @status:   enum pavo_status: PAVO_ST_OK, or the reason why the WQE cannot be executed. It
+ *            completes in error when all WQEs before it have completed.
  * @num_sge:  entries at @sge
  * @number:   free-running number of the WQE
  * @length:   bytes of payload (of the answer for reads and atomics)
@@ -57,7 +58,7 @@
 struct pavo_swqe {
 	u8 op;
 	u8 flags;
-	u8 vendor_err;
+	u8 status;
 	u8 num_sge;
 	u32 number;
 	u32 length;
@@ -121,9 +122,9 @@ static inline u32 pavo_db_qpn(u64 db)
  * @wqe->next is valid also after an error, so that a chain can be followed (and flushed)
  * beyond a bad WQE. Local keys are not checked.
  *
- * Return: the same as @wqe->vendor_err.
+ * Return: the same as @wqe->status.
  */
-enum pavo_vendor_err pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
-				    const struct pavo_parser_limits *limits);
+enum pavo_status pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
+				const struct pavo_parser_limits *limits);
 
 #endif /* PAVO_PARSER_H */

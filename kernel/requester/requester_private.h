@@ -48,45 +48,43 @@ unsigned int pavo_schedule(struct pavo_qp *qp, unsigned int budget);
 /* sgl.c */
 void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 		      u32 len);
-enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
-				    const struct pavo_swqe *wqe);
-enum pavo_vendor_err pavo_sgl_gather(struct pavo_qp *qp,
-				     const struct pavo_swqe *wqe,
-				     struct pavo_sgl_pos *pos, u32 len,
-				     struct sk_buff *skb, bool attach);
-enum pavo_vendor_err pavo_sgl_scatter(struct pavo_qp *qp,
-				      const struct pavo_swqe *wqe,
-				      struct pavo_sgl_pos *pos,
-				      struct sk_buff *skb, u32 from, u32 len);
-enum pavo_vendor_err pavo_sgl_store(struct pavo_qp *qp,
-				    const struct pavo_swqe *wqe,
-				    const void *data, u32 len);
+enum pavo_status pavo_sgl_check(struct pavo_qp *qp,
+				const struct pavo_swqe *wqe);
+enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
+				 const struct pavo_swqe *wqe,
+				 struct pavo_sgl_pos *pos, u32 len,
+				 struct sk_buff *skb, bool attach);
+enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
+				  const struct pavo_swqe *wqe,
+				  struct pavo_sgl_pos *pos, struct sk_buff *skb,
+				  u32 from, u32 len);
+enum pavo_status pavo_sgl_store(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+				const void *data, u32 len);
 
 /* transmit.c */
 unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget);
 void pavo_transmit_seek(struct pavo_qp *qp, u32 psn);
 
 /* local.c */
-int pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe);
-int pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe);
+enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe);
+enum pavo_status pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe);
 
 /* packet.c */
-int pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 pkt,
-		      struct pavo_sgl_pos *pos, u32 npkts, bool ack_req,
-		      bool again);
-int pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
+enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
+				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
+				   bool ack_req, bool again);
+enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
 void pavo_again_forget(struct pavo_requester *req);
 bool pavo_again_waits(const struct pavo_requester *req);
 
 /* response.c */
-bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);
+enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);
 void pavo_requester_timeout(struct pavo_qp *qp);
 
 /* complete.c */
 void pavo_complete_acked(struct pavo_qp *qp);
 void pavo_complete_bad(struct pavo_qp *qp);
-void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum ib_wc_status status,
-			 enum pavo_vendor_err vendor);
+void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum pavo_status status);
 unsigned int pavo_complete_flush(struct pavo_qp *qp, unsigned int budget);
 
 /* timers.c */

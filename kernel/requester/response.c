@@ -57,8 +57,7 @@ static void go_back(struct pavo_qp *qp)
 	}
 	if (!pavo_timer_retry(&req->timer, ktime_get_ns())) {
 		pavo_count(qp, retry_exceeded);
-		pavo_complete_fatal(qp, req->upsn, IB_WC_RETRY_EXC_ERR,
-				    PAVO_VE_RETRY);
+		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RETRY);
 		return;
 	}
 	trace_pavo_retransmit(qp);
@@ -112,8 +111,7 @@ static void rnr_nak(struct pavo_qp *qp, u8 code)
 		return;
 	if (!pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
 		pavo_count(qp, rnr_retry_exceeded);
-		pavo_complete_fatal(qp, req->upsn, IB_WC_RNR_RETRY_EXC_ERR,
-				    PAVO_VE_RNR_RETRY);
+		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RNR_RETRY);
 		return;
 	}
 	trace_pavo_retransmit(qp);
@@ -130,23 +128,23 @@ static void rnr_nak(struct pavo_qp *qp, u8 code)
 static void nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_requester *req = &qp->req;
-	enum ib_wc_status status;
+	enum pavo_status status;
 
 	switch (pkt->syndrome) {
 	case PAVO_NAK_PSN_SEQ:
 		go_back(qp);
 		return;
 	case PAVO_NAK_INV_REQ:
-		status = IB_WC_REM_INV_REQ_ERR;
+		status = PAVO_ST_PEER_INVALID;
 		break;
 	case PAVO_NAK_REM_ACCESS:
-		status = IB_WC_REM_ACCESS_ERR;
+		status = PAVO_ST_PEER_ACCESS;
 		break;
 	default: /* PAVO_NAK_REM_OP, the last known one */
-		status = IB_WC_REM_OP_ERR;
+		status = PAVO_ST_PEER_OPERATION;
 	}
 	/* Fatal to the request by IBA, but not by sources.md#engine-nak. */
-	pavo_complete_fatal(qp, req->upsn, status, PAVO_VE_REMOTE_NAK);
+	pavo_complete_fatal(qp, req->upsn, status);
 }
 
 /* Act on a NAK of PSN n, which acknowledges all packets before n. */
@@ -234,13 +232,13 @@ static bool in_place(const struct pavo_requester *req,
 	return first;
 }
 
-static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
-					   const struct pavo_swqe *wqe, u32 n,
-					   struct pavo_rx *rx)
+static enum pavo_status take_read_data(struct pavo_qp *qp,
+				       const struct pavo_swqe *wqe, u32 n,
+				       struct pavo_rx *rx)
 {
 	struct pavo_tx_cursor *sc = &qp->req.scatter;
 	u32 want = min(qp->attr.mtu, wqe->length - n * qp->attr.mtu);
-	enum pavo_vendor_err err;
+	enum pavo_status status;
 	struct pavo_sgl_pos pos;
 
 	/* the request brought the data (atomic write), the response is empty */
@@ -248,19 +246,18 @@ static enum pavo_vendor_err take_read_data(struct pavo_qp *qp,
 		want = 0;
 
 	if (rx->pkt.payload != want || !in_place(&qp->req, wqe, n, &rx->pkt))
-		return PAVO_VE_BAD_RESPONSE;
+		return PAVO_ST_BAD_RESPONSE;
 	if (!want)
-		return PAVO_VE_NONE;
+		return PAVO_ST_OK;
 	scatter_seek(qp, wqe, n);
 	pos.sge = sc->sge;
 	pos.off = sc->sge_off;
-	err = pavo_sgl_scatter(qp, wqe, &pos, rx->skb, rx->payload, want);
-	if (err == PAVO_VE_WAIT)
-		return err;
-	sc->pkt++;
+	status = pavo_sgl_scatter(qp, wqe, &pos, rx->skb, rx->payload, want);
 	sc->sge = pos.sge;
 	sc->sge_off = pos.off;
-	return err;
+	if (status != PAVO_ST_WAIT)
+		sc->pkt++;
+	return status;
 }
 
 /* Is it the response to that atomic, plain or extended (sources.md#ext-response)? */
@@ -274,43 +271,38 @@ static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
 }
 
 /* Take the data of the expected response, then release its PSN. */
-static void take_response(struct pavo_qp *qp, struct pavo_rx *rx)
+static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_requester *req = &qp->req;
 	const struct pavo_mq_entry *read =
 		pavo_mq_oldest(&req->outstanding.reads);
 	struct pavo_swqe *wqe = pavo_swqe(req, read->wqe);
 	u32 n = pavo_psn_diff(rx->pkt.psn, read->first);
-	bool atomic = rx->pkt.info->flags & PAVO_OPF_ATOMIC;
-	enum pavo_vendor_err err;
+	bool atomic = rx->pkt.info->kind == PAVO_KIND_ATOMIC;
+	enum pavo_status status;
 
 	if (atomic != (pavo_op(wqe->op)->answer == PAVO_ANSWER_VALUE))
-		err = PAVO_VE_BAD_RESPONSE;
+		status = PAVO_ST_BAD_RESPONSE;
 	else if (atomic && !is_value_of(wqe, &rx->pkt))
-		err = PAVO_VE_BAD_RESPONSE;
+		status = PAVO_ST_BAD_RESPONSE;
 	else if (atomic)
-		err = pavo_sgl_store(qp, wqe, &rx->pkt.atomic_orig,
-				     sizeof(rx->pkt.atomic_orig));
+		status = pavo_sgl_store(qp, wqe, &rx->pkt.atomic_orig,
+					sizeof(rx->pkt.atomic_orig));
 	else
-		err = take_read_data(qp, wqe, n, rx);
-	if (err == PAVO_VE_WAIT) {
-		WRITE_ONCE(req->side.hold, true);
-		return;
-	}
-	if (err) {
-		pavo_complete_fatal(qp, rx->pkt.psn,
-				    err == PAVO_VE_BAD_RESPONSE ?
-					    IB_WC_BAD_RESP_ERR :
-					    pavo_xlate_vendor(err)->status,
-				    err);
-		return;
+		status = take_read_data(qp, wqe, n, rx);
+	if (status == PAVO_ST_WAIT)
+		return pavo_side_park(&req->side, PAVO_STEP_DATA);
+	if (status) {
+		pavo_complete_fatal(qp, rx->pkt.psn, status);
+		return status;
 	}
 	if (req->reads_out && pavo_read_chunk_ends(wqe, n + 1))
 		req->reads_out--;
 	release(qp, pavo_psn_add(rx->pkt.psn, 1));
+	return PAVO_ST_OK;
 }
 
-static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
+static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_requester *req = &qp->req;
 	u32 until;
@@ -320,8 +312,7 @@ static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	case PAVO_ACK_RELEASE:
 		/* The response acknowledges the sends and writes before it. */
 		release(qp, until);
-		take_response(qp, rx);
-		break;
+		return take_response(qp, rx);
 	case PAVO_ACK_READ_LOST:
 		pavo_count(qp, rx_implied_nak);
 		release(qp, until);
@@ -333,26 +324,31 @@ static void handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		else
 			pavo_count(qp, rx_drop_response);
 	}
+	return PAVO_ST_OK;
 }
 
 /*
  * pavo_requester_handle - act on one response packet.
  *
- * Return: false: handle it again when the missing pages of its data are there.
+ * A parked response is still the expected one: other packets wait behind it, and an error of the
+ * QP has it dropped.
+ *
+ * Return: PAVO_ST_WAIT: it is parked until the missing pages of its data are there.
  */
-bool pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
+enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
-	WRITE_ONCE(qp->req.side.hold, false);
 	pavo_timer_answered(&qp->req.timer);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
-	else if (rx->pkt.info->flags & PAVO_OPF_ACK)
+	else if (unlikely(qp->req.side.step != PAVO_STEP_BEGIN))
+		return take_response(qp, rx);
+	else if (rx->pkt.info->kind == PAVO_KIND_ACK)
 		handle_ack(qp, &rx->pkt);
 	else
-		handle_response(qp, rx);
-	return !qp->req.side.hold;
+		return handle_response(qp, rx);
+	return PAVO_ST_OK;
 }
 
 /*

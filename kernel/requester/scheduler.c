@@ -46,10 +46,10 @@ static void follow(struct pavo_requester *req, const struct pavo_swqe *wqe)
 }
 
 /* Make a WQE that cannot be read one that only fails. */
-static void unreadable(struct pavo_swqe *wqe, enum pavo_vendor_err err)
+static void unreadable(struct pavo_swqe *wqe, enum pavo_status status)
 {
 	memset(wqe, 0, sizeof(*wqe));
-	wqe->vendor_err = err;
+	wqe->status = status;
 	wqe->flags = PAVO_WQE_SIGNALED;
 }
 
@@ -69,20 +69,19 @@ static u32 datagram_max(struct pavo_dev *dev)
  * If an earlier WQE that is not carried out yet changes keys, check the memory when the turn
  * of this WQE comes.
  */
-static enum pavo_vendor_err check_access(struct pavo_qp *qp,
-					 struct pavo_swqe *wqe)
+static enum pavo_status check_access(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
 
 	if (pavo_op_is_local(wqe->op)) {
 		req->last_local = req->head;
-		return PAVO_VE_NONE;
+		return PAVO_ST_OK;
 	}
 	if (pavo_op_is_answered(wqe->op) && !qp->attr.max_rd_atomic)
-		return PAVO_VE_WQE_OPCODE;
+		return PAVO_ST_WQE_OPCODE;
 	if ((s32)(req->last_local - req->numbered) >= 0) {
 		wqe->flags |= PAVO_SWQE_UNCHECKED;
-		return PAVO_VE_NONE;
+		return PAVO_ST_OK;
 	}
 	return pavo_sgl_check(qp, wqe);
 }
@@ -102,18 +101,18 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 	u32 size = pavo_db_size(db) * PAVO_WQE_UNIT;
 
 	if ((u64)pavo_db_offset(db) * PAVO_WQE_UNIT != slot) {
-		unreadable(wqe, PAVO_VE_WQE_OFFSET);
+		unreadable(wqe, PAVO_ST_WQE_OFFSET);
 	} else if (!size || size > req->wqe_size) {
-		unreadable(wqe, PAVO_VE_WQE_SIZE);
+		unreadable(wqe, PAVO_ST_WQE_SIZE);
 	} else {
 		memcpy(wqe->raw, req->sq + slot, size);
 		/* From here on use only the copy. */
 		barrier();
 		pavo_parse_wqe(wqe, db, size, &limits);
-		if (!wqe->vendor_err)
-			wqe->vendor_err = check_access(qp, wqe);
+		if (!wqe->status)
+			wqe->status = check_access(qp, wqe);
 	}
-	if (wqe->vendor_err)
+	if (wqe->status)
 		pavo_count(qp, wqe_errors);
 	wqe->number = req->head;
 	if (qp->sq_sig_all)

@@ -10,16 +10,16 @@
 
 /*
  * Find the next piece of at most @len bytes that lies in one entry: its region,
- * address and length. Moves @pos behind it.
+ * address and length. The caller moves @pos behind it.
  */
-static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
-				       const struct pavo_swqe *wqe,
-				       struct pavo_sgl_pos *pos, u32 *len,
-				       int access, u64 *va,
-				       struct pavo_region **region)
+static enum pavo_status next_piece(struct pavo_qp *qp,
+				   const struct pavo_swqe *wqe,
+				   struct pavo_sgl_pos *pos, u32 *len,
+				   int access, u64 *va,
+				   struct pavo_region **region)
 {
 	const struct pavo_data_seg *sge;
-	enum pavo_xlate status;
+	enum pavo_status status;
 
 	while (pos->sge < wqe->num_sge &&
 	       pos->off == wqe->sge[pos->sge].byte_count) {
@@ -27,19 +27,16 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp,
 		pos->off = 0;
 	}
 	if (pos->sge >= wqe->num_sge)
-		return PAVO_VE_WQE_LENGTH;
+		return PAVO_ST_WQE_LENGTH;
 	sge = &wqe->sge[pos->sge];
 	*len = min(*len, sge->byte_count - pos->off);
 	*va = sge->va + pos->off;
-	pos->off += *len;
 	status = pavo_xlate(qp->dev, qp->holder.pd, sge->lkey, *va, *len,
 			    access, region);
-	if (unlikely(status == PAVO_XLATE_FAULT))
+	if (unlikely(status == PAVO_ST_FAULT))
 		return pavo_fault_ask(&qp->holder, &qp->req.side.missing,
-				      *region, *va, *len, access) ?
-			       PAVO_VE_WAIT :
-			       PAVO_VE_LKEY_RANGE;
-	return pavo_xlate_code(status)->vendor;
+				      *region, *va, *len, access);
+	return status;
 }
 
 /* pavo_sgl_advance - move @pos on by @len bytes; the SGL has as many. */
@@ -63,12 +60,11 @@ void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 }
 
 /* pavo_sgl_check - local access check of all entries, before the first use. */
-enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
-				    const struct pavo_swqe *wqe)
+enum pavo_status pavo_sgl_check(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
 	int access = pavo_op_brings(wqe->op) ? IB_ACCESS_LOCAL_WRITE : 0;
 	struct pavo_region *region;
-	enum pavo_xlate status;
+	enum pavo_status status;
 	u32 i;
 
 	for (i = 0; i < wqe->num_sge; i++) {
@@ -77,87 +73,94 @@ enum pavo_vendor_err pavo_sgl_check(struct pavo_qp *qp,
 		status = pavo_check(qp->dev, qp->holder.pd, sge->lkey, sge->va,
 				    sge->byte_count, access, &region);
 		if (status)
-			return pavo_xlate_code(status)->vendor;
+			return status;
 	}
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }
 
 /*
  * pavo_sgl_gather - put the next @len bytes of a WQE into a packet.
  * @attach: as page fragments; else copied behind the headers
  *
- * Return: PAVO_VE_NONE; a PAVO_VE_LKEY* if memory may not be read; with
- * @attach PAVO_VE_WQE_SEGMENT if the packet has no room for more fragments.
+ * Return: PAVO_ST_OK; why memory may not be read; with @attach PAVO_ST_FRAGMENTS if the packet has
+ * no room for more fragments.
  */
-enum pavo_vendor_err pavo_sgl_gather(struct pavo_qp *qp,
-				     const struct pavo_swqe *wqe,
-				     struct pavo_sgl_pos *pos, u32 len,
-				     struct sk_buff *skb, bool attach)
+enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
+				 const struct pavo_swqe *wqe,
+				 struct pavo_sgl_pos *pos, u32 len,
+				 struct sk_buff *skb, bool attach)
 {
 	struct pavo_region *region;
-	enum pavo_vendor_err err;
+	enum pavo_status status;
 	u32 n;
 	u64 va;
 
 	if (wqe->flags & PAVO_SWQE_INLINE) {
 		memcpy(pavo_tx_put(skb, len), wqe->data + pos->off, len);
 		pos->off += len;
-		return PAVO_VE_NONE;
+		return PAVO_ST_OK;
 	}
 	for (; len; len -= n) {
 		n = len;
-		err = next_piece(qp, wqe, pos, &n, 0, &va, &region);
-		if (err)
-			return err;
+		status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
+		if (status)
+			return status;
 		if (!attach)
 			pavo_region_read(region, va, pavo_tx_put(skb, n), n);
 		else if (!pavo_region_attach(region, va, skb, n))
-			return PAVO_VE_WQE_SEGMENT;
+			return PAVO_ST_FRAGMENTS;
+		pos->off += n;
 	}
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }
 
-/* pavo_sgl_scatter - write a packet's payload to the next bytes of a WQE. */
-enum pavo_vendor_err pavo_sgl_scatter(struct pavo_qp *qp,
-				      const struct pavo_swqe *wqe,
-				      struct pavo_sgl_pos *pos,
-				      struct sk_buff *skb, u32 from, u32 len)
+/*
+ * pavo_sgl_scatter - write a packet's payload to the next bytes of a WQE. If the packet was parked,
+ * go on behind the bytes that have been written.
+ */
+enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
+				  const struct pavo_swqe *wqe,
+				  struct pavo_sgl_pos *pos, struct sk_buff *skb,
+				  u32 from, u32 len)
 {
 	struct pavo_region *region;
-	enum pavo_vendor_err err;
-	u32 n;
+	enum pavo_status status;
+	u32 done = qp->req.side.done, n;
 	u64 va;
 
-	for (; len; len -= n, from += n) {
-		n = len;
-		err = next_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE, &va,
-				 &region);
-		if (err)
-			return err;
-		if (pavo_region_from_skb(region, va, skb, from, n))
-			return PAVO_VE_BAD_RESPONSE;
+	for (; done < len; done += n) {
+		n = len - done;
+		status = next_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE,
+				    &va, &region);
+		if (status == PAVO_ST_WAIT)
+			qp->req.side.done = done;
+		if (status)
+			return status;
+		if (pavo_region_from_skb(region, va, skb, from + done, n))
+			return PAVO_ST_BAD_RESPONSE;
+		pos->off += n;
 	}
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }
 
 /* pavo_sgl_store - write @data to the first @len bytes of a WQE's entries. */
-enum pavo_vendor_err pavo_sgl_store(struct pavo_qp *qp,
-				    const struct pavo_swqe *wqe,
-				    const void *data, u32 len)
+enum pavo_status pavo_sgl_store(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+				const void *data, u32 len)
 {
 	struct pavo_sgl_pos pos = {};
 	struct pavo_region *region;
-	enum pavo_vendor_err err;
+	enum pavo_status status;
 	u32 n;
 	u64 va;
 
 	for (; len; len -= n, data += n) {
 		n = len;
-		err = next_piece(qp, wqe, &pos, &n, IB_ACCESS_LOCAL_WRITE, &va,
-				 &region);
-		if (err)
-			return err;
+		status = next_piece(qp, wqe, &pos, &n, IB_ACCESS_LOCAL_WRITE,
+				    &va, &region);
+		if (status)
+			return status;
 		pavo_region_write(region, va, data, n);
+		pos.off += n;
 	}
-	return PAVO_VE_NONE;
+	return PAVO_ST_OK;
 }

@@ -48,38 +48,38 @@ static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (wqe->vendor_err || pavo_qp_state(qp) != IB_QPS_RTS ||
-	    fenced(req, wqe))
+	if (wqe->status || pavo_qp_state(qp) != IB_QPS_RTS || fenced(req, wqe))
 		return false;
 	if (wqe->flags & PAVO_SWQE_UNCHECKED) {
 		wqe->flags &= ~PAVO_SWQE_UNCHECKED;
-		wqe->vendor_err = pavo_sgl_check(qp, wqe);
-		if (wqe->vendor_err)
+		wqe->status = pavo_sgl_check(qp, wqe);
+		if (wqe->status)
 			pavo_count(qp, wqe_errors);
 	}
-	return !wqe->vendor_err;
+	return !wqe->status;
 }
 
 /* Carry out a WQE that sends nothing. False: not yet, or it failed. */
 static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
-	int err = pavo_local_execute(qp, wqe);
+	enum pavo_status status = pavo_local_execute(qp, wqe);
 
-	if (err < 0) {
+	switch (status) {
+	case PAVO_ST_OK:
+		number_wqe(qp, wqe);
+		req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
+		return true;
+	case PAVO_ST_WAIT:
+		return false;
+	case PAVO_ST_BUSY:
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 		return false;
-	}
-	if (err == PAVO_VE_WAIT)
-		return false;
-	if (err) {
+	default:
 		pavo_count(qp, wqe_errors);
-		wqe->vendor_err = err;
+		wqe->status = status;
 		return false;
 	}
-	number_wqe(qp, wqe);
-	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
-	return true;
 }
 
 /* PSNs of the request at the cursor; for a read, up to the end of the chunk. */
@@ -114,7 +114,7 @@ static bool last_of_train(struct pavo_requester *req,
 {
 	const struct pavo_swqe *next = pavo_swqe(req, wqe->number + 1);
 
-	return req->head == wqe->number + 1 || next->vendor_err ||
+	return req->head == wqe->number + 1 || next->status ||
 	       next->flags & PAVO_SWQE_UNCHECKED || pavo_op_is_local(next->op);
 }
 
@@ -182,17 +182,20 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 	bool again = pavo_psn_diff(psn, req->sent) < 0;
 	bool ack = !pavo_op_is_answered(wqe->op) &&
 		   want_ack(qp, wqe, cur->pkt, again);
-	int err;
+	enum pavo_status status;
 
-	err = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack, again);
-	if (unlikely(err == PAVO_VE_WAIT))
+	status = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack, again);
+	switch (status) {
+	case PAVO_ST_OK:
+	case PAVO_ST_LOST:
+		break;
+	case PAVO_ST_WAIT:
 		return false;
-	if (unlikely(err > 0)) {
-		wqe->vendor_err = err;
-		return false;
-	}
-	if (unlikely(err == -ENOMEM || err == -ENOBUFS)) {
+	case PAVO_ST_BUSY:
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
+		return false;
+	default:
+		wqe->status = status;
 		return false;
 	}
 	if (ack || pavo_op_is_answered(wqe->op))
@@ -206,20 +209,27 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
-	int err = 0;
+	enum pavo_status status = PAVO_ST_OK;
 
 	if (!may_begin(qp, wqe))
 		return false;
 	number_wqe(qp, wqe);
 	if (wqe->npkts)
-		err = pavo_datagram_send(qp, wqe);
-	if (err > 0) {
-		if (err != PAVO_VE_WAIT)
-			wqe->vendor_err = err;
+		status = pavo_datagram_send(qp, wqe);
+	switch (status) {
+	case PAVO_ST_OK:
+	case PAVO_ST_LOST:
+	case PAVO_ST_BUSY:
+		break;
+	case PAVO_ST_WAIT:
 		req->numbered--;
 		return false;
+	default:
+		req->numbered--;
+		wqe->status = status;
+		return false;
 	}
-	/* The peer does not answer, so a sent packet is done. */
+	/* The peer does not answer, so a sent packet is done, and so is a lost one. */
 	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 	req->sent = req->npsn;
 	req->upsn = req->npsn;
@@ -240,7 +250,7 @@ static bool transmit_one(struct pavo_qp *qp)
 		if (pavo_op_is_local(wqe->op))
 			return execute_local(qp, wqe);
 		number_wqe(qp, wqe);
-	} else if (wqe->vendor_err) {
+	} else if (wqe->status) {
 		return false;
 	}
 	if (!wqe->npkts) {
@@ -265,7 +275,7 @@ static bool ask(struct pavo_qp *qp)
 	u32 end = req->sent;
 
 	if (cur.wqe != req->numbered) {
-		if (!pavo_swqe(req, cur.wqe)->vendor_err)
+		if (!pavo_swqe(req, cur.wqe)->status)
 			return false;
 		end = pavo_swqe(req, cur.wqe)->first_psn;
 	} else if (pavo_qp_state(qp) != IB_QPS_SQD) {

@@ -18,7 +18,7 @@
  * Write the GRH, which is the IP header on RoCEv2: an IPv6 one as it is, an IPv4 one in
  * the last 20 of the 40 bytes (annex A17.4.5.1).
  */
-static enum pavo_vendor_err write_grh(struct pavo_qp *qp, struct pavo_rx *rx)
+static enum pavo_status write_grh(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	u8 grh[PAVO_GRH_LEN] = {};
 
@@ -30,7 +30,27 @@ static enum pavo_vendor_err write_grh(struct pavo_qp *qp, struct pavo_rx *rx)
 	return pavo_rq_write(qp, grh, sizeof(grh));
 }
 
-static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
+/* Write GRH and payload to the receive WQE in use. */
+static enum pavo_status write_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
+{
+	struct pavo_side *side = &qp->resp.side;
+	enum pavo_status status;
+
+	if (side->step != PAVO_STEP_DATA) {
+		status = write_grh(qp, rx);
+		if (status == PAVO_ST_WAIT)
+			return pavo_side_park(side, PAVO_STEP_GRH);
+		if (status)
+			return status;
+		side->done = 0;
+	}
+	status = pavo_rq_scatter(qp, rx->skb, rx->payload, rx->pkt.payload);
+	if (status == PAVO_ST_WAIT)
+		return pavo_side_park(side, PAVO_STEP_DATA);
+	return status;
+}
+
+static enum pavo_status deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 	struct pavo_cqe cqe = {
@@ -42,7 +62,7 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 		.network_hdr_type = rx->ipv6 ? PAVO_NETWORK_IPV6 :
 					       PAVO_NETWORK_IPV4,
 	};
-	enum pavo_vendor_err err;
+	enum pavo_status status;
 
 	/* kernel consumers get the number as it is */
 	BUILD_BUG_ON(RDMA_NETWORK_IPV4 - PAVO_NETWORK_IPV4);
@@ -56,40 +76,42 @@ static void deliver(struct pavo_qp *qp, struct pavo_rx *rx)
 	 */
 	if (cqe.byte_len > qp->resp.wqe->length) {
 		pavo_count(qp, rx_drop_recv_length);
-		return;
+		return PAVO_ST_OK;
 	}
-	err = write_grh(qp, rx);
-	if (!err)
-		err = pavo_rq_scatter(qp, rx->skb, rx->payload, pkt->payload);
-	if (err == PAVO_VE_WAIT)
-		return;
-	if (err) {
-		pavo_rq_fail(qp, pavo_xlate_vendor(err)->status, err);
+	status = write_datagram(qp, rx);
+	if (status == PAVO_ST_WAIT)
+		return status;
+	if (status) {
+		pavo_rq_fail(qp, status);
 		/* The GSI's QP serves all processes: it must not fail. */
 		if (qp->ib.qp_type != IB_QPT_GSI)
 			pavo_qp_error(qp, IB_EVENT_QP_FATAL);
-		return;
+		return status;
 	}
 	if (pkt->info->flags & PAVO_OPF_IMM) {
 		cqe.imm = (__force u32)pkt->imm;
 		cqe.flags |= PAVO_CQE_IMM;
 	}
 	pavo_rq_complete(qp, &cqe, pkt->solicited);
+	return PAVO_ST_OK;
 }
 
-/* pavo_datagram - receive one UD packet. */
-void pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
+/* pavo_datagram - receive one UD packet. PAVO_ST_WAIT: it is parked. */
+enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 
+	if (unlikely(qp->resp.side.step != PAVO_STEP_BEGIN))
+		return deliver(qp, rx);
 	if (pkt->qkey != qp->attr.qkey) {
 		pavo_count(qp, rx_drop_qkey);
 		pavo_violation(&qp->dev->bad_qkeys);
 	} else if (pkt->payload > PAVO_MAX_DATAGRAM) {
 		pavo_count(qp, rx_drop_too_long);
-	} else if (pavo_rq_take(qp) != PAVO_RQ_OK) {
+	} else if (pavo_rq_take(qp)) {
 		pavo_count(qp, rx_drop_no_recv_wqe);
 	} else {
-		deliver(qp, rx);
+		return deliver(qp, rx);
 	}
+	return PAVO_ST_OK;
 }

@@ -15,30 +15,35 @@ struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn)
 	return srq && srq->ib.ext.xrc.xrcd == qp->ib.xrcd ? &srq->rq : NULL;
 }
 
-/* pavo_rq_take - make the next posted receive WQE the one in use. */
-enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp)
+/*
+ * pavo_rq_take - make the next posted receive WQE the one in use. PAVO_ST_NOT_READY: none is posted;
+ * PAVO_ST_FAILED: the process wrote a wrong index.
+ */
+enum pavo_status pavo_rq_take(struct pavo_qp *qp)
 {
 	struct pavo_recv_wqe *wqe = qp->resp.wqe;
-	enum pavo_rq_status status;
 
 	if (wqe->active)
-		return PAVO_RQ_OK;
-	status = pavo_rq_pop(qp->resp.rq, wqe);
-	if (status == PAVO_RQ_BAD)
+		return PAVO_ST_OK;
+	switch (pavo_rq_pop(qp->resp.rq, wqe)) {
+	case PAVO_RQ_OK:
+		wqe->active = true;
+		return PAVO_ST_OK;
+	case PAVO_RQ_EMPTY:
+		return PAVO_ST_NOT_READY;
+	default:
 		pavo_count(qp, rq_index_errors);
-	wqe->active = status == PAVO_RQ_OK;
-	return status;
+		return PAVO_ST_FAILED;
+	}
 }
 
-/*
- * Find the next piece of the WQE in use: at most *len bytes, all in one entry.
- */
-static enum pavo_vendor_err next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
-				       struct pavo_region **region)
+/* Find the next piece of the WQE in use: at most *len bytes, all in one entry. */
+static enum pavo_status next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
+				   struct pavo_region **region)
 {
 	struct pavo_recv_wqe *wqe = qp->resp.wqe;
 	const struct pavo_data_seg *sge;
-	enum pavo_xlate status;
+	enum pavo_status status;
 
 	while (wqe->i < wqe->num_sge &&
 	       wqe->off == wqe->sge[wqe->i].byte_count) {
@@ -46,66 +51,77 @@ static enum pavo_vendor_err next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 		wqe->off = 0;
 	}
 	if (wqe->i >= wqe->num_sge)
-		return PAVO_VE_RQ_LENGTH;
+		return PAVO_ST_RQ_LENGTH;
 	sge = &wqe->sge[wqe->i];
 	*len = min(*len, sge->byte_count - wqe->off);
 	*va = sge->va + wqe->off;
-	wqe->off += *len;
-	wqe->done += *len;
 	status = pavo_xlate(qp->dev, qp->resp.rq->pd, sge->lkey, *va, *len,
 			    IB_ACCESS_LOCAL_WRITE, region);
-	if (unlikely(status == PAVO_XLATE_FAULT))
-		return pavo_fault_hold(qp, *region, *va, *len, true) ?
-			       PAVO_VE_WAIT :
-			       PAVO_VE_LKEY_RANGE;
-	return pavo_xlate_code(status)->vendor;
+	if (unlikely(status == PAVO_ST_FAULT))
+		return pavo_fault_ask(&qp->holder, &qp->resp.side.missing,
+				      *region, *va, *len, true);
+	return status;
+}
+
+/* Bytes of a packet or of a kernel buffer. */
+struct source {
+	struct sk_buff *skb; /* else @data */
+	u32 from;
+	const void *data;
+};
+
+/*
+ * Write bytes of @source to the next bytes of the WQE in use. If the packet was parked, go on behind
+ * those that have been written.
+ */
+static enum pavo_status write_wqe(struct pavo_qp *qp,
+				  const struct source *source, u32 len)
+{
+	struct pavo_recv_wqe *wqe = qp->resp.wqe;
+	u32 done = qp->resp.side.done, n;
+	struct pavo_region *region;
+	enum pavo_status status;
+	u64 va;
+
+	if (len - done > wqe->length - wqe->done)
+		return PAVO_ST_RQ_LENGTH;
+	for (; done < len; done += n) {
+		n = len - done;
+		status = next_piece(qp, &n, &va, &region);
+		if (status == PAVO_ST_WAIT)
+			qp->resp.side.done = done;
+		if (status)
+			return status;
+		if (!source->skb)
+			pavo_region_write(region, va, source->data + done, n);
+		else if (pavo_region_from_skb(region, va, source->skb,
+					      source->from + done, n))
+			return PAVO_ST_RQ_LENGTH;
+		wqe->off += n;
+		wqe->done += n;
+	}
+	return PAVO_ST_OK;
 }
 
 /*
  * pavo_rq_scatter - write payload to the next bytes of the WQE in use.
  *
- * PAVO_VE_RQ_LENGTH ("Invalid Entry", sources.md#engine-7-1-6): the WQE is too small.
+ * PAVO_ST_RQ_LENGTH ("Invalid Entry", sources.md#engine-7-1-6): the WQE is too small.
  */
-enum pavo_vendor_err pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
-				     u32 from, u32 len)
+enum pavo_status pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
+				 u32 from, u32 len)
 {
-	struct pavo_region *region;
-	enum pavo_vendor_err err;
-	u32 n;
-	u64 va;
+	const struct source source = { .skb = skb, .from = from };
 
-	if (len > qp->resp.wqe->length - qp->resp.wqe->done)
-		return PAVO_VE_RQ_LENGTH;
-	for (; len; len -= n, from += n) {
-		n = len;
-		err = next_piece(qp, &n, &va, &region);
-		if (err)
-			return err;
-		if (pavo_region_from_skb(region, va, skb, from, n))
-			return PAVO_VE_RQ_LENGTH;
-	}
-	return PAVO_VE_NONE;
+	return write_wqe(qp, &source, len);
 }
 
 /* pavo_rq_write - the same from a kernel buffer (the GRH of a datagram). */
-enum pavo_vendor_err pavo_rq_write(struct pavo_qp *qp, const void *data,
-				   u32 len)
+enum pavo_status pavo_rq_write(struct pavo_qp *qp, const void *data, u32 len)
 {
-	struct pavo_region *region;
-	enum pavo_vendor_err err;
-	u32 n;
-	u64 va;
+	const struct source source = { .data = data };
 
-	if (len > qp->resp.wqe->length - qp->resp.wqe->done)
-		return PAVO_VE_RQ_LENGTH;
-	for (; len; len -= n, data += n) {
-		n = len;
-		err = next_piece(qp, &n, &va, &region);
-		if (err)
-			return err;
-		pavo_region_write(region, va, data, n);
-	}
-	return PAVO_VE_NONE;
+	return write_wqe(qp, &source, len);
 }
 
 /* pavo_rq_complete - complete the WQE in use: all of its message came. */
@@ -133,13 +149,16 @@ void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 	pavo_cq_raise(resp->rq->cq);
 }
 
-/* pavo_rq_fail - complete the WQE in use in error. */
-void pavo_rq_fail(struct pavo_qp *qp, enum ib_wc_status status,
-		  enum pavo_vendor_err vendor)
+/*
+ * pavo_rq_fail - complete the WQE in use in error: the responder's edge towards the consumer. The
+ * status becomes one of a completion.
+ */
+void pavo_rq_fail(struct pavo_qp *qp, enum pavo_status status)
 {
+	const struct pavo_status_codes *codes = pavo_status_codes(status);
 	struct pavo_cqe cqe = {
-		.status = status,
-		.vendor_err = vendor,
+		.status = codes->wc,
+		.vendor_err = codes->vendor,
 		.opcode = PAVO_WQE_SEND,
 	};
 
@@ -190,7 +209,7 @@ static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
 		wqe->active = true;
 		/* Pairs with the acquire in post_one(). */
 		smp_store_release(&rq->head, rq->head + 1);
-		pavo_rq_fail(qp, IB_WC_WR_FLUSH_ERR, PAVO_VE_FLUSHED);
+		pavo_rq_fail(qp, PAVO_ST_FLUSHED);
 	}
 	WRITE_ONCE(rq->ring->cons, rq->head);
 	return budget;
@@ -212,7 +231,7 @@ unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget)
 		if (!resp->rq)
 			resp->wqe->active = false;
 	}
-	pavo_rq_fail(qp, IB_WC_WR_FLUSH_ERR, PAVO_VE_FLUSHED);
+	pavo_rq_fail(qp, PAVO_ST_FLUSHED);
 	if (resp->own.ring)
 		return flush_own(qp, budget);
 	if (qp->srq)

@@ -13,16 +13,22 @@
 
 /*
  * pavo_resource_new - take a resource for one more read or atomic; NULL if the oldest of
- * max_dest_rd_atomic is still unanswered.
+ * max_dest_rd_atomic is still unanswered (IBA 9.7.4.1.1).
  */
-struct pavo_resource *pavo_resource_new(struct pavo_qp *qp)
+struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
+					const struct pavo_pkt *pkt)
 {
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_resource *res = &resp->resources[resp->res_head];
 
 	if (res->queued)
 		return NULL;
-	memset(res, 0, sizeof(*res));
+	*res = (struct pavo_resource){
+		.kind = pkt->info->kind,
+		.ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH,
+		.srqn = pkt->srqn,
+		.request_id = pkt->request_id,
+	};
 	if (++resp->res_head == resp->res_count)
 		resp->res_head = 0;
 	return res;
@@ -38,10 +44,10 @@ static unsigned int slot_of(const struct pavo_qp *qp,
  * pavo_read_begin - check the memory of a read that is to be answered, for the first time or
  * again, and note it in @res. On an error @res is as before.
  */
-enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
-				const struct pavo_pkt *pkt)
+enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
+				 const struct pavo_pkt *pkt)
 {
-	enum pavo_xlate status;
+	enum pavo_status status;
 
 	/* One that still waits to be answered has a place to go back to. */
 	status = pavo_check_remote(&qp->holder, pkt->rkey, pkt->va,
@@ -57,7 +63,7 @@ enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 	res->srqn = pkt->srqn;
 	res->va = pkt->va;
 	res->left = pkt->dma_len;
-	return PAVO_XLATE_OK;
+	return PAVO_ST_OK;
 }
 
 /*
@@ -88,7 +94,7 @@ void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res)
 	if (res->queued)
 		return;
 	res->queued = true;
-	resp->send_queue[resp->send_tail++ % PAVO_MAX_RESOURCES] =
+	resp->send_queue[resp->send_tail++ % PAVO_MAX_RD_ATOMIC] =
 		res - resp->resources;
 }
 
@@ -147,22 +153,22 @@ void pavo_respond_init(struct pavo_qp *qp)
 }
 
 /*
- * Send an answer. False: there was no memory for @skb, or no room at the interface; pause. An
- * answer without a route is lost, and the peer's loss timer finds out.
+ * Send an answer. PAVO_ST_BUSY: there was no memory for @skb, or no room at the interface; pause.
+ * An answer without a route is lost, and the peer's loss timer finds out.
  */
-static bool transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
-		     struct sk_buff *skb, u32 payload)
+static enum pavo_status transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+				 struct sk_buff *skb, u32 payload)
 {
 	if (likely(skb)) {
 		trace_pavo_transmit(qp, pkt, payload);
 		if (likely(pavo_tx_send(&qp->tally, &qp->flow, skb, pkt->pad) !=
 			   -ENOBUFS))
-			return true;
+			return PAVO_ST_OK;
 	}
 	qp->resp.paused = true;
 	hrtimer_start(&qp->resp.pause, ns_to_ktime(PAVO_CONGESTED_NS),
 		      HRTIMER_MODE_REL_SOFT);
-	return false;
+	return PAVO_ST_BUSY;
 }
 
 static void send_ack(struct pavo_qp *qp)
@@ -175,7 +181,7 @@ static void send_ack(struct pavo_qp *qp)
 		.msn = resp->msn,
 	};
 
-	if (!transmit(qp, &pkt, answer(qp, &pkt, 0), 0))
+	if (transmit(qp, &pkt, answer(qp, &pkt, 0), 0))
 		return;
 	resp->ack_due = false;
 	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
@@ -186,7 +192,8 @@ static void send_ack(struct pavo_qp *qp)
 		pavo_qp_error(qp, resp->fatal_event);
 }
 
-static bool send_atomic(struct pavo_qp *qp, struct pavo_resource *res)
+static enum pavo_status send_atomic(struct pavo_qp *qp,
+				    struct pavo_resource *res)
 {
 	struct pavo_pkt pkt = {
 		.opcode = res->ext ? PAVO_OP_EXT_ATOMIC_ACK :
@@ -263,30 +270,28 @@ static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
 }
 
 /* Make the next packet of a read, while its remote-key slot is busy. */
-static enum pavo_xlate make_read(struct pavo_qp *qp, struct pavo_resource *res,
-				 struct pavo_pkt *pkt, struct sk_buff **skb,
-				 u32 len)
+static enum pavo_status make_read(struct pavo_qp *qp, struct pavo_resource *res,
+				  struct pavo_pkt *pkt, struct sk_buff **skb,
+				  u32 len)
 {
 	struct pavo_region *region;
-	enum pavo_xlate status;
+	enum pavo_status status;
 
 	status = pavo_xlate_remote(&qp->holder, res->rkey, res->va, len,
 				   IB_ACCESS_REMOTE_READ, &region);
-	if (unlikely(status == PAVO_XLATE_FAULT))
+	if (unlikely(status == PAVO_ST_FAULT))
 		return pavo_fault_ask(&qp->holder, &qp->resp.side.missing,
-				      region, res->va, len, false) ?
-			       PAVO_XLATE_FAULT :
-			       PAVO_XLATE_LENGTH;
+				      region, res->va, len, false);
 	if (likely(!status))
 		*skb = read_packet(qp, res, pkt, region, len);
 	return status;
 }
 
 /*
- * Send the next packet of a read. Return: PAVO_XLATE_FAULT: wait for pages or for the
- * interface; another error: the memory may not be read any more.
+ * Send the next packet of a read. PAVO_ST_WAIT: for pages; PAVO_ST_BUSY: for the interface; another
+ * error: the memory may not be read any more.
  */
-static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
+static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
 	u32 len = min(res->left, qp->attr.mtu);
 	struct pavo_pkt pkt = {
@@ -296,44 +301,44 @@ static enum pavo_xlate send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		.syndrome = PAVO_AETH_ACK_UNLIMITED,
 		.msn = res->msn,
 	};
-	enum pavo_xlate status;
+	enum pavo_status status;
 	struct sk_buff *skb;
 
 	if (!find_memory(qp, res))
-		return PAVO_XLATE_KEY;
+		return PAVO_ST_KEY;
 	if (unlikely(len && !pavo_use_enter(&qp->holder, slot_of(qp, res))))
-		return PAVO_XLATE_STATE;
+		return PAVO_ST_STATE;
 	status = make_read(qp, res, &pkt, &skb, len);
 	/* Attached pages may leave later, but only as they are now (ICRC). */
 	if (len)
 		pavo_use_leave(&qp->holder, slot_of(qp, res));
 	if (unlikely(status))
 		return status;
-	if (unlikely(!transmit(qp, &pkt, skb, len)))
-		return PAVO_XLATE_FAULT;
+	status = transmit(qp, &pkt, skb, len);
+	if (unlikely(status))
+		return status;
 	res->begun = true;
 	res->psn = pavo_psn_add(res->psn, 1);
 	res->va += len;
 	res->left -= len;
 	if (!res->left)
 		pavo_use_end(&qp->holder, slot_of(qp, res));
-	return PAVO_XLATE_OK;
+	return PAVO_ST_OK;
 }
 
 /* Send the next packet of the oldest queued answer. False: it has to wait. */
 static bool send_next(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
-	u8 index = resp->send_queue[resp->send_head % PAVO_MAX_RESOURCES];
+	u8 index = resp->send_queue[resp->send_head % PAVO_MAX_RD_ATOMIC];
 	struct pavo_resource *res = &resp->resources[index];
-	enum pavo_xlate status;
+	enum pavo_status status;
 
-	if (!res->atomic)
-		status = send_read(qp, res);
+	if (res->kind == PAVO_KIND_ATOMIC)
+		status = send_atomic(qp, res);
 	else
-		status = send_atomic(qp, res) ? PAVO_XLATE_OK :
-						PAVO_XLATE_FAULT;
-	if (unlikely(status == PAVO_XLATE_FAULT))
+		status = send_read(qp, res);
+	if (unlikely(status == PAVO_ST_WAIT || status == PAVO_ST_BUSY))
 		return false;
 	if (unlikely(status && res->answered)) {
 		/* All of it was sent once; after that the key may end without an error. */
@@ -344,7 +349,7 @@ static bool send_next(struct pavo_qp *qp)
 		/* The key ended during the read: a remote access error. */
 		pavo_count(qp, rx_nak_sent_remote_access);
 		resp->send_head = resp->send_tail;
-		pavo_respond_fatal(qp, res->psn, pavo_xlate_code(status)->nak,
+		pavo_respond_fatal(qp, res->psn, pavo_status_codes(status)->nak,
 				   IB_EVENT_QP_ACCESS_ERR);
 		return true;
 	}

@@ -71,7 +71,6 @@ void pavo_responder_reset(struct pavo_qp *qp)
 
 	pavo_side_forget(qp, &resp->side);
 	resp->side.pending = 0;
-	WRITE_ONCE(resp->side.hold, false);
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
@@ -161,43 +160,21 @@ static void established(struct pavo_qp *qp)
 	pavo_qp_end(qp);
 }
 
-static void dispatch(struct pavo_qp *qp, struct pavo_rx *rx)
+/* Handle a packet. PAVO_ST_WAIT: it is parked until the side's wait (pages, or a walk) is over. */
+static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
 	if (state < IB_QPS_RTR || state == IB_QPS_ERR || qp->resp.failing) {
 		pavo_count(qp, rx_drop_state);
-	} else if (pavo_is_datagram(qp)) {
-		pavo_datagram(qp, rx);
-	} else {
-		if (unlikely(state == IB_QPS_RTR))
-			established(qp);
-		if (pavo_is_reliable(qp))
-			pavo_execute(qp, rx);
-		else
-			pavo_execute_unreliable(qp, rx);
+		return PAVO_ST_OK;
 	}
-}
-
-/*
- * Handle a packet. False: handle it again when the side's wait (pages, or a walk) is over; the
- * receive WQE in use is as it was before.
- */
-static bool handle(struct pavo_qp *qp, struct pavo_rx *rx)
-{
-	struct pavo_recv_wqe *wqe = qp->resp.wqe;
-	u32 done = wqe->active ? wqe->done : 0;
-	u32 off = wqe->active ? wqe->off : 0;
-	u32 i = wqe->active ? wqe->i : 0;
-
-	WRITE_ONCE(qp->resp.side.hold, false);
-	dispatch(qp, rx);
-	if (likely(!qp->resp.side.hold))
-		return true;
-	wqe->done = done;
-	wqe->off = off;
-	wqe->i = i;
-	return false;
+	if (pavo_is_datagram(qp))
+		return pavo_datagram(qp, rx);
+	if (unlikely(state == IB_QPS_RTR))
+		established(qp);
+	return pavo_is_reliable(qp) ? pavo_execute(qp, rx) :
+				      pavo_execute_unreliable(qp, rx);
 }
 
 /* Send answers, or flush. True: more is due than the budget of a visit. */

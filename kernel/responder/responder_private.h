@@ -24,9 +24,9 @@
  * can be answered again (IBA 9.7.5.1.2: RDMA read/atomic resources).
  * @first:   its first PSN
  * @npkts:   number of its PSNs
- * @atomic:  the answer is @orig, else memory
+ * @kind:    enum pavo_kind of the request. The answer to an atomic is @orig; that to a read is
+ *           memory; that to an atomic write, a read response without payload
  * @ext:     the answer has @request_id as well
- * @store:   an atomic write: the answer is an empty read response
  * @queued:  on the send queue
  * @replay:  answered again: payload is copied
  * @answered: all of the answer was sent once
@@ -43,9 +43,8 @@
 struct pavo_resource {
 	u32 first;
 	u32 npkts;
-	bool atomic;
+	u8 kind;
 	bool ext;
-	bool store;
 	bool queued;
 	bool replay;
 	bool answered;
@@ -60,52 +59,52 @@ struct pavo_resource {
 	u64 orig;
 };
 
-/*
- * Ask for missing pages that the packet in hand needs, and handle the
- * packet again when they are there. False: the pager cannot bring them in.
- */
-static inline bool pavo_fault_hold(struct pavo_qp *qp,
-				   const struct pavo_region *region, u64 va,
-				   u64 len, bool write)
-{
-	struct pavo_side *side = &qp->resp.side;
-
-	const bool hold = pavo_fault_ask(&qp->holder, &side->missing, region,
-					 va, len, write);
-
-	WRITE_ONCE(side->hold, hold);
-	return hold;
-}
-
 /* recv_queue.c */
 struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn);
-enum pavo_rq_status pavo_rq_take(struct pavo_qp *qp);
-enum pavo_vendor_err pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
-				     u32 from, u32 len);
-enum pavo_vendor_err pavo_rq_write(struct pavo_qp *qp, const void *data,
-				   u32 len);
+enum pavo_status pavo_rq_take(struct pavo_qp *qp);
+enum pavo_status pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
+				 u32 from, u32 len);
+enum pavo_status pavo_rq_write(struct pavo_qp *qp, const void *data, u32 len);
 void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited);
-void pavo_rq_fail(struct pavo_qp *qp, enum ib_wc_status status,
-		  enum pavo_vendor_err vendor);
+void pavo_rq_fail(struct pavo_qp *qp, enum pavo_status status);
 void pavo_rq_rewind(struct pavo_qp *qp);
 unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget);
 
 /* execute.c */
-void pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx);
-void pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx);
-void pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx);
+extern enum pavo_status (*const pavo_request_handlers[])(struct pavo_qp *qp,
+							 struct pavo_rx *rx);
+
+enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx);
 bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt);
+void pavo_complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
+			u32 len);
+void pavo_request_done(struct pavo_qp *qp, const struct pavo_pkt *pkt);
+void pavo_request_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+			 struct pavo_resource *res, u32 npkts);
+
+/*
+ * execute_*.c: handlers, called with a packet that fits the message in progress. They go on with a
+ * parked packet where side.step says. Return: PAVO_ST_OK; PAVO_ST_WAIT: the packet is parked;
+ * PAVO_ST_NOT_READY; why the peer's request failed.
+ */
+enum pavo_status pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx);
+enum pavo_status pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx);
+enum pavo_status pavo_execute_read(struct pavo_qp *qp, struct pavo_rx *rx);
+enum pavo_status pavo_execute_atomic(struct pavo_qp *qp, struct pavo_rx *rx);
+enum pavo_status pavo_execute_atomic_write(struct pavo_qp *qp,
+					   struct pavo_rx *rx);
+enum pavo_status pavo_execute_imm64(struct pavo_qp *qp, struct pavo_rx *rx);
 
 /* unreliable.c, datagram.c */
-void pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx);
-void pavo_unreliable_refuse(struct pavo_qp *qp, u8 syndrome);
-void pavo_message_drop(struct pavo_qp *qp);
-void pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx);
+enum pavo_status pavo_execute_unreliable(struct pavo_qp *qp,
+					 struct pavo_rx *rx);
+enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx);
 
 /* respond.c */
-struct pavo_resource *pavo_resource_new(struct pavo_qp *qp);
-enum pavo_xlate pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
-				const struct pavo_pkt *pkt);
+struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
+					const struct pavo_pkt *pkt);
+enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
+				 const struct pavo_pkt *pkt);
 struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn);
 void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res);
 void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome);

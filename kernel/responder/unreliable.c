@@ -11,31 +11,32 @@
 #include "responder_private.h"
 
 /*
- * pavo_message_drop - give up the message in progress. Its receive WQE is kept for the next
- * message; its use of a key ends.
+ * Give up the message in progress. Its receive WQE is kept for the next message; its use of a key
+ * ends.
  */
-void pavo_message_drop(struct pavo_qp *qp)
+static void drop_message(struct pavo_qp *qp)
 {
 	pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
 	qp->resp.message = 0;
 	pavo_rq_rewind(qp);
 }
 
-/*
- * pavo_unreliable_refuse - refuse a packet for which a reliable service sends a fatal NAK.
- * @syndrome: that of the NAK
- */
-void pavo_unreliable_refuse(struct pavo_qp *qp, u8 syndrome)
+/* Drop the message whose packet failed; an error of this end is one of the QP. */
+static void refuse(struct pavo_qp *qp, enum pavo_status status)
 {
-	if (syndrome == PAVO_NAK_REM_OP) {
+	if (status == PAVO_ST_FAILED) {
 		pavo_qp_error(qp, IB_EVENT_QP_FATAL);
 		return;
 	}
-	if (syndrome == PAVO_NAK_REM_ACCESS)
-		pavo_count(qp, rx_drop_access);
-	else
+	if (status == PAVO_ST_NOT_READY)
+		pavo_count(qp, rx_drop_no_recv_wqe);
+	else if (status == PAVO_ST_RQ_LENGTH)
+		pavo_count(qp, rx_drop_recv_length);
+	else if (status == PAVO_ST_INVALID)
 		pavo_count(qp, rx_drop_invalid_request);
-	pavo_message_drop(qp);
+	else
+		pavo_count(qp, rx_drop_access);
+	drop_message(qp);
 }
 
 /* Drop the message in progress if packets of it were lost. */
@@ -51,25 +52,28 @@ static void check_sequence(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	else
 		return;
 	if (resp->message)
-		pavo_message_drop(qp);
+		drop_message(qp);
 }
 
-/* pavo_execute_unreliable - carry out one UC request packet. */
-void pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx)
+/* pavo_execute_unreliable - carry out one UC request packet. PAVO_ST_WAIT: it is parked. */
+enum pavo_status pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;
 	const struct pavo_pkt *pkt = &rx->pkt;
+	enum pavo_status status = PAVO_ST_OK;
 
 	check_sequence(qp, pkt);
 	if (!resp->message && !(pkt->info->flags & PAVO_OPF_FIRST))
 		pavo_count(qp, rx_drop_out_of_sequence);
 	else if (!pavo_fits_message(qp, pkt))
-		pavo_unreliable_refuse(qp, PAVO_NAK_INV_REQ);
-	else if (pkt->info->flags & PAVO_OPF_SEND)
-		pavo_execute_send(qp, rx);
+		status = PAVO_ST_INVALID;
 	else
-		pavo_execute_write(qp, rx);
-	/* Also a dropped packet uses up its PSN; one that is handled again does not. */
-	if (likely(!resp->side.hold))
-		resp->epsn = pavo_psn_add(pkt->psn, 1);
+		status = pavo_request_handlers[pkt->info->kind](qp, rx);
+	if (unlikely(status == PAVO_ST_WAIT))
+		return status;
+	if (unlikely(status))
+		refuse(qp, status);
+	/* Also a dropped packet uses up its PSN. */
+	resp->epsn = pavo_psn_add(pkt->psn, 1);
+	return status;
 }

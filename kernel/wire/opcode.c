@@ -9,13 +9,17 @@
 #include "layout.h"
 #include "wire.h"
 
+#define K_SEND PAVO_KIND_SEND
+#define K_WRITE PAVO_KIND_WRITE
+#define K_READ PAVO_KIND_READ
+#define K_ATOMIC PAVO_KIND_ATOMIC
+#define K_ATOMIC_WRITE PAVO_KIND_ATOMIC_WRITE
+#define K_IMM64 PAVO_KIND_IMM64
+#define K_ACK PAVO_KIND_ACK
+
 #define F_REQ PAVO_OPF_REQUEST
-#define F_SEND (F_REQ | PAVO_OPF_SEND | PAVO_OPF_PAYLOAD)
-#define F_WRITE (F_REQ | PAVO_OPF_WRITE | PAVO_OPF_PAYLOAD)
-#define F_READ PAVO_OPF_READ
-#define F_ATOMIC PAVO_OPF_ATOMIC
-#define F_ACK PAVO_OPF_ACK
 #define F_PAYLOAD PAVO_OPF_PAYLOAD
+#define F_DATA (F_REQ | F_PAYLOAD)
 #define F_FIRST PAVO_OPF_FIRST
 #define F_LAST PAVO_OPF_LAST
 #define F_ONLY (F_FIRST | F_LAST)
@@ -27,114 +31,106 @@
 #define F_IETH PAVO_OPF_IETH
 #define F_DETH PAVO_OPF_DETH
 #define F_XRCETH PAVO_OPF_XRCETH
-#define F_ATOMIC_WRITE PAVO_OPF_ATOMIC_WRITE
 #define F_WETH (F_REQ | F_ONLY | PAVO_OPF_WETH)
 #define F_WRETH (F_WETH | PAVO_OPF_WRETH)
 #define F_PVO PAVO_OPF_PVO
-#define F_IMM64 (F_REQ | F_PAYLOAD | F_ONLY | PAVO_OPF_IMM64)
 
 /* @ext: bytes of the extension headers that @f names */
-#define ROW(svc, op, f, ext)                     \
-	[PAVO_SVC_##svc | PAVO_OP_##op] = {      \
+#define ROW_AT(opcode, k, f, ext)                \
+	[opcode] = {                             \
+		.kind = (k),                     \
 		.flags = (f),                    \
 		.hdr_len = PAVO_BTH_LEN + (ext), \
 	}
 
-#define EXT_ROW(op, bit, f, ext)                 \
-	[PAVO_OP_##op | (bit)] = {               \
-		.flags = (f),                    \
-		.hdr_len = PAVO_BTH_LEN + (ext), \
-	}
+#define ROW(svc, op, k, f, ext) ROW_AT(PAVO_SVC_##svc | PAVO_OP_##op, k, f, ext)
 
-#define WINDOW_ROW(op, f, ext)                                   \
-	[PAVO_OP_WINDOW_##op] = {                                \
-		.flags = (f),                                    \
-		.hdr_len = PAVO_BTH_LEN + PAVO_WETH_LEN + (ext), \
-	}
+#define EXT_ROW(op, bit, k, f, ext) ROW_AT(PAVO_OP_##op | (bit), k, f, ext)
+
+#define WINDOW_ROW(op, f, ext)                             \
+	ROW_AT(PAVO_OP_WINDOW_##op, PAVO_KIND_WINDOW, (f), \
+	       PAVO_WETH_LEN + (ext))
 
 /*
  * The reliable services have the same operations. @xf, @xl: flag and length of a header that
  * all requests of the service have
  */
 #define RELIABLE_ROWS(svc, xf, xl)                                             \
-	ROW(svc, SEND_FIRST, F_SEND | F_FIRST | (xf), (xl)),                   \
-		ROW(svc, SEND_MIDDLE, F_SEND | (xf), (xl)),                    \
-		ROW(svc, SEND_LAST, F_SEND | F_LAST | (xf), (xl)),             \
-		ROW(svc, SEND_LAST_IMM, F_SEND | F_LAST | F_IMM | (xf),        \
-		    PAVO_IMM_LEN + (xl)),                                      \
-		ROW(svc, SEND_ONLY, F_SEND | F_ONLY | (xf), (xl)),             \
-		ROW(svc, SEND_ONLY_IMM, F_SEND | F_ONLY | F_IMM | (xf),        \
-		    PAVO_IMM_LEN + (xl)),                                      \
-		ROW(svc, WRITE_FIRST, F_WRITE | F_FIRST | F_RETH | (xf),       \
+	ROW(svc, SEND_FIRST, K_SEND, F_DATA | F_FIRST | (xf), (xl)),           \
+		ROW(svc, SEND_MIDDLE, K_SEND, F_DATA | (xf), (xl)),            \
+		ROW(svc, SEND_LAST, K_SEND, F_DATA | F_LAST | (xf), (xl)),     \
+		ROW(svc, SEND_LAST_IMM, K_SEND,                                \
+		    F_DATA | F_LAST | F_IMM | (xf), PAVO_IMM_LEN + (xl)),      \
+		ROW(svc, SEND_ONLY, K_SEND, F_DATA | F_ONLY | (xf), (xl)),     \
+		ROW(svc, SEND_ONLY_IMM, K_SEND,                                \
+		    F_DATA | F_ONLY | F_IMM | (xf), PAVO_IMM_LEN + (xl)),      \
+		ROW(svc, WRITE_FIRST, K_WRITE,                                 \
+		    F_DATA | F_FIRST | F_RETH | (xf), PAVO_RETH_LEN + (xl)),   \
+		ROW(svc, WRITE_MIDDLE, K_WRITE, F_DATA | (xf), (xl)),          \
+		ROW(svc, WRITE_LAST, K_WRITE, F_DATA | F_LAST | (xf), (xl)),   \
+		ROW(svc, WRITE_LAST_IMM, K_WRITE,                              \
+		    F_DATA | F_LAST | F_IMM | (xf), PAVO_IMM_LEN + (xl)),      \
+		ROW(svc, WRITE_ONLY, K_WRITE, F_DATA | F_ONLY | F_RETH | (xf), \
 		    PAVO_RETH_LEN + (xl)),                                     \
-		ROW(svc, WRITE_MIDDLE, F_WRITE | (xf), (xl)),                  \
-		ROW(svc, WRITE_LAST, F_WRITE | F_LAST | (xf), (xl)),           \
-		ROW(svc, WRITE_LAST_IMM, F_WRITE | F_LAST | F_IMM | (xf),      \
-		    PAVO_IMM_LEN + (xl)),                                      \
-		ROW(svc, WRITE_ONLY, F_WRITE | F_ONLY | F_RETH | (xf),         \
-		    PAVO_RETH_LEN + (xl)),                                     \
-		ROW(svc, WRITE_ONLY_IMM,                                       \
-		    F_WRITE | F_ONLY | F_RETH | F_IMM | (xf),                  \
+		ROW(svc, WRITE_ONLY_IMM, K_WRITE,                              \
+		    F_DATA | F_ONLY | F_RETH | F_IMM | (xf),                   \
 		    PAVO_RETH_LEN + PAVO_IMM_LEN + (xl)),                      \
-		ROW(svc, READ_REQUEST,                                         \
-		    F_REQ | F_READ | F_ONLY | F_RETH | (xf),                   \
+		ROW(svc, READ_REQUEST, K_READ, F_REQ | F_ONLY | F_RETH | (xf), \
 		    PAVO_RETH_LEN + (xl)),                                     \
-		ROW(svc, READ_RESP_FIRST,                                      \
-		    F_READ | F_FIRST | F_AETH | F_PAYLOAD, PAVO_AETH_LEN),     \
-		ROW(svc, READ_RESP_MIDDLE, F_READ | F_PAYLOAD, 0),             \
-		ROW(svc, READ_RESP_LAST, F_READ | F_LAST | F_AETH | F_PAYLOAD, \
+		ROW(svc, READ_RESP_FIRST, K_READ,                              \
+		    F_FIRST | F_AETH | F_PAYLOAD, PAVO_AETH_LEN),              \
+		ROW(svc, READ_RESP_MIDDLE, K_READ, F_PAYLOAD, 0),              \
+		ROW(svc, READ_RESP_LAST, K_READ, F_LAST | F_AETH | F_PAYLOAD,  \
 		    PAVO_AETH_LEN),                                            \
-		ROW(svc, READ_RESP_ONLY, F_READ | F_ONLY | F_AETH | F_PAYLOAD, \
+		ROW(svc, READ_RESP_ONLY, K_READ, F_ONLY | F_AETH | F_PAYLOAD,  \
 		    PAVO_AETH_LEN),                                            \
-		ROW(svc, ACKNOWLEDGE, F_ACK | F_ONLY | F_AETH, PAVO_AETH_LEN), \
-		ROW(svc, ATOMIC_ACK, F_ATOMIC | F_ONLY | F_AETH | F_ATOMICACK, \
+		ROW(svc, ACKNOWLEDGE, K_ACK, F_ONLY | F_AETH, PAVO_AETH_LEN),  \
+		ROW(svc, ATOMIC_ACK, K_ATOMIC, F_ONLY | F_AETH | F_ATOMICACK,  \
 		    PAVO_AETH_LEN + PAVO_ATOMICACK_LEN),                       \
-		ROW(svc, CMP_SWAP,                                             \
-		    F_REQ | F_ATOMIC | F_ONLY | F_ATOMICETH | (xf),            \
+		ROW(svc, CMP_SWAP, K_ATOMIC,                                   \
+		    F_REQ | F_ONLY | F_ATOMICETH | (xf),                       \
 		    PAVO_ATOMICETH_LEN + (xl)),                                \
-		ROW(svc, FETCH_ADD,                                            \
-		    F_REQ | F_ATOMIC | F_ONLY | F_ATOMICETH | (xf),            \
+		ROW(svc, FETCH_ADD, K_ATOMIC,                                  \
+		    F_REQ | F_ONLY | F_ATOMICETH | (xf),                       \
 		    PAVO_ATOMICETH_LEN + (xl)),                                \
-		ROW(svc, SEND_LAST_INV, F_SEND | F_LAST | F_IETH | (xf),       \
-		    PAVO_IETH_LEN + (xl)),                                     \
-		ROW(svc, SEND_ONLY_INV, F_SEND | F_ONLY | F_IETH | (xf),       \
-		    PAVO_IETH_LEN + (xl)),                                     \
-		ROW(svc, ATOMIC_WRITE,                                         \
-		    F_REQ | F_ATOMIC_WRITE | F_ONLY | F_RETH | F_PAYLOAD |     \
-			    (xf),                                              \
-		    PAVO_RETH_LEN + (xl))
+		ROW(svc, SEND_LAST_INV, K_SEND,                                \
+		    F_DATA | F_LAST | F_IETH | (xf), PAVO_IETH_LEN + (xl)),    \
+		ROW(svc, SEND_ONLY_INV, K_SEND,                                \
+		    F_DATA | F_ONLY | F_IETH | (xf), PAVO_IETH_LEN + (xl)),    \
+		ROW(svc, ATOMIC_WRITE, K_ATOMIC_WRITE,                         \
+		    F_DATA | F_ONLY | F_RETH | (xf), PAVO_RETH_LEN + (xl))
 
 /* @bit: bit of the opcodes that names the service; @xf, @xl: as above */
 #define EXT_ROWS(bit, xf, xl)                                               \
-	EXT_ROW(EXT_ATOMIC, bit,                                            \
-		F_REQ | F_ATOMIC | F_ONLY | PAVO_OPF_EXTATOMICETH | (xf),   \
+	EXT_ROW(EXT_ATOMIC, bit, K_ATOMIC,                                  \
+		F_REQ | F_ONLY | PAVO_OPF_EXTATOMICETH | (xf),              \
 		PAVO_EXTATOMICETH_LEN + (xl)),                              \
-		EXT_ROW(EXT_ATOMIC_ACK, bit,                                \
-			F_ATOMIC | F_ONLY | F_AETH | PAVO_OPF_EXTATOMICACK, \
+		EXT_ROW(EXT_ATOMIC_ACK, bit, K_ATOMIC,                      \
+			F_ONLY | F_AETH | PAVO_OPF_EXTATOMICACK,            \
 			PAVO_AETH_LEN + PAVO_EXTATOMICACK_LEN),             \
-		EXT_ROW(IMM64, bit, F_IMM64 | (xf), (xl)),                  \
-		EXT_ROW(IMM64_SE, bit, F_IMM64 | (xf), (xl))
+		EXT_ROW(IMM64, bit, K_IMM64, F_DATA | F_ONLY | (xf), (xl)), \
+		EXT_ROW(IMM64_SE, bit, K_IMM64, F_DATA | F_ONLY | (xf), (xl))
 
 static const struct pavo_op_info pavo_op_table[256] = {
 	RELIABLE_ROWS(RC, 0, 0),
 	RELIABLE_ROWS(XRC, F_XRCETH, PAVO_XRCETH_LEN),
 
-	ROW(UC, SEND_FIRST, F_SEND | F_FIRST, 0),
-	ROW(UC, SEND_MIDDLE, F_SEND, 0),
-	ROW(UC, SEND_LAST, F_SEND | F_LAST, 0),
-	ROW(UC, SEND_LAST_IMM, F_SEND | F_LAST | F_IMM, PAVO_IMM_LEN),
-	ROW(UC, SEND_ONLY, F_SEND | F_ONLY, 0),
-	ROW(UC, SEND_ONLY_IMM, F_SEND | F_ONLY | F_IMM, PAVO_IMM_LEN),
-	ROW(UC, WRITE_FIRST, F_WRITE | F_FIRST | F_RETH, PAVO_RETH_LEN),
-	ROW(UC, WRITE_MIDDLE, F_WRITE, 0),
-	ROW(UC, WRITE_LAST, F_WRITE | F_LAST, 0),
-	ROW(UC, WRITE_LAST_IMM, F_WRITE | F_LAST | F_IMM, PAVO_IMM_LEN),
-	ROW(UC, WRITE_ONLY, F_WRITE | F_ONLY | F_RETH, PAVO_RETH_LEN),
-	ROW(UC, WRITE_ONLY_IMM, F_WRITE | F_ONLY | F_RETH | F_IMM,
+	ROW(UC, SEND_FIRST, K_SEND, F_DATA | F_FIRST, 0),
+	ROW(UC, SEND_MIDDLE, K_SEND, F_DATA, 0),
+	ROW(UC, SEND_LAST, K_SEND, F_DATA | F_LAST, 0),
+	ROW(UC, SEND_LAST_IMM, K_SEND, F_DATA | F_LAST | F_IMM, PAVO_IMM_LEN),
+	ROW(UC, SEND_ONLY, K_SEND, F_DATA | F_ONLY, 0),
+	ROW(UC, SEND_ONLY_IMM, K_SEND, F_DATA | F_ONLY | F_IMM, PAVO_IMM_LEN),
+	ROW(UC, WRITE_FIRST, K_WRITE, F_DATA | F_FIRST | F_RETH, PAVO_RETH_LEN),
+	ROW(UC, WRITE_MIDDLE, K_WRITE, F_DATA, 0),
+	ROW(UC, WRITE_LAST, K_WRITE, F_DATA | F_LAST, 0),
+	ROW(UC, WRITE_LAST_IMM, K_WRITE, F_DATA | F_LAST | F_IMM, PAVO_IMM_LEN),
+	ROW(UC, WRITE_ONLY, K_WRITE, F_DATA | F_ONLY | F_RETH, PAVO_RETH_LEN),
+	ROW(UC, WRITE_ONLY_IMM, K_WRITE, F_DATA | F_ONLY | F_RETH | F_IMM,
 	    PAVO_RETH_LEN + PAVO_IMM_LEN),
 
-	ROW(UD, SEND_ONLY, F_SEND | F_ONLY | F_DETH, PAVO_DETH_LEN),
-	ROW(UD, SEND_ONLY_IMM, F_SEND | F_ONLY | F_DETH | F_IMM,
+	ROW(UD, SEND_ONLY, K_SEND, F_DATA | F_ONLY | F_DETH, PAVO_DETH_LEN),
+	ROW(UD, SEND_ONLY_IMM, K_SEND, F_DATA | F_ONLY | F_DETH | F_IMM,
 	    PAVO_DETH_LEN + PAVO_IMM_LEN),
 
 	/* IBA leaves the opcodes from here on to manufacturers */

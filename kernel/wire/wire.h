@@ -98,33 +98,38 @@ static inline u8 pavo_opcode_service(u8 opcode)
 	return opcode & PAVO_EXT_XRC ? PAVO_SVC_XRC : PAVO_SVC_RC;
 }
 
+/* What a packet is about (struct pavo_op_info.kind). */
+enum pavo_kind {
+	PAVO_KIND_SEND = 1,
+	PAVO_KIND_WRITE,
+	PAVO_KIND_READ, /* request or response */
+	PAVO_KIND_ATOMIC, /* request or response */
+	PAVO_KIND_ATOMIC_WRITE, /* answered by an empty read response */
+	PAVO_KIND_IMM64, /* the payload is eight bytes of immediate data */
+	PAVO_KIND_ACK,
+	PAVO_KIND_WINDOW, /* for a window and no queue pair */
+	PAVO_KIND_COUNT,
+};
+
 /* Properties of an opcode (struct pavo_op_info.flags). */
 enum pavo_op_flag {
 	PAVO_OPF_REQUEST = 1 << 0, /* for the responder; else a response */
-	PAVO_OPF_SEND = 1 << 1,
-	PAVO_OPF_WRITE = 1 << 2,
-	PAVO_OPF_READ = 1 << 3, /* request or response */
-	PAVO_OPF_ATOMIC = 1 << 4, /* request or response */
-	PAVO_OPF_ACK = 1 << 5,
-	PAVO_OPF_FIRST = 1 << 6, /* begins a message (First, Only) */
-	PAVO_OPF_LAST = 1 << 7, /* ends a message (Last, Only) */
-	PAVO_OPF_PAYLOAD = 1 << 8, /* may carry payload */
-	PAVO_OPF_RETH = 1 << 9,
-	PAVO_OPF_AETH = 1 << 10,
-	PAVO_OPF_ATOMICETH = 1 << 11,
-	PAVO_OPF_ATOMICACK = 1 << 12,
-	PAVO_OPF_IMM = 1 << 13,
-	PAVO_OPF_IETH = 1 << 14,
-	PAVO_OPF_DETH = 1 << 15,
-	PAVO_OPF_XRCETH = 1 << 16,
-	PAVO_OPF_ATOMIC_WRITE = 1 << 17, /* answered by an empty response */
-	PAVO_OPF_WETH = 1 << 18, /* for a window and no queue pair */
-	PAVO_OPF_WRETH = 1 << 19,
-	PAVO_OPF_PVO = 1 << 20,
-	PAVO_OPF_EXTATOMICETH = 1 << 21,
-	PAVO_OPF_EXTATOMICACK = 1 << 22,
-	PAVO_OPF_IMM64 =
-		1 << 23, /* the payload is eight bytes of immediate data */
+	PAVO_OPF_FIRST = 1 << 1, /* begins a message (First, Only) */
+	PAVO_OPF_LAST = 1 << 2, /* ends a message (Last, Only) */
+	PAVO_OPF_PAYLOAD = 1 << 3, /* may carry payload */
+	PAVO_OPF_RETH = 1 << 4,
+	PAVO_OPF_AETH = 1 << 5,
+	PAVO_OPF_ATOMICETH = 1 << 6,
+	PAVO_OPF_ATOMICACK = 1 << 7,
+	PAVO_OPF_IMM = 1 << 8,
+	PAVO_OPF_IETH = 1 << 9,
+	PAVO_OPF_DETH = 1 << 10,
+	PAVO_OPF_XRCETH = 1 << 11,
+	PAVO_OPF_WETH = 1 << 12,
+	PAVO_OPF_WRETH = 1 << 13,
+	PAVO_OPF_PVO = 1 << 14,
+	PAVO_OPF_EXTATOMICETH = 1 << 15,
+	PAVO_OPF_EXTATOMICACK = 1 << 16,
 };
 
 /* AOpCode of an extended atomic request (sources.md#ext-request). */
@@ -137,10 +142,12 @@ enum pavo_aop {
 /**
  * struct pavo_op_info - one row of the opcode table.
  * @flags:   enum pavo_op_flag
+ * @kind:    enum pavo_kind
  * @hdr_len: BTH and extension headers, bytes; 0: no such opcode
  */
 struct pavo_op_info {
 	u32 flags;
+	u8 kind;
 	u8 hdr_len;
 };
 

@@ -152,10 +152,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pavo_next_seg next;
 
 	std::memcpy(&next, bytes.get(), sizeof(next));
-	pavo_vendor_err err = pavo_parse_wqe(
+	pavo_status err = pavo_parse_wqe(
 		wqe.get(), db, static_cast<uint32_t>(wqe_size), &limits);
 
-	CHECK(err == wqe->vendor_err);
+	CHECK(err == wqe->status);
 	CHECK(wqe->op == (db & PAVO_DB_OP_MASK));
 	CHECK(bool(wqe->flags & PAVO_SWQE_FENCE) == bool(db & PAVO_DB_FENCE));
 	/* The chain can be followed, unless it is the link that is wrong. */

@@ -128,7 +128,7 @@ struct FreeSwqe {
 /* A parsed WQE in a block of exactly its size. */
 struct ParsedWqe {
 	std::unique_ptr<pavo_swqe, FreeSwqe> wqe;
-	pavo_vendor_err err;
+	pavo_status err;
 
 	const pavo_swqe *operator->() const { return wqe.get(); }
 };

@@ -23,7 +23,7 @@ TEST(WqeGood, ExtendedAtomicsTakeTheirOperandsAndMasks)
 					  .sge(5, 0x78, 0x5000),
 				  op, rc_limits());
 
-		ASSERT_EQ(parsed.err, PAVO_VE_NONE) << "operation " << op;
+		ASSERT_EQ(parsed.err, PAVO_ST_OK) << "operation " << op;
 		EXPECT_EQ(parsed->op, op);
 		EXPECT_EQ(parsed->raddr, 0xfff4u);
 		EXPECT_EQ(parsed->rkey, 9u);
@@ -42,7 +42,7 @@ TEST(WqeGood, ImmediateDataOfEightBytesIsInTheWqe)
 	ParsedWqe parsed = parse_wqe(Wqe().imm64(0x1122334455667788),
 				     PAVO_WQE_IMM64, rc_limits());
 
-	ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+	ASSERT_EQ(parsed.err, PAVO_ST_OK);
 	EXPECT_EQ(parsed->flags, PAVO_SWQE_INLINE);
 	EXPECT_EQ(parsed->length, 8u);
 	EXPECT_EQ(parsed->num_sge, 0);
@@ -58,7 +58,7 @@ TEST(WqeOperation, ExtendedOnesAreOfReliableServices)
 		for (const pavo_parser_limits &limits :
 		     {uc_limits(), ud_limits()})
 			EXPECT_EQ(parse_wqe(good(op), op, limits).err,
-				  PAVO_VE_WQE_OPCODE)
+				  PAVO_ST_WQE_OPCODE)
 				<< "operation " << op;
 }
 
@@ -68,24 +68,24 @@ TEST(WqeOperation, ExtendedOnesOfXrcNameASharedReceiveQueue)
 	ParsedWqe parsed =
 		parse_wqe(Wqe(queue).imm64(7), PAVO_WQE_IMM64, xrc_limits());
 
-	ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+	ASSERT_EQ(parsed.err, PAVO_ST_OK);
 	EXPECT_EQ(parsed->srqn, 0xabcdefu);
 	EXPECT_EQ(parsed->data[0], 7);
 	EXPECT_EQ(parse_wqe(good(PAVO_WQE_IMM64), PAVO_WQE_IMM64, xrc_limits())
 			  .err,
-		  PAVO_VE_WQE_SEGMENT);
+		  PAVO_ST_WQE_SEGMENT);
 	for (uint32_t op : ext_atomics) {
 		parsed = parse_wqe(Wqe(queue)
 					   .raddr(0x8000, 7, 8)
 					   .ext_atomic(11, ones, 0, ones)
 					   .sge(8, 1, 0x1000),
 				   op, xrc_limits());
-		ASSERT_EQ(parsed.err, PAVO_VE_NONE) << "operation " << op;
+		ASSERT_EQ(parsed.err, PAVO_ST_OK) << "operation " << op;
 		EXPECT_EQ(parsed->srqn, 0xabcdefu);
 		EXPECT_EQ(parsed->raddr, 0x8000u);
 		EXPECT_EQ(parsed->swap_add, 11u);
 		EXPECT_EQ(parse_wqe(good(op), op, xrc_limits()).err,
-			  PAVO_VE_WQE_SEGMENT)
+			  PAVO_ST_WQE_SEGMENT)
 			<< "operation " << op;
 	}
 }
@@ -93,15 +93,15 @@ TEST(WqeOperation, ExtendedOnesOfXrcNameASharedReceiveQueue)
 TEST(WqeSegments, MissingOnesOfExtendedOperationsAreNoticed)
 {
 	for (uint32_t op : ext_atomics) {
-		EXPECT_EQ(rc(Wqe(), op), PAVO_VE_WQE_SEGMENT);
-		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8), op), PAVO_VE_WQE_SEGMENT);
+		EXPECT_EQ(rc(Wqe(), op), PAVO_ST_WQE_SEGMENT);
+		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8), op), PAVO_ST_WQE_SEGMENT);
 		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8).atomic(0, ones), op),
-			  PAVO_VE_WQE_SEGMENT);
+			  PAVO_ST_WQE_SEGMENT);
 		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8).ext_atomic(0, ones, 0, ones),
 			     op),
-			  PAVO_VE_WQE_LENGTH);
+			  PAVO_ST_WQE_LENGTH);
 	}
-	EXPECT_EQ(rc(Wqe(), PAVO_WQE_IMM64), PAVO_VE_WQE_SEGMENT);
+	EXPECT_EQ(rc(Wqe(), PAVO_WQE_IMM64), PAVO_ST_WQE_SEGMENT);
 }
 
 /* Operands that an operation does not use are as the document has them on the wire. */
@@ -125,12 +125,12 @@ TEST(WqeSegments, MasksThatSayNothingAreOnes)
 			};
 
 			EXPECT_EQ(with(~one, 0, ones),
-				  mask ? PAVO_VE_NONE : PAVO_VE_WQE_SEGMENT);
+				  mask ? PAVO_ST_OK : PAVO_ST_WQE_SEGMENT);
 			EXPECT_EQ(with(ones, one, ones),
-				  compare ? PAVO_VE_NONE : PAVO_VE_WQE_SEGMENT);
+				  compare ? PAVO_ST_OK : PAVO_ST_WQE_SEGMENT);
 			EXPECT_EQ(with(ones, 0, ~one),
-				  compare ? PAVO_VE_NONE : PAVO_VE_WQE_SEGMENT);
-			EXPECT_EQ(with(ones, 0, ones), PAVO_VE_NONE);
+				  compare ? PAVO_ST_OK : PAVO_ST_WQE_SEGMENT);
+			EXPECT_EQ(with(ones, 0, ones), PAVO_ST_OK);
 		}
 	}
 }
@@ -139,13 +139,13 @@ TEST(WqeSegments, ImmediateDataIsAllThereIs)
 {
 	for (int bit = 0; bit < 64; bit++)
 		EXPECT_EQ(rc(Wqe().imm64(1, 1ull << bit), PAVO_WQE_IMM64),
-			  PAVO_VE_WQE_SEGMENT)
+			  PAVO_ST_WQE_SEGMENT)
 			<< bit;
 	EXPECT_EQ(rc(Wqe().imm64(1).sge(0), PAVO_WQE_IMM64),
-		  PAVO_VE_WQE_SEGMENT);
+		  PAVO_ST_WQE_SEGMENT);
 	EXPECT_EQ(rc(Wqe().raddr(0, 0, 8).imm64(1), PAVO_WQE_IMM64),
-		  PAVO_VE_WQE_SEGMENT);
-	EXPECT_EQ(rc(Wqe().imm64(1), PAVO_WQE_IMM64), PAVO_VE_NONE);
+		  PAVO_ST_WQE_SEGMENT);
+	EXPECT_EQ(rc(Wqe().imm64(1), PAVO_WQE_IMM64), PAVO_ST_OK);
 }
 
 TEST(WqeLength, ExtendedAtomicsAreEightBytes)
@@ -159,11 +159,11 @@ TEST(WqeLength, ExtendedAtomicsAreEightBytes)
 		};
 
 		for (uint32_t len : {0u, 1u, 4u, 7u, 9u, 16u, 0x7fffffffu}) {
-			EXPECT_EQ(with(len, len), PAVO_VE_WQE_LENGTH) << len;
-			EXPECT_EQ(with(8, len), PAVO_VE_WQE_LENGTH) << len;
-			EXPECT_EQ(with(len, 8), PAVO_VE_WQE_LENGTH) << len;
+			EXPECT_EQ(with(len, len), PAVO_ST_WQE_LENGTH) << len;
+			EXPECT_EQ(with(8, len), PAVO_ST_WQE_LENGTH) << len;
+			EXPECT_EQ(with(len, 8), PAVO_ST_WQE_LENGTH) << len;
 		}
-		EXPECT_EQ(with(8, 8), PAVO_VE_NONE);
+		EXPECT_EQ(with(8, 8), PAVO_ST_OK);
 	}
 }
 
@@ -174,9 +174,9 @@ TEST(WqeInline, ExtendedOperationsMayNot)
 				     .ext_atomic(0, ones, 0, ones)
 				     .inline_data(8, pattern(8)),
 			     op),
-			  PAVO_VE_WQE_SEGMENT);
+			  PAVO_ST_WQE_SEGMENT);
 	EXPECT_EQ(rc(Wqe().inline_data(8, pattern(8)), PAVO_WQE_IMM64),
-		  PAVO_VE_WQE_SEGMENT);
+		  PAVO_ST_WQE_SEGMENT);
 }
 
 } // namespace

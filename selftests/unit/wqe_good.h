@@ -30,19 +30,19 @@ inline const std::vector<uint32_t> ext_atomics = {
 	PAVO_WQE_EXT_FETCH_ADD, PAVO_WQE_EXT_SWAP, PAVO_WQE_EXT_CMP_SWAP};
 constexpr uint64_t ones = ~0ull;
 
-inline pavo_vendor_err rc(const Wqe &wqe, uint64_t db)
+inline pavo_status rc(const Wqe &wqe, uint64_t db)
 {
 	ParsedWqe parsed = parse_wqe(wqe, db, rc_limits());
 
-	EXPECT_EQ(parsed.err, parsed->vendor_err);
+	EXPECT_EQ(parsed.err, parsed->status);
 	return parsed.err;
 }
 
-inline pavo_vendor_err ud(const Wqe &wqe, uint64_t db, uint32_t mtu = 1024)
+inline pavo_status ud(const Wqe &wqe, uint64_t db, uint32_t mtu = 1024)
 {
 	ParsedWqe parsed = parse_wqe(wqe, db, ud_limits(mtu));
 
-	EXPECT_EQ(parsed.err, parsed->vendor_err);
+	EXPECT_EQ(parsed.err, parsed->status);
 	return parsed.err;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 /* What pavo-abi.h says about a WQE, read from its bytes without economy. */
 struct WqeModelled {
-	pavo_vendor_err err = PAVO_VE_NONE;
+	pavo_status err = PAVO_ST_OK;
 	uint64_t length = 0;
 	size_t entries = 0;
 	uint32_t srqn = 0;
@@ -47,28 +47,28 @@ void model_payload(WqeModelled &model, const std::vector<uint8_t> &bytes,
 		model.is_inline = true;
 		model.length = len;
 		if (read)
-			model.err = PAVO_VE_WQE_SEGMENT;
+			model.err = PAVO_ST_WQE_SEGMENT;
 		else if (len + 4 > room)
-			model.err = PAVO_VE_WQE_LENGTH;
+			model.err = PAVO_ST_WQE_LENGTH;
 		else if ((len + 4 + 15) / 16 * 16 != room)
-			model.err = PAVO_VE_WQE_SEGMENT;
+			model.err = PAVO_ST_WQE_SEGMENT;
 		return;
 	}
 	model.entries = room / 16;
 	if (model.entries > limits.max_sge) {
-		model.err = PAVO_VE_WQE_SEGMENT;
+		model.err = PAVO_ST_WQE_SEGMENT;
 		return;
 	}
 	for (; offset < bytes.size(); offset += 16) {
 		uint32_t len = at<uint32_t>(bytes, offset);
 
 		if (len & PAVO_INLINE_SEG) {
-			model.err = PAVO_VE_WQE_SEGMENT;
+			model.err = PAVO_ST_WQE_SEGMENT;
 			return;
 		}
 		model.length += len;
 		if (model.length > 0x7fffffff) {
-			model.err = PAVO_VE_WQE_LENGTH;
+			model.err = PAVO_ST_WQE_LENGTH;
 			return;
 		}
 	}
@@ -124,7 +124,7 @@ void model_imm64(WqeModelled &model, const std::vector<uint8_t> &bytes,
 {
 	if (bytes.size() != begin + 16 ||
 	    at<pavo_imm64_seg>(bytes, begin).reserved) {
-		model.err = PAVO_VE_WQE_SEGMENT;
+		model.err = PAVO_ST_WQE_SEGMENT;
 		return;
 	}
 	model.length = 8;
@@ -149,25 +149,23 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 	WqeModelled model;
 
 	if (next.size > 255 || next.flags > 3)
-		return {PAVO_VE_WQE_FLAGS};
+		return {PAVO_ST_WQE_FLAGS};
 	if (op > 17 || !(ops_of(limits) >> op & 1))
-		return {PAVO_VE_WQE_OPCODE};
+		return {PAVO_ST_WQE_OPCODE};
 	if (op == PAVO_WQE_BIND_MW)
-		return {bytes.size() == 48 ? PAVO_VE_NONE :
-					     PAVO_VE_WQE_SEGMENT};
+		return {bytes.size() == 48 ? PAVO_ST_OK : PAVO_ST_WQE_SEGMENT};
 	if (op == PAVO_WQE_NOP || op == PAVO_WQE_LOCAL_INV)
-		return {bytes.size() == 16 ? PAVO_VE_NONE :
-					     PAVO_VE_WQE_SEGMENT};
+		return {bytes.size() == 16 ? PAVO_ST_OK : PAVO_ST_WQE_SEGMENT};
 	if (bytes.size() < offset)
-		return {PAVO_VE_WQE_SEGMENT};
+		return {PAVO_ST_WQE_SEGMENT};
 	if (ud) {
 		auto way = at<pavo_ud_seg>(bytes, 16);
 		auto zeros = std::ranges::count(way.reserved, 0);
 
 		if (zeros != std::ssize(way.reserved))
-			return {PAVO_VE_WQE_FLAGS};
+			return {PAVO_ST_WQE_FLAGS};
 		if (way.dest_qpn > 0xffffff || way.port_num != 1)
-			return {PAVO_VE_AV};
+			return {PAVO_ST_AV};
 	}
 	if (xrc) {
 		auto queue = at<pavo_xrc_seg>(bytes, 16);
@@ -175,7 +173,7 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 
 		if (queue.srqn > 0xffffff ||
 		    zeros != std::ssize(queue.reserved))
-			return {PAVO_VE_WQE_SEGMENT};
+			return {PAVO_ST_WQE_SEGMENT};
 		model.srqn = queue.srqn;
 	}
 	if (op == PAVO_WQE_IMM64) {
@@ -184,20 +182,20 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 	}
 	if (op == PAVO_WQE_FETCH_ADD &&
 	    at<pavo_atomic_seg>(bytes, remote + 16).compare)
-		return {PAVO_VE_WQE_SEGMENT};
+		return {PAVO_ST_WQE_SEGMENT};
 	if (ext && !operands_are_right(
 			   op, at<pavo_ext_atomic_seg>(bytes, remote + 16)))
-		return {PAVO_VE_WQE_SEGMENT};
+		return {PAVO_ST_WQE_SEGMENT};
 	model_payload(model, bytes, offset,
 		      atomic || ext || op == PAVO_WQE_READ, limits);
 	if (model.err)
 		return model;
 	if (model.length > limits.max_len)
-		return {PAVO_VE_WQE_LENGTH};
+		return {PAVO_ST_WQE_LENGTH};
 	if (rdma && at<pavo_raddr_seg>(bytes, remote).length != model.length)
-		return {PAVO_VE_WQE_LENGTH};
+		return {PAVO_ST_WQE_LENGTH};
 	if (eight && model.length != 8)
-		return {PAVO_VE_WQE_LENGTH};
+		return {PAVO_ST_WQE_LENGTH};
 	return model;
 }
 
@@ -365,7 +363,7 @@ void check(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 	ParsedWqe parsed = parse_wqe(wqe, op, limits);
 
 	ASSERT_EQ(parsed.err, model.err);
-	ASSERT_EQ(parsed->vendor_err, model.err);
+	ASSERT_EQ(parsed->status, model.err);
 	ASSERT_EQ(parsed->op, op);
 	if (model.err)
 		return;
@@ -379,7 +377,7 @@ void check(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 TEST(WqeModel, RandomWqesMeanWhatTheModelSays)
 {
 	Random random;
-	std::vector<int> seen(PAVO_VE_AV + 1);
+	std::vector<int> seen(PAVO_ST_AV + 1);
 
 	for (int i = 0; i < 200000; i++) {
 		const pavo_parser_limits services[] = {rc_limits(),
@@ -399,8 +397,8 @@ TEST(WqeModel, RandomWqesMeanWhatTheModelSays)
 					   << op << ", service " << service;
 	}
 	/* Random means nothing if it does not get everywhere. */
-	for (auto err : {PAVO_VE_NONE, PAVO_VE_WQE_OPCODE, PAVO_VE_WQE_FLAGS,
-			 PAVO_VE_WQE_SEGMENT, PAVO_VE_WQE_LENGTH, PAVO_VE_AV})
+	for (auto err : {PAVO_ST_OK, PAVO_ST_WQE_OPCODE, PAVO_ST_WQE_FLAGS,
+			 PAVO_ST_WQE_SEGMENT, PAVO_ST_WQE_LENGTH, PAVO_ST_AV})
 		EXPECT_GT(seen[err], 1000) << "error " << err;
 }
 

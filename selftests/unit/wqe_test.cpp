@@ -37,10 +37,10 @@ TEST(WqeGood, NopIsEmptyAndDefinesEveryField)
 {
 	ParsedWqe parsed = parse_wqe(Wqe(), PAVO_WQE_NOP, rc_limits());
 
-	ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+	ASSERT_EQ(parsed.err, PAVO_ST_OK);
 	EXPECT_EQ(parsed->op, PAVO_WQE_NOP);
 	EXPECT_EQ(parsed->flags, 0);
-	EXPECT_EQ(parsed->vendor_err, PAVO_VE_NONE);
+	EXPECT_EQ(parsed->status, PAVO_ST_OK);
 	EXPECT_EQ(parsed->num_sge, 0);
 	EXPECT_EQ(parsed->length, 0u);
 	EXPECT_EQ(parsed->imm, 0u);
@@ -66,14 +66,14 @@ TEST(WqeGood, KeyOperationsSayWhichKey)
 	inv.next().imm = 0x12345678;
 	ParsedWqe parsed = parse_wqe(inv, PAVO_WQE_LOCAL_INV, rc_limits());
 
-	ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+	ASSERT_EQ(parsed.err, PAVO_ST_OK);
 	EXPECT_EQ(parsed->imm, 0x12345678u);
 	EXPECT_EQ(parsed->length, 0u);
 	EXPECT_EQ(parsed->num_sge, 0);
 
 	parsed = parse_wqe(Wqe().bind(1ull << 63, ~0ull, 3, 4, 5, 6),
 			   PAVO_WQE_BIND_MW, rc_limits());
-	ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+	ASSERT_EQ(parsed.err, PAVO_ST_OK);
 	ASSERT_NE(parsed->bind, nullptr);
 	EXPECT_EQ(parsed->bind->va, 1ull << 63);
 	EXPECT_EQ(parsed->bind->length, ~0ull);
@@ -95,7 +95,7 @@ TEST(WqeGood, SendTakesItsEntriesInOrder)
 	for (uint32_t op : sends) {
 		ParsedWqe parsed = parse_wqe(wqe, op, rc_limits());
 
-		ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+		ASSERT_EQ(parsed.err, PAVO_ST_OK);
 		EXPECT_EQ(parsed->op, op);
 		EXPECT_EQ(parsed->length, 70005u);
 		EXPECT_EQ(parsed->imm, 0x04030201u);
@@ -119,7 +119,7 @@ TEST(WqeGood, RdmaTakesTheRemoteRange)
 	     {PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM, PAVO_WQE_READ}) {
 		ParsedWqe parsed = parse_wqe(wqe, op, rc_limits());
 
-		ASSERT_EQ(parsed.err, PAVO_VE_NONE) << "operation " << op;
+		ASSERT_EQ(parsed.err, PAVO_ST_OK) << "operation " << op;
 		EXPECT_EQ(parsed->raddr, 0x123456789abcdef0u);
 		EXPECT_EQ(parsed->rkey, 0xcafeu);
 		EXPECT_EQ(parsed->length, 300u);
@@ -139,7 +139,7 @@ TEST(WqeGood, AtomicsTakeTheirOperands)
 				  .sge(8, 0x77, 0x4000);
 		ParsedWqe parsed = parse_wqe(wqe, op, rc_limits());
 
-		ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+		ASSERT_EQ(parsed.err, PAVO_ST_OK);
 		EXPECT_EQ(parsed->raddr, 0xfff8u);
 		EXPECT_EQ(parsed->rkey, 9u);
 		EXPECT_EQ(parsed->swap_add, 0x1111222233334444u);
@@ -159,7 +159,7 @@ TEST(WqeGood, DatagramHasItsAddressVector)
 		ParsedWqe parsed =
 			parse_wqe(Wqe().add(av).sge(1024), op, ud_limits(1024));
 
-		ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+		ASSERT_EQ(parsed.err, PAVO_ST_OK);
 		ASSERT_NE(parsed->av, nullptr);
 		EXPECT_EQ(parsed->av->dest_qpn, 0x123456u);
 		EXPECT_EQ(parsed->av->qkey, 0x80010000u);
@@ -170,11 +170,11 @@ TEST(WqeGood, DatagramHasItsAddressVector)
 
 TEST(WqeGood, NothingToSendIsAMessageToo)
 {
-	EXPECT_EQ(rc(Wqe(), PAVO_WQE_SEND), PAVO_VE_NONE);
-	EXPECT_EQ(rc(Wqe().raddr(0, 0, 0), PAVO_WQE_WRITE), PAVO_VE_NONE);
-	EXPECT_EQ(rc(Wqe().raddr(0, 0, 0), PAVO_WQE_READ), PAVO_VE_NONE);
-	EXPECT_EQ(rc(Wqe().sge(0).sge(0), PAVO_WQE_SEND), PAVO_VE_NONE);
-	EXPECT_EQ(ud(Wqe().add(ud_seg()), PAVO_WQE_SEND), PAVO_VE_NONE);
+	EXPECT_EQ(rc(Wqe(), PAVO_WQE_SEND), PAVO_ST_OK);
+	EXPECT_EQ(rc(Wqe().raddr(0, 0, 0), PAVO_WQE_WRITE), PAVO_ST_OK);
+	EXPECT_EQ(rc(Wqe().raddr(0, 0, 0), PAVO_WQE_READ), PAVO_ST_OK);
+	EXPECT_EQ(rc(Wqe().sge(0).sge(0), PAVO_WQE_SEND), PAVO_ST_OK);
+	EXPECT_EQ(ud(Wqe().add(ud_seg()), PAVO_WQE_SEND), PAVO_ST_OK);
 }
 
 /* ---------------------------------------------------------------- NextSeg */
@@ -189,7 +189,7 @@ TEST(WqeNext, FlagsAreTakenOver)
 			ParsedWqe parsed = parse_wqe(
 				wqe, fence ? PAVO_DB_FENCE : 0, rc_limits());
 
-			ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+			ASSERT_EQ(parsed.err, PAVO_ST_OK);
 			EXPECT_EQ(parsed->flags,
 				  flags | (fence ? PAVO_SWQE_FENCE : 0));
 		}
@@ -205,7 +205,7 @@ TEST(WqeNext, EveryReservedFlagIsAnError)
 			wqe.next().flags = 1u << bit;
 			ParsedWqe parsed = parse_wqe(wqe, op, rc_limits());
 
-			EXPECT_EQ(parsed.err, PAVO_VE_WQE_FLAGS)
+			EXPECT_EQ(parsed.err, PAVO_ST_WQE_FLAGS)
 				<< "operation " << op << ", bit " << bit;
 			/* It must not pass for a flag of the parser. */
 			EXPECT_EQ(parsed->flags, 0);
@@ -219,7 +219,7 @@ TEST(WqeNext, SizeOfTheNextHasEightBits)
 		Wqe wqe;
 
 		wqe.next().size = size;
-		EXPECT_EQ(rc(wqe, PAVO_WQE_NOP), PAVO_VE_NONE);
+		EXPECT_EQ(rc(wqe, PAVO_WQE_NOP), PAVO_ST_OK);
 	}
 }
 
@@ -233,7 +233,7 @@ TEST(WqeNext, LinkWithAnImpossibleSizeEndsTheChain)
 		wqe.next().size = 1u << bit | 3;
 		ParsedWqe parsed = parse_wqe(wqe, PAVO_WQE_NOP, rc_limits());
 
-		EXPECT_EQ(parsed.err, PAVO_VE_WQE_FLAGS) << "bit " << bit;
+		EXPECT_EQ(parsed.err, PAVO_ST_WQE_FLAGS) << "bit " << bit;
 		EXPECT_EQ(parsed->next, 0u) << "bit " << bit;
 	}
 }
@@ -247,7 +247,7 @@ TEST(WqeNext, LinkReadsLikeADoorbell)
 	wqe.next().size = 7;
 	ParsedWqe parsed = parse_wqe(wqe, PAVO_WQE_NOP, rc_limits());
 
-	ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+	ASSERT_EQ(parsed.err, PAVO_ST_OK);
 	EXPECT_EQ(pavo_db_offset(parsed->next), 0x155u);
 	EXPECT_EQ(pavo_db_size(parsed->next), 7u);
 	EXPECT_EQ(pavo_db_qpn(parsed->next), 0u);
@@ -273,7 +273,7 @@ TEST(WqeNext, LinkIsValidWhateverElseIsWrong)
 		wqe.next().flags = PAVO_WQE_SIGNALED;
 		ParsedWqe parsed = parse_wqe(wqe, db, rc_limits());
 
-		EXPECT_NE(parsed.err, PAVO_VE_NONE);
+		EXPECT_NE(parsed.err, PAVO_ST_OK);
 		EXPECT_EQ(pavo_db_offset(parsed->next), 5u);
 		EXPECT_EQ(pavo_db_size(parsed->next), 2u);
 		EXPECT_EQ(parsed->flags, PAVO_WQE_SIGNALED);
@@ -283,7 +283,7 @@ TEST(WqeNext, LinkIsValidWhateverElseIsWrong)
 	flags.next() = {5u << PAVO_DB_OFFSET_SHIFT, 2, 0x80, 0};
 	ParsedWqe parsed = parse_wqe(flags, PAVO_WQE_SEND, rc_limits());
 
-	EXPECT_EQ(parsed.err, PAVO_VE_WQE_FLAGS);
+	EXPECT_EQ(parsed.err, PAVO_ST_WQE_FLAGS);
 	EXPECT_EQ(pavo_db_offset(parsed->next), 5u);
 	EXPECT_EQ(pavo_db_size(parsed->next), 2u);
 }
@@ -296,12 +296,12 @@ TEST(WqeOperation, AnAtomicWriteIsOfEightBytes)
 		EXPECT_EQ(
 			rc(Wqe().raddr(0x8000, 7, length).sge(length, 1, 0x1000),
 			   PAVO_WQE_ATOMIC_WRITE),
-			PAVO_VE_WQE_LENGTH)
+			PAVO_ST_WQE_LENGTH)
 			<< length;
 	EXPECT_EQ(rc(Wqe().raddr(0x8000, 7, 8).sge(3, 1, 0).sge(5, 2, 0),
 		     PAVO_WQE_ATOMIC_WRITE),
-		  PAVO_VE_NONE);
-	EXPECT_EQ(rc(Wqe(), PAVO_WQE_ATOMIC_WRITE), PAVO_VE_WQE_SEGMENT);
+		  PAVO_ST_OK);
+	EXPECT_EQ(rc(Wqe(), PAVO_WQE_ATOMIC_WRITE), PAVO_ST_WQE_SEGMENT);
 }
 
 TEST(WqeOperation, OnlyThoseOfTheServiceAreAllowed)
@@ -314,10 +314,10 @@ TEST(WqeOperation, OnlyThoseOfTheServiceAreAllowed)
 		Wqe datagram = op == PAVO_WQE_NOP ? Wqe() : Wqe().add(ud_seg());
 
 		EXPECT_EQ(rc(good(op), op),
-			  in_rc ? PAVO_VE_NONE : PAVO_VE_WQE_OPCODE)
+			  in_rc ? PAVO_ST_OK : PAVO_ST_WQE_OPCODE)
 			<< "operation " << op;
 		EXPECT_EQ(ud(datagram, op),
-			  in_ud ? PAVO_VE_NONE : PAVO_VE_WQE_OPCODE)
+			  in_ud ? PAVO_ST_OK : PAVO_ST_WQE_OPCODE)
 			<< "operation " << op;
 	}
 }
@@ -329,7 +329,7 @@ TEST(WqeOperation, NoneIsAllowedWithoutAService)
 	none.service = 0;
 	for (uint32_t op = 0; op < 32; op++)
 		EXPECT_EQ(parse_wqe(good(op), op, none).err,
-			  PAVO_VE_WQE_OPCODE);
+			  PAVO_ST_WQE_OPCODE);
 }
 
 TEST(WqeOperation, OfTheKernelIsForTheKernelOnly)
@@ -341,12 +341,12 @@ TEST(WqeOperation, OfTheKernelIsForTheKernelOnly)
 		EXPECT_EQ(parse_wqe(good(PAVO_WQE_REG_MR), PAVO_WQE_REG_MR,
 				    limits)
 				  .err,
-			  PAVO_VE_WQE_OPCODE);
+			  PAVO_ST_WQE_OPCODE);
 		limits.kernel = true;
 		EXPECT_EQ(parse_wqe(good(PAVO_WQE_REG_MR), PAVO_WQE_REG_MR,
 				    limits)
 				  .err,
-			  connected ? PAVO_VE_NONE : PAVO_VE_WQE_OPCODE);
+			  connected ? PAVO_ST_OK : PAVO_ST_WQE_OPCODE);
 	}
 }
 
@@ -359,7 +359,7 @@ TEST(WqeOperation, ComesFromTheDoorbellOnly)
 		parse_wqe(wqe, PAVO_WQE_SEND | 0x123456ull << 40 | 99ull << 6,
 			  rc_limits());
 
-	EXPECT_EQ(parsed.err, PAVO_VE_NONE);
+	EXPECT_EQ(parsed.err, PAVO_ST_OK);
 	EXPECT_EQ(parsed->op, PAVO_WQE_SEND);
 }
 
@@ -367,27 +367,27 @@ TEST(WqeOperation, ComesFromTheDoorbellOnly)
 
 TEST(WqeSegments, NopHasNone)
 {
-	EXPECT_EQ(rc(Wqe().sge(0), PAVO_WQE_NOP), PAVO_VE_WQE_SEGMENT);
-	EXPECT_EQ(rc(Wqe().sge(0), PAVO_WQE_LOCAL_INV), PAVO_VE_WQE_SEGMENT);
+	EXPECT_EQ(rc(Wqe().sge(0), PAVO_WQE_NOP), PAVO_ST_WQE_SEGMENT);
+	EXPECT_EQ(rc(Wqe().sge(0), PAVO_WQE_LOCAL_INV), PAVO_ST_WQE_SEGMENT);
 	EXPECT_EQ(rc(good(PAVO_WQE_BIND_MW).sge(0), PAVO_WQE_BIND_MW),
-		  PAVO_VE_WQE_SEGMENT);
+		  PAVO_ST_WQE_SEGMENT);
 }
 
 TEST(WqeSegments, MissingOnesAreNoticed)
 {
 	for (uint32_t op : {PAVO_WQE_WRITE, PAVO_WQE_WRITE_IMM, PAVO_WQE_READ,
 			    PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD})
-		EXPECT_EQ(rc(Wqe(), op), PAVO_VE_WQE_SEGMENT);
+		EXPECT_EQ(rc(Wqe(), op), PAVO_ST_WQE_SEGMENT);
 	for (uint32_t op : atomics) {
-		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8), op), PAVO_VE_WQE_SEGMENT);
+		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8), op), PAVO_ST_WQE_SEGMENT);
 		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8).atomic(0, 0), op),
-			  PAVO_VE_WQE_LENGTH);
+			  PAVO_ST_WQE_LENGTH);
 	}
 	for (size_t size = 16; size < 64; size += 16) {
 		Wqe cut = Wqe().add(ud_seg());
 
 		cut.bytes().resize(size);
-		EXPECT_EQ(ud(cut, PAVO_WQE_SEND), PAVO_VE_WQE_SEGMENT)
+		EXPECT_EQ(ud(cut, PAVO_WQE_SEND), PAVO_ST_WQE_SEGMENT)
 			<< size << " bytes";
 	}
 }
@@ -401,14 +401,14 @@ TEST(WqeSegments, EveryTruncationIsAnErrorOrAShorterSend)
 
 		while (wqe.bytes().size() > 16) {
 			wqe.bytes().resize(wqe.bytes().size() - 16);
-			EXPECT_EQ(rc(wqe, op) == PAVO_VE_NONE, send)
+			EXPECT_EQ(rc(wqe, op) == PAVO_ST_OK, send)
 				<< "operation " << op << ", "
 				<< wqe.bytes().size() << " bytes";
 		}
 	}
 }
 
-pavo_vendor_err way(void (*spoil)(pavo_ud_seg &, uint32_t), uint32_t value)
+pavo_status way(void (*spoil)(pavo_ud_seg &, uint32_t), uint32_t value)
 {
 	pavo_ud_seg seg = ud_seg();
 
@@ -423,9 +423,9 @@ TEST(WqeSegments, DatagramsGoToQpnsOf24Bits)
 	};
 
 	for (uint32_t value : {0u, 1u, 0xfffffeu, 0xffffffu})
-		EXPECT_EQ(way(qpn, value), PAVO_VE_NONE) << value;
+		EXPECT_EQ(way(qpn, value), PAVO_ST_OK) << value;
 	for (int bit = 24; bit < 32; bit++)
-		EXPECT_EQ(way(qpn, 1u << bit | 5), PAVO_VE_AV) << bit;
+		EXPECT_EQ(way(qpn, 1u << bit | 5), PAVO_ST_AV) << bit;
 }
 
 TEST(WqeSegments, DatagramsLeaveByTheOnlyPort)
@@ -437,7 +437,7 @@ TEST(WqeSegments, DatagramsLeaveByTheOnlyPort)
 						  static_cast<uint8_t>(value);
 				  },
 				  port),
-			  port == PAVO_PORT ? PAVO_VE_NONE : PAVO_VE_AV)
+			  port == PAVO_PORT ? PAVO_ST_OK : PAVO_ST_AV)
 			<< port;
 }
 
@@ -451,7 +451,7 @@ TEST(WqeSegments, ReservedBytesOfDatagramsAreZero)
 							  1u << value % 8);
 				  },
 				  bit),
-			  PAVO_VE_WQE_FLAGS)
+			  PAVO_ST_WQE_FLAGS)
 			<< bit;
 }
 
@@ -464,7 +464,7 @@ TEST(WqeSegments, TheRestOfADatagramsWayMayBeAnything)
 	seg.dest_qpn = 7;
 	seg.port_num = PAVO_PORT;
 	std::memset(seg.reserved, 0, sizeof(seg.reserved));
-	EXPECT_EQ(ud(Wqe().add(seg).sge(8), PAVO_WQE_SEND), PAVO_VE_NONE);
+	EXPECT_EQ(ud(Wqe().add(seg).sge(8), PAVO_WQE_SEND), PAVO_ST_OK);
 }
 
 /* -------------------------------------------------------------------- SGL */
@@ -480,33 +480,33 @@ TEST(WqeSgl, NumberOfEntriesIsLimited)
 		for (uint32_t i = 0; i < max; i++)
 			wqe.sge(1);
 		EXPECT_EQ(parse_wqe(wqe, PAVO_WQE_SEND, limits).err,
-			  PAVO_VE_NONE);
+			  PAVO_ST_OK);
 		wqe.sge(1);
 		EXPECT_EQ(parse_wqe(wqe, PAVO_WQE_SEND, limits).err,
-			  PAVO_VE_WQE_SEGMENT);
+			  PAVO_ST_WQE_SEGMENT);
 	}
 }
 
 TEST(WqeSgl, MessageIsShorterThanTwoGiB)
 {
-	EXPECT_EQ(rc(Wqe().sge(0x7fffffff), PAVO_WQE_SEND), PAVO_VE_NONE);
+	EXPECT_EQ(rc(Wqe().sge(0x7fffffff), PAVO_WQE_SEND), PAVO_ST_OK);
 	EXPECT_EQ(rc(Wqe().sge(0x7ffffffe).sge(1).sge(0), PAVO_WQE_SEND),
-		  PAVO_VE_NONE);
+		  PAVO_ST_OK);
 	EXPECT_EQ(rc(Wqe().sge(0x7fffffff).sge(1), PAVO_WQE_SEND),
-		  PAVO_VE_WQE_LENGTH);
+		  PAVO_ST_WQE_LENGTH);
 	EXPECT_EQ(rc(Wqe().sge(1).sge(0x7fffffff), PAVO_WQE_SEND),
-		  PAVO_VE_WQE_LENGTH);
+		  PAVO_ST_WQE_LENGTH);
 	/* Sums that would come out small again in 32 bits. */
 	EXPECT_EQ(rc(Wqe().sge(0x7fffffff).sge(0x7fffffff).sge(2),
 		     PAVO_WQE_SEND),
-		  PAVO_VE_WQE_LENGTH);
+		  PAVO_ST_WQE_LENGTH);
 	EXPECT_EQ(
 		rc(Wqe().raddr(0, 0, 0).sge(0x7fffffff).sge(0x7fffffff).sge(2),
 		   PAVO_WQE_WRITE),
-		PAVO_VE_WQE_LENGTH);
+		PAVO_ST_WQE_LENGTH);
 	EXPECT_EQ(rc(Wqe().raddr(0, 0, 0x7fffffff).sge(0x7fffffff),
 		     PAVO_WQE_WRITE),
-		  PAVO_VE_NONE);
+		  PAVO_ST_OK);
 }
 
 TEST(WqeSgl, InlineAmongEntriesIsMisplaced)
@@ -517,7 +517,7 @@ TEST(WqeSgl, InlineAmongEntriesIsMisplaced)
 		Wqe wqe = good(op);
 
 		wqe.inline_data(4, pattern(4));
-		EXPECT_EQ(rc(wqe, op), PAVO_VE_WQE_SEGMENT)
+		EXPECT_EQ(rc(wqe, op), PAVO_ST_WQE_SEGMENT)
 			<< "operation " << op;
 	}
 }
@@ -527,9 +527,9 @@ TEST(WqeSgl, DatagramFitsThePathMtu)
 	for (uint32_t mtu : {256u, 512u, 1024u, 2048u, 4096u}) {
 		Wqe wqe = Wqe().add(ud_seg()).sge(mtu - 1).sge(1);
 
-		EXPECT_EQ(ud(wqe, PAVO_WQE_SEND, mtu), PAVO_VE_NONE);
+		EXPECT_EQ(ud(wqe, PAVO_WQE_SEND, mtu), PAVO_ST_OK);
 		EXPECT_EQ(ud(wqe.sge(1), PAVO_WQE_SEND, mtu),
-			  PAVO_VE_WQE_LENGTH);
+			  PAVO_ST_WQE_LENGTH);
 	}
 }
 
@@ -542,11 +542,10 @@ TEST(WqeLength, LocalAndRemoteMustAgree)
 		for (uint32_t remote :
 		     {0u, 127u, 129u, 0x80000080u, 0xffffffffu})
 			EXPECT_EQ(rc(Wqe().raddr(0, 0, remote).sge(128), op),
-				  PAVO_VE_WQE_LENGTH)
+				  PAVO_ST_WQE_LENGTH)
 				<< "operation " << op << ", " << remote;
-		EXPECT_EQ(rc(Wqe().raddr(0, 0, 128).sge(128), op),
-			  PAVO_VE_NONE);
-		EXPECT_EQ(rc(Wqe().raddr(0, 0, 128), op), PAVO_VE_WQE_LENGTH);
+		EXPECT_EQ(rc(Wqe().raddr(0, 0, 128).sge(128), op), PAVO_ST_OK);
+		EXPECT_EQ(rc(Wqe().raddr(0, 0, 128), op), PAVO_ST_WQE_LENGTH);
 	}
 }
 
@@ -557,12 +556,12 @@ TEST(WqeLength, AtomicsAreEightBytes)
 			EXPECT_EQ(
 				rc(Wqe().raddr(0, 0, len).atomic(0, 0).sge(len),
 				   op),
-				PAVO_VE_WQE_LENGTH)
+				PAVO_ST_WQE_LENGTH)
 				<< len << " bytes";
 		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8).atomic(0, 0).sge(4), op),
-			  PAVO_VE_WQE_LENGTH);
+			  PAVO_ST_WQE_LENGTH);
 		EXPECT_EQ(rc(Wqe().raddr(0, 0, 4).atomic(0, 0).sge(8), op),
-			  PAVO_VE_WQE_LENGTH);
+			  PAVO_ST_WQE_LENGTH);
 	}
 }
 
@@ -575,7 +574,7 @@ TEST(WqeInline, EveryLengthInTheSegmentItNeeds)
 		ParsedWqe parsed = parse_wqe(Wqe().inline_data(len, data),
 					     PAVO_WQE_SEND, rc_limits());
 
-		ASSERT_EQ(parsed.err, PAVO_VE_NONE) << len << " bytes";
+		ASSERT_EQ(parsed.err, PAVO_ST_OK) << len << " bytes";
 		EXPECT_EQ(parsed->flags, PAVO_SWQE_INLINE);
 		EXPECT_EQ(parsed->length, len);
 		EXPECT_EQ(parsed->num_sge, 0);
@@ -595,28 +594,28 @@ TEST(WqeInline, WritesAndDatagramsMayHaveIt)
 			parse_wqe(Wqe().raddr(1, 2, 50).inline_data(50, data),
 				  op, rc_limits());
 
-		ASSERT_EQ(parsed.err, PAVO_VE_NONE);
+		ASSERT_EQ(parsed.err, PAVO_ST_OK);
 		EXPECT_EQ(std::memcmp(parsed->data, data.data(), 50), 0);
 		EXPECT_EQ(rc(Wqe().raddr(1, 2, 51).inline_data(50, data), op),
-			  PAVO_VE_WQE_LENGTH);
+			  PAVO_ST_WQE_LENGTH);
 	}
 	EXPECT_EQ(ud(Wqe().add(ud_seg()).inline_data(50, data), PAVO_WQE_SEND),
-		  PAVO_VE_NONE);
+		  PAVO_ST_OK);
 	EXPECT_EQ(ud(Wqe().add(ud_seg()).inline_data(257, pattern(257)),
 		     PAVO_WQE_SEND, 256),
-		  PAVO_VE_WQE_LENGTH);
+		  PAVO_ST_WQE_LENGTH);
 }
 
 TEST(WqeInline, ReadsAndAtomicsMayNot)
 {
 	EXPECT_EQ(rc(Wqe().raddr(0, 0, 8).inline_data(8, pattern(8)),
 		     PAVO_WQE_READ),
-		  PAVO_VE_WQE_SEGMENT);
+		  PAVO_ST_WQE_SEGMENT);
 	for (uint32_t op : atomics)
 		EXPECT_EQ(rc(Wqe().raddr(0, 0, 8).atomic(0, 0).inline_data(
 				     8, pattern(8)),
 			     op),
-			  PAVO_VE_WQE_SEGMENT);
+			  PAVO_ST_WQE_SEGMENT);
 }
 
 TEST(WqeInline, MoreThanTheWqeHasIsTooLong)
@@ -626,10 +625,10 @@ TEST(WqeInline, MoreThanTheWqeHasIsTooLong)
 	     {13u, 16u, 28u, 4080u, 0x7ffffff0u, 0x7ffffffcu, 0x7fffffffu})
 		EXPECT_EQ(rc(Wqe().inline_data(claim, pattern(12)),
 			     PAVO_WQE_SEND),
-			  PAVO_VE_WQE_LENGTH)
+			  PAVO_ST_WQE_LENGTH)
 			<< "claims " << claim;
 	EXPECT_EQ(rc(Wqe().inline_data(12, pattern(12)), PAVO_WQE_SEND),
-		  PAVO_VE_NONE);
+		  PAVO_ST_OK);
 }
 
 TEST(WqeInline, NothingMayFollow)
@@ -637,8 +636,8 @@ TEST(WqeInline, NothingMayFollow)
 	for (uint32_t len : {0u, 1u, 12u, 13u, 28u, 100u}) {
 		Wqe wqe = Wqe().inline_data(len, pattern(len));
 
-		EXPECT_EQ(rc(wqe, PAVO_WQE_SEND), PAVO_VE_NONE);
-		EXPECT_EQ(rc(wqe.sge(1), PAVO_WQE_SEND), PAVO_VE_WQE_SEGMENT)
+		EXPECT_EQ(rc(wqe, PAVO_WQE_SEND), PAVO_ST_OK);
+		EXPECT_EQ(rc(wqe.sge(1), PAVO_WQE_SEND), PAVO_ST_WQE_SEGMENT)
 			<< len << " bytes";
 	}
 }
