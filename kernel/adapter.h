@@ -6,13 +6,13 @@
 #ifndef PAVO_ADAPTER_H
 #define PAVO_ADAPTER_H
 
-#include <linux/netdevice.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/pavo-abi.h>
 #include "compat.h"
 #include "memory/key_table.h"
+#include "net/port.h"
 #include "parent.h"
 #include "stats.h"
 #include "window/adapter_windows.h"
@@ -69,12 +69,9 @@ struct pavo_mcast {
 /**
  * struct pavo_dev - an adapter: one RDMA device on one network interface.
  * @ib:        the device of rdma core, first
- * @ndev:      the interface; set to NULL (RCU) when it goes away. From then on @net may be
- *             gone, too
- * @ndev_tracker: of the reference to @ndev
+ * @port:      interface and namespace
  * @parent:    above it in sysfs; under adapters_lock of main.c
- * @net:       namespace of the interface; the adapter holds its sockets
- * @attached:  the adapter holds @ndev and @net (main.c)
+ * @attached:  the adapter holds the interface and the namespace of @port (main.c)
  * @gone:      the interface was unregistered
  * @port_up:   link state that users were told last
  * @link_known: @speed and @width are those of the present link
@@ -93,15 +90,12 @@ struct pavo_mcast {
  * @used:      objects in existence, by enum pavo_object (limits.c)
  * @wq:        work of the QPs' sides that must leave the softirq, bound to CPUs
  * @end_wq:    ends and events of objects, bound to no CPU
- * @node:      in adapter.c's table
  * @list:      in main.c's lists of live and of dead adapters
  */
 struct pavo_dev {
 	struct ib_device ib;
-	struct net_device __rcu *ndev;
-	netdevice_tracker ndev_tracker;
+	struct pavo_port port;
 	struct pavo_parent parent;
-	struct net *net;
 	bool attached;
 	bool gone;
 	bool port_up;
@@ -121,7 +115,6 @@ struct pavo_dev {
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct workqueue_struct *wq;
 	struct workqueue_struct *end_wq;
-	struct hlist_node node;
 	struct list_head list;
 };
 
@@ -136,22 +129,11 @@ static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
 	return container_of(ib, struct pavo_dev, ib);
 }
 
-/* adapter.c */
-
-/** pavo_dev_find - the adapter on an interface, NULL if none; RCU read side. */
-struct pavo_dev *pavo_dev_find(const struct net_device *ndev);
-
-/**
- * pavo_dev_publish - let packets of an interface find its adapter.
- * @dev:  the adapter
- * @ndev: the interface
- *
- * Context: one caller at a time (main.c).
- */
-void pavo_dev_publish(struct pavo_dev *dev, const struct net_device *ndev);
-
-/** pavo_dev_forget - end that; also for an adapter that was never published. */
-void pavo_dev_forget(struct pavo_dev *dev);
+/** pavo_dev_of - the adapter of a port. */
+static inline struct pavo_dev *pavo_dev_of(struct pavo_port *port)
+{
+	return container_of(port, struct pavo_dev, port);
+}
 
 /* limits.c */
 

@@ -107,7 +107,7 @@ static void deliver_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
 	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
 	copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
 	if (!copy.skb)
-		pavo_count(rx->dev, rx_drop_no_memory);
+		pavo_tally_add(rx->port->tally, rx_drop_no_memory, 1);
 	else if (accept(qp, &copy))
 		pavo_responder_receive(qp, &copy);
 	else
@@ -119,36 +119,38 @@ static void deliver_to_group(struct pavo_rx *rx)
 	struct in6_addr gid;
 
 	pavo_rx_dgid(rx, &gid);
-	if (pavo_mcast_for_each(rx->dev, &gid, deliver_copy, rx)) {
+	if (pavo_mcast_for_each(pavo_dev_of(rx->port), &gid, deliver_copy,
+				rx)) {
 		consume_skb(rx->skb);
 		return;
 	}
-	pavo_count(rx->dev, rx_drop_qpn);
+	pavo_tally_add(rx->port->tally, rx_drop_qpn, 1);
 	kfree_skb(rx->skb);
 }
 
 /* Hand a checked packet to a window, to a group, or to the side of the QP that it is for. */
 static void deliver(struct pavo_rx *rx)
 {
+	const struct pavo_tally *tally = rx->port->tally;
 	struct pavo_qp *qp;
 
 	rcu_read_lock();
-	if (rx->pkt.info->flags & PAVO_OPF_WETH) {
-		count_packet(&rx->dev->tally, rx);
+	if (rx->pkt.info->kind == PAVO_KIND_WINDOW) {
+		count_packet(tally, rx);
 		pavo_window_receive(rx);
 		goto out;
 	}
 	if (unlikely(rx->pkt.dqpn == PAVO_MCAST_QPN)) {
-		count_packet(&rx->dev->tally, rx);
+		count_packet(tally, rx);
 		deliver_to_group(rx);
 		goto out;
 	}
-	qp = pavo_qp_find(rx->dev, rx->pkt.dqpn);
-	count_packet(qp ? &qp->tally : &rx->dev->tally, rx);
+	qp = pavo_qp_find(pavo_dev_of(rx->port), rx->pkt.dqpn);
+	count_packet(qp ? &qp->tally : tally, rx);
 	if (qp)
 		trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
 	if (unlikely(!qp)) {
-		pavo_count(rx->dev, rx_drop_qpn);
+		pavo_tally_add(tally, rx_drop_qpn, 1);
 		kfree_skb(rx->skb);
 	} else if (unlikely(!accept(qp, rx))) {
 		kfree_skb(rx->skb);

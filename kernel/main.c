@@ -60,15 +60,15 @@ static void detach_adapter(struct pavo_dev *dev)
 	mutex_lock(&adapters_lock);
 	attached = dev->attached;
 	dev->attached = false;
-	ndev = rcu_dereference_protected(dev->ndev,
+	ndev = rcu_dereference_protected(dev->port.ndev,
 					 lockdep_is_held(&adapters_lock));
-	RCU_INIT_POINTER(dev->ndev, NULL);
+	RCU_INIT_POINTER(dev->port.ndev, NULL);
 	pavo_parent_unlink(&dev->parent);
 	mutex_unlock(&adapters_lock);
 	if (!attached)
 		return;
-	netdev_put(ndev, &dev->ndev_tracker);
-	pavo_net_put(dev->net);
+	netdev_put(ndev, &dev->port.ndev_tracker);
+	pavo_net_put(dev->port.net);
 }
 
 /*
@@ -106,7 +106,7 @@ static void dealloc_adapter(struct ib_device *ibdev)
 	struct pavo_dev *dev = to_pavo_dev(ibdev);
 
 	mutex_lock(&adapters_lock);
-	pavo_dev_forget(dev);
+	pavo_port_forget(&dev->port);
 	mutex_unlock(&adapters_lock);
 	detach_adapter(dev);
 	/* wait until no packet uses the tables */
@@ -153,7 +153,9 @@ static struct pavo_dev *alloc_adapter(void)
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);
 	err = pavo_windows_init(&dev->windows);
-	INIT_HLIST_NODE(&dev->node);
+	dev->port.ib = &dev->ib;
+	dev->port.tally = &dev->tally;
+	INIT_HLIST_NODE(&dev->port.node);
 	mutex_lock(&adapters_lock);
 	list_add_tail(&dev->list, &live_adapters);
 	mutex_unlock(&adapters_lock);
@@ -193,19 +195,19 @@ static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
 	if (ndev->reg_state != NETREG_REGISTERED ||
 	    !net_eq(dev_net(ndev), net)) {
 		err = -ENODEV;
-	} else if (pavo_dev_find(ndev)) {
+	} else if (pavo_port_find(ndev)) {
 		pr_err_ratelimited("%s: has an adapter already\n", ndev->name);
 		err = -EEXIST;
 	} else {
 		err = pavo_parent_link(&dev->parent, ndev);
 	}
 	if (!err) {
-		netdev_hold(ndev, &dev->ndev_tracker, GFP_KERNEL);
-		rcu_assign_pointer(dev->ndev, ndev);
-		dev->net = net;
+		netdev_hold(ndev, &dev->port.ndev_tracker, GFP_KERNEL);
+		rcu_assign_pointer(dev->port.ndev, ndev);
+		dev->port.net = net;
 		dev->attached = true;
 		dev->port_up = link_is_up(ndev);
-		pavo_dev_publish(dev, ndev);
+		pavo_port_publish(&dev->port, ndev);
 	}
 	mutex_unlock(&adapters_lock);
 	rtnl_unlock();
@@ -359,10 +361,12 @@ static int handle_netdev_event(struct notifier_block *nb, unsigned long event,
 			       void *ptr)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+	struct pavo_port *port;
 	struct pavo_dev *dev;
 
 	rcu_read_lock();
-	dev = pavo_dev_find(ndev);
+	port = pavo_port_find(ndev);
+	dev = port ? pavo_dev_of(port) : NULL;
 	if (dev && !kobject_get_unless_zero(&dev->ib.dev.kobj))
 		dev = NULL;
 	rcu_read_unlock();

@@ -14,17 +14,6 @@ static const struct rdma_stat_desc pavo_counter_desc[] = {
 #undef PAVO_CNT_DESC
 };
 
-#ifdef CONFIG_PROVE_RCU
-/* Warn if counters of a QP are written outside of RCU. */
-void pavo_tally_check(const struct pavo_tally *tally)
-{
-	bool of_qp = tally != &tally->dev->tally;
-
-	RCU_LOCKDEP_WARN(of_qp && !rcu_read_lock_any_held(),
-			 "counters of a queue pair may be freed meanwhile");
-}
-#endif
-
 /**
  * pavo_stats_sum - add up the counters of all CPUs.
  * @stats: per CPU

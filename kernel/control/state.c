@@ -160,7 +160,7 @@ static int set_flow(struct pavo_qp *qp)
 	bool had_flow;
 	int err;
 
-	err = pavo_flow_init(&new, qp->dev, &qp->attr.ah, qp->ib.qp_num,
+	err = pavo_flow_init(&new, &qp->dev->port, &qp->attr.ah, qp->ib.qp_num,
 			     qp->attr.dest_qpn, true);
 	if (err)
 		return err;

@@ -49,7 +49,7 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 			break;
 		n = min(len, left);
 		/* The parser has checked that the packet has all bytes of its header's length. */
-		WARN_ON_ONCE(pavo_page_from_skb(page, offset, skb, from, n));
+		WARN_ON_ONCE(pavo_rx_copy(skb, from, page, offset, n));
 	}
 	return result;
 }

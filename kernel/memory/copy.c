@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * copy.c - copies bytes into and out of pages and regions, and attaches pages of regions to
- * packets.
+ * copy.c - the pages of regions, and copies of bytes into and out of them.
  *
  * Called by both sides inside the RCU section in which they translated the
  * range; no function here checks bounds again. Touches the memory of the region
@@ -11,18 +10,10 @@
 #include <linux/highmem.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/pfn.h>
-#include <linux/skbuff.h>
 #include "memory/atomic.h"
 #include "memory/memory.h"
-#include "net/net.h"
-
-bool pavo_copy_reads = true;
-module_param_named(copy_reads, pavo_copy_reads, bool, 0644);
-MODULE_PARM_DESC(copy_reads,
-		 "what peers read is copied, not attached by page (Y)");
 
 /*
  * The index of the page with byte @at, counted from the start of the region's first page. @at
@@ -35,7 +26,7 @@ static unsigned long page_of(const struct pavo_region *region, u64 at)
 	return array_index_nospec((unsigned long)(at >> PAGE_SHIFT), count);
 }
 
-struct page *pavo_region_page(const struct pavo_region *region, u64 va,
+static struct page *find_page(const struct pavo_region *region, u64 va,
 			      unsigned int *offset)
 {
 	u64 at;
@@ -55,118 +46,36 @@ struct page *pavo_region_page(const struct pavo_region *region, u64 va,
 	return virt_to_page((void *)(uintptr_t)va);
 }
 
-/*
- * The whole page that starts at @from in the fragments of @skb, or NULL if the bytes are not
- * one page. Every full packet has one if the buffers of both ends are page-aligned, the path
- * MTU is a page and the wire keeps fragments.
- */
-static struct page *whole_page(const struct sk_buff *skb, unsigned int from)
+struct pavo_span pavo_region_span(const struct pavo_region *region, u64 va,
+				  unsigned int len)
 {
-	const struct skb_shared_info *info = skb_shinfo(skb);
-	unsigned int off, size;
-	const skb_frag_t *frag;
-	int i;
+	struct pavo_span span;
 
-	if (from < skb_headlen(skb))
-		return NULL;
-	from -= skb_headlen(skb);
-	for (i = 0; i < info->nr_frags; i++) {
-		frag = &info->frags[i];
-		size = skb_frag_size(frag);
-		if (from < size) {
-			off = skb_frag_off(frag) + from;
-			if (size - from < PAGE_SIZE || offset_in_page(off) ||
-			    !skb_frag_page(frag))
-				return NULL;
-			return pavo_nth_page(skb_frag_page(frag),
-					     off >> PAGE_SHIFT);
-		}
-		from -= size;
-	}
-	return NULL;
-}
-
-int pavo_page_from_skb(struct page *page, unsigned int offset,
-		       struct sk_buff *skb, unsigned int from, unsigned int n)
-{
-	struct page *source;
-	void *to;
-	int err;
-
-	if (n == PAGE_SIZE) {
-		source = whole_page(skb, from);
-		if (source) {
-			copy_highpage(page, source);
-			flush_dcache_page(page);
-			return 0;
-		}
-	}
-	to = kmap_local_page(page);
-	err = skb_copy_bits(skb, from, to + offset, n);
-	kunmap_local(to);
-	flush_dcache_page(page);
-	return err;
-}
-
-int pavo_region_from_skb(const struct pavo_region *region, u64 va,
-			 struct sk_buff *skb, unsigned int from,
-			 unsigned int len)
-{
-	unsigned int offset, n;
-	struct page *page;
-	int err;
-
-	for (; len; va += n, from += n, len -= n) {
-		page = pavo_region_page(region, va, &offset);
-		n = min_t(unsigned int, len, PAGE_SIZE - offset);
-		err = pavo_page_from_skb(page, offset, skb, from, n);
-		if (unlikely(err))
-			return err;
-	}
-	return 0;
+	span.page = find_page(region, va, &span.offset);
+	span.len = min_t(unsigned int, len, PAGE_SIZE - span.offset);
+	return span;
 }
 
 void pavo_region_write(const struct pavo_region *region, u64 va,
 		       const void *from, unsigned int len)
 {
-	unsigned int offset, n;
-	struct page *page;
+	struct pavo_span to;
 
-	for (; len; va += n, from += n, len -= n) {
-		page = pavo_region_page(region, va, &offset);
-		n = min_t(unsigned int, len, PAGE_SIZE - offset);
-		memcpy_to_page(page, offset, from, n);
+	for (; len; va += to.len, from += to.len, len -= to.len) {
+		to = pavo_region_span(region, va, len);
+		memcpy_to_page(to.page, to.offset, from, to.len);
 	}
 }
 
 void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 		      unsigned int len)
 {
-	unsigned int offset, n;
-	struct page *page;
+	struct pavo_span from;
 
-	for (; len; va += n, to += n, len -= n) {
-		page = pavo_region_page(region, va, &offset);
-		n = min_t(unsigned int, len, PAGE_SIZE - offset);
-		memcpy_from_page(to, page, offset, n);
+	for (; len; va += from.len, to += from.len, len -= from.len) {
+		from = pavo_region_span(region, va, len);
+		memcpy_from_page(to, from.page, from.offset, from.len);
 	}
-}
-
-bool pavo_region_attach(const struct pavo_region *region, u64 va,
-			struct sk_buff *skb, unsigned int len)
-{
-	unsigned int offset, n;
-	struct page *page;
-
-	if (region->copied)
-		return false;
-	for (; len; va += n, len -= n) {
-		page = pavo_region_page(region, va, &offset);
-		n = min_t(unsigned int, len, PAGE_SIZE - offset);
-		if (!pavo_tx_add_page(skb, page, offset, n))
-			return false;
-	}
-	return true;
 }
 
 /*
@@ -178,7 +87,7 @@ static atomic64_t *map_word(const struct pavo_region *region, u64 va,
 {
 	unsigned int offset;
 
-	*page = pavo_region_page(region, va, &offset);
+	*page = find_page(region, va, &offset);
 	if (offset & 7)
 		return NULL;
 	return kmap_local_page(*page) + offset;

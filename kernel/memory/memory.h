@@ -11,7 +11,7 @@
  * Operations of peers are noted in remote-key slots (rkm.h). An invalidation changes the key
  * table first, then has the slots walked, and completes after the walk. From then on no byte
  * changes through the key, and no peer reads by it what is written later: data that peers read
- * is copied into packets. With pavo_copy_reads off, pages of plain regions are attached to
+ * is copied into packets. With pavo_copy_reads (payload.h) off, pages of plain regions are attached to
  * packets, which may wait in a queue of the interface (docs/architecture.md, "Packets that wait
  * in a queue"). Pages of a region with @copied are never attached.
  *
@@ -37,7 +37,6 @@
 #include "status.h"
 
 struct page;
-struct sk_buff;
 struct pavo_atomic;
 struct pavo_dev;
 struct pavo_dmabuf;
@@ -332,65 +331,39 @@ enum pavo_status pavo_key_check_invalidate(struct pavo_holder *holder, u32 key);
 void pavo_mw_forget_qp(struct pavo_holder *holder);
 
 /**
- * pavo_region_page - the page that holds a translated address.
- * @region: the region
- * @va:     the address
- * @offset: set; of @va in the page. Bytes up to the end of the page are contiguous
+ * struct pavo_span - contiguous bytes of a region.
+ * @page:   their page
+ * @offset: of the first byte in @page
+ * @len:    bytes, all in @page
  */
-struct page *pavo_region_page(const struct pavo_region *region, u64 va,
-			      unsigned int *offset);
+struct pavo_span {
+	struct page *page;
+	unsigned int offset;
+	unsigned int len;
+};
 
 /**
- * pavo_page_from_skb - copy bytes of a packet to a page.
- * @page:   the page
- * @offset: first byte in it
- * @skb:    the packet
- * @from:   offset from skb->data
- * @n:      bytes; the page must have as many
- *
- * Return: 0, or -EFAULT if the packet ends before @from + @n.
- */
-int pavo_page_from_skb(struct page *page, unsigned int offset,
-		       struct sk_buff *skb, unsigned int from, unsigned int n);
-
-/**
- * pavo_region_from_skb - the one copy of receiving: packet to memory.
+ * pavo_region_span - the first bytes of a translated range that are contiguous.
  * @region: the region
  * @va:     first byte, inside the range that was translated
- * @skb:    the packet
- * @from:   offset from skb->data
- * @len:    bytes, inside the range
- *
- * Return: 0, or -EFAULT if the packet ends before @from + @len.
+ * @len:    bytes of the range, from @va on; not 0
  */
-int pavo_region_from_skb(const struct pavo_region *region, u64 va,
-			 struct sk_buff *skb, unsigned int from,
-			 unsigned int len);
+struct pavo_span pavo_region_span(const struct pavo_region *region, u64 va,
+				  unsigned int len);
 
-/** pavo_region_write - like pavo_region_from_skb() from a kernel buffer. */
+/**
+ * pavo_region_write - copy bytes of a kernel buffer to a translated range.
+ * @region: the region
+ * @va:     first byte
+ * @from:   the buffer
+ * @len:    bytes, inside the range
+ */
 void pavo_region_write(const struct pavo_region *region, u64 va,
 		       const void *from, unsigned int len);
-
-/* Copy all data that peers read into packets; attach no page. */
-extern bool pavo_copy_reads;
 
 /** pavo_region_read - copy @len bytes at @va out to a kernel buffer. */
 void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 		      unsigned int len);
-
-/**
- * pavo_region_attach - make the pages of a translated range payload of a packet, each with
- * a reference (pavo_tx_add_page()).
- * @region: the region
- * @va:     first byte
- * @skb:    the packet
- * @len:    bytes
- *
- * Return: false if pages of @region must not be attached, or @skb has no room for them. @skb
- * may have some of the pages by then: the caller drops it and copies into another one.
- */
-bool pavo_region_attach(const struct pavo_region *region, u64 va,
-			struct sk_buff *skb, unsigned int len);
 
 /**
  * pavo_region_store - write 8 bytes in one store.

@@ -16,7 +16,7 @@
 #include <net/route.h>
 #include <net/sock.h>
 #include <rdma/ib_cache.h>
-#include "adapter.h"
+#include <rdma/pavo-abi.h>
 #include "compat.h"
 #include "net/net.h"
 #include "net_private.h"
@@ -39,7 +39,7 @@ static int take_sgid(struct pavo_flow *flow)
 		return -EINVAL;
 	ndev = rdma_read_gid_attr_ndev_rcu(sgid);
 	/* The GID table also has the GIDs of VLANs that were moved to another namespace. */
-	if (IS_ERR(ndev) || !pavo_dev_owns(to_pavo_dev(sgid->device), ndev))
+	if (IS_ERR(ndev) || !pavo_port_owns(flow->port, ndev))
 		return -EINVAL;
 
 	memcpy(&flow->saddr, sgid->gid.raw, sizeof(flow->saddr));
@@ -50,7 +50,7 @@ static int take_sgid(struct pavo_flow *flow)
 	return 0;
 }
 
-int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
+int pavo_flow_init(struct pavo_flow *flow, const struct pavo_port *port,
 		   const struct rdma_ah_attr *attr, u32 lqpn, u32 rqpn,
 		   bool cached)
 {
@@ -58,13 +58,14 @@ int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
 	int err;
 
 	memset(flow, 0, sizeof(*flow));
+	flow->port = port;
 	flow->traffic_class = grh->traffic_class;
 	flow->hop_limit = grh->hop_limit;
 	flow->flow_label = grh->flow_label & PAVO_FLOW_LABEL;
 	flow->sport = htons(rdma_get_udp_sport(flow->flow_label, lqpn, rqpn));
 	memcpy(&flow->daddr, grh->dgid.raw, sizeof(flow->daddr));
 
-	flow->sgid = rdma_get_gid_attr(&dev->ib, PAVO_PORT, grh->sgid_index);
+	flow->sgid = rdma_get_gid_attr(port->ib, PAVO_PORT, grh->sgid_index);
 	if (IS_ERR(flow->sgid)) {
 		flow->sgid = NULL;
 		return -EINVAL;
@@ -144,8 +145,7 @@ static struct dst_entry *find_route6(struct pavo_flow *flow,
 /* Find the interface of the adapter, or a VLAN of it, with the source address; RCU. */
 static struct net_device *find_own(const struct pavo_flow *flow)
 {
-	struct pavo_dev *dev = to_pavo_dev(flow->sgid->device);
-	struct net_device *own = rcu_dereference(dev->ndev), *ndev;
+	struct net_device *own = rcu_dereference(flow->port->ndev), *ndev;
 
 	if (!own)
 		return NULL;
@@ -173,7 +173,7 @@ static struct dst_entry *find_route(struct pavo_flow *flow)
 	if (IS_ERR(ndev))
 		ndev = find_own(flow);
 	/* The interface may have been moved to another namespace since. */
-	if (ndev && pavo_dev_owns(to_pavo_dev(flow->sgid->device), ndev))
+	if (ndev && pavo_port_owns(flow->port, ndev))
 		dst = flow->ipv6 ? find_route6(flow, ndev) :
 				   find_route4(flow, ndev);
 	rcu_read_unlock();

@@ -9,25 +9,24 @@
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
 #include <linux/rtnetlink.h>
-#include "adapter.h"
 #include "compat.h"
 #include "net/net.h"
 #include "net_private.h"
 
-static struct net_device *own_ndev(struct pavo_dev *dev)
+static struct net_device *own_ndev(const struct pavo_port *port)
 {
-	return rcu_dereference_protected(dev->ndev, lockdep_rtnl_is_held());
+	return rcu_dereference_protected(port->ndev, lockdep_rtnl_is_held());
 }
 
-int pavo_net_join(struct pavo_dev *dev, const struct in6_addr *gid)
+int pavo_net_join(const struct pavo_port *port, const struct in6_addr *gid)
 {
-	struct net_device *ndev = own_ndev(dev);
+	struct net_device *ndev = own_ndev(port);
 	struct in_device *in_dev;
 
 	if (!ndev)
 		return -ENODEV;
 	if (!ipv6_addr_v4mapped(gid))
-		return pavo_net_group6(dev->net, ndev, gid, true);
+		return pavo_net_group6(port->net, ndev, gid, true);
 	in_dev = __in_dev_get_rtnl(ndev);
 	if (!in_dev)
 		return -EADDRNOTAVAIL;
@@ -35,15 +34,15 @@ int pavo_net_join(struct pavo_dev *dev, const struct in6_addr *gid)
 	return 0;
 }
 
-void pavo_net_leave(struct pavo_dev *dev, const struct in6_addr *gid)
+void pavo_net_leave(const struct pavo_port *port, const struct in6_addr *gid)
 {
-	struct net_device *ndev = own_ndev(dev);
+	struct net_device *ndev = own_ndev(port);
 	struct in_device *in_dev;
 
 	if (!ndev)
 		return;
 	if (!ipv6_addr_v4mapped(gid)) {
-		pavo_net_group6(dev->net, ndev, gid, false);
+		pavo_net_group6(port->net, ndev, gid, false);
 		return;
 	}
 	in_dev = __in_dev_get_rtnl(ndev);

@@ -19,7 +19,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
-#include "adapter.h"
+#include "tally.h"
 #include "net/net.h"
 #include "net_private.h"
 
@@ -82,16 +82,16 @@ static bool is_to_port(const struct sk_buff *skb, bool ipv6)
 static unsigned int check_packet(void *priv, struct sk_buff *skb,
 				 const struct nf_hook_state *state)
 {
-	struct pavo_dev *dev;
+	const struct pavo_port *port;
 	uid_t uid;
 
 	if (!is_users(skb->sk) || !is_to_port(skb, state->pf == NFPROTO_IPV6) ||
 	    !pavo_net_guarded() || READ_ONCE(allow_user_packets))
 		return NF_ACCEPT;
 	rcu_read_lock();
-	dev = state->out ? pavo_dev_on(state->out) : NULL;
-	if (dev)
-		pavo_count(dev, tx_drop_user_socket);
+	port = state->out ? pavo_port_on(state->out) : NULL;
+	if (port)
+		pavo_tally_add(port->tally, tx_drop_user_socket, 1);
 	rcu_read_unlock();
 	uid = from_kuid(&init_user_ns, sock_net_uid(state->net, skb->sk));
 	pr_notice_ratelimited(REFUSAL, uid, PAVO_UDP_PORT);

@@ -13,9 +13,9 @@
 #include <linux/skbuff.h>
 #include <net/dst_cache.h>
 #include <rdma/ib_verbs.h>
-#include "../wire/wire.h"
+#include "net/port.h"
+#include "wire/wire.h"
 
-struct pavo_dev;
 struct pavo_tally;
 
 /* Bits of a flow label; UCX sets those above them as well. */
@@ -23,6 +23,7 @@ struct pavo_tally;
 
 /**
  * struct pavo_flow - the path of a connected QP, of one datagram, or of a window's route.
+ * @port:  the port that packets leave by
  * @sgid:  source GID; a reference is held. Packets leave by its netdevice.
  * @ipv6:  family, from the source GID
  * @traffic_class: for the IP header
@@ -38,6 +39,7 @@ struct pavo_tally;
  * Constant between pavo_flow_init() and pavo_flow_destroy().
  */
 struct pavo_flow {
+	const struct pavo_port *port;
 	const struct ib_gid_attr *sgid;
 	bool ipv6;
 	u8 traffic_class;
@@ -54,7 +56,7 @@ struct pavo_flow {
 /**
  * pavo_flow_init - resolve an address vector into a flow.
  * @flow:   the flow
- * @dev:    its adapter
+ * @port:   its port; outlives the flow
  * @attr:   the address vector
  * @lqpn:   own QPN, for the source port's entropy if the flow label is 0
  * @rqpn:   the peer's QPN, likewise
@@ -64,7 +66,7 @@ struct pavo_flow {
  *
  * Return: 0; -EINVAL if there is no such GID or it has no netdevice; -ENOMEM.
  */
-int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
+int pavo_flow_init(struct pavo_flow *flow, const struct pavo_port *port,
 		   const struct rdma_ah_attr *attr, u32 lqpn, u32 rqpn,
 		   bool cached);
 void pavo_flow_destroy(struct pavo_flow *flow);
@@ -160,14 +162,14 @@ static inline void pavo_rx_free(struct sk_buff *skb)
 
 /**
  * struct pavo_rx - a received packet on its way through the engine.
- * @dev:     its adapter
+ * @port:    the port that it came by
  * @skb:     data points to the UDP header; network header is set
  * @payload: offset of the payload from skb->data
  * @pkt:     parsed headers; ICRC has been verified
  * @ipv6:    family of the packet
  */
 struct pavo_rx {
-	struct pavo_dev *dev;
+	struct pavo_port *port;
 	struct sk_buff *skb;
 	unsigned int payload;
 	bool ipv6;
@@ -178,7 +180,7 @@ struct pavo_rx {
 bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
 
 /**
- * pavo_rx_take - find the adapter of a datagram, take it apart and verify its ICRC.
+ * pavo_rx_take - find the port of a datagram, take it apart and verify its ICRC.
  * @rx:  set to what the engine goes by, if the datagram is taken
  * @skb: the datagram; consumed if it is not taken
  *
@@ -189,14 +191,27 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb);
 
 /**
  * pavo_rx_parse - parse a packet again that waited on a QP's backlog.
- * @rx:  set
- * @dev: the adapter
- * @skb: the packet
+ * @rx:   set
+ * @port: the port that it came by
+ * @skb:  the packet
  *
  * It was parsed and its ICRC verified before it was put there.
  */
-void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
+void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 		   struct sk_buff *skb);
+
+/**
+ * pavo_rx_copy - the one copy of receiving: bytes of a packet to a page.
+ * @skb:    the packet
+ * @from:   offset from skb->data
+ * @page:   the page
+ * @offset: first byte in it
+ * @n:      bytes; the page must have as many
+ *
+ * Return: 0, or -EFAULT if the packet ends before @from + @n.
+ */
+int pavo_rx_copy(struct sk_buff *skb, unsigned int from, struct page *page,
+		 unsigned int offset, unsigned int n);
 
 /**
  * pavo_net_get - make sure that a namespace has its sockets; process context.
@@ -217,24 +232,15 @@ int pavo_net_get(struct net *net);
 void pavo_net_put(struct net *net);
 /**
  * pavo_net_join - let the interface of an adapter join a group.
- * @dev: the adapter
- * @gid: multicast GID, an IPv4 group as ::ffff:a.b.c.d
+ * @port: the adapter's port
+ * @gid:  multicast GID, an IPv4 group as ::ffff:a.b.c.d
  *
  * Context: RTNL is held.
  * Return: 0; a negative errno if the interface has no such address family, or
  * the group cannot be joined.
  */
-int pavo_net_join(struct pavo_dev *dev, const struct in6_addr *gid);
-void pavo_net_leave(struct pavo_dev *dev, const struct in6_addr *gid);
-
-/**
- * pavo_net_admin - may the caller manage the network of an adapter? It needs CAP_NET_ADMIN in
- * the namespace of the interface; without an interface, in the initial namespace.
- * @dev: the adapter
- *
- * Context: process.
- */
-bool pavo_net_admin(const struct pavo_dev *dev);
+int pavo_net_join(const struct pavo_port *port, const struct in6_addr *gid);
+void pavo_net_leave(const struct pavo_port *port, const struct in6_addr *gid);
 
 /**
  * pavo_net_init - get ready for adapters.

@@ -35,23 +35,24 @@ int pavo_net_group6(struct net *net, const struct net_device *ndev,
 		    const struct in6_addr *group, bool join);
 
 /**
- * pavo_dev_on - find the adapter whose packets come by an interface.
- * @ndev: the adapter's interface, or a VLAN of it in the same namespace
+ * pavo_port_on - find the port whose packets come by an interface.
+ * @ndev: the port's interface, or a VLAN of it in the same namespace
  *
  * Context: RCU read side.
- * Return: NULL: no adapter's.
+ * Return: NULL: no port's.
  */
-struct pavo_dev *pavo_dev_on(const struct net_device *ndev);
+struct pavo_port *pavo_port_on(const struct net_device *ndev);
 
 /**
- * pavo_dev_owns - is an interface in the namespace of an adapter? Only then may it carry the
- * adapter's packets, as a VLAN of its interface.
- * @dev:  the adapter
+ * pavo_port_owns - is an interface in the namespace of a port? Only then may it carry the port's
+ * packets, as a VLAN of its interface.
+ * @port: the port
  * @ndev: the interface
  *
  * Context: RCU read side.
  */
-bool pavo_dev_owns(const struct pavo_dev *dev, const struct net_device *ndev);
+bool pavo_port_owns(const struct pavo_port *port,
+		    const struct net_device *ndev);
 
 /** pavo_net_guarded - does any namespace have an adapter? */
 bool pavo_net_guarded(void);

@@ -7,6 +7,7 @@
  * and acts on no packet before its ICRC is verified. It allocates nothing, takes no lock and
  * copies nothing but scattered headers. The stack holds the RCU read lock all the time.
  */
+#include <linux/highmem.h>
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -16,14 +17,14 @@
 #include <net/ip.h>
 #include <net/route.h>
 #include "compat.h"
-#include "adapter.h"
 #include "net_private.h"
+#include "tally.h"
 
 /*
- * Find the adapter by the destination address: packets of the machine to itself come by the
+ * Find the port by the destination address: packets of the machine to itself come by the
  * loopback interface.
  */
-static struct pavo_dev *find_dev_by_address(struct sk_buff *skb, bool ipv6)
+static struct pavo_port *find_port_by_address(struct sk_buff *skb, bool ipv6)
 {
 	struct net *net = dev_net(skb->dev);
 	struct net_device *ndev;
@@ -32,7 +33,7 @@ static struct pavo_dev *find_dev_by_address(struct sk_buff *skb, bool ipv6)
 		ndev = pavo_ip6_dev_find(net, &ipv6_hdr(skb)->daddr);
 	else
 		ndev = __ip_dev_find(net, ip_hdr(skb)->daddr, false);
-	return ndev ? pavo_dev_on(ndev) : NULL;
+	return ndev ? pavo_port_on(ndev) : NULL;
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
@@ -70,10 +71,10 @@ static bool has_address4(const struct net_device *ndev, __be32 addr)
 	return false;
 }
 
-/* Search below a VRF for the adapter that a packet is addressed to. */
+/* Search below a VRF for the port that a packet is addressed to. */
 struct addressed {
 	const struct sk_buff *skb;
-	struct pavo_dev *dev;
+	struct pavo_port *port;
 };
 
 static int find_addressed(struct net_device *ndev,
@@ -87,16 +88,16 @@ static int find_addressed(struct net_device *ndev,
 	else
 		has = has_address4(ndev, ip_hdr(to->skb)->daddr);
 	if (has)
-		to->dev = pavo_dev_on(ndev);
-	return !!to->dev;
+		to->port = pavo_port_on(ndev);
+	return !!to->port;
 }
 
 /*
- * Find the adapter below a VRF. skb->dev is the VRF; the number of the interface that the
+ * Find the port below a VRF. skb->dev is the VRF; the number of the interface that the
  * packet came by is kept in the skb. A packet of the machine to itself came by the VRF: then
  * the address decides, but only below this VRF, since another VRF may have the same address.
  */
-static struct pavo_dev *find_dev_of_vrf(struct sk_buff *skb, bool ipv6)
+static struct pavo_port *find_port_of_vrf(struct sk_buff *skb, bool ipv6)
 {
 	int ifindex = ipv6 ? inet6_sdif(skb) : inet_sdif(skb);
 	struct addressed to = { .skb = skb };
@@ -105,22 +106,22 @@ static struct pavo_dev *find_dev_of_vrf(struct sk_buff *skb, bool ipv6)
 
 	if (ifindex && ifindex != skb->dev->ifindex) {
 		ndev = dev_get_by_index_rcu(dev_net(skb->dev), ifindex);
-		return ndev ? pavo_dev_on(ndev) : NULL;
+		return ndev ? pavo_port_on(ndev) : NULL;
 	}
 	netdev_walk_all_lower_dev_rcu(skb->dev, find_addressed, &priv);
-	return to.dev;
+	return to.port;
 }
 
-static struct pavo_dev *find_dev(struct sk_buff *skb, bool ipv6)
+static struct pavo_port *find_port(struct sk_buff *skb, bool ipv6)
 {
-	struct pavo_dev *dev = pavo_dev_on(skb->dev);
+	struct pavo_port *port = pavo_port_on(skb->dev);
 
-	if (likely(dev))
-		return dev;
+	if (likely(port))
+		return port;
 	if (skb->dev->flags & IFF_LOOPBACK)
-		return find_dev_by_address(skb, ipv6);
+		return find_port_by_address(skb, ipv6);
 	if (netif_is_l3_master(skb->dev))
-		return find_dev_of_vrf(skb, ipv6);
+		return find_port_of_vrf(skb, ipv6);
 	return NULL;
 }
 
@@ -129,22 +130,23 @@ static bool is_ipv6(const struct sk_buff *skb)
 	return ip_hdr(skb)->version == 6;
 }
 
-static void count_bad(struct pavo_dev *dev, enum pavo_parse_status status)
+static void count_bad(const struct pavo_tally *tally,
+		      enum pavo_parse_status status)
 {
 	switch (status) {
 	case PAVO_PARSE_OK:
 		break;
 	case PAVO_PARSE_SHORT:
-		pavo_count(dev, rx_drop_short);
+		pavo_tally_add(tally, rx_drop_short, 1);
 		break;
 	case PAVO_PARSE_VERSION:
-		pavo_count(dev, rx_drop_version);
+		pavo_tally_add(tally, rx_drop_version, 1);
 		break;
 	case PAVO_PARSE_OPCODE:
-		pavo_count(dev, rx_drop_opcode);
+		pavo_tally_add(tally, rx_drop_opcode, 1);
 		break;
 	case PAVO_PARSE_SURPLUS:
-		pavo_count(dev, rx_drop_surplus);
+		pavo_tally_add(tally, rx_drop_surplus, 1);
 		break;
 	}
 }
@@ -203,17 +205,17 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "received outside of RCU");
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
-	rx->dev = find_dev(skb, rx->ipv6);
-	if (unlikely(!rx->dev))
+	rx->port = find_port(skb, rx->ipv6);
+	if (unlikely(!rx->port))
 		goto drop;
 
 	status = parse(rx);
 	if (unlikely(status != PAVO_PARSE_OK)) {
-		count_bad(rx->dev, status);
+		count_bad(rx->port->tally, status);
 		goto drop;
 	}
 	if (unlikely(!icrc_ok(rx))) {
-		pavo_count(rx->dev, rx_drop_icrc);
+		pavo_tally_add(rx->port->tally, rx_drop_icrc, 1);
 		goto drop;
 	}
 	return true;
@@ -244,11 +246,64 @@ bool pavo_rx_to_many(const struct pavo_rx *rx)
 	       (route && route->rt_flags & RTCF_BROADCAST);
 }
 
-void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
+void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 		   struct sk_buff *skb)
 {
-	rx->dev = dev;
+	rx->port = port;
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
 	WARN_ON_ONCE(parse(rx) != PAVO_PARSE_OK);
+}
+
+/*
+ * The whole page that starts at @from in the fragments of @skb, or NULL if the bytes are not
+ * one page. Every full packet has one if the buffers of both ends are page-aligned, the path
+ * MTU is a page and the wire keeps fragments.
+ */
+static struct page *whole_page(const struct sk_buff *skb, unsigned int from)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	unsigned int off, size;
+	const skb_frag_t *frag;
+	int i;
+
+	if (from < skb_headlen(skb))
+		return NULL;
+	from -= skb_headlen(skb);
+	for (i = 0; i < info->nr_frags; i++) {
+		frag = &info->frags[i];
+		size = skb_frag_size(frag);
+		if (from < size) {
+			off = skb_frag_off(frag) + from;
+			if (size - from < PAGE_SIZE || offset_in_page(off) ||
+			    !skb_frag_page(frag))
+				return NULL;
+			return pavo_nth_page(skb_frag_page(frag),
+					     off >> PAGE_SHIFT);
+		}
+		from -= size;
+	}
+	return NULL;
+}
+
+int pavo_rx_copy(struct sk_buff *skb, unsigned int from, struct page *page,
+		 unsigned int offset, unsigned int n)
+{
+	struct page *source;
+	void *to;
+	int err;
+
+	if (n == PAGE_SIZE) {
+		source = whole_page(skb, from);
+		if (source) {
+			copy_highpage(page, source);
+			flush_dcache_page(page);
+			return 0;
+		}
+	}
+	to = kmap_local_page(page);
+	err = skb_copy_bits(skb, from, to + offset, n);
+	kunmap_local(to);
+	flush_dcache_page(page);
+	return err;
 }

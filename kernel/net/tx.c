@@ -16,7 +16,7 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 #include "net/net.h"
-#include "stats.h"
+#include "tally.h"
 #include "net_private.h"
 
 /* Most bytes behind the payload: pad and ICRC, rounded up. */

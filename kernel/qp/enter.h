@@ -49,7 +49,7 @@ static __always_inline int pavo_side_drain(struct pavo_qp *qp,
 		skb = skb_dequeue(&side->backlog);
 		if (!skb)
 			break;
-		pavo_rx_parse(&rx, qp->dev, skb);
+		pavo_rx_parse(&rx, &qp->dev->port, skb);
 		if (unlikely(pavo_side_handle(qp, side, &rx, work))) {
 			skb_queue_head(&side->backlog, skb);
 		} else {

@@ -87,7 +87,7 @@ static struct pavo_mcast_group *create_group(struct pavo_dev *dev,
 		return ERR_PTR(-ENOMEM);
 	group->gid = *gid;
 	INIT_LIST_HEAD(&group->members);
-	err = pavo_net_join(dev, gid);
+	err = pavo_net_join(&dev->port, gid);
 	if (err) {
 		kfree(group);
 		return ERR_PTR(err);
@@ -103,7 +103,7 @@ static void destroy_group(struct pavo_dev *dev, struct pavo_mcast_group *group)
 	hlist_del_rcu(&group->node);
 	dev->mcast.count--;
 	if (group->joined)
-		pavo_net_leave(dev, &group->gid);
+		pavo_net_leave(&dev->port, &group->gid);
 	kfree_rcu(group, rcu);
 }
 
@@ -176,7 +176,7 @@ void pavo_mcast_leave(struct pavo_dev *dev)
 	for (i = 0; i < ARRAY_SIZE(dev->mcast.groups); i++) {
 		hlist_for_each_entry(group, &dev->mcast.groups[i], node) {
 			if (group->joined)
-				pavo_net_leave(dev, &group->gid);
+				pavo_net_leave(&dev->port, &group->gid);
 			group->joined = false;
 		}
 	}

@@ -198,7 +198,8 @@ enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	if (p.qkey & BIT(31))
 		p.qkey = qp->attr.qkey;
 	datagram_ah(wqe->av, &ah);
-	if (pavo_flow_init(&flow, qp->dev, &ah, qp->ib.qp_num, p.dqpn, false)) {
+	if (pavo_flow_init(&flow, &qp->dev->port, &ah, qp->ib.qp_num, p.dqpn,
+			   false)) {
 		pavo_count(qp, tx_drop_no_route);
 		return PAVO_ST_LOST;
 	}

@@ -10,6 +10,7 @@
 
 #include "memory/memory.h"
 #include "net/net.h"
+#include "payload.h"
 #include "qp/qp.h"
 #include "requester/requester.h"
 

@@ -59,7 +59,7 @@ static void unreadable(struct pavo_swqe *wqe, enum pavo_status status)
  */
 static u32 datagram_max(struct pavo_dev *dev)
 {
-	struct net_device *ndev = rcu_dereference(dev->ndev);
+	struct net_device *ndev = rcu_dereference(dev->port.ndev);
 
 	return ndev ? pavo_mtu_bytes(iboe_get_mtu(READ_ONCE(ndev->mtu))) : 0;
 }

@@ -107,7 +107,7 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 			return status;
 		if (!attach)
 			pavo_region_read(region, va, pavo_tx_put(skb, n), n);
-		else if (!pavo_region_attach(region, va, skb, n))
+		else if (!pavo_payload_attach(region, va, skb, n))
 			return PAVO_ST_FRAGMENTS;
 		pos->off += n;
 	}
@@ -136,7 +136,7 @@ enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 			qp->req.side.done = done;
 		if (status)
 			return status;
-		if (pavo_region_from_skb(region, va, skb, from + done, n))
+		if (pavo_payload_take(region, va, skb, from + done, n))
 			return PAVO_ST_BAD_RESPONSE;
 		pos->off += n;
 	}

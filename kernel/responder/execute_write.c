@@ -43,7 +43,7 @@ static enum pavo_status write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 		return pavo_side_park(side, PAVO_STEP_DATA);
 	if (unlikely(status))
 		return status;
-	if (pavo_region_from_skb(region, write->va, rx->skb, rx->payload, len))
+	if (pavo_payload_take(region, write->va, rx->skb, rx->payload, len))
 		return PAVO_ST_INVALID;
 	write->va += len;
 	write->left -= len;

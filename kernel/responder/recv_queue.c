@@ -94,8 +94,8 @@ static enum pavo_status write_wqe(struct pavo_qp *qp,
 			return status;
 		if (!source->skb)
 			pavo_region_write(region, va, source->data + done, n);
-		else if (pavo_region_from_skb(region, va, source->skb,
-					      source->from + done, n))
+		else if (pavo_payload_take(region, va, source->skb,
+					   source->from + done, n))
 			return PAVO_ST_RQ_LENGTH;
 		wqe->off += n;
 		wqe->done += n;

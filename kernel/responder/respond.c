@@ -228,7 +228,7 @@ static bool add_payload(struct pavo_region *region, struct sk_buff *skb, u64 va,
 	void *room;
 
 	if (!copy)
-		return pavo_region_attach(region, va, skb, len);
+		return pavo_payload_attach(region, va, skb, len);
 	room = pavo_tx_put(skb, len);
 	if (likely(room))
 		pavo_region_read(region, va, room, len);

@@ -123,7 +123,7 @@ static void query_link(struct pavo_dev *dev, struct ib_port_attr *attr)
 	int mtu = 0;
 
 	rcu_read_lock();
-	ndev = rcu_dereference(dev->ndev);
+	ndev = rcu_dereference(dev->port.ndev);
 	if (ndev) {
 		running = netif_running(ndev);
 		carrier = netif_carrier_ok(ndev);
@@ -286,7 +286,7 @@ static ssize_t recover_store(struct device *device,
 	bool now;
 	int err;
 
-	if (!pavo_net_admin(dev))
+	if (!pavo_port_admin(&dev->port))
 		return -EPERM;
 	err = kstrtobool(buf, &now);
 	if (err)

@@ -60,6 +60,7 @@ static void set_up_qp(struct pavo_qp *qp, const struct ib_qp_init_attr *init,
 {
 	qp->dev = to_pavo_dev(qp->ib.device);
 	qp->tally = qp->dev->tally;
+	qp->tally.of_qp = true;
 	qp->holder.dev = qp->dev;
 	qp->holder.tally = &qp->tally;
 	qp->holder.pd = qp->ib.pd ? to_pavo_pd(qp->ib.pd) : NULL;

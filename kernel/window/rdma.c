@@ -9,7 +9,7 @@
  * its ICRC, and sent after that: no memory is read for the rCxt after a cancel returned.
  */
 #include "jobs/job.h"
-#include "memory/memory.h"
+#include "payload.h"
 #include "window/rdma.h"
 
 /* ----------------------------------------------------- what is to be sent */

@@ -96,7 +96,7 @@ static bool may_have(const struct pavo_fifo_window *window,
 /* Find the window of a packet; NULL: the packet is dropped, which was counted. */
 static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 {
-	struct pavo_dev *dev = rx->dev;
+	struct pavo_dev *dev = pavo_dev_of(rx->port);
 	struct pavo_fifo_window *window =
 		xa_load(&dev->windows.table, rx->pkt.dqpn);
 
@@ -143,7 +143,7 @@ static bool receive(struct pavo_fifo_window *window, struct pavo_rx *rx)
 
 void pavo_window_receive(struct pavo_rx *rx)
 {
-	struct pavo_windows *all = &rx->dev->windows;
+	struct pavo_windows *all = &pavo_dev_of(rx->port)->windows;
 	struct pavo_fifo_window *window = window_for(rx);
 	bool used = false;
 

@@ -115,8 +115,8 @@ static int add_route(struct pavo_routes *routes,
 			sgid_index, 0, 0);
 	memcpy(rdma_ah_retrieve_grh(&attr)->dgid.raw, args->gid,
 	       sizeof(args->gid));
-	err = pavo_flow_init(flow, window->dev, &attr, window->id, args->node,
-			     true);
+	err = pavo_flow_init(flow, &window->dev->port, &attr, window->id,
+			     args->node, true);
 	if (!err)
 		routes->n++;
 	return err;

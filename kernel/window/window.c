@@ -173,7 +173,7 @@ static u32 payload_for(struct pavo_dev *dev, enum pavo_window_op op, u32 most)
 	unsigned int mtu = 0;
 
 	rcu_read_lock();
-	ndev = rcu_dereference(dev->ndev);
+	ndev = rcu_dereference(dev->port.ndev);
 	if (ndev)
 		mtu = READ_ONCE(ndev->mtu);
 	rcu_read_unlock();

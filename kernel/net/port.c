@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * port.c - the table of ports by their interfaces, and the network namespace of a port: that of
+ * its interface, as long as it has one.
+ *
+ * The table is read for each packet, under RCU, and changed by main.c. rx.c, guard.c and flow.c
+ * ask for the port or namespace of an interface; verbs/, whether the caller is an administrator.
+ */
+#include <linux/capability.h>
+#include <linux/hashtable.h>
+#include <linux/if_vlan.h>
+#include <net/net_namespace.h>
+#include "net_private.h"
+
+static DEFINE_HASHTABLE(ports, 6);
+
+struct pavo_port *pavo_port_find(const struct net_device *ndev)
+{
+	struct pavo_port *port;
+
+	hash_for_each_possible_rcu(ports, port, node, (unsigned long)ndev) {
+		if (rcu_access_pointer(port->ndev) == ndev)
+			return port;
+	}
+	return NULL;
+}
+
+void pavo_port_publish(struct pavo_port *port, const struct net_device *ndev)
+{
+	hash_add_rcu(ports, &port->node, (unsigned long)ndev);
+}
+
+void pavo_port_forget(struct pavo_port *port)
+{
+	if (hash_hashed(&port->node))
+		hash_del_rcu(&port->node);
+}
+
+struct pavo_port *pavo_port_on(const struct net_device *ndev)
+{
+	struct pavo_port *port = pavo_port_find(ndev);
+	struct net_device *below;
+
+	if (port || !is_vlan_dev(ndev))
+		return port;
+	below = vlan_dev_real_dev(ndev);
+	/* A VLAN that was moved belongs to another namespace, as its addresses do. */
+	if (!net_eq(dev_net(below), dev_net(ndev)))
+		return NULL;
+	return pavo_port_find(below);
+}
+
+bool pavo_port_owns(const struct pavo_port *port, const struct net_device *ndev)
+{
+	const struct net_device *own = rcu_dereference(port->ndev);
+
+	return own && net_eq(dev_net(own), dev_net(ndev));
+}
+
+bool pavo_port_admin(const struct pavo_port *port)
+{
+	const struct net_device *ndev;
+	struct net *net = NULL;
+	bool may;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(port->ndev);
+	if (ndev)
+		net = maybe_get_net(dev_net(ndev));
+	rcu_read_unlock();
+	if (!net)
+		return capable(CAP_NET_ADMIN);
+	may = ns_capable(net->user_ns, CAP_NET_ADMIN);
+	put_net(net);
+	return may;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * payload.c - payload between packets and regions; see payload.h.
+ *
+ * Called by both sides of a queue pair inside the RCU section in which they translated the range;
+ * no function here checks bounds again.
+ */
+#include <linux/module.h>
+#include "memory/memory.h"
+#include "net/net.h"
+#include "payload.h"
+
+bool pavo_copy_reads = true;
+module_param_named(copy_reads, pavo_copy_reads, bool, 0644);
+MODULE_PARM_DESC(copy_reads,
+		 "what peers read is copied, not attached by page (Y)");
+
+int pavo_payload_take(const struct pavo_region *region, u64 va,
+		      struct sk_buff *skb, unsigned int from, unsigned int len)
+{
+	struct pavo_span to;
+	int err;
+
+	for (; len; va += to.len, from += to.len, len -= to.len) {
+		to = pavo_region_span(region, va, len);
+		err = pavo_rx_copy(skb, from, to.page, to.offset, to.len);
+		if (unlikely(err))
+			return err;
+	}
+	return 0;
+}
+
+bool pavo_payload_attach(const struct pavo_region *region, u64 va,
+			 struct sk_buff *skb, unsigned int len)
+{
+	struct pavo_span from;
+
+	if (region->copied)
+		return false;
+	for (; len; va += from.len, len -= from.len) {
+		from = pavo_region_span(region, va, len);
+		if (!pavo_tx_add_page(skb, from.page, from.offset, from.len))
+			return false;
+	}
+	return true;
+}
