@@ -11,9 +11,9 @@
  * Operations of peers are noted in remote-key slots (rkm.h). An invalidation changes the key
  * table first, then has the slots walked, and completes after the walk. From then on no byte
  * changes through the key, and no peer reads by it what is written later: data that peers read
- * is copied into packets. With pavo_copy_reads (payload.h) off, pages of plain regions are attached to
- * packets, which may wait in a queue of the interface (docs/architecture.md, "Packets that wait
- * in a queue"). Pages of a region with @copied are never attached.
+ * is copied into packets. With pavo_copy_reads (payload.h) off, pages of plain regions are
+ * attached to packets, which may wait in a queue of the interface (docs/architecture.md, "Packets
+ * that wait in a queue"). Pages of a region with @copied are never attached.
  *
  * Deregistration also waits for a grace period, for users by L_Key.
  */

@@ -141,6 +141,8 @@ leave_it:
 /**
  * pavo_side_forget - drop the packets of the backlog, a parked one among them; no owner handles
  * them meanwhile.
+ * @qp:   the QP
+ * @side: one of its sides
  */
 static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 {

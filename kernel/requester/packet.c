@@ -86,6 +86,7 @@ static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 	enum pavo_status status;
 	struct sk_buff *skb;
 	bool copy;
+	int err;
 
 	copy = again || len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
 	pkt->pad = -len & 3;
@@ -105,9 +106,11 @@ retry:
 		return status;
 	}
 	trace_pavo_transmit(qp, pkt, len);
-	return status_of_net(
-		again ? send_again(qp, flow, skb, pkt->pad) :
-			pavo_tx_send(&qp->tally, flow, skb, pkt->pad));
+	if (unlikely(again))
+		err = send_again(qp, flow, skb, pkt->pad);
+	else
+		err = pavo_tx_send(&qp->tally, flow, skb, pkt->pad);
+	return status_of_net(err);
 }
 
 /*

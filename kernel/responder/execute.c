@@ -10,9 +10,7 @@
  */
 #include "responder_private.h"
 
-/* pavo_request_handlers - by enum pavo_kind. A handler passes PAVO_ST_WAIT on if it parked @rx. */
-enum pavo_status (*const pavo_request_handlers[PAVO_KIND_COUNT])(
-	struct pavo_qp *qp, struct pavo_rx *rx) = {
+pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
 	[PAVO_KIND_SEND] = pavo_execute_send,
 	[PAVO_KIND_WRITE] = pavo_execute_write,
 	[PAVO_KIND_READ] = pavo_execute_read,

@@ -16,8 +16,9 @@ struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn)
 }
 
 /*
- * pavo_rq_take - make the next posted receive WQE the one in use. PAVO_ST_NOT_READY: none is posted;
- * PAVO_ST_FAILED: the process wrote a wrong index.
+ * pavo_rq_take - make the next posted receive WQE the one in use.
+ *
+ * PAVO_ST_NOT_READY: none is posted; PAVO_ST_FAILED: the process wrote a wrong index.
  */
 enum pavo_status pavo_rq_take(struct pavo_qp *qp)
 {
@@ -71,8 +72,8 @@ struct source {
 };
 
 /*
- * Write bytes of @source to the next bytes of the WQE in use. If the packet was parked, go on behind
- * those that have been written.
+ * Write bytes of @source to the next bytes of the WQE in use. If the packet was parked, go on
+ * behind those that have been written.
  */
 static enum pavo_status write_wqe(struct pavo_qp *qp,
 				  const struct source *source, u32 len)

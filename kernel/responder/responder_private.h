@@ -72,8 +72,11 @@ void pavo_rq_rewind(struct pavo_qp *qp);
 unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget);
 
 /* execute.c */
-extern enum pavo_status (*const pavo_request_handlers[])(struct pavo_qp *qp,
-							 struct pavo_rx *rx);
+typedef enum pavo_status pavo_request_handler(struct pavo_qp *qp,
+					      struct pavo_rx *rx);
+
+/* by enum pavo_kind */
+extern pavo_request_handler *const pavo_request_handlers[];
 
 enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx);
 bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt);

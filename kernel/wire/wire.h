@@ -98,7 +98,7 @@ static inline u8 pavo_opcode_service(u8 opcode)
 	return opcode & PAVO_EXT_XRC ? PAVO_SVC_XRC : PAVO_SVC_RC;
 }
 
-/* What a packet is about (struct pavo_op_info.kind). */
+/* Kinds of packets (struct pavo_op_info.kind). */
 enum pavo_kind {
 	PAVO_KIND_SEND = 1,
 	PAVO_KIND_WRITE,
