@@ -34,7 +34,7 @@ int pavo_number_reserve(struct xarray *xa, u32 low, u32 high, u32 *number)
 }
 
 /* Is a number reserved or stored? xas_find() does not skip reserved ones. */
-static bool any_left(struct xarray *xa)
+static bool has_left(struct xarray *xa)
 {
 	XA_STATE(xas, xa, 0);
 	void *entry;
@@ -49,6 +49,6 @@ static bool any_left(struct xarray *xa)
 
 void pavo_numbers_end(struct xarray *xa)
 {
-	WARN_ON(any_left(xa));
+	WARN_ON(has_left(xa));
 	xa_destroy(xa);
 }

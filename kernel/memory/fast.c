@@ -14,7 +14,7 @@
 #include "memory/holder.h"
 
 /* Room for the list of pages; the key of @mr means nothing until a REG_MR. */
-static int fast_alloc(struct pavo_mr *mr, struct ib_pd *ibpd, u32 max_num_sg)
+static int alloc_fast(struct pavo_mr *mr, struct ib_pd *ibpd, u32 max_num_sg)
 {
 	struct pavo_fast *fast;
 
@@ -43,7 +43,7 @@ struct ib_mr *pavo_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 	mr = pavo_mr_alloc(ibpd, 0);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = fast_alloc(mr, ibpd, max_num_sg);
+	err = alloc_fast(mr, ibpd, max_num_sg);
 	if (err) {
 		pavo_mr_free(mr);
 		return ERR_PTR(err);

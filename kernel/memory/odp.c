@@ -262,7 +262,7 @@ static int bring_in(struct pavo_odp *odp, unsigned long first,
 	return err;
 }
 
-static void odp_free(struct pavo_odp *odp)
+static void free_odp(struct pavo_odp *odp)
 {
 	mutex_destroy(&odp->mutex);
 	kvfree(odp->pages);
@@ -274,7 +274,7 @@ void pavo_odp_put(struct pavo_odp *odp)
 	if (!refcount_dec_and_test(&odp->users))
 		return;
 	pavo_pager_put(odp->pager);
-	odp_free(odp);
+	free_odp(odp);
 }
 
 enum pavo_status pavo_fault_ask(struct pavo_holder *holder,
@@ -335,7 +335,7 @@ int pavo_odp_fault(const struct pavo_fault *fault)
 	return bring_in(odp, fault->first, fault->count, need);
 }
 
-static struct pavo_odp *odp_alloc(struct pavo_dev *dev, u64 start, u64 length)
+static struct pavo_odp *alloc_odp(struct pavo_dev *dev, u64 start, u64 length)
 {
 	struct pavo_odp *odp;
 
@@ -363,13 +363,13 @@ int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 	struct pavo_odp *odp;
 	int err;
 
-	odp = odp_alloc(dev, start, length);
+	odp = alloc_odp(dev, start, length);
 	if (!odp)
 		return -ENOMEM;
 	odp->mm = current->mm;
 	odp->pager = pavo_pager_get(odp->mm);
 	if (!odp->pager) {
-		odp_free(odp);
+		free_odp(odp);
 		return -ENOMEM;
 	}
 	err = mmu_interval_notifier_insert(&odp->notifier, odp->mm, odp->start,
@@ -407,9 +407,9 @@ void pavo_odp_set(struct pavo_region *region, const struct pavo_memory *memory)
 }
 
 /* The memory of @sge, with a reference; an error if the process may not prefetch it so. */
-static struct pavo_odp *prefetch_get(struct pavo_dev *dev, struct pavo_pd *pd,
-				     const struct ib_sge *sge, int access,
-				     u64 *at)
+static struct pavo_odp *get_prefetched(struct pavo_dev *dev, struct pavo_pd *pd,
+				       const struct ib_sge *sge, int access,
+				       u64 *at)
 {
 	struct pavo_odp *odp = ERR_PTR(-EINVAL);
 	struct pavo_region *region;
@@ -445,7 +445,7 @@ static int prefetch_entry(struct pavo_dev *dev, struct pavo_pd *pd,
 	u64 at = 0;
 	int err;
 
-	odp = prefetch_get(dev, pd, sge, access, &at);
+	odp = get_prefetched(dev, pd, sge, access, &at);
 	if (IS_ERR(odp))
 		return PTR_ERR(odp);
 	err = bring_in(odp, at >> PAGE_SHIFT,

@@ -36,7 +36,7 @@ int pavo_check_access(int access)
 	return 0;
 }
 
-static void memory_release(struct pavo_memory *memory)
+static void release_memory(struct pavo_memory *memory)
 {
 	if (memory->pin)
 		pavo_unpin(memory->pin, memory->pin->key.owner);
@@ -71,7 +71,7 @@ static int check_range(u64 start, u64 length, u64 iova)
 }
 
 /* A valid region of @mr, without pages yet. NULL: no memory. */
-static struct pavo_region *region_alloc(struct pavo_mr *mr, struct ib_pd *ibpd,
+static struct pavo_region *alloc_region(struct pavo_mr *mr, struct ib_pd *ibpd,
 					int access)
 {
 	struct pavo_region *region;
@@ -104,7 +104,7 @@ struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 	if (!mr)
 		goto err_give;
 	mr->dev = dev;
-	mr->region = region_alloc(mr, ibpd, access);
+	mr->region = alloc_region(mr, ibpd, access);
 	if (mr->region)
 		return mr;
 
@@ -117,7 +117,7 @@ err_give:
 /* Called when no packet can find the region: before it is published, or after its removal. */
 void pavo_mr_free(struct pavo_mr *mr)
 {
-	memory_release(&mr->memory);
+	release_memory(&mr->memory);
 	if (!mr->fast || mr->region != &mr->fast->none)
 		kfree(mr->region);
 	kvfree(mr->fast);
@@ -220,7 +220,7 @@ static bool needs_pin(const struct pavo_mr *mr, int flags, int access)
 }
 
 /* Pin the memory that @mr gets, and fill @next with it. */
-static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
+static int prepare_rereg(struct pavo_mr *mr, int flags, u64 start, u64 length,
 			 struct pavo_region *next, struct pavo_memory *memory)
 {
 	int err;
@@ -246,7 +246,7 @@ static int rereg_prepare(struct pavo_mr *mr, int flags, u64 start, u64 length,
  * packet uses any more. Operations that peers have begun go on with the new meaning: their
  * slots stay valid. A region with memory windows on it is refused (IBA 10.6.6.2.4).
  */
-static int rereg_switch(struct pavo_mr *mr, struct pavo_region **region)
+static int switch_rereg(struct pavo_mr *mr, struct pavo_region **region)
 {
 	struct pavo_key_table *keys = &mr->dev->keys;
 	int err = 0;
@@ -279,7 +279,7 @@ static bool takes_away(const struct pavo_mr *mr, int flags, int access)
  * gets its new meaning peers are refused, and no queue pair can bind a memory window to the
  * region. Users by L_Key notice nothing.
  */
-static int rereg_close(struct pavo_mr *mr)
+static int close_rereg(struct pavo_mr *mr)
 {
 	struct pavo_region *region;
 	int err;
@@ -288,7 +288,7 @@ static int rereg_close(struct pavo_mr *mr)
 	if (!region)
 		return -ENOMEM;
 	region->access &= ~(PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND);
-	err = rereg_switch(mr, &region);
+	err = switch_rereg(mr, &region);
 	if (!err)
 		pavo_rkm_finish(mr->dev, region->pd, region->key);
 	kfree(region);
@@ -333,16 +333,16 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		next->iova = mr->memory.start;
 
 	if (needs_pin(mr, flags, access))
-		err = rereg_prepare(mr, flags, start, length, next, &memory);
+		err = prepare_rereg(mr, flags, start, length, next, &memory);
 	if (!err) {
 		if (takes_away(mr, flags, access))
-			err = rereg_close(mr);
+			err = close_rereg(mr);
 		if (!err)
-			err = rereg_switch(mr, &next);
+			err = switch_rereg(mr, &next);
 		if (!err && memory.pin)
 			swap(mr->memory, memory);
 		/* The old memory, or the new memory if the switch failed. */
-		memory_release(&memory);
+		release_memory(&memory);
 	}
 	kfree(next);
 	return ERR_PTR(err);
@@ -357,7 +357,7 @@ static void end_use(struct pavo_dev *dev, const struct pavo_region *region)
 }
 
 /* Refuse while memory windows are on it (IBA 10.6.6.2.3): they would show freed memory. */
-static int mr_remove(struct pavo_mr *mr)
+static int remove_mr(struct pavo_mr *mr)
 {
 	struct pavo_key_table *keys = &mr->dev->keys;
 	int err = 0;
@@ -378,7 +378,7 @@ int pavo_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct pavo_mr *mr = to_pavo_mr(ibmr);
 	int err;
 
-	err = mr_remove(mr);
+	err = remove_mr(mr);
 	if (!err)
 		pavo_mr_free(mr);
 	return err;

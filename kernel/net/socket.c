@@ -177,7 +177,7 @@ int pavo_net_group6(struct net *net, const struct net_device *ndev,
  * A namespace ends, and its interfaces are gone. Adapters that are being removed find its
  * sockets closed.
  */
-static void __net_exit net_ends(struct net *net)
+static void __net_exit end_namespace(struct net *net)
 {
 	struct pavo_net *pn;
 
@@ -191,7 +191,7 @@ static void __net_exit net_ends(struct net *net)
 
 static struct pernet_operations net_ops = {
 	.init = pavo_guard_begin,
-	.exit = net_ends,
+	.exit = end_namespace,
 };
 
 int pavo_net_init(int (*receive)(struct sock *sk, struct sk_buff *skb))

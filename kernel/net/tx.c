@@ -226,7 +226,7 @@ static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
  * is lost as on a cut wire, and the sender's timer and retry count decide
  * (-EHOSTUNREACH). Else the sender pauses (-ENOBUFS).
  */
-static int refused(const struct pavo_tally *tally, int err)
+static int count_refused(const struct pavo_tally *tally, int err)
 {
 	switch (err) {
 	case -EPERM: /* dropped by a rule of a filter */
@@ -251,7 +251,7 @@ int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
 	err = flow->ipv6 ? ip6_local_out(net, NULL, skb) :
 			   ip_local_out(net, NULL, skb);
 	if (unlikely(net_xmit_eval(err)))
-		return refused(tally, err);
+		return count_refused(tally, err);
 	pavo_tally_add(tally, tx_packets, 1);
 	pavo_tally_add(tally, tx_bytes, len - sizeof(struct udphdr));
 	return 0;

@@ -160,7 +160,7 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	return send_payload(qp, &qp->flow, wqe, &p, pos, len, again);
 }
 
-static void datagram_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
+static void fill_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
 {
 	memset(ah, 0, sizeof(*ah));
 	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
@@ -200,7 +200,7 @@ enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	/* IBA 10.2.5: with the top bit set the QP's own Q_Key is sent. */
 	if (p.qkey & BIT(31))
 		p.qkey = qp->attr.qkey;
-	datagram_ah(wqe->av, &ah);
+	fill_ah(wqe->av, &ah);
 	if (pavo_flow_init(&flow, &qp->dev->port, &ah, qp->ib.qp_num, p.dqpn,
 			   false)) {
 		pavo_count(qp, tx_drop_no_route);

@@ -101,7 +101,7 @@ static bool acknowledge(struct pavo_qp *qp, u32 rpsn)
 	}
 }
 
-static void rnr_nak(struct pavo_qp *qp, u8 code)
+static void take_rnr_nak(struct pavo_qp *qp, u8 code)
 {
 	struct pavo_requester *req = &qp->req;
 
@@ -125,7 +125,7 @@ static void rnr_nak(struct pavo_qp *qp, u8 code)
 	pavo_transmit_seek(qp, req->upsn);
 }
 
-static void nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+static void take_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status;
@@ -166,9 +166,9 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	 * the delay: the refused request would be sent too early otherwise.
 	 */
 	if (rnr && pavo_qp_state(qp) != IB_QPS_ERR)
-		rnr_nak(qp, pkt->syndrome & PAVO_AETH_VALUE);
+		take_rnr_nak(qp, pkt->syndrome & PAVO_AETH_VALUE);
 	else if (!lost)
-		nak(qp, pkt);
+		take_nak(qp, pkt);
 }
 
 static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)

@@ -46,7 +46,7 @@ static void follow(struct pavo_requester *req, const struct pavo_swqe *wqe)
 }
 
 /* Make a WQE that cannot be read one that only fails. */
-static void unreadable(struct pavo_swqe *wqe, enum pavo_status status)
+static void make_unreadable(struct pavo_swqe *wqe, enum pavo_status status)
 {
 	memset(wqe, 0, sizeof(*wqe));
 	wqe->status = status;
@@ -101,9 +101,9 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 	u32 size = pavo_db_size(db) * PAVO_WQE_UNIT;
 
 	if ((u64)pavo_db_offset(db) * PAVO_WQE_UNIT != slot) {
-		unreadable(wqe, PAVO_ST_WQE_OFFSET);
+		make_unreadable(wqe, PAVO_ST_WQE_OFFSET);
 	} else if (!size || size > req->wqe_size) {
-		unreadable(wqe, PAVO_ST_WQE_SIZE);
+		make_unreadable(wqe, PAVO_ST_WQE_SIZE);
 	} else {
 		memcpy(wqe->raw, req->sq + slot, size);
 		/* From here on use only the copy. */

@@ -11,7 +11,7 @@
 #include "requester_private.h"
 #include "pavo_trace.h"
 
-static enum hrtimer_restart timer_fired(struct hrtimer *timer)
+static enum hrtimer_restart handle_timer(struct hrtimer *timer)
 {
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, req.hrtimer);
 
@@ -22,7 +22,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 
 void pavo_timers_init(struct pavo_qp *qp)
 {
-	pavo_hrtimer_setup(&qp->req.hrtimer, timer_fired, CLOCK_MONOTONIC,
+	pavo_hrtimer_setup(&qp->req.hrtimer, handle_timer, CLOCK_MONOTONIC,
 			   HRTIMER_MODE_ABS_SOFT);
 }
 

@@ -140,8 +140,8 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
 }
 
 /* The packet at the cursor was sent: move the cursor on. */
-static void sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
-		 const struct pavo_sgl_pos *pos)
+static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
+			const struct pavo_sgl_pos *pos)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_tx_cursor *cur = &req->cursor;
@@ -202,7 +202,7 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 		req->unasked = 0;
 	else
 		req->unasked++;
-	sent(qp, wqe, span, &pos);
+	move_cursor(qp, wqe, span, &pos);
 	return true;
 }
 

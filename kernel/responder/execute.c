@@ -75,7 +75,7 @@ void pavo_complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 /* ------------------------------------------------------ what peers are told */
 
 /* No receive is posted: ask the requester to send this PSN again later. */
-static void receiver_not_ready(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+static void send_rnr_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	pavo_count(qp, tx_rnr_naks);
 	pavo_respond_ack(qp, pkt->psn, PAVO_AETH_RNR | qp->attr.min_rnr_timer);
@@ -109,7 +109,7 @@ static void refuse(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 }
 
 /* Report a gap once, then drop packets until the expected one comes. */
-static void out_of_sequence(struct pavo_qp *qp)
+static void report_gap(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 
@@ -175,7 +175,7 @@ static struct pavo_resource *find_answered(struct pavo_qp *qp,
 }
 
 /* Answer a request that was executed before, without executing it again. */
-static void duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+static void answer_again(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_resource *res;
 
@@ -256,11 +256,11 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (xrc && !find_srq(qp, pkt))
 		return lose(qp);
 	if (ahead > 0) {
-		out_of_sequence(qp);
+		report_gap(qp);
 		return PAVO_ST_OK;
 	}
 	if (ahead < 0) {
-		duplicate(qp, pkt);
+		answer_again(qp, pkt);
 		return PAVO_ST_OK;
 	}
 	resp->nak_sent = false;
@@ -271,7 +271,7 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 	case PAVO_ST_WAIT:
 		break;
 	case PAVO_ST_NOT_READY:
-		receiver_not_ready(qp, pkt);
+		send_rnr_nak(qp, pkt);
 		break;
 	default:
 		refuse(qp, pkt, status);

@@ -181,7 +181,7 @@ void pavo_rq_rewind(struct pavo_qp *qp)
  * Raise LAST_WQE_REACHED: a QP in Error takes no WQEs from its SRQ any more. Its consumer
  * waits for that before it destroys the QP (IBA 11.6.3.1).
  */
-static void last_wqe_reached(struct pavo_qp *qp)
+static void tell_last_wqe(struct pavo_qp *qp)
 {
 	if (qp->resp.last_wqe_told)
 		return;
@@ -236,7 +236,7 @@ unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget)
 	if (resp->own.ring)
 		return flush_own(qp, budget);
 	if (qp->srq)
-		last_wqe_reached(qp);
+		tell_last_wqe(qp);
 	return budget;
 }
 

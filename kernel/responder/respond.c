@@ -137,7 +137,7 @@ static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
 			     copy);
 }
 
-static enum hrtimer_restart pause_over(struct hrtimer *timer)
+static enum hrtimer_restart end_pause(struct hrtimer *timer)
 {
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, resp.pause);
 
@@ -148,7 +148,7 @@ static enum hrtimer_restart pause_over(struct hrtimer *timer)
 
 void pavo_respond_init(struct pavo_qp *qp)
 {
-	pavo_hrtimer_setup(&qp->resp.pause, pause_over, CLOCK_MONOTONIC,
+	pavo_hrtimer_setup(&qp->resp.pause, end_pause, CLOCK_MONOTONIC,
 			   HRTIMER_MODE_REL_SOFT);
 }
 

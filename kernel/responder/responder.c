@@ -151,7 +151,7 @@ int pavo_responder_ready(struct pavo_qp *qp)
  * Raise COMM_EST, once, for a packet before RTS: the peer is connected, even if the message
  * of the connection manager was lost (IBA 11.6.3.2).
  */
-static void established(struct pavo_qp *qp)
+static void tell_established(struct pavo_qp *qp)
 {
 	if (qp->resp.established)
 		return;
@@ -172,7 +172,7 @@ static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (pavo_is_datagram(qp))
 		return pavo_datagram(qp, rx);
 	if (unlikely(state == IB_QPS_RTR))
-		established(qp);
+		tell_established(qp);
 	return pavo_is_reliable(qp) ? pavo_execute(qp, rx) :
 				      pavo_execute_unreliable(qp, rx);
 }
