@@ -98,11 +98,9 @@ static void give(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
 {
 	spin_lock_bh(&rcxt->lock);
 	rcxt->window = window;
-	rcxt->id = id;
-	swap(rcxt->seen, seen);
-	rcxt->now = (struct pavo_attempt){};
-	rcxt->told = false;
-	rcxt->own = false;
+	rcxt->op.id = id;
+	swap(rcxt->op.seen, seen);
+	pavo_operation_reset(&rcxt->op);
 	spin_unlock_bh(&rcxt->lock);
 	kfree(seen);
 }
@@ -179,7 +177,7 @@ bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
 	const struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
 
 	lockdep_assert_held(&rcxt->lock);
-	return rcxt->window == window && rcxt->id == id &&
+	return rcxt->window == window && rcxt->op.id == id &&
 	       id >> PAVO_RCXT_INDEX_BITS == READ_ONCE(pool->key);
 }
 
@@ -192,7 +190,7 @@ static int disown(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	spin_lock_bh(&rcxt->lock);
 	if (!pavo_rcxt_owned(window, rcxt, id))
 		err = -EINVAL;
-	else if (rcxt->now.sending)
+	else if (rcxt->op.now.sending)
 		err = -EBUSY;
 	else
 		rcxt->window = NULL;

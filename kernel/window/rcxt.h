@@ -14,86 +14,26 @@
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
 #include "window/adapter_windows.h"
-#include "window/order.h"
+#include "window/operation.h"
 
 struct pavo_fifo_window;
 struct pavo_windows;
 
 /**
- * struct pavo_rdma_peer - the other end of an operation.
- * @window: its window
- * @rcxt:   its rCxt
- * @node:   its node
- */
-struct pavo_rdma_peer {
-	u32 window;
-	u32 rcxt;
-	u16 node;
-};
-
-/* Is it the same window? Its rCxt may be another one after a recovery there. */
-static inline bool pavo_rdma_same_window(const struct pavo_rdma_peer *a,
-					 const struct pavo_rdma_peer *b)
-{
-	return a->window == b->window && a->node == b->node;
-}
-
-static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
-				       const struct pavo_rdma_peer *b)
-{
-	return pavo_rdma_same_window(a, b) && a->rcxt == b->rcxt;
-}
-
-/**
  * struct pavo_rcxt - state of one operation at this end.
- * @lock:     all but @owned and @queued; BH, taken before a window's lock
- * @owned:    in its window's list, or in the pool's free list; under the pool's mutex
- * @queued:   in its window's list of rCxts with something to send; under the window's lock
- * @window:   the window that has it; NULL: in the pool
- * @id:       its number, as the window knows it; stays after a recovery
- * @now:      the operation, and how far it is
- * @seen:     fragments that came; allocated while a window has the rCxt
- * @told:     tell this process of the end when a packet says that it has come
- * @own:      a frame RDMA_WRITE of this process began the operation, and is to be marked
- * @sends:    counts how often it began to send, for all windows that had it, so that no value
- *            comes again
- * @reading:  it takes data for memory that this process named, at @to
- * @flags:    of the operation, see struct pavo_rdma_request
- * @attempts: likewise
- * @tag:      likewise
- * @peer:     the other end
- * @cookie:   of this process
- * @total:    bytes of the operation
- * @from:     PVO of the data that it sends
- * @to:       where the data goes: a PVO of the peer, or of this end if @reading; a
- *            number for TO_FIFO
- * @left:     bytes that have not been sent, or have not come
- * @fragment: number of the next packet to be sent
- * @frame:    number of the frame, if @own
+ * @lock:   all but @owned and @queued; BH, taken before a window's lock
+ * @owned:  in its window's list, or in the pool's free list; under the pool's mutex
+ * @queued: in its window's list of rCxts with something to send; under the window's lock
+ * @window: the window that has it; NULL: in the pool
+ * @op:     the operation; its number stays after a recovery, and @op.seen is allocated while a
+ *          window has the rCxt
  */
 struct pavo_rcxt {
 	spinlock_t lock; /* all but the lists */
 	struct list_head owned;
 	struct list_head queued;
 	struct pavo_fifo_window *window;
-	u32 id;
-	struct pavo_attempt now;
-	struct pavo_seen *seen;
-	bool told;
-	bool own;
-	u64 sends;
-	bool reading;
-	u8 flags;
-	u16 attempts;
-	struct pavo_rdma_peer peer;
-	u32 tag;
-	u32 cookie;
-	u32 total;
-	u64 from;
-	u64 to;
-	u32 left;
-	u32 fragment;
-	u32 frame;
+	struct pavo_operation op;
 };
 
 void pavo_rcxts_init(struct pavo_rcxt_pool *pool);

@@ -12,71 +12,6 @@
 #include "payload.h"
 #include "window/rdma.h"
 
-/* ----------------------------------------------------- what is to be sent */
-
-bool pavo_rdma_queue(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
-{
-	bool open;
-
-	lockdep_assert_held(&rcxt->lock);
-	spin_lock(&window->lock);
-	open = !window->closed && !window->dead;
-	if (open) {
-		rcxt->now.sending = true;
-		rcxt->sends++;
-		list_add_tail(&rcxt->queued, &window->rcxts);
-		window->nrcxts++;
-		set_bit(window->id, window->dev->windows.active);
-	}
-	spin_unlock(&window->lock);
-	return open;
-}
-
-static void mark_frame(struct pavo_fifo_window *window, u32 number,
-		       enum pavo_frame_state state)
-{
-	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
-
-	/* The process may use the FIFO slot again when it sees the state. */
-	smp_store_release(&hdr->state, state);
-	pavo_fifo_tell(&window->send);
-}
-
-void pavo_rdma_end(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		   enum pavo_frame_state state)
-{
-	lockdep_assert_held(&rcxt->lock);
-	if (!rcxt->now.sending)
-		return;
-	rcxt->now.sending = false;
-	spin_lock(&window->lock);
-	list_del_init(&rcxt->queued);
-	window->nrcxts--;
-	spin_unlock(&window->lock);
-	if (rcxt->own)
-		mark_frame(window, rcxt->frame, state);
-}
-
-/*
- * Check the first and the last byte only: a buffer is mapped as a whole. Memory that a process
- * unmaps later is noticed when it is touched.
- */
-bool pavo_rdma_mapped(const struct pavo_fifo_window *window, u64 pvo,
-		      u32 length)
-{
-	return !length || (!pavo_job_check(window->job, pvo, 1) &&
-			   !pavo_job_check(window->job, pvo + length - 1, 1));
-}
-
-void pavo_rdma_kill(struct pavo_fifo_window *window, u32 rcxt)
-{
-	spin_lock(&window->lock);
-	window->dead = true;
-	window->fatal_rcxt = rcxt;
-	spin_unlock(&window->lock);
-	pavo_window_over(window);
-}
-
 /* ---------------------------------------------------------------- packets */
 
 static struct pavo_pkt packet_to(const struct pavo_fifo_window *window,
@@ -133,80 +68,43 @@ int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
 	return err;
 }
 
-/* The next packet of an rCxt: @sends is that of the rCxt, @skb is set once it is made. */
+/* The next packet of an rCxt: @skb is set once it is made. */
 struct piece {
-	struct pavo_pkt pkt;
-	u64 sends;
-	u32 node;
-	u64 from;
-	u32 length;
+	struct pavo_fragment fragment;
 	bool copy; /* no page may be attached */
 	struct pavo_flow *flow;
 	struct sk_buff *skb;
 };
 
-/* Bytes of data in a packet; those of one that becomes a frame must fit the frame. */
-static u32 room_of(const struct pavo_fifo_window *window, u8 flags)
-{
-	if (!(flags & PAVO_RDMA_TO_FIFO))
-		return window->rdma_payload;
-	return min(window->rdma_payload, PAVO_PIECE_DATA) &
-	       ~(PAVO_PIECE_ALIGN - 1);
-}
-
-/* Fill @piece with the next packet of @rcxt, which is locked. */
-static void describe(const struct pavo_fifo_window *window,
-		     const struct pavo_rcxt *rcxt, struct piece *piece)
-{
-	struct pavo_rdma_told told = {
-		.window = rcxt->peer.window,
-		.wreth = {
-			.rcxt = rcxt->peer.rcxt,
-			.peer_rcxt = rcxt->id,
-			.tid = rcxt->now.tid,
-			.pvo = rcxt->to,
-			.total = rcxt->total,
-			.fragment = rcxt->fragment,
-			.tag = rcxt->tag,
-			.attempts = rcxt->attempts,
-			.flags = rcxt->flags,
-		},
-	};
-
-	piece->sends = rcxt->sends;
-	piece->node = rcxt->peer.node;
-	piece->from = rcxt->from;
-	piece->length = min(rcxt->left, room_of(window, rcxt->flags));
-	piece->copy = !rcxt->own && READ_ONCE(pavo_copy_reads);
-	piece->pkt =
-		packet_to(window, PAVO_OP_WINDOW_DATA, &told, piece->length);
-}
-
 /* Make the packet, up to its ICRC. Return: 0; a negative errno; enum pavo_pvo_result. */
 static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 {
+	const struct pavo_fragment *fragment = &piece->fragment;
+	const struct pavo_wreth *wreth = &fragment->told.wreth;
 	/* The same packet of the next attempt takes the next route. */
-	u32 turn = (u32)piece->pkt.rdma.tid + piece->pkt.rdma.fragment;
+	u32 turn = (u32)wreth->tid + wreth->fragment;
 	const struct pavo_tally *tally = &window->dev->tally;
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
+	struct pavo_pkt pkt;
 	int err;
 
-	piece->flow = pavo_window_flow_of(window, piece->node, turn);
+	piece->flow = pavo_window_flow_of(window, fragment->told.node, turn);
 	if (!piece->flow)
 		return -EHOSTUNREACH;
-	skb = pavo_tx_alloc(tally, piece->flow, hdr,
-			    pavo_build(hdr, &piece->pkt),
-			    pavo_job_head(piece->length));
+	pkt = packet_to(window, PAVO_OP_WINDOW_DATA, &fragment->told,
+			fragment->length);
+	skb = pavo_tx_alloc(tally, piece->flow, hdr, pavo_build(hdr, &pkt),
+			    pavo_job_head(fragment->length));
 	if (!skb)
 		return -ENOBUFS;
-	err = pavo_job_to_skb(window->job, piece->from, skb, piece->length,
-			      piece->copy);
+	err = pavo_job_to_skb(window->job, fragment->from, skb,
+			      fragment->length, piece->copy);
 	if (err) {
 		kfree_skb(skb);
 		return err < 0 ? -ENOBUFS : err;
 	}
-	err = pavo_tx_seal(tally, piece->flow, skb, piece->pkt.pad);
+	err = pavo_tx_seal(tally, piece->flow, skb, pkt.pad);
 	if (!err)
 		piece->skb = skb;
 	return err;
@@ -222,8 +120,10 @@ static int next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	int err = -ENOENT;
 
 	spin_lock(&rcxt->lock);
-	if (rcxt->window == window && rcxt->now.sending) {
-		describe(window, rcxt, piece);
+	if (rcxt->window == window &&
+	    pavo_operation_next(&rcxt->op, window->rdma_payload,
+				&piece->fragment)) {
+		piece->copy = !rcxt->op.own && READ_ONCE(pavo_copy_reads);
 		err = READ_ONCE(window->dead) ? -ENODEV :
 						make_packet(window, piece);
 	}
@@ -246,73 +146,44 @@ static int send_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return err;
 }
 
-/*
- * Is @rcxt, locked, still sending the operation of @piece? Since @piece was made, the rCxt may
- * have gone back to the pool and come to the same window again, even with the same number and
- * tid. Only @sends differs then.
- */
-static bool still_sending(const struct pavo_rcxt *rcxt,
-			  const struct piece *piece)
+/* The window is dead: end the sending of @rcxt. */
+static void give_up(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		    const struct pavo_fragment *fragment)
 {
-	return rcxt->now.sending && rcxt->sends == piece->sends;
-}
-
-/* End the sending of @rcxt. Return: did a frame of this process begin the operation? */
-static bool give_up(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		    const struct piece *piece, enum pavo_frame_state state)
-{
-	bool own = false;
+	struct pavo_step step = {};
 
 	spin_lock(&rcxt->lock);
-	if (still_sending(rcxt, piece)) {
-		own = rcxt->own;
-		rcxt->told = false;
-		pavo_rdma_end(window, rcxt, state);
-	}
+	pavo_operation_give_up(&rcxt->op, fragment, PAVO_FRAME_DEAD, &step);
+	pavo_rdma_carry_out(window, rcxt, &step, NULL);
 	spin_unlock(&rcxt->lock);
-	return own;
 }
 
-/*
- * The data to be sent is not memory of the job. If this process asked for the operation, its
- * window is dead; else the peer is told.
- */
+/* The data to be sent is not memory of the job. */
 static void memory_is_gone(struct pavo_fifo_window *window,
-			   struct pavo_rcxt *rcxt, const struct piece *piece,
+			   struct pavo_rcxt *rcxt,
+			   const struct pavo_fragment *fragment,
 			   enum pavo_pvo_result result)
 {
-	struct pavo_rdma_told told = {
-		.node = piece->node,
-		.window = piece->pkt.dqpn,
-		.wreth = piece->pkt.rdma,
-	};
+	struct pavo_step step = {};
 
-	if (give_up(window, rcxt, piece, PAVO_FRAME_BAD_PVO)) {
-		pavo_rdma_kill(window, piece->pkt.rdma.peer_rcxt);
-		return;
-	}
-	told.wreth.status = result;
-	pavo_count(window->dev, rx_drop_rdma_pvo);
-	pavo_rdma_tell(window, PAVO_OP_WINDOW_DONE, &told);
+	spin_lock(&rcxt->lock);
+	pavo_operation_no_memory(&rcxt->op, fragment, result, &step);
+	pavo_rdma_carry_out(window, rcxt, &step, NULL);
+	spin_unlock(&rcxt->lock);
+	if (step.tell)
+		pavo_rdma_tell(window, step.tell, &step.told);
 }
 
 /* Go on behind a packet that was sent, or lost on its way. Return: is there more to send? */
 static bool piece_sent(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		       const struct piece *piece)
+		       const struct pavo_fragment *fragment)
 {
-	bool more = false;
+	struct pavo_step step = {};
+	bool more;
 
 	spin_lock(&rcxt->lock);
-	/* The process may have cancelled it meanwhile. */
-	if (still_sending(rcxt, piece)) {
-		rcxt->left -= piece->length;
-		rcxt->from += piece->length;
-		rcxt->to += piece->length;
-		rcxt->fragment++;
-		more = rcxt->left;
-		if (!more)
-			pavo_rdma_end(window, rcxt, PAVO_FRAME_SENT);
-	}
+	more = pavo_operation_sent(&rcxt->op, fragment, &step);
+	pavo_rdma_carry_out(window, rcxt, &step, NULL);
 	spin_unlock(&rcxt->lock);
 	return more;
 }
@@ -345,17 +216,17 @@ bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
 		if (err == -ENOENT)
 			break;
 		if (err == -ENODEV) {
-			give_up(window, rcxt, &piece, PAVO_FRAME_DEAD);
+			give_up(window, rcxt, &piece.fragment);
 			break;
 		}
 		if (err == -ENOBUFS)
 			return false;
 		if (err > 0) {
-			memory_is_gone(window, rcxt, &piece, err);
+			memory_is_gone(window, rcxt, &piece.fragment, err);
 			break;
 		}
 		/* A packet without a route counts as sent and lost, as on any network. */
-		if (!piece_sent(window, rcxt, &piece))
+		if (!piece_sent(window, rcxt, &piece.fragment))
 			break;
 	}
 	return true;
@@ -370,12 +241,8 @@ int pavo_window_cancel(struct pavo_fifo_window *window, u32 id)
 		return -EINVAL;
 	spin_lock_bh(&rcxt->lock);
 	owned = pavo_rcxt_owned(window, rcxt, id);
-	if (owned) {
+	if (owned)
 		pavo_rdma_end(window, rcxt, PAVO_FRAME_CANCELLED);
-		rcxt->now.placing = false;
-		rcxt->now.feeding = false;
-		rcxt->told = false;
-	}
 	spin_unlock_bh(&rcxt->lock);
 	return owned ? 0 : -EINVAL;
 }

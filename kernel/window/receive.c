@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * receive.c - from packets to frames of receive FIFOs (sources.md#windows-receive).
+ * receive.c - from packets to frames of receive FIFOs (sources.md#windows-receive), and to
+ * operations of rCxts. The table in arrival.c has the kinds of packets.
  *
  * Called by demux.c for every packet with a window's header. Several CPUs may fill
  * one FIFO at a time, in no order: each takes a FIFO slot under the lock and writes the frame
@@ -127,18 +128,55 @@ static bool receive_message(struct pavo_fifo_window *window,
 		.rx = rx,
 	};
 
-	if (pkt->payload > PAVO_FRAME_PAYLOAD) {
-		pavo_count(window->dev, rx_drop_too_long);
-		return false;
-	}
 	return pavo_window_put(window, &put);
 }
 
-static bool receive(struct pavo_fifo_window *window, struct pavo_rx *rx)
+/* Use a packet of RDMA on the operation of its rCxt. Return: was it used? */
+static bool receive_rdma(struct pavo_fifo_window *window,
+			 const struct pavo_arrival *arrival,
+			 const struct pavo_rx *rx)
 {
-	if (rx->pkt.opcode == PAVO_OP_WINDOW_MESSAGE)
-		return receive_message(window, rx);
-	return pavo_rdma_receive(window, rx);
+	struct pavo_step step = { .pkt = &rx->pkt };
+	const u32 id = rx->pkt.rdma.rcxt;
+	struct pavo_rcxt *rcxt = pavo_rcxt_find(window, id);
+	bool owned;
+
+	if (!rcxt) {
+		pavo_count(window->dev, rx_drop_rcxt);
+		return false;
+	}
+	spin_lock(&rcxt->lock);
+	owned = pavo_rcxt_owned(window, rcxt, id);
+	if (owned) {
+		arrival->take(&rcxt->op, &step);
+		pavo_rdma_carry_out(window, rcxt, &step, rx);
+	}
+	spin_unlock(&rcxt->lock);
+	if (!owned)
+		pavo_count(window->dev, rx_drop_rcxt);
+	if (step.tell)
+		pavo_rdma_tell(window, step.tell, &step.told);
+	if (step.wake)
+		pavo_window_wake(&window->dev->windows);
+	return step.used;
+}
+
+/* Return: was it used? */
+static bool receive(struct pavo_fifo_window *window, const struct pavo_rx *rx)
+{
+	const struct pavo_arrival *arrival = pavo_arrival_of(rx->pkt.opcode);
+	u32 refused;
+
+	if (WARN_ON_ONCE(!arrival))
+		return false;
+	refused = pavo_arrival_check(arrival, &rx->pkt);
+	if (refused) {
+		pavo_rdma_count(window->dev, refused);
+		return false;
+	}
+	if (arrival->take)
+		return receive_rdma(window, arrival, rx);
+	return receive_message(window, rx);
 }
 
 void pavo_window_receive(struct pavo_rx *rx)

@@ -3,7 +3,7 @@
  * route.c - the nodes that a window knows, and the routes to each
  * (sources.md#windows-striping).
  *
- * Called by verbs/ in process context to change routes, and by send.c, rdma.c and place.c
+ * Called by verbs/ in process context to change routes, and by send.c, rdma.c and deeds.c
  * for each packet under RCU. Packets may come in any order, so each may take another
  * route: another UDP source port, by which switches and receivers tell flows apart,
  * another address of the node, or another address of this adapter.

@@ -12,6 +12,7 @@
  * checks the copy.
  */
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include "window/rdma.h"
 
 static unsigned int window_workers = 4;
@@ -54,9 +55,9 @@ struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
 	return NULL;
 }
 
-/* Return: enum pavo_frame_state. RCU read side, BH disabled. */
-static u32 send_message(struct pavo_fifo_window *window, struct pavo_flow *flow,
-			const struct pavo_frame_line *line, const void *frame)
+/* Make the packet of a message, and send it. Return: enum pavo_frame_state. */
+static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
+		       const struct pavo_frame_line *line, const void *frame)
 {
 	u32 length = line->hdr.length, first, pad = -length & 3;
 	struct pavo_pkt pkt = {
@@ -84,32 +85,55 @@ static u32 send_message(struct pavo_fifo_window *window, struct pavo_flow *flow,
 	return PAVO_FRAME_SENT;
 }
 
-static u32 send_frame(struct pavo_fifo_window *window, u32 number)
+static u32 send_message(struct pavo_fifo_window *window,
+			const struct pavo_frame_line *line, u32 number)
 {
-	const void *frame = pavo_frame(&window->send, number);
-	struct pavo_frame_line line;
 	struct pavo_flow *flow;
 
-	memcpy(&line, frame, sizeof(line));
+	if (line->hdr.length > window->max_payload)
+		return PAVO_FRAME_BAD_LENGTH;
+	if (line->hdr.window & ~PAVO_QPN_MASK)
+		return PAVO_FRAME_BAD_WINDOW;
+	flow = pavo_window_flow(window, line->hdr.node);
+	if (!flow)
+		return PAVO_FRAME_BAD_NODE;
+	return send_packet(window, flow, line,
+			   pavo_frame(&window->send, number));
+}
+
+/*
+ * How to send a frame, by its type; NULL: not at all. @line: copy of its first line, @number:
+ * its number. Return: enum pavo_frame_state. RCU read side, BH disabled.
+ */
+typedef u32 send_fn(struct pavo_fifo_window *window,
+		    const struct pavo_frame_line *line, u32 number);
+
+static send_fn *const senders[] = {
+	[PAVO_FRAME_MESSAGE] = send_message,
+	[PAVO_FRAME_RDMA_WRITE] = pavo_rdma_request,
+	[PAVO_FRAME_RDMA_READ] = pavo_rdma_request,
+	[PAVO_FRAME_RDMA_PIECE] = pavo_rdma_piece,
+};
+
+static send_fn *sender_of(u8 type)
+{
+	if (type >= ARRAY_SIZE(senders))
+		return NULL;
+	return senders[array_index_nospec(type, ARRAY_SIZE(senders))];
+}
+
+static u32 send_frame(struct pavo_fifo_window *window, u32 number)
+{
+	struct pavo_frame_line line;
+	send_fn *send;
+
+	memcpy(&line, pavo_frame(&window->send, number), sizeof(line));
 	/* The checks below look at the copy, not at the frame. */
 	barrier();
 	if (READ_ONCE(window->dead) || READ_ONCE(window->closed))
 		return PAVO_FRAME_DEAD;
-	if (line.hdr.type == PAVO_FRAME_RDMA_WRITE ||
-	    line.hdr.type == PAVO_FRAME_RDMA_READ)
-		return pavo_rdma_request(window, &line, number);
-	if (line.hdr.type == PAVO_FRAME_RDMA_PIECE)
-		return pavo_rdma_piece(window, &line, frame);
-	if (line.hdr.type != PAVO_FRAME_MESSAGE)
-		return PAVO_FRAME_BAD_TYPE;
-	if (line.hdr.length > window->max_payload)
-		return PAVO_FRAME_BAD_LENGTH;
-	if (line.hdr.window & ~PAVO_QPN_MASK)
-		return PAVO_FRAME_BAD_WINDOW;
-	flow = pavo_window_flow(window, line.hdr.node);
-	if (!flow)
-		return PAVO_FRAME_BAD_NODE;
-	return send_message(window, flow, &line, frame);
+	send = sender_of(line.hdr.type);
+	return send ? send(window, &line, number) : PAVO_FRAME_BAD_TYPE;
 }
 
 /* Send a frame and mark it. rdma.c marks a frame that began a write (state EMPTY) later. */

@@ -343,7 +343,7 @@ static u32 id_of(const struct pavo_fifo_window *window,
 {
 	if (at == &window->rcxts)
 		return 0;
-	return list_entry(at, struct pavo_rcxt, queued)->id;
+	return list_entry(at, struct pavo_rcxt, queued)->op.id;
 }
 
 static u32 state_of(const struct pavo_fifo_window *window)

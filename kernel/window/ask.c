@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * ask.c - frames between a process and the operations of its window: what a frame that is
+ * sent asks for, and what a frame that arrives says. See operation.h. Pure.
+ */
+#include "window/operation.h"
+
+/* ---------------------------------------------------- frames that are sent */
+
+static u32 check_request(const struct pavo_frame_hdr *hdr,
+			 const struct pavo_rdma_request *request)
+{
+	/* A write from the FIFO is pieces only, without a request. */
+	const u32 not_of_writes =
+		hdr->type == PAVO_FRAME_RDMA_WRITE ? PAVO_RDMA_FROM_FIFO : 0;
+
+	if (hdr->length != sizeof(*request))
+		return PAVO_FRAME_BAD_LENGTH;
+	if (request->flags & (~PAVO_RDMA_FLAGS | not_of_writes) ||
+	    request->reserved)
+		return PAVO_FRAME_BAD_REQUEST;
+	if (hdr->window & ~PAVO_QPN_MASK)
+		return PAVO_FRAME_BAD_WINDOW;
+	return PAVO_FRAME_EMPTY;
+}
+
+u32 pavo_ask_request(struct pavo_ask *ask, const struct pavo_frame_hdr *hdr,
+		     const struct pavo_rdma_request *request, u32 number)
+{
+	*ask = (struct pavo_ask){
+		.type = hdr->type,
+		.rcxt = request->local_rcxt,
+		.told = {
+			.node = hdr->node,
+			.window = hdr->window,
+			.wreth = {
+				.rcxt = request->remote_rcxt,
+				.peer_rcxt = request->local_rcxt,
+				.tid = request->tid,
+				.pvo = request->remote_pvo,
+				.back_pvo = request->local_pvo,
+				.total = request->length,
+				.tag = request->tag,
+				.attempts = request->attempts,
+				.flags = request->flags,
+			},
+		},
+		.local = request->local_pvo,
+		.cookie = request->cookie,
+		.frame = number,
+	};
+	return check_request(hdr, request);
+}
+
+static u32 check_piece(const struct pavo_frame_hdr *hdr,
+		       const struct pavo_rdma_piece *piece, u32 most)
+{
+	if (hdr->length < sizeof(*piece) || hdr->length > most)
+		return PAVO_FRAME_BAD_LENGTH;
+	if (piece->flags & ~(PAVO_RDMA_FLAGS & ~PAVO_RDMA_FROM_FIFO) ||
+	    piece->reserved || piece->reserved2)
+		return PAVO_FRAME_BAD_REQUEST;
+	if (hdr->window & ~PAVO_QPN_MASK)
+		return PAVO_FRAME_BAD_WINDOW;
+	return PAVO_FRAME_EMPTY;
+}
+
+u32 pavo_ask_piece(struct pavo_ask *ask, const struct pavo_frame_hdr *hdr,
+		   const struct pavo_rdma_piece *piece, u32 most)
+{
+	*ask = (struct pavo_ask){
+		.type = hdr->type,
+		.rcxt = piece->local_rcxt,
+		.told = {
+			.node = hdr->node,
+			.window = hdr->window,
+			.wreth = {
+				.rcxt = piece->remote_rcxt,
+				.peer_rcxt = piece->local_rcxt,
+				.tid = piece->tid,
+				.pvo = piece->pvo,
+				.total = piece->total,
+				.fragment = piece->fragment,
+				.tag = piece->tag,
+				.attempts = piece->attempts,
+				.flags = piece->flags,
+			},
+		},
+		.cookie = piece->cookie,
+	};
+	return check_piece(hdr, piece, most);
+}
+
+/* ----------------------------------------------------- frames that arrive */
+
+struct pavo_rdma_done pavo_operation_done_frame(const struct pavo_operation *op,
+						const struct pavo_step *step)
+{
+	return (struct pavo_rdma_done){
+		.rcxt = op->id,
+		.peer_rcxt = op->peer.rcxt,
+		.tid = op->now.tid,
+		.length = op->total,
+		.tag = op->tag,
+		.cookie = op->cookie,
+		.status = step->status,
+		.target = step->target,
+		.attempts = op->attempts,
+	};
+}
+
+struct pavo_rdma_piece
+pavo_operation_piece_frame(const struct pavo_operation *op,
+			   const struct pavo_step *step)
+{
+	const struct pavo_wreth *wreth = &step->pkt->rdma;
+
+	return (struct pavo_rdma_piece){
+		.local_rcxt = wreth->rcxt,
+		.remote_rcxt = wreth->peer_rcxt,
+		.tid = op->now.tid,
+		.pvo = wreth->pvo,
+		.total = op->total,
+		.fragment = wreth->fragment,
+		.tag = op->tag,
+		.attempts = op->attempts,
+		.flags = op->flags & ~PAVO_RDMA_FROM_FIFO,
+		.cookie = op->cookie,
+	};
+}
+
+struct pavo_rdma_request pavo_operation_read_frame(const struct pavo_step *step)
+{
+	const struct pavo_wreth *wreth = &step->pkt->rdma;
+
+	return (struct pavo_rdma_request){
+		.local_rcxt = wreth->rcxt,
+		.remote_rcxt = wreth->peer_rcxt,
+		.tid = wreth->tid,
+		.local_pvo = wreth->pvo,
+		.remote_pvo = wreth->back_pvo,
+		.length = wreth->total,
+		.tag = wreth->tag,
+		.flags = wreth->flags & PAVO_RDMA_FLAGS,
+		.attempts = wreth->attempts,
+	};
+}
