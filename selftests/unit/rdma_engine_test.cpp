@@ -267,8 +267,9 @@ TEST(RdmaEngine, NothingComesOfWhatWasGivenUp)
 	EXPECT_EQ(result, std::errc::timed_out);
 	bench.world.still = false;
 	/* The last attempts are all that comes through. */
-	std::erase_if(bench.world.network,
-		      [](const Packet &packet) { return packet.tid < 3; });
+	std::erase_if(bench.world.network, [](const Packet &packet) {
+		return packet.rdma().tid < 3;
+	});
 	EXPECT_EQ(bench.world.network.size(), 3u);
 	fill(bench.world.a.memory, 0, memory_size, 3);
 	auto mine = bench.world.a.memory;

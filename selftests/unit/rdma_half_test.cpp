@@ -69,7 +69,8 @@ struct Half {
 	void answer()
 	{
 		for (auto &request : std::exchange(source.asked, {}))
-			bench.other.feed(1, 2, request, maker(n));
+			bench.other.feed(address_a.node, address_a.window,
+					 request, maker(n));
 		take();
 	}
 

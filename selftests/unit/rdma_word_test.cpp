@@ -107,9 +107,9 @@ struct Pending {
 			{.local = {0}, .remote = {}, .length = 500},
 			[this](std::error_code error) { result = error; },
 			bench.world.now);
-		for (const auto &[rcxt, context] : bench.world.a.contexts)
-			if (context.now.sending)
-				remote = context.of.rcxt;
+		for (const auto &[id, rcxt] : bench.world.a.rcxts())
+			if (bench.world.a.sending(id))
+				remote = rcxt.op.peer.rcxt;
 		tid = 1;
 	}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma_world.cpp - what adapters in miniature do with packets; see rdma_world.h. */
+/* rdma_world.cpp - see rdma_world.h. */
 #include "rdma_world.h"
 
 #include <algorithm>
@@ -8,320 +8,111 @@
 #include <utility>
 
 #include "../common/pattern.h"
+#include "abi.hpp"
 
 namespace rdma_world {
 
-void End::put_done(uint32_t rcxt, const Context &c, bool target, uint64_t tid)
+bool End::full() const
 {
-	/* A FIFO that is full now and then. */
-	frames.push_back({.rcxt = rcxt,
-			  .peer_rcxt = c.of.rcxt,
-			  .tid = tid,
-			  .length = c.of.total,
-			  .tag = c.of.tag,
-			  .cookie = 0,
-			  .status = PvoResult::ok,
-			  .target = target,
-			  .attempts = c.of.attempts});
+	return world.random.below(100) < world.loss;
 }
 
-void End::transmit(uint32_t rcxt, Context &c)
+void End::send(const Packet &packet)
 {
-	uint32_t length = std::min(c.left, fragment_size);
-	Packet &packet = c.of;
-
-	packet.kind = Packet::DATA;
-	packet.to_b = !is_b;
-	packet.peer_rcxt = rcxt;
-	packet.payload.clear();
-	if (length)
-		packet.payload.assign(memory.begin() + long(packet.back_pvo),
-				      memory.begin() +
-					      long(packet.back_pvo + length));
 	world.send(packet);
-	packet.pvo += length;
-	packet.back_pvo += length;
-	packet.fragment++;
-	c.left -= length;
-	if (c.left)
-		return;
-	c.now.sending = false;
-	if (c.own)
-		marks[c.frame] = FrameState::sent;
 }
 
-void End::receive_data(Context &c, const Packet &packet)
+void End::mark(uint32_t frame, pavo_frame_state state)
 {
-	switch (pavo_tid_data(&c.now, packet.tid, packet.attempts)) {
-	case PAVO_TID_RESUME:
-		c.now.tid = packet.tid;
-		c.of.attempts = packet.attempts;
-		c.of.tid = packet.tid;
-		c.of.rcxt = packet.peer_rcxt;
-		break;
-	case PAVO_TID_BEGIN:
-		c.now.tid = packet.tid;
-		c.now.first = pavo_tid_first(packet.tid, packet.attempts);
-		c.now.placing = true;
-		c.seen = {};
-		c.left = packet.total;
-		c.of = packet;
-		c.of.rcxt = packet.peer_rcxt;
-		break;
-	case PAVO_TID_PART:
-		break;
-	case PAVO_TID_REPEAT:
-		if (!packet.fragment && packet.flags & rdma_flag::tell_source) {
-			Packet done = packet;
-
-			done.kind = Packet::DONE;
-			done.to_b = !is_b;
-			done.rcxt = packet.peer_rcxt;
-			done.peer_rcxt = packet.rcxt;
-			world.send(done);
-		}
-		return;
-	default:
-		return;
-	}
-	switch (pavo_seen_look(&c.seen, packet.fragment)) {
-	case PAVO_SEEN_NEW:
-		if (!deliver(c, packet))
-			return;
-		pavo_seen_note(&c.seen, packet.fragment);
-		c.left -= uint32_t(packet.payload.size());
-		break;
-	case PAVO_SEEN_AGAIN:
-		break;
-	case PAVO_SEEN_FAR:
-		return;
-	}
-	if (!c.left && !end(c, packet))
-		return;
-	if (c.left)
-		return;
-	if (c.of.flags & rdma_flag::tell_source) {
-		Packet done = c.of;
-
-		done.kind = Packet::DONE;
-		done.to_b = !is_b;
-		done.peer_rcxt = packet.rcxt;
-		world.send(done);
-	}
+	marks[frame] = FrameState(state);
 }
 
-/* To memory, or to a FIFO that is full now and then. */
-bool End::deliver(const Context &c, const Packet &packet)
+bool End::put_done(const pavo_rdma_done &done)
 {
-	if (!(c.of.flags & rdma_flag::to_fifo)) {
-		std::copy(packet.payload.begin(), packet.payload.end(),
-			  memory.begin() + long(packet.pvo));
-		return true;
-	}
-	if (world.random.below(100) < world.loss)
+	if (full())
 		return false;
-	pieces.push_back({packet.rcxt, c.of.tag, packet.fragment, packet.pvo,
-			  c.now.first, packet.payload});
+	frames.push_back(from_abi(done));
 	return true;
 }
 
-/* All is here; false: but its process has no room to be told. */
-bool End::end(Context &c, const Packet &packet)
+bool End::put_piece(const pavo_rdma_piece &piece, const pavo_operation &op,
+		    std::span<const uint8_t> data)
 {
-	if (c.of.flags & rdma_flag::tell_target) {
-		if (world.random.below(100) < world.loss)
-			return false;
-		put_done(packet.rcxt, c, 1, c.now.tid);
-	}
-	c.now.placing = false;
-	c.now.complete = c.now.tid;
+	if (full())
+		return false;
+	pieces.push_back({piece.local_rcxt,
+			  piece.tag,
+			  piece.fragment,
+			  piece.pvo,
+			  op.now.first,
+			  {data.begin(), data.end()}});
 	return true;
 }
 
-/* The process makes the data. */
-void End::ask_process(Context &c, const Packet &packet)
+bool End::put_request(const pavo_rdma_request &request)
 {
-	if (world.random.below(100) < world.loss)
-		return;
-	asked.push_back({.local_rcxt = packet.rcxt,
-			 .remote_rcxt = packet.peer_rcxt,
-			 .tid = packet.tid,
-			 .local_pvo = packet.pvo,
-			 .remote_pvo = packet.back_pvo,
-			 .length = packet.total,
-			 .tag = packet.tag,
-			 .flags = packet.flags,
-			 .attempts = packet.attempts,
-			 .cookie = 0});
-	c.now.tid = packet.tid;
-	c.now.first = pavo_tid_first(packet.tid, packet.attempts);
-	c.now.feeding = true;
+	if (full())
+		return false;
+	asked.push_back(from_abi(request));
+	return true;
 }
 
-/* Of a frame; false: it is not sent. */
-bool End::begin_piece(const PieceFrame &piece)
+void End::recover()
 {
-	auto found = contexts.find(piece.local_rcxt);
+	std::vector<uint32_t> names;
 
-	if (found == contexts.end())
-		return false;
-	Context &c = found->second;
-
-	switch (pavo_tid_piece(&c.now, piece.tid)) {
-	case PAVO_TID_PART:
-		return true;
-	case PAVO_TID_BEGIN:
-		c.now.tid = piece.tid;
-		c.now.first = pavo_tid_first(piece.tid, piece.attempts);
-		c.now.placing = false;
-		c.now.feeding = true;
-		c.told = piece.flags & rdma_flag::tell_source;
-		c.of.total = piece.total;
-		c.of.tag = piece.tag;
-		return true;
-	default:
-		return false;
-	}
-}
-
-void End::receive(const Packet &packet)
-{
-	auto found = contexts.find(packet.rcxt);
-
-	if (found == contexts.end())
-		return;
-	Context &c = found->second;
-
-	if (packet.kind == Packet::DATA) {
-		receive_data(c, packet);
-	} else if (packet.kind == Packet::READ) {
-		if (pavo_tid_request(&c.now, packet.tid) != PAVO_TID_BEGIN ||
-		    c.now.placing)
-			return;
-		if (packet.flags & rdma_flag::from_fifo) {
-			ask_process(c, packet);
-			return;
-		}
-		c.now.tid = packet.tid;
-		c.now.first = packet.tid;
-		c.now.sending = true;
-		c.own = false;
-		c.left = packet.total;
-		c.of = packet;
-		c.of.rcxt = packet.peer_rcxt;
-		/* Where it is at this end, and where it goes. */
-		std::swap(c.of.pvo, c.of.back_pvo);
-	} else if (packet.tid == c.now.tid && c.told) {
-		c.told = false;
-		c.now.feeding = false;
-		if (c.now.sending && c.own)
-			marks[c.frame] = FrameState::sent;
-		c.now.sending = false;
-		put_done(packet.rcxt, c, 0, packet.tid);
-	}
+	for (const auto &[id, rcxt] : rcxts())
+		names.push_back(id);
+	lose_all(PAVO_FRAME_BAD_RCXT);
+	for (uint32_t name : names)
+		take(name + 1000);
+	recoveries++;
 }
 
 /* ------------------------------------------------------------------- ports */
 
 std::error_code
-Port::piece(uint16_t, uint32_t, const PieceFrame &piece, uint32_t length,
+Port::piece(uint16_t node, uint32_t window, const PieceFrame &piece,
+	    uint32_t length,
 	    const std::function<void(std::span<std::byte>)> &fill)
 {
+	std::vector<uint8_t> data(length);
+
 	/* Frames are few. */
 	if (world.random.below(4) == 0)
 		return std::make_error_code(std::errc::no_buffer_space);
-	if (!end.begin_piece(piece))
-		return {};
-	Packet packet{.kind = Packet::DATA,
-		      .to_b = !end.is_b,
-		      .rcxt = piece.remote_rcxt,
-		      .peer_rcxt = piece.local_rcxt,
-		      .tid = piece.tid,
-		      .pvo = piece.pvo,
-		      .back_pvo = 0,
-		      .total = piece.total,
-		      .fragment = piece.fragment,
-		      .tag = piece.tag,
-		      .attempts = piece.attempts,
-		      .flags = piece.flags,
-		      .payload = std::vector<uint8_t>(length)};
-
-	fill(std::as_writable_bytes(std::span(packet.payload)));
-	world.send(packet);
+	fill(std::as_writable_bytes(std::span(data)));
+	end.piece({node, window}, to_abi(piece), std::move(data));
 	return {};
 }
 
-std::error_code Port::request(Direction direction, uint16_t, uint32_t,
-			      const RequestFrame &request, uint32_t &frame)
+std::error_code Port::request(Direction direction, uint16_t node,
+			      uint32_t window, const RequestFrame &request,
+			      uint32_t &frame)
 {
-	auto found = end.contexts.find(request.local_rcxt);
+	auto type = direction == Direction::write ? PAVO_FRAME_RDMA_WRITE :
+						    PAVO_FRAME_RDMA_READ;
+	auto found = end.rcxts().find(request.local_rcxt);
 
-	if (found == end.contexts.end()) {
-		frame = next++;
-		end.marks[frame] = FrameState::bad_rcxt;
-		return {};
+	if (found != end.rcxts().end()) {
+		EXPECT_GT(request.tid, found->second.op.now.tid)
+			<< "tids only grow";
+		/* A number is no memory, nor is that of no bytes. */
+		if (request.length && !(request.flags & rdma_flag::to_fifo) &&
+		    request.local_pvo >= refused) {
+			refusals++;
+			return std::make_error_code(std::errc::message_size);
+		}
+		if (world.random.below(100) < world.loss)
+			return std::make_error_code(std::errc::no_buffer_space);
 	}
-	EXPECT_GT(request.tid, found->second.now.tid) << "tids only grow";
-	/* A number is no memory, nor is that of no bytes. */
-	if (request.length && !(request.flags & rdma_flag::to_fifo) &&
-	    request.local_pvo >= refused) {
-		refusals++;
-		return std::make_error_code(std::errc::message_size);
-	}
-	if (world.random.below(100) < world.loss)
-		return std::make_error_code(std::errc::no_buffer_space);
 	frame = next++;
-	FrameState state = ask(direction == Direction::write, frame,
-			       found->second, request);
+	FrameState state =
+		end.request(type, {node, window}, to_abi(request), frame);
+
 	if (state != FrameState::empty)
 		end.marks[frame] = state;
 	return {};
-}
-
-/* Return: what the frame is marked with at once. */
-FrameState Port::ask(bool write, uint32_t frame, Context &c,
-		     const RequestFrame &request)
-{
-	if (c.now.sending)
-		return FrameState::busy;
-	if (!write && pavo_tid_repeats(&c.now, request.tid, request.attempts)) {
-		c.now.tid = request.tid;
-		c.of.attempts = request.attempts;
-		end.put_done(request.local_rcxt, c, 1, request.tid);
-		return FrameState::sent;
-	}
-	bool resume = !write &&
-		      pavo_tid_resumes(&c.now, request.tid, request.attempts);
-
-	c.now.tid = request.tid;
-	c.now.first = pavo_tid_first(request.tid, request.attempts);
-	c.now.placing = !write;
-	c.now.feeding = false;
-	c.now.sending = write;
-	c.told = write && request.flags & rdma_flag::tell_source;
-	c.own = write;
-	c.frame = frame;
-	if (!resume) {
-		c.left = request.length;
-		c.seen = {};
-	}
-	c.of = {.kind = write ? Packet::DATA : Packet::READ,
-		.to_b = true,
-		.rcxt = request.remote_rcxt,
-		.peer_rcxt = request.local_rcxt,
-		.tid = request.tid,
-		.pvo = request.remote_pvo,
-		.back_pvo = request.local_pvo,
-		.total = request.length,
-		.fragment = 0,
-		.tag = request.tag,
-		.attempts = request.attempts,
-		.flags = request.flags,
-		.payload = {}};
-	if (write)
-		return FrameState::empty;
-	world.send(c.of);
-	return FrameState::sent;
 }
 
 FrameState Port::result(uint32_t frame)
@@ -339,18 +130,7 @@ void Port::ask_about(uint16_t, uint32_t, uint32_t rcxt)
 
 void Port::cancel(uint32_t rcxt)
 {
-	auto found = end.contexts.find(rcxt);
-
-	if (found == end.contexts.end())
-		return;
-	Context &c = found->second;
-
-	if (c.now.sending && c.own)
-		end.marks[c.frame] = FrameState::cancelled;
-	c.now.sending = false;
-	c.now.placing = false;
-	c.now.feeding = false;
-	c.told = false;
+	end.end(rcxt, PAVO_FRAME_CANCELLED);
 }
 
 /* -------------------------------------------------------------- both ends */
@@ -364,14 +144,14 @@ Bench::Bench(unsigned seed, uint32_t piece, unsigned attempts)
 			.half_piece = piece}),
 	  other(port_b, {})
 {
-	RdmaPeer to{1, 2, {}};
+	RdmaPeer to{address_b.node, address_b.window, {}};
 	std::array<uint32_t, 3> locals{};
 
 	for (uint32_t i = 0; i < 3; i++) {
 		to.rcxts.push_back(20 + i);
 		locals[i] = 10 + i;
-		world.a.contexts[10 + i];
-		world.b.contexts[20 + i];
+		world.a.take(10 + i);
+		world.b.take(20 + i);
 	}
 	once_a.add(locals);
 	once_b.add(to.rcxts);
@@ -416,7 +196,8 @@ void Bench::take_words()
 		return;
 	for (auto &done : std::exchange(world.b.frames, {})) {
 		once_b.end(done.rcxt, done.tid - done.attempts);
-		arrived({1, 2, done.rcxt, done.tag, done.length});
+		arrived({address_a.node, address_a.window, done.rcxt, done.tag,
+			 done.length});
 	}
 	auto is_word = [](const Piece &piece) {
 		return RdmaTold::length(piece.at).has_value();
@@ -428,7 +209,7 @@ void Bench::take_words()
 		if (!once_b.piece(word.rcxt, word.first, word.fragment))
 			continue;
 		once_b.end(word.rcxt, word.first);
-		arrived({1, 2, word.rcxt, word.tag,
+		arrived({address_a.node, address_a.window, word.rcxt, word.tag,
 			 *RdmaTold::length(word.at)});
 	}
 }
@@ -462,8 +243,8 @@ void Bench::answer()
 	for (uint32_t rcxt : std::exchange(port.asked, {})) {
 		take_anew(world.b, once_b, known_b);
 		uint32_t name = once_b.name(rcxt);
-		engine.renew_remote(1, 2, rcxt, name, once_b.ended(name),
-				    world.now);
+		engine.renew_remote(address_b.node, address_b.window, rcxt,
+				    name, once_b.ended(name), world.now);
 	}
 }
 

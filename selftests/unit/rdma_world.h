@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma_world.h - two adapters in miniature and a network that loses, repeats and reorders
- * as it likes, for tests of exactly-once RDMA (rdma_engine.hpp). Time is counted in
- * steps. The adapters judge by the same order.h as the module; what they do with a packet
- * is written down here once more.
+ * rdma_world.h - two windows whose operations are the module's own (rcxt_driver.h), and a
+ * network that loses, repeats and reorders as it likes, for tests of exactly-once RDMA
+ * (rdma_engine.hpp). Time is counted in steps.
  */
 #ifndef PAVO_UNIT_RDMA_WORLD_H
 #define PAVO_UNIT_RDMA_WORLD_H
@@ -11,19 +10,18 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "../common/direction.h"
 #include "random.h"
+#include "rcxt_driver.h"
 #include "rdma_engine.hpp"
 #include "rdma_once.hpp"
-
-extern "C" {
-#include "window/order.h"
-}
 
 namespace rdma_world {
 
@@ -34,25 +32,9 @@ using Clock = RdmaEngine::Clock;
 constexpr uint32_t fragment_size = 100;
 constexpr size_t memory_size = 1 << 16;
 
-struct Packet {
-	enum { DATA, READ, DONE } kind;
-	bool to_b;
-	uint32_t rcxt, peer_rcxt;
-	uint64_t tid, pvo, back_pvo;
-	uint32_t total, fragment, tag;
-	uint16_t attempts;
-	uint8_t flags;
-	std::vector<uint8_t> payload;
-};
+using rcxt::Packet;
 
-struct Context {
-	pavo_attempt now{};
-	pavo_seen seen{};
-	bool told = false;
-	uint32_t left = 0, frame = 0;
-	bool own = false;
-	Packet of{}; /* the operation, as the next packet of it would be */
-};
+constexpr rcxt::Address address_a{3, 4}, address_b{1, 2};
 
 class World;
 
@@ -63,41 +45,37 @@ struct Piece {
 	std::vector<uint8_t> bytes;
 };
 
-/* One end: memory, contexts, and the frames of its process. */
-struct End {
+/* One end: memory, a window, and the frames of its process. */
+struct End : rcxt::Driver {
+	End(bool b, World &w)
+		: Driver(b ? address_b : address_a, memory, fragment_size),
+		  is_b(b), world(w)
+	{
+	}
+
+	/* A recovery: all contexts have other names, and know nothing. */
+	void recover();
+
 	bool is_b;
 	World &world;
 	std::vector<uint8_t> memory = std::vector<uint8_t>(memory_size);
-	std::map<uint32_t, Context> contexts;
 	std::vector<DoneFrame> frames;
 	std::vector<Piece> pieces;
 	std::vector<RequestFrame> asked;
 	std::map<uint32_t, FrameState> marks;
 	uint32_t recoveries = 0;
 
-	/* A recovery: all contexts have other names, and know nothing. */
-	void recover()
-	{
-		std::map<uint32_t, Context> fresh;
+protected:
+	void send(const Packet &packet) override;
+	void mark(uint32_t frame, pavo_frame_state state) override;
+	bool put_done(const pavo_rdma_done &done) override;
+	bool put_piece(const pavo_rdma_piece &piece, const pavo_operation &op,
+		       std::span<const uint8_t> data) override;
+	bool put_request(const pavo_rdma_request &request) override;
 
-		for (auto &[rcxt, context] : contexts) {
-			if (context.now.sending && context.own)
-				marks[context.frame] = FrameState::bad_rcxt;
-			fresh[rcxt + 1000];
-		}
-		contexts = std::move(fresh);
-		recoveries++;
-	}
-
-	void receive(const Packet &packet);
-	void receive_data(Context &c, const Packet &packet);
-	void transmit(uint32_t rcxt, Context &c);
-	void put_done(uint32_t rcxt, const Context &c, bool target,
-		      uint64_t tid);
-	bool deliver(const Context &c, const Packet &packet);
-	bool end(Context &c, const Packet &packet);
-	void ask_process(Context &c, const Packet &packet);
-	bool begin_piece(const PieceFrame &piece);
+private:
+	/* A FIFO is full now and then. */
+	bool full() const;
 };
 
 class World {
@@ -118,19 +96,19 @@ public:
 	{
 		now += std::chrono::microseconds(10);
 		for (End *end : {&a, &b})
-			for (auto &[rcxt, context] : end->contexts)
-				if (context.now.sending &&
+			for (const auto &[id, rcxt] : end->rcxts())
+				if (rcxt.op.now.sending &&
 				    !random.below(slowness))
-					end->transmit(rcxt, context);
+					end->transmit(id);
 		if (network.empty() || still)
 			return;
 		size_t n = random.below(100) < reorder ?
 				   random.below(uint32_t(network.size())) :
 				   0;
-		Packet packet = network[n];
+		Packet packet = std::move(network[n]);
 
 		network.erase(network.begin() + long(n));
-		(packet.to_b ? b : a).receive(packet);
+		(packet.pkt.dqpn == address_b.window ? b : a).receive(packet);
 	}
 
 	Random random;
@@ -140,7 +118,7 @@ public:
 	/* Everything stays where it is. */
 	bool still = false;
 	End a{false, *this}, b{true, *this};
-	std::vector<Packet> network;
+	std::deque<Packet> network;
 	Clock::time_point now{};
 };
 
@@ -169,10 +147,6 @@ struct Port : RdmaPort {
 	/* From this address on. */
 	uint64_t refused = memory_size;
 	int refusals = 0;
-
-private:
-	FrameState ask(bool write, uint32_t frame, Context &c,
-		       const RequestFrame &request);
 };
 
 /* Two engines on a network, of which one begins all operations. */

@@ -8,6 +8,55 @@
 
 namespace striped {
 
+/* Windows of end a have numbers from 100 on, and those of end b from 200 on. */
+static rcxt::Address address_of(size_t lane, bool b)
+{
+	return {.node = uint16_t(b ? 2 : 1),
+		.window = uint32_t((b ? 200 : 100) + lane)};
+}
+
+/* ----------------------------------------------------------------- windows */
+
+LaneWindow::LaneWindow(End &end, size_t lane, bool b)
+	: Driver(address_of(lane, b), end.memory, packet_size), end_(end),
+	  lane_(lane)
+{
+}
+
+void LaneWindow::send(const rcxt::Packet &packet)
+{
+	end_.world.send({.kind = Packet::RDMA,
+			 .lane = lane_,
+			 .to_b = !end_.is_b,
+			 .rdma = packet});
+}
+
+bool LaneWindow::put_done(const pavo_rdma_done &done)
+{
+	end_.chunk_over(lane_, done);
+	return true;
+}
+
+bool LaneWindow::put_piece(const pavo_rdma_piece &, const pavo_operation &,
+			   std::span<const uint8_t>)
+{
+	ADD_FAILURE() << "no chunk goes to a FIFO";
+	return false;
+}
+
+bool LaneWindow::put_request(const pavo_rdma_request &)
+{
+	ADD_FAILURE() << "no chunk comes from a FIFO";
+	return false;
+}
+
+pavo_pvo_result LaneWindow::check(uint64_t pvo, uint32_t length) const
+{
+	return pvo == end_.wrong ? PAVO_PVO_KEY : Driver::check(pvo, length);
+}
+
+/* -------------------------------------------------------------------- ends */
+
 void End::send(size_t lane, const StripedWord &word)
 {
 	auto copy = StripedWord::decode(word.encode());
@@ -16,7 +65,6 @@ void End::send(size_t lane, const StripedWord &word)
 	world.send({.kind = Packet::WORD,
 		    .lane = lane,
 		    .to_b = !is_b,
-		    .chunk = {},
 		    .word = *copy});
 }
 
@@ -51,42 +99,36 @@ void End::get(uint64_t from, uint64_t to, uint64_t length, bool tell,
 		     .tag = tag});
 }
 
-/* All packets of a chunk, whose data is here. */
-void End::send_data(size_t lane, const ChunkId &chunk, bool write,
-		    const RdmaMove &move)
+/* An attempt at a chunk: all of its packets, or the request of a read. */
+void End::ask(size_t lane, uint64_t chunk, const Flight &flight)
 {
-	uint64_t from = write ? move.local.value : move.remote.value;
-	uint32_t at = 0, fragment = 0;
+	const uint32_t rcxt = rcxt_of(chunk, is_b);
+	LaneWindow &window = *lanes[lane].window;
+	const pavo_rdma_request request = {
+		.local_rcxt = rcxt,
+		.remote_rcxt = rcxt,
+		.tid = flight.attempts,
+		.local_pvo = flight.move.local.value,
+		.remote_pvo = flight.move.remote.value,
+		.length = flight.move.length,
+		.tag = flight.move.tag,
+		.flags = flight.write ? PAVO_RDMA_TELL_SOURCE :
+					PAVO_RDMA_TELL_TARGET,
+		.reserved = 0,
+		.attempts = uint16_t(flight.attempts - 1),
+		.cookie = 0};
 
-	do {
-		uint32_t length = std::min(move.length - at, packet_size);
-
-		world.send({.kind = Packet::DATA,
-			    .lane = lane,
-			    .to_b = !is_b,
-			    .chunk = chunk,
-			    .move = move,
-			    .write = write,
-			    .fragment = fragment++,
-			    .payload = {memory.begin() + long(from + at),
-					memory.begin() +
-						long(from + at + length)}});
-		at += length;
-	} while (at < move.length);
+	window.take(rcxt);
+	window.request(flight.write ? PAVO_FRAME_RDMA_WRITE :
+				      PAVO_FRAME_RDMA_READ,
+		       address_of(lane, !is_b), request, 0);
+	send_all(lane, rcxt);
 }
 
-void End::transmit(size_t lane, uint64_t chunk, Flight &flight)
+void End::send_all(size_t lane, uint32_t rcxt)
 {
-	ChunkId id{lane, is_b, chunk};
-
-	if (flight.write)
-		send_data(lane, id, true, flight.move);
-	else
-		world.send({.kind = Packet::READ,
-			    .lane = lane,
-			    .to_b = !is_b,
-			    .chunk = id,
-			    .move = flight.move});
+	while (lanes[lane].window->sending(rcxt))
+		lanes[lane].window->transmit(rcxt);
 }
 
 /* What took too long is sent again, some times. */
@@ -99,47 +141,37 @@ void End::attempt()
 
 			if (flight.due > world.now)
 				continue;
-			if (flight.attempts++ == 12) {
+			if (flight.attempts == 13) {
 				engine.over(chunk,
 					    std::make_error_code(
 						    std::errc::timed_out));
+				lanes[i].window->end(rcxt_of(chunk, is_b),
+						     PAVO_FRAME_CANCELLED);
 				lanes[i].flights.erase(chunk);
 				continue;
 			}
-			transmit(i, chunk, flight);
 			flight.due = world.now + std::chrono::microseconds(400);
+			flight.attempts++;
+			ask(i, chunk, flight);
 		}
 }
 
-void End::place(const Packet &packet)
-{
-	const RdmaMove &move = packet.move;
-	uint64_t to = packet.write ? move.remote.value : move.local.value;
-	auto &fragments = came[packet.chunk];
-
-	if (fragments.insert(packet.fragment).second)
-		std::copy(packet.payload.begin(), packet.payload.end(),
-			  memory.begin() +
-				  long(to + packet.fragment * packet_size));
-}
-
 /* A chunk that this end began is over. */
-void End::end(const Packet &packet)
+void End::chunk_over(size_t lane, const pavo_rdma_done &done)
 {
-	uint64_t chunk = std::get<2>(packet.chunk);
-	bool bad = packet.fragment;
+	uint64_t chunk = done.rcxt / 2;
 
-	if (lanes[packet.lane].flights.erase(chunk))
-		engine.over(chunk,
-			    bad ? std::make_error_code(std::errc::bad_address) :
-				  std::error_code());
+	if (lanes[lane].flights.erase(chunk))
+		engine.over(chunk, done.status ?
+					   std::make_error_code(
+						   std::errc::bad_address) :
+					   std::error_code());
 }
 
 void End::receive(const Packet &packet)
 {
-	size_t fragments = std::max<size_t>(
-		1, (packet.move.length + packet_size - 1) / packet_size);
-	Packet done = packet;
+	const uint32_t rcxt = packet.rdma.rdma().rcxt;
+	LaneWindow &window = *lanes[packet.lane].window;
 
 	/* An end that does not look has a full FIFO soon. */
 	if (packet.kind == Packet::WORD) {
@@ -150,28 +182,11 @@ void End::receive(const Packet &packet)
 		engine.heard(packet.lane, packet.word);
 		return;
 	}
-	if (!lanes[packet.lane].open)
-		return;
-	done.kind = Packet::DONE;
-	done.to_b = !is_b;
-	done.fragment = packet.kind != Packet::DONE &&
-			packet.move.remote.value == wrong;
-	if (packet.kind == Packet::READ && !done.fragment) {
-		send_data(packet.lane, packet.chunk, false, packet.move);
-	} else if (packet.kind == Packet::DONE) {
-		end(packet);
-	} else if (done.fragment) {
-		world.send(done);
-	} else if (packet.write || lanes[packet.lane].flights.contains(
-					   std::get<2>(packet.chunk))) {
-		place(packet);
-		if (came[packet.chunk].size() != fragments)
-			return;
-		if (packet.write)
-			world.send(done);
-		else
-			end(done);
-	}
+	/* The other end's chunks have rCxts here as long as the lane is open. */
+	if (lanes[packet.lane].open)
+		window.take(rcxt);
+	window.receive(packet.rdma);
+	send_all(packet.lane, rcxt);
 }
 
 void fill(std::vector<uint8_t> &memory, unsigned seed)
@@ -185,19 +200,22 @@ bool End::may_write(bool write, const StripedMove &move) const
 	const End &target = world.end(is_b != write);
 
 	for (const Packet &packet : world.network) {
-		auto [lane, of_b, chunk] = packet.chunk;
-		auto came = target.came.find(packet.chunk);
+		const uint32_t rcxt = packet.rdma.rdma().rcxt;
+		auto chunk = chunks.find(rcxt);
+		const End::Lane &lane = target.lanes[packet.lane];
 
-		if (packet.kind != Packet::DATA || of_b != is_b ||
-		    packet.write != write ||
-		    packet.move.local.value < move.local.value ||
-		    packet.move.local.value >= move.local.value + move.length ||
-		    !target.lanes[lane].open)
+		if (packet.kind != Packet::RDMA ||
+		    packet.rdma.pkt.opcode != PAVO_OP_WINDOW_DATA ||
+		    packet.to_b != target.is_b || chunk == chunks.end() ||
+		    chunk->second.write != write || !lane.open)
 			continue;
-		if (!write && !lanes[lane].flights.contains(chunk))
+		uint64_t at = chunk->second.move.local.value;
+
+		if (at < move.local.value ||
+		    at >= move.local.value + move.length)
 			continue;
-		if (came == target.came.end() ||
-		    !came->second.contains(packet.fragment))
+		if (!lane.window->rcxts().contains(rcxt) ||
+		    lane.window->would_place(packet.rdma))
 			return true;
 	}
 	return false;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * striped_world.h - two ends with lanes in miniature, for the tests of striped_engine.hpp:
- * each lane carries packets of chunks and words, and loses, repeats, reorders and keeps
- * them back as it is told. A chunk is placed as long as its lane is open where it goes;
- * whatever comes after that is dropped, as by the adapter when contexts were given back.
- * Time is counted in steps.
+ * striped_world.h - two ends with lanes, for the tests of striped_engine.hpp. A lane is a
+ * window at each end, whose operations are the module's own (rcxt_driver.h), and a wire that
+ * loses, repeats, reorders and keeps back as it is told. Each chunk has an rCxt of its own at
+ * both ends of its lane, and a closed lane has none. Time is counted in steps.
  */
 #ifndef PAVO_UNIT_STRIPED_WORLD_H
 #define PAVO_UNIT_STRIPED_WORLD_H
@@ -12,13 +11,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
-#include <set>
-#include <tuple>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "../common/direction.h"
 #include "random.h"
+#include "rcxt_driver.h"
 #include "striped_engine.hpp"
 
 namespace striped {
@@ -29,19 +30,33 @@ using Clock = StripedEngine::Clock;
 constexpr uint32_t packet_size = 16;
 constexpr size_t memory_size = 1 << 14;
 
-/* A chunk of one of the ends, by a lane. */
-using ChunkId = std::tuple<size_t, bool, uint64_t>;
-
 struct Packet {
-	enum { DATA, READ, DONE, WORD } kind;
+	enum { RDMA, WORD } kind;
 	size_t lane;
 	bool to_b;
-	ChunkId chunk;
-	RdmaMove move{};
-	bool write = false;
-	uint32_t fragment = 0;
-	std::vector<uint8_t> payload{};
+	rcxt::Packet rdma{};
 	StripedWord word{};
+};
+
+struct End;
+
+/* The window of a lane at one end. */
+class LaneWindow : public rcxt::Driver {
+public:
+	LaneWindow(End &end, size_t lane, bool b);
+
+protected:
+	void send(const rcxt::Packet &packet) override;
+	void mark(uint32_t, pavo_frame_state) override {}
+	bool put_done(const pavo_rdma_done &done) override;
+	bool put_piece(const pavo_rdma_piece &, const pavo_operation &,
+		       std::span<const uint8_t>) override;
+	bool put_request(const pavo_rdma_request &) override;
+	pavo_pvo_result check(uint64_t pvo, uint32_t length) const override;
+
+private:
+	End &end_;
+	size_t lane_;
 };
 
 class World;
@@ -52,10 +67,11 @@ struct End : StripedPort {
 	struct Flight {
 		bool write;
 		RdmaMove move;
-		unsigned attempts = 0;
+		uint16_t attempts = 0;
 		Clock::time_point due{};
 	};
 	struct Lane {
+		std::unique_ptr<LaneWindow> window;
 		bool open = true;
 		std::map<uint64_t, Flight> flights;
 		size_t begun = 0;
@@ -73,6 +89,7 @@ struct End : StripedPort {
 		EXPECT_TRUE(lanes[lane].open) << "a chunk for a closed lane";
 		lanes[lane].flights[chunk] = {direction == Direction::write,
 					      move};
+		chunks[rcxt_of(chunk, is_b)] = lanes[lane].flights[chunk];
 		lanes[lane].begun++;
 		lanes[lane].most =
 			std::max(lanes[lane].most, lanes[lane].flights.size());
@@ -83,6 +100,7 @@ struct End : StripedPort {
 		EXPECT_TRUE(lanes[lane].open) << "closed twice";
 		lanes[lane].open = false;
 		lanes[lane].flights.clear();
+		lanes[lane].window->lose_all(PAVO_FRAME_BAD_RCXT);
 	}
 
 	void send(size_t lane, const StripedWord &word) override;
@@ -92,13 +110,17 @@ struct End : StripedPort {
 	void get(uint64_t from, uint64_t to, uint64_t length, bool tell,
 		 uint32_t tag);
 	void move(bool write, const StripedMove &move);
-	void transmit(size_t lane, uint64_t chunk, Flight &flight);
-	void send_data(size_t lane, const ChunkId &chunk, bool write,
-		       const RdmaMove &move);
+	/* The rCxt of a chunk, at both ends: begun by end b, or by end a. */
+	static uint32_t rcxt_of(uint64_t chunk, bool by_b)
+	{
+		return uint32_t(chunk * 2 + by_b);
+	}
+
+	void ask(size_t lane, uint64_t chunk, const Flight &flight);
+	void send_all(size_t lane, uint32_t rcxt);
 	void attempt();
 	void receive(const Packet &packet);
-	void place(const Packet &packet);
-	void end(const Packet &packet);
+	void chunk_over(size_t lane, const pavo_rdma_done &done);
 	bool may_write(bool write, const StripedMove &move) const;
 
 	World &world;
@@ -106,8 +128,8 @@ struct End : StripedPort {
 	StripedEngine engine;
 	std::vector<Lane> lanes;
 	std::vector<uint8_t> memory = std::vector<uint8_t>(memory_size);
-	/* Fragments of each chunk that came here. */
-	std::map<ChunkId, std::set<uint32_t>> came;
+	/* All chunks that this end began, by their rCxts. */
+	std::map<uint32_t, Flight> chunks;
 	std::map<uint32_t, int> arrived, ended;
 	std::map<uint32_t, std::error_code> errors;
 	bool asleep = false;
@@ -132,7 +154,9 @@ public:
 	{
 		for (size_t i = 0; i < lanes; i++)
 			for (End *end : {&a, &b}) {
-				end->lanes.emplace_back();
+				end->lanes.push_back(
+					{.window = std::make_unique<LaneWindow>(
+						 *end, i, end->is_b)});
 				end->engine.add(token(end->is_b, i));
 			}
 		for (size_t i = 0; i < lanes; i++)
@@ -173,7 +197,7 @@ public:
 
 	void deliver(size_t n)
 	{
-		Packet packet = network[n];
+		Packet packet = std::move(network[n]);
 
 		network.erase(network.begin() + long(n));
 		if (wires[packet.lane] == Wire::CUT)
@@ -228,7 +252,7 @@ public:
 	Random random;
 	uint32_t loss = 0, repeats = 0, reorder = 0;
 	std::vector<Wire> wires;
-	std::vector<Packet> network;
+	std::deque<Packet> network;
 	Clock::time_point now{};
 	End a, b;
 };

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * rcxt_driver.h - the rCxts of a window in user space. The module's own machine
+ * (window/operation.h) decides. A driver carries its steps out on memory that is an array, and
+ * hands packets and frames to the world that has it.
+ */
+#ifndef PAVO_UNIT_RCXT_DRIVER_H
+#define PAVO_UNIT_RCXT_DRIVER_H
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include <pavo/frame.hpp>
+
+extern "C" {
+#include "window/operation.h"
+}
+
+namespace rcxt {
+
+/* A packet on its way, and its data. */
+struct Packet {
+	pavo_pkt pkt{};
+	std::vector<uint8_t> payload{};
+
+	const pavo_wreth &rdma() const { return pkt.rdma; }
+};
+
+/* The name of a window. */
+struct Address {
+	uint16_t node;
+	uint32_t window;
+};
+
+struct Rcxt {
+	pavo_seen seen{};
+	pavo_operation op{};
+};
+
+class Driver {
+public:
+	/* @room: bytes of data in a packet */
+	Driver(const Address &self, std::vector<uint8_t> &bytes, uint32_t room)
+		: self_(self), bytes_(bytes), room_(room)
+	{
+	}
+	Driver(const Driver &) = delete;
+	Driver &operator=(const Driver &) = delete;
+	virtual ~Driver() = default;
+
+	const Address &address() const { return self_; }
+	const std::map<uint32_t, Rcxt> &rcxts() const { return rcxts_; }
+
+	/* Gives the window an rCxt of that number, if it has none. */
+	void take(uint32_t id);
+	/* Ends all operations, and takes all rCxts away. */
+	void lose_all(pavo_frame_state state);
+	/* Ends the operation of an rCxt, if there is one. */
+	void end(uint32_t id, pavo_frame_state state);
+
+	/* A frame of the process, number @frame. Return: its mark; empty: later. */
+	pavo::FrameState request(pavo_frame_type type, const Address &peer,
+				 const pavo_rdma_request &request,
+				 uint32_t frame);
+	pavo::FrameState piece(const Address &peer,
+			       const pavo_rdma_piece &piece,
+			       std::vector<uint8_t> data);
+
+	void receive(const Packet &packet);
+	/* Would a packet's data go to memory? It is not received. */
+	bool would_place(const Packet &packet) const;
+
+	bool sending(uint32_t id) const;
+	/* Sends the next packet of an rCxt, if it has one. */
+	void transmit(uint32_t id);
+
+protected:
+	virtual void send(const Packet &packet) = 0;
+	virtual void mark(uint32_t frame, pavo_frame_state state) = 0;
+	/* Frames for the process. False: the FIFO is full. */
+	virtual bool put_done(const pavo_rdma_done &done) = 0;
+	virtual bool put_piece(const pavo_rdma_piece &piece,
+			       const pavo_operation &op,
+			       std::span<const uint8_t> data) = 0;
+	virtual bool put_request(const pavo_rdma_request &request) = 0;
+	/* May the process have these bytes touched? */
+	virtual pavo_pvo_result check(uint64_t pvo, uint32_t length) const;
+	/* A request of the process named memory that is not its own. */
+	virtual void kill();
+
+private:
+	pavo::FrameState take_frame(pavo_step &step,
+				    void (*take)(pavo_operation *,
+						 pavo_step *));
+	void carry_out(pavo_operation &op, pavo_step &step,
+		       const Packet *packet);
+	void do_effects(const pavo_operation &op, const pavo_step &step);
+	uint32_t do_deed(const pavo_operation &op, const pavo_step &step,
+			 const Packet *packet);
+	uint32_t place(const Packet &packet);
+	void tell(const pavo_step &step);
+	std::vector<uint8_t> bytes(uint64_t pvo, uint32_t length) const;
+	void send(pavo_window_op opcode, const pavo_rdma_told &told,
+		  std::vector<uint8_t> data);
+
+	Address self_;
+	std::vector<uint8_t> &bytes_;
+	uint32_t room_;
+	std::map<uint32_t, Rcxt> rcxts_;
+};
+
+} // namespace rcxt
+
+#endif // PAVO_UNIT_RCXT_DRIVER_H
