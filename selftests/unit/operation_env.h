@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * operation_env.h - an rCxt whose deeds end as a test says, for operation_test.cpp and
+ * operation_send_test.cpp.
+ */
+#ifndef PAVO_UNIT_OPERATION_ENV_H
+#define PAVO_UNIT_OPERATION_ENV_H
+
+#include <gtest/gtest.h>
+
+extern "C" {
+#include "window/operation.h"
+}
+
+namespace operation_env {
+
+constexpr uint32_t own_id = 0x11, peer_id = 0x22, peer_window = 7, others = 9;
+constexpr uint16_t peer_node = 3;
+constexpr uint8_t source = PAVO_RDMA_TELL_SOURCE;
+constexpr uint8_t target = PAVO_RDMA_TELL_TARGET;
+constexpr uint8_t to_fifo = PAVO_RDMA_TO_FIFO;
+constexpr uint8_t from_fifo = PAVO_RDMA_FROM_FIFO;
+
+/* A bit or an opcode where @there, else none. */
+constexpr uint32_t only_if(bool there, uint32_t value)
+{
+	return there ? value : 0;
+}
+
+/* An rCxt and the step that it is at. Deeds end as the test says. */
+struct Machine {
+	explicit Machine(const pavo_attempt &now = {}, uint32_t left = 100)
+	{
+		op.id = own_id;
+		op.seen = &seen;
+		op.now = now;
+		op.peer = {peer_window, peer_id, peer_node};
+		op.total = 100;
+		op.left = left;
+	}
+
+	static pavo_pkt packet(pavo_window_op opcode, uint64_t tid,
+			       uint16_t attempts = 0)
+	{
+		pavo_pkt pkt{};
+
+		pkt.opcode = uint8_t(opcode);
+		pkt.src_node = peer_node;
+		pkt.src_window = peer_window;
+		pkt.rdma.rcxt = own_id;
+		pkt.rdma.peer_rcxt = peer_id;
+		pkt.rdma.tid = tid;
+		pkt.rdma.attempts = attempts;
+		pkt.rdma.total = 100;
+		return pkt;
+	}
+
+	static pavo_pkt data(uint64_t tid, uint32_t fragment, uint32_t length,
+			     uint16_t attempts = 0)
+	{
+		pavo_pkt pkt = packet(PAVO_OP_WINDOW_DATA, tid, attempts);
+
+		pkt.rdma.fragment = fragment;
+		pkt.payload = length;
+		return pkt;
+	}
+
+	pavo_step &take(const pavo_pkt &packet)
+	{
+		pkt = packet;
+		step = {};
+		step.pkt = &pkt;
+		pavo_arrival_of(pkt.opcode)->take(&op, &step);
+		return step;
+	}
+
+	pavo_step &request(pavo_frame_type type, uint64_t tid, uint8_t flags,
+			   uint16_t attempts = 0)
+	{
+		pavo_frame_hdr hdr{};
+		pavo_rdma_request wish{};
+
+		hdr.type = uint8_t(type);
+		hdr.node = peer_node;
+		hdr.window = peer_window;
+		hdr.length = sizeof(wish);
+		wish.local_rcxt = own_id;
+		wish.remote_rcxt = peer_id;
+		wish.tid = tid;
+		wish.attempts = attempts;
+		wish.local_pvo = 0x1000;
+		wish.remote_pvo = 0x2000;
+		wish.length = 100;
+		wish.tag = 5;
+		wish.cookie = 6;
+		wish.flags = flags;
+		EXPECT_EQ(pavo_ask_request(&ask, &hdr, &wish, 8), 0u);
+		step = {};
+		step.ask = &ask;
+		pavo_operation_request(&op, &step);
+		return step;
+	}
+
+	pavo_step &on(uint32_t outcome = 0)
+	{
+		pavo_step_on(&op, &step, outcome);
+		return step;
+	}
+
+	/* A write that has its turns. */
+	void write(uint64_t tid, uint8_t flags = 0)
+	{
+		request(PAVO_FRAME_RDMA_WRITE, tid, flags);
+		EXPECT_EQ(step.deed, PAVO_DEED_QUEUE);
+		on();
+	}
+
+	void read(uint64_t tid, uint8_t flags, uint16_t attempts = 0)
+	{
+		request(PAVO_FRAME_RDMA_READ, tid, flags, attempts);
+		if (step.deed == PAVO_DEED_MAPPED)
+			on();
+	}
+
+	pavo_seen seen{};
+	pavo_operation op{};
+	pavo_pkt pkt{};
+	pavo_ask ask{};
+	pavo_step step{};
+};
+
+} // namespace operation_env
+
+#endif // PAVO_UNIT_OPERATION_ENV_H

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * operation_send_test.cpp - an operation between windows as its own process has it: what its
+ * frames begin, and how it is sent (window/operation.h).
+ */
+#include "operation_env.h"
+
+using namespace operation_env;
+
+namespace {
+
+/* ------------------------------------------------------------------ sending */
+
+TEST(Operation, SendsItsDataInOrder)
+{
+	Machine machine;
+	pavo_fragment next;
+
+	EXPECT_FALSE(pavo_operation_next(&machine.op, 60, &next));
+	machine.write(1, source);
+	for (uint32_t n = 0; n < 2; n++) {
+		pavo_step step{};
+
+		ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &next));
+		EXPECT_EQ(next.length, n ? 40u : 60u);
+		EXPECT_EQ(next.from, 0x1000u + 60 * n);
+		EXPECT_EQ(next.told.wreth.pvo, 0x2000u + 60 * n);
+		EXPECT_EQ(next.told.wreth.fragment, n);
+		EXPECT_EQ(next.told.wreth.total, 100u);
+		EXPECT_EQ(next.told.wreth.rcxt, peer_id);
+		EXPECT_EQ(next.told.wreth.peer_rcxt, own_id);
+		EXPECT_EQ(next.told.node, peer_node);
+		EXPECT_EQ(pavo_operation_sent(&machine.op, &next, &step), !n);
+		EXPECT_EQ(step.effects,
+			  n ? PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_MARK : 0);
+		EXPECT_EQ(step.mark, n ? PAVO_FRAME_SENT : 0);
+	}
+	EXPECT_FALSE(pavo_operation_next(&machine.op, 60, &next));
+}
+
+TEST(Operation, CutsDataForAFifoAtItsMultiples)
+{
+	struct {
+		uint32_t room, length;
+	} cases[] = {{64, 64}, {127, 64}, {128, 128}, {4000, 1984}};
+
+	for (auto &c : cases) {
+		Machine machine;
+		pavo_fragment next;
+
+		machine.write(1, to_fifo);
+		machine.op.left = 100'000;
+		ASSERT_TRUE(pavo_operation_next(&machine.op, c.room, &next));
+		EXPECT_EQ(next.length, c.length) << c.room;
+	}
+}
+
+/* A packet that was made before a cancel moves nothing of the operation after it. */
+TEST(Operation, AStalePacketChangesNothing)
+{
+	Machine machine;
+	pavo_fragment old;
+	pavo_step step{};
+
+	machine.write(1);
+	ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &old));
+	pavo_operation_end(&machine.op, PAVO_FRAME_CANCELLED, &step);
+	EXPECT_EQ(step.mark, PAVO_FRAME_CANCELLED);
+	/* The rCxt came back, and has the same tid. */
+	pavo_operation_reset(&machine.op);
+	machine.write(1);
+	step = {};
+	EXPECT_FALSE(pavo_operation_sent(&machine.op, &old, &step));
+	EXPECT_EQ(machine.op.left, 100u);
+	pavo_operation_give_up(&machine.op, &old, PAVO_FRAME_DEAD, &step);
+	EXPECT_EQ(step.effects, 0u);
+	EXPECT_TRUE(machine.op.now.sending);
+}
+
+TEST(Operation, WithoutMemoryKillsOnlyTheWindowThatNamedIt)
+{
+	for (bool own : {true, false}) {
+		Machine machine;
+		pavo_fragment next;
+		pavo_step step{};
+
+		machine.write(1);
+		machine.op.own = own;
+		ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &next));
+		pavo_operation_no_memory(&machine.op, &next, PAVO_PVO_KEY,
+					 &step);
+		EXPECT_FALSE(machine.op.now.sending);
+		EXPECT_EQ(step.effects, own ? PAVO_EFFECT_UNQUEUE |
+							PAVO_EFFECT_MARK |
+							PAVO_EFFECT_KILL :
+					      PAVO_EFFECT_UNQUEUE);
+		EXPECT_EQ(step.tell, only_if(!own, PAVO_OP_WINDOW_DONE));
+		if (own) {
+			EXPECT_EQ(step.mark, PAVO_FRAME_BAD_PVO);
+		} else {
+			EXPECT_EQ(step.told.wreth.status, PAVO_PVO_KEY);
+			EXPECT_EQ(step.counts, PAVO_STEP_RX_DROP_RDMA_PVO);
+		}
+	}
+}
+
+/* ------------------------------------------------- frames of this process */
+
+TEST(Operation, AWriteIsQueuedOrRefused)
+{
+	Machine machine({.tid = 4});
+
+	EXPECT_EQ(machine.request(PAVO_FRAME_RDMA_WRITE, 4, 0).state,
+		  PAVO_FRAME_STALE);
+	machine.request(PAVO_FRAME_RDMA_WRITE, 5, 0);
+	ASSERT_EQ(machine.step.deed, PAVO_DEED_QUEUE);
+	EXPECT_EQ(machine.on(1).state, PAVO_FRAME_DEAD);
+	EXPECT_FALSE(machine.op.now.sending);
+	machine.write(6);
+	EXPECT_EQ(machine.step.state, PAVO_FRAME_EMPTY);
+	EXPECT_EQ(machine.op.frame, 8u);
+	EXPECT_EQ(machine.request(PAVO_FRAME_RDMA_WRITE, 7, 0).state,
+		  PAVO_FRAME_BUSY);
+}
+
+TEST(Operation, AReadAsksOnlyForMemoryOfItsOwn)
+{
+	Machine machine;
+
+	machine.request(PAVO_FRAME_RDMA_READ, 5, target);
+	ASSERT_EQ(machine.step.deed, PAVO_DEED_MAPPED);
+	machine.on(1);
+	EXPECT_EQ(machine.step.state, PAVO_FRAME_BAD_PVO);
+	EXPECT_EQ(machine.step.effects, PAVO_EFFECT_KILL);
+	EXPECT_EQ(machine.step.tell, 0u);
+	EXPECT_EQ(machine.op.now.tid, 0u);
+	/* For the FIFO there is no memory to look at. */
+	machine.request(PAVO_FRAME_RDMA_READ, 6, to_fifo);
+	EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
+	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_READ);
+}
+
+TEST(Operation, AReadGoesOnWhereItsLastAttemptEnded)
+{
+	Machine machine;
+
+	machine.read(1, source | target);
+	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_READ);
+	EXPECT_EQ(machine.step.told.wreth.pvo, 0x2000u);
+	EXPECT_EQ(machine.step.told.wreth.back_pvo, 0x1000u);
+	machine.take(Machine::data(1, 0, 60));
+	machine.on();
+	machine.read(2, source | target, 1);
+	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_READ);
+	EXPECT_EQ(machine.op.left, 40u) << "what came stays";
+	machine.take(Machine::data(2, 1, 40, 1));
+	machine.on();
+	machine.on();
+	EXPECT_EQ(machine.op.now.complete, 2u);
+	/* The end was lost: told again, and nothing is asked for. */
+	machine.read(3, source | target, 2);
+	EXPECT_EQ(machine.step.counts, PAVO_STEP_RDMA_REPEATS);
+	ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
+	machine.on();
+	EXPECT_EQ(machine.step.state, PAVO_FRAME_SENT);
+	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_DONE);
+	machine.read(4, source | target, 3);
+	machine.on(1);
+	EXPECT_EQ(machine.step.state, PAVO_FRAME_NOT_SENT);
+	EXPECT_EQ(machine.step.tell, 0u);
+}
+
+TEST(Operation, APieceIsOfItsOperationAndPeer)
+{
+	Machine machine({.tid = 4});
+	auto piece = [&](uint64_t tid, uint32_t window) {
+		pavo_frame_hdr hdr{};
+		pavo_rdma_piece wish{};
+
+		hdr.type = PAVO_FRAME_RDMA_PIECE;
+		hdr.node = peer_node;
+		hdr.window = window;
+		hdr.length = sizeof(wish) + 10;
+		wish.local_rcxt = own_id;
+		wish.remote_rcxt = peer_id;
+		wish.tid = tid;
+		EXPECT_EQ(pavo_ask_piece(&machine.ask, &hdr, &wish, 2000), 0u);
+		machine.step = {};
+		machine.step.ask = &machine.ask;
+		pavo_operation_piece(&machine.op, &machine.step);
+		return machine.step.state;
+	};
+
+	EXPECT_EQ(piece(4, peer_window), PAVO_FRAME_STALE);
+	EXPECT_EQ(piece(5, peer_window), PAVO_FRAME_EMPTY);
+	EXPECT_TRUE(machine.op.now.feeding);
+	EXPECT_EQ(piece(5, peer_window), PAVO_FRAME_EMPTY);
+	EXPECT_EQ(piece(5, others), PAVO_FRAME_BAD_REQUEST);
+	machine.op.now.sending = true;
+	EXPECT_EQ(piece(6, peer_window), PAVO_FRAME_BUSY);
+}
+
+TEST(Asks, AreCheckedBeforeAnythingElse)
+{
+	struct {
+		uint8_t type;
+		uint16_t length;
+		uint32_t window;
+		uint8_t flags, reserved;
+		uint32_t state;
+	} cases[] = {
+		{PAVO_FRAME_RDMA_READ, 48, 1, PAVO_RDMA_FLAGS, 0, 0},
+		{PAVO_FRAME_RDMA_READ, 47, 1, 0, 0, PAVO_FRAME_BAD_LENGTH},
+		{PAVO_FRAME_RDMA_READ, 49, 1, 0, 0, PAVO_FRAME_BAD_LENGTH},
+		{PAVO_FRAME_RDMA_READ, 48, 1, 0x10, 0, PAVO_FRAME_BAD_REQUEST},
+		{PAVO_FRAME_RDMA_READ, 48, 1, 0, 1, PAVO_FRAME_BAD_REQUEST},
+		{PAVO_FRAME_RDMA_READ, 48, 1u << 24, 0, 0,
+		 PAVO_FRAME_BAD_WINDOW},
+		{PAVO_FRAME_RDMA_WRITE, 48, 1, from_fifo, 0,
+		 PAVO_FRAME_BAD_REQUEST},
+		{PAVO_FRAME_RDMA_WRITE, 48, 1, to_fifo, 0, 0},
+		{PAVO_FRAME_RDMA_PIECE, 48, 1, to_fifo, 0, 0},
+		{PAVO_FRAME_RDMA_PIECE, 47, 1, 0, 0, PAVO_FRAME_BAD_LENGTH},
+		{PAVO_FRAME_RDMA_PIECE, 2000, 1, 0, 0, 0},
+		{PAVO_FRAME_RDMA_PIECE, 2001, 1, 0, 0, PAVO_FRAME_BAD_LENGTH},
+		{PAVO_FRAME_RDMA_PIECE, 48, 1, from_fifo, 0,
+		 PAVO_FRAME_BAD_REQUEST},
+		{PAVO_FRAME_RDMA_PIECE, 48, 1, 0, 1, PAVO_FRAME_BAD_REQUEST},
+		{PAVO_FRAME_RDMA_PIECE, 48, 1u << 24, 0, 0,
+		 PAVO_FRAME_BAD_WINDOW},
+	};
+
+	for (auto &c : cases) {
+		pavo_frame_hdr hdr{};
+		pavo_rdma_request request{};
+		pavo_rdma_piece piece{};
+		pavo_ask ask;
+
+		hdr.type = c.type;
+		hdr.length = c.length;
+		hdr.window = c.window;
+		request.flags = piece.flags = c.flags;
+		request.reserved = piece.reserved = c.reserved;
+		EXPECT_EQ(c.type == PAVO_FRAME_RDMA_PIECE ?
+				  pavo_ask_piece(&ask, &hdr, &piece, 2000) :
+				  pavo_ask_request(&ask, &hdr, &request, 1),
+			  c.state)
+			<< "case " << &c - cases;
+	}
+}
+
+} // namespace

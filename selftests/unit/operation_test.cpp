@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * operation_test.cpp - packets that come to an operation between windows: each in every state that
+ * matters, and what follows from it (window/operation.h).
+ */
+#include <string>
+
+#include "operation_env.h"
+
+using namespace operation_env;
+
+namespace {
+
+/* ---------------------------------------------------------------- the table */
+
+TEST(Arrivals, EachPacketForWindowsHasARow)
+{
+	unsigned rows = 0;
+
+	for (unsigned opcode = 0; opcode < 256; opcode++) {
+		const struct pavo_op_info *info = pavo_op_info(uint8_t(opcode));
+		const pavo_arrival *row = pavo_arrival_of(uint8_t(opcode));
+
+		ASSERT_EQ(row != nullptr, info && info->flags & PAVO_OPF_WETH)
+			<< opcode;
+		if (!row)
+			continue;
+		rows++;
+		EXPECT_EQ(row->opcode, opcode);
+		EXPECT_EQ(row->take != nullptr,
+			  (info->flags & PAVO_OPF_WRETH) != 0)
+			<< opcode;
+		EXPECT_EQ(row->most != 0, (info->flags & PAVO_OPF_PAYLOAD) != 0)
+			<< opcode;
+	}
+	EXPECT_EQ(rows, 4u);
+}
+
+TEST(Arrivals, AreCheckedByTheirRows)
+{
+	struct {
+		pavo_window_op opcode;
+		uint32_t payload;
+		uint8_t flags, status;
+		uint32_t refused;
+	} cases[] = {
+		{PAVO_OP_WINDOW_MESSAGE, PAVO_FRAME_PAYLOAD, 0, 0, 0},
+		/* It has neither flags nor a status. */
+		{PAVO_OP_WINDOW_MESSAGE, 0, 0xff, 0xff, 0},
+		{PAVO_OP_WINDOW_MESSAGE, PAVO_FRAME_PAYLOAD + 1, 0, 0,
+		 PAVO_STEP_RX_DROP_TOO_LONG},
+		{PAVO_OP_WINDOW_DATA, 65000, PAVO_RDMA_FLAGS, 0, 0},
+		{PAVO_OP_WINDOW_DATA, 1, PAVO_RDMA_FLAGS + 1, 0,
+		 PAVO_STEP_RX_DROP_RDMA_INVALID},
+		{PAVO_OP_WINDOW_DATA, 1, 0, 1, PAVO_STEP_RX_DROP_RDMA_INVALID},
+		{PAVO_OP_WINDOW_READ, 0, PAVO_RDMA_FLAGS, 0, 0},
+		{PAVO_OP_WINDOW_READ, 0, 0x80, 0,
+		 PAVO_STEP_RX_DROP_RDMA_INVALID},
+		{PAVO_OP_WINDOW_READ, 0, 0, 1, PAVO_STEP_RX_DROP_RDMA_INVALID},
+		{PAVO_OP_WINDOW_DONE, 0, 0, PAVO_PVO_KEY, 0},
+		{PAVO_OP_WINDOW_DONE, 0, 0, PAVO_PVO_KEY + 1,
+		 PAVO_STEP_RX_DROP_RDMA_INVALID},
+	};
+
+	for (auto &c : cases) {
+		pavo_pkt pkt = Machine::packet(c.opcode, 1);
+
+		pkt.payload = c.payload;
+		pkt.rdma.flags = c.flags;
+		pkt.rdma.status = c.status;
+		EXPECT_EQ(pavo_arrival_check(pavo_arrival_of(uint8_t(c.opcode)),
+					     &pkt),
+			  c.refused)
+			<< "case " << &c - cases;
+	}
+}
+
+/* --------------------------------------------------------------------- data */
+
+/* State, packet, and the first thing that follows. */
+TEST(Operation, TakesDataByItsState)
+{
+	struct {
+		pavo_attempt now;
+		uint32_t left;
+		pavo_pkt pkt;
+		pavo_deed deed;
+		uint32_t counts;
+		bool used;
+		uint64_t tid;
+	} cases[] = {
+		{{}, 0, Machine::data(1, 0, 60), PAVO_DEED_PLACE, 0, false, 1},
+		{{.tid = 4, .first = 4, .placing = true},
+		 100,
+		 Machine::data(4, 3, 60),
+		 PAVO_DEED_PLACE,
+		 0,
+		 false,
+		 4},
+		/* Of an earlier attempt, of a later one, of another operation. */
+		{{.tid = 4, .first = 3, .placing = true},
+		 100,
+		 Machine::data(3, 3, 60),
+		 PAVO_DEED_PLACE,
+		 0,
+		 false,
+		 4},
+		{{.tid = 4, .first = 4, .placing = true},
+		 100,
+		 Machine::data(5, 3, 60, 1),
+		 PAVO_DEED_PLACE,
+		 0,
+		 false,
+		 5},
+		{{.tid = 4, .first = 4, .placing = true},
+		 100,
+		 Machine::data(3, 3, 60),
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_TID,
+		 false,
+		 4},
+		{{.tid = 4},
+		 100,
+		 Machine::data(4, 3, 60),
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_TID,
+		 false,
+		 4},
+		{{.tid = 4, .sending = true},
+		 100,
+		 Machine::data(5, 0, 60),
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_RCXT_BUSY,
+		 false,
+		 4},
+		/* It was complete: the first packet of an attempt is answered. */
+		{{.tid = 4, .first = 4, .complete = 4},
+		 0,
+		 Machine::data(5, 0, 60, 1),
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RDMA_REPEATS,
+		 true,
+		 4},
+		{{.tid = 4, .first = 4, .complete = 4},
+		 0,
+		 Machine::data(5, 1, 60, 1),
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_RDMA_AGAIN,
+		 true,
+		 4},
+		/* More than is left, nothing of something, too far ahead. */
+		{{.tid = 4, .first = 4, .placing = true},
+		 50,
+		 Machine::data(4, 1, 51),
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_RDMA_LENGTH,
+		 false,
+		 4},
+		{{.tid = 4, .first = 4, .placing = true},
+		 50,
+		 Machine::data(4, 1, 50),
+		 PAVO_DEED_PLACE,
+		 0,
+		 false,
+		 4},
+		{{.tid = 4, .first = 4, .placing = true},
+		 50,
+		 Machine::data(4, 1, 0),
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_RDMA_LENGTH,
+		 false,
+		 4},
+		{{.tid = 4, .first = 4, .placing = true},
+		 50,
+		 Machine::data(4, PAVO_SEEN_BITS, 10),
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_RDMA_FAR,
+		 false,
+		 4},
+	};
+
+	for (auto &c : cases) {
+		Machine machine(c.now, c.left);
+		pavo_step &step = machine.take(c.pkt);
+
+		EXPECT_EQ(step.deed, c.deed) << "case " << &c - cases;
+		EXPECT_EQ(step.counts, c.counts) << "case " << &c - cases;
+		EXPECT_EQ(step.used, c.used) << "case " << &c - cases;
+		EXPECT_EQ(machine.op.now.tid, c.tid) << "case " << &c - cases;
+		EXPECT_EQ(step.effects, 0u) << "case " << &c - cases;
+	}
+}
+
+TEST(Operation, TakesDataOfItsPeerOnly)
+{
+	for (int i = 0; i < 4; i++) {
+		Machine machine({.tid = 4, .first = 4, .placing = true});
+		pavo_pkt pkt = Machine::data(4, 0, 60);
+
+		pkt.src_node = uint16_t(peer_node + (i == 1));
+		pkt.src_window = peer_window + (i == 2);
+		pkt.rdma.peer_rcxt = peer_id + (i == 3);
+		EXPECT_EQ(machine.take(pkt).deed,
+			  i ? PAVO_DEED_NONE : PAVO_DEED_PLACE)
+			<< i;
+		EXPECT_EQ(machine.step.counts,
+			  only_if(i, PAVO_STEP_RX_DROP_TID));
+	}
+}
+
+/* Two packets in both orders, each twice: each byte is placed once, and the end is told once. */
+TEST(Operation, EndsWithItsLastByte)
+{
+	for (bool swapped : {false, true}) {
+		Machine machine;
+		pavo_pkt parts[] = {
+			Machine::data(1, swapped, 60 - 20 * swapped),
+			Machine::data(1, !swapped, 40 + 20 * swapped)};
+
+		for (pavo_pkt &part : parts)
+			part.rdma.flags = source | target;
+		machine.take(parts[0]);
+		ASSERT_EQ(machine.step.deed, PAVO_DEED_PLACE);
+		machine.on();
+		EXPECT_TRUE(machine.step.used);
+		EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_RDMA_PACKETS);
+		EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
+		machine.take(parts[0]);
+		EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_RDMA_AGAIN);
+		EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
+		machine.take(parts[1]);
+		ASSERT_EQ(machine.step.deed, PAVO_DEED_PLACE);
+		machine.on();
+		ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
+		EXPECT_TRUE(machine.step.target);
+		EXPECT_EQ(machine.step.tell, 0u) << "the process is first";
+		machine.on();
+		EXPECT_EQ(machine.step.counts, PAVO_STEP_RDMA_DONE);
+		EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_DONE);
+		EXPECT_EQ(machine.step.told.window, peer_window);
+		EXPECT_EQ(machine.step.told.wreth.rcxt, peer_id);
+		EXPECT_EQ(machine.step.told.wreth.peer_rcxt, own_id);
+		EXPECT_EQ(machine.step.told.wreth.tid, 1u);
+		EXPECT_EQ(machine.op.now.complete, 1u);
+		machine.take(parts[1]);
+		EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_TID);
+		EXPECT_EQ(machine.step.tell, 0u);
+	}
+}
+
+/* A process with a full FIFO hears of the end by the next duplicate, and its peer after it. */
+TEST(Operation, WaitsForAFullFifoToTellOfItsEnd)
+{
+	Machine machine;
+	pavo_pkt all = Machine::data(1, 0, 100);
+
+	all.rdma.flags = source | target;
+	machine.take(all);
+	machine.on();
+	ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
+	machine.on(1);
+	EXPECT_EQ(machine.step.tell, 0u);
+	EXPECT_TRUE(machine.op.now.placing);
+	EXPECT_EQ(machine.op.now.complete, 0u);
+	machine.take(all);
+	EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_RDMA_AGAIN);
+	ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
+	machine.on();
+	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_DONE);
+	EXPECT_FALSE(machine.op.now.placing);
+}
+
+TEST(Operation, WithoutBytesEndsWithItsPacket)
+{
+	Machine machine;
+	pavo_pkt none = Machine::data(1, 0, 0);
+
+	none.rdma.total = 0;
+	machine.take(none);
+	EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
+	EXPECT_EQ(machine.step.counts,
+		  PAVO_STEP_RX_RDMA_PACKETS | PAVO_STEP_RDMA_DONE);
+	EXPECT_EQ(machine.step.tell, 0u);
+	EXPECT_EQ(machine.op.now.complete, 1u);
+}
+
+TEST(Operation, PutsDataForTheFifoIntoFrames)
+{
+	Machine machine;
+	pavo_pkt pkt = Machine::data(1, 0, PAVO_PIECE_DATA + 1);
+
+	pkt.rdma.flags = to_fifo | from_fifo;
+	pkt.rdma.total = 5000;
+	pkt.rdma.pvo = 77;
+	machine.take(pkt);
+	EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
+	EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_TOO_LONG);
+	pkt.payload--;
+	machine.take(pkt);
+	ASSERT_EQ(machine.step.deed, PAVO_DEED_PIECE);
+	pavo_rdma_piece frame =
+		pavo_operation_piece_frame(&machine.op, &machine.step);
+	EXPECT_EQ(frame.local_rcxt, own_id);
+	EXPECT_EQ(frame.remote_rcxt, peer_id);
+	EXPECT_EQ(frame.pvo, 77u);
+	EXPECT_EQ(frame.total, 5000u);
+	EXPECT_EQ(frame.flags, to_fifo);
+	/* A full FIFO is a lost packet. */
+	machine.on(1);
+	EXPECT_FALSE(machine.step.used);
+	EXPECT_EQ(machine.op.left, 5000u);
+	machine.take(pkt);
+	ASSERT_EQ(machine.step.deed, PAVO_DEED_PIECE);
+	machine.on();
+	EXPECT_TRUE(machine.step.used);
+	EXPECT_EQ(machine.op.left, 5000u - PAVO_PIECE_DATA);
+}
+
+/* Only memory that the process itself named, and that is not its own, kills its window. */
+TEST(Operation, EndsWhereDataHasNoPlace)
+{
+	Machine passive;
+	pavo_pkt pkt = Machine::data(1, 0, 100);
+
+	pkt.rdma.flags = source;
+	passive.take(pkt);
+	passive.on(PAVO_PVO_KEY);
+	EXPECT_EQ(passive.step.counts, PAVO_STEP_RX_DROP_RDMA_PVO);
+	EXPECT_EQ(passive.step.effects, 0u);
+	EXPECT_EQ(passive.step.tell, PAVO_OP_WINDOW_DONE);
+	EXPECT_EQ(passive.step.told.wreth.status, PAVO_PVO_KEY);
+	EXPECT_FALSE(passive.op.now.placing);
+	EXPECT_EQ(passive.op.now.complete, 0u);
+	for (uint32_t foreign : {0u, 1u}) {
+		Machine reader;
+
+		reader.read(1, target);
+		reader.take(pkt);
+		reader.on(PAVO_PVO_RANGE);
+		ASSERT_EQ(reader.step.deed, PAVO_DEED_MAPPED);
+		EXPECT_EQ(reader.step.pvo, 0x1000u);
+		EXPECT_EQ(reader.step.length, 100u);
+		reader.on(foreign);
+		EXPECT_EQ(reader.step.effects,
+			  only_if(foreign, PAVO_EFFECT_KILL));
+		EXPECT_EQ(reader.step.deed,
+			  foreign ? PAVO_DEED_NONE : PAVO_DEED_TELL);
+		EXPECT_EQ(reader.step.status, PAVO_PVO_RANGE);
+		/* A full FIFO does not bring such an operation back. */
+		if (!foreign)
+			reader.on(1);
+		EXPECT_FALSE(reader.op.now.placing);
+		EXPECT_FALSE(reader.op.told);
+		EXPECT_EQ(reader.step.tell, 0u);
+	}
+}
+
+/* ------------------------------------------------------- requests for data */
+
+TEST(Operation, TakesRequestsByItsState)
+{
+	struct {
+		pavo_attempt now;
+		uint64_t tid;
+		uint8_t flags;
+		pavo_deed deed;
+		uint32_t counts;
+	} cases[] = {
+		{{.tid = 4}, 5, 0, PAVO_DEED_WAY, 0},
+		{{.tid = 4}, 5, from_fifo, PAVO_DEED_ASK, 0},
+		{{.tid = 4}, 4, 0, PAVO_DEED_NONE, PAVO_STEP_RX_DROP_TID},
+		{{.tid = 4, .sending = true},
+		 5,
+		 0,
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_RCXT_BUSY},
+		{{.tid = 4, .sending = true},
+		 4,
+		 0,
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_TID},
+		{{.tid = 4, .placing = true},
+		 5,
+		 from_fifo,
+		 PAVO_DEED_NONE,
+		 PAVO_STEP_RX_DROP_RCXT_BUSY},
+		{{.tid = 4, .feeding = true}, 5, from_fifo, PAVO_DEED_ASK, 0},
+	};
+
+	for (auto &c : cases) {
+		Machine machine(c.now);
+		pavo_pkt pkt = Machine::packet(PAVO_OP_WINDOW_READ, c.tid);
+
+		pkt.rdma.flags = c.flags;
+		machine.take(pkt);
+		EXPECT_EQ(machine.step.deed, c.deed) << "case " << &c - cases;
+		EXPECT_EQ(machine.step.counts, c.counts)
+			<< "case " << &c - cases;
+		EXPECT_EQ(machine.op.now.tid, 4u) << "case " << &c - cases;
+		if (!c.deed)
+			continue;
+		/* No route, or no frame: as if it had not come. */
+		machine.on(1);
+		EXPECT_EQ(machine.step.counts,
+			  only_if(!c.flags, PAVO_STEP_TX_DROP_NODE));
+		EXPECT_FALSE(machine.step.used);
+		EXPECT_EQ(machine.op.now.tid, 4u);
+	}
+}
+
+TEST(Operation, GivesTheDataThatWasAskedFor)
+{
+	Machine machine;
+	pavo_pkt pkt = Machine::packet(PAVO_OP_WINDOW_READ, 5);
+
+	pkt.rdma.pvo = 0x3000;
+	pkt.rdma.back_pvo = 0x4000;
+	machine.take(pkt);
+	machine.on();
+	ASSERT_EQ(machine.step.deed, PAVO_DEED_QUEUE);
+	machine.on();
+	EXPECT_TRUE(machine.step.used && machine.step.wake);
+	EXPECT_TRUE(machine.op.now.sending);
+	EXPECT_EQ(machine.op.from, 0x3000u);
+	EXPECT_EQ(machine.op.to, 0x4000u);
+	EXPECT_FALSE(machine.op.own);
+	Machine ended;
+
+	ended.take(pkt);
+	ended.on();
+	ended.on(1);
+	EXPECT_FALSE(ended.step.used || ended.step.wake ||
+		     ended.op.now.sending);
+}
+
+/* --------------------------------------------------------------------- ends */
+
+TEST(Operation, TakesEndsByItsState)
+{
+	struct {
+		const char *state;
+		uint8_t status;
+		pavo_deed deed;
+		uint8_t effects, mark;
+		bool used;
+	} cases[] = {
+		{"idle", 0, PAVO_DEED_NONE, 0, 0, false},
+		{"write", 0, PAVO_DEED_TELL,
+		 PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_MARK, PAVO_FRAME_SENT, true},
+		{"write", PAVO_PVO_JOB, PAVO_DEED_TELL,
+		 PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_MARK, PAVO_FRAME_CANCELLED,
+		 true},
+		/* A read ends with its last byte, or by an error of the source. */
+		{"read", 0, PAVO_DEED_NONE, 0, 0, false},
+		{"read", PAVO_PVO_JOB, PAVO_DEED_TELL, 0, 0, true},
+		{"giving", 0, PAVO_DEED_NONE, PAVO_EFFECT_UNQUEUE, 0, true},
+		{"feeding", 0, PAVO_DEED_NONE, 0, 0, true},
+	};
+
+	for (auto &c : cases) {
+		Machine machine({.tid = 5, .first = 5});
+		std::string state = c.state;
+		pavo_pkt end = Machine::packet(PAVO_OP_WINDOW_DONE, 6);
+
+		if (state == "write")
+			machine.write(6, source);
+		else if (state == "read")
+			machine.read(6, target);
+		else if (state != "idle")
+			machine.op.now = {.tid = 6,
+					  .first = 6,
+					  .complete = 0,
+					  .sending = state == "giving",
+					  .placing = false,
+					  .feeding = state == "feeding"};
+		else
+			machine.op.now.tid = 6;
+		end.rdma.status = c.status;
+		machine.take(end);
+		EXPECT_EQ(machine.step.deed, c.deed) << "case " << &c - cases;
+		EXPECT_EQ(machine.step.effects, c.effects)
+			<< "case " << &c - cases;
+		EXPECT_EQ(machine.step.used, c.used) << "case " << &c - cases;
+		EXPECT_EQ(machine.step.counts,
+			  only_if(!c.used, PAVO_STEP_RX_DROP_TID))
+			<< "case " << &c - cases;
+		if (c.effects & PAVO_EFFECT_MARK) {
+			EXPECT_EQ(machine.step.mark, c.mark);
+		}
+		if (!c.deed)
+			continue;
+		EXPECT_EQ(machine.step.target, state == "read");
+		/* Told once, as soon as there is a frame. */
+		machine.on(1);
+		machine.take(end);
+		ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
+		machine.on();
+		machine.take(end);
+		EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
+		EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_TID);
+	}
+}
+
+TEST(Operation, CancelledInTheMiddleDropsWhatComes)
+{
+	Machine machine;
+	pavo_step step{};
+
+	machine.take(Machine::data(1, 0, 60));
+	machine.on();
+	pavo_operation_end(&machine.op, PAVO_FRAME_CANCELLED, &step);
+	EXPECT_EQ(step.effects, 0u);
+	EXPECT_EQ(machine.take(Machine::data(1, 1, 40)).counts,
+		  PAVO_STEP_RX_DROP_TID);
+	/* The next attempt begins anew. */
+	EXPECT_EQ(machine.take(Machine::data(2, 0, 60, 1)).deed,
+		  PAVO_DEED_PLACE);
+	EXPECT_EQ(machine.op.left, 100u);
+}
+
+} // namespace
