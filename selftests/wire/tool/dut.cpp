@@ -6,18 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
 
 #include <fcntl.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "../../common/connect.h"
 #include "../../common/device.h"
-#include "link.h"
 #include "pattern.h"
 #include "verbs_error.h"
 
@@ -51,17 +46,6 @@ bool readable(int fd)
 	return poll(&wait, 1, 0) > 0;
 }
 
-std::string counter_folder(const std::string &device)
-{
-	const std::string base = "/sys/class/infiniband/" + device;
-
-	for (const std::string &folder :
-	     {base + "/ports/1/hw_counters", base + "/hw_counters"})
-		if (std::filesystem::is_directory(folder))
-			return folder;
-	return "";
-}
-
 } // namespace
 
 void Dut::load_providers()
@@ -72,26 +56,23 @@ void Dut::load_providers()
 		ibv_free_device_list(list);
 }
 
-Dut::Dut(const std::string &device, const Address &peer, int64_t deadline)
-	: context_(common::open_device(device)), device_(device), peer_(peer)
+Dut::Dut(Bench &bench, const std::string &device, const Address &peer,
+	 int64_t deadline)
+	: context_(common::open_device(device)), bench_(bench), device_(device),
+	  peer_(peer)
 {
 	while (!find_address(peer)) {
-		if (now_ns() > deadline)
+		if (bench_.now() > deadline)
 			throw std::runtime_error(device +
 						 " has no RoCE v2 address"
 						 " of the family of " +
 						 print_address(peer));
-		usleep(1000);
+		bench_.pass(deadline);
 	}
-	mac_ = mac_of(netdev_);
 	nonblocking(context_->async_fd);
 	pd_ = ibv_alloc_pd(context_);
 	if (!pd_)
 		fail("ibv_alloc_pd");
-	counters_ = counter_folder(device);
-	/* Counters are cached for this many ms: a wait on them would be blind. */
-	if (!counters_.empty())
-		std::ofstream(counters_ + "/lifespan") << 1;
 }
 
 Dut::~Dut()
@@ -125,16 +106,16 @@ bool Dut::find_address(const Address &peer)
 {
 	for (const ibv_gid_entry &entry : common::addresses_of(context_)) {
 		Address address;
-		char name[IF_NAMESIZE];
 
 		std::copy_n(entry.gid.raw, address.size(), address.begin());
+		const auto mac = bench_.device_mac(entry.ndev_ifindex);
+
 		if (common::is_link_local(entry.gid) ||
-		    is_ip4(address) != is_ip4(peer) ||
-		    !if_indextoname(entry.ndev_ifindex, name))
+		    is_ip4(address) != is_ip4(peer) || !mac)
 			continue;
 		address_ = address;
 		gid_index_ = static_cast<uint8_t>(entry.gid_index);
-		netdev_ = name;
+		mac_ = *mac;
 		return true;
 	}
 	return false;
@@ -564,13 +545,7 @@ std::optional<uint64_t> Dut::counter(const std::string &name)
 {
 	if (auto count = port_counter(name))
 		return count;
-
-	std::ifstream file(counters_ + "/" + name);
-	uint64_t value;
-
-	if (counters_.empty() || !(file >> value))
-		return std::nullopt;
-	return value;
+	return bench_.counter(name);
 }
 
 } // namespace pw

@@ -3,8 +3,8 @@
  * The device under test, seen through libibverbs: one QP, its memory regions and
  * completion queues, connected to a remote end that exists only in a script.
  *
- * Owns: every verbs object. Used by: the machine. Touches: the device and its
- * counters in sysfs; knows nothing of packets.
+ * Owns: every verbs object. Used by: the machine. Touches: the device; knows nothing of
+ * packets.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "frame.h"
+#include "bench.h"
 
 namespace pw {
 
@@ -95,7 +95,8 @@ struct Placement {
 class Dut {
 public:
 	/* Waits until `device` has a RoCE v2 address of the peer's family. */
-	Dut(const std::string &device, const Address &peer, int64_t deadline);
+	Dut(Bench &bench, const std::string &device, const Address &peer,
+	    int64_t deadline);
 	~Dut();
 	Dut(const Dut &) = delete;
 	Dut &operator=(const Dut &) = delete;
@@ -105,7 +106,6 @@ public:
 
 	const Address &address() const { return address_; }
 	const Mac &mac() const { return mac_; }
-	const std::string &netdev() const { return netdev_; }
 
 	Region &add_region(const std::string &name, size_t size, int access,
 			   const Placement &placement = {});
@@ -179,7 +179,8 @@ private:
 	std::vector<SrqConfig> srq_configs_;
 	std::map<std::string, ibv_srq *, std::less<>> srqs_;
 	std::map<std::string, std::unique_ptr<Region>, std::less<>> regions_;
-	std::string device_, netdev_, counters_;
+	Bench &bench_;
+	std::string device_;
 	Address address_{}, peer_{};
 	Mac mac_{};
 	uint8_t gid_index_ = 0;

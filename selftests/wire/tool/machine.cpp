@@ -148,16 +148,16 @@ const Machine::Verb &Machine::verb_of(const Statement &s)
 	throw ScriptError("no such verb");
 }
 
-Machine::Machine(const Setup &setup, const Case &chosen)
+Machine::Machine(Bench &bench, const Setup &setup, const Case &chosen)
 	: setup_(setup), case_(chosen), variables_(chosen.variables),
-	  link_(setup.interface), start_(now_ns()), last_event_(start_)
+	  bench_(bench), start_(bench.now()), last_event_(start_)
 {
 }
 
 void Machine::run(const Script &script)
 {
 	/* What is on the wire before the script began is not its business. */
-	while (link_.next(now_ns()))
+	while (bench_.next(bench_.now()))
 		;
 	for (const Line &line : script.lines)
 		if (line.text.find("counter ") != std::string::npos)
@@ -237,7 +237,7 @@ void Machine::finish()
 {
 	if (!dut_ || !dut_->has_qp())
 		return;
-	while (auto arrival = link_.next(now_ns())) {
+	while (auto arrival = bench_.next(bench_.now())) {
 		const Packet packet = decode_arrival(*arrival);
 
 		if (!tolerated(packet))
@@ -262,18 +262,18 @@ void Machine::note(char direction, const std::string &text)
 	char time[32];
 
 	std::snprintf(time, sizeof(time), "%9.3f ms %c ",
-		      static_cast<double>(now_ns() - start_) / 1e6, direction);
+		      static_cast<double>(bench_.now() - start_) / 1e6, direction);
 	trace_.push_back(time + text);
 }
 
 bool Machine::wait_for(const std::function<bool()> &condition)
 {
-	const int64_t deadline = now_ns() + setup_.patience;
+	const int64_t deadline = bench_.now() + setup_.patience;
 
 	while (!condition()) {
-		if (now_ns() > deadline)
+		if (bench_.now() > deadline)
 			return false;
-		usleep(100);
+		bench_.pass(deadline);
 	}
 	return true;
 }
@@ -282,8 +282,9 @@ Dut &Machine::dut()
 {
 	if (!dut_)
 		dut_ = std::make_unique<Dut>(
-			setup_.device, case_.ip6 ? setup_.peer6 : setup_.peer4,
-			now_ns() + setup_.patience);
+			bench_, setup_.device,
+			case_.ip6 ? setup_.peer6 : setup_.peer4,
+			bench_.now() + setup_.patience);
 	return *dut_;
 }
 
@@ -386,8 +387,7 @@ void Machine::step_counter(const Statement &s)
 
 	const uint64_t wanted = value(s.word(1).substr(1));
 
-	/* The kernel serves a value up to 1 ms old: let a wrong growth show. */
-	usleep(2000);
+	bench_.settle_counters();
 
 	const bool grew = wait_for([&] {
 		growth = dut().counter(name).value_or(0) - first->second;

@@ -13,14 +13,13 @@
 #include <set>
 
 #include "dut.h"
-#include "link.h"
 #include "packet.h"
 #include "script.h"
 
 namespace pw {
 
 struct Setup {
-	std::string device, interface;
+	std::string device;
 	Address peer4{}, peer6{};
 	int64_t patience = 10000000000; /* ns, for things that must happen */
 	bool pavo = false; /* the device: has every counter, sets MigReq */
@@ -42,7 +41,7 @@ struct PacketSpec {
 
 class Machine {
 public:
-	Machine(const Setup &setup, const Case &chosen);
+	Machine(Bench &bench, const Setup &setup, const Case &chosen);
 
 	/* Throws Mismatch, ScriptError or runtime_error with "line N: ...". */
 	void run(const Script &script);
@@ -133,7 +132,7 @@ private:
 	const Setup &setup_;
 	const Case &case_;
 	Variables variables_;
-	Link link_;
+	Bench &bench_;
 	std::unique_ptr<Dut> dut_;
 	Envelope envelope_; /* of injected packets */
 	std::vector<PacketSpec> allowed_;

@@ -199,8 +199,8 @@ void Machine::step_inject(const Statement &s)
 		wrap(envelope, encode(packet, spec.opcode->headers), damage(s));
 
 	note('<', describe(packet));
-	last_event_ = now_ns();
-	link_.send(frame);
+	last_event_ = bench_.now();
+	bench_.send(frame);
 }
 
 /* Of every packet, also those that a script allows or skips. */
@@ -325,12 +325,12 @@ static bool earlier(const PacketSpec &spec, const Packet &packet)
 void Machine::step_expect(const Statement &s)
 {
 	const PacketSpec spec = packet_spec(s, false);
-	const int64_t deadline = now_ns() + setup_.patience;
+	const int64_t deadline = bench_.now() + setup_.patience;
 
 	if (!spec.mentions("psn"))
 		throw ScriptError("an expected packet needs a psn=");
 	for (;;) {
-		const auto arrival = link_.next(deadline);
+		const auto arrival = bench_.next(deadline);
 
 		if (!arrival)
 			throw Mismatch("nothing arrived");
@@ -447,9 +447,9 @@ void Machine::step_allow(const Statement &s)
 
 void Machine::step_silence(const Statement &s)
 {
-	const int64_t deadline = now_ns() + duration(s.word(0));
+	const int64_t deadline = bench_.now() + duration(s.word(0));
 
-	while (auto arrival = link_.next(deadline)) {
+	while (auto arrival = bench_.next(deadline)) {
 		const Packet packet = decode_arrival(*arrival);
 
 		if (!tolerated(packet))

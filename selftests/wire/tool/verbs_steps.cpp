@@ -186,7 +186,7 @@ void Machine::step_qp(const Statement &s)
 	if (!dut().region("r"))
 		dut().add_region("r", region_size, access_of("lw,rw,rr,ra"));
 	dut().create_qp(c);
-	envelope_.smac = mac_of(setup_.interface);
+	envelope_.smac = bench_.mac();
 	envelope_.dmac = dut().mac();
 	envelope_.src = case_.ip6 ? setup_.peer6 : setup_.peer4;
 	envelope_.dst = dut().address();

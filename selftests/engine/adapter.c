@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * adapter.c - the adapter of the engine: made and unmade as the module's main.c does, and its
+ * counters.
+ */
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "adapter.h"
+#include "memory/memory.h"
+#include "number.h"
+#include "runtime.h"
+
+const struct engine_host *engine_host;
+struct pavo_dev *engine_dev;
+
+/* Not looked into: works have one queue (clock.c). */
+static char wq;
+
+void engine_start(const struct engine_host *host)
+{
+	static struct net_device interface = { .mtu = 9000 };
+	struct pavo_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+
+	ENGINE_MUST(!engine_dev && dev);
+	engine_host = host;
+	engine_dev = dev;
+	strcpy(dev->ib.name, "engine");
+	dev->ndev = &interface;
+	dev->tally.dev = dev;
+	dev->tally.stats = alloc_percpu(struct pavo_stats);
+	ENGINE_MUST(dev->tally.stats);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
+	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
+	pavo_key_table_init(&dev->keys);
+	pavo_rkm_init(&dev->rkm);
+	dev->wq = (struct workqueue_struct *)&wq;
+	dev->end_wq = dev->wq;
+}
+
+void engine_stop(void)
+{
+	struct pavo_dev *dev = engine_dev;
+	int i;
+
+	engine_settle();
+	engine_check_rest();
+	pavo_numbers_end(&dev->qps);
+	pavo_numbers_end(&dev->srqs);
+	pavo_key_table_destroy(&dev->keys);
+	for (i = 0; i < PAVO_OBJ_COUNT; i++)
+		ENGINE_MUST(!atomic_read(&dev->used[i]));
+	free_percpu(dev->tally.stats);
+	kfree(dev);
+	engine_dev = NULL;
+}
+
+bool engine_counter(const char *name, __u64 *value)
+{
+	static const char *const names[] = {
+#define NAME(counter) #counter,
+		PAVO_COUNTERS(NAME)
+#undef NAME
+	};
+	unsigned int i;
+
+	*value = 0;
+	if (!strcmp(name, "bad_pkey_cntr"))
+		*value = atomic_read(&engine_dev->bad_pkeys);
+	else if (!strcmp(name, "qkey_viol_cntr"))
+		*value = atomic_read(&engine_dev->bad_qkeys);
+	else {
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			if (!strcmp(name, names[i]))
+				break;
+		if (i == ARRAY_SIZE(names))
+			return false;
+		*value = engine_dev->tally.stats->counter[i];
+	}
+	return true;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * clock.c - the clock of the engine, its timers and its works.
+ *
+ * Time stands still while the module runs. Works run in the order in which they were queued,
+ * timers in the order of their expiry.
+ */
+#include <linux/hrtimer.h>
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
+
+#include "runtime.h"
+
+/* Works in a row, after which they are taken for ones that queue each other for ever. */
+#define WORKS_MAX 100000
+
+/* Not 0: the module takes a deadline of 0 for none. */
+static u64 now = 1000000000;
+static LIST_HEAD(timers);
+static LIST_HEAD(works);
+
+u64 ktime_get_ns(void)
+{
+	return now;
+}
+
+__u64 engine_now(void)
+{
+	return now;
+}
+
+void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode)
+{
+	struct hrtimer *later;
+
+	ENGINE_MUST(timer->function);
+	list_del_init(&timer->queued);
+	timer->expires = mode == HRTIMER_MODE_REL_SOFT ? (s64)now + time : time;
+	list_for_each_entry(later, &timers, queued)
+		if (later->expires > timer->expires)
+			break;
+	list_add_tail(&timer->queued, &later->queued);
+}
+
+void hrtimer_cancel(struct hrtimer *timer)
+{
+	engine_may_sleep();
+	list_del_init(&timer->queued);
+}
+
+bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
+{
+	ENGINE_MUST(wq && work->func);
+	if (!list_empty(&work->queued))
+		return false;
+	list_add_tail(&work->queued, &works);
+	return true;
+}
+
+bool cancel_work_sync(struct work_struct *work)
+{
+	bool was = !list_empty(&work->queued);
+
+	engine_may_sleep();
+	list_del_init(&work->queued);
+	return was;
+}
+
+static void run_work(struct work_struct *work)
+{
+	list_del_init(&work->queued);
+	work->func(work);
+	engine_may_sleep();
+}
+
+bool flush_work(struct work_struct *work)
+{
+	engine_may_sleep();
+	if (list_empty(&work->queued))
+		return false;
+	run_work(work);
+	return true;
+}
+
+static void run_works(void)
+{
+	unsigned int n;
+
+	for (n = 0; !list_empty(&works); n++) {
+		ENGINE_MUST(n < WORKS_MAX);
+		run_work(list_first_entry(&works, struct work_struct, queued));
+	}
+}
+
+void wait_for_completion(struct completion *completion)
+{
+	engine_may_sleep();
+	run_works();
+	/* Nothing else could complete it. */
+	ENGINE_MUST(completion->done);
+}
+
+void engine_settle(void)
+{
+	run_works();
+	engine_grace_period();
+	engine_may_sleep();
+}
+
+static void fire(struct hrtimer *timer)
+{
+	list_del_init(&timer->queued);
+	engine_spinning++;
+	timer->function(timer);
+	engine_spinning--;
+}
+
+void engine_pass(__u64 until)
+{
+	struct hrtimer *first = list_first_entry_or_null(
+		&timers, struct hrtimer, queued);
+
+	if (!first || first->expires > (s64)until) {
+		if (until > now)
+			now = until;
+		return;
+	}
+	if (first->expires > (s64)now)
+		now = first->expires;
+	fire(first);
+	engine_settle();
+}
+
+/* A caller that sleeps lets timers and works run. */
+void usleep_range(unsigned long least, unsigned long most)
+{
+	u64 until = now + least * NSEC_PER_USEC;
+
+	engine_may_sleep();
+	while (now < until)
+		engine_pass(until);
+}
+
+void engine_check_rest(void)
+{
+	engine_may_sleep();
+	ENGINE_MUST(list_empty(&works));
+	ENGINE_MUST(list_empty(&timers));
+}

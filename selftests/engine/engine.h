@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * engine.h - the door of the engine: an adapter made of the module's own C files, with one
+ * process, one interface and one CPU. The caller owns the wire and the clock.
+ *
+ * Each call acts as a system call or an arriving packet would. Before it returns, the works that
+ * it left are done and grace periods are over; timers fire only in engine_pass(). One engine in
+ * a program; a misuse of locks, RCU or numbers aborts it. In C, for C and C++.
+ */
+#ifndef PAVO_ENGINE_H
+#define PAVO_ENGINE_H
+
+#include <linux/types.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/pavo-abi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct engine_host - what the engine asks of its caller.
+ * @share:      zeroed memory that the process can map at *offset
+ * @sent:       the adapter sends an IP packet
+ * @completion: a completion event of a CQ whose process names it @user
+ * @event:      an asynchronous event of an object whose process names it @user
+ */
+struct engine_host {
+	void *(*share)(size_t size, __u64 *offset);
+	void (*sent)(const void *packet, size_t size);
+	void (*completion)(int channel, __u64 user);
+	void (*event)(int type, __u64 user);
+};
+
+/* Addresses of the interface, as GIDs; index 0 is of IPv4, 1 of IPv6. */
+#define ENGINE_ADDRESSES 2
+extern const __u8 engine_address[ENGINE_ADDRESSES][16];
+
+/** engine_start - load the module and make the adapter. */
+void engine_start(const struct engine_host *host);
+/** engine_stop - remove the adapter; aborts if something of it is left. */
+void engine_stop(void);
+
+/** engine_now - nanoseconds of the clock. */
+__u64 engine_now(void);
+/**
+ * engine_pass - move the clock on to the next timer, but not beyond @until, and fire it.
+ * @until: time
+ */
+void engine_pass(__u64 until);
+/** engine_receive - an IP packet arrives at the interface. */
+void engine_receive(const void *packet, size_t size);
+
+/** engine_counter - a counter of the adapter by its name. False: there is none. */
+bool engine_counter(const char *name, __u64 *value);
+/** engine_fail_allocation - let the @n-th allocation from now on fail; 0: none. */
+void engine_fail_allocation(unsigned int n);
+
+/*
+ * System calls of the process. Objects have handles. Return: 0 or a negative errno.
+ */
+int engine_open(struct pavo_alloc_ucontext_resp *resp);
+int engine_close(void);
+int engine_alloc_pd(__u32 *handle);
+int engine_dealloc_pd(__u32 handle);
+int engine_reg_mr(__u32 pd, const struct ib_uverbs_reg_mr *cmd, __u32 *handle,
+		  __u32 *key);
+int engine_dereg_mr(__u32 handle);
+int engine_create_cq(__u32 cqe, __u64 user, int channel, __u32 *handle,
+		     struct pavo_create_cq_resp *resp);
+int engine_destroy_cq(__u32 handle);
+int engine_arm_cq(__u32 handle, bool solicited);
+int engine_open_xrcd(__u32 *handle);
+int engine_close_xrcd(__u32 handle);
+
+/**
+ * struct engine_srq_init - a shared receive queue to make.
+ * @pd:      handle; so are @cq and @xrcd, which are 0 for a queue that is not of XRC
+ * @user:    the process's name for it
+ * @max_wr:  WQEs
+ * @max_sge: entries of each
+ */
+struct engine_srq_init {
+	__u32 pd, cq, xrcd;
+	__u64 user;
+	__u32 max_wr, max_sge;
+};
+
+int engine_create_srq(const struct engine_srq_init *init, __u32 *handle,
+		      struct pavo_create_srq_resp *resp);
+int engine_destroy_srq(__u32 handle);
+
+/**
+ * struct engine_qp_init - a queue pair to make.
+ * @type:       as verbs number it
+ * @pd:         handle, as the next three; 0: none
+ * @user:       the process's name for it
+ * @signal_all: each request completes with a CQE
+ * @max_send_wr: sizes, this and the next four; set to what the queue pair has
+ */
+struct engine_qp_init {
+	int type;
+	__u32 pd, send_cq, recv_cq, xrcd;
+	__u64 user;
+	bool signal_all;
+	__u32 max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
+	__u32 max_inline_data;
+};
+
+int engine_create_qp(struct engine_qp_init *init, __u32 *handle, __u32 *qpn,
+		     struct pavo_create_qp_resp *resp);
+int engine_modify_qp(const struct ib_uverbs_modify_qp *cmd);
+int engine_query_qp(__u32 handle, struct ib_uverbs_query_qp_resp *resp);
+int engine_destroy_qp(__u32 handle);
+/* The kicks: doorbells are there; receives were posted in Error. */
+int engine_kick_send(__u32 handle);
+int engine_kick_recv(__u32 handle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PAVO_ENGINE_H */

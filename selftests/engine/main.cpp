@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * main.cpp - pavo-engine: the scripts of the wire tests against the module's own code in this
+ * program, with the provider and libibverbs in front of it and a clock that only waits move.
+ *
+ * Owns: the command line, and the list of scripts that cannot run here.
+ */
+#include <cstdio>
+#include <cstdlib>
+
+#include "../wire/tool/runner.h"
+#include "engine_bench.h"
+
+namespace {
+
+/* Scripts that ask for what the engine does not have, and what that is. */
+const struct {
+	std::string_view script;
+	const char *why;
+} not_here[] = {
+	{"responder/odp-gone-before-duplicate", "it has no on-demand regions"},
+	{"responder/duplicate-read-absurd", "it has no on-demand regions"},
+};
+
+std::string why_not(const std::string &script)
+{
+	for (const auto &known : not_here)
+		if (script == known.script)
+			return known.why;
+	return "";
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	try {
+		common::CommandLine app(
+			"pavo-engine - run scripts of pavo-wire against the "
+			"module's code in this program, without a device");
+		pw::RunOptions o;
+
+		app.footer("Prints TAP. Exit status: 0 all passed, 1 something "
+			   "failed, 2 usage, 4 all skipped.");
+		o.declare(app);
+		app.read(argc, argv);
+		o.setup.device = "engine";
+		o.setup.peer4 = pw::parse_address("10.9.0.2");
+		o.setup.peer6 = pw::parse_address("fd00:9::2");
+		o.setup.pavo = true;
+
+		fake::Kernel kernel({{"engine", std::to_string(PAVO_ABI_VERSION)}});
+
+		o.make_bench = [&] {
+			return std::make_unique<engine::EngineBench>(kernel);
+		};
+		o.why_not = why_not;
+		return pw::run_scripts(o);
+	} catch (const pw::NoCase &error) {
+		std::fprintf(stderr, "pavo-engine: %s (see --help)\n",
+			     error.what());
+		return 2;
+	} catch (const std::exception &error) {
+		std::fprintf(stderr, "pavo-engine: %s\n", error.what());
+		return 1;
+	}
+}

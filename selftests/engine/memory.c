@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * memory.c - allocations, the end of grace periods, and random numbers of the engine.
+ *
+ * All memory is the heap's, so the address sanitizer sees what the module does with it.
+ */
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <stdlib.h>
+
+#include "engine.h"
+
+/* An allocation that the module does not zero itself has this in it. */
+#define RUBBISH 0xd5
+
+struct task_struct engine_task;
+struct user_namespace init_user_ns;
+int engine_spinning, engine_reading;
+
+static unsigned int fail_in;
+
+struct freed {
+	struct freed *next;
+	void *memory;
+};
+
+static struct freed *freed;
+
+void engine_broken(const char *what, const char *file, int line)
+{
+	fprintf(stderr, "engine: %s:%d: %s\n", file, line, what);
+	abort();
+}
+
+void engine_may_sleep(void)
+{
+	ENGINE_MUST(!engine_spinning && !engine_reading);
+}
+
+void engine_fail_allocation(unsigned int n)
+{
+	fail_in = n;
+}
+
+static bool fails(void)
+{
+	return fail_in && !--fail_in;
+}
+
+void *engine_alloc(size_t size, gfp_t flags)
+{
+	if (!(flags & GFP_ATOMIC))
+		engine_may_sleep();
+	return fails() ? NULL : calloc(1, size);
+}
+
+void *kmalloc(size_t size, gfp_t flags)
+{
+	void *memory = engine_alloc(size, flags);
+
+	if (memory)
+		memset(memory, RUBBISH, size);
+	return memory;
+}
+
+void *kmemdup(const void *from, size_t size, gfp_t flags)
+{
+	void *memory = engine_alloc(size, flags);
+
+	return memory ? memcpy(memory, from, size) : NULL;
+}
+
+void kfree(const void *memory)
+{
+	free((void *)memory);
+}
+
+void engine_free_later(void *memory)
+{
+	struct freed *last = malloc(sizeof(*last));
+
+	ENGINE_MUST(last);
+	*last = (struct freed){ freed, memory };
+	freed = last;
+}
+
+void engine_grace_period(void)
+{
+	ENGINE_MUST(!engine_reading);
+	while (freed) {
+		struct freed *first = freed;
+
+		freed = first->next;
+		free(first->memory);
+		free(first);
+	}
+}
+
+/* A linear congruential generator: the numbers only have to differ. */
+u32 get_random_u32(void)
+{
+	static u64 state = 0x7061766f;
+
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return state >> 32;
+}

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * net.c - stands for the module's net/ and the network stack below it: UDP and IP headers, the
+ * ICRC, and the checks of the stack on what arrives. Packets are one piece; the wire has no
+ * queue, so a sent packet is gone at once.
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+
+#include "adapter.h"
+#include "demux.h"
+#include "net/net.h"
+#include "runtime.h"
+
+#define UDP_PORT 4791
+#define HEADROOM (sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+/* Pad and ICRC. */
+#define TRAILER 8
+#define HOP_LIMIT 64
+/* First source port, and how many there are. */
+#define PORTS_FROM 0xc000
+#define PORTS 0x4000
+
+static bool is_ip4(const struct in6_addr *address)
+{
+	static const u8 prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(address->s6_addr, prefix, sizeof(prefix));
+}
+
+/* The CRC of Ethernet, bit by bit: least significant first, not complemented. */
+static u32 crc32(u32 crc, const void *bytes, size_t size)
+{
+	const u8 *p = bytes;
+	int bit;
+
+	while (size--) {
+		crc ^= *p++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return crc;
+}
+
+/* The ICRC of a packet whose data begins with the UDP header, up to @len bytes. */
+static u32 icrc_of(const struct sk_buff *skb, bool ipv6, unsigned int len)
+{
+	const unsigned int from = sizeof(struct udphdr) + PAVO_BTH_LEN;
+	const u8 *bth = skb->data + sizeof(struct udphdr);
+	u8 head[PAVO_ICRC_HEAD_MAX];
+	u32 crc = ~0u;
+
+	crc = crc32(crc, head,
+		    pavo_icrc_head(head, skb->network_header, ipv6, skb->data,
+				   bth));
+	return ~crc32(crc, skb->data + from, len - from);
+}
+
+/* The ones' complement sum of the Internet. */
+static u32 sum_of(u32 sum, const void *bytes, size_t size)
+{
+	const u8 *p = bytes;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		sum += i & 1 ? p[i] : p[i] << 8;
+	return sum;
+}
+
+static u16 checksum(u32 sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+/* --------------------------------------------------------------- flows */
+
+int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
+		   const struct rdma_ah_attr *attr, u32 lqpn, u32 rqpn,
+		   bool cached)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+	u32 entropy = grh->flow_label ? grh->flow_label : lqpn ^ rqpn;
+
+	memset(flow, 0, sizeof(*flow));
+	flow->sgid = rdma_get_gid_attr(&dev->ib, 1, grh->sgid_index);
+	if (IS_ERR(flow->sgid))
+		return -EINVAL;
+	flow->traffic_class = grh->traffic_class;
+	flow->hop_limit = grh->hop_limit ? grh->hop_limit : HOP_LIMIT;
+	flow->flow_label = grh->flow_label & PAVO_FLOW_LABEL;
+	flow->headroom = HEADROOM;
+	flow->sport = htons(PORTS_FROM + entropy % PORTS);
+	memcpy(&flow->saddr, flow->sgid->gid.raw, sizeof(flow->saddr));
+	memcpy(&flow->daddr, grh->dgid.raw, sizeof(flow->daddr));
+	flow->ipv6 = !is_ip4(&flow->saddr);
+	if (flow->ipv6 != !is_ip4(&flow->daddr))
+		return -EINVAL;
+	flow->cached = cached;
+	return 0;
+}
+
+void pavo_flow_destroy(struct pavo_flow *flow)
+{
+	flow->sgid = NULL;
+}
+
+bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
+{
+	if (flow->ipv6 != rx->ipv6)
+		return false;
+	if (flow->ipv6)
+		return !memcmp(&ipv6_hdr(rx->skb)->saddr, &flow->daddr, 16) &&
+		       !memcmp(&ipv6_hdr(rx->skb)->daddr, &flow->saddr, 16);
+	return ip_hdr(rx->skb)->saddr == flow->daddr.s6_addr32[3] &&
+	       ip_hdr(rx->skb)->daddr == flow->saddr.s6_addr32[3];
+}
+
+/* ------------------------------------------------------------- sending */
+
+struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
+			      struct pavo_flow *flow, const u8 *hdr,
+			      unsigned int hdr_len, unsigned int copy)
+{
+	struct sk_buff *skb = engine_skb(flow->headroom,
+					 hdr_len + PAGE_SIZE + TRAILER);
+
+	ENGINE_MUST(rcu_read_lock_any_held());
+	if (!skb) {
+		pavo_tally_add(tally, tx_drop_no_memory, 1);
+		return NULL;
+	}
+	memcpy(skb_put(skb, hdr_len), hdr, hdr_len);
+	return skb;
+}
+
+void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
+{
+	return skb_put(skb, len);
+}
+
+bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
+		      unsigned int offset, unsigned int len)
+{
+	memcpy(skb_put(skb, len), page->bytes + offset, len);
+	return true;
+}
+
+static void *push(struct sk_buff *skb, unsigned int len)
+{
+	skb->data -= len;
+	skb->len += len;
+	ENGINE_MUST(skb->data >= skb->buffer->bytes);
+	return skb->data;
+}
+
+static void push_udp(struct sk_buff *skb, const struct pavo_flow *flow)
+{
+	struct udphdr *udp = push(skb, sizeof(*udp));
+
+	*udp = (struct udphdr){
+		.source = flow->sport,
+		.dest = htons(UDP_PORT),
+		.len = htons(skb->len),
+	};
+}
+
+static void push_ip4(struct sk_buff *skb, const struct pavo_flow *flow)
+{
+	struct iphdr *ip = push(skb, sizeof(*ip));
+
+	*ip = (struct iphdr){
+		.version = 4,
+		.ihl = sizeof(*ip) / 4,
+		.tos = flow->traffic_class,
+		.tot_len = htons(skb->len),
+		.frag_off = htons(0x4000),
+		.ttl = flow->hop_limit,
+		.protocol = IPPROTO_UDP,
+		.saddr = flow->saddr.s6_addr32[3],
+		.daddr = flow->daddr.s6_addr32[3],
+	};
+	ip->check = htons(checksum(sum_of(0, ip, sizeof(*ip))));
+}
+
+static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow)
+{
+	u16 payload = skb->len;
+	struct ipv6hdr *ip = push(skb, sizeof(*ip));
+	u32 word = htonl(6u << 28 | (u32)flow->traffic_class << 20 |
+			 flow->flow_label);
+
+	memcpy(ip, &word, sizeof(word));
+	ip->payload_len = htons(payload);
+	ip->nexthdr = IPPROTO_UDP;
+	ip->hop_limit = flow->hop_limit;
+	ip->saddr = flow->saddr;
+	ip->daddr = flow->daddr;
+}
+
+int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int pad)
+{
+	unsigned int ip_len = flow->ipv6 ? sizeof(struct ipv6hdr) :
+					   sizeof(struct iphdr);
+	u8 *icrc;
+	u32 value;
+	int i;
+
+	memset(skb_put(skb, pad), 0, pad);
+	icrc = skb_put(skb, PAVO_ICRC_LEN);
+	push_udp(skb, flow);
+	if (flow->ipv6)
+		push_ip6(skb, flow);
+	else
+		push_ip4(skb, flow);
+	skb->network_header = skb->data;
+	skb->data += ip_len;
+	skb->len -= ip_len;
+	value = icrc_of(skb, flow->ipv6, skb->len - PAVO_ICRC_LEN);
+	for (i = 0; i < PAVO_ICRC_LEN; i++)
+		icrc[i] = value >> 8 * i;
+	return 0;
+}
+
+int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
+		   struct sk_buff *skb)
+{
+	const u8 *end = skb->data + skb->len;
+
+	pavo_tally_add(tally, tx_packets, 1);
+	pavo_tally_add(tally, tx_bytes, skb->len - sizeof(struct udphdr));
+	engine_host->sent(skb->network_header, end - skb->network_header);
+	kfree_skb(skb);
+	return 0;
+}
+
+int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int pad)
+{
+	int err = pavo_tx_seal(tally, flow, skb, pad);
+
+	return err ? err : pavo_tx_sealed(tally, flow, skb);
+}
+
+/* ----------------------------------------------------------- receiving */
+
+static enum pavo_parse_status parse(struct pavo_rx *rx)
+{
+	const struct sk_buff *skb = rx->skb;
+	unsigned int len = skb->len - sizeof(struct udphdr);
+	enum pavo_parse_status status;
+
+	if (ntohs(((struct udphdr *)skb->data)->len) != skb->len)
+		return PAVO_PARSE_SHORT;
+	status = pavo_parse(&rx->pkt, skb->data + sizeof(struct udphdr), len,
+			    len);
+	if (status == PAVO_PARSE_OK)
+		rx->payload = sizeof(struct udphdr) + rx->pkt.info->hdr_len;
+	return status;
+}
+
+static void count_bad(struct pavo_dev *dev, enum pavo_parse_status status)
+{
+	switch (status) {
+	case PAVO_PARSE_SHORT:
+		pavo_count(dev, rx_drop_short);
+		break;
+	case PAVO_PARSE_VERSION:
+		pavo_count(dev, rx_drop_version);
+		break;
+	case PAVO_PARSE_OPCODE:
+		pavo_count(dev, rx_drop_opcode);
+		break;
+	case PAVO_PARSE_SURPLUS:
+		pavo_count(dev, rx_drop_surplus);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool icrc_ok(const struct pavo_rx *rx)
+{
+	const u8 *end = rx->skb->data + rx->skb->len - PAVO_ICRC_LEN;
+	u32 value = icrc_of(rx->skb, rx->ipv6, rx->skb->len - PAVO_ICRC_LEN);
+	int i;
+
+	for (i = 0; i < PAVO_ICRC_LEN; i++)
+		if (end[i] != (u8)(value >> 8 * i))
+			return false;
+	return true;
+}
+
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
+{
+	enum pavo_parse_status status;
+
+	pavo_rx_parse(rx, engine_dev, skb);
+	status = parse(rx);
+	if (status == PAVO_PARSE_OK && icrc_ok(rx))
+		return true;
+	count_bad(rx->dev, status);
+	if (status == PAVO_PARSE_OK)
+		pavo_count(rx->dev, rx_drop_icrc);
+	kfree_skb(skb);
+	return false;
+}
+
+void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
+		   struct sk_buff *skb)
+{
+	rx->dev = dev;
+	rx->skb = skb;
+	rx->ipv6 = ip_hdr(skb)->version == 6;
+	parse(rx);
+}
+
+void pavo_rx_dgid(const struct pavo_rx *rx, struct in6_addr *gid)
+{
+	if (rx->ipv6) {
+		*gid = ipv6_hdr(rx->skb)->daddr;
+		return;
+	}
+	memset(gid, 0, sizeof(*gid));
+	gid->s6_addr[10] = 0xff;
+	gid->s6_addr[11] = 0xff;
+	gid->s6_addr32[3] = ip_hdr(rx->skb)->daddr;
+}
+
+bool pavo_rx_multicast(const struct pavo_rx *rx)
+{
+	struct in6_addr gid;
+
+	pavo_rx_dgid(rx, &gid);
+	return rx->ipv6 ? gid.s6_addr[0] == 0xff : gid.s6_addr[12] >> 4 == 0xe;
+}
+
+/* A datagram as the stack has found it. */
+struct datagram {
+	const u8 *ip;
+	const u8 *udp;
+	size_t left; /* bytes from @udp on */
+	u32 sum; /* of the pseudo header, without the length */
+};
+
+/* The checks of IP. False: the stack drops the packet. */
+static bool find_udp(struct datagram *d, const u8 *packet, size_t size)
+{
+	struct ipv6hdr ip6;
+	struct iphdr ip;
+	size_t head;
+
+	d->ip = packet;
+	if (size < sizeof(ip))
+		return false;
+	if (packet[0] >> 4 == 6) {
+		if (size < sizeof(ip6))
+			return false;
+		memcpy(&ip6, packet, sizeof(ip6));
+		head = sizeof(ip6);
+		d->left = ntohs(ip6.payload_len);
+		d->sum = sum_of(IPPROTO_UDP, &ip6.saddr, 32);
+		if (ip6.nexthdr != IPPROTO_UDP)
+			return false;
+	} else {
+		memcpy(&ip, packet, sizeof(ip));
+		head = sizeof(ip);
+		if (ip.ihl != head / 4 || ntohs(ip.tot_len) < head ||
+		    ip.protocol != IPPROTO_UDP ||
+		    checksum(sum_of(0, &ip, head)))
+			return false;
+		d->left = ntohs(ip.tot_len) - head;
+		d->sum = sum_of(IPPROTO_UDP, &ip.saddr, 8);
+	}
+	d->udp = packet + head;
+	return d->left <= size - head;
+}
+
+/* The checks of UDP: length, port, and the checksum if there is one. */
+static bool udp_ok(struct datagram *d)
+{
+	struct udphdr udp;
+	u16 length;
+
+	if (d->left < sizeof(udp))
+		return false;
+	memcpy(&udp, d->udp, sizeof(udp));
+	length = ntohs(udp.len);
+	if (length < sizeof(udp) || length > d->left ||
+	    ntohs(udp.dest) != UDP_PORT)
+		return false;
+	d->left = length;
+	return !udp.check ||
+	       !checksum(sum_of(d->sum + length, d->udp, length));
+}
+
+void engine_receive(const void *packet, size_t size)
+{
+	static struct net_device interface = { .mtu = 9000 };
+	struct datagram d;
+	struct sk_buff *skb;
+	size_t head;
+
+	if (!find_udp(&d, packet, size) || !udp_ok(&d))
+		return;
+	head = d.udp - d.ip;
+	skb = engine_skb(0, head + d.left);
+	if (!skb)
+		return;
+	skb->dev = &interface;
+	skb->network_header = skb->data;
+	memcpy(skb_put(skb, head + d.left), d.ip, head + d.left);
+	skb->data += head;
+	skb->len -= head;
+	local_bh_disable();
+	rcu_read_lock();
+	pavo_demux_receive(NULL, skb);
+	rcu_read_unlock();
+	local_bh_enable();
+	engine_settle();
+}

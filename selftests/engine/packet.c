@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * packet.c - packets (skbuff.h) of the engine, and queues of them.
+ */
+#include <linux/skbuff.h>
+
+const struct skb_shared_info engine_no_frags;
+
+struct sk_buff *engine_skb(unsigned int front, unsigned int behind)
+{
+	struct sk_buff *skb = engine_alloc(sizeof(*skb), GFP_ATOMIC);
+
+	if (!skb)
+		return NULL;
+	skb->buffer = engine_alloc(sizeof(*skb->buffer) + front + behind,
+				   GFP_ATOMIC);
+	if (!skb->buffer) {
+		kfree(skb);
+		return NULL;
+	}
+	refcount_set(&skb->buffer->users, 1);
+	INIT_LIST_HEAD(&skb->list);
+	skb->data = skb->buffer->bytes + front;
+	skb->room = behind;
+	return skb;
+}
+
+void *skb_put(struct sk_buff *skb, unsigned int len)
+{
+	u8 *end = skb->data + skb->len;
+
+	ENGINE_MUST(len <= skb->room);
+	skb->len += len;
+	skb->room -= len;
+	return end;
+}
+
+struct sk_buff *skb_clone(struct sk_buff *skb, gfp_t flags)
+{
+	struct sk_buff *clone = kmemdup(skb, sizeof(*skb), flags);
+
+	if (!clone)
+		return NULL;
+	refcount_inc(&skb->buffer->users);
+	INIT_LIST_HEAD(&clone->list);
+	return clone;
+}
+
+bool skb_cloned(const struct sk_buff *skb)
+{
+	return skb->buffer->users.count > 1;
+}
+
+void kfree_skb(struct sk_buff *skb)
+{
+	ENGINE_MUST(list_empty(&skb->list));
+	if (refcount_dec_and_test(&skb->buffer->users))
+		kfree(skb->buffer);
+	kfree(skb);
+}
+
+int skb_copy_bits(const struct sk_buff *skb, int offset, void *to, int len)
+{
+	if (offset < 0 || len < 0 || (u64)offset + len > skb->len)
+		return -EFAULT;
+	memcpy(to, skb->data + offset, len);
+	return 0;
+}
+
+void skb_queue_head_init(struct sk_buff_head *queue)
+{
+	INIT_LIST_HEAD(&queue->list);
+	queue->count = 0;
+	spin_lock_init(&queue->lock);
+}
+
+void skb_queue_tail(struct sk_buff_head *queue, struct sk_buff *skb)
+{
+	spin_lock(&queue->lock);
+	list_add_tail(&skb->list, &queue->list);
+	queue->count++;
+	spin_unlock(&queue->lock);
+}
+
+void skb_queue_head(struct sk_buff_head *queue, struct sk_buff *skb)
+{
+	spin_lock(&queue->lock);
+	list_add(&skb->list, &queue->list);
+	queue->count++;
+	spin_unlock(&queue->lock);
+}
+
+struct sk_buff *skb_dequeue(struct sk_buff_head *queue)
+{
+	struct sk_buff *skb;
+
+	spin_lock(&queue->lock);
+	skb = list_first_entry_or_null(&queue->list, struct sk_buff, list);
+	if (skb) {
+		list_del_init(&skb->list);
+		queue->count--;
+	}
+	spin_unlock(&queue->lock);
+	return skb;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* random.h - numbers that are the same in each run. */
+#ifndef PAVO_ENGINE_LINUX_RANDOM_H
+#define PAVO_ENGINE_LINUX_RANDOM_H
+
+#include <linux/kernel.h>
+
+u32 get_random_u32(void);
+
+#endif /* PAVO_ENGINE_LINUX_RANDOM_H */

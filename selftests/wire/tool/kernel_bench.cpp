@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The bench of a device of this machine's kernel: see kernel_bench.h.
+ */
+#include "kernel_bench.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <net/if.h>
+#include <unistd.h>
+
+namespace pw {
+
+/* Of a look at what the device does, and for how long the kernel keeps counters. */
+constexpr int64_t look = 100000;
+constexpr unsigned counters_us = 2000;
+
+static std::string counter_folder(const std::string &device)
+{
+	const std::string base = "/sys/class/infiniband/" + device;
+
+	for (const std::string &folder :
+	     {base + "/ports/1/hw_counters", base + "/hw_counters"})
+		if (std::filesystem::is_directory(folder))
+			return folder;
+	return "";
+}
+
+KernelBench::KernelBench(const std::string &device,
+			 const std::string &interface)
+	: interface_(interface), counters_(counter_folder(device)),
+	  link_(interface)
+{
+	/* Counters are cached for this many ms: a wait on them would be blind. */
+	if (!counters_.empty())
+		std::ofstream(counters_ + "/lifespan") << 1;
+}
+
+void KernelBench::pass(int64_t until)
+{
+	const int64_t left = std::min(look, until - now());
+
+	usleep(static_cast<useconds_t>(std::max<int64_t>(left, 0) / 1000 + 1));
+}
+
+/* The kernel serves a value up to 1 ms old: let a wrong growth show. */
+void KernelBench::settle_counters()
+{
+	usleep(counters_us);
+}
+
+std::optional<Mac> KernelBench::device_mac(unsigned interface)
+{
+	char name[IF_NAMESIZE];
+
+	if (!if_indextoname(interface, name))
+		return std::nullopt;
+	return mac_of(name);
+}
+
+std::optional<uint64_t> KernelBench::counter(const std::string &name)
+{
+	std::ifstream file(counters_ + "/" + name);
+	uint64_t value;
+
+	if (counters_.empty() || !(file >> value))
+		return std::nullopt;
+	return value;
+}
+
+} // namespace pw

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Runs the cases of scripts, each in a process of its own, and prints TAP.
+ *
+ * Owns: what the command lines of pavo-wire and pavo-engine have in common, the list of cases,
+ * and the processes.
+ */
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "../../common/options.h"
+#include "machine.h"
+
+namespace pw {
+
+enum Result { passed = 0, failed = 1, skipped = 4 };
+
+struct RunOptions {
+	Setup setup;
+	std::string type = "pavo";
+	std::vector<std::string> only, paths;
+	unsigned limit = 30;
+	bool list = false, check = false, trace = false, kmsg = false;
+	/* In the process of a case. */
+	std::function<std::unique_ptr<Bench>()> make_bench;
+	/* Why a script cannot run here; "": it can. */
+	std::function<std::string(const std::string &name)> why_not;
+
+	/* Scripts and options that do not depend on the device. */
+	void declare(common::CommandLine &app);
+};
+
+/* No case has the name that was asked for. */
+struct NoCase : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+/* Result of the program. Throws NoCase. */
+int run_scripts(const RunOptions &options);
+
+} // namespace pw
