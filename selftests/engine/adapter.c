@@ -23,6 +23,8 @@ void engine_start(const struct engine_host *host)
 	struct pavo_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 
 	ENGINE_MUST(!engine_dev && dev);
+	engine_seed();
+	engine_reset_clock();
 	engine_host = host;
 	engine_dev = dev;
 	strcpy(dev->ib.name, "engine");

@@ -98,6 +98,7 @@ int engine_close(void)
 	pavo_mmap_destroy(process->page_mmap);
 	kfree(process);
 	process = NULL;
+	next_handle = 1;
 	return 0;
 }
 

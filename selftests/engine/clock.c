@@ -15,13 +15,20 @@
 #define WORKS_MAX 100000
 
 /* Not 0: the module takes a deadline of 0 for none. */
-static u64 now = 1000000000;
+#define BEGINNING 1000000000
+
+static u64 now = BEGINNING;
 static LIST_HEAD(timers);
 static LIST_HEAD(works);
 
 u64 ktime_get_ns(void)
 {
 	return now;
+}
+
+void engine_reset_clock(void)
+{
+	now = BEGINNING;
 }
 
 __u64 engine_now(void)

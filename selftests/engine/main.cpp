@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <sanitizer/lsan_interface.h>
+
 #include "../wire/tool/runner.h"
 #include "engine_bench.h"
 
@@ -28,6 +30,12 @@ std::string why_not(const std::string &script)
 		if (script == known.script)
 			return known.why;
 	return "";
+}
+
+/* Libraries keep what they have allocated at the beginning. */
+bool no_leak()
+{
+	return !__lsan_do_recoverable_leak_check();
 }
 
 } // namespace
@@ -54,6 +62,8 @@ int main(int argc, char **argv)
 		o.make_bench = [&] {
 			return std::make_unique<engine::EngineBench>(kernel);
 		};
+		o.together = true;
+		o.at_end = no_leak;
 		o.why_not = why_not;
 		return pw::run_scripts(o);
 	} catch (const pw::NoCase &error) {

@@ -99,10 +99,15 @@ void engine_grace_period(void)
 }
 
 /* A linear congruential generator: the numbers only have to differ. */
+static u64 state;
+
+void engine_seed(void)
+{
+	state = 0x7061766f;
+}
+
 u32 get_random_u32(void)
 {
-	static u64 state = 0x7061766f;
-
 	state = state * 6364136223846793005ull + 1442695040888963407ull;
 	return state >> 32;
 }

@@ -14,6 +14,10 @@ extern const struct engine_host *engine_host;
 /* The adapter; NULL before engine_start(). */
 extern struct pavo_dev *engine_dev;
 
+/* memory.c, clock.c: random numbers and time begin anew. */
+void engine_seed(void);
+void engine_reset_clock(void);
+
 /* clock.c: run works until there are none, then end the grace period. */
 void engine_settle(void);
 /* clock.c: nothing is queued, and no lock or section is left. */

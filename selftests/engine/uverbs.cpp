@@ -96,7 +96,7 @@ void *Uverbs::share(size_t size, __u64 *offset)
 	const fake::Region region =
 		the_uverbs->kernel_.make_region(uint32_t(size));
 
-	/* Processes of earlier cases had the same pages. */
+	/* Earlier cases had the same pages. */
 	memset(region.memory, 0, size);
 	*offset = region.info.offset;
 	return region.memory;
@@ -120,6 +120,13 @@ Uverbs::~Uverbs()
 	kernel_.handler = nullptr;
 	kernel_.on_write = nullptr;
 	the_uverbs = nullptr;
+	/* The others were libibverbs' to close. */
+	for (auto &[fd, events] : channels_)
+		close(events.write_end());
+	close(async_.write_end());
+	close(async_.read_end());
+	kernel_.forget_calls();
+	kernel_.forget_regions();
 }
 
 int Uverbs::serve(fake::Call &call)

@@ -21,6 +21,7 @@ public:
 	Events();
 
 	int read_end() const { return ends_[0]; }
+	int write_end() const { return ends_[1]; }
 	template <class Event> void add(uint64_t user, const Event &event);
 	/* The object ends: drops its events that were not read. How many were read. */
 	template <class Event>

@@ -77,8 +77,7 @@ Kernel::Kernel(const std::vector<DeviceText> &devices)
 Kernel::~Kernel()
 {
 	the_kernel = nullptr;
-	for (auto [at, size] : mapped_)
-		munmap(at, size);
+	forget_regions();
 	close(memory_fd_);
 	fs::remove_all(root_);
 }
@@ -115,6 +114,14 @@ Region Kernel::make_region(uint32_t size)
 	memory_used_ += size;
 	mapped_.emplace_back(region.memory, size);
 	return region;
+}
+
+void Kernel::forget_regions()
+{
+	for (auto [at, size] : mapped_)
+		munmap(at, size);
+	mapped_.clear();
+	memory_used_ = 0;
 }
 
 std::vector<Call> Kernel::calls() const

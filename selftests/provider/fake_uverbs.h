@@ -69,6 +69,8 @@ public:
 	Call last_method(uint32_t object, uint32_t method) const;
 	Call last_command(uint32_t command) const;
 	Region make_region(uint32_t size);
+	/* Unmaps all regions on the kernel's side; their room is used again. */
+	void forget_regions();
 
 	std::string root() const { return root_; }
 

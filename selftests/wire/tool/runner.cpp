@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <span>
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -65,7 +66,7 @@ void write_trace(const std::vector<std::string> &trace, size_t count, FILE *out)
 		std::fprintf(out, "%s\n", trace[i].c_str());
 }
 
-/* In the child: runs the case, tells on `report` what went wrong. */
+/* Runs the case, tells on `report` what went wrong. */
 Result run_case(const RunOptions &o, const Planned &planned, FILE *report)
 {
 	std::unique_ptr<Bench> bench;
@@ -88,64 +89,127 @@ Result run_case(const RunOptions &o, const Planned &planned, FILE *report)
 	return error.empty() ? passed : failed;
 }
 
-/* Reads what the child reports until it ends or the limit is over. */
-std::string collect(int fd, pid_t child, unsigned limit)
+using Cases = std::span<const Planned>;
+
+/*
+ * A process that runs cases one after another. It reports on a pipe: lines about a case, then
+ * a line with its result.
+ */
+class Worker {
+public:
+	Worker(const RunOptions &o, Cases cases);
+	~Worker() { end(); }
+	Worker(const Worker &) = delete;
+
+	/* Waits for the next case. If the process ends meanwhile, the case has failed. */
+	Result next(std::string &report);
+	bool lives() const { return child_ > 0; }
+	/* Waits for the process. "": it ended well. */
+	std::string end();
+
+private:
+	static constexpr std::string_view result_mark = "=result ";
+
+	[[noreturn]] void work(const RunOptions &o, Cases cases, int to);
+	bool read_more(int64_t deadline);
+
+	unsigned limit_;
+	pid_t child_;
+	int from_;
+	std::string text_; /* that was read and not yet looked at */
+};
+
+Worker::Worker(const RunOptions &o, Cases cases) : limit_(o.limit)
 {
-	const int64_t deadline = now_ns() + 1000000000ll * limit;
-	std::string text;
-	char buffer[4096];
-
-	for (;;) {
-		pollfd wait{fd, POLLIN, 0};
-		const int64_t left = deadline - now_ns();
-
-		if (left <= 0)
-			break;
-		if (poll(&wait, 1, static_cast<int>(left / 1000000 + 1)) <= 0)
-			continue;
-
-		const ssize_t n = read(fd, buffer, sizeof(buffer));
-
-		if (n <= 0)
-			return text;
-		text.append(buffer, static_cast<size_t>(n));
-	}
-	kill(child, SIGKILL);
-	return text + "took more than " + std::to_string(limit) + " seconds\n";
-}
-
-Result run_in_child(const RunOptions &o, const Planned &planned,
-		    std::string &report)
-{
-	int ends[2], status = 0;
+	int ends[2];
 
 	std::fflush(stdout);
 	if (pipe(ends))
 		throw std::runtime_error("pipe");
-
-	const pid_t child = fork();
-
-	if (child < 0)
+	child_ = fork();
+	if (child_ < 0)
 		throw std::runtime_error("fork");
-	if (child == 0) {
-		FILE *out = fdopen(ends[1], "w");
-
+	if (child_ == 0) {
 		close(ends[0]);
-
-		const Result result = run_case(o, planned, out);
-
-		std::fclose(out);
-		std::_Exit(result);
+		work(o, cases, ends[1]);
 	}
 	close(ends[1]);
-	report = collect(ends[0], child, o.limit);
-	close(ends[0]);
-	waitpid(child, &status, 0);
+	from_ = ends[0];
+}
+
+void Worker::work(const RunOptions &o, Cases cases, int to)
+{
+	FILE *out = fdopen(to, "w");
+
+	for (const Planned &planned : cases) {
+		const Result result = run_case(o, planned, out);
+
+		std::fprintf(out, "%s%d\n", result_mark.data(), result);
+		std::fflush(out);
+	}
+	std::_Exit(!o.at_end || o.at_end() ? passed : failed);
+}
+
+/* False: there is no more, or the time is over. */
+bool Worker::read_more(int64_t deadline)
+{
+	char buffer[4096];
+	pollfd wait{from_, POLLIN, 0};
+	const int64_t left = deadline - now_ns();
+
+	if (left <= 0 ||
+	    poll(&wait, 1, static_cast<int>(left / 1000000 + 1)) <= 0) {
+		text_ += "took more than " + std::to_string(limit_) +
+			 " seconds\n";
+		kill(child_, SIGKILL);
+		return false;
+	}
+
+	const ssize_t n = read(from_, buffer, sizeof(buffer));
+
+	if (n > 0)
+		text_.append(buffer, static_cast<size_t>(n));
+	return n > 0;
+}
+
+Result Worker::next(std::string &report)
+{
+	const int64_t deadline = now_ns() + 1000000000ll * limit_;
+	size_t mark, line_end;
+
+	do {
+		mark = text_.starts_with(result_mark) ?
+			       0 :
+			       text_.find("\n" + std::string(result_mark));
+		line_end = mark == std::string::npos ?
+				   mark :
+				   text_.find('\n', mark + 1);
+		if (line_end != std::string::npos) {
+			const char number = text_[line_end - 1];
+
+			report = text_.substr(0, mark);
+			text_.erase(0, line_end + 1);
+			return number == '0' + passed ? passed : failed;
+		}
+	} while (read_more(deadline));
+	report = std::move(text_);
+	report += end();
+	return failed;
+}
+
+std::string Worker::end()
+{
+	int status = 0;
+
+	if (!lives())
+		return "";
+	close(from_);
+	waitpid(child_, &status, 0);
+	child_ = 0;
 	if (WIFSIGNALED(status))
-		report += std::string("ended by signal ") +
-			  strsignal(WTERMSIG(status)) + "\n";
-	return WIFEXITED(status) && WEXITSTATUS(status) == passed ? passed :
-								    failed;
+		return std::string("ended by signal ") +
+		       strsignal(WTERMSIG(status)) + "\n";
+	return WEXITSTATUS(status) == passed ? "" : "it ended badly\n";
 }
 
 void print_report(const std::string &report)
@@ -169,29 +233,25 @@ void mark_kernel_log(const char *name)
 	}
 }
 
-Result run_planned(const RunOptions &o, size_t number, const Planned &planned)
+/* Why the case is not to be run; "": it is. */
+std::string why_skip(const RunOptions &o, const Script &script)
+{
+	if (!script.only.empty() && script.only != o.type)
+		return "only for " + script.only;
+	if (o.type == "rxe" && !script.rxe_breaks.empty())
+		return "rdma_rxe breaks: " + script.rxe_breaks;
+	return o.why_not ? o.why_not(script.name) : "";
+}
+
+/* Prints the result of a case that was run. */
+Result conclude(const RunOptions &o, size_t number, const Planned &planned,
+		Result result, const std::string &report)
 {
 	const Script &script = *planned.script;
 	const char *name = planned.chosen->name.c_str();
-	const bool rxe = o.type == "rxe";
-	std::string report;
-
-	if (o.kmsg)
-		mark_kernel_log(name);
-	if (!script.only.empty() && script.only != o.type)
-		return skip(number, name, "only for " + script.only);
-	if (o.why_not)
-		if (const std::string why = o.why_not(script.name);
-		    !why.empty())
-			return skip(number, name, why);
-	if (rxe && !script.rxe_breaks.empty())
-		return skip(number, name,
-			    "rdma_rxe breaks: " + script.rxe_breaks);
-
-	const Result result = run_in_child(o, planned, report);
 
 	print_report(report);
-	if (result == failed && rxe && !script.rxe_differs.empty())
+	if (result == failed && o.type == "rxe" && !script.rxe_differs.empty())
 		return skip(number, name,
 			    "rdma_rxe differs: " + script.rxe_differs);
 	std::printf("%s %zu %s\n", result == passed ? "ok" : "not ok", number,
@@ -201,16 +261,43 @@ Result run_planned(const RunOptions &o, size_t number, const Planned &planned)
 
 int run_all(const RunOptions &o, const std::vector<Planned> &plan)
 {
-	size_t count[5] = {};
-	size_t number = 0;
+	std::optional<Worker> worker;
+	std::vector<Planned> run;
+	size_t count[5] = {}, number = 0, at = 0;
 
+	for (const Planned &planned : plan)
+		if (why_skip(o, *planned.script).empty())
+			run.push_back(planned);
 	Dut::load_providers();
 	std::printf("TAP version 13\n1..%zu\n", plan.size());
-	for (const Planned &planned : plan)
-		count[run_planned(o, ++number, planned)]++;
+	for (const Planned &planned : plan) {
+		const std::string why = why_skip(o, *planned.script);
+		const char *name = planned.chosen->name.c_str();
+		std::string report;
+
+		number++;
+		if (!why.empty()) {
+			count[skip(number, name, why)]++;
+			continue;
+		}
+		if (o.kmsg)
+			mark_kernel_log(name);
+		if (!worker || !worker->lives() || !o.together)
+			worker.emplace(o, Cases(run).subspan(
+						  at, o.together ?
+							      run.size() - at :
+							      1));
+		at++;
+		const Result result = worker->next(report);
+
+		count[conclude(o, number, planned, result, report)]++;
+	}
+	const std::string end = worker ? worker->end() : "";
+
+	print_report(end);
 	std::printf("# %zu passed, %zu failed, %zu skipped\n", count[passed],
 		    count[failed], count[skipped]);
-	if (count[failed])
+	if (count[failed] || !end.empty())
 		return failed;
 	return count[passed] ? passed : skipped;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Runs the cases of scripts, each in a process of its own, and prints TAP.
+ * Runs the cases of scripts in processes of their own, and prints TAP.
  *
  * Owns: what the command lines of pavo-wire and pavo-engine have in common, the list of cases,
  * and the processes.
@@ -23,8 +23,11 @@ struct RunOptions {
 	std::vector<std::string> only, paths;
 	unsigned limit = 30;
 	bool list = false, check = false, trace = false, kmsg = false;
-	/* In the process of a case. */
+	/* One process for all cases, as long as it lives; else one for each. */
+	bool together = false;
+	/* In the process of a case; in that of all cases at the end, false: something is wrong. */
 	std::function<std::unique_ptr<Bench>()> make_bench;
+	std::function<bool()> at_end;
 	/* Why a script cannot run here; "": it can. */
 	std::function<std::string(const std::string &name)> why_not;
 
