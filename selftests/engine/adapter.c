@@ -38,6 +38,7 @@ void engine_start(const struct engine_host *host)
 	pavo_rkm_init(&dev->rkm);
 	dev->wq = (struct workqueue_struct *)&wq;
 	dev->end_wq = dev->wq;
+	engine_open_management();
 }
 
 void engine_stop(void)
@@ -45,6 +46,7 @@ void engine_stop(void)
 	struct pavo_dev *dev = engine_dev;
 	int i;
 
+	engine_close_management();
 	engine_settle();
 	engine_check_rest();
 	pavo_numbers_end(&dev->qps);

@@ -18,6 +18,10 @@ extern struct pavo_dev *engine_dev;
 void engine_seed(void);
 void engine_reset_clock(void);
 
+/* management.c: QP 1. */
+void engine_open_management(void);
+void engine_close_management(void);
+
 /* clock.c: run works until there are none, then end the grace period. */
 void engine_settle(void);
 /* clock.c: nothing is queued, and no lock or section is left. */

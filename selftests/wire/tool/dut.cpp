@@ -62,7 +62,7 @@ Dut::Dut(Bench &bench, const std::string &device, const Address &peer,
 	  peer_(peer)
 {
 	while (!find_address(peer)) {
-		if (bench_.now() > deadline)
+		if (bench_.now() >= deadline)
 			throw std::runtime_error(device +
 						 " has no RoCE v2 address"
 						 " of the family of " +

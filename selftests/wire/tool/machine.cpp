@@ -271,7 +271,7 @@ bool Machine::wait_for(const std::function<bool()> &condition)
 	const int64_t deadline = bench_.now() + setup_.patience;
 
 	while (!condition()) {
-		if (bench_.now() > deadline)
+		if (bench_.now() >= deadline)
 			return false;
 		bench_.pass(deadline);
 	}
