@@ -19,7 +19,7 @@ static char wq;
 
 void engine_start(const struct engine_host *host)
 {
-	static struct net_device interface = { .mtu = 9000 };
+	static struct net_device interface = {.mtu = 9000};
 	struct pavo_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 
 	ENGINE_MUST(!engine_dev && dev);

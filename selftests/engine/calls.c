@@ -71,7 +71,9 @@ int engine_open(struct pavo_alloc_ucontext_resp *resp)
 {
 	struct pavo_ucontext *uctx = kzalloc(sizeof(*uctx), GFP_KERNEL);
 
-	ENGINE_MUST(!process && uctx);
+	ENGINE_MUST(!process);
+	if (!uctx)
+		return -ENOMEM;
 	*resp = (struct pavo_alloc_ucontext_resp){
 		.abi_version = PAVO_ABI_VERSION,
 	};
@@ -173,7 +175,7 @@ int engine_create_cq(__u32 cqe, __u64 user, int channel, __u32 *handle,
 	struct uverbs_attr_bundle args = {
 		.driver_udata = answer_in(resp, sizeof(*resp)),
 	};
-	const struct ib_cq_init_attr attr = { .cqe = cqe };
+	const struct ib_cq_init_attr attr = {.cqe = cqe};
 	struct named_cq *cq = kzalloc(sizeof(*cq), GFP_KERNEL);
 	int err;
 
@@ -247,7 +249,7 @@ int engine_create_srq(const struct engine_srq_init *init, __u32 *handle,
 {
 	struct ib_udata udata = answer_in(resp, sizeof(*resp));
 	struct ib_srq_init_attr attr = {
-		.attr = { .max_wr = init->max_wr, .max_sge = init->max_sge },
+		.attr = {.max_wr = init->max_wr, .max_sge = init->max_sge},
 		.srq_type = init->xrcd ? IB_SRQT_XRC : IB_SRQT_BASIC,
 	};
 	struct pavo_pd *pd = object_of(init->pd);
@@ -322,11 +324,11 @@ int engine_create_qp(struct engine_qp_init *init, __u32 *handle, __u32 *qpn,
 		.send_cq = cq_of(init->send_cq),
 		.recv_cq = cq_of(init->recv_cq),
 		.xrcd = xrcd ? &xrcd->ib : NULL,
-		.cap = { .max_send_wr = init->max_send_wr,
-			 .max_recv_wr = init->max_recv_wr,
-			 .max_send_sge = init->max_send_sge,
-			 .max_recv_sge = init->max_recv_sge,
-			 .max_inline_data = init->max_inline_data },
+		.cap = {.max_send_wr = init->max_send_wr,
+			.max_recv_wr = init->max_recv_wr,
+			.max_send_sge = init->max_send_sge,
+			.max_recv_sge = init->max_recv_sge,
+			.max_inline_data = init->max_inline_data},
 		.sq_sig_type = init->signal_all ? IB_SIGNAL_ALL_WR :
 						  IB_SIGNAL_REQ_WR,
 		.qp_type = init->type,
@@ -357,10 +359,10 @@ int engine_create_qp(struct engine_qp_init *init, __u32 *handle, __u32 *qpn,
 static void set_path(struct rdma_ah_attr *ah, const struct ib_uverbs_qp_dest *d)
 {
 	*ah = (struct rdma_ah_attr){
-		.grh = { .flow_label = d->flow_label,
-			 .sgid_index = d->sgid_index,
-			 .hop_limit = d->hop_limit,
-			 .traffic_class = d->traffic_class },
+		.grh = {.flow_label = d->flow_label,
+			.sgid_index = d->sgid_index,
+			.hop_limit = d->hop_limit,
+			.traffic_class = d->traffic_class},
 		.ah_flags = d->is_global ? IB_AH_GRH : 0,
 		.port_num = d->port_num,
 		.type = RDMA_AH_ATTR_TYPE_ROCE,

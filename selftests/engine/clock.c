@@ -11,13 +11,14 @@
 
 #include "runtime.h"
 
-/* Works in a row, after which they are taken for ones that queue each other for ever. */
-#define WORKS_MAX 100000
+/* Works in a row, or timers at one time, after which they are taken for endless. */
+#define ENDLESS 100000
 
 /* Not 0: the module takes a deadline of 0 for none. */
 #define BEGINNING 1000000000
 
 static u64 now = BEGINNING;
+static unsigned int fired; /* since the clock moved */
 static LIST_HEAD(timers);
 static LIST_HEAD(works);
 
@@ -43,7 +44,7 @@ void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode)
 	ENGINE_MUST(timer->function);
 	list_del_init(&timer->queued);
 	timer->expires = mode == HRTIMER_MODE_REL_SOFT ? (s64)now + time : time;
-	list_for_each_entry(later, &timers, queued)
+	list_for_each_entry (later, &timers, queued)
 		if (later->expires > timer->expires)
 			break;
 	list_add_tail(&timer->queued, &later->queued);
@@ -94,7 +95,7 @@ static void run_works(void)
 	unsigned int n;
 
 	for (n = 0; !list_empty(&works); n++) {
-		ENGINE_MUST(n < WORKS_MAX);
+		ENGINE_MUST(n < ENDLESS);
 		run_work(list_first_entry(&works, struct work_struct, queued));
 	}
 }
@@ -122,18 +123,25 @@ static void fire(struct hrtimer *timer)
 	engine_spinning--;
 }
 
+static void move_to(u64 time)
+{
+	if (time <= now)
+		return;
+	now = time;
+	fired = 0;
+}
+
 void engine_pass(__u64 until)
 {
-	struct hrtimer *first = list_first_entry_or_null(
-		&timers, struct hrtimer, queued);
+	struct hrtimer *first =
+		list_first_entry_or_null(&timers, struct hrtimer, queued);
 
 	if (!first || first->expires > (s64)until) {
-		if (until > now)
-			now = until;
+		move_to(until);
 		return;
 	}
-	if (first->expires > (s64)now)
-		now = first->expires;
+	move_to(first->expires);
+	ENGINE_MUST(++fired < ENDLESS);
 	fire(first);
 	engine_settle();
 }

@@ -57,7 +57,8 @@ int main(int argc, char **argv)
 		o.setup.peer6 = pw::parse_address("fd00:9::2");
 		o.setup.pavo = true;
 
-		fake::Kernel kernel({{"engine", std::to_string(PAVO_ABI_VERSION)}});
+		fake::Kernel kernel(
+			{{"engine", std::to_string(PAVO_ABI_VERSION)}});
 
 		o.make_bench = [&] {
 			return std::make_unique<engine::EngineBench>(kernel);

@@ -18,7 +18,7 @@ static struct {
 	struct pavo_pd pd;
 	struct pavo_cq cq;
 	struct pavo_qp qp;
-} *management;
+} * management;
 
 static void nothing(struct ib_cq *cq, void *context)
 {
@@ -38,9 +38,9 @@ static void move(enum ib_qp_state state, int mask)
 
 void engine_open_management(void)
 {
-	const struct ib_cq_init_attr of_cq = { .cqe = 1 };
+	const struct ib_cq_init_attr of_cq = {.cqe = 1};
 	struct ib_device *device = &engine_dev->ib;
-	struct ib_qp_init_attr of_qp = { .qp_type = IB_QPT_GSI };
+	struct ib_qp_init_attr of_qp = {.qp_type = IB_QPT_GSI};
 	struct ib_cq *cq;
 
 	management = kzalloc(sizeof(*management), GFP_KERNEL);

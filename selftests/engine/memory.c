@@ -82,7 +82,7 @@ void engine_free_later(void *memory)
 	struct freed *last = malloc(sizeof(*last));
 
 	ENGINE_MUST(last);
-	*last = (struct freed){ freed, memory };
+	*last = (struct freed){freed, memory};
 	freed = last;
 }
 

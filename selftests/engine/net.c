@@ -26,7 +26,7 @@
 
 static bool is_ip4(const struct in6_addr *address)
 {
-	static const u8 prefix[12] = { [10] = 0xff, [11] = 0xff };
+	static const u8 prefix[12] = {[10] = 0xff, [11] = 0xff};
 
 	return !memcmp(address->s6_addr, prefix, sizeof(prefix));
 }
@@ -126,8 +126,8 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 			      struct pavo_flow *flow, const u8 *hdr,
 			      unsigned int hdr_len, unsigned int copy)
 {
-	struct sk_buff *skb = engine_skb(flow->headroom,
-					 hdr_len + PAGE_SIZE + TRAILER);
+	struct sk_buff *skb =
+		engine_skb(flow->headroom, hdr_len + PAGE_SIZE + TRAILER);
 
 	ENGINE_MUST(rcu_read_lock_any_held());
 	if (!skb) {
@@ -395,13 +395,12 @@ static bool udp_ok(struct datagram *d)
 	    ntohs(udp.dest) != UDP_PORT)
 		return false;
 	d->left = length;
-	return !udp.check ||
-	       !checksum(sum_of(d->sum + length, d->udp, length));
+	return !udp.check || !checksum(sum_of(d->sum + length, d->udp, length));
 }
 
 void engine_receive(const void *packet, size_t size)
 {
-	static struct net_device interface = { .mtu = 9000 };
+	static struct net_device interface = {.mtu = 9000};
 	struct datagram d;
 	struct sk_buff *skb;
 	size_t head;

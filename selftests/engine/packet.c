@@ -12,8 +12,8 @@ struct sk_buff *engine_skb(unsigned int front, unsigned int behind)
 
 	if (!skb)
 		return NULL;
-	skb->buffer = engine_alloc(sizeof(*skb->buffer) + front + behind,
-				   GFP_ATOMIC);
+	skb->buffer =
+		engine_alloc(sizeof(*skb->buffer) + front + behind, GFP_ATOMIC);
 	if (!skb->buffer) {
 		kfree(skb);
 		return NULL;

@@ -70,7 +70,7 @@ void *__xa_store(struct xarray *xa, unsigned long index, void *entry,
 		if (!make_room(xa))
 			return ERR_PTR(-ENOMEM);
 		pair = &xa->pairs[xa->count++];
-		*pair = (struct engine_pair){ index, NULL };
+		*pair = (struct engine_pair){index, NULL};
 	}
 	old = seen(pair->entry);
 	pair->entry = entry ? entry : (void *)&reserved;

@@ -4,7 +4,7 @@
  */
 #include "uverbs.h"
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -60,8 +60,7 @@ template <class Event> void Events::add(uint64_t user, const Event &event)
 	count_[user]++;
 }
 
-template <class Event>
-uint32_t Events::end(uint64_t user, __u64 Event::*name)
+template <class Event> uint32_t Events::end(uint64_t user, __u64 Event::*name)
 {
 	int left = 0;
 	Event event;
@@ -216,7 +215,7 @@ int Uverbs::create_srq(fake::Call &call)
 	return 0;
 }
 
-/* The interface's number says nothing: engine_bench.cpp has one interface. */
+/* There is one interface, so its number says nothing. */
 int Uverbs::query_gids(fake::Call &call)
 {
 	ib_uverbs_gid_entry entries[ENGINE_ADDRESSES] = {};
@@ -386,6 +385,15 @@ int Uverbs::serve_command(fake::Call &call)
 			    std::array<uint32_t, 3>{handle, key, key});
 		return err;
 	}
+	default:
+		return serve_use(call);
+	}
+}
+
+/* Commands to objects that are there. */
+int Uverbs::serve_use(fake::Call &call)
+{
+	switch (call.command) {
 	case IB_USER_VERBS_CMD_REQ_NOTIFY_CQ: {
 		const auto cmd = call.input<ib_uverbs_req_notify_cq>(
 			UVERBS_ATTR_CORE_IN);
@@ -403,7 +411,8 @@ int Uverbs::serve_command(fake::Call &call)
 			call.input<ib_uverbs_query_qp>(UVERBS_ATTR_CORE_IN);
 		ib_uverbs_query_qp_resp resp;
 
-		err = engine_query_qp(cmd.qp_handle, &resp);
+		const int err = engine_query_qp(cmd.qp_handle, &resp);
+
 		call.output(UVERBS_ATTR_CORE_OUT, resp);
 		return err;
 	}

@@ -24,8 +24,7 @@ public:
 	int write_end() const { return ends_[1]; }
 	template <class Event> void add(uint64_t user, const Event &event);
 	/* The object ends: drops its events that were not read. How many were read. */
-	template <class Event>
-	uint32_t end(uint64_t user, __u64 Event::*name);
+	template <class Event> uint32_t end(uint64_t user, __u64 Event::*name);
 
 private:
 	int ends_[2];
@@ -52,6 +51,7 @@ private:
 	int serve(fake::Call &call);
 	int serve_method(fake::Call &call);
 	int serve_command(fake::Call &call);
+	int serve_use(fake::Call &call);
 	int destroy(fake::Call &call);
 	int create_cq(fake::Call &call);
 	int create_qp(fake::Call &call);
@@ -61,7 +61,8 @@ private:
 	int query_port(fake::Call &call);
 
 	fake::Kernel &kernel_;
-	std::map<int, Events> channels_; /* by the descriptor that libibverbs has */
+	std::map<int, Events>
+		channels_; /* by the descriptor that libibverbs has */
 	Events async_;
 	std::map<uint32_t, Queue> queues_; /* by handle */
 	std::map<uint32_t, uint64_t> users_; /* of QPs and SRQs, by handle */

@@ -86,6 +86,7 @@ TEST = {
     "unit-console": add_inputs(UNIT, "qemu-scripts/"),
     "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
     "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
+    "unit-engine": add_inputs(UNIT, "selftests/wire/scripts/"),
     "unit-soak": add_inputs(UNIT, "selftests/soak"),
     # Two guests with one CPU each, which mostly wait for each other.
     "interop": Row(kernels=NATIVE, programs=("selftests/verbs/pavo-verbs",)),

@@ -262,7 +262,8 @@ void Machine::note(char direction, const std::string &text)
 	char time[32];
 
 	std::snprintf(time, sizeof(time), "%9.3f ms %c ",
-		      static_cast<double>(bench_.now() - start_) / 1e6, direction);
+		      static_cast<double>(bench_.now() - start_) / 1e6,
+		      direction);
 	trace_.push_back(time + text);
 }
 
@@ -281,10 +282,10 @@ bool Machine::wait_for(const std::function<bool()> &condition)
 Dut &Machine::dut()
 {
 	if (!dut_)
-		dut_ = std::make_unique<Dut>(
-			bench_, setup_.device,
-			case_.ip6 ? setup_.peer6 : setup_.peer4,
-			bench_.now() + setup_.patience);
+		dut_ = std::make_unique<Dut>(bench_, setup_.device,
+					     case_.ip6 ? setup_.peer6 :
+							 setup_.peer4,
+					     bench_.now() + setup_.patience);
 	return *dut_;
 }
 

@@ -5,8 +5,7 @@
 
 #include_next <asm/barrier.h>
 
-#define smp_store_release(p, value) \
-	__atomic_store_n(p, value, __ATOMIC_RELEASE)
+#define smp_store_release(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
 #define smp_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_mb__before_atomic() smp_mb()
 #define smp_mb__after_atomic() smp_mb()

@@ -50,13 +50,13 @@ static inline bool atomic_add_unless(atomic_t *v, int n, int unless)
 }
 
 #define xchg(p, value) __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST)
-#define cmpxchg(p, old, value)                                           \
-	({                                                               \
-		__typeof__(*(p)) _old = (old);                           \
-		__atomic_compare_exchange_n(p, &_old, value, false,      \
-					    __ATOMIC_SEQ_CST,            \
-					    __ATOMIC_SEQ_CST);           \
-		_old;                                                    \
+#define cmpxchg(p, old, value)                                      \
+	({                                                          \
+		__typeof__(*(p)) _old = (old);                      \
+		__atomic_compare_exchange_n(p, &_old, value, false, \
+					    __ATOMIC_SEQ_CST,       \
+					    __ATOMIC_SEQ_CST);      \
+		_old;                                               \
 	})
 
 static inline void set_bit(unsigned int n, unsigned long *word)
@@ -92,10 +92,10 @@ static inline bool test_and_clear_bit(unsigned int n, unsigned long *word)
 	return was;
 }
 
-#define for_each_set_bit(n, word, count)        \
-	for ((n) = 0; (n) < (count); (n)++)     \
-		if (!test_bit(n, word))         \
-			continue;               \
+#define for_each_set_bit(n, word, count)    \
+	for ((n) = 0; (n) < (count); (n)++) \
+		if (!test_bit(n, word))     \
+			continue;           \
 		else
 
 #endif /* PAVO_ENGINE_LINUX_ATOMIC_H */

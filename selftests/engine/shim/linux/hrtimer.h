@@ -30,10 +30,10 @@ u64 ktime_get_ns(void);
 void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode);
 void hrtimer_cancel(struct hrtimer *timer);
 
-#define hrtimer_setup(timer, call, clock, mode)        \
-	do {                                           \
-		(timer)->function = (call);            \
-		INIT_LIST_HEAD(&(timer)->queued);      \
+#define hrtimer_setup(timer, call, clock, mode)   \
+	do {                                      \
+		(timer)->function = (call);       \
+		INIT_LIST_HEAD(&(timer)->queued); \
 	} while (0)
 #define ns_to_ktime(ns) ((ktime_t)(ns))
 #define ktime_to_ns(time) (time)

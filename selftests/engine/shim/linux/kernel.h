@@ -41,35 +41,35 @@
 #define offsetofend(type, member) \
 	(offsetof(type, member) + sizeof(((type *)0)->member))
 #define container_of(at, type, member) \
-	((type *)((char *)(at) - offsetof(type, member)))
+	((type *)((char *)(at)-offsetof(type, member)))
 #define struct_size(p, member, count) \
 	(sizeof(*(p)) + sizeof((p)->member[0]) * (size_t)(count))
 #define check_add_overflow(a, b, sum) __builtin_add_overflow(a, b, sum)
 
-#define min(a, b)                   \
-	({                          \
+#define min(a, b)                     \
+	({                            \
 		__auto_type _a = (a); \
 		__auto_type _b = (b); \
-		_a < _b ? _a : _b;  \
+		_a < _b ? _a : _b;    \
 	})
-#define max(a, b)                   \
-	({                          \
+#define max(a, b)                     \
+	({                            \
 		__auto_type _a = (a); \
 		__auto_type _b = (b); \
-		_a > _b ? _a : _b;  \
+		_a > _b ? _a : _b;    \
 	})
 #define min_t(type, a, b) min((type)(a), (type)(b))
 #define max_t(type, a, b) max((type)(a), (type)(b))
-#define swap(a, b)                    \
-	do {                          \
+#define swap(a, b)                       \
+	do {                             \
 		__auto_type _kept = (a); \
-		(a) = (b);            \
-		(b) = _kept;          \
+		(a) = (b);               \
+		(b) = _kept;             \
 	} while (0)
-#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
-#define round_down(n, unit) ((n) & ~((__typeof__(n))(unit) - 1))
+#define DIV_ROUND_UP(n, d) (((n) + (d)-1) / (d))
+#define round_down(n, unit) ((n) & ~((__typeof__(n))(unit)-1))
 #define ALIGN(n, unit) \
-	(((n) + (unit) - 1) & ~((__typeof__((n) + (unit)))(unit) - 1))
+	(((n) + (unit)-1) & ~((__typeof__((n) + (unit)))(unit)-1))
 
 static inline unsigned long roundup_pow_of_two(unsigned long n)
 {
@@ -80,16 +80,16 @@ static inline unsigned long roundup_pow_of_two(unsigned long n)
 void engine_broken(const char *what, const char *file, int line)
 	__attribute__((__noreturn__));
 
-#define ENGINE_MUST(condition)                                       \
-	do {                                                         \
-		if (!(condition))                                    \
+#define ENGINE_MUST(condition)                                         \
+	do {                                                           \
+		if (!(condition))                                      \
 			engine_broken(#condition, __FILE__, __LINE__); \
 	} while (0)
-#define WARN_ON(wrong)                                            \
-	({                                                        \
-		if (wrong)                                        \
+#define WARN_ON(wrong)                                             \
+	({                                                         \
+		if (wrong)                                         \
 			engine_broken(#wrong, __FILE__, __LINE__); \
-		false;                                            \
+		false;                                             \
 	})
 #define WARN_ON_ONCE(wrong) WARN_ON(wrong)
 #define RCU_LOCKDEP_WARN(wrong, text) WARN_ON(wrong)

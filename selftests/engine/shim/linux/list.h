@@ -22,7 +22,7 @@ struct rhlist_head {
 	struct hlist_node node;
 };
 
-#define LIST_HEAD(name) struct list_head name = { &(name), &(name) }
+#define LIST_HEAD(name) struct list_head name = {&(name), &(name)}
 
 static inline void INIT_LIST_HEAD(struct list_head *head)
 {
@@ -90,18 +90,18 @@ static inline void list_splice_tail_init(struct list_head *from,
 	(list_empty(head) ? NULL : list_first_entry(head, type, member))
 #define list_next(at, member) \
 	list_entry((at)->member.next, __typeof__(*(at)), member)
-#define list_for_each_entry(at, head, member)                             \
-	for (at = list_first_entry(head, __typeof__(*(at)), member);      \
+#define list_for_each_entry(at, head, member)                        \
+	for (at = list_first_entry(head, __typeof__(*(at)), member); \
 	     &(at)->member != (head); at = list_next(at, member))
-#define list_for_each_entry_safe(at, next_at, head, member)               \
-	for (at = list_first_entry(head, __typeof__(*(at)), member),      \
-	    next_at = list_next(at, member);                              \
-	     &(at)->member != (head);                                     \
+#define list_for_each_entry_safe(at, next_at, head, member)          \
+	for (at = list_first_entry(head, __typeof__(*(at)), member), \
+	    next_at = list_next(at, member);                         \
+	     &(at)->member != (head);                                \
 	     at = next_at, next_at = list_next(at, member))
 
 /* One CPU: readers see a list before or after a change. */
 #define list_for_each_entry_rcu(at, head, member, ...) \
-	list_for_each_entry(at, head, member)
+	list_for_each_entry (at, head, member)
 #define list_add_tail_rcu list_add_tail
 /* An element that is removed leads on until a grace period is over. */
 static inline void list_del_rcu(struct list_head *entry)

@@ -29,7 +29,7 @@ typedef unsigned long vm_flags_t;
 #define vm_flags_clear(vma, flags) ((void)((vma)->vm_flags &= ~(flags)))
 #define vm_flags_set(vma, flags) ((void)((vma)->vm_flags |= (flags)))
 
-#define virt_to_page(p) ((struct page *)((uintptr_t)(p) & PAGE_MASK))
+#define virt_to_page(p) ((struct page *)((uintptr_t)(p)&PAGE_MASK))
 #define vmalloc_to_page virt_to_page
 #define is_vmalloc_addr(p) false
 #define page_address(page) ((void *)(page))

@@ -21,18 +21,18 @@ void engine_free_later(void *memory);
 void engine_grace_period(void);
 
 #define rcu_read_lock() ((void)engine_reading++)
-#define rcu_read_unlock()                         \
-	do {                                      \
-		ENGINE_MUST(engine_reading > 0);  \
-		engine_reading--;                 \
+#define rcu_read_unlock()                        \
+	do {                                     \
+		ENGINE_MUST(engine_reading > 0); \
+		engine_reading--;                \
 	} while (0)
 #define rcu_read_lock_held() (engine_reading > 0)
 #define rcu_read_lock_any_held() (engine_reading > 0 || engine_spinning > 0)
 
-#define rcu_dereference(p)                    \
-	({                                    \
+#define rcu_dereference(p)                       \
+	({                                       \
 		ENGINE_MUST(engine_reading > 0); \
-		(p);                          \
+		(p);                             \
 	})
 #define rcu_dereference_protected(p, allowed) \
 	({                                    \

@@ -30,11 +30,11 @@ struct user_namespace {
 
 extern struct user_namespace init_user_ns;
 
-#define GLOBAL_ROOT_UID ((kuid_t){ 0 })
+#define GLOBAL_ROOT_UID ((kuid_t){0})
 #define current_user_ns() (&init_user_ns)
 #define current_euid() GLOBAL_ROOT_UID
 #define uid_eq(a, b) ((a).val == (b).val)
 #define uid_valid(uid) true
-#define make_kuid(ns, uid) ((kuid_t){ uid })
+#define make_kuid(ns, uid) ((kuid_t){uid})
 
 #endif /* PAVO_ENGINE_LINUX_SCHED_H */

@@ -30,17 +30,17 @@ void engine_may_sleep(void);
 #define lockdep_is_held(lock) ((lock)->held)
 #define lockdep_assert_held(lock) ENGINE_MUST((lock)->held)
 
-#define spin_lock(lock)                      \
-	do {                                 \
-		ENGINE_MUST(!(lock)->held);  \
-		(lock)->held = true;         \
-		engine_spinning++;           \
+#define spin_lock(lock)                     \
+	do {                                \
+		ENGINE_MUST(!(lock)->held); \
+		(lock)->held = true;        \
+		engine_spinning++;          \
 	} while (0)
-#define spin_unlock(lock)                    \
-	do {                                 \
-		ENGINE_MUST((lock)->held);   \
-		(lock)->held = false;        \
-		engine_spinning--;           \
+#define spin_unlock(lock)                  \
+	do {                               \
+		ENGINE_MUST((lock)->held); \
+		(lock)->held = false;      \
+		engine_spinning--;         \
 	} while (0)
 
 static inline bool spin_trylock(spinlock_t *lock)

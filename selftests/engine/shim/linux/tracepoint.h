@@ -10,10 +10,10 @@
 #define TP_STRUCT__entry(...)
 #define TP_fast_assign(...)
 #define TP_printk(...)
-#define ENGINE_TRACE(name, proto)                \
+#define ENGINE_TRACE(name, proto)              \
 	static inline void trace_##name(proto) \
-	{                                        \
-	}                                        \
+	{                                      \
+	}                                      \
 	_Static_assert(1, #name)
 #define TRACE_EVENT(name, proto, ...) ENGINE_TRACE(name, TP_PROTO(proto))
 #define DECLARE_EVENT_CLASS(name, ...) _Static_assert(1, #name)

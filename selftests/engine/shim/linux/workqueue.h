@@ -34,10 +34,10 @@ bool flush_work(struct work_struct *work);
 void wait_for_completion(struct completion *completion);
 
 #define queue_work_on(cpu, wq, work) queue_work(wq, work)
-#define INIT_WORK(work, function)                      \
-	do {                                           \
-		(work)->func = (function);             \
-		INIT_LIST_HEAD(&(work)->queued);       \
+#define INIT_WORK(work, function)                \
+	do {                                     \
+		(work)->func = (function);       \
+		INIT_LIST_HEAD(&(work)->queued); \
 	} while (0)
 #define DECLARE_COMPLETION_ONSTACK(name) struct completion name = {}
 

@@ -34,8 +34,8 @@ struct xa_state {
 #define XA_FLAGS_ALLOC 1u
 #define XA_FLAGS_LOCK_BH 2u
 #define XA_FLAGS_ACCOUNT 4u
-#define XA_LIMIT(from, to) ((struct xa_limit){ .low = (from), .high = (to) })
-#define XA_STATE(name, table, from) struct xa_state name = { .xa = (table) }
+#define XA_LIMIT(from, to) ((struct xa_limit){.low = (from), .high = (to)})
+#define XA_STATE(name, table, from) struct xa_state name = {.xa = (table)}
 #define ULONG_LAST (~0UL)
 
 void xa_init_flags(struct xarray *xa, unsigned int flags);
@@ -54,17 +54,21 @@ int xa_alloc_cyclic_bh(struct xarray *xa, u32 *index, void *entry,
 /* The first entry, reserved or not. */
 void *xas_find(struct xa_state *state, unsigned long last);
 
+static inline int xa_err(const void *entry)
+{
+	return IS_ERR(entry) ? (int)PTR_ERR(entry) : 0;
+}
+
 #define xa_insert_bh xa_insert
 #define xa_store_bh xa_store
 #define xa_lock_bh(xa) spin_lock(&(xa)->xa_lock)
 #define xa_unlock_bh(xa) spin_unlock(&(xa)->xa_lock)
 #define xa_is_retry(entry) false
-#define xa_err(entry) (IS_ERR(entry) ? (int)PTR_ERR(entry) : 0)
-#define xa_for_each(xa, at, found)                                      \
-	for (unsigned int _i = 0;                                       \
-	     _i < (xa)->count &&                                        \
+#define xa_for_each(xa, at, found)                                            \
+	for (unsigned int _i = 0;                                             \
+	     _i < (xa)->count &&                                              \
 	     ((at) = (xa)->pairs[_i].index, (found) = xa_load(xa, at), true); \
-	     _i++)                                                      \
+	     _i++)                                                            \
 		if (found)
 
 #endif /* PAVO_ENGINE_LINUX_XARRAY_H */

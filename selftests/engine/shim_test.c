@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * shim_test.c - what the engine promises of itself: misuse of locks and RCU ends the program,
+ * timers and works run in order, tables know reserved numbers, and each allocation of a queue
+ * pair may fail without a trace. Prints TAP.
+ */
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/skbuff.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "runtime.h"
+
+#define MUST(condition)                                                  \
+	do {                                                             \
+		if (!(condition)) {                                      \
+			printf("# line %d: %s\n", __LINE__, #condition); \
+			return false;                                    \
+		}                                                        \
+	} while (0)
+
+/* ------------------------------------------------------------- misuse */
+
+static spinlock_t lock;
+static struct mutex mutex;
+
+static void lock_twice(void)
+{
+	spin_lock(&lock);
+	spin_lock(&lock);
+}
+
+static void unlock_free(void)
+{
+	spin_unlock(&lock);
+}
+
+static void sleep_locked(void)
+{
+	spin_lock_bh(&lock);
+	mutex_lock(&mutex);
+}
+
+static void sleep_reading(void)
+{
+	rcu_read_lock();
+	synchronize_rcu_expedited();
+}
+
+static void leave_reading(void)
+{
+	rcu_read_lock();
+	engine_settle();
+}
+
+static void read_outside(void)
+{
+	static int *p;
+
+	(void)rcu_dereference(p);
+}
+
+static void use_freed(void)
+{
+	struct ib_pd *pd = kzalloc(sizeof(*pd), GFP_KERNEL);
+
+	engine_free_later(pd);
+	pd->res.id = 1;
+	engine_grace_period();
+	pd->res.id = 2;
+}
+
+static void free_queued(void)
+{
+	static struct sk_buff_head queue;
+	struct sk_buff *skb = engine_skb(0, 8);
+
+	skb_queue_head_init(&queue);
+	skb_queue_tail(&queue, skb);
+	kfree_skb(skb);
+}
+
+static void put_too_much(void)
+{
+	skb_put(engine_skb(8, 8), 9);
+}
+
+/* Does it end the process, and not by returning? */
+static bool ends(void (*misuse)(void))
+{
+	int status;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		/* What it says is not of interest. */
+		fclose(stderr);
+		close(2);
+		misuse();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+static bool misuse_ends(void)
+{
+	MUST(ends(lock_twice));
+	MUST(ends(unlock_free));
+	MUST(ends(sleep_locked));
+	MUST(ends(sleep_reading));
+	MUST(ends(leave_reading));
+	MUST(ends(read_outside));
+	MUST(ends(use_freed));
+	MUST(ends(free_queued));
+	MUST(ends(put_too_much));
+	return true;
+}
+
+/* -------------------------------------------------------------- order */
+
+static char order[16];
+
+static void note(char c)
+{
+	order[strlen(order)] = c;
+}
+
+static void first_work(struct work_struct *work)
+{
+	note('1');
+}
+
+static void second_work(struct work_struct *work)
+{
+	note('2');
+}
+
+static struct work_struct first, second;
+
+static enum hrtimer_restart early(struct hrtimer *timer)
+{
+	note('e');
+	queue_work((void *)&order, &second);
+	queue_work((void *)&order, &first);
+	queue_work((void *)&order, &second);
+	return HRTIMER_NORESTART;
+}
+
+static enum hrtimer_restart late(struct hrtimer *timer)
+{
+	note('l');
+	return HRTIMER_NORESTART;
+}
+
+static bool runs_in_order(void)
+{
+	struct hrtimer at_5, at_7, at_9;
+	u64 begin = engine_now();
+
+	INIT_WORK(&first, first_work);
+	INIT_WORK(&second, second_work);
+	hrtimer_setup(&at_5, early, CLOCK_MONOTONIC, 0);
+	hrtimer_setup(&at_7, late, CLOCK_MONOTONIC, 0);
+	hrtimer_setup(&at_9, late, CLOCK_MONOTONIC, 0);
+	hrtimer_start(&at_9, 9, HRTIMER_MODE_REL_SOFT);
+	hrtimer_start(&at_7, begin + 7, HRTIMER_MODE_ABS_SOFT);
+	hrtimer_start(&at_5, 5, HRTIMER_MODE_REL_SOFT);
+	hrtimer_cancel(&at_9);
+	engine_pass(begin + 4);
+	MUST(engine_now() == begin + 4 && !order[0]);
+	engine_pass(begin + 100);
+	MUST(engine_now() == begin + 5 && !strcmp(order, "e21"));
+	engine_pass(begin + 100);
+	MUST(engine_now() == begin + 7 && !strcmp(order, "e21l"));
+	engine_pass(begin + 100);
+	MUST(engine_now() == begin + 100 && !strcmp(order, "e21l"));
+	return true;
+}
+
+static bool table_reserves(void)
+{
+	struct xarray table;
+	unsigned long at;
+	int a, *found;
+	u32 i, seen = 0;
+
+	xa_init_flags(&table, XA_FLAGS_ALLOC);
+	MUST(!xa_insert(&table, 7, NULL, GFP_KERNEL));
+	MUST(xa_insert(&table, 7, &a, GFP_KERNEL) == -EBUSY);
+	MUST(!xa_load(&table, 7));
+	MUST(!xa_store(&table, 7, &a, GFP_KERNEL) && xa_load(&table, 7) == &a);
+	for (i = 100; i < 150; i++)
+		MUST(!xa_err(xa_store(&table, i, &a, GFP_KERNEL)));
+	xa_for_each (&table, at, found)
+		seen++;
+	MUST(seen == 51);
+	MUST(xa_erase(&table, 7) == &a && !xa_load(&table, 7));
+	for (i = 100; i < 150; i++)
+		MUST(xa_erase(&table, i) == &a);
+	{
+		XA_STATE(state, &table, 0);
+
+		MUST(!xas_find(&state, ~0ul));
+	}
+	xa_destroy(&table);
+	return true;
+}
+
+/* -------------------------------------------------- failing allocations */
+
+static char pages[16][65536] __aligned(4096);
+static unsigned int shared;
+
+static void *share(size_t size, __u64 *offset)
+{
+	ENGINE_MUST(shared < ARRAY_SIZE(pages) && size <= sizeof(pages[0]));
+	return memset(pages[shared++], 0, size);
+}
+
+static void sent(const void *packet, size_t size)
+{
+}
+
+static void completion(int channel, __u64 user)
+{
+}
+
+static void event(int type, __u64 user)
+{
+}
+
+/* To RTS, as far as it goes. */
+static int connect_qp(u32 qp)
+{
+	struct ib_uverbs_modify_qp cmd = {
+		.qp_handle = qp,
+		.attr_mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			     IB_QP_ACCESS_FLAGS,
+		.qp_state = IB_QPS_INIT,
+		.port_num = 1,
+		.path_mtu = IB_MTU_256,
+		.dest = {.is_global = 1, .port_num = 1},
+	};
+	int err = engine_modify_qp(&cmd);
+
+	cmd.qp_state = IB_QPS_RTR;
+	cmd.attr_mask = IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
+			IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+			IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
+	memcpy(cmd.dest.dgid, engine_address[0], sizeof(cmd.dest.dgid));
+	if (!err)
+		err = engine_modify_qp(&cmd);
+	cmd.qp_state = IB_QPS_RTS;
+	cmd.attr_mask = IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+			IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC;
+	return err ? err : engine_modify_qp(&cmd);
+}
+
+static int make_qp(u32 pd, u32 cq)
+{
+	struct pavo_create_qp_resp resp;
+	struct engine_qp_init init = {
+		.type = IB_QPT_RC,
+		.pd = pd,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.max_send_wr = 4,
+		.max_recv_wr = 4,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+	};
+	u32 qp, qpn;
+	int err = engine_create_qp(&init, &qp, &qpn, &resp);
+
+	if (err)
+		return err;
+	err = connect_qp(qp);
+	engine_destroy_qp(qp);
+	return err;
+}
+
+/* A process with a region, a CQ and a connected QP; all is given back, however far it came. */
+static int live(void)
+{
+	static char memory[100];
+	const struct ib_uverbs_reg_mr region = {
+		.start = (uintptr_t)memory,
+		.length = sizeof(memory),
+		.hca_va = (uintptr_t)memory,
+		.access_flags = IB_ACCESS_LOCAL_WRITE,
+	};
+	struct pavo_alloc_ucontext_resp context;
+	struct pavo_create_cq_resp of_cq;
+	u32 pd = 0, mr = 0, cq = 0, key;
+	int err = engine_open(&context);
+
+	if (err)
+		return err;
+	err = engine_alloc_pd(&pd);
+	if (!err)
+		err = engine_reg_mr(pd, &region, &mr, &key);
+	if (!err)
+		err = engine_create_cq(8, 0, -1, &cq, &of_cq);
+	if (!err)
+		err = make_qp(pd, cq);
+	if (cq)
+		engine_destroy_cq(cq);
+	if (mr)
+		engine_dereg_mr(mr);
+	if (pd)
+		engine_dealloc_pd(pd);
+	engine_close();
+	return err;
+}
+
+static bool allocations_fail(void)
+{
+	static const struct engine_host host = {share, sent, completion, event};
+	unsigned int n;
+	int err;
+
+	for (n = 1; n < 1000; n++) {
+		shared = 0;
+		engine_start(&host);
+		engine_fail_allocation(n);
+		err = live();
+		engine_fail_allocation(0);
+		engine_stop();
+		if (!err)
+			break;
+		MUST(err == -ENOMEM);
+	}
+	printf("# %u allocations\n", n - 1);
+	/* Process, PD, region, CQ, and the sides with their queues. */
+	MUST(n > 15 && n < 1000);
+	return true;
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		bool (*run)(void);
+	} cases[] = {
+		{"misuse of locks, RCU and packets ends the program",
+		 misuse_ends},
+		{"timers and works run in order, by the clock", runs_in_order},
+		{"a table knows reserved numbers", table_reserves},
+		{"each allocation of a queue pair may fail, and nothing is left",
+		 allocations_fail},
+	};
+	bool good = true, ok;
+	size_t i;
+
+	printf("TAP version 13\n1..%zu\n", ARRAY_SIZE(cases));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		ok = cases[i].run();
+		good &= ok;
+		printf("%sok %zu %s\n", ok ? "" : "not ", i + 1, cases[i].name);
+	}
+	return !good;
+}
