@@ -28,7 +28,11 @@ void engine_start(const struct engine_host *host)
 	engine_host = host;
 	engine_dev = dev;
 	strcpy(dev->ib.name, "engine");
-	dev->ndev = &interface;
+	dev->port = (struct pavo_port){
+		.ib = &dev->ib,
+		.tally = &dev->tally,
+		.ndev = &interface,
+	};
 	dev->tally.dev = dev;
 	dev->tally.stats = alloc_percpu(struct pavo_stats);
 	ENGINE_MUST(dev->tally.stats);

@@ -79,7 +79,7 @@ static u16 checksum(u32 sum)
 
 /* --------------------------------------------------------------- flows */
 
-int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
+int pavo_flow_init(struct pavo_flow *flow, const struct pavo_port *port,
 		   const struct rdma_ah_attr *attr, u32 lqpn, u32 rqpn,
 		   bool cached)
 {
@@ -87,7 +87,7 @@ int pavo_flow_init(struct pavo_flow *flow, struct pavo_dev *dev,
 	u32 entropy = grh->flow_label ? grh->flow_label : lqpn ^ rqpn;
 
 	memset(flow, 0, sizeof(*flow));
-	flow->sgid = rdma_get_gid_attr(&dev->ib, 1, grh->sgid_index);
+	flow->sgid = rdma_get_gid_attr(port->ib, PAVO_PORT, grh->sgid_index);
 	if (IS_ERR(flow->sgid))
 		return -EINVAL;
 	flow->traffic_class = grh->traffic_class;
@@ -264,20 +264,21 @@ static enum pavo_parse_status parse(struct pavo_rx *rx)
 	return status;
 }
 
-static void count_bad(struct pavo_dev *dev, enum pavo_parse_status status)
+static void count_bad(const struct pavo_tally *tally,
+		      enum pavo_parse_status status)
 {
 	switch (status) {
 	case PAVO_PARSE_SHORT:
-		pavo_count(dev, rx_drop_short);
+		pavo_tally_add(tally, rx_drop_short, 1);
 		break;
 	case PAVO_PARSE_VERSION:
-		pavo_count(dev, rx_drop_version);
+		pavo_tally_add(tally, rx_drop_version, 1);
 		break;
 	case PAVO_PARSE_OPCODE:
-		pavo_count(dev, rx_drop_opcode);
+		pavo_tally_add(tally, rx_drop_opcode, 1);
 		break;
 	case PAVO_PARSE_SURPLUS:
-		pavo_count(dev, rx_drop_surplus);
+		pavo_tally_add(tally, rx_drop_surplus, 1);
 		break;
 	default:
 		break;
@@ -300,21 +301,21 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
 {
 	enum pavo_parse_status status;
 
-	pavo_rx_parse(rx, engine_dev, skb);
+	pavo_rx_parse(rx, &engine_dev->port, skb);
 	status = parse(rx);
 	if (status == PAVO_PARSE_OK && icrc_ok(rx))
 		return true;
-	count_bad(rx->dev, status);
+	count_bad(rx->port->tally, status);
 	if (status == PAVO_PARSE_OK)
-		pavo_count(rx->dev, rx_drop_icrc);
+		pavo_tally_add(rx->port->tally, rx_drop_icrc, 1);
 	kfree_skb(skb);
 	return false;
 }
 
-void pavo_rx_parse(struct pavo_rx *rx, struct pavo_dev *dev,
+void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 		   struct sk_buff *skb)
 {
-	rx->dev = dev;
+	rx->port = port;
 	rx->skb = skb;
 	rx->ipv6 = ip_hdr(skb)->version == 6;
 	parse(rx);
@@ -422,4 +423,10 @@ void engine_receive(const void *packet, size_t size)
 	rcu_read_unlock();
 	local_bh_enable();
 	engine_settle();
+}
+
+int pavo_rx_copy(struct sk_buff *skb, unsigned int from, struct page *page,
+		 unsigned int offset, unsigned int n)
+{
+	return skb_copy_bits(skb, from, kmap_local_page(page) + offset, n);
 }

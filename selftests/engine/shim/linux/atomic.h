@@ -36,6 +36,11 @@ static inline int atomic_inc_return(atomic_t *v)
 	return ++v->counter;
 }
 
+static inline void atomic_inc(atomic_t *v)
+{
+	v->counter++;
+}
+
 static inline void atomic_dec(atomic_t *v)
 {
 	v->counter--;
