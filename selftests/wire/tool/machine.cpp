@@ -7,8 +7,6 @@
 
 #include <algorithm>
 
-#include <unistd.h>
-
 #include "pattern.h"
 
 namespace pw {

@@ -36,7 +36,6 @@ struct xa_state {
 #define XA_FLAGS_ACCOUNT 4u
 #define XA_LIMIT(from, to) ((struct xa_limit){.low = (from), .high = (to)})
 #define XA_STATE(name, table, from) struct xa_state name = {.xa = (table)}
-#define ULONG_LAST (~0UL)
 
 void xa_init_flags(struct xarray *xa, unsigned int flags);
 void xa_destroy(struct xarray *xa);
