@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * adapter_gone_tests.cpp - the adapter of a window is taken away: whoever asks is told so (EIO),
- * in both languages, and all can be closed. On an adapter of the second wire.
+ * adapter_gone_tests.cpp - the adapter of a window is taken away: a process that asks is told
+ * so (EIO), in both languages, and all can be closed. On an adapter of the second wire.
  */
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ struct AdapterGone : testing::Test {
 		wire("unmake");
 	}
 
-	/* wc0 goes away under whoever uses it. */
+	/* wc0 goes away under the processes that use it. */
 	static void take_away() { wire("delete wc0"); }
 };
 

@@ -55,7 +55,7 @@ struct Both : Pair {
 
 	/* Until nothing is pending at either end. */
 	/*
-	 * Until all are over. What one end is told is there when the other hears of the
+	 * Until all are over. The news for one end is there when the other hears of the
 	 * end, which may be after the one has looked: both look once more.
 	 */
 	bool run()

@@ -25,7 +25,7 @@ struct end {
 	int peer;
 	struct pavo_striped *striped;
 	struct pavo_window *lanes[LANES];
-	/* What the calls said. */
+	/* The results of the calls. */
 	unsigned int messages, arrivals, ends, failed;
 	size_t taken;
 	uint32_t tag;

@@ -106,13 +106,13 @@ private:
 	}
 };
 
-/* What the adapter has marked a frame with, which another thread may be told of. */
+/* The mark of the adapter on a frame, of which another thread may be told. */
 uint32_t marked(const pavo_frame_hdr *frame)
 {
 	return __atomic_load_n(&frame->state, __ATOMIC_ACQUIRE);
 }
 
-/* What was under way has come by when the second message has. */
+/* All that was under way has come by when the second message has. */
 void settle(Ends &ends)
 {
 	pavo::FrameState states[2] = {};
@@ -151,8 +151,9 @@ bool all_of(const Buffer &buffer, const std::vector<std::byte> &first,
 
 /*
  * One thread sends, the other cancels at any moment of that and writes to the memory at
- * once. What arrives is of before, or nothing does. The frame behind the request is sent
- * before its data and takes as long: so there is time between beginning and sending, too.
+ * once. The bytes that arrive are of before, or none arrives. The frame behind the request
+ * is sent before its data and takes as long: so there is time between beginning and
+ * sending, too.
  */
 TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 {

@@ -113,7 +113,7 @@ TEST(CancelAtTheTarget, LeavesWhatHasNotComeYetToBegin)
 		EXPECT_TRUE(scene.holds(n)) << n;
 }
 
-/* What is final: the context has no owner, or the memory. */
+/* Two ends that are final: the context has no owner, or the memory has none. */
 TEST(CancelAtTheTarget, IsFinalWithTheContextOrTheMemory)
 {
 	for (bool context : {true, false}) {

@@ -3,7 +3,7 @@
 #
 # The Wireshark dissector (packaging/wireshark/pavo.lua) on captures of messages and of
 # RDMA that were recorded between two adapters (record-capture), and on one that was cut.
-# What they must be is made anew here: payloads by the pattern of the tests, the key of
+# The expected values are made anew here: payloads by the pattern of the tests, the key of
 # the packets by the rule in docs/protocol.md. Packets of extended operations are made up.
 # Prints TAP.
 import os

@@ -202,7 +202,7 @@ TEST_F(End, ByClosingWakesAll)
 	EXPECT_TRUE(send.raised());
 }
 
-/* Those that were not ready, too, and whoever comes later; each as often as it asks. */
+/* Handlers that were not ready, too, and later ones; each as often as it asks. */
 TEST_F(End, IsToldToThoseThatComeLate)
 {
 	for (bool dead : {true, false}) {

@@ -255,7 +255,7 @@ TEST_F(Handlers, EarlyEventsCountSlots)
 }
 
 /*
- * What the kernel says that it did, in order. Wakings are traced since the guest began
+ * The kernel's own account of its acts, in order. Wakings are traced since the guest began
  * (run.sh) and stay so: to begin and end that the kernel patches its scheduler, and CPUs
  * that are emulated in parallel have been seen to stop there for good.
  */
@@ -503,7 +503,7 @@ public:
 			/* It is under way. */
 			for (int n = 0; !look() && early_ && n < 100; n++)
 				;
-			/* What came before it asked raises none. */
+			/* Messages that came before it asked raise none. */
 			arm();
 			look();
 		}

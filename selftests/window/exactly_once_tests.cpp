@@ -293,7 +293,7 @@ TEST(ExactlyOnce, WhatIsRefusedIsNotWaitedFor)
 	EXPECT_EQ(both.rdma_a.pending(), 0u);
 }
 
-/* What the library's parts say to each other is not for a program to say. */
+/* Kinds that the library's parts use among themselves are not for a program. */
 TEST(ExactlyOnce, MessagesHaveKindsThatAreFree)
 {
 	Both both;

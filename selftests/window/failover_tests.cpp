@@ -58,7 +58,7 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	Moved stale(ends.device_b, "rx_drop_rcxt");
 	replay(out, frames);
 	ASSERT_TRUE(eventually([&] { return stale.by() == frames.size(); }));
-	/* Also of whoever has not noticed. */
+	/* Also if the sender has not noticed the recovery. */
 	ASSERT_EQ(ends.ask(true, ends.request(2, failover_length)),
 		  pavo::FrameState::sent);
 	ASSERT_TRUE(
@@ -154,7 +154,7 @@ TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 	EXPECT_EQ(ends.b.lmt().rcxts_owned, 0u);
 }
 
-/* What is moved: every third to a FIFO, every other by the other end. */
+/* Operations: every third is to a FIFO, every other by the other end. */
 struct FailoverLoad {
 	static constexpr uint32_t operations = 60, size = 50'000;
 
@@ -269,7 +269,7 @@ TEST(Failover, OperationsGoOnAfterRecoveries)
 	EXPECT_EQ(both.b.lmt().rcxts_owned, 8u);
 }
 
-/* Whatever the library is at at that moment: the administrator does not wait for it. */
+/* The administrator recovers at any moment and does not wait for the library. */
 TEST(Failover, RecoveriesComeFromAnotherThread)
 {
 	constexpr uint32_t wanted = 24;

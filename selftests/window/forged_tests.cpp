@@ -246,7 +246,7 @@ TEST_P(ForgedEnd, EndsNothing)
 
 INSTANTIATE_TEST_SUITE_P(Own, ForgedEnd, testing::ValuesIn(ends), name_of);
 
-/* What it says of length and tag is not believed, and it is told once. */
+/* This end does not believe the frame's length and tag, and tells once. */
 TEST(ForgedEnds, TellWhatThisEndKnows)
 {
 	Waiting scene(true);
@@ -476,7 +476,7 @@ TEST(ForgedPieces, ThatNoFrameHasRoomFor)
 		}
 		EXPECT_TRUE(eventually([&] { return dropped.by() == 3; }));
 		EXPECT_TRUE(quiet(scene.b));
-		/* What just fits is taken. */
+		/* A frame that just fits is taken. */
 		resize(frame, kind.headers, kind.most);
 		if (kind.opcode == data) {
 			set_field(frame, AT_TID, 8, ++scene.tid);

@@ -66,7 +66,7 @@ public:
 					     pattern(n, 70 * n)));
 		EXPECT_TRUE(
 			eventually([&] { return b_.lmt().recv_count == 20; }));
-		/* What can be seen, not what has a slot. */
+		/* Count frames that can be seen, not those that have a slot only. */
 		EXPECT_TRUE(eventually([&] {
 			return std::atomic_ref(
 				       shared_of(b_).recv_frame(19)->state)

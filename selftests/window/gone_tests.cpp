@@ -38,7 +38,7 @@ struct Reading : Scene {
 		return state;
 	}
 
-	/* What it asked for, as a would send it. */
+	/* The answer to its request, as a would send it. */
 	Frame answer()
 	{
 		Frame frame = forged();
@@ -127,7 +127,7 @@ TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
 	}
 }
 
-/* What comes names memory that is not there, but was not asked for: no fault of b's. */
+/* A packet names memory that is not there, but was not asked for: no fault of b's. */
 TEST(OwnMemory, ThatIsThereKeepsTheWindowAliveWhateverComes)
 {
 	Reading scene;

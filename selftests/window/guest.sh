@@ -89,7 +89,7 @@ no_more_ways || exit 1
 wait_for gid_index wa0 v4
 wait_for gid_index wb0 v4
 "${program%/*}/pavo-c-api" wa0 "$(gid_index wa0 v4)" wb0 "$(gid_index wb0 v4)" || status=$?
-# What is lost is lost; all else is as it was.
+# Lost packets stay lost; all else is as it was.
 for side in va vb; do
 	tc qdisc add dev $side root netem limit 10000 delay 2ms 2ms loss 5% duplicate 5% \
 		reorder 25% || status=1

@@ -243,7 +243,7 @@ TEST(Half, AReadAsksTheProcess)
 	EXPECT_TRUE(ends.here.holds(1, total, (1 << 20) - total));
 }
 
-/* What is wrong with a piece is marked on its frame, and nothing is sent. */
+/* The adapter marks the fault of a piece on its frame, and sends nothing. */
 TEST(Half, WrongPieces)
 {
 	Ends ends;
@@ -348,7 +348,7 @@ TEST(Half, AFullFifoForgetsNothing)
 	EXPECT_GT(both.rdma_a.repeated(), 0u);
 }
 
-/* What the target's process is told of the whole has all its pieces. */
+/* When the target's process is told of the whole, all its pieces are there. */
 TEST(Half, ToldOfAllPiecesTogether)
 {
 	constexpr uint32_t length = 50'001;

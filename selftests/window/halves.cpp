@@ -31,7 +31,7 @@ constexpr uint16_t port = 7479;
 constexpr uint32_t part = 300'007;
 constexpr uint32_t rounds = 4;
 
-/* What a sender has to know. */
+/* The facts that a sender needs. */
 struct Card {
 	std::array<uint32_t, 2> contexts;
 	pavo::Pvo buffer;

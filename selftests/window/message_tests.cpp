@@ -98,7 +98,7 @@ TEST(Message, AnswersGoBack)
 	EXPECT_TRUE(eventually([&] { return came.by() == 300; }));
 }
 
-/* A frame that can be seen is whole, whoever writes to the FIFO meanwhile. */
+/* A frame that can be seen is whole while other senders write to the FIFO. */
 TEST(Message, ManySendersAtATime)
 {
 	constexpr uint32_t senders = 3, each = 4000;
@@ -312,7 +312,7 @@ TEST(Message, WindowsTakeTurns)
 		<< "the one with little to send waited for the other";
 }
 
-/* What it throws goes through; that frame was received, and no slot is lost. */
+/* Its exception goes through; that frame was received, and no slot is lost. */
 TEST(Message, WhoTakesItMayThrow)
 {
 	constexpr uint32_t slots = 16, rounds = 5 * slots;

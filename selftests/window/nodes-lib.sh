@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What nodes.sh and three-nodes.sh share: adapters, a good wire and a bad one, and
+# The common part of nodes.sh and three-nodes.sh: adapters, a good wire and a bad one, and
 # the tests that are the same for any number of machines. Sourced by all nodes, after
 # verbs/lib.sh.
 

@@ -81,26 +81,26 @@ template <class Condition> void until(Condition &&condition, const char *what)
 
 /* -------------------------------------------------------------- who is there */
 
-/* What the program was told to do it with. */
+/* The arguments of the program. */
 struct Arguments {
 	std::vector<std::string> adapters;
 	/* Of the one that serves. */
 	unsigned clients = 0;
 	/* Of the others: where that one is. */
 	std::string host;
-	/* What goes down in the middle, of tests which have that. */
+	/* The interface that goes down in the middle, of tests which have that. */
 	std::string interface;
 	/* Machines know each other by their second addresses, too. */
 	bool second = false;
 };
 
-/* Those who come to the one that serves. */
+/* The clients that come to the one that serves. */
 struct Visitors {
 	explicit Visitors(unsigned clients);
 
 	/* No node goes on before all have come here. */
 	void together();
-	/* All have come, or are gone: who serves may come, too. */
+	/* All have come, or are gone: the server may come, too. */
 	bool all_wait() const;
 
 	std::vector<examples::Meeting> meetings;
@@ -178,7 +178,7 @@ void violate(const Arguments &arguments);
 void serve_cancelled(const Arguments &arguments);
 void cancel_in_the_middle(const Arguments &arguments);
 
-/* What an adapter drops and counts: what is over, at something, or not its own. */
+/* Packets that an adapter drops and counts: of what is over, at something, or not its own. */
 void keep_rules(const Arguments &arguments);
 void break_rules(const Arguments &arguments);
 /* Packets that were recorded before an adapter's recovery. */

@@ -56,7 +56,7 @@ struct Asker : Client {
 	 * the frame was sent, or nothing of it could be.
 	 */
 	void attempt(bool write);
-	/* What the frame was marked with. */
+	/* The mark on the frame. */
 	pavo::FrameState ask(bool write);
 	/* How it ended: of one attempt after the other, one is answered. */
 	pavo::DoneFrame told(bool write);

@@ -2,8 +2,8 @@
 /*
  * nodes_cancel.cpp - RDMA between machines that is cancelled when some of its bytes are
  * there: the memory is used for something else at once, and nothing more is written to it,
- * though packets still come. What is put is cancelled by the server, what is got by the
- * client, and in every other round by the other end, too.
+ * though packets still come. The server cancels a put, the client cancels a get, and in
+ * every other round the other end cancels, too.
  */
 #include <algorithm>
 #include <cstdio>
@@ -83,7 +83,7 @@ public:
 				be_put(i, number);
 			else
 				be_got(i, number);
-		/* Whatever others did in between. */
+		/* Other clients may have done anything in between. */
 		asked_.together();
 		if (is_put(number))
 			for (size_t i = 0; i < sinks_.size(); i++)

@@ -107,7 +107,7 @@ RdmaFill filler(uint32_t node, uint32_t tag)
 	};
 }
 
-/* What comes to a FIFO: each byte once, as it was made. */
+/* Pieces that come to a FIFO: each byte once, as it was made. */
 class Pieces {
 public:
 	/* @node: the client whose operation it is */
@@ -141,7 +141,7 @@ private:
 	std::map<Which, size_t> count_;
 };
 
-/* What the administrator does. */
+/* The administrator's part. */
 class Recoveries {
 public:
 	Recoveries(const std::string &adapter, bool wanted)
@@ -167,7 +167,7 @@ private:
 	size_t next_ = 0;
 };
 
-/* What a client has to know. */
+/* The facts that a client needs. */
 struct RdmaCard {
 	std::array<uint32_t, 4> contexts;
 	Pvo part;
@@ -232,7 +232,7 @@ private:
 		meeting.exchange(card);
 	}
 
-	/* What a client will get is there. */
+	/* Fill the memory that a client will get. */
 	void prepare(uint32_t node)
 	{
 		fill(part(node), rdma_untouched, 0);

@@ -18,7 +18,7 @@ namespace {
 
 /* Hundreds of packets: what is sent takes some time. */
 constexpr size_t rules_length = 300'000;
-/* What is done well has high tids, so that there are lower ones. */
+/* Operations that are done well have high tids, so that there are lower ones. */
 constexpr uint64_t first_tid = 1000;
 /* A UDP checksum that was left to the interface is not there when a packet is recorded. */
 constexpr size_t at_checksum = 40;
@@ -35,7 +35,7 @@ public:
 	}
 
 	/*
-	 * What client @i is at, until a packet is dropped for that reason; it waits while
+	 * Let client @i go on until a packet is dropped for that reason; it waits while
 	 * this end looks with @look at what has become of its memory.
 	 */
 	template <class Look>
@@ -50,7 +50,7 @@ public:
 		asked.meetings[i].exchange('l');
 	}
 
-	/* What client @i wrote last when it was allowed to. */
+	/* The memory has the bytes that client @i wrote last when it was allowed to. */
 	void must_have(size_t i, uint32_t number)
 	{
 		must_hold(asked.part(i), uint32_t(i + 1), number);

@@ -23,7 +23,7 @@ constexpr size_t heap = 1000;
 
 using Rcxts = std::array<uint32_t, used>;
 
-/* What root reads of it is what the process does. */
+/* Root reads the same of it as the process does. */
 void must_agree(const examples::Node &node)
 {
 	const pavo::Device &device = node.device;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * nodes_talk.cpp - messages between machines, each answered. What is lost is said again by
- * whoever misses the answer, so every message comes at least once. The one that serves looks
+ * nodes_talk.cpp - messages between machines, each answered. An end that misses the answer
+ * says a lost message again, so every message comes at least once. The one that serves looks
  * for them, or looks when one of its handlers is told to.
  */
 #include <sys/epoll.h>
@@ -40,7 +40,7 @@ size_t length_of(const Window &window, uint32_t number)
 	return sizeof(Head) + (number % 8 ? number * 367 % most : most);
 }
 
-/* What there is no room for is said again, like what is lost. */
+/* A message that there is no room for is said again, like one that is lost. */
 void say(Window &window, uint16_t node, uint32_t to,
 	 std::span<const std::byte> bytes)
 {
@@ -224,7 +224,7 @@ void one_event(Listener &listener, Handlers &handlers, Threshold threshold)
 	uint32_t received = window.received();
 
 	threshold.ask(window);
-	/* What came before it was asked for raises none. */
+	/* Messages that came before it was asked for raise none. */
 	listener.serve();
 	handlers.wait();
 	must(window.lmt().recv_count - before >= threshold.least(),

@@ -57,7 +57,7 @@ public:
 		asked.together();
 	}
 
-	/* What the client's first window needs to know of this end. */
+	/* The facts of this end that the client's first window needs. */
 	struct Other {
 		uint32_t rcxt;
 		pavo::Gid gid;

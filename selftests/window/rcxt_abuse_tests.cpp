@@ -115,7 +115,7 @@ TEST_F(RcxtAbuse, MemoryThatIsNone)
 			EXPECT_EQ(with(cancel, some), EFAULT) << n;
 			EXPECT_EQ(owned(), own.size()) << n;
 		}
-	/* What may not be written to may be read. */
+	/* Memory that may not be written to may be read. */
 	memcpy(at, own.data(), sizeof(own));
 	mprotect(at, page, PROT_READ);
 	EXPECT_EQ(take(ByteSpan(at, sizeof(own))), EFAULT);

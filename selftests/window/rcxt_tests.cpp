@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * rcxt_tests.cpp - contexts: one that is at something takes nothing else, and a pool that
- * is empty. What needs an interface that is slow is in room_tests.cpp.
+ * is empty. Tests that need a slow interface are in room_tests.cpp.
  */
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 		  (std::vector{pavo::FrameState::sent, pavo::FrameState::busy,
 			       pavo::FrameState::busy, pavo::FrameState::busy,
 			       pavo::FrameState::stale}));
-	/* What it was at is done, as if nothing had been. */
+	/* The operation that it was at is done, as if nothing had been. */
 	auto done = ended(ends.a);
 	EXPECT_EQ(done.tid, 1u);
 	EXPECT_EQ(done.cookie, write.cookie);
@@ -189,7 +189,7 @@ TEST(Quota, AUserHasNotAllContexts)
 	recover(device);
 	first.meet();
 	EXPECT_TRUE(first.good());
-	/* What it had came back with its end. */
+	/* Its contexts came back with its end. */
 	world::Process third([](world::Process &) {
 		world::become_user(1 << 22, one);
 		UsersWindow a(1);

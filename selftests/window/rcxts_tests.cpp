@@ -184,7 +184,7 @@ TEST(Rcxts, MayBeRenewedLater)
 	EXPECT_EQ(owned(pair.a), 0u);
 }
 
-/* What a failed renewal gave back is the next one's, and not given back again. */
+/* Contexts that a failed renewal gave back are the next one's, and not given back again. */
 TEST(Rcxts, AreGivenBackOnce)
 {
 	Pair pair;

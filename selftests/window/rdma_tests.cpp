@@ -155,7 +155,7 @@ TEST(Tid, LowerAndEqualOnesAreStale)
 	EXPECT_TRUE(quiet(ends.a));
 }
 
-/* What is complete is not placed again, but its source hears of it again. */
+/* A complete operation is not placed again, but its source hears of it again. */
 TEST(Tid, AnotherAttemptOfWhatIsCompleteIsAnsweredOnly)
 {
 	Ends ends;
@@ -238,7 +238,7 @@ TEST(Cancel, EndsIt)
 		return std::atomic_ref(*ends.there.memory.at()).load() !=
 		       pattern(number, 1)[0];
 	};
-	/* What was under way has come by when this message has. */
+	/* All that was under way has come by when this message has. */
 	auto all_came = [&] {
 		pavo::FrameState state;
 
@@ -311,9 +311,9 @@ struct Mirrored {
 };
 
 /*
- * What the process does about losses: again, with a higher tid. Each operation comes in
- * once, whole, and both ends hear of it; packets overtake each other all the time. Who
- * is late changes nothing: each has its part of the memory, whose owner writes to it when
+ * The process answers losses with another attempt of a higher tid. Each operation comes in
+ * once, whole, and both ends hear of it; packets overtake each other all the time. A late
+ * packet changes nothing: each has its part of the memory, whose owner writes to it when
  * the operation is over, and which is looked at until it is another's, twenty later.
  */
 TEST(Network, RdmaDoesNotCareForOrder)

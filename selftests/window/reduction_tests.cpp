@@ -41,7 +41,7 @@ std::vector<int64_t> vector_of(uint32_t n)
 	return all;
 }
 
-/* What comes of all, the simple way. */
+/* The result of all, the simple way. */
 std::vector<int64_t> expected(Fold fold)
 {
 	std::vector<int64_t> all = vector_of(0);

@@ -2,8 +2,8 @@
 /*
  * region_end_tests.cpp - operations that run over the end of a region, in tables of each
  * page size: at home the window is dead, abroad the packet is dropped and that is told
- * (sources.md#windows-protection). What lies before the packet that
- * crosses the end is moved, nothing of that packet is.
+ * (sources.md#windows-protection). The bytes before the packet that
+ * crosses the end are moved, none of that packet is.
  */
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -205,7 +205,7 @@ TEST(Congested, ContextsThatSendTakeTurnsInOrder)
 		return std::ranges::count(was_head, true) == many;
 	}));
 	EXPECT_EQ(std::ranges::count(was_head, true), many);
-	/* What is left when the middle one goes is still in order. */
+	/* The others are still in order when the middle one goes. */
 	ASSERT_FALSE(ends.a.cancel({&here[1], 1}));
 	pavo::Lmt lmt = ends.a.lmt();
 	EXPECT_EQ(lmt.rcxts, many - 1);

@@ -281,7 +281,7 @@ TEST(Routes, ThereAreSoMany)
 	EXPECT_EQ(ends.a.set_node(node_b, six), std::errc::invalid_argument)
 		<< "from an address of IPv4";
 	EXPECT_EQ(ends.a.add_route(64, gid), std::errc::invalid_argument);
-	/* What there was has stayed. */
+	/* The routes from before have stayed. */
 	ends.messages(64);
 	auto seen = counts(wire.recorded(0xc0), AT_PORT, 2);
 	EXPECT_EQ(seen.size(), 64u) << "a port for each route";
@@ -290,7 +290,7 @@ TEST(Routes, ThereAreSoMany)
 	must(ends.a.add_route(63, gid, {.ports = 2}));
 }
 
-/* What the library would not say. */
+/* Arguments that the library would not pass. */
 TEST(Routes, HostileArguments)
 {
 	pavo::Device device = world::adapter();

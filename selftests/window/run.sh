@@ -8,7 +8,7 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
-# What is traced and why from the start: event_tests.cpp.
+# event_tests.cpp says why wakings are traced, and from the start.
 # Huge pages of the boot are side by side: large_page.h.
 exec "$PAVO_VM" run -q --mem 1G --append "hugepages=64 trace_event=sched:sched_waking" \
 	--timeout "$(limit 480)" -- bash "$here/guest.sh" \

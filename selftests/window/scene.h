@@ -104,7 +104,7 @@ struct Scene : Ends {
 	Frame model;
 };
 
-/* What is changed in the model, and the counter that says why it is dropped. */
+/* A change of the model, and the counter that says why it is dropped. */
 struct Forgery {
 	const char *name;
 	const char *counter;

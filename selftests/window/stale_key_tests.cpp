@@ -20,7 +20,7 @@ namespace {
 constexpr uint32_t stale_length = 20'000;
 constexpr uint64_t key_bits = ~0ull << 47;
 
-/* What failover_tests.cpp wrote down. */
+/* The notes of failover_tests.cpp. */
 struct LifeBefore {
 	LifeBefore()
 	{

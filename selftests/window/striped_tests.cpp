@@ -149,7 +149,7 @@ struct Two {
 	std::map<uint32_t, std::error_code> errors;
 };
 
-/* Whatever a test does to the second wire is undone at its end. */
+/* A test's changes of the second wire are undone at its end. */
 struct Striping : testing::Test {
 	void TearDown() override
 	{
@@ -158,7 +158,7 @@ struct Striping : testing::Test {
 		adapter_is_active("wd0");
 	}
 
-	/* What was sent by a wire before this, the second, has come, or never will. */
+	/* Packets that were sent before by a wire, the second, have come, or never will. */
 	void all_has_come(const char *adapter_a = "wc0",
 			  const char *adapter_b = "wd0")
 	{

@@ -12,9 +12,9 @@ namespace windows {
 /* Where all of them are. */
 constexpr const char *tables = "/sys/kernel/debug/pavo/windows";
 
-/* What is there of a window; "": nothing. */
+/* The window's line of that file; "": it has none. */
 std::string line_of(const pavo::Device &device, const pavo::Window &window);
-/* What that has to be. */
+/* The line that it has to be. */
 std::string as_text(const pavo::Device &device, const pavo::Lmt &lmt);
 
 } // namespace windows

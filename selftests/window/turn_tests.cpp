@@ -26,7 +26,7 @@ using pavo::Message;
 
 namespace {
 
-/* What this thread sends arrives in order: it stays where it is. */
+/* Messages of this thread arrive in order: it stays on its CPU. */
 class OneCpu {
 public:
 	explicit OneCpu(int cpu = sched_getcpu())
