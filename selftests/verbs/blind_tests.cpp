@@ -21,7 +21,7 @@ constexpr uint32_t number_mask = 0xffffff;
 constexpr unsigned burst = 64;
 
 /*
- * What the forger sent is behind the receiver when a message of another connection has
+ * The forger's packets are behind the receiver when a message of another connection has
  * been answered, which goes the same way.
  */
 void let_pass(Env &env, Link &other)

@@ -57,7 +57,7 @@ std::vector<Ticks> ticks_of_cpus()
 	return cpus;
 }
 
-/* What each CPU did until @enough of its ticks have passed. */
+/* The work of each CPU until @enough of its ticks have passed. */
 std::vector<Ticks> watch_cpus(uint64_t enough)
 {
 	const std::vector<Ticks> before = ticks_of_cpus();

@@ -18,7 +18,7 @@ constexpr uint64_t all_fields =
 	uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
 	IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 
-/* What an extended CQ says of one completion. */
+/* The fields of one completion of an extended CQ. */
 struct Entry {
 	uint64_t id;
 	ibv_wc_status status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a test is given: the two ends and the limits of this run.
+ * The environment of a test: the two ends and the limits of this run.
  *
  * Owns: the rule that a test leaves nothing behind on either end. Made by
  * main.cpp, used by tap.cpp (begin, end) and every test.

@@ -18,7 +18,7 @@ namespace {
 constexpr int rounds = 40;
 constexpr uint64_t size = 3 * 4096 + 5;
 
-/* What both operations of a row work on. */
+/* The objects that both operations of a row work on. */
 struct Scene {
 	explicit Scene(Env &where)
 		: env(where), link(connect_ext(where)),
@@ -87,7 +87,7 @@ struct Scene {
 	{
 		REQUIRE(arrival.imm64 == number, "immediate data");
 	}
-	/* What is there already; nothing: it should have been. */
+	/* The arrival that is there already; nothing: it should have been. */
 	Arrival must_be_there()
 	{
 		std::optional<Arrival> arrival = poll_arrival(link);

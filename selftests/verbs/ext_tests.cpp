@@ -56,7 +56,7 @@ void must_end(Env &env, ExtLink &link, ibv_wc_opcode opcode, const char *what)
 	REQUIRE_EQ(int(wc.opcode), opcode, what, ": opcode");
 }
 
-/* What was begun at A is refused by B: both are in Error, memory is as it was. */
+/* B refuses the operation that A began: both are in Error, memory is as it was. */
 void must_be_refused(Env &env, ExtLink &link, ibv_wc_status status,
 		     const char *what)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What happens to posted work when a queue pair goes to ERR or RESET: flushed
+ * Posted work when a queue pair goes to ERR or RESET: it is flushed
  * completely, in order, once, and nothing touches memory afterwards.
  */
 

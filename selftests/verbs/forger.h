@@ -13,7 +13,7 @@
 
 namespace pv {
 
-/* What a forger has to name. */
+/* The fields that a forger has to name. */
 struct Forged {
 	uint8_t opcode = 0;
 	uint32_t qpn = 0;

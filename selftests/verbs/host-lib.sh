@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What the run.sh of the verbs, interop, life and apps groups have in common on
+# The common part of the run.sh of the verbs, interop, life and apps groups on
 # the host: where things are when selftests/run did not say so. Sourced.
 PAVO_TREE=${PAVO_TREE:-$(dirname "$(dirname "$(dirname \
 	"$(readlink -f "${BASH_SOURCE[0]}")")")")}

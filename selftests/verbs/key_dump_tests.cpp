@@ -19,7 +19,7 @@ std::string hex(uint64_t number, int digits = 0)
 	return text.str();
 }
 
-/* What is said of a key of B behind its PD; empty: there is no such key. */
+/* The line of a key of B behind its PD; empty: there is no such key. */
 std::string said_of(Env &env, uint32_t key)
 {
 	const std::string wanted =

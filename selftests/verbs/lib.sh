@@ -33,7 +33,7 @@ load_pair()
 	wait_for active "$b"
 }
 
-# What is called often here starts no programs where bash can do it: under
+# Functions that are called often start no programs where bash can do it: under
 # emulation a program takes a tenth of a second to start.
 
 # policy_routing A B: local addresses are looked up last, so that packets

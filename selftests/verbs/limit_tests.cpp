@@ -434,8 +434,8 @@ PV_TEST("limit.device_attributes", "the device describes itself within reason")
 }
 
 /*
- * What pavo says it can, and the tests that show it. A flag that is not here
- * needs a test first.
+ * The capabilities that pavo claims, and the tests that show them. A flag that is not
+ * here needs a test first.
  */
 PV_TEST_LOCAL("limit.capabilities",
 	      "the device claims what has a test, no more")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Connecting two queue pairs: creation and the three steps to RTS.
- * What travels across the pair is exchange.cpp.
+ * Messages across the pair are in exchange.cpp.
  *
  * Called by: tests.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What services beside RC need on the local end: shared receive queues, XRC
+ * Objects that services beside RC need on the local end: shared receive queues, XRC
  * domains, address handles, multicast groups.
  *
  * Called by: tests through Host, the RPC server.

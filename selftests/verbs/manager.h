@@ -14,7 +14,7 @@
 
 namespace pv {
 
-/* What one counter of an end of this process has moved by since it was made. */
+/* The number by which a counter of an end of this process has moved since it was made. */
 struct Moved : common::Moved {
 	Moved(Host &host, const std::string &counter)
 		: common::Moved(device_name(host), counter)

@@ -179,7 +179,7 @@ PV_TEST("ud.no_receive",
 
 	must_post(a, std::vector<SendWr>{wr, wr});
 	wait_completions(env, a, a.send_cq, 2, "sends");
-	/* What waits for the receiver is dropped before a later one comes. */
+	/* A datagram that waits for the receiver is dropped before a later one comes. */
 	REQUIRE(env.b.poll(b.recv_cq.id, 1, 20).empty(), "nothing posted");
 	must_post(b, receive(in, 0));
 	nothing_but_marker(env, a, b, in, 0);

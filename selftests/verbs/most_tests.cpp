@@ -21,7 +21,7 @@ namespace {
 /* More than so many are not made for a test. */
 constexpr int few = 2000;
 
-/* What all users have of a kind, as `rdma resource show` counts. -1: unknown. */
+/* Objects of a kind of all users, as `rdma resource show` counts. -1: unknown. */
 int in_use(const std::string &device, const std::string &kind)
 {
 	FILE *out = popen(("rdma resource show " + device).c_str(), "r");

@@ -2,7 +2,7 @@
 /*
  * Calls to which the kernel refuses memory at any place: they fail with ENOMEM (or
  * EFAULT, if it was a copy), nothing is half made, and the same call succeeds behind it.
- * What they leave behind is for kmemleak, on the kernel that has fault injection.
+ * kmemleak finds memory that they leave behind, on the kernel that has fault injection.
  */
 #include <cerrno>
 #include <functional>

@@ -430,7 +430,7 @@ PV_TEST_LOCAL("odp.never_alone",
 namespace {
 
 /*
- * What another process does: asks for pages that never come, in the call itself. It says
+ * The other process's part: it asks for pages that never come, in the call itself. It says
  * so when the call waits for one.
  */
 [[noreturn]] void prefetch_never(const char *device, int say)

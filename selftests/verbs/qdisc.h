@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How an adapter's interface sends (tc): to make whoever sends wait for as long as a
+ * How an adapter's interface sends (tc): to make a sender wait for as long as a
  * test wants.
  *
  * Owns: the qdisc at the root of that interface. Used by: *_tests.cpp.

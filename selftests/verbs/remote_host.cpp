@@ -92,7 +92,7 @@ public:
 	std::vector<char> data;
 
 private:
-	/* What a request consists of, in the order in which it travels. */
+	/* The parts of a request, in the order in which it travels. */
 	template <typename Wr> static auto parts_of(Wr &wr)
 	{
 		if constexpr (requires { wr.opcode; })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the remote key manager is asked to do: which calls end a key by a walk, how many
+ * Requests to the remote key manager: which calls end a key by a walk, how many
  * walks that takes, and that a walk waits for a copy that is running.
  */
 #include <atomic>
@@ -168,7 +168,7 @@ PV_TEST_LOCAL("rkm.counts_qp_end", "the end of a queue pair ends each window "
 				std::make_unique<Window>(env.b, IBV_MW_TYPE_2));
 			must_bind(env, link.b, *bound.back(), spec);
 		}
-		/* Of type 1: whoever bound it, it is not the queue pair's. */
+		/* Of type 1: it is not the queue pair's, which bound it. */
 		must_bind(env, link.b, other, spec);
 		must_walk(env, n, "the end of a queue pair", [&] {
 			REQUIRE_EQ(env.b.destroy(Kind::qp, link.b.qp.id), 0,

@@ -146,7 +146,7 @@ PV_TEST_LOCAL("rkm.deallocated_while_bound",
 		Window window(env.b, IBV_MW_TYPE_1);
 		must_bind(env, link.b, window, {memory, 0, page});
 
-		/* What is posted; the window itself goes. */
+		/* The copy that is posted; the window itself goes. */
 		ibv_mw named = *window.get();
 		ibv_qp *qp = local(env.b).raw_qp(link.b.qp.id);
 		ibv_mw_bind bind = {

@@ -248,7 +248,7 @@ private:
 		expect_recv(env_, link_.b, 1, "send with invalidate");
 	}
 
-	/* What was there before, as far as it came, and nothing behind that. */
+	/* The bytes from before, as far as they came, and nothing behind those. */
 	void check()
 	{
 		const uint8_t *in = local(env_.a).memory(in_.id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Races of writes of several packets with the end of their key: whoever ends it waits for
- * a packet that is just being copied, so that not a byte of the buffer changes afterwards.
+ * Races of writes of several packets with the end of their key: the thread that ends it waits
+ * for a packet that is just being copied, so that not a byte of the buffer changes afterwards.
  */
 #include <atomic>
 #include <cstring>
@@ -79,7 +79,7 @@ public:
 		thread_.join();
 	}
 
-	/* What was sent until now has come, or was dropped, when this has. */
+	/* All packets sent until now have come, or were dropped, when this has come. */
 	void next() const
 	{
 		const uint64_t before = sent_;

@@ -28,7 +28,7 @@ namespace {
 constexpr size_t racers = 16, race_bystanders = 24;
 constexpr uint32_t few_rounds = 50;
 
-/* What peers do: operations of so many bytes, in packets of so many at most. */
+/* The peers' operations: of so many bytes, in packets of so many at most. */
 struct Shape {
 	uint32_t bytes = 8;
 	int mtu = 0; /* 0: as large as they can be */
@@ -520,8 +520,8 @@ private:
 	const uint32_t bytes_;
 	const uint64_t half_; /* of the memory: windows move to the other one */
 	/*
-	 * What is in memory before the end of its key, and after that; what peers write
-	 * to it; what is where no operation has read or written.
+	 * The bytes of the memory before the end of its key, and after that; the bytes that
+	 * peers write to it; and those where no operation has read or written.
 	 */
 	const std::vector<uint8_t> early_, late_, written_, none_;
 	Mr memory_;

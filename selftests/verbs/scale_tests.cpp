@@ -11,7 +11,7 @@ using namespace pv;
 
 namespace {
 
-/* What the kernel has given away, but for this process's own heap. */
+/* The memory that the kernel has given away, but for this process's own heap. */
 int64_t kernel_memory()
 {
 	return -1024 *

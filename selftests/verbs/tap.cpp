@@ -181,7 +181,7 @@ Outcome run_one(Env &env, const Test &test, const RunOptions &options,
 		why = error.what();
 		outcome = Outcome::failed;
 	}
-	/* Whatever happened, the next test starts with nothing left over. */
+	/* After a failure as well, the next test starts with nothing left over. */
 	try {
 		std::string left = env.end();
 

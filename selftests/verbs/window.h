@@ -53,7 +53,7 @@ uint64_t post_local_inv(Side &side, uint32_t key,
 			unsigned flags = IBV_SEND_SIGNALED);
 void must_invalidate(Env &env, Side &side, uint32_t key);
 
-/* What a peer sees of a window: the region's memory by the window's key. */
+/* A peer's view of a window: the region's memory by the window's key. */
 Mr view_of(Window &window, const BindSpec &spec);
 
 /* Checks vendor_err (enum pavo_vendor_err), which others fill as they like. */
