@@ -87,7 +87,7 @@ public:
 		return found == entries.end() || found->second.changed;
 	}
 
-	/* What the kernel does when [@from, @from + @length) is not what it was. */
+	/* The kernel's part when [@from, @from + @length) is not the memory that it was. */
 	void change(uintptr_t from, size_t length)
 	{
 		std::lock_guard lock(mutex);
@@ -361,7 +361,7 @@ TEST_F(LazyCache, ASecondEndsWhatChanged)
 
 /*
  * An entry is found as soon as its place is used again, and still says what it was:
- * whoever hits it then must see that it is gone, since the kernel watches already.
+ * a thread that hits it then must see that it is gone, since the kernel watches already.
  */
 TEST_F(LazyCache, WhatIsGoneIsNotHitWhileItsPlaceIsTakenAgain)
 {
@@ -398,7 +398,7 @@ TEST_F(LazyCache, WhatIsGoneIsNotHitWhileItsPlaceIsTakenAgain)
 	EXPECT_EQ(cache.stats().entries, 1u);
 }
 
-/* Whatever happens: what is given covers what was asked for and has not changed. */
+/* In any order, an entry that is given covers the memory asked for and has not changed. */
 TEST_F(LazyCache, AnyOrderOfAll)
 {
 	Random random;

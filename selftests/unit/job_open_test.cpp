@@ -38,7 +38,7 @@ struct Machine {
 	}
 };
 
-/* What errno it throws. */
+/* The errno that it throws. */
 int refusal(Machine &machine)
 {
 	try {

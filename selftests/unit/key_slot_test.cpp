@@ -82,7 +82,7 @@ TEST(Slot, ACopyEntersWhileTheKeyIsValid)
 	EXPECT_TRUE(pavo_key_slot_revoke(&slot, 7, &left));
 	EXPECT_FALSE(pavo_key_slot_quiet(&slot, left)) << "it is in";
 	EXPECT_FALSE(pavo_key_slot_revoke(&slot, 7, &again)) << "only once";
-	EXPECT_EQ(u32(again), 7u) << "but whoever comes second waits, too";
+	EXPECT_EQ(u32(again), 7u) << "but the second caller waits, too";
 	EXPECT_FALSE(pavo_key_slot_quiet(&slot, again));
 	pavo_key_slot_leave(&slot);
 	EXPECT_TRUE(pavo_key_slot_quiet(&slot, left));

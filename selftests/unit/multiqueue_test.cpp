@@ -433,7 +433,7 @@ struct Pair {
 		ASSERT_EQ(left, model.messages.size());
 	}
 
-	/* What the code says of RPSN @rpsn, in the model's PSNs. */
+	/* The code's judgement of RPSN @rpsn, in the model's PSNs. */
 	template <typename Judge>
 	Model::Judgement judge(Judge *judge, uint64_t rpsn) const
 	{

@@ -238,7 +238,7 @@ TEST(Pvo, ARangeIsAllItsBytes)
 		EXPECT_GT(count, 100u);
 }
 
-/* What is not mapped has key 0, in table 0 as well: no process may name it so. */
+/* An entry that is not mapped has key 0, in table 0 as well: no process may name it so. */
 TEST(Pvo, KeyZeroOpensNothing)
 {
 	std::array<u64, 4> none = {};

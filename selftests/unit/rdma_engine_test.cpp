@@ -58,7 +58,7 @@ TEST(RdmaEngine, EveryOperationOnceWhateverIsLost)
 			ASSERT_EQ(told, tell) << "seed " << seed << ", " << n;
 			ASSERT_FALSE(memcmp(&to.memory[7000], &from.memory[500],
 					    length));
-			/* Whatever is under way still: memory is its owner's. */
+			/* Packets may still be under way: memory is its owner's. */
 			fill(to.memory, 0, memory_size, n + 2);
 			auto mine = to.memory;
 			fill(from.memory, 500, length, n + 3);
@@ -206,7 +206,7 @@ TEST(RdmaEngine, AnErrorEndsIt)
 	EXPECT_TRUE(bench.world.b.pieces.empty());
 }
 
-/* What cannot be is refused before anything is done. */
+/* An impossible operation is refused before anything is done. */
 TEST(RdmaEngine, RefusesWhatCannotBe)
 {
 	Bench bench(13);
@@ -249,7 +249,7 @@ TEST(RdmaEngine, RefusesWhatCannotBe)
 	EXPECT_EQ(said, 0);
 }
 
-/* What was given up does not come later. */
+/* An operation that was given up does not come later. */
 TEST(RdmaEngine, NothingComesOfWhatWasGivenUp)
 {
 	Bench bench(5, 1000, 3);
@@ -279,7 +279,7 @@ TEST(RdmaEngine, NothingComesOfWhatWasGivenUp)
 	EXPECT_EQ(bench.world.a.memory, mine);
 }
 
-/* What came need not come again: where most is lost, some attempts are enough. */
+/* Bytes that came need not come again: where most is lost, some attempts are enough. */
 TEST(RdmaEngine, AttemptsGoOnWhereTheLastEnded)
 {
 	for (bool write : {true, false}) {
@@ -376,7 +376,7 @@ TEST(RdmaEngine, WhatACallThrowsHoldsNothingUp)
 	EXPECT_EQ(bench.engine.pending(), 0u);
 }
 
-/* What is too far ahead of a packet that was lost counts as lost, and comes later. */
+/* A packet too far ahead of one that was lost counts as lost, and comes later. */
 TEST(RdmaEngine, APieceOfManyPacketsComesInTheEnd)
 {
 	constexpr uint32_t packets = 3 * PAVO_SEEN_BITS + 100;

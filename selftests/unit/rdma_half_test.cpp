@@ -65,7 +65,7 @@ struct Half {
 			.fill = write && from_fifo ? maker(n) : RdmaFill()};
 	}
 
-	/* What the processes of both ends do. */
+	/* The part of the processes of both ends. */
 	void answer()
 	{
 		for (auto &request : std::exchange(source.asked, {}))

@@ -85,7 +85,7 @@ TEST(RdmaWords, WithWhatIsNoneAreNone)
 			  what == RdmaWord::ask || what == RdmaWord::renewed)
 			<< what;
 	}
-	/* What is reserved is 0, and so is in a question what only answers have. */
+	/* Reserved bytes are 0, and so are in a question the fields that only answers have. */
 	for (size_t at : {1, 2, 3, 8, 11, 12, 19}) {
 		bytes = RdmaWord{.rcxt = 5}.encode();
 		bytes[at] = std::byte(1);
@@ -167,7 +167,7 @@ TEST(RdmaWords, OfStrangersAndOfContextsOfNobodyEndNothing)
 	put.expect_unheard();
 }
 
-/* What can be is believed: that is how operations go on. */
+/* An end believes a word that can be true: that is how operations go on. */
 TEST(RdmaWords, ThatCanBeTrueAreHeard)
 {
 	Pending put, other;

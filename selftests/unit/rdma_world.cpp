@@ -215,7 +215,7 @@ void Bench::take_words()
 }
 
 /*
- * What Rdma does after recoveries: contexts are taken anew at end a, and at end b when it
+ * The part of Rdma after recoveries: contexts are taken anew at end a, and at end b when it
  * is asked about one.
  */
 static bool take_anew(const End &end, RdmaOnce &once, uint32_t &known)

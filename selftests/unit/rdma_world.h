@@ -156,7 +156,7 @@ struct Bench {
 
 	/* Until nothing is pending, or the steps are used up. */
 	bool run(int steps = 2'000'000);
-	/* What has come to both processes. */
+	/* Take the frames that have come to both processes. */
 	void take_frames();
 
 	World world;
@@ -168,7 +168,7 @@ struct Bench {
 	uint32_t known_a = 0, known_b = 0;
 	/* Of operations of end a, by its process. */
 	std::function<void(const RdmaArrival &)> arrived;
-	/* What processes do beside that. */
+	/* Other acts of the processes. */
 	std::function<void()> process;
 	/* Adapters are recovered now and then. */
 	bool recovers = false;

@@ -540,7 +540,7 @@ TEST(StripedWord, OthersAreNone)
 	EXPECT_FALSE(StripedWord::decode(bytes));
 }
 
-/* Of windows' former users, and of whoever makes things up. */
+/* Words of windows' former users, and of peers that make things up. */
 TEST(StripedEngine, WordsThatAreNotForItChangeNothing)
 {
 	World world(11, 2);

@@ -131,7 +131,7 @@ void End::send_all(size_t lane, uint32_t rcxt)
 		lanes[lane].window->transmit(rcxt);
 }
 
-/* What took too long is sent again, some times. */
+/* A chunk that took too long is sent again, some times. */
 void End::attempt()
 {
 	for (size_t i = 0; i < lanes.size(); i++)

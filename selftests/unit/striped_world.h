@@ -240,7 +240,7 @@ public:
 		return !a.engine.pending() && !b.engine.pending();
 	}
 
-	/* What was held back comes, all of it. */
+	/* Packets that were held back come, all of them. */
 	void release()
 	{
 		for (Wire &wire : wires)

@@ -188,7 +188,7 @@ TEST(Timer, RepeatedRnrNaksAreWaitedForLonger)
 		/* Progress begins anew. */
 		pavo_timer_restart(&t, now);
 	}
-	/* What is asked for is the least, however long. */
+	/* The wait that the peer asks for is the least, however long. */
 	for (int i = 0; i < 300; i++) {
 		ASSERT_TRUE(pavo_timer_rnr(&t, now, 655360000));
 		ASSERT_EQ(pavo_timer_next(&t), now + 655360000);

@@ -135,7 +135,7 @@ Parsed parse(const Bytes &readable, unsigned int len)
 	Parsed parsed;
 
 	std::copy(readable.begin(), readable.end(), block.get());
-	/* What parse leaves out shall not look like a plausible zero. */
+	/* A field that parse leaves out shall not look like a plausible zero. */
 	std::memset(&parsed, 0xa5, sizeof(parsed));
 	parsed.status = pavo_parse(&parsed.pkt, block.get(),
 				   static_cast<unsigned int>(readable.size()),

@@ -141,7 +141,7 @@ inline ParsedWqe parse_wqe(const Wqe &source, uint64_t db,
 	auto *wqe = static_cast<pavo_swqe *>(std::aligned_alloc(16, whole));
 	ParsedWqe parsed;
 
-	/* What the parser forgets to write shall be noticed. */
+	/* A field that the parser forgets to write shall be noticed. */
 	std::memset(static_cast<void *>(wqe), 0xa5, whole);
 	std::memcpy(wqe->raw, source.bytes().data(), size);
 	parsed.wqe.reset(wqe);

@@ -13,7 +13,7 @@
 
 namespace {
 
-/* What pavo-abi.h says about a WQE, read from its bytes without economy. */
+/* The meaning of a WQE by pavo-abi.h, read from its bytes without economy. */
 struct WqeModelled {
 	pavo_status err = PAVO_ST_OK;
 	uint64_t length = 0;
