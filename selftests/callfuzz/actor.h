@@ -12,7 +12,7 @@
 
 namespace callfuzz {
 
-/** What an actor needs to be one, made before the first. */
+/** The things that an actor needs to be one, made before the first. */
 struct Stage {
 	Stage(Shared *shared, uint64_t module) : shared(shared), module(module)
 	{

@@ -9,7 +9,7 @@
 
 namespace callfuzz {
 
-/** What an actor has in its hands; one for all its workers. */
+/** The things in an actor's hands; one for all its workers. */
 struct Hands {
 	Shared &shared;
 	int actor;

@@ -264,7 +264,7 @@ void Director::end_all()
 			reap(pid);
 		pid = 0;
 	}
-	/* What actors left behind. */
+	/* Reap the processes that actors left behind. */
 	while (waitpid(-1, nullptr, WNOHANG) > 0)
 		;
 }

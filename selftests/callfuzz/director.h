@@ -16,7 +16,7 @@
 
 namespace callfuzz {
 
-/** What is wrong with the module, or with the world; it ends the run. */
+/** A fault of the module, or of the world; it ends the run. */
 struct Wrong {
 	std::string text;
 };
@@ -34,7 +34,7 @@ public:
 	~Director();
 	Director(const Director &) = delete;
 
-	/** Throws Wrong. What was reached is in shared() until the next. */
+	/** Throws Wrong. The places that it reached are in shared() until the next. */
 	void run(const Program &program, bool learns = false);
 	/** Throws Wrong: the witness or the kernel has something to say. */
 	void look();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * entries.cpp - the list of calls: commands written to the uverbs file, its methods, and
- * RDMA netlink. What is done by hand is listed in hand_entries.cpp.
+ * RDMA netlink. hand_entries.cpp lists the calls that are done by hand.
  *
  * A line is: name, beginning of its results' names, how it is called, fields, outputs.
  *   "w 3"       the command of number 3, written; its answer is where `resp` says

@@ -33,7 +33,7 @@ public:
 	size_t learned() const { return mutator_.learned(); }
 
 private:
-	/* What the program that was just run reached and no kept one did. */
+	/* Places that the program that was just run reached and no kept one did. */
 	struct News {
 		std::vector<uint32_t> edges, others;
 

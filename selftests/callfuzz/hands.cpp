@@ -96,7 +96,7 @@ const char *interface_of(uint64_t which)
 	return names[which % devices];
 }
 
-/* What ioctl() of sockets does to an interface. */
+/* Changes an interface by ioctl() of a socket. */
 int change_interface(uint64_t which, unsigned long what, ifreq &request)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

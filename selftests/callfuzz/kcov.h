@@ -27,7 +27,7 @@ public:
 	/** From now on what packets and workers do for all users is. */
 	void watch_packets();
 	void begin();
-	/** What was reached since begin(), into @shared. */
+	/** Writes the places that were reached since begin() into @shared. */
 	void end(Shared &shared, uint64_t base);
 
 private:

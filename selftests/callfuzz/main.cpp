@@ -78,7 +78,7 @@ std::vector<fs::path> files_of(const std::vector<std::string> &folders)
 	return files;
 }
 
-/* What each call of the program said. */
+/* The result of each call of the program. */
 void tell_calls(Director &director, const Program &program)
 {
 	for (size_t i = 0; i < program.calls.size(); i++) {

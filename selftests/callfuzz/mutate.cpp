@@ -17,7 +17,7 @@ const Entry &Mutator::any_entry()
 
 	for (const Entry &entry : all)
 		sum += entry.weight;
-	/* What breaks the world is rare: it takes long to make it anew. */
+	/* Calls that break the world are rare: it takes long to make it anew. */
 	if (!any(300))
 		return *find_entry(any(2) ? "remove_link" : "end_ns");
 	uint64_t left = any(sum);
@@ -111,7 +111,7 @@ void Mutator::change_arg(Program &program, size_t at)
 
 	if (field.what == What::file && chance(70))
 		return;
-	/* What it was compared with tells what it might be. */
+	/* The constant that it was compared with tells which value it might have. */
 	if (value.call < 0 && chance(30))
 		for (int i = 0; i < 64 && !learned_.empty(); i++) {
 			const Compared &one = learned_[any(learned_.size())];

@@ -19,7 +19,7 @@ public:
 	Program mutate(Program program, const Program &other);
 	/** One that is not made of others. */
 	Program invent();
-	/** What the module compared arguments with; used for what follows. */
+	/** Constants that the module compared arguments with; used from now on. */
 	void learn(const Compared *compared, size_t count);
 	/** From 0 to below @bound. */
 	uint64_t any(uint64_t bound) { return random_() % bound; }

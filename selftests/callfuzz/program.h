@@ -31,7 +31,7 @@ struct Value {
 	bool operator==(const Value &) const = default;
 };
 
-/** What is wrong with the call itself. */
+/** A fault of the call itself. */
 enum class Twist {
 	cut, /* the last bytes are not there */
 	more, /* more bytes behind the last */

@@ -17,7 +17,7 @@ namespace callfuzz {
 constexpr int workers = 3;
 constexpr int devices = 4;
 
-/* What a call can reach, as bits that are hashed. */
+/* Places that a call can reach, as bits that are hashed. */
 constexpr size_t edge_bits = 1 << 16;
 constexpr size_t other_bits = 1 << 14;
 /* Places of the module's text, in units of four bytes. */
@@ -43,7 +43,7 @@ struct Box {
 	std::atomic<int> thread; /* whose it is */
 };
 
-/* What is known of the adapters; index 4 and above of gids: see world.cpp. */
+/* The known facts of the adapters; index 4 and above of gids: see world.cpp. */
 struct Places {
 	uint32_t index[devices]; /* of netlink */
 	int uverbs[devices];

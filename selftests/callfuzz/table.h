@@ -41,7 +41,7 @@ struct Field {
 	int arg = -1; /* number of the argument, if it takes one */
 };
 
-/** What an answer gives to later calls. */
+/** A result of a call that later calls use. */
 struct Output {
 	std::string name, cls;
 	int attr = -1;

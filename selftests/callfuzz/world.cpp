@@ -129,7 +129,7 @@ bool World::run(const std::string &what) const
 			       .c_str());
 }
 
-/* What world.sh tells: of each adapter its numbers and addresses. */
+/* Reads the lines of world.sh: of each adapter its numbers and addresses. */
 bool World::describe()
 {
 	std::ifstream in("/run/callfuzz-world");
@@ -173,7 +173,7 @@ bool World::mend_links() const
 	return pid > 0 && waitpid(pid, &status, 0) == pid;
 }
 
-/* What can be mended without all being made anew. */
+/* Mends the world, if that is possible without all being made anew. */
 bool World::mend(const Program &program)
 {
 	for (const char *name : {"remove_link", "end_ns"})

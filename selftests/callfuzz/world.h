@@ -2,7 +2,7 @@
 /*
  * world.h - the adapters that programs play with, made by world.sh: fa0 and fb0 on a pair
  * of interfaces here, fc0 in a user and network namespace of its own with fd0 at the
- * other end here. What a program broke is made anew.
+ * other end here. The world makes anew the things that a program broke.
  */
 #ifndef PAVO_CALLFUZZ_WORLD_H
 #define PAVO_CALLFUZZ_WORLD_H
@@ -22,7 +22,7 @@ public:
 
 	/** All of it. Throws std::runtime_error if it cannot be. */
 	void make();
-	/** What @program did to it, judging by its calls that succeeded. */
+	/** Undoes the changes of @program, judging by its calls that succeeded. */
 	void repair(const Program &program);
 	/** The namespaces of C end. */
 	void end_holder();

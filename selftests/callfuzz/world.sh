@@ -106,7 +106,7 @@ describe()
 	done
 }
 
-# What mends the links of this namespace when they were down, for world.cpp.
+# Writes the commands that mend the links of this namespace when they were down, for world.cpp.
 write_links()
 {
 	local mac_a mac_b mac_c
