@@ -22,7 +22,7 @@ fi
 echo "# seed $seed"
 # No complaints: that an allocation failed, which was asked for; and that an XArray of rdma
 # core which lost the memory for its second node keeps the first (lib/xarray.c), so that
-# it is not empty when the adapter goes. What else is wrong has a line of its own, too.
+# it is not empty when the adapter goes. Any other fault has a line of its own, too.
 options=()
 if [ "$seconds" != 0 ] && is_slow; then
 	options=(--append 'slub_debug=A,radix_tree_node'

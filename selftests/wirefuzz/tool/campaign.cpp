@@ -99,7 +99,7 @@ void Campaign::judge_kernel()
 		throw Violation("the kernel says: " + *complaint);
 }
 
-/* What came later than its dialogue moves a counter all the same. */
+/* A packet that came later than its dialogue moves a counter all the same. */
 void Campaign::play_counted(const Dialogue &dialogue)
 {
 	witness_.pause();
@@ -282,7 +282,7 @@ bool Campaign::run()
 	return right;
 }
 
-/* What a dialogue of the corpus is for: not how far a counter moved, nor beside what. */
+/* The purpose of a dialogue of the corpus: not how far a counter moved, nor beside what. */
 Reached Campaign::essence(const Reached &reached)
 {
 	Reached names;

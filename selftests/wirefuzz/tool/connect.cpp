@@ -52,7 +52,7 @@ void World::make_qp(Target &target)
 	target.qp = ibv_create_qp_ex(context_, &attr);
 }
 
-/* What completed before is taken; what did not has no completion any more. */
+/* Completions from before are taken; other requests have no completion any more. */
 void World::forget(Target &target)
 {
 	poll([](const ibv_wc &) {});

@@ -39,7 +39,7 @@ uint64_t some_psn(Random &random)
 				  random.below(1 << 24);
 }
 
-/* What has been said so far, and how far the PSNs of both directions are. */
+/* The steps so far, and how far the PSNs of both directions are. */
 class Inventor {
 public:
 	Inventor(Random &random, std::string target)

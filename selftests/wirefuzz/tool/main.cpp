@@ -51,7 +51,7 @@ Asked parse_arguments(int argc, char **argv)
 	return asked;
 }
 
-/* What is invented can be read again. */
+/* An invented dialogue can be read again. */
 int print_some(const Options &options)
 {
 	Random random(options.seed);

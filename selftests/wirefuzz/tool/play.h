@@ -20,7 +20,7 @@
 
 namespace wf {
 
-/* What a dialogue reached: names of counters that moved, answers, ends of requests. */
+/* The things that a dialogue reached: names of counters that moved, answers, ends of requests. */
 using Reached = std::set<std::string>;
 
 class Player {

@@ -19,7 +19,7 @@ constexpr int all_remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
 			   IBV_ACCESS_MW_BIND;
 
-/* What a region holds at first: every byte depends on its place and the region. */
+/* The first bytes of a region: every byte depends on its place and the region. */
 uint8_t first_byte(const std::string &name, size_t position)
 {
 	uint64_t x = position * 0x9e3779b97f4a7c15u + name[0] * 0x2545f491u;

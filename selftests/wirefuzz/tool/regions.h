@@ -67,7 +67,7 @@ public:
 	/* Without effect where it is registered already. Return: it is now. */
 	bool register_one(Region &region);
 	void deregister(Region &region);
-	/* What peers sent before that has to have been taken. */
+	/* The adapter must have taken all that peers sent before that. */
 	void reregister(Region &region, int access);
 	/* Its pages are taken back: zeros from now on. */
 	void drop_pages(Region &region, size_t offset, size_t length);

@@ -31,7 +31,7 @@ const std::map<std::string_view, ibv_wr_opcode> operations = {
 	{"AWRITE", IBV_WR_ATOMIC_WRITE},
 };
 
-/* What the number of an XRC request names at the peer. */
+/* The SRQ that an XRC request names at the peer. */
 constexpr uint32_t remote_srqn = 0x55;
 
 bool is_extended(std::string_view name)

@@ -38,7 +38,7 @@ private:
 	uint64_t periods_ = 0;
 };
 
-/* What the kernel says from now on. */
+/* The messages of the kernel from now on. */
 class Console {
 public:
 	Console();

@@ -41,7 +41,7 @@ std::span<const WindowField> window_fields();
 /* W_MESSAGE, W_DATA, W_READ, W_DONE: the opcode. */
 std::optional<uint8_t> window_opcode(std::string_view name);
 std::string_view window_name(uint8_t opcode);
-/* What headers it has, as WindowField::least. */
+/* The headers that it has, as WindowField::least. */
 unsigned window_layout(uint8_t opcode);
 
 pw::Bytes encode(const WindowPacket &packet, unsigned layout);

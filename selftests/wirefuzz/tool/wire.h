@@ -31,7 +31,7 @@ public:
 	/* Takes what the adapter sent. Throws Violation where it is malformed. */
 	void listen();
 	/*
-	 * What an application sends is taken from its memory as packets leave: where that
+	 * The adapter takes data from an application's memory as packets leave: where that
 	 * may change meanwhile, their ICRC may be wrong, for so many dialogues.
 	 */
 	void expect_changes() { changing_ = changing_for; }
@@ -41,7 +41,7 @@ public:
 	/* The peer of a target answers what came, rightly or not (answer.cpp). */
 	void answer(Target &target, const std::string &how);
 	void answer_window(const std::string &how);
-	/* What came for it is answered no more. */
+	/* Packets that came for it are answered no more. */
 	void forget(Target &target) { inbox_[target.name].clear(); }
 	void forget_all() { inbox_.clear(); }
 
@@ -66,7 +66,7 @@ private:
 	void fill_packet(pw::Packet &packet, const Step &step,
 			 const pw::Opcode &opcode, Target &target);
 	uint64_t psn_of(const Value &value, uint64_t first) const;
-	/* What memory its peer may change by it. */
+	/* Notes the memory that its peer may change by it. */
 	void note_rights(const Built &built);
 	void emit(const Step &step, const Built &built);
 	void send_frame(pw::Bytes frame, const Step &step);

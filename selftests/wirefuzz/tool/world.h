@@ -71,10 +71,10 @@ public:
 	/* Of packets of the adapter: by the number of its peer. */
 	Target *target_of_peer(uint32_t qpn);
 
-	/* What the value of that field is; psn and what windows have is left out. */
+	/* The value of that field; psn and fields of windows are left out. */
 	uint64_t resolve(std::string_view field, const Value &value) const;
 
-	/* What was posted has no completion any more. */
+	/* Posted requests have no completion any more. */
 	void reset(Target &target);
 	/* One that was reset, or is made anew; connects it as the step says. */
 	void begin(Target &target, const Step &step);
