@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What can be said of the scripts without a device: each is readable and expects something,
-# and what is not so is refused; each has a row in transitions.md, and the names there are
+# Checks scripts without a device: each is readable and expects something, and one that is
+# not so is refused; each has a row in transitions.md, and the names there are
 # those of scripts. Prints TAP. Run by the group unit through Meson; writes
 # into a temporary folder only.
 # usage: scripts_test.py PAVO-WIRE

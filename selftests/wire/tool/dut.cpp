@@ -528,7 +528,7 @@ std::optional<ibv_event_type> Dut::take_async()
 	return event.event_type;
 }
 
-/* What ibv_query_port counts. */
+/* The counters of ibv_query_port. */
 std::optional<uint64_t> Dut::port_counter(const std::string &name)
 {
 	ibv_port_attr attr{};

@@ -3,7 +3,7 @@
  * Arithmetic of scripts: + - * / % and brackets over unsigned 64-bit numbers and
  * names, without spaces.
  *
- * Owns: the evaluator. What a name means is the caller's: the same name is an
+ * Owns: the evaluator. The caller gives names their meaning: the same name is an
  * address in va= and a key in rkey=. Used by: script.cpp, machine. Pure.
  */
 #pragma once

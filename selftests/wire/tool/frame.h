@@ -34,7 +34,7 @@ struct Envelope {
 	uint16_t ip_id = 0;
 };
 
-/* What a script wants wrong with a frame; nothing set: a correct frame. */
+/* The faults that a script wants of a frame; nothing set: a correct frame. */
 struct Damage {
 	std::optional<uint32_t> icrc; /* put in place of the right one */
 	bool icrc_flip = false; /* the right one with a bit inverted */

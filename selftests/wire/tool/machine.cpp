@@ -154,7 +154,7 @@ Machine::Machine(Bench &bench, const Setup &setup, const Case &chosen)
 
 void Machine::run(const Script &script)
 {
-	/* What is on the wire before the script began is not its business. */
+	/* Packets that are on the wire before the script began are not its business. */
 	while (bench_.next(bench_.now()))
 		;
 	for (const Line &line : script.lines)

@@ -25,7 +25,7 @@ struct Setup {
 	bool pavo = false; /* the device: has every counter, sets MigReq */
 };
 
-/* What a script says about a packet. */
+/* A script's statement about a packet. */
 struct PacketSpec {
 	std::string name;
 	const Opcode *opcode = nullptr;

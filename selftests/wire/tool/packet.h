@@ -101,7 +101,7 @@ Packet decode(View transport);
 /* One line for people: name, PSN, and every field of the packet's headers. */
 std::string describe(const Packet &packet);
 
-/* What names of packets of XRC begin with; those of RC are the same without it. */
+/* Names of packets of XRC begin with it; those of RC are the same without it. */
 constexpr std::string_view xrc_prefix = "XRC_";
 std::string_view without_service(std::string_view name);
 

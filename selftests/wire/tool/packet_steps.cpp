@@ -73,7 +73,7 @@ bool PacketSpec::mentions(std::string_view field) const
 
 uint32_t Machine::psn_base(bool response, bool inbound) const
 {
-	/* What the device asked is answered in the PSNs of its send queue. */
+	/* The device's requests are answered in the PSNs of its send queue. */
 	return response == inbound ? case_.bases.sq : case_.bases.rq;
 }
 

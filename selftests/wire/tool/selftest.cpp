@@ -110,7 +110,7 @@ Envelope some_envelope(bool ip6)
 	return e;
 }
 
-/* What routers change must not change the ICRC; every other bit must. */
+/* Bits that routers change must not change the ICRC; every other bit must. */
 void icrc_variant_fields()
 {
 	for (bool ip6 : {false, true}) {
