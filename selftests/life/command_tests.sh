@@ -54,7 +54,7 @@ status_tells()
 	"$pavo" status --help
 }
 
-# What is wrong is named together with what to do about it.
+# The command names a fault together with its remedy.
 status_advises()
 {
 	local json value
@@ -82,7 +82,7 @@ top_counts()
 
 tracing=/sys/kernel/tracing
 
-# What happens to a message, and why it waits, can be watched.
+# An administrator can watch the fate of a message, and why it waits.
 traces_tell()
 {
 	local word trace

@@ -13,7 +13,7 @@ port_counter()
 	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
 }
 
-# What `rdma statistic` shows of la, in $counters by name
+# The output of `rdma statistic` for la, in $counters by name
 shown()
 {
 	local words i
@@ -123,7 +123,7 @@ all_arrived()
 		((tx_b - sent_b == value - came_a))
 }
 
-# What bound queue pairs counted stays with the adapter when they are gone.
+# Counts of bound queue pairs stay with the adapter when they are gone.
 counted_by_rule()
 {
 	local value sent_a sent_b came_a came_b rule
@@ -161,7 +161,7 @@ counted_to_the_end()
 	smoke
 }
 
-# What a packet filter forbids is lost and counted, and comes again when it may.
+# A packet that a filter forbids is lost and counted, and comes again when it may.
 forbidden()
 {
 	local value before

@@ -170,7 +170,7 @@ memory_given_back()
 	soon no_pins
 }
 
-# What rdma core counts is the same before and after.
+# rdma core counts the same objects before and after.
 resources_given_back()
 {
 	local before

@@ -267,7 +267,7 @@ addresses_fill_the_table()
 	smoke
 }
 
-# What the interface says, or the slowest there is.
+# The adapter has the speed of its interface, or the slowest there is.
 speed_followed()
 {
 	local text

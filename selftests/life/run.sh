@@ -11,7 +11,7 @@ here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
 
-# What `make install` makes, for the tests that want it installed. depmod knows all
+# The files of `make install`, for the tests that want it installed. depmod knows all
 # modules of the kernel by links, which are not for the guest.
 installed=$PAVO_BUILD/test-install/${PAVO_KERNEL:-default}
 install_here()

@@ -46,8 +46,8 @@ recoveries()
 	cat "/sys/class/infiniband/$1/recover"
 }
 
-# What the adapter says of itself is the same everywhere, and changed by administrators
-# of its network only.
+# The adapter's attributes are the same everywhere, and only administrators of its network
+# change them.
 strangers_are_harmless()
 {
 	local seen
@@ -225,7 +225,7 @@ received_by()
 }
 export -f heard_from received_by
 
-# What helps to forge packets is for administrators.
+# Facts that help to forge packets are for administrators.
 secrets_are_kept()
 {
 	add_pair
@@ -266,8 +266,8 @@ end_stuck()
 	umount -l "$work/never"
 }
 
-# Each takes away something below a fault that does not end. What is left is the thread
-# that waits for it, and with it the module.
+# Each takes away something below a fault that does not end. The thread that waits for it
+# is left, and with it the module.
 stuck_links()
 {
 	add_pair

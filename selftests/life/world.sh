@@ -335,7 +335,7 @@ no_references()
 }
 
 # Areas of vmalloc that the module asked for: rings, doorbell pages, tables. While no
-# adapter is there it has none. (What is smaller is kmemleak's, on the sanitizer kernel.)
+# adapter is there it has none. (kmemleak finds smaller memory, on the sanitizer kernel.)
 areas()
 {
 	grep -c "\[$module\]" /proc/vmallocinfo || true
