@@ -52,7 +52,7 @@ ibv_ah_attr way_of(ibv_pd *pd)
 	return common::address_vector(own.gid, uint8_t(own.gid_index));
 }
 
-/* What they are made of. */
+/* The objects that they are made of. */
 struct Material : Domain, common::Material {
 	Material() : Domain("PAVO_DEV"), common::Material(*this, way_of(*this))
 	{
@@ -113,7 +113,7 @@ size_t charged()
 	return common::number_behind(group + "/memory.stat", "kernel");
 }
 
-/* What is freed behind a grace period is charged for so long. */
+/* Memory that is freed behind a grace period is charged for so long. */
 bool falls_below(size_t bytes)
 {
 	return common::eventually([&] { return charged() <= bytes; }, 30s);

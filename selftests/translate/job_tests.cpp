@@ -56,7 +56,7 @@ TEST(Job, OutlivesItsDevice)
 	EXPECT_EQ(fcntl(number, F_GETFD), -1) << "no object needs it";
 }
 
-/* What would be closed twice. */
+/* Objects that would be closed twice. */
 static_assert(!std::is_copy_constructible_v<Job> &&
 	      !std::is_copy_assignable_v<Job>);
 static_assert(!std::is_copy_constructible_v<pavo::Mapping> &&

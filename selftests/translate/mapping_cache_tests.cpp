@@ -257,7 +257,7 @@ TEST_F(MappingCacheTest, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 		look(memory.part(n * fragment, page));
 	EXPECT_EQ(cache.stats().evicted, 2u);
 	EXPECT_EQ(job.info().mappings, 1u);
-	/* What is in use stays. */
+	/* A mapping in use stays. */
 	std::error_code error;
 	std::array<MappingPiece, 2> held{};
 	std::span<MappingPiece> pieces =

@@ -419,7 +419,7 @@ bool gets_no_more(Process &self, int first, int second)
 	return lent && left && pinned() == 0 && map(y.all()) == 0;
 }
 
-/* What counts as another's memory counts against the limit of all who use it. */
+/* Memory that counts as another's counts against the limit of all processes that use it. */
 TEST_F(Limits, OfWhatOthersLockedFirst)
 {
 	int first = memfd_create("first", MFD_CLOEXEC);

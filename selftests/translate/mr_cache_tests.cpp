@@ -48,7 +48,7 @@ struct MrCacheTest : testing::Test {
 		return made;
 	}
 
-	/* What the adapter reads there is what the process does. */
+	/* The adapter reads the same bytes there as the process does. */
 	testing::AssertionResult same(std::span<std::byte> part,
 				      pavo_mr_cache *other = nullptr)
 	{
@@ -69,7 +69,7 @@ struct MrCacheTest : testing::Test {
 		return testing::AssertionSuccess();
 	}
 
-	/* What is kept of a buffer in one fragment, after its use. */
+	/* The piece that is kept of a buffer in one fragment, after its use. */
 	pavo_mr_piece kept(std::span<std::byte> part)
 	{
 		pavo_mr_piece piece{};
@@ -340,7 +340,7 @@ TEST_F(MrCacheTest, AHitAllocatesNothing)
 	EXPECT_EQ(stats().misses, 1u);
 }
 
-/* What the test above relies on. */
+/* The counting that the test above relies on. */
 TEST(Allocations, AreCountedInWhateverWay)
 {
 	void *volatile some = nullptr;
@@ -422,7 +422,7 @@ TEST(MrCache, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 	pavo_mr_cache_query(cache, &now);
 	EXPECT_EQ(now.evicted, 2u);
 	EXPECT_EQ(now.entries, 1u);
-	/* What is in use stays. */
+	/* A region in use stays. */
 	ASSERT_EQ(get(0, piece), 1);
 	EXPECT_EQ(get(1, other), -EAGAIN);
 	pavo_mr_cache_put(cache, &piece, 1);

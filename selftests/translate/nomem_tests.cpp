@@ -48,7 +48,7 @@ int refused(const std::function<void()> &call)
 	}
 }
 
-/* What a constructor makes. */
+/* An object that a constructor makes. */
 template <class Object, class... Arguments>
 void makes(const std::string &what, Arguments &&...arguments)
 {
@@ -117,7 +117,7 @@ TEST_F(Nomem, Windows)
 		[&] { EXPECT_FALSE(window.return_rcxts(one)); });
 }
 
-/* What a cache gives under such circumstances is right, or nothing. */
+/* A cache gives the right pieces under such circumstances, or none. */
 TEST_F(Nomem, Caches)
 {
 	Device device = adapter();

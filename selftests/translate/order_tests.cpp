@@ -302,7 +302,7 @@ bool in_any_order(unsigned seed)
 				  << std::endl;
 			return false;
 		}
-	/* What came back is as good as new. */
+	/* Memory that came back is as good as new. */
 	return holdings.saw_all() && holdings.clear() && holdings.fill() &&
 	       holdings.clear();
 }

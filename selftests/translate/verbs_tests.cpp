@@ -134,7 +134,7 @@ TEST(Verbs, DISABLED_RingsAreChargedToTheCgroup)
 				      nullptr, nullptr, 0));
 	};
 
-	/* What is allocated with the first of a kind is there. */
+	/* Make the first of its kind: some memory is allocated with that one only. */
 	cq(16);
 	const size_t before = charged();
 	auto made = cq(entries);
@@ -179,7 +179,7 @@ TEST(Verbs, DISABLED_ObjectsOfTheCgroup)
 		ASSERT_TRUE(one && two);
 		EXPECT_TRUE(all_are_refused());
 		EXPECT_EQ(pinned(), before + 1);
-		/* What one gives back any other may have. */
+		/* Any other may have a page that one gives back. */
 		round % 2 ? one.reset() : two.reset();
 		auto three = window();
 		ASSERT_TRUE(three);
