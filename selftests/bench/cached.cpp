@@ -131,7 +131,7 @@ private:
 	pavo::MappingCache cache_;
 };
 
-/* What the rows below cost without the calls. */
+/* The cost of the rows below without the calls. */
 void measure_loop(char *memory)
 {
 	for (int i = 0; i < cached_repetitions; i++)

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What the benchmarks' guest scripts share: the wire, drivers on it, what has to be known
+# The common part of the benchmarks' guest scripts: the wire, drivers on it, facts
 # about the guest. Sourced in a guest as root.
 
 # Two interfaces of one machine: without the rules, traffic between their
@@ -62,7 +62,7 @@ environment()
 	echo "wire_mtu=$(</sys/class/net/va/mtu)"
 }
 
-# What each driver computes its CRC with, and at what size packets leave.
+# The code by which each driver computes its CRC, and the size at which packets leave.
 driver_environment()
 {
 	echo "$1_path_mtu=$(ibv_devinfo -d bench0 | awk '/active_mtu/ { print $2 }')"

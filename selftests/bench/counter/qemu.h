@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the instruction counter uses of QEMU's plug-in interface, version 1
+ * The part of QEMU's plug-in interface, version 1, that the instruction counter uses
  * (QEMU 4.2 to 8.x; no Debian package carries its header).
  *
  * Owns: the declarations. Used by: count.cpp. The functions are QEMU's and are

@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/* What crossed an interface since it was made. */
+/* The traffic of an interface since it was made. */
 struct Traffic {
 	uint64_t tx_packets = 0;
 	uint64_t tx_bytes = 0;

@@ -23,10 +23,10 @@ constexpr size_t area_bytes = 4 << 20; /* of each area: 4 slots at least */
 constexpr int queue_depth = 128;
 constexpr uint32_t qkey = 0x11111111;
 
-/* Set by main.cpp's alarm: whoever waits gives up. */
+/* Set by main.cpp's alarm: a thread that waits gives up. */
 extern volatile sig_atomic_t out_of_time;
 
-/* What is measured: queue pairs, or windows (windows.cpp). */
+/* The thing that is measured: queue pairs, or windows (windows.cpp). */
 enum class Service { rc, ud, windows };
 
 /* How completions are waited for. */
@@ -101,7 +101,7 @@ private:
 	uint32_t bytes_;
 };
 
-/* What a receiving area holds before anything has arrived. */
+/* Fills a receiving area with the bytes that it holds before anything has arrived. */
 void blank(uint8_t *memory, size_t length);
 
 /*

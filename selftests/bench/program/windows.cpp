@@ -3,7 +3,7 @@
  * The measurements over windows: messages from FIFO to FIFO, RDMA by pavo::Rdma.
  *
  * Owns: the loops, likenesses of those in stream.cpp and latency.cpp. Called by: main.cpp,
- * ../idle.cpp. What arrives in a FIFO is used where it is, as a program would; the last
+ * ../idle.cpp. A message in a FIFO is used where it is, as a program would; the last
  * messages of a run are copied out and compared.
  */
 #include "windows.h"
