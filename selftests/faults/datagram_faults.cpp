@@ -144,7 +144,7 @@ struct Stations {
 	Station a, b;
 };
 
-/* What is wrong with a send, and what comes of it. */
+/* A fault of a send, and its result. */
 struct Kind {
 	const char *name;
 	ibv_sge (*spoil)(Station &station);
@@ -299,7 +299,7 @@ void refuses_way(Hostile &hostile, const Way &way)
 	expect_counted(hostile.a, "wqe_errors", wqe_errors);
 	expect_counted(hostile.a, "sq_errors", sq_errors);
 
-	/* What arrives next is the next one: nothing of the first was sent. */
+	/* The next one arrives next: nothing of the first was sent. */
 	s.a.back_to_rts();
 	s.a.memory.fill(12);
 	s.a.post(s.b, 12, 1);

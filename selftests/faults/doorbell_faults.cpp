@@ -156,7 +156,7 @@ void index_jump(Hostile &hostile, uint32_t prod)
 	hostile.world.witness->testify();
 }
 
-/* What the module writes there is for us to read; it never reads it back. */
+/* The module writes words there for the process to read; it never reads them back. */
 void module_words(Hostile &hostile)
 {
 	Spoilt spoilt(hostile);

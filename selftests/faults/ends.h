@@ -142,7 +142,7 @@ private:
 	uint32_t round_ = 0;
 };
 
-/** What every test gets. */
+/** The world that every test gets. */
 struct World {
 	std::string name_a, name_b;
 	Witness *witness;

@@ -84,7 +84,7 @@ private:
 /* More than any call makes. */
 constexpr unsigned most_allocations = 2000;
 
-/* What a call may say that was refused memory, or its copy. */
+/* May a call say that, if it was refused memory, or its copy? */
 inline bool explained(int error)
 {
 	return error == ENOMEM || error == EFAULT;

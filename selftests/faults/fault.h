@@ -18,7 +18,7 @@ struct Attempt {
 	Wqe wqe;
 	Doorbell doorbell;
 	RawSq &sq;
-	/* What has to live until the completion is here. */
+	/* Objects that have to live until the completion is here. */
 	std::vector<std::shared_ptr<void>> kept = {};
 };
 

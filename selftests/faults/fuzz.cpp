@@ -256,7 +256,7 @@ void fuzz(Hostile &hostile)
 	unsigned testimonies = 0;
 	int status;
 
-	/* What it does keeps a CPU in the kernel for seconds. */
+	/* The child's calls keep a CPU in the kernel for seconds. */
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		throw common::Skip("one CPU leaves none to the witness");
 	pid_t child = fork();

@@ -47,7 +47,7 @@ Options parse(int argc, char **argv)
 	return options;
 }
 
-/* What moved, for the reader; the cases have checked what had to. */
+/* The counters that moved, for the reader; the cases have checked those that had to. */
 void print_changes(const Device &device, std::map<std::string, uint64_t> before)
 {
 	for (auto &[name, value] : common::counters(device.name()))

@@ -18,7 +18,7 @@ namespace {
 constexpr int READ_WRITE = PROT_READ | PROT_WRITE;
 const size_t PAGE = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
-/* What mmap() is given: first that of an area, then spoiled. */
+/* The arguments of mmap(): first those of an area, then spoiled. */
 struct Request {
 	int fd;
 	uint64_t offset;

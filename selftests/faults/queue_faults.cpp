@@ -378,7 +378,7 @@ void cq_module_words(Hostile &hostile)
 	hostile.world.witness->testify();
 }
 
-/* What the provider makes of entries that the module never wrote. */
+/* The provider reads entries that the module never wrote. */
 void cq_forged(Hostile &hostile)
 {
 	OpenCq cq(hostile, 16);

@@ -165,7 +165,7 @@ void one_walk(Hostile &hostile)
 
 	while (ends.size() < many)
 		ends.push_back(std::make_unique<End>(a));
-	/* What is shown may be some milliseconds old: behind this one it is of now. */
+	/* The counter shown may be some milliseconds old: behind this one it is of now. */
 	first.end_key();
 	REQUIRE_EQ(pavodv_kick_send(first.pair.a.qp()), 0);
 	REQUIRE_EQ(first.pair.a.sent().status, IBV_WC_SUCCESS);
