@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154  # variables of guest.sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What stands between RDMA and most of its users: UCX, libfabric, Open MPI. No
+# The libraries between RDMA and most of its users: UCX, libfabric, Open MPI. No
 # environment variable helps any of them to find the adapter. Sourced by guest.sh.
 # Each also runs as an ordinary user: $as is what it is started by, or nothing.
 as=

@@ -33,7 +33,7 @@ if [ $# = 0 ]; then
 	set -- rdma-core perftest
 	is_slow || set -- "$@" frameworks
 fi
-# What Open MPI runs is built where Open MPI is.
+# The program that Open MPI runs is built where Open MPI is.
 if command -v mpicxx >/dev/null; then
 	mpi_program=$PAVO_BUILD/selftests/apps/pavo-mpi-check
 	mkdir -p "${mpi_program%/*}"

@@ -56,7 +56,7 @@ inline std::map<std::string, uint64_t> counters(const std::string &adapter)
 	return values;
 }
 
-/* What a counter has moved by since this was made. Throws Missing. */
+/* The number by which a counter has moved since this was made. Throws Missing. */
 class Moved {
 public:
 	Moved(const std::string &adapter, const std::string &name)

@@ -29,7 +29,7 @@ struct Connection {
 			  IBV_ACCESS_REMOTE_ATOMIC;
 };
 
-/* What RC takes; mask_for() says what other services take of it. */
+/* The attributes that RC takes; mask_for() says which of them other services take. */
 constexpr int init_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			  IBV_QP_ACCESS_FLAGS;
 constexpr int rtr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |

@@ -24,7 +24,7 @@ template <class Object, class Unmake> Undo undo(Object *object, Unmake unmake)
 	return [=] { unmake(object); };
 }
 
-/* What such objects are made of: as little as each kind takes. */
+/* The objects that such objects are made of: as little as each kind takes. */
 class Material {
 public:
 	Material(ibv_pd *pd, const ibv_ah_attr &way)

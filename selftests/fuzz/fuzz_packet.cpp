@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * fuzz_packet.cpp - pavo_parse() on any bytes of any claimed length. What it
+ * fuzz_packet.cpp - pavo_parse() on any bytes of any claimed length. A packet that it
  * accepts must add up, and be built again as it was.
  *
  * Input: 32 bits added to the length, then the readable bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * fuzz_wqe.cpp - pavo_parse_wqe() on any WQE, doorbell and limits. What it
+ * fuzz_wqe.cpp - pavo_parse_wqe() on any WQE, doorbell and limits. Segments that it
  * accepts must be inside the WQE and add up.
  *
  * Input: doorbell (64 bits), a byte whose lowest two bits are the service and whose others

@@ -25,9 +25,9 @@ wait_for active rdma0
 wait_for gid_index rdma0 v4
 wait_for gid_index rdma0 v6
 
-# What both roles go through over IPv4: tests whose outcome depends on what the
-# two ends say to each other. What an end does on its own account (states,
-# flushing, its own keys) is tested in the verbs group.
+# Tests that both roles go through over IPv4: their outcome depends on what the
+# two ends say to each other. The verbs group tests what an end does on its own account
+# (states, flushing, its own keys).
 groups=(data. sgl. order. atomic. event. rnr. retry. remote_access.
 	receive_error. uc. ud. srq.)
 one_ended=(data.huge uc.not_allowed uc.states uc.flush uc.sqe uc.drain

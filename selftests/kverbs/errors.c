@@ -104,7 +104,7 @@ int test_error_keys(struct pair *p)
 	return spin_for_flushed(&p->b, 2);
 }
 
-/* The peer's refusal ends the queue pair: its receives are flushed by whoever saw that. */
+/* The peer's refusal ends the queue pair: the owner that saw that flushes its receives. */
 int test_error_from_peer(struct pair *p)
 {
 	ktime_t until = ktime_add_ms(ktime_get(), SPIN_SECONDS * 1000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the tests of verbs inside the kernel share: two ends that are connected,
+ * The common part of the tests of verbs inside the kernel: two ends that are connected,
  * memory in pieces, requests and completions. kverbs.c has it and runs them all.
  */
 #ifndef PAVO_KVERBS_H
@@ -48,7 +48,7 @@ struct pair {
 /* Piece i is i + 1 pages; it begins late in the first, ends early in the last. */
 #define BYTES ((1 + 2 + 3 + 4) * PAGE_SIZE)
 
-/* What a test returns that the device has no use for. */
+/* A test returns it that the device has no use for. */
 #define SKIPPED 1
 
 #define CHECK(cond)                                                           \

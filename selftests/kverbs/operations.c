@@ -84,7 +84,7 @@ static int run_atomic(struct pair *p, enum ib_wr_opcode op, u64 compare_add,
 	return run_masked(p, op, compare_add, 0, swap, 0);
 }
 
-/* What was in the word, what is, and all around both are as they should be. */
+/* The word's old and new values, and all around it, are as they should be. */
 static int check_atomic(struct pair *p, enum ib_wc_opcode opcode, u64 old,
 			u64 now, u64 pattern)
 {

@@ -151,7 +151,7 @@ int test_srq_full(struct pair *p)
 
 /* ---------------------------------------------------------- gather lists */
 
-/* What is sent is one piece; it is received in two, with nothing before and between. */
+/* The message is sent as one piece; it is received in two, with nothing before and between. */
 int test_empty_entries(struct pair *p)
 {
 	const unsigned int first = 8, gap = 16;

@@ -9,8 +9,8 @@ import re
 import shutil
 import subprocess
 
-# What the compiler and sparse say of our sources; and what is said of what was made of
-# them: modpost of sections and symbols, objtool of code.
+# Messages of the compiler and sparse about our sources; and messages about the results:
+# of modpost about sections and symbols, of objtool about code.
 OF_SOURCE = re.compile(r"(^|/)(kernel|uapi)/[\w/.-]+\.[chS]:\d+")
 OF_OBJECT = re.compile(r"^(WARNING|ERROR): modpost:|: (warning|error): objtool:")
 # The line that begins what make says of one step: "  CC [M]  /.../main.o"

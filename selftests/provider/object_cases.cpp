@@ -121,7 +121,7 @@ void test_srq()
 	for (uint64_t i = 0; i < 3; i++)
 		REQUIRE_EQ(post_srq(srq, 100 + i), 0);
 	REQUIRE_EQ(post_srq(srq, 103), ENOMEM);
-	/* What cannot be is not believed. */
+	/* An impossible number is not believed. */
 	std::atomic_ref(side.header()->cons).store(0x70000000);
 	REQUIRE_EQ(post_srq(srq, 103), ENOMEM);
 	REQUIRE_EQ(side.header()->prod, 11);

@@ -66,7 +66,7 @@ int create_cq(fake::Call &call)
 	return 0;
 }
 
-/* What is not consumed moves to a new ring, at its old numbers. */
+/* Entries that are not consumed move to a new ring, at their old numbers. */
 int resize_cq(fake::Call &call)
 {
 	auto core = call.input<ib_uverbs_resize_cq>(UVERBS_ATTR_CORE_IN);

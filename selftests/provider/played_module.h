@@ -103,10 +103,10 @@ struct Engine {
 	int send_kicks = 0, recv_kicks = 0, refused = 0;
 	bool drains = true;
 	bool completes = false;
-	/* What to lie about in the next creation. */
+	/* The lies of the next creation. */
 	uint32_t cqe_cnt_lie = 0, sq_cnt_lie = 0, srq_cnt_lie = 0;
 	bool short_region = false;
-	/* What a module of another version says of itself. */
+	/* The version that the module claims; one of another version has its own. */
 	uint32_t abi_version = PAVO_ABI_VERSION;
 	std::mutex lock;
 

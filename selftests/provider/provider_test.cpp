@@ -84,7 +84,7 @@ ibv_context *open_device()
 	return opened;
 }
 
-/* What is written to stderr while @f runs, which throws nothing. */
+/* The text that is written to stderr while @f runs, which throws nothing. */
 template <class F> std::string said(F f)
 {
 	char text[512] = {};

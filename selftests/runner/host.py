@@ -60,7 +60,7 @@ def measure_stop():
 
 def read_stop(folder, measure=measure_stop, boot=BOOT):
     """Seconds of one stop, measured once in a boot and kept in the folder (None: nowhere):
-    whoever asks twice in a run gets one answer."""
+    a caller that asks twice in a run gets one answer."""
     kept = folder / "stop-cost.json" if folder else None
     this_boot = boot.read_text().strip()
     try:

@@ -11,7 +11,7 @@ DEFAULT = ("default",)
 NATIVE = ("native",)            # one CPU, at the speed of the host
 HOST = ()                       # no guest: the same for every kernel
 
-# What every guest with a pavo adapter depends on.
+# Every guest with a pavo adapter depends on these.
 GUEST_INPUTS = ("kernel/", "uapi/", "Kbuild", "qemu-scripts/", "userspace/provider/",
                 "selftests/verbs/lib.sh", "selftests/verbs/host-lib.sh")
 
@@ -63,8 +63,8 @@ LINT = Row(
     bundles={"module": ("compiler", "sparse", "calls"), "shell": ("shell",),
              "format": ("format_kernel", "format_user"), "checkpatch": ("checkpatch",)})
 
-# Each program is an item: "unit-" and its name with hyphens. What it compiles and which
-# script it is are known from Meson.
+# Each program is an item: "unit-" and its name with hyphens. Meson knows the sources that it
+# compiles, or its script.
 UNIT = Row(
     kernels=HOST, once=True, module=False, inputs=("kernel/", "uapi/"),
     sources=("userspace/",))
@@ -141,16 +141,16 @@ def on_kernels(key, *kernels, **changes):
                                **changes)
 
 
-# What `make test-full` runs instead. One CPU and every checker: all that the native
-# kernel can run. Two CPUs and every checker, and another kernel of the distribution: what
-# meets two CPUs, a peer, or the kernel's own ways. The checker for races ("kcsan"): what
-# has all of the module at work.
+# `make test-full` runs these instead. One CPU and every checker: all that the native
+# kernel can run. Two CPUs and every checker, and another kernel of the distribution: groups
+# that meet two CPUs, a peer, or the kernel's own ways. The checker for races ("kcsan"):
+# groups that have all of the module at work.
 FULL = {
     **{key: on_kernels(key, "native", "native-sanitizer") for key in ("wire", "faults")},
     **{key: on_kernels(key, "native", "native-sanitizer", "kcsan")
        for key in ("translate", "window")},
     "window-three": on_kernels("window", "native", "native-sanitizer"),
-    # What looks for faults of the kernel while dialogues are invented.
+    # It looks for faults of the kernel while dialogues are invented.
     "wirefuzz": on_kernels("wirefuzz", "native-sanitizer", "sanitizer"),
     "verbs": on_kernels("verbs", "native", "native-sanitizer", "default", "kcsan"),
     "kverbs": on_kernels("kverbs", "native", "native-sanitizer", "default", "sanitizer",

@@ -97,8 +97,8 @@ class Durations:
                                    sort_keys=True) + "\n")
 
     def save(self):
-        """Writes each file, whole or not at all. What another run wrote meanwhile stays
-        where it is newer."""
+        """Writes each file, whole or not at all. Times that another run wrote meanwhile stay
+        where they are newer."""
         for file in self.files:
             data = _read(file, lambda _text: None)
             for section in SECTIONS:

@@ -39,7 +39,7 @@ verbs()
 		--only odp.never_raced --only ext.atomic
 }
 
-# What is shared, written at random while others work.
+# Shared memory, written at random while others work.
 faults()
 {
 	bash "$tests/faults/guest.sh" "$programs/faults/pavo-faults" \
@@ -61,7 +61,7 @@ window()
 			'Disabled.*' 'Closed.*' '*RegionEnd.*' 'Quantum/*')"
 }
 
-# What the driver says of its objects; VRFs, which a native kernel lacks.
+# The driver's attributes of its objects; VRFs, which a native kernel lacks.
 life()
 {
 	bash "$tests/life/guest.sh" pavo "$programs/verbs" \

@@ -17,7 +17,7 @@ seconds=$((480 + fuzz)) wide=
 if [ -n "${PAVO_WIDE:-}" ]; then
 	seconds=$((2400 + fuzz)) wide=--wide
 fi
-# What is traced and why from the start: window/event_tests.cpp.
+# window/event_tests.cpp says why wakings are traced, and from the start.
 # Huge pages of the boot are side by side: translate/large_page.h.
 # Calls are preempted, where the kernel can: window/turn_tests.cpp.
 # shellcheck disable=SC2086  # none or one

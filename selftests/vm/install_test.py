@@ -21,7 +21,7 @@ from runner import groups, plan, tests  # noqa: E402  (path set above)
 SCRIPT = TREE / "qemu-scripts/install-deps"
 RUNNING = "5.0-planted"
 TOLD = "  apt-get install --no-install-recommends "
-# What is played: $PLAYED/installed and $PLAYED/known are lists of packages.
+# The programs that are played: $PLAYED/installed and $PLAYED/known are lists of packages.
 PROGRAMS = {
     "uname": f"echo {RUNNING}",
     "id": 'cat "$PLAYED/user"',

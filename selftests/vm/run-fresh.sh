@@ -44,7 +44,7 @@ archive=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(ORIGIN)' |
 
 # --- a root ----------------------------------------------------------------------------
 
-# What is kept of the tree, at /pavo
+# Copies the part of the tree that is kept to /pavo
 copy_tree()
 {
 	mkdir "$root/pavo"
@@ -54,7 +54,7 @@ copy_tree()
 		tar -c --null --files-from=- | tar -x -C "$root/pavo" --no-same-owner
 }
 
-# What is fetched lies in the cache. a user who calls make has it.
+# Fetched packages lie in the cache. a user who calls make has it.
 make_root()
 {
 	local proxy
@@ -70,7 +70,7 @@ make_root()
 	mount --bind "$cache/archives" "$root/var/cache/apt/archives"
 	install -d -o "$user" -g "$user" "$root/home/user"
 	copy_tree
-	# What does not outlive the test need not be safe on the disk.
+	# Files that do not outlive the test need not be safe on the disk.
 	echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fresh"
 	packages >"$logs/packages"
 }

@@ -23,7 +23,7 @@ case ${PAVO_KERNEL:-} in native*) native=1 ;; esac
 program=qemu-system power_off=reboot
 [ -z "$native" ] || program=native/linux power_off=poweroff
 
-# What the whole depends on, and what that was when it last passed.
+# The files that the whole depends on, and their sums when it last passed.
 passed=${PAVO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pavo}/vm-passed
 inputs=$(cd "$PAVO_TREE" && find qemu-scripts selftests/vm -type f ! -name '*.pyc' -print0 |
 	sort -z | xargs -0 sha256sum | sha256sum)
@@ -112,7 +112,7 @@ files_come_back()
 	grep -q "$program" "$logs/one/node1.command"
 }
 
-# What it was told and given is what it found.
+# The guest finds the arguments and files that it was given.
 options_arrive()
 {
 	diff - "$logs/one/share/node1/out/facts" <<-END
@@ -291,7 +291,7 @@ ended()
 	return 1
 }
 
-# What is typed is echoed as well, so its answer is another text.
+# The terminal echoes typed lines as well, so their answer is another text.
 shell_alone()
 {
 	own_cache

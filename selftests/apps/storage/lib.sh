@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What the storage programs share. Each is called as `NAME serve|use ADDRESS KEY`;
-# `serve` stays until KEY is put, which `use` does whatever comes of it. Sourced.
+# The common part of the storage programs. Each is called as `NAME serve|use ADDRESS KEY`;
+# `serve` stays until KEY is put, which `use` does after a failure as well. Sourced.
 set -eEu
 trap 'echo "failed: $BASH_COMMAND (in ${FUNCNAME[*]}, lines ${BASH_LINENO[*]})"' ERR
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
