@@ -9,14 +9,10 @@ MARK = "lint-words"
 ACTOR = "name the actor: process, peer, adapter, owner, walker, CPU"
 # In all lines of a file.
 WORDS = (
-    (re.compile(r"\b(?:nobody|somebody)\b", re.IGNORECASE), ACTOR),  # lint-words: the rule
+    (re.compile(r"\b(?:nobody|somebody|whoever)\b", re.IGNORECASE), ACTOR),  # lint-words: the rule
     (re.compile(r"\bcongestion window\b", re.IGNORECASE), "cwnd"),
     (re.compile(r"\b(?:requester|responder|asking|answering) hal(?:f|ves)\b", re.IGNORECASE),
      "the parts of a queue pair are sides"),
-)
-# The same, in the reach of SUBJECT.
-MORE_WORDS = (
-    (re.compile(r"\bwhoever\b", re.IGNORECASE), ACTOR),
 )
 # In prose, a sentence with one of these as its first word. A capital letter tells the first
 # word, so a fragment (@member: what ...) is not one. Quoted words are not ours.
@@ -30,8 +26,6 @@ PLACES = ("kernel/", "uapi/", "userspace/", "docs/", "packaging/", "qemu-scripts
           "README", "CONTRIBUTING", "Makefile", "Kbuild", "meson.build")
 # The glossary lists the words. A changed fragment of kernels/ builds all guest kernels anew.
 LEFT_ALONE = ("docs/glossary.md", "qemu-scripts/kernels/")
-# Sentences of these are still to be rewritten: SUBJECT and MORE_WORDS do not reach there.
-NOT_YET = ("selftests/",)
 
 C_PARTS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|(?P<prose>/\*.*?\*/|//[^\n]*)',
                      re.DOTALL)
@@ -75,18 +69,11 @@ def covers(name):
     return name.startswith(PLACES) and not name.startswith(LEFT_ALONE)
 
 
-def find(name, text, everything=None):
-    """
-    The findings in a file: FILE:LINE: word: advice. With everything also those of
-    SUBJECT and MORE_WORDS; None: if they reach the file.
-    """
-    if everything is None:
-        everything = not name.startswith(NOT_YET)
+def find(name, text):
+    """The findings in a file: FILE:LINE: word: advice."""
     lines = text.split("\n")
-    patterns = WORDS + MORE_WORDS if everything else WORDS
     found = [(number, match.group(), advice) for number, line in enumerate(lines, 1)
-             for pattern, advice in patterns for match in pattern.finditer(line)]
-    if everything:
-        found += [(number, word, SUBJECT_ADVICE) for number, word in find_subjects(name, text)]
+             for pattern, advice in WORDS for match in pattern.finditer(line)]
+    found += [(number, word, SUBJECT_ADVICE) for number, word in find_subjects(name, text)]
     return [f"{name}:{number}: {word}: {advice}" for number, word, advice in sorted(found)
             if MARK not in lines[number - 1]]
