@@ -131,12 +131,7 @@ void responder_fate(Env &env, Op op, const Place &target)
 	wait_state(env, link.b, IBV_QPS_ERR);
 	expect_recv(env, link.b, 99, "first receive", IBV_WC_WR_FLUSH_ERR);
 	expect_recv(env, link.b, 100, "second receive", IBV_WC_WR_FLUSH_ERR);
-	AsyncEvent event = env.b.async_event(env.options.patience_ms);
-	while (event.type == IBV_EVENT_COMM_EST)
-		event = env.b.async_event(env.options.patience_ms);
-	REQUIRE_EQ(event.type, int(IBV_EVENT_QP_ACCESS_ERR),
-		   "asynchronous event at the responder");
-	REQUIRE_EQ(event.object, link.b.qp.id, "the event's QP");
+	must_event(env, env.b, IBV_EVENT_QP_ACCESS_ERR, link.b.qp.id);
 }
 
 } // namespace

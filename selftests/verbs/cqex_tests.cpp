@@ -399,8 +399,7 @@ PV_TEST_LOCAL("cqex.moderation_count",
 	moderate(env.b, link.b.recv_cq, 0, 0);
 	REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, false), 0);
 	complete_sends(env, link, 1);
-	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
-		"no event without moderation");
+	must_wake(env, env.b, link.b.recv_cq, "no event without moderation");
 	if (!told)
 		throw Skip("four sends take longer than events are held back");
 }
@@ -431,8 +430,7 @@ PV_TEST_LOCAL("cqex.moderation_period",
 	moderate(env.b, spec.cq_b, 1000, period_us);
 	REQUIRE_EQ(env.b.arm(spec.cq_b.id, false), 0);
 	complete_sends(env, link, 3);
-	REQUIRE(env.b.wait_event(spec.cq_b.id, env.options.patience_ms),
-		"no event when the time was over");
+	must_wake(env, env.b, spec.cq_b, "no event when the time was over");
 	uint64_t woken = now_ns(CLOCK_MONOTONIC);
 	Entry first = wait_entries(env, extended(env.b, spec.cq_b), 3)[0];
 	REQUIRE(woken - first.stamp >= period_us * 1000ull,
@@ -442,6 +440,5 @@ PV_TEST_LOCAL("cqex.moderation_period",
 	moderate(env.b, spec.cq_b, 1000, UINT16_MAX);
 	complete_sends(env, link, 1);
 	moderate(env.b, spec.cq_b, 1, 0);
-	REQUIRE(env.b.wait_event(spec.cq_b.id, env.options.patience_ms),
-		"no event at the end of moderation");
+	must_wake(env, env.b, spec.cq_b, "no event at the end of moderation");
 }

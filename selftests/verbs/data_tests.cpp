@@ -50,17 +50,11 @@ struct RegisterSweeps {
 	{
 		for (int mtu : all_mtus)
 			for (Op op : all_ops)
-				add(op, mtu);
-	}
-
-	static void add(Op op, int mtu)
-	{
-		std::string name = name_of(op);
-
-		std::replace(name.begin(), name.end(), ' ', '_');
-		Register(str("data.", name, ".mtu_", mtu),
-			 "every byte of lengths around packet boundaries",
-			 Needs::any, [=](Env &env) { sweep(env, op, mtu); });
+				Register(
+					str("data.", word_of(op), ".mtu_", mtu),
+					"every byte of lengths around packet boundaries",
+					Needs::any,
+					[=](Env &env) { sweep(env, op, mtu); });
 	}
 } register_sweeps;
 
@@ -130,10 +124,7 @@ PV_TEST("data.inline",
 	"inline sends and writes of every length; the source needs no key and "
 	"may change at once")
 {
-	LinkSpec spec;
-
-	spec.cap.max_inline_data = 64;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = inline_cap(64)});
 	uint32_t most = link.a.qp.cap.max_inline_data;
 
 	REQUIRE(most >= 64, "max_inline_data ", most);
@@ -175,10 +166,7 @@ PV_TEST("data.inline",
 PV_TEST("data.inline_gather",
 	"inline data gathered from several unregistered pieces")
 {
-	LinkSpec spec;
-
-	spec.cap.max_inline_data = 60;
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = inline_cap(60)});
 	MrSpec plain = {.length = 4096, .registered = false};
 	Mr source = must_reg(env.a, plain), target = must_reg(env.b, {4096});
 	SendWr wr = make_wr(Op::write, {}, 0, {target, 1});

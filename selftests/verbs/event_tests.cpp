@@ -50,10 +50,8 @@ PV_TEST("event.once",
 	must_arm(env.b, link.b.recv_cq, false);
 	must_arm(env.a, link.a.send_cq, false);
 	send_one(env, link, 0);
-	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
-		"no event for the receive");
-	REQUIRE(env.a.wait_event(link.a.send_cq.id, env.options.patience_ms),
-		"no event for the send");
+	must_wake(env, env.b, link.b.recv_cq, "no event for the receive");
+	must_wake(env, env.a, link.a.send_cq, "no event for the send");
 	send_one(env, link, 0);
 	REQUIRE(!env.b.wait_event(link.b.recv_cq.id, quiet_ms),
 		"second event without arming again");
@@ -69,9 +67,7 @@ PV_TEST("event.sleep_until",
 		no_more(link.b, "CQ before the send");
 		must_post(link.b, RecvWr{});
 		must_post(link.a, make_wr(Op::send, {}, 0));
-		REQUIRE(env.b.wait_event(link.b.recv_cq.id,
-					 env.options.patience_ms),
-			"no event");
+		must_wake(env, env.b, link.b.recv_cq, "no event");
 		/* The event promises that the completion is there. */
 		auto wcs = env.b.poll(link.b.recv_cq.id, 1, 0);
 		REQUIRE_EQ(wcs.size(), 1u, "event without completion");
@@ -89,8 +85,7 @@ PV_TEST("event.solicited_only",
 	send_one(env, link, 0);
 	REQUIRE(!env.b.wait_event(cq.id, quiet_ms), "event, not solicited");
 	send_one(env, link, IBV_SEND_SOLICITED);
-	REQUIRE(env.b.wait_event(cq.id, env.options.patience_ms),
-		"no event, solicited");
+	must_wake(env, env.b, cq, "no event, solicited");
 }
 
 PV_TEST("event.solicited_kinds",
@@ -127,8 +122,8 @@ PV_TEST("event.error_is_solicited",
 	must_post(link.b, RecvWr{});
 	must_arm(env.b, link.b.recv_cq, true);
 	to_state(link.b, IBV_QPS_ERR);
-	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
-		"no event for the flushed receive");
+	must_wake(env, env.b, link.b.recv_cq,
+		  "no event for the flushed receive");
 	expect_recv(env, link.b, 0, "flushed receive", IBV_WC_WR_FLUSH_ERR);
 }
 
@@ -140,15 +135,14 @@ PV_TEST("event.solicited_then_all",
 	must_arm(env.b, link.b.recv_cq, true);
 	must_arm(env.b, link.b.recv_cq, false);
 	send_one(env, link, 0);
-	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
-		"no event");
+	must_wake(env, env.b, link.b.recv_cq, "no event");
 
 	/* And the weaker wish does not replace the stronger one. */
 	must_arm(env.b, link.b.recv_cq, false);
 	must_arm(env.b, link.b.recv_cq, true);
 	send_one(env, link, 0);
-	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
-		"no event: IBA keeps the request for the next completion");
+	must_wake(env, env.b, link.b.recv_cq,
+		  "no event: IBA keeps the request for the next completion");
 }
 
 PV_TEST("event.unsignalled_is_silent",
@@ -165,8 +159,7 @@ PV_TEST("event.unsignalled_is_silent",
 	wait_recv(env, link.b, "receive");
 	REQUIRE(!env.a.wait_event(link.a.send_cq.id, quiet_ms), "event");
 	must_post(link.a, loud);
-	REQUIRE(env.a.wait_event(link.a.send_cq.id, env.options.patience_ms),
-		"no event of the signalled one");
+	must_wake(env, env.a, link.a.send_cq, "no event of the signalled one");
 	expect_send(env, link.a, loud.id, "the only completion");
 }
 
@@ -176,13 +169,10 @@ PV_TEST("event.communication_established",
 	Link link = make_link(env);
 	Mr in = must_reg(env.b, {64}), out = must_reg(env.a, {64}, 6);
 
-	must_modify(link.a, init_attr(link.spec), init_mask, "A to INIT");
-	must_modify(link.b, init_attr(link.spec), init_mask, "B to INIT");
-	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask,
-		    "A to RTR");
-	must_modify(link.b, rtr_attr(link, link.b, link.a), rtr_mask,
-		    "B to RTR");
-	must_modify(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
+	for (auto *step : {to_init, to_rtr})
+		for (Side *side : {&link.a, &link.b})
+			step(link, *side);
+	to_rts(link, link.a);
 	must_post(link.b, RecvWr{1, {{in.id, 0, 64, 0}}});
 	must_post(link.a, make_wr(Op::send, {out, 0}, 64));
 	wait_send(env, link.a, "send to a QP in RTR");
@@ -204,11 +194,8 @@ PV_TEST("event.cq_overrun",
 	uint32_t room = uint32_t(spec.cq_b.depth);
 	spec.cap.max_recv_wr = room + 8;
 	Link link = connect(env, spec);
-	std::vector<RecvWr> recvs(room + 4);
 
-	for (size_t i = 0; i < recvs.size(); i++)
-		recvs[i].id = i;
-	must_post(link.b, recvs);
+	must_post(link.b, numbered_receives(0, room + 4));
 	/* The test does not poll B's CQ: it overflows. */
 	for (uint32_t i = 0; i < room + 1; i++) {
 		SendWr wr = make_wr(Op::send, {}, 0);
@@ -248,18 +235,14 @@ PV_TEST("event.cq_exactly_full",
 	uint64_t id = 0;
 
 	for (int round = 0; round < 6; round++) {
-		std::vector<RecvWr> recvs(room);
-
-		for (uint32_t i = 0; i < room; i++)
-			recvs[i].id = id + i;
-		must_post(link.b, recvs);
+		must_post(link.b, numbered_receives(id, room));
 		for (uint32_t i = 0; i < room; i++) {
 			must_post(link.a, make_wr(Op::send, {}, 0));
 			wait_send(env, link.a, "send");
 		}
-		for (const Wc &wc :
-		     wait_completions(env, link.b, spec.cq_b, room, "full CQ"))
-			check_wc(wc, id++, IBV_WC_SUCCESS, "full CQ");
+		expect_all(env, link.b, spec.cq_b, numbers(id, room),
+			   "full CQ");
+		id += room;
 		no_more(link.b, "full CQ");
 	}
 }

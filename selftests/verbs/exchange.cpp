@@ -6,7 +6,9 @@
  * Called by: tests.
  */
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <numeric>
 
 #include "link.h"
 #include "tap.h"
@@ -15,7 +17,8 @@ namespace pv {
 
 namespace {
 
-constexpr uint64_t margin = 256; /* bytes checked around a target */
+/* Bytes checked around a target: all of a small region, else so many. */
+constexpr uint64_t small_region = 1 << 17, least_margin = 256;
 constexpr uint32_t imm_mix = 0x9e3779b9;
 
 /* The part of a region around a place, margins included. */
@@ -28,9 +31,11 @@ Surroundings around(const Place &place, uint64_t length)
 {
 	int64_t limit = int64_t(place.mr.length);
 	int64_t end = place.offset + int64_t(length);
+	int64_t margin = limit <= int64_t(small_region) ? limit :
+							  int64_t(least_margin);
 
-	return {std::max<int64_t>(0, place.offset - int64_t(margin)),
-		std::min<int64_t>(limit, end + int64_t(margin))};
+	return {std::max<int64_t>(0, place.offset - margin),
+		std::min<int64_t>(limit, end + margin)};
 }
 
 void paint(Host &host, const Place &place, uint64_t length, uint64_t seed,
@@ -76,7 +81,8 @@ void must_post(Side &side, const std::vector<SendWr> &wrs)
 
 void must_post(Side &side, const std::vector<RecvWr> &wrs)
 {
-	PostResult result = side.host->post_recv(side.qp.id, wrs);
+	PostResult result = side.srq ? side.host->post_srq(side.srq, wrs) :
+				       side.host->post_recv(side.qp.id, wrs);
 
 	REQUIRE(!result.error, "post_recv: ", strerror(result.error),
 		" at request ", result.bad_index);
@@ -90,6 +96,24 @@ void must_post(Side &side, const SendWr &wr)
 void must_post(Side &side, const RecvWr &wr)
 {
 	must_post(side, std::vector{wr});
+}
+
+Srq must_srq(Host &host, const SrqSpec &spec)
+{
+	Srq srq = host.create_srq(spec);
+
+	if (srq.error == EOPNOTSUPP)
+		throw Skip("no shared receive queues");
+	REQUIRE(!srq.error, "create_srq: ", strerror(srq.error));
+	return srq;
+}
+
+void must_post_srq(Host &host, const Srq &srq, const std::vector<RecvWr> &wrs)
+{
+	PostResult result = host.post_srq(srq.id, wrs);
+
+	REQUIRE(!result.error, "post_srq_recv: ", strerror(result.error),
+		" at request ", result.bad_index);
 }
 
 Mr must_reg(Host &host, const MrSpec &spec, std::optional<uint64_t> seed)
@@ -141,6 +165,26 @@ void no_more(Side &side, const char *what)
 	}
 }
 
+void none_sent(Side &side, uint32_t ms, const char *what)
+{
+	REQUIRE(side.host->poll(side.send_cq.id, 1, ms).empty(), what);
+}
+
+void must_wake(Env &env, Host &host, Cq cq, const char *what)
+{
+	REQUIRE(host.wait_event(cq.id, env.options.patience_ms), what);
+}
+
+void must_event(Env &env, Host &host, ibv_event_type type, Handle object)
+{
+	AsyncEvent event = host.async_event(env.options.patience_ms);
+
+	while (event.type == IBV_EVENT_COMM_EST && type != IBV_EVENT_COMM_EST)
+		event = host.async_event(env.options.patience_ms);
+	REQUIRE_EQ(event.type, int(type), "event ", ibv_event_type_str(type));
+	REQUIRE_EQ(event.object, object, "the event's object");
+}
+
 void check_wc(const Wc &wc, uint64_t id, ibv_wc_status status, const char *what)
 {
 	REQUIRE(wc.status == status && wc.id == id, what, ": wr_id ", wc.id,
@@ -166,6 +210,41 @@ Wc expect_recv(Env &env, Side &side, uint64_t id, const char *what,
 	return wc;
 }
 
+void expect_all(Env &env, Side &side, Cq cq, const std::vector<uint64_t> &ids,
+		const char *what, ibv_wc_status status)
+{
+	auto wcs = wait_completions(env, side, cq, uint32_t(ids.size()), what);
+
+	for (size_t i = 0; i < ids.size(); i++)
+		check_wc(wcs[i], ids[i], status, what);
+}
+
+std::vector<uint64_t> numbers(uint64_t first, uint64_t count)
+{
+	std::vector<uint64_t> ids(count);
+
+	std::iota(ids.begin(), ids.end(), first);
+	return ids;
+}
+
+std::vector<uint64_t> ids_of(const std::vector<SendWr> &wrs)
+{
+	std::vector<uint64_t> ids;
+
+	for (const SendWr &wr : wrs)
+		ids.push_back(wr.id);
+	return ids;
+}
+
+std::vector<RecvWr> numbered_receives(uint64_t first, uint64_t count)
+{
+	std::vector<RecvWr> recvs;
+
+	for (uint64_t id : numbers(first, count))
+		recvs.push_back({id, {}});
+	return recvs;
+}
+
 Wc must_send(Env &env, Side &side, const SendWr &wr, const char *what,
 	     ibv_wc_status status)
 {
@@ -189,6 +268,14 @@ static constexpr struct {
 const char *name_of(Op op)
 {
 	return ops[int(op)].name;
+}
+
+std::string word_of(Op op)
+{
+	std::string word = name_of(op);
+
+	std::ranges::replace(word, ' ', '_');
+	return word;
 }
 
 bool takes_recv(Op op)
@@ -245,6 +332,9 @@ void exchange(Env &env, Side &active, Side &passive, Op op, const Place &local,
 {
 	uint64_t seed = env.seed(), background = env.seed();
 	bool read = op == Op::read;
+	/* A responder of UC does not see the end of a plain write: a send tells. */
+	const bool marked = op == Op::write && active.type == IBV_QPT_UC;
+	const bool told = takes_recv(op) || marked;
 	SendWr wr = make_wr(op, local, length, remote);
 
 	paint(*active.host, local, length, read ? background : seed,
@@ -252,13 +342,17 @@ void exchange(Env &env, Side &active, Side &passive, Op op, const Place &local,
 	paint(*passive.host, remote, length, read ? seed : background,
 	      background);
 	RecvWr recv = {.id = ~wr.id};
-	if (op != Op::write_imm && length)
+	if (op != Op::write_imm && !marked && length)
 		recv.sges = {
 			{remote.mr.id, remote.offset, uint32_t(length), 0}};
-	if (takes_recv(op))
+	if (told)
 		must_post(passive, recv);
 	wr.flags = IBV_SEND_SIGNALED | flags;
-	must_post(active, wr);
+	wr.srqn = active.srqn;
+	std::vector<SendWr> wrs = {wr};
+	if (marked)
+		wrs.push_back(make_wr(Op::send, {}, 0));
+	must_post(active, wrs);
 
 	std::string what = str(name_of(op), " of ", length);
 	Wc done = wait_send(env, active, what.c_str(), length);
@@ -266,9 +360,12 @@ void exchange(Env &env, Side &active, Side &passive, Op op, const Place &local,
 	check_wc(done, wr.id, IBV_WC_SUCCESS, what.c_str());
 	REQUIRE_EQ(int(done.opcode), wc_opcode(op), what, ": send opcode");
 	REQUIRE_EQ(done.qp_number, active.qp.number, what, ": send qp_num");
-	if (takes_recv(op))
-		check_recv(wait_recv(env, passive, what.c_str()), op, wr,
-			   passive, recv.id, length);
+	if (marked)
+		expect_send(env, active, wrs[1].id, "the send behind a write");
+	if (told)
+		check_recv(wait_recv(env, passive, what.c_str(), length),
+			   marked ? Op::send : op, wr, passive, recv.id,
+			   marked ? 0 : length);
 	no_more(active, what.c_str());
 	no_more(passive, what.c_str());
 	check_painted(*active.host, local, length, seed, background,

@@ -159,10 +159,7 @@ PV_TEST_LOCAL("ext.chain", "a chain of all kinds with standard operations")
 	next_ext(link, 6);
 	cmp_swap(link, {results, 24}, words.word, 40, ones, 41, ones);
 	REQUIRE_EQ(end_ext(link), 0, "ibv_wr_complete");
-	uint64_t id = 1;
-	for (const Wc &wc :
-	     wait_completions(env, link.a, link.a.send_cq, 6, "chain"))
-		check_wc(wc, id++, IBV_WC_SUCCESS, "chain");
+	expect_all(env, link.a, link.a.send_cq, numbers(1, 6), "chain");
 	REQUIRE_EQ(env.a.load(results.id, 0), before);
 	REQUIRE_EQ(env.a.load(results.id, 8), before + 1);
 	REQUIRE_EQ(env.a.load(results.id, 16), before + 3);
@@ -218,12 +215,9 @@ PV_TEST_LOCAL(
 
 PV_TEST_LOCAL("ext.imm64_srq", "eight bytes take a receive of a shared queue")
 {
-	SrqSpec shared;
-	Srq srq = env.b.create_srq(shared);
-
-	REQUIRE(!srq.error, "create_srq");
+	Srq srq = must_srq(env.b);
 	ExtLink link = connect_ext(env, {.srq_b = srq.id});
-	REQUIRE_EQ(env.b.post_srq(srq.id, {{5, {}}}).error, 0);
+	must_post_srq(env.b, srq, {{5, {}}});
 	start_ext(link, 1);
 	imm64(link, value);
 	must_end(env, link, IBV_WC_SEND, "immediate data");

@@ -67,8 +67,8 @@ PV_TEST_LOCAL(
 	Mr memory = must_reg(env.b, {64}, seed);
 	uint64_t id = 10;
 
-	must_post_xrc_srq(env, link.srq,
-			  {{10, {{memory.id, 0, 64, 0}}}, {11, {}}});
+	must_post_srq(env.b, link.srq,
+		      {{10, {{memory.id, 0, 64, 0}}}, {11, {}}});
 	for (uint64_t imm : {fresh, all_bits}) {
 		start_ext(link, 1);
 		imm64(link, imm);
@@ -90,12 +90,12 @@ PV_TEST_LOCAL("ext_xrc.not_ready",
 	Srq other = must_srq(env, link.xrcd, link.b.recv_cq);
 	Moved naks(env.a, "rx_rnr_naks");
 
-	must_post_xrc_srq(env, other, {{20, {}}});
+	must_post_srq(env.b, other, {{20, {}}});
 	start_ext(link, 1);
 	imm64(link, fresh);
 	REQUIRE_EQ(end_ext(link), 0, "ibv_wr_complete");
 	REQUIRE(eventually(env, [&] { return naks.by() > 2; }), "no NAK");
-	must_post_xrc_srq(env, link.srq, {{10, {}}});
+	must_post_srq(env.b, link.srq, {{10, {}}});
 	Arrival arrival = wait_arrival(env, link);
 	REQUIRE_EQ(arrival.id, 10u);
 	REQUIRE(arrival.imm64 == fresh, "immediate data");

@@ -11,30 +11,10 @@ using namespace pv;
 
 namespace {
 
-void must_flush(const std::vector<Wc> &wcs, const std::vector<uint64_t> &ids,
+void must_flush(Env &env, Side &side, Cq cq, const std::vector<uint64_t> &ids,
 		const char *what)
 {
-	REQUIRE_EQ(wcs.size(), ids.size(), what);
-	for (size_t i = 0; i < ids.size(); i++)
-		check_wc(wcs[i], ids[i], IBV_WC_WR_FLUSH_ERR, what);
-}
-
-std::vector<RecvWr> numbered_receives(uint64_t first, uint64_t count)
-{
-	std::vector<RecvWr> recvs(count);
-
-	for (uint64_t i = 0; i < count; i++)
-		recvs[i].id = first + i;
-	return recvs;
-}
-
-std::vector<uint64_t> numbers(uint64_t first, uint64_t count)
-{
-	std::vector<uint64_t> ids(count);
-
-	for (uint64_t i = 0; i < count; i++)
-		ids[i] = first + i;
-	return ids;
+	expect_all(env, side, cq, ids, what, IBV_WC_WR_FLUSH_ERR);
 }
 
 } // namespace
@@ -45,18 +25,15 @@ PV_TEST("flush.receives",
 	Link link = make_link(env);
 
 	for (auto state : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
-		must_modify(link.b, init_attr(link.spec), init_mask, "to INIT");
+		to_init(link, link.b);
 		if (state != IBV_QPS_INIT)
-			must_modify(link.b, rtr_attr(link, link.b, link.a),
-				    rtr_mask, "to RTR");
+			to_rtr(link, link.b);
 		if (state == IBV_QPS_RTS)
-			must_modify(link.b, rts_attr(link, link.b), rts_mask,
-				    "to RTS");
+			to_rts(link, link.b);
 		must_post(link.b, numbered_receives(100, 40));
 		to_state(link.b, IBV_QPS_ERR);
-		must_flush(wait_completions(env, link.b, link.b.recv_cq, 40,
-					    "receives"),
-			   numbers(100, 40), "receives");
+		must_flush(env, link.b, link.b.recv_cq, numbers(100, 40),
+			   "receives");
 		no_more(link.b, "flushed receives");
 		to_state(link.b, IBV_QPS_RESET);
 	}
@@ -80,10 +57,9 @@ PV_TEST("flush.sends",
 		wrs.back().flags = i % 2 ? IBV_SEND_SIGNALED : 0;
 	}
 	must_post(link.a, wrs);
-	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 30).empty(), "completed");
+	none_sent(link.a, 30, "completed");
 	to_state(link.a, IBV_QPS_ERR);
-	must_flush(wait_completions(env, link.a, link.a.send_cq, 30, "sends"),
-		   numbers(200, 30), "sends");
+	must_flush(env, link.a, link.a.send_cq, numbers(200, 30), "sends");
 	no_more(link.a, "flushed sends");
 }
 
@@ -104,8 +80,7 @@ PV_TEST("flush.done_stays_done",
 		expect_recv(env, link.b, i, "good receives");
 	}
 	to_state(link.a, IBV_QPS_ERR);
-	must_flush(wait_completions(env, link.a, link.a.send_cq, 13, "rest"),
-		   numbers(7, 13), "the rest");
+	must_flush(env, link.a, link.a.send_cq, numbers(7, 13), "the rest");
 }
 
 PV_TEST("flush.post_in_error",
@@ -123,11 +98,10 @@ PV_TEST("flush.post_in_error",
 		quiet.id = round + 50;
 		quiet.flags = 0;
 		must_post(link.a, std::vector<SendWr>{write, quiet});
-		must_flush(wait_completions(env, link.a, link.a.send_cq, 2,
-					    "sends in ERR"),
-			   {round, round + 50}, "sends in ERR");
+		must_flush(env, link.a, link.a.send_cq, {round, round + 50},
+			   "sends in ERR");
 		must_post(link.a, numbered_receives(round, 1));
-		must_flush({wait_recv(env, link.a, "receive in ERR")}, {round},
+		must_flush(env, link.a, link.a.recv_cq, {round},
 			   "receive in ERR");
 	}
 	no_more(link.a, "posts in ERR");
@@ -150,13 +124,11 @@ PV_TEST("flush.queue_refills_in_error",
 			wrs.back().id = i;
 		}
 		must_post(link.a, wrs);
-		must_flush(wait_completions(env, link.a, link.a.send_cq, sends,
-					    "sends"),
-			   numbers(0, sends), "sends");
+		must_flush(env, link.a, link.a.send_cq, numbers(0, sends),
+			   "sends");
 		must_post(link.a, numbered_receives(0, recvs));
-		must_flush(wait_completions(env, link.a, link.a.recv_cq, recvs,
-					    "receives"),
-			   numbers(0, recvs), "receives");
+		must_flush(env, link.a, link.a.recv_cq, numbers(0, recvs),
+			   "receives");
 	}
 }
 
@@ -174,10 +146,10 @@ PV_TEST("flush.early_post",
 
 	REQUIRE(send_error(), "send in RESET was accepted");
 	REQUIRE(recv_error(), "receive in RESET was accepted");
-	must_modify(link.a, init_attr(link.spec), init_mask, "to INIT");
+	to_init(link, link.a);
 	REQUIRE(send_error(), "send in INIT was accepted");
 	REQUIRE(!recv_error(), "receive in INIT was refused");
-	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask, "to RTR");
+	to_rtr(link, link.a);
 	REQUIRE(send_error(), "send in RTR was accepted");
 	REQUIRE(!recv_error(), "receive in RTR was refused");
 	no_more(link.a, "refused posts");
@@ -268,8 +240,7 @@ PV_TEST("flush.twice", "ERR on a queue pair in ERR changes nothing")
 	must_post(link.a, numbered_receives(1, 3));
 	to_state(link.a, IBV_QPS_ERR);
 	to_state(link.a, IBV_QPS_ERR);
-	must_flush(wait_completions(env, link.a, link.a.recv_cq, 3, "flush"),
-		   numbers(1, 3), "flush");
+	must_flush(env, link.a, link.a.recv_cq, numbers(1, 3), "flush");
 	no_more(link.a, "ERR twice");
 	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_ERR, "state");
 }

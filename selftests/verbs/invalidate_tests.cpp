@@ -157,10 +157,7 @@ PV_TEST_LOCAL("inv.send", "send with invalidate: data and key arrive, the key "
 
 PV_TEST_LOCAL("inv.send_inline", "send with invalidate, its data in the WQE")
 {
-	LinkSpec inlined;
-
-	inlined.cap.max_inline_data = 64;
-	Link link = connect(env, inlined);
+	Link link = connect(env, {.cap = inline_cap(64)});
 	Window window(env.b, IBV_MW_TYPE_2);
 	BindSpec spec = {bindable_region(env), 0, region_size};
 	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});

@@ -148,10 +148,10 @@ PV_TEST("limit.queues_longest",
 	REQUIRE(room_a >= depth && room_a <= most_a, "got ", room_a);
 	REQUIRE(room_b >= depth && room_b <= most_b, "got ", room_b);
 	std::vector<SendWr> sends(depth, make_wr(Op::send, {}, 0));
-	std::vector<RecvWr> receives(depth);
+	std::vector<RecvWr> receives = numbered_receives(0, depth);
 
 	for (uint32_t i = 0; i < depth; i++)
-		sends[i].id = receives[i].id = i;
+		sends[i].id = i;
 	/* They wait for receives, so none leaves the queue. */
 	must_post(link.a, sends);
 	if (room_a == depth)
@@ -226,18 +226,14 @@ PV_TEST("limit.sge",
 	expect_send(env, link.a, good.id, "the request before the bad one");
 	REQUIRE_EQ(wait_recv(env, link.b, "receive").byte_len, 3 * sends,
 		   "byte_len");
-	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 30).empty(),
-		"something after the bad request was posted");
+	none_sent(link.a, 30, "something after the bad request was posted");
 }
 
 PV_TEST("limit.inline",
 	"max_inline_data bytes are taken inline, one more is refused")
 {
 	for (uint32_t asked : {0u, 1u, 16u, 60u, 200u}) {
-		LinkSpec spec;
-
-		spec.cap.max_inline_data = asked;
-		Link link = connect(env, spec);
+		Link link = connect(env, {.cap = inline_cap(asked)});
 		uint32_t room = link.a.qp.cap.max_inline_data;
 		Mr out = must_reg(env.a, {room + 1}),
 		   in = must_reg(env.b, {room + 1});
@@ -258,11 +254,8 @@ PV_TEST("limit.inline",
 
 PV_TEST("limit.inline_read", "a read cannot be inline")
 {
-	LinkSpec spec;
-
-	spec.cap.max_inline_data = 64;
 	env.expect_async();
-	Link link = connect(env, spec);
+	Link link = connect(env, {.cap = inline_cap(64)});
 	Mr out = must_reg(env.a, {64}, 3), in = must_reg(env.b, {64}, 4);
 	SendWr wr = make_wr(Op::read, {out, 0}, 16, {in, 0});
 
@@ -586,10 +579,8 @@ PV_TEST("limit.chain_stops_at_bad",
 	PostResult result = env.a.post_send(link.a.qp.id, chain);
 	REQUIRE_EQ(result.error, EINVAL, "error");
 	REQUIRE_EQ(result.bad_index, 6, "bad_wr");
-	auto wcs = wait_completions(env, link.a, link.a.send_cq, 6, "before");
-	for (size_t i = 0; i < wcs.size(); i++)
-		check_wc(wcs[i], i, IBV_WC_SUCCESS, "before");
-	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 30).empty(), "after");
+	expect_all(env, link.a, link.a.send_cq, numbers(0, 6), "before");
+	none_sent(link.a, 30, "after");
 	wait_completions(env, link.b, link.b.recv_cq, 6, "received");
 	prove_alive(env, link);
 }

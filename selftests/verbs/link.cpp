@@ -124,19 +124,35 @@ Link make_link(Env &env, const LinkSpec &spec)
 	return link;
 }
 
+static void step(Link &link, Side &side, const ibv_qp_attr &attr, int rc_mask,
+		 const char *what)
+{
+	must_modify(side, attr, mask_for(side.type, rc_mask),
+		    str(&side == &link.a ? "A to " : "B to ", what).c_str());
+}
+
+void to_init(Link &link, Side &side)
+{
+	step(link, side, init_attr(link.spec), init_mask, "INIT");
+}
+
+void to_rtr(Link &link, Side &side)
+{
+	const Side &peer = &side == &link.a ? link.b : link.a;
+
+	step(link, side, rtr_attr(link, side, peer), rtr_mask, "RTR");
+}
+
+void to_rts(Link &link, Side &side)
+{
+	step(link, side, rts_attr(link, side), rts_mask, "RTS");
+}
+
 void bring_up(Link &link)
 {
-	auto step = [](Side &side, const ibv_qp_attr &attr, int rc_mask,
-		       const char *what) {
-		must_modify(side, attr, mask_for(side.type, rc_mask), what);
-	};
-
-	step(link.a, init_attr(link.spec), init_mask, "A to INIT");
-	step(link.b, init_attr(link.spec), init_mask, "B to INIT");
-	step(link.a, rtr_attr(link, link.a, link.b), rtr_mask, "A to RTR");
-	step(link.b, rtr_attr(link, link.b, link.a), rtr_mask, "B to RTR");
-	step(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
-	step(link.b, rts_attr(link, link.b), rts_mask, "B to RTS");
+	for (auto *next : {to_init, to_rtr, to_rts})
+		for (Side *side : {&link.a, &link.b})
+			next(link, *side);
 }
 
 void reconnect(Link &link)

@@ -42,6 +42,15 @@ struct LinkSpec {
 	Handle srq_b = 0;
 };
 
+/* The usual capacities, with room for inline data. */
+constexpr ibv_qp_cap inline_cap(uint32_t bytes)
+{
+	ibv_qp_cap cap = LinkSpec().cap;
+
+	cap.max_inline_data = bytes;
+	return cap;
+}
+
 struct Side {
 	Host *host = nullptr;
 	HostInfo info = {};
@@ -50,6 +59,8 @@ struct Side {
 	Cq recv_cq;
 	Qp qp;
 	uint32_t psn = 0;
+	Handle srq = 0; /* XRC: where a target's receives are posted */
+	uint32_t srqn = 0; /* XRC: the queue that an initiator names */
 };
 
 struct Link {
@@ -85,6 +96,10 @@ ibv_qp_attr rts_attr(const Link &link, const Side &self);
 
 void must_modify(Side &side, const ibv_qp_attr &attr, int mask,
 		 const char *what);
+/* One step of a side of that link. */
+void to_init(Link &link, Side &side);
+void to_rtr(Link &link, Side &side);
+void to_rts(Link &link, Side &side);
 void to_state(Side &side, ibv_qp_state state);
 ibv_qp_state state_of(Side &side);
 /* Waits for a state that the other end or the wire brings about. */
@@ -94,6 +109,10 @@ void must_post(Side &side, const std::vector<SendWr> &wrs);
 void must_post(Side &side, const std::vector<RecvWr> &wrs);
 void must_post(Side &side, const SendWr &wr);
 void must_post(Side &side, const RecvWr &wr);
+
+/* Throws Skip where the device has no such queues. */
+Srq must_srq(Host &host, const SrqSpec &spec = {});
+void must_post_srq(Host &host, const Srq &srq, const std::vector<RecvWr> &wrs);
 
 /* @seed: of the pattern that fills all of it. */
 Mr must_reg(Host &host, const MrSpec &spec, std::optional<uint64_t> seed = {});
@@ -108,6 +127,8 @@ Wc wait_send(Env &env, Side &side, const char *what, uint64_t bytes = 0);
 Wc wait_recv(Env &env, Side &side, const char *what, uint64_t bytes = 0);
 /* Fails if anything else is in the CQs of this side. */
 void no_more(Side &side, const char *what);
+/* Fails if a send of this side completes within @ms. */
+void none_sent(Side &side, uint32_t ms, const char *what);
 
 void check_wc(const Wc &wc, uint64_t id, ibv_wc_status status,
 	      const char *what);
@@ -116,12 +137,26 @@ Wc expect_send(Env &env, Side &side, uint64_t id, const char *what,
 	       ibv_wc_status status = IBV_WC_SUCCESS);
 Wc expect_recv(Env &env, Side &side, uint64_t id, const char *what,
 	       ibv_wc_status status = IBV_WC_SUCCESS);
+/* The same of as many, in this order. */
+void expect_all(Env &env, Side &side, Cq cq, const std::vector<uint64_t> &ids,
+		const char *what, ibv_wc_status status = IBV_WC_SUCCESS);
+std::vector<uint64_t> numbers(uint64_t first, uint64_t count);
+std::vector<uint64_t> ids_of(const std::vector<SendWr> &wrs);
+/* Receives without memory, with these numbers. */
+std::vector<RecvWr> numbered_receives(uint64_t first, uint64_t count);
 /* Posts a request, and waits for the completion that it has to have. */
 Wc must_send(Env &env, Side &side, const SendWr &wr, const char *what,
 	     ibv_wc_status status = IBV_WC_SUCCESS);
 
+/* The CQ tells of a completion. */
+void must_wake(Env &env, Host &host, Cq cq, const char *what = "no event");
+/* The next asynchronous event, beside COMM_EST, is this one. */
+void must_event(Env &env, Host &host, ibv_event_type type, Handle object);
+
 enum class Op { send, send_imm, write, write_imm, read };
 const char *name_of(Op op);
+/* The same as a word of a test's name. */
+std::string word_of(Op op);
 bool takes_recv(Op op);
 ibv_wr_opcode wr_opcode(Op op);
 ibv_wc_opcode wc_opcode(Op op);
@@ -137,7 +172,7 @@ SendWr make_wr(Op op, const Place &local, uint64_t length,
 /*
  * One message of `length` bytes between `local` at the active side and
  * `remote` at the passive one, everything checked: completions of both sides,
- * every byte, the bytes around the target, the source.
+ * every byte, the bytes around the target, the source. Of any service with connections.
  */
 void exchange(Env &env, Side &active, Side &passive, Op op, const Place &local,
 	      const Place &remote, uint64_t length, unsigned flags = 0);

@@ -125,10 +125,7 @@ PV_TEST_LOCAL("ud.answer", "an address handle made of a completion leads back")
 
 PV_TEST("ud.srq", "two queue pairs take their datagrams from one queue")
 {
-	SrqSpec spec;
-	Srq srq = env.b.create_srq(spec);
-	if (srq.error == EOPNOTSUPP)
-		throw Skip("no shared receive queues");
+	Srq srq = must_srq(env.b);
 	Side a = make_ud(env.a, env.info_a),
 	     one = make_ud(env.b, env.info_b, srq.id),
 	     two = make_ud(env.b, env.info_b, srq.id);
@@ -141,8 +138,7 @@ PV_TEST("ud.srq", "two queue pairs take their datagrams from one queue")
 		uint64_t seed = env.seed();
 
 		env.a.fill(out.id, 0, 500, seed, 0);
-		REQUIRE_EQ(env.b.post_srq(srq.id, {receive(in, id)}).error, 0,
-			   "post");
+		must_post_srq(env.b, srq, {receive(in, id)});
 		must_post(a, wr);
 		wait_send(env, a, "send");
 		check_received(env, a, to, in, id, wr, 500, seed,
@@ -244,8 +240,7 @@ private:
 PV_TEST_LOCAL("odp.ud", "UD: both ends' memory not there, nothing is lost")
 {
 	Side a = make_ud(env.a, env.info_a);
-	Srq srq = env.b.create_srq({});
-	REQUIRE(!srq.error, "create_srq: ", strerror(srq.error));
+	Srq srq = must_srq(env.b);
 	Side own = make_ud(env.b, env.info_b),
 	     shared = make_ud(env.b, env.info_b, srq.id);
 	ColdSender sender(a, env.info_b.gid);

@@ -247,11 +247,8 @@ PV_TEST_LOCAL("object.resize_cq",
 	LocalHost &host = local(env.b);
 	LinkSpec spec = {.cq_b = env.b.create_cq(40, false)};
 	Link link = connect(env, spec);
-	std::vector<RecvWr> recvs(30);
 
-	for (size_t i = 0; i < recvs.size(); i++)
-		recvs[i].id = i;
-	must_post(link.b, recvs);
+	must_post(link.b, numbered_receives(0, 30));
 	for (int i = 0; i < 20; i++)
 		must_post(link.a, make_wr(Op::send, {}, 0));
 	wait_completions(env, link.a, link.a.send_cq, 20, "sends");
@@ -264,7 +261,5 @@ PV_TEST_LOCAL("object.resize_cq",
 		"shrunk below what is in it");
 	for (int i = 0; i < 10; i++)
 		must_post(link.a, make_wr(Op::send, {}, 0));
-	auto wcs = wait_completions(env, link.b, spec.cq_b, 30, "receives");
-	for (size_t i = 0; i < wcs.size(); i++)
-		check_wc(wcs[i], i, IBV_WC_SUCCESS, "receives");
+	expect_all(env, link.b, spec.cq_b, numbers(0, 30), "receives");
 }

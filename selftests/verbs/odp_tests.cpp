@@ -90,11 +90,7 @@ PV_TEST_LOCAL("odp.uc", "UC: both ends' memory not there, nothing is lost")
 
 PV_TEST_LOCAL("odp.srq", "shared receives whose memory is not there")
 {
-	Srq srq = env.b.create_srq({});
-
-	if (srq.error == EOPNOTSUPP)
-		throw Skip("no shared receive queues");
-	REQUIRE(!srq.error, "create_srq: ", strerror(srq.error));
+	Srq srq = must_srq(env.b);
 	LinkSpec spec = {.srq_b = srq.id};
 	Link links[] = {connect(env, spec), connect(env, spec)};
 	Paged a(env.a), b(env.b);

@@ -125,9 +125,7 @@ PV_TEST("atomic.many_outstanding",
 		wrs.push_back(atomic_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, result,
 					i * 8, target, 0, uint64_t(i) * i + 1));
 	must_post(link.a, wrs);
-	for (const Wc &wc :
-	     wait_completions(env, link.a, link.a.send_cq, count, "atomics"))
-		check_wc(wc, wc.id, IBV_WC_SUCCESS, "atomic");
+	expect_all(env, link.a, link.a.send_cq, ids_of(wrs), "atomics");
 	for (int i = 0; i < count; i++) {
 		REQUIRE_EQ(env.a.load(result.id, i * 8), sum, "result ", i);
 		sum += uint64_t(i) * i + 1;
@@ -289,10 +287,7 @@ PV_TEST("order.signalling_mix",
 			wrs.push_back(wr);
 		}
 		must_post(link.a, wrs);
-		auto wcs = wait_completions(env, link.a, link.a.send_cq,
-					    uint32_t(expected.size()), "mix");
-		for (size_t i = 0; i < expected.size(); i++)
-			check_wc(wcs[i], expected[i], IBV_WC_SUCCESS, "mix");
+		expect_all(env, link.a, link.a.send_cq, expected, "mix");
 		no_more(link.a, "unsignalled requests");
 	}
 }
@@ -309,9 +304,7 @@ PV_TEST("order.signal_all",
 		wrs.back().flags = i % 2 ? IBV_SEND_SIGNALED : 0;
 	}
 	must_post(link.a, wrs);
-	auto wcs = wait_completions(env, link.a, link.a.send_cq, 10, "all");
-	for (size_t i = 0; i < wcs.size(); i++)
-		check_wc(wcs[i], wrs[i].id, IBV_WC_SUCCESS, "signal_all");
+	expect_all(env, link.a, link.a.send_cq, ids_of(wrs), "signal_all");
 }
 
 static void wrap(Env &env, uint32_t psn)
@@ -375,10 +368,7 @@ static void many_reads(Env &env, uint8_t rd_atomic)
 		wrs.push_back(make_wr(Op::read, {in, at}, size, {origin, at}));
 	}
 	must_post(link.a, wrs);
-	auto wcs =
-		wait_completions(env, link.a, link.a.send_cq, count, "reads");
-	for (uint32_t i = 0; i < count; i++)
-		check_wc(wcs[i], wrs[i].id, IBV_WC_SUCCESS, "reads in order");
+	expect_all(env, link.a, link.a.send_cq, ids_of(wrs), "reads in order");
 	must_match(env.a, in, 0, count * size, seed, 0, "data of all reads");
 }
 
@@ -425,10 +415,7 @@ PV_TEST("order.mixed_operations",
 					i * 8, counter, 0, 3));
 	}
 	must_post(link.a, wrs);
-	auto wcs = wait_completions(env, link.a, link.a.send_cq,
-				    uint32_t(wrs.size()), "mixed");
-	for (size_t i = 0; i < wrs.size(); i++)
-		check_wc(wcs[i], wrs[i].id, IBV_WC_SUCCESS, "mixed order");
+	expect_all(env, link.a, link.a.send_cq, ids_of(wrs), "mixed order");
 	wait_completions(env, link.b, link.b.recv_cq, rounds, "receives");
 	must_match(env.b, written, 0, rounds * size, seed, 0, "written");
 	must_match(env.b, inbox, 0, rounds * size, seed, 0, "received");

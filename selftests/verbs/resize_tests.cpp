@@ -40,9 +40,7 @@ void leave(Env &env, Link &link, uint32_t count, uint64_t id)
 
 void expect(Env &env, Link &link, uint32_t count, uint64_t id)
 {
-	for (const Wc &wc :
-	     wait_completions(env, link.b, link.b.recv_cq, count, "receives"))
-		check_wc(wc, id++, IBV_WC_SUCCESS, "receive");
+	expect_all(env, link.b, link.b.recv_cq, numbers(id, count), "receives");
 	no_more(link.b, "after those");
 }
 
@@ -112,8 +110,7 @@ PV_TEST_LOCAL("resize.armed", "who waited for an event still gets it")
 	REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, false), 0);
 	REQUIRE_EQ(resize(env.b, link.b.recv_cq, 1000), 0);
 	leave(env, link, 1, 1);
-	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
-		"no event after the resize");
+	must_wake(env, env.b, link.b.recv_cq, "no event after the resize");
 	expect(env, link, 1, 1);
 }
 

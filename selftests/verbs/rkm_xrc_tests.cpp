@@ -156,7 +156,7 @@ PV_TEST_LOCAL("rkm.xrc_strangers",
 		XrcLink &link = links[5];
 		SendWr wr = to_srq(link.srq, make_wr(Op::send, {}, 0));
 
-		must_post_xrc_srq(env, link.srq, {{1, {}}});
+		must_post_srq(env.b, link.srq, {{1, {}}});
 		must_send(env, link.a, wr, "send");
 		REQUIRE_EQ(looked_at(env, binder, window, spec), before + 1,
 			   "with one that was used");
@@ -179,7 +179,7 @@ PV_TEST_LOCAL("rkm.xrc_most",
 		Srq srq = must_srq(env, link.xrcd, link.b.recv_cq,
 				   env.b.alloc_pd().id);
 
-		must_post_xrc_srq(env, srq, {{1, {}}});
+		must_post_srq(env.b, srq, {{1, {}}});
 		return srq;
 	};
 

@@ -35,8 +35,7 @@ void late_receive(Env &env, Op op, uint64_t length)
 
 	env.a.fill(out.id, 0, length, seed, 0);
 	must_post(link.a, wr);
-	REQUIRE(env.a.poll(link.a.send_cq.id, 1, several_delays_ms).empty(),
-		"completed without a receive");
+	none_sent(link.a, several_delays_ms, "completed without a receive");
 	RecvWr recv = {.id = 7};
 	if (op != Op::write_imm)
 		recv.sges = {{in.id, 0, uint32_t(length), 0}};
@@ -109,8 +108,7 @@ PV_TEST("rnr.queue_waits_too",
 	must_post(link.a, wrs);
 	for (uint32_t i = 0; i < count; i++) {
 		if (i % 8 == 0)
-			REQUIRE(env.a.poll(link.a.send_cq.id, 1, 20).empty(),
-				"completed without a receive");
+			none_sent(link.a, 20, "completed without a receive");
 		if (i == 0)
 			must_match(env.b, plain, 0, size, 1, 0,
 				   "the write behind the waiting sends");
@@ -159,8 +157,7 @@ PV_TEST("rnr.count_starts_anew",
 
 	for (int i = 0; i < 5; i++) {
 		must_post(link.a, make_wr(Op::send, {}, 0));
-		REQUIRE(env.a.poll(link.a.send_cq.id, 1, 90).empty(),
-			"completed without a receive");
+		none_sent(link.a, 90, "completed without a receive");
 		must_post(link.b, RecvWr{});
 		REQUIRE_EQ(wait_send(env, link.a, "send").status,
 			   IBV_WC_SUCCESS, "message ", i);
@@ -179,8 +176,7 @@ PV_TEST("rnr.reads_do_not_wait",
 
 	must_post(link.a, std::vector<SendWr>{before, waiting, behind});
 	expect_send(env, link.a, before.id, "read before");
-	REQUIRE(env.a.poll(link.a.send_cq.id, 1, several_delays_ms).empty(),
-		"completed without a receive");
+	none_sent(link.a, several_delays_ms, "completed without a receive");
 	must_post(link.b, RecvWr{});
 	expect_send(env, link.a, waiting.id, "send");
 	expect_send(env, link.a, behind.id, "read behind");
@@ -248,11 +244,10 @@ PV_TEST("retry.wrong_psn",
 	bring_up(link);
 	/* A starts again, 100 ahead of what B expects. */
 	to_state(link.a, IBV_QPS_RESET);
-	must_modify(link.a, init_attr(link.spec), init_mask, "A to INIT");
-	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask,
-		    "A to RTR");
+	to_init(link, link.a);
+	to_rtr(link, link.a);
 	link.a.psn += 100;
-	must_modify(link.a, rts_attr(link, link.a), rts_mask, "A to RTS");
+	to_rts(link, link.a);
 	must_post(link.a, make_wr(Op::write, {mr, 0}, 64, {target, 0}));
 	REQUIRE_EQ(wait_send(env, link.a, "ahead of the peer").status,
 		   IBV_WC_RETRY_EXC_ERR, "ahead of the peer");
@@ -277,8 +272,7 @@ PV_TEST_LOCAL(
 	const auto start = clock::now();
 	const uint64_t before = naks.by();
 
-	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 1000).empty(),
-		"completed without a receive");
+	none_sent(link.a, 1000, "completed without a receive");
 	const uint64_t count = naks.by() - before;
 	const auto ms = uint64_t(ms_since(start)) + 1;
 

@@ -16,24 +16,6 @@ namespace {
 
 constexpr uint32_t message_size = 3000; /* of a message and of a receive */
 
-Srq must_srq(Env &env, SrqSpec spec = {})
-{
-	Srq srq = env.b.create_srq(spec);
-
-	if (srq.error == EOPNOTSUPP)
-		throw Skip("no shared receive queues");
-	REQUIRE(!srq.error, "create_srq: ", strerror(srq.error));
-	return srq;
-}
-
-void must_post_srq(Env &env, const Srq &srq, const std::vector<RecvWr> &wrs)
-{
-	PostResult result = env.b.post_srq(srq.id, wrs);
-
-	REQUIRE(!result.error, "post_srq_recv: ", strerror(result.error),
-		" at request ", result.bad_index);
-}
-
 /* Receives number `first` and on, of `message_size` bytes each, one behind the other. */
 std::vector<RecvWr> receives(const Mr &in, uint32_t first, uint32_t count)
 {
@@ -64,20 +46,9 @@ void cross(Env &env, Link &link, const Srq &srq, uint64_t id)
 {
 	SendWr wr = make_wr(Op::send, {}, 0);
 
-	must_post_srq(env, srq, {{id, {}}});
+	must_post_srq(env.b, srq, {{id, {}}});
 	must_send(env, link.a, wr, "send");
 	expect_recv(env, link.b, id, "receive");
-}
-
-/* The next event, which has to be of this kind about this object. */
-void must_event(Env &env, ibv_event_type type, Handle object)
-{
-	AsyncEvent event = env.b.async_event(env.options.patience_ms);
-
-	while (event.type == IBV_EVENT_COMM_EST)
-		event = env.b.async_event(env.options.patience_ms);
-	REQUIRE_EQ(event.type, type, "event ", ibv_event_type_str(type));
-	REQUIRE_EQ(event.object, object, "what it is about");
 }
 
 void no_event(Env &env, const char *when)
@@ -90,7 +61,7 @@ void no_event(Env &env, const char *when)
 void shared_by_three(Env &env, ibv_qp_type type)
 {
 	constexpr uint32_t rounds = 8, pairs = 3, count = rounds * pairs;
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	LinkSpec spec = {.type = type, .cq_b = env.b.create_cq(256, false)};
 
 	std::vector<Link> links;
@@ -100,7 +71,7 @@ void shared_by_three(Env &env, ibv_qp_type type)
 	Mr out = must_reg(env.a, {count * message_size}, seed),
 	   in = must_reg(env.b, {count * message_size}, 1);
 
-	must_post_srq(env, srq, receives(in, 0, count));
+	must_post_srq(env.b, srq, receives(in, 0, count));
 	for (uint32_t i = 0; i < count; i++) {
 		Link &link = links[i % pairs];
 
@@ -127,13 +98,13 @@ PV_TEST("srq.uc", "three UC pairs share a queue: data, wr_id, qp_num")
 
 PV_TEST("srq.write_imm", "a write with immediate takes one of its WQEs")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	Link link = connect_srq(env, srq);
 	Mr out = must_reg(env.a, {message_size}, 5),
 	   in = must_reg(env.b, {message_size});
 	SendWr wr = make_wr(Op::write_imm, {out, 0}, message_size, {in, 0});
 
-	must_post_srq(env, srq, {{0x1234567890abcdef, {}}});
+	must_post_srq(env.b, srq, {{0x1234567890abcdef, {}}});
 	must_send(env, link.a, wr, "write");
 	Wc wc = expect_recv(env, link.b, 0x1234567890abcdef, "receive");
 	REQUIRE_EQ(wc.imm, wr.imm, "immediate data");
@@ -144,7 +115,7 @@ PV_TEST("srq.interleaved",
 	"long messages of two pairs at once: each keeps to its own WQE")
 {
 	constexpr uint32_t length = 200000, each = 8;
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	LinkSpec spec = {.cq_b = env.b.create_cq(256, false)};
 	Link one = connect_srq(env, srq, spec),
 	     two = connect_srq(env, srq, spec);
@@ -155,7 +126,7 @@ PV_TEST("srq.interleaved",
 
 	for (uint32_t i = 0; i < 2 * each; i++)
 		recvs.push_back({i, {{in.id, int64_t(i) * length, length, 0}}});
-	must_post_srq(env, srq, recvs);
+	must_post_srq(env.b, srq, recvs);
 	for (uint32_t i = 0; i < each; i++) {
 		must_post(one.a, make_wr(Op::send, {out_one, 0}, length));
 		must_post(two.a, make_wr(Op::send, {out_two, 0}, length));
@@ -173,7 +144,7 @@ PV_TEST("srq.interleaved",
 
 PV_TEST("srq.wraps", "a small queue used 300 times over")
 {
-	Srq srq = must_srq(env, {.max_wr = 4});
+	Srq srq = must_srq(env.b, {.max_wr = 4});
 	Link link = connect_srq(env, srq);
 	Mr out = must_reg(env.a, {message_size}),
 	   in = must_reg(env.b, {message_size});
@@ -183,7 +154,7 @@ PV_TEST("srq.wraps", "a small queue used 300 times over")
 		SendWr wr = send_of(out, 0);
 
 		env.a.fill(out.id, 0, message_size, seed, 0);
-		must_post_srq(env, srq, {{i, {{in.id, 0, message_size, 0}}}});
+		must_post_srq(env.b, srq, {{i, {{in.id, 0, message_size, 0}}}});
 		must_post(link.a, wr);
 		wait_send(env, link.a, "send");
 		expect_recv(env, link.b, i, "receive");
@@ -193,7 +164,7 @@ PV_TEST("srq.wraps", "a small queue used 300 times over")
 
 PV_TEST("srq.rnr", "an empty queue: senders wait, and go on when it is filled")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	LinkSpec spec = {.cq_b = env.b.create_cq(64, false)};
 	Link one = connect_srq(env, srq, spec),
 	     two = connect_srq(env, srq, spec);
@@ -202,8 +173,8 @@ PV_TEST("srq.rnr", "an empty queue: senders wait, and go on when it is filled")
 
 	must_post(one.a, wr_one);
 	must_post(two.a, wr_two);
-	REQUIRE(env.a.poll(one.a.send_cq.id, 1, 20).empty(), "nothing posted");
-	must_post_srq(env, srq, {{1, {}}, {2, {}}});
+	none_sent(one.a, 20, "nothing posted");
+	must_post_srq(env.b, srq, {{1, {}}, {2, {}}});
 	expect_send(env, one.a, wr_one.id, "one");
 	expect_send(env, two.a, wr_two.id, "two");
 	wait_completions(env, one.b, spec.cq_b, 2, "receives");
@@ -211,7 +182,7 @@ PV_TEST("srq.rnr", "an empty queue: senders wait, and go on when it is filled")
 
 PV_TEST("srq.full", "as many WQEs as it said fit, and not one more")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	Link link = connect_srq(env, srq);
 	std::vector<RecvWr> wrs(srq.max_wr + 1);
 
@@ -221,7 +192,7 @@ PV_TEST("srq.full", "as many WQEs as it said fit, and not one more")
 	REQUIRE_EQ(result.bad_index, int(srq.max_wr), "bad_wr");
 	must_post(link.a, make_wr(Op::send, {}, 0));
 	wait_recv(env, link.b, "receive");
-	must_post_srq(env, srq, {{}});
+	must_post_srq(env.b, srq, {{}});
 	REQUIRE_EQ(env.b.post_srq(srq.id, {{}}).error, ENOMEM, "full again");
 }
 
@@ -230,7 +201,7 @@ PV_TEST("srq.sizes", "sizes at the limits of the device and beyond")
 	const ibv_device_attr &can = env.info_b.device;
 	SrqSpec spec = {.max_wr = uint32_t(can.max_srq_wr),
 			.max_sge = uint32_t(can.max_srq_sge)};
-	Srq srq = must_srq(env, spec);
+	Srq srq = must_srq(env.b, spec);
 	REQUIRE(srq.max_wr >= spec.max_wr && srq.max_sge >= spec.max_sge,
 		"less than was asked for");
 	SrqState state = env.b.query_srq(srq.id);
@@ -251,7 +222,7 @@ PV_TEST("srq.sizes", "sizes at the limits of the device and beyond")
 
 PV_TEST("srq.scatter", "as many entries as it has, one too many is refused")
 {
-	Srq srq = must_srq(env, {.max_sge = 7});
+	Srq srq = must_srq(env.b, {.max_sge = 7});
 	Link link = connect_srq(env, srq);
 	Mr out = must_reg(env.a, {message_size}, 5),
 	   in = must_reg(env.b, {2 * message_size}, 6);
@@ -260,7 +231,7 @@ PV_TEST("srq.scatter", "as many entries as it has, one too many is refused")
 	/* from the back to the front, with holes */
 	for (uint32_t i = 0; i < srq.max_sge; i++)
 		recv.sges.push_back({in.id, 5500 - int64_t(i) * 800, 450, 0});
-	must_post_srq(env, srq, {recv});
+	must_post_srq(env.b, srq, {recv});
 	recv.sges.push_back({in.id, 0, 1, 0});
 	REQUIRE_EQ(env.b.post_srq(srq.id, {recv}).error, EINVAL, "one more");
 	must_post(link.a, send_of(out, 0));
@@ -278,11 +249,11 @@ PV_TEST("srq.scatter", "as many entries as it has, one too many is refused")
 
 PV_TEST("srq.limit", "the limit event: once, when fewer are left, and anew")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	Link link = connect_srq(env, srq);
 	ibv_srq_attr attr = {};
 
-	must_post_srq(env, srq, std::vector<RecvWr>(10));
+	must_post_srq(env.b, srq, std::vector<RecvWr>(10));
 	for (int round = 0; round < 2; round++) {
 		attr.srq_limit = 8 - uint32_t(round) * 4;
 		REQUIRE_EQ(env.b.modify_srq(srq.id, attr, IBV_SRQ_LIMIT), 0,
@@ -295,8 +266,8 @@ PV_TEST("srq.limit", "the limit event: once, when fewer are left, and anew")
 			if (i == 1)
 				no_event(env, "as many as the limit are left");
 			if (i == 2)
-				must_event(env, IBV_EVENT_SRQ_LIMIT_REACHED,
-					   srq.id);
+				must_event(env, env.b,
+					   IBV_EVENT_SRQ_LIMIT_REACHED, srq.id);
 		}
 		no_event(env, "told once");
 		REQUIRE_EQ(env.b.query_srq(srq.id).attr.srq_limit, 0,
@@ -306,13 +277,13 @@ PV_TEST("srq.limit", "the limit event: once, when fewer are left, and anew")
 
 PV_TEST("srq.limit_edges", "limits that cannot be, or are undercut already")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	ibv_srq_attr attr = {.srq_limit = srq.max_wr + 1};
 
 	REQUIRE_EQ(env.b.modify_srq(srq.id, attr, IBV_SRQ_LIMIT), EINVAL,
 		   "more than it holds");
 	no_event(env, "nothing armed");
-	must_post_srq(env, srq, std::vector<RecvWr>(3));
+	must_post_srq(env.b, srq, std::vector<RecvWr>(3));
 	attr.srq_limit = 3;
 	REQUIRE_EQ(env.b.modify_srq(srq.id, attr, IBV_SRQ_LIMIT), 0, "arm");
 	no_event(env, "three are there");
@@ -324,13 +295,13 @@ PV_TEST("srq.limit_edges", "limits that cannot be, or are undercut already")
 PV_TEST("srq.last_wqe",
 	"a pair in Error says that it takes nothing more; others go on")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	Link gone = connect_srq(env, srq), stays = connect_srq(env, srq);
 
 	cross(env, gone, srq, 1);
-	must_post_srq(env, srq, {{2, {}}});
+	must_post_srq(env.b, srq, {{2, {}}});
 	to_state(gone.b, IBV_QPS_ERR);
-	must_event(env, IBV_EVENT_QP_LAST_WQE_REACHED, gone.b.qp.id);
+	must_event(env, env.b, IBV_EVENT_QP_LAST_WQE_REACHED, gone.b.qp.id);
 	no_event(env, "told once");
 	no_more(gone.b, "its WQEs are not flushed");
 	must_post(stays.a, make_wr(Op::send, {}, 0));
@@ -341,13 +312,13 @@ PV_TEST("srq.last_wqe",
 
 PV_TEST("srq.bad_wqe", "a bad key in a WQE harms the pair that took it alone")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	Link hit = connect_srq(env, srq), other = connect_srq(env, srq);
 	Mr out = must_reg(env.a, {message_size}),
 	   in = must_reg(env.b, {message_size});
 
 	env.expect_async();
-	must_post_srq(env, srq, {{7, {{in.id, 0, message_size, 0x100}}}});
+	must_post_srq(env.b, srq, {{7, {{in.id, 0, message_size, 0x100}}}});
 	must_post(hit.a, send_of(out, 0));
 	expect_recv(env, hit.b, 7, "receive", IBV_WC_LOC_PROT_ERR);
 	REQUIRE_EQ(wait_send(env, hit.a, "send").status, IBV_WC_REM_OP_ERR,
@@ -358,13 +329,13 @@ PV_TEST("srq.bad_wqe", "a bad key in a WQE harms the pair that took it alone")
 
 PV_TEST("srq.too_small", "a WQE that is too small fails the message")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	Link link = connect_srq(env, srq);
 	Mr out = must_reg(env.a, {message_size}),
 	   in = must_reg(env.b, {message_size});
 
 	env.expect_async();
-	must_post_srq(env, srq, {{7, {{in.id, 0, message_size - 1, 0}}}});
+	must_post_srq(env.b, srq, {{7, {{in.id, 0, message_size - 1, 0}}}});
 	must_post(link.a, send_of(out, 0));
 	expect_recv(env, link.b, 7, "receive", IBV_WC_LOC_LEN_ERR);
 	REQUIRE_EQ(wait_send(env, link.a, "send").status,
@@ -376,7 +347,7 @@ PV_TEST_LOCAL(
 	"without acknowledgments the message is dropped, the pair keeps the WQE")
 {
 	constexpr uint32_t room = message_size - 1;
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	LinkSpec spec = {.type = IBV_QPT_UC};
 	Link hit = connect_srq(env, srq, spec),
 	     other = connect_srq(env, srq, spec);
@@ -384,7 +355,7 @@ PV_TEST_LOCAL(
 	   in = must_reg(env.b, {2 * message_size}, 1);
 	SendWr fits = make_wr(Op::send, {out, 1}, room);
 
-	must_post_srq(env, srq, {{7, {{in.id, 0, room, 0}}}});
+	must_post_srq(env.b, srq, {{7, {{in.id, 0, room, 0}}}});
 	for (int i = 0; i < 2; i++)
 		must_send(env, hit.a, send_of(out, 0), "long send");
 	must_send(env, hit.a, fits, "short send");
@@ -399,13 +370,13 @@ PV_TEST_LOCAL(
 PV_TEST("srq.pd", "keys in its WQEs are those of its own protection domain")
 {
 	MrSpec mr = {.length = message_size, .pd = env.b.alloc_pd().id};
-	Srq srq = must_srq(env, {.pd = mr.pd});
+	Srq srq = must_srq(env.b, {.pd = mr.pd});
 	Link link = connect_srq(env, srq);
 	Mr out = must_reg(env.a, {message_size}, 5), ours = must_reg(env.b, mr),
 	   of_qp = must_reg(env.b, {message_size});
 
 	env.expect_async();
-	must_post_srq(env, srq,
+	must_post_srq(env.b, srq,
 		      {{1, {{ours.id, 0, message_size, 0}}},
 		       {2, {{of_qp.id, 0, message_size, 0}}}});
 	must_post(link.a, send_of(out, 0));
@@ -419,7 +390,7 @@ PV_TEST("srq.pd", "keys in its WQEs are those of its own protection domain")
 PV_TEST("srq.refused",
 	"what a pair with a shared queue does not take, and more")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	Link link = connect_srq(env, srq);
 	ibv_srq_attr attr = {};
 
@@ -440,7 +411,7 @@ PV_TEST("srq.refused",
 
 PV_TEST("srq.reset", "a pair that is reset and connected again goes on")
 {
-	Srq srq = must_srq(env);
+	Srq srq = must_srq(env.b);
 	Link link = connect_srq(env, srq);
 
 	for (uint64_t i = 0; i < 3; i++) {

@@ -105,17 +105,17 @@ void bring_to(Link &link, ibv_qp_state state)
 	to_state(link.a, IBV_QPS_RESET);
 	if (state == IBV_QPS_RESET)
 		return;
-	must_modify(link.a, init_attr(link.spec), init_mask, "to INIT");
+	to_init(link, link.a);
 	if (state == IBV_QPS_INIT)
 		return;
 	if (state == IBV_QPS_ERR) {
 		to_state(link.a, IBV_QPS_ERR);
 		return;
 	}
-	must_modify(link.a, rtr_attr(link, link.a, link.b), rtr_mask, "to RTR");
+	to_rtr(link, link.a);
 	if (state == IBV_QPS_RTR)
 		return;
-	must_modify(link.a, rts_attr(link, link.a), rts_mask, "to RTS");
+	to_rts(link, link.a);
 	if (state == IBV_QPS_SQD)
 		to_state(link.a, IBV_QPS_SQD);
 }
@@ -389,7 +389,7 @@ PV_TEST("state.query",
 	rtr.ah_attr.grh.flow_label = 0xfff12345;
 	rtr.ah_attr.grh.traffic_class = 0x68;
 	must_modify(link.a, rtr, rtr_mask, "to RTR");
-	must_modify(link.a, rts_attr(link, link.a), rts_mask, "to RTS");
+	to_rts(link, link.a);
 
 	QpState state = env.a.query(link.a.qp.id, 0x1fffff);
 
@@ -503,8 +503,7 @@ PV_TEST("state.sqd_holds_sends", "in SQD new sends wait; back in RTS they go")
 
 	to_state(link.a, IBV_QPS_SQD);
 	must_post(link.a, wr);
-	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 50).empty(),
-		"completed in SQD");
+	none_sent(link.a, 50, "completed in SQD");
 	must_match(env.b, in, 0, 4096, 4, 0, "not written in SQD");
 	/* The other direction is not concerned. */
 	must_post(link.a, RecvWr{5, {}});
@@ -530,9 +529,7 @@ PV_TEST("state.sqd_drained_event",
 		   "event while one is under way");
 	must_post(link.b, RecvWr{});
 	expect_send(env, link.a, wr.id, "the send begun before SQD");
-	AsyncEvent event = env.a.async_event(env.options.patience_ms);
-	REQUIRE_EQ(event.type, int(IBV_EVENT_SQ_DRAINED), "event");
-	REQUIRE_EQ(event.object, link.a.qp.id, "the event's QP");
+	must_event(env, env.a, IBV_EVENT_SQ_DRAINED, link.a.qp.id);
 }
 
 PV_TEST("state.sqd_drained_at_once",
@@ -558,10 +555,7 @@ PV_TEST("state.sqd_drained_at_once",
 			wait_recv(env, link.b, "receive");
 		}
 		to_state(link.a, IBV_QPS_RTS);
-		AsyncEvent event = env.a.async_event(env.options.patience_ms);
-		REQUIRE_EQ(event.type, int(IBV_EVENT_SQ_DRAINED), "round ",
-			   round);
-		REQUIRE_EQ(event.object, link.a.qp.id, "the event's QP");
+		must_event(env, env.a, IBV_EVENT_SQ_DRAINED, link.a.qp.id);
 	}
 	/* Not asked for, not told. */
 	to_state(link.a, IBV_QPS_SQD);

@@ -21,67 +21,13 @@ Link connect_uc(Env &env, LinkSpec spec = {})
 	return connect(env, spec);
 }
 
-/* Posts a receive for `wr` at the passive side, if it needs one. */
-void post_for(Side &passive, Op op, uint64_t id, const Place &to,
-	      uint64_t length)
-{
-	RecvWr recv = {.id = id};
-
-	if (op != Op::write_imm && op != Op::write && length)
-		recv.sges = {{to.mr.id, to.offset, uint32_t(length), 0}};
-	must_post(passive, recv);
-}
-
-/*
- * One message with every byte checked. A responder does not see the end of
- * a plain write, so an empty send follows it.
- */
-void carry(Env &env, Side &active, Side &passive, Op op, const Place &from,
-	   const Place &to, uint64_t length, unsigned flags = 0)
-{
-	std::string what = str(name_of(op), " of ", length);
-	std::vector<SendWr> wrs = {make_wr(op, from, length, to)};
-	uint64_t seed = env.seed(), background = env.seed();
-	int64_t end = to.offset + int64_t(length);
-
-	active.host->fill(from.mr.id, from.offset, length, seed, 0);
-	passive.host->fill(to.mr.id, 0, to.mr.length, background, 0);
-	post_for(passive, op, ~wrs[0].id, to, length);
-	wrs[0].flags = IBV_SEND_SIGNALED | flags;
-	if (op == Op::write)
-		wrs.push_back(make_wr(Op::send, {}, 0));
-	must_post(active, wrs);
-
-	for (const SendWr &wr : wrs)
-		check_wc(wait_send(env, active, what.c_str(), length), wr.id,
-			 IBV_WC_SUCCESS, what.c_str());
-	Wc wc = wait_recv(env, passive, what.c_str(), length);
-	check_wc(wc, ~wrs[0].id, IBV_WC_SUCCESS, what.c_str());
-	REQUIRE_EQ(wc.byte_len, op == Op::write ? 0 : length, what);
-	REQUIRE_EQ(int(wc.opcode),
-		   op == Op::write_imm ? IBV_WC_RECV_RDMA_WITH_IMM :
-					 IBV_WC_RECV,
-		   what);
-	if (op == Op::send_imm || op == Op::write_imm)
-		REQUIRE(wc.flags & IBV_WC_WITH_IMM && wc.imm == wrs[0].imm,
-			what, ": immediate data");
-	no_more(active, what.c_str());
-	no_more(passive, what.c_str());
-	must_match(*passive.host, to.mr, to.offset, length, seed, 0,
-		   what.c_str());
-	must_match(*passive.host, to.mr, 0, to.offset, background, 0,
-		   "bytes before it");
-	must_match(*passive.host, to.mr, end, to.mr.length - end, background,
-		   end, "bytes after it");
-}
-
 void uc_alive(Env &env, Link &link)
 {
 	Place at_a = {must_reg(env.a, {4096, 8}), 1};
 	Place at_b = {must_reg(env.b, {4096, 16}), 3};
 
-	carry(env, link.a, link.b, Op::send_imm, at_a, at_b, 2051);
-	carry(env, link.b, link.a, Op::write_imm, at_b, at_a, 2051);
+	exchange(env, link.a, link.b, Op::send_imm, at_a, at_b, 2051);
+	exchange(env, link.b, link.a, Op::write_imm, at_b, at_a, 2051);
 	env.a.destroy(Kind::mr, at_a.mr.id);
 	env.b.destroy(Kind::mr, at_b.mr.id);
 }
@@ -102,27 +48,20 @@ void sweep_uc(Env &env, Op op)
 		      2 * m - 1, 2 * m, 2 * m + 1, 5 * m + 3, 16 * m}) {
 			from.offset = shift % 7;
 			to.offset = 11 + shift++ % 5;
-			carry(env, link.a, link.b, op, from, to, length);
+			exchange(env, link.a, link.b, op, from, to, length);
 		}
-		carry(env, link.b, link.a, op, to, from, 3 * m + 1);
+		exchange(env, link.b, link.a, op, to, from, 3 * m + 1);
 	}
 }
 
 struct RegisterUcSweeps {
 	RegisterUcSweeps()
 	{
-		for (Op op : uc_ops) {
-			std::string name = name_of(op);
-
-			for (char &c : name)
-				if (c == ' ')
-					c = '_';
-			registry().push_back(
-				{"uc." + name,
+		for (Op op : uc_ops)
+			Register(str("uc.", word_of(op)),
 				 str(name_of(op), " of every kind of length"),
 				 Needs::any,
-				 [op](Env &env) { sweep_uc(env, op); }});
-		}
+				 [op](Env &env) { sweep_uc(env, op); });
 	}
 } register_uc_sweeps;
 
@@ -171,23 +110,20 @@ PV_TEST("uc.large", "a large send and a large write")
 
 	if (env.options.two_machines)
 		throw Skip("a wire may lose a packet of it");
-	carry(env, link.a, link.b, Op::send, from, to, length);
-	carry(env, link.a, link.b, Op::write_imm, from, to, length);
+	exchange(env, link.a, link.b, Op::send, from, to, length);
+	exchange(env, link.a, link.b, Op::write_imm, from, to, length);
 }
 
 PV_TEST("uc.inline", "inline data by send and by write")
 {
-	LinkSpec spec;
-
-	spec.cap.max_inline_data = 64;
-	Link link = connect_uc(env, spec);
+	Link link = connect_uc(env, {.cap = inline_cap(64)});
 	Place from = {must_reg(env.a, {128}), 3},
 	      to = {must_reg(env.b, {128}), 5};
 
 	for (Op op : uc_ops)
 		for (uint64_t length : {0, 1, 7, 63, 64})
-			carry(env, link.a, link.b, op, from, to, length,
-			      IBV_SEND_INLINE);
+			exchange(env, link.a, link.b, op, from, to, length,
+				 IBV_SEND_INLINE);
 }
 
 PV_TEST("uc.order", "200 messages of all kinds arrive once and in order")
@@ -199,13 +135,10 @@ PV_TEST("uc.order", "200 messages of all kinds arrive once and in order")
 	uint64_t seed = env.seed();
 	Mr out = must_reg(env.a, {count * size}, seed),
 	   in = must_reg(env.b, {count * size});
-	std::vector<RecvWr> recvs;
+	std::vector<RecvWr> recvs = numbered_receives(0, count);
 
-	for (uint32_t i = 0; i < count; i++) {
-		recvs.push_back({i, {}});
-		if (i % 2 == 0)
-			recvs[i].sges = {{in.id, int64_t(i) * size, size, 0}};
-	}
+	for (uint32_t i = 0; i < count; i += 2)
+		recvs[i].sges = {{in.id, int64_t(i) * size, size, 0}};
 	must_post(link.b, recvs);
 	for (uint32_t i = 0; i < count; i++) {
 		Place at = {out, int64_t(i) * size};
@@ -326,10 +259,10 @@ PV_TEST("uc.sqe", "a bad send stops sending only; RTS brings it back")
 	expect_send(env, link.a, behind.id, "behind it", IBV_WC_WR_FLUSH_ERR);
 	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_SQE, "state");
 	/* Receiving goes on. */
-	carry(env, link.b, link.a, Op::send, at_b, at_a, 20000);
+	exchange(env, link.b, link.a, Op::send, at_b, at_a, 20000);
 	must_send(env, link.a, behind, "posted in SQE", IBV_WC_WR_FLUSH_ERR);
 	to_state(link.a, IBV_QPS_RTS);
-	carry(env, link.a, link.b, Op::send, at_a, at_b, 20000);
+	exchange(env, link.a, link.b, Op::send, at_a, at_b, 20000);
 	uc_alive(env, link);
 }
 
@@ -342,13 +275,11 @@ PV_TEST("uc.psn_jump",
 
 	for (uint32_t jump : {1u, 0x800000u, 0xffffffu}) {
 		to_state(link.a, IBV_QPS_RESET);
-		must_modify(link.a, init_attr(link.spec), init_mask, "INIT");
-		must_modify(link.a, rtr_attr(link, link.a, link.b),
-			    mask_for(IBV_QPT_UC, rtr_mask), "RTR");
+		to_init(link, link.a);
+		to_rtr(link, link.a);
 		link.a.psn = (link.a.psn + jump) & 0xffffff;
-		must_modify(link.a, rts_attr(link, link.a),
-			    mask_for(IBV_QPT_UC, rts_mask), "RTS");
-		carry(env, link.a, link.b, Op::send, at_a, at_b, 20000);
+		to_rts(link, link.a);
+		exchange(env, link.a, link.b, Op::send, at_a, at_b, 20000);
 	}
 }
 
@@ -401,7 +332,7 @@ PV_TEST("uc.drain", "SQD lets begun messages end and holds the others back")
 	      at_b = {must_reg(env.b, {20000}), 0};
 	SendWr held = make_wr(Op::send_imm, at_a, 20000);
 
-	carry(env, link.a, link.b, Op::send, at_a, at_b, 20000);
+	exchange(env, link.a, link.b, Op::send, at_a, at_b, 20000);
 	ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
 	must_modify(link.a, attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
 		    "SQD");
@@ -409,7 +340,7 @@ PV_TEST("uc.drain", "SQD lets begun messages end and holds the others back")
 		   IBV_EVENT_SQ_DRAINED, "event");
 	must_post(link.b, RecvWr{6, {{at_b.mr.id, 0, 20000, 0}}});
 	must_post(link.a, held);
-	REQUIRE(env.a.poll(link.a.send_cq.id, 1, 20).empty(), "sent in SQD");
+	none_sent(link.a, 20, "sent in SQD");
 	to_state(link.a, IBV_QPS_RTS);
 	expect_send(env, link.a, held.id, "after SQD");
 	expect_recv(env, link.b, 6, "receive");

@@ -55,25 +55,20 @@ PV_TEST_LOCAL(
 	"ud.srq_too_small",
 	"the same of a shared receive, which the queue pair keeps; counted")
 {
-	Srq srq = env.b.create_srq({});
-	if (srq.error == EOPNOTSUPP)
-		throw Skip("no shared receive queues");
+	Srq srq = must_srq(env.b);
 	Side a = make_ud(env.a, env.info_a),
 	     b = make_ud(env.b, env.info_b, srq.id),
 	     other = make_ud(env.b, env.info_b, srq.id);
 	Mr in = must_reg(env.b, {slot}, 4), behind = must_reg(env.b, {slot});
 	Moved dropped(env.b, "rx_drop_recv_length");
 
-	REQUIRE(!env.b.post_srq(srq.id, {{1, {{in.id, 0, short_room, 0}}}})
-			 .error,
-		"post_srq");
+	must_post_srq(env.b, srq, {{1, {{in.id, 0, short_room, 0}}}});
 	check_short(env, a, b, in);
 	wait_moved(env, dropped, 2);
 	REQUIRE_EQ(dropped.by(), 2u, "dropped");
 	/* the queue goes on, for both */
 	for (Side *to : {&other, &b}) {
-		REQUIRE(!env.b.post_srq(srq.id, {receive(behind, 0)}).error,
-			"post_srq");
+		must_post_srq(env.b, srq, {receive(behind, 0)});
 		nothing_but_marker(env, a, *to, behind, 0);
 	}
 }

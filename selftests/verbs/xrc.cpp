@@ -47,9 +47,7 @@ Handle must_domain(Host &host)
 
 Srq must_srq(Env &env, Handle xrcd, const Cq &cq, Handle pd)
 {
-	Srq srq = env.b.create_srq({.pd = pd, .xrcd = xrcd, .cq = cq.id});
-	REQUIRE(!srq.error, "create_srq_ex: ", strerror(srq.error));
-	return srq;
+	return must_srq(env.b, {.pd = pd, .xrcd = xrcd, .cq = cq.id});
 }
 
 XrcLink connect_xrc(Env &env, LinkSpec spec, Handle xrcd)
@@ -68,15 +66,10 @@ XrcLink connect_xrc(Env &env, LinkSpec spec, Handle xrcd)
 	link.a.psn = spec.psn_a;
 	link.b.psn = spec.psn_b;
 	link.srq = must_srq(env, link.xrcd, link.b.recv_cq);
+	link.a.srqn = link.srq.number;
+	link.b.srq = link.srq.id;
 	bring_up(link);
 	return link;
-}
-
-void must_post_xrc_srq(Env &env, const Srq &srq, const std::vector<RecvWr> &wrs)
-{
-	PostResult result = env.b.post_srq(srq.id, wrs);
-
-	REQUIRE(!result.error, "post_srq_recv: ", strerror(result.error));
 }
 
 SendWr to_srq(const Srq &srq, SendWr wr)

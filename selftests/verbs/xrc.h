@@ -19,8 +19,6 @@ Handle must_domain(Host &host);
 Srq must_srq(Env &env, Handle xrcd, const Cq &cq, Handle pd = 0);
 /* @xrcd: the domain, or 0 for a new one */
 XrcLink connect_xrc(Env &env, LinkSpec spec = {}, Handle xrcd = 0);
-void must_post_xrc_srq(Env &env, const Srq &srq,
-		       const std::vector<RecvWr> &wrs);
 /* The same request, to a receive of @srq. */
 SendWr to_srq(const Srq &srq, SendWr wr);
 /* A message that is refused with @status; the target is in Error then. */

@@ -19,55 +19,13 @@ using namespace pv;
 
 namespace {
 
-/* One message with every byte around it checked. */
-void carry(Env &env, XrcLink &link, Op op, const Place &from, const Place &to,
-	   uint64_t length)
-{
-	std::string what = str(name_of(op), " of ", length);
-	SendWr wr = to_srq(link.srq, make_wr(op, from, length, to));
-	uint64_t seed = env.seed(), background = env.seed();
-	bool read = op == Op::read;
-	Host &source = read ? env.b : env.a, &target = read ? env.a : env.b;
-	const Place &out = read ? to : from, &in = read ? from : to;
-	int64_t end = in.offset + int64_t(length);
-
-	source.fill(out.mr.id, out.offset, length, seed, 0);
-	target.fill(in.mr.id, 0, in.mr.length, background, 0);
-	if (takes_recv(op)) {
-		RecvWr recv = {~wr.id, {}};
-
-		if (op != Op::write_imm && length)
-			recv.sges = {
-				{to.mr.id, to.offset, uint32_t(length), 0}};
-		must_post_xrc_srq(env, link.srq, {recv});
-	}
-	must_post(link.a, wr);
-	Wc wc = wait_send(env, link.a, what.c_str(), length);
-	check_wc(wc, wr.id, IBV_WC_SUCCESS, what.c_str());
-	REQUIRE_EQ(int(wc.opcode), wc_opcode(op), what);
-	if (takes_recv(op)) {
-		wc = wait_recv(env, link.b, what.c_str());
-		check_wc(wc, ~wr.id, IBV_WC_SUCCESS, what.c_str());
-		REQUIRE_EQ(wc.byte_len, length, what);
-		REQUIRE_EQ(wc.qp_number, link.b.qp.number, what, ": qp_num");
-		if (op != Op::send)
-			REQUIRE_EQ(wc.imm, wr.imm, what, ": immediate data");
-	}
-	no_more(link.a, what.c_str());
-	no_more(link.b, what.c_str());
-	must_match(target, in.mr, in.offset, length, seed, 0, what.c_str());
-	must_match(target, in.mr, 0, in.offset, background, 0, "before it");
-	must_match(target, in.mr, end, in.mr.length - end, background, end,
-		   "behind it");
-}
-
 void alive(Env &env, XrcLink &link)
 {
 	Place from = {must_reg(env.a, {6000}), 3},
 	      to = {must_reg(env.b, {6000}), 5};
 
-	carry(env, link, Op::send_imm, from, to, 5001);
-	carry(env, link, Op::read, from, to, 5001);
+	exchange(env, link.a, link.b, Op::send_imm, from, to, 5001);
+	exchange(env, link.a, link.b, Op::read, from, to, 5001);
 }
 
 void sweep_xrc(Env &env, Op op)
@@ -80,36 +38,29 @@ void sweep_xrc(Env &env, Op op)
 
 		for (uint64_t length : {uint64_t(0), uint64_t(1), m - 1, m,
 					m + 1, 2 * m, 5 * m + 3})
-			carry(env, link, op, from, to, length);
+			exchange(env, link.a, link.b, op, from, to, length);
 	}
 }
 
+struct RegisterXrcSweeps {
+	RegisterXrcSweeps()
+	{
+		add(Op::send, "send", "sends");
+		add(Op::send_imm, "send_imm", "sends with immediate");
+		add(Op::write, "write", "writes");
+		add(Op::write_imm, "write_imm", "writes with immediate");
+		add(Op::read, "read", "reads");
+	}
+
+	static void add(Op op, const char *name, const char *what)
+	{
+		Register(str("xrc.", name),
+			 str(what, " of every kind of length"), Needs::any,
+			 [op](Env &env) { sweep_xrc(env, op); });
+	}
+} register_xrc_sweeps;
+
 } // namespace
-
-PV_TEST("xrc.send", "sends of every kind of length")
-{
-	sweep_xrc(env, Op::send);
-}
-
-PV_TEST("xrc.send_imm", "sends with immediate of every kind of length")
-{
-	sweep_xrc(env, Op::send_imm);
-}
-
-PV_TEST("xrc.write", "writes of every kind of length")
-{
-	sweep_xrc(env, Op::write);
-}
-
-PV_TEST("xrc.write_imm", "writes with immediate of every kind of length")
-{
-	sweep_xrc(env, Op::write_imm);
-}
-
-PV_TEST("xrc.read", "reads of every kind of length")
-{
-	sweep_xrc(env, Op::read);
-}
 
 PV_TEST("xrc.atomics", "compare and swap, fetch and add")
 {
@@ -133,16 +84,13 @@ PV_TEST("xrc.atomics", "compare and swap, fetch and add")
 
 PV_TEST("xrc.inline", "inline data fits beside the number of the queue")
 {
-	LinkSpec spec;
-
-	spec.cap.max_inline_data = 200;
-	XrcLink link = connect_xrc(env, spec);
+	XrcLink link = connect_xrc(env, {.cap = inline_cap(200)});
 	Mr out = must_reg(env.a, {200}, 4), in = must_reg(env.b, {200});
 	SendWr wr = to_srq(link.srq,
 			   make_wr(Op::write_imm, {out, 0}, 200, {in, 0}));
 
 	wr.flags |= IBV_SEND_INLINE;
-	must_post_xrc_srq(env, link.srq, {{1, {}}});
+	must_post_srq(env.b, link.srq, {{1, {}}});
 	must_post(link.a, wr);
 	expect_recv(env, link.b, 1, "receive");
 	must_match(env.b, in, 0, 200, 4, 0, "data");
@@ -159,8 +107,8 @@ PV_TEST("xrc.names_queue",
 	   in = must_reg(env.b, {count * size});
 
 	for (uint32_t i = 0; i < count; i++)
-		must_post_xrc_srq(env, i % 3 ? other : link.srq,
-				  {{i, {{in.id, int64_t(i) * size, size, 0}}}});
+		must_post_srq(env.b, i % 3 ? other : link.srq,
+			      {{i, {{in.id, int64_t(i) * size, size, 0}}}});
 	for (uint32_t i = 0; i < count; i++)
 		must_post(link.a,
 			  to_srq(i % 3 ? other : link.srq,
@@ -183,7 +131,7 @@ PV_TEST("xrc.shared_by_targets", "two targets of a domain use one queue")
 	XrcLink two = connect_xrc(env, {}, one.xrcd);
 	SendWr wr = to_srq(one.srq, make_wr(Op::send, {}, 0));
 
-	must_post_xrc_srq(env, one.srq, {{1, {}}, {2, {}}});
+	must_post_srq(env.b, one.srq, {{1, {}}, {2, {}}});
 	must_post(two.a, wr);
 	Wc wc = expect_recv(env, one.b, 1, "by the second");
 	REQUIRE_EQ(wc.qp_number, two.b.qp.number, "qp_num");
@@ -202,9 +150,8 @@ PV_TEST("xrc.rnr", "an empty queue: the message waits, one of another passes")
 
 	must_post(waits.a, wr);
 	alive(env, passes);
-	REQUIRE(env.a.poll(waits.a.send_cq.id, 1, 20).empty(),
-		"completed without a receive");
-	must_post_xrc_srq(env, waits.srq, {{4, {{in.id, 0, 9000, 0}}}});
+	none_sent(waits.a, 20, "completed without a receive");
+	must_post_srq(env.b, waits.srq, {{4, {{in.id, 0, 9000, 0}}}});
 	expect_send(env, waits.a, wr.id, "send");
 	expect_recv(env, waits.b, 4, "receive");
 	must_match(env.b, in, 0, 9000, 6, 0, "data");
@@ -230,7 +177,7 @@ PV_TEST("xrc.other_domain", "a queue of another domain is refused")
 	XrcLink link = connect_xrc(env), other = connect_xrc(env);
 	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64}, 2);
 
-	must_post_xrc_srq(env, other.srq, {{1, {{in.id, 0, 64, 0}}}});
+	must_post_srq(env.b, other.srq, {{1, {{in.id, 0, 64, 0}}}});
 	must_refuse_xrc(env, link,
 			to_srq(other.srq, make_wr(Op::send, {out, 0}, 64)),
 			IBV_WC_REM_INV_REQ_ERR, "send");
@@ -264,7 +211,7 @@ PV_TEST("xrc.bad_receive", "a receive with a bad key fails on its queue's CQ")
 	SendWr wr = to_srq(link.srq, make_wr(Op::send, {out, 0}, 64));
 
 	env.expect_async();
-	must_post_xrc_srq(env, link.srq, {{1, {{in.id, 0, 64, 0x100}}}});
+	must_post_srq(env.b, link.srq, {{1, {{in.id, 0, 64, 0x100}}}});
 	must_post(link.a, wr);
 	expect_recv(env, link.b, 1, "receive", IBV_WC_LOC_PROT_ERR);
 	expect_send(env, link.a, wr.id, "send", IBV_WC_REM_OP_ERR);
@@ -274,28 +221,23 @@ PV_TEST("xrc.limit", "the limit event of its queue")
 {
 	XrcLink link = connect_xrc(env);
 
-	must_post_xrc_srq(env, link.srq, std::vector<RecvWr>(2));
+	must_post_srq(env.b, link.srq, std::vector<RecvWr>(2));
 	ibv_srq_attr attr = {.srq_limit = 2};
 	REQUIRE_EQ(env.b.modify_srq(link.srq.id, attr, IBV_SRQ_LIMIT), 0,
 		   "arm");
 	must_post(link.a, to_srq(link.srq, make_wr(Op::send, {}, 0)));
 	wait_recv(env, link.b, "receive");
-	AsyncEvent event = env.b.async_event(env.options.patience_ms);
-	while (event.type == IBV_EVENT_COMM_EST)
-		event = env.b.async_event(env.options.patience_ms);
-	REQUIRE_EQ(event.type, IBV_EVENT_SRQ_LIMIT_REACHED, "event");
-	REQUIRE_EQ(event.object, link.srq.id, "what it is about");
+	must_event(env, env.b, IBV_EVENT_SRQ_LIMIT_REACHED, link.srq.id);
 }
 
 PV_TEST("xrc.completion_event", "an armed CQ of a queue tells of a message")
 {
 	XrcLink link = connect_xrc(env, {.events = true});
 
-	must_post_xrc_srq(env, link.srq, std::vector<RecvWr>(2));
+	must_post_srq(env.b, link.srq, std::vector<RecvWr>(2));
 	REQUIRE_EQ(env.b.arm(link.b.recv_cq.id, false), 0, "arm");
 	must_post(link.a, to_srq(link.srq, make_wr(Op::send, {}, 0)));
-	REQUIRE(env.b.wait_event(link.b.recv_cq.id, env.options.patience_ms),
-		"no event");
+	must_wake(env, env.b, link.b.recv_cq);
 	wait_recv(env, link.b, "receive");
 }
 
@@ -310,7 +252,7 @@ PV_TEST("xrc.cq_overrun",
 	std::map<int, int> events;
 
 	env.expect_async();
-	must_post_xrc_srq(env, srq, std::vector<RecvWr>(size_t(count) + 1));
+	must_post_srq(env.b, srq, std::vector<RecvWr>(size_t(count) + 1));
 	for (int i = 0; i < count; i++) {
 		must_post(link.a, wr);
 		wait_send(env, link.a, "send");
@@ -331,7 +273,7 @@ PV_TEST("xrc.queue_goes", "a queue may go while targets could use it")
 	XrcLink link = connect_xrc(env);
 	Srq gone = must_srq(env, link.xrcd, link.b.recv_cq);
 
-	must_post_xrc_srq(env, gone, {{1, {}}});
+	must_post_srq(env.b, gone, {{1, {}}});
 	REQUIRE_EQ(env.b.destroy(Kind::srq, gone.id), 0, "destroy");
 	alive(env, link);
 	must_refuse_xrc(env, link, to_srq(gone, make_wr(Op::send, {}, 0)),
@@ -373,7 +315,7 @@ PV_TEST("xrc.flush", "an initiator in Error flushes; a target has no receives")
 	XrcLink link = connect_xrc(env);
 	SendWr wr = to_srq(link.srq, make_wr(Op::send, {}, 0));
 
-	must_post_xrc_srq(env, link.srq, {{1, {}}});
+	must_post_srq(env.b, link.srq, {{1, {}}});
 	to_state(link.a, IBV_QPS_ERR);
 	to_state(link.b, IBV_QPS_ERR);
 	must_send(env, link.a, wr, "flush", IBV_WC_WR_FLUSH_ERR);
