@@ -5,8 +5,6 @@
  * data has to be right in both. guest.sh runs them on a good wire and on one that loses,
  * doubles and reorders.
  */
-#include <functional>
-
 #include "ext.h"
 #include "manager.h"
 #include "tap.h"
@@ -15,7 +13,7 @@ using namespace pv;
 
 namespace {
 
-constexpr int rounds = 40;
+constexpr uint64_t rounds = 40;
 constexpr uint64_t size = 3 * 4096 + 5;
 
 /* The objects that both operations of a row work on. */
@@ -23,23 +21,22 @@ struct Scene {
 	explicit Scene(Env &where)
 		: env(where), link(connect_ext(where)),
 		  out(must_reg(where.a, {size})),
-		  in(must_reg(where.b, {size})), answer{must_reg(where.a, {8}),
-							0},
-		  word{must_reg(where.b, {8}), 0}
+		  in(must_reg(where.b, {size})), answer{must_reg(where.a, {8})},
+		  seen{must_reg(where.a, {8})}, word{must_reg(where.b, {8})},
+		  again(where.b, "rx_duplicate_requests")
 	{
 	}
 
 	/* A round: new data, receives, the two operations, their ends at A. */
-	void run(const std::function<void()> &first,
-		 const std::function<void()> &second)
+	void run(void (Scene::*first)(), void (Scene::*second)())
 	{
 		seed = env.seed();
 		env.a.fill(out.id, 0, size, seed, 0);
 		number++;
 		start_ext(link, 1);
-		first();
+		(this->*first)();
 		next_ext(link, 2);
-		second();
+		(this->*second)();
 		REQUIRE_EQ(end_ext(link), 0, "ibv_wr_complete");
 	}
 
@@ -69,16 +66,33 @@ struct Scene {
 		ibv_wr_rdma_write(link.ex, in.rkey, in.address);
 		ibv_wr_set_sge(link.ex, out.lkey, out.address, uint32_t(size));
 	}
-	/* Reads the word to where the answer of an atomic goes. */
+	void read_answer() { read_word(answer); }
+	void read_seen() { read_word(seen); }
+	/* After a new word. */
+	void read_next()
+	{
+		env.b.store(word.mr.id, 0, number - 1);
+		read_answer();
+	}
+	/* In turn. */
+	void send_or_seven()
+	{
+		sent = !sent;
+		sent ? send() : imm64(link, 7);
+	}
 	void read_word(const Place &to)
 	{
 		ibv_wr_rdma_read(link.ex, word.mr.rkey, word.mr.address);
 		ibv_wr_set_sge(link.ex, to.mr.lkey, to.mr.address, 8);
 	}
 	void add() { fetch_add(link, answer, word, 1, 1ull << 40); }
+	void add_seen() { fetch_add(link, seen, word, 1); }
+
+	Arrival arrival() { return wait_arrival(env, link); }
 
 	uint64_t word_now() { return env.b.load(word.mr.id, 0); }
 	uint64_t answer_now() { return env.a.load(answer.mr.id, 0); }
+	uint64_t seen_now() { return env.a.load(seen.mr.id, 0); }
 	void must_hold_data()
 	{
 		must_match(env.b, in, 0, size, seed, 0, "data of A");
@@ -100,224 +114,157 @@ struct Scene {
 	Env &env;
 	ExtLink link;
 	Mr out, in;
-	Place answer, word;
+	Place answer, seen, word;
+	Moved again;
 	uint64_t seed = 0, number = 0;
+	bool sent = true;
 };
 
+void immediate_is_there(Scene &scene, uint64_t)
+{
+	scene.ends();
+	scene.must_be_immediate(scene.must_be_there());
+}
+
+/* A row of the table. */
+struct Row {
+	const char *name;
+	const char *what;
+	int receives; /* of B, for a round */
+	void (Scene::*first)();
+	void (Scene::*second)();
+	/* @i: the number of the round, from 0 */
+	void (*check)(Scene &scene, uint64_t i);
+};
+
+const Row rows[] = {
+	{"1_immediate_send", "completed in order", 2, &Scene::immediate,
+	 &Scene::send,
+	 [](Scene &scene, uint64_t) {
+		 scene.must_be_immediate(scene.arrival());
+		 REQUIRE(!scene.arrival().imm64, "send");
+		 scene.must_hold_data();
+		 scene.ends();
+	 }},
+	{"2_immediate_write", "no guarantee, both are done", 1,
+	 &Scene::immediate, &Scene::write,
+	 [](Scene &scene, uint64_t) {
+		 scene.ends();
+		 scene.must_be_immediate(scene.arrival());
+		 scene.must_hold_data();
+	 }},
+	{"3_immediate_read",
+	 "the read's data comes when the immediate data has completed", 1,
+	 &Scene::immediate, &Scene::read_answer, immediate_is_there},
+	{"4_immediate_atomic",
+	 "the answer comes when the immediate data has completed", 1,
+	 &Scene::immediate, &Scene::add, immediate_is_there},
+	{"5_immediate_or_send_immediate", "completed in order", 2,
+	 &Scene::send_or_seven, &Scene::immediate,
+	 [](Scene &scene, uint64_t) {
+		 Arrival first = scene.arrival();
+
+		 REQUIRE(scene.sent ? !first.imm64 : first.imm64 == 7u,
+			 "the first");
+		 scene.must_be_immediate(scene.arrival());
+		 if (scene.sent)
+			 scene.must_hold_data();
+		 scene.ends();
+	 }},
+	{"6_write_immediate",
+	 "the immediate data completes when the write's data is there", 1,
+	 &Scene::write, &Scene::immediate,
+	 [](Scene &scene, uint64_t) {
+		 scene.must_be_immediate(scene.arrival());
+		 scene.must_hold_data();
+		 scene.ends();
+	 }},
+	{"7_read_immediate", "the immediate data may be first", 1,
+	 &Scene::read_next, &Scene::immediate,
+	 [](Scene &scene, uint64_t i) {
+		 scene.must_be_immediate(scene.arrival());
+		 scene.ends();
+		 REQUIRE_EQ(scene.answer_now(), i, "read");
+	 }},
+	{"8_atomic_immediate", "the immediate data may be first", 1,
+	 &Scene::add, &Scene::immediate,
+	 [](Scene &scene, uint64_t i) {
+		 scene.must_be_immediate(scene.arrival());
+		 scene.ends();
+		 REQUIRE_EQ(scene.word_now(), i + 1, "word");
+	 }},
+	{"9_atomic_send", "the send may be first", 1, &Scene::add, &Scene::send,
+	 [](Scene &scene, uint64_t i) {
+		 scene.arrival();
+		 scene.must_hold_data();
+		 scene.ends();
+		 REQUIRE_EQ(scene.answer_now(), i, "answer");
+	 }},
+	{"10_atomic_write", "the write may be first", 0, &Scene::add,
+	 &Scene::write,
+	 [](Scene &scene, uint64_t i) {
+		 scene.ends();
+		 scene.must_hold_data();
+		 REQUIRE_EQ(scene.answer_now(), i, "answer");
+	 }},
+	{"11_atomic_read", "the read is answered when the atomic is done", 0,
+	 &Scene::add, &Scene::read_seen,
+	 [](Scene &scene, uint64_t i) {
+		 scene.ends();
+		 REQUIRE_EQ(scene.answer_now(), i, "answer");
+		 REQUIRE_EQ(scene.seen_now(), i + 1, "read");
+	 }},
+	{"12_atomic_atomic", "the second is answered when the first is done", 0,
+	 &Scene::add, &Scene::add_seen,
+	 [](Scene &scene, uint64_t i) {
+		 scene.ends();
+		 REQUIRE_EQ(scene.answer_now(), 2 * i, "first");
+		 REQUIRE_EQ(scene.seen_now(), 2 * i + 1, "second");
+	 }},
+	{"13_send_atomic", "the answer comes when the send has completed", 1,
+	 &Scene::send, &Scene::add,
+	 [](Scene &scene, uint64_t) {
+		 scene.ends();
+		 scene.must_hold_data();
+		 scene.must_be_there();
+	 }},
+	/* The table says "Send Payload" in this row; read as: that of the write. */
+	{"14_write_atomic", "the answer comes when the write's data is there",
+	 0, &Scene::write, &Scene::add,
+	 [](Scene &scene, uint64_t) {
+		 scene.ends();
+		 scene.must_hold_data();
+	 }},
+	/* A response that was lost is made anew, of memory as it is by then. */
+	{"15_read_atomic", "the atomic is answered when the read was", 0,
+	 &Scene::read_seen, &Scene::add,
+	 [](Scene &scene, uint64_t i) {
+		 scene.ends();
+		 const uint64_t late = scene.seen_now() - i;
+		 REQUIRE(late <= scene.again.by(), "read ", late, " too late");
+		 REQUIRE_EQ(scene.answer_now(), i, "answer");
+	 }},
+};
+
+void run_row(Env &env, const Row &row)
+{
+	Scene scene(env);
+
+	for (uint64_t i = 0; i < rounds; i++) {
+		scene.post_receives(row.receives);
+		scene.run(row.first, row.second);
+		row.check(scene, i);
+	}
+}
+
+struct RegisterRows {
+	RegisterRows()
+	{
+		for (const Row &row : rows)
+			Register(str("ext_order.", row.name), row.what,
+				 Needs::local,
+				 [&row](Env &env) { run_row(env, row); });
+	}
+} register_rows;
+
 } // namespace
-
-PV_TEST_LOCAL("ext_order.1_immediate_send", "completed in order")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.post_receives(2);
-		scene.run([&] { scene.immediate(); }, [&] { scene.send(); });
-		scene.must_be_immediate(wait_arrival(env, scene.link));
-		REQUIRE(!wait_arrival(env, scene.link).imm64, "send");
-		scene.must_hold_data();
-		scene.ends();
-	}
-}
-
-PV_TEST_LOCAL("ext_order.2_immediate_write", "no guarantee, both are done")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.post_receives(1);
-		scene.run([&] { scene.immediate(); }, [&] { scene.write(); });
-		scene.ends();
-		scene.must_be_immediate(wait_arrival(env, scene.link));
-		scene.must_hold_data();
-	}
-}
-
-PV_TEST_LOCAL("ext_order.3_immediate_read",
-	      "the read's data comes when the immediate data has completed")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.post_receives(1);
-		scene.run([&] { scene.immediate(); },
-			  [&] { scene.read_word(scene.answer); });
-		scene.ends();
-		scene.must_be_immediate(scene.must_be_there());
-	}
-}
-
-PV_TEST_LOCAL("ext_order.4_immediate_atomic",
-	      "the answer comes when the immediate data has completed")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.post_receives(1);
-		scene.run([&] { scene.immediate(); }, [&] { scene.add(); });
-		scene.ends();
-		scene.must_be_immediate(scene.must_be_there());
-	}
-}
-
-PV_TEST_LOCAL("ext_order.5_immediate_or_send_immediate", "completed in order")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		bool send = i & 1;
-
-		scene.post_receives(2);
-		scene.run([&] { send ? scene.send() : imm64(scene.link, 7); },
-			  [&] { scene.immediate(); });
-		Arrival first = wait_arrival(env, scene.link);
-		REQUIRE(send ? !first.imm64 : first.imm64 == 7u, "the first");
-		scene.must_be_immediate(wait_arrival(env, scene.link));
-		if (send)
-			scene.must_hold_data();
-		scene.ends();
-	}
-}
-
-PV_TEST_LOCAL("ext_order.6_write_immediate",
-	      "the immediate data completes when the write's data is there")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.post_receives(1);
-		scene.run([&] { scene.write(); }, [&] { scene.immediate(); });
-		scene.must_be_immediate(wait_arrival(env, scene.link));
-		scene.must_hold_data();
-		scene.ends();
-	}
-}
-
-PV_TEST_LOCAL("ext_order.7_read_immediate", "the immediate data may be first")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		env.b.store(scene.word.mr.id, 0, uint64_t(i));
-		scene.post_receives(1);
-		scene.run([&] { scene.read_word(scene.answer); },
-			  [&] { scene.immediate(); });
-		scene.must_be_immediate(wait_arrival(env, scene.link));
-		scene.ends();
-		REQUIRE_EQ(scene.answer_now(), uint64_t(i), "read");
-	}
-}
-
-PV_TEST_LOCAL("ext_order.8_atomic_immediate", "the immediate data may be first")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.post_receives(1);
-		scene.run([&] { scene.add(); }, [&] { scene.immediate(); });
-		scene.must_be_immediate(wait_arrival(env, scene.link));
-		scene.ends();
-		REQUIRE_EQ(scene.word_now(), uint64_t(i) + 1, "word");
-	}
-}
-
-PV_TEST_LOCAL("ext_order.9_atomic_send", "the send may be first")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.post_receives(1);
-		scene.run([&] { scene.add(); }, [&] { scene.send(); });
-		wait_arrival(env, scene.link);
-		scene.must_hold_data();
-		scene.ends();
-		REQUIRE_EQ(scene.answer_now(), uint64_t(i), "answer");
-	}
-}
-
-PV_TEST_LOCAL("ext_order.10_atomic_write", "the write may be first")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.run([&] { scene.add(); }, [&] { scene.write(); });
-		scene.ends();
-		scene.must_hold_data();
-		REQUIRE_EQ(scene.answer_now(), uint64_t(i), "answer");
-	}
-}
-
-PV_TEST_LOCAL("ext_order.11_atomic_read",
-	      "the read is answered when the atomic is done")
-{
-	Scene scene(env);
-	Place seen = {must_reg(env.a, {8}), 0};
-
-	for (int i = 0; i < rounds; i++) {
-		scene.run([&] { scene.add(); }, [&] { scene.read_word(seen); });
-		scene.ends();
-		REQUIRE_EQ(scene.answer_now(), uint64_t(i), "answer");
-		REQUIRE_EQ(env.a.load(seen.mr.id, 0), uint64_t(i) + 1, "read");
-	}
-}
-
-PV_TEST_LOCAL("ext_order.12_atomic_atomic",
-	      "the second is answered when the first is done")
-{
-	Scene scene(env);
-	Place seen = {must_reg(env.a, {8}), 0};
-
-	for (int i = 0; i < rounds; i++) {
-		scene.run([&] { scene.add(); },
-			  [&] { fetch_add(scene.link, seen, scene.word, 1); });
-		scene.ends();
-		REQUIRE_EQ(scene.answer_now(), 2 * uint64_t(i), "first");
-		REQUIRE_EQ(env.a.load(seen.mr.id, 0), 2 * uint64_t(i) + 1,
-			   "second");
-	}
-}
-
-PV_TEST_LOCAL("ext_order.13_send_atomic",
-	      "the answer comes when the send has completed")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.post_receives(1);
-		scene.run([&] { scene.send(); }, [&] { scene.add(); });
-		scene.ends();
-		scene.must_hold_data();
-		scene.must_be_there();
-	}
-}
-
-/* The table says "Send Payload" in this row; read as: that of the write. */
-PV_TEST_LOCAL("ext_order.14_write_atomic",
-	      "the answer comes when the write's data is there")
-{
-	Scene scene(env);
-
-	for (int i = 0; i < rounds; i++) {
-		scene.run([&] { scene.write(); }, [&] { scene.add(); });
-		scene.ends();
-		scene.must_hold_data();
-	}
-}
-
-/* A response that was lost is made anew, of memory as it is by then. */
-PV_TEST_LOCAL("ext_order.15_read_atomic",
-	      "the atomic is answered when the read was")
-{
-	Scene scene(env);
-	Place seen = {must_reg(env.a, {8}), 0};
-
-	Moved again(env.b, "rx_duplicate_requests");
-
-	for (int i = 0; i < rounds; i++) {
-		scene.run([&] { scene.read_word(seen); }, [&] { scene.add(); });
-		scene.ends();
-		const uint64_t read = env.a.load(seen.mr.id, 0) - uint64_t(i);
-		REQUIRE(read <= again.by(), "read ", read, " too late");
-		REQUIRE_EQ(scene.answer_now(), uint64_t(i), "answer");
-	}
-}

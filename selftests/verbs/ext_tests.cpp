@@ -3,7 +3,6 @@
  * Extended operations between two adapters: what they do, and what they refuse (sources.md#ext).
  */
 #include <cerrno>
-#include <memory>
 #include <vector>
 
 #include <sys/mman.h>
@@ -11,6 +10,7 @@
 #include "ext.h"
 #include "manager.h"
 #include "never.h"
+#include "paged.h"
 #include "pavo_dv.h"
 #include "tap.h"
 
@@ -407,11 +407,7 @@ PV_TEST_LOCAL(
 	if (link.rd_atomic <= agreed)
 		throw Skip("the ends take no more than that");
 	Never never(1);
-	std::unique_ptr<ibv_mr, int (*)(ibv_mr *)> region(
-		ibv_reg_mr(local(env.b).raw_pd(0), never.memory, page,
-			   int(all_access | IBV_ACCESS_ON_DEMAND)),
-		ibv_dereg_mr);
-	REQUIRE(region, "reg_mr");
+	RawMr region = on_demand(env.b, never.memory, page);
 	Words words(env);
 	Mr answers = must_reg(env.a, {8 * (agreed + 1)});
 	Moved refused(env.b, "rx_nak_sent_invalid_request");

@@ -6,7 +6,6 @@
  */
 #include <thread>
 
-#include <arpa/inet.h>
 #include <rdma/pavo-abi.h>
 
 #include "tap.h"
@@ -21,21 +20,6 @@ constexpr uint32_t no_key = 0xfffffe11;
 Mr bindable_region(Env &env)
 {
 	return must_reg(env.b, {region_size, 100, bindable_access});
-}
-
-SendWr send_inv(const Place &local, uint64_t length, uint32_t key)
-{
-	SendWr wr = make_wr(Op::send, local, length);
-
-	wr.opcode = IBV_WR_SEND_WITH_INV;
-	/* Immediate data travels in network order, keys as they are. */
-	wr.imm = ntohl(key);
-	return wr;
-}
-
-uint32_t key_of(const Wc &wc)
-{
-	return htonl(wc.imm);
 }
 
 void check_inv(const Wc &wc, uint64_t length, uint32_t key)

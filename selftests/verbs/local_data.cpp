@@ -57,11 +57,7 @@ void relax(unsigned idle)
 
 LocalHost::MrObject &LocalHost::region(Handle id)
 {
-	auto found = mrs_.find(id);
-
-	if (found == mrs_.end())
-		throw std::runtime_error("no such MR");
-	return found->second;
+	return look_up(mrs_, id, "MR");
 }
 
 uint8_t *LocalHost::memory(Handle mr)
@@ -74,6 +70,14 @@ ibv_mr *LocalHost::raw_mr(Handle id)
 	return region(id).mr;
 }
 
+int LocalHost::rereg(Handle mr, int flags, Handle pd, const Mr *place,
+		     unsigned access)
+{
+	return ibv_rereg_mr(raw_mr(mr), flags, pd ? raw_pd(pd) : nullptr,
+			    place ? memory(place->id) : nullptr,
+			    place ? place->length : 0, int(access));
+}
+
 ibv_sge LocalHost::convert(const Sge &sge)
 {
 	const MrObject &object = region(sge.mr);
@@ -83,46 +87,15 @@ ibv_sge LocalHost::convert(const Sge &sge)
 		key ^ sge.key_xor};
 }
 
-PostResult LocalHost::post_send(Handle qp, std::vector<SendWr> wrs)
-{
-	std::vector<std::vector<ibv_sge>> sges(wrs.size());
-	std::vector<ibv_send_wr> list(wrs.size());
-
-	for (size_t i = 0; i < wrs.size(); i++) {
-		const SendWr &from = wrs[i];
-		ibv_send_wr &to = list[i];
-
-		for (const Sge &sge : from.sges)
-			sges[i].push_back(convert(sge));
-		to = {};
-		to.wr_id = from.id;
-		to.next = i + 1 < wrs.size() ? &list[i + 1] : nullptr;
-		to.sg_list = sges[i].data();
-		to.num_sge = int(sges[i].size());
-		to.opcode = from.opcode;
-		to.send_flags = from.flags;
-		to.imm_data = htonl(from.imm);
-		set_remote(from, &to);
-	}
-
-	ibv_send_wr *bad = nullptr;
-	PostResult result = {
-		.error = ibv_post_send(raw_qp(qp), list.data(), &bad)};
-
-	if (result.error && bad)
-		result.bad_index = int(bad - list.data());
-	return result;
-}
-
 namespace {
 
 /* Work requests of libibverbs, with the entries they point to. */
-struct RecvList {
+template <typename Wr> struct WrList {
 	std::vector<std::vector<ibv_sge>> sges;
-	std::vector<ibv_recv_wr> wrs;
+	std::vector<Wr> wrs;
 
-	template <typename Convert>
-	RecvList(const std::vector<RecvWr> &from, Convert convert)
+	template <typename From, typename Convert>
+	WrList(const std::vector<From> &from, Convert convert)
 		: sges(from.size()), wrs(from.size())
 	{
 		for (size_t i = 0; i < from.size(); i++) {
@@ -137,7 +110,7 @@ struct RecvList {
 		}
 	}
 
-	PostResult result(int error, const ibv_recv_wr *bad) const
+	PostResult result(int error, const Wr *bad) const
 	{
 		return {error, error && bad ? int(bad - wrs.data()) : -1};
 	}
@@ -145,9 +118,30 @@ struct RecvList {
 
 } // namespace
 
+PostResult LocalHost::post_send(Handle qp, std::vector<SendWr> wrs)
+{
+	WrList<ibv_send_wr> list(wrs,
+				 [&](const Sge &sge) { return convert(sge); });
+	ibv_send_wr *bad = nullptr;
+
+	for (size_t i = 0; i < wrs.size(); i++) {
+		const SendWr &from = wrs[i];
+		ibv_send_wr &to = list.wrs[i];
+
+		to.opcode = from.opcode;
+		to.send_flags = from.flags;
+		to.imm_data = htonl(from.imm);
+		set_remote(from, &to);
+	}
+	int error = ibv_post_send(raw_qp(qp), list.wrs.data(), &bad);
+
+	return list.result(error, bad);
+}
+
 PostResult LocalHost::post_recv(Handle qp, std::vector<RecvWr> wrs)
 {
-	RecvList list(wrs, [&](const Sge &sge) { return convert(sge); });
+	WrList<ibv_recv_wr> list(wrs,
+				 [&](const Sge &sge) { return convert(sge); });
 	ibv_recv_wr *bad = nullptr;
 	int error = ibv_post_recv(raw_qp(qp), list.wrs.data(), &bad);
 
@@ -156,7 +150,8 @@ PostResult LocalHost::post_recv(Handle qp, std::vector<RecvWr> wrs)
 
 PostResult LocalHost::post_srq(Handle srq, std::vector<RecvWr> wrs)
 {
-	RecvList list(wrs, [&](const Sge &sge) { return convert(sge); });
+	WrList<ibv_recv_wr> list(wrs,
+				 [&](const Sge &sge) { return convert(sge); });
 	ibv_recv_wr *bad = nullptr;
 	int error = ibv_post_srq_recv(raw_srq(srq), list.wrs.data(), &bad);
 

@@ -96,11 +96,7 @@ ibv_pd *LocalHost::raw_pd(Handle id)
 			default_pd_ = alloc_pd().id;
 		id = default_pd_;
 	}
-	auto found = pds_.find(id);
-
-	if (found == pds_.end())
-		throw std::runtime_error("no such PD");
-	return found->second;
+	return look_up(pds_, id, "PD");
 }
 
 Cq LocalHost::create_cq(int depth, bool events)
@@ -140,11 +136,7 @@ Cq LocalHost::make_cq(const CqMaker &maker, bool events)
 
 ibv_cq *LocalHost::raw_cq(Handle id)
 {
-	auto found = cqs_.find(id);
-
-	if (found == cqs_.end())
-		throw std::runtime_error("no such CQ");
-	return found->second.cq;
+	return look_up(cqs_, id, "CQ").cq;
 }
 
 Mr LocalHost::reg_mr(MrSpec spec)
@@ -226,11 +218,7 @@ Qp LocalHost::create_qp(QpSpec spec)
 
 ibv_qp *LocalHost::raw_qp(Handle id)
 {
-	auto found = qps_.find(id);
-
-	if (found == qps_.end())
-		throw std::runtime_error("no such QP");
-	return found->second;
+	return look_up(qps_, id, "QP");
 }
 
 int LocalHost::modify(Handle qp, ibv_qp_attr attr, int mask)
@@ -285,42 +273,25 @@ int LocalHost::destroy_mr(Handle id)
 	return 0;
 }
 
-int LocalHost::destroy_qp(Handle id)
-{
-	int error = ibv_destroy_qp(raw_qp(id));
-
-	if (!error)
-		qps_.erase(id);
-	return error;
-}
-
-int LocalHost::destroy_pd(Handle id)
-{
-	int error = ibv_dealloc_pd(pds_.at(id));
-
-	if (error)
-		return error;
-	pds_.erase(id);
-	if (id == default_pd_)
-		default_pd_ = 0;
-	return 0;
-}
-
 int LocalHost::destroy(Kind kind, Handle id)
 {
+	int error;
+
 	switch (kind) {
 	case Kind::pd:
-		return destroy_pd(id);
+		error = destroy_in(pds_, id, "PD", ibv_dealloc_pd);
+		if (!error && id == default_pd_)
+			default_pd_ = 0;
+		return error;
 	case Kind::cq:
 		return destroy_cq(id);
 	case Kind::mr:
 		return destroy_mr(id);
 	case Kind::qp:
-		return destroy_qp(id);
+		return destroy_in(qps_, id, "QP", ibv_destroy_qp);
 	default:
 		return destroy_service(kind, id);
 	}
-	return EINVAL;
 }
 
 bool LocalHost::guards_intact(const MrObject &object) const

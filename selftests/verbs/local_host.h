@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <map>
+#include <stdexcept>
 
 #include "host.h"
 
@@ -22,6 +23,17 @@ struct Selector {
 	GidKind gid = GidKind::v4;
 	int gid_index = -1; /* -1: found by kind */
 };
+
+/* Throws where @objects have none of that handle. */
+template <typename Object>
+Object &look_up(std::map<Handle, Object> &objects, Handle id, const char *what)
+{
+	auto found = objects.find(id);
+
+	if (found == objects.end())
+		throw std::runtime_error(std::string("no such ") + what);
+	return found->second;
+}
 
 class LocalHost : public Host {
 public:
@@ -72,6 +84,9 @@ public:
 	ibv_srq *raw_srq(Handle id);
 	ibv_xrcd *raw_xrcd(Handle id);
 	uint8_t *memory(Handle mr);
+	/* @place: memory of another region, or none */
+	int rereg(Handle mr, int flags, Handle pd, const Mr *place,
+		  unsigned access);
 	/* A CQ made in another way, with this channel and cq_context. */
 	using CqMaker =
 		std::function<ibv_cq *(ibv_comp_channel *channel, void *id)>;
@@ -103,9 +118,18 @@ private:
 	bool guards_intact(const MrObject &object) const;
 	int destroy_cq(Handle id);
 	int destroy_mr(Handle id);
-	int destroy_qp(Handle id);
-	int destroy_pd(Handle id);
 	int destroy_service(Kind kind, Handle id);
+	/* By that call, and out of the list of those that are there. */
+	template <typename Object>
+	int destroy_in(std::map<Handle, Object *> &objects, Handle id,
+		       const char *what, int (*call)(Object *))
+	{
+		int error = call(look_up(objects, id, what));
+
+		if (!error)
+			objects.erase(id);
+		return error;
+	}
 	void set_remote(const SendWr &from, ibv_send_wr *to);
 
 	ibv_context *context_ = nullptr;

@@ -18,17 +18,6 @@ namespace pv {
 
 namespace {
 
-template <typename Object>
-Object *look_up(const std::map<Handle, Object *> &objects, Handle id,
-		const char *what)
-{
-	auto found = objects.find(id);
-
-	if (found == objects.end())
-		throw std::runtime_error(str("no such ", what));
-	return found->second;
-}
-
 int last_error()
 {
 	return errno ? errno : EIO;
@@ -174,24 +163,13 @@ std::string LocalHost::leave_groups()
 
 int LocalHost::destroy_service(Kind kind, Handle id)
 {
-	int error;
-
 	switch (kind) {
 	case Kind::srq:
-		error = ibv_destroy_srq(raw_srq(id));
-		if (!error)
-			srqs_.erase(id);
-		return error;
+		return destroy_in(srqs_, id, "SRQ", ibv_destroy_srq);
 	case Kind::xrcd:
-		error = ibv_close_xrcd(raw_xrcd(id));
-		if (!error)
-			xrcds_.erase(id);
-		return error;
+		return destroy_in(xrcds_, id, "XRC domain", ibv_close_xrcd);
 	case Kind::ah:
-		error = ibv_destroy_ah(look_up(ahs_, id, "address handle"));
-		if (!error)
-			ahs_.erase(id);
-		return error;
+		return destroy_in(ahs_, id, "address handle", ibv_destroy_ah);
 	default:
 		return EINVAL;
 	}

@@ -22,6 +22,30 @@ std::vector<std::string> slots_of(const Side &side)
 	return {std::istream_iterator<std::string>(words), {}};
 }
 
+Writer::Writer(Env &env, Link &link, const SendWr &wr, uint32_t first_key)
+	: key(first_key),
+	  thread_([&env, &link, wr, this](const std::stop_token &stop) {
+		  while (!stop.stop_requested()) {
+			  SendWr next = wr;
+
+			  next.rkey = key;
+			  env.a.post_send(link.a.qp.id, {next});
+			  env.a.poll(link.a.send_cq.id, 1,
+				     env.options.patience_ms);
+			  sent_++;
+		  }
+	  })
+{
+}
+
+void Writer::next() const
+{
+	const uint64_t before = sent_;
+
+	while (sent_ < before + 2)
+		std::this_thread::yield();
+}
+
 std::vector<Link> many_links(Env &env, size_t count, Handle pd_b)
 {
 	std::vector<Link> links;

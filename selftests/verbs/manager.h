@@ -5,7 +5,9 @@
  */
 #pragma once
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "../common/adapter.h"
@@ -36,5 +38,20 @@ std::vector<std::string> slots_of(const Side &side);
 
 /* Small links with shared CQs, three reads and a write at a time for each. */
 std::vector<Link> many_links(Env &env, size_t count, Handle pd_b = 0);
+
+/* Posts one write by a key over and over, in a thread; how each ends does not matter. */
+class Writer {
+public:
+	Writer(Env &env, Link &link, const SendWr &wr, uint32_t first_key = 0);
+
+	/* All packets sent until now have come, or were dropped, when this returns. */
+	void next() const;
+
+	std::atomic<uint32_t> key;
+
+private:
+	std::atomic<uint64_t> sent_{0};
+	std::jthread thread_;
+};
 
 } // namespace pv

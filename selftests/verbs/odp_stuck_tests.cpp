@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -26,6 +25,7 @@
 #include "disk.h"
 #include "manager.h"
 #include "never.h"
+#include "paged.h"
 #include "tap.h"
 #include "window.h"
 
@@ -130,10 +130,6 @@ private:
 	cpu_set_t before_;
 };
 
-struct DeregMr {
-	void operator()(ibv_mr *mr) const { ibv_dereg_mr(mr); }
-};
-
 } // namespace
 
 PV_TEST_LOCAL("odp.stuck_fault",
@@ -141,11 +137,8 @@ PV_TEST_LOCAL("odp.stuck_fault",
 	      "which the manager's work walks, does not wait for them")
 {
 	Frozen frozen(int(env.options.patience_ms));
-	std::unique_ptr<ibv_mr, DeregMr> region(
-		ibv_reg_mr(local(env.b).raw_pd(0), frozen.memory, page,
-			   int(all_access | IBV_ACCESS_ON_DEMAND)));
-	REQUIRE(region, "reg_mr");
-	Mr in, out = must_reg(env.a, {8 * faults});
+	RawMr region = on_demand(env.b, frozen.memory, page);
+	Mr in = as_target(region), out = must_reg(env.a, {8 * faults});
 	LinkSpec uc = {.type = IBV_QPT_UC,
 		       .cap = {4, 4, 1, 1, 0},
 		       .cq_a = env.a.create_cq(1024, false),
@@ -156,8 +149,6 @@ PV_TEST_LOCAL("odp.stuck_fault",
 	Window window(env.b, IBV_MW_TYPE_1);
 	must_bind(env, links[0].b, window,
 		  {must_reg(env.b, {page, 0, bindable_access}), 0, page});
-	in.address = uintptr_t(frozen.memory);
-	in.rkey = region->rkey;
 	for (size_t i = 0; i < faults; i++)
 		env.a.store(out.id, int64_t(8 * i), ~uint64_t(i));
 
@@ -191,14 +182,9 @@ PV_TEST_LOCAL("odp.stuck_backlog",
 {
 	constexpr unsigned most = 1024, sent = most + 200;
 	Frozen frozen(int(env.options.patience_ms));
-	std::unique_ptr<ibv_mr, DeregMr> region(
-		ibv_reg_mr(local(env.b).raw_pd(0), frozen.memory, page,
-			   int(all_access | IBV_ACCESS_ON_DEMAND)));
-	REQUIRE(region, "reg_mr");
-	Mr in, out = must_reg(env.a, {8});
+	RawMr region = on_demand(env.b, frozen.memory, page);
+	Mr in = as_target(region), out = must_reg(env.a, {8});
 	Link link = connect(env, {.type = IBV_QPT_UC});
-	in.address = uintptr_t(frozen.memory);
-	in.rkey = region->rkey;
 
 	OneCpu one;
 	Moved full(env.b, "rx_drop_backlog"), ended(env.b, "rx_drop_state");
@@ -220,24 +206,12 @@ PV_TEST_LOCAL("odp.stuck_backlog",
 
 namespace {
 
-/* Registered on demand, at the end B. */
-std::unique_ptr<ibv_mr, DeregMr> on_demand(Env &env, void *at, size_t length)
-{
-	std::unique_ptr<ibv_mr, DeregMr> region(
-		ibv_reg_mr(local(env.b).raw_pd(0), at, length,
-			   int(all_access | IBV_ACCESS_ON_DEMAND)));
-
-	REQUIRE(region, "reg_mr");
-	return region;
-}
-
 /* A writes eight bytes to page `number` of `region`; no end hears of it but by @flags. */
-void write_to(Link &link, const Mr &out, const ibv_mr *region, size_t number,
+void write_to(Link &link, const Mr &out, const RawMr &region, size_t number,
 	      unsigned flags = 0)
 {
-	Mr in = {.address = uintptr_t(region->addr), .rkey = region->rkey};
-	SendWr wr =
-		make_wr(Op::write, {out, 0}, 8, {in, int64_t(number * page)});
+	SendWr wr = make_wr(Op::write, {out, 0}, 8,
+			    {as_target(region), int64_t(number * page)});
 	wr.flags = flags;
 	must_post(link.a, wr);
 }
@@ -256,13 +230,13 @@ PV_TEST_LOCAL("odp.never_ends",
 	      "and destroyed, their region deregistered")
 {
 	Never never(4);
-	auto region = on_demand(env, never.memory, 4 * page);
+	auto region = on_demand(env.b, never.memory, 4 * page);
 	Mr out = must_reg(env.a, {8});
 	Moved asked(env.b, "odp_faults");
 	Link reset = connect(env, patient()), gone = connect(env, patient());
 
-	write_to(reset, out, region.get(), 0);
-	write_to(gone, out, region.get(), 1);
+	write_to(reset, out, region, 0);
+	write_to(gone, out, region, 1);
 	REQUIRE(eventually(env, [&] { return asked.by() == 2; }), "faults");
 	to_state(reset.b, IBV_QPS_RESET);
 	/* It works again, although its page has still not come. */
@@ -287,7 +261,7 @@ PV_TEST_LOCAL(
 {
 	constexpr uint64_t most = 100, sent = 130;
 	Never never(2);
-	auto region = on_demand(env, never.memory, 2 * page);
+	auto region = on_demand(env.b, never.memory, 2 * page);
 	Parameter bound("backlog_per_user", str(most));
 	Mr out = must_reg(env.a, {8});
 	LinkSpec uc = {.type = IBV_QPT_UC};
@@ -295,8 +269,7 @@ PV_TEST_LOCAL(
 	Moved full(env.b, "rx_drop_backlog"), ended(env.b, "rx_drop_state");
 
 	for (uint64_t i = 0; i < sent; i++) {
-		write_to(links[i % 2], out, region.get(), i % 2,
-			 IBV_SEND_SIGNALED);
+		write_to(links[i % 2], out, region, i % 2, IBV_SEND_SIGNALED);
 		wait_send(env, links[i % 2].a, "write that B does not answer");
 	}
 	REQUIRE(eventually(env, [&] { return full.by() >= sent - most; }),
@@ -318,9 +291,9 @@ PV_TEST_LOCAL(
 	Never never(stuck);
 	/* Their queue pairs learn that the region is gone. */
 	env.expect_async();
-	auto region = on_demand(env, never.memory, stuck * page);
+	auto region = on_demand(env.b, never.memory, stuck * page);
 	std::vector<uint8_t> plain(4 * page, 0);
-	auto good = on_demand(env, plain.data(), plain.size());
+	auto good = on_demand(env.b, plain.data(), plain.size());
 	Mr out = must_reg(env.a, {8});
 	std::vector<Link> links;
 	Moved asked(env.b, "odp_faults");
@@ -328,7 +301,7 @@ PV_TEST_LOCAL(
 	env.a.store(out.id, 0, 0x1122334455667788);
 	for (size_t i = 0; i < stuck; i++) {
 		links.push_back(connect(env, patient()));
-		write_to(links.back(), out, region.get(), i);
+		write_to(links.back(), out, region, i);
 	}
 	REQUIRE(eventually(env, [&] { return asked.by() == stuck; }), "faults");
 	Link last = connect(env, patient());
@@ -354,7 +327,7 @@ PV_TEST_LOCAL(
 	constexpr size_t served = 4, waiting = 4;
 	const uint32_t rounds = env.options.races / 5000;
 	Never never(served), other(waiting);
-	auto blocker = on_demand(env, never.memory, served * page);
+	auto blocker = on_demand(env.b, never.memory, served * page);
 	Mr out = must_reg(env.a, {8});
 	std::vector<Link> blocked, links;
 	Moved asked(env.b, "odp_faults");
@@ -362,19 +335,19 @@ PV_TEST_LOCAL(
 	env.expect_async();
 	for (size_t i = 0; i < served; i++) {
 		blocked.push_back(connect(env, patient()));
-		write_to(blocked.back(), out, blocker.get(), i);
+		write_to(blocked.back(), out, blocker, i);
 	}
 	REQUIRE(eventually(env, [&] { return asked.by() == served; }),
 		"faults that are served");
 	for (size_t i = 0; i < waiting; i++)
 		links.push_back(connect(env, patient()));
 	for (uint32_t round = 0; round < rounds; round++) {
-		auto region = on_demand(env, other.memory, waiting * page);
+		auto region = on_demand(env.b, other.memory, waiting * page);
 		Moved more(env.b, "odp_faults");
 		std::barrier start(2);
 
 		for (size_t i = 0; i < waiting; i++)
-			write_to(links[i], out, region.get(), i);
+			write_to(links[i], out, region, i);
 		REQUIRE(eventually(env, [&] { return more.by() == waiting; }),
 			"faults that wait for their turn");
 		std::thread deregister([&] {
@@ -404,7 +377,7 @@ PV_TEST_LOCAL("odp.never_alone",
 	Never never(stuck);
 	/* Their queue pairs learn that the region is gone. */
 	env.expect_async();
-	auto region = on_demand(env, never.memory, stuck * page);
+	auto region = on_demand(env.b, never.memory, stuck * page);
 	Mr out = must_reg(env.a, {8});
 	LinkSpec spec = patient();
 	std::vector<Link> links;
@@ -415,7 +388,7 @@ PV_TEST_LOCAL("odp.never_alone",
 	spec.cq_b = env.b.create_cq(1024, false);
 	for (size_t i = 0; i < stuck; i++) {
 		links.push_back(connect(env, spec));
-		write_to(links.back(), out, region.get(), i);
+		write_to(links.back(), out, region, i);
 	}
 	REQUIRE(eventually(env, [&] { return asked.by() == stuck; }), "faults");
 	std::string command = str(

@@ -3,7 +3,6 @@
  * On-demand paging: memory that is not there when it is needed, that goes
  * while it is used, or that cannot be had at all.
  */
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -21,15 +20,18 @@ using namespace pv;
 
 namespace {
 
-/* A message that takes a receive, both ends' memory not there. */
+/* A message that takes a receive, of @srq if that is given, both ends' memory not there. */
 void carry_cold(Env &env, Link &link, Paged &a, Paged &b, ibv_wr_opcode opcode,
-		size_t length)
+		size_t length, const Srq *srq = nullptr)
 {
 	uint64_t seed = env.seed();
 
 	a.fill(seed, 1000, length);
 	b.fill(1);
-	post_recv(link.b, b, 1000, length);
+	if (srq)
+		post_srq_recv(env.b, *srq, b, 1000, length);
+	else
+		post_recv(link.b, b, 1000, length);
 	must_run(env, link, a, b, opcode, 1000, length);
 	Wc wc = expect_recv(env, link.b, 0, "receive");
 	REQUIRE_EQ(wc.byte_len, length, "byte_len");
@@ -54,25 +56,12 @@ PV_TEST_LOCAL("odp.data", "every operation, with both ends' memory not there")
 			must_run(env, link, a, b, opcode, 1000, length);
 			(write ? b : a).must_hold(seed, 1000, length, "data");
 		}
-		uint64_t seed = env.seed();
-
-		a.fill(seed, 1000, length);
-		b.fill(1);
-		post_recv(link.b, b, 1000, length);
-		must_run(env, link, a, b, IBV_WR_SEND, 1000, length);
-		expect_recv(env, link.b, 0, "receive");
-		b.must_hold(seed, 1000, length, "received data");
+		carry_cold(env, link, a, b, IBV_WR_SEND, length);
 	}
-	uint64_t value = 37;
-
-	memcpy(b.data + 2 * page, &value, sizeof(value));
-	a.cool();
-	b.cool();
-	must_run(env, link, a, b, IBV_WR_ATOMIC_FETCH_AND_ADD, 2 * page, 8);
-	memcpy(&value, a.data + 2 * page, sizeof(value));
-	REQUIRE_EQ(value, 37u, "atomic's result");
-	memcpy(&value, b.data + 2 * page, sizeof(value));
-	REQUIRE_EQ(value, 42u, "atomic's value");
+	must_add(a, b, [&] {
+		must_run(env, link, a, b, IBV_WR_ATOMIC_FETCH_AND_ADD, 2 * page,
+			 8);
+	});
 }
 
 /* A responder is told that a write has come by immediate data only. */
@@ -97,17 +86,8 @@ PV_TEST_LOCAL("odp.srq", "shared receives whose memory is not there")
 	Moved faults(env.b, "odp_faults");
 
 	for (size_t length : {size_t(100), 3 * page, paged_size - 1000})
-		for (Link &link : links) {
-			uint64_t seed = env.seed();
-
-			a.fill(seed, 1000, length);
-			b.fill(1);
-			post_srq_recv(env.b, srq, b, 1000, length);
-			must_run(env, link, a, b, IBV_WR_SEND, 1000, length);
-			expect_recv(env, link.b, 0, "receive");
-			b.must_hold(seed, 1000, length, "received data");
-			b.must_hold(1, 0, 1000, "what is before it");
-		}
+		for (Link &link : links)
+			carry_cold(env, link, a, b, IBV_WR_SEND, length, &srq);
 	REQUIRE(faults.by(), "no page was missing");
 }
 
@@ -115,33 +95,18 @@ PV_TEST_LOCAL("odp.never_touched",
 	      "memory that the process never touched, private and anonymous")
 {
 	Link link = connect(env);
-	LocalHost &host = local(env.b);
 	Paged a(env.a);
 	void *map = mmap(nullptr, paged_size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	REQUIRE(map != MAP_FAILED, "mmap");
-	ibv_mr *mr = ibv_reg_mr(host.raw_pd(0), map, paged_size,
-				all_access | IBV_ACCESS_ON_DEMAND);
-
-	REQUIRE(mr, "reg_mr: ", strerror(errno));
+	RawMr mr = on_demand(env.b, map, paged_size);
 	/* Read first: zeros, of a page that everybody shares; then write. */
 	for (auto opcode : {IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE}) {
-		ibv_sge sge = {uintptr_t(a.data), paged_size, a.mr->lkey};
-		ibv_send_wr wr = {}, *bad;
-
 		a.fill(7);
-		wr.opcode = opcode;
-		wr.send_flags = IBV_SEND_SIGNALED;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		wr.wr.rdma.remote_addr = uintptr_t(map);
-		wr.wr.rdma.rkey = mr->rkey;
-		REQUIRE_EQ(ibv_post_send(local(env.a).raw_qp(link.a.qp.id), &wr,
-					 &bad),
-			   0, "post_send");
-		REQUIRE_EQ(int(wait_send(env, link.a, "request").status),
-			   IBV_WC_SUCCESS, "request");
+		uint64_t id = post_to(link.a, a, as_target(mr), opcode);
+
+		expect_send(env, link.a, id, "request");
 		if (opcode == IBV_WR_RDMA_READ)
 			for (size_t i = 0; i < paged_size; i++)
 				REQUIRE(!a.data[i], "byte ", i, " is not 0");
@@ -149,7 +114,7 @@ PV_TEST_LOCAL("odp.never_touched",
 	REQUIRE(pattern_verify(static_cast<uint8_t *>(map), paged_size, 7, 0) <
 			0,
 		"written data");
-	REQUIRE_EQ(ibv_dereg_mr(mr), 0, "dereg_mr");
+	REQUIRE_EQ(ibv_dereg_mr(mr.release()), 0, "dereg_mr");
 	munmap(map, paged_size);
 }
 
@@ -250,33 +215,23 @@ PV_TEST_LOCAL("odp.taken_back",
 {
 	Link link = connect(env);
 	Paged a(env.a), b(env.b);
-	std::atomic<bool> stop{false};
-	std::thread taker([&] {
-		for (unsigned i = 0; !stop; i++) {
+	std::jthread taker([&](const std::stop_token &stop) {
+		for (unsigned i = 0; !stop.stop_requested(); i++) {
 			(i & 1 ? a : b).cool(i % 60 * page, 4 * page);
 			std::this_thread::yield();
 		}
 	});
 
-	try {
-		for (int round = 0; round < 40; round++) {
-			auto opcode = round & 1 ? IBV_WR_RDMA_READ :
-						  IBV_WR_RDMA_WRITE;
-			Paged &source = round & 1 ? b : a;
-			Paged &target = round & 1 ? a : b;
-			uint64_t seed = env.seed();
+	for (int round = 0; round < 40; round++) {
+		auto opcode = round & 1 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+		Paged &source = round & 1 ? b : a;
+		Paged &target = round & 1 ? a : b;
+		uint64_t seed = env.seed();
 
-			pattern_fill(source.data, paged_size, seed, 0);
-			must_run(env, link, a, b, opcode, 0, paged_size);
-			target.must_hold(seed, 0, paged_size, "data");
-		}
-	} catch (...) {
-		stop = true;
-		taker.join();
-		throw;
+		pattern_fill(source.data, paged_size, seed, 0);
+		must_run(env, link, a, b, opcode, 0, paged_size);
+		target.must_hold(seed, 0, paged_size, "data");
 	}
-	stop = true;
-	taker.join();
 }
 
 PV_TEST_LOCAL("odp.dereg", "a region goes while its pages are asked for")

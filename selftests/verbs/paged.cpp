@@ -25,7 +25,7 @@ int make_file()
 }
 
 /* Fills in what is the same for all services, and posts it. */
-uint64_t post_request(Side &side, ibv_send_wr *wr, Paged &from, Paged &to,
+uint64_t post_request(Side &side, ibv_send_wr *wr, Paged &from, const Mr &to,
 		      size_t offset, size_t length)
 {
 	static uint64_t id = 0x6f64700000000000;
@@ -36,17 +36,22 @@ uint64_t post_request(Side &side, ibv_send_wr *wr, Paged &from, Paged &to,
 	wr->sg_list = &sge;
 	wr->num_sge = 1;
 	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr->wr.atomic.remote_addr = uintptr_t(to.data) + offset;
-		wr->wr.atomic.rkey = to.mr->rkey;
+		wr->wr.atomic.remote_addr = to.address + offset;
+		wr->wr.atomic.rkey = to.rkey;
 		wr->wr.atomic.compare_add = 5;
 	} else {
-		wr->wr.rdma.remote_addr = uintptr_t(to.data) + offset;
-		wr->wr.rdma.rkey = to.mr->rkey;
+		wr->wr.rdma.remote_addr = to.address + offset;
+		wr->wr.rdma.rkey = to.rkey;
 	}
 	REQUIRE_EQ(ibv_post_send(local(*side.host).raw_qp(side.qp.id), wr,
 				 &bad),
 		   0, "post_send");
 	return wr->wr_id;
+}
+
+Mr as_target(const Paged &memory)
+{
+	return {.address = uintptr_t(memory.data), .rkey = memory.mr->rkey};
 }
 
 } // namespace
@@ -103,6 +108,26 @@ int Paged::replace()
 	return old;
 }
 
+RawMr must_reg_raw(Host &host, void *at, size_t length, unsigned access)
+{
+	RawMr region(
+		ibv_reg_mr(local(host).raw_pd(0), at, length, int(access)));
+
+	REQUIRE(region, "reg_mr: ", strerror(errno));
+	return region;
+}
+
+RawMr on_demand(Host &host, void *at, size_t length)
+{
+	return must_reg_raw(host, at, length,
+			    all_access | IBV_ACCESS_ON_DEMAND);
+}
+
+Mr as_target(const RawMr &region)
+{
+	return {.address = uintptr_t(region->addr), .rkey = region->rkey};
+}
+
 ibv_sge part_of(const Paged &memory, size_t offset, size_t length)
 {
 	return {uintptr_t(memory.data) + offset, uint32_t(length),
@@ -114,7 +139,7 @@ uint64_t post(Side &side, Paged &from, Paged &to, ibv_wr_opcode opcode,
 {
 	ibv_send_wr wr = {.opcode = opcode, .send_flags = flags};
 
-	return post_request(side, &wr, from, to, offset, length);
+	return post_request(side, &wr, from, as_target(to), offset, length);
 }
 
 uint64_t post_xrc(Side &side, uint32_t srqn, Paged &from, Paged &to,
@@ -124,7 +149,28 @@ uint64_t post_xrc(Side &side, uint32_t srqn, Paged &from, Paged &to,
 			  .send_flags = IBV_SEND_SIGNALED,
 			  .qp_type = {.xrc = {.remote_srqn = srqn}}};
 
-	return post_request(side, &wr, from, to, offset, length);
+	return post_request(side, &wr, from, as_target(to), offset, length);
+}
+
+uint64_t post_to(Side &side, Paged &from, const Mr &to, ibv_wr_opcode opcode)
+{
+	ibv_send_wr wr = {.opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
+
+	return post_request(side, &wr, from, to, 0, paged_size);
+}
+
+void must_add(Paged &a, Paged &b, const std::function<void()> &add)
+{
+	uint64_t value = 37;
+
+	memcpy(b.data + 2 * page, &value, sizeof(value));
+	a.cool();
+	b.cool();
+	add();
+	memcpy(&value, a.data + 2 * page, sizeof(value));
+	REQUIRE_EQ(value, 37u, "atomic's result");
+	memcpy(&value, b.data + 2 * page, sizeof(value));
+	REQUIRE_EQ(value, 42u, "atomic's value");
 }
 
 void must_run(Env &env, Link &link, Paged &from, Paged &to,
@@ -138,10 +184,8 @@ void must_run(Env &env, Link &link, Paged &from, Paged &to,
 void post_recv(Side &side, Paged &to, size_t offset, size_t length)
 {
 	ibv_sge sge = part_of(to, offset, length);
-	ibv_recv_wr wr = {}, *bad;
+	ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
 
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
 	REQUIRE_EQ(ibv_post_recv(local(*side.host).raw_qp(side.qp.id), &wr,
 				 &bad),
 		   0, "post_recv");
@@ -151,10 +195,8 @@ void post_srq_recv(Host &host, const Srq &srq, Paged &to, size_t offset,
 		   size_t length)
 {
 	ibv_sge sge = part_of(to, offset, length);
-	ibv_recv_wr wr = {}, *bad;
+	ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
 
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
 	REQUIRE_EQ(ibv_post_srq_recv(local(host).raw_srq(srq.id), &wr, &bad), 0,
 		   "post_srq_recv");
 }

@@ -5,6 +5,9 @@
  */
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "link.h"
 
 namespace pv {
@@ -38,6 +41,18 @@ private:
 	int fd_;
 };
 
+struct DeregMr {
+	void operator()(ibv_mr *mr) const { ibv_dereg_mr(mr); }
+};
+using RawMr = std::unique_ptr<ibv_mr, DeregMr>;
+
+/* A region of memory that a test has; on demand, or all there. */
+RawMr must_reg_raw(Host &host, void *at, size_t length,
+		   unsigned access = all_access);
+RawMr on_demand(Host &host, void *at, size_t length);
+/* How requests name it. */
+Mr as_target(const RawMr &region);
+
 /* An entry that names a part of it. */
 ibv_sge part_of(const Paged &memory, size_t offset, size_t length);
 
@@ -47,6 +62,10 @@ uint64_t post(Side &side, Paged &from, Paged &to, ibv_wr_opcode opcode,
 /* The same for an XRC initiator; receives come from queue `srqn`. */
 uint64_t post_xrc(Side &side, uint32_t srqn, Paged &from, Paged &to,
 		  ibv_wr_opcode opcode, size_t offset, size_t length);
+/* One between all of `from` and that memory. */
+uint64_t post_to(Side &side, Paged &from, const Mr &to, ibv_wr_opcode opcode);
+/* @add: carries out an atomic by A on the word at the third page of cold memory. */
+void must_add(Paged &a, Paged &b, const std::function<void()> &add);
 /* It completes as it should. */
 void must_run(Env &env, Link &link, Paged &from, Paged &to,
 	      ibv_wr_opcode opcode, size_t offset, size_t length);

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <thread>
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "../common/pattern.h"
+#include "paged.h"
 #include "tap.h"
 #include "window.h"
 
@@ -46,12 +46,7 @@ Mr unregistered(Env &env, uint64_t length, uint32_t misalign = 40)
 int try_rereg(Env &env, const Region &r, int flags, Handle pd, const Mr *place,
 	      unsigned access)
 {
-	LocalHost &host = local(env.b);
-
-	return ibv_rereg_mr(host.raw_mr(r.object), flags,
-			    pd ? host.raw_pd(pd) : nullptr,
-			    place ? host.memory(place->id) : nullptr,
-			    place ? place->length : 0, int(access));
+	return local(env.b).rereg(r.object, flags, pd, place, access);
 }
 
 void rereg(Env &env, Region &r, int flags, Handle pd, const Mr *place,
@@ -304,10 +299,6 @@ private:
 	void *view_;
 };
 
-struct Deregister {
-	void operator()(ibv_mr *mr) const { ibv_dereg_mr(mr); }
-};
-
 /* Return: false: the write was over before its region changed. */
 bool change_under_a_write(Env &env, uint64_t size)
 {
@@ -322,9 +313,7 @@ bool change_under_a_write(Env &env, uint64_t size)
 	memory.fill(0, old_canary);
 	memory.fill(1, new_canary);
 	memory.show(0);
-	std::unique_ptr<ibv_mr, Deregister> mr(ibv_reg_mr(
-		local(env.b).raw_pd(0), memory.place(), size, int(all_access)));
-	REQUIRE(mr, "ibv_reg_mr: ", strerror(errno));
+	RawMr mr = must_reg_raw(env.b, memory.place(), size);
 	place.rkey = mr->rkey;
 	SendWr wr = make_wr(Op::write, {out, 0}, size, {place, 0});
 	must_post(link.a, wr);

@@ -3,12 +3,9 @@
  * Requests to the remote key manager: which calls end a key by a walk, how many
  * walks that takes, and that a walk waits for a copy that is running.
  */
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <thread>
-
-#include <arpa/inet.h>
 
 #include "manager.h"
 #include "tap.h"
@@ -37,25 +34,17 @@ void must_walk(Env &env, unsigned walks, const char *what,
 /* The peer's send takes a key back. */
 void must_send_inv(Env &env, Link &link, uint32_t key)
 {
-	Mr out = must_reg(env.a, {page});
-	SendWr wr = make_wr(Op::send, {out, 0}, 0);
-
-	wr.opcode = IBV_WR_SEND_WITH_INV;
-	wr.imm = ntohl(key);
 	must_post(link.b, RecvWr{1, {}});
-	must_send(env, link.a, wr, "send");
+	must_send(env, link.a, send_inv({}, 0, key), "send");
 	expect_recv(env, link.b, 1, "receive");
 }
 
 void rereg(Env &env, const Mr &mr, int flags, Handle pd, unsigned access)
 {
-	LocalHost &host = local(env.b);
 	bool place = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
 
-	REQUIRE_EQ(ibv_rereg_mr(host.raw_mr(mr.id), flags,
-				pd ? host.raw_pd(pd) : nullptr,
-				place ? host.memory(mr.id) : nullptr,
-				place ? mr.length : 0, int(access)),
+	REQUIRE_EQ(local(env.b).rereg(mr.id, flags, pd, place ? &mr : nullptr,
+				      access),
 		   0, "ibv_rereg_mr");
 }
 
@@ -195,37 +184,24 @@ PV_TEST_LOCAL("rkm.stalls", "a walk that finds a copy running waits for it, "
 	Window window(env.b, IBV_MW_TYPE_1);
 	BindSpec spec = {must_reg(env.b, {size, 0, bindable_access}), 0, size};
 	Mr out = must_reg(env.a, {size}, 1);
-	std::atomic<uint32_t> key{0};
-	std::atomic<bool> stop{false};
 	Moved stalls(env.b, "rkm_stalls"), matches(env.b, "rkm_matches");
 	int rounds = 0;
 
 	must_bind(env, binder.b, window, spec);
-	key = window->rkey;
-	std::thread writer([&] {
-		while (!stop) {
-			SendWr wr = make_wr(Op::write, {out, 0}, size,
-					    {spec.mr, 0});
-
-			wr.rkey = key;
-			env.a.post_send(link.a.qp.id, {wr});
-			env.a.poll(link.a.send_cq.id, 1,
-				   env.options.patience_ms);
-		}
-	});
+	Writer writer(env, link,
+		      make_wr(Op::write, {out, 0}, size, {spec.mr, 0}),
+		      window->rkey);
 	/* The runner's limit ends what never comes. */
 	do {
 		for (int i = 0; i < 50; i++, rounds++) {
 			must_bind(env, binder.b, window, spec);
-			key = window->rkey;
+			writer.key = window->rkey;
 			/* A write by that key is under way. */
 			env.b.store(spec.mr.id, 0, 0);
 			while (!env.b.load(spec.mr.id, 0))
 				std::this_thread::yield();
 		}
 	} while (!stalls.by());
-	stop = true;
-	writer.join();
 	note(str(rounds, " ends of a key, ", matches.by(), " in use, ",
 		 stalls.by(), " copies waited for"));
 	REQUIRE(stalls.by() <= matches.by(), "stalls");

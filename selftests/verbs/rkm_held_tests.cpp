@@ -6,8 +6,6 @@
  */
 #include <cstring>
 
-#include <arpa/inet.h>
-
 #include "manager.h"
 #include "qdisc.h"
 #include "tap.h"
@@ -238,13 +236,8 @@ private:
 			return;
 		}
 
-		SendWr wr = make_wr(Op::send, {}, 0);
-
-		wr.opcode = IBV_WR_SEND_WITH_INV;
-		/* Keys do not travel in network order, immediate data does. */
-		wr.imm = ntohl(window_->rkey);
 		must_post(link_.b, RecvWr{1, {}});
-		must_post(link_.a, wr);
+		must_post(link_.a, send_inv({}, 0, window_->rkey));
 		expect_recv(env_, link_.b, 1, "send with invalidate");
 	}
 

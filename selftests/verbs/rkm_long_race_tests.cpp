@@ -3,7 +3,6 @@
  * Races of writes of several packets with the end of their key: the thread that ends it waits
  * for a packet that is just being copied, so that not a byte of the buffer changes afterwards.
  */
-#include <atomic>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -55,47 +54,6 @@ private:
 	std::vector<int> fds_;
 };
 
-/* Writes all of a buffer by a key, over and over. */
-class Writer {
-public:
-	Writer(Env &env, Link &link, const Mr &out, const Mr &in)
-		: thread_([&env, &link, out, in, this] {
-			  while (!stop_) {
-				  SendWr wr = make_wr(Op::write, {out, 0},
-						      target_size, {in, 0});
-
-				  wr.rkey = key;
-				  env.a.post_send(link.a.qp.id, {wr});
-				  env.a.poll(link.a.send_cq.id, 1,
-					     env.options.patience_ms);
-				  sent_++;
-			  }
-		  })
-	{
-	}
-	~Writer()
-	{
-		stop_ = true;
-		thread_.join();
-	}
-
-	/* All packets sent until now have come, or were dropped, when this has come. */
-	void next() const
-	{
-		const uint64_t before = sent_;
-
-		while (sent_ < before + 2)
-			std::this_thread::yield();
-	}
-
-	std::atomic<uint32_t> key{0};
-
-private:
-	std::atomic<bool> stop_{false};
-	std::atomic<uint64_t> sent_{0};
-	std::thread thread_;
-};
-
 } // namespace
 
 /* UC: a write with a dead key is dropped, and the next one may be good. */
@@ -120,7 +78,8 @@ PV_TEST_TWO_CPUS(
 	memcpy(local(env.a).memory(out.id), written.data(), target_size);
 	Moved matches(env.b, "rkm_matches"), stalls(env.b, "rkm_stalls");
 	Interrupts interrupts;
-	Writer writer(env, link, out, in);
+	Writer writer(env, link,
+		      make_wr(Op::write, {out, 0}, target_size, {in, 0}));
 	for (uint32_t round = 0; round < rounds; round++) {
 		must_bind(env, binder.b, window, {in, 0, target_size});
 		writer.key = window->rkey;

@@ -14,8 +14,6 @@
 #include <random>
 #include <thread>
 
-#include <arpa/inet.h>
-
 #include "../common/pattern.h"
 #include "manager.h"
 #include "tap.h"
@@ -362,10 +360,9 @@ private:
 			return post_bind(binder_of(i), *racer.window, next);
 		}
 
-		SendWr wr = {.id = racers + i, .opcode = IBV_WR_SEND_WITH_INV};
+		SendWr wr = send_inv({}, 0, racer.key);
 
-		/* Keys do not travel in network order, immediate data does. */
-		wr.imm = ntohl(racer.key);
+		wr.id = racers + i;
 		env_.a.post_send(racer.link.a.qp.id, {wr});
 		return i;
 	}

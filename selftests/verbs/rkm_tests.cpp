@@ -9,8 +9,6 @@
 #include <functional>
 #include <thread>
 
-#include <arpa/inet.h>
-
 #include "manager.h"
 #include "tap.h"
 #include "window.h"
@@ -236,25 +234,14 @@ PV_TEST_TWO_CPUS("rkm.race", "writes race with the end of their key, --races "
 	Mr in = bindable_pages(env), out = must_reg(env.a, {page});
 	Window window(env.b, IBV_MW_TYPE_1);
 	BindSpec spec = {in, 0, page};
-	std::atomic<uint32_t> key{0};
-	std::atomic<bool> stop{false};
 	uint64_t hits = 0;
 
 	env.a.store(out.id, 0, ~canary);
-	std::thread writer([&] {
-		while (!stop) {
-			SendWr wr = make_wr(Op::write, {out, 0}, 8, {in, 0});
-
-			wr.rkey = key;
-			env.a.post_send(link.a.qp.id, {wr});
-			env.a.poll(link.a.send_cq.id, 1,
-				   env.options.patience_ms);
-		}
-	});
+	Writer writer(env, link, make_wr(Op::write, {out, 0}, 8, {in, 0}));
 	for (uint32_t round = 0; round < env.options.races; round++) {
 		must_bind(env, binder.b, window, spec);
 		env.b.store(in.id, 0, 0);
-		key = window->rkey;
+		writer.key = window->rkey;
 		/* Now and then wait for one, or all might be late. */
 		while (round % 16 == 0 && env.b.load(in.id, 0) != ~canary)
 			std::this_thread::yield();
@@ -265,8 +252,6 @@ PV_TEST_TWO_CPUS("rkm.race", "writes race with the end of their key, --races "
 			REQUIRE_EQ(env.b.load(in.id, 0), canary, "round ",
 				   round);
 	}
-	stop = true;
-	writer.join();
 	note(str(env.options.races, " ends of a key, ", hits,
 		 " of them after a write by it"));
 	REQUIRE(hits >= env.options.races / 16, hits, " hits");
@@ -478,15 +463,13 @@ PV_TEST_LOCAL("rkm.send_inv_waits",
 
 		must_bind(env, link.b, window, {bindable_pages(env), 0, page});
 		env.a.fill(out.id, 0, length, seed, 0);
-		SendWr wr = make_wr(Op::send, {out, 0}, length);
+		SendWr wr = send_inv({out, 0}, length, window->rkey);
 
-		wr.opcode = IBV_WR_SEND_WITH_INV;
-		wr.imm = ntohl(window->rkey);
 		must_post(link.b, RecvWr{1, {{in.id, 0, 5 * page, 0}}});
 		must_post(link.a, wr);
 		Wc wc = expect_recv(env, link.b, 1, "receive");
 		REQUIRE_EQ(wc.byte_len, length, "its length");
-		REQUIRE_EQ(htonl(wc.imm), window->rkey, "its key");
+		REQUIRE_EQ(key_of(wc), window->rkey, "its key");
 		must_match(env.b, in, 0, length, seed, 0, "its data");
 		expect_send(env, link.a, wr.id, "send");
 	}

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
 #include "tap.h"
@@ -125,6 +126,21 @@ void must_invalidate(Env &env, Side &side, uint32_t key)
 	uint64_t id = post_local_inv(side, key);
 	Wc wc = expect_send(env, side, id, "local invalidate");
 	REQUIRE_EQ(int(wc.opcode), IBV_WC_LOCAL_INV, "its opcode");
+}
+
+SendWr send_inv(const Place &local, uint64_t length, uint32_t key)
+{
+	SendWr wr = make_wr(Op::send, local, length);
+
+	wr.opcode = IBV_WR_SEND_WITH_INV;
+	/* Immediate data travels in network order, keys as they are. */
+	wr.imm = ntohl(key);
+	return wr;
+}
+
+uint32_t key_of(const Wc &wc)
+{
+	return htonl(wc.imm);
 }
 
 Mr view_of(Window &window, const BindSpec &spec)

@@ -52,6 +52,9 @@ void must_bind(Env &env, Side &side, Window &window, const BindSpec &spec);
 uint64_t post_local_inv(Side &side, uint32_t key,
 			unsigned flags = IBV_SEND_SIGNALED);
 void must_invalidate(Env &env, Side &side, uint32_t key);
+/* A send that takes a key of the peer back, and the key that its receive tells. */
+SendWr send_inv(const Place &local, uint64_t length, uint32_t key);
+uint32_t key_of(const Wc &wc);
 
 /* A peer's view of a window: the region's memory by the window's key. */
 Mr view_of(Window &window, const BindSpec &spec);
