@@ -41,24 +41,18 @@ static int to_error(struct end *e)
 	return ib_modify_qp(e->qp, &attr, IB_QP_STATE);
 }
 
-static int post_plain(struct pair *p, struct end *e, enum ib_wr_opcode op,
-		      u64 id)
+static int post_plain(struct pair *p, struct end *e, u64 id)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)e->buffer,
-		.length = 8,
-		.lkey = p->pd->local_dma_lkey,
-	};
-	struct ib_send_wr wr = {
-		.opcode = op,
-		.wr_id = id,
-		.send_flags = IB_SEND_SIGNALED,
-		.sg_list = &sge,
-		.num_sge = op == IB_WR_LOCAL_INV ? 0 : 1,
-		.ex.invalidate_rkey = op == IB_WR_LOCAL_INV ? p->t.mr->rkey : 0,
-	};
+	return post_send(e, id, piece_at(p, e->buffer, 8));
+}
 
-	return post(e, &wr);
+static int post_receives(struct pair *p, struct end *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++)
+		TRY(post_recv(e, i, piece_at(p, e->buffer, 8)));
+	return 0;
 }
 
 int test_error_sends(struct pair *p)
@@ -67,39 +61,25 @@ int test_error_sends(struct pair *p)
 
 	TRY(to_error(&p->a));
 	for (i = 0; i < MANY; i++)
-		TRY(post_plain(p, &p->a, IB_WR_SEND, i));
+		TRY(post_plain(p, &p->a, i));
 	return spin_for_flushed(&p->a, MANY);
 }
 
 int test_error_receives(struct pair *p)
 {
-	unsigned int i;
-
 	TRY(to_error(&p->a));
-	for (i = 0; i < MANY; i++)
-		TRY(post_recv(&p->a, i, (uintptr_t)p->a.buffer, 8,
-			      p->pd->local_dma_lkey));
+	TRY(post_receives(p, &p->a));
 	return spin_for_flushed(&p->a, MANY);
 }
 
 int test_error_keys(struct pair *p)
 {
-	struct ib_reg_wr reg = {
-		.wr =
-			{
-				.opcode = IB_WR_REG_MR,
-				.wr_id = 1,
-				.send_flags = IB_SEND_SIGNALED,
-			},
-		.access = RIGHTS,
-		.mr = p->t.mr,
-		.key = p->t.mr->rkey,
-	};
+	struct ib_reg_wr reg = reg_of(p->t.mr, 1);
 
 	CHECK(ib_map_mr_sg(p->t.mr, p->t.sg, PIECES, NULL, PAGE_SIZE) ==
 	      PIECES);
 	TRY(to_error(&p->b));
-	TRY(post_plain(p, &p->b, IB_WR_LOCAL_INV, 0));
+	TRY(post_inv(&p->b, p->t.mr->rkey, 0));
 	TRY(post(&p->b, &reg.wr));
 	return spin_for_flushed(&p->b, 2);
 }
@@ -108,32 +88,12 @@ int test_error_keys(struct pair *p)
 int test_error_from_peer(struct pair *p)
 {
 	ktime_t until = ktime_add_ms(ktime_get(), SPIN_SECONDS * 1000);
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->a.buffer,
-		.length = 8,
-		.lkey = p->pd->local_dma_lkey,
-	};
-	struct ib_rdma_wr wr = {
-		.wr =
-			{
-				.opcode = IB_WR_RDMA_WRITE,
-				.wr_id = 99,
-				.send_flags = IB_SEND_SIGNALED,
-				.sg_list = &sge,
-				.num_sge = 1,
-			},
-		.remote_addr = 0x1000,
-		.rkey = 0xdead00,
-	};
-	unsigned int i;
 	struct ib_wc wc;
 	int n;
 
-	for (i = 0; i < MANY; i++)
-		TRY(post_recv(&p->a, i, (uintptr_t)p->a.buffer, 8,
-			      p->pd->local_dma_lkey));
+	TRY(post_receives(p, &p->a));
 	get_cpu();
-	n = post(&p->a, &wr.wr);
+	n = post_rdma(p, IB_WR_RDMA_WRITE, 99, 0x1000, 0xdead00, 8);
 	while (!n && ktime_before(ktime_get(), until)) {
 		n = ib_poll_cq(p->a.cq, 1, &wc);
 		cpu_relax();
@@ -163,7 +123,7 @@ static int spin_for_last_wqe(struct pair *p, struct end *e, bool *last)
 		cpu_relax();
 	put_cpu();
 	CHECK(*last);
-	TRY(post_plain(p, e, IB_WR_SEND, 1));
+	TRY(post_plain(p, e, 1));
 	return spin_for_flushed(e, 1);
 }
 
@@ -217,7 +177,7 @@ static void repost(struct ib_cq *cq, void *context)
 		if (++r->flushed == REPOSTS)
 			last = true;
 		else if (r->flushed < REPOSTS)
-			err = post_plain(r->p, &r->e, IB_WR_SEND, r->flushed);
+			err = post_plain(r->p, &r->e, r->flushed);
 		if (err)
 			r->err = err;
 	}
@@ -243,7 +203,7 @@ static int run_reposting(struct reposting *r)
 	TRY(connect_end(r->p, &r->e, &r->p->b));
 	TRY(to_error(&r->e));
 	TRY(ib_req_notify_cq(r->e.cq, IB_CQ_NEXT_COMP));
-	TRY(post_plain(r->p, &r->e, IB_WR_SEND, 0));
+	TRY(post_plain(r->p, &r->e, 0));
 	CHECK(wait_for_completion_timeout(&r->done, PATIENCE));
 	TRY(r->err);
 	CHECK(r->deepest == 1);

@@ -218,6 +218,39 @@ int post(struct end *e, const struct ib_send_wr *wr)
 	return ib_post_send(e->qp, wr, &bad);
 }
 
+struct ib_sge piece_at(struct pair *p, const void *at, u32 length)
+{
+	return (struct ib_sge){
+		.addr = (uintptr_t)at,
+		.length = length,
+		.lkey = p->pd->local_dma_lkey,
+	};
+}
+
+struct ib_sge target_piece(struct pair *p)
+{
+	return (struct ib_sge){
+		.addr = p->t.mr->iova,
+		.length = p->t.bytes,
+		.lkey = p->t.mr->lkey,
+	};
+}
+
+struct ib_reg_wr reg_of(struct ib_mr *mr, u64 id)
+{
+	return (struct ib_reg_wr){
+		.wr =
+			{
+				.opcode = IB_WR_REG_MR,
+				.wr_id = id,
+				.send_flags = IB_SEND_SIGNALED,
+			},
+		.mr = mr,
+		.key = mr->rkey,
+		.access = RIGHTS,
+	};
+}
+
 /* List the target's memory and write the request that registers it. */
 static int prepare_reg(struct pair *p, struct ib_reg_wr *reg, u64 id)
 {
@@ -226,13 +259,7 @@ static int prepare_reg(struct pair *p, struct ib_reg_wr *reg, u64 id)
 	CHECK(ib_map_mr_sg(t->mr, t->sg, PIECES, NULL, PAGE_SIZE) == PIECES);
 	CHECK(t->mr->length == t->bytes);
 	ib_update_fast_reg_key(t->mr, ib_inc_rkey(t->mr->rkey));
-	memset(reg, 0, sizeof(*reg));
-	reg->wr.opcode = IB_WR_REG_MR;
-	reg->wr.wr_id = id;
-	reg->wr.send_flags = IB_SEND_SIGNALED;
-	reg->mr = t->mr;
-	reg->key = t->mr->rkey;
-	reg->access = RIGHTS;
+	*reg = reg_of(t->mr, id);
 	return 0;
 }
 
@@ -245,49 +272,65 @@ int must_reg(struct pair *p)
 	return expect(&p->b, 1000, IB_WC_SUCCESS);
 }
 
-static int post_inv(struct end *e, u32 key, u64 id)
+int post_request(struct end *e, const struct request *r)
 {
-	struct ib_send_wr wr = {
-		.opcode = IB_WR_LOCAL_INV,
-		.wr_id = id,
-		.send_flags = IB_SEND_SIGNALED,
-		.ex.invalidate_rkey = key,
-	};
-
-	return post(e, &wr);
-}
-
-/* All of A's buffer's first bytes to or from the target, by the L_Key of all. */
-static int post_rdma(struct pair *p, enum ib_wr_opcode op, u32 key, u64 id)
-{
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->a.buffer,
-		.length = p->t.bytes,
-		.lkey = p->pd->local_dma_lkey,
-	};
+	struct ib_sge piece = r->piece;
 	struct ib_rdma_wr wr = {
 		.wr =
 			{
-				.opcode = op,
-				.wr_id = id,
+				.opcode = r->op,
+				.wr_id = r->id,
 				.send_flags = IB_SEND_SIGNALED,
-				.sg_list = &sge,
-				.num_sge = 1,
+				.sg_list = &piece,
+				.num_sge = piece.length ? 1 : 0,
+				.ex.invalidate_rkey = r->invalidate,
 			},
-		.remote_addr = p->t.mr->iova,
-		.rkey = key,
+		.remote_addr = r->to,
+		.rkey = r->rkey,
 	};
 
-	return post(&p->a, &wr.wr);
+	return post(e, &wr.wr);
 }
 
-int post_recv(struct end *e, u64 id, u64 addr, u32 length, u32 lkey)
+int post_send(struct end *e, u64 id, struct ib_sge piece)
 {
-	struct ib_sge sge = {.addr = addr, .length = length, .lkey = lkey};
-	struct ib_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1};
-	const struct ib_recv_wr *bad;
+	return post_request(e, &(struct request){.op = IB_WR_SEND,
+						 .id = id,
+						 .piece = piece});
+}
 
-	return ib_post_recv(e->qp, &wr, &bad);
+int post_inv(struct end *e, u32 key, u64 id)
+{
+	return post_request(e, &(struct request){.op = IB_WR_LOCAL_INV,
+						 .id = id,
+						 .invalidate = key});
+}
+
+int post_rdma(struct pair *p, enum ib_wr_opcode op, u64 id, u64 to, u32 rkey,
+	      u32 length)
+{
+	struct request r = {
+		.op = op,
+		.id = id,
+		.piece = piece_at(p, p->a.buffer, length),
+		.to = to,
+		.rkey = rkey,
+	};
+
+	return post_request(&p->a, &r);
+}
+
+/* All of A's buffer's first bytes to or from the target. */
+static int post_target(struct pair *p, enum ib_wr_opcode op, u32 key, u64 id)
+{
+	return post_rdma(p, op, id, p->t.mr->iova, key, p->t.bytes);
+}
+
+int post_recv(struct end *e, u64 id, struct ib_sge piece)
+{
+	struct ib_recv_wr wr = {.wr_id = id, .sg_list = &piece, .num_sge = 1};
+
+	return ib_post_recv(e->qp, &wr, NULL);
 }
 
 /* ------------------------------------------------------------------- data */
@@ -346,11 +389,11 @@ static int test_data(struct pair *p)
 {
 	TRY(must_reg(p));
 	fill(p->a.buffer, p->t.bytes, 3);
-	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 1));
+	TRY(post_target(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 1));
 	TRY(expect(&p->a, 1, IB_WC_SUCCESS));
 	CHECK(target_is(&p->t, 3));
 	fill_target(&p->t, 77);
-	TRY(post_rdma(p, IB_WR_RDMA_READ, p->t.mr->rkey, 2));
+	TRY(post_target(p, IB_WR_RDMA_READ, p->t.mr->rkey, 2));
 	TRY(expect(&p->a, 2, IB_WC_SUCCESS));
 	CHECK(is_filled(p->a.buffer, p->t.bytes, 77));
 	return 0;
@@ -359,7 +402,7 @@ static int test_data(struct pair *p)
 /* Registered, used by L_Key and invalidated, in one list of requests. */
 static int test_chain(struct pair *p)
 {
-	struct ib_sge sge = {.length = p->t.bytes};
+	struct ib_sge sge;
 	struct ib_send_wr inv = {
 		.opcode = IB_WR_LOCAL_INV,
 		.wr_id = 3,
@@ -379,12 +422,10 @@ static int test_chain(struct pair *p)
 		TRY(prepare_reg(p, &reg, 1));
 		reg.wr.send_flags = 0;
 		reg.wr.next = &send;
-		sge.addr = p->t.mr->iova;
-		sge.lkey = p->t.mr->lkey;
+		sge = target_piece(p);
 		inv.ex.invalidate_rkey = p->t.mr->rkey;
 		fill_target(&p->t, round);
-		TRY(post_recv(&p->a, 9, (uintptr_t)p->a.buffer, BYTES,
-			      p->pd->local_dma_lkey));
+		TRY(post_recv(&p->a, 9, piece_at(p, p->a.buffer, BYTES)));
 		TRY(post(&p->b, &reg.wr));
 		TRY(expect(&p->a, 9, IB_WC_SUCCESS));
 		TRY(expect(&p->b, 3, IB_WC_SUCCESS));
@@ -395,23 +436,10 @@ static int test_chain(struct pair *p)
 
 static int test_receive(struct pair *p)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->a.buffer,
-		.length = p->t.bytes,
-		.lkey = p->pd->local_dma_lkey,
-	};
-	struct ib_send_wr send = {
-		.opcode = IB_WR_SEND,
-		.wr_id = 1,
-		.send_flags = IB_SEND_SIGNALED,
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
-
 	TRY(must_reg(p));
 	fill(p->a.buffer, p->t.bytes, 5);
-	TRY(post_recv(&p->b, 8, p->t.mr->iova, p->t.bytes, p->t.mr->lkey));
-	TRY(post(&p->a, &send));
+	TRY(post_recv(&p->b, 8, target_piece(p)));
+	TRY(post_send(&p->a, 1, piece_at(p, p->a.buffer, p->t.bytes)));
 	TRY(expect(&p->b, 8, IB_WC_SUCCESS));
 	TRY(expect(&p->a, 1, IB_WC_SUCCESS));
 	CHECK(target_is(&p->t, 5));
@@ -424,7 +452,7 @@ static int test_local_inv(struct pair *p)
 	TRY(post_inv(&p->b, p->t.mr->rkey, 4));
 	TRY(expect(&p->b, 4, IB_WC_SUCCESS));
 	fill_target(&p->t, 9);
-	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 5));
+	TRY(post_target(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 5));
 	TRY(expect(&p->a, 5, IB_WC_REM_ACCESS_ERR));
 	CHECK(target_is(&p->t, 9));
 	return 0;
@@ -441,11 +469,11 @@ static int test_stale_key(struct pair *p)
 	TRY(must_reg(p));
 	CHECK(old != p->t.mr->rkey);
 	fill(p->a.buffer, p->t.bytes, 11);
-	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 5));
+	TRY(post_target(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 5));
 	TRY(expect(&p->a, 5, IB_WC_SUCCESS));
 	CHECK(target_is(&p->t, 11));
 	fill(p->a.buffer, p->t.bytes, 12);
-	TRY(post_rdma(p, IB_WR_RDMA_WRITE, old, 6));
+	TRY(post_target(p, IB_WR_RDMA_WRITE, old, 6));
 	TRY(expect(&p->a, 6, IB_WC_REM_ACCESS_ERR));
 	CHECK(target_is(&p->t, 11));
 	return 0;
@@ -453,26 +481,18 @@ static int test_stale_key(struct pair *p)
 
 static int test_send_inv(struct pair *p)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->a.buffer,
-		.length = 3000,
-		.lkey = p->pd->local_dma_lkey,
-	};
-	struct ib_send_wr send = {
-		.opcode = IB_WR_SEND_WITH_INV,
-		.wr_id = 1,
-		.send_flags = IB_SEND_SIGNALED,
-		.sg_list = &sge,
-		.num_sge = 1,
+	struct request send = {
+		.op = IB_WR_SEND_WITH_INV,
+		.id = 1,
+		.piece = piece_at(p, p->a.buffer, 3000),
 	};
 	struct ib_wc wc;
 
 	TRY(must_reg(p));
-	send.ex.invalidate_rkey = p->t.mr->rkey;
+	send.invalidate = p->t.mr->rkey;
 	fill(p->a.buffer, 3000, 21);
-	TRY(post_recv(&p->b, 8, (uintptr_t)p->b.buffer, BYTES,
-		      p->pd->local_dma_lkey));
-	TRY(post(&p->a, &send));
+	TRY(post_recv(&p->b, 8, piece_at(p, p->b.buffer, BYTES)));
+	TRY(post_request(&p->a, &send));
 	TRY(wait_wc(&p->b, &wc));
 	CHECK(wc.status == IB_WC_SUCCESS && wc.wr_id == 8);
 	CHECK(wc.byte_len == 3000 && wc.opcode == IB_WC_RECV);
@@ -481,7 +501,7 @@ static int test_send_inv(struct pair *p)
 	CHECK(is_filled(p->b.buffer, 3000, 21));
 	TRY(expect(&p->a, 1, IB_WC_SUCCESS));
 	fill_target(&p->t, 22);
-	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 2));
+	TRY(post_target(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 2));
 	TRY(expect(&p->a, 2, IB_WC_REM_ACCESS_ERR));
 	CHECK(target_is(&p->t, 22));
 	return 0;
@@ -490,20 +510,13 @@ static int test_send_inv(struct pair *p)
 /* Not a key any more: what uses it by L_Key fails, too. */
 static int test_dead_lkey(struct pair *p)
 {
-	struct ib_sge sge = {.length = 16};
-	struct ib_send_wr send = {
-		.opcode = IB_WR_SEND,
-		.wr_id = 7,
-		.send_flags = IB_SEND_SIGNALED,
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
+	struct ib_sge piece;
 
 	TRY(must_reg(p));
 	TRY(post_inv(&p->b, p->t.mr->rkey, 4));
-	sge.addr = p->t.mr->iova;
-	sge.lkey = p->t.mr->lkey;
-	TRY(post(&p->b, &send));
+	piece = target_piece(p);
+	piece.length = 16;
+	TRY(post_send(&p->b, 7, piece));
 	TRY(expect(&p->b, 4, IB_WC_SUCCESS));
 	TRY(expect(&p->b, 7, IB_WC_LOC_PROT_ERR));
 	return 0;
@@ -557,7 +570,7 @@ static int test_inv_first(struct pair *p)
 	TRY(post(&p->b, &inv));
 	TRY(expect(&p->b, 1, IB_WC_SUCCESS));
 	fill(p->a.buffer, p->t.bytes, 31);
-	TRY(post_rdma(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 2));
+	TRY(post_target(p, IB_WR_RDMA_WRITE, p->t.mr->rkey, 2));
 	TRY(expect(&p->a, 2, IB_WC_SUCCESS));
 	CHECK(target_is(&p->t, 31));
 	return 0;

@@ -78,7 +78,29 @@ int wait_wc(struct end *e, struct ib_wc *wc);
 /* The next completion is that of @id, with this status. */
 int expect(struct end *e, u64 id, enum ib_wc_status status);
 int post(struct end *e, const struct ib_send_wr *wr);
-int post_recv(struct end *e, u64 id, u64 addr, u32 length, u32 lkey);
+/* A signalled request of one piece, or of none if that has no bytes. */
+struct request {
+	enum ib_wr_opcode op;
+	u64 id;
+	struct ib_sge piece;
+	u64 to; /* at the peer, by @rkey */
+	u32 rkey;
+	u32 invalidate;
+};
+
+int post_request(struct end *e, const struct request *r);
+int post_send(struct end *e, u64 id, struct ib_sge piece);
+int post_inv(struct end *e, u32 key, u64 id);
+/* From A's buffer, or to it, what B has at @to by @rkey. */
+int post_rdma(struct pair *p, enum ib_wr_opcode op, u64 id, u64 to, u32 rkey,
+	      u32 length);
+int post_recv(struct end *e, u64 id, struct ib_sge piece);
+/* By the L_Key of all memory. */
+struct ib_sge piece_at(struct pair *p, const void *at, u32 length);
+/* The target, by the L_Key of its region. */
+struct ib_sge target_piece(struct pair *p);
+/* The request that registers what @mr lists. */
+struct ib_reg_wr reg_of(struct ib_mr *mr, u64 id);
 /* Make the target's memory a region, by a request at B. */
 int must_reg(struct pair *p);
 

@@ -24,40 +24,11 @@ static u64 remote_word(struct target *t)
 	return t->mr->iova + ((u8 *)word_of(t) - (u8 *)sg_virt(&t->sg[0]));
 }
 
-/* From A's buffer to what B has at @to by @rkey. */
-static int write_out(struct pair *p, enum ib_wr_opcode op, u64 wr_id, u64 to,
-		     u32 rkey, u32 length)
-{
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->a.buffer,
-		.length = length,
-		.lkey = p->pd->local_dma_lkey,
-	};
-	struct ib_rdma_wr wr = {
-		.wr =
-			{
-				.opcode = op,
-				.wr_id = wr_id,
-				.send_flags = IB_SEND_SIGNALED,
-				.sg_list = &sge,
-				.num_sge = 1,
-			},
-		.remote_addr = to,
-		.rkey = rkey,
-	};
-
-	return post(&p->a, &wr.wr);
-}
-
 /* By A on the target's word; what was there comes into A's buffer. */
 static int run_masked(struct pair *p, enum ib_wr_opcode op, u64 compare_add,
 		      u64 compare_add_mask, u64 swap, u64 swap_mask)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)p->a.buffer + 8,
-		.length = 8,
-		.lkey = p->pd->local_dma_lkey,
-	};
+	struct ib_sge sge = piece_at(p, p->a.buffer + 8, 8);
 	struct ib_atomic_wr wr = {
 		.wr =
 			{
@@ -156,7 +127,7 @@ int test_masked_atomics(struct pair *p)
 
 static int run_atomic_write(struct pair *p, u64 to, u32 length)
 {
-	return write_out(p, WR_ATOMIC_WRITE, 2, to, p->t.mr->rkey, length);
+	return post_rdma(p, WR_ATOMIC_WRITE, 2, to, p->t.mr->rkey, length);
 }
 
 int test_atomic_write(struct pair *p)
@@ -191,15 +162,7 @@ int test_atomic_write(struct pair *p)
 static int make_source(struct pair *p, struct ib_mr **mr,
 		       struct scatterlist *sg)
 {
-	struct ib_reg_wr reg = {
-		.wr =
-			{
-				.opcode = IB_WR_REG_MR,
-				.wr_id = 20,
-				.send_flags = IB_SEND_SIGNALED,
-			},
-		.access = RIGHTS,
-	};
+	struct ib_reg_wr reg;
 
 	*mr = ib_alloc_mr(p->pd, IB_MR_TYPE_MEM_REG, 16);
 	if (IS_ERR(*mr))
@@ -207,8 +170,7 @@ static int make_source(struct pair *p, struct ib_mr **mr,
 	sg_init_one(sg, p->a.buffer, BYTES);
 	CHECK(ib_dma_map_sg(p->ib, sg, 1, DMA_BIDIRECTIONAL) == 1);
 	CHECK(ib_map_mr_sg(*mr, sg, 1, NULL, PAGE_SIZE) == 1);
-	reg.mr = *mr;
-	reg.key = (*mr)->rkey;
+	reg = reg_of(*mr, 20);
 	TRY(post(&p->a, &reg.wr));
 	return expect(&p->a, 20, IB_WC_SUCCESS);
 }
@@ -216,26 +178,16 @@ static int make_source(struct pair *p, struct ib_mr **mr,
 /* B reads into the target, whose key ends with that. */
 static int run_read_inv(struct pair *p, struct ib_mr *source, u32 key)
 {
-	struct ib_sge sge = {
-		.addr = p->t.mr->iova,
-		.length = p->t.bytes,
-		.lkey = p->t.mr->lkey,
-	};
-	struct ib_rdma_wr wr = {
-		.wr =
-			{
-				.opcode = IB_WR_RDMA_READ_WITH_INV,
-				.wr_id = 21,
-				.send_flags = IB_SEND_SIGNALED,
-				.sg_list = &sge,
-				.num_sge = 1,
-				.ex.invalidate_rkey = key,
-			},
-		.remote_addr = source->iova,
+	struct request r = {
+		.op = IB_WR_RDMA_READ_WITH_INV,
+		.id = 21,
+		.piece = target_piece(p),
+		.to = source->iova,
 		.rkey = source->rkey,
+		.invalidate = key,
 	};
 
-	return post(&p->b, &wr.wr);
+	return post_request(&p->b, &r);
 }
 
 static int read_inv(struct pair *p, struct ib_mr *source)
@@ -257,7 +209,7 @@ static int read_inv(struct pair *p, struct ib_mr *source)
 		CHECK(target_is(&p->t, 81));
 	}
 	/* The key is one to be registered again, and shows nothing. */
-	TRY(write_out(p, IB_WR_RDMA_WRITE, 22, p->t.mr->iova, p->t.mr->rkey,
+	TRY(post_rdma(p, IB_WR_RDMA_WRITE, 22, p->t.mr->iova, p->t.mr->rkey,
 		      8));
 	TRY(expect(&p->a, 22, IB_WC_REM_ACCESS_ERR));
 	CHECK(target_is(&p->t, 81));
@@ -321,7 +273,7 @@ static int write_piece(struct pair *p, struct list *list, unsigned int page,
 		       u32 length)
 {
 	fill(p->a.buffer, length, 70 + page);
-	return write_out(p, IB_WR_RDMA_WRITE, 3,
+	return post_rdma(p, IB_WR_RDMA_WRITE, 3,
 			 list->mr->iova + page * PAGE_SIZE, list->mr->rkey,
 			 length);
 }
@@ -330,23 +282,14 @@ static int write_piece(struct pair *p, struct list *list, unsigned int page,
 static int run_list(struct pair *p, struct list *list)
 {
 	const unsigned int most = list->pages - 1;
-	struct ib_reg_wr reg = {
-		.wr =
-			{
-				.opcode = IB_WR_REG_MR,
-				.wr_id = 1000,
-				.send_flags = IB_SEND_SIGNALED,
-			},
-		.access = RIGHTS,
-	};
+	struct ib_reg_wr reg;
 	unsigned int page, n;
 
 	TRY(make_list(p, list));
 	CHECK(ib_map_mr_sg(list->mr, list->sg, list->pages, NULL, PAGE_SIZE) ==
 	      most);
 	CHECK(list->mr->length == most * PAGE_SIZE);
-	reg.mr = list->mr;
-	reg.key = list->mr->rkey;
+	reg = reg_of(list->mr, 1000);
 	TRY(post(&p->b, &reg.wr));
 	TRY(expect(&p->b, 1000, IB_WC_SUCCESS));
 	for (page = 0; page < most; page += AT_ONCE) {

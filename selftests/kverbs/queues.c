@@ -26,13 +26,9 @@ static struct ib_srq *make_srq(struct pair *p)
 	return ib_create_srq(p->pd, &init);
 }
 
-static int post_srq(struct ib_srq *srq, u64 id, const void *at, u32 lkey)
+static int post_srq(struct pair *p, struct ib_srq *srq, u64 id, const void *at)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)at,
-		.length = SLOT,
-		.lkey = lkey,
-	};
+	struct ib_sge sge = piece_at(p, at, SLOT);
 	struct ib_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1};
 
 	return ib_post_srq_recv(srq, &wr, NULL);
@@ -73,23 +69,11 @@ static int send_shared(struct pair *p, struct shared *s, unsigned int n)
 	struct end *from = &s->from[n % SHARERS], *to = &s->to[n % SHARERS];
 	u8 *place = p->b.buffer + n * SLOT;
 	u32 length = 1 + n * 137;
-	struct ib_sge sge = {
-		.addr = (uintptr_t)from->buffer,
-		.length = length,
-		.lkey = p->pd->local_dma_lkey,
-	};
-	struct ib_send_wr send = {
-		.opcode = IB_WR_SEND,
-		.wr_id = n,
-		.send_flags = IB_SEND_SIGNALED,
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
 	struct ib_wc wc;
 
 	fill(from->buffer, length, n);
 	memset(place, 0, SLOT);
-	TRY(post(from, &send));
+	TRY(post_send(from, n, piece_at(p, from->buffer, length)));
 	TRY(wait_wc(to, &wc));
 	CHECK(wc.status == IB_WC_SUCCESS && wc.wr_id == 100 + n);
 	CHECK(wc.opcode == IB_WC_RECV && wc.byte_len == length);
@@ -107,8 +91,8 @@ static int run_shared(struct pair *p, struct shared *s)
 	TRY(make_shared(p, s));
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < SLOTS; i++)
-			TRY(post_srq(s->srq, 100 + i, p->b.buffer + i * SLOT,
-				     p->pd->local_dma_lkey));
+			TRY(post_srq(p, s->srq, 100 + i,
+				     p->b.buffer + i * SLOT));
 		for (i = 0; i < SLOTS; i++)
 			TRY(send_shared(p, s, i));
 	}
@@ -132,8 +116,8 @@ static int fill_srq(struct pair *p, struct ib_srq *srq)
 	TRY(ib_query_srq(srq, &attr));
 	CHECK(attr.max_wr >= SLOTS && attr.max_sge >= 1);
 	for (i = 0; i < attr.max_wr; i++)
-		TRY(post_srq(srq, i, p->b.buffer, p->pd->local_dma_lkey));
-	CHECK(post_srq(srq, i, p->b.buffer, p->pd->local_dma_lkey) == -ENOMEM);
+		TRY(post_srq(p, srq, i, p->b.buffer));
+	CHECK(post_srq(p, srq, i, p->b.buffer) == -ENOMEM);
 	return 0;
 }
 
@@ -156,36 +140,21 @@ int test_empty_entries(struct pair *p)
 {
 	const unsigned int first = 8, gap = 16;
 	u8 *at = p->b.buffer;
-	u32 lkey = p->pd->local_dma_lkey;
 	struct ib_sge places[] = {
 		{},
-		{.addr = (uintptr_t)at, .length = first, .lkey = lkey},
-		{.addr = (uintptr_t)at, .lkey = lkey},
-		{.addr = (uintptr_t)at + first + gap,
-		 .length = SLOT,
-		 .lkey = lkey},
+		piece_at(p, at, first),
+		piece_at(p, at, 0),
+		piece_at(p, at + first + gap, SLOT),
 	};
 	struct ib_recv_wr recv = {
 		.wr_id = 7,
 		.sg_list = places,
 		.num_sge = ARRAY_SIZE(places),
 	};
-	struct ib_sge piece = {
-		.addr = (uintptr_t)p->a.buffer,
-		.length = SLOT,
-		.lkey = lkey,
-	};
-	struct ib_send_wr send = {
-		.opcode = IB_WR_SEND,
-		.wr_id = 8,
-		.send_flags = IB_SEND_SIGNALED,
-		.sg_list = &piece,
-		.num_sge = 1,
-	};
 
 	fill(p->a.buffer, SLOT, 29);
 	TRY(ib_post_recv(p->b.qp, &recv, NULL));
-	TRY(post(&p->a, &send));
+	TRY(post_send(&p->a, 8, piece_at(p, p->a.buffer, SLOT)));
 	TRY(expect(&p->b, 7, IB_WC_SUCCESS));
 	TRY(expect(&p->a, 8, IB_WC_SUCCESS));
 	CHECK(!memcmp(at, p->a.buffer, first));
@@ -223,8 +192,7 @@ static int post_recvs(struct pair *p, struct end *e, struct drained *recv,
 	for (i = 0; i < count; i++) {
 		recv[i].cqe.done = done;
 		TRY(post_recv(e, (uintptr_t)&recv[i].cqe,
-			      (uintptr_t)e->buffer + i * SLOT, SLOT,
-			      p->pd->local_dma_lkey));
+			      piece_at(p, e->buffer + i * SLOT, SLOT)));
 	}
 	return 0;
 }
@@ -236,21 +204,9 @@ static int post_sends(struct pair *p, struct drained *send, unsigned int first,
 	unsigned int i;
 
 	for (i = first; i < first + count; i++) {
-		struct ib_sge sge = {
-			.addr = (uintptr_t)p->a.buffer + i * SLOT,
-			.length = SLOT - i,
-			.lkey = p->pd->local_dma_lkey,
-		};
-		struct ib_send_wr wr = {
-			.wr_cqe = &send[i].cqe,
-			.opcode = IB_WR_SEND,
-			.send_flags = IB_SEND_SIGNALED,
-			.sg_list = &sge,
-			.num_sge = 1,
-		};
-
 		send[i].cqe.done = done;
-		TRY(post(&p->a, &wr));
+		TRY(post_send(&p->a, (uintptr_t)&send[i].cqe,
+			      piece_at(p, p->a.buffer + i * SLOT, SLOT - i)));
 	}
 	return 0;
 }
