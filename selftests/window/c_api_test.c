@@ -120,25 +120,18 @@ static void there_and_back(struct end *a, struct end *b)
 		.tag = 77,
 		.tell = 1,
 	};
-	size_t i, wrong = 0;
 
-	for (i = 0; i < SIZE; i++)
-		a->memory[i] = pattern_byte(1, i);
+	pattern_fill(a->memory, SIZE, 1, 0);
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
 	check(until(a, b, &a->ends, 1) && !a->error, "a put ends well");
 	check(until(a, b, &b->arrivals, 1) && b->tag == 77 && b->told == SIZE,
 	      "and the other end hears of all of it, once");
-	for (i = 0; i < SIZE; i++) {
-		wrong += b->memory[i] != pattern_byte(1, i);
-		b->memory[i] = pattern_byte(2, i);
-	}
-	check(!wrong, "every byte is there");
+	check(pattern_verify(b->memory, SIZE, 1, 0) < 0, "every byte is there");
+	pattern_fill(b->memory, SIZE, 2, 0);
 	move.tell = 0;
 	must(!pavo_rdma_get(a->rdma, a->peer, &move, on_done, a), "get");
 	check(until(a, b, &a->ends, 2) && !a->error, "a get ends well");
-	for (i = 0; i < SIZE; i++)
-		wrong += a->memory[i] != pattern_byte(2, i);
-	check(!wrong, "every byte is here");
+	check(pattern_verify(a->memory, SIZE, 2, 0) < 0, "every byte is here");
 	check(!pavo_rdma_pending(a->rdma), "nothing is pending");
 }
 
@@ -152,10 +145,8 @@ static void looked_at(struct end *a, struct end *b)
 		.bytes = SIZE,
 	};
 	time_t end = time(NULL) + 60;
-	size_t i, wrong = 0;
 
-	for (i = 0; i < SIZE; i++)
-		a->memory[i] = pattern_byte(6, i);
+	pattern_fill(a->memory, SIZE, 6, 0);
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, pavo_complete, &good),
 	     "put");
 	move.remote_pvo ^= 1ull << 60;
@@ -166,9 +157,9 @@ static void looked_at(struct end *a, struct end *b)
 		pavo_rdma_progress(a->rdma);
 		pavo_rdma_progress(b->rdma);
 	}
-	for (i = 0; i < SIZE; i++)
-		wrong += b->memory[i] != pattern_byte(6, i);
-	check(good.over && !good.error && !wrong, "a good end that is seen");
+	check(good.over && !good.error &&
+		      pattern_verify(b->memory, SIZE, 6, 0) < 0,
+	      "a good end that is seen");
 	check(bad.over && bad.error == -EFAULT, "and a bad one");
 }
 
@@ -192,28 +183,21 @@ static void own_kind(struct end *a, struct end *b)
 static void take(void *context, uint16_t node, uint32_t window, uint32_t tag,
 		 uint64_t at, const void *data, size_t bytes)
 {
-	const unsigned char *byte = data;
 	struct end *end = context;
-	size_t i;
 
 	(void)node;
 	(void)window;
-	for (i = 0; i < bytes; i++)
-		end->failed |= tag != 5 || at + i >= SIZE ||
-			       byte[i] != pattern_byte(3, at + i);
+	end->failed |= tag != 5 || at + bytes > SIZE ||
+		       pattern_verify(data, bytes, 3, at) >= 0;
 	end->taken += bytes;
 }
 
 static void make(void *context, uint32_t tag, uint64_t at, void *to,
 		 size_t bytes)
 {
-	unsigned char *byte = to;
-	size_t i;
-
 	(void)context;
 	(void)tag;
-	for (i = 0; i < bytes; i++)
-		byte[i] = pattern_byte(3, at + i);
+	pattern_fill(to, bytes, 3, at);
 }
 
 /* No end has memory: made here and taken there, and the other way round. */
@@ -242,6 +226,23 @@ static void through_fifos(struct end *a, struct end *b)
 	      "a get from FIFO to FIFO");
 }
 
+/* RDMA from @window to @b, or to none, that gives up after three attempts. */
+static struct pavo_rdma *open_hasty(struct pavo_window *window,
+				    const struct end *b)
+{
+	const struct pavo_rdma_options options = {
+		.patience = 10000,
+		.most_patience = 20000,
+		.attempts = 3,
+	};
+	struct pavo_rdma *rdma =
+		pavo_rdma_open(window, &options, NULL, NULL, NULL);
+
+	must(rdma != NULL, "pavo_rdma_open");
+	must(!pavo_window_set_node(window, 1, b->gid), "set_node");
+	return rdma;
+}
+
 /* The end that asked, its request, and a seed for the feeder. */
 struct asked {
 	uint32_t window;
@@ -254,11 +255,11 @@ static void make_of_seed(void *context, uint32_t tag, uint64_t at, void *to,
 			 size_t bytes)
 {
 	const unsigned int *seed = context;
-	unsigned char *byte = to;
-	size_t i;
 
-	for (i = 0; i < bytes; i++)
-		byte[i] = tag == MADE ? pattern_byte(*seed, at + i - FIRST) : 0;
+	if (tag == MADE)
+		pattern_fill(to, bytes, *seed, at - FIRST);
+	else
+		memset(to, 0, bytes);
 }
 
 static pavo_fill_call *who_asks(void *context, uint16_t node, uint32_t window,
@@ -281,11 +282,6 @@ static pavo_fill_call *who_asks(void *context, uint16_t node, uint32_t window,
 /* A feeder knows the peer of its data, and may say no. */
 static void asked_for(struct end *a, struct end *b)
 {
-	const struct pavo_rdma_options options = {
-		.patience = 10000,
-		.most_patience = 20000,
-		.attempts = 3,
-	};
 	struct asked asked = {.window = pavo_window_number(a->window),
 			      .seed = 9};
 	struct pavo_move move = {
@@ -296,12 +292,10 @@ static void asked_for(struct end *a, struct end *b)
 		.from_fifo = 1,
 	};
 	struct pavo_window *window = open_window(a, 0);
-	struct pavo_rdma *rdma =
-		pavo_rdma_open(window, &options, NULL, NULL, NULL);
+	struct pavo_rdma *rdma = open_hasty(window, b);
 	unsigned int before = a->ends;
 	time_t end = time(NULL) + 60;
 	uint32_t lent;
-	size_t i, wrong = 0;
 	int peer;
 
 	pavo_rdma_on_asked(b->rdma, who_asks, &asked);
@@ -309,12 +303,10 @@ static void asked_for(struct end *a, struct end *b)
 	check(until(a, b, &a->ends, before + 1) && !a->error &&
 		      asked.calls > 1 && !asked.wrong,
 	      "who makes data is told who asks, and for what");
-	for (i = 0; i < SIZE; i++)
-		wrong += a->memory[i] != pattern_byte(asked.seed, i);
-	check(!wrong, "and by what it was told to be");
+	check(pattern_verify(a->memory, SIZE, asked.seed, 0) < 0,
+	      "and by what it was told to be");
 
-	must(rdma && !pavo_rdma_lend(b->rdma, &lent, 1), "pavo_rdma_lend");
-	must(!pavo_window_set_node(window, 1, b->gid), "set_node");
+	must(!pavo_rdma_lend(b->rdma, &lent, 1), "pavo_rdma_lend");
 	peer = pavo_rdma_add(rdma, 1, pavo_window_number(b->window), &lent, 1);
 	must(peer >= 0, "pavo_rdma_add");
 	asked.window = pavo_window_number(window);
@@ -419,26 +411,18 @@ static void until_it_ends(struct end *a, struct pavo_rdma *rdma)
 /* How long it is tried is the program's to say. */
 static void nobody_there(struct end *a, struct end *b)
 {
-	const struct pavo_rdma_options options = {
-		.patience = 10000,
-		.most_patience = 20000,
-		.attempts = 3,
-	};
 	struct pavo_move move = {
 		.local_pvo = pavo_mapping_pvo(a->mapping),
 		.remote_pvo = pavo_mapping_pvo(b->mapping),
 		.bytes = 10,
 	};
 	struct pavo_window *window = open_window(a, 0);
-	struct pavo_rdma *rdma =
-		pavo_rdma_open(window, &options, NULL, NULL, NULL);
+	struct pavo_rdma *rdma = open_hasty(window, b);
 	const uint32_t none = 1;
 	unsigned int before = a->ends;
 	int64_t begun = microseconds();
 	int peer;
 
-	must(rdma != NULL, "pavo_rdma_open");
-	must(!pavo_window_set_node(window, 1, b->gid), "set_node");
 	peer = pavo_rdma_add(rdma, 1, pavo_window_number(b->window) + 77, &none,
 			     1);
 	must(peer >= 0, "pavo_rdma_add");
@@ -545,30 +529,26 @@ static void by_lanes(struct end *a, struct end *b)
 		.tell = 1,
 	};
 	unsigned int ended = a->ends, arrived = b->arrivals;
-	size_t i, wrong = 0;
+	int64_t differs;
 
 	open_lanes(a, 0, 1, b->gid, lent_a);
 	open_lanes(b, 1, 0, a->gid, lent_b);
 	connect_lanes(a, 1, b, lent_b);
 	connect_lanes(b, 0, a, lent_a);
 	check(pavo_striped_due(a->striped) == -1, "nothing is due on lanes");
-	for (i = 0; i < SIZE; i++)
-		a->memory[i] = pattern_byte(4, i);
+	pattern_fill(a->memory, SIZE, 4, 0);
 	must(!pavo_striped_put(a->striped, &move, on_done, a), "put");
 	check(pavo_striped_due(a->striped) >= 0, "now something is");
 	check(until_striped(a, b, ended + 1) && b->arrivals == arrived + 1 &&
 		      b->tag == 78 && b->told == SIZE,
 	      "a put by several lanes");
-	for (i = 0; i < SIZE; i++) {
-		wrong += b->memory[i] != pattern_byte(4, i);
-		b->memory[i] = pattern_byte(5, i);
-	}
+	differs = pattern_verify(b->memory, SIZE, 4, 0);
+	pattern_fill(b->memory, SIZE, 5, 0);
 	move.tell = 0;
 	must(!pavo_striped_get(a->striped, &move, on_done, a), "get");
 	check(until_striped(a, b, ended + 2), "a get by several lanes");
-	for (i = 0; i < SIZE; i++)
-		wrong += a->memory[i] != pattern_byte(5, i);
-	check(!wrong, "every byte went both ways");
+	check(differs < 0 && pattern_verify(a->memory, SIZE, 5, 0) < 0,
+	      "every byte went both ways");
 	check_lanes(a);
 	close_lanes(a);
 	close_lanes(b);

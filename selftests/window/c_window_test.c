@@ -32,7 +32,6 @@ static void take(void *context, const struct pavo_message *message)
 	struct pair *pair = context;
 	const unsigned char *bytes = message->payload;
 	struct pavo_rdma_piece piece;
-	size_t i;
 
 	pair->wrong += message->node != 0 ||
 		       message->window != pavo_window_number(pair->from);
@@ -40,8 +39,8 @@ static void take(void *context, const struct pavo_message *message)
 	case PAVO_FRAME_MESSAGE:
 		pair->messages++;
 		pair->kind = message->kind;
-		for (i = 0; i < message->bytes; i++)
-			pair->wrong += bytes[i] != pattern_byte(pair->kind, i);
+		pair->wrong += pattern_verify(bytes, message->bytes, pair->kind,
+					      0) >= 0;
 		break;
 	case PAVO_FRAME_RDMA_DONE:
 		pair->ends++;
@@ -50,10 +49,9 @@ static void take(void *context, const struct pavo_message *message)
 		break;
 	case PAVO_FRAME_RDMA_PIECE:
 		memcpy(&piece, bytes, sizeof(piece));
-		for (i = sizeof(piece); i < message->bytes; i++)
-			pair->wrong +=
-				bytes[i] !=
-				pattern_byte(8, piece.pvo + i - sizeof(piece));
+		pair->wrong += pattern_verify(bytes + sizeof(piece),
+					      message->bytes - sizeof(piece), 8,
+					      piece.pvo) >= 0;
 		pair->pieces += message->bytes - sizeof(piece);
 		break;
 	default:
@@ -113,10 +111,8 @@ static void messages(struct pair *pair)
 	const uint32_t to = pavo_window_number(pair->to);
 	uint32_t states[3] = {99, 99, 99};
 	unsigned char bytes[4096];
-	size_t i;
 
-	for (i = 0; i < sizeof(bytes); i++)
-		bytes[i] = pattern_byte(64, i);
+	pattern_fill(bytes, sizeof(bytes), 64, 0);
 	must(!pavo_window_event_after(pair->to, 1, 0), "event_after");
 	must(!pavo_window_sent_event_after(pair->from, 2), "sent_event_after");
 	check(!pavo_window_send(pair->from, 1, to, 64, bytes, 500) &&
@@ -190,10 +186,8 @@ static void write_there(struct pair *pair, uint32_t here, uint32_t there)
 	size_t i, wrong = 0;
 	uint32_t state = 99;
 
-	for (i = 0; i < SIZE; i++) {
-		pair->a->memory[i] = pattern_byte(7, i);
-		in[i] = 0xa5;
-	}
+	pattern_fill(pair->a->memory, SIZE, 7, 0);
+	memset(in, 0xa5, SIZE);
 	must(!pavo_window_prepare_rdma(pair->from, 1, 1, to, &request),
 	     "prepare_rdma");
 	must(!pavo_window_start(pair->from), "start");
@@ -205,9 +199,10 @@ static void write_there(struct pair *pair, uint32_t here, uint32_t there)
 		      pair->done.length == LENGTH && !pair->done.status &&
 		      pair->done.target == 1,
 	      "and its target is told of all of it");
-	for (i = 0; i < SIZE; i++)
-		wrong += in[i] != (i < LENGTH ? pattern_byte(7, i) : 0xa5);
-	check(!wrong, "every byte of it is there, and nothing else");
+	for (i = LENGTH; i < SIZE; i++)
+		wrong += in[i] != 0xa5;
+	check(pattern_verify(in, LENGTH, 7, 0) < 0 && !wrong,
+	      "every byte of it is there, and nothing else");
 	must(!pavo_window_prepare_rdma(pair->from, 1, 1, to, &request),
 	     "prepare_rdma");
 	must(!pavo_window_start(pair->from), "start");
@@ -229,8 +224,7 @@ static void pieces(struct pair *pair, uint32_t here, uint32_t there)
 	unsigned char bytes[2 * PIECE];
 	uint32_t i, states[2];
 
-	for (i = 0; i < sizeof(bytes); i++)
-		bytes[i] = pattern_byte(8, i);
+	pattern_fill(bytes, sizeof(bytes), 8, 0);
 	check(pavo_window_prepare_piece(pair->from, 1, to, &piece, bytes,
 					pavo_window_piece_room(pair->from) +
 						1) == -EMSGSIZE,
