@@ -73,7 +73,7 @@ inline void must_hold(std::span<const std::byte> bytes, uint32_t node,
 using common::must;
 
 /* Until it is so; throws when it has not become so in a minute and a half. */
-template <class Condition> void until(Condition &&condition, const char *what)
+template <class Condition> void until(const char *what, Condition &&condition)
 {
 	must(common::eventually(condition, std::chrono::seconds(90)),
 	     std::string("in vain: ") + what);

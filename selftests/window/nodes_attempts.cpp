@@ -46,7 +46,7 @@ pavo::FrameState Asker::ask(bool write)
 				   request),
 	     "RDMA");
 	must(asking().start(), "start");
-	until([&] { return asking().sent(one) == 1; }, "a frame to be sent");
+	until("a frame to be sent", [&] { return asking().sent(one) == 1; });
 	return state;
 }
 
@@ -57,13 +57,11 @@ pavo::DoneFrame Asker::told(bool write)
 	request.flags = write ? PAVO_RDMA_TELL_SOURCE : PAVO_RDMA_TELL_TARGET;
 	request.attempts = 0;
 	request.tag++;
-	until(
-		[&] {
-			attempt(write);
-			request.attempts++;
-			return soon([&] { return hear(answer); });
-		},
-		"to be told of an operation");
+	until("to be told of an operation", [&] {
+		attempt(write);
+		request.attempts++;
+		return soon([&] { return hear(answer); });
+	});
 	request.flags = 0;
 	request.attempts = 0;
 	return answer;

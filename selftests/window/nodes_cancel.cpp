@@ -113,7 +113,7 @@ private:
 
 		sink.clear();
 		meeting.exchange('p');
-		until([&] { return sink.begun(); }, "bytes of a put");
+		until("bytes of a put", [&] { return sink.begun(); });
 		cancel(i);
 		sink.use_again(client(i), number);
 		/* All of it was sent; and it was cancelled there, too. */
@@ -132,8 +132,8 @@ private:
 		if (at_both(number))
 			cancel(i);
 		/* While its data is still sent, the context takes none. */
-		until([&] { return !asked_.node.window.lmt().rcxts; },
-		      "the end of a get");
+		until("the end of a get",
+		      [&] { return !asked_.node.window.lmt().rcxts; });
 		must_hold(asked_.part(i), client(i), number);
 	}
 
@@ -193,7 +193,7 @@ private:
 	{
 		sink_.clear();
 		asker_.meeting.exchange('g');
-		until([&] { return begin_to_get(); }, "bytes of a get");
+		until("bytes of a get", [&] { return begin_to_get(); });
 		cancel();
 		sink_.use_again(asker_.self(), number);
 		asker_.meeting.exchange('c');

@@ -103,12 +103,10 @@ private:
 
 	template <class Condition> void progress_until(Condition &&condition)
 	{
-		until(
-			[&] {
-				rdma_.progress();
-				return condition();
-			},
-			"clients");
+		until("clients", [&] {
+			rdma_.progress();
+			return condition();
+		});
 	}
 
 	Server server_;
@@ -171,14 +169,14 @@ void by_coroutines(Client &client, uint32_t way)
 	fill(memory, client.self(), way);
 	together(client.meeting);
 	put(rdma, peer, move, result);
-	until(over, "what is put");
+	until("what is put", over);
 	must(*result, "put");
 	together(client.meeting);
 	std::ranges::fill(memory, std::byte(0));
 	move.tell = false;
 	result.reset();
 	get(rdma, peer, move, result);
-	until(over, "what is got");
+	until("what is got", over);
 	must(*result, "get");
 	must_be_turned(memory, client.self(), way);
 	together(client.meeting);
@@ -237,12 +235,10 @@ public:
 		must(!(put ? pavo_rdma_put : pavo_rdma_get)(
 			     rdma_.get(), peer_, &move, pavo_complete, &end),
 		     "an operation");
-		until(
-			[&] {
-				pavo_rdma_progress(rdma_.get());
-				return end.over;
-			},
-			"the end of an operation");
+		until("the end of an operation", [&] {
+			pavo_rdma_progress(rdma_.get());
+			return end.over;
+		});
 		must(!end.error, put ? "put" : "get");
 	}
 

@@ -201,14 +201,12 @@ public:
 
 	void run()
 	{
-		until(
-			[this] {
-				rdma_.progress();
-				recoveries_.look(arrived_.size(), 8);
-				return server_.all_wait() &&
-				       arrived_.size() == expected();
-			},
-			"all operations of all");
+		until("all operations of all", [this] {
+			rdma_.progress();
+			recoveries_.look(arrived_.size(), 8);
+			return server_.all_wait() &&
+			       arrived_.size() == expected();
+		});
 		must(recoveries_.over(), "a recovery did not take place");
 		for (examples::Meeting &meeting : server_.meetings)
 			must_be_in_order(meeting.other());
@@ -324,13 +322,11 @@ public:
 	{
 		for (uint32_t tag = 0; tag < operations().size(); tag++)
 			begin(tag);
-		until(
-			[this] {
-				rdma_.progress();
-				recoveries_.look(ended_, 10);
-				return !rdma_.pending();
-			},
-			"the end of all operations");
+		until("the end of all operations", [this] {
+			rdma_.progress();
+			recoveries_.look(ended_, 10);
+			return !rdma_.pending();
+		});
 		must(ended_ == operations().size(), "an end was not told");
 		must(recoveries_.over(), "a recovery did not take place");
 		must_be_in_order();

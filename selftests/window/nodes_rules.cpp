@@ -44,7 +44,7 @@ public:
 		uint64_t before = counter(adapter_, name);
 
 		asked.meetings[i].exchange('g');
-		until([&] { return counter(adapter_, name) != before; }, name);
+		until(name, [&] { return counter(adapter_, name) != before; });
 		asked.meetings[i].exchange('c');
 		look();
 		asked.meetings[i].exchange('l');
@@ -93,14 +93,10 @@ public:
 	void until_dropped(const std::function<void()> &once)
 	{
 		asker.meeting.exchange('g');
-		until(
-			[&] {
-				once();
-				return soon([&] {
-					return asker.meeting.anything();
-				});
-			},
-			"to be dropped");
+		until("to be dropped", [&] {
+			once();
+			return soon([&] { return asker.meeting.anything(); });
+		});
 		asker.meeting.exchange('c');
 		/* It has looked. */
 		asker.meeting.exchange('l');
@@ -159,12 +155,10 @@ private:
 	{
 		pavo::FrameState state;
 
-		until(
-			[&] {
-				frames -= asker.asking().sent({&state, 1});
-				return !frames;
-			},
-			"frames to be sent");
+		until("frames to be sent", [&] {
+			frames -= asker.asking().sent({&state, 1});
+			return !frames;
+		});
 	}
 };
 

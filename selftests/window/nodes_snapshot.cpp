@@ -95,18 +95,16 @@ private:
 	{
 		std::set<uint16_t> heard;
 
-		until(
-			[&] {
-				/* They send faster than one can look. */
-				window.receive(
-					[&](const Message &came) {
-						look(window, came.node, came);
-						heard.insert(came.node);
-					},
-					frames);
-				return heard.size() == clients_ && whole();
-			},
-			"messages and RDMA of all");
+		until("messages and RDMA of all", [&] {
+			/* They send faster than one can look. */
+			window.receive(
+				[&](const Message &came) {
+					look(window, came.node, came);
+					heard.insert(came.node);
+				},
+				frames);
+			return heard.size() == clients_ && whole();
+		});
 	}
 
 	bool whole() const
@@ -123,14 +121,12 @@ private:
 	void end(Window &window, uint32_t number)
 	{
 		must(window.disable(), "disable");
-		until(
-			[&] {
-				int at_work = window.snapshot();
+		until("no process to use a window", [&] {
+			int at_work = window.snapshot();
 
-				must(at_work >= 0, "snapshot");
-				return !at_work;
-			},
-			"no process to use a window");
+			must(at_work >= 0, "snapshot");
+			return !at_work;
+		});
 		fill(fifo(window, false), used_again, number + 1);
 		fill(fifo(window, true), used_again, number + 2);
 	}
@@ -152,10 +148,10 @@ private:
 	{
 		uint64_t before = dropped();
 
-		until([&] { return dropped() != before; }, "a stray packet");
+		until("a stray packet", [&] { return dropped() != before; });
 		before = dropped();
-		until([&] { return dropped() >= before + 50; },
-		      "more stray packets");
+		until("more stray packets",
+		      [&] { return dropped() >= before + 50; });
 	}
 
 	uint64_t dropped() const { return counter(adapter_, "rx_drop_window"); }
@@ -191,12 +187,10 @@ public:
 				break;
 			request_.remote_rcxt = aim.rcxt;
 			request_.remote_pvo = aim.memory.value;
-			until(
-				[&] {
-					shoot(aim.window);
-					return client_.meeting.anything();
-				},
-				"another aim");
+			until("another aim", [&] {
+				shoot(aim.window);
+				return client_.meeting.anything();
+			});
 		}
 		must_hold(memory_, client_.self(), 0);
 	}
@@ -219,13 +213,11 @@ private:
 					   request_),
 		     "RDMA");
 		must(window().start(), "start");
-		until(
-			[&] {
-				marked += window().sent(
-					std::span(states).subspan(marked));
-				return marked == states.size();
-			},
-			"frames to be sent");
+		until("frames to be sent", [&] {
+			marked += window().sent(
+				std::span(states).subspan(marked));
+			return marked == states.size();
+		});
 		for (pavo::FrameState state : states)
 			must(state == pavo::FrameState::sent ||
 				     state == pavo::FrameState::not_sent,

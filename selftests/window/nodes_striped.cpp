@@ -80,13 +80,11 @@ struct End {
 void serve_all(const Visitors &visitors,
 	       const std::vector<std::unique_ptr<End>> &ends)
 {
-	until(
-		[&] {
-			for (auto &end : ends)
-				end->striped.progress();
-			return visitors.all_wait();
-		},
-		"messages of all");
+	until("messages of all", [&] {
+		for (auto &end : ends)
+			end->striped.progress();
+		return visitors.all_wait();
+	});
 }
 
 /*
@@ -108,12 +106,10 @@ void move(End &end, bool put, bool tell, Middle &&middle)
 	else
 		end.striped.get(all, over);
 	middle();
-	until(
-		[&] {
-			end.striped.progress();
-			return !end.striped.pending();
-		},
-		"the end of a message");
+	until("the end of a message", [&] {
+		end.striped.progress();
+		return !end.striped.pending();
+	});
 	must(result, put ? "put" : "get");
 }
 

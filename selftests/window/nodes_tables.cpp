@@ -28,14 +28,12 @@ void must_agree(const examples::Node &node)
 {
 	const pavo::Device &device = node.device;
 
-	until(
-		[&] {
-			pavo::Lmt lmt = node.window.lmt();
+	until("root to read the table that the process has", [&] {
+		pavo::Lmt lmt = node.window.lmt();
 
-			return windows::line_of(device, node.window) ==
-			       windows::as_text(device, lmt);
-		},
-		"root to read the table that the process has");
+		return windows::line_of(device, node.window) ==
+		       windows::as_text(device, lmt);
+	});
 }
 
 /*
@@ -61,13 +59,10 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 	must(after.key && meeting.exchange(uint64_t(after.key)) == after.key,
 	     "windows of a job have two keys");
 	must_agree(node);
-	until(
-		[&] {
-			node.window.receive([](const Message &) {});
-			return node.window.received() ==
-			       node.window.lmt().recv_count;
-		},
-		"as many messages as the table says");
+	until("as many messages as the table says", [&] {
+		node.window.receive([](const Message &) {});
+		return node.window.received() == node.window.lmt().recv_count;
+	});
 	node.window.forget_sent();
 }
 

@@ -109,12 +109,10 @@ public:
 	void finish()
 	{
 		enough_ = true;
-		until(
-			[this] {
-				serve();
-				return server_.all_wait();
-			},
-			"all messages to be answered");
+		until("all messages to be answered", [this] {
+			serve();
+			return server_.all_wait();
+		});
 		for (size_t i = 0; i < seen_.size(); i++) {
 			uint32_t sent =
 				server_.meetings[i].exchange(uint32_t(0));
@@ -229,12 +227,10 @@ void one_event(Listener &listener, Handlers &handlers, Threshold threshold)
 	handlers.wait();
 	must(window.lmt().recv_count - before >= threshold.least(),
 	     "an event came too soon");
-	until(
-		[&] {
-			listener.serve();
-			return window.received() - received >= threshold.n;
-		},
-		"the messages that an event was of");
+	until("the messages that an event was of", [&] {
+		listener.serve();
+		return window.received() - received >= threshold.n;
+	});
 	handlers.ready();
 }
 
@@ -247,12 +243,10 @@ void no_event(Listener &listener, Handlers &handlers)
 		Threshold{40, early}.ask(window);
 		Threshold{0, early}.ask(window);
 		uint64_t taken = listener.taken();
-		until(
-			[&] {
-				listener.serve();
-				return listener.taken() >= taken + 50;
-			},
-			"more messages");
+		until("more messages", [&] {
+			listener.serve();
+			return listener.taken() >= taken + 50;
+		});
 		must(handlers.quiet() && !window.lmt().event_kept,
 		     "an event without a request");
 	}
@@ -264,12 +258,10 @@ void serve_messages(const Arguments &arguments)
 {
 	Listener listener(arguments);
 
-	until(
-		[&] {
-			listener.serve();
-			return listener.each_sent(200);
-		},
-		"200 messages of each");
+	until("200 messages of each", [&] {
+		listener.serve();
+		return listener.each_sent(200);
+	});
 	listener.finish();
 }
 
@@ -297,13 +289,11 @@ public:
 	/* Until it was told that it is enough, and all was answered. */
 	void run()
 	{
-		until(
-			[this] {
-				hear();
-				speak();
-				return enough_ && open_.empty();
-			},
-			"answers");
+		until("answers", [this] {
+			hear();
+			speak();
+			return enough_ && open_.empty();
+		});
 		client_.meeting.exchange(next_);
 	}
 

@@ -152,7 +152,7 @@ void serve_told(const Arguments &arguments)
 			end.begin(tag);
 		asked.together();
 		Round round(asked, ends);
-		until([&] { return round.attempt(); }, "an operation of each");
+		until("an operation of each", [&] { return round.attempt(); });
 	}
 }
 
@@ -261,8 +261,8 @@ private:
 		uint64_t before = dropped();
 
 		asker_.meeting.exchange('d');
-		until([&] { return dropped() != before; },
-		      "a message to a dead window to be dropped");
+		until("a message to a dead window to be dropped",
+		      [&] { return dropped() != before; });
 		must(asker_.asking().lmt().recv_count == had,
 		     "a dead window takes messages");
 		asker_.meeting.exchange('e');
@@ -291,14 +291,11 @@ void suffer_violations(const Arguments &arguments)
 		asked.meetings[i].exchange('d');
 		must_hold(asked.part(i), uint32_t(i + 1), 1);
 	}
-	until(
-		[&] {
-			for (size_t i = 0; i < asked.clients(); i++)
-				window.send(uint16_t(i + 1), asked.windows[i],
-					    {});
-			return asked.all_wait();
-		},
-		"clients that are dead");
+	until("clients that are dead", [&] {
+		for (size_t i = 0; i < asked.clients(); i++)
+			window.send(uint16_t(i + 1), asked.windows[i], {});
+		return asked.all_wait();
+	});
 	for (examples::Meeting &meeting : asked.meetings)
 		meeting.exchange('e');
 	must(window.lmt().state == pavo::WindowState::valid &&

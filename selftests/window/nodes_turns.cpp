@@ -81,12 +81,10 @@ public:
 	/* Of client @i, until it has sent all that it wants to. */
 	void take_messages(size_t i)
 	{
-		until(
-			[&] {
-				drop();
-				return asked.meetings[i].anything();
-			},
-			"messages to be sent");
+		until("messages to be sent", [&] {
+			drop();
+			return asked.meetings[i].anything();
+		});
 		asked.meetings[i].exchange('t');
 	}
 
@@ -104,15 +102,13 @@ private:
 		examples::Meeting &meeting = asked.meetings[i];
 		uint32_t window = meeting.exchange(uint32_t(0));
 
-		until(
-			[&] {
-				std::error_code error = asked.node.window.send(
-					uint16_t(i + 1), window, {});
-				if (error != std::errc::no_buffer_space)
-					must(error, "message");
-				return meeting.anything();
-			},
-			"a window to be poked");
+		until("a window to be poked", [&] {
+			std::error_code error = asked.node.window.send(
+				uint16_t(i + 1), window, {});
+			if (error != std::errc::no_buffer_space)
+				must(error, "message");
+			return meeting.anything();
+		});
 		meeting.exchange('p');
 	}
 
@@ -196,22 +192,16 @@ public:
 			must(window->prepare(0, asker_.window, {}),
 			     "a message");
 		must(window->start(), "start");
-		until(
-			[&] {
-				known += window->sent(
-					std::span(states).subspan(known));
-				return known == many;
-			},
-			"all messages to be sent");
+		until("all messages to be sent", [&] {
+			known += window->sent(std::span(states).subspan(known));
+			return known == many;
+		});
 		must(std::ranges::count(states, pavo::FrameState::sent) == many,
 		     "a message was not sent");
-		until(
-			[&] {
-				return counter(adapter, "window_manager") -
-					       before >=
-				       many / 100;
-			},
-			"turns of the work manager");
+		until("turns of the work manager", [&] {
+			return counter(adapter, "window_manager") - before >=
+			       many / 100;
+		});
 		asker_.meeting.exchange('t');
 	}
 
@@ -254,8 +244,8 @@ private:
 	template <class Condition> void poked(Condition &&condition)
 	{
 		asker_.meeting.exchange(first_->number());
-		until([&] { return condition(first_->lmt()); },
-		      "what messages bring about");
+		until("what messages bring about",
+		      [&] { return condition(first_->lmt()); });
 		asker_.meeting.exchange('p');
 	}
 
@@ -305,13 +295,10 @@ void watch_turns(const Arguments &arguments)
 		watcher.watch(i, message_opcode);
 		watcher.watch(i, data_opcode);
 		asked.meetings[i].exchange('d');
-		until(
-			[&] {
-				return first_wrong(asked.part(i),
-						   uint32_t(i + 1),
-						   0) == asked.bytes;
-			},
-			"all that was written in turn");
+		until("all that was written in turn", [&] {
+			return first_wrong(asked.part(i), uint32_t(i + 1), 0) ==
+			       asked.bytes;
+		});
 		watcher.take_messages(i);
 	}
 	asked.together();
