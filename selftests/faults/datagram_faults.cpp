@@ -40,22 +40,13 @@ struct Station {
 		end.ready_datagram(QKEY);
 	}
 
-	void post_receive(uint64_t id)
-	{
-		ibv_sge sge = {memory.address(), GRH + 256, memory.lkey()};
-		ibv_recv_wr wr = {}, *bad;
-
-		wr.wr_id = id;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		REQUIRE_EQ(ibv_post_recv(end.qp(), &wr, &bad), 0);
-	}
+	void post_receive(uint64_t id) { end.receive(id, memory, GRH + 256); }
 
 	/* @count sends in one call; number @bad of them is @spoiled. */
 	void post(Station &to, uint64_t id, uint32_t count, uint32_t bad = ~0u,
 		  ibv_sge spoiled = {})
 	{
-		ibv_sge good = {memory.address() + 1024, 200, memory.lkey()};
+		ibv_sge good = memory.part(1024, 200);
 		std::vector<ibv_send_wr> wrs(count);
 		ibv_send_wr *refused;
 
@@ -130,15 +121,13 @@ struct Stations {
 	void post_raw(uint64_t id,
 		      const std::function<void(pavo_ud_seg &)> &spoil)
 	{
-		RawSq sq(a.end);
 		Wqe wqe = good_datagram(a.end, b.end, QKEY,
 					a.memory.address() + 1024, 200,
 					a.memory);
 
 		a.memory.fill(static_cast<uint32_t>(id));
 		spoil(wqe.at<pavo_ud_seg>(1));
-		sq.place(0, wqe);
-		sq.ring(sq.doorbell(0, wqe), 1, id);
+		RawSq(a.end).post(0, wqe, id);
 	}
 
 	Station a, b;

@@ -182,6 +182,23 @@ ibv_wc End::completion(ibv_cq *cq)
 	return wc;
 }
 
+void End::receive(uint64_t wr_id, const Memory &memory, uint32_t length)
+{
+	ibv_sge sge = memory.part(0, length);
+	ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	REQUIRE_EQ(ibv_post_recv(qp_, &wr, &bad), 0);
+}
+
+void receive(ibv_srq *srq, uint64_t wr_id, const Memory &memory,
+	     uint32_t length)
+{
+	ibv_sge sge = memory.part(0, length);
+	ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	REQUIRE_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+}
+
 /* ---------------------------------------------------------- Pair, Witness */
 
 static QpSize without_srq(QpSize size)
@@ -205,8 +222,8 @@ Witness::Witness(const std::string &name_a, const std::string &name_b)
 
 void Witness::move(End &from, Memory &source, End &to, Memory &sink)
 {
-	ibv_sge into = {sink.address() + BUFFER / 2, 3000, sink.lkey()};
-	ibv_sge out = {source.address(), BUFFER / 2, source.lkey()};
+	ibv_sge into = sink.part(BUFFER / 2, 3000);
+	ibv_sge out = source.part(0, BUFFER / 2);
 	ibv_recv_wr recv = {}, *bad_recv;
 	ibv_send_wr wr[2] = {}, *bad;
 	uint32_t seed = ++round_;
@@ -217,7 +234,7 @@ void Witness::move(End &from, Memory &source, End &to, Memory &sink)
 	recv.num_sge = 1;
 	REQUIRE_EQ(ibv_post_recv(to.qp(), &recv, &bad_recv), 0);
 
-	ibv_sge message = {source.address() + BUFFER / 2, 3000, source.lkey()};
+	ibv_sge message = source.part(BUFFER / 2, 3000);
 
 	wr[0].opcode = IBV_WR_RDMA_WRITE;
 	wr[0].sg_list = &out;

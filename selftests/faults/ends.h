@@ -61,6 +61,11 @@ public:
 	{
 		return reinterpret_cast<uint64_t>(bytes_.data());
 	}
+	/** @length bytes from @at on, as an entry of a request. */
+	ibv_sge part(size_t at, uint32_t length) const
+	{
+		return {address() + at, length, lkey()};
+	}
 	uint8_t *bytes() { return bytes_.data(); }
 	size_t size() const { return bytes_.size(); }
 	uint32_t lkey() const { return mr_->lkey; }
@@ -105,6 +110,8 @@ public:
 	ibv_wc completion(ibv_cq *cq);
 	ibv_wc sent() { return completion(send_cq_); }
 	ibv_wc received() { return completion(recv_cq_); }
+	/** Takes a message into the first bytes of @memory. */
+	void receive(uint64_t wr_id, const Memory &memory, uint32_t length);
 
 private:
 	void create(const QpSize &size);
@@ -114,6 +121,10 @@ private:
 	ibv_cq *recv_cq_ = nullptr;
 	ibv_qp *qp_ = nullptr;
 };
+
+/** The same, by a queue that ends share. */
+void receive(ibv_srq *srq, uint64_t wr_id, const Memory &memory,
+	     uint32_t length);
 
 /** Two connected ends with memory: @a is the one that misbehaves. */
 struct Pair {

@@ -26,13 +26,7 @@ struct OpenRq {
 	/* A correct receive WQE, through the provider. */
 	void post(uint64_t wr_id = 70)
 	{
-		ibv_sge sge = {pair.sink.address(), 1024, pair.sink.lkey()};
-		ibv_recv_wr wr = {}, *bad;
-
-		wr.wr_id = wr_id;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		REQUIRE_EQ(ibv_post_recv(pair.b.qp(), &wr, &bad), 0);
+		pair.b.receive(wr_id, pair.sink, 1024);
 	}
 
 	/* Of the first WQE; a QP's own has nothing to say there. */
@@ -48,12 +42,8 @@ struct OpenRq {
 
 	void send(uint32_t length = 64)
 	{
-		RawSq sq(pair.a);
-		Wqe wqe = good_send(pair, length);
-
 		pair.source.fill(length);
-		sq.place(0, wqe);
-		sq.ring(sq.doorbell(0, wqe), 1, 80);
+		RawSq(pair.a).post(0, good_send(pair, length), 80);
 	}
 
 	/* The sender hears of it, the receiver is in Error. */
@@ -216,25 +206,9 @@ struct OpenSrq {
 		REQUIRE_EQ(pavodv_query_srq(queue.srq, &dv), 0);
 	}
 
-	void post()
-	{
-		ibv_sge sge = {pair.sink.address(), 1024, pair.sink.lkey()};
-		ibv_recv_wr wr = {}, *bad;
+	void post() { receive(queue.srq, 70, pair.sink, 1024); }
 
-		wr.wr_id = 70;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		REQUIRE_EQ(ibv_post_srq_recv(queue.srq, &wr, &bad), 0);
-	}
-
-	void send(Pair &by)
-	{
-		RawSq sq(by.a);
-		Wqe wqe = good_send(by, 64);
-
-		sq.place(0, wqe);
-		sq.ring(sq.doorbell(0, wqe), 1, 80);
-	}
+	void send(Pair &by) { RawSq(by.a).post(0, good_send(by, 64), 80); }
 
 	/* The queue says so once; who takes from it is refused. */
 	void expect_dead(Hostile &hostile)
@@ -291,14 +265,10 @@ void srq_module_words(Hostile &hostile)
 	OpenSrq srq(hostile);
 
 	for (uint32_t i = 0; i < 40; i++) {
-		RawSq sq(srq.pair.a);
-		Wqe wqe = good_send(srq.pair, 64);
-
 		srq.post();
 		std::atomic_ref(srq.dv.rq->flags).store(~i);
 		srq.pair.source.fill(i);
-		sq.place(i, wqe);
-		sq.ring(sq.doorbell(i, wqe), 1, i);
+		RawSq(srq.pair.a).post(i, good_send(srq.pair, 64), i);
 		REQUIRE_EQ(srq.pair.a.sent().status, IBV_WC_SUCCESS);
 		REQUIRE_EQ(srq.pair.b.received().wr_id, 70);
 		REQUIRE(srq.pair.sink.holds(i, 64));
@@ -322,11 +292,7 @@ struct OpenCq {
 	/* One signalled write that the test does not poll. */
 	void write(uint32_t number)
 	{
-		RawSq sq(pair.a);
-		Wqe wqe = good_write(pair);
-
-		sq.place(number, wqe);
-		sq.ring(sq.doorbell(number, wqe), 1, number);
+		RawSq(pair.a).post(number, good_write(pair), number);
 	}
 
 	void expect_dead(Hostile &hostile)

@@ -134,6 +134,12 @@ void RawSq::ring_bits(uint64_t bits)
 	REQUIRE_EQ(pavodv_kick_send(end_.qp()), 0);
 }
 
+void RawSq::post(uint32_t index, const Wqe &wqe, uint64_t wr_id)
+{
+	place(index, wqe);
+	ring(doorbell(index, wqe), 1, wr_id);
+}
+
 void RawSq::ring(const Doorbell &doorbell, uint32_t count, uint64_t wr_id)
 {
 	REQUIRE_EQ(pavodv_skip_send(end_.qp(), count, wr_id), 0);

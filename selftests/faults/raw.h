@@ -84,6 +84,8 @@ public:
 	/** Rings, and lets the provider believe in @count completions. */
 	void ring(const Doorbell &doorbell, uint32_t count = 1,
 		  uint64_t wr_id = 0);
+	/** Places @wqe, and rings for it alone. */
+	void post(uint32_t index, const Wqe &wqe, uint64_t wr_id);
 	/** Rings any 64 bits; no completion is expected. */
 	void ring_bits(uint64_t bits);
 

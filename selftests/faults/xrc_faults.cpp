@@ -56,16 +56,10 @@ struct XrcPair {
 		  queue(make_queue(hostile.b, xrcd.get(), b.recv_cq())),
 		  source(hostile.a.pd(), 4096), sink(hostile.b.pd(), 4096)
 	{
-		ibv_sge sge = {sink.address(), 1024, sink.lkey()};
-		ibv_recv_wr wr = {}, *bad;
-
 		REQUIRE_EQ(ibv_get_srq_num(queue.get(), &number), 0);
 		a.connect(b, 1000);
 		b.connect(a, 1000);
-		wr.wr_id = 70;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		REQUIRE_EQ(ibv_post_srq_recv(queue.get(), &wr, &bad), 0);
+		receive(queue.get(), 70, sink, 1024);
 		source.fill(1);
 	}
 
@@ -83,10 +77,7 @@ struct XrcPair {
 
 	ibv_wc post(const Wqe &wqe)
 	{
-		RawSq sq(a);
-
-		sq.place(0, wqe);
-		sq.ring(sq.doorbell(0, wqe), 1, 0x1d);
+		RawSq(a).post(0, wqe, 0x1d);
 		return a.sent();
 	}
 
