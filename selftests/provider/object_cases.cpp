@@ -14,7 +14,6 @@ namespace {
 
 void test_lying_module()
 {
-	ibv_qp_init_attr attr = {};
 	User user;
 
 	for (uint32_t lie : {3u, 0x80000000u, UINT32_MAX}) {
@@ -28,9 +27,8 @@ void test_lying_module()
 	engine.short_region = false;
 	kernel->last_method(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY);
 
-	attr.send_cq = attr.recv_cq = user.send_cq;
-	attr.qp_type = IBV_QPT_RC;
-	attr.cap = {8, 8, 1, 1, 0};
+	ibv_qp_init_attr attr = user.another();
+
 	for (uint32_t lie : {3u, 1u << 20, 0x80000000u}) {
 		kernel->forget_calls();
 		engine.sq_cnt_lie = lie;
@@ -55,11 +53,8 @@ void test_lying_module()
 int post_srq(ibv_srq *srq, uint64_t wr_id)
 {
 	ibv_sge sge = {0x1000, 64, 0x77};
-	ibv_recv_wr wr = {}, *bad;
+	ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1}, *bad;
 
-	wr.wr_id = wr_id;
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
 	return ibv_post_srq_recv(srq, &wr, &bad);
 }
 
@@ -68,11 +63,10 @@ void check_srq_completions(User &user, ibv_srq *srq)
 {
 	pavo_cqe cqe = {};
 	ibv_wc wc;
-	ibv_qp_init_attr qp_attr = {.send_cq = user.send_cq,
-				    .recv_cq = user.recv_cq,
-				    .srq = srq,
-				    .cap = {8, 8, 1, 1, 0},
-				    .qp_type = IBV_QPT_RC};
+	ibv_qp_init_attr qp_attr = user.another();
+
+	qp_attr.recv_cq = user.recv_cq;
+	qp_attr.srq = srq;
 	ibv_qp *qp = ibv_create_qp(user.pd, &qp_attr);
 
 	REQUIRE(qp);
@@ -132,11 +126,11 @@ void test_srq()
 
 void test_unsupported()
 {
-	ibv_qp_init_attr attr = {};
 	User user;
+	ibv_qp_init_attr attr = {.send_cq = user.send_cq,
+				 .recv_cq = user.send_cq,
+				 .qp_type = IBV_QPT_RAW_PACKET};
 
-	attr.send_cq = attr.recv_cq = user.send_cq;
-	attr.qp_type = IBV_QPT_RAW_PACKET;
 	REQUIRE(!ibv_create_qp(user.pd, &attr));
 	REQUIRE_EQ(errno, EOPNOTSUPP);
 }
@@ -144,15 +138,9 @@ void test_unsupported()
 /* There are no flags, but their absence may be said. */
 void test_create_flags()
 {
-	ibv_qp_init_attr_ex attr = {};
 	User user;
-
-	attr.send_cq = attr.recv_cq = user.send_cq;
-	attr.qp_type = IBV_QPT_RC;
-	attr.cap = {8, 8, 1, 1, 0};
-	attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
-	attr.pd = user.pd;
-
+	ibv_qp_init_attr_ex attr =
+		user.another_ex(IBV_QP_INIT_ATTR_CREATE_FLAGS);
 	ibv_qp *qp = ibv_create_qp_ex(context, &attr);
 
 	REQUIRE(qp, "errno ", errno);
@@ -167,8 +155,8 @@ void test_create_flags()
 void test_domains()
 {
 	ibv_td_init_attr td_attr = {};
-	ibv_qp_init_attr qp_attr = {};
 	User user;
+	ibv_qp_init_attr qp_attr = user.another();
 	ibv_td *td = ibv_alloc_td(context, &td_attr);
 
 	REQUIRE(td);
@@ -179,9 +167,6 @@ void test_domains()
 	REQUIRE(parent);
 	REQUIRE_EQ(ibv_dealloc_td(td), EBUSY);
 	REQUIRE_EQ(ibv_dealloc_pd(user.pd), EBUSY);
-	qp_attr.send_cq = qp_attr.recv_cq = user.send_cq;
-	qp_attr.qp_type = IBV_QPT_RC;
-	qp_attr.cap = {8, 8, 1, 1, 0};
 
 	ibv_qp *qp = ibv_create_qp(parent, &qp_attr);
 
@@ -234,7 +219,6 @@ void heap_free(ibv_pd *pd, void *context, void *memory, uint64_t resource)
 
 void test_allocators()
 {
-	ibv_qp_init_attr_ex init = {};
 	User user;
 	Heap heap;
 	ibv_parent_domain_init_attr attr = {
@@ -254,10 +238,9 @@ void test_allocators()
 	heap.pd = ibv_alloc_parent_domain(context, &attr);
 	REQUIRE(heap.pd);
 
-	init.send_cq = init.recv_cq = user.send_cq;
-	init.qp_type = IBV_QPT_RC;
-	init.cap = {8, 8, 1, 1, 64};
-	init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	ibv_qp_init_attr_ex init =
+		user.another_ex(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
+
 	init.send_ops_flags = IBV_QP_EX_WITH_SEND;
 	init.pd = heap.pd;
 

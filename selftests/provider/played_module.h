@@ -179,6 +179,25 @@ struct User {
 		REQUIRE_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 	}
 
+	/* One more queue pair on the send CQ, in whatever way. */
+	ibv_qp_init_attr another() const
+	{
+		return {.send_cq = send_cq,
+			.recv_cq = send_cq,
+			.cap = {8, 8, 1, 1, 0},
+			.qp_type = IBV_QPT_RC};
+	}
+
+	ibv_qp_init_attr_ex another_ex(uint32_t more) const
+	{
+		return {.send_cq = send_cq,
+			.recv_cq = send_cq,
+			.cap = {8, 8, 1, 1, 64},
+			.qp_type = IBV_QPT_RC,
+			.comp_mask = IBV_QP_INIT_ATTR_PD | more,
+			.pd = pd};
+	}
+
 	QpSide &side() { return engine.qps.at(qp->qp_num); }
 
 	/* A chain of @count sends, wr_id counting from @wr_id. */

@@ -198,9 +198,9 @@ void test_resize()
 
 void test_extended()
 {
-	ibv_qp_init_attr attr = {};
 	ibv_poll_cq_attr poll = {};
 	User user;
+	ibv_qp_init_attr attr = user.another();
 	ibv_cq_init_attr_ex init = {
 		.cqe = 16,
 		.wc_flags = IBV_WC_STANDARD_FLAGS |
@@ -211,8 +211,6 @@ void test_extended()
 
 	REQUIRE(cq, "errno ", errno);
 	attr.send_cq = attr.recv_cq = ibv_cq_ex_to_cq(cq);
-	attr.qp_type = IBV_QPT_RC;
-	attr.cap = {8, 8, 1, 1, 0};
 
 	ibv_qp *qp = ibv_create_qp(user.pd, &attr);
 
@@ -260,12 +258,7 @@ void test_destroyed_qp()
 	ibv_wc wc[4];
 
 	/* A second QP on the first one's CQ. */
-	ibv_qp_init_attr attr = {};
-
-	attr.send_cq = attr.recv_cq = user.send_cq;
-	attr.qp_type = IBV_QPT_RC;
-	attr.cap = {8, 8, 1, 1, 0};
-
+	ibv_qp_init_attr attr = user.another();
 	ibv_qp *doomed = ibv_create_qp(user.pd, &attr);
 
 	REQUIRE(doomed);

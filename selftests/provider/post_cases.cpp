@@ -218,14 +218,10 @@ void test_hostile_page()
 void test_built_chain()
 {
 	User user;
-	ibv_qp_init_attr_ex attr = {};
+	ibv_qp_init_attr_ex attr =
+		user.another_ex(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
 	char data[] = "data";
 
-	attr.send_cq = attr.recv_cq = user.send_cq;
-	attr.qp_type = IBV_QPT_RC;
-	attr.cap = {8, 8, 1, 1, 64};
-	attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	attr.pd = user.pd;
 	attr.send_ops_flags = IBV_QP_EX_WITH_SEND;
 
 	ibv_qp *qp = ibv_create_qp_ex(context, &attr);
