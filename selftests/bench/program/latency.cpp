@@ -9,9 +9,7 @@
  */
 #include <stdexcept>
 
-#include "../../common/pattern.h"
-#include "marker.h"
-#include "tests.h"
+#include "timed.h"
 
 namespace bench {
 
@@ -63,69 +61,39 @@ private:
 std::vector<uint64_t> ping_pong(Pair &pair, const LatencySpec &spec, int count)
 {
 	Player a(pair.a, pair.b, spec.size), b(pair.b, pair.a, spec.size);
-	std::vector<uint64_t> times(count);
-	uint64_t start = now();
 
-	for (uint64_t &time : times) {
+	return times_of(count, 2, [&] {
 		a.expect();
 		b.expect();
 		a.serve();
 		b.take();
 		b.serve();
 		a.take();
-
-		uint64_t end = now();
-
-		time = (end - start) / 2;
-		start = end;
-	}
-	return times;
+	});
 }
 
 std::vector<uint64_t> one_sided(Pair &pair, const LatencySpec &spec, int count)
 {
-	std::vector<uint64_t> times(count);
 	Request request;
-	uint64_t start = now();
 
 	prepare(request, pair.a, pair.b, spec.op, 0, spec.size);
 	request.wr.send_flags = IBV_SEND_SIGNALED;
-	for (uint64_t &time : times) {
+	return times_of(count, 1, [&] {
 		pair.a.sent->arm();
 		post(pair.a, &request.wr);
 		pair.a.sent->await();
-
-		uint64_t end = now();
-
-		time = end - start;
-		start = end;
-	}
-	return times;
+	});
 }
 
 } // namespace
 
 std::vector<uint64_t> Verbs::latency(const LatencySpec &spec)
 {
-	constexpr int warm_up = signal_every;
 	auto loop = spec.op == Op::send ? ping_pong : one_sided;
-	size_t stride = stride_of(spec.size);
 
-	pattern_fill(pair_.a.out, stride, spec.seed, 0);
-	pattern_fill(pair_.b.out, stride, spec.seed ^ 0x5555, 0);
-	loop(pair_, spec, warm_up);
-	blank(pair_.a.in, stride);
-	blank(pair_.b.in, stride);
-
-	mark_begin();
-	std::vector<uint64_t> times = loop(pair_, spec, spec.messages);
-	mark_end();
-
-	if (spec.op != Op::read)
-		verify(pair_.b.in, pair_.a.out, 1, stride, spec.size);
-	if (spec.op != Op::write)
-		verify(pair_.a.in, pair_.b.out, 1, stride, spec.size);
-	return times;
+	return timed_latency(spec, pair_.a, pair_.b, [&](int count) {
+		return loop(pair_, spec, count);
+	});
 }
 
 } // namespace bench

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "../../common/pattern.h"
-#include "marker.h"
-#include "tests.h"
+#include "timed.h"
 
 namespace bench {
 
@@ -135,28 +133,15 @@ void Stream::run(int messages)
 
 uint64_t Verbs::stream(const StreamSpec &spec)
 {
-	size_t stride = stride_of(spec.size);
 	bool read = spec.op == Op::read;
 	uint8_t *source = read ? pair_.b.out : pair_.a.out;
 	uint8_t *target = read ? pair_.a.in : pair_.b.in;
 
-	pattern_fill(source, stride * spec.window, spec.seed, 0);
+	pattern_fill(source, stride_of(spec.size) * spec.window, spec.seed, 0);
 	Stream stream(pair_, spec);
-	/* once round all slots: page tables, caches and timers are warm */
-	stream.run(spec.window);
-	blank(target, stride * spec.window);
-
-	uint64_t start = now();
-
-	mark_begin();
-	stream.run(spec.messages);
-	mark_end();
-
-	uint64_t elapsed = now() - start;
-
-	verify(target, source, std::min(spec.window, spec.messages), stride,
-	       spec.size);
-	return elapsed;
+	return timed_stream(
+		spec, source, target, [&](int count) { stream.run(count); },
+		verify);
 }
 
 } // namespace bench

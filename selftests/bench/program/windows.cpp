@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 #include "../../common/errors.h"
-#include "../../common/pattern.h"
-#include "marker.h"
+#include "timed.h"
 
 namespace bench {
 
@@ -162,28 +161,10 @@ uint64_t Windows::stream(const StreamSpec &spec)
 
 std::vector<uint64_t> Windows::latency(const LatencySpec &spec)
 {
-	constexpr int warm_up = 16;
-	auto run = [&](int count) {
+	return timed_latency(spec, a_, b_, [&](int count) {
 		return spec.op == Op::send ? ping_pong(spec.size, count) :
 					     one_sided(spec, count);
-	};
-	size_t stride = stride_of(spec.size);
-
-	pattern_fill(a_.out, stride, spec.seed, 0);
-	pattern_fill(b_.out, stride, spec.seed ^ 0x5555, 0);
-	run(warm_up);
-	blank(a_.in, stride);
-	blank(b_.in, stride);
-
-	mark_begin();
-	std::vector<uint64_t> times = run(spec.messages);
-	mark_end();
-
-	if (spec.op != Op::read)
-		verify(b_.in, a_.out, 1, stride, spec.size);
-	if (spec.op != Op::write)
-		verify(a_.in, b_.out, 1, stride, spec.size);
-	return times;
+	});
 }
 
 /* ---------------------------------------------------------------- messages */
@@ -258,29 +239,15 @@ private:
 
 uint64_t Windows::stream_messages(const StreamSpec &spec)
 {
-	size_t stride = stride_of(spec.size);
-
-	pattern_fill(a_.out, stride * spec.window, spec.seed, 0);
+	pattern_fill(a_.out, stride_of(spec.size) * spec.window, spec.seed, 0);
 	MessageStream stream(a_, b_, wait_, spec);
-	stream.run(spec.window);
-	blank(b_.in, stride * spec.window);
-
-	uint64_t start = now();
-
-	mark_begin();
-	stream.run(spec.messages);
-	mark_end();
-
-	uint64_t elapsed = now() - start;
-
-	verify_any_order(b_.in, a_.out, std::min(spec.window, spec.messages),
-			 stride, spec.size);
-	return elapsed;
+	return timed_stream(
+		spec, a_.out, b_.in, [&](int count) { stream.run(count); },
+		verify_any_order);
 }
 
 std::vector<uint64_t> Windows::ping_pong(size_t size, int count)
 {
-	std::vector<uint64_t> times(count);
 	int left = count;
 	auto serve = [&](WindowEnd &from, uint16_t node, WindowEnd &to) {
 		must(from.window.send(node, to.window.number(),
@@ -297,19 +264,12 @@ std::vector<uint64_t> Windows::ping_pong(size_t size, int count)
 			}) > 0;
 		});
 	};
-	uint64_t start = now();
 
-	for (uint64_t &time : times) {
+	return times_of(count, 2, [&] {
 		serve(a_, 1, b_);
 		serve(b_, 0, a_);
 		left--;
-
-		uint64_t end = now();
-
-		time = (end - start) / 2;
-		start = end;
-	}
-	return times;
+	});
 }
 
 /* -------------------------------------------------------------------- RDMA */
@@ -402,45 +362,26 @@ void run_operations(Operations &operations, const StreamSpec &spec,
 
 uint64_t Windows::stream_rdma(const StreamSpec &spec)
 {
-	size_t stride = stride_of(spec.size);
 	bool read = spec.op == Op::read;
 	uint8_t *source = read ? b_.out : a_.out;
 	uint8_t *target = read ? a_.in : b_.in;
 
-	pattern_fill(source, stride * spec.window, spec.seed, 0);
+	pattern_fill(source, stride_of(spec.size) * spec.window, spec.seed, 0);
 	Operations operations(a_, b_, wait_, spec.op, spec.size);
-	run_operations(operations, spec, spec.window);
-	blank(target, stride * spec.window);
-
-	uint64_t start = now();
-
-	mark_begin();
-	run_operations(operations, spec, spec.messages);
-	mark_end();
-
-	uint64_t elapsed = now() - start;
-
-	verify(target, source, std::min(spec.window, spec.messages), stride,
-	       spec.size);
-	return elapsed;
+	return timed_stream(
+		spec, source, target,
+		[&](int count) { run_operations(operations, spec, count); },
+		verify);
 }
 
 std::vector<uint64_t> Windows::one_sided(const LatencySpec &spec, int count)
 {
 	Operations operations(a_, b_, wait_, spec.op, spec.size);
-	std::vector<uint64_t> times(count);
-	uint64_t start = now();
 
-	for (uint64_t &time : times) {
+	return times_of(count, 1, [&] {
 		operations.begin(0);
 		operations.wait();
-
-		uint64_t end = now();
-
-		time = end - start;
-		start = end;
-	}
-	return times;
+	});
 }
 
 std::unique_ptr<Transport> make_windows(const Device &a, const Device &b,
