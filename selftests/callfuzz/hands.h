@@ -25,40 +25,17 @@ constexpr size_t page_size = 4096;
 /** All of that; @fuse: a file of the server's, or -1. */
 void make_memory(Hands &hands, int fuse);
 
-int open_device(Hands &hands, const uint64_t *args, uint64_t *outs);
-int close_file(Hands &hands, const uint64_t *args, uint64_t *outs);
-int read_file(Hands &hands, const uint64_t *args, uint64_t *outs);
-int make_eventfd(Hands &hands, const uint64_t *args, uint64_t *outs);
-int make_dmabuf(Hands &hands, const uint64_t *args, uint64_t *outs);
-int make_file(Hands &hands, const uint64_t *args, uint64_t *outs);
-int map_area(Hands &hands, const uint64_t *args, uint64_t *outs);
-int unmap_memory(Hands &hands, const uint64_t *args, uint64_t *outs);
-int map_memory(Hands &hands, const uint64_t *args, uint64_t *outs);
-int protect_memory(Hands &hands, const uint64_t *args, uint64_t *outs);
-int advise_memory(Hands &hands, const uint64_t *args, uint64_t *outs);
-int move_memory(Hands &hands, const uint64_t *args, uint64_t *outs);
-int touch_pages(Hands &hands, const uint64_t *args, uint64_t *outs);
-int fork_and_exit(Hands &hands, const uint64_t *args, uint64_t *outs);
-int fill_userfault(Hands &hands, const uint64_t *args, uint64_t *outs);
-int close_userfault(Hands &hands, const uint64_t *args, uint64_t *outs);
-int pause_call(Hands &hands, const uint64_t *args, uint64_t *outs);
-int read_stats(Hands &hands, const uint64_t *args, uint64_t *outs);
-int recover_windows(Hands &hands, const uint64_t *args, uint64_t *outs);
-int read_debug(Hands &hands, const uint64_t *args, uint64_t *outs);
-int set_link(Hands &hands, const uint64_t *args, uint64_t *outs);
-int set_mtu(Hands &hands, const uint64_t *args, uint64_t *outs);
-int remove_link(Hands &hands, const uint64_t *args, uint64_t *outs);
-int nothing_to_do(Hands &hands, const uint64_t *args, uint64_t *outs);
+using DoneByHand = int(Hands &hands, const uint64_t *args, uint64_t *outs);
 
-int poke(Hands &hands, const uint64_t *args, uint64_t *outs);
-int post_wqe(Hands &hands, const uint64_t *args, uint64_t *outs);
-int post_invalidate(Hands &hands, const uint64_t *args, uint64_t *outs);
-int post_bind(Hands &hands, const uint64_t *args, uint64_t *outs);
-int ring_bits(Hands &hands, const uint64_t *args, uint64_t *outs);
-int post_receive(Hands &hands, const uint64_t *args, uint64_t *outs);
-int poll_ring(Hands &hands, const uint64_t *args, uint64_t *outs);
-int write_frame(Hands &hands, const uint64_t *args, uint64_t *outs);
-int write_command(Hands &hands, const uint64_t *args, uint64_t *outs);
+/* hands.cpp */
+DoneByHand open_device, close_file, read_file, make_eventfd, make_dmabuf,
+	make_file, map_area, unmap_memory, map_memory, protect_memory,
+	advise_memory, move_memory, touch_pages, fork_and_exit, fill_userfault,
+	close_userfault, pause_call, read_stats, recover_windows, read_debug,
+	set_link, set_mtu, remove_link, nothing_to_do;
+/* rings.cpp */
+DoneByHand poke, post_wqe, post_invalidate, post_bind, ring_bits, post_receive,
+	poll_ring, write_frame, write_command;
 
 } // namespace callfuzz
 
