@@ -269,108 +269,54 @@ public:
 	explicit RemoteHost(int fd) : fd_(fd) {}
 	~RemoteHost() override { close(fd_); }
 
-	HostInfo info() override { return ask<&Host::info>(); }
-	Pd alloc_pd() override { return ask<&Host::alloc_pd>(); }
-	Cq create_cq(int depth, bool events) override
-	{
-		return ask<&Host::create_cq>(depth, events);
+	/* The call @name, as it is, at the other end. */
+#define FORWARD(result, name, parameters, ...)        \
+	result name parameters override               \
+	{                                             \
+		return ask<&Host::name>(__VA_ARGS__); \
 	}
-	Mr reg_mr(MrSpec spec) override { return ask<&Host::reg_mr>(spec); }
-	Qp create_qp(QpSpec spec) override
-	{
-		return ask<&Host::create_qp>(spec);
-	}
-	int destroy(Kind kind, Handle id) override
-	{
-		return ask<&Host::destroy>(kind, id);
-	}
-	std::string clean(bool ignore_events) override
-	{
-		return ask<&Host::clean>(ignore_events);
-	}
-	Srq create_srq(SrqSpec spec) override
-	{
-		return ask<&Host::create_srq>(spec);
-	}
-	int modify_srq(Handle srq, ibv_srq_attr attr, int mask) override
-	{
-		return ask<&Host::modify_srq>(srq, attr, mask);
-	}
-	SrqState query_srq(Handle srq) override
-	{
-		return ask<&Host::query_srq>(srq);
-	}
-	PostResult post_srq(Handle srq, std::vector<RecvWr> wrs) override
-	{
-		return ask<&Host::post_srq>(srq, wrs);
-	}
-	Made open_xrcd() override { return ask<&Host::open_xrcd>(); }
-	Qp open_qp(Handle xrcd, uint32_t number) override
-	{
-		return ask<&Host::open_qp>(xrcd, number);
-	}
-	Made create_ah(ibv_gid gid) override
-	{
-		return ask<&Host::create_ah>(gid);
-	}
-	int attach(Handle qp, ibv_gid gid) override
-	{
-		return ask<&Host::attach>(qp, gid);
-	}
-	int detach(Handle qp, ibv_gid gid) override
-	{
-		return ask<&Host::detach>(qp, gid);
-	}
-	int modify(Handle qp, ibv_qp_attr attr, int mask) override
-	{
-		return ask<&Host::modify>(qp, attr, mask);
-	}
-	QpState query(Handle qp, int mask) override
-	{
-		return ask<&Host::query>(qp, mask);
-	}
-	PostResult post_send(Handle qp, std::vector<SendWr> wrs) override
-	{
-		return ask<&Host::post_send>(qp, wrs);
-	}
-	PostResult post_recv(Handle qp, std::vector<RecvWr> wrs) override
-	{
-		return ask<&Host::post_recv>(qp, wrs);
-	}
-	std::vector<Wc> poll(Handle cq, uint32_t count, uint32_t ms) override
-	{
-		return ask<&Host::poll>(cq, count, ms);
-	}
-	int arm(Handle cq, bool solicited_only) override
-	{
-		return ask<&Host::arm>(cq, solicited_only);
-	}
-	bool wait_event(Handle cq, uint32_t ms) override
-	{
-		return ask<&Host::wait_event>(cq, ms);
-	}
-	AsyncEvent async_event(uint32_t ms) override
-	{
-		return ask<&Host::async_event>(ms);
-	}
-	void fill(Handle mr, int64_t offset, uint64_t length, uint64_t seed,
-		  uint64_t position) override
-	{
-		ask<&Host::fill>(mr, offset, length, seed, position);
-	}
-	int64_t verify(Handle mr, int64_t offset, uint64_t length,
-		       uint64_t seed, uint64_t position) override
-	{
-		return ask<&Host::verify>(mr, offset, length, seed, position);
-	}
-	uint64_t load(Handle mr, int64_t offset) override
-	{
-		return ask<&Host::load>(mr, offset);
-	}
-	void store(Handle mr, int64_t offset, uint64_t value) override
-	{
-		ask<&Host::store>(mr, offset, value);
-	}
+	FORWARD(HostInfo, info, ())
+	FORWARD(Pd, alloc_pd, ())
+	FORWARD(Cq, create_cq, (int depth, bool events), depth, events)
+	FORWARD(Mr, reg_mr, (MrSpec spec), spec)
+	FORWARD(Qp, create_qp, (QpSpec spec), spec)
+	FORWARD(int, destroy, (Kind kind, Handle id), kind, id)
+	FORWARD(std::string, clean, (bool ignore_events), ignore_events)
+	FORWARD(Srq, create_srq, (SrqSpec spec), spec)
+	FORWARD(int, modify_srq, (Handle srq, ibv_srq_attr attr, int mask), srq,
+		attr, mask)
+	FORWARD(SrqState, query_srq, (Handle srq), srq)
+	FORWARD(PostResult, post_srq, (Handle srq, std::vector<RecvWr> wrs),
+		srq, wrs)
+	FORWARD(Made, open_xrcd, ())
+	FORWARD(Qp, open_qp, (Handle xrcd, uint32_t number), xrcd, number)
+	FORWARD(Made, create_ah, (ibv_gid gid), gid)
+	FORWARD(int, attach, (Handle qp, ibv_gid gid), qp, gid)
+	FORWARD(int, detach, (Handle qp, ibv_gid gid), qp, gid)
+	FORWARD(int, modify, (Handle qp, ibv_qp_attr attr, int mask), qp, attr,
+		mask)
+	FORWARD(QpState, query, (Handle qp, int mask), qp, mask)
+	FORWARD(PostResult, post_send, (Handle qp, std::vector<SendWr> wrs), qp,
+		wrs)
+	FORWARD(PostResult, post_recv, (Handle qp, std::vector<RecvWr> wrs), qp,
+		wrs)
+	FORWARD(std::vector<Wc>, poll, (Handle cq, uint32_t count, uint32_t ms),
+		cq, count, ms)
+	FORWARD(int, arm, (Handle cq, bool solicited_only), cq, solicited_only)
+	FORWARD(bool, wait_event, (Handle cq, uint32_t ms), cq, ms)
+	FORWARD(AsyncEvent, async_event, (uint32_t ms), ms)
+	FORWARD(void, fill,
+		(Handle mr, int64_t offset, uint64_t length, uint64_t seed,
+		 uint64_t position),
+		mr, offset, length, seed, position)
+	FORWARD(int64_t, verify,
+		(Handle mr, int64_t offset, uint64_t length, uint64_t seed,
+		 uint64_t position),
+		mr, offset, length, seed, position)
+	FORWARD(uint64_t, load, (Handle mr, int64_t offset), mr, offset)
+	FORWARD(void, store, (Handle mr, int64_t offset, uint64_t value), mr,
+		offset, value)
+#undef FORWARD
 };
 
 } // namespace
