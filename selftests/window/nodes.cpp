@@ -90,8 +90,7 @@ using nodes::Arguments;
 
 struct Test {
 	const char *name;
-	void (*serve)(const Arguments &arguments);
-	void (*visit)(const Arguments &arguments);
+	nodes::Role *serve, *visit;
 };
 
 constexpr Test tests[] = {

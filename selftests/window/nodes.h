@@ -159,61 +159,44 @@ Head look(const pavo::Window &window, uint32_t node,
 
 /* ---------------------------------------------------------------- the tests */
 
+/* Of the one that serves, or of the others. */
+using Role = void(const Arguments &arguments);
+
 /* Messages of all lengths, taken by looking for them, or as events say. */
-void serve_messages(const Arguments &arguments);
-void serve_events(const Arguments &arguments);
-void send_messages(const Arguments &arguments);
+Role serve_messages, serve_events, send_messages;
 
 /* RDMA, with memory and FIFOs at either end; adapters recover in the middle. */
-void serve_rdma(const Arguments &arguments);
-void serve_rdma_and_recover(const Arguments &arguments);
-void ask_for_rdma(const Arguments &arguments);
-void ask_for_rdma_and_recover(const Arguments &arguments);
+Role serve_rdma, serve_rdma_and_recover, ask_for_rdma, ask_for_rdma_and_recover;
 
 /* Single attempts of RDMA: who is told of them, what is refused, what is cancelled. */
-void serve_told(const Arguments &arguments);
-void ask_told(const Arguments &arguments);
-void suffer_violations(const Arguments &arguments);
-void violate(const Arguments &arguments);
-void serve_cancelled(const Arguments &arguments);
-void cancel_in_the_middle(const Arguments &arguments);
+Role serve_told, ask_told, suffer_violations, violate, serve_cancelled,
+	cancel_in_the_middle;
 
 /* Packets that an adapter drops and counts: of what is over, at something, or not its own. */
-void keep_rules(const Arguments &arguments);
-void break_rules(const Arguments &arguments);
+Role keep_rules, break_rules;
 /* Packets that were recorded before an adapter's recovery. */
-void recover_from_the_past(const Arguments &arguments);
-void replay_the_past(const Arguments &arguments);
+Role recover_from_the_past, replay_the_past;
 
 /* Tables of windows that talk, and the pool of contexts. */
-void serve_tables(const Arguments &arguments);
-void ask_tables(const Arguments &arguments);
+Role serve_tables, ask_tables;
 
 /* Turns of windows that send; the wire has to keep their order. */
-void watch_turns(const Arguments &arguments);
-void send_in_turns(const Arguments &arguments);
+Role watch_turns, send_in_turns;
 
 /* By coroutines, and by the header for C. */
-void serve_library(const Arguments &arguments);
-void use_library(const Arguments &arguments);
+Role serve_library, use_library;
 
 /* Messages and RDMA between nodes that have two addresses each; all are used. */
-void serve_messages_by_two(const Arguments &arguments);
-void send_messages_by_two(const Arguments &arguments);
-void serve_rdma_by_two(const Arguments &arguments);
-void ask_for_rdma_by_two(const Arguments &arguments);
+Role serve_messages_by_two, send_messages_by_two, serve_rdma_by_two,
+	ask_for_rdma_by_two;
 
 /* Windows end under traffic, and their memory is used for something else. */
-void reuse_memory(const Arguments &arguments);
-void keep_sending(const Arguments &arguments);
+Role reuse_memory, keep_sending;
 
 /* Messages over two adapters. In the middle one's link goes down, or it is taken away ... */
-void serve_striped(const Arguments &arguments);
-void ask_striped(const Arguments &arguments);
-void ask_striped_without(const Arguments &arguments);
+Role serve_striped, ask_striped, ask_striped_without;
 /* ... or both begin anew. */
-void serve_striped_recoveries(const Arguments &arguments);
-void ask_striped_recoveries(const Arguments &arguments);
+Role serve_striped_recoveries, ask_striped_recoveries;
 
 } // namespace nodes
 
