@@ -125,9 +125,8 @@ void responder_fate(Env &env, Op op, const Place &target)
 	Mr local = must_reg(env.a, {64});
 
 	must_post(link.b, std::vector<RecvWr>{{99, {}}, {100, {}}});
-	must_post(link.a, make_wr(op, {local, 0}, 64, target));
-	REQUIRE_EQ(wait_send(env, link.a, name_of(op)).status,
-		   IBV_WC_REM_ACCESS_ERR, name_of(op));
+	must_send(env, link.a, make_wr(op, {local, 0}, 64, target), name_of(op),
+		  IBV_WC_REM_ACCESS_ERR);
 	wait_state(env, link.b, IBV_QPS_ERR);
 	expect_recv(env, link.b, 99, "first receive", IBV_WC_WR_FLUSH_ERR);
 	expect_recv(env, link.b, 100, "second receive", IBV_WC_WR_FLUSH_ERR);

@@ -153,8 +153,7 @@ void complete_sends(Env &env, Link &link, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		must_post(link.b, RecvWr{});
-		must_post(link.a, make_wr(Op::send, {}, 0));
-		wait_send(env, link.a, "send");
+		must_send(env, link.a, make_wr(Op::send, {}, 0), "send");
 	}
 }
 

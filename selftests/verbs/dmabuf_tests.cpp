@@ -169,25 +169,18 @@ void use(Env &env, DmaBuffer &buffer, size_t offset, size_t length,
 	buffer.fill(offset, length, seed);
 	must_post(link.a, RecvWr{1, {{at_a.id, 0, uint32_t(length), 0}}});
 	ibv_sge sge = {iova, uint32_t(length), mr->lkey};
-	ibv_send_wr send = {}, *bad_send;
-	ibv_recv_wr recv = {}, *bad_recv;
 
-	send.sg_list = recv.sg_list = &sge;
-	send.num_sge = recv.num_sge = 1;
-	send.opcode = IBV_WR_SEND;
-	send.send_flags = IBV_SEND_SIGNALED;
-	ibv_qp *qp = local(env.b).raw_qp(link.b.qp.id);
-
-	REQUIRE_EQ(ibv_post_send(qp, &send, &bad_send), 0, "post_send");
+	post_raw_send(link.b,
+		      {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED},
+		      sge);
 	expect_recv(env, link.a, 1, "receive");
 	expect_send(env, link.b, 0, "send");
 	must_match(env.a, at_a, 0, length, seed, 0, "sent");
 	seed = env.seed();
 	env.a.fill(at_a.id, 0, length, seed, 0);
-	REQUIRE_EQ(ibv_post_recv(qp, &recv, &bad_recv), 0, "post_recv");
-	must_post(link.a, make_wr(Op::send, {at_a, 0}, length));
+	post_raw_recv(link.b, sge);
+	must_send(env, link.a, make_wr(Op::send, {at_a, 0}, length), "send");
 	expect_recv(env, link.b, 0, "receive");
-	wait_send(env, link.a, "send");
 	buffer.must_hold(offset, length, seed, "received");
 	REQUIRE_EQ(ibv_dereg_mr(mr), 0, "dereg_mr");
 }

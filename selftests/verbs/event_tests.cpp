@@ -174,8 +174,8 @@ PV_TEST("event.communication_established",
 			step(link, *side);
 	to_rts(link, link.a);
 	must_post(link.b, RecvWr{1, {{in.id, 0, 64, 0}}});
-	must_post(link.a, make_wr(Op::send, {out, 0}, 64));
-	wait_send(env, link.a, "send to a QP in RTR");
+	must_send(env, link.a, make_wr(Op::send, {out, 0}, 64),
+		  "send to a QP in RTR");
 	expect_recv(env, link.b, 1, "receive in RTR");
 	must_match(env.b, in, 0, 64, 6, 0, "data");
 	/* It was raised before the message completed; a peer that raises none is known. */
@@ -237,8 +237,8 @@ PV_TEST("event.cq_exactly_full",
 	for (int round = 0; round < 6; round++) {
 		must_post(link.b, numbered_receives(id, room));
 		for (uint32_t i = 0; i < room; i++) {
-			must_post(link.a, make_wr(Op::send, {}, 0));
-			wait_send(env, link.a, "send");
+			must_send(env, link.a, make_wr(Op::send, {}, 0),
+				  "send");
 		}
 		expect_all(env, link.b, spec.cq_b, numbers(id, room),
 			   "full CQ");

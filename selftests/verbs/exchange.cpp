@@ -98,6 +98,47 @@ void must_post(Side &side, const RecvWr &wr)
 	must_post(side, std::vector{wr});
 }
 
+static void must_be_refused(const PostResult &result, int error, int bad,
+			    const std::string &what)
+{
+	REQUIRE_EQ(result.error, error, what);
+	REQUIRE_EQ(result.bad_index, bad, what, ": bad_wr");
+}
+
+void must_not_post(Side &side, const std::vector<SendWr> &wrs, int error,
+		   int bad, const std::string &what)
+{
+	must_be_refused(side.host->post_send(side.qp.id, wrs), error, bad,
+			what);
+}
+
+void must_not_post(Side &side, const std::vector<RecvWr> &wrs, int error,
+		   int bad, const std::string &what)
+{
+	must_be_refused(side.host->post_recv(side.qp.id, wrs), error, bad,
+			what);
+}
+
+void post_raw_recv(Side &side, ibv_sge sge, uint64_t id)
+{
+	ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	REQUIRE_EQ(ibv_post_recv(local(*side.host).raw_qp(side.qp.id), &wr,
+				 &bad),
+		   0, "post_recv");
+}
+
+void post_raw_send(Side &side, ibv_send_wr wr, ibv_sge sge)
+{
+	ibv_send_wr *bad;
+
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	REQUIRE_EQ(ibv_post_send(local(*side.host).raw_qp(side.qp.id), &wr,
+				 &bad),
+		   0, "post_send");
+}
+
 Srq must_srq(Host &host, const SrqSpec &spec)
 {
 	Srq srq = host.create_srq(spec);

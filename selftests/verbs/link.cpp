@@ -56,6 +56,14 @@ void must_modify(Side &side, const ibv_qp_attr &attr, int mask,
 	REQUIRE(!error, what, ": ", strerror(error));
 }
 
+void to_sqd(Side &side)
+{
+	ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+
+	must_modify(side, attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
+		    "to SQD");
+}
+
 void to_state(Side &side, ibv_qp_state state)
 {
 	ibv_qp_attr attr = {.qp_state = state};

@@ -101,6 +101,8 @@ void to_init(Link &link, Side &side);
 void to_rtr(Link &link, Side &side);
 void to_rts(Link &link, Side &side);
 void to_state(Side &side, ibv_qp_state state);
+/* To SQD; an event tells when its sends are over. */
+void to_sqd(Side &side);
 ibv_qp_state state_of(Side &side);
 /* Waits for a state that the other end or the wire brings about. */
 void wait_state(Env &env, Side &side, ibv_qp_state state);
@@ -109,6 +111,16 @@ void must_post(Side &side, const std::vector<SendWr> &wrs);
 void must_post(Side &side, const std::vector<RecvWr> &wrs);
 void must_post(Side &side, const SendWr &wr);
 void must_post(Side &side, const RecvWr &wr);
+
+/* Number `bad` of those is refused with that error, and all behind it. */
+void must_not_post(Side &side, const std::vector<SendWr> &wrs, int error,
+		   int bad, const std::string &what);
+void must_not_post(Side &side, const std::vector<RecvWr> &wrs, int error,
+		   int bad, const std::string &what);
+
+/* Requests whose memory is not the host's own. */
+void post_raw_recv(Side &side, ibv_sge sge, uint64_t id = 0);
+void post_raw_send(Side &side, ibv_send_wr wr, ibv_sge sge);
 
 /* Throws Skip where the device has no such queues. */
 Srq must_srq(Host &host, const SrqSpec &spec = {});

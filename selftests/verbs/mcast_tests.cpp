@@ -51,6 +51,38 @@ void must_attach(const Side &side, const ibv_gid &gid)
 	REQUIRE(!error, "attach: ", strerror(error));
 }
 
+/* A queue pair and the group that it is to be in. */
+struct Member {
+	Side side;
+	ibv_gid gid;
+
+	int attach() const { return side.host->attach(side.qp.id, gid); }
+	void must_leave() const
+	{
+		REQUIRE_EQ(side.host->detach(side.qp.id, gid), 0, "detach");
+	}
+};
+
+/* One too many: the last has no place until the first has left, whose place that was. */
+void must_be_as_many(const std::vector<Member> &all, int error = 0)
+{
+	const Member &first = all.front(), &last = all.back();
+	auto must_find_no_room = [&](const Member &one) {
+		int got = one.attach();
+
+		REQUIRE(error ? got == error : got, "one more: ", got);
+	};
+
+	for (size_t i = 0; i < all.size() - 1; i++)
+		must_attach(all[i].side, all[i].gid);
+	must_find_no_room(last);
+	first.must_leave();
+	must_attach(last.side, last.gid);
+	must_find_no_room(first);
+	for (size_t i = 1; i < all.size(); i++)
+		all[i].must_leave();
+}
+
 uint64_t violations(Host &host)
 {
 	ibv_port_attr port = {};
@@ -102,21 +134,15 @@ PV_TEST_LOCAL("ud.answer", "an address handle made of a completion leads back")
 	REQUIRE(ah, "ibv_create_ah_from_wc: ", strerror(errno));
 
 	uint64_t seed = env.seed();
-	ibv_sge sge = {in.address, 100, in.lkey};
-	ibv_send_wr answer = {}, *bad;
 
 	env.b.fill(in.id, 0, 100, seed, 0);
-	answer.wr_id = 1;
-	answer.sg_list = &sge;
-	answer.num_sge = 1;
-	answer.opcode = IBV_WR_SEND_WITH_IMM;
-	answer.send_flags = IBV_SEND_SIGNALED;
-	answer.imm_data = htonl(77);
-	answer.wr.ud.ah = ah;
-	answer.wr.ud.remote_qpn = got.src_qp;
-	answer.wr.ud.remote_qkey = qkey;
-	REQUIRE_EQ(ibv_post_send(host.raw_qp(b.qp.id), &answer, &bad), 0,
-		   "post_send");
+	post_raw_send(b,
+		      {.wr_id = 1,
+		       .opcode = IBV_WR_SEND_WITH_IMM,
+		       .send_flags = IBV_SEND_SIGNALED,
+		       .imm_data = htonl(77),
+		       .wr = {.ud = {ah, got.src_qp, qkey}}},
+		      {in.address, 100, in.lkey});
 	expect_send(env, b, 1, "answer");
 	wr.imm = 77;
 	check_received(env, b, a, back, 0, wr, 100, seed, env.info_a.gid);
@@ -139,8 +165,7 @@ PV_TEST("ud.srq", "two queue pairs take their datagrams from one queue")
 
 		env.a.fill(out.id, 0, 500, seed, 0);
 		must_post_srq(env.b, srq, {receive(in, id)});
-		must_post(a, wr);
-		wait_send(env, a, "send");
+		must_send(env, a, wr, "send");
 		check_received(env, a, to, in, id, wr, 500, seed,
 			       env.info_b.gid);
 	}
@@ -159,8 +184,7 @@ PV_TEST("ud.qkey",
 	wr.qkey = qkey + 1;
 	must_send(env, a, wr, "wrong");
 	wr.qkey = 0x80000000;
-	must_post(a, wr);
-	wait_send(env, a, "the QP's own");
+	must_send(env, a, wr, "the QP's own");
 	check_received(env, a, b, in, 0, wr, 8, seed, env.info_b.gid);
 	nothing_but_marker(env, a, b, in, 1);
 }
@@ -202,13 +226,12 @@ namespace {
 /* Posts datagrams whose memory is not the host's own. */
 class ColdSender {
 public:
-	ColdSender(Side &side, const ibv_gid &to)
-		: qp_(local(*side.host).raw_qp(side.qp.id))
+	ColdSender(Side &side, const ibv_gid &to) : side_(side)
 	{
 		ibv_ah_attr attr = common::address_vector(
 			to, uint8_t(side.info.gid_index));
 
-		ah_ = ibv_create_ah(qp_->pd, &attr);
+		ah_ = ibv_create_ah(local(*side.host).raw_pd(0), &attr);
 		REQUIRE(ah_, "create_ah: ", strerror(errno));
 	}
 	ColdSender(const ColdSender &) = delete;
@@ -217,20 +240,15 @@ public:
 
 	void post(ibv_sge sge, const Side &to)
 	{
-		ibv_send_wr wr = {}, *bad;
-
-		wr.opcode = IBV_WR_SEND;
-		wr.send_flags = IBV_SEND_SIGNALED;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		wr.wr.ud.ah = ah_;
-		wr.wr.ud.remote_qpn = to.qp.number;
-		wr.wr.ud.remote_qkey = qkey;
-		REQUIRE_EQ(ibv_post_send(qp_, &wr, &bad), 0, "post_send");
+		post_raw_send(side_,
+			      {.opcode = IBV_WR_SEND,
+			       .send_flags = IBV_SEND_SIGNALED,
+			       .wr = {.ud = {ah_, to.qp.number, qkey}}},
+			      sge);
 	}
 
 private:
-	ibv_qp *qp_;
+	Side &side_;
 	ibv_ah *ah_;
 };
 
@@ -325,8 +343,7 @@ PV_TEST("mcast.own", "a sender that is a member gets its own datagram, once")
 	must_attach(b, gid);
 	must_post(a, std::vector<RecvWr>{receive(in_a, 0), receive(in_a, 1)});
 	must_post(b, std::vector<RecvWr>{receive(in_b, 0), receive(in_b, 1)});
-	must_post(a, wr);
-	wait_send(env, a, "send");
+	must_send(env, a, wr, "send");
 	check_received(env, a, a, in_a, 0, wr, 100, seed, gid);
 	check_received(env, a, b, in_b, 0, wr, 100, seed, gid);
 	no_more(a, "once");
@@ -351,8 +368,7 @@ PV_TEST("mcast.detach", "who has left gets nothing, who stays still does")
 	REQUIRE_EQ(env.b.detach(leaves.qp.id, gid), EINVAL, "detached already");
 	must_post(leaves, receive(in_l, 0));
 	must_post(stays, receive(in_s, 0));
-	must_post(a, wr);
-	wait_send(env, a, "send");
+	must_send(env, a, wr, "send");
 	check_received(env, a, stays, in_s, 0, wr, 100, seed, gid);
 	nothing_but_marker(env, a, leaves, in_l, 0);
 }
@@ -374,8 +390,7 @@ PV_TEST("mcast.qkey",
 	must_modify(wrong, attr, IBV_QP_QKEY, "Q_Key");
 	must_post(wrong, receive(in, 1));
 	must_post(good, receive(in, 0));
-	must_post(a, wr);
-	wait_send(env, a, "send");
+	must_send(env, a, wr, "send");
 	check_received(env, a, good, in, 0, wr, 100, seed, gid);
 	no_more(wrong, "another Q_Key");
 	must_post(empty, receive(in, 2));
@@ -409,71 +424,46 @@ PV_TEST("mcast.groups", "as many groups as the device says, and not one more")
 	REQUIRE(limit > 0, "max_mcast_grp ", limit);
 	if (limit > 1024)
 		throw Skip(str("the device has room for ", limit));
-	for (int i = 0; i < limit; i++)
-		must_attach(b, group_gid(env, uint16_t(1000 + i)));
-	REQUIRE(env.b.attach(b.qp.id, group_gid(env, 999)), "one more");
-	REQUIRE_EQ(env.b.detach(b.qp.id, group_gid(env, 1000)), 0, "detach");
-	must_attach(b, group_gid(env, 999));
-	REQUIRE_EQ(env.b.detach(b.qp.id, group_gid(env, 999)), 0, "detach");
-	for (int i = 1; i < limit; i++)
-		REQUIRE_EQ(env.b.detach(b.qp.id,
-					group_gid(env, uint16_t(1000 + i))),
-			   0, "detach ", i);
+	std::vector<Member> members;
+
+	for (int i = 0; i <= limit; i++)
+		members.push_back({b, group_gid(env, uint16_t(1000 + i))});
+	must_be_as_many(members);
 }
 
 PV_TEST("mcast.members", "as many members as the device says, and not one more")
 {
 	ibv_gid gid = group_gid(env, 8);
 	int limit = env.info_b.device.max_mcast_qp_attach;
-	std::vector<Side> members;
+	std::vector<Member> members;
 
 	REQUIRE(limit > 0 &&
 			limit <= env.info_b.device.max_total_mcast_qp_attach,
 		"max_mcast_qp_attach ", limit);
 	if (limit > 1024)
 		throw Skip(str("the device has room for ", limit));
-	for (int i = 0; i <= limit; i++) {
-		members.push_back(make_ud(env.b, env.info_b));
-		if (i < limit)
-			must_attach(members[i], gid);
-	}
-	REQUIRE(env.b.attach(members[limit].qp.id, gid), "one more");
-	REQUIRE_EQ(env.b.detach(members[0].qp.id, gid), 0, "detach");
-	must_attach(members[limit], gid);
-	for (int i = 1; i <= limit; i++)
-		REQUIRE_EQ(env.b.detach(members[i].qp.id, gid), 0, "detach ",
-			   i);
+	for (int i = 0; i <= limit; i++)
+		members.push_back({make_ud(env.b, env.info_b), gid});
+	must_be_as_many(members);
 }
 
 PV_TEST("mcast.total",
 	"as many members of all groups as the device says, and not one more")
 {
 	const int limit = env.info_b.device.max_total_mcast_qp_attach;
-	std::vector<Side> members;
+	std::vector<Member> members;
 
 	REQUIRE(limit > 0, "max_total_mcast_qp_attach ", limit);
 	/* so that it comes before the limits of groups and of queue pairs */
 	if (limit > env.info_b.device.max_mcast_grp)
 		throw Skip(str("the device has room for ", limit));
-	for (int i = 0; i < 2; i++)
-		members.push_back(make_ud(env.b, env.info_b));
-	for (int i = 0; i < limit; i++)
-		must_attach(members[i % 2],
-			    group_gid(env, uint16_t(2000 + i / 2)));
-	REQUIRE_EQ(env.b.attach(members[limit % 2].qp.id,
-				group_gid(env, uint16_t(2000 + limit / 2))),
-		   ENOSPC, "one more");
-	REQUIRE_EQ(env.b.detach(members[0].qp.id, group_gid(env, 2000)), 0,
-		   "detach");
-	must_attach(members[0], group_gid(env, 999));
-	REQUIRE_EQ(env.b.attach(members[0].qp.id, group_gid(env, 2000)), ENOSPC,
-		   "one more");
-	REQUIRE_EQ(env.b.detach(members[0].qp.id, group_gid(env, 999)), 0,
-		   "detach");
-	for (int i = 1; i < limit; i++)
-		REQUIRE_EQ(env.b.detach(members[i % 2].qp.id,
-					group_gid(env, uint16_t(2000 + i / 2))),
-			   0, "detach ", i);
+	const Side sides[] = {make_ud(env.b, env.info_b),
+			      make_ud(env.b, env.info_b)};
+
+	for (int i = 0; i <= limit; i++)
+		members.push_back(
+			{sides[i % 2], group_gid(env, uint16_t(2000 + i / 2))});
+	must_be_as_many(members, ENOSPC);
 }
 
 /*

@@ -213,8 +213,7 @@ PV_TEST("object.churn", "made, connected, used and destroyed 40 times")
 		Link link = connect(env);
 
 		must_post(link.b, RecvWr{uint64_t(i), {}});
-		must_post(link.a, make_wr(Op::send, {}, 0));
-		wait_send(env, link.a, "send");
+		must_send(env, link.a, make_wr(Op::send, {}, 0), "send");
 		expect_recv(env, link.b, uint64_t(i), "receive");
 		for (Side *side : {&link.a, &link.b}) {
 			side->host->destroy(Kind::qp, side->qp.id);

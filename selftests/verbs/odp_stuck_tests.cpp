@@ -190,8 +190,8 @@ PV_TEST_LOCAL("odp.stuck_backlog",
 	Moved full(env.b, "rx_drop_backlog"), ended(env.b, "rx_drop_state");
 	frozen.freeze();
 	for (unsigned i = 0; i < sent; i++) {
-		must_post(link.a, make_wr(Op::write, {out, 0}, 8, {in, 0}));
-		wait_send(env, link.a, "write that B does not answer");
+		must_send(env, link.a, make_wr(Op::write, {out, 0}, 8, {in, 0}),
+			  "write that B does not answer");
 	}
 	while (full.by() < sent - most)
 		sched_yield();

@@ -29,12 +29,8 @@ uint64_t post_request(Side &side, ibv_send_wr *wr, Paged &from, const Mr &to,
 		      size_t offset, size_t length)
 {
 	static uint64_t id = 0x6f64700000000000;
-	ibv_sge sge = part_of(from, offset, length);
-	ibv_send_wr *bad;
 
 	wr->wr_id = ++id;
-	wr->sg_list = &sge;
-	wr->num_sge = 1;
 	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr->wr.atomic.remote_addr = to.address + offset;
 		wr->wr.atomic.rkey = to.rkey;
@@ -43,9 +39,7 @@ uint64_t post_request(Side &side, ibv_send_wr *wr, Paged &from, const Mr &to,
 		wr->wr.rdma.remote_addr = to.address + offset;
 		wr->wr.rdma.rkey = to.rkey;
 	}
-	REQUIRE_EQ(ibv_post_send(local(*side.host).raw_qp(side.qp.id), wr,
-				 &bad),
-		   0, "post_send");
+	post_raw_send(side, *wr, part_of(from, offset, length));
 	return wr->wr_id;
 }
 
@@ -183,12 +177,7 @@ void must_run(Env &env, Link &link, Paged &from, Paged &to,
 
 void post_recv(Side &side, Paged &to, size_t offset, size_t length)
 {
-	ibv_sge sge = part_of(to, offset, length);
-	ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
-
-	REQUIRE_EQ(ibv_post_recv(local(*side.host).raw_qp(side.qp.id), &wr,
-				 &bad),
-		   0, "post_recv");
+	post_raw_recv(side, part_of(to, offset, length));
 }
 
 void post_srq_recv(Host &host, const Srq &srq, Paged &to, size_t offset,

@@ -102,13 +102,25 @@ void in_child(const std::function<bool()> &body, const char *what)
 		": the child says no, status ", status);
 }
 
-} // namespace
-
-PV_TEST_LOCAL("process.two",
-	      "the ends in two processes: every operation, both directions")
+/* The same with both devices open, in the child alone. */
+void in_child_with(Env &env, const std::function<bool(Env &)> &body,
+		   const char *what)
 {
-	Child child(env.device_b);
-	Env both(env.a, child.host(), env.options, env.device_a, env.device_b);
+	in_child(
+		[&] {
+			LocalHost a(env.device_a), b(env.device_b);
+			Env mine(a, b, env.options, env.device_a, env.device_b);
+
+			return body(mine);
+		},
+		what);
+}
+
+/* Every operation, both directions, with an end on `device` in another process. */
+void with_another(Env &env, const Selector &device)
+{
+	Child child(device);
+	Env both(env.a, child.host(), env.options, env.device_a, device);
 	Link link = connect(both);
 	Place at_a = {must_reg(both.a, {30000, 9}), 5};
 	Place at_b = {must_reg(both.b, {30000, 7}), 3};
@@ -122,19 +134,18 @@ PV_TEST_LOCAL("process.two",
 	REQUIRE(left.empty(), left);
 }
 
+} // namespace
+
+PV_TEST_LOCAL("process.two",
+	      "the ends in two processes: every operation, both directions")
+{
+	with_another(env, env.device_b);
+}
+
 PV_TEST_LOCAL("process.same_device",
 	      "two processes on the same device, connected to each other")
 {
-	Child child(env.device_a);
-	Env both(env.a, child.host(), env.options, env.device_a, env.device_a);
-	Link link = connect(both);
-	Place at_a = {must_reg(both.a, {30000, 9}), 5};
-	Place at_b = {must_reg(both.b, {30000, 7}), 3};
-
-	for (Op op : {Op::send, Op::write, Op::read})
-		exchange(both, link.a, link.b, op, at_a, at_b, 20001);
-	std::string left = both.end();
-	REQUIRE(left.empty(), left);
+	with_another(env, env.device_a);
 }
 
 PV_TEST_LOCAL("process.key_of_another",
@@ -203,15 +214,13 @@ PV_TEST_LOCAL("process.leaves_without_cleaning",
 	      "10 processes exit with everything open and work outstanding")
 {
 	for (int round = 0; round < 10; round++) {
-		in_child(
-			[&] {
-				LocalHost a(env.device_a), b(env.device_b);
-				Env mine(a, b, env.options, env.device_a,
-					 env.device_b);
+		in_child_with(
+			env,
+			[](Env &mine) {
 				Link link = connect(mine);
 				constexpr uint64_t size = 1 << 20;
-				Mr at_a = must_reg(a, {size}),
-				   at_b = must_reg(b, {size});
+				Mr at_a = must_reg(mine.a, {size}),
+				   at_b = must_reg(mine.b, {size});
 
 				must_post(link.b, std::vector<RecvWr>(8));
 				must_post(link.a,
@@ -262,10 +271,9 @@ PV_TEST_LOCAL(
 		for (uint64_t seed = 10; seed < 13; seed++) {
 			env.a.fill(out.id, 0, size, seed, 0);
 			env.b.fill(in.id, 0, size, 2, 0);
-			must_post(link.a,
-				  make_wr(Op::write, {out, 0}, size, {in, 0}));
-			REQUIRE_EQ(wait_send(env, link.a, "write").status,
-				   IBV_WC_SUCCESS, "write");
+			must_send(env, link.a,
+				  make_wr(Op::write, {out, 0}, size, {in, 0}),
+				  "write");
 			must_match(env.b, in, 0, size, seed, 0,
 				   "data after fork");
 		}
@@ -285,11 +293,9 @@ PV_TEST_LOCAL("process.fork_child_has_own",
 	Link link = connect(env);
 
 	for (int round = 0; round < 3; round++) {
-		in_child(
-			[&] {
-				LocalHost a(env.device_a), b(env.device_b);
-				Env mine(a, b, env.options, env.device_a,
-					 env.device_b);
+		in_child_with(
+			env,
+			[](Env &mine) {
 				Link own = connect(mine);
 
 				prove_alive(mine, own);
@@ -303,10 +309,9 @@ PV_TEST_LOCAL("process.fork_child_has_own",
 PV_TEST_LOCAL("process.other_user",
 	      "who opened the device and then becomes another user goes on")
 {
-	in_child(
-		[&] {
-			LocalHost a(env.device_a), b(env.device_b);
-			Env mine(a, b, env.options, env.device_a, env.device_b);
+	in_child_with(
+		env,
+		[](Env &mine) {
 			Link own = connect(mine);
 
 			prove_alive(mine, own);

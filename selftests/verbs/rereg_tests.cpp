@@ -74,19 +74,11 @@ void must_receive(Env &env, Link &link, const Region &r)
 {
 	Mr out = must_reg(env.a, {r.mr.length});
 	uint64_t seed = env.seed();
-	ibv_sge sge = {r.mr.address, uint32_t(r.mr.length), r.mr.lkey};
-	ibv_recv_wr wr = {}, *bad;
 
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
 	env.a.fill(out.id, 0, out.length, seed, 0);
-	REQUIRE_EQ(ibv_post_recv(local(env.b).raw_qp(link.b.qp.id), &wr, &bad),
-		   0, "post_recv");
-	must_post(link.a, make_wr(Op::send, {out, 0}, out.length));
-	REQUIRE_EQ(int(wait_send(env, link.a, "send").status), IBV_WC_SUCCESS,
-		   "send");
-	REQUIRE_EQ(int(wait_recv(env, link.b, "receive").status),
-		   IBV_WC_SUCCESS, "receive");
+	post_raw_recv(link.b, {r.mr.address, uint32_t(r.mr.length), r.mr.lkey});
+	must_send(env, link.a, make_wr(Op::send, {out, 0}, out.length), "send");
+	expect_recv(env, link.b, 0, "receive");
 	must_match(env.b, r.mr, 0, r.mr.length, seed, 0, "received data");
 }
 

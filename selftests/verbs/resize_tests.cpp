@@ -32,9 +32,7 @@ void leave(Env &env, Link &link, uint32_t count, uint64_t id)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		must_post(link.b, RecvWr{id + i, {}});
-		must_post(link.a, make_wr(Op::send, {}, 0));
-		/* acknowledged: B's completion is there */
-		wait_send(env, link.a, "send");
+		must_send(env, link.a, make_wr(Op::send, {}, 0), "send");
 	}
 }
 
@@ -133,7 +131,6 @@ class Load {
 public:
 	Load(Env &env, Link &link, uint32_t total)
 		: env_(env), link_(link), total_(total),
-		  qp_(local(env.b).raw_qp(link.b.qp.id)),
 		  cq_(local(env.b).raw_cq(link.b.recv_cq.id))
 	{
 	}
@@ -162,22 +159,14 @@ private:
 		}
 	}
 
-	void receive(uint64_t id)
-	{
-		ibv_recv_wr wr = {}, *bad;
-
-		wr.wr_id = id;
-		REQUIRE_EQ(ibv_post_recv(qp_, &wr, &bad), 0, "ibv_post_recv");
-	}
-
 	void send()
 	{
 		for (uint32_t i = 0; i < total_ && !stop_; i++) {
 			while (i - seen_ >= in_flight && !stop_)
 				std::this_thread::yield();
-			receive(i);
-			must_post(link_.a, make_wr(Op::send, {}, 0));
-			wait_send(env_, link_.a, "send");
+			must_post(link_.b, RecvWr{i, {}});
+			must_send(env_, link_.a, make_wr(Op::send, {}, 0),
+				  "send");
 		}
 	}
 
@@ -223,7 +212,6 @@ private:
 	Env &env_;
 	Link &link_;
 	const uint32_t total_;
-	ibv_qp *qp_;
 	ibv_cq *cq_;
 	std::atomic<uint32_t> seen_ = 0;
 	std::atomic<uint32_t> resized_ = 0;

@@ -75,8 +75,7 @@ void shared_by_three(Env &env, ibv_qp_type type)
 	for (uint32_t i = 0; i < count; i++) {
 		Link &link = links[i % pairs];
 
-		must_post(link.a, send_of(out, i));
-		wait_send(env, link.a, "send");
+		must_send(env, link.a, send_of(out, i), "send");
 		Wc wc = expect_recv(env, link.b, i, "WQEs are taken in order");
 		REQUIRE_EQ(wc.qp_number, link.b.qp.number, "qp_num");
 		REQUIRE_EQ(wc.byte_len, message_size, "byte_len");
@@ -155,8 +154,7 @@ PV_TEST("srq.wraps", "a small queue used 300 times over")
 
 		env.a.fill(out.id, 0, message_size, seed, 0);
 		must_post_srq(env.b, srq, {{i, {{in.id, 0, message_size, 0}}}});
-		must_post(link.a, wr);
-		wait_send(env, link.a, "send");
+		must_send(env, link.a, wr, "send");
 		expect_recv(env, link.b, i, "receive");
 		must_match(env.b, in, 0, message_size, seed, 0, "message");
 	}

@@ -482,9 +482,7 @@ PV_TEST("state.reuse_after_error",
 	for (int round = 0; round < 3; round++) {
 		bad.rkey = target.rkey ^ 0xffff00;
 		must_post(link.b, std::vector<RecvWr>{{1, {}}, {2, {}}});
-		must_post(link.a, bad);
-		REQUIRE_EQ(wait_send(env, link.a, "bad key").status,
-			   IBV_WC_REM_ACCESS_ERR, "bad key");
+		must_send(env, link.a, bad, "bad key", IBV_WC_REM_ACCESS_ERR);
 		wait_state(env, link.a, IBV_QPS_ERR);
 		to_state(link.b, IBV_QPS_ERR);
 		wait_completions(env, link.b, link.b.recv_cq, 2, "flushed");
@@ -522,9 +520,7 @@ PV_TEST("state.sqd_drained_event",
 	SendWr wr = make_wr(Op::send, {}, 0);
 
 	must_post(link.a, wr); /* waits: no receive */
-	ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
-	must_modify(link.a, attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
-		    "to SQD");
+	to_sqd(link.a);
 	REQUIRE_EQ(env.a.async_event(50).type, -1,
 		   "event while one is under way");
 	must_post(link.b, RecvWr{});
@@ -536,7 +532,6 @@ PV_TEST("state.sqd_drained_at_once",
 	"SQ_DRAINED is told also to who goes on at once, and once each time")
 {
 	Link link = connect(env);
-	ibv_qp_attr attr = {};
 
 	for (int round = 0; round < 10; round++) {
 		bool busy = round % 2;
@@ -544,11 +539,7 @@ PV_TEST("state.sqd_drained_at_once",
 
 		if (busy)
 			must_post(link.a, wr);
-		attr.qp_state = IBV_QPS_SQD;
-		attr.en_sqd_async_notify = 1;
-		must_modify(link.a, attr,
-			    IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
-			    "to SQD");
+		to_sqd(link.a);
 		if (busy) {
 			must_post(link.b, RecvWr{});
 			expect_send(env, link.a, wr.id, "the send before SQD");

@@ -404,8 +404,8 @@ PV_TEST_LOCAL("thread.sleeping_consumer",
 	});
 	crew.add([&] {
 		for (uint32_t i = 0; i < count && !crew.failed(); i++) {
-			must_post(link.a, make_wr(Op::send, {}, 0));
-			wait_send(env, link.a, "send");
+			must_send(env, link.a, make_wr(Op::send, {}, 0),
+				  "send");
 		}
 	});
 	crew.join();

@@ -238,9 +238,8 @@ PV_TEST("uc.not_allowed", "reads and atomics are refused when posted")
 	     {IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
 	      IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND_WITH_INV}) {
 		wr.opcode = op;
-		PostResult result = env.a.post_send(link.a.qp.id, {wr});
-		REQUIRE_EQ(result.error, EINVAL, "opcode ", int(op));
-		REQUIRE_EQ(result.bad_index, 0, "bad_wr");
+		must_not_post(link.a, std::vector{wr}, EINVAL, 0,
+			      str("opcode ", int(op)));
 	}
 	uc_alive(env, link);
 }
@@ -333,11 +332,8 @@ PV_TEST("uc.drain", "SQD lets begun messages end and holds the others back")
 	SendWr held = make_wr(Op::send_imm, at_a, 20000);
 
 	exchange(env, link.a, link.b, Op::send, at_a, at_b, 20000);
-	ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
-	must_modify(link.a, attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY,
-		    "SQD");
-	REQUIRE_EQ(env.a.async_event(env.options.patience_ms).type,
-		   IBV_EVENT_SQ_DRAINED, "event");
+	to_sqd(link.a);
+	must_event(env, env.a, IBV_EVENT_SQ_DRAINED, link.a.qp.id);
 	must_post(link.b, RecvWr{6, {{at_b.mr.id, 0, 20000, 0}}});
 	must_post(link.a, held);
 	none_sent(link.a, 20, "sent in SQD");

@@ -108,8 +108,7 @@ void nothing_but_marker(Env &env, Side &from, Side &to, const Mr &in,
 	uint64_t seed = env.seed();
 
 	from.host->fill(out.id, 0, 64, seed, 0);
-	must_post(from, wr);
-	wait_send(env, from, "marker");
+	must_send(env, from, wr, "marker");
 	check_received(env, from, to, in, id, wr, 64, seed, to.info.gid);
 	no_more(to, "only the marker");
 }
