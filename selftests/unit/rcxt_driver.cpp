@@ -12,7 +12,7 @@ namespace rcxt {
 using pavo::FrameState;
 
 /* A frame's header, as a process writes it. */
-static pavo_frame_hdr header(pavo_frame_type type, const Address &peer,
+static pavo_frame_hdr header(pavo_frame_type type, const WindowAddress &peer,
 			     size_t length)
 {
 	return {.node = peer.node,
@@ -193,7 +193,7 @@ FrameState Driver::take_frame(pavo_step &step,
 	return FrameState(step.state);
 }
 
-FrameState Driver::request(pavo_frame_type type, const Address &peer,
+FrameState Driver::request(pavo_frame_type type, const WindowAddress &peer,
 			   const pavo_rdma_request &request, uint32_t frame)
 {
 	pavo_frame_hdr hdr = header(type, peer, sizeof(request));
@@ -208,7 +208,8 @@ FrameState Driver::request(pavo_frame_type type, const Address &peer,
 	return step.tell ? FrameState::sent : FrameState(state);
 }
 
-FrameState Driver::piece(const Address &peer, const pavo_rdma_piece &piece,
+FrameState Driver::piece(const WindowAddress &peer,
+			 const pavo_rdma_piece &piece,
 			 std::vector<uint8_t> data)
 {
 	pavo_frame_hdr hdr = header(PAVO_FRAME_RDMA_PIECE, peer,

@@ -28,12 +28,6 @@ struct Packet {
 	const pavo_wreth &rdma() const { return pkt.rdma; }
 };
 
-/* The name of a window. */
-struct Address {
-	uint16_t node;
-	uint32_t window;
-};
-
 struct Rcxt {
 	pavo_seen seen{};
 	pavo_operation op{};
@@ -42,7 +36,8 @@ struct Rcxt {
 class Driver {
 public:
 	/* @room: bytes of data in a packet */
-	Driver(const Address &self, std::vector<uint8_t> &bytes, uint32_t room)
+	Driver(const pavo::WindowAddress &self, std::vector<uint8_t> &bytes,
+	       uint32_t room)
 		: self_(self), bytes_(bytes), room_(room)
 	{
 	}
@@ -50,7 +45,7 @@ public:
 	Driver &operator=(const Driver &) = delete;
 	virtual ~Driver() = default;
 
-	const Address &address() const { return self_; }
+	const pavo::WindowAddress &address() const { return self_; }
 	const std::map<uint32_t, Rcxt> &rcxts() const { return rcxts_; }
 
 	/* Gives the window an rCxt of that number, if it has none. */
@@ -61,10 +56,11 @@ public:
 	void end(uint32_t id, pavo_frame_state state);
 
 	/* A frame of the process, number @frame. Return: its mark; empty: later. */
-	pavo::FrameState request(pavo_frame_type type, const Address &peer,
+	pavo::FrameState request(pavo_frame_type type,
+				 const pavo::WindowAddress &peer,
 				 const pavo_rdma_request &request,
 				 uint32_t frame);
-	pavo::FrameState piece(const Address &peer,
+	pavo::FrameState piece(const pavo::WindowAddress &peer,
 			       const pavo_rdma_piece &piece,
 			       std::vector<uint8_t> data);
 
@@ -105,7 +101,7 @@ private:
 	void send(pavo_window_op opcode, const pavo_rdma_told &told,
 		  std::vector<uint8_t> data);
 
-	Address self_;
+	pavo::WindowAddress self_;
 	std::vector<uint8_t> &bytes_;
 	uint32_t room_;
 	std::map<uint32_t, Rcxt> rcxts_;

@@ -69,8 +69,7 @@ struct Half {
 	void answer()
 	{
 		for (auto &request : std::exchange(source.asked, {}))
-			bench.other.feed(address_a.node, address_a.window,
-					 request, maker(n));
+			bench.other.feed(address_a, request, maker(n));
 		take();
 	}
 

@@ -114,9 +114,9 @@ struct Pending {
 	}
 
 	void renewed(uint32_t old, uint32_t now, uint64_t ended,
-		     uint16_t node = 1, uint32_t window = 2)
+		     WindowAddress from = {1, 2})
 	{
-		bench.engine.renew_remote(node, window, old, now, ended,
+		bench.engine.renew_remote(from, old, now, ended,
 					  bench.world.now);
 	}
 
@@ -156,9 +156,9 @@ TEST(RdmaWords, OfStrangersAndOfContextsOfNobodyEndNothing)
 {
 	Pending put;
 
-	put.renewed(put.remote, 4711, put.tid, 0);
-	put.renewed(put.remote, 4711, put.tid, 2);
-	put.renewed(put.remote, 4711, put.tid, 1, 3);
+	put.renewed(put.remote, 4711, put.tid, {0, 2});
+	put.renewed(put.remote, 4711, put.tid, {2, 2});
+	put.renewed(put.remote, 4711, put.tid, {1, 3});
 	put.renewed(put.remote + 100, 4711, put.tid);
 	/* Nor do two channels get one context, or one what it has. */
 	put.renewed(put.remote, put.remote, put.tid);

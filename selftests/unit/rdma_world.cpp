@@ -72,8 +72,7 @@ void End::recover()
 /* ------------------------------------------------------------------- ports */
 
 std::error_code
-Port::piece(uint16_t node, uint32_t window, const PieceFrame &piece,
-	    uint32_t length,
+Port::piece(WindowAddress peer, const PieceFrame &piece, uint32_t length,
 	    const std::function<void(std::span<std::byte>)> &fill)
 {
 	std::vector<uint8_t> data(length);
@@ -82,13 +81,12 @@ Port::piece(uint16_t node, uint32_t window, const PieceFrame &piece,
 	if (world.random.below(4) == 0)
 		return std::make_error_code(std::errc::no_buffer_space);
 	fill(std::as_writable_bytes(std::span(data)));
-	end.piece({node, window}, to_abi(piece), std::move(data));
+	end.piece(peer, to_abi(piece), std::move(data));
 	return {};
 }
 
-std::error_code Port::request(Direction direction, uint16_t node,
-			      uint32_t window, const RequestFrame &request,
-			      uint32_t &frame)
+std::error_code Port::request(Direction direction, WindowAddress peer,
+			      const RequestFrame &request, uint32_t &frame)
 {
 	auto type = direction == Direction::write ? PAVO_FRAME_RDMA_WRITE :
 						    PAVO_FRAME_RDMA_READ;
@@ -107,8 +105,7 @@ std::error_code Port::request(Direction direction, uint16_t node,
 			return std::make_error_code(std::errc::no_buffer_space);
 	}
 	frame = next++;
-	FrameState state =
-		end.request(type, {node, window}, to_abi(request), frame);
+	FrameState state = end.request(type, peer, to_abi(request), frame);
 
 	if (state != FrameState::empty)
 		end.marks[frame] = state;
@@ -122,7 +119,7 @@ FrameState Port::result(uint32_t frame)
 	return found == end.marks.end() ? FrameState::empty : found->second;
 }
 
-void Port::ask_about(uint16_t, uint32_t, uint32_t rcxt)
+void Port::ask_about(WindowAddress, uint32_t rcxt)
 {
 	if (world.random.below(100) >= world.loss)
 		asked.push_back(rcxt);
@@ -144,7 +141,7 @@ Bench::Bench(unsigned seed, uint32_t piece, unsigned attempts)
 			.half_piece = piece}),
 	  other(port_b, {})
 {
-	RdmaPeer to{address_b.node, address_b.window, {}};
+	RdmaPeer to{address_b, {}};
 	std::array<uint32_t, 3> locals{};
 
 	for (uint32_t i = 0; i < 3; i++) {
@@ -196,8 +193,7 @@ void Bench::take_words()
 		return;
 	for (auto &done : std::exchange(world.b.frames, {})) {
 		once_b.end(done.rcxt, done.tid - done.attempts);
-		arrived({address_a.node, address_a.window, done.rcxt, done.tag,
-			 done.length});
+		arrived({address_a, done.rcxt, done.tag, done.length});
 	}
 	auto is_word = [](const Piece &piece) {
 		return RdmaTold::length(piece.at).has_value();
@@ -209,7 +205,7 @@ void Bench::take_words()
 		if (!once_b.piece(word.rcxt, word.first, word.fragment))
 			continue;
 		once_b.end(word.rcxt, word.first);
-		arrived({address_a.node, address_a.window, word.rcxt, word.tag,
+		arrived({address_a, word.rcxt, word.tag,
 			 *RdmaTold::length(word.at)});
 	}
 }
@@ -243,8 +239,8 @@ void Bench::answer()
 	for (uint32_t rcxt : std::exchange(port.asked, {})) {
 		take_anew(world.b, once_b, known_b);
 		uint32_t name = once_b.name(rcxt);
-		engine.renew_remote(address_b.node, address_b.window, rcxt,
-				    name, once_b.ended(name), world.now);
+		engine.renew_remote(address_b, rcxt, name, once_b.ended(name),
+				    world.now);
 	}
 }
 

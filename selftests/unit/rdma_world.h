@@ -34,7 +34,7 @@ constexpr size_t memory_size = 1 << 16;
 
 using rcxt::Packet;
 
-constexpr rcxt::Address address_a{3, 4}, address_b{1, 2};
+constexpr WindowAddress address_a{3, 4}, address_b{1, 2};
 
 class World;
 
@@ -128,15 +128,14 @@ struct Port : RdmaPort {
 
 	uint32_t piece_room() const override { return fragment_size; }
 	std::error_code
-	piece(uint16_t node, uint32_t window, const PieceFrame &piece,
-	      uint32_t length,
+	piece(WindowAddress to, const PieceFrame &piece, uint32_t length,
 	      const std::function<void(std::span<std::byte>)> &fill) override;
-	std::error_code request(Direction direction, uint16_t node,
-				uint32_t window, const RequestFrame &request,
+	std::error_code request(Direction direction, WindowAddress to,
+				const RequestFrame &request,
 				uint32_t &frame) override;
 	FrameState result(uint32_t frame) override;
 	void forget(uint32_t) override {}
-	void ask_about(uint16_t node, uint32_t window, uint32_t rcxt) override;
+	void ask_about(WindowAddress to, uint32_t rcxt) override;
 	void cancel(uint32_t rcxt) override;
 
 	World &world;

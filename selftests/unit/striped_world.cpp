@@ -9,7 +9,7 @@
 namespace striped {
 
 /* Windows of end a have numbers from 100 on, and those of end b from 200 on. */
-static rcxt::Address address_of(size_t lane, bool b)
+static WindowAddress address_of(size_t lane, bool b)
 {
 	return {.node = uint16_t(b ? 2 : 1),
 		.window = uint32_t((b ? 200 : 100) + lane)};

@@ -121,8 +121,8 @@ pavo::FrameState Ends::ask(bool write, const pavo::RequestFrame &request)
 {
 	pavo::FrameState state = pavo::FrameState::empty;
 
-	EXPECT_FALSE(a.prepare_rdma(common::direction_of(write), node_b,
-				    b.number(), request));
+	EXPECT_FALSE(a.prepare_rdma(common::direction_of(write),
+				    {node_b, b.number()}, request));
 	EXPECT_FALSE(a.start());
 	eventually([&] { return a.sent({&state, 1}) == 1; });
 	return state;

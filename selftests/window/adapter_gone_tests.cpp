@@ -90,7 +90,7 @@ TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 	     {window.take_rcxts({&rcxt, 1}), window.return_rcxts({&rcxt, 1}),
 	      window.cancel({&rcxt, 1}), window.recv_threshold(1),
 	      window.set_node(node_b, other.address.gid), window.disable(),
-	      window.send(node_b, other.window->number(), pattern(1, 10))})
+	      window.send({node_b, other.window->number()}, pattern(1, 10))})
 		EXPECT_EQ(code, std::errc::io_error) << code.message();
 	EXPECT_EQ(window.snapshot(), -EIO);
 	EXPECT_EQ(world::refusal([&] {
@@ -149,7 +149,7 @@ TEST_F(AdapterGone, IsToldByRdma)
 	}));
 	EXPECT_EQ(put.error(), std::errc::timed_out);
 	EXPECT_EQ(got.error(), std::errc::timed_out);
-	EXPECT_EQ(rdma.send(node_b, other.window->number(), pattern(1, 10)),
+	EXPECT_EQ(rdma.send({node_b, other.window->number()}, pattern(1, 10)),
 		  std::errc::io_error);
 	uint32_t context;
 	EXPECT_EQ(rdma.lend({&context, 1}), std::errc::io_error);

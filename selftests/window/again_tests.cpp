@@ -79,7 +79,7 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	ASSERT_EQ(scene.b.lmt().recv_frames, slots);
 	Moved frames(scene.device_b, "rx_frames");
 	for (uint32_t n = 0; n < slots;)
-		if (!scene.a.send(node_b, scene.b.number(), {}))
+		if (!scene.a.send({node_b, scene.b.number()}, {}))
 			n++;
 	ASSERT_TRUE(eventually([&] { return frames.by() == slots; }));
 	Moved full(scene.device_b, "rx_drop_fifo_full"),
@@ -173,7 +173,7 @@ TEST(Again, TheSourceOfAReadThatWasNotTold)
 		sent(ends.device_b, "tx_rdma_packets");
 
 	for (uint32_t n = 0; n < slots;)
-		if (!ends.a.send(node_b, ends.b.number(), {}))
+		if (!ends.a.send({node_b, ends.b.number()}, {}))
 			n++;
 	ASSERT_TRUE(eventually([&] { return frames.by() == slots; }));
 	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);

@@ -24,7 +24,7 @@ inline pavo::Rdma::Peer introduce(pavo::Rdma &here, pavo::Rdma &there,
 	std::error_code error;
 
 	must(there.lend(lent));
-	pavo::Rdma::Peer peer = here.add({node, window, lent}, error);
+	pavo::Rdma::Peer peer = here.add({{node, window}, lent}, error);
 	must(error);
 	return peer;
 }

@@ -128,7 +128,7 @@ void settle(Ends &ends)
 	ASSERT_TRUE(frames_are_known(2));
 	EXPECT_TRUE(states[0] == pavo::FrameState::cancelled ||
 		    states[0] == pavo::FrameState::sent);
-	ASSERT_FALSE(ends.a.send(node_b, ends.b.number(), {}));
+	ASSERT_FALSE(ends.a.send({node_b, ends.b.number()}, {}));
 	known = 0;
 	ASSERT_TRUE(frames_are_known(1));
 	ASSERT_TRUE(eventually([&] {
@@ -183,9 +183,9 @@ TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 		const auto *frame = shared_of(ends.a).send_frame(
 			uint32_t(sent_frames * round));
 		ASSERT_FALSE(ends.a.prepare_rdma(
-			pavo::Direction::write, node_b, ends.b.number(),
+			pavo::Direction::write, {node_b, ends.b.number()},
 			ends.request(++round, sent_length, 0)));
-		ASSERT_FALSE(ends.a.prepare(node_b, ends.b.number(), {}));
+		ASSERT_FALSE(ends.a.prepare({node_b, ends.b.number()}, {}));
 		LongWay::again();
 		std::thread other([&] {
 			/* A cancel of what has not begun is none. */

@@ -50,7 +50,7 @@ struct Command : testing::Test {
 		std::vector<std::byte> bytes = pattern(9, 333);
 		bool same = false;
 
-		ASSERT_FALSE(pair.a.send(node_b, pair.b.number(), bytes));
+		ASSERT_FALSE(pair.a.send({node_b, pair.b.number()}, bytes));
 		ASSERT_TRUE(eventually([&] {
 			return pair.b.receive([&](const Message &message) {
 				same = std::equal(message.payload.begin(),

@@ -144,7 +144,7 @@ void kill(Window &window, uint16_t node, uint32_t to)
 	request.tid = 1;
 	request.local_pvo = uint64_t(1) << 60;
 	request.length = 100;
-	must(window.prepare_rdma(pavo::Direction::write, node, to, request));
+	must(window.prepare_rdma(pavo::Direction::write, {node, to}, request));
 	must(window.start());
 }
 
@@ -239,7 +239,7 @@ TEST_F(End, TakesCommandsThatChangeNothing)
 	must(window->disable());
 	for (uint32_t n = 0; n < 3 * PAVO_WCMD_RING; n++)
 		ASSERT_FALSE(window->recv_threshold(1));
-	must(window->send(node_a, pair.a.number(), {}));
+	must(window->send({node_a, pair.a.number()}, {}));
 	pavo::Lmt lmt = window->lmt();
 	EXPECT_EQ(lmt.recv_threshold, 0u);
 	EXPECT_EQ(lmt.send_ready, 0u);
@@ -291,9 +291,9 @@ struct Side : LaneEnd {
 		while (!over && !why) {
 			/* Full frames, and contexts that are busy, do no harm. */
 			request.tid++;
-			(void)sender->prepare_rdma(pavo::Direction::write, node,
-						   to, request);
-			(void)sender->prepare(node, to, bytes);
+			(void)sender->prepare_rdma(pavo::Direction::write,
+						   {node, to}, request);
+			(void)sender->prepare({node, to}, bytes);
 			why = sender->start();
 			if (!why)
 				why = shared_of(*sender).kick();

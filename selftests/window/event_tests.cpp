@@ -57,7 +57,7 @@ struct Handlers : testing::Test {
 	void send(uint32_t n)
 	{
 		for (uint32_t i = 0; i < n; i++)
-			must(pair.a.send(node_b, pair.b.number(), {}));
+			must(pair.a.send({node_b, pair.b.number()}, {}));
 		uint32_t came = 0;
 		ASSERT_TRUE(eventually([&] {
 			came += pair.b.receive([](const Message &) {});
@@ -187,7 +187,7 @@ TEST_F(Handlers, TheWindowsOwnEventfdIsAlwaysReady)
 	must(handler.ready());
 	for (uint64_t round = 1; round <= 3; round++) {
 		must(window->recv_threshold(1));
-		must(pair.a.send(node_b, window->number(), {}));
+		must(pair.a.send({node_b, window->number()}, {}));
 		ASSERT_TRUE(eventually([&] { return events.by() == round; }));
 	}
 	EXPECT_EQ(read(options.recv_event, &n, sizeof(n)), ssize_t(sizeof(n)));
@@ -327,7 +327,7 @@ TEST_F(Handlers, EarlyEventsComeBeforeTheFrame)
 		Trace trace(id);
 		Bytes bytes = pattern(1, 1000);
 		bool same = false;
-		must(pair.a.send(node_b, pair.b.number(), bytes));
+		must(pair.a.send({node_b, pair.b.number()}, bytes));
 		waiter.join();
 		EXPECT_EQ(who, 0);
 		ASSERT_TRUE(eventually([&] {
@@ -370,8 +370,8 @@ TEST_F(Handlers, EarlyEventsOfRdma)
 		request.length = 50000;
 		request.flags = PAVO_RDMA_TELL_TARGET;
 		must(pair.b.recv_threshold_early(1));
-		must(pair.a.prepare_rdma(pavo::Direction::write, node_b,
-					 pair.b.number(), request));
+		must(pair.a.prepare_rdma(pavo::Direction::write,
+					 {node_b, pair.b.number()}, request));
 		must(pair.a.start());
 		ASSERT_EQ(given(long_enough), 0);
 		ASSERT_TRUE(eventually([&] {
@@ -615,8 +615,8 @@ TEST_P(Load, NoMessageIsLeftLying)
 				while (!crew.over() &&
 				       n * senders >= crew.taken() + 300)
 					std::this_thread::yield();
-				while (windows[t]->send(node_a, pair.a.number(),
-							bytes))
+				while (windows[t]->send(
+					{node_a, pair.a.number()}, bytes))
 					std::this_thread::yield();
 			}
 		});

@@ -185,8 +185,8 @@ TEST(ExactlyOnce, NobodyThereTimesOut)
 
 	/* A window that there is not. */
 	std::error_code error;
-	auto absent =
-		both.rdma_a.add({node_b, both.b.number() + 77, {1, 2}}, error);
+	auto absent = both.rdma_a.add({{node_b, both.b.number() + 77}, {1, 2}},
+				      error);
 	must(error);
 	both.rdma_a.put(absent,
 			{.local = both.mapping_a.pvo(),
@@ -299,7 +299,7 @@ TEST(ExactlyOnce, MessagesHaveKindsThatAreFree)
 	Both both;
 	std::vector<uint8_t> heard;
 	auto say = [&](uint8_t kind) {
-		return both.rdma_a.send_control(kind, node_b, both.b.number(),
+		return both.rdma_a.send_control(kind, {node_b, both.b.number()},
 						pattern(kind, 30));
 	};
 
@@ -337,7 +337,7 @@ TEST(ExactlyOnce, MessagesGoBesideIt)
 		seen.push_back(uint32_t(message.payload.size()));
 	});
 	for (uint32_t n = 1; n <= 20; n++) {
-		ASSERT_FALSE(both.rdma_a.send(node_b, both.b.number(),
+		ASSERT_FALSE(both.rdma_a.send({node_b, both.b.number()},
 					      pattern(n, n)));
 		both.rdma_a.put(both.b_of_a,
 				{.local = both.mapping_a.pvo(),

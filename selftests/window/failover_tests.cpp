@@ -97,7 +97,7 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 		pavo::FrameState state = pavo::FrameState::empty;
 		ASSERT_FALSE(ends.a.prepare_rdma(
-			pavo::Direction::write, node_b, ends.b.number(),
+			pavo::Direction::write, {node_b, ends.b.number()},
 			ends.request(1, failover_length, 0)));
 		std::thread sender([&] { ends.a.start(); });
 		recover(ends.device_a);

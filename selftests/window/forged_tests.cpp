@@ -158,8 +158,8 @@ struct Waiting : Scene {
 		std::swap(asked.local_pvo, asked.remote_pvo);
 		asked.flags = write ? PAVO_RDMA_TELL_SOURCE :
 				      PAVO_RDMA_TELL_TARGET;
-		EXPECT_FALSE(b.prepare_rdma(common::direction_of(write), node_a,
-					    a.number(), asked));
+		EXPECT_FALSE(b.prepare_rdma(common::direction_of(write),
+					    {node_a, a.number()}, asked));
 		EXPECT_FALSE(b.start());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
 		EXPECT_EQ(state, pavo::FrameState::sent);

@@ -62,7 +62,7 @@ public:
 		must(a_.take_rcxts({&rcxt_a_, 1}));
 		must(b_.take_rcxts({&rcxt_b_, 1}));
 		for (uint32_t n = 0; n < 20; n++)
-			EXPECT_FALSE(a_.send(node_b, b_.number(),
+			EXPECT_FALSE(a_.send({node_b, b_.number()},
 					     pattern(n, 70 * n)));
 		EXPECT_TRUE(
 			eventually([&] { return b_.lmt().recv_count == 20; }));
@@ -101,8 +101,8 @@ public:
 					      .length = garbage_mapped,
 					      .flags = PAVO_RDMA_TELL_SOURCE};
 
-		ASSERT_FALSE(a_.prepare_rdma(pavo::Direction::write, node_b,
-					     b_.number(), request));
+		ASSERT_FALSE(a_.prepare_rdma(pavo::Direction::write,
+					     {node_b, b_.number()}, request));
 		ASSERT_FALSE(a_.start());
 		EXPECT_EQ(ended(a_).tid, 1u);
 		EXPECT_TRUE(std::ranges::equal(
@@ -497,7 +497,7 @@ TEST_F(Villain, CommandsOfAnyKind)
 	};
 
 	for (uint32_t n = 0; n < waiting; n++)
-		ASSERT_FALSE(pair.b.send(node_a, window->number(), {}));
+		ASSERT_FALSE(pair.b.send({node_a, window->number()}, {}));
 	ASSERT_TRUE(
 		eventually([&] { return window->lmt().recv_free == free; }));
 	Moved counter(pair.device_a, "window_bad_commands");

@@ -31,8 +31,8 @@ struct Reading : Scene {
 	{
 		pavo::FrameState state = pavo::FrameState::empty;
 
-		EXPECT_FALSE(b.prepare_rdma(pavo::Direction::read, node_a,
-					    a.number(), asked));
+		EXPECT_FALSE(b.prepare_rdma(pavo::Direction::read,
+					    {node_a, a.number()}, asked));
 		EXPECT_FALSE(b.start());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
 		return state;

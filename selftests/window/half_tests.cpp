@@ -46,8 +46,8 @@ std::vector<HalfFrame> frames(pavo::Window &window, size_t n)
 		window.receive(
 			[&](const Message &message) {
 				come.push_back({message.type,
-						message.node,
-						message.window,
+						message.from.node,
+						message.from.window,
 						{message.payload.begin(),
 						 message.payload.end()}});
 			},
@@ -64,7 +64,7 @@ pavo::FrameState send_piece(Ends &ends, const pavo::PieceFrame &piece,
 	pavo::FrameState state = pavo::FrameState::empty;
 	auto bytes = pattern(number, length);
 
-	EXPECT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), piece,
+	EXPECT_FALSE(ends.a.prepare_piece({node_b, ends.b.number()}, piece,
 					  length, [&](std::span<std::byte> to) {
 						  std::ranges::copy(bytes,
 								    to.begin());
@@ -231,7 +231,7 @@ TEST(Half, AReadAsksTheProcess)
 			       .flags = uint8_t(asked.flags &
 						~PAVO_RDMA_FROM_FIFO),
 			       .cookie = 0};
-	ASSERT_FALSE(ends.b.prepare_piece(come[0].node, come[0].window, piece,
+	ASSERT_FALSE(ends.b.prepare_piece({come[0].node, come[0].window}, piece,
 					  total, [&](std::span<std::byte> to) {
 						  std::ranges::copy(bytes,
 								    to.begin());
@@ -260,8 +260,8 @@ TEST(Half, WrongPieces)
 			shared_of(ends.a).send_frame(ends.a.lmt().send_count);
 		pavo::FrameState state = pavo::FrameState::empty;
 
-		EXPECT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), good,
-						  100,
+		EXPECT_FALSE(ends.a.prepare_piece({node_b, ends.b.number()},
+						  good, 100,
 						  [](std::span<std::byte>) {}));
 		change(*reinterpret_cast<pavo_rdma_piece *>(frame + 1));
 		EXPECT_FALSE(ends.a.start());
@@ -293,14 +293,14 @@ TEST(Half, WrongPieces)
 		  pavo::FrameState::stale);
 	/* Longer than it may be, or shorter. */
 	auto *frame = shared_of(ends.a).send_frame(ends.a.lmt().send_count);
-	ASSERT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), good, 0,
+	ASSERT_FALSE(ends.a.prepare_piece({node_b, ends.b.number()}, good, 0,
 					  [](std::span<std::byte>) {}));
 	frame->length = sizeof(pavo_rdma_piece) - 1;
 	ASSERT_FALSE(ends.a.start());
 	pavo::FrameState state = pavo::FrameState::empty;
 	ASSERT_TRUE(eventually([&] { return ends.a.sent({&state, 1}) == 1; }));
 	EXPECT_EQ(state, pavo::FrameState::bad_length);
-	EXPECT_EQ(ends.a.prepare_piece(node_b, ends.b.number(), good, 2032,
+	EXPECT_EQ(ends.a.prepare_piece({node_b, ends.b.number()}, good, 2032,
 				       [](std::span<std::byte>) {}),
 		  std::errc::message_size);
 	/* Writes have no process to ask. */

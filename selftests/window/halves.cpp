@@ -93,7 +93,7 @@ private:
 
 	void take(const pavo::RdmaArrival &arrival)
 	{
-		uint32_t &last = arrived_.at(arrival.node - 1);
+		uint32_t &last = arrived_.at(arrival.from.node - 1);
 
 		if (arrival.tag != last + 1)
 			throw std::runtime_error(
@@ -122,13 +122,12 @@ public:
 		  buffer_(part), mapping_(node_.job, buffer_),
 		  rdma_(node_.window)
 	{
-		uint32_t window = node_.introduce(meeting_);
+		pavo::WindowAddress window = node_.introduce(meeting_);
 
 		target_ = meeting_.exchange(Card{});
 		std::error_code error;
 		peer_ = rdma_.add(
-			{meeting_.other(),
-			 window,
+			{window,
 			 {target_.contexts.begin(), target_.contexts.end()}},
 			error);
 		examples::must(error, "contexts");

@@ -167,7 +167,7 @@ TEST(Closing, UnderTraffic)
 		std::vector<std::byte> bytes = pattern(1, 1200);
 
 		while (!over)
-			if (pair.a.send(node_b, target, bytes))
+			if (pair.a.send({node_b, target}, bytes))
 				std::this_thread::yield();
 	});
 

@@ -108,8 +108,8 @@ TEST(Table, RootReadsAllOfIt)
 	ASSERT_FALSE(two.ready());
 	ASSERT_FALSE(window->recv_threshold(5));
 	ASSERT_FALSE(window->send_threshold(9));
-	ASSERT_FALSE(window->send(node_a, ends.a.number(), {}));
-	ASSERT_FALSE(ends.a.send(node_b, window->number(), {}));
+	ASSERT_FALSE(window->send({node_a, ends.a.number()}, {}));
+	ASSERT_FALSE(ends.a.send({node_b, window->number()}, {}));
 	ASSERT_TRUE(eventually([&] {
 		pavo::Lmt lmt = window->lmt();
 
@@ -126,8 +126,8 @@ TEST(Table, RootReadsAllOfIt)
 	request.local_rcxt = rcxts[1];
 	request.remote_rcxt = ends.rcxt_a;
 	request.local_pvo = 1;
-	ASSERT_FALSE(window->prepare_rdma(pavo::Direction::write, node_a,
-					  ends.a.number(), request));
+	ASSERT_FALSE(window->prepare_rdma(pavo::Direction::write,
+					  {node_a, ends.a.number()}, request));
 	ASSERT_FALSE(window->start());
 	/* The event of that is the ready handler's. */
 	ASSERT_TRUE(eventually([&] {
@@ -151,7 +151,7 @@ TEST(Table, TheKeyIsThatOfItsPackets)
 	Wire in("vb");
 	std::vector<Frame> frames;
 
-	ASSERT_FALSE(pair.a.send(node_b, pair.b.number(), {}));
+	ASSERT_FALSE(pair.a.send({node_b, pair.b.number()}, {}));
 	ASSERT_TRUE(eventually([&] {
 		auto more = in.recorded(0xc0);
 
@@ -207,7 +207,7 @@ TEST(Table, WhatIsLeftOfATurn)
 			size_t known = 0;
 
 			for (uint32_t n = 0; n < quantum; n++)
-				pair.a.prepare(node_b, pair.b.number(), {});
+				pair.a.prepare({node_b, pair.b.number()}, {});
 			pair.a.start();
 			while (known < quantum && !over)
 				known += pair.a.sent(

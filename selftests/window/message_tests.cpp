@@ -42,7 +42,7 @@ Taken take(pavo::Window &window)
 	eventually([&] {
 		return window.receive(
 			[&](const Message &message) {
-				taken = {message.node, message.window,
+				taken = {message.from.node, message.from.window,
 					 bytes_of(message)};
 			},
 			1);
@@ -61,16 +61,16 @@ TEST_P(Family, MessagesOfEveryLength)
 	     length += length < 140 ? 1 : 61) {
 		Bytes sent = pattern(length, length);
 
-		must(pair.a.send(node_b, pair.b.number(), sent));
+		must(pair.a.send({node_b, pair.b.number()}, sent));
 		Taken taken = take(pair.b);
 		ASSERT_EQ(taken.bytes, sent) << "of " << length << " bytes";
 		ASSERT_EQ(taken.node, node_a);
 		ASSERT_EQ(taken.window, pair.a.number());
 	}
 	Bytes longest = pattern(1, pair.a.max_payload());
-	must(pair.a.send(node_b, pair.b.number(), longest));
+	must(pair.a.send({node_b, pair.b.number()}, longest));
 	EXPECT_EQ(take(pair.b).bytes, longest);
-	EXPECT_EQ(pair.a.send(node_b, pair.b.number(),
+	EXPECT_EQ(pair.a.send({node_b, pair.b.number()},
 			      Bytes(pair.a.max_payload() + 1)),
 		  std::errc::message_size);
 }
@@ -87,10 +87,10 @@ TEST(Message, AnswersGoBack)
 	Moved came(pair.device_b, "rx_frames");
 
 	for (uint32_t n = 0; n < 300; n++) {
-		must(pair.a.send(node_b, pair.b.number(), pattern(n, 100)));
+		must(pair.a.send({node_b, pair.b.number()}, pattern(n, 100)));
 		Taken question = take(pair.b);
 		ASSERT_EQ(question.bytes, pattern(n, 100));
-		must(pair.b.send(question.node, question.window,
+		must(pair.b.send({question.node, question.window},
 				 pattern(n + 1, 700)));
 		ASSERT_EQ(take(pair.a).bytes, pattern(n + 1, 700));
 	}
@@ -123,8 +123,8 @@ TEST(Message, ManySendersAtATime)
 				while (number - t * each >=
 				       taken / senders + 1000)
 					std::this_thread::yield();
-				while (windows[t]->send(node_a, pair.a.number(),
-							bytes))
+				while (windows[t]->send(
+					{node_a, pair.a.number()}, bytes))
 					std::this_thread::yield();
 			}
 		});
@@ -160,7 +160,7 @@ TEST(Message, AFullFifoDropsAndGoesOnLater)
 	uint32_t expected = 0;
 
 	for (uint32_t n = 0; n < 21; n++)
-		must(pair.a.send(node_b, pair.b.number(), pattern(n, 60)));
+		must(pair.a.send({node_b, pair.b.number()}, pattern(n, 60)));
 	ASSERT_TRUE(eventually([&] { return full.by() == 5; })) << full.by();
 	EXPECT_EQ(pair.b.lmt().recv_free, 0u);
 	EXPECT_EQ(pair.b.receive([&](const Message &message) {
@@ -169,7 +169,7 @@ TEST(Message, AFullFifoDropsAndGoesOnLater)
 	}),
 		  16u);
 	for (uint32_t n = 0; n < 16; n++)
-		must(pair.a.send(node_b, pair.b.number(), pattern(n, 61)));
+		must(pair.a.send({node_b, pair.b.number()}, pattern(n, 61)));
 	for (uint32_t n = 0; n < 16; n++)
 		EXPECT_EQ(take(pair.b).bytes, pattern(n, 61));
 	EXPECT_EQ(full.by(), 5u);
@@ -185,9 +185,9 @@ TEST(Message, OnlyToWindowsOfTheJob)
 	Moved key(pair.device_b, "rx_drop_window_key");
 	Moved none(pair.device_b, "rx_drop_window");
 
-	must(pair.a.send(node_b, foreign.number(), pattern(1, 10)));
+	must(pair.a.send({node_b, foreign.number()}, pattern(1, 10)));
 	EXPECT_TRUE(eventually([&] { return key.by() == 1; }));
-	must(pair.a.send(node_b, 0xffffff, pattern(1, 10)));
+	must(pair.a.send({node_b, 0xffffff}, pattern(1, 10)));
 	EXPECT_TRUE(eventually([&] { return none.by() == 1; }));
 	EXPECT_EQ(foreign.receive([](const Message &) {}), 0u);
 	EXPECT_EQ(foreign.lmt().recv_count, 0u);
@@ -201,7 +201,7 @@ TEST(Message, EveryFrameIsMarked)
 	uint32_t number = pair.b.number();
 
 	for (int n = 0; n < 6; n++)
-		must(pair.a.prepare(node_b, number, bytes));
+		must(pair.a.prepare({node_b, number}, bytes));
 	shared_of(pair.a).send_frame(1)->type = 77;
 	shared_of(pair.a).send_frame(2)->length = pair.a.max_payload() + 1;
 	shared_of(pair.a).send_frame(3)->node = 5;
@@ -232,7 +232,7 @@ static uint64_t fill_until(pavo::Window &window, uint32_t to,
 	while (!end()) {
 		uint32_t n = 0;
 
-		while (!window.prepare(node_a, to, pattern(n, 900)))
+		while (!window.prepare({node_a, to}, pattern(n, 900)))
 			n++;
 		must(window.start());
 		started += n;
@@ -290,16 +290,16 @@ TEST(Message, WindowsTakeTurns)
 	uint32_t last_of_small = 0, of_small = 0, all = 0;
 
 	for (uint32_t n = 0; n < many; n++)
-		must(pair.a.prepare(node_b, pair.b.number(), {}));
+		must(pair.a.prepare({node_b, pair.b.number()}, {}));
 	std::thread long_one([&] { must(pair.a.start()); });
 	ASSERT_TRUE(eventually([&] { return pair.b.lmt().recv_count > 0; }));
 	for (uint32_t n = 0; n < 16; n++)
-		must(small.prepare(node_b, pair.b.number(), {}));
+		must(small.prepare({node_b, pair.b.number()}, {}));
 	must(small.start());
 	EXPECT_TRUE(eventually([&] {
 		pair.b.receive([&](const Message &message) {
 			all++;
-			if (message.window == small.number()) {
+			if (message.from.window == small.number()) {
 				of_small++;
 				last_of_small = all;
 			}
@@ -329,7 +329,7 @@ TEST(Message, WhoTakesItMayThrow)
 		const std::byte numbers[2] = {std::byte(2 * n),
 					      std::byte(2 * n + 1)};
 		for (const std::byte &number : numbers)
-			must(pair.a.send(node_b, pair.b.number(),
+			must(pair.a.send({node_b, pair.b.number()},
 					 {&number, 1}));
 		ASSERT_TRUE(eventually([&] {
 			return pair.b.lmt().recv_count == 2 * (n + 1);
@@ -353,7 +353,7 @@ TEST(Message, DISABLED_SevenForARecord)
 	for (size_t length : {0, 1, 2, 3, 48, 49, 1420}) {
 		Bytes sent = pattern(number++, length);
 
-		must(pair.a.send(node_b, pair.b.number(), sent));
+		must(pair.a.send({node_b, pair.b.number()}, sent));
 		EXPECT_EQ(take(pair.b).bytes, sent);
 	}
 }
@@ -382,7 +382,7 @@ TEST(Network, WhateverItDoesMessagesAreWhole)
 		Bytes bytes = pattern(n, 8 + n % 1300);
 
 		memcpy(bytes.data(), &n, sizeof(n));
-		while (pair.a.send(node_b, pair.b.number(), bytes))
+		while (pair.a.send({node_b, pair.b.number()}, bytes))
 			std::this_thread::yield();
 		look();
 	}
@@ -426,7 +426,7 @@ TEST(Threshold, TheNthMessageRaisesTheEvent)
 		uint32_t before = window->lmt().recv_count;
 
 		for (uint32_t i = 0; i < n; i++)
-			must(pair.a.send(node_b, window->number(), {}));
+			must(pair.a.send({node_b, window->number()}, {}));
 		EXPECT_TRUE(eventually([&] {
 			return window->lmt().recv_count == before + n;
 		}));
@@ -455,17 +455,17 @@ TEST(Threshold, OfFramesThatWereSent)
 	std::unique_ptr<pavo::Window> window = another(pair, options);
 
 	must(window->send_threshold(2));
-	must(window->send(node_a, pair.a.number(), {}));
+	must(window->send({node_a, pair.a.number()}, {}));
 	EXPECT_TRUE(eventually([&] { return window->lmt().send_count == 1; }));
 	EXPECT_EQ(event.raised(0), 0u);
-	must(window->send(node_a, pair.a.number(), {}));
+	must(window->send({node_a, pair.a.number()}, {}));
 	EXPECT_EQ(event.raised(long_enough), 1u);
 	uint32_t sent = 2;
 	for (uint32_t off : {0u, ~0u}) {
 		must(window->send_threshold(1));
 		must(window->send_threshold(off));
 		for (int i = 0; i < 2; i++)
-			must(window->send(node_a, pair.a.number(), {}));
+			must(window->send({node_a, pair.a.number()}, {}));
 		sent += 2;
 		EXPECT_TRUE(eventually(
 			[&] { return window->lmt().send_count == sent; }));

@@ -48,7 +48,7 @@ Server::Server(const Arguments &arguments)
 	  node(arguments.adapters[0], job_id, job_key, 0)
 {
 	for (examples::Meeting &meeting : meetings) {
-		windows.push_back(node.introduce(meeting));
+		windows.push_back(node.introduce(meeting).window);
 		if (arguments.second)
 			introduce_second(node, meeting);
 	}
@@ -57,7 +57,7 @@ Server::Server(const Arguments &arguments)
 Client::Client(const Arguments &arguments)
 	: meeting(visit(arguments)),
 	  node(arguments.adapters[0], job_id, job_key, meeting.node()),
-	  window(node.introduce(meeting))
+	  window(node.introduce(meeting).window)
 {
 	if (arguments.second)
 		introduce_second(node, meeting);

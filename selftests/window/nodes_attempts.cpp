@@ -42,7 +42,7 @@ pavo::FrameState Asker::ask(bool write)
 	pavo::FrameState state = pavo::FrameState::empty;
 	std::span one(&state, 1);
 
-	must(asking().prepare_rdma(common::direction_of(write), 0, window,
+	must(asking().prepare_rdma(common::direction_of(write), {0, window},
 				   request),
 	     "RDMA");
 	must(asking().start(), "start");

@@ -46,7 +46,7 @@ public:
 			must(arrival.length == library_length &&
 				     arrival.tag == way_,
 			     "something else came");
-			turn(arrival.node - 1u);
+			turn(arrival.from.node - 1u);
 		});
 	}
 
@@ -83,8 +83,7 @@ private:
 						 server_.node.address.gid})
 					 .window;
 		LibraryCard theirs = meeting.exchange(mine);
-		rdma_.add({meeting.other(),
-			   window,
+		rdma_.add({{meeting.other(), window},
 			   {theirs.contexts.begin(), theirs.contexts.end()}},
 			  error);
 		must(error, "a peer");
@@ -155,8 +154,7 @@ void by_coroutines(Client &client, uint32_t way)
 
 	must(error, "contexts");
 	LibraryCard theirs = client.meeting.exchange(mine);
-	auto peer = rdma.add({client.meeting.other(),
-			      client.window,
+	auto peer = rdma.add({{client.meeting.other(), client.window},
 			      {theirs.contexts.begin(), theirs.contexts.end()}},
 			     error);
 	must(error, "a peer");

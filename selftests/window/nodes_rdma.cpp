@@ -187,10 +187,10 @@ public:
 		rdma_.on_arrival(
 			[this](const RdmaArrival &arrival) { take(arrival); });
 		rdma_.on_piece([this](const RdmaPiece &piece) {
-			pieces_.take(piece.node, piece);
+			pieces_.take(piece.from.node, piece);
 		});
 		rdma_.on_feed([](const RdmaAsked &asked) {
-			return filler(asked.node, asked.tag);
+			return filler(asked.from.node, asked.tag);
 		});
 		for (examples::Meeting &meeting : server_.meetings) {
 			prepare(meeting.other());
@@ -252,7 +252,7 @@ private:
 	void take(const RdmaArrival &arrival)
 	{
 		const Operation &operation = operations().at(arrival.tag);
-		uint32_t node = arrival.node, tag = arrival.tag;
+		uint32_t node = arrival.from.node, tag = arrival.tag;
 
 		must(operation.tell && arrived_.insert({node, tag}).second,
 		     "told of what was not to be told, or twice");
@@ -310,8 +310,7 @@ public:
 		card_ = client_.meeting.exchange(RdmaCard{});
 		std::error_code error;
 		peer_ = rdma_.add(
-			{client_.meeting.other(),
-			 client_.window,
+			{{client_.meeting.other(), client_.window},
 			 {card_.contexts.begin(), card_.contexts.end()}},
 			error);
 		must(error, "contexts of its own");

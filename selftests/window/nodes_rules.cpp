@@ -131,8 +131,8 @@ public:
 				request.local_rcxt = rcxt;
 				request.tid++;
 				must(asker.asking().prepare_rdma(
-					     pavo::Direction::read, 0,
-					     asker.window, request),
+					     pavo::Direction::read,
+					     {0, asker.window}, request),
 				     "a read");
 			}
 			must(asker.asking().start(), "start");

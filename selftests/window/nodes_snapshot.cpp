@@ -99,8 +99,8 @@ private:
 			/* They send faster than one can look. */
 			window.receive(
 				[&](const Message &came) {
-					look(window, came.node, came);
-					heard.insert(came.node);
+					look(window, came.from.node, came);
+					heard.insert(came.from.node);
 				},
 				frames);
 			return heard.size() == clients_ && whole();
@@ -205,11 +205,10 @@ private:
 		size_t marked = 0;
 
 		request_.tid++;
-		must(window().prepare(0, at,
-				      message(window(), client_.self(),
-					      {number_++, 0})),
+		must(window().prepare({0, at}, message(window(), client_.self(),
+						       {number_++, 0})),
 		     "message");
-		must(window().prepare_rdma(pavo::Direction::write, 0, at,
+		must(window().prepare_rdma(pavo::Direction::write, {0, at},
 					   request_),
 		     "RDMA");
 		must(window().start(), "start");

@@ -58,13 +58,11 @@ struct End {
 
 		lanes.push_back(
 			std::make_unique<Lane>(name, meeting.node(), memory));
-		uint32_t window = lanes.back()->introduce(meeting);
+		pavo::WindowAddress window = lanes.back()->introduce(meeting);
 		must(striped.add(lanes.back()->window, rcxts), "a lane");
 		rcxts = meeting.exchange(rcxts);
 		must(striped.connect(lanes.size() - 1,
-				     {meeting.other(),
-				      window,
-				      {rcxts.begin(), rcxts.end()}}),
+				     {window, {rcxts.begin(), rcxts.end()}}),
 		     "the other end's lane");
 	}
 

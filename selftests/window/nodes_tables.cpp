@@ -47,7 +47,8 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 	bool over = false;
 
 	while (!over) {
-		must(node.window.send(meeting.other(), window, {}), "message");
+		must(node.window.send({meeting.other(), window}, {}),
+		     "message");
 		bool here = soon([&] {
 			return node.window.lmt().recv_count !=
 			       before.recv_count;

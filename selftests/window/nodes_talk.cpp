@@ -44,7 +44,7 @@ size_t length_of(const Window &window, uint32_t number)
 void say(Window &window, uint16_t node, uint32_t to,
 	 std::span<const std::byte> bytes)
 {
-	std::error_code error = window.send(node, to, bytes);
+	std::error_code error = window.send({node, to}, bytes);
 
 	if (error != std::errc::no_buffer_space)
 		must(error, "message");
@@ -126,15 +126,16 @@ public:
 private:
 	void take(const Message &came)
 	{
-		Head head = look(window(), came.node, came);
+		Head head = look(window(), came.from.node, came);
 
-		must(came.node > 0 && came.node <= seen_.size() &&
-			     came.window == server_.windows[came.node - 1u],
+		must(came.from.node > 0 && came.from.node <= seen_.size() &&
+			     came.from.window ==
+				     server_.windows[came.from.node - 1u],
 		     "a message comes from another window");
-		seen_[came.node - 1u].insert(head.number);
+		seen_[came.from.node - 1u].insert(head.number);
 		taken_++;
-		say(window(), came.node, came.window,
-		    message(window(), answer_of + came.node,
+		say(window(), came.from.node, came.from.window,
+		    message(window(), answer_of + came.from.node,
 			    {head.number, enough_}));
 	}
 
@@ -306,7 +307,8 @@ private:
 			Head head = look(window(), answer_of + client_.self(),
 					 came);
 
-			must(!came.node && came.window == client_.window,
+			must(!came.from.node &&
+				     came.from.window == client_.window,
 			     "an answer comes from another window");
 			must(head.number < next_, "an answer to nothing");
 			open_.erase(head.number);

@@ -117,7 +117,7 @@ public:
 
 		soon([&] {
 			asked_.node.window.receive([&](const Message &came) {
-				ends_.at(came.node - 1u).take(came);
+				ends_.at(came.from.node - 1u).take(came);
 			});
 			return std::ranges::all_of(ends_, &ToldEnd::over);
 		});
@@ -293,7 +293,7 @@ void suffer_violations(const Arguments &arguments)
 	}
 	until("clients that are dead", [&] {
 		for (size_t i = 0; i < asked.clients(); i++)
-			window.send(uint16_t(i + 1), asked.windows[i], {});
+			window.send({uint16_t(i + 1), asked.windows[i]}, {});
 		return asked.all_wait();
 	});
 	for (examples::Meeting &meeting : asked.meetings)

@@ -104,7 +104,7 @@ private:
 
 		until("a window to be poked", [&] {
 			std::error_code error = asked.node.window.send(
-				uint16_t(i + 1), window, {});
+				{uint16_t(i + 1), window}, {});
 			if (error != std::errc::no_buffer_space)
 				must(error, "message");
 			return meeting.anything();
@@ -150,7 +150,7 @@ public:
 	{
 		rounds(each, [this](Window &window) {
 			for (uint32_t n = 0; n < each; n++)
-				must(window.prepare(0, asker_.window, {}),
+				must(window.prepare({0, asker_.window}, {}),
 				     "a message");
 		});
 	}
@@ -171,8 +171,8 @@ public:
 				request.local_pvo += turns_length;
 				request.remote_pvo += turns_length;
 			}
-			must(window.prepare_rdma(pavo::Direction::write, 0,
-						 asker_.window, request),
+			must(window.prepare_rdma(pavo::Direction::write,
+						 {0, asker_.window}, request),
 			     "a write");
 		});
 		asker_.meeting.exchange('d');
@@ -189,7 +189,7 @@ public:
 		size_t known = 0;
 
 		for (uint32_t n = 0; n < many; n++)
-			must(window->prepare(0, asker_.window, {}),
+			must(window->prepare({0, asker_.window}, {}),
 			     "a message");
 		must(window->start(), "start");
 		until("all messages to be sent", [&] {

@@ -47,11 +47,11 @@ public:
 
 		for (size_t i : {0, 1})
 			must(window.prepare_rdma(common::direction_of(i == 0),
-						 node_b, ends.b.number(),
+						 {node_b, ends.b.number()},
 						 request(rcxts[i], remote,
 							 tid)));
 		must(window.prepare_piece(
-			node_b, ends.b.number(), piece(rcxts[2], remote, tid),
+			{node_b, ends.b.number()}, piece(rcxts[2], remote, tid),
 			some, [](std::span<std::byte> to) {
 				std::ranges::fill(to, std::byte(0xee));
 			}));
@@ -148,10 +148,11 @@ struct RcxtOwner : testing::TestWithParam<bool> {
 		pavo::FrameState state = pavo::FrameState::empty;
 		auto bytes = pattern(number, some);
 
-		must(from.prepare_piece(
-			node, to, piece, some, [&](std::span<std::byte> room) {
-				std::ranges::copy(bytes, room.begin());
-			}));
+		must(from.prepare_piece({node, to}, piece, some,
+					[&](std::span<std::byte> room) {
+						std::ranges::copy(bytes,
+								  room.begin());
+					}));
 		must(from.start());
 		EXPECT_TRUE(eventually([&] { return one_sent(from, state); }));
 		EXPECT_EQ(state, pavo::FrameState::sent);

@@ -39,7 +39,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	auto write = ends.request(1, 100'000), read = ends.request(3, 100);
 	auto put = [&](bool is_write, const pavo::RequestFrame &request) {
 		ASSERT_FALSE(ends.a.prepare_rdma(common::direction_of(is_write),
-						 node_b, ends.b.number(),
+						 {node_b, ends.b.number()},
 						 request));
 	};
 	Moved asked(ends.device_b, "rx_drop_rcxt_busy");
@@ -51,7 +51,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 				  .remote_rcxt = ends.rcxt_b,
 				  .tid = 4,
 				  .total = 1};
-	ASSERT_FALSE(ends.a.prepare_piece(node_b, ends.b.number(), piece, 1,
+	ASSERT_FALSE(ends.a.prepare_piece({node_b, ends.b.number()}, piece, 1,
 					  [](std::span<std::byte> to) {
 						  to[0] = std::byte(0xee);
 					  }));
@@ -87,8 +87,8 @@ TEST(Busy, AReadOfOneThatTakesData)
 	wait.remote_rcxt = ends.rcxt_a + 1;
 	std::swap(wait.local_pvo, wait.remote_pvo);
 	Moved unowned(ends.device_a, "rx_drop_rcxt");
-	ASSERT_FALSE(ends.b.prepare_rdma(pavo::Direction::read, node_a,
-					 ends.a.number(), wait));
+	ASSERT_FALSE(ends.b.prepare_rdma(pavo::Direction::read,
+					 {node_a, ends.a.number()}, wait));
 	ASSERT_FALSE(ends.b.start());
 	ASSERT_TRUE(eventually([&] { return ends.b.sent({&state, 1}) == 1; }));
 	ASSERT_EQ(state, pavo::FrameState::sent);
@@ -303,8 +303,8 @@ TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
 						      .length = 1 << 16};
 
 			EXPECT_FALSE(window->prepare_rdma(
-				pavo::Direction::write, node_a, pair.a.number(),
-				request));
+				pavo::Direction::write,
+				{node_a, pair.a.number()}, request));
 		}
 		EXPECT_FALSE(window->start());
 		if (round % 3 == 1) {
@@ -352,8 +352,8 @@ TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
 				.flags = PAVO_RDMA_TELL_SOURCE};
 
 			ASSERT_FALSE(pair.a.prepare_rdma(
-				pavo::Direction::write, node_b, pair.b.number(),
-				request));
+				pavo::Direction::write,
+				{node_b, pair.b.number()}, request));
 		}
 		ASSERT_FALSE(pair.a.start());
 		for (uint32_t n = 0; n < most; n++)

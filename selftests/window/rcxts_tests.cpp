@@ -104,8 +104,8 @@ TEST(Rcxts, EndWhatTheyAreAt)
 
 		request.local_rcxt = (*here)[0];
 		request.remote_rcxt = (*there)[0];
-		must(ends.a.prepare_rdma(pavo::Direction::write, node_b,
-					 ends.b.number(), request));
+		must(ends.a.prepare_rdma(pavo::Direction::write,
+					 {node_b, ends.b.number()}, request));
 		must(ends.a.start());
 		if (round % 2) {
 			must(there->cancel());
@@ -221,7 +221,7 @@ TEST(Rcxts, OperationsWaitForThem)
 
 	must(there.lend(lent));
 	pavo::Rdma::Peer peer =
-		here.add({node_b, ends.b.number(), lent}, error);
+		here.add({{node_b, ends.b.number()}, lent}, error);
 	must(error);
 	auto put = [&] {
 		must(here.put(peer,

@@ -242,7 +242,7 @@ TEST(Cancel, EndsIt)
 	auto all_came = [&] {
 		pavo::FrameState state;
 
-		return !ends.a.send(node_b, ends.b.number(), {}) &&
+		return !ends.a.send({node_b, ends.b.number()}, {}) &&
 		       eventually([&] {
 			       return ends.b.receive([](const Message &) {}, 1);
 		       }) &&
@@ -254,8 +254,9 @@ TEST(Cancel, EndsIt)
 		auto request = ends.request(++tid, 1 << 20, 0);
 
 		ends.there.fill(100 + round);
-		ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
-						 ends.b.number(), request));
+		ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write,
+						 {node_b, ends.b.number()},
+						 request));
 		/* It sends while this thread goes on. */
 		std::thread sender([&] { EXPECT_FALSE(ends.a.start()); });
 		EXPECT_TRUE(eventually([&] { return begun(100 + round); }));
@@ -407,8 +408,9 @@ TEST(Closing, UnderRdma)
 
 		must(window->take_rcxts({&rcxt, 1}));
 		request.remote_rcxt = rcxt;
-		ASSERT_FALSE(pair.a.prepare_rdma(pavo::Direction::write, node_b,
-						 window->number(), request));
+		ASSERT_FALSE(pair.a.prepare_rdma(pavo::Direction::write,
+						 {node_b, window->number()},
+						 request));
 		std::thread sender([&] { pair.a.start(); });
 		if (round % 3)
 			eventually([&] { return placed.by() > before; });
@@ -440,7 +442,7 @@ TEST(Violation, AtHomeItEndsTheWindow)
 	EXPECT_EQ(ends.a.lmt().fatal_rcxt, ends.rcxt_a);
 	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), pavo::FrameState::dead);
 	Moved dropped(ends.device_a, "rx_drop_window");
-	ASSERT_FALSE(ends.b.send(node_a, ends.a.number(), {}));
+	ASSERT_FALSE(ends.b.send({node_a, ends.a.number()}, {}));
 	EXPECT_TRUE(eventually([&] { return dropped.by() == 1; }));
 }
 
@@ -513,16 +515,16 @@ TEST(Request, WrongOnesAreRefused)
 	pavo::FrameState state;
 	/* The library writes 0 to what is reserved; it is changed in the frame. */
 	auto *frame = shared_of(ends.a).send_frame(1);
-	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::read, node_b,
-					 ends.b.number(), request));
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::read,
+					 {node_b, ends.b.number()}, request));
 	reinterpret_cast<pavo_rdma_request *>(frame + 1)->reserved = 1;
 	ASSERT_FALSE(ends.a.start());
 	ASSERT_TRUE(eventually([&] { return one_sent(ends.a, state); }));
 	EXPECT_EQ(state, pavo::FrameState::bad_request);
-	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, 63,
-					 ends.b.number(), request));
-	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
-					 1 << 24, request));
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write,
+					 {63, ends.b.number()}, request));
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write,
+					 {node_b, 1 << 24}, request));
 	ASSERT_FALSE(ends.a.start());
 	for (auto expected :
 	     {pavo::FrameState::bad_node, pavo::FrameState::bad_window}) {

@@ -71,7 +71,7 @@ struct Collector : Pair {
 		});
 		rdma.on_arrival([this](const pavo::RdmaArrival &arrival) {
 			EXPECT_EQ(arrival.length, bytes);
-			arrived[arrival.tag][arrival.window]++;
+			arrived[arrival.tag][arrival.from.window]++;
 		});
 	}
 

@@ -55,8 +55,8 @@ TEST(Congested, SoDoesWhoAnswersARead)
 
 	std::swap(request.local_rcxt, request.remote_rcxt);
 	std::swap(request.local_pvo, request.remote_pvo);
-	ASSERT_FALSE(ends.b.prepare_rdma(pavo::Direction::read, node_a,
-					 ends.a.number(), request));
+	ASSERT_FALSE(ends.b.prepare_rdma(pavo::Direction::read,
+					 {node_a, ends.a.number()}, request));
 	ASSERT_FALSE(ends.b.start());
 	comes_in_whole(ends, ends.b, refused, placed);
 }
@@ -71,7 +71,7 @@ TEST(Congested, FramesAreMarkedWithWhatBecameOfThem)
 	size_t known = 0, come = 0;
 
 	for (uint32_t n = 0; n < count; n++)
-		ASSERT_FALSE(pair.a.prepare(node_b, pair.b.number(),
+		ASSERT_FALSE(pair.a.prepare({node_b, pair.b.number()},
 					    pattern(n, 1000 + n)));
 	ASSERT_FALSE(pair.a.start());
 	ASSERT_TRUE(eventually([&] {
@@ -114,8 +114,8 @@ pavo::FrameState mark(Ends &ends, uint32_t number)
 void start(pavo::Window &window, bool write, uint16_t node, uint32_t to,
 	   const pavo::RequestFrame &request)
 {
-	ASSERT_FALSE(window.prepare_rdma(common::direction_of(write), node, to,
-					 request));
+	ASSERT_FALSE(window.prepare_rdma(common::direction_of(write),
+					 {node, to}, request));
 	ASSERT_FALSE(window.start());
 }
 
@@ -187,8 +187,9 @@ TEST(Congested, ContextsThatSendTakeTurnsInOrder)
 
 		request.local_rcxt = here[n];
 		request.remote_rcxt = there[n];
-		ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
-						 ends.b.number(), request));
+		ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write,
+						 {node_b, ends.b.number()},
+						 request));
 	}
 	/* In one turn, before the first of them has its own. */
 	ASSERT_FALSE(ends.a.start());

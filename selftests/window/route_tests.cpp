@@ -70,8 +70,8 @@ struct RouteEnds : Pair {
 
 		rdma_b.on_message([&](const pavo::Message &) { seen++; });
 		for (unsigned i = 0; i < n; i++)
-			ASSERT_FALSE(
-				rdma_a.send(node_b, b.number(), pattern(i, i)));
+			ASSERT_FALSE(rdma_a.send({node_b, b.number()},
+						 pattern(i, i)));
 		ASSERT_TRUE(eventually([&] {
 			rdma_b.progress();
 			return seen == n;

@@ -113,7 +113,7 @@ private:
 		while (!over_) {
 			uint32_t window = window_;
 
-			if (pair_.a.send(node_b, window, bytes))
+			if (pair_.a.send({node_b, window}, bytes))
 				std::this_thread::yield();
 			else
 				messages_++;
@@ -140,7 +140,7 @@ private:
 			request.tid++;
 			if (!window ||
 			    writer_->prepare_rdma(pavo::Direction::write,
-						  node_b, window, request) ||
+						  {node_b, window}, request) ||
 			    writer_->start()) {
 				std::this_thread::yield();
 				continue;
@@ -322,10 +322,10 @@ TEST(Snapshot, OfTheOneThatSends)
 		request.local_pvo = mapping_a.pvo().value;
 		request.remote_pvo = mapping_b.pvo().value;
 		request.length = size;
-		must(window.prepare_rdma(pavo::Direction::write, node_b,
-					 pair.b.number(), request));
+		must(window.prepare_rdma(pavo::Direction::write,
+					 {node_b, pair.b.number()}, request));
 		for (uint32_t n = 1; n < frames; n++)
-			must(window.prepare(node_b, pair.b.number(), {}));
+			must(window.prepare({node_b, pair.b.number()}, {}));
 		std::thread sender([&] { window.start(); });
 		EXPECT_TRUE(eventually([&] { return mark(1); }));
 		must(window.disable());
@@ -365,8 +365,8 @@ TEST(Disabled, NothingGoesInOrOut)
 	EXPECT_NE(shown("windows").find(" disabled"), std::string::npos);
 	Moved dropped(pair.device_b, "rx_drop_window");
 	Moved sent(pair.device_b, "tx_frames");
-	must(pair.a.send(node_b, pair.b.number(), bytes));
-	must(pair.b.send(node_a, pair.a.number(), bytes));
+	must(pair.a.send({node_b, pair.b.number()}, bytes));
+	must(pair.b.send({node_a, pair.a.number()}, bytes));
 	ASSERT_TRUE(eventually([&] { return dropped.by() == 1; }));
 	EXPECT_EQ(sent.by(), 0u);
 	EXPECT_EQ(shared_of(pair.b).send_frame(0)->state,
@@ -378,7 +378,7 @@ TEST(Disabled, NothingGoesInOrOut)
 	EXPECT_EQ(pair.b.snapshot(), 0);
 	/* Others go on. */
 	auto other = another(pair);
-	must(pair.a.send(node_b, other->number(), bytes));
+	must(pair.a.send({node_b, other->number()}, bytes));
 	EXPECT_TRUE(eventually(
 		[&] { return other->receive([](const Message &) {}) == 1; }));
 }

@@ -73,10 +73,8 @@ struct Two {
 			must(end_a.window->set_node(node_b, end_b.address.gid));
 			must(end_b.window->set_node(node_a, end_a.address.gid));
 			tokens_b[i] = lent_b[0];
-			must(a.connect(i, {node_b, end_b.window->number(),
-					   lent_b}));
-			must(b.connect(i, {node_a, end_a.window->number(),
-					   lent_a}));
+			must(a.connect(i, {end_b.window->address(), lent_b}));
+			must(b.connect(i, {end_a.window->address(), lent_a}));
 		}
 		a.on_arrival([this](const pavo::StripedArrival &arrival) {
 			arrived_a[arrival.tag]++;
@@ -167,7 +165,7 @@ struct Striping : testing::Test {
 
 		must(from.window->set_node(node_b, to.address.gid));
 		ASSERT_TRUE(eventually([&] {
-			(void)from.window->send(node_b, to.window->number(),
+			(void)from.window->send({node_b, to.window->number()},
 						pattern(1, 100));
 			to.window->receive([&](const auto &) { seen++; });
 			return seen;
@@ -507,7 +505,7 @@ TEST_F(Striping, WordsOfStrangersAreNotHeard)
 	Moved frames(two.ends_b[1].device, "rx_frames");
 	for (int i = 0; i < 40; i++)
 		ASSERT_FALSE(stranger.window->send(
-			node_b, two.ends_b[1].window->number(), word,
+			{node_b, two.ends_b[1].window->number()}, word,
 			PAVO_MESSAGE_STRIPED));
 	ASSERT_TRUE(eventually([&] { return frames.by() >= 40; }));
 	two.memory_a.fill(1);

@@ -70,7 +70,7 @@ struct Turns : testing::TestWithParam<uint32_t> {
 
 	void to_first()
 	{
-		EXPECT_FALSE(ends.b.send(node_a, first->number(), {}));
+		EXPECT_FALSE(ends.b.send({node_a, first->number()}, {}));
 	}
 
 	/* @n frames of it are ready; then those of the other, and all are sent. */
@@ -117,13 +117,13 @@ TEST_P(Turns, OfFrames)
 
 	ASSERT_EQ(ends.a.lmt().quantum, GetParam());
 	for (uint32_t n = 0; n < each; n++) {
-		ASSERT_FALSE(first->prepare(node_b, ends.b.number(), {}));
-		ASSERT_FALSE(ends.a.prepare(node_b, ends.b.number(), {}));
+		ASSERT_FALSE(first->prepare({node_b, ends.b.number()}, {}));
+		ASSERT_FALSE(ends.a.prepare({node_b, ends.b.number()}, {}));
 	}
 	start_both(each);
 	ASSERT_TRUE(eventually([&] {
 		ends.b.receive([&](const Message &message) {
-			order.push_back(message.window);
+			order.push_back(message.from.window);
 		});
 		return order.size() == 2 * each;
 	}));
@@ -141,13 +141,13 @@ TEST_P(Turns, OfRdma)
 
 	must(first->take_rcxts({&rcxts[0], 1}));
 	must(ends.b.take_rcxts({&rcxts[1], 1}));
-	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write, node_b,
-					 ends.b.number(), request));
+	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write,
+					 {node_b, ends.b.number()}, request));
 	request.local_rcxt = rcxts[0];
 	request.remote_rcxt = rcxts[1];
 	request.remote_pvo += each * packet;
-	ASSERT_FALSE(first->prepare_rdma(pavo::Direction::write, node_b,
-					 ends.b.number(), request));
+	ASSERT_FALSE(first->prepare_rdma(pavo::Direction::write,
+					 {node_b, ends.b.number()}, request));
 	start_both(1);
 	ASSERT_TRUE(eventually([&] {
 		for (const Frame &frame : in.recorded())
@@ -173,7 +173,7 @@ TEST(Workers, TheManagerGoesOn)
 		come = 0;
 		for (uint32_t i = 0; i < n; i++)
 			ASSERT_FALSE(
-				pair.a.prepare(node_b, pair.b.number(), {}));
+				pair.a.prepare({node_b, pair.b.number()}, {}));
 		ASSERT_FALSE(pair.a.start());
 		ASSERT_TRUE(eventually([&] {
 			come += pair.b.receive([](const Message &) {});
@@ -225,7 +225,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 			return false;
 		pavo::FrameState state = pavo::FrameState::empty;
 
-		must(other.send(node_b, ends.b.number(), {}));
+		must(other.send({node_b, ends.b.number()}, {}));
 		met += in_turn();
 		calls++;
 		EXPECT_TRUE(eventually([&] { return one_sent(other, state); }));
@@ -246,7 +246,8 @@ uint64_t send_by_two(Pair &pair, pavo::Window &other,
 		while (!over) {
 			pavo::FrameState state = pavo::FrameState::empty;
 
-			ASSERT_FALSE(window.send(node_b, pair.b.number(), {}));
+			ASSERT_FALSE(
+				window.send({node_b, pair.b.number()}, {}));
 			/* Whichever worker sends it. */
 			ASSERT_TRUE(eventually(
 				[&] { return one_sent(window, state); }));
@@ -331,7 +332,7 @@ TEST(Workers, AreNotHeldByCallersThatStandStill)
 			while (!over) {
 				for (uint32_t n = 0; n < frames; n++)
 					(void)window.prepare(
-						node_b, pair.b.number(), {});
+						{node_b, pair.b.number()}, {});
 				(void)window.start();
 			}
 		});
@@ -357,7 +358,7 @@ TEST(Workers, AreNotHeldByCallersThatStandStill)
 
 		if (!still)
 			return false;
-		must(pair.a.send(node_b, pair.b.number(), {}));
+		must(pair.a.send({node_b, pair.b.number()}, {}));
 		const bool sent = one_sent(pair.a, state);
 
 		/* All of it while they stood still? */

@@ -93,10 +93,10 @@ struct Card {
 };
 
 template <class T>
-void say(pavo::Rdma &rdma, uint16_t node, uint32_t window, const T &what)
+void say(pavo::Rdma &rdma, pavo::WindowAddress to, const T &what)
 {
 	std::error_code error =
-		rdma.send(node, window, std::as_bytes(std::span(&what, 1)));
+		rdma.send(to, std::as_bytes(std::span(&what, 1)));
 
 	/* A message that was not sent is as good as lost. */
 	if (error && error != std::errc::no_buffer_space)
@@ -160,8 +160,8 @@ private:
 		if (request.number)
 			answer = carry_out(request);
 		else
-			ended_.insert(message.node);
-		say(rdma_, message.node, message.window, answer);
+			ended_.insert(message.from.node);
+		say(rdma_, message.from, answer);
 	}
 
 	Answer carry_out(const Request &request)
@@ -201,8 +201,7 @@ public:
 
 		table_ = card.table;
 		std::error_code error;
-		reads_ = rdma_.add({meeting_.other(), server_, {card.context}},
-				   error);
+		reads_ = rdma_.add({server_, {card.context}}, error);
 		examples::must(error, "contexts");
 		rdma_.on_message([this](const pavo::Message &message) {
 			answer_ = read_as<Answer>(message);
@@ -241,7 +240,7 @@ private:
 		     !answer_ || answer_->number != request.number;
 		     rdma_.progress())
 			if (Clock::now() - asked >= patience) {
-				say(rdma_, meeting_.other(), server_, request);
+				say(rdma_, server_, request);
 				asked = Clock::now();
 			}
 		return *answer_;
@@ -272,7 +271,7 @@ private:
 	pavo::Mapping mapping_;
 	pavo::Rdma rdma_;
 	/* The server's window and table, and the way to read there. */
-	uint32_t server_;
+	pavo::WindowAddress server_;
 	pavo::Pvo table_;
 	pavo::Rdma::Peer reads_;
 	uint64_t number_ = 0;

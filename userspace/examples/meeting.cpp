@@ -190,7 +190,7 @@ namespace {
 /* Numbers that each end tells the other. */
 struct Card {
 	pavo::Gid gid;
-	uint32_t window;
+	pavo::WindowAddress window;
 };
 
 /* A program may have reserved it through another adapter of this machine. */
@@ -215,11 +215,11 @@ Node::Node(const std::string &device_name, uint32_t job_id, uint64_t job_key,
 {
 }
 
-uint32_t Node::introduce(Meeting &meeting)
+pavo::WindowAddress Node::introduce(Meeting &meeting)
 {
-	Card theirs = meeting.exchange(Card{address.gid, window.number()});
+	Card theirs = meeting.exchange(Card{address.gid, window.address()});
 
-	must(window.set_node(meeting.other(), theirs.gid), "routes");
+	must(window.set_node(theirs.window.node, theirs.gid), "routes");
 	return theirs.window;
 }
 

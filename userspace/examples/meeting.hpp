@@ -92,10 +92,10 @@ struct Node {
 
 	/**
 	 * Tells the other program its address and its window, and learns the other's.
-	 * Its window can send there after that. Return: the number of the other's
+	 * Its window can send there after that. Return: the address of the other's
 	 * window. Throws.
 	 */
-	uint32_t introduce(Meeting &meeting);
+	pavo::WindowAddress introduce(Meeting &meeting);
 
 	pavo::Device device;
 	pavo::Job job;

@@ -36,7 +36,7 @@ struct End {
 	    uint32_t asked)
 		: meeting(host, port),
 		  node(device_name, job_id, job_key, meeting.node()),
-		  window(node.introduce(meeting))
+		  other(node.introduce(meeting))
 	{
 		uint32_t theirs = meeting.exchange(asked);
 
@@ -45,9 +45,8 @@ struct End {
 
 	void say(uint32_t number)
 	{
-		std::error_code error =
-			node.window.send(meeting.other(), window,
-					 std::as_bytes(std::span(&number, 1)));
+		std::error_code error = node.window.send(
+			other, std::as_bytes(std::span(&number, 1)));
 
 		if (error && error != std::errc::no_buffer_space)
 			throw std::system_error(error, "message");
@@ -73,8 +72,8 @@ struct End {
 
 	examples::Meeting meeting;
 	examples::Node node;
-	/* The other's. */
-	uint32_t window;
+	/* The other's window. */
+	pavo::WindowAddress other;
 	/* As many as the asking end was started with. */
 	uint32_t rounds;
 };

@@ -39,7 +39,7 @@ struct End {
 		  node(device_name, job_id, job_key, meeting.node()),
 		  buffer(size), mapping(node.job, buffer), rdma(node.window)
 	{
-		uint32_t window = node.introduce(meeting);
+		pavo::WindowAddress window = node.introduce(meeting);
 		Card mine{{}, mapping.pvo()};
 
 		std::error_code error = rdma.lend(mine.contexts);
@@ -47,8 +47,7 @@ struct End {
 		examples::must(error, "contexts");
 		Card theirs = meeting.exchange(mine);
 		other = rdma.add(
-			{meeting.other(),
-			 window,
+			{window,
 			 {theirs.contexts.begin(), theirs.contexts.end()}},
 			error);
 		examples::must(error, "contexts");

@@ -110,17 +110,15 @@ struct Card {
 };
 
 pavo::Rdma::Peer meet(examples::Meeting &meeting, pavo::Rdma &rdma,
-		      uint32_t window, Card &mine, Card &theirs)
+		      pavo::WindowAddress window, Card &mine, Card &theirs)
 {
 	std::error_code error = rdma.lend(mine.contexts);
 
 	examples::must(error, "contexts");
 	theirs = meeting.exchange(mine);
-	pavo::Rdma::Peer peer =
-		rdma.add({meeting.other(),
-			  window,
-			  {theirs.contexts.begin(), theirs.contexts.end()}},
-			 error);
+	pavo::Rdma::Peer peer = rdma.add(
+		{window, {theirs.contexts.begin(), theirs.contexts.end()}},
+		error);
 	examples::must(error, "contexts");
 	return peer;
 }
@@ -173,7 +171,7 @@ bool collect(const std::string &device, uint16_t senders)
 	for (unsigned i = 0; i < senders; i++) {
 		Card mine{{}, mapping.pvo(), uint16_t(senders + 1)}, theirs;
 		auto &meeting = meetings.emplace_back(door.meet());
-		uint32_t window = node.introduce(meeting);
+		pavo::WindowAddress window = node.introduce(meeting);
 
 		meet(meeting, rdma, window, mine, theirs);
 	}
@@ -202,7 +200,7 @@ bool contribute(const std::string &device, const std::string &host)
 {
 	examples::Meeting meeting(host, port);
 	examples::Node node(device, job_id, job_key, meeting.node());
-	uint32_t window = node.introduce(meeting);
+	pavo::WindowAddress window = node.introduce(meeting);
 	std::vector<std::byte> memory(size_t(vectors) * bytes);
 	pavo::Mapping mapping(node.job, memory);
 	pavo::Rdma rdma(node.window);

@@ -79,14 +79,13 @@ struct End {
 
 		lanes.push_back(
 			std::make_unique<Lane>(name, meeting.node(), buffer));
-		uint32_t window = lanes.back()->introduce(meeting);
+		pavo::WindowAddress window = lanes.back()->introduce(meeting);
 		examples::must(striped.add(lanes.back()->window, contexts),
 			       "a lane");
 		contexts = meeting.exchange(contexts);
 		examples::must(
 			striped.connect(lanes.size() - 1,
-					{meeting.other(),
-					 window,
+					{window,
 					 {contexts.begin(), contexts.end()}}),
 			"the other end of a lane");
 	}

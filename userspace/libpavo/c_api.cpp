@@ -219,13 +219,13 @@ pavo_rdma *pavo_rdma_open(pavo_window *window, const pavo_rdma_options *options,
 
 		if (message)
 			made->rdma.on_message([=](const pavo::Message &m) {
-				message(context, m.node, m.window,
+				message(context, m.from.node, m.from.window,
 					m.payload.data(), m.payload.size());
 			});
 		if (arrival)
 			made->rdma.on_arrival([=](const pavo::RdmaArrival &a) {
-				arrival(context, a.node, a.window, a.tag,
-					a.length);
+				arrival(context, a.from.node, a.from.window,
+					a.tag, a.length);
 			});
 		return made.release();
 	});
@@ -239,8 +239,8 @@ void pavo_rdma_close(pavo_rdma *rdma)
 void pavo_rdma_on_piece(pavo_rdma *rdma, pavo_piece_call *piece, void *context)
 {
 	rdma->rdma.on_piece([=](const pavo::RdmaPiece &p) {
-		piece(context, p.node, p.window, p.tag, p.at, p.bytes.data(),
-		      p.bytes.size());
+		piece(context, p.from.node, p.from.window, p.tag, p.at,
+		      p.bytes.data(), p.bytes.size());
 	});
 }
 
@@ -255,8 +255,9 @@ void pavo_rdma_on_asked(pavo_rdma *rdma, pavo_asked_call *asked, void *context)
 {
 	rdma->rdma.on_feed([=](const pavo::RdmaAsked &a) {
 		void *with = context;
-		pavo_fill_call *fill = asked(context, a.node, a.window, a.tag,
-					     a.at, a.length, &with);
+		pavo_fill_call *fill = asked(context, a.from.node,
+					     a.from.window, a.tag, a.at,
+					     a.length, &with);
 
 		return fill ? filler(fill, with, a.tag) : pavo::RdmaFill();
 	});
@@ -273,7 +274,7 @@ int pavo_rdma_add(pavo_rdma *rdma, uint16_t node, uint32_t window,
 	return status([&] {
 		std::error_code error;
 		pavo::Rdma::Peer peer = rdma->rdma.add(
-			{node, window, {rcxts, rcxts + n}}, error);
+			{{node, window}, {rcxts, rcxts + n}}, error);
 
 		return error ? -error.value() : int(peer);
 	});
@@ -296,7 +297,7 @@ int pavo_rdma_send(pavo_rdma *rdma, uint16_t node, uint32_t window,
 {
 	std::span message(static_cast<const std::byte *>(payload), bytes);
 
-	return -rdma->rdma.send(node, window, message).value();
+	return -rdma->rdma.send({node, window}, message).value();
 }
 
 int pavo_rdma_progress(pavo_rdma *rdma)
@@ -328,7 +329,7 @@ void pavo_rdma_on_control(pavo_rdma *rdma, uint8_t kind,
 			  pavo_message_call *message, void *context)
 {
 	rdma->rdma.on_control(kind, [=](const pavo::Message &m) {
-		message(context, m.node, m.window, m.payload.data(),
+		message(context, m.from.node, m.from.window, m.payload.data(),
 			m.payload.size());
 	});
 }
@@ -338,7 +339,7 @@ int pavo_rdma_send_control(pavo_rdma *rdma, uint8_t kind, uint16_t node,
 {
 	std::span message(static_cast<const std::byte *>(payload), bytes);
 
-	return -rdma->rdma.send_control(kind, node, window, message).value();
+	return -rdma->rdma.send_control(kind, {node, window}, message).value();
 }
 
 void pavo_complete(void *context, int error)
@@ -386,7 +387,7 @@ int pavo_striped_connect(pavo_striped *striped, int lane, uint16_t node,
 	return status([&] {
 		return -striped->striped
 				.connect(size_t(lane),
-					 {node, window, {rcxts, rcxts + n}})
+					 {{node, window}, {rcxts, rcxts + n}})
 				.value();
 	});
 }

@@ -114,14 +114,15 @@ int pavo_window_snapshot(const pavo_window *window)
 int pavo_window_send(pavo_window *window, uint16_t node, uint32_t to,
 		     uint8_t kind, const void *payload, size_t bytes)
 {
-	return -window->window.send(node, to, bytes_at(payload, bytes), kind)
+	return -window->window.send({node, to}, bytes_at(payload, bytes), kind)
 			.value();
 }
 
 int pavo_window_prepare(pavo_window *window, uint16_t node, uint32_t to,
 			uint8_t kind, const void *payload, size_t bytes)
 {
-	return -window->window.prepare(node, to, bytes_at(payload, bytes), kind)
+	return -window->window
+			.prepare({node, to}, bytes_at(payload, bytes), kind)
 			.value();
 }
 
@@ -136,10 +137,10 @@ size_t pavo_window_receive(pavo_window *window, size_t most,
 	return window->window.receive(
 		[&](const pavo::Message &message) {
 			const pavo_message copy{
-				.node = message.node,
+				.node = message.from.node,
 				.type = uint8_t(message.type),
 				.kind = message.kind,
-				.window = message.window,
+				.window = message.from.window,
 				.payload = message.payload.data(),
 				.bytes = message.payload.size()};
 
@@ -200,7 +201,7 @@ int pavo_window_prepare_rdma(pavo_window *window, int write, uint16_t node,
 	return -window->window
 			.prepare_rdma(write ? pavo::Direction::write :
 					      pavo::Direction::read,
-				      node, to, pavo::from_abi(*request))
+				      {node, to}, pavo::from_abi(*request))
 			.value();
 }
 
@@ -213,7 +214,7 @@ int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
 	if (bytes > own.piece_room())
 		return -EMSGSIZE;
 	return -own.prepare_piece(
-			   node, to, pavo::from_abi(*piece), uint32_t(bytes),
+			   {node, to}, pavo::from_abi(*piece), uint32_t(bytes),
 			   [&](std::span<std::byte> room) {
 				   memcpy(room.data(), data, room.size());
 			   })

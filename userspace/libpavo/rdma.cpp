@@ -32,13 +32,13 @@ public:
 		window.forget_sent();
 	}
 
-	std::error_code request(Direction direction, uint16_t node,
-				uint32_t window, const RequestFrame &request,
+	std::error_code request(Direction direction, WindowAddress to,
+				const RequestFrame &request,
 				uint32_t &frame) override
 	{
 		take_marks();
 		std::error_code error =
-			window_.prepare_rdma(direction, node, window, request);
+			window_.prepare_rdma(direction, to, request);
 
 		if (!error) {
 			frame = written_++;
@@ -50,27 +50,25 @@ public:
 	uint32_t piece_room() const override { return window_.piece_room(); }
 
 	std::error_code
-	piece(uint16_t node, uint32_t window, const PieceFrame &piece,
-	      uint32_t length,
+	piece(WindowAddress to, const PieceFrame &piece, uint32_t length,
 	      const std::function<void(std::span<std::byte>)> &fill) override
 	{
 		take_marks();
 		if (dead_)
 			return std::make_error_code(std::errc::owner_dead);
-		std::error_code error = window_.prepare_piece(
-			node, window, piece, length, fill);
+		std::error_code error =
+			window_.prepare_piece(to, piece, length, fill);
 
 		if (!error)
 			written_++;
 		return error;
 	}
 
-	std::error_code send(uint16_t node, uint32_t window,
+	std::error_code send(WindowAddress to,
 			     std::span<const std::byte> payload, uint8_t kind)
 	{
 		take_marks();
-		std::error_code error =
-			window_.prepare(node, window, payload, kind);
+		std::error_code error = window_.prepare(to, payload, kind);
 
 		if (!error)
 			written_++;
@@ -91,15 +89,15 @@ public:
 
 	void cancel(uint32_t rcxt) override { window_.cancel({&rcxt, 1}); }
 
-	void ask_about(uint16_t node, uint32_t window, uint32_t rcxt) override
+	void ask_about(WindowAddress to, uint32_t rcxt) override
 	{
-		say(node, window, {.what = RdmaWord::ask, .rcxt = rcxt});
+		say(to, {.what = RdmaWord::ask, .rcxt = rcxt});
 	}
 
 	/* Goes with the next start; who hears nothing asks again. */
-	void say(uint16_t node, uint32_t window, const RdmaWord &word)
+	void say(WindowAddress to, const RdmaWord &word)
 	{
-		send(node, window, word.encode(), message_kind::rdma);
+		send(to, word.encode(), message_kind::rdma);
 	}
 
 	/* A context was not this window's: since the last call. */
@@ -233,24 +231,24 @@ Transfer Rdma::get(Peer peer, const RdmaMove &move)
 	});
 }
 
-std::error_code Rdma::send(uint16_t node, uint32_t window,
+std::error_code Rdma::send(WindowAddress to,
 			   std::span<const std::byte> payload) noexcept
 {
-	return send_kind(message_kind::plain, node, window, payload);
+	return send_kind(message_kind::plain, to, payload);
 }
 
-std::error_code Rdma::send_control(uint8_t kind, uint16_t node, uint32_t window,
+std::error_code Rdma::send_control(uint8_t kind, WindowAddress to,
 				   std::span<const std::byte> payload) noexcept
 {
 	if (kind < message_kind::first_own)
 		return code(std::errc::invalid_argument);
-	return send_kind(kind, node, window, payload);
+	return send_kind(kind, to, payload);
 }
 
-std::error_code Rdma::send_kind(uint8_t kind, uint16_t node, uint32_t window,
+std::error_code Rdma::send_kind(uint8_t kind, WindowAddress to,
 				std::span<const std::byte> payload) noexcept
 {
-	std::error_code error = port_->send(node, window, payload, kind);
+	std::error_code error = port_->send(to, payload, kind);
 
 	return error ? error : window_.start();
 }
@@ -290,8 +288,7 @@ void Rdma::take_done(const Message &message, Clock::time_point now)
 		return;
 	/* An operation that failed here fails there, too; its end asks again or gives up. */
 	if (done.target && done.status == PvoResult::ok)
-		arrive({message.node, message.window, rcxt, done.tag,
-			done.length},
+		arrive({message.from, rcxt, done.tag, done.length},
 		       first_of(done.tid, done.attempts));
 }
 
@@ -314,11 +311,10 @@ void Rdma::take_piece(const Message &message)
 	if (!once_->piece(piece.local_rcxt, first, piece.fragment))
 		return;
 	if (auto length = RdmaTold::length(piece.pvo))
-		arrive({message.node, message.window, piece.local_rcxt,
-			piece.tag, *length},
+		arrive({message.from, piece.local_rcxt, piece.tag, *length},
 		       first);
 	else if (piece_)
-		piece_({message.node, message.window, piece.tag, piece.pvo,
+		piece_({message.from, piece.tag, piece.pvo,
 			message.piece_bytes()});
 }
 
@@ -328,11 +324,10 @@ void Rdma::take_asked(const Message &message)
 	RdmaFill fill;
 
 	if (feed_)
-		fill = feed_({message.node, message.window, request.tag,
-			      request.local_pvo, request.length});
+		fill = feed_({message.from, request.tag, request.local_pvo,
+			      request.length});
 	if (fill)
-		engine_->feed(message.node, message.window, request,
-			      std::move(fill));
+		engine_->feed(message.from, request, std::move(fill));
 }
 
 void Rdma::take_word(const Message &message, Clock::time_point now)
@@ -340,10 +335,10 @@ void Rdma::take_word(const Message &message, Clock::time_point now)
 	auto word = RdmaWord::decode(message.payload);
 
 	if (word && word->what == RdmaWord::renewed)
-		engine_->renew_remote(message.node, message.window, word->rcxt,
-				      word->now, word->ended, now);
+		engine_->renew_remote(message.from, word->rcxt, word->now,
+				      word->ended, now);
 	else if (word)
-		asked_.push_back({message.node, message.window, word->rcxt});
+		asked_.push_back({message.from, word->rcxt});
 }
 
 /*
@@ -368,11 +363,10 @@ std::error_code Rdma::answer(Clock::time_point now)
 		uint32_t name = once_->name(asked.rcxt);
 
 		if (name != asked.rcxt)
-			port_->say(asked.node, asked.window,
-				   {.what = RdmaWord::renewed,
-				    .rcxt = asked.rcxt,
-				    .now = name,
-				    .ended = once_->ended(name)});
+			port_->say(asked.from, {.what = RdmaWord::renewed,
+						.rcxt = asked.rcxt,
+						.now = name,
+						.ended = once_->ended(name)});
 	}
 	return {};
 }

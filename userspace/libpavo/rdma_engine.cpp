@@ -61,7 +61,7 @@ RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options)
 
 size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
 {
-	peers_.push_back({peer.node, peer.window, {}, {}});
+	peers_.push_back({peer.address, {}, {}});
 	Peer &added = peers_.back();
 
 	for (size_t i = 0; i < locals.size(); i++) {
@@ -175,8 +175,7 @@ void RdmaEngine::feed(Channel &channel)
 	bool tells = channel.tells;
 
 	feeder_.start({
-		.node = peer.node,
-		.window = peer.window,
+		.to = peer.address,
 		.head = {.local_rcxt = channel.local,
 			 .remote_rcxt = channel.remote,
 			 .tid = channel.tid,
@@ -193,15 +192,14 @@ void RdmaEngine::feed(Channel &channel)
 	});
 }
 
-void RdmaEngine::feed(uint16_t node, uint32_t window,
-		      const RequestFrame &request, RdmaFill fill)
+void RdmaEngine::feed(WindowAddress to, const RequestFrame &request,
+		      RdmaFill fill)
 {
 	/* This end's own operations are not for others to end. */
 	if (by_local_.contains(request.local_rcxt))
 		return;
 	feeder_.start({
-		.node = node,
-		.window = window,
+		.to = to,
 		.head = {.local_rcxt = request.local_rcxt,
 			 .remote_rcxt = request.remote_rcxt,
 			 .tid = request.tid,
@@ -251,9 +249,8 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 		.attempts = channel.attempts,
 		.cookie = 0,
 	};
-	std::error_code error = port_.request(channel.direction, peer.node,
-					      peer.window, request,
-					      channel.frame);
+	std::error_code error = port_.request(channel.direction, peer.address,
+					      request, channel.frame);
 
 	channel.framed = !error;
 	if (error && error != std::errc::no_buffer_space)
@@ -285,8 +282,7 @@ void RdmaEngine::again(Channel &channel, Clock::time_point now)
 	repeated_++;
 	/* The first that is late may well be lost. */
 	if (channel.attempts > 1)
-		port_.ask_about(peers_[channel.peer].node,
-				peers_[channel.peer].window, channel.remote);
+		port_.ask_about(peers_[channel.peer].address, channel.remote);
 	ask(channel, now);
 }
 
@@ -312,25 +308,23 @@ void RdmaEngine::renew_local(uint32_t old, uint32_t now_it_is,
 }
 
 /* Is it to that context of a peer? */
-bool RdmaEngine::is_to(const Channel &channel, uint16_t node, uint32_t window,
+bool RdmaEngine::is_to(const Channel &channel, WindowAddress address,
 		       uint32_t remote) const
 {
-	const Peer &peer = peers_[channel.peer];
-
-	return peer.node == node && peer.window == window &&
+	return peers_[channel.peer].address == address &&
 	       channel.remote == remote;
 }
 
-void RdmaEngine::renew_remote(uint16_t node, uint32_t window, uint32_t old,
+void RdmaEngine::renew_remote(WindowAddress peer, uint32_t old,
 			      uint32_t now_it_is, uint64_t ended,
 			      Clock::time_point now)
 {
 	/* A context serves one channel. */
 	for (const Channel &channel : channels_)
-		if (is_to(channel, node, window, now_it_is))
+		if (is_to(channel, peer, now_it_is))
 			return;
 	for (size_t i = 0; i < channels_.size(); i++)
-		if (is_to(channels_[i], node, window, old))
+		if (is_to(channels_[i], peer, old))
 			renew_channel(i, now_it_is, ended, now);
 }
 

@@ -29,8 +29,7 @@ public:
 	 * Asks for a piece. Return: no_buffer_space: not now. @frame is set to a number
 	 * by which result() tells what became of it.
 	 */
-	virtual std::error_code request(Direction direction, uint16_t node,
-					uint32_t window,
+	virtual std::error_code request(Direction direction, WindowAddress to,
 					const RequestFrame &request,
 					uint32_t &frame) = 0;
 	/** The outcome of a request, FrameState::empty: not known yet. */
@@ -43,8 +42,7 @@ public:
 	 * No answer comes from a peer's context: did a recovery of its adapter take it
 	 * away? The answer comes by RdmaEngine::renew_remote().
 	 */
-	virtual void ask_about(uint16_t node, uint32_t window,
-			       uint32_t rcxt) = 0;
+	virtual void ask_about(WindowAddress to, uint32_t rcxt) = 0;
 };
 
 /**
@@ -83,8 +81,7 @@ public:
 	 * Data that another end asked for by one of the contexts that were lent, made by
 	 * @fill. A later attempt takes the place of an earlier one.
 	 */
-	void feed(uint16_t node, uint32_t window, const RequestFrame &request,
-		  RdmaFill fill);
+	void feed(WindowAddress to, const RequestFrame &request, RdmaFill fill);
 	/**
 	 * A recovery took a context away, here or at a peer, and another is in its
 	 * place: what it was at is asked for again by that. None of that name: nothing
@@ -96,9 +93,8 @@ public:
 	 * @ended: first tid of the last write that is over there; 0: none is. The
 	 * engine does not believe what cannot be: nothing happens.
 	 */
-	void renew_remote(uint16_t node, uint32_t window, uint32_t old,
-			  uint32_t now_it_is, uint64_t ended,
-			  Clock::time_point now);
+	void renew_remote(WindowAddress peer, uint32_t old, uint32_t now_it_is,
+			  uint64_t ended, Clock::time_point now);
 	/** Results of frames, and what is late. Return: operations that ended. */
 	size_t look(Clock::time_point now);
 	/** Ends all without a word. */
@@ -148,8 +144,7 @@ private:
 	};
 
 	struct Peer {
-		uint16_t node;
-		uint32_t window;
+		WindowAddress address;
 		std::vector<size_t> idle;
 		std::deque<Shared> waiting;
 	};
@@ -158,7 +153,7 @@ private:
 	void pump(size_t peer, Clock::time_point now);
 	void ask(Channel &channel, Clock::time_point now);
 	void again(Channel &channel, Clock::time_point now);
-	bool is_to(const Channel &channel, uint16_t node, uint32_t window,
+	bool is_to(const Channel &channel, WindowAddress address,
 		   uint32_t remote) const;
 	void renew_channel(size_t channel, uint32_t now_it_is, uint64_t ended,
 			   Clock::time_point now);

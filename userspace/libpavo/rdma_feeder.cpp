@@ -22,7 +22,7 @@ std::error_code RdmaFeeder::next(Progress &progress)
 
 	piece.pvo += progress.offset;
 	piece.fragment = progress.fragment;
-	error = port_.piece(feed.node, feed.window, piece, length,
+	error = port_.piece(feed.to, piece, length,
 			    [&](std::span<std::byte> to) {
 				    feed.fill(feed.at + progress.offset, to);
 			    });

@@ -24,15 +24,13 @@ public:
 	virtual uint32_t piece_room() const = 0;
 	/** Some data. Return: no_buffer_space: not now. */
 	virtual std::error_code
-	piece(uint16_t node, uint32_t window, const PieceFrame &piece,
-	      uint32_t length,
+	piece(WindowAddress to, const PieceFrame &piece, uint32_t length,
 	      const std::function<void(std::span<std::byte>)> &fill) = 0;
 };
 
 /** One attempt at an operation. */
 struct RdmaFeed {
-	uint16_t node;
-	uint32_t window;
+	WindowAddress to;
 	/** As all pieces of it begin; pvo: where the first byte goes. */
 	PieceFrame head;
 	/** Number of the first byte, for @fill. */

@@ -30,6 +30,7 @@ public:
 	int fd() const { return file_->number(); }
 	uint32_t handle() const { return handle_; }
 
+	uint16_t node() const { return node_; }
 	uint32_t number() const { return number_; }
 	size_t max_payload() const { return max_payload_; }
 	uint32_t send_frames() const { return send_frames_; }
@@ -54,6 +55,7 @@ private:
 	void close() noexcept;
 
 	std::shared_ptr<const File> file_;
+	uint16_t node_;
 	uint32_t handle_;
 	uint32_t number_;
 	size_t max_payload_;

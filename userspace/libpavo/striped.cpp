@@ -120,8 +120,7 @@ public:
 		/* The engine repeats words that cannot be sent, like those that are lost. */
 		if (lane.rdma && !lane.peer.rcxts.empty())
 			(void)lane.rdma->send_kind(message_kind::striped,
-						   lane.peer.node,
-						   lane.peer.window,
+						   lane.peer.address,
 						   word.encode());
 	}
 
@@ -170,8 +169,7 @@ private:
 	{
 		const RdmaPeer &peer = lanes_[number].peer;
 
-		if (message.node != peer.node ||
-		    message.window != peer.window || peer.rcxts.empty())
+		if (message.from != peer.address || peer.rcxts.empty())
 			return;
 		if (auto word = StripedWord::decode(message.payload))
 			engine_->heard(number, *word);

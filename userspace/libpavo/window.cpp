@@ -75,6 +75,11 @@ uint32_t Window::number() const
 	return shared_->number();
 }
 
+WindowAddress Window::address() const
+{
+	return {shared_->node(), number()};
+}
+
 size_t Window::max_payload() const
 {
 	return shared_->max_payload();
@@ -159,8 +164,7 @@ std::error_code Window::send_threshold(uint32_t n) noexcept
 
 /* Header of a frame, but for its length and state. */
 struct Window::Heading {
-	uint16_t node;
-	uint32_t window;
+	WindowAddress to;
 	FrameType type;
 	uint8_t kind = message_kind::plain;
 };
@@ -180,9 +184,9 @@ std::error_code Window::write_frame(const Heading &heading, size_t length,
 	    (lapped_ && state_of(frame) == PAVO_FRAME_EMPTY))
 		return code(ENOBUFS);
 	fill(reinterpret_cast<std::byte *>(frame + 1));
-	header.node = heading.node;
+	header.node = heading.to.node;
 	header.length = uint16_t(length);
-	header.window = heading.window;
+	header.window = heading.to.window;
 	header.type = uint8_t(heading.type);
 	header.kind = heading.kind;
 	/* But its state, by which the adapter's mark of before is told. */
@@ -193,28 +197,26 @@ std::error_code Window::write_frame(const Heading &heading, size_t length,
 	return {};
 }
 
-std::error_code Window::prepare(uint16_t node, uint32_t window,
+std::error_code Window::prepare(WindowAddress to,
 				std::span<const std::byte> payload,
 				uint8_t kind) noexcept
 {
-	return write_frame({node, window, FrameType::message, kind},
-			   payload.size(), [&](std::byte *to) {
-				   std::ranges::copy(payload, to);
+	return write_frame({to, FrameType::message, kind}, payload.size(),
+			   [&](std::byte *at) {
+				   std::ranges::copy(payload, at);
 			   });
 }
 
-std::error_code Window::prepare_rdma(Direction direction, uint16_t node,
-				     uint32_t window,
+std::error_code Window::prepare_rdma(Direction direction, WindowAddress to,
 				     const RequestFrame &request) noexcept
 {
 	const pavo_rdma_request body = to_abi(request);
 	FrameType type = direction == Direction::write ? FrameType::rdma_write :
 							 FrameType::rdma_read;
 
-	return write_frame({node, window, type}, sizeof(body),
-			   [&](std::byte *to) {
-				   memcpy(to, &body, sizeof(body));
-			   });
+	return write_frame({to, type}, sizeof(body), [&](std::byte *at) {
+		memcpy(at, &body, sizeof(body));
+	});
 }
 
 uint32_t Window::piece_room() const
@@ -224,16 +226,15 @@ uint32_t Window::piece_room() const
 }
 
 std::error_code Window::prepare_piece(
-	uint16_t node, uint32_t window, const PieceFrame &piece,
-	uint32_t length,
+	WindowAddress to, const PieceFrame &piece, uint32_t length,
 	const std::function<void(std::span<std::byte>)> &fill) noexcept
 {
 	const pavo_rdma_piece head = to_abi(piece);
 
-	return write_frame({node, window, FrameType::rdma_piece},
-			   sizeof(head) + length, [&](std::byte *to) {
-				   memcpy(to, &head, sizeof(head));
-				   fill({to + sizeof(head), length});
+	return write_frame({to, FrameType::rdma_piece}, sizeof(head) + length,
+			   [&](std::byte *at) {
+				   memcpy(at, &head, sizeof(head));
+				   fill({at + sizeof(head), length});
 			   });
 }
 
@@ -247,11 +248,11 @@ std::error_code Window::start() noexcept
 	return shared_->command_now(PAVO_WCMD_START_TRANSMIT, n);
 }
 
-std::error_code Window::send(uint16_t node, uint32_t window,
+std::error_code Window::send(WindowAddress to,
 			     std::span<const std::byte> payload,
 			     uint8_t kind) noexcept
 {
-	std::error_code error = prepare(node, window, payload, kind);
+	std::error_code error = prepare(to, payload, kind);
 
 	return error ? error : start();
 }
@@ -336,10 +337,11 @@ bool Window::peek(Message &message) noexcept
 
 	if (state_of(frame) == PAVO_FRAME_EMPTY)
 		return false;
-	message = {frame->node, frame->window,
+	message = {{frame->node, frame->window},
 		   std::span(reinterpret_cast<const std::byte *>(frame + 1),
 			     frame->length),
-		   FrameType(frame->type), frame->kind};
+		   FrameType(frame->type),
+		   frame->kind};
 	return true;
 }
 

@@ -202,7 +202,7 @@ private:
 	{
 		for (int i = 0; i < count; i++, posted_++)
 			must(a_.window.prepare(
-				     1, b_.window.number(),
+				     {1, b_.window.number()},
 				     bytes(a_.out + posted_ % spec_.window *
 							    stride_,
 					   spec_.size)),
@@ -250,7 +250,7 @@ std::vector<uint64_t> Windows::ping_pong(size_t size, int count)
 {
 	int left = count;
 	auto serve = [&](WindowEnd &from, uint16_t node, WindowEnd &to) {
-		must(from.window.send(node, to.window.number(),
+		must(from.window.send({node, to.window.number()},
 				      bytes(from.out, size)),
 		     "a message");
 		to.wait(wait_, [&] {
@@ -287,7 +287,7 @@ public:
 		std::error_code error;
 
 		must(lender_.lend(lent), "contexts");
-		peer_ = rdma_.add({1, b.window.number(), lent}, error);
+		peer_ = rdma_.add({{1, b.window.number()}, lent}, error);
 		must(error, "a peer");
 	}
 

@@ -52,7 +52,7 @@ void Windows::make_window()
 	rcxts_ = {};
 	if (window_->take_rcxts(rcxts_))
 		rcxts_ = {};
-	window_->send(peer_node, 0x200, {});
+	window_->send({peer_node, 0x200}, {});
 }
 
 void Windows::complete()
@@ -129,7 +129,7 @@ void Windows::request(const Step &step)
 	request.flags = static_cast<uint8_t>(value("flags", {"", 3}));
 	request.attempts = static_cast<uint16_t>(value("attempts", {"", 0}));
 	window_->prepare_rdma(common::direction_of(step.name == "WRITE"),
-			      peer_node, 0x200, request);
+			      {peer_node, 0x200}, request);
 	window_->start();
 }
 
@@ -144,7 +144,7 @@ bool Windows::carry_out(const Step &step)
 	if (!window_)
 		return true;
 	if (step.verb == "wsend")
-		window_->send(peer_node, 0x200,
+		window_->send({peer_node, 0x200},
 			      std::span(payload).first(step.number("len", 64) %
 						       2033));
 	else if (step.verb == "wrdma")

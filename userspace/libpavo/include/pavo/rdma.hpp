@@ -55,16 +55,14 @@ struct RdmaOptions {
 
 /** The other end, as it told (by a message, or any other way). */
 struct RdmaPeer {
-	uint16_t node;
-	uint32_t window;
+	WindowAddress address;
 	/** Contexts that it lends to no other peer: of Rdma::lend(). */
 	std::vector<uint32_t> rcxts;
 };
 
 /** An operation that the other end began, to this end or from it: all its data can be seen. */
 struct RdmaArrival {
-	uint16_t node;
-	uint32_t window;
+	WindowAddress from;
 	/** Of this end, by which its end was told. */
 	uint32_t rcxt;
 	uint32_t tag;
@@ -103,8 +101,7 @@ struct RdmaMove {
 
 /** Some of the data of a half operation; each byte comes once. */
 struct RdmaPiece {
-	uint16_t node;
-	uint32_t window;
+	WindowAddress from;
 	uint32_t tag;
 	/** Number of the first byte: that of RdmaMove and what comes before it. */
 	uint64_t at;
@@ -114,8 +111,7 @@ struct RdmaPiece {
 
 /** Data that another end asks for and this process makes. */
 struct RdmaAsked {
-	uint16_t node;
-	uint32_t window;
+	WindowAddress from;
 	uint32_t tag;
 	uint64_t at;
 	uint32_t length;
@@ -173,14 +169,14 @@ public:
 	Transfer get(Peer peer, const RdmaMove &move);
 
 	/** A message of the window, see Window::send(). */
-	std::error_code send(uint16_t node, uint32_t window,
+	std::error_code send(WindowAddress to,
 			     std::span<const std::byte> payload) noexcept;
 	/**
 	 * The same, of a kind of its own, from message_kind::first_own on. Return:
 	 * EINVAL: a kind below that; those are for libraries.
 	 */
 	std::error_code
-	send_control(uint8_t kind, uint16_t node, uint32_t window,
+	send_control(uint8_t kind, WindowAddress to,
 		     std::span<const std::byte> payload) noexcept;
 	/** Called in progress() for messages, and for what others moved. */
 	void on_message(std::function<void(const Message &)> call);
@@ -226,7 +222,7 @@ private:
 	friend class Striped;
 	class WindowPort;
 
-	std::error_code send_kind(uint8_t kind, uint16_t node, uint32_t window,
+	std::error_code send_kind(uint8_t kind, WindowAddress to,
 				  std::span<const std::byte> payload) noexcept;
 	std::error_code begin(Direction direction, Peer peer,
 			      const RdmaMove &move, Done done);
@@ -250,8 +246,7 @@ private:
 	std::unique_ptr<RdmaEngine> engine_;
 	/** Peers that want to know about a context. */
 	struct Asked {
-		uint16_t node;
-		uint32_t window;
+		WindowAddress from;
 		uint32_t rcxt;
 	};
 	std::vector<Asked> asked_;

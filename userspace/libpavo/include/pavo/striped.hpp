@@ -93,7 +93,7 @@ public:
 
 	/**
 	 * The next lane, from 0 on, by a window that has routes to the other end.
-	 * @contexts: gets those that the other end needs, with node and window: one for
+	 * @contexts: gets those that the other end needs, with the window's address: one for
 	 * each chunk that it may have under way on it, at least 1; 4 keep a lane busy.
 	 * Return: EINVAL: there is room for none; as Rcxts::take(). There is no lane then.
 	 */

@@ -15,6 +15,7 @@
 #include <span>
 #include <system_error>
 
+#include <pavo/address.hpp>
 #include <pavo/frame.hpp>
 #include <pavo/job.hpp>
 
@@ -51,8 +52,7 @@ struct RouteOptions {
 
 /** Where a message came from, and what it says; the bytes are in the FIFO. */
 struct Message {
-	uint16_t node;
-	uint32_t window;
+	WindowAddress from;
 	std::span<const std::byte> payload;
 	/** A message, or of RDMA: see done(), piece(), request(). */
 	FrameType type = FrameType::message;
@@ -146,6 +146,8 @@ public:
 
 	/** In messages of others it is the window's number; of this adapter. */
 	uint32_t number() const;
+	/** What others of the job send to. */
+	WindowAddress address() const;
 	/** Bytes of a message; the interface's MTU decides, up to 2032. */
 	size_t max_payload() const;
 
@@ -165,11 +167,11 @@ public:
 	 * Return: ENOBUFS: all frames are waiting to be sent; EMSGSIZE: longer than
 	 * max_payload().
 	 */
-	std::error_code send(uint16_t node, uint32_t window,
+	std::error_code send(WindowAddress to,
 			     std::span<const std::byte> payload,
 			     uint8_t kind = message_kind::plain) noexcept;
 	/** The same, but nothing happens before start(). */
-	std::error_code prepare(uint16_t node, uint32_t window,
+	std::error_code prepare(WindowAddress to,
 				std::span<const std::byte> payload,
 				uint8_t kind = message_kind::plain) noexcept;
 	std::error_code start() noexcept;
@@ -241,8 +243,7 @@ public:
 	 * its frame, in the order of frames. Messages tell the end of its data, here or
 	 * there, as request.flags say.
 	 */
-	std::error_code prepare_rdma(Direction direction, uint16_t node,
-				     uint32_t window,
+	std::error_code prepare_rdma(Direction direction, WindowAddress to,
 				     const RequestFrame &request) noexcept;
 
 	/**
@@ -250,8 +251,7 @@ public:
 	 * piece_room(), to where it is told, and throws nothing. Likewise.
 	 */
 	std::error_code prepare_piece(
-		uint16_t node, uint32_t window, const PieceFrame &piece,
-		uint32_t length,
+		WindowAddress to, const PieceFrame &piece, uint32_t length,
 		const std::function<void(std::span<std::byte>)> &fill) noexcept;
 	uint32_t piece_room() const;
 
