@@ -101,24 +101,23 @@ public:
 	static constexpr const char *made = "mapping made and ended";
 
 	explicit Mappings(const char *device)
-		: device_(device),
-		  job_(pavo::Job::reserve(device_, 0x6b657973, 1)),
-		  cache_(job_, options)
+		: device_(pavo::Device::open(device).value()),
+		  job_(pavo::Job::reserve(device_, 0x6b657973, 1).value()),
+		  cache_(pavo::MappingCache::open(job_, options).value())
 	{
 	}
 
 	void get(char *at, Piece &piece)
 	{
-		std::error_code error;
+		auto got = cache_.get(memory(at), {&piece, 1});
 
-		cache_.get(memory(at), {&piece, 1}, error);
-		if (error)
-			fail("MappingCache", error.value());
+		if (!got.ok())
+			fail("MappingCache", got.error().number());
 	}
 
 	void put(const Piece &piece) { cache_.put({&piece, 1}); }
 
-	void make(char *at) { pavo::Mapping(job_, memory(at)); }
+	void make(char *at) { pavo::Mapping::open(job_, memory(at)).value(); }
 
 private:
 	static std::span<std::byte> memory(char *at)

@@ -49,8 +49,11 @@ using Idle = std::vector<std::unique_ptr<pavo::Window>>;
 std::unique_ptr<pavo::Window> small(const WindowEnd &end)
 {
 	return std::make_unique<pavo::Window>(
-		end.job, pavo::WindowOptions{.send_frames = PAVO_FIFO_LEAST,
-					     .recv_frames = PAVO_FIFO_LEAST});
+		pavo::Window::open(
+			end.job,
+			pavo::WindowOptions{.send_frames = PAVO_FIFO_LEAST,
+					    .recv_frames = PAVO_FIFO_LEAST})
+			.value());
 }
 
 /* Free pages that a CPU keeps are not counted: of a few windows nothing can be said. */

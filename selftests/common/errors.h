@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace common {
 
@@ -19,10 +20,18 @@ namespace common {
 	throw std::system_error(error, std::generic_category(), what);
 }
 
-inline void must(std::error_code error, const std::string &what = "refused")
+/* A call that returns a pavo::Result. Return: its value. */
+template <class Result>
+requires requires(Result result)
 {
-	if (error)
-		throw std::system_error(error, what);
+	result.ok();
+	result.error();
+}
+auto must(Result result, const std::string &what = "refused")
+{
+	if (!result.ok())
+		throw std::system_error(result.error().code(), what);
+	return std::move(result).value();
 }
 
 /* Takes no integer: a call that returns 0 or an error means the opposite by it. */

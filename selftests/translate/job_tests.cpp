@@ -28,13 +28,13 @@ namespace {
 TEST(Job, IsOneForAllAdapters)
 {
 	pavo::Device a = adapter(), b = other_adapter();
-	Job job = Job::reserve(a, job_id, job_key);
-	Job other = Job::join(b, job_id, job_key);
+	Job job = Job::reserve(a, job_id, job_key).value();
+	Job other = Job::join(b, job_id, job_key).value();
 
-	EXPECT_EQ(job.info().id, job_id);
-	EXPECT_EQ(other.info().id, job_id);
-	EXPECT_EQ(other.info().slot, job.info().slot);
-	EXPECT_EQ(job.info().members, 2u);
+	EXPECT_EQ(job.info()->id, job_id);
+	EXPECT_EQ(other.info()->id, job_id);
+	EXPECT_EQ(other.info()->slot, job.info()->slot);
+	EXPECT_EQ(job.info()->members, 2u);
 }
 
 /* Its file stays open with it: no other file gets the number, and the job is not left. */
@@ -42,13 +42,14 @@ TEST(Job, OutlivesItsDevice)
 {
 	auto device = std::make_unique<pavo::Device>(adapter());
 	const int number = device->fd();
-	auto job =
-		std::make_unique<Job>(Job::reserve(*device, job_id, job_key));
+	auto job = std::make_unique<Job>(
+		Job::reserve(*device, job_id, job_key).value());
 	std::vector<std::byte> buffer(1 << 16);
-	auto mapping = std::make_unique<pavo::Mapping>(*job, buffer);
+	auto mapping = std::make_unique<pavo::Mapping>(
+		pavo::Mapping::open(*job, buffer).value());
 
 	device.reset();
-	EXPECT_EQ(job->info().id, job_id);
+	EXPECT_EQ(job->info()->id, job_id);
 	EXPECT_NE(fcntl(number, F_GETFD), -1) << "the file is open";
 	job.reset();
 	EXPECT_NE(fcntl(number, F_GETFD), -1) << "the mapping needs it";
@@ -77,32 +78,37 @@ static_assert(!std::is_copy_constructible_v<pavo::MappingCache> &&
 TEST(Job, HasOneReserver)
 {
 	pavo::Device a = adapter();
-	Job job = Job::reserve(a, job_id, job_key);
+	Job job = Job::reserve(a, job_id, job_key).value();
 
-	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key); }), EEXIST);
-	EXPECT_EQ(refusal([&] { Job::reserve(a, 0, job_key); }), EINVAL);
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key).value(); }),
+		  EEXIST);
+	EXPECT_EQ(refusal([&] { Job::reserve(a, 0, job_key).value(); }),
+		  EINVAL);
 }
 
 TEST(Job, IsJoinedByItsKeyOnly)
 {
 	pavo::Device a = adapter();
-	Job job = Job::reserve(a, job_id, job_key);
+	Job job = Job::reserve(a, job_id, job_key).value();
 
-	EXPECT_EQ(refusal([&] { Job::join(a, job_id, job_key + 1); }), EACCES);
-	EXPECT_EQ(refusal([&] { Job::join(a, job_id + 1, job_key); }), ENOENT);
-	EXPECT_EQ(job.info().members, 1u);
+	EXPECT_EQ(refusal([&] { Job::join(a, job_id, job_key + 1).value(); }),
+		  EACCES);
+	EXPECT_EQ(refusal([&] { Job::join(a, job_id + 1, job_key).value(); }),
+		  ENOENT);
+	EXPECT_EQ(job.info()->members, 1u);
 }
 
 TEST(Job, IsItsUsersOnly)
 {
 	pavo::Device a = adapter();
-	Job job = Job::reserve(a, job_id, job_key);
+	Job job = Job::reserve(a, job_id, job_key).value();
 	Process child([](Process &) {
 		pavo::Device own = adapter();
 
 		become_user(1 << 20);
-		return refusal([&] { Job::join(own, job_id, job_key); }) ==
-		       EACCES;
+		return refusal([&] {
+			       Job::join(own, job_id, job_key).value();
+		       }) == EACCES;
 	});
 
 	EXPECT_TRUE(child.good());
@@ -115,10 +121,12 @@ TEST(Job, GetsNoSlotWhenAllAreTaken)
 	std::vector<Job> jobs;
 
 	for (uint32_t i = 0; i < slots; i++)
-		jobs.push_back(Job::reserve(a, job_id + i, job_key));
-	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + slots, 0); }), ENOSPC);
+		jobs.push_back(Job::reserve(a, job_id + i, job_key).value());
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + slots, 0).value(); }),
+		  ENOSPC);
 	jobs.erase(jobs.begin());
-	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + slots, 0); }), 0);
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + slots, 0).value(); }),
+		  0);
 }
 
 TEST(Job, AUserHasNotAllSlots)
@@ -130,9 +138,10 @@ TEST(Job, AUserHasNotAllSlots)
 
 		become_user(1 << 20);
 		for (uint32_t i = 0; i < most; i++)
-			jobs.push_back(Job::reserve(own, job_id + i, job_key));
+			jobs.push_back(
+				Job::reserve(own, job_id + i, job_key).value());
 		return refusal([&] {
-			       Job::reserve(own, job_id + most, job_key);
+			       Job::reserve(own, job_id + most, job_key).value();
 		       }) == EDQUOT;
 	});
 
@@ -153,7 +162,8 @@ TEST(Job, AUserHasNotMoreInNamespaces)
 
 			become_user(1 << 20, user);
 			for (unsigned i = 0; i < taken; i++)
-				jobs.push_back(Job::reserve(own, 100 + i, 1));
+				jobs.push_back(
+					Job::reserve(own, 100 + i, 1).value());
 			process.meet();
 			process.meet();
 			return true;
@@ -168,9 +178,11 @@ TEST(Job, AUserHasNotMoreInNamespaces)
 			if (unshare(CLONE_NEWUSER))
 				return false;
 			for (unsigned i = taken; i < most; i++)
-				jobs.push_back(Job::reserve(own, 200 + i, 1));
-			return refusal([&] { Job::reserve(own, 300, 1); }) ==
-			       EDQUOT;
+				jobs.push_back(
+					Job::reserve(own, 200 + i, 1).value());
+			return refusal([&] {
+				       Job::reserve(own, 300, 1).value();
+			       }) == EDQUOT;
 		});
 		EXPECT_TRUE(second.good()) << taken;
 		first.meet();
@@ -183,9 +195,10 @@ TEST(Job, EndsWithItsLastProcess)
 	pavo::Device a = adapter();
 	Process child([](Process &self) {
 		pavo::Device own = adapter();
-		Job job = Job::reserve(own, job_id, job_key);
+		Job job = Job::reserve(own, job_id, job_key).value();
 		Memory memory(8 * page);
-		pavo::Mapping mapping(job, memory.all());
+		pavo::Mapping mapping =
+			pavo::Mapping::open(job, memory.all()).value();
 
 		self.meet();
 		pause();
@@ -193,22 +206,26 @@ TEST(Job, EndsWithItsLastProcess)
 	});
 
 	child.meet();
-	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key); }), EEXIST);
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key).value(); }),
+		  EEXIST);
 	child.kill();
-	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key); }), 0);
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key).value(); }),
+		  0);
 }
 
 TEST(Job, StaysWhileABufferIsMapped)
 {
 	pavo::Device a = adapter();
 	Memory memory(page);
-	Job *job = new Job(Job::reserve(a, job_id, job_key));
-	pavo::Mapping mapping(*job, memory.all());
+	Job *job = new Job(Job::reserve(a, job_id, job_key).value());
+	pavo::Mapping mapping = pavo::Mapping::open(*job, memory.all()).value();
 
 	delete job;
-	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key); }), EEXIST);
-	Job again = Job::join(a, job_id, job_key);
-	EXPECT_EQ(again.check(mapping.pvo(), page), pavo::PvoResult::ok);
+	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id, job_key).value(); }),
+		  EEXIST);
+	Job again = Job::join(a, job_id, job_key).value();
+	EXPECT_EQ(again.check(mapping.pvo(), page).value(),
+		  pavo::PvoResult::ok);
 }
 
 } // namespace

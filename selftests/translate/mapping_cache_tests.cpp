@@ -26,27 +26,27 @@ namespace {
 
 struct MappingCacheTest : testing::Test {
 	pavo::Device a = adapter();
-	Job job = Job::reserve(a, job_id, job_key);
-	MappingCache cache{job, by_hand};
+	Job job = Job::reserve(a, job_id, job_key).value();
+	MappingCache cache = MappingCache::open(job, by_hand).value();
 	std::array<MappingPiece, 8> room{};
 
 	/* Its pieces, given back at once. */
 	std::vector<MappingPiece> look(std::span<std::byte> buffer)
 	{
-		std::error_code error;
-		std::span<MappingPiece> pieces = cache.get(buffer, room, error);
+		std::span<MappingPiece> pieces =
+			cache.get(buffer, room).value();
 
-		EXPECT_EQ(error.value(), 0) << error.message();
 		cache.put(pieces);
 		return {pieces.begin(), pieces.end()};
 	}
 
 	int refusal_of(std::span<std::byte> buffer)
 	{
-		std::error_code error;
+		auto got = cache.get(buffer, room);
 
-		cache.put(cache.get(buffer, room, error));
-		return error.value();
+		if (got.ok())
+			cache.put(got.value());
+		return got.error().number();
 	}
 };
 
@@ -58,11 +58,12 @@ TEST_F(MappingCacheTest, GivesTheSamePvoAgain)
 	ASSERT_EQ(first.size(), 1u);
 	EXPECT_EQ(first[0].start, memory.at() + 10);
 	EXPECT_EQ(first[0].length, 5 * page);
-	EXPECT_EQ(job.check(first[0].pvo, 5 * page), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(first[0].pvo, 5 * page).value(),
+		  pavo::PvoResult::ok);
 	EXPECT_EQ(look(memory.part(page, 20))[0].pvo,
 		  first[0].pvo + (page - 10));
 	EXPECT_EQ(cache.stats().misses, 1u);
-	EXPECT_EQ(job.info().mappings, 1u);
+	EXPECT_EQ(job.info()->mappings, 1u);
 }
 
 TEST_F(MappingCacheTest, PiecesOfABufferOfSeveralFragments)
@@ -76,7 +77,7 @@ TEST_F(MappingCacheTest, PiecesOfABufferOfSeveralFragments)
 	ASSERT_GE(pieces.size(), 3u);
 	for (const MappingPiece &piece : pieces) {
 		EXPECT_EQ(piece.start, at);
-		EXPECT_EQ(job.check(piece.pvo, piece.length),
+		EXPECT_EQ(job.check(piece.pvo, piece.length).value(),
 			  pavo::PvoResult::ok);
 		at += piece.length;
 		EXPECT_TRUE(at == buffer.data() + buffer.size() ||
@@ -89,15 +90,13 @@ TEST_F(MappingCacheTest, PiecesOfABufferOfSeveralFragments)
 TEST_F(MappingCacheTest, TooLittleRoomLeavesNothingInUse)
 {
 	Memory memory(2 * fragment);
-	std::error_code error;
 
-	EXPECT_TRUE(cache.get(memory.all(), std::span(room).first(1), error)
-			    .empty());
-	EXPECT_EQ(error.value(), ENOBUFS);
+	EXPECT_EQ(cache.get(memory.all(), std::span(room).first(1)),
+		  std::errc::no_buffer_space);
 	for (int second = 0; second < 3; second++)
 		cache.tick();
 	EXPECT_EQ(cache.stats().entries, 0u);
-	EXPECT_EQ(job.info().pinned, 0u);
+	EXPECT_EQ(job.info()->pinned, 0u);
 }
 
 TEST_F(MappingCacheTest, EndsWhatIsIdle)
@@ -115,13 +114,14 @@ TEST_F(MappingCacheTest, EndsWhatIsIdle)
 
 TEST_F(MappingCacheTest, ItsOwnSecondsGoBy)
 {
-	MappingCache ticking(
-		job,
-		{.entries = 0, .segments = 0, .idle_limit = 1, .flags = 0});
+	MappingCache ticking = MappingCache::open(job, {.entries = 0,
+							.segments = 0,
+							.idle_limit = 1,
+							.flags = 0})
+				       .value();
 	Memory memory(page);
-	std::error_code error;
 
-	ticking.put(ticking.get(memory.all(), room, error));
+	ticking.put(ticking.get(memory.all(), room).value());
 	ASSERT_EQ(ticking.stats().entries, 1u);
 	EXPECT_TRUE(
 		common::eventually([&] { return !ticking.stats().entries; }));
@@ -130,21 +130,19 @@ TEST_F(MappingCacheTest, ItsOwnSecondsGoBy)
 
 TEST_F(MappingCacheTest, MakesRoomWhenTheJobHasItsLimit)
 {
-	Job small = Job::reserve(a, job_id + 1, job_key, 4 * page);
-	MappingCache own(small, by_hand);
+	Job small = Job::reserve(a, job_id + 1, job_key, 4 * page).value();
+	MappingCache own = MappingCache::open(small, by_hand).value();
 	Memory memory(3 * fragment);
-	std::error_code error;
 
 	for (int round = 0; round < 2; round++)
-		for (size_t n = 0; n < 3; n++) {
+		for (size_t n = 0; n < 3; n++)
 			own.put(own.get(memory.part(n * fragment, 2 * page),
-					room, error));
-			ASSERT_EQ(error.value(), 0) << error.message();
-		}
+					room)
+					.value());
 	EXPECT_EQ(own.stats().evicted, 4u);
-	EXPECT_EQ(small.info().pinned, 4 * page);
-	own.put(own.get(memory.part(0, 5 * page), room, error));
-	EXPECT_EQ(error.value(), EDQUOT);
+	EXPECT_EQ(small.info()->pinned, 4 * page);
+	EXPECT_EQ(own.get(memory.part(0, 5 * page), room).error().number(),
+		  EDQUOT);
 }
 
 TEST_F(MappingCacheTest, MemoryThatIsNotThere)
@@ -177,7 +175,8 @@ TEST_F(MappingCacheTest, ReplacedMemoryHasAnotherPvo)
 
 	memory.replace();
 	EXPECT_NE(look(memory.all())[0].pvo, old);
-	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key) << "it ended";
+	EXPECT_EQ(job.check(old, 1).value(), pavo::PvoResult::key)
+		<< "it ended";
 	EXPECT_EQ(cache.stats().changed, 1u);
 }
 
@@ -189,7 +188,7 @@ TEST_F(MappingCacheTest, UnmappedMemoryIsRefusedAndItsPvoEnds)
 
 	memory.unmap();
 	EXPECT_EQ(refusal_of(memory.all()), EFAULT);
-	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(old, 1).value(), pavo::PvoResult::key);
 	EXPECT_EQ(pinned(), before);
 	EXPECT_EQ(cache.stats().entries, 0u);
 }
@@ -203,7 +202,7 @@ TEST_F(MappingCacheTest, ATickEndsWhatWasUnmapped)
 	memory.unmap();
 	EXPECT_EQ(pinned(), before + 4) << "the cache has not looked yet";
 	cache.tick();
-	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(old, 1).value(), pavo::PvoResult::key);
 	EXPECT_EQ(pinned(), before);
 	EXPECT_EQ(cache.stats().changed, 1u);
 }
@@ -212,38 +211,37 @@ TEST_F(MappingCacheTest, WhatIsInUseSurvivesItsReplacement)
 {
 	Memory memory(4 * page);
 	std::array<MappingPiece, 2> held{};
-	std::error_code error;
-	std::span<MappingPiece> pieces = cache.get(memory.all(), held, error);
+	std::span<MappingPiece> pieces = cache.get(memory.all(), held).value();
 	pavo::Pvo old = held[0].pvo;
 
 	memory.replace();
 	EXPECT_NE(look(memory.all())[0].pvo, old);
-	EXPECT_EQ(job.check(old, 4 * page), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(old, 4 * page).value(), pavo::PvoResult::ok);
 	cache.put(pieces);
-	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(old, 1).value(), pavo::PvoResult::key);
 }
 
 TEST_F(MappingCacheTest, AChildIsRefusedAndLeavesTheParentsAlone)
 {
 	Memory memory(4 * page);
-	auto own = std::make_unique<MappingCache>(job, pavo_cache_options{});
-	std::error_code error;
-	std::span<MappingPiece> pieces = own->get(memory.all(), room, error);
+	auto own = std::make_unique<MappingCache>(
+		MappingCache::open(job, pavo_cache_options{}).value());
+	std::span<MappingPiece> pieces = own->get(memory.all(), room).value();
 	Process child([&](Process &) {
-		std::error_code refused;
 		std::array<MappingPiece, 2> none{};
+		auto refused = own->get(memory.all(), none);
 
-		own->get(memory.all(), none, refused);
 		own->put(pieces);
 		own->tick();
 		pavo_cache_stats stats = own->stats();
 		own.reset();
-		return refused.value() == ECHILD && stats.entries == 0 &&
-		       stats.misses == 0;
+		return refused.error().number() == ECHILD &&
+		       stats.entries == 0 && stats.misses == 0;
 	});
 
 	EXPECT_TRUE(child.good());
-	EXPECT_EQ(job.check(pieces[0].pvo, 4 * page), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(pieces[0].pvo, 4 * page).value(),
+		  pavo::PvoResult::ok);
 	own->put(pieces);
 	EXPECT_EQ(own->stats().entries, 1u);
 }
@@ -256,13 +254,11 @@ TEST_F(MappingCacheTest, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 	for (size_t n = 0; n < 3; n++)
 		look(memory.part(n * fragment, page));
 	EXPECT_EQ(cache.stats().evicted, 2u);
-	EXPECT_EQ(job.info().mappings, 1u);
+	EXPECT_EQ(job.info()->mappings, 1u);
 	/* A mapping in use stays. */
-	std::error_code error;
 	std::array<MappingPiece, 2> held{};
 	std::span<MappingPiece> pieces =
-		cache.get(memory.part(0, page), held, error);
-	ASSERT_EQ(error.value(), 0) << error.message();
+		cache.get(memory.part(0, page), held).value();
 	EXPECT_EQ(refusal_of(memory.part(fragment, page)), EAGAIN);
 	cache.put(pieces);
 	EXPECT_EQ(refusal_of(memory.part(fragment, page)), 0);
@@ -270,20 +266,16 @@ TEST_F(MappingCacheTest, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 
 TEST_F(MappingCacheTest, RefusesWhatCannotBe)
 {
-	EXPECT_EQ(refusal([&] {
-			  MappingCache(job, {.entries = 65537,
-					     .segments = 0,
-					     .idle_limit = 0,
-					     .flags = 0});
-		  }),
-		  EINVAL);
-	EXPECT_EQ(refusal([&] {
-			  MappingCache(job, {.entries = 0,
-					     .segments = 0,
-					     .idle_limit = 0,
-					     .flags = 4});
-		  }),
-		  EINVAL);
+	EXPECT_EQ(MappingCache::open(job, {.entries = 65537,
+					   .segments = 0,
+					   .idle_limit = 0,
+					   .flags = 0}),
+		  std::errc::invalid_argument);
+	EXPECT_EQ(MappingCache::open(job, {.entries = 0,
+					   .segments = 0,
+					   .idle_limit = 0,
+					   .flags = 4}),
+		  std::errc::invalid_argument);
 }
 
 } // namespace

@@ -38,7 +38,7 @@ uint32_t key_of(pavo::Pvo pvo)
 
 struct MappingTest : testing::Test {
 	pavo::Device a = adapter();
-	Job job = Job::reserve(a, job_id, job_key);
+	Job job = Job::reserve(a, job_id, job_key).value();
 };
 
 using Pvo = MappingTest;
@@ -51,9 +51,10 @@ TEST_F(Pvo, LiesInATableOfTheJobsSlot)
 	unsigned tables =
 		parameter("job_large_tables") + parameter("job_small_tables");
 	Memory memory(3 * page);
-	Mapping mapping(job, memory.part(123, 2 * page));
+	Mapping mapping =
+		Mapping::open(job, memory.part(123, 2 * page)).value();
 
-	EXPECT_EQ(table_of(mapping.pvo()) / tables, job.info().slot);
+	EXPECT_EQ(table_of(mapping.pvo()) / tables, job.info()->slot);
 	EXPECT_NE(key_of(mapping.pvo()), 0u);
 	EXPECT_EQ(mapping.pvo().value & (page - 1), 123u);
 	EXPECT_EQ(mapping.page_size(), page);
@@ -63,30 +64,32 @@ TEST_F(Pvo, LiesInATableOfTheJobsSlot)
 TEST_F(Pvo, ReachesTheBufferAndNothingBehindItsLastPage)
 {
 	Memory memory(3 * page);
-	Mapping mapping(job, memory.part(100, 2 * page));
+	Mapping mapping =
+		Mapping::open(job, memory.part(100, 2 * page)).value();
 	pavo::Pvo pvo = mapping.pvo();
 
-	EXPECT_EQ(job.check(pvo, 2 * page), pavo::PvoResult::ok);
-	EXPECT_EQ(job.check(pvo + page, page), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(pvo, 2 * page).value(), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(pvo + page, page).value(), pavo::PvoResult::ok);
 	/* Protection is per page: to the end of the third, and no further. */
-	EXPECT_EQ(job.check(pvo, 3 * page - 100), pavo::PvoResult::ok);
-	EXPECT_EQ(job.check(pvo, 3 * page - 99), pavo::PvoResult::key);
-	EXPECT_EQ(job.check(pvo + 3 * page, 1), pavo::PvoResult::key);
-	EXPECT_EQ(job.check({pvo.value | offset_mask}, 1),
+	EXPECT_EQ(job.check(pvo, 3 * page - 100).value(), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(pvo, 3 * page - 99).value(), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(pvo + 3 * page, 1).value(), pavo::PvoResult::key);
+	EXPECT_EQ(job.check({pvo.value | offset_mask}, 1).value(),
 		  pavo::PvoResult::range);
 }
 
 TEST_F(Pvo, DoesNotReachTheNeighbour)
 {
 	Memory memory(2 * page);
-	Mapping first(job, memory.part(0, page));
-	Mapping second(job, memory.part(page, page));
+	Mapping first = Mapping::open(job, memory.part(0, page)).value();
+	Mapping second = Mapping::open(job, memory.part(page, page)).value();
 
 	ASSERT_EQ((first.pvo().value & offset_mask) + page,
 		  second.pvo().value & offset_mask)
 		<< "places are given out from the first on";
 	EXPECT_NE(key_of(first.pvo()), key_of(second.pvo()));
-	EXPECT_EQ(job.check(first.pvo(), page + 1), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(first.pvo(), page + 1).value(),
+		  pavo::PvoResult::key);
 }
 
 TEST_F(Pvo, MeansNothingAfterItsEnd)
@@ -94,15 +97,15 @@ TEST_F(Pvo, MeansNothingAfterItsEnd)
 	Memory memory(page), other(page);
 	pavo::Pvo old;
 	{
-		Mapping mapping(job, memory.all());
+		Mapping mapping = Mapping::open(job, memory.all()).value();
 
 		old = mapping.pvo();
 	}
-	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key);
-	Mapping mapping(job, other.all());
+	EXPECT_EQ(job.check(old, 1).value(), pavo::PvoResult::key);
+	Mapping mapping = Mapping::open(job, other.all()).value();
 	ASSERT_EQ(mapping.pvo().value & offset_mask, old.value & offset_mask);
-	EXPECT_EQ(job.check(mapping.pvo(), 1), pavo::PvoResult::ok);
-	EXPECT_EQ(job.check(old, 1), pavo::PvoResult::key)
+	EXPECT_EQ(job.check(mapping.pvo(), 1).value(), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(old, 1).value(), pavo::PvoResult::key)
 		<< "that place, another key";
 }
 
@@ -111,50 +114,51 @@ TEST_F(Pvo, IsTheJobsOnly)
 	Memory memory(page);
 	pavo::Pvo pvo, unowned{31ull << 42};
 	{
-		Job other = Job::reserve(a, job_id + 1, job_key);
-		Mapping mapping(other, memory.all());
+		Job other = Job::reserve(a, job_id + 1, job_key).value();
+		Mapping mapping = Mapping::open(other, memory.all()).value();
 
 		pvo = mapping.pvo();
-		EXPECT_EQ(other.check(pvo, 1), pavo::PvoResult::ok);
-		EXPECT_EQ(job.check(pvo, 1), pavo::PvoResult::job);
+		EXPECT_EQ(other.check(pvo, 1).value(), pavo::PvoResult::ok);
+		EXPECT_EQ(job.check(pvo, 1).value(), pavo::PvoResult::job);
 	}
-	EXPECT_EQ(job.check(pvo, 1), pavo::PvoResult::table);
-	EXPECT_EQ(job.check(unowned, 1), pavo::PvoResult::table);
+	EXPECT_EQ(job.check(pvo, 1).value(), pavo::PvoResult::table);
+	EXPECT_EQ(job.check(unowned, 1).value(), pavo::PvoResult::table);
 }
 
 TEST_F(Sharing, ABufferIsFoundAgain)
 {
 	size_t before = pinned();
 	Memory memory(8 * page);
-	Mapping first(job, memory.all());
-	Mapping second(job, memory.part(10, 8 * page - 20));
+	Mapping first = Mapping::open(job, memory.all()).value();
+	Mapping second =
+		Mapping::open(job, memory.part(10, 8 * page - 20)).value();
 
 	EXPECT_TRUE(second.shared());
 	EXPECT_EQ(second.pvo(), first.pvo() + 10);
-	EXPECT_EQ(job.info().buffers, 1u);
-	EXPECT_EQ(job.info().mappings, 2u);
-	EXPECT_EQ(job.info().pinned, 8 * page);
+	EXPECT_EQ(job.info()->buffers, 1u);
+	EXPECT_EQ(job.info()->mappings, 2u);
+	EXPECT_EQ(job.info()->pinned, 8 * page);
 	EXPECT_EQ(pinned(), before + 8);
 }
 
 TEST_F(Sharing, ThroughTwoAdapters)
 {
 	pavo::Device b = other_adapter();
-	Job there = Job::join(b, job_id, job_key);
+	Job there = Job::join(b, job_id, job_key).value();
 	size_t before = pinned();
 	Memory memory(8 * page);
 	{
-		Mapping first(job, memory.all());
-		Mapping second(there, memory.all());
+		Mapping first = Mapping::open(job, memory.all()).value();
+		Mapping second = Mapping::open(there, memory.all()).value();
 
 		EXPECT_TRUE(second.shared());
 		EXPECT_EQ(second.pvo(), first.pvo());
 		EXPECT_EQ(pinned(), before + 8);
-		EXPECT_EQ(there.info().buffers, 1u);
-		EXPECT_EQ(there.info().shared, 1u);
+		EXPECT_EQ(there.info()->buffers, 1u);
+		EXPECT_EQ(there.info()->shared, 1u);
 	}
 	EXPECT_EQ(pinned(), before);
-	EXPECT_EQ(job.info().pinned, 0u);
+	EXPECT_EQ(job.info()->pinned, 0u);
 }
 
 /*
@@ -166,32 +170,34 @@ TEST_F(Sharing, ByTwoProcesses)
 	int fd = memfd_create("shared", MFD_CLOEXEC);
 	ASSERT_EQ(ftruncate(fd, 8 * page), 0);
 	Memory memory(fd, 8 * page);
-	auto mapping = std::make_unique<Mapping>(job, memory.all());
+	auto mapping = std::make_unique<Mapping>(
+		Mapping::open(job, memory.all()).value());
 	pavo::Pvo pvo = mapping->pvo();
 	Process child([&](Process &self) {
 		pavo::Device own = other_adapter();
-		Job joined = Job::join(own, job_id, job_key);
+		Job joined = Job::join(own, job_id, job_key).value();
 		Memory away(5 * page);
 		Memory view(fd, 8 * page);
-		Mapping second(joined, view.all());
+		Mapping second = Mapping::open(joined, view.all()).value();
 		bool same = second.shared() && second.pvo() == pvo;
 		size_t at_first = pinned();
 
 		self.meet();
 		self.meet();
 		return same && at_first == 0 && pinned() == 8 &&
-		       joined.check(pvo, 8 * page) == pavo::PvoResult::ok;
+		       joined.check(pvo, 8 * page).value() ==
+			       pavo::PvoResult::ok;
 	});
 
 	child.meet();
-	EXPECT_EQ(job.info().buffers, 1u);
-	EXPECT_EQ(job.info().mappings, 2u);
+	EXPECT_EQ(job.info()->buffers, 1u);
+	EXPECT_EQ(job.info()->mappings, 2u);
 	mapping.reset();
 	EXPECT_EQ(pinned(), 0u);
-	EXPECT_EQ(job.check(pvo, 8 * page), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(pvo, 8 * page).value(), pavo::PvoResult::ok);
 	child.meet();
 	EXPECT_TRUE(child.good());
-	EXPECT_EQ(job.check(pvo, 8 * page), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(pvo, 8 * page).value(), pavo::PvoResult::key);
 	close(fd);
 }
 
@@ -201,12 +207,13 @@ TEST_F(Sharing, ABufferCountsAsItsFirstUsers)
 	int fd = memfd_create("shared", MFD_CLOEXEC);
 	ASSERT_EQ(ftruncate(fd, 8 * page), 0);
 	Memory memory(fd, 8 * page);
-	auto one = std::make_unique<Mapping>(job, memory.all());
+	auto one = std::make_unique<Mapping>(
+		Mapping::open(job, memory.all()).value());
 	Process child([&](Process &self) {
 		pavo::Device own = other_adapter();
-		Job joined = Job::join(own, job_id, job_key);
+		Job joined = Job::join(own, job_id, job_key).value();
 		Memory view(fd, 8 * page);
-		Mapping third(joined, view.all());
+		Mapping third = Mapping::open(joined, view.all()).value();
 
 		self.meet();
 		self.meet();
@@ -217,7 +224,8 @@ TEST_F(Sharing, ABufferCountsAsItsFirstUsers)
 	});
 
 	child.meet();
-	auto two = std::make_unique<Mapping>(job, memory.all());
+	auto two = std::make_unique<Mapping>(
+		Mapping::open(job, memory.all()).value());
 	one.reset();
 	EXPECT_EQ(pinned(), 8u);
 	child.meet();
@@ -233,9 +241,9 @@ TEST_F(Sharing, ABufferCountsAsItsFirstUsers)
 bool come_and_go(const Job &job, const Memory &view, int rounds)
 {
 	for (int i = 0; i < rounds; i++) {
-		Mapping mapping(job, view.all());
+		Mapping mapping = Mapping::open(job, view.all()).value();
 
-		if (job.check(mapping.pvo(), view.all().size()) !=
+		if (job.check(mapping.pvo(), view.all().size()).value() !=
 		    pavo::PvoResult::ok)
 			return false;
 	}
@@ -265,7 +273,7 @@ TEST_F(Sharing, ByManyWhoComeAndGo)
 	ASSERT_EQ(ftruncate(fd, 8 * page), 0);
 	Process child([&](Process &self) {
 		pavo::Device own = other_adapter();
-		Job joined = Job::join(own, job_id, job_key);
+		Job joined = Job::join(own, job_id, job_key).value();
 		Memory view(fd, 8 * page);
 
 		self.meet();
@@ -278,9 +286,11 @@ TEST_F(Sharing, ByManyWhoComeAndGo)
 
 		self.meet();
 		for (int i = 0; i < rounds; i++) {
-			Job other = Job::reserve(own, job_id + 1, job_key);
+			Job other =
+				Job::reserve(own, job_id + 1, job_key).value();
 			Memory memory(page);
-			Mapping mapping(other, memory.all());
+			Mapping mapping =
+				Mapping::open(other, memory.all()).value();
 		}
 		return true;
 	});
@@ -293,23 +303,25 @@ TEST_F(Sharing, ByManyWhoComeAndGo)
 	EXPECT_TRUE(child.good());
 	EXPECT_TRUE(jobs.good());
 	EXPECT_EQ(pinned(), 0u);
-	EXPECT_EQ(job.info().buffers, 0u);
-	EXPECT_EQ(job.info().mappings, 0u);
+	EXPECT_EQ(job.info()->buffers, 0u);
+	EXPECT_EQ(job.info()->mappings, 0u);
 	close(fd);
 }
 
 TEST_F(Sharing, OtherPagesAtThatAddressAreAnotherBuffer)
 {
 	Memory memory(4 * page);
-	Mapping first(job, memory.all());
+	Mapping first = Mapping::open(job, memory.all()).value();
 
 	memory.replace();
-	Mapping second(job, memory.all());
+	Mapping second = Mapping::open(job, memory.all()).value();
 	EXPECT_FALSE(second.shared());
 	EXPECT_NE(second.pvo(), first.pvo());
-	EXPECT_EQ(job.info().buffers, 2u);
-	EXPECT_EQ(job.check(first.pvo(), 4 * page), pavo::PvoResult::ok);
-	EXPECT_EQ(job.check(second.pvo(), 4 * page), pavo::PvoResult::ok);
+	EXPECT_EQ(job.info()->buffers, 2u);
+	EXPECT_EQ(job.check(first.pvo(), 4 * page).value(),
+		  pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(second.pvo(), 4 * page).value(),
+		  pavo::PvoResult::ok);
 }
 
 TEST_F(Pages, HugeOnesAreMappedAsLargeOnes)
@@ -318,16 +330,19 @@ TEST_F(Pages, HugeOnesAreMappedAsLargeOnes)
 
 	try {
 		Memory memory(huge, MAP_HUGETLB);
-		Mapping whole(job, memory.all());
+		Mapping whole = Mapping::open(job, memory.all()).value();
 
 		EXPECT_EQ(whole.page_size(), 65536u);
-		EXPECT_EQ(job.check(whole.pvo(), huge), pavo::PvoResult::ok);
-		EXPECT_EQ(job.check(whole.pvo(), huge + 1),
+		EXPECT_EQ(job.check(whole.pvo(), huge).value(),
+			  pavo::PvoResult::ok);
+		EXPECT_EQ(job.check(whole.pvo(), huge + 1).value(),
 			  pavo::PvoResult::key);
 		/* A large page would let others reach what was not given. */
-		Mapping part(job, memory.part(65536, 65536 + page));
+		Mapping part =
+			Mapping::open(job, memory.part(65536, 65536 + page))
+				.value();
 		EXPECT_EQ(part.page_size(), page);
-		EXPECT_EQ(job.check(part.pvo(), 65536 + page + 1),
+		EXPECT_EQ(job.check(part.pvo(), 65536 + page + 1).value(),
 			  pavo::PvoResult::key);
 	} catch (const std::system_error &error) {
 		GTEST_SKIP() << error.what();
@@ -338,7 +353,7 @@ TEST_F(Limits, WhatCannotBeMapped)
 {
 	Memory memory(4 * page);
 	auto map = [&](std::span<std::byte> part) {
-		return refusal([&] { Mapping(job, part); });
+		return refusal([&] { (void)Mapping::open(job, part).value(); });
 	};
 
 	EXPECT_EQ(map({memory.at(), 0}), EINVAL);
@@ -350,21 +365,23 @@ TEST_F(Limits, WhatCannotBeMapped)
 	EXPECT_EQ(map(memory.all()), EFAULT);
 	EXPECT_EQ(map(memory.part(0, 2 * page)), 0);
 	EXPECT_EQ(pinned(), 0u);
-	EXPECT_EQ(job.info().buffers, 0u);
+	EXPECT_EQ(job.info()->buffers, 0u);
 }
 
 TEST_F(Limits, OfTheJob)
 {
-	Job small = Job::reserve(a, job_id + 1, job_key, 8 * page);
+	Job small = Job::reserve(a, job_id + 1, job_key, 8 * page).value();
 	Memory memory(9 * page);
 	auto map = [&](size_t from, size_t bytes) {
-		return refusal(
-			[&] { Mapping(small, memory.part(from, bytes)); });
+		return refusal([&] {
+			(void)Mapping::open(small, memory.part(from, bytes))
+				.value();
+		});
 	};
 
 	EXPECT_EQ(map(0, 9 * page), EDQUOT);
 	EXPECT_EQ(map(0, 8 * page), 0);
-	Mapping most(small, memory.part(0, 7 * page));
+	Mapping most = Mapping::open(small, memory.part(0, 7 * page)).value();
 	EXPECT_EQ(map(7 * page, 2 * page), EDQUOT);
 	EXPECT_EQ(map(7 * page, page), 0);
 	EXPECT_EQ(map(0, 7 * page), 0) << "is mapped already";
@@ -376,16 +393,19 @@ TEST_F(Limits, OfLockedMemory)
 	Process child([](Process &) {
 		become_user(8 * page);
 		pavo::Device own = adapter();
-		Job mine = Job::reserve(own, job_id + 1, job_key);
+		Job mine = Job::reserve(own, job_id + 1, job_key).value();
 		Memory memory(9 * page);
 		auto map = [&](size_t from, size_t bytes) {
 			return refusal([&] {
-				Mapping(mine, memory.part(from, bytes));
+				(void)Mapping::open(mine,
+						    memory.part(from, bytes))
+					.value();
 			});
 		};
 		bool whole = map(0, 9 * page) == ENOMEM &&
 			     map(0, 8 * page) == 0 && pinned() == 0;
-		Mapping most(mine, memory.part(0, 7 * page));
+		Mapping most =
+			Mapping::open(mine, memory.part(0, 7 * page)).value();
 
 		return whole && map(7 * page, 2 * page) == ENOMEM &&
 		       map(7 * page, page) == 0 && map(0, 7 * page) == 0 &&
@@ -399,12 +419,14 @@ TEST_F(Limits, OfLockedMemory)
 bool gets_no_more(Process &self, int first, int second)
 {
 	pavo::Device own = other_adapter();
-	Job joined = Job::join(own, job_id + 1, job_key);
+	Job joined = Job::join(own, job_id + 1, job_key).value();
 	Memory x(first, 6 * page), y(second, 6 * page), more(3 * page);
 	auto map = [&](std::span<std::byte> buffer) {
-		return refusal([&] { Mapping(joined, buffer); });
+		return refusal(
+			[&] { (void)Mapping::open(joined, buffer).value(); });
 	};
-	auto of_x = std::make_unique<Mapping>(joined, x.all());
+	auto of_x = std::make_unique<Mapping>(
+		Mapping::open(joined, x.all()).value());
 	auto is_all = [&] {
 		return map(more.all()) == ENOMEM && map(y.all()) == ENOMEM &&
 		       map(more.part(0, 2 * page)) == 0 && map(x.all()) == 0;
@@ -429,9 +451,10 @@ TEST_F(Limits, OfWhatOthersLockedFirst)
 	Process child([&](Process &) {
 		become_user(8 * page);
 		pavo::Device own = adapter();
-		Job mine = Job::reserve(own, job_id + 1, job_key);
+		Job mine = Job::reserve(own, job_id + 1, job_key).value();
 		Memory x(first, 6 * page), y(second, 6 * page);
-		auto of_x = std::make_unique<Mapping>(mine, x.all());
+		auto of_x = std::make_unique<Mapping>(
+			Mapping::open(mine, x.all()).value());
 		Process other([&](Process &self) {
 			return gets_no_more(self, first, second);
 		});
@@ -439,7 +462,7 @@ TEST_F(Limits, OfWhatOthersLockedFirst)
 		other.meet();
 		other.meet();
 		of_x.reset();
-		Mapping of_y(mine, y.all());
+		Mapping of_y = Mapping::open(mine, y.all()).value();
 		other.meet();
 		return other.good() && pinned() == 6;
 	});
@@ -462,26 +485,32 @@ TEST_F(Limits, OfTheTables)
 		std::vector<Mapping> mappings;
 
 		for (size_t i = 0; i < pages; i++)
-			mappings.emplace_back(job, memory.part(i * page, page));
+			mappings.push_back(
+				Mapping::open(job, memory.part(i * page, page))
+					.value());
 		EXPECT_EQ(refusal([&] {
-				  Mapping(job, memory.part(pages * page, page));
+				  (void)Mapping::open(
+					  job, memory.part(pages * page, page))
+					  .value();
 			  }),
 			  ENOSPC);
 		for (size_t i = 0; i < pages; i++)
-			ASSERT_EQ(job.check(mappings[i].pvo(), page),
+			ASSERT_EQ(job.check(mappings[i].pvo(), page).value(),
 				  pavo::PvoResult::ok);
 		/* Any order: the even ones, then the odd ones from behind. */
 		for (size_t i = 0; i < pages; i += 2)
 			Mapping gone = std::move(mappings[i]);
 		EXPECT_EQ(refusal([&] {
-				  Mapping(job, memory.part(0, 2 * page));
+				  (void)Mapping::open(job,
+						      memory.part(0, 2 * page))
+					  .value();
 			  }),
 			  ENOSPC)
 			<< "places for one each";
 		while (!mappings.empty())
 			mappings.pop_back();
 		EXPECT_EQ(pinned(), 0u);
-		EXPECT_EQ(job.info().buffers, 0u);
+		EXPECT_EQ(job.info()->buffers, 0u);
 	}
 }
 
@@ -492,12 +521,19 @@ TEST_F(Limits, DISABLED_OfTheCgroup)
 	std::vector<Mapping> mappings;
 
 	for (size_t i = 0; i < 2; i++)
-		mappings.emplace_back(job, memory.part(i * page, page));
-	EXPECT_EQ(refusal([&] { Mapping(job, memory.part(2 * page, page)); }),
+		mappings.push_back(
+			Mapping::open(job, memory.part(i * page, page)).value());
+	EXPECT_EQ(refusal([&] {
+			  (void)Mapping::open(job, memory.part(2 * page, page))
+				  .value();
+		  }),
 		  EAGAIN);
 	EXPECT_EQ(pinned(), 2u);
 	mappings.pop_back();
-	EXPECT_EQ(refusal([&] { Mapping(job, memory.part(2 * page, page)); }),
+	EXPECT_EQ(refusal([&] {
+			  (void)Mapping::open(job, memory.part(2 * page, page))
+				  .value();
+		  }),
 		  0);
 }
 
@@ -508,24 +544,24 @@ TEST_F(Limits, DISABLED_OfTheCgroup)
 TEST_F(Pvo, DISABLED_IsWrittenDown)
 {
 	Memory memory(page);
-	Mapping mapping(job, memory.all());
+	Mapping mapping = Mapping::open(job, memory.all()).value();
 	std::ofstream file(getenv("PAVO_NOTES"));
 
 	file << mapping.pvo().value << '\n';
-	EXPECT_EQ(job.check(mapping.pvo(), page), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(mapping.pvo(), page).value(), pavo::PvoResult::ok);
 }
 
 TEST_F(Pvo, DISABLED_OfAnEarlierLoadIsStale)
 {
 	std::ifstream file(getenv("PAVO_NOTES"));
 	Memory memory(page);
-	Mapping mapping(job, memory.all());
+	Mapping mapping = Mapping::open(job, memory.all()).value();
 	pavo::Pvo old;
 
 	ASSERT_TRUE(file >> old.value);
 	ASSERT_EQ(old.value & ~0ull >> 17, mapping.pvo().value & ~0ull >> 17)
 		<< "the same table, the same place";
-	EXPECT_EQ(job.check(old, page), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(old, page).value(), pavo::PvoResult::key);
 }
 
 } // namespace

@@ -48,7 +48,7 @@ int refused(const std::function<void()> &call)
 	}
 }
 
-/* An object that a constructor makes. */
+/* An object that open() of a class makes. */
 template <class Object, class... Arguments>
 void makes(const std::string &what, Arguments &&...arguments)
 {
@@ -56,7 +56,12 @@ void makes(const std::string &what, Arguments &&...arguments)
 
 	in_turn(
 		what,
-		[&] { return refused([&] { object.emplace(arguments...); }); },
+		[&] {
+			return refused([&] {
+				object.emplace(
+					Object::open(arguments...).value());
+			});
+		},
 		[&] { object.reset(); });
 }
 
@@ -70,16 +75,18 @@ TEST_F(Nomem, Jobs)
 		[&] {
 			return refused([&] {
 				job.emplace(
-					Job::reserve(device, job_id, job_key));
+					Job::reserve(device, job_id, job_key)
+						.value());
 			});
 		},
 		[&] { job.reset(); });
-	Job first = Job::reserve(device, job_id, job_key);
+	Job first = Job::reserve(device, job_id, job_key).value();
 	in_turn(
 		"job joined",
 		[&] {
 			return refused([&] {
-				job.emplace(Job::join(device, job_id, job_key));
+				job.emplace(Job::join(device, job_id, job_key)
+						    .value());
 			});
 		},
 		[&] { job.reset(); });
@@ -88,15 +95,15 @@ TEST_F(Nomem, Jobs)
 TEST_F(Nomem, Mappings)
 {
 	Device device = adapter();
-	Job job = Job::reserve(device, job_id, job_key);
+	Job job = Job::reserve(device, job_id, job_key).value();
 	Memory memory(64 * page);
 	const size_t before = pinned();
 
 	makes<Mapping>("mapping", job, memory.all());
 	EXPECT_EQ(pinned(), before);
-	EXPECT_EQ(job.info().mappings, 0u);
+	EXPECT_EQ(job.info()->mappings, 0u);
 	/* A part of what is pinned already. */
-	Mapping all(job, memory.all());
+	Mapping all = Mapping::open(job, memory.all()).value();
 	makes<Mapping>("mapping of a part", job, memory.part(page, 5 * page));
 	EXPECT_EQ(pinned(), before + 64);
 }
@@ -104,48 +111,51 @@ TEST_F(Nomem, Mappings)
 TEST_F(Nomem, Windows)
 {
 	Device device = adapter();
-	Job job = Job::reserve(device, job_id, job_key);
+	Job job = Job::reserve(device, job_id, job_key).value();
 	pavo::WindowOptions options;
 
 	options.send_frames = options.recv_frames = 16;
 	makes<Window>("window", job, options);
-	Window window(job, options);
+	Window window = Window::open(job, options).value();
 	uint32_t rcxt = 0;
 	std::span one(&rcxt, 1);
 	in_turn(
-		"contexts", [&] { return window.take_rcxts(one).value(); },
-		[&] { EXPECT_FALSE(window.return_rcxts(one)); });
+		"contexts",
+		[&] { return window.take_rcxts(one).error().number(); },
+		[&] { EXPECT_TRUE(window.return_rcxts(one).ok()); });
 }
 
 /* A cache gives the right pieces under such circumstances, or none. */
 TEST_F(Nomem, Caches)
 {
 	Device device = adapter();
-	Job job = Job::reserve(device, job_id, job_key);
+	Job job = Job::reserve(device, job_id, job_key).value();
 	Memory memory(32 * page);
 	std::vector<pavo::MappingPiece> room(8);
 	std::optional<pavo::MappingCache> cache;
 
 	makes<pavo::MappingCache>("cache", job, by_hand);
-	cache.emplace(job, by_hand);
+	cache.emplace(pavo::MappingCache::open(job, by_hand).value());
 	std::span<pavo::MappingPiece> pieces;
 	in_turn(
 		"first use",
 		[&] {
-			std::error_code error;
+			auto got = cache->get(memory.all(), room);
+			int err = got.error().number();
 
-			pieces = cache->get(memory.all(), room, error);
-			return error.value();
+			pieces = std::move(got).value_or({});
+			return err;
 		},
 		[&] {
 			for (auto &piece : pieces)
-				EXPECT_EQ(job.check(piece.pvo, piece.length),
+				EXPECT_EQ(job.check(piece.pvo, piece.length)
+						  .value(),
 					  pavo::PvoResult::ok);
 			cache->put(pieces);
 			memory.replace();
 		});
 	cache.reset();
-	EXPECT_EQ(job.info().mappings, 0u);
+	EXPECT_EQ(job.info()->mappings, 0u);
 }
 
 } // namespace

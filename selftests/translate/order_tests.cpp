@@ -58,7 +58,8 @@ class Holdings {
 public:
 	Holdings()
 		: device_(adapter()),
-		  job_(Job::reserve(device_, job_id + 1, job_key, job_limit())),
+		  job_(Job::reserve(device_, job_id + 1, job_key, job_limit())
+			       .value()),
 		  pd_("PAVO_DEV"), memory_(areas * page), others_(pinned())
 	{
 	}
@@ -109,7 +110,7 @@ public:
 			regions.clear();
 		windows_.clear();
 		jobs_.clear();
-		pavo::JobInfo now = job_.info();
+		pavo::JobInfo now = job_.info().value();
 		return is_counted("all given back") && pinned() == others_ &&
 		       !now.buffers && !now.mappings;
 	}
@@ -193,7 +194,8 @@ private:
 	bool map(size_t number)
 	{
 		return as_foretold("map", may_map(number), [&] {
-			mapped_[number].emplace_back(job_, area(number));
+			mapped_[number].push_back(
+				Mapping::open(job_, area(number)).value());
 		});
 	}
 
@@ -212,8 +214,8 @@ private:
 	bool open()
 	{
 		return as_foretold("window", may_open(), [&] {
-			windows_.push_back(
-				std::make_unique<Window>(job_, smallest()));
+			windows_.push_back(std::make_unique<Window>(
+				Window::open(job_, smallest()).value()));
 		});
 	}
 
@@ -222,7 +224,8 @@ private:
 		return as_foretold("job", may_reserve(), [&] {
 			uint32_t id = job_id + 2 + uint32_t(jobs_.size());
 
-			jobs_.push_back(Job::reserve(device_, id, job_key));
+			jobs_.push_back(
+				Job::reserve(device_, id, job_key).value());
 		});
 	}
 
@@ -276,7 +279,7 @@ private:
 				  << " pages pinned and not "
 				  << others_ + pins() << std::endl;
 		return now == others_ + pins() &&
-		       job_.info().buffers == used(mapped_);
+		       job_.info()->buffers == used(mapped_);
 	}
 
 	pavo::Device device_;

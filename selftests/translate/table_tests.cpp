@@ -64,8 +64,10 @@ TEST(Tables, ThirtyOfThirtyTwoInFiveSlots)
 	EXPECT_EQ(parameter("job_small_tables"), of_small);
 	EXPECT_TRUE(tables().empty());
 	for (uint32_t i = 0; i < slots; i++)
-		jobs.push_back(Job::reserve(a, job_id + i, job_key));
-	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + slots, job_key); }),
+		jobs.push_back(Job::reserve(a, job_id + i, job_key).value());
+	EXPECT_EQ(refusal([&] {
+			  Job::reserve(a, job_id + slots, job_key).value();
+		  }),
 		  ENOSPC);
 
 	std::map<unsigned, Table> all = tables();
@@ -81,11 +83,11 @@ TEST(Tables, ThirtyOfThirtyTwoInFiveSlots)
 		EXPECT_EQ(table.used, 0u);
 	}
 	/* All can be named, by anyone: the adapter says which is another's or free. */
-	unsigned own = jobs[2].info().slot;
+	unsigned own = jobs[2].info()->slot;
 	for (uint64_t number = 0; number < named; number++) {
 		pavo::Pvo pvo{1ull << 47 | number << 42};
 
-		EXPECT_EQ(jobs[2].check(pvo, 1),
+		EXPECT_EQ(jobs[2].check(pvo, 1).value(),
 			  number >= slots * each ? pavo::PvoResult::table :
 			  number / each == own	 ? pavo::PvoResult::range :
 						   pavo::PvoResult::job)
@@ -112,35 +114,40 @@ struct LargePages : testing::Test {
 	}
 
 	pavo::Device a = adapter();
-	Job job = Job::reserve(a, job_id, job_key);
+	Job job = Job::reserve(a, job_id, job_key).value();
 	std::unique_ptr<LargePage> memory;
 };
 
 TEST_F(LargePages, AreOneEntry)
 {
 	size_t before = pinned();
-	Mapping whole(job, memory->all());
+	Mapping whole = Mapping::open(job, memory->all()).value();
 
 	EXPECT_EQ(whole.page_size(), large);
 	EXPECT_EQ(entries(large), 1u);
 	EXPECT_EQ(pinned(), before + large / page);
-	EXPECT_EQ(job.check(whole.pvo(), large), pavo::PvoResult::ok);
-	EXPECT_EQ(job.check(whole.pvo() + (large - 1), 1), pavo::PvoResult::ok);
-	EXPECT_EQ(job.check(whole.pvo(), large + 1), pavo::PvoResult::key);
-	EXPECT_EQ(job.check(whole.pvo() + large, 1), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(whole.pvo(), large).value(), pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(whole.pvo() + (large - 1), 1).value(),
+		  pavo::PvoResult::ok);
+	EXPECT_EQ(job.check(whole.pvo(), large + 1).value(),
+		  pavo::PvoResult::key);
+	EXPECT_EQ(job.check(whole.pvo() + large, 1).value(),
+		  pavo::PvoResult::key);
 }
 
 /* An entry of a page reaches all of it: of a part it would give away the rest. */
 TEST_F(LargePages, NotForAPart)
 {
-	Mapping half(job, memory->part(0, large / 2));
-	Mapping most(job, memory->part(page, large - page));
-	Mapping whole(job, memory->all());
+	Mapping half = Mapping::open(job, memory->part(0, large / 2)).value();
+	Mapping most =
+		Mapping::open(job, memory->part(page, large - page)).value();
+	Mapping whole = Mapping::open(job, memory->all()).value();
 
 	EXPECT_EQ(half.page_size(), medium);
-	EXPECT_EQ(job.check(half.pvo(), large / 2 + 1), pavo::PvoResult::key);
+	EXPECT_EQ(job.check(half.pvo(), large / 2 + 1).value(),
+		  pavo::PvoResult::key);
 	EXPECT_EQ(most.page_size(), page);
-	EXPECT_EQ(job.check(most.pvo(), large - page + 1),
+	EXPECT_EQ(job.check(most.pvo(), large - page + 1).value(),
 		  pavo::PvoResult::key);
 	EXPECT_EQ(whole.page_size(), large) << "another table";
 	EXPECT_EQ(entries(large), 1u);
@@ -163,7 +170,8 @@ TEST_F(LargePages, AnEntryIsNotTakenForALargerOne)
 		while (!stop.stop_requested()) {
 			pavo::Pvo pvo{guess};
 
-			reached += job.check(pvo, 1) == pavo::PvoResult::ok;
+			reached += job.check(pvo, 1).value() ==
+				   pavo::PvoResult::ok;
 			looks++;
 		}
 	});
@@ -171,7 +179,8 @@ TEST_F(LargePages, AnEntryIsNotTakenForALargerOne)
 	for (int i = 0; i < rounds; i++) {
 		uint64_t next;
 		{
-			Mapping whole(job, memory->all());
+			Mapping whole =
+				Mapping::open(job, memory->all()).value();
 			uint64_t key = whole.pvo().value >> 47;
 
 			ASSERT_EQ(whole.page_size(), large);
@@ -179,7 +188,7 @@ TEST_F(LargePages, AnEntryIsNotTakenForALargerOne)
 			next |= (key == keys ? 1 : key + 1) << 47;
 		}
 		guess = next | behind;
-		Mapping part(job, small);
+		Mapping part = Mapping::open(job, small).value();
 		ASSERT_EQ(part.page_size(), medium);
 		ASSERT_EQ(part.pvo().value, next) << "not what was guessed";
 		guess = 0;

@@ -82,22 +82,24 @@ TEST(Verbs, ARegionAndAMappingArePinnedEach)
 {
 	Domain a("PAVO_DEV"), b("PAVO_PEER");
 	pavo::Device device = adapter();
-	pavo::Job job = pavo::Job::reserve(device, job_id, job_key);
-	pavo::Job other = pavo::Job::reserve(device, job_id + 1, job_key);
+	pavo::Job job = pavo::Job::reserve(device, job_id, job_key).value();
+	pavo::Job other =
+		pavo::Job::reserve(device, job_id + 1, job_key).value();
 	Memory memory(4 * page);
 	size_t before = pinned();
 	Region first = region(a, memory.all());
-	auto mapping = std::make_unique<pavo::Mapping>(job, memory.all());
+	auto mapping = std::make_unique<pavo::Mapping>(
+		pavo::Mapping::open(job, memory.all()).value());
 
 	ASSERT_TRUE(first);
 	EXPECT_FALSE(mapping->shared());
 	EXPECT_EQ(pinned(), before + 8);
 	/* Each is shared with its like. */
 	Region second = region(b, memory.all());
-	pavo::Mapping again(job, memory.all());
+	pavo::Mapping again = pavo::Mapping::open(job, memory.all()).value();
 	EXPECT_TRUE(again.shared());
 	EXPECT_EQ(pinned(), before + 8);
-	pavo::Mapping apart(other, memory.all());
+	pavo::Mapping apart = pavo::Mapping::open(other, memory.all()).value();
 	EXPECT_FALSE(apart.shared());
 	EXPECT_EQ(pinned(), before + 12);
 	first.reset();

@@ -43,12 +43,12 @@ std::byte *check(void *at)
 
 pavo::Device adapter()
 {
-	return pavo::Device(variable("PAVO_DEV"));
+	return pavo::Device::open(variable("PAVO_DEV")).value();
 }
 
 pavo::Device other_adapter()
 {
-	return pavo::Device(variable("PAVO_PEER"));
+	return pavo::Device::open(variable("PAVO_PEER")).value();
 }
 
 size_t pinned()

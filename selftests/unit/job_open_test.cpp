@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
-#include <system_error>
 
-#include "error.hpp"
 #include "job_open.hpp"
 
-using pavo::job_open_tries;
+using pavo::job_open_tries, pavo::Result;
 
 namespace {
 
@@ -20,17 +18,18 @@ struct Machine {
 	std::string reserve_answers, join_answers;
 	unsigned reserved = 0, joined = 0;
 
-	static char call(const std::string &answers, unsigned &calls, char good)
+	static Result<char> call(const std::string &answers, unsigned &calls,
+				 char good)
 	{
 		int err =
 			answers[std::min<size_t>(calls++, answers.size() - 1)];
 
 		if (err)
-			throw pavo::error(err, "job");
+			return pavo::Error(err, "job");
 		return good;
 	}
 
-	char open()
+	Result<char> open()
 	{
 		return pavo::reserve_or_join(
 			[this] { return call(reserve_answers, reserved, 'r'); },
@@ -38,15 +37,9 @@ struct Machine {
 	}
 };
 
-/* The errno that it throws. */
 int refusal(Machine &machine)
 {
-	try {
-		machine.open();
-	} catch (const std::system_error &error) {
-		return error.code().value();
-	}
-	return 0;
+	return machine.open().error().number();
 }
 
 const std::string well(1, 0), there(1, EEXIST), none(1, ENOENT);
@@ -55,9 +48,9 @@ TEST(JobOpen, TheFirstMakesItAndOthersJoin)
 {
 	Machine first{well, none}, second{there, well};
 
-	EXPECT_EQ(first.open(), 'r');
+	EXPECT_EQ(first.open().value(), 'r');
 	EXPECT_EQ(first.joined, 0u);
-	EXPECT_EQ(second.open(), 'j');
+	EXPECT_EQ(second.open().value(), 'j');
 	EXPECT_EQ(second.reserved, 1u);
 }
 
@@ -66,10 +59,10 @@ TEST(JobOpen, OneThatEndsInBetweenIsMadeAnew)
 {
 	Machine once{there + well, none}, often{there, none + none + well};
 
-	EXPECT_EQ(once.open(), 'r');
+	EXPECT_EQ(once.open().value(), 'r');
 	EXPECT_EQ(once.reserved, 2u);
 	EXPECT_EQ(once.joined, 1u);
-	EXPECT_EQ(often.open(), 'j');
+	EXPECT_EQ(often.open().value(), 'j');
 	EXPECT_EQ(often.reserved, 3u);
 	EXPECT_EQ(often.joined, 3u);
 }

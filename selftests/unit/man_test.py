@@ -102,7 +102,7 @@ def functions(header):
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
     text = re.sub(r"^(\t*)private:\n.*?^\1\};", "", text, flags=re.S | re.M)
     # Bodies, from the innermost outwards: of statements, of functions, what is set.
-    inner = re.compile(r"\)[\w\s]*(?::[^;{}]*)?\{[^{}]*\}|\{[^{};]*\}|return \{[^{}]*\}")
+    inner = re.compile(r"\)[\w\s&]*(?::[^;{}]*)?\{[^{}]*\}|\{[^{};]*\}|return \{[^{}]*\}")
     while inner.search(text):
         text = inner.sub(";", text)
     # Programs call neither destructors nor what co_await calls.

@@ -47,8 +47,9 @@ TEST(RdmaEngine, EveryOperationOnceWhateverIsLost)
 				      .tag = n};
 			bench.engine.begin(
 				common::direction_of(write), bench.peer, move,
-				[&](std::error_code error) {
-					EXPECT_FALSE(error) << error.message();
+				[&](const Result<void> &how) {
+					EXPECT_TRUE(how.ok())
+						<< how.error().message();
 					ends++;
 				},
 				world.now);
@@ -96,8 +97,8 @@ TEST(RdmaEngine, ManyAtATime)
 				      .tag = n};
 			bench.engine.begin(
 				Direction::write, bench.peer, move,
-				[&, n](std::error_code error) {
-					EXPECT_FALSE(error);
+				[&, n](const Result<void> &how) {
+					EXPECT_TRUE(how.ok());
 					ends[n]++;
 				},
 				bench.world.now);
@@ -117,7 +118,7 @@ TEST(RdmaEngine, SlowIsNotLost)
 {
 	for (bool write : {true, false}) {
 		Bench bench(5, 4000, 40);
-		std::optional<std::error_code> result;
+		std::optional<Result<void>> result;
 
 		/* 40 packets at 2 ms, where patience is 8 ms at most. */
 		bench.world.slowness = 200;
@@ -128,12 +129,12 @@ TEST(RdmaEngine, SlowIsNotLost)
 		bench.engine.begin(
 			common::direction_of(write), bench.peer,
 			{.local = {0}, .remote = {0}, .length = 4000},
-			[&](std::error_code error) { result = error; },
+			[&](const Result<void> &how) { result = how; },
 			bench.world.now);
 		ASSERT_TRUE(bench.run());
 		ASSERT_TRUE(result);
-		EXPECT_FALSE(*result)
-			<< (write ? "write " : "read ") << result->message();
+		EXPECT_TRUE(result->ok()) << (write ? "write " : "read ")
+					  << result->error().message();
 		EXPECT_EQ(bench.world.a.memory, wanted);
 		EXPECT_EQ(bench.world.b.memory, wanted);
 		if (write) {
@@ -147,7 +148,7 @@ TEST(RdmaEngine, SlowIsNotLost)
 TEST(RdmaEngine, GivesUp)
 {
 	Bench bench(1, 1000, 6);
-	std::vector<std::error_code> errors;
+	std::vector<Result<void>> errors;
 
 	bench.world.loss = 100;
 	for (bool write : {true, false})
@@ -157,7 +158,7 @@ TEST(RdmaEngine, GivesUp)
 			 .remote = {0},
 			 .length = 2500,
 			 .tell = true},
-			[&](std::error_code error) { errors.push_back(error); },
+			[&](const Result<void> &how) { errors.push_back(how); },
 			bench.world.now);
 	ASSERT_TRUE(bench.run());
 	ASSERT_EQ(errors.size(), 2u);
@@ -168,10 +169,10 @@ TEST(RdmaEngine, GivesUp)
 	bench.engine.begin(
 		Direction::write, bench.peer,
 		{.local = {0}, .remote = {0}, .length = 2500},
-		[&](std::error_code error) { errors.push_back(error); },
+		[&](const Result<void> &how) { errors.push_back(how); },
 		bench.world.now);
 	ASSERT_TRUE(bench.run());
-	EXPECT_FALSE(errors.at(0));
+	EXPECT_TRUE(errors.at(0).ok());
 }
 
 /* Nothing more is asked for after an error, and the other end is not told. */
@@ -189,8 +190,8 @@ TEST(RdmaEngine, AnErrorEndsIt)
 			 .remote = {0},
 			 .length = 20'000,
 			 .tell = true},
-			[&](std::error_code error) {
-				EXPECT_EQ(error, std::errc::message_size);
+			[&](const Result<void> &how) {
+				EXPECT_EQ(how, std::errc::message_size);
 				ends++;
 			},
 			bench.world.now);
@@ -214,7 +215,7 @@ TEST(RdmaEngine, RefusesWhatCannotBe)
 	auto refused = [&](bool write, size_t peer, const RdmaMove &move) {
 		return bench.engine.begin(
 			       common::direction_of(write), peer, move,
-			       [&](std::error_code) { said++; },
+			       [&](const Result<void> &) { said++; },
 			       bench.world.now) == std::errc::invalid_argument;
 	};
 	constexpr uint64_t most = 1ull << 63;
@@ -253,14 +254,14 @@ TEST(RdmaEngine, RefusesWhatCannotBe)
 TEST(RdmaEngine, NothingComesOfWhatWasGivenUp)
 {
 	Bench bench(5, 1000, 3);
-	std::error_code result;
+	Result<void> result;
 
 	fill(bench.world.a.memory, 0, memory_size, 1);
 	fill(bench.world.b.memory, 0, memory_size, 2);
 	bench.engine.begin(
 		Direction::read, bench.peer,
 		{.local = {0}, .remote = {0}, .length = 2500},
-		[&](std::error_code error) { result = error; },
+		[&](const Result<void> &how) { result = how; },
 		bench.world.now);
 	bench.world.still = true;
 	ASSERT_TRUE(bench.run());
@@ -292,8 +293,8 @@ TEST(RdmaEngine, AttemptsGoOnWhereTheLastEnded)
 		bench.engine.begin(
 			common::direction_of(write), bench.peer,
 			{.local = {0}, .remote = {0}, .length = 10'000},
-			[&](std::error_code error) {
-				EXPECT_FALSE(error);
+			[&](const Result<void> &how) {
+				EXPECT_TRUE(how.ok());
 				over = true;
 			},
 			bench.world.now);
@@ -316,7 +317,7 @@ TEST(RdmaEngine, BacksOff)
 	bench.engine.begin(
 		Direction::write, bench.peer,
 		{.local = {0}, .remote = {0}, .length = 10},
-		[&](std::error_code) { over = true; }, bench.world.now);
+		[&](const Result<void> &) { over = true; }, bench.world.now);
 	ASSERT_TRUE(bench.run());
 	EXPECT_TRUE(over);
 	/* 0.5 + 1 + 2 + 4 ms, and eight times the most, which is 8 ms. */
@@ -331,8 +332,8 @@ TEST(RdmaEngine, BeginsFromDone)
 {
 	Bench bench(7);
 	int left = 500;
-	std::function<void(std::error_code)> next = [&](std::error_code error) {
-		ASSERT_FALSE(error);
+	Transfer::Done next = [&](const Result<void> &how) {
+		ASSERT_TRUE(how.ok());
 		if (--left)
 			bench.engine.begin(
 				Direction::write, bench.peer,
@@ -358,8 +359,8 @@ TEST(RdmaEngine, WhatACallThrowsHoldsNothingUp)
 		bench.engine.begin(
 			common::direction_of(n % 2), bench.peer,
 			{.local = {0}, .remote = {64}, .length = 64},
-			[&](std::error_code error) {
-				EXPECT_FALSE(error);
+			[&](const Result<void> &how) {
+				EXPECT_TRUE(how.ok());
 				ended++;
 				throw std::runtime_error("a program's own");
 			},
@@ -391,8 +392,8 @@ TEST(RdmaEngine, APieceOfManyPacketsComesInTheEnd)
 	fill(bench.world.a.memory, 0, length, 3);
 	bench.engine.begin(
 		Direction::write, bench.peer, {.length = length},
-		[&](std::error_code error) {
-			EXPECT_FALSE(error) << error.message();
+		[&](const Result<void> &how) {
+			EXPECT_TRUE(how.ok()) << how.error().message();
 			ended++;
 		},
 		bench.world.now);
@@ -412,7 +413,8 @@ TEST(RdmaEngine, StopsWithoutAWord)
 		bench.engine.begin(
 			common::direction_of(n % 2), bench.peer,
 			{.local = {0}, .remote = {0}, .length = 5000},
-			[&](std::error_code) { said = true; }, bench.world.now);
+			[&](const Result<void> &) { said = true; },
+			bench.world.now);
 	bench.engine.stop();
 	EXPECT_EQ(bench.engine.pending(), 0u);
 	EXPECT_EQ(bench.engine.due(), Clock::time_point::max());

@@ -153,8 +153,8 @@ void happens_once(Bench &bench, Half &half, bool tell)
 
 	bench.engine.begin(
 		common::direction_of(half.write), bench.peer, half.move(tell),
-		[&](std::error_code error) {
-			EXPECT_FALSE(error) << error.message();
+		[&](const Result<void> &how) {
+			EXPECT_TRUE(how.ok()) << how.error().message();
 			ends++;
 		},
 		bench.world.now);

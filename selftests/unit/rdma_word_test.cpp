@@ -105,7 +105,7 @@ struct Pending {
 		bench.engine.begin(
 			Direction::write, bench.peer,
 			{.local = {0}, .remote = {}, .length = 500},
-			[this](std::error_code error) { result = error; },
+			[this](const Result<void> &how) { result = how; },
 			bench.world.now);
 		for (const auto &[id, rcxt] : bench.world.a.rcxts())
 			if (bench.world.a.sending(id))
@@ -129,14 +129,14 @@ struct Pending {
 		bench.world.still = false;
 		ASSERT_TRUE(bench.run());
 		ASSERT_TRUE(result);
-		EXPECT_FALSE(*result);
+		EXPECT_TRUE(result->ok());
 		EXPECT_TRUE(std::equal(bench.world.a.memory.begin(),
 				       bench.world.a.memory.begin() + 500,
 				       bench.world.b.memory.begin()));
 	}
 
 	Bench bench{7};
-	std::optional<std::error_code> result;
+	std::optional<Result<void>> result;
 	uint32_t remote = 0;
 	uint64_t tid;
 };
@@ -174,7 +174,7 @@ TEST(RdmaWords, ThatCanBeTrueAreHeard)
 
 	put.renewed(put.remote, 4711, put.tid);
 	ASSERT_TRUE(put.result) << "it is over there";
-	EXPECT_FALSE(*put.result);
+	EXPECT_TRUE(put.result->ok());
 	other.renewed(other.remote, 4711, 0);
 	EXPECT_FALSE(other.result) << "it is not";
 	EXPECT_EQ(other.bench.engine.repeated(), 1u) << "it is asked for again";

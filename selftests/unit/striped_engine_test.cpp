@@ -86,8 +86,8 @@ TEST(StripedEngine, WhoHearsOfAnEndMayBegin)
 {
 	World world(4, 2);
 	int ends = 0;
-	std::function<void(std::error_code)> again = [&](std::error_code error) {
-		EXPECT_FALSE(error);
+	Transfer::Done again = [&](const Result<void> &how) {
+		EXPECT_TRUE(how.ok());
 		if (++ends < 20)
 			world.a.engine.begin(
 				Direction::write,
@@ -133,8 +133,8 @@ TEST(StripedEngine, WhatAnEndThrowsHoldsNothingUp)
 	World world(15, 2);
 	End &a = world.a;
 	int ended = 0, thrown = 0;
-	auto end = [&](std::error_code error) {
-		EXPECT_FALSE(error);
+	auto end = [&](const Result<void> &how) {
+		EXPECT_TRUE(how.ok());
 		ended++;
 		throw Thrown();
 	};
@@ -170,7 +170,7 @@ TEST(StripedEngine, AfterACallThatThrewAllGoesOn)
 
 	world.a.engine.begin(
 		Direction::write, {.length = 64},
-		[](std::error_code) { throw Thrown(); }, world.now);
+		[](const Result<void> &) { throw Thrown(); }, world.now);
 	ASSERT_TRUE(throws(world, 1000));
 	EXPECT_FALSE(world.a.engine.pending());
 	world.a.put(0, 0, 64, false, 1);

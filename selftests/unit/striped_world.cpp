@@ -70,10 +70,10 @@ void End::send(size_t lane, const StripedWord &word)
 
 void End::move(bool write, const StripedMove &move)
 {
-	auto done = [this, write, move](std::error_code error) {
+	auto done = [this, write, move](const Result<void> &how) {
 		ended[move.tag]++;
-		errors[move.tag] = error;
-		EXPECT_TRUE(error || !may_write(write, move)) << move.tag;
+		errors[move.tag] = how.error().code();
+		EXPECT_TRUE(!how.ok() || !may_write(write, move)) << move.tag;
 	};
 
 	engine.begin(common::direction_of(write), move, done, world.now);

@@ -51,12 +51,18 @@ void shell(const std::string &command)
 }
 
 Pair::Pair(bool ipv6, uint32_t recv_frames, uint32_t send_frames)
-	: job_a(pavo::Job::reserve(device_a, world::job_id, world::job_key)),
-	  job_b(pavo::Job::join(device_b, world::job_id, world::job_key)),
+	: job_a(pavo::Job::reserve(device_a, world::job_id, world::job_key)
+			.value()),
+	  job_b(pavo::Job::join(device_b, world::job_id, world::job_key)
+			.value()),
 	  address_a(address_of(device_a, ipv6)),
 	  address_b(address_of(device_b, ipv6)),
-	  a(job_a, options(node_a, address_a, recv_frames, send_frames)),
-	  b(job_b, options(node_b, address_b, recv_frames, send_frames))
+	  a(pavo::Window::open(job_a, options(node_a, address_a, recv_frames,
+					      send_frames))
+		    .value()),
+	  b(pavo::Window::open(job_b, options(node_b, address_b, recv_frames,
+					      send_frames))
+		    .value())
 {
 	must(a.set_node(node_b, address_b.gid));
 	must(b.set_node(node_a, address_a.gid));
@@ -69,13 +75,15 @@ std::unique_ptr<pavo::Window> another(Pair &pair,
 
 	own.node = node_b;
 	own.gid_index = pair.address_b.index;
-	auto made = std::make_unique<pavo::Window>(pair.job_b, own);
+	auto made = std::make_unique<pavo::Window>(
+		pavo::Window::open(pair.job_b, own).value());
 	must(made->set_node(node_a, pair.address_a.gid));
 	return made;
 }
 
 Buffer::Buffer(pavo::Job &job, size_t bytes, uint32_t number, size_t around)
-	: memory(bytes + 2 * around), mapping_(job, memory.part(around, bytes))
+	: memory(bytes + 2 * around),
+	  mapping_(pavo::Mapping::open(job, memory.part(around, bytes)).value())
 {
 	fill(number);
 }
@@ -121,9 +129,10 @@ pavo::FrameState Ends::ask(bool write, const pavo::RequestFrame &request)
 {
 	pavo::FrameState state = pavo::FrameState::empty;
 
-	EXPECT_FALSE(a.prepare_rdma(common::direction_of(write),
-				    {node_b, b.number()}, request));
-	EXPECT_FALSE(a.start());
+	EXPECT_TRUE(a.prepare_rdma(common::direction_of(write),
+				   {node_b, b.number()}, request)
+			    .ok());
+	EXPECT_TRUE(a.start().ok());
 	eventually([&] { return a.sent({&state, 1}) == 1; });
 	return state;
 }

@@ -62,47 +62,53 @@ TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 {
 	LaneEnd end("wc0", node_a), other("wd0", node_b);
 	world::Memory memory(mapped_size);
-	pavo::Mapping mapping(end.job, memory.all());
+	pavo::Mapping mapping =
+		pavo::Mapping::open(end.job, memory.all()).value();
 	pavo::Window &window = *end.window;
 	uint32_t rcxt = 0;
-	std::error_code error;
 
 	must(window.take_rcxts({&rcxt, 1}));
-	EXPECT_EQ(window.lmt(error).state, pavo::WindowState::valid);
-	EXPECT_FALSE(error);
-	EXPECT_EQ(end.job.info(error).id, world::job_id);
-	EXPECT_FALSE(error);
-	EXPECT_EQ(end.job.check(mapping.pvo(), 1, error), pavo::PvoResult::ok);
-	EXPECT_FALSE(error);
+	EXPECT_EQ(window.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(end.job.info()->id, world::job_id);
+	EXPECT_EQ(end.job.check(mapping.pvo(), 1).value(), pavo::PvoResult::ok);
 
 	take_away();
-	EXPECT_TRUE(nothing(window.lmt(error)));
-	EXPECT_EQ(error, std::errc::io_error);
-	EXPECT_TRUE(nothing(window.lmt()));
-	EXPECT_TRUE(nothing(end.job.info(error)));
-	EXPECT_EQ(error, std::errc::io_error);
-	EXPECT_EQ(end.job.check(mapping.pvo(), 1, error),
-		  pavo::PvoResult::table);
-	EXPECT_EQ(error, std::errc::io_error);
-	EXPECT_EQ(end.job.check(mapping.pvo(), 1), pavo::PvoResult::table);
+	EXPECT_EQ(window.lmt(), std::errc::io_error);
+	EXPECT_EQ(end.job.info(), std::errc::io_error);
+	EXPECT_EQ(end.job.check(mapping.pvo(), 1), std::errc::io_error);
 
-	for (std::error_code code :
+	for (const pavo::Result<void> &result :
 	     {window.take_rcxts({&rcxt, 1}), window.return_rcxts({&rcxt, 1}),
 	      window.cancel({&rcxt, 1}), window.recv_threshold(1),
 	      window.set_node(node_b, other.address.gid), window.disable(),
 	      window.send({node_b, other.window->number()}, pattern(1, 10))})
-		EXPECT_EQ(code, std::errc::io_error) << code.message();
-	EXPECT_EQ(window.snapshot(), -EIO);
+		EXPECT_EQ(result, std::errc::io_error)
+			<< result.error().message();
+	EXPECT_EQ(window.snapshot(), std::errc::io_error);
 	EXPECT_EQ(world::refusal([&] {
-			  pavo::Mapping another(end.job, memory.all());
+			  pavo::Mapping another =
+				  pavo::Mapping::open(end.job, memory.all())
+					  .value();
 		  }),
 		  EIO);
-	EXPECT_EQ(world::refusal([&] { pavo::Window another(end.job); }), EIO);
-	EXPECT_EQ(world::refusal([&] { pavo::Handler handler(window); }), EIO);
-	EXPECT_EQ(world::refusal([] { pavo::Device again("wc0"); }), ENODEV);
+	EXPECT_EQ(world::refusal([&] {
+			  pavo::Window another =
+				  pavo::Window::open(end.job).value();
+		  }),
+		  EIO);
+	EXPECT_EQ(world::refusal([&] {
+			  pavo::Handler handler =
+				  pavo::Handler::open(window).value();
+		  }),
+		  EIO);
+	EXPECT_EQ(world::refusal([] {
+			  pavo::Device again =
+				  pavo::Device::open("wc0").value();
+		  }),
+		  ENODEV);
 	/* Others of the job are well. */
-	EXPECT_EQ(other.window->lmt().state, pavo::WindowState::valid);
-	EXPECT_EQ(other.job.info().id, world::job_id);
+	EXPECT_EQ(other.window->lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(other.job.info()->id, world::job_id);
 }
 
 /* A window with something to send hears of it, and operations end. */
@@ -113,14 +119,17 @@ TEST_F(AdapterGone, IsToldByRdma)
 
 	LaneEnd end("wc0", node_a), other("wd0", node_b);
 	world::Memory memory(mapped_size), there(mapped_size);
-	pavo::Mapping mapping(end.job, memory.all());
-	pavo::Mapping mapping_there(other.job, there.all());
-	pavo::Rdma rdma(*end.window, hasty_options), peer(*other.window);
+	pavo::Mapping mapping =
+		pavo::Mapping::open(end.job, memory.all()).value();
+	pavo::Mapping mapping_there =
+		pavo::Mapping::open(other.job, there.all()).value();
+	pavo::Rdma rdma = pavo::Rdma::open(*end.window, hasty_options).value(),
+		   peer = pavo::Rdma::open(*other.window).value();
 	pavo::Completion well, put, got;
 	pavo::RdmaMove move{.local = mapping.pvo(),
 			    .remote = mapping_there.pvo(),
 			    .length = mapped_size};
-	std::error_code error, late;
+	pavo::Error error, late;
 
 	must(end.window->set_node(node_b, other.address.gid));
 	must(other.window->set_node(node_a, end.address.gid));
@@ -128,35 +137,37 @@ TEST_F(AdapterGone, IsToldByRdma)
 	fill(memory, 0, mapped_size, 1);
 	must(rdma.put(to, move, well));
 	ASSERT_TRUE(eventually([&] {
-		rdma.progress(error);
-		peer.progress(late);
+		error = rdma.progress().error();
+		late = peer.progress().error();
 		return well.over();
 	}));
-	EXPECT_FALSE(error || late || well.error());
+	EXPECT_FALSE(error || late || well.result().error());
 	EXPECT_TRUE(equal(memory, 0, there, 0, mapped_size));
 
 	take_away();
 	must(rdma.put(to, move, put));
 	must(rdma.get(to, move, got));
 	ASSERT_TRUE(eventually([&] {
-		rdma.progress(error);
+		error = rdma.progress().error();
 		return bool(error);
 	}));
 	EXPECT_EQ(error, std::errc::io_error);
 	ASSERT_TRUE(eventually([&] {
-		rdma.progress();
+		(void)rdma.progress();
 		return put.over() && got.over();
 	}));
-	EXPECT_EQ(put.error(), std::errc::timed_out);
-	EXPECT_EQ(got.error(), std::errc::timed_out);
+	EXPECT_EQ(put.result(), std::errc::timed_out);
+	EXPECT_EQ(got.result(), std::errc::timed_out);
 	EXPECT_EQ(rdma.send({node_b, other.window->number()}, pattern(1, 10)),
 		  std::errc::io_error);
 	uint32_t context;
 	EXPECT_EQ(rdma.lend({&context, 1}), std::errc::io_error);
-	EXPECT_EQ(world::refusal([&] { pavo::Rdma another(*end.window); }),
+	EXPECT_EQ(world::refusal([&] {
+			  pavo::Rdma another =
+				  pavo::Rdma::open(*end.window).value();
+		  }),
 		  EIO);
-	peer.progress(late);
-	EXPECT_FALSE(late);
+	EXPECT_TRUE(peer.progress().ok());
 }
 
 /* Objects of pavo.h on wc0, with a peer that does not matter. */
@@ -175,9 +186,10 @@ struct InC {
 		mapping = pavo_mapping_open(job, memory.at(), mapped_size);
 		rdma = pavo_rdma_open(window, &hasty_in_c, nullptr, nullptr,
 				      nullptr);
-		must({-pavo_window_set_node(window, node_b,
-					    other.address.gid.data()),
-		      std::generic_category()});
+		common::must_return_0(
+			pavo_window_set_node(window, node_b,
+					     other.address.gid.data()),
+			"a route");
 		peer = pavo_rdma_add(rdma, node_b, 1, &nobodys, 1);
 	}
 

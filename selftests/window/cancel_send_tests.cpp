@@ -128,7 +128,7 @@ void settle(Ends &ends)
 	ASSERT_TRUE(frames_are_known(2));
 	EXPECT_TRUE(states[0] == pavo::FrameState::cancelled ||
 		    states[0] == pavo::FrameState::sent);
-	ASSERT_FALSE(ends.a.send({node_b, ends.b.number()}, {}));
+	ASSERT_TRUE(ends.a.send({node_b, ends.b.number()}, {}).ok());
 	known = 0;
 	ASSERT_TRUE(frames_are_known(1));
 	ASSERT_TRUE(eventually([&] {
@@ -182,25 +182,27 @@ TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 		ends.there.fill(2);
 		const auto *frame = shared_of(ends.a).send_frame(
 			uint32_t(sent_frames * round));
-		ASSERT_FALSE(ends.a.prepare_rdma(
-			pavo::Direction::write, {node_b, ends.b.number()},
-			ends.request(++round, sent_length, 0)));
-		ASSERT_FALSE(ends.a.prepare({node_b, ends.b.number()}, {}));
+		ASSERT_TRUE(ends.a.prepare_rdma(pavo::Direction::write,
+						{node_b, ends.b.number()},
+						ends.request(++round,
+							     sent_length, 0))
+				    .ok());
+		ASSERT_TRUE(ends.a.prepare({node_b, ends.b.number()}, {}).ok());
 		LongWay::again();
 		std::thread other([&] {
 			/* A cancel of what has not begun is none. */
 			EXPECT_TRUE(eventually([&] {
-				return ends.a.lmt().rcxts ||
+				return ends.a.lmt()->rcxts ||
 				       marked(frame) != PAVO_FRAME_EMPTY;
 			}));
 			const auto until = Clock::now() + delay;
 			while (Clock::now() < until)
 				;
-			EXPECT_FALSE(ends.a.cancel({&ends.rcxt_a, 1}));
+			EXPECT_TRUE(ends.a.cancel({&ends.rcxt_a, 1}).ok());
 			std::ranges::copy(later, ends.here.memory.at());
 		});
 		const auto began = Clock::now();
-		EXPECT_FALSE(ends.a.start());
+		EXPECT_TRUE(ends.a.start().ok());
 		takes = Clock::now() - began;
 		other.join();
 		ASSERT_NO_FATAL_FAILURE(settle(ends));

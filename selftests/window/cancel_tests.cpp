@@ -18,7 +18,9 @@ constexpr uint32_t part = 1000, parts = 3;
 
 /* An operation of three packets for b, of the same 1000 bytes, to a buffer of its own. */
 struct Target : Scene {
-	Target() : memory(page), mapping(std::in_place, job_b, memory.all())
+	Target()
+		: memory(page),
+		  mapping(pavo::Mapping::open(job_b, memory.all()).value())
 	{
 		pvo = mapping->pvo().value;
 		clear();
@@ -131,7 +133,7 @@ TEST(CancelAtTheTarget, IsFinalWithTheContextOrTheMemory)
 			scene.counts(scene.packet(0, 100 + attempt, attempt),
 				     why);
 		EXPECT_TRUE(scene.clean());
-		EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
+		EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
 	}
 }
 

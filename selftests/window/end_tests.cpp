@@ -69,7 +69,8 @@ public:
 	bool asleep() const
 	{
 		return eventually([&] {
-			return window_.lmt().handlers_ready == (1u << many) - 1;
+			return window_.lmt()->handlers_ready ==
+			       (1u << many) - 1;
 		});
 	}
 
@@ -93,19 +94,19 @@ private:
 	bool ask_for_next(Handler &handler)
 	{
 		std::lock_guard guard(mutex_);
-		std::error_code error;
 
 		look();
-		if (window_.recv_threshold(1))
+		if (!window_.recv_threshold(1).ok())
 			return false;
 		look();
-		return !handler.ready() &&
-		       window_.lmt(error).state == pavo::WindowState::valid;
+		return handler.ready().ok() &&
+		       window_.lmt().value_or({}).state ==
+			       pavo::WindowState::valid;
 	}
 
 	void serve()
 	{
-		Handler handler(window_);
+		Handler handler = Handler::open(window_).value();
 		int set = epoll_create1(EPOLL_CLOEXEC);
 		epoll_event event = {.events = EPOLLIN};
 
@@ -174,7 +175,7 @@ TEST_F(End, ByDeathWakesAll)
 	EXPECT_TRUE(recv.raised());
 	EXPECT_TRUE(send.raised());
 	EXPECT_EQ(sleepers.join(), Sleepers::many);
-	EXPECT_EQ(window->lmt().state, pavo::WindowState::dead);
+	EXPECT_EQ(window->lmt()->state, pavo::WindowState::dead);
 }
 
 TEST_F(End, ByDisablingWakesAll)
@@ -207,13 +208,14 @@ TEST_F(End, IsToldToThoseThatComeLate)
 {
 	for (bool dead : {true, false}) {
 		auto own = another(pair);
-		Handler ready(*own), idle(*own);
+		Handler ready = Handler::open(*own).value(),
+			idle = Handler::open(*own).value();
 
 		must(ready.ready());
 		if (dead) {
 			kill(*own, node_a, pair.a.number());
 			ASSERT_TRUE(eventually([&] {
-				return own->lmt().state ==
+				return own->lmt()->state ==
 				       pavo::WindowState::dead;
 			}));
 		} else {
@@ -221,7 +223,7 @@ TEST_F(End, IsToldToThoseThatComeLate)
 		}
 		EXPECT_TRUE(eventually([&] { return ready.take(); }));
 		EXPECT_TRUE(eventually([&] { return idle.take(); }));
-		Handler late(*own);
+		Handler late = Handler::open(*own).value();
 		EXPECT_FALSE(late.take()) << "it has not asked";
 		for (int n = 0; n < 3; n++)
 			for (Handler *handler : {&ready, &idle, &late}) {
@@ -229,7 +231,7 @@ TEST_F(End, IsToldToThoseThatComeLate)
 				must(handler->ready());
 				EXPECT_TRUE(handler->take()) << dead << n;
 			}
-		EXPECT_EQ(own->lmt().event_kept, 0u);
+		EXPECT_EQ(own->lmt()->event_kept, 0u);
 	}
 }
 
@@ -238,9 +240,9 @@ TEST_F(End, TakesCommandsThatChangeNothing)
 {
 	must(window->disable());
 	for (uint32_t n = 0; n < 3 * PAVO_WCMD_RING; n++)
-		ASSERT_FALSE(window->recv_threshold(1));
+		ASSERT_TRUE(window->recv_threshold(1).ok());
 	must(window->send({node_a, pair.a.number()}, {}));
-	pavo::Lmt lmt = window->lmt();
+	pavo::Lmt lmt = window->lmt().value();
 	EXPECT_EQ(lmt.recv_threshold, 0u);
 	EXPECT_EQ(lmt.send_ready, 0u);
 	EXPECT_EQ(lmt.recv_free, 0u);
@@ -257,14 +259,15 @@ struct Side : LaneEnd {
 
 	Side(const char *name, uint16_t node)
 		: LaneEnd(name, node), sleepers(*window), memory(length),
-		  mapping(job, memory.all())
+		  mapping(pavo::Mapping::open(job, memory.all()).value())
 	{
 		pavo::WindowOptions options = {.node = node,
 					       .gid_index = address.index,
 					       .recv_event = recv.fd,
 					       .send_event = send.fd};
 
-		sender = std::make_unique<Window>(job, options);
+		sender = std::make_unique<Window>(
+			Window::open(job, options).value());
 		must(window->take_rcxts({&target, 1}));
 		must(sender->take_rcxts({&source, 1}));
 	}
@@ -288,14 +291,14 @@ struct Side : LaneEnd {
 	{
 		auto bytes = pattern(1, 1000);
 
-		while (!over && !why) {
+		while (!over && why.ok()) {
 			/* Full frames, and contexts that are busy, do no harm. */
 			request.tid++;
 			(void)sender->prepare_rdma(pavo::Direction::write,
 						   {node, to}, request);
 			(void)sender->prepare({node, to}, bytes);
 			why = sender->start();
-			if (!why)
+			if (why.ok())
 				why = shared_of(*sender).kick();
 			std::this_thread::yield();
 		}
@@ -311,7 +314,6 @@ struct Side : LaneEnd {
 	/* All that waited is awake, and every call says why. */
 	void expect_gone()
 	{
-		std::error_code error;
 		uint32_t rcxt = 0;
 
 		EXPECT_TRUE(recv.raised());
@@ -320,15 +322,14 @@ struct Side : LaneEnd {
 		if (thread.joinable())
 			thread.join();
 		EXPECT_EQ(why, std::errc::io_error);
-		EXPECT_EQ(window->lmt(error).state, pavo::WindowState::none);
-		EXPECT_EQ(error, std::errc::io_error);
+		EXPECT_EQ(window->lmt(), std::errc::io_error);
 		EXPECT_EQ(shared_of(*window).kick(), std::errc::io_error);
 		EXPECT_EQ(window->take_rcxts({&rcxt, 1}), std::errc::io_error);
 		EXPECT_EQ(window->cancel({&target, 1}), std::errc::io_error);
 		EXPECT_EQ(window->return_rcxts({&target, 1}),
 			  std::errc::io_error);
 		EXPECT_EQ(window->disable(), std::errc::io_error);
-		EXPECT_EQ(window->snapshot(), -EIO);
+		EXPECT_EQ(window->snapshot(), std::errc::io_error);
 	}
 
 	/* It still works, though no window is at the other end. */
@@ -336,20 +337,20 @@ struct Side : LaneEnd {
 	{
 		EXPECT_FALSE(over);
 		stop();
-		EXPECT_FALSE(why) << why.message();
-		EXPECT_EQ(window->lmt().state, pavo::WindowState::valid);
+		EXPECT_TRUE(why.ok()) << why.error().message();
+		EXPECT_EQ(window->lmt()->state, pavo::WindowState::valid);
 		EXPECT_TRUE(recv.silent());
 		must(window->disable());
 		EXPECT_EQ(sleepers.join(), Sleepers::many);
-		EXPECT_TRUE(
-			eventually([&] { return window->snapshot() == 0; }));
+		EXPECT_TRUE(eventually(
+			[&] { return window->snapshot().value() == 0; }));
 	}
 
 	/* Both kinds have come here, and go on coming. */
 	bool hit()
 	{
 		return eventually([&] {
-			return window->lmt().recv_count > 100 &&
+			return window->lmt()->recv_count > 100 &&
 			       memory.at()[length - 1] == std::byte(0xee);
 		});
 	}
@@ -362,7 +363,7 @@ struct Side : LaneEnd {
 	uint32_t source = 0, target = 0;
 	pavo::RequestFrame request{};
 	std::atomic<bool> over = false;
-	std::error_code why;
+	pavo::Result<void> why;
 	std::thread thread;
 };
 
@@ -411,18 +412,15 @@ TEST_F(TakenAway, TheInterfaceWakesAll)
 TEST_F(TakenAway, AnIdleAdapterWakesAll)
 {
 	LaneEnd c("wc0", node_a), d("wd0", node_b);
-	Handler never_ready(*c.window);
+	Handler never_ready = Handler::open(*c.window).value();
 	std::optional<Sleepers> sleepers(std::in_place, *d.window);
 
 	must(d.window->disable());
 	EXPECT_EQ(sleepers->join(), Sleepers::many);
 	wire("unplug");
 	EXPECT_TRUE(eventually([&] { return never_ready.take(); }));
-	std::error_code error;
-	EXPECT_TRUE(eventually([&] {
-		d.window->lmt(error);
-		return error == std::errc::io_error;
-	}));
+	EXPECT_TRUE(eventually(
+		[&] { return d.window->lmt() == std::errc::io_error; }));
 	/* No waiter is told twice, and nothing has to be undone. */
 	EXPECT_EQ(c.window->disable(), std::errc::io_error);
 }

@@ -44,7 +44,8 @@ struct Handlers : testing::Test {
 	{
 		epoll_event event{};
 
-		all.push_back(std::make_unique<Handler>(pair.b));
+		all.push_back(std::make_unique<Handler>(
+			Handler::open(pair.b).value()));
 		event.events = EPOLLIN;
 		event.data.u32 = uint32_t(all.size() - 1);
 		EXPECT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, all.back()->fd(),
@@ -112,21 +113,21 @@ TEST_F(Handlers, WhoIsNotReadyGetsNone)
 	for (int n = 0; n < 3; n++)
 		add();
 	must(all[1]->ready());
-	EXPECT_EQ(pair.b.lmt().handlers, 7u);
-	EXPECT_EQ(pair.b.lmt().handlers_ready, 2u);
+	EXPECT_EQ(pair.b.lmt()->handlers, 7u);
+	EXPECT_EQ(pair.b.lmt()->handlers_ready, 2u);
 	raise();
 	EXPECT_EQ(given(long_enough), 1);
-	EXPECT_EQ(pair.b.lmt().handlers_ready, 0u);
-	EXPECT_EQ(pair.b.lmt().event_kept, 0u);
+	EXPECT_EQ(pair.b.lmt()->handlers_ready, 0u);
+	EXPECT_EQ(pair.b.lmt()->event_kept, 0u);
 	/* No handler said that it is ready again. */
 	for (int n = 0; n < 5; n++)
 		raise();
 	EXPECT_EQ(given(), -1);
-	EXPECT_EQ(pair.b.lmt().event_kept, 1u);
+	EXPECT_EQ(pair.b.lmt()->event_kept, 1u);
 	/* All five are one, which the first ready handler gets. */
 	must(all[2]->ready());
 	EXPECT_EQ(given(), 2);
-	EXPECT_EQ(pair.b.lmt().event_kept, 0u);
+	EXPECT_EQ(pair.b.lmt()->event_kept, 0u);
 	must(all[0]->ready());
 	must(all[0]->ready());
 	EXPECT_EQ(given(), -1);
@@ -138,19 +139,19 @@ TEST_F(Handlers, WhoIsNotReadyGetsNone)
 /* The window cannot know whether the handler dealt with it. */
 TEST_F(Handlers, WhoGoesLeavesItsEventToOthers)
 {
-	auto one = std::make_unique<Handler>(pair.b);
+	auto one = std::make_unique<Handler>(Handler::open(pair.b).value());
 
 	must(one->ready());
 	raise();
 	one.reset();
-	EXPECT_EQ(pair.b.lmt().event_kept, 1u);
+	EXPECT_EQ(pair.b.lmt()->event_kept, 1u);
 	must(add().ready());
 	EXPECT_EQ(given(), 0);
 	/* One that dealt with its own leaves nothing; nor one that had none. */
 	must(all[0]->ready());
-	one = std::make_unique<Handler>(pair.b);
+	one = std::make_unique<Handler>(Handler::open(pair.b).value());
 	one.reset();
-	one = std::make_unique<Handler>(pair.b);
+	one = std::make_unique<Handler>(Handler::open(pair.b).value());
 	must(one->ready());
 	raise();
 	raise();
@@ -158,20 +159,20 @@ TEST_F(Handlers, WhoGoesLeavesItsEventToOthers)
 	EXPECT_TRUE(one->take());
 	must(one->ready());
 	one.reset();
-	EXPECT_EQ(pair.b.lmt().event_kept, 0u);
+	EXPECT_EQ(pair.b.lmt()->event_kept, 0u);
 	must(all[0]->ready());
 	EXPECT_EQ(given(), -1);
 	/* And to one that is ready it goes at once. */
 	raise();
 	EXPECT_EQ(given(long_enough), 0);
-	one = std::make_unique<Handler>(pair.b);
+	one = std::make_unique<Handler>(Handler::open(pair.b).value());
 	must(one->ready());
 	raise();
 	must(all[0]->ready());
 	EXPECT_EQ(given(), -1);
 	one.reset();
 	EXPECT_EQ(given(), 0);
-	EXPECT_EQ(pair.b.lmt().event_kept, 0u);
+	EXPECT_EQ(pair.b.lmt()->event_kept, 0u);
 }
 
 /* That of the window's beginning is told of all of them. */
@@ -180,7 +181,7 @@ TEST_F(Handlers, TheWindowsOwnEventfdIsAlwaysReady)
 	pavo::WindowOptions options = {
 		.recv_event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
 	auto window = another(pair, options);
-	Handler handler(*window);
+	Handler handler = Handler::open(*window).value();
 	Moved events(pair.device_b, "window_events");
 	uint64_t n = 0;
 
@@ -193,7 +194,7 @@ TEST_F(Handlers, TheWindowsOwnEventfdIsAlwaysReady)
 	EXPECT_EQ(read(options.recv_event, &n, sizeof(n)), ssize_t(sizeof(n)));
 	EXPECT_EQ(n, 3u);
 	EXPECT_TRUE(handler.take());
-	EXPECT_EQ(window->lmt().event_kept, 1u);
+	EXPECT_EQ(window->lmt()->event_kept, 1u);
 	close(options.recv_event);
 }
 
@@ -209,8 +210,8 @@ TEST_F(Handlers, ThresholdsCanBeTurnedOff)
 		must(pair.b.recv_threshold_early(1));
 		must(pair.b.recv_threshold_early(off));
 		send(2);
-		EXPECT_EQ(pair.b.lmt().recv_threshold, 0u);
-		EXPECT_EQ(pair.b.lmt().recv_early, 0u);
+		EXPECT_EQ(pair.b.lmt()->recv_threshold, 0u);
+		EXPECT_EQ(pair.b.lmt()->recv_early, 0u);
 	}
 	raise();
 	EXPECT_EQ(events.by(), 1u);
@@ -218,13 +219,13 @@ TEST_F(Handlers, ThresholdsCanBeTurnedOff)
 	/* The most that is one. */
 	constexpr uint32_t most = ~0u >> 1;
 	must(pair.b.recv_threshold(most));
-	EXPECT_EQ(pair.b.lmt().recv_threshold, most);
+	EXPECT_EQ(pair.b.lmt()->recv_threshold, most);
 	must(pair.b.recv_threshold_early(most));
-	EXPECT_EQ(pair.b.lmt().recv_early, most);
+	EXPECT_EQ(pair.b.lmt()->recv_early, most);
 	must(pair.b.send_threshold(most));
-	EXPECT_EQ(pair.b.lmt().send_threshold, most);
+	EXPECT_EQ(pair.b.lmt()->send_threshold, most);
 	must(pair.b.send_threshold(most + 1));
-	EXPECT_EQ(pair.b.lmt().send_threshold, 0u);
+	EXPECT_EQ(pair.b.lmt()->send_threshold, 0u);
 }
 
 /* ------------------------------------------------------------------- early */
@@ -236,19 +237,19 @@ TEST_F(Handlers, EarlyEventsCountSlots)
 	must(add().ready());
 	must(pair.b.recv_threshold(1));
 	must(pair.b.recv_threshold_early(3));
-	EXPECT_EQ(pair.b.lmt().recv_threshold, 0u) << "in place of the other";
+	EXPECT_EQ(pair.b.lmt()->recv_threshold, 0u) << "in place of the other";
 	send(2);
-	EXPECT_EQ(pair.b.lmt().recv_early, 1u);
+	EXPECT_EQ(pair.b.lmt()->recv_early, 1u);
 	send(1);
 	EXPECT_EQ(given(long_enough), 0);
 	must(all[0]->ready());
 	send(5);
-	EXPECT_EQ(pair.b.lmt().recv_early, 0u);
+	EXPECT_EQ(pair.b.lmt()->recv_early, 0u);
 	must(pair.b.recv_threshold_early(1));
 	must(pair.b.recv_threshold(2));
-	EXPECT_EQ(pair.b.lmt().recv_early, 0u) << "in place of the other";
+	EXPECT_EQ(pair.b.lmt()->recv_early, 0u) << "in place of the other";
 	send(1);
-	EXPECT_EQ(pair.b.lmt().recv_threshold, 1u);
+	EXPECT_EQ(pair.b.lmt()->recv_threshold, 1u);
 	EXPECT_EQ(events.by(), 1u);
 	send(1);
 	EXPECT_EQ(given(long_enough), 0);
@@ -351,8 +352,11 @@ TEST_F(Handlers, EarlyEventsComeBeforeTheFrame)
 TEST_F(Handlers, EarlyEventsOfRdma)
 {
 	world::Memory memory(100000);
-	pavo::Mapping mapping_a(pair.job_a, memory.part(0, 50000));
-	pavo::Mapping mapping_b(pair.job_b, memory.part(50000, 50000));
+	pavo::Mapping mapping_a =
+		pavo::Mapping::open(pair.job_a, memory.part(0, 50000)).value();
+	pavo::Mapping mapping_b =
+		pavo::Mapping::open(pair.job_b, memory.part(50000, 50000))
+			.value();
 	uint32_t rcxt_a, rcxt_b;
 	pavo::RequestFrame request{};
 
@@ -430,8 +434,8 @@ TEST_F(Handlers, NumbersAndFilesThatAreNone)
 		must(shared_of(pair.b).kick());
 		EXPECT_EQ(bad.by(), ++refused) << number;
 	}
-	EXPECT_EQ(pair.b.lmt().handlers, 1u);
-	EXPECT_EQ(pair.b.lmt().handlers_ready, 0u);
+	EXPECT_EQ(pair.b.lmt()->handlers, 1u);
+	EXPECT_EQ(pair.b.lmt()->handlers_ready, 0u);
 	EXPECT_EQ(remove_handler(pair.b, 0), 0);
 	EXPECT_EQ(remove_handler(pair.b, 0), EINVAL) << "twice";
 	must(pair.b.recv_threshold(1));
@@ -443,14 +447,20 @@ TEST_F(Handlers, NoMoreThanSixteen)
 {
 	for (uint32_t n = 0; n < PAVO_HANDLERS; n++)
 		EXPECT_EQ(add().number(), n);
-	EXPECT_EQ(world::refusal([&] { Handler more(pair.b); }), ENOSPC);
+	EXPECT_EQ(world::refusal([&] {
+			  Handler more = Handler::open(pair.b).value();
+		  }),
+		  ENOSPC);
 	all[7].reset();
-	all[7] = std::make_unique<Handler>(pair.b);
+	all[7] = std::make_unique<Handler>(Handler::open(pair.b).value());
 	EXPECT_EQ(all[7]->number(), 7u);
-	EXPECT_EQ(world::refusal([&] { Handler more(pair.b); }), ENOSPC);
+	EXPECT_EQ(world::refusal([&] {
+			  Handler more = Handler::open(pair.b).value();
+		  }),
+		  ENOSPC);
 	for (auto &handler : all)
 		must(handler->ready());
-	EXPECT_EQ(pair.b.lmt().handlers_ready, 0xffffu);
+	EXPECT_EQ(pair.b.lmt()->handlers_ready, 0xffffu);
 }
 
 /* A handler whose eventfd the process closed, and one whose window went first. */
@@ -493,7 +503,7 @@ public:
 	/* Return: how many events it was given. */
 	uint32_t work()
 	{
-		Handler handler(window_);
+		Handler handler = Handler::open(window_).value();
 		uint32_t events = 0;
 
 		for (ready(handler); wait(handler); ready(handler)) {
@@ -514,7 +524,7 @@ public:
 	void loiter()
 	{
 		while (!over_) {
-			Handler handler(window_);
+			Handler handler = Handler::open(window_).value();
 
 			ready(handler);
 			std::this_thread::yield();
@@ -615,8 +625,11 @@ TEST_P(Load, NoMessageIsLeftLying)
 				while (!crew.over() &&
 				       n * senders >= crew.taken() + 300)
 					std::this_thread::yield();
-				while (windows[t]->send(
-					{node_a, pair.a.number()}, bytes))
+				while (!windows[t]
+						->send({node_a,
+							pair.a.number()},
+						       bytes)
+						.ok())
 					std::this_thread::yield();
 			}
 		});

@@ -40,8 +40,8 @@ TEST(Network, PutsAndGetsOfBothSidesOnce)
 			      .length = size,
 			      .tell = n % 3 == 0,
 			      .tag = n};
-		auto count = [&ended, n](std::error_code error) {
-			EXPECT_FALSE(error) << error.message();
+		auto count = [&ended, n](const pavo::Result<void> &how) {
+			EXPECT_TRUE(how.ok()) << how.error().message();
 			ended[n]++;
 		};
 		auto &rdma = at_a ? both.rdma_a : both.rdma_b;
@@ -49,9 +49,9 @@ TEST(Network, PutsAndGetsOfBothSidesOnce)
 
 		fill(source, from, size, n);
 		if (write)
-			rdma.put(peer, move, count);
+			(void)rdma.put(peer, move, count);
 		else
-			rdma.get(peer, move, count);
+			(void)rdma.get(peer, move, count);
 	}
 	ASSERT_TRUE(both.run());
 	for (uint32_t n = 0; n < operations; n++) {
@@ -88,17 +88,17 @@ TEST(Network, LongOnesComeInTheEnd)
 			      .length = 1 << 20,
 			      .tell = true,
 			      .tag = 5};
-		auto count = [&](std::error_code error) {
-			EXPECT_FALSE(error) << error.message();
+		auto count = [&](const pavo::Result<void> &how) {
+			EXPECT_TRUE(how.ok()) << how.error().message();
 			ended++;
 		};
 
 		fill(both.memory_a, 0, 1 << 20, 1);
 		fill(both.memory_b, 0, 1 << 20, 2);
 		if (write)
-			both.rdma_a.put(both.b_of_a, move, count);
+			(void)both.rdma_a.put(both.b_of_a, move, count);
 		else
-			both.rdma_a.get(both.b_of_a, move, count);
+			(void)both.rdma_a.get(both.b_of_a, move, count);
 		ASSERT_TRUE(both.run());
 		EXPECT_EQ(ended, 1);
 		EXPECT_EQ(both.arrived_b[5], 1);
@@ -116,16 +116,16 @@ TEST(ExactlyOnce, LongOnesGoInPieces)
 	int ended = 0;
 
 	fill(both.memory_a, 0, memory_size, 3);
-	both.rdma_a.put(both.b_of_a,
-			{.local = both.mapping_a.pvo() + 1,
-			 .remote = both.mapping_b.pvo() + 2,
-			 .length = memory_size - 2,
-			 .tell = true,
-			 .tag = 77},
-			[&](std::error_code error) {
-				EXPECT_FALSE(error);
-				ended++;
-			});
+	(void)both.rdma_a.put(both.b_of_a,
+			      {.local = both.mapping_a.pvo() + 1,
+			       .remote = both.mapping_b.pvo() + 2,
+			       .length = memory_size - 2,
+			       .tell = true,
+			       .tag = 77},
+			      [&](const pavo::Result<void> &how) {
+				      EXPECT_TRUE(how.ok());
+				      ended++;
+			      });
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(ended, 1);
 	EXPECT_EQ(both.arrived_b[77], 1);
@@ -136,44 +136,48 @@ TEST(ExactlyOnce, LongOnesGoInPieces)
 TEST(ExactlyOnce, WrongMemoryThereIsToldAndOthersGoOn)
 {
 	Both both;
-	std::vector<std::error_code> errors;
-	auto note = [&](std::error_code error) { errors.push_back(error); };
+	std::vector<pavo::Result<void>> errors;
+	auto note = [&](const pavo::Result<void> &how) {
+		errors.push_back(how);
+	};
 	RdmaMove move{.local = both.mapping_a.pvo(),
 		      .remote = {both.mapping_b.pvo().value ^ 1ull << 60},
 		      .length = 5000};
 
-	both.rdma_a.put(both.b_of_a, move, note);
+	(void)both.rdma_a.put(both.b_of_a, move, note);
 	ASSERT_TRUE(both.run());
-	both.rdma_a.get(both.b_of_a, move, note);
+	(void)both.rdma_a.get(both.b_of_a, move, note);
 	ASSERT_TRUE(both.run());
 	move.remote = both.mapping_b.pvo();
-	both.rdma_a.put(both.b_of_a, move, note);
+	(void)both.rdma_a.put(both.b_of_a, move, note);
 	ASSERT_TRUE(both.run());
 	ASSERT_EQ(errors.size(), 3u);
 	EXPECT_EQ(errors[0], std::errc::bad_address);
 	EXPECT_EQ(errors[1], std::errc::bad_address);
-	EXPECT_FALSE(errors[2]);
+	EXPECT_TRUE(errors[2].ok());
 }
 
 TEST(ExactlyOnce, WrongMemoryHereEndsTheWindow)
 {
 	for (bool write : {true, false}) {
 		Both both;
-		std::error_code result;
+		pavo::Result<void> result;
 		RdmaMove move{.local = {both.mapping_a.pvo().value ^
 					1ull << 60},
 			      .remote = both.mapping_b.pvo(),
 			      .length = 10};
-		auto over = [&](std::error_code error) { result = error; };
+		auto over = [&](const pavo::Result<void> &how) {
+			result = how;
+		};
 
 		if (write)
-			both.rdma_a.put(both.b_of_a, move, over);
+			(void)both.rdma_a.put(both.b_of_a, move, over);
 		else
-			both.rdma_a.get(both.b_of_a, move, over);
+			(void)both.rdma_a.get(both.b_of_a, move, over);
 		ASSERT_TRUE(both.run());
 		EXPECT_EQ(result, std::errc::owner_dead);
-		EXPECT_EQ(both.a.lmt().state, pavo::WindowState::dead);
-		EXPECT_EQ(both.b.lmt().state, pavo::WindowState::valid);
+		EXPECT_EQ(both.a.lmt()->state, pavo::WindowState::dead);
+		EXPECT_EQ(both.b.lmt()->state, pavo::WindowState::valid);
 	}
 }
 
@@ -181,31 +185,31 @@ TEST(ExactlyOnce, NobodyThereTimesOut)
 {
 	Both both(2,
 		  {.patience = std::chrono::microseconds(500), .attempts = 5});
-	std::error_code result;
+	pavo::Result<void> result;
 
 	/* A window that there is not. */
-	std::error_code error;
-	auto absent = both.rdma_a.add({{node_b, both.b.number() + 77}, {1, 2}},
-				      error);
-	must(error);
-	both.rdma_a.put(absent,
-			{.local = both.mapping_a.pvo(),
-			 .remote = both.mapping_b.pvo(),
-			 .length = 10},
-			[&](std::error_code error) { result = error; });
+	auto absent =
+		must(both.rdma_a.add({{node_b, both.b.number() + 77}, {1, 2}}));
+	(void)both.rdma_a.put(absent,
+			      {.local = both.mapping_a.pvo(),
+			       .remote = both.mapping_b.pvo(),
+			       .length = 10},
+			      [&](const pavo::Result<void> &how) {
+				      result = how;
+			      });
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(result, std::errc::timed_out);
 	EXPECT_EQ(both.rdma_a.repeated(), 4u);
 }
 
-Task there_and_back(Both &both, std::optional<std::error_code> &result)
+Task there_and_back(Both &both, std::optional<pavo::Result<void>> &result)
 {
 	RdmaMove move{.local = both.mapping_a.pvo(),
 		      .remote = both.mapping_b.pvo(),
 		      .length = 9000};
 
 	result = co_await both.rdma_a.put(both.b_of_a, move);
-	if (*result)
+	if (!result->ok())
 		co_return;
 	move.local = both.mapping_a.pvo() + 20'000;
 	result.reset();
@@ -215,13 +219,13 @@ Task there_and_back(Both &both, std::optional<std::error_code> &result)
 TEST(ExactlyOnce, CanBeAwaited)
 {
 	Both both;
-	std::optional<std::error_code> result;
+	std::optional<pavo::Result<void>> result;
 
 	fill(both.memory_a, 0, 9000, 5);
 	there_and_back(both, result);
 	ASSERT_TRUE(both.run());
 	ASSERT_TRUE(result);
-	EXPECT_FALSE(*result);
+	EXPECT_TRUE(result->ok());
 	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_a, 20'000, 9000));
 }
 
@@ -234,18 +238,18 @@ TEST(ExactlyOnce, CanBeLookedFor)
 			    .length = 9000};
 
 	fill(both.memory_a, 0, 9000, 5);
-	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, there));
+	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, there).ok());
 	move.remote.value ^= uint64_t(1) << 60;
-	ASSERT_FALSE(both.rdma_a.get(both.b_of_a, move, nowhere));
+	ASSERT_TRUE(both.rdma_a.get(both.b_of_a, move, nowhere).ok());
 	EXPECT_EQ(both.rdma_a.put(both.b_of_a + 1, move, refused),
 		  std::errc::invalid_argument);
 	EXPECT_FALSE(there.over() || nowhere.over());
 	ASSERT_TRUE(both.run());
 	EXPECT_TRUE(there.over());
-	EXPECT_FALSE(there.error()) << there.error().message();
+	EXPECT_TRUE(there.result().ok()) << there.result().error().message();
 	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 500, 9000));
 	EXPECT_TRUE(nowhere.over());
-	EXPECT_EQ(nowhere.error(), std::errc::bad_address);
+	EXPECT_EQ(nowhere.result(), std::errc::bad_address);
 	EXPECT_FALSE(refused.over() || not_begun.over());
 }
 
@@ -259,18 +263,18 @@ TEST(ExactlyOnce, NobodyHasToLookForIt)
 			    .remote = both.mapping_b.pvo(),
 			    .length = 9000};
 
-	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, *gone));
+	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, *gone).ok());
 	gone.reset();
 	move.remote.value ^= uint64_t(1) << 60;
-	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, again));
+	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, again).ok());
 	move.remote = both.mapping_b.pvo();
-	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, again));
+	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, again).ok());
 	ASSERT_TRUE(both.run());
 	EXPECT_TRUE(again.over());
-	EXPECT_FALSE(again.error()) << again.error().message();
+	EXPECT_TRUE(again.result().ok()) << again.result().error().message();
 }
 
-Task never_begun(Both &both, std::vector<std::error_code> &results)
+Task never_begun(Both &both, std::vector<pavo::Result<void>> &results)
 {
 	const RdmaMove nothing{.local = both.mapping_a.pvo(),
 			       .remote = both.mapping_b.pvo(),
@@ -284,12 +288,12 @@ Task never_begun(Both &both, std::vector<std::error_code> &results)
 TEST(ExactlyOnce, WhatIsRefusedIsNotWaitedFor)
 {
 	Both both;
-	std::vector<std::error_code> results;
+	std::vector<pavo::Result<void>> results;
 
 	never_begun(both, results);
-	EXPECT_EQ(results,
-		  std::vector(2, std::make_error_code(
-					 std::errc::invalid_argument)));
+	ASSERT_EQ(results.size(), 2u);
+	for (const auto &result : results)
+		EXPECT_EQ(result, std::errc::invalid_argument);
 	EXPECT_EQ(both.rdma_a.pending(), 0u);
 }
 
@@ -316,10 +320,10 @@ TEST(ExactlyOnce, MessagesHaveKindsThatAreFree)
 	     {PAVO_MESSAGE_PLAIN, PAVO_MESSAGE_RDMA, PAVO_MESSAGE_STRIPED})
 		EXPECT_EQ(say(kind), std::errc::invalid_argument);
 	EXPECT_EQ(say(63), std::errc::invalid_argument);
-	EXPECT_FALSE(say(64));
-	EXPECT_FALSE(say(255));
+	EXPECT_TRUE(say(64).ok());
+	EXPECT_TRUE(say(255).ok());
 	ASSERT_TRUE(eventually([&] {
-		both.rdma_b.progress();
+		(void)both.rdma_b.progress();
 		return heard.size() == 2;
 	}));
 	std::ranges::sort(heard);
@@ -337,20 +341,22 @@ TEST(ExactlyOnce, MessagesGoBesideIt)
 		seen.push_back(uint32_t(message.payload.size()));
 	});
 	for (uint32_t n = 1; n <= 20; n++) {
-		ASSERT_FALSE(both.rdma_a.send({node_b, both.b.number()},
-					      pattern(n, n)));
-		both.rdma_a.put(both.b_of_a,
-				{.local = both.mapping_a.pvo(),
-				 .remote = both.mapping_b.pvo() + n * 100,
-				 .length = 100},
-				[&](std::error_code error) {
-					EXPECT_FALSE(error);
-					ended++;
-				});
+		ASSERT_TRUE(
+			both.rdma_a
+				.send({node_b, both.b.number()}, pattern(n, n))
+				.ok());
+		(void)both.rdma_a.put(both.b_of_a,
+				      {.local = both.mapping_a.pvo(),
+				       .remote = both.mapping_b.pvo() + n * 100,
+				       .length = 100},
+				      [&](const pavo::Result<void> &how) {
+					      EXPECT_TRUE(how.ok());
+					      ended++;
+				      });
 	}
 	ASSERT_TRUE(both.run());
 	ASSERT_TRUE(eventually([&] {
-		both.rdma_b.progress();
+		(void)both.rdma_b.progress();
 		return seen.size() == 20;
 	}));
 	EXPECT_EQ(ended, 20);

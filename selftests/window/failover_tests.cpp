@@ -64,12 +64,12 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	ASSERT_TRUE(
 		eventually([&] { return stale.by() == 2 * frames.size(); }));
 	EXPECT_TRUE(ends.there.holds(3));
-	EXPECT_EQ(ends.b.lmt().state, pavo::WindowState::valid)
+	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid)
 		<< "no window error";
 	EXPECT_TRUE(quiet(ends.b));
 	EXPECT_TRUE(quiet(ends.a));
 	/* New ones are good. */
-	EXPECT_EQ(ends.b.lmt().rcxts_owned, 0u);
+	EXPECT_EQ(ends.b.lmt()->rcxts_owned, 0u);
 	uint32_t before = ends.rcxt_b;
 	must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 	EXPECT_NE(ends.rcxt_b >> PAVO_RCXT_INDEX_BITS,
@@ -96,10 +96,12 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		ends.rcxt_a = many[50];
 		must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 		pavo::FrameState state = pavo::FrameState::empty;
-		ASSERT_FALSE(ends.a.prepare_rdma(
-			pavo::Direction::write, {node_b, ends.b.number()},
-			ends.request(1, failover_length, 0)));
-		std::thread sender([&] { ends.a.start(); });
+		ASSERT_TRUE(
+			ends.a.prepare_rdma(pavo::Direction::write,
+					    {node_b, ends.b.number()},
+					    ends.request(1, failover_length, 0))
+				.ok());
+		std::thread sender([&] { (void)ends.a.start(); });
 		recover(ends.device_a);
 		sender.join();
 		ASSERT_TRUE(
@@ -107,8 +109,8 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		ASSERT_TRUE(state == pavo::FrameState::sent ||
 			    state == pavo::FrameState::bad_rcxt)
 			<< uint32_t(state);
-		ASSERT_EQ(ends.a.lmt().rcxts, 0u);
-		ASSERT_EQ(ends.a.lmt().rcxts_owned, 0u);
+		ASSERT_EQ(ends.a.lmt()->rcxts, 0u);
+		ASSERT_EQ(ends.a.lmt()->rcxts_owned, 0u);
 	}
 }
 
@@ -132,7 +134,7 @@ int order(const pavo::Device &device, const std::string &words)
 TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 {
 	Ends ends(failover_length);
-	const uint32_t before = ends.b.lmt().recoveries;
+	const uint32_t before = ends.b.lmt()->recoveries;
 
 	for (const std::string words :
 	     {"0", "0\n", "n", "off", "2", "-1", " 1", "\n", "recover"})
@@ -144,14 +146,14 @@ TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 		       order(ends.device_b, "0") == EACCES;
 	});
 	EXPECT_TRUE(user.good());
-	EXPECT_EQ(ends.b.lmt().recoveries, before);
-	EXPECT_EQ(ends.b.lmt().rcxts_owned, 1u);
+	EXPECT_EQ(ends.b.lmt()->recoveries, before);
+	EXPECT_EQ(ends.b.lmt()->rcxts_owned, 1u);
 	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
 		  pavo::FrameState::sent);
 	EXPECT_TRUE(told(ends, 1));
 	EXPECT_EQ(order(ends.device_b, "1\n"), 0);
-	EXPECT_EQ(ends.b.lmt().recoveries, before + 1);
-	EXPECT_EQ(ends.b.lmt().rcxts_owned, 0u);
+	EXPECT_EQ(ends.b.lmt()->recoveries, before + 1);
+	EXPECT_EQ(ends.b.lmt()->rcxts_owned, 0u);
 }
 
 /* Operations: every third is to a FIFO, every other by the other end. */
@@ -191,8 +193,9 @@ struct FailoverLoad {
 				    .tell = true,
 				    .tag = n,
 				    .target = common::end_of(to_fifo(n))};
-		auto over = [this, n](std::error_code error) {
-			EXPECT_FALSE(error) << n << ": " << error.message();
+		auto over = [this, n](const pavo::Result<void> &how) {
+			EXPECT_TRUE(how.ok())
+				<< n << ": " << how.error().message();
 			ended++;
 		};
 
@@ -200,9 +203,9 @@ struct FailoverLoad {
 			(write(n) ? move.remote : move.local) =
 				pavo::Pvo{place(n)};
 		if (write(n))
-			rdma.put(peer, move, over);
+			(void)rdma.put(peer, move, over);
 		else
-			rdma.get(peer, move, over);
+			(void)rdma.get(peer, move, over);
 	}
 
 	void take(const pavo::RdmaPiece &piece)
@@ -255,8 +258,8 @@ TEST(Failover, OperationsGoOnAfterRecoveries)
 	unsigned recoveries = 0;
 
 	ASSERT_TRUE(eventually([&] {
-		both.rdma_a.progress();
-		both.rdma_b.progress();
+		(void)both.rdma_a.progress();
+		(void)both.rdma_b.progress();
 		/* The last third needs the contexts of both. */
 		if (recoveries < 8 && load.ended >= 5 * (recoveries + 1))
 			recover(recoveries++ % 3 ? both.device_a :
@@ -265,8 +268,8 @@ TEST(Failover, OperationsGoOnAfterRecoveries)
 	}));
 	EXPECT_EQ(recoveries, 8u);
 	load.expect_whole();
-	EXPECT_EQ(both.a.lmt().rcxts_owned, 8u);
-	EXPECT_EQ(both.b.lmt().rcxts_owned, 8u);
+	EXPECT_EQ(both.a.lmt()->rcxts_owned, 8u);
+	EXPECT_EQ(both.b.lmt()->rcxts_owned, 8u);
 }
 
 /* The administrator recovers at any moment and does not wait for the library. */
@@ -290,14 +293,16 @@ TEST(Failover, RecoveriesComeFromAnotherThread)
 	EXPECT_EQ(recoveries, wanted);
 	load.expect_whole();
 	/* The last came when all was over, or not: they go on after it. */
-	std::error_code result = std::make_error_code(std::errc::timed_out);
-	both.rdma_a.put(both.b_of_a,
-			{.local = both.mapping_a.pvo(),
-			 .remote = both.mapping_b.pvo(),
-			 .length = FailoverLoad::size},
-			[&](std::error_code error) { result = error; });
+	pavo::Result<void> result = pavo::Error(std::errc::timed_out);
+	(void)both.rdma_a.put(both.b_of_a,
+			      {.local = both.mapping_a.pvo(),
+			       .remote = both.mapping_b.pvo(),
+			       .length = FailoverLoad::size},
+			      [&](const pavo::Result<void> &how) {
+				      result = how;
+			      });
 	ASSERT_TRUE(both.run());
-	EXPECT_FALSE(result) << result.message();
+	EXPECT_TRUE(result.ok()) << result.error().message();
 	EXPECT_TRUE(
 		equal(both.memory_a, 0, both.memory_b, 0, FailoverLoad::size));
 }
@@ -355,7 +360,7 @@ TEST(Failover, OfALifeBeforeTheAdapterTakesNothing)
 	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));
 	EXPECT_TRUE(ends.there.holds(2));
-	EXPECT_EQ(ends.b.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid);
 }
 
 } // namespace

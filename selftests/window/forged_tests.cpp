@@ -98,8 +98,8 @@ TEST(ForgedReads, OfMoreThanThereIsEndAtTheRegion)
 		auto bytes = scene.there.memory.part(page + at, packet);
 		EXPECT_FALSE(memcmp(&one[AT_PAYLOAD], bytes.data(), packet));
 	}
-	EXPECT_EQ(scene.b.lmt().rcxts, 0u);
-	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid)
+	EXPECT_EQ(scene.b.lmt()->rcxts, 0u);
+	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid)
 		<< "it was not its fault";
 	EXPECT_TRUE(scene.honest());
 }
@@ -109,8 +109,11 @@ TEST(ForgedReads, AndEndsForAnotherJob)
 {
 	Scene scene;
 	pavo::Job other = pavo::Job::reserve(scene.device_b, world::job_id + 1,
-					     world::job_key);
-	pavo::Window window(other, {.gid_index = scene.address_b.index});
+					     world::job_key)
+				  .value();
+	pavo::Window window =
+		pavo::Window::open(other, {.gid_index = scene.address_b.index})
+			.value();
 	Buffer secret(other, mapped, 7);
 	Moved sent(scene.device_b, "tx_rdma_packets");
 	uint32_t rcxt;
@@ -158,9 +161,10 @@ struct Waiting : Scene {
 		std::swap(asked.local_pvo, asked.remote_pvo);
 		asked.flags = write ? PAVO_RDMA_TELL_SOURCE :
 				      PAVO_RDMA_TELL_TARGET;
-		EXPECT_FALSE(b.prepare_rdma(common::direction_of(write),
-					    {node_a, a.number()}, asked));
-		EXPECT_FALSE(b.start());
+		EXPECT_TRUE(b.prepare_rdma(common::direction_of(write),
+					   {node_a, a.number()}, asked)
+				    .ok());
+		EXPECT_TRUE(b.start().ok());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
 		EXPECT_EQ(state, pavo::FrameState::sent);
 	}

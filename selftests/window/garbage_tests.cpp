@@ -49,11 +49,17 @@ class Bystander {
 public:
 	explicit Bystander(Pair &pair)
 		: job_a_(pavo::Job::reserve(pair.device_a, world::job_id + 1,
-					    world::job_key)),
+					    world::job_key)
+				 .value()),
 		  job_b_(pavo::Job::join(pair.device_b, world::job_id + 1,
-					 world::job_key)),
-		  a_(job_a_, options_of(node_a, pair.address_a)),
-		  b_(job_b_, options_of(node_b, pair.address_b)),
+					 world::job_key)
+				 .value()),
+		  a_(pavo::Window::open(job_a_,
+					options_of(node_a, pair.address_a))
+			     .value()),
+		  b_(pavo::Window::open(job_b_,
+					options_of(node_b, pair.address_b))
+			     .value()),
 		  here_(job_a_, garbage_mapped, 21, garbage_page),
 		  there_(job_b_, garbage_mapped, 22, garbage_page)
 	{
@@ -62,10 +68,11 @@ public:
 		must(a_.take_rcxts({&rcxt_a_, 1}));
 		must(b_.take_rcxts({&rcxt_b_, 1}));
 		for (uint32_t n = 0; n < 20; n++)
-			EXPECT_FALSE(a_.send({node_b, b_.number()},
-					     pattern(n, 70 * n)));
+			EXPECT_TRUE(a_.send({node_b, b_.number()},
+					    pattern(n, 70 * n))
+					    .ok());
 		EXPECT_TRUE(
-			eventually([&] { return b_.lmt().recv_count == 20; }));
+			eventually([&] { return b_.lmt()->recv_count == 20; }));
 		/* Count frames that can be seen, not those that have a slot only. */
 		EXPECT_TRUE(eventually([&] {
 			return std::atomic_ref(
@@ -84,9 +91,9 @@ public:
 	bool untouched() const
 	{
 		return here_.holds(21) && there_.holds(22) &&
-		       fifos() == fifos_ && b_.lmt().recv_count == 20 &&
-		       a_.lmt().state == pavo::WindowState::valid &&
-		       b_.lmt().state == pavo::WindowState::valid;
+		       fifos() == fifos_ && b_.lmt()->recv_count == 20 &&
+		       a_.lmt()->state == pavo::WindowState::valid &&
+		       b_.lmt()->state == pavo::WindowState::valid;
 	}
 
 	/* It does what it is for, at last. */
@@ -101,9 +108,10 @@ public:
 					      .length = garbage_mapped,
 					      .flags = PAVO_RDMA_TELL_SOURCE};
 
-		ASSERT_FALSE(a_.prepare_rdma(pavo::Direction::write,
-					     {node_b, b_.number()}, request));
-		ASSERT_FALSE(a_.start());
+		ASSERT_TRUE(a_.prepare_rdma(pavo::Direction::write,
+					    {node_b, b_.number()}, request)
+				    .ok());
+		ASSERT_TRUE(a_.start().ok());
 		EXPECT_EQ(ended(a_).tid, 1u);
 		EXPECT_TRUE(std::ranges::equal(
 			here_.memory.part(garbage_page, garbage_mapped),
@@ -174,7 +182,9 @@ struct Villain : testing::Test {
 	void open()
 	{
 		window = std::make_unique<pavo::Window>(
-			pair.job_a, options_of(node_a, pair.address_a));
+			pavo::Window::open(pair.job_a,
+					   options_of(node_a, pair.address_a))
+				.value());
 		must(window->set_node(node_b, pair.address_b.gid));
 		must(window->take_rcxts(mine));
 		next = 0;
@@ -185,8 +195,8 @@ struct Villain : testing::Test {
 	void lend()
 	{
 		for (uint32_t rcxt : theirs)
-			while (rcxt && pair.b.return_rcxts({&rcxt, 1}))
-				pair.b.cancel({&rcxt, 1});
+			while (rcxt && !pair.b.return_rcxts({&rcxt, 1}).ok())
+				(void)pair.b.cancel({&rcxt, 1});
 		must(pair.b.take_rcxts(theirs));
 	}
 
@@ -329,7 +339,7 @@ struct Villain : testing::Test {
 		for (uint32_t i = 0; i < n; i++)
 			frame(next + i);
 		command(*window, command_word(PAVO_WCMD_START_TRANSMIT, n));
-		ASSERT_FALSE(shared_of(*window).kick());
+		ASSERT_TRUE(shared_of(*window).kick().ok());
 		for (uint32_t i = 0; i < n; i++) {
 			ASSERT_TRUE(eventually([&] { return mark(next + i); }));
 			seen.insert(mark(next + i));
@@ -385,7 +395,7 @@ TEST_F(Villain, RequestsOfAnyKind)
 		moved.emplace_back(pair.device_b, reason);
 	for (uint32_t n = 1; n <= 2500 && !HasFatalFailure(); n++) {
 		round();
-		if (window->lmt().state == pavo::WindowState::dead) {
+		if (window->lmt()->state == pavo::WindowState::dead) {
 			deaths++;
 			open();
 		}
@@ -396,7 +406,7 @@ TEST_F(Villain, RequestsOfAnyKind)
 			ASSERT_TRUE(within()) << n;
 		}
 	}
-	EXPECT_EQ(pair.b.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(pair.b.lmt()->state, pavo::WindowState::valid);
 	EXPECT_GT(deaths, 0u);
 	for (uint32_t state :
 	     {PAVO_FRAME_SENT, PAVO_FRAME_BAD_TYPE, PAVO_FRAME_BAD_LENGTH,
@@ -455,14 +465,14 @@ TEST_F(Villain, RequestsThatChange)
 	for (int n = 0; n < 400; n++) {
 		command(*window, command_word(PAVO_WCMD_START_TRANSMIT,
 					      1 + uint32_t(random() % 8)));
-		EXPECT_FALSE(shared_of(*window).kick());
+		EXPECT_TRUE(shared_of(*window).kick().ok());
 		look_away(pair.b);
 		look_away(*window);
 	}
 	over = true;
 	scribbler.join();
-	EXPECT_EQ(window->lmt().state, pavo::WindowState::valid);
-	EXPECT_EQ(pair.b.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(window->lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(pair.b.lmt()->state, pavo::WindowState::valid);
 	EXPECT_GT(placed.by(), 0u);
 	EXPECT_TRUE(bystander.untouched());
 	EXPECT_TRUE(within());
@@ -475,7 +485,8 @@ TEST_F(Villain, CommandsOfAnyKind)
 	constexpr uint32_t waiting = 100, slots = 256;
 	uint32_t ready = 0, free = slots - waiting;
 	uint64_t wrong = 0;
-	pavo::Handler one(*window), two(*window);
+	pavo::Handler one = pavo::Handler::open(*window).value(),
+		      two = pavo::Handler::open(*window).value();
 	auto right = [&](uint64_t op, uint32_t argument) {
 		switch (op) {
 		case PAVO_WCMD_START_TRANSMIT:
@@ -497,9 +508,9 @@ TEST_F(Villain, CommandsOfAnyKind)
 	};
 
 	for (uint32_t n = 0; n < waiting; n++)
-		ASSERT_FALSE(pair.b.send({node_a, window->number()}, {}));
+		ASSERT_TRUE(pair.b.send({node_a, window->number()}, {}).ok());
 	ASSERT_TRUE(
-		eventually([&] { return window->lmt().recv_free == free; }));
+		eventually([&] { return window->lmt()->recv_free == free; }));
 	Moved counter(pair.device_a, "window_bad_commands");
 	for (int round = 0; round < 3000; round++) {
 		pavo_command_page *shared = shared_of(*window).commands();
@@ -521,17 +532,17 @@ TEST_F(Villain, CommandsOfAnyKind)
 		}
 		/* More than a ring can hold: none of them is looked at. */
 		if (one_in(50)) {
-			ASSERT_FALSE(shared_of(*window).kick());
+			ASSERT_TRUE(shared_of(*window).kick().ok());
 			shared->producer += PAVO_WCMD_RING + 1 +
 					    uint32_t(random() % 100'000);
 			wrong++;
 		}
 		shared->consumer = uint32_t(random());
-		ASSERT_FALSE(shared_of(*window).kick());
+		ASSERT_TRUE(shared_of(*window).kick().ok());
 		ASSERT_TRUE(
-			eventually([&] { return !window->lmt().send_ready; }));
+			eventually([&] { return !window->lmt()->send_ready; }));
 		ready = 0;
-		ASSERT_EQ(window->lmt().recv_free, free);
+		ASSERT_EQ(window->lmt()->recv_free, free);
 	}
 	EXPECT_EQ(counter.by(), wrong);
 	EXPECT_TRUE(bystander.untouched());

@@ -23,7 +23,8 @@ struct Reading : Scene {
 		asked.remote_rcxt = forged_a + 5;
 		asked.remote_pvo = here.pvo();
 		std::ranges::fill(memory.all(), std::byte(0x5a));
-		mapping.emplace(job_b, memory.all());
+		mapping.emplace(
+			pavo::Mapping::open(job_b, memory.all()).value());
 		asked.local_pvo = mapping->pvo().value;
 	}
 
@@ -31,9 +32,10 @@ struct Reading : Scene {
 	{
 		pavo::FrameState state = pavo::FrameState::empty;
 
-		EXPECT_FALSE(b.prepare_rdma(pavo::Direction::read,
-					    {node_a, a.number()}, asked));
-		EXPECT_FALSE(b.start());
+		EXPECT_TRUE(b.prepare_rdma(pavo::Direction::read,
+					   {node_a, a.number()}, asked)
+				    .ok());
+		EXPECT_TRUE(b.start().ok());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
 		return state;
 	}
@@ -58,8 +60,8 @@ struct Reading : Scene {
 
 	bool dead()
 	{
-		return b.lmt().state == pavo::WindowState::dead &&
-		       b.lmt().fatal_rcxt == forged_b;
+		return b.lmt()->state == pavo::WindowState::dead &&
+		       b.lmt()->fatal_rcxt == forged_b;
 	}
 
 	world::Memory memory{mapped};
@@ -80,7 +82,7 @@ TEST(OwnMemory, ThatIsNoneEndsTheWindowOfAReadAtOnce)
 		EXPECT_TRUE(quiet(scene.b));
 		EXPECT_EQ(scene.ask(), pavo::FrameState::dead);
 		EXPECT_EQ(asked.by(), 0u);
-		EXPECT_EQ(scene.a.lmt().state, pavo::WindowState::valid);
+		EXPECT_EQ(scene.a.lmt()->state, pavo::WindowState::valid);
 	}
 }
 
@@ -96,7 +98,7 @@ TEST(OwnMemory, IsNotLookedForWhereThereIsNone)
 	scene.asked.length = 0;
 	scene.asked.tid = ++scene.tid;
 	EXPECT_EQ(scene.ask(), pavo::FrameState::sent);
-	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
 	EXPECT_TRUE(scene.honest());
 }
 
@@ -123,7 +125,7 @@ TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
 		scene.send(frame);
 		EXPECT_TRUE(eventually([&] { return late.by() == 1; }));
 		EXPECT_TRUE(scene.untouched());
-		EXPECT_EQ(scene.a.lmt().state, pavo::WindowState::valid);
+		EXPECT_EQ(scene.a.lmt()->state, pavo::WindowState::valid);
 	}
 }
 
@@ -141,7 +143,7 @@ TEST(OwnMemory, ThatIsThereKeepsTheWindowAliveWhateverComes)
 	EXPECT_EQ(done.tid, scene.asked.tid);
 	EXPECT_EQ(done.status, pavo::PvoResult::key);
 	EXPECT_EQ(refused.by(), 1u);
-	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
 	EXPECT_TRUE(scene.untouched());
 	EXPECT_TRUE(scene.honest());
 }
@@ -160,7 +162,7 @@ TEST(OwnMemory, OfOthersIsTheirs)
 	scene.send(frame);
 	EXPECT_TRUE(eventually([&] { return refused.by() == 1; }));
 	EXPECT_TRUE(scene.untouched());
-	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
 	EXPECT_TRUE(scene.honest());
 }
 

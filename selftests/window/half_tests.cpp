@@ -64,12 +64,13 @@ pavo::FrameState send_piece(Ends &ends, const pavo::PieceFrame &piece,
 	pavo::FrameState state = pavo::FrameState::empty;
 	auto bytes = pattern(number, length);
 
-	EXPECT_FALSE(ends.a.prepare_piece({node_b, ends.b.number()}, piece,
-					  length, [&](std::span<std::byte> to) {
-						  std::ranges::copy(bytes,
-								    to.begin());
-					  }));
-	EXPECT_FALSE(ends.a.start());
+	EXPECT_TRUE(ends.a.prepare_piece(
+				  {node_b, ends.b.number()}, piece, length,
+				  [&](std::span<std::byte> to) {
+					  std::ranges::copy(bytes, to.begin());
+				  })
+			    .ok());
+	EXPECT_TRUE(ends.a.start().ok());
 	eventually([&] { return ends.a.sent({&state, 1}) == 1; });
 	return state;
 }
@@ -231,12 +232,13 @@ TEST(Half, AReadAsksTheProcess)
 			       .flags = uint8_t(asked.flags &
 						~PAVO_RDMA_FROM_FIFO),
 			       .cookie = 0};
-	ASSERT_FALSE(ends.b.prepare_piece({come[0].node, come[0].window}, piece,
-					  total, [&](std::span<std::byte> to) {
-						  std::ranges::copy(bytes,
-								    to.begin());
-					  }));
-	ASSERT_FALSE(ends.b.start());
+	ASSERT_TRUE(ends.b.prepare_piece(
+				  {come[0].node, come[0].window}, piece, total,
+				  [&](std::span<std::byte> to) {
+					  std::ranges::copy(bytes, to.begin());
+				  })
+			    .ok());
+	ASSERT_TRUE(ends.b.start().ok());
 	EXPECT_EQ(ended(ends.a).tid, 4u);
 	EXPECT_EQ(ended(ends.b).tid, 4u);
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, total), bytes));
@@ -257,14 +259,15 @@ TEST(Half, WrongPieces)
 	/* The library writes 0 to what is reserved; it is changed in the frame. */
 	auto reserved = [&](auto change) {
 		auto *frame =
-			shared_of(ends.a).send_frame(ends.a.lmt().send_count);
+			shared_of(ends.a).send_frame(ends.a.lmt()->send_count);
 		pavo::FrameState state = pavo::FrameState::empty;
 
-		EXPECT_FALSE(ends.a.prepare_piece({node_b, ends.b.number()},
-						  good, 100,
-						  [](std::span<std::byte>) {}));
+		EXPECT_TRUE(ends.a.prepare_piece({node_b, ends.b.number()},
+						 good, 100,
+						 [](std::span<std::byte>) {})
+				    .ok());
 		change(*reinterpret_cast<pavo_rdma_piece *>(frame + 1));
-		EXPECT_FALSE(ends.a.start());
+		EXPECT_TRUE(ends.a.start().ok());
 		eventually([&] { return ends.a.sent({&state, 1}) == 1; });
 		return state;
 	};
@@ -288,15 +291,16 @@ TEST(Half, WrongPieces)
 	must(ends.a.take_rcxts({&other, 1}));
 	EXPECT_EQ(wrong([&](auto &p) { p.remote_rcxt = other; }),
 		  pavo::FrameState::bad_request);
-	ASSERT_FALSE(ends.a.cancel({&ends.rcxt_a, 1}));
+	ASSERT_TRUE(ends.a.cancel({&ends.rcxt_a, 1}).ok());
 	EXPECT_EQ(wrong([](auto &p) { p.fragment = 1; }),
 		  pavo::FrameState::stale);
 	/* Longer than it may be, or shorter. */
-	auto *frame = shared_of(ends.a).send_frame(ends.a.lmt().send_count);
-	ASSERT_FALSE(ends.a.prepare_piece({node_b, ends.b.number()}, good, 0,
-					  [](std::span<std::byte>) {}));
+	auto *frame = shared_of(ends.a).send_frame(ends.a.lmt()->send_count);
+	ASSERT_TRUE(ends.a.prepare_piece({node_b, ends.b.number()}, good, 0,
+					 [](std::span<std::byte>) {})
+			    .ok());
 	frame->length = sizeof(pavo_rdma_piece) - 1;
-	ASSERT_FALSE(ends.a.start());
+	ASSERT_TRUE(ends.a.start().ok());
 	pavo::FrameState state = pavo::FrameState::empty;
 	ASSERT_TRUE(eventually([&] { return ends.a.sent({&state, 1}) == 1; }));
 	EXPECT_EQ(state, pavo::FrameState::bad_length);
@@ -327,17 +331,18 @@ TEST(Half, AFullFifoForgetsNothing)
 			came[at]++;
 		}
 	});
-	both.rdma_a.put(both.b_of_a,
-			{.local = both.mapping_a.pvo(),
-			 .remote = {numbers},
-			 .length = length,
-			 .tell = true,
-			 .tag = 3,
-			 .target = pavo::RdmaEnd::fifo},
-			[&](std::error_code error) {
-				EXPECT_FALSE(error) << error.message();
-				ended++;
-			});
+	(void)both.rdma_a.put(both.b_of_a,
+			      {.local = both.mapping_a.pvo(),
+			       .remote = {numbers},
+			       .length = length,
+			       .tell = true,
+			       .tag = 3,
+			       .target = pavo::RdmaEnd::fifo},
+			      [&](const pavo::Result<void> &how) {
+				      EXPECT_TRUE(how.ok())
+					      << how.error().message();
+				      ended++;
+			      });
 	/* Its process does not look while the first attempt is sent. */
 	ASSERT_TRUE(eventually([&] { return full.by() >= 10; }));
 	ASSERT_TRUE(both.run());
@@ -366,17 +371,18 @@ TEST(Half, ToldOfAllPiecesTogether)
 		EXPECT_EQ(came, length);
 		both.arrived_b[9]++;
 	});
-	both.rdma_a.put(both.b_of_a,
-			{.local = both.mapping_a.pvo(),
-			 .remote = {numbers},
-			 .length = length,
-			 .tell = true,
-			 .tag = 9,
-			 .target = pavo::RdmaEnd::fifo},
-			[&](std::error_code error) {
-				EXPECT_FALSE(error) << error.message();
-				ended++;
-			});
+	(void)both.rdma_a.put(both.b_of_a,
+			      {.local = both.mapping_a.pvo(),
+			       .remote = {numbers},
+			       .length = length,
+			       .tell = true,
+			       .tag = 9,
+			       .target = pavo::RdmaEnd::fifo},
+			      [&](const pavo::Result<void> &how) {
+				      EXPECT_TRUE(how.ok())
+					      << how.error().message();
+				      ended++;
+			      });
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(ended, 1u);
 	EXPECT_EQ(both.arrived_b[9], 1);
@@ -391,7 +397,7 @@ TEST(Half, RefusesWhatCannotBe)
 		      .length = 10,
 		      .target = pavo::RdmaEnd::fifo};
 	int ended = 0;
-	auto over = [&](std::error_code) { ended++; };
+	auto over = [&](const pavo::Result<void> &) { ended++; };
 
 	EXPECT_EQ(both.rdma_a.put(both.b_of_a, move, over),
 		  std::errc::invalid_argument)
@@ -408,7 +414,7 @@ TEST(Half, RefusesWhatCannotBe)
 	/* The last that there are. */
 	move.source = pavo::RdmaEnd::memory;
 	move.remote = {(1ull << 63) - 10};
-	ASSERT_FALSE(both.rdma_a.put(both.b_of_a, move, over));
+	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, over).ok());
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(ended, 1);
 }
@@ -417,14 +423,16 @@ TEST(Half, NobodyFeeds)
 {
 	Both both(2,
 		  {.patience = std::chrono::microseconds(500), .attempts = 4});
-	std::error_code result;
+	pavo::Result<void> result;
 
-	both.rdma_a.get(both.b_of_a,
-			{.local = both.mapping_a.pvo(),
-			 .remote = {numbers},
-			 .length = 10,
-			 .source = pavo::RdmaEnd::fifo},
-			[&](std::error_code error) { result = error; });
+	(void)both.rdma_a.get(both.b_of_a,
+			      {.local = both.mapping_a.pvo(),
+			       .remote = {numbers},
+			       .length = 10,
+			       .source = pavo::RdmaEnd::fifo},
+			      [&](const pavo::Result<void> &how) {
+				      result = how;
+			      });
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(result, std::errc::timed_out);
 }
@@ -554,15 +562,15 @@ TEST(Network, HalfOperationsOnce)
 	for (Half &half : all) {
 		auto &rdma = half.at_a ? both.rdma_a : both.rdma_b;
 		auto peer = half.at_a ? both.b_of_a : both.a_of_b;
-		auto over = [&half](std::error_code error) {
-			EXPECT_FALSE(error) << error.message();
+		auto over = [&half](const pavo::Result<void> &how) {
+			EXPECT_TRUE(how.ok()) << how.error().message();
 			half.ended++;
 		};
 
 		if (half.write)
-			rdma.put(peer, half.move(both), over);
+			(void)rdma.put(peer, half.move(both), over);
 		else
-			rdma.get(peer, half.move(both), over);
+			(void)rdma.get(peer, half.move(both), over);
 	}
 	ASSERT_TRUE(both.run());
 	for (Half &half : all) {

@@ -44,7 +44,8 @@ class Target {
 public:
 	Target(const std::string &device, uint32_t senders)
 		: node_(device, job_id, job_key, 0), buffer_(senders * part),
-		  mapping_(node_.job, buffer_), rdma_(node_.window),
+		  mapping_(pavo::Mapping::open(node_.job, buffer_).value()),
+		  rdma_(pavo::Rdma::open(node_.window).value()),
 		  arrived_(senders)
 	{
 		examples::Door door(port);
@@ -72,7 +73,7 @@ public:
 		};
 
 		while (!all())
-			rdma_.progress();
+			(void)rdma_.progress();
 		for (uint32_t i = 0; i < arrived_.size(); i++)
 			nodes::must_hold(std::span(buffer_).subspan(i * part,
 								    part),
@@ -119,18 +120,17 @@ public:
 	Sender(const std::string &device, const std::string &host)
 		: meeting_(host, port),
 		  node_(device, job_id, job_key, meeting_.node()),
-		  buffer_(part), mapping_(node_.job, buffer_),
-		  rdma_(node_.window)
+		  buffer_(part),
+		  mapping_(pavo::Mapping::open(node_.job, buffer_).value()),
+		  rdma_(pavo::Rdma::open(node_.window).value())
 	{
 		pavo::WindowAddress window = node_.introduce(meeting_);
 
 		target_ = meeting_.exchange(Card{});
-		std::error_code error;
-		peer_ = rdma_.add(
-			{window,
-			 {target_.contexts.begin(), target_.contexts.end()}},
-			error);
-		examples::must(error, "contexts");
+		peer_ = examples::must(rdma_.add({window,
+						  {target_.contexts.begin(),
+						   target_.contexts.end()}}),
+				       "contexts");
 		together();
 	}
 
@@ -165,14 +165,16 @@ private:
 				    .length = part,
 				    .tell = put,
 				    .tag = tag};
-		std::error_code result;
-		auto done = [&](std::error_code error) { result = error; };
+		pavo::Result<void> result;
+		auto done = [&](const pavo::Result<void> &how) {
+			result = how;
+		};
 
 		examples::must(put ? rdma_.put(peer_, move, done) :
 				     rdma_.get(peer_, move, done),
 			       "no operation");
 		while (rdma_.pending())
-			rdma_.progress();
+			(void)rdma_.progress();
 		examples::must(result, put ? "put" : "get");
 	}
 

@@ -112,8 +112,11 @@ TEST(Hostile, WindowsOfAnotherJob)
 {
 	Scene scene;
 	pavo::Job other = pavo::Job::reserve(scene.device_b, world::job_id + 1,
-					     world::job_key);
-	pavo::Window window(other, {.gid_index = scene.address_b.index});
+					     world::job_key)
+				  .value();
+	pavo::Window window =
+		pavo::Window::open(other, {.gid_index = scene.address_b.index})
+			.value();
 	Frame frame = scene.forged();
 	uint32_t rcxt;
 
@@ -177,7 +180,7 @@ TEST(Hostile, AnythingAtAll)
 	EXPECT_TRUE(scene.honest());
 	EXPECT_TRUE(scene.there.holds(2, 0, page));
 	EXPECT_TRUE(scene.there.holds(2, page + mapped, page));
-	EXPECT_EQ(scene.b.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
 }
 
 } // namespace

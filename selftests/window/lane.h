@@ -20,24 +20,28 @@ namespace windows {
 /* One end of a lane. */
 struct LaneEnd {
 	LaneEnd(const char *name, uint16_t node)
-		: device(name), job(job_of(device)), address(address_of(device))
+		: device(pavo::Device::open(name).value()), job(job_of(device)),
+		  address(address_of(device))
 	{
 		pavo::WindowOptions options = {.node = node,
 					       .send_frames = 256,
 					       .recv_frames = 1024,
 					       .gid_index = address.index};
 
-		window = std::make_unique<pavo::Window>(job, options);
+		window = std::make_unique<pavo::Window>(
+			pavo::Window::open(job, options).value());
 	}
 
 	static pavo::Job job_of(const pavo::Device &device)
 	{
 		try {
 			return pavo::Job::reserve(device, world::job_id,
-						  world::job_key);
+						  world::job_key)
+				.value();
 		} catch (const std::system_error &) {
 			return pavo::Job::join(device, world::job_id,
-					       world::job_key);
+					       world::job_key)
+				.value();
 		}
 	}
 

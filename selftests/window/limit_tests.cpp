@@ -25,11 +25,12 @@ namespace {
 
 struct WindowTest : testing::Test {
 	pavo::Device a = adapter();
-	Job job = Job::reserve(a, job_id, job_key);
+	Job job = Job::reserve(a, job_id, job_key).value();
 
 	int refusal_of(const WindowOptions &options)
 	{
-		return refusal([&] { Window(job, options); });
+		return refusal(
+			[&] { (void)Window::open(job, options).value(); });
 	}
 };
 
@@ -52,8 +53,8 @@ TEST_F(WindowTest, ParametersAreTheUsual)
 TEST_F(WindowTest, ItsTableSaysWhatItIs)
 {
 	WindowOptions options = {.send_frames = 32, .recv_frames = 64};
-	Window window(job, options);
-	pavo::Lmt lmt = window.lmt();
+	Window window = Window::open(job, options).value();
+	pavo::Lmt lmt = window.lmt().value();
 
 	EXPECT_EQ(lmt.state, pavo::WindowState::valid);
 	EXPECT_EQ(lmt.window, window.number());
@@ -91,7 +92,7 @@ TEST_F(WindowTest, RefusesWhatCannotBe)
 TEST_F(WindowTest, AddressesThatAreNone)
 {
 	WindowOptions options = {.gid_index = address_of(a).index};
-	Window window(job, options);
+	Window window = Window::open(job, options).value();
 	pavo::Gid none{};
 
 	EXPECT_EQ(window.set_node(64, address_of(a).gid),
@@ -107,21 +108,27 @@ TEST_F(WindowTest, ItsMemoryCountsAsLocked)
 	Process small([](Process &) {
 		become_user(159 * page);
 		pavo::Device own = adapter();
-		Job of_user = Job::reserve(own, job_id + 1, job_key);
+		Job of_user = Job::reserve(own, job_id + 1, job_key).value();
 
-		return refusal([&] { Window(of_user, {}); }) == ENOMEM;
+		return refusal([&] {
+			       (void)Window::open(of_user, {}).value();
+		       }) == ENOMEM;
 	});
 	EXPECT_TRUE(small.good());
 	Process enough([](Process &) {
 		become_user(160 * page);
 		pavo::Device own = adapter();
-		Job of_user = Job::reserve(own, job_id + 1, job_key);
+		Job of_user = Job::reserve(own, job_id + 1, job_key).value();
 
 		for (int n = 0; n < 3; n++)
-			if (refusal([&] { Window(of_user, {}); }))
+			if (refusal([&] {
+				    (void)Window::open(of_user, {}).value();
+			    }))
 				return false;
-		Window window(of_user, {});
-		return refusal([&] { Window(of_user, {}); }) == ENOMEM;
+		Window window = Window::open(of_user, {}).value();
+		return refusal([&] {
+			       (void)Window::open(of_user, {}).value();
+		       }) == ENOMEM;
 	});
 	EXPECT_TRUE(enough.good());
 }
@@ -130,8 +137,9 @@ TEST_F(WindowTest, EndsWithItsProcess)
 {
 	Process child([](Process &self) {
 		pavo::Device own = adapter();
-		Job member = Job::join(own, job_id, job_key);
-		Window one(member, {}), two(member, {});
+		Job member = Job::join(own, job_id, job_key).value();
+		Window one = Window::open(member, {}).value(),
+		       two = Window::open(member, {}).value();
 
 		self.meet();
 		self.meet();
@@ -147,13 +155,15 @@ TEST_F(WindowTest, EndsWithItsProcess)
 /* The job is there as long as a window of it is. */
 TEST_F(WindowTest, KeepsItsJob)
 {
-	auto own = std::make_unique<Job>(Job::reserve(a, job_id + 1, job_key));
-	Window window(*own, {});
+	auto own = std::make_unique<Job>(
+		Job::reserve(a, job_id + 1, job_key).value());
+	Window window = Window::open(*own, {}).value();
 
 	own.reset();
-	EXPECT_EQ(window.lmt().job, job_id + 1);
-	EXPECT_EQ(refusal([&] { Job::reserve(a, job_id + 1, job_key); }),
-		  EEXIST);
+	EXPECT_EQ(window.lmt()->job, job_id + 1);
+	EXPECT_EQ(
+		refusal([&] { Job::reserve(a, job_id + 1, job_key).value(); }),
+		EEXIST);
 }
 
 TEST(Closing, UnderTraffic)
@@ -167,7 +177,7 @@ TEST(Closing, UnderTraffic)
 		std::vector<std::byte> bytes = pattern(1, 1200);
 
 		while (!over)
-			if (pair.a.send({node_b, target}, bytes))
+			if (!pair.a.send({node_b, target}, bytes).ok())
 				std::this_thread::yield();
 	});
 
@@ -191,9 +201,9 @@ TEST(Closing, UnderTraffic)
 TEST_F(WindowTest, TheAdapterHasThree)
 {
 	ASSERT_EQ(parameter("max_windows"), 3u);
-	auto one = std::make_unique<Window>(job),
-	     two = std::make_unique<Window>(job);
-	Window three(job);
+	auto one = std::make_unique<Window>(Window::open(job).value()),
+	     two = std::make_unique<Window>(Window::open(job).value());
+	Window three = Window::open(job).value();
 
 	EXPECT_EQ(refusal_of({}), ENOSPC);
 	two.reset();

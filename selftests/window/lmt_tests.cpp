@@ -49,17 +49,17 @@ TEST(Table, WhoIsToldAndWhereItIs)
 								    -1;
 		auto window = another(pair, options);
 
-		EXPECT_EQ(window->lmt().events, events);
+		EXPECT_EQ(window->lmt()->events, events);
 	}
-	EXPECT_EQ(pair.a.lmt().node, node_a);
-	EXPECT_EQ(pair.b.lmt().node, node_b);
+	EXPECT_EQ(pair.a.lmt()->node, node_a);
+	EXPECT_EQ(pair.b.lmt()->node, node_b);
 }
 
 /* By the offsets of the table the same memory is mapped once more. */
 TEST(Table, AddressesOfTheFifos)
 {
 	Pair pair;
-	pavo::Lmt lmt = pair.a.lmt();
+	pavo::Lmt lmt = pair.a.lmt().value();
 	auto word = [&](uint64_t offset, uint32_t frames, uint32_t number) {
 		size_t size = size_t(frames) * PAVO_FRAME_SIZE;
 		void *at = mmap(nullptr, size, PROT_READ, MAP_SHARED,
@@ -81,7 +81,7 @@ TEST(Table, AddressesOfTheFifos)
 	shared_of(pair.a).send_frame(9)->window = 0x5a5a02;
 	EXPECT_EQ(word(lmt.recv_offset, lmt.recv_frames, 7), 0x5a5a01u);
 	EXPECT_EQ(word(lmt.send_offset, lmt.send_frames, 9), 0x5a5a02u);
-	EXPECT_NE(pair.b.lmt().recv_offset, pair.b.lmt().send_offset);
+	EXPECT_NE(pair.b.lmt()->recv_offset, pair.b.lmt()->send_offset);
 }
 
 /* The table of a window in any state, with a value in every field that it may have. */
@@ -94,10 +94,11 @@ TEST(Table, RootReadsAllOfIt)
 				       .send_event = send.fd,
 				       .broadcast = true};
 	auto window = another(ends, options);
-	pavo::Handler one(*window), two(*window);
+	pavo::Handler one = pavo::Handler::open(*window).value(),
+		      two = pavo::Handler::open(*window).value();
 	uint32_t rcxts[3];
 	auto same = [&] {
-		pavo::Lmt lmt = window->lmt();
+		pavo::Lmt lmt = window->lmt().value();
 
 		EXPECT_EQ(line_of(ends.device_b, *window),
 			  as_text(ends.device_b, lmt));
@@ -105,19 +106,19 @@ TEST(Table, RootReadsAllOfIt)
 
 	same();
 	must(window->take_rcxts(rcxts));
-	ASSERT_FALSE(two.ready());
-	ASSERT_FALSE(window->recv_threshold(5));
-	ASSERT_FALSE(window->send_threshold(9));
-	ASSERT_FALSE(window->send({node_a, ends.a.number()}, {}));
-	ASSERT_FALSE(ends.a.send({node_b, window->number()}, {}));
+	ASSERT_TRUE(two.ready().ok());
+	ASSERT_TRUE(window->recv_threshold(5).ok());
+	ASSERT_TRUE(window->send_threshold(9).ok());
+	ASSERT_TRUE(window->send({node_a, ends.a.number()}, {}).ok());
+	ASSERT_TRUE(ends.a.send({node_b, window->number()}, {}).ok());
 	ASSERT_TRUE(eventually([&] {
-		pavo::Lmt lmt = window->lmt();
+		pavo::Lmt lmt = window->lmt().value();
 
 		return lmt.recv_count == 1 && lmt.send_count == 1 &&
 		       lmt.recv_threshold == 4 && lmt.send_threshold == 8;
 	}));
 	same();
-	pavo::Lmt lmt = window->lmt();
+	pavo::Lmt lmt = window->lmt().value();
 	EXPECT_NE(lmt.key, 0u);
 	EXPECT_EQ(lmt.rcxts_owned, 3u);
 	EXPECT_EQ(lmt.handlers, 3u);
@@ -126,18 +127,19 @@ TEST(Table, RootReadsAllOfIt)
 	request.local_rcxt = rcxts[1];
 	request.remote_rcxt = ends.rcxt_a;
 	request.local_pvo = 1;
-	ASSERT_FALSE(window->prepare_rdma(pavo::Direction::write,
-					  {node_a, ends.a.number()}, request));
-	ASSERT_FALSE(window->start());
+	ASSERT_TRUE(window->prepare_rdma(pavo::Direction::write,
+					 {node_a, ends.a.number()}, request)
+			    .ok());
+	ASSERT_TRUE(window->start().ok());
 	/* The event of that is the ready handler's. */
 	ASSERT_TRUE(eventually([&] {
-		lmt = window->lmt();
+		lmt = window->lmt().value();
 		return lmt.state == pavo::WindowState::dead &&
 		       !lmt.handlers_ready && lmt.send_count == 2;
 	}));
-	EXPECT_EQ(window->lmt().fatal_rcxt, rcxts[1]);
+	EXPECT_EQ(window->lmt()->fatal_rcxt, rcxts[1]);
 	same();
-	ASSERT_FALSE(window->disable());
+	ASSERT_TRUE(window->disable().ok());
 	same();
 }
 
@@ -146,39 +148,44 @@ TEST(Table, TheKeyIsThatOfItsPackets)
 {
 	Pair pair;
 	pavo::Job other = pavo::Job::reserve(pair.device_b, world::job_id + 1,
-					     world::job_key);
-	pavo::Window foreign(other, {.gid_index = pair.address_b.index});
+					     world::job_key)
+				  .value();
+	pavo::Window foreign =
+		pavo::Window::open(other, {.gid_index = pair.address_b.index})
+			.value();
 	Wire in("vb");
 	std::vector<Frame> frames;
 
-	ASSERT_FALSE(pair.a.send({node_b, pair.b.number()}, {}));
+	ASSERT_TRUE(pair.a.send({node_b, pair.b.number()}, {}).ok());
 	ASSERT_TRUE(eventually([&] {
 		auto more = in.recorded(0xc0);
 
 		frames.insert(frames.end(), more.begin(), more.end());
 		return !frames.empty();
 	}));
-	EXPECT_EQ(field(frames[0], AT_KEY, 8), pair.a.lmt().key);
-	EXPECT_EQ(pair.b.lmt().key, pair.a.lmt().key);
-	EXPECT_NE(foreign.lmt().key, pair.a.lmt().key);
+	EXPECT_EQ(field(frames[0], AT_KEY, 8), pair.a.lmt()->key);
+	EXPECT_EQ(pair.b.lmt()->key, pair.a.lmt()->key);
+	EXPECT_NE(foreign.lmt()->key, pair.a.lmt()->key);
 }
 
 TEST(Table, OrdinaryUsersSeeNoKey)
 {
 	pavo::Device device = world::adapter();
 	pavo::Job job =
-		pavo::Job::reserve(device, world::job_id, world::job_key);
-	pavo::Window window(job);
+		pavo::Job::reserve(device, world::job_id, world::job_key)
+			.value();
+	pavo::Window window = pavo::Window::open(job).value();
 
-	EXPECT_NE(window.lmt().key, 0u);
+	EXPECT_NE(window.lmt()->key, 0u);
 	EXPECT_NE(line_of(device, window), "");
 	world::Process user([&](world::Process &) {
 		world::become_user(400 * world::page);
 		pavo::Device mine = world::adapter();
 		pavo::Job own = pavo::Job::reserve(mine, world::job_id + 1,
-						   world::job_key);
-		pavo::Window windows(own);
-		pavo::Lmt lmt = windows.lmt();
+						   world::job_key)
+					.value();
+		pavo::Window windows = pavo::Window::open(own).value();
+		pavo::Lmt lmt = windows.lmt().value();
 
 		/* Nor is there a way to all tables. */
 		return !lmt.key && lmt.window == windows.number() &&
@@ -207,8 +214,9 @@ TEST(Table, WhatIsLeftOfATurn)
 			size_t known = 0;
 
 			for (uint32_t n = 0; n < quantum; n++)
-				pair.a.prepare({node_b, pair.b.number()}, {});
-			pair.a.start();
+				(void)pair.a.prepare({node_b, pair.b.number()},
+						     {});
+			(void)pair.a.start();
 			while (known < quantum && !over)
 				known += pair.a.sent(
 					std::span(states).subspan(known));
@@ -216,7 +224,7 @@ TEST(Table, WhatIsLeftOfATurn)
 	});
 
 	EXPECT_TRUE(eventually([&] {
-		uint32_t left = pair.a.lmt().quantum_left;
+		uint32_t left = pair.a.lmt()->quantum_left;
 
 		most = std::max(most, left);
 		between |= left && left < quantum;
@@ -225,7 +233,7 @@ TEST(Table, WhatIsLeftOfATurn)
 	over = true;
 	sender.join();
 	EXPECT_LE(most, quantum);
-	EXPECT_TRUE(eventually([&] { return !pair.a.lmt().quantum_left; }));
+	EXPECT_TRUE(eventually([&] { return !pair.a.lmt()->quantum_left; }));
 }
 
 } // namespace

@@ -123,8 +123,11 @@ TEST(Message, ManySendersAtATime)
 				while (number - t * each >=
 				       taken / senders + 1000)
 					std::this_thread::yield();
-				while (windows[t]->send(
-					{node_a, pair.a.number()}, bytes))
+				while (!windows[t]
+						->send({node_a,
+							pair.a.number()},
+						       bytes)
+						.ok())
 					std::this_thread::yield();
 			}
 		});
@@ -162,7 +165,7 @@ TEST(Message, AFullFifoDropsAndGoesOnLater)
 	for (uint32_t n = 0; n < 21; n++)
 		must(pair.a.send({node_b, pair.b.number()}, pattern(n, 60)));
 	ASSERT_TRUE(eventually([&] { return full.by() == 5; })) << full.by();
-	EXPECT_EQ(pair.b.lmt().recv_free, 0u);
+	EXPECT_EQ(pair.b.lmt()->recv_free, 0u);
 	EXPECT_EQ(pair.b.receive([&](const Message &message) {
 		EXPECT_EQ(bytes_of(message), pattern(expected, 60));
 		expected++;
@@ -179,9 +182,10 @@ TEST(Message, OnlyToWindowsOfTheJob)
 {
 	Pair pair;
 	pavo::Job other = pavo::Job::reserve(pair.device_b, world::job_id + 1,
-					     world::job_key);
+					     world::job_key)
+				  .value();
 	pavo::WindowOptions options = {.gid_index = pair.address_b.index};
-	pavo::Window foreign(other, options);
+	pavo::Window foreign = pavo::Window::open(other, options).value();
 	Moved key(pair.device_b, "rx_drop_window_key");
 	Moved none(pair.device_b, "rx_drop_window");
 
@@ -190,7 +194,7 @@ TEST(Message, OnlyToWindowsOfTheJob)
 	must(pair.a.send({node_b, 0xffffff}, pattern(1, 10)));
 	EXPECT_TRUE(eventually([&] { return none.by() == 1; }));
 	EXPECT_EQ(foreign.receive([](const Message &) {}), 0u);
-	EXPECT_EQ(foreign.lmt().recv_count, 0u);
+	EXPECT_EQ(foreign.lmt()->recv_count, 0u);
 }
 
 TEST(Message, EveryFrameIsMarked)
@@ -232,7 +236,7 @@ static uint64_t fill_until(pavo::Window &window, uint32_t to,
 	while (!end()) {
 		uint32_t n = 0;
 
-		while (!window.prepare({node_a, to}, pattern(n, 900)))
+		while (window.prepare({node_a, to}, pattern(n, 900)).ok())
 			n++;
 		must(window.start());
 		started += n;
@@ -285,14 +289,14 @@ TEST(Message, WindowsTakeTurns)
 	pavo::WindowOptions options = {.node = node_a,
 				       .send_frames = 64,
 				       .gid_index = pair.address_a.index};
-	pavo::Window small(pair.job_a, options);
+	pavo::Window small = pavo::Window::open(pair.job_a, options).value();
 	must(small.set_node(node_b, pair.address_b.gid));
 	uint32_t last_of_small = 0, of_small = 0, all = 0;
 
 	for (uint32_t n = 0; n < many; n++)
 		must(pair.a.prepare({node_b, pair.b.number()}, {}));
 	std::thread long_one([&] { must(pair.a.start()); });
-	ASSERT_TRUE(eventually([&] { return pair.b.lmt().recv_count > 0; }));
+	ASSERT_TRUE(eventually([&] { return pair.b.lmt()->recv_count > 0; }));
 	for (uint32_t n = 0; n < 16; n++)
 		must(small.prepare({node_b, pair.b.number()}, {}));
 	must(small.start());
@@ -332,7 +336,7 @@ TEST(Message, WhoTakesItMayThrow)
 			must(pair.a.send({node_b, pair.b.number()},
 					 {&number, 1}));
 		ASSERT_TRUE(eventually([&] {
-			return pair.b.lmt().recv_count == 2 * (n + 1);
+			return pair.b.lmt()->recv_count == 2 * (n + 1);
 		}));
 		EXPECT_THROW(pair.b.receive(take), std::runtime_error);
 		EXPECT_EQ(pair.b.received(), 2 * n + 1);
@@ -382,7 +386,7 @@ TEST(Network, WhateverItDoesMessagesAreWhole)
 		Bytes bytes = pattern(n, 8 + n % 1300);
 
 		memcpy(bytes.data(), &n, sizeof(n));
-		while (pair.a.send({node_b, pair.b.number()}, bytes))
+		while (!pair.a.send({node_b, pair.b.number()}, bytes).ok())
 			std::this_thread::yield();
 		look();
 	}
@@ -423,12 +427,12 @@ TEST(Threshold, TheNthMessageRaisesTheEvent)
 	pavo::WindowOptions options = {.recv_event = event.fd()};
 	std::unique_ptr<pavo::Window> window = another(pair, options);
 	auto send = [&](uint32_t n) {
-		uint32_t before = window->lmt().recv_count;
+		uint32_t before = window->lmt()->recv_count;
 
 		for (uint32_t i = 0; i < n; i++)
 			must(pair.a.send({node_b, window->number()}, {}));
 		EXPECT_TRUE(eventually([&] {
-			return window->lmt().recv_count == before + n;
+			return window->lmt()->recv_count == before + n;
 		}));
 	};
 
@@ -456,7 +460,7 @@ TEST(Threshold, OfFramesThatWereSent)
 
 	must(window->send_threshold(2));
 	must(window->send({node_a, pair.a.number()}, {}));
-	EXPECT_TRUE(eventually([&] { return window->lmt().send_count == 1; }));
+	EXPECT_TRUE(eventually([&] { return window->lmt()->send_count == 1; }));
 	EXPECT_EQ(event.raised(0), 0u);
 	must(window->send({node_a, pair.a.number()}, {}));
 	EXPECT_EQ(event.raised(long_enough), 1u);
@@ -468,7 +472,7 @@ TEST(Threshold, OfFramesThatWereSent)
 			must(window->send({node_a, pair.a.number()}, {}));
 		sent += 2;
 		EXPECT_TRUE(eventually(
-			[&] { return window->lmt().send_count == sent; }));
+			[&] { return window->lmt()->send_count == sent; }));
 		EXPECT_EQ(event.raised(0), 0u) << "turned off by " << off;
 	}
 }

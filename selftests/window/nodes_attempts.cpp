@@ -8,7 +8,8 @@ namespace nodes {
 
 Asked::Asked(const Arguments &arguments, size_t bytes_of_each)
 	: Server(arguments), bytes(bytes_of_each),
-	  memory(arguments.clients * bytes), mapping(node.job, memory),
+	  memory(arguments.clients * bytes),
+	  mapping(pavo::Mapping::open(node.job, memory).value()),
 	  rcxts(contexts(node.window, arguments.clients))
 {
 	for (size_t i = 0; i < clients(); i++)
@@ -16,7 +17,8 @@ Asked::Asked(const Arguments &arguments, size_t bytes_of_each)
 }
 
 Asker::Asker(const Arguments &arguments, size_t bytes)
-	: Client(arguments), memory(bytes), mapping(node.job, memory)
+	: Client(arguments), memory(bytes),
+	  mapping(pavo::Mapping::open(node.job, memory).value())
 {
 	Part part = meeting.exchange(Part{});
 

@@ -39,8 +39,9 @@ public:
 	explicit LibraryServer(const Arguments &arguments)
 		: server_(arguments),
 		  memory_(arguments.clients * library_length),
-		  mapping_(server_.node.job, memory_),
-		  rdma_(server_.node.window)
+		  mapping_(pavo::Mapping::open(server_.node.job, memory_)
+				   .value()),
+		  rdma_(pavo::Rdma::open(server_.node.window).value())
 	{
 		rdma_.on_arrival([this](const pavo::RdmaArrival &arrival) {
 			must(arrival.length == library_length &&
@@ -73,9 +74,8 @@ private:
 		examples::Meeting &meeting = server_.meetings[i];
 		uint32_t window = server_.windows[i];
 		LibraryCard mine{{}, mapping_.pvo() + i * library_length};
-		std::error_code error = rdma_.lend(mine.contexts);
 
-		must(error, "contexts");
+		must(rdma_.lend(mine.contexts), "contexts");
 		if (way_)
 			window = meeting
 					 .exchange(Place{
@@ -83,10 +83,10 @@ private:
 						 server_.node.address.gid})
 					 .window;
 		LibraryCard theirs = meeting.exchange(mine);
-		rdma_.add({{meeting.other(), window},
-			   {theirs.contexts.begin(), theirs.contexts.end()}},
-			  error);
-		must(error, "a peer");
+		must(rdma_.add({{meeting.other(), window},
+				{theirs.contexts.begin(),
+				 theirs.contexts.end()}}),
+		     "a peer");
 	}
 
 	void turn(size_t i)
@@ -103,7 +103,7 @@ private:
 	template <class Condition> void progress_until(Condition &&condition)
 	{
 		until("clients", [&] {
-			rdma_.progress();
+			(void)rdma_.progress();
 			return condition();
 		});
 	}
@@ -125,7 +125,7 @@ void must_be_turned(std::span<std::byte> memory, uint32_t node, uint32_t way)
 	must_hold(memory, node, way);
 }
 
-using Result = std::optional<std::error_code>;
+using Result = std::optional<pavo::Result<void>>;
 
 Task put(pavo::Rdma &rdma, pavo::Rdma::Peer to, pavo::RdmaMove move,
 	 Result &result)
@@ -142,22 +142,22 @@ Task get(pavo::Rdma &rdma, pavo::Rdma::Peer from, pavo::RdmaMove move,
 void by_coroutines(Client &client, uint32_t way)
 {
 	std::vector<std::byte> memory(library_length);
-	pavo::Mapping mapping(client.node.job, memory);
-	pavo::Rdma rdma(client.node.window);
+	pavo::Mapping mapping =
+		pavo::Mapping::open(client.node.job, memory).value();
+	pavo::Rdma rdma = pavo::Rdma::open(client.node.window).value();
 	LibraryCard mine{{}, mapping.pvo()};
-	std::error_code error = rdma.lend(mine.contexts);
 	Result result;
 	auto over = [&] {
-		rdma.progress();
+		(void)rdma.progress();
 		return bool(result);
 	};
 
-	must(error, "contexts");
+	must(rdma.lend(mine.contexts), "contexts");
 	LibraryCard theirs = client.meeting.exchange(mine);
-	auto peer = rdma.add({{client.meeting.other(), client.window},
-			      {theirs.contexts.begin(), theirs.contexts.end()}},
-			     error);
-	must(error, "a peer");
+	auto peer = must(
+		rdma.add({{client.meeting.other(), client.window},
+			  {theirs.contexts.begin(), theirs.contexts.end()}}),
+		"a peer");
 	pavo::RdmaMove move{.local = mapping.pvo(),
 			    .remote = theirs.memory,
 			    .length = library_length,

@@ -180,8 +180,10 @@ class RdmaServer {
 public:
 	RdmaServer(const Arguments &arguments, bool recover)
 		: server_(arguments), memory_(arguments.clients * part_size()),
-		  mapping_(server_.node.job, memory_),
-		  rdma_(server_.node.window, rdma_options),
+		  mapping_(pavo::Mapping::open(server_.node.job, memory_)
+				   .value()),
+		  rdma_(pavo::Rdma::open(server_.node.window, rdma_options)
+				.value()),
 		  recoveries_(arguments.adapters[0], recover)
 	{
 		rdma_.on_arrival(
@@ -202,7 +204,7 @@ public:
 	void run()
 	{
 		until("all operations of all", [this] {
-			rdma_.progress();
+			(void)rdma_.progress();
 			recoveries_.look(arrived_.size(), 8);
 			return server_.all_wait() &&
 			       arrived_.size() == expected();
@@ -299,8 +301,10 @@ class RdmaClient {
 public:
 	RdmaClient(const Arguments &arguments, bool recover)
 		: client_(arguments), memory_(part_size()),
-		  mapping_(client_.node.job, memory_),
-		  rdma_(client_.node.window, rdma_options),
+		  mapping_(pavo::Mapping::open(client_.node.job, memory_)
+				   .value()),
+		  rdma_(pavo::Rdma::open(client_.node.window, rdma_options)
+				.value()),
 		  recoveries_(arguments.adapters[0], recover)
 	{
 		rdma_.on_piece([this](const RdmaPiece &piece) {
@@ -308,12 +312,11 @@ public:
 		});
 		fill(memory_, rdma_untouched, 0);
 		card_ = client_.meeting.exchange(RdmaCard{});
-		std::error_code error;
-		peer_ = rdma_.add(
-			{{client_.meeting.other(), client_.window},
-			 {card_.contexts.begin(), card_.contexts.end()}},
-			error);
-		must(error, "contexts of its own");
+		peer_ = must(
+			rdma_.add({{client_.meeting.other(), client_.window},
+				   {card_.contexts.begin(),
+				    card_.contexts.end()}}),
+			"contexts of its own");
 		together(client_.meeting);
 	}
 
@@ -322,7 +325,7 @@ public:
 		for (uint32_t tag = 0; tag < operations().size(); tag++)
 			begin(tag);
 		until("the end of all operations", [this] {
-			rdma_.progress();
+			(void)rdma_.progress();
 			recoveries_.look(ended_, 10);
 			return !rdma_.pending();
 		});
@@ -351,26 +354,25 @@ private:
 			      .tag = tag,
 			      .target = common::end_of(operation.to_fifo),
 			      .source = common::end_of(operation.from_fifo)};
-		auto over = [this, tag](std::error_code error) {
-			end(tag, error);
+		auto over = [this, tag](const pavo::Result<void> &how) {
+			end(tag, how);
 		};
 
 		if (write && !here)
 			fill(bytes_of(memory_, operation), client_.self(), tag);
 		if (write && here)
 			move.fill = filler(client_.self(), tag);
-		if (write)
-			rdma_.put(peer_, move, over);
-		else
-			rdma_.get(peer_, move, over);
+		must(write ? rdma_.put(peer_, move, over) :
+			     rdma_.get(peer_, move, over),
+		     "no operation");
 	}
 
-	void end(uint32_t tag, std::error_code error)
+	void end(uint32_t tag, const pavo::Result<void> &ended)
 	{
 		const Operation &operation = operations()[tag];
 		auto bytes = bytes_of(memory_, operation);
 
-		must(error, "RDMA");
+		must(ended, "RDMA");
 		ended_++;
 		if (!operation.write && operation.to_fifo)
 			pieces_.must_be_whole(client_.self(), tag);

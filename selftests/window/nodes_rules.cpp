@@ -58,7 +58,7 @@ public:
 
 	void must_live()
 	{
-		pavo::Lmt lmt = asked.node.window.lmt();
+		pavo::Lmt lmt = asked.node.window.lmt().value();
 
 		must(lmt.state == pavo::WindowState::valid,
 		     "a window died of what others do");
@@ -168,8 +168,10 @@ void keep_rules(const Arguments &arguments)
 {
 	Keeper keeper(arguments);
 	Asked &asked = keeper.asked;
-	pavo::Window another(asked.node.job,
-			     {.gid_index = asked.node.address.index});
+	pavo::Window another =
+		pavo::Window::open(asked.node.job,
+				   {.gid_index = asked.node.address.index})
+			.value();
 	std::vector<uint32_t> foreign = contexts(another, 1);
 
 	for (size_t i = 0; i < asked.clients(); i++) {
@@ -217,7 +219,7 @@ void recover_from_the_past(const Arguments &arguments)
 	for (size_t i = 0; i < asked.clients(); i++)
 		keeper.must_have(i, 1);
 	recover(arguments.adapters[0]);
-	must(!window.lmt().rcxts_owned, "contexts are left by a recovery");
+	must(!window.lmt()->rcxts_owned, "contexts are left by a recovery");
 	fill(asked.memory, untouched, 2);
 	asked.together();
 	for (size_t i = 0; i < asked.clients(); i++) {

@@ -40,7 +40,8 @@ public:
 		: server_(arguments), clients_(arguments.clients),
 		  adapter_(arguments.adapters[0]),
 		  memory_(clients_ * snapshot_part),
-		  mapping_(server_.node.job, memory_)
+		  mapping_(
+			  pavo::Mapping::open(server_.node.job, memory_).value())
 	{
 	}
 
@@ -74,12 +75,14 @@ private:
 	std::unique_ptr<Window> open()
 	{
 		auto window = std::make_unique<Window>(
-			server_.node.job,
-			pavo::WindowOptions{
-				.node = 0,
-				.send_frames = frames,
-				.recv_frames = frames,
-				.gid_index = server_.node.address.index});
+			Window::open(server_.node.job,
+				     pavo::WindowOptions{
+					     .node = 0,
+					     .send_frames = frames,
+					     .recv_frames = frames,
+					     .gid_index =
+						     server_.node.address.index})
+				.value());
 		auto rcxts = contexts(*window, clients_);
 
 		std::ranges::fill(memory_, std::byte(0));
@@ -121,12 +124,8 @@ private:
 	void end(Window &window, uint32_t number)
 	{
 		must(window.disable(), "disable");
-		until("no process to use a window", [&] {
-			int at_work = window.snapshot();
-
-			must(at_work >= 0, "snapshot");
-			return !at_work;
-		});
+		until("no process to use a window",
+		      [&] { return !must(window.snapshot(), "snapshot"); });
 		fill(fifo(window, false), used_again, number + 1);
 		fill(fifo(window, true), used_again, number + 2);
 	}
@@ -170,7 +169,8 @@ class Archer {
 public:
 	explicit Archer(const Arguments &arguments)
 		: client_(arguments), memory_(snapshot_part),
-		  mapping_(client_.node.job, memory_)
+		  mapping_(
+			  pavo::Mapping::open(client_.node.job, memory_).value())
 	{
 		fill(memory_, client_.self(), 0);
 		request_.local_rcxt = contexts(window(), 1)[0];

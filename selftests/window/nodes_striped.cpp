@@ -32,7 +32,8 @@ constexpr pavo::StripedOptions striped_options = {
 struct Lane : examples::Node {
 	Lane(const std::string &name, uint16_t number,
 	     std::span<std::byte> memory)
-		: Node(name, job_id, job_key, number), mapping(job, memory)
+		: Node(name, job_id, job_key, number),
+		  mapping(pavo::Mapping::open(job, memory).value())
 	{
 	}
 
@@ -92,17 +93,15 @@ void serve_all(const Visitors &visitors,
 template <class Middle>
 void move(End &end, bool put, bool tell, Middle &&middle)
 {
-	std::error_code result;
+	pavo::Result<void> result;
 	pavo::StripedMove all{.local = end.lanes[0]->mapping.pvo(),
 			      .remote = end.remote,
 			      .length = message_size,
 			      .tell = tell};
-	auto over = [&](std::error_code error) { result = error; };
+	auto over = [&](const pavo::Result<void> &how) { result = how; };
 
-	if (put)
-		end.striped.put(all, over);
-	else
-		end.striped.get(all, over);
+	must(put ? end.striped.put(all, over) : end.striped.get(all, over),
+	     "no operation");
 	middle();
 	until("the end of a message", [&] {
 		end.striped.progress();

@@ -29,7 +29,7 @@ void must_agree(const examples::Node &node)
 	const pavo::Device &device = node.device;
 
 	until("root to read the table that the process has", [&] {
-		pavo::Lmt lmt = node.window.lmt();
+		pavo::Lmt lmt = node.window.lmt().value();
 
 		return windows::line_of(device, node.window) ==
 		       windows::as_text(device, lmt);
@@ -43,26 +43,26 @@ void must_agree(const examples::Node &node)
 void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 {
 	meeting.exchange('g');
-	const pavo::Lmt before = node.window.lmt();
+	const pavo::Lmt before = node.window.lmt().value();
 	bool over = false;
 
 	while (!over) {
 		must(node.window.send({meeting.other(), window}, {}),
 		     "message");
 		bool here = soon([&] {
-			return node.window.lmt().recv_count !=
+			return node.window.lmt()->recv_count !=
 			       before.recv_count;
 		});
 		over = meeting.exchange(here) && here;
 	}
-	const pavo::Lmt after = node.window.lmt();
+	const pavo::Lmt after = node.window.lmt().value();
 	must(after.send_count != before.send_count, "sends are not counted");
 	must(after.key && meeting.exchange(uint64_t(after.key)) == after.key,
 	     "windows of a job have two keys");
 	must_agree(node);
 	until("as many messages as the table says", [&] {
 		node.window.receive([](const Message &) {});
-		return node.window.received() == node.window.lmt().recv_count;
+		return node.window.received() == node.window.lmt()->recv_count;
 	});
 	node.window.forget_sent();
 }
@@ -70,7 +70,7 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 /* Every field that this end decides about. */
 void must_have(const examples::Node &node, uint16_t number, size_t rcxts)
 {
-	const pavo::Lmt lmt = node.window.lmt();
+	const pavo::Lmt lmt = node.window.lmt().value();
 
 	must(lmt.state == pavo::WindowState::valid && lmt.node == number &&
 		     lmt.job == job_id && lmt.window == node.window.number() &&
@@ -89,7 +89,7 @@ std::vector<uint32_t> take_all(Window &window)
 	for (size_t n = heap; n; n /= 10) {
 		std::vector<uint32_t> some(n);
 
-		while (!window.take_rcxts(some))
+		while (window.take_rcxts(some).ok())
 			all.insert(all.end(), some.begin(), some.end());
 		must(window.take_rcxts(some) == std::errc::no_space_on_device,
 		     "contexts that are not there are refused otherwise");

@@ -44,10 +44,10 @@ size_t length_of(const Window &window, uint32_t number)
 void say(Window &window, uint16_t node, uint32_t to,
 	 std::span<const std::byte> bytes)
 {
-	std::error_code error = window.send({node, to}, bytes);
+	auto sent = window.send({node, to}, bytes);
 
-	if (error != std::errc::no_buffer_space)
-		must(error, "message");
+	if (sent != std::errc::no_buffer_space)
+		must(sent, "message");
 }
 
 } // namespace
@@ -155,7 +155,8 @@ public:
 			epoll_event event{.events = EPOLLIN,
 					  .data = {.u32 = i}};
 
-			all_.push_back(std::make_unique<pavo::Handler>(window));
+			all_.push_back(std::make_unique<pavo::Handler>(
+				pavo::Handler::open(window).value()));
 			must(!epoll_ctl(set_, EPOLL_CTL_ADD, all_[i]->fd(),
 					&event),
 			     "epoll");
@@ -219,14 +220,14 @@ struct Threshold {
 void one_event(Listener &listener, Handlers &handlers, Threshold threshold)
 {
 	Window &window = listener.window();
-	uint32_t before = window.lmt().recv_count;
+	uint32_t before = window.lmt()->recv_count;
 	uint32_t received = window.received();
 
 	threshold.ask(window);
 	/* Messages that came before it was asked for raise none. */
 	listener.serve();
 	handlers.wait();
-	must(window.lmt().recv_count - before >= threshold.least(),
+	must(window.lmt()->recv_count - before >= threshold.least(),
 	     "an event came too soon");
 	until("the messages that an event was of", [&] {
 		listener.serve();
@@ -248,7 +249,7 @@ void no_event(Listener &listener, Handlers &handlers)
 			listener.serve();
 			return listener.taken() >= taken + 50;
 		});
-		must(handlers.quiet() && !window.lmt().event_kept,
+		must(handlers.quiet() && !window.lmt()->event_kept,
 		     "an event without a request");
 	}
 }

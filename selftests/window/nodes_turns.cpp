@@ -103,10 +103,10 @@ private:
 		uint32_t window = meeting.exchange(uint32_t(0));
 
 		until("a window to be poked", [&] {
-			std::error_code error = asked.node.window.send(
+			auto sent = asked.node.window.send(
 				{uint16_t(i + 1), window}, {});
-			if (error != std::errc::no_buffer_space)
-				must(error, "message");
+			if (sent != std::errc::no_buffer_space)
+				must(sent, "message");
 			return meeting.anything();
 		});
 		meeting.exchange('p');
@@ -212,7 +212,8 @@ private:
 	{
 		options.node = uint16_t(asker_.self());
 		options.gid_index = asker_.node.address.index;
-		auto made = std::make_unique<Window>(asker_.node.job, options);
+		auto made = std::make_unique<Window>(
+			Window::open(asker_.node.job, options).value());
 		must(made->set_node(0, other_.gid), "routes");
 		return made;
 	}
@@ -245,7 +246,7 @@ private:
 	{
 		asker_.meeting.exchange(first_->number());
 		until("what messages bring about",
-		      [&] { return condition(first_->lmt()); });
+		      [&] { return condition(first_->lmt().value()); });
 		asker_.meeting.exchange('p');
 	}
 

@@ -33,7 +33,7 @@ class Stranger {
 public:
 	Stranger(Ends &all, bool same_job)
 		: ends(all), job(job_of(same_job)), memory(job, world::page, 3),
-		  window(job, options())
+		  window(pavo::Window::open(job, options()).value())
 	{
 		must(window.set_node(node_b, ends.address_b.gid));
 		must(window.take_rcxts(own));
@@ -85,10 +85,12 @@ private:
 	pavo::Job job_of(bool same)
 	{
 		return same ? pavo::Job::join(ends.device_a, world::job_id,
-					      world::job_key) :
+					      world::job_key)
+				       .value() :
 			      pavo::Job::reserve(ends.device_a,
 						 world::job_id + 1,
-						 world::job_key);
+						 world::job_key)
+				       .value();
 	}
 
 	pavo::WindowOptions options() const
@@ -234,12 +236,12 @@ TEST_P(RcxtOwner, BeginsWhenItLikes)
 		  pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 1u);
 	EXPECT_TRUE(ends.there.holds(1));
-	EXPECT_EQ(ends.a.lmt().rcxts_owned, 1u);
-	EXPECT_EQ(stranger.window.lmt().rcxts_owned, stranger.own.size());
+	EXPECT_EQ(ends.a.lmt()->rcxts_owned, 1u);
+	EXPECT_EQ(stranger.window.lmt()->rcxts_owned, stranger.own.size());
 	must(ends.a.return_rcxts({&ends.rcxt_a, 1}));
 	is_refused(1);
-	EXPECT_EQ(ends.a.lmt().state, pavo::WindowState::valid);
-	EXPECT_EQ(stranger.window.lmt().state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(stranger.window.lmt()->state, pavo::WindowState::valid);
 }
 
 /* At any moment of what goes from memory to memory. */

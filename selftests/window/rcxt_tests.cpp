@@ -23,7 +23,7 @@ std::vector<pavo::FrameState> marks(Ends &ends, size_t n)
 	std::vector<pavo::FrameState> states(n);
 	size_t known = 0;
 
-	EXPECT_FALSE(ends.a.start());
+	EXPECT_TRUE(ends.a.start().ok());
 	EXPECT_TRUE(eventually([&] {
 		known += ends.a.sent(std::span(states).subspan(known));
 		return known == n;
@@ -38,9 +38,10 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	Ends ends;
 	auto write = ends.request(1, 100'000), read = ends.request(3, 100);
 	auto put = [&](bool is_write, const pavo::RequestFrame &request) {
-		ASSERT_FALSE(ends.a.prepare_rdma(common::direction_of(is_write),
-						 {node_b, ends.b.number()},
-						 request));
+		ASSERT_TRUE(ends.a.prepare_rdma(common::direction_of(is_write),
+						{node_b, ends.b.number()},
+						request)
+				    .ok());
 	};
 	Moved asked(ends.device_b, "rx_drop_rcxt_busy");
 
@@ -51,10 +52,11 @@ TEST(Busy, AContextThatHasSomethingToSend)
 				  .remote_rcxt = ends.rcxt_b,
 				  .tid = 4,
 				  .total = 1};
-	ASSERT_FALSE(ends.a.prepare_piece({node_b, ends.b.number()}, piece, 1,
-					  [](std::span<std::byte> to) {
-						  to[0] = std::byte(0xee);
-					  }));
+	ASSERT_TRUE(ends.a.prepare_piece({node_b, ends.b.number()}, piece, 1,
+					 [](std::span<std::byte> to) {
+						 to[0] = std::byte(0xee);
+					 })
+			    .ok());
 	/* Older ones are that first. */
 	put(true, ends.request(1, 100));
 	EXPECT_EQ(marks(ends, 5),
@@ -87,9 +89,10 @@ TEST(Busy, AReadOfOneThatTakesData)
 	wait.remote_rcxt = ends.rcxt_a + 1;
 	std::swap(wait.local_pvo, wait.remote_pvo);
 	Moved unowned(ends.device_a, "rx_drop_rcxt");
-	ASSERT_FALSE(ends.b.prepare_rdma(pavo::Direction::read,
-					 {node_a, ends.a.number()}, wait));
-	ASSERT_FALSE(ends.b.start());
+	ASSERT_TRUE(ends.b.prepare_rdma(pavo::Direction::read,
+					{node_a, ends.a.number()}, wait)
+			    .ok());
+	ASSERT_TRUE(ends.b.start().ok());
 	ASSERT_TRUE(eventually([&] { return ends.b.sent({&state, 1}) == 1; }));
 	ASSERT_EQ(state, pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return unowned.by() == 1; }));
@@ -110,7 +113,7 @@ TEST(Busy, AReadOfOneThatTakesData)
 	EXPECT_TRUE(quiet(ends.a));
 	EXPECT_TRUE(quiet(ends.b));
 	/* As soon as it is at nothing it is given. */
-	ASSERT_FALSE(ends.b.cancel({&ends.rcxt_b, 1}));
+	ASSERT_TRUE(ends.b.cancel({&ends.rcxt_b, 1}).ok());
 	read.tid = 9;
 	EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 9u);
@@ -123,8 +126,9 @@ struct UsersWindow {
 	explicit UsersWindow(uint32_t job_number)
 		: device(world::adapter()),
 		  job(pavo::Job::reserve(device, world::job_id + job_number,
-					 world::job_key)),
-		  window(job)
+					 world::job_key)
+			      .value()),
+		  window(pavo::Window::open(job).value())
 	{
 	}
 
@@ -132,15 +136,15 @@ struct UsersWindow {
 	{
 		std::vector<uint32_t> rcxts(n);
 
-		return !window.take_rcxts(rcxts);
+		return window.take_rcxts(rcxts).ok();
 	}
 	bool has_enough(size_t n)
 	{
 		std::vector<uint32_t> rcxts(n);
-		uint32_t before = window.lmt().rcxts_owned;
+		uint32_t before = window.lmt()->rcxts_owned;
 
-		return window.take_rcxts(rcxts).value() == EDQUOT &&
-		       window.lmt().rcxts_owned == before;
+		return window.take_rcxts(rcxts).error().number() == EDQUOT &&
+		       window.lmt()->rcxts_owned == before;
 	}
 
 	pavo::Device device;
@@ -172,9 +176,10 @@ TEST(Quota, AUserHasNotAllContexts)
 		uint32_t rcxt;
 
 		bool good = a.takes(most - 1) && a.has_enough(2) &&
-			    !a.window.take_rcxts({&rcxt, 1}) && a.has_enough(1);
+			    a.window.take_rcxts({&rcxt, 1}).ok() &&
+			    a.has_enough(1);
 		/* One comes back, one can be had. */
-		return good && !a.window.return_rcxts({&rcxt, 1}) &&
+		return good && a.window.return_rcxts({&rcxt, 1}).ok() &&
 		       a.has_enough(2) && a.takes(1) && a.has_enough(1);
 	});
 
@@ -216,7 +221,7 @@ struct RcxtPool : testing::Test {
 	{
 		Numbers rcxts(n);
 
-		return window.take_rcxts(rcxts).value();
+		return window.take_rcxts(rcxts).error().number();
 	}
 
 	Pair pair;
@@ -229,10 +234,10 @@ TEST_F(RcxtPool, OfTheAdapterIsEmptyAfterEight)
 
 	/* All or none. */
 	EXPECT_EQ(refused(pair.a, 4), ENOSPC);
-	EXPECT_EQ(pair.a.lmt().rcxts_owned, 5u);
+	EXPECT_EQ(pair.a.lmt()->rcxts_owned, 5u);
 	Numbers three = take(pair.a, 3);
 	EXPECT_EQ(refused(pair.a, 1), ENOSPC);
-	EXPECT_EQ(pair.a.lmt().rcxts_owned, most);
+	EXPECT_EQ(pair.a.lmt()->rcxts_owned, most);
 	Numbers all = five;
 	all.insert(all.end(), three.begin(), three.end());
 	std::ranges::sort(all);
@@ -240,10 +245,10 @@ TEST_F(RcxtPool, OfTheAdapterIsEmptyAfterEight)
 	/* The other adapter has its own, and refusals took none of them away. */
 	for (int n = 0; n < 100; n++)
 		ASSERT_EQ(refused(pair.b, most + 1), ENOSPC);
-	EXPECT_EQ(pair.b.lmt().rcxts_owned, 0u);
+	EXPECT_EQ(pair.b.lmt()->rcxts_owned, 0u);
 	EXPECT_EQ(take(pair.b, most).size(), most);
 	/* One comes back, one can be had. */
-	ASSERT_FALSE(pair.a.return_rcxts({&three[1], 1}));
+	ASSERT_TRUE(pair.a.return_rcxts({&three[1], 1}).ok());
 	EXPECT_EQ(refused(pair.a, 2), ENOSPC);
 	EXPECT_EQ(take(pair.a, 1), Numbers{three[1]});
 }
@@ -256,18 +261,18 @@ TEST_F(RcxtPool, OfTheAdapterIsAQueue)
 			all[6], all[2], all[5], all[4]};
 
 	for (uint32_t rcxt : back)
-		ASSERT_FALSE(pair.a.return_rcxts({&rcxt, 1}));
+		ASSERT_TRUE(pair.a.return_rcxts({&rcxt, 1}).ok());
 	EXPECT_EQ(take(pair.a, 3), Numbers(back.begin(), back.begin() + 3));
 	/* Behind those that are still there. */
-	ASSERT_FALSE(pair.a.return_rcxts({&back[1], 1}));
+	ASSERT_TRUE(pair.a.return_rcxts({&back[1], 1}).ok());
 	Numbers rest(back.begin() + 3, back.end());
 	rest.push_back(back[1]);
 	EXPECT_EQ(take(pair.a, 6), rest);
 	/* Those of a window that ends come back, too. */
-	ASSERT_FALSE(pair.a.disable());
+	ASSERT_TRUE(pair.a.disable().ok());
 	pavo::WindowOptions options = {.node = node_a,
 				       .gid_index = pair.address_a.index};
-	pavo::Window next(pair.job_a, options);
+	pavo::Window next = pavo::Window::open(pair.job_a, options).value();
 	Numbers again = take(next, most);
 	std::ranges::sort(again);
 	std::ranges::sort(all);
@@ -302,20 +307,23 @@ TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
 						      .remote_pvo = there.pvo(),
 						      .length = 1 << 16};
 
-			EXPECT_FALSE(window->prepare_rdma(
-				pavo::Direction::write,
-				{node_a, pair.a.number()}, request));
+			EXPECT_TRUE(
+				window->prepare_rdma(pavo::Direction::write,
+						     {node_a, pair.a.number()},
+						     request)
+					.ok());
 		}
-		EXPECT_FALSE(window->start());
+		EXPECT_TRUE(window->start().ok());
 		if (round % 3 == 1) {
-			EXPECT_FALSE(window->disable());
-			EXPECT_EQ(window->lmt().rcxts, 0u);
-			EXPECT_EQ(window->lmt().rcxts_owned, 0u);
+			EXPECT_TRUE(window->disable().ok());
+			EXPECT_EQ(window->lmt()->rcxts, 0u);
+			EXPECT_EQ(window->lmt()->rcxts_owned, 0u);
 		} else if (round % 3 == 2) {
 			/* They may be gone already. */
 			for (uint32_t rcxt : some) {
-				int error =
-					window->return_rcxts({&rcxt, 1}).value();
+				int error = window->return_rcxts({&rcxt, 1})
+						    .error()
+						    .number();
 				EXPECT_TRUE(!error || error == EINVAL ||
 					    error == EBUSY)
 					<< error;
@@ -325,7 +333,7 @@ TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
 	EXPECT_TRUE(eventually([&] { return recoveries > 10; }));
 	over = true;
 	administrator.join();
-	EXPECT_EQ(pair.b.lmt().rcxts_owned, 0u);
+	EXPECT_EQ(pair.b.lmt()->rcxts_owned, 0u);
 	Numbers all = take(pair.b, most);
 	EXPECT_EQ(refused(pair.b, 1), ENOSPC);
 	std::ranges::sort(all);
@@ -351,11 +359,13 @@ TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
 				.length = part,
 				.flags = PAVO_RDMA_TELL_SOURCE};
 
-			ASSERT_FALSE(pair.a.prepare_rdma(
-				pavo::Direction::write,
-				{node_b, pair.b.number()}, request));
+			ASSERT_TRUE(
+				pair.a.prepare_rdma(pavo::Direction::write,
+						    {node_b, pair.b.number()},
+						    request)
+					.ok());
 		}
-		ASSERT_FALSE(pair.a.start());
+		ASSERT_TRUE(pair.a.start().ok());
 		for (uint32_t n = 0; n < most; n++)
 			ASSERT_EQ(ended(pair.a).tid, tid);
 		ASSERT_TRUE(there.holds(1));

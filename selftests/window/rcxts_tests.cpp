@@ -20,7 +20,7 @@ namespace {
 
 uint32_t owned(const pavo::Window &window)
 {
-	return window.lmt().rcxts_owned;
+	return window.lmt()->rcxts_owned;
 }
 
 /* Another window of the first adapter. */
@@ -28,7 +28,8 @@ std::unique_ptr<pavo::Window> beside(const Pair &pair)
 {
 	pavo::WindowOptions options = {.gid_index = pair.address_a.index};
 
-	return std::make_unique<pavo::Window>(pair.job_a, options);
+	return std::make_unique<pavo::Window>(
+		pavo::Window::open(pair.job_a, options).value());
 }
 
 std::vector<uint32_t> copy(const Rcxts &rcxts)
@@ -41,10 +42,11 @@ TEST(Rcxts, AreGivenBack)
 	Pair pair;
 
 	{
-		Rcxts none(pair.a);
-		Rcxts three(pair.a, 3);
+		Rcxts none = Rcxts::open(pair.a).value();
+		Rcxts three = Rcxts::open(pair.a, 3).value();
 		/* More than the kernel gives by one call. */
-		Rcxts many(pair.a, 2 * PAVO_RCXTS_AT_ONCE + 1);
+		Rcxts many =
+			Rcxts::open(pair.a, 2 * PAVO_RCXTS_AT_ONCE + 1).value();
 
 		EXPECT_EQ(none.size(), 0u);
 		EXPECT_EQ(owned(pair.a), 3 + many.size());
@@ -66,14 +68,14 @@ TEST(Rcxts, AreGivenBack)
 TEST(Rcxts, CanBeMoved)
 {
 	Pair pair;
-	Rcxts first(pair.a, 3);
+	Rcxts first = Rcxts::open(pair.a, 3).value();
 	auto numbers = copy(first);
 
 	static_assert(!std::is_copy_constructible_v<Rcxts>);
 	static_assert(!std::is_copy_assignable_v<Rcxts>);
 	{
 		Rcxts second(std::move(first));
-		Rcxts other(pair.b, 2);
+		Rcxts other = Rcxts::open(pair.b, 2).value();
 
 		EXPECT_EQ(first.size(), 0u);
 		EXPECT_EQ(copy(second), numbers);
@@ -98,8 +100,8 @@ TEST(Rcxts, EndWhatTheyAreAt)
 	Ends ends(length);
 
 	for (int round = 0; round < 20; round++) {
-		std::optional<Rcxts> here(std::in_place, ends.a, 1);
-		std::optional<Rcxts> there(std::in_place, ends.b, 1);
+		std::optional<Rcxts> here = Rcxts::open(ends.a, 1).value();
+		std::optional<Rcxts> there = Rcxts::open(ends.b, 1).value();
 		auto request = ends.request(1, length, 0);
 
 		request.local_rcxt = (*here)[0];
@@ -128,7 +130,7 @@ TEST(Rcxts, EndWhatTheyAreAt)
 TEST(Rcxts, OthersTakeTheirPlaceAfterARecovery)
 {
 	Pair pair;
-	Rcxts rcxts(pair.a, 3);
+	Rcxts rcxts = Rcxts::open(pair.a, 3).value();
 	auto old = copy(rcxts);
 
 	must(rcxts.renew());
@@ -157,14 +159,16 @@ TEST(Rcxts, MayBeRenewedLater)
 {
 	Pair pair;
 	size_t all = world::parameter("max_rcxts");
-	std::optional<Rcxts> rcxts(std::in_place, pair.a, 3);
+	std::optional<Rcxts> rcxts = Rcxts::open(pair.a, 3).value();
 	auto other = beside(pair);
 
 	recover(pair.device_a);
 	{
-		Rcxts greedy(*other, all - 2);
+		Rcxts greedy = Rcxts::open(*other, all - 2).value();
 
-		EXPECT_EQ(world::refusal([&] { Rcxts some(*other, 3); }),
+		EXPECT_EQ(world::refusal([&] {
+				  Rcxts some = Rcxts::open(*other, 3).value();
+			  }),
 			  ENOSPC);
 		EXPECT_EQ(greedy.take(3), std::errc::no_space_on_device);
 		EXPECT_EQ(greedy.size(), all - 2);
@@ -190,18 +194,18 @@ TEST(Rcxts, AreGivenBackOnce)
 	Pair pair;
 	size_t all = world::parameter("max_rcxts");
 	auto other = beside(pair);
-	std::optional<Rcxts> rcxts(std::in_place, pair.a, 3);
+	std::optional<Rcxts> rcxts = Rcxts::open(pair.a, 3).value();
 
 	recover(pair.device_a);
 	must(rcxts->take(1));
 	{
-		Rcxts greedy(*other, all - 1);
+		Rcxts greedy = Rcxts::open(*other, all - 1).value();
 
 		/* It has room for one, and needs four. */
 		EXPECT_EQ(rcxts->renew(), std::errc::no_space_on_device);
 		EXPECT_EQ(owned(pair.a), 0u);
 	}
-	Rcxts whole(pair.a, all);
+	Rcxts whole = Rcxts::open(pair.a, all).value();
 	rcxts.reset();
 	EXPECT_EQ(owned(pair.a), all);
 }
@@ -210,57 +214,60 @@ TEST(Rcxts, AreGivenBackOnce)
 TEST(Rcxts, OperationsWaitForThem)
 {
 	Ends ends;
-	pavo::Rdma here(ends.a, {.patience = std::chrono::milliseconds(2),
-				 .most_patience = std::chrono::milliseconds(4),
-				 .attempts = 5});
-	pavo::Rdma there(ends.b);
+	pavo::Rdma here =
+		pavo::Rdma::open(ends.a,
+				 {.patience = std::chrono::milliseconds(2),
+				  .most_patience = std::chrono::milliseconds(4),
+				  .attempts = 5})
+			.value();
+	pavo::Rdma there = pavo::Rdma::open(ends.b).value();
 	std::vector<uint32_t> lent(2);
 	auto other = beside(ends);
-	std::error_code error, result;
+	pavo::Result<void> seen, result;
 	int over = 0;
 
 	must(there.lend(lent));
 	pavo::Rdma::Peer peer =
-		here.add({{node_b, ends.b.number()}, lent}, error);
-	must(error);
+		must(here.add({{node_b, ends.b.number()}, lent}));
 	auto put = [&] {
 		must(here.put(peer,
 			      {.local = {ends.here.pvo()},
 			       .remote = {ends.there.pvo()},
 			       .length = 10'000},
-			      [&](std::error_code now) {
+			      [&](const pavo::Result<void> &now) {
 				      result = now;
 				      over++;
 			      }));
 	};
-	auto run = [&](std::error_code &seen) {
+	auto run = [&](pavo::Result<void> &seen) {
 		int before = over;
 
 		return eventually([&] {
-			std::error_code now;
+			auto did = here.progress();
 
-			here.progress(now);
-			there.progress();
-			if (now)
-				seen = now;
+			(void)there.progress();
+			if (!did.ok())
+				seen = did.error();
 			return over > before;
 		});
 	};
 
 	recover(ends.device_a);
 	{
-		Rcxts greedy(*other, world::parameter("max_rcxts"));
+		Rcxts greedy =
+			Rcxts::open(*other, world::parameter("max_rcxts"))
+				.value();
 
 		put();
-		ASSERT_TRUE(run(error));
-		EXPECT_EQ(error, std::errc::no_space_on_device);
+		ASSERT_TRUE(run(seen));
+		EXPECT_EQ(seen, std::errc::no_space_on_device);
 		EXPECT_EQ(result, std::errc::timed_out);
 	}
-	error.clear();
+	seen = {};
 	put();
-	ASSERT_TRUE(run(error));
-	EXPECT_FALSE(error) << error.message();
-	EXPECT_FALSE(result) << result.message();
+	ASSERT_TRUE(run(seen));
+	EXPECT_TRUE(seen.ok()) << seen.error().message();
+	EXPECT_TRUE(result.ok()) << result.error().message();
 	EXPECT_TRUE(ends.there.holds(1, 0, 10'000));
 }
 

@@ -215,14 +215,14 @@ TEST(Rcxt, ComeBackAfterAllOthersOnly)
 	uint32_t first, again;
 
 	must(ends.a.take_rcxts({&first, 1}));
-	EXPECT_EQ(ends.a.lmt().rcxts_owned, 2u);
-	ASSERT_FALSE(ends.a.return_rcxts({&first, 1}));
+	EXPECT_EQ(ends.a.lmt()->rcxts_owned, 2u);
+	ASSERT_TRUE(ends.a.return_rcxts({&first, 1}).ok());
 	EXPECT_EQ(ends.a.return_rcxts({&first, 1}),
 		  std::errc::invalid_argument);
 	for (int i = 0; i < 100; i++) {
 		must(ends.a.take_rcxts({&again, 1}));
 		ASSERT_NE(again, first);
-		ASSERT_FALSE(ends.a.return_rcxts({&again, 1}));
+		ASSERT_TRUE(ends.a.return_rcxts({&again, 1}).ok());
 	}
 	/* A stranger's are not given back either. */
 	EXPECT_EQ(ends.a.return_rcxts({&ends.rcxt_b, 1}),
@@ -242,7 +242,7 @@ TEST(Cancel, EndsIt)
 	auto all_came = [&] {
 		pavo::FrameState state;
 
-		return !ends.a.send({node_b, ends.b.number()}, {}) &&
+		return ends.a.send({node_b, ends.b.number()}, {}).ok() &&
 		       eventually([&] {
 			       return ends.b.receive([](const Message &) {}, 1);
 		       }) &&
@@ -254,16 +254,17 @@ TEST(Cancel, EndsIt)
 		auto request = ends.request(++tid, 1 << 20, 0);
 
 		ends.there.fill(100 + round);
-		ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write,
-						 {node_b, ends.b.number()},
-						 request));
+		ASSERT_TRUE(ends.a.prepare_rdma(pavo::Direction::write,
+						{node_b, ends.b.number()},
+						request)
+				    .ok());
 		/* It sends while this thread goes on. */
-		std::thread sender([&] { EXPECT_FALSE(ends.a.start()); });
+		std::thread sender([&] { EXPECT_TRUE(ends.a.start().ok()); });
 		EXPECT_TRUE(eventually([&] { return begun(100 + round); }));
 		if (round % 2) {
-			EXPECT_FALSE(ends.a.cancel({&ends.rcxt_a, 1}));
+			EXPECT_TRUE(ends.a.cancel({&ends.rcxt_a, 1}).ok());
 		}
-		EXPECT_FALSE(ends.b.cancel({&ends.rcxt_b, 1}));
+		EXPECT_TRUE(ends.b.cancel({&ends.rcxt_b, 1}).ok());
 		ends.there.fill(round);
 		sender.join();
 		ASSERT_TRUE(
@@ -276,7 +277,7 @@ TEST(Cancel, EndsIt)
 	}
 	EXPECT_EQ(ends.a.cancel({&ends.rcxt_b, 1}),
 		  std::errc::invalid_argument);
-	EXPECT_EQ(ends.a.lmt().rcxts, 0u);
+	EXPECT_EQ(ends.a.lmt()->rcxts, 0u);
 	/* And both go on. */
 	ASSERT_EQ(ends.ask(true, ends.request(++tid, 1 << 20)),
 		  pavo::FrameState::sent);
@@ -391,8 +392,8 @@ TEST(Closing, UnderRdma)
 	for (int round = 0; round < 60; round++) {
 		pavo::WindowOptions options = {.recv_frames = 64};
 		auto window = another(pair, options);
-		auto mapping = std::make_unique<pavo::Mapping>(pair.job_b,
-							       memory.all());
+		auto mapping = std::make_unique<pavo::Mapping>(
+			pavo::Mapping::open(pair.job_b, memory.all()).value());
 		pavo::RequestFrame request = {.local_rcxt = mine,
 					      .remote_rcxt = 0,
 					      .tid = ++tid,
@@ -408,10 +409,11 @@ TEST(Closing, UnderRdma)
 
 		must(window->take_rcxts({&rcxt, 1}));
 		request.remote_rcxt = rcxt;
-		ASSERT_FALSE(pair.a.prepare_rdma(pavo::Direction::write,
-						 {node_b, window->number()},
-						 request));
-		std::thread sender([&] { pair.a.start(); });
+		ASSERT_TRUE(pair.a.prepare_rdma(pavo::Direction::write,
+						{node_b, window->number()},
+						request)
+				    .ok());
+		std::thread sender([&] { (void)pair.a.start(); });
 		if (round % 3)
 			eventually([&] { return placed.by() > before; });
 		/* Either of them is enough. */
@@ -438,11 +440,11 @@ TEST(Violation, AtHomeItEndsTheWindow)
 
 	request.local_pvo ^= uint64_t(1) << 60;
 	EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_pvo);
-	EXPECT_EQ(ends.a.lmt().state, pavo::WindowState::dead);
-	EXPECT_EQ(ends.a.lmt().fatal_rcxt, ends.rcxt_a);
+	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::dead);
+	EXPECT_EQ(ends.a.lmt()->fatal_rcxt, ends.rcxt_a);
 	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), pavo::FrameState::dead);
 	Moved dropped(ends.device_a, "rx_drop_window");
-	ASSERT_FALSE(ends.b.send({node_a, ends.a.number()}, {}));
+	ASSERT_TRUE(ends.b.send({node_a, ends.a.number()}, {}).ok());
 	EXPECT_TRUE(eventually([&] { return dropped.by() == 1; }));
 }
 
@@ -515,17 +517,20 @@ TEST(Request, WrongOnesAreRefused)
 	pavo::FrameState state;
 	/* The library writes 0 to what is reserved; it is changed in the frame. */
 	auto *frame = shared_of(ends.a).send_frame(1);
-	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::read,
-					 {node_b, ends.b.number()}, request));
+	ASSERT_TRUE(ends.a.prepare_rdma(pavo::Direction::read,
+					{node_b, ends.b.number()}, request)
+			    .ok());
 	reinterpret_cast<pavo_rdma_request *>(frame + 1)->reserved = 1;
-	ASSERT_FALSE(ends.a.start());
+	ASSERT_TRUE(ends.a.start().ok());
 	ASSERT_TRUE(eventually([&] { return one_sent(ends.a, state); }));
 	EXPECT_EQ(state, pavo::FrameState::bad_request);
-	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write,
-					 {63, ends.b.number()}, request));
-	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write,
-					 {node_b, 1 << 24}, request));
-	ASSERT_FALSE(ends.a.start());
+	ASSERT_TRUE(ends.a.prepare_rdma(pavo::Direction::write,
+					{63, ends.b.number()}, request)
+			    .ok());
+	ASSERT_TRUE(ends.a.prepare_rdma(pavo::Direction::write,
+					{node_b, 1 << 24}, request)
+			    .ok());
+	ASSERT_TRUE(ends.a.start().ok());
 	for (auto expected :
 	     {pavo::FrameState::bad_node, pavo::FrameState::bad_window}) {
 		ASSERT_TRUE(

@@ -62,7 +62,8 @@ std::vector<int64_t> expected(Fold fold)
 struct Collector : Pair {
 	Collector()
 		: Pair(false, 1024, 256), memory(all_bytes),
-		  mapping(job_a, memory.all()), rdma(a)
+		  mapping(pavo::Mapping::open(job_a, memory.all()).value()),
+		  rdma(pavo::Rdma::open(a).value())
 	{
 		for (Fold fold : folds)
 			results.emplace_back(fold, vector_of(0));
@@ -81,7 +82,7 @@ struct Collector : Pair {
 		return eventually([&] {
 			size_t taken = 0;
 
-			rdma.progress();
+			(void)rdma.progress();
 			for (auto &[tag, windows] : arrived)
 				taken += windows.size();
 			return taken >= wanted;
@@ -99,9 +100,12 @@ struct Collector : Pair {
 struct Sender {
 	Sender(Collector &collector, uint32_t n)
 		: window(another(collector, {.send_frames = 256})),
-		  memory(all_bytes), mapping(collector.job_b, memory.all()),
-		  rdma(*window), to(introduce(rdma, collector.rdma, node_a,
-					      collector.a.number(), 2))
+		  memory(all_bytes),
+		  mapping(pavo::Mapping::open(collector.job_b, memory.all())
+				  .value()),
+		  rdma(pavo::Rdma::open(*window).value()),
+		  to(introduce(rdma, collector.rdma, node_a,
+			       collector.a.number(), 2))
 	{
 		auto vector = vector_of(n);
 
@@ -119,9 +123,9 @@ struct Sender {
 				       .tell = true,
 				       .tag = i,
 				       .target = pavo::RdmaEnd::fifo},
-				      [this](std::error_code error) {
-					      EXPECT_FALSE(error)
-						      << error.message();
+				      [this](const pavo::Result<void> &how) {
+					      EXPECT_TRUE(how.ok())
+						      << how.error().message();
 					      ended++;
 				      }));
 	}
@@ -132,8 +136,9 @@ struct Sender {
 			      {.local = mapping.pvo(),
 			       .remote = from.mapping.pvo(),
 			       .length = all_bytes},
-			      [this](std::error_code error) {
-				      EXPECT_FALSE(error) << error.message();
+			      [this](const pavo::Result<void> &how) {
+				      EXPECT_TRUE(how.ok())
+					      << how.error().message();
 				      ended++;
 			      }));
 	}
@@ -154,9 +159,9 @@ bool run(Collector &collector, const Senders &all)
 	return eventually([&] {
 		size_t pending = 0;
 
-		collector.rdma.progress();
+		(void)collector.rdma.progress();
 		for (auto &sender : all) {
-			sender->rdma.progress();
+			(void)sender->rdma.progress();
 			pending += sender->rdma.pending();
 		}
 		return !pending;

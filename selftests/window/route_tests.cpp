@@ -30,8 +30,11 @@ constexpr size_t route_memory = 1 << 20;
 struct RouteEnds : Pair {
 	explicit RouteEnds(bool ipv6 = false)
 		: Pair(ipv6, 1024, 256), memory_a(route_memory),
-		  memory_b(route_memory), mapping_a(job_a, memory_a.all()),
-		  mapping_b(job_b, memory_b.all()), rdma_a(a), rdma_b(b)
+		  memory_b(route_memory),
+		  mapping_a(pavo::Mapping::open(job_a, memory_a.all()).value()),
+		  mapping_b(pavo::Mapping::open(job_b, memory_b.all()).value()),
+		  rdma_a(pavo::Rdma::open(a).value()),
+		  rdma_b(pavo::Rdma::open(b).value())
 	{
 		peer = introduce(rdma_a, rdma_b, node_b, b.number(), 2);
 	}
@@ -40,8 +43,8 @@ struct RouteEnds : Pair {
 	void move(bool put, uint32_t number)
 	{
 		int ended = 0;
-		auto over = [&](std::error_code error) {
-			EXPECT_FALSE(error) << error.message();
+		auto over = [&](const pavo::Result<void> &how) {
+			EXPECT_TRUE(how.ok()) << how.error().message();
 			ended++;
 		};
 		pavo::RdmaMove all{.local = mapping_a.pvo(),
@@ -51,12 +54,12 @@ struct RouteEnds : Pair {
 		common::fill((put ? memory_a : memory_b).all(), number);
 		common::fill((put ? memory_b : memory_a).all(), number + 1);
 		if (put)
-			rdma_a.put(peer, all, over);
+			(void)rdma_a.put(peer, all, over);
 		else
-			rdma_a.get(peer, all, over);
+			(void)rdma_a.get(peer, all, over);
 		ASSERT_TRUE(eventually([&] {
-			rdma_a.progress();
-			rdma_b.progress();
+			(void)rdma_a.progress();
+			(void)rdma_b.progress();
 			return ended;
 		}));
 		ASSERT_TRUE(std::ranges::equal(memory_a.all(), memory_b.all()));
@@ -70,10 +73,11 @@ struct RouteEnds : Pair {
 
 		rdma_b.on_message([&](const pavo::Message &) { seen++; });
 		for (unsigned i = 0; i < n; i++)
-			ASSERT_FALSE(rdma_a.send({node_b, b.number()},
-						 pattern(i, i)));
+			ASSERT_TRUE(
+				rdma_a.send({node_b, b.number()}, pattern(i, i))
+					.ok());
 		ASSERT_TRUE(eventually([&] {
-			rdma_b.progress();
+			(void)rdma_b.progress();
 			return seen == n;
 		}));
 		rdma_b.on_message({});
@@ -295,7 +299,8 @@ TEST(Routes, HostileArguments)
 {
 	pavo::Device device = world::adapter();
 	pavo::Job job =
-		pavo::Job::reserve(device, world::job_id, world::job_key);
+		pavo::Job::reserve(device, world::job_id, world::job_key)
+			.value();
 	Address own = address_of(device);
 	pavo_window_args args = {.send_frames = 16,
 				 .recv_frames = 16,

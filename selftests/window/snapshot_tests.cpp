@@ -50,7 +50,7 @@ long closing(const pavo::Device &device)
 
 bool nobody_at_work(const Window &window)
 {
-	return eventually([&] { return window.snapshot() == 0; });
+	return eventually([&] { return window.snapshot().value() == 0; });
 }
 
 /* ------------------------------------------------------------------ stress */
@@ -63,12 +63,14 @@ class Traffic {
 public:
 	explicit Traffic(Pair &pair)
 		: pair_(pair), source_(size),
-		  mapping_(pair.job_a, source_.all())
+		  mapping_(
+			  pavo::Mapping::open(pair.job_a, source_.all()).value())
 	{
 		pavo::WindowOptions options = {
 			.node = node_a, .gid_index = pair.address_a.index};
 
-		writer_ = std::make_unique<Window>(pair.job_a, options);
+		writer_ = std::make_unique<Window>(
+			Window::open(pair.job_a, options).value());
 		must(writer_->set_node(node_b, pair.address_b.gid));
 		must(writer_->take_rcxts({&rcxt_, 1}));
 		memset(source_.at(), 0xee, size);
@@ -113,7 +115,7 @@ private:
 		while (!over_) {
 			uint32_t window = window_;
 
-			if (pair_.a.send({node_b, window}, bytes))
+			if (!pair_.a.send({node_b, window}, bytes).ok())
 				std::this_thread::yield();
 			else
 				messages_++;
@@ -139,9 +141,10 @@ private:
 			request.length = size;
 			request.tid++;
 			if (!window ||
-			    writer_->prepare_rdma(pavo::Direction::write,
-						  {node_b, window}, request) ||
-			    writer_->start()) {
+			    !writer_->prepare_rdma(pavo::Direction::write,
+						   {node_b, window}, request)
+				     .ok() ||
+			    !writer_->start().ok()) {
 				std::this_thread::yield();
 				continue;
 			}
@@ -225,7 +228,8 @@ void under_traffic(
 {
 	Pair pair;
 	world::Memory memory(Traffic::size);
-	pavo::Mapping mapping(pair.job_b, memory.all());
+	pavo::Mapping mapping =
+		pavo::Mapping::open(pair.job_b, memory.all()).value();
 	Traffic traffic(pair);
 
 	for (uint32_t round = 0; round < rounds; round++) {
@@ -298,8 +302,10 @@ TEST(Snapshot, OfTheOneThatSends)
 	Parameter quantum("window_quantum", frames);
 	Pair pair;
 	world::Memory here(size), there(size);
-	pavo::Mapping mapping_a(pair.job_a, here.all());
-	pavo::Mapping mapping_b(pair.job_b, there.all());
+	pavo::Mapping mapping_a =
+		pavo::Mapping::open(pair.job_a, here.all()).value();
+	pavo::Mapping mapping_b =
+		pavo::Mapping::open(pair.job_b, there.all()).value();
 	pavo::RequestFrame request{};
 	uint32_t cut_short = 0;
 
@@ -309,7 +315,7 @@ TEST(Snapshot, OfTheOneThatSends)
 					       .send_frames = frames,
 					       .gid_index =
 						       pair.address_a.index};
-		Window window(pair.job_a, options);
+		Window window = Window::open(pair.job_a, options).value();
 		auto mark = [&](uint32_t n) {
 			return std::atomic_ref(
 				       shared_of(window).send_frame(n)->state)
@@ -326,7 +332,7 @@ TEST(Snapshot, OfTheOneThatSends)
 					 {node_b, pair.b.number()}, request));
 		for (uint32_t n = 1; n < frames; n++)
 			must(window.prepare({node_b, pair.b.number()}, {}));
-		std::thread sender([&] { window.start(); });
+		std::thread sender([&] { (void)window.start(); });
 		EXPECT_TRUE(eventually([&] { return mark(1); }));
 		must(window.disable());
 		uint32_t first = mark(0);
@@ -336,8 +342,8 @@ TEST(Snapshot, OfTheOneThatSends)
 		for (uint32_t n = frames; n--;)
 			common::fill(frame(window, n), n);
 		sender.join();
-		EXPECT_EQ(window.lmt().rcxts, 0u);
-		EXPECT_EQ(window.lmt().send_ready, 0u);
+		EXPECT_EQ(window.lmt()->rcxts, 0u);
+		EXPECT_EQ(window.lmt()->send_ready, 0u);
 		EXPECT_TRUE(first == PAVO_FRAME_SENT || first == PAVO_FRAME_DEAD)
 			<< first;
 		for (uint32_t n = 0; n < frames; n++)
@@ -355,13 +361,14 @@ TEST(Disabled, NothingGoesInOrOut)
 	std::vector<std::byte> bytes = pattern(1, 100);
 	uint32_t rcxt;
 
-	EXPECT_EQ(pair.b.snapshot(), -EINVAL) << "it is not";
+	EXPECT_EQ(pair.b.snapshot(), std::errc::invalid_argument)
+		<< "it is not";
 	must(pair.b.take_rcxts({&rcxt, 1}));
 	must(pair.b.disable());
 	must(pair.b.disable());
 	ASSERT_TRUE(nobody_at_work(pair.b));
-	EXPECT_EQ(pair.b.lmt().state, pavo::WindowState::disabled);
-	EXPECT_EQ(pair.b.lmt().rcxts_owned, 0u);
+	EXPECT_EQ(pair.b.lmt()->state, pavo::WindowState::disabled);
+	EXPECT_EQ(pair.b.lmt()->rcxts_owned, 0u);
 	EXPECT_NE(shown("windows").find(" disabled"), std::string::npos);
 	Moved dropped(pair.device_b, "rx_drop_window");
 	Moved sent(pair.device_b, "tx_frames");
@@ -372,10 +379,10 @@ TEST(Disabled, NothingGoesInOrOut)
 	EXPECT_EQ(shared_of(pair.b).send_frame(0)->state,
 		  uint32_t(PAVO_FRAME_EMPTY));
 	EXPECT_FALSE(pair.b.receive([](const Message &) {}));
-	EXPECT_EQ(pair.b.take_rcxts({&rcxt, 1}).value(), ESHUTDOWN);
+	EXPECT_EQ(pair.b.take_rcxts({&rcxt, 1}).error().number(), ESHUTDOWN);
 	EXPECT_EQ(pair.b.return_rcxts({&rcxt, 1}), std::errc::invalid_argument);
 	EXPECT_EQ(pair.b.cancel({&rcxt, 1}), std::errc::invalid_argument);
-	EXPECT_EQ(pair.b.snapshot(), 0);
+	EXPECT_EQ(pair.b.snapshot().value(), 0u);
 	/* Others go on. */
 	auto other = another(pair);
 	must(pair.a.send({node_b, other->number()}, bytes));
@@ -419,10 +426,11 @@ TEST(Closed, TheJobEnds)
 
 	for (int n = 0; n < 50; n++) {
 		pavo::Job job = pavo::Job::reserve(device, world::job_id + 1,
-						   world::job_key + n);
-		Window window(job);
+						   world::job_key + n)
+					.value();
+		Window window = Window::open(job).value();
 
-		EXPECT_EQ(window.lmt().job, world::job_id + 1);
+		EXPECT_EQ(window.lmt()->job, world::job_id + 1);
 	}
 }
 
@@ -433,7 +441,8 @@ TEST(Live, ShowsWhoIsAtWork)
 
 	Pair pair;
 	world::Memory memory(Traffic::size);
-	pavo::Mapping mapping(pair.job_b, memory.all());
+	pavo::Mapping mapping =
+		pavo::Mapping::open(pair.job_b, memory.all()).value();
 	Traffic traffic(pair);
 	SnapshotTarget target(pair, traffic, mapping);
 	const std::string number = std::to_string(target.window->number());
@@ -455,11 +464,11 @@ TEST(Broadcast, IsAllowedByAFlag)
 {
 	Pair pair;
 
-	EXPECT_EQ(pair.b.lmt().flags, 0u);
+	EXPECT_EQ(pair.b.lmt()->flags, 0u);
 	EXPECT_EQ(shown("windows").find("broadcast"), std::string::npos);
 	pavo::WindowOptions options = {.broadcast = true};
 	auto window = another(pair, options);
-	EXPECT_EQ(window->lmt().flags, uint32_t(PAVO_WINDOW_BROADCAST));
+	EXPECT_EQ(window->lmt()->flags, uint32_t(PAVO_WINDOW_BROADCAST));
 	EXPECT_NE(shown("windows").find(" broadcast"), std::string::npos);
 }
 

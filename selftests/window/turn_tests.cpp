@@ -59,18 +59,19 @@ struct Turns : testing::TestWithParam<uint32_t> {
 					       .gid_index =
 						       ends.address_a.index};
 
-		first = std::make_unique<pavo::Window>(ends.job_a, options);
+		first = std::make_unique<pavo::Window>(
+			pavo::Window::open(ends.job_a, options).value());
 		must(first->set_node(node_b, ends.address_b.gid));
 		for (uint32_t n = 0; n < PAVO_FIFO_LEAST; n++)
 			to_first();
 		EXPECT_TRUE(eventually([&] {
-			return first->lmt().recv_count == PAVO_FIFO_LEAST;
+			return first->lmt()->recv_count == PAVO_FIFO_LEAST;
 		}));
 	}
 
 	void to_first()
 	{
-		EXPECT_FALSE(ends.b.send({node_a, first->number()}, {}));
+		EXPECT_TRUE(ends.b.send({node_a, first->number()}, {}).ok());
 	}
 
 	/* @n frames of it are ready; then those of the other, and all are sent. */
@@ -84,8 +85,8 @@ struct Turns : testing::TestWithParam<uint32_t> {
 		std::atomic_ref(page->producer).fetch_add(1);
 		to_first();
 		ASSERT_TRUE(eventually(
-			[&] { return first->lmt().send_ready == n; }));
-		ASSERT_FALSE(ends.a.start());
+			[&] { return first->lmt()->send_ready == n; }));
+		ASSERT_TRUE(ends.a.start().ok());
 	}
 
 	/* Of @each packets of both: so many of one, then so many of the other. */
@@ -115,10 +116,10 @@ TEST_P(Turns, OfFrames)
 	constexpr uint32_t each = 20;
 	std::vector<uint32_t> order;
 
-	ASSERT_EQ(ends.a.lmt().quantum, GetParam());
+	ASSERT_EQ(ends.a.lmt()->quantum, GetParam());
 	for (uint32_t n = 0; n < each; n++) {
-		ASSERT_FALSE(first->prepare({node_b, ends.b.number()}, {}));
-		ASSERT_FALSE(ends.a.prepare({node_b, ends.b.number()}, {}));
+		ASSERT_TRUE(first->prepare({node_b, ends.b.number()}, {}).ok());
+		ASSERT_TRUE(ends.a.prepare({node_b, ends.b.number()}, {}).ok());
 	}
 	start_both(each);
 	ASSERT_TRUE(eventually([&] {
@@ -141,13 +142,15 @@ TEST_P(Turns, OfRdma)
 
 	must(first->take_rcxts({&rcxts[0], 1}));
 	must(ends.b.take_rcxts({&rcxts[1], 1}));
-	ASSERT_FALSE(ends.a.prepare_rdma(pavo::Direction::write,
-					 {node_b, ends.b.number()}, request));
+	ASSERT_TRUE(ends.a.prepare_rdma(pavo::Direction::write,
+					{node_b, ends.b.number()}, request)
+			    .ok());
 	request.local_rcxt = rcxts[0];
 	request.remote_rcxt = rcxts[1];
 	request.remote_pvo += each * packet;
-	ASSERT_FALSE(first->prepare_rdma(pavo::Direction::write,
-					 {node_b, ends.b.number()}, request));
+	ASSERT_TRUE(first->prepare_rdma(pavo::Direction::write,
+					{node_b, ends.b.number()}, request)
+			    .ok());
 	start_both(1);
 	ASSERT_TRUE(eventually([&] {
 		for (const Frame &frame : in.recorded())
@@ -172,9 +175,10 @@ TEST(Workers, TheManagerGoesOn)
 	auto send = [&](uint32_t n) {
 		come = 0;
 		for (uint32_t i = 0; i < n; i++)
-			ASSERT_FALSE(
-				pair.a.prepare({node_b, pair.b.number()}, {}));
-		ASSERT_FALSE(pair.a.start());
+			ASSERT_TRUE(
+				pair.a.prepare({node_b, pair.b.number()}, {})
+					.ok());
+		ASSERT_TRUE(pair.a.start().ok());
 		ASSERT_TRUE(eventually([&] {
 			come += pair.b.receive([](const Message &) {});
 			return come == n;
@@ -205,7 +209,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 	Ends ends(length);
 	pavo::WindowOptions options = {.node = node_a,
 				       .gid_index = ends.address_a.index};
-	pavo::Window other(ends.job_a, options);
+	pavo::Window other = pavo::Window::open(ends.job_a, options).value();
 	must(other.set_node(node_b, ends.address_b.gid));
 	std::atomic<bool> over = false;
 	std::thread writer([&] {
@@ -215,7 +219,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 			ASSERT_EQ(ended(ends.a).tid, tid);
 		}
 	});
-	auto in_turn = [&] { return ends.a.lmt().quantum_left != 0; };
+	auto in_turn = [&] { return ends.a.lmt()->quantum_left != 0; };
 	Moved runs(ends.device_a, "window_manager");
 	uint64_t calls = 0, met = 0;
 
@@ -246,8 +250,8 @@ uint64_t send_by_two(Pair &pair, pavo::Window &other,
 		while (!over) {
 			pavo::FrameState state = pavo::FrameState::empty;
 
-			ASSERT_FALSE(
-				window.send({node_b, pair.b.number()}, {}));
+			ASSERT_TRUE(
+				window.send({node_b, pair.b.number()}, {}).ok());
 			/* Whichever worker sends it. */
 			ASSERT_TRUE(eventually(
 				[&] { return one_sent(window, state); }));
@@ -272,7 +276,7 @@ TEST(Workers, AreNoMoreThanTheyMayBe)
 	Pair pair;
 	pavo::WindowOptions options = {.node = node_a,
 				       .gid_index = pair.address_a.index};
-	pavo::Window other(pair.job_a, options);
+	pavo::Window other = pavo::Window::open(pair.job_a, options).value();
 	must(other.set_node(node_b, pair.address_b.gid));
 	uint64_t sent;
 
@@ -326,7 +330,8 @@ TEST(Workers, AreNotHeldByCallersThatStandStill)
 	for (int i = 0; i < 4; i++)
 		threads.emplace_back([&] {
 			stay_on(1, false);
-			pavo::Window window(pair.job_a, options);
+			pavo::Window window =
+				pavo::Window::open(pair.job_a, options).value();
 
 			must(window.set_node(node_b, pair.address_b.gid));
 			while (!over) {

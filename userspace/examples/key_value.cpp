@@ -95,12 +95,11 @@ struct Card {
 template <class T>
 void say(pavo::Rdma &rdma, pavo::WindowAddress to, const T &what)
 {
-	std::error_code error =
-		rdma.send(to, std::as_bytes(std::span(&what, 1)));
+	auto sent = rdma.send(to, std::as_bytes(std::span(&what, 1)));
 
 	/* A message that was not sent is as good as lost. */
-	if (error && error != std::errc::no_buffer_space)
-		throw std::system_error(error, "message");
+	if (sent != std::errc::no_buffer_space)
+		examples::must(sent, "message");
 }
 
 /* A message that is a @T, or none. */
@@ -120,9 +119,11 @@ class Server {
 public:
 	explicit Server(const std::string &device)
 		: node_(device, job_id, job_key, 0), table_(buckets),
-		  mapping_(node_.job,
-			   std::as_writable_bytes(std::span(table_))),
-		  rdma_(node_.window)
+		  mapping_(pavo::Mapping::open(
+				   node_.job,
+				   std::as_writable_bytes(std::span(table_)))
+				   .value()),
+		  rdma_(pavo::Rdma::open(node_.window).value())
 	{
 		rdma_.on_message([this](const pavo::Message &message) {
 			if (auto request = read_as<Request>(message))
@@ -145,11 +146,11 @@ public:
 			meeting.exchange(card);
 		}
 		while (ended_.size() < clients)
-			rdma_.progress();
+			(void)rdma_.progress();
 		/* Until the last answer has come, or the client has stopped waiting for it. */
 		for (auto until = Clock::now() + 10 * patience;
 		     Clock::now() < until;)
-			rdma_.progress();
+			(void)rdma_.progress();
 	}
 
 private:
@@ -193,16 +194,18 @@ public:
 	Client(const std::string &device, const std::string &host)
 		: meeting_(host, port),
 		  node_(device, job_id, job_key, meeting_.node()),
-		  mapping_(node_.job,
-			   std::as_writable_bytes(std::span(&bucket_, 1))),
-		  rdma_(node_.window), server_(node_.introduce(meeting_))
+		  mapping_(pavo::Mapping::open(node_.job,
+					       std::as_writable_bytes(
+						       std::span(&bucket_, 1)))
+				   .value()),
+		  rdma_(pavo::Rdma::open(node_.window).value()),
+		  server_(node_.introduce(meeting_))
 	{
 		Card card = meeting_.exchange(Card{});
 
 		table_ = card.table;
-		std::error_code error;
-		reads_ = rdma_.add({server_, {card.context}}, error);
-		examples::must(error, "contexts");
+		reads_ = examples::must(rdma_.add({server_, {card.context}}),
+					"contexts");
 		rdma_.on_message([this](const pavo::Message &message) {
 			answer_ = read_as<Answer>(message);
 		});
@@ -238,7 +241,7 @@ private:
 
 		for (answer_ = {};
 		     !answer_ || answer_->number != request.number;
-		     rdma_.progress())
+		     (void)rdma_.progress())
 			if (Clock::now() - asked >= patience) {
 				say(rdma_, server_, request);
 				asked = Clock::now();
@@ -248,20 +251,18 @@ private:
 
 	void read(size_t place)
 	{
-		std::error_code result;
+		pavo::Completion got;
 
 		examples::must(
 			rdma_.get(reads_,
 				  {.local = mapping_.pvo(),
 				   .remote = table_ + place * sizeof(Bucket),
 				   .length = sizeof(Bucket)},
-				  [&](std::error_code error) {
-					  result = error;
-				  }),
+				  got),
 			"no get");
-		while (rdma_.pending())
-			rdma_.progress();
-		examples::must(result, "get");
+		while (!got.over())
+			(void)rdma_.progress();
+		examples::must(got.result(), "get");
 	}
 
 	examples::Meeting meeting_;

@@ -196,22 +196,23 @@ struct Card {
 /* A program may have reserved it through another adapter of this machine. */
 pavo::Job reserve_or_join(const pavo::Device &device, uint32_t id, uint64_t key)
 {
-	try {
-		return pavo::Job::reserve(device, id, key);
-	} catch (const std::system_error &error) {
-		if (error.code() != std::errc::file_exists)
-			throw;
-	}
-	return pavo::Job::join(device, id, key);
+	auto reserved = pavo::Job::reserve(device, id, key);
+
+	if (reserved == std::errc::file_exists)
+		return pavo::Job::join(device, id, key).value();
+	return std::move(reserved).value();
 }
 
 } // namespace
 
 Node::Node(const std::string &device_name, uint32_t job_id, uint64_t job_key,
 	   uint16_t number)
-	: device(device_name), job(reserve_or_join(device, job_id, job_key)),
+	: device(pavo::Device::open(device_name).value()),
+	  job(reserve_or_join(device, job_id, job_key)),
 	  address(address_of(device_name)),
-	  window(job, {.node = number, .gid_index = address.index})
+	  window(pavo::Window::open(job, {.node = number,
+					  .gid_index = address.index})
+			 .value())
 {
 }
 

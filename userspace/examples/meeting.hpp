@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
 #include <pavo/window.hpp>
 
@@ -78,11 +79,15 @@ private:
 	uint16_t last_ = 0;
 };
 
-/** Calls of the library return errors; programs as short as these throw them. */
-inline void must(std::error_code error, const char *what)
+/**
+ * The value of what a call of the library returns. Programs as short as these throw its
+ * errors, with @what failed.
+ */
+template <class T> T must(pavo::Result<T> result, const char *what)
 {
-	if (error)
-		throw std::system_error(error, what);
+	if (!result.ok())
+		throw std::system_error(result.error().code(), what);
+	return std::move(result).value();
 }
 
 /** The objects that a program needs before it can talk: a window of a job. */

@@ -45,11 +45,11 @@ struct End {
 
 	void say(uint32_t number)
 	{
-		std::error_code error = node.window.send(
+		auto sent = node.window.send(
 			other, std::as_bytes(std::span(&number, 1)));
 
-		if (error && error != std::errc::no_buffer_space)
-			throw std::system_error(error, "message");
+		if (sent != std::errc::no_buffer_space)
+			examples::must(sent, "message");
 	}
 
 	std::optional<uint32_t> heard()

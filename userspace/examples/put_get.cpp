@@ -37,20 +37,19 @@ struct End {
 	End(const std::string &device_name, const std::string &host)
 		: meeting(host, port),
 		  node(device_name, job_id, job_key, meeting.node()),
-		  buffer(size), mapping(node.job, buffer), rdma(node.window)
+		  buffer(size),
+		  mapping(pavo::Mapping::open(node.job, buffer).value()),
+		  rdma(pavo::Rdma::open(node.window).value())
 	{
 		pavo::WindowAddress window = node.introduce(meeting);
 		Card mine{{}, mapping.pvo()};
 
-		std::error_code error = rdma.lend(mine.contexts);
-
-		examples::must(error, "contexts");
+		examples::must(rdma.lend(mine.contexts), "contexts");
 		Card theirs = meeting.exchange(mine);
-		other = rdma.add(
-			{window,
-			 {theirs.contexts.begin(), theirs.contexts.end()}},
-			error);
-		examples::must(error, "contexts");
+		other = examples::must(rdma.add({window,
+						 {theirs.contexts.begin(),
+						  theirs.contexts.end()}}),
+				       "contexts");
 		memory = theirs.memory;
 	}
 
@@ -62,17 +61,14 @@ struct End {
 				    .length = size,
 				    .tell = tell,
 				    .tag = finished};
-		std::error_code result;
-		auto done = [&](std::error_code error) {
-			result = error;
-		};
+		pavo::Completion moved;
 
-		examples::must(put ? rdma.put(other, move, done) :
-				     rdma.get(other, move, done),
+		examples::must(put ? rdma.put(other, move, moved) :
+				     rdma.get(other, move, moved),
 			       "no operation");
-		while (rdma.pending())
-			rdma.progress();
-		examples::must(result, put ? "put" : "get");
+		while (!moved.over())
+			(void)rdma.progress();
+		examples::must(moved.result(), put ? "put" : "get");
 	}
 
 	examples::Meeting meeting;
@@ -97,7 +93,7 @@ void serve(End &end)
 		arrived = arrival.tag == finished;
 	});
 	while (!arrived)
-		end.rdma.progress();
+		(void)end.rdma.progress();
 	for (std::byte &byte : end.buffer)
 		byte = ~byte;
 	puts("a megabyte came; every byte is turned round");

@@ -112,15 +112,12 @@ struct Card {
 pavo::Rdma::Peer meet(examples::Meeting &meeting, pavo::Rdma &rdma,
 		      pavo::WindowAddress window, Card &mine, Card &theirs)
 {
-	std::error_code error = rdma.lend(mine.contexts);
-
-	examples::must(error, "contexts");
+	examples::must(rdma.lend(mine.contexts), "contexts");
 	theirs = meeting.exchange(mine);
-	pavo::Rdma::Peer peer = rdma.add(
-		{window, {theirs.contexts.begin(), theirs.contexts.end()}},
-		error);
-	examples::must(error, "contexts");
-	return peer;
+	return examples::must(
+		rdma.add({window,
+			  {theirs.contexts.begin(), theirs.contexts.end()}}),
+		"contexts");
 }
 
 /* ---------------------------------------------------------- first machine */
@@ -154,8 +151,8 @@ bool collect(const std::string &device, uint16_t senders)
 {
 	examples::Node node(device, job_id, job_key, 0);
 	std::vector<std::byte> memory(size_t(vectors) * bytes);
-	pavo::Mapping mapping(node.job, memory);
-	pavo::Rdma rdma(node.window);
+	pavo::Mapping mapping = pavo::Mapping::open(node.job, memory).value();
+	pavo::Rdma rdma = pavo::Rdma::open(node.window).value();
 	examples::Door door(port);
 	std::list<examples::Meeting> meetings;
 	Results results;
@@ -176,7 +173,7 @@ bool collect(const std::string &device, uint16_t senders)
 		meet(meeting, rdma, window, mine, theirs);
 	}
 	while (arrived < vectors * senders)
-		rdma.progress();
+		(void)rdma.progress();
 	results.copy(memory.data());
 	for (auto &meeting : meetings)
 		meeting.exchange('r'); /* ready to be read */
@@ -188,12 +185,12 @@ bool collect(const std::string &device, uint16_t senders)
 
 /* ----------------------------------------------------------------- others */
 
-void finish(pavo::Rdma &rdma, const std::vector<std::error_code> &errors)
+void finish(pavo::Rdma &rdma, const std::vector<pavo::Completion> &moved)
 {
 	while (rdma.pending())
-		rdma.progress();
-	for (std::error_code error : errors)
-		examples::must(error, "RDMA");
+		(void)rdma.progress();
+	for (const pavo::Completion &one : moved)
+		examples::must(one.result(), "RDMA");
 }
 
 bool contribute(const std::string &device, const std::string &host)
@@ -202,11 +199,11 @@ bool contribute(const std::string &device, const std::string &host)
 	examples::Node node(device, job_id, job_key, meeting.node());
 	pavo::WindowAddress window = node.introduce(meeting);
 	std::vector<std::byte> memory(size_t(vectors) * bytes);
-	pavo::Mapping mapping(node.job, memory);
-	pavo::Rdma rdma(node.window);
+	pavo::Mapping mapping = pavo::Mapping::open(node.job, memory).value();
+	pavo::Rdma rdma = pavo::Rdma::open(node.window).value();
 	Card mine{{}, mapping.pvo(), 0}, theirs;
 	pavo::Rdma::Peer first = meet(meeting, rdma, window, mine, theirs);
-	std::vector<std::error_code> errors(2 * vectors);
+	std::vector<pavo::Completion> moved(vectors + 1);
 	auto integers = vector_of<int64_t>(meeting.node());
 	auto doubles = vector_of<double>(meeting.node());
 
@@ -215,9 +212,6 @@ bool contribute(const std::string &device, const std::string &host)
 		       n < folds.size() ? static_cast<void *>(integers.data()) :
 					  doubles.data(),
 		       bytes);
-		auto over = [&errors, n](std::error_code e) {
-			errors[n] = e;
-		};
 		examples::must(rdma.put(first,
 					{.local = mapping.pvo() + n * bytes,
 					 .remote = {0},
@@ -225,19 +219,18 @@ bool contribute(const std::string &device, const std::string &host)
 					 .tell = true,
 					 .tag = n,
 					 .target = pavo::RdmaEnd::fifo},
-					over),
+					moved[n]),
 			       "no put");
 	}
-	finish(rdma, errors);
+	finish(rdma, moved);
 	meeting.exchange('r');
-	examples::must(
-		rdma.get(first,
-			 {.local = mapping.pvo(),
-			  .remote = theirs.results,
-			  .length = vectors * bytes},
-			 [&errors](std::error_code e) { errors.back() = e; }),
-		"no get");
-	finish(rdma, errors);
+	examples::must(rdma.get(first,
+				{.local = mapping.pvo(),
+				 .remote = theirs.results,
+				 .length = vectors * bytes},
+				moved.back()),
+		       "no get");
+	finish(rdma, moved);
 	meeting.exchange('e');
 	printf("put %u vectors, got the results of %u nodes; %llu attempts were "
 	       "repeated\n",

@@ -160,8 +160,8 @@ public:
 
 	uint64_t fetch_add(size_t offset, uint64_t add, pavo::Fields fields)
 	{
-		examples::must(pavo::Extended(qp_.get()).fetch_add(
-				       word(offset), add, fields, old(), 0),
+		examples::must(extended().fetch_add(word(offset), add, fields,
+						    old(), 0),
 			       "fetch and add");
 		return wait();
 	}
@@ -169,8 +169,8 @@ public:
 	uint64_t compare_swap(size_t offset, pavo::Bits expected,
 			      pavo::Bits next)
 	{
-		examples::must(pavo::Extended(qp_.get()).compare_swap(
-				       word(offset), expected, next, old(), 0),
+		examples::must(extended().compare_swap(word(offset), expected,
+						       next, old(), 0),
 			       "compare and swap");
 		return wait();
 	}
@@ -190,6 +190,10 @@ private:
 			     "state of a queue pair");
 	}
 
+	pavo::Extended extended()
+	{
+		return pavo::Extended::open(qp_.get()).value();
+	}
 	pavo::RemoteWord word(size_t offset) const
 	{
 		return {address_ + offset, rkey_};

@@ -40,7 +40,8 @@ constexpr size_t most_lanes = 8;
 struct Lane : examples::Node {
 	Lane(const std::string &name, uint16_t number,
 	     std::span<std::byte> buffer)
-		: Node(name, job_id, job_key, number), mapping(job, buffer)
+		: Node(name, job_id, job_key, number),
+		  mapping(pavo::Mapping::open(job, buffer).value())
 	{
 	}
 
@@ -133,15 +134,14 @@ void receive(End &end, const std::string &name)
 void send(End &end, const std::vector<std::string> &adapters)
 {
 	Clock::time_point begin = Clock::now();
-	std::error_code result;
+	pavo::Completion moved;
 
-	examples::must(
-		end.striped.put({.local = end.lanes[0]->mapping.pvo(),
-				 .remote = end.memory,
-				 .length = end.buffer.size(),
-				 .tell = true},
-				[&](std::error_code error) { result = error; }),
-		"no put");
+	examples::must(end.striped.put({.local = end.lanes[0]->mapping.pvo(),
+					.remote = end.memory,
+					.length = end.buffer.size(),
+					.tell = true},
+				       moved),
+		       "no put");
 	while (end.striped.pending())
 		end.striped.progress();
 	std::chrono::duration<double> time = Clock::now() - begin;
@@ -156,7 +156,7 @@ void send(End &end, const std::vector<std::string> &adapters)
 			       lane.why.message().c_str());
 		puts("");
 	}
-	examples::must(result, "put");
+	examples::must(moved.result(), "put");
 	if (end.meeting.exchange(end.hash()) != end.hash())
 		throw std::runtime_error(
 			"the file came, but not as it was sent");

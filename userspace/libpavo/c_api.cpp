@@ -10,8 +10,10 @@
 #include "c_objects.hpp"
 #include "job_open.hpp"
 
-using pavo::c::guarded;
+using pavo::c::object_of;
 using pavo::c::status;
+using pavo::c::status_of;
+using pavo::c::unless_no_memory;
 
 namespace {
 
@@ -52,9 +54,9 @@ pavo::StripedOptions with(pavo::StripedOptions all,
 
 pavo::Rdma::Done over(pavo_done_call *done, void *context)
 {
-	return [done, context](std::error_code error) {
+	return [done, context](const pavo::Result<void> &ended) {
 		if (done)
-			done(context, -error.value());
+			done(context, status_of(ended));
 	};
 }
 
@@ -94,9 +96,8 @@ int begin(pavo_rdma *rdma, pavo::Direction direction, int peer,
 			what.fill =
 				filler(move->fill, move->context, move->tag);
 		/* A negative one is as little a peer as any that is too high. */
-		return -(write ? own.put(size_t(peer), what, ended) :
-				 own.get(size_t(peer), what, ended))
-				.value();
+		return status_of(write ? own.put(size_t(peer), what, ended) :
+					 own.get(size_t(peer), what, ended));
 	});
 }
 
@@ -112,10 +113,9 @@ int begin(pavo_striped *striped, pavo::Direction direction,
 		pavo::Striped &own = striped->striped;
 		auto ended = over(done, context);
 
-		return -(direction == pavo::Direction::write ?
-				 own.put(what, ended) :
-				 own.get(what, ended))
-				.value();
+		return status_of(direction == pavo::Direction::write ?
+					 own.put(what, ended) :
+					 own.get(what, ended));
 	});
 }
 
@@ -123,7 +123,7 @@ int begin(pavo_striped *striped, pavo::Direction direction,
 
 pavo_device *pavo_device_open(const char *name)
 {
-	return guarded([&] { return new pavo_device{pavo::Device(name)}; });
+	return object_of<pavo_device>(pavo::Device::open(name));
 }
 
 void pavo_device_close(pavo_device *device)
@@ -135,27 +135,21 @@ pavo_job *pavo_job_open(pavo_device *device, uint32_t id, uint64_t key)
 {
 	const pavo::Device &own = device->device;
 
-	return guarded([&] {
-		return new pavo_job{pavo::reserve_or_join(
-			[&] { return pavo::Job::reserve(own, id, key); },
-			[&] { return pavo::Job::join(own, id, key); })};
-	});
+	return object_of<pavo_job>(pavo::reserve_or_join(
+		[&] { return pavo::Job::reserve(own, id, key); },
+		[&] { return pavo::Job::join(own, id, key); }));
 }
 
 pavo_job *pavo_job_reserve(pavo_device *device, uint32_t id, uint64_t key,
 			   uint64_t limit)
 {
-	return guarded([&] {
-		return new pavo_job{
-			pavo::Job::reserve(device->device, id, key, limit)};
-	});
+	return object_of<pavo_job>(
+		pavo::Job::reserve(device->device, id, key, limit));
 }
 
 pavo_job *pavo_job_join(pavo_device *device, uint32_t id, uint64_t key)
 {
-	return guarded([&] {
-		return new pavo_job{pavo::Job::join(device->device, id, key)};
-	});
+	return object_of<pavo_job>(pavo::Job::join(device->device, id, key));
 }
 
 void pavo_job_close(pavo_job *job)
@@ -165,27 +159,23 @@ void pavo_job_close(pavo_job *job)
 
 int pavo_job_info_of(const pavo_job *job, pavo_job_info *info)
 {
-	std::error_code error;
+	auto asked = job->job.info();
+	int error = -asked.error().number();
 
-	*info = pavo::to_abi(job->job.info(error));
-	return -error.value();
+	*info = pavo::to_abi(std::move(asked).value_or({}));
+	return error;
 }
 
 int pavo_job_check(const pavo_job *job, uint64_t pvo, uint64_t bytes)
 {
-	std::error_code error;
-	pavo::PvoResult result = job->job.check({pvo}, bytes, error);
-
-	return error ? -error.value() : int(result);
+	return status_of(job->job.check({pvo}, bytes));
 }
 
 pavo_mapping *pavo_mapping_open(pavo_job *job, void *memory, size_t bytes)
 {
 	std::span buffer(static_cast<std::byte *>(memory), bytes);
 
-	return guarded([&] {
-		return new pavo_mapping{pavo::Mapping(job->job, buffer)};
-	});
+	return object_of<pavo_mapping>(pavo::Mapping::open(job->job, buffer));
 }
 
 void pavo_mapping_close(pavo_mapping *mapping)
@@ -212,17 +202,18 @@ pavo_rdma *pavo_rdma_open(pavo_window *window, const pavo_rdma_options *options,
 			  pavo_message_call *message,
 			  pavo_arrival_call *arrival, void *context)
 {
-	return guarded([&] {
-		auto made = std::make_unique<pavo_rdma>(
-			window->window,
-			options ? with({}, *options) : pavo::RdmaOptions{});
+	return unless_no_memory([&] {
+		std::unique_ptr<pavo_rdma> made(object_of<pavo_rdma>(
+			pavo::Rdma::open(window->window,
+					 options ? with({}, *options) :
+						   pavo::RdmaOptions{})));
 
-		if (message)
+		if (made && message)
 			made->rdma.on_message([=](const pavo::Message &m) {
 				message(context, m.from.node, m.from.window,
 					m.payload.data(), m.payload.size());
 			});
-		if (arrival)
+		if (made && arrival)
 			made->rdma.on_arrival([=](const pavo::RdmaArrival &a) {
 				arrival(context, a.from.node, a.from.window,
 					a.tag, a.length);
@@ -265,18 +256,15 @@ void pavo_rdma_on_asked(pavo_rdma *rdma, pavo_asked_call *asked, void *context)
 
 int pavo_rdma_lend(pavo_rdma *rdma, uint32_t *rcxts, size_t n)
 {
-	return -rdma->rdma.lend({rcxts, n}).value();
+	return status_of(rdma->rdma.lend({rcxts, n}));
 }
 
 int pavo_rdma_add(pavo_rdma *rdma, uint16_t node, uint32_t window,
 		  const uint32_t *rcxts, size_t n)
 {
 	return status([&] {
-		std::error_code error;
-		pavo::Rdma::Peer peer = rdma->rdma.add(
-			{{node, window}, {rcxts, rcxts + n}}, error);
-
-		return error ? -error.value() : int(peer);
+		return status_of(
+			rdma->rdma.add({{node, window}, {rcxts, rcxts + n}}));
 	});
 }
 
@@ -297,17 +285,12 @@ int pavo_rdma_send(pavo_rdma *rdma, uint16_t node, uint32_t window,
 {
 	std::span message(static_cast<const std::byte *>(payload), bytes);
 
-	return -rdma->rdma.send({node, window}, message).value();
+	return status_of(rdma->rdma.send({node, window}, message));
 }
 
 int pavo_rdma_progress(pavo_rdma *rdma)
 {
-	return status([&] {
-		std::error_code error;
-		size_t did = rdma->rdma.progress(error);
-
-		return error ? -error.value() : int(did);
-	});
+	return status([&] { return status_of(rdma->rdma.progress()); });
 }
 
 size_t pavo_rdma_pending(const pavo_rdma *rdma)
@@ -339,7 +322,8 @@ int pavo_rdma_send_control(pavo_rdma *rdma, uint8_t kind, uint16_t node,
 {
 	std::span message(static_cast<const std::byte *>(payload), bytes);
 
-	return -rdma->rdma.send_control(kind, {node, window}, message).value();
+	return status_of(
+		rdma->rdma.send_control(kind, {node, window}, message));
 }
 
 void pavo_complete(void *context, int error)
@@ -354,7 +338,7 @@ pavo_striped *pavo_striped_open(const pavo_striped_options *options,
 				pavo_striped_arrival_call *arrival,
 				void *context)
 {
-	return guarded([&] {
+	return unless_no_memory([&] {
 		auto made = std::make_unique<pavo_striped>(
 			options ? with({}, *options) : pavo::StripedOptions{});
 
@@ -375,20 +359,18 @@ void pavo_striped_close(pavo_striped *striped)
 int pavo_striped_add(pavo_striped *striped, pavo_window *window,
 		     uint32_t *rcxts, size_t n)
 {
-	std::error_code error =
-		striped->striped.add(window->window, {rcxts, n});
+	auto added = striped->striped.add(window->window, {rcxts, n});
 
-	return error ? -error.value() : int(striped->striped.lanes()) - 1;
+	return added.ok() ? int(striped->striped.lanes()) - 1 :
+			    status_of(added);
 }
 
 int pavo_striped_connect(pavo_striped *striped, int lane, uint16_t node,
 			 uint32_t window, const uint32_t *rcxts, size_t n)
 {
 	return status([&] {
-		return -striped->striped
-				.connect(size_t(lane),
-					 {{node, window}, {rcxts, rcxts + n}})
-				.value();
+		return status_of(striped->striped.connect(
+			size_t(lane), {{node, window}, {rcxts, rcxts + n}}));
 	});
 }
 
@@ -432,7 +414,7 @@ int pavo_striped_lane_of(const pavo_striped *striped, int number,
 	if (size_t(number) >= striped->striped.lanes())
 		return -EINVAL;
 	*lane = {.living = all.living,
-		 .why = -all.why.value(),
+		 .why = -all.why.number(),
 		 .chunks = all.chunks,
 		 .bytes = all.bytes};
 	return 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* c_objects.hpp - what the pointers of pavo.h point to, and exceptions become errno. */
+/* c_objects.hpp - what the pointers of pavo.h point to, and Results become errno. */
 #ifndef PAVO_C_OBJECTS_HPP
 #define PAVO_C_OBJECTS_HPP
 
 #include <cerrno>
 #include <new>
 #include <stdexcept>
-#include <system_error>
+#include <utility>
 
 #include <pavo/device.hpp>
 #include <pavo/handler.hpp>
@@ -28,26 +28,14 @@ struct pavo_mapping {
 
 struct pavo_window {
 	pavo::Window window;
-
-	pavo_window(const pavo::Job &job, const pavo::WindowOptions &options)
-		: window(job, options)
-	{
-	}
 };
 
 struct pavo_handler {
 	pavo::Handler handler;
-
-	explicit pavo_handler(pavo::Window &window) : handler(window) {}
 };
 
 struct pavo_rdma {
 	pavo::Rdma rdma;
-
-	pavo_rdma(pavo::Window &window, const pavo::RdmaOptions &options)
-		: rdma(window, options)
-	{
-	}
 };
 
 struct pavo_striped {
@@ -61,28 +49,50 @@ struct pavo_striped {
 
 namespace pavo::c {
 
-/* The result of @call, or nothing and errno. */
-template <class Call> auto *guarded(Call &&call)
+/** An @Object of what a call of the library made; null and errno: it made nothing. */
+template <class Object, class T> Object *object_of(Result<T> made)
+{
+	if (!made.ok()) {
+		errno = made.error().number();
+		return nullptr;
+	}
+	auto *object = new (std::nothrow) Object{std::move(made).value()};
+
+	if (!object)
+		errno = ENOMEM;
+	return object;
+}
+
+/** 0, or a negative errno. */
+inline int status_of(const Result<void> &result)
+{
+	return -result.error().number();
+}
+
+/** The number, or a negative errno. */
+template <class T> int status_of(const Result<T> &result)
+{
+	return result.ok() ? int(result.value()) : -result.error().number();
+}
+
+/** The object that @call makes; null and errno: there is no memory. */
+template <class Call> auto *unless_no_memory(Call &&call)
 {
 	using Made = decltype(call());
 
 	try {
 		return call();
-	} catch (const std::system_error &error) {
-		errno = error.code().value();
 	} catch (const std::bad_alloc &) {
 		errno = ENOMEM;
 	}
 	return static_cast<Made>(nullptr);
 }
 
-/* 0 or more from @call, or a negative errno. */
+/** 0 or more from @call, or a negative errno. */
 template <class Call> int status(Call &&call)
 {
 	try {
 		return call();
-	} catch (const std::system_error &error) {
-		return -error.code().value();
 	} catch (const std::bad_alloc &) {
 		return -ENOMEM;
 	} catch (const std::length_error &) {

@@ -10,7 +10,8 @@
 #include "c_objects.hpp"
 #include "shared_window.hpp"
 
-using pavo::c::guarded;
+using pavo::c::object_of;
+using pavo::c::status_of;
 
 namespace {
 
@@ -27,9 +28,8 @@ int routes(pavo_window *window, bool add, uint16_t node, const uint8_t *gid,
 		all.gid_index = uint16_t(options.gid_index);
 	pavo::Window &own = window->window;
 
-	return -(add ? own.add_route(node, copy, all) :
-		       own.set_node(node, copy, all))
-			.value();
+	return status_of(add ? own.add_route(node, copy, all) :
+			       own.set_node(node, copy, all));
 }
 
 std::span<const std::byte> bytes_at(const void *payload, size_t bytes)
@@ -56,7 +56,7 @@ pavo_window *pavo_window_open(pavo_job *job, const pavo_window_options *options)
 		all.recv_event = options->recv_event;
 	if (options->send_event > 0)
 		all.send_event = options->send_event;
-	return guarded([&] { return new pavo_window(job->job, all); });
+	return object_of<pavo_window>(pavo::Window::open(job->job, all));
 }
 
 void pavo_window_close(pavo_window *window)
@@ -97,38 +97,37 @@ int pavo_window_event_after(pavo_window *window, uint32_t n, int early)
 {
 	pavo::Window &own = window->window;
 
-	return -(early ? own.recv_threshold_early(n) : own.recv_threshold(n))
-			.value();
+	return status_of(early ? own.recv_threshold_early(n) :
+				 own.recv_threshold(n));
 }
 
 int pavo_window_disable(pavo_window *window)
 {
-	return -window->window.disable().value();
+	return status_of(window->window.disable());
 }
 
 int pavo_window_snapshot(const pavo_window *window)
 {
-	return window->window.snapshot();
+	return status_of(window->window.snapshot());
 }
 
 int pavo_window_send(pavo_window *window, uint16_t node, uint32_t to,
 		     uint8_t kind, const void *payload, size_t bytes)
 {
-	return -window->window.send({node, to}, bytes_at(payload, bytes), kind)
-			.value();
+	return status_of(window->window.send({node, to},
+					     bytes_at(payload, bytes), kind));
 }
 
 int pavo_window_prepare(pavo_window *window, uint16_t node, uint32_t to,
 			uint8_t kind, const void *payload, size_t bytes)
 {
-	return -window->window
-			.prepare({node, to}, bytes_at(payload, bytes), kind)
-			.value();
+	return status_of(window->window.prepare(
+		{node, to}, bytes_at(payload, bytes), kind));
 }
 
 int pavo_window_start(pavo_window *window)
 {
-	return -window->window.start().value();
+	return status_of(window->window.start());
 }
 
 size_t pavo_window_receive(pavo_window *window, size_t most,
@@ -171,38 +170,36 @@ void pavo_window_forget_sent(pavo_window *window)
 
 int pavo_window_sent_event_after(pavo_window *window, uint32_t n)
 {
-	return -window->window.send_threshold(n).value();
+	return status_of(window->window.send_threshold(n));
 }
 
 int pavo_window_lmt(const pavo_window *window, pavo_lmt *lmt)
 {
-	return -pavo::shared_of(window->window).query(*lmt).value();
+	return status_of(pavo::shared_of(window->window).query(*lmt));
 }
 
 int pavo_window_take_rcxts(pavo_window *window, uint32_t *rcxts, size_t n)
 {
-	return -window->window.take_rcxts({rcxts, n}).value();
+	return status_of(window->window.take_rcxts({rcxts, n}));
 }
 
 int pavo_window_return_rcxts(pavo_window *window, const uint32_t *rcxts,
 			     size_t n)
 {
-	return -window->window.return_rcxts({rcxts, n}).value();
+	return status_of(window->window.return_rcxts({rcxts, n}));
 }
 
 int pavo_window_cancel(pavo_window *window, const uint32_t *rcxts, size_t n)
 {
-	return -window->window.cancel({rcxts, n}).value();
+	return status_of(window->window.cancel({rcxts, n}));
 }
 
 int pavo_window_prepare_rdma(pavo_window *window, int write, uint16_t node,
 			     uint32_t to, const pavo_rdma_request *request)
 {
-	return -window->window
-			.prepare_rdma(write ? pavo::Direction::write :
-					      pavo::Direction::read,
-				      {node, to}, pavo::from_abi(*request))
-			.value();
+	return status_of(window->window.prepare_rdma(
+		write ? pavo::Direction::write : pavo::Direction::read,
+		{node, to}, pavo::from_abi(*request)));
 }
 
 int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
@@ -213,12 +210,11 @@ int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
 
 	if (bytes > own.piece_room())
 		return -EMSGSIZE;
-	return -own.prepare_piece(
-			   {node, to}, pavo::from_abi(*piece), uint32_t(bytes),
-			   [&](std::span<std::byte> room) {
-				   memcpy(room.data(), data, room.size());
-			   })
-			.value();
+	return status_of(own.prepare_piece(
+		{node, to}, pavo::from_abi(*piece), uint32_t(bytes),
+		[&](std::span<std::byte> room) {
+			memcpy(room.data(), data, room.size());
+		}));
 }
 
 size_t pavo_window_piece_room(const pavo_window *window)
@@ -228,7 +224,7 @@ size_t pavo_window_piece_room(const pavo_window *window)
 
 pavo_handler *pavo_handler_open(pavo_window *window)
 {
-	return guarded([&] { return new pavo_handler(window->window); });
+	return object_of<pavo_handler>(pavo::Handler::open(window->window));
 }
 
 void pavo_handler_close(pavo_handler *handler)
@@ -248,7 +244,7 @@ uint32_t pavo_handler_number(const pavo_handler *handler)
 
 int pavo_handler_ready(pavo_handler *handler)
 {
-	return -handler->handler.ready().value();
+	return status_of(handler->handler.ready());
 }
 
 int pavo_handler_take(pavo_handler *handler)

@@ -60,6 +60,29 @@ int get_context(int fd)
 	return resp.abi_version == PAVO_ABI_VERSION ? 0 : EPROTONOSUPPORT;
 }
 
+/* The uverbs file of that adapter, which is pavo's. */
+std::shared_ptr<const File> open_file(const std::string &name)
+{
+	std::string uverbs = uverbs_of(name);
+
+	if (uverbs.empty())
+		fail(ENODEV, name + ": no adapter of that name with a "
+				    "uverbs device (see `rdma link`, and "
+				    "`modprobe ib_uverbs`)");
+	std::string path = "/dev/infiniband/" + uverbs;
+	int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		fail(errno, path + ", of " + name);
+	auto file = std::make_shared<const File>(fd);
+
+	if (get_context(fd))
+		fail(EPROTONOSUPPORT,
+		     name + ": not an adapter of pavo, or the module and "
+			    "this library are of different versions");
+	return file;
+}
+
 } // namespace
 
 File::~File()
@@ -67,26 +90,16 @@ File::~File()
 	close(number_);
 }
 
-Device::Device(const std::string &name) : name_(name)
+Device::Device(const std::string &name, std::shared_ptr<const File> file)
+	: name_(name), file_(std::move(file))
 {
-	std::string uverbs = uverbs_of(name);
+}
 
-	if (uverbs.empty())
-		throw error(ENODEV,
-			    name + ": no adapter of that name with a "
-				   "uverbs device (see `rdma link`, and "
-				   "`modprobe ib_uverbs`)");
-	std::string path = "/dev/infiniband/" + uverbs;
-	int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		throw error(errno, path + ", of " + name);
-	file_ = std::make_shared<const File>(fd);
-	if (int err = get_context(fd))
-		throw error(
-			err == EPROTONOSUPPORT ? err : EPROTONOSUPPORT,
-			name + ": not an adapter of pavo, or the module and "
-			       "this library are of different versions");
+Result<Device> Device::open(const std::string &name) noexcept
+{
+	return guarded([&]() -> Result<Device> {
+		return Device(name, open_file(name));
+	});
 }
 
 } // namespace pavo

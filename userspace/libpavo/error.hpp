@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * error.hpp - how constructors say what went wrong: by exceptions; and all other calls: by
- * codes. Private to the library.
+ * error.hpp - from codes, from exceptions of private classes and from lack of memory to the
+ * Result that a public call returns. Private to the library.
  */
 #ifndef PAVO_ERROR_HPP
 #define PAVO_ERROR_HPP
@@ -11,35 +11,40 @@
 #include <string>
 #include <system_error>
 
+#include <pavo/result.hpp>
+
 namespace pavo {
 
-inline std::system_error error(int number, const std::string &what)
-{
-	return {number, std::generic_category(), what};
-}
-
-inline std::error_code code(int number)
-{
-	return {number, std::generic_category()};
-}
-
+/** The code of engines, which work with plain codes. */
 inline std::error_code code(std::errc number)
 {
 	return std::make_error_code(number);
 }
 
+/** Thrown by constructors of private classes; no public call lets it through. */
+struct Failure {
+	Error error;
+};
+
+[[noreturn]] inline void fail(int number, const std::string &text)
+{
+	throw Failure{Error(number, text)};
+}
+
 /**
- * The code that @call returns; not_enough_memory where its containers find none: see
- * rdma.hpp.
+ * The Result that @call returns, or a Failure that it throws; not_enough_memory where its
+ * containers find none: see result.hpp.
  */
-template <class Call> std::error_code unless_no_memory(Call &&call)
+template <class Call> auto guarded(Call &&call) -> decltype(call())
 {
 	try {
 		return call();
+	} catch (const Failure &failure) {
+		return failure.error;
 	} catch (const std::bad_alloc &) {
-		return code(std::errc::not_enough_memory);
+		return Error(std::errc::not_enough_memory);
 	} catch (const std::length_error &) {
-		return code(std::errc::not_enough_memory);
+		return Error(std::errc::not_enough_memory);
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include "command.hpp"
 #include "error.hpp"
@@ -26,36 +27,58 @@ std::string advice(int err)
 
 } // namespace
 
-Handler::Handler(Window &window)
-	: window_(window), fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
+Result<Handler> Handler::open(Window &window) noexcept
 {
-	if (fd_ < 0)
-		throw error(errno, "eventfd of a handler");
-	int err =
-		Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_ADD_HANDLER)
-			.handle(PAVO_ATTR_WINDOW_HANDLE,
-				shared_of(window).handle())
-			.in(PAVO_ATTR_WINDOW_EVENT, int32_t(fd_))
-			.out(PAVO_ATTR_WINDOW_HANDLER_MADE, number_)
-			.run(shared_of(window).fd());
-	if (err) {
-		close(fd_);
-		throw error(err, "handler of events" + advice(err));
-	}
+	return guarded([&]() -> Result<Handler> {
+		SharedWindow &shared = shared_of(window);
+		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+		if (fd < 0)
+			fail(errno, "eventfd of a handler");
+		uint32_t number = 0;
+		int err = Command(PAVO_OBJECT_WINDOW_MORE,
+				  PAVO_METHOD_WINDOW_ADD_HANDLER)
+				  .handle(PAVO_ATTR_WINDOW_HANDLE,
+					  shared.handle())
+				  .in(PAVO_ATTR_WINDOW_EVENT, int32_t(fd))
+				  .out(PAVO_ATTR_WINDOW_HANDLER_MADE, number)
+				  .run(shared.fd());
+		if (err) {
+			close(fd);
+			fail(err, "handler of events" + advice(err));
+		}
+		return Handler(shared, fd, number);
+	});
 }
 
 Handler::~Handler()
 {
+	if (fd_ < 0)
+		return;
 	Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_REMOVE_HANDLER)
-		.handle(PAVO_ATTR_WINDOW_HANDLE, shared_of(window_).handle())
+		.handle(PAVO_ATTR_WINDOW_HANDLE, window_->handle())
 		.in(PAVO_ATTR_WINDOW_HANDLER, number_)
-		.run(shared_of(window_).fd());
+		.run(window_->fd());
 	close(fd_);
 }
 
-std::error_code Handler::ready() noexcept
+Handler::Handler(Handler &&from) noexcept
+	: window_(from.window_), fd_(std::exchange(from.fd_, -1)),
+	  number_(from.number_)
 {
-	return shared_of(window_).command_now(PAVO_WCMD_HANDLER_READY, number_);
+}
+
+Handler &Handler::operator=(Handler &&from) noexcept
+{
+	std::swap(window_, from.window_);
+	std::swap(fd_, from.fd_);
+	std::swap(number_, from.number_);
+	return *this;
+}
+
+Result<void> Handler::ready() noexcept
+{
+	return window_->command_now(PAVO_WCMD_HANDLER_READY, number_);
 }
 
 bool Handler::take() noexcept

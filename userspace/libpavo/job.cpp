@@ -75,8 +75,8 @@ uint32_t open_job(const File &file, const pavo_job_open_args &args)
 			  .run(file.number());
 
 	if (err)
-		throw error(err, "job " + std::to_string(args.id) +
-					 advice(err, args.flags));
+		fail(err, "job " + std::to_string(args.id) +
+				  advice(err, args.flags));
 	return command.made();
 }
 
@@ -87,21 +87,27 @@ Job::Job(std::shared_ptr<const File> file, uint32_t handle)
 {
 }
 
-Job Job::reserve(const Device &device, uint32_t id, uint64_t key,
-		 uint64_t limit)
+Result<Job> Job::reserve(const Device &device, uint32_t id, uint64_t key,
+			 uint64_t limit) noexcept
 {
-	return {device.file(),
-		open_job(*device.file(), {.id = id,
-					  .flags = PAVO_JOB_RESERVE,
-					  .key = key,
-					  .limit = limit})};
+	return guarded([&]() -> Result<Job> {
+		return Job(device.file(),
+			   open_job(*device.file(), {.id = id,
+						     .flags = PAVO_JOB_RESERVE,
+						     .key = key,
+						     .limit = limit}));
+	});
 }
 
-Job Job::join(const Device &device, uint32_t id, uint64_t key)
+Result<Job> Job::join(const Device &device, uint32_t id, uint64_t key) noexcept
 {
-	return {device.file(),
-		open_job(*device.file(),
-			 {.id = id, .flags = 0, .key = key, .limit = 0})};
+	return guarded([&]() -> Result<Job> {
+		return Job(device.file(),
+			   open_job(*device.file(), {.id = id,
+						     .flags = 0,
+						     .key = key,
+						     .limit = 0}));
+	});
 }
 
 Job::~Job()
@@ -124,28 +130,31 @@ Job &Job::operator=(Job &&from) noexcept
 	return *this;
 }
 
-JobInfo Job::info(std::error_code &error) const noexcept
+Result<JobInfo> Job::info() const noexcept
 {
 	pavo_job_info info{};
+	int err = Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_QUERY)
+			  .handle(PAVO_ATTR_JOB_HANDLE, handle_)
+			  .out(PAVO_ATTR_JOB_INFO, info)
+			  .run(fd());
 
-	error = code(Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_QUERY)
-			     .handle(PAVO_ATTR_JOB_HANDLE, handle_)
-			     .out(PAVO_ATTR_JOB_INFO, info)
-			     .run(fd()));
+	if (err)
+		return Error(err);
 	return from_abi(info);
 }
 
-PvoResult Job::check(Pvo pvo, uint64_t length,
-		     std::error_code &error) const noexcept
+Result<PvoResult> Job::check(Pvo pvo, uint64_t length) const noexcept
 {
 	pavo_job_check_args args = {.pvo = pvo.value, .length = length};
 	uint32_t result = PAVO_PVO_TABLE;
+	int err = Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_CHECK)
+			  .handle(PAVO_ATTR_JOB_HANDLE, handle_)
+			  .in(PAVO_ATTR_JOB_CHECK_ARGS, args)
+			  .out(PAVO_ATTR_JOB_CHECK_RESULT, result)
+			  .run(fd());
 
-	error = code(Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_CHECK)
-			     .handle(PAVO_ATTR_JOB_HANDLE, handle_)
-			     .in(PAVO_ATTR_JOB_CHECK_ARGS, args)
-			     .out(PAVO_ATTR_JOB_CHECK_RESULT, result)
-			     .run(fd()));
+	if (err)
+		return Error(err);
 	return PvoResult(result);
 }
 
@@ -171,22 +180,29 @@ void unmap_memory(int fd, uint32_t handle) noexcept
 		.run(fd);
 }
 
-Mapping::Mapping(const Job &job, std::span<std::byte> buffer)
-	: file_(job.file())
+Result<Mapping> Mapping::open(const Job &job,
+			      std::span<std::byte> buffer) noexcept
 {
-	pavo_map_args args = {
-		.start = reinterpret_cast<uintptr_t>(buffer.data()),
-		.length = buffer.size()};
-	pavo_map_resp resp{};
-	int err =
-		map_memory(file_->number(), job.handle(), args, resp, handle_);
+	return guarded([&]() -> Result<Mapping> {
+		pavo_map_args args = {
+			.start = reinterpret_cast<uintptr_t>(buffer.data()),
+			.length = buffer.size()};
+		pavo_map_resp resp{};
+		Mapping made(job);
+		uint32_t handle;
+		int err =
+			map_memory(job.fd(), job.handle(), args, resp, handle);
 
-	if (err)
-		throw error(err, "mapping of " + std::to_string(buffer.size()) +
-					 " bytes" + advice_map(err));
-	pvo_ = {resp.pvo};
-	page_size_ = resp.page_size;
-	shared_ = resp.shared;
+		if (err)
+			fail(err, "mapping of " +
+					  std::to_string(buffer.size()) +
+					  " bytes" + advice_map(err));
+		made.handle_ = handle;
+		made.pvo_ = {resp.pvo};
+		made.page_size_ = resp.page_size;
+		made.shared_ = resp.shared;
+		return made;
+	});
 }
 
 Mapping::~Mapping()

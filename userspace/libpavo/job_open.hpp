@@ -3,7 +3,7 @@
 #ifndef PAVO_JOB_OPEN_HPP
 #define PAVO_JOB_OPEN_HPP
 
-#include <system_error>
+#include <pavo/result.hpp>
 
 namespace pavo {
 
@@ -11,29 +11,23 @@ namespace pavo {
 constexpr unsigned job_open_tries = 64;
 
 /**
- * The result of @reserve(), or if the job is there of @join(). If the job has ended by
- * then, for the last of its processes left it, the same again. Throws what they throw, but
- * of @reserve not that there is one; of @join that there is none only after job_open_tries
- * of them.
+ * The Result of @reserve(), or if the job is there of @join(). If the job has ended by
+ * then, for the last of its processes left it, the same again, up to job_open_tries times.
  */
 template <class Reserve, class Join>
 auto reserve_or_join(Reserve &&reserve, Join &&join)
 {
 	for (unsigned tries = 1;; tries++) {
-		try {
-			return reserve();
-		} catch (const std::system_error &error) {
-			if (error.code() != std::errc::file_exists)
-				throw;
-		}
-		try {
-			return join();
-		} catch (const std::system_error &error) {
-			if (error.code() !=
-				    std::errc::no_such_file_or_directory ||
-			    tries == job_open_tries)
-				throw;
-		}
+		auto reserved = reserve();
+
+		if (reserved.error() != Error(std::errc::file_exists))
+			return reserved;
+		auto joined = join();
+
+		if (joined.error() !=
+			    Error(std::errc::no_such_file_or_directory) ||
+		    tries == job_open_tries)
+			return joined;
 	}
 }
 

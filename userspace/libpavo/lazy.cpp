@@ -30,17 +30,15 @@ pavo_cache_options completed(const pavo_cache_options &options)
 	};
 
 	if (all.entries > PAVO_WATCH_SLOTS)
-		throw error(EINVAL, "a cache of " +
-					    std::to_string(all.entries) +
-					    " entries: at most " +
-					    std::to_string(PAVO_WATCH_SLOTS));
+		fail(EINVAL, "a cache of " + std::to_string(all.entries) +
+				     " entries: at most " +
+				     std::to_string(PAVO_WATCH_SLOTS));
 	if (all.segments > most_segments)
-		throw error(EINVAL, "a cache of " +
-					    std::to_string(all.segments) +
-					    " segments: at most " +
-					    std::to_string(most_segments));
+		fail(EINVAL, "a cache of " + std::to_string(all.segments) +
+				     " segments: at most " +
+				     std::to_string(most_segments));
 	if (all.flags & ~uint32_t(PAVO_CACHE_NO_TIMER | PAVO_CACHE_EXACT))
-		throw error(EINVAL, "unknown flags of a cache");
+		fail(EINVAL, "unknown flags of a cache");
 	return all;
 }
 
@@ -51,12 +49,12 @@ Owner::Owner()
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (at == MAP_FAILED)
-		throw error(errno, "page of a cache's owner");
+		fail(errno, "page of a cache's owner");
 	if (madvise(at, page, MADV_WIPEONFORK)) {
 		int err = errno;
 
 		munmap(at, page);
-		throw error(err, "page of a cache's owner");
+		fail(err, "page of a cache's owner");
 	}
 	*static_cast<uint32_t *>(at) = 1;
 	word_ = static_cast<uint32_t *>(at);

@@ -24,13 +24,13 @@
 
 namespace pavo {
 
-/** With what is by default; throws std::system_error: EINVAL. */
+/** With what is by default. Throws Failure: EINVAL. */
 pavo_cache_options completed(const pavo_cache_options &options);
 
 /** Tells the process that made it from a child. */
 class Owner {
 public:
-	/** Throws std::system_error: ENOMEM. */
+	/** Throws Failure: ENOMEM. */
 	Owner();
 	~Owner();
 	Owner(const Owner &) = delete;

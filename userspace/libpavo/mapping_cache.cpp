@@ -2,6 +2,9 @@
 /* mapping_cache.cpp - mappings of a job, kept after use; see mapping_cache.hpp. */
 #include <pavo/mapping_cache.hpp>
 
+#include <utility>
+
+#include "error.hpp"
 #include "lazy.hpp"
 #include "mapping.hpp"
 
@@ -72,17 +75,13 @@ struct MappingCache::Inside : Lazy<Mapper> {
 		};
 	}
 
-	[[gnu::noinline]] std::span<MappingPiece>
-	get_all(Range all, std::span<MappingPiece> room,
-		std::error_code &error) noexcept
+	[[gnu::noinline]] Result<std::span<MappingPiece>>
+	get_all(Range all, std::span<MappingPiece> room) noexcept
 	{
 		int n = get_slowly(all, room, piece);
 
-		if (n < 0) {
-			error = {-n, std::generic_category()};
-			return {};
-		}
-		error.clear();
+		if (n < 0)
+			return Error(-n);
 		return room.first(n);
 	}
 };
@@ -93,18 +92,34 @@ MappingCache::MappingCache(const Job &job, const pavo_cache_options &options)
 {
 }
 
+Result<MappingCache>
+MappingCache::open(const Job &job, const pavo_cache_options &options) noexcept
+{
+	return guarded([&]() -> Result<MappingCache> {
+		return MappingCache(job, options);
+	});
+}
+
 MappingCache::~MappingCache() = default;
 
-std::span<MappingPiece> MappingCache::get(std::span<std::byte> buffer,
-					  std::span<MappingPiece> room,
-					  std::error_code &error) noexcept
+MappingCache::MappingCache(MappingCache &&from) noexcept = default;
+
+MappingCache &MappingCache::operator=(MappingCache &&from) noexcept
+{
+	std::swap(file_, from.file_);
+	std::swap(inside_, from.inside_);
+	return *this;
+}
+
+Result<std::span<MappingPiece>>
+MappingCache::get(std::span<std::byte> buffer,
+		  std::span<MappingPiece> room) noexcept
 {
 	const Range all = Range::of(buffer.data(), buffer.size());
 	Inside &inside = *inside_;
 
-	/* One that is set already would have to be cleared by a call. */
-	if (error || !inside.get_quickly(all, room, Inside::piece)) [[unlikely]]
-		return inside.get_all(all, room, error);
+	if (!inside.get_quickly(all, room, Inside::piece)) [[unlikely]]
+		return inside.get_all(all, room);
 	return room.first(1);
 }
 

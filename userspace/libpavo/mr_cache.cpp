@@ -3,9 +3,8 @@
 #include <pavo/mr_cache.h>
 
 #include <cerrno>
-#include <new>
-#include <system_error>
 
+#include "error.hpp"
 #include "lazy.hpp"
 
 namespace {
@@ -84,15 +83,14 @@ struct pavo_mr_cache : Lazy<Registrar> {
 pavo_mr_cache *pavo_mr_cache_create(ibv_pd *pd, int access,
 				    const pavo_cache_options *options)
 {
-	try {
+	auto made = guarded([&]() -> Result<pavo_mr_cache *> {
 		return new pavo_mr_cache(for_access(options, access),
 					 pd->context->cmd_fd, pd, access);
-	} catch (const std::system_error &error) {
-		errno = error.code().value();
-	} catch (const std::bad_alloc &) {
-		errno = ENOMEM;
-	}
-	return nullptr;
+	});
+
+	if (!made.ok())
+		errno = made.error().number();
+	return std::move(made).value_or(nullptr);
 }
 
 void pavo_mr_cache_destroy(pavo_mr_cache *cache)

@@ -11,19 +11,21 @@ namespace pavo {
 
 namespace {
 
-std::string advice(const std::error_code &error)
+/* The same, with advice. */
+Error with_text(const Error &error)
 {
-	return error == std::errc::no_space_on_device ?
-		       ": the adapter has not so many left (parameter "
-		       "max_rcxts of the module)" :
-		       "";
+	if (error == std::errc::no_space_on_device)
+		return {error.number(),
+			"RDMA contexts: the adapter has not so many left "
+			"(parameter max_rcxts of the module)"};
+	return {error.number(), "RDMA contexts"};
 }
 
 /* A peer may ask for data once more in between; it does not go on for ever. */
 void give_back_one(Window &window, uint32_t rcxt)
 {
 	for (int tries = 0; tries < 1000; tries++) {
-		window.cancel({&rcxt, 1});
+		(void)window.cancel({&rcxt, 1});
 		if (window.return_rcxts({&rcxt, 1}) !=
 		    std::errc::device_or_resource_busy)
 			break;
@@ -32,10 +34,13 @@ void give_back_one(Window &window, uint32_t rcxt)
 
 } // namespace
 
-Rcxts::Rcxts(Window &window, size_t n) : window_(&window)
+Result<Rcxts> Rcxts::open(Window &window, size_t n) noexcept
 {
-	if (std::error_code error = take(n))
-		throw std::system_error(error, "RDMA contexts" + advice(error));
+	Rcxts made(window);
+
+	if (auto taken = made.take(n); !taken.ok())
+		return with_text(taken.error());
+	return made;
 }
 
 Rcxts::~Rcxts()
@@ -63,54 +68,51 @@ void Rcxts::give_back() noexcept
 	auto rest = numbers().subspan(gone_);
 
 	gone_ = size();
-	window_->cancel(rest);
-	if (!window_->return_rcxts(rest))
+	(void)window_->cancel(rest);
+	if (window_->return_rcxts(rest).ok())
 		return;
 	/* Those that a recovery took away are not there to be given back. */
 	for (uint32_t rcxt : rest)
 		give_back_one(*window_, rcxt);
 }
 
-std::error_code Rcxts::take(size_t n) noexcept
+Result<void> Rcxts::take(size_t n) noexcept
 {
 	size_t before = size();
-	std::error_code error;
-	uint32_t recoveries = window_->lmt(error).recoveries;
+	auto lmt = window_->lmt();
 
-	if (!error)
-		error = unless_no_memory([&] {
-			numbers_.resize(before + n);
-			return std::error_code();
-		});
-	if (error)
-		return error;
-	error = window_->take_rcxts(std::span(numbers_).subspan(before));
-	if (error)
+	if (!lmt.ok())
+		return lmt.error();
+	auto taken = guarded([&] {
+		numbers_.resize(before + n);
+		return window_->take_rcxts(std::span(numbers_).subspan(before));
+	});
+	if (!taken.ok())
 		numbers_.resize(before);
 	else if (!before)
-		recoveries_ = recoveries;
-	return error;
+		recoveries_ = lmt->recoveries;
+	return taken;
 }
 
-std::error_code Rcxts::cancel() noexcept
+Result<void> Rcxts::cancel() noexcept
 {
 	return window_->cancel(numbers().subspan(gone_));
 }
 
-std::error_code Rcxts::renew() noexcept
+Result<void> Rcxts::renew() noexcept
 {
-	std::error_code error;
-	uint32_t recoveries = window_->lmt(error).recoveries;
+	auto lmt = window_->lmt();
 
-	if (error || (recoveries == recoveries_ && !gone_))
-		return error;
+	if (!lmt.ok())
+		return lmt.error();
+	if (lmt->recoveries == recoveries_ && !gone_)
+		return {};
 	/* They are gone, unless they were taken while the recovery went on. */
 	give_back();
-	error = window_->take_rcxts(numbers_);
-	if (error)
-		return error;
+	if (auto taken = window_->take_rcxts(numbers_); !taken.ok())
+		return taken;
 	gone_ = 0;
-	recoveries_ = recoveries;
+	recoveries_ = lmt->recoveries;
 	return {};
 }
 

@@ -38,7 +38,9 @@ public:
 	{
 		take_marks();
 		std::error_code error =
-			window_.prepare_rdma(direction, to, request);
+			window_.prepare_rdma(direction, to, request)
+				.error()
+				.code();
 
 		if (!error) {
 			frame = written_++;
@@ -57,22 +59,24 @@ public:
 		if (dead_)
 			return std::make_error_code(std::errc::owner_dead);
 		std::error_code error =
-			window_.prepare_piece(to, piece, length, fill);
+			window_.prepare_piece(to, piece, length, fill)
+				.error()
+				.code();
 
 		if (!error)
 			written_++;
 		return error;
 	}
 
-	std::error_code send(WindowAddress to,
-			     std::span<const std::byte> payload, uint8_t kind)
+	Result<void> send(WindowAddress to, std::span<const std::byte> payload,
+			  uint8_t kind)
 	{
 		take_marks();
-		std::error_code error = window_.prepare(to, payload, kind);
+		auto prepared = window_.prepare(to, payload, kind);
 
-		if (!error)
+		if (prepared.ok())
 			written_++;
-		return error;
+		return prepared;
 	}
 
 	FrameState result(uint32_t frame) override
@@ -87,7 +91,10 @@ public:
 
 	void forget(uint32_t frame) override { marks_.erase(frame); }
 
-	void cancel(uint32_t rcxt) override { window_.cancel({&rcxt, 1}); }
+	void cancel(uint32_t rcxt) override
+	{
+		(void)window_.cancel({&rcxt, 1});
+	}
 
 	void ask_about(WindowAddress to, uint32_t rcxt) override
 	{
@@ -97,7 +104,7 @@ public:
 	/* Goes with the next start; who hears nothing asks again. */
 	void say(WindowAddress to, const RdmaWord &word)
 	{
-		send(to, word.encode(), message_kind::rdma);
+		(void)send(to, word.encode(), message_kind::rdma);
 	}
 
 	/* A context was not this window's: since the last call. */
@@ -129,90 +136,100 @@ private:
 	bool lost_ = false;
 };
 
-Rdma::Rdma(Window &window, const RdmaOptions &options)
-	: window_(window), rcxts_(window), once_(std::make_unique<RdmaOnce>()),
+Rdma::Rdma(Window &window, Rcxts &&rcxts, const RdmaOptions &options)
+	: window_(&window), rcxts_(std::move(rcxts)),
+	  once_(std::make_unique<RdmaOnce>()),
 	  port_(std::make_unique<WindowPort>(window)),
 	  engine_(std::make_unique<RdmaEngine>(*port_, options))
 {
 }
 
-Rdma::~Rdma()
+Result<Rdma> Rdma::open(Window &window, const RdmaOptions &options) noexcept
 {
-	engine_->stop();
+	return guarded([&]() -> Result<Rdma> {
+		auto rcxts = Rcxts::open(window);
+
+		if (!rcxts.ok())
+			return rcxts.error();
+		return Rdma(window, std::move(rcxts).value(), options);
+	});
 }
 
-std::error_code Rdma::lend(std::span<uint32_t> rcxts) noexcept
+Rdma::~Rdma()
+{
+	if (engine_)
+		engine_->stop();
+}
+
+Rdma::Rdma(Rdma &&from) noexcept = default;
+
+Result<void> Rdma::lend(std::span<uint32_t> rcxts) noexcept
 {
 	size_t before = rcxts_.size();
 
-	if (std::error_code error = rcxts_.take(rcxts.size()))
-		return error;
+	if (auto more = rcxts_.take(rcxts.size()); !more.ok())
+		return more;
 	auto taken = rcxts_.numbers().subspan(before);
 	std::ranges::copy(taken, rcxts.begin());
-	return unless_no_memory([&] {
+	return guarded([&] {
 		once_->add(taken);
-		return std::error_code();
+		return Result<void>();
 	});
 }
 
-Rdma::Peer Rdma::add(const RdmaPeer &peer, std::error_code &error) noexcept
+Result<Rdma::Peer> Rdma::add(const RdmaPeer &peer) noexcept
 {
-	Peer added = ~Peer(0);
-
-	error = unless_no_memory([&] {
+	return guarded([&]() -> Result<Peer> {
 		std::vector<uint32_t> own(peer.rcxts.size());
 
 		if (own.empty())
-			return code(std::errc::invalid_argument);
-		std::error_code lent = lend(own);
-		if (!lent)
-			added = engine_->add(peer, own);
-		return lent;
+			return Error(std::errc::invalid_argument);
+		if (auto lent = lend(own); !lent.ok())
+			return lent.error();
+		return engine_->add(peer, own);
 	});
-	return added;
 }
 
-std::error_code Rdma::begin(Direction direction, Peer peer,
-			    const RdmaMove &move, Done done)
+Result<void> Rdma::begin(Direction direction, Peer peer, const RdmaMove &move,
+			 Done done)
 {
-	std::error_code error = unless_no_memory([&] {
-		return engine_->begin(direction, peer, move, std::move(done),
-				      Clock::now());
+	auto begun = guarded([&]() -> Result<void> {
+		return Error(engine_->begin(direction, peer, move,
+					    std::move(done), Clock::now()));
 	});
 
 	/* Frames that cannot be handed over now go with the next. */
-	if (!error)
-		(void)window_.start();
-	return error;
+	if (begun.ok())
+		(void)window_->start();
+	return begun;
 }
 
-std::error_code Rdma::put(Peer peer, const RdmaMove &move, Done done)
+Result<void> Rdma::put(Peer peer, const RdmaMove &move, Done done)
 {
 	return begin(Direction::write, peer, move, std::move(done));
 }
 
-std::error_code Rdma::get(Peer peer, const RdmaMove &move, Done done)
+Result<void> Rdma::get(Peer peer, const RdmaMove &move, Done done)
 {
 	return begin(Direction::read, peer, move, std::move(done));
 }
 
-std::error_code Rdma::begin(Direction direction, Peer peer,
-			    const RdmaMove &move,
-			    Completion &completion) noexcept
+Result<void> Rdma::begin(Direction direction, Peer peer, const RdmaMove &move,
+			 Completion &completion) noexcept
 {
-	return unless_no_memory([&] {
+	return guarded([&] {
 		return begin(direction, peer, move, completion.begun());
 	});
 }
 
-std::error_code Rdma::put(Peer peer, const RdmaMove &move,
-			  Completion &completion) noexcept
+Result<void> Rdma::put(Peer peer, const RdmaMove &move,
+		       Completion &completion) noexcept
 {
 	return begin(Direction::write, peer, move, completion);
 }
 
-std::error_code Rdma::get(Peer peer, const RdmaMove &move,
-			  Completion &completion) noexcept
+Result<void> Rdma::get(Peer peer, const RdmaMove &move,
+		       Completion &completion) noexcept
 {
 	return begin(Direction::read, peer, move, completion);
 }
@@ -231,26 +248,26 @@ Transfer Rdma::get(Peer peer, const RdmaMove &move)
 	});
 }
 
-std::error_code Rdma::send(WindowAddress to,
-			   std::span<const std::byte> payload) noexcept
+Result<void> Rdma::send(WindowAddress to,
+			std::span<const std::byte> payload) noexcept
 {
 	return send_kind(message_kind::plain, to, payload);
 }
 
-std::error_code Rdma::send_control(uint8_t kind, WindowAddress to,
-				   std::span<const std::byte> payload) noexcept
+Result<void> Rdma::send_control(uint8_t kind, WindowAddress to,
+				std::span<const std::byte> payload) noexcept
 {
 	if (kind < message_kind::first_own)
-		return code(std::errc::invalid_argument);
+		return Error(std::errc::invalid_argument);
 	return send_kind(kind, to, payload);
 }
 
-std::error_code Rdma::send_kind(uint8_t kind, WindowAddress to,
-				std::span<const std::byte> payload) noexcept
+Result<void> Rdma::send_kind(uint8_t kind, WindowAddress to,
+			     std::span<const std::byte> payload) noexcept
 {
-	std::error_code error = port_->send(to, payload, kind);
+	auto written = port_->send(to, payload, kind);
 
-	return error ? error : window_.start();
+	return written.ok() ? window_->start() : written;
 }
 
 void Rdma::on_message(std::function<void(const Message &)> call)
@@ -345,19 +362,19 @@ void Rdma::take_word(const Message &message, Clock::time_point now)
  * Peers that hear nothing: which contexts took the place of those that they know? First
  * all that came by these before a recovery is looked at, so that the answer knows of it.
  */
-std::error_code Rdma::answer(Clock::time_point now)
+Result<void> Rdma::answer(Clock::time_point now)
 {
 	if (asked_.empty())
 		return {};
-	std::error_code error = renew(now);
-	uint32_t come = error ? 0 : window_.lmt(error).recv_count;
+	auto renewed = renew(now);
+	auto lmt = renewed.ok() ? window_->lmt() : renewed.error();
 	/* A peer that hears nothing asks again. */
-	if (error) {
+	if (!lmt.ok()) {
 		asked_.clear();
-		return error;
+		return lmt.error();
 	}
-	while (int32_t(come - window_.received()) > 0)
-		window_.receive(
+	while (int32_t(lmt->recv_count - window_->received()) > 0)
+		window_->receive(
 			[&](const Message &message) { take(message, now); });
 	for (const Asked &asked : std::exchange(asked_, {})) {
 		uint32_t name = once_->name(asked.rcxt);
@@ -372,12 +389,12 @@ std::error_code Rdma::answer(Clock::time_point now)
 }
 
 /* After a recovery of the adapter all contexts are to be taken anew. */
-std::error_code Rdma::renew(Clock::time_point now)
+Result<void> Rdma::renew(Clock::time_point now)
 {
 	std::vector<uint32_t> old = once_->names();
 
-	if (std::error_code error = rcxts_.renew())
-		return error;
+	if (auto renewed = rcxts_.renew(); !renewed.ok())
+		return renewed;
 	if (std::ranges::equal(old, rcxts_.numbers()))
 		return {};
 	once_->rename(rcxts_.numbers());
@@ -408,22 +425,24 @@ void Rdma::take(const Message &message, Clock::time_point now)
 	}
 }
 
-size_t Rdma::progress(std::error_code &error)
+Result<size_t> Rdma::progress()
 {
 	Clock::time_point now = Clock::now();
-	size_t frames = window_.receive(
+	size_t frames = window_->receive(
 		[&](const Message &message) { take(message, now); });
-	auto note = [&error](std::error_code now_it_is) {
-		if (!error)
-			error = now_it_is;
+	Result<void> all = answer(now);
+	auto note = [&all](const Result<void> &one) {
+		if (all.ok())
+			all = one;
 	};
 
-	error = answer(now);
 	port_->take_marks();
 	if (port_->lost_contexts())
 		note(renew(now));
 	frames += engine_->look(now);
-	note(window_.start());
+	note(window_->start());
+	if (!all.ok())
+		return all.error();
 	return frames;
 }
 

@@ -74,7 +74,7 @@ SharedWindow::SharedWindow(const Job &job, const WindowOptions &options)
 			  .run(fd());
 
 	if (err)
-		throw error(err, "window" + advice(err));
+		fail(err, "window" + advice(err));
 	handle_ = command.made();
 	number_ = resp.window;
 	max_payload_ = resp.max_payload;
@@ -84,7 +84,7 @@ SharedWindow::SharedWindow(const Job &job, const WindowOptions &options)
 	if (!send_ || !recv_ || !commands_) {
 		err = errno;
 		close();
-		throw error(err, "memory of a window");
+		fail(err, "memory of a window");
 	}
 }
 
@@ -116,13 +116,13 @@ pavo_frame_hdr *SharedWindow::recv_frame(uint32_t number) const
 	return frame_at(recv_, number & (recv_frames_ - 1));
 }
 
-std::error_code SharedWindow::query(pavo_lmt &lmt) const noexcept
+Result<void> SharedWindow::query(pavo_lmt &lmt) const noexcept
 {
 	lmt = {};
-	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
-			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
-			    .out(PAVO_ATTR_WINDOW_LMT, lmt)
-			    .run(fd()));
+	return Error(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
+			     .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			     .out(PAVO_ATTR_WINDOW_LMT, lmt)
+			     .run(fd()));
 }
 
 bool SharedWindow::command(pavo_window_command op, uint32_t argument) noexcept
@@ -139,25 +139,24 @@ bool SharedWindow::command(pavo_window_command op, uint32_t argument) noexcept
 	return true;
 }
 
-std::error_code SharedWindow::kick() noexcept
+Result<void> SharedWindow::kick() noexcept
 {
-	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_KICK)
-			    .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
-			    .run(fd()));
+	return Error(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_KICK)
+			     .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			     .run(fd()));
 }
 
-std::error_code SharedWindow::command_now(pavo_window_command op,
-					  uint32_t argument) noexcept
+Result<void> SharedWindow::command_now(pavo_window_command op,
+				       uint32_t argument) noexcept
 {
-	std::error_code error;
-
 	/* A full ring is empty after a call. */
 	if (!command(op, argument)) {
-		error = kick();
-		if (!error && !command(op, argument))
-			error = code(EIO);
+		if (auto kicked = kick(); !kicked.ok())
+			return kicked;
+		if (!command(op, argument))
+			return Error(EIO);
 	}
-	return error ? error : kick();
+	return kick();
 }
 
 } // namespace pavo

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <system_error>
 
 #include <rdma/pavo-abi.h>
 
@@ -19,7 +18,7 @@ namespace pavo {
 
 class SharedWindow {
 public:
-	/** Opens a window and maps its memory. Throws as Window does. */
+	/** Opens a window and maps its memory. Throws Failure: as Window::open() fails. */
 	SharedWindow(const Job &job, const WindowOptions &options);
 	/** Closes it. */
 	~SharedWindow();
@@ -41,15 +40,15 @@ public:
 	pavo_command_page *commands() const { return commands_; }
 
 	/** Reads the local mapping table to @lmt; all is 0 where that fails. */
-	std::error_code query(pavo_lmt &lmt) const noexcept;
+	Result<void> query(pavo_lmt &lmt) const noexcept;
 
 	/** Writes a command. Return: false: the ring is full. */
 	bool command(pavo_window_command op, uint32_t argument) noexcept;
 	/** Makes the adapter look for commands. */
-	std::error_code kick() noexcept;
+	Result<void> kick() noexcept;
 	/** Both. */
-	std::error_code command_now(pavo_window_command op,
-				    uint32_t argument) noexcept;
+	Result<void> command_now(pavo_window_command op,
+				 uint32_t argument) noexcept;
 
 private:
 	void close() noexcept;

@@ -27,32 +27,31 @@ public:
 
 	void bind(StripedEngine &engine) { engine_ = &engine; }
 
-	std::error_code add(Window &window, std::span<uint32_t> contexts)
+	Result<void> add(Window &window, std::span<uint32_t> contexts)
 	{
 		Lane lane{
 			.window = &window, .rdma = {}, .peer = {}, .number = 0};
 
-		if (auto error = open(lane))
-			return error;
-		if (auto error = lane.rdma->lend(contexts))
-			return error;
+		if (auto opened = open(lane); !opened.ok())
+			return opened;
+		if (auto lent = lane.rdma->lend(contexts); !lent.ok())
+			return lent;
 		lanes_.push_back(std::move(lane));
 		listen(lanes_.size() - 1);
 		return {};
 	}
 
-	std::error_code connect(size_t number, const RdmaPeer &peer)
+	Result<void> connect(size_t number, const RdmaPeer &peer)
 	{
 		Lane &lane = lanes_[number];
-		std::error_code error;
 
 		if (!lane.rdma)
-			return code(std::errc::no_such_device);
-		Rdma::Peer added = lane.rdma->add(peer, error);
-		if (error)
-			return error;
+			return Error(std::errc::no_such_device);
+		auto added = lane.rdma->add(peer);
+		if (!added.ok())
+			return added.error();
 		lane.peer = peer;
-		lane.number = added;
+		lane.number = added.value();
 		return {};
 	}
 
@@ -69,8 +68,9 @@ public:
 	void probe()
 	{
 		for (size_t i = 0; i < lanes_.size(); i++)
-			if (auto error = shared_of(*lanes_[i].window).kick())
-				engine_->failed(i, error);
+			if (auto kicked = shared_of(*lanes_[i].window).kick();
+			    !kicked.ok())
+				engine_->failed(i, kicked.error().code());
 	}
 
 	Clock::time_point due() const
@@ -87,16 +87,15 @@ public:
 		   const RdmaMove &move) override
 	{
 		Lane &lane = lanes_[number];
-		auto over = [this, chunk](std::error_code error) {
-			engine_->over(chunk, error);
+		auto over = [this, chunk](const Result<void> &ended) {
+			engine_->over(chunk, ended.error().code());
 		};
-		std::error_code error =
-			direction == Direction::write ?
-				lane.rdma->put(lane.number, move, over) :
-				lane.rdma->get(lane.number, move, over);
+		auto begun = direction == Direction::write ?
+				     lane.rdma->put(lane.number, move, over) :
+				     lane.rdma->get(lane.number, move, over);
 
-		if (error)
-			over(error);
+		if (!begun.ok())
+			over(begun);
 	}
 
 	/*
@@ -109,7 +108,7 @@ public:
 		Lane &lane = lanes_[number];
 
 		lane.rdma.reset();
-		if (!open(lane))
+		if (open(lane).ok())
 			listen(number);
 	}
 
@@ -132,14 +131,13 @@ private:
 		Rdma::Peer number;
 	};
 
-	std::error_code open(Lane &lane) const
+	Result<void> open(Lane &lane) const
 	{
-		try {
-			lane.rdma = std::make_unique<Rdma>(*lane.window,
-							   options_.lane);
-		} catch (const std::system_error &error) {
-			return error.code();
-		}
+		auto opened = Rdma::open(*lane.window, options_.lane);
+
+		if (!opened.ok())
+			return opened.error();
+		lane.rdma = std::make_unique<Rdma>(std::move(opened).value());
 		return {};
 	}
 
@@ -147,12 +145,14 @@ private:
 	size_t progress(size_t number)
 	{
 		Lane &lane = lanes_[number];
-		std::error_code error;
-		size_t did = lane.rdma ? lane.rdma->progress(error) : 0;
 
-		if (error)
-			engine_->failed(number, error);
-		return did;
+		if (!lane.rdma)
+			return 0;
+		auto did = lane.rdma->progress();
+
+		if (!did.ok())
+			engine_->failed(number, did.error().code());
+		return std::move(did).value_or(0);
 	}
 
 	void listen(size_t number)
@@ -189,68 +189,67 @@ Striped::Striped(const StripedOptions &options)
 
 Striped::~Striped() = default;
 
-std::error_code Striped::add(Window &window,
-			     std::span<uint32_t> contexts) noexcept
+Result<void> Striped::add(Window &window, std::span<uint32_t> contexts) noexcept
 {
 	if (contexts.empty())
-		return code(std::errc::invalid_argument);
-	return unless_no_memory([&] {
-		std::error_code error = port_->add(window, contexts);
+		return Error(std::errc::invalid_argument);
+	return guarded([&] {
+		auto added = port_->add(window, contexts);
 
-		if (!error)
+		if (added.ok())
 			engine_->add(contexts.front());
-		return error;
+		return added;
 	});
 }
 
-std::error_code Striped::connect(size_t lane, const RdmaPeer &peer) noexcept
+Result<void> Striped::connect(size_t lane, const RdmaPeer &peer) noexcept
 {
 	if (lane >= lanes() || peer.rcxts.empty())
-		return code(std::errc::invalid_argument);
-	return unless_no_memory([&] {
-		std::error_code error = port_->connect(lane, peer);
+		return Error(std::errc::invalid_argument);
+	return guarded([&] {
+		auto connected = port_->connect(lane, peer);
 
-		if (!error)
+		if (connected.ok())
 			engine_->connect(lane, peer.rcxts.front(),
 					 peer.rcxts.size());
-		return error;
+		return connected;
 	});
 }
 
-std::error_code Striped::begin(Direction direction, const StripedMove &move,
-			       Done done)
+Result<void> Striped::begin(Direction direction, const StripedMove &move,
+			    Done done)
 {
-	return unless_no_memory([&] {
+	return guarded([&] {
 		engine_->begin(direction, move, std::move(done), Clock::now());
-		return std::error_code();
+		return Result<void>();
 	});
 }
 
-std::error_code Striped::put(const StripedMove &move, Done done)
+Result<void> Striped::put(const StripedMove &move, Done done)
 {
 	return begin(Direction::write, move, std::move(done));
 }
 
-std::error_code Striped::get(const StripedMove &move, Done done)
+Result<void> Striped::get(const StripedMove &move, Done done)
 {
 	return begin(Direction::read, move, std::move(done));
 }
 
-std::error_code Striped::begin(Direction direction, const StripedMove &move,
-			       Completion &completion) noexcept
+Result<void> Striped::begin(Direction direction, const StripedMove &move,
+			    Completion &completion) noexcept
 {
-	return unless_no_memory(
+	return guarded(
 		[&] { return begin(direction, move, completion.begun()); });
 }
 
-std::error_code Striped::put(const StripedMove &move,
-			     Completion &completion) noexcept
+Result<void> Striped::put(const StripedMove &move,
+			  Completion &completion) noexcept
 {
 	return begin(Direction::write, move, completion);
 }
 
-std::error_code Striped::get(const StripedMove &move,
-			     Completion &completion) noexcept
+Result<void> Striped::get(const StripedMove &move,
+			  Completion &completion) noexcept
 {
 	return begin(Direction::read, move, completion);
 }

@@ -87,7 +87,7 @@ StripedLane StripedEngine::lane(size_t number) const
 {
 	StripedLane none;
 
-	none.why = code(std::errc::invalid_argument);
+	none.why = std::errc::invalid_argument;
 	return number < lanes_.size() ? lanes_[number].account : none;
 }
 
@@ -475,7 +475,7 @@ size_t StripedEngine::call_ended()
 		ended_.pop_front();
 		operations_--;
 		if (operation->done)
-			operation->done(operation->error);
+			operation->done(Error(operation->error));
 	}
 	return calls;
 }

@@ -35,9 +35,8 @@ Watch::Watch(int fd, uint32_t slots) : fd_(fd)
 		      .out(PAVO_ATTR_WATCH_WORDS, info)
 		      .run(fd_);
 	if (err)
-		throw error(err,
-			    "memory cannot be watched: an adapter of pavo on a "
-			    "kernel with CONFIG_MMU_NOTIFIER is needed");
+		fail(err, "memory cannot be watched: an adapter of pavo on a "
+			  "kernel with CONFIG_MMU_NOTIFIER is needed");
 	handle_ = command.made();
 	size_ = info.size;
 	void *at = mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_,
@@ -45,7 +44,7 @@ Watch::Watch(int fd, uint32_t slots) : fd_(fd)
 	if (at == MAP_FAILED) {
 		err = errno;
 		close_watch(fd_, handle_);
-		throw error(err, "words of a watch");
+		fail(err, "words of a watch");
 	}
 	words_ = static_cast<uint32_t *>(at);
 }

@@ -16,7 +16,7 @@ class Watch {
 public:
 	/**
 	 * @fd: uverbs file, which has to live longer
-	 * Throws std::system_error: EPROTONOSUPPORT, EOPNOTSUPP: this kernel or
+	 * Throws Failure: EPROTONOSUPPORT, EOPNOTSUPP: this kernel or
 	 * adapter tells nothing; ENOMEM.
 	 */
 	Watch(int fd, uint32_t slots);

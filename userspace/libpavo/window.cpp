@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "abi.hpp"
 #include "command.hpp"
@@ -27,9 +28,8 @@ void set_state(pavo_frame_hdr *frame, uint32_t state)
 }
 
 /* @method with all of @rcxts, some at a time. */
-std::error_code with_rcxts(const SharedWindow &shared,
-			   pavo_window_method method,
-			   std::span<const uint32_t> rcxts) noexcept
+Result<void> with_rcxts(const SharedWindow &shared, pavo_window_method method,
+			std::span<const uint32_t> rcxts) noexcept
 {
 	while (!rcxts.empty()) {
 		auto some = rcxts.first(
@@ -41,7 +41,7 @@ std::error_code with_rcxts(const SharedWindow &shared,
 				  .run(shared.fd());
 
 		if (err)
-			return code(err);
+			return Error(err);
 		rcxts = rcxts.subspan(some.size());
 	}
 	return {};
@@ -58,12 +58,22 @@ template <class Head> Head head_of(std::span<const std::byte> payload)
 
 } // namespace
 
-Window::Window(const Job &job, const WindowOptions &options)
-	: shared_(std::make_unique<SharedWindow>(job, options))
+Window::Window(std::unique_ptr<SharedWindow> shared)
+	: shared_(std::move(shared))
 {
 }
 
+Result<Window> Window::open(const Job &job,
+			    const WindowOptions &options) noexcept
+{
+	return guarded([&]() -> Result<Window> {
+		return Window(std::make_unique<SharedWindow>(job, options));
+	});
+}
+
 Window::~Window() = default;
+Window::Window(Window &&from) noexcept = default;
+Window &Window::operator=(Window &&from) noexcept = default;
 
 SharedWindow &shared_of(const Window &window)
 {
@@ -85,21 +95,21 @@ size_t Window::max_payload() const
 	return shared_->max_payload();
 }
 
-std::error_code Window::set_node(uint16_t node, const Gid &gid,
-				 const RouteOptions &options) noexcept
+Result<void> Window::set_node(uint16_t node, const Gid &gid,
+			      const RouteOptions &options) noexcept
 {
 	return routes(node, gid, options, 0);
 }
 
-std::error_code Window::add_route(uint16_t node, const Gid &gid,
-				  const RouteOptions &options) noexcept
+Result<void> Window::add_route(uint16_t node, const Gid &gid,
+			       const RouteOptions &options) noexcept
 {
 	return routes(node, gid, options, PAVO_NODE_ADD);
 }
 
-std::error_code Window::routes(uint16_t node, const Gid &gid,
-			       const RouteOptions &options,
-			       uint16_t flags) noexcept
+Result<void> Window::routes(uint16_t node, const Gid &gid,
+			    const RouteOptions &options,
+			    uint16_t flags) noexcept
 {
 	pavo_window_node_args args{};
 
@@ -111,20 +121,21 @@ std::error_code Window::routes(uint16_t node, const Gid &gid,
 		args.flags |= PAVO_NODE_SGID;
 		args.sgid_index = *options.gid_index;
 	}
-	return code(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_NODE)
-			    .handle(PAVO_ATTR_WINDOW_HANDLE, shared_->handle())
-			    .in(PAVO_ATTR_WINDOW_NODE_ARGS, args)
-			    .run(shared_->fd()));
+	return Error(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_NODE)
+			     .handle(PAVO_ATTR_WINDOW_HANDLE, shared_->handle())
+			     .in(PAVO_ATTR_WINDOW_NODE_ARGS, args)
+			     .run(shared_->fd()));
 }
 
-std::error_code Window::disable() noexcept
+Result<void> Window::disable() noexcept
 {
-	return code(Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_DISABLE)
-			    .handle(PAVO_ATTR_WINDOW_HANDLE, shared_->handle())
-			    .run(shared_->fd()));
+	return Error(
+		Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_DISABLE)
+			.handle(PAVO_ATTR_WINDOW_HANDLE, shared_->handle())
+			.run(shared_->fd()));
 }
 
-int Window::snapshot() const noexcept
+Result<uint32_t> Window::snapshot() const noexcept
 {
 	uint32_t at_work = 0;
 	int err = Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_SNAPSHOT)
@@ -132,30 +143,33 @@ int Window::snapshot() const noexcept
 			  .out(PAVO_ATTR_WINDOW_AT_WORK, at_work)
 			  .run(shared_->fd());
 
-	return err ? -err : int(at_work);
+	if (err)
+		return Error(err);
+	return at_work;
 }
 
-Lmt Window::lmt(std::error_code &error) const noexcept
+Result<Lmt> Window::lmt() const noexcept
 {
 	pavo_lmt lmt;
 
-	error = shared_->query(lmt);
+	if (auto asked = shared_->query(lmt); !asked.ok())
+		return asked.error();
 	return from_abi(lmt);
 }
 
 /* -------------------------------------------------------------- thresholds */
 
-std::error_code Window::recv_threshold(uint32_t n) noexcept
+Result<void> Window::recv_threshold(uint32_t n) noexcept
 {
 	return shared_->command_now(PAVO_WCMD_RECV_THRESHOLD, n);
 }
 
-std::error_code Window::recv_threshold_early(uint32_t n) noexcept
+Result<void> Window::recv_threshold_early(uint32_t n) noexcept
 {
 	return shared_->command_now(PAVO_WCMD_RECV_THRESHOLD_EARLY, n);
 }
 
-std::error_code Window::send_threshold(uint32_t n) noexcept
+Result<void> Window::send_threshold(uint32_t n) noexcept
 {
 	return shared_->command_now(PAVO_WCMD_SEND_THRESHOLD, n);
 }
@@ -171,18 +185,18 @@ struct Window::Heading {
 
 /* @fill writes all of the payload to where it is told. */
 template <class Fill>
-std::error_code Window::write_frame(const Heading &heading, size_t length,
-				    Fill &&fill) noexcept
+Result<void> Window::write_frame(const Heading &heading, size_t length,
+				 Fill &&fill) noexcept
 {
 	pavo_frame_hdr *frame = shared_->send_frame(written_);
 	pavo_frame_hdr header{};
 
 	if (length > max_payload())
-		return code(EMSGSIZE);
+		return Error(EMSGSIZE);
 	/* Its slot was used before, and the adapter is not done with that. */
 	if (written_ - started_ >= shared_->send_frames() ||
 	    (lapped_ && state_of(frame) == PAVO_FRAME_EMPTY))
-		return code(ENOBUFS);
+		return Error(ENOBUFS);
 	fill(reinterpret_cast<std::byte *>(frame + 1));
 	header.node = heading.to.node;
 	header.length = uint16_t(length);
@@ -197,9 +211,9 @@ std::error_code Window::write_frame(const Heading &heading, size_t length,
 	return {};
 }
 
-std::error_code Window::prepare(WindowAddress to,
-				std::span<const std::byte> payload,
-				uint8_t kind) noexcept
+Result<void> Window::prepare(WindowAddress to,
+			     std::span<const std::byte> payload,
+			     uint8_t kind) noexcept
 {
 	return write_frame({to, FrameType::message, kind}, payload.size(),
 			   [&](std::byte *at) {
@@ -207,8 +221,8 @@ std::error_code Window::prepare(WindowAddress to,
 			   });
 }
 
-std::error_code Window::prepare_rdma(Direction direction, WindowAddress to,
-				     const RequestFrame &request) noexcept
+Result<void> Window::prepare_rdma(Direction direction, WindowAddress to,
+				  const RequestFrame &request) noexcept
 {
 	const pavo_rdma_request body = to_abi(request);
 	FrameType type = direction == Direction::write ? FrameType::rdma_write :
@@ -225,7 +239,7 @@ uint32_t Window::piece_room() const
 	       ~(piece_align - 1);
 }
 
-std::error_code Window::prepare_piece(
+Result<void> Window::prepare_piece(
 	WindowAddress to, const PieceFrame &piece, uint32_t length,
 	const std::function<void(std::span<std::byte>)> &fill) noexcept
 {
@@ -238,7 +252,7 @@ std::error_code Window::prepare_piece(
 			   });
 }
 
-std::error_code Window::start() noexcept
+Result<void> Window::start() noexcept
 {
 	uint32_t n = written_ - started_;
 
@@ -248,13 +262,12 @@ std::error_code Window::start() noexcept
 	return shared_->command_now(PAVO_WCMD_START_TRANSMIT, n);
 }
 
-std::error_code Window::send(WindowAddress to,
-			     std::span<const std::byte> payload,
-			     uint8_t kind) noexcept
+Result<void> Window::send(WindowAddress to, std::span<const std::byte> payload,
+			  uint8_t kind) noexcept
 {
-	std::error_code error = prepare(to, payload, kind);
+	auto prepared = prepare(to, payload, kind);
 
-	return error ? error : start();
+	return prepared.ok() ? start() : prepared;
 }
 
 size_t Window::sent(std::span<FrameState> states) noexcept
@@ -277,7 +290,7 @@ size_t Window::sent(std::span<FrameState> states) noexcept
 
 /* -------------------------------------------------------------------- RDMA */
 
-std::error_code Window::take_rcxts(std::span<uint32_t> rcxts) noexcept
+Result<void> Window::take_rcxts(std::span<uint32_t> rcxts) noexcept
 {
 	for (size_t done = 0; done < rcxts.size();) {
 		size_t n = std::min<size_t>(rcxts.size() - done,
@@ -291,20 +304,20 @@ std::error_code Window::take_rcxts(std::span<uint32_t> rcxts) noexcept
 				  .run(shared_->fd());
 
 		if (err) {
-			return_rcxts(rcxts.first(done));
-			return code(err);
+			(void)return_rcxts(rcxts.first(done));
+			return Error(err);
 		}
 		done += n;
 	}
 	return {};
 }
 
-std::error_code Window::return_rcxts(std::span<const uint32_t> rcxts) noexcept
+Result<void> Window::return_rcxts(std::span<const uint32_t> rcxts) noexcept
 {
 	return with_rcxts(*shared_, PAVO_METHOD_WINDOW_RETURN_RCXTS, rcxts);
 }
 
-std::error_code Window::cancel(std::span<const uint32_t> rcxts) noexcept
+Result<void> Window::cancel(std::span<const uint32_t> rcxts) noexcept
 {
 	return with_rcxts(*shared_, PAVO_METHOD_WINDOW_CANCEL, rcxts);
 }
@@ -360,7 +373,7 @@ void Window::give_back(size_t n) noexcept
 	 * ring would keep from it what is free.
 	 */
 	if (!shared_->command(PAVO_WCMD_RETURN_SLOTS, uint32_t(n)))
-		shared_->command_now(PAVO_WCMD_RETURN_SLOTS, uint32_t(n));
+		(void)shared_->command_now(PAVO_WCMD_RETURN_SLOTS, uint32_t(n));
 }
 
 } // namespace pavo

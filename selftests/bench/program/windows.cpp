@@ -44,8 +44,8 @@ uint8_t *areas()
 
 pavo::Job job_on(const pavo::Device &device, uint16_t node)
 {
-	return node ? pavo::Job::join(device, job_id, job_key) :
-		      pavo::Job::reserve(device, job_id, job_key);
+	return node ? pavo::Job::join(device, job_id, job_key).value() :
+		      pavo::Job::reserve(device, job_id, job_key).value();
 }
 
 pavo::Gid gid_of(const Device &device)
@@ -110,14 +110,19 @@ void Event::wait(std::chrono::nanoseconds most)
 }
 
 WindowEnd::WindowEnd(const Device &verbs, uint16_t node)
-	: out(areas()), in(out + area_bytes), device(verbs.name()),
+	: out(areas()), in(out + area_bytes),
+	  device(pavo::Device::open(verbs.name()).value()),
 	  job(job_on(device, node)),
-	  window(job, {.node = node,
-		       .send_frames = 256,
-		       .recv_frames = 512,
-		       .gid_index = uint16_t(verbs.gid_index()),
-		       .recv_event = event.fd()}),
-	  mapping(job, {reinterpret_cast<std::byte *>(out), 2 * area_bytes})
+	  window(pavo::Window::open(job,
+				    {.node = node,
+				     .send_frames = 256,
+				     .recv_frames = 512,
+				     .gid_index = uint16_t(verbs.gid_index()),
+				     .recv_event = event.fd()})
+			 .value()),
+	  mapping(pavo::Mapping::open(job, {reinterpret_cast<std::byte *>(out),
+					    2 * area_bytes})
+			  .value())
 {
 }
 
@@ -281,14 +286,13 @@ class Operations {
 public:
 	Operations(WindowEnd &a, WindowEnd &b, Wait wait, Op op, size_t size)
 		: a_(a), b_(b), wait_(wait), op_(op), size_(size),
-		  rdma_(a.window), lender_(b.window)
+		  rdma_(pavo::Rdma::open(a.window).value()),
+		  lender_(pavo::Rdma::open(b.window).value())
 	{
 		std::vector<uint32_t> lent(contexts);
-		std::error_code error;
 
 		must(lender_.lend(lent), "contexts");
-		peer_ = rdma_.add({{1, b.window.number()}, lent}, error);
-		must(error, "a peer");
+		peer_ = must(rdma_.add({b.window.address(), lent}), "a peer");
 	}
 
 	/* On slot @at, which is the same at both ends. */
@@ -300,8 +304,8 @@ public:
 				    .remote = b_.mapping.pvo() +
 					      (put ? area_bytes : 0) + at,
 				    .length = uint32_t(size_)};
-		auto over = [this](std::error_code error) {
-			must(error, "an operation");
+		auto over = [this](const pavo::Result<void> &how) {
+			must(how, "an operation");
 			done_++;
 		};
 
@@ -317,7 +321,10 @@ public:
 
 		while (done_ == before)
 			a_.wait(
-				wait_, [this] { return rdma_.progress() > 0; },
+				wait_,
+				[this] {
+					return rdma_.progress().value_or(0) > 0;
+				},
 				until_due());
 	}
 

@@ -34,9 +34,9 @@ std::span<std::byte> bytes_of(Region &region)
 } // namespace
 
 Windows::Windows(const std::string &device, Regions &regions)
-	: device_(device), index_(index_of_ip4(device)),
-	  memory_(regions.add("m", 0)), source_(regions.add("ms", 0)),
-	  other_memory_(regions.add("m2", 0))
+	: device_(pavo::Device::open(device).value()),
+	  index_(index_of_ip4(device)), memory_(regions.add("m", 0)),
+	  source_(regions.add("ms", 0)), other_memory_(regions.add("m2", 0))
 {
 	complete();
 }
@@ -47,31 +47,40 @@ void Windows::make_window()
 	pavo::WindowOptions options = {
 		.send_frames = 64, .recv_frames = 64, .gid_index = index_};
 
-	window_.emplace(*job_, options);
-	window_->set_node(peer_node, peer);
+	window_.emplace(pavo::Window::open(*job_, options).value());
+	(void)window_->set_node(peer_node, peer);
 	rcxts_ = {};
-	if (window_->take_rcxts(rcxts_))
+	if (!window_->take_rcxts(rcxts_).ok())
 		rcxts_ = {};
-	window_->send({peer_node, 0x200}, {});
+	(void)window_->send({peer_node, 0x200}, {});
 }
 
 void Windows::complete()
 {
 	try {
-		if (window_ && window_->lmt().state != pavo::WindowState::valid)
+		if (window_ && window_->lmt().value_or({}).state !=
+				       pavo::WindowState::valid)
 			window_.reset();
 		if (!job_)
-			job_ = pavo::Job::reserve(device_, fuzzed_job, secret);
+			job_ = pavo::Job::reserve(device_, fuzzed_job, secret)
+				       .value();
 		if (!other_job_)
 			other_job_ = pavo::Job::reserve(device_, other_job,
-							other_secret);
+							other_secret)
+					     .value();
 		if (!mapping_)
-			mapping_.emplace(*job_, bytes_of(memory_));
+			mapping_.emplace(
+				pavo::Mapping::open(*job_, bytes_of(memory_))
+					.value());
 		if (!source_mapping_)
-			source_mapping_.emplace(*job_, bytes_of(source_));
+			source_mapping_.emplace(
+				pavo::Mapping::open(*job_, bytes_of(source_))
+					.value());
 		if (!other_mapping_)
-			other_mapping_.emplace(*other_job_,
-					       bytes_of(other_memory_));
+			other_mapping_.emplace(
+				pavo::Mapping::open(*other_job_,
+						    bytes_of(other_memory_))
+					.value());
 		if (!window_)
 			make_window();
 	} catch (const std::system_error &) {
@@ -128,9 +137,9 @@ void Windows::request(const Step &step)
 	request.length = static_cast<uint32_t>(value("len", {"", 1000}));
 	request.flags = static_cast<uint8_t>(value("flags", {"", 3}));
 	request.attempts = static_cast<uint16_t>(value("attempts", {"", 0}));
-	window_->prepare_rdma(common::direction_of(step.name == "WRITE"),
-			      {peer_node, 0x200}, request);
-	window_->start();
+	(void)window_->prepare_rdma(common::direction_of(step.name == "WRITE"),
+				    {peer_node, 0x200}, request);
+	(void)window_->start();
 }
 
 bool Windows::carry_out(const Step &step)
@@ -144,19 +153,19 @@ bool Windows::carry_out(const Step &step)
 	if (!window_)
 		return true;
 	if (step.verb == "wsend")
-		window_->send({peer_node, 0x200},
-			      std::span(payload).first(step.number("len", 64) %
-						       2033));
+		(void)window_->send({peer_node, 0x200},
+				    std::span(payload).first(
+					    step.number("len", 64) % 2033));
 	else if (step.verb == "wrdma")
 		request(step);
 	else if (step.verb == "wcancel")
-		window_->cancel(one);
+		(void)window_->cancel(one);
 	else if (step.verb == "wreturn")
-		window_->return_rcxts(one);
+		(void)window_->return_rcxts(one);
 	else if (step.verb == "wtake")
-		window_->take_rcxts(one);
+		(void)window_->take_rcxts(one);
 	else if (step.verb == "wdisable")
-		window_->disable();
+		(void)window_->disable();
 	else if (step.verb == "wclose")
 		window_.reset();
 	else if (step.verb == "wreceive")

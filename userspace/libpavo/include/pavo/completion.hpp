@@ -8,7 +8,8 @@
 
 #include <functional>
 #include <memory>
-#include <system_error>
+
+#include <pavo/result.hpp>
 
 namespace pavo {
 
@@ -16,11 +17,10 @@ namespace pavo {
  * The outcome of the operation that it was given to last, in place of a call:
  *
  *	Completion moved;
- *	if (auto error = rdma.put(peer, move, moved))
- *		return error;
+ *	rdma.put(peer, move, moved).value();
  *	while (!moved.over())
- *		rdma.progress();
- *	return moved.error();
+ *		rdma.progress().value();
+ *	return moved.result();
  *
  * May be destroyed, or given to the next operation, before the last one is over.
  */
@@ -28,18 +28,18 @@ class Completion {
 public:
 	/** Never, where the operation was not begun or who carried it out is gone. */
 	bool over() const noexcept { return end_ && end_->over; }
-	/** How it ended: as the call would have been told; none before over(). */
-	std::error_code error() const noexcept
+	/** How it ended: as the call would have been told; ok before over(). */
+	Result<void> result() const noexcept
 	{
-		return over() ? end_->error : std::error_code();
+		return over() ? end_->result : Result<void>();
 	}
 
 	/** The call that it is told by. Throws std::bad_alloc. */
-	std::function<void(std::error_code)> begun()
+	std::function<void(const Result<void> &)> begun()
 	{
 		end_ = std::make_shared<End>();
-		return [end = end_](std::error_code error) {
-			end->error = error;
+		return [end = end_](const Result<void> &result) {
+			end->result = result;
 			end->over = true;
 		};
 	}
@@ -47,7 +47,7 @@ public:
 private:
 	struct End {
 		bool over = false;
-		std::error_code error;
+		Result<void> result;
 	};
 	std::shared_ptr<End> end_;
 };

@@ -12,6 +12,8 @@
 #include <memory>
 #include <string>
 
+#include <pavo/result.hpp>
+
 namespace pavo {
 
 /** An open uverbs file, closed with the last object that was made through it. */
@@ -36,12 +38,11 @@ private:
 class Device {
 public:
 	/**
-	 * Opens the adapter of that name ("pavo0").
-	 * Throws std::system_error: ENODEV: there is no adapter of that name;
-	 * EPROTONOSUPPORT: it is not pavo's, or of another version; EACCES: the
-	 * device file may not be opened.
+	 * Opens the adapter of that name ("pavo0"). Fails with ENODEV: there is no adapter
+	 * of that name; EPROTONOSUPPORT: it is not pavo's, or of another version; EACCES:
+	 * the device file may not be opened.
 	 */
-	explicit Device(const std::string &name);
+	static Result<Device> open(const std::string &name) noexcept;
 
 	const std::string &name() const { return name_; }
 	/** The uverbs file. */
@@ -49,6 +50,8 @@ public:
 	const std::shared_ptr<const File> &file() const { return file_; }
 
 private:
+	Device(const std::string &name, std::shared_ptr<const File> file);
+
 	std::string name_;
 	std::shared_ptr<const File> file_;
 };

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <system_error>
 
 #include <endian.h>
 #include <infiniband/verbs.h>
 
 #include <pavo/pavo_dv.h>
+#include <pavo/result.hpp>
 
 namespace pavo {
 
@@ -99,7 +99,8 @@ struct Bits {
 
 /**
  * Posts extended operations to a queue pair of RC or XRC that was made for ibv_wr_*(3). Each call
- * posts one request, with @id and @flags (IBV_SEND_*) of it. Return: none, or why it was not posted.
+ * posts one request, with @id and @flags (IBV_SEND_*) of it. It fails if it was not
+ * posted.
  */
 class Extended {
 public:
@@ -107,21 +108,22 @@ public:
 	 * @qp: has to live longer
 	 * @srqn: XRC: the peer's shared receive queue, which takes immediate data and says
 	 *        by its protection domain which memory an atomic may touch
-	 * Throws std::system_error: EOPNOTSUPP.
+	 * Fails with EOPNOTSUPP: it is not pavo's, or was made for other calls.
 	 */
-	explicit Extended(ibv_qp *qp, uint32_t srqn = 0)
-		: qp_(ibv_qp_to_qp_ex(qp)), srqn_(srqn)
+	static Result<Extended> open(ibv_qp *qp, uint32_t srqn = 0)
 	{
-		if (!qp_ || !pavodv_query_ext(qp->context))
-			throw std::system_error(
-				EOPNOTSUPP, std::generic_category(),
-				"extended operations: not a queue pair of "
-				"pavo's that was made for ibv_wr_*");
+		ibv_qp_ex *extended = ibv_qp_to_qp_ex(qp);
+
+		if (!extended || !pavodv_query_ext(qp->context))
+			return Error(EOPNOTSUPP,
+				     "extended operations: not a queue pair of "
+				     "pavo's that was made for ibv_wr_*");
+		return Extended(extended, srqn);
 	}
 
-	std::error_code fetch_add(RemoteWord word, uint64_t add, Fields fields,
-				  LocalWord old, uint64_t id,
-				  unsigned flags = IBV_SEND_SIGNALED)
+	Result<void> fetch_add(RemoteWord word, uint64_t add, Fields fields,
+			       LocalWord old, uint64_t id,
+			       unsigned flags = IBV_SEND_SIGNALED)
 	{
 		begin(id, flags);
 		pavodv_wr_ext_fetch_add(qp_, word.rkey, word.address, add,
@@ -129,8 +131,8 @@ public:
 		return end(old);
 	}
 
-	std::error_code swap(RemoteWord word, uint64_t value, LocalWord old,
-			     uint64_t id, unsigned flags = IBV_SEND_SIGNALED)
+	Result<void> swap(RemoteWord word, uint64_t value, LocalWord old,
+			  uint64_t id, unsigned flags = IBV_SEND_SIGNALED)
 	{
 		begin(id, flags);
 		pavodv_wr_ext_swap(qp_, word.rkey, word.address, value);
@@ -138,9 +140,9 @@ public:
 	}
 
 	/** Replaces the bits of @next if those of @expected are as expected. */
-	std::error_code compare_swap(RemoteWord word, Bits expected, Bits next,
-				     LocalWord old, uint64_t id,
-				     unsigned flags = IBV_SEND_SIGNALED)
+	Result<void> compare_swap(RemoteWord word, Bits expected, Bits next,
+				  LocalWord old, uint64_t id,
+				  unsigned flags = IBV_SEND_SIGNALED)
 	{
 		begin(id, flags);
 		pavodv_wr_ext_cmp_swap(qp_, word.rkey, word.address,
@@ -150,8 +152,8 @@ public:
 	}
 
 	/** The peer's completion brings @value: read_immediate(). */
-	std::error_code send_immediate(uint64_t value, uint64_t id,
-				       unsigned flags = IBV_SEND_SIGNALED)
+	Result<void> send_immediate(uint64_t value, uint64_t id,
+				    unsigned flags = IBV_SEND_SIGNALED)
 	{
 		begin(id, flags);
 		pavodv_wr_imm64(qp_, htobe64(value));
@@ -168,10 +170,7 @@ public:
 	}
 
 private:
-	static std::error_code to_error(int err)
-	{
-		return {err, std::generic_category()};
-	}
+	Extended(ibv_qp_ex *qp, uint32_t srqn) : qp_(qp), srqn_(srqn) {}
 
 	void begin(uint64_t id, unsigned flags)
 	{
@@ -180,17 +179,17 @@ private:
 		qp_->wr_flags = flags;
 	}
 
-	std::error_code end(LocalWord old)
+	Result<void> end(LocalWord old)
 	{
 		ibv_wr_set_sge(qp_, old.lkey, old.address, sizeof(uint64_t));
 		return end();
 	}
 
-	std::error_code end()
+	Result<void> end()
 	{
 		if (qp_->qp_base.qp_type == IBV_QPT_XRC_SEND)
 			ibv_wr_set_xrc_srqn(qp_, srqn_);
-		return to_error(ibv_wr_complete(qp_));
+		return Error(ibv_wr_complete(qp_));
 	}
 
 	ibv_qp_ex *qp_;

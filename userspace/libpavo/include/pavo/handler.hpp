@@ -7,7 +7,6 @@
 #define PAVO_HANDLER_HPP
 
 #include <cstdint>
-#include <system_error>
 
 #include <pavo/window.hpp>
 
@@ -33,27 +32,33 @@ class Handler {
 public:
 	/**
 	 * Registers one, which is not ready yet. @window: has to live as long.
-	 * Throws std::system_error: ENOSPC: it has PAVO_HANDLERS; EMFILE, ENFILE.
+	 * Fails with ENOSPC: it has PAVO_HANDLERS; EMFILE, ENFILE.
 	 */
-	explicit Handler(Window &window);
+	static Result<Handler> open(Window &window) noexcept;
 	/** An event that it was given and did not follow by ready() is another's. */
 	~Handler();
-	Handler(const Handler &) = delete;
-	Handler &operator=(const Handler &) = delete;
+	Handler(Handler &&from) noexcept;
+	Handler &operator=(Handler &&from) noexcept;
 
 	/** An eventfd that does not block: readable when there is an event. */
 	int fd() const { return fd_; }
 	/** Of this window. */
 	uint32_t number() const { return number_; }
 	/** It may be given the next event; at once, if one is waiting or all is over. */
-	std::error_code ready() noexcept;
+	Result<void> ready() noexcept;
 	/** Whether it was given one, which it was told by that. */
 	bool take() noexcept;
 
 private:
-	Window &window_;
+	/** Takes over @fd. */
+	Handler(SharedWindow &window, int fd, uint32_t number)
+		: window_(&window), fd_(fd), number_(number)
+	{
+	}
+
+	SharedWindow *window_;
 	int fd_;
-	uint32_t number_ = 0;
+	uint32_t number_;
 };
 
 } // namespace pavo

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <system_error>
 
 #include <pavo/device.hpp>
 
@@ -65,45 +64,29 @@ public:
 	 * @key: to be shown by those who join
 	 * @limit: bytes that may be mapped at a time; 0: no limit but the tables'
 	 *
-	 * Throws std::system_error: EEXIST: there is that job; ENOSPC: all job
-	 * slots are taken; EDQUOT: this user has as many as one may.
+	 * Fails with EEXIST: there is that job; ENOSPC: all job slots are taken; EDQUOT:
+	 * this user has as many as one may.
 	 */
-	static Job reserve(const Device &device, uint32_t id, uint64_t key,
-			   uint64_t limit = 0);
+	static Result<Job> reserve(const Device &device, uint32_t id,
+				   uint64_t key, uint64_t limit = 0) noexcept;
 	/**
-	 * Joins a job that was reserved.
-	 * Throws std::system_error: ENOENT: there is no such job on this machine;
-	 * EACCES: the key is wrong, or it is another user's.
+	 * Joins a job that was reserved. Fails with ENOENT: there is no such job on this
+	 * machine; EACCES: the key is wrong, or it is another user's.
 	 */
-	static Job join(const Device &device, uint32_t id, uint64_t key);
+	static Result<Job> join(const Device &device, uint32_t id,
+				uint64_t key) noexcept;
 	/** Leaves. Mappings stay until they are unmapped. */
 	~Job();
 	Job(Job &&from) noexcept;
 	Job &operator=(Job &&from) noexcept;
 
+	/** State of the job on this machine now. Fails with EIO: the adapter is gone. */
+	Result<JobInfo> info() const noexcept;
 	/**
-	 * State of the job on this machine now. @error: EIO: the adapter is gone; all
-	 * is 0 then, also the id, which is no job's.
+	 * The verdict on @length bytes from @pvo on, if a window of this job used them.
+	 * Fails likewise.
 	 */
-	JobInfo info(std::error_code &error) const noexcept;
-	JobInfo info() const noexcept
-	{
-		std::error_code error;
-
-		return info(error);
-	}
-	/**
-	 * What would become of @length bytes from @pvo on, if a window of this job
-	 * used them? @error: likewise; they could not be used then (PvoResult::table).
-	 */
-	PvoResult check(Pvo pvo, uint64_t length,
-			std::error_code &error) const noexcept;
-	PvoResult check(Pvo pvo, uint64_t length) const noexcept
-	{
-		std::error_code error;
-
-		return check(pvo, length, error);
-	}
+	Result<PvoResult> check(Pvo pvo, uint64_t length) const noexcept;
 
 	int fd() const { return file_->number(); }
 	const std::shared_ptr<const File> &file() const { return file_; }
@@ -123,12 +106,12 @@ public:
 	 * Maps a buffer. Where its pages are mapped for the job already, through
 	 * whatever adapter and process, that is found and used.
 	 *
-	 * Throws std::system_error: ENOMEM: it is more than RLIMIT_MEMLOCK allows,
-	 * which is for all that this process has mapped;
-	 * EDQUOT: more than the job's limit; ENOSPC: the job's tables are full;
-	 * EFAULT: not all of it is memory that this process may write to.
+	 * Fails with ENOMEM: it is more than RLIMIT_MEMLOCK allows, which is for all that
+	 * this process has mapped; EDQUOT: more than the job's limit; ENOSPC: the job's
+	 * tables are full; EFAULT: not all of it is memory that this process may write to.
 	 */
-	Mapping(const Job &job, std::span<std::byte> buffer);
+	static Result<Mapping> open(const Job &job,
+				    std::span<std::byte> buffer) noexcept;
 	~Mapping();
 	Mapping(Mapping &&from) noexcept;
 	Mapping &operator=(Mapping &&from) noexcept;
@@ -141,11 +124,14 @@ public:
 	bool shared() const { return shared_; }
 
 private:
+	/** None so far. */
+	explicit Mapping(const Job &job) : file_(job.file()) {}
+
 	std::shared_ptr<const File> file_;
-	uint32_t handle_;
+	uint32_t handle_ = ~0u;
 	Pvo pvo_;
-	uint32_t page_size_;
-	bool shared_;
+	uint32_t page_size_ = 0;
+	bool shared_ = false;
 };
 
 } // namespace pavo

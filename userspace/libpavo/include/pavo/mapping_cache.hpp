@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <system_error>
 
 #include <pavo/cache.h>
 #include <pavo/job.hpp>
@@ -31,27 +30,26 @@ class MappingCache {
 public:
 	/**
 	 * @job: has to live as long as the cache
-	 * Throws std::system_error: EPROTONOSUPPORT, EOPNOTSUPP: the kernel
-	 * cannot tell when memory changes (CONFIG_MMU_NOTIFIER); EINVAL.
+	 * Fails with EPROTONOSUPPORT, EOPNOTSUPP: the kernel cannot tell when memory
+	 * changes (CONFIG_MMU_NOTIFIER); EINVAL.
 	 */
-	explicit MappingCache(const Job &job,
-			      const pavo_cache_options &options = {});
+	static Result<MappingCache>
+	open(const Job &job, const pavo_cache_options &options = {}) noexcept;
 	/** Nothing may be in use any more. */
 	~MappingCache();
-	MappingCache(const MappingCache &) = delete;
-	MappingCache &operator=(const MappingCache &) = delete;
+	MappingCache(MappingCache &&from) noexcept;
+	MappingCache &operator=(MappingCache &&from) noexcept;
 
 	/**
 	 * Pieces of @buffer, in order, to be given to put() after use.
 	 * @room: for PAVO_CACHE_PIECES(buffer.size()) of them
 	 *
-	 * Return: as many of @room as there are; with @error set none: ECHILD,
-	 * ENOBUFS (@room is too small, or all entries are in use), and what
-	 * Mapping throws. Memory is allocated by no call.
+	 * Return: as many of @room as there are. Fails with ECHILD, ENOBUFS (@room is too
+	 * small, or all entries are in use), and as Mapping::open(). No call allocates
+	 * memory.
 	 */
-	std::span<MappingPiece> get(std::span<std::byte> buffer,
-				    std::span<MappingPiece> room,
-				    std::error_code &error) noexcept;
+	Result<std::span<MappingPiece>>
+	get(std::span<std::byte> buffer, std::span<MappingPiece> room) noexcept;
 	void put(std::span<const MappingPiece> pieces) noexcept;
 
 	/** Once in a second; see PAVO_CACHE_NO_TIMER. */
@@ -61,6 +59,8 @@ public:
 
 private:
 	struct Inside;
+	MappingCache(const Job &job, const pavo_cache_options &options);
+
 	std::shared_ptr<const File> file_; /* outlives what is inside */
 	std::unique_ptr<Inside> inside_;
 };

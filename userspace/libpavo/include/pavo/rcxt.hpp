@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <system_error>
 #include <vector>
 
 #include <pavo/window.hpp>
@@ -23,23 +22,20 @@ namespace pavo {
  */
 class Rcxts {
 public:
-	/**
-	 * @n of them; 0: none so far. @window: has to live as long.
-	 * Throws std::system_error: as take() returns.
-	 */
-	explicit Rcxts(Window &window, size_t n = 0);
+	/** @n of them; 0: none so far. @window: has to live as long. Fails as take(). */
+	static Result<Rcxts> open(Window &window, size_t n = 0) noexcept;
 	/** Ends what they are at, and gives them back. */
 	~Rcxts();
 	Rcxts(Rcxts &&from) noexcept;
 	Rcxts &operator=(Rcxts &&from) noexcept;
 
 	/**
-	 * @n more, behind those that there are; all or none. Return: ENOSPC: the adapter
+	 * @n more, behind those that there are; all or none. Fails with ENOSPC: the adapter
 	 * has not so many left (parameter max_rcxts); EDQUOT: nor may this user have so
 	 * many (rcxts_per_user); ENOMEM; ESHUTDOWN: the window was disabled; EIO: the
 	 * adapter is gone.
 	 */
-	std::error_code take(size_t n) noexcept;
+	Result<void> take(size_t n) noexcept;
 
 	/** Their numbers, by which the other end knows them. */
 	std::span<const uint32_t> numbers() const noexcept { return numbers_; }
@@ -48,19 +44,20 @@ public:
 
 	/**
 	 * Ends what they are at: nothing more of it is sent or placed after that; what
-	 * others send here may begin anew (Window::cancel()). Return:
+	 * others send here may begin anew (Window::cancel()). Fails with
 	 * EINVAL: a recovery took some of them away, and what they were at with them.
 	 */
-	std::error_code cancel() noexcept;
+	Result<void> cancel() noexcept;
 
 	/**
 	 * After a recovery of the adapter, with which all contexts were gone: as many in
 	 * their place, whose numbers are others. Without one nothing happens.
-	 * Return: as take(); the numbers name no context then, and it may be called again.
+	 * Fails as take(); the numbers name no context then, and it may be called again.
 	 */
-	std::error_code renew() noexcept;
+	Result<void> renew() noexcept;
 
 private:
+	explicit Rcxts(Window &window) : window_(&window) {}
 	void give_back() noexcept;
 
 	Window *window_;

@@ -3,13 +3,6 @@
  * rdma.hpp - RDMA between windows that happens exactly once (sources.md#windows-write,
  * sources.md#windows-read). The adapter repeats nothing; what was lost is asked for again
  * here, with a higher tid, until its end is told.
- *
- * Errors, here and in all headers of the library: only constructors throw, Job::reserve()
- * and Job::join() among them, which are constructors with names. All other calls return a
- * std::error_code, or set one. The caller gets what a program's own calls throw. Where the
- * process itself has no memory left, calls that return a code say not_enough_memory, but
- * progress(), in which operations of many callers go on, and on_...() throw
- * std::bad_alloc; after either an Rdma or a Striped can only be ended.
  */
 #ifndef PAVO_RDMA_HPP
 #define PAVO_RDMA_HPP
@@ -20,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <span>
-#include <system_error>
 #include <vector>
 
 #include <pavo/completion.hpp>
@@ -128,22 +120,25 @@ public:
 	/** Which peer: what add() returned. */
 	using Peer = size_t;
 
-	explicit Rdma(Window &window, const RdmaOptions &options = {});
+	/** @window: has to live as long. Fails with EIO: the adapter is gone. */
+	static Result<Rdma> open(Window &window,
+				 const RdmaOptions &options = {}) noexcept;
 	/** Operations that are not over are cancelled; their Done is not called. */
 	~Rdma();
-	Rdma(const Rdma &) = delete;
-	Rdma &operator=(const Rdma &) = delete;
+	/** Not while a Transfer of it is awaited. */
+	Rdma(Rdma &&from) noexcept;
+	Rdma &operator=(Rdma &&) = delete;
 
 	/**
 	 * Contexts for one peer's operations on this window, to be told to it: as many as
-	 * @rcxts has room for. Return: as Rcxts::take().
+	 * @rcxts has room for. Fails as Rcxts::take().
 	 */
-	std::error_code lend(std::span<uint32_t> rcxts) noexcept;
+	Result<void> lend(std::span<uint32_t> rcxts) noexcept;
 	/**
-	 * A peer, and as many contexts of this window. @error: EINVAL: it lends none; as
-	 * Rcxts::take(). The result names no peer then.
+	 * A peer, and as many contexts of this window. Fails with EINVAL: it lends none; as
+	 * Rcxts::take().
 	 */
-	Peer add(const RdmaPeer &peer, std::error_code &error) noexcept;
+	Result<Peer> add(const RdmaPeer &peer) noexcept;
 
 	/**
 	 * Bytes from here to there, and from there to here. @done is called in
@@ -152,32 +147,31 @@ public:
 	 * is not what the PVO says; owner_dead: this window is dead after a PVO of its own
 	 * that was none, of a put or of a get; what Window::prepare() refuses.
 	 * Operations end in any order.
-	 * Return: invalid_argument: there is no such peer; a put from a FIFO without
+	 * Fails with invalid_argument: there is no such peer; a put from a FIFO without
 	 * @fill; to a FIFO with numbers that are too high. not_enough_memory. It was not
 	 * begun then, and @done is not called.
 	 */
-	std::error_code put(Peer peer, const RdmaMove &move, Done done);
-	std::error_code get(Peer peer, const RdmaMove &move, Done done);
+	Result<void> put(Peer peer, const RdmaMove &move, Done done);
+	Result<void> get(Peer peer, const RdmaMove &move, Done done);
 	/** The same; @completion is looked at, in place of a call. */
-	std::error_code put(Peer peer, const RdmaMove &move,
-			    Completion &completion) noexcept;
-	std::error_code get(Peer peer, const RdmaMove &move,
-			    Completion &completion) noexcept;
+	Result<void> put(Peer peer, const RdmaMove &move,
+			 Completion &completion) noexcept;
+	Result<void> get(Peer peer, const RdmaMove &move,
+			 Completion &completion) noexcept;
 
 	/** The same, to be awaited. Throws std::bad_alloc. */
 	Transfer put(Peer peer, const RdmaMove &move);
 	Transfer get(Peer peer, const RdmaMove &move);
 
 	/** A message of the window, see Window::send(). */
-	std::error_code send(WindowAddress to,
-			     std::span<const std::byte> payload) noexcept;
+	Result<void> send(WindowAddress to,
+			  std::span<const std::byte> payload) noexcept;
 	/**
-	 * The same, of a kind of its own, from message_kind::first_own on. Return:
-	 * EINVAL: a kind below that; those are for libraries.
+	 * The same, of a kind of its own, from message_kind::first_own on. Fails
+	 * with EINVAL: a kind below that; those are for libraries.
 	 */
-	std::error_code
-	send_control(uint8_t kind, WindowAddress to,
-		     std::span<const std::byte> payload) noexcept;
+	Result<void> send_control(uint8_t kind, WindowAddress to,
+				  std::span<const std::byte> payload) noexcept;
 	/** Called in progress() for messages, and for what others moved. */
 	void on_message(std::function<void(const Message &)> call);
 	/** ... and for messages of that kind, which on_message() is not called for. */
@@ -197,19 +191,13 @@ public:
 	 * adapter, or of a peer's, with contexts that were taken anew, of which peers
 	 * are told when they ask. Return: how many frames there were, and operations
 	 * that ended without one.
-	 * @error: no_space_on_device, not_enough_memory: no contexts are left after a
+	 * Fails with no_space_on_device, not_enough_memory: no contexts are left after a
 	 * recovery; io_error: the adapter is gone, which is seen when there is something
 	 * to send. All that can go on has gone on, and the next call tries again; what
-	 * waits for contexts, or has no adapter, ends with timed_out some time.
+	 * waits for contexts, or has no adapter, ends with timed_out some time. A caller for
+	 * whom it is enough how operations end need not look at the Result.
 	 */
-	size_t progress(std::error_code &error);
-	/** The same for whom it is enough how operations end. */
-	size_t progress()
-	{
-		std::error_code error;
-
-		return progress(error);
-	}
+	Result<size_t> progress();
 	/** Operations that are not over. */
 	size_t pending() const;
 	/** When progress() is due though nothing comes; max(): never. */
@@ -222,23 +210,24 @@ private:
 	friend class Striped;
 	class WindowPort;
 
-	std::error_code send_kind(uint8_t kind, WindowAddress to,
-				  std::span<const std::byte> payload) noexcept;
-	std::error_code begin(Direction direction, Peer peer,
-			      const RdmaMove &move, Done done);
-	std::error_code begin(Direction direction, Peer peer,
-			      const RdmaMove &move,
-			      Completion &completion) noexcept;
+	Rdma(Window &window, Rcxts &&rcxts, const RdmaOptions &options);
+
+	Result<void> send_kind(uint8_t kind, WindowAddress to,
+			       std::span<const std::byte> payload) noexcept;
+	Result<void> begin(Direction direction, Peer peer, const RdmaMove &move,
+			   Done done);
+	Result<void> begin(Direction direction, Peer peer, const RdmaMove &move,
+			   Completion &completion) noexcept;
 	void take(const Message &message, Clock::time_point now);
 	void take_done(const Message &message, Clock::time_point now);
 	void take_piece(const Message &message);
 	void take_asked(const Message &message);
 	void take_word(const Message &message, Clock::time_point now);
 	void arrive(const RdmaArrival &arrival, uint64_t first);
-	std::error_code answer(Clock::time_point now);
-	std::error_code renew(Clock::time_point now);
+	Result<void> answer(Clock::time_point now);
+	Result<void> renew(Clock::time_point now);
 
-	Window &window_;
+	Window *window_;
 	/** All contexts, for its own operations and for others', and what came by them. */
 	Rcxts rcxts_;
 	std::unique_ptr<RdmaOnce> once_;

@@ -67,7 +67,7 @@ struct StripedLane {
 	/** It takes chunks. */
 	bool living = false;
 	/** Why it was given up; connection_aborted: the other end did. */
-	std::error_code why;
+	Error why;
 	/** That were finished by it. */
 	uint64_t chunks = 0;
 	uint64_t bytes = 0;
@@ -95,15 +95,14 @@ public:
 	 * The next lane, from 0 on, by a window that has routes to the other end.
 	 * @contexts: gets those that the other end needs, with the window's address: one for
 	 * each chunk that it may have under way on it, at least 1; 4 keep a lane busy.
-	 * Return: EINVAL: there is room for none; as Rcxts::take(). There is no lane then.
+	 * Fails with EINVAL: there is room for none; as Rcxts::take(). There is no lane then.
 	 */
-	std::error_code add(Window &window,
-			    std::span<uint32_t> contexts) noexcept;
+	Result<void> add(Window &window, std::span<uint32_t> contexts) noexcept;
 	/**
-	 * Address of the other end's lane of that number. Return: EINVAL: there is none, or
+	 * Address of the other end's lane of that number. Fails with EINVAL: there is none, or
 	 * it has no contexts; ENODEV: its adapter here is gone; as Rcxts::take().
 	 */
-	std::error_code connect(size_t lane, const RdmaPeer &peer) noexcept;
+	Result<void> connect(size_t lane, const RdmaPeer &peer) noexcept;
 
 	/**
 	 * Bytes from here to there, and from there to here. @done is called in progress(),
@@ -114,15 +113,15 @@ public:
 	 * what the PVO says; timed_out: a lane failed and the other end does not say that
 	 * it will take nothing more from it. After the first and the last of these late
 	 * packets may still be written to the other end's memory, until its Striped ends.
-	 * Return: not_enough_memory: it was not begun, and @done is not called.
+	 * Fails with not_enough_memory: it was not begun, and @done is not called.
 	 */
-	std::error_code put(const StripedMove &move, Done done);
-	std::error_code get(const StripedMove &move, Done done);
+	Result<void> put(const StripedMove &move, Done done);
+	Result<void> get(const StripedMove &move, Done done);
 	/** The same; @completion is looked at, in place of a call. */
-	std::error_code put(const StripedMove &move,
-			    Completion &completion) noexcept;
-	std::error_code get(const StripedMove &move,
-			    Completion &completion) noexcept;
+	Result<void> put(const StripedMove &move,
+			 Completion &completion) noexcept;
+	Result<void> get(const StripedMove &move,
+			 Completion &completion) noexcept;
 
 	/** The same, to be awaited. Throws std::bad_alloc. */
 	Transfer put(const StripedMove &move);
@@ -145,10 +144,10 @@ public:
 private:
 	class LanePort;
 
-	std::error_code begin(Direction direction, const StripedMove &move,
-			      Done done);
-	std::error_code begin(Direction direction, const StripedMove &move,
-			      Completion &completion) noexcept;
+	Result<void> begin(Direction direction, const StripedMove &move,
+			   Done done);
+	Result<void> begin(Direction direction, const StripedMove &move,
+			   Completion &completion) noexcept;
 
 	std::unique_ptr<LanePort> port_;
 	std::unique_ptr<StripedEngine> engine_;

@@ -5,37 +5,38 @@
 
 #include <coroutine>
 #include <functional>
-#include <system_error>
 #include <utility>
+
+#include <pavo/result.hpp>
 
 namespace pavo {
 
 /**
- * An operation that begins when it is awaited: co_await rdma.put(...) is a std::error_code,
+ * An operation that begins when it is awaited: co_await rdma.put(...) is a Result<void>,
  * and the coroutine goes on in progress(). An operation that cannot be begun is over at once.
  */
 class Transfer {
 public:
-	using Done = std::function<void(std::error_code)>;
-	/** Begins the operation. Return: not 0: the reason why not; the call is not made then. */
-	using Begin = std::function<std::error_code(Done)>;
+	using Done = std::function<void(const Result<void> &)>;
+	/** Begins the operation. Where that fails, the call is not made. */
+	using Begin = std::function<Result<void>(Done)>;
 
 	explicit Transfer(Begin begin) : begin_(std::move(begin)) {}
 
 	bool await_ready() const noexcept { return false; }
 	bool await_suspend(std::coroutine_handle<> handle)
 	{
-		error_ = begin_([this, handle](std::error_code error) {
-			error_ = error;
+		result_ = begin_([this, handle](const Result<void> &result) {
+			result_ = result;
 			handle.resume();
 		});
-		return !error_;
+		return result_.ok();
 	}
-	std::error_code await_resume() const noexcept { return error_; }
+	Result<void> await_resume() const noexcept { return result_; }
 
 private:
 	Begin begin_;
-	std::error_code error_;
+	Result<void> result_;
 };
 
 } // namespace pavo

@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <system_error>
 
 #include <pavo/address.hpp>
 #include <pavo/frame.hpp>
@@ -135,14 +134,16 @@ class Window {
 public:
 	/**
 	 * @job: has to live as long as the window
-	 * Throws std::system_error: EINVAL: options; ENOSPC: the adapter has as
-	 * many windows as it may (parameter max_windows); ENOMEM: more than may be
-	 * locked, or no memory left; EMSGSIZE: the interface's MTU is too small.
+	 * Fails with EINVAL: options; ENOSPC: the adapter has as many windows as it may
+	 * (parameter max_windows); ENOMEM: more than may be locked, or no memory left;
+	 * EMSGSIZE: the interface's MTU is too small.
 	 */
-	explicit Window(const Job &job, const WindowOptions &options = {});
+	static Result<Window> open(const Job &job,
+				   const WindowOptions &options = {}) noexcept;
 	~Window();
-	Window(const Window &) = delete;
-	Window &operator=(const Window &) = delete;
+	/** Not while an Rcxts, an Rdma or a Striped has it. */
+	Window(Window &&from) noexcept;
+	Window &operator=(Window &&from) noexcept;
 
 	/** In messages of others it is the window's number; of this adapter. */
 	uint32_t number() const;
@@ -154,27 +155,26 @@ public:
 	/**
 	 * The address of a node: routes to it, which packets take in turn, instead of
 	 * those that there were; or beside them (sources.md#windows-striping).
-	 * Return: EINVAL: no such node or address; ENOSPC: more than 64;
-	 * ENOMEM. Routes stay as they were then.
+	 * Fails with EINVAL: no such node or address; ENOSPC: more than 64; ENOMEM. Routes
+	 * stay as they were then.
 	 */
-	std::error_code set_node(uint16_t node, const Gid &gid,
-				 const RouteOptions &options = {}) noexcept;
-	std::error_code add_route(uint16_t node, const Gid &gid,
-				  const RouteOptions &options = {}) noexcept;
+	Result<void> set_node(uint16_t node, const Gid &gid,
+			      const RouteOptions &options = {}) noexcept;
+	Result<void> add_route(uint16_t node, const Gid &gid,
+			       const RouteOptions &options = {}) noexcept;
 
 	/**
 	 * Sends a message. @kind: what it is to its receiver, of message_kind.
-	 * Return: ENOBUFS: all frames are waiting to be sent; EMSGSIZE: longer than
+	 * Fails with ENOBUFS: all frames are waiting to be sent; EMSGSIZE: longer than
 	 * max_payload().
 	 */
-	std::error_code send(WindowAddress to,
+	Result<void> send(WindowAddress to, std::span<const std::byte> payload,
+			  uint8_t kind = message_kind::plain) noexcept;
+	/** The same, but nothing happens before start(). */
+	Result<void> prepare(WindowAddress to,
 			     std::span<const std::byte> payload,
 			     uint8_t kind = message_kind::plain) noexcept;
-	/** The same, but nothing happens before start(). */
-	std::error_code prepare(WindowAddress to,
-				std::span<const std::byte> payload,
-				uint8_t kind = message_kind::plain) noexcept;
-	std::error_code start() noexcept;
+	Result<void> start() noexcept;
 
 	/**
 	 * The outcome of frames that were sent and not asked for yet: their
@@ -210,47 +210,47 @@ public:
 	 * 2^31 - 1: none. Messages that came before do not count: look for messages
 	 * after that, then wait.
 	 */
-	std::error_code recv_threshold(uint32_t n) noexcept;
+	Result<void> recv_threshold(uint32_t n) noexcept;
 	/**
 	 * In place of that: an event as soon as the @n-th message, or end of RDMA, is
 	 * about to be written, so that waking up takes no time of its own. A thread that
 	 * wakes calls receive() until there is a message, for some microseconds. If none
 	 * comes, the program has seen the message of that event before: ask for the next.
 	 */
-	std::error_code recv_threshold_early(uint32_t n) noexcept;
-	std::error_code send_threshold(uint32_t n) noexcept;
+	Result<void> recv_threshold_early(uint32_t n) noexcept;
+	Result<void> send_threshold(uint32_t n) noexcept;
 
 	/**
 	 * RDMA contexts of this window, from now on: as many as @rcxts has room for, or
 	 * none. To have them given back by themselves see rcxt.hpp.
-	 * Return: ENOSPC: the adapter has not so many left (parameter max_rcxts); EDQUOT:
+	 * Fails with ENOSPC: the adapter has not so many left (parameter max_rcxts); EDQUOT:
 	 * nor may this user have so many (rcxts_per_user); ENOMEM; ESHUTDOWN: the window
 	 * was disabled.
 	 */
-	std::error_code take_rcxts(std::span<uint32_t> rcxts) noexcept;
-	/** Gives them back. Return: EBUSY: one has something to send. */
-	std::error_code return_rcxts(std::span<const uint32_t> rcxts) noexcept;
+	Result<void> take_rcxts(std::span<uint32_t> rcxts) noexcept;
+	/** Gives them back. Fails with EBUSY: one has something to send. */
+	Result<void> return_rcxts(std::span<const uint32_t> rcxts) noexcept;
 	/**
 	 * Ends what they are at: nothing more of it is sent or placed after that. But of
 	 * what others send here what has not come yet may still begin, and another
 	 * attempt of theirs begins anew: only to return the contexts, or to unmap the
 	 * memory, is final.
 	 */
-	std::error_code cancel(std::span<const uint32_t> rcxts) noexcept;
+	Result<void> cancel(std::span<const uint32_t> rcxts) noexcept;
 
 	/**
 	 * A request for RDMA; nothing happens before start(). sent() tells the outcome of
 	 * its frame, in the order of frames. Messages tell the end of its data, here or
 	 * there, as request.flags say.
 	 */
-	std::error_code prepare_rdma(Direction direction, WindowAddress to,
-				     const RequestFrame &request) noexcept;
+	Result<void> prepare_rdma(Direction direction, WindowAddress to,
+				  const RequestFrame &request) noexcept;
 
 	/**
 	 * Some of the data of an operation: @fill writes @length bytes, up to
 	 * piece_room(), to where it is told, and throws nothing. Likewise.
 	 */
-	std::error_code prepare_piece(
+	Result<void> prepare_piece(
 		WindowAddress to, const PieceFrame &piece, uint32_t length,
 		const std::function<void(std::span<std::byte>)> &fill) noexcept;
 	uint32_t piece_room() const;
@@ -262,32 +262,26 @@ public:
 	 * are not; some are marked FrameState::dead, others are not marked. Only
 	 * snapshot() and lmt() make sense after that.
 	 */
-	std::error_code disable() noexcept;
+	Result<void> disable() noexcept;
 	/**
 	 * After disable(): how many may still be at work with what it was. 0: none, from
 	 * now on: its FIFOs and all memory it knew of may be used for something else.
-	 * To be called again and again, for some milliseconds. Return: negative errno
-	 * (-EINVAL: it is not disabled).
+	 * To be called again and again, for some milliseconds. Fails with EINVAL: it is not
+	 * disabled.
 	 */
-	int snapshot() const noexcept;
+	Result<uint32_t> snapshot() const noexcept;
 
-	/** Its local mapping table. @error: EIO: the adapter is gone; all is 0 then. */
-	Lmt lmt(std::error_code &error) const noexcept;
-	/** The same for whom its state, which is never 0, is answer enough. */
-	Lmt lmt() const noexcept
-	{
-		std::error_code error;
-
-		return lmt(error);
-	}
+	/** Its local mapping table. Fails with EIO: the adapter is gone. */
+	Result<Lmt> lmt() const noexcept;
 
 private:
+	explicit Window(std::unique_ptr<SharedWindow> shared);
 	friend SharedWindow &shared_of(const Window &window);
 
 	struct Heading;
 	template <class Fill>
-	std::error_code write_frame(const Heading &heading, size_t length,
-				    Fill &&fill) noexcept;
+	Result<void> write_frame(const Heading &heading, size_t length,
+				 Fill &&fill) noexcept;
 	/* Slots that are given back also where what is called throws. */
 	class Slots {
 	public:
@@ -317,9 +311,9 @@ private:
 	bool peek(Message &message) noexcept;
 	void consume() noexcept;
 	void give_back(size_t n) noexcept;
-	std::error_code routes(uint16_t node, const Gid &gid,
-			       const RouteOptions &options,
-			       uint16_t flags) noexcept;
+	Result<void> routes(uint16_t node, const Gid &gid,
+			    const RouteOptions &options,
+			    uint16_t flags) noexcept;
 
 	std::unique_ptr<SharedWindow> shared_;
 	/** Frames written, of those started, and of those asked for. */
