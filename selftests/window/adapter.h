@@ -116,7 +116,7 @@ struct Ends : Pair {
 	/* From one end's memory to the other's. */
 	pavo::RequestFrame
 	request(uint64_t tid, uint32_t length,
-		unsigned flags = PAVO_RDMA_TELL_SOURCE) const;
+		unsigned flags = pavo::rdma_flag::tell_source) const;
 
 	/* Asks by window a. Return: what the frame was marked with. */
 	pavo::FrameState ask(bool write, const pavo::RequestFrame &request);

@@ -119,7 +119,7 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 TEST(Again, AReadThatIsComplete)
 {
 	Ends ends;
-	auto request = ends.request(10, 5000, PAVO_RDMA_TELL_TARGET);
+	auto request = ends.request(10, 5000, pavo::rdma_flag::tell_target);
 
 	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 10u);
@@ -165,8 +165,9 @@ TEST(Again, TheSourceOfAReadThatWasNotTold)
 {
 	Ends ends;
 	uint32_t slots = ends.b.lmt()->recv_frames;
-	auto request = ends.request(
-		10, 5000, PAVO_RDMA_TELL_SOURCE | PAVO_RDMA_TELL_TARGET);
+	auto request = ends.request(10, 5000,
+				    pavo::rdma_flag::tell_source |
+					    pavo::rdma_flag::tell_target);
 	Moved frames(ends.device_b, "rx_frames"),
 		full(ends.device_b, "rx_drop_fifo_full"),
 		late(ends.device_b, "rx_drop_tid"),

@@ -372,7 +372,7 @@ TEST_F(Handlers, EarlyEventsOfRdma)
 		request.local_pvo = mapping_a.pvo().value;
 		request.remote_pvo = mapping_b.pvo().value;
 		request.length = 50000;
-		request.flags = PAVO_RDMA_TELL_TARGET;
+		request.flags = pavo::rdma_flag::tell_target;
 		must(pair.b.recv_threshold_early(1));
 		must(pair.a.prepare_rdma(pavo::Direction::write,
 					 {node_b, pair.b.number()}, request));

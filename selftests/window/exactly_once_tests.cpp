@@ -307,7 +307,7 @@ TEST(ExactlyOnce, MessagesHaveKindsThatAreFree)
 						pattern(kind, 30));
 	};
 
-	for (unsigned kind = PAVO_MESSAGE_PLAIN; kind < 256; kind++)
+	for (unsigned kind = pavo::message_kind::plain; kind < 256; kind++)
 		both.rdma_b.on_control(
 			uint8_t(kind), [&](const pavo::Message &message) {
 				heard.push_back(message.kind);
@@ -317,7 +317,8 @@ TEST(ExactlyOnce, MessagesHaveKindsThatAreFree)
 			});
 	Moved come(both.device_b, "rx_frames");
 	for (uint8_t kind :
-	     {PAVO_MESSAGE_PLAIN, PAVO_MESSAGE_RDMA, PAVO_MESSAGE_STRIPED})
+	     {pavo::message_kind::plain, pavo::message_kind::rdma,
+	      pavo::message_kind::striped})
 		EXPECT_EQ(say(kind), std::errc::invalid_argument);
 	EXPECT_EQ(say(63), std::errc::invalid_argument);
 	EXPECT_TRUE(say(64).ok());

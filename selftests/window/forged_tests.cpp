@@ -159,8 +159,8 @@ struct Waiting : Scene {
 		asked.local_rcxt = forged_b;
 		asked.remote_rcxt = forged_a + 5;
 		std::swap(asked.local_pvo, asked.remote_pvo);
-		asked.flags = write ? PAVO_RDMA_TELL_SOURCE :
-				      PAVO_RDMA_TELL_TARGET;
+		asked.flags = write ? pavo::rdma_flag::tell_source :
+				      pavo::rdma_flag::tell_target;
 		EXPECT_TRUE(b.prepare_rdma(common::direction_of(write),
 					   {node_a, a.number()}, asked)
 				    .ok());
@@ -388,8 +388,8 @@ TEST(ForgedPieces, ThatDifferFromTheFirst)
 		ASSERT_EQ(one.type, pavo::FrameType::rdma_piece);
 		EXPECT_EQ(one.piece_bytes().size(), 1000u);
 		EXPECT_EQ(one.piece().total, 3000u);
-		EXPECT_EQ(one.piece().flags & PAVO_RDMA_TO_FIFO,
-			  PAVO_RDMA_TO_FIFO);
+		EXPECT_EQ(one.piece().flags & pavo::rdma_flag::to_fifo,
+			  pavo::rdma_flag::to_fifo);
 		numbers.push_back(one.piece().pvo);
 	};
 	auto come = [&](size_t n) {

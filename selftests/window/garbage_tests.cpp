@@ -100,13 +100,14 @@ public:
 	void works()
 	{
 		uint32_t n = 0;
-		pavo::RequestFrame request = {.local_rcxt = rcxt_a_,
-					      .remote_rcxt = rcxt_b_,
-					      .tid = 1,
-					      .local_pvo = here_.pvo(),
-					      .remote_pvo = there_.pvo(),
-					      .length = garbage_mapped,
-					      .flags = PAVO_RDMA_TELL_SOURCE};
+		pavo::RequestFrame request = {
+			.local_rcxt = rcxt_a_,
+			.remote_rcxt = rcxt_b_,
+			.tid = 1,
+			.local_pvo = here_.pvo(),
+			.remote_pvo = there_.pvo(),
+			.length = garbage_mapped,
+			.flags = pavo::rdma_flag::tell_source};
 
 		ASSERT_TRUE(a_.prepare_rdma(pavo::Direction::write,
 					    {node_b, b_.number()}, request)

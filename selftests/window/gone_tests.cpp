@@ -16,7 +16,7 @@ namespace {
 
 /* b reads 1000 bytes of a's into memory of its own; only the test answers. */
 struct Reading : Scene {
-	explicit Reading(unsigned flags = PAVO_RDMA_TELL_TARGET)
+	explicit Reading(unsigned flags = pavo::rdma_flag::tell_target)
 	{
 		asked = request(++tid, 1000, flags);
 		asked.local_rcxt = forged_b;
@@ -92,9 +92,9 @@ TEST(OwnMemory, IsNotLookedForWhereThereIsNone)
 	Reading scene;
 
 	scene.asked.local_pvo = 0;
-	scene.asked.flags |= PAVO_RDMA_TO_FIFO;
+	scene.asked.flags |= pavo::rdma_flag::to_fifo;
 	EXPECT_EQ(scene.ask(), pavo::FrameState::sent);
-	scene.asked.flags ^= PAVO_RDMA_TO_FIFO;
+	scene.asked.flags ^= pavo::rdma_flag::to_fifo;
 	scene.asked.length = 0;
 	scene.asked.tid = ++scene.tid;
 	EXPECT_EQ(scene.ask(), pavo::FrameState::sent);
@@ -104,8 +104,8 @@ TEST(OwnMemory, IsNotLookedForWhereThereIsNone)
 
 TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
 {
-	for (unsigned told : {0u, unsigned(PAVO_RDMA_TELL_SOURCE)}) {
-		Reading scene(PAVO_RDMA_TELL_TARGET | told);
+	for (unsigned told : {0u, unsigned(pavo::rdma_flag::tell_source)}) {
+		Reading scene(pavo::rdma_flag::tell_target | told);
 		Moved refused(scene.device_b, "rx_drop_rdma_pvo"),
 			late(scene.device_b, "rx_drop_window"),
 			word(scene.device_a, "rx_drop_rcxt");

@@ -76,7 +76,7 @@ pavo::FrameState send_piece(Ends &ends, const pavo::PieceFrame &piece,
 }
 
 pavo::PieceFrame piece_of(const Ends &ends, uint64_t tid, uint32_t total,
-			  unsigned flags = PAVO_RDMA_TELL_SOURCE)
+			  unsigned flags = pavo::rdma_flag::tell_source)
 {
 	return {.local_rcxt = ends.rcxt_a,
 		.remote_rcxt = ends.rcxt_b,
@@ -95,10 +95,10 @@ TEST(Half, AWriteBecomesFrames)
 {
 	constexpr uint32_t length = 5000;
 	Ends ends;
-	auto request =
-		ends.request(7, length,
-			     PAVO_RDMA_TELL_SOURCE | PAVO_RDMA_TELL_TARGET |
-				     PAVO_RDMA_TO_FIFO);
+	auto request = ends.request(7, length,
+				    pavo::rdma_flag::tell_source |
+					    pavo::rdma_flag::tell_target |
+					    pavo::rdma_flag::to_fifo);
 	uint32_t at = 0, fragment = 0;
 
 	request.remote_pvo = numbers;
@@ -120,7 +120,7 @@ TEST(Half, AWriteBecomesFrames)
 		EXPECT_EQ(piece.tag, request.tag);
 		EXPECT_EQ(piece.flags, request.flags);
 		EXPECT_EQ(piece.cookie, 0u);
-		EXPECT_EQ(at % PAVO_PIECE_ALIGN, 0u);
+		EXPECT_EQ(at % pavo::piece_align, 0u);
 		auto bytes = come[0].bytes();
 		ASSERT_LE(at + bytes.size(), length);
 		ASSERT_TRUE(std::ranges::equal(
@@ -139,7 +139,8 @@ TEST(Half, AReadBecomesFrames)
 	constexpr uint32_t length = 4000;
 	Ends ends;
 	auto request = ends.request(3, length,
-				    PAVO_RDMA_TELL_TARGET | PAVO_RDMA_TO_FIFO);
+				    pavo::rdma_flag::tell_target |
+					    pavo::rdma_flag::to_fifo);
 	uint32_t at = 0;
 
 	request.local_pvo = numbers;
@@ -198,10 +199,10 @@ TEST(Half, AReadAsksTheProcess)
 {
 	constexpr uint32_t total = 900;
 	Ends ends;
-	auto request =
-		ends.request(4, total,
-			     PAVO_RDMA_TELL_TARGET | PAVO_RDMA_TELL_SOURCE |
-				     PAVO_RDMA_FROM_FIFO);
+	auto request = ends.request(4, total,
+				    pavo::rdma_flag::tell_target |
+					    pavo::rdma_flag::tell_source |
+					    pavo::rdma_flag::from_fifo);
 
 	request.remote_pvo = numbers;
 	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
@@ -230,7 +231,7 @@ TEST(Half, AReadAsksTheProcess)
 			       .tag = asked.tag,
 			       .attempts = 0,
 			       .flags = uint8_t(asked.flags &
-						~PAVO_RDMA_FROM_FIFO),
+						~pavo::rdma_flag::from_fifo),
 			       .cookie = 0};
 	ASSERT_TRUE(ends.b.prepare_piece(
 				  {come[0].node, come[0].window}, piece, total,
@@ -277,7 +278,7 @@ TEST(Half, WrongPieces)
 		  pavo::FrameState::bad_rcxt);
 	EXPECT_EQ(wrong([](auto &p) { p.local_rcxt = ~0u; }),
 		  pavo::FrameState::bad_rcxt);
-	EXPECT_EQ(wrong([](auto &p) { p.flags = PAVO_RDMA_FROM_FIFO; }),
+	EXPECT_EQ(wrong([](auto &p) { p.flags = pavo::rdma_flag::from_fifo; }),
 		  pavo::FrameState::bad_request);
 	EXPECT_EQ(wrong([](auto &p) { p.flags = 0x80; }),
 		  pavo::FrameState::bad_request);
@@ -308,7 +309,8 @@ TEST(Half, WrongPieces)
 				       [](std::span<std::byte>) {}),
 		  std::errc::message_size);
 	/* Writes have no process to ask. */
-	EXPECT_EQ(ends.ask(true, ends.request(20, 10, PAVO_RDMA_FROM_FIFO)),
+	EXPECT_EQ(ends.ask(true,
+			   ends.request(20, 10, pavo::rdma_flag::from_fifo)),
 		  pavo::FrameState::bad_request);
 }
 

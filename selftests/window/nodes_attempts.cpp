@@ -56,7 +56,8 @@ pavo::DoneFrame Asker::told(bool write)
 {
 	pavo::DoneFrame answer{};
 
-	request.flags = write ? PAVO_RDMA_TELL_SOURCE : PAVO_RDMA_TELL_TARGET;
+	request.flags = write ? pavo::rdma_flag::tell_source :
+				pavo::rdma_flag::tell_target;
 	request.attempts = 0;
 	request.tag++;
 	until("to be told of an operation", [&] {

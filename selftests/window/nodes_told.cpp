@@ -89,8 +89,8 @@ private:
 	bool is_told(uint32_t tag) const
 	{
 		return choice(tag).flags &
-		       (is_source(tag) ? PAVO_RDMA_TELL_SOURCE :
-					 PAVO_RDMA_TELL_TARGET);
+		       (is_source(tag) ? pavo::rdma_flag::tell_source :
+					 pavo::rdma_flag::tell_target);
 	}
 
 	std::span<std::byte> memory_;

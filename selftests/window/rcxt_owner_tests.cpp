@@ -175,7 +175,7 @@ TEST_P(RcxtOwner, GoesOnFeedingIt)
 			       .fragment = 0,
 			       .tag = 0,
 			       .attempts = 0,
-			       .flags = PAVO_RDMA_TELL_SOURCE,
+			       .flags = pavo::rdma_flag::tell_source,
 			       .cookie = 0};
 
 	send_piece(ends.a, node_b, ends.b.number(), piece, 10);
@@ -197,9 +197,10 @@ TEST_P(RcxtOwner, GoesOnReadingByIt)
 {
 	pavo::RequestFrame asked{};
 
-	ASSERT_EQ(ends.ask(false, ends.request(5, some,
-					       PAVO_RDMA_TELL_TARGET |
-						       PAVO_RDMA_FROM_FIFO)),
+	ASSERT_EQ(ends.ask(false,
+			   ends.request(5, some,
+					pavo::rdma_flag::tell_target |
+						pavo::rdma_flag::from_fifo)),
 		  pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] {
 		return ends.b.receive([&](const Message &message) {
@@ -217,7 +218,7 @@ TEST_P(RcxtOwner, GoesOnReadingByIt)
 		    .fragment = 0,
 		    .tag = asked.tag,
 		    .attempts = 0,
-		    .flags = PAVO_RDMA_TELL_TARGET,
+		    .flags = pavo::rdma_flag::tell_target,
 		    .cookie = 0},
 		   12);
 	EXPECT_EQ(ended(ends.a).tid, 5u);
@@ -263,11 +264,13 @@ TEST_P(RcxtOwner, GoesOnAtAnyMoment)
 		const uint64_t tid = uint64_t(++done);
 
 		(write ? ends.here : ends.there).fill(20 + done);
-		EXPECT_EQ(ends.ask(write,
-				   ends.request(tid, 1 << 18,
-						write ? PAVO_RDMA_TELL_SOURCE :
-							PAVO_RDMA_TELL_TARGET)),
-			  pavo::FrameState::sent);
+		EXPECT_EQ(
+			ends.ask(write,
+				 ends.request(
+					 tid, 1 << 18,
+					 write ? pavo::rdma_flag::tell_source :
+						 pavo::rdma_flag::tell_target)),
+			pavo::FrameState::sent);
 		EXPECT_EQ(ended(ends.a).tid, tid);
 		EXPECT_TRUE((write ? ends.there : ends.here).holds(20 + done));
 		return done >= operations && made >= attempts;

@@ -19,7 +19,8 @@ using pavo::Message;
 
 namespace {
 
-constexpr auto both = PAVO_RDMA_TELL_SOURCE | PAVO_RDMA_TELL_TARGET;
+constexpr auto both = pavo::rdma_flag::tell_source |
+		      pavo::rdma_flag::tell_target;
 
 struct RdmaOver : testing::TestWithParam<bool> {};
 
@@ -64,8 +65,8 @@ TEST_P(RdmaOver, ReadsOfEveryLength)
 	for (uint32_t length :
 	     {0u, 1u, 5u, 1380u, 1381u, 4097u, 65536u, (1u << 20) - 9}) {
 		ends.here.fill(1);
-		auto request =
-			ends.request(++tid, length, PAVO_RDMA_TELL_TARGET);
+		auto request = ends.request(++tid, length,
+					    pavo::rdma_flag::tell_target);
 		request.local_pvo += 9;
 		request.remote_pvo += 2;
 		ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
@@ -104,13 +105,13 @@ TEST(Rdma, WhoIsTold)
 
 			ASSERT_EQ(ends.ask(write, request),
 				  pavo::FrameState::sent);
-			if (flags & PAVO_RDMA_TELL_TARGET) {
+			if (flags & pavo::rdma_flag::tell_target) {
 				auto done = ended(target);
 				ASSERT_EQ(done.tid, tid);
 				EXPECT_EQ(done.target, 1);
 				EXPECT_EQ(done.tag, request.tag);
 			}
-			if (flags & PAVO_RDMA_TELL_SOURCE) {
+			if (flags & pavo::rdma_flag::tell_source) {
 				auto done = ended(source);
 				ASSERT_EQ(done.tid, tid);
 				EXPECT_EQ(done.target, 0);
@@ -455,9 +456,10 @@ TEST(Violation, AbroadItIsTold)
 	uint64_t tid = 0;
 
 	for (bool write : {true, false}) {
-		auto request = ends.request(++tid, 100,
-					    write ? PAVO_RDMA_TELL_SOURCE :
-						    PAVO_RDMA_TELL_TARGET);
+		auto request =
+			ends.request(++tid, 100,
+				     write ? pavo::rdma_flag::tell_source :
+					     pavo::rdma_flag::tell_target);
 		Moved refused(ends.device_b, "rx_drop_rdma_pvo");
 
 		request.remote_pvo ^= uint64_t(1) << 60;
@@ -495,7 +497,7 @@ TEST(Rdma, DISABLED_FifteenForARecord)
 	record(true, request);
 	request.attempts = 1;
 	record(true, request);
-	request = ends.request(0, 1381, PAVO_RDMA_TELL_TARGET);
+	request = ends.request(0, 1381, pavo::rdma_flag::tell_target);
 	ends.there.fill(2);
 	record(false, request);
 	request = ends.request(0, 0);

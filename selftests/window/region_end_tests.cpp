@@ -134,7 +134,7 @@ TEST_P(RegionEnd, AWriteToItIsDroppedThereAndTold)
 
 TEST_P(RegionEnd, AReadOfItEndsThereAndIsTold)
 {
-	auto request = ends.request(1, length, PAVO_RDMA_TELL_TARGET);
+	auto request = ends.request(1, length, pavo::rdma_flag::tell_target);
 	Moved refused(ends.device_b, "rx_drop_rdma_pvo");
 	Moved placed(ends.device_a, "rx_rdma_packets");
 
@@ -175,7 +175,7 @@ TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
 /* Of a read that is seen before anything is asked for. */
 TEST_P(RegionEnd, AReadBehindItEndsTheWindow)
 {
-	auto request = ends.request(1, length, PAVO_RDMA_TELL_TARGET);
+	auto request = ends.request(1, length, pavo::rdma_flag::tell_target);
 	Moved sent(ends.device_b, "tx_rdma_packets");
 
 	request.local_pvo = pages->pvo_before_end(before_end);

@@ -51,7 +51,8 @@ TEST(Congested, SoDoesWhoAnswersARead)
 	Ends ends(room_length);
 	Moved refused(ends.device_a, "tx_drop_congested");
 	Moved placed(ends.device_b, "rx_rdma_packets");
-	auto request = ends.request(1, room_length, PAVO_RDMA_TELL_TARGET);
+	auto request =
+		ends.request(1, room_length, pavo::rdma_flag::tell_target);
 
 	std::swap(request.local_rcxt, request.remote_rcxt);
 	std::swap(request.local_pvo, request.remote_pvo);

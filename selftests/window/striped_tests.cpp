@@ -510,7 +510,7 @@ TEST_F(Striping, WordsOfStrangersAreNotHeard)
 		ASSERT_TRUE(
 			stranger.window
 				->send({node_b, two.ends_b[1].window->number()},
-				       word, PAVO_MESSAGE_STRIPED)
+				       word, pavo::message_kind::striped)
 				.ok());
 	ASSERT_TRUE(eventually([&] { return frames.by() >= 40; }));
 	two.memory_a.fill(1);
