@@ -10,6 +10,7 @@
 namespace rcxt {
 
 using pavo::FrameState;
+using pavo::WindowAddress;
 
 /* A frame's header, as a process writes it. */
 static pavo_frame_hdr header(pavo_frame_type type, const WindowAddress &peer,

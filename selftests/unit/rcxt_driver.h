@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include <pavo/address.hpp>
 #include <pavo/frame.hpp>
 
 extern "C" {

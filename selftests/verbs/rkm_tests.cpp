@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "manager.h"
+#include "never.h"
+#include "paged.h"
 #include "tap.h"
 #include "window.h"
 
@@ -479,27 +481,26 @@ PV_TEST_LOCAL("rkm.dump",
 	      "the dump of remote key memory shows the key of a write "
 	      "while it is under way, and nothing before and after")
 {
-	constexpr uint64_t size = 16 << 20;
-	Link link = connect(env);
-	Mr out = must_reg(env.a, {size}), in = must_reg(env.b, {size});
+	Link link = connect(env), stuck = connect(env, {.timeout = 0});
+	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
 	const std::vector<std::string> none(1u + link.rd_atomic, "-");
+	Never never(1);
+	RawMr region = on_demand(env.b, never.memory, page);
+	Mr there = {.address = uintptr_t(never.memory), .rkey = region->rkey};
+	Moved asked(env.b, "odp_faults");
 	char key[9];
-	bool seen = false;
-	std::vector<Wc> wcs;
 
-	snprintf(key, sizeof(key), "%08x", in.rkey);
-	REQUIRE(slots_of(link.b) == none, "before");
-	SendWr wr = make_wr(Op::write, {out, 0}, size, {in, 0});
-	must_post(link.a, wr);
-	while (wcs.empty()) {
-		std::vector<std::string> slots = slots_of(link.b);
+	snprintf(key, sizeof(key), "%08x", there.rkey);
+	exchange(env, link.a, link.b, Op::write, {out, 0}, {in, 0}, 64);
+	REQUIRE(slots_of(link.b) == none, "after a write");
 
-		seen |= slots[0].starts_with(key);
-		slots[0] = "-";
-		REQUIRE(slots == none, "slots of reads");
-		wcs = env.a.poll(link.a.send_cq.id, 1, 0);
-	}
-	check_wc(wcs[0], wr.id, IBV_WC_SUCCESS, "write");
-	REQUIRE(seen, "key ", key, " was never seen");
-	REQUIRE(slots_of(link.b) == none, "after");
+	REQUIRE(slots_of(stuck.b) == none, "before a write");
+	must_post(stuck.a, make_wr(Op::write, {out, 0}, 8, {there, 0}));
+	REQUIRE(eventually(env, [&] { return asked.by() == 1; }), "fault");
+	std::vector<std::string> slots = slots_of(stuck.b);
+	REQUIRE(slots[0].starts_with(key), slots[0], ", not ", key);
+	slots[0] = "-";
+	REQUIRE(slots == none, "slots of reads");
+	to_state(stuck.b, IBV_QPS_RESET);
+	REQUIRE(slots_of(stuck.b) == none, "after the end of its queue pair");
 }
