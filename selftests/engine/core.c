@@ -79,7 +79,7 @@ static int required(enum ib_qp_state from, enum ib_qp_state to,
 	return mask;
 }
 
-/* What is optional in a transition is not checked. */
+/* Optional attributes of a transition are not checked. */
 bool ib_modify_qp_is_ok(enum ib_qp_state from, enum ib_qp_state to,
 			enum ib_qp_type type, int mask)
 {

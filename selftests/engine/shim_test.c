@@ -101,7 +101,7 @@ static bool ends(void (*misuse)(void))
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		/* What it says is not of interest. */
+		/* Its messages are not of interest. */
 		fclose(stderr);
 		close(2);
 		misuse();

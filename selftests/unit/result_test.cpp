@@ -16,7 +16,7 @@ using pavo::Result;
 
 namespace {
 
-/* What @call throws: its errno and its text. */
+/* Errno and text of the exception that @call throws. */
 template <class Call> std::pair<int, std::string> thrown_by(Call &&call)
 {
 	try {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the machine stands on beside libibverbs: a clock, the other end of the device's wire, and
+ * The bench of the machine, beside libibverbs: a clock, the other end of the device's wire, and
  * the device's counters. The kernel gives them (kernel_bench.h), or the engine, which is the
  * module in this program (selftests/engine).
  *

@@ -76,7 +76,7 @@ static inline unsigned long roundup_pow_of_two(unsigned long n)
 	return n < 2 ? 1 : 1UL << (BITS_PER_LONG - __builtin_clzl(n - 1));
 }
 
-/* What the kernel only warns of ends the engine. */
+/* A warning of the kernel ends the engine. */
 void engine_broken(const char *what, const char *file, int line)
 	__attribute__((__noreturn__));
 

@@ -82,7 +82,7 @@ private:
 	Text text_;
 };
 
-/** What a call returns: a T, or the reason why there is none. */
+/** The result of a call: a T, or the reason why there is none. */
 template <class T> class [[nodiscard]] Result {
 public:
 	Result(T value) : held_(std::in_place_index<0>, std::move(value)) {}

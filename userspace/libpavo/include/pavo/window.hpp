@@ -147,7 +147,7 @@ public:
 
 	/** In messages of others it is the window's number; of this adapter. */
 	uint32_t number() const;
-	/** What others of the job send to. */
+	/** The address that other windows of the job send to. */
 	WindowAddress address() const;
 	/** Bytes of a message; the interface's MTU decides, up to 2032. */
 	size_t max_payload() const;
