@@ -53,6 +53,10 @@ enum pavo_op_answer {
  * @last:     opcode of the last packet, likewise
  * @only:     opcode of an only packet
  * @aop:      extended atomics: enum pavo_aop
+ * @wc:       opcode of its completion for kernel consumers: enum ib_wc_opcode
+ * @capability: what an adapter reports that has the operation: IB_DEVICE_*
+ *
+ * The last two are for kernel consumers, and 0 in builds for user space.
  */
 struct pavo_op {
 	u8 services;
@@ -65,6 +69,8 @@ struct pavo_op {
 	u8 last;
 	u8 only;
 	u8 aop;
+	u8 wc;
+	u64 capability;
 };
 
 /** The table, by enum pavo_wqe_op; a row for each number that a doorbell can carry. */
@@ -100,8 +106,8 @@ static inline bool pavo_op_brings(u8 op)
 
 /** pavo_op_of_wr - the operation of a kernel consumer's work request; NOP: unknown. */
 u8 pavo_op_of_wr(enum ib_wr_opcode wr);
-/** pavo_op_wc - opcode of its completion for kernel consumers. */
-enum ib_wc_opcode pavo_op_wc(u8 op);
+/** pavo_op_capabilities - what an adapter reports for its operations: IB_DEVICE_*. */
+u64 pavo_op_capabilities(void);
 #endif
 
 #endif /* PAVO_OPS_H */

@@ -111,7 +111,7 @@ static void fill_wc(struct ib_wc *wc, const struct pavo_cqe *cqe,
 				     IB_WC_RECV;
 	} else {
 		wc->wr_id = qp->req.wr_id[cqe->wqe & (qp->req.count - 1)];
-		wc->opcode = pavo_op_wc(cqe->opcode);
+		wc->opcode = pavo_op(cqe->opcode)->wc;
 	}
 	wc->status = cqe->status;
 	wc->vendor_err = cqe->vendor_err;

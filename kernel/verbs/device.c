@@ -58,9 +58,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->device_cap_flags =
 		IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
 		IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SYS_IMAGE_GUID |
-		IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B |
-		IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_XRC |
-		PAVO_CAP_ATOMIC_WRITE;
+		IB_DEVICE_XRC | pavo_op_capabilities();
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
 	if (PAVO_HAS_ODP)
 		query_odp(attr);
