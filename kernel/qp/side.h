@@ -29,12 +29,12 @@
 /** Pause of a side after the interface refused a packet. */
 #define PAVO_CONGESTED_NS NSEC_PER_MSEC
 
-/** enum pavo_step - where the handling of a parked packet goes on. */
-enum pavo_step {
-	PAVO_STEP_BEGIN, /* no packet is parked */
-	PAVO_STEP_GRH, /* bytes of the GRH are to be written */
-	PAVO_STEP_DATA, /* the request is checked; bytes are to be written */
-	PAVO_STEP_KEY, /* a walk for the key that it invalidates is under way */
+/** enum pavo_stage - where the handling of a parked packet goes on. */
+enum pavo_stage {
+	PAVO_STAGE_BEGIN, /* no packet is parked */
+	PAVO_STAGE_GRH, /* bytes of the GRH are to be written */
+	PAVO_STAGE_DATA, /* the request is checked; bytes are to be written */
+	PAVO_STAGE_KEY, /* a walk for the key that it invalidates is under way */
 };
 
 /**
@@ -44,9 +44,9 @@ enum pavo_step {
  * @backlog: parsed and verified packets that wait; has a lock of its own
  * @missing: pages that the side waits for; packets stay on the backlog meanwhile
  * @inval:   an invalidation that the side asked for, whose walk may still run
- * @step:    enum pavo_step. If it is not BEGIN, the first packet of @backlog is parked: the side
+ * @stage:   enum pavo_stage. If it is not BEGIN, the first packet of @backlog is parked: the side
  *           has begun to handle it, and goes on there when @missing or @inval is over
- * @done:    bytes of that step that have been written
+ * @done:    bytes of that stage that have been written
  */
 struct pavo_side {
 	spinlock_t lock; /* ownership of the side */
@@ -54,7 +54,7 @@ struct pavo_side {
 	struct sk_buff_head backlog;
 	struct pavo_missing missing;
 	struct pavo_rkm_request inval;
-	u8 step;
+	u8 stage;
 	u32 done;
 };
 
@@ -64,7 +64,7 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->pending = 0;
 	side->missing = (struct pavo_missing){};
 	side->inval.state = PAVO_RKM_NONE;
-	side->step = PAVO_STEP_BEGIN;
+	side->stage = PAVO_STAGE_BEGIN;
 	side->done = 0;
 	skb_queue_head_init(&side->backlog);
 }
@@ -74,7 +74,7 @@ static inline bool pavo_side_waits(const struct pavo_side *side)
 	/* Pairs with the release in memory/pager.c. */
 	if (smp_load_acquire(&side->missing.state) == PAVO_MISSING_WAITING)
 		return true;
-	if (READ_ONCE(side->step) == PAVO_STEP_BEGIN)
+	if (READ_ONCE(side->stage) == PAVO_STAGE_BEGIN)
 		return false;
 	/* Pairs with the release in memory/rkm.c. */
 	return smp_load_acquire(&side->inval.state) == PAVO_RKM_WAITING;
@@ -108,23 +108,23 @@ static inline bool pavo_side_defer(struct pavo_side *side,
 /**
  * pavo_side_park - park the packet in hand.
  * @side: the side
- * @step: where its handling goes on
+ * @stage: where its handling goes on
  *
  * Return: PAVO_ST_WAIT, for the caller to pass on.
  */
 static inline enum pavo_status pavo_side_park(struct pavo_side *side,
-					      enum pavo_step step)
+					      enum pavo_stage stage)
 {
-	WRITE_ONCE(side->step, step);
+	WRITE_ONCE(side->stage, stage);
 	return PAVO_ST_WAIT;
 }
 
 /** pavo_side_unpark - the packet in hand is handled, or dropped. */
 static inline void pavo_side_unpark(struct pavo_side *side)
 {
-	if (likely(side->step == PAVO_STEP_BEGIN))
+	if (likely(side->stage == PAVO_STAGE_BEGIN))
 		return;
-	WRITE_ONCE(side->step, PAVO_STEP_BEGIN);
+	WRITE_ONCE(side->stage, PAVO_STAGE_BEGIN);
 	side->done = 0;
 }
 

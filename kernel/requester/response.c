@@ -291,7 +291,7 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	else
 		status = take_read_data(qp, wqe, n, rx);
 	if (status == PAVO_ST_WAIT)
-		return pavo_side_park(&req->side, PAVO_STEP_DATA);
+		return pavo_side_park(&req->side, PAVO_STAGE_DATA);
 	if (status) {
 		pavo_complete_fatal(qp, rx->pkt.psn, status);
 		return status;
@@ -342,7 +342,7 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	pavo_timer_answered(&qp->req.timer);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
-	else if (unlikely(qp->req.side.step != PAVO_STEP_BEGIN))
+	else if (unlikely(qp->req.side.stage != PAVO_STAGE_BEGIN))
 		return take_response(qp, rx);
 	else if (rx->pkt.info->kind == PAVO_KIND_ACK)
 		handle_ack(qp, &rx->pkt);

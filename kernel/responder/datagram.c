@@ -36,17 +36,17 @@ static enum pavo_status write_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 	struct pavo_side *side = &qp->resp.side;
 	enum pavo_status status;
 
-	if (side->step != PAVO_STEP_DATA) {
+	if (side->stage != PAVO_STAGE_DATA) {
 		status = write_grh(qp, rx);
 		if (status == PAVO_ST_WAIT)
-			return pavo_side_park(side, PAVO_STEP_GRH);
+			return pavo_side_park(side, PAVO_STAGE_GRH);
 		if (status)
 			return status;
 		side->done = 0;
 	}
 	status = pavo_rq_scatter(qp, rx->skb, rx->payload, rx->pkt.payload);
 	if (status == PAVO_ST_WAIT)
-		return pavo_side_park(side, PAVO_STEP_DATA);
+		return pavo_side_park(side, PAVO_STAGE_DATA);
 	return status;
 }
 
@@ -101,7 +101,7 @@ enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 
-	if (unlikely(qp->resp.side.step != PAVO_STEP_BEGIN))
+	if (unlikely(qp->resp.side.stage != PAVO_STAGE_BEGIN))
 		return deliver(qp, rx);
 	if (pkt->qkey != qp->attr.qkey) {
 		pavo_count(qp, rx_drop_qkey);

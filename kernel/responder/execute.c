@@ -238,7 +238,7 @@ static bool take_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 /* There is no memory for a request: it is lost, unless it was begun. */
 static enum pavo_status lose(struct pavo_qp *qp)
 {
-	if (unlikely(qp->resp.side.step != PAVO_STEP_BEGIN))
+	if (unlikely(qp->resp.side.stage != PAVO_STAGE_BEGIN))
 		return PAVO_ST_WAIT;
 	pavo_count(qp, rx_drop_no_memory);
 	return PAVO_ST_LOST;

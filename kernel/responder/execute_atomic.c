@@ -9,7 +9,7 @@
 static enum pavo_status begin_word(struct pavo_qp *qp,
 				   const struct pavo_pkt *pkt, int access)
 {
-	if (likely(qp->resp.side.step == PAVO_STEP_BEGIN))
+	if (likely(qp->resp.side.stage == PAVO_STAGE_BEGIN))
 		return pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE,
 				      pkt->rkey, pkt->va, sizeof(u64), access);
 	return pavo_use_enter(&qp->holder, PAVO_KEY_SLOT_WRITE) ? PAVO_ST_OK :
@@ -33,7 +33,7 @@ static enum pavo_status find_word(struct pavo_qp *qp,
 					pkt->va, sizeof(u64), true);
 	if (unlikely(status == PAVO_ST_WAIT)) {
 		pavo_use_leave(&qp->holder, PAVO_KEY_SLOT_WRITE);
-		return pavo_side_park(side, PAVO_STEP_DATA);
+		return pavo_side_park(side, PAVO_STAGE_DATA);
 	}
 	if (unlikely(status))
 		pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);

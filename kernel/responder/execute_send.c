@@ -32,7 +32,7 @@ static enum pavo_status write_data(struct pavo_qp *qp, struct pavo_rx *rx)
 	case PAVO_ST_RQ_LENGTH:
 		return status;
 	case PAVO_ST_WAIT:
-		return pavo_side_park(&qp->resp.side, PAVO_STEP_DATA);
+		return pavo_side_park(&qp->resp.side, PAVO_STAGE_DATA);
 	default:
 		/* The consumer's WQE is at fault, which the peer need not know. */
 		pavo_rq_fail(qp, status);
@@ -50,7 +50,7 @@ static enum pavo_status end_key(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		return PAVO_ST_OK;
 	status = pavo_key_invalidate(&qp->holder, pkt->inv_rkey, &side->inval);
 	if (status == PAVO_ST_WAIT)
-		return pavo_side_park(side, PAVO_STEP_KEY);
+		return pavo_side_park(side, PAVO_STAGE_KEY);
 	if (status)
 		pavo_rq_fail(qp, status);
 	return status;
@@ -73,18 +73,18 @@ enum pavo_status pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 	struct pavo_side *side = &qp->resp.side;
 	enum pavo_status status = PAVO_ST_OK;
 
-	switch (side->step) {
-	case PAVO_STEP_BEGIN:
+	switch (side->stage) {
+	case PAVO_STAGE_BEGIN:
 		status = begin_send(qp, &rx->pkt);
 		if (status)
 			break;
 		fallthrough;
-	case PAVO_STEP_DATA:
+	case PAVO_STAGE_DATA:
 		status = write_data(qp, rx);
 		if (!status)
 			status = end_key(qp, &rx->pkt);
 		break;
-	default: /* PAVO_STEP_KEY: the walk is over */
+	default: /* PAVO_STAGE_KEY: the walk is over */
 		pavo_rkm_came_back(&side->inval);
 	}
 	if (!status)

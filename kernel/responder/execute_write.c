@@ -40,7 +40,7 @@ static enum pavo_status write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 		status = pavo_fault_ask(&qp->holder, &side->missing, region,
 					write->va, len, true);
 	if (unlikely(status == PAVO_ST_WAIT))
-		return pavo_side_park(side, PAVO_STEP_DATA);
+		return pavo_side_park(side, PAVO_STAGE_DATA);
 	if (unlikely(status))
 		return status;
 	if (pavo_payload_take(region, write->va, rx->skb, rx->payload, len))
@@ -62,7 +62,7 @@ static enum pavo_status write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (!rx->pkt.payload)
 		return PAVO_ST_OK;
 	if ((!(flags & PAVO_OPF_FIRST) ||
-	     qp->resp.side.step != PAVO_STEP_BEGIN) &&
+	     qp->resp.side.stage != PAVO_STAGE_BEGIN) &&
 	    !pavo_use_enter(&qp->holder, PAVO_KEY_SLOT_WRITE))
 		return PAVO_ST_STATE;
 	status = write_payload(qp, rx);
@@ -100,7 +100,7 @@ enum pavo_status pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 	bool imm = pkt->info->flags & PAVO_OPF_IMM;
 	enum pavo_status status = PAVO_ST_OK;
 
-	if (likely(resp->side.step == PAVO_STEP_BEGIN)) {
+	if (likely(resp->side.stage == PAVO_STAGE_BEGIN)) {
 		/* Before any effect: after an RNR NAK the whole packet comes again. */
 		if (imm)
 			status = pavo_rq_take(qp);

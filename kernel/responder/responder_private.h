@@ -88,7 +88,7 @@ void pavo_request_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 
 /*
  * execute_*.c: handlers, called with a packet that fits the message in progress. They go on with a
- * parked packet where side.step says. Return: PAVO_ST_OK; PAVO_ST_WAIT: the packet is parked;
+ * parked packet where side.stage says. Return: PAVO_ST_OK; PAVO_ST_WAIT: the packet is parked;
  * PAVO_ST_NOT_READY; why the peer's request failed.
  */
 enum pavo_status pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx);
