@@ -149,8 +149,14 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #define pavo_eventfd_signal(ctx) eventfd_signal((ctx), 1)
 #endif
 
+/*
+ * crc32_le() works by tables, although the CPU may multiply without carry. On newer kernels
+ * that is so where CRC32_ARCH is off, as it is in User-Mode Linux.
+ */
+#if defined(CONFIG_X86_64) && !IS_ENABLED(CONFIG_CRC32_ARCH)
+#define PAVO_CRC32_BY_VECTORS 1
 /* The accelerated CRC-32 is in the crypto API only. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define PAVO_CRC32_BY_CRYPTO 1
 #endif
 

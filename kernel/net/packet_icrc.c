@@ -3,15 +3,16 @@
  * packet_icrc.c - the ICRC over a whole packet, in head, fragments and list of an skb.
  *
  * Called by tx.c for packets out and by rx.c for packets in. wire/ decides which
- * header bits count (pavo_icrc_head()); this file feeds
- * the rest of the packet to the fastest CRC-32 of the machine.
+ * header bits count (pavo_icrc_head()); this file feeds the rest of the packet to the
+ * fastest CRC-32 of the machine. There are three:
  *
- * Up to Linux 6.13 the library function crc32_le() works by tables, and the
- * carry-less multiplication of the CPU is behind the crypto API. The cost of
- * that API (indirect calls, entering and leaving the FPU) pays off from
- * some length on. In later kernels crc32_le() itself uses the instruction.
+ * - The functions of wire/crc32_x86.h, where crc32_le() of the kernel works by tables on
+ *   64-bit x86: up to Linux 6.13, and in User-Mode Linux.
+ * - The crypto API, on other CPUs up to Linux 6.13. The cost of that API (indirect calls,
+ *   entering and leaving the FPU) pays off from some length on.
+ * - crc32_le() itself. It uses the CPU's instructions in later kernels, and on arm64 in
+ *   all.
  */
-#include <crypto/hash.h>
 #include <linux/crc32.h>
 #include <linux/highmem.h>
 #include <linux/module.h>
@@ -19,7 +20,101 @@
 #include "compat.h"
 #include "net_private.h"
 
-#ifdef PAVO_CRC32_BY_CRYPTO
+#if defined(PAVO_CRC32_BY_VECTORS)
+#include <asm/fpu/api.h>
+#include <linux/kasan-checks.h>
+#include "wire/crc32_x86.h"
+#elif defined(PAVO_CRC32_BY_CRYPTO)
+#include <crypto/hash.h>
+#endif
+
+/* The CRC of a packet while it grows. */
+struct packet_crc {
+	u32 value;
+	bool owns_registers; /* Those of vectors, from crc_begin() to crc_end(). */
+};
+
+#if defined(PAVO_CRC32_BY_VECTORS)
+
+static enum pavo_crc_way crc_way __ro_after_init;
+
+/*
+ * Take the registers once for all blocks of a packet: to save what a process has in them
+ * costs more than a short block. Preemption is off meanwhile, a few microseconds for the
+ * 64 KiB that a packet has at most.
+ */
+static void crc_begin(struct packet_crc *crc)
+{
+	crc->value = ~0u;
+	crc->owns_registers = crc_way != PAVO_CRC_BY_NONE && irq_fpu_usable();
+	if (likely(crc->owns_registers))
+		kernel_fpu_begin();
+}
+
+static void crc_add(struct packet_crc *crc, const void *p, unsigned int len)
+{
+	if (len < PAVO_CRC_MIN || unlikely(!crc->owns_registers)) {
+		crc->value = crc32_le(crc->value, p, len);
+		return;
+	}
+	kasan_check_read(p, len);
+	crc->value = pavo_crc32(crc_way, crc->value, p, len);
+}
+
+static void crc_end(const struct packet_crc *crc)
+{
+	if (likely(crc->owns_registers))
+		kernel_fpu_end();
+}
+
+#define CRC_TEST_LEN 1100
+
+/* Does a way agree with crc32_le()? Each step of it has a length here that takes it. */
+static bool crc_self_test(enum pavo_crc_way way, const u8 *bytes)
+{
+	static const u16 lens[] = { 16,	 17,  31,  32,	48,  63,  68,  112, 127,
+				    128, 143, 200, 255, 300, 511, 640, 1023 };
+	unsigned int i, offset;
+	u32 crc;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		for (offset = 0; offset < 65; offset += 13) {
+			kernel_fpu_begin();
+			crc = pavo_crc32(way, ~i, bytes + offset, lens[i]);
+			kernel_fpu_end();
+			if (crc != crc32_le(~i, bytes + offset, lens[i]))
+				return false;
+		}
+	}
+	return true;
+}
+
+int pavo_icrc_init(void)
+{
+	enum pavo_crc_way way = pavo_find_crc_way();
+	u8 *bytes = kmalloc(CRC_TEST_LEN, GFP_KERNEL);
+	unsigned int i;
+
+	if (!bytes)
+		return -ENOMEM;
+	for (i = 0; i < CRC_TEST_LEN; i++)
+		bytes[i] = i * 167 >> 3;
+	while (way != PAVO_CRC_BY_NONE && !crc_self_test(way, bytes)) {
+		pr_warn("pavo: CRC by %s is wrong\n", pavo_crc_way_name(way));
+		way--;
+	}
+	kfree(bytes);
+	crc_way = way;
+	if (way != PAVO_CRC_BY_NONE)
+		pr_info("pavo: CRC by %s\n", pavo_crc_way_name(way));
+	return 0;
+}
+
+void pavo_icrc_exit(void)
+{
+}
+
+#elif defined(PAVO_CRC32_BY_CRYPTO)
 
 /*
  * From this many bytes on the accelerated CRC is faster than the table: 80 if
@@ -49,11 +144,21 @@ static u32 crc_long(u32 crc, const void *p, unsigned int len)
 	return *state;
 }
 
-static inline u32 crc_block(u32 crc, const void *p, unsigned int len)
+static void crc_begin(struct packet_crc *crc)
+{
+	crc->value = ~0u;
+}
+
+static void crc_add(struct packet_crc *crc, const void *p, unsigned int len)
 {
 	if (len >= PAVO_CRC_LONG && crc_tfm)
-		return crc_long(crc, p, len);
-	return crc32_le(crc, p, len);
+		crc->value = crc_long(crc->value, p, len);
+	else
+		crc->value = crc32_le(crc->value, p, len);
+}
+
+static void crc_end(const struct packet_crc *crc)
+{
 }
 
 /* Does the algorithm keep its state as crc_long() expects? */
@@ -112,9 +217,18 @@ MODULE_SOFTDEP("pre: crc32-pclmul");
 
 #else /* crc32_le() is the fastest */
 
-static inline u32 crc_block(u32 crc, const void *p, unsigned int len)
+static void crc_begin(struct packet_crc *crc)
 {
-	return crc32_le(crc, p, len);
+	crc->value = ~0u;
+}
+
+static void crc_add(struct packet_crc *crc, const void *p, unsigned int len)
+{
+	crc->value = crc32_le(crc->value, p, len);
+}
+
+static void crc_end(const struct packet_crc *crc)
+{
 }
 
 int pavo_icrc_init(void)
@@ -129,8 +243,8 @@ void pavo_icrc_exit(void)
 #endif
 
 /* Add a part of a fragment to the CRC. */
-static bool crc_frag(u32 *crc, const skb_frag_t *frag, unsigned int offset,
-		     unsigned int len)
+static bool crc_frag(struct packet_crc *crc, const skb_frag_t *frag,
+		     unsigned int offset, unsigned int len)
 {
 	u32 page_offset, page_len, done;
 	struct page *page;
@@ -142,21 +256,21 @@ static bool crc_frag(u32 *crc, const skb_frag_t *frag, unsigned int offset,
 			      page_offset, page_len, done)
 	{
 		map = kmap_local_page(page);
-		*crc = crc_block(*crc, map + page_offset, page_len);
+		crc_add(crc, map + page_offset, page_len);
 		kunmap_local(map);
 	}
 	return true;
 }
 
-static bool crc_list(u32 *crc, const struct sk_buff *skb, unsigned int from,
-		     unsigned int len);
+static bool crc_list(struct packet_crc *crc, const struct sk_buff *skb,
+		     unsigned int from, unsigned int len);
 
 /*
  * Add [@from, @from + @len) of an skb to the CRC: linear part, fragments, list
  * of further skbs. False if some of the bytes cannot be read.
  */
-static bool crc_skb(u32 *crc, const struct sk_buff *skb, unsigned int from,
-		    unsigned int len)
+static bool crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
+		    unsigned int from, unsigned int len)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
 	unsigned int size = skb_headlen(skb);
@@ -165,7 +279,7 @@ static bool crc_skb(u32 *crc, const struct sk_buff *skb, unsigned int from,
 
 	if (from < size) {
 		n = min(len, size - from);
-		*crc = crc_block(*crc, skb->data + from, n);
+		crc_add(crc, skb->data + from, n);
 		from += n;
 		len -= n;
 	}
@@ -185,8 +299,8 @@ static bool crc_skb(u32 *crc, const struct sk_buff *skb, unsigned int from,
 }
 
 /* The same for the list of further skbs alone. */
-static bool crc_list(u32 *crc, const struct sk_buff *skb, unsigned int from,
-		     unsigned int len)
+static bool crc_list(struct packet_crc *crc, const struct sk_buff *skb,
+		     unsigned int from, unsigned int len)
 {
 	struct sk_buff *next;
 	unsigned int n;
@@ -212,7 +326,13 @@ bool pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
 {
 	u8 head[PAVO_ICRC_HEAD_MAX] __aligned(8);
 	unsigned int head_len = pavo_icrc_head(head, ip, ipv6, udp, bth);
+	struct packet_crc run;
+	bool all;
 
-	*crc = crc32_le(~0u, head, head_len);
-	return crc_skb(crc, skb, from, len);
+	crc_begin(&run);
+	crc_add(&run, head, head_len);
+	all = crc_skb(&run, skb, from, len);
+	crc_end(&run);
+	*crc = run.value;
+	return all;
 }
