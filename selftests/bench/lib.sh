@@ -31,17 +31,46 @@ wire()
 	modprobe -q crc32-pclmul || true
 }
 
+# The same wire between the network namespaces near and far, which need no rules.
+wire_of_namespaces()
+{
+	ip netns add near
+	ip netns add far
+	ip -n near link add va mtu 9000 type veth peer name vb mtu 9000 netns far
+	ip -n near link set lo up
+	ip -n far link set lo up
+	ip -n near link set va up
+	ip -n far link set vb up
+	ip -n near address add 10.9.0.1/24 dev va
+	ip -n far address add 10.9.0.2/24 dev vb
+	ip -n near neighbour replace 10.9.0.2 dev va nud permanent \
+		lladdr "$(ip netns exec far cat /sys/class/net/vb/address)"
+	ip -n far neighbour replace 10.9.0.1 dev vb nud permanent \
+		lladdr "$(ip netns exec near cat /sys/class/net/va/address)"
+}
+
+# load TYPE [WORDS WORDS]: before is the pavo.ko $BENCH_BEFORE; with words in front of the commands of either end, as `ip netns exec near`
 load()
 {
-	pavo-load "$1"
-	rdma link add bench0 type "$1" netdev va
-	rdma link add bench1 type "$1" netdev vb
+	local type=$1
+	if [ "$type" = before ]; then
+		type=pavo
+		PAVO_KO=$BENCH_BEFORE pavo-load pavo
+	else
+		pavo-load "$type"
+	fi
+	${2:-} rdma link add bench0 type "$type" netdev va
+	${3:-} rdma link add bench1 type "$type" netdev vb
 }
 
 # module_of TYPE: the module's name.
 module_of()
 {
-	[ "$1" = rxe ] && echo rdma_rxe || echo "$1"
+	case $1 in
+	rxe) echo rdma_rxe ;;
+	before) echo pavo ;;
+	*) echo "$1" ;;
+	esac
 }
 
 unload()
@@ -62,17 +91,18 @@ environment()
 	echo "wire_mtu=$(</sys/class/net/va/mtu)"
 }
 
-# crc_of TYPE: the code by which a driver computes its CRC. The log says that of pavo; rdma_rxe
-# has the driver of the crypto API that has users.
+# crc_of TYPE: what the driver says, or the algorithm of the crypto API that it holds
 crc_of()
 {
-	if [ "$1" = pavo ]; then
-		dmesg | sed -n 's/.*pavo: CRC by //p' | tail -n1
-	else
-		awk '/^name/ { n = $3 } /^driver/ { d = $3 }
-			/^refcnt/ && n == "crc32" && $3 > 1 { print d }' /proc/crypto |
-			paste -sd,
-	fi
+	local said=
+	case $1 in
+	siw) echo 'none; it has the checksum of TCP' ; return ;;
+	rxe) ;;
+	*) said=$(dmesg | sed -n 's/.*pavo: CRC by //p' | tail -n 1) ;;
+	esac
+	[ -n "$said" ] || said=$(awk '/^name/ { n = $3 } /^driver/ { d = $3 }
+		/^refcnt/ && n == "crc32" && $3 > 1 { print d }' /proc/crypto | paste -sd,)
+	echo "${said:-crc32_le}"
 }
 
 # The code by which each driver computes its CRC, and the size at which packets leave.

@@ -51,8 +51,21 @@ def _cpu():
 
 def module(release):
     """The pavo.ko that was measured."""
-    default = guest.BUILD / "kernel" / release / "pavo.ko"
+    tree = pathlib.Path(os.environ.get("PAVO_TREE", guest.TREE))
+    default = tree / "build/kernel" / release / "pavo.ko"
     return pathlib.Path(os.environ.get("PAVO_KO", default))
+
+
+def about_drivers(facts):
+    """In words, one line for each driver: its CRC, and whether it is there at all."""
+    lines = []
+    for key, value in facts.items():
+        name, _, what = key.rpartition("_")
+        if what == "crc32":
+            lines.append(f"{name}: CRC by {value}")
+        elif what == "absent":
+            lines.append(f"{name}: {value}")
+    return lines
 
 
 def describe(release):

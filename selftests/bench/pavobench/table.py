@@ -2,7 +2,8 @@
 #
 # Owns: the comparison. Raw rows of every round become one line per test:
 # medians, the ratio pavo/rxe of each round with median, least and most, and
-# whether the floor is kept. Called by ../run; computes and formats, no more.
+# whether the floor is kept; or pavo beside several others, without a floor.
+# Called by ../run; computes and formats, no more.
 import statistics
 
 # (test, size) -> least ratio in the repeatable mode; elsewhere 1.0
@@ -10,6 +11,11 @@ FLOOR_ALL = 1.0
 FLOOR_LARGE = 1.5
 LARGE = (65536, 1048576)
 LARGE_OPS = ("write", "read")
+# Where several are compared: the one that the ratios are of, and the kernel's streams,
+# which stand beside every operation of their size.
+SUBJECT = "pavo"
+STREAM = "tcp"
+NAMES = {"rxe": "rdma_rxe", "tcp": "TCP"}
 
 
 def floor_of(op, size):
@@ -91,6 +97,49 @@ def compare(rounds, base, other):
     return lines
 
 
+def present(rounds, drivers):
+    """The rounds with rows of these drivers only. Those of streams have become rows of
+    each test of pavo that has their name and size."""
+    found = []
+    for names in rounds:
+        rows = {name: names[name] for name in drivers}
+        if STREAM in rows:
+            streams = {key_of(row)[1:]: row for row in rows[STREAM]}
+            rows[STREAM] = [{**streams[key_of(row)[1:]], "op": row["op"]}
+                            for row in names[SUBJECT] if key_of(row)[1:] in streams]
+        found.append(rows)
+    return found
+
+
+def beside(rounds, other):
+    """The rounds of pavo and one other; beside a stream those rows that it has."""
+    pairs = present(rounds, (SUBJECT, other))
+    if other == STREAM:
+        for names in pairs:
+            keys = {key_of(row) for row in names[STREAM]}
+            names[SUBJECT] = [row for row in names[SUBJECT] if key_of(row) in keys]
+    return pairs
+
+
+def compare_several(rounds, drivers):
+    """One dict per test of pavo: figures of each driver, and the ratio of pavo to each
+    other one, with least and most. A ratio above 1 means that pavo is the better one."""
+    lines = {}
+    others = [name for name in drivers if name != SUBJECT]
+    for other in (SUBJECT, *others):
+        for found in compare(beside(rounds, other), other, SUBJECT):
+            key = key_of(found)
+            line = lines.setdefault(key, {"op": key[0], "test": key[1], "size": key[2],
+                                          "rounds": {}, "figures": {}, "ratios": {}})
+            line["figures"][other] = found[other]
+            if other == SUBJECT:
+                continue
+            line["rounds"][other] = found["rounds"]
+            line["ratios"][other] = {"median": found["ratio"], "min": found["ratio_min"],
+                                     "max": found["ratio_max"]}
+    return list(lines.values())
+
+
 def below_floor(lines):
     """The lines whose median ratio is below their floor."""
     return [line for line in lines if line["ratio"] < line["floor"]]
@@ -158,3 +207,44 @@ def text(title, lines, base, other):
     out += ["", f"{len(lines)} rows, {len(bad)} below their floor (1.0; "
             f"{FLOOR_LARGE} for writes and reads of 64 KiB and 1 MiB)"]
     return "\n".join(out) + "\n"
+
+
+def _row_name(line):
+    return f"{line['op']:6}{line['test']:10}{size_text(line['size']):>7}"
+
+
+def _spread(middle, least, most, digits):
+    return f"{middle:.{digits}f} ({least:.{digits}f} - {most:.{digits}f})"
+
+
+def _speed(line, name):
+    """MiB/s, or thousands of messages per second, of which the least time is the most."""
+    value = line["figures"].get(name)
+    if not value:
+        return "-"
+    factor = line["size"] / 2**20 if line["size"] >= 4096 else 1e-3
+    middle, most, least = (factor * 1e9 / value[key]
+                           for key in ("ns_per_message", "ns_min", "ns_max"))
+    return _spread(middle, least, most, 0)
+
+
+def _ratio(line, name):
+    value = line["ratios"].get(name)
+    return _spread(value["median"], value["min"], value["max"], 2) if value else "-"
+
+
+def text_of_several(title, lines, drivers):
+    """The table people read: figures, then ratios."""
+    others = [name for name in drivers if name != SUBJECT]
+    drops = [f"{_row_name(line)}  {name}: {value['drops']} packets were dropped"
+             for line in lines for name, value in line["figures"].items() if value["drops"]]
+    out = [title, "", "medians (least - most); MiB/s, of 64 B thousands of messages per second",
+           f"{'':23}" + "".join(f"{NAMES.get(name, name):>24}" for name in drivers)]
+    out += [_row_name(line) + "".join(f"{_speed(line, name):>24}" for name in drivers)
+            for line in lines]
+    if others:
+        out += ["", f"{'':23}" + "".join(f"{SUBJECT + '/' + NAMES.get(name, name):>24}"
+                                         for name in others)]
+        out += [_row_name(line) + "".join(f"{_ratio(line, name):>24}" for name in others)
+                for line in lines]
+    return "\n".join(out + [""] + drops) + "\n"

@@ -7,11 +7,15 @@
 #include "device.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
+#include <fcntl.h>
 #include <net/if.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include "../../common/device.h"
 #include "../../common/files.h"
@@ -52,8 +56,33 @@ uint64_t backlog_drops()
 	return sum;
 }
 
-Device::Device(const std::string &name) : name_(name)
+Inside::Inside(const std::string &space)
 {
+	if (space.empty())
+		return;
+	home_ = common::must_not_fail(
+		open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC),
+		"own namespace");
+	int other = common::must_not_fail(
+		open(("/run/netns/" + space).c_str(), O_RDONLY | O_CLOEXEC),
+		"namespace " + space);
+	common::must_return_0(setns(other, CLONE_NEWNET), "setns");
+	close(other);
+}
+
+Inside::~Inside()
+{
+	if (home_ < 0)
+		return;
+	if (setns(home_, CLONE_NEWNET))
+		abort();
+	close(home_);
+}
+
+Device::Device(const std::string &name, const std::string &space)
+	: name_(name), space_(space)
+{
+	Inside inside(space);
 	ibv_device_attr device;
 	ibv_port_attr port;
 

@@ -13,6 +13,18 @@
 
 namespace bench {
 
+/* The thread is in a network namespace, by its name, as long as this lives; "" is no other. */
+class Inside {
+public:
+	explicit Inside(const std::string &space);
+	~Inside();
+	Inside(const Inside &) = delete;
+	Inside &operator=(const Inside &) = delete;
+
+private:
+	int home_ = -1;
+};
+
 /* The traffic of an interface since it was made. */
 struct Traffic {
 	uint64_t tx_packets = 0;
@@ -29,25 +41,29 @@ uint64_t backlog_drops();
 
 class Device {
 public:
-	explicit Device(const std::string &name);
+	/* @space: name of the network namespace of its interface; "" is that of the program. */
+	explicit Device(const std::string &name, const std::string &space = "");
 	~Device();
 	Device(const Device &) = delete;
 	Device &operator=(const Device &) = delete;
 
 	ibv_context *context() const { return context_; }
 	const std::string &name() const { return name_; }
+	const std::string &space() const { return space_; }
 	const std::string &netdev() const { return netdev_; }
 	const ibv_gid &gid() const { return gid_; }
 	int gid_index() const { return gid_index_; }
 	ibv_mtu mtu() const { return mtu_; }
 	int max_reads() const { return max_reads_; }
 
+	/* For an interface in the program's own namespace. */
 	Traffic traffic() const;
 
 private:
 	void choose_gid();
 
 	std::string name_;
+	std::string space_;
 	std::string netdev_;
 	ibv_context *context_ = nullptr;
 	ibv_gid gid_ = {};

@@ -29,7 +29,7 @@ public:
 
 	void expect()
 	{
-		post(end_, &receive_);
+		post(end_.qps[0], &receive_);
 		end_.received->arm();
 	}
 
@@ -39,7 +39,7 @@ public:
 		ibv_wc wc;
 
 		request_.wr.send_flags = signalled ? IBV_SEND_SIGNALED : 0;
-		post(end_, &request_.wr);
+		post(end_.qps[0], &request_.wr);
 		if (signalled)
 			end_.sent->wait(&wc, 1);
 	}
@@ -80,7 +80,7 @@ std::vector<uint64_t> one_sided(Pair &pair, const LatencySpec &spec, int count)
 	request.wr.send_flags = IBV_SEND_SIGNALED;
 	return times_of(count, 1, [&] {
 		pair.a.sent->arm();
-		post(pair.a, &request.wr);
+		post(pair.a.qps[0], &request.wr);
 		pair.a.sent->await();
 	});
 }

@@ -38,14 +38,14 @@ void check(const ibv_wc *wc, int count)
 }
 
 /* A queue pair for datagrams takes of it what it needs, and an address handle. */
-void connect(End &end, const End &peer)
+void connect(End &end, ibv_qp *qp, const End &peer, const ibv_qp *other)
 {
 	const uint8_t index = uint8_t(end.device.gid_index());
 
-	common::connect(end.qp,
+	common::connect(qp,
 			{.gid = peer.device.gid(),
 			 .gid_index = index,
-			 .qpn = peer.qp->qp_num,
+			 .qpn = other->qp_num,
 			 .rq_psn = first_psn,
 			 .sq_psn = first_psn,
 			 .qkey = qkey,
@@ -55,7 +55,7 @@ void connect(End &end, const End &peer)
 			 .hop_limit = 1,
 			 .access = IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ});
-	if (end.qp->qp_type != IBV_QPT_UD)
+	if (qp->qp_type != IBV_QPT_UD || end.to_peer)
 		return;
 	ibv_ah_attr way = common::address_vector(peer.device.gid(), index, 1);
 	end.to_peer = must_make(ibv_create_ah(end.pd, &way), "AH");
@@ -141,9 +141,10 @@ ibv_wc Completions::await()
 	return wc;
 }
 
-End::End(Device &device, Wait wait, Service service) : device(device)
+End::End(Device &device, const PairSpec &spec) : device(device)
 {
-	bool datagrams = service == Service::ud;
+	bool datagrams = spec.service == Service::ud;
+	int depth = queue_depth * spec.queue_pairs;
 	void *map = mmap(nullptr, 2 * area_bytes, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
@@ -157,14 +158,15 @@ End::End(Device &device, Wait wait, Service service) : device(device)
 					  IBV_ACCESS_REMOTE_WRITE |
 					  IBV_ACCESS_REMOTE_READ),
 		       "MR");
-	sent = std::make_unique<Completions>(device, queue_depth, wait);
-	received = std::make_unique<Completions>(device, queue_depth, wait);
+	sent = std::make_unique<Completions>(device, depth, spec.wait);
+	received = std::make_unique<Completions>(device, depth, spec.wait);
 	ibv_qp_init_attr init = {
 		.send_cq = sent->raw(),
 		.recv_cq = received->raw(),
 		.cap = {queue_depth, queue_depth, 1, datagrams ? 2u : 1u, 0},
 		.qp_type = datagrams ? IBV_QPT_UD : IBV_QPT_RC};
-	qp = must_make(ibv_create_qp(pd, &init), "QP");
+	for (int i = 0; i < spec.queue_pairs; i++)
+		qps.push_back(must_make(ibv_create_qp(pd, &init), "QP"));
 	if (datagrams)
 		grh_mr = must_make(ibv_reg_mr(pd, grh, sizeof(grh),
 					      IBV_ACCESS_LOCAL_WRITE),
@@ -174,7 +176,8 @@ End::End(Device &device, Wait wait, Service service) : device(device)
 /* Not for a half-made end: the program ends when making one fails. */
 End::~End()
 {
-	ibv_destroy_qp(qp);
+	for (ibv_qp *qp : qps)
+		ibv_destroy_qp(qp);
 	if (to_peer)
 		ibv_destroy_ah(to_peer);
 	if (grh_mr)
@@ -186,11 +189,13 @@ End::~End()
 	munmap(out, 2 * area_bytes);
 }
 
-Pair::Pair(Device &first, Device &second, Wait wait, Service service)
-	: a(first, wait, service), b(second, wait, service)
+Pair::Pair(Device &first, Device &second, const PairSpec &spec)
+	: a(first, spec), b(second, spec)
 {
-	connect(a, b);
-	connect(b, a);
+	for (size_t i = 0; i < a.qps.size(); i++) {
+		connect(a, a.qps[i], b, b.qps[i]);
+		connect(b, b.qps[i], a, a.qps[i]);
+	}
 }
 
 Place::Place(End &end, size_t at, size_t size) : bytes_(uint32_t(size))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Two connected queue pairs, RC or UD, with their memory: what a test runs on.
+ * Two ends that have connected queue pairs, RC or UD, with their memory: what a test runs on.
  *
  * Owns: PDs, memory, completion channels and queues, queue pairs of both ends.
  * Used by: stream.cpp, latency.cpp, main.cpp.
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <infiniband/verbs.h>
 
@@ -59,9 +60,19 @@ private:
 	unsigned unacked_ = 0;
 };
 
-/* One end: `out` is what it sends or is read from, `in` what it receives. */
+/* What a test wants of its ends. */
+struct PairSpec {
+	Wait wait = Wait::events;
+	Service service = Service::rc;
+	int queue_pairs = 1;
+};
+
+/*
+ * One end: `out` is what it sends or is read from, `in` what it receives. Its queue pairs
+ * share the completion queues.
+ */
 struct End {
-	End(Device &device, Wait wait, Service service);
+	End(Device &device, const PairSpec &spec);
 	~End();
 	End(const End &) = delete;
 	End &operator=(const End &) = delete;
@@ -73,14 +84,15 @@ struct End {
 	ibv_mr *mr = nullptr; /* both areas */
 	std::unique_ptr<Completions> sent;
 	std::unique_ptr<Completions> received;
-	ibv_qp *qp = nullptr;
+	std::vector<ibv_qp *> qps;
 	ibv_ah *to_peer = nullptr; /* UD */
 	uint8_t grh[40]; /* where those of datagrams go; no test looks */
 	ibv_mr *grh_mr = nullptr; /* UD */
 };
 
+/* The n-th queue pair of one end is connected to the n-th of the other. */
 struct Pair {
-	Pair(Device &a, Device &b, Wait wait, Service service);
+	Pair(Device &a, Device &b, const PairSpec &spec);
 
 	End a;
 	End b;

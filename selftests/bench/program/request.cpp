@@ -46,25 +46,25 @@ void prepare(Request &request, End &end, const End &peer, Op op, size_t at,
 	case Op::send:
 		wr.opcode = IBV_WR_SEND;
 		if (end.to_peer)
-			wr.wr.ud = {end.to_peer, peer.qp->qp_num, qkey};
+			wr.wr.ud = {end.to_peer, peer.qps[0]->qp_num, qkey};
 		break;
 	}
 }
 
-void post(End &end, ibv_send_wr *wr)
+void post(ibv_qp *qp, ibv_send_wr *wr)
 {
 	ibv_send_wr *bad;
-	int error = ibv_post_send(end.qp, wr, &bad);
+	int error = ibv_post_send(qp, wr, &bad);
 
 	if (error)
 		throw std::runtime_error(std::string("ibv_post_send: ") +
 					 strerror(error));
 }
 
-void post(End &end, ibv_recv_wr *wr)
+void post(ibv_qp *qp, ibv_recv_wr *wr)
 {
 	ibv_recv_wr *bad;
-	int error = ibv_post_recv(end.qp, wr, &bad);
+	int error = ibv_post_recv(qp, wr, &bad);
 
 	if (error)
 		throw std::runtime_error(std::string("ibv_post_recv: ") +

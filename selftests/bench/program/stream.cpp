@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A stream of messages with a window of outstanding work requests.
+ * A stream of messages with a window of outstanding work requests on each queue pair.
  *
  * Owns: the loop that posts, reaps and, for sends, gives receives back. Called
  * by: main.cpp. One thread plays both ends, so that no scheduler is measured.
  */
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "timed.h"
 
@@ -15,20 +16,38 @@ namespace bench {
 namespace {
 
 constexpr int batch = 16;
+/* The identifier of a work request is that of its lane, and its number. */
+constexpr int lane_shift = 48;
 
-class Stream {
+/* The part of one queue pair in a stream: its slots, and how far it is. */
+class Lane {
 public:
-	Stream(Pair &pair, const StreamSpec &spec);
+	Lane(Pair &pair, const StreamSpec &spec, size_t number);
 
-	void run(int messages);
+	/* So many messages more. */
+	void extend(int messages) { end_ += messages; }
+	bool finished() const { return done_ == end_; }
+	/* Messages of the next list; none if the window is full. */
+	int next_list() const;
+	void post_list(int count);
+	void complete(uint64_t wr_id)
+	{
+		done_ = wr_id & ((uint64_t(1) << lane_shift) - 1);
+	}
+
+	void give_receives(int count);
+	bool has_receives(int count) const { return posted_ + count <= given_; }
+	/* Are there receives whose messages are done, and which have not come back? */
+	bool lacks_receives() const { return given_ < done_ + spec_.window; }
+
+	/* Receives that have been completed and are to be given back. */
+	int taken = 0;
 
 private:
-	void give_receives(int count);
-	void take_receives();
-	void post_chain(int count);
-
-	Pair &pair_;
 	const StreamSpec &spec_;
+	ibv_qp *out_;
+	ibv_qp *in_;
+	uint64_t mark_;
 	std::vector<Request> requests_;
 	std::vector<Place> places_;
 	std::vector<ibv_recv_wr> receives_;
@@ -38,51 +57,45 @@ private:
 	uint64_t given_ = 0;
 };
 
-Stream::Stream(Pair &pair, const StreamSpec &spec)
-	: pair_(pair), spec_(spec), requests_(spec.window),
+Lane::Lane(Pair &pair, const StreamSpec &spec, size_t number)
+	: spec_(spec), out_(pair.a.qps[number]), in_(pair.b.qps[number]),
+	  mark_(uint64_t(number) << lane_shift), requests_(spec.window),
 	  receives_(spec.window)
 {
 	size_t stride = stride_of(spec.size);
+	size_t first = number * spec.window;
 
 	for (int i = 0; i < spec.window; i++) {
-		prepare(requests_[i], pair.a, pair.b, spec.op, i * stride,
-			spec.size);
-		places_.emplace_back(pair.b, i * stride, spec.size);
+		prepare(requests_[i], pair.a, pair.b, spec.op,
+			(first + i) * stride, spec.size);
+		places_.emplace_back(pair.b, (first + i) * stride, spec.size);
 	}
 	if (spec.op == Op::send)
 		give_receives(spec.window);
 }
 
-/* In order: the n-th message of a stream lands in the slot it came from. */
-void Stream::give_receives(int count)
+/* In order: the n-th message of a lane lands in the slot it came from. */
+void Lane::give_receives(int count)
 {
 	for (int i = 0; i < count; i++) {
 		ibv_recv_wr &wr = receives_[i];
 
 		wr = {};
+		wr.wr_id = mark_;
 		places_[given_++ % spec_.window].set(wr);
 		wr.next = i + 1 < count ? &receives_[i + 1] : nullptr;
 	}
-	post(pair_.b, receives_.data());
+	post(in_, receives_.data());
 }
 
-void Stream::take_receives()
+int Lane::next_list() const
 {
-	ibv_wc wc[batch];
-	int count;
+	int count = std::min<uint64_t>(spec_.chain, end_ - posted_);
 
-	while ((count = pair_.b.received->reap(wc, batch)))
-		give_receives(count);
-	/* a message is received before its sender is told so; a sender of datagrams is not told */
-	while (given_ < done_ + spec_.window) {
-		if (!pair_.a.to_peer)
-			throw std::runtime_error(
-				"a receive has not been completed");
-		give_receives(pair_.b.received->wait(wc, batch));
-	}
+	return posted_ + count > done_ + spec_.window ? 0 : count;
 }
 
-void Stream::post_chain(int count)
+void Lane::post_list(int count)
 {
 	Request *first = &requests_[posted_ % spec_.window];
 	Request *request = nullptr;
@@ -95,37 +108,92 @@ void Stream::post_chain(int count)
 			request->wr.next = &next->wr;
 		request = next;
 		posted_++;
-		request->wr.wr_id = posted_;
+		request->wr.wr_id = mark_ | posted_;
 		request->wr.send_flags =
 			posted_ % spec_.signal && !last ? 0 : IBV_SEND_SIGNALED;
 	}
 	request->wr.next = nullptr;
-	post(pair_.a, &first->wr);
+	post(out_, &first->wr);
+}
+
+class Stream {
+public:
+	Stream(Pair &pair, const StreamSpec &spec);
+
+	/* So many of all lanes together. */
+	void run(int messages);
+
+private:
+	void fill(Lane &lane);
+	void take_receives();
+	void count_receives(const ibv_wc *wc, int count);
+
+	Pair &pair_;
+	const StreamSpec &spec_;
+	std::vector<Lane> lanes_;
+};
+
+Stream::Stream(Pair &pair, const StreamSpec &spec) : pair_(pair), spec_(spec)
+{
+	lanes_.reserve(pair.a.qps.size());
+	for (size_t i = 0; i < pair.a.qps.size(); i++)
+		lanes_.emplace_back(pair, spec, i);
+}
+
+void Stream::count_receives(const ibv_wc *wc, int count)
+{
+	for (int i = 0; i < count; i++)
+		lanes_[wc[i].wr_id >> lane_shift].taken++;
+	for (Lane &lane : lanes_)
+		if (lane.taken)
+			lane.give_receives(std::exchange(lane.taken, 0));
+}
+
+void Stream::take_receives()
+{
+	auto lacks = [](const Lane &lane) { return lane.lacks_receives(); };
+	ibv_wc wc[batch];
+	int count;
+
+	while ((count = pair_.b.received->reap(wc, batch)))
+		count_receives(wc, count);
+	/* a message is received before its sender is told so; a sender of datagrams is not told */
+	while (std::any_of(lanes_.begin(), lanes_.end(), lacks)) {
+		if (!pair_.a.to_peer)
+			throw std::runtime_error(
+				"a receive has not been completed");
+		count_receives(wc, pair_.b.received->wait(wc, batch));
+	}
+}
+
+void Stream::fill(Lane &lane)
+{
+	while (int count = lane.next_list()) {
+		if (spec_.op == Op::send && !lane.has_receives(count))
+			take_receives();
+		lane.post_list(count);
+	}
 }
 
 void Stream::run(int messages)
 {
-	bool sends = spec_.op == Op::send;
+	auto finished = [](const Lane &lane) { return lane.finished(); };
 	ibv_wc wc[batch];
 
-	end_ = posted_ + messages;
-	while (done_ < end_) {
-		while (posted_ < end_) {
-			int count =
-				std::min<uint64_t>(spec_.chain, end_ - posted_);
-
-			if (posted_ + count > done_ + spec_.window)
-				break;
-			if (sends && posted_ + count > given_)
-				take_receives();
-			post_chain(count);
-		}
-		/* completions come in order; each stands for those before it */
+	for (Lane &lane : lanes_)
+		lane.extend(messages / int(lanes_.size()));
+	for (;;) {
+		for (Lane &lane : lanes_)
+			fill(lane);
+		if (std::all_of(lanes_.begin(), lanes_.end(), finished))
+			break;
+		/* completions of a lane come in order; each stands for those before it */
 		int count = pair_.a.sent->wait(wc, batch);
 
-		done_ = wc[count - 1].wr_id;
+		for (int i = 0; i < count; i++)
+			lanes_[wc[i].wr_id >> lane_shift].complete(wc[i].wr_id);
 	}
-	if (sends)
+	if (spec_.op == Op::send)
 		take_receives();
 }
 
@@ -137,7 +205,7 @@ uint64_t Verbs::stream(const StreamSpec &spec)
 	uint8_t *source = read ? pair_.b.out : pair_.a.out;
 	uint8_t *target = read ? pair_.a.in : pair_.b.in;
 
-	pattern_fill(source, stride_of(spec.size) * spec.window, spec.seed, 0);
+	pattern_fill(source, stride_of(spec.size) * spec.slots(), spec.seed, 0);
 	Stream stream(pair_, spec);
 	return timed_stream(
 		spec, source, target, [&](int count) { stream.run(count); },

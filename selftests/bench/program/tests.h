@@ -22,11 +22,15 @@ enum class Op { write, read, send };
 struct StreamSpec {
 	Op op;
 	size_t size;
-	int messages;
-	int window; /* outstanding work requests at most */
+	int messages; /* of all queue pairs */
+	int queue_pairs = 1;
+	int window; /* outstanding work requests at most, of each queue pair */
 	int chain; /* work requests per post */
 	int signal; /* every so many is signalled */
 	uint64_t seed;
+
+	/* Places for messages at each end. */
+	int slots() const { return window * queue_pairs; }
 };
 
 /* One at a time. Write and read: until its completion. Send: ping-pong. */
@@ -53,10 +57,8 @@ public:
 /* Queue pairs; stream.cpp, latency.cpp. */
 class Verbs : public Transport {
 public:
-	Verbs(Device &a, Device &b, Wait wait, Service service)
-		: pair_(a, b, wait, service)
-	{
-	}
+	Verbs(Device &a, Device &b, const PairSpec &spec) : pair_(a, b, spec) {}
+
 
 	bool takes(Op op, size_t size) const override
 	{
@@ -83,8 +85,8 @@ struct Request {
 void prepare(Request &request, End &end, const End &peer, Op op, size_t at,
 	     size_t size);
 
-void post(End &end, ibv_send_wr *wr);
-void post(End &end, ibv_recv_wr *wr);
+void post(ibv_qp *qp, ibv_send_wr *wr);
+void post(ibv_qp *qp, ibv_recv_wr *wr);
 
 uint64_t now();
 

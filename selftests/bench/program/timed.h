@@ -26,8 +26,8 @@ uint64_t timed_stream(const StreamSpec &spec, const uint8_t *source,
 	const size_t stride = stride_of(spec.size);
 
 	/* once round all slots: page tables, caches and timers are warm */
-	run(spec.window);
-	blank(target, stride * spec.window);
+	run(spec.slots());
+	blank(target, stride * spec.slots());
 
 	uint64_t start = now();
 
@@ -37,7 +37,7 @@ uint64_t timed_stream(const StreamSpec &spec, const uint8_t *source,
 
 	uint64_t elapsed = now() - start;
 
-	compare(target, source, std::min(spec.window, spec.messages), stride,
+	compare(target, source, std::min(spec.slots(), spec.messages), stride,
 		spec.size);
 	return elapsed;
 }

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The guest's part of `run --mode native`: lists of messages between two network
+# namespaces, and between queue pairs of one adapter, by each driver in turn; the kernel's
+# TCP on the same wire. Run through pavo-vm on a kernel at native speed, as root in a guest
+# of its own; results go to $PAVO_OUT.
+#
+# usage: native-guest.sh PAVO-BENCH ROUNDS TYPES [pavo-bench options]
+#   TYPES  of pavo,rxe,siw,tcp,before; their order turns round every round
+# leaves: environment; ROUND-TYPE.jsonl for each measurement; in finished the names of
+#   those that came to their end
+set -euo pipefail
+# shellcheck source=selftests/bench/lib.sh
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+bench=$1 rounds=$2
+IFS=, read -ra types <<<"$3"
+shift 3
+
+# rdma_rxe has its sockets in the first namespace alone, where rules make the wire one.
+enter_wire()
+{
+	near=() far=() peer=()
+	[ "$1" != rxe ] || return 0
+	near=(ip netns exec near) far=(ip netns exec far) peer=(--peer-namespace far)
+}
+
+# rows TEST ARGUMENTS...: to the rows of that name
+rows()
+{
+	"${near[@]}" "$bench" --tests list --name "$@"
+}
+
+measure_driver()
+{
+	local other=(bench0 bench1 "${peer[@]}")
+
+	rows wire --ops write,read,send --sizes 65536,1048576 "${other[@]}" "$@"
+	rows wire --ops write,send --sizes 64 "${other[@]}" "$@"
+	rows wire-16qp --ops write,send --sizes 64 --queue-pairs 16 "${other[@]}" "$@"
+	rows loopback --ops write --sizes 65536,1048576 bench0 bench0 "$@"
+}
+
+measure()
+{
+	local round=$1 type=$2 out=$PAVO_OUT/$1-$2.jsonl
+	shift 2
+	enter_wire "$type"
+	load "$type" "${near[*]}" "${far[*]}"
+	[ "$round" -gt 1 ] || driver_environment "$type" >>"$PAVO_OUT/environment"
+	measure_driver --seed "$round" "$@" >"$out"
+	unload "$type"
+	echo "$round-$type" >>"$PAVO_OUT/finished"
+	echo "round $round: $type, $(wc -l <"$out") rows"
+}
+
+has()
+{
+	case $1 in
+	before | pavo) ;;
+	tcp) command -v iperf3 >/dev/null || why='iperf3 is not installed' ;;
+	*) modinfo "$(module_of "$1")" >/dev/null || why='the kernel has no such module' ;;
+	esac
+	[ -z "$why" ] || echo "$1_absent=$why" >>"$PAVO_OUT/environment"
+	[ -z "$why" ]
+}
+
+[ -z "${BENCH_PCLMUL:-}" ] || ! grep -qw pclmulqdq /proc/cpuinfo || {
+	modprobe crc32
+	insmod "$BENCH_PCLMUL"
+}
+wire
+environment >"$PAVO_OUT/environment"
+wire_of_namespaces
+here=()
+for type in "${types[@]}"; do
+	why=
+	! has "$type" || here+=("$type")
+done
+for ((round = 1; round <= rounds; round++)); do
+	for ((i = 0; i < ${#here[@]}; i++)); do
+		measure "$round" "${here[(i + round) % ${#here[@]}]}" "$@"
+	done
+done
