@@ -8,7 +8,7 @@
 #
 # usage: native-guest.sh PAVO-BENCH ROUNDS TYPES [pavo-bench options]
 #   TYPES  of pavo,rxe,siw,tcp,before; their order turns round every round
-# leaves: environment; ROUND-TYPE.jsonl for each measurement; in finished the names of
+# leaves: environment; ROUND-TYPE.jsonl for each measurement, for tcp ROUND-tcp.SIZE.json; in finished the names of
 #   those that came to their end
 set -euo pipefail
 # shellcheck source=selftests/bench/lib.sh
@@ -42,17 +42,35 @@ measure_driver()
 	rows loopback --ops write --sizes 65536,1048576 bench0 bench0 "$@"
 }
 
+# One stream for each size of writes, of which the host reads the report.
+measure_tcp()
+{
+	local round=$1 size server
+	for size in 65536 1048576; do
+		ip netns exec far iperf3 --server --one-off >/dev/null &
+		server=$!
+		pavo-until 10 eval "ip netns exec far ss -Hltn 'sport = :5201' | grep -q ."
+		ip netns exec near iperf3 --client 10.9.0.2 --length "$size" --time 1 --json \
+			>"$PAVO_OUT/$round-tcp.$size.json"
+		wait "$server"
+	done
+}
+
 measure()
 {
 	local round=$1 type=$2 out=$PAVO_OUT/$1-$2.jsonl
 	shift 2
-	enter_wire "$type"
-	load "$type" "${near[*]}" "${far[*]}"
-	[ "$round" -gt 1 ] || driver_environment "$type" >>"$PAVO_OUT/environment"
-	measure_driver --seed "$round" "$@" >"$out"
-	unload "$type"
+	if [ "$type" = tcp ]; then
+		measure_tcp "$round"
+	else
+		enter_wire "$type"
+		load "$type" "${near[*]}" "${far[*]}"
+		[ "$round" -gt 1 ] || driver_environment "$type" >>"$PAVO_OUT/environment"
+		measure_driver --seed "$round" "$@" >"$out"
+		unload "$type"
+	fi
 	echo "$round-$type" >>"$PAVO_OUT/finished"
-	echo "round $round: $type, $(wc -l <"$out") rows"
+	echo "round $round: $type"
 }
 
 has()

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -15,6 +16,8 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../../common/device.h"
@@ -93,7 +96,10 @@ Device::Device(const std::string &name, const std::string &space)
 	mtu_ = port.active_mtu;
 	max_reads_ = std::min(
 		{device.max_qp_rd_atom, device.max_qp_init_rd_atom, 16});
-	choose_gid();
+	if (is_iwarp())
+		find_interface();
+	else
+		choose_gid();
 }
 
 Device::~Device()
@@ -110,11 +116,33 @@ void Device::choose_gid()
 		    !if_indextoname(entry.ndev_ifindex, name))
 			continue;
 		gid_ = entry.gid;
+		memcpy(&address_, entry.gid.raw + 12, sizeof(address_));
 		gid_index_ = int(entry.gid_index);
 		netdev_ = name;
 		return;
 	}
 	throw std::runtime_error(name_ + " has no IPv4 RoCE v2 address");
+}
+
+/* An entry for its MAC address names the interface. */
+void Device::find_interface()
+{
+	ibv_gid_entry entry = {};
+	char name[IF_NAMESIZE];
+	ifreq request = {};
+
+	common::must_return_0(ibv_query_gid_ex(context_, 1, 0, &entry, 0),
+			      "an address of " + name_);
+	netdev_ = common::must_make(if_indextoname(entry.ndev_ifindex, name),
+				    "interface of " + name_);
+	netdev_.copy(request.ifr_name, IF_NAMESIZE - 1);
+	int ask = common::must_not_fail(
+		socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket");
+	int error = ioctl(ask, SIOCGIFADDR, &request);
+
+	close(ask);
+	common::must_return_0(error, "IPv4 address of " + netdev_);
+	address_ = reinterpret_cast<sockaddr_in &>(request.ifr_addr).sin_addr;
 }
 
 Traffic Device::traffic() const

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include <netinet/in.h>
 #include <infiniband/verbs.h>
 
 namespace bench {
@@ -53,6 +54,13 @@ public:
 	const std::string &netdev() const { return netdev_; }
 	const ibv_gid &gid() const { return gid_; }
 	int gid_index() const { return gid_index_; }
+	/* iWARP has no RoCE addresses, and connects by rdma_cm. */
+	bool is_iwarp() const
+	{
+		return context_->device->transport_type == IBV_TRANSPORT_IWARP;
+	}
+	/* That of IPv4. */
+	in_addr address() const { return address_; }
 	ibv_mtu mtu() const { return mtu_; }
 	int max_reads() const { return max_reads_; }
 
@@ -61,6 +69,7 @@ public:
 
 private:
 	void choose_gid();
+	void find_interface();
 
 	std::string name_;
 	std::string space_;
@@ -68,6 +77,7 @@ private:
 	ibv_context *context_ = nullptr;
 	ibv_gid gid_ = {};
 	int gid_index_ = -1;
+	in_addr address_ = {};
 	ibv_mtu mtu_ = IBV_MTU_1024;
 	int max_reads_ = 1;
 };

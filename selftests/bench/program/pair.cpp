@@ -193,6 +193,11 @@ Pair::Pair(Device &first, Device &second, const PairSpec &spec)
 	: a(first, spec), b(second, spec)
 {
 	for (size_t i = 0; i < a.qps.size(); i++) {
+		if (first.is_iwarp()) {
+			calls.push_back(std::make_unique<Call>(
+				first, a.qps[i], second, b.qps[i]));
+			continue;
+		}
 		connect(a, a.qps[i], b, b.qps[i]);
 		connect(b, b.qps[i], a, a.qps[i]);
 	}

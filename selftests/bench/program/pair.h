@@ -16,6 +16,7 @@
 #include <infiniband/verbs.h>
 
 #include "device.h"
+#include "iwarp.h"
 
 namespace bench {
 
@@ -96,6 +97,7 @@ struct Pair {
 
 	End a;
 	End b;
+	std::vector<std::unique_ptr<Call>> calls; /* iWARP */
 };
 
 /* Where a message goes: memory of `in`; a datagram's GRH is put aside. */

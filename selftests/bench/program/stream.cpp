@@ -35,6 +35,8 @@ public:
 		done_ = wr_id & ((uint64_t(1) << lane_shift) - 1);
 	}
 
+	/* An empty send behind the writes, and a receive for it. */
+	void post_empty();
 	void give_receives(int count);
 	bool has_receives(int count) const { return posted_ + count <= given_; }
 	/* Are there receives whose messages are done, and which have not come back? */
@@ -116,6 +118,19 @@ void Lane::post_list(int count)
 	post(out_, &first->wr);
 }
 
+void Lane::post_empty()
+{
+	ibv_recv_wr receive = {.wr_id = mark_};
+	ibv_send_wr send = {.wr_id = mark_ | posted_,
+			    .opcode = IBV_WR_SEND,
+			    .send_flags = IBV_SEND_SIGNALED};
+
+	/* siw refuses a receive without a place */
+	places_[0].set(receive);
+	post(in_, &receive);
+	post(out_, &send);
+}
+
 class Stream {
 public:
 	Stream(Pair &pair, const StreamSpec &spec);
@@ -126,6 +141,7 @@ public:
 private:
 	void fill(Lane &lane);
 	void take_receives();
+	void await_writes();
 	void count_receives(const ibv_wc *wc, int count);
 
 	Pair &pair_;
@@ -157,12 +173,28 @@ void Stream::take_receives()
 
 	while ((count = pair_.b.received->reap(wc, batch)))
 		count_receives(wc, count);
-	/* a message is received before its sender is told so; a sender of datagrams is not told */
+	/*
+	 * A message is received before its sender is told so; a sender of datagrams is not
+	 * told, and one of iWARP before.
+	 */
 	while (std::any_of(lanes_.begin(), lanes_.end(), lacks)) {
-		if (!pair_.a.to_peer)
+		if (!pair_.a.to_peer && !pair_.a.device.is_iwarp())
 			throw std::runtime_error(
 				"a receive has not been completed");
 		count_receives(wc, pair_.b.received->wait(wc, batch));
+	}
+}
+
+/* With iWARP a write is complete when it has been sent. */
+void Stream::await_writes()
+{
+	ibv_wc wc;
+
+	for (Lane &lane : lanes_)
+		lane.post_empty();
+	for (size_t i = 0; i < lanes_.size(); i++) {
+		pair_.a.sent->wait(&wc, 1);
+		pair_.b.received->wait(&wc, 1);
 	}
 }
 
@@ -195,6 +227,8 @@ void Stream::run(int messages)
 	}
 	if (spec_.op == Op::send)
 		take_receives();
+	if (spec_.op == Op::write && pair_.a.device.is_iwarp())
+		await_writes();
 }
 
 } // namespace
