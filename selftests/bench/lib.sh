@@ -52,7 +52,9 @@ wire_of_namespaces()
 # load TYPE [WORDS WORDS]: before is the pavo.ko $BENCH_BEFORE; with words in front of the commands of either end, as `ip netns exec near`
 load()
 {
-	local type=$1
+	local type=${1/pavo-rules/pavo}
+	# what a driver says of itself is the last one's
+	dmesg --clear
 	if [ "$type" = before ]; then
 		type=pavo
 		PAVO_KO=$BENCH_BEFORE pavo-load pavo
@@ -68,7 +70,7 @@ module_of()
 {
 	case $1 in
 	rxe) echo rdma_rxe ;;
-	before) echo pavo ;;
+	before | pavo-rules) echo pavo ;;
 	*) echo "$1" ;;
 	esac
 }

@@ -6,8 +6,11 @@
 # TCP on the same wire. Run through pavo-vm on a kernel at native speed, as root in a guest
 # of its own; results go to $PAVO_OUT.
 #
-# usage: native-guest.sh PAVO-BENCH ROUNDS TYPES [pavo-bench options]
-#   TYPES  of pavo,rxe,siw,tcp,before; their order turns round every round
+# usage: native-guest.sh PAVO-BENCH ROUNDS TYPES GROUP...
+#   TYPES  of pavo,pavo-rules,rxe,siw,tcp,before; their order turns round every round
+#   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's
+# environment: BENCH_PCLMUL  module for the CRC of a real machine; BENCH_BEFORE  pavo.ko of
+#   the type before
 # leaves: environment; ROUND-TYPE.jsonl for each measurement, for tcp ROUND-tcp.SIZE.json; in finished the names of
 #   those that came to their end
 set -euo pipefail
@@ -17,29 +20,30 @@ set -euo pipefail
 bench=$1 rounds=$2
 IFS=, read -ra types <<<"$3"
 shift 3
+groups=("$@")
 
 # rdma_rxe has its sockets in the first namespace alone, where rules make the wire one.
 enter_wire()
 {
 	near=() far=() peer=()
-	[ "$1" != rxe ] || return 0
+	case $1 in
+	rxe | pavo-rules) return ;;
+	esac
 	near=(ip netns exec near) far=(ip netns exec far) peer=(--peer-namespace far)
 }
 
-# rows TEST ARGUMENTS...: to the rows of that name
-rows()
+# measure_groups SEED: the rows of a driver that is there
+measure_groups()
 {
-	"${near[@]}" "$bench" --tests list --name "$@"
-}
+	local group name ops sizes pairs ends
 
-measure_driver()
-{
-	local other=(bench0 bench1 "${peer[@]}")
-
-	rows wire --ops write,read,send --sizes 65536,1048576 "${other[@]}" "$@"
-	rows wire --ops write,send --sizes 64 "${other[@]}" "$@"
-	rows wire-16qp --ops write,send --sizes 64 --queue-pairs 16 "${other[@]}" "$@"
-	rows loopback --ops write --sizes 65536,1048576 bench0 bench0 "$@"
+	for group in "${groups[@]}"; do
+		IFS=: read -r name ops sizes pairs <<<"$group"
+		ends=(bench0 bench1 "${peer[@]}")
+		[ "$name" != loopback ] || ends=(bench0 bench0)
+		"${near[@]}" "$bench" --tests list --name "$name" --ops "$ops" \
+			--sizes "$sizes" --queue-pairs "$pairs" --seed "$1" "${ends[@]}"
+	done
 }
 
 # One stream for each size of writes, of which the host reads the report.
@@ -59,14 +63,13 @@ measure_tcp()
 measure()
 {
 	local round=$1 type=$2 out=$PAVO_OUT/$1-$2.jsonl
-	shift 2
 	if [ "$type" = tcp ]; then
 		measure_tcp "$round"
 	else
 		enter_wire "$type"
 		load "$type" "${near[*]}" "${far[*]}"
 		[ "$round" -gt 1 ] || driver_environment "$type" >>"$PAVO_OUT/environment"
-		measure_driver --seed "$round" "$@" >"$out"
+		measure_groups "$round" >"$out"
 		unload "$type"
 	fi
 	echo "$round-$type" >>"$PAVO_OUT/finished"
@@ -76,7 +79,7 @@ measure()
 has()
 {
 	case $1 in
-	before | pavo) ;;
+	before | pavo | pavo-rules) ;;
 	tcp) command -v iperf3 >/dev/null || why='iperf3 is not installed' ;;
 	*) modinfo "$(module_of "$1")" >/dev/null || why='the kernel has no such module' ;;
 	esac
@@ -98,6 +101,6 @@ for type in "${types[@]}"; do
 done
 for ((round = 1; round <= rounds; round++)); do
 	for ((i = 0; i < ${#here[@]}; i++)); do
-		measure "$round" "${here[(i + round) % ${#here[@]}]}" "$@"
+		measure "$round" "${here[(i + round) % ${#here[@]}]}"
 	done
 done

@@ -14,6 +14,8 @@ LARGE_OPS = ("write", "read")
 # Where several are compared: the one that the ratios are of, and the kernel's streams,
 # which stand beside every operation of their size.
 SUBJECT = "pavo"
+# pavo on the wire that rdma_rxe needs: its ratio is of one path
+SUBJECT_ON_RULES = "pavo-rules"
 STREAM = "tcp"
 NAMES = {"rxe": "rdma_rxe", "tcp": "TCP"}
 
@@ -112,8 +114,12 @@ def present(rounds, drivers):
 
 
 def beside(rounds, other):
-    """The rounds of pavo and one other; beside a stream those rows that it has."""
+    """The rounds of pavo and one other: those of the same wire; beside a stream the
+    rows that it has."""
     pairs = present(rounds, (SUBJECT, other))
+    if other == "rxe" and all(SUBJECT_ON_RULES in names for names in rounds):
+        pairs = [{SUBJECT: names[SUBJECT_ON_RULES], other: names[other]}
+                 for names in rounds]
     if other == STREAM:
         for names in pairs:
             keys = {key_of(row) for row in names[STREAM]}
@@ -121,18 +127,35 @@ def beside(rounds, other):
     return pairs
 
 
+def others_of(drivers):
+    """Those that pavo is compared with."""
+    return [name for name in drivers if name not in (SUBJECT, SUBJECT_ON_RULES)]
+
+
+def vanished_of_several(rounds, drivers):
+    """As vanished(), of pavo and each other one."""
+    return [line for other in others_of(drivers)
+            for line in vanished(beside(rounds, other), other, SUBJECT)]
+
+
+def incomplete_of_several(lines, rounds):
+    """As incomplete(), of the ratios to each other one."""
+    return [f"{line['op']} {line['test']} {line['size']}: compared with {other} in "
+            f"{count} of {rounds} rounds"
+            for line in lines for other, count in line["rounds"].items() if count < rounds]
+
+
 def compare_several(rounds, drivers):
     """One dict per test of pavo: figures of each driver, and the ratio of pavo to each
     other one, with least and most. A ratio above 1 means that pavo is the better one."""
     lines = {}
-    others = [name for name in drivers if name != SUBJECT]
-    for other in (SUBJECT, *others):
+    for other in drivers:
         for found in compare(beside(rounds, other), other, SUBJECT):
             key = key_of(found)
             line = lines.setdefault(key, {"op": key[0], "test": key[1], "size": key[2],
                                           "rounds": {}, "figures": {}, "ratios": {}})
             line["figures"][other] = found[other]
-            if other == SUBJECT:
+            if other not in others_of(drivers):
                 continue
             line["rounds"][other] = found["rounds"]
             line["ratios"][other] = {"median": found["ratio"], "min": found["ratio_min"],
@@ -235,7 +258,7 @@ def _ratio(line, name):
 
 def text_of_several(title, lines, drivers):
     """The table people read: figures, then ratios."""
-    others = [name for name in drivers if name != SUBJECT]
+    others = others_of(drivers)
     drops = [f"{_row_name(line)}  {name}: {value['drops']} packets were dropped"
              for line in lines for name, value in line["figures"].items() if value["drops"]]
     out = [title, "", "medians (least - most); MiB/s, of 64 B thousands of messages per second",
