@@ -19,6 +19,10 @@ STEP  := $(CURDIR)/qemu-scripts/build-step
 # it is the running kernel, or with BUILD_FOR=guests that of the guests. Make looks for
 # it once, and late: the headers may have to be installed first.
 BUILD_FOR ?= running
+# make bench MODE=native: the mode has a kernel of its own
+ifeq ($(MODE),native)
+KERNEL ?= native
+endif
 ifeq ($(origin KDIR),undefined)
 FOUND = $(eval FOUND := $(shell qemu-scripts/find-headers \
 	  $(or $(KERNEL),$(BUILD_FOR))))$(FOUND)
@@ -71,7 +75,8 @@ help:
 	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
 	@echo 'make soak GROUP=group TIMES=20 LOAD=4  one group again and again on a busy machine'
 	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
-	@echo 'make bench      pavo and rdma_rxe side by side'
+	@echo 'make bench      pavo and rdma_rxe side by side; MODE=native at native speed, with siw'
+	@echo '                and TCP'
 	@echo 'make bench-windows  windows beside queue pairs of both'
 	@echo 'make bench-keys  the cost of keys, of their walks and of their caches'
 	@echo 'make lint       style and static checks only'
@@ -218,7 +223,7 @@ demo: demo-deps kernel modules
 
 bench: bench-deps kernel modules
 	$(call build,tests-bench)
-	selftests/bench/run --check-floor $(BENCH)
+	selftests/bench/run --check-floor $(if $(MODE),--mode $(MODE)) $(BENCH)
 
 bench-windows: bench-deps kernel modules
 	$(call build,tests-bench-windows)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Unit test of the comparisons (pavobench/table.py, contest.py): ratios, medians, the floor.
+# Unit test of the comparisons (pavobench/table.py, native.py, contest.py): ratios, medians,
+# the floor.
 # Prints TAP. Run by the group unit through Meson; touches nothing.
 import pathlib
 import sys
@@ -10,7 +11,7 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from pavobench import contest, table  # noqa: E402  (path set above)
+from pavobench import contest, native, plot, table  # noqa: E402  (path set above)
 from runner import tests  # noqa: E402
 
 
@@ -124,6 +125,122 @@ def table_tells():
             and "2 rows, 2 below" in text)
 
 
+def stream(size, ns):
+    """The row of a stream of the kernel."""
+    return {**row("stream", "wire", size, ns), "op": "stream"}
+
+
+def several(times):
+    """Lines of 64 KiB over the wire, for {driver: (ns of each round)}."""
+    rounds = [{name: [stream(65536, ns[i])] if name == "tcp" else
+               [row("write", "wire", 65536, ns[i]), row("read", "wire", 65536, ns[i]),
+                row("write", "loopback", 65536, ns[i]), row("write", "wire", 64, ns[i])]
+               for name, ns in times.items()}
+              for i in range(len(times["pavo"]))]
+    return rounds, table.compare_several(rounds, list(times))
+
+
+def several_ratios():
+    """Each other one has a ratio of its own, of the same round, and a figure."""
+    _, lines = several({"pavo": (100, 100, 200), "rxe": (300, 200, 200),
+                        "siw": (50, 100, 100)})
+    assert len(lines) == 4
+    assert lines[0]["ratios"] == {"rxe": {"median": 2, "min": 1, "max": 3},
+                                  "siw": {"median": 0.5, "min": 0.5, "max": 1}}
+    figures = lines[0]["figures"]
+    assert figures["pavo"]["ns_per_message"] == 100 and figures["rxe"]["ns_max"] == 300
+
+
+def several_on_one_wire():
+    """The ratio to rdma_rxe is that of pavo on the wire with rules, if it was there; the
+    others have that of pavo."""
+    _, lines = several({"pavo": (100,), "pavo-rules": (200,), "rxe": (400,), "siw": (400,)})
+    assert lines[0]["ratios"]["rxe"]["median"] == 2
+    assert lines[0]["ratios"]["siw"]["median"] == 4
+    assert list(lines[0]["ratios"]) == ["rxe", "siw"]
+    assert lines[0]["figures"]["pavo-rules"]["ns_per_message"] == 200
+
+
+def several_beside_a_stream():
+    """A stream stands beside each operation over the wire of its size, nothing else."""
+    rounds, lines = several({"pavo": (100, 100), "tcp": (300, 100)})
+    assert [(line["op"], line["test"], line["size"]) for line in lines
+            if "tcp" in line["ratios"]] == [("write", "wire", 65536), ("read", "wire", 65536)]
+    assert lines[0]["ratios"]["tcp"] == {"median": 2, "min": 1, "max": 3}
+    assert not table.vanished_of_several(rounds, ["pavo", "tcp"])
+
+
+def several_that_lack_are_told():
+    """A driver that failed has no figure; one that failed once is named."""
+    bad = {"op": "write", "test": "wire", "size": 65536, "error": "hangs", "drops": 0}
+    good = row("write", "wire", 65536, 100)
+    never = [{"pavo": [good], "siw": [bad]}]
+    once = [{"pavo": [good], "siw": [good]}, *never]
+    lines = table.compare_several(never, ["pavo", "siw"])
+    assert list(lines[0]["figures"]) == ["pavo"] and not lines[0]["ratios"]
+    assert table.vanished_of_several(never, ["pavo", "siw"]) == [
+        "write wire 65536: in no round siw and pavo both finished it, there is no ratio"]
+    lines = table.compare_several(once, ["pavo", "siw"])
+    assert table.incomplete_of_several(lines, 2) == [
+        "write wire 65536: compared with siw in 1 of 2 rounds"]
+    assert not table.incomplete_of_several(lines, 1)
+
+
+def several_without_pavo():
+    """Drivers alone are measured, too, and have no ratios."""
+    rounds = [{"siw": [row("write", "wire", 64, 100)]}]
+    lines = table.compare_several(rounds, ["siw"])
+    assert list(lines[0]["figures"]) == ["siw"] and not lines[0]["ratios"]
+    assert not table.vanished_of_several(rounds, ["siw"])
+
+
+def several_tells():
+    """Speeds least first, by the unit of their size; the CRC of each driver."""
+    _, lines = several({"pavo": (10**6, 2 * 10**6, 4 * 10**6), "rxe": (2 * 10**6,) * 3})
+    lines[0]["figures"]["rxe"]["drops"] = 3
+    mode = {"guest": {"guest_kernel": "6", "pavo_crc32": "x", "siw_absent": "no module"},
+            "comparison": lines, "drivers": ["pavo", "rxe"]}
+    text = native.text("t", mode)
+    assert "31 (16 - 62)" in text and "1.00 (0.50 - 2.00)" in text
+    assert "0 (0 - 1)" in text and "pavo/rdma_rxe" in text
+    assert "pavo: CRC by x" in text and "siw: no module" in text
+    assert "write wire       64 KiB  rxe: 3 packets were dropped" in text
+
+
+class Wanted:
+    """What the command line wants."""
+    ops = tests = sizes = drivers = before = None
+
+    def __init__(self, **values):
+        self.__dict__.update(values)
+
+
+def native_groups():
+    """The user's choice is what the guest is told."""
+    assert len(native.groups(Wanted())) == 4
+    assert native.groups(Wanted(ops="send", sizes="64,65536")) == [
+        "wire:send:65536:1", "wire:send:64:1", "wire-16qp:send:64:16"]
+    assert native.groups(Wanted(tests="loopback")) == ["loopback:write:65536,1048576:1"]
+    assert not native.groups(Wanted(tests="loopback", ops="read"))
+
+
+def native_drivers():
+    """rdma_rxe beside pavo wants pavo on its wire."""
+    assert native.drivers(Wanted()) == ["pavo", "pavo-rules", "rxe", "siw", "tcp"]
+    assert native.drivers(Wanted(drivers="pavo,rxe")) == ["pavo", "pavo-rules", "rxe"]
+    assert native.drivers(Wanted(drivers="rxe")) == ["rxe"]
+    assert native.drivers(Wanted(drivers="pavo", before="a.ko")) == ["pavo", "before"]
+
+
+def plot_draws():
+    """A bar for each ratio, and the line of 1."""
+    _, lines = several({"pavo": (100,), "rxe": (300,), "tcp": (200,)})
+    picture = plot.draw(lines, "a < b")
+    assert picture.startswith("<svg") and picture.count('class="rxe"') == 4
+    assert picture.count('class="tcp"') == 2 and "3.00" in picture
+    assert "a &lt; b" in picture
+
+
 def contest_ratio_is_of_rounds():
     """That of each round with windows of the same round; others have none."""
     rounds = [{"windows": [row("send", "rate", 2, w)],
@@ -214,7 +331,9 @@ def _latency_spread():
 TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
          unequal_rounds, failures_are_told,
          tests_without_a_ratio_are_told, rounds_that_lack_are_told, table_tells,
-         contest_ratio_is_of_rounds, contest_reordering, contest_refuses, contest_below,
+         several_ratios, several_on_one_wire, several_beside_a_stream,
+         several_that_lack_are_told, several_without_pavo, several_tells, native_groups,
+         native_drivers, plot_draws, contest_ratio_is_of_rounds, contest_reordering, contest_refuses, contest_below,
          contest_tells)
 
 sys.exit(tests.run("bench", TESTS))

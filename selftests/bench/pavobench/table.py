@@ -75,6 +75,15 @@ def vanished(rounds, base, other):
             if not rows]
 
 
+def figure_of(rows):
+    """What is told of the rows of one driver and test."""
+    times = [time_of(row) for row in rows]
+    ns = statistics.median(times)
+    return {"ns_per_message": ns, "ns_min": min(times), "ns_max": max(times),
+            "messages_per_s": 1e9 / ns, "mib_per_s": rows[0]["size"] * 1e9 / ns / 2**20,
+            "drops": sum(row["drops"] for row in rows)}
+
+
 def compare(rounds, base, other):
     """One dict per test that succeeded at least once on both sides. A ratio
     above 1 means that `other` is the better one."""
@@ -88,48 +97,61 @@ def compare(rounds, base, other):
                 "ratio_min": min(ratios), "ratio_max": max(ratios),
                 "floor": floor_of(op, size), "rounds": len(rows)}
         for name, which in ((base, 0), (other, 1)):
-            times = [time_of(row[which]) for row in rows]
-            ns = statistics.median(times)
-            line[name] = {
-                "ns_per_message": ns, "ns_min": min(times),
-                "ns_max": max(times), "messages_per_s": 1e9 / ns,
-                "mib_per_s": size * 1e9 / ns / 2**20,
-                "drops": sum(row[which]["drops"] for row in rows)}
+            line[name] = figure_of([row[which] for row in rows])
         lines.append(line)
     return lines
 
 
-def present(rounds, drivers):
-    """The rounds with rows of these drivers only. Those of streams have become rows of
-    each test of pavo that has their name and size."""
-    found = []
-    for names in rounds:
-        rows = {name: names[name] for name in drivers}
-        if STREAM in rows:
-            streams = {key_of(row)[1:]: row for row in rows[STREAM]}
-            rows[STREAM] = [{**streams[key_of(row)[1:]], "op": row["op"]}
-                            for row in names[SUBJECT] if key_of(row)[1:] in streams]
-        found.append(rows)
-    return found
+def others_of(drivers):
+    """Those that pavo is compared with, if it is there."""
+    ours = (SUBJECT, SUBJECT_ON_RULES)
+    return [name for name in drivers if name not in ours and SUBJECT in drivers]
+
+
+def _rows_of(names, name):
+    """The rows of a driver in a round. Those of streams become rows of each test of pavo
+    that has their name and size."""
+    if name != STREAM or SUBJECT not in names:
+        return names[name]
+    streams = {key_of(row)[1:]: row for row in names[STREAM]}
+    return [{**streams[key_of(row)[1:]], "op": row["op"]}
+            for row in names[SUBJECT] if key_of(row)[1:] in streams]
 
 
 def beside(rounds, other):
-    """The rounds of pavo and one other: those of the same wire; beside a stream the
-    rows that it has."""
-    pairs = present(rounds, (SUBJECT, other))
-    if other == "rxe" and all(SUBJECT_ON_RULES in names for names in rounds):
-        pairs = [{SUBJECT: names[SUBJECT_ON_RULES], other: names[other]}
-                 for names in rounds]
-    if other == STREAM:
-        for names in pairs:
-            keys = {key_of(row) for row in names[STREAM]}
-            names[SUBJECT] = [row for row in names[SUBJECT] if key_of(row) in keys]
-    return pairs
+    """The rounds of pavo and one other, on the same wire; beside a stream the rows that
+    it has."""
+    found = []
+    for names in rounds:
+        on_rules = other == "rxe" and SUBJECT_ON_RULES in names
+        ours = names[SUBJECT_ON_RULES if on_rules else SUBJECT]
+        theirs = _rows_of(names, other)
+        if other == STREAM:
+            keys = {key_of(row) for row in theirs}
+            ours = [row for row in ours if key_of(row) in keys]
+        found.append({SUBJECT: ours, other: theirs})
+    return found
 
 
-def others_of(drivers):
-    """Those that pavo is compared with."""
-    return [name for name in drivers if name not in (SUBJECT, SUBJECT_ON_RULES)]
+def compare_several(rounds, drivers):
+    """One dict per test: figures of each driver, and the ratio of pavo to each other one,
+    with least and most. A ratio above 1 means that pavo is the better one."""
+    results = {}
+    for names in rounds:
+        for name in drivers:
+            for row in _rows_of(names, name):
+                if "error" not in row:
+                    results.setdefault(key_of(row), {}).setdefault(name, []).append(row)
+    lines = {key: {"op": key[0], "test": key[1], "size": key[2], "rounds": {}, "ratios": {},
+                   "figures": {name: figure_of(rows) for name, rows in found.items()}}
+             for key, found in results.items()}
+    for other in others_of(drivers):
+        for pair in compare(beside(rounds, other), other, SUBJECT):
+            line = lines[key_of(pair)]
+            line["rounds"][other] = pair["rounds"]
+            line["ratios"][other] = {"median": pair["ratio"], "min": pair["ratio_min"],
+                                     "max": pair["ratio_max"]}
+    return list(lines.values())
 
 
 def vanished_of_several(rounds, drivers):
@@ -143,24 +165,6 @@ def incomplete_of_several(lines, rounds):
     return [f"{line['op']} {line['test']} {line['size']}: compared with {other} in "
             f"{count} of {rounds} rounds"
             for line in lines for other, count in line["rounds"].items() if count < rounds]
-
-
-def compare_several(rounds, drivers):
-    """One dict per test of pavo: figures of each driver, and the ratio of pavo to each
-    other one, with least and most. A ratio above 1 means that pavo is the better one."""
-    lines = {}
-    for other in drivers:
-        for found in compare(beside(rounds, other), other, SUBJECT):
-            key = key_of(found)
-            line = lines.setdefault(key, {"op": key[0], "test": key[1], "size": key[2],
-                                          "rounds": {}, "figures": {}, "ratios": {}})
-            line["figures"][other] = found[other]
-            if other not in others_of(drivers):
-                continue
-            line["rounds"][other] = found["rounds"]
-            line["ratios"][other] = {"median": found["ratio"], "min": found["ratio_min"],
-                                     "max": found["ratio_max"]}
-    return list(lines.values())
 
 
 def below_floor(lines):
