@@ -49,18 +49,31 @@ wire_of_namespaces()
 		lladdr "$(ip netns exec near cat /sys/class/net/va/address)"
 }
 
+# The modules of types that have been loaded once: what they need stays.
+declare -A file_of
+
+find_file()
+{
+	case $1 in
+	pavo | before) echo "${PAVO_KO:-$PAVO_TREE/build/kernel/$(uname -r)/pavo.ko}" ;;
+	*) modinfo -n "$(module_of "$1")" ;;
+	esac
+}
+
 # load TYPE [WORDS WORDS]: before is the pavo.ko $BENCH_BEFORE; with words in front of the commands of either end, as `ip netns exec near`
 load()
 {
-	local type=${1/pavo-rules/pavo}
+	local type=${1/pavo-rules/pavo} first=${file_of[$1]:-}
 	# what a driver says of itself is the last one's
 	dmesg --clear
-	if [ "$type" = before ]; then
-		type=pavo
-		PAVO_KO=$BENCH_BEFORE pavo-load pavo
+	if [ -n "$first" ]; then
+		insmod "$first"
 	else
-		pavo-load "$type"
+		[ "$type" != before ] || local -x PAVO_KO=$BENCH_BEFORE
+		pavo-load "${type/before/pavo}"
+		file_of[$1]=$(find_file "$type")
 	fi
+	type=${type/before/pavo}
 	${2:-} rdma link add bench0 type "$type" netdev va
 	${3:-} rdma link add bench1 type "$type" netdev vb
 }

@@ -54,7 +54,7 @@ measure_tcp()
 		ip netns exec far iperf3 --server --one-off >/dev/null &
 		server=$!
 		pavo-until 10 eval "ip netns exec far ss -Hltn 'sport = :5201' | grep -q ."
-		ip netns exec near iperf3 --client 10.9.0.2 --length "$size" --time 1 --json \
+		ip netns exec near iperf3 --client 10.9.0.2 --length "$size" --bytes 256M --json \
 			>"$PAVO_OUT/$round-tcp.$size.json"
 		wait "$server"
 	done

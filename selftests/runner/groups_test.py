@@ -18,7 +18,7 @@ sys.path.insert(0, str(TREE / "selftests"))
 from runner import groups, plan, tests  # noqa: E402  (path set above)
 
 # Their drivers are not groups of selftests/run; each has a target of its own.
-DRIVERS = {"bench": ("run", "profile", "pavobench/guest.py", "guest.sh"),
+DRIVERS = {"bench": ("run", "profile", "pavobench/guest.py", "guest.sh", "native-guest.sh"),
            "bench-windows": ("windows", "windows-guest.sh"),
            "bench-keys": ("keys", "keys-guest.sh")}
 

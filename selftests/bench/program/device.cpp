@@ -63,12 +63,12 @@ Inside::Inside(const std::string &space)
 {
 	if (space.empty())
 		return;
-	home_ = common::must_not_fail(
-		open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC),
-		"own namespace");
-	int other = common::must_not_fail(
-		open(("/run/netns/" + space).c_str(), O_RDONLY | O_CLOEXEC),
-		"namespace " + space);
+	home_ = common::must_not_fail(open("/proc/thread-self/ns/net",
+					   O_RDONLY | O_CLOEXEC),
+				      "own namespace");
+	int other = common::must_not_fail(open(("/run/netns/" + space).c_str(),
+					       O_RDONLY | O_CLOEXEC),
+					  "namespace " + space);
 	common::must_return_0(setns(other, CLONE_NEWNET), "setns");
 	close(other);
 }

@@ -111,10 +111,9 @@ void Caller::call(const Device &peer, uint16_t port, const ibv_qp *qp)
 	rdma_conn_param param = parameters(device_, qp);
 
 	id_ = make_id(channel_);
-	must_return_0(rdma_resolve_addr(id_,
-					reinterpret_cast<sockaddr *>(&from),
-					reinterpret_cast<sockaddr *>(&to),
-					resolve_ms),
+	must_return_0(rdma_resolve_addr(
+			      id_, reinterpret_cast<sockaddr *>(&from),
+			      reinterpret_cast<sockaddr *>(&to), resolve_ms),
 		      "rdma_resolve_addr");
 	await(RDMA_CM_EVENT_ADDR_RESOLVED);
 	must_return_0(rdma_resolve_route(id_, resolve_ms),

@@ -70,9 +70,9 @@ int messages_of(Kind kind, size_t size)
 		       size < 65536    ? 100 :
 		       size < max_size ? 20 :
 					 4;
-	/* so many bytes take some tenths of a second at native speed */
+	/* at native speed so many take about a tenth of a second */
 	if (kind == Kind::list)
-		return std::clamp<size_t>((256 << 20) / size, 64, 32768);
+		return std::clamp<size_t>((128 << 20) / size, 64, 16384);
 	return size < 4096     ? 512 :
 	       size < 65536    ? 256 :
 	       size < max_size ? 64 :
@@ -108,7 +108,8 @@ Result measure_stream(Transport &ends, const Options &options, Op op, Kind kind,
 	if (kind == Kind::list)
 		choose_list(spec, options.pair.queue_pairs);
 	spec.messages -= spec.messages % spec.queue_pairs;
-	Result result = {.messages = uint64_t(spec.messages), .total = ends.stream(spec)};
+	Result result = {.messages = uint64_t(spec.messages),
+			 .total = ends.stream(spec)};
 	result.typical = result.least = result.most =
 		result.total / result.messages;
 	return result;
@@ -270,7 +271,8 @@ Options parse(int argc, char **argv)
 	app.add_list("--sizes", options.sizes, "bytes of a message")
 		->delimiter(',')
 		->check(CLI::Range(size_t(1), max_size));
-	app.add_option("--wait", options.pair.wait, "how for completions (events)")
+	app.add_option("--wait", options.pair.wait,
+		       "how for completions (events)")
 		->transform(CLI::CheckedTransformer(waits));
 	app.add_option("--service", options.pair.service,
 		       "what a device has none of has no line (rc)")

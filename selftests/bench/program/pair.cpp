@@ -37,6 +37,26 @@ void check(const ibv_wc *wc, int count)
 				ibv_wc_status_str(wc[i].status));
 }
 
+/* Both areas of ends that are no more: in some guests a new page is dear. */
+std::vector<uint8_t *> spare_areas;
+
+uint8_t *take_areas()
+{
+	if (!spare_areas.empty()) {
+		uint8_t *areas = spare_areas.back();
+
+		spare_areas.pop_back();
+		return areas;
+	}
+
+	void *map = mmap(nullptr, 2 * area_bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (map == MAP_FAILED)
+		throw std::runtime_error("no memory");
+	return static_cast<uint8_t *>(map);
+}
+
 /* A queue pair for datagrams takes of it what it needs, and an address handle. */
 void connect(End &end, ibv_qp *qp, const End &peer, const ibv_qp *other)
 {
@@ -145,15 +165,11 @@ End::End(Device &device, const PairSpec &spec) : device(device)
 {
 	bool datagrams = spec.service == Service::ud;
 	int depth = queue_depth * spec.queue_pairs;
-	void *map = mmap(nullptr, 2 * area_bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-	if (map == MAP_FAILED)
-		throw std::runtime_error("no memory");
-	out = static_cast<uint8_t *>(map);
+	out = take_areas();
 	in = out + area_bytes;
 	pd = must_make(ibv_alloc_pd(device.context()), "PD");
-	mr = must_make(ibv_reg_mr(pd, map, 2 * area_bytes,
+	mr = must_make(ibv_reg_mr(pd, out, 2 * area_bytes,
 				  IBV_ACCESS_LOCAL_WRITE |
 					  IBV_ACCESS_REMOTE_WRITE |
 					  IBV_ACCESS_REMOTE_READ),
@@ -186,7 +202,7 @@ End::~End()
 	received.reset();
 	ibv_dereg_mr(mr);
 	ibv_dealloc_pd(pd);
-	munmap(out, 2 * area_bytes);
+	spare_areas.push_back(out);
 }
 
 Pair::Pair(Device &first, Device &second, const PairSpec &spec)

@@ -61,7 +61,7 @@ private:
 	unsigned unacked_ = 0;
 };
 
-/* What a test wants of its ends. */
+/* The properties of both ends that a test asks for. */
 struct PairSpec {
 	Wait wait = Wait::events;
 	Service service = Service::rc;

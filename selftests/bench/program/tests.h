@@ -59,7 +59,6 @@ class Verbs : public Transport {
 public:
 	Verbs(Device &a, Device &b, const PairSpec &spec) : pair_(a, b, spec) {}
 
-
 	bool takes(Op op, size_t size) const override
 	{
 		return !pair_.a.to_peer ||
