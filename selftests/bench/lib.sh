@@ -49,31 +49,33 @@ wire_of_namespaces()
 		lladdr "$(ip netns exec near cat /sys/class/net/va/address)"
 }
 
-# The modules of types that have been loaded once: what they need stays.
-declare -A file_of
+# How types that have been loaded once are loaded again: what they need stays.
+declare -A again
 
-find_file()
+load_module()
 {
+	local ko=${PAVO_KO:-$PAVO_TREE/build/kernel/$(uname -r)/pavo.ko}
+	if [ -n "${again[$1]:-}" ]; then
+		${again[$1]}
+		return
+	fi
 	case $1 in
-	pavo | before) echo "${PAVO_KO:-$PAVO_TREE/build/kernel/$(uname -r)/pavo.ko}" ;;
-	*) modinfo -n "$(module_of "$1")" ;;
+	pavo | pavo-rules) pavo-load pavo && again[$1]="insmod $ko" ;;
+	before) PAVO_KO=$BENCH_BEFORE pavo-load pavo && again[$1]="insmod $BENCH_BEFORE" ;;
+	*) pavo-load "$1" && again[$1]="modprobe $(module_of "$1")" ;;
 	esac
 }
 
 # load TYPE [WORDS WORDS]: before is the pavo.ko $BENCH_BEFORE; with words in front of the commands of either end, as `ip netns exec near`
 load()
 {
-	local type=${1/pavo-rules/pavo} first=${file_of[$1]:-}
+	local type=$1
 	# what a driver says of itself is the last one's
 	dmesg --clear
-	if [ -n "$first" ]; then
-		insmod "$first"
-	else
-		[ "$type" != before ] || local -x PAVO_KO=$BENCH_BEFORE
-		pavo-load "${type/before/pavo}"
-		file_of[$1]=$(find_file "$type")
-	fi
-	type=${type/before/pavo}
+	load_module "$type"
+	case $type in
+	before | pavo-rules) type=pavo ;;
+	esac
 	${2:-} rdma link add bench0 type "$type" netdev va
 	${3:-} rdma link add bench1 type "$type" netdev vb
 }

@@ -6,8 +6,10 @@
 # TCP on the same wire. Run through pavo-vm on a kernel at native speed, as root in a guest
 # of its own; results go to $PAVO_OUT.
 #
+# See docs/performance.md.
+#
 # usage: native-guest.sh PAVO-BENCH ROUNDS TYPES GROUP...
-#   TYPES  of pavo,pavo-rules,rxe,siw,tcp,before; their order turns round every round
+#   TYPES  of pavo,pavo-rules,rxe,siw,tcp,before; their order turns round
 #   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's
 # environment: BENCH_PCLMUL  module for the CRC of a real machine; BENCH_BEFORE  pavo.ko of
 #   the type before
@@ -101,6 +103,8 @@ for type in "${types[@]}"; do
 done
 for ((round = 1; round <= rounds; round++)); do
 	for ((i = 0; i < ${#here[@]}; i++)); do
-		measure "$round" "${here[(i + round) % ${#here[@]}]}"
+		# forward, then back, so that neighbours take turns to be first
+		place=$((round % 2 ? i : ${#here[@]} - 1 - i))
+		measure "$round" "${here[(place + round / 2) % ${#here[@]}]}"
 	done
 done

@@ -75,9 +75,9 @@ def missing():
     return [str(path) for path in wanted if not path.exists()]
 
 
-def build_pclmul():
+def build_pclmul(kernel):
     """The module that gives User-Mode Linux the CRC of a real machine; "" is none."""
-    done = subprocess.run([HERE / "pclmul/build", BUILD / "selftests/bench/pclmul"],
+    done = subprocess.run([HERE / "pclmul/build", kernel, BUILD / "selftests/bench/pclmul"],
                           check=False, text=True, stdout=subprocess.PIPE)
     return done.stdout.strip() if done.returncode == 0 else ""
 

@@ -83,14 +83,11 @@ int messages_of(Kind kind, size_t size)
  * A list is posted by one system call, which is dear in some guests: there are as many
  * requests in it as 1 MiB has, within limits, and two lists are under way.
  */
-void choose_list(StreamSpec &spec, int queue_pairs)
+void choose_list(StreamSpec &spec)
 {
-	spec.queue_pairs = queue_pairs;
 	spec.chain = std::clamp<size_t>(max_size / spec.size, 2, 32);
 	spec.signal = spec.chain;
 	spec.window = 2 * spec.chain;
-	if (spec.slots() * stride_of(spec.size) > area_bytes)
-		throw std::runtime_error("too many queue pairs for the size");
 }
 
 Result measure_stream(Transport &ends, const Options &options, Op op, Kind kind,
@@ -105,8 +102,11 @@ Result measure_stream(Transport &ends, const Options &options, Op op, Kind kind,
 	spec.chain = kind == Kind::rate ? std::max(1, spec.window / 4) : 1;
 	spec.signal = std::max(1, spec.window / 4);
 	spec.seed = options.seed;
+	spec.queue_pairs = options.pair.queue_pairs;
 	if (kind == Kind::list)
-		choose_list(spec, options.pair.queue_pairs);
+		choose_list(spec);
+	if (spec.slots() * stride_of(spec.size) > area_bytes)
+		throw std::runtime_error("too many queue pairs for the size");
 	spec.messages -= spec.messages % spec.queue_pairs;
 	Result result = {.messages = uint64_t(spec.messages),
 			 .total = ends.stream(spec)};
@@ -278,7 +278,7 @@ Options parse(int argc, char **argv)
 		       "what a device has none of has no line (rc)")
 		->transform(CLI::CheckedTransformer(services));
 	app.add_option("--queue-pairs", options.pair.queue_pairs,
-		       "of RC that lists are posted on (1)")
+		       "of a stream, not of windows (1)")
 		->check(CLI::Range(1, 64));
 	app.add_option("--peer-namespace", options.peer_namespace,
 		       "network namespace of the second device's interface");
