@@ -2,6 +2,7 @@
 #
 # Owns: one guest run of ../guest.sh or another script, its results read back. Called by
 # ../run, ../profile and ../windows; starts pavo-vm, which needs the build folder's files.
+import contextlib
 import json
 import os
 import pathlib
@@ -75,6 +76,38 @@ def missing():
     return [str(path) for path in wanted if not path.exists()]
 
 
+# Spins as long as its parent lives.
+SPIN = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(100000):
+        pass
+"""
+
+
+@contextlib.contextmanager
+def awake():
+    """Keeps the CPUs of the host from sleep, by work that gives way to all other: each
+    system call of a native guest lets its CPU be idle for a moment, and on a virtual host
+    the way back from sleep is long."""
+    def lie_back(cpu):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        os.sched_setaffinity(0, {cpu})
+
+    spinners = [
+        # pylint: disable-next=subprocess-popen-preexec-fn,consider-using-with
+        subprocess.Popen([sys.executable, "-c", SPIN],
+                         preexec_fn=lambda cpu=cpu: lie_back(cpu))
+        for cpu in os.sched_getaffinity(0)]
+    try:
+        yield
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+
+
 def build_pclmul(kernel):
     """The module that gives User-Mode Linux the CRC of a real machine; "" is none."""
     done = subprocess.run([HERE / "pclmul/build", kernel, BUILD / "selftests/bench/pclmul"],
@@ -100,7 +133,8 @@ def run(logs, rounds, drivers, options, *, icount, timeout, kernel=None, native=
         line += ["--env", word]
     line += [*vm_options, str(HERE / script), str(PROGRAM), str(rounds),
              ",".join(drivers), *options]
-    done = subprocess.run(line, check=False, stdout=sys.stderr)
+    with awake() if native else contextlib.nullcontext():
+        done = subprocess.run(line, check=False, stdout=sys.stderr)
     if done.returncode:
         raise GuestError(f"the guest ended with status {done.returncode}; "
                          f"logs in {logs}")
