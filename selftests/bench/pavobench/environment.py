@@ -58,6 +58,11 @@ def module(release):
     return pathlib.Path(os.environ.get("PAVO_KO", default))
 
 
+def sum_of(ko):
+    """What tells modules apart, or an empty string."""
+    return hashlib.sha256(ko.read_bytes()).hexdigest() if ko and ko.exists() else ""
+
+
 def about_drivers(facts):
     """In words, one line for each driver: its CRC, and whether it is there at all."""
     lines = []
@@ -77,8 +82,7 @@ def describe(release):
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "commit": _said("git", "rev-parse", "HEAD"),
         "uncommitted_changes": bool(_said("git", "status", "--porcelain")),
-        "module_sha256": hashlib.sha256(ko.read_bytes()).hexdigest()
-                         if ko.exists() else "",
+        "module_sha256": sum_of(ko),
         "host_kernel": platform.release(),
         "host_cpu": _cpu(),
         "host_cpus": os.cpu_count(),

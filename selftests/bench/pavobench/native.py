@@ -76,7 +76,7 @@ def measure(options):
         raise problem or guest.GuestError(f"nothing was measured; logs in {logs}")
     comparison = table.compare_several(rounds, names)
     return {"mode": "native", "title": TITLE, "problem": str(problem or ""),
-            "drivers": names,
+            "drivers": names, "before_sha256": environment.sum_of(options.before),
             "failures": {name: table.failures(rounds, name) for name in names},
             "vanished": table.vanished_of_several(rounds, names),
             "host_load_before": load,
