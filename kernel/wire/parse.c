@@ -168,6 +168,7 @@ enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
 	if (rest && !(info->flags & PAVO_OPF_PAYLOAD))
 		return PAVO_PARSE_SURPLUS;
 	pkt->payload = rest - pkt->pad;
+	pkt->npkts = 1;
 
 	parse_extensions(pkt, info->flags, hdr + PAVO_BTH_LEN);
 	return PAVO_PARSE_OK;

@@ -214,6 +214,8 @@ struct pavo_wreth {
  * @dqpn:    destination QP, 24 bits
  * @psn:     24 bits
  * @payload: payload bytes without pad and ICRC (set by parse only)
+ * @npkts:   packets that it stands for: 1, or more if it is a train; set to 1 by parse, not read
+ *           by build
  * @va:      RETH, AtomicETH, ExtAtomicETH
  * @rkey:    likewise
  * @dma_len: RETH
@@ -249,6 +251,7 @@ struct pavo_pkt {
 	u32 dqpn;
 	u32 psn;
 	u32 payload;
+	u32 npkts;
 	u64 va;
 	u32 rkey;
 	u32 dma_len;
@@ -312,6 +315,28 @@ enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
  * Return: length of the headers, 0 if the opcode is unknown.
  */
 unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt);
+
+/** pavo_train_may_be - can a train have this opcode: may its message have many packets? */
+bool pavo_train_may_be(u8 opcode);
+
+/**
+ * pavo_train_head - write the headers of a packet of a train.
+ * @hdr:   at least PAVO_MAX_HDR_LEN bytes
+ * @train: headers of the train, with npkts
+ * @i:     the packet, 0 .. npkts - 1
+ *
+ * AckReq, solicited event and pad go to the last packet.
+ *
+ * Return: as pavo_build().
+ */
+unsigned int pavo_train_head(u8 *hdr, const struct pavo_pkt *train, u32 i);
+
+/**
+ * pavo_train_bytes - bytes behind the UDP headers of all packets of a train.
+ * @train:   headers of the train, with npkts
+ * @payload: bytes of payload
+ */
+u32 pavo_train_bytes(const struct pavo_pkt *train, u32 payload);
 
 /** Most bytes pavo_icrc_head() writes: 8 + IPv6 40 + UDP 8 + BTH 12. */
 #define PAVO_ICRC_HEAD_MAX 68

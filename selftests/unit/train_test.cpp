@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* train_test.cpp - the packets that a train stands for, and peers that are near. */
+#include <gtest/gtest.h>
+
+#include "wire_env.h"
+
+extern "C" {
+#include "net/near.h"
+}
+
+namespace {
+
+/* Headers of all packets of a train, parsed as a receiver does; 4 bytes of payload each. */
+std::vector<pavo_pkt> cut(const pavo_pkt &train)
+{
+	std::vector<pavo_pkt> packets;
+
+	for (uint32_t i = 0; i < train.npkts; i++) {
+		Bytes bytes(PAVO_MAX_HDR_LEN);
+
+		bytes.resize(pavo_train_head(bytes.data(), &train, i));
+		/* payload, pad and ICRC */
+		bytes.resize(bytes.size() + 4 + PAVO_ICRC_LEN);
+		Parsed parsed = parse(bytes);
+
+		EXPECT_EQ(parsed.status, PAVO_PARSE_OK) << "packet " << i;
+		packets.push_back(parsed.pkt);
+	}
+	return packets;
+}
+
+std::vector<int> opcodes_of(uint8_t opcode, uint32_t npkts)
+{
+	Random random;
+	pavo_pkt train = random_packet(random, opcode);
+	std::vector<int> opcodes;
+
+	train.npkts = npkts;
+	for (const pavo_pkt &packet : cut(train))
+		opcodes.push_back(packet.opcode);
+	return opcodes;
+}
+
+using Opcodes = std::vector<int>;
+
+TEST(Train, OpcodesAreThoseOfTheMessageInPackets)
+{
+	const struct {
+		uint8_t train;
+		Opcodes three;
+		Opcodes two;
+	} cases[] = {
+		{PAVO_OP_SEND_FIRST, {0, 1, 1}, {0, 1}},
+		{PAVO_OP_SEND_MIDDLE, {1, 1, 1}, {1, 1}},
+		{PAVO_OP_SEND_LAST, {1, 1, 2}, {1, 2}},
+		{PAVO_OP_SEND_LAST_IMM, {1, 1, 3}, {1, 3}},
+		{PAVO_OP_SEND_LAST_INV, {1, 1, 0x16}, {1, 0x16}},
+		{PAVO_OP_SEND_ONLY, {0, 1, 2}, {0, 2}},
+		{PAVO_OP_SEND_ONLY_IMM, {0, 1, 3}, {0, 3}},
+		{PAVO_OP_SEND_ONLY_INV, {0, 1, 0x16}, {0, 0x16}},
+		{PAVO_OP_WRITE_FIRST, {6, 7, 7}, {6, 7}},
+		{PAVO_OP_WRITE_MIDDLE, {7, 7, 7}, {7, 7}},
+		{PAVO_OP_WRITE_LAST, {7, 7, 8}, {7, 8}},
+		{PAVO_OP_WRITE_LAST_IMM, {7, 7, 9}, {7, 9}},
+		{PAVO_OP_WRITE_ONLY, {6, 7, 8}, {6, 8}},
+		{PAVO_OP_WRITE_ONLY_IMM, {6, 7, 9}, {6, 9}},
+		{PAVO_OP_READ_RESP_FIRST, {0xd, 0xe, 0xe}, {0xd, 0xe}},
+		{PAVO_OP_READ_RESP_MIDDLE, {0xe, 0xe, 0xe}, {0xe, 0xe}},
+		{PAVO_OP_READ_RESP_LAST, {0xe, 0xe, 0xf}, {0xe, 0xf}},
+		{PAVO_OP_READ_RESP_ONLY, {0xd, 0xe, 0xf}, {0xd, 0xf}},
+	};
+
+	for (const auto &c : cases) {
+		EXPECT_TRUE(pavo_train_may_be(c.train));
+		EXPECT_EQ(opcodes_of(c.train, 3), c.three) << int(c.train);
+		EXPECT_EQ(opcodes_of(c.train, 2), c.two) << int(c.train);
+	}
+}
+
+TEST(Train, KeepsItsService)
+{
+	EXPECT_EQ(opcodes_of(pavo_opcode_of(PAVO_SVC_XRC, PAVO_OP_WRITE_ONLY),
+			     3),
+		  (Opcodes{0xa6, 0xa7, 0xa8}));
+	EXPECT_EQ(opcodes_of(pavo_opcode_of(PAVO_SVC_UC, PAVO_OP_SEND_ONLY), 3),
+		  (Opcodes{0x20, 0x21, 0x22}));
+}
+
+/* One packet is itself, whatever it is. */
+TEST(Train, OfOnePacketIsThatPacket)
+{
+	Random random;
+
+	for (uint8_t opcode : known_opcodes()) {
+		pavo_pkt pkt = random_packet(random, opcode);
+		Bytes built(PAVO_MAX_HDR_LEN), cut(PAVO_MAX_HDR_LEN);
+
+		pkt.npkts = 1;
+		pavo_build(built.data(), &pkt);
+		pavo_train_head(cut.data(), &pkt, 0);
+		EXPECT_EQ(built, cut) << int(opcode);
+	}
+}
+
+TEST(Train, OnlyMessagesOfManyPacketsCanBeOne)
+{
+	for (uint8_t opcode :
+	     {PAVO_OP_READ_REQUEST, PAVO_OP_ACKNOWLEDGE, PAVO_OP_ATOMIC_ACK,
+	      PAVO_OP_CMP_SWAP, PAVO_OP_FETCH_ADD, PAVO_OP_ATOMIC_WRITE})
+		EXPECT_FALSE(pavo_train_may_be(opcode)) << int(opcode);
+	for (int opcode = 0xc0; opcode < 0x100; opcode++)
+		EXPECT_FALSE(pavo_train_may_be(uint8_t(opcode))) << opcode;
+}
+
+/* PSNs go on, also over the end of the circle; what is asked once is in the last packet. */
+TEST(Train, PutsEachFieldWhereThePacketsHaveIt)
+{
+	Random random;
+	pavo_pkt train = random_packet(random, PAVO_OP_WRITE_ONLY_IMM);
+
+	train.npkts = 4;
+	train.psn = 0xfffffe;
+	train.ack_req = true;
+	train.solicited = true;
+	train.pad = 3;
+	std::vector<pavo_pkt> p = cut(train);
+
+	for (uint32_t i = 0; i < 4; i++) {
+		const bool last = i == 3;
+
+		EXPECT_EQ(p[i].psn, (0xfffffe + i) & PAVO_PSN_MASK);
+		EXPECT_EQ(p[i].ack_req, last);
+		EXPECT_EQ(p[i].solicited, last);
+		EXPECT_EQ(p[i].pad, last ? 3 : 0);
+		EXPECT_EQ(p[i].dqpn, train.dqpn);
+		EXPECT_EQ(p[i].npkts, 1u);
+	}
+	EXPECT_EQ(p[0].va, train.va);
+	EXPECT_EQ(p[0].rkey, train.rkey);
+	EXPECT_EQ(p[0].dma_len, train.dma_len);
+	EXPECT_EQ(p[3].imm, train.imm);
+}
+
+TEST(Train, AnswersHaveTheAethInFirstAndLast)
+{
+	Random random;
+	pavo_pkt train = random_packet(random, PAVO_OP_READ_RESP_ONLY);
+
+	train.npkts = 3;
+	std::vector<pavo_pkt> p = cut(train);
+	for (int i : {0, 2}) {
+		EXPECT_EQ(p[size_t(i)].msn, train.msn);
+		EXPECT_EQ(p[size_t(i)].syndrome, train.syndrome);
+	}
+}
+
+TEST(Train, CountsTheBytesOfItsPackets)
+{
+	Random random;
+	constexpr uint32_t unit = 256;
+
+	for (uint8_t opcode : known_opcodes())
+		for (uint32_t npkts : {1u, 2u, 3u, 30u}) {
+			if (npkts > 1 && !pavo_train_may_be(opcode))
+				continue;
+			pavo_pkt train = random_packet(random, opcode);
+			uint32_t bytes = 0;
+			const uint32_t payload = npkts * unit - train.pad;
+
+			train.npkts = npkts;
+			for (uint32_t i = 0; i < npkts; i++) {
+				Bytes head(PAVO_MAX_HDR_LEN);
+
+				bytes += pavo_train_head(head.data(), &train,
+							 i) +
+					 unit + PAVO_ICRC_LEN;
+			}
+			EXPECT_EQ(pavo_train_bytes(&train, payload), bytes)
+				<< int(opcode) << ", " << npkts;
+		}
+}
+
+TEST(Near, BeginsWithTheFirstMarkAndEndsWithoutOne)
+{
+	pavo_near near = {};
+
+	EXPECT_FALSE(near.on);
+	pavo_near_seen(&near, true);
+	EXPECT_TRUE(near.on);
+	pavo_near_seen(&near, true);
+	EXPECT_TRUE(near.on);
+	pavo_near_seen(&near, false);
+	EXPECT_FALSE(near.on);
+}
+
+/* How many marked packets it takes until the peer is near. */
+uint32_t marks_until_near(pavo_near &near)
+{
+	uint32_t marks = 0;
+
+	while (!near.on) {
+		pavo_near_seen(&near, true);
+		marks++;
+	}
+	return marks;
+}
+
+TEST(Near, TakesLongerAfterEachLossUpToABound)
+{
+	pavo_near near = {};
+	uint32_t before = marks_until_near(near);
+
+	EXPECT_EQ(before, 1u);
+	for (uint32_t i = 0; i < PAVO_NEAR_LOSSES + 4; i++) {
+		pavo_near_lost(&near);
+		EXPECT_FALSE(near.on);
+		const uint32_t marks = marks_until_near(near);
+
+		if (i <= PAVO_NEAR_LOSSES)
+			EXPECT_GT(marks, before);
+		else
+			EXPECT_EQ(marks, before);
+		before = marks;
+	}
+	EXPECT_EQ(before, (PAVO_NEAR_WAIT << PAVO_NEAR_LOSSES) + 1);
+}
+
+/* It did not help, so it costs nothing. */
+TEST(Near, ALossOfAPeerThatIsNotNearIsNone)
+{
+	pavo_near near = {};
+
+	for (int i = 0; i < 100; i++)
+		pavo_near_lost(&near);
+	EXPECT_EQ(marks_until_near(near), 1u);
+}
+
+} // namespace
