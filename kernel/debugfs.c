@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * debugfs.c - /sys/kernel/debug/pavo: jobs, which the adapters of this machine share, and the
- * keys, remote-key slots and windows of each adapter, for people.
+ * keys, remote-key slots and windows of each adapter, and trains, for people.
  * Called by main.c. RDMA netlink shows other details of an adapter
  * (verbs/restrack.c, stats.c).
  */
@@ -11,6 +11,7 @@
 #include "debugfs.h"
 #include "jobs/job.h"
 #include "memory/memory.h"
+#include "net/net.h"
 #include "window/window.h"
 
 static struct dentry *root;
@@ -49,6 +50,13 @@ static int live_show(struct seq_file *file, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(live);
 
+static int trains_show(struct seq_file *file, void *data)
+{
+	pavo_late_show(file);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(trains);
+
 void pavo_debugfs_init(void)
 {
 	root = debugfs_create_dir(KBUILD_MODNAME, NULL);
@@ -56,6 +64,7 @@ void pavo_debugfs_init(void)
 	debugfs_create_file("slots", 0400, root, NULL, &slots_fops);
 	debugfs_create_file("keys", 0400, root, NULL, &keys_fops);
 	debugfs_create_file("windows", 0400, root, NULL, &windows_fops);
+	debugfs_create_file("trains", 0444, root, NULL, &trains_fops);
 	debugfs_create_file("live", 0400, root, NULL, &live_fops);
 }
 

@@ -95,8 +95,12 @@ static bool accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 static void count_packet(const struct pavo_tally *tally,
 			 const struct pavo_rx *rx)
 {
-	pavo_tally_add(tally, rx_packets, 1);
-	pavo_tally_add(tally, rx_bytes, rx->skb->len - sizeof(struct udphdr));
+	u32 bytes = rx->skb->len - sizeof(struct udphdr);
+
+	if (rx->unit)
+		bytes = pavo_train_bytes(&rx->pkt, rx->pkt.payload);
+	pavo_tally_add(tally, rx_packets, rx->pkt.npkts);
+	pavo_tally_add(tally, rx_bytes, bytes);
 }
 
 /* One copy; the responder takes it as if it had come alone. */
@@ -163,13 +167,19 @@ out:
 	rcu_read_unlock();
 }
 
-int pavo_demux_receive(struct sock *sk, struct sk_buff *skb)
+void pavo_demux_inside(struct sk_buff *skb)
 {
-	bool seen = pavo_reached_begin();
 	struct pavo_rx rx;
 
 	if (pavo_rx_take(&rx, skb))
 		deliver(&rx);
+}
+
+int pavo_demux_receive(struct sock *sk, struct sk_buff *skb)
+{
+	bool seen = pavo_reached_begin();
+
+	pavo_demux_inside(skb);
 	pavo_reached_end(seen);
 	return 0;
 }

@@ -18,4 +18,12 @@ struct sock;
  */
 int pavo_demux_receive(struct sock *sk, struct sk_buff *skb);
 
+/**
+ * pavo_demux_inside - take a datagram whose sender is in the same namespace.
+ * @skb: the datagram; consumed
+ *
+ * Context: BH disabled, RCU read side; no side is locked.
+ */
+void pavo_demux_inside(struct sk_buff *skb);
+
 #endif /* PAVO_DEMUX_H */

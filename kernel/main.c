@@ -25,6 +25,7 @@
 #include "net/net.h"
 #include "number.h"
 #include "qp/mcast.h"
+#include "qp/qp.h"
 #include "verbs/verbs.h"
 #include "window/window.h"
 
@@ -425,6 +426,12 @@ static void remove_adapters(void)
 	flush_work(&reap_work);
 }
 
+static const struct pavo_net_calls net_calls = {
+	.receive = pavo_demux_receive,
+	.inside = pavo_demux_inside,
+	.loan_stands = pavo_loan_stands,
+};
+
 static int __init pavo_init(void)
 {
 	int err;
@@ -441,7 +448,7 @@ static int __init pavo_init(void)
 	err = pavo_jobs_init();
 	if (err)
 		goto err_pager;
-	err = pavo_net_init(pavo_demux_receive);
+	err = pavo_net_init(&net_calls);
 	if (err)
 		goto err_jobs;
 	err = pavo_parent_init();

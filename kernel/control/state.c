@@ -164,6 +164,7 @@ static int set_flow(struct pavo_qp *qp)
 			     qp->attr.dest_qpn, true);
 	if (err)
 		return err;
+	pavo_flow_keep_inside(&new);
 	lock_sides(qp);
 	had_flow = qp->has_flow;
 	old = qp->flow;

@@ -43,9 +43,10 @@ void pavo_key_table_destroy(struct pavo_key_table *table)
 	pavo_numbers_end(&table->xa);
 }
 
-/* Copy the rare pointers to flags in the cache line that packets look at. */
+/* Copy the rare pointers to flags in the cache line that packets look at; draw the token. */
 static void complete_region(struct pavo_region *region)
 {
+	region->token = get_random_u32();
 	region->paged = region->odp;
 	region->window = region->mw;
 }
@@ -92,6 +93,14 @@ static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
 	region = xa_load(&dev->keys.xa, key >> 8);
 	/* READ_ONCE(): a bind or unbind may change the key of an unbound memory window. */
 	return region && READ_ONCE(region->key) == key ? region : NULL;
+}
+
+bool pavo_key_means(struct pavo_dev *dev, u32 key, u32 token)
+{
+	struct pavo_region *region = key ? xa_load(&dev->keys.xa, key >> 8) :
+					   &kernel_memory;
+
+	return region && region->token == token;
 }
 
 /* The checks that local and remote keys have in common. */

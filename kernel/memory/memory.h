@@ -63,6 +63,7 @@ struct pavo_holder;
  * @copied:  its pages are not to be attached to packets
  * @paged:   there is an @odp; set when the region gets into the table
  * @window:  there is a @mw; likewise
+ * @token:   random number that tells this meaning of the key from others; likewise
  * @pd:      the protection domain that may use the key
  * @holder:  memory windows of type 2: the only QP by which peers may use it
  * @iova:    virtual address of the first byte, as users of the key name it
@@ -85,6 +86,7 @@ struct pavo_region {
 	bool copied;
 	bool paged;
 	bool window;
+	u32 token;
 	struct pavo_pd *pd;
 	const struct pavo_holder *holder;
 	u64 iova;
@@ -221,6 +223,9 @@ struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 enum pavo_status pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			    u64 va, u64 len, int access,
 			    struct pavo_region **region);
+
+/** pavo_key_means - has a key still the meaning of that token? RCU read side. */
+bool pavo_key_means(struct pavo_dev *dev, u32 key, u32 token);
 
 /** pavo_check - as pavo_xlate(), but pages need not be present. */
 enum pavo_status pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,

@@ -211,6 +211,46 @@ struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
 	return dst;
 }
 
+/* Is the destination an adapter of this namespace? RCU read side. */
+static bool is_inside(const struct pavo_flow *flow, struct net *net)
+{
+	const struct net_device *ndev =
+		flow->ipv6 ?
+			pavo_ip6_dev_find(net, &flow->daddr) :
+			__ip_dev_find(net, flow->daddr.s6_addr32[3], false);
+
+	return ndev && pavo_port_on(ndev);
+}
+
+void pavo_flow_keep_inside(struct pavo_flow *flow)
+{
+	const struct net_device *own;
+
+	rcu_read_lock();
+	own = rcu_dereference(flow->port->ndev);
+	flow->inside = own && is_inside(flow, dev_net(own));
+	rcu_read_unlock();
+}
+
+bool pavo_flow_inside(struct pavo_flow *flow)
+{
+	struct dst_entry *dst;
+	bool inside;
+
+	if (likely(!flow->inside) || !READ_ONCE(pavo_late_icrc))
+		return false;
+	dst = pavo_flow_route(flow);
+	inside = dst && dst->dev->flags & IFF_LOOPBACK;
+	dst_release(dst);
+	return inside;
+}
+
+bool pavo_flow_near(struct pavo_flow *flow, const struct pavo_near *near)
+{
+	return READ_ONCE(pavo_late_icrc) &&
+	       (near->on || pavo_flow_inside(flow));
+}
+
 bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
 {
 	if (flow->ipv6 != rx->ipv6)

@@ -13,10 +13,12 @@
 #include <linux/skbuff.h>
 #include <net/dst_cache.h>
 #include <rdma/ib_verbs.h>
+#include "net/near.h"
 #include "net/port.h"
 #include "wire/wire.h"
 
 struct pavo_tally;
+struct seq_file;
 
 /* Bits of a flow label; UCX sets those above them as well. */
 #define PAVO_FLOW_LABEL 0xfffff
@@ -35,8 +37,10 @@ struct pavo_tally;
  * @daddr: destination address, likewise
  * @cache: routes, per CPU
  * @cached: @cache is in use
+ * @inside: the destination is an adapter of the same namespace. Packets go to it late, and from
+ *          memory to memory, unless a rule of routing sends them out
  *
- * Constant between pavo_flow_init() and pavo_flow_destroy().
+ * Constant between pavo_flow_init(), pavo_flow_keep_inside() and pavo_flow_destroy().
  */
 struct pavo_flow {
 	const struct pavo_port *port;
@@ -51,7 +55,40 @@ struct pavo_flow {
 	struct in6_addr daddr;
 	struct dst_cache cache;
 	bool cached;
+	bool inside;
 };
+
+/* Most bytes of payload in a train: headers and all must fit an IP packet, and pages an skb. */
+#define PAVO_TRAIN_BYTES (15 * 4096)
+
+/* Bits of struct pavo_loan.flags. */
+#define PAVO_LOAN_IPV6 1u
+
+/**
+ * struct pavo_loan - the process's memory that is attached to a late packet. It stands behind
+ * the room of the ICRC, and leaves with no packet.
+ * @flags: PAVO_LOAN_*
+ * @port:  number of the sender's port; 0: the packet has all of its bytes itself
+ * @qpn:   the sender's QP
+ * @lkey:  key of the memory
+ * @token: that of the key's meaning
+ *
+ * Bytes that are written after the loan's end must not reach the peer: pavo_loan_judge.
+ */
+struct pavo_loan {
+	u32 flags;
+	u32 port;
+	u32 qpn;
+	u32 lkey;
+	u32 token;
+};
+
+/**
+ * pavo_loan_judge - may the packet of @loan with PSN @psn still be used? RCU read side.
+ * @loan: the loan
+ * @psn:  PSN of its first packet
+ */
+typedef bool pavo_loan_judge(const struct pavo_loan *loan, u32 psn);
 
 /**
  * pavo_flow_init - resolve an address vector into a flow.
@@ -130,6 +167,46 @@ int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
 
 /**
+ * pavo_tx_late - finish a packet without an ICRC and send it; consumes @skb. For near peers, and
+ * flows that stay inside.
+ * @tally: as of pavo_tx_send()
+ * @flow:  likewise
+ * @skb:   likewise. Its payload may be that of pkt->npkts packets
+ * @pkt:   its headers
+ * @unit:  bytes of payload for each packet, but for the last: the path MTU
+ * @loan:  the memory that is attached to it, without @flags; NULL: none
+ *
+ * Return: as pavo_tx_send().
+ */
+int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
+		 struct sk_buff *skb, const struct pavo_pkt *pkt,
+		 unsigned int unit, const struct pavo_loan *loan);
+
+/**
+ * pavo_flow_keep_inside - let packets to an adapter of the same namespace stay inside. Their
+ * sender calls pavo_inside_deliver().
+ * @flow: a flow that is not used yet
+ */
+void pavo_flow_keep_inside(struct pavo_flow *flow);
+
+/**
+ * pavo_flow_inside - do packets stay inside, by the present routes?
+ * @flow: the flow
+ *
+ * Context: BH disabled.
+ */
+bool pavo_flow_inside(struct pavo_flow *flow);
+
+/**
+ * pavo_inside_deliver - deliver what was sent inside on this CPU. A side's owner calls it when it
+ * has let go, before BH are enabled again.
+ */
+void pavo_inside_deliver(void);
+
+/** pavo_flow_near - may late packets go by @flow, for a side that knows @near? BH disabled. */
+bool pavo_flow_near(struct pavo_flow *flow, const struct pavo_near *near);
+
+/**
  * pavo_tx_seal - first step of pavo_tx_send(): finish the packet. If bytes of attached pages
  * change after that, its ICRC is wrong.
  * @tally: as of pavo_tx_send()
@@ -160,6 +237,9 @@ static inline void pavo_rx_free(struct sk_buff *skb)
 	napi_consume_skb(skb, 1);
 }
 
+/** pavo_late_show - print how many trains were made, and late packets cut, in this machine. */
+void pavo_late_show(struct seq_file *file);
+
 /**
  * struct pavo_rx - a received packet on its way through the engine.
  * @port:    the port that it came by
@@ -167,12 +247,18 @@ static inline void pavo_rx_free(struct sk_buff *skb)
  * @payload: offset of the payload from skb->data
  * @pkt:     parsed headers; ICRC has been verified
  * @ipv6:    family of the packet
+ * @marked:  an adapter of this machine sent it
+ * @unit:    late packets: bytes of payload for each packet of the path MTU; else 0
+ * @loan:    late packets: the memory that is attached
  */
 struct pavo_rx {
 	struct pavo_port *port;
 	struct sk_buff *skb;
 	unsigned int payload;
 	bool ipv6;
+	bool marked;
+	unsigned int unit;
+	struct pavo_loan loan;
 	struct pavo_pkt pkt;
 };
 
@@ -243,13 +329,25 @@ int pavo_net_join(const struct pavo_port *port, const struct in6_addr *gid);
 void pavo_net_leave(const struct pavo_port *port, const struct in6_addr *gid);
 
 /**
+ * struct pavo_net_calls - what net/ calls above it.
+ * @receive:     the sockets, for each datagram to the port, as
+ *               &struct udp_tunnel_sock_cfg.encap_rcv
+ * @inside:      the sender of a datagram that does not leave the namespace
+ * @loan_stands: for a late packet that a device needs cut
+ */
+struct pavo_net_calls {
+	int (*receive)(struct sock *sk, struct sk_buff *skb);
+	void (*inside)(struct sk_buff *skb);
+	pavo_loan_judge *loan_stands;
+};
+
+/**
  * pavo_net_init - get ready for adapters.
- * @receive: the sockets call it for each datagram to the port, as
- *           &struct udp_tunnel_sock_cfg.encap_rcv
+ * @calls: constant; it stays
  *
  * Return: 0; -ENOMEM.
  */
-int pavo_net_init(int (*receive)(struct sock *sk, struct sk_buff *skb));
+int pavo_net_init(const struct pavo_net_calls *calls);
 void pavo_net_exit(void);
 
 /** pavo_rx_dgid - the destination address of a packet, as a GID. */

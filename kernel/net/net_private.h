@@ -57,9 +57,78 @@ bool pavo_port_owns(const struct pavo_port *port,
 /** pavo_net_guarded - does any namespace have an adapter? */
 bool pavo_net_guarded(void);
 
+/* inside.c */
+
+/**
+ * pavo_inside_send - have the adapter that a packet is for execute it, when the sender calls
+ * pavo_inside_deliver(); consumes it.
+ * @skb: the packet. skb->data is at its UDP header, skb->dev is the loopback interface
+ *
+ * Context: BH disabled.
+ */
+void pavo_inside_send(struct sk_buff *skb);
+void pavo_inside_init(void (*inside)(struct sk_buff *skb));
+
 /* guard.c: called for each namespace when it begins and ends; sleeps */
 int pavo_guard_begin(struct net *net);
 void pavo_guard_end(struct net *net);
+
+/**
+ * pavo_parse_headers - parse the transport headers of a packet.
+ * @pkt:  result
+ * @skb:  the packet
+ * @from: offset of its BTH from skb->data, in the linear part
+ * @len:  bytes from the BTH to the ICRC
+ *
+ * Pulls the headers out of page fragments first: their sender may still write to these, and a
+ * header must read the same when a backlog is drained. Pulls headers only: a page of payload is
+ * to stay a page (see whole_page()).
+ */
+enum pavo_parse_status pavo_parse_headers(struct pavo_pkt *pkt,
+					  struct sk_buff *skb,
+					  unsigned int from, unsigned int len);
+
+/* late.c */
+
+/* Adapters of this machine exchange late packets. */
+extern bool pavo_late_icrc;
+
+/** pavo_late_is - is it a late packet? */
+bool pavo_late_is(const struct sk_buff *skb);
+/** pavo_late_marked - did an adapter of this machine send it? */
+bool pavo_late_marked(const struct sk_buff *skb);
+
+/**
+ * pavo_late_mark - mark a packet as one of an adapter's.
+ * @skb:     the packet; skb->data is at its BTH
+ * @hdr_len: length of its transport headers
+ */
+void pavo_late_mark(struct sk_buff *skb, unsigned int hdr_len);
+
+/**
+ * pavo_late_make - make a marked packet late: a device is to cut it.
+ * @skb:   the packet, with a &struct pavo_loan behind the room of its ICRC
+ * @unit:  bytes of payload for each packet
+ * @npkts: packets
+ */
+void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts);
+
+/**
+ * pavo_late_parse - parse a late packet, as pavo_parse() does with others.
+ * @pkt:  result, with the number of packets
+ * @loan: result: the loan at its end
+ * @skb:  the packet
+ * @from: offset of its BTH from skb->data
+ */
+enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
+				       struct pavo_loan *loan,
+				       struct sk_buff *skb, unsigned int from);
+
+void pavo_late_init(pavo_loan_judge *judge);
+void pavo_late_exit(void);
+
+/* Most bytes of pad and ICRC, rounded up. */
+#define PAVO_TRAILER_MAX 8
 
 int pavo_pages_init(void);
 void pavo_pages_exit(void);

@@ -9,10 +9,12 @@
 #include <linux/capability.h>
 #include <linux/hashtable.h>
 #include <linux/if_vlan.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include "net_private.h"
 
 static DEFINE_HASHTABLE(ports, 6);
+static DEFINE_XARRAY_ALLOC1(numbers);
 
 struct pavo_port *pavo_port_find(const struct net_device *ndev)
 {
@@ -25,15 +27,25 @@ struct pavo_port *pavo_port_find(const struct net_device *ndev)
 	return NULL;
 }
 
+struct pavo_port *pavo_port_numbered(u32 number)
+{
+	return xa_load(&numbers, number);
+}
+
 void pavo_port_publish(struct pavo_port *port, const struct net_device *ndev)
 {
+	if (xa_alloc(&numbers, &port->number, port, xa_limit_31b, GFP_KERNEL))
+		port->number = 0;
 	hash_add_rcu(ports, &port->node, (unsigned long)ndev);
 }
 
 void pavo_port_forget(struct pavo_port *port)
 {
-	if (hash_hashed(&port->node))
-		hash_del_rcu(&port->node);
+	if (!hash_hashed(&port->node))
+		return;
+	hash_del_rcu(&port->node);
+	if (port->number)
+		xa_erase(&numbers, port->number);
 }
 
 struct pavo_port *pavo_port_on(const struct net_device *ndev)

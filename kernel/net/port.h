@@ -20,6 +20,7 @@ struct pavo_tally;
  * @ndev_tracker: of the reference to @ndev
  * @net:          namespace of the interface; the adapter holds its sockets
  * @node:         in the table of ports (port.c)
+ * @number:       of the port, in this machine; 0: not published
  */
 struct pavo_port {
 	struct ib_device *ib;
@@ -28,12 +29,23 @@ struct pavo_port {
 	netdevice_tracker ndev_tracker;
 	struct net *net;
 	struct hlist_node node;
+	u32 number;
 };
 
 /** pavo_port_find - the port on an interface, NULL if none; RCU read side. */
 struct pavo_port *pavo_port_find(const struct net_device *ndev);
 
-/** pavo_port_publish - let packets find @port by its interface. The caller serializes. */
+/** pavo_port_numbered - the port with a number, NULL if none; RCU read side. */
+struct pavo_port *pavo_port_numbered(u32 number);
+
+/**
+ * pavo_port_publish - let packets find @port by its interface, and loans by its number. The
+ * caller serializes.
+ * @port: the port
+ * @ndev: its interface
+ *
+ * Without memory it stays without a number, and makes no loans.
+ */
 void pavo_port_publish(struct pavo_port *port, const struct net_device *ndev);
 /** pavo_port_forget - the opposite; also allowed for a port that was never published. */
 void pavo_port_forget(struct pavo_port *port);

@@ -167,35 +167,50 @@ static bool icrc_ok(const struct pavo_rx *rx)
 	       crc == PAVO_CRC_GOOD;
 }
 
-/*
- * Parse the packet's headers; skb->data is the UDP header. Pull them out of page fragments
- * first: their sender may still write to these, and a header must read the same when a
- * backlog is drained. Pull headers only: a page of payload is to stay a page (see
- * whole_page()).
- */
+enum pavo_parse_status pavo_parse_headers(struct pavo_pkt *pkt,
+					  struct sk_buff *skb,
+					  unsigned int from, unsigned int len)
+{
+	unsigned int avail = skb_headlen(skb) - from, want;
+	enum pavo_parse_status status;
+
+	status = pavo_parse(pkt, skb->data + from, avail, len);
+	want = min_t(unsigned int, len, PAVO_MAX_HDR_LEN);
+	if (unlikely(status == PAVO_PARSE_SHORT && avail < want)) {
+		if (!pskb_may_pull(skb, from + want))
+			return PAVO_PARSE_SHORT;
+		status = pavo_parse(pkt, skb->data + from, want, len);
+	}
+	return status;
+}
+
+/* Parse the packet's headers; skb->data is the UDP header. */
 static enum pavo_parse_status parse(struct pavo_rx *rx)
 {
 	struct sk_buff *skb = rx->skb;
 	enum pavo_parse_status status;
-	unsigned int len, avail, want;
 
 	if (skb_headlen(skb) < sizeof(struct udphdr) ||
 	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
 		return PAVO_PARSE_SHORT;
-
-	len = skb->len - sizeof(struct udphdr);
-	avail = skb_headlen(skb) - sizeof(struct udphdr);
-	status = pavo_parse(&rx->pkt, bth_of(skb), avail, len);
-
-	want = min_t(unsigned int, len, PAVO_MAX_HDR_LEN);
-	if (unlikely(status == PAVO_PARSE_SHORT && avail < want)) {
-		if (!pskb_may_pull(skb, sizeof(struct udphdr) + want))
-			return PAVO_PARSE_SHORT;
-		status = pavo_parse(&rx->pkt, bth_of(skb), want, len);
-	}
+	if (rx->unit)
+		status = pavo_late_parse(&rx->pkt, &rx->loan, skb,
+					 sizeof(struct udphdr));
+	else
+		status = pavo_parse_headers(&rx->pkt, skb,
+					    sizeof(struct udphdr),
+					    skb->len - sizeof(struct udphdr));
 	if (status == PAVO_PARSE_OK)
 		rx->payload = sizeof(struct udphdr) + rx->pkt.info->hdr_len;
 	return status;
+}
+
+static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
+{
+	rx->skb = skb;
+	rx->ipv6 = is_ipv6(skb);
+	rx->marked = pavo_late_marked(skb);
+	rx->unit = pavo_late_is(skb) ? skb_shinfo(skb)->gso_size : 0;
 }
 
 bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
@@ -203,8 +218,7 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
 	enum pavo_parse_status status;
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "received outside of RCU");
-	rx->skb = skb;
-	rx->ipv6 = is_ipv6(skb);
+	set_skb(rx, skb);
 	rx->port = find_port(skb, rx->ipv6);
 	if (unlikely(!rx->port))
 		goto drop;
@@ -214,7 +228,7 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
 		count_bad(rx->port->tally, status);
 		goto drop;
 	}
-	if (unlikely(!icrc_ok(rx))) {
+	if (!rx->unit && unlikely(!icrc_ok(rx))) {
 		pavo_tally_add(rx->port->tally, rx_drop_icrc, 1);
 		goto drop;
 	}
@@ -250,8 +264,7 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 		   struct sk_buff *skb)
 {
 	rx->port = port;
-	rx->skb = skb;
-	rx->ipv6 = is_ipv6(skb);
+	set_skb(rx, skb);
 	WARN_ON_ONCE(parse(rx) != PAVO_PARSE_OK);
 }
 

@@ -34,7 +34,7 @@ static LIST_HEAD(nets);
 static unsigned int adapters; /* in all of them */
 static DEFINE_MUTEX(nets_mutex); /* the list and all that is in it */
 /* Set while the module is loaded, constant after that. */
-static int (*receive_datagram)(struct sock *sk, struct sk_buff *skb);
+static const struct pavo_net_calls *calls;
 
 bool pavo_net_guarded(void)
 {
@@ -55,7 +55,7 @@ static struct socket *open_socket(struct net *net, int family)
 {
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type = 1,
-		.encap_rcv = receive_datagram,
+		.encap_rcv = calls->receive,
 	};
 	/* RoCEv2 has no UDP checksum over IPv6 either: ask for none */
 	struct udp_port_cfg port = {
@@ -81,7 +81,7 @@ static void close_sockets(struct pavo_net *pn)
 		udp_tunnel_sock_release(pavo_tunnel_sock(pn->v6));
 	pn->v4 = NULL;
 	pn->v6 = NULL;
-	/* a packet that found the socket may still be in receive_datagram() */
+	/* a packet that found the socket may still be in calls->receive() */
 	synchronize_net();
 }
 
@@ -194,11 +194,12 @@ static struct pernet_operations net_ops = {
 	.exit = end_namespace,
 };
 
-int pavo_net_init(int (*receive)(struct sock *sk, struct sk_buff *skb))
+int pavo_net_init(const struct pavo_net_calls *net_calls)
 {
 	int err;
 
-	receive_datagram = receive;
+	calls = net_calls;
+	pavo_inside_init(calls->inside);
 	err = pavo_icrc_init();
 	if (err)
 		return err;
@@ -208,6 +209,7 @@ int pavo_net_init(int (*receive)(struct sock *sk, struct sk_buff *skb))
 	err = register_pernet_subsys(&net_ops);
 	if (err)
 		goto err_pages;
+	pavo_late_init(calls->loan_stands);
 	return 0;
 
 err_pages:
@@ -221,6 +223,7 @@ void pavo_net_exit(void)
 {
 	WARN_ON(!list_empty(&nets));
 	unregister_pernet_subsys(&net_ops);
+	pavo_late_exit();
 	pavo_pages_exit();
 	pavo_icrc_exit();
 }

@@ -19,8 +19,8 @@
 #include "tally.h"
 #include "net_private.h"
 
-/* Most bytes behind the payload: pad and ICRC, rounded up. */
-#define PAVO_TRAILER_MAX 8
+/* Most bytes behind the payload: pad, ICRC and a loan. A multiple of 8. */
+#define TRAILER_ROOM ALIGN(PAVO_TRAILER_MAX + sizeof(struct pavo_loan), 8)
 
 /* Longest piece of payload that is cut from the CPU's page; more gets a page of its own. */
 #define PAVO_PIECE_MAX 256
@@ -35,7 +35,7 @@
  */
 static struct sk_buff *alloc_head(unsigned int len)
 {
-	unsigned int size = SKB_DATA_ALIGN(PAVO_TRAILER_MAX + len) +
+	unsigned int size = SKB_DATA_ALIGN(TRAILER_ROOM + len) +
 			    SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
 	struct sk_buff *skb;
 	void *piece;
@@ -46,7 +46,7 @@ static struct sk_buff *alloc_head(unsigned int len)
 	piece = napi_alloc_frag(size);
 	if (unlikely(!piece))
 		return NULL;
-	skb = napi_build_skb(piece + PAVO_TRAILER_MAX, size - PAVO_TRAILER_MAX);
+	skb = napi_build_skb(piece + TRAILER_ROOM, size - TRAILER_ROOM);
 	if (unlikely(!skb))
 		skb_free_frag(piece);
 	return skb;
@@ -58,7 +58,7 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 {
 	struct sk_buff *skb;
 
-	skb = alloc_head(flow->headroom + hdr_len + copy + PAVO_TRAILER_MAX);
+	skb = alloc_head(flow->headroom + hdr_len + copy + TRAILER_ROOM);
 	if (unlikely(!skb)) {
 		pavo_tally_add(tally, tx_drop_no_memory, 1);
 		return NULL;
@@ -131,7 +131,7 @@ static void *put_trailer(struct sk_buff *skb, unsigned int len)
 		return skb_put(skb, len);
 
 	if (likely(skb->head_frag)) {
-		room = skb->head - PAVO_TRAILER_MAX;
+		room = skb->head - TRAILER_ROOM;
 		get_page(virt_to_head_page(room));
 	} else {
 		room = napi_alloc_frag(len);
@@ -241,37 +241,55 @@ static int count_refused(const struct pavo_tally *tally, int err)
 	}
 }
 
-int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
-		   struct sk_buff *skb)
+/* Add what a packet behind its UDP header has to the counters. */
+static void count_sent(const struct pavo_tally *tally, unsigned int packets,
+		       unsigned int bytes)
 {
-	struct net *net = dev_net(skb_dst(skb)->dev);
-	unsigned int len = skb->len - skb_transport_offset(skb);
-	int err;
+	pavo_tally_add(tally, tx_packets, packets);
+	pavo_tally_add(tally, tx_bytes, bytes);
+}
 
-	err = flow->ipv6 ? ip6_local_out(net, NULL, skb) :
-			   ip_local_out(net, NULL, skb);
-	if (unlikely(net_xmit_eval(err)))
-		return count_refused(tally, err);
-	pavo_tally_add(tally, tx_packets, 1);
-	pavo_tally_add(tally, tx_bytes, len - sizeof(struct udphdr));
+/* Hand a packet to the adapter of the same namespace that it is for. */
+static int send_inside(struct sk_buff *skb)
+{
+	skb->dev = skb_dst(skb)->dev;
+	skb_dst_drop(skb);
+	__skb_pull(skb, skb_transport_offset(skb));
+	pavo_inside_send(skb);
 	return 0;
 }
 
-int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
-		 struct sk_buff *skb, unsigned int pad)
+static int send_addressed(const struct pavo_flow *flow, struct sk_buff *skb)
 {
-	struct dst_entry *dst;
-	u8 *trailer;
+	struct net_device *ndev = skb_dst(skb)->dev;
+	struct net *net = dev_net(ndev);
 
-	trailer = put_trailer(skb, pad + PAVO_ICRC_LEN);
-	if (unlikely(!trailer)) {
-		pavo_tally_add(tally, tx_drop_no_memory, 1);
-		kfree_skb(skb);
-		return -ENOBUFS;
-	}
-	memset(trailer, 0, pad);
+	/* As pavo_flow_inside(). All packets go the same way, so they stay in order. */
+	if (flow->inside && ndev->flags & IFF_LOOPBACK &&
+	    READ_ONCE(pavo_late_icrc))
+		return send_inside(skb);
+	return flow->ipv6 ? ip6_local_out(net, NULL, skb) :
+			    ip_local_out(net, NULL, skb);
+}
 
-	dst = pavo_flow_route(flow);
+int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
+		   struct sk_buff *skb)
+{
+	unsigned int len = skb->len - skb_transport_offset(skb);
+	int err = send_addressed(flow, skb);
+
+	if (unlikely(net_xmit_eval(err)))
+		return count_refused(tally, err);
+	count_sent(tally, 1, len - sizeof(struct udphdr));
+	return 0;
+}
+
+/* Find the route of a packet and put UDP and IP headers before it. An error consumes it. */
+static int address(const struct pavo_tally *tally, struct pavo_flow *flow,
+		   struct sk_buff *skb)
+{
+	struct dst_entry *dst = pavo_flow_route(flow);
+
 	if (unlikely(!dst)) {
 		pavo_tally_add(tally, tx_drop_no_route, 1);
 		kfree_skb(skb);
@@ -284,8 +302,37 @@ int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
 		push_ip6(skb, flow, dst);
 	else
 		push_ip4(skb, flow, dst);
-	seal(skb, flow->ipv6, trailer + pad);
 	return 0;
+}
+
+/* Add @len bytes behind the payload. NULL: no memory; @skb is consumed. */
+static u8 *add_trailer(const struct pavo_tally *tally, struct sk_buff *skb,
+		       unsigned int len)
+{
+	u8 *trailer = put_trailer(skb, len);
+
+	if (unlikely(!trailer)) {
+		pavo_tally_add(tally, tx_drop_no_memory, 1);
+		kfree_skb(skb);
+	}
+	return trailer;
+}
+
+int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int pad)
+{
+	u8 *trailer = add_trailer(tally, skb, pad + PAVO_ICRC_LEN);
+	int err;
+
+	if (unlikely(!trailer))
+		return -ENOBUFS;
+	memset(trailer, 0, pad);
+	if (READ_ONCE(pavo_late_icrc))
+		pavo_late_mark(skb, PAVO_BTH_LEN);
+	err = address(tally, flow, skb);
+	if (!err)
+		seal(skb, flow->ipv6, trailer + pad);
+	return err;
 }
 
 int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
@@ -294,4 +341,37 @@ int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 	int err = pavo_tx_seal(tally, flow, skb, pad);
 
 	return err ?: pavo_tx_sealed(tally, flow, skb);
+}
+
+int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
+		 struct sk_buff *skb, const struct pavo_pkt *pkt,
+		 unsigned int unit, const struct pavo_loan *loan)
+{
+	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
+	unsigned int payload = skb->len - hdr_len;
+	u32 bytes = pavo_train_bytes(pkt, payload);
+	unsigned int room = pkt->pad + PAVO_ICRC_LEN;
+	struct pavo_loan own = loan ? *loan : (struct pavo_loan){};
+	u8 *trailer;
+	int err;
+
+	trailer = add_trailer(tally, skb, room + sizeof(own));
+	if (unlikely(!trailer))
+		return -ENOBUFS;
+	own.flags = flow->ipv6 ? PAVO_LOAN_IPV6 : 0;
+	memset(trailer, 0, room);
+	memcpy(trailer + room, &own, sizeof(own));
+	pavo_late_mark(skb, hdr_len);
+	/* The stack must not take a short packet for one of the path MTU, which may be too long. */
+	if (pkt->npkts == 1)
+		unit = max(payload + pkt->pad, 1u);
+	pavo_late_make(skb, unit, pkt->npkts);
+	err = address(tally, flow, skb);
+	if (unlikely(err))
+		return err;
+	err = send_addressed(flow, skb);
+	if (unlikely(net_xmit_eval(err)))
+		return count_refused(tally, err);
+	count_sent(tally, pkt->npkts, bytes);
+	return 0;
 }

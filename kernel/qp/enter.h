@@ -71,14 +71,19 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 	int cpu;
 
 	do {
-		if (!spin_trylock_bh(&side->lock))
+		local_bh_disable();
+		if (!spin_trylock(&side->lock)) {
+			local_bh_enable();
 			return;
+		}
 		cpu = smp_processor_id();
 		rcu_read_lock();
 		budget = pavo_side_drain(qp, side, budget - 1, work);
 		more = work->visit(qp) || budget <= 0;
 		rcu_read_unlock();
-		spin_unlock_bh(&side->lock);
+		spin_unlock(&side->lock);
+		pavo_inside_deliver();
+		local_bh_enable();
 		pavo_cq_raise(cq);
 		/*
 		 * Pairs with the atomics of a CPU that left something and found
@@ -118,6 +123,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 	more = work->visit(qp);
 	rcu_read_unlock();
 	spin_unlock(&side->lock);
+	pavo_inside_deliver();
 	if (likely(!parked))
 		pavo_rx_free(rx->skb);
 	pavo_cq_raise(cq);

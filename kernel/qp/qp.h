@@ -175,6 +175,9 @@ void pavo_qp_forget(struct pavo_qp *qp);
 /** pavo_qp_find - QP by number; RCU read side. */
 struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
 
+/* loan.c: a pavo_loan_judge */
+bool pavo_loan_stands(const struct pavo_loan *loan, u32 psn);
+
 /* failure.c */
 
 /** pavo_qp_to_error - from @from to Error. False: another CPU moved the QP meanwhile. */

@@ -20,6 +20,7 @@
 #include <linux/time64.h>
 #include "memory/odp.h"
 #include "memory/rkm.h"
+#include "net/near.h"
 #include "payer.h"
 #include "status.h"
 
@@ -47,6 +48,7 @@ enum pavo_stage {
  * @stage:   enum pavo_stage. If it is not BEGIN, the first packet of @backlog is parked: the side
  *           has begun to handle it, and goes on there when @missing or @inval is over
  * @done:    bytes of that stage that have been written
+ * @near:    how near the peer is, by the packets that came from it
  */
 struct pavo_side {
 	spinlock_t lock; /* ownership of the side */
@@ -56,6 +58,7 @@ struct pavo_side {
 	struct pavo_rkm_request inval;
 	u8 stage;
 	u32 done;
+	struct pavo_near near;
 };
 
 static inline void pavo_side_init(struct pavo_side *side)
@@ -66,6 +69,7 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->inval.state = PAVO_RKM_NONE;
 	side->stage = PAVO_STAGE_BEGIN;
 	side->done = 0;
+	side->near = (struct pavo_near){};
 	skb_queue_head_init(&side->backlog);
 }
 

@@ -9,17 +9,17 @@
 #include "requester_private.h"
 #include "pavo_trace.h"
 
-/* The opcode of packet @pkt of @n by its place: First, Middle, Last, Only. */
-static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 n)
+/* The opcode of @span packets from @pkt on, of @n, by their place: First, Middle, Last, Only. */
+static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
 {
 	const struct pavo_op *op = pavo_op(wqe->op);
 
 	if (op->segments & PAVO_SEG_IMM64 && wqe->flags & PAVO_WQE_SOLICITED)
 		return PAVO_OP_IMM64_SE;
 	/* One request asks for many packets of a read. */
-	if (n == 1 || pavo_op_brings(wqe->op))
+	if (span == n || pavo_op_brings(wqe->op))
 		return op->only;
-	if (pkt == n - 1)
+	if (pkt + span == n)
 		return op->last;
 	return pkt ? op->middle : op->first;
 }
@@ -61,11 +61,64 @@ static int send_again(struct pavo_qp *qp, struct pavo_flow *flow,
 	return pavo_tx_sealed(&qp->tally, flow, skb);
 }
 
+/*
+ * pavo_request_may_be_late - may a request go without ICRC, and in trains? One that is sent again
+ * has its ICRC, in case the path takes no late packets; inside there is no path.
+ */
+bool pavo_request_may_be_late(struct pavo_qp *qp, bool again)
+{
+	if (!pavo_is_reliable(qp))
+		return false;
+	return again ? pavo_flow_inside(&qp->flow) :
+		       pavo_flow_near(&qp->flow, &qp->req.side.near);
+}
+
 static enum pavo_status status_of_net(int err)
 {
 	if (likely(!err))
 		return PAVO_ST_OK;
 	return err == -ENOMEM || err == -ENOBUFS ? PAVO_ST_BUSY : PAVO_ST_LOST;
+}
+
+/* Is the payload of a packet copied when it is sent for the first time? */
+static bool is_copied(const struct pavo_swqe *wqe, u32 len)
+{
+	return len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
+}
+
+/*
+ * Make a late packet of headers and payload, and send it. PAVO_ST_FRAGMENTS: the payload cannot be
+ * lent; send it otherwise.
+ */
+static enum pavo_status send_late(struct pavo_qp *qp,
+				  const struct pavo_swqe *wqe,
+				  struct pavo_pkt *pkt,
+				  struct pavo_sgl_pos *pos, u32 len)
+{
+	bool copy = is_copied(wqe, len);
+	u8 hdr[PAVO_MAX_HDR_LEN];
+	struct pavo_loan loan = {};
+	struct pavo_sgl_pos start = *pos;
+	enum pavo_status status;
+	struct sk_buff *skb;
+
+	pkt->pad = -len & 3;
+	skb = pavo_tx_alloc(&qp->tally, &qp->flow, hdr, pavo_build(hdr, pkt),
+			    copy ? len : 0);
+	if (!skb)
+		return PAVO_ST_BUSY;
+	if (copy)
+		status = pavo_sgl_gather(qp, wqe, pos, len, skb, false);
+	else
+		status = pavo_sgl_lend(qp, wqe, pos, len, skb, &loan);
+	if (unlikely(status)) {
+		kfree_skb(skb);
+		*pos = start;
+		return status;
+	}
+	trace_pavo_transmit(qp, pkt, len);
+	return status_of_net(pavo_tx_late(&qp->tally, &qp->flow, skb, pkt,
+					  qp->attr.mtu, &loan));
 }
 
 /*
@@ -88,7 +141,7 @@ static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 	bool copy;
 	int err;
 
-	copy = again || len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
+	copy = again || is_copied(wqe, len);
 	pkt->pad = -len & 3;
 	hdr_len = pavo_build(hdr, pkt);
 retry:
@@ -114,22 +167,28 @@ retry:
 }
 
 /*
- * pavo_request_send - send one request packet of a connected QP's WQE.
+ * pavo_request_send - send one request packet, or a train, of a connected QP's WQE.
  * @pkt:   its index in the message (reads: in the response)
  * @pos:   place of its payload; moved behind it
- * @npkts: reads: response packets that this request asks for
+ * @npkts: packets of a train, or 1; reads: response packets that this request asks for
  * @again: it was sent before
  *
- * Return: PAVO_ST_OK, PAVO_ST_LOST, PAVO_ST_BUSY, PAVO_ST_WAIT; why its memory may not be read.
+ * Return: PAVO_ST_OK, PAVO_ST_LOST, PAVO_ST_BUSY, PAVO_ST_WAIT; why its memory may not be read;
+ * PAVO_ST_FRAGMENTS: these packets are to be sent one by one.
  */
 enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
 				   bool ack_req, bool again)
 {
 	u32 mtu = qp->attr.mtu, done = pkt * mtu;
+	bool brings = pavo_op_brings(wqe->op);
+	u32 span = brings ? 1 : npkts;
+	enum pavo_status status;
 	struct pavo_pkt p = {
 		.opcode = pavo_opcode_of(pavo_service(qp),
-					 request_opcode(wqe, pkt, wqe->npkts)),
+					 request_opcode(wqe, pkt, span,
+							wqe->npkts)),
+		.npkts = span,
 		.ack_req = ack_req,
 		.pkey = PAVO_PKEY_DEFAULT,
 		.dqpn = qp->attr.dest_qpn,
@@ -147,16 +206,24 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 		.imm = (__force __be32)wqe->imm,
 		.inv_rkey = wqe->imm,
 	};
-	u32 len = min(mtu, wqe->length - done);
+	u32 len = min(span * mtu, wqe->length - done);
 
-	p.solicited = wqe->flags & PAVO_WQE_SOLICITED && pkt + 1 == wqe->npkts;
-	if (pavo_op_brings(wqe->op)) {
+	p.solicited = wqe->flags & PAVO_WQE_SOLICITED &&
+		      pkt + span == wqe->npkts;
+	if (brings) {
 		len = 0;
 		if (wqe->op == PAVO_WQE_READ) {
 			p.va += done;
 			p.dma_len = min(wqe->length - done, npkts * mtu);
 		}
 	}
+	if (pavo_request_may_be_late(qp, again)) {
+		status = send_late(qp, wqe, &p, pos, len);
+		if (status != PAVO_ST_FRAGMENTS)
+			return status;
+	}
+	if (span > 1)
+		return PAVO_ST_FRAGMENTS;
 	return send_payload(qp, &qp->flow, wqe, &p, pos, len, again);
 }
 

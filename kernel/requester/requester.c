@@ -123,6 +123,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	pavo_side_forget(qp, &req->side);
 	pavo_again_forget(req);
 	req->side.pending = 0;
+	req->side.near = (struct pavo_near){};
 	req->db_head = 0;
 	req->db_tail = 0;
 	req->in_chain = false;

@@ -55,6 +55,9 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 				 const struct pavo_swqe *wqe,
 				 struct pavo_sgl_pos *pos, u32 len,
 				 struct sk_buff *skb, bool attach);
+enum pavo_status pavo_sgl_lend(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			       struct pavo_sgl_pos *pos, u32 len,
+			       struct sk_buff *skb, struct pavo_loan *loan);
 enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 				  const struct pavo_swqe *wqe,
 				  struct pavo_sgl_pos *pos, struct sk_buff *skb,
@@ -75,6 +78,7 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
 				   bool ack_req, bool again);
 enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
+bool pavo_request_may_be_late(struct pavo_qp *qp, bool again);
 void pavo_again_forget(struct pavo_requester *req);
 bool pavo_again_waits(const struct pavo_requester *req);
 

@@ -214,9 +214,9 @@ static void scatter_seek(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 }
 
 /*
- * Has response packet @n of @wqe the opcode of its place? The response to a chunk is
- * First .. Last or Only. One that was asked for again from its middle on
- * begins there, too, unless this is the late answer to the first request.
+ * Have the packets from @n on of a response to @wqe the opcode of their place? The response to a
+ * chunk is First .. Last or Only. One that was asked for again from its middle on begins there,
+ * too, unless this is the late answer to the first request.
  */
 static bool in_place(const struct pavo_requester *req,
 		     const struct pavo_swqe *wqe, u32 n,
@@ -225,7 +225,8 @@ static bool in_place(const struct pavo_requester *req,
 	bool first = pkt->info->flags & PAVO_OPF_FIRST;
 	bool last = pkt->info->flags & PAVO_OPF_LAST;
 
-	if (last != pavo_read_chunk_ends(wqe, n + 1))
+	if (last != pavo_read_chunk_ends(wqe, n + pkt->npkts) ||
+	    n % PAVO_READ_CHUNK + pkt->npkts > PAVO_READ_CHUNK)
 		return false;
 	if (n % PAVO_READ_CHUNK)
 		return !first || pkt->psn == req->reread;
@@ -237,7 +238,8 @@ static enum pavo_status take_read_data(struct pavo_qp *qp,
 				       struct pavo_rx *rx)
 {
 	struct pavo_tx_cursor *sc = &qp->req.scatter;
-	u32 want = min(qp->attr.mtu, wqe->length - n * qp->attr.mtu);
+	u32 mtu = qp->attr.mtu, npkts = rx->pkt.npkts;
+	u32 want = min(npkts * mtu, wqe->length - n * mtu);
 	enum pavo_status status;
 	struct pavo_sgl_pos pos;
 
@@ -245,7 +247,8 @@ static enum pavo_status take_read_data(struct pavo_qp *qp,
 	if (pavo_op(wqe->op)->answer == PAVO_ANSWER_EMPTY)
 		want = 0;
 
-	if (rx->pkt.payload != want || !in_place(&qp->req, wqe, n, &rx->pkt))
+	if ((npkts > 1 && rx->unit != mtu) || rx->pkt.payload != want ||
+	    !in_place(&qp->req, wqe, n, &rx->pkt))
 		return PAVO_ST_BAD_RESPONSE;
 	if (!want)
 		return PAVO_ST_OK;
@@ -256,7 +259,7 @@ static enum pavo_status take_read_data(struct pavo_qp *qp,
 	sc->sge = pos.sge;
 	sc->sge_off = pos.off;
 	if (status != PAVO_ST_WAIT)
-		sc->pkt++;
+		sc->pkt += npkts;
 	return status;
 }
 
@@ -296,9 +299,9 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_complete_fatal(qp, rx->pkt.psn, status);
 		return status;
 	}
-	if (req->reads_out && pavo_read_chunk_ends(wqe, n + 1))
+	if (req->reads_out && pavo_read_chunk_ends(wqe, n + rx->pkt.npkts))
 		req->reads_out--;
-	release(qp, pavo_psn_add(rx->pkt.psn, 1));
+	release(qp, pavo_psn_add(rx->pkt.psn, rx->pkt.npkts));
 	return PAVO_ST_OK;
 }
 
@@ -340,6 +343,7 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	int state = pavo_qp_state(qp);
 
 	pavo_timer_answered(&qp->req.timer);
+	pavo_near_seen(&qp->req.side.near, rx->marked);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
 	else if (unlikely(qp->req.side.stage != PAVO_STAGE_BEGIN))
@@ -366,6 +370,7 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 		return;
 	}
 	pavo_count(qp, loss_timer_expired);
+	pavo_near_lost(&req->side.near);
 	req->went_back = false;
 	go_back(qp);
 	req->probing = req->went_back && req->timer.timeout;

@@ -115,6 +115,36 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 }
 
 /*
+ * pavo_sgl_lend - attach the next @len bytes of a WQE to a late packet, and note their loan.
+ *
+ * Return: as pavo_sgl_gather(); also PAVO_ST_FRAGMENTS if the bytes are not all in one entry.
+ */
+enum pavo_status pavo_sgl_lend(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			       struct pavo_sgl_pos *pos, u32 len,
+			       struct sk_buff *skb, struct pavo_loan *loan)
+{
+	struct pavo_region *region;
+	enum pavo_status status;
+	u32 n = len;
+	u64 va;
+
+	status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
+	if (status)
+		return status;
+	if (n != len || !qp->dev->port.number ||
+	    !pavo_payload_attach(region, va, skb, n))
+		return PAVO_ST_FRAGMENTS;
+	*loan = (struct pavo_loan){
+		.port = qp->dev->port.number,
+		.qpn = qp->ib.qp_num,
+		.lkey = wqe->sge[pos->sge].lkey,
+		.token = region->token,
+	};
+	pos->off += n;
+	return PAVO_ST_OK;
+}
+
+/*
  * pavo_sgl_scatter - write a packet's payload to the next bytes of a WQE. If the packet was parked,
  * go on behind the bytes that have been written.
  */

@@ -82,11 +82,29 @@ static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	}
 }
 
-/* PSNs of the request at the cursor; for a read, up to the end of the chunk. */
-static u32 request_span(const struct pavo_swqe *wqe, u32 pkt)
+/* How many packets from the cursor on can be a train: new ones that the cwnd has room for. */
+static u32 train_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
-	if (wqe->op != PAVO_WQE_READ)
+	const struct pavo_requester *req = &qp->req;
+	u32 pkt = req->cursor.pkt;
+	u32 psn = pavo_psn_add(wqe->first_psn, pkt);
+	u32 in_flight = pavo_psn_diff(psn, req->upsn);
+	bool again = pavo_psn_diff(psn, req->sent) < 0;
+
+	if (wqe->npkts == 1 || again || in_flight + 1 >= req->cwnd.size ||
+	    !pavo_request_may_be_late(qp, again))
 		return 1;
+	return min(min(wqe->npkts - pkt, PAVO_TRAIN_BYTES / qp->attr.mtu),
+		   min(req->cwnd.size - in_flight, pavo_cwnd_ask(&req->cwnd)));
+}
+
+/* PSNs of the request at the cursor; for a read, up to the end of the chunk. */
+static u32 request_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+{
+	u32 pkt = qp->req.cursor.pkt;
+
+	if (wqe->op != PAVO_WQE_READ)
+		return train_span(qp, wqe);
 	return min(wqe->npkts,
 		   round_down(pkt, PAVO_READ_CHUNK) + PAVO_READ_CHUNK) -
 	       pkt;
@@ -119,23 +137,27 @@ static bool last_of_train(struct pavo_requester *req,
 }
 
 /*
- * Should the packet ask for an ACK? Yes at the end of a message that a consumer waits for, or
- * behind which no WQE is sure to be acknowledged, and often enough to keep the cwnd moving.
- * Reads and atomics are always answered.
+ * Should the @span packets from the cursor on ask for an ACK? Yes at the end of a message that a
+ * consumer waits for, or behind which no WQE is sure to be acknowledged, and often enough to keep
+ * the cwnd moving. Reads and atomics are always answered.
  */
-static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 pkt,
+static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 		     bool again)
 {
 	struct pavo_requester *req = &qp->req;
+	u32 end = req->cursor.pkt + span;
 
 	if (!pavo_is_reliable(qp))
 		return false;
-	if (pkt + 1 == wqe->npkts &&
+	if (end == wqe->npkts &&
 	    (wqe->flags & PAVO_WQE_SIGNALED || last_of_train(req, wqe)))
 		return true;
-	if (pavo_psn_add(wqe->first_psn, pkt + 1) == req->asked)
+	if (pavo_psn_add(wqe->first_psn, end) == req->asked)
 		return true;
-	return req->unasked + 1 >= pavo_cwnd_ask(&req->cwnd) ||
+	/* Only the last packet of a train can ask: the next train would be too late. */
+	if (span > 1 && req->unasked + 2 * span > pavo_cwnd_ask(&req->cwnd))
+		return true;
+	return req->unasked + span >= pavo_cwnd_ask(&req->cwnd) ||
 	       (again && req->probing);
 }
 
@@ -169,7 +191,7 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 }
 
 /*
- * Send the packet at the cursor. If the network has no room, try it again after a pause. A
+ * Send the @span packets at the cursor. If the network has no room, try it again after a pause. A
  * packet without a route counts as lost, and the loss timer finds out. False: stop sending
  * for now.
  */
@@ -180,11 +202,18 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 	struct pavo_sgl_pos pos = { .sge = cur->sge, .off = cur->sge_off };
 	u32 psn = pavo_psn_add(wqe->first_psn, cur->pkt);
 	bool again = pavo_psn_diff(psn, req->sent) < 0;
-	bool ack = !pavo_op_is_answered(wqe->op) &&
-		   want_ack(qp, wqe, cur->pkt, again);
+	bool answered = pavo_op_is_answered(wqe->op);
 	enum pavo_status status;
+	bool ack;
 
+	ack = !answered && want_ack(qp, wqe, span, again);
 	status = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack, again);
+	if (unlikely(status == PAVO_ST_FRAGMENTS)) {
+		span = 1;
+		ack = want_ack(qp, wqe, span, again);
+		status = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack,
+					   again);
+	}
 	switch (status) {
 	case PAVO_ST_OK:
 	case PAVO_ST_LOST:
@@ -198,10 +227,10 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 		wqe->status = status;
 		return false;
 	}
-	if (ack || pavo_op_is_answered(wqe->op))
+	if (ack || answered)
 		req->unasked = 0;
 	else
-		req->unasked++;
+		req->unasked += span;
 	move_cursor(qp, wqe, span, &pos);
 	return true;
 }
@@ -257,7 +286,7 @@ static bool transmit_one(struct pavo_qp *qp)
 		req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 		return true;
 	}
-	span = request_span(wqe, req->cursor.pkt);
+	span = request_span(qp, wqe);
 	return admit(qp, wqe, pavo_psn_add(wqe->first_psn, req->cursor.pkt),
 		     span) &&
 	       send_next(qp, wqe, span);

@@ -21,7 +21,7 @@ pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
 
 /* ------------------------------------------------- what handlers end with */
 
-/* Move on behind an executed request, by all of its PSNs. */
+/* Move on behind executed requests, by all of their PSNs. */
 static void advance(struct pavo_qp *qp, const struct pavo_pkt *pkt, u32 npkts)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -34,9 +34,10 @@ static void advance(struct pavo_qp *qp, const struct pavo_pkt *pkt, u32 npkts)
 /* pavo_request_done - the packet is executed: acknowledge it if the peer asks for that. */
 void pavo_request_done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	advance(qp, pkt, 1);
+	advance(qp, pkt, pkt->npkts);
 	if (pkt->ack_req && pavo_is_reliable(qp))
-		pavo_respond_ack(qp, pkt->psn, PAVO_AETH_ACK_UNLIMITED);
+		pavo_respond_ack(qp, pavo_psn_add(qp->resp.epsn, -1),
+				 PAVO_AETH_ACK_UNLIMITED);
 }
 
 /* pavo_request_answer - the same with an answer of @npkts packets, whose content is in @res. */
@@ -124,6 +125,12 @@ static void report_gap(struct pavo_qp *qp)
 
 /* ---------------------------------------------------------- what is checked */
 
+/* Are the packets of a train of the QP's path MTU? */
+static bool fits_path(const struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	return rx->pkt.npkts == 1 || rx->unit == qp->attr.mtu;
+}
+
 /*
  * pavo_fits_message - does the opcode continue the message in progress, and has the payload the
  * length for its place (IBA 9.7.4.1.2 and 9.7.4.1.4)?
@@ -133,7 +140,7 @@ bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	u32 flags = pkt->info->flags;
 	u8 kind = pkt->info->kind;
 	bool message = kind == PAVO_KIND_SEND || kind == PAVO_KIND_WRITE;
-	u32 mtu = qp->attr.mtu;
+	u32 most = pkt->npkts * qp->attr.mtu;
 
 	if (flags & PAVO_OPF_FIRST || !message) {
 		if (qp->resp.message)
@@ -144,10 +151,10 @@ bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	if (!message)
 		return true;
 	if (!(flags & PAVO_OPF_LAST))
-		return pkt->payload == mtu;
+		return pkt->payload == most;
 	if (!(flags & PAVO_OPF_FIRST) && !pkt->payload)
 		return false;
-	return pkt->payload <= mtu;
+	return pkt->payload <= most;
 }
 
 /*
@@ -180,6 +187,7 @@ static void answer_again(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	struct pavo_resource *res;
 
 	pavo_count(qp, rx_duplicate_requests);
+	pavo_near_lost(&qp->resp.side.near);
 	switch (pkt->info->kind) {
 	case PAVO_KIND_READ:
 	case PAVO_KIND_ATOMIC:
@@ -264,7 +272,8 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		return PAVO_ST_OK;
 	}
 	resp->nak_sent = false;
-	if ((!xrc || take_srq(qp, pkt)) && pavo_fits_message(qp, pkt))
+	if ((!xrc || take_srq(qp, pkt)) && fits_path(qp, rx) &&
+	    pavo_fits_message(qp, pkt))
 		status = pavo_request_handlers[pkt->info->kind](qp, rx);
 	switch (status) {
 	case PAVO_ST_OK:

@@ -152,17 +152,30 @@ void pavo_respond_init(struct pavo_qp *qp)
 			   HRTIMER_MODE_REL_SOFT);
 }
 
+static bool is_near(struct pavo_qp *qp)
+{
+	return pavo_flow_near(&qp->flow, &qp->resp.side.near);
+}
+
+static int send_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+		       struct sk_buff *skb, bool late)
+{
+	if (late)
+		return pavo_tx_late(&qp->tally, &qp->flow, skb, pkt,
+				    qp->attr.mtu, NULL);
+	return pavo_tx_send(&qp->tally, &qp->flow, skb, pkt->pad);
+}
+
 /*
  * Send an answer. PAVO_ST_BUSY: there was no memory for @skb, or no room at the interface; pause.
  * An answer without a route is lost, and the peer's loss timer finds out.
  */
 static enum pavo_status transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
-				 struct sk_buff *skb, u32 payload)
+				 struct sk_buff *skb, u32 payload, bool late)
 {
 	if (likely(skb)) {
 		trace_pavo_transmit(qp, pkt, payload);
-		if (likely(pavo_tx_send(&qp->tally, &qp->flow, skb, pkt->pad) !=
-			   -ENOBUFS))
+		if (likely(send_answer(qp, pkt, skb, late) != -ENOBUFS))
 			return PAVO_ST_OK;
 	}
 	qp->resp.paused = true;
@@ -176,12 +189,13 @@ static void send_ack(struct pavo_qp *qp)
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_pkt pkt = {
 		.opcode = PAVO_OP_ACKNOWLEDGE,
+		.npkts = 1,
 		.psn = resp->ack_psn,
 		.syndrome = resp->ack_syndrome,
 		.msn = resp->msn,
 	};
 
-	if (transmit(qp, &pkt, answer(qp, &pkt, 0), 0))
+	if (transmit(qp, &pkt, answer(qp, &pkt, 0), 0, is_near(qp)))
 		return;
 	resp->ack_due = false;
 	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
@@ -198,6 +212,7 @@ static enum pavo_status send_atomic(struct pavo_qp *qp,
 	struct pavo_pkt pkt = {
 		.opcode = res->ext ? PAVO_OP_EXT_ATOMIC_ACK :
 				     PAVO_OP_ATOMIC_ACK,
+		.npkts = 1,
 		.psn = res->psn,
 		.syndrome = PAVO_AETH_ACK_UNLIMITED,
 		.msn = res->msn,
@@ -205,7 +220,7 @@ static enum pavo_status send_atomic(struct pavo_qp *qp,
 		.request_id = res->request_id,
 	};
 
-	return transmit(qp, &pkt, answer(qp, &pkt, 0), 0);
+	return transmit(qp, &pkt, answer(qp, &pkt, 0), 0, is_near(qp));
 }
 
 static u8 read_opcode(const struct pavo_resource *res, bool last)
@@ -220,28 +235,33 @@ static u8 read_opcode(const struct pavo_resource *res, bool last)
  * Add payload to a read response. A copy leaves as the memory is now, even if that changes
  * while the packet waits in a queue. With pavo_copy_reads off, pages are attached instead. An
  * answer that is sent again is always copied: a packet whose page changes on its way is
- * dropped for its ICRC, and that must not happen for ever.
+ * dropped for its ICRC, and that must not happen for ever. So is a late one, without an ICRC.
  */
 static bool add_payload(struct pavo_region *region, struct sk_buff *skb, u64 va,
 			u32 len, bool copy)
 {
 	void *room;
+	u32 n;
 
 	if (!copy)
 		return pavo_payload_attach(region, va, skb, len);
-	room = pavo_tx_put(skb, len);
-	if (likely(room))
-		pavo_region_read(region, va, room, len);
-	return room;
+	for (; len; va += n, len -= n) {
+		n = min_t(u32, len, PAGE_SIZE);
+		room = pavo_tx_put(skb, n);
+		if (unlikely(!room))
+			return false;
+		pavo_region_read(region, va, room, n);
+	}
+	return true;
 }
 
-static struct sk_buff *read_packet(struct pavo_qp *qp,
-				   struct pavo_resource *res,
-				   struct pavo_pkt *pkt,
-				   struct pavo_region *region, u32 len)
+static struct sk_buff *
+read_packet(struct pavo_qp *qp, struct pavo_resource *res, struct pavo_pkt *pkt,
+	    struct pavo_region *region, u32 len, bool late)
 {
 	const u32 head = len <= PAVO_RESPOND_COPYBREAK ? len : 0;
-	bool copy = head == len || res->replay || READ_ONCE(pavo_copy_reads);
+	bool copy = head == len || res->replay || late ||
+		    READ_ONCE(pavo_copy_reads);
 	struct sk_buff *skb;
 
 	for (;;) {
@@ -272,7 +292,7 @@ static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
 /* Make the next packet of a read, while its remote-key slot is busy. */
 static enum pavo_status make_read(struct pavo_qp *qp, struct pavo_resource *res,
 				  struct pavo_pkt *pkt, struct sk_buff **skb,
-				  u32 len)
+				  u32 len, bool late)
 {
 	struct pavo_region *region;
 	enum pavo_status status;
@@ -283,19 +303,32 @@ static enum pavo_status make_read(struct pavo_qp *qp, struct pavo_resource *res,
 		return pavo_fault_ask(&qp->holder, &qp->resp.side.missing,
 				      region, res->va, len, false);
 	if (likely(!status))
-		*skb = read_packet(qp, res, pkt, region, len);
+		*skb = read_packet(qp, res, pkt, region, len, late);
 	return status;
 }
 
+/* Bytes of the next packet of a read, or of a train; a replay has no trains. */
+static u32 next_bytes(const struct pavo_qp *qp, const struct pavo_resource *res,
+		      bool late)
+{
+	u32 mtu = qp->attr.mtu;
+
+	if (res->left <= mtu || res->replay || !late)
+		return min(res->left, mtu);
+	return min(res->left, PAVO_TRAIN_BYTES / mtu * mtu);
+}
+
 /*
- * Send the next packet of a read. PAVO_ST_WAIT: for pages; PAVO_ST_BUSY: for the interface; another
- * error: the memory may not be read any more.
+ * Send the next packet or train of a read. PAVO_ST_WAIT: for pages; PAVO_ST_BUSY: for the
+ * interface; another error: the memory may not be read any more.
  */
 static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
-	u32 len = min(res->left, qp->attr.mtu);
+	bool late = is_near(qp);
+	u32 len = next_bytes(qp, res, late);
 	struct pavo_pkt pkt = {
 		.opcode = read_opcode(res, len == res->left),
+		.npkts = max(1u, DIV_ROUND_UP(len, qp->attr.mtu)),
 		.psn = res->psn,
 		.pad = -len & 3,
 		.syndrome = PAVO_AETH_ACK_UNLIMITED,
@@ -308,17 +341,17 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		return PAVO_ST_KEY;
 	if (unlikely(len && !pavo_use_enter(&qp->holder, slot_of(qp, res))))
 		return PAVO_ST_STATE;
-	status = make_read(qp, res, &pkt, &skb, len);
+	status = make_read(qp, res, &pkt, &skb, len, late);
 	/* Attached pages may leave later, but only as they are now (ICRC). */
 	if (len)
 		pavo_use_leave(&qp->holder, slot_of(qp, res));
 	if (unlikely(status))
 		return status;
-	status = transmit(qp, &pkt, skb, len);
+	status = transmit(qp, &pkt, skb, len, late);
 	if (unlikely(status))
 		return status;
 	res->begun = true;
-	res->psn = pavo_psn_add(res->psn, 1);
+	res->psn = pavo_psn_add(res->psn, pkt.npkts);
 	res->va += len;
 	res->left -= len;
 	if (!res->left)

@@ -71,6 +71,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 
 	pavo_side_forget(qp, &resp->side);
 	resp->side.pending = 0;
+	resp->side.near = (struct pavo_near){};
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
@@ -160,6 +161,13 @@ static void tell_established(struct pavo_qp *qp)
 	pavo_qp_end(qp);
 }
 
+/* May the bytes of a late packet be used? If it was begun, go on: some of them were. */
+static bool may_use(const struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	return qp->resp.side.stage != PAVO_STAGE_BEGIN ||
+	       pavo_loan_stands(&rx->loan, rx->pkt.psn);
+}
+
 /* Handle a packet. PAVO_ST_WAIT: it is parked until the side's wait (pages, or a walk) is over. */
 static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -167,6 +175,11 @@ static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	if (state < IB_QPS_RTR || state == IB_QPS_ERR || qp->resp.failing) {
 		pavo_count(qp, rx_drop_state);
+		return PAVO_ST_OK;
+	}
+	pavo_near_seen(&qp->resp.side.near, rx->marked);
+	if (rx->unit && unlikely(!may_use(qp, rx))) {
+		pavo_count(qp, rx_drop_icrc);
 		return PAVO_ST_OK;
 	}
 	if (pavo_is_datagram(qp))

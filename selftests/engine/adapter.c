@@ -31,6 +31,7 @@ void engine_start(const struct engine_host *host)
 	dev->port = (struct pavo_port){
 		.ib = &dev->ib,
 		.tally = &dev->tally,
+		.number = 1,
 		.ndev = &interface,
 	};
 	dev->tally.dev = dev;

@@ -43,6 +43,12 @@ void engine_start(const struct engine_host *host);
 /** engine_stop - remove the adapter; aborts if something of it is left. */
 void engine_stop(void);
 
+/**
+ * engine_near - peers are near: new packets go in trains, and without an ICRC. The engine cuts them
+ * as a device does. False at first.
+ */
+extern bool engine_near;
+
 /** engine_now - nanoseconds of the clock. */
 __u64 engine_now(void);
 /**

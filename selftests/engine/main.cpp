@@ -11,6 +11,7 @@
 #include <sanitizer/lsan_interface.h>
 
 #include "../wire/tool/runner.h"
+#include "engine.h"
 #include "engine_bench.h"
 
 namespace {
@@ -51,6 +52,9 @@ int main(int argc, char **argv)
 		app.footer("Prints TAP. Exit status: 0 all passed, 1 something "
 			   "failed, 2 usage, 4 all skipped.");
 		o.declare(app);
+		app.add_flag("--near", engine_near,
+			     "new packets go in trains, which the engine cuts "
+			     "as a device does");
 		app.read(argc, argv);
 		o.setup.device = "engine";
 		o.setup.peer4 = pw::parse_address("10.9.0.2");

@@ -120,14 +120,39 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
 	       ip_hdr(rx->skb)->daddr == flow->saddr.s6_addr32[3];
 }
 
+bool engine_near;
+
+void pavo_flow_keep_inside(struct pavo_flow *flow)
+{
+}
+
+bool pavo_flow_inside(struct pavo_flow *flow)
+{
+	return false;
+}
+
+void pavo_inside_deliver(void)
+{
+}
+
+bool pavo_flow_near(struct pavo_flow *flow, const struct pavo_near *near)
+{
+	return engine_near;
+}
+
+struct pavo_port *pavo_port_numbered(u32 number)
+{
+	return NULL;
+}
+
 /* ------------------------------------------------------------- sending */
 
 struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 			      struct pavo_flow *flow, const u8 *hdr,
 			      unsigned int hdr_len, unsigned int copy)
 {
-	struct sk_buff *skb =
-		engine_skb(flow->headroom, hdr_len + PAGE_SIZE + TRAILER);
+	struct sk_buff *skb = engine_skb(flow->headroom,
+					 hdr_len + PAVO_TRAIN_BYTES + TRAILER);
 
 	ENGINE_MUST(rcu_read_lock_any_held());
 	if (!skb) {
@@ -247,6 +272,38 @@ int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 	return err ? err : pavo_tx_sealed(tally, flow, skb);
 }
 
+/* Send packet @i of a train, cut from it as a device needs it. */
+static int send_cut(const struct pavo_tally *tally, struct pavo_flow *flow,
+		    const struct sk_buff *train, const struct pavo_pkt *pkt,
+		    unsigned int unit, u32 i)
+{
+	const unsigned int from = pavo_op_info(pkt->opcode)->hdr_len + i * unit;
+	const bool last = i + 1 == pkt->npkts;
+	const unsigned int len = last ? train->len - from : unit;
+	u8 hdr[PAVO_MAX_HDR_LEN];
+	struct sk_buff *skb;
+
+	skb = pavo_tx_alloc(tally, flow, hdr, pavo_train_head(hdr, pkt, i), 0);
+	if (!skb)
+		return -ENOBUFS;
+	memcpy(skb_put(skb, len), train->data + from, len);
+	return pavo_tx_send(tally, flow, skb, last ? pkt->pad : 0);
+}
+
+int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
+		 struct sk_buff *skb, const struct pavo_pkt *pkt,
+		 unsigned int unit, const struct pavo_loan *loan)
+{
+	int err = 0;
+	u32 i;
+
+	ENGINE_MUST(engine_near);
+	for (i = 0; i < pkt->npkts && !err; i++)
+		err = send_cut(tally, flow, skb, pkt, unit, i);
+	kfree_skb(skb);
+	return err;
+}
+
 /* ----------------------------------------------------------- receiving */
 
 static enum pavo_parse_status parse(struct pavo_rx *rx)
@@ -318,6 +375,8 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 	rx->port = port;
 	rx->skb = skb;
 	rx->ipv6 = ip_hdr(skb)->version == 6;
+	rx->marked = false;
+	rx->unit = 0;
 	parse(rx);
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
+ * Packets that wait in a queue of the interface while the memory behind them gets other data.
+ *
  * Answers to a read that wait in a queue of the interface while their region is
  * deregistered and its memory gets other data (docs/architecture.md, "What waits in a
  * queue"): none of that leaves, and without copy_reads no CPU takes a byte of it.
  */
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include <sys/mman.h>
@@ -163,6 +166,56 @@ bool read_many(Env &env, const Wait &wait)
 	return all_wait;
 }
 
+/* Trains that adapters of this machine have made. */
+unsigned trains()
+{
+	std::ifstream file("/sys/kernel/debug/pavo/trains");
+	std::string word;
+	unsigned count = 0;
+
+	file >> word >> count;
+	REQUIRE(file, "no count of trains");
+	return count;
+}
+
+/* How the process takes back the memory of a write whose packets wait. */
+enum class TakenBack { by_flush, by_deregistration };
+
+/* False: they were there before all was done. */
+bool write_and_take_back(Env &env, const Wait &wait, TakenBack how)
+{
+	Link link = connect(env, {.timeout = wait.timeout, .retry_count = 0});
+	const uint64_t early = env.seed(), background = env.seed();
+	Mr out = must_reg(env.a, {queued_size}, early),
+	   in = must_reg(env.b, {queued_size}, background);
+	SendWr write = make_wr(Op::write, {out, 0}, queued_size, {in, 0});
+
+	/* The peer is near from its first answer on. */
+	exchange(env, link.a, link.b, Op::write, {out, 0}, {in, 0}, 64);
+	env.b.fill(in.id, 0, queued_size, background, 0);
+	Qdisc delay(env.a, str("netem limit 1000 delay ", wait.ms, "ms"));
+	const unsigned before = trains();
+	Moved came(env.b, "rx_packets"), withdrawn(env.b, "rx_drop_icrc");
+	must_post(link.a, write);
+	REQUIRE(eventually(env, [&] { return trains() > before; }), "no train");
+	if (how == TakenBack::by_flush) {
+		to_state(link.a, IBV_QPS_ERR);
+		check_wc(wait_send(env, link.a, "write"), write.id,
+			 IBV_WC_WR_FLUSH_ERR, "write");
+		env.a.fill(out.id, 0, queued_size, ~early, 0);
+	} else {
+		REQUIRE_EQ(env.a.destroy(Kind::mr, out.id), 0, "dereg_mr");
+	}
+	if (came.by())
+		return false;
+
+	REQUIRE(eventually(env, [&] { return came.by() > 0; }), "lost");
+	REQUIRE_EQ(withdrawn.by(), trains() - before,
+		   "trains that were withdrawn");
+	must_match(env.b, in, 0, queued_size, background, 0, "the memory");
+	return true;
+}
+
 /* A slow machine is given longer. */
 template <class Attempt> void with_longer_waits(Attempt &&attempt)
 {
@@ -192,6 +245,26 @@ PV_TEST_LOCAL("queued.many",
 		[&](const Wait &wait) { return read_many(env, wait); });
 }
 
+PV_TEST_LOCAL("queued.flushed",
+	      "trains that wait when their request is flushed are not taken, "
+	      "with what is in its memory later or before")
+{
+	env.expect_async();
+	with_longer_waits([&](const Wait &wait) {
+		return write_and_take_back(env, wait, TakenBack::by_flush);
+	});
+}
+
+PV_TEST_LOCAL("queued.deregistered",
+	      "nor are they when their region is deregistered")
+{
+	env.expect_async();
+	with_longer_waits([&](const Wait &wait) {
+		return write_and_take_back(env, wait,
+					   TakenBack::by_deregistration);
+	});
+}
+
 PV_TEST_LOCAL(
 	"queued.copied",
 	"answers that wait in a queue when their region ends are taken, with "
@@ -204,7 +277,7 @@ PV_TEST_LOCAL("queued.not_taken",
 	      "the same without copy_reads: they are not taken with what is in "
 	      "its memory later")
 {
-	Parameter attach("copy_reads", "N");
+	Parameter attach("copy_reads", "N"), sealed("late_icrc", "N");
 
 	read_from_queue(env, false);
 }

@@ -12,6 +12,7 @@
 #include "manager.h"
 #include "never.h"
 #include "paged.h"
+#include "qdisc.h"
 #include "tap.h"
 #include "window.h"
 
@@ -277,6 +278,7 @@ bool move_in_the_middle(Env &env)
 	must_bind(env, binder.b, window, spec);
 	Mr old = view_of(window, spec);
 	SendWr write = make_wr(Op::write, {out, 0}, size, {old, 0});
+	Qdisc slow(env.a, narrow);
 	must_post(link.a, write);
 	while (env.b.verify(first.id, 0, 8, seed, 0) != -1)
 		std::this_thread::yield();

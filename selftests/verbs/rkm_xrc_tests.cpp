@@ -40,6 +40,7 @@ PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
 		SendWr write =
 			to_srq(link.srq, make_wr(Op::write, {out, 0}, size,
 						 {view_of(window, spec), 0}));
+		Qdisc slow(env.a, narrow);
 		must_post(link.a, write);
 		while (env.b.verify(spec.mr.id, 0, 8, seed, 0) != -1)
 			std::this_thread::yield();

@@ -112,7 +112,8 @@ constexpr std::array ENTRIES = {
 			"adapter is wrong, or a host forges packets"}},
 	Entry{"rx_drop_icrc",
 	      {trouble, "packets arrive damaged: hardware, or something "
-			"on the way that rewrites them"}},
+			"on the way that rewrites them; or a process of this "
+			"machine took back what it was sending"}},
 	Entry{"rx_drop_qpn",
 	      {note, "packets for queue pairs that do not exist (any "
 		     "more): does the other end's peer still run?"}},

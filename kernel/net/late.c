@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * late.c - late packets: packets and trains that have no ICRC yet, and are cut into packets with
+ * one where a device cannot take them whole.
+ *
+ * To the network stack a late packet is a UDP tunnel with a protocol of its own inside, to be
+ * segmented by the device. Devices in software (veth) pass it on as it is, so two adapters of one
+ * machine exchange it whole, as TCP does with its checksum. For any other device the stack calls
+ * cut_train(). A peer that does not know late packets must not get one: net/near.h.
+ *
+ * The mark is in fields of the skb that only the kernel can set; no byte of a packet counts.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/seq_file.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+#include "compat.h"
+#include "net_private.h"
+
+/*
+ * A tunnel, since sockets of tunnels get such packets whole. The second bit, because devices in
+ * hardware cut tunnels by themselves, but do not claim both.
+ */
+#define PAVO_GSO_LATE (SKB_GSO_UDP_TUNNEL | SKB_GSO_SCTP)
+
+bool pavo_late_icrc = true;
+module_param_named(late_icrc, pavo_late_icrc, bool, 0644);
+MODULE_PARM_DESC(late_icrc,
+		 "adapters of this machine exchange trains without ICRC (Y)");
+
+static pavo_loan_judge *loan_stands;
+
+/* For people: trains that adapters of this machine made, late packets that devices had cut. */
+static atomic_long_t trains_made = ATOMIC_LONG_INIT(0);
+static atomic_long_t late_cut = ATOMIC_LONG_INIT(0);
+
+void pavo_late_show(struct seq_file *file)
+{
+	seq_printf(file, "trains %ld\ncut %ld\n",
+		   atomic_long_read(&trains_made), atomic_long_read(&late_cut));
+}
+
+/* Does the skb carry the mark? Packets with an ICRC may do so, too. */
+static bool is_marked(const struct sk_buff *skb)
+{
+	return skb->inner_protocol_type == ENCAP_TYPE_ETHER &&
+	       skb->inner_protocol == htons(ETH_P_IBOE);
+}
+
+bool pavo_late_marked(const struct sk_buff *skb)
+{
+	return skb->encapsulation && is_marked(skb);
+}
+
+bool pavo_late_is(const struct sk_buff *skb)
+{
+	return skb_is_gso(skb) && pavo_late_marked(skb) &&
+	       skb_shinfo(skb)->gso_type == PAVO_GSO_LATE;
+}
+
+void pavo_late_mark(struct sk_buff *skb, unsigned int hdr_len)
+{
+	skb_reset_inner_mac_header(skb);
+	skb_reset_inner_network_header(skb);
+	/* The stack takes what is in front of it, and gso_size, for the length of a packet. */
+	skb_set_inner_transport_header(skb, hdr_len + PAVO_ICRC_LEN);
+	skb_set_inner_protocol(skb, htons(ETH_P_IBOE));
+	skb->encapsulation = 1;
+}
+
+void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts)
+{
+	struct skb_shared_info *info = skb_shinfo(skb);
+
+	if (npkts > 1)
+		atomic_long_inc(&trains_made);
+	info->gso_type = PAVO_GSO_LATE;
+	info->gso_size = unit;
+	info->gso_segs = npkts;
+	/* Without a checksum the stack would cut it at once. */
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+}
+
+enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
+				       struct pavo_loan *loan,
+				       struct sk_buff *skb, unsigned int from)
+{
+	const unsigned int unit = skb_shinfo(skb)->gso_size;
+	enum pavo_parse_status status;
+	unsigned int len;
+
+	if (skb_headlen(skb) < from || skb->len < from + sizeof(*loan))
+		return PAVO_PARSE_SHORT;
+	len = skb->len - from - sizeof(*loan);
+	if (skb_copy_bits(skb, from + len, loan, sizeof(*loan)))
+		return PAVO_PARSE_SHORT;
+	status = pavo_parse_headers(pkt, skb, from, len);
+	if (status != PAVO_PARSE_OK || pkt->payload <= unit)
+		return status;
+	if (!pavo_train_may_be(pkt->opcode))
+		return PAVO_PARSE_OPCODE;
+	pkt->npkts = DIV_ROUND_UP(pkt->payload, unit);
+	return PAVO_PARSE_OK;
+}
+
+/* ------------------------------------------------------- cutting for a device */
+
+/* A train that is being cut; skb->data is at its BTH. */
+struct cut {
+	struct sk_buff *skb;
+	struct pavo_pkt pkt;
+	struct pavo_loan loan;
+	bool attach; /* the device takes fragments */
+};
+
+/* Copy payload to the end of the linear part. */
+static bool copy_payload(struct sk_buff *to, const struct sk_buff *skb,
+			 unsigned int from, unsigned int len)
+{
+	return !skb_copy_bits(skb, from, skb_put(to, len), len);
+}
+
+static void add_frag(struct sk_buff *to, struct page *page, unsigned int offset,
+		     unsigned int len)
+{
+	skb_fill_page_desc(to, skb_shinfo(to)->nr_frags, page, offset, len);
+	to->len += len;
+	to->data_len += len;
+	to->truesize += len;
+}
+
+/* Make bytes of the fragments of @skb fragments of @to. */
+static bool attach_payload(struct sk_buff *to, const struct sk_buff *skb,
+			   unsigned int from, unsigned int len)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	unsigned int size, n;
+	int i;
+
+	from -= skb_headlen(skb);
+	for (i = 0; len && i < info->nr_frags; i++) {
+		const skb_frag_t *frag = &info->frags[i];
+
+		size = skb_frag_size(frag);
+		if (from < size) {
+			n = min(len, size - from);
+			if (skb_shinfo(to)->nr_frags + 1 >= MAX_SKB_FRAGS)
+				return false;
+			get_page(skb_frag_page(frag));
+			add_frag(to, skb_frag_page(frag),
+				 skb_frag_off(frag) + from, n);
+			from += n;
+			len -= n;
+		}
+		from -= size;
+	}
+	skb_shinfo(to)->flags |= info->flags & SKBFL_SHARED_FRAG;
+	return !len;
+}
+
+/* Add pad and room for the ICRC; each packet has its own, since clones share fragments. */
+static u8 *add_trailer(struct sk_buff *to, unsigned int pad)
+{
+	const unsigned int len = pad + PAVO_ICRC_LEN;
+	struct page *page;
+	u8 *trailer;
+
+	if (!skb_is_nonlinear(to)) {
+		trailer = skb_put(to, len);
+	} else {
+		trailer = netdev_alloc_frag(len);
+		if (!trailer)
+			return NULL;
+		page = virt_to_head_page(trailer);
+		add_frag(to, page, trailer - (u8 *)page_address(page), len);
+	}
+	memset(trailer, 0, pad);
+	return trailer + pad;
+}
+
+/*
+ * Write the ICRC of packet @i. The stack sets lengths, and the IPv4 identification, when all
+ * packets are cut: take copies of the headers with the values that they will have.
+ */
+static bool seal_cut(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
+{
+	struct udphdr udp = *(struct udphdr *)(to->data - sizeof(udp));
+	const u8 *end = to->data - sizeof(udp);
+	struct ipv6hdr ip6;
+	struct iphdr ip4;
+	const void *ip = &ip4;
+	__le32 value;
+	u32 crc;
+
+	udp.len = htons(sizeof(udp) + to->len);
+	if (ipv6) {
+		memcpy(&ip6, end - sizeof(ip6), sizeof(ip6));
+		ip6.payload_len = udp.len;
+		ip = &ip6;
+	} else {
+		memcpy(&ip4, end - sizeof(ip4), sizeof(ip4));
+		ip4.tot_len = htons(sizeof(ip4) + sizeof(udp) + to->len);
+		ip4.id = htons(ntohs(ip4.id) + i);
+	}
+	if (!pavo_packet_crc(&crc, to, ip, ipv6, &udp, to->data, PAVO_BTH_LEN,
+			     to->len - PAVO_BTH_LEN - PAVO_ICRC_LEN))
+		return false;
+	value = cpu_to_le32(~crc);
+	memcpy(icrc, &value, sizeof(value));
+	return true;
+}
+
+/* Fill @to, which has the room of headers in front, with packet @i. */
+static bool fill_packet(struct sk_buff *to, const struct cut *cut, u32 i)
+{
+	const struct sk_buff *skb = cut->skb;
+	const unsigned int unit = skb_shinfo(skb)->gso_size;
+	const bool ipv6 = cut->loan.flags & PAVO_LOAN_IPV6;
+	unsigned int len = min(unit, cut->pkt.payload - i * unit);
+	unsigned int from = cut->pkt.info->hdr_len + i * unit;
+	u8 hdr[PAVO_MAX_HDR_LEN], *icrc;
+	bool filled;
+
+	skb_put_data(to, hdr, pavo_train_head(hdr, &cut->pkt, i));
+	if (cut->attach && from >= skb_headlen(skb))
+		filled = attach_payload(to, skb, from, len);
+	else
+		filled = copy_payload(to, skb, from, len);
+	if (!filled)
+		return false;
+	icrc = add_trailer(to, i + 1 == cut->pkt.npkts ? cut->pkt.pad : 0);
+	return icrc && seal_cut(to, ipv6, i, icrc);
+}
+
+static struct sk_buff *cut_packet(const struct cut *cut, u32 i)
+{
+	struct sk_buff *skb = cut->skb, *to;
+	const unsigned int front = skb_headroom(skb);
+	const bool linear = !cut->attach ||
+			    skb_headlen(skb) > cut->pkt.info->hdr_len;
+
+	to = alloc_skb(front + PAVO_MAX_HDR_LEN + PAVO_TRAILER_MAX +
+			       (linear ? skb_shinfo(skb)->gso_size : 0),
+		       GFP_ATOMIC | __GFP_NOWARN);
+	if (!to)
+		return NULL;
+	skb_copy_header(to, skb);
+	skb_shinfo(to)->gso_size = 0;
+	skb_shinfo(to)->gso_segs = 0;
+	skb_shinfo(to)->gso_type = 0;
+	to->ip_summed = CHECKSUM_NONE;
+	skb_set_inner_protocol(to, 0);
+	skb_reserve(to, front);
+	/* The headers in front of the BTH, and what is free in front of them. */
+	memcpy(to->head, skb->head, front);
+	if (fill_packet(to, cut, i))
+		return to;
+	kfree_skb(to);
+	return NULL;
+}
+
+/*
+ * Cut a late packet into packets with their ICRC: the segmentation that the stack calls for a
+ * device without it. skb->data and all header offsets are at the BTH.
+ */
+static struct sk_buff *cut_train(struct sk_buff *skb,
+				 netdev_features_t features)
+{
+	struct cut cut = {
+		.skb = skb,
+		.attach = features & NETIF_F_SG && !skb_has_frag_list(skb),
+	};
+	struct sk_buff *first = NULL, *last = NULL, *to;
+	u32 i;
+
+	if (!is_marked(skb) || skb_shinfo(skb)->gso_type != PAVO_GSO_LATE ||
+	    pavo_late_parse(&cut.pkt, &cut.loan, skb, 0) != PAVO_PARSE_OK)
+		return ERR_PTR(-EINVAL);
+	if (!loan_stands(&cut.loan, cut.pkt.psn))
+		return ERR_PTR(-ESTALE);
+	atomic_long_inc(&late_cut);
+	for (i = 0; i < cut.pkt.npkts; i++) {
+		to = cut_packet(&cut, i);
+		if (!to) {
+			kfree_skb_list(first);
+			return ERR_PTR(-ENOMEM);
+		}
+		if (last)
+			last->next = to;
+		else
+			first = to;
+		last = to;
+	}
+	/* The stack finds the end of the list there, as skb_segment() leaves it. */
+	first->prev = last;
+	return first;
+}
+
+static struct packet_offload late_offload = {
+	.type = cpu_to_be16(ETH_P_IBOE),
+	.callbacks.gso_segment = cut_train,
+};
+
+void pavo_late_init(pavo_loan_judge *judge)
+{
+	loan_stands = judge;
+	dev_add_offload(&late_offload);
+}
+
+/* pavo_late_exit - late packets that still wait in a queue are dropped there. */
+void pavo_late_exit(void)
+{
+	dev_remove_offload(&late_offload);
+}
