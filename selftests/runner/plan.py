@@ -120,6 +120,8 @@ TEST = {
     "wirefuzz": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",
                                                            "selftests/wire/wire.sh"),
                     programs=("selftests/wirefuzz/pavo-wirefuzz",)),
+    # Bonds, filters and mirrors are the distribution kernel's.
+    "paths": Row(programs=("selftests/verbs/pavo-verbs",)),
     "faults": Row(kernels=NATIVE, programs=("selftests/faults/",)),
     # The programs of its corpus; at random in `make test-full` only.
     "callfuzz": Row(kernels=NATIVE, programs=("selftests/callfuzz/",),

@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# In a guest: adapters a0 and b0 in namespaces A and B, a path between them, data of all kinds
+# compared byte by byte, and then what the counters say of the path:
+#   whole  trains arrive as they were sent
+#   cut    they are sent, and a device on the way makes packets with an ICRC of them
+#   plain  none is sent
+# Started by run.sh.
+# usage: guest.sh PROGRAM [NAME...]
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+program=$1
+shift
+wanted=("$@")
+number=0 failed=0
+
+# shellcheck source=selftests/paths/topology.sh
+. "$here/topology.sh"
+
+# count DEVICE COUNTER
+count()
+{
+	local value
+	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
+	echo "$value"
+}
+
+# traffic [OPTION...]: data of every operation, in messages around the borders of packets and
+# trains, one by one, and in both directions at once.
+traffic()
+{
+	"$program" --dev a0 --peer "$peer" --large $((1 << 20)) --patience 60 --limit 200 \
+		--only data.send.mtu_4096 --only data.write_with_immediate.mtu_1024 \
+		--only data.read.mtu_4096 --only data.read.mtu_256 --only data.large \
+		--only data.bidirectional --only atomic.fetch --only sgl.write \
+		--only order.write_then_send "$@"
+}
+
+# counted: trains and late packets that were cut, in this machine
+counted()
+{
+	local words
+	read -rd '' -a words </sys/kernel/debug/pavo/trains
+	echo "${words[1]} ${words[3]}"
+}
+
+# judge WANTED: is the path of that kind?
+judge()
+{
+	local kind=whole trains cut trains_before cut_before
+	read -r trains cut <<<"$(counted)"
+	read -r trains_before cut_before <<<"$before"
+	((cut == cut_before)) || kind="cut"
+	((trains > trains_before)) || kind=plain
+	[[ $kind == "$1" ]] && return
+	echo "# $kind, wanted: $1"
+	return 1
+}
+
+# none COUNTER...: is 0 at both ends
+none()
+{
+	local counter device value bad=0
+	for counter; do
+		for device in a0 "$peer"; do
+			value=$(count "$device" "$counter")
+			((value)) || continue
+			bad=1
+			echo "# $device: $counter is $value"
+		done
+	done
+	return $bad
+}
+
+report()
+{
+	number=$((number + 1))
+	if (($1)); then
+		failed=1
+		echo "not ok $number $2"
+		ip -n A -s link 2>&1 | sed 's/^/# A: /'
+	else
+		echo "ok $number $2"
+	fi
+}
+
+is_wanted()
+{
+	local name
+	((${#wanted[@]})) || return 0
+	for name in "${wanted[@]}"; do
+		[[ $1 == *"$name"* ]] && return 0
+	done
+	return 1
+}
+
+# path NAME KIND TOPOLOGY [ARGUMENT...]: one test. With "lossy" for KIND the path loses packets:
+# then data has to arrive, and no more is known. Variables: family is v4 or v6.
+path()
+{
+	local name=$1 kind=$2 bad=0 output
+	shift 2
+	is_wanted "$name" || return 0
+	if ! begin || ! "$@" || ! adapters; then
+		report 1 "$name: no path"
+		end
+		return
+	fi
+	before=$(counted)
+	output=$(traffic --gid "${family:-v4}") || bad=1
+	((!bad)) || printf '# %s\n' "${output//$'\n'/$'\n'# }"
+	if [ "$kind" = lossy ]; then
+		[[ $(counted) != "$before" ]] || bad=1
+	else
+		judge "$kind" && none rx_drop_icrc loss_timer_expired rx_drop_short || bad=1
+	fi
+	[ -z "${after:-}" ] || $after || bad=1
+	report $bad "$name"
+	end
+}
+
+load_driver pavo || exit 1
+modprobe -a veth bridge 8021q macvlan bonding sch_netem sch_tbf 2>/dev/null
+trap 'end 2>/dev/null' EXIT
+
+path "two ends of a wire" whole wire
+family=v6 path "two ends of a wire, IPv6" whole wire
+path "no offload of tunnels" cut without tx-udp_tnl-segmentation
+path "no offload of SCTP" cut without tx-sctp-segmentation
+family=v6 path "no offload of SCTP, IPv6" cut without tx-sctp-segmentation
+path "no fragments" whole without tx-scatter-gather
+path "no fragments, no offload" cut unable
+path "no room for trains at the device" cut short_device
+path "a router" whole router
+family=v6 path "a router, IPv6" whole router
+path "a router, and no offload behind it" cut router_without
+family=v6 path "a router, and no offload behind it, IPv6" cut router_without
+path "a bridge" whole switch
+path "a VLAN" whole vlans_of_wire
+path "a macvlan" whole macvlans
+path "a bond" whole bonds
+path "rules of a filter on the way" whole filtered_router
+path "a mirror of what is sent" whole mirrored
+path "a packet socket that looks" whole watched
+path "one adapter, with itself" whole inside
+path "late_icrc=N" plain sealed
+path "loss, duplicates, another order" lossy bad_wire
+after=wrong_icrc path "bits that change behind the cut" lossy corrupting
+echo "1..$number"
+exit $failed

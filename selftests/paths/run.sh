@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The paths group: late packets and trains between two adapters of one machine, over paths of all
+# kinds; one guest. Called by selftests/run (which sets PAVO_*), or by hand after `make`.
+# usage: run.sh [NAME...]: only paths whose name contains one of these
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/host-lib.sh
+. "$here/../verbs/host-lib.sh"
+
+exec "$PAVO_VM" run -q --timeout "$(limit 400)" -- \
+	bash "$here/guest.sh" "$PAVO_BUILD/selftests/verbs/pavo-verbs" "$@"
