@@ -318,6 +318,9 @@ void RunOptions::declare(common::CommandLine &app)
 		->required();
 	app.add_list("--only", only,
 		     "only cases whose name contains TEXT; may be repeated");
+	app.add_flag("--sample", sample,
+		     "one case of each script, in turn its first, second, "
+		     "and so on");
 	app.add_option("--limit", limit,
 		       "seconds one case may take in all (30)")
 		->check(CLI::Range(1, 3600));
@@ -337,10 +340,15 @@ int run_scripts(const RunOptions &o)
 	const auto scripts = read_scripts(o.paths);
 	std::vector<Planned> plan;
 
-	for (const Script &script : scripts)
-		for (const Case &chosen : script.cases)
-			if (selected(o, chosen.name))
-				plan.push_back({&script, &chosen});
+	size_t turn = 0;
+	for (const Script &script : scripts) {
+		const size_t one = turn++ % script.cases.size();
+
+		for (size_t i = 0; i < script.cases.size(); i++)
+			if ((!o.sample || i == one) &&
+			    selected(o, script.cases[i].name))
+				plan.push_back({&script, &script.cases[i]});
+	}
 	if (plan.empty())
 		throw NoCase("no case has such a name");
 	for (const Planned &planned : plan) {

@@ -22,7 +22,8 @@ struct RunOptions {
 	std::string type = "pavo";
 	std::vector<std::string> only, paths;
 	unsigned limit = 30;
-	bool list = false, check = false, trace = false, kmsg = false;
+	bool list = false, check = false, trace = false, kmsg = false,
+	     sample = false;
 	/* One process for all cases, as long as it lives; else one for each. */
 	bool together = false;
 	/* In the process of a case; in that of all cases at the end, false: something is wrong. */
