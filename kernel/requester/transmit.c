@@ -221,6 +221,9 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 	case PAVO_ST_WAIT:
 		return false;
 	case PAVO_ST_BUSY:
+		/* A queue may never have room for a train. */
+		if (span > 1 && !answered)
+			pavo_near_lost(&req->side.near);
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 		return false;
 	default:

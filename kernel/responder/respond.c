@@ -178,6 +178,9 @@ static enum pavo_status transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		if (likely(send_answer(qp, pkt, skb, late) != -ENOBUFS))
 			return PAVO_ST_OK;
 	}
+	/* A queue may never have room for a train. */
+	if (pkt->npkts > 1)
+		pavo_near_lost(&qp->resp.side.near);
 	qp->resp.paused = true;
 	hrtimer_start(&qp->resp.pause, ns_to_ktime(PAVO_CONGESTED_NS),
 		      HRTIMER_MODE_REL_SOFT);

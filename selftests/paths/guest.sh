@@ -149,5 +149,6 @@ path "one adapter, with itself" whole inside
 path "late_icrc=N" plain sealed
 path "loss, duplicates, another order" lossy bad_wire
 after=wrong_icrc path "bits that change behind the cut" lossy corrupting
+path "a queue shorter than a train" lossy narrow
 echo "1..$number"
 exit $failed

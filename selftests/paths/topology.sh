@@ -210,6 +210,11 @@ wrong_icrc()
 	return 1
 }
 
+narrow()
+{
+	wire && ip netns exec A tc qdisc add dev va root tbf rate 2gbit burst 100000 limit 40000
+}
+
 # shellcheck disable=SC2317  # called by wait_for
 # knows NAMESPACE ADDRESS: a datagram has made it look up that neighbour.
 knows()
