@@ -123,15 +123,6 @@ static bool copy_payload(struct sk_buff *to, const struct sk_buff *skb,
 	return !skb_copy_bits(skb, from, skb_put(to, len), len);
 }
 
-static void add_frag(struct sk_buff *to, struct page *page, unsigned int offset,
-		     unsigned int len)
-{
-	skb_fill_page_desc(to, skb_shinfo(to)->nr_frags, page, offset, len);
-	to->len += len;
-	to->data_len += len;
-	to->truesize += len;
-}
-
 /* Make bytes of the fragments of @skb fragments of @to. */
 static bool attach_payload(struct sk_buff *to, const struct sk_buff *skb,
 			   unsigned int from, unsigned int len)
@@ -150,8 +141,8 @@ static bool attach_payload(struct sk_buff *to, const struct sk_buff *skb,
 			if (skb_shinfo(to)->nr_frags + 1 >= MAX_SKB_FRAGS)
 				return false;
 			get_page(skb_frag_page(frag));
-			add_frag(to, skb_frag_page(frag),
-				 skb_frag_off(frag) + from, n);
+			pavo_add_frag(to, skb_frag_page(frag),
+				      skb_frag_off(frag) + from, n);
 			from += n;
 			len -= n;
 		}
@@ -175,7 +166,8 @@ static u8 *add_trailer(struct sk_buff *to, unsigned int pad)
 		if (!trailer)
 			return NULL;
 		page = virt_to_head_page(trailer);
-		add_frag(to, page, trailer - (u8 *)page_address(page), len);
+		pavo_add_frag(to, page, trailer - (u8 *)page_address(page),
+			      len);
 	}
 	memset(trailer, 0, pad);
 	return trailer + pad;

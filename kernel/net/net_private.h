@@ -88,6 +88,16 @@ enum pavo_parse_status pavo_parse_headers(struct pavo_pkt *pkt,
 					  struct sk_buff *skb,
 					  unsigned int from, unsigned int len);
 
+/**
+ * pavo_add_frag - make a part of a page the last fragment of a packet; takes over a reference.
+ * @skb:    the packet, with a free fragment
+ * @page:   the page
+ * @offset: first byte in it
+ * @len:    bytes
+ */
+void pavo_add_frag(struct sk_buff *skb, struct page *page, unsigned int offset,
+		   unsigned int len);
+
 /* late.c */
 
 /* Adapters of this machine exchange late packets. */

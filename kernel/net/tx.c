@@ -68,8 +68,8 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 	return skb;
 }
 
-static void add_frag(struct sk_buff *skb, struct page *page,
-		     unsigned int offset, unsigned int len)
+void pavo_add_frag(struct sk_buff *skb, struct page *page, unsigned int offset,
+		   unsigned int len)
 {
 	int i = skb_shinfo(skb)->nr_frags;
 
@@ -89,7 +89,7 @@ static void add_mem(struct sk_buff *skb, void *mem, unsigned int len)
 {
 	struct page *page = virt_to_head_page(mem);
 
-	add_frag(skb, page, mem - page_address(page), len);
+	pavo_add_frag(skb, page, mem - page_address(page), len);
 }
 
 /* Make room for @len bytes as a fragment; a long one gets a page of its own. */
@@ -107,7 +107,7 @@ static void *put_frag(struct sk_buff *skb, unsigned int len)
 	page = pavo_page_take();
 	if (unlikely(!page))
 		return NULL;
-	add_frag(skb, page, 0, len);
+	pavo_add_frag(skb, page, 0, len);
 	return page_address(page);
 }
 
@@ -153,7 +153,7 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 		return false;
 
 	get_page(page);
-	add_frag(skb, page, offset, len);
+	pavo_add_frag(skb, page, offset, len);
 	/* the process may write to the page: the stack must not rely on its content */
 	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	return true;

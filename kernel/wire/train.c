@@ -91,13 +91,13 @@ unsigned int pavo_train_head(u8 *hdr, const struct pavo_pkt *train, u32 i)
 
 u32 pavo_train_bytes(const struct pavo_pkt *train, u32 payload)
 {
-	u32 n = train->npkts, ends = n > 1;
+	u32 n = train->npkts;
 	u32 bytes = payload + train->pad + n * PAVO_ICRC_LEN;
 
 	bytes += pavo_op_info(opcode_of(train, 0))->hdr_len;
 	if (n > 2)
 		bytes += (n - 2) * pavo_op_info(opcode_of(train, 1))->hdr_len;
-	if (ends)
+	if (n > 1)
 		bytes += pavo_op_info(opcode_of(train, n - 1))->hdr_len;
 	return bytes;
 }
