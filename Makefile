@@ -19,7 +19,7 @@ STEP  := $(CURDIR)/qemu-scripts/build-step
 # it is the running kernel, or with BUILD_FOR=guests that of the guests. Make looks for
 # it once, and late: the headers may have to be installed first.
 BUILD_FOR ?= running
-# make bench MODE=native: the mode has a kernel of its own
+# make bench and make profile MODE=native: the mode has a kernel of its own
 ifeq ($(MODE),native)
 KERNEL ?= native
 endif
@@ -77,6 +77,7 @@ help:
 	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
 	@echo 'make bench      pavo and rdma_rxe side by side; MODE=native at native speed, with siw'
 	@echo '                and TCP'
+	@echo 'make profile    where the instructions of a message go; MODE=native: its time, by perf'
 	@echo 'make bench-windows  windows beside queue pairs of both'
 	@echo 'make bench-keys  the cost of keys, of their walks and of their caches'
 	@echo 'make lint       style and static checks only'
@@ -172,7 +173,7 @@ full-deps:
 build = $(if $(1),@$(MAKE) --no-print-directory -s userspace PARTS='$(1)')
 
 # Guests load the module, and tests look at that one.
-demo test test-full soak test-pyverbs lint bench bench-windows bench-keys: export BUILD_FOR = guests
+demo test test-full soak test-pyverbs lint bench profile bench-windows bench-keys: export BUILD_FOR = guests
 
 # Lays out all code by .clang-format.
 format: format-deps
@@ -225,6 +226,10 @@ bench: bench-deps kernel modules
 	$(call build,tests-bench)
 	selftests/bench/run --check-floor $(if $(MODE),--mode $(MODE)) $(BENCH)
 
+profile: bench-deps kernel modules
+	$(call build,tests-bench)
+	selftests/bench/profile $(if $(MODE),--mode $(MODE)) $(BENCH)
+
 bench-windows: bench-deps kernel modules
 	$(call build,tests-bench-windows)
 	selftests/bench/windows $(BENCH)
@@ -236,4 +241,4 @@ bench-keys: bench-deps kernel modules
 .PHONY: help all modules links need-headers userspace install clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
 	full-deps lint plan-modules test test-full need-group soak test-pyverbs demo \
-	bench bench-windows bench-keys
+	bench profile bench-windows bench-keys

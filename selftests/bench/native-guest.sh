@@ -11,8 +11,9 @@
 # usage: native-guest.sh PAVO-BENCH ROUNDS TYPES GROUP...
 #   TYPES  of pavo,pavo-rules,rxe,siw,tcp,before; their order turns round
 #   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's
-# environment: BENCH_PCLMUL  module for the CRC of a real machine; BENCH_BEFORE  pavo.ko of
-#   the type before
+# environment: BENCH_MACHINE  folder of the modules of machine/build; BENCH_BEFORE  pavo.ko of
+#   the type before; BENCH_SCALE  so many times the messages; BENCH_SYMBOLS=1  also leaves
+#   TYPE.kallsyms
 # leaves: environment; ROUND-TYPE.jsonl for each measurement, for tcp ROUND-tcp.SIZE.json; in finished the names of
 #   those that came to their end
 set -euo pipefail
@@ -44,7 +45,8 @@ measure_groups()
 		ends=(bench0 bench1 "${peer[@]}")
 		[ "$name" != loopback ] || ends=(bench0 bench0)
 		"${near[@]}" "$bench" --tests list --name "$name" --ops "$ops" \
-			--sizes "$sizes" --queue-pairs "$pairs" --seed "$1" "${ends[@]}"
+			--sizes "$sizes" --queue-pairs "$pairs" --scale "${BENCH_SCALE:-1}" \
+			--seed "$1" "${ends[@]}"
 	done
 }
 
@@ -71,11 +73,27 @@ measure()
 		enter_wire "$type"
 		load "$type" "${near[*]}" "${far[*]}"
 		[ "$round" -gt 1 ] || driver_environment "$type" >>"$PAVO_OUT/environment"
+		[ -z "${BENCH_SYMBOLS:-}" ] || cat /proc/kallsyms >"$PAVO_OUT/$type.kallsyms"
 		measure_groups "$round" >"$out"
 		unload "$type"
 	fi
 	echo "$round-$type" >>"$PAVO_OUT/finished"
 	echo "round $round: $type"
+}
+
+# Load what a kernel would choose on this CPU.
+be_a_machine()
+{
+	local copies=memcpy_orig
+	if [ -e "${BENCH_MACHINE:-}/um-crc32-pclmul.ko" ] && grep -qw pclmulqdq /proc/cpuinfo; then
+		modprobe crc32
+		insmod "$BENCH_MACHINE/um-crc32-pclmul.ko"
+	fi
+	if [ -e "${BENCH_MACHINE:-}/um-copies.ko" ] && grep -qw fsrm /proc/cpuinfo; then
+		insmod "$BENCH_MACHINE/um-copies.ko"
+		copies='rep movsb'
+	fi
+	echo "copies=$copies" >>"$PAVO_OUT/environment"
 }
 
 has()
@@ -89,12 +107,9 @@ has()
 	[ -z "$why" ]
 }
 
-[ -z "${BENCH_PCLMUL:-}" ] || ! grep -qw pclmulqdq /proc/cpuinfo || {
-	modprobe crc32
-	insmod "$BENCH_PCLMUL"
-}
 wire
 environment >"$PAVO_OUT/environment"
+be_a_machine
 wire_of_namespaces
 here=()
 for type in "${types[@]}"; do

@@ -108,9 +108,9 @@ def awake():
             spinner.wait()
 
 
-def build_pclmul(kernel):
-    """The module that gives User-Mode Linux the CRC of a real machine; "" is none."""
-    done = subprocess.run([HERE / "pclmul/build", kernel, BUILD / "selftests/bench/pclmul"],
+def build_machine(kernel):
+    """The folder of modules that give User-Mode Linux what a real machine has; "" is none."""
+    done = subprocess.run([HERE / "machine/build", kernel, BUILD / "selftests/bench/machine"],
                           check=False, text=True, stdout=subprocess.PIPE)
     return done.stdout.strip() if done.returncode == 0 else ""
 

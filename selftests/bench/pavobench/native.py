@@ -47,10 +47,15 @@ def groups(options):
     return found
 
 
+def environment_of(options):
+    """What the guest's script is told by its environment."""
+    machine = guest.build_machine(options.kernel or KERNEL)
+    return [f"BENCH_MACHINE={machine}"] if machine else []
+
+
 def _boot(options, logs, names):
     kernel = options.kernel or KERNEL
-    pclmul = guest.build_pclmul(kernel)
-    env = [f"BENCH_PCLMUL={pclmul}"] if pclmul else []
+    env = environment_of(options)
     if options.before:
         env.append(f"BENCH_BEFORE={pathlib.Path(options.before).resolve()}")
     return guest.run(logs, options.rounds, names, groups(options), icount=False,

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Owns: the counter's file turned into tables: instructions per message by
-# place, by function, and for one module by block of code. Called by ../profile.
+# place, by stage, by function, and for one module by block of code. Called by ../profile.
 import collections
 
-from .symbols import Symbols
+from . import stages
+from .symbols import USER_END, Symbols
 
 CALLERS = 5     # shown
 JUMP = 4        # instructions of a function that only jumps on
@@ -37,17 +38,22 @@ def sections(path):
 class Profile:
     """One measurement's blocks with the names of their functions."""
 
-    def __init__(self, counts, symbols, messages):
-        self.messages = messages
+    def __init__(self, counts, symbols, row, driver):
+        self.messages = row["messages"]
+        self.size = row["size"]
         self.symbols = symbols
         self.blocks = counts.blocks
         self.places = collections.Counter()
+        self.stages = collections.Counter()
         self.functions = collections.Counter()
         self.calls = collections.Counter()
         self.callers = collections.defaultdict(collections.Counter)
         for address, length, times in counts.blocks:
             function = symbols.function(address)
             self.places[function.place] += length * times
+            stage = (stages.stage_of(function, driver) if address >= USER_END else
+                     stages.PROGRAMS)
+            self.stages[stage] += length * times
             self.functions[function] += length * times
         for source, target, times in counts.steps:
             function = symbols.function(target)
@@ -64,11 +70,15 @@ class Profile:
         return f"{count / self.messages:10.1f}  {100 * count / self.total:5.1f} %"
 
     def write(self, out, top):
-        """Tables by place and by function."""
+        """Tables by place, by stage and by function."""
         print(f"    all         {self._each(self.total)}", file=out)
         for place, count in self.places.most_common():
             if count * 1000 > self.total:
                 print(f"    {place:20} {self._each(count)}", file=out)
+        print(f"\n    {'stage':28} {'instr./msg':>10}  {'share':>7}  {'per byte':>8}", file=out)
+        for stage, count in self.stages.most_common():
+            print(f"    {stage:28} {self._each(count)}  "
+                  f"{count / self.messages / self.size:8.3f}", file=out)
         print(f"\n    {'function':44} {'instr./msg':>10}  {'share':>7}"
               f"  {'calls/msg':>9}  from", file=out)
         for function, count in self.functions.most_common(top):
@@ -115,5 +125,5 @@ def read(results, driver, counts):
     symbols = Symbols(results.out / f"{driver}.kallsyms",
                       results.out / f"{driver}.maps")
     rows = results.rows(1, driver)
-    return [(row, Profile(part, symbols, row["messages"]))
+    return [(row, Profile(part, symbols, row, driver))
             for row, part in zip(rows, sections(counts), strict=True)]

@@ -27,19 +27,32 @@ def _nm(path):
     return sorted(found)
 
 
-class Symbols:
-    """Kernel, modules and the measuring program with its libraries."""
+class Kernel:
+    """A kernel and its modules."""
 
-    def __init__(self, kallsyms, maps):
-        self.kernel = []
+    def __init__(self, kallsyms):
+        self.symbols = []
         for line in pathlib.Path(kallsyms).read_text().splitlines():
             words = line.split()
             if words[1] not in "tTwW":
                 continue
             place = words[3].strip("[]") if len(words) > 3 else "kernel"
-            self.kernel.append((int(words[0], 16), place, words[2]))
-        self.kernel.sort()
-        self.addresses = [entry[0] for entry in self.kernel]
+            self.symbols.append((int(words[0], 16), place, words[2]))
+        self.symbols.sort()
+        self.addresses = [entry[0] for entry in self.symbols]
+
+    @functools.lru_cache(maxsize=None)
+    def function(self, address):
+        """The function an address lies in; None in front of the first one."""
+        at = bisect.bisect_right(self.addresses, address) - 1
+        return Function(*self.symbols[at]) if at >= 0 else None
+
+
+class Symbols:
+    """Kernel, modules and the measuring program with its libraries."""
+
+    def __init__(self, kallsyms, maps):
+        self.kernel = Kernel(kallsyms)
         self.files = self._mapped(maps)
         self.tables = {}
 
@@ -60,8 +73,7 @@ class Symbols:
     def function(self, address):
         """The function an address lies in."""
         if address >= USER_END:
-            at = bisect.bisect_right(self.addresses, address) - 1
-            return Function(*self.kernel[at])
+            return self.kernel.function(address)
         for low, high, path in self.files:
             if low <= address < high:
                 return self._user(path, low, address)
@@ -80,7 +92,7 @@ class Symbols:
 
     def lines(self, module_file, module, addresses):
         """{address: "function at file:line"} with what was inlined."""
-        mine = {name: start for start, place, name in self.kernel
+        mine = {name: start for start, place, name in self.kernel.symbols
                 if place == module}
         pairs = [(mine[name] - at, name) for at, name in _nm(module_file)
                  if name in mine]

@@ -65,12 +65,13 @@ Lane::Lane(Pair &pair, const StreamSpec &spec, size_t number)
 	  receives_(spec.window)
 {
 	size_t stride = stride_of(spec.size);
-	size_t first = number * spec.window;
+	size_t first = number * spec.slots_each();
 
 	for (int i = 0; i < spec.window; i++) {
-		prepare(requests_[i], pair.a, pair.b, spec.op,
-			(first + i) * stride, spec.size);
-		places_.emplace_back(pair.b, (first + i) * stride, spec.size);
+		size_t at = (first + i % spec.slots_each()) * stride;
+
+		prepare(requests_[i], pair.a, pair.b, spec.op, at, spec.size);
+		places_.emplace_back(pair.b, at, spec.size);
 	}
 	if (spec.op == Op::send)
 		give_receives(spec.window);

@@ -25,12 +25,15 @@ struct StreamSpec {
 	int messages; /* of all queue pairs */
 	int queue_pairs = 1;
 	int window; /* outstanding work requests at most, of each queue pair */
+	/* for messages of each queue pair, which take turns; 0: one for each of the window */
+	int places = 0;
 	int chain; /* work requests per post */
 	int signal; /* every so many is signalled */
 	uint64_t seed;
 
+	int slots_each() const { return places ? places : window; }
 	/* Places for messages at each end. */
-	int slots() const { return window * queue_pairs; }
+	int slots() const { return slots_each() * queue_pairs; }
 };
 
 /* One at a time. Write and read: until its completion. Send: ping-pong. */
