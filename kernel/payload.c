@@ -18,12 +18,13 @@ MODULE_PARM_DESC(copy_reads,
 int pavo_payload_take(const struct pavo_region *region, u64 va,
 		      struct sk_buff *skb, unsigned int from, unsigned int len)
 {
+	struct pavo_rx_bytes bytes = pavo_rx_bytes_at(skb, from);
 	struct pavo_span to;
 	int err;
 
-	for (; len; va += to.len, from += to.len, len -= to.len) {
+	for (; len; va += to.len, len -= to.len) {
 		to = pavo_region_span(region, va, len);
-		err = pavo_rx_copy(skb, from, to.page, to.offset, to.len);
+		err = pavo_rx_copy(&bytes, to.page, to.offset, to.len);
 		if (unlikely(err))
 			return err;
 	}

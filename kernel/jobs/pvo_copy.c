@@ -38,18 +38,19 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 				       struct sk_buff *skb, unsigned int from,
 				       unsigned int len)
 {
+	struct pavo_rx_bytes bytes = pavo_rx_bytes_at(skb, from);
 	unsigned int offset, left, n;
 	enum pavo_pvo_result result;
 	struct page *page;
 
 	result = pavo_pvo_check(pavo_tce_tables, pavo_job_id(job), pvo, len);
-	for (; !result && len; pvo += n, from += n, len -= n) {
+	for (; !result && len; pvo += n, len -= n) {
 		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
 		if (result)
 			break;
 		n = min(len, left);
 		/* The parser has checked that the packet has all bytes of its header's length. */
-		WARN_ON_ONCE(pavo_rx_copy(skb, from, page, offset, n));
+		WARN_ON_ONCE(pavo_rx_copy(&bytes, page, offset, n));
 	}
 	return result;
 }

@@ -26,8 +26,9 @@ static unsigned long page_of(const struct pavo_region *region, u64 at)
 	return array_index_nospec((unsigned long)(at >> PAGE_SHIFT), count);
 }
 
-static struct page *find_page(const struct pavo_region *region, u64 va,
-			      unsigned int *offset)
+/* Inlined, so that a span is made in registers. */
+static __always_inline struct page *find_page(const struct pavo_region *region,
+					      u64 va, unsigned int *offset)
 {
 	u64 at;
 

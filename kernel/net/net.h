@@ -287,16 +287,33 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 		   struct sk_buff *skb);
 
 /**
- * pavo_rx_copy - the one copy of receiving: bytes of a packet to a page.
- * @skb:    the packet
- * @from:   offset from skb->data
+ * struct pavo_rx_bytes - the place of the next byte to be copied out of a packet.
+ * @skb:   the packet
+ * @at:    offset of the byte from skb->data
+ * @frag:  fragments in front of it
+ * @start: offset from skb->data of the first byte behind these
+ */
+struct pavo_rx_bytes {
+	const struct sk_buff *skb;
+	unsigned int at;
+	unsigned int frag;
+	unsigned int start;
+};
+
+/** pavo_rx_bytes_at - the place of the byte at offset @from from skb->data. */
+struct pavo_rx_bytes pavo_rx_bytes_at(const struct sk_buff *skb,
+				      unsigned int from);
+
+/**
+ * pavo_rx_copy - the one copy of receiving: the next bytes of a packet to a page.
+ * @bytes:  their place; moved behind them
  * @page:   the page
  * @offset: first byte in it
  * @n:      bytes; the page must have as many
  *
- * Return: 0, or -EFAULT if the packet ends before @from + @n.
+ * Return: 0, or -EFAULT if the packet does not have so many.
  */
-int pavo_rx_copy(struct sk_buff *skb, unsigned int from, struct page *page,
+int pavo_rx_copy(struct pavo_rx_bytes *bytes, struct page *page,
 		 unsigned int offset, unsigned int n);
 
 /**

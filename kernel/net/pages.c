@@ -3,9 +3,10 @@
  * pages.c - pages that payload is copied into, a ring of them for each CPU.
  *
  * A packet has a reference to its page. When the ring comes round to a page that no packet
- * has any more, the page is used again, so most packets cost no page allocation. A ring has as
- * many pages as a QP may have packets in flight. If a page is still in use, a new one takes its
- * place.
+ * has any more, the page is used again, so most packets cost no page allocation. It comes round
+ * early if the last page that was taken is free, as then all are: pages that were used a moment
+ * ago are in the CPU's caches. A ring has as many pages as a QP may have packets in flight. If a
+ * page is still in use, a new one takes its place.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -40,15 +41,23 @@ void pavo_pages_exit(void)
 	free_percpu(rings);
 }
 
+/* Has no packet the page any more? Dropping its reference was a full barrier. */
+static bool is_free(struct page *page)
+{
+	return page && page_ref_count(page) == 1;
+}
+
 struct page *pavo_page_take(void)
 {
 	struct ring *ring = this_cpu_ptr(rings);
-	struct page **place = &ring->page[ring->next];
-	struct page *page = *place;
+	struct page **place, *page;
 
-	ring->next = (ring->next + 1) % PAGES;
-	/* Readers are done with it: dropping their reference was a full barrier. */
-	if (!page || page_ref_count(page) != 1) {
+	if (ring->next == PAGES ||
+	    (ring->next && is_free(ring->page[ring->next - 1])))
+		ring->next = 0;
+	place = &ring->page[ring->next++];
+	page = *place;
+	if (!is_free(page)) {
 		page = alloc_page(GFP_ATOMIC | __GFP_NOWARN);
 		if (unlikely(!page))
 			return NULL;

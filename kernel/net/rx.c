@@ -7,7 +7,6 @@
  * and acts on no packet before its ICRC is verified. It allocates nothing, takes no lock and
  * copies nothing but scattered headers. The stack holds the RCU read lock all the time.
  */
-#include <linux/highmem.h>
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -266,57 +265,4 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 	rx->port = port;
 	set_skb(rx, skb);
 	WARN_ON_ONCE(parse(rx) != PAVO_PARSE_OK);
-}
-
-/*
- * The whole page that starts at @from in the fragments of @skb, or NULL if the bytes are not
- * one page. Every full packet has one if the buffers of both ends are page-aligned, the path
- * MTU is a page and the wire keeps fragments.
- */
-static struct page *whole_page(const struct sk_buff *skb, unsigned int from)
-{
-	const struct skb_shared_info *info = skb_shinfo(skb);
-	unsigned int off, size;
-	const skb_frag_t *frag;
-	int i;
-
-	if (from < skb_headlen(skb))
-		return NULL;
-	from -= skb_headlen(skb);
-	for (i = 0; i < info->nr_frags; i++) {
-		frag = &info->frags[i];
-		size = skb_frag_size(frag);
-		if (from < size) {
-			off = skb_frag_off(frag) + from;
-			if (size - from < PAGE_SIZE || offset_in_page(off) ||
-			    !skb_frag_page(frag))
-				return NULL;
-			return pavo_nth_page(skb_frag_page(frag),
-					     off >> PAGE_SHIFT);
-		}
-		from -= size;
-	}
-	return NULL;
-}
-
-int pavo_rx_copy(struct sk_buff *skb, unsigned int from, struct page *page,
-		 unsigned int offset, unsigned int n)
-{
-	struct page *source;
-	void *to;
-	int err;
-
-	if (n == PAGE_SIZE) {
-		source = whole_page(skb, from);
-		if (source) {
-			copy_highpage(page, source);
-			flush_dcache_page(page);
-			return 0;
-		}
-	}
-	to = kmap_local_page(page);
-	err = skb_copy_bits(skb, from, to + offset, n);
-	kunmap_local(to);
-	flush_dcache_page(page);
-	return err;
 }

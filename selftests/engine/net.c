@@ -484,8 +484,18 @@ void engine_receive(const void *packet, size_t size)
 	engine_settle();
 }
 
-int pavo_rx_copy(struct sk_buff *skb, unsigned int from, struct page *page,
+struct pavo_rx_bytes pavo_rx_bytes_at(const struct sk_buff *skb,
+				      unsigned int from)
+{
+	return (struct pavo_rx_bytes){.skb = skb, .at = from};
+}
+
+int pavo_rx_copy(struct pavo_rx_bytes *bytes, struct page *page,
 		 unsigned int offset, unsigned int n)
 {
-	return skb_copy_bits(skb, from, kmap_local_page(page) + offset, n);
+	unsigned int from = bytes->at;
+
+	bytes->at += n;
+	return skb_copy_bits(bytes->skb, from, kmap_local_page(page) + offset,
+			     n);
 }

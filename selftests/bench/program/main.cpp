@@ -73,7 +73,7 @@ int messages_of(Kind kind, size_t size)
 					 4;
 	/* at native speed so many take about a tenth of a second */
 	if (kind == Kind::list)
-		return std::clamp<size_t>((128 << 20) / size, 64, 16384);
+		return std::clamp<size_t>((128 << 20) / size, 64, 65536);
 	return size < 4096     ? 512 :
 	       size < 65536    ? 256 :
 	       size < max_size ? 64 :
@@ -86,7 +86,9 @@ int messages_of(Kind kind, size_t size)
  */
 void choose_list(StreamSpec &spec)
 {
-	spec.chain = std::clamp<size_t>(8 * max_size / spec.size, 8, 64);
+	spec.chain =
+		std::clamp<size_t>(8 * max_size / spec.size, 8,
+				   spec.size < 4096 ? queue_depth / 2 : 64);
 	spec.signal = spec.chain;
 	spec.window = 2 * spec.chain;
 	spec.places = std::clamp<size_t>(2 * max_size / spec.size, 2, 64);

@@ -22,7 +22,7 @@ namespace bench {
 
 constexpr size_t line = 64; /* slots start on cache lines */
 constexpr size_t area_bytes = 4 << 20; /* of each area: 4 slots at least */
-constexpr int queue_depth = 128;
+constexpr int queue_depth = 1024;
 constexpr uint32_t qkey = 0x11111111;
 
 /* Set by main.cpp's alarm: a thread that waits gives up. */

@@ -25,8 +25,8 @@ uint64_t timed_stream(const StreamSpec &spec, const uint8_t *source,
 {
 	const size_t stride = stride_of(spec.size);
 
-	/* once round all slots: page tables, caches and timers are warm */
-	run(spec.slots());
+	/* once round all requests: page tables, caches and timers are warm */
+	run(spec.window * spec.queue_pairs);
 	blank(target, stride * spec.slots());
 
 	uint64_t start = now();
