@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * late.c - late packets: packets and trains that have no ICRC yet, and are cut into packets with
- * one where a device cannot take them whole.
+ * late.c - late packets: packets, trains and bundles that have no ICRC yet, and are cut into packets
+ * with one where a device cannot take them whole.
  *
  * To the network stack a late packet is a UDP tunnel with a protocol of its own inside, to be
  * segmented by the device. Devices in software (veth) pass it on as it is, so two adapters of one
@@ -97,6 +97,9 @@ enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
 	len = skb->len - from - sizeof(*loan);
 	if (skb_copy_bits(skb, from + len, loan, sizeof(*loan)))
 		return PAVO_PARSE_SHORT;
+	if (loan->packets)
+		return pavo_bundle_parse(pkt, skb, from,
+					 pavo_bundle_len(skb, loan, 0));
 	status = pavo_parse_headers(pkt, skb, from, len);
 	if (status != PAVO_PARSE_OK || pkt->payload <= unit)
 		return status;
@@ -108,12 +111,13 @@ enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
 
 /* ------------------------------------------------------- cutting for a device */
 
-/* A train that is being cut; skb->data is at its BTH. */
+/* A train or bundle that is being cut; skb->data is at its BTH. */
 struct cut {
 	struct sk_buff *skb;
 	struct pavo_pkt pkt;
 	struct pavo_loan loan;
 	bool attach; /* the device takes fragments */
+	unsigned int at; /* bundles: the next packet */
 };
 
 /* Copy payload to the end of the linear part. */
@@ -205,33 +209,52 @@ static bool seal_cut(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
 	return true;
 }
 
-/* Fill @to, which has the room of headers in front, with packet @i. */
-static bool fill_packet(struct sk_buff *to, const struct cut *cut, u32 i)
+/* Fill @to with packet @i of a train, without its trailer. */
+static bool fill_of_train(struct sk_buff *to, const struct cut *cut, u32 i)
 {
 	const struct sk_buff *skb = cut->skb;
 	const unsigned int unit = skb_shinfo(skb)->gso_size;
-	const bool ipv6 = cut->loan.flags & PAVO_LOAN_IPV6;
 	unsigned int len = min(unit, cut->pkt.payload - i * unit);
 	unsigned int from = cut->pkt.info->hdr_len + i * unit;
-	u8 hdr[PAVO_MAX_HDR_LEN], *icrc;
-	bool filled;
+	u8 hdr[PAVO_MAX_HDR_LEN];
 
 	skb_put_data(to, hdr, pavo_train_head(hdr, &cut->pkt, i));
 	if (cut->attach && from >= skb_headlen(skb))
-		filled = attach_payload(to, skb, from, len);
-	else
-		filled = copy_payload(to, skb, from, len);
-	if (!filled)
-		return false;
-	icrc = add_trailer(to, i + 1 == cut->pkt.npkts ? cut->pkt.pad : 0);
-	return icrc && seal_cut(to, ipv6, i, icrc);
+		return attach_payload(to, skb, from, len);
+	return copy_payload(to, skb, from, len);
 }
 
-static struct sk_buff *cut_packet(const struct cut *cut, u32 i)
+/* The same with packet @i of a bundle, which has its pad. */
+static bool fill_of_bundle(struct sk_buff *to, struct cut *cut, u32 i)
+{
+	unsigned int from = cut->at;
+	unsigned int len = pavo_bundle_len(cut->skb, &cut->loan, i);
+
+	cut->at += len;
+	return len >= PAVO_BTH_LEN && len <= skb_tailroom(to) &&
+	       copy_payload(to, cut->skb, from, len);
+}
+
+/* Fill @to, which has the room of headers in front, with packet @i. */
+static bool fill_packet(struct sk_buff *to, struct cut *cut, u32 i)
+{
+	const bool bundle = cut->loan.packets;
+	unsigned int pad = 0;
+	u8 *icrc;
+
+	if (bundle ? !fill_of_bundle(to, cut, i) : !fill_of_train(to, cut, i))
+		return false;
+	if (!bundle && i + 1 == cut->pkt.npkts)
+		pad = cut->pkt.pad;
+	icrc = add_trailer(to, pad);
+	return icrc && seal_cut(to, cut->loan.flags & PAVO_LOAN_IPV6, i, icrc);
+}
+
+static struct sk_buff *cut_packet(struct cut *cut, u32 i)
 {
 	struct sk_buff *skb = cut->skb, *to;
 	const unsigned int front = skb_headroom(skb);
-	const bool linear = !cut->attach ||
+	const bool linear = !cut->attach || cut->loan.packets ||
 			    skb_headlen(skb) > cut->pkt.info->hdr_len;
 
 	to = alloc_skb(front + PAVO_MAX_HDR_LEN + PAVO_TRAILER_MAX +
@@ -266,7 +289,7 @@ static struct sk_buff *cut_train(struct sk_buff *skb,
 		.attach = features & NETIF_F_SG && !skb_has_frag_list(skb),
 	};
 	struct sk_buff *first = NULL, *last = NULL, *to;
-	u32 i;
+	u32 n, i;
 
 	if (!is_marked(skb) || skb_shinfo(skb)->gso_type != PAVO_GSO_LATE ||
 	    pavo_late_parse(&cut.pkt, &cut.loan, skb, 0) != PAVO_PARSE_OK)
@@ -274,7 +297,8 @@ static struct sk_buff *cut_train(struct sk_buff *skb,
 	if (!loan_stands(&cut.loan, cut.pkt.psn))
 		return ERR_PTR(-ESTALE);
 	atomic_long_inc(&late_cut);
-	for (i = 0; i < cut.pkt.npkts; i++) {
+	n = cut.loan.packets ?: cut.pkt.npkts;
+	for (i = 0; i < n; i++) {
 		to = cut_packet(&cut, i);
 		if (!to) {
 			kfree_skb_list(first);

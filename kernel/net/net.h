@@ -61,6 +61,10 @@ struct pavo_flow {
 /* Most bytes of payload in a train: headers and all must fit an IP packet, and pages an skb. */
 #define PAVO_TRAIN_BYTES (15 * 4096)
 
+/** Most packets of a bundle, and most bytes of all of them. */
+#define PAVO_BUNDLE_PACKETS 32
+#define PAVO_BUNDLE_BYTES 3072
+
 /* Bits of struct pavo_loan.flags. */
 #define PAVO_LOAN_IPV6 1u
 
@@ -72,6 +76,7 @@ struct pavo_flow {
  * @qpn:   the sender's QP
  * @lkey:  key of the memory
  * @token: that of the key's meaning
+ * @packets: a bundle: its packets, whose lengths stand in front of the loan; else 0
  *
  * Bytes that are written after the loan's end must not reach the peer: pavo_loan_judge.
  */
@@ -81,6 +86,7 @@ struct pavo_loan {
 	u32 qpn;
 	u32 lkey;
 	u32 token;
+	u32 packets;
 };
 
 /**
@@ -183,6 +189,49 @@ int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 unsigned int unit, const struct pavo_loan *loan);
 
 /**
+ * struct pavo_bundle - short packets for one peer, to be sent in one skb.
+ * @skb:   it has their bytes from the BTH to the pad, one behind the other; NULL: no packet
+ * @first: PSN of the first one
+ * @count: packets
+ * @len:   bytes of each
+ */
+struct pavo_bundle {
+	struct sk_buff *skb;
+	u32 first;
+	u16 count;
+	u16 len[PAVO_BUNDLE_PACKETS];
+};
+
+/** pavo_bundle_may_have - may packets of that opcode be in a bundle? Those of whole messages. */
+bool pavo_bundle_may_have(u8 opcode);
+
+/**
+ * pavo_bundle_begin - make an empty bundle.
+ * @tally:  as of pavo_tx_alloc()
+ * @flow:   likewise
+ * @bundle: set
+ * @room:   bytes that packets will need; PAVO_BUNDLE_BYTES at most
+ *
+ * Return: false without memory.
+ */
+bool pavo_bundle_begin(const struct pavo_tally *tally, struct pavo_flow *flow,
+		       struct pavo_bundle *bundle, unsigned int room);
+
+/** pavo_bundle_fits - is there room for a packet of @len bytes? */
+bool pavo_bundle_fits(const struct pavo_bundle *bundle, unsigned int len);
+
+/**
+ * pavo_bundle_send - send the packets without ICRC, to a near peer or inside; empties @bundle.
+ * @tally:  as of pavo_tx_send()
+ * @flow:   likewise
+ * @bundle: it has a packet
+ *
+ * Return: as pavo_tx_send(); an error is that of all packets.
+ */
+int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
+		     struct pavo_bundle *bundle);
+
+/**
  * pavo_flow_keep_inside - let packets to an adapter of the same namespace stay inside. Their
  * sender calls pavo_inside_deliver().
  * @flow: a flow that is not used yet
@@ -249,7 +298,9 @@ void pavo_late_show(struct seq_file *file);
  * @ipv6:    family of the packet
  * @marked:  an adapter of this machine sent it
  * @unit:    late packets: bytes of payload for each packet of the path MTU; else 0
- * @loan:    late packets: the memory that is attached
+ * @at:      offset of the BTH from skb->data
+ * @index:   in a bundle: number of the packet that the others are of, else 0
+ * @loan:    late packets: the memory that is attached, and how many packets a bundle has
  */
 struct pavo_rx {
 	struct pavo_port *port;
@@ -258,9 +309,25 @@ struct pavo_rx {
 	bool ipv6;
 	bool marked;
 	unsigned int unit;
+	unsigned int at;
+	u32 index;
 	struct pavo_loan loan;
 	struct pavo_pkt pkt;
 };
+
+/**
+ * pavo_rx_next - go on to the next packet of a bundle.
+ * @rx: its packet so far has been handled
+ *
+ * Return: false if there is no other.
+ */
+bool pavo_rx_next(struct pavo_rx *rx);
+
+/** pavo_rx_packets - how many packets @rx has: those of a train or bundle, or 1. */
+u32 pavo_rx_packets(const struct pavo_rx *rx);
+
+/** pavo_rx_wire_bytes - the bytes that they have on a wire behind their UDP headers. */
+u32 pavo_rx_wire_bytes(const struct pavo_rx *rx);
 
 /** pavo_flow_match - does @rx come from the address of the flow's peer, to its own address? */
 bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);

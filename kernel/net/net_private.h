@@ -125,7 +125,7 @@ void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts);
 
 /**
  * pavo_late_parse - parse a late packet, as pavo_parse() does with others.
- * @pkt:  result, with the number of packets
+ * @pkt:  result, with the number of packets; of a bundle its first packet
  * @loan: result: the loan at its end
  * @skb:  the packet
  * @from: offset of its BTH from skb->data
@@ -133,6 +133,35 @@ void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts);
 enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
 				       struct pavo_loan *loan,
 				       struct sk_buff *skb, unsigned int from);
+
+/* bundle.c */
+
+/** pavo_bundle_trailer - bytes of the lengths of @packets packets, in front of the loan. */
+static inline unsigned int pavo_bundle_trailer(u32 packets)
+{
+	return packets * sizeof(u16);
+}
+
+/** pavo_bundle_len - length of packet @i of a bundle; 0: it has none with that number. */
+unsigned int pavo_bundle_len(const struct sk_buff *skb,
+			     const struct pavo_loan *loan, u32 i);
+
+/**
+ * pavo_bundle_parse - parse a packet of a bundle.
+ * @pkt:  result
+ * @skb:  the bundle
+ * @from: offset of the packet's BTH from skb->data
+ * @len:  its length
+ */
+enum pavo_parse_status pavo_bundle_parse(struct pavo_pkt *pkt,
+					 struct sk_buff *skb, unsigned int from,
+					 unsigned int len);
+
+/* tx.c: finish a late packet that has its trailer, and send it; consumes @skb. */
+int pavo_tx_address(const struct pavo_tally *tally, struct pavo_flow *flow,
+		    struct sk_buff *skb);
+int pavo_tx_pass(const struct pavo_tally *tally, const struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int packets, unsigned int bytes);
 
 void pavo_late_init(pavo_loan_judge *judge);
 void pavo_late_exit(void);

@@ -193,14 +193,12 @@ static enum pavo_parse_status parse(struct pavo_rx *rx)
 	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
 		return PAVO_PARSE_SHORT;
 	if (rx->unit)
-		status = pavo_late_parse(&rx->pkt, &rx->loan, skb,
-					 sizeof(struct udphdr));
+		status = pavo_late_parse(&rx->pkt, &rx->loan, skb, rx->at);
 	else
-		status = pavo_parse_headers(&rx->pkt, skb,
-					    sizeof(struct udphdr),
-					    skb->len - sizeof(struct udphdr));
+		status = pavo_parse_headers(&rx->pkt, skb, rx->at,
+					    skb->len - rx->at);
 	if (status == PAVO_PARSE_OK)
-		rx->payload = sizeof(struct udphdr) + rx->pkt.info->hdr_len;
+		rx->payload = rx->at + rx->pkt.info->hdr_len;
 	return status;
 }
 
@@ -210,6 +208,9 @@ static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 	rx->ipv6 = is_ipv6(skb);
 	rx->marked = pavo_late_marked(skb);
 	rx->unit = pavo_late_is(skb) ? skb_shinfo(skb)->gso_size : 0;
+	rx->at = sizeof(struct udphdr);
+	rx->index = 0;
+	rx->loan.packets = 0;
 }
 
 bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)

@@ -26,7 +26,7 @@
 #define PAVO_PIECE_MAX 256
 
 /* Longest head that is cut from the CPU's page; a longer one comes from the slab. */
-#define PAVO_HEAD_MAX 2048
+#define PAVO_HEAD_MAX 4096
 
 /*
  * Make an skb with room for @len bytes. Its head is a piece of a page, as drivers do
@@ -272,21 +272,32 @@ static int send_addressed(const struct pavo_flow *flow, struct sk_buff *skb)
 			    ip_local_out(net, NULL, skb);
 }
 
-int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
-		   struct sk_buff *skb)
+/* pavo_tx_pass - hand @packets packets in one skb to the stack, and count them. */
+int pavo_tx_pass(const struct pavo_tally *tally, const struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int packets, unsigned int bytes)
 {
-	unsigned int len = skb->len - skb_transport_offset(skb);
 	int err = send_addressed(flow, skb);
 
 	if (unlikely(net_xmit_eval(err)))
 		return count_refused(tally, err);
-	count_sent(tally, 1, len - sizeof(struct udphdr));
+	count_sent(tally, packets, bytes);
 	return 0;
 }
 
-/* Find the route of a packet and put UDP and IP headers before it. An error consumes it. */
-static int address(const struct pavo_tally *tally, struct pavo_flow *flow,
+int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
 		   struct sk_buff *skb)
+{
+	unsigned int len = skb->len - skb_transport_offset(skb);
+
+	return pavo_tx_pass(tally, flow, skb, 1, len - sizeof(struct udphdr));
+}
+
+/*
+ * pavo_tx_address - find the route of a packet and put UDP and IP headers before it. An error
+ * consumes it.
+ */
+int pavo_tx_address(const struct pavo_tally *tally, struct pavo_flow *flow,
+		    struct sk_buff *skb)
 {
 	struct dst_entry *dst = pavo_flow_route(flow);
 
@@ -329,7 +340,7 @@ int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
 	memset(trailer, 0, pad);
 	if (READ_ONCE(pavo_late_icrc))
 		pavo_late_mark(skb, PAVO_BTH_LEN);
-	err = address(tally, flow, skb);
+	err = pavo_tx_address(tally, flow, skb);
 	if (!err)
 		seal(skb, flow->ipv6, trailer + pad);
 	return err;
@@ -366,12 +377,6 @@ int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
 	if (pkt->npkts == 1)
 		unit = max(payload + pkt->pad, 1u);
 	pavo_late_make(skb, unit, pkt->npkts);
-	err = address(tally, flow, skb);
-	if (unlikely(err))
-		return err;
-	err = send_addressed(flow, skb);
-	if (unlikely(net_xmit_eval(err)))
-		return count_refused(tally, err);
-	count_sent(tally, pkt->npkts, bytes);
-	return 0;
+	err = pavo_tx_address(tally, flow, skb);
+	return err ?: pavo_tx_pass(tally, flow, skb, pkt->npkts, bytes);
 }

@@ -8,6 +8,7 @@
 #define PAVO_ENTER_H
 
 #include "net/net.h"
+#include "pavo_trace.h"
 #include "qp/qp.h"
 #include "qp/side.h"
 
@@ -25,15 +26,35 @@ struct pavo_side_work {
 	bool (*visit)(struct pavo_qp *qp);
 };
 
-/* Handle a packet. True: it is parked. */
+/* Go on to the next packet of a bundle; false if there is none. */
+static __always_inline bool pavo_side_next(struct pavo_qp *qp,
+					   struct pavo_rx *rx)
+{
+	if (likely(!rx->loan.packets) || !pavo_rx_next(rx))
+		return false;
+	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
+	return true;
+}
+
+/*
+ * Handle a packet, or all of a bundle; of one that was parked, those from @side->index on. True: it
+ * is parked.
+ */
 static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
 					     struct pavo_side *side,
 					     struct pavo_rx *rx,
 					     const struct pavo_side_work *work)
 {
-	if (unlikely(work->handle(qp, rx) == PAVO_ST_WAIT))
-		return true;
-	pavo_side_unpark(side);
+	while (unlikely(rx->index < side->index) && pavo_rx_next(rx))
+		;
+	do {
+		if (unlikely(work->handle(qp, rx) == PAVO_ST_WAIT)) {
+			side->index = rx->index;
+			return true;
+		}
+		pavo_side_unpark(side);
+	} while (pavo_side_next(qp, rx));
+	side->index = 0;
 	return false;
 }
 
@@ -160,6 +181,7 @@ static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 		kfree_skb(skb);
 	}
 	pavo_side_unpark(side);
+	side->index = 0;
 }
 
 #endif /* PAVO_ENTER_H */

@@ -77,6 +77,7 @@ struct pavo_tx_cursor {
  * @tell_drained: raise SQ_DRAINED when nothing is under way any more
  * @again:      clone of a packet that was sent again. The two share data until the packet
  *              has left the queues of this machine; NULL: none
+ * @bundle:     short packets that count as sent, while the owner looks for more
  * @pause:      time in ns until which nothing is sent, for the interface; 0: none
  * @timer:      loss timer and RNR timer
  * @hrtimer:    fires at their deadlines and at the end of @pause
@@ -119,6 +120,7 @@ struct pavo_requester {
 	bool ready;
 	bool tell_drained;
 	struct sk_buff *again;
+	struct pavo_bundle bundle;
 	u64 pause;
 	struct pavo_timer_state timer;
 	struct hrtimer hrtimer;

@@ -48,6 +48,7 @@ enum pavo_stage {
  * @stage:   enum pavo_stage. If it is not BEGIN, the first packet of @backlog is parked: the side
  *           has begun to handle it, and goes on there when @missing or @inval is over
  * @done:    bytes of that stage that have been written
+ * @index:   which packet it is, if the first one of @backlog is a bundle
  * @near:    how near the peer is, by the packets that came from it
  */
 struct pavo_side {
@@ -58,6 +59,7 @@ struct pavo_side {
 	struct pavo_rkm_request inval;
 	u8 stage;
 	u32 done;
+	u32 index;
 	struct pavo_near near;
 };
 
@@ -69,6 +71,7 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->inval.state = PAVO_RKM_NONE;
 	side->stage = PAVO_STAGE_BEGIN;
 	side->done = 0;
+	side->index = 0;
 	side->near = (struct pavo_near){};
 	skb_queue_head_init(&side->backlog);
 }

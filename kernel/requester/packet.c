@@ -121,6 +121,97 @@ static enum pavo_status send_late(struct pavo_qp *qp,
 					  qp->attr.mtu, &loan));
 }
 
+/* Can this packet be in a bundle: it is short and whole, and not alone? */
+static bool fits_bundle(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			const struct pavo_pkt *pkt, u32 len)
+{
+	const struct pavo_requester *req = &qp->req;
+
+	return wqe->npkts == 1 && len <= PAVO_COPYBREAK &&
+	       (req->bundle.skb || req->head - wqe->number > 1) &&
+	       pavo_bundle_may_have(pkt->opcode);
+}
+
+/*
+ * pavo_bundle_flush - send the packets of the bundle. If the network has no room, go back to the
+ * first of them.
+ *
+ * Return: as pavo_request_send().
+ */
+enum pavo_status pavo_bundle_flush(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	enum pavo_status status;
+
+	if (likely(!req->bundle.skb))
+		return PAVO_ST_OK;
+	if (unlikely(!req->bundle.count)) {
+		kfree_skb(req->bundle.skb);
+		req->bundle.skb = NULL;
+		return PAVO_ST_OK;
+	}
+	status = status_of_net(
+		pavo_bundle_send(&qp->tally, &qp->flow, &req->bundle));
+	if (unlikely(status == PAVO_ST_BUSY)) {
+		/* A queue may never have room for a bundle. */
+		pavo_near_lost(&req->side.near);
+		pavo_transmit_seek(qp, req->bundle.first);
+	}
+	return status;
+}
+
+/* Make room in the bundle for @len bytes: send it if it is full, begin one. */
+static enum pavo_status make_room(struct pavo_qp *qp,
+				  const struct pavo_swqe *wqe, u32 psn, u32 len)
+{
+	struct pavo_requester *req = &qp->req;
+	u32 more = min_t(u32, req->head - wqe->number, PAVO_BUNDLE_PACKETS);
+	enum pavo_status status;
+
+	if (req->bundle.skb && !pavo_bundle_fits(&req->bundle, len)) {
+		status = pavo_bundle_flush(qp);
+		if (status == PAVO_ST_BUSY)
+			return status;
+	}
+	if (req->bundle.skb)
+		return PAVO_ST_OK;
+	if (!pavo_bundle_begin(&qp->tally, &qp->flow, &req->bundle,
+			       min_t(u32, more * len, PAVO_BUNDLE_BYTES)))
+		return PAVO_ST_BUSY;
+	req->bundle.first = psn;
+	return PAVO_ST_OK;
+}
+
+/* Add a packet to the bundle. */
+static enum pavo_status send_in_bundle(struct pavo_qp *qp,
+				       const struct pavo_swqe *wqe,
+				       struct pavo_pkt *pkt,
+				       struct pavo_sgl_pos *pos, u32 len)
+{
+	struct pavo_bundle *bundle = &qp->req.bundle;
+	u8 hdr[PAVO_MAX_HDR_LEN];
+	enum pavo_status status;
+	unsigned int hdr_len, begin;
+
+	pkt->pad = -len & 3;
+	hdr_len = pavo_build(hdr, pkt);
+	status = make_room(qp, wqe, pkt->psn, hdr_len + len + pkt->pad);
+	if (unlikely(status))
+		return status;
+	begin = bundle->skb->len;
+	skb_put_data(bundle->skb, hdr, hdr_len);
+	status = pavo_sgl_gather(qp, wqe, pos, len, bundle->skb, false);
+	if (unlikely(status)) {
+		*pos = (struct pavo_sgl_pos){};
+		skb_trim(bundle->skb, begin);
+		return status;
+	}
+	skb_put_zero(bundle->skb, pkt->pad);
+	bundle->len[bundle->count++] = bundle->skb->len - begin;
+	trace_pavo_transmit(qp, pkt, len);
+	return PAVO_ST_OK;
+}
+
 /*
  * Make an skb of headers and payload, and send it. Payload is attached as pages, unless it is
  * short, inline, sent again, or in more pages than an skb takes. A packet sent again is copied
@@ -184,6 +275,7 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	bool brings = pavo_op_brings(wqe->op);
 	u32 span = brings ? 1 : npkts;
 	enum pavo_status status;
+	bool late;
 	struct pavo_pkt p = {
 		.opcode = pavo_opcode_of(pavo_service(qp),
 					 request_opcode(wqe, pkt, span,
@@ -217,7 +309,13 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 			p.dma_len = min(wqe->length - done, npkts * mtu);
 		}
 	}
-	if (pavo_request_may_be_late(qp, again)) {
+	late = pavo_request_may_be_late(qp, again);
+	if (late && fits_bundle(qp, wqe, &p, len))
+		return send_in_bundle(qp, wqe, &p, pos, len);
+	status = pavo_bundle_flush(qp);
+	if (unlikely(status == PAVO_ST_BUSY))
+		return status;
+	if (late) {
 		status = send_late(qp, wqe, &p, pos, len);
 		if (status != PAVO_ST_FRAGMENTS)
 			return status;

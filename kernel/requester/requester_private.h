@@ -74,6 +74,7 @@ enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe);
 enum pavo_status pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe);
 
 /* packet.c */
+enum pavo_status pavo_bundle_flush(struct pavo_qp *qp);
 enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
 				   bool ack_req, bool again);

@@ -341,6 +341,8 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 		       transmit_one(qp))
 			budget--;
 	} while (budget && unlikely(ask(qp)));
+	if (unlikely(pavo_bundle_flush(qp) == PAVO_ST_BUSY))
+		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 	return budget;
 }
 

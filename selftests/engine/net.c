@@ -304,7 +304,65 @@ int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
 	return err;
 }
 
+/* The engine's interface takes the packets of a bundle one by one. */
+bool pavo_bundle_may_have(u8 opcode)
+{
+	const struct pavo_op_info *info = pavo_op_info(opcode);
+	const u32 whole = PAVO_OPF_FIRST | PAVO_OPF_LAST;
+
+	return (info->flags & whole) == whole &&
+	       (info->kind == PAVO_KIND_SEND || info->kind == PAVO_KIND_WRITE);
+}
+
+bool pavo_bundle_begin(const struct pavo_tally *tally, struct pavo_flow *flow,
+		       struct pavo_bundle *bundle, unsigned int room)
+{
+	ENGINE_MUST(engine_near);
+	ENGINE_MUST(room <= PAVO_BUNDLE_BYTES);
+	bundle->count = 0;
+	bundle->skb = pavo_tx_alloc(tally, flow, (const u8 *)"", 0, room);
+	return bundle->skb;
+}
+
+bool pavo_bundle_fits(const struct pavo_bundle *bundle, unsigned int len)
+{
+	return bundle->count < PAVO_BUNDLE_PACKETS &&
+	       bundle->skb->len + len <= PAVO_BUNDLE_BYTES;
+}
+
+int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
+		     struct pavo_bundle *bundle)
+{
+	const u8 *from = bundle->skb->data;
+	struct sk_buff *skb;
+	u32 i;
+
+	for (i = 0; i < bundle->count; i++, from += bundle->len[i - 1]) {
+		skb = pavo_tx_alloc(tally, flow, from, bundle->len[i], 0);
+		if (skb)
+			pavo_tx_send(tally, flow, skb, 0);
+	}
+	kfree_skb(bundle->skb);
+	bundle->skb = NULL;
+	return 0;
+}
+
 /* ----------------------------------------------------------- receiving */
+
+bool pavo_rx_next(struct pavo_rx *rx)
+{
+	return false;
+}
+
+u32 pavo_rx_packets(const struct pavo_rx *rx)
+{
+	return 1;
+}
+
+u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
+{
+	return rx->skb->len - sizeof(struct udphdr);
+}
 
 static enum pavo_parse_status parse(struct pavo_rx *rx)
 {

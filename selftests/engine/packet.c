@@ -59,6 +59,22 @@ void kfree_skb(struct sk_buff *skb)
 	kfree(skb);
 }
 
+void skb_put_data(struct sk_buff *skb, const void *data, unsigned int len)
+{
+	memcpy(skb_put(skb, len), data, len);
+}
+
+void skb_put_zero(struct sk_buff *skb, unsigned int len)
+{
+	memset(skb_put(skb, len), 0, len);
+}
+
+void skb_trim(struct sk_buff *skb, unsigned int len)
+{
+	skb->room += skb->len - len;
+	skb->len = len;
+}
+
 int skb_copy_bits(const struct sk_buff *skb, int offset, void *to, int len)
 {
 	if (offset < 0 || len < 0 || (u64)offset + len > skb->len)

@@ -36,7 +36,7 @@ traffic()
 		--only data.send.mtu_4096 --only data.write_with_immediate.mtu_1024 \
 		--only data.read.mtu_4096 --only data.read.mtu_256 --only data.large \
 		--only data.bidirectional --only atomic.fetch --only sgl.write \
-		--only order.write_then_send "$@"
+		--only order.write_then_send --only bundle "$@"
 }
 
 # counted: trains and late packets that were cut, in this machine

@@ -62,6 +62,9 @@ bool skb_cloned(const struct sk_buff *skb);
 void kfree_skb(struct sk_buff *skb);
 int skb_copy_bits(const struct sk_buff *skb, int offset, void *to, int len);
 void *skb_put(struct sk_buff *skb, unsigned int len);
+void skb_put_data(struct sk_buff *skb, const void *data, unsigned int len);
+void skb_put_zero(struct sk_buff *skb, unsigned int len);
+void skb_trim(struct sk_buff *skb, unsigned int len);
 
 #define consume_skb kfree_skb
 #define napi_consume_skb(skb, budget) kfree_skb(skb)

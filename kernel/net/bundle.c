@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * bundle.c - bundles: short packets for one peer that go through the stack as one late packet.
+ *
+ * A train has packets of one long message under one header; a bundle has whole messages of one
+ * packet each, one behind the other from the BTH to the pad. Behind them stand the lengths of all
+ * packets (u16, in the order of this machine), and the loan, which has their number. The requester
+ * makes bundles, the receiver takes them apart, and late.c cuts them for a device.
+ */
+#include <linux/skbuff.h>
+#include "net_private.h"
+#include "tally.h"
+
+bool pavo_bundle_may_have(u8 opcode)
+{
+	const struct pavo_op_info *info = pavo_op_info(opcode);
+	const u32 whole = PAVO_OPF_FIRST | PAVO_OPF_LAST;
+
+	switch (opcode & PAVO_SVC_MASK) {
+	case PAVO_SVC_RC:
+	case PAVO_SVC_XRC:
+		return info && (info->flags & whole) == whole &&
+		       (info->kind == PAVO_KIND_SEND ||
+			info->kind == PAVO_KIND_WRITE);
+	default:
+		return false;
+	}
+}
+
+/* ------------------------------------------------------------------ making */
+
+bool pavo_bundle_begin(const struct pavo_tally *tally, struct pavo_flow *flow,
+		       struct pavo_bundle *bundle, unsigned int room)
+{
+	bundle->count = 0;
+	bundle->skb = pavo_tx_alloc(tally, flow, (const u8 *)"", 0,
+				    room + sizeof(bundle->len));
+	return bundle->skb;
+}
+
+bool pavo_bundle_fits(const struct pavo_bundle *bundle, unsigned int len)
+{
+	return bundle->count < PAVO_BUNDLE_PACKETS &&
+	       skb_tailroom(bundle->skb) >=
+		       len + sizeof(bundle->len) + sizeof(struct pavo_loan);
+}
+
+/* Add the lengths and their number. Return: the longest. */
+static unsigned int put_trailer(const struct pavo_bundle *bundle, bool ipv6)
+{
+	const struct pavo_loan loan = {
+		.flags = ipv6 ? PAVO_LOAN_IPV6 : 0,
+		.packets = bundle->count,
+	};
+	unsigned int longest = 0, i;
+
+	for (i = 0; i < bundle->count; i++)
+		longest = max_t(unsigned int, longest, bundle->len[i]);
+	skb_put_data(bundle->skb, bundle->len,
+		     pavo_bundle_trailer(bundle->count));
+	skb_put_data(bundle->skb, &loan, sizeof(loan));
+	return longest;
+}
+
+int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
+		     struct pavo_bundle *bundle)
+{
+	struct sk_buff *skb = bundle->skb;
+	unsigned int bytes = skb->len + bundle->count * PAVO_ICRC_LEN;
+	unsigned int longest = put_trailer(bundle, flow->ipv6);
+	int err;
+
+	bundle->skb = NULL;
+	/* To the stack a packet is what is in front of its payload, the BTH, and a unit. */
+	pavo_late_mark(skb, PAVO_BTH_LEN);
+	pavo_late_make(skb, longest - PAVO_BTH_LEN, bundle->count);
+	err = pavo_tx_address(tally, flow, skb);
+	return err ?: pavo_tx_pass(tally, flow, skb, bundle->count, bytes);
+}
+
+/* ------------------------------------------------------------- taking apart */
+
+unsigned int pavo_bundle_len(const struct sk_buff *skb,
+			     const struct pavo_loan *loan, u32 i)
+{
+	unsigned int back = sizeof(*loan) + pavo_bundle_trailer(loan->packets);
+	u16 len;
+
+	if (i >= loan->packets || loan->packets > PAVO_BUNDLE_PACKETS ||
+	    skb->len < back ||
+	    skb_copy_bits(skb, skb->len - back + pavo_bundle_trailer(i), &len,
+			  sizeof(len)))
+		return 0;
+	return len;
+}
+
+enum pavo_parse_status pavo_bundle_parse(struct pavo_pkt *pkt,
+					 struct sk_buff *skb, unsigned int from,
+					 unsigned int len)
+{
+	enum pavo_parse_status status;
+
+	if (!len || from + len > skb->len || skb_headlen(skb) < from)
+		return PAVO_PARSE_SHORT;
+	/* It has no room for its ICRC. */
+	status = pavo_parse_headers(pkt, skb, from, len + PAVO_ICRC_LEN);
+	if (status == PAVO_PARSE_OK && !pavo_bundle_may_have(pkt->opcode))
+		return PAVO_PARSE_OPCODE;
+	return status;
+}
+
+/* Is it for the same queue pair? The first one was looked at (demux.c). */
+static bool is_alike(const struct pavo_pkt *pkt, const struct pavo_pkt *first)
+{
+	return pkt->dqpn == first->dqpn && pkt->pkey == first->pkey &&
+	       !((pkt->opcode ^ first->opcode) & PAVO_SVC_MASK);
+}
+
+bool pavo_rx_next(struct pavo_rx *rx)
+{
+	struct pavo_pkt pkt;
+
+	if (likely(rx->index + 1 >= rx->loan.packets))
+		return false;
+	rx->at += pavo_bundle_len(rx->skb, &rx->loan, rx->index++);
+	if (pavo_bundle_parse(&pkt, rx->skb, rx->at,
+			      pavo_bundle_len(rx->skb, &rx->loan, rx->index)) ||
+	    !is_alike(&pkt, &rx->pkt)) {
+		pavo_tally_add(rx->port->tally, rx_drop_opcode, 1);
+		return false;
+	}
+	rx->pkt = pkt;
+	rx->payload = rx->at + pkt.info->hdr_len;
+	return true;
+}
+
+u32 pavo_rx_packets(const struct pavo_rx *rx)
+{
+	return rx->loan.packets ?: rx->pkt.npkts;
+}
+
+u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
+{
+	u32 bytes = rx->skb->len - rx->at;
+
+	if (!rx->unit)
+		return bytes;
+	if (!rx->loan.packets)
+		return pavo_train_bytes(&rx->pkt, rx->pkt.payload);
+	return bytes - sizeof(rx->loan) -
+	       pavo_bundle_trailer(rx->loan.packets) +
+	       rx->loan.packets * PAVO_ICRC_LEN;
+}
