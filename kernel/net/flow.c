@@ -245,10 +245,37 @@ bool pavo_flow_inside(struct pavo_flow *flow)
 	return inside;
 }
 
-bool pavo_flow_near(struct pavo_flow *flow, const struct pavo_near *near)
+/*
+ * Does an interface need packets to be cut? A change of its features at this moment may cost a
+ * packet, no more.
+ */
+static bool cuts(const struct net_device *ndev)
 {
-	return READ_ONCE(pavo_late_icrc) &&
-	       (near->on || pavo_flow_inside(flow));
+	const netdev_features_t takes = NETIF_F_GSO_UDP_TUNNEL |
+					NETIF_F_GSO_SCTP;
+
+	return (READ_ONCE(ndev->features) & takes) != takes;
+}
+
+enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
+				  struct pavo_near *near)
+{
+	enum pavo_lateness late = PAVO_LATE_NONE;
+	struct dst_entry *dst;
+
+	if (!READ_ONCE(pavo_late_icrc))
+		return PAVO_LATE_NONE;
+	if (near->on)
+		return PAVO_LATE_ALL;
+	dst = pavo_flow_route(flow);
+	if (!dst)
+		return PAVO_LATE_NONE;
+	if (flow->inside && dst->dev->flags & IFF_LOOPBACK)
+		late = PAVO_LATE_ALL;
+	else if (cuts(dst->dev) && pavo_near_leave(near))
+		late = PAVO_LATE_MANY;
+	dst_release(dst);
+	return late;
 }
 
 bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)

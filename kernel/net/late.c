@@ -33,7 +33,7 @@ MODULE_PARM_DESC(late_icrc,
 
 static pavo_loan_judge *loan_stands;
 
-/* For people: trains that adapters of this machine made, late packets that devices had cut. */
+/* For people: trains and bundles that adapters of this machine made, late packets that devices had cut. */
 static atomic_long_t trains_made = ATOMIC_LONG_INIT(0);
 static atomic_long_t late_cut = ATOMIC_LONG_INIT(0);
 

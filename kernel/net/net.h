@@ -252,8 +252,22 @@ bool pavo_flow_inside(struct pavo_flow *flow);
  */
 void pavo_inside_deliver(void);
 
-/** pavo_flow_near - may late packets go by @flow, for a side that knows @near? BH disabled. */
-bool pavo_flow_near(struct pavo_flow *flow, const struct pavo_near *near);
+/** enum pavo_lateness - which packets of a flow may be late. */
+enum pavo_lateness {
+	PAVO_LATE_NONE,
+	PAVO_LATE_MANY, /* trains and bundles: the first device of the path cuts them */
+	PAVO_LATE_ALL, /* all: the peer is near, or the flow stays inside */
+};
+
+/**
+ * pavo_flow_late - which packets may be late on @flow?
+ * @flow: the flow
+ * @near: what the sending side knows of its peer
+ *
+ * Context: BH disabled.
+ */
+enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
+				  struct pavo_near *near);
 
 /**
  * pavo_tx_seal - first step of pavo_tx_send(): finish the packet. If bytes of attached pages
@@ -286,7 +300,7 @@ static inline void pavo_rx_free(struct sk_buff *skb)
 	napi_consume_skb(skb, 1);
 }
 
-/** pavo_late_show - print how many trains were made, and late packets cut, in this machine. */
+/** pavo_late_show - print how many trains and bundles were made, and late packets cut. */
 void pavo_late_show(struct seq_file *file);
 
 /**

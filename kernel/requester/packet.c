@@ -62,15 +62,16 @@ static int send_again(struct pavo_qp *qp, struct pavo_flow *flow,
 }
 
 /*
- * pavo_request_may_be_late - may a request go without ICRC, and in trains? One that is sent again
- * has its ICRC, in case the path takes no late packets; inside there is no path.
+ * pavo_request_late - which requests may go without ICRC, and in trains and bundles? One that is
+ * sent again has its ICRC, in case the path takes no late packets; inside there is no path.
  */
-bool pavo_request_may_be_late(struct pavo_qp *qp, bool again)
+enum pavo_lateness pavo_request_late(struct pavo_qp *qp, bool again)
 {
 	if (!pavo_is_reliable(qp))
-		return false;
-	return again ? pavo_flow_inside(&qp->flow) :
-		       pavo_flow_near(&qp->flow, &qp->req.side.near);
+		return PAVO_LATE_NONE;
+	if (!again)
+		return pavo_flow_late(&qp->flow, &qp->req.side.near);
+	return pavo_flow_inside(&qp->flow) ? PAVO_LATE_ALL : PAVO_LATE_NONE;
 }
 
 static enum pavo_status status_of_net(int err)
@@ -275,7 +276,7 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	bool brings = pavo_op_brings(wqe->op);
 	u32 span = brings ? 1 : npkts;
 	enum pavo_status status;
-	bool late;
+	enum pavo_lateness late;
 	struct pavo_pkt p = {
 		.opcode = pavo_opcode_of(pavo_service(qp),
 					 request_opcode(wqe, pkt, span,
@@ -309,13 +310,13 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 			p.dma_len = min(wqe->length - done, npkts * mtu);
 		}
 	}
-	late = pavo_request_may_be_late(qp, again);
+	late = pavo_request_late(qp, again);
 	if (late && fits_bundle(qp, wqe, &p, len))
 		return send_in_bundle(qp, wqe, &p, pos, len);
 	status = pavo_bundle_flush(qp);
 	if (unlikely(status == PAVO_ST_BUSY))
 		return status;
-	if (late) {
+	if (late == PAVO_LATE_ALL || (late && span > 1)) {
 		status = send_late(qp, wqe, &p, pos, len);
 		if (status != PAVO_ST_FRAGMENTS)
 			return status;

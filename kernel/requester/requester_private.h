@@ -79,7 +79,7 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
 				   bool ack_req, bool again);
 enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
-bool pavo_request_may_be_late(struct pavo_qp *qp, bool again);
+enum pavo_lateness pavo_request_late(struct pavo_qp *qp, bool again);
 void pavo_again_forget(struct pavo_requester *req);
 bool pavo_again_waits(const struct pavo_requester *req);
 

@@ -92,7 +92,7 @@ static u32 train_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 	bool again = pavo_psn_diff(psn, req->sent) < 0;
 
 	if (wqe->npkts == 1 || again || in_flight + 1 >= req->cwnd.size ||
-	    !pavo_request_may_be_late(qp, again))
+	    !pavo_request_late(qp, again))
 		return 1;
 	return min(min(wqe->npkts - pkt, PAVO_TRAIN_BYTES / qp->attr.mtu),
 		   min(req->cwnd.size - in_flight, pavo_cwnd_ask(&req->cwnd)));

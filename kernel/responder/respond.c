@@ -152,9 +152,15 @@ void pavo_respond_init(struct pavo_qp *qp)
 			   HRTIMER_MODE_REL_SOFT);
 }
 
+static enum pavo_lateness lateness(struct pavo_qp *qp)
+{
+	return pavo_flow_late(&qp->flow, &qp->resp.side.near);
+}
+
+/* May a single packet be late? */
 static bool is_near(struct pavo_qp *qp)
 {
-	return pavo_flow_near(&qp->flow, &qp->resp.side.near);
+	return lateness(qp) == PAVO_LATE_ALL;
 }
 
 static int send_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
@@ -327,8 +333,9 @@ static u32 next_bytes(const struct pavo_qp *qp, const struct pavo_resource *res,
  */
 static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
-	bool late = is_near(qp);
-	u32 len = next_bytes(qp, res, late);
+	enum pavo_lateness may = lateness(qp);
+	u32 len = next_bytes(qp, res, may);
+	bool late = may == PAVO_LATE_ALL || (may && len > qp->attr.mtu);
 	struct pavo_pkt pkt = {
 		.opcode = read_opcode(res, len == res->left),
 		.npkts = max(1u, DIV_ROUND_UP(len, qp->attr.mtu)),

@@ -10,7 +10,8 @@
 #
 # usage: native-guest.sh PAVO-BENCH ROUNDS TYPES GROUP...
 #   TYPES  of pavo,pavo-rules,rxe,siw,tcp,before; their order turns round
-#   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's
+#   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's, wire-cut
+#          that of interfaces without segmentation of tunnels
 # environment: BENCH_MACHINE  folder of the modules of machine/build; BENCH_BEFORE  pavo.ko of
 #   the type before; BENCH_SCALE  so many times the messages; BENCH_SYMBOLS=1  also leaves
 #   TYPE.kallsyms
@@ -35,6 +36,13 @@ enter_wire()
 	near=(ip netns exec near) far=(ip netns exec far) peer=(--peer-namespace far)
 }
 
+# segmentation on|off: of tunnels, by the interfaces; without it each packet of pavo's gets its ICRC
+segmentation()
+{
+	"${near[@]}" ethtool -K va tx-udp_tnl-segmentation "$1"
+	"${far[@]}" ethtool -K vb tx-udp_tnl-segmentation "$1"
+} >/dev/null
+
 # measure_groups SEED: the rows of a driver that is there
 measure_groups()
 {
@@ -44,9 +52,11 @@ measure_groups()
 		IFS=: read -r name ops sizes pairs <<<"$group"
 		ends=(bench0 bench1 "${peer[@]}")
 		[ "$name" != loopback ] || ends=(bench0 bench0)
+		[ "$name" != wire-cut ] || segmentation off
 		"${near[@]}" "$bench" --tests list --name "$name" --ops "$ops" \
 			--sizes "$sizes" --queue-pairs "$pairs" --scale "${BENCH_SCALE:-1}" \
 			--seed "$1" "${ends[@]}"
+		segmentation on
 	done
 }
 

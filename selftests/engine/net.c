@@ -135,9 +135,10 @@ void pavo_inside_deliver(void)
 {
 }
 
-bool pavo_flow_near(struct pavo_flow *flow, const struct pavo_near *near)
+enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
+				  struct pavo_near *near)
 {
-	return engine_near;
+	return engine_near ? PAVO_LATE_ALL : PAVO_LATE_NONE;
 }
 
 struct pavo_port *pavo_port_numbered(u32 number)

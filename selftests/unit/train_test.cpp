@@ -235,4 +235,29 @@ TEST(Near, ALossOfAPeerThatIsNotNearIsNone)
 	EXPECT_EQ(marks_until_near(near), 1u);
 }
 
+TEST(Near, PacketsAreLeftToADeviceUntilOneIsLost)
+{
+	pavo_near near = {};
+
+	for (int i = 0; i < 100; i++)
+		EXPECT_TRUE(pavo_near_leave(&near));
+}
+
+/* Losses of one kind come together: those behind the first one count no more. */
+TEST(Near, PacketsGoSinglyForAWhileAfterALoss)
+{
+	pavo_near near = {};
+
+	for (uint32_t i = 0; i < PAVO_NEAR_LOSSES + 4; i++) {
+		uint32_t single = 0;
+
+		pavo_near_lost(&near);
+		pavo_near_lost(&near);
+		while (!pavo_near_leave(&near))
+			single++;
+		EXPECT_EQ(single,
+			  PAVO_NEAR_WAIT << std::min(i, PAVO_NEAR_LOSSES));
+	}
+}
+
 } // namespace

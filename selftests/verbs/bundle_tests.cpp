@@ -39,7 +39,7 @@ std::vector<SendWr> list_of(Op op, const Mr &out, const Mr &in, uint32_t count)
 	return wrs;
 }
 
-/* What list @wrs brought to its slots, and nothing beside it. */
+/* The slots have the messages of a list, and nothing beside them. */
 void must_hold(Env &env, const Mr &in, uint32_t count, uint64_t seed,
 	       uint64_t before)
 {

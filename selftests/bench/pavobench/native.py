@@ -18,6 +18,7 @@ DRIVERS = (table.SUBJECT, table.SUBJECT_ON_RULES, "rxe", "siw", table.STREAM)
 GROUPS = (("wire", ("write", "read", "send"), (65536, 1048576), 1),
           ("wire", ("write", "send"), (64,), 1),
           ("wire-16qp", ("write", "send"), (64,), 16),
+          ("wire-cut", ("write", "read", "send"), (65536, 1048576), 1),
           ("loopback", ("write",), (65536, 1048576), 1))
 
 
