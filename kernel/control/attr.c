@@ -23,7 +23,8 @@ static int check_av(struct pavo_qp *qp, const struct rdma_ah_attr *ah)
 
 	if (ah->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !(rdma_ah_get_ah_flags(ah) & IB_AH_GRH) ||
-	    rdma_ah_get_port_num(ah) != PAVO_PORT)
+	    rdma_ah_get_port_num(ah) != PAVO_PORT ||
+	    rdma_ah_get_sl(ah) > PAVO_SL_MAX)
 		return -EINVAL;
 	sgid = rdma_get_gid_attr(&qp->dev->ib, PAVO_PORT,
 				 rdma_ah_read_grh(ah)->sgid_index);

@@ -50,6 +50,17 @@ static int take_sgid(struct pavo_flow *flow)
 	return 0;
 }
 
+/*
+ * The priority of a packet: the service level, or, where that is 0, what the traffic class means to
+ * IP. A queueing discipline goes by it, and a VLAN finds the PCP of a frame by it.
+ */
+static u8 priority_of(const struct rdma_ah_attr *attr)
+{
+	u8 level = rdma_ah_get_sl(attr);
+
+	return level ?: rt_tos2priority(rdma_ah_read_grh(attr)->traffic_class);
+}
+
 int pavo_flow_init(struct pavo_flow *flow, const struct pavo_port *port,
 		   const struct rdma_ah_attr *attr, u32 lqpn, u32 rqpn,
 		   bool cached)
@@ -61,6 +72,7 @@ int pavo_flow_init(struct pavo_flow *flow, const struct pavo_port *port,
 	flow->port = port;
 	flow->traffic_class = grh->traffic_class;
 	flow->hop_limit = grh->hop_limit;
+	flow->priority = priority_of(attr);
 	flow->flow_label = grh->flow_label & PAVO_FLOW_LABEL;
 	flow->sport = htons(rdma_get_udp_sport(flow->flow_label, lqpn, rqpn));
 	memcpy(&flow->daddr, grh->dgid.raw, sizeof(flow->daddr));

@@ -29,6 +29,7 @@ struct seq_file;
  * @sgid:  source GID; a reference is held. Packets leave by its netdevice.
  * @ipv6:  family, from the source GID
  * @traffic_class: for the IP header
+ * @priority: of packets in the queues of the interface, from service level and traffic class
  * @hop_limit: for the IP header; 0: as the route says
  * @flow_label: for the IPv6 header and @sport
  * @headroom: bytes to keep in front of the BTH for link, IP and UDP headers
@@ -48,6 +49,7 @@ struct pavo_flow {
 	bool ipv6;
 	u8 traffic_class;
 	u8 hop_limit;
+	u8 priority;
 	u32 flow_label;
 	unsigned int headroom;
 	__be16 sport;

@@ -307,6 +307,7 @@ int pavo_tx_address(const struct pavo_tally *tally, struct pavo_flow *flow,
 		return -EHOSTUNREACH;
 	}
 	skb_dst_set(skb, dst);
+	skb->priority = flow->priority;
 
 	push_udp(skb, flow);
 	if (flow->ipv6)

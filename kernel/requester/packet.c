@@ -332,6 +332,7 @@ static void fill_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
 	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
 	ah->ah_flags = IB_AH_GRH;
 	ah->port_num = PAVO_PORT;
+	ah->sl = av->sl;
 	ah->grh.sgid_index = av->sgid_index;
 	ah->grh.hop_limit = av->hop_limit;
 	ah->grh.traffic_class = av->traffic_class;

@@ -89,7 +89,8 @@ static enum pavo_status parse_ud(struct pavo_swqe *wqe, struct seg_reader *r)
 		reserved |= seg->reserved[i];
 	if (reserved)
 		return PAVO_ST_WQE_FLAGS;
-	if (seg->dest_qpn >> 24 || seg->port_num != PAVO_PORT)
+	if (seg->dest_qpn >> 24 || seg->port_num != PAVO_PORT ||
+	    seg->sl > PAVO_SL_MAX)
 		return PAVO_ST_AV;
 	wqe->av = seg;
 	return PAVO_ST_OK;

@@ -22,6 +22,7 @@ static void make_av(struct pavo_ud_seg *av, const struct rdma_ah_attr *attr)
 	av->hop_limit = grh->hop_limit;
 	av->traffic_class = grh->traffic_class;
 	av->port_num = PAVO_PORT;
+	av->sl = rdma_ah_get_sl(attr);
 	memcpy(av->dmac, attr->roce.dmac, sizeof(av->dmac));
 }
 
@@ -34,7 +35,8 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
-	    rdma_ah_get_port_num(attr) != PAVO_PORT)
+	    rdma_ah_get_port_num(attr) != PAVO_PORT ||
+	    rdma_ah_get_sl(attr) > PAVO_SL_MAX)
 		return -EINVAL;
 	if (pavo_charge(&ah->charge, sizeof(*ah), udata))
 		return -ENOMEM;
@@ -53,6 +55,7 @@ int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	memset(attr, 0, sizeof(*attr));
 	attr->type = ibah->type;
 	rdma_ah_set_port_num(attr, av->port_num);
+	rdma_ah_set_sl(attr, av->sl);
 	rdma_ah_set_grh(attr, NULL, av->flow_label, av->sgid_index,
 			av->hop_limit, av->traffic_class);
 	rdma_ah_set_dgid_raw(attr, (void *)av->dgid);

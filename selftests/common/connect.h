@@ -25,6 +25,8 @@ struct Connection {
 	uint8_t retry_count = 7;
 	uint8_t rnr_retry = 7;
 	uint8_t hop_limit = 64;
+	uint8_t sl = 0;
+	uint8_t traffic_class = 0;
 	unsigned access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			  IBV_ACCESS_REMOTE_ATOMIC;
 };
@@ -99,6 +101,8 @@ inline ibv_qp_attr rtr_attr(const Connection &to)
 	attr.max_dest_rd_atomic = to.dest_reads;
 	attr.min_rnr_timer = to.min_rnr_timer;
 	attr.ah_attr = address_vector(to.gid, to.gid_index, to.hop_limit);
+	attr.ah_attr.sl = to.sl;
+	attr.ah_attr.grh.traffic_class = to.traffic_class;
 	return attr;
 }
 

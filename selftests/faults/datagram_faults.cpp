@@ -343,6 +343,10 @@ std::vector<Way> bad_ways()
 		 PAVO_VE_AV},
 	};
 
+	for (uint8_t sl : {16, 255})
+		ways.push_back({"service level " + std::to_string(sl),
+				[sl](pavo_ud_seg &seg) { seg.sl = sl; },
+				PAVO_VE_AV});
 	for (uint8_t port : {0, 2, 0x81, 0xff})
 		ways.push_back(
 			{"port " + std::to_string(port),
@@ -368,6 +372,7 @@ std::vector<Way> good_ways()
 			 memset(seg.dmac, 0x5a, sizeof(seg.dmac));
 		 }},
 		{"hop limit 0", [](pavo_ud_seg &seg) { seg.hop_limit = 0; }},
+		{"service level 15", [](pavo_ud_seg &seg) { seg.sl = 15; }},
 	};
 }
 

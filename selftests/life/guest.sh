@@ -28,6 +28,8 @@ type=$1 programs=$2 part=${3:-.}
 . "$here/resource_tests.sh"
 # shellcheck source=selftests/life/security_tests.sh
 . "$here/security_tests.sh"
+# shellcheck source=selftests/life/class_tests.sh
+. "$here/class_tests.sh"
 # shellcheck source=selftests/life/stacked_tests.sh
 . "$here/stacked_tests.sh"
 # No locale to be searched for by every program
@@ -67,6 +69,7 @@ pinned_before=$(pinned)
 
 device_tests
 netdev_tests
+class_tests
 namespace_tests
 command_tests
 counter_tests

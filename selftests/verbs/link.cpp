@@ -36,7 +36,9 @@ ibv_qp_attr rtr_attr(const Link &link, const Side &self, const Side &peer)
 		 .rq_psn = peer.psn,
 		 .mtu = common::mtu_code(link.mtu),
 		 .dest_reads = fewer ? link.spec.rd_atomic_b : link.rd_atomic,
-		 .min_rnr_timer = link.spec.min_rnr_timer});
+		 .min_rnr_timer = link.spec.min_rnr_timer,
+		 .sl = link.spec.sl,
+		 .traffic_class = link.spec.traffic_class});
 }
 
 ibv_qp_attr rts_attr(const Link &link, const Side &self)

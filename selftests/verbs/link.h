@@ -27,6 +27,8 @@ struct LinkSpec {
 	uint8_t min_rnr_timer = 12; /* 0.64 ms */
 	uint8_t rd_atomic = 0; /* 0: what both can, no more than 8 */
 	uint8_t rd_atomic_b = 0; /* what B takes at once; 0: the same */
+	uint8_t sl = 0; /* 0: that of the run (Selector) */
+	uint8_t traffic_class = 0; /* likewise */
 	unsigned access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			  IBV_ACCESS_REMOTE_ATOMIC;
 	ibv_qp_cap cap = {64, 64, 4, 4, 0};

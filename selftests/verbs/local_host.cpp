@@ -33,6 +33,8 @@ LocalHost::LocalHost(const Selector &selector)
 	fcntl(context_->async_fd, F_SETFL,
 	      fcntl(context_->async_fd, F_GETFL) | O_NONBLOCK);
 	choose_gid(selector);
+	sl_ = selector.sl;
+	traffic_class_ = selector.traffic_class;
 }
 
 LocalHost::~LocalHost()
@@ -221,8 +223,18 @@ ibv_qp *LocalHost::raw_qp(Handle id)
 	return look_up(qps_, id, "QP");
 }
 
+void LocalHost::set_class(ibv_ah_attr *attr) const
+{
+	if (!attr->sl)
+		attr->sl = sl_;
+	if (!attr->grh.traffic_class)
+		attr->grh.traffic_class = traffic_class_;
+}
+
 int LocalHost::modify(Handle qp, ibv_qp_attr attr, int mask)
 {
+	if (mask & IBV_QP_AV)
+		set_class(&attr.ah_attr);
 	return ibv_modify_qp(raw_qp(qp), &attr, mask);
 }
 

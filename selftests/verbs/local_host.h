@@ -22,6 +22,8 @@ struct Selector {
 	std::string device;
 	GidKind gid = GidKind::v4;
 	int gid_index = -1; /* -1: found by kind */
+	uint8_t sl = 0; /* of paths that name none */
+	uint8_t traffic_class = 0; /* likewise */
 };
 
 /* Throws where @objects have none of that handle. */
@@ -113,6 +115,7 @@ private:
 
 	std::string leave_groups();
 	void choose_gid(const Selector &selector);
+	void set_class(ibv_ah_attr *attr) const;
 	MrObject &region(Handle id);
 	ibv_sge convert(const Sge &sge);
 	bool guards_intact(const MrObject &object) const;
@@ -135,6 +138,8 @@ private:
 	ibv_context *context_ = nullptr;
 	uint32_t gid_index_ = 0;
 	ibv_gid gid_ = {};
+	uint8_t sl_ = 0;
+	uint8_t traffic_class_ = 0;
 	Handle next_ = 1;
 	Handle default_pd_ = 0;
 	std::string broken_guards_;

@@ -114,6 +114,7 @@ Made LocalHost::create_ah(ibv_gid gid)
 	ibv_ah_attr attr = common::address_vector(gid, uint8_t(gid_index_));
 
 	attr.grh.flow_label = ~0u; /* as UCX does; 20 bits of it count */
+	set_class(&attr);
 	errno = 0;
 	ibv_ah *ah = ibv_create_ah(raw_pd(0), &attr);
 	if (!ah)

@@ -97,6 +97,7 @@ Options parse(int argc, char **argv)
 		       "TCP port of the control connection (18515)");
 	app.add_flag("--swap", o.swap, "the other end plays the active part");
 	pv::add_gid_option(app, o.dev, o.peer);
+	pv::add_class_options(app, o.dev, o.peer);
 	app.add_option("--gid-index", o.dev.gid_index,
 		       "a GID of --dev by its index");
 	app.add_option("--peer-gid-index", o.peer.gid_index,

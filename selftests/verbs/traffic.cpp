@@ -79,6 +79,7 @@ Options parse(int argc, char **argv)
 	app.add_option("--dev", o.dev.device, "a device")->required();
 	app.add_option("--peer", o.peer.device, "its peer")->required();
 	pv::add_gid_option(app, o.dev, o.peer);
+	pv::add_class_options(app, o.dev, o.peer);
 	app.add_option("--mtu", o.link.mtu, "bytes (the most that both can)");
 	app.add_option_function<uint32_t>(
 		"--patience",

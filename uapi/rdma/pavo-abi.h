@@ -201,6 +201,9 @@ struct pavo_imm64_seg {
 	__aligned_u64 reserved;
 };
 
+/* Service levels are 0 to this (IBA 3.5.8). */
+#define PAVO_SL_MAX 15
+
 /**
  * struct pavo_ud_seg - the destination of a datagram (UDSeg).
  * @dgid:       destination GID (an IPv4 address as ::ffff:a.b.c.d)
@@ -212,6 +215,7 @@ struct pavo_imm64_seg {
  * @traffic_class: of the IP header
  * @dmac:       destination MAC as resolved when the address handle was made
  * @port_num:   PAVO_PORT
+ * @sl:         service level, 0 to PAVO_SL_MAX
  * @reserved:   0
  */
 struct pavo_ud_seg {
@@ -224,7 +228,8 @@ struct pavo_ud_seg {
 	__u8 traffic_class;
 	__u8 port_num;
 	__u8 dmac[6];
-	__u8 reserved[10];
+	__u8 sl;
+	__u8 reserved[9];
 };
 
 /**

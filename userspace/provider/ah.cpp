@@ -38,6 +38,7 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 	ah->av.hop_limit = attr->grh.hop_limit;
 	ah->av.traffic_class = attr->grh.traffic_class;
 	ah->av.port_num = attr->port_num;
+	ah->av.sl = attr->sl;
 
 	/*
 	 * The kernel has just resolved the same address, so this finds it in

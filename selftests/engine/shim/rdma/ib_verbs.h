@@ -338,6 +338,7 @@ struct ib_global_route {
 
 struct rdma_ah_attr {
 	struct ib_global_route grh;
+	u8 sl;
 	u8 ah_flags;
 	u32 port_num;
 	int type;
@@ -346,6 +347,7 @@ struct rdma_ah_attr {
 #define rdma_ah_read_grh(attr) (&(attr)->grh)
 #define rdma_ah_get_ah_flags(attr) ((attr)->ah_flags)
 #define rdma_ah_get_port_num(attr) ((attr)->port_num)
+#define rdma_ah_get_sl(attr) ((attr)->sl)
 
 struct rdma_ah_init_attr;
 
