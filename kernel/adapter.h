@@ -6,6 +6,7 @@
 #ifndef PAVO_ADAPTER_H
 #define PAVO_ADAPTER_H
 
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -15,6 +16,7 @@
 #include "net/port.h"
 #include "parent.h"
 #include "stats.h"
+#include "turns.h"
 #include "window/adapter_windows.h"
 
 /* Limits as reported by query_device; limits.c lowers some when told to. */
@@ -88,6 +90,8 @@ struct pavo_mcast {
  * @rkm:       keys that operations of peers use, and the end of that use
  * @windows:   windows of processes
  * @used:      objects in existence, by enum pavo_object (limits.c)
+ * @turns:     how QPs share the adapter
+ * @turns_lock: protects @turns, and the turn of each QP
  * @wq:        work of the QPs' sides that must leave the softirq, bound to CPUs
  * @end_wq:    ends and events of objects, bound to no CPU
  * @list:      in main.c's lists of live and of dead adapters
@@ -113,6 +117,8 @@ struct pavo_dev {
 	struct pavo_rkm rkm;
 	struct pavo_windows windows;
 	atomic_t used[PAVO_OBJ_COUNT];
+	struct pavo_turns turns;
+	spinlock_t turns_lock; /* turns, and req.turn of QPs */
 	struct workqueue_struct *wq;
 	struct workqueue_struct *end_wq;
 	struct list_head list;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * debugfs.c - /sys/kernel/debug/pavo: jobs, which the adapters of this machine share, and the
- * keys, remote-key slots and windows of each adapter, and trains, for people.
+ * keys, remote-key slots, turns and windows of each adapter, and trains, for people.
  * Called by main.c. RDMA netlink shows other details of an adapter
  * (verbs/restrack.c, stats.c).
  */
@@ -12,6 +12,7 @@
 #include "jobs/job.h"
 #include "memory/memory.h"
 #include "net/net.h"
+#include "verbs/verbs.h"
 #include "window/window.h"
 
 static struct dentry *root;
@@ -57,6 +58,13 @@ static int trains_show(struct seq_file *file, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(trains);
 
+static int turns_show(struct seq_file *file, void *data)
+{
+	pavo_show_adapters(file, pavo_policy_show);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(turns);
+
 void pavo_debugfs_init(void)
 {
 	root = debugfs_create_dir(KBUILD_MODNAME, NULL);
@@ -65,6 +73,7 @@ void pavo_debugfs_init(void)
 	debugfs_create_file("keys", 0400, root, NULL, &keys_fops);
 	debugfs_create_file("windows", 0400, root, NULL, &windows_fops);
 	debugfs_create_file("trains", 0444, root, NULL, &trains_fops);
+	debugfs_create_file("turns", 0400, root, NULL, &turns_fops);
 	debugfs_create_file("live", 0400, root, NULL, &live_fops);
 }
 

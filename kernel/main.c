@@ -153,6 +153,7 @@ static struct pavo_dev *alloc_adapter(void)
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);
+	pavo_policy_init(dev);
 	err = pavo_windows_init(&dev->windows);
 	dev->port.ib = &dev->ib;
 	dev->port.tally = &dev->tally;

@@ -73,9 +73,12 @@ static void wake_sides(struct pavo_qp *qp)
 
 static void run_work(struct work_struct *work)
 {
+	struct pavo_qp *qp = container_of(work, struct pavo_qp, holder.work);
 	bool seen = pavo_reached_begin();
 
-	wake_sides(container_of(work, struct pavo_qp, holder.work));
+	if (unlikely(READ_ONCE(qp->req.turn.touched)))
+		pavo_turn_begin(qp);
+	wake_sides(qp);
 	pavo_reached_end(seen);
 }
 

@@ -12,6 +12,7 @@
 #include "requester/multiqueue.h"
 #include "requester/parser.h"
 #include "requester/timer_logic.h"
+#include "turns.h"
 #include "wire/psn.h"
 
 struct pavo_mmap;
@@ -79,6 +80,7 @@ struct pavo_tx_cursor {
  *              has left the queues of this machine; NULL: none
  * @bundle:     short packets that count as sent, while the owner looks for more
  * @pause:      time in ns until which nothing is sent, for the interface; 0: none
+ * @turn:       its turns and credits (requester/turn.c)
  * @timer:      loss timer and RNR timer
  * @hrtimer:    fires at their deadlines and at the end of @pause
  * @post_lock:  protects posts of kernel consumers
@@ -122,6 +124,7 @@ struct pavo_requester {
 	struct sk_buff *again;
 	struct pavo_bundle bundle;
 	u64 pause;
+	struct pavo_turn turn;
 	struct pavo_timer_state timer;
 	struct hrtimer hrtimer;
 	spinlock_t post_lock; /* posts of kernel consumers */

@@ -30,6 +30,27 @@ void pavo_mq_release(struct pavo_mq *mq, u32 upsn)
 		mq->head++;
 }
 
+u32 pavo_mq_span(const struct pavo_mq *mq, u32 from, u32 until)
+{
+	u32 i, begin, end, count = 0;
+
+	for (i = mq->head; i != mq->tail; i++) {
+		const struct pavo_mq_entry *entry = &mq->ring[i & mq->mask];
+
+		begin = entry->first;
+		end = pavo_psn_add(begin, entry->npkts);
+		if (pavo_psn_diff(until, begin) <= 0)
+			break;
+		if (pavo_psn_diff(from, begin) > 0)
+			begin = from;
+		if (pavo_psn_diff(end, until) > 0)
+			end = until;
+		if (pavo_psn_diff(end, begin) > 0)
+			count += pavo_psn_diff(end, begin);
+	}
+	return count;
+}
+
 /* PSN of the next response of the oldest read; false if there is no read. */
 static bool next_response(const struct pavo_multiqueue *mq, u32 upsn, u32 *psn)
 {

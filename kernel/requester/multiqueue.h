@@ -72,6 +72,9 @@ bool pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts);
 /** pavo_mq_release - drop all messages that lie wholly before PSN @upsn. */
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn);
 
+/** pavo_mq_span - how many PSNs from @from to before @until belong to messages of the queue. */
+u32 pavo_mq_span(const struct pavo_mq *mq, u32 from, u32 until);
+
 /* The meaning of an acknowledgment (sources.md#engine-3-4-5). */
 enum pavo_ack_verdict {
 	PAVO_ACK_DROP, /* a duplicate, or of a packet never sent */

@@ -76,6 +76,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	spin_lock_init(&req->db_lock);
 	spin_lock_init(&req->post_lock);
 	pavo_timers_init(qp);
+	pavo_turn_init(&req->turn, READ_ONCE(qp->dev->turns.quantum));
 	req->count = roundup_pow_of_two(max(qp->cap.max_send_wr, 1u));
 	req->wqe_size = slot_size(qp);
 	qp->cap.max_send_wr = req->count;
@@ -122,6 +123,8 @@ void pavo_requester_reset(struct pavo_qp *qp)
 
 	pavo_side_forget(qp, &req->side);
 	pavo_again_forget(req);
+	if (unlikely(req->turn.touched))
+		pavo_turn_leave(qp);
 	req->side.pending = 0;
 	req->side.near = (struct pavo_near){};
 	req->db_head = 0;
@@ -195,6 +198,15 @@ static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
 	return budget;
 }
 
+/* The visit is over. @more: there is more to do than its budget. */
+static void end_turn(struct pavo_qp *qp, bool more)
+{
+	if (pavo_qp_state(qp) >= IB_QPS_SQE)
+		pavo_turn_leave(qp);
+	else
+		pavo_turn_end(qp, more);
+}
+
 /*
  * Do the pending work of the side. True: the budget is used up and there may be more.
  *
@@ -203,7 +215,7 @@ static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
 static bool visit(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
-	unsigned int budget = PAVO_RUN_BUDGET;
+	unsigned int budget = READ_ONCE(qp->dev->turns.quantum);
 	int state;
 
 	state = pavo_qp_state(qp);
@@ -221,6 +233,8 @@ static bool visit(struct pavo_qp *qp)
 		budget = pavo_complete_flush(qp, budget);
 	else if (req->ready)
 		budget = advance(qp, budget);
+	if (unlikely(req->turn.touched))
+		end_turn(qp, !budget);
 	pavo_timers_arm(qp);
 	return !budget;
 }

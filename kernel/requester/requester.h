@@ -23,6 +23,7 @@
 #include "cwnd.h"
 
 struct ib_send_wr;
+struct pavo_dev;
 struct pavo_qp;
 struct pavo_rx;
 struct pavo_ucontext;
@@ -55,6 +56,15 @@ void pavo_requester_recover(struct pavo_qp *qp);
  * @uctx: the ucontext
  */
 void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx);
+
+/** pavo_turn_begin - the work of @qp runs: if it was called, its turn begins. */
+void pavo_turn_begin(struct pavo_qp *qp);
+
+/**
+ * pavo_turns_changed - run queue pairs that waited by the policy of before. Process context.
+ * @dev: the adapter, whose turns were changed
+ */
+void pavo_turns_changed(struct pavo_dev *dev);
 
 /** pavo_requester_post - ib_post_send of kernel consumers. */
 int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,

@@ -23,8 +23,6 @@
 #define PAVO_READ_CHUNK PAVO_CWND_LEAST
 /* Payload up to this is copied into the packet; beyond, pages are attached. */
 #define PAVO_COPYBREAK 256
-/* WQEs parsed and packets sent before the QP's work takes over. */
-#define PAVO_RUN_BUDGET 512
 
 /* Position in a scatter/gather list. */
 struct pavo_sgl_pos {
@@ -35,6 +33,16 @@ struct pavo_sgl_pos {
 static inline struct pavo_swqe *pavo_swqe(struct pavo_requester *req, u32 n)
 {
 	return req->wqes + (size_t)(n & (req->count - 1)) * req->wqe_stride;
+}
+
+/* PSN of the packet at the cursor. */
+static inline u32 pavo_cursor_psn(struct pavo_requester *req)
+{
+	const struct pavo_tx_cursor *cur = &req->cursor;
+
+	if (cur->wqe == req->numbered)
+		return req->npsn;
+	return pavo_psn_add(pavo_swqe(req, cur->wqe)->first_psn, cur->pkt);
 }
 
 /* Does a chunk of the read @wqe end in front of its packet @pkt? */
@@ -68,6 +76,20 @@ enum pavo_status pavo_sgl_store(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 /* transmit.c */
 unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget);
 void pavo_transmit_seek(struct pavo_qp *qp, u32 psn);
+
+/* turn.c */
+
+/*
+ * pavo_turn_take - ask for leave to send @want packets, or one read or atomic. Return: how many
+ * may be sent; 0: the queue pair waits in a line, and is run when it is called.
+ */
+u32 pavo_turn_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want, u8 level);
+/* pavo_turn_settle - give back the credits of what was answered. */
+void pavo_turn_settle(struct pavo_qp *qp);
+/* pavo_turn_end - the same at the end of a visit; @more: it goes on in the work of the QP. */
+void pavo_turn_end(struct pavo_qp *qp, bool more);
+/* pavo_turn_leave - the queue pair is reset or in Error: nothing of it is outstanding. */
+void pavo_turn_leave(struct pavo_qp *qp);
 
 /* local.c */
 enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe);

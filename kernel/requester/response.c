@@ -14,8 +14,6 @@
 static void release(struct pavo_qp *qp, u32 until)
 {
 	struct pavo_requester *req = &qp->req;
-	struct pavo_tx_cursor *cur = &req->cursor;
-	u32 psn;
 
 	if (until == req->upsn)
 		return;
@@ -33,11 +31,7 @@ static void release(struct pavo_qp *qp, u32 until)
 		pavo_timer_stop(&req->timer);
 
 	/* A response to packets sent before the cursor went back: do not send these again. */
-	psn = cur->wqe == req->numbered ?
-		      req->npsn :
-		      pavo_psn_add(pavo_swqe(req, cur->wqe)->first_psn,
-				   cur->pkt);
-	if (pavo_psn_diff(until, psn) > 0)
+	if (pavo_psn_diff(until, pavo_cursor_psn(req)) > 0)
 		pavo_transmit_seek(qp, until);
 	pavo_complete_acked(qp);
 }

@@ -161,6 +161,38 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 	       (again && req->probing);
 }
 
+/*
+ * Has the QP a turn, and a credit for the request at the cursor? A train is as long as there
+ * are credits.
+ */
+static bool take_turn(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+		      u32 *span)
+{
+	const u8 level = qp->attr.ah.sl;
+
+	if (likely(!READ_ONCE(qp->dev->turns.on)))
+		return true;
+	if (pavo_op_is_answered(wqe->op))
+		return pavo_turn_take(qp, PAVO_POOL_READS, 1, level);
+	*span = pavo_turn_take(
+		qp, pavo_is_reliable(qp) ? PAVO_POOL_SENDS : PAVO_POOL_NONE,
+		*span, level);
+	return *span;
+}
+
+/* The same of a datagram. */
+static bool take_datagram_turn(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+{
+	return likely(!READ_ONCE(qp->dev->turns.on)) || !wqe->av ||
+	       pavo_turn_take(qp, PAVO_POOL_NONE, 1, wqe->av->sl);
+}
+
+static void spend_turn(struct pavo_requester *req, u32 packets)
+{
+	if (unlikely(req->turn.touched))
+		req->turn.spent += packets;
+}
+
 /* The packet at the cursor was sent: move the cursor on. */
 static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 			const struct pavo_sgl_pos *pos)
@@ -178,6 +210,7 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 		if (cur->pkt % PAVO_READ_CHUNK)
 			req->reread = pavo_psn_add(wqe->first_psn, cur->pkt);
 	}
+	spend_turn(req, span);
 	cur->pkt += span;
 	cur->sge = pos->sge;
 	cur->sge_off = pos->off;
@@ -243,7 +276,7 @@ static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status = PAVO_ST_OK;
 
-	if (!may_begin(qp, wqe))
+	if (!may_begin(qp, wqe) || !take_datagram_turn(qp, wqe))
 		return false;
 	number_wqe(qp, wqe);
 	if (wqe->npkts)
@@ -261,6 +294,7 @@ static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		wqe->status = status;
 		return false;
 	}
+	spend_turn(req, 1);
 	/* The peer does not answer, so a sent packet is done, and so is a lost one. */
 	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 	req->sent = req->npsn;
@@ -292,7 +326,7 @@ static bool transmit_one(struct pavo_qp *qp)
 	span = request_span(qp, wqe);
 	return admit(qp, wqe, pavo_psn_add(wqe->first_psn, req->cursor.pkt),
 		     span) &&
-	       send_next(qp, wqe, span);
+	       take_turn(qp, wqe, &span) && send_next(qp, wqe, span);
 }
 
 /*
@@ -336,6 +370,8 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 
 	if (req->timer.rnr || req->pause || pavo_side_waits(&req->side))
 		return budget;
+	if (unlikely(req->turn.touched))
+		pavo_turn_settle(qp);
 	do {
 		while (budget && req->cursor.wqe != req->head &&
 		       transmit_one(qp))

@@ -307,6 +307,10 @@ static DEVICE_ATTR_RW(recover);
 static struct attribute *pavo_attributes[] = {
 	&dev_attr_pavo_abi.attr,
 	&dev_attr_recover.attr,
+	&dev_attr_quantum.attr,
+	&dev_attr_weights.attr,
+	&dev_attr_send_credits.attr,
+	&dev_attr_read_credits.attr,
 	NULL,
 };
 

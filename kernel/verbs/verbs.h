@@ -31,6 +31,21 @@ static inline struct pavo_xrcd *to_pavo_xrcd(struct ib_xrcd *ib)
 /** pavo_verbs_setup - fill in ops and attributes before registration. */
 void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev);
 
+struct seq_file;
+
+/* policy.c */
+
+/** pavo_policy_init - the policy of a new adapter: parameters of the module. */
+void pavo_policy_init(struct pavo_dev *dev);
+
+/** pavo_policy_show - turns and credits of an adapter, for people. */
+void pavo_policy_show(struct seq_file *file, struct pavo_dev *dev);
+
+extern struct device_attribute dev_attr_quantum;
+extern struct device_attribute dev_attr_weights;
+extern struct device_attribute dev_attr_send_credits;
+extern struct device_attribute dev_attr_read_credits;
+
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
 /* Objects and methods of pavo's own: all (job_methods.c), and those of two other files. */

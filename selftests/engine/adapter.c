@@ -41,6 +41,8 @@ void engine_start(const struct engine_host *host)
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);
+	spin_lock_init(&dev->turns_lock);
+	pavo_turns_init(&dev->turns, PAVO_QUANTUM, 0, 0);
 	dev->wq = (struct workqueue_struct *)&wq;
 	dev->end_wq = dev->wq;
 	engine_open_management();

@@ -501,4 +501,23 @@ TEST(MultiqueueModel, RandomTrafficIsJudgedAsTheModelJudges)
 	EXPECT_GT(pair.model.sent, 0x2000000u) << "PSNs have not wrapped";
 }
 
+TEST(Multiqueue, SpanCountsThePacketsOfItsMessages)
+{
+	Queue sends(8, ~0u - 1);
+
+	/* PSNs go round between the second and the third message. */
+	pavo_mq_produce(&sends.mq, 0, 0xfffff0, 4);
+	pavo_mq_produce(&sends.mq, 1, 0xfffff8, 8);
+	pavo_mq_produce(&sends.mq, 3, 0x10, 16);
+	EXPECT_EQ(pavo_mq_span(&sends.mq, 0xfffff0, 0x20), 28u);
+	EXPECT_EQ(pavo_mq_span(&sends.mq, 0xfffff0, 0xfffff0), 0u);
+	EXPECT_EQ(pavo_mq_span(&sends.mq, 0xfffff0, 0xfffff1), 1u);
+	EXPECT_EQ(pavo_mq_span(&sends.mq, 0xfffff2, 0xfffff6), 2u);
+	EXPECT_EQ(pavo_mq_span(&sends.mq, 0xfffff2, 0xfffffa), 4u);
+	EXPECT_EQ(pavo_mq_span(&sends.mq, 0xfffffe, 0x12), 4u);
+	EXPECT_EQ(pavo_mq_span(&sends.mq, 0x0, 0x10), 0u);
+	EXPECT_EQ(pavo_mq_span(&sends.mq, 0x18, 0x40), 8u);
+	EXPECT_EQ(pavo_mq_span(&sends.mq, 0x20, 0x40), 0u);
+}
+
 } // namespace

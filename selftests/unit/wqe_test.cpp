@@ -463,8 +463,14 @@ TEST(WqeSegments, TheRestOfADatagramsWayMayBeAnything)
 	std::memset(&seg, 0xff, sizeof(seg));
 	seg.dest_qpn = 7;
 	seg.port_num = PAVO_PORT;
+	seg.sl = PAVO_SL_MAX;
 	std::memset(seg.reserved, 0, sizeof(seg.reserved));
 	EXPECT_EQ(ud(Wqe().add(seg).sge(8), PAVO_WQE_SEND), PAVO_ST_OK);
+	for (uint32_t sl : {PAVO_SL_MAX + 1, 255}) {
+		seg.sl = static_cast<uint8_t>(sl);
+		EXPECT_EQ(ud(Wqe().add(seg).sge(8), PAVO_WQE_SEND), PAVO_ST_AV)
+			<< sl;
+	}
 }
 
 /* -------------------------------------------------------------------- SGL */

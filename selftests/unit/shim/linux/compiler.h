@@ -7,5 +7,6 @@
 #define PAVO_SHIM_COMPILER_H
 
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
 
 #endif /* PAVO_SHIM_COMPILER_H */

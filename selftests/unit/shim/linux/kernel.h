@@ -6,9 +6,13 @@
 #ifndef PAVO_SHIM_KERNEL_H
 #define PAVO_SHIM_KERNEL_H
 
+#include <stddef.h>
+
 #include <linux/types.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define min(a, b) ((a) < (b) ? (a) : (b))
+#define container_of(at, type, member) \
+	((type *)((char *)(at)-offsetof(type, member)))
 
 #endif /* PAVO_SHIM_KERNEL_H */

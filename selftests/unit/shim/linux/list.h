@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* list.h - doubly linked lists: a head is an element that is in no structure. */
-#ifndef PAVO_ENGINE_LINUX_LIST_H
-#define PAVO_ENGINE_LINUX_LIST_H
+#ifndef PAVO_SHIM_LIST_H
+#define PAVO_SHIM_LIST_H
 
+#include <linux/types.h>
+#ifndef __cplusplus
 #include <linux/kernel.h>
+#endif
 
 struct list_head {
 	struct list_head *next;
@@ -111,4 +114,4 @@ static inline void list_del_rcu(struct list_head *entry)
 	entry->prev = NULL;
 }
 
-#endif /* PAVO_ENGINE_LINUX_LIST_H */
+#endif /* PAVO_SHIM_LIST_H */

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * policy.c - how queue pairs share an adapter, as its administrator sets it: files of sysfs, under
+ * traffic, and parameters of the module, for adapters that are made afterwards.
+ *
+ * Called by sysfs and by main.c. The sharing itself is in turns.c and requester/turn.c.
+ */
+#include <linux/ctype.h>
+#include <linux/moduleparam.h>
+#include <linux/seq_file.h>
+#include <linux/sysfs.h>
+#include "adapter.h"
+#include "net/port.h"
+#include "requester/requester.h"
+#include "verbs/verbs.h"
+
+static int set_quantum(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, PAVO_QUANTUM_LEAST,
+				     PAVO_QUANTUM_MOST);
+}
+
+static int set_credits(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 0, PAVO_CREDITS_MOST);
+}
+
+static const struct kernel_param_ops quantum_ops = {
+	.set = set_quantum,
+	.get = param_get_uint,
+};
+
+static const struct kernel_param_ops credits_ops = {
+	.set = set_credits,
+	.get = param_get_uint,
+};
+
+static unsigned int quantum = PAVO_QUANTUM;
+module_param_cb(quantum, &quantum_ops, &quantum, 0644);
+MODULE_PARM_DESC(quantum,
+		 "packets of a turn of a queue pair, in new adapters (512)");
+
+static unsigned int send_credits;
+module_param_cb(send_credits, &credits_ops, &send_credits, 0644);
+MODULE_PARM_DESC(send_credits,
+		 "unacknowledged packets of new adapters; 0: no limit (0)");
+
+static unsigned int read_credits;
+module_param_cb(read_credits, &credits_ops, &read_credits, 0644);
+MODULE_PARM_DESC(
+	read_credits,
+	"unanswered reads and atomics of new adapters; 0: no limit (0)");
+
+void pavo_policy_init(struct pavo_dev *dev)
+{
+	spin_lock_init(&dev->turns_lock);
+	pavo_turns_init(&dev->turns, READ_ONCE(quantum),
+			READ_ONCE(send_credits), READ_ONCE(read_credits));
+}
+
+static struct pavo_dev *find_dev(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct pavo_dev, ib);
+}
+
+/* A number of a file that the administrator of the adapter's network may write. */
+static int parse(struct pavo_dev *dev, const char *text, u32 least, u32 most,
+		 u32 *value)
+{
+	int err;
+
+	if (!pavo_port_admin(&dev->port))
+		return -EPERM;
+	err = kstrtou32(text, 0, value);
+	if (err)
+		return err;
+	return *value < least || *value > most ? -ERANGE : 0;
+}
+
+static ssize_t quantum_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(find_dev(device)->turns.quantum));
+}
+
+static ssize_t quantum_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	struct pavo_dev *dev = find_dev(device);
+	u32 value;
+	int err;
+
+	err = parse(dev, buf, PAVO_QUANTUM_LEAST, PAVO_QUANTUM_MOST, &value);
+	if (err)
+		return err;
+	WRITE_ONCE(dev->turns.quantum, value);
+	return count;
+}
+
+DEVICE_ATTR_RW(quantum);
+
+static ssize_t show_limit(struct device *device, enum pavo_pool pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(find_dev(device)->turns.pool[pool].limit));
+}
+
+/* Credits beyond a lower limit come back one by one; none is given meanwhile. */
+static ssize_t set_limit(struct device *device, enum pavo_pool pool,
+			 const char *buf, size_t count)
+{
+	struct pavo_dev *dev = find_dev(device);
+	u32 value;
+	int err;
+
+	err = parse(dev, buf, 0, PAVO_CREDITS_MOST, &value);
+	if (err)
+		return err;
+	spin_lock_bh(&dev->turns_lock);
+	WRITE_ONCE(dev->turns.pool[pool].limit, value);
+	dev->turns.pool[pool].most = dev->turns.pool[pool].used;
+	pavo_turns_judge(&dev->turns);
+	spin_unlock_bh(&dev->turns_lock);
+	pavo_turns_changed(dev);
+	return count;
+}
+
+static ssize_t send_credits_show(struct device *device,
+				 struct device_attribute *attr, char *buf)
+{
+	return show_limit(device, PAVO_POOL_SENDS, buf);
+}
+
+static ssize_t send_credits_store(struct device *device,
+				  struct device_attribute *attr,
+				  const char *buf, size_t count)
+{
+	return set_limit(device, PAVO_POOL_SENDS, buf, count);
+}
+
+DEVICE_ATTR_RW(send_credits);
+
+static ssize_t read_credits_show(struct device *device,
+				 struct device_attribute *attr, char *buf)
+{
+	return show_limit(device, PAVO_POOL_READS, buf);
+}
+
+static ssize_t read_credits_store(struct device *device,
+				  struct device_attribute *attr,
+				  const char *buf, size_t count)
+{
+	return set_limit(device, PAVO_POOL_READS, buf, count);
+}
+
+DEVICE_ATTR_RW(read_credits);
+
+static ssize_t weights_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	struct pavo_dev *dev = find_dev(device);
+	int len = 0, level;
+
+	for (level = 0; level < PAVO_LEVELS; level++)
+		len += sysfs_emit_at(buf, len, "%d:%u%c", level,
+				     READ_ONCE(dev->turns.weight[level]),
+				     level == PAVO_LEVELS - 1 ? '\n' : ' ');
+	return len;
+}
+
+/* Read "LEVEL:WEIGHT" once or more. An error leaves @weight half changed. */
+static int parse_weights(const char *text, u32 *weight)
+{
+	unsigned int level, value;
+	int used;
+
+	for (text = skip_spaces(text); *text; text = skip_spaces(text)) {
+		used = 0;
+		if (sscanf(text, "%u:%u%n", &level, &value, &used) != 2 ||
+		    !used || (text[used] && !isspace(text[used])))
+			return -EINVAL;
+		if (level >= PAVO_LEVELS || !value || value > PAVO_WEIGHT_MOST)
+			return -ERANGE;
+		weight[level] = value;
+		text += used;
+	}
+	return 0;
+}
+
+static ssize_t weights_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	struct pavo_dev *dev = find_dev(device);
+	u32 weight[PAVO_LEVELS];
+	int err;
+
+	if (!pavo_port_admin(&dev->port))
+		return -EPERM;
+	spin_lock_bh(&dev->turns_lock);
+	memcpy(weight, dev->turns.weight, sizeof(weight));
+	err = parse_weights(buf, weight);
+	if (!err) {
+		memcpy(dev->turns.weight, weight, sizeof(weight));
+		pavo_turns_judge(&dev->turns);
+	}
+	spin_unlock_bh(&dev->turns_lock);
+	if (err)
+		return err;
+	pavo_turns_changed(dev);
+	return count;
+}
+
+DEVICE_ATTR_RW(weights);
+
+static void show_pool(struct seq_file *file, const char *name,
+		      const struct pavo_pool_state *pool)
+{
+	seq_printf(file, "%s used %u most %u limit %u waits %llu\n", name,
+		   pool->used, pool->most, pool->limit, pool->waits);
+}
+
+void pavo_policy_show(struct seq_file *file, struct pavo_dev *dev)
+{
+	struct pavo_turns turns;
+
+	spin_lock_bh(&dev->turns_lock);
+	turns = dev->turns;
+	spin_unlock_bh(&dev->turns_lock);
+	seq_printf(file, "%s turns %llu %s\n", dev_name(&dev->ib.dev),
+		   turns.turns, turns.on ? "on" : "off");
+	show_pool(file, " sends", &turns.pool[PAVO_POOL_SENDS]);
+	show_pool(file, " reads", &turns.pool[PAVO_POOL_READS]);
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * turns_test.cpp - turns and credits: shares by weight, credits that are never more than there
+ * are, and none that waits for ever, against an adapter that is played here.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "random.h"
+
+extern "C" {
+#include "turns.h"
+}
+
+namespace {
+
+constexpr uint32_t quantum = 32;
+
+/* A queue pair that always has something to send; what it sent waits for an answer. */
+struct Sender {
+	pavo_turn turn;
+	pavo_pool pool = PAVO_POOL_SENDS;
+	uint8_t level = 0;
+	uint32_t cwnd = 128;
+	uint64_t sent = 0;
+	uint32_t in_flight = 0;
+	bool called = false; /* its work is queued */
+};
+
+class Adapter {
+public:
+	Adapter(uint32_t sends, uint32_t reads, size_t count) : senders(count)
+	{
+		pavo_turns_init(&turns, quantum, sends, reads);
+		for (Sender &sender : senders)
+			pavo_turn_init(&sender.turn, quantum);
+	}
+
+	Sender *of(pavo_turn *turn)
+	{
+		for (Sender &sender : senders)
+			if (&sender.turn == turn)
+				return &sender;
+		return nullptr;
+	}
+
+	void call_next()
+	{
+		pavo_turn *turn = pavo_turns_next(&turns);
+
+		if (turn)
+			of(turn)->called = true;
+	}
+
+	/* As transmit.c and turn.c do it. */
+	void visit(Sender &sender, uint32_t train)
+	{
+		uint32_t n;
+
+		settle(sender);
+		while (sender.in_flight < sender.cwnd) {
+			sender.turn.level = sender.level;
+			n = std::min(train, sender.cwnd - sender.in_flight);
+			n = pavo_turns_take(&turns, &sender.turn, sender.pool,
+					    n);
+			if (!n) {
+				call_next();
+				break;
+			}
+			sender.turn.spent += n;
+			sender.sent += n;
+			sender.in_flight += n;
+			check();
+		}
+		settle(sender);
+		pavo_turns_end(&turns, &sender.turn);
+		call_next();
+	}
+
+	void settle(Sender &sender)
+	{
+		for (pavo_pool pool : {PAVO_POOL_SENDS, PAVO_POOL_READS})
+			pavo_turns_hold(&turns, &sender.turn, pool,
+					pool == sender.pool ? sender.in_flight :
+							      0);
+		check();
+	}
+
+	/* One that was called, or one whose packets were answered. False: nothing can happen. */
+	bool step(Random &random, uint32_t train)
+	{
+		std::vector<Sender *> called, answered;
+
+		for (Sender &sender : senders) {
+			if (sender.called)
+				called.push_back(&sender);
+			if (sender.in_flight)
+				answered.push_back(&sender);
+		}
+		if (called.empty() && answered.empty())
+			return false;
+		if (!called.empty() && (answered.empty() || random.coin())) {
+			Sender &next = *called[random.below(called.size())];
+
+			next.called = false;
+			pavo_turns_begin(&turns, &next.turn);
+			visit(next, train);
+			return true;
+		}
+		Sender &next = *answered[random.below(answered.size())];
+		next.in_flight -= 1 + random.below(next.in_flight);
+		visit(next, train);
+		return true;
+	}
+
+	void check() const
+	{
+		for (int pool = 0; pool < PAVO_POOLS; pool++) {
+			const pavo_pool_state &state = turns.pool[pool];
+			uint64_t held = 0;
+
+			for (const Sender &sender : senders)
+				held += sender.turn.held[pool];
+			ASSERT_EQ(state.used, held);
+			ASSERT_LE(state.used, state.most);
+			if (state.limit) {
+				ASSERT_LE(state.most, state.limit);
+			}
+		}
+	}
+
+	pavo_turns turns;
+	std::vector<Sender> senders;
+};
+
+TEST(Turns, AreOffWhileWeightsAreEqualAndCreditsUnlimited)
+{
+	Adapter adapter(0, 0, 1);
+	pavo_turn &turn = adapter.senders[0].turn;
+
+	EXPECT_FALSE(adapter.turns.on);
+	for (int i = 0; i < 1000; i++)
+		EXPECT_EQ(pavo_turns_take(&adapter.turns, &turn,
+					  PAVO_POOL_SENDS, 32),
+			  32u);
+	EXPECT_EQ(turn.held[PAVO_POOL_SENDS], 0u);
+	adapter.turns.weight[3] = 2;
+	pavo_turns_judge(&adapter.turns);
+	EXPECT_TRUE(adapter.turns.on);
+	std::fill_n(adapter.turns.weight, PAVO_LEVELS, 2);
+	pavo_turns_judge(&adapter.turns);
+	EXPECT_FALSE(adapter.turns.on);
+	adapter.turns.pool[PAVO_POOL_READS].limit = 1;
+	pavo_turns_judge(&adapter.turns);
+	EXPECT_TRUE(adapter.turns.on);
+}
+
+TEST(Turns, OneThatHasSentItsTurnWaitsForTheNext)
+{
+	Adapter adapter(0, 0, 2);
+	pavo_turns *turns = &adapter.turns;
+	pavo_turn *a = &adapter.senders[0].turn, *b = &adapter.senders[1].turn;
+
+	turns->weight[1] = 3;
+	pavo_turns_judge(turns);
+	b->level = 1;
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 20), 20u);
+	a->spent = 40; /* a train may be longer than what is left */
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 20), 0u);
+	EXPECT_EQ(pavo_turns_next(turns), a);
+	/* It is called, and has to come. */
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 20), 0u);
+	pavo_turns_end(turns, a);
+	EXPECT_EQ(pavo_turns_next(turns), nullptr);
+	pavo_turns_begin(turns, a);
+	EXPECT_EQ(a->left, 24);
+	/* It has its turn, so no other is called. */
+	b->spent = 32;
+	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_SENDS, 1), 0u);
+	EXPECT_EQ(pavo_turns_next(turns), nullptr);
+	pavo_turns_end(turns, a);
+	EXPECT_EQ(pavo_turns_next(turns), b);
+	pavo_turns_begin(turns, b);
+	EXPECT_EQ(b->left, 96);
+	pavo_turns_begin(turns, b);
+	EXPECT_EQ(b->left, 96);
+}
+
+TEST(Turns, OneThatLeavesHandsItsTurnOn)
+{
+	Adapter adapter(0, 4, 3);
+	pavo_turns *turns = &adapter.turns;
+	pavo_turn *a = &adapter.senders[0].turn, *b = &adapter.senders[1].turn;
+
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_READS, 8), 4u);
+	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_READS, 1), 0u);
+	EXPECT_EQ(pavo_turns_next(turns), nullptr);
+	EXPECT_FALSE(pavo_turn_idle(turns, a));
+	EXPECT_FALSE(pavo_turn_idle(turns, b));
+	pavo_turns_leave(turns, a);
+	EXPECT_TRUE(pavo_turn_idle(turns, a));
+	EXPECT_EQ(pavo_turns_next(turns), b);
+	EXPECT_EQ(turns->now, b);
+	pavo_turns_leave(turns, b);
+	EXPECT_EQ(turns->now, nullptr);
+	EXPECT_EQ(turns->pool[PAVO_POOL_READS].used, 0u);
+	EXPECT_EQ(turns->pool[PAVO_POOL_READS].most, 4u);
+}
+
+TEST(Turns, CreditsGoToThoseThatWaitBeforeTheirLastHolder)
+{
+	Adapter adapter(4, 0, 2);
+	pavo_turns *turns = &adapter.turns;
+	pavo_turn *a = &adapter.senders[0].turn, *b = &adapter.senders[1].turn;
+
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 4), 4u);
+	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_SENDS, 1), 0u);
+	pavo_turns_hold(turns, a, PAVO_POOL_SENDS, 2);
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 1), 0u);
+	EXPECT_EQ(pavo_turns_next(turns), b);
+	pavo_turns_begin(turns, b);
+	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_SENDS, 4), 2u);
+}
+
+TEST(Turns, ThoseOfAPoolDoNotWaitForCreditsOfTheOther)
+{
+	Adapter adapter(1, 1, 3);
+	pavo_turns *turns = &adapter.turns;
+	pavo_turn *a = &adapter.senders[0].turn, *b = &adapter.senders[1].turn,
+		  *c = &adapter.senders[2].turn;
+
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 1), 1u);
+	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_SENDS, 1), 0u);
+	c->spent = quantum;
+	EXPECT_EQ(pavo_turns_take(turns, c, PAVO_POOL_READS, 1), 0u);
+	EXPECT_EQ(pavo_turns_next(turns), c);
+	pavo_turns_begin(turns, c);
+	EXPECT_EQ(pavo_turns_take(turns, c, PAVO_POOL_READS, 1), 1u);
+}
+
+TEST(Turns, ALimitThatIsLoweredIsKeptOnceCreditsAreBack)
+{
+	Adapter adapter(8, 0, 1);
+	pavo_turns *turns = &adapter.turns;
+	pavo_turn *a = &adapter.senders[0].turn;
+
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 8), 8u);
+	turns->pool[PAVO_POOL_SENDS].limit = 2;
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 1), 0u);
+	EXPECT_EQ(pavo_turns_next(turns), nullptr);
+	pavo_turns_hold(turns, a, PAVO_POOL_SENDS, 1);
+	EXPECT_EQ(pavo_turns_next(turns), a);
+	pavo_turns_begin(turns, a);
+	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 4), 1u);
+}
+
+TEST(Turns, ThoseThatWaitAreDismissedWhenTurnsAreOff)
+{
+	Adapter adapter(1, 0, 3);
+	pavo_turns *turns = &adapter.turns;
+
+	for (Sender &sender : adapter.senders)
+		pavo_turns_take(turns, &sender.turn, PAVO_POOL_SENDS, 1);
+	turns->pool[PAVO_POOL_SENDS].limit = 0;
+	pavo_turns_judge(turns);
+	EXPECT_EQ(pavo_turns_dismiss(turns), &adapter.senders[1].turn);
+	EXPECT_EQ(pavo_turns_dismiss(turns), &adapter.senders[2].turn);
+	EXPECT_EQ(pavo_turns_dismiss(turns), nullptr);
+	EXPECT_EQ(pavo_turns_take(turns, &adapter.senders[1].turn,
+				  PAVO_POOL_SENDS, 7),
+		  7u);
+}
+
+/* Shares by weight, whatever the trains, with credits that are scarce or without any. */
+class Shares : public testing::TestWithParam<std::pair<uint32_t, uint32_t>> {};
+
+TEST_P(Shares, AreThoseOfTheWeights)
+{
+	const auto [credits, train] = GetParam();
+	Adapter adapter(credits, 0, 8);
+	Random random(credits + train);
+	uint64_t sum = 0;
+
+	/* The adapter is what they wait for: answers come at once. */
+	for (int level = 0; level < 4; level++)
+		adapter.turns.weight[level] = 1u << level;
+	pavo_turns_judge(&adapter.turns);
+	for (size_t i = 0; i < 8; i++) {
+		adapter.senders[i].level = uint8_t(i % 4);
+		adapter.senders[i].cwnd = ~0u;
+	}
+	for (Sender &sender : adapter.senders)
+		adapter.visit(sender, train);
+	for (int i = 0; i < 20000; i++)
+		ASSERT_TRUE(adapter.step(random, train));
+	for (const Sender &sender : adapter.senders)
+		sum += sender.sent;
+	for (const Sender &sender : adapter.senders) {
+		const double want = double(sum) * (1 << sender.level) / 30;
+
+		EXPECT_NEAR(double(sender.sent), want, want * 0.2)
+			<< "weight " << (1 << sender.level);
+	}
+}
+
+INSTANTIATE_TEST_SUITE_P(Turns, Shares,
+			 testing::Values(std::pair{0u, 1u}, std::pair{0u, 15u},
+					 std::pair{8u, 1u}, std::pair{8u, 15u},
+					 std::pair{64u, 32u}));
+
+/* At random: pools are never overdrawn (check()), all that waits goes on, nothing is kept. */
+TEST(Turns, AtRandomNoneStarvesAndNoCreditIsLost)
+{
+	for (unsigned seed = 0; seed < 40; seed++) {
+		Random random(seed);
+		Adapter adapter(random.below(20), random.below(8),
+				2 + random.below(40));
+		pavo_turns *turns = &adapter.turns;
+
+		turns->weight[1] = 1 + random.below(8);
+		pavo_turns_judge(turns);
+		for (Sender &sender : adapter.senders) {
+			sender.level = uint8_t(random.below(2));
+			sender.cwnd = 1 + random.below(128);
+			sender.pool = pavo_pool(random.below(PAVO_POOLS));
+		}
+		for (Sender &sender : adapter.senders)
+			adapter.visit(sender, 1 + random.below(32));
+		for (int i = 0; i < 20000; i++)
+			ASSERT_TRUE(adapter.step(random, 1 + random.below(32)));
+		for (const Sender &sender : adapter.senders)
+			EXPECT_GT(sender.sent, 0u) << "seed " << seed;
+		for (Sender &sender : adapter.senders)
+			pavo_turns_leave(turns, &sender.turn);
+		for (const pavo_pool_state &pool : turns->pool)
+			EXPECT_EQ(pool.used, 0u);
+		EXPECT_EQ(pavo_turns_next(turns), nullptr);
+	}
+}
+
+} // namespace

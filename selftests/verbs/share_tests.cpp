@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Queue pairs that send as much as they can share their adapter by the weights of their service
+ * levels; none starves, and one that sends little waits for few packets of others.
+ */
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "share.h"
+
+using namespace pv;
+
+namespace {
+
+/* Messages that a link has posted: more than the kernel sends before the process runs again. */
+constexpr uint32_t deep = 32;
+
+/* Messages of the second link for each of the first. */
+double ratio_of(const std::vector<uint64_t> &count)
+{
+	return double(count[1]) / double(std::max<uint64_t>(count[0], 1));
+}
+
+void must_share(Saturation &load, double want, const char *what)
+{
+	load.run(4 * deep); /* what was posted by the policy of before */
+	const auto count = load.run(200);
+	const double ratio = ratio_of(count);
+
+	show(str(what, ": ", count[0], " and ", count[1],
+		 " messages, 1:", ratio));
+	REQUIRE(ratio > want * 0.8 && ratio < want * 1.2, what, ": 1:", ratio,
+		", not 1:", want);
+}
+
+/* Messages of each of many links; none has less than a quarter of another. */
+void must_not_starve(Env &env, uint32_t many, const char *what)
+{
+	Saturation load(env, {}, std::vector<uint8_t>(many, 0), 16384, 4);
+
+	load.run(many * 4);
+	const auto count = load.run(many * 16);
+	const auto [least, most] =
+		std::minmax_element(count.begin(), count.end());
+
+	show(str(what, ": ", many, " queue pairs, ", *least, " to ", *most,
+		 " messages each"));
+	REQUIRE(*least > 0 && *most <= 4 * *least, what, ": ", *least, " to ",
+		*most);
+	load.drain();
+}
+
+} // namespace
+
+PV_TEST_LOCAL("share.weights",
+	      "two that send all they can share 1:4 by the weights of their "
+	      "service levels, which change meanwhile")
+{
+	Policy quantum(env.a, "quantum", "32");
+	Policy weights(env.a, "weights", "1:1 2:4");
+	Saturation load(env, {}, {1, 2}, uint32_t(env.options.large / 8), deep);
+
+	must_share(load, 4, "weights 1 and 4");
+	weights.set("1:4 2:1");
+	must_share(load, 0.25, "weights 4 and 1");
+	weights.set("1:2 2:2 3:3");
+	must_share(load, 1, "weights 2 and 2");
+	weights.set("1:1 2:1 3:1");
+	load.run(50); /* turns are off: those that waited go on */
+	weights.set("1:1 2:4");
+	must_share(load, 4, "weights 1 and 4 again");
+	load.drain();
+}
+
+PV_TEST_LOCAL("share.crowd",
+	      "of 256 queue pairs that send all they can none starves, with and "
+	      "without turns")
+{
+	Policy weights(env.a, "weights", "15:1");
+
+	must_not_starve(env, 256, "without turns");
+	weights.set("15:2");
+	must_not_starve(env, 256, "with turns");
+}
+
+PV_TEST_LOCAL("share.refused", "a policy that is out of range, or is none")
+{
+	Policy quantum(env.a, "quantum", "512");
+	Policy weights(env.a, "weights", "0:1");
+	Policy sends(env.a, "send_credits", "0");
+	Policy reads(env.a, "read_credits", "0");
+	const std::string before = weights.now();
+
+	for (const char *bad : {"31", "65537", "-1", "4294967297", "x"})
+		REQUIRE(!quantum.takes(bad), "quantum ", bad);
+	for (const char *bad : {"16:1", "0:0", "0:65", "1", "1:", ":1", "1:2x",
+				"1:2 2:3 16:4", "-1:1", "1:-1"})
+		REQUIRE(!weights.takes(bad), "weights ", bad);
+	REQUIRE_EQ(weights.now(), before, "weights");
+	for (Policy *credits : {&sends, &reads})
+		for (const char *bad : {"1048577", "-1", "many"})
+			REQUIRE(!credits->takes(bad), "credits ", bad);
+	quantum.set("32");
+	quantum.set("65536");
+	weights.set("0:64 15:1");
+	sends.set("1048576");
+}
