@@ -66,7 +66,7 @@ static u32 join(struct pavo_turns *turns, struct pavo_turn *turn,
 	return 0;
 }
 
-/* No credit is left. One whose turn it is keeps its place. */
+/* No credit is left, or others wait for it. One whose turn it is keeps its place. */
 static u32 join_for_credit(struct pavo_turns *turns, struct pavo_turn *turn,
 			   enum pavo_pool pool)
 {
@@ -120,12 +120,12 @@ u32 pavo_turns_take(struct pavo_turns *turns, struct pavo_turn *turn,
 	if (pool == PAVO_POOL_NONE)
 		return want;
 	state = &turns->pool[pool];
-	if (!room(state))
-		return join_for_credit(turns, turn, pool);
 	/* Credits that came back are for those that waited for them. */
-	if (turns->now != turn && !list_empty(&state->line))
-		return join(turns, turn, pool);
-	return take_credits(state, &turn->held[pool], want);
+	if (!room(state) || (turns->now != turn && !list_empty(&state->line)))
+		return join_for_credit(turns, turn, pool);
+	want = take_credits(state, &turn->held[pool], want);
+	turn->scarce = !room(state);
+	return want;
 }
 
 void pavo_turns_hold(struct pavo_turns *turns, struct pavo_turn *turn,

@@ -43,6 +43,7 @@ enum pavo_pool {
  * @level:   service level of what it sends
  * @touched: it waits, has its turn or holds credits; the requester's owner
  * @called:  it is its turn, which begins when its work runs
+ * @scarce:  it has taken the last credit in this visit, so an ACK is urgent
  * @left:    packets left of its turn; below 0 after a train
  * @spent:   packets sent that @left does not know yet; the requester's owner
  * @held:    credits by pool
@@ -54,6 +55,7 @@ struct pavo_turn {
 	u8 level;
 	bool touched;
 	bool called;
+	bool scarce;
 	s32 left;
 	u32 spent;
 	u32 held[PAVO_POOLS];
@@ -66,7 +68,7 @@ struct pavo_turn {
  * @limit: credits; 0: as many as needed
  * @used:  credits that queue pairs hold
  * @most:  the most that were ever held at a time
- * @waits: times that a queue pair found no credit
+ * @waits: times that a queue pair had to wait for a credit
  */
 struct pavo_pool_state {
 	struct list_head line;

@@ -154,6 +154,9 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 		return true;
 	if (pavo_psn_add(wqe->first_psn, end) == req->asked)
 		return true;
+	/* Others may wait for the credits of these packets. */
+	if (unlikely(req->turn.scarce))
+		return true;
 	/* Only the last packet of a train can ask: the next train would be too late. */
 	if (span > 1 && req->unasked + 2 * span > pavo_cwnd_ask(&req->cwnd))
 		return true;

@@ -75,6 +75,7 @@ void pavo_turn_end(struct pavo_qp *qp, bool more)
 	hold_credits(qp);
 	if (!more)
 		pavo_turns_end(&dev->turns, turn);
+	turn->scarce = false;
 	turn->touched = !pavo_turn_idle(&dev->turns, turn);
 	call(pavo_turns_next(&dev->turns));
 	spin_unlock(&dev->turns_lock);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The loss timers of many queue pairs at once, on a wire that is cut: none expires early. How
+ * late they are is printed, since it is the machine's affair.
+ */
+#include <algorithm>
+#include <ctime>
+
+#include "link.h"
+#include "manager.h"
+#include "qdisc.h"
+#include "tap.h"
+
+using namespace pv;
+
+namespace {
+
+uint64_t monotonic_ns()
+{
+	timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec);
+}
+
+/* A CQ whose entries tell when the kernel wrote them. */
+Cq stamped_cq(Env &env, uint32_t depth)
+{
+	return local(env.a).make_cq(
+		[&](ibv_comp_channel *channel, void *id) {
+			ibv_cq_init_attr_ex attr = {};
+
+			attr.cqe = depth;
+			attr.cq_context = id;
+			attr.channel = channel;
+			attr.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+			ibv_cq_ex *cq =
+				ibv_create_cq_ex(local(env.a).context(), &attr);
+
+			return cq ? ibv_cq_ex_to_cq(cq) : nullptr;
+		},
+		false);
+}
+
+/* How late the completion of each request is, in ns; it has the number of its link. */
+std::vector<uint64_t> lateness(Env &env, Cq cq,
+			       const std::vector<uint64_t> &due)
+{
+	ibv_cq_ex *ex =
+		reinterpret_cast<ibv_cq_ex *>(local(env.a).raw_cq(cq.id));
+	std::vector<uint64_t> late;
+	ibv_poll_cq_attr attr = {};
+
+	while (late.size() < due.size()) {
+		REQUIRE(eventually(env,
+				   [&] { return !ibv_start_poll(ex, &attr); }),
+			late.size(), " of ", due.size(), " expired");
+		do {
+			const uint64_t at = ibv_wc_read_completion_ts(ex);
+
+			REQUIRE_EQ(int(ex->status), IBV_WC_RETRY_EXC_ERR,
+				   "status");
+			REQUIRE(at >= due[ex->wr_id], "link ", ex->wr_id,
+				" expired ", due[ex->wr_id] - at, " ns early");
+			late.push_back(at - due[ex->wr_id]);
+		} while (!ibv_next_poll(ex));
+		ibv_end_poll(ex);
+	}
+	std::sort(late.begin(), late.end());
+	return late;
+}
+
+} // namespace
+
+PV_TEST_LOCAL("armed.crowd",
+	      "--many queue pairs wait for answers on a cut wire: no loss "
+	      "timer expires early; prints how late")
+{
+	constexpr uint8_t code = 17; /* 537 ms */
+	constexpr uint64_t timeout = 4096ull << code;
+	const uint32_t many = env.options.many;
+	LinkSpec spec = {.timeout = code,
+			 .retry_count = 0,
+			 .cap = {1, 1, 1, 1, 0},
+			 .cq_a = stamped_cq(env, many + 1),
+			 .cq_b = env.b.create_cq(16, false)};
+	Place from = {must_reg(env.a, {64}), 0},
+	      to = {must_reg(env.b, {64}), 0};
+	std::vector<uint64_t> due;
+	std::vector<Link> links;
+
+	env.expect_async();
+	Moved expired(env.a, "loss_timer_expired");
+	while (links.size() < many)
+		links.push_back(connect(env, spec));
+	{
+		Qdisc cut(env.a, "netem loss 100%");
+
+		for (uint32_t i = 0; i < many; i++) {
+			SendWr wr = make_wr(Op::write, from, 64, to);
+
+			wr.id = i;
+			/* Before it is armed: a timer that is on time is never early by this. */
+			due.push_back(monotonic_ns() + timeout);
+			must_post(links[i].a, wr);
+		}
+		const auto late = lateness(env, spec.cq_a, due);
+		auto us = [&](size_t percent) {
+			return late[(late.size() - 1) * percent / 100] / 1000;
+		};
+
+		show(str(many, " armed queue pairs, timeout ", timeout / 1000,
+			 " us: expired late by ", us(0), " us at least, p50 ",
+			 us(50), " us, p99 ", us(99), " us, at most ", us(100),
+			 " us"));
+	}
+	REQUIRE_EQ(expired.by(), many, "expiries");
+}

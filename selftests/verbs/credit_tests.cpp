@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Credits of an adapter: packets and reads that are outstanding of all its queue pairs are never
+ * more, every byte arrives, and credits come back from queue pairs however they end.
+ */
+#include <sstream>
+
+#include "qdisc.h"
+#include "share.h"
+
+using namespace pv;
+
+namespace {
+
+/* A pool, as debugfs shows it. */
+struct Pool {
+	uint64_t used = 0, most = 0, limit = 0, waits = 0;
+};
+
+/* @name: sends or reads. Throws Missing. */
+Pool pool_of(Host &host, const std::string &name)
+{
+	const auto lines = common::lines_of("/sys/kernel/debug/pavo/turns");
+	bool mine = false;
+
+	for (const std::string &line : lines) {
+		std::istringstream words(line);
+		std::string first, word;
+		Pool pool;
+
+		words >> first;
+		if (line[0] != ' ')
+			mine = first == device_name(host);
+		else if (mine && first == name &&
+			 words >> word >> pool.used >> word >> pool.most >>
+				 word >> pool.limit >> word >> pool.waits)
+			return pool;
+	}
+	throw common::Missing("pool " + name);
+}
+
+void must_be_kept(Host &host, const std::string &name, uint64_t limit)
+{
+	const Pool pool = pool_of(host, name);
+
+	show(str(name, ": ", pool.most, " of ", pool.limit,
+		 " credits at most, waits: ", pool.waits));
+	REQUIRE_EQ(pool.limit, limit, name, ": limit");
+	/* More would be a fault; fewer, a test that proves nothing. */
+	REQUIRE_EQ(pool.most, limit, name, ": most in use");
+	REQUIRE(pool.waits > 0, name, ": none has waited");
+}
+
+void must_come_back(Env &env, const char *what)
+{
+	for (const char *name : {"sends", "reads"})
+		REQUIRE(eventually(env,
+				   [&] { return !pool_of(env.a, name).used; }),
+			what, ": ", name,
+			" still held: ", pool_of(env.a, name).used);
+}
+
+/* A link whose peer is gone, with a write and a read that take all credits there are. */
+Link deaf_link(Env &env, const LinkSpec &spec, const Place &from,
+	       const Place &to)
+{
+	Link link = connect(env, spec);
+	const SendWr write = make_wr(Op::write, from, 1 << 16, to),
+		     read = make_wr(Op::read, from, 1 << 12, to);
+
+	REQUIRE_EQ(env.b.destroy(Kind::qp, link.b.qp.id), 0, "destroy");
+	must_post(link.a, {read, read, read, write});
+	REQUIRE(eventually(env,
+			   [&] {
+				   return pool_of(env.a, "reads").used == 2 ||
+					  pool_of(env.a, "sends").used == 4;
+			   }),
+		"no credit is held");
+	return link;
+}
+
+} // namespace
+
+PV_TEST_LOCAL("credits.kept",
+	      "32 queue pairs that write and 32 that read all they can: "
+	      "outstanding are as many as there are credits, and every byte "
+	      "arrives")
+{
+	Policy sends(env.a, "send_credits", "8");
+	Policy reads(env.a, "read_credits", "4");
+	{
+		const std::vector<uint8_t> levels(32, 0);
+		Saturation writing(env, {}, levels, 40001, 4);
+		Saturation reading(env, {}, levels, 40003, 8, Op::read);
+
+		for (int i = 0; i < 20; i++) {
+			writing.run(32);
+			reading.run(32);
+		}
+		must_be_kept(env.a, "sends", 8);
+		must_be_kept(env.a, "reads", 4);
+		writing.drain();
+		reading.drain();
+	}
+	must_be_kept(env.a, "sends", 8);
+	must_be_kept(env.a, "reads", 4);
+	must_come_back(env, "after the traffic");
+}
+
+PV_TEST_LOCAL("credits.weighted",
+	      "of two that share few credits one has four times as many by its "
+	      "weight, on an interface that is slower than both")
+{
+	Policy quantum(env.a, "quantum", "32");
+	Policy weights(env.a, "weights", "1:1 2:4");
+	Policy sends(env.a, "send_credits", "16");
+	Qdisc slow(env.a, narrow);
+	Saturation load(env, {}, {1, 2}, 1 << 16, 16);
+
+	load.run(40);
+	const auto count = load.run(300);
+	const double ratio = double(count[1]) / double(count[0] + !count[0]);
+
+	show(str("weights 1 and 4 on a slow wire: ", count[0], " and ",
+		 count[1], " messages, 1:", ratio));
+	REQUIRE(ratio > 3.2 && ratio < 4.8, "1:", ratio);
+	load.drain();
+}
+
+PV_TEST_LOCAL("credits.changed",
+	      "credits come and go under traffic; nothing is lost or stuck")
+{
+	Policy sends(env.a, "send_credits", "0");
+	Saturation load(env, {}, std::vector<uint8_t>(8, 0), 40001, 4);
+
+	for (const char *limit : {"64", "8", "1", "0", "3", "4096", "2", "0"}) {
+		sends.set(limit);
+		load.run(100);
+	}
+	load.drain();
+	must_come_back(env, "after the traffic");
+}
+
+PV_TEST_LOCAL("credits.given_back",
+	      "credits of queue pairs whose peer is gone come back when they "
+	      "fail, are reset, or are destroyed; others go on then")
+{
+	Policy sends(env.a, "send_credits", "4");
+	Policy reads(env.a, "read_credits", "2");
+	Place from = {must_reg(env.a, {1 << 16}), 0},
+	      to = {must_reg(env.b, {1 << 16}), 0};
+	/* Patient; and one that gives up after 4 times 4 ms. */
+	const LinkSpec patient = {.timeout = 20},
+		       brief = {.timeout = 10, .retry_count = 3};
+	Link other = connect(env);
+
+	env.expect_async();
+	for (const char *end : {"error", "reset", "destroy", "retry"}) {
+		const std::string way = end;
+		Link link = deaf_link(env, way == "retry" ? brief : patient,
+				      from, to);
+
+		if (way == "error")
+			to_state(link.a, IBV_QPS_ERR);
+		else if (way == "reset")
+			to_state(link.a, IBV_QPS_RESET);
+		else if (way == "destroy")
+			REQUIRE_EQ(env.a.destroy(Kind::qp, link.a.qp.id), 0,
+				   "destroy");
+		must_come_back(env, end);
+		for (Op op : {Op::write, Op::read})
+			must_send(env, other.a, make_wr(op, from, 1 << 16, to),
+				  end);
+	}
+}
