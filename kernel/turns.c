@@ -148,7 +148,8 @@ void pavo_turns_begin(struct pavo_turns *turns, struct pavo_turn *turn)
 	/* A turn that was cut short by want of credits goes on. */
 	if (turn->left > 0)
 		return;
-	turn->left += (s32)(turns->quantum * turns->weight[turn->level]);
+	turn->left +=
+		(s32)(READ_ONCE(turns->quantum) * turns->weight[turn->level]);
 	turns->turns++;
 }
 

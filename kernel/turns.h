@@ -26,7 +26,7 @@
 #define PAVO_QUANTUM 512
 #define PAVO_WEIGHT_MOST 64
 /** Credits of a pool at most. */
-#define PAVO_CREDITS_MOST (1u << 20)
+#define PAVO_CREDITS_MOST 1048576u
 
 /** enum pavo_pool - what a queue pair needs beside its turn, and the line in which it waits. */
 enum pavo_pool {

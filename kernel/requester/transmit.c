@@ -171,15 +171,16 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 static bool take_turn(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 		      u32 *span)
 {
+	enum pavo_pool pool = PAVO_POOL_NONE;
 	const u8 level = qp->attr.ah.sl;
 
 	if (likely(!READ_ONCE(qp->dev->turns.on)))
 		return true;
 	if (pavo_op_is_answered(wqe->op))
 		return pavo_turn_take(qp, PAVO_POOL_READS, 1, level);
-	*span = pavo_turn_take(
-		qp, pavo_is_reliable(qp) ? PAVO_POOL_SENDS : PAVO_POOL_NONE,
-		*span, level);
+	if (pavo_is_reliable(qp))
+		pool = PAVO_POOL_SENDS;
+	*span = pavo_turn_take(qp, pool, *span, level);
 	return *span;
 }
 

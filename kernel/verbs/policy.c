@@ -37,8 +37,7 @@ static const struct kernel_param_ops credits_ops = {
 
 static unsigned int quantum = PAVO_QUANTUM;
 module_param_cb(quantum, &quantum_ops, &quantum, 0644);
-MODULE_PARM_DESC(quantum,
-		 "packets of a turn of a queue pair, in new adapters (512)");
+MODULE_PARM_DESC(quantum, "packets of a turn, in new adapters (512)");
 
 static unsigned int send_credits;
 module_param_cb(send_credits, &credits_ops, &send_credits, 0644);
@@ -47,9 +46,8 @@ MODULE_PARM_DESC(send_credits,
 
 static unsigned int read_credits;
 module_param_cb(read_credits, &credits_ops, &read_credits, 0644);
-MODULE_PARM_DESC(
-	read_credits,
-	"unanswered reads and atomics of new adapters; 0: no limit (0)");
+MODULE_PARM_DESC(read_credits,
+		 "unanswered reads of new adapters; 0: no limit (0)");
 
 void pavo_policy_init(struct pavo_dev *dev)
 {
