@@ -60,23 +60,35 @@ void must_come_back(Env &env, const char *what)
 			" still held: ", pool_of(env.a, name).used);
 }
 
-/* A link whose peer is gone, with a write and a read that take all credits there are. */
-Link deaf_link(Env &env, const LinkSpec &spec, const Place &from,
+/* A link whose peer is gone, with writes or reads that take all credits there are. */
+Link deaf_link(Env &env, const LinkSpec &spec, Op op, const Place &from,
 	       const Place &to)
 {
 	Link link = connect(env, spec);
-	const SendWr write = make_wr(Op::write, from, 1 << 16, to),
-		     read = make_wr(Op::read, from, 1 << 12, to);
+	const bool reads = op == Op::read;
 
 	REQUIRE_EQ(env.b.destroy(Kind::qp, link.b.qp.id), 0, "destroy");
-	must_post(link.a, {read, read, read, write});
+	must_post(link.a,
+		  std::vector<SendWr>(3, make_wr(op, from, 1 << 16, to)));
 	REQUIRE(eventually(env,
 			   [&] {
-				   return pool_of(env.a, "reads").used == 2 ||
-					  pool_of(env.a, "sends").used == 4;
+				   return pool_of(env.a,
+						  reads ? "reads" : "sends")
+						  .used == (reads ? 2 : 4);
 			   }),
 		"no credit is held");
 	return link;
+}
+
+/* That link ends in some way, or by itself. */
+void end_link(Env &env, Link &link, const std::string &way)
+{
+	if (way == "error")
+		to_state(link.a, IBV_QPS_ERR);
+	else if (way == "reset")
+		to_state(link.a, IBV_QPS_RESET);
+	else if (way == "destroy")
+		REQUIRE_EQ(env.a.destroy(Kind::qp, link.a.qp.id), 0, "destroy");
 }
 
 } // namespace
@@ -155,21 +167,15 @@ PV_TEST_LOCAL("credits.given_back",
 	Link other = connect(env);
 
 	env.expect_async();
-	for (const char *end : {"error", "reset", "destroy", "retry"}) {
-		const std::string way = end;
-		Link link = deaf_link(env, way == "retry" ? brief : patient,
-				      from, to);
+	for (const char *end : {"error", "reset", "destroy", "retry"})
+		for (Op op : {Op::write, Op::read}) {
+			const bool itself = std::string(end) == "retry";
+			Link link = deaf_link(env, itself ? brief : patient, op,
+					      from, to);
 
-		if (way == "error")
-			to_state(link.a, IBV_QPS_ERR);
-		else if (way == "reset")
-			to_state(link.a, IBV_QPS_RESET);
-		else if (way == "destroy")
-			REQUIRE_EQ(env.a.destroy(Kind::qp, link.a.qp.id), 0,
-				   "destroy");
-		must_come_back(env, end);
-		for (Op op : {Op::write, Op::read})
+			end_link(env, link, end);
+			must_come_back(env, end);
 			must_send(env, other.a, make_wr(op, from, 1 << 16, to),
 				  end);
-	}
+		}
 }

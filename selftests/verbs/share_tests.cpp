@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "qdisc.h"
 #include "share.h"
 
 using namespace pv;
@@ -35,12 +36,12 @@ void must_share(Saturation &load, double want, const char *what)
 }
 
 /* Messages of each of many links; none has less than a quarter of another. */
-void must_not_starve(Env &env, uint32_t many, const char *what)
+void must_not_starve(Env &env, uint32_t many, uint32_t length, const char *what)
 {
-	Saturation load(env, {}, std::vector<uint8_t>(many, 0), 16384, 4);
+	Saturation load(env, {}, std::vector<uint8_t>(many, 0), length, 8);
 
 	load.run(many * 4);
-	const auto count = load.run(many * 16);
+	const auto count = load.run(many * 8);
 	const auto [least, most] =
 		std::minmax_element(count.begin(), count.end());
 
@@ -77,11 +78,17 @@ PV_TEST_LOCAL("share.crowd",
 	      "of 256 queue pairs that send all they can none starves, with and "
 	      "without turns")
 {
+	Policy quantum(env.a, "quantum", "32");
 	Policy weights(env.a, "weights", "15:1");
 
-	must_not_starve(env, 256, "without turns");
+	must_not_starve(env, 256, 1 << 12, "without turns");
 	weights.set("15:2");
-	must_not_starve(env, 256, "with turns");
+	must_not_starve(env, 256, 1 << 12, "with turns");
+
+	Policy sends(env.a, "send_credits", "32");
+	Qdisc slow(env.a, narrow);
+
+	must_not_starve(env, 256, 1 << 16, "with few credits on a slow wire");
 }
 
 PV_TEST_LOCAL("share.refused", "a policy that is out of range, or is none")
