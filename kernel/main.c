@@ -455,13 +455,18 @@ static int __init pavo_init(void)
 	err = pavo_parent_init();
 	if (err)
 		goto err_net;
-	err = register_netdevice_notifier(&pavo_netdev_notifier);
+	err = pavo_workers_init();
 	if (err)
 		goto err_parent;
+	err = register_netdevice_notifier(&pavo_netdev_notifier);
+	if (err)
+		goto err_workers;
 	pavo_debugfs_init();
 	rdma_link_register(&pavo_link_ops);
 	return 0;
 
+err_workers:
+	pavo_workers_exit();
 err_parent:
 	pavo_parent_exit();
 err_net:
@@ -481,6 +486,7 @@ static void __exit pavo_exit(void)
 	rdma_link_unregister(&pavo_link_ops);
 	unregister_netdevice_notifier(&pavo_netdev_notifier);
 	remove_adapters();
+	pavo_workers_exit();
 	pavo_debugfs_exit();
 	/* wait for RCU callbacks, whose code is this module's */
 	rcu_barrier();

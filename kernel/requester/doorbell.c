@@ -4,8 +4,8 @@
  *
  * Takes 64-bit doorbells out of the page of a ucontext, checks them, and leaves them in
  * the FIFO of their QP for the scheduler.
- * Runs in the context of the process that kicked. The page is hostile: each
- * word is read once, and the ring bounds the number of doorbells.
+ * Runs in the context of the process that kicked, or of its worker. The page is hostile:
+ * each word is read once, and the ring bounds the number of doorbells.
  */
 #include <linux/sched/signal.h>
 #include "rings/mmap.h"
@@ -62,33 +62,41 @@ static struct pavo_qp *take_batch(struct pavo_dev *dev,
 	struct pavo_doorbell_page *page = uctx->page;
 	struct pavo_qp *qp = NULL, *next;
 	u64 *slot, db;
-	u32 prod;
+	u32 prod, cons;
 
 	*more = false;
 	spin_lock_bh(&uctx->db_lock);
 	/* Pairs with the release store of the process behind the entry. */
 	prod = smp_load_acquire(&page->prod);
-	if (prod - uctx->db_cons > PAVO_DB_RING_ENTRIES) {
+	cons = uctx->db_cons;
+	if (prod - cons > PAVO_DB_RING_ENTRIES) {
 		pavo_count(dev, db_ring_index);
-		uctx->db_cons = prod;
+		cons = prod;
 	}
-	while (uctx->db_cons != prod) {
-		slot = &page->ring[uctx->db_cons % PAVO_DB_RING_ENTRIES];
+	while (cons != prod) {
+		slot = &page->ring[cons % PAVO_DB_RING_ENTRIES];
 		db = READ_ONCE(*slot);
 		next = doorbell_qp(dev, uctx, db);
 		if (next && qp && next != qp) {
 			*more = true;
 			break;
 		}
-		uctx->db_cons++;
+		cons++;
 		if (next) {
 			qp = next;
 			push_doorbell(qp, db);
 		}
 	}
-	WRITE_ONCE(page->cons, uctx->db_cons);
+	WRITE_ONCE(uctx->db_cons, cons);
+	WRITE_ONCE(page->cons, cons);
 	spin_unlock_bh(&uctx->db_lock);
 	return qp;
+}
+
+bool pavo_requester_has_doorbells(const struct pavo_ucontext *uctx)
+{
+	/* Pairs with the release store of the process behind the entry. */
+	return smp_load_acquire(&uctx->page->prod) != READ_ONCE(uctx->db_cons);
 }
 
 void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx)

@@ -49,9 +49,12 @@ void pavo_requester_patience(struct pavo_qp *qp);
  */
 void pavo_requester_recover(struct pavo_qp *qp);
 
+/** pavo_requester_has_doorbells - are there doorbells that were not taken from the page? */
+bool pavo_requester_has_doorbells(const struct pavo_ucontext *uctx);
+
 /**
  * pavo_requester_drain - take all doorbells of a ucontext's page and run the
- * QPs that they name. The kick of user space; process context.
+ * QPs that they name. For a kick, and for a worker; process context.
  * @dev:  the adapter
  * @uctx: the ucontext
  */

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/pavo-abi.h>
+#include "rings/worker.h"
 
 struct pavo_mmap;
 
@@ -19,6 +20,7 @@ struct pavo_mmap;
  * @page:      doorbell page, shared with the process
  * @db_lock:   for @db_cons, and for taking doorbells from the page
  * @db_cons:   doorbells taken; page->cons is only a copy for the process
+ * @worker:    its doorbell worker, if it has one
  */
 struct pavo_ucontext {
 	struct ib_ucontext ib;
@@ -26,6 +28,7 @@ struct pavo_ucontext {
 	struct pavo_doorbell_page *page;
 	spinlock_t db_lock; /* db_cons, and taking from the page */
 	u32 db_cons;
+	struct pavo_worker worker;
 };
 
 static inline struct pavo_ucontext *to_pavo_uctx(struct ib_ucontext *ib)

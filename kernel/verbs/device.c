@@ -205,7 +205,7 @@ static int alloc_ucontext(struct ib_ucontext *ibuctx, struct ib_udata *udata)
 	if (!uctx->page_mmap)
 		return -ENOMEM;
 	uctx->page = uctx->page_mmap->addr;
-	uctx->page->flags = PAVO_DB_NEED_KICK;
+	pavo_worker_init(&uctx->worker, &uctx->page->flags, PAVO_DB_NEED_KICK);
 
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (err)

@@ -209,6 +209,7 @@ int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		*bad_wr = wr;
 		return -EINVAL;
 	}
+	pavo_worker_wake(&qp->uctx->worker);
 	pavo_requester_drain(qp->dev, qp->uctx);
 	return 0;
 }

@@ -46,12 +46,34 @@ extern struct device_attribute dev_attr_weights;
 extern struct device_attribute dev_attr_send_credits;
 extern struct device_attribute dev_attr_read_credits;
 
+/**
+ * pavo_workers_init - be told when an adapter leaves, before rdma core waits for the calls of
+ * its processes.
+ *
+ * Return: 0, or an error of rdma core.
+ */
+#if IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS)
+int pavo_workers_init(void);
+/** pavo_workers_exit - undo pavo_workers_init(); no adapter is left. */
+void pavo_workers_exit(void);
+#else
+static inline int pavo_workers_init(void)
+{
+	return 0;
+}
+
+static inline void pavo_workers_exit(void)
+{
+}
+#endif
+
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
-/* Objects and methods of pavo's own: all (job_methods.c), and those of two other files. */
+/* Objects and methods of pavo's own: all (job_methods.c), and those of three other files. */
 extern const struct uapi_definition pavo_uapi_defs[];
 extern const struct uapi_definition pavo_watch_defs[];
 extern const struct uapi_definition pavo_window_defs[];
+extern const struct uapi_definition pavo_doorbells_defs[];
 
 int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   pavo_cq_args *args);

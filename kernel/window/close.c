@@ -91,6 +91,7 @@ void pavo_window_close(struct pavo_fifo_window *window)
 {
 	struct pavo_windows *all = &window->dev->windows;
 
+	pavo_worker_remove(&window->page);
 	pavo_window_disable(window);
 	xa_erase(&all->table, window->id);
 	pavo_window_leave(window);

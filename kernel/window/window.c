@@ -9,11 +9,13 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "number.h"
 #include "jobs/job.h"
+#include "rings/ucontext.h"
 #include "window/window_private.h"
 
 static unsigned int max_windows = 16384;
@@ -119,25 +121,25 @@ static bool carry_out(struct pavo_fifo_window *window, u64 command)
 void pavo_window_commands(struct pavo_fifo_window *window)
 {
 	struct pavo_command_page *page = window->commands->addr;
-	u32 producer, n;
+	u32 producer, at = window->consumer;
 
 	/* Pairs with the process's release: its commands are in the ring. */
 	producer = smp_load_acquire(&page->producer);
-	n = producer - window->consumer;
-	if (n > PAVO_WCMD_RING) {
+	if (producer - at > PAVO_WCMD_RING) {
 		pavo_count(window->dev, window_bad_commands);
-		window->consumer = producer;
-		n = 0;
+		at = producer;
 	}
-	for (; n; n--, window->consumer++)
-		if (!carry_out(window, READ_ONCE(page->ring[window->consumer %
-							    PAVO_WCMD_RING])))
+	for (; at != producer; at++)
+		if (!carry_out(window,
+			       READ_ONCE(page->ring[at % PAVO_WCMD_RING])))
 			pavo_count(window->dev, window_bad_commands);
+	WRITE_ONCE(window->consumer, at);
 	/* Pairs with the process's acquire: it may use the entries again. */
-	smp_store_release(&page->consumer, window->consumer);
+	smp_store_release(&page->consumer, at);
 }
 
-void pavo_window_kick(struct pavo_fifo_window *window)
+/* Carry out new commands. Return: has the window something to send? */
+static bool take_commands(struct pavo_fifo_window *window)
 {
 	bool ready;
 
@@ -145,8 +147,39 @@ void pavo_window_kick(struct pavo_fifo_window *window)
 	pavo_window_commands(window);
 	ready = window->send.avail || window->nrcxts;
 	spin_unlock_bh(&window->lock);
-	if (ready)
+	return ready;
+}
+
+void pavo_window_kick(struct pavo_fifo_window *window)
+{
+	pavo_worker_wake(window->page.worker);
+	if (take_commands(window))
 		pavo_window_transmit(window->dev);
+}
+
+static bool has_commands(const struct pavo_fifo_window *window)
+{
+	const struct pavo_command_page *page = window->commands->addr;
+
+	return READ_ONCE(page->producer) != READ_ONCE(window->consumer);
+}
+
+bool pavo_windows_look(struct pavo_dev *dev, struct pavo_worker *worker)
+{
+	bool found = false, ready = false;
+	struct pavo_fifo_window *window;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(window, &worker->pages, page.list) {
+		if (!has_commands(window))
+			continue;
+		found = true;
+		ready |= take_commands(window);
+	}
+	rcu_read_unlock();
+	if (ready)
+		pavo_window_transmit(dev);
+	return found;
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -293,6 +326,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 					  struct pavo_window_resp *resp)
 {
 	struct pavo_fifo_window *window;
+	struct pavo_command_page *page;
 	int err;
 
 	if (!valid(args))
@@ -330,6 +364,9 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 		return ERR_PTR(err);
 	}
 	pavo_job_use(job);
+	page = window->commands->addr;
+	pavo_worker_add(&to_pavo_uctx(uctx)->worker, &window->page,
+			&page->flags);
 	resp->window = window->id;
 	resp->max_payload = window->max_payload;
 	return window;

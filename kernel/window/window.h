@@ -22,6 +22,7 @@ struct pavo_job;
 struct pavo_rx;
 struct pavo_fifo_window;
 struct pavo_window_tasks;
+struct pavo_worker;
 struct seq_file;
 
 int pavo_windows_init(struct pavo_windows *windows);
@@ -111,6 +112,16 @@ int pavo_window_cancel(struct pavo_fifo_window *window, u32 rcxt);
 
 /** pavo_window_kick - carry out new commands, and send. Context: process. */
 void pavo_window_kick(struct pavo_fifo_window *window);
+
+/**
+ * pavo_windows_look - carry out new commands of all windows that a doorbell worker looks at,
+ * and send.
+ * @dev:    the adapter
+ * @worker: the worker
+ *
+ * Return: were there any commands? Context: process.
+ */
+bool pavo_windows_look(struct pavo_dev *dev, struct pavo_worker *worker);
 
 /**
  * pavo_window_lmt - read the local mapping table of a window, as it is at this moment.

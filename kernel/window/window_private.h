@@ -13,6 +13,7 @@
 #include "later.h"
 #include "net/net.h"
 #include "rings/mmap.h"
+#include "rings/worker.h"
 #include "window/rcxt.h"
 #include "window/window.h"
 
@@ -84,6 +85,7 @@ struct pavo_events {
  *             writing some
  * @events:    handlers
  * @commands:  command page
+ * @page:      that page, as the doorbell worker of the process looks at it
  * @sending:   bit 0: a worker has the window
  * @quantum_left: frames or packets left of that worker's turn, with the one at hand; 0: no turn
  * @mutex:     changes of @routes, disabling
@@ -120,6 +122,7 @@ struct pavo_fifo_window {
 	atomic_t written;
 	struct pavo_events events;
 	struct pavo_mmap *commands;
+	struct pavo_worker_page page;
 	unsigned long sending;
 	u32 quantum_left;
 	struct mutex mutex; /* changes of routes, disabling */

@@ -26,6 +26,7 @@ enum pavo_uverbs_object {
 	PAVO_OBJECT_WATCH,
 	PAVO_OBJECT_WINDOW,
 	PAVO_OBJECT_WINDOW_MORE, /* no object; more methods of windows */
+	PAVO_OBJECT_DOORBELLS, /* no object; methods of the context */
 };
 
 enum pavo_job_method {
@@ -173,6 +174,41 @@ struct pavo_watch_set_args {
 	__aligned_u64 length;
 	__u32 slot;
 	__u32 reserved;
+};
+
+/* -------------------------------------------------------------- doorbells */
+
+/*
+ * Methods of a context, for its page of doorbells (struct pavo_doorbell_page) and the command
+ * pages of its windows.
+ *
+ * A kick is a call without attributes. It takes all doorbells in the caller's context.
+ *
+ * A doorbell worker is a thread of the process that is in the call PAVO_METHOD_DOORBELLS_POLL.
+ * It takes doorbells and commands as they come, and so no process has to kick: the flags
+ * PAVO_DB_NEED_KICK and PAVO_WCMD_NEED_KICK are clear. After the idle limit without any it
+ * sets the flags and sleeps. The next kick wakes it. It is one thread like any other: its
+ * CPU time, its affinity and its cgroups are those of its process, and it ends with it.
+ *
+ * PAVO_METHOD_DOORBELLS_IDLE sets the idle limit, and with that allows a worker. Errors: EPERM:
+ * the administrator allows none (parameter poll_idle_max of the module is 0).
+ *
+ * PAVO_METHOD_DOORBELLS_POLL returns 0 when the idle limit is 0, also if it was never set.
+ * Errors: EBUSY: the context has a worker; EPERM: the administrator allows none any more; EINTR:
+ * the thread got a signal, and may call again; EIO: the adapter is gone.
+ */
+enum pavo_doorbells_method {
+	PAVO_METHOD_DOORBELLS_KICK = PAVO_UVERBS_FIRST,
+	PAVO_METHOD_DOORBELLS_IDLE,
+	PAVO_METHOD_DOORBELLS_POLL,
+};
+
+enum pavo_doorbells_attr {
+	/*
+	 * in: __u32, idle limit in microseconds. The parameter poll_idle_max is the most;
+	 * 0: the worker ends, and none begins.
+	 */
+	PAVO_ATTR_DOORBELLS_IDLE = PAVO_UVERBS_FIRST,
 };
 
 #endif /* PAVO_ABI_OBJECTS_H */

@@ -254,8 +254,8 @@ struct pavo_rdma_done {
 /*
  * Commands: 64 bits in the ring of the command page, the operation in bits 63..56,
  * its argument in 31..0, the rest 0. The adapter looks for them when it is called
- * (PAVO_METHOD_WINDOW_KICK), and before it drops a packet because the receive FIFO is
- * full.
+ * (PAVO_METHOD_WINDOW_KICK), all the time while the context has a doorbell worker that is
+ * awake, and before it drops a packet because the receive FIFO is full.
  */
 #define PAVO_WCMD_OP_SHIFT 56
 
@@ -281,11 +281,17 @@ enum pavo_window_command {
 
 #define PAVO_WCMD_RING 256u /* entries */
 
+/* Bits of pavo_command_page.flags; the bit of PAVO_DB_NEED_KICK. */
+#define PAVO_WCMD_NEED_KICK 0x1u /* no worker looks: the process calls */
+
 /**
  * struct pavo_command_page - shared with the process.
  * @producer: commands written so far, the process's
  * @reserved: 0
  * @consumer: taken so far, the adapter's
+ * @flags:    PAVO_WCMD_*, the adapter's; a process reads it after a full barrier behind
+ *            @producer. A doorbell worker (PAVO_METHOD_DOORBELLS_POLL) serves 64 windows of
+ *            its context; the flags of others stay set
  * @reserved2: 0
  * @ring:     command number n is in entry n % PAVO_WCMD_RING
  */
@@ -293,7 +299,8 @@ struct pavo_command_page {
 	__u32 producer;
 	__u32 reserved[15];
 	__u32 consumer;
-	__u32 reserved2[15];
+	__u32 flags;
+	__u32 reserved2[14];
 	__aligned_u64 ring[PAVO_WCMD_RING];
 };
 

@@ -91,7 +91,7 @@ enum pavo_wqe_op {
 #define PAVO_DB_RING_ENTRIES 256
 
 /* Bits of pavo_doorbell_page.flags, written by the module. */
-#define PAVO_DB_NEED_KICK 0x1u /* no worker polls: ring, then call the kernel */
+#define PAVO_DB_NEED_KICK 0x1u /* no worker looks: ring, then call the kernel */
 
 /**
  * struct pavo_doorbell_page - one per ucontext, one page, mapped read/write.
@@ -103,9 +103,11 @@ enum pavo_wqe_op {
  * @pad1:  keeps @ring in another cache line
  * @ring:  entry i of the free-running count is at ring[i % ENTRIES]
  *
- * Several threads of a process share it and must exclude each other. The kick is the uverbs
- * POST_SEND command without work requests on any QP of the ucontext: it drains the whole
- * ring in the caller's context.
+ * Several threads of a process share it and must exclude each other. The kick is
+ * PAVO_METHOD_DOORBELLS_KICK: it drains the whole ring in the caller's context. The uverbs
+ * POST_SEND command without work requests, on any QP of the ucontext, does the same. While a
+ * doorbell worker is awake (PAVO_METHOD_DOORBELLS_POLL) the module clears PAVO_DB_NEED_KICK. A
+ * process looks at @flags after a full barrier behind @prod.
  */
 struct pavo_doorbell_page {
 	__u32 prod;

@@ -177,7 +177,10 @@ bool connect_module(Context *context)
 		return false;
 	context->state =
 		make_object<ContextState>(page, !single_threaded()).release();
-	return context->state != nullptr;
+	if (!context->state)
+		return false;
+	context->state->worker.set_by_environment(fd, "libpavo");
+	return true;
 }
 
 } // namespace

@@ -98,6 +98,13 @@ PAVO_PUBLIC int pavodv_kick_send(ibv_qp *qp)
 	return is_pavo(qp->context) ? kick_send(qp) : EOPNOTSUPP;
 }
 
+PAVO_PUBLIC int pavodv_poll(ibv_context *context, uint32_t idle)
+{
+	if (!is_pavo(context))
+		return EOPNOTSUPP;
+	return to_context(context)->state->worker.set(context->cmd_fd, idle);
+}
+
 PAVO_PUBLIC int pavodv_kick_recv(ibv_qp *qp)
 {
 	return is_pavo(qp->context) ? kick_recv(qp) : EOPNOTSUPP;

@@ -20,6 +20,7 @@
 
 #include "abi.h"
 #include "doorbell.h"
+#include "doorbell_worker.h"
 #include "own.h"
 #include "pavo_dv.h"
 #include "qp_table.h"
@@ -73,6 +74,7 @@ struct ContextState {
 	std::mutex qp_mutex;
 	std::atomic<int> xrc_srqs{0};
 	std::atomic<bool> write_refused{false}; /* see kick.cpp */
+	DoorbellWorker worker; /* first to go: its file is open, and its page mapped */
 	bool shared; /* several threads may use the context */
 };
 

@@ -135,6 +135,23 @@ int pavodv_ring(struct ibv_context *context, uint64_t doorbell);
 /** Call the module: drain the context's ring; 0 or the error of the call. */
 int pavodv_kick_send(struct ibv_qp *qp);
 
+/**
+ * pavodv_poll - have a thread take the doorbells of a context, so that posting makes no system
+ * calls
+ * @context: an open device
+ * @idle:    microseconds without doorbells after which the thread sleeps until the next one,
+ *           whose post then makes a system call. The module's parameter poll_idle_max is the
+ *           most. 0: ends the thread
+ *
+ * The thread is one of the calling process, whose CPU time it takes: it is for processes that
+ * post all the time on machines with a CPU to spare. May be called again, to change the limit.
+ * In a child of fork() the thread is the parent's, and the call changes the limit of that.
+ *
+ * Returns 0; EPERM: the administrator allows no polling; EAGAIN: no thread could be made; EIO:
+ * the device is gone; EOPNOTSUPP.
+ */
+int pavodv_poll(struct ibv_context *context, uint32_t idle);
+
 /** Call the module: look at the QP's receive queue. */
 int pavodv_kick_recv(struct ibv_qp *qp);
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * worker.c - the state of a doorbell worker, and the flags that show it to the process; see
+ * worker.h.
+ *
+ * Called by verbs/ for contexts and their workers, and by window/ for command pages. The process
+ * may write to the flags, too: the module reads none of them.
+ */
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include "rings/worker.h"
+
+void pavo_worker_init(struct pavo_worker *worker, u32 *flags, u32 flag)
+{
+	spin_lock_init(&worker->lock);
+	worker->state = PAVO_WORKER_NONE;
+	worker->idle = 0;
+	worker->flags = flags;
+	worker->flag = flag;
+	INIT_LIST_HEAD(&worker->pages);
+	worker->count = 0;
+	init_waitqueue_head(&worker->wait);
+	INIT_LIST_HEAD(&worker->list);
+	WRITE_ONCE(*flags, flag);
+}
+
+/* The word of a page for the present state. Lock held. */
+static u32 flags_of(const struct pavo_worker *worker)
+{
+	return worker->state == PAVO_WORKER_AWAKE ? 0 : worker->flag;
+}
+
+/* Lock held. */
+static void set_state(struct pavo_worker *worker, u32 state)
+{
+	struct pavo_worker_page *page;
+
+	WRITE_ONCE(worker->state, state);
+	WRITE_ONCE(*worker->flags, flags_of(worker));
+	list_for_each_entry(page, &worker->pages, list)
+		WRITE_ONCE(*page->flags, flags_of(worker));
+}
+
+void pavo_worker_set(struct pavo_worker *worker, u32 state)
+{
+	spin_lock(&worker->lock);
+	set_state(worker, state);
+	spin_unlock(&worker->lock);
+	/*
+	 * Pairs with the barrier of a process between its doorbell and its look at the flag: it
+	 * sees the flag, or the worker sees the doorbell.
+	 */
+	smp_mb();
+}
+
+void pavo_worker_call(struct pavo_worker *worker)
+{
+	spin_lock(&worker->lock);
+	if (worker->state == PAVO_WORKER_ASLEEP) {
+		set_state(worker, PAVO_WORKER_AWAKE);
+		wake_up(&worker->wait);
+	}
+	spin_unlock(&worker->lock);
+}
+
+void pavo_worker_add(struct pavo_worker *worker, struct pavo_worker_page *page,
+		     u32 *flags)
+{
+	INIT_LIST_HEAD(&page->list);
+	page->flags = flags;
+	page->worker = worker;
+	spin_lock(&worker->lock);
+	if (worker->count < PAVO_WORKER_PAGES) {
+		worker->count++;
+		list_add_rcu(&page->list, &worker->pages);
+		WRITE_ONCE(*flags, flags_of(worker));
+	} else {
+		WRITE_ONCE(*flags, worker->flag);
+	}
+	spin_unlock(&worker->lock);
+}
+
+void pavo_worker_remove(struct pavo_worker_page *page)
+{
+	struct pavo_worker *worker = page->worker;
+
+	if (!worker)
+		return;
+	spin_lock(&worker->lock);
+	if (!list_empty(&page->list)) {
+		worker->count--;
+		list_del_rcu(&page->list);
+		WRITE_ONCE(*page->flags, worker->flag);
+	}
+	page->worker = NULL;
+	spin_unlock(&worker->lock);
+}
