@@ -72,7 +72,7 @@ void pavo_worker_add(struct pavo_worker *worker, struct pavo_worker_page *page,
 	spin_lock(&worker->lock);
 	if (worker->count < PAVO_WORKER_PAGES) {
 		worker->count++;
-		list_add_rcu(&page->list, &worker->pages);
+		list_add_tail_rcu(&page->list, &worker->pages);
 		WRITE_ONCE(*flags, flags_of(worker));
 	} else {
 		WRITE_ONCE(*flags, worker->flag);

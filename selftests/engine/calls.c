@@ -86,7 +86,7 @@ int engine_open(struct pavo_alloc_ucontext_resp *resp)
 		return -ENOMEM;
 	}
 	uctx->page = uctx->page_mmap->addr;
-	uctx->page->flags = PAVO_DB_NEED_KICK;
+	pavo_worker_init(&uctx->worker, &uctx->page->flags, PAVO_DB_NEED_KICK);
 	process = uctx;
 	return 0;
 }
@@ -425,6 +425,13 @@ int engine_destroy_qp(__u32 handle)
 	engine_settle();
 	kfree(qp);
 	forget(handle);
+	return 0;
+}
+
+int engine_kick_doorbells(void)
+{
+	pavo_requester_drain(engine_dev, process);
+	engine_settle();
 	return 0;
 }
 

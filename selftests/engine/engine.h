@@ -121,6 +121,7 @@ int engine_modify_qp(const struct ib_uverbs_modify_qp *cmd);
 int engine_query_qp(__u32 handle, struct ib_uverbs_query_qp_resp *resp);
 int engine_destroy_qp(__u32 handle);
 /* The kicks: doorbells are there; receives were posted in Error. */
+int engine_kick_doorbells(void);
 int engine_kick_send(__u32 handle);
 int engine_kick_recv(__u32 handle);
 

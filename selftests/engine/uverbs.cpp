@@ -315,6 +315,8 @@ int Uverbs::serve_method(fake::Call &call)
 		call.output(UVERBS_ATTR_UHW_OUT, resp);
 		return err;
 	}
+	case both(PAVO_OBJECT_DOORBELLS, PAVO_METHOD_DOORBELLS_KICK):
+		return engine_kick_doorbells();
 	case both(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT):
 		return query_port(call);
 	case both(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE):

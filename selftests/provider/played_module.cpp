@@ -150,6 +150,17 @@ int create_srq(fake::Call &call)
 	return 0;
 }
 
+void kicked(uint32_t command)
+{
+	if (command == IB_USER_VERBS_CMD_POST_RECV) {
+		engine.recv_kicks++;
+		return;
+	}
+	engine.send_kicks++;
+	if (engine.drains)
+		engine.drain();
+}
+
 int serve_method(fake::Call &call)
 {
 	switch (call.object << 16 | call.method) {
@@ -184,20 +195,14 @@ int serve_method(fake::Call &call)
 	case UVERBS_OBJECT_SRQ << 16 | UVERBS_METHOD_SRQ_DESTROY:
 		call.output(UVERBS_ATTR_DESTROY_SRQ_RESP, uint32_t{0});
 		return 0;
+	case PAVO_OBJECT_DOORBELLS << 16 | PAVO_METHOD_DOORBELLS_KICK:
+		if (engine.is_old)
+			return EPROTONOSUPPORT;
+		kicked(IB_USER_VERBS_CMD_POST_SEND);
+		return 0;
 	default:
 		return 0;
 	}
-}
-
-void kicked(uint32_t command)
-{
-	if (command == IB_USER_VERBS_CMD_POST_RECV) {
-		engine.recv_kicks++;
-		return;
-	}
-	engine.send_kicks++;
-	if (engine.drains)
-		engine.drain();
 }
 
 bool lacks_memory()
@@ -260,6 +265,7 @@ void calm_engine()
 	engine.drains = true;
 	engine.completes = false;
 	engine.refuses_writes = false;
+	engine.is_old = false;
 	engine.lacks_memory = 0;
 	engine.send_kicks = engine.recv_kicks = engine.refused = 0;
 	engine.doorbells.clear();

@@ -98,6 +98,8 @@ struct Engine {
 	std::vector<uint64_t> doorbells;
 	/* As the kernel does with a process whose credentials have changed. */
 	bool refuses_writes = false;
+	/* It has no method to kick, only commands. */
+	bool is_old = false;
 	/* So many kicks find no memory, by whatever way they come. */
 	int lacks_memory = 0;
 	int send_kicks = 0, recv_kicks = 0, refused = 0;

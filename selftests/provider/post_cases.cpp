@@ -36,6 +36,7 @@ void test_refused_write()
 		User user;
 
 		calm_engine();
+		engine.is_old = true;
 		engine.refuses_writes = true;
 		for (int chain = 1; chain <= 3; chain++) {
 			REQUIRE_EQ(user.send(2, 10 * chain), 0);
@@ -57,6 +58,7 @@ void test_kick_without_memory()
 	User user;
 
 	calm_engine();
+	engine.is_old = true;
 	for (int lacking : {1, 2, 3, 50}) {
 		const uint32_t before = user.side().taken;
 

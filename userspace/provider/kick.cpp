@@ -2,9 +2,11 @@
 /*
  * kick.cpp - the two calls into the module that the data path may need.
  *
- * They are the uverbs commands POST_SEND and POST_RECV without a work request, written,
- * or carried in a method (INVOKE_WRITE); the module's method runs in the caller's
- * context and finds its work in shared memory. Called by post_send.cpp, post_recv.cpp and dv.cpp.
+ * That of doorbells is a method of pavo's own without attributes, which is the cheapest call of
+ * the uverbs file. That of receive queues, and of doorbells where the module is older than
+ * that method, is the uverbs command POST_RECV or POST_SEND without a work request, written, or
+ * carried in a method (INVOKE_WRITE). All run in the caller's context and find their work in
+ * shared memory. Called by post_send.cpp, post_recv.cpp and dv.cpp.
  */
 #include <atomic>
 #include <cerrno>
@@ -137,6 +139,10 @@ int call(const ibv_qp *qp, uint32_t command, uint32_t wqe_size)
 
 int kick_send(const ibv_qp *qp)
 {
+	int err = kick_doorbells(qp->context->cmd_fd);
+
+	if (err != EPROTONOSUPPORT)
+		return err;
 	return call<ib_uverbs_post_send, ib_uverbs_post_send_resp>(
 		qp, IB_USER_VERBS_CMD_POST_SEND, sizeof(ib_uverbs_send_wr));
 }
