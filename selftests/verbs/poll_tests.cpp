@@ -9,10 +9,16 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
+#include <random>
 #include <thread>
 #include <utility>
 
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,6 +214,47 @@ private:
 	ibv_context *context_;
 };
 
+/* Without giving the CPU away. */
+void pause_for(uint64_t us)
+{
+	const auto until = clock::now() + microseconds(us);
+
+	while (clock::now() < until)
+		;
+}
+
+/* Is a thread of this process a worker, and asleep, by the kernel's word? */
+bool worker_sleeps()
+{
+	for (const auto &task :
+	     std::filesystem::directory_iterator("/proc/self/task")) {
+		std::ifstream stat(task.path() / "stat");
+		std::string line;
+
+		std::getline(stat, line);
+		if (line.find("(pavo-doorbells) S") != line.npos)
+			return true;
+	}
+	return false;
+}
+
+/* With both devices open of its own: posts, tells, and posts until it is killed. */
+void in_killed_child(Env &env, uint32_t idle, int ready)
+try {
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	LocalHost a(env.device_a), b(env.device_b);
+	Env mine(a, b, env.options, env.device_a, env.device_b);
+	Writes writes(mine);
+	Polled polled(writes.context(), idle);
+
+	writes.many(10);
+	if (write(ready, "", 1) != 1)
+		return;
+	for (;;)
+		writes.many(10);
+} catch (const std::exception &) {
+}
+
 } // namespace
 
 PV_TEST_LOCAL("poll.no_calls",
@@ -249,4 +296,256 @@ PV_TEST_LOCAL("poll.one_kick",
 		writes.many(100);
 		REQUIRE_EQ(tracer.calls() - before, 1, "kicks of posts behind");
 	}
+}
+
+PV_TEST_LOCAL("poll.around", "posts with pauses around the idle limit: none is lost")
+{
+	constexpr uint32_t idle = 50;
+	const uint64_t count = env.options.races / 5;
+	auto allowed = allow();
+	Writes writes(env);
+	Polled polled(writes.context(), idle);
+	std::minstd_rand random(7);
+	uint64_t slept = 0, awake = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		pause_for(random() % (2 * idle));
+		(writes.asleep() ? slept : awake)++;
+		writes.post();
+		writes.wait(0, [] { std::this_thread::yield(); });
+	}
+	/* Else the pauses were on one side of the limit. */
+	REQUIRE(slept > count / 1000 && awake > count / 1000, slept,
+		" posts found the worker asleep, ", awake, " awake");
+}
+
+PV_TEST_LOCAL("poll.flags",
+	      "a process overwrites the flag all the time: its worker sleeps all the same, its "
+	      "next kick takes all doorbells, and another context notices nothing")
+{
+	auto allowed = allow();
+	Writes writes(env);
+	Polled polled(writes.context(), soon);
+	LocalHost witness_host(env.device_a);
+	Env other(witness_host, env.b, env.options, env.device_a, env.device_b);
+	Writes witness(other);
+	std::atomic_ref flags(writes.page()->flags);
+	std::atomic<uint64_t> written = 0;
+	std::jthread hostile([&](std::stop_token stop) {
+		std::minstd_rand random(9);
+
+		while (!stop.stop_requested()) {
+			flags = random() % 3 ? uint32_t(random()) :
+					       random() % 2;
+			if (++written % 64 == 0)
+				std::this_thread::yield();
+		}
+	});
+
+	for (int i = 0; i < 200; i++) {
+		writes.post();
+		/* Where the flag says awake and is wrong, the process kicks. */
+		writes.wait(0, [&] {
+			std::this_thread::yield();
+			REQUIRE_EQ(pavodv_kick_send(writes.qp()), 0, "kick");
+		});
+		witness.many(1);
+	}
+	REQUIRE(written > 1000, "the flag was not overwritten: ",
+		written.load());
+	REQUIRE(eventually(env, [&] { return worker_sleeps(); }),
+		"the worker does not sleep");
+	hostile.request_stop();
+	hostile.join();
+	REQUIRE(eventually(env, [&] { return worker_sleeps(); }),
+		"the worker does not sleep");
+	polled.set(never);
+	REQUIRE_EQ(pavodv_kick_send(writes.qp()), 0, "kick");
+	writes.must_be_awake();
+	writes.many(100);
+}
+
+PV_TEST_LOCAL("poll.garbage",
+	      "a worker takes doorbells of no queue pair and counts them; it sleeps behind them")
+{
+	auto allowed = allow();
+	LocalHost host(env.device_a);
+	Env mine(host, env.b, env.options, env.device_a, env.device_b);
+	Writes writes(mine);
+	Polled polled(writes.context(), soon);
+	common::Moved bad(device_name(env.a), "db_bad_qpn");
+	const uint64_t garbage = uint64_t(0xfffffe) << PAVO_DB_QPN_SHIFT;
+
+	for (int i = 0; i < 1000; i++) {
+		while (pavodv_ring(writes.context(), garbage))
+			std::this_thread::yield();
+		if (writes.asleep())
+			REQUIRE_EQ(pavodv_kick_send(writes.qp()), 0, "kick");
+	}
+	writes.many(10);
+	REQUIRE_EQ(bad.by(), 1000, "doorbells of no queue pair");
+	writes.must_fall_asleep();
+	/* The ring's own count, wherever it points. */
+	std::atomic_ref(writes.page()->prod) = 0x12345678;
+	REQUIRE_EQ(pavodv_kick_send(writes.qp()), 0, "kick");
+	writes.must_be_awake();
+	writes.must_fall_asleep();
+}
+
+PV_TEST_LOCAL("poll.refused",
+	      "the administrator's limit: 0 refuses a worker and ends one; less than asked for "
+	      "bounds its idle time")
+{
+	auto allowed = allow();
+	Writes writes(env);
+	{
+		common::Parameter none("poll_idle_max", 0);
+
+		REQUIRE_EQ(pavodv_poll(writes.context(), 1000), EPERM,
+			   "pavodv_poll");
+		REQUIRE_EQ(pavodv_poll(writes.context(), 0), 0, "to end it");
+		REQUIRE(writes.asleep(), "the flag");
+		writes.many(10);
+	}
+	Polled polled(writes.context(), never);
+	writes.must_be_awake();
+	{
+		common::Parameter little("poll_idle_max", soon);
+
+		writes.must_fall_asleep();
+	}
+	writes.post();
+	writes.must_be_awake();
+	{
+		common::Parameter none("poll_idle_max", 0);
+
+		writes.must_fall_asleep();
+		writes.many(10);
+		REQUIRE(writes.asleep(), "a worker that is not allowed");
+		REQUIRE_EQ(pavodv_poll(writes.context(), never), EPERM,
+			   "pavodv_poll again");
+	}
+	polled.set(never);
+	writes.must_be_awake();
+	writes.many(10);
+}
+
+PV_TEST_LOCAL("poll.environment",
+	      "PAVO_POLL gives a context a worker, and nonsense in it gives none")
+{
+	auto allowed = allow();
+
+	for (const char *text : {"3600000000", "", "0", "-1", "4294967296",
+				 "7x", "x"}) {
+		setenv("PAVO_POLL", text, 1);
+		LocalHost host(env.device_a);
+		unsetenv("PAVO_POLL");
+		std::atomic_ref flags(page_of(host.context())->flags);
+
+		if (text[0] == '3')
+			REQUIRE(eventually(env, [&] { return !flags; }),
+				"no worker");
+		else
+			REQUIRE(flags & PAVO_DB_NEED_KICK, "PAVO_POLL=", text);
+	}
+}
+
+PV_TEST_LOCAL("poll.again",
+	      "workers begin and end again and again, while posts go on: none is lost")
+{
+	auto allowed = allow();
+	Writes writes(env);
+
+	for (int i = 0; i < 100; i++) {
+		Polled polled(writes.context(), i % 2 ? 1 : never);
+
+		writes.many(20);
+	}
+	writes.many(20);
+	REQUIRE(writes.asleep(), "the flag without a worker");
+}
+
+PV_TEST_LOCAL("poll.child",
+	      "a child of fork() posts by its parent's worker, and leaves the worker alone when "
+	      "it closes the context")
+{
+	auto allowed = allow();
+	Writes writes(env);
+	Polled polled(writes.context(), never);
+
+	writes.must_be_awake();
+	pid_t pid = fork();
+	REQUIRE(pid >= 0, "fork");
+	if (!pid)
+		_exit(pavodv_poll(writes.context(), 0) ? 1 : 0);
+	int status = 0;
+	waitpid(pid, &status, 0);
+	REQUIRE(WIFEXITED(status) && !WEXITSTATUS(status), "the child");
+	REQUIRE(!writes.asleep(), "the child has ended its parent's worker");
+	writes.many(100);
+}
+
+PV_TEST_LOCAL("poll.killed",
+	      "a process is killed while its worker is awake, or asleep: nothing is left")
+{
+	auto allowed = allow();
+
+	for (uint32_t idle : {never, soon, 1u}) {
+		int ready[2];
+
+		REQUIRE(!pipe(ready), "pipe");
+		pid_t pid = fork();
+		REQUIRE(pid >= 0, "fork");
+		if (!pid) {
+			in_killed_child(env, idle, ready[1]);
+			_exit(1);
+		}
+		close(ready[1]);
+		char byte;
+		REQUIRE_EQ(read(ready[0], &byte, 1), 1, "the child posts");
+		close(ready[0]);
+		kill(pid, SIGKILL);
+		int status = 0;
+		REQUIRE_EQ(waitpid(pid, &status, 0), pid, "waitpid");
+		REQUIRE(WIFSIGNALED(status), "status ", status);
+	}
+	Writes writes(env);
+	Polled polled(writes.context(), never);
+	writes.many(100);
+}
+
+PV_TEST_TWO_CPUS("poll.two_cpus",
+		 "threads post on four queue pairs of one context beside its worker, with pauses "
+		 "around the idle limit: none is lost")
+{
+	constexpr uint32_t idle = 20;
+	const uint64_t count = env.options.races / 5;
+	auto allowed = allow();
+	std::deque<Writes> writes;
+	std::vector<std::jthread> threads;
+	std::mutex mutex;
+	std::string wrong;
+
+	for (int i = 0; i < 4; i++)
+		writes.emplace_back(env);
+	Polled polled(writes[0].context(), idle);
+	for (Writes &mine : writes)
+		threads.emplace_back([&] {
+			std::minstd_rand random(uint32_t(&mine - &writes[0]));
+
+			try {
+				for (uint64_t i = 0; i < count; i++) {
+					pause_for(random() % (2 * idle));
+					mine.post();
+					mine.wait(0, [] {
+						std::this_thread::yield();
+					});
+				}
+			} catch (const std::exception &error) {
+				std::lock_guard guard(mutex);
+				wrong = error.what();
+			}
+		});
+	threads.clear();
+	REQUIRE(wrong.empty(), wrong);
 }

@@ -131,6 +131,11 @@ void pavo_device_close(pavo_device *device)
 	delete device;
 }
 
+int pavo_device_poll(pavo_device *device, uint32_t idle)
+{
+	return status_of(device->device.poll(std::chrono::microseconds(idle)));
+}
+
 pavo_job *pavo_job_open(pavo_device *device, uint32_t id, uint64_t key)
 {
 	const pavo::Device &own = device->device;

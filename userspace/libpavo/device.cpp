@@ -15,6 +15,7 @@
 #include <rdma/pavo-abi.h>
 
 #include "command.hpp"
+#include "doorbell_worker.h"
 #include "error.hpp"
 
 namespace pavo {
@@ -80,14 +81,33 @@ std::shared_ptr<const File> open_file(const std::string &name)
 		fail(EPROTONOSUPPORT,
 		     name + ": not an adapter of pavo, or the module and "
 			    "this library are of different versions");
+	file->poll_as_told();
 	return file;
 }
 
 } // namespace
 
+File::File(int number)
+	: number_(number), worker_(std::make_unique<DoorbellWorker>())
+{
+}
+
 File::~File()
 {
+	worker_.reset();
 	close(number_);
+}
+
+void File::poll_as_told() const noexcept
+{
+	worker_->set_by_environment(number_, "libpavo");
+}
+
+Result<void> File::poll(std::chrono::microseconds idle) const noexcept
+{
+	if (idle.count() < 0 || idle.count() > UINT32_MAX)
+		return Error(EINVAL);
+	return Error(worker_->set(number_, uint32_t(idle.count())));
 }
 
 Device::Device(const std::string &name, std::shared_ptr<const File> file)

@@ -146,16 +146,39 @@ Result<void> SharedWindow::kick() noexcept
 			     .run(fd()));
 }
 
+/* The full barrier pairs with the module's between setting the flag and its last look. */
+bool SharedWindow::needs_kick() const noexcept
+{
+	std::atomic_thread_fence(std::memory_order_seq_cst);
+	return std::atomic_ref(commands_->flags)
+		       .load(std::memory_order_relaxed) &
+	       PAVO_WCMD_NEED_KICK;
+}
+
+/* Writes a command. A full ring is empty after a call. */
+Result<void> SharedWindow::command_with_room(pavo_window_command op,
+					     uint32_t argument) noexcept
+{
+	if (command(op, argument))
+		return {};
+	if (auto kicked = kick(); !kicked.ok())
+		return kicked;
+	return Error(command(op, argument) ? 0 : EIO);
+}
+
+Result<void> SharedWindow::command_soon(pavo_window_command op,
+					uint32_t argument) noexcept
+{
+	if (auto written = command_with_room(op, argument); !written.ok())
+		return written;
+	return needs_kick() ? kick() : Result<void>();
+}
+
 Result<void> SharedWindow::command_now(pavo_window_command op,
 				       uint32_t argument) noexcept
 {
-	/* A full ring is empty after a call. */
-	if (!command(op, argument)) {
-		if (auto kicked = kick(); !kicked.ok())
-			return kicked;
-		if (!command(op, argument))
-			return Error(EIO);
-	}
+	if (auto written = command_with_room(op, argument); !written.ok())
+		return written;
 	return kick();
 }
 

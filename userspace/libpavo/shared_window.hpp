@@ -46,11 +46,17 @@ public:
 	bool command(pavo_window_command op, uint32_t argument) noexcept;
 	/** Makes the adapter look for commands. */
 	Result<void> kick() noexcept;
-	/** Both. */
+	/** Both, unless a doorbell worker of the device is awake, which looks soon. */
+	Result<void> command_soon(pavo_window_command op,
+				  uint32_t argument) noexcept;
+	/** Both. The command was carried out when this returns. */
 	Result<void> command_now(pavo_window_command op,
 				 uint32_t argument) noexcept;
 
 private:
+	bool needs_kick() const noexcept;
+	Result<void> command_with_room(pavo_window_command op,
+				       uint32_t argument) noexcept;
 	void close() noexcept;
 
 	std::shared_ptr<const File> file_;

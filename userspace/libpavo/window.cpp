@@ -259,7 +259,7 @@ Result<void> Window::start() noexcept
 	if (!n)
 		return {};
 	started_ = written_;
-	return shared_->command_now(PAVO_WCMD_START_TRANSMIT, n);
+	return shared_->command_soon(PAVO_WCMD_START_TRANSMIT, n);
 }
 
 Result<void> Window::send(WindowAddress to, std::span<const std::byte> payload,

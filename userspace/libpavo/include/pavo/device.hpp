@@ -9,6 +9,7 @@
 #ifndef PAVO_DEVICE_HPP
 #define PAVO_DEVICE_HPP
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -16,19 +17,26 @@
 
 namespace pavo {
 
+class DoorbellWorker;
+
 /** An open uverbs file, closed with the last object that was made through it. */
 class File {
 public:
 	/** Takes over @number. */
-	explicit File(int number) noexcept : number_(number) {}
+	explicit File(int number);
 	~File();
 	File(const File &) = delete;
 	File &operator=(const File &) = delete;
 
 	int number() const { return number_; }
+	/** As Device::poll(). */
+	Result<void> poll(std::chrono::microseconds idle) const noexcept;
+	/** The same, as the environment says. */
+	void poll_as_told() const noexcept;
 
 private:
 	int number_;
+	std::unique_ptr<DoorbellWorker> worker_;
 };
 
 /**
@@ -48,6 +56,20 @@ public:
 	/** The uverbs file. */
 	int fd() const { return file_->number(); }
 	const std::shared_ptr<const File> &file() const { return file_; }
+
+	/**
+	 * Has a thread of this process send for windows that are made through this device, so
+	 * that starting to send makes no system calls while the thread is awake. It sleeps when
+	 * no window has started to send for @idle; the next one that does wakes it by a call.
+	 * The module's parameter poll_idle_max is the most; 0 ends the thread. A device that is
+	 * opened while the environment has PAVO_POLL, a number of microseconds, begins so.
+	 * Fails with EPERM: the administrator allows no polling; EINVAL: @idle is less than 0, or
+	 * 2^32 or more; EAGAIN: no thread could be made; EIO: the adapter is gone.
+	 */
+	Result<void> poll(std::chrono::microseconds idle) noexcept
+	{
+		return file_->poll(idle);
+	}
 
 private:
 	Device(const std::string &name, std::shared_ptr<const File> file);

@@ -33,6 +33,11 @@ struct pavo_striped;
 /** An adapter, by its name ("pavo0"). ENODEV, EPROTONOSUPPORT, EACCES. */
 struct pavo_device *pavo_device_open(const char *name);
 void pavo_device_close(struct pavo_device *device);
+/**
+ * Has a thread send for its windows, until none has started to send for @idle microseconds;
+ * 0 ends the thread. As pavo::Device::poll(). -EPERM, -EAGAIN, -EIO.
+ */
+int pavo_device_poll(struct pavo_device *device, uint32_t idle);
 
 /**
  * A job: is made if this machine does not have it, else joined. EINVAL; ENOSPC: no job
