@@ -152,6 +152,70 @@ delete_under_traffic()
 	done
 }
 
+# worker_in PID STATES: the thread that takes its doorbells is in one of these states (proc(5))
+worker_in()
+{
+	local task name fields
+	for task in /proc/"$1"/task/*; do
+		read -r name <"$task/comm" || continue
+		[ "$name" = pavo-doorbells ] || continue
+		read -r fields <"$task/stat" || continue
+		[[ $fields == *") "[$2]" "* ]] && return 0
+	done 2>/dev/null
+	return 1
+}
+
+no_worker()
+{
+	! worker_in "$1" A-Za-z
+}
+
+# Workers are in calls of the device's file. These end, asleep or awake, when it goes.
+gone_while_polled()
+{
+	local how
+	for how in "delete la" unload; do
+		add_pair
+		export PAVO_POLL=1000000
+		start_traffic --timeout 15
+		export PAVO_POLL=1
+		watch la
+		unset PAVO_POLL
+		soon worker_in "$traffic_pid" RSD
+		soon worker_in "$watch_pid" S
+		$how
+		traffic_fails
+		watcher_told
+		soon no_worker "$watch_pid"
+		kill -0 "$watch_pid"
+		end_watch
+		loaded || load
+		delete_all
+	done
+	add_pair
+	smoke
+}
+
+# A thread in a call of the module ends with its process, before the module can go.
+killed_while_polled()
+{
+	local idle
+	for idle in 1000000 1; do
+		add_pair
+		export PAVO_POLL=$idle
+		start_traffic
+		watch la
+		unset PAVO_POLL
+		soon worker_in "$traffic_pid" RSD
+		soon worker_in "$watch_pid" RS
+		kill -9 "$traffic_pid" "$watch_pid"
+		wait "$traffic_pid" "$watch_pid" || true
+		soon no_pins
+		unload
+		load
+	done
+}
+
 # Pinned while in use, and given back when the application dies in any way.
 memory_given_back()
 {
@@ -278,6 +342,10 @@ device_tests()
 	life "module: unloaded while an application holds a device" unload_while_held
 	life "module: unloaded under traffic" unload_under_traffic
 	life "link: deleted while an application holds it" delete_while_held
+	if [ "$type" = pavo ]; then
+		life "polling: link deleted, module unloaded" gone_while_polled
+		life "polling: applications killed, module unloaded" killed_while_polled
+	fi
 	life "link: deleted under traffic" delete_under_traffic
 	life "application killed: pinned memory is given back" memory_given_back
 	life "application killed: resources are given back" resources_given_back

@@ -12,7 +12,7 @@ NATIVE = ("native",)            # one CPU, at the speed of the host
 HOST = ()                       # no guest: the same for every kernel
 
 # Every guest with a pavo adapter depends on these.
-GUEST_INPUTS = ("kernel/", "uapi/", "Kbuild", "qemu-scripts/", "userspace/provider/",
+GUEST_INPUTS = ("kernel/", "uapi/", "Kbuild", "qemu-scripts/", "userspace/provider/", "userspace/common/",
                 "selftests/verbs/lib.sh", "selftests/verbs/host-lib.sh")
 
 APPS_INPUTS = GUEST_INPUTS + ("selftests/common/pattern.h",)

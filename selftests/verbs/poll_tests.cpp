@@ -24,12 +24,14 @@
 
 #include "../common/adapter.h"
 #include "../common/parameter.h"
+#include "../common/tracer.h"
 #include "link.h"
 #include "pavo_dv.h"
 #include "tap.h"
-#include "tracer.h"
+
 
 using namespace pv;
+using common::Tracer;
 
 namespace {
 
