@@ -31,7 +31,7 @@
 static unsigned int poll_idle_max = USEC_PER_SEC;
 module_param(poll_idle_max, uint, 0644);
 MODULE_PARM_DESC(poll_idle_max,
-		 "longest time in us that a process may have its doorbells polled for without any; 0: no polling (1000000)");
+		 "us that a doorbell worker may look in vain (1000000)");
 
 /* Workers of all contexts. The lock also protects changes of pavo_dev.leaving. */
 static LIST_HEAD(workers);

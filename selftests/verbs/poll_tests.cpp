@@ -10,8 +10,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -25,13 +23,14 @@
 #include "../common/adapter.h"
 #include "../common/parameter.h"
 #include "../common/tracer.h"
+#include "../common/worker.h"
 #include "link.h"
 #include "pavo_dv.h"
 #include "tap.h"
 
-
 using namespace pv;
 using common::Tracer;
+using common::worker_sleeps;
 
 namespace {
 
@@ -151,8 +150,9 @@ public:
 			if (collect())
 				continue;
 			/* The first one may be of the time before. */
-			REQUIRE(watchdog_.barks() - barks < 2, "lost: ", completed_.load(),
-				" of ", posted_, " writes completed");
+			REQUIRE(watchdog_.barks() - barks < 2,
+				"lost: ", completed_.load(), " of ", posted_,
+				" writes completed");
 			rest();
 		}
 	}
@@ -225,21 +225,6 @@ void pause_for(uint64_t us)
 		;
 }
 
-/* Is a thread of this process a worker, and asleep, by the kernel's word? */
-bool worker_sleeps()
-{
-	for (const auto &task :
-	     std::filesystem::directory_iterator("/proc/self/task")) {
-		std::ifstream stat(task.path() / "stat");
-		std::string line;
-
-		std::getline(stat, line);
-		if (line.find("(pavo-doorbells) S") != line.npos)
-			return true;
-	}
-	return false;
-}
-
 /* With both devices open of its own: posts, tells, and posts until it is killed. */
 void in_killed_child(Env &env, uint32_t idle, int ready)
 try {
@@ -259,9 +244,10 @@ try {
 
 } // namespace
 
-PV_TEST_LOCAL("poll.no_calls",
-	      "10,000 writes are posted and polled without a system call; without a worker "
-	      "each post is one")
+PV_TEST_LOCAL(
+	"poll.no_calls",
+	"10,000 writes are posted and polled without a system call; without a worker "
+	"each post is one")
 {
 	auto allowed = allow();
 	Writes writes(env);
@@ -278,8 +264,9 @@ PV_TEST_LOCAL("poll.no_calls",
 	REQUIRE_EQ(tracer.calls() - before, 0, "system calls of 10,000 posts");
 }
 
-PV_TEST_LOCAL("poll.one_kick",
-	      "the post after an idle time makes one system call, and those behind it none")
+PV_TEST_LOCAL(
+	"poll.one_kick",
+	"the post after an idle time makes one system call, and those behind it none")
 {
 	auto allowed = allow();
 	Writes writes(env);
@@ -288,8 +275,8 @@ PV_TEST_LOCAL("poll.one_kick",
 
 	for (int i = 0; i < 20; i++) {
 		polled.set(soon);
-		writes.must_fall_asleep();
-		/* It sleeps, and will be awake for long when it is woken. */
+		REQUIRE(eventually(env, worker_sleeps), "the worker is awake");
+		/* It will be awake for long when it is woken. */
 		polled.set(never);
 		REQUIRE(writes.asleep(), "a new limit woke the worker");
 		const uint64_t before = tracer.calls();
@@ -300,7 +287,8 @@ PV_TEST_LOCAL("poll.one_kick",
 	}
 }
 
-PV_TEST_LOCAL("poll.around", "posts with pauses around the idle limit: none is lost")
+PV_TEST_LOCAL("poll.around",
+	      "posts with pauses around the idle limit: none is lost")
 {
 	constexpr uint32_t idle = 50;
 	const uint64_t count = env.options.races / 5;
@@ -321,9 +309,10 @@ PV_TEST_LOCAL("poll.around", "posts with pauses around the idle limit: none is l
 		" posts found the worker asleep, ", awake, " awake");
 }
 
-PV_TEST_LOCAL("poll.flags",
-	      "a process overwrites the flag all the time: its worker sleeps all the same, its "
-	      "next kick takes all doorbells, and another context notices nothing")
+PV_TEST_LOCAL(
+	"poll.flags",
+	"a process overwrites the flag all the time: its worker sleeps all the same, its "
+	"next kick takes all doorbells, and another context notices nothing")
 {
 	auto allowed = allow();
 	Writes writes(env);
@@ -353,22 +342,21 @@ PV_TEST_LOCAL("poll.flags",
 		});
 		witness.many(1);
 	}
-	REQUIRE(written > 1000, "the flag was not overwritten: ",
-		written.load());
-	REQUIRE(eventually(env, [&] { return worker_sleeps(); }),
-		"the worker does not sleep");
+	REQUIRE(written > 1000,
+		"the flag was not overwritten: ", written.load());
+	REQUIRE(eventually(env, worker_sleeps), "the worker does not sleep");
 	hostile.request_stop();
 	hostile.join();
-	REQUIRE(eventually(env, [&] { return worker_sleeps(); }),
-		"the worker does not sleep");
+	REQUIRE(eventually(env, worker_sleeps), "the worker does not sleep");
 	polled.set(never);
 	REQUIRE_EQ(pavodv_kick_send(writes.qp()), 0, "kick");
 	writes.must_be_awake();
 	writes.many(100);
 }
 
-PV_TEST_LOCAL("poll.garbage",
-	      "a worker takes doorbells of no queue pair and counts them; it sleeps behind them")
+PV_TEST_LOCAL(
+	"poll.garbage",
+	"a worker takes doorbells of no queue pair and counts them; it sleeps behind them")
 {
 	auto allowed = allow();
 	LocalHost host(env.device_a);
@@ -394,9 +382,10 @@ PV_TEST_LOCAL("poll.garbage",
 	writes.must_fall_asleep();
 }
 
-PV_TEST_LOCAL("poll.refused",
-	      "the administrator's limit: 0 refuses a worker and ends one; less than asked for "
-	      "bounds its idle time")
+PV_TEST_LOCAL(
+	"poll.refused",
+	"the administrator's limit: 0 refuses a worker and ends one; less than asked for "
+	"bounds its idle time")
 {
 	auto allowed = allow();
 	Writes writes(env);
@@ -432,13 +421,14 @@ PV_TEST_LOCAL("poll.refused",
 	writes.many(10);
 }
 
-PV_TEST_LOCAL("poll.environment",
-	      "PAVO_POLL gives a context a worker, and nonsense in it gives none")
+PV_TEST_LOCAL(
+	"poll.environment",
+	"PAVO_POLL gives a context a worker, and nonsense in it gives none")
 {
 	auto allowed = allow();
 
-	for (const char *text : {"3600000000", "", "0", "-1", "4294967296",
-				 "7x", "x"}) {
+	for (const char *text :
+	     {"3600000000", "", "0", "-1", "4294967296", "7x", "x"}) {
 		setenv("PAVO_POLL", text, 1);
 		LocalHost host(env.device_a);
 		unsetenv("PAVO_POLL");
@@ -452,8 +442,9 @@ PV_TEST_LOCAL("poll.environment",
 	}
 }
 
-PV_TEST_LOCAL("poll.again",
-	      "workers begin and end again and again, while posts go on: none is lost")
+PV_TEST_LOCAL(
+	"poll.again",
+	"workers begin and end again and again, while posts go on: none is lost")
 {
 	auto allowed = allow();
 	Writes writes(env);
@@ -467,9 +458,10 @@ PV_TEST_LOCAL("poll.again",
 	REQUIRE(writes.asleep(), "the flag without a worker");
 }
 
-PV_TEST_LOCAL("poll.child",
-	      "a child of fork() posts by its parent's worker, and leaves the worker alone when "
-	      "it closes the context")
+PV_TEST_LOCAL(
+	"poll.child",
+	"a child of fork() posts by its parent's worker, and leaves the worker alone when "
+	"it closes the context")
 {
 	auto allowed = allow();
 	Writes writes(env);
@@ -487,8 +479,9 @@ PV_TEST_LOCAL("poll.child",
 	writes.many(100);
 }
 
-PV_TEST_LOCAL("poll.killed",
-	      "a process is killed while its worker is awake, or asleep: nothing is left")
+PV_TEST_LOCAL(
+	"poll.killed",
+	"a process is killed while its worker is awake, or asleep: nothing is left")
 {
 	auto allowed = allow();
 
@@ -516,9 +509,10 @@ PV_TEST_LOCAL("poll.killed",
 	writes.many(100);
 }
 
-PV_TEST_TWO_CPUS("poll.two_cpus",
-		 "threads post on four queue pairs of one context beside its worker, with pauses "
-		 "around the idle limit: none is lost")
+PV_TEST_TWO_CPUS(
+	"poll.two_cpus",
+	"threads post on four queue pairs of one context beside its worker, with pauses "
+	"around the idle limit: none is lost")
 {
 	constexpr uint32_t idle = 20;
 	const uint64_t count = env.options.races / 5;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../common/tracer.h"
+#include "../common/worker.h"
 #include "adapter.h"
 #include "lane.h"
 #include "shared_window.hpp"
@@ -42,8 +43,8 @@ struct Polled : testing::Test {
 
 		ASSERT_TRUE(
 			pair.a.send({node_b, pair.b.number()}, {&byte, 1}).ok());
-		for (uint64_t looks = 0; !pair.b.receive([](const Message &) {});
-		     looks++)
+		for (uint64_t looks = 0;
+		     !pair.b.receive([](const Message &) {}); looks++)
 			ASSERT_LT(looks, most_looks) << "lost";
 		pavo::FrameState state;
 		for (uint64_t looks = 0; !one_sent(pair.a, state); looks++)
@@ -64,8 +65,8 @@ TEST_F(Polled, SendingMakesNoSystemCalls)
 
 	must(pair.device_a.poll(never));
 	must(pair.device_b.poll(never));
-	ASSERT_TRUE(eventually(
-		[&] { return !asleep(pair.a) && !asleep(pair.b); }));
+	ASSERT_TRUE(
+		eventually([&] { return !asleep(pair.a) && !asleep(pair.b); }));
 	const uint64_t before = tracer.calls();
 	for (int i = 0; i < messages; i++)
 		ASSERT_NO_FATAL_FAILURE(send_one());
@@ -79,7 +80,8 @@ TEST_F(Polled, OneCallAfterAnIdleTime)
 	must(pair.device_b.poll(never));
 	for (int i = 0; i < 10; i++) {
 		must(pair.device_a.poll(soon));
-		ASSERT_TRUE(eventually([&] { return asleep(pair.a); }));
+		/* That of the other device does not. */
+		ASSERT_TRUE(eventually(common::worker_sleeps));
 		must(pair.device_a.poll(never));
 		ASSERT_TRUE(asleep(pair.a));
 		const uint64_t before = tracer.calls();
@@ -110,19 +112,21 @@ TEST_F(Polled, MoreWindowsThanAWorkerLooksAt)
 	must(pair.device_a.poll(never));
 	ASSERT_TRUE(eventually([&] { return !asleep(pair.a); }));
 	for (int i = 0; i < windows; i++) {
-		all.push_back(std::make_unique<pavo::Window>(must(
-			pavo::Window::open(pair.job_a,
-					   {.send_frames = PAVO_FIFO_LEAST,
-					    .recv_frames = PAVO_FIFO_LEAST,
-					    .gid_index = pair.address_a.index}))));
+		all.push_back(
+			std::make_unique<pavo::Window>(must(pavo::Window::open(
+				pair.job_a,
+				{.send_frames = PAVO_FIFO_LEAST,
+				 .recv_frames = PAVO_FIFO_LEAST,
+				 .gid_index = pair.address_a.index}))));
 		must(all.back()->set_node(node_b, pair.address_b.gid));
 		awake += !asleep(*all.back());
 	}
 	EXPECT_EQ(awake, 63) << "one more is the pair's";
 	for (auto &window : all) {
 		must(window->send({node_b, pair.b.number()}, pattern(1, 10)));
-		ASSERT_TRUE(eventually(
-			[&] { return pair.b.receive([](const Message &) {}); }));
+		ASSERT_TRUE(eventually([&] {
+			return pair.b.receive([](const Message &) {});
+		}));
 	}
 	/* Room for another one. */
 	all.erase(all.begin());
@@ -135,7 +139,7 @@ TEST_F(Polled, MoreWindowsThanAWorkerLooksAt)
 		EXPECT_TRUE(asleep(*window));
 }
 
-/* What a process writes where the adapter keeps its own count does not keep a worker awake. */
+/* The adapter counts by itself: a process cannot keep a worker awake by another count. */
 TEST_F(Polled, AWorkerBelievesNoConsumer)
 {
 	must(pair.device_a.poll(soon));
@@ -153,8 +157,7 @@ TEST_F(Polled, LimitsAreTold)
 	EXPECT_EQ(pair.device_a.poll(microseconds(1ll << 32)),
 		  std::errc::invalid_argument);
 	Parameter none("poll_idle_max", 0);
-	EXPECT_EQ(pair.device_a.poll(soon),
-		  std::errc::operation_not_permitted);
+	EXPECT_EQ(pair.device_a.poll(soon), std::errc::operation_not_permitted);
 	must(pair.device_a.poll(microseconds(0)));
 }
 

@@ -24,9 +24,8 @@ namespace {
 /* Calls a method of the context that takes @attrs attributes, none or the idle limit. */
 int call(int fd, uint16_t method, uint16_t attrs, uint32_t idle)
 {
-	alignas(ib_uverbs_ioctl_hdr)
-		std::byte room[sizeof(ib_uverbs_ioctl_hdr) +
-			       sizeof(ib_uverbs_attr)] = {};
+	alignas(ib_uverbs_ioctl_hdr) std::byte
+		room[sizeof(ib_uverbs_ioctl_hdr) + sizeof(ib_uverbs_attr)] = {};
 	auto *header = new (room) ib_uverbs_ioctl_hdr{};
 	int err;
 
@@ -124,10 +123,9 @@ void DoorbellWorker::set_by_environment(int fd, const char *who)
 		err = set(fd, static_cast<uint32_t>(idle));
 		if (!err)
 			return;
-		why = err == EPERM ?
-			      "the administrator allows no polling "
-			      "(parameter poll_idle_max of the module)" :
-			      strerror(err);
+		why = err == EPERM ? "the administrator allows no polling "
+				     "(parameter poll_idle_max of the module)" :
+				     strerror(err);
 	}
 	fprintf(stderr, "%s: PAVO_POLL=%s: %s; doorbells are kicked.\n", who,
 		text, why);

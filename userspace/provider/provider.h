@@ -74,7 +74,8 @@ struct ContextState {
 	std::mutex qp_mutex;
 	std::atomic<int> xrc_srqs{0};
 	std::atomic<bool> write_refused{false}; /* see kick.cpp */
-	DoorbellWorker worker; /* first to go: its file is open, and its page mapped */
+	DoorbellWorker
+		worker; /* first to go: its file is open, and its page mapped */
 	bool shared; /* several threads may use the context */
 };
 
