@@ -15,6 +15,7 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/stat.h>
 #include <rdma/uverbs_ioctl.h>
@@ -60,11 +61,14 @@ static bool look(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 	return pavo_windows_look(dev, &uctx->worker) || found;
 }
 
-/* Let other tasks have the CPU. A task that waits for it may be the one that is to ring. */
+/*
+ * Let other tasks have the CPU. A task that waits for it may be the one that is to ring. A worker
+ * may be awake for days, so all kinds of RCU are told that it passed by.
+ */
 static void give_way(void)
 {
 	if (single_task_running()) {
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 		cpu_relax();
 	} else {
 		schedule();

@@ -31,12 +31,14 @@ clear_guest()
 	[ ! -e /sys/class/net/va ] || ip link delete va
 }
 
-# Threads and processes, races with the end of a key or of memory, a huge page.
+# Threads and processes, races with the end of a key or of memory, doorbells that a worker takes
+# on the other CPU, a huge page.
 verbs()
 {
 	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
 		--two-cpus --only thread. --only process. --only mr.huge_pages \
-		--only odp.never_raced --only ext.atomic
+		--only odp.never_raced --only ext.atomic \
+		--only poll.no_calls --only poll.around --only poll.flags
 }
 
 # Shared memory, written at random while others work.
@@ -58,7 +60,7 @@ window()
 	bash "$tests/window/guest.sh" "$programs/window/pavo-window" --gtest_filter="$(
 		printf '%s:' Message.WindowsTakeTurns Message.MarkedSlotsAreUsedAgainAtOnce 'Snapshot.*' \
 			AdapterGone.IsToldByRdma 'Live.*' 'Workers.*' \
-			'Disabled.*' 'Closed.*' '*RegionEnd.*' 'Quantum/*')"
+			'Disabled.*' 'Closed.*' '*RegionEnd.*' 'Quantum/*' 'Polled.*')"
 }
 
 # The driver's attributes of its objects; VRFs, which a native kernel lacks.
