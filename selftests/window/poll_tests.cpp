@@ -142,9 +142,14 @@ TEST_F(Polled, MoreWindowsThanAWorkerLooksAt)
 /* The adapter counts by itself: a process cannot keep a worker awake by another count. */
 TEST_F(Polled, AWorkerBelievesNoConsumer)
 {
-	must(pair.device_a.poll(soon));
-	std::atomic_ref(shared_of(pair.a).commands()->consumer) = 77;
-	ASSERT_TRUE(eventually([&] { return asleep(pair.a); }));
+	std::atomic_ref consumer(shared_of(pair.a).commands()->consumer);
+
+	/* This thread writes several times in it, also on one CPU. */
+	must(pair.device_a.poll(50 * soon));
+	ASSERT_TRUE(eventually([&] {
+		consumer += 77;
+		return asleep(pair.a);
+	}));
 	std::atomic_ref(shared_of(pair.a).commands()->producer) += 12345;
 	must(shared_of(pair.a).kick());
 	ASSERT_TRUE(eventually([&] { return asleep(pair.a); }));
