@@ -377,8 +377,10 @@ PV_TEST_LOCAL(
 	writes.must_fall_asleep();
 	/* The ring's own count, wherever it points. */
 	std::atomic_ref(writes.page()->prod) = 0x12345678;
+	polled.set(never);
 	REQUIRE_EQ(pavodv_kick_send(writes.qp()), 0, "kick");
 	writes.must_be_awake();
+	polled.set(soon);
 	writes.must_fall_asleep();
 }
 
