@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * late.c - late packets: packets, trains and bundles that have no ICRC yet, and are cut into packets
- * with one where a device cannot take them whole.
+ * late.c - late packets: packets, trains and bundles that have no ICRC yet, and are cut into
+ * packets with one where a device cannot take them whole.
  *
  * To the network stack a late packet is a UDP tunnel with a protocol of its own inside, to be
  * segmented by the device. Devices in software (veth) pass it on as it is, so two adapters of one
@@ -33,7 +33,7 @@ MODULE_PARM_DESC(late_icrc,
 
 static pavo_loan_judge *loan_stands;
 
-/* For people: trains and bundles that adapters of this machine made, late packets that devices had cut. */
+/* For people: trains and bundles that were made, late packets that devices had cut. */
 static atomic_long_t trains_made = ATOMIC_LONG_INIT(0);
 static atomic_long_t late_cut = ATOMIC_LONG_INIT(0);
 

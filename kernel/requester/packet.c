@@ -143,6 +143,7 @@ enum pavo_status pavo_bundle_flush(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status;
+	int err;
 
 	if (likely(!req->bundle.skb))
 		return PAVO_ST_OK;
@@ -151,8 +152,8 @@ enum pavo_status pavo_bundle_flush(struct pavo_qp *qp)
 		req->bundle.skb = NULL;
 		return PAVO_ST_OK;
 	}
-	status = status_of_net(
-		pavo_bundle_send(&qp->tally, &qp->flow, &req->bundle));
+	err = pavo_bundle_send(&qp->tally, &qp->flow, &req->bundle);
+	status = status_of_net(err);
 	if (unlikely(status == PAVO_ST_BUSY)) {
 		/* A queue may never have room for a bundle. */
 		pavo_near_lost(&req->side.near);
