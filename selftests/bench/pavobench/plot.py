@@ -17,7 +17,7 @@ else:
 
 COLOURS = {"rxe": "#4477aa", "siw": "#ccbb44", "tcp": "#aa3377", "before": "#999999"}
 BAR, GAP, LEFT, TOP, WIDE = 12, 10, 170, 64, 560
-LIMIT = 6     # a longer bar ends here
+LIMIT = 12      # longer bars end there
 
 
 def _text(x, y, words, more=""):
