@@ -12,7 +12,7 @@
 #   TYPES  of pavo,pavo-rules,rxe,siw,tcp,before; their order turns round
 #   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's, wire-cut
 #          that of interfaces without segmentation of tunnels
-# environment: BENCH_MACHINE  folder of the modules of machine/build; BENCH_BEFORE  pavo.ko of
+# environment: BENCH_MODULES  folder of the modules of modules/build; BENCH_BEFORE  pavo.ko of
 #   the type before; BENCH_SCALE  so many times the messages; BENCH_SYMBOLS=1  also leaves
 #   TYPE.kallsyms
 # leaves: environment; ROUND-TYPE.jsonl for each measurement, for tcp ROUND-tcp.SIZE.json; in finished the names of
@@ -43,6 +43,18 @@ segmentation()
 	"${far[@]}" ethtool -K vb tx-udp_tnl-segmentation "$1"
 } >/dev/null
 
+# latency OPERATIONS SIZE: by a consumer in the kernel, for which each end's namespace has a process
+latency()
+{
+	local parameters=/sys/module/bench_latency/parameters
+	[ -e "${BENCH_MODULES:-}/bench-latency.ko" ] || return 0
+	dmesg --clear
+	"${far[@]}" insmod "$BENCH_MODULES/bench-latency.ko" "size=$2"
+	"${near[@]}" bash -c "echo 1 >$parameters/run" || dmesg >&2
+	rmmod bench-latency
+	dmesg | sed -n 's/.*latency: {/{/p' | grep -E "\"(${1//,/|})\"" || true
+}
+
 # measure_groups SEED: the rows of a driver that is there
 measure_groups()
 {
@@ -52,6 +64,10 @@ measure_groups()
 		IFS=: read -r name ops sizes pairs <<<"$group"
 		ends=(bench0 bench1 "${peer[@]}")
 		[ "$name" != loopback ] || ends=(bench0 bench0)
+		if [ "$name" = latency ]; then
+			latency "$ops" "$sizes"
+			continue
+		fi
 		[ "$name" != wire-cut ] || segmentation off
 		"${near[@]}" "$bench" --tests list --name "$name" --ops "$ops" \
 			--sizes "$sizes" --queue-pairs "$pairs" --scale "${BENCH_SCALE:-1}" \
@@ -95,12 +111,12 @@ measure()
 be_a_machine()
 {
 	local copies=memcpy_orig
-	if [ -e "${BENCH_MACHINE:-}/um-crc32-pclmul.ko" ] && grep -qw pclmulqdq /proc/cpuinfo; then
+	if [ -e "${BENCH_MODULES:-}/um-crc32-pclmul.ko" ] && grep -qw pclmulqdq /proc/cpuinfo; then
 		modprobe crc32
-		insmod "$BENCH_MACHINE/um-crc32-pclmul.ko"
+		insmod "$BENCH_MODULES/um-crc32-pclmul.ko"
 	fi
-	if [ -e "${BENCH_MACHINE:-}/um-copies.ko" ] && grep -qw fsrm /proc/cpuinfo; then
-		insmod "$BENCH_MACHINE/um-copies.ko"
+	if [ -e "${BENCH_MODULES:-}/um-copies.ko" ] && grep -qw fsrm /proc/cpuinfo; then
+		insmod "$BENCH_MODULES/um-copies.ko"
 		copies='rep movsb'
 	fi
 	echo "copies=$copies" >>"$PAVO_OUT/environment"

@@ -108,9 +108,9 @@ def awake():
             spinner.wait()
 
 
-def build_machine(kernel):
-    """The folder of modules that give User-Mode Linux what a real machine has; "" is none."""
-    done = subprocess.run([HERE / "machine/build", kernel, BUILD / "selftests/bench/machine"],
+def build_modules(kernel):
+    """The folder of the modules for a guest at native speed; "" is none."""
+    done = subprocess.run([HERE / "modules/build", kernel, BUILD / "selftests/bench/modules"],
                           check=False, text=True, stdout=subprocess.PIPE)
     return done.stdout.strip() if done.returncode == 0 else ""
 

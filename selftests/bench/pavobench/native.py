@@ -19,7 +19,8 @@ GROUPS = (("wire", ("write", "read", "send"), (65536, 1048576), 1),
           ("wire", ("write", "send"), (64,), 1),
           ("wire-16qp", ("write", "send"), (64,), 16),
           ("wire-cut", ("write", "read", "send"), (65536, 1048576), 1),
-          ("loopback", ("write",), (65536, 1048576), 1))
+          ("loopback", ("write",), (65536, 1048576), 1),
+          ("latency", ("write", "read", "send"), (64,), 1))
 
 
 def drivers(options):
@@ -50,8 +51,8 @@ def groups(options):
 
 def environment_of(options):
     """What the guest's script is told by its environment."""
-    machine = guest.build_machine(options.kernel or KERNEL)
-    return [f"BENCH_MACHINE={machine}"] if machine else []
+    modules = guest.build_modules(options.kernel or KERNEL)
+    return [f"BENCH_MODULES={modules}"] if modules else []
 
 
 def _boot(options, logs, names):

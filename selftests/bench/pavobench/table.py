@@ -245,10 +245,13 @@ def _spread(middle, least, most, digits):
 
 
 def _speed(line, name):
-    """MiB/s, or thousands of messages per second, of which the least time is the most."""
+    """MiB/s, or thousands of messages per second, of which the least time is the most; of a
+    latency microseconds."""
     value = line["figures"].get(name)
     if not value:
         return "-"
+    if line["test"] == "latency":
+        return _spread(*(value[key] / 1000 for key in ("ns_per_message", "ns_min", "ns_max")), 2)
     factor = line["size"] / 2**20 if line["size"] >= 4096 else 1e-3
     middle, most, least = (factor * 1e9 / value[key]
                            for key in ("ns_per_message", "ns_min", "ns_max"))
@@ -265,7 +268,8 @@ def text_of_several(title, lines, drivers):
     others = others_of(drivers)
     drops = [f"{_row_name(line)}  {name}: {value['drops']} packets were dropped"
              for line in lines for name, value in line["figures"].items() if value["drops"]]
-    out = [title, "", "medians (least - most); MiB/s, of 64 B thousands of messages per second",
+    out = [title, "", "medians (least - most); MiB/s, of 64 B thousands of messages per second, "
+           "latency in us",
            f"{'':23}" + "".join(f"{NAMES.get(name, name):>24}" for name in drivers)]
     out += [_row_name(line) + "".join(f"{_speed(line, name):>24}" for name in drivers)
             for line in lines]
