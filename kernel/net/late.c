@@ -231,7 +231,7 @@ static bool fill_of_bundle(struct sk_buff *to, struct cut *cut, u32 i)
 	unsigned int len = pavo_bundle_len(cut->skb, &cut->loan, i);
 
 	cut->at += len;
-	return len >= PAVO_BTH_LEN && len <= skb_tailroom(to) &&
+	return len >= PAVO_BTH_LEN && len + PAVO_ICRC_LEN <= skb_tailroom(to) &&
 	       copy_payload(to, cut->skb, from, len);
 }
 

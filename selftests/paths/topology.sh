@@ -27,7 +27,7 @@ end()
 	local device ns
 	[ -z "${watcher:-}" ] || kill "$watcher"
 	watcher=
-	for device in a0 b0; do
+	for device in a0 b0 r0; do
 		rdma link delete $device 2>/dev/null
 	done
 	for ns in A B R; do
@@ -178,6 +178,35 @@ watched()
 	wait_for grep -q listening /tmp/watcher
 }
 
+# A program at both ends that looks at all packets. It takes no packets of segmentation, so they are
+# cut at the other end.
+inspected()
+{
+	wire || return 1
+	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf || return 1
+	[ -e /sys/fs/bpf/pass ] || "${here:?}/xdp-pass" /sys/fs/bpf/pass || return 1
+	ip -n A link set dev va xdp pinned /sys/fs/bpf/pass &&
+		ip -n B link set dev vb xdp pinned /sys/fs/bpf/pass
+}
+
+# rdma_rxe works in the first namespace only.
+to_rxe()
+{
+	ip link add va netns A mtu 9000 type veth peer name vb mtu 9000 &&
+		addresses A va 1 0 || return 1
+	ip -batch - <<-END || return 1
+		addr add 10.9.0.2/24 dev vb
+		addr add fd09:0::2/64 dev vb nodad
+		link set vb up
+	END
+	peer=r0
+}
+
+to_rxe_without()
+{
+	to_rxe && ip netns exec A ethtool -K va tx-udp_tnl-segmentation off >/dev/null
+}
+
 # One adapter, with itself.
 inside()
 {
@@ -223,6 +252,13 @@ knows()
 	ip -n "$1" neigh show "$2" | grep -q lladdr
 }
 
+# shellcheck disable=SC2317  # called by wait_for
+knows_here()
+{
+	bash -c "echo >/dev/udp/$1/9" 2>/dev/null
+	ip neigh show "$1" | grep -q lladdr
+}
+
 # The adapters, when the path is up. rdma core gives a neighbour a second to answer, no more.
 adapters()
 {
@@ -232,8 +268,15 @@ adapters()
 		wait_for knows B "$gate"
 		wait_for knows B "$gate6"
 	fi
+	if [ "$peer" = r0 ]; then
+		wait_for knows A 10.9.0.2
+		wait_for knows_here 10.9.0.1
+		rdma link add r0 type rxe netdev vb || return 1
+		wait_for active r0
+	fi
 	ip netns exec A rdma link add a0 type pavo netdev va || return 1
-	ip netns exec B rdma link add b0 type pavo netdev vb || return 1
 	wait_for active a0
+	[ "$peer" != r0 ] || return 0
+	ip netns exec B rdma link add b0 type pavo netdev vb || return 1
 	wait_for active b0
 }
