@@ -9,13 +9,13 @@
 # See docs/performance.md.
 #
 # usage: native-guest.sh PAVO-BENCH ROUNDS TYPES GROUP...
-#   TYPES  of pavo,pavo-rules,rxe,siw,tcp,before; their order turns round
+#   TYPES  of pavo,pavo-rules,rxe,siw,tcp,tcp-zerocopy,before; their order turns round
 #   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's, wire-cut
 #          that of interfaces without segmentation of tunnels
 # environment: BENCH_MODULES  folder of the modules of modules/build; BENCH_BEFORE  pavo.ko of
 #   the type before; BENCH_SCALE  so many times the messages; BENCH_SYMBOLS=1  also leaves
 #   TYPE.kallsyms
-# leaves: environment; ROUND-TYPE.jsonl for each measurement, for tcp ROUND-tcp.SIZE.json; in finished the names of
+# leaves: environment; ROUND-TYPE.jsonl for each measurement, for TCP ROUND-TYPE.SIZE.json; in finished the names of
 #   those that came to their end
 set -euo pipefail
 # shellcheck source=selftests/bench/lib.sh
@@ -76,16 +76,18 @@ measure_groups()
 	done
 }
 
-# One stream for each size of writes, of which the host reads the report.
+# One stream for each size of writes, of which the host reads the report. Without the copy of the
+# sender the data are pages of a file.
 measure_tcp()
 {
-	local round=$1 size server
+	local round=$1 type=$2 size server words=()
+	[ "$type" = tcp ] || words=(--zerocopy)
 	for size in 65536 1048576; do
 		ip netns exec far iperf3 --server --one-off >/dev/null &
 		server=$!
 		pavo-until 10 eval "ip netns exec far ss -Hltn 'sport = :5201' | grep -q ."
-		ip netns exec near iperf3 --client 10.9.0.2 --length "$size" --bytes 256M --json \
-			>"$PAVO_OUT/$round-tcp.$size.json"
+		ip netns exec near iperf3 --client 10.9.0.2 --length "$size" --bytes 256M --json "${words[@]}" \
+			>"$PAVO_OUT/$round-$type.$size.json"
 		wait "$server"
 	done
 }
@@ -93,8 +95,8 @@ measure_tcp()
 measure()
 {
 	local round=$1 type=$2 out=$PAVO_OUT/$1-$2.jsonl
-	if [ "$type" = tcp ]; then
-		measure_tcp "$round"
+	if [[ $type = tcp* ]]; then
+		measure_tcp "$round" "$type"
 	else
 		enter_wire "$type"
 		load "$type" "${near[*]}" "${far[*]}"
@@ -126,7 +128,7 @@ has()
 {
 	case $1 in
 	before | pavo | pavo-rules) ;;
-	tcp) command -v iperf3 >/dev/null || why='iperf3 is not installed' ;;
+	tcp | tcp-zerocopy) command -v iperf3 >/dev/null || why='iperf3 is not installed' ;;
 	*) modinfo "$(module_of "$1")" >/dev/null || why='the kernel has no such module' ;;
 	esac
 	[ -z "$why" ] || echo "$1_absent=$why" >>"$PAVO_OUT/environment"

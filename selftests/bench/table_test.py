@@ -227,7 +227,8 @@ def native_groups():
 
 def native_drivers():
     """rdma_rxe beside pavo wants pavo on its wire."""
-    assert native.drivers(Wanted()) == ["pavo", "pavo-rules", "rxe", "siw", "tcp"]
+    assert native.drivers(Wanted()) == [
+        "pavo", "pavo-rules", "rxe", "siw", "tcp", "tcp-zerocopy"]
     assert native.drivers(Wanted(drivers="pavo,rxe")) == ["pavo", "pavo-rules", "rxe"]
     assert native.drivers(Wanted(drivers="rxe")) == ["rxe"]
     assert native.drivers(Wanted(drivers="pavo", before="a.ko")) == ["pavo", "before"]

@@ -13,7 +13,7 @@ KERNEL = "native"
 ROUNDS = 7
 # rdma_rxe works in the first namespace only, where rules make the wire one; pavo is
 # measured there, too.
-DRIVERS = (table.SUBJECT, table.SUBJECT_ON_RULES, "rxe", "siw", table.STREAM)
+DRIVERS = (table.SUBJECT, table.SUBJECT_ON_RULES, "rxe", "siw", *table.STREAMS)
 # name of the test, operations, sizes, queue pairs
 GROUPS = (("wire", ("write", "read", "send"), (65536, 1048576), 1),
           ("wire", ("write", "send"), (64,), 1),
@@ -98,6 +98,6 @@ def text(title, mode):
     """The table people read."""
     for line in environment.about_drivers(mode["guest"]):
         title += f"\n{line}"
-    if table.STREAM in mode["drivers"]:
+    if set(table.STREAMS) & set(mode["drivers"]):
         title += "\nTCP: iperf3, a system call for each message, which is dear here"
     return table.text_of_several(title, mode["comparison"], mode["drivers"])

@@ -15,7 +15,8 @@ else:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
     from pavobench import table
 
-COLOURS = {"rxe": "#4477aa", "siw": "#ccbb44", "tcp": "#aa3377", "before": "#999999"}
+COLOURS = {"rxe": "#4477aa", "siw": "#ccbb44", "tcp": "#aa3377",
+           "tcp-zerocopy": "#66ccee", "before": "#999999"}
 BAR, GAP, LEFT, TOP, WIDE = 12, 10, 170, 64, 560
 LIMIT = 12      # longer bars end there
 

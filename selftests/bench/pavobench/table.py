@@ -16,8 +16,8 @@ LARGE_OPS = ("write", "read")
 SUBJECT = "pavo"
 # pavo on the wire that rdma_rxe needs: its ratio is of one path
 SUBJECT_ON_RULES = "pavo-rules"
-STREAM = "tcp"
-NAMES = {"rxe": "rdma_rxe", "tcp": "TCP"}
+STREAMS = ("tcp", "tcp-zerocopy")
+NAMES = {"rxe": "rdma_rxe", "tcp": "TCP", "tcp-zerocopy": "TCP, no copy"}
 
 
 def floor_of(op, size):
@@ -111,9 +111,9 @@ def others_of(drivers):
 def _rows_of(names, name):
     """The rows of a driver in a round. Those of streams become rows of each test of pavo
     that has their name and size."""
-    if name != STREAM or SUBJECT not in names:
+    if name not in STREAMS or SUBJECT not in names:
         return names[name]
-    streams = {key_of(row)[1:]: row for row in names[STREAM]}
+    streams = {key_of(row)[1:]: row for row in names[name]}
     return [{**streams[key_of(row)[1:]], "op": row["op"]}
             for row in names[SUBJECT] if key_of(row)[1:] in streams]
 
@@ -126,7 +126,7 @@ def beside(rounds, other):
         on_rules = other == "rxe" and SUBJECT_ON_RULES in names
         ours = names[SUBJECT_ON_RULES if on_rules else SUBJECT]
         theirs = _rows_of(names, other)
-        if other == STREAM:
+        if other in STREAMS:
             keys = {key_of(row) for row in theirs}
             ours = [row for row in ours if key_of(row) in keys]
         found.append({SUBJECT: ours, other: theirs})
