@@ -53,8 +53,8 @@ vlan_priorities()
 	no_vlans
 }
 
-# sent_by CLASS: packets that a band of the qdisc of va has sent, in $sent
-sent_by()
+# band_sent CLASS: packets that a band of the qdisc of va has sent, in $sent
+band_sent()
 {
 	local text
 	text=$(tc -s class show dev va)
@@ -74,12 +74,12 @@ prio_bands()
 	add_pair
 	for sl in 0:1 3:2 5:3 15:2; do
 		for band in 1 2 3 4; do
-			sent_by $band
+			band_sent $band
 			before[$band]=$sent
 		done
 		smoke --sl "${sl%:*}"
 		for band in 1 2 3; do
-			sent_by $band
+			band_sent $band
 			if [ $band = "${sl#*:}" ]; then
 				((sent - before[$band] > 50))
 			else
