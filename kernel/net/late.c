@@ -78,7 +78,8 @@ void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts)
 	if (npkts > 1)
 		atomic_long_inc(&trains_made);
 	info->gso_type = PAVO_GSO_LATE;
-	info->gso_size = unit;
+	/* Without a unit, as that of empty messages, the stack would cut nothing. */
+	info->gso_size = max(unit, 1u);
 	info->gso_segs = npkts;
 	/* Without a checksum the stack would cut it at once. */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;

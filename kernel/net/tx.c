@@ -376,7 +376,7 @@ int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
 	pavo_late_mark(skb, hdr_len);
 	/* The stack must not take a short packet for one of the path MTU, which may be too long. */
 	if (pkt->npkts == 1)
-		unit = max(payload + pkt->pad, 1u);
+		unit = payload + pkt->pad;
 	pavo_late_make(skb, unit, pkt->npkts);
 	err = pavo_tx_address(tally, flow, skb);
 	return err ?: pavo_tx_pass(tally, flow, skb, pkt->npkts, bytes);

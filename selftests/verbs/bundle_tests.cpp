@@ -132,6 +132,26 @@ PV_TEST("bundle.sends", "lists of short sends: in order, each to its receive")
 	no_more(link.b, "sends");
 }
 
+PV_TEST_LOCAL("bundle.empty", "lists of sends without a byte: none is lost")
+{
+	Link link = connect(env);
+	Moved lost(env.a, "loss_timer_expired"), bad(env.b, "rx_drop_icrc");
+
+	for (int round = 0; round < 8; round++) {
+		std::vector<SendWr> wrs;
+
+		for (uint32_t i = 0; i < most; i++)
+			wrs.push_back(make_wr(Op::send, {}, 0));
+		must_post(link.b, numbered_receives(0, most));
+		must_post(link.a, wrs);
+		expect_all(env, link.a, link.a.send_cq, ids_of(wrs), "sends");
+		expect_all(env, link.b, link.b.recv_cq, numbers(0, most),
+			   "receives");
+	}
+	REQUIRE_EQ(lost.by(), 0, "expiries of the loss timer");
+	REQUIRE_EQ(bad.by(), 0, "packets with a wrong ICRC");
+}
+
 PV_TEST("bundle.mixed",
 	"short messages with reads, atomics and long writes between them")
 {
