@@ -81,7 +81,7 @@ std::shared_ptr<const File> open_file(const std::string &name)
 		fail(EPROTONOSUPPORT,
 		     name + ": not an adapter of pavo, or the module and "
 			    "this library are of different versions");
-	file->poll_as_told();
+	file->poll();
 	return file;
 }
 
@@ -98,7 +98,7 @@ File::~File()
 	close(number_);
 }
 
-void File::poll_as_told() const noexcept
+void File::poll() const noexcept
 {
 	worker_->set_by_environment(number_, "libpavo");
 }

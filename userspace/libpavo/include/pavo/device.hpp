@@ -32,7 +32,7 @@ public:
 	/** As Device::poll(). */
 	Result<void> poll(std::chrono::microseconds idle) const noexcept;
 	/** The same, as the environment says. */
-	void poll_as_told() const noexcept;
+	void poll() const noexcept;
 
 private:
 	int number_;
