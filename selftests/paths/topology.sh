@@ -183,10 +183,12 @@ watched()
 inspected()
 {
 	wire || return 1
-	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf || return 1
-	[ -e /sys/fs/bpf/pass ] || "${here:?}/xdp-pass" /sys/fs/bpf/pass || return 1
-	ip -n A link set dev va xdp pinned /sys/fs/bpf/pass &&
-		ip -n B link set dev vb xdp pinned /sys/fs/bpf/pass
+	# ip has a /sys of its own in another namespace
+	mkdir -p /tmp/bpf
+	mountpoint -q /tmp/bpf || mount -t bpf bpf /tmp/bpf || return 1
+	[ -e /tmp/bpf/pass ] || "${here:?}/xdp-pass" /tmp/bpf/pass || return 1
+	ip -n A link set dev va xdp pinned /tmp/bpf/pass &&
+		ip -n B link set dev vb xdp pinned /tmp/bpf/pass
 }
 
 # rdma_rxe works in the first namespace only.
