@@ -254,10 +254,6 @@ const std::vector<Line> all = {
 	{"disable", "", "m 0x1004 0x1002", "dev 0x1000@win", "", 3},
 	{"snapshot", "", "m 0x1004 0x1003", "dev 0x1000@win 0x100b@out4", "",
 	 2},
-	/* doorbells; a worker's call ends with its process only, so none is here */
-	{"doorbells_kick", "", "m 0x1005 0x1000", "dev", "", 6},
-	{"doorbells_idle", "", "m 0x1005 0x1001",
-	 "dev 0x1000@4:idle{100|0|1|1000000|0xffffffff}", "", 2},
 	/* netlink; 0x301: a dump, 5: with an acknowledgment */
 	{"nl_get", "", "n 1 1", "1@4:device{0|1|2|3}", "", 1},
 	{"nl_dump", "", "n 1 0x301", "", "", 1},
