@@ -305,8 +305,8 @@ PV_TEST_LOCAL("poll.around",
 		writes.wait(0, [] { std::this_thread::yield(); });
 	}
 	/* Else the pauses were on one side of the limit. */
-	REQUIRE(slept > count / 1000 && awake > count / 1000, slept,
-		" posts found the worker asleep, ", awake, " awake");
+	REQUIRE(slept && awake, slept, " posts found the worker asleep, ",
+		awake, " awake");
 }
 
 PV_TEST_LOCAL(
