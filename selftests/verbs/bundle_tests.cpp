@@ -85,6 +85,14 @@ struct Slots {
 	{
 	}
 
+	/* Another pattern, and none of it there yet. */
+	void renew(Env &env)
+	{
+		seed = env.seed();
+		env.a.fill(out.id, 0, most * longest, seed, 0);
+		env.b.fill(in.id, 0, most * longest, 1, 0);
+	}
+
 	uint64_t seed;
 	Mr out;
 	Mr in;
@@ -98,15 +106,12 @@ PV_TEST("bundle.writes", "lists of short writes of all lengths, many times")
 	Slots slots(env);
 
 	for (int round = 0; round < 8; round++) {
-		uint64_t seed = env.seed();
-
-		env.a.fill(slots.out.id, 0, most * longest, seed, 0);
-		env.b.fill(slots.in.id, 0, most * longest, 1, 0);
+		slots.renew(env);
 		auto wrs = list_of(Op::write, slots.out, slots.in, most);
 
 		must_post(link.a, wrs);
 		expect_all(env, link.a, link.a.send_cq, ids_of(wrs), "writes");
-		must_hold(env, slots.in, most, seed, 1);
+		must_hold(env, slots.in, most, slots.seed, 1);
 	}
 	no_more(link.b, "writes");
 }
@@ -117,17 +122,14 @@ PV_TEST("bundle.sends", "lists of short sends: in order, each to its receive")
 	Slots slots(env);
 
 	for (int round = 0; round < 8; round++) {
-		uint64_t seed = env.seed();
-
-		env.a.fill(slots.out.id, 0, most * longest, seed, 0);
-		env.b.fill(slots.in.id, 0, most * longest, 1, 0);
+		slots.renew(env);
 		give_receives(link, slots.in, 0, most);
 		auto wrs = list_of(Op::send_imm, slots.out, slots.in, most);
 
 		must_post(link.a, wrs);
 		expect_all(env, link.a, link.a.send_cq, ids_of(wrs), "sends");
 		expect_messages(env, link, 0, most);
-		must_hold(env, slots.in, most, seed, 1);
+		must_hold(env, slots.in, most, slots.seed, 1);
 	}
 	no_more(link.b, "sends");
 }

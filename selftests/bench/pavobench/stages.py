@@ -25,7 +25,7 @@ STAGES = (
     ("completion", r"pavo_cq|eventfd|wake_up|uverbs.*(event|comp)|_cqe|poll_wait|ep_"),
     ("calls", r"sys_|ptrace|userspace|wait|interrupt|signal|handle_|schedule|uverbs"
                      r"|vfs_|fd|file|timer|clock|ktime|time|tick|context_switch|switch_"
-                     r"|segv|fault|mm_|tlb|pte|os_|stub"),
+                     r"|segv|fault|mm_|tlb|pte|os_"),
 )
 
 
