@@ -102,7 +102,7 @@ is_wanted()
 # then data has to arrive, and no more is known. Variables: family is v4 or v6.
 path()
 {
-	local name=$1 kind=$2 bad=0 output
+	local name=$1 kind=$2 bad=0 output options=()
 	shift 2
 	is_wanted "$name" || return 0
 	if ! begin || ! "$@" || ! adapters; then
@@ -110,8 +110,10 @@ path()
 		end
 		return
 	fi
+	# bundle.empty asks that no packet is lost.
+	[ "$kind" != lossy ] || options=(--skip bundle.empty)
 	before=$(counted)
-	output=$(traffic --gid "${family:-v4}") || bad=1
+	output=$(traffic --gid "${family:-v4}" "${options[@]}") || bad=1
 	((!bad)) || printf '# %s\n' "${output//$'\n'/$'\n'# }"
 	if [ "$kind" = lossy ]; then
 		[[ $(counted) != "$before" ]] || bad=1
