@@ -248,32 +248,44 @@ def made_up(packets, *options):
         return dissect(file.name, *options)
 
 
-def said(kind, payload, *fields):
-    """Of a message of that kind: its fields, as numbers."""
+def told_of(packets, what):
+    """Whether the filter takes each packet. One call for all: most of it is tshark's start."""
+    taken = {int(line) for line in made_up(packets, "-Y", what, "-T", "fields", "-e",
+                                           "frame.number").splitlines()}
+    return [number in taken for number in range(1, len(packets) + 1)]
+
+
+def message_of(kind, payload):
+    """A message of that kind."""
     packet = bytearray(next(frames(CAPTURE))[:BTH + WETH])
     packet[1] = packet[1] & ~0x30 | (-len(payload) & 3) << 4
     packet[BTH + 10] = kind
-    packet += payload + bytes(-len(payload) & 3) + bytes(ICRC)
+    return packet + payload + bytes(-len(payload) & 3) + bytes(ICRC)
+
+
+def said(messages, *fields):
+    """Of messages, (kind, payload) each: their fields, as numbers."""
     options = ["-T", "fields"]
     for field in fields:
         options += ["-e", f"pavo.{field}"]
-    row = made_up([packet], *options).rstrip("\n").split("\t")
-    return [int(value, 0) if value else None for value in row]
+    text = made_up([message_of(*message) for message in messages], *options)
+    return [[int(value, 0) if value else None for value in line.split("\t")]
+            for line in text.splitlines()]
 
 
 def words_of_the_library_are_shown():
     """What libraries say to each other after a recovery, and over lanes."""
     word = struct.pack(">B3xIIQ", 2, 0x12345678, 0x9abcdef0, 1 << 40)
     names = ("kind", "word", "word.rcxt", "word.now", "word.ended")
-    have = said(1, word, *names)
-    assert have == [1, 2, 0x12345678, 0x9abcdef0, 1 << 40], have
     # Of another length it is none, nor is a program's.
-    for kind, payload in (1, word[:-1]), (1, word + b"0"), (0, word), (2, word), (77, word):
-        have = said(kind, payload, *names)
-        assert have == [kind, None, None, None, None], have
+    none = (1, word[:-1]), (1, word + b"0"), (0, word), (2, word), (77, word)
+    have = said([(1, word), *none], *names)
+    want = [[1, 2, 0x12345678, 0x9abcdef0, 1 << 40]]
+    want += [[kind, None, None, None, None] for kind, _ in none]
+    assert have == want, f"{have} instead of {want}"
     word = struct.pack(">BxHIQQQI", 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc)
-    have = said(2, word, "kind", "word", "word.lane", "word.token", "word.number",
-                "word.oldest", "word.length", "word.tag")
+    have, = said([(2, word)], "kind", "word", "word.lane", "word.token", "word.number",
+                 "word.oldest", "word.length", "word.tag")
     assert have == [2, 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc], have
 
 
@@ -301,11 +313,8 @@ def a_packet_that_ends_early_is_told():
         # There is no pad behind headers only.
         packet = packet[:1] + bytes([packet[1] & ~0x30]) + packet[2:]
         whole = BTH + headers + ICRC
-        text = made_up([packet[:n] for n in range(BTH + 1, whole)], "-Y", "pavo.short",
-                       "-T", "fields", "-e", "frame.len")
-        have = [int(line) for line in text.splitlines()]
-        assert have == [UP_TO_BTH + n for n in range(BTH + 1, whole)], have
-        assert not made_up([packet[:whole]], "-Y", "pavo.short"), packet[0]
+        have = told_of([packet[:n] for n in range(BTH + 1, whole + 1)], "pavo.short")
+        assert have == [n < whole for n in range(BTH + 1, whole + 1)], (packet[0], have)
 
 
 EXT_FIELDS = ("ext", "ext.queue", "ext.code", "ext.reserved", "ext.id", "ext.key", "ext.address", "ext.data",
@@ -350,13 +359,17 @@ def extended_atomics_are_shown():
 
 def immediate_data_is_shown():
     """Eight bytes, with and without solicited event; other lengths are told."""
+    packets, want = [], []
     for opcode in 0xe2, 0xe3:
-        have = fields_of_extended(extended(opcode, bytes(range(1, 9))))
-        assert have == [{"ext": opcode, "ext.immediate": 0x0102030405060708}], have
+        packets.append(extended(opcode, bytes(range(1, 9))))
+        want.append({"ext": opcode, "ext.immediate": 0x0102030405060708})
         for length in 0, 4, 7, 9, 12:
-            packet = extended(opcode, bytes(length), -length & 3)
-            assert fields_of_extended(packet) == [{"ext": opcode}], length
-            assert made_up([packet], "-Y", "pavo.ext.not_eight"), length
+            packets.append(extended(opcode, bytes(length), -length & 3))
+            want.append({"ext": opcode})
+    have = fields_of_extended(*packets)
+    assert have == want, f"{have} instead of {want}"
+    have = told_of(packets, "pavo.ext.not_eight")
+    assert have == ["ext.immediate" not in fields for fields in want], have
 
 
 def extended_operations_of_xrc_name_a_queue():
@@ -395,14 +408,16 @@ def extended_operations_have_names():
 
 def extended_packets_of_wrong_length_are_told():
     """A header that ends early, and bytes behind one."""
+    packets, short, surplus = [], [], []
     for opcode, length in (0xe0, 52), (0xe1, 16):
-        for n in range(0, length, 4):
-            packet = extended(opcode, bytes(n))
-            assert fields_of_extended(packet) == [{"ext": opcode}], n
-            assert made_up([packet], "-Y", "pavo.short"), (opcode, n)
-        whole = extended(opcode, bytes(length))
-        assert not made_up([whole], "-Y", "pavo.short || pavo.surplus"), opcode
-        assert made_up([extended(opcode, bytes(length + 4))], "-Y", "pavo.surplus"), opcode
+        for n in range(0, length + 8, 4):
+            packets.append(extended(opcode, bytes(n)))
+            short.append(n < length)
+            surplus.append(n > length)
+    have = fields_of_extended(*[packet for packet, early in zip(packets, short) if early])
+    assert have == [{"ext": packet[0]} for packet, early in zip(packets, short) if early], have
+    assert told_of(packets, "pavo.short") == short
+    assert told_of(packets, "pavo.surplus") == surplus
 
 
 TESTS = (messages_are_shown, the_checksum_is_right, every_field_of_rdma_is_shown,
