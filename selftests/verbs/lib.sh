@@ -5,6 +5,12 @@
 # loading a driver, a veth pair whose traffic really crosses it, waiting for
 # conditions, TAP lines. Sourced in a guest as root; changes that guest only.
 
+# Here they are functions, which start no programs.
+if [ -n "${PAVO_SHARE:-}" ]; then
+	# shellcheck source=qemu-scripts/guest/pavo-sync
+	. "$PAVO_SHARE/guest/pavo-sync"
+fi
+
 # load_driver TYPE: makes `rdma link add ... type TYPE` possible.
 load_driver()
 {
@@ -202,7 +208,17 @@ gid_index()
 # listening PORT: a TCP server waits there; cm_listening: an rdma_cm one does.
 listening()
 {
-	ss -Hltn "sport = :$1" | grep -q .
+	local file lines line port
+	printf -v port :%04X "$1"
+	for file in /proc/net/tcp /proc/net/tcp6; do
+		[ -e $file ] || continue
+		mapfile -t lines <$file
+		for line in "${lines[@]}"; do
+			# "number: local address, remote one, state": 0A is LISTEN
+			[[ $line != *"$port "*:0000\ 0A\ * ]] || return 0
+		done
+	done
+	return 1
 }
 
 cm_listening()
@@ -216,45 +232,64 @@ log_end()
 	tail -n 15 "$1" | cut -c 1-160
 }
 
+# serves PID READY: that process has come so far, or has ended.
+serves()
+{
+	! kill -0 "$1" 2>/dev/null || eval "$2"
+}
+
+# run_step COMMAND: in place of the shell, with a time limit. pair_step calls it in a shell
+# of its own.
+run_step()
+{
+	eval "exec timeout ${PAIR_LIMIT:-120} $1"
+}
+
 # pair_step NAME SERVER READY SERVER-COMMAND CLIENT-COMMAND: called on all
 # nodes of a cluster: node SERVER runs its command in the background until READY
 # holds, then the other node (all others, if there are more) runs the client. Node 1
-# prints the TAP line; all commands must end well.
+# prints the TAP line; all commands must end well. It starts hardly any programs beside
+# these: in a guest each takes longer than what most commands do.
 pair_step()
 {
-	local name=$1 server=$2 ready=$3 line rc=0 peer other said='' log pid
+	local name=$1 server=$2 ready=$3 line rc=0 peer other said='' log pid tail=''
 	local key=step-$((++pair_steps))
 	log=$PAVO_OUT/$key.log
 	if [ "$NODE" = "$server" ]; then
 		line=$4
-		bash -c "exec timeout ${PAIR_LIMIT:-120} $line" >"$log" 2>&1 &
+		(run_step "$line") >"$log" 2>&1 &
 		pid=$!
-		until_true 120 bash -c "! kill -0 $pid 2>/dev/null || $ready" ||
-			echo "server never ready" >>"$log"
+		until_true 120 serves $pid "$ready" || echo "server never ready" >>"$log"
 		pavo-barrier "$key" 150 || return 1
 		wait $pid || rc=$?
 	else
 		line=$5
 		pavo-barrier "$key" 150 || return 1
-		bash -c "exec timeout ${PAIR_LIMIT:-120} $line" >"$log" 2>&1 || rc=$?
+		(run_step "$line") >"$log" 2>&1 || rc=$?
 	fi
-	# shellcheck disable=SC2001
-	pavo-put "$key-$NODE" "$rc: $line
-$(log_end "$log")"
+	pavo-put "$key-$NODE" "$rc"
 	for ((peer = 1; peer <= NODES; peer++)); do
 		((peer != NODE)) || continue
 		other=$(pavo-get "$key-$peer" 300) || return 1
-		[[ $other == 0:* ]] || rc="$rc, and there"
-		said+="there, $other"$'\n'
+		[ "$other" = 0 ] || rc="$rc, and there"
 	done
+	# Each node tells what it saw, once one of them is known to have failed.
+	if [ "$rc" != 0 ]; then
+		tail=$(log_end "$log")
+		pavo-put "$key-said-$NODE" "$rc: $line
+$tail"
+	fi
 	[ "$NODE" = 1 ] || return 0
 	if [ "$rc" = 0 ]; then
 		tap_ok "$name"
-	else
-		tap_not_ok "$name"
-		printf 'here, %s\n%s\n%s' "$rc: $line" "$(log_end "$log")" \
-			"$said" | sed 's/^/#   /'
+		return
 	fi
+	for ((peer = 2; peer <= NODES; peer++)); do
+		other=$(pavo-get "$key-said-$peer" 300) || return 1
+		said+="there, $other"$'\n'
+	done
+	tap_not_ok "$name"
+	printf 'here, %s\n%s\n%s' "$rc: $line" "$tail" "$said" | sed 's/^/#   /'
 }
 pair_steps=0
 export -f nap until_true listening cm_listening
