@@ -140,10 +140,10 @@ TEST_P(Charged, DISABLED_ToTheCgroup)
 	EXPECT_TRUE(falls_below(before + count * GetParam().least / 2));
 }
 
-/* In the small cgroup of 4 MiB: 0 if so many went into it. */
+/* In the small cgroup of 2 MiB: 0 if so many went into it. */
 int make_many(const Kind &kind)
 {
-	constexpr int many = 16'000;
+	constexpr int many = 8'000;
 	std::ofstream group(getenv("PAVO_SMALL") +
 			    std::string("/cgroup.procs"));
 

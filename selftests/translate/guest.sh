@@ -63,7 +63,7 @@ in_memory_cgroup()
 
 	echo +memory >"$cgroups/cgroup.subtree_control"
 	mkdir "$own" "$small"
-	echo 4M >"$small/memory.max"
+	echo 2M >"$small/memory.max"
 	[ ! -e "$small/memory.swap.max" ] || echo 0 >"$small/memory.swap.max"
 	PAVO_CGROUP=$own PAVO_SMALL=$small bash -c \
 		"echo \$\$ >$own/cgroup.procs && exec \"\$@\"" cgroup "$@" &&
