@@ -52,6 +52,31 @@ emulated()
 	[ -n "$native" ] || check "$@"
 }
 
+# meanwhile COMMAND: in the background; whole_meanwhile makes it a test. A machine that waits for
+# its end costs little beside others.
+meanwhile()
+{
+	(
+		set -eE
+		"$1"
+	) >"$logs/$1.later" 2>&1 &
+	other=$!
+}
+
+# whole_meanwhile NAME COMMAND: the one that is in the background
+whole_meanwhile()
+{
+	other_status=0
+	[ -n "$part" ] || wait "$other" || other_status=$?
+	whole "$1" ended_well "$2"
+}
+
+ended_well()
+{
+	cat "$logs/$1.later"
+	return "$other_status"
+}
+
 # boot NAME STATUS "run | cluster N" ARGUMENTS...: it ends with that status. Its log
 # is in $logs/NAME, what it said in NAME.said and NAME.errors.
 boot()
@@ -425,6 +450,7 @@ check "one machine: output as it was" output_comes_back
 check "one machine: files and logs as they were" files_come_back
 check "one machine: options and environment arrive" options_arrive
 check "one machine: the host's files stay as they are" host_is_untouched
+[ -n "$part" ] || meanwhile time_limit
 check "two machines: a wire, values and barriers" two_machines
 whole "three machines: each its own status" three_machines
 emulated "a shell: what is typed, and its status" shell_alone
@@ -433,7 +459,7 @@ whole "a complaint on the console" complaint
 whole "a panic, and an end without a word" lost_machines
 emulated_whole "a machine lost while it boots boots again" lost_boot
 emulated_whole "a kernel that never boots" no_boot
-whole "the time limit ends what hangs" time_limit
+whole_meanwhile "the time limit ends what hangs" time_limit
 whole "interrupted, no machine stays" interrupted
 if [ -z "$native" ]; then
 	own=$(mktemp -d)
