@@ -26,7 +26,7 @@ the widest first, then the longest.
 Results have their time: [seconds since the program began, +since the result
 before]. Durations are kept in build/test-times.json and ~/.cache/pavo, the account
 of a run is the file of --times (build/test-logs[/KERNEL]/times.json): items with
-their tests, boots of machines, compile times, the longest of each, sums by kind.
+their tests and CPU seconds (which other work on the machine changes little), boots of machines, compile times, the longest of each, sums by kind.
 
 Test programs find in their environment: PAVO_TREE, PAVO_BUILD, PAVO_VM (the
 guest tool), PAVO_KERNEL (kernel to boot, pavo-vm reads it itself), PAVO_KO (the

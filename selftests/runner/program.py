@@ -38,6 +38,7 @@ class Execution:
         self.on_result = on_result or (lambda _result: None)
         self.reader = tap.Reader(self._keep)
         self.process = None
+        self.cpu = 0.0              # seconds, with those of all that it started and reaped
 
     def _keep(self, result):
         if result.kind != "note":
@@ -66,12 +67,22 @@ class Execution:
             for raw in self.process.stdout:
                 log.write(self._read(raw))
                 log.flush()
-            status = self.process.wait()
+            status = self._wait()
             if timer:
                 timer.cancel()
             log.write(f"# status {status}\n".encode())
         self._judge(status)
         return self.reader
+
+    def _wait(self):
+        """Waits for its end. Return: its status."""
+        try:
+            _, status, used = os.wait4(self.process.pid, 0)
+        except ChildProcessError:
+            return self.process.wait()      # kill() saw it first
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu = used.ru_utime + used.ru_stime
+        return self.process.returncode
 
     def _read(self, raw):
         """Takes a line. Return: the line as the log keeps it."""

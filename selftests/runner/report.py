@@ -5,6 +5,7 @@
 import json
 
 LONGEST = 10
+BUSIEST = 5
 
 
 def _kinds(items, boots, compiled):
@@ -36,6 +37,7 @@ def make_account(items, boots, everything, since):
         "compile": {"seconds": kinds["compile"], "longest": longest(compiled),
                     "all_seconds": sum(c.seconds for c in everything),
                     "all_longest": longest(everything)},
+        "cpu": round(sum(item["cpu"] for item in items), 3),
         "kinds": {name: round(seconds, 3) for name, seconds in kinds.items()},
         "longest": sorted(tests, key=lambda test: -test["seconds"])[:LONGEST],
     }
@@ -50,6 +52,10 @@ def tell_account(account):
                   for test in account["longest"]]
     lines.append("time by kind: " + ", ".join(
         f"{name} {seconds:.0f} s" for name, seconds in account["kinds"].items()))
+    busiest = sorted(account["items"], key=lambda item: -item["cpu"])[:BUSIEST]
+    if busiest:
+        lines.append(f"CPU seconds: {account['cpu']:.0f}, most of them for " + ", ".join(
+            f"{item['name']} {item['cpu']:.0f}" for item in busiest))
     return lines
 
 

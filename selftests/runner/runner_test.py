@@ -103,6 +103,21 @@ def one_that_does_not_start():
     assert (reader.count.failed, reader.count.passed) == (1, 0)
 
 
+def cpu_seconds_are_counted():
+    """Of the program and of what it started and waited for; waiting costs none."""
+    def cpu_of(script):
+        program = Program("busy", ["sh", "-c", script], cwd="/")
+        with tempfile.TemporaryDirectory() as folder:
+            execution = Execution(program, {"PATH": "/usr/bin:/bin"},
+                                  pathlib.Path(folder, "log"))
+            execution.run()
+        return execution.cpu
+
+    burn = "timeout -s INT 0.3 sh -c 'while :; do :; done'"
+    idle, busy = cpu_of("sleep 0.3; echo 1..0"), cpu_of(f"{burn}; {burn}; echo 1..0")
+    assert 0 < idle < busy, (idle, busy)
+
+
 def timed(*lines):
     """Feeds (seconds, line) by a clock of its own; returns (name, at, seconds) of each."""
     now, found = [0.0], []
@@ -151,7 +166,7 @@ def the_log_has_the_times():
 
 TESTS = (what_is_reported_is_counted, what_was_planned_has_to_come,
          more_than_was_planned, a_status_that_nothing_explains, a_guest_that_failed,
-         nothing_at_all, each_node_has_its_plan, by_status_alone,
+         nothing_at_all, each_node_has_its_plan, by_status_alone, cpu_seconds_are_counted,
          one_that_does_not_end, one_that_does_not_start, each_result_has_its_time,
          a_boot_is_no_part_of_a_test, nodes_do_not_share_a_clock, the_log_has_the_times)
 

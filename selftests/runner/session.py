@@ -140,7 +140,7 @@ class Session:
         self.account.append({
             "name": item.name, "group": item.group, "part": item.part,
             "kernel": item.kernel, "seats": item.seats, "began": round(began, 3),
-            "seconds": round(seconds, 3),
+            "seconds": round(seconds, 3), "cpu": round(execution.cpu, 3),
             **dataclasses.asdict(execution.reader.count),
             "tests": [{"name": r.name, "result": r.kind, "at": round(r.at, 3),
                        "seconds": round(r.seconds, 3)} for r in execution.results]})

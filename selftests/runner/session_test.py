@@ -155,6 +155,7 @@ def durations_are_kept(tree):
     account = json.loads((tree.path / "build/test-logs/times.json").read_text())
     assert account["items"][0]["tests"][0]["name"] == "fine", account
     assert account["compile"]["seconds"] == 9, account
+    assert account["items"][0]["cpu"] > 0 and "CPU seconds: " in said, account
     files[0].write_text("{")
     status, said = tree.run("selftests/run", "--times", "build/mine.json")
     assert status == 0 and "are ignored" in said, said

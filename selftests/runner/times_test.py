@@ -174,7 +174,7 @@ def an_account():
     """Sums by kind, and the longest first."""
     def item(name, group, kernel, seconds, *tests):
         return {"name": name, "group": group, "kernel": kernel, "seconds": seconds,
-                "tests": [{"name": n, "seconds": s} for n, s in tests]}
+                "cpu": seconds / 2, "tests": [{"name": n, "seconds": s} for n, s in tests]}
 
     account = report.make_account(
         [item("verbs@default", "verbs", "default", 100, ("slow", 60), ("quick", 1)),
@@ -188,7 +188,9 @@ def an_account():
     assert [c["name"] for c in account["compile"]["longest"]] == ["new.o"]
     told = report.tell_account(account)
     assert told[1].endswith("60.0 s  verbs@default: slow"), told
-    assert told[-1] == ("time by kind: compile 8 s, boots 25 s, guest tests 75 s, "
+    assert told[-1] == ("CPU seconds: 56, most of them for verbs@default 50, unit-wire 4, "
+                        "lint 2"), told
+    assert told[-2] == ("time by kind: compile 8 s, boots 25 s, guest tests 75 s, "
                         "host tests 7 s, lint 5 s"), told
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "new/times.json")
