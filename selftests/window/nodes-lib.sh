@@ -75,6 +75,17 @@ striped_nodes()
 	usable rdma1
 }
 
+# on_a_good_wire COMMAND: what is to be done by all nodes. Does not return.
+on_a_good_wire()
+{
+	[ "$NODE" = 1 ] && echo "TAP version 13"
+	pavo-barrier ready 300 || exit 1
+	"$1"
+	pavo-barrier end 300 || exit 1
+	[ "$NODE" = 1 ] && tap_end
+	exit 0
+}
+
 # on_both_wires GOOD BAD: what is to be done by all nodes, once on a wire that is good and
 # once on one that is not: all_of_them WHERE and that argument. Does not return.
 on_both_wires()

@@ -3,14 +3,15 @@
 #
 # Both nodes of a pair run this: libpavo and its examples, between two machines, on a wire
 # that is good and on one that is not. Node 1 prints TAP. Called by run.sh.
-# usage: nodes.sh FOLDER-OF-EXAMPLES FOLDER-OF-TEST-PROGRAMS
+# usage: nodes.sh all|examples|few FOLDER-OF-EXAMPLES FOLDER-OF-TEST-PROGRAMS
+#   few: a part of all that goes over a good wire
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
 # shellcheck source=selftests/window/nodes-lib.sh
 . "$here/nodes-lib.sh"
-examples=$1 programs=$2
+part=$1 examples=$2 programs=$3
 
 # each_way NAME PORT PROGRAM [CLIENT-PROGRAM-AND-ARGUMENTS...]
 each_way()
@@ -40,15 +41,37 @@ copied()
 # often a ball goes there and back.
 all_of_them()
 {
-	copied "example striped_copy$1"
-	each_way "example put_get$1" 7471 put_get
-	each_way "example ping_pong$1" 7472 ping_pong '' "${2#* }"
-	each_way "example reduction$1" 7474 reduction
-	each_way "example shared_lock$1" 7477 shared_lock '' 50
-	each_way "example key_value$1" 7473 key_value "$here/key-value"
+	examples_of_all "$1" "${2#* }"
+	[ "$part" = all ] || return 0
 	between_nodes "$programs/pavo-nodes" "$1" "${2% *}"
 	striped_nodes "$programs/pavo-nodes" "$1" "${2% *}"
 }
 
+examples_of_all()
+{
+	copied "example striped_copy$1"
+	each_way "example put_get$1" 7471 put_get
+	each_way "example ping_pong$1" 7472 ping_pong '' "$2"
+	each_way "example reduction$1" 7474 reduction
+	each_way "example shared_lock$1" 7477 shared_lock '' 50
+	each_way "example key_value$1" 7473 key_value "$here/key-value"
+}
+
+# shellcheck disable=SC2317  # called by on_a_good_wire
+# few_of_them: what is enough to see a distribution's kernel carry all kinds of them
+few_of_them()
+{
+	copied "example striped_copy"
+	between "$programs/pavo-nodes" "messages of all lengths" 1 "messages rdma0"
+	between "$programs/pavo-nodes" "events of messages" 1 "events rdma0"
+	between "$programs/pavo-nodes" "RDMA, memory and FIFOs" 1 "rdma rdma0"
+	between "$programs/pavo-nodes" "recoveries in the middle of RDMA" 1 "recovery rdma0"
+	striped_nodes "$programs/pavo-nodes" '' 1
+}
+
 two_adapters || exit 1
-on_both_wires "1 500" "2 50"
+if [ "$part" = few ]; then
+	on_a_good_wire few_of_them
+else
+	on_both_wires "1 500" "2 50"
+fi

@@ -3,10 +3,16 @@
 #
 # The window group between two guests: the examples, and what libpavo does between
 # machines. Called by selftests/run, or by hand after `make`.
-# usage: run-nodes.sh
+# In native guests the examples, since run-three.sh has the rest between three machines; in
+# emulated ones a few of all.
+# usage: run-nodes.sh [all|examples|few]
+# PAVO_WIDE=1 (make test-full): all
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
+part=few
+case ${PAVO_KERNEL:-} in native*) part=examples ;; esac
+[ -z "${PAVO_WIDE:-}" ] || part=all
 exec "$PAVO_VM" cluster 2 -q --smp 1 --mem 512M --timeout "$(limit 600)" -- bash \
-	"$here/nodes.sh" "$PAVO_BUILD/userspace/examples" "$PAVO_BUILD/selftests/window"
+	"$here/nodes.sh" "${1:-$part}" "$PAVO_BUILD/userspace/examples" "$PAVO_BUILD/selftests/window"
