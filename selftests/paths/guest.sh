@@ -127,6 +127,7 @@ path()
 
 load_driver pavo || exit 1
 modprobe -a veth bridge 8021q macvlan bonding sch_netem sch_tbf rdma_rxe 2>/dev/null
+settle || exit 1
 trap 'end 2>/dev/null' EXIT
 
 path "two ends of a wire" whole wire

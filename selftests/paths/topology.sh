@@ -6,17 +6,25 @@
 # them. Sourced by guest.sh.
 parameters=/sys/module/pavo/parameters
 
+# settle: once, settings that all namespaces begin with
+settle()
+{
+	local settings=/proc/sys/net
+	# Of this namespace, not of the kernel.
+	echo 1 >$settings/core/devconf_inherit_init_net &&
+		# Addresses are good at once.
+		echo 0 >$settings/ipv6/conf/default/accept_dad &&
+		echo 0 >$settings/ipv6/conf/all/accept_dad &&
+		# An interface below another answers for no address of that.
+		echo 1 >$settings/ipv4/conf/all/arp_ignore
+}
+
 begin()
 {
 	local ns
+	printf 'netns add %s\n' A B R | ip -batch - || return 1
 	for ns in A B R; do
-		ip netns add $ns || return 1
 		ip -n $ns link set lo up
-		# Addresses are good at once.
-		ip netns exec $ns sysctl -q -w net.ipv6.conf.default.accept_dad=0 \
-			net.ipv6.conf.all.accept_dad=0
-		# An interface below another answers for no address of that.
-		ip netns exec $ns sysctl -q -w net.ipv4.conf.all.arp_ignore=1
 	done
 	peer=b0 gate=10.9.0.1 gate6=fd09:0::1
 	echo Y >$parameters/late_icrc
@@ -24,15 +32,13 @@ begin()
 
 end()
 {
-	local device ns
+	local device
 	[ -z "${watcher:-}" ] || kill "$watcher"
 	watcher=
 	for device in a0 b0 r0; do
-		rdma link delete $device 2>/dev/null
+		[ ! -e /sys/class/infiniband/$device ] || rdma link delete $device
 	done
-	for ns in A B R; do
-		ip netns delete $ns 2>/dev/null
-	done
+	printf 'netns delete %s\n' A B R | ip -force -batch - 2>/dev/null
 }
 
 # addresses NAMESPACE INTERFACE LAST NETWORK: and up
