@@ -27,6 +27,7 @@ enum pavo_uverbs_object {
 	PAVO_OBJECT_WINDOW,
 	PAVO_OBJECT_WINDOW_MORE, /* no object; more methods of windows */
 	PAVO_OBJECT_DOORBELLS, /* no object; methods of the context */
+	PAVO_OBJECT_DIRECT, /* pavo-abi-direct.h */
 };
 
 enum pavo_job_method {

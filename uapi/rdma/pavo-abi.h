@@ -500,5 +500,6 @@ struct pavo_create_srq_resp {
 /* Objects and methods of pavo's own. */
 #include <rdma/pavo-abi-objects.h>
 #include <rdma/pavo-abi-window.h>
+#include <rdma/pavo-abi-direct.h>
 
 #endif /* PAVO_ABI_H */

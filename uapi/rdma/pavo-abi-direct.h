@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pavo-abi-direct.h - direct windows (sources.md#direct): addresses where an I/O device, or a
+ * process, leaves the payload of RDMA writes and finds that of read responses. Included by
+ * pavo-abi.h.
+ */
+#ifndef PAVO_ABI_DIRECT_H
+#define PAVO_ABI_DIRECT_H
+
+#include <linux/types.h>
+
+/*
+ * A direct window has ranges of equal size, one behind the other, and a pool of buffers of that
+ * size. A range that is armed for one operation has a buffer of the pool, any of them, until the
+ * operation is over. Work requests name ranges by the L_Key of the window and the address of
+ * the range, base + number * size. There is no R_Key: peers cannot name a window.
+ *
+ * Write (device to link): PAVO_METHOD_DIRECT_ARM gives the range a buffer and a length. The I/O
+ * device fills it. The last byte closes the range, and a work request that waits for it is sent.
+ * The buffer returns to the pool when the peer has acknowledged the bytes.
+ *
+ * Read (link to device): a range is armed, then an RDMA read is posted to it. Each response packet
+ * is handed over at the beginning of the range, and the next one only when its bytes are drained.
+ * With PAVO_DIRECT_WHOLE all of them lie in their places, and are handed over at once. The work
+ * request completes when the last byte is drained.
+ *
+ * Bytes go in and out by three faces. They are counted, not looked at: a byte that is written
+ * twice counts twice.
+ *   file    pwrite() and pread() on the window's file at (range * range_size + offset in the
+ *           message): the adapter counts. Also splice(), sendfile(), io_uring.
+ *   mmap    of the file at range * range_size: loads and stores, or O_DIRECT of a disk; after
+ *           that PAVO_METHOD_DIRECT_COUNT. In a range that the bus side may not touch: SIGBUS.
+ *   dma-buf of one range (PAVO_METHOD_DIRECT_EXPORT), for other drivers; likewise counted by call
+ *
+ * Errors of the file: EBADF: the range is not armed, or for the other direction; ENOSPC: a write
+ * beyond the armed length (nothing was written); EAGAIN: nothing to read yet, on a nonblocking
+ * file (others wait); ENODATA: these bytes were drained already, or the message ends before;
+ * EINVAL: more than one range; EIO: the window is closed. poll(): POLLIN: a range has bytes to
+ * be drained; POLLOUT: the pool has a buffer; POLLHUP: the window is closed.
+ */
+
+#define PAVO_DIRECT_RANGES 1024u /* of a window at most; and buffers */
+#define PAVO_DIRECT_RANGE_SIZE 65536u /* at most; a multiple of 4096 */
+#define PAVO_DIRECT_NO_BUFFER (~0u)
+
+enum pavo_direct_method {
+	PAVO_METHOD_DIRECT_OPEN = 0x1000,
+	PAVO_METHOD_DIRECT_CLOSE,
+	PAVO_METHOD_DIRECT_ARM,
+	PAVO_METHOD_DIRECT_COUNT,
+	PAVO_METHOD_DIRECT_DISARM,
+	PAVO_METHOD_DIRECT_EXPORT,
+};
+
+enum pavo_direct_attr {
+	PAVO_ATTR_DIRECT_HANDLE = 0x1000,
+	PAVO_ATTR_DIRECT_PD, /* handle of the protection domain */
+	PAVO_ATTR_DIRECT_OPEN_ARGS, /* in: struct pavo_direct_open_args */
+	PAVO_ATTR_DIRECT_OPEN_RESP, /* out: struct pavo_direct_open_resp */
+	PAVO_ATTR_DIRECT_ARM_ARGS, /* in: struct pavo_direct_arm_args */
+	PAVO_ATTR_DIRECT_COUNT_ARGS, /* in: struct pavo_direct_count_args */
+	PAVO_ATTR_DIRECT_RANGE, /* in: __u32, number of a range */
+	PAVO_ATTR_DIRECT_FD, /* out: __s32, file descriptor of a dma-buf */
+};
+
+/**
+ * struct pavo_direct_open_args - a new window.
+ * @base:       address of its first byte, as work requests name it; need not be aligned
+ * @ranges:     number of ranges, 1 to PAVO_DIRECT_RANGES
+ * @range_size: bytes of a range and of a buffer
+ * @buffers:    of the pool, 1 to PAVO_DIRECT_RANGES
+ * @flags:      0
+ *
+ * Errors: EINVAL, ENOMEM, EMFILE.
+ */
+struct pavo_direct_open_args {
+	__aligned_u64 base;
+	__u32 ranges;
+	__u32 range_size;
+	__u32 buffers;
+	__u32 flags;
+};
+
+/**
+ * struct pavo_direct_open_resp - the window.
+ * @base:      as given
+ * @length:    ranges * range_size
+ * @registers: offset of the registers in the window's file, for mmap() to read them
+ * @registers_size: bytes of that mapping
+ * @lkey:      names the window in work requests
+ * @fd:        the window's file; the caller closes it
+ * @reserved:  0
+ */
+struct pavo_direct_open_resp {
+	__aligned_u64 base;
+	__aligned_u64 length;
+	__aligned_u64 registers;
+	__u32 registers_size;
+	__u32 lkey;
+	__s32 fd;
+	__u32 reserved;
+};
+
+/* pavo_direct_arm_args.flags */
+#define PAVO_DIRECT_READ 0x1u /* for read responses; without: for writes */
+#define PAVO_DIRECT_WHOLE 0x2u /* with READ: hand over all responses at once */
+#define PAVO_DIRECT_WAIT \
+	0x4u /* the caller will wait for a buffer: count that */
+#define PAVO_DIRECT_FALLBACK 0x8u /* the caller will do without: count that */
+#define PAVO_DIRECT_KICK 0x10u /* then take the doorbells of the context, too */
+
+/**
+ * struct pavo_direct_arm_args - arm a range.
+ * @range:    its number
+ * @total:    bytes of the operation, 1 to range_size
+ * @flags:    PAVO_DIRECT_*
+ * @reserved: 0
+ *
+ * Errors: EINVAL; EBUSY: it is armed; EAGAIN: the pool has no buffer (poll the file for POLLOUT);
+ * EIO: the window is closed.
+ */
+struct pavo_direct_arm_args {
+	__u32 range;
+	__u32 total;
+	__u32 flags;
+	__u32 reserved;
+};
+
+/**
+ * struct pavo_direct_count_args - bytes that went in or out by mmap or dma-buf.
+ * @range: number of the range
+ * @bytes: of them; the call that makes the total ends the turn of the bus side
+ *
+ * Errors: EINVAL; EBADF: the bus side has no turn; ENOSPC: more than the total (or than the
+ * response); EBUSY: a device may still be at work in it (the call waits a second for that).
+ */
+struct pavo_direct_count_args {
+	__u32 range;
+	__u32 bytes;
+};
+
+/**
+ * Kinds of operations; enum pavo_direct_type in a register.
+ */
+enum pavo_direct_type {
+	PAVO_DIRECT_TYPE_READ = 0,
+	PAVO_DIRECT_TYPE_WRITE = 1,
+};
+
+/**
+ * struct pavo_direct_register - a range as it is (sources.md#direct-register). A step of the
+ * adapter shows when it is complete.
+ * @total:      bytes of the operation
+ * @count:      write: bytes that the bus side has written
+ * @response:   read: bytes of the response that lies there
+ * @drained:    read: bytes of it that the bus side has taken
+ * @buffer:     number of its buffer, or PAVO_DIRECT_NO_BUFFER
+ * @bus_valid:  the bus side has its turn
+ * @link_valid: the link side has its turn
+ * @type:       enum pavo_direct_type
+ * @reserved:   0
+ * @uses:       how often the range was armed
+ * @done:       bytes of the operation that crossed the range so far
+ */
+struct pavo_direct_register {
+	__u32 total;
+	__u32 count;
+	__u32 response;
+	__u32 drained;
+	__u32 buffer;
+	__u8 bus_valid;
+	__u8 link_valid;
+	__u8 type;
+	__u8 reserved;
+	__u32 uses;
+	__u32 done;
+};
+
+#endif /* PAVO_ABI_DIRECT_H */
