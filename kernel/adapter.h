@@ -12,6 +12,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/pavo-abi.h>
 #include "compat.h"
+#include "direct/adapter_direct.h"
 #include "memory/key_table.h"
 #include "net/port.h"
 #include "parent.h"
@@ -90,6 +91,7 @@ struct pavo_mcast {
  * @keys:      memory keys
  * @rkm:       keys that operations of peers use, and the end of that use
  * @windows:   windows of processes
+ * @directs:   direct windows of processes
  * @used:      objects in existence, by enum pavo_object (limits.c)
  * @turns:     how QPs share the adapter
  * @turns_lock: protects @turns, and the turn of each QP
@@ -118,6 +120,7 @@ struct pavo_dev {
 	struct pavo_key_table keys;
 	struct pavo_rkm rkm;
 	struct pavo_windows windows;
+	struct pavo_directs directs;
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct pavo_turns turns;
 	spinlock_t turns_lock; /* turns, and req.turn of QPs */

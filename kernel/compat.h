@@ -177,6 +177,13 @@ struct pavo_counter_object {
 #define PAVO_COUNTER_OBJ_SIZE
 #endif
 
+/* Splicing from a file that has read_iter. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define pavo_splice_read copy_splice_read
+#else
+#define pavo_splice_read generic_file_splice_read
+#endif
+
 /* One call sets up an hrtimer and its function. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define pavo_hrtimer_setup hrtimer_setup

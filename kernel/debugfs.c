@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * debugfs.c - /sys/kernel/debug/pavo: jobs, which the adapters of this machine share, and the
- * keys, remote-key slots, turns and windows of each adapter, and trains, for people.
+ * keys, remote-key slots, turns, windows and direct windows of each adapter, and trains, for people.
  * Called by main.c. RDMA netlink shows other details of an adapter
  * (verbs/restrack.c, stats.c).
  */
@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include "debugfs.h"
+#include "direct/direct.h"
 #include "jobs/job.h"
 #include "memory/memory.h"
 #include "net/net.h"
@@ -44,6 +45,13 @@ static int windows_show(struct seq_file *file, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(windows);
 
+static int direct_show(struct seq_file *file, void *data)
+{
+	pavo_show_adapters(file, pavo_direct_show);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(direct);
+
 static int live_show(struct seq_file *file, void *data)
 {
 	pavo_show_adapters(file, pavo_window_live_show);
@@ -74,6 +82,7 @@ void pavo_debugfs_init(void)
 	debugfs_create_file("windows", 0400, root, NULL, &windows_fops);
 	debugfs_create_file("trains", 0444, root, NULL, &trains_fops);
 	debugfs_create_file("turns", 0400, root, NULL, &turns_fops);
+	debugfs_create_file("direct", 0400, root, NULL, &direct_fops);
 	debugfs_create_file("live", 0400, root, NULL, &live_fops);
 }
 

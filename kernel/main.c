@@ -154,6 +154,7 @@ static struct pavo_dev *alloc_adapter(void)
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);
 	pavo_policy_init(dev);
+	pavo_directs_init(&dev->directs);
 	err = pavo_windows_init(&dev->windows);
 	dev->port.ib = &dev->ib;
 	dev->port.tally = &dev->tally;

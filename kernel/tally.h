@@ -110,6 +110,14 @@ struct pavo_dev;
 	X(rkm_matches) /* operations ended */                       \
 	X(rkm_stalls) /* copies waited for */                       \
 	X(rkm_walk_ns)                                              \
+	X(direct_sent) /* ranges that work requests took */         \
+	X(direct_loaded) /* responses handed over in ranges */      \
+	X(direct_copied) /* bytes between packets and ranges */     \
+	X(direct_file_bytes) /* by pread() and pwrite() */          \
+	X(direct_refused) /* not the turn, or too many bytes */     \
+	X(direct_waits) /* for a buffer of the pool */              \
+	X(direct_double_buffered) /* did without a buffer */        \
+	X(direct_quarantined) /* none, but devices have some */     \
 	X(cq_index_errors) /* CQ consumer index absurd */           \
 	X(qp_errors) /* QPs moved to Error */                       \
 	X(sq_errors) /* send queues of UC and UD moved to SQE */

@@ -18,6 +18,8 @@ static const char *kind_of(const struct pavo_region *region)
 							     "window-2";
 	if (region->mr->fast)
 		return "fast";
+	if (region->direct)
+		return "direct";
 	if (region->mr->memory.dmabuf)
 		return "dma-buf";
 	if (region->odp)

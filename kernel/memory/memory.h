@@ -39,6 +39,7 @@
 struct page;
 struct pavo_atomic;
 struct pavo_dev;
+struct pavo_direct;
 struct pavo_dmabuf;
 struct pavo_fast;
 struct pavo_pd;
@@ -50,6 +51,9 @@ struct pavo_holder;
 #define PAVO_MAX_FAST_PAGES 512
 /** Longest region: its page list has to fit one kvmalloc(). */
 #define PAVO_MAX_MR_SIZE BIT_ULL(39)
+
+/** In the access of a region: a direct window has it (direct/direct.h). */
+#define PAVO_ACCESS_DIRECT BIT(30)
 
 /** Bits of a key below its index: a bind or a fast registration chooses them. */
 #define PAVO_KEY_TAG 0xffu
@@ -73,6 +77,7 @@ struct pavo_holder;
  * @odp:     keeper of the pages of an on-demand region, else NULL
  * @mr:      the MR with the memory; NULL for a memory window that is not bound
  * @mw:      the memory window, if the key is one; it has no L_Key
+ * @direct:  the direct window, if the key is that of one
  * @rcu:     for freeing
  *
  * Constant while the key is in the table: a change of meaning puts a new region in
@@ -97,6 +102,7 @@ struct pavo_region {
 	struct pavo_odp *odp;
 	struct pavo_mr *mr;
 	struct pavo_mw *mw;
+	struct pavo_direct *direct;
 	struct rcu_head rcu;
 };
 
@@ -394,6 +400,22 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
  */
 int pavo_region_atomic(const struct pavo_region *region, u64 va,
 		       const struct pavo_atomic *op, u64 *orig);
+
+/**
+ * pavo_mr_of_direct - make the key of a direct window.
+ * @ibpd:   its protection domain
+ * @base:   address of its first byte
+ * @length: bytes
+ * @pages:  its pages, which the window may replace; each of them stays as long as the key
+ * @window: the window
+ *
+ * Return: the region, or an error. Sleeps.
+ */
+struct pavo_mr *pavo_mr_of_direct(struct ib_pd *ibpd, u64 base, u64 length,
+				  struct page **pages,
+				  struct pavo_direct *window);
+/** pavo_mr_end_direct - end it; waits for a grace period. */
+void pavo_mr_end_direct(struct pavo_mr *mr);
 
 /* verbs objects; called by verbs/ only */
 struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access);

@@ -26,6 +26,8 @@ static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 		.opcode = wqe->op,
 	};
 
+	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT))
+		pavo_sgl_release(qp, wqe);
 	if (status || wqe->flags & PAVO_WQE_SIGNALED)
 		pavo_cq_push(qp->send_cq, &cqe, false);
 	/* Frees the slot for kernel posters; pairs with pavo_requester_post. */

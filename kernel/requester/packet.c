@@ -84,6 +84,8 @@ static enum pavo_status status_of_net(int err)
 /* Is the payload of a packet copied when it is sent for the first time? */
 static bool is_copied(const struct pavo_swqe *wqe, u32 len)
 {
+	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT))
+		return false;
 	return len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
 }
 
@@ -129,6 +131,7 @@ static bool fits_bundle(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	const struct pavo_requester *req = &qp->req;
 
 	return wqe->npkts == 1 && len <= PAVO_COPYBREAK &&
+	       !(wqe->flags & PAVO_SWQE_DIRECT) &&
 	       (req->bundle.skb || req->head - wqe->number > 1) &&
 	       pavo_bundle_may_have(pkt->opcode);
 }

@@ -26,6 +26,8 @@
 #define PAVO_SWQE_INLINE 0x40
 /* The local memory is not checked yet (set by the scheduler). */
 #define PAVO_SWQE_UNCHECKED 0x20
+/* An entry names a direct window (set by the scheduler). */
+#define PAVO_SWQE_DIRECT 0x08
 /* Carried out; completes when a walk over keys in use is done (local.c). */
 #define PAVO_SWQE_WAITS 0x10
 

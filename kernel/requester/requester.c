@@ -117,10 +117,25 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 	req->sq_mmap = NULL;
 }
 
+/* Give ranges of direct windows back that open WQEs have. */
+static void release_direct(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	u32 n;
+
+	rcu_read_lock();
+	for (n = req->tail; n != req->head; n++) {
+		if (pavo_swqe(req, n)->flags & PAVO_SWQE_DIRECT)
+			pavo_sgl_release(qp, pavo_swqe(req, n));
+	}
+	rcu_read_unlock();
+}
+
 void pavo_requester_reset(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
+	release_direct(qp);
 	pavo_side_forget(qp, &req->side);
 	pavo_again_forget(req);
 	if (unlikely(req->turn.touched))

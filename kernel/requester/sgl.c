@@ -6,6 +6,7 @@
  * Keys are translated again for every packet, under RCU, so no packet touches a region
  * after its end.
  */
+#include "direct/direct.h"
 #include "requester_private.h"
 
 /*
@@ -39,6 +40,11 @@ static enum pavo_status next_piece(struct pavo_qp *qp,
 	return status;
 }
 
+static bool is_direct(const struct pavo_region *region)
+{
+	return region && region->access & PAVO_ACCESS_DIRECT;
+}
+
 /* pavo_sgl_advance - move @pos on by @len bytes; the SGL has as many. */
 void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 		      u32 len)
@@ -59,8 +65,11 @@ void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 	}
 }
 
-/* pavo_sgl_check - local access check of all entries, before the first use. */
-enum pavo_status pavo_sgl_check(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+/*
+ * pavo_sgl_check - local access check of all entries, before the first use; it notes whether one
+ * names a direct window.
+ */
+enum pavo_status pavo_sgl_check(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	int access = pavo_op_brings(wqe->op) ? IB_ACCESS_LOCAL_WRITE : 0;
 	struct pavo_region *region;
@@ -74,8 +83,64 @@ enum pavo_status pavo_sgl_check(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 				    sge->byte_count, access, &region);
 		if (status)
 			return status;
+		if (unlikely(is_direct(region)))
+			wqe->flags |= PAVO_SWQE_DIRECT;
 	}
 	return PAVO_ST_OK;
+}
+
+/* The direct window that an entry names, in this RCU section; NULL: none. */
+static const struct pavo_region *find_direct(struct pavo_qp *qp,
+					     const struct pavo_data_seg *sge)
+{
+	struct pavo_region *region;
+
+	if (pavo_check(qp->dev, qp->holder.pd, sge->lkey, sge->va,
+		       sge->byte_count, 0, &region))
+		return NULL;
+	return is_direct(region) ? region : NULL;
+}
+
+/*
+ * pavo_sgl_claim - begin a WQE that names ranges of direct windows.
+ *
+ * Return: as pavo_direct_claim(); also PAVO_ST_ACCESS: a value does not go into a window.
+ */
+enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+{
+	bool read = wqe->op == PAVO_WQE_READ;
+	const struct pavo_region *region;
+	enum pavo_status status;
+	u32 i;
+
+	if (pavo_op_brings(wqe->op) && !read)
+		return PAVO_ST_ACCESS;
+	for (i = 0; i < wqe->num_sge; i++) {
+		const struct pavo_data_seg *sge = &wqe->sge[i];
+
+		region = find_direct(qp, sge);
+		if (!region)
+			continue;
+		status = pavo_direct_claim(&qp->holder, region, sge->va,
+					   sge->byte_count, read, wqe->number);
+		if (status)
+			return status;
+	}
+	return PAVO_ST_OK;
+}
+
+/* pavo_sgl_release - the WQE is over: give its ranges back. */
+void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+{
+	const struct pavo_region *region;
+	u32 i;
+
+	for (i = 0; i < wqe->num_sge; i++) {
+		region = find_direct(qp, &wqe->sge[i]);
+		if (region)
+			pavo_direct_release(&qp->holder, region, wqe->sge[i].va,
+					    wqe->number);
+	}
 }
 
 /*
@@ -105,6 +170,8 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 		status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
+		if (unlikely(!attach && is_direct(region)))
+			pavo_tally_add(&qp->tally, direct_copied, n);
 		if (!attach)
 			pavo_region_read(region, va, pavo_tx_put(skb, n), n);
 		else if (!pavo_payload_attach(region, va, skb, n))
@@ -144,6 +211,38 @@ enum pavo_status pavo_sgl_lend(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	return PAVO_ST_OK;
 }
 
+/* Hand bytes of a response, of one packet at most, over in a direct window. */
+static enum pavo_status load_direct(struct pavo_qp *qp,
+				    const struct pavo_region *region, u64 va,
+				    struct sk_buff *skb, u32 from, u32 len)
+{
+	enum pavo_status status;
+	u64 to;
+	int err;
+
+	status = pavo_direct_load_begin(&qp->holder, region, va,
+					&qp->req.side.missing, &to);
+	if (status)
+		return status;
+	err = pavo_payload_take(region, to, skb, from, len);
+	pavo_direct_load_end(region, va, err ? 0 : len);
+	return err ? PAVO_ST_BAD_RESPONSE : PAVO_ST_OK;
+}
+
+/* Was all that is in the direct window at @pos, if there is one, drained? */
+static enum pavo_status check_drained(struct pavo_qp *qp,
+				      const struct pavo_swqe *wqe,
+				      const struct pavo_sgl_pos *pos)
+{
+	const struct pavo_data_seg *sge = &wqe->sge[pos->sge];
+	const struct pavo_region *region = find_direct(qp, sge);
+
+	if (!region)
+		return PAVO_ST_OK;
+	return pavo_direct_drained(&qp->holder, region, sge->va,
+				   &qp->req.side.missing);
+}
+
 /*
  * pavo_sgl_scatter - write a packet's payload to the next bytes of a WQE. If the packet was parked,
  * go on behind the bytes that have been written.
@@ -162,15 +261,26 @@ enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 		n = len - done;
 		status = next_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE,
 				    &va, &region);
+		if (!status && unlikely(is_direct(region))) {
+			n = min(n, qp->attr.mtu - done % qp->attr.mtu);
+			status = load_direct(qp, region, va, skb, from + done,
+					     n);
+		} else if (!status &&
+			   pavo_payload_take(region, va, skb, from + done, n)) {
+			status = PAVO_ST_BAD_RESPONSE;
+		}
 		if (status == PAVO_ST_WAIT)
 			qp->req.side.done = done;
 		if (status)
 			return status;
-		if (pavo_payload_take(region, va, skb, from + done, n))
-			return PAVO_ST_BAD_RESPONSE;
 		pos->off += n;
 	}
-	return PAVO_ST_OK;
+	if (likely(!(wqe->flags & PAVO_SWQE_DIRECT)))
+		return PAVO_ST_OK;
+	status = check_drained(qp, wqe, pos);
+	if (status == PAVO_ST_WAIT)
+		qp->req.side.done = done;
+	return status;
 }
 
 /* pavo_sgl_store - write @data to the first @len bytes of a WQE's entries. */

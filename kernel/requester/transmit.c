@@ -40,6 +40,18 @@ static bool fenced(const struct pavo_requester *req,
 	return pavo_mq_oldest(&req->outstanding.reads);
 }
 
+/* Claim the ranges of direct windows that a WQE names. False: not yet, or it failed. */
+static bool claim_direct(struct pavo_qp *qp, struct pavo_swqe *wqe)
+{
+	enum pavo_status status = pavo_sgl_claim(qp, wqe);
+
+	if (status == PAVO_ST_OK || status == PAVO_ST_WAIT)
+		return !status;
+	pavo_count(qp, wqe_errors);
+	wqe->status = status;
+	return false;
+}
+
 /*
  * May the WQE at the cursor begin? A bad one never begins; it fails when its turn to complete
  * comes.
@@ -56,6 +68,8 @@ static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		if (wqe->status)
 			pavo_count(qp, wqe_errors);
 	}
+	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT) && !wqe->status)
+		return claim_direct(qp, wqe);
 	return !wqe->status;
 }
 

@@ -176,5 +176,6 @@ const struct uapi_definition pavo_uapi_defs[] = {
 #endif
 	UAPI_DEF_CHAIN(pavo_window_defs),
 	UAPI_DEF_CHAIN(pavo_doorbells_defs),
+	UAPI_DEF_CHAIN(pavo_direct_defs),
 	{},
 };

@@ -69,10 +69,11 @@ static inline void pavo_workers_exit(void)
 
 /* The rest is the inside of verbs/: the ops that device.c puts together. */
 
-/* Objects and methods of pavo's own: all (job_methods.c), and those of three other files. */
+/* Objects and methods of pavo's own: all (job_methods.c), and those of four other files. */
 extern const struct uapi_definition pavo_uapi_defs[];
 extern const struct uapi_definition pavo_watch_defs[];
 extern const struct uapi_definition pavo_window_defs[];
+extern const struct uapi_definition pavo_direct_defs[];
 extern const struct uapi_definition pavo_doorbells_defs[];
 
 int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,

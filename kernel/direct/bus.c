@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * bus.c - the bus side of a direct window in process context: arm, count, give up, and the end of
+ * its turn.
+ *
+ * When a turn ends, pages leave the page tables first, so that a late store of a process faults and
+ * changes nothing that is sent, or sent again. A device that has the page still could, so the turn
+ * ends only when the pages are the window's alone.
+ */
+#include <linux/delay.h>
+#include <linux/sched/signal.h>
+#include "direct/direct_private.h"
+#include "memory/holder.h"
+
+/* How long the end of a turn waits for a device that completed, and then puts its pages. */
+#define DEVICE_WAIT_US 100
+#define DEVICE_WAITS 10000
+
+void pavo_direct_publish(struct pavo_direct *window, u32 range)
+{
+	struct pavo_direct_register reg;
+
+	pavo_direct_register(&window->slots[range].range, &reg);
+	window->registers[range] = reg;
+	wake_up_interruptible_all(&window->wait);
+}
+
+void pavo_direct_wake(struct pavo_direct_slot *slot)
+{
+	if (slot->missing) {
+		/* Pairs with the acquire in pavo_side_waits(). */
+		smp_store_release(&slot->missing->state, PAVO_MISSING_NONE);
+		slot->missing = NULL;
+	}
+	if (slot->holder)
+		pavo_holder_continue(slot->holder, raw_smp_processor_id());
+}
+
+/* Take the pages of a range out of all page tables. The turns are held. */
+static void unmap(struct pavo_direct *window, u32 range)
+{
+	struct pavo_direct_slot *slot = &window->slots[range];
+
+	lockdep_assert_held(&window->turns);
+	if (!slot->mapped)
+		return;
+	unmap_mapping_range(&window->mapping,
+			    (loff_t)range * window->shape.size,
+			    window->shape.size, 1);
+	slot->mapped = false;
+}
+
+/* Wait until the pages are the window's alone, or nothing tells that they will be. */
+static bool wait_for_device(struct pavo_direct *window, u32 buffer)
+{
+	int i;
+
+	for (i = 0; pavo_direct_is_used(window, buffer); i++) {
+		if (i == DEVICE_WAITS || fatal_signal_pending(current))
+			return false;
+		usleep_range(DEVICE_WAIT_US, 2 * DEVICE_WAIT_US);
+	}
+	return true;
+}
+
+int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
+{
+	struct pavo_direct_slot *slot = &window->slots[range];
+	u32 buffer = slot->range.buffer, uses = slot->range.uses;
+	bool was_mapped, free = true;
+	int err = 0;
+
+	/* The state lets no process map it anew. */
+	mutex_lock(&window->turns);
+	was_mapped = slot->mapped;
+	unmap(window, range);
+	mutex_unlock(&window->turns);
+	if (was_mapped && buffer != PAVO_DIRECT_NO_BUFFER)
+		free = wait_for_device(window, buffer);
+
+	spin_lock_bh(&window->lock);
+	if (slot->range.uses != uses ||
+	    (slot->range.state != PAVO_DIRECT_CLOSING &&
+	     slot->range.state != PAVO_DIRECT_EMPTYING)) {
+		err = -EBADF;
+	} else if (!free) {
+		slot->range.count -= bytes;
+		slot->range.admitted -= bytes;
+		pavo_direct_step(&slot->range, slot->range.read ?
+						       PAVO_DIRECT_LOADED :
+						       PAVO_DIRECT_FILLING);
+		err = -EBUSY;
+	} else {
+		pavo_direct_step(&slot->range, slot->range.read ?
+						       PAVO_DIRECT_DRAINED :
+						       PAVO_DIRECT_FULL);
+		pavo_direct_publish(window, range);
+		pavo_direct_wake(slot);
+	}
+	spin_unlock_bh(&window->lock);
+	return err;
+}
+
+/* Count for the adapter. Locked. */
+#define count_for(window, name)                          \
+	do {                                             \
+		if (!(window)->closed)                   \
+			pavo_count((window)->dev, name); \
+	} while (0)
+
+int pavo_direct_arm_range(struct pavo_direct *window,
+			  const struct pavo_direct_arm_args *args)
+{
+	const u32 known = PAVO_DIRECT_READ | PAVO_DIRECT_WHOLE |
+			  PAVO_DIRECT_WAIT | PAVO_DIRECT_FALLBACK |
+			  PAVO_DIRECT_KICK;
+	struct pavo_direct_slot *slot;
+	int err = 0;
+
+	if (args->range >= window->shape.ranges || !args->total ||
+	    args->total > window->shape.size || args->flags & ~known ||
+	    args->reserved)
+		return -EINVAL;
+	if ((args->flags & PAVO_DIRECT_WHOLE &&
+	     !(args->flags & PAVO_DIRECT_READ)) ||
+	    (args->flags & PAVO_DIRECT_WAIT &&
+	     args->flags & PAVO_DIRECT_FALLBACK))
+		return -EINVAL;
+	slot = &window->slots[args->range];
+	spin_lock_bh(&window->lock);
+	if (window->closed) {
+		err = -EIO;
+	} else if (slot->range.state != PAVO_DIRECT_IDLE) {
+		err = -EBUSY;
+	} else if (!pavo_direct_take_buffer(window, args->range)) {
+		err = -EAGAIN;
+		if (pavo_direct_quarantined(window))
+			count_for(window, direct_quarantined);
+		if (args->flags & PAVO_DIRECT_WAIT)
+			count_for(window, direct_waits);
+		if (args->flags & PAVO_DIRECT_FALLBACK)
+			count_for(window, direct_double_buffered);
+	} else {
+		/* The buffer is there: now the range is valid. */
+		pavo_direct_arm(&slot->range, args->total, args->flags);
+		pavo_direct_publish(window, args->range);
+	}
+	spin_unlock_bh(&window->lock);
+	return err;
+}
+
+int pavo_direct_count_bytes(struct pavo_direct *window,
+			    const struct pavo_direct_count_args *args)
+{
+	struct pavo_direct_range *range;
+	u32 len = args->bytes;
+	bool last = false;
+	int err;
+
+	if (args->range >= window->shape.ranges || !len)
+		return -EINVAL;
+	range = &window->slots[args->range].range;
+	spin_lock_bh(&window->lock);
+	err = window->closed ?
+		      -EIO :
+		      pavo_direct_admit(range, range->read,
+					range->read ?
+						range->done + range->admitted :
+						range->admitted,
+					&len);
+	if (err == -EAGAIN || err == -ENODATA) {
+		err = range->state == PAVO_DIRECT_LOADED ? -ENOSPC : -EBADF;
+	} else if (!err && len != args->bytes) {
+		range->admitted -= len;
+		err = -ENOSPC;
+	}
+	if (err)
+		count_for(window, direct_refused);
+	else
+		last = pavo_direct_count(range, len, len);
+	if (!err && !last)
+		pavo_direct_publish(window, args->range);
+	spin_unlock_bh(&window->lock);
+	return last ? pavo_direct_end_turn(window, args->range, len) : err;
+}
+
+void pavo_direct_end_ranges(struct pavo_direct *window)
+{
+	struct pavo_direct_slot *slot;
+	u32 i;
+
+	mutex_lock(&window->turns);
+	for (i = 0; i < window->shape.ranges; i++) {
+		slot = &window->slots[i];
+		if (READ_ONCE(slot->range.state) != PAVO_DIRECT_ENDING)
+			continue;
+		unmap(window, i);
+		spin_lock_bh(&window->lock);
+		pavo_direct_give_buffer(window, i);
+		pavo_direct_step(&slot->range, PAVO_DIRECT_IDLE);
+		pavo_direct_publish(window, i);
+		spin_unlock_bh(&window->lock);
+	}
+	mutex_unlock(&window->turns);
+}
+
+int pavo_direct_disarm(struct pavo_direct *window, u32 range)
+{
+	struct pavo_direct_slot *slot;
+	int err = 0;
+
+	if (range >= window->shape.ranges)
+		return -EINVAL;
+	slot = &window->slots[range];
+	spin_lock_bh(&window->lock);
+	switch (slot->range.state) {
+	case PAVO_DIRECT_IDLE:
+		err = -EBADF;
+		break;
+	case PAVO_DIRECT_SENDING:
+	case PAVO_DIRECT_ENDING:
+	case PAVO_DIRECT_LOADING:
+	case PAVO_DIRECT_CLOSING:
+	case PAVO_DIRECT_EMPTYING:
+		err = -EBUSY;
+		break;
+	default:
+		pavo_direct_step(&slot->range, PAVO_DIRECT_ENDING);
+		pavo_direct_wake(slot);
+		slot->holder = NULL;
+	}
+	spin_unlock_bh(&window->lock);
+	if (!err)
+		pavo_direct_end_ranges(window);
+	return err;
+}

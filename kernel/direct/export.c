@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * export.c - a range of a direct window as a dma-buf, to which other drivers write and from which
+ * they read.
+ *
+ * The dma-buf names the buffer that the range has when it is exported. As long as the dma-buf
+ * exists that buffer belongs to this range: a driver that keeps its mapping reaches no other
+ * range's bytes.
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "compat.h"
+#include "direct/direct_private.h"
+
+/**
+ * struct exported - a dma-buf.
+ * @window: with a reference
+ * @buffer: its number
+ */
+struct exported {
+	struct pavo_direct *window;
+	u32 buffer;
+};
+
+static struct sg_table *map_dma(struct dma_buf_attachment *attachment,
+				enum dma_data_direction dir)
+{
+	struct exported *exported = attachment->dmabuf->priv;
+	struct pavo_direct *window = exported->window;
+	struct sg_table *table;
+	int err;
+
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return ERR_PTR(-ENOMEM);
+	err = sg_alloc_table_from_pages(
+		table,
+		&window->pages[(size_t)exported->buffer * window->npages],
+		window->npages, 0, window->shape.size, GFP_KERNEL);
+	if (err)
+		goto err_free;
+	err = dma_map_sgtable(attachment->dev, table, dir, 0);
+	if (!err)
+		return table;
+	sg_free_table(table);
+err_free:
+	kfree(table);
+	return ERR_PTR(err);
+}
+
+static void unmap_dma(struct dma_buf_attachment *attachment,
+		      struct sg_table *table, enum dma_data_direction dir)
+{
+	dma_unmap_sgtable(attachment->dev, table, dir, 0);
+	sg_free_table(table);
+	kfree(table);
+}
+
+static int map_cpu(struct dma_buf *buf, struct iosys_map *map)
+{
+	struct exported *exported = buf->priv;
+	struct pavo_direct *window = exported->window;
+	void *at;
+
+	at = vmap(&window->pages[(size_t)exported->buffer * window->npages],
+		  window->npages, VM_MAP, PAGE_KERNEL);
+	if (!at)
+		return -ENOMEM;
+	iosys_map_set_vaddr(map, at);
+	return 0;
+}
+
+static void unmap_cpu(struct dma_buf *buf, struct iosys_map *map)
+{
+	vunmap(map->vaddr);
+}
+
+static void release(struct dma_buf *buf)
+{
+	struct exported *exported = buf->priv;
+	struct pavo_direct *window = exported->window;
+
+	spin_lock_bh(&window->lock);
+	window->buffers[exported->buffer].exports--;
+	spin_unlock_bh(&window->lock);
+	wake_up_interruptible_all(&window->wait);
+	pavo_direct_put(window);
+	kfree(exported);
+}
+
+static const struct dma_buf_ops ops = {
+	.map_dma_buf = map_dma,
+	.unmap_dma_buf = unmap_dma,
+	.vmap = map_cpu,
+	.vunmap = unmap_cpu,
+	.release = release,
+};
+
+/* Bind the buffer of an armed range to it. */
+static int bind(struct pavo_direct *window, u32 range,
+		struct exported *exported)
+{
+	u32 number;
+	int err = 0;
+
+	spin_lock_bh(&window->lock);
+	number = window->slots[range].range.buffer;
+	if (window->closed) {
+		err = -EIO;
+	} else if (number == PAVO_DIRECT_NO_BUFFER) {
+		err = -EBADF;
+	} else {
+		window->buffers[number].exports++;
+		window->buffers[number].own = range;
+		exported->buffer = number;
+	}
+	spin_unlock_bh(&window->lock);
+	return err;
+}
+
+struct file *pavo_direct_export(struct pavo_direct *window, u32 range)
+{
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct exported *exported;
+	struct dma_buf *buf;
+	int err;
+
+	if (range >= window->shape.ranges)
+		return ERR_PTR(-EINVAL);
+	exported = kzalloc(sizeof(*exported), GFP_KERNEL_ACCOUNT);
+	if (!exported)
+		return ERR_PTR(-ENOMEM);
+	exported->window = window;
+	err = bind(window, range, exported);
+	if (err)
+		goto err_free;
+	info.ops = &ops;
+	info.size = window->shape.size;
+	info.flags = O_RDWR;
+	info.priv = exported;
+	buf = dma_buf_export(&info);
+	if (IS_ERR(buf)) {
+		err = PTR_ERR(buf);
+		goto err_unbind;
+	}
+	/* The reference that release() drops. */
+	kref_get(&window->refs);
+	return buf->file;
+
+err_unbind:
+	spin_lock_bh(&window->lock);
+	window->buffers[exported->buffer].exports--;
+	spin_unlock_bh(&window->lock);
+err_free:
+	kfree(exported);
+	return ERR_PTR(err);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * file.c - the file of a direct window: pread(), pwrite(), splice(), poll() and mmap().
+ *
+ * The file is the window's own, not the uverbs file: it has offsets, and mappings that the window
+ * can take away. It holds the module, and keeps the memory of a closed window until the last
+ * mapping is gone.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/uio.h>
+#include <linux/vmalloc.h>
+#include "compat.h"
+#include "direct/direct_private.h"
+
+/**
+ * struct transfer - bytes between a file and a buffer.
+ * @place:  where they are
+ * @len:    bytes
+ * @buffer: its number; pinned
+ * @uses:   of the range
+ */
+struct transfer {
+	struct pavo_direct_place place;
+	u32 len;
+	u32 buffer;
+	u32 uses;
+};
+
+/* Begin the transfer, if it is the bus side's turn. */
+static int begin(struct pavo_direct *window, bool read, struct transfer *t)
+{
+	struct pavo_direct_range *range = &window->slots[t->place.range].range;
+	int err;
+
+	spin_lock_bh(&window->lock);
+	err = window->closed ?
+		      -EIO :
+		      pavo_direct_admit(range, read, t->place.offset, &t->len);
+	if (!err) {
+		t->buffer = range->buffer;
+		t->uses = range->uses;
+		/* Responses begin at the start of the buffer. */
+		if (read)
+			t->place.offset -= range->done;
+		window->buffers[t->buffer].pins++;
+	} else if (err != -EAGAIN && !window->closed) {
+		pavo_count(window->dev, direct_refused);
+	}
+	spin_unlock_bh(&window->lock);
+	return err;
+}
+
+/* @done bytes were copied, of those that began. */
+static int finish(struct pavo_direct *window, const struct transfer *t,
+		  u32 done)
+{
+	struct pavo_direct_range *range = &window->slots[t->place.range].range;
+	bool last = false, current_one;
+
+	spin_lock_bh(&window->lock);
+	window->buffers[t->buffer].pins--;
+	current_one = range->uses == t->uses &&
+		      (range->state == PAVO_DIRECT_FILLING ||
+		       range->state == PAVO_DIRECT_LOADED);
+	if (current_one) {
+		last = pavo_direct_count(range, t->len, done);
+		if (!last)
+			pavo_direct_publish(window, t->place.range);
+	}
+	if (!window->closed)
+		pavo_tally_add(&window->dev->tally, direct_file_bytes, done);
+	spin_unlock_bh(&window->lock);
+	if (!current_one)
+		return -EBADF;
+	return last ? pavo_direct_end_turn(window, t->place.range, done) : 0;
+}
+
+/* Copy between the buffer and the iterator. Return: bytes. */
+static u32 copy(struct pavo_direct *window, const struct transfer *t, bool read,
+		struct iov_iter *iter)
+{
+	u32 done = 0, at, part;
+	struct page *page;
+	size_t n;
+
+	while (done < t->len) {
+		at = t->place.offset + done;
+		page = pavo_direct_page(window, t->buffer, at / PAGE_SIZE);
+		part = min_t(u32, t->len - done, PAGE_SIZE - at % PAGE_SIZE);
+		n = read ? copy_page_to_iter(page, at % PAGE_SIZE, part, iter) :
+			   copy_page_from_iter(page, at % PAGE_SIZE, part,
+					       iter);
+		done += n;
+		if (n < part)
+			break;
+	}
+	return done;
+}
+
+/* Could a read of the range give anything but -EAGAIN? */
+static bool may_read(struct pavo_direct *window,
+		     const struct pavo_direct_place *place)
+{
+	struct pavo_direct_range copy;
+	u32 len = 1;
+	bool may;
+
+	spin_lock_bh(&window->lock);
+	copy = window->slots[place->range].range;
+	may = window->closed ||
+	      pavo_direct_admit(&copy, true, place->offset, &len) != -EAGAIN;
+	spin_unlock_bh(&window->lock);
+	return may;
+}
+
+static bool does_not_wait(const struct kiocb *iocb)
+{
+	return iocb->ki_flags & IOCB_NOWAIT ||
+	       iocb->ki_filp->f_flags & O_NONBLOCK;
+}
+
+static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
+{
+	struct pavo_direct *window = iocb->ki_filp->private_data;
+	size_t want = iov_iter_count(iter);
+	struct transfer t = {};
+	u32 done;
+	int err;
+
+	if (!want)
+		return 0;
+	if (iocb->ki_pos < 0 ||
+	    !pavo_direct_find(
+		    &(struct pavo_direct_shape){ .ranges = window->shape.ranges,
+						 .size = window->shape.size },
+		    iocb->ki_pos, read ? 1 : want, &t.place))
+		return read && iocb->ki_pos >= pavo_direct_length(window) ?
+			       0 :
+			       -EINVAL;
+	for (;;) {
+		t.len = min_t(size_t, want,
+			      window->shape.size - t.place.offset);
+		err = begin(window, read, &t);
+		if (err != -EAGAIN || does_not_wait(iocb))
+			break;
+		err = wait_event_interruptible(window->wait,
+					       may_read(window, &t.place));
+		if (err)
+			return err;
+	}
+	if (err)
+		return err;
+	done = copy(window, &t, read, iter);
+	err = finish(window, &t, done);
+	if (err)
+		return err;
+	if (!done)
+		return -EFAULT;
+	iocb->ki_pos += done;
+	return done;
+}
+
+static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *iter)
+{
+	return transfer(iocb, iter, true);
+}
+
+static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *iter)
+{
+	return transfer(iocb, iter, false);
+}
+
+static loff_t seek(struct file *file, loff_t offset, int whence)
+{
+	return fixed_size_llseek(file, offset, whence,
+				 pavo_direct_length(file->private_data));
+}
+
+static __poll_t poll(struct file *file, poll_table *table)
+{
+	struct pavo_direct *window = file->private_data;
+	__poll_t events = 0;
+	u32 i;
+
+	poll_wait(file, &window->wait, table);
+	spin_lock_bh(&window->lock);
+	if (window->closed)
+		events = EPOLLHUP | EPOLLERR;
+	else if (pavo_direct_has_buffer(window))
+		events = EPOLLOUT | EPOLLWRNORM;
+	for (i = 0; i < window->shape.ranges; i++) {
+		if (window->slots[i].range.state == PAVO_DIRECT_LOADED)
+			events |= EPOLLIN | EPOLLRDNORM;
+	}
+	spin_unlock_bh(&window->lock);
+	return events;
+}
+
+/*
+ * The page at @offset of the window, if the bus side may touch it so; the range counts as mapped
+ * then. The turns are held.
+ */
+static struct page *page_at(struct pavo_direct *window, u64 offset, bool write)
+{
+	struct pavo_direct_slot *slot;
+	struct page *page = NULL;
+	u32 range, rest;
+
+	range = div_u64_rem(offset, window->shape.size, &rest);
+	if (range >= window->shape.ranges)
+		return NULL;
+	slot = &window->slots[range];
+	spin_lock_bh(&window->lock);
+	if (!window->closed &&
+	    (slot->range.state == PAVO_DIRECT_FILLING ||
+	     (slot->range.state == PAVO_DIRECT_LOADED && !write))) {
+		page = pavo_direct_page(window, slot->range.buffer,
+					rest / PAGE_SIZE);
+		slot->mapped = true;
+	}
+	spin_unlock_bh(&window->lock);
+	return page;
+}
+
+/*
+ * The bus decoder: an access to a range whose turn it is not gets SIGBUS, and does not wait. The
+ * turns are held while the page gets into the page table, so a turn that ends takes it out again.
+ */
+static vm_fault_t fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct pavo_direct *window = vma->vm_private_data;
+	struct page *page;
+	int err = -EFAULT;
+
+	mutex_lock(&window->turns);
+	page = page_at(window, (u64)vmf->pgoff << PAGE_SHIFT,
+		       vmf->flags & FAULT_FLAG_WRITE);
+	if (page)
+		err = vm_insert_page(vma, vmf->address & PAGE_MASK, page);
+	mutex_unlock(&window->turns);
+	if (!err || err == -EBUSY)
+		return VM_FAULT_NOPAGE;
+	return err == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
+}
+
+static const struct vm_operations_struct vm_ops = {
+	.fault = fault,
+};
+
+static int map_registers(struct pavo_direct *window, struct vm_area_struct *vma)
+{
+	unsigned long at;
+	void *from = window->registers;
+	int err = 0;
+
+	if (vma->vm_end - vma->vm_start > pavo_direct_registers_size(window))
+		return -EINVAL;
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	pavo_vm_flags_clear(vma, VM_MAYWRITE);
+	for (at = vma->vm_start; !err && at < vma->vm_end; at += PAGE_SIZE) {
+		err = vm_insert_page(vma, at, vmalloc_to_page(from));
+		from += PAGE_SIZE;
+	}
+	return err;
+}
+
+static int map(struct file *file, struct vm_area_struct *vma)
+{
+	struct pavo_direct *window = file->private_data;
+	u64 start = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	u64 length = pavo_direct_length(window);
+
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	pavo_vm_flags_clear(vma, VM_MAYEXEC);
+	/* A child of fork() maps it for itself. */
+	pavo_vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP |
+				       VM_DONTCOPY);
+	if (start == length)
+		return map_registers(window, vma);
+	if (start > length || vma->vm_end - vma->vm_start > length - start)
+		return -EINVAL;
+	vma->vm_private_data = window;
+	vma->vm_ops = &vm_ops;
+	return 0;
+}
+
+static int close_file(struct inode *inode, struct file *file)
+{
+	pavo_direct_put(file->private_data);
+	return 0;
+}
+
+static const struct file_operations fops = {
+	.owner = THIS_MODULE,
+	.llseek = seek,
+	.read_iter = read_iter,
+	.write_iter = write_iter,
+	.splice_read = pavo_splice_read,
+	.splice_write = iter_file_splice_write,
+	.poll = poll,
+	.mmap = map,
+	.release = close_file,
+};
+
+struct file *pavo_direct_file(struct pavo_direct *window)
+{
+	struct file *file;
+
+	file = anon_inode_getfile("[pavo-direct]", &fops, window, O_RDWR);
+	if (IS_ERR(file))
+		return file;
+	kref_get(&window->refs);
+	file->f_mode |= FMODE_LSEEK | FMODE_PREAD | FMODE_PWRITE;
+	/* All files of anonymous inodes share one mapping, which cannot be taken away. */
+	window->mapping.host = file_inode(file);
+	window->mapping.a_ops = file->f_mapping->a_ops;
+	file->f_mapping = &window->mapping;
+	return file;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * link.c - the link side of a direct window: what the requester asks of it, in any context.
+ *
+ * The caller has found the region by its key in this RCU section, so the window is there. A slot
+ * points to the queue pair whose work request has it until that work request is released, which
+ * happens at its completion, its flush, and the reset of the queue pair.
+ */
+#include "direct/direct_private.h"
+#include "memory/holder.h"
+
+/* Find the slot of @va, and lock its window. NULL: none, not locked. */
+static struct pavo_direct_slot *lock_slot(const struct pavo_region *region,
+					  u64 va, u64 len,
+					  struct pavo_direct_place *place)
+{
+	struct pavo_direct *window = region->direct;
+
+	if (!pavo_direct_find(&window->shape, va, len, place))
+		return NULL;
+	spin_lock_bh(&window->lock);
+	return &window->slots[place->range];
+}
+
+static bool has_it(const struct pavo_direct_slot *slot,
+		   const struct pavo_holder *holder, u32 wqe)
+{
+	return slot->holder == holder && slot->wqe == wqe;
+}
+
+static enum pavo_status claim_write(struct pavo_direct *window,
+				    struct pavo_direct_slot *slot,
+				    const struct pavo_direct_place *place,
+				    u32 len)
+{
+	struct pavo_direct_range *range = &slot->range;
+
+	if (range->read)
+		return PAVO_ST_STATE;
+	if (place->offset + len > range->total)
+		return PAVO_ST_RANGE;
+	switch (range->state) {
+	case PAVO_DIRECT_FILLING:
+	case PAVO_DIRECT_CLOSING:
+		return PAVO_ST_WAIT;
+	case PAVO_DIRECT_FULL:
+		pavo_direct_step(range, PAVO_DIRECT_SENDING);
+		pavo_direct_publish(window, place->range);
+		pavo_count(window->dev, direct_sent);
+		return PAVO_ST_OK;
+	case PAVO_DIRECT_SENDING:
+		return PAVO_ST_OK;
+	default:
+		return PAVO_ST_STATE;
+	}
+}
+
+static enum pavo_status claim_read(struct pavo_direct_slot *slot,
+				   const struct pavo_direct_place *place,
+				   u32 len)
+{
+	const struct pavo_direct_range *range = &slot->range;
+
+	if (!range->read || range->state != PAVO_DIRECT_ASKED)
+		return PAVO_ST_STATE;
+	return place->offset || len != range->total ? PAVO_ST_RANGE :
+						      PAVO_ST_OK;
+}
+
+enum pavo_status pavo_direct_claim(struct pavo_holder *holder,
+				   const struct pavo_region *region, u64 va,
+				   u32 len, bool read, u32 wqe)
+{
+	struct pavo_direct *window = region->direct;
+	struct pavo_direct_slot *slot;
+	struct pavo_direct_place place;
+	enum pavo_status status;
+
+	slot = lock_slot(region, va, len, &place);
+	if (!slot) {
+		pavo_count(holder->dev, direct_refused);
+		return PAVO_ST_RANGE;
+	}
+	if (window->closed || (slot->holder && !has_it(slot, holder, wqe)))
+		status = PAVO_ST_STATE;
+	else if (read)
+		status = claim_read(slot, &place, len);
+	else
+		status = claim_write(window, slot, &place, len);
+	if (status == PAVO_ST_OK || status == PAVO_ST_WAIT) {
+		slot->holder = holder;
+		slot->wqe = wqe;
+	} else {
+		pavo_count(holder->dev, direct_refused);
+	}
+	spin_unlock_bh(&window->lock);
+	return status;
+}
+
+/* The side waits until the bus side has drained the range. Locked. */
+static enum pavo_status wait_for_drain(struct pavo_direct_slot *slot,
+				       struct pavo_missing *missing)
+{
+	slot->missing = missing;
+	WRITE_ONCE(missing->state, PAVO_MISSING_WAITING);
+	return PAVO_ST_WAIT;
+}
+
+enum pavo_status pavo_direct_load_begin(struct pavo_holder *holder,
+					const struct pavo_region *region,
+					u64 va, struct pavo_missing *missing,
+					u64 *to)
+{
+	struct pavo_direct *window = region->direct;
+	enum pavo_status status = PAVO_ST_STATE;
+	struct pavo_direct_slot *slot;
+	struct pavo_direct_place place;
+	struct pavo_direct_range *range;
+
+	slot = lock_slot(region, va, 1, &place);
+	if (!slot)
+		return PAVO_ST_RANGE;
+	range = &slot->range;
+	if (window->closed || slot->holder != holder || !range->read)
+		goto out;
+	switch (range->state) {
+	case PAVO_DIRECT_ASKED:
+	case PAVO_DIRECT_DRAINED:
+		if (place.offset != range->done + range->response)
+			break;
+		pavo_direct_step(range, PAVO_DIRECT_LOADING);
+		*to = pavo_direct_address(&window->shape, place.range) +
+		      (range->whole ? range->response : 0);
+		status = PAVO_ST_OK;
+		break;
+	case PAVO_DIRECT_LOADED:
+	case PAVO_DIRECT_EMPTYING:
+		status = wait_for_drain(slot, missing);
+	}
+out:
+	spin_unlock_bh(&window->lock);
+	return status;
+}
+
+void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len)
+{
+	struct pavo_direct *window = region->direct;
+	struct pavo_direct_slot *slot;
+	struct pavo_direct_place place;
+
+	slot = lock_slot(region, va, 1, &place);
+	if (!slot)
+		return;
+	if (slot->range.state == PAVO_DIRECT_LOADING) {
+		pavo_direct_load(&slot->range, len);
+		pavo_direct_publish(window, place.range);
+	}
+	if (!window->closed) {
+		pavo_count(window->dev, direct_loaded);
+		pavo_tally_add(&window->dev->tally, direct_copied, len);
+	}
+	spin_unlock_bh(&window->lock);
+}
+
+enum pavo_status pavo_direct_drained(struct pavo_holder *holder,
+				     const struct pavo_region *region, u64 va,
+				     struct pavo_missing *missing)
+{
+	struct pavo_direct *window = region->direct;
+	enum pavo_status status = PAVO_ST_STATE;
+	struct pavo_direct_slot *slot;
+	struct pavo_direct_place place;
+
+	slot = lock_slot(region, va, 1, &place);
+	if (!slot)
+		return PAVO_ST_RANGE;
+	if (window->closed || slot->holder != holder)
+		goto out;
+	switch (slot->range.state) {
+	case PAVO_DIRECT_DRAINED:
+		status = PAVO_ST_OK;
+		break;
+	case PAVO_DIRECT_ASKED:
+		/* More is to come before it is handed over. */
+		status = PAVO_ST_OK;
+		break;
+	case PAVO_DIRECT_LOADED:
+	case PAVO_DIRECT_EMPTYING:
+		status = wait_for_drain(slot, missing);
+	}
+out:
+	spin_unlock_bh(&window->lock);
+	return status;
+}
+
+void pavo_direct_release(struct pavo_holder *holder,
+			 const struct pavo_region *region, u64 va, u32 wqe)
+{
+	struct pavo_direct *window = region->direct;
+	struct pavo_direct_slot *slot;
+	struct pavo_direct_place place;
+
+	slot = lock_slot(region, va, 1, &place);
+	if (!slot)
+		return;
+	if (slot->holder ? !has_it(slot, holder, wqe) :
+			   slot->range.state == PAVO_DIRECT_IDLE)
+		goto out;
+	if (slot->missing) {
+		smp_store_release(&slot->missing->state, PAVO_MISSING_NONE);
+		slot->missing = NULL;
+	}
+	slot->holder = NULL;
+	switch (slot->range.state) {
+	case PAVO_DIRECT_SENDING:
+	case PAVO_DIRECT_DRAINED:
+		pavo_direct_give_buffer(window, place.range);
+		pavo_direct_step(&slot->range, PAVO_DIRECT_IDLE);
+		pavo_direct_publish(window, place.range);
+		break;
+	case PAVO_DIRECT_ENDING:
+		break;
+	default:
+		/* Pages may be mapped, and that takes a sleep. */
+		pavo_direct_step(&slot->range, PAVO_DIRECT_ENDING);
+		if (!window->closed)
+			queue_work(window->dev->end_wq, &window->end);
+	}
+out:
+	spin_unlock_bh(&window->lock);
+}

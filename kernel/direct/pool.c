@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pool.c - the buffers of a direct window, and which range has which.
+ *
+ * Ranges and buffers are numbered separately, and a range gets any buffer (sources.md#direct-pool).
+ * A free buffer is in quarantine as long as others use its pages: a device that has not
+ * finished, a packet in a queue of this machine, a dma-buf. Page references tell: on some kernels
+ * O_DIRECT takes plain references, so page_maybe_dma_pinned() would not see it.
+ */
+#include <linux/random.h>
+#include "direct/direct_private.h"
+
+bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer)
+{
+	u32 i;
+
+	for (i = 0; i < window->npages; i++) {
+		if (page_ref_count(pavo_direct_page(window, buffer, i)) > 1)
+			return true;
+	}
+	return false;
+}
+
+/* May @range have that buffer? */
+static bool may_have(const struct pavo_direct *window, u32 number, u32 range)
+{
+	const struct pavo_direct_buffer *buffer = &window->buffers[number];
+
+	if (buffer->range != PAVO_DIRECT_NO_RANGE || buffer->pins)
+		return false;
+	if (buffer->exports && buffer->own != range)
+		return false;
+	/* The exporter's own range may go on with a buffer that devices know. */
+	return buffer->exports || !pavo_direct_is_used(window, number);
+}
+
+/* The buffer of the range's dma-buf, else any; or PAVO_DIRECT_NO_BUFFER. */
+static u32 choose(const struct pavo_direct *window, u32 range)
+{
+	u32 start = get_random_u32() % window->nbuffers, i, number;
+	u32 found = PAVO_DIRECT_NO_BUFFER;
+
+	for (i = 0; i < window->nbuffers; i++) {
+		number = (start + i) % window->nbuffers;
+		if (!may_have(window, number, range))
+			continue;
+		if (window->buffers[number].exports)
+			return number;
+		if (found == PAVO_DIRECT_NO_BUFFER)
+			found = number;
+	}
+	return found;
+}
+
+bool pavo_direct_take_buffer(struct pavo_direct *window, u32 range)
+{
+	size_t first = (size_t)range * window->npages;
+	u32 number = choose(window, range), i;
+
+	if (number == PAVO_DIRECT_NO_BUFFER)
+		return false;
+	window->buffers[number].range = range;
+	window->slots[range].range.buffer = number;
+	for (i = 0; i < window->npages; i++)
+		WRITE_ONCE(window->current_pages[first + i],
+			   pavo_direct_page(window, number, i));
+	return true;
+}
+
+void pavo_direct_give_buffer(struct pavo_direct *window, u32 range)
+{
+	size_t first = (size_t)range * window->npages;
+	struct pavo_direct_slot *slot = &window->slots[range];
+	u32 i;
+
+	if (slot->range.buffer == PAVO_DIRECT_NO_BUFFER)
+		return;
+	for (i = 0; i < window->npages; i++)
+		WRITE_ONCE(window->current_pages[first + i], window->nowhere);
+	window->buffers[slot->range.buffer].range = PAVO_DIRECT_NO_RANGE;
+	slot->range.buffer = PAVO_DIRECT_NO_BUFFER;
+}
+
+bool pavo_direct_has_buffer(const struct pavo_direct *window)
+{
+	u32 i;
+
+	for (i = 0; i < window->nbuffers; i++) {
+		if (may_have(window, i, PAVO_DIRECT_NO_RANGE))
+			return true;
+	}
+	return false;
+}
+
+u32 pavo_direct_quarantined(const struct pavo_direct *window)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < window->nbuffers; i++) {
+		if (window->buffers[i].range == PAVO_DIRECT_NO_RANGE &&
+		    !may_have(window, i, PAVO_DIRECT_NO_RANGE))
+			n++;
+	}
+	return n;
+}

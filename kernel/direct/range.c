@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * range.c - steps of a range of a direct window; see range.h.
+ *
+ * The two valid bits of the document follow from the state, and the table of states says which
+ * state may come after which.
+ */
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include "direct/range.h"
+
+/**
+ * struct direct_state - a row of the table.
+ * @name: for people
+ * @bus:  the bus side may touch the bytes (PCI Valid)
+ * @link: the link side may (BR Valid)
+ * @next: states that may follow
+ */
+struct direct_state {
+	const char *name;
+	bool bus;
+	bool link;
+	u16 next;
+};
+
+#define TO(state) BIT(PAVO_DIRECT_##state)
+
+/* A closing state shows as the one before it: the step is not complete. */
+static const struct direct_state states[PAVO_DIRECT_STATES] = {
+	[PAVO_DIRECT_IDLE] = { "idle", false, false, TO(FILLING) | TO(ASKED) },
+	[PAVO_DIRECT_FILLING] = { "filling", true, false,
+				  TO(CLOSING) | TO(ENDING) },
+	[PAVO_DIRECT_CLOSING] = { "closing", true, false,
+				  TO(FULL) | TO(FILLING) | TO(ENDING) },
+	[PAVO_DIRECT_FULL] = { "full", false, true, TO(SENDING) | TO(ENDING) },
+	[PAVO_DIRECT_SENDING] = { "sending", false, true, TO(IDLE) },
+	[PAVO_DIRECT_ASKED] = { "asked", false, true,
+				TO(LOADING) | TO(ENDING) },
+	[PAVO_DIRECT_LOADING] = { "loading", false, true,
+				  TO(LOADED) | TO(ASKED) | TO(ENDING) },
+	[PAVO_DIRECT_LOADED] = { "loaded", true, false,
+				 TO(EMPTYING) | TO(ENDING) },
+	[PAVO_DIRECT_EMPTYING] = { "emptying", true, false,
+				   TO(DRAINED) | TO(LOADED) | TO(ENDING) },
+	[PAVO_DIRECT_DRAINED] = { "drained", false, false,
+				  TO(LOADING) | TO(IDLE) | TO(ENDING) },
+	[PAVO_DIRECT_ENDING] = { "ending", false, false, TO(IDLE) },
+};
+
+bool pavo_direct_find(const struct pavo_direct_shape *shape, u64 at, u64 len,
+		      struct pavo_direct_place *place)
+{
+	u64 offset = at - shape->base, range;
+	u32 rest;
+
+	/* An address below the base is far behind the end. */
+	range = div_u64_rem(offset, shape->size, &rest);
+	if (range >= shape->ranges || len > shape->size - rest)
+		return false;
+	*place = (struct pavo_direct_place){ .range = range, .offset = rest };
+	return true;
+}
+
+bool pavo_direct_bus_valid(const struct pavo_direct_range *range)
+{
+	return states[range->state].bus;
+}
+
+bool pavo_direct_link_valid(const struct pavo_direct_range *range)
+{
+	return states[range->state].link;
+}
+
+const char *pavo_direct_state_name(u8 state)
+{
+	return state < PAVO_DIRECT_STATES ? states[state].name : "?";
+}
+
+bool pavo_direct_step(struct pavo_direct_range *range,
+		      enum pavo_direct_state next)
+{
+	if (!(states[range->state].next & BIT(next)))
+		return false;
+	range->state = next;
+	return true;
+}
+
+void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags)
+{
+	range->read = flags & PAVO_DIRECT_READ;
+	range->whole = flags & PAVO_DIRECT_WHOLE;
+	range->total = total;
+	range->admitted = 0;
+	range->count = 0;
+	range->response = 0;
+	range->done = 0;
+	range->uses++;
+	pavo_direct_step(range,
+			 range->read ? PAVO_DIRECT_ASKED : PAVO_DIRECT_FILLING);
+}
+
+static int admit_read(struct pavo_direct_range *range, u32 offset, u32 *len)
+{
+	u32 end = range->done + range->response;
+
+	if (offset >= range->total || offset < range->done)
+		return -ENODATA;
+	if (range->state != PAVO_DIRECT_LOADED)
+		return range->state == PAVO_DIRECT_EMPTYING && offset < end ?
+			       -ENODATA :
+			       -EAGAIN;
+	if (offset >= end)
+		return -EAGAIN;
+	*len = min(*len, end - offset);
+	if (*len > range->response - range->admitted)
+		return -ENODATA;
+	range->admitted += *len;
+	return 0;
+}
+
+int pavo_direct_admit(struct pavo_direct_range *range, bool read, u32 offset,
+		      u32 *len)
+{
+	if (range->state == PAVO_DIRECT_IDLE ||
+	    range->state == PAVO_DIRECT_ENDING || range->read != read)
+		return -EBADF;
+	if (read)
+		return admit_read(range, offset, len);
+	if (range->state != PAVO_DIRECT_FILLING)
+		return -EBADF;
+	if (offset > range->total || *len > range->total - offset ||
+	    *len > range->total - range->admitted)
+		return -ENOSPC;
+	range->admitted += *len;
+	return 0;
+}
+
+bool pavo_direct_count(struct pavo_direct_range *range, u32 admitted, u32 len)
+{
+	range->admitted -= admitted - len;
+	range->count += len;
+	if (range->count < (range->read ? range->response : range->total))
+		return false;
+	return pavo_direct_step(range, range->read ? PAVO_DIRECT_EMPTYING :
+						     PAVO_DIRECT_CLOSING);
+}
+
+void pavo_direct_load(struct pavo_direct_range *range, u32 len)
+{
+	if (range->whole) {
+		range->response += len;
+		pavo_direct_step(range, range->response == range->total ?
+						PAVO_DIRECT_LOADED :
+						PAVO_DIRECT_ASKED);
+		return;
+	}
+	range->done += range->response;
+	range->response = len;
+	range->admitted = 0;
+	range->count = 0;
+	pavo_direct_step(range, len ? PAVO_DIRECT_LOADED : PAVO_DIRECT_ASKED);
+}
+
+void pavo_direct_register(const struct pavo_direct_range *range,
+			  struct pavo_direct_register *reg)
+{
+	*reg = (struct pavo_direct_register){
+		.total = range->total,
+		.count = range->read ? 0 : range->count,
+		.response = range->response,
+		.drained = range->read ? range->count : 0,
+		.buffer = range->buffer,
+		.bus_valid = pavo_direct_bus_valid(range),
+		.link_valid = pavo_direct_link_valid(range),
+		.type = range->read ? PAVO_DIRECT_TYPE_READ :
+				      PAVO_DIRECT_TYPE_WRITE,
+		.uses = range->uses,
+		.done = range->done,
+	};
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * window.c - life of a direct window: its memory, its key, its place in the adapter's list.
+ *
+ * Called by verbs/ in process context. All memory is charged to the process that opens the window,
+ * and bounded by the most ranges and buffers that a window has. Windows are bounded as memory
+ * regions are.
+ */
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "direct/direct_private.h"
+#include "memory/pd.h"
+
+static void end_work(struct work_struct *work)
+{
+	pavo_direct_end_ranges(container_of(work, struct pavo_direct, end));
+}
+
+static void free_pages_of(struct pavo_direct *window)
+{
+	u32 n = window->nbuffers * window->npages, i;
+
+	for (i = 0; window->pages && i < n; i++) {
+		if (window->pages[i])
+			put_page(window->pages[i]);
+	}
+	if (window->nowhere)
+		put_page(window->nowhere);
+}
+
+static void free_window(struct pavo_direct *window)
+{
+	free_pages_of(window);
+	vfree(window->registers);
+	kvfree(window->pages);
+	kvfree(window->current_pages);
+	kvfree(window->buffers);
+	kvfree(window->slots);
+	kfree(window);
+}
+
+static void release(struct kref *refs)
+{
+	free_window(container_of(refs, struct pavo_direct, refs));
+}
+
+void pavo_direct_put(struct pavo_direct *window)
+{
+	kref_put(&window->refs, release);
+}
+
+static int check_args(const struct pavo_direct_open_args *args)
+{
+	u64 length = (u64)args->ranges * args->range_size, end;
+
+	if (args->flags || !args->ranges || args->ranges > PAVO_DIRECT_RANGES ||
+	    !args->buffers || args->buffers > PAVO_DIRECT_RANGES ||
+	    !args->range_size || args->range_size > PAVO_DIRECT_RANGE_SIZE ||
+	    !PAGE_ALIGNED(args->range_size) ||
+	    check_add_overflow(args->base, length - 1, &end))
+		return -EINVAL;
+	return 0;
+}
+
+static int alloc_pages_of(struct pavo_direct *window)
+{
+	u32 n = window->nbuffers * window->npages, i;
+
+	for (i = 0; i < n; i++) {
+		window->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!window->pages[i])
+			return -ENOMEM;
+	}
+	window->nowhere = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	return window->nowhere ? 0 : -ENOMEM;
+}
+
+static int alloc_memory(struct pavo_direct *window)
+{
+	const u32 ranges = window->shape.ranges;
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT;
+
+	window->registers =
+		__vmalloc(pavo_direct_registers_size(window), gfp | __GFP_ZERO);
+	window->pages = kvcalloc(window->nbuffers * window->npages,
+				 sizeof(struct page *), gfp);
+	window->current_pages =
+		kvcalloc(ranges * window->npages, sizeof(struct page *), gfp);
+	window->buffers =
+		kvcalloc(window->nbuffers, sizeof(*window->buffers), gfp);
+	window->slots = kvcalloc(ranges, sizeof(*window->slots), gfp);
+	if (!window->registers || !window->pages || !window->current_pages ||
+	    !window->buffers || !window->slots)
+		return -ENOMEM;
+	return alloc_pages_of(window);
+}
+
+/* All ranges are idle, all buffers free. */
+static void set_idle(struct pavo_direct *window)
+{
+	u32 i;
+
+	for (i = 0; i < window->shape.ranges * window->npages; i++)
+		window->current_pages[i] = window->nowhere;
+	for (i = 0; i < window->nbuffers; i++)
+		window->buffers[i].range = PAVO_DIRECT_NO_RANGE;
+	for (i = 0; i < window->shape.ranges; i++) {
+		window->slots[i].range.buffer = PAVO_DIRECT_NO_BUFFER;
+		pavo_direct_publish(window, i);
+	}
+}
+
+static struct pavo_direct *
+alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
+{
+	struct pavo_direct *window;
+
+	window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
+	if (!window)
+		return NULL;
+	kref_init(&window->refs);
+	window->dev = dev;
+	window->shape = (struct pavo_direct_shape){
+		.base = args->base,
+		.ranges = args->ranges,
+		.size = args->range_size,
+	};
+	window->npages = args->range_size / PAGE_SIZE;
+	window->nbuffers = args->buffers;
+	spin_lock_init(&window->lock);
+	mutex_init(&window->turns);
+	init_waitqueue_head(&window->wait);
+	INIT_WORK(&window->end, end_work);
+	address_space_init_once(&window->mapping);
+	if (!alloc_memory(window)) {
+		set_idle(window);
+		return window;
+	}
+	free_window(window);
+	return NULL;
+}
+
+struct pavo_direct *pavo_direct_open(struct ib_pd *ibpd,
+				     const struct pavo_direct_open_args *args,
+				     struct pavo_direct_open_resp *resp)
+{
+	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
+	struct pavo_direct *window;
+	int err;
+
+	err = check_args(args);
+	if (err)
+		return ERR_PTR(err);
+	window = alloc_window(dev, args);
+	if (!window)
+		return ERR_PTR(-ENOMEM);
+	window->mr = pavo_mr_of_direct(ibpd, args->base,
+				       pavo_direct_length(window),
+				       window->current_pages, window);
+	if (IS_ERR(window->mr)) {
+		err = PTR_ERR(window->mr);
+		pavo_direct_put(window);
+		return ERR_PTR(err);
+	}
+	atomic_inc(&ibpd->usecnt);
+	mutex_lock(&dev->directs.mutex);
+	window->number = dev->directs.made++;
+	list_add_tail(&window->list, &dev->directs.windows);
+	mutex_unlock(&dev->directs.mutex);
+
+	resp->base = args->base;
+	resp->length = pavo_direct_length(window);
+	resp->registers = resp->length;
+	resp->registers_size = pavo_direct_registers_size(window);
+	resp->lkey = window->mr->region->key;
+	return window;
+}
+
+/* No range is armed from now on, and no process or queue pair waits. */
+static void set_closed(struct pavo_direct *window)
+{
+	struct pavo_direct_slot *slot;
+	u32 i;
+
+	spin_lock_bh(&window->lock);
+	window->closed = true;
+	for (i = 0; i < window->shape.ranges; i++) {
+		slot = &window->slots[i];
+		pavo_direct_wake(slot);
+		slot->holder = NULL;
+	}
+	spin_unlock_bh(&window->lock);
+	wake_up_all(&window->wait);
+}
+
+void pavo_direct_close(struct pavo_direct *window)
+{
+	struct ib_pd *ibpd = &window->mr->region->pd->ib;
+
+	mutex_lock(&window->dev->directs.mutex);
+	list_del(&window->list);
+	mutex_unlock(&window->dev->directs.mutex);
+	set_closed(window);
+	mutex_lock(&window->turns);
+	unmap_mapping_range(&window->mapping, 0, 0, 1);
+	mutex_unlock(&window->turns);
+	/* No packet looks at it after this. */
+	pavo_mr_end_direct(window->mr);
+	cancel_work_sync(&window->end);
+	atomic_dec(&ibpd->usecnt);
+	pavo_direct_put(window);
+}
+
+/* One armed range. The window is locked. */
+static void show_range(struct seq_file *file, u32 number,
+		       const struct pavo_direct_range *range)
+{
+	seq_printf(
+		file,
+		"  range %u state %s %s total %u count %u response %u done %u buffer %d\n",
+		number, pavo_direct_state_name(range->state),
+		range->read ? "read" : "write", range->total, range->count,
+		range->response, range->done, (int)range->buffer);
+}
+
+static void show_window(struct seq_file *file, const struct pavo_dev *dev,
+			struct pavo_direct *window)
+{
+	u32 i, busy = 0;
+
+	spin_lock_bh(&window->lock);
+	for (i = 0; i < window->nbuffers; i++)
+		busy += window->buffers[i].range != PAVO_DIRECT_NO_RANGE;
+	seq_printf(
+		file,
+		"%s window %u pd %u lkey %08x base %llx ranges %u size %u buffers %u free %u quarantined %u\n",
+		dev->ib.name, window->number, window->mr->region->pd->ib.res.id,
+		window->mr->region->key, window->shape.base,
+		window->shape.ranges, window->shape.size, window->nbuffers,
+		window->nbuffers - busy, pavo_direct_quarantined(window));
+	for (i = 0; i < window->shape.ranges; i++) {
+		if (window->slots[i].range.state != PAVO_DIRECT_IDLE)
+			show_range(file, i, &window->slots[i].range);
+	}
+	spin_unlock_bh(&window->lock);
+}
+
+void pavo_direct_show(struct seq_file *file, struct pavo_dev *dev)
+{
+	struct pavo_direct *window;
+
+	mutex_lock(&dev->directs.mutex);
+	list_for_each_entry(window, &dev->directs.windows, list)
+		show_window(file, dev, window);
+	mutex_unlock(&dev->directs.mutex);
+}
