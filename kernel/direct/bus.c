@@ -20,7 +20,7 @@ void pavo_direct_publish(struct pavo_direct *window, u32 range)
 {
 	struct pavo_direct_register reg;
 
-	pavo_direct_register(&window->slots[range].range, &reg);
+	pavo_direct_tell(&window->slots[range].range, &reg);
 	window->registers[range] = reg;
 	wake_up_interruptible_all(&window->wait);
 }

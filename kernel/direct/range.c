@@ -5,10 +5,9 @@
  * The two valid bits of the document follow from the state, and the table of states says which
  * state may come after which.
  */
-#include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/math64.h>
-#include <linux/minmax.h>
 #include "direct/range.h"
 
 /**
@@ -25,7 +24,7 @@ struct direct_state {
 	u16 next;
 };
 
-#define TO(state) BIT(PAVO_DIRECT_##state)
+#define TO(state) (1u << PAVO_DIRECT_##state)
 
 /* A closing state shows as the one before it: the step is not complete. */
 static const struct direct_state states[PAVO_DIRECT_STATES] = {
@@ -81,7 +80,7 @@ const char *pavo_direct_state_name(u8 state)
 bool pavo_direct_step(struct pavo_direct_range *range,
 		      enum pavo_direct_state next)
 {
-	if (!(states[range->state].next & BIT(next)))
+	if (!(states[range->state].next & 1u << next))
 		return false;
 	range->state = next;
 	return true;
@@ -163,8 +162,8 @@ void pavo_direct_load(struct pavo_direct_range *range, u32 len)
 	pavo_direct_step(range, len ? PAVO_DIRECT_LOADED : PAVO_DIRECT_ASKED);
 }
 
-void pavo_direct_register(const struct pavo_direct_range *range,
-			  struct pavo_direct_register *reg)
+void pavo_direct_tell(const struct pavo_direct_range *range,
+		      struct pavo_direct_register *reg)
 {
 	*reg = (struct pavo_direct_register){
 		.total = range->total,

@@ -140,8 +140,8 @@ bool pavo_direct_count(struct pavo_direct_range *range, u32 admitted, u32 len);
 /** pavo_direct_load - a response of @len bytes lies there; @len 0: it does not, after all. */
 void pavo_direct_load(struct pavo_direct_range *range, u32 len);
 
-/** pavo_direct_register - the range as processes see it. */
-void pavo_direct_register(const struct pavo_direct_range *range,
-			  struct pavo_direct_register *reg);
+/** pavo_direct_tell - the range as processes see it. */
+void pavo_direct_tell(const struct pavo_direct_range *range,
+		      struct pavo_direct_register *reg);
 
 #endif /* PAVO_DIRECT_RANGE_H */

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * range_test.cpp - ranges of direct windows: the document's own numbers, its table of the two
+ * valid bits, what is refused, and what holds in every state.
+ */
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "random.h"
+
+extern "C" {
+#include "direct/range.h"
+}
+
+namespace {
+
+constexpr uint32_t size = 4096;
+/* The document's base, which is not aligned (page 8). */
+constexpr pavo_direct_shape window = {0x12345678, 32, size};
+
+pavo_direct_range armed(uint32_t total, uint32_t flags)
+{
+	pavo_direct_range range = {};
+
+	range.buffer = 7;
+	pavo_direct_arm(&range, total, flags);
+	return range;
+}
+
+/* (PCI Valid, BR Valid) */
+std::pair<int, int> valid(const pavo_direct_range &range)
+{
+	return {pavo_direct_bus_valid(&range), pavo_direct_link_valid(&range)};
+}
+
+/* Let @len bytes through at @offset; the last ones end the turn. */
+int move(pavo_direct_range &range, uint32_t offset, uint32_t len)
+{
+	uint32_t admitted = len;
+	int err = pavo_direct_admit(&range, range.read, offset, &admitted);
+
+	if (err)
+		return err;
+	if (pavo_direct_count(&range, admitted, admitted))
+		pavo_direct_step(&range, range.read ? PAVO_DIRECT_DRAINED :
+						      PAVO_DIRECT_FULL);
+	return 0;
+}
+
+void load(pavo_direct_range &range, uint32_t len)
+{
+	ASSERT_TRUE(pavo_direct_step(&range, PAVO_DIRECT_LOADING));
+	pavo_direct_load(&range, len);
+}
+
+} // namespace
+
+TEST(DirectTranslation, HasTheDocumentsNumbers)
+{
+	pavo_direct_place place = {};
+
+	ASSERT_TRUE(pavo_direct_find(&window, 0x12347700, 1, &place));
+	EXPECT_EQ(place.range, 2u);
+	EXPECT_EQ(place.offset, 0x88u);
+	EXPECT_EQ(pavo_direct_address(&window, 2), 0x12347678u);
+	/* Claims 12 to 14: the payload lies behind the header of its packet. */
+	EXPECT_EQ(pavo_direct_buffer_offset(place.offset, 58), 0x88u + 58);
+	ASSERT_TRUE(pavo_direct_find(&window, 0x12345678, size, &place));
+	EXPECT_EQ(place.range, 0u);
+	EXPECT_EQ(place.offset, 0u);
+}
+
+TEST(DirectTranslation, EndsWithTheWindow)
+{
+	const uint64_t end = window.base + 32 * uint64_t(size);
+	pavo_direct_place place = {};
+
+	EXPECT_TRUE(pavo_direct_find(&window, end - 1, 1, &place));
+	EXPECT_EQ(place.range, 31u);
+	EXPECT_EQ(place.offset, size - 1);
+	EXPECT_FALSE(pavo_direct_find(&window, end, 1, &place));
+	EXPECT_FALSE(pavo_direct_find(&window, window.base - 1, 1, &place));
+	EXPECT_FALSE(pavo_direct_find(&window, 0, 1, &place));
+	EXPECT_FALSE(pavo_direct_find(&window, ~0ull, 1, &place));
+	/* No bytes of two ranges at once. */
+	EXPECT_FALSE(pavo_direct_find(&window, window.base + 1, size, &place));
+	EXPECT_FALSE(pavo_direct_find(&window, window.base, ~0ull, &place));
+}
+
+TEST(DirectTranslation, MayReachTheEndOfTheAddresses)
+{
+	const pavo_direct_shape last = {~0ull - 2 * uint64_t(size) + 1, 2,
+					size};
+	pavo_direct_place place = {};
+
+	ASSERT_TRUE(pavo_direct_find(&last, ~0ull, 1, &place));
+	EXPECT_EQ(place.range, 1u);
+	EXPECT_EQ(place.offset, size - 1);
+	EXPECT_FALSE(pavo_direct_find(&last, 0, 1, &place));
+}
+
+TEST(DirectStates, OfAWriteAreThoseOfTheDocument)
+{
+	pavo_direct_range range = {};
+
+	EXPECT_EQ(valid(range), std::make_pair(0, 0));
+	range = armed(size, 0);
+	EXPECT_EQ(valid(range), std::make_pair(1, 0));
+	EXPECT_EQ(move(range, 0, size - 1), 0);
+	EXPECT_EQ(valid(range), std::make_pair(1, 0));
+	EXPECT_EQ(move(range, size - 1, 1), 0);
+	EXPECT_EQ(valid(range), std::make_pair(0, 1));
+	EXPECT_TRUE(pavo_direct_step(&range, PAVO_DIRECT_SENDING));
+	EXPECT_EQ(valid(range), std::make_pair(0, 1));
+	EXPECT_TRUE(pavo_direct_step(&range, PAVO_DIRECT_IDLE));
+	EXPECT_EQ(valid(range), std::make_pair(0, 0));
+}
+
+TEST(DirectStates, OfAReadAreThoseOfTheDocument)
+{
+	pavo_direct_range range = armed(512, PAVO_DIRECT_READ);
+
+	EXPECT_EQ(valid(range), std::make_pair(0, 1));
+	load(range, 256);
+	EXPECT_EQ(valid(range), std::make_pair(1, 0));
+	EXPECT_EQ(move(range, 0, 256), 0);
+	EXPECT_EQ(valid(range), std::make_pair(0, 0));
+	load(range, 256);
+	EXPECT_EQ(valid(range), std::make_pair(1, 0));
+	EXPECT_EQ(move(range, 256, 256), 0);
+	EXPECT_EQ(valid(range), std::make_pair(0, 0));
+	EXPECT_TRUE(pavo_direct_step(&range, PAVO_DIRECT_IDLE));
+}
+
+TEST(DirectStates, OfAWholeReadAreHandedOverOnce)
+{
+	pavo_direct_range range =
+		armed(600, PAVO_DIRECT_READ | PAVO_DIRECT_WHOLE);
+
+	load(range, 256);
+	EXPECT_EQ(valid(range), std::make_pair(0, 1));
+	load(range, 256);
+	load(range, 88);
+	EXPECT_EQ(valid(range), std::make_pair(1, 0));
+	EXPECT_EQ(range.response, 600u);
+	EXPECT_EQ(move(range, 0, 600), 0);
+	EXPECT_EQ(valid(range), std::make_pair(0, 0));
+}
+
+TEST(DirectStates, BothSidesNeverHaveTheirTurnAtOnce)
+{
+	for (int state = 0; state < PAVO_DIRECT_STATES; state++) {
+		pavo_direct_range range = {};
+
+		range.state = state;
+		EXPECT_FALSE(pavo_direct_bus_valid(&range) &&
+			     pavo_direct_link_valid(&range))
+			<< pavo_direct_state_name(state);
+	}
+}
+
+TEST(DirectRange, TakesNoByteTooMany)
+{
+	pavo_direct_range range = armed(100, 0);
+
+	EXPECT_EQ(move(range, 0, 101), -ENOSPC);
+	EXPECT_EQ(move(range, 100, 1), -ENOSPC);
+	EXPECT_EQ(move(range, ~0u, 1), -ENOSPC);
+	EXPECT_EQ(move(range, 1, ~0u), -ENOSPC);
+	EXPECT_EQ(move(range, 0, 60), 0);
+	EXPECT_EQ(move(range, 0, 41), -ENOSPC) << "bytes are counted";
+	EXPECT_EQ(move(range, 60, 40), 0);
+	EXPECT_EQ(move(range, 0, 1), -EBADF) << "the turn is over";
+	EXPECT_EQ(range.count, 100u);
+}
+
+TEST(DirectRange, RefusesTheOtherDirectionAndIdleRanges)
+{
+	pavo_direct_range range = {};
+	uint32_t len = 1;
+
+	EXPECT_EQ(pavo_direct_admit(&range, false, 0, &len), -EBADF);
+	EXPECT_EQ(pavo_direct_admit(&range, true, 0, &len), -EBADF);
+	range = armed(10, 0);
+	EXPECT_EQ(pavo_direct_admit(&range, true, 0, &len), -EBADF);
+	range = armed(10, PAVO_DIRECT_READ);
+	EXPECT_EQ(pavo_direct_admit(&range, false, 0, &len), -EBADF);
+	EXPECT_EQ(pavo_direct_admit(&range, true, 0, &len), -EAGAIN);
+}
+
+TEST(DirectRange, ReadersSeeEachByteOfAResponse)
+{
+	pavo_direct_range range = armed(300, PAVO_DIRECT_READ);
+	uint32_t len = 1000;
+
+	load(range, 200);
+	ASSERT_EQ(pavo_direct_admit(&range, true, 50, &len), 0);
+	EXPECT_EQ(len, 150u) << "up to the end of the response";
+	EXPECT_FALSE(pavo_direct_count(&range, len, len));
+	len = 1;
+	EXPECT_EQ(pavo_direct_admit(&range, true, 200, &len), -EAGAIN);
+	EXPECT_EQ(pavo_direct_admit(&range, true, 300, &len), -ENODATA);
+	EXPECT_EQ(move(range, 0, 50), 0);
+	load(range, 100);
+	EXPECT_EQ(move(range, 199, 1), -ENODATA) << "that one is gone";
+	EXPECT_EQ(move(range, 200, 100), 0);
+	EXPECT_EQ(range.done + range.response, 300u);
+}
+
+TEST(DirectRange, GivesBytesBackThatWereNotCopied)
+{
+	pavo_direct_range range = armed(100, 0);
+	uint32_t len = 100;
+
+	ASSERT_EQ(pavo_direct_admit(&range, false, 0, &len), 0);
+	EXPECT_FALSE(pavo_direct_count(&range, 100, 30));
+	EXPECT_EQ(move(range, 30, 70), 0);
+	EXPECT_EQ(range.state, PAVO_DIRECT_FULL);
+}
+
+TEST(DirectRange, GoesNoWayThatIsNotInTheTable)
+{
+	static const std::pair<pavo_direct_state, pavo_direct_state> wrong[] = {
+		{PAVO_DIRECT_IDLE, PAVO_DIRECT_SENDING},
+		{PAVO_DIRECT_FILLING, PAVO_DIRECT_SENDING},
+		{PAVO_DIRECT_FILLING, PAVO_DIRECT_IDLE},
+		{PAVO_DIRECT_SENDING, PAVO_DIRECT_ENDING},
+		{PAVO_DIRECT_LOADED, PAVO_DIRECT_LOADING},
+		{PAVO_DIRECT_ENDING, PAVO_DIRECT_FILLING},
+	};
+
+	for (auto [from, to] : wrong) {
+		pavo_direct_range range = {};
+
+		range.state = from;
+		EXPECT_FALSE(pavo_direct_step(&range, to))
+			<< pavo_direct_state_name(from) << " to "
+			<< pavo_direct_state_name(to);
+		EXPECT_EQ(range.state, from);
+	}
+}
+
+/* A mapping as in figure 19b; the tests of the adapter see it live. */
+TEST(DirectRegister, TellsTheBufferAndTheBytes)
+{
+	pavo_direct_range range = armed(size, 0);
+	pavo_direct_register reg = {};
+
+	range.buffer = 31;
+	ASSERT_EQ(move(range, 0, 1000), 0);
+	pavo_direct_tell(&range, &reg);
+	EXPECT_EQ(reg.buffer, 31u);
+	EXPECT_EQ(reg.total, size);
+	EXPECT_EQ(reg.count, 1000u);
+	EXPECT_EQ(reg.type, PAVO_DIRECT_TYPE_WRITE);
+	EXPECT_EQ(reg.uses, 1u);
+	EXPECT_EQ(reg.bus_valid, 1);
+	EXPECT_EQ(reg.link_valid, 0);
+}
+
+/* Any sequence of calls: bytes are never more than the total, and the turn ends exactly once. */
+TEST(DirectRange, CountsRightInAnyOrder)
+{
+	Random random(32);
+
+	for (int round = 0; round < 20000; round++) {
+		uint32_t total = 1 + random.below(size), ends = 0;
+		pavo_direct_range range = armed(total, 0);
+		std::vector<uint32_t> under_way;
+
+		while (range.state == PAVO_DIRECT_FILLING) {
+			uint32_t offset = random.below(total + 10);
+			uint32_t len = 1 + random.below(total + 10);
+
+			if (random.below(2) || under_way.empty()) {
+				int err = pavo_direct_admit(&range, false,
+							    offset, &len);
+
+				if (!err)
+					under_way.push_back(len);
+				if (err && under_way.empty()) {
+					len = total - range.admitted;
+					ASSERT_EQ(move(range, 0, len), 0);
+				}
+				continue;
+			}
+			len = under_way.back();
+			under_way.pop_back();
+			ends += pavo_direct_count(&range, len,
+						  random.below(len + 1));
+			ASSERT_LE(range.admitted, total);
+			ASSERT_LE(range.count, range.admitted);
+		}
+		ASSERT_EQ(range.count, total);
+		ASSERT_LE(ends, 1u);
+		ASSERT_TRUE(under_way.empty());
+	}
+}
