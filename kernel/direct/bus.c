@@ -66,10 +66,14 @@ static bool wait_for_device(struct pavo_direct *window, u32 buffer)
 int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
 {
 	struct pavo_direct_slot *slot = &window->slots[range];
-	u32 buffer = slot->range.buffer, uses = slot->range.uses;
 	bool was_mapped, free = true;
+	u32 buffer, uses;
 	int err = 0;
 
+	spin_lock_bh(&window->lock);
+	buffer = slot->range.buffer;
+	uses = slot->range.uses;
+	spin_unlock_bh(&window->lock);
 	/* The state lets no process map it anew. */
 	mutex_lock(&window->turns);
 	was_mapped = slot->mapped;
