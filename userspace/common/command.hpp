@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * command.hpp - one call of a method of the uverbs file (RDMA_VERBS_IOCTL): its
- * attributes, put together and sent. Private to the library.
+ * attributes, put together and sent. Used by the provider and by libpavo; throws nothing.
  */
 #ifndef PAVO_COMMAND_HPP
 #define PAVO_COMMAND_HPP
