@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * direct_ranges.hpp - ranges of a direct window: their addresses, and which of them are free
+ * (sources.md#direct). Buffers are the adapter's: a range that is taken has none before it is
+ * armed. Pure.
+ */
+#ifndef PAVO_DIRECT_RANGES_HPP
+#define PAVO_DIRECT_RANGES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace pavo {
+
+/** A byte of a window. */
+struct DirectPlace {
+	uint32_t range = 0;
+	uint32_t offset = 0;
+
+	friend bool operator==(const DirectPlace &,
+			       const DirectPlace &) = default;
+};
+
+/** Addresses of a window, as work requests name them; the first one need not be aligned. */
+struct DirectShape {
+	uint64_t base = 0;
+	uint32_t ranges = 0;
+	uint32_t range_size = 0;
+
+	constexpr uint64_t length() const
+	{
+		return uint64_t(ranges) * range_size;
+	}
+	/** Of a byte of a range. */
+	constexpr uint64_t address(uint32_t range, uint32_t offset = 0) const
+	{
+		return base + uint64_t(range) * range_size + offset;
+	}
+	/** The byte of that address; none: the window has no such address. */
+	constexpr std::optional<DirectPlace> find(uint64_t address) const
+	{
+		uint64_t offset = address - base;
+
+		if (address < base || offset >= length())
+			return {};
+		return DirectPlace{uint32_t(offset / range_size),
+				   uint32_t(offset % range_size)};
+	}
+};
+
+/**
+ * Numbers from 0 on, each free or taken. The one that is free for the longest time is taken first,
+ * so that a device that is late finds a range that is not armed, and not another operation.
+ * Several threads may call it.
+ */
+class DirectRanges {
+public:
+	/** All are free. Throws std::bad_alloc. */
+	explicit DirectRanges(uint32_t count) : ring_(count), taken_(count)
+	{
+		for (uint32_t i = 0; i < count; i++)
+			ring_[i] = i;
+		free_ = count;
+	}
+
+	/** A range that is free, which is taken from now on; none: all are taken. */
+	std::optional<uint32_t> take() noexcept
+	{
+		std::lock_guard guard(mutex_);
+
+		if (!free_)
+			return {};
+		uint32_t range = ring_[first_];
+
+		first_ = (first_ + 1) % ring_.size();
+		free_--;
+		taken_[range] = true;
+		return range;
+	}
+
+	/** Return: it was taken, and is free from now on. */
+	bool give(uint32_t range) noexcept
+	{
+		std::lock_guard guard(mutex_);
+
+		if (range >= taken_.size() || !taken_[range])
+			return false;
+		taken_[range] = false;
+		ring_[(first_ + free_++) % ring_.size()] = range;
+		return true;
+	}
+
+	/** How many are free now. */
+	size_t free() const noexcept
+	{
+		std::lock_guard guard(mutex_);
+
+		return free_;
+	}
+
+private:
+	mutable std::mutex mutex_;
+	std::vector<uint32_t> ring_; /* free ones from first_ on */
+	std::vector<bool> taken_;
+	size_t first_ = 0;
+	size_t free_ = 0;
+};
+
+} // namespace pavo
+
+#endif // PAVO_DIRECT_RANGES_HPP
