@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * debugfs.c - /sys/kernel/debug/pavo: jobs, which the adapters of this machine share, and the
- * keys, remote-key slots, turns, windows and direct windows of each adapter, and trains, for people.
+ * keys, remote-key slots, turns, windows and direct windows of each adapter, and trains.
  * Called by main.c. RDMA netlink shows other details of an adapter
  * (verbs/restrack.c, stats.c).
  */

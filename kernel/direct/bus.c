@@ -105,30 +105,43 @@ int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
 	return err;
 }
 
-/* Count for the adapter. Locked. */
-#define count_for(window, name)                          \
-	do {                                             \
-		if (!(window)->closed)                   \
-			pavo_count((window)->dev, name); \
-	} while (0)
+/* Count attempts that found no buffer, by what the caller will do. Locked; not closed. */
+static void count_no_buffer(struct pavo_direct *window, u32 flags)
+{
+	struct pavo_dev *dev = window->dev;
 
-int pavo_direct_arm_range(struct pavo_direct *window,
-			  const struct pavo_direct_arm_args *args)
+	if (pavo_direct_quarantined(window))
+		pavo_count(dev, direct_quarantined);
+	if (flags & PAVO_DIRECT_WAIT)
+		pavo_count(dev, direct_waits);
+	if (flags & PAVO_DIRECT_FALLBACK)
+		pavo_count(dev, direct_double_buffered);
+}
+
+/* Does the caller ask for a range, a length and flags that there are? */
+static bool is_valid_arm(const struct pavo_direct *window,
+			 const struct pavo_direct_arm_args *args)
 {
 	const u32 known = PAVO_DIRECT_READ | PAVO_DIRECT_WHOLE |
 			  PAVO_DIRECT_WAIT | PAVO_DIRECT_FALLBACK |
 			  PAVO_DIRECT_KICK;
-	struct pavo_direct_slot *slot;
-	int err = 0;
+	const u32 both = PAVO_DIRECT_WAIT | PAVO_DIRECT_FALLBACK;
 
 	if (args->range >= window->shape.ranges || !args->total ||
 	    args->total > window->shape.size || args->flags & ~known ||
-	    args->reserved)
-		return -EINVAL;
-	if ((args->flags & PAVO_DIRECT_WHOLE &&
-	     !(args->flags & PAVO_DIRECT_READ)) ||
-	    (args->flags & PAVO_DIRECT_WAIT &&
-	     args->flags & PAVO_DIRECT_FALLBACK))
+	    args->reserved || (args->flags & both) == both)
+		return false;
+	return !(args->flags & PAVO_DIRECT_WHOLE) ||
+	       args->flags & PAVO_DIRECT_READ;
+}
+
+int pavo_direct_arm_range(struct pavo_direct *window,
+			  const struct pavo_direct_arm_args *args)
+{
+	struct pavo_direct_slot *slot;
+	int err = 0;
+
+	if (!is_valid_arm(window, args))
 		return -EINVAL;
 	slot = &window->slots[args->range];
 	spin_lock_bh(&window->lock);
@@ -138,12 +151,7 @@ int pavo_direct_arm_range(struct pavo_direct *window,
 		err = -EBUSY;
 	} else if (!pavo_direct_take_buffer(window, args->range)) {
 		err = -EAGAIN;
-		if (pavo_direct_quarantined(window))
-			count_for(window, direct_quarantined);
-		if (args->flags & PAVO_DIRECT_WAIT)
-			count_for(window, direct_waits);
-		if (args->flags & PAVO_DIRECT_FALLBACK)
-			count_for(window, direct_double_buffered);
+		count_no_buffer(window, args->flags);
 	} else {
 		/* The buffer is there: now the range is valid. */
 		pavo_direct_arm(&slot->range, args->total, args->flags);
@@ -157,7 +165,7 @@ int pavo_direct_count_bytes(struct pavo_direct *window,
 			    const struct pavo_direct_count_args *args)
 {
 	struct pavo_direct_range *range;
-	u32 len = args->bytes;
+	u32 len = args->bytes, at;
 	bool last = false;
 	int err;
 
@@ -178,9 +186,9 @@ int pavo_direct_count_bytes(struct pavo_direct *window,
 		range->admitted -= len;
 		err = -ENOSPC;
 	}
-	if (err)
-		count_for(window, direct_refused);
-	else
+	if (err && !window->closed)
+		pavo_count(window->dev, direct_refused);
+	if (!err)
 		last = pavo_direct_count(range, len, len);
 	if (!err && !last)
 		pavo_direct_publish(window, args->range);

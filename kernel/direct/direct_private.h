@@ -65,6 +65,8 @@ struct pavo_direct_slot {
  * @closed:   the process's object is gone
  * @wait:     woken by each change that a process may wait for
  * @end:      takes mappings of ranges away that were given up in softirq
+ * @look:     wakes processes that wait for a buffer which is in quarantine: no call tells when
+ *            others put its pages
  * @mapping:  all mappings of the window's files
  * @registers: page that processes may read
  * @pages:    of the buffers; constant
@@ -87,6 +89,7 @@ struct pavo_direct {
 	bool closed;
 	wait_queue_head_t wait;
 	struct work_struct end;
+	struct delayed_work look;
 	struct address_space mapping;
 	struct pavo_direct_register *registers;
 	struct page **pages;

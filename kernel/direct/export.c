@@ -31,16 +31,16 @@ static struct sg_table *map_dma(struct dma_buf_attachment *attachment,
 {
 	struct exported *exported = attachment->dmabuf->priv;
 	struct pavo_direct *window = exported->window;
+	struct page **pages =
+		&window->pages[(size_t)exported->buffer * window->npages];
 	struct sg_table *table;
 	int err;
 
 	table = kzalloc(sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return ERR_PTR(-ENOMEM);
-	err = sg_alloc_table_from_pages(
-		table,
-		&window->pages[(size_t)exported->buffer * window->npages],
-		window->npages, 0, window->shape.size, GFP_KERNEL);
+	err = sg_alloc_table_from_pages(table, pages, window->npages, 0,
+					window->shape.size, GFP_KERNEL);
 	if (err)
 		goto err_free;
 	err = dma_map_sgtable(attachment->dev, table, dir, 0);

@@ -15,6 +15,9 @@
 #include "compat.h"
 #include "direct/direct_private.h"
 
+/* Time after which a process that waits for a buffer looks at those in quarantine again. */
+#define QUARANTINE_LOOK msecs_to_jiffies(10)
+
 /**
  * struct transfer - bytes between a file and a buffer.
  * @place:  where they are
@@ -122,6 +125,16 @@ static bool does_not_wait(const struct kiocb *iocb)
 	       iocb->ki_filp->f_flags & O_NONBLOCK;
 }
 
+/* The range at a position of the file, for @len bytes. */
+static bool find_place(const struct pavo_direct *window, loff_t pos, size_t len,
+		       struct pavo_direct_place *place)
+{
+	struct pavo_direct_shape shape = window->shape;
+
+	shape.base = 0;
+	return pos >= 0 && pavo_direct_find(&shape, pos, len, place);
+}
+
 static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 {
 	struct pavo_direct *window = iocb->ki_filp->private_data;
@@ -130,16 +143,10 @@ static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 	u32 done;
 	int err;
 
-	if (!want)
+	if (!want || (read && iocb->ki_pos >= pavo_direct_length(window)))
 		return 0;
-	if (iocb->ki_pos < 0 ||
-	    !pavo_direct_find(
-		    &(struct pavo_direct_shape){ .ranges = window->shape.ranges,
-						 .size = window->shape.size },
-		    iocb->ki_pos, read ? 1 : want, &t.place))
-		return read && iocb->ki_pos >= pavo_direct_length(window) ?
-			       0 :
-			       -EINVAL;
+	if (!find_place(window, iocb->ki_pos, read ? 1 : want, &t.place))
+		return -EINVAL;
 	for (;;) {
 		t.len = min_t(size_t, want,
 			      window->shape.size - t.place.offset);
@@ -191,6 +198,9 @@ static __poll_t poll(struct file *file, poll_table *table)
 		events = EPOLLHUP | EPOLLERR;
 	else if (pavo_direct_has_buffer(window))
 		events = EPOLLOUT | EPOLLWRNORM;
+	else if (pavo_direct_quarantined(window))
+		queue_delayed_work(window->dev->end_wq, &window->look,
+				   QUARANTINE_LOOK);
 	for (i = 0; i < window->shape.ranges; i++) {
 		if (window->slots[i].range.state == PAVO_DIRECT_LOADED)
 			events |= EPOLLIN | EPOLLRDNORM;

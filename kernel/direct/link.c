@@ -207,6 +207,7 @@ void pavo_direct_release(struct pavo_holder *holder,
 			   slot->range.state == PAVO_DIRECT_IDLE)
 		goto out;
 	if (slot->missing) {
+		/* Pairs with the acquire in pavo_side_waits(). */
 		smp_store_release(&slot->missing->state, PAVO_MISSING_NONE);
 		slot->missing = NULL;
 	}

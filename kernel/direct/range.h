@@ -132,8 +132,13 @@ int pavo_direct_admit(struct pavo_direct_range *range, bool read, u32 offset,
 		      u32 *len);
 
 /**
- * pavo_direct_count - @len bytes are through, of @admitted ones. Return: was it the last one, so
- * that the turn of the bus side ends? The state is CLOSING or EMPTYING then.
+ * pavo_direct_count - count bytes that are through.
+ * @range:    the range
+ * @admitted: bytes that were admitted
+ * @len:      bytes of them that are through; the others were not copied
+ *
+ * Return: was it the last byte, so that the turn of the bus side ends? The state is CLOSING or
+ * EMPTYING then.
  */
 bool pavo_direct_count(struct pavo_direct_range *range, u32 admitted, u32 len);
 

@@ -19,6 +19,14 @@ static void end_work(struct work_struct *work)
 	pavo_direct_end_ranges(container_of(work, struct pavo_direct, end));
 }
 
+static void look_work(struct work_struct *work)
+{
+	struct pavo_direct *window =
+		container_of(to_delayed_work(work), struct pavo_direct, look);
+
+	wake_up_interruptible_all(&window->wait);
+}
+
 static void free_pages_of(struct pavo_direct *window)
 {
 	u32 n = window->nbuffers * window->npages, i;
@@ -134,6 +142,7 @@ alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
 	mutex_init(&window->turns);
 	init_waitqueue_head(&window->wait);
 	INIT_WORK(&window->end, end_work);
+	INIT_DELAYED_WORK(&window->look, look_work);
 	address_space_init_once(&window->mapping);
 	if (!alloc_memory(window)) {
 		set_idle(window);
@@ -210,6 +219,7 @@ void pavo_direct_close(struct pavo_direct *window)
 	/* No packet looks at it after this. */
 	pavo_mr_end_direct(window->mr);
 	cancel_work_sync(&window->end);
+	cancel_delayed_work_sync(&window->look);
 	atomic_dec(&ibpd->usecnt);
 	pavo_direct_put(window);
 }
@@ -218,12 +228,13 @@ void pavo_direct_close(struct pavo_direct *window)
 static void show_range(struct seq_file *file, u32 number,
 		       const struct pavo_direct_range *range)
 {
-	seq_printf(
-		file,
-		"  range %u state %s %s total %u count %u response %u done %u buffer %d\n",
-		number, pavo_direct_state_name(range->state),
-		range->read ? "read" : "write", range->total, range->count,
-		range->response, range->done, (int)range->buffer);
+	const char *way = range->read ? "read" : "write";
+
+	seq_printf(file, "  range %u state %s %s total %u count %u", number,
+		   pavo_direct_state_name(range->state), way, range->total,
+		   range->count);
+	seq_printf(file, " response %u done %u buffer %d\n", range->response,
+		   range->done, (int)range->buffer);
 }
 
 static void show_window(struct seq_file *file, const struct pavo_dev *dev,
@@ -234,13 +245,13 @@ static void show_window(struct seq_file *file, const struct pavo_dev *dev,
 	spin_lock_bh(&window->lock);
 	for (i = 0; i < window->nbuffers; i++)
 		busy += window->buffers[i].range != PAVO_DIRECT_NO_RANGE;
-	seq_printf(
-		file,
-		"%s window %u pd %u lkey %08x base %llx ranges %u size %u buffers %u free %u quarantined %u\n",
-		dev->ib.name, window->number, window->mr->region->pd->ib.res.id,
-		window->mr->region->key, window->shape.base,
-		window->shape.ranges, window->shape.size, window->nbuffers,
-		window->nbuffers - busy, pavo_direct_quarantined(window));
+	seq_printf(file, "%s window %u pd %u lkey %08x base %llx", dev->ib.name,
+		   window->number, window->mr->region->pd->ib.res.id,
+		   window->mr->region->key, window->shape.base);
+	seq_printf(file,
+		   " ranges %u size %u buffers %u free %u quarantined %u\n",
+		   window->shape.ranges, window->shape.size, window->nbuffers,
+		   window->nbuffers - busy, pavo_direct_quarantined(window));
 	for (i = 0; i < window->shape.ranges; i++) {
 		if (window->slots[i].range.state != PAVO_DIRECT_IDLE)
 			show_range(file, i, &window->slots[i].range);

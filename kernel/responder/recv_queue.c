@@ -61,7 +61,7 @@ static enum pavo_status next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 	if (unlikely(status == PAVO_ST_FAULT))
 		return pavo_fault_ask(&qp->holder, &qp->resp.side.missing,
 				      *region, *va, *len, true);
-	/* What comes to a direct window is asked for (direct/direct.h). */
+	/* A direct window takes responses, and no messages (direct/direct.h). */
 	if (unlikely(*region && (*region)->access & PAVO_ACCESS_DIRECT))
 		return PAVO_ST_ACCESS;
 	return status;

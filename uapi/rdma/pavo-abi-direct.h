@@ -139,9 +139,7 @@ struct pavo_direct_count_args {
 	__u32 bytes;
 };
 
-/**
- * Kinds of operations; enum pavo_direct_type in a register.
- */
+/* Kinds of operations; in a register. */
 enum pavo_direct_type {
 	PAVO_DIRECT_TYPE_READ = 0,
 	PAVO_DIRECT_TYPE_WRITE = 1,
