@@ -84,7 +84,8 @@ static enum pavo_status status_of_net(int err)
 /* Is the payload of a packet copied when it is sent for the first time? */
 static bool is_copied(const struct pavo_swqe *wqe, u32 len)
 {
-	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT))
+	/* A request for a read has no payload that could be attached. */
+	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT) && len)
 		return false;
 	return len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
 }
