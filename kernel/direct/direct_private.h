@@ -58,6 +58,7 @@ struct pavo_direct_slot {
  * @dev:      the adapter; not to be used when @closed
  * @mr:       the key
  * @shape:    ranges
+ * @mm:       the process that made it, whose RLIMIT_MEMLOCK pays for the buffers
  * @npages:   of a range or buffer
  * @nbuffers: of the pool
  * @lock:     protects all that follows but the constant arrays
@@ -81,6 +82,7 @@ struct pavo_direct {
 	u32 number;
 	struct pavo_dev *dev;
 	struct pavo_mr *mr;
+	struct mm_struct *mm;
 	struct pavo_direct_shape shape;
 	u32 npages;
 	u32 nbuffers;

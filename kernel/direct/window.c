@@ -2,12 +2,13 @@
 /*
  * window.c - life of a direct window: its memory, its key, its place in the adapter's list.
  *
- * Called by verbs/ in process context. All memory is charged to the process that opens the window,
- * and bounded by the most ranges and buffers that a window has. Windows are bounded as memory
+ * Called by verbs/ in process context. All memory is charged to the memory cgroup of the process
+ * that opens the window, and its RLIMIT_MEMLOCK bounds the buffers. Windows are bounded as memory
  * regions are.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
+#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -39,8 +40,30 @@ static void free_pages_of(struct pavo_direct *window)
 		put_page(window->nowhere);
 }
 
+/* Count the buffers as locked memory of the calling process. */
+static int charge(struct pavo_direct *window)
+{
+	int err = account_locked_vm(current->mm,
+				    window->nbuffers * window->npages, true);
+
+	if (err)
+		return err;
+	window->mm = current->mm;
+	mmgrab(window->mm);
+	return 0;
+}
+
+static void end_charge(struct pavo_direct *window)
+{
+	if (!window->mm)
+		return;
+	account_locked_vm(window->mm, window->nbuffers * window->npages, false);
+	mmdrop(window->mm);
+}
+
 static void free_window(struct pavo_direct *window)
 {
+	end_charge(window);
 	free_pages_of(window);
 	vfree(window->registers);
 	kvfree(window->pages);
@@ -144,7 +167,7 @@ alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
 	INIT_WORK(&window->end, end_work);
 	INIT_DELAYED_WORK(&window->look, look_work);
 	address_space_init_once(&window->mapping);
-	if (!alloc_memory(window)) {
+	if (!charge(window) && !alloc_memory(window)) {
 		set_idle(window);
 		return window;
 	}

@@ -254,6 +254,32 @@ const std::vector<Line> all = {
 	{"disable", "", "m 0x1004 0x1002", "dev 0x1000@win", "", 3},
 	{"snapshot", "", "m 0x1004 0x1003", "dev 0x1000@win 0x100b@out4", "",
 	 2},
+	/* doorbells; a worker's own call does not return, and is left out */
+	{"kick", "", "m 0x1005 0x1000", "dev", "", 4},
+	{"idle", "", "m 0x1005 0x1001",
+	 "dev 0x1000@4:idle{0|10|1000000|0xffffffff}", "", 1},
+	/* direct windows */
+	{"direct_open", "direct", "m 0x1006 0x1000",
+	 "dev 0x1000@new 0x1001@pd "
+	 "0x1002@8:base{0x10000|0|0x12345678|0xfffffffffffff000} "
+	 "+4:ranges{4|1|0|1024|1025} +4:size{4096|65536|0|100|69632} "
+	 "+4:buffers{2|1|0|1024|1025} +4:flags{0|1} 0x1003@out40",
+	 "direct:0x1000@0:4 lkey:0x1003@28:4", 5},
+	{"direct_close", "", "m 0x1006 0x1001", "dev 0x1000@direct", "", 2},
+	{"direct_arm", "", "m 0x1006 0x1002",
+	 "dev 0x1000@direct 0x1004@4:range{0|1|3|4} "
+	 "+4:total{4096|1|0|65536|65537} +4:flags{0|1|2|3|4|8|12|16|17|32} "
+	 "+4:reserved{0|1}",
+	 "", 6},
+	{"direct_count", "", "m 0x1006 0x1003",
+	 "dev 0x1000@direct 0x1005@4:range{0|1|3|4} "
+	 "+4:bytes{4096|1|0|65536|0xffffffff}",
+	 "", 6},
+	{"direct_disarm", "", "m 0x1006 0x1004",
+	 "dev 0x1000@direct 0x1006@4:range{0|1|3|4}", "", 3},
+	{"direct_export", "", "m 0x1006 0x1005",
+	 "dev 0x1000@direct 0x1006@4:range{0|1|3|4} 0x1007@out4",
+	 "dmabuf:0x1007@0:4", 2},
 	/* netlink; 0x301: a dump, 5: with an acknowledgment */
 	{"nl_get", "", "n 1 1", "1@4:device{0|1|2|3}", "", 1},
 	{"nl_dump", "", "n 1 0x301", "", "", 1},

@@ -71,7 +71,7 @@ enum pavo_direct_attr {
  * @buffers:    of the pool, 1 to PAVO_DIRECT_RANGES
  * @flags:      0
  *
- * Errors: EINVAL, ENOMEM, EMFILE.
+ * Errors: EINVAL, EMFILE; ENOMEM, also if RLIMIT_MEMLOCK is less than the buffers.
  */
 struct pavo_direct_open_args {
 	__aligned_u64 base;
