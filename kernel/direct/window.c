@@ -237,7 +237,8 @@ void pavo_direct_close(struct pavo_direct *window)
 	mutex_unlock(&window->dev->directs.mutex);
 	set_closed(window);
 	mutex_lock(&window->turns);
-	unmap_mapping_range(&window->mapping, 0, 0, 1);
+	/* The registers stay: a process that reads them need not know of the end. */
+	unmap_mapping_range(&window->mapping, 0, pavo_direct_length(window), 1);
 	mutex_unlock(&window->turns);
 	/* No packet looks at it after this. */
 	pavo_mr_end_direct(window->mr);
