@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -57,12 +58,14 @@ public:
 private:
 	int left() const
 	{
+		constexpr int most = std::numeric_limits<int>::max();
+
 		if (endless_)
 			return -1;
 		auto rest = std::chrono::ceil<milliseconds>(end_ - Clock::now())
 				    .count();
 
-		return rest < 0 ? 0 : int(std::min<int64_t>(rest, 1 << 30));
+		return int(std::clamp<int64_t>(rest, 0, most));
 	}
 
 	bool endless_;

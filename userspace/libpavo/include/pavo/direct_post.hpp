@@ -7,28 +7,42 @@
 #ifndef PAVO_DIRECT_POST_HPP
 #define PAVO_DIRECT_POST_HPP
 
+#include <cerrno>
+
 #include <pavo/direct.hpp>
 #include <pavo/pavo_dv_direct.h>
 
 namespace pavo {
 
 /**
- * Arms @range for @total bytes, and posts the list @wr. Either both are done or neither. Waits
- * for no buffer. Fails as DirectWindow::arm() and ibv_post_send().
+ * Arms @range for @total bytes, and posts the list @wr. Either both are done or neither. It does
+ * not wait: NoBuffer::wait is as NoBuffer::fail. Fails as DirectWindow::arm() and ibv_post_send().
  */
-inline Result<void> post_direct(const DirectWindow &window, uint32_t range,
-				uint32_t total, ibv_qp *qp, ibv_send_wr &wr,
-				Direction direction = Direction::write) noexcept
+inline Result<Armed> post_direct(const DirectWindow &window, uint32_t range,
+				 uint32_t total, ibv_qp *qp, ibv_send_wr &wr,
+				 const ArmOptions &options = {}) noexcept
 {
+	const bool falls_back = options.no_buffer == NoBuffer::fall_back;
 	pavodv_direct plain = {};
+	uint32_t flags = 0;
 	ibv_send_wr *bad;
 
 	plain.context = window.context();
 	plain.handle = window.handle();
-	return Error(pavodv_direct_post(
-		&plain, range, total,
-		direction == Direction::read ? PAVO_DIRECT_READ : 0, qp, &wr,
-		&bad));
+	if (options.direction == Direction::read)
+		flags |= PAVO_DIRECT_READ;
+	if (options.whole)
+		flags |= PAVO_DIRECT_WHOLE;
+	if (falls_back)
+		flags |= PAVO_DIRECT_FALLBACK;
+	int err =
+		pavodv_direct_post(&plain, range, total, flags, qp, &wr, &bad);
+
+	if (err == EAGAIN && falls_back)
+		return Armed::no_buffer;
+	if (err)
+		return Error(err);
+	return Armed::armed;
 }
 
 } // namespace pavo
