@@ -10,6 +10,11 @@
 #include "layout.h"
 #include "wire.h"
 
+u32 pavo_peek_qpn(const u8 *bth)
+{
+	return pavo_get_be24(bth + PAVO_BTH_DQPN);
+}
+
 static void parse_bth(struct pavo_pkt *pkt, const u8 *p)
 {
 	pkt->solicited = p[PAVO_BTH_FLAGS] & PAVO_BTH_SE;

@@ -101,3 +101,118 @@ u32 pavo_train_bytes(const struct pavo_pkt *train, u32 payload)
 		bytes += pavo_op_info(opcode_of(train, n - 1))->hdr_len;
 	return bytes;
 }
+
+/* ------------------------------------------------ trains made of packets that came */
+
+bool pavo_train_grows(const struct pavo_pkt *train)
+{
+	if (train->pad || train->ack_req || train->solicited)
+		return false;
+	switch (train->opcode & PAVO_SVC_MASK) {
+	case PAVO_SVC_RC:
+	case PAVO_SVC_XRC:
+		break;
+	default: /* the receiver judges each packet of the other services by itself */
+		return false;
+	}
+	switch (train->opcode & ~PAVO_SVC_MASK) {
+	case PAVO_OP_SEND_FIRST:
+	case PAVO_OP_SEND_MIDDLE:
+	case PAVO_OP_WRITE_FIRST:
+	case PAVO_OP_WRITE_MIDDLE:
+	case PAVO_OP_READ_RESP_FIRST:
+	case PAVO_OP_READ_RESP_MIDDLE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Operation of a train when a packet joins. */
+struct joint {
+	u8 train;
+	u8 next;
+	u8 both;
+};
+
+#define JOINT(t, n, b)                                \
+	{                                             \
+		PAVO_OP_##t, PAVO_OP_##n, PAVO_OP_##b \
+	}
+
+static const struct joint joints[] = {
+	JOINT(SEND_FIRST, SEND_MIDDLE, SEND_FIRST),
+	JOINT(SEND_FIRST, SEND_LAST, SEND_ONLY),
+	JOINT(SEND_MIDDLE, SEND_MIDDLE, SEND_MIDDLE),
+	JOINT(SEND_MIDDLE, SEND_LAST, SEND_LAST),
+
+	JOINT(WRITE_FIRST, WRITE_MIDDLE, WRITE_FIRST),
+	JOINT(WRITE_FIRST, WRITE_LAST, WRITE_ONLY),
+	JOINT(WRITE_MIDDLE, WRITE_MIDDLE, WRITE_MIDDLE),
+	JOINT(WRITE_MIDDLE, WRITE_LAST, WRITE_LAST),
+
+	JOINT(READ_RESP_FIRST, READ_RESP_MIDDLE, READ_RESP_FIRST),
+	JOINT(READ_RESP_FIRST, READ_RESP_LAST, READ_RESP_ONLY),
+	JOINT(READ_RESP_MIDDLE, READ_RESP_MIDDLE, READ_RESP_MIDDLE),
+};
+
+static const struct joint *find_joint(u8 opcode, u8 next)
+{
+	const struct joint *end = joints + sizeof(joints) / sizeof(*joints);
+	const struct joint *joint;
+
+	for (joint = joints; joint < end; joint++)
+		if (joint->train == (opcode & 0x1f) &&
+		    joint->next == (next & 0x1f))
+			return joint;
+	return NULL;
+}
+
+/* Are they for the same receiver, with the same marks? */
+static bool is_alike(const struct pavo_pkt *a, const struct pavo_pkt *b)
+{
+	if ((a->opcode ^ b->opcode) & PAVO_SVC_MASK || a->dqpn != b->dqpn ||
+	    a->pkey != b->pkey || a->fecn != b->fecn || a->becn != b->becn)
+		return false;
+	return !(b->info->flags & PAVO_OPF_XRCETH) || a->srqn == b->srqn;
+}
+
+bool pavo_train_join(struct pavo_pkt *train, u32 unit,
+		     const struct pavo_pkt *next)
+{
+	const bool last = next->info->flags & PAVO_OPF_LAST;
+	const struct joint *joint;
+
+	if (!pavo_train_grows(train) || !is_alike(train, next) ||
+	    next->psn != pavo_psn_add(train->psn, train->npkts) ||
+	    train->payload != train->npkts * unit || !next->payload ||
+	    next->payload > unit ||
+	    (!last && (next->payload < unit || next->pad)))
+		return false;
+	joint = find_joint(train->opcode, next->opcode);
+	if (!joint)
+		return false;
+	train->opcode = (train->opcode & PAVO_SVC_MASK) | joint->both;
+	train->info = pavo_op_info(train->opcode);
+	train->solicited = next->solicited;
+	train->ack_req = next->ack_req;
+	train->pad = next->pad;
+	train->payload += next->payload;
+	train->npkts++;
+	return true;
+}
+
+void pavo_train_skip(struct pavo_pkt *train, u32 unit, u32 n)
+{
+	const struct row *row = find_row(train->opcode);
+	u8 service = train->opcode & PAVO_SVC_MASK;
+
+	/* The rest has the opcode of a train without its first packet. */
+	train->opcode =
+		service |
+		(train->info->flags & PAVO_OPF_LAST ? row->last : row->middle);
+	train->info = pavo_op_info(train->opcode);
+	train->psn = pavo_psn_add(train->psn, n);
+	train->npkts -= n;
+	train->payload -= n * unit;
+}

@@ -304,6 +304,9 @@ enum pavo_parse_status {
 enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
 				  unsigned int avail, unsigned int len);
 
+/** pavo_peek_qpn - the destination QP that a BTH names. */
+u32 pavo_peek_qpn(const u8 *bth);
+
 /**
  * pavo_build - write BTH and extension headers.
  * @hdr: at least PAVO_MAX_HDR_LEN bytes
@@ -337,6 +340,32 @@ unsigned int pavo_train_head(u8 *hdr, const struct pavo_pkt *train, u32 i);
  * @payload: bytes of payload
  */
 u32 pavo_train_bytes(const struct pavo_pkt *train, u32 payload);
+
+/**
+ * pavo_train_join - make a packet the last one of a train, if the two are of one message.
+ * @train: headers of the train so far, or of one packet; its npkts packets have @unit bytes each.
+ *         They become those of the longer train
+ * @unit:  bytes of payload for each packet
+ * @next:  headers of the packet
+ *
+ * The headers of @train keep their length: Last with Immediate, or with an AETH behind Middle, does
+ * not join. The peer waits for an answer to a packet with AckReq, so none follows it.
+ *
+ * Return: false if it does not follow.
+ */
+bool pavo_train_join(struct pavo_pkt *train, u32 unit,
+		     const struct pavo_pkt *next);
+
+/**
+ * pavo_train_skip - leave the first packets of a train out.
+ * @train: headers of the train; those of the rest
+ * @unit:  bytes of payload for each packet
+ * @n:     packets to leave out, fewer than it has
+ */
+void pavo_train_skip(struct pavo_pkt *train, u32 unit, u32 n);
+
+/** pavo_train_grows - may another packet follow? */
+bool pavo_train_grows(const struct pavo_pkt *train);
 
 /** Most bytes pavo_icrc_head() writes: 8 + IPv6 40 + UDP 8 + BTH 12. */
 #define PAVO_ICRC_HEAD_MAX 68

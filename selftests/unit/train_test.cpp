@@ -180,6 +180,154 @@ TEST(Train, CountsTheBytesOfItsPackets)
 		}
 }
 
+/* Packets of a message of @npkts packets, parsed as they arrive; the last one is one byte long. */
+std::vector<pavo_pkt> arrived(uint8_t opcode, uint32_t npkts)
+{
+	Random random;
+	pavo_pkt message = random_packet(random, opcode);
+
+	message.npkts = npkts;
+	message.pad = 3;
+	message.ack_req = true;
+	std::vector<pavo_pkt> packets = cut(message);
+
+	for (pavo_pkt &packet : packets)
+		packet.payload = packet.pad ? 1 : 4;
+	return packets;
+}
+
+/* How many of the packets join the first one, and what becomes of that. */
+struct Joined {
+	uint32_t count;
+	pavo_pkt train;
+};
+
+Joined joined(const std::vector<pavo_pkt> &packets)
+{
+	Joined result = {0, packets[0]};
+
+	for (size_t i = 1; i < packets.size(); i++)
+		result.count += pavo_train_join(&result.train, 4, &packets[i]);
+	return result;
+}
+
+TEST(Join, PacketsOfAMessageBecomeTheTrainThatTheyAreOf)
+{
+	for (uint8_t service : {PAVO_SVC_RC, PAVO_SVC_XRC})
+		for (uint8_t op :
+		     {PAVO_OP_SEND_ONLY, PAVO_OP_WRITE_ONLY, PAVO_OP_SEND_LAST,
+		      PAVO_OP_WRITE_LAST, PAVO_OP_READ_RESP_ONLY}) {
+			const uint8_t opcode = pavo_opcode_of(service, op);
+
+			if (!pavo_op_info(opcode))
+				continue;
+			const auto packets = arrived(opcode, 5);
+			const Joined all = joined(packets);
+
+			EXPECT_EQ(all.count, 4u) << int(opcode);
+			EXPECT_EQ(all.train.opcode, opcode);
+			EXPECT_EQ(all.train.npkts, 5u);
+			EXPECT_EQ(all.train.payload, 17u);
+			EXPECT_EQ(all.train.pad, 3u);
+			EXPECT_EQ(all.train.psn, packets[0].psn);
+			EXPECT_TRUE(all.train.ack_req);
+			EXPECT_FALSE(pavo_train_grows(&all.train));
+		}
+}
+
+/* The last packet has a header that the train would have no room for. */
+TEST(Join, ALongerHeaderStaysAlone)
+{
+	for (uint8_t opcode :
+	     {PAVO_OP_SEND_ONLY_IMM, PAVO_OP_SEND_ONLY_INV,
+	      PAVO_OP_WRITE_ONLY_IMM, PAVO_OP_READ_RESP_LAST}) {
+		const Joined most = joined(arrived(opcode, 5));
+
+		EXPECT_EQ(most.count, 3u) << int(opcode);
+		EXPECT_TRUE(pavo_train_grows(&most.train));
+	}
+}
+
+TEST(Join, OnlyTheReliableServicesHaveTrainsThatWerePackets)
+{
+	EXPECT_EQ(
+		joined(arrived(pavo_opcode_of(PAVO_SVC_UC, PAVO_OP_WRITE_ONLY),
+			       5))
+			.count,
+		0u);
+}
+
+/* Each of these fields alone keeps two packets apart. */
+TEST(Join, WhatDoesNotFollowStaysAlone)
+{
+	void (*const changes[])(pavo_pkt &) = {
+		[](pavo_pkt &p) { p.psn = pavo_psn_add(p.psn, 1); },
+		[](pavo_pkt &p) { p.psn = pavo_psn_add(p.psn, -1); },
+		[](pavo_pkt &p) { p.dqpn ^= 1; },
+		[](pavo_pkt &p) { p.pkey ^= 1; },
+		[](pavo_pkt &p) { p.fecn = !p.fecn; },
+		[](pavo_pkt &p) { p.becn = !p.becn; },
+		[](pavo_pkt &p) { p.payload = 5; },
+		[](pavo_pkt &p) { p.payload = 3; },
+		[](pavo_pkt &p) { p.payload = 0; },
+		[](pavo_pkt &p) { p.opcode = PAVO_OP_SEND_MIDDLE; },
+		[](pavo_pkt &p) { p.opcode = PAVO_OP_WRITE_FIRST; },
+		[](pavo_pkt &p) { p.srqn ^= 1; },
+	};
+	const uint8_t opcode = pavo_opcode_of(PAVO_SVC_XRC, PAVO_OP_WRITE_ONLY);
+
+	for (size_t i = 0; i < std::size(changes); i++) {
+		const auto packets = arrived(opcode, 3);
+		pavo_pkt train = packets[0], next = packets[1];
+
+		EXPECT_TRUE(pavo_train_join(&train, 4, &next));
+		train = packets[0];
+		changes[i](next);
+		next.info = pavo_op_info(next.opcode);
+		EXPECT_FALSE(pavo_train_join(&train, 4, &next)) << i;
+		EXPECT_EQ(train.npkts, 1u);
+	}
+}
+
+TEST(Join, NothingFollowsAPacketThatAsksForAnAnswer)
+{
+	const auto packets = arrived(PAVO_OP_WRITE_ONLY, 4);
+	pavo_pkt train = packets[0], next = packets[1];
+
+	next.ack_req = true;
+	EXPECT_TRUE(pavo_train_join(&train, 4, &next));
+	EXPECT_TRUE(train.ack_req);
+	EXPECT_FALSE(pavo_train_join(&train, 4, &packets[2]));
+}
+
+/* The first packets of a train came before. */
+TEST(Skip, TheRestIsTheTrainOfTheOtherPackets)
+{
+	for (uint8_t opcode :
+	     {PAVO_OP_SEND_ONLY, PAVO_OP_SEND_FIRST, PAVO_OP_WRITE_ONLY,
+	      PAVO_OP_WRITE_MIDDLE, PAVO_OP_WRITE_LAST, PAVO_OP_READ_RESP_ONLY})
+		for (uint32_t n = 1; n < 5; n++) {
+			Random random;
+			pavo_pkt train = random_packet(random, opcode);
+
+			train.info = pavo_op_info(opcode);
+			train.npkts = 5;
+			train.payload = 17;
+			const auto packets = cut(train);
+
+			pavo_train_skip(&train, 4, n);
+			EXPECT_EQ(train.payload, 17 - 4 * n);
+			const auto rest = cut(train);
+
+			EXPECT_EQ(rest.size(), 5 - n);
+			for (uint32_t i = 0; i < rest.size(); i++) {
+				EXPECT_EQ(rest[i].opcode, packets[n + i].opcode)
+					<< int(opcode) << ", " << n;
+				EXPECT_EQ(rest[i].psn, packets[n + i].psn);
+			}
+		}
+}
+
 TEST(Near, BeginsWithTheFirstMarkAndEndsWithoutOne)
 {
 	pavo_near near = {};
