@@ -21,6 +21,7 @@ struct pavo_dev;
 	X(tx_bytes)                                                 \
 	X(rx_packets)                                               \
 	X(rx_bytes)                                                 \
+	X(rx_merged) /* packets that GRO made trains of */          \
 	X(tx_acks)                                                  \
 	X(rx_acks)                                                  \
 	X(tx_naks)                                                  \

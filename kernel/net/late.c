@@ -26,6 +26,14 @@
  */
 #define PAVO_GSO_LATE (SKB_GSO_UDP_TUNNEL | SKB_GSO_SCTP)
 
+/*
+ * A train that GRO made of packets from a wire. No device in software claims the third bit, so none
+ * gets it whole: the peer behind it may know no trains. The fourth says that it is IPv6, for the
+ * cut.
+ */
+#define PAVO_GSO_MERGED (PAVO_GSO_LATE | SKB_GSO_ESP)
+#define PAVO_GSO_MERGED6 (PAVO_GSO_MERGED | SKB_GSO_TCP_FIXEDID)
+
 bool pavo_late_icrc = true;
 module_param_named(late_icrc, pavo_late_icrc, bool, 0644);
 MODULE_PARM_DESC(late_icrc,
@@ -55,10 +63,27 @@ bool pavo_late_marked(const struct sk_buff *skb)
 	return skb->encapsulation && is_marked(skb);
 }
 
+static bool has_merged_type(const struct sk_buff *skb)
+{
+	const unsigned int type = skb_shinfo(skb)->gso_type;
+
+	return type == PAVO_GSO_MERGED || type == PAVO_GSO_MERGED6;
+}
+
+static bool has_late_type(const struct sk_buff *skb)
+{
+	return skb_shinfo(skb)->gso_type == PAVO_GSO_LATE ||
+	       has_merged_type(skb);
+}
+
 bool pavo_late_is(const struct sk_buff *skb)
 {
-	return skb_is_gso(skb) && pavo_late_marked(skb) &&
-	       skb_shinfo(skb)->gso_type == PAVO_GSO_LATE;
+	return skb_is_gso(skb) && pavo_late_marked(skb) && has_late_type(skb);
+}
+
+bool pavo_late_is_merged(const struct sk_buff *skb)
+{
+	return pavo_late_is(skb) && has_merged_type(skb);
 }
 
 void pavo_late_mark(struct sk_buff *skb, unsigned int hdr_len)
@@ -85,15 +110,42 @@ void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts)
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
-enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
-				       struct pavo_loan *loan,
-				       struct sk_buff *skb, unsigned int from)
+void pavo_late_merged(struct sk_buff *skb, unsigned int at, unsigned int npkts,
+		      bool ipv6)
 {
-	const unsigned int unit = skb_shinfo(skb)->gso_size;
-	enum pavo_parse_status status;
+	const struct pavo_op_info *op = pavo_op_info(skb->data[at]);
+
+	skb_set_inner_mac_header(skb, at);
+	skb_set_inner_network_header(skb, at);
+	skb_set_inner_transport_header(skb, at + op->hdr_len + PAVO_ICRC_LEN);
+	skb_set_inner_protocol(skb, htons(ETH_P_IBOE));
+	skb->encapsulation = 1;
+	skb_shinfo(skb)->gso_type = ipv6 ? PAVO_GSO_MERGED6 : PAVO_GSO_MERGED;
+	skb_shinfo(skb)->gso_segs = npkts;
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+}
+
+/* Headers of packets that GRO merged: without a loan, nor an ICRC. */
+static enum pavo_parse_status parse_merged(struct pavo_pkt *pkt,
+					   struct pavo_loan *loan,
+					   struct sk_buff *skb,
+					   unsigned int from)
+{
+	const bool ipv6 = skb_shinfo(skb)->gso_type == PAVO_GSO_MERGED6;
+
+	*loan = (struct pavo_loan){ .flags = ipv6 ? PAVO_LOAN_IPV6 : 0 };
+	return pavo_parse_headers(pkt, skb, from,
+				  skb->len - from + PAVO_ICRC_LEN);
+}
+
+/* Headers of a late packet, and its loan. Of a bundle: of its first packet. */
+static enum pavo_parse_status parse_late(struct pavo_pkt *pkt,
+					 struct pavo_loan *loan,
+					 struct sk_buff *skb, unsigned int from)
+{
 	unsigned int len;
 
-	if (skb_headlen(skb) < from || skb->len < from + sizeof(*loan))
+	if (skb->len < from + sizeof(*loan))
 		return PAVO_PARSE_SHORT;
 	len = skb->len - from - sizeof(*loan);
 	if (skb_copy_bits(skb, from + len, loan, sizeof(*loan)))
@@ -101,8 +153,21 @@ enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
 	if (loan->packets)
 		return pavo_bundle_parse(pkt, skb, from,
 					 pavo_bundle_len(skb, loan, 0));
-	status = pavo_parse_headers(pkt, skb, from, len);
-	if (status != PAVO_PARSE_OK || pkt->payload <= unit)
+	return pavo_parse_headers(pkt, skb, from, len);
+}
+
+enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
+				       struct pavo_loan *loan,
+				       struct sk_buff *skb, unsigned int from)
+{
+	const unsigned int unit = skb_shinfo(skb)->gso_size;
+	enum pavo_parse_status status;
+
+	if (skb_headlen(skb) < from || skb->len < from)
+		return PAVO_PARSE_SHORT;
+	status = has_merged_type(skb) ? parse_merged(pkt, loan, skb, from) :
+					parse_late(pkt, loan, skb, from);
+	if (status != PAVO_PARSE_OK || loan->packets || pkt->payload <= unit)
 		return status;
 	if (!pavo_train_may_be(pkt->opcode))
 		return PAVO_PARSE_OPCODE;
@@ -292,7 +357,7 @@ static struct sk_buff *cut_train(struct sk_buff *skb,
 	struct sk_buff *first = NULL, *last = NULL, *to;
 	u32 n, i;
 
-	if (!is_marked(skb) || skb_shinfo(skb)->gso_type != PAVO_GSO_LATE ||
+	if (!is_marked(skb) || !has_late_type(skb) ||
 	    pavo_late_parse(&cut.pkt, &cut.loan, skb, 0) != PAVO_PARSE_OK)
 		return ERR_PTR(-EINVAL);
 	if (!loan_stands(&cut.loan, cut.pkt.psn))

@@ -345,6 +345,13 @@ u32 pavo_rx_packets(const struct pavo_rx *rx);
 /** pavo_rx_wire_bytes - the bytes that they have on a wire behind their UDP headers. */
 u32 pavo_rx_wire_bytes(const struct pavo_rx *rx);
 
+/**
+ * pavo_rx_skip - leave out the packets of a train in front of a PSN, which came before.
+ * @rx:  the train; what comes before all of it, or behind it, is left as it is
+ * @psn: the first PSN to be left
+ */
+void pavo_rx_skip(struct pavo_rx *rx, u32 psn);
+
 /** pavo_flow_match - does @rx come from the address of the flow's peer, to its own address? */
 bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
 

@@ -103,8 +103,19 @@ void pavo_add_frag(struct sk_buff *skb, struct page *page, unsigned int offset,
 /* Adapters of this machine exchange late packets. */
 extern bool pavo_late_icrc;
 
-/** pavo_late_is - is it a late packet? */
+/** pavo_late_is - is it a late packet, or a merged train? */
 bool pavo_late_is(const struct sk_buff *skb);
+/** pavo_late_is_merged - is it a train that GRO made of packets with an ICRC? */
+bool pavo_late_is_merged(const struct sk_buff *skb);
+/**
+ * pavo_late_merged - make a packet with the payload of many a merged train.
+ * @skb:   the packet; its gso_size is the payload of each, and it has no ICRC
+ * @at:    offset of its BTH from skb->data
+ * @npkts: packets
+ * @ipv6:  family
+ */
+void pavo_late_merged(struct sk_buff *skb, unsigned int at, unsigned int npkts,
+		      bool ipv6);
 /** pavo_late_marked - did an adapter of this machine send it? */
 bool pavo_late_marked(const struct sk_buff *skb);
 
@@ -133,6 +144,11 @@ void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts);
 enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
 				       struct pavo_loan *loan,
 				       struct sk_buff *skb, unsigned int from);
+
+/* gro.c: as of &struct udp_tunnel_sock_cfg */
+struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
+				 struct sk_buff *skb);
+int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at);
 
 /* bundle.c */
 

@@ -206,7 +206,7 @@ static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 {
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
-	rx->marked = pavo_late_marked(skb);
+	rx->marked = pavo_late_marked(skb) && !pavo_late_is_merged(skb);
 	rx->unit = pavo_late_is(skb) ? skb_shinfo(skb)->gso_size : 0;
 	rx->at = sizeof(struct udphdr);
 	rx->index = 0;
@@ -232,10 +232,22 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
 		pavo_tally_add(rx->port->tally, rx_drop_icrc, 1);
 		goto drop;
 	}
+	if (rx->unit && pavo_late_is_merged(skb))
+		pavo_tally_add(rx->port->tally, rx_merged, rx->pkt.npkts);
 	return true;
 drop:
 	kfree_skb(skb);
 	return false;
+}
+
+void pavo_rx_skip(struct pavo_rx *rx, u32 psn)
+{
+	s32 n = pavo_psn_diff(psn, rx->pkt.psn);
+
+	if (likely(n <= 0) || n >= (s32)rx->pkt.npkts)
+		return;
+	pavo_train_skip(&rx->pkt, rx->unit, n);
+	rx->payload += n * rx->unit;
 }
 
 void pavo_rx_dgid(const struct pavo_rx *rx, struct in6_addr *gid)

@@ -56,6 +56,8 @@ static struct socket *open_socket(struct net *net, int family)
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type = 1,
 		.encap_rcv = calls->receive,
+		.gro_receive = pavo_gro_receive,
+		.gro_complete = pavo_gro_complete,
 	};
 	/* RoCEv2 has no UDP checksum over IPv6 either: ask for none */
 	struct udp_port_cfg port = {

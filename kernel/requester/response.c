@@ -338,6 +338,7 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	pavo_timer_answered(&qp->req.timer);
 	pavo_near_seen(&qp->req.side.near, rx->marked);
+	pavo_rx_skip(rx, qp->req.upsn);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
 	else if (unlikely(qp->req.side.stage != PAVO_STAGE_BEGIN))

@@ -257,10 +257,12 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;
 	const struct pavo_pkt *pkt = &rx->pkt;
-	s32 ahead = pavo_psn_diff(pkt->psn, resp->epsn);
 	bool xrc = pavo_is_xrc_target(qp);
 	enum pavo_status status = PAVO_ST_INVALID;
+	s32 ahead;
 
+	pavo_rx_skip(rx, resp->epsn);
+	ahead = pavo_psn_diff(pkt->psn, resp->epsn);
 	if (xrc && !find_srq(qp, pkt))
 		return lose(qp);
 	if (ahead > 0) {

@@ -138,6 +138,11 @@ family=v6 path "no offload of SCTP, IPv6" cut without tx-sctp-segmentation
 path "no fragments" whole without tx-scatter-gather
 path "no fragments, no offload" cut unable
 path "no room for trains at the device" cut short_device
+after=merged path "GRO at the receiver" cut collecting
+family=v6 after=merged path "GRO at the receiver, IPv6" cut collecting
+after=merged path "GRO at the receiver, packets in one piece" cut collecting tx-scatter-gather
+after=cut_again path "GRO at a bridge" plain collecting_bridge
+after=merged path "GRO at the receiver of wrong packets" lossy collecting_wrong
 path "a router" whole router
 family=v6 path "a router, IPv6" whole router
 path "a router, and no offload behind it" cut router_without

@@ -77,6 +77,53 @@ unable()
 		ip netns exec B ethtool -K vb tx-scatter-gather off >/dev/null
 }
 
+# collecting [FEATURE]: a wire whose ends merge what they receive, which veth does only for packets of
+# a sender without segmentation of TCP; and which leave trains to the stack.
+collecting()
+{
+	local device ns=A
+	without tx-udp_tnl-segmentation || return 1
+	for device in va vb; do
+		ip netns exec $ns ethtool -K $device tso off gro on >/dev/null || return 1
+		[ -z "${1:-}" ] || ip netns exec $ns ethtool -K $device "$1" off >/dev/null || return 1
+		ns=B
+	done
+}
+
+# Packets that arrive wrong join no train, and go the way of others to their counter.
+collecting_wrong()
+{
+	collecting && ip netns exec A tc qdisc add dev va root netem limit 10000 loss 1% duplicate 1% &&
+		ip netns exec B tc qdisc add dev vb root netem limit 10000 corrupt 1%
+}
+
+# A bridge that merges packets for another machine, since its own has the same address: they have to
+# leave it as they came.
+collecting_bridge()
+{
+	echo N >$parameters/late_icrc
+	switch && ip -n R link add d0 mtu 9000 type dummy && addresses R d0 2 0 || return 1
+	ip netns exec A ethtool -K va tso off >/dev/null &&
+		ip netns exec R ethtool -K ra gro on >/dev/null &&
+		ip netns exec R rdma link add r0 type pavo netdev d0
+}
+
+# cut_again: a device got packets of what was merged
+cut_again()
+{
+	[[ ${before#* } -lt $(counted | cut -d " " -f 2) ]] && return
+	echo "# nothing was merged"
+	return 1
+}
+
+# merged: both ends took trains that GRO made
+merged()
+{
+	(($(count a0 rx_merged) && $(count b0 rx_merged))) && return
+	echo "# merged: $(count a0 rx_merged), $(count b0 rx_merged)"
+	return 1
+}
+
 # Trains are too long for it, single packets are not.
 short_device()
 {

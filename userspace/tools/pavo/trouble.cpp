@@ -35,7 +35,7 @@ constexpr std::string_view NORMAL[] = {
 	"rkm_requests",	     "rkm_qps",
 	"rkm_pd_fail",	     "rkm_keys",
 	"rkm_matches",	     "rkm_stalls",
-	"rkm_walk_ns",
+	"rkm_walk_ns",	     "rx_merged",
 };
 
 constexpr std::array ENTRIES = {

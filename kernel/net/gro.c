@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * gro.c - generic receive offload: packets of one message that come in a row become a train.
+ *
+ * Called by the network stack for each packet to the port that an interface with GRO has received,
+ * before IP. A packet joins the one in front of it if both have a right ICRC; the receiver does not
+ * check it again. All others go their usual way, and so does a packet that no other follows.
+ *
+ * A merged train has a kind of segmentation that no device claims, so the stack cuts it (late.c)
+ * before any device gets it, should a rule send it on instead of to the socket.
+ */
+#include <linux/inetdevice.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+#include <net/gro.h>
+#include <net/sock.h>
+#include "compat.h"
+#include "net_private.h"
+
+/**
+ * struct arrival - a packet that may be of a train.
+ * @skb:  the packet, or the train so far
+ * @pkt:  its headers
+ * @at:   offset of the BTH from skb->data
+ * @ipv6: family
+ */
+struct arrival {
+	struct sk_buff *skb;
+	struct pavo_pkt pkt;
+	unsigned int at;
+	bool ipv6;
+};
+
+static const u8 *bth_of(const struct arrival *arrival)
+{
+	return arrival->skb->data + arrival->at;
+}
+
+static const struct udphdr *udp_of(const struct arrival *arrival)
+{
+	return (const void *)(bth_of(arrival) - sizeof(struct udphdr));
+}
+
+/* GRO takes no IPv4 header with options to a socket, but IPv6 with extension headers. */
+static const void *ip_of(const struct arrival *arrival)
+{
+	return (const u8 *)udp_of(arrival) -
+	       (arrival->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
+}
+
+static bool icrc_ok(const struct arrival *arrival)
+{
+	const unsigned int from = arrival->at + PAVO_BTH_LEN;
+	u32 crc;
+
+	return pavo_packet_crc(&crc, arrival->skb, ip_of(arrival),
+			       arrival->ipv6, udp_of(arrival), bth_of(arrival),
+			       from, arrival->skb->len - from) &&
+	       crc == PAVO_CRC_GOOD;
+}
+
+/* Is it for this namespace? A packet on its way to another is nothing that pavo may merge. */
+static bool is_local(const struct arrival *arrival, struct net *net)
+{
+	const struct ipv6hdr *ip6 = ip_of(arrival);
+	const struct iphdr *ip4 = ip_of(arrival);
+
+	if (arrival->ipv6)
+		return pavo_ip6_dev_find(net, &ip6->daddr);
+	return __ip_dev_find(net, ip4->daddr, false);
+}
+
+/*
+ * Can the ICRC be cut off by shortening the last piece of memory? If nothing is left of that, it is
+ * given back, which is not so easy with pages of a driver's pool.
+ */
+static bool ends_in_one_piece(const struct sk_buff *skb)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	unsigned int last;
+
+	if (!info->nr_frags)
+		return true;
+	last = skb_frag_size(&info->frags[info->nr_frags - 1]);
+	return last > PAVO_ICRC_LEN ||
+	       (last == PAVO_ICRC_LEN && !skb->pp_recycle);
+}
+
+/* ------------------------------------------------------------ taking apart */
+
+/* Take the headers of a packet apart that came alone. */
+static bool parse_arrival(struct arrival *arrival)
+{
+	struct sk_buff *skb = arrival->skb;
+	const struct pavo_op_info *op = pavo_op_info(*bth_of(arrival));
+	const unsigned int len = skb_gro_len(skb);
+
+	/* Packets of this machine have a mark, and soon come as trains by themselves. */
+	if (NAPI_GRO_CB(skb)->flush || skb_is_gso(skb) || skb->encapsulation ||
+	    skb_cloned(skb) || skb_zcopy(skb) || skb_has_frag_list(skb) || !op)
+		return false;
+	/* Pull headers only: payload in fragments is to stay there. */
+	if (!skb_gro_header_slow(skb, arrival->at + op->hdr_len, arrival->at))
+		return false;
+	if (udp_of(arrival)->check ||
+	    ntohs(udp_of(arrival)->len) != len + sizeof(struct udphdr) ||
+	    (arrival->ipv6 &&
+	     ((struct ipv6hdr *)ip_of(arrival))->nexthdr != IPPROTO_UDP))
+		return false;
+	return pavo_parse(&arrival->pkt, bth_of(arrival), op->hdr_len, len) ==
+		       PAVO_PARSE_OK &&
+	       ends_in_one_piece(skb);
+}
+
+/* The same for the packet or train that waits for another one. A train has no ICRC. */
+static bool parse_waiting(struct arrival *train)
+{
+	struct sk_buff *skb = train->skb;
+	const unsigned int count = NAPI_GRO_CB(skb)->count;
+	const unsigned int icrc = count > 1 ? PAVO_ICRC_LEN : 0;
+
+	if (NAPI_GRO_CB(skb)->flush || NAPI_GRO_CB(skb)->is_flist ||
+	    pavo_parse(&train->pkt, bth_of(train), skb_headlen(skb) - train->at,
+		       skb->len - train->at + icrc) != PAVO_PARSE_OK)
+		return false;
+	train->pkt.npkts = count;
+	return true;
+}
+
+/* ------------------------------------------------------------------ joining */
+
+/* Fragments that the payload of a packet has, when its ICRC is cut off. */
+static unsigned int frags_of_payload(const struct sk_buff *skb)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	unsigned int n = info->nr_frags;
+
+	return n && skb_frag_size(&info->frags[n - 1]) == PAVO_ICRC_LEN ?
+		       n - 1 :
+		       n;
+}
+
+static void cut_icrc_off(struct sk_buff *skb)
+{
+	struct skb_shared_info *info = skb_shinfo(skb);
+	skb_frag_t *last;
+
+	if (!info->nr_frags) {
+		__skb_trim(skb, skb->len - PAVO_ICRC_LEN);
+		return;
+	}
+	last = &info->frags[info->nr_frags - 1];
+	skb_frag_size_sub(last, PAVO_ICRC_LEN);
+	skb->len -= PAVO_ICRC_LEN;
+	skb->data_len -= PAVO_ICRC_LEN;
+	if (!skb_frag_size(last)) {
+		put_page(skb_frag_page(last));
+		info->nr_frags--;
+	}
+}
+
+static unsigned int headers_of(const struct arrival *arrival)
+{
+	return arrival->at + arrival->pkt.info->hdr_len;
+}
+
+/* Can the fragments of @next be moved: is all payload there, and has the train room? */
+static bool frags_fit(const struct arrival *train, const struct arrival *next)
+{
+	const struct sk_buff *to = train->skb, *skb = next->skb;
+	unsigned int n = frags_of_payload(skb);
+
+	n += NAPI_GRO_CB(to)->count > 1 ? skb_shinfo(to)->nr_frags :
+					  frags_of_payload(to);
+	return skb_headlen(skb) == headers_of(next) && !skb_has_frag_list(to) &&
+	       to->pp_recycle == skb->pp_recycle && n <= MAX_SKB_FRAGS;
+}
+
+/*
+ * May the packet be appended whole? Not behind fragments of a train which took those of other
+ * packets: such a train is complete when it is full, since a list would be slow to copy.
+ */
+static bool may_append(const struct arrival *train, const struct arrival *next)
+{
+	return skb_has_frag_list(train->skb) ||
+	       skb_headlen(next->skb) > headers_of(next);
+}
+
+/* Move the fragments, which are all of the payload; the stack frees the rest. */
+static void move_frags(struct sk_buff *train, struct sk_buff *skb)
+{
+	struct skb_shared_info *to = skb_shinfo(train);
+	struct skb_shared_info *from = skb_shinfo(skb);
+	const unsigned int len = skb->data_len;
+
+	memcpy(&to->frags[to->nr_frags], from->frags,
+	       from->nr_frags * sizeof(from->frags[0]));
+	to->nr_frags += from->nr_frags;
+	from->nr_frags = 0;
+	skb->len -= len;
+	skb->data_len = 0;
+	skb->truesize -= len;
+	train->truesize += len;
+	NAPI_GRO_CB(skb)->free = NAPI_GRO_FREE;
+}
+
+/* Append the whole packet without its headers. */
+static void append_skb(struct sk_buff *train, struct sk_buff *skb,
+		       unsigned int headers)
+{
+	struct sk_buff *last = NAPI_GRO_CB(train)->last;
+
+	skb_orphan(skb);
+	__skb_pull(skb, headers);
+	if (last == train)
+		skb_shinfo(train)->frag_list = skb;
+	else
+		last->next = skb;
+	NAPI_GRO_CB(train)->last = skb;
+	__skb_header_release(skb);
+	train->truesize += skb->truesize;
+}
+
+static void add_payload(struct arrival *train, struct arrival *next)
+{
+	struct sk_buff *to = train->skb, *skb = next->skb;
+	const bool fit = frags_fit(train, next);
+
+	if (NAPI_GRO_CB(to)->count == 1)
+		cut_icrc_off(to);
+	cut_icrc_off(skb);
+	if (fit)
+		move_frags(to, skb);
+	else
+		append_skb(to, skb, headers_of(next));
+	to->len += next->pkt.payload + next->pkt.pad;
+	to->data_len += next->pkt.payload + next->pkt.pad;
+	skb_shinfo(to)->flags |= skb_shinfo(skb)->flags & SKBFL_SHARED_FRAG;
+	NAPI_GRO_CB(to)->count++;
+	NAPI_GRO_CB(skb)->same_flow = 1;
+}
+
+/* Let a packet join the train, or the packet, in front of it, if all of them are right. */
+static bool join(struct arrival *train, struct arrival *next, struct net *net)
+{
+	struct sk_buff *skb = train->skb;
+	const bool is_packet = NAPI_GRO_CB(skb)->count == 1;
+	u32 unit;
+
+	if (!parse_waiting(train))
+		return false;
+	unit = is_packet ? train->pkt.payload : skb_shinfo(skb)->gso_size;
+	if (train->pkt.payload + next->pkt.payload > PAVO_TRAIN_BYTES ||
+	    !pavo_train_join(&train->pkt, unit, &next->pkt) ||
+	    !(frags_fit(train, next) || may_append(train, next)))
+		return false;
+	if (is_packet &&
+	    (skb_cloned(skb) || !is_local(train, net) || !icrc_ok(train)))
+		return false;
+	if (!icrc_ok(next))
+		return false;
+	add_payload(train, next);
+	skb_shinfo(skb)->gso_size = unit;
+	if (!pavo_train_grows(&train->pkt))
+		pavo_build(skb->data + train->at, &train->pkt);
+	return true;
+}
+
+/* Find what waits of the same QP; on one path there may be more of them. */
+static struct sk_buff *find_waiting(struct list_head *head, unsigned int at,
+				    const u8 *bth)
+{
+	struct sk_buff *p, *found = NULL;
+
+	list_for_each_entry(p, head, list) {
+		if (!NAPI_GRO_CB(p)->same_flow)
+			continue;
+		if (!found && skb_headlen(p) >= at + PAVO_BTH_LEN &&
+		    pavo_peek_qpn(p->data + at) == pavo_peek_qpn(bth))
+			found = p;
+		else
+			NAPI_GRO_CB(p)->same_flow = 0;
+	}
+	return found;
+}
+
+/* Is there no room for a packet as long as those of the train? */
+static bool is_full(const struct arrival *train)
+{
+	const struct skb_shared_info *info = skb_shinfo(train->skb);
+
+	return train->pkt.payload + info->gso_size > PAVO_TRAIN_BYTES ||
+	       info->nr_frags == MAX_SKB_FRAGS;
+}
+
+struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
+				 struct sk_buff *skb)
+{
+	struct arrival next = {
+		.skb = skb,
+		.at = skb_gro_offset(skb),
+		.ipv6 = sk->sk_family == AF_INET6,
+	};
+	struct arrival train = { .at = next.at, .ipv6 = next.ipv6 };
+	const u8 *bth =
+		skb_gro_header_slow(skb, next.at + PAVO_BTH_LEN, next.at);
+
+	if (!bth) {
+		NAPI_GRO_CB(skb)->flush = 1;
+		return NULL;
+	}
+	train.skb = find_waiting(head, next.at, bth);
+	if (!parse_arrival(&next)) {
+		NAPI_GRO_CB(skb)->flush = 1;
+		return train.skb;
+	}
+	skb_gro_pull(skb, next.pkt.info->hdr_len);
+	if (train.skb && join(&train, &next, sock_net(sk)))
+		return pavo_train_grows(&train.pkt) && !is_full(&train) ?
+			       NULL :
+			       train.skb;
+	if (!pavo_train_grows(&next.pkt))
+		NAPI_GRO_CB(skb)->flush = 1;
+	/* The train goes before this packet. */
+	return train.skb;
+}
+
+int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at)
+{
+	pavo_late_merged(skb, at, NAPI_GRO_CB(skb)->count,
+			 sk->sk_family == AF_INET6);
+	return 0;
+}
