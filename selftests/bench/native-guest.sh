@@ -43,6 +43,15 @@ segmentation()
 	"${far[@]}" ethtool -K vb tx-udp_tnl-segmentation "$1"
 } >/dev/null
 
+# merging on|off: of received packets (GRO). veth does that only for a sender that does not segment TCP.
+merging()
+{
+	local tso=off
+	[ "$1" = on ] || tso=on
+	"${near[@]}" ethtool -K va tso $tso gro "$1"
+	"${far[@]}" ethtool -K vb tso $tso gro "$1"
+} >/dev/null
+
 # latency OPERATIONS SIZE: by a consumer in the kernel, for which each end's namespace has a process
 latency()
 {
@@ -68,10 +77,12 @@ measure_groups()
 			latency "$ops" "$sizes"
 			continue
 		fi
-		[ "$name" != wire-cut ] || segmentation off
+		[[ $name != wire-cut* ]] || segmentation off
+		[ "$name" != wire-cut-gro ] || merging on
 		"${near[@]}" "$bench" --tests list --name "$name" --ops "$ops" \
 			--sizes "$sizes" --queue-pairs "$pairs" --scale "${BENCH_SCALE:-1}" \
 			--seed "$1" "${ends[@]}"
+		[ "$name" != wire-cut-gro ] || merging off
 		segmentation on
 	done
 }

@@ -19,6 +19,7 @@ GROUPS = (("wire", ("write", "read", "send"), (65536, 1048576), 1),
           ("wire", ("write", "send"), (64,), 1),
           ("wire-16qp", ("write", "send"), (64,), 16),
           ("wire-cut", ("write", "read", "send"), (65536, 1048576), 1),
+          ("wire-cut-gro", ("write", "read", "send"), (65536, 1048576), 1),
           ("loopback", ("write",), (65536, 1048576), 1),
           ("latency", ("write", "read", "send"), (64,), 1))
 
