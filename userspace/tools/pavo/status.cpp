@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * status.cpp - `pavo status`: state and trouble of the adapters. Called by
- * main.cpp; reads by device.h and netlink.h.
+ * main.cpp; reads by device.h, direct.h and netlink.h.
  */
 #include <cstdio>
 
@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "device.h"
+#include "direct.h"
 #include "netlink.h"
 #include "trouble.h"
 #include "units.h"
@@ -25,12 +26,13 @@ struct Report {
 	Counters counters;
 	Resources resources;
 	std::vector<QueuePair> queue_pairs;
+	std::vector<DirectWindowInfo> direct_windows;
 };
 
 Report collect(Netlink &netlink, const std::string &name)
 {
 	return {read_device(name), read_counters(name), netlink.resources(name),
-		netlink.queue_pairs(name)};
+		netlink.queue_pairs(name), read_direct_windows(name)};
 }
 
 const char *severity_name(Severity severity)
@@ -53,11 +55,30 @@ json json_of(const QueuePair &qp)
 		{"details", qp.details}};
 }
 
+json json_of(const DirectWindowInfo &window)
+{
+	json all = window.numbers, armed = json::array();
+
+	for (const DirectRangeInfo &range : window.armed) {
+		json one = range.numbers;
+
+		one["range"] = range.number;
+		one["state"] = range.state;
+		one["direction"] = range.direction;
+		armed.push_back(one);
+	}
+	all["window"] = window.number;
+	all["base"] = window.base;
+	all["lkey"] = window.lkey;
+	all["armed"] = armed;
+	return all;
+}
+
 json json_of(const Report &report)
 {
 	const Device &device = report.device;
 	json findings = json::array(), gids = json::array(),
-	     queue_pairs = json::array();
+	     queue_pairs = json::array(), direct_windows = json::array();
 
 	for (const auto &[name, value] : report.counters) {
 		Meaning meaning = meaning_of(name);
@@ -76,6 +97,8 @@ json json_of(const Report &report)
 				{"netdev", gid.netdev}});
 	for (const QueuePair &qp : report.queue_pairs)
 		queue_pairs.push_back(json_of(qp));
+	for (const DirectWindowInfo &window : report.direct_windows)
+		direct_windows.push_back(json_of(window));
 	return {{"name", device.name},
 		{"netdev", device.netdev},
 		{"netdev_mtu", device.netdev_mtu},
@@ -86,6 +109,7 @@ json json_of(const Report &report)
 		{"gids", gids},
 		{"resources", report.resources},
 		{"queue_pairs", queue_pairs},
+		{"direct_windows", direct_windows},
 		{"counters", report.counters},
 		{"findings", findings}};
 }
@@ -133,6 +157,37 @@ void print_queue_pairs(const std::vector<QueuePair> &queue_pairs)
 	}
 }
 
+uint64_t value_in(const std::map<std::string, uint64_t> &numbers,
+		  const std::string &name)
+{
+	auto found = numbers.find(name);
+
+	return found == numbers.end() ? 0 : found->second;
+}
+
+void print_direct_windows(const std::vector<DirectWindowInfo> &windows)
+{
+	for (const DirectWindowInfo &window : windows) {
+		auto of = [&](const char *name) {
+			return value_in(window.numbers, name);
+		};
+		std::map<std::string, unsigned int> states;
+
+		fmt::print("  direct window {}: {} ranges of {} from {:#x} on, "
+			   "{} of {} buffers free",
+			   window.number, of("ranges"), bytes(of("size")),
+			   window.base, of("free"), of("buffers"));
+		if (of("quarantined"))
+			fmt::print(", {} of them still with a device",
+				   of("quarantined"));
+		for (const DirectRangeInfo &range : window.armed)
+			states[range.state]++;
+		for (const auto &[state, count] : states)
+			fmt::print(", {} {}", count, state);
+		fmt::print("\n");
+	}
+}
+
 void print(const Report &report, const StatusOptions &options)
 {
 	const Device &device = report.device;
@@ -156,6 +211,7 @@ void print(const Report &report, const StatusOptions &options)
 		   bytes(value_of(counters, "tx_bytes")),
 		   value_of(counters, "rx_packets"),
 		   bytes(value_of(counters, "rx_bytes")));
+	print_direct_windows(report.direct_windows);
 	print_findings(counters, Severity::trouble, "trouble");
 	print_findings(counters, Severity::note, "worth knowing");
 	if (options.all_counters) {

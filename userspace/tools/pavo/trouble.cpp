@@ -36,6 +36,8 @@ constexpr std::string_view NORMAL[] = {
 	"rkm_pd_fail",	     "rkm_keys",
 	"rkm_matches",	     "rkm_stalls",
 	"rkm_walk_ns",	     "rx_merged",
+	"direct_sent",	     "direct_loaded",
+	"direct_copied",     "direct_file_bytes",
 };
 
 constexpr std::array ENTRIES = {
@@ -236,6 +238,18 @@ constexpr std::array ENTRIES = {
 	Entry{"odp_fault_errors",
 	      {trouble, "memory registered on demand is not there any "
 			"more: an application unmapped it too early"}},
+	Entry{"direct_refused",
+	      {note, "a program or device touched a range of a direct window "
+		     "out of its turn, or beyond its bytes"}},
+	Entry{"direct_waits",
+	      {note, "a direct window has too few buffers for its ranges: "
+		     "programs wait for one"}},
+	Entry{"direct_double_buffered",
+	      {note, "a direct window has too few buffers for its ranges: "
+		     "bytes go by ordinary memory"}},
+	Entry{"direct_quarantined",
+	      {note, "operations of a direct window were given up while "
+		     "devices were at work: they still hold buffers"}},
 	Entry{"cq_index_errors",
 	      {trouble, "a completion queue has an impossible index: "
 			"its application wrote over it"}},
