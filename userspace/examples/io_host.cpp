@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * io_host.cpp - the host of an I/O unit: asks it by messages to bring blocks of its disk to the
+ * memory of this program, or to take them from there. See io_unit.cpp.
+ *
+ *   io_host pavo0 ADDRESS-OF-THE-UNIT --size 4096 --count 1000 --verify
+ */
+#include <getopt.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include "io_unit.hpp"
+#include "verbs_end.hpp"
+
+namespace {
+
+using namespace examples;
+
+struct Options {
+	std::string adapter;
+	std::string unit;
+	uint32_t size = 4096;
+	uint32_t count = 1000;
+	uint32_t depth = 8;
+	uint64_t stride = 0; /* from one I/O to the next; 0: whole blocks */
+	uint64_t seed = 1;
+	bool write = false;
+	bool verify = false;
+};
+
+constexpr char usage[] =
+	"usage: io_host ADAPTER ADDRESS-OF-THE-UNIT [options]\n"
+	"  --size BYTES    of an I/O (4096)\n"
+	"  --count N       I/Os (1000)\n"
+	"  --depth N       of them at a time, up to 64 (8)\n"
+	"  --stride BYTES  from one to the next (the size, in blocks of 4096)\n"
+	"  --write         to the disk; else from there\n"
+	"  --verify        write a pattern, or look at each byte that is read\n"
+	"  --seed N        of the pattern (1)\n";
+
+uint64_t number(const char *text, uint64_t most)
+{
+	char *end;
+	unsigned long long value = strtoull(text, &end, 0);
+
+	if (end == text || *end || *text == '-' || value > most)
+		throw std::runtime_error(std::string(text) +
+					 " is not a number of 0 to " +
+					 std::to_string(most));
+	return value;
+}
+
+Options parse(int argc, char **argv)
+{
+	const option names[] = {{"size", required_argument, nullptr, 's'},
+				{"count", required_argument, nullptr, 'c'},
+				{"depth", required_argument, nullptr, 'd'},
+				{"stride", required_argument, nullptr, 't'},
+				{"seed", required_argument, nullptr, 'e'},
+				{"write", no_argument, nullptr, 'w'},
+				{"verify", no_argument, nullptr, 'v'},
+				{}};
+	Options o;
+
+	for (int c; (c = getopt_long(argc, argv, "", names, nullptr)) != -1;)
+		switch (c) {
+		case 's':
+			o.size = uint32_t(number(optarg, io_most));
+			break;
+		case 'c':
+			o.count = uint32_t(number(optarg, UINT32_MAX));
+			break;
+		case 'd':
+			o.depth = uint32_t(number(optarg, io_depth));
+			break;
+		case 't':
+			o.stride = number(optarg, 1ull << 40);
+			break;
+		case 'e':
+			o.seed = number(optarg, UINT64_MAX);
+			break;
+		case 'w':
+			o.write = true;
+			break;
+		case 'v':
+			o.verify = true;
+			break;
+		default:
+			fputs(usage, stderr);
+			exit(2);
+		}
+	if (argc - optind != 2 || !o.size || !o.depth) {
+		fputs(usage, stderr);
+		exit(2);
+	}
+	o.adapter = argv[optind];
+	o.unit = argv[optind + 1];
+	if (!o.stride)
+		o.stride = (uint64_t(o.size) + 4095) / 4096 * 4096;
+	return o;
+}
+
+class Host {
+public:
+	explicit Host(const Options &options)
+		: o_(options), meeting_(o_.unit, io_port),
+		  end_(o_.adapter, meeting_),
+		  disk_(meeting_.exchange(uint64_t{0})),
+		  memory_(end_.pd(), size_t(o_.depth) * o_.size, true)
+	{
+		if (disk_ < o_.size)
+			throw std::runtime_error(
+				"the disk of the unit has " +
+				std::to_string(disk_) +
+				" bytes, which is less than one I/O");
+	}
+
+	/* Return: every byte was right. */
+	bool run()
+	{
+		using Clock = std::chrono::steady_clock;
+		const auto begin = Clock::now();
+
+		for (uint32_t tag = 0; tag < o_.depth; tag++)
+			ask(tag);
+		while (open_) {
+			ibv_wc wc = end_.next();
+
+			if (VerbsEnd::is_message(wc))
+				finish(end_.take<IoStatus>(wc));
+		}
+		const double seconds =
+			std::chrono::duration<double>(Clock::now() - begin)
+				.count();
+
+		end_.send(IoRequest{.address = 0,
+				    .offset = 0,
+				    .rkey = 0,
+				    .length = 0,
+				    .command = IoCommand::end,
+				    .tag = 0},
+			  0);
+		meeting_.exchange('e'); /* the unit has seen it */
+		printf("%u I/Os of %u bytes, %.1f us each%s\n", done_, o_.size,
+		       done_ ? seconds * 1e6 / done_ : 0,
+		       o_.verify ? bad_ ? ", with wrong bytes" :
+					  ", every byte is right" :
+				   "");
+		return !bad_;
+	}
+
+private:
+	uint64_t offset_of(uint32_t io) const
+	{
+		return uint64_t(io) % ((disk_ - o_.size) / o_.stride + 1) *
+		       o_.stride;
+	}
+
+	/* Begins the next I/O, if there is one. */
+	void ask(uint32_t tag)
+	{
+		if (asked_ == o_.count)
+			return;
+		std::byte *at = memory_.at(size_t(tag) * o_.size);
+
+		offsets_[tag] = offset_of(asked_++);
+		for (uint32_t i = 0; o_.verify && i < o_.size; i++)
+			at[i] = o_.write ? io_byte(o_.seed, offsets_[tag] + i) :
+					   ~io_byte(o_.seed, offsets_[tag] + i);
+		end_.send(IoRequest{.address = memory_.address(size_t(tag) *
+							       o_.size),
+				    .offset = offsets_[tag],
+				    .rkey = memory_.rkey(),
+				    .length = o_.size,
+				    .command = o_.write ? IoCommand::write :
+							  IoCommand::read,
+				    .tag = tag},
+			  tag);
+		open_++;
+	}
+
+	void finish(const IoStatus &status)
+	{
+		if (status.tag >= o_.depth || !open_)
+			throw std::runtime_error(
+				"the unit answers a question that was not "
+				"asked");
+		if (status.error)
+			throw std::system_error(status.error,
+						std::generic_category(),
+						"the unit could not do it");
+		if (o_.verify && !o_.write)
+			look_at(status.tag);
+		open_--;
+		done_++;
+		ask(status.tag);
+	}
+
+	void look_at(uint32_t tag)
+	{
+		const std::byte *at = memory_.at(size_t(tag) * o_.size);
+
+		for (uint32_t i = 0; i < o_.size; i++) {
+			if (at[i] == io_byte(o_.seed, offsets_[tag] + i))
+				continue;
+			if (!bad_++)
+				fprintf(stderr,
+					"byte %llu of the disk is wrong\n",
+					static_cast<unsigned long long>(
+						offsets_[tag] + i));
+			return;
+		}
+	}
+
+	const Options &o_;
+	Meeting meeting_;
+	VerbsEnd end_;
+	uint64_t disk_;
+	Memory memory_;
+	uint64_t offsets_[io_depth] = {};
+	uint32_t asked_ = 0;
+	uint32_t open_ = 0;
+	uint32_t done_ = 0;
+	uint32_t bad_ = 0;
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	try {
+		Options options = parse(argc, argv);
+
+		return Host(options).run() ? 0 : 1;
+	} catch (const std::exception &error) {
+		fprintf(stderr, "io_host: %s\n", error.what());
+		return 1;
+	}
+}
