@@ -161,6 +161,7 @@ int main()
 	add_post_cases(cases);
 	add_poll_cases(cases);
 	add_object_cases(cases);
+	add_direct_cases(cases);
 	cases.push_back({"closing", test_close});
 	return common::run(cases);
 }
