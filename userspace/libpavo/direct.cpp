@@ -140,7 +140,7 @@ DirectBuffer &DirectBuffer::operator=(DirectBuffer &&from) noexcept
 	return *this;
 }
 
-/* What was made of a window that cannot be finished goes with it. */
+/* The destructor ends the parts of a window that cannot be finished. */
 Result<DirectWindow> DirectWindow::open(ibv_pd *pd,
 					const DirectOptions &options) noexcept
 {

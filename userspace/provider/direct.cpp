@@ -206,9 +206,9 @@ PAVO_PUBLIC int pavodv_direct_export(const pavodv_direct *window,
 namespace {
 
 /*
- * Puts the requests into the queue, arms, and shows them to the module: whoever takes doorbells
- * sees an armed range. The lock keeps other threads from the slots meanwhile. Return: 0, or errno
- * and neither is done.
+ * Puts the requests into the queue, arms, and shows them to the module: the kick or the worker
+ * that takes the doorbell sees an armed range. The lock keeps other threads from the slots
+ * meanwhile. Return: 0, or errno and neither is done.
  */
 int arm_and_announce(const pavodv_direct &window,
 		     const pavo_direct_arm_args &args, Qp *qp, ibv_send_wr *wr,

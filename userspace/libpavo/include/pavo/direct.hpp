@@ -33,7 +33,7 @@ struct DirectOptions {
 	uint32_t buffers = 32;
 };
 
-/** What a call does where the pool has no buffer. */
+/** Of a call where the pool has no buffer. */
 enum class NoBuffer {
 	fail, /* fails with EAGAIN */
 	wait, /* waits for one */
@@ -53,7 +53,7 @@ struct ArmOptions {
 	std::chrono::milliseconds patience = for_ever;
 };
 
-/** What became of it. */
+/** Its outcome. */
 enum class Armed { armed, no_buffer };
 
 /** A range at a moment: struct pavo_direct_register. */
