@@ -60,7 +60,7 @@ public:
 	uint32_t take(Env &env, uint32_t range, uint32_t offset,
 		      uint32_t length, uint64_t seed) const;
 	void set_blocking(bool blocks) const;
-	/* What poll() says without waiting. */
+	/* The events of the file, without waiting. */
 	short events() const;
 
 	uint8_t *memory(uint32_t range, uint32_t offset = 0) const;
@@ -84,6 +84,59 @@ public:
 /* An RDMA write, or another operation, from a range to a place of the peer. */
 void post_direct(Side &side, ibv_wr_opcode opcode, const ibv_sge &sge,
 		 uint64_t id, const Place &remote);
+
+/* A link with a window at A and memory of the same size at B. */
+struct DirectWriting {
+	explicit DirectWriting(Env &env, const LinkSpec &spec = {},
+			       const pavodv_direct_attr &attr = {0, 32,
+								 direct_size,
+								 32})
+		: env(env), link(connect(env, spec)), window(env.a, attr),
+		  at_b(must_reg(env.b, {window.plain.length}, 1))
+	{
+	}
+
+	/* A write of a range, or the part of it from @offset on, to the same place at B. */
+	void post(uint32_t range, uint32_t length, uint32_t offset = 0)
+	{
+		post_direct(link.a, IBV_WR_RDMA_WRITE,
+			    window.sge(range, length, offset), range,
+			    {at_b, int64_t(range) * window.plain.range_size +
+					   offset});
+	}
+
+	void expect(uint32_t range, const char *what,
+		    ibv_wc_status status = IBV_WC_SUCCESS)
+	{
+		expect_send(env, link.a, range, what, status);
+	}
+
+	/* The place of that range at B has these bytes. */
+	void must_hold(uint32_t range, uint32_t length, uint64_t seed,
+		       const char *what)
+	{
+		must_match(env.b, at_b,
+			   int64_t(range) * window.plain.range_size, length,
+			   seed, 0, what);
+	}
+
+	/* All of one write. */
+	void write(uint32_t range, uint32_t length)
+	{
+		uint64_t seed = env.seed();
+
+		window.arm(range, length);
+		post(range, length);
+		window.put(range, 0, length, seed);
+		expect(range, "write");
+		must_hold(range, length, seed, "written");
+	}
+
+	Env &env;
+	Link link;
+	Direct window;
+	Mr at_b;
+};
 
 /* Does it raise SIGBUS? Its own objects are not ended where it does. */
 bool raises_sigbus(const std::function<void()> &access);

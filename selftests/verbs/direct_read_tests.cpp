@@ -367,7 +367,7 @@ PV_TEST_LOCAL("direct.read_refused",
 	REQUIRE_EQ(r.window.try_take(5, 100, 1, &bytes), -ENODATA, "behind it");
 	REQUIRE_EQ(r.window.try_take(5, 4095, 1, &bytes), -ENODATA, "behind");
 	REQUIRE(raises_sigbus([&] { r.window.memory(5)[0] = 1; }), "a store");
-	/* What is longer than the message is cut. */
+	/* A longer one is cut. */
 	REQUIRE_EQ(r.window.try_take(5, 0, 4096, &bytes), 100, "all of it");
 	REQUIRE(r.window.try_take(5, 0, 1, &bytes) < 0, "again");
 	r.expect(5, "read");

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
@@ -24,151 +23,17 @@ using namespace pv;
 
 namespace {
 
-/* A link with a window at A and memory of the same size at B. */
-struct Writing {
-	explicit Writing(Env &env, const LinkSpec &spec = {},
-			 const pavodv_direct_attr &attr = {0, 32, direct_size,
-							   32})
-		: env(env), link(connect(env, spec)), window(env.a, attr),
-		  at_b(must_reg(env.b, {window.plain.length}, 1))
-	{
-	}
-
-	/* A write of a range, or the part of it from @offset on, to the same place at B. */
-	void post(uint32_t range, uint32_t length, uint32_t offset = 0)
-	{
-		post_direct(link.a, IBV_WR_RDMA_WRITE,
-			    window.sge(range, length, offset), range,
-			    {at_b, int64_t(range) * window.plain.range_size +
-					   offset});
-	}
-
-	void expect(uint32_t range, const char *what,
-		    ibv_wc_status status = IBV_WC_SUCCESS)
-	{
-		expect_send(env, link.a, range, what, status);
-	}
-
-	/* The place of that range at B has these bytes. */
-	void must_hold(uint32_t range, uint32_t length, uint64_t seed,
-		       const char *what)
-	{
-		must_match(env.b, at_b,
-			   int64_t(range) * window.plain.range_size, length,
-			   seed, 0, what);
-	}
-
-	/* All of one write. */
-	void write(uint32_t range, uint32_t length)
-	{
-		uint64_t seed = env.seed();
-
-		window.arm(range, length);
-		post(range, length);
-		window.put(range, 0, length, seed);
-		expect(range, "write");
-		must_hold(range, length, seed, "written");
-	}
-
-	Env &env;
-	Link link;
-	Direct window;
-	Mr at_b;
-};
-
-int refusal_of(Env &env, const pavodv_direct_attr &attr)
-{
-	pavodv_direct window = {};
-	int err = pavodv_direct_open(local(env.a).raw_pd(0), &attr, &window);
-
-	if (!err)
-		pavodv_direct_close(&window);
-	if (err == EOPNOTSUPP)
-		throw Skip("the device has no direct windows");
-	return err;
-}
-
 constexpr uint32_t direct_lengths[] = {1,    2,	   3,	 4,    7,    64,
 				       255,  256,  257,	 1000, 1023, 1024,
 				       2047, 2048, 4095, 4096};
 
 } // namespace
 
-PV_TEST_LOCAL("direct.open",
-	      "a window tells its base, length and key, and its registers are "
-	      "idle (claims 2, 16, 19)")
-{
-	Direct window(env.a, {0x12345678, 32, 4096, 7});
-
-	REQUIRE_EQ(window.plain.base, 0x12345678u, "base");
-	REQUIRE_EQ(window.plain.length, 0x20000u, "length");
-	REQUIRE(window.plain.lkey, "key");
-	for (uint32_t i = 0; i < 32; i++) {
-		pavo_direct_register reg = window.reg(i);
-
-		REQUIRE_EQ(reg.bus_valid + reg.link_valid, 0, "idle");
-		REQUIRE_EQ(reg.buffer, PAVO_DIRECT_NO_BUFFER, "no buffer");
-		REQUIRE_EQ(reg.uses, 0u, "never used");
-	}
-	/* What is not given is the address of the mapping. */
-	Direct another(env.a);
-
-	REQUIRE_EQ(another.plain.base,
-		   reinterpret_cast<uintptr_t>(another.plain.memory), "base");
-	REQUIRE(another.plain.lkey != window.plain.lkey, "keys");
-}
-
-PV_TEST_LOCAL("direct.limits", "windows up to the limits, and none beyond")
-{
-	for (const pavodv_direct_attr &attr :
-	     {pavodv_direct_attr{0, 0, 4096, 1},
-	      {0, PAVO_DIRECT_RANGES + 1, 4096, 1},
-	      {0, UINT32_MAX, 4096, 1},
-	      {0, 1, 0, 1},
-	      {0, 1, 100, 1},
-	      {0, 1, 4097, 1},
-	      {0, 1, PAVO_DIRECT_RANGE_SIZE + 4096, 1},
-	      {0, 1, UINT32_MAX, 1},
-	      {0, 1, 4096, 0},
-	      {0, 1, 4096, PAVO_DIRECT_RANGES + 1},
-	      {0, 1, 4096, UINT32_MAX},
-	      {UINT64_MAX - 4094, 1, 4096, 1}})
-		REQUIRE_EQ(refusal_of(env, attr), EINVAL, attr.base, " ",
-			   attr.ranges, " ", attr.range_size, " ",
-			   attr.buffers);
-	REQUIRE_EQ(refusal_of(env, {UINT64_MAX - 4095, 1, 4096, 1}), 0,
-		   "at the end of all addresses");
-	REQUIRE_EQ(refusal_of(env, {1, PAVO_DIRECT_RANGES, 4096, 1}), 0,
-		   "ranges");
-	REQUIRE_EQ(refusal_of(env, {1, 1, 4096, PAVO_DIRECT_RANGES}), 0,
-		   "buffers");
-	REQUIRE_EQ(refusal_of(env, {1, 2, PAVO_DIRECT_RANGE_SIZE, 3}), 0,
-		   "largest ranges");
-}
-
-PV_TEST_LOCAL("direct.pd_busy",
-	      "a protection domain stays as long as a window of it")
-{
-	ibv_pd *pd = ibv_alloc_pd(local(env.a).context());
-	pavodv_direct window = {};
-	const pavodv_direct_attr attr = {0, 1, 4096, 1};
-	int err = pavodv_direct_open(pd, &attr, &window);
-
-	if (err == EOPNOTSUPP) {
-		ibv_dealloc_pd(pd);
-		throw Skip("the device has no direct windows");
-	}
-	REQUIRE_EQ(err, 0, "open");
-	REQUIRE_EQ(ibv_dealloc_pd(pd), EBUSY, "with a window");
-	REQUIRE_EQ(pavodv_direct_close(&window), 0, "close");
-	REQUIRE_EQ(ibv_dealloc_pd(pd), 0, "without one");
-}
-
 PV_TEST_LOCAL("direct.write_file",
 	      "bytes that pwrite() puts in leave when the last one is in "
 	      "(claims 1, 6-8, 10, 32, 33)")
 {
-	Writing w(env);
+	DirectWriting w(env);
 
 	for (uint32_t length : direct_lengths)
 		w.write(3, length);
@@ -195,7 +60,7 @@ PV_TEST_LOCAL("direct.write_mmap",
 	      "stores to a range are sent when they are told of, and not "
 	      "copied (claims 1, 15)")
 {
-	Writing w(env, {.mtu = 0});
+	DirectWriting w(env, {.mtu = 0});
 	Moved copied(env.a, "direct_copied"),
 		by_file(env.a, "direct_file_bytes");
 
@@ -219,7 +84,7 @@ PV_TEST_LOCAL("direct.write_mmap",
 PV_TEST_LOCAL("direct.write_before_post",
 	      "a work request may come after the bytes, too")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	uint64_t seed = env.seed();
 
 	w.window.arm(0, 4096);
@@ -235,7 +100,7 @@ PV_TEST_LOCAL("direct.write_order",
 	      "requests behind one that waits for its bytes wait, too, and "
 	      "those of other queue pairs do not")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	Link other = connect(env);
 	Mr out = must_reg(env.a, {4096}, env.seed());
 
@@ -268,7 +133,7 @@ PV_TEST_LOCAL("direct.write_mtu",
 	for (int mtu : {256, 512, 1024, 2048, 4096}) {
 		if (mtu > common_mtu(env))
 			continue;
-		Writing w(env, {.mtu = mtu});
+		DirectWriting w(env, {.mtu = mtu});
 		Moved packets(env.a, "tx_packets");
 		uint64_t seed = env.seed();
 
@@ -286,7 +151,7 @@ PV_TEST_LOCAL("direct.write_mtu",
 PV_TEST_LOCAL("direct.write_large_ranges",
 	      "ranges of several pages, at their borders")
 {
-	Writing w(env, {}, {0x1234567, 3, PAVO_DIRECT_RANGE_SIZE, 2});
+	DirectWriting w(env, {}, {0x1234567, 3, PAVO_DIRECT_RANGE_SIZE, 2});
 
 	for (uint32_t length : {65536u, 65535u, 4097u, 8192u, 12289u})
 		for (uint32_t range : {0u, 2u}) {
@@ -306,7 +171,7 @@ PV_TEST_LOCAL("direct.send_and_immediate",
 	      "sends, and writes with immediate data, take their bytes from "
 	      "ranges, too")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	uint64_t seed = env.seed();
 
 	must_post(w.link.b, RecvWr{9, {{w.at_b.id, 0, 4096, 0}}});
@@ -334,7 +199,7 @@ PV_TEST_LOCAL("direct.two_writers",
 	      "two writers fill halves of one range, which is one RDMA write "
 	      "(claim 17)")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	Moved sent(env.a, "direct_sent");
 
 	for (int round = 0; round < 50; round++) {
@@ -364,7 +229,7 @@ PV_TEST_LOCAL("direct.mapping",
 	      "many ranges live at once, each with another buffer, and the "
 	      "buffers are others the next time (claims 3, 11, 12, 14)")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	bool moved = false;
 
 	for (int round = 0; round < 8; round++) {
@@ -406,7 +271,7 @@ PV_TEST_LOCAL("direct.document",
 	      "the numbers of the document: 0x12347700 is range 2 from 0x88 "
 	      "on (claims 12-14)")
 {
-	Writing w(env, {}, {0x12345678, 32, 4096, 32});
+	DirectWriting w(env, {}, {0x12345678, 32, 4096, 32});
 	uint64_t seed = env.seed();
 
 	REQUIRE_EQ(w.window.address(2), 0x12347678u, "range 2");
@@ -422,7 +287,7 @@ PV_TEST_LOCAL("direct.document",
 
 PV_TEST_LOCAL("direct.5000", "5000 bytes are two operations: 4096 and 904")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	uint64_t seed = env.seed();
 	std::vector<uint8_t> bytes(5000);
 
@@ -447,7 +312,7 @@ PV_TEST_LOCAL("direct.write_registers",
 	      "a write goes (1,0), (0,1), (0,0); the count and the buffer are "
 	      "there with it (claims 2, 7, 9)")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	pavo_direct_register reg;
 	uint64_t seed = env.seed();
 
@@ -477,348 +342,13 @@ PV_TEST_LOCAL("direct.write_registers",
 	REQUIRE(w.window.valid(8) == Valid(0, 0), "disarmed");
 }
 
-PV_TEST_LOCAL("direct.refused_bytes",
-	      "bytes for a range that is not armed, or for the other "
-	      "direction, and one byte too many are refused and counted "
-	      "(claims 9, 21)")
-{
-	Direct window(env.a);
-	Moved refused(env.a, "direct_refused");
-	std::vector<uint8_t> bytes;
-	uint64_t seed = env.seed(), expected = 0;
-	auto refuses = [&](int got, int want, const char *what) {
-		REQUIRE_EQ(got, want, what);
-		expected++;
-	};
-
-	refuses(window.try_put(0, 0, 1, seed), EBADF, "not armed");
-	refuses(window.try_count(0, 1), EBADF, "not armed");
-	refuses(int(-window.try_take(0, 0, 1, &bytes)), EBADF, "not armed");
-	REQUIRE(raises_sigbus([&] { window.memory(0)[0] = 1; }), "store");
-	REQUIRE(raises_sigbus([&] {
-			static_cast<void>(*static_cast<volatile uint8_t *>(
-				window.memory(0)));
-		}),
-		"load");
-
-	window.arm(1, 100);
-	refuses(window.try_put(1, 0, 101, seed), ENOSPC, "one too many");
-	refuses(window.try_put(1, 100, 1, seed), ENOSPC, "behind the end");
-	refuses(window.try_put(1, 4095, 1, seed), ENOSPC, "far behind it");
-	refuses(window.try_count(1, 101), ENOSPC, "one too many");
-	refuses(window.try_count(1, UINT32_MAX), ENOSPC, "far too many");
-	refuses(int(-window.try_take(1, 0, 1, &bytes)), EBADF, "direction");
-	REQUIRE_EQ(window.reg(1).count, 0u, "nothing is in");
-	window.put(1, 0, 60, seed);
-	refuses(window.try_put(1, 0, 41, seed), ENOSPC, "41 behind 60");
-	refuses(window.try_count(1, 41), ENOSPC, "41 behind 60");
-	window.put(1, 60, 40, seed);
-	refuses(window.try_put(1, 0, 1, seed), EBADF, "it is full");
-	refuses(window.try_count(1, 1), EBADF, "it is full");
-	REQUIRE(raises_sigbus([&] { window.memory(1)[0] = 1; }), "full");
-
-	window.arm_read(2, 100);
-	refuses(window.try_put(2, 0, 1, seed), EBADF, "direction");
-	REQUIRE(raises_sigbus([&] { window.memory(2)[0] = 1; }), "read range");
-	REQUIRE_EQ(refused.by(), expected, "direct_refused");
-	window.disarm(1);
-	window.disarm(2);
-	window.must_be_whole(env);
-}
-
-PV_TEST_LOCAL("direct.bad_calls",
-	      "numbers of calls that are out of bounds are refused")
-{
-	Direct window(env.a);
-	uint64_t seed = env.seed();
-	std::vector<uint8_t> bytes;
-	int fd;
-
-	for (uint32_t range : {32u, UINT32_MAX}) {
-		REQUIRE_EQ(window.try_arm(range, 1), EINVAL, "arm ", range);
-		REQUIRE_EQ(window.try_count(range, 1), EINVAL, "count");
-		REQUIRE_EQ(window.try_disarm(range), EINVAL, "disarm");
-		REQUIRE_EQ(pavodv_direct_export(&window.plain, range, &fd),
-			   EINVAL, "export");
-	}
-	REQUIRE_EQ(window.try_arm(0, 0), EINVAL, "no bytes");
-	REQUIRE_EQ(window.try_arm(0, 4097), EINVAL, "too many");
-	REQUIRE_EQ(window.try_arm(0, UINT32_MAX), EINVAL, "far too many");
-	REQUIRE_EQ(window.try_arm(0, 1, 0x20), EINVAL, "flag");
-	REQUIRE_EQ(window.try_arm(0, 1, 0x80000000), EINVAL, "flag");
-	REQUIRE_EQ(window.try_arm(0, 1, PAVO_DIRECT_WHOLE), EINVAL,
-		   "whole writes");
-	REQUIRE_EQ(window.try_count(0, 0), EINVAL, "no bytes");
-	REQUIRE_EQ(window.try_disarm(0), EBADF, "not armed");
-	REQUIRE_EQ(pavodv_direct_export(&window.plain, 0, &fd), EBADF,
-		   "not armed");
-	window.arm(0, 10);
-	REQUIRE_EQ(window.try_arm(0, 10), EBUSY, "armed");
-	REQUIRE_EQ(window.try_arm(0, 10, PAVO_DIRECT_READ), EBUSY, "armed");
-	/* Behind the last range, and over the border of two. */
-	REQUIRE_EQ(window.try_put(32, 0, 1, seed), EINVAL, "behind the end");
-	REQUIRE_EQ(window.try_put(0, 4090, 10, seed), EINVAL, "two ranges");
-	REQUIRE_EQ(window.try_take(32, 0, 1, &bytes), 0, "behind the end");
-	REQUIRE_EQ(pwrite(window.plain.fd, &seed, 8, -8), -1, "before it");
-	REQUIRE_EQ(pwrite(window.plain.fd, &seed, 8, INT64_MAX), -1, "far");
-	/* No byte is taken from memory that is not there. */
-	REQUIRE_EQ(pwrite(window.plain.fd, window.memory(31), 10, 0), -1,
-		   "no memory");
-	REQUIRE_EQ(errno, EFAULT, "no memory");
-	REQUIRE_EQ(window.reg(0).count, 0u, "nothing is in");
-	window.put(0, 0, 10, seed);
-	window.disarm(0);
-	window.must_be_whole(env);
-}
-
-PV_TEST_LOCAL("direct.bad_mappings",
-	      "mappings beyond the window, private ones, ones to be executed, "
-	      "and ones of the registers to be written to are refused")
-{
-	Direct window(env.a);
-	const off_t registers = off_t(window.plain.length);
-	auto refused = [&](size_t length, int protection, int flags,
-			   off_t offset) {
-		void *at = mmap(nullptr, length, protection, flags,
-				window.plain.fd, offset);
-
-		if (at == MAP_FAILED)
-			return true;
-		munmap(at, length);
-		return false;
-	};
-	constexpr int both = PROT_READ | PROT_WRITE;
-
-	REQUIRE(refused(window.plain.length + 4096, both, MAP_SHARED, 0),
-		"longer");
-	REQUIRE(refused(4096, both, MAP_PRIVATE, 0), "private");
-	REQUIRE(refused(4096, PROT_READ | PROT_EXEC, MAP_SHARED, 0), "code");
-	REQUIRE(refused(4096, both, MAP_SHARED, registers), "registers");
-	REQUIRE(refused(4096, PROT_READ, MAP_SHARED, registers * 2), "far");
-	REQUIRE(refused(1 << 20, PROT_READ, MAP_SHARED, registers),
-		"longer registers");
-	REQUIRE(!refused(4096, both, MAP_SHARED, 4096), "a range");
-	/* Nor later. */
-	REQUIRE(mprotect(const_cast<pavo_direct_register *>(
-				 window.plain.registers),
-			 4096, both),
-		"registers");
-	REQUIRE(mprotect(window.plain.memory, 4096, PROT_READ | PROT_EXEC),
-		"code");
-}
-
-PV_TEST_LOCAL("direct.refused_requests",
-	      "work requests for ranges that are not armed for them, or not "
-	      "for these bytes, end in error, and so does an atomic")
-{
-	struct {
-		const char *what;
-		std::function<void(Direct &)> prepare;
-		ibv_wr_opcode opcode;
-		uint64_t offset;
-		uint32_t length;
-	} cases[] = {
-		{"not armed", [](Direct &) {}, IBV_WR_RDMA_WRITE, 0, 10},
-		{"armed for a read", [](Direct &w) { w.arm_read(0, 10); },
-		 IBV_WR_RDMA_WRITE, 0, 10},
-		{"armed for a write", [](Direct &w) { w.arm(0, 10); },
-		 IBV_WR_RDMA_READ, 0, 10},
-		{"a byte more", [](Direct &w) { w.arm(0, 10); },
-		 IBV_WR_RDMA_WRITE, 0, 11},
-		{"a byte behind", [](Direct &w) { w.arm(0, 10); },
-		 IBV_WR_RDMA_WRITE, 10, 1},
-		{"two ranges", [](Direct &w) { w.arm(0, 4096); },
-		 IBV_WR_RDMA_WRITE, 4095, 2},
-		{"behind the end", [](Direct &w) { w.arm(31, 4096); },
-		 IBV_WR_RDMA_WRITE, 32 * 4096 - 1, 2},
-		{"a read of less", [](Direct &w) { w.arm_read(0, 10); },
-		 IBV_WR_RDMA_READ, 0, 9},
-		{"a read of more", [](Direct &w) { w.arm_read(0, 10); },
-		 IBV_WR_RDMA_READ, 0, 11},
-		{"a read not from the start",
-		 [](Direct &w) { w.arm_read(0, 10); }, IBV_WR_RDMA_READ, 1, 9},
-		{"an atomic", [](Direct &w) { w.arm_read(0, 8); },
-		 IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8},
-	};
-
-	env.expect_async();
-	Writing w(env);
-
-	for (const auto &test : cases) {
-		test.prepare(w.window);
-		ibv_sge sge = w.window.sge(0, test.length);
-
-		sge.addr += test.offset;
-		if (test.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-			ibv_send_wr wr = {};
-
-			wr.wr_id = 1;
-			wr.opcode = test.opcode;
-			wr.send_flags = IBV_SEND_SIGNALED;
-			wr.wr.atomic.remote_addr = w.at_b.address;
-			wr.wr.atomic.rkey = w.at_b.rkey;
-			post_raw_send(w.link.a, wr, sge);
-		} else {
-			post_direct(w.link.a, test.opcode, sge, 1, {w.at_b});
-		}
-		Wc wc = wait_send(env, w.link.a, test.what);
-
-		REQUIRE_EQ(wc.id, 1u, test.what);
-		REQUIRE(wc.status != IBV_WC_SUCCESS &&
-				wc.status != IBV_WC_WR_FLUSH_ERR,
-			test.what, ": ", ibv_wc_status_str(wc.status));
-		must_match(env.b, w.at_b, 0, 4096, 1, 0, test.what);
-		for (uint32_t range : {0u, 31u})
-			w.window.try_disarm(range);
-		w.window.must_be_whole(env);
-		reconnect(w.link);
-	}
-}
-
-PV_TEST_LOCAL("direct.other_pd",
-	      "a work request of another protection domain, and one that names "
-	      "a closed window, are refused")
-{
-	env.expect_async();
-	Pd other = env.a.alloc_pd();
-	Link link = connect(env);
-	Mr at_b = must_reg(env.b, {4096}, 1);
-	Direct window(env.a, {0, 4, 4096, 4}, other.id);
-
-	window.arm(0, 100);
-	window.put(0, 0, 100, env.seed());
-	post_direct(link.a, IBV_WR_RDMA_WRITE, window.sge(0, 100), 1, {at_b});
-	expect_send(env, link.a, 1, "another PD", IBV_WC_LOC_PROT_ERR);
-	REQUIRE(window.valid(0) == Valid(0, 1), "it has lost nothing");
-	reconnect(link);
-
-	ibv_sge gone;
-	{
-		Direct closed(env.a);
-
-		closed.arm(0, 100);
-		gone = closed.sge(0, 100);
-	}
-	post_direct(link.a, IBV_WR_RDMA_WRITE, gone, 2, {at_b});
-	expect_send(env, link.a, 2, "a closed window", IBV_WC_LOC_PROT_ERR);
-	must_match(env.b, at_b, 0, 4096, 1, 0, "nothing was written");
-}
-
-PV_TEST_LOCAL("direct.not_remote",
-	      "the key of a window is worth nothing to a peer, and no receive "
-	      "goes into a range")
-{
-	env.expect_async();
-	Link link = connect(env);
-	Direct window(env.a);
-	Mr at_b = must_reg(env.b, {4096}, 3);
-	SendWr wr = make_wr(Op::write, {at_b}, 100);
-
-	window.arm(0, 4096);
-	window.arm_read(1, 4096);
-	for (uint32_t range : {0u, 1u})
-		for (Op op : {Op::write, Op::read}) {
-			wr = make_wr(op, {at_b}, 100);
-			wr.remote = window.address(range);
-			wr.rkey = window.plain.lkey;
-			must_send(env, link.b, wr, "by a peer",
-				  IBV_WC_REM_ACCESS_ERR);
-			reconnect(link);
-		}
-	window.disarm(0);
-	window.disarm(1);
-	window.must_be_whole(env);
-}
-
-PV_TEST_LOCAL("direct.pool",
-	      "a pool without buffers says so, counts who waits and who does "
-	      "without, and tells when it has one (claim 11)")
-{
-	Writing w(env, {}, {0, 32, 4096, 3});
-	Moved waits(env.a, "direct_waits"),
-		without(env.a, "direct_double_buffered");
-
-	REQUIRE(w.window.events() & POLLOUT, "there are buffers");
-	for (uint32_t i : {5u, 17u, 30u})
-		w.window.arm(i, 100);
-	REQUIRE(!(w.window.events() & POLLOUT), "there are none");
-	REQUIRE_EQ(w.window.try_arm(0, 100), EAGAIN, "none");
-	REQUIRE_EQ(w.window.try_arm(0, 100, PAVO_DIRECT_READ), EAGAIN, "none");
-	REQUIRE(w.window.valid(0) == Valid(0, 0), "it is not armed");
-	REQUIRE_EQ(waits.by() + without.by(), 0u, "counters");
-	REQUIRE_EQ(w.window.try_arm(0, 100, PAVO_DIRECT_WAIT), EAGAIN, "none");
-	REQUIRE_EQ(waits.by(), 1u, "direct_waits");
-	REQUIRE_EQ(w.window.try_arm(0, 100, PAVO_DIRECT_FALLBACK), EAGAIN,
-		   "none");
-	REQUIRE_EQ(without.by(), 1u, "direct_double_buffered");
-	REQUIRE_EQ(waits.by(), 1u, "direct_waits");
-
-	/* One comes back at its completion, which wakes the process that waits. */
-	uint64_t seed = env.seed();
-	bool woken = false;
-	{
-		std::jthread waiter([&] {
-			pollfd look = {w.window.plain.fd, POLLOUT, 0};
-
-			woken = poll(&look, 1, int(env.options.patience_ms)) ==
-					1 &&
-				look.revents & POLLOUT;
-		});
-
-		w.post(17, 100);
-		w.window.put(17, 0, 100, seed);
-		w.expect(17, "write");
-	}
-	REQUIRE(woken, "poll");
-	w.must_hold(17, 100, seed, "written");
-	w.window.arm(0, 100);
-	REQUIRE_EQ(w.window.try_arm(1, 100), EAGAIN, "none again");
-	for (uint32_t i : {5u, 30u, 0u})
-		w.window.disarm(i);
-	w.window.must_be_whole(env);
-}
-
-PV_TEST_LOCAL("direct.late_store",
-	      "a store behind the last byte raises SIGBUS, and changes nothing "
-	      "that is sent, or sent again")
-{
-	Writing w(env, {.timeout = 17});
-	uint64_t seed = env.seed();
-
-	/* The page is in the page table, and a thread goes on to write there. */
-	w.window.arm(3, 4096);
-	w.window.store(3, 0, 4096, seed);
-	w.window.count(3, 4096);
-	REQUIRE(raises_sigbus([&] { w.window.memory(3)[100] ^= 0xff; }),
-		"full");
-	{
-		Qdisc cut(env.a, "netem loss 100%");
-		Moved again(env.a, "tx_retransmits");
-
-		w.post(3, 4096);
-		REQUIRE(raises_sigbus([&] { w.window.memory(3)[200] ^= 0xff; }),
-			"under way");
-		REQUIRE(eventually(env, [&] { return again.by() > 0; }),
-			"sent again");
-		REQUIRE(raises_sigbus([&] { w.window.memory(3)[300] ^= 0xff; }),
-			"sent again");
-		REQUIRE_EQ(w.window.try_put(3, 0, 1, seed), EBADF, "pwrite");
-		REQUIRE_EQ(w.window.try_disarm(3), EBUSY, "it is being sent");
-		REQUIRE_EQ(w.window.try_arm(3, 1), EBUSY, "it is being sent");
-	}
-	w.expect(3, "write");
-	w.must_hold(3, 4096, seed, "written");
-	REQUIRE(raises_sigbus([&] { w.window.memory(3)[0] ^= 0xff; }), "idle");
-	w.window.must_be_whole(env);
-}
-
 PV_TEST_LOCAL("direct.loss",
 	      "packet 1 of 2 is lost and packet 2 is not: the range is sent "
 	      "again as it was, while others are filled")
 {
 	/* A queue would lose both packets of a train, or none. */
 	Parameter by_packet("late_icrc", "N");
-	Writing w(env, {.mtu = 2048, .timeout = 10});
+	DirectWriting w(env, {.mtu = 2048, .timeout = 10});
 	Moved again(env.a, "tx_retransmits"), gaps(env.b, "rx_out_of_sequence");
 	uint64_t seeds[32];
 
@@ -845,7 +375,7 @@ PV_TEST_LOCAL("direct.same_range_two_addresses",
 	      "one range for two addresses of a peer, one after the other "
 	      "(claims 5, 38)")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	uint64_t first = env.seed(), second = env.seed();
 
 	for (auto [seed, to] :
@@ -865,7 +395,7 @@ PV_TEST_LOCAL("direct.same_range_two_peers",
 	      "one range for two peers, at the same address of both "
 	      "(claims 4, 40)")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	Link other = connect(env);
 	uint64_t first = env.seed(), second = env.seed();
 
@@ -886,7 +416,7 @@ PV_TEST_LOCAL("direct.same_address_two_ranges",
 	      "two ranges at once for the same address: the one that is posted "
 	      "last stays (claim 41)")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	uint64_t first = env.seed(), second = env.seed();
 
 	for (uint32_t range : {11u, 12u}) {
@@ -910,7 +440,7 @@ PV_TEST_LOCAL("direct.armed_before_the_address",
 		uint32_t rkey;
 		uint32_t length;
 	} request;
-	Writing w(env);
+	DirectWriting w(env);
 	Mr mailbox = must_reg(env.a, {sizeof(request)}),
 	   order = must_reg(env.b, {sizeof(request)});
 	uint64_t seed = env.seed();
@@ -940,7 +470,7 @@ PV_TEST_LOCAL("direct.armed_before_the_address",
 PV_TEST_LOCAL("direct.post",
 	      "arming and posting in one call: both are done, or neither")
 {
-	Writing w(env, {}, {0, 4, 4096, 1});
+	DirectWriting w(env, {}, {0, 4, 4096, 1});
 	ibv_qp *qp = local(env.a).raw_qp(w.link.a.qp.id);
 	ibv_sge sge = w.window.sge(2, 1000);
 	ibv_send_wr wr = {}, *bad = nullptr;
@@ -1008,7 +538,7 @@ PV_TEST_LOCAL("direct.kick",
 	      "arming with PAVO_DIRECT_KICK takes doorbells that wait in the "
 	      "ring")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	uint64_t seed = env.seed();
 
 	/* The first write waits for its bytes; the second arm kicks. */
@@ -1024,7 +554,7 @@ PV_TEST_LOCAL("direct.splice",
 	      "bytes come by splice() of a pipe and by sendfile(), counted as "
 	      "others")
 {
-	Writing w(env);
+	DirectWriting w(env);
 	uint64_t seed = env.seed();
 	int ends[2], file = memfd_create("direct", MFD_CLOEXEC);
 	loff_t to = 3 * 4096;
