@@ -34,7 +34,7 @@ public:
 	uint64_t registers = 4 * 4096;
 	int open_error = 0;
 	int arm_error = 0;
-	/* What it has seen. */
+	/* The calls that came. */
 	std::vector<uint32_t> methods;
 	uint32_t ring_at_arm = UINT32_MAX;
 	pavo_direct_open_args opened = {};
