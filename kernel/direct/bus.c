@@ -161,39 +161,46 @@ int pavo_direct_arm_range(struct pavo_direct *window,
 	return err;
 }
 
+/* Count bytes that lie behind those which were admitted before. Locked. */
+static int count_next(struct pavo_direct_range *range, u32 bytes, bool *last)
+{
+	u32 at = range->admitted + (range->read ? range->done : 0);
+	u32 len = bytes;
+	int err = pavo_direct_admit(range, range->read, at, &len);
+
+	/* A reader of the file would wait for them, or be told that they are gone. */
+	if (err == -EAGAIN || err == -ENODATA)
+		return range->state == PAVO_DIRECT_LOADED ? -ENOSPC : -EBADF;
+	if (!err && len != bytes) {
+		range->admitted -= len;
+		return -ENOSPC;
+	}
+	if (!err)
+		*last = pavo_direct_count(range, len, len);
+	return err;
+}
+
 int pavo_direct_count_bytes(struct pavo_direct *window,
 			    const struct pavo_direct_count_args *args)
 {
-	struct pavo_direct_range *range;
-	u32 len = args->bytes, at;
 	bool last = false;
 	int err;
 
-	if (args->range >= window->shape.ranges || !len)
+	if (args->range >= window->shape.ranges || !args->bytes)
 		return -EINVAL;
-	range = &window->slots[args->range].range;
 	spin_lock_bh(&window->lock);
-	err = window->closed ?
-		      -EIO :
-		      pavo_direct_admit(range, range->read,
-					range->read ?
-						range->done + range->admitted :
-						range->admitted,
-					&len);
-	if (err == -EAGAIN || err == -ENODATA) {
-		err = range->state == PAVO_DIRECT_LOADED ? -ENOSPC : -EBADF;
-	} else if (!err && len != args->bytes) {
-		range->admitted -= len;
-		err = -ENOSPC;
-	}
+	if (window->closed)
+		err = -EIO;
+	else
+		err = count_next(&window->slots[args->range].range, args->bytes,
+				 &last);
 	if (err && !window->closed)
 		pavo_count(window->dev, direct_refused);
-	if (!err)
-		last = pavo_direct_count(range, len, len);
 	if (!err && !last)
 		pavo_direct_publish(window, args->range);
 	spin_unlock_bh(&window->lock);
-	return last ? pavo_direct_end_turn(window, args->range, len) : err;
+	return last ? pavo_direct_end_turn(window, args->range, args->bytes) :
+		      err;
 }
 
 void pavo_direct_end_ranges(struct pavo_direct *window)
