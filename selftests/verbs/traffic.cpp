@@ -11,7 +11,9 @@
  *   4  wrong data
  * Called by selftests/life/guest.sh. Owns nothing.
  */
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <chrono>
 #include <iostream>
 
@@ -129,16 +131,34 @@ void run(pv::Env &env, pv::Link &link)
 	}
 }
 
+/*
+ * Prints the events of an adapter. One whose calls fail is going, and tells that when the kernel
+ * has ended its objects.
+ */
+void tell_events(pv::Host &host, bool is_going)
+{
+	bool fatal = false;
+
+	for (;;) {
+		pv::AsyncEvent event =
+			host.async_event(is_going && !fatal ? 10000 : 200);
+
+		if (event.type < 0)
+			return;
+		std::cout << "async: "
+			  << ibv_event_type_str(ibv_event_type(event.type))
+			  << std::endl;
+		fatal |= event.type == IBV_EVENT_DEVICE_FATAL;
+	}
+}
+
 int explain(pv::Env &env, const std::string &error)
 {
+	bool is_going = error.find(strerror(EIO)) != error.npos;
+
 	std::cout << "error: " << error << std::endl;
 	for (pv::Host *host : {&env.a, &env.b})
-		for (pv::AsyncEvent event = host->async_event(200);
-		     event.type >= 0; event = host->async_event(0))
-			std::cout << "async: "
-				  << ibv_event_type_str(
-					     ibv_event_type(event.type))
-				  << std::endl;
+		tell_events(*host, is_going);
 	return error.find(" is wrong (region") != error.npos ? 4 : 3;
 }
 
