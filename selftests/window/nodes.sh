@@ -37,6 +37,17 @@ copied()
 	done
 }
 
+# disk_served NAME: a disk of each node, written and read by the other one.
+disk_served()
+{
+	local server
+	for server in 1 2; do
+		pair_step "$1, disk of node $server" "$server" "listening 7478" \
+			"$here/io-disk unit $examples rdma0" \
+			"$here/io-disk host $examples rdma0 192.168.77.$server"
+	done
+}
+
 # all_of_them WHERE "SERVER ROUNDS": which node serves the tests of nodes-lib.sh, and how
 # often a ball goes there and back.
 all_of_them()
@@ -55,6 +66,7 @@ examples_of_all()
 	each_way "example reduction$1" 7474 reduction
 	each_way "example shared_lock$1" 7477 shared_lock '' 50
 	each_way "example key_value$1" 7473 key_value "$here/key-value"
+	disk_served "examples io_unit and io_host$1"
 }
 
 # shellcheck disable=SC2317  # called by on_a_good_wire
