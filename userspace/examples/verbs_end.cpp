@@ -140,7 +140,7 @@ void VerbsEnd::connect(const std::string &adapter, Meeting &meeting)
 					      IBV_QP_MAX_DEST_RD_ATOMIC |
 					      IBV_QP_MIN_RNR_TIMER);
 	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 17;
+	attr.timeout = 14;
 	attr.retry_cnt = 7;
 	attr.rnr_retry = 7;
 	attr.max_rd_atomic = 8;
