@@ -378,8 +378,8 @@ PV_TEST_LOCAL("direct.read_loss",
 	      "responses that are lost come again, byte-exact, and each byte "
 	      "is handed over once")
 {
-	Parameter by_packet("late_icrc", "N");
 	Reading r(env, {.mtu = 256, .timeout = 10});
+	Parameter by_packet("late_icrc", "N");
 	Moved again(env.a, "tx_retransmits"), implied(env.a, "rx_implied_nak");
 	Qdisc lossy(env.b, "netem limit 1000 loss 10%");
 

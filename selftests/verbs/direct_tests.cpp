@@ -346,9 +346,9 @@ PV_TEST_LOCAL("direct.loss",
 	      "packet 1 of 2 is lost and packet 2 is not: the range is sent "
 	      "again as it was, while others are filled")
 {
+	DirectWriting w(env, {.mtu = 2048, .timeout = 10});
 	/* A queue would lose both packets of a train, or none. */
 	Parameter by_packet("late_icrc", "N");
-	DirectWriting w(env, {.mtu = 2048, .timeout = 10});
 	Moved again(env.a, "tx_retransmits"), gaps(env.b, "rx_out_of_sequence");
 	uint64_t seeds[32];
 
