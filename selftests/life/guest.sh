@@ -30,6 +30,8 @@ type=$1 programs=$2 part=${3:-.}
 . "$here/security_tests.sh"
 # shellcheck source=selftests/life/class_tests.sh
 . "$here/class_tests.sh"
+# shellcheck source=selftests/life/direct_tests.sh
+. "$here/direct_tests.sh"
 # shellcheck source=selftests/life/stacked_tests.sh
 . "$here/stacked_tests.sh"
 # No locale to be searched for by every program
@@ -72,6 +74,7 @@ netdev_tests
 class_tests
 namespace_tests
 command_tests
+direct_tests
 counter_tests
 security_tests
 stacked_tests

@@ -386,7 +386,7 @@ running_applications()
 	for file in /proc/[0-9]*/comm; do
 		read -r name <"$file" || continue
 		case $name in
-		pavo-traffic | pavo-verbs | pavo-stuck | ibv_asyncwatch)
+		pavo-traffic | pavo-verbs | pavo-stuck | pavo-direct | ibv_asyncwatch)
 			file=${file%/comm}
 			running+=("${file##*/}")
 			;;

@@ -18,101 +18,13 @@
 #include <unistd.h>
 
 #include "../common/pattern.h"
-#include "direct.h"
+#include "direct_states.h"
 #include "qdisc.h"
 #include "tap.h"
 
 using namespace pv;
 
 namespace {
-
-/* Long enough that no queue pair gives up while its interface sends nothing. */
-constexpr LinkSpec patient = {.timeout = 18};
-
-/* A window whose ranges are in every state that lasts, with pages in page tables. */
-class EveryState {
-public:
-	explicit EveryState(Env &env)
-		: window(env.a), env_(env), at_b_(must_reg(env.b, {4096}, 1))
-	{
-		for (Link &link : links)
-			link = connect(env, patient);
-		window.arm(filling, 4096);
-		window.store(filling, 0, 100, 1);
-		write(filling, links[0]);
-		window.arm(unposted, 4096);
-		window.put(unposted, 0, 100, 1);
-		window.store(unposted, 100, 100, 1);
-		window.arm(full, 4096);
-		window.store(full, 0, 4096, 1);
-		window.count(full, 4096);
-		window.arm_read(unasked, 4096);
-		for (uint32_t range : {loaded, halved}) {
-			window.arm_read(range, 4096);
-			read(range, links[range == loaded ? 1 : 2]);
-			window.wait_valid(env, range, {1, 0}, "response");
-		}
-		std::vector<uint8_t> bytes;
-
-		REQUIRE_EQ(window.try_take(halved, 0, 100, &bytes), 100,
-			   "half");
-		REQUIRE_EQ(*window.memory(loaded),
-			   *local(env.b).memory(at_b_.id), "loaded");
-	}
-
-	/* The rest, while the interface of A sends nothing. */
-	void begin_silent()
-	{
-		window.arm(sending, 4096);
-		window.store(sending, 0, 4096, 1);
-		window.count(sending, 4096);
-		write(sending, links[3]);
-		window.arm_read(asked, 4096);
-		read(asked, links[4]);
-		REQUIRE(eventually(env_,
-				   [&] {
-					   return window.try_disarm(sending) ==
-						  EBUSY;
-				   }),
-			"it is being sent");
-	}
-
-	/* Those that no work request has. */
-	void disarm_rest()
-	{
-		for (uint32_t range : {unposted, full, unasked})
-			window.disarm(range);
-	}
-
-	enum : uint32_t {
-		filling,
-		unposted,
-		full,
-		unasked,
-		loaded,
-		halved,
-		sending,
-		asked
-	};
-
-	Direct window;
-	Link links[5];
-
-private:
-	void write(uint32_t range, Link &link)
-	{
-		post_direct(link.a, IBV_WR_RDMA_WRITE, window.sge(range, 4096),
-			    range, {at_b_});
-	}
-	void read(uint32_t range, Link &link)
-	{
-		post_direct(link.a, IBV_WR_RDMA_READ, window.sge(range, 4096),
-			    range, {at_b_});
-	}
-
-	Env &env_;
-	Mr at_b_;
-};
 
 constexpr const char *silence = "netem loss 100%";
 
@@ -136,7 +48,7 @@ PV_TEST_LOCAL("direct.qp_error",
 	      "its work requests are free, and all buffers are back")
 {
 	env.expect_async();
-	EveryState all(env);
+	DirectStates all(env);
 	Qdisc cut(env.a, silence);
 
 	all.begin_silent();
@@ -159,7 +71,7 @@ PV_TEST_LOCAL("direct.qp_reset",
 {
 	env.expect_async();
 	for (bool destroy : {false, true}) {
-		EveryState all(env);
+		DirectStates all(env);
 		Qdisc cut(env.a, silence);
 
 		all.begin_silent();
@@ -219,7 +131,7 @@ PV_TEST_LOCAL("direct.disarm",
 	      "requests that wait for them end in error")
 {
 	env.expect_async();
-	EveryState all(env);
+	DirectStates all(env);
 
 	for (uint32_t range : {all.filling, all.unposted, all.full, all.unasked,
 			       all.loaded, all.halved})
@@ -239,7 +151,7 @@ PV_TEST_LOCAL("direct.close",
 {
 	env.expect_async();
 	const unsigned before = windows_shown();
-	auto all = std::make_unique<EveryState>(env);
+	auto all = std::make_unique<DirectStates>(env);
 	Qdisc cut(env.a, silence);
 	int fd = dup(all->window.plain.fd);
 	auto *ranges = static_cast<uint8_t *>(
@@ -290,7 +202,7 @@ PV_TEST_LOCAL("direct.killed",
 		try {
 			LocalHost a(env.device_a), b(env.device_b);
 			Env mine(a, b, env.options, env.device_a, env.device_b);
-			EveryState all(mine);
+			DirectStates all(mine);
 
 			(void)!write(up[1], "a", 1);
 			if (read(down[0], &what, 1) == 1) {
