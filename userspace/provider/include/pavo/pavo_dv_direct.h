@@ -71,8 +71,9 @@ struct pavodv_direct {
  * @attr:   the window
  * @window: set
  *
- * Returns 0; EINVAL: a number of @attr is out of bounds; ENOMEM; EMFILE, ENFILE; EIO: the
- * device is gone; EOPNOTSUPP: the object is not pavo's, or the module has no direct windows.
+ * Returns 0; EINVAL: a number of @attr is out of bounds; ENOMEM, also if the process may not lock
+ * as much memory as the buffers are (RLIMIT_MEMLOCK); EMFILE, ENFILE; EIO: the device is gone;
+ * EOPNOTSUPP: the object is not pavo's, or the module has no direct windows.
  */
 int pavodv_direct_open(struct ibv_pd *pd, const struct pavodv_direct_attr *attr,
 		       struct pavodv_direct *window);
