@@ -39,11 +39,12 @@ PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
 CLOCK = re.compile(r"PIT calibration deviates from ")
 SETUP = re.compile(r"pavo-vm: guest set-up failed: (.*)")
 
-# Defects of the kernel itself, which it reports before any module is loaded: the first
-# line of the report, and what is in it. User-Mode Linux of 6.1 walks the memory of a new
-# process without the lock, and its wire takes two locks in both orders.
+# Defects of the kernel itself: the first line of the report, and what is in it. User-Mode Linux
+# walks the memory of a process without the lock: of a new one (6.1), and wherever pages of a
+# file leave the page tables (6.12), as when a mapped file is truncated. The wire of 6.1 takes
+# two locks in both orders.
 OWN_DEFECTS = ((re.compile(r"WARNING: suspicious RCU usage"),
-                re.compile(r"\? force_flush_all\+")),
+                re.compile(r"\? (force_flush_all|flush_tlb_mm)\+")),
                (re.compile(r"WARNING: possible circular locking dependency detected"),
                 re.compile(r"&result->tail_lock\).* at: vector_send\+")))
 STACK_LINES = 50

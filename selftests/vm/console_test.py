@@ -18,6 +18,7 @@ RCU = ["WARNING: suspicious RCU usage", "stack backtrace:"]
 LOCKS = ["WARNING: possible circular locking dependency detected",
          "kworker/0:1/17 is trying to acquire lock:"]
 FLUSH = " [<6004d4fe>] ? force_flush_all+0x11e/0x260"
+TLB = " [<60>] ? flush_tlb_mm+0xbe/0x270"
 VECTOR = "0000 (&result->tail_lock){+...}-{2:2}, at: vector_send+0x677/0xd80"
 
 
@@ -41,6 +42,7 @@ def reports_are_complaints():
 def defects_of_the_kernel_are_excused():
     """By a function in their stack."""
     assert found(*RCU, FLUSH) == []
+    assert found(*RCU, TLB) == []
     assert found(*LOCKS, VECTOR) == []
 
 
