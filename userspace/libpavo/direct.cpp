@@ -91,6 +91,15 @@ const char *advice(int err)
 	}
 }
 
+/* Other drivers have other objects by the same numbers, or none. */
+bool is_pavo(const ibv_context *context)
+{
+	const std::string file = std::string("/sys/class/infiniband/") +
+				 context->device->name + "/pavo_abi";
+
+	return access(file.c_str(), F_OK) == 0;
+}
+
 uint32_t flags_of(const ArmOptions &options)
 {
 	uint32_t flags = 0;
@@ -147,6 +156,9 @@ Result<DirectWindow> DirectWindow::open(ibv_pd *pd,
 	return guarded([&]() -> Result<DirectWindow> {
 		DirectWindow made;
 
+		if (!is_pavo(pd->context))
+			fail(EOPNOTSUPP,
+			     std::string("direct window") + advice(EOPNOTSUPP));
 		made.shape_ = {options.base, options.ranges,
 			       options.range_size};
 		made.buffers_ = options.buffers;
