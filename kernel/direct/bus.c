@@ -110,12 +110,10 @@ static void count_no_buffer(struct pavo_direct *window, u32 flags)
 {
 	struct pavo_dev *dev = window->dev;
 
-	if (pavo_direct_quarantined(window))
-		pavo_count(dev, direct_quarantined);
 	if (flags & PAVO_DIRECT_WAIT)
 		pavo_count(dev, direct_waits);
 	if (flags & PAVO_DIRECT_FALLBACK)
-		pavo_count(dev, direct_double_buffered);
+		pavo_count(dev, direct_bounced);
 }
 
 /* Does the caller ask for a range, a length and flags that there are? */

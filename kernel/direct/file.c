@@ -73,8 +73,6 @@ static int finish(struct pavo_direct *window, const struct transfer *t,
 		if (!last)
 			pavo_direct_publish(window, t->place.range);
 	}
-	if (!window->closed)
-		pavo_tally_add(&window->dev->tally, direct_file_bytes, done);
 	spin_unlock_bh(&window->lock);
 	if (!current_one)
 		return -EBADF;

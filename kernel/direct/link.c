@@ -155,10 +155,8 @@ void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len)
 		pavo_direct_load(&slot->range, len);
 		pavo_direct_publish(window, place.range);
 	}
-	if (!window->closed) {
-		pavo_count(window->dev, direct_loaded);
+	if (!window->closed)
 		pavo_tally_add(&window->dev->tally, direct_copied, len);
-	}
 	spin_unlock_bh(&window->lock);
 }
 

@@ -44,11 +44,18 @@ static pavo_loan_judge *loan_stands;
 /* For people: trains and bundles that were made, late packets that devices had cut. */
 static atomic_long_t trains_made = ATOMIC_LONG_INIT(0);
 static atomic_long_t late_cut = ATOMIC_LONG_INIT(0);
+static atomic_long_t packets_merged = ATOMIC_LONG_INIT(0);
 
 void pavo_late_show(struct seq_file *file)
 {
-	seq_printf(file, "trains %ld\ncut %ld\n",
-		   atomic_long_read(&trains_made), atomic_long_read(&late_cut));
+	seq_printf(file, "trains %ld\ncut %ld\nmerged %ld\n",
+		   atomic_long_read(&trains_made), atomic_long_read(&late_cut),
+		   atomic_long_read(&packets_merged));
+}
+
+void pavo_late_count_merged(u32 packets)
+{
+	atomic_long_add(packets, &packets_merged);
 }
 
 /* Does the skb carry the mark? Packets with an ICRC may do so, too. */

@@ -302,8 +302,10 @@ static inline void pavo_rx_free(struct sk_buff *skb)
 	napi_consume_skb(skb, 1);
 }
 
-/** pavo_late_show - print how many trains and bundles were made, and late packets cut. */
+/** pavo_late_show - print numbers of trains and bundles, late packets cut, packets merged. */
 void pavo_late_show(struct seq_file *file);
+/** pavo_late_count_merged - count packets of a train that GRO made. */
+void pavo_late_count_merged(u32 packets);
 
 /**
  * struct pavo_rx - a received packet on its way through the engine.

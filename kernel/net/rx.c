@@ -233,7 +233,7 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
 		goto drop;
 	}
 	if (rx->unit && pavo_late_is_merged(skb))
-		pavo_tally_add(rx->port->tally, rx_merged, rx->pkt.npkts);
+		pavo_late_count_merged(rx->pkt.npkts);
 	return true;
 drop:
 	kfree_skb(skb);

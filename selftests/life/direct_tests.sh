@@ -34,7 +34,7 @@ direct_shown()
 	value "$json" 0 direct_windows 0 buffers && [ "$value" = 32 ]
 	value "$json" 0 direct_windows 0 armed && [[ $value == *'"state": "loaded"'* ]]
 	value "$json" 0 direct_windows 0 armed 0 total && [ "$value" = 4096 ]
-	value "$json" 0 counters direct_loaded && [ "$value" -ge 2 ]
+	value "$json" 0 counters direct_copied && [ "$value" -ge 1 ]
 	json=$("$pavo" status --json lb)
 	value "$json" 0 direct_windows && [ "$value" = '[]' ]
 	kill "$holder"

@@ -39,20 +39,20 @@ traffic()
 		--only order.write_then_send --only bundle "$@"
 }
 
-# counted: trains and late packets that were cut, in this machine
+# counted: trains, late packets that were cut, and packets that GRO merged, in this machine
 counted()
 {
 	local words
 	read -rd '' -a words </sys/kernel/debug/pavo/trains
-	echo "${words[1]} ${words[3]}"
+	echo "${words[1]} ${words[3]} ${words[5]}"
 }
 
 # judge WANTED: is the path of that kind?
 judge()
 {
 	local kind=whole trains cut trains_before cut_before
-	read -r trains cut <<<"$(counted)"
-	read -r trains_before cut_before <<<"$before"
+	read -r trains cut _ <<<"$(counted)"
+	read -r trains_before cut_before _ <<<"$before"
 	((cut == cut_before)) || kind="cut"
 	((trains > trains_before)) || kind=plain
 	[[ $kind == "$1" ]] && return

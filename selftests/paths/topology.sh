@@ -111,16 +111,22 @@ collecting_bridge()
 # cut_again: a device got packets of what was merged
 cut_again()
 {
-	[[ ${before#* } -lt $(counted | cut -d " " -f 2) ]] && return
+	local now had
+	read -r _ now _ <<<"$(counted)"
+	read -r _ had _ <<<"$before"
+	((now > had)) && return
 	echo "# nothing was merged"
 	return 1
 }
 
-# merged: both ends took trains that GRO made
+# merged: the ends took trains that GRO made
 merged()
 {
-	(($(count a0 rx_merged) && $(count b0 rx_merged))) && return
-	echo "# merged: $(count a0 rx_merged), $(count b0 rx_merged)"
+	local now had
+	read -r _ _ now <<<"$(counted)"
+	read -r _ _ had <<<"$before"
+	((now > had)) && return
+	echo "# no packet was merged"
 	return 1
 }
 

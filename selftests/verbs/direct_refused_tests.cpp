@@ -364,8 +364,7 @@ PV_TEST_LOCAL("direct.pool",
 	      "without, and tells when it has one (claim 11)")
 {
 	DirectWriting w(env, {}, {0, 32, 4096, 3});
-	Moved waits(env.a, "direct_waits"),
-		without(env.a, "direct_double_buffered");
+	Moved waits(env.a, "direct_waits"), without(env.a, "direct_bounced");
 
 	REQUIRE(w.window.events() & POLLOUT, "there are buffers");
 	for (uint32_t i : {5u, 17u, 30u})
@@ -379,7 +378,7 @@ PV_TEST_LOCAL("direct.pool",
 	REQUIRE_EQ(waits.by(), 1u, "direct_waits");
 	REQUIRE_EQ(w.window.try_arm(0, 100, PAVO_DIRECT_FALLBACK), EAGAIN,
 		   "none");
-	REQUIRE_EQ(without.by(), 1u, "direct_double_buffered");
+	REQUIRE_EQ(without.by(), 1u, "direct_bounced");
 	REQUIRE_EQ(waits.by(), 1u, "direct_waits");
 
 	/* One comes back at its completion, which wakes the process that waits. */

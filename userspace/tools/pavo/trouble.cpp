@@ -35,9 +35,8 @@ constexpr std::string_view NORMAL[] = {
 	"rkm_requests",	     "rkm_qps",
 	"rkm_pd_fail",	     "rkm_keys",
 	"rkm_matches",	     "rkm_stalls",
-	"rkm_walk_ns",	     "rx_merged",
-	"direct_sent",	     "direct_loaded",
-	"direct_copied",     "direct_file_bytes",
+	"rkm_walk_ns",	     "direct_sent",
+	"direct_copied",
 };
 
 constexpr std::array ENTRIES = {
@@ -244,12 +243,9 @@ constexpr std::array ENTRIES = {
 	Entry{"direct_waits",
 	      {note, "a direct window has too few buffers for its ranges: "
 		     "programs wait for one"}},
-	Entry{"direct_double_buffered",
+	Entry{"direct_bounced",
 	      {note, "a direct window has too few buffers for its ranges: "
 		     "bytes go by ordinary memory"}},
-	Entry{"direct_quarantined",
-	      {note, "operations of a direct window were given up while "
-		     "devices were at work: they still hold buffers"}},
 	Entry{"cq_index_errors",
 	      {trouble, "a completion queue has an impossible index: "
 			"its application wrote over it"}},
