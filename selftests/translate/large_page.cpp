@@ -138,12 +138,26 @@ size_t HugePages::free()
 	return common::read_word<size_t>(free_file);
 }
 
-LargePage::LargePage() : more_(tried)
+/*
+ * First with the pages that there are: when the kernel takes additional ones back, it may take those
+ * that lie side by side.
+ */
+LargePage::LargePage()
+{
+	if (find())
+		return;
+	more_.emplace(tried);
+	if (!find())
+		throw std::runtime_error("no eight huge pages side by side");
+}
+
+/* Return: are there such pages? They are mapped then. */
+bool LargePage::find()
 {
 	size_t pages = HugePages::free();
 
 	if (pages < together)
-		throw std::runtime_error("too few huge pages");
+		return false;
 	HugeFile file(pages);
 	auto places = file.places();
 
@@ -154,9 +168,9 @@ LargePage::LargePage() : more_(tried)
 		for (size_t i = 0; i < together; i++)
 			file.map_page(places[first + i].second, at_ + i * huge);
 		memset(at_, 0x5a, bytes);
-		return;
+		return true;
 	}
-	throw std::runtime_error("no eight huge pages side by side");
+	return false;
 }
 
 LargePage::~LargePage()

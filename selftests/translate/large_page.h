@@ -4,6 +4,7 @@
 #define PAVO_TRANSLATE_LARGE_PAGE_H
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace world {
@@ -45,7 +46,9 @@ public:
 	}
 
 private:
-	HugePages more_;
+	bool find();
+
+	std::optional<HugePages> more_;
 	std::byte *at_ = nullptr;
 };
 
