@@ -162,9 +162,9 @@ PV_TEST_LOCAL("credits.given_back",
 	Policy reads(env.a, "read_credits", "2");
 	Place from = {must_reg(env.a, {1 << 16}), 0},
 	      to = {must_reg(env.b, {1 << 16}), 0};
-	/* Patient; and one that gives up after 4 times 4 ms. */
+	/* Patient; and one that gives up after twice 268 ms, when it was seen to hold some. */
 	const LinkSpec patient = {.timeout = 20},
-		       brief = {.timeout = 10, .retry_count = 3};
+		       brief = {.timeout = 16, .retry_count = 1};
 	Link other = connect(env);
 
 	env.expect_async();
