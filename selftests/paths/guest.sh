@@ -99,7 +99,8 @@ is_wanted()
 }
 
 # path NAME KIND TOPOLOGY [ARGUMENT...]: one test. With "lossy" for KIND the path loses packets:
-# then data has to arrive, and no more is known. Variables: family is v4 or v6.
+# then data has to arrive, and no more is known. Variables: family is v4 or v6; slow:
+# answers may come later than a timeout.
 path()
 {
 	local name=$1 kind=$2 bad=0 output options=()
@@ -118,7 +119,8 @@ path()
 	if [ "$kind" = lossy ]; then
 		[[ $(counted) != "$before" ]] || bad=1
 	else
-		judge "$kind" && none rx_drop_icrc loss_timer_expired rx_drop_short || bad=1
+		judge "$kind" && none rx_drop_icrc rx_drop_short || bad=1
+		[ -n "${slow:-}" ] || none loss_timer_expired || bad=1
 	fi
 	[ -z "${after:-}" ] || $after || bad=1
 	report $bad "$name"
@@ -141,7 +143,8 @@ path "no room for trains at the device" cut short_device
 after=merged path "GRO at the receiver" cut collecting
 family=v6 after=merged path "GRO at the receiver, IPv6" cut collecting
 after=merged path "GRO at the receiver, packets in one piece" cut collecting tx-scatter-gather
-after=cut_again path "GRO at a bridge" plain collecting_bridge
+# Each packet has its ICRC computed four times there, in which an emulated CPU may be too late.
+slow=1 after=cut_again path "GRO at a bridge" plain collecting_bridge
 after=merged path "GRO at the receiver of wrong packets" lossy collecting_wrong
 path "a router" whole router
 family=v6 path "a router, IPv6" whole router
