@@ -9,8 +9,8 @@
 #include "direct/direct_private.h"
 #include "memory/holder.h"
 
-/* Find the slot of @va, and lock its window. NULL: none, not locked. */
-static struct pavo_direct_slot *lock_slot(const struct pavo_region *region,
+/* Find the slot of @va; NULL: none. */
+static struct pavo_direct_slot *find_slot(const struct pavo_region *region,
 					  u64 va, u64 len,
 					  struct pavo_direct_place *place)
 {
@@ -18,7 +18,6 @@ static struct pavo_direct_slot *lock_slot(const struct pavo_region *region,
 
 	if (!pavo_direct_find(&window->shape, va, len, place))
 		return NULL;
-	spin_lock_bh(&window->lock);
 	return &window->slots[place->range];
 }
 
@@ -76,11 +75,12 @@ enum pavo_status pavo_direct_claim(struct pavo_holder *holder,
 	struct pavo_direct_place place;
 	enum pavo_status status;
 
-	slot = lock_slot(region, va, len, &place);
+	slot = find_slot(region, va, len, &place);
 	if (!slot) {
 		pavo_count(holder->dev, direct_refused);
 		return PAVO_ST_RANGE;
 	}
+	spin_lock_bh(&window->lock);
 	if (window->closed || (slot->holder && !has_it(slot, holder, wqe)))
 		status = PAVO_ST_STATE;
 	else if (read)
@@ -117,10 +117,11 @@ enum pavo_status pavo_direct_load_begin(struct pavo_holder *holder,
 	struct pavo_direct_place place;
 	struct pavo_direct_range *range;
 
-	slot = lock_slot(region, va, 1, &place);
+	slot = find_slot(region, va, 1, &place);
 	if (!slot)
 		return PAVO_ST_RANGE;
 	range = &slot->range;
+	spin_lock_bh(&window->lock);
 	if (window->closed || slot->holder != holder || !range->read)
 		goto out;
 	switch (range->state) {
@@ -148,9 +149,10 @@ void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len)
 	struct pavo_direct_slot *slot;
 	struct pavo_direct_place place;
 
-	slot = lock_slot(region, va, 1, &place);
+	slot = find_slot(region, va, 1, &place);
 	if (!slot)
 		return;
+	spin_lock_bh(&window->lock);
 	if (slot->range.state == PAVO_DIRECT_LOADING) {
 		pavo_direct_load(&slot->range, len);
 		pavo_direct_publish(window, place.range);
@@ -169,9 +171,10 @@ enum pavo_status pavo_direct_drained(struct pavo_holder *holder,
 	struct pavo_direct_slot *slot;
 	struct pavo_direct_place place;
 
-	slot = lock_slot(region, va, 1, &place);
+	slot = find_slot(region, va, 1, &place);
 	if (!slot)
 		return PAVO_ST_RANGE;
+	spin_lock_bh(&window->lock);
 	if (window->closed || slot->holder != holder)
 		goto out;
 	switch (slot->range.state) {
@@ -198,9 +201,10 @@ void pavo_direct_release(struct pavo_holder *holder,
 	struct pavo_direct_slot *slot;
 	struct pavo_direct_place place;
 
-	slot = lock_slot(region, va, 1, &place);
+	slot = find_slot(region, va, 1, &place);
 	if (!slot)
 		return;
+	spin_lock_bh(&window->lock);
 	if (slot->holder ? !has_it(slot, holder, wqe) :
 			   slot->range.state == PAVO_DIRECT_IDLE)
 		goto out;
