@@ -217,10 +217,10 @@ class Wanted:
 
 def native_groups():
     """The user's choice is what the guest is told."""
-    assert len(native.groups(Wanted())) == 6
+    assert len(native.groups(Wanted())) == 7
     assert native.groups(Wanted(ops="send", sizes="64,65536")) == [
         "wire:send:65536:1", "wire:send:64:1", "wire-16qp:send:64:16",
-        "wire-cut:send:65536:1", "latency:send:64:1"]
+        "wire-cut:send:65536:1", "wire-cut-gro:send:65536:1", "latency:send:64:1"]
     assert native.groups(Wanted(tests="loopback")) == ["loopback:write:65536,1048576:1"]
     assert not native.groups(Wanted(tests="loopback", ops="read"))
 
