@@ -10,38 +10,48 @@
 /* in the order of enum pavo_counter: both come from one list */
 static const struct rdma_stat_desc pavo_counter_desc[] = {
 #define PAVO_CNT_DESC(cnt) { .name = #cnt },
-	PAVO_COUNTERS(PAVO_CNT_DESC)
+	PAVO_COUNTERS(PAVO_CNT_DESC) PAVO_DEVICE_COUNTERS(PAVO_CNT_DESC)
 #undef PAVO_CNT_DESC
 };
 
 /**
- * pavo_stats_sum - add up the counters of all CPUs.
+ * pavo_stats_sum - add up counters of all CPUs.
  * @stats: per CPU
- * @sum: PAVO_CNT_COUNT values, overwritten
+ * @first: enum pavo_counter
+ * @end:   behind the last
+ * @sum:   a value for each of them, overwritten
  */
-void pavo_stats_sum(const struct pavo_stats __percpu *stats, u64 *sum)
+void pavo_stats_sum(const struct pavo_stats __percpu *stats, unsigned int first,
+		    unsigned int end, u64 *sum)
 {
 	const u64 *one;
-	int cpu, i;
+	unsigned int i;
+	int cpu;
 
-	memset(sum, 0, PAVO_CNT_COUNT * sizeof(*sum));
+	memset(sum, 0, (end - first) * sizeof(*sum));
 	for_each_possible_cpu(cpu) {
 		one = per_cpu_ptr(stats, cpu)->counter;
-		for (i = 0; i < PAVO_CNT_COUNT; i++)
-			sum[i] += READ_ONCE(one[i]);
+		for (i = first; i < end; i++)
+			sum[i - first] += READ_ONCE(one[i]);
 	}
 }
 
 /**
- * pavo_stats_alloc - tell rdma core the names of the counters.
+ * pavo_stats_alloc - tell rdma core the names of the port's counters.
  *
  * Return: statistics, freed by rdma core; NULL without memory.
  */
 struct rdma_hw_stats *pavo_stats_alloc(void)
 {
 	BUILD_BUG_ON(ARRAY_SIZE(pavo_counter_desc) != PAVO_CNT_COUNT);
-	return rdma_alloc_hw_stats_struct(pavo_counter_desc,
-					  ARRAY_SIZE(pavo_counter_desc),
+	return rdma_alloc_hw_stats_struct(pavo_counter_desc, PAVO_CNT_OF_PORT,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+struct rdma_hw_stats *pavo_alloc_hw_device_stats(struct ib_device *ibdev)
+{
+	return rdma_alloc_hw_stats_struct(pavo_counter_desc + PAVO_CNT_OF_PORT,
+					  PAVO_CNT_COUNT - PAVO_CNT_OF_PORT,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
@@ -54,17 +64,21 @@ struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
 /**
  * pavo_get_hw_stats - sum the counters of all CPUs.
  * @ibdev: the adapter
- * @stats: made by pavo_alloc_hw_port_stats()
- * @port: 1
+ * @stats: of port or device
+ * @port: 1, or 0 for the device
  * @index: not used, all are brought up to date
  *
- * Return: number of counters, -EINVAL for the device as a whole.
+ * Return: number of counters, -EINVAL without @stats.
  */
 int pavo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port, int index)
 {
-	if (!port || !stats)
+	const unsigned int first = port ? 0 : PAVO_CNT_OF_PORT;
+	const unsigned int end = port ? PAVO_CNT_OF_PORT : PAVO_CNT_COUNT;
+
+	if (!stats)
 		return -EINVAL;
-	pavo_stats_sum(to_pavo_dev(ibdev)->tally.stats, stats->value);
-	return PAVO_CNT_COUNT;
+	pavo_stats_sum(to_pavo_dev(ibdev)->tally.stats, first, end,
+		       stats->value);
+	return end - first;
 }

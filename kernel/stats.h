@@ -11,10 +11,12 @@
 struct ib_device;
 struct rdma_hw_stats;
 
-void pavo_stats_sum(const struct pavo_stats __percpu *stats, u64 *sum);
+void pavo_stats_sum(const struct pavo_stats __percpu *stats, unsigned int first,
+		    unsigned int end, u64 *sum);
 struct rdma_hw_stats *pavo_stats_alloc(void);
 struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port);
+struct rdma_hw_stats *pavo_alloc_hw_device_stats(struct ib_device *ibdev);
 int pavo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port, int index);
 

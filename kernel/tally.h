@@ -16,8 +16,8 @@
 struct pavo_dev;
 
 /*
- * rdma core tells all of them in one message of a page, less some 300 bytes: their number and the
- * length of their names have an end, which `make lint` knows.
+ * Counters of the port, which rdma core tells all in one message of a page. More names do not fit:
+ * counters of rooms with few users are those of the device, below.
  * X(name): the enumerator is PAVO_CNT_name, the visible name is "name".
  */
 #define PAVO_COUNTERS(X)                                            \
@@ -114,21 +114,28 @@ struct pavo_dev;
 	X(rkm_matches) /* operations ended */                       \
 	X(rkm_stalls) /* copies waited for */                       \
 	X(rkm_walk_ns)                                              \
-	X(direct_sent) /* ranges that work requests took */         \
-	X(direct_copied) /* bytes between packets and ranges */     \
-	X(direct_refused) /* not the turn, or too many bytes */     \
-	X(direct_waits) /* for a buffer of the pool */              \
-	X(direct_bounced) /* did without a buffer */                \
 	X(cq_index_errors) /* CQ consumer index absurd */           \
 	X(qp_errors) /* QPs moved to Error */                       \
 	X(sq_errors) /* send queues of UC and UD moved to SQE */
 
+/* Counters of the device: /sys/class/infiniband/ADAPTER/hw_counters. */
+#define PAVO_DEVICE_COUNTERS(X)                                 \
+	X(direct_sent) /* ranges that work requests took */     \
+	X(direct_copied) /* bytes between packets and ranges */ \
+	X(direct_refused) /* not the turn, or too many bytes */ \
+	X(direct_waits) /* for a buffer of the pool */          \
+	X(direct_bounced) /* did without a buffer */
+
 enum pavo_counter {
 #define PAVO_CNT_ENUM(name) PAVO_CNT_##name,
 	PAVO_COUNTERS(PAVO_CNT_ENUM)
+	PAVO_DEVICE_COUNTERS(PAVO_CNT_ENUM)
 #undef PAVO_CNT_ENUM
-	PAVO_CNT_COUNT,
+		PAVO_CNT_COUNT,
 };
+
+/* The first of the device; so many counters has the port. */
+#define PAVO_CNT_OF_PORT PAVO_CNT_direct_sent
 
 struct pavo_stats {
 	u64 counter[PAVO_CNT_COUNT];

@@ -81,7 +81,7 @@ static int update_counter(struct rdma_counter *counter)
 	struct pavo_dev *dev = to_pavo_dev(counter->device);
 	struct pavo_own_stats *own = xa_load(&dev->counters, counter->id);
 
-	pavo_stats_sum(own->stats, counter->stats->value);
+	pavo_stats_sum(own->stats, 0, PAVO_CNT_OF_PORT, counter->stats->value);
 	return 0;
 }
 
@@ -99,7 +99,7 @@ static int dealloc_counter(struct rdma_counter *counter)
 
 	synchronize_rcu();
 	for (i = 0; i < PAVO_CNT_COUNT; i++) {
-		u64 late = -counter->stats->value[i];
+		u64 late = i < PAVO_CNT_OF_PORT ? -counter->stats->value[i] : 0;
 
 		for_each_possible_cpu(cpu) {
 			one = &per_cpu_ptr(own->stats, cpu)->counter[i];

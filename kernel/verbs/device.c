@@ -340,6 +340,7 @@ static const struct ib_device_ops pavo_device_ops = {
 	.get_link_layer = get_link_layer,
 	.get_dev_fw_str = print_version,
 	.alloc_hw_port_stats = pavo_alloc_hw_port_stats,
+	.alloc_hw_device_stats = pavo_alloc_hw_device_stats,
 	.get_hw_stats = pavo_get_hw_stats,
 	.fill_res_qp_entry = pavo_fill_res_qp_entry,
 	.fill_res_cq_entry = pavo_fill_res_cq_entry,

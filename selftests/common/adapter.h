@@ -38,7 +38,12 @@ inline std::string counter_folder(const std::string &adapter)
  */
 inline uint64_t counter(const std::string &adapter, const std::string &name)
 {
-	return read_word<uint64_t>(counter_folder(adapter) + name);
+	/* Those of direct windows are the device's. */
+	return read_word<uint64_t>(
+		(name.starts_with("direct_") ?
+			 adapter_folder(adapter) + "hw_counters/" :
+			 counter_folder(adapter)) +
+		name);
 }
 
 /* All of them by name, as old as those of counter(). */

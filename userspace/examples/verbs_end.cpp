@@ -264,7 +264,7 @@ std::vector<std::pair<std::string, uint64_t>>
 counters_of(const std::string &adapter, const std::string &begin)
 {
 	const std::string folder =
-		"/sys/class/infiniband/" + adapter + "/ports/1/hw_counters";
+		"/sys/class/infiniband/" + adapter + "/hw_counters";
 	std::vector<std::pair<std::string, uint64_t>> found;
 
 	/* A number may be 10 ms old. */

@@ -154,18 +154,22 @@ Device read_device(const std::string &name)
 
 Counters read_counters(const std::string &name)
 {
-	fs::path folder = DEVICES / name / "ports/1/hw_counters";
 	Counters counters;
 	std::error_code error;
 
-	for (const auto &entry : fs::directory_iterator(folder, error)) {
-		std::string counter = entry.path().filename();
+	/* Of the port; and of the device, which older modules have none of. */
+	for (const char *folder : {"hw_counters", "ports/1/hw_counters"}) {
+		error.clear();
+		for (const auto &entry :
+		     fs::directory_iterator(DEVICES / name / folder, error)) {
+			std::string counter = entry.path().filename();
 
-		/* Not a counter: the time for which the kernel keeps values that it has read. */
-		if (counter == "lifespan")
-			continue;
-		if (auto value = read_number(entry.path()))
-			counters[counter] = *value;
+			/* Not a counter: how long the kernel keeps values that it has read. */
+			if (counter == "lifespan")
+				continue;
+			if (auto value = read_number(entry.path()))
+				counters[counter] = *value;
+		}
 	}
 	if (error)
 		gone(name);
