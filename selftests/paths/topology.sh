@@ -108,26 +108,27 @@ collecting_bridge()
 		ip netns exec R rdma link add r0 type pavo netdev d0
 }
 
+# moved NUMBER: did that number of counted() grow?
+moved()
+{
+	local -a now had
+	read -ra now <<<"$(counted)"
+	read -ra had <<<"$before"
+	((now[$1] > had[$1])) && return
+	echo "# still ${now[$1]} (number $1 of the trains)"
+	return 1
+}
+
 # cut_again: a device got packets of what was merged
 cut_again()
 {
-	local now had
-	read -r _ now _ <<<"$(counted)"
-	read -r _ had _ <<<"$before"
-	((now > had)) && return
-	echo "# nothing was merged"
-	return 1
+	moved 1
 }
 
 # merged: the ends took trains that GRO made
 merged()
 {
-	local now had
-	read -r _ _ now <<<"$(counted)"
-	read -r _ _ had <<<"$before"
-	((now > had)) && return
-	echo "# no packet was merged"
-	return 1
+	moved 2
 }
 
 # Trains are too long for it, single packets are not.
