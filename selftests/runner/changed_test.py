@@ -174,7 +174,7 @@ def programs_by_their_sources(repository):
 
 def a_library_and_its_header(repository):
     """What is linked with it, in any folder."""
-    expected = {"window", "unit-window", "unit-manual-pages", "life"}
+    expected = {"window", "unit-window", "unit-manual-pages", "life", "verbs"}
     for name in ("userspace/libpavo/window.cpp", "userspace/libpavo/window.h"):
         assert after(repository, name) == expected, name
 
