@@ -51,6 +51,19 @@ static void complete_region(struct pavo_region *region)
 	region->window = region->mw;
 }
 
+/* The place in the front of the index of @key. */
+static struct pavo_region __rcu **front_of(struct pavo_key_table *table,
+					   u32 key)
+{
+	return &table->front[(key >> 8) % PAVO_KEY_FRONT];
+}
+
+/* Let the front show @region; the table is locked. */
+static void show_first(struct pavo_key_table *table, struct pavo_region *region)
+{
+	rcu_assign_pointer(*front_of(table, region->key), region);
+}
+
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 {
 	u32 index;
@@ -66,19 +79,30 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 		return err == -EBUSY ? -ENOSPC : err;
 	region->key = index << 8 | (get_random_u32() & PAVO_KEY_TAG);
 	complete_region(region);
-	return xa_err(xa_store_bh(&table->xa, index, region, GFP_KERNEL));
+	xa_lock_bh(&table->xa);
+	/* The index has an entry, so the xarray allocates nothing. */
+	err = xa_err(__xa_store(&table->xa, index, region, GFP_ATOMIC));
+	if (!err)
+		show_first(table, region);
+	xa_unlock_bh(&table->xa);
+	return err;
 }
 
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 {
-	__xa_erase(&table->xa, region->key >> 8);
+	struct pavo_region __rcu **front = front_of(table, region->key);
+
+	/* Not what @region was given for: the index may mean another region by now. */
+	if (rcu_access_pointer(*front) ==
+	    __xa_erase(&table->xa, region->key >> 8))
+		RCU_INIT_POINTER(*front, NULL);
 }
 
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 				     struct pavo_region *region)
 {
 	complete_region(region);
-	/* The index has an entry, so the xarray allocates nothing. */
+	show_first(table, region);
 	return __xa_store(&table->xa, region->key >> 8, region, GFP_ATOMIC);
 }
 
@@ -90,6 +114,9 @@ static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
 	if (!key)
 		return pd->ib.uobject ? NULL : &kernel_memory;
 
+	region = rcu_dereference(*front_of(&dev->keys, key));
+	if (likely(region && READ_ONCE(region->key) == key))
+		return region;
 	region = xa_load(&dev->keys.xa, key >> 8);
 	/* READ_ONCE(): a bind or unbind may change the key of an unbound memory window. */
 	return region && READ_ONCE(region->key) == key ? region : NULL;

@@ -207,6 +207,55 @@ PV_TEST("object.many",
 		numbers.front(), "..", numbers.back());
 }
 
+/* Writes word @n, a number of its own, to region @n; all others keep theirs. */
+static void write_words(Env &env, Link &link, const std::vector<Mr> &regions,
+			const Mr &words, const std::vector<bool> &gone)
+{
+	for (size_t n = 0; n < regions.size(); n++) {
+		if (gone[n])
+			continue;
+		SendWr wr = make_wr(Op::write, {words, int64_t(8 * n)}, 8,
+				    {regions[n], 0});
+
+		must_send(env, link.a, wr, "write");
+	}
+	for (size_t n = 0; n < regions.size(); n++) {
+		if (!gone[n])
+			REQUIRE_EQ(env.b.load(regions[n].id, 0),
+				   env.a.load(words.id, int64_t(8 * n)),
+				   "word of region ", n);
+	}
+}
+
+PV_TEST_LOCAL(
+	"object.many_keys",
+	"1300 keys, then every other one: each names its region, none that went")
+{
+	constexpr size_t count = 1300;
+	Link link = connect(env);
+	Mr words = must_reg(env.a, {8 * count}, 3);
+	std::vector<bool> gone(count);
+	std::vector<Mr> regions;
+
+	env.expect_async();
+	for (size_t n = 0; n < count; n++)
+		regions.push_back(must_reg(env.b, {8}, 100 + n));
+	write_words(env, link, regions, words, gone);
+	for (size_t n = 0; n < count; n += 2) {
+		REQUIRE_EQ(env.b.destroy(Kind::mr, regions[n].id), 0, "region ",
+			   n);
+		gone[n] = true;
+	}
+	env.a.fill(words.id, 0, words.length, 4, 0);
+	write_words(env, link, regions, words, gone);
+
+	SendWr wr = make_wr(Op::write, {words, 0}, 8, {regions[0], 0});
+
+	must_post(link.a, wr);
+	expect_send(env, link.a, wr.id, "to a key that went",
+		    IBV_WC_REM_ACCESS_ERR);
+}
+
 PV_TEST("object.churn", "made, connected, used and destroyed 40 times")
 {
 	for (int i = 0; i < 40; i++) {
