@@ -95,7 +95,7 @@ void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 	/* Not what @region was given for: the index may mean another region by now. */
 	if (rcu_access_pointer(*front) ==
 	    __xa_erase(&table->xa, region->key >> 8))
-		RCU_INIT_POINTER(*front, NULL);
+		rcu_assign_pointer(*front, NULL);
 }
 
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,

@@ -26,6 +26,9 @@
 /** Longest wait that repeated RNR NAKs of one packet grow to, if they ask for less. */
 #define PAVO_RNR_PATIENCE_NS (1000 * 1000ull)
 
+/** The loss timer may be late by this part (a sixteenth) of its set value. */
+#define PAVO_SLACK_SHIFT 4
+
 /**
  * struct pavo_timer_state - both timers.
  * @loss:      deadline of the loss timer; 0: it does not run
@@ -243,6 +246,15 @@ static inline u64 pavo_timer_next(const struct pavo_timer_state *t)
 	if (t->loss && t->rnr)
 		return t->loss < t->rnr ? t->loss : t->rnr;
 	return t->loss ? t->loss : t->rnr;
+}
+
+/**
+ * pavo_timer_slack - ns by which pavo_timer_next() may be told late: a part of the set value,
+ * which is the least of a range (IBA 9.7.6.1.3). None if an RNR timer runs.
+ */
+static inline u64 pavo_timer_slack(const struct pavo_timer_state *t)
+{
+	return t->loss && !t->rnr ? t->timeout >> PAVO_SLACK_SHIFT : 0;
 }
 
 #endif /* PAVO_TIMER_LOGIC_H */

@@ -6,7 +6,8 @@
  * Storing a number moves a deadline (timer_logic.h). The hrtimer stays as it is
  * as long as it fires no later than the nearest deadline; if it
  * fires too early it is set anew. So acknowledged traffic costs no timer
- * operation per packet.
+ * operation per packet. Deadlines of the loss timer have slack, so one interrupt tells
+ * many QPs of theirs.
  */
 #include "requester_private.h"
 #include "pavo_trace.h"
@@ -26,20 +27,25 @@ void pavo_timers_init(struct pavo_qp *qp)
 			   HRTIMER_MODE_ABS_SOFT);
 }
 
-/* pavo_timers_arm - make the hrtimer fire no later than the nearest deadline. */
+/* pavo_timers_arm - make the hrtimer fire no later than the nearest deadline and its slack. */
 void pavo_timers_arm(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	u64 next = pavo_timer_next(&req->timer);
+	u64 slack = pavo_timer_slack(&req->timer);
 
-	if (req->pause && (!next || req->pause < next))
+	if (req->pause && (!next || req->pause < next)) {
 		next = req->pause;
+		slack = 0;
+	}
 	if (!next)
 		return;
 	if (hrtimer_is_queued(&req->hrtimer) &&
-	    ktime_to_ns(hrtimer_get_expires(&req->hrtimer)) <= (s64)next)
+	    ktime_to_ns(hrtimer_get_expires(&req->hrtimer)) <=
+		    (s64)(next + slack))
 		return;
-	hrtimer_start(&req->hrtimer, ns_to_ktime(next), HRTIMER_MODE_ABS_SOFT);
+	hrtimer_start_range_ns(&req->hrtimer, ns_to_ktime(next), slack,
+			       HRTIMER_MODE_ABS_SOFT);
 }
 
 /* pavo_timers_check - act on deadlines that have passed. */

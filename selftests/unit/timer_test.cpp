@@ -333,6 +333,20 @@ TEST(Timer, NextIsTheNearerDeadline)
 	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
 }
 
+TEST(Timer, OnlyTheLossTimerMayBeLate)
+{
+	pavo_timer_state t = timer();
+
+	EXPECT_EQ(pavo_timer_slack(&t), 0u);
+	ASSERT_TRUE(pavo_timer_rnr(&t, now, 5000));
+	pavo_timer_set(&t, now);
+	EXPECT_EQ(pavo_timer_slack(&t), 0u);
+	ASSERT_TRUE(pavo_timer_rnr_expired(&t, now + 5000));
+	EXPECT_EQ(pavo_timer_slack(&t), timeout / 16);
+	pavo_timer_stop(&t);
+	EXPECT_EQ(pavo_timer_slack(&t), 0u);
+}
+
 /*
  * A sender whose every packet is lost with some chance: it gives up exactly
  * when one packet was lost retry_limit + 1 times in a row, and each attempt
