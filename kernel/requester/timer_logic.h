@@ -251,6 +251,7 @@ static inline u64 pavo_timer_next(const struct pavo_timer_state *t)
 /**
  * pavo_timer_slack - ns by which pavo_timer_next() may be told late: a part of the set value,
  * which is the least of a range (IBA 9.7.6.1.3). None if an RNR timer runs.
+ * @t: the timers
  */
 static inline u64 pavo_timer_slack(const struct pavo_timer_state *t)
 {
