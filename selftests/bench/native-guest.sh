@@ -58,7 +58,8 @@ latency()
 	local parameters=/sys/module/bench_latency/parameters
 	[ -e "${BENCH_MODULES:-}/bench-latency.ko" ] || return 0
 	dmesg --clear
-	"${far[@]}" insmod "$BENCH_MODULES/bench-latency.ko" "size=$2"
+	"${far[@]}" insmod "$BENCH_MODULES/bench-latency.ko" "size=$2" \
+		"count=$((4000 * ${BENCH_SCALE:-1}))"
 	"${near[@]}" bash -c "echo 1 >$parameters/run" || dmesg >&2
 	rmmod bench-latency
 	dmesg | sed -n 's/.*latency: {/{/p' | grep -E "\"(${1//,/|})\"" || true
