@@ -13,6 +13,7 @@
 #include <rdma/pavo-abi.h>
 #include "compat.h"
 #include "direct/adapter_direct.h"
+#include "front.h"
 #include "memory/key_table.h"
 #include "net/port.h"
 #include "parent.h"
@@ -85,6 +86,7 @@ struct pavo_mcast {
  * @bad_pkeys: packets with a wrong P_Key (PortInfo, IBA 14.2.5.6)
  * @bad_qkeys: packets with a wrong Q_Key (PortInfo, IBA 14.2.5.6)
  * @qps:       QPN -> struct pavo_qp, read under RCU
+ * @qp_front:  of @qps
  * @srqs:      number -> struct pavo_srq of XRC, read under RCU
  * @counters:  number -> counters that some QPs have of their own
  * @mcast:     multicast groups
@@ -114,6 +116,7 @@ struct pavo_dev {
 	atomic_t bad_pkeys;
 	atomic_t bad_qkeys;
 	struct xarray qps;
+	struct pavo_front qp_front;
 	struct xarray srqs;
 	struct xarray counters;
 	struct pavo_mcast mcast;

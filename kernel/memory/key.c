@@ -51,19 +51,6 @@ static void complete_region(struct pavo_region *region)
 	region->window = region->mw;
 }
 
-/* The place in the front of the index of @key. */
-static struct pavo_region __rcu **front_of(struct pavo_key_table *table,
-					   u32 key)
-{
-	return &table->front[(key >> 8) % PAVO_KEY_FRONT];
-}
-
-/* Let the front show @region; the table is locked. */
-static void show_first(struct pavo_key_table *table, struct pavo_region *region)
-{
-	rcu_assign_pointer(*front_of(table, region->key), region);
-}
-
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 {
 	u32 index;
@@ -83,42 +70,42 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 	/* The index has an entry, so the xarray allocates nothing. */
 	err = xa_err(__xa_store(&table->xa, index, region, GFP_ATOMIC));
 	if (!err)
-		show_first(table, region);
+		pavo_front_show(&table->front, index, region);
 	xa_unlock_bh(&table->xa);
 	return err;
 }
 
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 {
-	struct pavo_region __rcu **front = front_of(table, region->key);
+	u32 index = region->key >> 8;
 
-	/* Not what @region was given for: the index may mean another region by now. */
-	if (rcu_access_pointer(*front) ==
-	    __xa_erase(&table->xa, region->key >> 8))
-		rcu_assign_pointer(*front, NULL);
+	pavo_front_hide(&table->front, index, __xa_erase(&table->xa, index));
 }
 
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 				     struct pavo_region *region)
 {
+	u32 index = region->key >> 8;
+
 	complete_region(region);
-	show_first(table, region);
-	return __xa_store(&table->xa, region->key >> 8, region, GFP_ATOMIC);
+	pavo_front_show(&table->front, index, region);
+	return __xa_store(&table->xa, index, region, GFP_ATOMIC);
 }
 
 static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
 				       u32 key)
 {
 	struct pavo_region *region;
+	u32 index = key >> 8;
 
 	if (!key)
 		return pd->ib.uobject ? NULL : &kernel_memory;
 
-	region = rcu_dereference(*front_of(&dev->keys, key));
+	/* READ_ONCE(): a bind or unbind may change the key of an unbound memory window. */
+	region = pavo_front_look(&dev->keys.front, index);
 	if (likely(region && READ_ONCE(region->key) == key))
 		return region;
-	region = xa_load(&dev->keys.xa, key >> 8);
-	/* READ_ONCE(): a bind or unbind may change the key of an unbound memory window. */
+	region = xa_load(&dev->keys.xa, index);
 	return region && READ_ONCE(region->key) == key ? region : NULL;
 }
 

@@ -10,25 +10,18 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
-
-struct pavo_region;
-
-/* Entries of the front: two pages. */
-#define PAVO_KEY_FRONT 1024
+#include "front.h"
 
 /**
  * struct pavo_key_table - keys of one adapter.
  * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
  *          RCU. Its lock (BH) is held for every change of what a key means,
  *          and protects the bindings of memory windows.
- * @front:  by the lowest bits of the index: the region that got into the table
- *          last, or NULL. Indexes are random, so the tree of @xa is four nodes
- *          deep even for a few keys; packets look here first. Read under RCU,
- *          written under the lock of @xa.
+ * @front:  of @xa
  */
 struct pavo_key_table {
 	struct xarray xa;
-	struct pavo_region __rcu *front[PAVO_KEY_FRONT];
+	struct pavo_front front;
 };
 
 /**

@@ -2,7 +2,7 @@
 /*
  * table.c - the QP table: numbers to QPs.
  *
- * Owns dev->qps. Called by verbs/qp.c and control/ when QPs come and go, by demux.c
+ * Owns dev->qps and its front. Called by verbs/qp.c and control/ when QPs come and go, by demux.c
  * with every packet and by requester/ with every doorbell.
  *
  * Callers look a QP up and use it in one RCU section: it is freed a grace period after its
@@ -19,41 +19,52 @@
 
 struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn)
 {
-	return xa_load(&dev->qps, qpn);
+	struct pavo_qp *qp = pavo_front_look(&dev->qp_front, qpn);
+
+	return likely(qp && qp->holder.number == qpn) ? qp :
+							xa_load(&dev->qps, qpn);
 }
 
-static int give_number(struct pavo_qp *qp)
+static int reserve_number(struct pavo_qp *qp, u32 *qpn)
 {
-	struct pavo_dev *dev = qp->dev;
-	u32 qpn = PAVO_GSI_QPN;
-	int err;
+	struct xarray *qps = &qp->dev->qps;
 
-	if (qp->ib.qp_type == IB_QPT_GSI) {
-		qp->ib.qp_num = qpn;
-		return xa_insert(&dev->qps, qpn, qp, GFP_KERNEL);
-	}
-
-	/* The number must be in the QP before the QP is in the table. */
-	err = pavo_number_reserve(&dev->qps, PAVO_FIRST_QPN, PAVO_LAST_QPN,
-				  &qpn);
-	if (err)
-		return err;
-	qp->ib.qp_num = qpn;
-	return xa_err(xa_store(&dev->qps, qpn, qp, GFP_KERNEL));
+	if (qp->ib.qp_type != IB_QPT_GSI)
+		return pavo_number_reserve(qps, PAVO_FIRST_QPN, PAVO_LAST_QPN,
+					   qpn);
+	*qpn = PAVO_GSI_QPN;
+	return xa_insert_bh(qps, *qpn, NULL, GFP_KERNEL);
 }
 
 int pavo_qp_number(struct pavo_qp *qp)
 {
-	int err = give_number(qp);
+	struct pavo_dev *dev = qp->dev;
+	u32 qpn;
+	int err;
 
+	err = reserve_number(qp, &qpn);
 	if (err)
 		return err;
-	qp->holder.number = qp->ib.qp_num;
-	pavo_rkm_add(&qp->holder);
-	return 0;
+	/* The number must be in the QP before the QP is in the table. */
+	qp->ib.qp_num = qpn;
+	qp->holder.number = qpn;
+	xa_lock_bh(&dev->qps);
+	/* The number has an entry, so the xarray allocates nothing. */
+	err = xa_err(__xa_store(&dev->qps, qpn, qp, GFP_ATOMIC));
+	if (!err)
+		pavo_front_show(&dev->qp_front, qpn, qp);
+	xa_unlock_bh(&dev->qps);
+	if (!err)
+		pavo_rkm_add(&qp->holder);
+	return err;
 }
 
 void pavo_qp_forget(struct pavo_qp *qp)
 {
-	xa_erase(&qp->dev->qps, qp->ib.qp_num);
+	struct pavo_dev *dev = qp->dev;
+	u32 qpn = qp->ib.qp_num;
+
+	xa_lock_bh(&dev->qps);
+	pavo_front_hide(&dev->qp_front, qpn, __xa_erase(&dev->qps, qpn));
+	xa_unlock_bh(&dev->qps);
 }
