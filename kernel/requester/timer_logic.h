@@ -26,8 +26,9 @@
 /** Longest wait that repeated RNR NAKs of one packet grow to, if they ask for less. */
 #define PAVO_RNR_PATIENCE_NS (1000 * 1000ull)
 
-/** The loss timer may be late by this part (a sixteenth) of its set value. */
+/** The loss timer may be late by this part (a sixteenth) of its set value, but no longer. */
 #define PAVO_SLACK_SHIFT 4
+#define PAVO_SLACK_MAX_NS (1000 * 1000ull)
 
 /**
  * struct pavo_timer_state - both timers.
@@ -249,13 +250,17 @@ static inline u64 pavo_timer_next(const struct pavo_timer_state *t)
 }
 
 /**
- * pavo_timer_slack - ns by which pavo_timer_next() may be told late: a part of the set value,
- * which is the least of a range (IBA 9.7.6.1.3). None if an RNR timer runs.
+ * pavo_timer_slack - ns by which pavo_timer_next() may be told late. The set value is the least of
+ * a range (IBA 9.7.6.1.3). None if an RNR timer runs.
  * @t: the timers
  */
 static inline u64 pavo_timer_slack(const struct pavo_timer_state *t)
 {
-	return t->loss && !t->rnr ? t->timeout >> PAVO_SLACK_SHIFT : 0;
+	u64 slack = t->timeout >> PAVO_SLACK_SHIFT;
+
+	if (!t->loss || t->rnr)
+		return 0;
+	return slack < PAVO_SLACK_MAX_NS ? slack : PAVO_SLACK_MAX_NS;
 }
 
 #endif /* PAVO_TIMER_LOGIC_H */

@@ -335,14 +335,19 @@ TEST(Timer, NextIsTheNearerDeadline)
 
 TEST(Timer, OnlyTheLossTimerMayBeLate)
 {
-	pavo_timer_state t = timer();
+	constexpr uint64_t slack = 1000000;
+	pavo_timer_state t = timer(16 * slack);
 
 	EXPECT_EQ(pavo_timer_slack(&t), 0u);
 	ASSERT_TRUE(pavo_timer_rnr(&t, now, 5000));
 	pavo_timer_set(&t, now);
 	EXPECT_EQ(pavo_timer_slack(&t), 0u);
 	ASSERT_TRUE(pavo_timer_rnr_expired(&t, now + 5000));
-	EXPECT_EQ(pavo_timer_slack(&t), timeout / 16);
+	EXPECT_EQ(pavo_timer_slack(&t), slack);
+	t.timeout -= 16;
+	EXPECT_EQ(pavo_timer_slack(&t), slack - 1);
+	t.timeout += 32;
+	EXPECT_EQ(pavo_timer_slack(&t), slack);
 	pavo_timer_stop(&t);
 	EXPECT_EQ(pavo_timer_slack(&t), 0u);
 }
