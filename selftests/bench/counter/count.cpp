@@ -5,11 +5,14 @@
  * A plug-in of QEMU's emulator, for the repeatable mode (one virtual CPU, one
  * thread: the counters need no locks). Owns: one counter per block of code and
  * per step from one block to the next, the file of results. Loaded by
- * ../profile with the argument out=FILE. The marks are those of
+ * ../profile and ../direct with the argument out=FILE. The marks are those of
  * ../program/marker.h. After each pair of marks it appends to FILE
  *   section N
  *   block ADDRESS INSTRUCTIONS TIMES   a block, how often it was entered
+ *   repeat ADDRESS TIMES               how many of these were a string instruction, once more
  *   step FROM TO TIMES                 from which block to which, by address
+ *   copy ADDRESS BYTES                 bytes that the block copied by string moves, as a
+ *                                      kernel's memcpy() does on a CPU that has fast ones
  */
 #include <cstdio>
 #include <cstring>
@@ -27,6 +30,10 @@ struct Block {
 	uint64_t address;
 	uint64_t instructions;
 	uint64_t times;
+	uint64_t copied; /* bytes */
+	/* A string instruction and nothing else: the emulator enters it for each of its steps but
+	 * the first. */
+	bool repeats;
 };
 
 using Step = std::pair<const Block *, const Block *>;
@@ -62,10 +69,18 @@ void executed(unsigned int, void *data)
 	previous = block;
 }
 
+/* QEMU 7.2 tells of loads, too, however one asks. */
+void moved(unsigned int, qemu_plugin_meminfo_t info, uint64_t, void *data)
+{
+	if (recording && qemu_plugin_mem_is_store(info))
+		static_cast<Block *>(data)->copied +=
+			1u << qemu_plugin_mem_size_shift(info);
+}
+
 void begin(unsigned int, void *)
 {
 	for (Block &block : blocks)
-		block.times = 0;
+		block.times = block.copied = 0;
 	steps.clear();
 	previous = nullptr;
 	recording = true;
@@ -85,6 +100,14 @@ void end(unsigned int, void *)
 		if (block.times)
 			fprintf(out, "block %lx %lu %lu\n", block.address,
 				block.instructions, block.times);
+	for (const Block &block : blocks)
+		if (block.times && block.repeats)
+			fprintf(out, "repeat %lx %lu\n", block.address,
+				block.times);
+	for (const Block &block : blocks)
+		if (block.copied)
+			fprintf(out, "copy %lx %lu\n", block.address,
+				block.copied);
 	for (const auto &[step, times] : steps)
 		if (step.first)
 			fprintf(out, "step %lx %lx %lu\n", step.first->address,
@@ -97,9 +120,35 @@ Block *block_of(uint64_t address, uint64_t instructions)
 	Block *&block = known[{address, instructions}];
 
 	if (!block)
-		block = &blocks.emplace_back(address, instructions, 0);
+		block = &blocks.emplace_back(address, instructions, 0, 0,
+					     false);
 	return block;
 }
+
+/* An instruction of the family of MOVS and STOS, without its prefixes. */
+struct StringInstruction {
+	StringInstruction(const unsigned char *bytes, size_t length)
+	{
+		while (length > 1 && is_prefix(*bytes)) {
+			repeats |= (*bytes & 0xfe) == 0xf2;
+			bytes++;
+			length--;
+		}
+		moves = length == 1 && (*bytes & 0xfe) == 0xa4;
+		repeats &= moves || (length == 1 && (*bytes & 0xfe) == 0xaa);
+	}
+
+	bool moves = false; /* from memory to memory */
+	bool repeats = false;
+
+private:
+	/* Repetition, width of the operand, REX. */
+	static bool is_prefix(unsigned char byte)
+	{
+		return (byte & 0xfe) == 0xf2 || byte == 0x66 ||
+		       (byte & 0xf0) == 0x40;
+	}
+};
 
 void translated(qemu_plugin_id_t, qemu_plugin_tb *tb)
 {
@@ -113,6 +162,14 @@ void translated(qemu_plugin_id_t, qemu_plugin_tb *tb)
 		auto *bytes = static_cast<const unsigned char *>(
 			qemu_plugin_insn_data(insn));
 
+		StringInstruction string(bytes, qemu_plugin_insn_size(insn));
+
+		block->repeats |= string.repeats && count == 1;
+		if (string.moves)
+			qemu_plugin_register_vcpu_mem_cb(insn, moved,
+							 QEMU_PLUGIN_CB_NO_REGS,
+							 QEMU_PLUGIN_MEM_W,
+							 block);
 		if (qemu_plugin_insn_size(insn) != sizeof(mark) + 1 ||
 		    memcmp(bytes, mark, sizeof(mark)))
 			continue;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Owns: the counter's file turned into tables: instructions per message by
-# place, by stage, by function, and for one module by block of code. Called by ../profile.
+# place, by stage, by function, and for one module by block of code. Called by ../profile
+# and direct.py.
 import collections
 
 from . import stages
@@ -17,6 +18,8 @@ class Counts:
     def __init__(self):
         self.blocks = []        # (address, instructions, times)
         self.steps = []         # (from address, to address, times)
+        self.copies = []        # (address, bytes)
+        self.repeats = []       # (address, times)
 
 
 def sections(path):
@@ -29,6 +32,10 @@ def sections(path):
         elif kind == "block":
             found[-1].blocks.append((int(words[0], 16), int(words[1]),
                                      int(words[2])))
+        elif kind == "repeat":
+            found[-1].repeats.append((int(words[0], 16), int(words[1])))
+        elif kind == "copy":
+            found[-1].copies.append((int(words[0], 16), int(words[1])))
         else:
             found[-1].steps.append((int(words[0], 16), int(words[1], 16),
                                     int(words[2])))
