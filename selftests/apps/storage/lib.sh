@@ -8,6 +8,8 @@ trap 'echo "failed: $BASH_COMMAND (in ${FUNCNAME[*]}, lines ${BASH_LINENO[*]})"'
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../../verbs/lib.sh"
+# shellcheck source=selftests/apps/storage/target.sh
+. "$here/target.sh"
 
 # verified DEVICE ARGUMENTS...: fio writes at random, reads back and compares.
 verified()
@@ -22,12 +24,6 @@ verified()
 has_moved()
 {
 	(($("$here/../carried") - $2 >= $1))
-}
-
-# set_to FILE VALUE, without the new line that some attributes keep.
-set_to()
-{
-	printf %s "$2" >"$1"
 }
 
 # The serving node waits for this.
