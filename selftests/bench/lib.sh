@@ -49,6 +49,14 @@ wire_of_namespaces()
 		lladdr "$(ip netns exec near cat /sys/class/net/va/address)"
 }
 
+# segmentation on|off [WORDS WORDS]: of tunnels, by the interfaces; without it each packet of pavo's gets
+# its ICRC; with words in front of the commands of either end, as load has them
+segmentation()
+{
+	${2:-} ethtool -K va tx-udp_tnl-segmentation "$1"
+	${3:-} ethtool -K vb tx-udp_tnl-segmentation "$1"
+} >/dev/null
+
 # How types that have been loaded once are loaded again: what they need stays.
 declare -A again
 

@@ -36,13 +36,6 @@ enter_wire()
 	near=(ip netns exec near) far=(ip netns exec far) peer=(--peer-namespace far)
 }
 
-# segmentation on|off: of tunnels, by the interfaces; without it each packet of pavo's gets its ICRC
-segmentation()
-{
-	"${near[@]}" ethtool -K va tx-udp_tnl-segmentation "$1"
-	"${far[@]}" ethtool -K vb tx-udp_tnl-segmentation "$1"
-} >/dev/null
-
 # merging on|off: of received packets (GRO). veth does that only for a sender that does not segment TCP.
 merging()
 {
@@ -78,13 +71,13 @@ measure_groups()
 			latency "$ops" "$sizes"
 			continue
 		fi
-		[[ $name != wire-cut* ]] || segmentation off
+		[[ $name != wire-cut* ]] || segmentation off "${near[*]}" "${far[*]}"
 		[ "$name" != wire-cut-gro ] || merging on
 		"${near[@]}" "$bench" --tests list --name "$name" --ops "$ops" \
 			--sizes "$sizes" --queue-pairs "$pairs" --scale "${BENCH_SCALE:-1}" \
 			--seed "$1" "${ends[@]}"
 		[ "$name" != wire-cut-gro ] || merging off
-		segmentation on
+		segmentation on "${near[*]}" "${far[*]}"
 	done
 }
 
