@@ -81,6 +81,7 @@ help:
 	@echo 'make bench-windows  windows beside queue pairs of both'
 	@echo 'make bench-keys  the cost of keys, of their walks and of their caches'
 	@echo 'make bench-scale  a message among 16,384 queue pairs, and what a second CPU brings'
+	@echo 'make bench-direct  I/Os of a disk by direct windows, ordinary memory and nvmet-rdma'
 	@echo 'make lint       style and static checks only'
 	@echo 'make modules / userspace / deps / clean / help'
 	@echo 'KDIR=DIR        kernel headers to build for (now: $(KDIR))'
@@ -175,7 +176,7 @@ build = $(if $(1),@$(MAKE) --no-print-directory -s userspace PARTS='$(1)')
 
 # Guests load the module, and tests look at that one.
 demo test test-full soak test-pyverbs lint bench profile bench-windows bench-keys \
-	bench-scale: export BUILD_FOR = guests
+	bench-scale bench-direct: export BUILD_FOR = guests
 
 # Lays out all code by .clang-format.
 format: format-deps
@@ -244,7 +245,11 @@ bench-scale: bench-deps kernel modules
 	$(call build,tests-bench-scale)
 	selftests/bench/scale $(BENCH)
 
+bench-direct: bench-deps kernel modules
+	$(call build,tests-bench-direct)
+	selftests/bench/direct $(BENCH)
+
 .PHONY: help all modules links need-headers userspace install clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
 	full-deps lint plan-modules test test-full need-group soak test-pyverbs demo \
-	bench profile bench-windows bench-keys bench-scale
+	bench profile bench-windows bench-keys bench-scale bench-direct

@@ -21,7 +21,8 @@ from runner import groups, plan, tests  # noqa: E402  (path set above)
 DRIVERS = {"bench": ("run", "profile", "pavobench/guest.py", "guest.sh", "native-guest.sh"),
            "bench-windows": ("windows", "windows-guest.sh"),
            "bench-keys": ("keys", "keys-guest.sh"),
-           "bench-scale": ("scale", "scale-guest.sh")}
+           "bench-scale": ("scale", "scale-guest.sh"),
+           "bench-direct": ("direct", "direct-guest.sh")}
 
 
 def introspect(what):

@@ -47,6 +47,12 @@ class Kernel:
         at = bisect.bisect_right(self.addresses, address) - 1
         return Function(*self.symbols[at]) if at >= 0 else None
 
+    @functools.lru_cache(maxsize=None)
+    def start(self, name):
+        """Where a function of the kernel proper begins, or None."""
+        return next((address for address, place, other in self.symbols
+                     if other == name and place == "kernel"), None)
+
 
 class Symbols:
     """Kernel, modules and the measuring program with its libraries."""

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Owns: what I/Os of a disk cost on each way. The counter's sections beside the rows of
+# pavo-bench-direct become one entry per wire, size and way with median, least and most of
+# each thing that was counted, ratios to the direct window, and what is wrong with them.
+# Called by ../direct; computes and formats, no more.
+#
+# A string instruction is one instruction, however many bytes it copies or clears: a CPU with
+# fast ones moves dozens of bytes in each cycle, and the bytes that it copies have a column.
+import collections
+import statistics
+
+from .profiling import Profile
+from .symbols import USER_END
+
+FIRST = "direct"
+WAYS = {"direct": "direct window", "region": "ordinary region",
+        "double": "double-buffered", "nvmet": "nvmet-rdma",
+        "disk": "(the disk alone)", "link": "(the link alone)"}
+WIRES = {"near": "near peers: trains, no ICRC",
+         "cut": "interfaces do not segment tunnels: packets of 4 KiB, each with its ICRC"}
+# Entries of the kernel's that are counted.
+CALLS, SWITCHES = "entry_SYSCALL_64", "__switch_to_asm"
+# Columns of the table: name, title, digits behind the point.
+COLUMNS = (("instructions", "instructions", 0), ("copied", "bytes copied", 0),
+           ("calls", "calls", 1), ("switches", "switches", 1), ("packets", "packets", 1))
+
+
+def spread(values):
+    """What is told of several repetitions."""
+    return {"median": statistics.median(values), "min": min(values),
+            "max": max(values), "n": len(values)}
+
+
+def measured(row, counts, symbols):
+    """The row with what the counter saw, for each I/O."""
+    def entered(name):
+        start = symbols.kernel.start(name)
+        return sum(times for address, _, times in counts.blocks if address == start)
+
+    ios = row["messages"]
+    by = collections.Counter()
+    for address, length in counts.copies:
+        # those of the program it has told of itself: a library may copy otherwise
+        if address >= USER_END:
+            by[symbols.function(address).name] += length / ios
+    by_kernel = sum(by.values())
+    every = sum(length * times for _, length, times in counts.blocks)
+    repeated = sum(times for _, times in counts.repeats)
+    return {**row,
+            "instructions": (every - repeated) / ios, "repeated": repeated / ios,
+            "calls": entered(CALLS) / ios, "switches": entered(SWITCHES) / ios,
+            "copied": by_kernel + row["copied"], "copied_by_kernel": by_kernel,
+            "copied_by_program": row["copied"], "copied_by": dict(by.most_common(8))}
+
+
+def key_of(row):
+    """Rows that are compared."""
+    return row["wire"], row["size"]
+
+
+def compare(rounds):
+    """[{"wire", "size", "of": {way: {column: spread, "ratio": spread}}}]; a ratio above 1:
+    the way takes more instructions than the direct window, in the same round."""
+    keys = {key_of(row): None for ways in rounds for rows in ways.values() for row in rows}
+    return [{"wire": wire, "size": size, "of": _of_key(rounds, (wire, size))}
+            for wire, size in keys]
+
+
+def _of_key(rounds, key):
+    found = {}
+    for ways in rounds:
+        here = {way: row for way, rows in ways.items() for row in rows
+                if key_of(row) == key}
+        for way, row in here.items():
+            values = found.setdefault(way, {})
+            for column, *_ in COLUMNS:
+                values.setdefault(column, []).append(row[column])
+            if FIRST in here:
+                values.setdefault("ratio", []).append(
+                    row["instructions"] / here[FIRST]["instructions"])
+    return {way: {column: spread(many) for column, many in values.items()}
+            for way, values in found.items()}
+
+
+def wrong(rounds, wanted):
+    """Lines for people: what is to be there of @wanted = (wires, sizes, ways) and is not,
+    and rows that are not what they are called."""
+    wires, sizes, ways = wanted
+    lines = []
+    for number, found in enumerate(rounds, 1):
+        for way in ways:
+            keys = [key_of(row) for row in found.get(way, [])]
+            lines += [f"round {number}: {way}, {size} bytes, {wire}: not measured"
+                      for wire in wires for size in sizes if (wire, size) not in keys]
+            lines += [f"round {number}: {way}, {row['size']} bytes, {row['wire']}: {said}"
+                      for row in found.get(way, []) for said in _faults(way, row)]
+    return lines
+
+
+def _faults(way, row):
+    """What a row's own counters say against it."""
+    if row["drops"]:
+        yield f"{row['drops']} packets were dropped"
+    if way != FIRST:
+        return
+    # A window that copies, or that sends nothing, is not what was to be measured.
+    if row["direct_copied"]:
+        yield f"the adapter copied {row['direct_copied']:.0f} bytes of each I/O"
+    if row["sent"] != 1:
+        yield f"{row['sent']:.2f} ranges were sent for each I/O"
+
+
+def text(title, comparison):
+    """The table."""
+    lines = [title]
+    for entry in comparison:
+        rows = [["for each I/O", *(said for _, said, _ in COLUMNS), "to direct"]]
+        for way, said in WAYS.items():
+            values = entry["of"].get(way)
+            if values:
+                rows.append([said, *(_told(values[column], digits)
+                                     for column, _, digits in COLUMNS),
+                             _told(values["ratio"], 2) if "ratio" in values else ""])
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines += ["", f"{entry['size']} bytes, {WIRES.get(entry['wire'], entry['wire'])}"]
+        lines += ["    " + "   ".join([row[0].ljust(widths[0])] + [
+            cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _told(of, digits):
+    """Median, and the least and the most where they differ."""
+    told = [f"{of[name]:,.{digits}f}" for name in ("median", "min", "max")]
+    return told[0] if len(set(told)) == 1 else f"{told[0]} ({told[1]}..{told[2]})"
+
+
+def profiles(rows, parts, symbols):
+    """[(row, Profile)] of rows and their sections."""
+    return [(row, Profile(part, symbols[row["way"]], row, "pavo"))
+            for row, part in zip(rows, parts)]
