@@ -73,6 +73,7 @@ struct pavo_direct_slot {
  * @pages:    of the buffers; constant
  * @nowhere:  page in the place of those of ranges without a buffer
  * @current_pages: of the ranges, at present; the region's list
+ * @exports:  dma-bufs of all buffers
  * @buffers:  the pool
  * @slots:    the ranges
  */
@@ -97,6 +98,7 @@ struct pavo_direct {
 	struct page **pages;
 	struct page *nowhere;
 	struct page **current_pages;
+	u32 exports;
 	struct pavo_direct_buffer *buffers;
 	struct pavo_direct_slot *slots;
 };

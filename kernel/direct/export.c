@@ -79,14 +79,23 @@ static void unmap_cpu(struct dma_buf *buf, struct iosys_map *map)
 	vunmap(map->vaddr);
 }
 
+/* No dma-buf names the buffer any more by @exported. */
+static void unbind(const struct exported *exported)
+{
+	struct pavo_direct *window = exported->window;
+
+	spin_lock_bh(&window->lock);
+	window->buffers[exported->buffer].exports--;
+	window->exports--;
+	spin_unlock_bh(&window->lock);
+}
+
 static void release(struct dma_buf *buf)
 {
 	struct exported *exported = buf->priv;
 	struct pavo_direct *window = exported->window;
 
-	spin_lock_bh(&window->lock);
-	window->buffers[exported->buffer].exports--;
-	spin_unlock_bh(&window->lock);
+	unbind(exported);
 	wake_up_interruptible_all(&window->wait);
 	pavo_direct_put(window);
 	kfree(exported);
@@ -114,6 +123,7 @@ static int bind(struct pavo_direct *window, u32 range,
 	} else if (number == PAVO_DIRECT_NO_BUFFER) {
 		err = -EBADF;
 	} else {
+		window->exports++;
 		window->buffers[number].exports++;
 		window->buffers[number].own = range;
 		exported->buffer = number;
@@ -152,9 +162,7 @@ struct file *pavo_direct_export(struct pavo_direct *window, u32 range)
 	return buf->file;
 
 err_unbind:
-	spin_lock_bh(&window->lock);
-	window->buffers[exported->buffer].exports--;
-	spin_unlock_bh(&window->lock);
+	unbind(exported);
 err_free:
 	kfree(exported);
 	return ERR_PTR(err);

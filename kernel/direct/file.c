@@ -208,49 +208,56 @@ static __poll_t poll(struct file *file, poll_table *table)
 }
 
 /*
- * The page at @offset of the window, if the bus side may touch it so; the range counts as mapped
- * then. The turns are held.
+ * Pages from that at @offset of the window to the end of its range, if the bus side may touch them
+ * so, or 0; the range counts as mapped then. The turns are held.
  */
-static struct page *page_at(struct pavo_direct *window, u64 offset, bool write)
+static unsigned long pages_at(struct pavo_direct *window, u64 offset,
+			      bool write)
 {
 	struct pavo_direct_slot *slot;
-	struct page *page = NULL;
+	unsigned long pages = 0;
 	u32 range, rest;
 
 	range = div_u64_rem(offset, window->shape.size, &rest);
 	if (range >= window->shape.ranges)
-		return NULL;
+		return 0;
 	slot = &window->slots[range];
 	spin_lock_bh(&window->lock);
 	if (!window->closed &&
 	    (slot->range.state == PAVO_DIRECT_FILLING ||
 	     (slot->range.state == PAVO_DIRECT_LOADED && !write))) {
-		page = pavo_direct_page(window, slot->range.buffer,
-					rest / PAGE_SIZE);
+		pages = window->npages - rest / PAGE_SIZE;
 		slot->mapped = true;
 	}
 	spin_unlock_bh(&window->lock);
-	return page;
+	return pages;
 }
 
 /*
  * The bus decoder: an access to a range whose turn it is not gets SIGBUS, and does not wait. The
- * turns are held while the page gets into the page table, so a turn that ends takes it out again.
+ * turns are held while pages get into the page table, so a turn that ends takes them out again. All
+ * that are left of the range get there, since a device that fills it would ask for each.
  */
 static vm_fault_t fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	struct pavo_direct *window = vma->vm_private_data;
-	struct page *page;
+	unsigned long address = vmf->address & PAGE_MASK;
+	unsigned long pages, left;
 	int err = -EFAULT;
 
 	mutex_lock(&window->turns);
-	page = page_at(window, (u64)vmf->pgoff << PAGE_SHIFT,
-		       vmf->flags & FAULT_FLAG_WRITE);
-	if (page)
-		err = vm_insert_page(vma, vmf->address & PAGE_MASK, page);
+	pages = pages_at(window, (u64)vmf->pgoff << PAGE_SHIFT,
+			 vmf->flags & FAULT_FLAG_WRITE);
+	pages = min(pages, (vma->vm_end - address) >> PAGE_SHIFT);
+	left = pages;
+	if (pages)
+		err = vm_insert_pages(vma, address,
+				      &window->current_pages[vmf->pgoff],
+				      &left);
 	mutex_unlock(&window->turns);
-	if (!err || err == -EBUSY)
+	/* -EBUSY: another thread was first. The first page is there if any is. */
+	if (!err || err == -EBUSY || left < pages)
 		return VM_FAULT_NOPAGE;
 	return err == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
 }

@@ -34,29 +34,38 @@ static bool may_have(const struct pavo_direct *window, u32 number, u32 range)
 	return buffer->exports || !pavo_direct_is_used(window, number);
 }
 
-/* The buffer of the range's dma-buf, else any; or PAVO_DIRECT_NO_BUFFER. */
-static u32 choose(const struct pavo_direct *window, u32 range)
+/* The buffer of a dma-buf of @range's that is free, or PAVO_DIRECT_NO_BUFFER. */
+static u32 choose_exported(const struct pavo_direct *window, u32 range)
+{
+	u32 i;
+
+	for (i = 0; window->exports && i < window->nbuffers; i++) {
+		if (window->buffers[i].exports && may_have(window, i, range))
+			return i;
+	}
+	return PAVO_DIRECT_NO_BUFFER;
+}
+
+/* Any buffer that @range may have, or PAVO_DIRECT_NO_BUFFER. */
+static u32 choose_any(const struct pavo_direct *window, u32 range)
 {
 	u32 start = get_random_u32() % window->nbuffers, i, number;
-	u32 found = PAVO_DIRECT_NO_BUFFER;
 
 	for (i = 0; i < window->nbuffers; i++) {
 		number = (start + i) % window->nbuffers;
-		if (!may_have(window, number, range))
-			continue;
-		if (window->buffers[number].exports)
+		if (may_have(window, number, range))
 			return number;
-		if (found == PAVO_DIRECT_NO_BUFFER)
-			found = number;
 	}
-	return found;
+	return PAVO_DIRECT_NO_BUFFER;
 }
 
 bool pavo_direct_take_buffer(struct pavo_direct *window, u32 range)
 {
 	size_t first = (size_t)range * window->npages;
-	u32 number = choose(window, range), i;
+	u32 number = choose_exported(window, range), i;
 
+	if (number == PAVO_DIRECT_NO_BUFFER)
+		number = choose_any(window, range);
 	if (number == PAVO_DIRECT_NO_BUFFER)
 		return false;
 	window->buffers[number].range = range;
