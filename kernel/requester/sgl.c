@@ -184,7 +184,8 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 /*
  * pavo_sgl_lend - attach the next @len bytes of a WQE to a late packet, and note their loan.
  *
- * Return: as pavo_sgl_gather(); also PAVO_ST_FRAGMENTS if the bytes are not all in one entry.
+ * Return: as pavo_sgl_gather(); also PAVO_ST_FRAGMENTS if the bytes are not all of one key: a loan
+ * is of one. Consumers in the kernel have an entry for each page, all by the local DMA key.
  */
 enum pavo_status pavo_sgl_lend(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			       struct pavo_sgl_pos *pos, u32 len,
@@ -192,22 +193,30 @@ enum pavo_status pavo_sgl_lend(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 {
 	struct pavo_region *region;
 	enum pavo_status status;
-	u32 n = len;
+	u32 left, lkey, n;
 	u64 va;
 
-	status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
-	if (status)
-		return status;
-	if (n != len || !qp->dev->port.number ||
-	    !pavo_payload_attach(region, va, skb, n))
-		return PAVO_ST_FRAGMENTS;
 	*loan = (struct pavo_loan){
 		.port = qp->dev->port.number,
 		.qpn = qp->ib.qp_num,
-		.lkey = wqe->sge[pos->sge].lkey,
-		.token = region->token,
 	};
-	pos->off += n;
+	if (!loan->port)
+		return PAVO_ST_FRAGMENTS;
+	for (left = len; left; left -= n) {
+		n = left;
+		status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
+		if (status)
+			return status;
+		lkey = wqe->sge[pos->sge].lkey;
+		if (left == len) {
+			loan->lkey = lkey;
+			loan->token = region->token;
+		}
+		if (lkey != loan->lkey || region->token != loan->token ||
+		    !pavo_payload_attach(region, va, skb, n))
+			return PAVO_ST_FRAGMENTS;
+		pos->off += n;
+	}
 	return PAVO_ST_OK;
 }
 

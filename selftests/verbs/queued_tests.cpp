@@ -7,7 +7,6 @@
  * queue"): none of that leaves, and without copy_reads no CPU takes a byte of it.
  */
 #include <cstring>
-#include <fstream>
 #include <thread>
 
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include "manager.h"
 #include "qdisc.h"
 #include "tap.h"
+#include "trains.h"
 
 using namespace pv;
 
@@ -164,18 +164,6 @@ bool read_many(Env &env, const Wait &wait)
 			   "what was read");
 	REQUIRE_EQ(dropped.by(), 0u, "packets with another ICRC");
 	return all_wait;
-}
-
-/* Trains that adapters of this machine have made. */
-unsigned trains()
-{
-	std::ifstream file("/sys/kernel/debug/pavo/trains");
-	std::string word;
-	unsigned count = 0;
-
-	file >> word >> count;
-	REQUIRE(file, "no count of trains");
-	return count;
 }
 
 /* How the process takes back the memory of a write whose packets wait. */

@@ -10,6 +10,7 @@
 
 #include "link.h"
 #include "tap.h"
+#include "trains.h"
 
 using namespace pv;
 
@@ -214,4 +215,37 @@ PV_TEST("sgl.same_bytes_twice",
 	must_match(env.b, in, 0, 1001, seed, 0, "first piece");
 	must_match(env.b, in, 1001, 1001, seed, 500, "overlapping piece");
 	must_match(env.b, in, 2002, 1001, seed, 0, "repeated piece");
+}
+
+PV_TEST_LOCAL(
+	"sgl.train",
+	"a page for each entry: those of one key are a train, those of two keys "
+	"are none, and both arrive")
+{
+	constexpr uint32_t pages = 12;
+	const uint64_t seed = env.seed();
+	Link link = connect(env, {.cap = {16, 16, pages, 1, 0}});
+	Mr one = must_reg(env.a, {pages * page}, seed),
+	   other = must_reg(env.a, {pages * page}, seed),
+	   in = must_reg(env.b, {pages * page});
+
+	/* The peer is near from its first answer on. */
+	exchange(env, link.a, link.b, Op::write, {one, 0}, {in, 0}, 64);
+	env.a.fill(one.id, 0, one.length, seed, 0);
+	for (bool mixed : {false, true}) {
+		SendWr wr = make_wr(Op::write, {}, 0, {in, 0});
+		const unsigned before = trains();
+
+		/* In another order than they lie. */
+		for (uint32_t i = 0; i < pages; i++)
+			wr.sges.push_back({mixed && i % 2 ? other.id : one.id,
+					   int64_t(page * (pages - 1 - i)),
+					   uint32_t(page), 0});
+		env.b.fill(in.id, 0, in.length, background, 0);
+		must_send(env, link.a, wr, "write");
+		REQUIRE_EQ(trains() > before, !mixed, "trains");
+		for (uint32_t i = 0; i < pages; i++)
+			must_match(env.b, in, int64_t(page * i), page, seed,
+				   page * (pages - 1 - i), "page");
+	}
 }
