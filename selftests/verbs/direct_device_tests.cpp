@@ -64,8 +64,14 @@ public:
 	}
 	Master(const Master &) = delete;
 
-	/* Why it could not pin the memory; 0: it did. */
-	int error() const { return error_; }
+	/* It could pin the memory. Throws Skip where io_uring pins none of a file (before 6.5). */
+	void must_have_it() const
+	{
+		if (error_ == EOPNOTSUPP)
+			throw Skip("no io_uring here that pins memory of a "
+				   "file; the group disks has such devices");
+		REQUIRE_EQ(error_, 0, "the device cannot pin the memory");
+	}
 
 	/* Writes a pattern there. */
 	void write(uint64_t seed)
@@ -180,7 +186,7 @@ PV_TEST_LOCAL("direct.quarantine",
 	window.arm(0, 4096);
 	Master master(window.memory(0), 4096);
 
-	REQUIRE_EQ(master.error(), 0, "the device cannot pin the memory");
+	master.must_have_it();
 	master.write(seed);
 	window.disarm(0);
 	/* Late, and nowhere that matters. */
@@ -212,7 +218,7 @@ PV_TEST_LOCAL("direct.device_at_work",
 	{
 		Master master(window.memory(0), 4096);
 
-		REQUIRE_EQ(master.error(), 0, "the device cannot pin it");
+		master.must_have_it();
 		master.write(env.seed());
 		REQUIRE_EQ(window.try_count(0, 4096), EBUSY, "it has it");
 		REQUIRE(window.valid(0) == Valid(1, 0), "still its turn");
@@ -240,7 +246,7 @@ PV_TEST_LOCAL("direct.stray",
 		window.arm(0, 4096);
 		Master master(window.memory(0), 4096);
 
-		REQUIRE_EQ(master.error(), 0, "the device cannot pin it");
+		master.must_have_it();
 		window.disarm(0);
 		window.arm(0, 4096);
 		post_direct(link.a, IBV_WR_RDMA_WRITE, window.sge(0, 4096), 1,

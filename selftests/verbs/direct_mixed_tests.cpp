@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Direct windows together with other things: several entries of a request, unreliable connections,
- * doorbell workers, many threads, requests of a host by messages.
+ * datagrams, doorbell workers, many threads, requests of a host by messages.
  */
 #include <atomic>
 #include <cerrno>
@@ -10,12 +10,14 @@
 
 #include <pavo/direct.hpp>
 
+#include "../common/device.h"
 #include "../common/pattern.h"
 #include "direct.h"
 #include "manager.h"
 #include "pavo_dv.h"
 #include "qdisc.h"
 #include "tap.h"
+#include "ud.h"
 
 using namespace pv;
 
@@ -38,6 +40,38 @@ void post_entries(Side &side, std::vector<ibv_sge> sges, uint64_t id,
 				 &bad),
 		   0, "post_send");
 }
+
+/* Datagrams from A to a queue pair of B, of memory that is no region's. */
+class Datagrams {
+public:
+	Datagrams(Env &env, uint32_t to) : to_(to)
+	{
+		ibv_ah_attr attr = common::address_vector(
+			env.info_b.gid, uint8_t(env.info_a.gid_index));
+
+		ah_ = ibv_create_ah(local(env.a).raw_pd(0), &attr);
+		REQUIRE(ah_, "create_ah");
+	}
+	~Datagrams() { ibv_destroy_ah(ah_); }
+	Datagrams(const Datagrams &) = delete;
+
+	void post(Side &from, const ibv_sge &sge, uint64_t id) const
+	{
+		ibv_send_wr wr = {};
+
+		wr.wr_id = id;
+		wr.opcode = IBV_WR_SEND;
+		wr.send_flags = IBV_SEND_SIGNALED;
+		wr.wr.ud.ah = ah_;
+		wr.wr.ud.remote_qpn = to_;
+		wr.wr.ud.remote_qkey = ud::qkey;
+		post_raw_send(from, wr, sge);
+	}
+
+private:
+	uint32_t to_;
+	ibv_ah *ah_;
+};
 
 /* Takes the bytes of a read out, and looks at them. */
 bool drain_right(pavo::DirectWindow &window, uint32_t range, uint32_t length,
@@ -164,6 +198,81 @@ PV_TEST_LOCAL("direct.uc",
 	}
 	w.window.disarm(1);
 	w.window.must_be_whole(env);
+}
+
+PV_TEST_LOCAL("direct.ud",
+	      "a datagram waits for the bytes of its range, carries them "
+	      "without a copy, and completes when it has left; one that waits "
+	      "in a queue still has them")
+{
+	Side a = ud::make_ud(env.a, env.info_a),
+	     b = ud::make_ud(env.b, env.info_b);
+	Direct window(env.a, {0, 4, 4096, 2});
+	Mr in = must_reg(env.b, {2 * ud::slot}, 1);
+	Moved copied(env.a, "direct_copied");
+	Datagrams datagrams(env, b.qp.number);
+
+	for (uint32_t length : {1u, 257u, 1024u}) {
+		uint64_t seed = env.seed();
+
+		must_post(b, ud::receive(in, 0));
+		window.arm(1, length);
+		datagrams.post(a, window.sge(1, length), length);
+		none_sent(a, 20, "before its bytes");
+		window.put(1, 0, length, seed);
+		expect_send(env, a, length, "datagram");
+		Wc wc = expect_recv(env, b, 0, "receive");
+
+		REQUIRE_EQ(wc.byte_len, length + ud::grh, "bytes");
+		must_match(env.b, in, ud::grh, length, seed, 0, "datagram");
+		window.wait_valid(env, 1, {0, 0}, "it has left");
+	}
+	uint64_t first = env.seed();
+	{
+		Qdisc delay(env.a, "netem limit 1000 delay 300ms");
+
+		must_post(b, ud::receive(in, 1));
+		window.arm(1, 1024);
+		datagrams.post(a, window.sge(1, 1024), 5);
+		window.store(1, 0, 1024, first);
+		window.count(1, 1024);
+		expect_send(env, a, 5, "datagram");
+		/* The other buffer, or the same one later. */
+		REQUIRE(eventually(env,
+				   [&] { return !window.try_arm(1, 1024); }),
+			"no buffer");
+		window.store(1, 0, 1024, env.seed());
+		expect_recv(env, b, 1, "receive");
+	}
+	must_match(env.b, in, ud::slot + ud::grh, 1024, first, 0, "the first");
+	REQUIRE_EQ(copied.by(), 0u, "copied bytes");
+	window.disarm(1);
+	window.must_be_whole(env);
+}
+
+PV_TEST_LOCAL("direct.ud_not_armed",
+	      "a datagram of a range that is not armed, or is armed for a "
+	      "read, ends in error, and none leaves; the range is given up")
+{
+	env.expect_async();
+	for (bool read : {false, true}) {
+		Side a = ud::make_ud(env.a, env.info_a),
+		     b = ud::make_ud(env.b, env.info_b);
+		Direct window(env.a, {0, 4, 4096, 2});
+		Mr in = must_reg(env.b, {ud::slot}, 1);
+		Moved refused(env.a, "direct_refused"),
+			packets(env.a, "tx_packets");
+		Datagrams datagrams(env, b.qp.number);
+
+		must_post(b, ud::receive(in, 0));
+		if (read)
+			window.arm_read(1, 100);
+		datagrams.post(a, window.sge(1, 100), 1);
+		expect_send(env, a, 1, "refused", IBV_WC_LOC_PROT_ERR);
+		REQUIRE_EQ(refused.by(), 1u, "direct_refused");
+		REQUIRE_EQ(packets.by(), 0u, "packets");
+		window.must_be_whole(env);
+	}
 }
 
 PV_TEST_LOCAL("direct.worker",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Direct windows: their limits, the pool, and bytes, calls, mappings and work requests that are
- * refused. Claims are those of sources.md#direct.
+ * Direct windows: their limits, also that of locked memory, the pool, and bytes, calls, mappings
+ * and work requests that are refused. Claims are those of sources.md#direct.
  */
 #include <cerrno>
 #include <cstring>
@@ -10,8 +10,11 @@
 
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/files.h"
 #include "../common/pattern.h"
 #include "direct.h"
 #include "manager.h"
@@ -32,6 +35,55 @@ int refusal_of(Env &env, const pavodv_direct_attr &attr)
 	if (err == EOPNOTSUPP)
 		throw Skip("the device has no direct windows");
 	return err;
+}
+
+constexpr uint32_t lockable =
+	16; /* buffers of 4096 bytes that a user may lock */
+
+uint64_t locked_kib()
+{
+	return common::number_behind("/proc/self/status", "VmLck:");
+}
+
+/* A window of so many buffers, and none. */
+int try_buffers(ibv_pd *pd, uint32_t buffers)
+{
+	const pavodv_direct_attr attr = {0, 1, 4096, buffers};
+	pavodv_direct window = {};
+	int err = pavodv_direct_open(pd, &attr, &window);
+
+	if (!err)
+		err = pavodv_direct_close(&window);
+	return err;
+}
+
+/* By a user who may lock that many: windows up to there, and none beyond. Throws. */
+void lock_to_the_limit(ibv_pd *pd)
+{
+	const pavodv_direct_attr most = {0, 64, 4096, lockable};
+	pavodv_direct window = {};
+
+	REQUIRE_EQ(locked_kib(), 0u, "locked at first");
+	REQUIRE_EQ(try_buffers(pd, lockable + 1), ENOMEM, "one more");
+	REQUIRE_EQ(locked_kib(), 0u, "of one that was refused");
+	REQUIRE_EQ(pavodv_direct_open(pd, &most, &window), 0, "at the limit");
+	REQUIRE_EQ(locked_kib(), lockable * 4u, "buffers, and not ranges");
+	REQUIRE_EQ(try_buffers(pd, 1), ENOMEM, "another window");
+	REQUIRE_EQ(locked_kib(), lockable * 4u, "of the first alone");
+	/* The file holds the buffers of a window that is closed. */
+	const int fd = dup(window.fd);
+
+	REQUIRE_EQ(pavodv_direct_close(&window), 0, "close");
+	REQUIRE_EQ(locked_kib(), lockable * 4u, "while there is a file");
+	REQUIRE_EQ(try_buffers(pd, 1), ENOMEM, "while there is a file");
+	::close(fd);
+	REQUIRE_EQ(locked_kib(), 0u, "of no window");
+	for (int round = 0; round < 50; round++) {
+		REQUIRE_EQ(try_buffers(pd, lockable), 0, "round ", round);
+		REQUIRE_EQ(try_buffers(pd, lockable + 1), ENOMEM, "round ",
+			   round);
+	}
+	REQUIRE_EQ(locked_kib(), 0u, "in the end");
 }
 
 } // namespace
@@ -86,6 +138,39 @@ PV_TEST_LOCAL("direct.limits", "windows up to the limits, and none beyond")
 		   "buffers");
 	REQUIRE_EQ(refusal_of(env, {1, 2, PAVO_DIRECT_RANGE_SIZE, 3}), 0,
 		   "largest ranges");
+}
+
+PV_TEST_LOCAL("direct.memlock",
+	      "the buffers of an ordinary user's windows are bounded by what "
+	      "the user may lock, and are given back with the last file")
+{
+	constexpr rlimit limit = {lockable * 4096, lockable * 4096};
+	constexpr uid_t ordinary = 65534;
+
+	REQUIRE_EQ(refusal_of(env, {0, 1, 4096, lockable + 1}), 0,
+		   "a user who may lock all");
+	pid_t child = fork();
+
+	REQUIRE(child >= 0, "fork");
+	if (!child) {
+		try {
+			REQUIRE(!setrlimit(RLIMIT_MEMLOCK, &limit) &&
+					!setresuid(ordinary, ordinary,
+						   ordinary),
+				"an ordinary user");
+			LocalHost host(env.device_a);
+
+			lock_to_the_limit(host.raw_pd(0));
+			_exit(0);
+		} catch (const std::exception &error) {
+			note(error.what());
+		}
+		_exit(1);
+	}
+	int status = 1;
+
+	waitpid(child, &status, 0);
+	REQUIRE_EQ(status, 0, "the user");
 }
 
 PV_TEST_LOCAL("direct.pd_busy",
