@@ -124,6 +124,13 @@ TEST = {
                     programs=("selftests/wirefuzz/pavo-wirefuzz",)),
     # Bonds, filters and mirrors are the distribution kernel's.
     "paths": Row(programs=("selftests/verbs/pavo-verbs",)),
+    # Controllers of disks are the emulator's.
+    "disks": Row(once=True, wide=(), programs=("selftests/disks/",)),
+    # More of the same, with a host beside the I/O unit: in `make test-full`.
+    "disks-nodes": Row(once=True, asked=True, seats=2, wide=(),
+                       inputs=GUEST_INPUTS + ("userspace/examples/", "userspace/libpavo/",
+                                              "selftests/window/io-disk"),
+                       programs=("userspace/examples/",)),
     "faults": Row(kernels=NATIVE, programs=("selftests/faults/",)),
     # The programs of its corpus; at random in `make test-full` only.
     "callfuzz": Row(kernels=NATIVE, programs=("selftests/callfuzz/",),
@@ -168,6 +175,7 @@ FULL = {
     "apps-storage": on_kernels("apps-storage", "default", "sanitizer"),
     "vm": on_kernels("vm", "native", "default"),
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
+    "disks-nodes": dataclasses.replace(TEST["disks-nodes"], asked=False),
     "planted": Row(kernels=("sanitizer", "native-sanitizer"), module=False),
     # Without KCOV it would be blind.
     "callfuzz": on_kernels("callfuzz", "native-sanitizer", "sanitizer"),

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Controllers that are late: they move bytes of a turn that is over. The buffer of that turn is
+ * in quarantine until then, and no byte comes into another turn or out of it.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "../common/files.h"
+#include "../common/pattern.h"
+#include "../verbs/direct.h"
+#include "../verbs/manager.h"
+#include "../verbs/tap.h"
+#include "held.h"
+
+using namespace pv;
+
+namespace {
+
+constexpr uint32_t size = 4096, half = size / 2;
+constexpr pavodv_direct_attr two_buffers = {0, 2, size, 2};
+
+/* Buffers in quarantine of the only window, as /sys/kernel/debug shows it. */
+unsigned quarantined()
+{
+	return unsigned(common::number_behind("/sys/kernel/debug/pavo/direct",
+					      "quarantined"));
+}
+
+/* The tool as people see it; guest.sh tells where it is. */
+std::string status_of(Env &env)
+{
+	const char *tool = getenv("PAVO_TOOL");
+
+	if (!tool)
+		throw Skip("no PAVO_TOOL");
+	const std::string command =
+		std::string(tool) + " status " + env.device_a.device;
+	FILE *pipe = popen(command.c_str(), "re");
+	std::string said;
+
+	REQUIRE(pipe, "popen");
+	for (int c; (c = fgetc(pipe)) != EOF;)
+		said += char(c);
+	pclose(pipe);
+	return said;
+}
+
+/* The turn does not end while the disk is at work: a second passes, and no byte counts. */
+void must_stay_open(Direct &window, uint32_t range)
+{
+	const auto begin = std::chrono::steady_clock::now();
+
+	REQUIRE_EQ(window.try_count(range, size), EBUSY, "the disk has it");
+	REQUIRE(std::chrono::steady_clock::now() - begin >=
+			std::chrono::seconds(1),
+		"it was not waited for");
+	REQUIRE(window.valid(range) == Valid(1, 0), "still its turn");
+	REQUIRE_EQ(window.reg(range).count, 0u, "no byte counts");
+}
+
+/* The range is given up and armed anew at once, with another buffer. Return: the first. */
+uint32_t rearm(Direct &window, uint32_t range)
+{
+	const uint32_t before = window.reg(range).buffer;
+
+	window.disarm(range);
+	window.arm(range, size);
+	REQUIRE(window.reg(range).buffer != before,
+		"the buffer that the disk has");
+	return before;
+}
+
+void must_be_quarantined(Env &env, bool is)
+{
+	REQUIRE(eventually(env, [&] { return quarantined() == unsigned(is); }),
+		quarantined(), " in quarantine");
+	REQUIRE_EQ(status_of(env).find("1 of them still with a device") !=
+			   std::string::npos,
+		   is, "pavo status");
+}
+
+/* The next turn of a range while a disk has the buffer of the one before. */
+class NextTurn {
+public:
+	NextTurn(DirectWriting &w, uint32_t range)
+		: w_(w), range_(range), seed_(w.env.seed()),
+		  behind_(w.window.memory(range, half),
+			  w.window.memory(range, half) + half)
+	{
+		w_.post(range_, size);
+		w_.window.store(range_, 0, half, seed_);
+	}
+
+	/* The disk is through: all bytes are as they were; the rest follows, and the peer's. */
+	void finish()
+	{
+		REQUIRE(pattern_verify(w_.window.memory(range_), half, seed_,
+				       0) < 0,
+			"a stray byte in the first half");
+		REQUIRE(std::equal(behind_.begin(), behind_.end(),
+				   w_.window.memory(range_, half)),
+			"a stray byte in the second half");
+		none_sent(w_.link.a, 10, "before it is told");
+		w_.window.store(range_, half, half, seed_);
+		w_.window.count(range_, size);
+		w_.expect(range_, "write");
+		w_.must_hold(range_, size, seed_, "the next turn's");
+	}
+
+private:
+	DirectWriting &w_;
+	uint32_t range_;
+	uint64_t seed_;
+	std::vector<uint8_t> behind_;
+};
+
+/* That buffer, which no turn had since, holds what the disk wrote. */
+void must_have_written(Env &env, Direct &window, uint32_t buffer, uint64_t seed)
+{
+	bool seen = false;
+
+	REQUIRE(eventually(env, [&] { return quarantined() == 0; }),
+		"quarantine");
+	for (uint32_t range : {0u, 1u}) {
+		window.arm(range, size);
+		if (window.reg(range).buffer != buffer)
+			continue;
+		seen = true;
+		REQUIRE(pattern_verify(window.memory(range), size, seed, 0) < 0,
+			"the disk wrote elsewhere");
+	}
+	REQUIRE(seen, "buffer ", buffer);
+	window.disarm(0);
+	window.disarm(1);
+}
+
+} // namespace
+
+PV_TEST_LOCAL("late.held_fill",
+	      "a disk fills a range after its turn was given up: the turn does "
+	      "not end before, the buffer is in quarantine, and the next turn "
+	      "of the range has no byte of it")
+{
+	const BlockDisk disk(nvme_b);
+	const HeldDisk held(disk, 1 << 20);
+	const uint64_t seed = env.seed();
+
+	disk.fill(0, size, seed);
+	DirectWriting w(env, {}, two_buffers);
+	Transfer transfer;
+	Suspended suspended(held);
+
+	w.window.arm(0, size);
+	transfer.begin_read(held.fd(), {{w.window.memory(0), size}}, 0);
+	must_stay_open(w.window, 0);
+	REQUIRE(!transfer.is_over(), "it was not held back");
+	const uint32_t buffer = rearm(w.window, 0);
+
+	must_be_quarantined(env, true);
+	REQUIRE_EQ(w.window.try_arm(1, size), EAGAIN, "no buffer is left");
+	NextTurn next(w, 0);
+
+	REQUIRE(!transfer.is_over(), "it was not held back");
+	suspended.resume();
+	transfer.wait();
+	next.finish();
+	must_be_quarantined(env, false);
+	must_have_written(env, w.window, buffer, seed);
+	w.window.must_be_whole(env);
+}
+
+PV_TEST_LOCAL("late.held_drain",
+	      "a disk takes a response after its turn was given up: it gets "
+	      "that response, and no byte of the next turn")
+{
+	env.expect_async();
+	const BlockDisk disk(nvme_b);
+	const HeldDisk held(disk, 1 << 20);
+
+	disk.fill(0, size, env.seed());
+	DirectWriting w(env, {}, two_buffers);
+	const uint64_t seed = env.seed(), second = env.seed();
+	Mr source = must_reg(env.b, {size}, seed);
+	Transfer transfer;
+	Suspended suspended(held);
+
+	w.window.arm_read(0, size, PAVO_DIRECT_WHOLE);
+	post_direct(w.link.a, IBV_WR_RDMA_READ, w.window.sge(0, size), 0,
+		    {source});
+	w.window.wait_valid(env, 0, {1, 0}, "response");
+	transfer.begin_write(held.fd(), {{w.window.memory(0), size}}, 0);
+	must_stay_open(w.window, 0);
+	rearm(w.window, 0);
+	REQUIRE(wait_send(env, w.link.a, "given up").status != IBV_WC_SUCCESS,
+		"a read without its range");
+	reconnect(w.link);
+	must_be_quarantined(env, true);
+	w.window.store(0, 0, size, second);
+	w.window.count(0, size);
+	w.post(0, size);
+	w.expect(0, "write");
+	w.must_hold(0, size, second, "the next turn's");
+	REQUIRE(!transfer.is_over(), "it was not held back");
+	suspended.resume();
+	transfer.wait();
+	disk.must_hold(0, size, seed, 0, "of the first turn");
+	must_be_quarantined(env, false);
+	w.window.must_be_whole(env);
+}
+
+PV_TEST_LOCAL("late.controller",
+	      "a controller that has been told to fill a range does so a "
+	      "second later, when another turn of it is under way: no byte of "
+	      "that is another")
+{
+	const BlockDisk disk(late);
+	const uint64_t seed = env.seed();
+	unsigned in_time = 0;
+
+	disk.fill(0, size, seed);
+	DirectWriting w(env, {}, two_buffers);
+	Transfer transfer;
+
+	/* On a slow host the next turn may begin too late. */
+	for (int round = 0; round < 10 && in_time < 2; round++) {
+		/* It takes one transfer a second, and this one. */
+		disk.get(0, size);
+		w.window.arm(0, size);
+		transfer.begin_read(disk.fd(), {{w.window.memory(0), size}}, 0);
+		const uint32_t buffer = rearm(w.window, 0);
+		NextTurn next(w, 0);
+
+		if (!transfer.is_over()) {
+			REQUIRE_EQ(quarantined(), 1u, "in quarantine");
+			in_time++;
+		}
+		transfer.wait();
+		next.finish();
+		must_have_written(env, w.window, buffer, seed);
+	}
+	REQUIRE(in_time, "the controller was never late");
+	w.window.must_be_whole(env);
+}

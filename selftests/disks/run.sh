@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The disks group: direct windows with controllers of disks, which read and write memory
+# themselves; one emulated guest. Called by selftests/run (which sets PAVO_*), or by hand after
+# `make`.
+# usage: run.sh [arguments for pavo-disks...]
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/disks/host-disks.sh
+. "$here/host-disks.sh"
+
+add_disks
+# One transfer a second: the next one is late.
+add_disk pavo-late nvme throttling.iops-total=1
+exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit 240)" "${arguments[@]}" -- \
+	bash "$here/guest.sh" "$PAVO_BUILD/selftests/disks/pavo-disks" \
+	"$PAVO_BUILD/userspace/tools/pavo/pavo" "$@"
