@@ -19,15 +19,18 @@ if [[ ${PAVO_KERNEL:-} == native* ]]; then
 fi
 arguments=()
 
+# add_arguments ARGUMENT-OF-QEMU...
+add_arguments()
+{
+	arguments+=("${@/#/--qemu-arg=}")
+}
+
 # add_disk SERIAL CONTROLLER [OPTION-OF-DRIVE]
 add_disk()
 {
-	local argument
-	for argument in \
+	add_arguments \
 		-drive "if=none,id=$1,file=$image,format=raw,snapshot=on${3:+,$3}" \
-		-device "$2,drive=$1,serial=$1"; do
-		arguments+=("--qemu-arg=$argument")
-	done
+		-device "$2,drive=$1,serial=$1"
 }
 
 # Those of all guests. block.h and nodes.sh know their serial numbers.

@@ -20,8 +20,8 @@ using namespace pv;
 
 namespace {
 
-constexpr uint32_t size = 4096, half = size / 2;
-constexpr pavodv_direct_attr two_buffers = {0, 2, size, 2};
+constexpr uint32_t half = direct_size / 2;
+constexpr pavodv_direct_attr two_buffers = {0, 2, direct_size, 2};
 
 /* Buffers in quarantine of the only window, as /sys/kernel/debug shows it. */
 unsigned quarantined()
@@ -54,7 +54,8 @@ void must_stay_open(Direct &window, uint32_t range)
 {
 	const auto begin = std::chrono::steady_clock::now();
 
-	REQUIRE_EQ(window.try_count(range, size), EBUSY, "the disk has it");
+	REQUIRE_EQ(window.try_count(range, direct_size), EBUSY,
+		   "the disk has it");
 	REQUIRE(std::chrono::steady_clock::now() - begin >=
 			std::chrono::seconds(1),
 		"it was not waited for");
@@ -68,7 +69,7 @@ uint32_t rearm(Direct &window, uint32_t range)
 	const uint32_t before = window.reg(range).buffer;
 
 	window.disarm(range);
-	window.arm(range, size);
+	window.arm(range, direct_size);
 	REQUIRE(window.reg(range).buffer != before,
 		"the buffer that the disk has");
 	return before;
@@ -91,7 +92,7 @@ public:
 		  behind_(w.window.memory(range, half),
 			  w.window.memory(range, half) + half)
 	{
-		w_.post(range_, size);
+		w_.post(range_, direct_size);
 		w_.window.store(range_, 0, half, seed_);
 	}
 
@@ -106,9 +107,9 @@ public:
 			"a stray byte in the second half");
 		none_sent(w_.link.a, 10, "before it is told");
 		w_.window.store(range_, half, half, seed_);
-		w_.window.count(range_, size);
+		w_.window.count(range_, direct_size);
 		w_.expect(range_, "write");
-		w_.must_hold(range_, size, seed_, "the next turn's");
+		w_.must_hold(range_, direct_size, seed_, "the next turn's");
 	}
 
 private:
@@ -126,11 +127,12 @@ void must_have_written(Env &env, Direct &window, uint32_t buffer, uint64_t seed)
 	REQUIRE(eventually(env, [&] { return quarantined() == 0; }),
 		"quarantine");
 	for (uint32_t range : {0u, 1u}) {
-		window.arm(range, size);
+		window.arm(range, direct_size);
 		if (window.reg(range).buffer != buffer)
 			continue;
 		seen = true;
-		REQUIRE(pattern_verify(window.memory(range), size, seed, 0) < 0,
+		REQUIRE(pattern_verify(window.memory(range), direct_size, seed,
+				       0) < 0,
 			"the disk wrote elsewhere");
 	}
 	REQUIRE(seen, "buffer ", buffer);
@@ -149,19 +151,20 @@ PV_TEST_LOCAL("late.held_fill",
 	const HeldDisk held(disk, 1 << 20);
 	const uint64_t seed = env.seed();
 
-	disk.fill(0, size, seed);
+	disk.fill(0, direct_size, seed);
 	DirectWriting w(env, {}, two_buffers);
 	Transfer transfer;
 	Suspended suspended(held);
 
-	w.window.arm(0, size);
-	transfer.begin_read(held.fd(), {{w.window.memory(0), size}}, 0);
+	w.window.arm(0, direct_size);
+	transfer.begin_read(held.fd(), {{w.window.memory(0), direct_size}}, 0);
 	must_stay_open(w.window, 0);
 	REQUIRE(!transfer.is_over(), "it was not held back");
 	const uint32_t buffer = rearm(w.window, 0);
 
 	must_be_quarantined(env, true);
-	REQUIRE_EQ(w.window.try_arm(1, size), EAGAIN, "no buffer is left");
+	REQUIRE_EQ(w.window.try_arm(1, direct_size), EAGAIN,
+		   "no buffer is left");
 	NextTurn next(w, 0);
 
 	REQUIRE(!transfer.is_over(), "it was not held back");
@@ -181,33 +184,33 @@ PV_TEST_LOCAL("late.held_drain",
 	const BlockDisk disk(nvme_b);
 	const HeldDisk held(disk, 1 << 20);
 
-	disk.fill(0, size, env.seed());
+	disk.fill(0, direct_size, env.seed());
 	DirectWriting w(env, {}, two_buffers);
 	const uint64_t seed = env.seed(), second = env.seed();
-	Mr source = must_reg(env.b, {size}, seed);
+	Mr source = must_reg(env.b, {direct_size}, seed);
 	Transfer transfer;
 	Suspended suspended(held);
 
-	w.window.arm_read(0, size, PAVO_DIRECT_WHOLE);
-	post_direct(w.link.a, IBV_WR_RDMA_READ, w.window.sge(0, size), 0,
+	w.window.arm_read(0, direct_size, PAVO_DIRECT_WHOLE);
+	post_direct(w.link.a, IBV_WR_RDMA_READ, w.window.sge(0, direct_size), 0,
 		    {source});
 	w.window.wait_valid(env, 0, {1, 0}, "response");
-	transfer.begin_write(held.fd(), {{w.window.memory(0), size}}, 0);
+	transfer.begin_write(held.fd(), {{w.window.memory(0), direct_size}}, 0);
 	must_stay_open(w.window, 0);
 	rearm(w.window, 0);
 	REQUIRE(wait_send(env, w.link.a, "given up").status != IBV_WC_SUCCESS,
 		"a read without its range");
 	reconnect(w.link);
 	must_be_quarantined(env, true);
-	w.window.store(0, 0, size, second);
-	w.window.count(0, size);
-	w.post(0, size);
+	w.window.store(0, 0, direct_size, second);
+	w.window.count(0, direct_size);
+	w.post(0, direct_size);
 	w.expect(0, "write");
-	w.must_hold(0, size, second, "the next turn's");
+	w.must_hold(0, direct_size, second, "the next turn's");
 	REQUIRE(!transfer.is_over(), "it was not held back");
 	suspended.resume();
 	transfer.wait();
-	disk.must_hold(0, size, seed, 0, "of the first turn");
+	disk.must_hold(0, direct_size, seed, 0, "of the first turn");
 	must_be_quarantined(env, false);
 	w.window.must_be_whole(env);
 }
@@ -221,16 +224,17 @@ PV_TEST_LOCAL("late.controller",
 	const uint64_t seed = env.seed();
 	unsigned in_time = 0;
 
-	disk.fill(0, size, seed);
+	disk.fill(0, direct_size, seed);
 	DirectWriting w(env, {}, two_buffers);
 	Transfer transfer;
 
 	/* On a slow host the next turn may begin too late. */
 	for (int round = 0; round < 10 && in_time < 2; round++) {
 		/* It takes one transfer a second, and this one. */
-		disk.get(0, size);
-		w.window.arm(0, size);
-		transfer.begin_read(disk.fd(), {{w.window.memory(0), size}}, 0);
+		disk.get(0, direct_size);
+		w.window.arm(0, direct_size);
+		transfer.begin_read(disk.fd(),
+				    {{w.window.memory(0), direct_size}}, 0);
 		const uint32_t buffer = rearm(w.window, 0);
 		NextTurn next(w, 0);
 

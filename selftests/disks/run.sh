@@ -13,6 +13,9 @@ here=$(dirname "$(readlink -f "$0")")
 add_disks
 # One transfer a second: the next one is late.
 add_disk pavo-late nvme throttling.iops-total=1
-exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit 240)" "${arguments[@]}" -- \
+# Behind an IOMMU; edu is a device that a process can drive.
+add_arguments -machine kernel-irqchip=split -device intel-iommu -device edu
+exec "$PAVO_VM" run -q --mem 1G --append intel_iommu=on --timeout "$(limit 240)" \
+	"${arguments[@]}" -- \
 	bash "$here/guest.sh" "$PAVO_BUILD/selftests/disks/pavo-disks" \
 	"$PAVO_BUILD/userspace/tools/pavo/pavo" "$@"
