@@ -115,6 +115,31 @@ PV_TEST_LOCAL("direct.read_mmap",
 	r.window.must_be_whole(env);
 }
 
+PV_TEST_LOCAL("direct.read_store",
+	      "a store to a response raises SIGBUS; one behind a load may "
+	      "not, and changes neither the peer's bytes nor the next response")
+{
+	Reading r(env);
+	auto store = [&] {
+		*static_cast<volatile uint8_t *>(r.window.memory(3, 5)) =
+			uint8_t(~pattern_byte(r.seed, 5));
+	};
+
+	for (int round = 0; round < 3; round++) {
+		r.begin(3, 100);
+		r.window.wait_valid(env, 3, {1, 0}, "response");
+		REQUIRE(raises_sigbus(store), "a store");
+		r.must_see(3, 0, 100, 0, "response");
+		/* One page table has no way to let a device read, and nothing else. */
+		raises_sigbus(store);
+		r.window.count(3, 100);
+		r.expect(3, "read");
+		REQUIRE(raises_sigbus(store), "after it");
+		must_match(env.b, r.at_b, 0, 4096, r.seed, 0, "the peer's");
+	}
+	r.window.must_be_whole(env);
+}
+
 PV_TEST_LOCAL("direct.read_registers",
 	      "a read goes (0,1), (1,0), (0,0), with the length of the "
 	      "response, and the same for the next one (claims 19, 20, 22)")
