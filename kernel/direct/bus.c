@@ -8,13 +8,14 @@
  * ends only when the pages are the window's alone.
  */
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/sched/signal.h>
 #include "direct/direct_private.h"
 #include "memory/holder.h"
 
 /* How long the end of a turn waits for a device that completed, and then puts its pages. */
-#define DEVICE_WAIT_US 100
-#define DEVICE_WAITS 10000
+#define DEVICE_WAIT HZ
+#define DEVICE_LOOK_US 100
 
 void pavo_direct_publish(struct pavo_direct *window, u32 range)
 {
@@ -53,12 +54,12 @@ static void unmap(struct pavo_direct *window, u32 range)
 /* Wait until the pages are the window's alone, or nothing tells that they will be. */
 static bool wait_for_device(struct pavo_direct *window, u32 buffer)
 {
-	int i;
+	const unsigned long end = jiffies + DEVICE_WAIT;
 
-	for (i = 0; pavo_direct_is_used(window, buffer); i++) {
-		if (i == DEVICE_WAITS || fatal_signal_pending(current))
+	while (pavo_direct_is_used(window, buffer)) {
+		if (time_after(jiffies, end) || fatal_signal_pending(current))
 			return false;
-		usleep_range(DEVICE_WAIT_US, 2 * DEVICE_WAIT_US);
+		usleep_range(DEVICE_LOOK_US, 2 * DEVICE_LOOK_US);
 	}
 	return true;
 }
