@@ -52,13 +52,16 @@ std::string status_of(Env &env)
 /* The turn does not end while the disk is at work: a second passes, and no byte counts. */
 void must_stay_open(Direct &window, uint32_t range)
 {
+	using std::chrono::seconds;
 	const auto begin = std::chrono::steady_clock::now();
 
 	REQUIRE_EQ(window.try_count(range, direct_size), EBUSY,
 		   "the disk has it");
-	REQUIRE(std::chrono::steady_clock::now() - begin >=
-			std::chrono::seconds(1),
-		"it was not waited for");
+	const auto waited = std::chrono::steady_clock::now() - begin;
+
+	/* A busy host takes its time, but not for each look at the buffer. */
+	REQUIRE(waited >= seconds(1) && waited < seconds(10), "waited for ",
+		std::chrono::duration<double>(waited).count(), " s");
 	REQUIRE(window.valid(range) == Valid(1, 0), "still its turn");
 	REQUIRE_EQ(window.reg(range).count, 0u, "no byte counts");
 }
