@@ -179,6 +179,72 @@ PV_TEST_LOCAL("late.held_fill",
 	w.window.must_be_whole(env);
 }
 
+PV_TEST_LOCAL("late.queue_pair_fails",
+	      "a queue pair fails while a disk fills the range of its request: "
+	      "the request is flushed at once, and the next turn of the range "
+	      "has no byte of the disk")
+{
+	env.expect_async();
+	const BlockDisk disk(nvme_b);
+	const HeldDisk held(disk, 1 << 20);
+	const uint64_t seed = env.seed();
+
+	disk.fill(0, direct_size, seed);
+	DirectWriting w(env, {}, two_buffers);
+	Transfer transfer;
+	Suspended suspended(held);
+
+	w.window.arm(0, direct_size);
+	w.post(0, direct_size);
+	transfer.begin_read(held.fd(), {{w.window.memory(0), direct_size}}, 0);
+	const uint32_t buffer = w.window.reg(0).buffer;
+
+	to_state(w.link.a, IBV_QPS_ERR);
+	w.expect(0, "flushed", IBV_WC_WR_FLUSH_ERR);
+	reconnect(w.link);
+	REQUIRE(eventually(env,
+			   [&] { return !w.window.try_arm(0, direct_size); }),
+		"the range is not free");
+	REQUIRE(w.window.reg(0).buffer != buffer, "the buffer of the disk");
+	must_be_quarantined(env, true);
+	NextTurn next(w, 0);
+
+	REQUIRE(!transfer.is_over(), "it was not held back");
+	suspended.resume();
+	transfer.wait();
+	next.finish();
+	must_be_quarantined(env, false);
+	must_have_written(env, w.window, buffer, seed);
+	w.window.must_be_whole(env);
+}
+
+PV_TEST_LOCAL("late.window_closed",
+	      "a window is closed while a disk fills a range of it: the next "
+	      "window has no byte of the disk")
+{
+	const BlockDisk disk(nvme_b);
+	const HeldDisk held(disk, 1 << 20);
+	Transfer transfer;
+	Suspended suspended(held);
+	Direct closed(env.a, two_buffers);
+
+	closed.arm(0, direct_size);
+	transfer.begin_read(held.fd(), {{closed.memory(0), direct_size}}, 0);
+	closed.close();
+	DirectWriting w(env, {}, two_buffers);
+
+	for (uint32_t range : {0u, 1u})
+		w.window.arm(range, direct_size);
+	NextTurn first(w, 0), second(w, 1);
+
+	REQUIRE(!transfer.is_over(), "it was not held back");
+	suspended.resume();
+	transfer.wait();
+	first.finish();
+	second.finish();
+	w.window.must_be_whole(env);
+}
+
 PV_TEST_LOCAL("late.held_drain",
 	      "a disk takes a response after its turn was given up: it gets "
 	      "that response, and no byte of the next turn")
