@@ -22,8 +22,8 @@ cpus()
 	local round size scale first
 	for ((round = 1; round <= count; round++)); do
 		for size in 64 65536; do
-			scale=400
-			((size == 64)) || scale=60
+			scale=1600
+			((size == 64)) || scale=700
 			stream 0 1 "$round" "$size" "$scale"
 			stream 1 1 "$round" "$size" "$scale"
 			stream 0 2 "$round" "$size" "$scale" >"$PAVO_OUT/first" &
