@@ -8,9 +8,9 @@
 set -u
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
 # Races end in one of two ways tens of times each second: so many show a defect of before.
-amount=(--races 30000)
+wide=() races=(--races 30000)
 if [ "$1" = --wide ]; then
-	amount=(--wide)
+	wide=(--wide) races=()
 	export PAVO_WIDE=1
 	shift
 fi
@@ -36,8 +36,8 @@ clear_guest()
 # on the other CPU, a huge page.
 verbs()
 {
-	bash "$tests/verbs/guest.sh" "${amount[@]}" pavo "$programs/verbs/pavo-verbs" \
-		--two-cpus --only thread. --only process. --only mr.huge_pages \
+	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
+		"${races[@]}" --two-cpus --only thread. --only process. --only mr.huge_pages \
 		--only odp.never_raced --only ext.atomic \
 		--only poll.no_calls --only poll.around --only poll.flags
 }
