@@ -7,7 +7,7 @@
 # shellcheck disable=SC2317  # groups are called by their names
 set -u
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
-# Races end in one of two ways tens of times each second: so many show a defect of before.
+# In a plain run fewer races than the program makes by itself, with --wide many more.
 wide=() races=(--races 30000)
 if [ "$1" = --wide ]; then
 	wide=(--wide) races=()
