@@ -46,7 +46,7 @@ PV_TEST_LOCAL(
 	for (uint32_t range = 0; range < ranges; range++) {
 		w.window.arm(range, bytes);
 		w.post(range, bytes);
-		/* Whatever the camera does not write is seen. */
+		/* A byte that the camera does not write is seen. */
 		w.window.store(range, 0, bytes, env.seed());
 	}
 	const std::vector<uint8_t> frame = camera.take_frame();
