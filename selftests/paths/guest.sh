@@ -128,7 +128,7 @@ path()
 }
 
 load_driver pavo || exit 1
-modprobe -a veth bridge 8021q macvlan bonding sch_netem sch_tbf rdma_rxe 2>/dev/null
+modprobe -a veth bridge 8021q macvlan bonding tun sch_netem sch_tbf rdma_rxe 2>/dev/null
 settle || exit 1
 trap 'end 2>/dev/null' EXIT
 
@@ -158,6 +158,8 @@ path "rules of a filter on the way" whole filtered_router
 path "a mirror of what is sent" whole mirrored
 path "a packet socket that looks" whole watched
 path "an XDP program that looks" cut inspected
+# The process that carries frames is slow on an emulated CPU.
+slow=1 after=still_carried path "taps of virtual machines" cut tapped
 path "rdma_rxe at the other end" plain to_rxe
 path "rdma_rxe, and no offload of tunnels" cut to_rxe_without
 path "one adapter, with itself" whole inside

@@ -238,6 +238,25 @@ watched()
 	wait_for grep -q listening /tmp/watcher
 }
 
+# Interfaces as those of virtual machines: a process takes each frame from one to the other.
+tapped()
+{
+	"${here:?}/taps" va vb >/tmp/taps 2>&1 &
+	watcher=$!
+	wait_for grep -q ready /tmp/taps || return 1
+	ip link set va netns A mtu 9000 txqueuelen 10000 &&
+		ip link set vb netns B mtu 9000 txqueuelen 10000 &&
+		addresses A va 1 0 && addresses B vb 2 0
+}
+
+# The process has seen no frame that is too long for a wire.
+still_carried()
+{
+	kill -0 "$watcher" 2>/dev/null && return
+	sed 's/^/# /' /tmp/taps
+	return 1
+}
+
 # A program at both ends that looks at all packets. It takes no packets of segmentation, so they are
 # cut at the other end.
 inspected()
