@@ -24,7 +24,7 @@ give_to_process()
 	done
 }
 
-modprobe -a nvme virtio_blk dm-mod vfio-pci || exit 1
+modprobe -a nvme virtio_blk dm-mod vfio-pci vivid || exit 1
 give_to_process
 veth_pair va vb 9000 || exit 1
 load_pair va0 vb0 || exit 1
