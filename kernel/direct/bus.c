@@ -122,8 +122,7 @@ static bool is_valid_arm(const struct pavo_direct *window,
 			 const struct pavo_direct_arm_args *args)
 {
 	const u32 known = PAVO_DIRECT_READ | PAVO_DIRECT_WHOLE |
-			  PAVO_DIRECT_WAIT | PAVO_DIRECT_FALLBACK |
-			  PAVO_DIRECT_KICK;
+			  PAVO_DIRECT_WAIT | PAVO_DIRECT_FALLBACK;
 	const u32 both = PAVO_DIRECT_WAIT | PAVO_DIRECT_FALLBACK;
 
 	if (args->range >= window->shape.ranges || !args->total ||

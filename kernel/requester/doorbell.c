@@ -2,8 +2,8 @@
 /*
  * doorbell.c - DoorbellProcessing (sources.md#engine-2-4-1).
  *
- * Takes 64-bit doorbells out of the page of a ucontext, checks them, and leaves them in
- * the FIFO of their QP for the scheduler.
+ * Takes 64-bit doorbells out of the page of a ucontext, or from a call, checks them, and leaves
+ * them in the FIFO of their QP for the scheduler.
  * Runs in the context of the process that kicked, or of its worker. The page is hostile:
  * each word is read once, and the ring bounds the number of doorbells.
  */
@@ -115,4 +115,30 @@ void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 		cond_resched();
 	} while (more && ++rounds < 2 * PAVO_DB_RING_ENTRIES &&
 		 !fatal_signal_pending(current));
+}
+
+bool pavo_requester_takes(struct pavo_dev *dev, struct pavo_ucontext *uctx,
+			  u64 doorbell)
+{
+	bool takes;
+
+	rcu_read_lock();
+	takes = doorbell_qp(dev, uctx, doorbell);
+	rcu_read_unlock();
+	return takes;
+}
+
+void pavo_requester_ring(struct pavo_dev *dev, struct pavo_ucontext *uctx,
+			 u64 doorbell)
+{
+	struct pavo_qp *qp;
+
+	pavo_requester_drain(dev, uctx);
+	rcu_read_lock();
+	qp = doorbell_qp(dev, uctx, doorbell);
+	if (qp) {
+		push_doorbell(qp, doorbell);
+		pavo_requester_run(qp);
+	}
+	rcu_read_unlock();
 }

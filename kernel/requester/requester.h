@@ -60,6 +60,21 @@ bool pavo_requester_has_doorbells(const struct pavo_ucontext *uctx);
  */
 void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx);
 
+/** pavo_requester_takes - would a doorbell of @uctx be taken? If not, that is counted. */
+bool pavo_requester_takes(struct pavo_dev *dev, struct pavo_ucontext *uctx,
+			  u64 doorbell);
+
+/**
+ * pavo_requester_ring - take all doorbells of a ucontext's page, and one that came by a call.
+ * @dev:      the adapter
+ * @uctx:     the ucontext
+ * @doorbell: behind those of the page, as the process wrote its WQEs after theirs
+ *
+ * Context: process.
+ */
+void pavo_requester_ring(struct pavo_dev *dev, struct pavo_ucontext *uctx,
+			 u64 doorbell);
+
 /** pavo_turn_begin - the work of @qp runs: if it was called, its turn begins. */
 void pavo_turn_begin(struct pavo_qp *qp);
 

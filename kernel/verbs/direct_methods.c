@@ -75,24 +75,40 @@ UVERBS_HANDLER(PAVO_METHOD_DIRECT_OPEN)(struct uverbs_attr_bundle *attrs)
 	return give_file(attrs, window, &resp);
 }
 
+/* Arm, and have the queue pair of @doorbell look at its requests, which name the range. */
+static int arm_and_ring(struct ib_ucontext *context, struct pavo_direct *window,
+			const struct pavo_direct_arm_args *args, u64 doorbell)
+{
+	struct pavo_dev *dev = to_pavo_dev(context->device);
+	struct pavo_ucontext *uctx = to_pavo_uctx(context);
+	int err;
+
+	if (!pavo_requester_takes(dev, uctx, doorbell))
+		return -EINVAL;
+	err = pavo_direct_arm_range(window, args);
+	if (err)
+		return err;
+	pavo_worker_wake(&uctx->worker);
+	pavo_requester_ring(dev, uctx, doorbell);
+	return 0;
+}
+
 static int
 UVERBS_HANDLER(PAVO_METHOD_DIRECT_ARM)(struct uverbs_attr_bundle *attrs)
 {
-	struct ib_ucontext *context = attrs->context;
+	struct pavo_direct *window =
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_DIRECT_HANDLE);
 	struct pavo_direct_arm_args args;
+	u64 doorbell;
 	int err;
 
 	err = uverbs_copy_from(&args, attrs, PAVO_ATTR_DIRECT_ARM_ARGS);
-	if (!err)
-		err = pavo_direct_arm_range(
-			uverbs_attr_get_obj(attrs, PAVO_ATTR_DIRECT_HANDLE),
-			&args);
-	if (err || !(args.flags & PAVO_DIRECT_KICK))
+	if (err)
 		return err;
-	pavo_worker_wake(&to_pavo_uctx(context)->worker);
-	pavo_requester_drain(to_pavo_dev(context->device),
-			     to_pavo_uctx(context));
-	return 0;
+	err = uverbs_copy_from(&doorbell, attrs, PAVO_ATTR_DIRECT_DOORBELL);
+	if (err == -ENOENT)
+		return pavo_direct_arm_range(window, &args);
+	return err ?: arm_and_ring(attrs->context, window, &args, doorbell);
 }
 
 static int
@@ -171,7 +187,9 @@ DECLARE_UVERBS_NAMED_METHOD(
 	PAVO_METHOD_DIRECT_ARM, WINDOW(READ),
 	UVERBS_ATTR_PTR_IN(PAVO_ATTR_DIRECT_ARM_ARGS,
 			   UVERBS_ATTR_TYPE(struct pavo_direct_arm_args),
-			   UA_MANDATORY));
+			   UA_MANDATORY),
+	UVERBS_ATTR_PTR_IN(PAVO_ATTR_DIRECT_DOORBELL, UVERBS_ATTR_TYPE(u64),
+			   UA_OPTIONAL));
 
 DECLARE_UVERBS_NAMED_METHOD(
 	PAVO_METHOD_DIRECT_COUNT, WINDOW(READ),

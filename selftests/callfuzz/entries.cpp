@@ -271,6 +271,10 @@ const std::vector<Line> all = {
 	 "+4:total{4096|1|0|65536|65537} +4:flags{0|1|2|3|4|8|12|16|17|32} "
 	 "+4:reserved{0|1}",
 	 "", 6},
+	{"direct_post", "", "m 0x1006 0x1002",
+	 "dev 0x1000@direct 0x1004@4:range{0|1|3|4} +4:total{4096|1} "
+	 "+4:flags{0|1} +z4 0x1008@8:doorbell{0|0xffffffffffffffff|0x1000000}",
+	 "", 6},
 	{"direct_count", "", "m 0x1006 0x1003",
 	 "dev 0x1000@direct 0x1005@4:range{0|1|3|4} "
 	 "+4:bytes{4096|1|0|65536|0xffffffff}",

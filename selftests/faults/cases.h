@@ -45,6 +45,7 @@ void add_key_faults(Faults &faults);
 void add_ring_faults(Faults &faults);
 void add_chain_faults(Faults &faults);
 void add_doorbell_faults(Faults &faults);
+void add_direct_faults(Faults &faults);
 void add_queue_faults(Faults &faults);
 void add_datagram_faults(Faults &faults);
 void add_xrc_faults(Faults &faults);

@@ -76,6 +76,7 @@ int run(Options &options)
 	add_key_faults(all);
 	add_chain_faults(all);
 	add_doorbell_faults(all);
+	add_direct_faults(all);
 	add_ring_faults(all);
 	add_queue_faults(all);
 	add_datagram_faults(all);

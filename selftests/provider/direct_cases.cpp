@@ -36,7 +36,7 @@ public:
 	int arm_error = 0;
 	/* The calls that came. */
 	std::vector<uint32_t> methods;
-	uint32_t ring_at_arm = UINT32_MAX;
+	uint64_t doorbell = 0; /* of the last call that armed */
 	pavo_direct_open_args opened = {};
 	pavo_direct_arm_args armed = {};
 	pavo_direct_count_args counted = {};
@@ -81,7 +81,10 @@ private:
 		if (call.method == PAVO_METHOD_DIRECT_ARM) {
 			armed = call.input<pavo_direct_arm_args>(
 				PAVO_ATTR_DIRECT_ARM_ARGS);
-			ring_at_arm = engine.doorbell_page()->prod;
+			const auto with =
+				call.word.find(PAVO_ATTR_DIRECT_DOORBELL);
+
+			doorbell = with == call.word.end() ? 0 : with->second;
 			return arm_error;
 		}
 		if (call.method == PAVO_METHOD_DIRECT_COUNT)
@@ -132,8 +135,8 @@ void test_direct_calls()
 	REQUIRE_EQ(pavodv_direct_close(&window), 0);
 }
 
-/* The range is armed before a kick of another thread could show the request to the module. */
-void test_direct_order()
+/* One call arms and shows the request, which no kick of another thread can do before. */
+void test_direct_post()
 {
 	DirectModule module;
 	User user;
@@ -150,20 +153,30 @@ void test_direct_order()
 	REQUIRE_EQ(pavodv_direct_open(user.pd, &few, &window), 0);
 	const uint32_t before = engine.doorbell_page()->prod;
 
-	REQUIRE_EQ(pavodv_direct_post(&window, 0, 100, PAVO_DIRECT_KICK,
+	REQUIRE_EQ(pavodv_query_qp(user.qp, &about), 0);
+	REQUIRE_EQ(about.sq_head, 0u);
+	REQUIRE_EQ(pavodv_direct_arm(&window, 1, 100, 0), 0);
+	REQUIRE_EQ(module.doorbell, 0u, "arming alone rings");
+	engine.send_kicks = 0;
+	module.methods.clear();
+	REQUIRE_EQ(pavodv_direct_post(&window, 0, 100, PAVO_DIRECT_WAIT,
 				      user.qp, &wr, &bad),
 		   0);
-	REQUIRE_EQ(module.ring_at_arm, before, "the request was shown first");
-	REQUIRE_EQ(engine.doorbell_page()->prod, before + 1);
-	REQUIRE_EQ(module.armed.flags, 0u);
+	REQUIRE_EQ(module.methods.size(), 1u, "calls");
+	REQUIRE_EQ(engine.send_kicks, 0);
+	REQUIRE_EQ(engine.doorbell_page()->prod, before, "the ring");
+	REQUIRE_EQ(module.doorbell >> PAVO_DB_QPN_SHIFT, user.qp->qp_num);
+	REQUIRE_EQ(module.armed.range, 0u);
+	REQUIRE_EQ(module.armed.flags, PAVO_DIRECT_WAIT);
+	REQUIRE_EQ(pavodv_query_qp(user.qp, &about), 0);
+	REQUIRE_EQ(about.sq_head, 1u);
 
 	/* Neither is done. */
-	engine.send_kicks = 0;
 	module.arm_error = EAGAIN;
 	REQUIRE_EQ(pavodv_direct_post(&window, 1, 100, 0, user.qp, &wr, &bad),
 		   EAGAIN);
 	REQUIRE(bad == &wr);
-	REQUIRE_EQ(engine.doorbell_page()->prod, before + 1);
+	REQUIRE_EQ(engine.doorbell_page()->prod, before);
 	REQUIRE_EQ(pavodv_query_qp(user.qp, &about), 0);
 	REQUIRE_EQ(about.sq_head, 1u);
 	REQUIRE_EQ(engine.send_kicks, 0);
@@ -220,7 +233,7 @@ void add_direct_cases(Cases &cases)
 		     {
 			     {"direct windows", test_direct_calls},
 			     {"a range is armed before its request is shown",
-			      test_direct_order},
+			      test_direct_post},
 			     {"direct windows that cannot be made",
 			      test_direct_refusals},
 		     });

@@ -61,6 +61,12 @@ enum pavo_direct_attr {
 	PAVO_ATTR_DIRECT_COUNT_ARGS, /* in: struct pavo_direct_count_args */
 	PAVO_ATTR_DIRECT_RANGE, /* in: __u32, number of a range */
 	PAVO_ATTR_DIRECT_FD, /* out: __s32, file descriptor of a dma-buf */
+	/*
+	 * in, optional, of ARM: __aligned_u64, a doorbell as in the ring of the context. If the
+	 * range could be armed, the module takes the doorbells of the ring and then this one.
+	 * EINVAL: it names no queue pair of this context that may send; nothing is armed.
+	 */
+	PAVO_ATTR_DIRECT_DOORBELL,
 };
 
 /**
@@ -107,7 +113,6 @@ struct pavo_direct_open_resp {
 #define PAVO_DIRECT_WAIT \
 	0x4u /* the caller will wait for a buffer: count that */
 #define PAVO_DIRECT_FALLBACK 0x8u /* the caller will do without: count that */
-#define PAVO_DIRECT_KICK 0x10u /* then take the doorbells of the context, too */
 
 /**
  * struct pavo_direct_arm_args - arm a range.

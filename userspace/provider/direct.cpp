@@ -158,15 +158,29 @@ PAVO_PUBLIC int pavodv_direct_close(pavodv_direct *window)
 	return err;
 }
 
+namespace {
+
+/* Arms; then the module takes the doorbell, if there is one. Return: 0 or errno. */
+int arm(const pavodv_direct &window, const pavo_direct_arm_args &args,
+	const uint64_t *doorbell = nullptr)
+{
+	Command command = command_of(window, PAVO_METHOD_DIRECT_ARM);
+
+	command.in(PAVO_ATTR_DIRECT_ARM_ARGS, args);
+	if (doorbell)
+		command.in(PAVO_ATTR_DIRECT_DOORBELL, *doorbell);
+	return run(command, window.context->cmd_fd);
+}
+
+} // namespace
+
 PAVO_PUBLIC int pavodv_direct_arm(const pavodv_direct *window, uint32_t range,
 				  uint32_t total, uint32_t flags)
 {
-	Command command = command_of(*window, PAVO_METHOD_DIRECT_ARM);
-	const pavo_direct_arm_args args = {
-		.range = range, .total = total, .flags = flags, .reserved = 0};
-
-	command.in(PAVO_ATTR_DIRECT_ARM_ARGS, args);
-	return run(command, window->context->cmd_fd);
+	return arm(*window, {.range = range,
+			     .total = total,
+			     .flags = flags,
+			     .reserved = 0});
 }
 
 PAVO_PUBLIC int pavodv_direct_count(const pavodv_direct *window, uint32_t range,
@@ -206,20 +220,19 @@ PAVO_PUBLIC int pavodv_direct_export(const pavodv_direct *window,
 namespace {
 
 /*
- * Puts the requests into the queue, arms, and shows them to the module: the kick or the worker
- * that takes the doorbell sees an armed range. The lock keeps other threads from the slots
- * meanwhile. Return: 0, or errno and neither is done.
+ * Puts the requests into the queue. One call then arms and shows them to the module, so that no
+ * worker and no kick of another thread finds them before. The lock keeps other threads from the
+ * slots meanwhile. Return: 0, or errno and neither is done.
  */
-int arm_and_announce(const pavodv_direct &window,
-		     const pavo_direct_arm_args &args, Qp *qp, ibv_send_wr *wr,
-		     ibv_send_wr **bad_wr)
+int arm_and_post(const pavodv_direct &window, const pavo_direct_arm_args &args,
+		 Qp *qp, ibv_send_wr *wr, ibv_send_wr **bad_wr)
 {
 	std::lock_guard guard(qp->sq.lock);
 	SqChain chain(qp);
-	int err;
 
 	for (ibv_send_wr *next = wr; next; next = next->next) {
-		err = chain.add(*next);
+		int err = chain.add(*next);
+
 		if (err) {
 			*bad_wr = next;
 			return err;
@@ -227,13 +240,9 @@ int arm_and_announce(const pavodv_direct &window,
 	}
 	if (chain.empty())
 		return EINVAL;
-	err = pavodv_direct_arm(&window, args.range, args.total, args.flags);
-	if (err)
-		return err;
-	err = chain.announce();
-	if (err)
-		pavodv_direct_disarm(&window, args.range);
-	return err;
+	return chain.announce_by([&](uint64_t doorbell) {
+		return arm(window, args, &doorbell);
+	});
 }
 
 } // namespace
@@ -242,16 +251,11 @@ PAVO_PUBLIC int pavodv_direct_post(const pavodv_direct *window, uint32_t range,
 				   uint32_t total, uint32_t flags, ibv_qp *qp,
 				   ibv_send_wr *wr, ibv_send_wr **bad_wr)
 {
-	int err;
-
 	*bad_wr = wr;
 	if (qp->context != window->context || !may_send(qp->state))
 		return EINVAL;
-	err = arm_and_announce(*window,
-			       {.range = range,
-				.total = total,
-				.flags = flags & ~PAVO_DIRECT_KICK,
-				.reserved = 0},
-			       to_qp(qp), wr, bad_wr);
-	return err ? err : kick_if_needed(qp);
+	return arm_and_post(
+		*window,
+		{.range = range, .total = total, .flags = flags, .reserved = 0},
+		to_qp(qp), wr, bad_wr);
 }

@@ -42,28 +42,27 @@ int SqChain::add(const ibv_send_wr &wr, const Extension *extension)
 	return 0;
 }
 
-int SqChain::announce()
+int SqChain::ring(uint64_t doorbell)
 {
 	DoorbellRing &ring =
 		to_context(qp_->verbs.qp.context)->state->doorbells;
-	uint32_t before = sq_.head();
-	uint64_t doorbell =
-		make_doorbell(qp_->verbs.qp.qp_num, first_, sq_.offset(before));
-	int err = ENOMEM;
 
-	/* First, as the completion may be polled at any moment after. */
-	sq_.set_head(head_);
 	for (int i = 0; i < ring_attempts; i++) {
 		if (ring.ring(doorbell))
 			return 0;
-		err = kick_send(&qp_->verbs.qp);
+		int err = kick_send(&qp_->verbs.qp);
+
 		if (err)
-			break;
-		err = ENOMEM;
+			return err;
 		sched_yield();
 	}
-	sq_.set_head(before);
-	return err;
+	return ENOMEM;
+}
+
+int SqChain::announce()
+{
+	return announce_by(
+		[this](uint64_t doorbell) { return ring(doorbell); });
 }
 
 bool may_send(ibv_qp_state state)

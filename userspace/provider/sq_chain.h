@@ -27,7 +27,28 @@ public:
 	/** 0, or a positive errno and nothing was posted. */
 	int announce();
 
+	/**
+	 * Posts the chain by a call of another kind: @call gives the doorbell to the module.
+	 * 0, or its positive errno and nothing was posted.
+	 */
+	template <typename Call> int announce_by(Call call)
+	{
+		const uint32_t before = sq_.head();
+		const uint64_t doorbell = make_doorbell(
+			qp_->verbs.qp.qp_num, first_, sq_.offset(before));
+
+		/* First, as the completion may be polled at any moment after. */
+		sq_.set_head(head_);
+		const int err = call(doorbell);
+
+		if (err)
+			sq_.set_head(before);
+		return err;
+	}
+
 private:
+	int ring(uint64_t doorbell);
+
 	Qp *qp_;
 	WorkQueue &sq_;
 	WqeName first_ = {};

@@ -153,9 +153,9 @@ static inline uint64_t pavodv_direct_address(const struct pavodv_direct *window,
  * @wr:     as of ibv_post_send()
  * @bad_wr: set on errors to the request that could not be posted; to @wr where none was
  *
- * The range is armed before the module sees the work requests, so none of them finds it without
- * a buffer. Either both are done or neither: an error means that the range is not armed, and that
- * no request was posted.
+ * One system call does both: it arms the range, then the module takes the doorbells of the ring
+ * and that of the list. So no request finds the range without a buffer. An error means that the
+ * range is not armed, and that no request was posted.
  *
  * Returns 0, an error of pavodv_direct_arm() or of ibv_post_send(), or EINVAL: @qp is of another
  * context.
