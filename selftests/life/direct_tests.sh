@@ -44,24 +44,11 @@ direct_shown()
 	[[ $("$pavo" status la) != *"direct window"* ]]
 }
 
-# The adapter that has the window, or the one that answers, is deleted; the process lives.
+# The adapter that has the window, or the one that answers, is deleted first; the process lives.
 direct_unplugged()
 {
-	local i link other
-	for ((i = 0; i < unplugs; i++)); do
-		add_pair
-		hold_window
-		link=la other=lb
-		if ((i % 3 == 2)); then
-			link=lb other=la
-		fi
-		delete "$link"
-		[ "$link" = la ] || kill "$holder" || true
-		soon ended "$holder"
-		[ "$link" = lb ] || says "$held" gone
-		no_window
-		delete "$other"
-	done
+	"$programs/pavo-direct" --dev la --peer lb --interfaces va vb \
+		--unplugs "$unplugs"
 	add_pair
 	smoke
 }
@@ -95,7 +82,7 @@ direct_tests()
 {
 	local unplugs=10
 	[ "$type" = pavo ] || return 0
-	[ -z "${PAVO_WIDE:-}" ] || unplugs=1000
+	[ -z "$PAVO_WIDE" ] || unplugs=1000
 	life "direct windows: pavo status shows them" direct_shown
 	life "direct windows: adapters go, ranges in every state" direct_unplugged
 	life "direct windows: processes are killed" direct_killed

@@ -6,6 +6,7 @@
 # Called by selftests/run, or by hand after `make`. TYPE=rxe tries the tests
 # themselves.
 # usage: run.sh [REGEX]: only the tests whose name it matches
+# PAVO_WIDE=1 (make test-full): adapters are unplugged a thousand times.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
@@ -35,5 +36,5 @@ if [ "$TYPE" = pavo ]; then
 	}
 fi
 exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit 900)" \
-	--env PAVO_INSTALLED="$installed" -- \
+	--env PAVO_INSTALLED="$installed" --env PAVO_WIDE="${PAVO_WIDE:-}" -- \
 	bash "$here/guest.sh" "$TYPE" "$PAVO_BUILD/selftests/verbs" "$@"
