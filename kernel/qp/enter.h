@@ -63,13 +63,14 @@ static __always_inline int pavo_side_drain(struct pavo_qp *qp,
 					   struct pavo_side *side, int budget,
 					   const struct pavo_side_work *work)
 {
-	struct sk_buff *skb;
-	struct pavo_rx rx;
+	while (budget > 0 && !skb_queue_empty_lockless(&side->backlog) &&
+	       !pavo_side_waits(side)) {
+		struct sk_buff *skb = skb_dequeue(&side->backlog);
+		struct pavo_rx rx; /* in here, as it is cleared where it stands */
 
-	for (; budget > 0 && !pavo_side_waits(side); budget--) {
-		skb = skb_dequeue(&side->backlog);
 		if (!skb)
 			break;
+		budget--;
 		pavo_rx_parse(&rx, &qp->dev->port, skb);
 		if (unlikely(pavo_side_handle(qp, side, &rx, work))) {
 			skb_queue_head(&side->backlog, skb);

@@ -198,19 +198,47 @@ bool pavo_requester_idle(struct pavo_qp *qp)
 	return qp->req.tail == qp->req.numbered;
 }
 
+/* Is a WQE posted that was not taken yet, or one taken that is not sent? */
+static bool has_more(const struct pavo_requester *req)
+{
+	return req->in_chain || req->db_tail != READ_ONCE(req->db_head) ||
+	       req->cursor.wqe != req->head;
+}
+
 /* Parse WQEs, send and complete, until nothing moves or the budget is used up. */
 static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
 {
+	struct pavo_requester *req = &qp->req;
 	unsigned int before;
 
+	/* With nothing posted and nothing outstanding there is nothing to look at. */
+	if (req->tail == req->head && !has_more(req) && !req->tell_drained)
+		return budget;
 	do {
 		before = budget;
 		budget = pavo_schedule(qp, budget);
 		budget = pavo_transmit(qp, budget);
 		pavo_complete_acked(qp);
 		pavo_complete_bad(qp);
-	} while (budget && budget != before && pavo_qp_state(qp) < IB_QPS_SQE);
+	} while (budget && budget != before && has_more(req) &&
+		 pavo_qp_state(qp) < IB_QPS_SQE);
 	return budget;
+}
+
+/* Take the bits of the work that was left to the owner, and act on deadlines that have passed. */
+static void take_pending(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+
+	if (!READ_ONCE(req->side.pending))
+		return;
+	if (test_and_clear_bit(PAVO_REQ_TIMER, &req->side.pending) &&
+	    pavo_qp_state(qp) != IB_QPS_ERR)
+		pavo_timers_check(qp);
+	clear_bit(PAVO_REQ_DOORBELL, &req->side.pending);
+	clear_bit(PAVO_REQ_FLUSH, &req->side.pending);
+	/* Clear the bits before looking at the work that they stand for. */
+	smp_mb__after_atomic();
 }
 
 /* The visit is over. @more: there is more to do than its budget. */
@@ -233,16 +261,9 @@ static bool visit(struct pavo_qp *qp)
 	unsigned int budget = READ_ONCE(qp->dev->turns.quantum);
 	int state;
 
-	state = pavo_qp_state(qp);
 	if (unlikely(pavo_side_waits(&req->side)))
 		pavo_timer_hold(&req->timer, ktime_get_ns());
-	if (test_and_clear_bit(PAVO_REQ_TIMER, &req->side.pending) &&
-	    state != IB_QPS_ERR)
-		pavo_timers_check(qp);
-	clear_bit(PAVO_REQ_DOORBELL, &req->side.pending);
-	clear_bit(PAVO_REQ_FLUSH, &req->side.pending);
-	/* Clear the bits before looking at the work that they stand for. */
-	smp_mb__after_atomic();
+	take_pending(qp);
 	state = pavo_qp_state(qp);
 	if (state >= IB_QPS_SQE)
 		budget = pavo_complete_flush(qp, budget);

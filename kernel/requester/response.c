@@ -26,7 +26,9 @@ static void release(struct pavo_qp *qp, u32 until)
 	req->probing = false;
 	req->went_back = false;
 	pavo_again_forget(req);
-	pavo_timer_restart(&req->timer, ktime_get_ns());
+	/* With nothing outstanding the time does not matter: the loss timer stops. */
+	pavo_timer_restart(&req->timer,
+			   until == req->sent ? 0 : ktime_get_ns());
 	if (until == req->sent)
 		pavo_timer_stop(&req->timer);
 

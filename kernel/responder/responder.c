@@ -195,11 +195,13 @@ static bool visit(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 
-	if (test_and_clear_bit(PAVO_RESP_SEND, &resp->side.pending))
-		resp->paused = false;
-	clear_bit(PAVO_RESP_FLUSH, &resp->side.pending);
-	/* Clear the bits before looking at the work that they stand for. */
-	smp_mb__after_atomic();
+	if (READ_ONCE(resp->side.pending)) {
+		if (test_and_clear_bit(PAVO_RESP_SEND, &resp->side.pending))
+			resp->paused = false;
+		clear_bit(PAVO_RESP_FLUSH, &resp->side.pending);
+		/* Clear the bits before looking at the work that they stand for. */
+		smp_mb__after_atomic();
+	}
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, PAVO_RESPOND_BUDGET);
 	/* Operations of the peer are over. */
