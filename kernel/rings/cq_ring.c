@@ -55,7 +55,9 @@ static void write_cqe(struct pavo_cq *cq, const struct pavo_cqe *from)
 {
 	struct pavo_cqe cqe = *from;
 
-	cqe.timestamp = ktime_get_ns();
+	/* A consumer in the kernel has no way to ask for it. */
+	if (cq->ib.uobject)
+		cqe.timestamp = ktime_get_ns();
 	pavo_cqe_put(cq->cqes, cq->count, cq->prod, &cqe);
 	cq->prod++;
 	WRITE_ONCE(cq->ring->prod, cq->prod);
