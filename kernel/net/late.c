@@ -20,20 +20,6 @@
 #include "compat.h"
 #include "net_private.h"
 
-/*
- * A tunnel, since sockets of tunnels get such packets whole. The second bit, because devices in
- * hardware cut tunnels by themselves, but do not claim both.
- */
-#define PAVO_GSO_LATE (SKB_GSO_UDP_TUNNEL | SKB_GSO_SCTP)
-
-/*
- * A train that GRO made of packets from a wire. No device in software claims the third bit, so none
- * gets it whole: the peer behind it may know no trains. The fourth says that it is IPv6, for the
- * cut.
- */
-#define PAVO_GSO_MERGED (PAVO_GSO_LATE | SKB_GSO_ESP)
-#define PAVO_GSO_MERGED6 (PAVO_GSO_MERGED | SKB_GSO_TCP_FIXEDID)
-
 bool pavo_late_icrc = true;
 module_param_named(late_icrc, pavo_late_icrc, bool, 0644);
 MODULE_PARM_DESC(late_icrc,
@@ -56,41 +42,6 @@ void pavo_late_show(struct seq_file *file)
 void pavo_late_count_merged(u32 packets)
 {
 	atomic_long_add(packets, &packets_merged);
-}
-
-/* Does the skb carry the mark? Packets with an ICRC may do so, too. */
-static bool is_marked(const struct sk_buff *skb)
-{
-	return skb->inner_protocol_type == ENCAP_TYPE_ETHER &&
-	       skb->inner_protocol == htons(ETH_P_IBOE);
-}
-
-bool pavo_late_marked(const struct sk_buff *skb)
-{
-	return skb->encapsulation && is_marked(skb);
-}
-
-static bool has_merged_type(const struct sk_buff *skb)
-{
-	const unsigned int type = skb_shinfo(skb)->gso_type;
-
-	return type == PAVO_GSO_MERGED || type == PAVO_GSO_MERGED6;
-}
-
-static bool has_late_type(const struct sk_buff *skb)
-{
-	return skb_shinfo(skb)->gso_type == PAVO_GSO_LATE ||
-	       has_merged_type(skb);
-}
-
-bool pavo_late_is(const struct sk_buff *skb)
-{
-	return skb_is_gso(skb) && pavo_late_marked(skb) && has_late_type(skb);
-}
-
-bool pavo_late_is_merged(const struct sk_buff *skb)
-{
-	return pavo_late_is(skb) && has_merged_type(skb);
 }
 
 void pavo_late_mark(struct sk_buff *skb, unsigned int hdr_len)
@@ -155,7 +106,9 @@ static enum pavo_parse_status parse_late(struct pavo_pkt *pkt,
 	if (skb->len < from + sizeof(*loan))
 		return PAVO_PARSE_SHORT;
 	len = skb->len - from - sizeof(*loan);
-	if (skb_copy_bits(skb, from + len, loan, sizeof(*loan)))
+	if (likely(!skb_is_nonlinear(skb)))
+		memcpy(loan, skb->data + from + len, sizeof(*loan));
+	else if (skb_copy_bits(skb, from + len, loan, sizeof(*loan)))
 		return PAVO_PARSE_SHORT;
 	if (loan->packets)
 		return pavo_bundle_parse(pkt, skb, from,
@@ -172,8 +125,9 @@ enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
 
 	if (skb_headlen(skb) < from || skb->len < from)
 		return PAVO_PARSE_SHORT;
-	status = has_merged_type(skb) ? parse_merged(pkt, loan, skb, from) :
-					parse_late(pkt, loan, skb, from);
+	status = pavo_late_has_merged_type(skb) ?
+			 parse_merged(pkt, loan, skb, from) :
+			 parse_late(pkt, loan, skb, from);
 	if (status != PAVO_PARSE_OK || loan->packets || pkt->payload <= unit)
 		return status;
 	if (!pavo_train_may_be(pkt->opcode))
@@ -364,7 +318,7 @@ static struct sk_buff *cut_train(struct sk_buff *skb,
 	struct sk_buff *first = NULL, *last = NULL, *to;
 	u32 n, i;
 
-	if (!is_marked(skb) || !has_late_type(skb) ||
+	if (!pavo_late_has_mark(skb) || !pavo_late_has_type(skb) ||
 	    pavo_late_parse(&cut.pkt, &cut.loan, skb, 0) != PAVO_PARSE_OK)
 		return ERR_PTR(-EINVAL);
 	if (!loan_stands(&cut.loan, cut.pkt.psn))

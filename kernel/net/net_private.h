@@ -5,12 +5,13 @@
 #ifndef PAVO_NET_PRIVATE_H
 #define PAVO_NET_PRIVATE_H
 
+#include <linux/if_ether.h>
+#include <linux/skbuff.h>
 #include <linux/types.h>
 #include "net.h"
 
 struct dst_entry;
 struct page;
-struct sk_buff;
 
 /**
  * pavo_flow_route - find the route of a flow; with a reference.
@@ -103,10 +104,55 @@ void pavo_add_frag(struct sk_buff *skb, struct page *page, unsigned int offset,
 /* Adapters of this machine exchange late packets. */
 extern bool pavo_late_icrc;
 
+/*
+ * A tunnel, since sockets of tunnels get such packets whole. The second bit, because devices in
+ * hardware cut tunnels by themselves, but do not claim both.
+ */
+#define PAVO_GSO_LATE (SKB_GSO_UDP_TUNNEL | SKB_GSO_SCTP)
+
+/*
+ * A train that GRO made of packets from a wire. No device in software claims the third bit, so none
+ * gets it whole: the peer behind it may know no trains. The fourth says that it is IPv6, for the
+ * cut.
+ */
+#define PAVO_GSO_MERGED (PAVO_GSO_LATE | SKB_GSO_ESP)
+#define PAVO_GSO_MERGED6 (PAVO_GSO_MERGED | SKB_GSO_TCP_FIXEDID)
+
+/** pavo_late_has_mark - does the skb carry the mark? Packets with an ICRC may do so, too. */
+static inline bool pavo_late_has_mark(const struct sk_buff *skb)
+{
+	return skb->inner_protocol_type == ENCAP_TYPE_ETHER &&
+	       skb->inner_protocol == htons(ETH_P_IBOE);
+}
+
+/** pavo_late_marked - did an adapter of this machine send it? */
+static inline bool pavo_late_marked(const struct sk_buff *skb)
+{
+	return skb->encapsulation && pavo_late_has_mark(skb);
+}
+
+/** pavo_late_has_merged_type - would it be a train that GRO made of packets with an ICRC? */
+static inline bool pavo_late_has_merged_type(const struct sk_buff *skb)
+{
+	const unsigned int type = skb_shinfo(skb)->gso_type;
+
+	return type == PAVO_GSO_MERGED || type == PAVO_GSO_MERGED6;
+}
+
+/** pavo_late_has_type - would it be a late packet or a merged train, if it has the mark? */
+static inline bool pavo_late_has_type(const struct sk_buff *skb)
+{
+	return skb_shinfo(skb)->gso_type == PAVO_GSO_LATE ||
+	       pavo_late_has_merged_type(skb);
+}
+
 /** pavo_late_is - is it a late packet, or a merged train? */
-bool pavo_late_is(const struct sk_buff *skb);
-/** pavo_late_is_merged - is it a train that GRO made of packets with an ICRC? */
-bool pavo_late_is_merged(const struct sk_buff *skb);
+static inline bool pavo_late_is(const struct sk_buff *skb)
+{
+	return pavo_late_marked(skb) && skb_is_gso(skb) &&
+	       pavo_late_has_type(skb);
+}
+
 /**
  * pavo_late_merged - make a packet with the payload of many a merged train.
  * @skb:   the packet; its gso_size is the payload of each, and it has no ICRC
@@ -116,9 +162,6 @@ bool pavo_late_is_merged(const struct sk_buff *skb);
  */
 void pavo_late_merged(struct sk_buff *skb, unsigned int at, unsigned int npkts,
 		      bool ipv6);
-/** pavo_late_marked - did an adapter of this machine send it? */
-bool pavo_late_marked(const struct sk_buff *skb);
-
 /**
  * pavo_late_mark - mark a packet as one of an adapter's.
  * @skb:     the packet; skb->data is at its BTH

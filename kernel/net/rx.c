@@ -204,10 +204,15 @@ static enum pavo_parse_status parse(struct pavo_rx *rx)
 
 static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 {
+	bool late = pavo_late_is(skb);
+
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
-	rx->marked = pavo_late_marked(skb) && !pavo_late_is_merged(skb);
-	rx->unit = pavo_late_is(skb) ? skb_shinfo(skb)->gso_size : 0;
+	rx->unit = late ? skb_shinfo(skb)->gso_size : 0;
+	if (late)
+		rx->marked = !pavo_late_has_merged_type(skb);
+	else
+		rx->marked = pavo_late_marked(skb);
 	rx->at = sizeof(struct udphdr);
 	rx->index = 0;
 	rx->loan.packets = 0;
@@ -232,7 +237,8 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
 		pavo_tally_add(rx->port->tally, rx_drop_icrc, 1);
 		goto drop;
 	}
-	if (rx->unit && pavo_late_is_merged(skb))
+	/* A late packet without the mark of its sender: GRO made it. */
+	if (rx->unit && !rx->marked)
 		pavo_late_count_merged(rx->pkt.npkts);
 	return true;
 drop:

@@ -111,7 +111,7 @@
 		EXT_ROW(IMM64, bit, K_IMM64, F_DATA | F_ONLY | (xf), (xl)), \
 		EXT_ROW(IMM64_SE, bit, K_IMM64, F_DATA | F_ONLY | (xf), (xl))
 
-static const struct pavo_op_info pavo_op_table[256] = {
+const struct pavo_op_info pavo_op_table[256] = {
 	RELIABLE_ROWS(RC, 0, 0),
 	RELIABLE_ROWS(XRC, F_XRCETH, PAVO_XRCETH_LEN),
 
@@ -142,10 +142,3 @@ static const struct pavo_op_info pavo_op_table[256] = {
 	EXT_ROWS(0, 0, 0),
 	EXT_ROWS(PAVO_EXT_XRC, F_XRCETH, PAVO_XRCETH_LEN),
 };
-
-const struct pavo_op_info *pavo_op_info(u8 opcode)
-{
-	const struct pavo_op_info *info = &pavo_op_table[opcode];
-
-	return info->hdr_len ? info : NULL;
-}

@@ -94,12 +94,12 @@ u32 pavo_train_bytes(const struct pavo_pkt *train, u32 payload)
 	u32 n = train->npkts;
 	u32 bytes = payload + train->pad + n * PAVO_ICRC_LEN;
 
+	if (n == 1)
+		return bytes + pavo_op_info(train->opcode)->hdr_len;
 	bytes += pavo_op_info(opcode_of(train, 0))->hdr_len;
 	if (n > 2)
 		bytes += (n - 2) * pavo_op_info(opcode_of(train, 1))->hdr_len;
-	if (n > 1)
-		bytes += pavo_op_info(opcode_of(train, n - 1))->hdr_len;
-	return bytes;
+	return bytes + pavo_op_info(opcode_of(train, n - 1))->hdr_len;
 }
 
 /* ------------------------------------------------ trains made of packets that came */

@@ -9,6 +9,7 @@
 #ifndef PAVO_WIRE_H
 #define PAVO_WIRE_H
 
+#include <linux/stddef.h>
 #include <linux/types.h>
 #include "psn.h"
 
@@ -151,8 +152,16 @@ struct pavo_op_info {
 	u8 hdr_len;
 };
 
+/** pavo_op_table - a row for each BTH opcode. */
+extern const struct pavo_op_info pavo_op_table[256];
+
 /** pavo_op_info - the row of a BTH opcode; NULL if unknown to pavo. */
-const struct pavo_op_info *pavo_op_info(u8 opcode);
+static inline const struct pavo_op_info *pavo_op_info(u8 opcode)
+{
+	const struct pavo_op_info *info = &pavo_op_table[opcode];
+
+	return info->hdr_len ? info : NULL;
+}
 
 /* AETH syndrome (IBA 9.7.5.2): class in bits 7..5, value in bits 4..0. */
 enum pavo_aeth {
