@@ -165,7 +165,7 @@ out:
 
 void pavo_demux_inside(struct sk_buff *skb)
 {
-	struct pavo_rx rx;
+	struct pavo_rx rx pavo_uncleared;
 
 	if (pavo_rx_take(&rx, skb))
 		deliver(&rx);

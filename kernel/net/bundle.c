@@ -8,6 +8,7 @@
  * makes bundles, the receiver takes them apart, and late.c cuts them for a device.
  */
 #include <linux/skbuff.h>
+#include "compat.h"
 #include "net_private.h"
 #include "tally.h"
 
@@ -33,8 +34,8 @@ bool pavo_bundle_begin(const struct pavo_tally *tally, struct pavo_flow *flow,
 		       struct pavo_bundle *bundle, unsigned int room)
 {
 	bundle->count = 0;
-	bundle->skb = pavo_tx_alloc(tally, flow, (const u8 *)"", 0,
-				    room + sizeof(bundle->len));
+	bundle->skb =
+		pavo_tx_alloc(tally, flow, NULL, room + sizeof(bundle->len));
 	return bundle->skb;
 }
 
@@ -118,7 +119,7 @@ static bool is_alike(const struct pavo_pkt *pkt, const struct pavo_pkt *first)
 
 bool pavo_rx_next(struct pavo_rx *rx)
 {
-	struct pavo_pkt pkt;
+	struct pavo_pkt pkt pavo_uncleared;
 
 	if (likely(rx->index + 1 >= rx->loan.packets))
 		return false;

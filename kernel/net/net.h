@@ -118,11 +118,10 @@ void pavo_flow_destroy(struct pavo_flow *flow);
 
 /**
  * pavo_tx_alloc - make an skb for one packet.
- * @tally:   the sender's counters
- * @flow:    its path
- * @hdr:     built headers (BTH ..)
- * @hdr_len: their length
- * @copy:    bytes of payload that pavo_tx_put() will put into the head
+ * @tally: the sender's counters
+ * @flow:  its path
+ * @pkt:   its headers (BTH ..); NULL: none
+ * @copy:  bytes of payload that pavo_tx_put() will put into the head
  *
  * The skb has room for link, IP and UDP headers in front and pad + ICRC behind. The caller
  * puts or adds the payload piece by piece, in its order, and leaves skb->cb alone.
@@ -131,8 +130,8 @@ void pavo_flow_destroy(struct pavo_flow *flow);
  * Return: NULL without memory (counted).
  */
 struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
-			      struct pavo_flow *flow, const u8 *hdr,
-			      unsigned int hdr_len, unsigned int copy);
+			      struct pavo_flow *flow,
+			      const struct pavo_pkt *pkt, unsigned int copy);
 
 /**
  * pavo_tx_put - make room for payload at the end, for the caller to write now.

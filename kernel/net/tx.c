@@ -53,9 +53,10 @@ static struct sk_buff *alloc_head(unsigned int len)
 }
 
 struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
-			      struct pavo_flow *flow, const u8 *hdr,
-			      unsigned int hdr_len, unsigned int copy)
+			      struct pavo_flow *flow,
+			      const struct pavo_pkt *pkt, unsigned int copy)
 {
+	unsigned int hdr_len = pkt ? pavo_op_info(pkt->opcode)->hdr_len : 0;
 	struct sk_buff *skb;
 
 	skb = alloc_head(flow->headroom + hdr_len + copy + TRAILER_ROOM);
@@ -64,7 +65,8 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 		return NULL;
 	}
 	skb_reserve(skb, flow->headroom);
-	skb_put_data(skb, hdr, hdr_len);
+	if (pkt)
+		pavo_build(__skb_put(skb, hdr_len), pkt);
 	return skb;
 }
 
@@ -338,7 +340,8 @@ int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
 
 	if (unlikely(!trailer))
 		return -ENOBUFS;
-	memset(trailer, 0, pad);
+	/* Pad and the first bytes of the ICRC, which seal() writes. A constant is one store. */
+	memset(trailer, 0, PAVO_ICRC_LEN);
 	if (READ_ONCE(pavo_late_icrc))
 		pavo_late_mark(skb, PAVO_BTH_LEN);
 	err = pavo_tx_address(tally, flow, skb);
@@ -371,7 +374,8 @@ int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
 	if (unlikely(!trailer))
 		return -ENOBUFS;
 	own.flags = flow->ipv6 ? PAVO_LOAN_IPV6 : 0;
-	memset(trailer, 0, room);
+	/* Longer than the room of pad and ICRC: the loan follows. A constant is one store. */
+	memset(trailer, 0, PAVO_TRAILER_MAX);
 	memcpy(trailer + room, &own, sizeof(own));
 	pavo_late_mark(skb, hdr_len);
 	/* The stack must not take a short packet for one of the path MTU, which may be too long. */

@@ -100,15 +100,13 @@ static enum pavo_status send_late(struct pavo_qp *qp,
 				  struct pavo_sgl_pos *pos, u32 len)
 {
 	bool copy = is_copied(wqe, len);
-	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct pavo_loan loan = {};
 	struct pavo_sgl_pos start = *pos;
 	enum pavo_status status;
 	struct sk_buff *skb;
 
 	pkt->pad = -len & 3;
-	skb = pavo_tx_alloc(&qp->tally, &qp->flow, hdr, pavo_build(hdr, pkt),
-			    copy ? len : 0);
+	skb = pavo_tx_alloc(&qp->tally, &qp->flow, pkt, copy ? len : 0);
 	if (!skb)
 		return PAVO_ST_BUSY;
 	if (copy)
@@ -195,17 +193,16 @@ static enum pavo_status send_in_bundle(struct pavo_qp *qp,
 				       struct pavo_sgl_pos *pos, u32 len)
 {
 	struct pavo_bundle *bundle = &qp->req.bundle;
-	u8 hdr[PAVO_MAX_HDR_LEN];
+	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
 	enum pavo_status status;
-	unsigned int hdr_len, begin;
+	unsigned int begin;
 
 	pkt->pad = -len & 3;
-	hdr_len = pavo_build(hdr, pkt);
 	status = make_room(qp, wqe, pkt->psn, hdr_len + len + pkt->pad);
 	if (unlikely(status))
 		return status;
 	begin = bundle->skb->len;
-	skb_put_data(bundle->skb, hdr, hdr_len);
+	pavo_build(skb_put(bundle->skb, hdr_len), pkt);
 	status = pavo_sgl_gather(qp, wqe, pos, len, bundle->skb, false);
 	if (unlikely(status)) {
 		*pos = (struct pavo_sgl_pos){};
@@ -230,9 +227,7 @@ static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 				     struct pavo_sgl_pos *pos, u32 len,
 				     bool again)
 {
-	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct pavo_sgl_pos start = *pos;
-	unsigned int hdr_len;
 	enum pavo_status status;
 	struct sk_buff *skb;
 	bool copy;
@@ -240,9 +235,8 @@ static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 
 	copy = again || is_copied(wqe, len);
 	pkt->pad = -len & 3;
-	hdr_len = pavo_build(hdr, pkt);
 retry:
-	skb = pavo_tx_alloc(&qp->tally, flow, hdr, hdr_len, copy ? len : 0);
+	skb = pavo_tx_alloc(&qp->tally, flow, pkt, copy ? len : 0);
 	if (!skb)
 		return PAVO_ST_BUSY;
 	status = pavo_sgl_gather(qp, wqe, pos, len, skb, !copy);
@@ -263,6 +257,45 @@ retry:
 	return status_of_net(err);
 }
 
+static void fill_atomic(const struct pavo_swqe *wqe, struct pavo_pkt *p)
+{
+	p->swap_add = wqe->swap_add;
+	p->compare = wqe->compare;
+	p->swap_add_mask = wqe->swap_add_mask;
+	p->compare_mask = wqe->compare_mask;
+	p->request_id = wqe->number;
+	p->aop = pavo_op(wqe->op)->aop;
+}
+
+/*
+ * Set the headers that a request of a connected QP may have, but for AckReq and pad. @p was not
+ * cleared: a field without its line here would carry bytes of the stack to the peer.
+ */
+static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			 u32 pkt, u32 span, struct pavo_pkt *p)
+{
+	const u32 atomic = PAVO_SEG_ATOMIC | PAVO_SEG_EXT_ATOMIC;
+
+	p->opcode = pavo_opcode_of(pavo_service(qp),
+				   request_opcode(wqe, pkt, span, wqe->npkts));
+	p->npkts = span;
+	p->solicited = wqe->flags & PAVO_WQE_SOLICITED &&
+		       pkt + span == wqe->npkts;
+	p->fecn = false;
+	p->becn = false;
+	p->pkey = PAVO_PKEY_DEFAULT;
+	p->dqpn = qp->attr.dest_qpn;
+	p->psn = pavo_psn_add(wqe->first_psn, pkt);
+	p->va = wqe->raddr;
+	p->rkey = wqe->rkey;
+	p->dma_len = wqe->length;
+	p->srqn = wqe->srqn;
+	p->imm = (__force __be32)wqe->imm;
+	p->inv_rkey = wqe->imm;
+	if (unlikely(pavo_op(wqe->op)->segments & atomic))
+		fill_atomic(wqe, p);
+}
+
 /*
  * pavo_request_send - send one request packet, or a train, of a connected QP's WQE.
  * @pkt:   its index in the message (reads: in the response)
@@ -280,34 +313,13 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	u32 mtu = qp->attr.mtu, done = pkt * mtu;
 	bool brings = pavo_op_brings(wqe->op);
 	u32 span = brings ? 1 : npkts;
+	u32 len = min(span * mtu, wqe->length - done);
+	struct pavo_pkt p pavo_uncleared;
 	enum pavo_status status;
 	enum pavo_lateness late;
-	struct pavo_pkt p = {
-		.opcode = pavo_opcode_of(pavo_service(qp),
-					 request_opcode(wqe, pkt, span,
-							wqe->npkts)),
-		.npkts = span,
-		.ack_req = ack_req,
-		.pkey = PAVO_PKEY_DEFAULT,
-		.dqpn = qp->attr.dest_qpn,
-		.psn = pavo_psn_add(wqe->first_psn, pkt),
-		.va = wqe->raddr,
-		.rkey = wqe->rkey,
-		.dma_len = wqe->length,
-		.srqn = wqe->srqn,
-		.swap_add = wqe->swap_add,
-		.compare = wqe->compare,
-		.swap_add_mask = wqe->swap_add_mask,
-		.compare_mask = wqe->compare_mask,
-		.request_id = wqe->number,
-		.aop = pavo_op(wqe->op)->aop,
-		.imm = (__force __be32)wqe->imm,
-		.inv_rkey = wqe->imm,
-	};
-	u32 len = min(span * mtu, wqe->length - done);
 
-	p.solicited = wqe->flags & PAVO_WQE_SOLICITED &&
-		      pkt + span == wqe->npkts;
+	fill_request(qp, wqe, pkt, span, &p);
+	p.ack_req = ack_req;
 	if (brings) {
 		len = 0;
 		if (wqe->op == PAVO_WQE_READ) {

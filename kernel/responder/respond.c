@@ -125,16 +125,32 @@ void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 	qp->resp.fatal_event = event;
 }
 
+/*
+ * Set the BTH and AETH of an answer of one packet. @pkt was not cleared: a field without its line
+ * here would carry bytes of the stack to the peer.
+ */
+static void fill_answer(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
+			u32 psn, u32 msn)
+{
+	pkt->opcode = op;
+	pkt->npkts = 1;
+	pkt->pad = 0;
+	pkt->solicited = false;
+	pkt->ack_req = false;
+	pkt->fecn = false;
+	pkt->becn = false;
+	pkt->pkey = PAVO_PKEY_DEFAULT;
+	pkt->dqpn = qp->attr.dest_qpn;
+	pkt->psn = psn;
+	pkt->syndrome = PAVO_AETH_ACK_UNLIMITED;
+	pkt->msn = msn;
+}
+
 static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
 			      u32 copy)
 {
-	u8 hdr[PAVO_MAX_HDR_LEN];
-
 	pkt->opcode = pavo_opcode_of(pavo_service(qp), pkt->opcode);
-	pkt->pkey = PAVO_PKEY_DEFAULT;
-	pkt->dqpn = qp->attr.dest_qpn;
-	return pavo_tx_alloc(&qp->tally, &qp->flow, hdr, pavo_build(hdr, pkt),
-			     copy);
+	return pavo_tx_alloc(&qp->tally, &qp->flow, pkt, copy);
 }
 
 static enum hrtimer_restart end_pause(struct hrtimer *timer)
@@ -196,14 +212,10 @@ static enum pavo_status transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 static void send_ack(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
-	struct pavo_pkt pkt = {
-		.opcode = PAVO_OP_ACKNOWLEDGE,
-		.npkts = 1,
-		.psn = resp->ack_psn,
-		.syndrome = resp->ack_syndrome,
-		.msn = resp->msn,
-	};
+	struct pavo_pkt pkt pavo_uncleared;
 
+	fill_answer(qp, &pkt, PAVO_OP_ACKNOWLEDGE, resp->ack_psn, resp->msn);
+	pkt.syndrome = resp->ack_syndrome;
 	if (transmit(qp, &pkt, answer(qp, &pkt, 0), 0, is_near(qp)))
 		return;
 	resp->ack_due = false;
@@ -218,17 +230,12 @@ static void send_ack(struct pavo_qp *qp)
 static enum pavo_status send_atomic(struct pavo_qp *qp,
 				    struct pavo_resource *res)
 {
-	struct pavo_pkt pkt = {
-		.opcode = res->ext ? PAVO_OP_EXT_ATOMIC_ACK :
-				     PAVO_OP_ATOMIC_ACK,
-		.npkts = 1,
-		.psn = res->psn,
-		.syndrome = PAVO_AETH_ACK_UNLIMITED,
-		.msn = res->msn,
-		.atomic_orig = res->orig,
-		.request_id = res->request_id,
-	};
+	u8 op = res->ext ? PAVO_OP_EXT_ATOMIC_ACK : PAVO_OP_ATOMIC_ACK;
+	struct pavo_pkt pkt pavo_uncleared;
 
+	fill_answer(qp, &pkt, op, res->psn, res->msn);
+	pkt.atomic_orig = res->orig;
+	pkt.request_id = res->request_id;
 	return transmit(qp, &pkt, answer(qp, &pkt, 0), 0, is_near(qp));
 }
 
@@ -336,17 +343,15 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	enum pavo_lateness may = lateness(qp);
 	u32 len = next_bytes(qp, res, may);
 	bool late = may == PAVO_LATE_ALL || (may && len > qp->attr.mtu);
-	struct pavo_pkt pkt = {
-		.opcode = read_opcode(res, len == res->left),
-		.npkts = max(1u, DIV_ROUND_UP(len, qp->attr.mtu)),
-		.psn = res->psn,
-		.pad = -len & 3,
-		.syndrome = PAVO_AETH_ACK_UNLIMITED,
-		.msn = res->msn,
-	};
+	struct pavo_pkt pkt pavo_uncleared;
 	enum pavo_status status;
 	struct sk_buff *skb;
 
+	fill_answer(qp, &pkt, read_opcode(res, len == res->left), res->psn,
+		    res->msn);
+	if (len > qp->attr.mtu)
+		pkt.npkts = DIV_ROUND_UP(len, qp->attr.mtu);
+	pkt.pad = -len & 3;
 	if (!find_memory(qp, res))
 		return PAVO_ST_KEY;
 	if (unlikely(len && !pavo_use_enter(&qp->holder, slot_of(qp, res))))

@@ -84,7 +84,6 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 	/* The same packet of the next attempt takes the next route. */
 	u32 turn = (u32)wreth->tid + wreth->fragment;
 	const struct pavo_tally *tally = &window->dev->tally;
-	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
 	struct pavo_pkt pkt;
 	int err;
@@ -94,7 +93,7 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 		return -EHOSTUNREACH;
 	pkt = packet_to(window, PAVO_OP_WINDOW_DATA, &fragment->told,
 			fragment->length);
-	skb = pavo_tx_alloc(tally, piece->flow, hdr, pavo_build(hdr, &pkt),
+	skb = pavo_tx_alloc(tally, piece->flow, &pkt,
 			    pavo_job_head(fragment->length));
 	if (!skb)
 		return -ENOBUFS;

@@ -40,11 +40,9 @@ struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
 				   const struct pavo_pkt *pkt, u32 length,
 				   void **room)
 {
-	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
 
-	skb = pavo_tx_alloc(&window->dev->tally, flow, hdr,
-			    pavo_build(hdr, pkt), length);
+	skb = pavo_tx_alloc(&window->dev->tally, flow, pkt, length);
 	if (!skb)
 		return NULL;
 	*room = pavo_tx_put(skb, length);

@@ -148,9 +148,9 @@ struct pavo_port *pavo_port_numbered(u32 number)
 
 /* ------------------------------------------------------------- sending */
 
-struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
-			      struct pavo_flow *flow, const u8 *hdr,
-			      unsigned int hdr_len, unsigned int copy)
+static struct sk_buff *alloc_with(const struct pavo_tally *tally,
+				  struct pavo_flow *flow, const u8 *hdr,
+				  unsigned int hdr_len)
 {
 	struct sk_buff *skb = engine_skb(flow->headroom,
 					 hdr_len + PAVO_TRAIN_BYTES + TRAILER);
@@ -162,6 +162,15 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 	}
 	memcpy(skb_put(skb, hdr_len), hdr, hdr_len);
 	return skb;
+}
+
+struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
+			      struct pavo_flow *flow,
+			      const struct pavo_pkt *pkt, unsigned int copy)
+{
+	u8 hdr[PAVO_MAX_HDR_LEN];
+
+	return alloc_with(tally, flow, hdr, pkt ? pavo_build(hdr, pkt) : 0);
 }
 
 void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
@@ -284,7 +293,7 @@ static int send_cut(const struct pavo_tally *tally, struct pavo_flow *flow,
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
 
-	skb = pavo_tx_alloc(tally, flow, hdr, pavo_train_head(hdr, pkt, i), 0);
+	skb = alloc_with(tally, flow, hdr, pavo_train_head(hdr, pkt, i));
 	if (!skb)
 		return -ENOBUFS;
 	memcpy(skb_put(skb, len), train->data + from, len);
@@ -321,7 +330,7 @@ bool pavo_bundle_begin(const struct pavo_tally *tally, struct pavo_flow *flow,
 	ENGINE_MUST(engine_near);
 	ENGINE_MUST(room <= PAVO_BUNDLE_BYTES);
 	bundle->count = 0;
-	bundle->skb = pavo_tx_alloc(tally, flow, (const u8 *)"", 0, room);
+	bundle->skb = pavo_tx_alloc(tally, flow, NULL, room);
 	return bundle->skb;
 }
 
@@ -339,7 +348,7 @@ int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 	u32 i;
 
 	for (i = 0; i < bundle->count; i++, from += bundle->len[i - 1]) {
-		skb = pavo_tx_alloc(tally, flow, from, bundle->len[i], 0);
+		skb = alloc_with(tally, flow, from, bundle->len[i]);
 		if (skb)
 			pavo_tx_send(tally, flow, skb, 0);
 	}
