@@ -95,8 +95,8 @@ static bool accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 static void count_packet(const struct pavo_tally *tally,
 			 const struct pavo_rx *rx)
 {
-	pavo_tally_add(tally, rx_packets, pavo_rx_packets(rx));
-	pavo_tally_add(tally, rx_bytes, pavo_rx_wire_bytes(rx));
+	pavo_tally_add_bh(tally, rx_packets, pavo_rx_packets(rx));
+	pavo_tally_add_bh(tally, rx_bytes, pavo_rx_wire_bytes(rx));
 }
 
 /* One copy; the responder takes it as if it had come alone. */

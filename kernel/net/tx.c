@@ -247,8 +247,8 @@ static int count_refused(const struct pavo_tally *tally, int err)
 static void count_sent(const struct pavo_tally *tally, unsigned int packets,
 		       unsigned int bytes)
 {
-	pavo_tally_add(tally, tx_packets, packets);
-	pavo_tally_add(tally, tx_bytes, bytes);
+	pavo_tally_add_bh(tally, tx_packets, packets);
+	pavo_tally_add_bh(tally, tx_bytes, bytes);
 }
 
 /* Hand a packet to the adapter of the same namespace that it is for. */

@@ -172,7 +172,7 @@ static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	trace_pavo_ack(qp, pkt->psn, pkt->syndrome);
 	switch (pkt->syndrome & PAVO_AETH_CLASS) {
 	case PAVO_AETH_ACK:
-		pavo_count(qp, rx_acks);
+		pavo_count_bh(qp, rx_acks);
 		acknowledge(qp, pkt->psn);
 		break;
 	case PAVO_AETH_RNR:

@@ -220,7 +220,7 @@ static void send_ack(struct pavo_qp *qp)
 		return;
 	resp->ack_due = false;
 	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
-		pavo_count(qp, tx_acks);
+		pavo_count_bh(qp, tx_acks);
 	else if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_NAK)
 		pavo_count(qp, tx_naks);
 	if (resp->failing)

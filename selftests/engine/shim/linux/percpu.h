@@ -9,6 +9,7 @@
 #define free_percpu kfree
 #define per_cpu_ptr(p, cpu) (p)
 #define this_cpu_add(counter, n) ((void)((counter) += (n)))
+#define raw_cpu_add(counter, n) ((void)((counter) += (n)))
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < 1; (cpu)++)
 
 #endif /* PAVO_ENGINE_LINUX_PERCPU_H */
