@@ -148,7 +148,7 @@ deps:
 # --- looking at it ----------------------------------------------------------
 
 # Steps that a kernel named by KERNEL= needs before anything is built for it.
-BUILT_KERNELS := sanitizer kcsan native native-sanitizer
+BUILT_KERNELS := sanitizer kcsan devices native native-sanitizer
 
 kernel:
 ifneq ($(filter $(BUILT_KERNELS),$(KERNEL)),)
