@@ -95,6 +95,18 @@ void pavo_dmabuf_release(struct pavo_dmabuf *dmabuf)
 	kfree(dmabuf);
 }
 
+/* The page at a kernel address; NULL: none, as behind registers that an exporter mapped. */
+static struct page *page_at(const void *at)
+{
+	struct page *page = NULL;
+
+	if (is_vmalloc_addr(at))
+		page = vmalloc_to_page(at);
+	else if (virt_addr_valid(at))
+		page = virt_to_page(at);
+	return page && pfn_valid(page_to_pfn(page)) ? page : NULL;
+}
+
 static int list_pages(struct pavo_dmabuf *dmabuf, u64 offset, u64 length)
 {
 	const void *start = dmabuf->map.vaddr + offset;
@@ -109,8 +121,7 @@ static int list_pages(struct pavo_dmabuf *dmabuf, u64 offset, u64 length)
 		return -ENOMEM;
 	at = start - dmabuf->offset;
 	for (i = 0; i < npages; i++, at += PAGE_SIZE) {
-		dmabuf->pages[i] = is_vmalloc_addr(at) ? vmalloc_to_page(at) :
-							 virt_to_page(at);
+		dmabuf->pages[i] = page_at(at);
 		if (!dmabuf->pages[i])
 			return -EOPNOTSUPP;
 	}
