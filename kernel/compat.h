@@ -97,6 +97,15 @@ static inline void pavo_name_is_users(struct ib_device *ib)
  */
 #define PAVO_PINS_WRITTEN_BACK (LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0))
 
+/*
+ * Getting a page that may lie in a PCI device. No process of an older kernel has such a page.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define PAVO_FOLL_DEVICE FOLL_PCI_P2PDMA
+#else
+#define PAVO_FOLL_DEVICE 0
+#endif
+
 /* Mapping a dma-buf for the CPU by a caller that does not hold the buffer's lock. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define pavo_dma_buf_vmap dma_buf_vmap_unlocked

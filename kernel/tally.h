@@ -125,7 +125,9 @@ struct pavo_dev;
 	X(direct_copied) /* bytes between packets and ranges */ \
 	X(direct_refused) /* not the turn, or too many bytes */ \
 	X(direct_waits) /* for a buffer of the pool */          \
-	X(direct_bounced) /* did without a buffer */
+	X(direct_bounced) /* did without a buffer */            \
+	X(device_pages) /* of PCI devices, in regions */        \
+	X(device_atomics) /* refused: the word is in one */
 
 enum pavo_counter {
 #define PAVO_CNT_ENUM(name) PAVO_CNT_##name,

@@ -8,6 +8,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/highmem.h>
+#include <linux/memremap.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -139,7 +140,10 @@ int pavo_region_atomic(const struct pavo_region *region, u64 va,
 
 	if (!word)
 		return -EINVAL;
-	if (op->aop == PAVO_AOP_FETCH_ADD && !op->swap_add_mask)
+	/* A locked access without a cache stops all CPUs, and binds no device. */
+	if (unlikely(is_pci_p2pdma_page(page)))
+		err = -EOPNOTSUPP;
+	else if (op->aop == PAVO_AOP_FETCH_ADD && !op->swap_add_mask)
 		*orig = atomic64_fetch_add(op->swap_add, word);
 	else if (op->aop == PAVO_AOP_CMP_SWAP &&
 		 !~(op->compare_mask & op->swap_add_mask))

@@ -13,7 +13,8 @@
  * changes through the key, and no peer reads by it what is written later: data that peers read
  * is copied into packets. With pavo_copy_reads (payload.h) off, pages of plain regions are
  * attached to packets, which may wait in a queue of the interface (docs/architecture.md, "Packets
- * that wait in a queue"). Pages of a region with @copied are never attached.
+ * that wait in a queue"). Pages of a region with @copied are never attached. On-demand regions
+ * are such, and with them all memory that lies in a PCI device.
  *
  * Deregistration also waits for a grace period, for users by L_Key.
  */
@@ -51,6 +52,12 @@ struct pavo_holder;
 #define PAVO_MAX_FAST_PAGES 512
 /** Longest region: its page list has to fit one kvmalloc(). */
 #define PAVO_MAX_MR_SIZE BIT_ULL(39)
+
+/*
+ * Can the CPU copy all bytes of memory that lies in a PCI device? The kernel maps it without a
+ * cache. Other CPUs than x86 may refuse addresses there that are not aligned.
+ */
+#define PAVO_COPIES_DEVICES IS_ENABLED(CONFIG_X86)
 
 /** In the access of a region: a direct window has it (direct/direct.h). */
 #define PAVO_ACCESS_DIRECT BIT(30)
@@ -395,8 +402,8 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
  *
  * Atomic also towards the CPUs of the process that owns the memory.
  *
- * Return: 0; -EINVAL if the memory behind @va is not aligned to 8 bytes; -EAGAIN if other
- * CPUs changed the word at every attempt.
+ * Return: 0; -EINVAL if the memory behind @va is not aligned to 8 bytes; -EOPNOTSUPP if it lies
+ * in a PCI device; -EAGAIN if other CPUs changed the word at every attempt.
  */
 int pavo_region_atomic(const struct pavo_region *region, u64 va,
 		       const struct pavo_atomic *op, u64 *orig);

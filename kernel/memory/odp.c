@@ -9,12 +9,16 @@
  * waits for a grace period. No side keeps a page beyond its RCU section, and none is attached
  * to a packet.
  *
+ * Memory that lies in a PCI device (p2pdma) is never pinned, so that its driver can leave at any
+ * time. The driver takes the pages out of page tables first, and so out of regions.
+ *
  * HMM is used directly and not through rdma core's ib_umem_odp, whose map of
  * DMA addresses is of no use here and cannot be read without its mutex.
  */
 #include <linux/atomic.h>
 #include <linux/hmm.h>
 #include <linux/jiffies.h>
+#include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/refcount.h>
@@ -50,6 +54,7 @@ static atomic64_t last_id;
  * @pager:    brings pages in
  * @mutex:    protects writes to @pages, and @ended
  * @ended:    the region is gone; store no pages any more
+ * @device:   all of it lies in PCI devices; other pages are refused
  * @users:    references: one of the region, one for each fault or prefetch under way
  * @start:    address of the first page
  * @npages:   number of pages
@@ -64,6 +69,7 @@ struct pavo_odp {
 	struct pavo_pager *pager;
 	struct mutex mutex; /* pages, and ended */
 	bool ended;
+	bool device;
 	refcount_t users;
 	unsigned long start;
 	unsigned long npages;
@@ -143,27 +149,50 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
 	.invalidate = invalidate,
 };
 
-/* Enter the pages that HMM found. False: the kernel took some back meanwhile; try again. */
-static bool store(struct pavo_odp *odp, const struct hmm_range *range,
-		  unsigned long first, unsigned long count)
+/* Does the region take the page? Its memory may be @device memory, or else not. */
+static bool takes_page(const struct pavo_odp *odp, bool device)
+{
+	return device ? PAVO_COPIES_DEVICES : !odp->device;
+}
+
+/*
+ * Enter the pages that HMM found. Only with the mutex held, and if no page was taken back, is it
+ * certain that there still are page structures of a device.
+ *
+ * Return: 0; -EBUSY: the kernel took some back meanwhile, try again; -EFAULT: a page that the
+ * region does not take.
+ */
+static int store(struct pavo_odp *odp, const struct hmm_range *range,
+		 unsigned long first, unsigned long count)
 {
 	unsigned long i, entry, pfn;
-	bool valid;
+	struct page *page;
+	int err = 0;
+	bool device;
 
 	mutex_lock(&odp->mutex);
-	valid = !odp->ended &&
-		!mmu_interval_read_retry(&odp->notifier, range->notifier_seq);
-	for (i = 0; valid && i < count; i++) {
+	if (odp->ended ||
+	    mmu_interval_read_retry(&odp->notifier, range->notifier_seq))
+		err = -EBUSY;
+	for (i = 0; !err && i < count; i++) {
 		pfn = range->hmm_pfns[i];
 		if (!(pfn & HMM_PFN_VALID))
 			continue;
-		entry = (unsigned long)hmm_pfn_to_page(pfn) | PRESENT;
+		page = hmm_pfn_to_page(pfn);
+		device = is_pci_p2pdma_page(page);
+		if (!takes_page(odp, device)) {
+			err = -EFAULT;
+			break;
+		}
+		entry = (unsigned long)page | PRESENT;
 		if (pfn & HMM_PFN_WRITE)
 			entry |= WRITABLE;
 		WRITE_ONCE(odp->pages[first + i], entry);
+		if (device)
+			pavo_count(odp->dev, device_pages);
 	}
 	mutex_unlock(&odp->mutex);
-	return valid;
+	return err;
 }
 
 /*
@@ -239,9 +268,11 @@ static int bring_in_some(struct pavo_odp *odp, unsigned long first,
 		/* A page that was waited for is progress. */
 		if (err == 1 && waits && waits--)
 			until = jiffies + FAULT_TIMEOUT;
+		if (!err)
+			err = store(odp, &range, first, count);
 		if (err < 0 && err != -EBUSY)
 			return err;
-	} while (err || !store(odp, &range, first, count));
+	} while (err);
 	return 0;
 }
 
@@ -382,6 +413,16 @@ int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 	memory->odp = odp;
 	memory->start = start;
 	return 0;
+}
+
+int pavo_odp_fill_device(struct pavo_odp *odp, bool writable)
+{
+	unsigned long need = HMM_PFN_VALID;
+
+	if (writable)
+		need |= HMM_PFN_WRITE;
+	odp->device = true;
+	return bring_in(odp, 0, odp->npages, need);
 }
 
 /* Does not wait for pagers: they see @ended, and are killed if they wait for a page. */

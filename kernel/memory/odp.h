@@ -92,6 +92,11 @@ void pavo_pager_exit(void);
 /* region.c */
 int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 		 u64 length);
+/*
+ * Bring in all pages of a new region. From here on each has to lie in a PCI device: what a process
+ * maps there later is not what it registered. Return: 0; -EFAULT: one does not, or lacks rights.
+ */
+int pavo_odp_fill_device(struct pavo_odp *odp, bool writable);
 void pavo_odp_release(struct pavo_odp *odp);
 void pavo_odp_set(struct pavo_region *region, const struct pavo_memory *memory);
 
@@ -138,6 +143,11 @@ static inline void pavo_pager_exit(void)
 
 static inline int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev,
 			       u64 start, u64 length)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int pavo_odp_fill_device(struct pavo_odp *odp, bool writable)
 {
 	return -EOPNOTSUPP;
 }

@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 #include <linux/hashtable.h>
 #include <linux/list.h>
+#include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pagemap.h>
@@ -123,6 +124,20 @@ static int check_writable(struct page **pages, unsigned long npages)
 	return err;
 }
 
+/* Does the page at @address lie in a PCI device? */
+static bool is_of_device(u64 address, bool writable)
+{
+	unsigned int flags = PAVO_FOLL_DEVICE | (writable ? FOLL_WRITE : 0);
+	struct page *page;
+	bool is;
+
+	if (get_user_pages_fast(address, 1, flags, &page) != 1)
+		return false;
+	is = is_pci_p2pdma_page(page);
+	put_page(page);
+	return is;
+}
+
 static int pin_pages(u64 start, struct page **pages, unsigned long npages,
 		     bool writable)
 {
@@ -155,6 +170,9 @@ static int pin_pages(u64 start, struct page **pages, unsigned long npages,
 	return 0;
 err:
 	unpin_pages(pages, done, false);
+	/* The kernel has this error for pins for reading only. */
+	if (n == -EFAULT && is_of_device(start + done * PAGE_SIZE, writable))
+		n = -EREMOTEIO;
 	return n;
 }
 

@@ -62,8 +62,9 @@ void pavo_pin_exit(void);
  * as much as the limit pinned beyond what is counted.
  *
  * Return: the pin, with one more use by the process; -EPERM: it may lock no memory; -ENOMEM:
- * over the limit, or no memory; -EFAULT: part of the range is not memory that can be used so;
- * -EINTR.
+ * over the limit, or no memory; -EREMOTEIO: the first page that cannot be pinned lies in a PCI
+ * device, whose driver a pin would keep; -EFAULT: part of the range is not memory that can be
+ * used so; -EINTR.
  *
  * Context: process; sleeps.
  */

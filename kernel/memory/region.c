@@ -151,19 +151,42 @@ struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access)
 	return pavo_mr_publish(mr);
 }
 
-/* Memory of the calling process, pinned or on demand. */
+static int set_on_demand(struct pavo_mr *mr, u64 start)
+{
+	struct pavo_region *region = mr->region;
+	int err;
+
+	err = pavo_odp_get(&mr->memory, mr->dev, start, region->length);
+	if (!err)
+		pavo_odp_set(region, &mr->memory);
+	return err;
+}
+
+/*
+ * Memory of a PCI device is not pinned, for its driver may leave at any time. The region has all
+ * pages from the beginning, as if they were, and loses them when the driver leaves.
+ */
+static int set_device(struct pavo_mr *mr, u64 start)
+{
+	int err = set_on_demand(mr, start);
+
+	if (err)
+		return err;
+	return pavo_odp_fill_device(mr->memory.odp,
+				    ib_access_writable(mr->region->access));
+}
+
+/* Memory of the calling process: pinned, on demand, or of a device. */
 static int set_user_memory(struct pavo_mr *mr, u64 start)
 {
 	struct pavo_region *region = mr->region;
 	int err;
 
-	if (region->access & IB_ACCESS_ON_DEMAND && region->length) {
-		err = pavo_odp_get(&mr->memory, mr->dev, start, region->length);
-		if (!err)
-			pavo_odp_set(region, &mr->memory);
-		return err;
-	}
+	if (region->access & IB_ACCESS_ON_DEMAND && region->length)
+		return set_on_demand(mr, start);
 	err = pin(&mr->memory, start, region->length, region->access);
+	if (err == -EREMOTEIO && PAVO_COPIES_DEVICES)
+		return set_device(mr, start);
 	if (!err)
 		set_memory(region, &mr->memory);
 	return err;

@@ -47,6 +47,20 @@ struct word_op {
 	u64 store;
 };
 
+/* Why the word could not be changed. */
+static enum pavo_status status_of(struct pavo_qp *qp, int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return PAVO_ST_INVALID;
+	case -EOPNOTSUPP:
+		pavo_count(qp, device_atomics);
+		return PAVO_ST_ACCESS;
+	default:
+		return PAVO_ST_FAILED;
+	}
+}
+
 /* Carry out @op, and let one packet answer it, now and if the request comes again. */
 static enum pavo_status execute_word(struct pavo_qp *qp,
 				     const struct pavo_pkt *pkt,
@@ -70,7 +84,7 @@ static enum pavo_status execute_word(struct pavo_qp *qp,
 		err = pavo_region_store(region, pkt->va, op->store);
 	pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
 	if (err)
-		return err == -EINVAL ? PAVO_ST_INVALID : PAVO_ST_FAILED;
+		return status_of(qp, err);
 	pavo_request_answer(qp, pkt, res, 1);
 	return PAVO_ST_OK;
 }

@@ -38,9 +38,9 @@ inline std::string counter_folder(const std::string &adapter)
  */
 inline uint64_t counter(const std::string &adapter, const std::string &name)
 {
-	/* Those of direct windows are the device's. */
+	/* Those of rooms with few users are the device's. */
 	return read_word<uint64_t>(
-		(name.starts_with("direct_") ?
+		(name.starts_with("direct_") || name.starts_with("device_") ?
 			 adapter_folder(adapter) + "hw_counters/" :
 			 counter_folder(adapter)) +
 		name);

@@ -36,7 +36,7 @@ constexpr std::string_view NORMAL[] = {
 	"rkm_pd_fail",	     "rkm_keys",
 	"rkm_matches",	     "rkm_stalls",
 	"rkm_walk_ns",	     "direct_sent",
-	"direct_copied",
+	"direct_copied",     "device_pages",
 };
 
 constexpr std::array ENTRIES = {
@@ -246,6 +246,9 @@ constexpr std::array ENTRIES = {
 	Entry{"direct_bounced",
 	      {note, "a direct window has too few buffers for its ranges: "
 		     "bytes go by ordinary memory"}},
+	Entry{"device_atomics",
+	      {note, "a peer asked for an atomic on a word that lies in a PCI "
+		     "device: only ordinary memory takes atomics"}},
 	Entry{"cq_index_errors",
 	      {trouble, "a completion queue has an impossible index: "
 			"its application wrote over it"}},
