@@ -20,7 +20,8 @@ constexpr uint32_t block = 512; /* bytes, the least that a disk moves */
 
 /* Their serial numbers. */
 constexpr const char *nvme_a = "pavo-nvme-a", *nvme_b = "pavo-nvme-b",
-		     *virtio = "pavo-virtio", *late = "pavo-late";
+		     *virtio = "pavo-virtio", *late = "pavo-late",
+		     *with_memory = "pavo-cmb";
 
 class BlockDisk {
 public:

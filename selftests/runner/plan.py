@@ -175,6 +175,8 @@ FULL = {
     "apps-storage": on_kernels("apps-storage", "default", "sanitizer"),
     "vm": on_kernels("vm", "native", "default"),
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
+    # On "devices" processes map memory of a controller.
+    "disks": on_kernels("disks", "default", "devices", "sanitizer"),
     "disks-nodes": dataclasses.replace(TEST["disks-nodes"], asked=False),
     "planted": Row(kernels=("sanitizer", "native-sanitizer"), module=False),
     # Without KCOV it would be blind.
