@@ -111,14 +111,15 @@ DeviceMemory::DeviceMemory(const Controller &controller, size_t length,
 
 DeviceMemory::~DeviceMemory()
 {
-	unmap();
+	munmap(at_, length_);
 }
 
-void DeviceMemory::unmap()
+void DeviceMemory::give_back()
 {
-	if (at_)
-		munmap(at_, length_);
-	at_ = nullptr;
+	void *at = mmap(at_, length_, PROT_NONE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	REQUIRE(at == at_, "mmap: ", strerror(errno));
 }
 
 void DeviceMemory::fill(size_t offset, size_t length, uint64_t seed,

@@ -47,7 +47,8 @@ public:
 	~DeviceMemory();
 	DeviceMemory(const DeviceMemory &) = delete;
 
-	void unmap();
+	/* The process has it no longer, and no other memory at its address. */
+	void give_back();
 	uint8_t *at(size_t offset = 0) const { return at_ + offset; }
 	/* Bytes of a pattern, from its place @position on. */
 	void fill(size_t offset, size_t length, uint64_t seed,

@@ -316,7 +316,8 @@ PV_TEST_LOCAL("p2p.rights",
 	      "for reading alone; no region moves to such memory")
 {
 	const Controller controller(with_memory);
-	const DeviceMemory memory(controller, page, false);
+	const DeviceMemory memory(controller, page, false),
+		all(controller, page);
 	ibv_pd *pd = local(env.b).raw_pd(0);
 
 	errno = 0;
@@ -328,7 +329,7 @@ PV_TEST_LOCAL("p2p.rights",
 	ibv_mr *raw = local(env.b).raw_mr(ordinary.id);
 
 	REQUIRE(ibv_rereg_mr(raw, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
-			     memory.at(), page, 0),
+			     all.at(), page, 0),
 		"another region moves there");
 	REQUIRE_EQ(errno, EREMOTEIO, "another region moves there");
 }
@@ -343,7 +344,7 @@ PV_TEST_LOCAL("p2p.unmapped",
 		const uint64_t had = s.controller.available();
 
 		s.run_by_a(IBV_WR_RDMA_WRITE, {0, size_of_memory});
-		s.memory.unmap();
+		s.memory.give_back();
 		REQUIRE_EQ(s.controller.available(), had + size_of_memory,
 			   "bytes of the controller");
 		must_be_gone(env, s);
