@@ -35,6 +35,8 @@ if [ "$TYPE" = pavo ]; then
 		exit 1
 	}
 fi
-exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit 900)" \
+seconds=900
+[ -z "${PAVO_WIDE:-}" ] || seconds=2700
+exec "$PAVO_VM" run -q --mem 1G --timeout "$(limit $seconds)" \
 	--env PAVO_INSTALLED="$installed" --env PAVO_WIDE="${PAVO_WIDE:-}" -- \
 	bash "$here/guest.sh" "$TYPE" "$PAVO_BUILD/selftests/verbs" "$@"
