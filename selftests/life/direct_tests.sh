@@ -82,7 +82,7 @@ direct_tests()
 {
 	local unplugs=10
 	[ "$type" = pavo ] || return 0
-	[ -z "${PAVO_WIDE:-}" ] || unplugs=1000
+	[ -z "${PAVO_WIDE:-}" ] || unplugs=100
 	life "direct windows: pavo status shows them" direct_shown
 	life "direct windows: adapters go, ranges in every state" direct_unplugged
 	life "direct windows: processes are killed" direct_killed

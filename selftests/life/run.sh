@@ -6,7 +6,7 @@
 # Called by selftests/run, or by hand after `make`. TYPE=rxe tries the tests
 # themselves.
 # usage: run.sh [REGEX]: only the tests whose name it matches
-# PAVO_WIDE=1 (make test-full): adapters are unplugged a thousand times.
+# PAVO_WIDE=1 (make test-full): adapters are unplugged a hundred times.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
