@@ -8,13 +8,16 @@
  * ends only when the pages are the window's alone.
  */
 #include <linux/delay.h>
-#include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/sched/signal.h>
 #include "direct/direct_private.h"
 #include "memory/holder.h"
 
-/* How long the end of a turn waits for a device that completed, and then puts its pages. */
-#define DEVICE_WAIT HZ
+/*
+ * How long the end of a turn waits for a device that completed, and then puts its pages. Not in
+ * jiffies, which stand still while the tick of a virtual machine is late.
+ */
+#define DEVICE_WAIT_MS 1000
 #define DEVICE_LOOK_US 100
 
 void pavo_direct_publish(struct pavo_direct *window, u32 range)
@@ -54,10 +57,11 @@ static void unmap(struct pavo_direct *window, u32 range)
 /* Wait until the pages are the window's alone, or nothing tells that they will be. */
 static bool wait_for_device(struct pavo_direct *window, u32 buffer)
 {
-	const unsigned long end = jiffies + DEVICE_WAIT;
+	const ktime_t end = ktime_add_ms(ktime_get(), DEVICE_WAIT_MS);
 
 	while (pavo_direct_is_used(window, buffer)) {
-		if (time_after(jiffies, end) || fatal_signal_pending(current))
+		if (ktime_after(ktime_get(), end) ||
+		    fatal_signal_pending(current))
 			return false;
 		usleep_range(DEVICE_LOOK_US, 2 * DEVICE_LOOK_US);
 	}
