@@ -124,9 +124,9 @@ void pavo_attr_apply(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 	struct pavo_qp_attrs *to = &qp->attr;
 
 	if (mask & IB_QP_QKEY)
-		to->qkey = attr->qkey;
+		WRITE_ONCE(to->qkey, attr->qkey);
 	if (mask & IB_QP_ACCESS_FLAGS)
-		to->access = attr->qp_access_flags;
+		WRITE_ONCE(to->access, attr->qp_access_flags);
 	if (mask & IB_QP_RQ_PSN)
 		to->rq_psn = attr->rq_psn;
 	if (mask & IB_QP_SQ_PSN)
@@ -138,7 +138,7 @@ void pavo_attr_apply(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 	if (mask & IB_QP_RNR_RETRY)
 		to->rnr_retry = attr->rnr_retry;
 	if (mask & IB_QP_MIN_RNR_TIMER)
-		to->min_rnr_timer = attr->min_rnr_timer;
+		WRITE_ONCE(to->min_rnr_timer, attr->min_rnr_timer);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		to->max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)

@@ -383,7 +383,7 @@ enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 
 	/* IBA 10.2.5: with the top bit set the QP's own Q_Key is sent. */
 	if (p.qkey & BIT(31))
-		p.qkey = qp->attr.qkey;
+		p.qkey = READ_ONCE(qp->attr.qkey);
 	fill_ah(wqe->av, &ah);
 	if (pavo_flow_init(&flow, &qp->dev->port, &ah, qp->ib.qp_num, p.dqpn,
 			   false)) {

@@ -103,7 +103,7 @@ enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	if (unlikely(qp->resp.side.stage != PAVO_STAGE_BEGIN))
 		return deliver(qp, rx);
-	if (pkt->qkey != qp->attr.qkey) {
+	if (pkt->qkey != READ_ONCE(qp->attr.qkey)) {
 		pavo_count(qp, rx_drop_qkey);
 		pavo_violation(&qp->dev->bad_qkeys);
 	} else if (pkt->payload > PAVO_MAX_DATAGRAM) {

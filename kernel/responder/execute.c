@@ -79,7 +79,8 @@ void pavo_complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 static void send_rnr_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	pavo_count(qp, tx_rnr_naks);
-	pavo_respond_ack(qp, pkt->psn, PAVO_AETH_RNR | qp->attr.min_rnr_timer);
+	pavo_respond_ack(qp, pkt->psn,
+			 PAVO_AETH_RNR | READ_ONCE(qp->attr.min_rnr_timer));
 	/* Packets behind it in flight must not be reported as a gap. */
 	qp->resp.nak_sent = true;
 }

@@ -122,7 +122,7 @@ enum pavo_status pavo_execute_atomic(struct pavo_qp *qp, struct pavo_rx *rx)
 	bool ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH;
 	struct word_op op = { .access = IB_ACCESS_REMOTE_ATOMIC };
 
-	if (!(qp->attr.access & IB_ACCESS_REMOTE_ATOMIC) ||
+	if (!(READ_ONCE(qp->attr.access) & IB_ACCESS_REMOTE_ATOMIC) ||
 	    !qp->attr.max_dest_rd_atomic || (!ext && pkt->va & 7) ||
 	    !read_atomic(pkt, &op.atomic))
 		return PAVO_ST_INVALID;
@@ -136,7 +136,7 @@ enum pavo_status pavo_execute_atomic_write(struct pavo_qp *qp,
 	const struct pavo_pkt *pkt = &rx->pkt;
 	struct word_op op = { .access = IB_ACCESS_REMOTE_WRITE };
 
-	if (!(qp->attr.access & IB_ACCESS_REMOTE_WRITE) ||
+	if (!(READ_ONCE(qp->attr.access) & IB_ACCESS_REMOTE_WRITE) ||
 	    !qp->attr.max_dest_rd_atomic || pkt->va & 7 ||
 	    pkt->dma_len != sizeof(op.store) ||
 	    pkt->payload != sizeof(op.store) ||

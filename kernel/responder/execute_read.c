@@ -10,7 +10,7 @@ enum pavo_status pavo_execute_read(struct pavo_qp *qp, struct pavo_rx *rx)
 	struct pavo_resource *res;
 	enum pavo_status status;
 
-	if (!(qp->attr.access & IB_ACCESS_REMOTE_READ) ||
+	if (!(READ_ONCE(qp->attr.access) & IB_ACCESS_REMOTE_READ) ||
 	    !qp->attr.max_dest_rd_atomic || pkt->dma_len > PAVO_MAX_MSG_SIZE)
 		return PAVO_ST_INVALID;
 	res = pavo_resource_new(qp, pkt);

@@ -11,7 +11,7 @@ static enum pavo_status begin_write(struct pavo_qp *qp,
 	struct pavo_write_addr *write = &qp->resp.write;
 	enum pavo_status status;
 
-	if (!(qp->attr.access & IB_ACCESS_REMOTE_WRITE) ||
+	if (!(READ_ONCE(qp->attr.access) & IB_ACCESS_REMOTE_WRITE) ||
 	    pkt->dma_len > PAVO_MAX_MSG_SIZE)
 		return PAVO_ST_INVALID;
 	status = pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE, pkt->rkey,
