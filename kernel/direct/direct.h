@@ -63,25 +63,37 @@ void pavo_direct_show(struct seq_file *file, struct pavo_dev *dev);
 /* For the requester: RCU read side, any context. The range of @va belongs to @region's window. */
 
 /**
+ * struct pavo_direct_user - a work request that names a range.
+ * @holder:  its queue pair
+ * @wqe:     its number
+ * @claimed: it has claimed the range before. If the range is another's meanwhile, or has none, its
+ *           turn was given up: the turn that is there now is not the work request's
+ */
+struct pavo_direct_user {
+	struct pavo_holder *holder;
+	u32 wqe;
+	bool claimed;
+};
+
+/**
  * pavo_direct_claim - a work request begins that names @len bytes from @va on.
- * @holder: its queue pair
+ * @user:   the work request
  * @region: with PAVO_ACCESS_DIRECT
  * @va:     inside @region
  * @len:    bytes, not 0
  * @read:   it is a read
- * @wqe:    number of the work request
  *
- * Return: PAVO_ST_OK; PAVO_ST_WAIT: not all bytes are there; the work of @holder runs when they
- * are. PAVO_ST_STATE: the range is not armed for it, or another work request has it;
- * PAVO_ST_RANGE: these are not the bytes that it is armed for.
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: not all bytes are there; the work of the queue pair runs when
+ * they are. PAVO_ST_STATE: the range is not armed for it, or another work request has it, or its
+ * turn was given up; PAVO_ST_RANGE: these are not the bytes that it is armed for.
  */
-enum pavo_status pavo_direct_claim(struct pavo_holder *holder,
+enum pavo_status pavo_direct_claim(const struct pavo_direct_user *user,
 				   const struct pavo_region *region, u64 va,
-				   u32 len, bool read, u32 wqe);
+				   u32 len, bool read);
 
 /**
  * pavo_direct_load_begin - the next bytes of a read have come.
- * @holder:  of the work request
+ * @user:    the work request
  * @region:  the window
  * @va:      where they belong by the work request
  * @missing: of the side; it waits if that is said
@@ -90,7 +102,7 @@ enum pavo_status pavo_direct_claim(struct pavo_holder *holder,
  * Return: PAVO_ST_OK: call pavo_direct_load_end(), in this RCU section; PAVO_ST_WAIT: those before
  * them are not drained; PAVO_ST_STATE.
  */
-enum pavo_status pavo_direct_load_begin(struct pavo_holder *holder,
+enum pavo_status pavo_direct_load_begin(const struct pavo_direct_user *user,
 					const struct pavo_region *region,
 					u64 va, struct pavo_missing *missing,
 					u64 *to);
@@ -99,18 +111,17 @@ enum pavo_status pavo_direct_load_begin(struct pavo_holder *holder,
 void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len);
 
 /** pavo_direct_drained - PAVO_ST_OK if what was loaded is drained, as pavo_direct_load_begin(). */
-enum pavo_status pavo_direct_drained(struct pavo_holder *holder,
+enum pavo_status pavo_direct_drained(const struct pavo_direct_user *user,
 				     const struct pavo_region *region, u64 va,
 				     struct pavo_missing *missing);
 
 /**
  * pavo_direct_release - a work request completes, or is flushed: its range is free, or given up.
- * @holder: its queue pair
+ * @user:   the work request
  * @region: the window
  * @va:     inside @region
- * @wqe:    number of the work request
  */
-void pavo_direct_release(struct pavo_holder *holder,
-			 const struct pavo_region *region, u64 va, u32 wqe);
+void pavo_direct_release(const struct pavo_direct_user *user,
+			 const struct pavo_region *region, u64 va);
 
 #endif /* PAVO_DIRECT_H */

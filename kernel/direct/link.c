@@ -21,10 +21,18 @@ static struct pavo_direct_slot *find_slot(const struct pavo_region *region,
 	return &window->slots[place->range];
 }
 
+/* Is the turn the work request's? */
 static bool has_it(const struct pavo_direct_slot *slot,
-		   const struct pavo_holder *holder, u32 wqe)
+		   const struct pavo_direct_user *user)
 {
-	return slot->holder == holder && slot->wqe == wqe;
+	return slot->holder == user->holder && slot->wqe == user->wqe;
+}
+
+/* Is it, or may it become so? */
+static bool may_have_it(const struct pavo_direct_slot *slot,
+			const struct pavo_direct_user *user)
+{
+	return slot->holder || user->claimed ? has_it(slot, user) : true;
 }
 
 static enum pavo_status claim_write(struct pavo_direct *window,
@@ -66,9 +74,9 @@ static enum pavo_status claim_read(struct pavo_direct_slot *slot,
 						      PAVO_ST_OK;
 }
 
-enum pavo_status pavo_direct_claim(struct pavo_holder *holder,
+enum pavo_status pavo_direct_claim(const struct pavo_direct_user *user,
 				   const struct pavo_region *region, u64 va,
-				   u32 len, bool read, u32 wqe)
+				   u32 len, bool read)
 {
 	struct pavo_direct *window = region->direct;
 	struct pavo_direct_slot *slot;
@@ -77,21 +85,21 @@ enum pavo_status pavo_direct_claim(struct pavo_holder *holder,
 
 	slot = find_slot(region, va, len, &place);
 	if (!slot) {
-		pavo_count(holder->dev, direct_refused);
+		pavo_count(user->holder->dev, direct_refused);
 		return PAVO_ST_RANGE;
 	}
 	spin_lock_bh(&window->lock);
-	if (window->closed || (slot->holder && !has_it(slot, holder, wqe)))
+	if (window->closed || !may_have_it(slot, user))
 		status = PAVO_ST_STATE;
 	else if (read)
 		status = claim_read(slot, &place, len);
 	else
 		status = claim_write(window, slot, &place, len);
 	if (status == PAVO_ST_OK || status == PAVO_ST_WAIT) {
-		slot->holder = holder;
-		slot->wqe = wqe;
+		slot->holder = user->holder;
+		slot->wqe = user->wqe;
 	} else {
-		pavo_count(holder->dev, direct_refused);
+		pavo_count(user->holder->dev, direct_refused);
 	}
 	spin_unlock_bh(&window->lock);
 	return status;
@@ -106,7 +114,7 @@ static enum pavo_status wait_for_drain(struct pavo_direct_slot *slot,
 	return PAVO_ST_WAIT;
 }
 
-enum pavo_status pavo_direct_load_begin(struct pavo_holder *holder,
+enum pavo_status pavo_direct_load_begin(const struct pavo_direct_user *user,
 					const struct pavo_region *region,
 					u64 va, struct pavo_missing *missing,
 					u64 *to)
@@ -122,7 +130,7 @@ enum pavo_status pavo_direct_load_begin(struct pavo_holder *holder,
 		return PAVO_ST_RANGE;
 	range = &slot->range;
 	spin_lock_bh(&window->lock);
-	if (window->closed || slot->holder != holder || !range->read)
+	if (window->closed || !has_it(slot, user) || !range->read)
 		goto out;
 	switch (range->state) {
 	case PAVO_DIRECT_ASKED:
@@ -162,7 +170,7 @@ void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len)
 	spin_unlock_bh(&window->lock);
 }
 
-enum pavo_status pavo_direct_drained(struct pavo_holder *holder,
+enum pavo_status pavo_direct_drained(const struct pavo_direct_user *user,
 				     const struct pavo_region *region, u64 va,
 				     struct pavo_missing *missing)
 {
@@ -175,7 +183,7 @@ enum pavo_status pavo_direct_drained(struct pavo_holder *holder,
 	if (!slot)
 		return PAVO_ST_RANGE;
 	spin_lock_bh(&window->lock);
-	if (window->closed || slot->holder != holder)
+	if (window->closed || !has_it(slot, user))
 		goto out;
 	switch (slot->range.state) {
 	case PAVO_DIRECT_DRAINED:
@@ -194,8 +202,8 @@ out:
 	return status;
 }
 
-void pavo_direct_release(struct pavo_holder *holder,
-			 const struct pavo_region *region, u64 va, u32 wqe)
+void pavo_direct_release(const struct pavo_direct_user *user,
+			 const struct pavo_region *region, u64 va)
 {
 	struct pavo_direct *window = region->direct;
 	struct pavo_direct_slot *slot;
@@ -205,8 +213,7 @@ void pavo_direct_release(struct pavo_holder *holder,
 	if (!slot)
 		return;
 	spin_lock_bh(&window->lock);
-	if (slot->holder ? !has_it(slot, holder, wqe) :
-			   slot->range.state == PAVO_DIRECT_IDLE)
+	if (slot->range.state == PAVO_DIRECT_IDLE || !may_have_it(slot, user))
 		goto out;
 	if (slot->missing) {
 		/* Pairs with the acquire in pavo_side_waits(). */

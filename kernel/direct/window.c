@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "direct/direct_private.h"
+#include "memory/holder.h"
 #include "memory/pd.h"
 
 static void end_work(struct work_struct *work)
@@ -250,15 +251,19 @@ void pavo_direct_close(struct pavo_direct *window)
 
 /* One armed range. The window is locked. */
 static void show_range(struct seq_file *file, u32 number,
-		       const struct pavo_direct_range *range)
+		       const struct pavo_direct_slot *slot)
 {
+	const struct pavo_direct_range *range = &slot->range;
 	const char *way = range->read ? "read" : "write";
 
 	seq_printf(file, "  range %u state %s %s total %u count %u", number,
 		   pavo_direct_state_name(range->state), way, range->total,
 		   range->count);
-	seq_printf(file, " response %u done %u buffer %d\n", range->response,
+	seq_printf(file, " response %u done %u buffer %d", range->response,
 		   range->done, (int)range->buffer);
+	if (slot->holder)
+		seq_printf(file, " qp %u", slot->holder->number);
+	seq_puts(file, "\n");
 }
 
 static void show_window(struct seq_file *file, const struct pavo_dev *dev,
@@ -278,7 +283,7 @@ static void show_window(struct seq_file *file, const struct pavo_dev *dev,
 		   window->nbuffers - busy, pavo_direct_quarantined(window));
 	for (i = 0; i < window->shape.ranges; i++) {
 		if (window->slots[i].range.state != PAVO_DIRECT_IDLE)
-			show_range(file, i, &window->slots[i].range);
+			show_range(file, i, &window->slots[i]);
 	}
 	spin_unlock_bh(&window->lock);
 }

@@ -229,6 +229,7 @@ enum pavo_status pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 	if (db & PAVO_DB_FENCE)
 		wqe->flags |= PAVO_SWQE_FENCE;
 	wqe->num_sge = 0;
+	wqe->claimed = 0;
 	wqe->length = 0;
 	wqe->imm = next->imm;
 	wqe->raddr = 0;

@@ -51,6 +51,8 @@
  * @next:     doorbell form (without QPN) of the next WQE; size 0: chain ends
  * @first_psn: first PSN, set when the WQE is numbered
  * @npkts:    number of PSNs, likewise; reads: of the response packets
+ * @claimed:  how many of the first entries are past their claim, if they name direct windows
+ *            (sgl.c)
  * @av:       UDSeg, in @raw
  * @bind:     BindSeg, in @raw
  * @sge:      DataSegs, in @raw
@@ -70,6 +72,7 @@ struct pavo_swqe {
 	u32 srqn;
 	u32 first_psn;
 	u32 npkts;
+	u32 claimed;
 	u64 swap_add;
 	u64 compare;
 	u64 swap_add_mask;

@@ -58,8 +58,7 @@ unsigned int pavo_schedule(struct pavo_qp *qp, unsigned int budget);
 void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 		      u32 len);
 enum pavo_status pavo_sgl_check(struct pavo_qp *qp, struct pavo_swqe *wqe);
-enum pavo_status pavo_sgl_claim(struct pavo_qp *qp,
-				const struct pavo_swqe *wqe);
+enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, struct pavo_swqe *wqe);
 void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe);
 enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 				 const struct pavo_swqe *wqe,

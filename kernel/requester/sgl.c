@@ -101,14 +101,26 @@ static const struct pavo_region *find_direct(struct pavo_qp *qp,
 	return is_direct(region) ? region : NULL;
 }
 
+/* A WQE at the range of its entry number @entry. */
+static struct pavo_direct_user user_of(struct pavo_qp *qp,
+				       const struct pavo_swqe *wqe, u32 entry)
+{
+	return (struct pavo_direct_user){
+		.holder = &qp->holder,
+		.wqe = wqe->number,
+		.claimed = entry < wqe->claimed,
+	};
+}
+
 /*
  * pavo_sgl_claim - begin a WQE that names ranges of direct windows.
  *
  * Return: as pavo_direct_claim(); also PAVO_ST_ACCESS: a value does not go into a window.
  */
-enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	bool read = wqe->op == PAVO_WQE_READ;
+	struct pavo_direct_user user;
 	const struct pavo_region *region;
 	enum pavo_status status;
 	u32 i;
@@ -121,8 +133,11 @@ enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 		region = find_direct(qp, sge);
 		if (!region)
 			continue;
-		status = pavo_direct_claim(&qp->holder, region, sge->va,
-					   sge->byte_count, read, wqe->number);
+		user = user_of(qp, wqe, i);
+		status = pavo_direct_claim(&user, region, sge->va,
+					   sge->byte_count, read);
+		if (status == PAVO_ST_OK || status == PAVO_ST_WAIT)
+			wqe->claimed = max(wqe->claimed, i + 1);
 		if (status)
 			return status;
 	}
@@ -133,13 +148,15 @@ enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
 	const struct pavo_region *region;
+	struct pavo_direct_user user;
 	u32 i;
 
 	for (i = 0; i < wqe->num_sge; i++) {
 		region = find_direct(qp, &wqe->sge[i]);
-		if (region)
-			pavo_direct_release(&qp->holder, region, wqe->sge[i].va,
-					    wqe->number);
+		if (!region)
+			continue;
+		user = user_of(qp, wqe, i);
+		pavo_direct_release(&user, region, wqe->sge[i].va);
 	}
 }
 
@@ -222,6 +239,7 @@ enum pavo_status pavo_sgl_lend(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 
 /* Hand bytes of a response, of one packet at most, over in a direct window. */
 static enum pavo_status load_direct(struct pavo_qp *qp,
+				    const struct pavo_direct_user *user,
 				    const struct pavo_region *region, u64 va,
 				    struct sk_buff *skb, u32 from, u32 len)
 {
@@ -229,8 +247,8 @@ static enum pavo_status load_direct(struct pavo_qp *qp,
 	u64 to;
 	int err;
 
-	status = pavo_direct_load_begin(&qp->holder, region, va,
-					&qp->req.side.missing, &to);
+	status = pavo_direct_load_begin(user, region, va, &qp->req.side.missing,
+					&to);
 	if (status)
 		return status;
 	err = pavo_payload_take(region, to, skb, from, len);
@@ -244,11 +262,12 @@ static enum pavo_status check_drained(struct pavo_qp *qp,
 				      const struct pavo_sgl_pos *pos)
 {
 	const struct pavo_data_seg *sge = &wqe->sge[pos->sge];
+	const struct pavo_direct_user user = user_of(qp, wqe, pos->sge);
 	const struct pavo_region *region = find_direct(qp, sge);
 
 	if (!region)
 		return PAVO_ST_OK;
-	return pavo_direct_drained(&qp->holder, region, sge->va,
+	return pavo_direct_drained(&user, region, sge->va,
 				   &qp->req.side.missing);
 }
 
@@ -271,9 +290,12 @@ enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 		status = next_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE,
 				    &va, &region);
 		if (!status && unlikely(is_direct(region))) {
+			const struct pavo_direct_user user =
+				user_of(qp, wqe, pos->sge);
+
 			n = min(n, qp->attr.mtu - done % qp->attr.mtu);
-			status = load_direct(qp, region, va, skb, from + done,
-					     n);
+			status = load_direct(qp, &user, region, va, skb,
+					     from + done, n);
 		} else if (!status &&
 			   pavo_payload_take(region, va, skb, from + done, n)) {
 			status = PAVO_ST_BAD_RESPONSE;

@@ -5,15 +5,15 @@
 #include "direct/direct.h"
 #include "engine.h"
 
-enum pavo_status pavo_direct_claim(struct pavo_holder *holder,
+enum pavo_status pavo_direct_claim(const struct pavo_direct_user *user,
 				   const struct pavo_region *region, u64 va,
-				   u32 len, bool read, u32 wqe)
+				   u32 len, bool read)
 {
 	ENGINE_MUST(false);
 	return PAVO_ST_STATE;
 }
 
-enum pavo_status pavo_direct_load_begin(struct pavo_holder *holder,
+enum pavo_status pavo_direct_load_begin(const struct pavo_direct_user *user,
 					const struct pavo_region *region,
 					u64 va, struct pavo_missing *missing,
 					u64 *to)
@@ -27,7 +27,7 @@ void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len)
 	ENGINE_MUST(false);
 }
 
-enum pavo_status pavo_direct_drained(struct pavo_holder *holder,
+enum pavo_status pavo_direct_drained(const struct pavo_direct_user *user,
 				     const struct pavo_region *region, u64 va,
 				     struct pavo_missing *missing)
 {
@@ -35,8 +35,8 @@ enum pavo_status pavo_direct_drained(struct pavo_holder *holder,
 	return PAVO_ST_STATE;
 }
 
-void pavo_direct_release(struct pavo_holder *holder,
-			 const struct pavo_region *region, u64 va, u32 wqe)
+void pavo_direct_release(const struct pavo_direct_user *user,
+			 const struct pavo_region *region, u64 va)
 {
 	ENGINE_MUST(false);
 }

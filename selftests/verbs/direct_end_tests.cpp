@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/files.h"
 #include "../common/pattern.h"
 #include "direct_states.h"
 #include "qdisc.h"
@@ -40,6 +41,57 @@ unsigned windows_shown()
 		count += line.find(" window ") != line.npos;
 	return count;
 }
+
+/* Has a work request the range with that number, of the only window? */
+bool has_request(uint32_t range)
+{
+	const auto lines = common::lines_of("/sys/kernel/debug/pavo/direct",
+					    str("  range ", range, " "));
+
+	return !lines.empty() && lines[0].find(" qp ") != std::string::npos;
+}
+
+/* A turn of range 0 that is given up while its request is under way, and the next one. */
+struct Successor {
+	explicit Successor(Env &env)
+		: env(env), first(connect(env, patient_link)),
+		  second(connect(env)), window(env.a),
+		  at_b(must_reg(env.b, {4096}, 1))
+	{
+	}
+
+	void begin(bool read)
+	{
+		window.arm(0, 4096, read ? PAVO_DIRECT_READ : 0);
+		post_direct(first.a,
+			    read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+			    window.sge(0, 4096), 0, {at_b});
+		REQUIRE(eventually(env, [] { return has_request(0); }),
+			"the request has the range");
+		window.disarm(0);
+		window.arm(0, 4096);
+		window.store(0, 0, 2048, seed);
+	}
+
+	/* The next turn is as it was, and goes on by another queue pair. */
+	void finish()
+	{
+		REQUIRE(window.valid(0) == Valid(1, 0), "still its turn");
+		window.store(0, 2048, 2048, seed);
+		window.count(0, 4096);
+		post_direct(second.a, IBV_WR_RDMA_WRITE, window.sge(0, 4096), 1,
+			    {at_b});
+		expect_send(env, second.a, 1, "the next turn's");
+		must_match(env.b, at_b, 0, 4096, seed, 0, "the next turn's");
+		window.must_be_whole(env);
+	}
+
+	Env &env;
+	const uint64_t seed = env.seed();
+	Link first, second;
+	Direct window;
+	Mr at_b;
+};
 
 } // namespace
 
@@ -143,6 +195,58 @@ PV_TEST_LOCAL("direct.disarm",
 	}
 	all.window.must_be_whole(env);
 	REQUIRE_EQ(all.window.try_disarm(all.filling), EBADF, "again");
+}
+
+PV_TEST_LOCAL("direct.next_turn",
+	      "a range is given up and armed anew while its request is under "
+	      "way: the request ends in error, and the next turn goes on")
+{
+	env.expect_async();
+	for (bool read : {false, true}) {
+		Successor turn(env);
+		{
+			Qdisc cut(env.a, silence);
+
+			turn.begin(read);
+			/* Nothing else tells of the end of a read without a response. */
+			if (read)
+				to_state(turn.first.a, IBV_QPS_ERR);
+			REQUIRE(wait_send(env, turn.first.a, "given up")
+						.status != IBV_WC_SUCCESS,
+				"a request without its turn");
+		}
+		turn.finish();
+	}
+}
+
+PV_TEST_LOCAL("direct.next_read",
+	      "the response to a read whose range was given up does not come "
+	      "into the next read of the range")
+{
+	env.expect_async();
+	Direct window(env.a);
+	Link link = connect(env, patient_link);
+	Mr at_b = must_reg(env.b, {8192}, 1);
+	Qdisc delay(env.b, "netem delay 500ms");
+	Moved loaded(env.a, "direct_copied");
+
+	for (uint32_t i : {0u, 1u}) {
+		window.arm_read(0, 4096);
+		post_direct(link.a, IBV_WR_RDMA_READ, window.sge(0, 4096), i,
+			    {at_b, int64_t(i) * 4096});
+		REQUIRE(eventually(env, [] { return has_request(0); }),
+			"the request has the range");
+		if (!i)
+			window.disarm(0);
+	}
+	for (uint32_t i : {0u, 1u}) {
+		const Wc wc = wait_send(env, link.a, "given up");
+
+		REQUIRE(wc.status != IBV_WC_SUCCESS, "read ", i);
+		REQUIRE_EQ(wc.id, i, "order");
+	}
+	REQUIRE_EQ(loaded.by(), 0u, "bytes of a response came into it");
+	window.must_be_whole(env);
 }
 
 PV_TEST_LOCAL("direct.close",
