@@ -17,6 +17,7 @@ namespace pv {
 
 struct EnvOptions {
 	uint32_t patience_ms = 20000; /* how long a completion may take */
+	uint8_t loss_timeout = 14; /* of queue pairs: 67 ms */
 	uint64_t large = 64ull << 20; /* size of the large messages */
 	bool huge = false; /* 2 GiB - 1 too */
 	uint32_t many = 256; /* queue pairs of one adapter */

@@ -45,7 +45,7 @@ ibv_qp_attr rts_attr(const Link &link, const Side &self)
 {
 	return common::rts_attr({.sq_psn = self.psn,
 				 .reads = link.rd_atomic,
-				 .timeout = link.spec.timeout,
+				 .timeout = *link.spec.timeout,
 				 .retry_count = link.spec.retry_count,
 				 .rnr_retry = link.spec.rnr_retry});
 }
@@ -121,6 +121,7 @@ Link make_link(Env &env, const LinkSpec &spec)
 			    env.info_b.device.max_qp_init_rd_atom, 8});
 
 	link.spec = spec;
+	link.spec.timeout = spec.timeout.value_or(env.options.loss_timeout);
 	link.mtu = spec.mtu ? spec.mtu : common_mtu(env);
 	link.rd_atomic = spec.rd_atomic ? spec.rd_atomic : uint8_t(can);
 	if (link.mtu > common_mtu(env))

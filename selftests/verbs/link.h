@@ -21,7 +21,7 @@ struct LinkSpec {
 	int mtu = 0; /* bytes; 0: the largest both have */
 	uint32_t psn_a = 0x00a5a5;
 	uint32_t psn_b = 0x5a5a00;
-	uint8_t timeout = 14; /* 67 ms */
+	std::optional<uint8_t> timeout; /* none: that of the run (EnvOptions) */
 	uint8_t retry_count = 7;
 	uint8_t rnr_retry = 7;
 	uint8_t min_rnr_timer = 12; /* 0.64 ms */

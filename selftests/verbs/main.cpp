@@ -118,6 +118,9 @@ Options parse(int argc, char **argv)
 	app.add_flag("--huge", o.env.huge, "messages of 2 GiB - 1 too");
 	app.add_option("--many", o.env.many,
 		       "queue pairs on each adapter in scale.many_qps (256)");
+	app.add_option("--loss-timeout", o.env.loss_timeout,
+		       "loss timer of queue pairs, 4.096 us * 2^N (14)")
+		->check(CLI::Range(0, 31));
 	app.add_option("--races", o.env.races,
 		       "writes that race with the end of their key (100000)");
 	seconds(
