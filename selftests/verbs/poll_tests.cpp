@@ -333,7 +333,9 @@ PV_TEST_LOCAL(
 		}
 	});
 
-	for (int i = 0; i < 200; i++) {
+	/* On one CPU the hostile thread runs when these have nothing to do. */
+	for (int i = 0; i < 200 || written < 1000; i++) {
+		std::this_thread::yield();
 		writes.post();
 		/* Where the flag says awake and is wrong, the process kicks. */
 		writes.wait(0, [&] {
@@ -342,8 +344,6 @@ PV_TEST_LOCAL(
 		});
 		witness.many(1);
 	}
-	REQUIRE(written > 1000,
-		"the flag was not overwritten: ", written.load());
 	REQUIRE(eventually(env, worker_sleeps), "the worker does not sleep");
 	hostile.request_stop();
 	hostile.join();
