@@ -7,6 +7,7 @@
  */
 #include "iwarp.h"
 
+#include <cerrno>
 #include <stdexcept>
 #include <string>
 
@@ -23,6 +24,8 @@ using common::must_return_0;
 namespace {
 
 constexpr int resolve_ms = 2000;
+/* rdma_cm takes a port at random, which a socket of TCP may have, or have had. */
+constexpr int ports_to_try = 20;
 
 rdma_cm_id *make_id(rdma_event_channel *channel)
 {
@@ -31,6 +34,15 @@ rdma_cm_id *make_id(rdma_event_channel *channel)
 	must_return_0(rdma_create_id(channel, &id, nullptr, RDMA_PS_TCP),
 		      "rdma_create_id");
 	return id;
+}
+
+/* That call has failed: ends the identifier if another port may do. */
+void give_up_port(rdma_cm_id *&id, const char *call, int tries)
+{
+	if (errno != EADDRINUSE || tries == ports_to_try)
+		must_return_0(-1, call);
+	rdma_destroy_id(id);
+	id = nullptr;
 }
 
 rdma_conn_param parameters(const Device &device, const ibv_qp *qp)
@@ -95,20 +107,24 @@ uint16_t Caller::listen()
 	Inside inside(device_.space());
 	sockaddr_in address = socket_address(device_, 0);
 
-	listener_ = make_id(channel_);
-	must_return_0(rdma_bind_addr(listener_,
-				     reinterpret_cast<sockaddr *>(&address)),
-		      "rdma_bind_addr");
-	must_return_0(rdma_listen(listener_, 1), "rdma_listen");
+	for (int i = 1; !listener_; i++) {
+		listener_ = make_id(channel_);
+		must_return_0(
+			rdma_bind_addr(listener_,
+				       reinterpret_cast<sockaddr *>(&address)),
+			"rdma_bind_addr");
+		if (!rdma_listen(listener_, 1))
+			break;
+		give_up_port(listener_, "rdma_listen", i);
+	}
 	return rdma_get_src_port(listener_);
 }
 
-void Caller::call(const Device &peer, uint16_t port, const ibv_qp *qp)
+/* Finds the way there, from another port each time. */
+void Caller::resolve(const Device &peer, uint16_t port)
 {
-	Inside inside(device_.space());
 	sockaddr_in from = socket_address(device_, 0);
 	sockaddr_in to = socket_address(peer, port);
-	rdma_conn_param param = parameters(device_, qp);
 
 	id_ = make_id(channel_);
 	must_return_0(rdma_resolve_addr(
@@ -119,7 +135,19 @@ void Caller::call(const Device &peer, uint16_t port, const ibv_qp *qp)
 	must_return_0(rdma_resolve_route(id_, resolve_ms),
 		      "rdma_resolve_route");
 	await(RDMA_CM_EVENT_ROUTE_RESOLVED);
-	must_return_0(rdma_connect(id_, &param), "rdma_connect");
+}
+
+void Caller::call(const Device &peer, uint16_t port, const ibv_qp *qp)
+{
+	Inside inside(device_.space());
+	rdma_conn_param param = parameters(device_, qp);
+
+	for (int i = 1; !id_; i++) {
+		resolve(peer, port);
+		if (!rdma_connect(id_, &param))
+			break;
+		give_up_port(id_, "rdma_connect", i);
+	}
 }
 
 void Caller::answer(const ibv_qp *qp)

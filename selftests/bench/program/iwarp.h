@@ -31,6 +31,7 @@ public:
 
 private:
 	rdma_cm_id *await(int kind);
+	void resolve(const Device &peer, uint16_t port);
 
 	Device &device_;
 	rdma_event_channel *channel_;
