@@ -21,10 +21,9 @@ constexpr uint64_t message_size = 2 << 20;
 /* Whose pattern the server's memory has when it is got. */
 constexpr uint32_t returned = 100;
 
-/* A lane that does not answer for five seconds has failed: slow guests need some. */
 /*
- * @attempts: until an end gives a lane up. An emulated machine on a busy host answers late: many,
- * but where a test waits until a lane is given up.
+ * @attempts: until an end gives a lane up, four in a second. An emulated machine on a busy host
+ * answers late, so there are many, but where a test waits until a lane is given up.
  */
 constexpr pavo::StripedOptions striped_options(unsigned attempts = 200)
 {
