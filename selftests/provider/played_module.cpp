@@ -161,6 +161,11 @@ void kicked(uint32_t command)
 		engine.drain();
 }
 
+bool lacks_memory()
+{
+	return engine.lacks_memory && engine.lacks_memory--;
+}
+
 int serve_method(fake::Call &call)
 {
 	switch (call.object << 16 | call.method) {
@@ -198,16 +203,13 @@ int serve_method(fake::Call &call)
 	case PAVO_OBJECT_DOORBELLS << 16 | PAVO_METHOD_DOORBELLS_KICK:
 		if (engine.is_old)
 			return EPROTONOSUPPORT;
+		if (lacks_memory())
+			return engine.lack;
 		kicked(IB_USER_VERBS_CMD_POST_SEND);
 		return 0;
 	default:
 		return 0;
 	}
-}
-
-bool lacks_memory()
-{
-	return engine.lacks_memory && engine.lacks_memory--;
 }
 
 int serve_write(fake::Call &call)
@@ -216,7 +218,7 @@ int serve_write(fake::Call &call)
 	case IB_USER_VERBS_CMD_POST_SEND:
 	case IB_USER_VERBS_CMD_POST_RECV:
 		if (lacks_memory())
-			return ENOMEM;
+			return engine.lack;
 		kicked(call.command);
 		return 0;
 	case IB_USER_VERBS_CMD_ALLOC_PD:
@@ -255,7 +257,7 @@ int on_write(uint32_t command, uint32_t)
 		return EACCES;
 	}
 	if (lacks_memory())
-		return ENOMEM;
+		return engine.lack;
 	kicked(command);
 	return 0;
 }

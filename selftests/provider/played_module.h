@@ -100,8 +100,8 @@ struct Engine {
 	bool refuses_writes = false;
 	/* It has no method to kick, only commands. */
 	bool is_old = false;
-	/* So many kicks find no memory, by whatever way they come. */
-	int lacks_memory = 0;
+	/* So many kicks find no memory, by whatever way they come, and say so by this. */
+	int lacks_memory = 0, lack = ENOMEM;
 	int send_kicks = 0, recv_kicks = 0, refused = 0;
 	bool drains = true;
 	bool completes = false;

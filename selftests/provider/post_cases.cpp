@@ -53,22 +53,25 @@ void test_refused_write()
 }
 
 /* It is posted by then: an application that is told otherwise posts it again. */
-void test_kick_without_memory()
+void test_kick_without_memory(bool by_command)
 {
 	User user;
 
 	calm_engine();
-	engine.is_old = true;
-	for (int lacking : {1, 2, 3, 50}) {
-		const uint32_t before = user.side().taken;
+	engine.is_old = by_command;
+	for (int error : {ENOMEM, EFAULT}) {
+		engine.lack = error;
+		for (int lacking : {1, 2, 3, 50}) {
+			const uint32_t before = user.side().taken;
 
-		engine.lacks_memory = lacking;
-		REQUIRE_EQ(user.send(1, 10), 0);
-		REQUIRE_EQ(engine.lacks_memory, 0);
-		REQUIRE_EQ(user.side().taken, before + 1);
+			engine.lacks_memory = lacking;
+			REQUIRE_EQ(user.send(1, 10), 0);
+			REQUIRE_EQ(engine.lacks_memory, 0);
+			REQUIRE_EQ(user.side().taken, before + 1);
+		}
 	}
-	REQUIRE_EQ(engine.doorbells.size(), 4);
-	REQUIRE_EQ(engine.send_kicks, 4);
+	REQUIRE_EQ(engine.doorbells.size(), 8);
+	REQUIRE_EQ(engine.send_kicks, 8);
 }
 
 void test_no_kick_when_polled()
@@ -277,7 +280,9 @@ void add_post_cases(Cases &cases)
 			{"one kick per chain where writes are refused",
 			 test_refused_write},
 			{"a kick that finds no memory is repeated",
-			 test_kick_without_memory},
+			 [] { test_kick_without_memory(false); }},
+			{"a command to kick that finds no memory is repeated",
+			 [] { test_kick_without_memory(true); }},
 			{"no kick while the page is polled",
 			 test_no_kick_when_polled},
 			{"a full send queue", test_queue_full},

@@ -113,33 +113,43 @@ int call_once(ibv_context *context, uint32_t command, const Kernel &kernel,
 }
 
 /*
- * The requests are in the ring already, and the provider cannot take them back.
- * After an error for lack of memory an application would post them again, and
- * the module would carry out both.
+ * Tries again while @attempt returns that the kernel had no memory, for itself (ENOMEM) or for a
+ * page of the caller (EFAULT; its addresses are on the provider's own stack). The requests are
+ * in the ring already, and the provider cannot take them back. An application that got an
+ * error would post them again, and the module would carry out both.
  */
+template <class Attempt> int insist(Attempt attempt)
+{
+	int err = attempt();
+
+	for (int i = 1; i < kick_attempts && (err == ENOMEM || err == EFAULT);
+	     i++) {
+		sched_yield();
+		err = attempt();
+	}
+	return err;
+}
+
 template <class Kernel, class Response>
 int call(const ibv_qp *qp, uint32_t command, uint32_t wqe_size)
 {
 	Response resp = {};
 	Kernel kernel = {};
-	int err = ENOMEM;
 
 	kernel.response = reinterpret_cast<uintptr_t>(&resp);
 	kernel.qp_handle = qp->handle;
 	kernel.wqe_size = wqe_size;
-	for (int i = 0; i < kick_attempts && err == ENOMEM; i++) {
-		if (i)
-			sched_yield();
-		err = call_once(qp->context, command, kernel, sizeof(resp));
-	}
-	return err;
+	return insist([&] {
+		return call_once(qp->context, command, kernel, sizeof(resp));
+	});
 }
 
 } // namespace
 
 int kick_send(const ibv_qp *qp)
 {
-	int err = kick_doorbells(qp->context->cmd_fd);
+	const int fd = qp->context->cmd_fd;
+	int err = insist([fd] { return kick_doorbells(fd); });
 
 	if (err != EPROTONOSUPPORT)
 		return err;
