@@ -26,6 +26,11 @@ class Kernel:
         return self.image.name == NATIVE_IMAGE
 
     @property
+    def built(self):
+        """Whether it is one of build-kernel's, named for its use and not its version."""
+        return not self.name[:1].isdigit()
+
+    @property
     def headers(self):
         """Where out-of-tree modules are built, or None."""
         own = self.modules / "build"
@@ -87,13 +92,14 @@ def default():
 
 
 def find(wanted):
-    """The kernel named by release, by cache name or by release prefix."""
+    """The kernel named by release, by cache name or by release prefix. A prefix means kernels of
+    the distribution: those that build-kernel made go by their names only."""
     everything = installed() + cached()
     for kernel in everything:
         if wanted in (kernel.release, kernel.name):
             return kernel
-    starts = [k for k in everything if k.release.startswith(wanted + ".")
-              or k.release.startswith(wanted + "-")]
+    starts = [k for k in everything if not k.built
+              and k.release.startswith((wanted + ".", wanted + "-"))]
     if starts:
         return starts[-1]
     known = ", ".join(k.name for k in everything) or "none"

@@ -84,6 +84,7 @@ TEST = {
     "unit": UNIT,
     "unit-KVM-or-emulation": add_inputs(UNIT, "qemu-scripts/"),
     "unit-console": add_inputs(UNIT, "qemu-scripts/"),
+    "unit-kernels": add_inputs(UNIT, "qemu-scripts/"),
     "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
     "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
     "unit-engine": add_inputs(UNIT, "selftests/wire/scripts/"),
