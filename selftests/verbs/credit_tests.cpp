@@ -128,7 +128,8 @@ PV_TEST_LOCAL("credits.weighted",
 	Policy sends(env.a, "send_credits", "16");
 	/* Slower than a kernel with checkers. */
 	Qdisc slow(env.a, "tbf rate 100mbit burst 200000 limit 20000000");
-	Saturation load(env, {}, {1, 2}, 1 << 16, 16);
+	/* Each has posted more than is counted, whenever the process comes to look. */
+	Saturation load(env, {}, {1, 2}, 1 << 14, 512);
 
 	load.run(40);
 	const auto count = load.run(300);

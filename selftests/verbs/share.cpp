@@ -23,8 +23,13 @@ Saturation::Saturation(Env &env, LinkSpec spec,
 		spec.sl = level;
 		links.push_back(connect(env, spec));
 	}
+	fill();
+}
+
+void Saturation::fill()
+{
 	for (size_t i = 0; i < links.size(); i++)
-		post(i, depth);
+		post(i, depth_);
 }
 
 void Saturation::post(size_t link, uint32_t count)

@@ -65,8 +65,10 @@ public:
 
 	/* Until so many more messages are complete; by link. */
 	std::vector<uint64_t> run(uint64_t messages);
-	/* Ends it: all that is under way is completed, every byte is where it should be. */
+	/* Completes all that is under way; every byte is where it should be. */
 	void drain();
+	/* Goes on after drain(). */
+	void fill();
 
 	std::vector<Link> links;
 

@@ -14,8 +14,8 @@ using namespace pv;
 
 namespace {
 
-/* Messages that a link has posted: more than the kernel sends before the process runs again. */
-constexpr uint32_t deep = 32;
+/* Messages whose order is looked at. Each link has posted more before the first is sent. */
+constexpr uint32_t counted = 200, deep = 256;
 
 /* Messages of the second link for each of the first. */
 double ratio_of(const std::vector<uint64_t> &count)
@@ -23,16 +23,23 @@ double ratio_of(const std::vector<uint64_t> &count)
 	return double(count[1]) / double(std::max<uint64_t>(count[0], 1));
 }
 
-void must_share(Saturation &load, double want, const char *what)
+/*
+ * All of @load waits for @wire, which has no room. Then it goes on, and the order of completions
+ * says how links shared the adapter, whenever the process came to look at them.
+ */
+void must_share(Qdisc &wire, Saturation &load, double want, const char *what)
 {
-	load.run(4 * deep); /* what was posted by the policy of before */
-	const auto count = load.run(200);
+	wire.change(room);
+	const auto count = load.run(counted);
 	const double ratio = ratio_of(count);
 
 	show(str(what, ": ", count[0], " and ", count[1],
 		 " messages, 1:", ratio));
 	REQUIRE(ratio > want * 0.8 && ratio < want * 1.2, what, ": 1:", ratio,
 		", not 1:", want);
+	load.drain();
+	wire.change(no_room);
+	load.fill();
 }
 
 /* Messages of each of many links; none has less than a quarter of another. */
@@ -60,17 +67,25 @@ PV_TEST_LOCAL("share.weights",
 {
 	Policy quantum(env.a, "quantum", "32");
 	Policy weights(env.a, "weights", "1:1 2:4");
-	Saturation load(env, {}, {1, 2}, uint32_t(env.options.large / 8), deep);
+	Qdisc wire(env.a, no_room);
+	Saturation load(env, {}, {1, 2}, uint32_t(env.options.large / 32),
+			deep);
 
-	must_share(load, 4, "weights 1 and 4");
+	must_share(wire, load, 4, "weights 1 and 4");
 	weights.set("1:4 2:1");
-	must_share(load, 0.25, "weights 4 and 1");
+	must_share(wire, load, 0.25, "weights 4 and 1");
 	weights.set("1:2 2:2 3:3");
-	must_share(load, 1, "weights 2 and 2");
-	weights.set("1:1 2:1 3:1");
-	load.run(50); /* turns are off: those that waited go on */
+	must_share(wire, load, 1, "weights 2 and 2");
 	weights.set("1:1 2:4");
-	must_share(load, 4, "weights 1 and 4 again");
+	wire.change(room);
+	load.run(deep / 4);
+	weights.set("1:1 2:1 3:1"); /* turns are off: those that waited go on */
+	load.drain();
+	wire.change(no_room);
+	load.fill();
+	weights.set("1:1 2:4");
+	must_share(wire, load, 4, "weights 1 and 4 again");
+	wire.change(room);
 	load.drain();
 }
 
