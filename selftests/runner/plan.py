@@ -171,8 +171,9 @@ FULL = {
                          "6.12"),
     "life": on_kernels("life", "native", "native-sanitizer", "default", "6.12"),
     "smp": on_kernels("smp", "default", "sanitizer", "6.12"),
-    "interop": on_kernels("interop", "default", "native-sanitizer", "6.12"),
-    "apps": on_kernels("apps", "default", "native-sanitizer", "6.12"),
+    # The native kernels are of the source of 6.12.
+    "interop": on_kernels("interop", "default", "native", "native-sanitizer", wide=DEFAULT),
+    "apps": on_kernels("apps", "default", "native", "native-sanitizer", wide=DEFAULT),
     "apps-storage": on_kernels("apps-storage", "default", "sanitizer"),
     "vm": on_kernels("vm", "native", "default"),
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
