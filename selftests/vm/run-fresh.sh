@@ -67,6 +67,7 @@ make_root()
 		apt-config dump --format '%F "%v";%n' "Acquire::$proxy::Proxy"
 	done >"$root/etc/apt/apt.conf.d/proxy"
 	mount -t proc proc "$root/proc"
+	mount -t devpts -o newinstance devpts "$root/dev/pts"
 	mount --bind "$cache/archives" "$root/var/cache/apt/archives"
 	install -d -o "$user" -g "$user" "$root/home/user"
 	copy_tree
@@ -78,7 +79,7 @@ make_root()
 drop_root()
 {
 	cd /
-	umount "$root/proc" "$root/var/cache/apt/archives" 2>/dev/null
+	umount "$root/proc" "$root/dev/pts" "$root/var/cache/apt/archives" 2>/dev/null
 	rm -rf --one-file-system "$root"
 }
 
