@@ -37,15 +37,15 @@ wide()
 }
 
 # between NAME READY SERVER-LINE CLIENT-LINE: the nodes take turns at being the
-# server, which is enough between two devices of a kind; with time for it, or $each,
-# each is the server. In what follows the name, @ is the server's address in $net.
+# server, which is enough between two devices of a kind; with $each each is the server.
+# In what follows the name, @ is the server's address in $net.
 net=192.168.77. net6=fd00:77:: turn=2 each=
 between()
 {
 	local server servers lines=("${@:2}")
 	turn=$((3 - turn))
 	servers=$turn
-	[ -z "$wide$each" ] || servers="1 2"
+	[ -z "$each" ] || servers="1 2"
 	[[ $1 == *"$name_part"* ]] || return 0
 	for server in $servers; do
 		pair_step "$1, server is node $server" "$server" \

@@ -5,7 +5,7 @@
 # rdma-core's and perftest's, UCX, libfabric, Open MPI; run-storage.sh: NVMe, NFS, iSER. Called by
 # selftests/run (which sets PAVO_*), or by hand after `make`.
 # usage: run.sh [--name NAME-PART] [PARTS...]; TYPE=rxe tries the tests themselves.
-# PAVO_WIDE=1 (make test-full): more variants, each node as the server.
+# PAVO_WIDE=1 (make test-full): more variants.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh

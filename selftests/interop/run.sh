@@ -7,7 +7,7 @@
 # examined. Called by selftests/run, or by hand after `make`. TYPE=rxe tries the tests themselves.
 # usage: run.sh
 # One CPU each: two guests with more of them wait for each other on a host of two.
-# PAVO_WIDE=1 (make test-full): two CPUs each.
+# PAVO_WIDE=1: two CPUs each.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh

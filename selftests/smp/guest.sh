@@ -7,10 +7,12 @@
 # shellcheck disable=SC2317  # groups are called by their names
 set -u
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
-# In a plain run fewer races than the program makes by itself, with --wide many more.
-wide=() races=(--races 30000)
+# In a plain run fewer races than the program makes by itself. With --wide many more, the longest
+# messages and the most queue pairs.
+wide=() races=(--races 30000) most=()
 if [ "$1" = --wide ]; then
 	wide=(--wide) races=()
+	most=(--only data.huge --only scale. --only armed.crowd --only rkm.other_traffic)
 	export PAVO_WIDE=1
 	shift
 fi
@@ -37,7 +39,7 @@ clear_guest()
 verbs()
 {
 	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
-		"${races[@]}" --two-cpus --only thread. --only process. --only mr.huge_pages \
+		"${races[@]}" "${most[@]}" --two-cpus --only thread. --only process. --only mr.huge_pages \
 		--only odp.never_raced --only ext.atomic \
 		--only poll.no_calls --only poll.around --only poll.flags
 }

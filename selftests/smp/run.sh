@@ -5,7 +5,8 @@
 # two CPUs, huge pages or a kernel as distributions have it; all in one guest. Called by
 # selftests/run, or by hand after `make`.
 # usage: run.sh [verbs|faults|translate|window|life...]: tests of these groups only
-# PAVO_WIDE=1 (make test-full): more races. SECONDS_OF_FUZZ: 20, or so many.
+# PAVO_WIDE=1 (make test-full): more races, the longest messages, the most queue pairs.
+# SECONDS_OF_FUZZ: 20, or so many.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
@@ -13,15 +14,15 @@ here=$(dirname "$(readlink -f "$0")")
 
 [ $# -gt 0 ] || set -- verbs faults translate window life
 fuzz=${SECONDS_OF_FUZZ:-20}
-seconds=$((480 + fuzz)) wide=
+mem=2G seconds=$((480 + fuzz)) wide=
 if [ -n "${PAVO_WIDE:-}" ]; then
-	seconds=$((2400 + fuzz)) wide=--wide
+	mem=6G seconds=$((2400 + fuzz)) wide=--wide
 fi
 # window/event_tests.cpp says why wakings are traced, and from the start.
 # Huge pages of the boot are side by side: translate/large_page.h.
 # Calls are preempted, where the kernel can: window/turn_tests.cpp.
 # shellcheck disable=SC2086  # none or one
-exec "$PAVO_VM" run -q --mem 2G \
+exec "$PAVO_VM" run -q --mem $mem \
 	--append "hugepages=64 trace_event=sched:sched_waking preempt=full" \
 	--timeout "$(limit $seconds)" -- \
 	bash "$here/guest.sh" $wide "$PAVO_BUILD/selftests" "$fuzz" "$@"

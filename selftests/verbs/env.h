@@ -15,6 +15,9 @@
 
 namespace pv {
 
+/* From so many on all tests take the races that are asked for, where each takes a part else. */
+constexpr uint32_t many_races = 200000;
+
 struct EnvOptions {
 	uint32_t patience_ms = 20000; /* how long a completion may take */
 	uint8_t loss_timeout = 14; /* of queue pairs: 67 ms */

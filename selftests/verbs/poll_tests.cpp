@@ -517,9 +517,9 @@ PV_TEST_TWO_CPUS(
 	"around the idle limit: none is lost")
 {
 	constexpr uint32_t idle = 20;
-	const uint64_t all = env.options.races, wide = 1'000'000;
+	const uint64_t all = env.options.races;
 	/* Of each thread. */
-	const uint64_t count = all < wide ? all / 8 : all / 4;
+	const uint64_t count = all < many_races ? all / 8 : all / 4;
 	auto allowed = allow();
 	std::deque<Writes> writes;
 	std::vector<std::jthread> threads;

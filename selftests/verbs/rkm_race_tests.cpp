@@ -45,10 +45,10 @@ uint32_t rounds_of(const Env &env)
 	const uint32_t races = env.options.races;
 
 	return std::max<uint32_t>(
-		(races < 1000000 ? races / 50 : races) / racers, few_rounds);
+		(races < many_races ? races / 50 : races) / racers, few_rounds);
 }
 
-/* Where it is another way to end a key that LOCAL_INV has had a million of. */
+/* Where it is another way to end a key than LOCAL_INV, which has had them all. */
 uint32_t some_rounds_of(const Env &env)
 {
 	return std::max(rounds_of(env) / 64, few_rounds);
