@@ -350,7 +350,7 @@ PV_TEST_LOCAL("direct.loss",
 	Moved again(env.a, "tx_retransmits"), gaps(env.b, "rx_out_of_sequence");
 	uint64_t seeds[32];
 
-	Qdisc lossy(env.a, "netem limit 1000 loss 30%");
+	Qdisc lossy(env.a, "netem limit 1000 loss 10%");
 
 	for (int round = 0; round < 6; round++) {
 		for (uint32_t i = 0; i < 32; i++) {

@@ -5,8 +5,8 @@
 # IPv4 all of it, over IPv6 what depends on addresses, and with an Ethernet MTU of
 # 1500 what needs a path MTU that is too large. Started by run.sh.
 # usage: guest.sh [--wide] TYPE PROGRAM [arguments for PROGRAM...]
-# --wide: with the longest messages there are, the most queue pairs (in a native guest half as
-# many, and no such messages), and all races with the end of a key
+# --wide: with the longest messages there are, the most queue pairs (in a native guest a quarter
+# as many, and no such messages), and all races with the end of a key
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
@@ -16,7 +16,7 @@ if [ "$1" = --wide ]; then
 	wide=(--huge --many 16384 --races 200000 --limit 1200)
 	# Each mapping of a process is one of the host, of which a process may have 65,530.
 	# Memory that is not in one piece takes many.
-	[[ $(uname -r) != *-native* ]] || wide=(--many 8192 --races 200000 --limit 1200)
+	[[ $(uname -r) != *-native* ]] || wide=(--many 4096 --races 200000 --limit 1200)
 	shift
 fi
 type=$1 program=$2

@@ -232,6 +232,16 @@ log_end()
 	tail -n 15 "$1" | cut -c 1-160
 }
 
+# network_state: what this node counted and knows of its neighbours; zeros are left out.
+network_state()
+{
+	grep -r . /sys/class/infiniband/*/ports/1/hw_counters /sys/class/infiniband/*/hw_counters \
+		2>/dev/null | sed -n 's,.*/infiniband/\([^/]*\)/.*/,\1: ,; s/:\([1-9]\)/ \1/p'
+	ip -s link
+	ip neigh
+	tc -s qdisc
+}
+
 # serves PID READY: that process has come so far, or has ended.
 serves()
 {
@@ -278,6 +288,7 @@ pair_step()
 		tail=$(log_end "$log")
 		pavo-put "$key-said-$NODE" "$rc: $line
 $tail"
+		network_state >"$PAVO_OUT/$key.network" 2>&1
 	fi
 	[ "$NODE" = 1 ] || return 0
 	if [ "$rc" = 0 ]; then
