@@ -142,14 +142,16 @@ static const struct ib_device_ops pavo_main_ops = {
 static struct pavo_dev *alloc_adapter(void)
 {
 	const unsigned int bound = WQ_MEM_RECLAIM | PAVO_WQ_PERCPU;
+	const gfp_t numbers = XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
+			      XA_FLAGS_ACCOUNT;
 	struct pavo_dev *dev;
 	int err;
 
 	dev = ib_alloc_device(pavo_dev, ib);
 	if (!dev)
 		return NULL;
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
-	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->qps, numbers);
+	xa_init_flags(&dev->srqs, numbers);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);

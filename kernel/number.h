@@ -12,7 +12,8 @@ struct xarray;
 
 /**
  * pavo_number_reserve - draw a free number.
- * @xa:     table of the objects; made with XA_FLAGS_ALLOC
+ * @xa:     table of the objects; made with XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH, for the lock
+ *          is let go of the same way while memory is waited for
  * @low:    lowest number
  * @high:   highest number
  * @number: the result. It is reserved in @xa until an entry is stored or it is erased;

@@ -69,7 +69,8 @@ static void forget_srq(struct pavo_srq *srq)
 {
 	if (srq->ib.srq_type != IB_SRQT_XRC)
 		return;
-	xa_erase(&to_pavo_dev(srq->ib.device)->srqs, srq->ib.ext.xrc.srq_num);
+	xa_erase_bh(&to_pavo_dev(srq->ib.device)->srqs,
+		    srq->ib.ext.xrc.srq_num);
 	synchronize_rcu_expedited();
 }
 

@@ -60,6 +60,7 @@ static inline int xa_err(const void *entry)
 
 #define xa_insert_bh xa_insert
 #define xa_store_bh xa_store
+#define xa_erase_bh xa_erase
 #define xa_lock_bh(xa) spin_lock(&(xa)->xa_lock)
 #define xa_unlock_bh(xa) spin_unlock(&(xa)->xa_lock)
 #define xa_is_retry(entry) false
