@@ -15,7 +15,7 @@
 
 namespace pv {
 
-/* From so many on all tests take the races that are asked for, where each takes a part else. */
+/* From so many on tests take half of the races that are asked for or all, else a part. */
 constexpr uint32_t many_races = 200000;
 
 struct EnvOptions {

@@ -24,7 +24,6 @@ using namespace pv;
 namespace {
 
 constexpr size_t racers = 16, race_bystanders = 24;
-constexpr uint32_t few_rounds = 50;
 
 /* The peers' operations: of so many bytes, in packets of so many at most. */
 struct Shape {
@@ -39,25 +38,32 @@ size_t same(const uint8_t *at, const std::vector<uint8_t> &all)
 		      all.begin());
 }
 
-/* As many races as are asked for (--races) only where there is much time. */
+/* Of what is slow. On a kernel with checkers fewer races are asked for. */
+uint32_t few_rounds_of(const Env &env)
+{
+	return std::clamp<uint32_t>(env.options.races / 600, 10, 50);
+}
+
+/* Of all races that are asked for (--races) the half, but only where there is much time. */
 uint32_t rounds_of(const Env &env)
 {
 	const uint32_t races = env.options.races;
 
-	return std::max<uint32_t>(
-		(races < many_races ? races / 50 : races) / racers, few_rounds);
+	return std::max<uint32_t>(races / (races < many_races ? 50 : 2) /
+					  racers,
+				  few_rounds_of(env));
 }
 
 /* Where it is another way to end a key than LOCAL_INV, which has had them all. */
 uint32_t some_rounds_of(const Env &env)
 {
-	return std::max(rounds_of(env) / 64, few_rounds);
+	return std::max(rounds_of(env) / 32, few_rounds_of(env));
 }
 
 /* Of ends that take longer: up to a second for all of a round's queue pairs. */
 uint32_t fewer_rounds_of(const Env &env)
 {
-	return std::max(rounds_of(env) / 400, few_rounds);
+	return std::max(rounds_of(env) / 400, few_rounds_of(env));
 }
 
 /* How keys end. */
