@@ -265,12 +265,16 @@ def _list_kernels():
 
 
 def _interrupt(_signal, _frame):
+    # Once: another one would end the loop that ends the machines.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def main(arguments):
     """The program; returns the exit code."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     if arguments[:1] == ["cluster"] and arguments[1:2] and \
             arguments[1].isdigit():
         # a bare number first; argparse would let the command swallow the rest
