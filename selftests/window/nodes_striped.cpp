@@ -11,6 +11,7 @@
 
 #include <pavo/striped.hpp>
 
+#include "../common/slow_kernel.h"
 #include "nodes.h"
 
 namespace nodes {
@@ -200,7 +201,8 @@ void serve_striped(const Arguments &arguments)
 void ask_striped(const Arguments &arguments)
 {
 	lose_a_lane(arguments, "ip link set " + arguments.interface + " down",
-		    std::errc::timed_out, striped_options(20));
+		    std::errc::timed_out,
+		    striped_options(common::slow_kernel() ? 60 : 20));
 }
 
 void ask_striped_without(const Arguments &arguments)
