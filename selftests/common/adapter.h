@@ -4,14 +4,13 @@
 #define PAVO_COMMON_ADAPTER_H
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <thread>
 
 #include "errors.h"
 #include "files.h"
+#include "ticks.h"
 
 namespace common {
 
@@ -61,6 +60,21 @@ inline std::map<std::string, uint64_t> counters(const std::string &adapter)
 	return values;
 }
 
+/*
+ * A counter as it is at this call or later: waits until a number that the kernel keeps would
+ * be older than its lifespan. Throws Missing.
+ */
+inline uint64_t fresh_counter(const std::string &adapter,
+			      const std::string &name)
+{
+	/* RDMA_HW_STATS_DEFAULT_LIFESPAN: the kernel rounds it up to ticks. */
+	constexpr std::chrono::nanoseconds lifespan =
+		std::chrono::milliseconds(10);
+
+	pass_ticks(unsigned((lifespan.count() - 1) / tick().count() + 2));
+	return counter(adapter, name);
+}
+
 /* The number by which a counter has moved since this was made. Throws Missing. */
 class Moved {
 public:
@@ -72,11 +86,7 @@ public:
 	uint64_t by() const { return fresh() - before_; }
 
 private:
-	uint64_t fresh() const
-	{
-		std::this_thread::sleep_for(std::chrono::milliseconds(25));
-		return counter(adapter_, name_);
-	}
+	uint64_t fresh() const { return fresh_counter(adapter_, name_); }
 
 	std::string adapter_, name_;
 	uint64_t before_;

@@ -52,7 +52,7 @@ Device::~Device()
 
 uint64_t Device::counter(const std::string &name) const
 {
-	return common::counter(name_, name);
+	return common::fresh_counter(name_, name);
 }
 
 int Device::event()

@@ -34,7 +34,7 @@ public:
 	const ibv_gid &gid() const { return gid_; }
 	uint8_t gid_index() const { return gid_index_; }
 	const std::string &name() const { return name_; }
-	/** As old as the kernel has it: common/adapter.h. */
+	/** As it is at this call or later: common/adapter.h. */
 	uint64_t counter(const std::string &name) const;
 	/** The next asynchronous event of the context, or -1 in time. */
 	int event();

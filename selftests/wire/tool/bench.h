@@ -19,7 +19,7 @@ public:
 	/* The clock, in nanoseconds, and a little while in which the device may act. */
 	virtual int64_t now() = 0;
 	virtual void pass(int64_t until) = 0;
-	/* Until counters that have grown show it. */
+	/* Wait until counters are read as they are now or later. */
 	virtual void settle_counters() = 0;
 
 	/* The wire. As those of Link. */

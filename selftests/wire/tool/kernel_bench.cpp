@@ -11,11 +11,12 @@
 #include <net/if.h>
 #include <unistd.h>
 
+#include "../../common/ticks.h"
+
 namespace pw {
 
-/* Of a look at what the device does, and for how long the kernel keeps counters. */
+/* Of a look at what the device does. */
 constexpr int64_t look = 100000;
-constexpr unsigned counters_us = 2000;
 
 static std::string counter_folder(const std::string &device)
 {
@@ -33,9 +34,9 @@ KernelBench::KernelBench(const std::string &device,
 	: interface_(interface), counters_(counter_folder(device)),
 	  link_(interface)
 {
-	/* Counters are cached for this many ms: a wait on them would be blind. */
+	/* ms in which the kernel may show counters as they were: until the next tick */
 	if (!counters_.empty())
-		std::ofstream(counters_ + "/lifespan") << 1;
+		std::ofstream(counters_ + "/lifespan") << 0;
 }
 
 void KernelBench::pass(int64_t until)
@@ -45,10 +46,9 @@ void KernelBench::pass(int64_t until)
 	usleep(static_cast<useconds_t>(std::max<int64_t>(left, 0) / 1000 + 1));
 }
 
-/* The kernel serves a value up to 1 ms old: let a wrong growth show. */
 void KernelBench::settle_counters()
 {
-	usleep(counters_us);
+	common::pass_ticks(1);
 }
 
 std::optional<Mac> KernelBench::device_mac(unsigned interface)

@@ -360,6 +360,9 @@ void Machine::step_let(const Statement &s)
 
 void Machine::snapshot_counters()
 {
+	if (counters_named_.empty())
+		return;
+	bench_.settle_counters();
 	for (const std::string &name : counters_named_)
 		if (auto now = dut().counter(name))
 			counters_[name] = *now;
