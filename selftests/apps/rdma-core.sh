@@ -52,11 +52,13 @@ cm "udaddy, 3 connections" "udaddy -b @ -c 3 -C 10 -S 1000" \
 cm "cmtime, 20 connections" "$here/endless serve cmtime-@ cmtime -b @ -c 20" \
 	"$here/endless use cmtime-@ cmtime -s @ -c 20"
 
-# The same device over a VLAN of its interface: a GID more.
+# The same device over a VLAN of its interface: a GID more. A neighbour is asked from the
+# link-local address, so that one must be usable at once, too.
 vlan()
 {
 	modprobe 8021q
 	ip link add link eth0 name eth0.9 type vlan id 9 &&
+		echo 0 >/proc/sys/net/ipv6/conf/eth0.9/accept_dad &&
 		ip link set eth0.9 up &&
 		ip address add "192.168.79.$NODE/24" dev eth0.9 &&
 		ip address add "fd00:79::$NODE/64" dev eth0.9 nodad

@@ -157,9 +157,12 @@ if [ "$NODE" = 2 ]; then
 	sync
 fi
 
-# Behind the capture, whose filter knows no tags.
+# Behind the capture, whose filter knows no tags. A neighbour is asked from the link-local
+# address, so that one must be usable at once, too.
 modprobe 8021q
-ip link add link eth0 name eth0.9 type vlan id 9 && ip link set eth0.9 up &&
+ip link add link eth0 name eth0.9 type vlan id 9 &&
+	echo 0 >/proc/sys/net/ipv6/conf/eth0.9/accept_dad &&
+	ip link set eth0.9 up &&
 	ip address add "192.168.79.$NODE/24" dev eth0.9 &&
 	ip address add "fd00:79::$NODE/64" dev eth0.9 nodad || exit 1
 wait_for grep -qs eth0.9 /sys/class/infiniband/rdma0/ports/1/gid_attrs/ndevs/*
