@@ -76,7 +76,8 @@ static bool accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_count(qp, rx_drop_state);
 		return false;
 	}
-	if (qp->has_flow && unlikely(!pavo_flow_match(&qp->flow, rx))) {
+	if (qp->has_flow && unlikely(!pavo_flow_match(&qp->flow, rx) ||
+				     !pavo_pair_accepts(qp, rx))) {
 		pavo_count(qp, rx_drop_address);
 		return false;
 	}
@@ -167,15 +168,17 @@ void pavo_demux_inside(struct sk_buff *skb)
 {
 	struct pavo_rx rx pavo_uncleared;
 
-	if (pavo_rx_take(&rx, skb))
+	if (pavo_rx_take(&rx, skb, true))
 		deliver(&rx);
 }
 
 int pavo_demux_receive(struct sock *sk, struct sk_buff *skb)
 {
 	bool seen = pavo_reached_begin();
+	struct pavo_rx rx pavo_uncleared;
 
-	pavo_demux_inside(skb);
+	if (pavo_rx_take(&rx, skb, false))
+		deliver(&rx);
 	pavo_reached_end(seen);
 	return 0;
 }

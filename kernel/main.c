@@ -433,7 +433,7 @@ static void remove_adapters(void)
 static const struct pavo_net_calls net_calls = {
 	.receive = pavo_demux_receive,
 	.inside = pavo_demux_inside,
-	.loan_stands = pavo_loan_stands,
+	.leaves = pavo_pair_leaves,
 };
 
 static int __init pavo_init(void)

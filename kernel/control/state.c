@@ -127,6 +127,7 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	has_flow = qp->has_flow;
 	qp->has_flow = false;
 	unlock_sides(qp);
+	pavo_pair_leave(qp);
 
 	/* A fault that is served goes on without the queue pair. */
 	pavo_fault_detach(&qp->req.side.missing);
@@ -168,12 +169,14 @@ static int set_flow(struct pavo_qp *qp)
 	if (err)
 		return err;
 	pavo_flow_keep_inside(&new);
+	pavo_pair_leave(qp);
 	lock_sides(qp);
 	had_flow = qp->has_flow;
 	old = qp->flow;
 	qp->flow = new;
 	qp->has_flow = true;
 	unlock_sides(qp);
+	pavo_pair_enter(qp);
 	if (had_flow)
 		pavo_flow_destroy(&old);
 	return 0;

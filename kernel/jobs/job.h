@@ -127,12 +127,14 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
  * @pvo:  PVO of the first byte
  * @skb:  the packet
  * @len:  bytes
- * @copy: attach no page
+ *
+ * The bytes are copied: the process may use its memory for something else before the packet has
+ * left.
  *
  * Return: 0; enum pavo_pvo_result; -ENOMEM. Context: RCU read side, BH disabled.
  */
 int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
-		    unsigned int len, bool copy);
+		    unsigned int len);
 unsigned int pavo_job_head(unsigned int len);
 
 /** pavo_job_query - report what @job has at this moment. Sleeps. */

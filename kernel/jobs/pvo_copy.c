@@ -55,35 +55,23 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 	return result;
 }
 
-/* Add @n bytes of @page to the payload. False: no memory. */
-static bool add_piece(struct sk_buff *skb, struct page *page,
-		      unsigned int offset, unsigned int n, bool copy)
-{
-	void *room;
-
-	if (!copy && pavo_tx_add_page(skb, page, offset, n))
-		return true;
-	room = pavo_tx_put(skb, n);
-	if (room)
-		memcpy_from_page(room, page, offset, n);
-	return room;
-}
-
 int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
-		    unsigned int len, bool copy)
+		    unsigned int len)
 {
 	enum pavo_pvo_result result;
 	unsigned int offset, left, n;
 	struct page *page;
+	void *room;
 
-	copy |= pavo_job_head(len) == len;
 	for (; len; pvo += n, len -= n) {
 		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
 		if (result)
 			return result;
 		n = min(len, left);
-		if (!add_piece(skb, page, offset, n, copy))
+		room = pavo_tx_put(skb, n);
+		if (!room)
 			return -ENOMEM;
+		memcpy_from_page(room, page, offset, n);
 	}
 	return 0;
 }

@@ -4,7 +4,7 @@
  *
  * A train has packets of one long message under one header; a bundle has whole messages of one
  * packet each, one behind the other from the BTH to the pad. Behind them stand the lengths of all
- * packets (u16, in the order of this machine), and the loan, which has their number. The requester
+ * packets (u16, in the order of this machine), and the metadata, which has their number. The requester
  * makes bundles, the receiver takes them apart, and late.c cuts them for a device.
  */
 #include <linux/skbuff.h>
@@ -43,51 +43,47 @@ bool pavo_bundle_fits(const struct pavo_bundle *bundle, unsigned int len)
 {
 	return bundle->count < PAVO_BUNDLE_PACKETS &&
 	       skb_tailroom(bundle->skb) >=
-		       len + sizeof(bundle->len) + sizeof(struct pavo_loan);
+		       len + sizeof(bundle->len) + sizeof(struct pavo_meta);
 }
 
-/* Add the lengths and their number. Return: the longest. */
-static unsigned int put_trailer(const struct pavo_bundle *bundle, bool ipv6)
+/* Add the lengths. Return: the longest. */
+static unsigned int put_lengths(const struct pavo_bundle *bundle)
 {
-	const struct pavo_loan loan = {
-		.flags = ipv6 ? PAVO_LOAN_IPV6 : 0,
-		.packets = bundle->count,
-	};
 	unsigned int longest = 0, i;
 
 	for (i = 0; i < bundle->count; i++)
 		longest = max_t(unsigned int, longest, bundle->len[i]);
 	skb_put_data(bundle->skb, bundle->len,
 		     pavo_bundle_trailer(bundle->count));
-	skb_put_data(bundle->skb, &loan, sizeof(loan));
 	return longest;
 }
 
 int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
-		     struct pavo_bundle *bundle)
+		     struct pavo_bundle *bundle, struct pavo_meta *meta)
 {
 	struct sk_buff *skb = bundle->skb;
 	unsigned int bytes = skb->len + bundle->count * PAVO_ICRC_LEN;
-	unsigned int longest = put_trailer(bundle, flow->ipv6);
-	int err;
+	unsigned int longest = put_lengths(bundle);
+	void *room = skb_put(skb, sizeof(*meta));
 
 	bundle->skb = NULL;
+	meta->packets = bundle->count;
 	/* To the stack a packet is what is in front of its payload, the BTH, and a unit. */
 	pavo_late_mark(skb, PAVO_BTH_LEN);
 	pavo_late_make(skb, longest - PAVO_BTH_LEN, bundle->count);
-	err = pavo_tx_address(tally, flow, skb);
-	return err ?: pavo_tx_pass(tally, flow, skb, bundle->count, bytes);
+	return pavo_tx_authentic(tally, flow, skb, meta, room, bundle->count,
+				 bytes);
 }
 
 /* ------------------------------------------------------------- taking apart */
 
 unsigned int pavo_bundle_len(const struct sk_buff *skb,
-			     const struct pavo_loan *loan, u32 i)
+			     const struct pavo_meta *meta, u32 i)
 {
-	unsigned int back = sizeof(*loan) + pavo_bundle_trailer(loan->packets);
+	unsigned int back = sizeof(*meta) + pavo_bundle_trailer(meta->packets);
 	u16 len;
 
-	if (i >= loan->packets || loan->packets > PAVO_BUNDLE_PACKETS ||
+	if (i >= meta->packets || meta->packets > PAVO_BUNDLE_PACKETS ||
 	    skb->len < back ||
 	    skb_copy_bits(skb, skb->len - back + pavo_bundle_trailer(i), &len,
 			  sizeof(len)))
@@ -121,11 +117,11 @@ bool pavo_rx_next(struct pavo_rx *rx)
 {
 	struct pavo_pkt pkt pavo_uncleared;
 
-	if (likely(rx->index + 1 >= rx->loan.packets))
+	if (likely(rx->index + 1 >= rx->meta.packets))
 		return false;
-	rx->at += pavo_bundle_len(rx->skb, &rx->loan, rx->index++);
+	rx->at += pavo_bundle_len(rx->skb, &rx->meta, rx->index++);
 	if (pavo_bundle_parse(&pkt, rx->skb, rx->at,
-			      pavo_bundle_len(rx->skb, &rx->loan, rx->index)) ||
+			      pavo_bundle_len(rx->skb, &rx->meta, rx->index)) ||
 	    !is_alike(&pkt, &rx->pkt)) {
 		pavo_tally_add(rx->port->tally, rx_drop_opcode, 1);
 		return false;
@@ -137,7 +133,7 @@ bool pavo_rx_next(struct pavo_rx *rx)
 
 u32 pavo_rx_packets(const struct pavo_rx *rx)
 {
-	return rx->loan.packets ?: rx->pkt.npkts;
+	return rx->meta.packets ?: rx->pkt.npkts;
 }
 
 u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
@@ -146,9 +142,9 @@ u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
 
 	if (!rx->unit)
 		return bytes;
-	if (!rx->loan.packets)
+	if (!rx->meta.packets)
 		return pavo_train_bytes(&rx->pkt, rx->pkt.payload);
-	return bytes - sizeof(rx->loan) -
-	       pavo_bundle_trailer(rx->loan.packets) +
-	       rx->loan.packets * PAVO_ICRC_LEN;
+	return bytes - sizeof(rx->meta) -
+	       pavo_bundle_trailer(rx->meta.packets) +
+	       rx->meta.packets * PAVO_ICRC_LEN;
 }

@@ -10,6 +10,7 @@
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/module.h>
 #include <linux/udp.h>
 #include <net/inet_dscp.h>
 #include <net/ip6_route.h>
@@ -20,6 +21,12 @@
 #include "compat.h"
 #include "net/net.h"
 #include "net_private.h"
+
+static bool trust_namespaces;
+module_param(trust_namespaces, bool, 0644);
+MODULE_PARM_DESC(
+	trust_namespaces,
+	"payload to other namespaces is attached, not copied: all tenants are trusted (N)");
 
 /* May packets of this family be sent to @daddr? */
 static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)
@@ -270,14 +277,14 @@ static bool cuts(const struct net_device *ndev)
 }
 
 enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
-				  struct pavo_near *near)
+				  struct pavo_near *near, bool same_host)
 {
 	enum pavo_lateness late = PAVO_LATE_NONE;
 	struct dst_entry *dst;
 
 	if (!READ_ONCE(pavo_late_icrc))
 		return PAVO_LATE_NONE;
-	if (near->on)
+	if (pavo_near_all(near, same_host))
 		return PAVO_LATE_ALL;
 	dst = pavo_flow_route(flow);
 	if (!dst)
@@ -288,6 +295,50 @@ enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
 		late = PAVO_LATE_MANY;
 	dst_release(dst);
 	return late;
+}
+
+/* Does a packet that is sent to @ndev reach an adapter of the same namespace at once, by veth? */
+static bool leads_to_adapter(const struct net_device *ndev)
+{
+	const struct net_device_ops *ops = ndev->netdev_ops;
+	const struct net_device *peer;
+
+	if (!ops->ndo_get_peer_dev)
+		return false;
+	peer = ops->ndo_get_peer_dev((struct net_device *)ndev);
+	return peer && net_eq(dev_net(peer), dev_net(ndev)) &&
+	       pavo_port_find(peer);
+}
+
+/* May a packet with pages of a process be sent to @ndev? RCU read side. */
+static bool may_have_pages(const struct pavo_flow *flow,
+			   const struct net_device *ndev)
+{
+	if (flow->inside && ndev->flags & IFF_LOOPBACK)
+		return true;
+	if (is_vlan_dev(ndev))
+		ndev = vlan_dev_real_dev(ndev);
+	/* Only drivers of hardware have a parent: a bus that it is on. */
+	if (ndev->dev.parent)
+		return true;
+	return flow->inside && leads_to_adapter(ndev);
+}
+
+bool pavo_flow_attaches(struct pavo_flow *flow)
+{
+	struct dst_entry *dst;
+	bool may;
+
+	if (READ_ONCE(trust_namespaces))
+		return true;
+	dst = pavo_flow_route(flow);
+	if (!dst)
+		return false;
+	rcu_read_lock();
+	may = may_have_pages(flow, dst->dev);
+	rcu_read_unlock();
+	dst_release(dst);
+	return may;
 }
 
 bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)

@@ -4,7 +4,7 @@
  *
  * Called by the network stack for each packet to the port that an interface with GRO has received,
  * before IP. A packet joins the one in front of it if both have a right ICRC; the receiver does not
- * check it again. All others go their usual way, and so does a packet that no other follows.
+ * check it again, as the train gets authentic metadata. All others go their usual way, and so does a packet that no other follows.
  *
  * A merged train has a kind of segmentation that no device claims, so the stack cuts it (late.c)
  * before any device gets it, should a rule send it on instead of to the socket.
@@ -175,8 +175,9 @@ static bool frags_fit(const struct arrival *train, const struct arrival *next)
 
 	n += NAPI_GRO_CB(to)->count > 1 ? skb_shinfo(to)->nr_frags :
 					  frags_of_payload(to);
+	/* One fragment is for the metadata. */
 	return skb_headlen(skb) == headers_of(next) && !skb_has_frag_list(to) &&
-	       to->pp_recycle == skb->pp_recycle && n <= MAX_SKB_FRAGS;
+	       to->pp_recycle == skb->pp_recycle && n < MAX_SKB_FRAGS;
 }
 
 /*
@@ -185,8 +186,9 @@ static bool frags_fit(const struct arrival *train, const struct arrival *next)
  */
 static bool may_append(const struct arrival *train, const struct arrival *next)
 {
-	return skb_has_frag_list(train->skb) ||
-	       skb_headlen(next->skb) > headers_of(next);
+	return (skb_has_frag_list(train->skb) ||
+		skb_headlen(next->skb) > headers_of(next)) &&
+	       skb_shinfo(next->skb)->nr_frags < MAX_SKB_FRAGS;
 }
 
 /* Move the fragments, which are all of the payload; the stack frees the rest. */
@@ -293,7 +295,7 @@ static bool is_full(const struct arrival *train)
 	const struct skb_shared_info *info = skb_shinfo(train->skb);
 
 	return train->pkt.payload + info->gso_size > PAVO_TRAIN_BYTES ||
-	       info->nr_frags == MAX_SKB_FRAGS;
+	       info->nr_frags + 1 >= MAX_SKB_FRAGS;
 }
 
 struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
@@ -328,9 +330,71 @@ struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
 	return train.skb;
 }
 
+/* -------------------------------------------------------------- completing */
+
+/* Make room for the metadata at the end of a train; NULL: no memory. */
+static void *add_room(struct sk_buff *skb)
+{
+	const unsigned int len = sizeof(struct pavo_meta);
+	struct sk_buff *last = skb_has_frag_list(skb) ? NAPI_GRO_CB(skb)->last :
+							skb;
+	struct page *page;
+	void *room;
+
+	room = napi_alloc_frag(len);
+	if (unlikely(!room))
+		return NULL;
+	page = virt_to_head_page(room);
+	skb_fill_page_desc(last, skb_shinfo(last)->nr_frags, page,
+			   room - page_address(page), len);
+	last->len += len;
+	last->data_len += len;
+	skb->truesize += len;
+	if (last != skb) {
+		skb->len += len;
+		skb->data_len += len;
+	}
+	return room;
+}
+
+/* The lengths in IP and UDP headers, which the stack has set, become those with the metadata. */
+static void lengthen(const struct arrival *train, unsigned int len)
+{
+	struct udphdr *udp = (struct udphdr *)udp_of(train);
+	struct ipv6hdr *ip6 = (struct ipv6hdr *)ip_of(train);
+	struct iphdr *ip4 = (struct iphdr *)ip_of(train);
+
+	be16_add_cpu(&udp->len, len);
+	if (train->ipv6) {
+		be16_add_cpu(&ip6->payload_len, len);
+	} else {
+		be16_add_cpu(&ip4->tot_len, len);
+		ip_send_check(ip4);
+	}
+}
+
+/*
+ * The train is complete: give it authentic metadata, by which the receiver knows that its ICRCs
+ * were checked. Without memory it has none, and is dropped there.
+ */
 int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at)
 {
-	pavo_late_merged(skb, at, NAPI_GRO_CB(skb)->count,
-			 sk->sk_family == AF_INET6);
+	struct arrival train = {
+		.skb = skb,
+		.at = at,
+		.ipv6 = sk->sk_family == AF_INET6,
+	};
+	struct pavo_meta meta = { .flags = PAVO_META_MERGED };
+	void *room = add_room(skb);
+
+	pavo_late_merged(skb, at, NAPI_GRO_CB(skb)->count, train.ipv6);
+	if (unlikely(!room))
+		return 0;
+	lengthen(&train, sizeof(meta));
+	if (train.ipv6)
+		meta.flags |= PAVO_META_IPV6;
+	memset(room, 0, sizeof(meta));
+	if (likely(pavo_auth_sign(&meta, skb, at, ip_of(&train))))
+		memcpy(room, &meta, sizeof(meta));
 	return 0;
 }

@@ -6,9 +6,10 @@
  * To the network stack a late packet is a UDP tunnel with a protocol of its own inside, to be
  * segmented by the device. Devices in software (veth) pass it on as it is, so two adapters of one
  * machine exchange it whole, as TCP does with its checksum. For any other device the stack calls
- * cut_train(). A peer that does not know late packets must not get one: net/near.h.
+ * cut_train(). A peer that does not know late packets must not get one: qp/pair.c.
  *
- * The mark is in fields of the skb that only the kernel can set; no byte of a packet counts.
+ * Tunnels, tc and BPF can give any packet such fields. So these only say what a packet may be: it
+ * is late if its metadata is authentic (auth.c).
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -25,7 +26,7 @@ module_param_named(late_icrc, pavo_late_icrc, bool, 0644);
 MODULE_PARM_DESC(late_icrc,
 		 "adapters of this machine exchange trains without ICRC (Y)");
 
-static pavo_loan_judge *loan_stands;
+static bool (*leaves)(const struct pavo_meta *meta, u32 psn);
 
 /* For people: trains and bundles that were made, late packets that devices had cut. */
 static atomic_long_t trains_made = ATOMIC_LONG_INIT(0);
@@ -83,52 +84,39 @@ void pavo_late_merged(struct sk_buff *skb, unsigned int at, unsigned int npkts,
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
-/* Headers of packets that GRO merged: without a loan, nor an ICRC. */
-static enum pavo_parse_status parse_merged(struct pavo_pkt *pkt,
-					   struct pavo_loan *loan,
-					   struct sk_buff *skb,
-					   unsigned int from)
+bool pavo_late_meta(struct pavo_meta *meta, struct sk_buff *skb,
+		    unsigned int from)
 {
-	const bool ipv6 = skb_shinfo(skb)->gso_type == PAVO_GSO_MERGED6;
+	unsigned int at;
 
-	*loan = (struct pavo_loan){ .flags = ipv6 ? PAVO_LOAN_IPV6 : 0 };
-	return pavo_parse_headers(pkt, skb, from,
-				  skb->len - from + PAVO_ICRC_LEN);
-}
-
-/* Headers of a late packet, and its loan. Of a bundle: of its first packet. */
-static enum pavo_parse_status parse_late(struct pavo_pkt *pkt,
-					 struct pavo_loan *loan,
-					 struct sk_buff *skb, unsigned int from)
-{
-	unsigned int len;
-
-	if (skb->len < from + sizeof(*loan))
-		return PAVO_PARSE_SHORT;
-	len = skb->len - from - sizeof(*loan);
-	if (likely(!skb_is_nonlinear(skb)))
-		memcpy(loan, skb->data + from + len, sizeof(*loan));
-	else if (skb_copy_bits(skb, from + len, loan, sizeof(*loan)))
-		return PAVO_PARSE_SHORT;
-	if (loan->packets)
-		return pavo_bundle_parse(pkt, skb, from,
-					 pavo_bundle_len(skb, loan, 0));
-	return pavo_parse_headers(pkt, skb, from, len);
+	if (skb_headlen(skb) < from || skb->len < from + sizeof(*meta))
+		return false;
+	at = skb->len - sizeof(*meta);
+	if (likely(!skb_is_nonlinear(skb))) {
+		memcpy(meta, skb->data + at, sizeof(*meta));
+		return true;
+	}
+	if (skb_copy_bits(skb, at, meta, sizeof(*meta)))
+		return false;
+	/* Lengths and headers of a bundle are read where they are: keep others from them. */
+	return !meta->packets || !skb_linearize(skb);
 }
 
 enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
-				       struct pavo_loan *loan,
+				       const struct pavo_meta *meta,
 				       struct sk_buff *skb, unsigned int from)
 {
 	const unsigned int unit = skb_shinfo(skb)->gso_size;
+	unsigned int len = skb->len - from - sizeof(*meta);
 	enum pavo_parse_status status;
 
-	if (skb_headlen(skb) < from || skb->len < from)
-		return PAVO_PARSE_SHORT;
-	status = pavo_late_has_merged_type(skb) ?
-			 parse_merged(pkt, loan, skb, from) :
-			 parse_late(pkt, loan, skb, from);
-	if (status != PAVO_PARSE_OK || loan->packets || pkt->payload <= unit)
+	if (meta->packets)
+		return pavo_bundle_parse(pkt, skb, from,
+					 pavo_bundle_len(skb, meta, 0));
+	if (meta->flags & PAVO_META_MERGED)
+		len += PAVO_ICRC_LEN;
+	status = pavo_parse_headers(pkt, skb, from, len);
+	if (status != PAVO_PARSE_OK || pkt->payload <= unit)
 		return status;
 	if (!pavo_train_may_be(pkt->opcode))
 		return PAVO_PARSE_OPCODE;
@@ -142,7 +130,7 @@ enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
 struct cut {
 	struct sk_buff *skb;
 	struct pavo_pkt pkt;
-	struct pavo_loan loan;
+	struct pavo_meta meta;
 	bool attach; /* the device takes fragments */
 	unsigned int at; /* bundles: the next packet */
 };
@@ -255,7 +243,7 @@ static bool fill_of_train(struct sk_buff *to, const struct cut *cut, u32 i)
 static bool fill_of_bundle(struct sk_buff *to, struct cut *cut, u32 i)
 {
 	unsigned int from = cut->at;
-	unsigned int len = pavo_bundle_len(cut->skb, &cut->loan, i);
+	unsigned int len = pavo_bundle_len(cut->skb, &cut->meta, i);
 
 	cut->at += len;
 	return len >= PAVO_BTH_LEN && len + PAVO_ICRC_LEN <= skb_tailroom(to) &&
@@ -265,7 +253,7 @@ static bool fill_of_bundle(struct sk_buff *to, struct cut *cut, u32 i)
 /* Fill @to, which has the room of headers in front, with packet @i. */
 static bool fill_packet(struct sk_buff *to, struct cut *cut, u32 i)
 {
-	const bool bundle = cut->loan.packets;
+	const bool bundle = cut->meta.packets;
 	unsigned int pad = 0;
 	u8 *icrc;
 
@@ -274,14 +262,14 @@ static bool fill_packet(struct sk_buff *to, struct cut *cut, u32 i)
 	if (!bundle && i + 1 == cut->pkt.npkts)
 		pad = cut->pkt.pad;
 	icrc = add_trailer(to, pad);
-	return icrc && seal_cut(to, cut->loan.flags & PAVO_LOAN_IPV6, i, icrc);
+	return icrc && seal_cut(to, cut->meta.flags & PAVO_META_IPV6, i, icrc);
 }
 
 static struct sk_buff *cut_packet(struct cut *cut, u32 i)
 {
 	struct sk_buff *skb = cut->skb, *to;
 	const unsigned int front = skb_headroom(skb);
-	const bool linear = !cut->attach || cut->loan.packets ||
+	const bool linear = !cut->attach || cut->meta.packets ||
 			    skb_headlen(skb) > cut->pkt.info->hdr_len;
 
 	to = alloc_skb(front + PAVO_MAX_HDR_LEN + PAVO_TRAILER_MAX +
@@ -304,6 +292,25 @@ static struct sk_buff *cut_packet(struct cut *cut, u32 i)
 	return NULL;
 }
 
+/* Take a late packet apart, if its metadata is authentic; skb->data is at the BTH. */
+static bool take_apart(struct cut *cut)
+{
+	struct sk_buff *skb = cut->skb;
+	unsigned int ip_len;
+
+	if (!pavo_late_has_mark(skb) || !pavo_late_has_type(skb) ||
+	    !pavo_late_meta(&cut->meta, skb, 0))
+		return false;
+	ip_len = cut->meta.flags & PAVO_META_IPV6 ? sizeof(struct ipv6hdr) :
+						    sizeof(struct iphdr);
+	if (skb_headroom(skb) < sizeof(struct udphdr) + ip_len)
+		return false;
+	return pavo_late_parse(&cut->pkt, &cut->meta, skb, 0) ==
+		       PAVO_PARSE_OK &&
+	       pavo_auth_verify(&cut->meta, skb, 0,
+				skb->data - sizeof(struct udphdr) - ip_len);
+}
+
 /*
  * Cut a late packet into packets with their ICRC: the segmentation that the stack calls for a
  * device without it. skb->data and all header offsets are at the BTH.
@@ -318,13 +325,12 @@ static struct sk_buff *cut_train(struct sk_buff *skb,
 	struct sk_buff *first = NULL, *last = NULL, *to;
 	u32 n, i;
 
-	if (!pavo_late_has_mark(skb) || !pavo_late_has_type(skb) ||
-	    pavo_late_parse(&cut.pkt, &cut.loan, skb, 0) != PAVO_PARSE_OK)
+	if (!take_apart(&cut))
 		return ERR_PTR(-EINVAL);
-	if (!loan_stands(&cut.loan, cut.pkt.psn))
+	if (!leaves(&cut.meta, cut.pkt.psn))
 		return ERR_PTR(-ESTALE);
 	atomic_long_inc(&late_cut);
-	n = cut.loan.packets ?: cut.pkt.npkts;
+	n = cut.meta.packets ?: cut.pkt.npkts;
 	for (i = 0; i < n; i++) {
 		to = cut_packet(&cut, i);
 		if (!to) {
@@ -347,9 +353,9 @@ static struct packet_offload late_offload = {
 	.callbacks.gso_segment = cut_train,
 };
 
-void pavo_late_init(pavo_loan_judge *judge)
+void pavo_late_init(bool (*when_leaving)(const struct pavo_meta *meta, u32 psn))
 {
-	loan_stands = judge;
+	leaves = when_leaving;
 	dev_add_offload(&late_offload);
 }
 

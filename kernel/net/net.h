@@ -67,36 +67,35 @@ struct pavo_flow {
 #define PAVO_BUNDLE_PACKETS 32
 #define PAVO_BUNDLE_BYTES 3072
 
-/* Bits of struct pavo_loan.flags. */
-#define PAVO_LOAN_IPV6 1u
+/* Bits of struct pavo_meta.flags. */
+#define PAVO_META_IPV6 1u
+#define PAVO_META_ATTACHED 2u /* memory of the sender's process is attached */
+#define PAVO_META_MERGED \
+	4u /* GRO made it of packets with a right ICRC; no sender */
 
 /**
- * struct pavo_loan - the process's memory that is attached to a late packet. It stands behind
- * the room of the ICRC, and leaves with no packet.
- * @flags: PAVO_LOAN_*
- * @port:  number of the sender's port; 0: the packet has all of its bytes itself
- * @qpn:   the sender's QP
- * @lkey:  key of the memory
- * @token: that of the key's meaning
- * @packets: a bundle: its packets, whose lengths stand in front of the loan; else 0
+ * struct pavo_meta - metadata of a packet without an ICRC: what adapters of one machine tell each
+ * other. It stands behind the room of the ICRC, and leaves the machine with no packet.
+ * @mac:     authenticates packet and metadata (auth.c)
+ * @lkey:    PAVO_META_ATTACHED: key of the memory; encrypted in the packet
+ * @token:   that of the key's meaning; likewise
+ * @port:    number of the sender's port; 0: none
+ * @qpn:     the sender's QP
+ * @flags:   PAVO_META_*
+ * @packets: a bundle: its packets, whose lengths stand in front of the metadata; else 0
  *
- * Bytes that are written after the loan's end must not reach the peer: pavo_loan_judge.
+ * Bytes of attached memory that are written after the end of the request must not reach the peer:
+ * &struct pavo_net_calls.leaves.
  */
-struct pavo_loan {
-	u32 flags;
-	u32 port;
-	u32 qpn;
+struct pavo_meta {
+	u64 mac;
 	u32 lkey;
 	u32 token;
+	u32 port;
+	u32 qpn;
+	u32 flags;
 	u32 packets;
 };
-
-/**
- * pavo_loan_judge - may the packet of @loan with PSN @psn still be used? RCU read side.
- * @loan: the loan
- * @psn:  PSN of its first packet
- */
-typedef bool pavo_loan_judge(const struct pavo_loan *loan, u32 psn);
 
 /**
  * pavo_flow_init - resolve an address vector into a flow.
@@ -174,20 +173,20 @@ int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
 
 /**
- * pavo_tx_late - finish a packet without an ICRC and send it; consumes @skb. For near peers, and
- * flows that stay inside.
+ * pavo_tx_late - finish a packet without an ICRC and send it; consumes @skb. For peers on this
+ * machine, and flows that stay inside.
  * @tally: as of pavo_tx_send()
  * @flow:  likewise
  * @skb:   likewise. Its payload may be that of pkt->npkts packets
  * @pkt:   its headers
  * @unit:  bytes of payload for each packet, but for the last: the path MTU
- * @loan:  the memory that is attached to it, without @flags; NULL: none
+ * @meta:  the sender, and the memory that is attached; the rest is set here
  *
  * Return: as pavo_tx_send().
  */
 int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, const struct pavo_pkt *pkt,
-		 unsigned int unit, const struct pavo_loan *loan);
+		 unsigned int unit, struct pavo_meta *meta);
 
 /**
  * struct pavo_bundle - short packets for one peer, to be sent in one skb.
@@ -222,15 +221,16 @@ bool pavo_bundle_begin(const struct pavo_tally *tally, struct pavo_flow *flow,
 bool pavo_bundle_fits(const struct pavo_bundle *bundle, unsigned int len);
 
 /**
- * pavo_bundle_send - send the packets without ICRC, to a near peer or inside; empties @bundle.
+ * pavo_bundle_send - send the packets without ICRC; empties @bundle.
  * @tally:  as of pavo_tx_send()
  * @flow:   likewise
  * @bundle: it has a packet
+ * @meta:   the sender; the rest is set here
  *
  * Return: as pavo_tx_send(); an error is that of all packets.
  */
 int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
-		     struct pavo_bundle *bundle);
+		     struct pavo_bundle *bundle, struct pavo_meta *meta);
 
 /**
  * pavo_flow_keep_inside - let packets to an adapter of the same namespace stay inside. Their
@@ -257,18 +257,30 @@ void pavo_inside_deliver(void);
 enum pavo_lateness {
 	PAVO_LATE_NONE,
 	PAVO_LATE_MANY, /* trains and bundles: the first device of the path cuts them */
-	PAVO_LATE_ALL, /* all: the peer is near, or the flow stays inside */
+	PAVO_LATE_ALL, /* all: the peer is on this machine, or the flow stays inside */
 };
 
 /**
  * pavo_flow_late - which packets may be late on @flow?
  * @flow: the flow
- * @near: what the sending side knows of its peer
+ * @near: what the sending side knows of losses on it
+ * @same_host: the peer is a queue pair of this machine
  *
  * Context: BH disabled.
  */
 enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
-				  struct pavo_near *near);
+				  struct pavo_near *near, bool same_host);
+
+/**
+ * pavo_flow_attaches - may pages of a process be attached to packets of @flow?
+ * @flow: the flow
+ *
+ * Who sees a page in a packet sees what is written to it later. So it has to stay inside, or
+ * between two adapters of this namespace, or to leave by hardware.
+ *
+ * Context: BH disabled.
+ */
+bool pavo_flow_attaches(struct pavo_flow *flow);
 
 /**
  * pavo_tx_seal - first step of pavo_tx_send(): finish the packet. If bytes of attached pages
@@ -313,22 +325,21 @@ void pavo_late_count_merged(u32 packets);
  * @payload: offset of the payload from skb->data
  * @pkt:     parsed headers; ICRC has been verified
  * @ipv6:    family of the packet
- * @marked:  an adapter of this machine sent it
  * @unit:    late packets: bytes of payload for each packet of the path MTU; else 0
  * @at:      offset of the BTH from skb->data
  * @index:   in a bundle: number of the packet that the others are of, else 0
- * @loan:    late packets: the memory that is attached, and how many packets a bundle has
+ * @meta:    late packets: their metadata, which was verified; of others, port, flags and packets
+ *           are 0
  */
 struct pavo_rx {
 	struct pavo_port *port;
 	struct sk_buff *skb;
 	unsigned int payload;
 	bool ipv6;
-	bool marked;
 	unsigned int unit;
 	unsigned int at;
 	u32 index;
-	struct pavo_loan loan;
+	struct pavo_meta meta;
 	struct pavo_pkt pkt;
 };
 
@@ -357,14 +368,15 @@ void pavo_rx_skip(struct pavo_rx *rx, u32 psn);
 bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
 
 /**
- * pavo_rx_take - find the port of a datagram, take it apart and verify its ICRC.
- * @rx:  set to what the engine goes by, if the datagram is taken
- * @skb: the datagram; consumed if it is not taken
+ * pavo_rx_take - find the port of a datagram, take it apart, and verify its ICRC or metadata.
+ * @rx:     set to what the engine goes by, if the datagram is taken
+ * @skb:    the datagram; consumed if it is not taken
+ * @inside: it came from pavo_inside_send(), and was in no other hands
  *
  * Context: softirq, RCU read side.
  * Return: false if the datagram was dropped; a counter says why.
  */
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb);
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool inside);
 
 /**
  * pavo_rx_parse - parse a packet again that waited on a QP's backlog.
@@ -372,7 +384,7 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb);
  * @port: the port that it came by
  * @skb:  the packet
  *
- * It was parsed and its ICRC verified before it was put there.
+ * It was verified before it was put there, and its metadata kept in skb->cb.
  */
 void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 		   struct sk_buff *skb);
@@ -441,12 +453,13 @@ void pavo_net_leave(const struct pavo_port *port, const struct in6_addr *gid);
  * @receive:     the sockets, for each datagram to the port, as
  *               &struct udp_tunnel_sock_cfg.encap_rcv
  * @inside:      the sender of a datagram that does not leave the namespace
- * @loan_stands: for a late packet that a device needs cut
+ * @leaves:      a late packet of PSN @psn is cut for a device, and goes on without its metadata.
+ *               False: its attached memory must not be read any more. RCU read side
  */
 struct pavo_net_calls {
 	int (*receive)(struct sock *sk, struct sk_buff *skb);
 	void (*inside)(struct sk_buff *skb);
-	pavo_loan_judge *loan_stands;
+	bool (*leaves)(const struct pavo_meta *meta, u32 psn);
 };
 
 /**

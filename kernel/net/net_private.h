@@ -118,17 +118,11 @@ extern bool pavo_late_icrc;
 #define PAVO_GSO_MERGED (PAVO_GSO_LATE | SKB_GSO_ESP)
 #define PAVO_GSO_MERGED6 (PAVO_GSO_MERGED | SKB_GSO_TCP_FIXEDID)
 
-/** pavo_late_has_mark - does the skb carry the mark? Packets with an ICRC may do so, too. */
+/** pavo_late_has_mark - has the skb the inner protocol by which the stack calls for a cut? */
 static inline bool pavo_late_has_mark(const struct sk_buff *skb)
 {
 	return skb->inner_protocol_type == ENCAP_TYPE_ETHER &&
 	       skb->inner_protocol == htons(ETH_P_IBOE);
-}
-
-/** pavo_late_marked - did an adapter of this machine send it? */
-static inline bool pavo_late_marked(const struct sk_buff *skb)
-{
-	return skb->encapsulation && pavo_late_has_mark(skb);
 }
 
 /** pavo_late_has_merged_type - would it be a train that GRO made of packets with an ICRC? */
@@ -139,18 +133,17 @@ static inline bool pavo_late_has_merged_type(const struct sk_buff *skb)
 	return type == PAVO_GSO_MERGED || type == PAVO_GSO_MERGED6;
 }
 
-/** pavo_late_has_type - would it be a late packet or a merged train, if it has the mark? */
+/** pavo_late_has_type - would it be a late packet or a merged train, if it is authentic? */
 static inline bool pavo_late_has_type(const struct sk_buff *skb)
 {
 	return skb_shinfo(skb)->gso_type == PAVO_GSO_LATE ||
 	       pavo_late_has_merged_type(skb);
 }
 
-/** pavo_late_is - is it a late packet, or a merged train? */
+/** pavo_late_is - does it claim to be a late packet, or a merged train? */
 static inline bool pavo_late_is(const struct sk_buff *skb)
 {
-	return pavo_late_marked(skb) && skb_is_gso(skb) &&
-	       pavo_late_has_type(skb);
+	return skb_is_gso(skb) && pavo_late_has_type(skb);
 }
 
 /**
@@ -163,7 +156,7 @@ static inline bool pavo_late_is(const struct sk_buff *skb)
 void pavo_late_merged(struct sk_buff *skb, unsigned int at, unsigned int npkts,
 		      bool ipv6);
 /**
- * pavo_late_mark - mark a packet as one of an adapter's.
+ * pavo_late_mark - give a packet the inner protocol by which the stack calls for a cut.
  * @skb:     the packet; skb->data is at its BTH
  * @hdr_len: length of its transport headers
  */
@@ -171,22 +164,57 @@ void pavo_late_mark(struct sk_buff *skb, unsigned int hdr_len);
 
 /**
  * pavo_late_make - make a marked packet late: a device is to cut it.
- * @skb:   the packet, with a &struct pavo_loan behind the room of its ICRC
+ * @skb:   the packet, with room for a &struct pavo_meta behind that of its ICRC
  * @unit:  bytes of payload for each packet
  * @npkts: packets
  */
 void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts);
 
 /**
+ * pavo_late_meta - copy the metadata at the end of a late packet, which is not verified yet.
+ * @meta: result; what names memory is encrypted
+ * @skb:  the packet
+ * @from: offset of its BTH from skb->data
+ *
+ * Return: false if it is too short, or if there is no memory.
+ */
+bool pavo_late_meta(struct pavo_meta *meta, struct sk_buff *skb,
+		    unsigned int from);
+
+/**
  * pavo_late_parse - parse a late packet, as pavo_parse() does with others.
  * @pkt:  result, with the number of packets; of a bundle its first packet
- * @loan: result: the loan at its end
- * @skb:  the packet
+ * @meta: its metadata
+ * @skb:  the packet; it has at least the metadata behind @from
  * @from: offset of its BTH from skb->data
  */
 enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
-				       struct pavo_loan *loan,
+				       const struct pavo_meta *meta,
 				       struct sk_buff *skb, unsigned int from);
+
+/* auth.c; all: BH disabled */
+
+/**
+ * pavo_auth_sign - authenticate a packet by its metadata.
+ * @meta: plain metadata; gets the MAC, and what names memory is encrypted
+ * @skb:  the packet, complete but for the metadata at its end
+ * @from: offset of its BTH from skb->data; behind the UDP header
+ * @ip:   its IP header
+ *
+ * Return: false if the headers are not in the linear part.
+ */
+bool pavo_auth_sign(struct pavo_meta *meta, const struct sk_buff *skb,
+		    unsigned int from, const void *ip);
+/**
+ * pavo_auth_verify - did this module make packet and metadata?
+ * @meta: from pavo_late_meta(); what names memory is decrypted
+ * @skb:  the packet, which was parsed
+ * @from: offset of its BTH from skb->data
+ * @ip:   its IP header, of the family that @meta says
+ */
+bool pavo_auth_verify(struct pavo_meta *meta, const struct sk_buff *skb,
+		      unsigned int from, const void *ip);
+void pavo_auth_init(void);
 
 /* gro.c: as of &struct udp_tunnel_sock_cfg */
 struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
@@ -195,7 +223,7 @@ int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at);
 
 /* bundle.c */
 
-/** pavo_bundle_trailer - bytes of the lengths of @packets packets, in front of the loan. */
+/** pavo_bundle_trailer - bytes of the lengths of @packets packets, in front of the metadata. */
 static inline unsigned int pavo_bundle_trailer(u32 packets)
 {
 	return packets * sizeof(u16);
@@ -203,7 +231,7 @@ static inline unsigned int pavo_bundle_trailer(u32 packets)
 
 /** pavo_bundle_len - length of packet @i of a bundle; 0: it has none with that number. */
 unsigned int pavo_bundle_len(const struct sk_buff *skb,
-			     const struct pavo_loan *loan, u32 i);
+			     const struct pavo_meta *meta, u32 i);
 
 /**
  * pavo_bundle_parse - parse a packet of a bundle.
@@ -216,13 +244,13 @@ enum pavo_parse_status pavo_bundle_parse(struct pavo_pkt *pkt,
 					 struct sk_buff *skb, unsigned int from,
 					 unsigned int len);
 
-/* tx.c: finish a late packet that has its trailer, and send it; consumes @skb. */
-int pavo_tx_address(const struct pavo_tally *tally, struct pavo_flow *flow,
-		    struct sk_buff *skb);
-int pavo_tx_pass(const struct pavo_tally *tally, const struct pavo_flow *flow,
-		 struct sk_buff *skb, unsigned int packets, unsigned int bytes);
+/* tx.c */
+int pavo_tx_authentic(const struct pavo_tally *tally, struct pavo_flow *flow,
+		      struct sk_buff *skb, struct pavo_meta *meta, void *room,
+		      unsigned int packets, unsigned int bytes);
 
-void pavo_late_init(pavo_loan_judge *judge);
+void pavo_late_init(bool (*when_leaving)(const struct pavo_meta *meta,
+					 u32 psn));
 void pavo_late_exit(void);
 
 /* Most bytes of pad and ICRC, rounded up. */

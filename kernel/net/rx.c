@@ -183,7 +183,14 @@ enum pavo_parse_status pavo_parse_headers(struct pavo_pkt *pkt,
 	return status;
 }
 
-/* Parse the packet's headers; skb->data is the UDP header. */
+/* Metadata that was verified, where its sender cannot write to it any more. */
+static struct pavo_meta *kept_meta(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct pavo_meta) > sizeof(skb->cb));
+	return (struct pavo_meta *)skb->cb;
+}
+
+/* Parse the packet's headers, in a late one behind its metadata; skb->data is the UDP header. */
 static enum pavo_parse_status parse(struct pavo_rx *rx)
 {
 	struct sk_buff *skb = rx->skb;
@@ -193,7 +200,7 @@ static enum pavo_parse_status parse(struct pavo_rx *rx)
 	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
 		return PAVO_PARSE_SHORT;
 	if (rx->unit)
-		status = pavo_late_parse(&rx->pkt, &rx->loan, skb, rx->at);
+		status = pavo_late_parse(&rx->pkt, &rx->meta, skb, rx->at);
 	else
 		status = pavo_parse_headers(&rx->pkt, skb, rx->at,
 					    skb->len - rx->at);
@@ -204,23 +211,34 @@ static enum pavo_parse_status parse(struct pavo_rx *rx)
 
 static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 {
-	bool late = pavo_late_is(skb);
-
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
-	rx->unit = late ? skb_shinfo(skb)->gso_size : 0;
-	if (late)
-		rx->marked = !pavo_late_has_merged_type(skb);
-	else
-		rx->marked = pavo_late_marked(skb);
+	rx->unit = pavo_late_is(skb) ? skb_shinfo(skb)->gso_size : 0;
 	rx->at = sizeof(struct udphdr);
 	rx->index = 0;
-	rx->loan.packets = 0;
+	rx->meta.port = 0;
+	rx->meta.flags = 0;
+	rx->meta.packets = 0;
 }
 
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
+/* Is it what its ICRC says, or its metadata, if it is late? */
+static bool is_genuine(struct pavo_rx *rx, bool inside)
 {
-	enum pavo_parse_status status;
+	if (!rx->unit)
+		return icrc_ok(rx);
+	if (likely(inside) ||
+	    (rx->ipv6 == !!(rx->meta.flags & PAVO_META_IPV6) &&
+	     pavo_auth_verify(&rx->meta, rx->skb, rx->at,
+			      skb_network_header(rx->skb)))) {
+		*kept_meta(rx->skb) = rx->meta;
+		return true;
+	}
+	return false;
+}
+
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool inside)
+{
+	enum pavo_parse_status status = PAVO_PARSE_SHORT;
 
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "received outside of RCU");
 	set_skb(rx, skb);
@@ -228,17 +246,17 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
 	if (unlikely(!rx->port))
 		goto drop;
 
-	status = parse(rx);
+	if (!rx->unit || pavo_late_meta(&rx->meta, skb, rx->at))
+		status = parse(rx);
 	if (unlikely(status != PAVO_PARSE_OK)) {
 		count_bad(rx->port->tally, status);
 		goto drop;
 	}
-	if (!rx->unit && unlikely(!icrc_ok(rx))) {
+	if (unlikely(!is_genuine(rx, inside))) {
 		pavo_tally_add(rx->port->tally, rx_drop_icrc, 1);
 		goto drop;
 	}
-	/* A late packet without the mark of its sender: GRO made it. */
-	if (rx->unit && !rx->marked)
+	if (unlikely(rx->meta.flags & PAVO_META_MERGED))
 		pavo_late_count_merged(rx->pkt.npkts);
 	return true;
 drop:
@@ -283,5 +301,7 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 {
 	rx->port = port;
 	set_skb(rx, skb);
+	if (rx->unit)
+		rx->meta = *kept_meta(skb);
 	WARN_ON_ONCE(parse(rx) != PAVO_PARSE_OK);
 }

@@ -202,6 +202,7 @@ int pavo_net_init(const struct pavo_net_calls *net_calls)
 
 	calls = net_calls;
 	pavo_inside_init(calls->inside);
+	pavo_auth_init();
 	err = pavo_icrc_init();
 	if (err)
 		return err;
@@ -211,7 +212,7 @@ int pavo_net_init(const struct pavo_net_calls *net_calls)
 	err = register_pernet_subsys(&net_ops);
 	if (err)
 		goto err_pages;
-	pavo_late_init(calls->loan_stands);
+	pavo_late_init(calls->leaves);
 	return 0;
 
 err_pages:

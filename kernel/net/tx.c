@@ -19,8 +19,8 @@
 #include "tally.h"
 #include "net_private.h"
 
-/* Most bytes behind the payload: pad, ICRC and a loan. A multiple of 8. */
-#define TRAILER_ROOM ALIGN(PAVO_TRAILER_MAX + sizeof(struct pavo_loan), 8)
+/* Most bytes behind the payload: pad, ICRC and metadata. A multiple of 8. */
+#define TRAILER_ROOM ALIGN(PAVO_TRAILER_MAX + sizeof(struct pavo_meta), 8)
 
 /* Longest piece of payload that is cut from the CPU's page; more gets a page of its own. */
 #define PAVO_PIECE_MAX 256
@@ -261,22 +261,27 @@ static int send_inside(struct sk_buff *skb)
 	return 0;
 }
 
+/* As pavo_flow_inside(). All packets go the same way, so they stay in order. */
+static bool goes_inside(const struct pavo_flow *flow, const struct sk_buff *skb)
+{
+	return flow->inside && skb_dst(skb)->dev->flags & IFF_LOOPBACK &&
+	       READ_ONCE(pavo_late_icrc);
+}
+
 static int send_addressed(const struct pavo_flow *flow, struct sk_buff *skb)
 {
-	struct net_device *ndev = skb_dst(skb)->dev;
-	struct net *net = dev_net(ndev);
+	struct net *net = dev_net(skb_dst(skb)->dev);
 
-	/* As pavo_flow_inside(). All packets go the same way, so they stay in order. */
-	if (flow->inside && ndev->flags & IFF_LOOPBACK &&
-	    READ_ONCE(pavo_late_icrc))
+	if (goes_inside(flow, skb))
 		return send_inside(skb);
 	return flow->ipv6 ? ip6_local_out(net, NULL, skb) :
 			    ip_local_out(net, NULL, skb);
 }
 
-/* pavo_tx_pass - hand @packets packets in one skb to the stack, and count them. */
-int pavo_tx_pass(const struct pavo_tally *tally, const struct pavo_flow *flow,
-		 struct sk_buff *skb, unsigned int packets, unsigned int bytes)
+/* Hand @packets packets in one skb to the stack, and count them. */
+static int pass_packets(const struct pavo_tally *tally,
+			const struct pavo_flow *flow, struct sk_buff *skb,
+			unsigned int packets, unsigned int bytes)
 {
 	int err = send_addressed(flow, skb);
 
@@ -291,15 +296,12 @@ int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
 {
 	unsigned int len = skb->len - skb_transport_offset(skb);
 
-	return pavo_tx_pass(tally, flow, skb, 1, len - sizeof(struct udphdr));
+	return pass_packets(tally, flow, skb, 1, len - sizeof(struct udphdr));
 }
 
-/*
- * pavo_tx_address - find the route of a packet and put UDP and IP headers before it. An error
- * consumes it.
- */
-int pavo_tx_address(const struct pavo_tally *tally, struct pavo_flow *flow,
-		    struct sk_buff *skb)
+/* Find the route of a packet and put UDP and IP headers before it. An error consumes it. */
+static int address_packet(const struct pavo_tally *tally,
+			  struct pavo_flow *flow, struct sk_buff *skb)
 {
 	struct dst_entry *dst = pavo_flow_route(flow);
 
@@ -342,9 +344,7 @@ int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
 		return -ENOBUFS;
 	/* Pad and the first bytes of the ICRC, which seal() writes. A constant is one store. */
 	memset(trailer, 0, PAVO_ICRC_LEN);
-	if (READ_ONCE(pavo_late_icrc))
-		pavo_late_mark(skb, PAVO_BTH_LEN);
-	err = pavo_tx_address(tally, flow, skb);
+	err = address_packet(tally, flow, skb);
 	if (!err)
 		seal(skb, flow->ipv6, trailer + pad);
 	return err;
@@ -358,30 +358,52 @@ int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 	return err ?: pavo_tx_sealed(tally, flow, skb);
 }
 
+/*
+ * pavo_tx_authentic - finish a late packet, which has @room for its metadata at its end, and send
+ * it; consumes @skb.
+ */
+int pavo_tx_authentic(const struct pavo_tally *tally, struct pavo_flow *flow,
+		      struct sk_buff *skb, struct pavo_meta *meta, void *room,
+		      unsigned int packets, unsigned int bytes)
+{
+	int err = address_packet(tally, flow, skb);
+
+	if (unlikely(err))
+		return err;
+	if (flow->ipv6)
+		meta->flags |= PAVO_META_IPV6;
+	/* Nothing else gets hold of a packet inside. */
+	if (!goes_inside(flow, skb) &&
+	    !pavo_auth_sign(meta, skb,
+			    skb_transport_offset(skb) + sizeof(struct udphdr),
+			    skb->data)) {
+		kfree_skb(skb);
+		return -EHOSTUNREACH;
+	}
+	memcpy(room, meta, sizeof(*meta));
+	return pass_packets(tally, flow, skb, packets, bytes);
+}
+
 int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, const struct pavo_pkt *pkt,
-		 unsigned int unit, const struct pavo_loan *loan)
+		 unsigned int unit, struct pavo_meta *meta)
 {
 	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
 	unsigned int payload = skb->len - hdr_len;
 	u32 bytes = pavo_train_bytes(pkt, payload);
 	unsigned int room = pkt->pad + PAVO_ICRC_LEN;
-	struct pavo_loan own = loan ? *loan : (struct pavo_loan){};
 	u8 *trailer;
-	int err;
 
-	trailer = add_trailer(tally, skb, room + sizeof(own));
+	trailer = add_trailer(tally, skb, room + sizeof(*meta));
 	if (unlikely(!trailer))
 		return -ENOBUFS;
-	own.flags = flow->ipv6 ? PAVO_LOAN_IPV6 : 0;
-	/* Longer than the room of pad and ICRC: the loan follows. A constant is one store. */
+	/* Longer than the room of pad and ICRC: metadata follows. A constant is one store. */
 	memset(trailer, 0, PAVO_TRAILER_MAX);
-	memcpy(trailer + room, &own, sizeof(own));
 	pavo_late_mark(skb, hdr_len);
 	/* The stack must not take a short packet for one of the path MTU, which may be too long. */
 	if (pkt->npkts == 1)
 		unit = payload + pkt->pad;
 	pavo_late_make(skb, unit, pkt->npkts);
-	err = pavo_tx_address(tally, flow, skb);
-	return err ?: pavo_tx_pass(tally, flow, skb, pkt->npkts, bytes);
+	return pavo_tx_authentic(tally, flow, skb, meta, trailer + room,
+				 pkt->npkts, bytes);
 }

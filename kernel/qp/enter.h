@@ -30,7 +30,7 @@ struct pavo_side_work {
 static __always_inline bool pavo_side_next(struct pavo_qp *qp,
 					   struct pavo_rx *rx)
 {
-	if (likely(!rx->loan.packets) || !pavo_rx_next(rx))
+	if (likely(!rx->meta.packets) || !pavo_rx_next(rx))
 		return false;
 	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
 	return true;

@@ -61,6 +61,20 @@ struct pavo_qp_attrs {
 };
 
 /**
+ * struct pavo_pair - the peer of a queue pair, if it is on this machine (pair.c).
+ * @node: in the table of queue pairs that have a path
+ * @dqpn: the peer's number, with which it is in the table
+ * @peer: RCU
+ * @plain_until: jiffies; packets without metadata that were sent have arrived by then
+ */
+struct pavo_pair {
+	struct hlist_node node;
+	u32 dqpn;
+	struct pavo_qp __rcu *peer;
+	u64 plain_until;
+};
+
+/**
  * struct pavo_qp - queue pair.
  * @ib:      the object of rdma core, first
  * @dev:     its adapter
@@ -79,6 +93,7 @@ struct pavo_qp_attrs {
  * @attr:    attributes
  * @flow:    valid from RTR on unless datagrams; changed under both side locks
  * @has_flow: @flow is valid
+ * @pair:    its peer on this machine
  * @req:     the requester
  * @resp:    the responder
  * @events:  bits by enum ib_event_type, which @end_work raises
@@ -102,6 +117,7 @@ struct pavo_qp {
 	struct pavo_qp_attrs attr;
 	struct pavo_flow flow;
 	bool has_flow;
+	struct pavo_pair pair;
 	struct pavo_requester req;
 	struct pavo_responder resp;
 	unsigned long events;
@@ -147,6 +163,14 @@ static inline bool pavo_is_xrc_initiator(const struct pavo_qp *qp)
 	return qp->ib.qp_type == IB_QPT_XRC_INI;
 }
 
+/* The type that the peer of a connected QP has. */
+static inline enum ib_qp_type pavo_peer_type(const struct pavo_qp *qp)
+{
+	if (pavo_is_xrc_target(qp))
+		return IB_QPT_XRC_INI;
+	return pavo_is_xrc_initiator(qp) ? IB_QPT_XRC_TGT : qp->ib.qp_type;
+}
+
 /* Upper three bits of the opcodes of a QP's packets. */
 static inline u8 pavo_service(const struct pavo_qp *qp)
 {
@@ -175,8 +199,44 @@ void pavo_qp_forget(struct pavo_qp *qp);
 /** pavo_qp_find - QP by number; RCU read side. */
 struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
 
-/* loan.c: a pavo_loan_judge */
-bool pavo_loan_stands(const struct pavo_loan *loan, u32 psn);
+/* pair.c */
+
+/** pavo_pair_enter - @qp has a path and a peer: it and a peer of this machine find each other. */
+void pavo_pair_enter(struct pavo_qp *qp);
+/** pavo_pair_leave - the opposite; also allowed for one that did not enter. */
+void pavo_pair_leave(struct pavo_qp *qp);
+
+/** pavo_same_host - is the peer a queue pair of this machine? */
+static inline bool pavo_same_host(const struct pavo_qp *qp)
+{
+	return rcu_access_pointer(qp->pair.peer);
+}
+
+/** pavo_pair_sent_plain - a packet of @qp left without metadata. */
+void pavo_pair_sent_plain(struct pavo_qp *qp);
+
+/**
+ * pavo_pair_accepts - does a packet come from the peer, as far as this machine can tell? RCU read
+ * side.
+ * @qp: connected
+ * @rx: the packet, from the peer's address
+ */
+bool pavo_pair_accepts(const struct pavo_qp *qp, const struct pavo_rx *rx);
+
+/** pavo_attached_stands - may memory that is attached to a packet be read? RCU read side. */
+bool pavo_attached_stands(const struct pavo_meta *meta, u32 psn);
+
+/** pavo_pair_leaves - as of &struct pavo_net_calls.leaves. */
+bool pavo_pair_leaves(const struct pavo_meta *meta, u32 psn);
+
+/** pavo_meta_of - metadata of packets of @qp. */
+static inline struct pavo_meta pavo_meta_of(const struct pavo_qp *qp)
+{
+	return (struct pavo_meta){
+		.port = qp->dev->port.number,
+		.qpn = qp->ib.qp_num,
+	};
+}
 
 /* failure.c */
 

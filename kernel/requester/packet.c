@@ -63,15 +63,21 @@ static int send_again(struct pavo_qp *qp, struct pavo_flow *flow,
 
 /*
  * pavo_request_late - which requests may go without ICRC, and in trains and bundles? One that is
- * sent again has its ICRC, in case the path takes no late packets; inside there is no path.
+ * sent again has its ICRC, in case the path takes no late packets; inside there is no path. UC has
+ * no trains.
  */
 enum pavo_lateness pavo_request_late(struct pavo_qp *qp, bool again)
 {
-	if (!pavo_is_reliable(qp))
+	enum pavo_lateness late;
+
+	if (again)
+		return pavo_flow_inside(&qp->flow) ? PAVO_LATE_ALL :
+						     PAVO_LATE_NONE;
+	late = pavo_flow_late(&qp->flow, &qp->req.side.near,
+			      pavo_same_host(qp));
+	if (pavo_is_unreliable(qp) && late != PAVO_LATE_ALL)
 		return PAVO_LATE_NONE;
-	if (!again)
-		return pavo_flow_late(&qp->flow, &qp->req.side.near);
-	return pavo_flow_inside(&qp->flow) ? PAVO_LATE_ALL : PAVO_LATE_NONE;
+	return late;
 }
 
 static enum pavo_status status_of_net(int err)
@@ -91,36 +97,64 @@ static bool is_copied(const struct pavo_swqe *wqe, u32 len)
 }
 
 /*
- * Make a late packet of headers and payload, and send it. PAVO_ST_FRAGMENTS: the payload cannot be
- * lent; send it otherwise.
+ * May pages of the process be payload? A packet has them as they are when it is read: only a
+ * request that completes behind that may have some, on a path where no other process sees a later
+ * change. Pages of a direct window do not change while a packet has them.
+ */
+static bool may_attach(struct pavo_qp *qp, struct pavo_flow *flow,
+		       const struct pavo_swqe *wqe, u32 len)
+{
+	if (is_copied(wqe, len))
+		return false;
+	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT))
+		return true;
+	return pavo_is_reliable(qp) && pavo_flow_attaches(flow);
+}
+
+/* Bytes of payload that are copied into the head of a packet; others go to pages. */
+static u32 head_bytes(u32 len, bool attach)
+{
+	return attach || len > PAVO_COPYBREAK ? 0 : len;
+}
+
+/*
+ * Make a late packet of headers and payload, and send it. PAVO_ST_FRAGMENTS: the payload of these
+ * packets does not fit one.
  */
 static enum pavo_status send_late(struct pavo_qp *qp,
 				  const struct pavo_swqe *wqe,
 				  struct pavo_pkt *pkt,
 				  struct pavo_sgl_pos *pos, u32 len)
 {
-	bool copy = is_copied(wqe, len);
-	struct pavo_loan loan = {};
+	bool attach = may_attach(qp, &qp->flow, wqe, len);
+	struct pavo_meta meta = pavo_meta_of(qp);
 	struct pavo_sgl_pos start = *pos;
 	enum pavo_status status;
 	struct sk_buff *skb;
 
 	pkt->pad = -len & 3;
-	skb = pavo_tx_alloc(&qp->tally, &qp->flow, pkt, copy ? len : 0);
+retry:
+	skb = pavo_tx_alloc(&qp->tally, &qp->flow, pkt,
+			    head_bytes(len, attach));
 	if (!skb)
 		return PAVO_ST_BUSY;
-	if (copy)
-		status = pavo_sgl_gather(qp, wqe, pos, len, skb, false);
+	if (attach)
+		status = pavo_sgl_attach(qp, wqe, pos, len, skb, &meta);
 	else
-		status = pavo_sgl_lend(qp, wqe, pos, len, skb, &loan);
+		status = pavo_sgl_gather(qp, wqe, pos, len, skb, false);
 	if (unlikely(status)) {
 		kfree_skb(skb);
 		*pos = start;
+		if (attach && status == PAVO_ST_FRAGMENTS) {
+			attach = false;
+			meta = pavo_meta_of(qp);
+			goto retry;
+		}
 		return status;
 	}
 	trace_pavo_transmit(qp, pkt, len);
 	return status_of_net(pavo_tx_late(&qp->tally, &qp->flow, skb, pkt,
-					  qp->attr.mtu, &loan));
+					  qp->attr.mtu, &meta));
 }
 
 /* Can this packet be in a bundle: it is short and whole, and not alone? */
@@ -145,6 +179,7 @@ enum pavo_status pavo_bundle_flush(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status;
+	struct pavo_meta meta;
 	int err;
 
 	if (likely(!req->bundle.skb))
@@ -154,11 +189,12 @@ enum pavo_status pavo_bundle_flush(struct pavo_qp *qp)
 		req->bundle.skb = NULL;
 		return PAVO_ST_OK;
 	}
-	err = pavo_bundle_send(&qp->tally, &qp->flow, &req->bundle);
+	meta = pavo_meta_of(qp);
+	err = pavo_bundle_send(&qp->tally, &qp->flow, &req->bundle, &meta);
 	status = status_of_net(err);
 	if (unlikely(status == PAVO_ST_BUSY)) {
 		/* A queue may never have room for a bundle. */
-		pavo_near_lost(&req->side.near);
+		pavo_near_lost(&req->side.near, pavo_same_host(qp));
 		pavo_transmit_seek(qp, req->bundle.first);
 	}
 	return status;
@@ -216,10 +252,9 @@ static enum pavo_status send_in_bundle(struct pavo_qp *qp,
 }
 
 /*
- * Make an skb of headers and payload, and send it. Payload is attached as pages, unless it is
- * short, inline, sent again, or in more pages than an skb takes. A packet sent again is copied
- * because the process may reuse its memory by now: a page that changes between ICRC and wire
- * would have the packet dropped once more.
+ * Make an skb of headers and payload, and send it. Payload is copied if pages must not be attached,
+ * if there are more than an skb takes, or if it is sent again: the process may reuse its memory by
+ * now, and a page that changes between ICRC and wire would have the packet dropped once more.
  */
 static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 				     const struct pavo_swqe *wqe,
@@ -230,26 +265,27 @@ static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 	struct pavo_sgl_pos start = *pos;
 	enum pavo_status status;
 	struct sk_buff *skb;
-	bool copy;
+	bool attach;
 	int err;
 
-	copy = again || is_copied(wqe, len);
+	attach = !again && may_attach(qp, flow, wqe, len);
 	pkt->pad = -len & 3;
 retry:
-	skb = pavo_tx_alloc(&qp->tally, flow, pkt, copy ? len : 0);
+	skb = pavo_tx_alloc(&qp->tally, flow, pkt, head_bytes(len, attach));
 	if (!skb)
 		return PAVO_ST_BUSY;
-	status = pavo_sgl_gather(qp, wqe, pos, len, skb, !copy);
+	status = pavo_sgl_gather(qp, wqe, pos, len, skb, attach);
 	if (unlikely(status)) {
 		kfree_skb(skb);
 		*pos = start;
-		if (status == PAVO_ST_FRAGMENTS) {
-			copy = true;
+		if (attach && status == PAVO_ST_FRAGMENTS) {
+			attach = false;
 			goto retry;
 		}
-		return status;
+		return status == PAVO_ST_FRAGMENTS ? PAVO_ST_BUSY : status;
 	}
 	trace_pavo_transmit(qp, pkt, len);
+	pavo_pair_sent_plain(qp);
 	if (unlikely(again))
 		err = send_again(qp, flow, skb, pkt->pad);
 	else
@@ -333,11 +369,8 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	status = pavo_bundle_flush(qp);
 	if (unlikely(status == PAVO_ST_BUSY))
 		return status;
-	if (late == PAVO_LATE_ALL || (late && span > 1)) {
-		status = send_late(qp, wqe, &p, pos, len);
-		if (status != PAVO_ST_FRAGMENTS)
-			return status;
-	}
+	if (late == PAVO_LATE_ALL || (late && span > 1))
+		return send_late(qp, wqe, &p, pos, len);
 	if (span > 1)
 		return PAVO_ST_FRAGMENTS;
 	return send_payload(qp, &qp->flow, wqe, &p, pos, len, again);

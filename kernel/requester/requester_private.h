@@ -64,9 +64,10 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 				 const struct pavo_swqe *wqe,
 				 struct pavo_sgl_pos *pos, u32 len,
 				 struct sk_buff *skb, bool attach);
-enum pavo_status pavo_sgl_lend(struct pavo_qp *qp, const struct pavo_swqe *wqe,
-			       struct pavo_sgl_pos *pos, u32 len,
-			       struct sk_buff *skb, struct pavo_loan *loan);
+enum pavo_status pavo_sgl_attach(struct pavo_qp *qp,
+				 const struct pavo_swqe *wqe,
+				 struct pavo_sgl_pos *pos, u32 len,
+				 struct sk_buff *skb, struct pavo_meta *meta);
 enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 				  const struct pavo_swqe *wqe,
 				  struct pavo_sgl_pos *pos, struct sk_buff *skb,

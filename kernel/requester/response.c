@@ -339,7 +339,7 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	int state = pavo_qp_state(qp);
 
 	pavo_timer_answered(&qp->req.timer);
-	pavo_near_seen(&qp->req.side.near, rx->marked);
+	pavo_near_seen(&qp->req.side.near);
 	pavo_rx_skip(rx, qp->req.upsn);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
@@ -367,7 +367,7 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 		return;
 	}
 	pavo_count(qp, loss_timer_expired);
-	pavo_near_lost(&req->side.near);
+	pavo_near_lost(&req->side.near, pavo_same_host(qp));
 	req->went_back = false;
 	go_back(qp);
 	req->probing = req->went_back && req->timer.timeout;

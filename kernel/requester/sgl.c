@@ -160,17 +160,34 @@ void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 	}
 }
 
-/*
- * pavo_sgl_gather - put the next @len bytes of a WQE into a packet.
- * @attach: as page fragments; else copied behind the headers
- *
- * Return: PAVO_ST_OK; why memory may not be read; with @attach PAVO_ST_FRAGMENTS if the packet has
- * no room for more fragments.
- */
-enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
-				 const struct pavo_swqe *wqe,
-				 struct pavo_sgl_pos *pos, u32 len,
-				 struct sk_buff *skb, bool attach)
+/* Attach the next @len bytes of the entries, as they are now: the packet gets its ICRC at once. */
+static enum pavo_status attach_entries(struct pavo_qp *qp,
+				       const struct pavo_swqe *wqe,
+				       struct pavo_sgl_pos *pos, u32 len,
+				       struct sk_buff *skb)
+{
+	struct pavo_region *region;
+	enum pavo_status status;
+	u32 n;
+	u64 va;
+
+	for (; len; len -= n) {
+		n = len;
+		status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
+		if (status)
+			return status;
+		if (!pavo_payload_attach(region, va, skb, n))
+			return PAVO_ST_FRAGMENTS;
+		pos->off += n;
+	}
+	return PAVO_ST_OK;
+}
+
+/* Copy the next @len bytes of the WQE, inline data or entries, to @room. */
+static enum pavo_status copy_entries(struct pavo_qp *qp,
+				     const struct pavo_swqe *wqe,
+				     struct pavo_sgl_pos *pos, u32 len,
+				     u8 *room)
 {
 	struct pavo_region *region;
 	enum pavo_status status;
@@ -178,46 +195,72 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 	u64 va;
 
 	if (wqe->flags & PAVO_SWQE_INLINE) {
-		memcpy(pavo_tx_put(skb, len), wqe->data + pos->off, len);
+		memcpy(room, wqe->data + pos->off, len);
 		pos->off += len;
 		return PAVO_ST_OK;
 	}
-	for (; len; len -= n) {
+	for (; len; len -= n, room += n) {
 		n = len;
 		status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
-		if (unlikely(!attach && is_direct(region)))
+		if (unlikely(is_direct(region)))
 			pavo_tally_add(&qp->tally, direct_copied, n);
-		if (!attach)
-			pavo_region_read(region, va, pavo_tx_put(skb, n), n);
-		else if (!pavo_payload_attach(region, va, skb, n))
-			return PAVO_ST_FRAGMENTS;
+		pavo_region_read(region, va, room, n);
 		pos->off += n;
 	}
 	return PAVO_ST_OK;
 }
 
 /*
- * pavo_sgl_lend - attach the next @len bytes of a WQE to a late packet, and note their loan.
+ * pavo_sgl_gather - put the next @len bytes of a WQE into a packet.
+ * @attach: as page fragments; else copied behind the headers, or to pages of the packet's own
  *
- * Return: as pavo_sgl_gather(); also PAVO_ST_FRAGMENTS if the bytes are not all of one key: a loan
- * is of one. Consumers in the kernel have an entry for each page, all by the local DMA key.
+ * Return: PAVO_ST_OK; why memory may not be read; PAVO_ST_FRAGMENTS if the packet has no room for
+ * more fragments, or there is no memory.
  */
-enum pavo_status pavo_sgl_lend(struct pavo_qp *qp, const struct pavo_swqe *wqe,
-			       struct pavo_sgl_pos *pos, u32 len,
-			       struct sk_buff *skb, struct pavo_loan *loan)
+enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
+				 const struct pavo_swqe *wqe,
+				 struct pavo_sgl_pos *pos, u32 len,
+				 struct sk_buff *skb, bool attach)
+{
+	enum pavo_status status;
+	u8 *room;
+	u32 n;
+
+	if (attach)
+		return attach_entries(qp, wqe, pos, len, skb);
+	for (; len; len -= n) {
+		n = min_t(u32, len, PAGE_SIZE);
+		room = pavo_tx_put(skb, n);
+		if (unlikely(!room))
+			return PAVO_ST_FRAGMENTS;
+		status = copy_entries(qp, wqe, pos, n, room);
+		if (status)
+			return status;
+	}
+	return PAVO_ST_OK;
+}
+
+/*
+ * pavo_sgl_attach - attach the next @len bytes of a WQE to a late packet, and name them in its
+ * metadata.
+ *
+ * Return: as pavo_sgl_gather(); also PAVO_ST_FRAGMENTS if the bytes are not all of one key:
+ * metadata names one. Consumers in the kernel have an entry for each page, all by the local DMA
+ * key.
+ */
+enum pavo_status pavo_sgl_attach(struct pavo_qp *qp,
+				 const struct pavo_swqe *wqe,
+				 struct pavo_sgl_pos *pos, u32 len,
+				 struct sk_buff *skb, struct pavo_meta *meta)
 {
 	struct pavo_region *region;
 	enum pavo_status status;
 	u32 left, lkey, n;
 	u64 va;
 
-	*loan = (struct pavo_loan){
-		.port = qp->dev->port.number,
-		.qpn = qp->ib.qp_num,
-	};
-	if (!loan->port)
+	if (!meta->port)
 		return PAVO_ST_FRAGMENTS;
 	for (left = len; left; left -= n) {
 		n = left;
@@ -226,10 +269,13 @@ enum pavo_status pavo_sgl_lend(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			return status;
 		lkey = wqe->sge[pos->sge].lkey;
 		if (left == len) {
-			loan->lkey = lkey;
-			loan->token = region->token;
+			meta->lkey = lkey;
+			meta->token = region->token;
+			/* The buffer of a direct window waits for packets. */
+			if (likely(!is_direct(region)))
+				meta->flags |= PAVO_META_ATTACHED;
 		}
-		if (lkey != loan->lkey || region->token != loan->token ||
+		if (lkey != meta->lkey || region->token != meta->token ||
 		    !pavo_payload_attach(region, va, skb, n))
 			return PAVO_ST_FRAGMENTS;
 		pos->off += n;

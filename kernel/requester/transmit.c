@@ -105,8 +105,8 @@ static u32 train_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 	u32 in_flight = pavo_psn_diff(psn, req->upsn);
 	bool again = pavo_psn_diff(psn, req->sent) < 0;
 
-	if (wqe->npkts == 1 || again || in_flight + 1 >= req->cwnd.size ||
-	    !pavo_request_late(qp, again))
+	if (wqe->npkts == 1 || again || !pavo_is_reliable(qp) ||
+	    in_flight + 1 >= req->cwnd.size || !pavo_request_late(qp, again))
 		return 1;
 	return min(min(wqe->npkts - pkt, PAVO_TRAIN_BYTES / qp->attr.mtu),
 		   min(req->cwnd.size - in_flight, pavo_cwnd_ask(&req->cwnd)));
@@ -274,7 +274,7 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 	case PAVO_ST_BUSY:
 		/* A queue may never have room for a train. */
 		if (span > 1 && !answered)
-			pavo_near_lost(&req->side.near);
+			pavo_near_lost(&req->side.near, pavo_same_host(qp));
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 		return false;
 	default:

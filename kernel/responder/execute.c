@@ -188,7 +188,7 @@ static void answer_again(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	struct pavo_resource *res;
 
 	pavo_count(qp, rx_duplicate_requests);
-	pavo_near_lost(&qp->resp.side.near);
+	pavo_near_lost(&qp->resp.side.near, pavo_same_host(qp));
 	switch (pkt->info->kind) {
 	case PAVO_KIND_READ:
 	case PAVO_KIND_ATOMIC:

@@ -170,7 +170,8 @@ void pavo_respond_init(struct pavo_qp *qp)
 
 static enum pavo_lateness lateness(struct pavo_qp *qp)
 {
-	return pavo_flow_late(&qp->flow, &qp->resp.side.near);
+	return pavo_flow_late(&qp->flow, &qp->resp.side.near,
+			      pavo_same_host(qp));
 }
 
 /* May a single packet be late? */
@@ -182,9 +183,14 @@ static bool is_near(struct pavo_qp *qp)
 static int send_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		       struct sk_buff *skb, bool late)
 {
-	if (late)
+	struct pavo_meta meta;
+
+	if (late) {
+		meta = pavo_meta_of(qp);
 		return pavo_tx_late(&qp->tally, &qp->flow, skb, pkt,
-				    qp->attr.mtu, NULL);
+				    qp->attr.mtu, &meta);
+	}
+	pavo_pair_sent_plain(qp);
 	return pavo_tx_send(&qp->tally, &qp->flow, skb, pkt->pad);
 }
 
@@ -202,7 +208,7 @@ static enum pavo_status transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	}
 	/* A queue may never have room for a train. */
 	if (pkt->npkts > 1)
-		pavo_near_lost(&qp->resp.side.near);
+		pavo_near_lost(&qp->resp.side.near, pavo_same_host(qp));
 	qp->resp.paused = true;
 	hrtimer_start(&qp->resp.pause, ns_to_ktime(PAVO_CONGESTED_NS),
 		      HRTIMER_MODE_REL_SOFT);

@@ -161,11 +161,16 @@ static void tell_established(struct pavo_qp *qp)
 	pavo_qp_end(qp);
 }
 
-/* May the bytes of a late packet be used? If it was begun, go on: some of them were. */
-static bool may_use(const struct pavo_qp *qp, const struct pavo_rx *rx)
+/*
+ * The sender took back the memory that is attached to the packet: by the end of the request, the
+ * region or the queue pair. If some bytes were written, the message cannot be completed any more.
+ */
+static void drop_attached(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	return qp->resp.side.stage != PAVO_STAGE_BEGIN ||
-	       pavo_loan_stands(&rx->loan, rx->pkt.psn);
+	pavo_count(qp, rx_drop_icrc);
+	if (qp->resp.side.stage != PAVO_STAGE_BEGIN)
+		pavo_respond_fatal(qp, pkt->psn, PAVO_NAK_REM_OP,
+				   IB_EVENT_QP_FATAL);
 }
 
 /* Handle a packet. PAVO_ST_WAIT: it is parked until the side's wait (pages, or a walk) is over. */
@@ -177,9 +182,9 @@ static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_count(qp, rx_drop_state);
 		return PAVO_ST_OK;
 	}
-	pavo_near_seen(&qp->resp.side.near, rx->marked);
-	if (rx->unit && unlikely(!may_use(qp, rx))) {
-		pavo_count(qp, rx_drop_icrc);
+	pavo_near_seen(&qp->resp.side.near);
+	if (unlikely(!pavo_attached_stands(&rx->meta, rx->pkt.psn))) {
+		drop_attached(qp, &rx->pkt);
 		return PAVO_ST_OK;
 	}
 	if (pavo_is_datagram(qp))

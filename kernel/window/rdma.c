@@ -9,7 +9,6 @@
  * its ICRC, and sent after that: no memory is read for the rCxt after a cancel returned.
  */
 #include "jobs/job.h"
-#include "payload.h"
 #include "window/rdma.h"
 
 /* ---------------------------------------------------------------- packets */
@@ -71,7 +70,6 @@ int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
 /* The next packet of an rCxt: @skb is set once it is made. */
 struct piece {
 	struct pavo_fragment fragment;
-	bool copy; /* no page may be attached */
 	struct pavo_flow *flow;
 	struct sk_buff *skb;
 };
@@ -98,7 +96,7 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 	if (!skb)
 		return -ENOBUFS;
 	err = pavo_job_to_skb(window->job, fragment->from, skb,
-			      fragment->length, piece->copy);
+			      fragment->length);
 	if (err) {
 		kfree_skb(skb);
 		return err < 0 ? -ENOBUFS : err;
@@ -121,11 +119,9 @@ static int next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	spin_lock(&rcxt->lock);
 	if (rcxt->window == window &&
 	    pavo_operation_next(&rcxt->op, window->rdma_payload,
-				&piece->fragment)) {
-		piece->copy = !rcxt->op.own && READ_ONCE(pavo_copy_reads);
+				&piece->fragment))
 		err = READ_ONCE(window->dead) ? -ENODEV :
 						make_packet(window, piece);
-	}
 	spin_unlock(&rcxt->lock);
 	return err;
 }

@@ -13,6 +13,7 @@
 #include "adapter.h"
 #include "demux.h"
 #include "net/net.h"
+#include "qp/qp.h"
 #include "runtime.h"
 
 #define UDP_PORT 4791
@@ -136,9 +137,37 @@ void pavo_inside_deliver(void)
 }
 
 enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
-				  struct pavo_near *near)
+				  struct pavo_near *near, bool same_host)
 {
 	return engine_near ? PAVO_LATE_ALL : PAVO_LATE_NONE;
+}
+
+bool pavo_flow_attaches(struct pavo_flow *flow)
+{
+	return true;
+}
+
+/* The peer is a script: no queue pair of this machine. */
+void pavo_pair_enter(struct pavo_qp *qp)
+{
+}
+
+void pavo_pair_leave(struct pavo_qp *qp)
+{
+}
+
+void pavo_pair_sent_plain(struct pavo_qp *qp)
+{
+}
+
+bool pavo_pair_accepts(const struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	return true;
+}
+
+bool pavo_attached_stands(const struct pavo_meta *meta, u32 psn)
+{
+	return true;
 }
 
 struct pavo_port *pavo_port_numbered(u32 number)
@@ -302,7 +331,7 @@ static int send_cut(const struct pavo_tally *tally, struct pavo_flow *flow,
 
 int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
 		 struct sk_buff *skb, const struct pavo_pkt *pkt,
-		 unsigned int unit, const struct pavo_loan *loan)
+		 unsigned int unit, struct pavo_meta *meta)
 {
 	int err = 0;
 	u32 i;
@@ -341,7 +370,7 @@ bool pavo_bundle_fits(const struct pavo_bundle *bundle, unsigned int len)
 }
 
 int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
-		     struct pavo_bundle *bundle)
+		     struct pavo_bundle *bundle, struct pavo_meta *meta)
 {
 	const u8 *from = bundle->skb->data;
 	struct sk_buff *skb;
@@ -427,7 +456,7 @@ static bool icrc_ok(const struct pavo_rx *rx)
 	return true;
 }
 
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb)
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool inside)
 {
 	enum pavo_parse_status status;
 
@@ -448,7 +477,7 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 	rx->port = port;
 	rx->skb = skb;
 	rx->ipv6 = ip_hdr(skb)->version == 6;
-	rx->marked = false;
+	rx->meta = (struct pavo_meta){};
 	rx->unit = 0;
 	parse(rx);
 }

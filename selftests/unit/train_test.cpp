@@ -328,59 +328,53 @@ TEST(Skip, TheRestIsTheTrainOfTheOtherPackets)
 		}
 }
 
-TEST(Near, BeginsWithTheFirstMarkAndEndsWithoutOne)
+TEST(Near, AllPacketsToAPeerOnThisMachineMayBeLate)
 {
-	pavo_near near = {};
+	const pavo_near near = {};
 
-	EXPECT_FALSE(near.on);
-	pavo_near_seen(&near, true);
-	EXPECT_TRUE(near.on);
-	pavo_near_seen(&near, true);
-	EXPECT_TRUE(near.on);
-	pavo_near_seen(&near, false);
-	EXPECT_FALSE(near.on);
+	EXPECT_TRUE(pavo_near_all(&near, true));
+	EXPECT_FALSE(pavo_near_all(&near, false));
 }
 
-/* How many marked packets it takes until the peer is near. */
-uint32_t marks_until_near(pavo_near &near)
+/* How many packets of the peer it takes until all packets to it may be late. */
+uint32_t packets_until_all(pavo_near &near)
 {
-	uint32_t marks = 0;
+	uint32_t packets = 0;
 
-	while (!near.on) {
-		pavo_near_seen(&near, true);
-		marks++;
+	while (!pavo_near_all(&near, true)) {
+		pavo_near_seen(&near);
+		packets++;
 	}
-	return marks;
+	return packets;
 }
 
 TEST(Near, TakesLongerAfterEachLossUpToABound)
 {
 	pavo_near near = {};
-	uint32_t before = marks_until_near(near);
+	uint32_t before = 0;
 
-	EXPECT_EQ(before, 1u);
 	for (uint32_t i = 0; i < PAVO_NEAR_LOSSES + 4; i++) {
-		pavo_near_lost(&near);
-		EXPECT_FALSE(near.on);
-		const uint32_t marks = marks_until_near(near);
+		pavo_near_lost(&near, true);
+		EXPECT_FALSE(pavo_near_all(&near, true));
+		const uint32_t packets = packets_until_all(near);
 
 		if (i <= PAVO_NEAR_LOSSES)
-			EXPECT_GT(marks, before);
+			EXPECT_GT(packets, before);
 		else
-			EXPECT_EQ(marks, before);
-		before = marks;
+			EXPECT_EQ(packets, before);
+		before = packets;
 	}
-	EXPECT_EQ(before, (PAVO_NEAR_WAIT << PAVO_NEAR_LOSSES) + 1);
+	EXPECT_EQ(before, PAVO_NEAR_WAIT << PAVO_NEAR_LOSSES);
 }
 
 /* It did not help, so it costs nothing. */
-TEST(Near, ALossOfAPeerThatIsNotNearIsNone)
+TEST(Near, ALossToAPeerElsewhereMakesNoPeerHereWait)
 {
 	pavo_near near = {};
 
 	for (int i = 0; i < 100; i++)
-		pavo_near_lost(&near);
-	EXPECT_EQ(marks_until_near(near), 1u);
+		pavo_near_lost(&near, false);
+	EXPECT_TRUE(pavo_near_all(&near, true));
 }
 
 TEST(Near, PacketsAreLeftToADeviceUntilOneIsLost)
@@ -399,8 +393,8 @@ TEST(Near, PacketsGoSinglyForAWhileAfterALoss)
 	for (uint32_t i = 0; i < PAVO_NEAR_LOSSES + 4; i++) {
 		uint32_t single = 0;
 
-		pavo_near_lost(&near);
-		pavo_near_lost(&near);
+		pavo_near_lost(&near, false);
+		pavo_near_lost(&near, false);
 		while (!pavo_near_leave(&near))
 			single++;
 		EXPECT_EQ(single,

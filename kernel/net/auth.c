@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * auth.c - authentication of packets without an ICRC, by a key that no one outside this module
+ * knows.
+ *
+ * On its way between two adapters of one machine a packet crosses network namespaces of tenants.
+ * These can send packets that look the same (tunnels, tc, BPF, packet sockets). So the metadata of
+ * each such packet has a MAC, SipHash-2-4 with a key drawn at load, over addresses, source port,
+ * transport headers, geometry, sender, and what names attached memory. Payload is not covered: a
+ * namespace on the way can change it, as it can with any packet (docs/protocol.md).
+ *
+ * What names memory is encrypted by a mask made of the MAC, which is a synthetic initialization
+ * vector (RFC 5297): the same key of memory never looks the same twice.
+ *
+ * Called by late.c and bundle.c through tx.c, rx.c and gro.c, BH disabled.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/percpu.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
+#include <linux/udp.h>
+#include <net/ipv6.h>
+#include "net_private.h"
+
+static siphash_key_t mac_key __read_mostly;
+static siphash_key_t mask_key __read_mostly;
+
+/* Words in front of the headers: addresses, geometry, sender, memory. */
+#define FIXED_WORDS (4 + 1 + 1 + 1)
+
+/* What the MAC of a packet covers. A bundle has headers and length of each of its packets. */
+struct covered {
+	u64 fixed[FIXED_WORDS];
+	u8 headers[PAVO_BUNDLE_PACKETS * (PAVO_MAX_HDR_LEN + sizeof(u16))];
+};
+
+static DEFINE_PER_CPU(struct covered, covered);
+
+void pavo_auth_init(void)
+{
+	get_random_bytes(&mac_key, sizeof(mac_key));
+	get_random_bytes(&mask_key, sizeof(mask_key));
+}
+
+/* Add the header of one packet, whose BTH is at @from. Return: its length; 0: not all there. */
+static unsigned int add_header(u8 *to, const struct sk_buff *skb,
+			       unsigned int from)
+{
+	const struct pavo_op_info *op;
+
+	if (from + PAVO_BTH_LEN > skb_headlen(skb))
+		return 0;
+	op = pavo_op_info(skb->data[from]);
+	if (!op || from + op->hdr_len > skb_headlen(skb))
+		return 0;
+	memcpy(to, skb->data + from, op->hdr_len);
+	return op->hdr_len;
+}
+
+/* Add headers and lengths of all packets of a bundle. Return: bytes; 0: a wrong length. */
+static unsigned int add_bundle(u8 *to, const struct sk_buff *skb,
+			       unsigned int from, const struct pavo_meta *meta)
+{
+	unsigned int done = 0, n;
+	u32 i;
+	u16 len;
+
+	for (i = 0; i < meta->packets; i++) {
+		len = pavo_bundle_len(skb, meta, i);
+		n = add_header(to + done, skb, from);
+		if (!n || len < n)
+			return 0;
+		done += n;
+		memcpy(to + done, &len, sizeof(len));
+		done += sizeof(len);
+		from += len;
+	}
+	return done;
+}
+
+/* Add the words in front of the headers. Return: bytes. */
+static unsigned int add_fixed(u64 *to, const void *ip, const struct udphdr *udp,
+			      const struct sk_buff *skb, unsigned int len,
+			      const struct pavo_meta *meta)
+{
+	const struct ipv6hdr *ip6 = ip;
+	const struct iphdr *ip4 = ip;
+	u64 *at = to;
+
+	if (meta->flags & PAVO_META_IPV6) {
+		memcpy(at, &ip6->saddr, sizeof(ip6->saddr));
+		memcpy(at + 2, &ip6->daddr, sizeof(ip6->daddr));
+		at += 4;
+	} else {
+		*at++ = (u64)(__force u32)ip4->saddr << 32 |
+			(__force u32)ip4->daddr;
+	}
+	*at++ = (u64)(__force u16)udp->source << 48 |
+		(u64)skb_shinfo(skb)->gso_size << 32 | len << 16 |
+		meta->flags << 8 | meta->packets;
+	*at++ = (u64)meta->port << 32 | meta->qpn;
+	if (meta->flags & PAVO_META_ATTACHED)
+		*at++ = (u64)meta->lkey << 32 | meta->token;
+	return (u8 *)at - (u8 *)to;
+}
+
+/* The MAC of a packet with its plain metadata; false: the packet is not what @meta says. */
+static bool make_mac(u64 *mac, const struct sk_buff *skb, unsigned int from,
+		     const void *ip, const struct pavo_meta *meta)
+{
+	const struct udphdr *udp =
+		(const void *)(skb->data + from - sizeof(*udp));
+	struct covered *buffer = this_cpu_ptr(&covered);
+	unsigned int fixed, n;
+	u8 *headers;
+
+	fixed = add_fixed(buffer->fixed, ip, udp, skb, skb->len - from, meta);
+	headers = (u8 *)buffer->fixed + fixed;
+	n = meta->packets ? add_bundle(headers, skb, from, meta) :
+			    add_header(headers, skb, from);
+	if (!n)
+		return false;
+	*mac = siphash(buffer->fixed, fixed + n, &mac_key);
+	return true;
+}
+
+/* Encrypt or decrypt what names memory. */
+static void mask_memory(struct pavo_meta *meta)
+{
+	u64 mask;
+
+	if (!(meta->flags & PAVO_META_ATTACHED))
+		return;
+	mask = siphash_1u64(meta->mac, &mask_key);
+	meta->lkey ^= mask >> 32;
+	meta->token ^= mask;
+}
+
+bool pavo_auth_sign(struct pavo_meta *meta, const struct sk_buff *skb,
+		    unsigned int from, const void *ip)
+{
+	if (!make_mac(&meta->mac, skb, from, ip, meta))
+		return false;
+	mask_memory(meta);
+	return true;
+}
+
+bool pavo_auth_verify(struct pavo_meta *meta, const struct sk_buff *skb,
+		      unsigned int from, const void *ip)
+{
+	u64 mac;
+
+	if (meta->flags >> 8 || meta->packets > PAVO_BUNDLE_PACKETS ||
+	    skb->len - from > U16_MAX)
+		return false;
+	mask_memory(meta);
+	return make_mac(&mac, skb, from, ip, meta) && mac == meta->mac;
+}
