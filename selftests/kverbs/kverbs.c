@@ -613,6 +613,8 @@ static const struct {
 	{test_error_srq, "error.srq: the last receive taken is told of"},
 	{test_error_handler,
 	 "error.handler: one that posts again is not called within itself"},
+	{test_forged,
+	 "forged: without authentic metadata no packet lacks its ICRC"},
 };
 
 static int run_test(struct ib_device *ib, unsigned int i)

@@ -131,4 +131,7 @@ int test_error_from_peer(struct pair *p);
 int test_error_srq(struct pair *p);
 int test_error_handler(struct pair *p);
 
+/* forged.c */
+int test_forged(struct pair *p);
+
 #endif /* PAVO_KVERBS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * forger.h - packets of a connection, made by hand: its sender knows the addresses and
- * sees none of the connection's own. Used by: blind_tests.cpp.
+ * sees none of the connection's own. Used by: blind_tests.cpp, pair_tests.cpp.
  */
 #pragma once
 
@@ -30,7 +30,8 @@ constexpr uint8_t uc_write_only = 0x2a;
 /* Sends with the address of end A to end B; both are of IPv4, or it is skipped. */
 class Forger {
 public:
-	explicit Forger(Env &env);
+	/* @same_host: the ends may be on one machine, where adapters know their peers */
+	explicit Forger(Env &env, bool same_host = false);
 	~Forger();
 	Forger(const Forger &) = delete;
 

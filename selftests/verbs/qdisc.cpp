@@ -17,13 +17,13 @@ int tc(const std::string &arguments)
 	return system(("tc qdisc " + arguments + " 2>/dev/null").c_str());
 }
 
+} // namespace
+
 std::string interface_of(Host &host)
 {
 	return common::read_word(common::port_folder(device_name(host)) +
 				 "gid_attrs/ndevs/0");
 }
-
-} // namespace
 
 Qdisc::Qdisc(Host &host, const std::string &kind)
 	: interface_(interface_of(host))
