@@ -466,7 +466,7 @@ PV_TEST_LOCAL("state.access_flags",
 	env.expect_async();
 	must_send(env, closed.a,
 		  make_wr(Op::write, {source, 0}, 64, {target, 0}), "a write",
-		  IBV_WC_REM_ACCESS_ERR);
+		  IBV_WC_REM_INV_REQ_ERR);
 }
 
 PV_TEST("state.path_mtu_too_large",

@@ -216,11 +216,15 @@ void print(const Report &report, const StatusOptions &options)
 	fmt::print("  objects");
 	for (const auto &[name, count] : report.resources)
 		fmt::print("  {} {}", name, count);
-	fmt::print("\n  sent {} packets, {}; received {} packets, {}\n",
-		   value_of(counters, "tx_packets"),
-		   bytes(value_of(counters, "tx_bytes")),
-		   value_of(counters, "rx_packets"),
-		   bytes(value_of(counters, "rx_bytes")));
+	if (counters.empty())
+		fmt::print("\n  no counters here: its device is in another "
+			   "network namespace\n");
+	else
+		fmt::print("\n  sent {} packets, {}; received {} packets, {}\n",
+			   value_of(counters, "tx_packets"),
+			   bytes(value_of(counters, "tx_bytes")),
+			   value_of(counters, "rx_packets"),
+			   bytes(value_of(counters, "rx_bytes")));
 	print_direct_windows(report.direct_windows);
 	print_findings(counters, Severity::trouble, "trouble");
 	print_findings(counters, Severity::note, "worth knowing");
