@@ -178,7 +178,7 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define PAVO_ACCESS_FLUSH (IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 #else
-#define PAVO_ACCESS_FLUSH (1 << 8 | 1 << 9)
+#define PAVO_ACCESS_FLUSH (BIT(8) | BIT(9))
 #endif
 
 /* Signalling an eventfd always adds one. */

@@ -30,6 +30,7 @@ static struct attribute *class_attrs[] = {
 	&class_attr_refusal.attr,
 	NULL,
 };
+
 ATTRIBUTE_GROUPS(class);
 
 static struct class pavo_class = {
