@@ -71,6 +71,15 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define pavo_kobject_arg struct kobject
 #endif
 
+/* Files of a class are shown by const pointers. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define pavo_class_arg const struct class
+#define pavo_class_attribute_arg const struct class_attribute
+#else
+#define pavo_class_arg struct class
+#define pavo_class_attribute_arg struct class_attribute
+#endif
+
 /* Registration of dma-bufs gets the attribute bundle, and later a DMA handle, too. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define PAVO_REG_DMABUF_ARGS \
@@ -160,6 +169,16 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #define PAVO_CAP_ATOMIC_WRITE 0
 #define PAVO_WR_ATOMIC_WRITE 15
 #define PAVO_WC_ATOMIC_WRITE ((enum ib_wc_opcode)9)
+#endif
+
+/*
+ * Rights to flush, which a process of a newer libibverbs may give a queue pair. Older kernels
+ * have no names for them. The numbers are those of the verbs in user space.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define PAVO_ACCESS_FLUSH (IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+#else
+#define PAVO_ACCESS_FLUSH (BIT(8) | BIT(9))
 #endif
 
 /* Signalling an eventfd always adds one. */

@@ -26,6 +26,7 @@
 #include "number.h"
 #include "qp/mcast.h"
 #include "qp/qp.h"
+#include "refusal.h"
 #include "verbs/verbs.h"
 #include "window/window.h"
 
@@ -191,7 +192,7 @@ static bool link_is_up(const struct net_device *ndev)
 
 /* Make @dev the adapter of @ndev, which must not be leaving. */
 static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
-			  struct net *net)
+			  struct net *net, const char **why)
 {
 	int err = 0;
 
@@ -199,11 +200,13 @@ static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
 	mutex_lock(&adapters_lock);
 	if (ndev->reg_state != NETREG_REGISTERED ||
 	    !net_eq(dev_net(ndev), net)) {
+		*why = "the interface is leaving";
 		err = -ENODEV;
 	} else if (pavo_port_find(ndev)) {
-		pr_err_ratelimited("%s: has an adapter already\n", ndev->name);
-		err = -EEXIST;
+		*why = "the interface has an adapter already";
+		err = -EBUSY;
 	} else {
+		*why = "no link to the interface in sysfs";
 		err = pavo_parent_link(&dev->parent, ndev);
 	}
 	if (!err) {
@@ -219,33 +222,31 @@ static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
 	return err;
 }
 
-static int check_netdev(const struct net_device *ndev)
+/* Interfaces that can never carry an adapter. */
+static int check_netdev(const struct net_device *ndev, const char **why)
 {
-	const char *why = NULL;
-
-	if (ndev->flags & IFF_LOOPBACK)
-		why = "the loopback interface cannot carry an adapter";
-	else if (ndev->type != ARPHRD_ETHER)
-		why = "not an Ethernet interface";
-	else if (is_vlan_dev(ndev))
-		why = "a VLAN's addresses are GIDs of an adapter on the interface below";
-	if (!why)
-		return 0;
-	pr_err_ratelimited("%s: %s\n", ndev->name, why);
-	return -EINVAL;
+	if (ndev->flags & IFF_LOOPBACK) {
+		*why = "the loopback interface cannot carry an adapter";
+		return -EOPNOTSUPP;
+	}
+	if (ndev->type != ARPHRD_ETHER) {
+		*why = "not an Ethernet interface";
+		return -EMEDIUMTYPE;
+	}
+	if (is_vlan_dev(ndev)) {
+		*why = "a VLAN's addresses are GIDs of an adapter on the interface below";
+		return -EXDEV;
+	}
+	return 0;
 }
 
-static int get_sockets(const struct net_device *ndev, struct net *net)
+static int get_sockets(struct net *net, const char **why)
 {
-	static const char busy[] = "in use here; by rdma_rxe?";
 	int err = pavo_net_get(net);
 
-	if (err == -EADDRINUSE)
-		pr_err_ratelimited("%s: UDP port %u is %s\n", ndev->name,
-				   PAVO_UDP_PORT, busy);
-	else if (err)
-		pr_err_ratelimited("%s: cannot make UDP sockets: %d\n",
-				   ndev->name, err);
+	*why = err == -EADDRINUSE ?
+		       "UDP port 4791 is in use here; by rdma_rxe?" :
+		       "cannot make UDP sockets";
 	return err;
 }
 
@@ -254,11 +255,12 @@ static int get_sockets(const struct net_device *ndev, struct net *net)
  * remove the device as soon as it is registered.
  */
 static int register_adapter(struct pavo_dev *dev, struct net_device *ndev,
-			    const char *name)
+			    const char *name, const char **why)
 {
 	bool gone;
 	int err;
 
+	*why = "rdma core does not take the adapter";
 	pavo_verbs_setup(dev, ndev);
 	/*
 	 * rdma core makes all devices in the initial namespace. If the interface's
@@ -271,6 +273,10 @@ static int register_adapter(struct pavo_dev *dev, struct net_device *ndev,
 		return err;
 	pavo_name_is_users(&dev->ib);
 	err = ib_register_device(&dev->ib, name, NULL);
+	if (err == -ENFILE) {
+		*why = "an RDMA device has that name, here or in another namespace";
+		return -EEXIST;
+	}
 	if (err)
 		return err;
 
@@ -283,30 +289,29 @@ static int register_adapter(struct pavo_dev *dev, struct net_device *ndev,
 	return 0;
 }
 
-/* rdma link add NAME type pavo netdev NDEV */
-static int add_link(const char *name, struct net_device *ndev)
+/* Make an adapter of an interface that can carry one. @why: the reason if it fails. */
+static int make_adapter(const char *name, struct net_device *ndev,
+			const char **why)
 {
 	struct net *net = dev_net(ndev);
 	struct pavo_dev *dev;
 	int err;
 
-	err = check_netdev(ndev);
-	if (err)
-		return err;
+	*why = "no memory for an adapter";
 	dev = alloc_adapter();
 	if (!dev)
 		return -ENOMEM;
-	err = get_sockets(ndev, net);
+	err = get_sockets(net, why);
 	if (err)
 		goto err_dealloc;
-	err = attach_adapter(dev, ndev, net);
+	err = attach_adapter(dev, ndev, net, why);
 	if (err) {
 		pavo_net_put(net);
 		goto err_dealloc;
 	}
 
 	get_device(&dev->ib.dev);
-	err = register_adapter(dev, ndev, name);
+	err = register_adapter(dev, ndev, name, why);
 	if (err)
 		ib_dealloc_device(&dev->ib);
 	put_device(&dev->ib.dev);
@@ -315,6 +320,21 @@ static int add_link(const char *name, struct net_device *ndev)
 err_dealloc:
 	ib_dealloc_device(&dev->ib);
 	return err;
+}
+
+/* rdma link add NAME type pavo netdev NDEV */
+static int add_link(const char *name, struct net_device *ndev)
+{
+	const char *why;
+	int err;
+
+	err = check_netdev(ndev, &why);
+	if (!err)
+		err = make_adapter(name, ndev, &why);
+	if (err)
+		return pavo_refuse(name, ndev, err, why);
+	pavo_refusal_forget();
+	return 0;
 }
 
 static struct rdma_link_ops pavo_link_ops = {
@@ -455,9 +475,12 @@ static int __init pavo_init(void)
 	err = pavo_net_init(&net_calls);
 	if (err)
 		goto err_jobs;
-	err = pavo_parent_init();
+	err = pavo_refusal_init();
 	if (err)
 		goto err_net;
+	err = pavo_parent_init();
+	if (err)
+		goto err_refusal;
 	err = pavo_workers_init();
 	if (err)
 		goto err_parent;
@@ -472,6 +495,8 @@ err_workers:
 	pavo_workers_exit();
 err_parent:
 	pavo_parent_exit();
+err_refusal:
+	pavo_refusal_exit();
 err_net:
 	pavo_net_exit();
 err_jobs:
@@ -494,6 +519,7 @@ static void __exit pavo_exit(void)
 	/* wait for RCU callbacks, whose code is this module's */
 	rcu_barrier();
 	pavo_parent_exit();
+	pavo_refusal_exit();
 	pavo_net_exit();
 	pavo_later_exit();
 	pavo_jobs_exit();

@@ -8,15 +8,35 @@
  * not lead to the interface with the addresses. So every adapter gets a device of its own in
  * /sys/devices/virtual/pavo, with a folder "net" in which a link leads to the interface.
  *
- * Owns the class of these devices. Called by main.c.
+ * Owns the class of these devices, whose file "refusal" is refusal.c's. Called by main.c.
  */
 #include <linux/idr.h>
 #include <linux/netdevice.h>
 #include <linux/sysfs.h>
 #include "compat.h"
 #include "parent.h"
+#include "refusal.h"
 
-static struct class pavo_class = { .name = "pavo" };
+/* A file of the class is read in the namespace of its reader, adapters or not. */
+static ssize_t refusal_show(pavo_class_arg *class,
+			    pavo_class_attribute_arg *attr, char *buf)
+{
+	return pavo_refusal_show(buf);
+}
+
+static CLASS_ATTR_RO(refusal);
+
+static struct attribute *class_attrs[] = {
+	&class_attr_refusal.attr,
+	NULL,
+};
+
+ATTRIBUTE_GROUPS(class);
+
+static struct class pavo_class = {
+	.name = "pavo",
+	.class_groups = class_groups,
+};
 static DEFINE_IDA(pavo_parents);
 
 /*

@@ -61,7 +61,7 @@ enum pavo_status {
  * struct pavo_status_codes - how consumers and peers are told of a status.
  * @vendor: enum pavo_vendor_err, of the completion of a WQE
  * @wc:     enum ib_wc_status of that completion (IBA 11.6.2)
- * @wc_key: status instead, if the WQE was itself to change a key
+ * @wc_key: status instead, if the WQE, or the message that it receives, was to change a key
  * @nak:    AETH syndrome for the peer whose request failed (IBA 9.7.5.2.4)
  */
 struct pavo_status_codes {

@@ -18,8 +18,13 @@
 #define PAVO_MW_ACCESS                                    \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 	 IB_ACCESS_REMOTE_ATOMIC)
-/* Flags that a bind may name. Local rights have no effect: memory windows have no L_Key. */
-#define PAVO_MW_FLAGS (PAVO_MW_ACCESS | IB_ACCESS_LOCAL_WRITE | IB_ZERO_BASED)
+/*
+ * Flags that a bind may name. Local rights have no effect, since memory windows have no L_Key,
+ * and the optional ones, relaxed ordering among them, have none on this adapter.
+ */
+#define PAVO_MW_FLAGS                                             \
+	(PAVO_MW_ACCESS | IB_ACCESS_LOCAL_WRITE | IB_ZERO_BASED | \
+	 IB_ACCESS_OPTIONAL)
 
 int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {

@@ -84,6 +84,18 @@ static void *put_reg(void *pos, const struct ib_send_wr *wr)
 	return seg + 1;
 }
 
+/*
+ * The word of the NextSeg. A read that ends the key of its sink names that key; consumers that
+ * know it from iWARP leave it in the entry of the sink (0 is no key).
+ */
+static u32 word_of(const struct ib_send_wr *wr)
+{
+	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV && !wr->ex.invalidate_rkey &&
+	    wr->num_sge)
+		return wr->sg_list[0].lkey;
+	return (__force u32)wr->ex.imm_data;
+}
+
 /* Return: size of the WQE in bytes, or a negative errno. */
 static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 		   u8 op)
@@ -105,13 +117,16 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 		next->flags |= PAVO_WQE_SOLICITED;
 	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV)
 		next->flags |= PAVO_SWQE_READ_INV;
-	next->imm = (__force u32)wr->ex.imm_data;
+	next->imm = word_of(wr);
 	if (pavo_is_datagram(qp))
 		pos = put_ud(pos, wr);
 	else if (op == PAVO_WQE_REG_MR)
 		pos = put_reg(pos, wr);
 	else
 		pos = put_remote(pos, wr, op);
+	/* A list means nothing to operations that move no data. */
+	if (!(pavo_op(op)->segments & PAVO_SEG_DATA))
+		return pos - slot;
 	for (i = 0, seg = pos; i < wr->num_sge; i++, seg++) {
 		seg->byte_count = wr->sg_list[i].length;
 		seg->lkey = wr->sg_list[i].lkey;

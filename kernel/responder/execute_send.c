@@ -17,7 +17,7 @@ static enum pavo_status begin_send(struct pavo_qp *qp,
 		return status;
 	status = pavo_key_check_invalidate(&qp->holder, pkt->inv_rkey);
 	if (status)
-		pavo_rq_fail(qp, status);
+		pavo_rq_fail_key(qp, status);
 	return status;
 }
 
@@ -52,7 +52,7 @@ static enum pavo_status end_key(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	if (status == PAVO_ST_WAIT)
 		return pavo_side_park(side, PAVO_STAGE_KEY);
 	if (status)
-		pavo_rq_fail(qp, status);
+		pavo_rq_fail_key(qp, status);
 	return status;
 }
 

@@ -153,6 +153,18 @@ void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 	pavo_cq_raise(resp->rq->cq);
 }
 
+static void fail_wqe(struct pavo_qp *qp, u8 wc, u8 vendor)
+{
+	struct pavo_cqe cqe = {
+		.status = wc,
+		.vendor_err = vendor,
+		.opcode = PAVO_WQE_SEND,
+	};
+
+	if (qp->resp.wqe->active)
+		pavo_rq_complete(qp, &cqe, true);
+}
+
 /*
  * pavo_rq_fail - complete the WQE in use in error: the responder's edge towards the consumer. The
  * status becomes one of a completion.
@@ -160,14 +172,16 @@ void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 void pavo_rq_fail(struct pavo_qp *qp, enum pavo_status status)
 {
 	const struct pavo_status_codes *codes = pavo_status_codes(status);
-	struct pavo_cqe cqe = {
-		.status = codes->wc,
-		.vendor_err = codes->vendor,
-		.opcode = PAVO_WQE_SEND,
-	};
 
-	if (qp->resp.wqe->active)
-		pavo_rq_complete(qp, &cqe, true);
+	fail_wqe(qp, codes->wc, codes->vendor);
+}
+
+/* pavo_rq_fail_key - the same if the message was to invalidate a key: no fault of the WQE's. */
+void pavo_rq_fail_key(struct pavo_qp *qp, enum pavo_status status)
+{
+	const struct pavo_status_codes *codes = pavo_status_codes(status);
+
+	fail_wqe(qp, codes->wc_key, codes->vendor);
 }
 
 /* pavo_rq_rewind - a message broke off: set the WQE in use back to its begin. */

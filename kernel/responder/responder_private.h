@@ -68,6 +68,7 @@ enum pavo_status pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
 enum pavo_status pavo_rq_write(struct pavo_qp *qp, const void *data, u32 len);
 void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited);
 void pavo_rq_fail(struct pavo_qp *qp, enum pavo_status status);
+void pavo_rq_fail_key(struct pavo_qp *qp, enum pavo_status status);
 void pavo_rq_rewind(struct pavo_qp *qp);
 unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget);
 

@@ -16,11 +16,28 @@
 #include "rings/ucontext.h"
 #include "verbs/verbs.h"
 
+/*
+ * The standard ignores the size of a receive queue that the QP does not have, since it takes
+ * from an SRQ (IBA 11.2.4.1) or only initiates (annex A14). Consumers leave anything there.
+ */
+static int check_cap(const struct ib_qp_init_attr *init)
+{
+	bool has_rq = !init->srq && init->qp_type != IB_QPT_XRC_INI;
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (cap->max_send_wr > PAVO_MAX_QP_WR ||
+	    cap->max_send_sge > PAVO_MAX_SGE ||
+	    cap->max_inline_data > PAVO_MAX_INLINE)
+		return -EINVAL;
+	if (has_rq && (cap->max_recv_wr > PAVO_MAX_QP_WR ||
+		       cap->max_recv_sge > PAVO_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
 static int check_init(const struct ib_qp_init_attr *init,
 		      const struct ib_udata *udata)
 {
-	const struct ib_qp_cap *cap = &init->cap;
-
 	switch (init->qp_type) {
 	case IB_QPT_RC:
 	case IB_QPT_UC:
@@ -44,11 +61,7 @@ static int check_init(const struct ib_qp_init_attr *init,
 	if (!init->send_cq ||
 	    (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI))
 		return -EINVAL;
-	if (cap->max_send_wr > PAVO_MAX_QP_WR ||
-	    cap->max_recv_wr > PAVO_MAX_QP_WR ||
-	    cap->max_send_sge > PAVO_MAX_SGE ||
-	    cap->max_recv_sge > PAVO_MAX_SGE ||
-	    cap->max_inline_data > PAVO_MAX_INLINE)
+	if (check_cap(init))
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct pavo_create_qp_resp))
 		return -EINVAL;

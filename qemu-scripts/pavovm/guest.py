@@ -16,10 +16,12 @@ from . import console, qemu, uml
 from .common import (EXIT_CONSOLE, EXIT_DIED, EXIT_PANIC, EXIT_TIMEOUT,
                      SetupError)
 
-BOOT_ATTEMPTS = 5
-# if a machine ends before any module is loaded, it is the emulator's fault, or the
-# kernel's if it ends so each time
-LOST_BOOTS = 3
+# why a machine boots again, and how many boots may go wrong so: a machine that ends
+# before any module is loaded is the emulator's fault, or the kernel's if it ends so each
+# time; a wrong clock and a silent emulator are a busy host's. Each has a count of its own: a
+# busy host takes nothing from the attempts of a lost machine.
+LOST, WRONG_CLOCK, SILENT = "lost", "wrong clock", "silent"
+ATTEMPTS = {LOST: 3, WRONG_CLOCK: 5, SILENT: 5}
 # an emulated machine that is silent for so long while it boots has stopped
 BOOT_SILENCE = 120.0
 
@@ -58,6 +60,7 @@ class Verdict:
     seconds: float = 0.0
     boot_seconds: object = None
     boots: int = 1
+    boots_again: list = dataclasses.field(default_factory=list)     # why, of each
     complaints: list = dataclasses.field(default_factory=list)
 
 
@@ -79,7 +82,7 @@ class Guest:
         self.started = 0.0
         self.timed_out = False
         self.stopped = ""
-        self.boot_attempts = 1
+        self.boots_again = []           # why each boot but the last was given up
         self.console_size = 0
         self.spoke = 0.0
 
@@ -117,16 +120,27 @@ class Guest:
         if self.process.poll() is not None:
             if not self._boot_lost():
                 return False
-            self._boot_again()
+            self._boot_again(LOST)
         if time.monotonic() - self.started > self.machine.timeout:
             self.timed_out = True
             self.stop()
             return False
-        if not self.booted() and self.boot_attempts < BOOT_ATTEMPTS and (
-                console.wrong_clock(console.read(self.console)) or
-                self._silent()):
-            self._boot_again()
+        if not self.booted():
+            if self._may_again(WRONG_CLOCK) and console.wrong_clock(
+                    console.read(self.console)):
+                self._boot_again(WRONG_CLOCK)
+            elif self._may_again(SILENT) and self._silent():
+                self._boot_again(SILENT)
         return True
+
+    @property
+    def boot_attempts(self):
+        """The number of boots, the last one included."""
+        return len(self.boots_again) + 1
+
+    def _may_again(self, why):
+        """Whether one more boot may end for this reason."""
+        return self.boots_again.count(why) + 1 < ATTEMPTS[why]
 
     def _silent(self):
         """Whether an emulated boot has stopped: the emulator sometimes does,
@@ -143,18 +157,18 @@ class Guest:
         machine that QEMU refuses (status 1) or that guest/init gives up is final."""
         return (self.machine.accel == "tcg" and not self.booted() and
                 self.process.returncode <= 0 and
-                self.boot_attempts < LOST_BOOTS and
+                self._may_again(LOST) and
                 not (self.timed_out or self.stopped) and
                 not console.setup_failure(console.read(self.console)))
 
-    def _boot_again(self):
+    def _boot_again(self, why):
         """For a boot that was lost, has stopped, or whose kernel measured its
         clock wrong because the host was busy: its seconds would be a fraction of
         real ones, or many of them. The console of that boot is kept beside."""
         self._kill()
         if self.console.exists():
             self.console.rename(f"{self.console}.boot{self.boot_attempts}")
-        self.boot_attempts += 1
+        self.boots_again.append(why)
         self.console_size = 0
         self.start()
 
@@ -192,6 +206,7 @@ class Guest:
         v.command_status = self._number("status", int)
         v.boot_seconds = self._number("booted", float)
         v.boots = self.boot_attempts
+        v.boots_again = self.boots_again
         lines = console.read(self.console)
         leaks = console.read(self.own / "kmemleak")
         panic = console.panic(lines)

@@ -604,6 +604,8 @@ static const struct {
 	 "atomic.masked: fields, and bits to compare and swap"},
 	{test_atomic_write, "atomic_write: eight bytes, and no others"},
 	{test_read_inv, "read_inv: read, and the sink's key ends with that"},
+	{test_no_entries,
+	 "no_entries: a list means nothing to REG_MR and LOCAL_INV"},
 	{test_error_sends,
 	 "error.sends: flushed for a poller that never sleeps"},
 	{test_error_receives, "error.receives: the same"},

@@ -122,6 +122,7 @@ int test_masked_atomics(struct pair *p);
 int test_atomic_write(struct pair *p);
 int test_page_list(struct pair *p);
 int test_read_inv(struct pair *p);
+int test_no_entries(struct pair *p);
 
 /* errors.c */
 int test_error_sends(struct pair *p);

@@ -80,6 +80,95 @@ top_counts()
 	stop_traffic
 }
 
+last_refusal=/sys/class/pavo/refusal
+
+# refused_for SAID REASON DEVICE INTERFACE: rdma(8) says the one, `pavo status` both
+refused_for()
+{
+	local said
+	said=$(rdma link add "$3" type pavo netdev "$4" 2>&1) && return 1
+	[[ $said == *"$1"* ]] || {
+		echo "$4: rdma said $said"
+		return 1
+	}
+	said=$("$pavo" status 2>&1 || true)
+	[[ $said == *"refused "*" s ago: $3 on $4: $2 ($1)"* ]] || {
+		echo "$4: pavo said $said"
+		return 1
+	}
+}
+
+# Each reason has an errno of its own: rdma core passes no text on.
+refusals_told()
+{
+	[ -z "$(<$last_refusal)" ]
+	refused_for "Operation not supported" \
+		"the loopback interface cannot carry an adapter" lx lo
+	fails_with 1 "there is no adapter" "$pavo" status
+	vlans
+	refused_for "Invalid cross-device link" "a VLAN's addresses are GIDs of \
+an adapter on the interface below" lx va.7
+	no_vlans
+	add la va
+	[ -z "$(<$last_refusal)" ]
+	refused_for "File exists" \
+		"an RDMA device has that name, here or in another namespace" la vb
+	refused_for "Device or resource busy" \
+		"the interface has an adapter already" lx va
+	if ip link add tun1 type nlmon 2>/dev/null; then
+		refused_for "Wrong medium type" "not an Ethernet interface" lx tun1
+		ip link del tun1
+	fi
+	add lb vb
+	[[ $("$pavo" status) != *refused* ]]
+}
+
+# For programs, and whatever the name is that was asked for.
+refusals_parsed()
+{
+	local json value
+	add_pair
+	refused rdma link add lx type pavo netdev va
+	json=$("$pavo" status --json)
+	value "$json" 1 name && [ "$value" = lb ]
+	value "$json" 2 last_refusal device && [ "$value" = lx ]
+	value "$json" 2 last_refusal netdev && [ "$value" = va ]
+	value "$json" 2 last_refusal errno && [ "$value" = 16 ]
+	value "$json" 2 last_refusal seconds_ago && [ "$value" -lt 600 ]
+	json=$("$pavo" status --json lb)
+	[[ $json != *last_refusal* ]]
+	refused rdma link add $'l\nerrno 0' type pavo netdev va
+	[ "$(grep -c . $last_refusal)" = 5 ]
+	[ "$(grep -c ^errno $last_refusal)" = 1 ]
+	delete lb
+	add lb vb
+}
+
+# A namespace sees its own refusal, and no names of others.
+refusals_stay_at_home()
+{
+	local said
+	add la va
+	refused rdma link add lx type pavo netdev va
+	ip netns add n1
+	ip link add dum1 netns n1 type dummy
+	[ -z "$(ip netns exec n1 cat $last_refusal)" ]
+	# la is to be seen there, too, but not its counters
+	said=$(ip netns exec n1 "$pavo" status)
+	[[ $said == "la: "*"no counters here"* && $said != *refused* ]]
+	refused ip netns exec n1 python3 -c 'import socket, subprocess, sys
+taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+taken.bind(("", 4791))
+sys.exit(subprocess.call("rdma link add lc type pavo netdev dum1".split()))'
+	said=$(ip netns exec n1 "$pavo" status)
+	[[ $said == *"lc on dum1: UDP port 4791 is in use here"*"(Address already in use)"* ]]
+	grep -q "^device lx" $last_refusal
+	ip netns del n1
+	delete la
+	add la va
+	[ -z "$(<$last_refusal)" ]
+}
+
 tracing=/sys/kernel/tracing
 
 # An administrator can watch the fate of a message, and why it waits.
@@ -112,6 +201,9 @@ command_tests()
 	[ "$type" = pavo ] || return 0
 	life "pavo status: tells what is there" status_tells
 	life "pavo status: names trouble" status_advises
+	life "pavo status: says why rdma link add was refused" refusals_told
+	life "pavo status: says so to programs" refusals_parsed
+	life "pavo status: says nothing of other namespaces" refusals_stay_at_home
 	life "pavo top: counts" top_counts
 	if [ -d $tracing/events ] || mount -t tracefs none $tracing; then
 		life "tracepoints: tell what happens to a message" traces_tell

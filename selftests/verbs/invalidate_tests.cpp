@@ -48,7 +48,7 @@ void local_error(Env &env, Link &link, uint32_t key, uint32_t vendor,
 	wait_state(env, link.b, IBV_QPS_ERR);
 }
 
-/* A send of A that would invalidate this key at B: refused. */
+/* A send of A that would invalidate this key at B: refused, as an error of managing memory. */
 void remote_error(Env &env, Link &link, uint32_t key, const char *what)
 {
 	Mr out = must_reg(env.a, {64}), in = must_reg(env.b, {64});
@@ -57,7 +57,7 @@ void remote_error(Env &env, Link &link, uint32_t key, const char *what)
 	env.expect_async();
 	must_post(link.b, RecvWr{1, {{in.id, 0, 64, 0}}});
 	must_send(env, link.a, wr, what, IBV_WC_REM_ACCESS_ERR);
-	expect_recv(env, link.b, 1, what, IBV_WC_LOC_PROT_ERR);
+	expect_recv(env, link.b, 1, what, IBV_WC_MW_BIND_ERR);
 	wait_state(env, link.b, IBV_QPS_ERR);
 }
 

@@ -385,6 +385,32 @@ PV_TEST("srq.pd", "keys in its WQEs are those of its own protection domain")
 		    IBV_WC_LOC_PROT_ERR);
 }
 
+PV_TEST_LOCAL("srq.own_size",
+	      "the size of a receive queue that a pair does not have is ignored")
+{
+	Srq srq = must_srq(env.b);
+	Cq cq = env.b.create_cq(16, false);
+	const uint32_t most = env.info_b.device.max_qp_wr;
+	const ibv_qp_cap caps[] = {{4, most + 1, 1, 1, 0},
+				   {4, 1, 1, 0xffffffff, 0},
+				   {4, 0xffffffff, 1, 0xffffffff, 0}};
+
+	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD})
+		for (const ibv_qp_cap &cap : caps) {
+			Qp qp = env.b.create_qp({.send_cq = cq.id,
+						 .recv_cq = cq.id,
+						 .cap = cap,
+						 .type = type,
+						 .srq = srq.id});
+			REQUIRE_EQ(qp.error, 0, "receives ", cap.max_recv_wr,
+				   " of ", cap.max_recv_sge);
+			REQUIRE_EQ(qp.cap.max_recv_wr, 0, "max_recv_wr");
+			REQUIRE_EQ(qp.cap.max_recv_sge, 0, "max_recv_sge");
+			QpState state = env.b.query(qp.id, IBV_QP_CAP);
+			REQUIRE_EQ(state.cap.max_recv_wr, 0, "query");
+		}
+}
+
 PV_TEST("srq.refused",
 	"what a pair with a shared queue does not take, and more")
 {

@@ -421,6 +421,54 @@ PV_TEST("state.bad_value",
 	REQUIRE(allowed.empty(), "allowed:", allowed);
 }
 
+/*
+ * Bits of regions, of abilities that the adapter has not, and optional ones of later issues.
+ * libibverbs of Debian 12 has no names for the rights to flush (1 << 8, 1 << 9).
+ */
+PV_TEST_LOCAL("state.access_flags",
+	      "access flags that no peer can use are taken, and allow nothing")
+{
+	constexpr unsigned flush = 1u << 8 | 1u << 9;
+	constexpr unsigned without_use =
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |
+		IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
+		IBV_ACCESS_HUGETLB | flush | IBV_ACCESS_OPTIONAL_RANGE;
+	Link link = make_link(env, {.access = without_use});
+	std::string wrong;
+
+	bring_to(link, IBV_QPS_INIT);
+	for (unsigned bit = 0; bit < 32; bit++) {
+		unsigned flags = 1u << bit;
+		bool known = flags & (without_use | IBV_ACCESS_REMOTE_WRITE |
+				      IBV_ACCESS_REMOTE_READ |
+				      IBV_ACCESS_REMOTE_ATOMIC);
+		ibv_qp_attr attr = {.qp_access_flags = flags};
+		int err = env.a.modify(link.a.qp.id, attr, IBV_QP_ACCESS_FLAGS);
+
+		if (err != (known ? 0 : EINVAL))
+			wrong += str(" bit ", bit, ": ", err, ";");
+		if (!err && env.a.query(link.a.qp.id, IBV_QP_ACCESS_FLAGS)
+					    .attr.qp_access_flags != flags)
+			wrong += str(" bit ", bit, " is not shown;");
+	}
+	REQUIRE(wrong.empty(), "wrong:", wrong);
+	REQUIRE(env.a.reg_mr({4096, 0, flush | IBV_ACCESS_LOCAL_WRITE}).error,
+		"a region whose data cannot be flushed");
+
+	/* All of them together are no right of a peer. */
+	bring_to(link, IBV_QPS_RESET);
+	Link closed = connect(env, {.access = without_use});
+	Mr target = must_reg(
+		   env.b,
+		   {64, 0, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE}),
+	   source = must_reg(env.a, {64});
+
+	env.expect_async();
+	must_send(env, closed.a,
+		  make_wr(Op::write, {source, 0}, 64, {target, 0}), "a write",
+		  IBV_WC_REM_INV_REQ_ERR);
+}
+
 PV_TEST("state.path_mtu_too_large",
 	"a path MTU above the port's active MTU is refused")
 {

@@ -225,6 +225,22 @@ PV_TEST_LOCAL("mw.zero_based",
 	must_refuse_on(env, link, view, 7993, Op::write, "behind its end");
 }
 
+PV_TEST_LOCAL("mw.optional", "optional flags of a bind are taken")
+{
+	Link link = connect(env);
+	Mr local = must_reg(env.a, {region_size});
+
+	for (ibv_mw_type type : {IBV_MW_TYPE_1, IBV_MW_TYPE_2}) {
+		Window window(env.b, type);
+		BindSpec spec = {bindable(env), 0, 64,
+				 window_access | IBV_ACCESS_OPTIONAL_RANGE};
+
+		must_bind(env, link.b, window, spec);
+		exchange(env, link.a, link.b, Op::write, {local, 0},
+			 {view_of(window, spec), 0}, 64);
+	}
+}
+
 PV_TEST_LOCAL("mw.bind_errors",
 	      "a bind that may not be is MW_BIND_ERR with its reason")
 {

@@ -310,6 +310,28 @@ PV_TEST("xrc.not_for_posting", "targets do not send, initiators do not receive")
 	alive(env, link);
 }
 
+PV_TEST_LOCAL("xrc.sizes",
+	      "sizes of queues that an end does not have are ignored")
+{
+	Handle xrcd = must_domain(env.b);
+	Cq cq = env.b.create_cq(16, false);
+	QpSpec spec = {.send_cq = cq.id,
+		       .recv_cq = cq.id,
+		       .cap = {4, 0xffffffff, 1, 0xffffffff, 0},
+		       .type = IBV_QPT_XRC_SEND};
+	Qp qp = env.b.create_qp(spec);
+
+	REQUIRE_EQ(qp.error, 0, "an initiator has no receives");
+	REQUIRE_EQ(qp.cap.max_recv_wr, 0, "max_recv_wr");
+	REQUIRE_EQ(qp.cap.max_recv_sge, 0, "max_recv_sge");
+	spec.cap.max_send_wr = 0xffffffff;
+	REQUIRE_EQ(env.b.create_qp(spec).error, EINVAL, "but it has sends");
+	spec.cap = {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff};
+	spec.type = IBV_QPT_XRC_RECV;
+	spec.xrcd = xrcd;
+	REQUIRE_EQ(env.b.create_qp(spec).error, 0, "a target has no queue");
+}
+
 PV_TEST("xrc.flush", "an initiator in Error flushes; a target has no receives")
 {
 	XrcLink link = connect_xrc(env);

@@ -175,32 +175,54 @@ lost_machines()
 	told lost "node 2: the machine ended without a status"
 }
 
+# lost_boots NAME: how many boots of each node were lost. A busy host has others repeated.
+lost_boots()
+{
+	python3 -c 'import json, sys
+print(*[v["boots_again"].count("lost") for v in json.load(open(sys.argv[1]))])' \
+		"$logs/$1/result.json"
+}
+
+# In the emulator's place: node 2 is lost in its first boot, at the same point each time.
+losing_emulator()
+{
+	local tools=$logs/losing
+	mkdir -p "$tools"
+	rm -f "$tools/was-lost"
+	cat >"$tools/qemu-system-x86_64" <<-END
+		#!/bin/bash
+		if [[ "\$* " == *"-name pavo-node2 "* ]] && [ ! -e "$tools/was-lost" ]; then
+			echo lost >"$tools/was-lost"
+			echo "[    0.0] Linux version" >"$logs/again/node2.console"
+			kill -KILL \$\$
+		fi
+		exec $(command -v qemu-system-x86_64) "\$@"
+	END
+	chmod +x "$tools/qemu-system-x86_64"
+	PATH=$tools:$PATH
+}
+
 # The emulator may lose a machine before its session began; that one boots again, and
 # the other still meets it on the wire.
 lost_boot()
 {
-	local pid
-	rm -rf "$logs/again"
+	losing_emulator
 	# shellcheck disable=SC2016  # the guest's
 	boot again 0 "cluster 2" --accel tcg --smp 1 --mem 700M '
 		pavo-until 30 ping -c 1 -W 1 "wire$((3 - NODE))" >/dev/null &&
-			pavo-barrier end' &
-	pid=$!
-	until_true "$(limit 60)" test -s "$logs/again/node2.console"
-	pkill -KILL -f -- "pavo-node2 .*path=$logs/again/share"
-	wait "$pid"
-	[ "$(each again boots)" = "1 2" ]
+			pavo-barrier end'
+	[ "$(lost_boots again)" = "0 1" ]
 	grep -q 'Linux version' "$logs/again/node2.console.boot1"
 	told again "node 2 up after"
-	told again ", boot 2"
+	told again ", boot "
 }
 
 # One that ends so each time is told, with how often it was tried.
 no_boot()
 {
 	boot never 241 run --accel tcg --smp 1 --mem 700M --append rdinit=/none true
-	told never "kernel panic while booting, 3 times: "
-	[ "$(each never boots)" = 3 ]
+	told never "kernel panic while booting, $(each never boots) times: "
+	[ "$(lost_boots never)" = 2 ]
 }
 
 running()

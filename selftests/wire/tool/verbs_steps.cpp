@@ -29,6 +29,7 @@ constexpr Name<ibv_wc_status> statuses[] = {
 	{"loc_len", IBV_WC_LOC_LEN_ERR},
 	{"loc_qp_op", IBV_WC_LOC_QP_OP_ERR},
 	{"loc_prot", IBV_WC_LOC_PROT_ERR},
+	{"mw_bind", IBV_WC_MW_BIND_ERR},
 	{"flush", IBV_WC_WR_FLUSH_ERR},
 	{"bad_resp", IBV_WC_BAD_RESP_ERR},
 	{"loc_access", IBV_WC_LOC_ACCESS_ERR},

@@ -51,6 +51,7 @@ std::vector<std::string> choose_devices(const std::vector<std::string> &wanted);
 
 /** Throws Error if the adapter is gone. */
 Device read_device(const std::string &name);
+/** Likewise; empty if its device is in another network namespace, and only seen from here. */
 Counters read_counters(const std::string &name);
 
 } // namespace pavo

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * status.cpp - `pavo status`: state and trouble of the adapters. Called by
- * main.cpp; reads by device.h, direct.h and netlink.h.
+ * main.cpp; reads by device.h, direct.h, netlink.h and refusal.h.
  */
 #include <cstdio>
 
@@ -12,6 +12,7 @@
 #include "device.h"
 #include "direct.h"
 #include "netlink.h"
+#include "refusal.h"
 #include "trouble.h"
 #include "units.h"
 
@@ -114,6 +115,15 @@ json json_of(const Report &report)
 		{"findings", findings}};
 }
 
+json json_of(const Refusal &refusal)
+{
+	return {{"device", refusal.device},
+		{"netdev", refusal.netdev},
+		{"errno", refusal.error},
+		{"seconds_ago", refusal.age},
+		{"reason", refusal.reason}};
+}
+
 uint64_t value_of(const Counters &counters, const std::string &name)
 {
 	auto found = counters.find(name);
@@ -206,11 +216,15 @@ void print(const Report &report, const StatusOptions &options)
 	fmt::print("  objects");
 	for (const auto &[name, count] : report.resources)
 		fmt::print("  {} {}", name, count);
-	fmt::print("\n  sent {} packets, {}; received {} packets, {}\n",
-		   value_of(counters, "tx_packets"),
-		   bytes(value_of(counters, "tx_bytes")),
-		   value_of(counters, "rx_packets"),
-		   bytes(value_of(counters, "rx_bytes")));
+	if (counters.empty())
+		fmt::print("\n  no counters here: its device is in another "
+			   "network namespace\n");
+	else
+		fmt::print("\n  sent {} packets, {}; received {} packets, {}\n",
+			   value_of(counters, "tx_packets"),
+			   bytes(value_of(counters, "tx_bytes")),
+			   value_of(counters, "rx_packets"),
+			   bytes(value_of(counters, "rx_bytes")));
 	print_direct_windows(report.direct_windows);
 	print_findings(counters, Severity::trouble, "trouble");
 	print_findings(counters, Severity::note, "worth knowing");
@@ -227,8 +241,19 @@ void print(const Report &report, const StatusOptions &options)
 
 void status(const StatusOptions &options)
 {
-	std::vector<std::string> names = choose_devices(options.devices);
+	std::optional<Refusal> refusal = read_refusal();
+	std::vector<std::string> names;
 	json all = json::array();
+
+	try {
+		names = choose_devices(options.devices);
+	} catch (const Error &error) {
+		if (refusal)
+			throw Error(error.what() + std::string("\n") +
+				    sentence_of(*refusal));
+		throw;
+	}
+
 	Netlink netlink;
 
 	for (const std::string &name : names) {
@@ -239,6 +264,12 @@ void status(const StatusOptions &options)
 		else
 			print(report, options);
 	}
+	if (!options.devices.empty())
+		refusal.reset();
+	if (refusal && options.json)
+		all.push_back({{"last_refusal", json_of(*refusal)}});
+	else if (refusal)
+		fmt::print("{}\n", sentence_of(*refusal));
 	if (options.json)
 		fmt::print("{}\n", all.dump(2));
 }
