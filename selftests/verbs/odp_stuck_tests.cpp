@@ -288,7 +288,7 @@ PV_TEST_LOCAL(
 	"those for targets of XRC, which rdma core makes as the kernel's, count "
 	"for their user, too")
 {
-	constexpr uint64_t most = 100, sent = 120;
+	constexpr uint64_t most = 20, sent = 30;
 	Never never(2);
 	auto region = on_demand(env.b, never.memory, 2 * page);
 	Parameter bound("backlog_per_user", str(most));

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uid_t one = ordinary_user, another = ordinary_user + 1;
 /* More than so many are not made for a test. */
-constexpr unsigned few = 2000;
+constexpr unsigned countable = 2000;
 
 /* What is made of a kind, in the order in which it was made. */
 using Objects = std::vector<common::Undo>;
@@ -109,7 +109,7 @@ std::vector<std::pair<const char *, unsigned>> kinds()
 /* Percent at which a share of them is small enough for a test. */
 unsigned percent_of(unsigned most)
 {
-	return most > few ? 0 : 25;
+	return most > countable ? 0 : 25;
 }
 
 } // namespace
