@@ -36,7 +36,7 @@ static int check_init(const struct ib_qp_init_attr *init,
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 		break;
-	case IB_QPT_XRC_TGT: /* processes share it, so it belongs to the kernel */
+	case IB_QPT_XRC_TGT: /* processes share it: see is_of_process() */
 		return init->create_flags || !init->xrcd ? -EINVAL : 0;
 	case IB_QPT_GSI:
 		if (udata)
