@@ -21,9 +21,8 @@ MODULE_PARM_DESC(backlog_per_user,
 
 static unsigned int share_per_user = 25;
 module_param(share_per_user, uint, 0644);
-MODULE_PARM_DESC(
-	share_per_user,
-	"percent of each pool that a user without CAP_SYS_RESOURCE may have (25)");
+MODULE_PARM_DESC(share_per_user,
+		 "percent of a pool for a user without CAP_SYS_RESOURCE (25)");
 
 static LIST_HEAD(users);
 static DEFINE_MUTEX(users_mutex); /* the list */

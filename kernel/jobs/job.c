@@ -24,9 +24,8 @@
 
 static int jobs_per_user = -1;
 module_param(jobs_per_user, int, 0644);
-MODULE_PARM_DESC(
-	jobs_per_user,
-	"job slots that a user without CAP_SYS_RESOURCE may have; -1: by share_per_user (-1)");
+MODULE_PARM_DESC(jobs_per_user,
+		 "job slots of one user; -1: as share_per_user says (-1)");
 
 /**
  * struct pavo_job - a job on this machine.
