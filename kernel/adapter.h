@@ -17,6 +17,7 @@
 #include "memory/key_table.h"
 #include "net/port.h"
 #include "parent.h"
+#include "payer.h"
 #include "stats.h"
 #include "turns.h"
 #include "window/adapter_windows.h"
@@ -64,10 +65,12 @@ enum pavo_object {
  * struct pavo_mcast - multicast groups of an adapter (qp/mcast.c).
  * @groups: those that have members, by GID
  * @count:  of them
+ * @shares: in how many each user has members
  */
 struct pavo_mcast {
 	struct hlist_head groups[64];
 	u32 count;
+	struct pavo_shares shares;
 };
 
 /**
@@ -95,6 +98,7 @@ struct pavo_mcast {
  * @windows:   windows of processes
  * @directs:   direct windows of processes
  * @used:      objects in existence, by enum pavo_object (limits.c)
+ * @shares:    how many of them each user has
  * @turns:     how QPs share the adapter
  * @turns_lock: protects @turns, and the turn of each QP
  * @wq:        work of the QPs' sides that must leave the softirq, bound to CPUs
@@ -125,6 +129,7 @@ struct pavo_dev {
 	struct pavo_windows windows;
 	struct pavo_directs directs;
 	atomic_t used[PAVO_OBJ_COUNT];
+	struct pavo_shares shares[PAVO_OBJ_COUNT];
 	struct pavo_turns turns;
 	spinlock_t turns_lock; /* turns, and req.turn of QPs */
 	struct workqueue_struct *wq;
@@ -153,7 +158,11 @@ static inline struct pavo_dev *pavo_dev_of(struct pavo_port *port)
 
 int pavo_limits_check(void);
 int pavo_limit(enum pavo_object object);
-bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object);
-void pavo_object_give(struct pavo_dev *dev, enum pavo_object object);
+void pavo_objects_init(struct pavo_dev *dev);
+void pavo_objects_end(struct pavo_dev *dev);
+bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
+		      kuid_t payer);
+void pavo_object_give(struct pavo_dev *dev, enum pavo_object object,
+		      kuid_t payer);
 
 #endif /* PAVO_ADAPTER_H */

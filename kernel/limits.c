@@ -86,14 +86,52 @@ int pavo_limit(enum pavo_object object)
 	return limit[object];
 }
 
-/** pavo_object_take - count one more object; false: the limit is reached. */
-bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object)
+/** pavo_objects_init - of a new adapter. */
+void pavo_objects_init(struct pavo_dev *dev)
 {
-	return atomic_add_unless(&dev->used[object], 1, limit[object]);
+	int i;
+
+	for (i = 0; i < PAVO_OBJ_COUNT; i++)
+		pavo_shares_init(&dev->shares[i]);
+	pavo_shares_init(&dev->mcast.shares);
 }
 
-/** pavo_object_give - count one object less. */
-void pavo_object_give(struct pavo_dev *dev, enum pavo_object object)
+/** pavo_objects_end - of an adapter that goes. It has no objects any more. */
+void pavo_objects_end(struct pavo_dev *dev)
+{
+	int i;
+
+	for (i = 0; i < PAVO_OBJ_COUNT; i++)
+		pavo_shares_destroy(&dev->shares[i]);
+	pavo_shares_destroy(&dev->mcast.shares);
+}
+
+/**
+ * pavo_object_take - count one more object.
+ * @dev: the adapter
+ * @object: kind of object
+ * @payer: user that it counts for; INVALID_UID: the kernel. pavo_share_take() says from where this
+ *         may be called
+ *
+ * Return: false: the adapter's limit is reached, or the user's share.
+ */
+bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
+		      kuid_t payer)
+{
+	struct pavo_shares *shares = &dev->shares[object];
+
+	if (pavo_share_take(shares, payer, pavo_share_of(limit[object], -1)))
+		return false;
+	if (atomic_add_unless(&dev->used[object], 1, limit[object]))
+		return true;
+	pavo_share_give(shares, payer);
+	return false;
+}
+
+/** pavo_object_give - count one object less, of those that @payer took. */
+void pavo_object_give(struct pavo_dev *dev, enum pavo_object object,
+		      kuid_t payer)
 {
 	atomic_dec(&dev->used[object]);
+	pavo_share_give(&dev->shares[object], payer);
 }

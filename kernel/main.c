@@ -124,6 +124,7 @@ static void dealloc_adapter(struct ib_device *ibdev)
 	pavo_numbers_end(&dev->srqs);
 	pavo_numbers_end(&dev->counters);
 	pavo_key_table_destroy(&dev->keys);
+	pavo_objects_end(dev);
 	free_percpu(dev->tally.stats);
 
 	get_device(&ibdev->dev);
@@ -155,6 +156,7 @@ static struct pavo_dev *alloc_adapter(void)
 	xa_init_flags(&dev->srqs, numbers);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	pavo_key_table_init(&dev->keys);
+	pavo_objects_init(dev);
 	pavo_rkm_init(&dev->rkm);
 	pavo_policy_init(dev);
 	pavo_directs_init(&dev->directs);

@@ -2,10 +2,12 @@
 /*
  * payer.c - users, their bounds and charges; see payer.h. Called by verbs/ when queue pairs
  * come and go and for objects that rdma core allocates, by the sides for each packet that has
- * to wait, and by memory/ and jobs/ for memory windows and jobs.
+ * to wait, and by the owners of pools when a process takes of them.
  */
+#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/list.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -16,6 +18,11 @@ static unsigned int backlog_per_user = 16384;
 module_param(backlog_per_user, uint, 0644);
 MODULE_PARM_DESC(backlog_per_user,
 		 "packets that may wait for busy queue pairs of one user");
+
+static unsigned int share_per_user = 25;
+module_param(share_per_user, uint, 0644);
+MODULE_PARM_DESC(share_per_user,
+		 "percent of a pool for a user without CAP_SYS_RESOURCE (25)");
 
 static LIST_HEAD(users);
 static DEFINE_MUTEX(users_mutex); /* the list */
@@ -33,6 +40,70 @@ kuid_t pavo_payer(void)
 		return outer->owner;
 	uid = make_kuid((struct user_namespace *)outer, 0);
 	return uid_valid(uid) ? uid : current_euid();
+}
+
+void pavo_shares_init(struct pavo_shares *shares)
+{
+	mutex_init(&shares->mutex);
+	xa_init_flags(&shares->users, XA_FLAGS_ACCOUNT);
+}
+
+void pavo_shares_destroy(struct pavo_shares *shares)
+{
+	WARN_ON(!xa_empty(&shares->users));
+	xa_destroy(&shares->users);
+	mutex_destroy(&shares->mutex);
+}
+
+u32 pavo_share_of(u32 all, int own)
+{
+	u32 percent = min(READ_ONCE(share_per_user), 100u);
+
+	if (own >= 0)
+		return own;
+	return max_t(u32, div_u64(mul_u32_u32(all, percent), 100), 1);
+}
+
+static unsigned long count_share(struct pavo_shares *shares, kuid_t payer)
+{
+	void *has = xa_load(&shares->users, __kuid_val(payer));
+
+	return has ? xa_to_value(has) : 0;
+}
+
+int pavo_share_take(struct pavo_shares *shares, kuid_t payer, u32 most)
+{
+	unsigned long has;
+	int err;
+
+	if (!uid_valid(payer))
+		return 0;
+	mutex_lock(&shares->mutex);
+	has = count_share(shares, payer);
+	if (has >= most && !capable(CAP_SYS_RESOURCE))
+		err = -EDQUOT;
+	else
+		err = xa_err(xa_store(&shares->users, __kuid_val(payer),
+				      xa_mk_value(has + 1), GFP_KERNEL));
+	mutex_unlock(&shares->mutex);
+	return err;
+}
+
+/* The xarray allocates nothing for less. */
+void pavo_share_give(struct pavo_shares *shares, kuid_t payer)
+{
+	unsigned long has;
+
+	if (!uid_valid(payer))
+		return;
+	mutex_lock(&shares->mutex);
+	has = count_share(shares, payer);
+	if (has > 1)
+		xa_store(&shares->users, __kuid_val(payer),
+			 xa_mk_value(has - 1), GFP_KERNEL);
+	else
+		xa_erase(&shares->users, __kuid_val(payer));
+	mutex_unlock(&shares->mutex);
 }
 
 /* Bytes that rdma core's handle of an object takes. */

@@ -7,9 +7,11 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
+#include <linux/xarray.h>
 
 struct ib_udata;
 
@@ -22,6 +24,50 @@ struct ib_udata;
  * Context: process.
  */
 kuid_t pavo_payer(void);
+
+/**
+ * pavo_payer_if - the same, or INVALID_UID for an object of the kernel.
+ * @process: a process makes the object
+ *
+ * Context: process, if @process.
+ */
+static inline kuid_t pavo_payer_if(bool process)
+{
+	return process ? pavo_payer() : INVALID_UID;
+}
+
+/**
+ * struct pavo_shares - how much of a pool each user has.
+ * @mutex: all changes
+ * @users: uid -> how much the user has, if any
+ */
+struct pavo_shares {
+	struct mutex mutex; /* @users */
+	struct xarray users;
+};
+
+void pavo_shares_init(struct pavo_shares *shares);
+void pavo_shares_destroy(struct pavo_shares *shares);
+
+/**
+ * pavo_share_of - how much of a pool a user may have.
+ * @all: the size of the pool
+ * @own: the pool's own parameter; negative: as all pools, by share_per_user
+ */
+u32 pavo_share_of(u32 all, int own);
+
+/**
+ * pavo_share_take - count one more that a user has.
+ * @shares: of the pool
+ * @payer: the user; INVALID_UID: the kernel, which may have any number
+ * @most: how much it may have, unless the caller has CAP_SYS_RESOURCE
+ *
+ * Context: process, unless @payer is INVALID_UID.
+ * Return: 0; -EDQUOT: the user has as much as it may; -ENOMEM.
+ */
+int pavo_share_take(struct pavo_shares *shares, kuid_t payer, u32 most);
+/** pavo_share_give - count one less. Context: as pavo_share_take(). */
+void pavo_share_give(struct pavo_shares *shares, kuid_t payer);
 
 /**
  * struct pavo_user - what a user takes of the machine and no memory cgroup pays for.
@@ -54,6 +100,12 @@ struct pavo_user {
 int pavo_charge(void **charge, size_t size, const struct ib_udata *udata);
 /** pavo_charge_end - balances pavo_charge(). Context: any. */
 void pavo_charge_end(void *charge);
+
+/** pavo_user_payer - the result of pavo_payer(); INVALID_UID for NULL, the kernel. */
+static inline kuid_t pavo_user_payer(const struct pavo_user *user)
+{
+	return user ? user->uid : INVALID_UID;
+}
 
 /** pavo_user_get - the user of the caller, with a reference; NULL without memory. Sleeps. */
 struct pavo_user *pavo_user_get(void);

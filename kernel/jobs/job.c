@@ -5,7 +5,6 @@
  * Called by verbs/job_methods.c in process context, and by window/. Owns the members of a job
  * and the uses of its buffers. tce.c decides where entries go, pin.c which pages are the same.
  */
-#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -23,10 +22,10 @@
 #include "jobs/tce.h"
 #include "payer.h"
 
-static unsigned int jobs_per_user = 2;
-module_param(jobs_per_user, uint, 0644);
+static int jobs_per_user = -1;
+module_param(jobs_per_user, int, 0644);
 MODULE_PARM_DESC(jobs_per_user,
-		 "job slots that a user without CAP_SYS_RESOURCE may have (2)");
+		 "job slots of one user; -1: as share_per_user says (-1)");
 
 /**
  * struct pavo_job - a job on this machine.
@@ -93,11 +92,13 @@ struct use {
 
 static DEFINE_MUTEX(jobs_mutex); /* jobs, and members of each */
 static struct pavo_job *jobs[PAVO_TCE_TABLES];
+static struct pavo_shares shares;
 
 int pavo_jobs_init(void)
 {
 	int err;
 
+	pavo_shares_init(&shares);
 	err = pavo_tce_init();
 	return err ?: pavo_pin_init();
 }
@@ -105,6 +106,7 @@ int pavo_jobs_init(void)
 void pavo_jobs_exit(void)
 {
 	pavo_pin_exit();
+	pavo_shares_destroy(&shares);
 }
 
 /* ------------------------------------------------------------ membership */
@@ -129,26 +131,22 @@ static int free_slot(void)
 	return -ENOSPC;
 }
 
-static bool has_too_many(kuid_t payer)
+/* A free slot for @job, which counts for its user then, or a negative errno. Mutex held. */
+static int slot_for(struct pavo_job *job)
 {
-	unsigned int i, n = 0;
+	int slot, err;
 
-	if (capable(CAP_SYS_RESOURCE))
-		return false;
-	for (i = 0; i < pavo_tce_slots(); i++)
-		if (jobs[i] && uid_eq(jobs[i]->payer, payer))
-			n++;
-	return n >= READ_ONCE(jobs_per_user);
-}
-
-/* A free slot for job @id, or a negative errno. Mutex held. */
-static int slot_for(u32 id)
-{
-	if (find_job(id))
+	if (find_job(job->id))
 		return -EEXIST;
-	if (has_too_many(pavo_payer()))
-		return -EDQUOT;
-	return free_slot();
+	err = pavo_share_take(&shares, job->payer,
+			      pavo_share_of(pavo_tce_slots(),
+					    READ_ONCE(jobs_per_user)));
+	if (err)
+		return err;
+	slot = free_slot();
+	if (slot < 0)
+		pavo_share_give(&shares, job->payer);
+	return slot;
 }
 
 /* Give @job a slot. Return: the slot, or a negative errno. */
@@ -157,7 +155,7 @@ static int take_slot(struct pavo_job *job)
 	int slot;
 
 	mutex_lock(&jobs_mutex);
-	slot = slot_for(job->id);
+	slot = slot_for(job);
 	if (slot >= 0) {
 		job->slot = slot;
 		jobs[slot] = job;
@@ -229,6 +227,7 @@ static void leave(struct pavo_job *job, unsigned int members)
 	if (last) {
 		pavo_tce_take(job->slot);
 		jobs[job->slot] = NULL;
+		pavo_share_give(&shares, job->payer);
 	}
 	mutex_unlock(&jobs_mutex);
 	if (!last)

@@ -130,6 +130,7 @@ struct pavo_memory {
 /**
  * struct pavo_mr - memory region, the verbs object.
  * @ib:      lkey == rkey == the key
+ * @payer:   user that it counts for
  * @dev:     its adapter
  * @region:  what the key means now
  * @memory:  empty for kernel regions
@@ -139,6 +140,7 @@ struct pavo_memory {
  */
 struct pavo_mr {
 	struct ib_mr ib;
+	kuid_t payer;
 	struct pavo_dev *dev;
 	struct pavo_region *region;
 	struct pavo_memory memory;
@@ -150,6 +152,7 @@ struct pavo_mr {
  * struct pavo_mw - memory window, the verbs object.
  * @ib:      first
  * @charge:  see pavo_charge()
+ * @payer:   user that it counts for
  * @dev:     its adapter
  * @none:    meaning of its key while it is not bound
  * @bound:   meaning of its key while it is bound, else NULL
@@ -160,6 +163,7 @@ struct pavo_mr {
 struct pavo_mw {
 	struct ib_mw ib;
 	void *charge;
+	kuid_t payer;
 	struct pavo_dev *dev;
 	struct pavo_region none;
 	struct pavo_region *bound;

@@ -34,7 +34,8 @@ int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	if (pavo_charge(&mw->charge, sizeof(*mw), udata))
 		return -ENOMEM;
-	if (!pavo_object_take(dev, PAVO_OBJ_MW)) {
+	mw->payer = pavo_payer_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_MW, mw->payer)) {
 		err = -ENOMEM;
 		goto err_charge;
 	}
@@ -49,7 +50,7 @@ int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	return 0;
 
 err_object:
-	pavo_object_give(dev, PAVO_OBJ_MW);
+	pavo_object_give(dev, PAVO_OBJ_MW, mw->payer);
 err_charge:
 	pavo_charge_end(mw->charge);
 	return err;
@@ -110,7 +111,7 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 	dismiss(mw->dev, old);
 	/* For packets that found mw->none. */
 	synchronize_rcu_expedited();
-	pavo_object_give(mw->dev, PAVO_OBJ_MW);
+	pavo_object_give(mw->dev, PAVO_OBJ_MW, mw->payer);
 	pavo_charge_end(mw->charge);
 	return 0;
 }

@@ -96,13 +96,15 @@ static void set_memory(struct pavo_region *region,
 struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
+	kuid_t payer = pavo_payer_if(ibpd->uobject);
 	struct pavo_mr *mr;
 
-	if (!pavo_object_take(dev, PAVO_OBJ_MR))
+	if (!pavo_object_take(dev, PAVO_OBJ_MR, payer))
 		return NULL;
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		goto err_give;
+	mr->payer = payer;
 	mr->dev = dev;
 	mr->region = alloc_region(mr, ibpd, access);
 	if (mr->region)
@@ -110,7 +112,7 @@ struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 
 	kfree(mr);
 err_give:
-	pavo_object_give(dev, PAVO_OBJ_MR);
+	pavo_object_give(dev, PAVO_OBJ_MR, payer);
 	return NULL;
 }
 
@@ -121,7 +123,7 @@ void pavo_mr_free(struct pavo_mr *mr)
 	if (!mr->fast || mr->region != &mr->fast->none)
 		kfree(mr->region);
 	kvfree(mr->fast);
-	pavo_object_give(mr->dev, PAVO_OBJ_MR);
+	pavo_object_give(mr->dev, PAVO_OBJ_MR, mr->payer);
 	kfree(mr);
 }
 

@@ -8,6 +8,7 @@
  * Groups and members are written under RTNL, which joining the group of the
  * IP layer takes anyway, and read under RCU.
  */
+#include <linux/capability.h>
 #include <linux/jhash.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
@@ -107,18 +108,68 @@ static void destroy_group(struct pavo_dev *dev, struct pavo_mcast_group *group)
 	kfree_rcu(group, rcu);
 }
 
+/* How many members are of the user of @qp? */
+static u32 count_users(const struct pavo_mcast_group *group,
+		       const struct pavo_qp *qp)
+{
+	struct find_member *member;
+	u32 n = 0;
+
+	list_for_each_entry(member, &group->members, node)
+		n += member->qp->user == qp->user;
+	return n;
+}
+
+/*
+ * Count one more member for the user of @qp, and one more group if it is the first. A group has
+ * room for a share of each user's, too.
+ */
+static int take_share(struct pavo_mcast_group *group, struct pavo_qp *qp)
+{
+	const kuid_t payer = pavo_user_payer(qp->user);
+	struct pavo_dev *dev = qp->dev;
+	u32 own = count_users(group, qp);
+	int err;
+
+	if (group->count >= PAVO_MAX_MCAST_QP_ATTACH)
+		return -ENOSPC;
+	if (qp->user && own >= pavo_share_of(PAVO_MAX_MCAST_QP_ATTACH, -1) &&
+	    !capable(CAP_SYS_RESOURCE))
+		return -EDQUOT;
+	if (!pavo_object_take(dev, PAVO_OBJ_ATTACH, payer))
+		return -ENOSPC;
+	if (own)
+		return 0;
+	err = pavo_share_take(&dev->mcast.shares, payer,
+			      pavo_share_of(PAVO_MAX_MCAST_GRP, -1));
+	if (err)
+		pavo_object_give(dev, PAVO_OBJ_ATTACH, payer);
+	return err;
+}
+
+/* Take back what take_share() counted. @qp is no member any more. */
+static void give_share(struct pavo_mcast_group *group, struct pavo_qp *qp)
+{
+	const kuid_t payer = pavo_user_payer(qp->user);
+
+	pavo_object_give(qp->dev, PAVO_OBJ_ATTACH, payer);
+	if (!count_users(group, qp))
+		pavo_share_give(&qp->dev->mcast.shares, payer);
+}
+
 static int add_member(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
 	struct find_member *member;
+	int err;
 
 	if (find_member(group, qp))
 		return -EEXIST;
-	if (group->count >= PAVO_MAX_MCAST_QP_ATTACH ||
-	    !pavo_object_take(qp->dev, PAVO_OBJ_ATTACH))
-		return -ENOSPC;
+	err = take_share(group, qp);
+	if (err)
+		return err;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member) {
-		pavo_object_give(qp->dev, PAVO_OBJ_ATTACH);
+		give_share(group, qp);
 		return -ENOMEM;
 	}
 	member->qp = qp;
@@ -159,7 +210,7 @@ int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid)
 	if (member) {
 		list_del_rcu(&member->node);
 		kfree_rcu(member, rcu);
-		pavo_object_give(qp->dev, PAVO_OBJ_ATTACH);
+		give_share(group, qp);
 		if (!--group->count)
 			destroy_group(qp->dev, group);
 	}

@@ -25,6 +25,7 @@ struct pavo_mmap;
 /**
  * struct pavo_cq - completion queue.
  * @ib:     the object of rdma core, first
+ * @payer:  user that it counts for
  * @mmap:   the memory of @ring and @cqes: mapped by the process, or private to the kernel.
  *          verbs/resize.c replaces it under @lock
  * @ring:   its header
@@ -45,6 +46,7 @@ struct pavo_mmap;
  */
 struct pavo_cq {
 	struct ib_cq ib;
+	kuid_t payer;
 	struct pavo_mmap *mmap;
 	struct pavo_cq_header *ring;
 	struct pavo_cqe *cqes;

@@ -40,7 +40,8 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		return -EINVAL;
 	if (pavo_charge(&ah->charge, sizeof(*ah), udata))
 		return -ENOMEM;
-	if (!pavo_object_take(dev, PAVO_OBJ_AH)) {
+	ah->payer = pavo_payer_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_AH, ah->payer)) {
 		pavo_charge_end(ah->charge);
 		return -ENOMEM;
 	}
@@ -65,7 +66,9 @@ int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 
 int pavo_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
-	pavo_object_give(to_pavo_dev(ibah->device), PAVO_OBJ_AH);
-	pavo_charge_end(to_pavo_ah(ibah)->charge);
+	struct pavo_ah *ah = to_pavo_ah(ibah);
+
+	pavo_object_give(to_pavo_dev(ibah->device), PAVO_OBJ_AH, ah->payer);
+	pavo_charge_end(ah->charge);
 	return 0;
 }

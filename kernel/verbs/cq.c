@@ -197,7 +197,8 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	err = check_attr(attr, udata);
 	if (err)
 		return err;
-	if (!pavo_object_take(dev, PAVO_OBJ_CQ))
+	cq->payer = pavo_payer_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_CQ, cq->payer))
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_mutex);
@@ -206,7 +207,7 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->count = roundup_pow_of_two(attr->cqe);
 	err = build_ring(cq, udata);
 	if (err) {
-		pavo_object_give(dev, PAVO_OBJ_CQ);
+		pavo_object_give(dev, PAVO_OBJ_CQ, cq->payer);
 		return err;
 	}
 	ibcq->cqe = cq->count;
@@ -221,7 +222,7 @@ int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	cancel_work_sync(&cq->work);
 	hrtimer_cancel(&cq->timer);
 	pavo_mmap_destroy(cq->mmap);
-	pavo_object_give(to_pavo_dev(ibcq->device), PAVO_OBJ_CQ);
+	pavo_object_give(to_pavo_dev(ibcq->device), PAVO_OBJ_CQ, cq->payer);
 	return 0;
 }
 

@@ -35,6 +35,16 @@ static int check_cap(const struct ib_qp_init_attr *init)
 	return 0;
 }
 
+/*
+ * Does a process make the queue pair? A target of XRC may outlive its process, so rdma core makes
+ * it as one of the kernel's, without udata. Kernel consumers make none.
+ */
+static bool is_of_process(const struct ib_qp_init_attr *init,
+			  const struct ib_udata *udata)
+{
+	return udata || init->qp_type == IB_QPT_XRC_TGT;
+}
+
 static int check_init(const struct ib_qp_init_attr *init,
 		      const struct ib_udata *udata)
 {
@@ -43,7 +53,7 @@ static int check_init(const struct ib_qp_init_attr *init,
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 		break;
-	case IB_QPT_XRC_TGT: /* processes share it, so it belongs to the kernel */
+	case IB_QPT_XRC_TGT: /* processes share it: see is_of_process() */
 		return init->create_flags || !init->xrcd ? -EINVAL : 0;
 	case IB_QPT_GSI:
 		if (udata)
@@ -80,7 +90,9 @@ static void set_up_qp(struct pavo_qp *qp, const struct ib_qp_init_attr *init,
 	qp->holder.peer_pd = qp->holder.pd;
 	qp->send_cq = init->send_cq ? to_pavo_cq(init->send_cq) : NULL;
 	qp->recv_cq = init->recv_cq ? to_pavo_cq(init->recv_cq) : NULL;
-	qp->srq = init->srq ? to_pavo_srq(init->srq) : NULL;
+	/* A target has none: rdma core takes one that a process names, and no reference to it. */
+	if (init->srq && !pavo_is_xrc_target(qp))
+		qp->srq = to_pavo_srq(init->srq);
 	qp->uctx = udata ? rdma_udata_to_drv_context(udata,
 						     struct pavo_ucontext, ib) :
 			   NULL;
@@ -140,20 +152,19 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = check_init(init, udata);
 	if (err)
 		return err;
-	if (!pavo_object_take(dev, PAVO_OBJ_QP))
-		return -ENOMEM;
+	if (is_of_process(init, udata)) {
+		qp->user = pavo_user_get();
+		if (!qp->user)
+			return -ENOMEM;
+	}
+	err = -ENOMEM;
+	if (!pavo_object_take(dev, PAVO_OBJ_QP, pavo_user_payer(qp->user)))
+		goto err_user;
 
 	set_up_qp(qp, init, udata);
-	if (udata) {
-		qp->user = pavo_user_get();
-		if (!qp->user) {
-			err = -ENOMEM;
-			goto err_give;
-		}
-	}
 	err = build_qp(qp, &resp);
 	if (err)
-		goto err_user;
+		goto err_give;
 	init->cap = qp->cap;
 	if (!udata)
 		return 0;
@@ -162,18 +173,20 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (!err)
 		return 0;
 	demolish_qp(qp);
+err_give:
+	pavo_object_give(dev, PAVO_OBJ_QP, pavo_user_payer(qp->user));
 err_user:
 	pavo_user_put(qp->user);
-err_give:
-	pavo_object_give(dev, PAVO_OBJ_QP);
 	return err;
 }
 
 int pavo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
-	demolish_qp(to_pavo_qp(ibqp));
-	pavo_user_put(to_pavo_qp(ibqp)->user);
-	pavo_object_give(to_pavo_dev(ibqp->device), PAVO_OBJ_QP);
+	struct pavo_qp *qp = to_pavo_qp(ibqp);
+
+	demolish_qp(qp);
+	pavo_object_give(qp->dev, PAVO_OBJ_QP, pavo_user_payer(qp->user));
+	pavo_user_put(qp->user);
 	return 0;
 }
 

@@ -121,12 +121,13 @@ int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	err = check_init(init, udata);
 	if (err)
 		return err;
-	if (!pavo_object_take(dev, PAVO_OBJ_SRQ))
+	srq->payer = pavo_payer_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_SRQ, srq->payer))
 		return -ENOMEM;
 	INIT_WORK(&srq->work, run_srq_work);
 	err = build_srq(srq, init, udata);
 	if (err)
-		pavo_object_give(dev, PAVO_OBJ_SRQ);
+		pavo_object_give(dev, PAVO_OBJ_SRQ, srq->payer);
 	return err;
 }
 
@@ -178,7 +179,7 @@ int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	/* its QPs are gone, so no side queues the work any more */
 	cancel_work_sync(&srq->work);
 	pavo_rq_destroy(&srq->rq);
-	pavo_object_give(to_pavo_dev(ibsrq->device), PAVO_OBJ_SRQ);
+	pavo_object_give(to_pavo_dev(ibsrq->device), PAVO_OBJ_SRQ, srq->payer);
 	return 0;
 }
 
@@ -189,7 +190,8 @@ int pavo_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 	if (pavo_charge(&xrcd->charge, sizeof(*xrcd), udata))
 		return -ENOMEM;
-	if (!pavo_object_take(dev, PAVO_OBJ_XRCD)) {
+	xrcd->payer = pavo_payer_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_XRCD, xrcd->payer)) {
 		pavo_charge_end(xrcd->charge);
 		return -ENOMEM;
 	}
@@ -198,8 +200,11 @@ int pavo_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 int pavo_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	pavo_object_give(to_pavo_dev(ibxrcd->device), PAVO_OBJ_XRCD);
-	pavo_charge_end(to_pavo_xrcd(ibxrcd)->charge);
+	struct pavo_xrcd *xrcd = to_pavo_xrcd(ibxrcd);
+
+	pavo_object_give(to_pavo_dev(ibxrcd->device), PAVO_OBJ_XRCD,
+			 xrcd->payer);
+	pavo_charge_end(xrcd->charge);
 	return 0;
 }
 

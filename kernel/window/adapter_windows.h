@@ -10,6 +10,7 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
+#include "payer.h"
 
 struct pavo_rcxt;
 struct pavo_window_tasks;
@@ -21,7 +22,7 @@ struct pavo_window_tasks;
  * @count: how many they are
  * @key:   part of their numbers; random at first, then counts up with each recovery
  * @recoveries: number of recoveries
- * @users: uid -> number of rCxts that the user has, if any
+ * @shares: how many each user has
  * @free:  free rCxts. Taken from its head and given back at its tail, so that a number comes
  *         back only after all other free ones had their turn
  */
@@ -31,12 +32,13 @@ struct pavo_rcxt_pool {
 	u32 count;
 	u32 key;
 	u32 recoveries;
-	struct xarray users;
+	struct pavo_shares shares;
 	struct list_head free;
 };
 
 /**
  * struct pavo_windows - windows of an adapter.
+ * @shares:  how many each user has
  * @table:   number -> struct pavo_fifo_window, read under RCU
  * @next:    number to try first for a new window
  * @active:  vector of windows with something to send, a bit for each number
@@ -50,6 +52,7 @@ struct pavo_rcxt_pool {
  * @retired: routes that were replaced and are not freed yet
  */
 struct pavo_windows {
+	struct pavo_shares shares;
 	struct xarray table;
 	u32 next;
 	unsigned long *active;

@@ -94,6 +94,7 @@ void pavo_window_close(struct pavo_fifo_window *window)
 	pavo_worker_remove(&window->page);
 	pavo_window_disable(window);
 	xa_erase(&all->table, window->id);
+	pavo_share_give(&all->shares, pavo_job_user(window->job));
 	pavo_window_leave(window);
 	atomic_long_add(window->locked, &all->closing);
 	pavo_later(&window->later, end_window);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* rcxt.c - the pool of rCxts; see rcxt.h. */
-#include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include "number.h"
 #include "jobs/job.h"
 #include "window/rdma.h"
 
@@ -15,10 +13,10 @@ module_param(max_rcxts, uint, 0444);
 MODULE_PARM_DESC(max_rcxts,
 		 "RDMA contexts of an adapter's windows, up to 2^20 (100000)");
 
-static unsigned int rcxts_per_user = 40000;
-module_param(rcxts_per_user, uint, 0644);
+static int rcxts_per_user = -1;
+module_param(rcxts_per_user, int, 0644);
 MODULE_PARM_DESC(rcxts_per_user,
-		 "... that a user without CAP_SYS_RESOURCE may have (40000)");
+		 "... of one user; -1: as share_per_user says (-1)");
 
 #define MOST_RCXTS BIT(PAVO_RCXT_INDEX_BITS)
 #define INDEX_MASK (MOST_RCXTS - 1)
@@ -28,7 +26,7 @@ void pavo_rcxts_init(struct pavo_rcxt_pool *pool)
 {
 	mutex_init(&pool->mutex);
 	INIT_LIST_HEAD(&pool->free);
-	xa_init(&pool->users);
+	pavo_shares_init(&pool->shares);
 	/* Random, so that numbers of before a restart of this machine are invalid. */
 	pool->key = get_random_u32() & KEY_MASK;
 }
@@ -36,7 +34,7 @@ void pavo_rcxts_init(struct pavo_rcxt_pool *pool)
 void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool)
 {
 	kvfree(pool->all);
-	pavo_numbers_end(&pool->users);
+	pavo_shares_destroy(&pool->shares);
 	mutex_destroy(&pool->mutex);
 }
 
@@ -60,36 +58,6 @@ static int fill_pool(struct pavo_rcxt_pool *pool)
 	/* Pairs with the acquire in pavo_rcxt_find(). */
 	smp_store_release(&pool->all, all);
 	return 0;
-}
-
-/*
- * Charge one more rCxt to the user that the window's job counts for, whichever process asks.
- * The pool's mutex is held.
- */
-static int charge(struct pavo_fifo_window *window)
-{
-	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
-	unsigned long user = __kuid_val(pavo_job_user(window->job));
-	void *had = xa_load(&pool->users, user), *has;
-	unsigned long n = had ? xa_to_value(had) : 0;
-
-	if (n >= READ_ONCE(rcxts_per_user) && !capable(CAP_SYS_RESOURCE))
-		return -EDQUOT;
-	has = xa_store(&pool->users, user, xa_mk_value(n + 1), GFP_KERNEL);
-	return xa_err(has);
-}
-
-/* Take back a charge. The xarray allocates nothing for that. */
-static void uncharge(struct pavo_fifo_window *window)
-{
-	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
-	unsigned long user = __kuid_val(pavo_job_user(window->job));
-	unsigned long n = xa_to_value(xa_load(&pool->users, user));
-
-	if (n > 1)
-		xa_store(&pool->users, user, xa_mk_value(n - 1), GFP_KERNEL);
-	else
-		xa_erase(&pool->users, user);
 }
 
 /* Give @rcxt to @window, by the number @id and with no operation; NULL: to the pool. */
@@ -118,7 +86,10 @@ static int take_one(struct pavo_fifo_window *window, u32 *id)
 	seen = kzalloc(sizeof(*seen), GFP_KERNEL_ACCOUNT);
 	if (!seen)
 		return -ENOMEM;
-	err = charge(window);
+	/* Whichever process asks: the user that the window's job counts for. */
+	err = pavo_share_take(&pool->shares, pavo_job_user(window->job),
+			      pavo_share_of(pool->count,
+					    READ_ONCE(rcxts_per_user)));
 	if (err) {
 		kfree(seen);
 		return err;
@@ -132,10 +103,12 @@ static int take_one(struct pavo_fifo_window *window, u32 *id)
 
 static void put_one(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 {
+	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+
 	give(rcxt, NULL, 0, NULL);
-	list_move_tail(&rcxt->owned, &window->dev->windows.rcxts.free);
+	list_move_tail(&rcxt->owned, &pool->free);
 	window->nowned--;
-	uncharge(window);
+	pavo_share_give(&pool->shares, pavo_job_user(window->job));
 }
 
 int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n)

@@ -32,6 +32,7 @@ MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^24 - 1 (16384)");
 int pavo_windows_init(struct pavo_windows *windows)
 {
 	INIT_DELAYED_WORK(&windows->manager, pavo_window_manager);
+	pavo_shares_init(&windows->shares);
 	pavo_rcxts_init(&windows->rcxts);
 	windows->most = clamp_t(u32, max_windows, 1, PAVO_QPN_MASK) + 1;
 	xa_init_flags(&windows->table, XA_FLAGS_ALLOC1);
@@ -53,6 +54,7 @@ void pavo_windows_stop(struct pavo_windows *windows)
 void pavo_windows_destroy(struct pavo_windows *windows)
 {
 	pavo_numbers_end(&windows->table);
+	pavo_shares_destroy(&windows->shares);
 	pavo_rcxts_destroy(&windows->rcxts);
 	free_percpu(windows->tasks);
 	bitmap_free(windows->active);
@@ -308,13 +310,20 @@ void pavo_window_free(struct pavo_fifo_window *window)
 static int publish(struct pavo_fifo_window *window)
 {
 	struct pavo_windows *all = &window->dev->windows;
+	kuid_t payer = pavo_job_user(window->job);
 	int err;
 
+	err = pavo_share_take(&all->shares, payer,
+			      pavo_share_of(all->most - 1, -1));
+	if (err)
+		return err;
 	err = xa_alloc_cyclic(&all->table, &window->id, NULL,
 			      XA_LIMIT(1, all->most - 1), &all->next,
 			      GFP_KERNEL);
-	if (err < 0)
+	if (err < 0) {
+		pavo_share_give(&all->shares, payer);
 		return err == -EBUSY ? -ENOSPC : err;
+	}
 	xa_store(&all->table, window->id, window, GFP_KERNEL);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 
 #include <functional>
+#include <memory>
 
 #include "connect.h"
 
@@ -38,9 +39,6 @@ public:
 
 	Undo make(const std::string &kind)
 	{
-		ibv_xrcd_init_attr xrcd = {IBV_XRCD_INIT_ATTR_FD |
-						   IBV_XRCD_INIT_ATTR_OFLAGS,
-					   -1, O_CREAT};
 		ibv_srq_init_attr srq = {nullptr, {1, 1, 0}};
 		ibv_qp_init_attr qp = {};
 
@@ -59,8 +57,7 @@ public:
 			return undo(ibv_alloc_mw(pd_, IBV_MW_TYPE_1),
 				    ibv_dealloc_mw);
 		if (kind == "xrcd")
-			return undo(ibv_open_xrcd(context_, &xrcd),
-				    ibv_close_xrcd);
+			return undo(open_domain(), ibv_close_xrcd);
 		if (kind == "cq")
 			return undo(ibv_create_cq(context_, 1, nullptr, nullptr,
 						  0),
@@ -69,14 +66,44 @@ public:
 			return undo(ibv_create_srq(pd_, &srq), ibv_destroy_srq);
 		if (kind == "qp")
 			return undo(ibv_create_qp(pd_, &qp), ibv_destroy_qp);
+		if (kind == "target")
+			return make_target();
 		throw std::invalid_argument("no kind " + kind);
 	}
 
 private:
+	/* A queue pair of XRC, which rdma core makes as one of the kernel's. */
+	Undo make_target()
+	{
+		ibv_qp_init_attr_ex target = {};
+
+		if (!domain_)
+			domain_.reset(must_make(open_domain(), "XRC domain"));
+		target.qp_type = IBV_QPT_XRC_RECV;
+		target.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+		target.xrcd = domain_.get();
+		return undo(ibv_create_qp_ex(context_, &target),
+			    ibv_destroy_qp);
+	}
+
+	ibv_xrcd *open_domain()
+	{
+		ibv_xrcd_init_attr own = {IBV_XRCD_INIT_ATTR_FD |
+						  IBV_XRCD_INIT_ATTR_OFLAGS,
+					  -1, O_CREAT};
+
+		return ibv_open_xrcd(context_, &own);
+	}
+
+	struct CloseDomain {
+		void operator()(ibv_xrcd *xrcd) const { ibv_close_xrcd(xrcd); }
+	};
+
 	ibv_context *context_;
 	ibv_pd *pd_;
 	ibv_ah_attr way_;
 	ibv_cq *cq_;
+	std::unique_ptr<ibv_xrcd, CloseDomain> domain_;
 	alignas(64) char memory_[64];
 };
 

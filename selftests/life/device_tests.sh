@@ -322,8 +322,9 @@ lower_limits()
 	add_pair
 	[[ $(ibv_devinfo -v -d la) =~ max_qp:[[:space:]]+20[[:space:]] ]]
 	[[ $(ibv_devinfo -v -d la) =~ max_mcast_qp_attach:[[:space:]]+12[[:space:]] ]]
-	smoke --only limit.objects --only mcast.total
+	smoke --only limit.objects --only limit.share --only mcast.total
 	says "$work/smoke" " limit.objects: as many"
+	says "$work/smoke" " limit.share: a user"
 	says "$work/smoke" " mcast.total: as many"
 	delete_all
 	unload

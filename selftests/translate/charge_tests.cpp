@@ -41,9 +41,10 @@ struct Kind {
 };
 
 /* All that a process makes by verbs without limit of its own. */
-constexpr Kind kinds[] = {{"pd", 200},	 {"ah", 150},	{"mr", 800},
-			  {"mw", 500},	 {"xrcd", 150}, {"cq", 4096},
-			  {"srq", 4096}, {"qp", 8192},	{"watch", 4096}};
+constexpr Kind kinds[] = {{"pd", 200},	  {"ah", 150},	 {"mr", 800},
+			  {"mw", 500},	  {"xrcd", 150}, {"cq", 4096},
+			  {"srq", 4096},  {"qp", 8192},	 {"target", 4096},
+			  {"watch", 4096}};
 
 ibv_ah_attr way_of(ibv_pd *pd)
 {

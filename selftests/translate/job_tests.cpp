@@ -129,10 +129,69 @@ TEST(Job, GetsNoSlotWhenAllAreTaken)
 		  0);
 }
 
+/* As many as the module lets a user have by default. */
+constexpr unsigned quarter_of_slots = 1;
+
+/* Reserves as many job slots as this user gets, none at or above @first + 100. */
+std::vector<Job> all_slots(const pavo::Device &device, uint32_t first)
+{
+	std::vector<Job> jobs;
+
+	for (uint32_t id = first; id < first + 100; id++) {
+		auto job = Job::reserve(device, id, job_key);
+
+		if (!job.ok())
+			break;
+		jobs.push_back(std::move(job).value());
+	}
+	return jobs;
+}
+
+TEST(Job, ThreeUsersHaveNotAllSlots)
+{
+	const unsigned slots = parameter("job_slots");
+	std::vector<std::unique_ptr<Process>> users;
+
+	ASSERT_EQ(slots, 5u);
+	for (uint32_t n = 1; n <= 3; n++) {
+		users.push_back(
+			std::make_unique<Process>([n](Process &process) {
+				pavo::Device own = adapter();
+
+				become_user(1 << 20, 5000 + n);
+				std::vector<Job> jobs = all_slots(own, n * 100);
+
+				process.meet();
+				process.meet();
+				return jobs.size() == quarter_of_slots;
+			}));
+		users.back()->meet();
+	}
+	Process fourth([](Process &) {
+		pavo::Device own = adapter();
+
+		become_user(1 << 20, 5004);
+		return all_slots(own, 400).size() == quarter_of_slots;
+	});
+	EXPECT_TRUE(fourth.good()) << "no slot is left";
+	{
+		/* Root may have all that are left. */
+		pavo::Device own = adapter();
+
+		EXPECT_EQ(all_slots(own, 500).size(),
+			  slots - 3 * quarter_of_slots);
+	}
+	for (auto &user : users) {
+		user->meet();
+		EXPECT_TRUE(user->good());
+	}
+}
+
 TEST(Job, AUserHasNotAllSlots)
 {
-	unsigned most = parameter("jobs_per_user");
-	Process child([most](Process &) {
+	constexpr unsigned most = 3;
+	Parameter jobs("jobs_per_user", most);
+	Process child([](Process &) {
 		pavo::Device own = adapter();
 		std::vector<Job> jobs;
 
@@ -152,8 +211,8 @@ TEST(Job, AUserHasNotAllSlots)
 /* A user is one user in all user namespaces that it makes. */
 TEST(Job, AUserHasNotMoreInNamespaces)
 {
-	const unsigned most = parameter("jobs_per_user");
-	constexpr unsigned user = 4711;
+	constexpr unsigned most = 2, user = 4711;
+	Parameter slots("jobs_per_user", most);
 
 	for (unsigned taken = 0; taken <= most; taken++) {
 		Process first([&](Process &process) {

@@ -29,6 +29,7 @@ namespace {
 
 /* Single pages, so that free places of a table can always be used. */
 constexpr size_t areas = 80, locked_most = 64, quota = 32, steps = 3000;
+constexpr unsigned jobs_most = 2;
 /* Two FIFOs of sixteen frames. */
 constexpr size_t window_pages = 16;
 
@@ -179,7 +180,7 @@ private:
 	/* One is reserved from the beginning. */
 	int may_reserve() const
 	{
-		if (jobs_.size() + 1 >= parameter("jobs_per_user"))
+		if (jobs_.size() + 1 >= jobs_most)
 			return EDQUOT;
 		return jobs_.size() + 1 < parameter("job_slots") ? 0 : ENOSPC;
 	}
@@ -312,6 +313,8 @@ bool in_any_order(unsigned seed)
 
 TEST(Exhaustion, InAnyOrder)
 {
+	Parameter jobs("jobs_per_user", jobs_most);
+
 	for (unsigned seed : {1u, 2u, 3u}) {
 		Process child([seed](Process &) {
 			become_user(locked_most * page);

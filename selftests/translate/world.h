@@ -36,6 +36,7 @@ pavo::Device adapter();
 pavo::Device other_adapter();
 
 using common::parameter;
+using common::Parameter;
 
 /* Pages that are pinned for this process (VmPin). */
 size_t pinned();

@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 
+#include "as_user.h"
 #include "link.h"
 #include "manager.h"
 #include "paged.h"
@@ -464,6 +465,56 @@ PV_TEST("mcast.total",
 		members.push_back(
 			{sides[i % 2], group_gid(env, uint16_t(2000 + i / 2))});
 	must_be_as_many(members, ENOSPC);
+}
+
+namespace {
+
+/* Queue pairs of B's that a user makes. */
+std::vector<Side> sides_of(Env &env, uid_t user, size_t count)
+{
+	AsUser maker(user);
+	std::vector<Side> sides;
+
+	for (size_t i = 0; i < count; i++)
+		sides.push_back(make_ud(env.b, env.info_b));
+	return sides;
+}
+
+} // namespace
+
+PV_TEST_LOCAL("mcast.share",
+	      "queue pairs of one user are in a share of all groups, and have a "
+	      "share of the places in one")
+{
+	/* of 256 each: two */
+	Parameter share("share_per_user", 1);
+	const std::vector<Side> own = sides_of(env, ordinary_user, 3),
+				others = sides_of(env, ordinary_user + 1, 2);
+	const auto group = [&](uint16_t n) {
+		return group_gid(env, uint16_t(3000 + n));
+	};
+	const Member first = {own[0], group(0)}, second = {own[0], group(1)},
+		     third = {own[0], group(2)}, beside = {own[1], group(0)},
+		     beyond = {own[2], group(0)};
+
+	for (const Side &side : others)
+		must_attach(side, group(0));
+	AsUser user(ordinary_user);
+	for (const Member *member : {&first, &second, &beside})
+		must_attach(member->side, member->gid);
+	REQUIRE_EQ(third.attach(), EDQUOT, "a third group");
+	REQUIRE_EQ(beyond.attach(), EDQUOT, "a third place in one");
+	/* Not before its last member has left has the user a group less. */
+	first.must_leave();
+	REQUIRE_EQ(third.attach(), EDQUOT, "a third group, still");
+	must_attach(beyond.side, beyond.gid);
+	beyond.must_leave();
+	beside.must_leave();
+	must_attach(third.side, third.gid);
+	third.must_leave();
+	second.must_leave();
+	for (const Side &side : others)
+		must_attach(side, group(1));
 }
 
 /*

@@ -28,6 +28,7 @@
 #include "paged.h"
 #include "tap.h"
 #include "window.h"
+#include "xrc.h"
 
 using namespace pv;
 
@@ -275,6 +276,40 @@ PV_TEST_LOCAL(
 	REQUIRE(eventually(env, [&] { return full.by() >= sent - most; }),
 		"those beyond the bound");
 	for (Link &link : links)
+		to_state(link.b, IBV_QPS_RESET);
+	REQUIRE(eventually(env, [&] { return ended.by() >= most; }),
+		"those that waited");
+	REQUIRE_EQ(full.by(), sent - most, "dropped");
+	REQUIRE_EQ(ended.by(), most, "ended with their queue pairs");
+}
+
+PV_TEST_LOCAL(
+	"odp.never_target",
+	"those for targets of XRC, which rdma core makes as the kernel's, count "
+	"for their user, too")
+{
+	constexpr uint64_t most = 20, sent = 30;
+	Never never(2);
+	auto region = on_demand(env.b, never.memory, 2 * page);
+	Parameter bound("backlog_per_user", str(most));
+	Mr out = must_reg(env.a, {8});
+	XrcLink links[] = {connect_xrc(env, patient()),
+			   connect_xrc(env, patient())};
+	Moved full(env.b, "rx_drop_backlog"), ended(env.b, "rx_drop_state"),
+		came(env.b, "rx_packets");
+
+	for (uint64_t i = 0; i < sent; i++) {
+		SendWr wr = make_wr(Op::write, {out, 0}, 8,
+				    {as_target(region), int64_t(i % 2 * page)});
+
+		wr.flags = 0;
+		must_post(links[i % 2].a, to_srq(links[i % 2].srq, wr));
+		REQUIRE(eventually(env, [&] { return came.by() > i; }),
+			"packet ", i);
+	}
+	REQUIRE(eventually(env, [&] { return full.by() >= sent - most; }),
+		"those beyond the bound");
+	for (XrcLink &link : links)
 		to_state(link.b, IBV_QPS_RESET);
 	REQUIRE(eventually(env, [&] { return ended.by() >= most; }),
 		"those that waited");

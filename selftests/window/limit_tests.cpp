@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "adapter.h"
 
@@ -47,7 +48,7 @@ TEST_F(WindowTest, ParametersAreTheUsual)
 	EXPECT_EQ(parameter("window_quantum"), 16u);
 	EXPECT_EQ(parameter("max_windows"), 16384u);
 	EXPECT_EQ(parameter("max_rcxts"), 100'000u);
-	EXPECT_EQ(parameter("rcxts_per_user"), 40'000u);
+	EXPECT_EQ(parameter("share_per_user"), 25u);
 }
 
 TEST_F(WindowTest, ItsTableSaysWhatItIs)
@@ -195,6 +196,43 @@ TEST(Closing, UnderTraffic)
 	over = true;
 	sender.join();
 	EXPECT_GE(frames.by(), uint64_t(rounds));
+}
+
+/* Of each pool, jobs among them, a user has one then. */
+TEST_F(WindowTest, AUserHasAShareOfThem)
+{
+	Parameter share("share_per_user", 0);
+	const auto has_one = [](Process &process, uint32_t number) {
+		become_user(1 << 22, 5000 + number);
+		pavo::Device own = adapter();
+		Job its = Job::reserve(own, job_id + number, job_key).value();
+		const auto no_more = [&] {
+			return refusal([&] {
+				       (void)Window::open(its).value();
+			       }) == EDQUOT;
+		};
+		auto window =
+			std::make_unique<Window>(Window::open(its).value());
+		bool good = no_more();
+
+		process.meet();
+		process.meet();
+		window.reset();
+		window = std::make_unique<Window>(Window::open(its).value());
+		return good && no_more();
+	};
+	Process one([&](Process &process) { return has_one(process, 1); }),
+		another([&](Process &process) { return has_one(process, 2); });
+	std::vector<Window> of_root;
+
+	one.meet();
+	another.meet();
+	for (int n = 0; n < 3; n++)
+		of_root.push_back(Window::open(job).value());
+	one.meet();
+	another.meet();
+	EXPECT_TRUE(one.good());
+	EXPECT_TRUE(another.good());
 }
 
 /* With the module's parameter max_windows=3. */

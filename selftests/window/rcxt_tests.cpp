@@ -156,7 +156,7 @@ struct UsersWindow {
 TEST(Quota, AUserHasNotAllContexts)
 {
 	constexpr unsigned most = 10, one = 5001, another = 5002;
-	Parameter quota("rcxts_per_user", most);
+	Parameter quota("rcxts_per_user", most), jobs("jobs_per_user", 2);
 	pavo::Device device = world::adapter();
 	world::Process first([](world::Process &parent) {
 		world::become_user(1 << 22, one);

@@ -228,7 +228,8 @@ struct pavo_rdma_done {
 /*
  * Most rCxts that one call takes, gives back or cancels; EINVAL: more, none, or half of
  * one. A call to take them that fails takes none: ENOSPC: the adapter has not so many left
- * (parameter max_rcxts); EDQUOT: the user has as many as it may (rcxts_per_user); ENOMEM;
+ * (parameter max_rcxts); EDQUOT: the user has as many as it may (share_per_user,
+ * rcxts_per_user); ENOMEM;
  * ESHUTDOWN: the window is disabled. The other calls stop at an rCxt: EINVAL: it is not the
  * window's; giving back, EBUSY: it has data to send. They have done those before it.
  */
@@ -364,6 +365,7 @@ enum pavo_window_flag {
  * @flags:      enum pavo_window_flag
  *
  * Errors: EINVAL; ENOSPC: the adapter has as many as it may (parameter max_windows);
+ * EDQUOT: the user has as many as it may (share_per_user);
  * ENOMEM: more memory than may be locked, or none left; EBADF: no eventfd; EMSGSIZE: the
  * interface's MTU has no room for a packet with more than 128 bytes.
  */

@@ -29,8 +29,8 @@ std::string advice(int err, bool reserve)
 		return ": all job slots of this machine are taken (parameter "
 		       "job_slots of the module)";
 	case EDQUOT:
-		return ": this user has as many jobs as one may (parameter "
-		       "jobs_per_user of the module)";
+		return ": this user has as many jobs as one may (parameters "
+		       "share_per_user and jobs_per_user of the module)";
 	case ENOENT:
 		return " is not on this machine: reserve it first";
 	case EAGAIN:

@@ -21,6 +21,9 @@ std::string advice(int err)
 	case ENOSPC:
 		return ": the adapter has as many as it may (parameter "
 		       "max_windows of the module)";
+	case EDQUOT:
+		return ": this user has as many windows as one may "
+		       "(parameter share_per_user of the module)";
 	case ENOMEM:
 		return ": more than may be locked (`ulimit -l`), or no memory "
 		       "left";

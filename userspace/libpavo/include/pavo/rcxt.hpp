@@ -32,7 +32,7 @@ public:
 	/**
 	 * @n more, behind those that there are; all or none. Fails with ENOSPC: the adapter
 	 * has not so many left (parameter max_rcxts); EDQUOT: nor may this user have so
-	 * many (rcxts_per_user); ENOMEM; ESHUTDOWN: the window was disabled; EIO: the
+	 * many (share_per_user); ENOMEM; ESHUTDOWN: the window was disabled; EIO: the
 	 * adapter is gone.
 	 */
 	Result<void> take(size_t n) noexcept;

@@ -135,8 +135,8 @@ public:
 	/**
 	 * @job: has to live as long as the window
 	 * Fails with EINVAL: options; ENOSPC: the adapter has as many windows as it may
-	 * (parameter max_windows); ENOMEM: more than may be locked, or no memory left;
-	 * EMSGSIZE: the interface's MTU is too small.
+	 * (parameter max_windows); EDQUOT: so has this user (share_per_user); ENOMEM: more
+	 * than may be locked, or no memory left; EMSGSIZE: the interface's MTU is too small.
 	 */
 	static Result<Window> open(const Job &job,
 				   const WindowOptions &options = {}) noexcept;
@@ -224,7 +224,7 @@ public:
 	 * RDMA contexts of this window, from now on: as many as @rcxts has room for, or
 	 * none. To have them given back by themselves see rcxt.hpp.
 	 * Fails with ENOSPC: the adapter has not so many left (parameter max_rcxts); EDQUOT:
-	 * nor may this user have so many (rcxts_per_user); ENOMEM; ESHUTDOWN: the window
+	 * nor may this user have so many (share_per_user); ENOMEM; ESHUTDOWN: the window
 	 * was disabled.
 	 */
 	Result<void> take_rcxts(std::span<uint32_t> rcxts) noexcept;
