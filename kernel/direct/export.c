@@ -5,7 +5,12 @@
  *
  * The dma-buf names the buffer that the range has when it is exported. As long as the dma-buf
  * exists that buffer belongs to this range: a driver that keeps its mapping reaches no other
- * range's bytes.
+ * range's bytes. A driver gets a mapping in the turn of the bus side alone, and holds the end of
+ * that turn back as long as it has it: it changes no byte that is sent. A mapping of a turn that was
+ * given up keeps the buffer in quarantine.
+ *
+ * The kernel may give several users of a dma-buf one mapping, and asks for it once, and for its end
+ * when the last of them is gone. No process maps a dma-buf: there is no such operation.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -26,8 +31,42 @@ struct exported {
 	u32 buffer;
 };
 
-static struct sg_table *map_dma(struct dma_buf_attachment *attachment,
-				enum dma_data_direction dir)
+/* A mapping begins, if it is the bus side's turn; the counterpart is end_map(). */
+static int begin_map(const struct exported *exported)
+{
+	struct pavo_direct *window = exported->window;
+	struct pavo_direct_buffer *buffer = &window->buffers[exported->buffer];
+	int err = 0;
+
+	spin_lock_bh(&window->lock);
+	if (window->closed) {
+		err = -EIO;
+	} else if (buffer->range == PAVO_DIRECT_NO_RANGE ||
+		   !pavo_direct_may_touch(&window->slots[buffer->range].range,
+					  false)) {
+		err = -EBUSY;
+		pavo_count(window->dev, direct_refused);
+	} else {
+		buffer->maps++;
+	}
+	spin_unlock_bh(&window->lock);
+	return err;
+}
+
+static void end_map(const struct exported *exported)
+{
+	struct pavo_direct *window = exported->window;
+
+	spin_lock_bh(&window->lock);
+	window->buffers[exported->buffer].maps--;
+	spin_unlock_bh(&window->lock);
+	/* The buffer may be out of quarantine. */
+	wake_up_interruptible_all(&window->wait);
+}
+
+/* A list of the pages that is mapped for a device. */
+static struct sg_table *make_table(struct dma_buf_attachment *attachment,
+				   enum dma_data_direction dir)
 {
 	struct exported *exported = attachment->dmabuf->priv;
 	struct pavo_direct *window = exported->window;
@@ -52,12 +91,29 @@ err_free:
 	return ERR_PTR(err);
 }
 
+static struct sg_table *map_dma(struct dma_buf_attachment *attachment,
+				enum dma_data_direction dir)
+{
+	struct exported *exported = attachment->dmabuf->priv;
+	struct sg_table *table;
+	int err;
+
+	err = begin_map(exported);
+	if (err)
+		return ERR_PTR(err);
+	table = make_table(attachment, dir);
+	if (IS_ERR(table))
+		end_map(exported);
+	return table;
+}
+
 static void unmap_dma(struct dma_buf_attachment *attachment,
 		      struct sg_table *table, enum dma_data_direction dir)
 {
 	dma_unmap_sgtable(attachment->dev, table, dir, 0);
 	sg_free_table(table);
 	kfree(table);
+	end_map(attachment->dmabuf->priv);
 }
 
 static int map_cpu(struct dma_buf *buf, struct iosys_map *map)
@@ -65,11 +121,17 @@ static int map_cpu(struct dma_buf *buf, struct iosys_map *map)
 	struct exported *exported = buf->priv;
 	struct pavo_direct *window = exported->window;
 	void *at;
+	int err;
 
+	err = begin_map(exported);
+	if (err)
+		return err;
 	at = vmap(&window->pages[(size_t)exported->buffer * window->npages],
 		  window->npages, VM_MAP, PAGE_KERNEL);
-	if (!at)
+	if (!at) {
+		end_map(exported);
 		return -ENOMEM;
+	}
 	iosys_map_set_vaddr(map, at);
 	return 0;
 }
@@ -77,6 +139,7 @@ static int map_cpu(struct dma_buf *buf, struct iosys_map *map)
 static void unmap_cpu(struct dma_buf *buf, struct iosys_map *map)
 {
 	vunmap(map->vaddr);
+	end_map(buf->priv);
 }
 
 /* No dma-buf names the buffer any more by @exported. */
