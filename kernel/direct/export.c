@@ -25,10 +25,17 @@
  * struct exported - a dma-buf.
  * @window: with a reference
  * @buffer: its number
+ * @scratch: page that is in the place of all of the buffer's for a driver that may not have these
+ * @elsewhere: its mapping for the CPU
+ * @refused: why the present mapping for the CPU is @elsewhere, or 0. Written under the dma-buf's
+ *           lock
  */
 struct exported {
 	struct pavo_direct *window;
 	u32 buffer;
+	struct page *scratch;
+	void *elsewhere;
+	int refused;
 };
 
 /* A mapping begins, if it is the bus side's turn; the counterpart is end_map(). */
@@ -116,30 +123,50 @@ static void unmap_dma(struct dma_buf_attachment *attachment,
 	end_map(attachment->dmabuf->priv);
 }
 
+/*
+ * The kernel warns where this fails, and any program that has a driver could provoke that. So a
+ * driver that may not have the bytes, or has no room for the mapping, gets others, and an error when
+ * it asks for the CPU's access.
+ */
 static int map_cpu(struct dma_buf *buf, struct iosys_map *map)
 {
 	struct exported *exported = buf->priv;
 	struct pavo_direct *window = exported->window;
-	void *at;
+	void *at = NULL;
 	int err;
 
 	err = begin_map(exported);
-	if (err)
-		return err;
-	at = vmap(&window->pages[(size_t)exported->buffer * window->npages],
-		  window->npages, VM_MAP, PAGE_KERNEL);
-	if (!at) {
-		end_map(exported);
-		return -ENOMEM;
+	if (!err) {
+		at = vmap(&window->pages[(size_t)exported->buffer *
+					 window->npages],
+			  window->npages, VM_MAP, PAGE_KERNEL);
+		if (!at) {
+			end_map(exported);
+			err = -ENOMEM;
+		}
 	}
-	iosys_map_set_vaddr(map, at);
+	WRITE_ONCE(exported->refused, err);
+	iosys_map_set_vaddr(map, at ?: exported->elsewhere);
 	return 0;
 }
 
 static void unmap_cpu(struct dma_buf *buf, struct iosys_map *map)
 {
-	vunmap(map->vaddr);
-	end_map(buf->priv);
+	struct exported *exported = buf->priv;
+
+	if (!exported->refused) {
+		vunmap(map->vaddr);
+		end_map(exported);
+	}
+	WRITE_ONCE(exported->refused, 0);
+}
+
+static int begin_cpu(struct dma_buf *buf, enum dma_data_direction dir)
+{
+	struct exported *exported = buf->priv;
+
+	/* A caller with a mapping keeps the word as it is. */
+	return READ_ONCE(exported->refused);
 }
 
 /* No dma-buf names the buffer any more by @exported. */
@@ -153,6 +180,37 @@ static void unbind(const struct exported *exported)
 	spin_unlock_bh(&window->lock);
 }
 
+static void free_exported(struct exported *exported)
+{
+	vunmap(exported->elsewhere);
+	if (exported->scratch)
+		put_page(exported->scratch);
+	kfree(exported);
+}
+
+static struct exported *alloc_exported(struct pavo_direct *window)
+{
+	struct page *pages[PAVO_DIRECT_RANGE_SIZE / PAGE_SIZE];
+	struct exported *exported;
+	u32 i;
+
+	exported = kzalloc(sizeof(*exported), GFP_KERNEL_ACCOUNT);
+	if (!exported)
+		return NULL;
+	exported->window = window;
+	exported->scratch = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!exported->scratch)
+		goto err_free;
+	for (i = 0; i < window->npages; i++)
+		pages[i] = exported->scratch;
+	exported->elsewhere = vmap(pages, window->npages, VM_MAP, PAGE_KERNEL);
+	if (exported->elsewhere)
+		return exported;
+err_free:
+	free_exported(exported);
+	return NULL;
+}
+
 static void release(struct dma_buf *buf)
 {
 	struct exported *exported = buf->priv;
@@ -161,12 +219,13 @@ static void release(struct dma_buf *buf)
 	unbind(exported);
 	wake_up_interruptible_all(&window->wait);
 	pavo_direct_put(window);
-	kfree(exported);
+	free_exported(exported);
 }
 
 static const struct dma_buf_ops ops = {
 	.map_dma_buf = map_dma,
 	.unmap_dma_buf = unmap_dma,
+	.begin_cpu_access = begin_cpu,
 	.vmap = map_cpu,
 	.vunmap = unmap_cpu,
 	.release = release,
@@ -204,10 +263,9 @@ struct file *pavo_direct_export(struct pavo_direct *window, u32 range)
 
 	if (range >= window->shape.ranges)
 		return ERR_PTR(-EINVAL);
-	exported = kzalloc(sizeof(*exported), GFP_KERNEL_ACCOUNT);
+	exported = alloc_exported(window);
 	if (!exported)
 		return ERR_PTR(-ENOMEM);
-	exported->window = window;
 	err = bind(window, range, exported);
 	if (err)
 		goto err_free;
@@ -227,6 +285,6 @@ struct file *pavo_direct_export(struct pavo_direct *window, u32 range)
 err_unbind:
 	unbind(exported);
 err_free:
-	kfree(exported);
+	free_exported(exported);
 	return ERR_PTR(err);
 }

@@ -33,6 +33,7 @@ static struct platform_device *device;
  * @attachment: of @device; NULL: it is mapped for the CPU
  * @table:      mapping for the device
  * @map:        mapping for the CPU
+ * @asked:      the CPU's access began
  */
 struct import {
 	struct mutex lock;
@@ -40,7 +41,18 @@ struct import {
 	struct dma_buf_attachment *attachment;
 	struct sg_table *table;
 	struct iosys_map map;
+	bool asked;
 };
+
+static void unmap_for_device(struct import *import, struct dma_buf *buf)
+{
+	dma_resv_lock(buf->resv, NULL);
+	dma_buf_unmap_attachment(import->attachment, import->table,
+				 DMA_BIDIRECTIONAL);
+	dma_resv_unlock(buf->resv);
+	dma_buf_detach(buf, import->attachment);
+	import->attachment = NULL;
+}
 
 /* Newer kernels want the lock of the buffer to be held by those who map; older ones do not mind. */
 static int map_for_device(struct import *import, struct dma_buf *buf)
@@ -63,17 +75,33 @@ static int map_for_device(struct import *import, struct dma_buf *buf)
 	return 0;
 }
 
-static int map_for_cpu(struct import *import, struct dma_buf *buf)
+static void unmap_for_cpu(struct import *import, struct dma_buf *buf)
+{
+	if (import->asked)
+		dma_buf_end_cpu_access(buf, DMA_BIDIRECTIONAL);
+	import->asked = false;
+	dma_resv_lock(buf->resv, NULL);
+	dma_buf_vunmap(buf, &import->map);
+	dma_resv_unlock(buf->resv);
+}
+
+static int map_for_cpu(struct import *import, struct dma_buf *buf, bool asks)
 {
 	int err;
 
 	dma_resv_lock(buf->resv, NULL);
 	err = dma_buf_vmap(buf, &import->map);
 	dma_resv_unlock(buf->resv);
+	if (err || !asks)
+		return err;
+	err = dma_buf_begin_cpu_access(buf, DMA_BIDIRECTIONAL);
+	import->asked = !err;
+	if (err)
+		unmap_for_cpu(import, buf);
 	return err;
 }
 
-static int begin(struct import *import, int fd, bool for_cpu)
+static int begin(struct import *import, int fd, unsigned int way)
 {
 	struct dma_buf *buf;
 	int err;
@@ -83,7 +111,9 @@ static int begin(struct import *import, int fd, bool for_cpu)
 	buf = dma_buf_get(fd);
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
-	err = for_cpu ? map_for_cpu(import, buf) : map_for_device(import, buf);
+	err = way == PAVO_IMPORT_DEVICE ?
+		      map_for_device(import, buf) :
+		      map_for_cpu(import, buf, way == PAVO_IMPORT_CPU);
 	if (err)
 		dma_buf_put(buf);
 	else
@@ -97,16 +127,10 @@ static void end(struct import *import)
 
 	if (!buf)
 		return;
-	dma_resv_lock(buf->resv, NULL);
 	if (import->attachment)
-		dma_buf_unmap_attachment(import->attachment, import->table,
-					 DMA_BIDIRECTIONAL);
+		unmap_for_device(import, buf);
 	else
-		dma_buf_vunmap(buf, &import->map);
-	dma_resv_unlock(buf->resv);
-	if (import->attachment)
-		dma_buf_detach(buf, import->attachment);
-	import->attachment = NULL;
+		unmap_for_cpu(import, buf);
 	import->buf = NULL;
 	dma_buf_put(buf);
 }
@@ -157,7 +181,8 @@ static long command(struct file *file, unsigned int number,
 	switch (number) {
 	case PAVO_IMPORT_DEVICE:
 	case PAVO_IMPORT_CPU:
-		err = begin(import, fd, number == PAVO_IMPORT_CPU);
+	case PAVO_IMPORT_BLIND:
+		err = begin(import, fd, number);
 		break;
 	case PAVO_IMPORT_END:
 		end(import);

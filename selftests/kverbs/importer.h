@@ -16,6 +16,8 @@
 #define PAVO_IMPORT_DEVICE _IOW('p', 1, __s32)
 /* Map it for the CPU. */
 #define PAVO_IMPORT_CPU _IOW('p', 2, __s32)
+/* The same by a driver that does not ask for the CPU's access (dma_buf_begin_cpu_access()). */
+#define PAVO_IMPORT_BLIND _IOW('p', 4, __s32)
 /* Give it back; so does the end of the file. */
 #define PAVO_IMPORT_END _IO('p', 3)
 

@@ -479,6 +479,49 @@ PV_TEST_LOCAL("direct.driver_late",
 	}
 }
 
+PV_TEST_LOCAL("direct.driver_blind",
+	      "a driver maps a range whose turn is over for the CPU, and does "
+	      "not ask for its access: what it writes is in no range")
+{
+	DriverImporter driver(PAVO_IMPORT_BLIND);
+	DirectWriting w(env, {}, two_ranges);
+	Moved refused(env.a, "direct_refused");
+	uint64_t seed = env.seed();
+
+	w.window.arm(0, direct_size);
+	const uint32_t buffer = w.window.reg(0).buffer;
+	const Exported exported(w.window, 0);
+
+	w.window.store(0, 0, direct_size, seed);
+	w.window.count(0, direct_size);
+	driver.begin(exported);
+	REQUIRE_EQ(refused.by(), 1u, "direct_refused");
+	driver.Importer::write(env.seed());
+	w.post(0, direct_size);
+	w.expect(0, "write");
+	w.must_hold(0, direct_size, seed, "written");
+	/* It goes on in the next turn, and holds it not. */
+	arm_with(env, w.window, 0, buffer);
+	w.window.store(0, 0, direct_size, seed);
+	driver.Importer::write(env.seed());
+	w.window.count(0, direct_size);
+	w.post(0, direct_size);
+	w.expect(0, "write");
+	w.must_hold(0, direct_size, seed, "written");
+	driver.end();
+	/* A mapping that begins in a turn has its bytes. */
+	arm_with(env, w.window, 0, buffer);
+	seed = env.seed();
+	driver.begin(exported);
+	driver.Importer::write(seed);
+	REQUIRE_EQ(w.window.try_count(0, direct_size), EBUSY, "it has it");
+	driver.end();
+	w.window.count(0, direct_size);
+	w.post(0, direct_size);
+	w.expect(0, "write");
+	w.must_hold(0, direct_size, seed, "written");
+}
+
 PV_TEST_LOCAL("direct.driver_given_up",
 	      "an operation is given up while a driver has the range, which "
 	      "never gives it back: its buffer is in quarantine, and the next "
