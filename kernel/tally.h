@@ -124,6 +124,7 @@ struct pavo_dev;
 	X(direct_sent) /* ranges that work requests took */     \
 	X(direct_copied) /* bytes between packets and ranges */ \
 	X(direct_refused) /* not the turn, or too many bytes */ \
+	X(direct_busy) /* turns that a device or driver held */ \
 	X(direct_waits) /* for a buffer of the pool */          \
 	X(direct_bounced) /* did without a buffer */            \
 	X(device_pages) /* of PCI devices, in regions */        \

@@ -4,8 +4,9 @@
  * its turn.
  *
  * When a turn ends, pages leave the page tables first, so that a late store of a process faults and
- * changes nothing that is sent, or sent again. A device that has the page still could, so the turn
- * ends only when the pages are the window's alone.
+ * changes nothing that is sent, or sent again. A device that has the page still could, and a driver
+ * that has the range mapped as a dma-buf, so the turn ends only when the pages are the window's
+ * alone. The state of the range keeps others from getting at them meanwhile.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -14,8 +15,9 @@
 #include "memory/holder.h"
 
 /*
- * How long the end of a turn waits for a device that completed, and then puts its pages. Not in
- * jiffies, which stand still while the tick of a virtual machine is late.
+ * How long the end of a turn waits for a device that completed, and then puts its pages, or for a
+ * driver that gives its mapping back. Not in jiffies, which stand still while the tick of a virtual
+ * machine is late.
  */
 #define DEVICE_WAIT_MS 1000
 #define DEVICE_LOOK_US 100
@@ -54,12 +56,22 @@ static void unmap(struct pavo_direct *window, u32 range)
 	slot->mapped = false;
 }
 
+static bool is_held(struct pavo_direct *window, u32 buffer)
+{
+	bool held;
+
+	spin_lock_bh(&window->lock);
+	held = pavo_direct_is_used(window, buffer);
+	spin_unlock_bh(&window->lock);
+	return held;
+}
+
 /* Wait until the pages are the window's alone, or nothing tells that they will be. */
 static bool wait_for_device(struct pavo_direct *window, u32 buffer)
 {
 	const ktime_t end = ktime_add_ms(ktime_get(), DEVICE_WAIT_MS);
 
-	while (pavo_direct_is_used(window, buffer)) {
+	while (is_held(window, buffer)) {
 		if (ktime_after(ktime_get(), end) ||
 		    fatal_signal_pending(current))
 			return false;
@@ -71,7 +83,7 @@ static bool wait_for_device(struct pavo_direct *window, u32 buffer)
 int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
 {
 	struct pavo_direct_slot *slot = &window->slots[range];
-	bool was_mapped, free = true;
+	bool free = true;
 	u32 buffer, uses;
 	int err = 0;
 
@@ -79,12 +91,11 @@ int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
 	buffer = slot->range.buffer;
 	uses = slot->range.uses;
 	spin_unlock_bh(&window->lock);
-	/* The state lets no process map it anew. */
+	/* The state lets no process or driver map it anew. */
 	mutex_lock(&window->turns);
-	was_mapped = slot->mapped;
 	unmap(window, range);
 	mutex_unlock(&window->turns);
-	if (was_mapped && buffer != PAVO_DIRECT_NO_BUFFER)
+	if (buffer != PAVO_DIRECT_NO_BUFFER)
 		free = wait_for_device(window, buffer);
 
 	spin_lock_bh(&window->lock);
@@ -98,6 +109,8 @@ int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
 		pavo_direct_step(&slot->range, slot->range.read ?
 						       PAVO_DIRECT_LOADED :
 						       PAVO_DIRECT_FILLING);
+		if (!window->closed)
+			pavo_count(window->dev, direct_busy);
 		err = -EBUSY;
 	} else {
 		pavo_direct_step(&slot->range, slot->range.read ?

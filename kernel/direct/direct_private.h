@@ -26,12 +26,14 @@
  * @pins:    copies between it and a file that are under way
  * @exports: dma-bufs that name it. Only the range of the first may have it meanwhile
  * @own:     that range
+ * @maps:    mappings of those that drivers have; none begins but in the turn of the bus side
  */
 struct pavo_direct_buffer {
 	u32 range;
 	u32 pins;
 	u32 exports;
 	u32 own;
+	u32 maps;
 };
 
 /**
@@ -132,7 +134,7 @@ bool pavo_direct_take_buffer(struct pavo_direct *window, u32 range);
 void pavo_direct_give_buffer(struct pavo_direct *window, u32 range);
 /* Is there a buffer that a range may have? */
 bool pavo_direct_has_buffer(const struct pavo_direct *window);
-/* Does a page of the buffer belong to others, too: a page table, a device, a packet? */
+/* Does a page of the buffer belong to others, too: a page table, a device, a driver, a packet? */
 bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer);
 /* How many free buffers are used so, or exported, or pinned. */
 u32 pavo_direct_quarantined(const struct pavo_direct *window);
@@ -145,7 +147,7 @@ void pavo_direct_publish(struct pavo_direct *window, u32 range);
 void pavo_direct_wake(struct pavo_direct_slot *slot);
 /*
  * End the turn of the bus side, whose last @bytes were counted. -EBUSY: a device may still be at
- * work in it, and the bytes do not count. Sleeps.
+ * work in it, or a driver has it mapped, and the bytes do not count. Sleeps.
  */
 int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes);
 /* Take the mappings of ranges that were given up away, and their buffers. Sleeps. */

@@ -66,8 +66,7 @@ static int finish(struct pavo_direct *window, const struct transfer *t,
 	spin_lock_bh(&window->lock);
 	window->buffers[t->buffer].pins--;
 	current_one = range->uses == t->uses &&
-		      (range->state == PAVO_DIRECT_FILLING ||
-		       range->state == PAVO_DIRECT_LOADED);
+		      pavo_direct_may_touch(range, false);
 	if (current_one) {
 		last = pavo_direct_count(range, t->len, done);
 		if (!last)
@@ -223,9 +222,7 @@ static unsigned long pages_at(struct pavo_direct *window, u64 offset,
 		return 0;
 	slot = &window->slots[range];
 	spin_lock_bh(&window->lock);
-	if (!window->closed &&
-	    (slot->range.state == PAVO_DIRECT_FILLING ||
-	     (slot->range.state == PAVO_DIRECT_LOADED && !write))) {
+	if (!window->closed && pavo_direct_may_touch(&slot->range, write)) {
 		pages = window->npages - rest / PAGE_SIZE;
 		slot->mapped = true;
 	}

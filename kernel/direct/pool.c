@@ -4,8 +4,9 @@
  *
  * Ranges and buffers are numbered separately, and a range gets any buffer (sources.md#direct-pool).
  * A free buffer is in quarantine as long as others use its pages: a device that has not
- * finished, a packet in a queue of this machine, a dma-buf. Page references tell: on some kernels
- * O_DIRECT takes plain references, so page_maybe_dma_pinned() would not see it.
+ * finished, a packet in a queue of this machine, a driver with a mapping of its dma-buf. Mappings
+ * are counted, and page references tell of the others: on some kernels O_DIRECT takes plain
+ * references, so page_maybe_dma_pinned() would not see it.
  */
 #include <linux/random.h>
 #include "direct/direct_private.h"
@@ -14,6 +15,9 @@ bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer)
 {
 	u32 i;
 
+	/* First, for a driver may take references before it gives its mapping back. */
+	if (window->buffers[buffer].maps)
+		return true;
 	for (i = 0; i < window->npages; i++) {
 		if (page_ref_count(pavo_direct_page(window, buffer, i)) > 1)
 			return true;
@@ -30,8 +34,7 @@ static bool may_have(const struct pavo_direct *window, u32 number, u32 range)
 		return false;
 	if (buffer->exports && buffer->own != range)
 		return false;
-	/* The exporter's own range may go on with a buffer that devices know. */
-	return buffer->exports || !pavo_direct_is_used(window, number);
+	return !pavo_direct_is_used(window, number);
 }
 
 /* The buffer of a dma-buf of @range's that is free, or PAVO_DIRECT_NO_BUFFER. */

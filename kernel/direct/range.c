@@ -67,6 +67,12 @@ bool pavo_direct_bus_valid(const struct pavo_direct_range *range)
 	return states[range->state].bus;
 }
 
+bool pavo_direct_may_touch(const struct pavo_direct_range *range, bool write)
+{
+	return range->state == PAVO_DIRECT_FILLING ||
+	       (range->state == PAVO_DIRECT_LOADED && !write);
+}
+
 bool pavo_direct_link_valid(const struct pavo_direct_range *range)
 {
 	return states[range->state].link;

@@ -102,6 +102,14 @@ static inline u32 pavo_direct_buffer_offset(u32 offset, u32 header)
 
 /** pavo_direct_bus_valid - has the bus side its turn (sources.md#direct-register)? */
 bool pavo_direct_bus_valid(const struct pavo_direct_range *range);
+/**
+ * pavo_direct_may_touch - may a process or driver get at the bytes of the buffer?
+ * @range: the range
+ * @write: to change them
+ *
+ * Not once the last byte is through, though the turn may go on after all.
+ */
+bool pavo_direct_may_touch(const struct pavo_direct_range *range, bool write);
 /** pavo_direct_link_valid - has the link side? */
 bool pavo_direct_link_valid(const struct pavo_direct_range *range);
 /** pavo_direct_state_name - for people. */

@@ -250,17 +250,21 @@ void pavo_direct_close(struct pavo_direct *window)
 }
 
 /* One armed range. The window is locked. */
-static void show_range(struct seq_file *file, u32 number,
-		       const struct pavo_direct_slot *slot)
+static void show_range(struct seq_file *file, const struct pavo_direct *window,
+		       u32 number)
 {
+	const struct pavo_direct_slot *slot = &window->slots[number];
 	const struct pavo_direct_range *range = &slot->range;
 	const char *way = range->read ? "read" : "write";
+	u32 maps = range->buffer == PAVO_DIRECT_NO_BUFFER ?
+			   0 :
+			   window->buffers[range->buffer].maps;
 
 	seq_printf(file, "  range %u state %s %s total %u count %u", number,
 		   pavo_direct_state_name(range->state), way, range->total,
 		   range->count);
-	seq_printf(file, " response %u done %u buffer %d", range->response,
-		   range->done, (int)range->buffer);
+	seq_printf(file, " response %u done %u buffer %d maps %u",
+		   range->response, range->done, (int)range->buffer, maps);
 	if (slot->holder)
 		seq_printf(file, " qp %u", slot->holder->number);
 	seq_puts(file, "\n");
@@ -283,7 +287,7 @@ static void show_window(struct seq_file *file, const struct pavo_dev *dev,
 		   window->nbuffers - busy, pavo_direct_quarantined(window));
 	for (i = 0; i < window->shape.ranges; i++) {
 		if (window->slots[i].range.state != PAVO_DIRECT_IDLE)
-			show_range(file, i, &window->slots[i]);
+			show_range(file, window, i);
 	}
 	spin_unlock_bh(&window->lock);
 }

@@ -4,7 +4,8 @@
  *
  * Called by verbs/ in process context. rdma core's ib_umem_dmabuf attaches a device that
  * does DMA, but the adapter copies with the CPU. So it maps the buffer for the CPU as long
- * as the region lives, which also keeps the exporter from moving it. Buffers of I/O memory
+ * as the region lives, which also keeps the exporter from moving it, and tells it that the
+ * memory is in use: a direct window (direct/export.c) ends no turn meanwhile. Buffers of I/O memory
  * are refused. The pages belong to the exporter and are never given to the network stack:
  * payload is copied.
  */

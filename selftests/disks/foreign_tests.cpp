@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* A driver of another subsystem fills ranges of a direct window, which it has as dma-bufs. */
-#include <cerrno>
-
-#include <unistd.h>
-
 #include "../verbs/direct.h"
 #include "../verbs/manager.h"
 #include "../verbs/tap.h"
 #include "camera.h"
 
 using namespace pv;
-
-namespace {
-
-/* The dma-buf of a range that is armed. */
-class Exported {
-public:
-	Exported(const Direct &window, uint32_t range)
-	{
-		REQUIRE_EQ(pavodv_direct_export(&window.plain, range, &fd_), 0,
-			   "export");
-	}
-	~Exported() { close(fd_); }
-	Exported(const Exported &) = delete;
-	int fd() const { return fd_; }
-
-private:
-	int fd_ = -1;
-};
-
-} // namespace
 
 PV_TEST_LOCAL(
 	"foreign.camera",

@@ -115,7 +115,7 @@ TEST = {
                           "userspace/tools/")),
     "verbs": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
                  programs=("selftests/verbs/pavo-verbs",)),
-    "kverbs": Row(kernels=NATIVE),
+    "kverbs": Row(kernels=NATIVE, programs=("selftests/verbs/pavo-verbs",)),
     "translate": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
                      programs=("selftests/translate/",)),
     "wire": Row(kernels=NATIVE, programs=("selftests/wire/pavo-wire",)),

@@ -162,6 +162,23 @@ TEST(DirectStates, BothSidesNeverHaveTheirTurnAtOnce)
 	}
 }
 
+/* No page enters a page table, and no driver gets a mapping, once the last byte is told of. */
+TEST(DirectStates, BytesAreTouchedWhileTheirTurnIsNotEnding)
+{
+	for (int state = 0; state < PAVO_DIRECT_STATES; state++) {
+		const bool filling = state == PAVO_DIRECT_FILLING;
+		const bool loaded = state == PAVO_DIRECT_LOADED;
+		pavo_direct_range range = {};
+
+		range.state = state;
+		EXPECT_EQ(pavo_direct_may_touch(&range, true), filling)
+			<< pavo_direct_state_name(state);
+		EXPECT_EQ(pavo_direct_may_touch(&range, false),
+			  filling || loaded)
+			<< pavo_direct_state_name(state);
+	}
+}
+
 TEST(DirectRange, TakesNoByteTooMany)
 {
 	pavo_direct_range range = armed(100, 0);

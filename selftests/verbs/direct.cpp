@@ -250,6 +250,20 @@ void Direct::must_be_whole(Env &env) const
 		disarm(i);
 }
 
+Exported::Exported(const Direct &window, uint32_t range)
+{
+	int err = pavodv_direct_export(&window.plain, range, &fd_);
+
+	if (err == EOPNOTSUPP)
+		throw Skip("the kernel has no dma-buf");
+	REQUIRE_EQ(err, 0, "export");
+}
+
+Exported::~Exported()
+{
+	::close(fd_);
+}
+
 void post_direct(Side &side, ibv_wr_opcode opcode, const ibv_sge &sge,
 		 uint64_t id, const Place &remote)
 {

@@ -3,7 +3,7 @@
  * A direct window of an end of this process, with the steps that tests take: arm a range, put
  * bytes in by a face, post a work request that names it, take bytes out.
  *
- * Owns: the window, its mapping and its file. Used by: direct_*.cpp.
+ * Owns: the window, its mapping and its file. Used by: direct_*.cpp, and the group disks.
  */
 #pragma once
 
@@ -79,6 +79,18 @@ public:
 	void must_be_whole(Env &env) const;
 
 	pavodv_direct plain = {};
+};
+
+/* The dma-buf of a range that is armed. Throws Skip where the kernel has none. */
+class Exported {
+public:
+	Exported(const Direct &window, uint32_t range);
+	~Exported();
+	Exported(const Exported &) = delete;
+	int fd() const { return fd_; }
+
+private:
+	int fd_ = -1;
 };
 
 /* An RDMA write, or another operation, from a range to a place of the peer. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Devices at direct windows: a disk, io_uring, another adapter by a dma-buf. None of them
- * reaches the bytes of another operation, however late it is. Claims are those of
- * sources.md#direct.
+ * Devices at direct windows: a disk, io_uring. None of them reaches the bytes of another
+ * operation, however late it is. Claims are those of sources.md#direct. Drivers that have a
+ * dma-buf are in direct_import_tests.cpp.
  */
 #include <atomic>
 #include <cerrno>
@@ -396,91 +396,4 @@ PV_TEST_LOCAL("direct.abort_disk",
 	}
 	window.disarm(0);
 	window.must_be_whole(env);
-}
-
-PV_TEST_LOCAL("direct.export",
-	      "a dma-buf of an armed range has its size; its buffer stays that "
-	      "of the range until the dma-buf is gone")
-{
-	Direct window(env.a, {0, 4, 8192, 2});
-	int fd = -1;
-
-	window.arm(1, 8192);
-	int err = pavodv_direct_export(&window.plain, 1, &fd);
-
-	if (err == EOPNOTSUPP)
-		throw Skip("the kernel has no dma-buf");
-	REQUIRE_EQ(err, 0, "export");
-	const uint32_t buffer = window.reg(1).buffer;
-
-	REQUIRE_EQ(lseek(fd, 0, SEEK_END), 8192, "size");
-	window.disarm(1);
-	/* Another range does not get it, and its own does. */
-	window.arm(0, 1);
-	REQUIRE(window.reg(0).buffer != buffer, "another range");
-	REQUIRE_EQ(window.try_arm(2, 1), EAGAIN, "the only one is exported");
-	window.arm(1, 1);
-	REQUIRE_EQ(window.reg(1).buffer, buffer, "its own");
-	window.disarm(1);
-	::close(fd);
-	window.arm(2, 1);
-	window.disarm(2);
-	window.disarm(0);
-	window.must_be_whole(env);
-}
-
-PV_TEST_LOCAL("direct.export_outlives",
-	      "a dma-buf holds its memory when the window is closed")
-{
-	int fd = -1;
-
-	{
-		Direct window(env.a);
-
-		window.arm(0, 4096);
-		int err = pavodv_direct_export(&window.plain, 0, &fd);
-
-		if (err == EOPNOTSUPP)
-			throw Skip("the kernel has no dma-buf");
-		REQUIRE_EQ(err, 0, "export");
-	}
-	REQUIRE_EQ(lseek(fd, 0, SEEK_END), 4096, "size");
-	::close(fd);
-}
-
-PV_TEST_LOCAL("direct.foreign_mr",
-	      "a dma-buf of a range is memory of a region of another adapter: "
-	      "what a peer writes there leaves by the window")
-{
-	Link in = connect(env), out = connect(env);
-	Direct window(env.a);
-	Mr at_b = must_reg(env.b, {4096}, 1), source = must_reg(env.a, {4096});
-	uint64_t seed = env.seed();
-	int fd = -1;
-
-	window.arm(0, 4096);
-	int err = pavodv_direct_export(&window.plain, 0, &fd);
-
-	if (err == EOPNOTSUPP)
-		throw Skip("the kernel has no dma-buf");
-	REQUIRE_EQ(err, 0, "export");
-	ibv_mr *mr = ibv_reg_dmabuf_mr(local(env.b).raw_pd(0), 0, 4096, 0, fd,
-				       all_access);
-
-	if (!mr) {
-		::close(fd);
-		throw Skip("no regions of dma-bufs");
-	}
-	env.a.fill(source.id, 0, 4096, seed, 0);
-	SendWr wr = make_wr(Op::write, {source}, 4096);
-
-	wr.rkey = mr->rkey;
-	must_send(env, in.a, wr, "to the device's memory");
-	ibv_dereg_mr(mr);
-	::close(fd);
-	REQUIRE(eventually(env, [&] { return window.try_count(0, 4096) == 0; }),
-		"the device is done with it");
-	post_direct(out.a, IBV_WR_RDMA_WRITE, window.sge(0, 4096), 5, {at_b});
-	expect_send(env, out.a, 5, "write");
-	must_match(env.b, at_b, 0, 4096, seed, 0, "from device to device");
 }

@@ -27,8 +27,6 @@ using namespace pv;
 
 namespace {
 
-constexpr const char *silence = "netem loss 100%";
-
 /* Windows of all adapters, as people see them. */
 unsigned windows_shown()
 {

@@ -238,8 +238,12 @@ constexpr std::array ENTRIES = {
 	      {trouble, "memory registered on demand is not there any "
 			"more: an application unmapped it too early"}},
 	Entry{"direct_refused",
-	      {note, "a program or device touched a range of a direct window "
-		     "out of its turn, or beyond its bytes"}},
+	      {note, "a program, device or driver touched a range of a direct "
+		     "window out of its turn, or beyond its bytes"}},
+	Entry{"direct_busy",
+	      {note, "the last bytes of a range of a direct window were told "
+		     "of while a device or driver had the range: it has to "
+		     "give it back first"}},
 	Entry{"direct_waits",
 	      {note, "a direct window has too few buffers for its ranges: "
 		     "programs wait for one"}},

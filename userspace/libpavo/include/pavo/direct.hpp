@@ -180,7 +180,7 @@ public:
 	/**
 	 * @bytes were put in by memory() or a dma-buf; the last one closes the range. Fails
 	 * with EBADF: it is not its turn; ENOSPC: more than its bytes; EBUSY: a device may
-	 * still be at work in it.
+	 * still be at work in it, or a driver has it mapped.
 	 */
 	Result<void> commit(uint32_t range, uint32_t bytes) noexcept
 	{

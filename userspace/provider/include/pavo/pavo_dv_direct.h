@@ -106,7 +106,8 @@ int pavodv_direct_arm(const struct pavodv_direct *window, uint32_t range,
  * @bytes:  of them; the last ones end the turn of the bus side
  *
  * Returns 0; EINVAL; EBADF: the bus side has no turn; ENOSPC: more than there are; EBUSY: a
- * device may still be at work in the range.
+ * device may still be at work in the range, or a driver has it mapped by a dma-buf. The turn
+ * goes on then, and these bytes do not count.
  */
 int pavodv_direct_count(const struct pavodv_direct *window, uint32_t range,
 			uint32_t bytes);
@@ -125,6 +126,9 @@ int pavodv_direct_disarm(const struct pavodv_direct *window, uint32_t range);
  * @window: an open window
  * @range:  number of the range
  * @fd:     set; the caller closes it
+ *
+ * A driver gets a mapping while the bus side has its turn, else EBUSY, and the turn does not end
+ * before it has given that back.
  *
  * Returns 0; EINVAL; EBADF: the range is not armed; EMFILE; EOPNOTSUPP: the kernel has none.
  */
