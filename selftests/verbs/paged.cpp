@@ -102,6 +102,11 @@ int Paged::replace()
 	return old;
 }
 
+void Paged::resize(size_t length)
+{
+	REQUIRE(!ftruncate(fd_, off_t(length)), "ftruncate: ", strerror(errno));
+}
+
 RawMr must_reg_raw(Host &host, void *at, size_t length, unsigned access)
 {
 	RawMr region(

@@ -33,6 +33,8 @@ public:
 		       const char *what);
 	/* Another file at the same address; the old one's content stays. */
 	int replace();
+	/* The file has that length from now on. */
+	void resize(size_t length);
 
 	uint8_t *data;
 	ibv_mr *mr;
