@@ -23,9 +23,6 @@
 #include "tap.h"
 #include "window.h"
 
-#ifndef __NR_memfd_secret
-#define __NR_memfd_secret 447
-#endif
 #ifndef MADV_SOFT_OFFLINE
 #define MADV_SOFT_OFFLINE 101
 #endif
@@ -204,6 +201,36 @@ void must_not_pin(Env &env, Map map)
 	REQUIRE_EQ(pin_error(env, memory, int(all_access)), 0, "ordinary");
 }
 
+/*
+ * A file of persistent memory, which processes map without the page cache. The machine has some if
+ * it was booted with memmap=SIZE!ADDRESS.
+ */
+class Persistent {
+public:
+	Persistent()
+	{
+		if (system("modprobe -aq nd_e820 nd_pmem ext2; "
+			   "mkdir -p /run/pavo-dax && "
+			   "test -b /dev/pmem0 && "
+			   "mkfs.ext2 -q -b 4096 /dev/pmem0 && "
+			   "mount -t ext4 -o dax /dev/pmem0 /run/pavo-dax"))
+			throw Skip("no file system on persistent memory");
+	}
+	~Persistent() { (void)!system("umount /run/pavo-dax"); }
+	Persistent(const Persistent &) = delete;
+
+	/* A file of paged_size. The caller closes it. */
+	static int file()
+	{
+		int fd = open("/run/pavo-dax/file",
+			      O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+		REQUIRE(fd >= 0 && !posix_fallocate(fd, 0, paged_size),
+			"file: ", strerror(errno));
+		return fd;
+	}
+};
+
 /* A binding of @window to all of @memory's region. */
 int bind_all(Side &side, Window &window, const Paged &memory)
 {
@@ -356,6 +383,27 @@ PV_TEST_LOCAL("odp.vetted_moved",
 		a.must_hold(seed, 0, paged_size, "moved");
 		must_have(env, link, a, b, 0, paged_size);
 	}
+}
+
+PV_TEST_LOCAL("odp.vetted_persistent",
+	      "a file without a page cache (DAX): on demand as others, and "
+	      "never pinned")
+{
+	Persistent memory;
+	Link link = connect(env);
+	Paged a(env.a), b(env.b);
+
+	env.expect_async();
+	must_have(env, link, a, b, 0, paged_size);
+	b.replace(Persistent::file());
+	must_have(env, link, a, b, 0, paged_size);
+	REQUIRE(pin_error(env, b, int(all_access)), "it was pinned");
+	register_anew(env, b);
+	must_have(env, link, a, b, 0, paged_size);
+	b.resize(odd);
+	must_not_have(env, a, b);
+	must_have(env, link, a, b, 0, odd);
+	close(b.replace());
 }
 
 PV_TEST_LOCAL("odp.vetted_raced",
