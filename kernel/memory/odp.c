@@ -9,15 +9,15 @@
  * waits for a grace period. No side keeps a page beyond its RCU section, and none is attached
  * to a packet.
  *
- * Pages come from get_user_pages_remote() and from nowhere else. It knows which memory the kernel may
- * touch: not what has no direct map (memfd_secret()), no I/O memory, no page of a device that the
- * CPU cannot reach, and whatever later kernels add. HMM, which tells what the page tables hold,
- * knows none of this. A page's reference is dropped as soon as the region has the page: what keeps
- * the page from then on is the MMU notifier, by the protocol of interval notifiers
- * (mmu_interval_read_begin()). A page that was taken back between the begin and store() is not
- * entered. Pages are not asked for a long time (FOLL_LONGTERM): the notifier lets file systems
- * have theirs at any time. rdma core's ib_umem_odp is not used: its map of DMA addresses is of no
- * use here and cannot be read without its mutex.
+ * Pages come from get_user_pages_remote() and from nowhere else. It knows which memory the
+ * kernel may touch: not what has no direct map (memfd_secret()), no I/O memory, no page of a
+ * device that the CPU cannot reach, and whatever later kernels add. HMM, which tells what the
+ * page tables hold, knows none of this. A page's reference is dropped as soon as the region has
+ * the page: what keeps the page from then on is the MMU notifier, by the protocol of interval
+ * notifiers (mmu_interval_read_begin()). A page that was taken back between the begin and store()
+ * is not entered. FOLL_LONGTERM is not asked for: the notifier lets file systems have their pages
+ * at any time. rdma core's ib_umem_odp is not used: its map of DMA addresses is of no use here
+ * and cannot be read without its mutex.
  *
  * Memory that lies in a PCI device (p2pdma) is never pinned, so that its driver can leave at any
  * time. The driver takes the pages out of page tables first, and so out of regions.
