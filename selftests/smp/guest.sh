@@ -43,7 +43,7 @@ verbs()
 {
 	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
 		"${races[@]}" "${most[@]}" --two-cpus --only thread. --only process. --only mr.huge_pages \
-		--only odp.never_raced --only odp.vetted_ --only odp.no_fault \
+		--only odp.never_raced --only odp.vetted_ --only odp.no_fault --only odp.huge_pages \
 		--only region.secret --only region.physical --only ext.atomic \
 		--only poll.no_calls --only poll.around --only poll.flags
 }

@@ -397,7 +397,7 @@ PV_TEST_LOCAL("odp.vetted_persistent",
 	must_have(env, link, a, b, 0, paged_size);
 	b.replace(Persistent::file());
 	must_have(env, link, a, b, 0, paged_size);
-	REQUIRE(pin_error(env, b, int(all_access)), "it was pinned");
+	REQUIRE_EQ(pin_error(env, b, int(all_access)), EOPNOTSUPP, "pinned");
 	register_anew(env, b);
 	must_have(env, link, a, b, 0, paged_size);
 	b.resize(odd);
@@ -482,6 +482,44 @@ PV_TEST_LOCAL("odp.looked_at_again",
 			   "advise_mr");
 	must_have(env, link, a, b, 0, paged_size);
 	REQUIRE_EQ(faults.by(), 0u, "faults");
+}
+
+PV_TEST_LOCAL("odp.huge_pages",
+	      "huge pages: prefetching without faults brings none in, "
+	      "requests do, and none is there after munmap()")
+{
+	constexpr size_t huge = 2 << 20;
+	Link link = connect(env);
+	Paged a(env.a);
+	unsigned char there;
+	void *map = mmap(nullptr, huge, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	if (map == MAP_FAILED)
+		throw Skip("no huge pages");
+	auto *at = static_cast<uint8_t *>(map) + huge - paged_size;
+	RawMr mr = on_demand(env.b, at, paged_size);
+	ibv_sge sge = {uintptr_t(at), paged_size, mr->lkey};
+
+	REQUIRE_EQ(ibv_advise_mr(local(env.b).raw_pd(0),
+				 IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, 0,
+				 &sge, 1),
+		   0, "advise_mr");
+	REQUIRE(!mincore(at, page, &there) && !(there & 1), "it came");
+	a.fill(5);
+	uint64_t id = post_to(link.a, a, as_target(mr), IBV_WR_RDMA_WRITE);
+
+	expect_send(env, link.a, id, "write");
+	REQUIRE(pattern_verify(at, paged_size, 5, 0) < 0, "written");
+	a.fill(6);
+	id = post_to(link.a, a, as_target(mr), IBV_WR_RDMA_READ);
+	expect_send(env, link.a, id, "read");
+	a.must_hold(5, 0, paged_size, "read");
+	REQUIRE(!munmap(map, huge), "munmap");
+	env.expect_async();
+	id = post_to(link.a, a, as_target(mr), IBV_WR_RDMA_READ);
+	expect_send(env, link.a, id, "read of what is not there",
+		    IBV_WC_REM_ACCESS_ERR);
 }
 
 PV_TEST_LOCAL("odp.forked",
