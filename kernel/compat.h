@@ -116,6 +116,24 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define PAVO_FOLL_DEVICE 0
 #endif
 
+/*
+ * Getting the pages that are there, and no others. The huge pages of older kernels come though they
+ * are not to be faulted in, unless holes are errors, too, as they are in a dump of memory.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define PAVO_FOLL_THERE FOLL_NOFAULT
+#else
+#define PAVO_FOLL_THERE (FOLL_NOFAULT | FOLL_DUMP)
+#endif
+
+/* Getting pages of another process's memory. Older kernels can return their mappings, too. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define pavo_get_user_pages_remote get_user_pages_remote
+#else
+#define pavo_get_user_pages_remote(mm, start, n, flags, pages, locked) \
+	get_user_pages_remote(mm, start, n, flags, pages, NULL, locked)
+#endif
+
 /* Mapping a dma-buf for the CPU by a caller that does not hold the buffer's lock. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define pavo_dma_buf_vmap dma_buf_vmap_unlocked

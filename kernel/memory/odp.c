@@ -9,14 +9,20 @@
  * waits for a grace period. No side keeps a page beyond its RCU section, and none is attached
  * to a packet.
  *
+ * Pages come from get_user_pages_remote() and from nowhere else. It knows which memory the
+ * kernel may touch: not what has no direct map (memfd_secret()), no I/O memory, no page of a
+ * device that the CPU cannot reach, and whatever later kernels add. HMM, which tells what the
+ * page tables hold, knows none of this. A page's reference is dropped as soon as the region has
+ * the page: what keeps the page from then on is the MMU notifier, by the protocol of interval
+ * notifiers (mmu_interval_read_begin()). A page that was taken back between the begin and store()
+ * is not entered. FOLL_LONGTERM is not asked for: the notifier lets file systems have their pages
+ * at any time. rdma core's ib_umem_odp is not used: its map of DMA addresses is of no use here
+ * and cannot be read without its mutex.
+ *
  * Memory that lies in a PCI device (p2pdma) is never pinned, so that its driver can leave at any
  * time. The driver takes the pages out of page tables first, and so out of regions.
- *
- * HMM is used directly and not through rdma core's ib_umem_odp, whose map of
- * DMA addresses is of no use here and cannot be read without its mutex.
  */
 #include <linux/atomic.h>
-#include <linux/hmm.h>
 #include <linux/jiffies.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
@@ -25,6 +31,8 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
+#include "compat.h"
 #include "memory/memory.h"
 #include "memory/memory_private.h"
 #include "memory/pager.h"
@@ -40,8 +48,9 @@
 #define AHEAD 16
 /* Give up after so long: the kernel may take pages back faster than they come. */
 #define FAULT_TIMEOUT HZ
-/* Begin that time anew so often, when a page came that had to be waited for. */
+/* Begin that time anew so often, when pages came that had to be waited for so long. */
 #define FAULT_WAITS 16
+#define LONG_WAIT (FAULT_TIMEOUT / FAULT_WAITS)
 
 static atomic64_t last_id;
 
@@ -156,39 +165,36 @@ static bool takes_page(const struct pavo_odp *odp, bool device)
 }
 
 /*
- * Enter the pages that HMM found. Only with the mutex held, and if no page was taken back, is it
- * certain that there still are page structures of a device.
+ * Enter @count pages from index @first on. A page that is there already was not taken back since,
+ * and stays writable if it was.
  *
- * Return: 0; -EBUSY: the kernel took some back meanwhile, try again; -EFAULT: a page that the
+ * Return: 0; -EBUSY: the kernel took some back since @seq, try again; -EFAULT: a page that the
  * region does not take.
  */
-static int store(struct pavo_odp *odp, const struct hmm_range *range,
-		 unsigned long first, unsigned long count)
+static int store(struct pavo_odp *odp, unsigned long seq, struct page **pages,
+		 unsigned long first, unsigned long count, bool writable)
 {
-	unsigned long i, entry, pfn;
-	struct page *page;
+	unsigned long i, entry, old;
 	int err = 0;
 	bool device;
 
 	mutex_lock(&odp->mutex);
-	if (odp->ended ||
-	    mmu_interval_read_retry(&odp->notifier, range->notifier_seq))
+	if (odp->ended || mmu_interval_read_retry(&odp->notifier, seq))
 		err = -EBUSY;
 	for (i = 0; !err && i < count; i++) {
-		pfn = range->hmm_pfns[i];
-		if (!(pfn & HMM_PFN_VALID))
-			continue;
-		page = hmm_pfn_to_page(pfn);
-		device = is_pci_p2pdma_page(page);
+		device = is_pci_p2pdma_page(pages[i]);
 		if (!takes_page(odp, device)) {
 			err = -EFAULT;
 			break;
 		}
-		entry = (unsigned long)page | PRESENT;
-		if (pfn & HMM_PFN_WRITE)
+		old = odp->pages[first + i];
+		entry = (unsigned long)pages[i] | PRESENT;
+		if (writable)
 			entry |= WRITABLE;
+		if (entry_page(old) == pages[i])
+			entry |= old & WRITABLE;
 		WRITE_ONCE(odp->pages[first + i], entry);
-		if (device)
+		if (device && !old)
 			pavo_count(odp->dev, device_pages);
 	}
 	mutex_unlock(&odp->mutex);
@@ -196,101 +202,97 @@ static int store(struct pavo_odp *odp, const struct hmm_range *range,
 }
 
 /*
- * Fault in the pages of @range that lack bits of @need. Called with mmap_lock, which is
- * released while a page is waited for; a signal ends the wait.
+ * Get at most @count pages from index @first on, with a reference to each. The kernel releases
+ * mmap_lock where it waits for a page, and a fatal signal ends the wait.
  *
- * Return: the number of such pages, or a negative errno.
+ * Return: how many, at least one; -ENOMEM; -EINTR; -EFAULT: the process has no first page that
+ * the kernel may use so.
  */
-static int fault_in(struct pavo_odp *odp, const struct hmm_range *range,
-		    unsigned long count, unsigned long need)
+static long get_pages(struct pavo_odp *odp, unsigned long first,
+		      unsigned long count, unsigned int flags,
+		      struct page **pages)
 {
-	unsigned int flags = FAULT_FLAG_REMOTE;
-	bool unlocked = false;
-	int n = 0, err;
-	unsigned long i;
+	int locked = 1;
+	long n;
 
-	if (need & HMM_PFN_WRITE)
-		flags |= FAULT_FLAG_WRITE;
-	for (i = 0; i < count; i++) {
-		if ((range->hmm_pfns[i] & need) == need)
-			continue;
-		if (range->hmm_pfns[i] & HMM_PFN_ERROR)
-			return -EFAULT;
-		err = fixup_user_fault(odp->mm, range->start + i * PAGE_SIZE,
-				       flags, &unlocked);
-		if (err)
-			return err;
-		n++;
-	}
-	return n;
+	if (PAVO_COPIES_DEVICES)
+		flags |= PAVO_FOLL_DEVICE;
+	n = mmap_read_lock_killable(odp->mm);
+	if (n)
+		return n;
+	n = pavo_get_user_pages_remote(odp->mm, odp->start + first * PAGE_SIZE,
+				       count, flags, pages, &locked);
+	if (locked)
+		mmap_read_unlock(odp->mm);
+	if (n > 0 || n == -ENOMEM || n == -EINTR)
+		return n;
+	return -EFAULT;
 }
 
-/* Make one attempt. Return: 0; 1 or -EBUSY: try again; another negative errno. */
-static int look_and_fault(struct pavo_odp *odp, struct hmm_range *range,
-			  unsigned long count, unsigned long need)
+static void put_pages(struct page **pages, unsigned long count)
 {
-	int err;
-
-	range->notifier_seq = mmu_interval_read_begin(&odp->notifier);
-	err = mmap_read_lock_killable(odp->mm);
-	if (err)
-		return err;
-	err = hmm_range_fault(range);
-	if (!err && need)
-		err = fault_in(odp, range, count, need);
-	mmap_read_unlock(odp->mm);
-	return min(err, 1);
+	while (count--)
+		put_page(*pages++);
 }
 
-/* Bring in at most BATCH pages. @need: HMM_PFN_*; 0: only pages that the process has now. */
-static int bring_in_some(struct pavo_odp *odp, unsigned long first,
-			 unsigned long count, unsigned long need)
+/*
+ * Bring in the first of @count pages, with as many of those behind it as come along, no more than
+ * BATCH. Return: how many, at least one; or a negative errno.
+ */
+static long bring_in_some(struct pavo_odp *odp, unsigned long first,
+			  unsigned long count, unsigned int flags)
 {
 	unsigned long until = jiffies + FAULT_TIMEOUT;
 	unsigned int waits = FAULT_WAITS;
-	unsigned long pfns[BATCH];
-	struct hmm_range range = {
-		.notifier = &odp->notifier,
-		.start = odp->start + first * PAGE_SIZE,
-		.end = odp->start + (first + count) * PAGE_SIZE,
-		.hmm_pfns = pfns,
-	};
+	struct page *pages[BATCH];
+	unsigned long seq, began;
 	int err;
+	long n;
 
-	do {
+	count = min_t(unsigned long, count, BATCH);
+	for (;;) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		if (READ_ONCE(odp->ended))
 			return -ECANCELED;
 		if (time_after(jiffies, until))
 			return -EBUSY;
-		err = look_and_fault(odp, &range, count, need);
-		/* A page that was waited for is progress. */
-		if (err == 1 && waits && waits--)
+		began = jiffies;
+		seq = mmu_interval_read_begin(&odp->notifier);
+		n = get_pages(odp, first, count, flags, pages);
+		if (n < 0)
+			return n;
+		err = store(odp, seq, pages, first, n, flags & FOLL_WRITE);
+		put_pages(pages, n);
+		if (err != -EBUSY)
+			return err ?: n;
+		/* Pages that were waited for are progress. */
+		if (time_after(jiffies, began + LONG_WAIT) && waits && waits--)
 			until = jiffies + FAULT_TIMEOUT;
-		if (!err)
-			err = store(odp, &range, first, count);
-		if (err < 0 && err != -EBUSY)
-			return err;
-	} while (err);
-	return 0;
+	}
 }
 
+/*
+ * Bring in pages. @flags: FOLL_WRITE: for writing, too; PAVO_FOLL_THERE: only those that the
+ * process has now, and no error for the others.
+ */
 static int bring_in(struct pavo_odp *odp, unsigned long first,
-		    unsigned long count, unsigned long need)
+		    unsigned long count, unsigned int flags)
 {
-	unsigned long n;
-	int err = 0;
+	long n = 0;
 
 	if (!mmget_not_zero(odp->mm))
 		return -EFAULT;
-	for (; count && !err; first += n, count -= n) {
-		n = min_t(unsigned long, count, BATCH);
-		err = bring_in_some(odp, first, n, need);
+	for (; count; first += n, count -= n) {
+		n = bring_in_some(odp, first, count, flags);
+		if (n == -EFAULT && flags & FOLL_NOFAULT)
+			n = 1;
+		if (n < 0)
+			break;
 		cond_resched();
 	}
 	mmput(odp->mm);
-	return err;
+	return min(n, 0L);
 }
 
 static void free_odp(struct pavo_odp *odp)
@@ -355,15 +357,13 @@ enum pavo_status pavo_fault_ask(struct pavo_holder *holder,
 int pavo_odp_fault(const struct pavo_fault *fault)
 {
 	struct pavo_odp *odp = fault->odp;
-	unsigned long need = HMM_PFN_VALID;
+	unsigned int flags = fault->write ? FOLL_WRITE : 0;
 	unsigned long more;
 
-	if (fault->write)
-		need |= HMM_PFN_WRITE;
 	more = min_t(unsigned long, odp->npages - fault->first, AHEAD);
-	if (more > fault->count && !bring_in(odp, fault->first, more, need))
+	if (more > fault->count && !bring_in(odp, fault->first, more, flags))
 		return 0;
-	return bring_in(odp, fault->first, fault->count, need);
+	return bring_in(odp, fault->first, fault->count, flags);
 }
 
 static struct pavo_odp *alloc_odp(struct pavo_dev *dev, u64 start, u64 length)
@@ -394,6 +394,9 @@ int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 	struct pavo_odp *odp;
 	int err;
 
+	/* The notifier sees no changes of the kernel's own addresses. */
+	if (!access_ok(u64_to_user_ptr(start), length))
+		return -EFAULT;
 	odp = alloc_odp(dev, start, length);
 	if (!odp)
 		return -ENOMEM;
@@ -417,12 +420,8 @@ int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 
 int pavo_odp_fill_device(struct pavo_odp *odp, bool writable)
 {
-	unsigned long need = HMM_PFN_VALID;
-
-	if (writable)
-		need |= HMM_PFN_WRITE;
 	odp->device = true;
-	return bring_in(odp, 0, odp->npages, need);
+	return bring_in(odp, 0, odp->npages, writable ? FOLL_WRITE : 0);
 }
 
 /* Does not wait for pagers: they see @ended, and are killed if they wait for a page. */
@@ -480,7 +479,7 @@ static struct pavo_odp *get_prefetched(struct pavo_dev *dev, struct pavo_pd *pd,
 
 static int prefetch_entry(struct pavo_dev *dev, struct pavo_pd *pd,
 			  const struct ib_sge *sge, int access,
-			  unsigned long need)
+			  unsigned int flags)
 {
 	struct pavo_odp *odp;
 	u64 at = 0;
@@ -490,7 +489,7 @@ static int prefetch_entry(struct pavo_dev *dev, struct pavo_pd *pd,
 	if (IS_ERR(odp))
 		return PTR_ERR(odp);
 	err = bring_in(odp, at >> PAGE_SHIFT,
-		       PFN_UP(offset_in_page(at) + sge->length), need);
+		       PFN_UP(offset_in_page(at) + sge->length), flags);
 	pavo_odp_put(odp);
 	return err;
 }
@@ -501,19 +500,19 @@ int pavo_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 		   struct uverbs_attr_bundle *attrs)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
-	unsigned long need = 0;
+	unsigned int gup_flags = 0;
 	int access = 0, err = 0;
 	u32 i;
 
 	switch (advice) {
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE:
 		access = IB_ACCESS_LOCAL_WRITE;
-		need = HMM_PFN_VALID | HMM_PFN_WRITE;
+		gup_flags = FOLL_WRITE;
 		break;
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
-		need = HMM_PFN_VALID;
 		break;
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT:
+		gup_flags = PAVO_FOLL_THERE;
 		break;
 	default:
 		return -EOPNOTSUPP;
@@ -522,6 +521,6 @@ int pavo_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 		return -EOPNOTSUPP;
 	for (i = 0; i < num_sge && !err; i++)
 		err = prefetch_entry(dev, to_pavo_pd(ibpd), &sg_list[i], access,
-				     need);
+				     gup_flags);
 	return err;
 }

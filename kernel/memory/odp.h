@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * odp.h - the interface of on-demand paging to other files; included by memory.h.
- * Kernels without HMM, by which the adapter learns a process's pages, have no on-demand
- * regions.
+ * Kernels without MMU notifiers, by which the adapter learns that pages are taken back, have no
+ * on-demand regions.
  */
 #ifndef PAVO_ODP_H
 #define PAVO_ODP_H
@@ -42,7 +42,7 @@ struct pavo_missing {
 	struct pavo_fault *fault;
 };
 
-#if IS_ENABLED(CONFIG_HMM_MIRROR)
+#if IS_ENABLED(CONFIG_MMU_NOTIFIER)
 #define PAVO_HAS_ODP true
 
 /**

@@ -64,7 +64,7 @@ void pavo_pin_exit(void);
  * Return: the pin, with one more use by the process; -EPERM: it may lock no memory; -ENOMEM:
  * over the limit, or no memory; -EREMOTEIO: the first page that cannot be pinned lies in a PCI
  * device, whose driver a pin would keep; -EFAULT: part of the range is not memory that can be
- * used so; -EINTR.
+ * used so; -EOPNOTSUPP: likewise, a file without a page cache (DAX); -EINTR.
  *
  * Context: process; sleeps.
  */

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -366,6 +367,23 @@ TEST_F(Limits, WhatCannotBeMapped)
 	EXPECT_EQ(map(memory.part(0, 2 * page)), 0);
 	EXPECT_EQ(pinned(), 0u);
 	EXPECT_EQ(job.info()->buffers, 0u);
+}
+
+TEST_F(Limits, MemoryWithoutAMappingInTheKernel)
+{
+	int fd = int(syscall(__NR_memfd_secret, 0));
+
+	if (fd < 0)
+		GTEST_SKIP() << "no memfd_secret()";
+	ASSERT_EQ(ftruncate(fd, 4 * page), 0);
+	Memory secret(fd, 4 * page);
+	close(fd);
+	secret.all()[0] = std::byte(1);
+	EXPECT_EQ(refusal([&] {
+			  (void)Mapping::open(job, secret.all()).value();
+		  }),
+		  EFAULT);
+	EXPECT_EQ(pinned(), 0u);
 }
 
 TEST_F(Limits, OfTheJob)

@@ -93,13 +93,25 @@ void Paged::must_hold(uint64_t seed, size_t offset, size_t length,
 
 int Paged::replace()
 {
-	int fd = make_file(), old = fd_;
+	int old = dup(fd_);
 
+	REQUIRE(old >= 0, "dup: ", strerror(errno));
+	replace(make_file());
+	return old;
+}
+
+void Paged::replace(int fd)
+{
+	close(fd_);
+	fd_ = fd;
 	REQUIRE(mmap(data, paged_size, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_FIXED, fd, 0) == data,
 		"mmap: ", strerror(errno));
-	fd_ = fd;
-	return old;
+}
+
+void Paged::resize(size_t length)
+{
+	REQUIRE(!ftruncate(fd_, off_t(length)), "ftruncate: ", strerror(errno));
 }
 
 RawMr must_reg_raw(Host &host, void *at, size_t length, unsigned access)

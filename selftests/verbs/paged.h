@@ -31,8 +31,11 @@ public:
 	void fill(uint64_t seed, size_t offset = 0, size_t length = paged_size);
 	void must_hold(uint64_t seed, size_t offset, size_t length,
 		       const char *what);
-	/* Another file at the same address; the old one's content stays. */
+	/* Another file at the same address; the old one's content stays. It may be a given one. */
 	int replace();
+	void replace(int fd);
+	/* The file has that length from now on. */
+	void resize(size_t length);
 
 	uint8_t *data;
 	ibv_mr *mr;
