@@ -251,5 +251,6 @@ void add_post_cases(Cases &cases);
 void add_poll_cases(Cases &cases);
 void add_object_cases(Cases &cases);
 void add_direct_cases(Cases &cases);
+void add_table_cases(Cases &cases);
 
 #endif /* PAVO_PLAYED_MODULE_H */
