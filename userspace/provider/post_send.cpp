@@ -45,11 +45,13 @@ int SqChain::add(const ibv_send_wr &wr, const Extension *extension)
 int SqChain::ring(uint64_t doorbell)
 {
 	DoorbellRing &ring =
-		to_context(qp_->verbs.qp.context)->state->doorbells;
+		*to_context(qp_->verbs.qp.context)->state->doorbells;
 
 	for (int i = 0; i < ring_attempts; i++) {
 		if (ring.ring(doorbell))
 			return 0;
+		if (!ring.is_ours())
+			return ring_by_call(qp_->verbs.qp.context, doorbell);
 		int err = kick_send(&qp_->verbs.qp);
 
 		if (err)
@@ -73,7 +75,7 @@ bool may_send(ibv_qp_state state)
 
 int kick_if_needed(const ibv_qp *qp)
 {
-	if (!to_context(qp->context)->state->doorbells.needs_kick())
+	if (!to_context(qp->context)->state->doorbells->needs_kick())
 		return 0;
 	return kick_send(qp);
 }
