@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../common/pattern.h"
+#include "direct.h"
 #include "link.h"
 #include "pavo_dv.h"
 #include "tap.h"
@@ -473,4 +474,26 @@ PV_TEST_LOCAL("fork.destroyed",
 	REQUIRE(ibv_destroy_qp(qp), "the queue pair was there");
 	ours.many(100);
 	ours.must_have_arrived();
+}
+
+PV_TEST_LOCAL("fork.direct",
+	      "a child arms a direct window of its parent's, and posts from it; "
+	      "then its parent does")
+{
+	need_pavo(env);
+	DirectWriting w(env);
+	const uint64_t seed = env.seed();
+	Forked child([&] {
+		for (int i = 0; i < 50; i++) {
+			w.window.arm(3, direct_size);
+			w.post(3, direct_size);
+			w.window.put(3, 0, direct_size, seed);
+			w.expect(3, "of the child");
+		}
+	});
+
+	child.must_end_well();
+	w.must_hold(3, direct_size, seed, "of the child");
+	w.write(5, direct_size);
+	w.window.must_be_whole(env);
 }
