@@ -41,10 +41,26 @@ bool talk(pavo::Window &from, pavo::Window &to)
 	return true;
 }
 
+/* One more window at each end of a pair. */
+struct More {
+	explicit More(Pair &pair)
+		: b(another(pair)),
+		  a(pavo::Window::open(pair.job_a,
+				       {.node = node_a,
+					.gid_index = pair.address_a.index})
+			    .value())
+	{
+		must(a.set_node(node_b, pair.address_b.gid));
+	}
+
+	std::unique_ptr<pavo::Window> b;
+	pavo::Window a;
+};
+
 TEST(ForkedWindow, WorksInAChildBesideOthersOfTheParent)
 {
 	Pair theirs;
-	auto here = another(theirs), there = another(theirs);
+	More ours(theirs);
 	int status = 0;
 
 	ASSERT_TRUE(talk(theirs.a, theirs.b));
@@ -53,10 +69,10 @@ TEST(ForkedWindow, WorksInAChildBesideOthersOfTheParent)
 	if (!pid)
 		_exit(talk(theirs.a, theirs.b) && talk(theirs.b, theirs.a) ? 0 :
 									     1);
-	EXPECT_TRUE(talk(*here, *there));
+	EXPECT_TRUE(talk(ours.a, *ours.b));
 	ASSERT_EQ(waitpid(pid, &status, 0), pid);
 	EXPECT_TRUE(WIFEXITED(status) && !WEXITSTATUS(status)) << status;
-	EXPECT_TRUE(talk(*there, *here));
+	EXPECT_TRUE(talk(*ours.b, ours.a));
 }
 
 /* The command page is shared, and its producer counts in it. */
@@ -65,17 +81,19 @@ TEST(ForkedWindow, OfAKilledChildLeavesTheOthersAlone)
 	Pair ours;
 
 	for (int round = 0; round < 10; round++) {
-		auto here = another(ours), there = another(ours);
+		More theirs(ours);
+		int status = 0;
 		pid_t pid = fork();
 
 		ASSERT_GE(pid, 0);
 		if (!pid)
 			for (;;)
-				if (!talk(*here, *there))
+				if (!talk(theirs.a, *theirs.b))
 					_exit(1);
 		EXPECT_TRUE(talk(ours.a, ours.b));
 		kill(pid, SIGKILL);
-		ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		EXPECT_TRUE(WIFSIGNALED(status)) << status;
 		EXPECT_TRUE(talk(ours.b, ours.a));
 	}
 }
