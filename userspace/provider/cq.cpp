@@ -32,14 +32,14 @@ bool is_valid(Cq *cq, uint32_t index)
 }
 
 /* Takes the next entry if the module has written it. */
-bool next_cqe(Cq *cq, pavo_cqe *copy)
+bool next_cqe(Cq *cq, uint32_t &number, pavo_cqe *copy)
 {
-	if (!is_valid(cq, taken(cq)))
+	if (!is_valid(cq, number))
 		return false;
-	memcpy(copy, &cq->entries[taken(cq) & (cq->count - 1)], sizeof(*copy));
+	memcpy(copy, &cq->entries[number & (cq->count - 1)], sizeof(*copy));
 	/* The compiler must not read the ring again for a value that it has read. */
 	asm volatile("" ::: "memory");
-	taken(cq)++;
+	number++;
 	return true;
 }
 
@@ -199,8 +199,10 @@ int modify_cq(ibv_cq *cq, ibv_modify_cq_attr *attr)
 bool poll_one(Context *context, Cq *cq, uint32_t begun, pavo_cqe *cqe,
 	      ibv_wc *wc)
 {
+	uint32_t &number = taken(cq);
+
 	/* One round of the ring at most: it may be filled behind us forever. */
-	while (taken(cq) - begun < cq->count && next_cqe(cq, cqe))
+	while (number - begun < cq->count && next_cqe(cq, number, cqe))
 		if (translate(context, *cqe, wc))
 			return true;
 	return false;

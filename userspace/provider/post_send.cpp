@@ -73,13 +73,6 @@ bool may_send(ibv_qp_state state)
 	       state == IBV_QPS_SQE || state == IBV_QPS_ERR;
 }
 
-int kick_if_needed(const ibv_qp *qp)
-{
-	if (!to_context(qp->context)->state->doorbells->needs_kick())
-		return 0;
-	return kick_send(qp);
-}
-
 int post_send(ibv_qp *ibqp, ibv_send_wr *first, ibv_send_wr **bad_wr)
 {
 	Qp *qp = to_qp(ibqp);

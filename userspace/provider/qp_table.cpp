@@ -16,13 +16,46 @@ QpTable::~QpTable()
 				munmap(array.slots, array.bytes());
 }
 
-bool QpTable::Array::map(uint32_t of_bits)
+/* Where @qpn is, or belongs if @key is 0; null: the array is full. */
+QpTable::Slot *QpTable::Array::probe(uint32_t qpn, uint32_t *key) const
+{
+	const uint32_t mask = count() - 1;
+
+	for (uint32_t i = 0; i <= mask; i++) {
+		Slot &slot = slots[(home(qpn) + i) & mask];
+
+		*key = slot.key.load(std::memory_order_acquire);
+		if (!*key || *key == qpn + 1)
+			return &slot;
+	}
+	*key = 0;
+	return nullptr;
+}
+
+/* Looks in all places, and again if the writer has changed arrays meanwhile. */
+Qp *QpTable::search(uint32_t qpn) const
+{
+	for (;;) {
+		const uint32_t before =
+			changes_.load(std::memory_order_acquire);
+		uint32_t key;
+		const Slot *slot = current_.load(std::memory_order_acquire)
+					   ->probe(qpn, &key);
+		Qp *qp = key ? slot->qp.load(std::memory_order_acquire) :
+			       nullptr;
+
+		if (changes_.load(std::memory_order_relaxed) == before)
+			return qp;
+	}
+}
+
+bool QpTable::Array::map(uint32_t bits)
 {
 	void *at;
 
 	if (slots)
 		return true;
-	bits = of_bits;
+	shift = 32 - bits;
 	/* Zeroes are free slots. */
 	at = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -49,7 +82,7 @@ void QpTable::Array::empty()
 	/* Not of memory that the process has locked. */
 	if (!madvise(slots, bytes(), MADV_DONTNEED))
 		return;
-	for (uint32_t i = 0; i <= mask(); i++) {
+	for (uint32_t i = 0; i < count(); i++) {
 		slots[i].key.store(0, std::memory_order_relaxed);
 		slots[i].qp.store(nullptr, std::memory_order_relaxed);
 	}
@@ -68,7 +101,7 @@ bool QpTable::change_array(uint32_t qps)
 
 	if (!to.map(bits))
 		return false;
-	for (uint32_t i = 0; from && i <= from->mask(); i++) {
+	for (uint32_t i = 0; i < from->count(); i++) {
 		Slot &slot = from->slots[i];
 		Qp *qp = slot.qp.load(std::memory_order_relaxed);
 
@@ -79,7 +112,7 @@ bool QpTable::change_array(uint32_t qps)
 	used_ = live_;
 	current_.store(&to, std::memory_order_release);
 	changes_.fetch_add(1, std::memory_order_release);
-	if (from)
+	if (from != &first_)
 		from->empty();
 	return true;
 }
@@ -91,7 +124,7 @@ bool QpTable::insert(uint32_t qpn, Qp *qp)
 	if (qpn >= qpn_count)
 		return false;
 	/* Three quarters are the most. */
-	if (!array || used_ >= (array->mask() >> 2) * 3) {
+	if (array == &first_ || used_ >= array->count() / 4 * 3) {
 		if (!change_array(live_ + 1))
 			return false;
 		array = current_.load(std::memory_order_relaxed);
@@ -117,7 +150,7 @@ void QpTable::remove(uint32_t qpn)
 	slot->qp.store(nullptr, std::memory_order_release);
 	live_--;
 	/* Without memory for a smaller one it stays. */
-	if (array->bits > least_bits && live_ <= array->mask() >> 3)
+	if (array->shift < 32 - least_bits && live_ < array->count() / 8)
 		change_array(live_);
 }
 

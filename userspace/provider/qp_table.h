@@ -37,19 +37,20 @@ public:
 	/** Any 32-bit value may be asked for: it comes from shared memory. */
 	Qp *find(uint32_t qpn) const
 	{
-		for (;;) {
-			const uint32_t before =
-				changes_.load(std::memory_order_acquire);
-			const Array *array =
-				current_.load(std::memory_order_acquire);
-			const Slot *slot = array ? array->find(qpn) : nullptr;
-			Qp *qp = slot ? slot->qp.load(
-						std::memory_order_acquire) :
-					nullptr;
+		const uint32_t before =
+			changes_.load(std::memory_order_acquire);
+		const Array *array = current_.load(std::memory_order_acquire);
+		const Slot &slot = array->slots[array->home(qpn)];
+
+		/* Where most are. No QP has the number that a key of 0 would be of. */
+		if (slot.key.load(std::memory_order_acquire) == qpn + 1 &&
+		    qpn < qpn_count) {
+			Qp *qp = slot.qp.load(std::memory_order_acquire);
 
 			if (changes_.load(std::memory_order_relaxed) == before)
 				return qp;
 		}
+		return search(qpn);
 	}
 
 	/** False without memory, or if no QP has such a number. */
@@ -58,12 +59,10 @@ public:
 	/** @qpn was inserted. */
 	void remove(uint32_t qpn);
 
-	/** Bytes of the arrays in use. */
+	/** Bytes of the array in use. */
 	size_t size() const
 	{
-		const Array *array = current_.load(std::memory_order_relaxed);
-
-		return array ? array->bytes() : 0;
+		return current_.load(std::memory_order_relaxed)->bytes();
 	}
 
 private:
@@ -78,45 +77,28 @@ private:
 
 	struct Array {
 		Slot *slots = nullptr;
-		uint32_t bits = 0;
+		uint32_t shift = 0; /* 32 - binary logarithm of the slots */
 
-		uint32_t mask() const { return (1u << bits) - 1; }
-		size_t bytes() const { return sizeof(Slot) << bits; }
-
-		/** Where @qpn is, or null. */
-		const Slot *find(uint32_t qpn) const
+		uint32_t count() const { return 1u << (32 - shift); }
+		size_t bytes() const { return sizeof(Slot) * count(); }
+		uint32_t home(uint32_t qpn) const
 		{
-			uint32_t key = 0;
-			const Slot *slot = probe(qpn, &key);
-
-			return key ? slot : nullptr;
+			return qpn * 0x9e3779b1u >> shift;
 		}
 
-		/** Where @qpn is, or belongs if @key is 0; null: the array is full. */
-		Slot *probe(uint32_t qpn, uint32_t *key) const
-		{
-			uint32_t at = qpn * 0x9e3779b1u >> (32 - bits);
-
-			for (uint32_t i = 0; i <= mask(); i++) {
-				Slot &slot = slots[(at + i) & mask()];
-
-				*key = slot.key.load(std::memory_order_acquire);
-				if (!*key || *key == qpn + 1)
-					return &slot;
-			}
-			*key = 0;
-			return nullptr;
-		}
-
-		bool map(uint32_t of_bits);
+		Slot *probe(uint32_t qpn, uint32_t *key) const;
+		bool map(uint32_t bits);
 		void put(uint32_t qpn, Qp *qp);
 		void empty();
 	};
 
+	Qp *search(uint32_t qpn) const;
 	bool change_array(uint32_t qps);
 
 	std::atomic<uint32_t> changes_{0};
-	std::atomic<Array *> current_{nullptr};
+	std::array<Slot, 2> none_{};
+	Array first_ = {none_.data(), 31}; /* of a table without QPs */
+	std::atomic<Array *> current_{&first_};
 	uint32_t used_ = 0; /* slots with a key */
 	uint32_t live_ = 0; /* slots with a QP */
 	std::array<std::array<Array, 2>, sizes> arrays_{};
