@@ -50,7 +50,8 @@ static u32 inline_room(const struct pavo_qp *qp)
 	return min_t(u32, room, PAVO_MAX_INLINE);
 }
 
-static int alloc_private(struct pavo_requester *req)
+/* Consumers in user space keep wr_ids themselves, behind the slots. */
+static int alloc_private(struct pavo_requester *req, bool keeps_wr_ids)
 {
 	struct pavo_mq_entry *ring;
 
@@ -58,11 +59,14 @@ static int alloc_private(struct pavo_requester *req)
 				SMP_CACHE_BYTES);
 	req->doorbells = kvcalloc(req->count, sizeof(u64), GFP_KERNEL_ACCOUNT);
 	req->wqes = kvcalloc(req->count, req->wqe_stride, GFP_KERNEL_ACCOUNT);
-	req->wr_id = kvcalloc(req->count, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	if (keeps_wr_ids)
+		req->wr_id =
+			kvcalloc(req->count, sizeof(u64), GFP_KERNEL_ACCOUNT);
 	ring = kvcalloc(2 * req->count, sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	req->outstanding.reads.ring = ring;
 	req->outstanding.sends.ring = ring + req->count;
-	if (!req->doorbells || !req->wqes || !req->wr_id || !ring)
+	if (!req->doorbells || !req->wqes || (keeps_wr_ids && !req->wr_id) ||
+	    !ring)
 		return -ENOMEM;
 	return 0;
 }
@@ -70,6 +74,7 @@ static int alloc_private(struct pavo_requester *req)
 int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 {
 	struct pavo_requester *req = &qp->req;
+	size_t size;
 	int err;
 
 	pavo_side_init(&req->side);
@@ -82,13 +87,15 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	qp->cap.max_send_wr = req->count;
 	if (!pavo_is_xrc_target(qp))
 		qp->cap.max_inline_data = inline_room(qp);
-	req->sq_mmap = pavo_mmap_create(qp->uctx ? &qp->uctx->ib : NULL,
-					(size_t)req->count * req->wqe_size,
-					info);
+	size = (size_t)req->count * req->wqe_size;
+	if (qp->uctx)
+		size += PAVO_QUEUE_OWN_SIZE((size_t)req->count);
+	req->sq_mmap =
+		pavo_mmap_create(qp->uctx ? &qp->uctx->ib : NULL, size, info);
 	if (!req->sq_mmap)
 		return -ENOMEM;
 	req->sq = req->sq_mmap->addr;
-	err = alloc_private(req);
+	err = alloc_private(req, !qp->uctx);
 	if (err)
 		pavo_requester_destroy(qp);
 	else

@@ -38,9 +38,14 @@ int pavo_rq_init(struct pavo_rq *rq, struct pavo_ucontext *uctx, u32 max_wr,
 
 	spin_lock_init(&rq->lock);
 	spin_lock_init(&rq->post_lock);
-	rq->wr_id = kvcalloc(count, sizeof(u64), GFP_KERNEL_ACCOUNT);
-	if (!rq->wr_id)
-		return -ENOMEM;
+	/* Consumers in user space keep wr_ids themselves, behind the slots. */
+	if (uctx) {
+		size += PAVO_QUEUE_OWN_SIZE((size_t)count);
+	} else {
+		rq->wr_id = kvcalloc(count, sizeof(u64), GFP_KERNEL_ACCOUNT);
+		if (!rq->wr_id)
+			return -ENOMEM;
+	}
 	rq->mmap = pavo_mmap_create(uctx ? &uctx->ib : NULL, size, info);
 	if (!rq->mmap) {
 		pavo_rq_destroy(rq);

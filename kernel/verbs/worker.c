@@ -174,6 +174,29 @@ UVERBS_HANDLER(PAVO_METHOD_DOORBELLS_KICK)(struct uverbs_attr_bundle *attrs)
 }
 
 static int
+UVERBS_HANDLER(PAVO_METHOD_DOORBELLS_RING)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);
+	struct pavo_ucontext *uctx;
+	struct pavo_dev *dev;
+	u64 doorbell;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = uverbs_copy_from(&doorbell, attrs, PAVO_ATTR_DOORBELLS_BELL);
+	if (err)
+		return err;
+	uctx = to_pavo_uctx(context);
+	dev = to_pavo_dev(context->device);
+	if (!pavo_requester_takes(dev, uctx, doorbell))
+		return -EINVAL;
+	pavo_worker_wake(&uctx->worker);
+	pavo_requester_ring(dev, uctx, doorbell);
+	return 0;
+}
+
+static int
 UVERBS_HANDLER(PAVO_METHOD_DOORBELLS_IDLE)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);
@@ -206,6 +229,11 @@ UVERBS_HANDLER(PAVO_METHOD_DOORBELLS_POLL)(struct uverbs_attr_bundle *attrs)
 
 DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_DOORBELLS_KICK);
 
+DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_DOORBELLS_RING,
+			    UVERBS_ATTR_PTR_IN(PAVO_ATTR_DOORBELLS_BELL,
+					       UVERBS_ATTR_TYPE(u64),
+					       UA_MANDATORY));
+
 DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_DOORBELLS_IDLE,
 			    UVERBS_ATTR_PTR_IN(PAVO_ATTR_DOORBELLS_IDLE,
 					       UVERBS_ATTR_TYPE(u32),
@@ -216,7 +244,8 @@ DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_DOORBELLS_POLL);
 DECLARE_UVERBS_GLOBAL_METHODS(PAVO_OBJECT_DOORBELLS,
 			      &UVERBS_METHOD(PAVO_METHOD_DOORBELLS_KICK),
 			      &UVERBS_METHOD(PAVO_METHOD_DOORBELLS_IDLE),
-			      &UVERBS_METHOD(PAVO_METHOD_DOORBELLS_POLL));
+			      &UVERBS_METHOD(PAVO_METHOD_DOORBELLS_POLL),
+			      &UVERBS_METHOD(PAVO_METHOD_DOORBELLS_RING));
 
 const struct uapi_definition pavo_doorbells_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(PAVO_OBJECT_DOORBELLS),

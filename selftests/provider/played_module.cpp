@@ -105,7 +105,9 @@ int create_qp(fake::Call &call)
 	qp.sq_count = std::bit_ceil(cap.max_send_wr);
 	qp.rq_stride = 128;
 	qp.rq_count = std::bit_ceil(cap.max_recv_wr);
-	qp.sq = kernel->make_region(qp.sq_stride * qp.sq_count);
+	qp.sq = kernel->make_region(qp.sq_stride * qp.sq_count +
+				    PAVO_QUEUE_OWN_SIZE(qp.sq_count));
+	/* Too short for the process' own, as of an older module. */
 	qp.rq = kernel->make_region(PAVO_RQ_HEADER_SIZE +
 				    qp.rq_stride * qp.rq_count);
 	qp.send_cq = &engine.cqs.at(static_cast<uint32_t>(
@@ -207,6 +209,14 @@ int serve_method(fake::Call &call)
 			return engine.lack;
 		kicked(IB_USER_VERBS_CMD_POST_SEND);
 		return 0;
+	case PAVO_OBJECT_DOORBELLS << 16 | PAVO_METHOD_DOORBELLS_RING:
+		if (engine.is_old)
+			return EPROTONOSUPPORT;
+		if (lacks_memory())
+			return engine.lack;
+		engine.rung++;
+		engine.take(call.word[PAVO_ATTR_DOORBELLS_BELL]);
+		return 0;
 	default:
 		return 0;
 	}
@@ -270,6 +280,7 @@ void calm_engine()
 	engine.is_old = false;
 	engine.lacks_memory = 0;
 	engine.send_kicks = engine.recv_kicks = engine.refused = 0;
+	engine.rung = 0;
 	engine.doorbells.clear();
 	engine.doorbell_page()->flags = PAVO_DB_NEED_KICK;
 }

@@ -98,11 +98,12 @@ struct Engine {
 	std::vector<uint64_t> doorbells;
 	/* As the kernel does with a process whose credentials have changed. */
 	bool refuses_writes = false;
-	/* It has no method to kick, only commands. */
+	/* It has no method to kick or to ring, only commands. */
 	bool is_old = false;
 	/* So many kicks find no memory, by whatever way they come, and say so by this. */
 	int lacks_memory = 0, lack = ENOMEM;
 	int send_kicks = 0, recv_kicks = 0, refused = 0;
+	int rung = 0; /* doorbells by calls */
 	bool drains = true;
 	bool completes = false;
 	/* The lies of the next creation. */
@@ -251,5 +252,7 @@ void add_post_cases(Cases &cases);
 void add_poll_cases(Cases &cases);
 void add_object_cases(Cases &cases);
 void add_direct_cases(Cases &cases);
+void add_table_cases(Cases &cases);
+void add_fork_cases(Cases &cases);
 
 #endif /* PAVO_PLAYED_MODULE_H */

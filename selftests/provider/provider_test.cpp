@@ -162,6 +162,8 @@ int main()
 	add_poll_cases(cases);
 	add_object_cases(cases);
 	add_direct_cases(cases);
+	add_table_cases(cases);
+	add_fork_cases(cases);
 	cases.push_back({"closing", test_close});
 	return common::run(cases);
 }

@@ -56,7 +56,46 @@ void use_all(Env &env, std::vector<Link> &links, Side Link::*from,
 		   "what came, each at its queue pair's place");
 }
 
+/* Bytes of this process' own memory. */
+int64_t own_memory()
+{
+	return 1024 * common::number_behind("/proc/self/status", "RssAnon:");
+}
+
+void make_and_destroy(Env &env, Cq cq, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		Qp qp = env.a.create_qp({.send_cq = cq.id,
+					 .recv_cq = cq.id,
+					 .cap = {1, 1, 1, 1, 0}});
+
+		REQUIRE_EQ(qp.error, 0, "create_qp ", i);
+		REQUIRE_EQ(env.a.destroy(Kind::qp, qp.id), 0, "destroy");
+	}
+}
+
 } // namespace
+
+PV_TEST_LOCAL(
+	"scale.come_and_go",
+	"queue pairs that are made and destroyed one after the other leave "
+	"no memory of the process behind")
+{
+	constexpr uint32_t count = 4000;
+	Cq cq = env.a.create_cq(16, false);
+
+	REQUIRE_EQ(cq.error, 0, "create_cq");
+	make_and_destroy(env, cq, 500);
+
+	const int64_t before = own_memory();
+
+	make_and_destroy(env, cq, count);
+
+	const int64_t grown = own_memory() - before;
+
+	note(str(count, " queue pairs: ", grown, " bytes more"));
+	REQUIRE(grown < 1 << 20, "the process grew by ", grown, " bytes");
+}
 
 PV_TEST_LOCAL("scale.many_qps",
 	      "--many queue pairs are connected on one adapter and all work; "

@@ -185,6 +185,10 @@ struct pavo_watch_set_args {
  *
  * A kick is a call without attributes. It takes all doorbells in the caller's context.
  *
+ * PAVO_METHOD_DOORBELLS_RING gives the module a doorbell beside the page, and kicks: for processes
+ * that share the context with the one that writes the page, as after fork(). Errors: EINVAL: the
+ * doorbell is of no queue pair of the context that may send; nothing is posted then.
+ *
  * A doorbell worker is a thread of the process that is in the call PAVO_METHOD_DOORBELLS_POLL.
  * It takes doorbells and commands as they come, and so no process has to kick: the flags
  * PAVO_DB_NEED_KICK and PAVO_WCMD_NEED_KICK are clear. After the idle limit without any it
@@ -202,6 +206,7 @@ enum pavo_doorbells_method {
 	PAVO_METHOD_DOORBELLS_KICK = PAVO_UVERBS_FIRST,
 	PAVO_METHOD_DOORBELLS_IDLE,
 	PAVO_METHOD_DOORBELLS_POLL,
+	PAVO_METHOD_DOORBELLS_RING,
 };
 
 enum pavo_doorbells_attr {
@@ -210,6 +215,7 @@ enum pavo_doorbells_attr {
 	 * 0: the worker ends, and none begins.
 	 */
 	PAVO_ATTR_DOORBELLS_IDLE = PAVO_UVERBS_FIRST,
+	PAVO_ATTR_DOORBELLS_BELL, /* in: __u64, the doorbell */
 };
 
 #endif /* PAVO_ABI_OBJECTS_H */

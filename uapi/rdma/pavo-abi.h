@@ -103,7 +103,8 @@ enum pavo_wqe_op {
  * @pad1:  keeps @ring in another cache line
  * @ring:  entry i of the free-running count is at ring[i % ENTRIES]
  *
- * Several threads of a process share it and must exclude each other. The kick is
+ * Several threads of a process share it and must exclude each other. A child of fork() leaves it
+ * to its parent, and rings by PAVO_METHOD_DOORBELLS_RING. The kick is
  * PAVO_METHOD_DOORBELLS_KICK: it drains the whole ring in the caller's context. The uverbs
  * POST_SEND command without work requests, on any QP of the ucontext, does the same. While a
  * doorbell worker is awake (PAVO_METHOD_DOORBELLS_POLL) the module clears PAVO_DB_NEED_KICK. A
@@ -117,6 +118,16 @@ struct pavo_doorbell_page {
 	__u8 pad1[56];
 	__aligned_u64 ring[PAVO_DB_RING_ENTRIES];
 };
+
+/* ------------------------------------------------------- room of a process */
+
+/*
+ * Behind the slots of an SQ, RQ or shared receive queue, in the same region, is room that the
+ * module never looks at, zeroed when it is made. A provider keeps its indices there, and a wr_id for
+ * each slot, so that a process and its children have the same, as they have the same queue. Modules before that
+ * announce regions that are too short for it.
+ */
+#define PAVO_QUEUE_OWN_SIZE(slots) (8 + 8 * (slots))
 
 /* ------------------------------------------------------------ send queue */
 
@@ -401,13 +412,15 @@ struct pavo_cqe {
 /**
  * struct pavo_cq_header - start of the CQ region; the entries follow it.
  * @cons: entries consumed (free running), written by user space
+ * @own:  the process' own, 0 in a new ring; the module never looks at it
  * @pad0: keeps @prod in another cache line
  * @prod: entries written (free running), written by the module, a hint only
  * @pad1: keeps the entries in another cache line
  */
 struct pavo_cq_header {
 	__u32 cons;
-	__u8 pad0[60];
+	__u32 own;
+	__u8 pad0[56];
 	__u32 prod;
 	__u8 pad1[60];
 };

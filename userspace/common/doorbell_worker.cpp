@@ -21,9 +21,17 @@
 namespace pavo {
 namespace {
 
-/* Calls a method of the context that takes @attrs attributes, none or the idle limit. */
-int call(int fd, uint16_t method, uint16_t attrs, uint32_t idle)
+/* An attribute of a method; no more than eight bytes are in it themselves. */
+struct Attribute {
+	uint16_t id;
+	uint16_t size;
+	uint64_t value;
+};
+
+/* Calls a method of the context that takes no attribute, or one. */
+int call(int fd, uint16_t method, const Attribute *attribute = nullptr)
 {
+	const uint16_t attrs = attribute ? 1 : 0;
 	alignas(ib_uverbs_ioctl_hdr) std::byte
 		room[sizeof(ib_uverbs_ioctl_hdr) + sizeof(ib_uverbs_attr)] = {};
 	auto *header = new (room) ib_uverbs_ioctl_hdr{};
@@ -36,11 +44,11 @@ int call(int fd, uint16_t method, uint16_t attrs, uint32_t idle)
 	header->num_attrs = attrs;
 	/* The kernel has given pavo no number of its own. */
 	header->driver_id = RDMA_DRIVER_UNKNOWN;
-	if (attrs) {
-		header->attrs[0].attr_id = PAVO_ATTR_DOORBELLS_IDLE;
-		header->attrs[0].len = sizeof(idle);
+	if (attribute) {
+		header->attrs[0].attr_id = attribute->id;
+		header->attrs[0].len = attribute->size;
 		header->attrs[0].flags = UVERBS_ATTR_F_MANDATORY;
-		header->attrs[0].data = idle;
+		header->attrs[0].data = attribute->value;
 	}
 	do
 		err = ioctl(fd, RDMA_VERBS_IOCTL, header) ? errno : 0;
@@ -52,7 +60,15 @@ int call(int fd, uint16_t method, uint16_t attrs, uint32_t idle)
 
 int kick_doorbells(int fd)
 {
-	return call(fd, PAVO_METHOD_DOORBELLS_KICK, 0, 0);
+	return call(fd, PAVO_METHOD_DOORBELLS_KICK);
+}
+
+int ring_doorbell(int fd, uint64_t doorbell)
+{
+	const Attribute attribute = {PAVO_ATTR_DOORBELLS_BELL, sizeof(doorbell),
+				     doorbell};
+
+	return call(fd, PAVO_METHOD_DOORBELLS_RING, &attribute);
 }
 
 void *DoorbellWorker::run(void *self)
@@ -60,7 +76,7 @@ void *DoorbellWorker::run(void *self)
 	auto *worker = static_cast<DoorbellWorker *>(self);
 
 	pthread_setname_np(pthread_self(), "pavo-doorbells");
-	call(worker->fd_, PAVO_METHOD_DOORBELLS_POLL, 0, 0);
+	call(worker->fd_, PAVO_METHOD_DOORBELLS_POLL);
 	worker->runs_ = false;
 	return nullptr;
 }
@@ -90,13 +106,14 @@ void DoorbellWorker::join()
 
 int DoorbellWorker::set(int fd, uint32_t idle)
 {
+	const Attribute limit = {PAVO_ATTR_DOORBELLS_IDLE, sizeof(idle), idle};
 	std::lock_guard guard(mutex_);
 	bool mine = process_ == getpid();
 	int err;
 
 	if (!idle && !mine)
 		return 0;
-	err = call(fd, PAVO_METHOD_DOORBELLS_IDLE, 1, idle);
+	err = call(fd, PAVO_METHOD_DOORBELLS_IDLE, &limit);
 	if (mine && (!idle || !runs_))
 		join();
 	if (!idle)

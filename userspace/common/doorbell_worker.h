@@ -51,6 +51,9 @@ private:
 /** Has the module take all doorbells of @fd's context. Return: 0 or errno. */
 int kick_doorbells(int fd);
 
+/** Gives the module a doorbell beside the page. Return: 0 or errno. */
+int ring_doorbell(int fd, uint64_t doorbell);
+
 } // namespace pavo
 
 #endif /* PAVO_DOORBELL_WORKER_H */

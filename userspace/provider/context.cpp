@@ -38,6 +38,28 @@ bool Mapping::map(int fd, const pavo_mmap_info &info, uint64_t needed)
 	return true;
 }
 
+OwnRing make_ring(pavo_doorbell_page *page, bool shared)
+{
+	void *at = mmap(nullptr, sizeof(DoorbellRing), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return nullptr;
+	if (madvise(at, sizeof(DoorbellRing), MADV_WIPEONFORK)) {
+		int err = errno;
+
+		munmap(at, sizeof(DoorbellRing));
+		errno = err;
+		return nullptr;
+	}
+	return OwnRing(new (at) DoorbellRing(page, shared));
+}
+
+void UnmapRing::operator()(DoorbellRing *ring) const
+{
+	munmap(ring, sizeof(*ring));
+}
+
 namespace {
 
 int query_device(ibv_context *context, const ibv_query_device_ex_input *input,
@@ -175,8 +197,15 @@ bool connect_module(Context *context)
 
 	if (!page.map(fd, resp.driver.doorbell, sizeof(pavo_doorbell_page)))
 		return false;
-	context->state =
-		make_object<ContextState>(page, !single_threaded()).release();
+
+	OwnRing ring = make_ring(static_cast<pavo_doorbell_page *>(page.data()),
+				 !single_threaded());
+
+	if (!ring)
+		return false;
+	context->state = make_object<ContextState>(page, std::move(ring),
+						   !single_threaded())
+				 .release();
 	if (!context->state)
 		return false;
 	context->state->worker.set_by_environment(fd, "libpavo");

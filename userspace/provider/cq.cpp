@@ -32,14 +32,14 @@ bool is_valid(Cq *cq, uint32_t index)
 }
 
 /* Takes the next entry if the module has written it. */
-bool next_cqe(Cq *cq, pavo_cqe *copy)
+bool next_cqe(Cq *cq, uint32_t &number, pavo_cqe *copy)
 {
-	if (!is_valid(cq, cq->cons))
+	if (!is_valid(cq, number))
 		return false;
-	memcpy(copy, &cq->entries[cq->cons & (cq->count - 1)], sizeof(*copy));
+	memcpy(copy, &cq->entries[number & (cq->count - 1)], sizeof(*copy));
 	/* The compiler must not read the ring again for a value that it has read. */
 	asm volatile("" ::: "memory");
-	cq->cons++;
+	number++;
 	return true;
 }
 
@@ -101,8 +101,13 @@ bool map_ring(Cq *cq, int fd, const pavo_create_cq_resp &resp)
 	}
 	if (!ring.map(fd, resp.ring, needed))
 		return false;
+
+	auto *header = static_cast<pavo_cq_header *>(ring.data());
+
+	if (cq->header)
+		header->own = taken(cq);
 	cq->ring.swap(ring);
-	cq->header = static_cast<pavo_cq_header *>(cq->ring.data());
+	cq->header = header;
 	cq->entries = reinterpret_cast<pavo_cqe *>(
 		static_cast<std::byte *>(cq->ring.data()) +
 		PAVO_CQ_HEADER_SIZE);
@@ -194,8 +199,10 @@ int modify_cq(ibv_cq *cq, ibv_modify_cq_attr *attr)
 bool poll_one(Context *context, Cq *cq, uint32_t begun, pavo_cqe *cqe,
 	      ibv_wc *wc)
 {
+	uint32_t &number = taken(cq);
+
 	/* One round of the ring at most: it may be filled behind us forever. */
-	while (cq->cons - begun < cq->count && next_cqe(cq, cqe))
+	while (number - begun < cq->count && next_cqe(cq, number, cqe))
 		if (translate(context, *cqe, wc))
 			return true;
 	return false;
@@ -204,7 +211,7 @@ bool poll_one(Context *context, Cq *cq, uint32_t begun, pavo_cqe *cqe,
 void publish_cons(Cq *cq)
 {
 	std::atomic_ref(cq->header->cons)
-		.store(cq->cons, std::memory_order_release);
+		.store(taken(cq), std::memory_order_release);
 }
 
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
@@ -212,22 +219,23 @@ int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 	Context *context = to_context(ibcq->context);
 	Cq *cq = to_cq(ibcq);
 	std::lock_guard guard(cq->lock);
-	uint32_t begun = cq->cons;
+	uint32_t begun = taken(cq);
 	int found = 0;
 	pavo_cqe cqe;
 
 	while (found < num_entries &&
 	       poll_one(context, cq, begun, &cqe, wc + found))
 		found++;
-	if (cq->cons != begun)
+	if (taken(cq) != begun)
 		publish_cons(cq);
 	return found;
 }
 
 void forget_qp(Cq *cq, uint32_t qpn)
 {
-	for (uint32_t i = 0; i < cq->count && is_valid(cq, cq->cons + i); i++) {
-		uint32_t slot = (cq->cons + i) & (cq->count - 1);
+	for (uint32_t i = 0; i < cq->count && is_valid(cq, taken(cq) + i);
+	     i++) {
+		uint32_t slot = (taken(cq) + i) & (cq->count - 1);
 		std::atomic_ref entry_qpn(cq->entries[slot].qpn);
 
 		if (entry_qpn.load(std::memory_order_relaxed) == qpn)

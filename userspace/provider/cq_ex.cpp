@@ -54,7 +54,7 @@ void end_poll(ibv_cq_ex *ibcq)
 {
 	Cq *cq = to_cq(ibcq);
 
-	if (cq->cons != cq->begun)
+	if (taken(cq) != cq->begun)
 		publish_cons(cq);
 	cq->lock.unlock();
 }
@@ -67,7 +67,7 @@ int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	cq->lock.lock();
-	cq->begun = cq->cons;
+	cq->begun = taken(cq);
 	err = next_poll(ibcq);
 	if (err)
 		end_poll(ibcq);

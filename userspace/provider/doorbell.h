@@ -4,12 +4,19 @@
  *
  * Owns: our side of struct pavo_doorbell_page. Called by post_send.cpp and
  * dv.cpp; several threads may ring, the lock in here keeps them apart.
+ *
+ * A child of fork() shares the page, and not the count and the lock. So the ring
+ * is in memory that the kernel wipes when it makes a child: the child finds a
+ * ring without a page, and gives its doorbells to the module by a call. The page
+ * stays the parent's, and a child that is killed at any moment leaves it whole.
  */
 #ifndef PAVO_PROVIDER_DOORBELL_H
 #define PAVO_PROVIDER_DOORBELL_H
 
+#include <memory>
 #include <mutex>
 #include <rdma/pavo-abi.h>
+#include <type_traits>
 
 #include "sync.h"
 
@@ -22,9 +29,15 @@ public:
 	{
 	}
 
-	/** Puts a doorbell into the ring; false if there is no room. */
+	/** False in a child of the process that made it. */
+	bool is_ours() const { return page_; }
+
+	/** Puts a doorbell into the ring; false if there is no room, or no ring. */
 	bool ring(uint64_t doorbell)
 	{
+		if (!page_)
+			return false;
+
 		std::lock_guard guard(lock_);
 		uint32_t cons = std::atomic_ref(page_->cons)
 					.load(std::memory_order_acquire);
@@ -45,19 +58,30 @@ public:
 	 */
 	bool needs_kick() const
 	{
+		if (!page_)
+			return false;
 		std::atomic_thread_fence(std::memory_order_seq_cst);
 		return std::atomic_ref(page_->flags)
 			       .load(std::memory_order_relaxed) &
 		       PAVO_DB_NEED_KICK;
 	}
 
-	pavo_doorbell_page *page() const { return page_; }
-
 private:
 	pavo_doorbell_page *page_;
 	uint32_t prod_ = 0; /* the page's copy could be overwritten */
 	Lock lock_;
 };
+
+static_assert(std::is_trivially_destructible_v<DoorbellRing>);
+
+struct UnmapRing {
+	void operator()(DoorbellRing *ring) const;
+};
+
+using OwnRing = std::unique_ptr<DoorbellRing, UnmapRing>;
+
+/** A ring in memory that is wiped at fork(); null with errno set. */
+OwnRing make_ring(pavo_doorbell_page *page, bool shared);
 
 } // namespace pavo
 

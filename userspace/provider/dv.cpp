@@ -22,7 +22,8 @@ PAVO_PUBLIC int pavodv_query_context(ibv_context *context, pavodv_context *out)
 	if (!is_pavo(context))
 		return EOPNOTSUPP;
 	*out = {
-		.doorbell = to_context(context)->state->doorbells.page(),
+		.doorbell = static_cast<pavo_doorbell_page *>(
+			to_context(context)->state->page.data()),
 		.doorbell_size = to_context(context)->state->page.size(),
 		.abi_version = PAVO_ABI_VERSION,
 	};
@@ -89,8 +90,12 @@ PAVO_PUBLIC int pavodv_ring(ibv_context *context, uint64_t doorbell)
 {
 	if (!is_pavo(context))
 		return EOPNOTSUPP;
-	return to_context(context)->state->doorbells.ring(doorbell) ? 0 :
-								      EAGAIN;
+
+	DoorbellRing &ring = *to_context(context)->state->doorbells;
+
+	if (ring.ring(doorbell))
+		return 0;
+	return ring.is_ours() ? EAGAIN : ring_by_call(context, doorbell);
 }
 
 PAVO_PUBLIC int pavodv_kick_send(ibv_qp *qp)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * kick.cpp - the two calls into the module that the data path may need.
+ * kick.cpp - the calls into the module that the data path may need.
  *
  * That of doorbells is a method of pavo's own without attributes, which is the cheapest call of
  * the uverbs file. That of receive queues, and of doorbells where the module is older than
@@ -155,6 +155,14 @@ int kick_send(const ibv_qp *qp)
 		return err;
 	return call<ib_uverbs_post_send, ib_uverbs_post_send_resp>(
 		qp, IB_USER_VERBS_CMD_POST_SEND, sizeof(ib_uverbs_send_wr));
+}
+
+int ring_by_call(const ibv_context *context, uint64_t doorbell)
+{
+	const int fd = context->cmd_fd;
+	int err = insist([&] { return ring_doorbell(fd, doorbell); });
+
+	return err == EPROTONOSUPPORT ? EOPNOTSUPP : err;
 }
 
 int kick_recv(const ibv_qp *qp)

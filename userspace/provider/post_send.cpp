@@ -45,11 +45,13 @@ int SqChain::add(const ibv_send_wr &wr, const Extension *extension)
 int SqChain::ring(uint64_t doorbell)
 {
 	DoorbellRing &ring =
-		to_context(qp_->verbs.qp.context)->state->doorbells;
+		*to_context(qp_->verbs.qp.context)->state->doorbells;
 
 	for (int i = 0; i < ring_attempts; i++) {
 		if (ring.ring(doorbell))
 			return 0;
+		if (!ring.is_ours())
+			return ring_by_call(qp_->verbs.qp.context, doorbell);
 		int err = kick_send(&qp_->verbs.qp);
 
 		if (err)
@@ -69,13 +71,6 @@ bool may_send(ibv_qp_state state)
 {
 	return state == IBV_QPS_RTS || state == IBV_QPS_SQD ||
 	       state == IBV_QPS_SQE || state == IBV_QPS_ERR;
-}
-
-int kick_if_needed(const ibv_qp *qp)
-{
-	if (!to_context(qp->context)->state->doorbells.needs_kick())
-		return 0;
-	return kick_send(qp);
 }
 
 int post_send(ibv_qp *ibqp, ibv_send_wr *first, ibv_send_wr **bad_wr)

@@ -60,16 +60,14 @@ private:
 /** The provider's part of a context, beside the part that libibverbs allocates. */
 struct ContextState {
 	/** Takes over the mapping of the doorbell page. */
-	ContextState(Mapping &mapped, bool shared)
-		: doorbells(static_cast<pavo_doorbell_page *>(mapped.data()),
-			    shared),
-		  shared(shared)
+	ContextState(Mapping &mapped, OwnRing ring, bool shared)
+		: doorbells(std::move(ring)), shared(shared)
 	{
 		page.swap(mapped);
 	}
 
 	Mapping page;
-	DoorbellRing doorbells;
+	OwnRing doorbells;
 	QpTable qps;
 	std::mutex qp_mutex;
 	std::atomic<int> xrc_srqs{0};
@@ -109,7 +107,6 @@ struct Cq {
 	pavo_cq_header *header = nullptr;
 	pavo_cqe *entries = nullptr;
 	uint32_t count = 0;
-	uint32_t cons = 0; /* the header's copy could be overwritten */
 	Lock lock;
 	Pd *parent = nullptr; /* the parent domain it was made with */
 	/* Between start_poll and end_poll: where it began, what is current. */
@@ -238,6 +235,14 @@ std::unique_ptr<Cq> make_cq(ibv_context *context, int cqe,
  */
 bool poll_one(Context *context, Cq *cq, uint32_t begun, pavo_cqe *cqe,
 	      ibv_wc *wc);
+/**
+ * The entries of @cq that the process has taken, free running. They are in the mapped header, beside
+ * what the module is told: a process and its child agree on them after fork().
+ */
+inline uint32_t &taken(const Cq *cq)
+{
+	return cq->header->own;
+}
 /** Tells the module which entries of @cq may be written again. */
 void publish_cons(Cq *cq);
 /** Makes poll_cq() pass over the entries @qpn has in @cq; its lock is held. */
@@ -279,6 +284,8 @@ int post_recv(ibv_qp *qp, ibv_recv_wr *wr, ibv_recv_wr **bad_wr);
 int post_srq_recv(ibv_srq *srq, ibv_recv_wr *wr, ibv_recv_wr **bad_wr);
 /** Calls the module to drain the context's doorbell ring; 0 or errno. */
 int kick_send(const ibv_qp *qp);
+/** In a child of fork(): gives the module a doorbell; 0 or errno. */
+int ring_by_call(const ibv_context *context, uint64_t doorbell);
 /** Calls the module to look at the QP's receive queue; 0 or errno. */
 int kick_recv(const ibv_qp *qp);
 

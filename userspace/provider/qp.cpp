@@ -35,10 +35,17 @@ bool map_queue(Mapping *map, WorkQueue *queue, int fd,
 		errno = EPROTO;
 		return false;
 	}
-	if (!map->map(fd, info, header + uint64_t{count} * limits.slot_size))
+	const uint64_t end = header + uint64_t{count} * limits.slot_size;
+
+	if (!map->map(fd, info, end))
 		return false;
-	return queue->init(static_cast<std::byte *>(map->data()) + header,
-			   count, limits);
+
+	auto *at = static_cast<std::byte *>(map->data());
+	const bool has_room = map->size() >=
+			      end + PAVO_QUEUE_OWN_SIZE(uint64_t{count});
+
+	return queue->init(at + header, has_room ? at + end : nullptr, count,
+			   limits);
 }
 
 namespace {

@@ -6,14 +6,22 @@
  * lock of its own; written by qp.cpp under the context's qp_mutex. A QP leaves
  * the table under the locks of both of its CQs, so a reader's QP stays alive
  * for as long as the reader holds the lock of its CQ.
+ *
+ * A hash table with open addressing, as large as the QPs that there are at a
+ * time: the module draws QPNs at random from 24 bits. A QP that goes leaves its
+ * key behind. When too many keys fill the table, or too few QPs are left in it,
+ * the writer copies the QPs to another array. No array is unmapped before the
+ * table ends, because a reader may be in it: there are two of each size, taken
+ * in turn, and the kernel takes the pages of one that is given up. A reader
+ * looks again if the writer has changed arrays meanwhile.
  */
 #ifndef PAVO_PROVIDER_QP_TABLE_H
 #define PAVO_PROVIDER_QP_TABLE_H
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <new>
 
 namespace pavo {
 
@@ -24,62 +32,76 @@ public:
 	QpTable() = default;
 	QpTable(const QpTable &) = delete;
 	QpTable &operator=(const QpTable &) = delete;
-
-	~QpTable()
-	{
-		for (auto &leaf : leaves_)
-			delete leaf.load(std::memory_order_relaxed);
-	}
+	~QpTable();
 
 	/** Any 32-bit value may be asked for: it comes from shared memory. */
 	Qp *find(uint32_t qpn) const
 	{
-		const Leaf *leaf;
+		const uint32_t before =
+			changes_.load(std::memory_order_acquire);
+		const Array *array = current_.load(std::memory_order_acquire);
+		const Slot &slot = array->slots[array->home(qpn)];
 
-		if (qpn >= qpn_count)
-			return nullptr;
-		leaf = leaves_[qpn / leaf_size].load(std::memory_order_acquire);
-		if (!leaf)
-			return nullptr;
-		return (*leaf)[qpn % leaf_size].load(std::memory_order_acquire);
-	}
+		/* Where most are. No QP has the number that a key of 0 would be of. */
+		if (slot.key.load(std::memory_order_acquire) == qpn + 1 &&
+		    qpn < qpn_count) {
+			Qp *qp = slot.qp.load(std::memory_order_acquire);
 
-	bool insert(uint32_t qpn, Qp *qp)
-	{
-		Leaf *leaf;
-
-		if (qpn >= qpn_count)
-			return false;
-
-		auto &root = leaves_[qpn / leaf_size];
-
-		leaf = root.load(std::memory_order_relaxed);
-		if (!leaf) {
-			leaf = new (std::nothrow) Leaf{};
-			if (!leaf)
-				return false;
-			root.store(leaf, std::memory_order_release);
+			if (changes_.load(std::memory_order_relaxed) == before)
+				return qp;
 		}
-		(*leaf)[qpn % leaf_size].store(qp, std::memory_order_release);
-		return true;
+		return search(qpn);
 	}
+
+	/** False without memory, or if no QP has such a number. */
+	bool insert(uint32_t qpn, Qp *qp);
 
 	/** @qpn was inserted. */
-	void remove(uint32_t qpn)
-	{
-		Leaf *leaf = leaves_[qpn / leaf_size].load(
-			std::memory_order_relaxed);
+	void remove(uint32_t qpn);
 
-		(*leaf)[qpn % leaf_size].store(nullptr,
-					       std::memory_order_release);
+	/** Bytes of the array in use. */
+	size_t size() const
+	{
+		return current_.load(std::memory_order_relaxed)->bytes();
 	}
 
 private:
 	static constexpr uint32_t qpn_count = 1u << 24;
-	static constexpr uint32_t leaf_size = 1u << 10;
-	using Leaf = std::array<std::atomic<Qp *>, leaf_size>;
+	static constexpr uint32_t least_bits = 8; /* a page of 4 KiB */
+	static constexpr uint32_t sizes = 18; /* twice @qpn_count */
 
-	std::array<std::atomic<Leaf *>, qpn_count / leaf_size> leaves_{};
+	struct Slot {
+		std::atomic<uint32_t> key; /* QPN + 1; 0: free */
+		std::atomic<Qp *> qp; /* null: gone */
+	};
+
+	struct Array {
+		Slot *slots = nullptr;
+		uint32_t shift = 0; /* 32 - binary logarithm of the slots */
+
+		uint32_t count() const { return 1u << (32 - shift); }
+		size_t bytes() const { return sizeof(Slot) * count(); }
+		uint32_t home(uint32_t qpn) const
+		{
+			return qpn * 0x9e3779b1u >> shift;
+		}
+
+		Slot *probe(uint32_t qpn, uint32_t *key) const;
+		bool map(uint32_t bits);
+		void put(uint32_t qpn, Qp *qp);
+		void empty();
+	};
+
+	Qp *search(uint32_t qpn) const;
+	bool change_array(uint32_t qps);
+
+	std::atomic<uint32_t> changes_{0};
+	std::array<Slot, 2> none_{};
+	Array first_ = {none_.data(), 31}; /* of a table without QPs */
+	std::atomic<Array *> current_{&first_};
+	uint32_t used_ = 0; /* slots with a key */
+	uint32_t live_ = 0; /* slots with a QP */
+	std::array<std::array<Array, 2>, sizes> arrays_{};
 };
 
 } // namespace pavo

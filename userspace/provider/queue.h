@@ -6,6 +6,10 @@
  * post_send.cpp and post_recv.cpp (at the head, under the queue's lock) and by
  * cq.cpp (at the tail, under the CQ's lock); head and tail are the only words
  * both look at.
+ *
+ * They are in the mapped memory behind the slots. So a process and its child
+ * agree on them after fork(), if they use the queue in turn: the locks are each
+ * process' own.
  */
 #ifndef PAVO_PROVIDER_QUEUE_H
 #define PAVO_PROVIDER_QUEUE_H
@@ -27,23 +31,38 @@ public:
 	/** Where the memory for wr_ids comes from; before init(). */
 	void set_allocator(Allocator *from) { allocator_ = from; }
 
-	/** @slots: where slot 0 is; false without memory for the wr_ids. */
-	bool init(std::byte *slots, uint32_t count, const WqeLimits &of)
+	/**
+	 * @slots: where slot 0 is. @own: PAVO_QUEUE_OWN_SIZE(@count) zeroed bytes,
+	 * null if the module is older than these. False without memory.
+	 */
+	bool init(std::byte *slots, std::byte *own, uint32_t count,
+		  const WqeLimits &of)
 	{
 		slots_ = slots;
 		count_ = count;
 		limits = of;
-		return wr_ids_.allocate(allocator_, count * sizeof(uint64_t),
-					PAVODV_RES_WR_IDS);
+		if (!own || (allocator_ && allocator_->alloc)) {
+			if (!memory_.allocate(allocator_,
+					      PAVO_QUEUE_OWN_SIZE(count),
+					      PAVODV_RES_WR_IDS))
+				return false;
+			own = memory_.as<std::byte>();
+		}
+		own_ = reinterpret_cast<Own *>(own);
+		return true;
 	}
 
 	uint32_t count() const { return count_; }
-	uint32_t head() const { return head_.load(std::memory_order_relaxed); }
+	uint32_t head() const
+	{
+		return own_->head.load(std::memory_order_relaxed);
+	}
 
 	/** Is there a slot for WQE @index, counted from RESET? */
 	bool has_room(uint32_t index) const
 	{
-		return index - tail_.load(std::memory_order_acquire) < count_;
+		return index - own_->tail.load(std::memory_order_acquire) <
+		       count_;
 	}
 
 	uint64_t offset(uint32_t index) const
@@ -55,13 +74,13 @@ public:
 
 	void remember(uint32_t index, uint64_t wr_id)
 	{
-		wr_ids_.as<uint64_t>()[index & (count_ - 1)] = wr_id;
+		own_->wr_ids()[index & (count_ - 1)] = wr_id;
 	}
 
 	/** The WQEs before @head are posted, as far as the user goes. */
 	void set_head(uint32_t head)
 	{
-		head_.store(head, std::memory_order_release);
+		own_->head.store(head, std::memory_order_release);
 	}
 
 	/**
@@ -70,13 +89,13 @@ public:
 	 */
 	bool complete(uint32_t index, uint64_t *wr_id)
 	{
-		uint32_t tail = tail_.load(std::memory_order_relaxed);
-		uint32_t head = head_.load(std::memory_order_acquire);
+		uint32_t tail = own_->tail.load(std::memory_order_relaxed);
+		uint32_t head = own_->head.load(std::memory_order_acquire);
 
 		if (index - tail >= head - tail)
 			return false;
-		*wr_id = wr_ids_.as<uint64_t>()[index & (count_ - 1)];
-		tail_.store(index + 1, std::memory_order_release);
+		*wr_id = own_->wr_ids()[index & (count_ - 1)];
+		own_->tail.store(index + 1, std::memory_order_release);
 		return true;
 	}
 
@@ -84,25 +103,37 @@ public:
 	void retire(uint32_t tail)
 	{
 		if (head() - tail <= count_)
-			tail_.store(tail, std::memory_order_release);
+			own_->tail.store(tail, std::memory_order_release);
 	}
 
 	void reset()
 	{
-		head_.store(0, std::memory_order_relaxed);
-		tail_.store(0, std::memory_order_release);
+		own_->head.store(0, std::memory_order_relaxed);
+		own_->tail.store(0, std::memory_order_release);
 	}
 
 	Lock lock;
 	WqeLimits limits = {};
 
 private:
+	/* The first of PAVO_QUEUE_OWN_SIZE() bytes. */
+	struct Own {
+		std::atomic<uint32_t> head{0};
+		std::atomic<uint32_t> tail{0};
+
+		uint64_t *wr_ids()
+		{
+			return reinterpret_cast<uint64_t *>(this + 1);
+		}
+	};
+	static_assert(sizeof(Own) + sizeof(uint64_t) == PAVO_QUEUE_OWN_SIZE(1));
+
 	std::byte *slots_ = nullptr;
 	uint32_t count_ = 0;
 	Allocator *allocator_ = nullptr;
-	Buffer wr_ids_;
-	std::atomic<uint32_t> head_{0};
-	std::atomic<uint32_t> tail_{0};
+	Own none_; /* of a queue that does not exist */
+	Own *own_ = &none_;
+	Buffer memory_; /* if it is not in the mapping */
 };
 
 } // namespace pavo

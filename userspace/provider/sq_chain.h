@@ -59,7 +59,12 @@ private:
 bool may_send(ibv_qp_state state);
 
 /** After announce(), without the lock: calls the module if no worker polls. */
-int kick_if_needed(const ibv_qp *qp);
+inline int kick_if_needed(const ibv_qp *qp)
+{
+	if (!to_context(qp->context)->state->doorbells->needs_kick()) [[likely]]
+		return 0;
+	return kick_send(qp);
+}
 
 } // namespace pavo
 

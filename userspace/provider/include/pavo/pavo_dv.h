@@ -29,7 +29,7 @@ extern "C" {
  * allocate
  *
  * The lower half of their resource_type; pavo has no number in the upper one.
- * @PAVODV_RES_WR_IDS: a wr_id for every slot of a queue
+ * @PAVODV_RES_WR_IDS: the indices of a queue and a wr_id for every slot
  * @PAVODV_RES_REQUEST: the request that ibv_wr_*() calls put together
  */
 enum pavodv_resource {
@@ -128,7 +128,8 @@ int pavodv_query_srq(struct ibv_srq *srq, struct pavodv_srq *out);
  * @context:  an open device
  * @doorbell: the bits
  *
- * Returns 0, EAGAIN if the ring is full, EOPNOTSUPP. Does not kick.
+ * Returns 0, EAGAIN if the ring is full, EOPNOTSUPP. Does not kick. A child of fork() has no ring:
+ * the module takes the bits at once, and refuses those of no queue pair that may send (EINVAL).
  */
 int pavodv_ring(struct ibv_context *context, uint64_t doorbell);
 
