@@ -72,6 +72,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	pavo_side_forget(qp, &resp->side);
 	resp->side.pending = 0;
 	resp->side.near = (struct pavo_near){};
+	resp->far_psns = 0;
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
