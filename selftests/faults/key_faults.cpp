@@ -25,6 +25,28 @@ struct Shown {
 	std::unique_ptr<ibv_mw, int (*)(ibv_mw *)> window;
 };
 
+/* The same in a domain of its own. */
+struct Foreign {
+	Foreign(ibv_context *context, ibv_mw_type type)
+		: pd(ibv_alloc_pd(context), ibv_dealloc_pd),
+		  shown(pd.get(), type)
+	{
+	}
+
+	std::unique_ptr<ibv_pd, int (*)(ibv_pd *)> pd;
+	Shown shown;
+};
+
+pavo_bind_seg good_bind(const Memory &memory, const ibv_mw &window)
+{
+	return {.va = memory.address(),
+		.length = SIZE,
+		.mw_rkey = window.rkey,
+		.new_rkey = ibv_inc_rkey(window.rkey),
+		.mr_lkey = memory.lkey(),
+		.access = IBV_ACCESS_REMOTE_WRITE};
+}
+
 Wqe empty_bind(Pair &)
 {
 	return Wqe(PAVO_WQE_BIND_MW).add(pavo_bind_seg{});
@@ -43,15 +65,43 @@ auto bind(std::function<void(pavo_bind_seg &, Shown &)> spoil)
 						     IBV_MW_TYPE_2);
 		auto &seg = a.wqe.at<pavo_bind_seg>(1);
 
-		seg = {.va = shown->memory.address(),
-		       .length = SIZE,
-		       .mw_rkey = shown->window->rkey,
-		       .new_rkey = ibv_inc_rkey(shown->window->rkey),
-		       .mr_lkey = shown->memory.lkey(),
-		       .access = IBV_ACCESS_REMOTE_WRITE};
+		seg = good_bind(shown->memory, *shown->window);
 		spoil(seg, *shown);
 		a.kept.push_back(shown);
 	};
+}
+
+/* Queue pair, window and region are of one domain (IBA C10-72); one of two is not. */
+auto bind_across(ibv_mw_type type, bool foreign_window, bool foreign_region)
+{
+	return [=](Attempt &a) {
+		Device &device = a.pair.a.device();
+		auto own = std::make_shared<Shown>(device.pd(), type);
+		auto other = std::make_shared<Foreign>(device.context(), type);
+
+		a.wqe.at<pavo_bind_seg>(1) = good_bind(
+			(foreign_region ? other->shown : *own).memory,
+			*(foreign_window ? other->shown : *own).window);
+		a.kept.push_back(own);
+		a.kept.push_back(other);
+	};
+}
+
+void add_domains(Faults &faults)
+{
+	for (ibv_mw_type type : {IBV_MW_TYPE_1, IBV_MW_TYPE_2}) {
+		const std::string name = "BindSeg: type " +
+					 std::to_string(type) +
+					 ", another domain's ";
+
+		add_fault(faults, name + "region", empty_bind, PAVO_VE_MW_BIND,
+			  bind_across(type, false, true), IBV_WC_MW_BIND_ERR);
+		add_fault(faults, name + "window", empty_bind, PAVO_VE_MW_BIND,
+			  bind_across(type, true, false), IBV_WC_MW_BIND_ERR);
+		add_fault(faults, name + "region and window", empty_bind,
+			  PAVO_VE_MW_BIND, bind_across(type, true, true),
+			  IBV_WC_MW_BIND_ERR);
+	}
 }
 
 void add_binds(Faults &faults)
@@ -143,6 +193,7 @@ void add_invalidations(Faults &faults)
 void add_key_faults(Faults &faults)
 {
 	add_binds(faults);
+	add_domains(faults);
 	add_invalidations(faults);
 }
 
