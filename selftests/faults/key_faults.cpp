@@ -89,19 +89,24 @@ auto bind_across(ibv_mw_type type, bool foreign_window, bool foreign_region)
 
 void add_domains(Faults &faults)
 {
-	for (ibv_mw_type type : {IBV_MW_TYPE_1, IBV_MW_TYPE_2}) {
-		const std::string name = "BindSeg: type " +
-					 std::to_string(type) +
-					 ", another domain's ";
+	struct {
+		const char *what;
+		ibv_mw_type type;
+		bool window, region;
+	} list[] = {
+		{"type 1, another domain's region", IBV_MW_TYPE_1, false, true},
+		{"type 1, another domain's window", IBV_MW_TYPE_1, true, false},
+		{"type 1, both of another domain", IBV_MW_TYPE_1, true, true},
+		{"type 2, another domain's region", IBV_MW_TYPE_2, false, true},
+		{"type 2, another domain's window", IBV_MW_TYPE_2, true, false},
+		{"type 2, both of another domain", IBV_MW_TYPE_2, true, true},
+	};
 
-		add_fault(faults, name + "region", empty_bind, PAVO_VE_MW_BIND,
-			  bind_across(type, false, true), IBV_WC_MW_BIND_ERR);
-		add_fault(faults, name + "window", empty_bind, PAVO_VE_MW_BIND,
-			  bind_across(type, true, false), IBV_WC_MW_BIND_ERR);
-		add_fault(faults, name + "region and window", empty_bind,
-			  PAVO_VE_MW_BIND, bind_across(type, true, true),
+	for (auto &entry : list)
+		add_fault(faults, std::string("BindSeg: ") + entry.what,
+			  empty_bind, PAVO_VE_MW_BIND,
+			  bind_across(entry.type, entry.window, entry.region),
 			  IBV_WC_MW_BIND_ERR);
-	}
 }
 
 void add_binds(Faults &faults)

@@ -341,8 +341,8 @@ port_free()
 	! port_taken
 }
 
-# What was begun for an addition that failed ends with it, or with the last adapter that
-# was there before it: in a namespace, too, which can go then.
+# An addition that fails leaves no socket, or those of the adapter that was there before it:
+# in a namespace, too, which can go then.
 failed_adds_leave_nothing()
 {
 	local dummy=/sys/module/dummy
