@@ -167,6 +167,8 @@ PV_TEST_LOCAL("nomem.mcast", "every allocation of joining a group fails once")
 			ipv4 ? "attach, IPv4" : "attach, IPv6",
 			[&] { return ibv_attach_mcast(qp, &gid, 0xc000); },
 			[&] {
+				REQUIRE(ud::is_joined(gid),
+					"attached, and not joined");
 				REQUIRE_EQ(ibv_detach_mcast(qp, &gid, 0xc000),
 					   0, "detach");
 			});
