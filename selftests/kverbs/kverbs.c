@@ -576,7 +576,7 @@ static int test_inv_first(struct pair *p)
 	return 0;
 }
 
-/* Pages of the slab take no references: the network must not get them. */
+/* Pages of the slab take no references: the network must not get them. Newer kernels warn. */
 static int test_slab(struct pair *p)
 {
 	const u32 size = 2000;

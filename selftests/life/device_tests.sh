@@ -376,13 +376,19 @@ queued()
 		((BASH_REMATCH[1]))
 }
 
-# start_queue: packets that wait in the queue of va for longer than the test takes
+not_queued()
+{
+	! queued "$1"
+}
+
+# start_queue: packets that wait in the queue of va for longer than the test takes. Not
+# netem's, which takes packets from their sockets.
 start_queue()
 {
 	add_pair
 	start_traffic
 	goes_on
-	tc qdisc add dev va root netem limit 1000 delay 200s
+	tc qdisc add dev va root tbf rate 1kbit burst 10000 limit 1000000
 	soon queued va
 }
 
@@ -402,7 +408,10 @@ packets_outlive_all()
 		queued va
 		case $end in
 		sent)
-			tc qdisc change dev va root netem limit 1000 delay 0
+			# the queue looks again when a packet comes
+			wide change va
+			say 10.9.0.2 9
+			soon not_queued va
 			tc qdisc del dev va root
 			;;
 		interface)
