@@ -388,7 +388,7 @@ start_queue()
 	add_pair
 	start_traffic
 	goes_on
-	tc qdisc add dev va root tbf rate 1kbit burst 10000 limit 1000000
+	tc qdisc add dev va root tbf rate 1kbit burst 100000 limit 1000000
 	soon queued va
 }
 
