@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* ud.cpp - queue pairs for datagrams; see ud.h. */
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "../common/device.h"
 #include "ud.h"
@@ -33,6 +35,26 @@ void check_grh(Env &env, Side &to, const Mr &in, uint64_t id,
 }
 
 } // namespace
+
+bool is_joined(const ibv_gid &group)
+{
+	bool ipv4 = common::is_ipv4(group);
+	std::ifstream groups(ipv4 ? "/proc/net/igmp" : "/proc/net/igmp6");
+	std::string hex, word;
+
+	/* igmp shows a word as the CPU has it, igmp6 shows bytes. */
+	for (int i = ipv4 ? 12 : 0; i < 16; i++) {
+		char byte[3];
+
+		snprintf(byte, sizeof(byte), ipv4 ? "%02X" : "%02x",
+			 group.raw[i]);
+		hex.insert(ipv4 ? 0 : hex.size(), byte);
+	}
+	while (groups >> word)
+		if (word == hex)
+			return true;
+	return false;
+}
 
 Side make_ud(Host &host, const HostInfo &info, Handle srq)
 {
