@@ -68,6 +68,8 @@ static void wake_sides(struct pavo_qp *qp)
 	smp_mb__before_atomic();
 	set_bit(PAVO_REQ_DOORBELL, &qp->req.side.pending);
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
+	pavo_side_wake(&qp->req.side);
+	pavo_side_wake(&qp->resp.side);
 	run_sides(qp);
 }
 
@@ -167,7 +169,7 @@ static int set_flow(struct pavo_qp *qp)
 			     qp->attr.dest_qpn, true);
 	if (err)
 		return err;
-	pavo_flow_keep_inside(&new);
+	pavo_flow_keep_inside(&new, qp->user);
 	lock_sides(qp);
 	had_flow = qp->has_flow;
 	old = qp->flow;
