@@ -5,6 +5,7 @@
  * Called by the loops of all rooms, and by debugfs.c. A loop that comes to its end within its
  * budget is not counted, so it costs nothing.
  */
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/percpu.h>
 #include <linux/seq_file.h>
@@ -15,19 +16,26 @@
  * @used_up:      loops that ended with work left
  * @most_packets: of one of them
  * @most_bytes:   likewise
+ * @tick:         in which steps were counted last (jiffies)
+ * @steps:        in that tick
  */
 struct loop_count {
 	u64 used_up;
 	u32 most_packets;
 	u32 most_bytes;
+	unsigned long tick;
+	u32 steps;
 };
 
 static DEFINE_PER_CPU(struct loop_count[PAVO_LOOP_COUNT], counts);
 
-static const char *const names[] = {
-#define PAVO_LOOP_NAME(name) #name,
-	PAVO_LOOPS(PAVO_LOOP_NAME)
-#undef PAVO_LOOP_NAME
+static const char *const names[PAVO_LOOP_COUNT] = {
+	[PAVO_LOOP_INSIDE] = "inside",
+	[PAVO_LOOP_REQUESTER] = "requester",
+	[PAVO_LOOP_RESPONDER] = "responder",
+	[PAVO_LOOP_TIMERS] = "timers",
+	[PAVO_LOOP_GROUPS] = "groups",
+	[PAVO_LOOP_WINDOWS] = "windows",
 };
 
 void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)
@@ -42,6 +50,26 @@ void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)
 	if (bytes > count->most_bytes)
 		count->most_bytes = bytes;
 	local_bh_enable();
+}
+
+bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
+{
+	struct loop_count *count = this_cpu_ptr(&counts[loop]);
+	unsigned long now = jiffies;
+
+	if (count->tick != now) {
+		count->tick = now;
+		count->steps = 0;
+	}
+	if (likely(count->steps < most))
+		return true;
+	pavo_budget_used_up(loop, count->steps, 0);
+	return false;
+}
+
+void pavo_budget_add(enum pavo_loop loop, u32 steps)
+{
+	this_cpu_ptr(&counts[loop])->steps += steps;
 }
 
 static void show_loop(struct seq_file *file, enum pavo_loop loop)

@@ -13,7 +13,7 @@
 
 #include <linux/types.h>
 
-/**
+/*
  * Packets and bytes of a slice: about a millisecond of a CPU. A loop may exceed it by its last
  * step.
  */
@@ -21,7 +21,7 @@
 #define PAVO_SLICE_BYTES (4 << 20)
 
 /**
- * struct pavo_budget - what is left.
+ * struct pavo_budget - packets and bytes that are left.
  * @packets: packets, WQEs, and other steps of about a microsecond
  * @bytes:   bytes that are copied, or go into an ICRC
  */
@@ -32,7 +32,12 @@ struct pavo_budget {
 
 static inline struct pavo_budget pavo_budget_slice(void)
 {
-	return (struct pavo_budget){ PAVO_SLICE_PACKETS, PAVO_SLICE_BYTES };
+	const struct pavo_budget slice = {
+		.packets = PAVO_SLICE_PACKETS,
+		.bytes = PAVO_SLICE_BYTES,
+	};
+
+	return slice;
 }
 
 static inline bool pavo_budget_left(const struct pavo_budget *budget)
@@ -41,7 +46,7 @@ static inline bool pavo_budget_left(const struct pavo_budget *budget)
 }
 
 /**
- * pavo_budget_spend - take off what was done. What is left may be less than nothing.
+ * pavo_budget_spend - take off what was done. Less than nothing may be left.
  * @budget:  the budget
  * @packets: at most 2^20
  * @bytes:   at most 2^30
@@ -57,22 +62,14 @@ static inline void pavo_budget_spend(struct pavo_budget *budget, u32 packets,
 
 struct seq_file;
 
-/*
- * Kinds of loops that are counted. X(name): the enumerator is PAVO_LOOP_name, the visible name is
- * "name".
- */
-#define PAVO_LOOPS(X)                                          \
-	X(inside) /* packets that stay inside a namespace */   \
-	X(requester) /* runs of requester sides */             \
-	X(responder) /* runs of responder sides */             \
-	X(timers) /* of queue pairs, in one tick */            \
-	X(groups) /* copies for members of multicast groups */ \
-	X(windows) /* turns of windows */
-
+/** enum pavo_loop - kinds of loops that are counted. */
 enum pavo_loop {
-#define PAVO_LOOP_ENUM(name) PAVO_LOOP_##name,
-	PAVO_LOOPS(PAVO_LOOP_ENUM)
-#undef PAVO_LOOP_ENUM
+	PAVO_LOOP_INSIDE, /* packets that stay inside a namespace */
+	PAVO_LOOP_REQUESTER, /* runs of requester sides */
+	PAVO_LOOP_RESPONDER, /* runs of responder sides */
+	PAVO_LOOP_TIMERS, /* of queue pairs, in one tick */
+	PAVO_LOOP_GROUPS, /* copies for members of multicast groups */
+	PAVO_LOOP_WINDOWS, /* turns of windows */
 	PAVO_LOOP_COUNT,
 };
 
@@ -93,6 +90,20 @@ static inline void pavo_budget_end(enum pavo_loop loop,
 	pavo_budget_used_up(loop, PAVO_SLICE_PACKETS - budget->packets,
 			    PAVO_SLICE_BYTES - budget->bytes);
 }
+
+/**
+ * pavo_budget_in_tick - may this CPU go on with steps of a kind? For softirqs, which run many of
+ * them in a row.
+ * @loop: the kind
+ * @most: so many may be in a tick
+ *
+ * Context: BH disabled.
+ * Return: false: as many were in the present tick; the next is for a work.
+ */
+bool pavo_budget_in_tick(enum pavo_loop loop, u32 most);
+
+/** pavo_budget_add - count steps in the tick of the last pavo_budget_in_tick(). BH disabled. */
+void pavo_budget_add(enum pavo_loop loop, u32 steps);
 
 /** pavo_budgets_show - print for each kind how often, and the longest of them. */
 void pavo_budgets_show(struct seq_file *file);

@@ -33,7 +33,7 @@
 #define SHARE_BYTES (QUEUE_BYTES / 4)
 
 /* Slices of a process in a row, before it leaves the rest to the work: some milliseconds. */
-#define OWN_SLICES 8
+#define OWN_SLICES 16
 
 /**
  * struct inside - the queue of a CPU.
@@ -57,11 +57,11 @@ struct inside {
 	struct pavo_budget budget;
 	bool busy;
 	bool left;
-	struct work_struct work;
+	struct delayed_work work;
 	int cpu;
 };
 
-/* What the queue notes of a packet, in its cb. */
+/* A note of the queue to a packet, in its cb. */
 struct inside_note {
 	u32 bytes;
 	u8 share;
@@ -124,12 +124,23 @@ static void execute_packet(struct sk_buff *skb)
 		kfree_skb(skb);
 }
 
-/* Let the work go on, on the CPU of the queue. */
+/* Is this process context, but for the caller's own local_bh_disable()? */
+static bool is_process(void)
+{
+	return softirq_count() == SOFTIRQ_DISABLE_OFFSET;
+}
+
+/*
+ * Let the work go on, on the CPU of the queue. A process goes on itself, so the work waits a tick:
+ * two tasks in turn would cost more.
+ */
 static void leave_rest(struct inside *in)
 {
+	bool own = is_process() && !(current->flags & PF_KTHREAD);
+
 	in->left = true;
-	pavo_budget_end(PAVO_LOOP_inside, &in->budget);
-	queue_work_on(in->cpu, inside_wq, &in->work);
+	pavo_budget_end(PAVO_LOOP_INSIDE, &in->budget);
+	queue_delayed_work_on(in->cpu, inside_wq, &in->work, own);
 }
 
 /* Execute packets of this CPU's queue, until it is empty or the slice is used up. BH disabled. */
@@ -154,12 +165,6 @@ static void execute_slice(struct inside *in)
 		in->left = false;
 	else
 		leave_rest(in);
-}
-
-/* Is this process context, but for the caller's own local_bh_disable()? */
-static bool is_process(void)
-{
-	return softirq_count() == SOFTIRQ_DISABLE_OFFSET;
 }
 
 bool pavo_inside_deliver(const struct pavo_budget *left)
@@ -194,9 +199,11 @@ void pavo_inside_go_on(void)
 		in = this_cpu_ptr(&insides);
 		if (in->left)
 			execute_slice(in);
-		left = in->left;
+		left = in->left && --slices && !signal_pending(current);
+		if (in->left && !left)
+			mod_delayed_work_on(in->cpu, inside_wq, &in->work, 0);
 		local_bh_enable();
-	} while (left && --slices && !signal_pending(current));
+	} while (left);
 }
 
 struct pavo_inside_mark pavo_inside_mark(void)
@@ -234,14 +241,14 @@ static void take_over(struct inside *from)
 	WRITE_ONCE(from->executed, from->sent);
 	from->left = false;
 	in->left = true;
-	queue_work_on(in->cpu, inside_wq, &in->work);
+	mod_delayed_work_on(in->cpu, inside_wq, &in->work, 0);
 	local_bh_enable();
 }
 
 /* Execute a slice. The kernel lets other tasks run between two works. */
 static void run_inside_work(struct work_struct *work)
 {
-	struct inside *in = container_of(work, struct inside, work);
+	struct inside *in = container_of(work, struct inside, work.work);
 	bool here;
 
 	local_bh_disable();
@@ -253,7 +260,7 @@ static void run_inside_work(struct work_struct *work)
 		return;
 	cpus_read_lock();
 	if (cpu_online(in->cpu))
-		queue_work_on(in->cpu, inside_wq, work);
+		mod_delayed_work_on(in->cpu, inside_wq, &in->work, 0);
 	else
 		take_over(in);
 	cpus_read_unlock();
@@ -272,7 +279,7 @@ int pavo_inside_init(void (*inside)(struct sk_buff *skb))
 	for_each_possible_cpu(cpu) {
 		in = per_cpu_ptr(&insides, cpu);
 		__skb_queue_head_init(&in->queue);
-		INIT_WORK(&in->work, run_inside_work);
+		INIT_DELAYED_WORK(&in->work, run_inside_work);
 		in->cpu = cpu;
 	}
 	return 0;
@@ -280,6 +287,11 @@ int pavo_inside_init(void (*inside)(struct sk_buff *skb))
 
 void pavo_inside_exit(void)
 {
-	/* Works that go on are waited for, too: no queue pair sends any more. */
+	int cpu;
+
+	/* No queue pair sends any more. A work that waits for its tick begins now. */
+	for_each_possible_cpu(cpu)
+		flush_delayed_work(&per_cpu_ptr(&insides, cpu)->work);
+	/* Works that go on are waited for, too. */
 	destroy_workqueue(inside_wq);
 }

@@ -286,7 +286,7 @@ struct pavo_inside_mark {
 struct pavo_inside_mark pavo_inside_mark(void);
 
 /**
- * pavo_inside_behind - are packets before @mark waiting on another CPU? What this one sends would
+ * pavo_inside_behind - are packets before @mark waiting on another CPU? A sender on this one would
  * overtake them.
  * @mark: of the sender
  *

@@ -108,6 +108,17 @@ static __always_inline bool pavo_side_visit(struct pavo_qp *qp,
 	return more;
 }
 
+/*
+ * Has the side left work to the QP's work, which softirqs leave more to? In Error they flush
+ * nevertheless: a consumer may poll without end and let no work run.
+ */
+static __always_inline bool pavo_side_rests(struct pavo_qp *qp,
+					    const struct pavo_side *side)
+{
+	return unlikely(READ_ONCE(side->resting)) &&
+	       pavo_qp_state(qp) != IB_QPS_ERR;
+}
+
 /* Leave the rest to the QP's work. */
 static __always_inline void pavo_side_rest(struct pavo_qp *qp, int cpu)
 {
@@ -127,7 +138,7 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 	bool more;
 	int cpu;
 
-	if (unlikely(READ_ONCE(side->resting)) && in_softirq())
+	if (in_softirq() && pavo_side_rests(qp, side))
 		return;
 	do {
 		local_bh_disable();
@@ -184,7 +195,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 		pavo_user_park(qp->user);
 		skb_queue_head(&side->backlog, rx->skb);
 	}
-	if (likely(!side->resting))
+	if (!pavo_side_rests(qp, side))
 		more = pavo_side_visit(qp, side, &cpu, &budget, work);
 	rcu_read_unlock();
 	spin_unlock(&side->lock);

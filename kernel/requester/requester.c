@@ -284,7 +284,7 @@ static bool visit(struct pavo_qp *qp, struct pavo_budget *slice)
 static const struct pavo_side_work work = {
 	.handle = pavo_requester_handle,
 	.visit = visit,
-	.loop = PAVO_LOOP_requester,
+	.loop = PAVO_LOOP_REQUESTER,
 };
 
 static void run(struct pavo_qp *qp)

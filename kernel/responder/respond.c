@@ -158,7 +158,8 @@ static enum hrtimer_restart end_pause(struct hrtimer *timer)
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, resp.pause);
 
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
-	pavo_responder_run(qp);
+	if (!pavo_qp_timer_waits(qp))
+		pavo_responder_run(qp);
 	return HRTIMER_NORESTART;
 }
 

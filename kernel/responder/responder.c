@@ -215,7 +215,7 @@ static bool visit(struct pavo_qp *qp, struct pavo_budget *slice)
 static const struct pavo_side_work work = {
 	.handle = handle,
 	.visit = visit,
-	.loop = PAVO_LOOP_responder,
+	.loop = PAVO_LOOP_RESPONDER,
 };
 
 static void run(struct pavo_qp *qp)

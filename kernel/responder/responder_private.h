@@ -16,7 +16,7 @@
 
 /* Packets and bytes of answers that one visit sends: each packet that comes may bring about one. */
 #define PAVO_RESPOND_PACKETS 64
-#define PAVO_RESPOND_BYTES (1 << 20)
+#define PAVO_RESPOND_BYTES (1024 * 1024)
 /* Payload of answers up to this is copied; beyond, pages are attached. */
 #define PAVO_RESPOND_COPYBREAK 256
 
