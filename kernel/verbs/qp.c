@@ -108,6 +108,7 @@ err_requester:
 
 static void demolish_qp(struct pavo_qp *qp)
 {
+	pavo_cqs_leave(qp);
 	pavo_qp_remove(qp);
 	pavo_mw_forget_qp(&qp->holder);
 	pavo_requester_destroy(qp);
@@ -141,6 +142,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = build_qp(qp, &resp);
 	if (err)
 		goto err_user;
+	pavo_cqs_join(qp);
 	init->cap = qp->cap;
 	if (!udata)
 		return 0;
