@@ -37,13 +37,13 @@ clear_guest()
 }
 
 # Threads and processes, races with the end of a key or of memory, doorbells that a worker takes
-# on the other CPU, a huge page.
+# on the other CPU, slices of packets inside a namespace, a huge page.
 verbs()
 {
 	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
 		"${races[@]}" "${most[@]}" --two-cpus --only thread. --only process. --only mr.huge_pages \
 		--only odp.never_raced --only ext.atomic \
-		--only poll.no_calls --only poll.around --only poll.flags
+		--only budget.inside_counted --only poll.no_calls --only poll.around --only poll.flags
 }
 
 # Shared memory, written at random while others work.
