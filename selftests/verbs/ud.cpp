@@ -56,7 +56,7 @@ bool is_joined(const ibv_gid &group)
 	return false;
 }
 
-Side make_ud(Host &host, const HostInfo &info, Handle srq)
+Side make_ud(Host &host, const HostInfo &info, Handle srq, uint32_t max_send_wr)
 {
 	Side side = {.host = &host,
 		     .info = info,
@@ -66,7 +66,7 @@ Side make_ud(Host &host, const HostInfo &info, Handle srq)
 
 	side.qp = host.create_qp({.send_cq = side.send_cq.id,
 				  .recv_cq = side.recv_cq.id,
-				  .cap = {128, 128, 4, 4, 64},
+				  .cap = {max_send_wr, 128, 4, 4, 64},
 				  .type = IBV_QPT_UD,
 				  .srq = srq});
 	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));
