@@ -5,6 +5,7 @@
 #ifndef PAVO_PD_H
 #define PAVO_PD_H
 
+#include <linux/uidgid.h>
 #include <rdma/ib_verbs.h>
 #include "memory/rkm.h"
 

@@ -5,6 +5,7 @@
 #ifndef PAVO_AH_H
 #define PAVO_AH_H
 
+#include <linux/uidgid.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/pavo-abi.h>
 

@@ -40,6 +40,7 @@ void engine_start(const struct engine_host *host)
 	ENGINE_MUST(dev->tally.stats);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
+	pavo_objects_init(dev);
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);
 	pavo_demux_prepare(dev);
@@ -63,6 +64,7 @@ void engine_stop(void)
 	pavo_key_table_destroy(&dev->keys);
 	for (i = 0; i < PAVO_OBJ_COUNT; i++)
 		ENGINE_MUST(!atomic_read(&dev->used[i]));
+	pavo_objects_end(dev);
 	free_percpu(dev->tally.stats);
 	kfree(dev);
 	engine_dev = NULL;

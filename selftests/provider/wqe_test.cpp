@@ -464,12 +464,13 @@ void test_owner()
 /* Entries that name WQEs that are not outstanding, all along the counts. */
 void test_queue_indices()
 {
-	std::vector<std::byte> slots(8 * SLOT);
+	std::vector<std::byte> slots(8 * SLOT), own(PAVO_QUEUE_OWN_SIZE(8));
 	WorkQueue queue(true);
 	uint32_t head = 0, tail = 0;
 	std::mt19937 random(1);
 
-	REQUIRE(queue.init(slots.data(), 8, TestSlot::limits(IBV_QPT_RC)));
+	REQUIRE(queue.init(slots.data(), own.data(), 8,
+			   TestSlot::limits(IBV_QPT_RC)));
 	for (int i = 0; i < 100000; i++) {
 		uint32_t guess = tail - 20 + random() % 40;
 		uint64_t wr_id = 0;

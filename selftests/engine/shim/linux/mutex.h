@@ -5,4 +5,6 @@
 
 #include <linux/spinlock.h>
 
+#define mutex_destroy(mutex) ((void)(mutex))
+
 #endif /* PAVO_ENGINE_LINUX_MUTEX_H */

@@ -31,8 +31,10 @@ struct user_namespace {
 extern struct user_namespace init_user_ns;
 
 #define GLOBAL_ROOT_UID ((kuid_t){0})
+#define INVALID_UID ((kuid_t){-1u})
 #define current_user_ns() (&init_user_ns)
 #define current_euid() GLOBAL_ROOT_UID
+#define __kuid_val(uid) ((uid).val)
 #define uid_eq(a, b) ((a).val == (b).val)
 #define uid_valid(uid) true
 #define make_kuid(ns, uid) ((kuid_t){uid})

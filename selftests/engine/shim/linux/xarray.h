@@ -53,6 +53,22 @@ int xa_alloc_cyclic_bh(struct xarray *xa, u32 *index, void *entry,
 /* The first entry, reserved or not. */
 void *xas_find(struct xa_state *state, unsigned long last);
 
+/* A number as an entry. */
+static inline void *xa_mk_value(unsigned long value)
+{
+	return (void *)(value << 1 | 1);
+}
+
+static inline unsigned long xa_to_value(const void *entry)
+{
+	return (unsigned long)entry >> 1;
+}
+
+static inline bool xa_empty(const struct xarray *xa)
+{
+	return !xa->count;
+}
+
 static inline int xa_err(const void *entry)
 {
 	return IS_ERR(entry) ? (int)PTR_ERR(entry) : 0;
