@@ -297,6 +297,7 @@ static bool take_apart(struct cut *cut)
 {
 	struct sk_buff *skb = cut->skb;
 	unsigned int ip_len;
+	bool authentic;
 
 	if (!pavo_late_has_mark(skb) || !pavo_late_has_type(skb) ||
 	    !pavo_late_meta(&cut->meta, skb, 0))
@@ -305,10 +306,14 @@ static bool take_apart(struct cut *cut)
 						    sizeof(struct iphdr);
 	if (skb_headroom(skb) < sizeof(struct udphdr) + ip_len)
 		return false;
-	return pavo_late_parse(&cut->pkt, &cut->meta, skb, 0) ==
-		       PAVO_PARSE_OK &&
-	       pavo_auth_verify(&cut->meta, skb, 0,
-				skb->data - sizeof(struct udphdr) - ip_len);
+	if (pavo_late_parse(&cut->pkt, &cut->meta, skb, 0) != PAVO_PARSE_OK)
+		return false;
+	/* The stack also cuts what a process takes out of a queue of a filter. */
+	local_bh_disable();
+	authentic = pavo_auth_verify(
+		&cut->meta, skb, 0, skb->data - sizeof(struct udphdr) - ip_len);
+	local_bh_enable();
+	return authentic;
 }
 
 /*

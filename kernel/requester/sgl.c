@@ -302,17 +302,23 @@ static enum pavo_status load_direct(struct pavo_qp *qp,
 	return err ? PAVO_ST_BAD_RESPONSE : PAVO_ST_OK;
 }
 
-/* Was all that is in the direct window at @pos, if there is one, drained? */
+/*
+ * Was all that is in the direct window at @pos drained, if there is one? A window that was closed
+ * meanwhile has lost it.
+ */
 static enum pavo_status check_drained(struct pavo_qp *qp,
 				      const struct pavo_swqe *wqe,
 				      const struct pavo_sgl_pos *pos)
 {
 	const struct pavo_data_seg *sge = &wqe->sge[pos->sge];
 	const struct pavo_direct_user user = user_of(qp, wqe, pos->sge);
-	const struct pavo_region *region = find_direct(qp, sge);
+	struct pavo_region *region;
+	enum pavo_status status;
 
-	if (!region)
-		return PAVO_ST_OK;
+	status = pavo_check(qp->dev, qp->holder.pd, sge->lkey, sge->va,
+			    sge->byte_count, 0, &region);
+	if (status || !is_direct(region))
+		return status;
 	return pavo_direct_drained(&user, region, sge->va,
 				   &qp->req.side.missing);
 }

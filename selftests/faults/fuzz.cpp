@@ -228,10 +228,17 @@ private:
 	/* To the queue that another thread writes into; its errors end the queue pair. */
 	void share()
 	{
-		faults::receive(queue_.srq, 1, sharing_.sink, any() % 4096);
-		RawSq(sharing_.a)
-			.post(to_shared_++, good_send(sharing_, any() % 4096),
-			      1);
+		ibv_sge sge = {sharing_.sink.address(), any() % 4096,
+			       sharing_.sink.lkey()};
+		ibv_recv_wr wr = {}, *bad;
+		const Wqe wqe = good_send(sharing_, any() % 4096);
+		RawSq sq(sharing_.a);
+
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		ibv_post_srq_recv(queue_.srq, &wr, &bad);
+		sq.place(to_shared_, wqe);
+		ring(sq.doorbell(to_shared_++, wqe).pack());
 	}
 
 	/* Behind the provider's back, whose count may be anything by now. */

@@ -68,7 +68,13 @@ struct RegisterUcSweeps {
 /* A message that B cannot take in any way; then the pair works as before. */
 void dropped(Env &env, Link &link, const SendWr &wr, const char *what)
 {
+	Link behind = connect(env);
+
 	must_send(env, link.a, wr, what);
+	/* It is dropped by the time that a message behind it is answered. */
+	must_post(behind.b, RecvWr{});
+	must_send(env, behind.a, make_wr(Op::send, {}, 0), what);
+	wait_recv(env, behind.b, what);
 	uc_alive(env, link);
 	REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_RTS, what);
 	REQUIRE_EQ(int(state_of(link.b)), IBV_QPS_RTS, what);
