@@ -463,7 +463,9 @@ void make_call(Hands &hands, const Program &program, size_t at)
 			nth = twisted.a;
 	if (nth)
 		fail_nth(nth);
+	hands.late.begin(*call.entry);
 	told.error = maker->make();
+	hands.late.end(*call.entry, told.error);
 	if (nth)
 		fail_nth(0);
 	note(hands.shared, 1, call.entry->index * 256u + uint32_t(told.error));

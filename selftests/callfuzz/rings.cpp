@@ -3,6 +3,7 @@
  * rings.cpp - see hands.h: an actor writes work requests, frames and commands that are
  * nearly right into memory that it shares with the module, at addresses that may be wrong.
  */
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -192,13 +193,18 @@ int post_wqe(Hands &hands, const uint64_t *args, uint64_t *)
 	Wqe wqe;
 
 	wqe.add(pavo_next_seg{0, 0, uint32_t(body[1]), uint32_t(body[8])});
-	/* inline srqn gid sgid dest qkey kind */
+	/* inline srqn gid sgid dest qkey kind times */
 	if (rest[6] == 1)
 		add_datagram_way(hands, wqe, rest + 2);
 	else if (rest[6] == 2)
 		wqe.add(pavo_xrc_seg{uint32_t(rest[1]), {}});
 	add_body(wqe, body, rest[0]);
-	return post(hands, Queue(args), wqe, uint32_t(body[0]), body[2]);
+	int error = 0;
+	for (uint64_t n = 0; n < std::min<uint64_t>(rest[7], 256) && !error;
+	     n++)
+		error = post(hands, Queue(args), wqe, uint32_t(body[0]),
+			     body[2]);
+	return error;
 }
 
 int post_invalidate(Hands &hands, const uint64_t *args, uint64_t *)
