@@ -6,6 +6,7 @@
 #ifndef PAVO_ADAPTER_H
 #define PAVO_ADAPTER_H
 
+#include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -66,11 +67,15 @@ enum pavo_object {
  * @groups: those that have members, by GID
  * @count:  of them
  * @shares: in how many each user has members
+ * @late:   packets to groups that came behind too many copies in a tick (demux.c)
+ * @work:   delivers these
  */
 struct pavo_mcast {
 	struct hlist_head groups[64];
 	u32 count;
 	struct pavo_shares shares;
+	struct sk_buff_head late;
+	struct work_struct work;
 };
 
 /**

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * debugfs.c - /sys/kernel/debug/pavo: jobs, which the adapters of this machine share, and the
- * keys, remote-key slots, turns, windows and direct windows of each adapter, and trains.
+ * keys, remote-key slots, turns, windows and direct windows of each adapter, trains, and budgets.
  * Called by main.c. RDMA netlink shows other details of an adapter
  * (verbs/restrack.c, stats.c).
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
+#include "budget.h"
 #include "debugfs.h"
 #include "direct/direct.h"
 #include "jobs/job.h"
@@ -66,6 +67,13 @@ static int trains_show(struct seq_file *file, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(trains);
 
+static int budgets_show(struct seq_file *file, void *data)
+{
+	pavo_budgets_show(file);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(budgets);
+
 static int turns_show(struct seq_file *file, void *data)
 {
 	pavo_show_adapters(file, pavo_policy_show);
@@ -81,6 +89,7 @@ void pavo_debugfs_init(void)
 	debugfs_create_file("keys", 0400, root, NULL, &keys_fops);
 	debugfs_create_file("windows", 0400, root, NULL, &windows_fops);
 	debugfs_create_file("trains", 0444, root, NULL, &trains_fops);
+	debugfs_create_file("budgets", 0444, root, NULL, &budgets_fops);
 	debugfs_create_file("turns", 0400, root, NULL, &turns_fops);
 	debugfs_create_file("direct", 0400, root, NULL, &direct_fops);
 	debugfs_create_file("live", 0400, root, NULL, &live_fops);

@@ -6,6 +6,7 @@
  */
 #include <linux/if_vlan.h>
 #include <linux/udp.h>
+#include "budget.h"
 #include "demux.h"
 #include "net/net.h"
 #include "pavo_trace.h"
@@ -15,6 +16,11 @@
 #include "requester/requester.h"
 #include "responder/responder.h"
 #include "window/window.h"
+
+/* Copies for members of groups that a CPU makes in softirqs of a tick: some milliseconds. */
+#define COPIES_A_TICK 4096
+/* Packets that may wait for the work that makes copies beyond that. */
+#define MOST_LATE 256
 
 /* The number of no QP: the packet is for those in its multicast group. */
 #define PAVO_MCAST_QPN 0xffffff
@@ -115,18 +121,87 @@ static void deliver_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
 		kfree_skb(copy.skb);
 }
 
-static void deliver_to_group(struct pavo_rx *rx)
+static void deliver_copies(struct pavo_dev *dev, const struct pavo_rx *rx)
 {
 	struct in6_addr gid;
+	u32 copies;
 
 	pavo_rx_dgid(rx, &gid);
-	if (pavo_mcast_for_each(pavo_dev_of(rx->port), &gid, deliver_copy,
-				rx)) {
-		consume_skb(rx->skb);
+	copies = pavo_mcast_for_each(dev, &gid, deliver_copy, rx);
+	if (!copies)
+		pavo_tally_add(rx->port->tally, rx_drop_qpn, 1);
+	pavo_budget_add(PAVO_LOOP_GROUPS, copies);
+}
+
+/* Leave a packet to the adapter's work, in order; consumes it. */
+static void leave_to_work(struct pavo_dev *dev, struct pavo_rx *rx)
+{
+	struct sk_buff_head *late = &dev->mcast.late;
+
+	if (skb_queue_len_lockless(late) >= MOST_LATE) {
+		pavo_tally_add(rx->port->tally, rx_drop_backlog, 1);
+		kfree_skb(rx->skb);
 		return;
 	}
-	pavo_tally_add(rx->port->tally, rx_drop_qpn, 1);
-	kfree_skb(rx->skb);
+	keep_vlan(rx->skb);
+	skb_queue_tail(late, rx->skb);
+	queue_work(dev->wq, &dev->mcast.work);
+}
+
+static void deliver_to_group(struct pavo_rx *rx)
+{
+	struct pavo_dev *dev = pavo_dev_of(rx->port);
+
+	if (unlikely(!skb_queue_empty_lockless(&dev->mcast.late) ||
+		     !pavo_budget_in_tick(PAVO_LOOP_GROUPS, COPIES_A_TICK))) {
+		leave_to_work(dev, rx);
+		return;
+	}
+	deliver_copies(dev, rx);
+	consume_skb(rx->skb);
+}
+
+/* Deliver the first packet that waits, and take it off after that: so no other overtakes it. */
+static void deliver_late(struct pavo_dev *dev, struct sk_buff *skb)
+{
+	struct pavo_rx rx;
+
+	rcu_read_lock();
+	/* The interface that it came by may be gone, and its VLAN is kept in the packet. */
+	skb->dev = rcu_dereference(dev->port.ndev);
+	if (skb->dev) {
+		pavo_rx_parse(&rx, &dev->port, skb);
+		deliver_copies(dev, &rx);
+	}
+	rcu_read_unlock();
+	skb_unlink(skb, &dev->mcast.late);
+	consume_skb(skb);
+}
+
+/* The kernel lets other tasks run between two works. */
+static void run_late(struct work_struct *work)
+{
+	struct pavo_dev *dev = container_of(work, struct pavo_dev, mcast.work);
+	struct sk_buff *skb;
+
+	local_bh_disable();
+	skb = skb_peek(&dev->mcast.late);
+	if (skb)
+		deliver_late(dev, skb);
+	local_bh_enable();
+	if (!skb_queue_empty_lockless(&dev->mcast.late))
+		queue_work(dev->wq, work);
+}
+
+void pavo_demux_prepare(struct pavo_dev *dev)
+{
+	skb_queue_head_init(&dev->mcast.late);
+	INIT_WORK(&dev->mcast.work, run_late);
+}
+
+void pavo_demux_forget(struct pavo_dev *dev)
+{
+	skb_queue_purge(&dev->mcast.late);
 }
 
 /* Hand a checked packet to a window, to a group, or to the side of the QP that it is for. */

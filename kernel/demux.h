@@ -5,6 +5,7 @@
 #ifndef PAVO_DEMUX_H
 #define PAVO_DEMUX_H
 
+struct pavo_dev;
 struct sk_buff;
 struct sock;
 
@@ -25,5 +26,11 @@ int pavo_demux_receive(struct sock *sk, struct sk_buff *skb);
  * Context: BH disabled, RCU read side; no side is locked.
  */
 void pavo_demux_inside(struct sk_buff *skb);
+
+/** pavo_demux_prepare - make an adapter able to deliver packets. */
+void pavo_demux_prepare(struct pavo_dev *dev);
+
+/** pavo_demux_forget - drop packets that wait. No more come, and the adapter's works are over. */
+void pavo_demux_forget(struct pavo_dev *dev);
 
 #endif /* PAVO_DEMUX_H */

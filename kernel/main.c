@@ -119,6 +119,7 @@ static void dealloc_adapter(struct ib_device *ibdev)
 		destroy_workqueue(dev->wq);
 	if (dev->end_wq)
 		destroy_workqueue(dev->end_wq);
+	pavo_demux_forget(dev);
 	pavo_windows_destroy(&dev->windows);
 	pavo_numbers_end(&dev->qps);
 	pavo_numbers_end(&dev->srqs);
@@ -160,6 +161,7 @@ static struct pavo_dev *alloc_adapter(void)
 	pavo_rkm_init(&dev->rkm);
 	pavo_policy_init(dev);
 	pavo_directs_init(&dev->directs);
+	pavo_demux_prepare(dev);
 	err = pavo_windows_init(&dev->windows);
 	dev->port.ib = &dev->ib;
 	dev->port.tally = &dev->tally;

@@ -68,6 +68,8 @@ static void wake_sides(struct pavo_qp *qp)
 	smp_mb__before_atomic();
 	set_bit(PAVO_REQ_DOORBELL, &qp->req.side.pending);
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
+	pavo_side_wake(&qp->req.side);
+	pavo_side_wake(&qp->resp.side);
 	run_sides(qp);
 }
 
@@ -168,7 +170,7 @@ static int set_flow(struct pavo_qp *qp)
 			     qp->attr.dest_qpn, true);
 	if (err)
 		return err;
-	pavo_flow_keep_inside(&new);
+	pavo_flow_keep_inside(&new, qp->user);
 	pavo_pair_leave(qp);
 	lock_sides(qp);
 	had_flow = qp->has_flow;

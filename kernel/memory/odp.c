@@ -108,6 +108,13 @@ bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
 	return true;
 }
 
+/* Behind each so many pages of a range other tasks may run: it may have 2^27. */
+static void rest_at(unsigned long i)
+{
+	if (i % (1ul << 16) == 0)
+		cond_resched();
+}
+
 /* Hide the pages from @first to @last, and wait until no packet uses them. Mutex held; sleeps. */
 static void hide(struct pavo_odp *odp, unsigned long first, unsigned long last)
 {
@@ -115,6 +122,7 @@ static void hide(struct pavo_odp *odp, unsigned long first, unsigned long last)
 	bool any = false;
 
 	for (i = first; i <= last; i++) {
+		rest_at(i);
 		entry = odp->pages[i];
 		if (entry & PRESENT) {
 			WRITE_ONCE(odp->pages[i], entry & ~PRESENT);
@@ -125,6 +133,7 @@ static void hide(struct pavo_odp *odp, unsigned long first, unsigned long last)
 		return;
 	synchronize_rcu_expedited();
 	for (i = first; i <= last; i++) {
+		rest_at(i);
 		entry = odp->pages[i];
 		if (entry & WRITABLE)
 			set_page_dirty(entry_page(entry));

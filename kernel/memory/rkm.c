@@ -105,6 +105,12 @@ static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
 	return true;
 }
 
+/* A queue pair has up to 129 slots, of a nanosecond or two. */
+u32 pavo_rkm_cost(const struct pavo_pd *pd)
+{
+	return min_t(u32, READ_ONCE(pd->rkm.count), AT_ONCE) / 4;
+}
+
 /*
  * Could the peer of @qp be using a key of the walk's PD? XRC targets, which have no PD of
  * their own, are always visited: slots of earlier requests may still be in use.

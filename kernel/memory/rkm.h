@@ -204,6 +204,12 @@ void pavo_rkm_forget(struct pavo_holder *holder);
 bool pavo_rkm_start(struct pavo_holder *holder, struct pavo_pd *pd, u32 key,
 		    struct pavo_rkm_request *request);
 
+/*
+ * pavo_rkm_cost - packets that could be sent in the time that a caller's own walk of @pd takes, or
+ * of the longest one.
+ */
+u32 pavo_rkm_cost(const struct pavo_pd *pd);
+
 /** pavo_rkm_came_back - is the walk done? Returns true once for each request. */
 static inline bool pavo_rkm_came_back(struct pavo_rkm_request *request)
 {

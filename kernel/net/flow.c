@@ -6,10 +6,12 @@
  * nodes, and by tx.c for the route of each packet. Owns the reference to the source GID and
  * the cached routes.
  */
+#include <linux/hash.h>
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/udp.h>
 #include <net/inet_dscp.h>
@@ -241,7 +243,7 @@ static bool is_inside(const struct pavo_flow *flow, struct net *net)
 	return ndev && pavo_port_on(ndev);
 }
 
-void pavo_flow_keep_inside(struct pavo_flow *flow)
+void pavo_flow_keep_inside(struct pavo_flow *flow, const void *user)
 {
 	const struct net_device *own;
 
@@ -249,6 +251,7 @@ void pavo_flow_keep_inside(struct pavo_flow *flow)
 	own = rcu_dereference(flow->port->ndev);
 	flow->inside = own && is_inside(flow, dev_net(own));
 	rcu_read_unlock();
+	flow->share = hash_ptr(user, ilog2(PAVO_INSIDE_SHARES));
 }
 
 bool pavo_flow_inside(struct pavo_flow *flow)

@@ -18,6 +18,15 @@ static struct net_device *own_ndev(const struct pavo_port *port)
 	return rcu_dereference_protected(port->ndev, lockdep_rtnl_is_held());
 }
 
+static bool is_joined(const struct in_device *in_dev, __be32 group)
+{
+	const struct ip_mc_list *list = rtnl_dereference(in_dev->mc_list);
+
+	while (list && list->multiaddr != group)
+		list = rtnl_dereference(list->next_rcu);
+	return list;
+}
+
 int pavo_net_join(const struct pavo_port *port, const struct in6_addr *gid)
 {
 	struct net_device *ndev = own_ndev(port);
@@ -30,8 +39,9 @@ int pavo_net_join(const struct pavo_port *port, const struct in6_addr *gid)
 	in_dev = __in_dev_get_rtnl(ndev);
 	if (!in_dev)
 		return -EADDRNOTAVAIL;
+	/* It does not tell when it had no memory. */
 	ip_mc_inc_group(in_dev, gid->s6_addr32[3]);
-	return 0;
+	return is_joined(in_dev, gid->s6_addr32[3]) ? 0 : -ENOMEM;
 }
 
 void pavo_net_leave(const struct pavo_port *port, const struct in6_addr *gid)

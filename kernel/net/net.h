@@ -13,6 +13,7 @@
 #include <linux/skbuff.h>
 #include <net/dst_cache.h>
 #include <rdma/ib_verbs.h>
+#include "budget.h"
 #include "net/near.h"
 #include "net/port.h"
 #include "wire/wire.h"
@@ -40,6 +41,7 @@ struct seq_file;
  * @cached: @cache is in use
  * @inside: the destination is an adapter of the same namespace. Packets go to it late, and from
  *          memory to memory, unless a rule of routing sends them out
+ * @share: whose packets they are, below PAVO_INSIDE_SHARES
  *
  * Constant between pavo_flow_init(), pavo_flow_keep_inside() and pavo_flow_destroy().
  */
@@ -58,6 +60,7 @@ struct pavo_flow {
 	struct dst_cache cache;
 	bool cached;
 	bool inside;
+	u8 share;
 };
 
 /* Most bytes of payload in a train: headers and all must fit an IP packet, and pages an skb. */
@@ -232,12 +235,16 @@ bool pavo_bundle_fits(const struct pavo_bundle *bundle, unsigned int len);
 int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
 		     struct pavo_bundle *bundle, struct pavo_meta *meta);
 
+/** Users whose packets inside are bounded one by one; more of them share a bound by hash. */
+#define PAVO_INSIDE_SHARES 64
+
 /**
  * pavo_flow_keep_inside - let packets to an adapter of the same namespace stay inside. Their
  * sender calls pavo_inside_deliver().
  * @flow: a flow that is not used yet
+ * @user: a pointer that tells users from each other
  */
-void pavo_flow_keep_inside(struct pavo_flow *flow);
+void pavo_flow_keep_inside(struct pavo_flow *flow, const void *user);
 
 /**
  * pavo_flow_inside - do packets stay inside, by the present routes?
@@ -248,10 +255,44 @@ void pavo_flow_keep_inside(struct pavo_flow *flow);
 bool pavo_flow_inside(struct pavo_flow *flow);
 
 /**
- * pavo_inside_deliver - deliver what was sent inside on this CPU. A side's owner calls it when it
- * has let go, before BH are enabled again.
+ * pavo_inside_deliver - deliver what was sent inside on this CPU, as far as a slice goes. A side's
+ * owner calls it when it has let go, before BH are enabled again.
+ * @left: what is left of the slice of the caller, whose work counts where a packet from inside
+ *        brought it about
+ *
+ * Return: false: some of it is left, for a work.
  */
-void pavo_inside_deliver(void);
+bool pavo_inside_deliver(const struct pavo_budget *left);
+
+/**
+ * pavo_inside_go_on - go on with what was left on this CPU, for some slices. A process that sent
+ * calls it: so its own time is used, and it finds its completions when it comes back.
+ *
+ * Context: process, BH enabled, outside of RCU.
+ */
+void pavo_inside_go_on(void);
+
+/**
+ * struct pavo_inside_mark - up to where a sender's packets are in the queue of a CPU.
+ * @cpu:  the CPU on which it sent last
+ * @sent: packets that were sent inside there
+ */
+struct pavo_inside_mark {
+	int cpu;
+	u32 sent;
+};
+
+/** pavo_inside_mark - the mark of one that sends on this CPU. Context: BH disabled. */
+struct pavo_inside_mark pavo_inside_mark(void);
+
+/**
+ * pavo_inside_behind - are packets before @mark waiting on another CPU? A sender on this one would
+ * overtake them.
+ * @mark: of the sender
+ *
+ * Context: BH disabled.
+ */
+bool pavo_inside_behind(const struct pavo_inside_mark *mark);
 
 /** enum pavo_lateness - which packets of a flow may be late. */
 enum pavo_lateness {

@@ -62,13 +62,16 @@ bool pavo_net_guarded(void);
 
 /**
  * pavo_inside_send - have the adapter that a packet is for execute it, when the sender calls
- * pavo_inside_deliver(); consumes it.
- * @skb: the packet. skb->data is at its UDP header, skb->dev is the loopback interface
+ * pavo_inside_deliver(), or later; consumes it.
+ * @skb:   the packet. skb->data is at its UDP header, and its route leads to the loopback interface
+ * @share: whose packet it is, below PAVO_INSIDE_SHARES
  *
  * Context: BH disabled.
+ * Return: 0, or -ENOBUFS: too many wait.
  */
-void pavo_inside_send(struct sk_buff *skb);
-void pavo_inside_init(void (*inside)(struct sk_buff *skb));
+int pavo_inside_send(struct sk_buff *skb, u8 share);
+int pavo_inside_init(void (*inside)(struct sk_buff *skb));
+void pavo_inside_exit(void);
 
 /* guard.c: called for each namespace when it begins and ends; sleeps */
 int pavo_guard_begin(struct net *net);

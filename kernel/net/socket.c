@@ -201,11 +201,13 @@ int pavo_net_init(const struct pavo_net_calls *net_calls)
 	int err;
 
 	calls = net_calls;
-	pavo_inside_init(calls->inside);
 	pavo_auth_init();
-	err = pavo_icrc_init();
+	err = pavo_inside_init(calls->inside);
 	if (err)
 		return err;
+	err = pavo_icrc_init();
+	if (err)
+		goto err_inside;
 	err = pavo_pages_init();
 	if (err)
 		goto err_icrc;
@@ -219,12 +221,15 @@ err_pages:
 	pavo_pages_exit();
 err_icrc:
 	pavo_icrc_exit();
+err_inside:
+	pavo_inside_exit();
 	return err;
 }
 
 void pavo_net_exit(void)
 {
 	WARN_ON(!list_empty(&nets));
+	pavo_inside_exit();
 	unregister_pernet_subsys(&net_ops);
 	pavo_late_exit();
 	pavo_pages_exit();

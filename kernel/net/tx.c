@@ -252,13 +252,10 @@ static void count_sent(const struct pavo_tally *tally, unsigned int packets,
 }
 
 /* Hand a packet to the adapter of the same namespace that it is for. */
-static int send_inside(struct sk_buff *skb)
+static int send_inside(const struct pavo_flow *flow, struct sk_buff *skb)
 {
-	skb->dev = skb_dst(skb)->dev;
-	skb_dst_drop(skb);
 	__skb_pull(skb, skb_transport_offset(skb));
-	pavo_inside_send(skb);
-	return 0;
+	return pavo_inside_send(skb, flow->share);
 }
 
 /* As pavo_flow_inside(). All packets go the same way, so they stay in order. */
@@ -273,7 +270,7 @@ static int send_addressed(const struct pavo_flow *flow, struct sk_buff *skb)
 	struct net *net = dev_net(skb_dst(skb)->dev);
 
 	if (goes_inside(flow, skb))
-		return send_inside(skb);
+		return send_inside(flow, skb);
 	return flow->ipv6 ? ip6_local_out(net, NULL, skb) :
 			    ip_local_out(net, NULL, skb);
 }

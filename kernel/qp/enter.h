@@ -7,23 +7,23 @@
 #ifndef PAVO_ENTER_H
 #define PAVO_ENTER_H
 
+#include "budget.h"
 #include "net/net.h"
 #include "pavo_trace.h"
 #include "qp/qp.h"
 #include "qp/side.h"
 
-/* Rounds and packets from the backlog before the QP's work takes over. */
-#define PAVO_ENTER_BUDGET 256
-
 /**
  * struct pavo_side_work - functions of a side; its owner calls them, RCU read side.
  * @handle: handle a packet. PAVO_ST_WAIT: it is parked, and is handled on when the side's wait
  *          is over
- * @visit:  do the pending work. True: there is more than the budget of one visit
+ * @visit:  do the pending work within a budget. True: there is more
+ * @loop:   what a run of the side counts as
  */
 struct pavo_side_work {
 	enum pavo_status (*handle)(struct pavo_qp *qp, struct pavo_rx *rx);
-	bool (*visit)(struct pavo_qp *qp);
+	bool (*visit)(struct pavo_qp *qp, struct pavo_budget *budget);
+	enum pavo_loop loop;
 };
 
 /* Go on to the next packet of a bundle; false if there is none. */
@@ -58,19 +58,20 @@ static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
 	return false;
 }
 
-/* Handle packets of the backlog. Return: what is left of the budget. */
-static __always_inline int pavo_side_drain(struct pavo_qp *qp,
-					   struct pavo_side *side, int budget,
-					   const struct pavo_side_work *work)
+/* Handle packets of the backlog, within a budget. */
+static __always_inline void pavo_side_drain(struct pavo_qp *qp,
+					    struct pavo_side *side,
+					    struct pavo_budget *budget,
+					    const struct pavo_side_work *work)
 {
-	while (budget > 0 && !skb_queue_empty_lockless(&side->backlog) &&
-	       !pavo_side_waits(side)) {
+	while (!skb_queue_empty_lockless(&side->backlog) &&
+	       pavo_budget_left(budget) && !pavo_side_waits(side)) {
 		struct sk_buff *skb = skb_dequeue(&side->backlog);
 		struct pavo_rx rx; /* in here, as it is cleared where it stands */
 
 		if (!skb)
 			break;
-		budget--;
+		pavo_budget_spend(budget, 1, skb->len);
 		pavo_rx_parse(&rx, &qp->dev->port, skb);
 		if (unlikely(pavo_side_handle(qp, side, &rx, work))) {
 			skb_queue_head(&side->backlog, skb);
@@ -79,7 +80,52 @@ static __always_inline int pavo_side_drain(struct pavo_qp *qp,
 			pavo_user_waited(qp->user);
 		}
 	}
-	return budget;
+}
+
+/*
+ * Do the pending work, on the CPU where the side's packets from before are. Return: there is more,
+ * for the QP's work on CPU *cpu. The side is locked.
+ */
+static __always_inline bool pavo_side_visit(struct pavo_qp *qp,
+					    struct pavo_side *side, int *cpu,
+					    struct pavo_budget *budget,
+					    const struct pavo_side_work *work)
+{
+	bool more = true;
+
+	if (unlikely(qp->flow.inside) && pavo_inside_behind(&side->mark)) {
+		*cpu = side->mark.cpu;
+	} else {
+		*cpu = smp_processor_id();
+		more = work->visit(qp, budget);
+		if (unlikely(qp->flow.inside))
+			side->mark = pavo_inside_mark();
+	}
+	if (unlikely(more)) {
+		WRITE_ONCE(side->resting, true);
+		pavo_budget_end(work->loop, budget);
+	}
+	return more;
+}
+
+/*
+ * Has the side left work to the QP's work, which softirqs leave more to? In Error they flush
+ * nevertheless: a consumer may poll without end and let no work run.
+ */
+static __always_inline bool pavo_side_rests(struct pavo_qp *qp,
+					    const struct pavo_side *side)
+{
+	return unlikely(READ_ONCE(side->resting)) &&
+	       pavo_qp_state(qp) != IB_QPS_ERR;
+}
+
+/* Leave the rest to the QP's work. */
+static __always_inline void pavo_side_rest(struct pavo_qp *qp, int cpu)
+{
+	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+		pavo_qp_end(qp);
+	else
+		pavo_holder_continue(&qp->holder, cpu);
 }
 
 /** pavo_side_run - do pending work unless the side has an owner; then raise events of @cq. */
@@ -88,23 +134,27 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 					  struct pavo_cq *cq,
 					  const struct pavo_side_work *work)
 {
-	int budget = PAVO_ENTER_BUDGET;
-	bool more = false;
+	struct pavo_budget budget = pavo_budget_slice();
+	bool more;
 	int cpu;
 
+	if (in_softirq() && pavo_side_rests(qp, side))
+		return;
 	do {
 		local_bh_disable();
 		if (!spin_trylock(&side->lock)) {
 			local_bh_enable();
 			return;
 		}
-		cpu = smp_processor_id();
 		rcu_read_lock();
-		budget = pavo_side_drain(qp, side, budget - 1, work);
-		more = work->visit(qp) || budget <= 0;
+		pavo_side_drain(qp, side, &budget, work);
+		more = pavo_side_visit(qp, side, &cpu, &budget, work);
 		rcu_read_unlock();
 		spin_unlock(&side->lock);
-		pavo_inside_deliver();
+		/* A round counts, as work may be left to this one all the time. */
+		pavo_budget_spend(&budget, 1, 0);
+		if (unlikely(!pavo_inside_deliver(&budget)))
+			budget.packets = 0;
 		local_bh_enable();
 		pavo_cq_raise(cq);
 		/*
@@ -112,11 +162,12 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		 * the lock taken: one of the two sees the other.
 		 */
 		smp_mb();
-	} while (!more && pavo_side_has_work(side));
-	if (unlikely(more && pavo_qp_state(qp) == IB_QPS_ERR))
-		pavo_qp_end(qp);
-	else if (more)
-		pavo_holder_continue(&qp->holder, cpu);
+		if (more || !pavo_side_has_work(side))
+			break;
+		more = !pavo_budget_left(&budget);
+	} while (!more);
+	if (unlikely(more))
+		pavo_side_rest(qp, cpu);
 }
 
 /** pavo_side_receive - the same, with a packet in hand, which it consumes; softirq. */
@@ -126,7 +177,9 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 					      struct pavo_rx *rx,
 					      const struct pavo_side_work *work)
 {
-	bool more, parked;
+	struct pavo_budget budget = pavo_budget_slice();
+	bool more = false, parked;
+	int cpu = 0;
 
 	if (!skb_queue_empty_lockless(&side->backlog) ||
 	    !spin_trylock(&side->lock))
@@ -142,16 +195,17 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 		pavo_user_park(qp->user);
 		skb_queue_head(&side->backlog, rx->skb);
 	}
-	more = work->visit(qp);
+	if (!pavo_side_rests(qp, side))
+		more = pavo_side_visit(qp, side, &cpu, &budget, work);
 	rcu_read_unlock();
 	spin_unlock(&side->lock);
-	pavo_inside_deliver();
+	pavo_inside_deliver(&budget);
 	if (likely(!parked))
 		pavo_rx_free(rx->skb);
 	pavo_cq_raise(cq);
 	smp_mb(); /* as in pavo_side_run() */
-	if (more)
-		pavo_holder_continue(&qp->holder, smp_processor_id());
+	if (unlikely(more))
+		pavo_side_rest(qp, cpu);
 	else if (pavo_side_has_work(side))
 		pavo_side_run(qp, side, cq, work);
 	return;

@@ -233,17 +233,20 @@ void pavo_mcast_leave(struct pavo_dev *dev)
 	}
 }
 
-bool pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
-			 void (*take)(struct pavo_qp *, const struct pavo_rx *),
-			 const struct pavo_rx *rx)
+u32 pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
+			void (*take)(struct pavo_qp *, const struct pavo_rx *),
+			const struct pavo_rx *rx)
 {
 	struct find_member *member;
 	struct pavo_mcast_group *group;
+	u32 members = 0;
 
 	group = find_group(dev, gid);
 	if (!group)
-		return false;
-	list_for_each_entry_rcu(member, &group->members, node)
+		return 0;
+	list_for_each_entry_rcu(member, &group->members, node) {
 		take(member->qp, rx);
-	return true;
+		members++;
+	}
+	return members;
 }

@@ -36,10 +36,10 @@ void pavo_mcast_leave(struct pavo_dev *dev);
  * @rx:   the packet
  *
  * Context: RCU read side.
- * Return: false if there is no such group.
+ * Return: number of members; 0 if there is no such group.
  */
-bool pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
-			 void (*take)(struct pavo_qp *, const struct pavo_rx *),
-			 const struct pavo_rx *rx);
+u32 pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
+			void (*take)(struct pavo_qp *, const struct pavo_rx *),
+			const struct pavo_rx *rx);
 
 #endif /* PAVO_MCAST_H */

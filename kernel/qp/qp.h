@@ -17,6 +17,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include "adapter.h"
+#include "budget.h"
 #include "memory/holder.h"
 #include "memory/pd.h"
 #include "net/net.h"
@@ -82,6 +83,8 @@ struct pavo_pair {
  * @holder:  its memory and keys
  * @send_cq: NULL where the type of QP completes no request
  * @recv_cq: NULL where the type of QP completes no receive
+ * @of_send_cq: in the list of @send_cq
+ * @of_recv_cq: in that of @recv_cq
  * @srq:     NULL: it has a receive queue of its own
  * @uctx:    of the process; NULL: a kernel consumer's
  * @user:    the user that is bounded for it; NULL: the kernel
@@ -107,6 +110,8 @@ struct pavo_qp {
 	struct pavo_holder holder;
 	struct pavo_cq *send_cq;
 	struct pavo_cq *recv_cq;
+	struct list_head of_send_cq;
+	struct list_head of_recv_cq;
 	struct pavo_srq *srq; /* NULL: it has a receive queue of its own */
 	struct pavo_ucontext *uctx;
 	struct pavo_user *user; /* NULL: the kernel */
@@ -275,6 +280,23 @@ void pavo_qp_send_error(struct pavo_qp *qp);
 static inline void pavo_qp_end(struct pavo_qp *qp)
 {
 	queue_work(qp->dev->end_wq, &qp->end_work);
+}
+
+/* Timers of queue pairs that a CPU acts on itself in a tick. */
+#define PAVO_TIMERS_A_TICK 16
+
+/*
+ * pavo_qp_timer_waits - a timer of @qp has expired: is it left to the work of the QP? Those of
+ * thousands of queue pairs may expire at once, in one softirq.
+ */
+static inline bool pavo_qp_timer_waits(struct pavo_qp *qp)
+{
+	if (likely(pavo_budget_in_tick(PAVO_LOOP_TIMERS, PAVO_TIMERS_A_TICK))) {
+		pavo_budget_add(PAVO_LOOP_TIMERS, 1);
+		return false;
+	}
+	pavo_holder_continue(&qp->holder, smp_processor_id());
+	return true;
 }
 
 #endif /* PAVO_QP_H */

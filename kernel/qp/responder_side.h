@@ -43,6 +43,7 @@ struct pavo_write_addr {
  *             that found it; NULL: no such SRQ
  * @srqn:      XRC targets: number of the SRQ of the message in progress
  * @epsn:      expected PSN
+ * @far_psns:  requests with a PSN that no loss explains (pavo_psn_far())
  * @msn:       messages completed
  * @message:   kind of message in progress: 0, PAVO_KIND_SEND or PAVO_KIND_WRITE
  * @nak_sent:  a sequence error NAK went out for @epsn
@@ -71,6 +72,7 @@ struct pavo_responder {
 	struct pavo_rq *rq;
 	u32 srqn;
 	u32 epsn;
+	u32 far_psns;
 	u32 msn;
 	u8 message;
 	bool nak_sent;

@@ -20,7 +20,7 @@
 #include <linux/time64.h>
 #include "memory/odp.h"
 #include "memory/rkm.h"
-#include "net/near.h"
+#include "net/net.h"
 #include "payer.h"
 #include "status.h"
 
@@ -50,6 +50,8 @@ enum pavo_stage {
  * @done:    bytes of that stage that have been written
  * @index:   which packet it is, if the first one of @backlog is a bundle
  * @near:    how near the peer is, by the packets that came from it
+ * @mark:    its packets that stay inside, if the peer is in the same namespace
+ * @resting: it left work to the QP's work. Softirqs leave more work to that, too
  */
 struct pavo_side {
 	spinlock_t lock; /* ownership of the side */
@@ -61,6 +63,8 @@ struct pavo_side {
 	u32 done;
 	u32 index;
 	struct pavo_near near;
+	struct pavo_inside_mark mark;
+	bool resting;
 };
 
 static inline void pavo_side_init(struct pavo_side *side)
@@ -73,6 +77,8 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->done = 0;
 	side->index = 0;
 	side->near = (struct pavo_near){};
+	side->mark = (struct pavo_inside_mark){};
+	side->resting = false;
 	skb_queue_head_init(&side->backlog);
 }
 
@@ -124,6 +130,14 @@ static inline enum pavo_status pavo_side_park(struct pavo_side *side,
 {
 	WRITE_ONCE(side->stage, stage);
 	return PAVO_ST_WAIT;
+}
+
+/** pavo_side_wake - a work of the QP has begun: softirqs need not leave work to it any more. */
+static inline void pavo_side_wake(struct pavo_side *side)
+{
+	WRITE_ONCE(side->resting, false);
+	/* Pairs with the barrier in front of pavo_side_run() of one that leaves something. */
+	smp_mb();
 }
 
 /** pavo_side_unpark - the packet in hand is handled, or dropped. */

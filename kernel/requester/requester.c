@@ -258,15 +258,20 @@ static void end_turn(struct pavo_qp *qp, bool more)
 }
 
 /*
- * Do the pending work of the side. True: the budget is used up and there may be more.
+ * Do the pending work of the side. True: the budget, or a quantum, is used up and there may be
+ * more. A packet has at most 4 KiB that are copied or go into an ICRC, so packets bound the bytes.
  *
  * Before RTS nothing is sent, since the attributes for that are not set.
  */
-static bool visit(struct pavo_qp *qp)
+static bool visit(struct pavo_qp *qp, struct pavo_budget *slice)
 {
 	struct pavo_requester *req = &qp->req;
-	unsigned int budget = READ_ONCE(qp->dev->turns.quantum);
+	unsigned int most, budget;
 	int state;
+
+	most = min_t(unsigned int, READ_ONCE(qp->dev->turns.quantum),
+		     max(slice->packets, 0));
+	budget = most;
 
 	if (unlikely(pavo_side_waits(&req->side)))
 		pavo_timer_hold(&req->timer, ktime_get_ns());
@@ -279,12 +284,14 @@ static bool visit(struct pavo_qp *qp)
 	if (unlikely(req->turn.touched))
 		end_turn(qp, !budget);
 	pavo_timers_arm(qp);
+	pavo_budget_spend(slice, most - budget, 0);
 	return !budget;
 }
 
 static const struct pavo_side_work work = {
 	.handle = pavo_requester_handle,
 	.visit = visit,
+	.loop = PAVO_LOOP_REQUESTER,
 };
 
 static void run(struct pavo_qp *qp)

@@ -73,11 +73,19 @@ static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	return !wqe->status;
 }
 
+static void spend(unsigned int *budget, unsigned int packets)
+{
+	*budget -= min(*budget, packets);
+}
+
 /* Carry out a WQE that sends nothing. False: not yet, or it failed. */
-static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe)
+static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe,
+			  unsigned int *budget)
 {
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status = pavo_local_execute(qp, wqe);
+
+	spend(budget, pavo_rkm_cost(qp->holder.pd));
 
 	switch (status) {
 	case PAVO_ST_OK:
@@ -320,7 +328,8 @@ static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	return true;
 }
 
-static bool transmit_one(struct pavo_qp *qp)
+/* Carry out what is at the cursor. False: not yet, or it failed. */
+static bool transmit_one(struct pavo_qp *qp, unsigned int *budget)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_swqe *wqe = pavo_swqe(req, req->cursor.wqe);
@@ -332,7 +341,7 @@ static bool transmit_one(struct pavo_qp *qp)
 		if (!may_begin(qp, wqe))
 			return false;
 		if (pavo_op_is_local(wqe->op))
-			return execute_local(qp, wqe);
+			return execute_local(qp, wqe, budget);
 		number_wqe(qp, wqe);
 	} else if (wqe->status) {
 		return false;
@@ -392,8 +401,8 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 		pavo_turn_settle(qp);
 	do {
 		while (budget && req->cursor.wqe != req->head &&
-		       transmit_one(qp))
-			budget--;
+		       transmit_one(qp, &budget))
+			spend(&budget, 1);
 	} while (budget && unlikely(ask(qp)));
 	if (unlikely(pavo_bundle_flush(qp) == PAVO_ST_BUSY))
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;

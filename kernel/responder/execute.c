@@ -264,6 +264,8 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	pavo_rx_skip(rx, resp->epsn);
 	ahead = pavo_psn_diff(pkt->psn, resp->epsn);
+	if (unlikely(pavo_psn_far(ahead)))
+		resp->far_psns++;
 	if (xrc && !find_srq(qp, pkt))
 		return lose(qp);
 	if (ahead > 0) {

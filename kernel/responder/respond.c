@@ -158,7 +158,8 @@ static enum hrtimer_restart end_pause(struct hrtimer *timer)
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, resp.pause);
 
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
-	pavo_responder_run(qp);
+	if (!pavo_qp_timer_waits(qp))
+		pavo_responder_run(qp);
 	return HRTIMER_NORESTART;
 }
 
@@ -415,23 +416,49 @@ static bool send_next(struct pavo_qp *qp)
 	return true;
 }
 
+/* Send answers that are queued. True: the budget is used up; false: all is sent, or has to wait. */
+static bool send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
+{
+	struct pavo_responder *resp = &qp->resp;
+	const u8 *queue = resp->send_queue;
+	const struct pavo_resource *res;
+	u32 before;
+
+	while (resp->send_head != resp->send_tail) {
+		if (!pavo_budget_left(budget))
+			return true;
+		res = &resp->resources[queue[resp->send_head %
+					     PAVO_MAX_RD_ATOMIC]];
+		before = res->left;
+		if (!send_next(qp))
+			return false;
+		pavo_budget_spend(budget, 1, before - res->left);
+	}
+	return false;
+}
+
 /*
- * pavo_respond - send answers that are due, at most @budget packets.
+ * pavo_respond - send answers that are due, as many as a visit may and @slice has left.
  *
  * Return: true if more is due.
  */
-bool pavo_respond(struct pavo_qp *qp, unsigned int budget)
+bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice)
 {
+	const struct pavo_budget most = {
+		.packets = min(slice->packets, PAVO_RESPOND_PACKETS),
+		.bytes = min(slice->bytes, PAVO_RESPOND_BYTES),
+	};
 	struct pavo_responder *resp = &qp->resp;
+	struct pavo_budget budget = most;
+	bool more;
 
 	if (unlikely(resp->paused))
 		return false;
-	for (; resp->send_head != resp->send_tail; budget--) {
-		if (!budget)
-			return true;
-		if (!send_next(qp))
-			return false;
-	}
+	more = send_queued(qp, &budget);
+	pavo_budget_spend(slice, most.packets - budget.packets,
+			  most.bytes - budget.bytes);
+	if (more || resp->send_head != resp->send_tail)
+		return more;
 	if (resp->ack_due)
 		send_ack(qp);
 	return false;

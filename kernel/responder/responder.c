@@ -72,6 +72,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	pavo_side_forget(qp, &resp->side);
 	resp->side.pending = 0;
 	resp->side.near = (struct pavo_near){};
+	resp->far_psns = 0;
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
@@ -196,9 +197,10 @@ static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /* Send answers, or flush. True: more is due than the budget of a visit. */
-static bool visit(struct pavo_qp *qp)
+static bool visit(struct pavo_qp *qp, struct pavo_budget *slice)
 {
 	struct pavo_responder *resp = &qp->resp;
+	unsigned int left;
 
 	if (READ_ONCE(resp->side.pending)) {
 		if (test_and_clear_bit(PAVO_RESP_SEND, &resp->side.pending))
@@ -208,15 +210,18 @@ static bool visit(struct pavo_qp *qp)
 		smp_mb__after_atomic();
 	}
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
-		return pavo_respond(qp, PAVO_RESPOND_BUDGET);
+		return pavo_respond(qp, slice);
 	/* Operations of the peer are over. */
 	pavo_rkm_forget(&qp->holder);
-	return !pavo_rq_flush(qp, PAVO_FLUSH_BUDGET);
+	left = pavo_rq_flush(qp, max(slice->packets, 0));
+	slice->packets = left;
+	return !left;
 }
 
 static const struct pavo_side_work work = {
 	.handle = handle,
 	.visit = visit,
+	.loop = PAVO_LOOP_RESPONDER,
 };
 
 static void run(struct pavo_qp *qp)

@@ -14,9 +14,9 @@
 #include "qp/qp.h"
 #include "responder/responder.h"
 
-/* Packets of answers that one visit sends, and receives that it flushes. */
-#define PAVO_RESPOND_BUDGET 64
-#define PAVO_FLUSH_BUDGET 512
+/* Packets and bytes of answers that one visit sends: each packet that comes may bring about one. */
+#define PAVO_RESPOND_PACKETS 64
+#define PAVO_RESPOND_BYTES (1024 * 1024)
 /* Payload of answers up to this is copied; beyond, pages are attached. */
 #define PAVO_RESPOND_COPYBREAK 256
 
@@ -116,6 +116,6 @@ void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome);
 void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event);
 void pavo_respond_init(struct pavo_qp *qp);
-bool pavo_respond(struct pavo_qp *qp, unsigned int budget);
+bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice);
 
 #endif /* PAVO_RESPONDER_PRIVATE_H */

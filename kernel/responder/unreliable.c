@@ -45,6 +45,8 @@ static void check_sequence(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	struct pavo_responder *resp = &qp->resp;
 	bool gap = pkt->psn != resp->epsn;
 
+	if (unlikely(pavo_psn_far(pavo_psn_diff(pkt->psn, resp->epsn))))
+		resp->far_psns++;
 	if (gap)
 		pavo_count(qp, rx_out_of_sequence);
 	else if (resp->message && pkt->info->flags & PAVO_OPF_FIRST)

@@ -43,6 +43,10 @@ struct pavo_mmap;
  * @dead:   it has overrun: no entry is written any more
  * @work:   tells the users of a dead CQ, and of events that bring about each other
  * @resize_mutex: one resize at a time
+ * @users_mutex: the lists below, of those that an overrun takes to Error
+ * @senders: queue pairs that complete requests here
+ * @receivers: queue pairs that complete receives here
+ * @srqs:   shared receive queues of XRC
  */
 struct pavo_cq {
 	struct ib_cq ib;
@@ -63,6 +67,10 @@ struct pavo_cq {
 	bool dead;
 	struct work_struct work;
 	struct mutex resize_mutex; /* one resize at a time */
+	struct mutex users_mutex; /* the lists below */
+	struct list_head senders;
+	struct list_head receivers;
+	struct list_head srqs;
 };
 
 static inline struct pavo_cq *to_pavo_cq(struct ib_cq *ib)

@@ -80,6 +80,7 @@ struct pavo_recv_wqe {
  * @failed: the ring is damaged; no WQE is taken from it any more
  * @events: bits by enum ib_event_type, which @work raises
  * @work:   see @events
+ * @of_cq:  XRC: in the list of its CQ
  */
 struct pavo_srq {
 	struct ib_srq ib;
@@ -89,6 +90,7 @@ struct pavo_srq {
 	bool failed;
 	unsigned long events;
 	struct work_struct work;
+	struct list_head of_cq;
 };
 
 static inline struct pavo_srq *to_pavo_srq(struct ib_srq *ib)

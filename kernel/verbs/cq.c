@@ -13,35 +13,84 @@
 #include "rings/ucontext.h"
 #include "verbs/verbs.h"
 
+static void join_list(struct pavo_cq *cq, struct list_head *list,
+		      struct list_head *node)
+{
+	mutex_lock(&cq->users_mutex);
+	list_add_tail(node, list);
+	mutex_unlock(&cq->users_mutex);
+}
+
+static void leave_list(struct pavo_cq *cq, struct list_head *node)
+{
+	mutex_lock(&cq->users_mutex);
+	list_del(node);
+	mutex_unlock(&cq->users_mutex);
+}
+
+void pavo_cqs_join(struct pavo_qp *qp)
+{
+	if (qp->send_cq)
+		join_list(qp->send_cq, &qp->send_cq->senders, &qp->of_send_cq);
+	if (qp->recv_cq)
+		join_list(qp->recv_cq, &qp->recv_cq->receivers,
+			  &qp->of_recv_cq);
+}
+
+void pavo_cqs_leave(struct pavo_qp *qp)
+{
+	if (qp->send_cq)
+		leave_list(qp->send_cq, &qp->of_send_cq);
+	if (qp->recv_cq)
+		leave_list(qp->recv_cq, &qp->of_recv_cq);
+}
+
+void pavo_cq_join_srq(struct pavo_srq *srq)
+{
+	join_list(srq->rq.cq, &srq->rq.cq->srqs, &srq->of_cq);
+}
+
+void pavo_cq_leave_srq(struct pavo_srq *srq)
+{
+	leave_list(srq->rq.cq, &srq->of_cq);
+}
+
+/* Take the users of a CQ that has overrun to Error. There may be as many as queue pairs. */
+static void fail_users(struct pavo_cq *cq)
+{
+	struct pavo_srq *srq;
+	struct pavo_qp *qp;
+
+	mutex_lock(&cq->users_mutex);
+	list_for_each_entry(qp, &cq->senders, of_send_cq) {
+		pavo_qp_error(qp, IB_EVENT_QP_FATAL);
+		cond_resched();
+	}
+	list_for_each_entry(qp, &cq->receivers, of_recv_cq) {
+		pavo_qp_error(qp, IB_EVENT_QP_FATAL);
+		cond_resched();
+	}
+	list_for_each_entry(srq, &cq->srqs, of_cq) {
+		spin_lock_bh(&srq->rq.lock);
+		pavo_srq_fail(srq);
+		spin_unlock_bh(&srq->rq.lock);
+		cond_resched();
+	}
+	mutex_unlock(&cq->users_mutex);
+}
+
 /* Tell the CQ's consumer, its queue pairs and shared receive queues that it has overrun. */
 static void tell_overrun(struct pavo_cq *cq)
 {
-	struct pavo_dev *dev = to_pavo_dev(cq->ib.device);
 	struct ib_event event = {
 		.device = cq->ib.device,
 		.element.cq = &cq->ib,
 		.event = IB_EVENT_CQ_ERR,
 	};
-	unsigned long qpn, srqn;
-	struct pavo_srq *srq;
-	struct pavo_qp *qp;
 
 	if (cq->ib.event_handler)
 		cq->ib.event_handler(&event, cq->ib.cq_context);
-
-	rcu_read_lock();
-	xa_for_each(&dev->qps, qpn, qp) {
-		if (qp->send_cq == cq || qp->recv_cq == cq)
-			pavo_qp_error(qp, IB_EVENT_QP_FATAL);
-	}
-	xa_for_each(&dev->srqs, srqn, srq) {
-		if (srq->rq.cq != cq)
-			continue;
-		spin_lock_bh(&srq->rq.lock);
-		pavo_srq_fail(srq);
-		spin_unlock_bh(&srq->rq.lock);
-	}
-	rcu_read_unlock();
+	fail_users(cq);
 }
 
 static void run_cq_work(struct work_struct *work)
@@ -202,6 +251,10 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_mutex);
+	mutex_init(&cq->users_mutex);
+	INIT_LIST_HEAD(&cq->senders);
+	INIT_LIST_HEAD(&cq->receivers);
+	INIT_LIST_HEAD(&cq->srqs);
 	INIT_WORK(&cq->work, run_cq_work);
 	pavo_cq_timer_init(cq);
 	cq->count = roundup_pow_of_two(attr->cqe);

@@ -133,6 +133,7 @@ err_requester:
 
 static void demolish_qp(struct pavo_qp *qp)
 {
+	pavo_cqs_leave(qp);
 	pavo_qp_remove(qp);
 	pavo_mw_forget_qp(&qp->holder);
 	pavo_requester_destroy(qp);
@@ -165,6 +166,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = build_qp(qp, &resp);
 	if (err)
 		goto err_give;
+	pavo_cqs_join(qp);
 	init->cap = qp->cap;
 	if (!udata)
 		return 0;

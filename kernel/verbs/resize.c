@@ -4,7 +4,7 @@
  *
  * Called by rdma core. Entries that were not consumed move to the new ring and keep
  * their free-running numbers. There may be a million of them, so most are copied while the CQ
- * goes on, and only those that came meanwhile under its lock. If the process writes into the
+ * goes on, and only a few that came last under its lock. If the process writes into the
  * old ring during the copy, it may find its own bytes in the new one.
  */
 #include <linux/log2.h>
@@ -16,6 +16,11 @@
 #include "rings/mmap.h"
 #include "rings/ucontext.h"
 #include "verbs/verbs.h"
+
+/* Entries between two chances for other tasks to run, and those copied under the lock. */
+#define ENTRIES_IN_A_ROW 4096
+/* Times to copy what came meanwhile. Each leaves less to the next: copying is faster. */
+#define COPIES 16
 
 /*
  * struct pavo_new_ring - a ring that is being filled.
@@ -59,14 +64,29 @@ static void copy_entries(const struct pavo_cq *cq, struct pavo_new_ring *to,
 	}
 }
 
+/* The same without the lock, in pieces. */
+static void copy_most(const struct pavo_cq *cq, struct pavo_new_ring *to,
+		      u32 end)
+{
+	while (to->copied != end) {
+		copy_entries(cq, to,
+			     to->copied + min_t(u32, end - to->copied,
+						ENTRIES_IN_A_ROW));
+		cond_resched();
+	}
+}
+
 /* Make all entries look invalid until they are written. */
 static void clear_ring(struct pavo_new_ring *to)
 {
 	u32 n;
 
-	for (n = to->cons; n != to->cons + to->count; n++)
+	for (n = to->cons; n != to->cons + to->count; n++) {
 		to->cqes[n & (to->count - 1)].flags =
 			pavo_cqe_owner(to->count, n) ^ PAVO_CQE_OWNER;
+		if (n % ENTRIES_IN_A_ROW == 0)
+			cond_resched();
+	}
 }
 
 static void swap_rings(struct pavo_cq *cq, struct pavo_new_ring *to)
@@ -80,11 +100,33 @@ static void swap_rings(struct pavo_cq *cq, struct pavo_new_ring *to)
 	cq->ib.cqe = to->count;
 }
 
+/*
+ * Copy the last entries and swap the rings. Return: 0; -EAGAIN: too many came meanwhile;
+ * another error.
+ */
+static int try_swap(struct pavo_cq *cq, struct pavo_new_ring *to, u32 *prod)
+{
+	int err = 0;
+
+	spin_lock_irq(&cq->lock);
+	*prod = cq->prod;
+	if (cq->dead || cq->prod - to->cons > to->count) {
+		err = -EINVAL;
+	} else if (cq->prod - to->copied > ENTRIES_IN_A_ROW) {
+		err = -EAGAIN;
+	} else {
+		copy_entries(cq, to, cq->prod);
+		swap_rings(cq, to);
+	}
+	spin_unlock_irq(&cq->lock);
+	return err;
+}
+
 /* Fill @to and swap it with the CQ's ring. */
 static int move_ring(struct pavo_cq *cq, struct pavo_new_ring *to)
 {
+	int err, copies = COPIES;
 	u32 prod;
-	int err;
 
 	spin_lock_irq(&cq->lock);
 	err = begin_resize(cq, to);
@@ -93,16 +135,10 @@ static int move_ring(struct pavo_cq *cq, struct pavo_new_ring *to)
 	if (err)
 		return err;
 	clear_ring(to);
-	copy_entries(cq, to, prod);
-
-	spin_lock_irq(&cq->lock);
-	if (cq->dead || cq->prod - to->cons > to->count) {
-		err = -EINVAL;
-	} else {
-		copy_entries(cq, to, cq->prod);
-		swap_rings(cq, to);
-	}
-	spin_unlock_irq(&cq->lock);
+	do {
+		copy_most(cq, to, prod);
+		err = try_swap(cq, to, &prod);
+	} while (err == -EAGAIN && --copies);
 	return err;
 }
 

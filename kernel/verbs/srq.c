@@ -61,7 +61,10 @@ static int number_srq(struct pavo_srq *srq)
 	if (err)
 		return err;
 	srq->ib.ext.xrc.srq_num = number;
-	return xa_err(xa_store_bh(&dev->srqs, number, srq, GFP_KERNEL));
+	err = xa_err(xa_store_bh(&dev->srqs, number, srq, GFP_KERNEL));
+	if (!err)
+		pavo_cq_join_srq(srq);
+	return err;
 }
 
 /* Let no packet find the SRQ, and wait until none uses it; may sleep. */
@@ -69,6 +72,7 @@ static void forget_srq(struct pavo_srq *srq)
 {
 	if (srq->ib.srq_type != IB_SRQT_XRC)
 		return;
+	pavo_cq_leave_srq(srq);
 	xa_erase_bh(&to_pavo_dev(srq->ib.device)->srqs,
 		    srq->ib.ext.xrc.srq_num);
 	synchronize_rcu_expedited();

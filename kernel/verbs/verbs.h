@@ -11,6 +11,8 @@
 
 struct net_device;
 struct pavo_dev;
+struct pavo_qp;
+struct pavo_srq;
 struct uapi_definition;
 
 /**
@@ -86,6 +88,14 @@ int pavo_resize_cq(struct ib_cq *ibcq, pavo_cq_size cqe,
 int pavo_modify_cq(struct ib_cq *ibcq, u16 count, u16 us);
 int pavo_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc);
 int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+/** pavo_cqs_join - let overruns of its completion queues take a queue pair to Error. Sleeps. */
+void pavo_cqs_join(struct pavo_qp *qp);
+/** pavo_cqs_leave - balances pavo_cqs_join(). Sleeps. */
+void pavo_cqs_leave(struct pavo_qp *qp);
+/** pavo_cq_join_srq - the same of a shared receive queue that has a completion queue. */
+void pavo_cq_join_srq(struct pavo_srq *srq);
+void pavo_cq_leave_srq(struct pavo_srq *srq);
 
 int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		   struct ib_udata *udata);

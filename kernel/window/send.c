@@ -13,6 +13,7 @@
  */
 #include <linux/module.h>
 #include <linux/nospec.h>
+#include "budget.h"
 #include "window/rdma.h"
 
 static unsigned int window_workers = 4;
@@ -265,7 +266,11 @@ static void transmit(struct pavo_dev *dev, unsigned long patience)
 	smp_mb();
 	do {
 		turn = take_turn(all);
+		/* A turn may be up to 2048 packets. */
+		cond_resched();
 	} while (turn == TURN_TAKEN && --turns);
+	if (!turns)
+		pavo_budget_used_up(PAVO_LOOP_WINDOWS, TURNS, 0);
 	if (turn == NO_WORKER) {
 		pavo_count(dev, window_no_worker);
 		queue_delayed_work(dev->wq, &all->manager, patience);

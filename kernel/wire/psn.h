@@ -31,6 +31,17 @@ static inline s32 pavo_psn_diff(u32 a, u32 b)
 }
 
 /**
+ * pavo_psn_far - is @psn so far from the expected one that no loss explains it?
+ * @diff: how many packets after the expected one, of either sign
+ *
+ * A forger that draws PSNs at random is this far with all but one in 128.
+ */
+static inline bool pavo_psn_far(s32 diff)
+{
+	return diff > 1 << 16 || diff < -(1 << 16);
+}
+
+/**
  * pavo_psn_passed - does @psn lie behind all of the @npkts PSNs from @first on?
  * @psn:   within 2^22 PSNs of the message
  * @first: its first PSN

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "adapter.h"
+#include "demux.h"
 #include "memory/memory.h"
 #include "number.h"
 #include "runtime.h"
@@ -41,6 +42,7 @@ void engine_start(const struct engine_host *host)
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);
+	pavo_demux_prepare(dev);
 	spin_lock_init(&dev->turns_lock);
 	pavo_turns_init(&dev->turns, PAVO_QUANTUM, 0, 0);
 	dev->wq = (struct workqueue_struct *)&wq;

@@ -173,11 +173,11 @@ int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid)
 	return -EOPNOTSUPP;
 }
 
-bool pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
-			 void (*take)(struct pavo_qp *, const struct pavo_rx *),
-			 const struct pavo_rx *rx)
+u32 pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
+			void (*take)(struct pavo_qp *, const struct pavo_rx *),
+			const struct pavo_rx *rx)
 {
-	return false;
+	return 0;
 }
 
 /* There are no windows, so the packet is for none. */

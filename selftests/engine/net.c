@@ -123,7 +123,7 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
 
 bool engine_near;
 
-void pavo_flow_keep_inside(struct pavo_flow *flow)
+void pavo_flow_keep_inside(struct pavo_flow *flow, const void *user)
 {
 }
 
@@ -132,7 +132,37 @@ bool pavo_flow_inside(struct pavo_flow *flow)
 	return false;
 }
 
-void pavo_inside_deliver(void)
+bool pavo_inside_deliver(const struct pavo_budget *left)
+{
+	return true;
+}
+
+void pavo_inside_go_on(void)
+{
+}
+
+struct pavo_inside_mark pavo_inside_mark(void)
+{
+	return (struct pavo_inside_mark){};
+}
+
+bool pavo_inside_behind(const struct pavo_inside_mark *mark)
+{
+	return false;
+}
+
+/* ------------------------------------------------------------- budgets */
+
+void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)
+{
+}
+
+bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
+{
+	return true;
+}
+
+void pavo_budget_add(enum pavo_loop loop, u32 steps)
 {
 }
 

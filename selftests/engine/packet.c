@@ -106,16 +106,40 @@ void skb_queue_head(struct sk_buff_head *queue, struct sk_buff *skb)
 	spin_unlock(&queue->lock);
 }
 
+struct sk_buff *skb_peek(struct sk_buff_head *queue)
+{
+	return list_first_entry_or_null(&queue->list, struct sk_buff, list);
+}
+
+static void unlink_locked(struct sk_buff *skb, struct sk_buff_head *queue)
+{
+	list_del_init(&skb->list);
+	queue->count--;
+}
+
+void skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue)
+{
+	spin_lock(&queue->lock);
+	unlink_locked(skb, queue);
+	spin_unlock(&queue->lock);
+}
+
 struct sk_buff *skb_dequeue(struct sk_buff_head *queue)
 {
 	struct sk_buff *skb;
 
 	spin_lock(&queue->lock);
-	skb = list_first_entry_or_null(&queue->list, struct sk_buff, list);
-	if (skb) {
-		list_del_init(&skb->list);
-		queue->count--;
-	}
+	skb = skb_peek(queue);
+	if (skb)
+		unlink_locked(skb, queue);
 	spin_unlock(&queue->lock);
 	return skb;
+}
+
+void skb_queue_purge(struct sk_buff_head *queue)
+{
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(queue)))
+		kfree_skb(skb);
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include "cases.h"
@@ -17,6 +18,50 @@
 namespace faults {
 namespace {
 
+/*
+ * Writes values that are right, and others, into the queue that ends share, as fast as it can:
+ * between two reads of a word by the module it may change. An entry's length and the end of the
+ * list are what decides how much is copied.
+ */
+class Changer {
+public:
+	Changer(const pavodv_srq &srq, uint32_t lkey, uint64_t va)
+		: srq_(srq), lkey_(lkey), va_(va),
+		  thread_([this](std::stop_token stop) { run(stop); })
+	{
+	}
+
+private:
+	void run(const std::stop_token &stop)
+	{
+		std::minstd_rand random(1);
+
+		while (!stop.stop_requested())
+			change(random() % srq_.wqe_cnt,
+			       static_cast<uint32_t>(random()));
+	}
+
+	void change(uint32_t slot, uint32_t bits)
+	{
+		auto *first = reinterpret_cast<pavo_srq_seg *>(
+			static_cast<uint8_t *>(srq_.slots) +
+			slot * srq_.wqe_size);
+		auto *seg = reinterpret_cast<pavo_data_seg *>(first + 1) +
+			    bits % (srq_.wqe_size / sizeof(pavo_data_seg) - 1);
+
+		/* Now an entry, now the end of the list. */
+		std::atomic_ref(seg->byte_count)
+			.store(bits & 0x100 ? bits >> 20 : 0);
+		std::atomic_ref(seg->lkey).store(bits & 0x200 ? lkey_ : 0);
+		std::atomic_ref(seg->va).store(bits & 0x400 ? va_ : 0);
+	}
+
+	const pavodv_srq &srq_;
+	const uint32_t lkey_;
+	const uint64_t va_;
+	std::jthread thread_;
+};
+
 /* Rounds with one set of QPs before a fresh one is made. */
 constexpr int ROUNDS = 300;
 constexpr uint32_t FUZZ_QKEY = 0x12345;
@@ -24,8 +69,9 @@ constexpr uint32_t FUZZ_QKEY = 0x12345;
 class Vandal {
 public:
 	Vandal(Device &a, Device &b, std::mt19937 &random)
-		: pair_(a, b), from_(a, {.type = IBV_QPT_UD}),
+		: queue_(b), pair_(a, b), from_(a, {.type = IBV_QPT_UD}),
 		  to_(b, {.type = IBV_QPT_UD}),
+		  sharing_(a, b, {.srq = queue_.srq}),
 		  shown_(a.pd(), 65536,
 			 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND),
 		  random_(random)
@@ -46,6 +92,8 @@ public:
 			}
 		}
 		regions_.push_back({context_.doorbell, context_.doorbell_size});
+		REQUIRE_EQ(pavodv_query_srq(queue_.srq, &shared_), 0);
+		regions_.push_back({shared_.rq, shared_.size});
 		for (ibv_mw_type type : {IBV_MW_TYPE_1, IBV_MW_TYPE_2}) {
 			windows_.push_back(ibv_alloc_mw(a.pd(), type));
 			REQUIRE(windows_.back());
@@ -60,6 +108,9 @@ public:
 
 	void rampage()
 	{
+		Changer changer(shared_, sharing_.sink.lkey(),
+				sharing_.sink.address());
+
 		for (int i = 0; i < ROUNDS; i++)
 			once();
 	}
@@ -68,6 +119,19 @@ private:
 	struct Shared {
 		void *at;
 		size_t size;
+	};
+
+	struct Queue {
+		ibv_srq *srq;
+
+		explicit Queue(Device &device)
+		{
+			ibv_srq_init_attr attr = {.attr = {64, 8, 0}};
+
+			srq = ibv_create_srq(device.pd(), &attr);
+			REQUIRE(srq, "ibv_create_srq: errno ", errno);
+		}
+		~Queue() { ibv_destroy_srq(srq); }
 	};
 
 	uint32_t any() { return static_cast<uint32_t>(random_()); }
@@ -161,6 +225,15 @@ private:
 		ring(doorbell.pack());
 	}
 
+	/* To the queue that another thread writes into; its errors end the queue pair. */
+	void share()
+	{
+		faults::receive(queue_.srq, 1, sharing_.sink, any() % 4096);
+		RawSq(sharing_.a)
+			.post(to_shared_++, good_send(sharing_, any() % 4096),
+			      1);
+	}
+
 	/* Behind the provider's back, whose count may be anything by now. */
 	void ring(uint64_t bits)
 	{
@@ -194,7 +267,7 @@ private:
 
 	void once()
 	{
-		switch (any() % 9) {
+		switch (any() % 11) {
 		case 0:
 			scribble();
 			break;
@@ -213,6 +286,10 @@ private:
 		case 5:
 			datagram();
 			break;
+		case 6:
+		case 7:
+			share();
+			break;
 		default:
 			nearly_good();
 			break;
@@ -220,15 +297,18 @@ private:
 		pavodv_kick_send(pair_.a.qp());
 	}
 
+	Queue queue_;
 	Pair pair_;
 	End from_, to_;
+	Pair sharing_;
+	pavodv_srq shared_ = {};
 	std::array<End *, 4> ends_ = {&pair_.a, &pair_.b, &from_, &to_};
 	Memory shown_;
 	std::vector<ibv_mw *> windows_;
 	std::mt19937 &random_;
 	pavodv_context context_ = {};
 	std::vector<Shared> regions_;
-	uint32_t posted_ = 0, datagrams_ = 0;
+	uint32_t posted_ = 0, datagrams_ = 0, to_shared_ = 0;
 };
 
 /* Until killed. Its own failures are a failure: nothing here may throw. */

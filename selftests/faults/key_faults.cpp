@@ -25,6 +25,28 @@ struct Shown {
 	std::unique_ptr<ibv_mw, int (*)(ibv_mw *)> window;
 };
 
+/* The same in a domain of its own. */
+struct Foreign {
+	Foreign(ibv_context *context, ibv_mw_type type)
+		: pd(ibv_alloc_pd(context), ibv_dealloc_pd),
+		  shown(pd.get(), type)
+	{
+	}
+
+	std::unique_ptr<ibv_pd, int (*)(ibv_pd *)> pd;
+	Shown shown;
+};
+
+pavo_bind_seg good_bind(const Memory &memory, const ibv_mw &window)
+{
+	return {.va = memory.address(),
+		.length = SIZE,
+		.mw_rkey = window.rkey,
+		.new_rkey = ibv_inc_rkey(window.rkey),
+		.mr_lkey = memory.lkey(),
+		.access = IBV_ACCESS_REMOTE_WRITE};
+}
+
 Wqe empty_bind(Pair &)
 {
 	return Wqe(PAVO_WQE_BIND_MW).add(pavo_bind_seg{});
@@ -43,15 +65,48 @@ auto bind(std::function<void(pavo_bind_seg &, Shown &)> spoil)
 						     IBV_MW_TYPE_2);
 		auto &seg = a.wqe.at<pavo_bind_seg>(1);
 
-		seg = {.va = shown->memory.address(),
-		       .length = SIZE,
-		       .mw_rkey = shown->window->rkey,
-		       .new_rkey = ibv_inc_rkey(shown->window->rkey),
-		       .mr_lkey = shown->memory.lkey(),
-		       .access = IBV_ACCESS_REMOTE_WRITE};
+		seg = good_bind(shown->memory, *shown->window);
 		spoil(seg, *shown);
 		a.kept.push_back(shown);
 	};
+}
+
+/* Queue pair, window and region are of one domain (IBA C10-72); one of two is not. */
+auto bind_across(ibv_mw_type type, bool foreign_window, bool foreign_region)
+{
+	return [=](Attempt &a) {
+		Device &device = a.pair.a.device();
+		auto own = std::make_shared<Shown>(device.pd(), type);
+		auto other = std::make_shared<Foreign>(device.context(), type);
+
+		a.wqe.at<pavo_bind_seg>(1) = good_bind(
+			(foreign_region ? other->shown : *own).memory,
+			*(foreign_window ? other->shown : *own).window);
+		a.kept.push_back(own);
+		a.kept.push_back(other);
+	};
+}
+
+void add_domains(Faults &faults)
+{
+	struct {
+		const char *what;
+		ibv_mw_type type;
+		bool window, region;
+	} list[] = {
+		{"type 1, another domain's region", IBV_MW_TYPE_1, false, true},
+		{"type 1, another domain's window", IBV_MW_TYPE_1, true, false},
+		{"type 1, both of another domain", IBV_MW_TYPE_1, true, true},
+		{"type 2, another domain's region", IBV_MW_TYPE_2, false, true},
+		{"type 2, another domain's window", IBV_MW_TYPE_2, true, false},
+		{"type 2, both of another domain", IBV_MW_TYPE_2, true, true},
+	};
+
+	for (auto &entry : list)
+		add_fault(faults, std::string("BindSeg: ") + entry.what,
+			  empty_bind, PAVO_VE_MW_BIND,
+			  bind_across(entry.type, entry.window, entry.region),
+			  IBV_WC_MW_BIND_ERR);
 }
 
 void add_binds(Faults &faults)
@@ -143,6 +198,7 @@ void add_invalidations(Faults &faults)
 void add_key_faults(Faults &faults)
 {
 	add_binds(faults);
+	add_domains(faults);
 	add_invalidations(faults);
 }
 

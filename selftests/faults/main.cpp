@@ -4,6 +4,10 @@
  * Two pavo devices that reach each other, both in this guest. Prints TAP and,
  * at the end, how the counters of the devices have moved.
  */
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "../common/adapter.h"
 #include "../common/options.h"
 #include "cases.h"
@@ -18,7 +22,15 @@ struct Options {
 		       .witness = nullptr,
 		       .seed = std::random_device()(),
 		       .fuzz_seconds = 20};
-	std::string only;
+	std::vector<std::string> only;
+
+	bool wants(const std::string &name) const
+	{
+		return only.empty() ||
+		       std::ranges::any_of(only, [&](const std::string &text) {
+			       return name.find(text) != std::string::npos;
+		       });
+	}
 	bool list = false;
 };
 
@@ -35,8 +47,8 @@ Options parse(int argc, char **argv)
 	app.add_option("--peer", world.name_b,
 		       "another that it reaches, in this guest, too")
 		->required();
-	app.add_option("--only", options.only,
-		       "cases whose name contains this text");
+	app.add_list("--only", options.only,
+		     "cases whose name contains this text; may be repeated");
 	app.add_option("--seed", world.seed, "of the random cases");
 	app.add_option("--seconds", world.fuzz_seconds,
 		       "how long the random ones take (20)");
@@ -84,7 +96,7 @@ int run(Options &options)
 	add_mmap_faults(all);
 	add_fuzz(all);
 	for (common::Case &test : all.cases)
-		if (test.name.find(options.only) != std::string::npos)
+		if (options.wants(test.name))
 			cases.push_back(std::move(test));
 	if (options.list) {
 		for (const common::Case &test : cases)

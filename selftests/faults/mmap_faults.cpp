@@ -5,8 +5,10 @@
  */
 #include <atomic>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 #include "cases.h"
@@ -213,6 +215,42 @@ void outlives(Hostile &hostile)
 	hostile.world.witness->testify();
 }
 
+/*
+ * It is mapped, written and unmapped all the time while it goes: each mapping is the area's
+ * memory, or it is refused. No other object gets the memory while a mapping has it.
+ */
+void goes_meanwhile(Hostile &hostile)
+{
+	for (int i = 0; i < 50; i++) {
+		auto owner = std::make_unique<Owner>(hostile.world.name_a);
+		Request request = owner->area;
+		std::atomic<unsigned> mapped = 0;
+
+		request.fd = dup(request.fd);
+		REQUIRE(request.fd >= 0);
+		std::jthread mapper([&](std::stop_token stop) {
+			while (!stop.stop_requested()) {
+				void *at = request.map();
+
+				if (!at)
+					continue;
+				memset(at, 0x77, request.size);
+				munmap(at, request.size);
+				mapped++;
+			}
+		});
+
+		while (!mapped)
+			std::this_thread::yield();
+		owner.reset();
+		mapper.request_stop();
+		mapper.join();
+		must_refuse(request, EINVAL);
+		REQUIRE_EQ(close(request.fd), 0);
+	}
+	hostile.world.witness->testify();
+}
+
 } // namespace
 
 void add_mmap_faults(Faults &faults)
@@ -223,6 +261,7 @@ void add_mmap_faults(Faults &faults)
 	faults.add("mapping: changed afterwards", refuses_changes);
 	faults.add("mapping: of another context", refuses_foreign);
 	faults.add("mapping: of what is gone", outlives);
+	faults.add("mapping: of what goes meanwhile", goes_meanwhile);
 }
 
 } // namespace faults

@@ -331,6 +331,102 @@ lower_limits()
 	load
 }
 
+# Sockets at the port of RDMA, in this namespace.
+port_taken()
+{
+	grep -q ':12B7 ' /proc/net/udp || grep -q ':12B7 ' /proc/net/udp6
+}
+
+port_free()
+{
+	! port_taken
+}
+
+# An addition that fails leaves no socket, or those of the adapter that was there before it:
+# in a namespace, too, which can go then.
+failed_adds_leave_nothing()
+{
+	local dummy=/sys/module/dummy
+	port_free
+	refused add lx lo
+	port_free
+	add la va
+	port_taken
+	refused add la vb
+	refused add lx va
+	delete la
+	soon port_free
+	[ -d $dummy ] || modprobe dummy numdummies=0
+	ip netns add n1
+	ip -n n1 -batch - <<-END
+		link set lo up
+		link add dum1 type dummy
+		link set dum1 up
+	END
+	refused inside n1 rdma link add lx type pavo netdev lo
+	inside n1 rdma link add lx type pavo netdev dum1
+	refused inside n1 rdma link add lx type pavo netdev dum1
+	port_free
+	ip netns del n1
+	soon absent lx
+}
+
+queued()
+{
+	[[ $(tc -s qdisc show dev "$1" root) =~ backlog\ [0-9A-Za-z]+\ ([0-9]+)p ]] &&
+		((BASH_REMATCH[1]))
+}
+
+not_queued()
+{
+	! queued "$1"
+}
+
+# start_queue: packets that wait in the queue of va for longer than the test takes. Not
+# netem's, which takes packets from their sockets.
+start_queue()
+{
+	add_pair
+	start_traffic
+	goes_on
+	tc qdisc add dev va root tbf rate 1kbit burst 100000 limit 1000000
+	soon queued va
+}
+
+# Packets outlive their queue pair, adapter and module. They arrive where no adapter is any
+# more, or go with the interface that has them.
+packets_outlive_all()
+{
+	local end
+	for end in sent interface; do
+		start_queue
+		delete la
+		traffic_fails
+		queued va
+		delete lb
+		soon devices_gone
+		unload
+		queued va
+		case $end in
+		sent)
+			# the queue looks again when a packet comes
+			wide change va
+			say 10.9.0.2 9
+			soon not_queued va
+			tc qdisc del dev va root
+			;;
+		interface)
+			ip link del va
+			veth_pair va vb 9000
+			;;
+		esac
+		load
+		no_pins
+	done
+	add_pair
+	smoke
+}
+
 device_tests()
 {
 	life "module: loaded and unloaded" load_and_unload
@@ -338,6 +434,8 @@ device_tests()
 		life "module: loaded with lower limits" lower_limits
 	life "link: added and deleted" add_and_delete
 	life "link: wrong additions are refused" refused_adds
+	[ "$type" != pavo ] || life "link: refused additions leave no socket" \
+		failed_adds_leave_nothing
 	life "link: several adapters on one node" several_adapters
 	life "module: unloaded with devices" unload_with_devices
 	life "module: unloaded while an application holds a device" unload_while_held
@@ -348,6 +446,9 @@ device_tests()
 		life "polling: applications killed, module unloaded" killed_while_polled
 	fi
 	life "link: deleted under traffic" delete_under_traffic
+	[ "$type" != pavo ] ||
+		life "packets that wait in a queue: link, module, interface go" \
+			packets_outlive_all
 	life "application killed: pinned memory is given back" memory_given_back
 	life "application killed: resources are given back" resources_given_back
 	life "device renamed under traffic" device_renamed

@@ -505,6 +505,49 @@ netdev_removed_under_traffic()
 	done
 }
 
+# ask_all STOP: everything that tells of la and its interface, until there is a file STOP
+ask_all()
+{
+	local file
+	while [ ! -e "$1" ]; do
+		for file in /sys/class/infiniband/la/ports/1/{state,rate,phys_state,gids/0,gid_attrs/ndevs/0}; do
+			read -r _ <"$file" || true
+		done 2>/dev/null
+		ibv_devinfo -v -d la >/dev/null 2>&1 || true
+		rdma -d link show >/dev/null 2>&1 || true
+	done
+}
+
+# The interface goes, its adapter is deleted, and processes ask for both, all at once.
+netdev_removed_in_company()
+{
+	local i stop=$work/stop.$RANDOM askers=()
+	for i in 1 2; do
+		ask_all "$stop" &
+		askers+=($!)
+	done
+	for ((i = 0; i < 6; i++)); do
+		add la va
+		soon active la
+		if ((i % 2)); then
+			delete la &
+			ip link del va
+			wait $! || true
+		else
+			ip link del va &
+			delete la || true
+			wait $!
+		fi
+		soon absent la
+		veth_pair va vb 9000
+	done
+	touch "$stop"
+	wait "${askers[@]}"
+	rm "$stop"
+	add_pair
+	smoke
+}
+
 netdev_tests()
 {
 	life "interface: down and up" down_and_up
@@ -541,4 +584,6 @@ netdev_tests()
 	life "interface: removed while an application holds it" \
 		netdev_removed_while_held
 	life "interface: removed under traffic" netdev_removed_under_traffic
+	life "interface: removed while the link is deleted and told of" \
+		netdev_removed_in_company
 }

@@ -173,6 +173,40 @@ sockets_abroad_are_kept_away()
 	ip netns del n1
 }
 
+# seen_by COUNTER: packets that a rule of nft has counted, in $seen
+seen_by()
+{
+	[[ $(nft list counter inet pavo_test "$1") =~ packets\ ([0-9]+) ]] &&
+		seen=${BASH_REMATCH[1]} && ((seen))
+}
+
+# Rules that ask for the owner of a socket do not match packets of RDMA, which have none;
+# rules that ask for the port do. That rules can ask for owners at all: another datagram.
+owners_are_unknown()
+{
+	local seen
+	add_pair
+	nft 'table inet pavo_test {
+		counter port { }
+		counter owner { }
+		counter known { }
+		chain out {
+			type filter hook output priority 0;
+			oifname va udp dport 4791 counter name port
+			oifname va udp dport 4791 meta skuid 0-4294967294 counter name owner
+			oifname va udp dport 4790 meta skuid 65534 counter name known
+		}
+	}'
+	start_traffic
+	goes_on
+	say 10.9.0.2 4790
+	seen_by known
+	seen_by port
+	refused seen_by owner
+	nft delete table inet pavo_test
+	stop_traffic
+}
+
 # The traffic of a VLAN that another namespace has is not the adapter's: not what comes by
 # it, and it sends none by it. In this namespace it is.
 moved_vlan_is_anothers()
@@ -350,6 +384,8 @@ security_tests()
 	life "strangers: commands of netlink, attribute by attribute" 		netlink_is_harmless
 	life "sockets: no process sends to the port of RDMA" sockets_are_kept_away
 	life "sockets: nor from another namespace" sockets_abroad_are_kept_away
+	life "filters: by port they match packets of RDMA, by owner they do not" \
+		owners_are_unknown
 	life "VLAN: in another namespace it is another's" moved_vlan_is_anothers
 	of_driver "resources: PSNs and addresses are shown to administrators" \
 		secrets_are_kept

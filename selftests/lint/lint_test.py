@@ -3,8 +3,8 @@
 #
 # Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
 # planted is found each time until it is gone, also one in a file that another reads in, and
-# what is clean is not looked at again. Also citations, words that are not used (words.py), and
-# ways between rooms (rooms.py). Tools and make are stand-ins. Prints TAP. Run by the group unit
+# what is clean is not looked at again. Also citations, words that are not used (words.py), tests
+# that a page names (named_tests.py), and ways between rooms (rooms.py). Tools and make are stand-ins. Prints TAP. Run by the group unit
 # through Meson; writes into temporary folders only.
 import os
 import pathlib
@@ -235,6 +235,29 @@ def words_that_are_not_used_are_found(tree):
         ["docs/a.md:1", "Who"], ["kernel/a.c:2", "Nobody"]], found  # lint-words: data
 
 
+def tests_that_are_not_there_are_found(tree):
+    """In the last cell of a row, in the manner of each group."""
+    tree.file("docs/known-faults.md",
+              "verbs `no.row`\n| kind | tests |\n|---|---|\n"
+              "| verbs `in.first` | unit `A.B` `A.C` (of `A`); wire `a/b` `a/c` |\n"
+              "| a | faults `x: y` `x: z` `w: w`; life `one` `two`; kverbs `k` `l`; verbs `v` `u` |\n"
+              "| a | callfuzz `c` `d`, wirefuzz `w.txt` |\n")
+    tree.file("selftests/unit/a.cpp", "TEST_P(A,\n     B)\n")
+    tree.file("selftests/wire/scripts/a/b.wire", "")
+    tree.file("selftests/faults/a.cpp", '{"y", f} add("x: " + what); add("w: w");\n')
+    tree.file("selftests/life/a.sh", 'life "one" one\n')
+    tree.file("selftests/kverbs/a.c", '{k, "k: it is"}\n')
+    tree.file("selftests/verbs/a.cpp", 'PV_TEST("v", "it is")\n')
+    tree.file("selftests/callfuzz/corpus/c", "")
+    tree.file("selftests/wirefuzz/corpus/w.txt", "")
+    found, _ = tree.lint("named_tests")
+    assert [finding.split(": there")[0] for finding in found] == [
+        "docs/known-faults.md:4: unit A.C", "docs/known-faults.md:4: wire a/c",
+        "docs/known-faults.md:5: faults x: z", "docs/known-faults.md:5: life two",
+        "docs/known-faults.md:5: kverbs l", "docs/known-faults.md:5: verbs u",
+        "docs/known-faults.md:6: callfuzz d"], found
+
+
 def found_words(name, text):
     """The lines and words that are found in a file."""
     return [tuple(finding[len(name) + 1:].split(": ")[:2])
@@ -398,7 +421,8 @@ TESTS = [tests.give(Tree, test) for test in (
     a_fault_is_found_each_time, one_in_a_file_that_is_read_in, another_tool_looks_again,
     a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
     a_layout_is_found_each_time, a_warning_is_found_each_time,
-    citations_and_sources_agree, words_that_are_not_used_are_found)] + [
+    citations_and_sources_agree, words_that_are_not_used_are_found,
+    tests_that_are_not_there_are_found)] + [
     sentences_without_an_actor_are_found, sentences_have_their_reach,
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
     rooms_include_what_is_below, private_headers_stay_in_their_folder,

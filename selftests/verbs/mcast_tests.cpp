@@ -374,6 +374,22 @@ PV_TEST("mcast.detach", "who has left gets nothing, who stays still does")
 	nothing_but_marker(env, a, leaves, in_l, 0);
 }
 
+PV_TEST_LOCAL("mcast.joined",
+	      "the interface is in a group as long as it has a member")
+{
+	ibv_gid gid = group_gid(env, 9);
+	Side one = make_ud(env.a, env.info_a), two = make_ud(env.a, env.info_a);
+
+	REQUIRE(!is_joined(gid), "joined before");
+	must_attach(one, gid);
+	must_attach(two, gid);
+	REQUIRE(is_joined(gid), "not joined");
+	REQUIRE_EQ(env.a.detach(one.qp.id, gid), 0, "detach");
+	REQUIRE(is_joined(gid), "left while it has a member");
+	REQUIRE_EQ(env.a.detach(two.qp.id, gid), 0, "detach");
+	REQUIRE(!is_joined(gid), "joined without a member");
+}
+
 PV_TEST("mcast.qkey",
 	"members with another Q_Key, or without a receive, miss it")
 {

@@ -5,6 +5,7 @@
  * kmemleak finds memory that they leave behind, on the kernel that has fault injection.
  */
 #include <cerrno>
+#include <cstring>
 #include <functional>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "../faults/fail_nth.h"
 #include "link.h"
 #include "tap.h"
+#include "ud.h"
 
 using namespace pv;
 using faults::FailNth;
@@ -123,6 +125,55 @@ PV_TEST_LOCAL("nomem.objects",
 		makes<ibv_mw>(
 			"alloc_mw", [&] { return ibv_alloc_mw(pd, type); },
 			ibv_dealloc_mw);
+}
+
+PV_TEST_LOCAL("nomem.resize",
+	      "every allocation of resizing fails once, and the queue stays")
+{
+	LocalHost &host = local(env.a);
+	ibv_cq *const cq =
+		ibv_create_cq(host.context(), 16, nullptr, nullptr, 0);
+	int size = 500;
+
+	must_inject();
+	REQUIRE(cq, "create_cq");
+	in_turn(
+		"resize_cq",
+		[&] {
+			ibv_wc wc;
+			int error = ibv_resize_cq(cq, size);
+
+			REQUIRE_EQ(ibv_poll_cq(cq, 1, &wc), 0, "poll");
+			return error;
+		},
+		[&] { size = size == 500 ? 16 : 500; });
+	REQUIRE_EQ(ibv_destroy_cq(cq), 0, "destroy_cq");
+}
+
+PV_TEST_LOCAL("nomem.mcast", "every allocation of joining a group fails once")
+{
+	Side side = ud::make_ud(env.a, env.info_a);
+	ibv_qp *const qp = local(env.a).raw_qp(side.qp.id);
+	ibv_gid gid = {};
+
+	must_inject();
+	for (bool ipv4 : {true, false}) {
+		memset(gid.raw, 0, sizeof(gid.raw));
+		if (ipv4)
+			memcpy(gid.raw + 10, "\xff\xff\xef\x4d\x01\x02", 6);
+		else
+			memcpy(gid.raw, "\xff\x0e", 2);
+		in_turn(
+			ipv4 ? "attach, IPv4" : "attach, IPv6",
+			[&] { return ibv_attach_mcast(qp, &gid, 0xc000); },
+			[&] {
+				REQUIRE(ud::is_joined(gid),
+					"attached, and not joined");
+				REQUIRE_EQ(ibv_detach_mcast(qp, &gid, 0xc000),
+					   0, "detach");
+			});
+		REQUIRE(ibv_detach_mcast(qp, &gid, 0xc000), "detached twice");
+	}
 }
 
 PV_TEST_LOCAL("nomem.qp", "every allocation of making a queue pair fails once")

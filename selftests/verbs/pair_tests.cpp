@@ -203,6 +203,38 @@ PV_TEST_LOCAL("pair.injected",
 	}
 }
 
+PV_TEST_LOCAL("pair.far_psns",
+	      "a queue pair that gets PSNs which no loss explains is shown")
+{
+	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
+		Link link = connect(
+			env, {.type = type, .timeout = 8, .retry_count = 1});
+		const std::string show = str("rdma -dd resource show qp link ",
+					     device_name(env.b), " lqpn ",
+					     link.b.qp.number,
+					     " | grep -q 'drv_far_psns ");
+
+		must_post(link.b, RecvWr{});
+		must_send(env, link.a, make_wr(Op::send, {}, 0), "near");
+		wait_recv(env, link.b, "near");
+		REQUIRE_EQ(system((show + "0'").c_str()), 0, "none yet");
+		/* The same peer begins anew, somewhere else. */
+		link.a.psn ^= 0x400000;
+		to_state(link.a, IBV_QPS_RESET);
+		to_init(link, link.a);
+		to_rtr(link, link.a);
+		to_rts(link, link.a);
+		must_post(link.a, make_wr(Op::send, {}, 0));
+		wait_send(env, link.a, "far");
+		REQUIRE(eventually(env,
+				   [&] {
+					   return !system(
+						   (show + "[1-9]'").c_str());
+				   }),
+			"far PSNs are not shown");
+	}
+}
+
 PV_TEST_LOCAL("pair.late_bytes",
 	      "UC, UD: a message that waits in a queue has the bytes that it "
 	      "had when it completed")

@@ -195,6 +195,31 @@ PV_TEST_LOCAL("rereg.refused",
 	munmap(hole, 8192);
 }
 
+PV_TEST_LOCAL("rereg.all_or_nothing",
+	      "refused for one of its changes, it makes none of the others")
+{
+	Link link = connect(env);
+	Region r = make_region(env);
+	Pd pd = env.b.alloc_pd();
+	void *hole = mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+
+	REQUIRE(hole != MAP_FAILED, "mmap");
+	REQUIRE_EQ(try_rereg(env, r, change_pd | change_access, pd.id, nullptr,
+			     all_access | IBV_ACCESS_ON_DEMAND),
+		   IBV_REREG_MR_ERR_CMD, "on demand from now on");
+	must_work(env, link, r.mr);
+	must_receive(env, link, r);
+	REQUIRE_EQ(ibv_rereg_mr(local(env.b).raw_mr(r.object),
+				change_pd | translation,
+				local(env.b).raw_pd(pd.id), hole, 8192, 0),
+		   IBV_REREG_MR_ERR_CMD, "memory that is not there");
+	must_work(env, link, r.mr);
+	must_receive(env, link, r);
+	REQUIRE_EQ(env.b.destroy(Kind::pd, pd.id), 0, "PD without a region");
+	munmap(hole, 8192);
+}
+
 PV_TEST_LOCAL("rereg.windows",
 	      "a region with a window on it is not changed under it")
 {
@@ -372,6 +397,32 @@ PV_TEST_LOCAL("mr.iova", "a region is addressed as it was registered")
 	mr.address = iova;
 	mr.rkey = raw->rkey;
 	must_work(env, link, mr);
+	REQUIRE_EQ(ibv_dereg_mr(raw), 0, "dereg_mr");
+}
+
+PV_TEST_LOCAL("mr.iova_edges",
+	      "a region may end with the last address, and not behind it")
+{
+	constexpr uint64_t length = 2 * page, last = UINT64_MAX - length + 1;
+	LocalHost &host = local(env.b);
+	Link link = connect(env);
+	Mr mr = unregistered(env, length, 0);
+	auto reg = [&](uint64_t iova, int access) {
+		return ibv_reg_mr_iova(host.raw_pd(0), host.memory(mr.id),
+				       length, iova, access);
+	};
+
+	for (int more : {0, int(IBV_ACCESS_ON_DEMAND)})
+		REQUIRE(!reg(last + page, all_access | more), "beyond the end");
+	ibv_mr *raw = reg(last, all_access);
+
+	REQUIRE(raw, "ibv_reg_mr_iova: ", strerror(errno));
+	mr.address = last;
+	mr.rkey = raw->rkey;
+	must_work(env, link, mr);
+	for (int64_t offset :
+	     {int64_t(length) - 7, int64_t(length), int64_t(-1)})
+		must_refuse(env, mr, offset, Op::write, "around the end");
 	REQUIRE_EQ(ibv_dereg_mr(raw), 0, "dereg_mr");
 }
 

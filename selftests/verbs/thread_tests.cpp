@@ -371,6 +371,48 @@ PV_TEST_LOCAL("thread.objects",
 	crew.join();
 }
 
+PV_TEST_LOCAL("thread.read_room",
+	      "the responder's room for reads changes while reads come")
+{
+	constexpr uint32_t size = 8, count = 400;
+	Link link = connect(env);
+	ibv_qp *qp = local(env.b).raw_qp(link.b.qp.id);
+	Mr in = must_reg(env.a, {size}), from = must_reg(env.b, {size});
+	std::atomic<bool> stop = false;
+	uint32_t changed = 0;
+	Crew crew;
+
+	to_state(link.b, IBV_QPS_SQD);
+	crew.add([&] {
+		while (!stop && !crew.failed()) {
+			ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD};
+
+			attr.max_dest_rd_atomic = uint8_t(1 + changed++ % 16);
+			REQUIRE_EQ(ibv_modify_qp(
+					   qp, &attr,
+					   IBV_QP_STATE |
+						   IBV_QP_MAX_DEST_RD_ATOMIC),
+				   0, "room for ", changed);
+		}
+	});
+	try {
+		for (uint32_t i = 0;
+		     (i < count || changed < count) && !crew.failed(); i++) {
+			uint64_t seed = env.seed();
+			SendWr wr = make_wr(Op::read, {in, 0}, size, {from, 0});
+
+			env.b.fill(from.id, 0, size, seed, 0);
+			must_send(env, link.a, wr, "read");
+			must_match(env.a, in, 0, size, seed, 0, "what came");
+		}
+	} catch (...) {
+		stop = true;
+		throw;
+	}
+	stop = true;
+	crew.join();
+}
+
 PV_TEST_LOCAL("thread.sleeping_consumer",
 	      "a thread sleeps on the channel while another sends 200 messages")
 {

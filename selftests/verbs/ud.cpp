@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* ud.cpp - queue pairs for datagrams; see ud.h. */
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "../common/device.h"
 #include "ud.h"
@@ -34,7 +36,27 @@ void check_grh(Env &env, Side &to, const Mr &in, uint64_t id,
 
 } // namespace
 
-Side make_ud(Host &host, const HostInfo &info, Handle srq)
+bool is_joined(const ibv_gid &group)
+{
+	bool ipv4 = common::is_ipv4(group);
+	std::ifstream groups(ipv4 ? "/proc/net/igmp" : "/proc/net/igmp6");
+	std::string hex, word;
+
+	/* igmp shows a word as the CPU has it, igmp6 shows bytes. */
+	for (int i = ipv4 ? 12 : 0; i < 16; i++) {
+		char byte[3];
+
+		snprintf(byte, sizeof(byte), ipv4 ? "%02X" : "%02x",
+			 group.raw[i]);
+		hex.insert(ipv4 ? 0 : hex.size(), byte);
+	}
+	while (groups >> word)
+		if (word == hex)
+			return true;
+	return false;
+}
+
+Side make_ud(Host &host, const HostInfo &info, Handle srq, uint32_t max_send_wr)
 {
 	Side side = {.host = &host,
 		     .info = info,
@@ -44,7 +66,7 @@ Side make_ud(Host &host, const HostInfo &info, Handle srq)
 
 	side.qp = host.create_qp({.send_cq = side.send_cq.id,
 				  .recv_cq = side.recv_cq.id,
-				  .cap = {128, 128, 4, 4, 64},
+				  .cap = {max_send_wr, 128, 4, 4, 64},
 				  .type = IBV_QPT_UD,
 				  .srq = srq});
 	REQUIRE(!side.qp.error, "create_qp: ", strerror(side.qp.error));

@@ -75,6 +75,25 @@ json json_of(const DirectWindowInfo &window)
 	return all;
 }
 
+uint64_t value_in(const std::map<std::string, uint64_t> &numbers,
+		  const std::string &name)
+{
+	auto found = numbers.find(name);
+
+	return found == numbers.end() ? 0 : found->second;
+}
+
+/* Requests that came to a queue pair with PSNs which no loss explains. */
+uint64_t far_psns(const QueuePair &qp)
+{
+	return value_in(qp.details, "far_psns");
+}
+
+constexpr const char *far_advice =
+	"requests with PSNs far from the expected one: a host or a process "
+	"forges packets to this queue pair, or its peer lost its state "
+	"(docs/security.md)";
+
 json json_of(const Report &report)
 {
 	const Device &device = report.device;
@@ -91,6 +110,13 @@ json json_of(const Report &report)
 				 {"severity", severity_name(meaning.severity)},
 				 {"advice", meaning.advice}});
 	}
+	for (const QueuePair &qp : report.queue_pairs)
+		if (far_psns(qp))
+			findings.push_back(
+				{{"qpn", qp.number},
+				 {"value", far_psns(qp)},
+				 {"severity", severity_name(Severity::trouble)},
+				 {"advice", far_advice}});
 	for (const Gid &gid : device.gids)
 		gids.push_back({{"index", gid.index},
 				{"gid", gid.gid},
@@ -149,6 +175,16 @@ void print_findings(const Counters &counters, Severity severity,
 	}
 }
 
+void print_far_psns(const std::vector<QueuePair> &queue_pairs)
+{
+	for (const QueuePair &qp : queue_pairs)
+		if (far_psns(qp))
+			fmt::print(
+				"  trouble at queue pair {} of {} ({}): {} {}\n",
+				qp.number, qp.owner, qp.pid, far_psns(qp),
+				far_advice);
+}
+
 void print_queue_pairs(const std::vector<QueuePair> &queue_pairs)
 {
 	fmt::print(
@@ -165,14 +201,6 @@ void print_queue_pairs(const std::vector<QueuePair> &queue_pairs)
 		fmt::print("    {:>8} {:<8} {:<6} {:>8} {:<20}{}\n", qp.number,
 			   qp.type, qp.state, qp.remote, owner, details);
 	}
-}
-
-uint64_t value_in(const std::map<std::string, uint64_t> &numbers,
-		  const std::string &name)
-{
-	auto found = numbers.find(name);
-
-	return found == numbers.end() ? 0 : found->second;
 }
 
 void print_direct_windows(const std::vector<DirectWindowInfo> &windows)
@@ -227,6 +255,7 @@ void print(const Report &report, const StatusOptions &options)
 			   bytes(value_of(counters, "rx_bytes")));
 	print_direct_windows(report.direct_windows);
 	print_findings(counters, Severity::trouble, "trouble");
+	print_far_psns(report.queue_pairs);
 	print_findings(counters, Severity::note, "worth knowing");
 	if (options.all_counters) {
 		fmt::print("  counters\n");

@@ -131,8 +131,9 @@ constexpr std::array ENTRIES = {
 	      {trouble, "datagrams with a wrong Q_Key: both ends must "
 			"agree"}},
 	Entry{"rx_drop_address",
-	      {trouble, "packets from another address than the peer's: "
-			"two machines use one address, or a host forges"}},
+	      {trouble, "packets from another address than the peer's, or from "
+			"another queue pair of this machine: two machines use "
+			"one address, or a host or process forges"}},
 	Entry{"rx_drop_psn_ghost",
 	      {trouble,
 	       "answers to packets that were never sent: a stale peer, "

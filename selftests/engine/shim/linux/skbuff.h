@@ -73,6 +73,9 @@ void skb_queue_head_init(struct sk_buff_head *queue);
 void skb_queue_tail(struct sk_buff_head *queue, struct sk_buff *skb);
 void skb_queue_head(struct sk_buff_head *queue, struct sk_buff *skb);
 struct sk_buff *skb_dequeue(struct sk_buff_head *queue);
+struct sk_buff *skb_peek(struct sk_buff_head *queue);
+void skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue);
+void skb_queue_purge(struct sk_buff_head *queue);
 
 #define skb_queue_empty_lockless(queue) (!(queue)->count)
 #define skb_queue_len_lockless(queue) ((queue)->count)

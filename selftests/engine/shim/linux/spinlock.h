@@ -71,6 +71,7 @@ static inline bool spin_trylock(spinlock_t *lock)
 #define irqs_disabled() false
 #define in_hardirq() false
 #define in_serving_softirq() false
+#define in_softirq() false
 #define in_task() true
 
 #define mutex_init(mutex) ((void)((mutex)->held = false))

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * budget.c - counts loops that ended with work left to do; see budget.h.
+ *
+ * Called by the loops of all rooms, and by debugfs.c. A loop that comes to its end within its
+ * budget is not counted, so it costs nothing.
+ */
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/percpu.h>
+#include <linux/seq_file.h>
+#include "budget.h"
+
+/**
+ * struct loop_count - of one kind on one CPU.
+ * @used_up:      loops that ended with work left
+ * @most_packets: of one of them
+ * @most_bytes:   likewise
+ * @tick:         in which steps were counted last (jiffies)
+ * @steps:        in that tick
+ */
+struct loop_count {
+	u64 used_up;
+	u32 most_packets;
+	u32 most_bytes;
+	unsigned long tick;
+	u32 steps;
+};
+
+static DEFINE_PER_CPU(struct loop_count[PAVO_LOOP_COUNT], counts);
+
+static const char *const names[PAVO_LOOP_COUNT] = {
+	[PAVO_LOOP_INSIDE] = "inside",
+	[PAVO_LOOP_REQUESTER] = "requester",
+	[PAVO_LOOP_RESPONDER] = "responder",
+	[PAVO_LOOP_TIMERS] = "timers",
+	[PAVO_LOOP_GROUPS] = "groups",
+	[PAVO_LOOP_WINDOWS] = "windows",
+};
+
+void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)
+{
+	struct loop_count *count;
+
+	local_bh_disable();
+	count = this_cpu_ptr(&counts[loop]);
+	count->used_up++;
+	if (packets > count->most_packets)
+		count->most_packets = packets;
+	if (bytes > count->most_bytes)
+		count->most_bytes = bytes;
+	local_bh_enable();
+}
+
+bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
+{
+	struct loop_count *count = this_cpu_ptr(&counts[loop]);
+	unsigned long now = jiffies;
+
+	if (count->tick != now) {
+		count->tick = now;
+		count->steps = 0;
+	}
+	if (likely(count->steps < most))
+		return true;
+	pavo_budget_used_up(loop, count->steps, 0);
+	return false;
+}
+
+void pavo_budget_add(enum pavo_loop loop, u32 steps)
+{
+	this_cpu_ptr(&counts[loop])->steps += steps;
+}
+
+static void show_loop(struct seq_file *file, enum pavo_loop loop)
+{
+	struct loop_count sum = {};
+	const struct loop_count *count;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		count = per_cpu_ptr(&counts[loop], cpu);
+		sum.used_up += READ_ONCE(count->used_up);
+		sum.most_packets =
+			max(sum.most_packets, READ_ONCE(count->most_packets));
+		sum.most_bytes =
+			max(sum.most_bytes, READ_ONCE(count->most_bytes));
+	}
+	seq_printf(file, "%s used_up %llu most_packets %u most_bytes %u\n",
+		   names[loop], sum.used_up, sum.most_packets, sum.most_bytes);
+}
+
+void pavo_budgets_show(struct seq_file *file)
+{
+	unsigned int loop;
+
+	for (loop = 0; loop < PAVO_LOOP_COUNT; loop++)
+		show_loop(file, loop);
+}
