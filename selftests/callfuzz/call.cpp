@@ -54,6 +54,8 @@ public:
 			args_.push_back(resolve(value));
 	}
 
+	const uint64_t *args() const { return args_.data(); }
+
 	int make()
 	{
 		switch (entry_.how) {
@@ -463,7 +465,7 @@ void make_call(Hands &hands, const Program &program, size_t at)
 			nth = twisted.a;
 	if (nth)
 		fail_nth(nth);
-	hands.late.begin(*call.entry);
+	hands.late.begin(*call.entry, maker->args(), !call.twists.empty());
 	told.error = maker->make();
 	hands.late.end(*call.entry, told.error);
 	if (nth)

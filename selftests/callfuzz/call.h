@@ -18,6 +18,7 @@ struct Hands {
 	int first_file = 20; /* those before are not the program's */
 	uint32_t posted[64] = {}; /* by a hash of the ring's address */
 	Late late = {};
+	std::mutex polling = {};
 };
 
 /** Makes call @at of @program; its results are in @hands.shared then. */

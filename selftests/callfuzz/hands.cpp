@@ -219,6 +219,7 @@ int map_area(Hands &hands, const uint64_t *args, uint64_t *outs)
 	if (at == MAP_FAILED)
 		return errno;
 	outs[0] = uint64_t(at);
+	hands.late.add_area(outs[0], args[2], args[0], args[1]);
 	return 0;
 }
 

@@ -4,9 +4,11 @@
  */
 #include "late.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <sys/mman.h>
 
 #include "hands.h"
@@ -76,8 +78,8 @@ void tell(Shared &shared, const char *where, const uint8_t *at, size_t size)
 		return;
 	memcpy(&cell, at, size < sizeof(cell) ? size : sizeof(cell));
 	snprintf(shared.late, sizeof(shared.late),
-		 "bytes that actor %c wrote to 0x%llx when it had no region "
-		 "any more are in %s",
+		 "bytes that actor %c wrote to 0x%llx when no request could "
+		 "read them are in %s",
 		 'A' + int(cell.actor % actors),
 		 static_cast<unsigned long long>(cell.address), where);
 }
@@ -134,14 +136,41 @@ void Late::clean()
 	clean_locked();
 }
 
-void Late::begin(const Entry &entry)
+/* Peers can read from it, or its memory is not that of make_memory(). */
+static bool may_be_read(const Entry &entry, const uint64_t *args)
+{
+	constexpr uint64_t rights = IB_UVERBS_ACCESS_REMOTE_READ |
+				    IB_UVERBS_ACCESS_REMOTE_ATOMIC |
+				    IB_UVERBS_ACCESS_MW_BIND;
+	uint64_t at = 0, length = 0, access = rights;
+
+	for (size_t i = 0; i < entry.args.size(); i++) {
+		const std::string &name = entry.fields[entry.args[i]].name;
+
+		if (name == "mem")
+			at = args[i];
+		else if (name == "length")
+			length = args[i];
+		else if (name == "access")
+			access = args[i];
+	}
+	return access & rights || at < plain_memory || at + length < at ||
+	       at + length > end_of_memory;
+}
+
+void Late::begin(const Entry &entry, const uint64_t *args, bool spoiled)
 {
 	const Effect effect = effect_of(entry);
 
+	/* The ring has other entries then. */
+	if (entry.name == "resize_cq")
+		lose_control();
 	if (effect != Effect::made && effect != Effect::changed)
 		return;
 	std::lock_guard guard(lock_);
 	regions_ += effect == Effect::made;
+	readable_ |= spoiled || effect == Effect::changed ||
+		     may_be_read(entry, args);
 	clean_locked();
 }
 
@@ -152,7 +181,63 @@ void Late::end(const Entry &entry, bool failed)
 	if (effect != (failed ? Effect::made : Effect::ended))
 		return;
 	std::lock_guard guard(lock_);
-	regions_--;
+	if (!--regions_)
+		readable_ = false;
+}
+
+void Late::begin_request(uint32_t qpn)
+{
+	std::lock_guard guard(lock_);
+
+	requests_[qpn]++;
+	clean_locked();
+}
+
+void Late::end_request(uint32_t qpn)
+{
+	std::lock_guard guard(lock_);
+
+	lost_ |= requests_[qpn]-- <= 0;
+}
+
+void Late::add_area(uint64_t area, uint64_t length, uint64_t file, uint64_t at)
+{
+	std::lock_guard guard(lock_);
+
+	areas_[area] = {length, file, at};
+}
+
+void Late::use(uint64_t area, uint64_t size, Role role)
+{
+	{
+		std::lock_guard guard(lock_);
+		auto known = areas_.find(area);
+
+		if (known != areas_.end() && size <= known->second.length &&
+		    roles_.try_emplace({known->second.file, known->second.at},
+				       role)
+				    .first->second == role)
+			return;
+	}
+	lose_control();
+}
+
+void Late::lose_control()
+{
+	std::lock_guard guard(lock_);
+
+	lost_ = true;
+	if (regions_)
+		clean_locked();
+}
+
+bool Late::can_be_read() const
+{
+	if (!regions_)
+		return false;
+	return readable_ || lost_ ||
+	       std::any_of(requests_.begin(), requests_.end(),
+			   [](const auto &one) { return one.second; });
 }
 
 int Late::write(Shared &shared, int actor, uint64_t at, uint64_t length)
@@ -164,7 +249,7 @@ int Late::write(Shared &shared, int actor, uint64_t at, uint64_t length)
 	    !lies_in(at, length, secret_memory))
 		return EPERM;
 	/* A child has the files, and may have regions of its own. */
-	if (regions_ || actor == 3 || shared.child)
+	if (can_be_read() || actor == 3 || shared.child)
 		return EBUSY;
 	written_.push_back({at, length});
 	shared.late_writes++;

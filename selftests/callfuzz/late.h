@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * late.h - the oracle of late bytes: an actor that has no region any more writes a pattern
- * into the memory that its regions were of. No request may read that: the pattern is in no
- * other memory, and in no packet that another namespace holds.
+ * late.h - the oracle of late bytes: an actor all of whose requests are completed, and whose
+ * regions can be read by no peer, writes a pattern into its memory, as does one without
+ * regions. No request may read that: the pattern is in no other memory, and in no packet
+ * that another namespace holds.
  */
 #ifndef PAVO_CALLFUZZ_LATE_H
 #define PAVO_CALLFUZZ_LATE_H
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -17,16 +19,29 @@
 
 namespace callfuzz {
 
+/** What an area that is shared with the module is used as. */
+enum class Role { doorbells, sends, receives, completions, frames, commands };
+
 /**
- * What an actor knows of its own regions, and never too few: one that may have come to be
- * counts, and one counts until it was said to be gone.
+ * What an actor knows of its own regions and requests, and never too few: one that may have
+ * come to be counts, and it counts until it was said to be gone. An actor whose areas have
+ * other contents than it knows is out of control: it may have requests that do not count.
  */
 class Late {
 public:
-	/** Around a call that may make or end a region. */
-	void begin(const Entry &entry);
+	/** Around a call that may make or end a region; @spoiled: with other arguments. */
+	void begin(const Entry &entry, const uint64_t *args, bool spoiled);
 	void end(const Entry &entry, bool failed);
-	/** Writes the pattern. Returns 0 or an errno: EBUSY, there are regions. */
+	/** A request of queue pair @qpn is posted, or completed. */
+	void begin_request(uint32_t qpn);
+	void end_request(uint32_t qpn);
+	/** @length bytes of the area of @file that is at @at there. */
+	void add_area(uint64_t area, uint64_t length, uint64_t file,
+		      uint64_t at);
+	/** The first @size bytes of @area are used as that, and nothing else is. */
+	void use(uint64_t area, uint64_t size, Role role);
+	void lose_control();
+	/** Writes the pattern. Returns 0 or an errno: EBUSY, a request could read. */
 	int write(Shared &shared, int actor, uint64_t at, uint64_t length);
 	/** There is no pattern any more in memory that moves, or that a child gets. */
 	void clean();
@@ -40,11 +55,21 @@ private:
 	struct Range {
 		uint64_t at, length;
 	};
+	struct Area {
+		uint64_t length, file, at;
+	};
 
 	void clean_locked();
+	bool can_be_read() const;
 
 	std::mutex lock_;
 	int regions_ = 0;
+	bool readable_ = false; /* by peers, for as long as there are regions */
+	bool lost_ = false;
+	std::map<uint32_t, int> requests_; /* of each queue pair */
+	std::map<uint64_t, Area> areas_;
+	/* By file and place in it. */
+	std::map<std::pair<uint64_t, uint64_t>, Role> roles_;
 	std::vector<Range> written_;
 	std::vector<int> sockets_;
 };
