@@ -187,6 +187,18 @@ bool Director::direct_self(const Program &program, size_t at)
 		shared().fuse_answers = true;
 		return true;
 	}
+	if (name == "reflect") {
+		const bool may = call.actor == 2 ? call.args[0].number == 2 :
+						   call.actor == 0;
+
+		shared().told[at].error =
+			may && world_.reflect(call.args[0].number,
+					      call.args[1].number) ?
+				0 :
+				EPERM;
+		shared().told[at].state = State::done;
+		return true;
+	}
 	if (name == "end_ns") {
 		world_.end_holder();
 		shared().told[at].state = State::done;

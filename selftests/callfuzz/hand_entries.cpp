@@ -116,6 +116,9 @@ const std::vector<Line> by_hand = {
 	/* packets of the namespace, held until they are read */
 	{"sniff", "sniff", "h", "", "sniff:0:4", 2, open_packets},
 	{"read_packets", "", "h", "sniff", "", 2, read_packets},
+	/* packets of an interface go through it once more, the director sees to it */
+	{"reflect", "", "h", "4:which{2|0|1|3} 4:how{0|1|2|3}", "", 1,
+	 nothing_to_do},
 	/* the world */
 	{"pause", "", "h", "4:ms{2|1|20}", "", 2, pause_call},
 	{"read_stats", "", "h", "4:device{0|1|2|3}", "", 1, read_stats},
