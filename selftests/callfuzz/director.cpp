@@ -269,7 +269,7 @@ void Director::find_late_bytes()
 	if (!shared().late_writes)
 		return;
 	shared().fuse_answers = true;
-	/* What waited for a page is on its way. */
+	/* A packet that waited for a page is on its way. */
 	std::this_thread::sleep_for(5ms);
 	for (int actor = 0; actor < actors; actor++) {
 		const int worker = is_here(actor) ? find_worker(actor) : -1;

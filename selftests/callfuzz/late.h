@@ -19,11 +19,11 @@
 
 namespace callfuzz {
 
-/** What an area that is shared with the module is used as. */
+/** The use of an area that is shared with the module. */
 enum class Role { doorbells, sends, receives, completions, frames, commands };
 
 /**
- * What an actor knows of its own regions and requests, and never too few: one that may have
+ * The regions and requests of an actor as it knows them, and never too few: one that may have
  * come to be counts, and it counts until it was said to be gone. An actor whose areas have
  * other contents than it knows is out of control: it may have requests that do not count.
  */
