@@ -30,7 +30,7 @@ bool is_handle(const std::string &cls)
 	static const char *const handles[] = {"pd",   "cq",	 "qp",	  "srq",
 					      "mr",   "mw",	 "xrcd",  "ah",
 					      "job",  "mapping", "watch", "win",
-					      "chan", "async"};
+					      "chan", "async",	 "direct"};
 
 	for (const char *handle : handles)
 		if (cls == handle)
