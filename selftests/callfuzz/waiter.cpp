@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include "director.h"
 
@@ -80,22 +81,37 @@ pid_t start_waiter(Shared &shared)
 	return pid;
 }
 
+/* Has @cpu for that long, before all that is ordinary. */
+[[noreturn]] static void hold_cpu(int cpu, unsigned ms)
+{
+	const sched_param first = {.sched_priority = 50};
+	const uint64_t end = now_ms() + ms;
+	cpu_set_t only;
+
+	CPU_ZERO(&only);
+	CPU_SET(cpu, &only);
+	if (sched_setaffinity(0, sizeof(only), &only) ||
+	    sched_setscheduler(0, SCHED_FIFO, &first))
+		_exit(1);
+	while (now_ms() < end)
+		;
+	_exit(0);
+}
+
 void starve_all(unsigned ms)
 {
-	pid_t pid = fork();
+	std::vector<pid_t> holders;
 
-	if (!pid) {
-		const sched_param first = {.sched_priority = 50};
-		const uint64_t end = now_ms() + ms;
+	for (int cpu = int(sysconf(_SC_NPROCESSORS_ONLN)); cpu--;) {
+		const pid_t pid = fork();
 
-		if (sched_setscheduler(0, SCHED_FIFO, &first))
-			_exit(1);
-		while (now_ms() < end)
-			;
-		_exit(0);
+		if (!pid)
+			hold_cpu(cpu, ms);
+		holders.push_back(pid);
 	}
-	if (pid > 0)
-		waitpid(pid, nullptr, 0);
+	for (pid_t pid : holders)
+		if (pid > 0)
+			waitpid(pid, nullptr, 0);
 }
 
 } // namespace callfuzz
