@@ -86,6 +86,8 @@ public:
 			}
 			if (call == fork_child)
 				bear();
+			else if (call == find_late)
+				find_late_bytes(hands_);
 			else
 				make(size_t(call), kcov);
 			box.call = nothing;
@@ -107,12 +109,16 @@ private:
 	/* D: it has the files, and copies of the memory. */
 	void bear()
 	{
-		pid_t pid = fork();
+		{
+			std::lock_guard guard(hands_.late.lock());
+			pid_t pid = fork();
 
-		if (pid) {
-			stage_.shared->child = pid;
-			return;
+			if (pid) {
+				stage_.shared->child = pid;
+				return;
+			}
 		}
+		hands_.late.clean();
 		hands_.actor = 3;
 		for (int i = 1; i < workers; i++)
 			std::thread([this, i] { play(i); }).detach();

@@ -30,7 +30,7 @@ bool is_handle(const std::string &cls)
 	static const char *const handles[] = {"pd",   "cq",	 "qp",	  "srq",
 					      "mr",   "mw",	 "xrcd",  "ah",
 					      "job",  "mapping", "watch", "win",
-					      "chan", "async"};
+					      "chan", "async",	 "direct"};
 
 	for (const char *handle : handles)
 		if (cls == handle)
@@ -53,6 +53,8 @@ public:
 		for (const Value &value : call_.args)
 			args_.push_back(resolve(value));
 	}
+
+	const uint64_t *args() const { return args_.data(); }
 
 	int make()
 	{
@@ -463,7 +465,9 @@ void make_call(Hands &hands, const Program &program, size_t at)
 			nth = twisted.a;
 	if (nth)
 		fail_nth(nth);
+	hands.late.begin(*call.entry, maker->args(), !call.twists.empty());
 	told.error = maker->make();
+	hands.late.end(*call.entry, told.error);
 	if (nth)
 		fail_nth(0);
 	note(hands.shared, 1, call.entry->index * 256u + uint32_t(told.error));

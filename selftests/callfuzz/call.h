@@ -5,6 +5,7 @@
 #ifndef PAVO_CALLFUZZ_CALL_H
 #define PAVO_CALLFUZZ_CALL_H
 
+#include "late.h"
 #include "shared.h"
 
 namespace callfuzz {
@@ -16,6 +17,8 @@ struct Hands {
 	int uffd = -1;
 	int first_file = 20; /* those before are not the program's */
 	uint32_t posted[64] = {}; /* by a hash of the ring's address */
+	Late late = {};
+	std::mutex polling = {};
 };
 
 /** Makes call @at of @program; its results are in @hands.shared then. */

@@ -4,6 +4,7 @@
  */
 #include "director.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -43,6 +44,7 @@ Director::Director(const Options &options)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	stage_.fuse = start_fuse(shared());
 	witness_ = start_witness(shared(), options.patience);
+	waiter_ = start_waiter(shared());
 	world_.make();
 	packets_.watch_packets();
 	console_ = open("/dev/kmsg", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -51,10 +53,11 @@ Director::Director(const Options &options)
 
 Director::~Director()
 {
-	if (witness_ > 0) {
-		kill(witness_, SIGKILL);
-		waitpid(witness_, nullptr, 0);
-	}
+	for (pid_t pid : {witness_, waiter_})
+		if (pid > 0) {
+			kill(pid, SIGKILL);
+			waitpid(pid, nullptr, 0);
+		}
 	close(console_);
 }
 
@@ -71,6 +74,9 @@ void Director::clear(bool learns)
 	all.child = 0;
 	all.fuse_answers = false;
 	all.fuse_asked = 0;
+	all.late_writes = 0;
+	all.late[0] = 0;
+	all.starved_ms = 0;
 	all.learns = learns;
 	all.compared_count = 0;
 }
@@ -181,6 +187,18 @@ bool Director::direct_self(const Program &program, size_t at)
 		shared().fuse_answers = true;
 		return true;
 	}
+	if (name == "reflect") {
+		const bool may = call.actor == 2 ? call.args[0].number == 2 :
+						   call.actor == 0;
+
+		shared().told[at].error =
+			may && world_.reflect(call.args[0].number,
+					      call.args[1].number) ?
+				0 :
+				EPERM;
+		shared().told[at].state = State::done;
+		return true;
+	}
 	if (name == "end_ns") {
 		world_.end_holder();
 		shared().told[at].state = State::done;
@@ -245,6 +263,26 @@ void Director::end_actor(int actor)
 		kill(pid, SIGKILL);
 }
 
+/* Each process looks in its own memory, and C in the packets that it holds. */
+void Director::find_late_bytes()
+{
+	if (!shared().late_writes)
+		return;
+	shared().fuse_answers = true;
+	/* A packet that waited for a page is on its way. */
+	std::this_thread::sleep_for(5ms);
+	for (int actor = 0; actor < actors; actor++) {
+		const int worker = is_here(actor) ? find_worker(actor) : -1;
+
+		if (worker < 0)
+			continue;
+		Box &box = shared().box[actor][worker];
+		box.call = find_late;
+		wake_word(box.call);
+		await(actor, worker, find_late);
+	}
+}
+
 /* A page of FUSE that was asked for has to come, or its process cannot end. */
 void Director::end_all()
 {
@@ -281,6 +319,7 @@ void Director::run(const Program &program, bool learns)
 		direct(program, i);
 	if (!program.calls.empty() && program.calls.back().async)
 		std::this_thread::sleep_for(2ms);
+	find_late_bytes();
 	end_all();
 	packets_.end(shared(), stage_.module);
 	look();
@@ -326,11 +365,33 @@ void Director::read_console()
 	}
 }
 
+uint32_t Director::starve(unsigned ms)
+{
+	shared().starved_ms = 0;
+	starve_all(ms);
+	/* It says so when it has the CPU again. */
+	std::this_thread::sleep_for(50ms);
+	return shared().starved_ms.exchange(0);
+}
+
+void Director::look_at_starvation()
+{
+	const uint32_t ms = shared().starved_ms;
+
+	starved_ms_ = std::max(starved_ms_, ms);
+	if (ms > options_.starve_ms)
+		throw Wrong{"a process that could run was " +
+			    std::to_string(ms) + " ms without the CPU"};
+}
+
 void Director::look()
 {
 	const uint32_t witnessed = shared().witnessed;
 
 	read_console();
+	look_at_starvation();
+	if (shared().late[0])
+		throw Wrong{std::string("late bytes: ") + shared().late};
 	if (shared().testimony[0])
 		throw Wrong{std::string("the witness: ") + shared().testimony};
 	if (witnessed != witnessed_) {

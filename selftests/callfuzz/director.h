@@ -26,6 +26,7 @@ struct Options {
 	std::string out; /* where things are left for the host, or "" */
 	unsigned patience = 60; /* seconds until something hangs */
 	unsigned call_ms = 20; /* until the next call does not wait */
+	unsigned starve_ms = 5000; /* longest time without the CPU */
 };
 
 class Director {
@@ -36,6 +37,8 @@ public:
 
 	/** Throws Wrong. The places that it reached are in shared() until the next. */
 	void run(const Program &program, bool learns = false);
+	/** Keeps the CPU for @ms; what the waiter says about that. */
+	uint32_t starve(unsigned ms);
 	/** Throws Wrong: the witness or the kernel has something to say. */
 	void look();
 
@@ -46,6 +49,8 @@ public:
 	uint64_t stuck() const { return stuck_; }
 	/** The last program's, with the repair of the world. */
 	std::chrono::nanoseconds last_time() const { return last_time_; }
+	/** Longest time that a program kept the waiter from the CPU. */
+	uint32_t starved_ms() const { return starved_ms_; }
 	unsigned repairs() const { return world_.repairs(); }
 	std::chrono::seconds repair_time() const
 	{
@@ -67,6 +72,8 @@ private:
 	int find_worker(int actor);
 	void await(int actor, int worker, int call);
 	void end_actor(int actor);
+	void find_late_bytes();
+	void look_at_starvation();
 	void end_all();
 	void reap(pid_t pid);
 	void read_console();
@@ -77,7 +84,8 @@ private:
 	Kcov packets_ = Kcov(1 << 18);
 	World world_;
 	std::array<pid_t, actors> pids_ = {};
-	pid_t witness_ = 0;
+	pid_t witness_ = 0, waiter_ = 0;
+	uint32_t starved_ms_ = 0;
 	uint32_t witnessed_ = 0;
 	Clock::time_point witnessed_at_;
 	int console_ = -1;
@@ -87,6 +95,10 @@ private:
 
 /** A process whose traffic between wa0 and wb0 has to be right. */
 pid_t start_witness(Shared &shared, unsigned patience);
+/** A process that notes how long it was without the CPU (Shared::starved_ms). */
+pid_t start_waiter(Shared &shared);
+/** Keeps every other process from the CPU that long, so that the waiter has to say so. */
+void starve_all(unsigned ms);
 
 } // namespace callfuzz
 

@@ -11,7 +11,7 @@ here=$(dirname "$(readlink -f "$0")")
 program=$1
 shift
 
-modprobe -aq fuse udmabuf
+modprobe -aq fuse udmabuf sch_ingress cls_matchall act_mirred
 veth_pair wa wb 9000 || exit 1
 load_driver pavo || exit 1
 rdma link add wa0 type pavo netdev wa || exit 1
@@ -32,6 +32,11 @@ done
 
 mkdir -p "$PAVO_OUT/kept"
 common=(--world "$here/world.sh" --out "$PAVO_OUT" --save "$PAVO_OUT/kept")
-slow_kernel && common+=(--patience 120)
+# Where checkers run, or the machine is emulated, a whole transfer is slow.
+if slow_kernel; then
+	common+=(--patience 120)
+else
+	common+=(--starve-ms 1000)
+fi
 [ "$(nproc)" = 1 ] || common+=(--call-ms 100)
 exec "$program" "${common[@]}" "$@"

@@ -10,7 +10,7 @@ namespace {
 
 #define HAND_MEMORY                                                  \
 	"mem{0x10000000|0x10001000|0x11000000|0x12000000|0x13000000" \
-	"|0x14000000|0x15000000|0x16000000}"
+	"|0x14000000|0x15000000|0x16000000|0x17000000}"
 #define HAND_TO "mem:va{0x10000000|0x10000100|0x14000000|0x15000000|0x16000000}"
 #define HAND_FAR \
 	"mem:rva{0x10000000|0x10002000|0x14001000|0x15001000|0x16000000}"
@@ -63,7 +63,7 @@ const std::vector<Line> by_hand = {
 	{"post", "", "h",
 	 HAND_QUEUE "4:op{1|0|2|3|4|5|6|7|8|12|13|14|31} " HAND_WQE
 		    "4:inline{0|1} srqn gid{1|0} sgid4{0|1} qpn:dest "
-		    "4:qkey{0x12345|0} 4:kind{0|1|2}",
+		    "4:qkey{0x12345|0} 4:kind{0|1|2} 4:times{1|16|256}",
 	 "", 12, post_wqe},
 	{"post_invalidate", "", "h",
 	 HAND_QUEUE "4:op{9|3|1} " HAND_WQE "rkey:key 4:kind{0|2}", "", 3,
@@ -106,10 +106,19 @@ const std::vector<Line> by_hand = {
 	 advise_memory},
 	{"move", "", "h", HAND_MEMORY " 4:length{0x4000|0x1000}", "", 1,
 	 move_memory},
+	{"late_write", "", "h",
+	 "mem{0x10000000|0x10001000|0x17000000} 4:length{0x4000|0x1000|64}", "",
+	 4, write_late},
 	{"fork_exit", "", "h", "", "", 1, fork_and_exit},
 	{"uffd_fill", "", "h", "4:page{0|1|2|3}", "", 2, fill_userfault},
 	{"uffd_close", "", "h", "", "", 1, close_userfault},
 	{"fuse_answer", "", "h", "", "", 2, nothing_to_do},
+	/* packets of the namespace, held until they are read */
+	{"sniff", "sniff", "h", "", "sniff:0:4", 2, open_packets},
+	{"read_packets", "", "h", "sniff", "", 2, read_packets},
+	/* packets of an interface go through it once more, the director sees to it */
+	{"reflect", "", "h", "4:which{2|0|1|3} 4:how{0|1|2|3}", "", 1,
+	 nothing_to_do},
 	/* the world */
 	{"pause", "", "h", "4:ms{2|1|20}", "", 2, pause_call},
 	{"read_stats", "", "h", "4:device{0|1|2|3}", "", 1, read_stats},

@@ -4,11 +4,14 @@
  */
 #include "hands.h"
 
+#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <linux/udmabuf.h>
 #include <linux/userfaultfd.h>
 #include <net/if.h>
@@ -21,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 namespace callfuzz {
 namespace {
@@ -66,6 +70,19 @@ void make_userfault(Hands &hands)
 	if (ioctl(hands.uffd, UFFDIO_API, &api) ||
 	    ioctl(hands.uffd, UFFDIO_REGISTER, &range))
 		perror("# userfaultfd");
+}
+
+/* Memory that the kernel itself cannot reach; User-Mode Linux has none. */
+void make_secret()
+{
+	int fd = int(syscall(SYS_memfd_secret, O_CLOEXEC));
+
+	if (fd < 0)
+		return;
+	if (!ftruncate(fd, memory_size))
+		map_fixed(secret_memory, PROT_READ | PROT_WRITE, MAP_SHARED,
+			  fd);
+	close(fd);
 }
 
 /* In /sys, which is the same for all actors. */
@@ -120,6 +137,7 @@ void make_memory(Hands &hands, int fuse)
 	map_fixed(read_memory, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	map_fixed(file_memory, both, MAP_SHARED, file);
 	map_fixed(hole_memory, both, MAP_SHARED, hole);
+	make_secret();
 	make_userfault(hands);
 	if (fuse >= 0)
 		map_fixed(fuse_memory, both, MAP_SHARED, fuse);
@@ -201,6 +219,7 @@ int map_area(Hands &hands, const uint64_t *args, uint64_t *outs)
 	if (at == MAP_FAILED)
 		return errno;
 	outs[0] = uint64_t(at);
+	hands.late.add_area(outs[0], args[2], args[0], args[1]);
 	return 0;
 }
 
@@ -208,7 +227,7 @@ int map_area(Hands &hands, const uint64_t *args, uint64_t *outs)
 static bool is_own(uint64_t at, uint64_t length)
 {
 	return at < plain_memory || at + length < at ||
-	       at + length > free_memory + memory_size;
+	       at + length > end_of_memory;
 }
 
 int unmap_memory(Hands &, const uint64_t *args, uint64_t *)
@@ -244,10 +263,12 @@ int advise_memory(Hands &, const uint64_t *args, uint64_t *)
 	return result(madvise(address(args[0]), args[1], int(args[2])));
 }
 
-int move_memory(Hands &, const uint64_t *args, uint64_t *)
+int move_memory(Hands &hands, const uint64_t *args, uint64_t *)
 {
 	if (is_own(args[0], args[1]))
 		return EPERM;
+	/* The pattern says where it was written. */
+	hands.late.clean();
 	return mremap(address(args[0]), args[1], args[1],
 		      MREMAP_MAYMOVE | MREMAP_FIXED,
 		      address(free_memory)) == MAP_FAILED ?
@@ -377,6 +398,54 @@ int remove_link(Hands &hands, const uint64_t *args, uint64_t *)
 		return EPERM;
 	waitpid(pid, nullptr, 0);
 	return 0;
+}
+
+int write_late(Hands &hands, const uint64_t *args, uint64_t *)
+{
+	return hands.late.write(hands.shared, hands.actor, args[0], args[1]);
+}
+
+/* All packets of the namespace are held until they are read. */
+int open_packets(Hands &hands, const uint64_t *, uint64_t *outs)
+{
+	const int room = 16 << 20;
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
+
+	outs[0] = uint64_t(fd);
+	if (fd < 0)
+		return errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	hands.late.add_socket(fd);
+	return 0;
+}
+
+/* Root of this namespace may see all that is in it; C may not see what is late. */
+static int read_socket(Hands &hands, int fd)
+{
+	std::vector<char> packet(1 << 17);
+
+	for (int i = 0; i < 1000; i++) {
+		ssize_t n =
+			recv(fd, packet.data(), packet.size(), MSG_DONTWAIT);
+
+		if (n < 0)
+			return errno == EAGAIN ? 0 : errno;
+		if (hands.actor == 2)
+			look_in_packet(hands.shared, packet.data(), size_t(n));
+	}
+	return 0;
+}
+
+int read_packets(Hands &hands, const uint64_t *args, uint64_t *)
+{
+	return read_socket(hands, own_file(hands, args[0]));
+}
+
+void find_late_bytes(Hands &hands)
+{
+	for (int fd : hands.late.sockets())
+		read_socket(hands, fd);
+	look_for_late(hands.shared, hands.actor);
 }
 
 int nothing_to_do(Hands &, const uint64_t *, uint64_t *)

@@ -19,8 +19,12 @@ constexpr uint64_t hole_memory = 0x13000000; /* of a file that ends before */
 constexpr uint64_t user_memory = 0x14000000; /* of userfaultfd */
 constexpr uint64_t fuse_memory = 0x15000000; /* of a FUSE server */
 constexpr uint64_t free_memory = 0x16000000; /* nothing is there */
+constexpr uint64_t secret_memory =
+	0x17000000; /* memfd_secret(), if there is such */
+constexpr uint64_t kind_distance = 0x1000000;
 constexpr size_t memory_size = 0x10000;
 constexpr size_t page_size = 4096;
+constexpr uint64_t end_of_memory = secret_memory + memory_size;
 
 /** All of that; @fuse: a file of the server's, or -1. */
 void make_memory(Hands &hands, int fuse);
@@ -32,7 +36,10 @@ DoneByHand open_device, close_file, read_file, make_eventfd, make_dmabuf,
 	make_file, map_area, unmap_memory, map_memory, protect_memory,
 	advise_memory, move_memory, touch_pages, fork_and_exit, fill_userfault,
 	close_userfault, pause_call, read_stats, recover_windows, read_debug,
-	set_link, set_mtu, remove_link, nothing_to_do;
+	set_link, set_mtu, remove_link, nothing_to_do, write_late, open_packets,
+	read_packets;
+/** In packets that its sockets hold, and in its memory. */
+void find_late_bytes(Hands &hands);
 /* rings.cpp */
 DoneByHand poke, post_wqe, post_invalidate, post_bind, ring_bits, post_receive,
 	poll_ring, write_frame, write_command;

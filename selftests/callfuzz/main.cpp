@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "../common/options.h"
+#include "../common/parameter.h"
 #include "fuzzer.h"
 
 using namespace callfuzz;
@@ -22,7 +23,7 @@ namespace {
 struct Asked {
 	Options options;
 	std::vector<std::string> corpus;
-	std::string replay, save;
+	std::string replay, save, late;
 	unsigned seconds = 0, least = 0, times = 1;
 	uint32_t seed = std::random_device()();
 	bool tell = false;
@@ -52,6 +53,11 @@ Asked parse(int argc, char **argv)
 		       "seconds until something hangs (60)");
 	app.add_option("--call-ms", options.call_ms,
 		       "milliseconds until the next call does not wait (20)");
+	app.add_option("--starve-ms", options.starve_ms,
+		       "longest time without the CPU (5000)");
+	app.add_option("--late", asked.late,
+		       "program whose late bytes are found where all "
+		       "namespaces are trusted");
 	app.add_option("--replay", asked.replay, "run this program only");
 	app.add_option("--times", asked.times, "how often it is run (1)");
 	app.add_flag("--tell", asked.tell, "print how each call ended");
@@ -141,6 +147,35 @@ private:
 		}
 	}
 
+	/* An oracle that finds nothing has to be able to. */
+	void prove_oracles()
+	{
+		uint32_t ms = 0;
+
+		for (int i = 0; i < 3 && ms < 200; i++)
+			ms = director_.starve(400);
+		check(ms >= 200, "a starved process says so: " +
+					 std::to_string(ms) + " ms");
+		if (!asked_.late.empty())
+			prove_late();
+	}
+
+	void prove_late()
+	{
+		common::Parameter trusted("trust_namespaces", "Y");
+		std::string found;
+
+		try {
+			fuzzer_.add_seed(
+				Program::parse(read_text(asked_.late)));
+		} catch (const Wrong &wrong) {
+			found = wrong.text;
+		}
+		check(found.starts_with("late bytes"),
+		      "late bytes are found where namespaces are trusted: " +
+			      found);
+	}
+
 	void replay()
 	{
 		const Program program =
@@ -157,6 +192,7 @@ private:
 	{
 		const auto files = files_of(asked_.corpus);
 
+		prove_oracles();
 		for (const fs::path &path : files) {
 			const Program program = Program::parse(read_text(path));
 
@@ -182,6 +218,8 @@ private:
 		      "the witness's traffic was right " +
 			      std::to_string(director_.shared().witnessed) +
 			      " times");
+		printf("# longest time without the CPU: %u ms\n",
+		       director_.starved_ms());
 		tell_coverage(seeded);
 	}
 

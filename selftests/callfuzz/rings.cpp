@@ -3,6 +3,7 @@
  * rings.cpp - see hands.h: an actor writes work requests, frames and commands that are
  * nearly right into memory that it shares with the module, at addresses that may be wrong.
  */
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -131,6 +132,9 @@ int post(Hands &hands, Queue queue, const Wqe &wqe, uint32_t op, bool fence)
 				      << PAVO_DB_SIZE_SHIFT |
 			      queue.number << PAVO_DB_QPN_SHIFT;
 
+	hands.late.use(queue.area, queue.count * queue.stride, Role::sends);
+	hands.late.use(queue.page, sizeof(pavo_doorbell_page), Role::doorbells);
+	hands.late.begin_request(uint32_t(queue.number & 0xffffff));
 	int error = copy_to(queue.area + slot, wqe.bytes(), wqe.size());
 
 	return error ? error : ring_doorbell(queue.page, bits);
@@ -175,13 +179,15 @@ void add_body(Wqe &wqe, const uint64_t *args, bool carried)
 
 } // namespace
 
-int ring_bits(Hands &, const uint64_t *args, uint64_t *)
+int ring_bits(Hands &hands, const uint64_t *args, uint64_t *)
 {
+	hands.late.lose_control();
 	return ring_doorbell(args[0], args[1]);
 }
 
-int poke(Hands &, const uint64_t *args, uint64_t *)
+int poke(Hands &hands, const uint64_t *args, uint64_t *)
 {
+	hands.late.lose_control();
 	return copy_to(args[0] + uint32_t(args[1]), &args[2],
 		       args[3] > 8 ? 8 : args[3]);
 }
@@ -192,13 +198,18 @@ int post_wqe(Hands &hands, const uint64_t *args, uint64_t *)
 	Wqe wqe;
 
 	wqe.add(pavo_next_seg{0, 0, uint32_t(body[1]), uint32_t(body[8])});
-	/* inline srqn gid sgid dest qkey kind */
+	/* inline srqn gid sgid dest qkey kind times */
 	if (rest[6] == 1)
 		add_datagram_way(hands, wqe, rest + 2);
 	else if (rest[6] == 2)
 		wqe.add(pavo_xrc_seg{uint32_t(rest[1]), {}});
 	add_body(wqe, body, rest[0]);
-	return post(hands, Queue(args), wqe, uint32_t(body[0]), body[2]);
+	int error = 0;
+	for (uint64_t n = 0; n < std::min<uint64_t>(rest[7], 256) && !error;
+	     n++)
+		error = post(hands, Queue(args), wqe, uint32_t(body[0]),
+			     body[2]);
+	return error;
 }
 
 int post_invalidate(Hands &hands, const uint64_t *args, uint64_t *)
@@ -239,6 +250,8 @@ int post_receive(Hands &hands, const uint64_t *args, uint64_t *)
 	wqe.add(pavo_data_seg{uint32_t(args[4]), uint32_t(args[5]), args[6]});
 	if (stride > wqe.size())
 		wqe.add(pavo_data_seg{});
+	hands.late.use(area, PAVO_RQ_HEADER_SIZE + count * stride,
+		       Role::receives);
 	int error = copy_to(area + PAVO_RQ_HEADER_SIZE + index % count * stride,
 			    wqe.bytes(), wqe.size());
 	if (error)
@@ -251,7 +264,12 @@ int poll_ring(Hands &hands, const uint64_t *args, uint64_t *)
 {
 	const uint64_t area = args[0], count = args[1];
 	const timespec rest = {0, 1000000};
+	/* So that each entry is taken once. */
+	std::lock_guard guard(hands.polling);
 	uint32_t cons;
+
+	hands.late.use(area, PAVO_CQ_HEADER_SIZE + count * sizeof(pavo_cqe),
+		       Role::completions);
 
 	if (!count || copy_from(&cons, area, sizeof(cons)))
 		return EFAULT;
@@ -272,6 +290,8 @@ int poll_ring(Hands &hands, const uint64_t *args, uint64_t *)
 		note(hands.shared, 2,
 		     uint64_t{cqe.status} << 24 | cqe.opcode << 16 |
 			     cqe.vendor_err << 8 | cqe.flags >> 1);
+		if (!(cqe.flags & PAVO_CQE_RECV))
+			hands.late.end_request(cqe.qpn);
 		n++;
 		cons++;
 	}
@@ -280,7 +300,7 @@ int poll_ring(Hands &hands, const uint64_t *args, uint64_t *)
 
 /* sendarea index node window type length kind local remote tid lpvo rpvo bytes rflags
  * attempts fragment */
-int write_frame(Hands &, const uint64_t *args, uint64_t *)
+int write_frame(Hands &hands, const uint64_t *args, uint64_t *)
 {
 	struct {
 		pavo_frame_hdr header;
@@ -321,14 +341,16 @@ int write_frame(Hands &, const uint64_t *args, uint64_t *)
 				 .reserved = 0,
 				 .attempts = uint16_t(args[14]),
 				 .cookie = 6};
+	hands.late.use(args[0], (args[1] + 1) * PAVO_FRAME_SIZE, Role::frames);
 	return copy_to(args[0] + size_t{uint32_t(args[1])} * PAVO_FRAME_SIZE,
 		       &frame, sizeof(frame));
 }
 
-int write_command(Hands &, const uint64_t *args, uint64_t *)
+int write_command(Hands &hands, const uint64_t *args, uint64_t *)
 {
 	const uint64_t bits = args[1] << PAVO_WCMD_OP_SHIFT | uint32_t(args[2]);
 
+	hands.late.use(args[0], sizeof(pavo_command_page), Role::commands);
 	return put_entry(args[0] + offsetof(pavo_command_page, producer),
 			 args[0] + offsetof(pavo_command_page, ring),
 			 PAVO_WCMD_RING, &bits, sizeof(bits));

@@ -12,7 +12,7 @@ here=$(dirname "$(readlink -f "$0")")
 
 seconds=${SECONDS_OF_CALLFUZZ:-0}
 logs=${PAVO_LOGS:-$(mktemp -d)}/callfuzz.guest
-arguments=(--seconds "$seconds" --corpus "$here/corpus")
+arguments=(--seconds "$seconds" --corpus "$here/corpus" --late "$here/corpus/late_held")
 [ -z "${CALLFUZZ_KEEP:-}" ] || {
 	mkdir -p "$CALLFUZZ_KEEP"
 	arguments+=(--corpus "$(readlink -f "$CALLFUZZ_KEEP")")

@@ -37,7 +37,7 @@ struct Told {
 };
 
 /* A worker's mailbox: the call it is to make, or one of these. */
-constexpr int nothing = -1, fork_child = -2, not_there = -3;
+constexpr int nothing = -1, fork_child = -2, not_there = -3, find_late = -4;
 struct Box {
 	std::atomic<int> call;
 	std::atomic<int> thread; /* whose it is */
@@ -67,6 +67,10 @@ struct Shared {
 	Compared compared[most_compared];
 	std::atomic<uint32_t> witnessed;
 	char testimony[256]; /* of a witness that was wronged */
+	std::atomic<uint32_t> late_writes; /* of this program, see late.h */
+	char late[256]; /* what was found of them */
+	/* Longest time that the waiter was without the CPU, since it was made 0. */
+	std::atomic<uint32_t> starved_ms;
 };
 
 /** Waits while *@word is @value; true: woken, or it changed; false: @ms have passed. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <grp.h>
+#include <iterator>
 #include <sched.h>
 #include <sstream>
 #include <stdexcept>
@@ -173,6 +174,41 @@ bool World::mend_links() const
 	return pid > 0 && waitpid(pid, &status, 0) == pid;
 }
 
+/* By rules of tc, as the root of each namespace may give them. */
+bool World::reflect(uint64_t which, uint64_t how) const
+{
+	static const char *const names[] = {"fa", "fb", "fc", "fd"};
+	static const char *const ways[] = {
+		"ingress matchall action mirred egress mirror",
+		"egress matchall action mirred ingress mirror",
+		"egress matchall action mirred ingress redirect",
+		"ingress matchall action mirred egress redirect"};
+	const std::string name = names[which % devices];
+	const std::string tc =
+		name == "fc" ?
+			"nsenter -t " + std::to_string(holder_) + " -n tc " :
+			"tc ";
+
+	/* One rule at a time: two would send a packet round for ever. */
+	return !system(("{ " + tc + "qdisc del dev " + name + " clsact; " + tc +
+			"qdisc add dev " + name + " clsact && " + tc +
+			"filter add dev " + name + " " +
+			ways[how % std::size(ways)] + " dev " + name +
+			"; } 2>/dev/null")
+			       .c_str());
+}
+
+/* Packets of no interface are reflected. */
+void World::end_rules() const
+{
+	const std::string here = "for i in fa fb fd; do "
+				 "tc qdisc del dev $i clsact; done; ";
+	const std::string there = "nsenter -t " + std::to_string(holder_) +
+				  " -n tc qdisc del dev fc clsact";
+
+	(void)!system(("{ " + here + there + "; } 2>/dev/null").c_str());
+}
+
 /* Mends the world, if that is possible without all being made anew. */
 bool World::mend(const Program &program)
 {
@@ -181,6 +217,8 @@ bool World::mend(const Program &program)
 			return false;
 	if (has_call(shared_, program, "nl_stat_auto"))
 		reset_counters(shared_.places);
+	if (has_call(shared_, program, "reflect"))
+		end_rules();
 	bool links = false;
 	for (const char *name : {"link", "mtu"})
 		links |= has_call(shared_, program, name);
