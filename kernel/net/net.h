@@ -316,7 +316,7 @@ enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
  * pavo_flow_attaches - may pages of a process be attached to packets of @flow?
  * @flow: the flow
  *
- * Who sees a page in a packet sees what is written to it later. So it has to stay inside, or
+ * A process that sees a page in a packet sees later writes to it. So it has to stay inside, or
  * between two adapters of this namespace, or to leave by hardware.
  *
  * Context: BH disabled.

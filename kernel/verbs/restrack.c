@@ -56,7 +56,7 @@ static int put_details(struct sk_buff *msg, const struct detail *detail,
 
 /*
  * sq_*: WQEs counted since RESET, so taken - completed are under way.
- * far_psns: requests since RESET whose PSN no loss explains.
+ * far_requests: requests since RESET whose PSN no loss explains.
  * rq_*: the same for a receive queue of the QP's own; rq_posted is what the process claims.
  */
 int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
@@ -80,7 +80,7 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "rq_taken", READ_ONCE(rq->head) },
 		{ "expected_psn", READ_ONCE(resp->epsn), true },
 		{ "msn", READ_ONCE(resp->msn), true },
-		{ "far_psns", READ_ONCE(resp->far_psns) },
+		{ "far_requests", READ_ONCE(resp->far_psns) },
 	};
 
 	return put_details(msg, detail, ARRAY_SIZE(detail));

@@ -114,7 +114,7 @@ TEST = {
                           "selftests/verbs/pavo-direct",
                           "userspace/tools/")),
     "verbs": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
-                 programs=("selftests/verbs/pavo-verbs",)),
+                 programs=("selftests/verbs/pavo-verbs", "userspace/tools/")),
     "kverbs": Row(kernels=NATIVE, programs=("selftests/verbs/pavo-verbs",)),
     "translate": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",),
                      programs=("selftests/translate/",)),

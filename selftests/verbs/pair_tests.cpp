@@ -286,7 +286,7 @@ PV_TEST_LOCAL("pair.captured",
 		return;
 	REQUIRE(!any_has(packets, late), "bytes of later");
 
-	/* Who trusts all tenants has none of that: the test can see them. */
+	/* The test can see such bytes: where all tenants are trusted, they are there. */
 	common::Parameter trusted("trust_namespaces", "Y");
 
 	memset(local(env.a).memory(out.id), 0xa5, out.length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What one user may have of an adapter: a share of each pool, by the module's parameter
- * share_per_user, whoever else has how much, and by whichever call an object is made.
+ * The share that one user may have of each pool of an adapter, by the module's parameter
+ * share_per_user, whatever other users have, and by each call that makes an object.
  */
 #include <algorithm>
 #include <cerrno>
@@ -24,7 +24,7 @@ constexpr uid_t one = ordinary_user, another = ordinary_user + 1;
 /* More than so many are not made for a test. */
 constexpr unsigned countable = 2000;
 
-/* What is made of a kind, in the order in which it was made. */
+/* Objects of a kind, in the order in which it was made. */
 using Objects = std::vector<common::Undo>;
 
 void undo_all(Objects &made)
@@ -81,7 +81,7 @@ void must_share(common::Material &material, const std::string &kind,
 		undo_all(of_one);
 		of_one = take(material, kind, share, true);
 	}
-	/* Who made it counts, not who takes it back. */
+	/* The user that made it counts, not the one that takes it back. */
 	undo_all(of_one);
 	{
 		AsUser user(one);

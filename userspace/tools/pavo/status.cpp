@@ -86,7 +86,7 @@ uint64_t value_in(const std::map<std::string, uint64_t> &numbers,
 /* Requests that came to a queue pair with PSNs which no loss explains. */
 uint64_t far_psns(const QueuePair &qp)
 {
-	return value_in(qp.details, "far_psns");
+	return value_in(qp.details, "far_requests");
 }
 
 constexpr const char *far_advice =
