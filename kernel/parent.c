@@ -37,6 +37,7 @@ static struct class pavo_class = {
 	.name = "pavo",
 	.class_groups = class_groups,
 };
+
 static DEFINE_IDA(pavo_parents);
 
 /*

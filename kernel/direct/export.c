@@ -6,8 +6,8 @@
  * The dma-buf names the buffer that the range has when it is exported. As long as the dma-buf
  * exists that buffer belongs to this range: a driver that keeps its mapping reaches no other
  * range's bytes. A driver gets a mapping in the turn of the bus side alone, and holds the end of
- * that turn back as long as it has it: it changes no byte that is sent. A mapping of a turn that was
- * given up keeps the buffer in quarantine.
+ * that turn back as long as it has it: it changes no byte that is sent. A mapping of a turn that
+ * was given up keeps the buffer in quarantine.
  *
  * The kernel may give several users of a dma-buf one mapping, and asks for it once, and for its end
  * when the last of them is gone. No process maps a dma-buf: there is no such operation.
@@ -125,8 +125,8 @@ static void unmap_dma(struct dma_buf_attachment *attachment,
 
 /*
  * The kernel warns where this fails, and any program that has a driver could provoke that. So a
- * driver that may not have the bytes, or has no room for the mapping, gets others, and an error when
- * it asks for the CPU's access.
+ * driver that may not have the bytes, or has no room for the mapping, gets others, and an error
+ * when it asks for the CPU's access.
  */
 static int map_cpu(struct dma_buf *buf, struct iosys_map *map)
 {

@@ -9,8 +9,8 @@
  * transport headers, geometry, sender, and what names attached memory. Payload is not covered: a
  * namespace on the way can change it, as it can with any packet (docs/protocol.md).
  *
- * The key and token of attached memory are encrypted by a mask made of the MAC, which is a synthetic
- * initialization vector (RFC 5297): the same key of memory never looks the same twice.
+ * The key and token of attached memory are encrypted by a mask made of the MAC, which is a
+ * synthetic initialization vector (RFC 5297): the same key of memory never looks the same twice.
  *
  * Called by late.c and bundle.c through tx.c, rx.c and gro.c, BH disabled.
  */
@@ -29,7 +29,7 @@ static siphash_key_t mask_key __read_mostly;
 /* Words in front of the headers: addresses, geometry, sender, memory. */
 #define FIXED_WORDS (4 + 1 + 1 + 1)
 
-/* The bytes that the MAC of a packet covers. A bundle has headers and length of each of its packets. */
+/* The bytes that a MAC covers; of a bundle, headers and length of each packet. */
 struct covered {
 	u64 fixed[FIXED_WORDS];
 	u8 headers[PAVO_BUNDLE_PACKETS * (PAVO_MAX_HDR_LEN + sizeof(u16))];

@@ -4,8 +4,8 @@
  *
  * A train has packets of one long message under one header; a bundle has whole messages of one
  * packet each, one behind the other from the BTH to the pad. Behind them stand the lengths of all
- * packets (u16, in the order of this machine), and the metadata, which has their number. The requester
- * makes bundles, the receiver takes them apart, and late.c cuts them for a device.
+ * packets (u16, in the order of this machine), and the metadata, which has their number. The
+ * requester makes bundles, the receiver takes them apart, and late.c cuts them for a device.
  */
 #include <linux/skbuff.h>
 #include "compat.h"

@@ -26,9 +26,8 @@
 
 static bool trust_namespaces;
 module_param(trust_namespaces, bool, 0644);
-MODULE_PARM_DESC(
-	trust_namespaces,
-	"payload to other namespaces is attached, not copied: all tenants are trusted (N)");
+MODULE_PARM_DESC(trust_namespaces,
+		 "attach payload to other namespaces, all are trusted (N)");
 
 /* May packets of this family be sent to @daddr? */
 static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)

@@ -4,7 +4,8 @@
  *
  * Called by the network stack for each packet to the port that an interface with GRO has received,
  * before IP. A packet joins the one in front of it if both have a right ICRC; the receiver does not
- * check it again, as the train gets authentic metadata. All others go their usual way, and so does a packet that no other follows.
+ * check it again, as the train gets authentic metadata. All others go their usual way, and so does
+ * a packet that no other follows.
  *
  * A merged train has a kind of segmentation that no device claims, so the stack cuts it (late.c)
  * before any device gets it, should a rule send it on instead of to the socket.

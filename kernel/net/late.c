@@ -297,7 +297,8 @@ static bool take_apart(struct cut *cut)
 {
 	struct sk_buff *skb = cut->skb;
 	unsigned int ip_len;
-	bool authentic;
+	const u8 *ip;
+	bool ok;
 
 	if (!pavo_late_has_mark(skb) || !pavo_late_has_type(skb) ||
 	    !pavo_late_meta(&cut->meta, skb, 0))
@@ -308,12 +309,12 @@ static bool take_apart(struct cut *cut)
 		return false;
 	if (pavo_late_parse(&cut->pkt, &cut->meta, skb, 0) != PAVO_PARSE_OK)
 		return false;
+	ip = skb->data - sizeof(struct udphdr) - ip_len;
 	/* The stack also cuts what a process takes out of a queue of a filter. */
 	local_bh_disable();
-	authentic = pavo_auth_verify(
-		&cut->meta, skb, 0, skb->data - sizeof(struct udphdr) - ip_len);
+	ok = pavo_auth_verify(&cut->meta, skb, 0, ip);
 	local_bh_enable();
-	return authentic;
+	return ok;
 }
 
 /*

@@ -36,10 +36,10 @@
  *
  * Errors of the file: EBADF: the range is not armed, or for the other direction; ENOSPC: a write
  * beyond the armed length (nothing was written); EBUSY: these are the last bytes, and a device or
- * driver had the range for a second more (they do not count); EAGAIN: nothing to read yet, on a nonblocking
- * file (others wait); ENODATA: these bytes were drained already, or the message ends before;
- * EINVAL: more than one range; EIO: the window is closed. poll(): POLLIN: a range has bytes to
- * be drained; POLLOUT: the pool has a buffer; POLLHUP: the window is closed.
+ * driver had the range for a second more (they do not count); EAGAIN: nothing to read yet, on a
+ * nonblocking file (others wait); ENODATA: these bytes were drained already, or the message ends
+ * before; EINVAL: more than one range; EIO: the window is closed. poll(): POLLIN: a range has bytes
+ * to be drained; POLLOUT: the pool has a buffer; POLLHUP: the window is closed.
  */
 
 #define PAVO_DIRECT_RANGES 1024u /* of a window at most; and buffers */
@@ -140,8 +140,8 @@ struct pavo_direct_arm_args {
  * @bytes: of them; the call that makes the total ends the turn of the bus side
  *
  * Errors: EINVAL; EBADF: the bus side has no turn; ENOSPC: more than the total (or than the
- * response); EBUSY: a device may still be at work in it, or a driver has it mapped by a dma-buf (the
- * call waits a second for that): the turn goes on, and these bytes do not count.
+ * response); EBUSY: a device may still be at work in it, or a driver has it mapped by a dma-buf
+ * (the call waits a second for that): the turn goes on, and these bytes do not count.
  */
 struct pavo_direct_count_args {
 	__u32 range;

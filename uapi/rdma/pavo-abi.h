@@ -123,9 +123,9 @@ struct pavo_doorbell_page {
 
 /*
  * Behind the slots of an SQ, RQ or shared receive queue, in the same region, is room that the
- * module never looks at, zeroed when it is made. A provider keeps its indices there, and a wr_id for
- * each slot, so that a process and its children have the same, as they have the same queue. Modules before that
- * announce regions that are too short for it.
+ * module never looks at, zeroed when it is made. A provider keeps its indices there, and a wr_id
+ * for each slot, so that a process and its children have the same, as they have the same queue.
+ * Modules before that announce regions that are too short for it.
  */
 #define PAVO_QUEUE_OWN_SIZE(slots) (8 + 8 * (slots))
 
