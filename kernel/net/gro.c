@@ -359,7 +359,7 @@ static void *add_room(struct sk_buff *skb)
 }
 
 /* The lengths in IP and UDP headers, which the stack has set, become those with the metadata. */
-static void lengthen(const struct arrival *train, unsigned int len)
+static void lengthen_headers(const struct arrival *train, unsigned int len)
 {
 	struct udphdr *udp = (struct udphdr *)udp_of(train);
 	struct ipv6hdr *ip6 = (struct ipv6hdr *)ip_of(train);
@@ -391,7 +391,7 @@ int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at)
 	pavo_late_merged(skb, at, NAPI_GRO_CB(skb)->count, train.ipv6);
 	if (unlikely(!room))
 		return 0;
-	lengthen(&train, sizeof(meta));
+	lengthen_headers(&train, sizeof(meta));
 	if (train.ipv6)
 		meta.flags |= PAVO_META_IPV6;
 	memset(room, 0, sizeof(meta));

@@ -73,7 +73,7 @@ static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	return !wqe->status;
 }
 
-static void spend(unsigned int *budget, unsigned int packets)
+static void spend_steps(unsigned int *budget, unsigned int packets)
 {
 	*budget -= min(*budget, packets);
 }
@@ -85,7 +85,7 @@ static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status = pavo_local_execute(qp, wqe);
 
-	spend(budget, pavo_rkm_cost(qp->holder.pd));
+	spend_steps(budget, pavo_rkm_cost(qp->holder.pd));
 
 	switch (status) {
 	case PAVO_ST_OK:
@@ -402,7 +402,7 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 	do {
 		while (budget && req->cursor.wqe != req->head &&
 		       transmit_one(qp, &budget))
-			spend(&budget, 1);
+			spend_steps(&budget, 1);
 	} while (budget && unlikely(ask(qp)));
 	if (unlikely(pavo_bundle_flush(qp) == PAVO_ST_BUSY))
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
