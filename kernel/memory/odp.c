@@ -9,15 +9,15 @@
  * waits for a grace period. No side keeps a page beyond its RCU section, and none is attached
  * to a packet.
  *
- * Pages come from get_user_pages_remote() and from nowhere else. It knows which memory the
- * kernel may touch: not what has no direct map (memfd_secret()), no I/O memory, no page of a
- * device that the CPU cannot reach, and whatever later kernels add. HMM, which tells what the
- * page tables hold, knows none of this. A page's reference is dropped as soon as the region has
- * the page: what keeps the page from then on is the MMU notifier, by the protocol of interval
- * notifiers (mmu_interval_read_begin()). A page that was taken back between the begin and store()
- * is not entered. FOLL_LONGTERM is not asked for: the notifier lets file systems have their pages
- * at any time. rdma core's ib_umem_odp is not used: its map of DMA addresses is of no use here
- * and cannot be read without its mutex.
+ * Pages come from get_user_pages_remote() and from nowhere else. It knows which memory the kernel
+ * may touch: not what has no direct map (memfd_secret()), no I/O memory, no page of a device that
+ * the CPU cannot reach, and whatever later kernels add. HMM, which tells what the page tables hold,
+ * knows none of this. A page's reference is dropped as soon as the region has the page: what keeps
+ * the page from then on is the MMU notifier, by the protocol of interval notifiers
+ * (mmu_interval_read_begin()). A page that was taken back between the begin and store_pages() is
+ * not entered. FOLL_LONGTERM is not asked for: the notifier lets file systems have their pages at
+ * any time. rdma core's ib_umem_odp is not used: its map of DMA addresses is of no use here and
+ * cannot be read without its mutex.
  *
  * Memory that lies in a PCI device (p2pdma) is never pinned, so that its driver can leave at any
  * time. The driver takes the pages out of page tables first, and so out of regions.
@@ -180,8 +180,9 @@ static bool takes_page(const struct pavo_odp *odp, bool device)
  * Return: 0; -EBUSY: the kernel took some back since @seq, try again; -EFAULT: a page that the
  * region does not take.
  */
-static int store(struct pavo_odp *odp, unsigned long seq, struct page **pages,
-		 unsigned long first, unsigned long count, bool writable)
+static int store_pages(struct pavo_odp *odp, unsigned long seq,
+		       struct page **pages, unsigned long first,
+		       unsigned long count, bool writable)
 {
 	unsigned long i, entry, old;
 	int err = 0;
@@ -271,7 +272,8 @@ static long bring_in_some(struct pavo_odp *odp, unsigned long first,
 		n = get_pages(odp, first, count, flags, pages);
 		if (n < 0)
 			return n;
-		err = store(odp, seq, pages, first, n, flags & FOLL_WRITE);
+		err = store_pages(odp, seq, pages, first, n,
+				  flags & FOLL_WRITE);
 		put_pages(pages, n);
 		if (err != -EBUSY)
 			return err ?: n;

@@ -263,7 +263,7 @@ static void end_turn(struct pavo_qp *qp, bool more)
  *
  * Before RTS nothing is sent, since the attributes for that are not set.
  */
-static bool visit(struct pavo_qp *qp, struct pavo_budget *slice)
+static bool visit_requester(struct pavo_qp *qp, struct pavo_budget *slice)
 {
 	struct pavo_requester *req = &qp->req;
 	unsigned int most, budget;
@@ -290,7 +290,7 @@ static bool visit(struct pavo_qp *qp, struct pavo_budget *slice)
 
 static const struct pavo_side_work work = {
 	.handle = pavo_requester_handle,
-	.visit = visit,
+	.visit = visit_requester,
 	.loop = PAVO_LOOP_REQUESTER,
 };
 

@@ -197,7 +197,7 @@ static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /* Send answers, or flush. True: more is due than the budget of a visit. */
-static bool visit(struct pavo_qp *qp, struct pavo_budget *slice)
+static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 {
 	struct pavo_responder *resp = &qp->resp;
 	unsigned int left;
@@ -220,7 +220,7 @@ static bool visit(struct pavo_qp *qp, struct pavo_budget *slice)
 
 static const struct pavo_side_work work = {
 	.handle = handle,
-	.visit = visit,
+	.visit = visit_responder,
 	.loop = PAVO_LOOP_RESPONDER,
 };
 
